@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# peal_add_program(<name> SOURCES <file>...)
+#
+# Makes one static library <name> out of program sources (the device dialect:
+# .c, .cc, .cpp or .cxx). Every source is compiled twice for the host: once for
+# workers of any number of lanes, once with PEAL_SINGLE_LANE=1, the
+# specialisation that runs where a worker has one lane. Link <name> to whatever
+# launches the program; peal::peal comes with it. Linking takes the second object
+# out of the library because the first one names it, by an ordinary (not weak)
+# reference.
+
+# Compiles the sources into the object libraries <name>_lanes and
+# <name>_single. INCLUDES and OPTIONS go to both; LINK gives usage requirements.
+function(_peal_program_objects name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;INCLUDES;OPTIONS;LINK")
+  foreach(variant lanes single)
+    set(objects ${name}_${variant})
+    add_library(${objects} OBJECT ${arg_SOURCES})
+    set_target_properties(${objects} PROPERTIES
+      C_STANDARD 11 C_STANDARD_REQUIRED ON C_EXTENSIONS OFF
+      CXX_STANDARD 17 CXX_STANDARD_REQUIRED ON CXX_EXTENSIONS OFF)
+    target_include_directories(${objects} PRIVATE ${arg_INCLUDES})
+    target_compile_options(${objects} PRIVATE ${arg_OPTIONS})
+    target_link_libraries(${objects} PRIVATE ${arg_LINK})
+    if(PEAL_BUILD_SHARED)
+      set_target_properties(${objects} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+    endif()
+  endforeach()
+  target_compile_definitions(${name}_single PRIVATE PEAL_SINGLE_LANE=1)
+endfunction()
+
+function(peal_add_program name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES")
+  if(arg_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR
+      "peal_add_program(${name}): unknown arguments: ${arg_UNPARSED_ARGUMENTS}")
+  endif()
+  if(NOT arg_SOURCES)
+    message(FATAL_ERROR "peal_add_program(${name}): SOURCES is empty")
+  endif()
+  foreach(source IN LISTS arg_SOURCES)
+    if(NOT source MATCHES "\\.(c|cc|cpp|cxx)$")
+      message(FATAL_ERROR "peal_add_program(${name}): ${source} is not a "
+        ".c, .cc, .cpp or .cxx file")
+    endif()
+  endforeach()
+  # In Peal's own tree the tests link the library with its private symbols.
+  set(library peal::peal)
+  if(PEAL_PROGRAM_LIBRARY)
+    set(library ${PEAL_PROGRAM_LIBRARY})
+  endif()
+  _peal_program_objects(${name} SOURCES ${arg_SOURCES} LINK ${library})
+  add_library(${name} STATIC
+    $<TARGET_OBJECTS:${name}_lanes> $<TARGET_OBJECTS:${name}_single>)
+  # A library of objects alone does not say its language: the linker's must be
+  # C++ where a source is.
+  set(language C)
+  if(arg_SOURCES MATCHES "\\.(cc|cpp|cxx)(;|$)")
+    set(language CXX)
+  endif()
+  set_target_properties(${name} PROPERTIES LINKER_LANGUAGE ${language})
+  target_link_libraries(${name} PUBLIC ${library})
+endfunction()

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# What Peal's own build needs: libraries, warnings, sanitizers and the device
+# compilers for the checks. Not installed.
+include_guard(GLOBAL)
+
+# ---- libraries -------------------------------------------------------------
+set(THREADS_PREFER_PTHREAD_FLAG ON)
+find_package(Threads REQUIRED)
+find_package(PkgConfig)
+if(NOT PKG_CONFIG_FOUND)
+  message(FATAL_ERROR "pkg-config is missing. Debian: apt install pkg-config")
+endif()
+
+set(PEAL_DEPENDENCIES Threads::Threads)
+set(missing "")
+foreach(module liburing:liburing-dev ck:libck-dev hwloc:libhwloc-dev
+    jansson:libjansson-dev)
+  string(REPLACE ":" ";" pair ${module})
+  list(GET pair 0 name)
+  list(GET pair 1 package)
+  string(TOUPPER PEAL_${name} prefix)
+  pkg_check_modules(${prefix} QUIET IMPORTED_TARGET GLOBAL ${name})
+  if(${prefix}_FOUND)
+    list(APPEND PEAL_DEPENDENCIES PkgConfig::${prefix})
+  else()
+    string(APPEND missing " ${package}")
+  endif()
+endforeach()
+if(missing)
+  message(FATAL_ERROR "libraries are missing. Debian: apt install${missing}")
+endif()
+
+# ---- warnings --------------------------------------------------------------
+# A user's project that adds Peal as a sub-directory keeps its own flags.
+set(CMAKE_C_STANDARD 11)
+set(CMAKE_C_STANDARD_REQUIRED ON)
+set(CMAKE_C_EXTENSIONS OFF)
+set(PEAL_C_WARNINGS
+  -Wall -Wextra -Wshadow -Wundef -Wvla -Wpointer-arith -Wwrite-strings
+  -Wformat=2 -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition)
+
+# ---- sanitizers ------------------------------------------------------------
+set(PEAL_TEST_LAUNCHER "")
+if(PEAL_SANITIZE)
+  if(NOT PEAL_SANITIZE MATCHES "^(address,undefined|address|undefined|thread)$")
+    message(FATAL_ERROR "PEAL_SANITIZE=${PEAL_SANITIZE}: say address,undefined or thread")
+  endif()
+  add_compile_options(-fsanitize=${PEAL_SANITIZE} -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${PEAL_SANITIZE})
+  if(PEAL_SANITIZE MATCHES "undefined")
+    add_compile_options(-fno-sanitize-recover=all)
+  endif()
+  if(PEAL_SANITIZE STREQUAL "thread")
+    # ThreadSanitizer of older compilers dies at start where the kernel
+    # randomises addresses by more than 28 bits: switch that off for tests.
+    include(CheckCSourceRuns)
+    set(CMAKE_REQUIRED_FLAGS -fsanitize=thread)
+    check_c_source_runs("int main(void) { return 0; }" PEAL_TSAN_RUNS)
+    unset(CMAKE_REQUIRED_FLAGS)
+    if(NOT PEAL_TSAN_RUNS)
+      find_program(PEAL_SETARCH setarch)
+      if(NOT PEAL_SETARCH)
+        message(FATAL_ERROR "ThreadSanitizer does not run here. Debian: apt install util-linux")
+      endif()
+      set(PEAL_TEST_LAUNCHER ${PEAL_SETARCH} -R)
+    endif()
+  endif()
+endif()
+
+# ---- device compilers ------------------------------------------------------
+# They only decide what the compile checks cover; a host build needs neither.
+foreach(option PEAL_CUDA PEAL_HIP)
+  if(NOT ${option} MATCHES "^(AUTO|ON|OFF)$")
+    message(FATAL_ERROR "${option}=${${option}}: say AUTO, ON or OFF")
+  endif()
+endforeach()
+
+set(PEAL_NVCC off)
+if(NOT PEAL_CUDA STREQUAL "OFF")
+  find_program(PEAL_NVCC_FOUND nvcc
+    HINTS "${CUDAToolkit_ROOT}/bin" ENV CUDAToolkit_ROOT ENV CUDA_HOME
+    PATHS /usr/local/cuda/bin PATH_SUFFIXES bin)
+  if(PEAL_NVCC_FOUND)
+    set(PEAL_NVCC ${PEAL_NVCC_FOUND})
+  elseif(PEAL_CUDA STREQUAL "ON")
+    message(FATAL_ERROR "PEAL_CUDA=ON and no nvcc in PATH, CUDAToolkit_ROOT, "
+      "CUDA_HOME or /usr/local/cuda/bin: install the CUDA toolkit "
+      "(Debian: nvidia-cuda-toolkit) or configure with PEAL_CUDA=AUTO")
+  else()
+    set(PEAL_NVCC none)
+  endif()
+endif()
+
+set(PEAL_HIP_CLANG off)
+if(NOT PEAL_HIP STREQUAL "OFF")
+  set(PEAL_HIP_CLANG none)
+  find_program(PEAL_CLANG_FOUND clang)
+  if(PEAL_CLANG_FOUND)
+    execute_process(COMMAND ${PEAL_CLANG_FOUND} --print-targets
+      OUTPUT_VARIABLE targets ERROR_QUIET)
+    if(targets MATCHES "amdgcn")
+      set(PEAL_HIP_CLANG ${PEAL_CLANG_FOUND})
+    endif()
+  endif()
+  if(PEAL_HIP STREQUAL "ON" AND PEAL_HIP_CLANG STREQUAL "none")
+    message(FATAL_ERROR "PEAL_HIP=ON and no clang with the amdgcn target: "
+      "install it (Debian: apt install clang) or configure with PEAL_HIP=AUTO")
+  endif()
+endif()
+message(STATUS "device compilers for the checks: nvcc ${PEAL_NVCC}, clang -x hip ${PEAL_HIP_CLANG}")

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the checks that are Python share: the tree, its sources, failures."""
+import os
+import re
+import sys
+
+FOLDERS = ("include", "runtime", "queues", "p2p", "ringkernels", "tests",
+           "bench", "examples")
+C_SUFFIXES = (".c", ".h", ".cc", ".cpp", ".cxx", ".cu")
+
+
+class Check:
+    def __init__(self, name):
+        self.name = name
+        self.failures = 0
+        here = os.path.dirname(os.path.abspath(__file__))
+        root = sys.argv[1] if len(sys.argv) > 1 else os.path.join(here, "../..")
+        self.tree = os.path.abspath(root)
+        os.chdir(self.tree)
+
+    def fail(self, where, what):
+        print(f"FAIL: {where}: {what}")
+        self.failures += 1
+
+    def finish(self):
+        """Prints the closing line and ends the process."""
+        if self.failures:
+            print(f"{self.name}: {self.failures} failed")
+            sys.exit(1)
+        print(f"{self.name}: ok")
+        sys.exit(0)
+
+
+def files(suffixes, folders=FOLDERS):
+    """Paths relative to the tree, sorted."""
+    found = []
+    for folder in folders:
+        for base, dirs, names in os.walk(folder):
+            dirs[:] = [d for d in dirs if not d.startswith((".", "build"))]
+            found += [os.path.join(base, n) for n in names
+                      if n.endswith(suffixes)]
+    return sorted(found)
+
+
+def read(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+TOKEN = re.compile(
+    r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
+
+
+def code_only(text, strings=False):
+    """The text with comments (and string contents) blanked, lines kept."""
+    def blank(match):
+        token = match.group(0)
+        if token[0] in "\"'" and not strings:
+            return token
+        return re.sub(r"[^\n]", " ", token)
+    return TOKEN.sub(blank, text)
+
+
+def line_of(text, offset):
+    return text.count("\n", 0, offset) + 1

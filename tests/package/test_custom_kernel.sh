@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# labels: package
+# An installed Peal serves a project of its own, by CMake and by pkg-config.
+set -euo pipefail
+: "${PEAL_SOURCE_DIR:?}" "${PEAL_BUILD_DIR:?}"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+prefix=$work/prefix
+
+step() { printf '== %s\n' "$*"; }
+
+step "install into $prefix"
+cmake --install "$PEAL_BUILD_DIR" --prefix "$prefix" >"$work/install.log" || {
+    cat "$work/install.log"
+    exit 1
+}
+for file in include/peal/peal.h bin/peal; do
+    [ -e "$prefix/$file" ] || { echo "not installed: $file"; exit 1; }
+done
+"$prefix/bin/peal" --version
+
+step 'a copy of examples/custom_kernel, outside the tree'
+cp -a "$PEAL_SOURCE_DIR/examples/custom_kernel" "$work/project"
+generator=()
+if command -v ninja >/dev/null; then generator=(-G Ninja); fi
+cmake "${generator[@]}" -S "$work/project" -B "$work/build" -DCMAKE_PREFIX_PATH="$prefix" \
+    -DCMAKE_BUILD_TYPE=Release
+cmake --build "$work/build"
+
+step 'run it in C'
+"$work/build/custom_kernel"
+step 'run it in C++'
+"$work/build/custom_kernel_cxx"
+
+step 'pkg-config'
+PKG_CONFIG_PATH=$(dirname "$(find "$prefix" -name peal.pc)")
+export PKG_CONFIG_PATH
+pkg-config --exists --print-errors peal
+cat >"$work/three.c" <<'END'
+#include <peal/peal.h>
+#include <stdio.h>
+int main(void) { return puts(peal_error_name(PEAL_EINVAL)) < 0; }
+END
+read -r -a flags <<<"$(pkg-config --cflags --libs peal)"
+gcc -std=c11 -Wall -Wextra -Werror "$work/three.c" -o "$work/three" "${flags[@]}"
+libdir=$(pkg-config --variable=libdir peal)
+[ "$(LD_LIBRARY_PATH=$libdir "$work/three")" = PEAL_EINVAL ] || {
+    echo 'the program built by pkg-config did not print PEAL_EINVAL'
+    exit 1
+}
+case $(pkg-config --cflags peal) in
+*"$prefix/include"*) ;;
+*) echo 'pkg-config does not name the prefix'; exit 1 ;;
+esac
+echo ok

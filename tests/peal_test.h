@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEAL_TEST_H
+#define PEAL_TEST_H
+
+/*
+ * The whole test harness: a case is a function named as a sentence, a failed
+ * CHECK prints where and what and ends the program with 1.
+ *
+ *	PEAL_TEST(push_to_full_link_returns_eagain) { CHECK_EQ(a, b); }
+ *	PEAL_TEST_MAIN(RUN(push_to_full_link_returns_eagain);)
+ *
+ * An argument on the command line runs only the cases whose name holds it.
+ */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PEAL_TEST(name) static void name(void)
+
+#define CHECK(condition)                                                       \
+	do {                                                                   \
+		if (!(condition)) {                                            \
+			fprintf(stderr, "%s:%d: failed: %s\n", __FILE__,       \
+				__LINE__, #condition);                         \
+			exit(1);                                               \
+		}                                                              \
+	} while (0)
+
+#define CHECK_EQ(a, b)                                                         \
+	do {                                                                   \
+		long long peal_a_ = (long long)(a);                            \
+		long long peal_b_ = (long long)(b);                            \
+		if (peal_a_ != peal_b_) {                                      \
+			fprintf(stderr, "%s:%d: failed: %s == %s: %lld, %lld\n", \
+				__FILE__, __LINE__, #a, #b, peal_a_, peal_b_); \
+			exit(1);                                               \
+		}                                                              \
+	} while (0)
+
+/* For calls of Peal: prints the recorded error too (needs <peal/errors.h>). */
+#define CHECK_OK(call)                                                         \
+	do {                                                                   \
+		int peal_r_ = (int)(call);                                     \
+		if (peal_r_ < 0) {                                             \
+			fprintf(stderr, "%s:%d: %s: %s: %s\n", __FILE__,       \
+				__LINE__, #call, peal_error_name(peal_r_),     \
+				peal_last_error()->text);                      \
+			exit(1);                                               \
+		}                                                              \
+	} while (0)
+
+#define CHECK_CONTAINS(text, part)                                             \
+	do {                                                                   \
+		const char *peal_t_ = (text);                                  \
+		if (!strstr(peal_t_, (part))) {                                \
+			fprintf(stderr, "%s:%d: failed: '%s' is not in '%s'\n", \
+				__FILE__, __LINE__, (part), peal_t_);          \
+			exit(1);                                               \
+		}                                                              \
+	} while (0)
+
+#define SKIP(reason)                                                           \
+	do {                                                                   \
+		printf("skipped: %s\n", (reason));                             \
+		exit(77);                                                      \
+	} while (0)
+
+#define RUN(name)                                                              \
+	do {                                                                   \
+		if (argc > 1 && !strstr(#name, argv[1]))                       \
+			break;                                                 \
+		printf("  %s\n", #name);                                       \
+		fflush(stdout);                                                \
+		name();                                                        \
+		peal_cases_++;                                                 \
+	} while (0)
+
+#define PEAL_TEST_MAIN(cases)                                                  \
+	int main(int argc, char **argv)                                        \
+	{                                                                      \
+		int peal_cases_ = 0;                                           \
+		cases printf("%d cases passed\n", peal_cases_);                \
+		return peal_cases_ ? 0 : 1;                                    \
+	}
+
+/* A small seeded generator (splitmix64), so that a run can be repeated. */
+static inline unsigned long long test_random(unsigned long long *state)
+{
+	unsigned long long z = (*state += 0x9e3779b97f4a7c15ULL);
+
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+	return z ^ (z >> 31);
+}
+
+#endif
