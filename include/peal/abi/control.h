@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEAL_ABI_CONTROL_H
+#define PEAL_ABI_CONTROL_H
+
+#include <peal/abi/barrier.h>
+#include <peal/abi/ring.h>
+
+/*
+ * How the host and a resident kernel talk: words in host memory that both map,
+ * each with one writer, and a link from the host to each worker that carries
+ * control messages like any other message.
+ */
+
+#define PEAL_CONTROL_MAGIC 0x4c5254434c414550ULL /* "PEALCTRL" */
+
+/** Values of peal_kernel_control.stop. */
+enum peal_stop {
+	PEAL_STOP_NONE = 0,
+	PEAL_STOP_STOP = 1, /* finish the message in hand, then end */
+	PEAL_STOP_ABORT = 2 /* end at the next look, also inside waits */
+};
+
+/** What a worker says of itself. */
+enum peal_worker_phase {
+	PEAL_WORKER_ABSENT = 0, /* has not checked in */
+	PEAL_WORKER_RUNNING = 1,
+	PEAL_WORKER_SUSPENDED = 2,
+	PEAL_WORKER_EPOCH = 3, /* returned to be launched again */
+	PEAL_WORKER_STOPPED = 4, /* saw stop or abort */
+	PEAL_WORKER_DRAINED = 5, /* all inputs ended and empty */
+	PEAL_WORKER_FAILED = 6 /* result says why */
+};
+
+/** Host to kernel. Only writer of each word: the host. */
+struct peal_kernel_control {
+	uint64_t magic;
+	uint64_t stop; /* enum peal_stop */
+	uint64_t suspend; /* 0 or 1 */
+	uint64_t drain; /* 1: end once all inputs have ended */
+	uint64_t lease; /* moves as long as the host lives */
+	uint8_t reserved[PEAL_SHARED_LINE - 40];
+};
+
+PEAL_STATIC_ASSERT(sizeof(struct peal_kernel_control) == PEAL_SHARED_LINE,
+		   "control size");
+
+/** Kernel to host, one per worker. Only writer: that worker. */
+struct peal_worker_status {
+	uint64_t phase; /* enum peal_worker_phase */
+	uint64_t beat; /* moves as long as the worker turns */
+	uint64_t handled; /* messages whose handler returned */
+	uint64_t emitted; /* messages sent through ports */
+	uint64_t told; /* messages put into mailboxes */
+	uint64_t mail_done; /* messages from the own mailbox, handled */
+	uint64_t mail_dead; /* of those: no actor, or the handler failed */
+	uint64_t failed; /* handler runs that returned an error */
+	uint64_t idle_turns;
+	uint64_t result; /* -PEAL_E... of a failed worker */
+	uint64_t control_done; /* control messages handled */
+	uint64_t control_result; /* -PEAL_E... of the latest, 0 if fine */
+	uint64_t actor; /* 1 + the actor whose handler runs now; 0: none */
+	uint64_t blocked; /* 1 + the port that keeps a message waiting */
+	uint64_t drained; /* 1: links ended; may end when the kernel is quiet */
+	uint64_t hardware; /* where it runs: core or SM, for display */
+};
+
+PEAL_STATIC_ASSERT(sizeof(struct peal_worker_status) == PEAL_SHARED_LINE,
+		   "status size");
+
+/** One actor of a kernel; in device memory. */
+struct peal_actor_entry {
+	uint64_t state; /* address of its state */
+	uint32_t handler; /* index in the program; PEAL_NO_HANDLER: free */
+	uint32_t worker;
+	uint32_t state_bytes;
+	uint16_t ports; /* output ports 0 .. ports-1 that it may use */
+	uint16_t emits; /* most messages per port for one input */
+	uint16_t tells; /* most mailbox messages for one input */
+	uint16_t reserved[3];
+};
+
+#define PEAL_NO_HANDLER 0xffffffffu
+PEAL_STATIC_ASSERT(sizeof(struct peal_actor_entry) == 32, "actor entry");
+
+/** Types of control messages. */
+enum peal_control_type {
+	PEAL_CONTROL_ATTACH_INPUT = 1, /* struct peal_link_view */
+	PEAL_CONTROL_NEXT_RING = 2, /* struct peal_link_view: after the SEAL */
+	PEAL_CONTROL_DETACH_INPUT = 3, /* struct peal_link_view: index */
+	PEAL_CONTROL_ATTACH_PORT = 4, /* struct peal_link_view */
+	PEAL_CONTROL_SWITCH_PORT = 5, /* struct peal_link_view: SEAL, go on */
+	PEAL_CONTROL_CLOSE_PORT = 6, /* struct peal_link_view: index */
+	PEAL_CONTROL_SPAWN = 7, /* struct peal_control_spawn */
+	PEAL_CONTROL_RETIRE = 8, /* struct peal_control_spawn: actor */
+	PEAL_CONTROL_BARRIER = 9 /* struct peal_barrier_view */
+};
+
+/** Makes an actor: its state is zeroed, then init bytes are copied in. */
+struct peal_control_spawn {
+	struct peal_actor_entry entry;
+	uint64_t init; /* address in host memory; 0: none */
+	uint32_t init_bytes;
+	uint32_t actor;
+};
+
+PEAL_STATIC_ASSERT(sizeof(struct peal_control_spawn) == 48, "spawn size");
+
+/** A control message's payload is at most this. */
+#define PEAL_CONTROL_BYTES 112
+
+/** What a kernel is launched with; in device memory, all addresses are the
+ * device's own. */
+struct peal_kernel_params {
+	uint64_t magic;
+	uint64_t control; /* struct peal_kernel_control */
+	uint64_t status; /* struct peal_worker_status[n_workers] */
+	uint64_t workers; /* struct peal_worker_state, worker_stride apart */
+	uint64_t worker_stride;
+	uint64_t actors; /* struct peal_actor_entry[max_actors] */
+	uint64_t mailboxes; /* struct peal_mailbox, mailbox_stride apart; 0 */
+	uint64_t mailbox_stride;
+	uint64_t lease_ns; /* end when the lease has not moved for so long */
+	uint64_t epoch_ns; /* return to be launched again; 0: never */
+	uint32_t n_workers;
+	uint32_t lanes;
+	uint32_t max_actors;
+	uint32_t max_inputs; /* per worker */
+	uint32_t max_ports; /* per worker */
+	uint32_t max_barriers;
+};
+
+PEAL_STATIC_ASSERT(sizeof(struct peal_kernel_params) == 104, "params size");
+
+#endif

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEAL_ABI_MESSAGE_H
+#define PEAL_ABI_MESSAGE_H
+
+#include <peal/device/platform.h>
+
+/*
+ * What travels in a slot: a header of 8 bytes and a payload. The slot's tag
+ * says on which lap it was written, what it is and how long it is.
+ */
+
+/** First 8 bytes of every message. */
+struct peal_header {
+	uint32_t actor; /* index of the receiving actor in its kernel */
+	uint16_t type; /* the program's own number */
+	uint16_t flags; /* 0; for later use */
+};
+
+PEAL_STATIC_ASSERT(sizeof(struct peal_header) == 8, "header size");
+PEAL_STATIC_ASSERT(offsetof(struct peal_header, type) == 4, "header layout");
+
+/** What a slot holds. */
+enum peal_kind {
+	PEAL_KIND_EMPTY = 0,
+	PEAL_KIND_DATA = 1, /* payload in the slot */
+	PEAL_KIND_SLAB = 2, /* payload in the slab, slot holds a descriptor */
+	PEAL_KIND_END = 3, /* the producer sends no more: end of stream */
+	PEAL_KIND_SEAL = 4 /* the producer goes on in the link's next ring */
+};
+
+/** Where a slab payload lies; follows the header in the slot. */
+struct peal_slab_descriptor {
+	uint64_t offset; /* free-running byte position in the slab */
+	uint32_t length; /* bytes */
+	uint32_t reserved;
+};
+
+PEAL_STATIC_ASSERT(sizeof(struct peal_slab_descriptor) == 16, "slab size");
+PEAL_STATIC_ASSERT(offsetof(struct peal_slab_descriptor, length) == 8,
+		   "slab layout");
+
+/** How a slot is published; see device/slot.h. */
+enum peal_policy {
+	PEAL_POLICY_DEFAULT = 0, /* what the backend likes best */
+	PEAL_POLICY_SEQUENCE = 1,
+	PEAL_POLICY_ATOM16 = 2,
+	PEAL_POLICY_ATOM8 = 3
+};
+
+/** Why an accepted message was not delivered. */
+enum peal_reason {
+	PEAL_REASON_STOPPED = 0, /* the receiving kernel stopped first */
+	PEAL_REASON_NO_ACTOR = 1, /* no such actor at the receiver */
+	PEAL_REASON_HANDLER = 2, /* the handler returned an error */
+	PEAL_REASON_PROTOCOL = 3, /* the ring was corrupt */
+	PEAL_REASON_CLOSED = 4, /* emitted to a port whose link is closed */
+	PEAL_REASON_COUNT = 5
+};
+
+/** Bytes from one slab payload to the next start at a multiple of this. */
+#define PEAL_SLAB_ALIGN 16
+#define PEAL_SLAB_ROUND(n)                                                     \
+	(((uint64_t)(n) + (PEAL_SLAB_ALIGN - 1)) &                             \
+	 ~(uint64_t)(PEAL_SLAB_ALIGN - 1))
+
+#endif

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEAL_ABI_STAGE_H
+#define PEAL_ABI_STAGE_H
+
+/*
+ * What the host and the built-in stages agree on: the head in front of each
+ * body in a message, and the configuration of one stage. All numbers are
+ * little-endian.
+ */
+
+#include <peal/device/platform.h>
+
+/** The built-in stages; 0 passes every item on unchanged. */
+enum peal_stage_kind {
+	PEAL_STAGE_PASS = 0,
+	PEAL_STAGE_BLUR = 1, /* 5x5 Gaussian, (1 4 6 4 1)^2 / 256, rounded */
+	PEAL_STAGE_SOBEL = 2, /* |gx| + |gy|, at most 255 */
+	PEAL_STAGE_THRESHOLD = 3, /* v >= level ? 255 : 0 */
+	PEAL_STAGE_INVERT = 4, /* 255 - v */
+	PEAL_STAGE_AFFINE = 5, /* f32: a * x + b, product rounded first */
+	PEAL_STAGE_SQRT = 6, /* f32, correctly rounded */
+	PEAL_STAGE_CRC32C = 7, /* passes on, adds up a CRC-32C per body */
+	PEAL_STAGE_XOR = 8, /* v ^ key */
+	PEAL_STAGE_KINDS = 9
+};
+
+/** Bits of peal_item.flags; stages pass them on. */
+enum peal_item_flag {
+	/* A text line at the end of its file that has no newline. */
+	PEAL_ITEM_UNTERMINATED = 1
+};
+
+/**
+ * Stands in front of each body in a message; the body follows at once and is
+ * aligned to 4 bytes.
+ *
+ * The first width * height bytes of the body are the image (luma) that image
+ * stages work on, row by row without padding; the bytes after it (chroma,
+ * parameters of a frame) are passed on. A text line or a record is an image of
+ * one row. The f32 stages take the whole body as floats instead.
+ */
+struct peal_item {
+	uint64_t sequence; /* 0, 1, 2, ... in the order of the input */
+	uint64_t ingress_ns; /* when the host took it in, by the host's clock */
+	uint32_t width; /* columns of the image, in bytes */
+	uint32_t height; /* rows of the image */
+	uint32_t body_bytes; /* all that follows, at least width * height */
+	uint32_t flags; /* enum peal_item_flag */
+};
+
+/** The configuration of one stage. Fields that a kind has no use for are 0. */
+struct peal_stage_config {
+	uint32_t kind; /* enum peal_stage_kind */
+	uint32_t level; /* threshold: 0..255 */
+	float a; /* affine: factor */
+	float b; /* affine: summand */
+	uint32_t key; /* xor: 0..255 */
+	uint32_t reserved[3]; /* 0 */
+};
+
+PEAL_STATIC_ASSERT(sizeof(struct peal_item) == 32, "size of peal_item");
+PEAL_STATIC_ASSERT(offsetof(struct peal_item, sequence) == 0, "sequence");
+PEAL_STATIC_ASSERT(offsetof(struct peal_item, ingress_ns) == 8, "ingress_ns");
+PEAL_STATIC_ASSERT(offsetof(struct peal_item, width) == 16, "width");
+PEAL_STATIC_ASSERT(offsetof(struct peal_item, height) == 20, "height");
+PEAL_STATIC_ASSERT(offsetof(struct peal_item, body_bytes) == 24, "body_bytes");
+PEAL_STATIC_ASSERT(offsetof(struct peal_item, flags) == 28, "flags");
+PEAL_STATIC_ASSERT(sizeof(float) == 4, "float is f32");
+PEAL_STATIC_ASSERT(sizeof(struct peal_stage_config) == 32,
+		   "size of peal_stage_config");
+PEAL_STATIC_ASSERT(offsetof(struct peal_stage_config, kind) == 0, "kind");
+PEAL_STATIC_ASSERT(offsetof(struct peal_stage_config, level) == 4, "level");
+PEAL_STATIC_ASSERT(offsetof(struct peal_stage_config, a) == 8, "a");
+PEAL_STATIC_ASSERT(offsetof(struct peal_stage_config, b) == 12, "b");
+PEAL_STATIC_ASSERT(offsetof(struct peal_stage_config, key) == 16, "key");
+PEAL_STATIC_ASSERT(offsetof(struct peal_stage_config, reserved) == 20,
+		   "reserved");
+
+#endif

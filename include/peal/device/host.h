@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEAL_DEVICE_HOST_H
+#define PEAL_DEVICE_HOST_H
+
+#include <peal/device/atomic.h>
+
+/*
+ * What the host build of the dialect needs from the library: sleeping and
+ * waking, the clock, and lanes as fibers. Not for use in handlers.
+ */
+
+#if PEAL_ON_HOST
+PEAL_BEGIN_C
+
+/**
+ * A waiter's doorbell, in host memory. The waiter stores 1 and makes every
+ * other thread's stores visible to itself (membarrier) before it looks at its
+ * queues a last time; so a sender needs no fence between its store to a slot
+ * and its load of the bell.
+ */
+struct peal_bell {
+	uint32_t asleep; /* waiter stores 1; whoever wakes it stores 0 */
+	uint32_t steps; /* private to the waiter: idle turns so far */
+	uint32_t max_sleep_ms; /* private; 0: the default of 50 */
+	uint8_t reserved[PEAL_SHARED_LINE - 12];
+};
+
+/** Wakes the waiter of a bell. Thread-safe; one system call. */
+void peal_host_wake(struct peal_bell *bell);
+
+/**
+ * One idle turn of a waiter: spins, then yields, then announces sleep (and
+ * returns, so that the caller looks once more), then sleeps until woken or
+ * for max_sleep_ms. Only the bell's owner calls it.
+ */
+void peal_host_idle(struct peal_bell *bell);
+
+/** Monotonic time in ns, the same on all threads and processes. */
+uint64_t peal_host_clock_ns(void);
+
+/** Switches to the next lane of the calling worker; returns at its turn. */
+void peal_host_sync_lanes(void);
+
+PEAL_END_C
+
+/** Wakes the waiter if it sleeps; 0 is no bell. Wait-free when it does not. */
+static PEAL_INLINE void peal_bell_ring(uint64_t bell)
+{
+	struct peal_bell *b = (struct peal_bell *)(uintptr_t)bell;
+
+	peal_compiler_barrier();
+	if (b && PEAL_UNLIKELY(peal_load_relaxed_sys_u32(&b->asleep)))
+		peal_host_wake(b);
+}
+
+/** After an idle turn that found something: the next idle turn spins again. */
+static PEAL_INLINE void peal_bell_reset(struct peal_bell *bell)
+{
+	if (PEAL_UNLIKELY(bell->steps)) {
+		bell->steps = 0;
+		if (peal_load_relaxed_sys_u32(&bell->asleep))
+			peal_store_relaxed_sys_u32(&bell->asleep, 0);
+	}
+}
+
+static PEAL_INLINE uint64_t peal_clock_ns(void)
+{
+	return peal_host_clock_ns();
+}
+#endif
+
+#endif

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEAL_DEVICE_PLATFORM_H
+#define PEAL_DEVICE_PLATFORM_H
+
+/*
+ * Which compiler reads this, and the words of the device dialect: the common
+ * subset of C11, C++17, CUDA C++ and HIP in which kernel sources are written.
+ * Exactly one of PEAL_ON_CUDA, PEAL_ON_HIP and PEAL_ON_HOST is 1.
+ */
+
+#if defined(__HIP__) || defined(__HIPCC_RTC__)
+#define PEAL_ON_CUDA 0
+#define PEAL_ON_HIP 1
+#define PEAL_ON_HOST 0
+#elif defined(__CUDACC__) || defined(__CUDACC_RTC__)
+#define PEAL_ON_CUDA 1
+#define PEAL_ON_HIP 0
+#define PEAL_ON_HOST 0
+#else
+#define PEAL_ON_CUDA 0
+#define PEAL_ON_HIP 0
+#define PEAL_ON_HOST 1
+#endif
+
+/* NVRTC and hipRTC have no system headers. */
+#if defined(__CUDACC_RTC__) || defined(__HIPCC_RTC__)
+typedef unsigned char uint8_t;
+typedef unsigned short uint16_t;
+typedef unsigned int uint32_t;
+typedef unsigned long long uint64_t;
+typedef signed char int8_t;
+typedef short int16_t;
+typedef int int32_t;
+typedef long long int64_t;
+typedef uint64_t size_t;
+typedef uint64_t uintptr_t;
+#define offsetof(type, member) __builtin_offsetof(type, member)
+#else
+#include <stddef.h>
+#include <stdint.h>
+#endif
+
+#ifdef __cplusplus
+#define PEAL_RESTRICT __restrict__
+#define PEAL_STATIC_ASSERT(condition, text) static_assert(condition, text)
+#define PEAL_ALIGNED(bytes) alignas(bytes)
+#define PEAL_EXTERN_C extern "C"
+#define PEAL_BEGIN_C extern "C" {
+#define PEAL_END_C }
+#else
+#define PEAL_RESTRICT restrict
+#define PEAL_STATIC_ASSERT(condition, text) _Static_assert(condition, text)
+#define PEAL_ALIGNED(bytes) _Alignas(bytes)
+#define PEAL_EXTERN_C extern
+#define PEAL_BEGIN_C
+#define PEAL_END_C
+#endif
+
+#if PEAL_ON_CUDA && defined(__CUDACC_RTC__)
+#define PEAL_DEV __device__
+#define PEAL_HD __device__
+#define PEAL_KERNEL extern "C" __global__
+#elif PEAL_ON_CUDA
+#define PEAL_DEV __device__
+#define PEAL_HD __host__ __device__
+#define PEAL_KERNEL extern "C" __global__
+#elif PEAL_ON_HIP
+#define PEAL_DEV __attribute__((device))
+#define PEAL_HD __attribute__((host)) __attribute__((device))
+#define PEAL_KERNEL extern "C" __attribute__((global))
+#else
+#define PEAL_DEV
+#define PEAL_HD
+#define PEAL_KERNEL PEAL_EXTERN_C
+#endif
+
+/* Storage that the lanes of one worker share; GPUs only. */
+#if PEAL_ON_CUDA
+#define PEAL_SHARED __shared__
+#elif PEAL_ON_HIP
+#define PEAL_SHARED __attribute__((shared))
+#endif
+
+#if defined(__GNUC__) || defined(__clang__)
+#define PEAL_LIKELY(x) __builtin_expect(!!(x), 1)
+#define PEAL_UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define PEAL_UNUSED __attribute__((unused))
+#define PEAL_INLINE inline __attribute__((always_inline, unused))
+#define PEAL_NOINLINE __attribute__((noinline))
+#else
+#define PEAL_LIKELY(x) (x)
+#define PEAL_UNLIKELY(x) (x)
+#define PEAL_UNUSED
+#define PEAL_INLINE inline
+#define PEAL_NOINLINE
+#endif
+
+/*
+ * 1 in the one-lane build of a kernel source: lane and lane count are then
+ * constants and the compiler vectorises lane-stride loops.
+ */
+#ifndef PEAL_SINGLE_LANE
+#define PEAL_SINGLE_LANE 0
+#endif
+
+/* Words that different sides write are at least this far apart. */
+#define PEAL_SHARED_LINE 128
+
+#endif

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEAL_DEVICE_SLOT_H
+#define PEAL_DEVICE_SLOT_H
+
+#include <peal/abi/message.h>
+#include <peal/device/atomic.h>
+#if PEAL_ON_HOST
+#include <string.h>
+#endif
+
+/*
+ * One slot, three ways to publish it. A slot holds a content: the header and
+ * what follows it (payload, or a slab descriptor). Seeing the tag of the
+ * expected lap is having the content; nothing is ever cleared, and zeroed
+ * memory is "lap 0: empty".
+ *
+ *	sequence  [tag 8][content]	content, then a release store of the tag
+ *	atom16    {12 content, tag 4}*	one 16-byte store per atom
+ *	atom8     {4 content, tag 4}*	one 8-byte store per atom
+ *
+ * tag of 64 bits: lap 16 | kind 8 | 0 | length 32	(length of the content)
+ * tag of 32 bits: lap 16 | kind 8 | low 8
+ *	one atom: low = content bytes in it
+ *	several: kind has PEAL_TAG_MANY; low = atoms - 1 in the first, content
+ *	bytes in the others (the first is full)
+ */
+
+#define PEAL_TAG_MANY 0x80u
+#define PEAL_SLOT_ATOMS_MAX 256
+#define PEAL_SLOT_ALIGN 16
+
+/** The content's first bytes are the header; these follow a read. */
+struct peal_slot_view {
+	uint32_t kind; /* enum peal_kind */
+	uint32_t length; /* content bytes, header included */
+	uint8_t *content; /* in the slot, or in the stage for atom policies */
+};
+
+/** Content bytes that a slot of that size and policy holds. Wait-free. */
+static PEAL_HD PEAL_INLINE uint32_t peal_slot_content_max(uint32_t policy,
+							  uint32_t slot_bytes)
+{
+	if (policy == PEAL_POLICY_ATOM16)
+		return slot_bytes / 16 * 12;
+	if (policy == PEAL_POLICY_ATOM8)
+		return slot_bytes / 8 * 4;
+	return slot_bytes - 8;
+}
+
+static PEAL_DEV PEAL_INLINE uint32_t peal_tag32(uint32_t lap, uint32_t kind,
+						uint32_t low)
+{
+	return (lap & 0xffff) << 16 | (kind & 0xff) << 8 | (low & 0xff);
+}
+
+static PEAL_DEV PEAL_INLINE uint32_t peal_min_u32(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Copies up to 12 bytes without reading past the end of from. */
+static PEAL_DEV PEAL_INLINE void peal_copy_bytes(void *to, const void *from,
+						 uint32_t n)
+{
+	uint8_t *out = (uint8_t *)to;
+	const uint8_t *in = (const uint8_t *)from;
+	uint32_t i;
+
+	for (i = 0; i < n; i++)
+		out[i] = in[i];
+}
+
+/** Copies n bytes; the areas do not overlap. One lane. */
+static PEAL_DEV PEAL_INLINE void peal_copy(void *to, const void *from,
+					   uint64_t n)
+{
+#if PEAL_ON_HOST
+	memcpy(to, from, (size_t)n);
+#else
+	uint8_t *out = (uint8_t *)to;
+	const uint8_t *in = (const uint8_t *)from;
+	uint64_t i = 0;
+
+	if (!(((uintptr_t)to | (uintptr_t)from) & 7))
+		for (; i + 8 <= n; i += 8)
+			*(uint64_t *)(void *)(out + i) =
+				*(const uint64_t *)(const void *)(in + i);
+	for (; i < n; i++)
+		out[i] = in[i];
+#endif
+}
+
+/* ---- sequence ------------------------------------------------------------ */
+
+/**
+ * Publishes a slot whose content is already in place behind the tag.
+ *
+ * Call by one lane, after the lanes that wrote the content have met it.
+ * Everything that the caller wrote before is visible to the reader.
+ */
+static PEAL_DEV PEAL_INLINE void peal_slot_publish(uint8_t *slot, uint32_t lap,
+						   uint32_t kind,
+						   uint32_t length)
+{
+	uint64_t tag = (uint64_t)(lap & 0xffff) << 48 |
+		       (uint64_t)(kind & 0xff) << 40 | length;
+
+	/* R1: pairs with A1 in peal_slot_peek: the content is written. */
+	peal_store_release_sys((uint64_t *)(void *)slot, tag);
+}
+
+/** Looks at a slot; 1 and *view if it holds the lap, else 0. Wait-free. */
+static PEAL_DEV PEAL_INLINE int peal_slot_peek(uint8_t *slot, uint32_t lap,
+					       struct peal_slot_view *view)
+{
+	/* A1: pairs with R1 in peal_slot_publish. */
+	uint64_t tag = peal_load_acquire_sys((uint64_t *)(void *)slot);
+
+	if ((uint32_t)(tag >> 48) != (lap & 0xffff))
+		return 0;
+	view->kind = (uint32_t)(tag >> 40) & 0xff;
+	view->length = (uint32_t)tag;
+	view->content = slot + 8;
+	return 1;
+}
+
+/* ---- atom16, atom8 ------------------------------------------------------- */
+
+static PEAL_DEV PEAL_INLINE uint32_t peal_atom_payload(uint32_t policy)
+{
+	return policy == PEAL_POLICY_ATOM16 ? 12 : 4;
+}
+
+static PEAL_DEV PEAL_INLINE void peal_atom_write(uint32_t policy, uint8_t *slot,
+						 uint32_t index, uint32_t tag,
+						 const uint8_t *from,
+						 uint32_t n)
+{
+	if (policy == PEAL_POLICY_ATOM8) {
+		uint32_t word = 0;
+
+		peal_copy_bytes(&word, from, n);
+		peal_atom8_store((uint64_t *)(void *)slot + index,
+				 (uint64_t)tag << 32 | word);
+	} else {
+#if PEAL_HAVE_ATOM16
+		struct peal_atom16 atom = { { 0, 0, 0, 0 } };
+
+		peal_copy_bytes(atom.word, from, n);
+		atom.word[3] = tag;
+		peal_atom16_store((struct peal_atom16 *)(void *)slot + index,
+				  atom);
+#endif
+	}
+}
+
+/* Reads an atom's content into to (12 or 4 bytes); returns its tag. */
+static PEAL_DEV PEAL_INLINE uint32_t peal_atom_read(uint32_t policy,
+						    const uint8_t *slot,
+						    uint32_t index,
+						    uint32_t *to)
+{
+	if (policy == PEAL_POLICY_ATOM8) {
+		uint64_t v = peal_atom8_load(
+			(const uint64_t *)(const void *)slot + index);
+
+		to[0] = (uint32_t)v;
+		return (uint32_t)(v >> 32);
+	}
+#if PEAL_HAVE_ATOM16
+	{
+		struct peal_atom16 atom = peal_atom16_load(
+			(const struct peal_atom16 *)(const void *)slot +
+			index);
+
+		to[0] = atom.word[0];
+		to[1] = atom.word[1];
+		to[2] = atom.word[2];
+		return atom.word[3];
+	}
+#else
+	return 0;
+#endif
+}
+
+/**
+ * Packs this lane's share of a staged content into the slot's atoms.
+ *
+ * Every lane of the worker calls it with its lane; the atoms may become
+ * visible in any order, the reader wants all of them. No fence.
+ */
+static PEAL_DEV PEAL_UNUSED inline void peal_slot_pack(uint32_t policy, uint8_t *slot,
+					   uint32_t lap, uint32_t kind,
+					   const uint8_t *content,
+					   uint32_t length, uint32_t lane,
+					   uint32_t lanes)
+{
+	uint32_t each = peal_atom_payload(policy);
+	uint32_t atoms = length ? (length + each - 1) / each : 1;
+	uint32_t i;
+
+	for (i = lane; i < atoms; i += lanes) {
+		uint32_t n = peal_min_u32(each, length - i * each);
+		uint32_t low = atoms > 1 && i == 0 ? atoms - 1 : n;
+		uint32_t k = atoms > 1 ? kind | PEAL_TAG_MANY : kind;
+
+		peal_atom_write(policy, slot, i, peal_tag32(lap, k, low),
+				content + i * each, n);
+	}
+}
+
+/* Unpacks an atom whose tag must be of the lap; content bytes or -1. */
+static PEAL_DEV PEAL_UNUSED inline int peal_atom_unpack(uint32_t policy,
+					    const uint8_t *slot, uint32_t lap,
+					    uint32_t index, uint8_t *stage)
+{
+	uint32_t each = peal_atom_payload(policy);
+	uint32_t word[3] = { 0, 0, 0 };
+	uint32_t tag = peal_atom_read(policy, slot, index, word);
+	uint32_t n = tag & 0xff;
+
+	if (tag >> 16 != (lap & 0xffff))
+		return -1;
+	if (n > each)
+		n = each;
+	peal_copy_bytes(stage + index * each, word, each);
+	return (int)n;
+}
+
+/**
+ * Unpacks the slot's atoms into the stage, if all of the lap are there.
+ *
+ * For one lane; stage holds peal_slot_content_max bytes. The atom count is
+ * the peer's word and is checked against atoms_max. Returns 1 and *view, or 0.
+ * Wait-free.
+ */
+static PEAL_DEV PEAL_UNUSED inline int peal_slot_unpack(uint32_t policy,
+					    const uint8_t *slot, uint32_t lap,
+					    uint8_t *stage, uint32_t atoms_max,
+					    struct peal_slot_view *view)
+{
+	uint32_t each = peal_atom_payload(policy);
+	uint32_t word[3] = { 0, 0, 0 };
+	uint32_t tag = peal_atom_read(policy, slot, 0, word);
+	uint32_t kind = tag >> 8 & 0xff, low = tag & 0xff, i;
+
+	if (tag >> 16 != (lap & 0xffff))
+		return 0;
+	peal_copy_bytes(stage, word, each);
+	view->kind = kind & ~PEAL_TAG_MANY;
+	view->content = stage;
+	view->length = low;
+	if (!(kind & PEAL_TAG_MANY))
+		return 1;
+	if (low + 1 > atoms_max) { /* hostile: the caller sees the length */
+		view->length = ~0u;
+		return 1;
+	}
+	for (i = 1; i <= low; i++) {
+		int n = peal_atom_unpack(policy, slot, lap, i, stage);
+
+		if (n < 0)
+			return 0;
+		view->length = i * each + (uint32_t)n;
+	}
+	return 1;
+}
+
+#endif

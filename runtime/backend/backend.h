@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEALI_BACKEND_H
+#define PEALI_BACKEND_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <peal/abi/control.h>
+#include <peal/device.h>
+#include <peal/program.h>
+#include "runtime/backend/error.h"
+
+/*
+ * The only seam to the hardware: a table of operations that a backend fills.
+ * A backend serves a set of devices, numbered from 0; the runtime numbers the
+ * devices of all its backends one after another.
+ *
+ * Errors: every operation returns 0 or PEAL_E... and has recorded its text with
+ * peali_fail. Operations marked (resident) may be called while a kernel is
+ * resident; the others may block behind one and belong before the launch.
+ * Every operation is thread-safe.
+ */
+
+struct peali_backend;
+struct peali_launch;
+struct peali_copy;
+
+/** As a viewer or a place: the host itself. */
+#define PEALI_HOST (-1)
+
+enum peali_memory_kind {
+	PEALI_MEMORY_DEVICE, /* on a device; zeroed */
+	PEALI_MEMORY_HOST /* pinned, the host and every device map it; zeroed */
+};
+
+/** An allocation. */
+struct peali_memory {
+	enum peali_memory_kind kind;
+	int device; /* owner; PEALI_HOST for PEALI_MEMORY_HOST */
+	uint64_t offset; /* in the owner's heap */
+	uint64_t bytes;
+};
+
+/** A place that a copy reads or writes. */
+struct peali_place {
+	int device; /* PEALI_HOST: `address` is a host pointer */
+	uint64_t address; /* in the device's own view */
+};
+
+/** A resident launch. */
+struct peali_launch_desc {
+	int device;
+	const struct peal_program *program;
+	uint64_t params; /* device's view of struct peal_kernel_params */
+	uint32_t n_workers;
+	uint32_t lanes;
+	int pin; /* may bind workers to cores */
+	uint64_t bells; /* host: struct peal_bell[n_workers]; 0: none */
+};
+
+struct peali_peer_info {
+	int can_access; /* `from` can map `to`'s memory */
+	int atomics; /* native read-modify-write works across */
+	const char *kind; /* "nvlink", "pcie", "none", ...; static */
+};
+
+struct peali_backend_ops {
+	const char *name; /* "host", "cuda", "hip" */
+
+	/* 0 if it can serve devices here; else why not, in reason. */
+	int (*probe)(char *reason, size_t reason_bytes);
+	int (*open)(struct peali_backend **out);
+	/* PEAL_EBUSY while a launch is resident. */
+	int (*close)(struct peali_backend *backend);
+	int (*device_count)(struct peali_backend *backend);
+	/* Fills what it knows; `index` and `backend` are the runtime's. */
+	int (*device_info)(struct peali_backend *backend, int device,
+			   struct peal_device_info *out);
+	/* bit (1 << enum peal_policy) per policy; the default one. (resident) */
+	uint32_t (*policies)(struct peali_backend *backend);
+	enum peal_policy (*default_policy)(struct peali_backend *backend);
+
+	/* Suballocates a heap that was made at open. (resident) */
+	int (*alloc)(struct peali_backend *backend, enum peali_memory_kind kind,
+		     int device, uint64_t bytes, struct peali_memory *out);
+	void (*free)(struct peali_backend *backend,
+		     const struct peali_memory *memory); /* (resident) */
+	/*
+	 * The address at which `viewer` sees the memory, 0 if it does not: the
+	 * host sees host memory only, a device its own, host memory, and that
+	 * of peers enabled for it. (resident)
+	 */
+	uint64_t (*view)(struct peali_backend *backend, int viewer,
+			 const struct peali_memory *memory);
+	/* Which allocation of `device` holds [address, +bytes); PEAL_EFAULT. */
+	int (*find)(struct peali_backend *backend, int device, uint64_t address,
+		    uint64_t bytes, struct peali_memory *out);
+
+	int (*peer_info)(struct peali_backend *backend, int from, int to,
+			 struct peali_peer_info *out); /* (resident) */
+	/* Maps all memory of `to` into `from`; once per pair. */
+	int (*peer_enable)(struct peali_backend *backend, int from, int to);
+	int (*peer_disable)(struct peali_backend *backend, int from, int to);
+
+	/* Returns when done. Both places are whole allocations' inside. */
+	int (*copy)(struct peali_backend *backend, struct peali_place to,
+		    struct peali_place from, uint64_t bytes); /* (resident) */
+	/* Starts a copy; `done_bell` (host) is rung at its end, 0: none. */
+	int (*copy_start)(struct peali_backend *backend, struct peali_place to,
+			  struct peali_place from, uint64_t bytes,
+			  uint64_t done_bell, struct peali_copy **out);
+	/* PEAL_EAGAIN still going, 0 done, PEAL_ECANCELED, or its error. */
+	int (*copy_query)(struct peali_copy *copy); /* (resident) */
+	void (*copy_cancel)(struct peali_copy *copy); /* (resident) */
+	void (*copy_free)(struct peali_copy *copy); /* waits for its end */
+
+	/* Most workers of that many lanes that can be resident together. */
+	int (*max_workers)(struct peali_backend *backend, int device,
+			   const struct peal_program *program, uint32_t lanes,
+			   uint32_t *out);
+	int (*launch)(struct peali_backend *backend,
+		      const struct peali_launch_desc *desc,
+		      struct peali_launch **out);
+	/* Workers that have not returned for good. (resident) */
+	int (*launch_query)(struct peali_launch *launch);
+	/* Waits for all workers to return; PEAL_ETIMEDOUT. (resident) */
+	int (*launch_wait)(struct peali_launch *launch, int64_t timeout_ns);
+	/* PEAL_EBUSY while workers run. */
+	int (*launch_free)(struct peali_launch *launch);
+};
+
+/** What every backend's private struct begins with. */
+struct peali_backend {
+	const struct peali_backend_ops *ops;
+};
+
+extern const struct peali_backend_ops peali_host_backend;
+
+/** All backends that are built in, in the order of their devices; NULL ends. */
+extern const struct peali_backend_ops *const peali_backends[];
+
+#endif

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEALI_ERROR_H
+#define PEALI_ERROR_H
+
+#include <peal/errors.h>
+
+/*
+ * Records an error of the calling thread and returns its code, so that a call
+ * site reads `return peali_fail(PEAL_EINVAL, "peal_connect", "...", ...)`.
+ * Who first decides on an error records it; callers only pass the code on.
+ */
+int peali_fail(int code, const char *call, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* The same, with errno or a driver's own code beside it. */
+int peali_fail_driver(int code, int driver_code, const char *call,
+		      const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
+
+/* A log line on stderr if PEAL_LOG asks for that level (0 none .. 3 debug). */
+void peali_log(int level, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+#endif
