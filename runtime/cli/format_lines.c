@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Text lines: any bytes but newline, NUL too. An item is a line without its
+ * newline; whether the last one had any is in the item's flags, so that the
+ * output is the input byte for byte.
+ */
+#include "runtime/cli/format.h"
+
+#include <errno.h>
+
+static int lines_start(struct peali_reader *reader, const char *argument)
+{
+	if (argument)
+		return peali_reader_fail(reader, -EINVAL,
+					 "format 'lines:%.64s': lines takes no "
+					 "argument",
+					 argument);
+	reader->stream.item_bytes_max = reader->line_bytes_max;
+	return 0;
+}
+
+static int lines_next(struct peali_reader *reader, struct peal_item *head,
+		      void *body, size_t capacity)
+{
+	uint32_t most = reader->stream.item_bytes_max;
+	ssize_t n;
+	int ended;
+
+	if (capacity > most)
+		capacity = most;
+	n = peali_reader_line(reader, body, capacity, &ended);
+	if (n == -EMSGSIZE)
+		return peali_reader_fail(
+			reader, -EMSGSIZE,
+			"input '%s': line %llu is longer than %zu bytes",
+			reader->name, (unsigned long long)reader->n_items + 1,
+			capacity);
+	if (n < 0)
+		return (int)n;
+	if (ended && n == 0)
+		return 1;
+	head->width = (uint32_t)n;
+	head->height = 1;
+	head->body_bytes = (uint32_t)n;
+	head->flags = ended ? PEAL_ITEM_UNTERMINATED : 0;
+	return 0;
+}
+
+static int lines_begin(struct peali_writer *writer)
+{
+	(void)writer;
+	return 0;
+}
+
+static int lines_put(struct peali_writer *writer, const struct peal_item *head,
+		     const void *body)
+{
+	int result = peali_writer_bytes(writer, body, head->body_bytes);
+
+	if (!result && !(head->flags & PEAL_ITEM_UNTERMINATED))
+		result = peali_writer_bytes(writer, "\n", 1);
+	return result;
+}
+
+const struct peali_format peali_format_lines = {
+	.name = "lines",
+	.help = "lines: text, one item a line",
+	.start = lines_start,
+	.next = lines_next,
+	.begin = lines_begin,
+	.put = lines_put,
+};

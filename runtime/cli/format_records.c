@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Records of a fixed number of bytes, back to back. */
+#include "runtime/cli/format.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+
+static int records_start(struct peali_reader *reader, const char *argument)
+{
+	unsigned long bytes = 0;
+	char *end = NULL;
+
+	errno = 0;
+	if (argument && isdigit((unsigned char)argument[0]))
+		bytes = strtoul(argument, &end, 10);
+	if (!end || *end || errno || bytes < 1 || bytes > PEALI_ITEM_BYTES_MAX)
+		return peali_reader_fail(reader, -EINVAL,
+					 "format 'records%s%.64s': say "
+					 "records:BYTES with BYTES from 1 to "
+					 "%u, for example records:4096",
+					 argument ? ":" : "",
+					 argument ? argument : "",
+					 PEALI_ITEM_BYTES_MAX);
+	reader->stream.frame_bytes = (uint32_t)bytes;
+	reader->stream.item_bytes_max = (uint32_t)bytes;
+	return 0;
+}
+
+static int records_next(struct peali_reader *reader, struct peal_item *head,
+			void *body, size_t capacity)
+{
+	uint32_t bytes = reader->stream.frame_bytes;
+	unsigned long long number = reader->n_items + 1;
+	ssize_t n;
+
+	if (capacity < bytes)
+		return peali_reader_fail(
+			reader, -EMSGSIZE,
+			"input '%s': a record of %u bytes does "
+			"not fit a message of %zu",
+			reader->name, bytes, capacity);
+	n = peali_reader_bytes(reader, body, bytes);
+	if (n < 0)
+		return (int)n;
+	if (n == 0)
+		return 1;
+	if ((size_t)n < bytes)
+		return peali_reader_fail(
+			reader, -EBADMSG,
+			"input '%s' ends inside record %llu: %zd "
+			"of %u bytes are there; is the record "
+			"size right?",
+			reader->name, number, n, bytes);
+	head->width = bytes;
+	head->height = 1;
+	head->body_bytes = bytes;
+	return 0;
+}
+
+static int records_begin(struct peali_writer *writer)
+{
+	(void)writer;
+	return 0;
+}
+
+static int records_put(struct peali_writer *writer,
+		       const struct peal_item *head, const void *body)
+{
+	if (head->body_bytes != writer->stream->frame_bytes)
+		return peali_writer_fail(
+			writer, -EBADMSG,
+			"output '%s': record %llu has %u bytes "
+			"instead of %u",
+			writer->name, (unsigned long long)head->sequence + 1,
+			head->body_bytes, writer->stream->frame_bytes);
+	return peali_writer_bytes(writer, body, head->body_bytes);
+}
+
+const struct peali_format peali_format_records = {
+	.name = "records",
+	.help = "records:BYTES: binary, one item every BYTES bytes",
+	.start = records_start,
+	.next = records_next,
+	.begin = records_begin,
+	.put = records_put,
+};
