@@ -4,6 +4,7 @@
 
 #include <stdint.h>
 
+#include <peal/abi/program.h>
 #include <peal/errors.h>
 
 #ifdef __cplusplus
@@ -11,35 +12,6 @@ extern "C" {
 #endif
 
 struct peal_runtime;
-struct peal_kernel_params;
-
-/** A handler as the host sees it; made by PEAL_PROGRAM. */
-struct peal_handler_info {
-	const char *name;
-	uint32_t state_bytes; /* of an actor's state */
-	uint16_t ports; /* it may emit to ports 0 .. ports-1 */
-	uint16_t emits; /* at most so many messages per port and input */
-	uint16_t tells; /* at most so many mailbox messages per input */
-	uint16_t reserved;
-};
-
-/** The host image: one lane of one worker runs it to its end. */
-typedef void (*peal_host_entry_fn)(const struct peal_kernel_params *params,
-				   uint32_t worker, uint32_t lane);
-
-/**
- * A set of handlers compiled together for every backend. A kernel source makes
- * it with PEAL_PROGRAM(name, ...) as `peal_program_<name>`; static storage,
- * never changed.
- */
-struct peal_program {
-	uint32_t size; /* sizeof(struct peal_program) */
-	uint32_t n_handlers;
-	const char *name;
-	const struct peal_handler_info *handlers;
-	peal_host_entry_fn host_entry; /* any number of lanes */
-	peal_host_entry_fn host_entry_single; /* one lane; NULL: use the other */
-};
 
 /**
  * Makes a program known to a runtime by its name.

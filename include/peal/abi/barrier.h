@@ -31,13 +31,14 @@ struct peal_barrier_view {
 	uint64_t abort; /* uint64_t, host memory; writer: the host */
 	uint64_t bells; /* host only: uint64_t[participants], 0: no bell */
 	uint64_t state; /* struct peal_barrier_state, own memory */
+	uint64_t observer; /* an array in host memory for who watches; or 0 */
 	uint32_t participants;
 	uint32_t self; /* this participant's number */
 	uint32_t index; /* slot in the worker's barrier table */
 	uint32_t reserved;
 };
 
-PEAL_STATIC_ASSERT(sizeof(struct peal_barrier_view) == 48, "barrier view");
+PEAL_STATIC_ASSERT(sizeof(struct peal_barrier_view) == 56, "barrier view");
 
 /** A participant's own progress; only it touches it. */
 struct peal_barrier_state {

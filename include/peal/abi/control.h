@@ -31,6 +31,13 @@ enum peal_worker_phase {
 	PEAL_WORKER_FAILED = 6 /* result says why */
 };
 
+/** How a worker stands to the end of its kernel. */
+enum peal_drained {
+	PEAL_DRAINED_NOT = 0, /* inputs are open */
+	PEAL_DRAINED_NO_INPUT = 1, /* it never had one */
+	PEAL_DRAINED_ENDED = 2 /* all have ended: it may end with the others */
+};
+
 /** Host to kernel. Only writer of each word: the host. */
 struct peal_kernel_control {
 	uint64_t magic;
@@ -57,11 +64,12 @@ struct peal_worker_status {
 	uint64_t idle_turns;
 	uint64_t result; /* -PEAL_E... of a failed worker */
 	uint64_t control_done; /* control messages handled */
-	uint64_t control_result; /* -PEAL_E... of the latest, 0 if fine */
+	uint64_t control_result; /* of the latest that failed: its number,
+				  * as in control_done, << 16 | -PEAL_E... */
 	uint64_t actor; /* 1 + the actor whose handler runs now; 0: none */
 	uint64_t blocked; /* 1 + the port that keeps a message waiting */
-	uint64_t drained; /* 1: links ended; may end when the kernel is quiet */
-	uint64_t hardware; /* where it runs: core or SM, for display */
+	uint64_t drained; /* enum peal_drained */
+	uint64_t reserved;
 };
 
 PEAL_STATIC_ASSERT(sizeof(struct peal_worker_status) == PEAL_SHARED_LINE,
@@ -76,7 +84,8 @@ struct peal_actor_entry {
 	uint16_t ports; /* output ports 0 .. ports-1 that it may use */
 	uint16_t emits; /* most messages per port for one input */
 	uint16_t tells; /* most mailbox messages for one input */
-	uint16_t reserved[3];
+	uint16_t port_base; /* of its ports in the worker's table */
+	uint16_t reserved[2];
 };
 
 #define PEAL_NO_HANDLER 0xffffffffu
@@ -92,18 +101,19 @@ enum peal_control_type {
 	PEAL_CONTROL_CLOSE_PORT = 6, /* struct peal_link_view: index */
 	PEAL_CONTROL_SPAWN = 7, /* struct peal_control_spawn */
 	PEAL_CONTROL_RETIRE = 8, /* struct peal_control_spawn: actor */
-	PEAL_CONTROL_BARRIER = 9 /* struct peal_barrier_view */
+	PEAL_CONTROL_BARRIER = 9, /* struct peal_barrier_view */
+	PEAL_CONTROL_END_INPUT = 10 /* struct peal_link_view: index; its sender
+				     * is gone: ends when it is empty */
 };
 
-/** Makes an actor: its state is zeroed, then init bytes are copied in. */
+/** Makes or ends an actor; the host has filled its state already. */
 struct peal_control_spawn {
 	struct peal_actor_entry entry;
-	uint64_t init; /* address in host memory; 0: none */
-	uint32_t init_bytes;
 	uint32_t actor;
+	uint32_t reserved;
 };
 
-PEAL_STATIC_ASSERT(sizeof(struct peal_control_spawn) == 48, "spawn size");
+PEAL_STATIC_ASSERT(sizeof(struct peal_control_spawn) == 40, "spawn size");
 
 /** A control message's payload is at most this. */
 #define PEAL_CONTROL_BYTES 112
@@ -119,6 +129,7 @@ struct peal_kernel_params {
 	uint64_t actors; /* struct peal_actor_entry[max_actors] */
 	uint64_t mailboxes; /* struct peal_mailbox, mailbox_stride apart; 0 */
 	uint64_t mailbox_stride;
+	uint64_t bells; /* host only: struct peal_bell[n_workers] */
 	uint64_t lease_ns; /* end when the lease has not moved for so long */
 	uint64_t epoch_ns; /* return to be launched again; 0: never */
 	uint32_t n_workers;
@@ -127,8 +138,10 @@ struct peal_kernel_params {
 	uint32_t max_inputs; /* per worker */
 	uint32_t max_ports; /* per worker */
 	uint32_t max_barriers;
+	uint32_t end_with_inputs; /* 1: end once all inputs have ended */
+	uint32_t reserved;
 };
 
-PEAL_STATIC_ASSERT(sizeof(struct peal_kernel_params) == 104, "params size");
+PEAL_STATIC_ASSERT(sizeof(struct peal_kernel_params) == 120, "params size");
 
 #endif

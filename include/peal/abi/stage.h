@@ -58,6 +58,15 @@ struct peal_stage_config {
 	uint32_t reserved[3]; /* 0 */
 };
 
+/** The state of a stage's actor; the host fills in config. */
+struct peal_stage_state {
+	struct peal_stage_config config;
+	uint64_t items; /* handled */
+	uint64_t bytes; /* their bodies */
+	uint64_t crc_sum; /* crc32c: the bodies' CRC-32Cs added up, mod 2^64 */
+};
+
+PEAL_STATIC_ASSERT(sizeof(struct peal_stage_state) == 56, "stage state");
 PEAL_STATIC_ASSERT(sizeof(struct peal_item) == 32, "size of peal_item");
 PEAL_STATIC_ASSERT(offsetof(struct peal_item, sequence) == 0, "sequence");
 PEAL_STATIC_ASSERT(offsetof(struct peal_item, ingress_ns) == 8, "ingress_ns");

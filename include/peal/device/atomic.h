@@ -15,6 +15,7 @@
  *	peal_load_{relaxed,acquire}_{dev,sys}[_u32](p)
  *	peal_store_{relaxed,release}_{dev,sys}[_u32](p, v)
  *	peal_add_{relaxed,acqrel}_dev[_u32](p, v)	returns the old value
+ *	peal_hw_{lane,lanes,worker}()	position in the launch; GPUs only
  */
 
 #if PEAL_ON_HOST && defined(__SANITIZE_THREAD__)
@@ -27,6 +28,19 @@
 #ifndef PEAL_TSAN
 #define PEAL_TSAN 0
 #endif
+
+#define PEALI_VALUE(name, type, parameters, value)                             \
+	static PEAL_DEV PEAL_INLINE type name parameters                       \
+	{                                                                      \
+		return value;                                                  \
+	}
+#define PEALI_DO(name, parameters, statement)                                  \
+	static PEAL_DEV PEAL_INLINE void name parameters                       \
+	{                                                                      \
+		statement;                                                     \
+	}
+#define PEALI_HW(name, value)                                                  \
+	PEALI_VALUE(peal_hw_##name, uint32_t, (void), value)
 
 #if PEAL_ON_CUDA
 
@@ -73,31 +87,34 @@
 	PEAL_CUDA_LOAD(acquire_dev, type, suffix, bits, letter, "acquire.gpu") \
 	PEAL_CUDA_LOAD(relaxed_sys, type, suffix, bits, letter, "relaxed.sys") \
 	PEAL_CUDA_LOAD(acquire_sys, type, suffix, bits, letter, "acquire.sys") \
-	PEAL_CUDA_STORE(relaxed_dev, type, suffix, bits, letter, "relaxed.gpu") \
-	PEAL_CUDA_STORE(release_dev, type, suffix, bits, letter, "release.gpu") \
-	PEAL_CUDA_STORE(relaxed_sys, type, suffix, bits, letter, "relaxed.sys") \
-	PEAL_CUDA_STORE(release_sys, type, suffix, bits, letter, "release.sys") \
+	PEAL_CUDA_STORE(relaxed_dev, type, suffix, bits, letter,               \
+			"relaxed.gpu")                                         \
+	PEAL_CUDA_STORE(release_dev, type, suffix, bits, letter,               \
+			"release.gpu")                                         \
+	PEAL_CUDA_STORE(relaxed_sys, type, suffix, bits, letter,               \
+			"relaxed.sys")                                         \
+	PEAL_CUDA_STORE(release_sys, type, suffix, bits, letter,               \
+			"release.sys")                                         \
 	PEAL_CUDA_ADD(relaxed_dev, type, suffix, bits, letter, "relaxed.gpu")  \
 	PEAL_CUDA_ADD(acqrel_dev, type, suffix, bits, letter, "acq_rel.gpu")
 
 PEAL_CUDA_WORD(uint64_t, , "64", "l")
 PEAL_CUDA_WORD(uint32_t, _u32, "32", "r")
 
-static PEAL_DEV PEAL_INLINE void peal_fence_release_sys(void)
-{
-	asm volatile("fence.acq_rel.sys;" ::: "memory");
-}
+/** Orders all earlier accesses before later stores, system wide. */
+PEALI_DO(peal_fence_release_sys, (void),
+	 asm volatile("fence.acq_rel.sys;" ::
+			      : "memory"))
 
-static PEAL_DEV PEAL_INLINE void peal_fence_acquire_sys(void)
-{
-	asm volatile("fence.acq_rel.sys;" ::: "memory");
-}
+/** Orders earlier loads before all later accesses, system wide. */
+PEALI_DO(peal_fence_acquire_sys, (void),
+	 asm volatile("fence.acq_rel.sys;" ::
+			      : "memory"))
 
-static PEAL_DEV PEAL_INLINE void peal_pause(void)
-{
-	asm volatile("nanosleep.u32 20;" ::: "memory");
-}
+/** A breath between two looks at a word. */
+PEALI_DO(peal_pause, (void), asm volatile("nanosleep.u32 20;" ::: "memory"))
 
+/** Monotonic time in ns; of this device. */
 static PEAL_DEV PEAL_INLINE uint64_t peal_clock_ns(void)
 {
 	uint64_t t;
@@ -106,25 +123,12 @@ static PEAL_DEV PEAL_INLINE uint64_t peal_clock_ns(void)
 	return t;
 }
 
-static PEAL_DEV PEAL_INLINE uint32_t peal_hw_lane(void)
-{
-	return threadIdx.x;
-}
+PEALI_HW(lane, threadIdx.x)
+PEALI_HW(lanes, blockDim.x)
+PEALI_HW(worker, blockIdx.x)
 
-static PEAL_DEV PEAL_INLINE uint32_t peal_hw_lanes(void)
-{
-	return blockDim.x;
-}
-
-static PEAL_DEV PEAL_INLINE uint32_t peal_hw_worker(void)
-{
-	return blockIdx.x;
-}
-
-static PEAL_DEV PEAL_INLINE void peal_hw_sync(void)
-{
-	__syncthreads();
-}
+/** Where all lanes of the worker meet; GPUs only. */
+PEALI_DO(peal_hw_sync, (void), __syncthreads())
 
 #elif PEAL_ON_HIP
 
@@ -133,7 +137,7 @@ static PEAL_DEV PEAL_INLINE void peal_hw_sync(void)
  * store of the flag (llvm-project issues 178316 and 135340): fence, wait for
  * the stores by hand, then store relaxed.
  */
-static PEAL_DEV PEAL_INLINE void peal_hip_wait_stores(void)
+static PEAL_DEV PEAL_INLINE void peali_hip_wait_stores(void)
 {
 #if defined(__gfx1200__) || defined(__gfx1201__)
 	asm volatile("s_wait_storecnt 0x0" ::: "memory");
@@ -147,26 +151,17 @@ static PEAL_DEV PEAL_INLINE void peal_hip_wait_stores(void)
 }
 
 #define PEAL_HIP_SCOPE(scope, type, suffix, hip_scope, fence_scope)            \
-	static PEAL_DEV PEAL_INLINE type peal_load_relaxed_##scope##suffix(    \
-		const type *p)                                                 \
-	{                                                                      \
-		return __hip_atomic_load(p, __ATOMIC_RELAXED, hip_scope);      \
-	}                                                                      \
-	static PEAL_DEV PEAL_INLINE type peal_load_acquire_##scope##suffix(    \
-		const type *p)                                                 \
-	{                                                                      \
-		return __hip_atomic_load(p, __ATOMIC_ACQUIRE, hip_scope);      \
-	}                                                                      \
-	static PEAL_DEV PEAL_INLINE void peal_store_relaxed_##scope##suffix(   \
-		type *p, type v)                                               \
-	{                                                                      \
-		__hip_atomic_store(p, v, __ATOMIC_RELAXED, hip_scope);         \
-	}                                                                      \
+	PEALI_VALUE(peal_load_relaxed_##scope##suffix, type, (const type *p),  \
+		    __hip_atomic_load(p, __ATOMIC_RELAXED, hip_scope))         \
+	PEALI_VALUE(peal_load_acquire_##scope##suffix, type, (const type *p),  \
+		    __hip_atomic_load(p, __ATOMIC_ACQUIRE, hip_scope))         \
+	PEALI_DO(peal_store_relaxed_##scope##suffix, (type * p, type v),       \
+		 __hip_atomic_store(p, v, __ATOMIC_RELAXED, hip_scope))        \
 	static PEAL_DEV PEAL_INLINE void peal_store_release_##scope##suffix(   \
 		type *p, type v)                                               \
 	{                                                                      \
 		__builtin_amdgcn_fence(__ATOMIC_RELEASE, fence_scope);         \
-		peal_hip_wait_stores();                                        \
+		peali_hip_wait_stores();                                       \
 		__hip_atomic_store(p, v, __ATOMIC_RELAXED, hip_scope);         \
 	}
 #define PEAL_HIP_WORD(type, suffix)                                            \
@@ -184,7 +179,7 @@ static PEAL_DEV PEAL_INLINE void peal_hip_wait_stores(void)
 		type old;                                                      \
                                                                                \
 		__builtin_amdgcn_fence(__ATOMIC_RELEASE, "agent");             \
-		peal_hip_wait_stores();                                        \
+		peali_hip_wait_stores();                                       \
 		old = __hip_atomic_fetch_add(p, v, __ATOMIC_RELAXED,           \
 					     __HIP_MEMORY_SCOPE_AGENT);        \
 		__builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "agent");             \
@@ -194,21 +189,17 @@ static PEAL_DEV PEAL_INLINE void peal_hip_wait_stores(void)
 PEAL_HIP_WORD(uint64_t, )
 PEAL_HIP_WORD(uint32_t, _u32)
 
+/** As on CUDA. */
 static PEAL_DEV PEAL_INLINE void peal_fence_release_sys(void)
 {
 	__builtin_amdgcn_fence(__ATOMIC_RELEASE, "");
-	peal_hip_wait_stores();
+	peali_hip_wait_stores();
 }
 
-static PEAL_DEV PEAL_INLINE void peal_fence_acquire_sys(void)
-{
-	__builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "");
-}
+PEALI_DO(peal_fence_acquire_sys, (void),
+	 __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, ""))
 
-static PEAL_DEV PEAL_INLINE void peal_pause(void)
-{
-	__builtin_amdgcn_s_sleep(1);
-}
+PEALI_DO(peal_pause, (void), __builtin_amdgcn_s_sleep(1))
 
 /* gfx11 and newer have no s_memrealtime; they answer a message instead. */
 static PEAL_DEV PEAL_INLINE uint64_t peal_clock_ns(void)
@@ -226,21 +217,11 @@ static PEAL_DEV PEAL_INLINE uint64_t peal_clock_ns(void)
 	return ticks * 10;
 }
 
-static PEAL_DEV PEAL_INLINE uint32_t peal_hw_lane(void)
-{
-	return __builtin_amdgcn_workitem_id_x();
-}
+PEALI_HW(lane, __builtin_amdgcn_workitem_id_x())
+PEALI_HW(lanes, __builtin_amdgcn_workgroup_size_x())
+PEALI_HW(worker, __builtin_amdgcn_workgroup_id_x())
 
-static PEAL_DEV PEAL_INLINE uint32_t peal_hw_lanes(void)
-{
-	return __builtin_amdgcn_workgroup_size_x();
-}
-
-static PEAL_DEV PEAL_INLINE uint32_t peal_hw_worker(void)
-{
-	return __builtin_amdgcn_workgroup_id_x();
-}
-
+/** As on CUDA. */
 static PEAL_DEV PEAL_INLINE void peal_hw_sync(void)
 {
 	__builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
@@ -251,24 +232,20 @@ static PEAL_DEV PEAL_INLINE void peal_hw_sync(void)
 #else /* host: one scope */
 
 #define PEAL_HOST_SCOPE(scope, type, suffix)                                   \
-	static PEAL_INLINE type peal_load_relaxed_##scope##suffix(const type *p) \
+	static PEAL_INLINE type peal_load_relaxed_##scope##suffix(             \
+		const type *p)                                                 \
 	{                                                                      \
 		return __atomic_load_n(p, __ATOMIC_RELAXED);                   \
 	}                                                                      \
-	static PEAL_INLINE type peal_load_acquire_##scope##suffix(const type *p) \
+	static PEAL_INLINE type peal_load_acquire_##scope##suffix(             \
+		const type *p)                                                 \
 	{                                                                      \
 		return __atomic_load_n(p, __ATOMIC_ACQUIRE);                   \
 	}                                                                      \
-	static PEAL_INLINE void peal_store_relaxed_##scope##suffix(type *p,    \
-							     type v)           \
-	{                                                                      \
-		__atomic_store_n(p, v, __ATOMIC_RELAXED);                      \
-	}                                                                      \
-	static PEAL_INLINE void peal_store_release_##scope##suffix(type *p,    \
-							     type v)           \
-	{                                                                      \
-		__atomic_store_n(p, v, __ATOMIC_RELEASE);                      \
-	}
+	PEALI_DO(peal_store_relaxed_##scope##suffix, (type * p, type v),       \
+		 __atomic_store_n(p, v, __ATOMIC_RELAXED))                     \
+	PEALI_DO(peal_store_release_##scope##suffix, (type * p, type v),       \
+		 __atomic_store_n(p, v, __ATOMIC_RELEASE))
 #define PEAL_HOST_WORD(type, suffix)                                           \
 	PEAL_HOST_SCOPE(dev, type, suffix)                                     \
 	PEAL_HOST_SCOPE(sys, type, suffix)                                     \
@@ -296,6 +273,7 @@ static PEAL_INLINE void peal_fence_release_sys(void)
 #endif
 }
 
+/** As on CUDA. */
 static PEAL_INLINE void peal_fence_acquire_sys(void)
 {
 #if !PEAL_TSAN
@@ -303,12 +281,10 @@ static PEAL_INLINE void peal_fence_acquire_sys(void)
 #endif
 }
 
-/* Keeps the compiler, not the processor, from moving accesses across. */
-static PEAL_INLINE void peal_compiler_barrier(void)
-{
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-}
+/** Keeps the compiler, not the processor, from moving accesses across. */
+PEALI_DO(peal_compiler_barrier, (void), __atomic_signal_fence(__ATOMIC_SEQ_CST))
 
+/** As on CUDA. */
 static PEAL_INLINE void peal_pause(void)
 {
 #if defined(__x86_64__) || defined(__i386__)
@@ -328,6 +304,7 @@ struct peal_atom16 {
 
 #if PEAL_ON_CUDA
 #define PEAL_HAVE_ATOM16 1
+/** Stores 16 bytes at once; relaxed. 16-byte aligned. */
 static PEAL_DEV PEAL_INLINE void peal_atom16_store(struct peal_atom16 *p,
 						   struct peal_atom16 v)
 {
@@ -338,6 +315,7 @@ static PEAL_DEV PEAL_INLINE void peal_atom16_store(struct peal_atom16 *p,
 		     : "memory");
 }
 
+/** Loads 16 bytes at once; relaxed. 16-byte aligned. */
 static PEAL_DEV PEAL_INLINE struct peal_atom16
 peal_atom16_load(const struct peal_atom16 *p)
 {
@@ -395,10 +373,10 @@ peal_atom16_load(const struct peal_atom16 *p)
 #define PEAL_HAVE_ATOM16 0
 #endif
 
-/*
- * 4 bytes of payload and their tag (high half) in one 64-bit word. On devices
- * relaxed; on the host release and acquire, which cost nothing on x86 and let
- * ThreadSanitizer follow.
+/**
+ * Stores 4 bytes of payload and their tag (high half) as one 64-bit word. On
+ * devices relaxed; on the host release and acquire, which cost nothing on x86
+ * and let ThreadSanitizer follow.
  */
 static PEAL_DEV PEAL_INLINE void peal_atom8_store(uint64_t *p, uint64_t v)
 {
@@ -409,6 +387,7 @@ static PEAL_DEV PEAL_INLINE void peal_atom8_store(uint64_t *p, uint64_t v)
 #endif
 }
 
+/** Loads what peal_atom8_store stored. */
 static PEAL_DEV PEAL_INLINE uint64_t peal_atom8_load(const uint64_t *p)
 {
 #if PEAL_ON_HOST

@@ -22,7 +22,8 @@ struct peal_bell {
 	uint32_t asleep; /* waiter stores 1; whoever wakes it stores 0 */
 	uint32_t steps; /* private to the waiter: idle turns so far */
 	uint32_t max_sleep_ms; /* private; 0: the default of 50 */
-	uint8_t reserved[PEAL_SHARED_LINE - 12];
+	int32_t event_fd; /* above 0: an eventfd that wakes the waiter */
+	uint8_t reserved[PEAL_SHARED_LINE - 16];
 };
 
 /** Wakes the waiter of a bell. Thread-safe; one system call. */
@@ -34,6 +35,16 @@ void peal_host_wake(struct peal_bell *bell);
  * for max_sleep_ms. Only the bell's owner calls it.
  */
 void peal_host_idle(struct peal_bell *bell);
+
+/**
+ * Announces that the bell's owner is about to sleep, for owners that sleep in
+ * their own way. The owner looks at its queues once more after it, then sleeps
+ * and stores 0 to `asleep` when it wakes.
+ *
+ * @return 1: no message will be overlooked; 0: the system cannot do that, sleep
+ *         for a millisecond at most.
+ */
+int peal_host_announce(struct peal_bell *bell);
 
 /** Monotonic time in ns, the same on all threads and processes. */
 uint64_t peal_host_clock_ns(void);
@@ -63,6 +74,7 @@ static PEAL_INLINE void peal_bell_reset(struct peal_bell *bell)
 	}
 }
 
+/** Monotonic time in ns. Thread-safe. */
 static PEAL_INLINE uint64_t peal_clock_ns(void)
 {
 	return peal_host_clock_ns();

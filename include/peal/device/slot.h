@@ -23,11 +23,16 @@
  *	one atom: low = content bytes in it
  *	several: kind has PEAL_TAG_MANY; low = atoms - 1 in the first, content
  *	bytes in the others (the first is full)
+ *
+ * A short message leaves the atoms behind it as they are. Their tags must not
+ * grow so old that the lap, which has 16 bits, comes round to them: every
+ * PEAL_SLOT_REFRESH_LAPS laps all atoms of the slot are written.
  */
 
 #define PEAL_TAG_MANY 0x80u
 #define PEAL_SLOT_ATOMS_MAX 256
 #define PEAL_SLOT_ALIGN 16
+#define PEAL_SLOT_REFRESH_LAPS 0x4000u
 
 /** The content's first bytes are the header; these follow a read. */
 struct peal_slot_view {
@@ -47,20 +52,20 @@ static PEAL_HD PEAL_INLINE uint32_t peal_slot_content_max(uint32_t policy,
 	return slot_bytes - 8;
 }
 
-static PEAL_DEV PEAL_INLINE uint32_t peal_tag32(uint32_t lap, uint32_t kind,
-						uint32_t low)
+static PEAL_DEV PEAL_INLINE uint32_t peali_tag32(uint32_t lap, uint32_t kind,
+						 uint32_t low)
 {
 	return (lap & 0xffff) << 16 | (kind & 0xff) << 8 | (low & 0xff);
 }
 
-static PEAL_DEV PEAL_INLINE uint32_t peal_min_u32(uint32_t a, uint32_t b)
+static PEAL_DEV PEAL_INLINE uint32_t peali_min_u32(uint32_t a, uint32_t b)
 {
 	return a < b ? a : b;
 }
 
 /* Copies up to 12 bytes without reading past the end of from. */
-static PEAL_DEV PEAL_INLINE void peal_copy_bytes(void *to, const void *from,
-						 uint32_t n)
+static PEAL_DEV PEAL_INLINE void peali_copy_bytes(void *to, const void *from,
+						  uint32_t n)
 {
 	uint8_t *out = (uint8_t *)to;
 	const uint8_t *in = (const uint8_t *)from;
@@ -98,9 +103,8 @@ static PEAL_DEV PEAL_INLINE void peal_copy(void *to, const void *from,
  * Call by one lane, after the lanes that wrote the content have met it.
  * Everything that the caller wrote before is visible to the reader.
  */
-static PEAL_DEV PEAL_INLINE void peal_slot_publish(uint8_t *slot, uint32_t lap,
-						   uint32_t kind,
-						   uint32_t length)
+static PEAL_DEV PEAL_INLINE void
+peal_slot_publish(uint8_t *slot, uint32_t lap, uint32_t kind, uint32_t length)
 {
 	uint64_t tag = (uint64_t)(lap & 0xffff) << 48 |
 		       (uint64_t)(kind & 0xff) << 40 | length;
@@ -126,27 +130,26 @@ static PEAL_DEV PEAL_INLINE int peal_slot_peek(uint8_t *slot, uint32_t lap,
 
 /* ---- atom16, atom8 ------------------------------------------------------- */
 
-static PEAL_DEV PEAL_INLINE uint32_t peal_atom_payload(uint32_t policy)
+static PEAL_DEV PEAL_INLINE uint32_t peali_atom_payload(uint32_t policy)
 {
 	return policy == PEAL_POLICY_ATOM16 ? 12 : 4;
 }
 
-static PEAL_DEV PEAL_INLINE void peal_atom_write(uint32_t policy, uint8_t *slot,
-						 uint32_t index, uint32_t tag,
-						 const uint8_t *from,
-						 uint32_t n)
+static PEAL_DEV PEAL_INLINE void
+peali_atom_write(uint32_t policy, uint8_t *slot, uint32_t index, uint32_t tag,
+		 const uint8_t *from, uint32_t n)
 {
 	if (policy == PEAL_POLICY_ATOM8) {
 		uint32_t word = 0;
 
-		peal_copy_bytes(&word, from, n);
+		peali_copy_bytes(&word, from, peali_min_u32(n, 4));
 		peal_atom8_store((uint64_t *)(void *)slot + index,
 				 (uint64_t)tag << 32 | word);
 	} else {
 #if PEAL_HAVE_ATOM16
 		struct peal_atom16 atom = { { 0, 0, 0, 0 } };
 
-		peal_copy_bytes(atom.word, from, n);
+		peali_copy_bytes(atom.word, from, peali_min_u32(n, 12));
 		atom.word[3] = tag;
 		peal_atom16_store((struct peal_atom16 *)(void *)slot + index,
 				  atom);
@@ -155,10 +158,10 @@ static PEAL_DEV PEAL_INLINE void peal_atom_write(uint32_t policy, uint8_t *slot,
 }
 
 /* Reads an atom's content into to (12 or 4 bytes); returns its tag. */
-static PEAL_DEV PEAL_INLINE uint32_t peal_atom_read(uint32_t policy,
-						    const uint8_t *slot,
-						    uint32_t index,
-						    uint32_t *to)
+static PEAL_DEV PEAL_INLINE uint32_t peali_atom_read(uint32_t policy,
+						     const uint8_t *slot,
+						     uint32_t index,
+						     uint32_t *to)
 {
 	if (policy == PEAL_POLICY_ATOM8) {
 		uint64_t v = peal_atom8_load(
@@ -170,8 +173,7 @@ static PEAL_DEV PEAL_INLINE uint32_t peal_atom_read(uint32_t policy,
 #if PEAL_HAVE_ATOM16
 	{
 		struct peal_atom16 atom = peal_atom16_load(
-			(const struct peal_atom16 *)(const void *)slot +
-			index);
+			(const struct peal_atom16 *)(const void *)slot + index);
 
 		to[0] = atom.word[0];
 		to[1] = atom.word[1];
@@ -189,41 +191,61 @@ static PEAL_DEV PEAL_INLINE uint32_t peal_atom_read(uint32_t policy,
  * Every lane of the worker calls it with its lane; the atoms may become
  * visible in any order, the reader wants all of them. No fence.
  */
-static PEAL_DEV PEAL_UNUSED inline void peal_slot_pack(uint32_t policy, uint8_t *slot,
-					   uint32_t lap, uint32_t kind,
-					   const uint8_t *content,
-					   uint32_t length, uint32_t lane,
-					   uint32_t lanes)
+static PEAL_DEV PEAL_UNUSED inline void
+peal_slot_pack(uint32_t policy, uint8_t *slot, uint32_t lap, uint32_t kind,
+	       const uint8_t *content, uint32_t length, uint32_t lane,
+	       uint32_t lanes)
 {
-	uint32_t each = peal_atom_payload(policy);
+	uint32_t each = peali_atom_payload(policy);
 	uint32_t atoms = length ? (length + each - 1) / each : 1;
 	uint32_t i;
 
 	for (i = lane; i < atoms; i += lanes) {
-		uint32_t n = peal_min_u32(each, length - i * each);
+		uint32_t n = peali_min_u32(each, length - i * each);
 		uint32_t low = atoms > 1 && i == 0 ? atoms - 1 : n;
 		uint32_t k = atoms > 1 ? kind | PEAL_TAG_MANY : kind;
 
-		peal_atom_write(policy, slot, i, peal_tag32(lap, k, low),
-				content + i * each, n);
+		peali_atom_write(policy, slot, i, peali_tag32(lap, k, low),
+				 content + i * each, n);
 	}
 }
 
-/* Unpacks an atom whose tag must be of the lap; content bytes or -1. */
-static PEAL_DEV PEAL_UNUSED inline int peal_atom_unpack(uint32_t policy,
-					    const uint8_t *slot, uint32_t lap,
-					    uint32_t index, uint8_t *stage)
+/**
+ * Tags this lane's share of the atoms behind a content of `length` bytes as
+ * empty on this lap. Before the content is packed, and on every lap that is a
+ * multiple of PEAL_SLOT_REFRESH_LAPS; the lanes as in peal_slot_pack.
+ */
+static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
+peal_slot_refresh(uint32_t policy, uint8_t *slot, uint32_t slot_bytes,
+		  uint32_t lap, uint32_t length, uint32_t lane, uint32_t lanes)
 {
-	uint32_t each = peal_atom_payload(policy);
+	uint32_t each = peali_atom_payload(policy);
+	uint32_t used = length ? (length + each - 1) / each : 1;
+	uint32_t atoms = peal_slot_content_max(policy, slot_bytes) / each;
+	uint32_t i;
+
+	for (i = lane; i < atoms; i += lanes)
+		if (i >= used)
+			peali_atom_write(policy, slot, i,
+					 peali_tag32(lap, PEAL_KIND_EMPTY, 0),
+					 slot, 0);
+}
+
+/* Unpacks an atom whose tag must be of the lap; content bytes or -1. */
+static PEAL_DEV PEAL_UNUSED inline int
+peali_atom_unpack(uint32_t policy, const uint8_t *slot, uint32_t lap,
+		  uint32_t index, uint8_t *stage)
+{
+	uint32_t each = peali_atom_payload(policy);
 	uint32_t word[3] = { 0, 0, 0 };
-	uint32_t tag = peal_atom_read(policy, slot, index, word);
+	uint32_t tag = peali_atom_read(policy, slot, index, word);
 	uint32_t n = tag & 0xff;
 
 	if (tag >> 16 != (lap & 0xffff))
 		return -1;
 	if (n > each)
 		n = each;
-	peal_copy_bytes(stage + index * each, word, each);
+	peali_copy_bytes(stage + index * each, word, each);
 	return (int)n;
 }
 
@@ -234,30 +256,28 @@ static PEAL_DEV PEAL_UNUSED inline int peal_atom_unpack(uint32_t policy,
  * the peer's word and is checked against atoms_max. Returns 1 and *view, or 0.
  * Wait-free.
  */
-static PEAL_DEV PEAL_UNUSED inline int peal_slot_unpack(uint32_t policy,
-					    const uint8_t *slot, uint32_t lap,
-					    uint8_t *stage, uint32_t atoms_max,
-					    struct peal_slot_view *view)
+static PEAL_DEV PEAL_UNUSED inline int
+peal_slot_unpack(uint32_t policy, const uint8_t *slot, uint32_t lap,
+		 uint8_t *stage, uint32_t atoms_max,
+		 struct peal_slot_view *view)
 {
-	uint32_t each = peal_atom_payload(policy);
+	uint32_t each = peali_atom_payload(policy);
 	uint32_t word[3] = { 0, 0, 0 };
-	uint32_t tag = peal_atom_read(policy, slot, 0, word);
+	uint32_t tag = peali_atom_read(policy, slot, 0, word);
 	uint32_t kind = tag >> 8 & 0xff, low = tag & 0xff, i;
 
 	if (tag >> 16 != (lap & 0xffff))
 		return 0;
-	peal_copy_bytes(stage, word, each);
+	peali_copy_bytes(stage, word, each);
 	view->kind = kind & ~PEAL_TAG_MANY;
 	view->content = stage;
 	view->length = low;
-	if (!(kind & PEAL_TAG_MANY))
+	if (!(kind & PEAL_TAG_MANY) ? low > each : low + 1 > atoms_max)
+		view->length = ~0u; /* hostile: the caller sees the length */
+	if (!(kind & PEAL_TAG_MANY) || view->length == ~0u)
 		return 1;
-	if (low + 1 > atoms_max) { /* hostile: the caller sees the length */
-		view->length = ~0u;
-		return 1;
-	}
 	for (i = 1; i <= low; i++) {
-		int n = peal_atom_unpack(policy, slot, lap, i, stage);
+		int n = peali_atom_unpack(policy, slot, lap, i, stage);
 
 		if (n < 0)
 			return 0;

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEAL_ABI_MAILBOX_H
+#define PEAL_ABI_MAILBOX_H
+
+#include <peal/abi/message.h>
+
+/*
+ * A mailbox: many workers of one device put, one takes. In device memory; slots
+ * follow the header. Zeroed memory with the first line filled is empty.
+ */
+
+#define PEAL_MAILBOX_MAGIC 0x584f424c414550ULL /* "PEALBOX" */
+
+/** Header of a mailbox. */
+struct peal_mailbox {
+	/* written by the host before the launch */
+	uint64_t magic;
+	uint32_t slot_bytes; /* multiple of 16 */
+	uint32_t capacity_log2;
+	uint32_t message_bytes; /* largest payload */
+	uint32_t lease; /* slots that a producer leases at a time */
+	uint64_t slots_offset; /* from the start of this struct */
+	uint8_t host_reserved[PEAL_SHARED_LINE - 32];
+	/* added to by all producers */
+	uint64_t leased; /* slots ever asked for */
+	uint64_t returned; /* of those, given back unused */
+	uint64_t ticket; /* messages ever put: the next slot's number */
+	uint8_t producers_reserved[PEAL_SHARED_LINE - 24];
+	/* only writer: the consumer */
+	uint64_t head; /* messages taken off */
+	uint8_t consumer_reserved[PEAL_SHARED_LINE - 8];
+};
+
+PEAL_STATIC_ASSERT(sizeof(struct peal_mailbox) == 3 * PEAL_SHARED_LINE,
+		   "mailbox size");
+PEAL_STATIC_ASSERT(offsetof(struct peal_mailbox, leased) == PEAL_SHARED_LINE,
+		   "mailbox layout");
+PEAL_STATIC_ASSERT(offsetof(struct peal_mailbox, head) == 2 * PEAL_SHARED_LINE,
+		   "mailbox layout");
+
+/** A producer's admission to a mailbox; private to that producer. */
+struct peal_mailbox_lease {
+	uint64_t granted; /* slots it may put into now */
+	uint64_t asked; /* slots of the lease that is not granted yet; 0 */
+	uint64_t asked_end; /* where that lease ends in `leased` */
+};
+
+#endif

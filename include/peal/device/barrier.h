@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEAL_DEVICE_BARRIER_H
+#define PEAL_DEVICE_BARRIER_H
+
+#include <peal/abi/barrier.h>
+#include <peal/device/atomic.h>
+#include <peal/errors.h>
+#if PEAL_ON_HOST
+#include <peal/device/host.h>
+#endif
+
+/*
+ * One participant of a barrier across devices; see <peal/abi/barrier.h> for the
+ * algorithm. Workers use it by peal_arrive and peal_await, the host by
+ * peal_barrier_arrive and peal_barrier_wait.
+ *
+ *	arriving participant			waiting participant
+ *	earlier writes, word (R6) --------->	A6 word: they can be read
+ */
+
+/** The participant's word in the array at that address. Wait-free. */
+static PEAL_DEV PEAL_INLINE uint64_t *peali_barrier_word(uint64_t array,
+							 uint32_t participant)
+{
+	return &((struct peal_barrier_word *)(uintptr_t)array)[participant]
+			.generation;
+}
+
+/**
+ * Arrives at the next phase: n stores, one into each participant's memory.
+ * What the caller wrote before is visible to whoever passes. Wait-free.
+ */
+static PEAL_DEV PEAL_UNUSED inline void
+peal_barrier_signal(const struct peal_barrier_view *view)
+{
+	struct peal_barrier_state *state =
+		(struct peal_barrier_state *)(uintptr_t)view->state;
+	const uint64_t *arrays = (const uint64_t *)(uintptr_t)view->arrays;
+	uint32_t i;
+
+	state->arrived++;
+	for (i = 0; i < view->participants; i++)
+		/* R6: pairs with A6 in peal_barrier_test. */
+		peal_store_release_sys(peali_barrier_word(arrays[i],
+							  view->self),
+				       state->arrived);
+	if (view->observer)
+		peal_store_relaxed_sys(peali_barrier_word(view->observer,
+							  view->self),
+				       state->arrived);
+#if PEAL_ON_HOST
+	if (view->bells) {
+		const uint64_t *bells =
+			(const uint64_t *)(uintptr_t)view->bells;
+
+		for (i = 0; i < view->participants; i++)
+			peal_bell_ring(peal_load_relaxed_sys(&bells[i]));
+	}
+#endif
+}
+
+/**
+ * Whether all have arrived at the phase that this participant arrived at last.
+ *
+ * @param view the participant's
+ * @return 0 they have; PEAL_EAGAIN not yet; PEAL_EABORTED; PEAL_EINVAL the
+ *         participant has not arrived since it passed. Wait-free.
+ */
+static PEAL_DEV PEAL_UNUSED inline int
+peal_barrier_test(const struct peal_barrier_view *view)
+{
+	struct peal_barrier_state *state =
+		(struct peal_barrier_state *)(uintptr_t)view->state;
+	const uint64_t *arrays = (const uint64_t *)(uintptr_t)view->arrays;
+	uint32_t i;
+
+	if (state->passed == state->arrived)
+		return PEAL_EINVAL;
+	for (i = 0; i < view->participants; i++)
+		/* A6: pairs with R6 in peal_barrier_signal. */
+		if (peal_load_acquire_sys(peali_barrier_word(
+			    arrays[view->self], i)) < state->arrived)
+			return peal_load_relaxed_sys(
+				       (const uint64_t *)(uintptr_t)
+					       view->abort) ?
+				       PEAL_EABORTED :
+				       PEAL_EAGAIN;
+	state->passed = state->arrived;
+	return 0;
+}
+
+#endif

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEAL_DEVICE_CONSUMER_H
+#define PEAL_DEVICE_CONSUMER_H
+
+#include <peal/device/link.h>
+
+/* The receiving end of a link; see link.h for the protocol. */
+
+/**
+ * Gives back what was released so far. Called every capacity/4 releases, and
+ * by the owner whenever it goes idle: otherwise a small queue can stall.
+ */
+static PEAL_DEV PEAL_UNUSED inline void
+peal_link_flush_credit(struct peal_link_consumer *c)
+{
+	if (c->credit_sent == c->head && c->slab_sent == c->slab_head)
+		return;
+	if (c->slab_sent != c->slab_head)
+		peal_store_release_sys(&c->credit_word->slab, c->slab_head);
+	/* R2: pairs with A2 in peali_link_read_credit: content was read. */
+	peal_store_release_sys(&c->credit_word->slots, c->head);
+	c->credit_sent = c->head;
+	c->slab_sent = c->slab_head;
+#if PEAL_ON_HOST
+	peal_bell_ring(c->bell);
+#endif
+}
+
+static PEAL_DEV PEAL_INLINE int peali_link_fail(struct peal_link_consumer *c)
+{
+	c->state = PEAL_EPROTO;
+	peal_store_relaxed_sys(&c->counts->error, (uint64_t)-PEAL_EPROTO);
+	return PEAL_EPROTO;
+}
+
+/* Checks a slab descriptor, the peer's word, and finds its bytes. */
+static PEAL_DEV PEAL_UNUSED inline int
+peali_link_open_slab(struct peal_link_consumer *c, const uint8_t *content,
+		     struct peal_message *m)
+{
+	struct peal_slab_descriptor d;
+	uint64_t at, round;
+
+	peal_copy(&d, content + sizeof(struct peal_header), sizeof(d));
+	if (!c->slab_bytes || d.offset % PEAL_SLAB_ALIGN ||
+	    d.length > c->message_bytes)
+		return peali_link_fail(c);
+	round = PEAL_SLAB_ROUND(d.length);
+	at = d.offset % c->slab_bytes;
+	if (d.offset - c->slab_head >= c->slab_bytes ||
+	    d.offset - c->slab_head + round > c->slab_bytes ||
+	    at + round > c->slab_bytes)
+		return peali_link_fail(c);
+	if (c->policy != PEAL_POLICY_SEQUENCE)
+		peal_fence_acquire_sys();
+	c->slab_next = d.offset + round;
+	m->data = c->slab + at;
+	m->length = d.length;
+	return 0;
+}
+
+/* Looks at the head slot, whatever the policy. */
+static PEAL_DEV PEAL_INLINE int peali_link_look(struct peal_link_consumer *c,
+						struct peal_slot_view *view)
+{
+	uint64_t index = c->head & ((1ULL << c->capacity_log2) - 1);
+	uint8_t *slot = c->slots + index * c->slot_bytes;
+	uint32_t lap = (uint32_t)(c->head >> c->capacity_log2) + 1;
+	uint32_t each = peali_atom_payload(c->policy);
+
+	if (c->policy == PEAL_POLICY_SEQUENCE)
+		return peal_slot_peek(slot, lap, view);
+	return peal_slot_unpack(c->policy, slot, lap, c->stage,
+				(c->content_max + each - 1) / each, view);
+}
+
+/**
+ * Looks at the next message without taking it.
+ *
+ * @return 0 and *m; PEAL_EAGAIN nothing there; PEAL_EPROTO the peer wrote
+ *         nonsense, the link is closed; else the state of a closed link
+ *         (PEAL_EEND after the END mark was released).
+ */
+static PEAL_DEV PEAL_INLINE int peal_link_peek(struct peal_link_consumer *c,
+					       struct peal_message *m)
+{
+	struct peal_slot_view view = { 0, 0, 0 };
+
+	if (PEAL_UNLIKELY(c->state))
+		return c->state;
+	if (!peali_link_look(c, &view))
+		return PEAL_EAGAIN;
+	if (PEAL_UNLIKELY(view.length > c->content_max ||
+			  view.length < sizeof(struct peal_header)))
+		return peali_link_fail(c);
+	m->kind = view.kind;
+	m->header = *(const struct peal_header *)(const void *)view.content;
+	m->sequence = c->sequence;
+	c->slab_next = c->slab_head;
+	if (PEAL_LIKELY(view.kind == PEAL_KIND_DATA)) {
+		m->data = view.content + sizeof(struct peal_header);
+		m->length = view.length - sizeof(struct peal_header);
+		return 0;
+	}
+	m->data = 0;
+	m->length = 0;
+	if (view.kind == PEAL_KIND_SLAB &&
+	    view.length >= sizeof(struct peal_header) +
+				   sizeof(struct peal_slab_descriptor))
+		return peali_link_open_slab(c, view.content, m);
+	if (view.kind == PEAL_KIND_END || view.kind == PEAL_KIND_SEAL)
+		return 0;
+	return peali_link_fail(c);
+}
+
+/* Frees the head slot and its slab bytes. */
+static PEAL_DEV PEAL_INLINE void peali_link_step(struct peal_link_consumer *c)
+{
+	uint64_t quarter = (1ULL << c->capacity_log2) >> 2;
+
+	c->head++;
+	c->slab_head = c->slab_next;
+	if (c->head - c->credit_sent >= (quarter ? quarter : 1) ||
+	    (c->slab_head - c->slab_sent) * 4 > c->slab_bytes)
+		peal_link_flush_credit(c);
+}
+
+/*
+ * Stores a count of the consumer. On the host as a release, which is free on
+ * x86: who sees the message counted here sees it counted as accepted. On a
+ * device that would be a fence; there the reader looks again.
+ */
+static PEAL_DEV PEAL_INLINE void peali_store_count(uint64_t *p, uint64_t v)
+{
+#if PEAL_ON_HOST
+	peal_store_release_sys(p, v);
+#else
+	peal_store_relaxed_sys(p, v);
+#endif
+}
+
+/** Takes the peeked message off, as delivered. Its data is gone after this. */
+static PEAL_DEV PEAL_INLINE void peal_link_release(struct peal_link_consumer *c,
+						   const struct peal_message *m)
+{
+	c->sequence++;
+	c->delivered++;
+	c->delivered_bytes += m->length;
+	peal_store_relaxed_sys(&c->counts->delivered_bytes, c->delivered_bytes);
+	peali_store_count(&c->counts->delivered, c->delivered);
+	peali_link_step(c);
+}
+
+/** Takes the peeked message off as dead, for that reason. */
+static PEAL_DEV PEAL_UNUSED inline void
+peal_link_release_dead(struct peal_link_consumer *c, uint32_t reason)
+{
+	c->sequence++;
+	peali_store_count(&c->counts->dead[reason], ++c->dead[reason]);
+	peali_link_step(c);
+}
+
+/** Takes a peeked END or SEAL off; END closes the link with PEAL_EEND. */
+static PEAL_DEV PEAL_UNUSED inline void
+peal_link_release_mark(struct peal_link_consumer *c, uint32_t kind)
+{
+	peali_link_step(c);
+	peal_link_flush_credit(c);
+	if (kind == PEAL_KIND_END)
+		c->state = PEAL_EEND;
+	else
+		peal_store_relaxed_sys(&c->counts->switches, ++c->switches);
+}
+
+/**
+ * Takes one message into a buffer.
+ *
+ * @param c        the end
+ * @param to       `room` bytes
+ * @param room     size of the buffer
+ * @param m        its header, length and sequence; m->data is `to`
+ * @return 0; PEAL_EMSGSIZE the buffer is short: the message stays, m->length
+ *         says how much it needs; PEAL_EEND, PEAL_EAGAIN, PEAL_EPROTO as
+ *         peal_link_peek. A SEAL is the caller's to follow: m->kind says so
+ *         and the mark stays.
+ */
+static PEAL_DEV PEAL_UNUSED inline int
+peal_link_pop(struct peal_link_consumer *c, void *to, uint64_t room,
+	      struct peal_message *m)
+{
+	int result = peal_link_peek(c, m);
+
+	if (result)
+		return result;
+	if (m->kind == PEAL_KIND_SEAL)
+		return 0;
+	if (m->kind == PEAL_KIND_END) {
+		peal_link_release_mark(c, m->kind);
+		return PEAL_EEND;
+	}
+	if (m->length > room)
+		return PEAL_EMSGSIZE;
+	peal_copy(to, m->data, m->length);
+	m->data = to;
+	peal_link_release(c, m);
+	return 0;
+}
+
+/**
+ * Takes up to n messages of at most `bytes` each into a buffer of n * bytes.
+ *
+ * @return how many were taken (their lengths in lengths_out[i]); stops in front
+ *         of a mark or of a longer message, with 0 if that comes first.
+ *         PEAL_EAGAIN if nothing is there, else as peal_link_peek.
+ */
+static PEAL_DEV PEAL_UNUSED inline int
+peal_link_pop_burst(struct peal_link_consumer *c, void *to, uint64_t bytes,
+		    uint32_t n, uint64_t *lengths_out)
+{
+	struct peal_message m;
+	uint8_t *out = (uint8_t *)to;
+	uint32_t i;
+	int result = 0;
+
+	for (i = 0; i < n; i++) {
+		result = peal_link_peek(c, &m);
+		if (result || m.length > bytes || m.kind > PEAL_KIND_SLAB)
+			break;
+		peal_copy(out + i * bytes, m.data, m.length);
+		lengths_out[i] = m.length;
+		peal_link_release(c, &m);
+	}
+	if (i || !result)
+		return (int)i;
+	return result;
+}
+
+#endif

@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEAL_DEVICE_CONTROL_H
+#define PEAL_DEVICE_CONTROL_H
+
+#include <peal/device/worker.h>
+
+/*
+ * How a worker listens to the host: control words, control messages, lease and
+ * epoch, and its own end. For the leader; the loop calls it.
+ */
+
+/* What a turn of the loop comes to. */
+#define PEALI_LEAVE (-1) /* the worker ends for good */
+#define PEALI_EPOCH 2 /* it returns to be launched again */
+#define PEALI_GO_ON 1
+/* Looks between two readings of the clock. */
+#define PEALI_CLOCK_EVERY 64
+
+/* ---- waiting ------------------------------------------------------------- */
+
+#if PEAL_ON_HOST
+static PEAL_INLINE struct peal_bell *peali_bell(const struct peal_worker *w)
+{
+	return (struct peal_bell *)(uintptr_t)w->params->bells + w->index;
+}
+#endif
+
+/* One turn of waiting, longer and longer. */
+static PEAL_DEV PEAL_INLINE void peali_wait_turn(struct peal_worker *w)
+{
+#if PEAL_ON_HOST
+	peal_host_idle(peali_bell(w));
+#else
+	if (w->state->idle > 64)
+		peal_pause();
+#endif
+}
+
+/* Whether the next waiting turn sleeps: look at everything before it. */
+static PEAL_DEV PEAL_INLINE int
+peali_wait_announced(const struct peal_worker *w)
+{
+#if PEAL_ON_HOST
+	return peal_load_relaxed_sys_u32(&peali_bell(w)->asleep) != 0;
+#else
+	(void)w;
+	return 0;
+#endif
+}
+
+/* There was something: the next wait begins short again. */
+static PEAL_DEV PEAL_INLINE void peali_wait_reset(struct peal_worker *w)
+{
+#if PEAL_ON_HOST
+	peal_bell_reset(peali_bell(w));
+#else
+	(void)w;
+#endif
+}
+
+/* ---- control messages ---------------------------------------------------- */
+
+static PEAL_DEV PEAL_UNUSED inline int
+peali_control_input(struct peal_worker *w, uint32_t type,
+		    const struct peal_link_view *view)
+{
+	struct peal_input *in = &w->inputs[view->index];
+
+	if (view->index >= w->params->max_inputs)
+		return PEAL_EINVAL;
+	if (type == PEAL_CONTROL_ATTACH_INPUT) {
+		peal_link_consumer_init(&in->link, view);
+		in->flags = PEAL_INPUT_USED;
+		w->state->drained = 0;
+		peal_store_release_sys(&w->status->drained, 0);
+		if (view->index >= w->state->n_inputs)
+			w->state->n_inputs = view->index + 1;
+	} else if (type == PEAL_CONTROL_NEXT_RING) {
+		in->next = *view;
+		in->flags |= PEAL_INPUT_NEXT;
+	} else if (type == PEAL_CONTROL_END_INPUT) {
+		if (in->flags & PEAL_INPUT_USED)
+			in->flags |= PEAL_INPUT_LAST;
+	} else {
+		if (in->flags & PEAL_INPUT_USED)
+			w->state->ended++;
+		in->flags = 0;
+	}
+	return 0;
+}
+
+/* Writes the SEAL that a switch waits for; then the port has its new ring. */
+static PEAL_DEV PEAL_UNUSED inline void peali_switch(struct peal_output *o)
+{
+	if (o->link.state) { /* closed meanwhile: nothing to seal */
+		o->switching = 0;
+	} else if (!peal_link_push_mark(&o->link, PEAL_KIND_SEAL)) {
+		peal_link_producer_init(&o->link, &o->next);
+		o->switching = 0;
+	}
+}
+
+static PEAL_DEV PEAL_UNUSED inline int
+peali_control_port(struct peal_worker *w, uint32_t type,
+		   const struct peal_link_view *view)
+{
+	struct peal_output *o = &w->outputs[view->index];
+
+	if (view->index >= w->params->max_ports)
+		return PEAL_EINVAL;
+	if (type == PEAL_CONTROL_ATTACH_PORT) {
+		peal_link_producer_init(&o->link, view);
+		o->used = 1;
+		o->switching = 0;
+		if (view->index >= w->state->n_outputs)
+			w->state->n_outputs = view->index + 1;
+	} else if (type == PEAL_CONTROL_SWITCH_PORT) {
+		if (!o->used || o->switching)
+			return PEAL_EBUSY;
+		o->next = *view;
+		o->switching = 1;
+		peali_switch(o);
+	} else { /* the ring may be gone: nothing of it is touched again */
+		o->link.state = PEAL_ESTOPPED;
+		o->switching = 0;
+	}
+	return 0;
+}
+
+static PEAL_DEV PEAL_UNUSED inline int
+peali_control_spawn(struct peal_worker *w, uint32_t type,
+		    const struct peal_control_spawn *spawn)
+{
+	struct peal_actor_entry *entry =
+		(struct peal_actor_entry *)(uintptr_t)w->params->actors +
+		spawn->actor;
+	uint32_t handler = spawn->entry.handler;
+
+	if (spawn->actor >= w->params->max_actors ||
+	    spawn->entry.worker != w->index)
+		return PEAL_EINVAL;
+	if (type == PEAL_CONTROL_SPAWN) {
+		entry->state = spawn->entry.state;
+		entry->worker = spawn->entry.worker;
+		entry->state_bytes = spawn->entry.state_bytes;
+		entry->ports = spawn->entry.ports;
+		entry->emits = spawn->entry.emits;
+		entry->tells = spawn->entry.tells;
+		entry->port_base = spawn->entry.port_base;
+	} else {
+		handler = PEAL_NO_HANDLER;
+	}
+	/* R4: pairs with A4 in peali_tell: the entry is whole. */
+	peal_store_release_dev_u32(&entry->handler, handler);
+	return 0;
+}
+
+static PEAL_DEV PEAL_UNUSED inline int
+peali_control_handle(struct peal_worker *w, const struct peal_message *m)
+{
+	uint32_t type = m->header.type;
+
+	switch (type) {
+	case PEAL_CONTROL_ATTACH_INPUT:
+	case PEAL_CONTROL_NEXT_RING:
+	case PEAL_CONTROL_DETACH_INPUT:
+	case PEAL_CONTROL_END_INPUT:
+		return peali_control_input(
+			w, type, (const struct peal_link_view *)m->data);
+	case PEAL_CONTROL_ATTACH_PORT:
+	case PEAL_CONTROL_SWITCH_PORT:
+	case PEAL_CONTROL_CLOSE_PORT:
+		return peali_control_port(
+			w, type, (const struct peal_link_view *)m->data);
+	case PEAL_CONTROL_SPAWN:
+	case PEAL_CONTROL_RETIRE:
+		return peali_control_spawn(
+			w, type, (const struct peal_control_spawn *)m->data);
+	case PEAL_CONTROL_BARRIER: {
+		const struct peal_barrier_view *view =
+			(const struct peal_barrier_view *)m->data;
+
+		if (view->index >= w->params->max_barriers)
+			return PEAL_EINVAL;
+		w->barriers[view->index] = *view;
+		return 0;
+	}
+	default:
+		return PEAL_EPROTO;
+	}
+}
+
+/* Handles all control messages that are there. */
+static PEAL_DEV PEAL_UNUSED inline void peali_control(struct peal_worker *w)
+{
+	struct peal_message m;
+	int result;
+
+	while (!peal_link_peek(&w->state->control, &m)) {
+		result = peali_control_handle(w, &m);
+		peal_link_release(&w->state->control, &m);
+		peal_link_flush_credit(&w->state->control);
+		w->state->control_done++;
+		if (result)
+			peal_store_relaxed_sys(&w->status->control_result,
+					       w->state->control_done << 16 |
+						       (uint32_t)-result);
+		/* R5: pairs with A5 in peali_kernel_tell. */
+		peal_store_release_sys(&w->status->control_done,
+				       w->state->control_done);
+	}
+}
+
+/* ---- life ---------------------------------------------------------------- */
+
+/* Ends the worker with its last word to the host. */
+static PEAL_DEV PEAL_UNUSED inline int peali_leave(struct peal_worker *w,
+						   uint64_t phase, int result)
+{
+	peal_store_relaxed_sys(&w->status->result, (uint64_t)-result);
+	peal_store_release_sys(&w->status->phase, phase);
+	return PEALI_LEAVE;
+}
+
+/* Lease and epoch; 0 go on. */
+static PEAL_DEV PEAL_UNUSED inline int peali_look_clock(struct peal_worker *w)
+{
+	struct peal_worker_state *s = w->state;
+	uint64_t now = peal_clock_ns();
+	uint64_t lease = peal_load_relaxed_sys(&w->control->lease);
+
+	if (lease != s->lease) {
+		s->lease = lease;
+		s->lease_seen_ns = now;
+	} else if (w->params->lease_ns &&
+		   now - s->lease_seen_ns > w->params->lease_ns) {
+		return peali_leave(w, PEAL_WORKER_FAILED, PEAL_ELEASE);
+	}
+	if (w->params->epoch_ns &&
+	    now - s->epoch_began_ns > w->params->epoch_ns) {
+		peal_store_release_sys(&w->status->phase, PEAL_WORKER_EPOCH);
+		return PEALI_EPOCH;
+	}
+	return 0;
+}
+
+/* Control words, control messages, beat; 0 go on. Also ends suspension. */
+static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int peali_look(struct peal_worker *w)
+{
+	struct peal_worker_state *s = w->state;
+	uint32_t i, suspended = 0;
+
+	for (;;) {
+		int end = 0;
+
+		if (peal_load_relaxed_sys(&w->control->stop))
+			return peali_leave(w, PEAL_WORKER_STOPPED, 0);
+		peali_control(w);
+		for (i = 0; i < s->n_outputs; i++)
+			if (w->outputs[i].switching)
+				peali_switch(&w->outputs[i]);
+		peal_store_relaxed_sys(&w->status->beat, ++s->beat);
+		if (s->looks++ % PEALI_CLOCK_EVERY == 0 || s->idle > 256)
+			end = peali_look_clock(w);
+		if (end)
+			return end;
+		if (!peal_load_acquire_sys(&w->control->suspend))
+			break;
+		if (!suspended) {
+			suspended = 1;
+			s->idle = 257;
+			peal_store_release_sys(&w->status->phase,
+					       PEAL_WORKER_SUSPENDED);
+		}
+		peali_wait_turn(w);
+	}
+	if (suspended) {
+		s->idle = 1;
+		peali_wait_reset(w);
+		peal_store_release_sys(&w->status->phase, PEAL_WORKER_RUNNING);
+	}
+	peal_store_relaxed_sys(&w->status->idle_turns, s->idle_turns);
+	return 0;
+}
+
+/* Whether no worker of the kernel has, or can get, anything to do. */
+static PEAL_DEV PEAL_UNUSED inline int peali_quiet(const struct peal_worker *w)
+{
+	const struct peal_worker_status *status =
+		(const struct peal_worker_status *)(uintptr_t)w->params->status;
+	uint64_t done = 0, told = 0, drained = 0;
+	uint32_t i;
+
+	for (i = 0; i < w->params->n_workers; i++) {
+		uint64_t level = peal_load_acquire_sys(&status[i].drained);
+
+		if (!level)
+			return 0;
+		drained |= level;
+	}
+	if (!(drained & PEAL_DRAINED_ENDED))
+		return 0; /* no input has come yet */
+	/*
+	 * Both sums only grow and done <= told. If the told that is read later
+	 * equals the done that was read before, nothing was under way then.
+	 */
+	for (i = 0; i < w->params->n_workers; i++)
+		done += peal_load_acquire_sys(&status[i].mail_done);
+	for (i = 0; i < w->params->n_workers; i++)
+		told += peal_load_acquire_sys(&status[i].told);
+	return done == told;
+}
+
+/* Ends a worker whose inputs have all ended, if that is wanted; 0 not yet. */
+static PEAL_DEV PEAL_UNUSED inline int peali_try_end(struct peal_worker *w)
+{
+	struct peal_worker_state *s = w->state;
+	uint32_t i, waiting = 0, level;
+	int drain;
+
+	for (i = 0; i < s->n_inputs; i++)
+		if (w->inputs[i].flags & PEAL_INPUT_USED)
+			return 0;
+	drain = peal_load_relaxed_sys(&w->control->drain) != 0;
+	if (!drain && !w->params->end_with_inputs)
+		return 0;
+	level = drain || s->ended ? PEAL_DRAINED_ENDED : PEAL_DRAINED_NO_INPUT;
+	if (s->drained != level) {
+		s->drained = level;
+		peal_store_release_sys(&w->status->drained, level);
+	}
+	if (!peali_quiet(w))
+		return 0;
+	for (i = 0; i < s->n_outputs; i++) {
+		struct peal_output *o = &w->outputs[i];
+
+		if (o->used && o->switching)
+			waiting = 1;
+		else if (o->used && !o->link.state &&
+			 peal_link_push_mark(&o->link, PEAL_KIND_END))
+			waiting = 1;
+	}
+	if (waiting)
+		return 0;
+	return peali_leave(w, PEAL_WORKER_DRAINED, 0);
+}
+
+#endif

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEAL_DEVICE_EMIT_H
+#define PEAL_DEVICE_EMIT_H
+
+#include <peal/device/worker.h>
+
+/*
+ * How a handler sends. All of it is collective and wait-free. A handler may
+ * send as many messages per port as it has declared; for those there is room,
+ * as the loop took its message only when there was.
+ */
+
+static PEAL_DEV PEAL_INLINE struct peal_output *
+peali_output(const struct peal_worker *w, uint32_t port)
+{
+	if (PEAL_UNLIKELY(port >= w->actor->ports))
+		return 0;
+	return &w->outputs[w->actor->port_base + port];
+}
+
+/* The leader's part of peal_reserve. */
+static PEAL_DEV PEAL_INLINE int
+peali_reserve(struct peal_worker *w, uint32_t port, uint64_t bytes, void **out)
+{
+	struct peal_output *output = peali_output(w, port);
+
+	if (PEAL_UNLIKELY(!output))
+		return PEAL_EINVAL;
+	if (PEAL_UNLIKELY(!output->used))
+		return PEAL_ENOTCONN;
+	if (PEAL_UNLIKELY(output->link.state)) {
+		peal_link_drop_closed(&output->link, bytes);
+		return PEAL_EPIPE;
+	}
+	return peal_link_reserve(&output->link, bytes, out);
+}
+
+/**
+ * Collective: makes room for a message and gives the place to write it, in the
+ * receiver's memory where that is possible.
+ *
+ * @param w     the worker
+ * @param port  of the running actor
+ * @param bytes exact length of the message
+ * @param out   `bytes` bytes, aligned to 8, until peal_commit
+ * @return 0; PEAL_EPIPE the port's link is closed: the message counts as dead,
+ *         do not commit; PEAL_EMSGSIZE longer than the link takes; PEAL_EAGAIN
+ *         more messages than the handler declared; PEAL_EINVAL no such port.
+ */
+static PEAL_DEV PEAL_INLINE int
+peal_reserve(struct peal_worker *w, uint32_t port, uint64_t bytes, void **out)
+{
+	uint64_t place = 0;
+	int result = 0;
+
+	if (peal_is_leader(w)) {
+		result = peali_reserve(w, port, bytes, out);
+		place = (uint64_t)(uintptr_t)*out;
+	}
+	if (!PEAL_SINGLE_LANE && w->lanes > 1) {
+		result = (int)(int64_t)peal_broadcast(
+			w, (uint64_t)(int64_t)result);
+		*out = (void *)(uintptr_t)peal_broadcast(w, place);
+	}
+	return result;
+}
+
+/**
+ * Collective: sends what all lanes have written to the reserved place.
+ *
+ * @param w     the worker
+ * @param port  as at the reserve
+ * @param type  the program's own number
+ * @param bytes as at the reserve
+ */
+static PEAL_DEV PEAL_INLINE void
+peal_commit(struct peal_worker *w, uint32_t port, uint16_t type, uint64_t bytes)
+{
+	struct peal_link_producer *p = &peali_output(w, port)->link;
+	struct peal_header header;
+	uint32_t length = 0, kind = 0;
+
+	peal_sync(w);
+	header.actor = p->actor;
+	header.type = type;
+	header.flags = 0;
+	if (peal_is_leader(w))
+		kind = peali_link_prepare(p, header, bytes, &length);
+	if (!PEAL_SINGLE_LANE && w->lanes > 1 &&
+	    p->policy != PEAL_POLICY_SEQUENCE) {
+		uint64_t both =
+			peal_broadcast(w, (uint64_t)kind << 32 | length);
+
+		peali_link_publish(p, (uint32_t)(both >> 32), (uint32_t)both,
+				   w->lane, w->lanes);
+		peal_sync(w);
+	} else if (peal_is_leader(w)) {
+		peali_link_publish(p, kind, length, 0, 1);
+	}
+	if (peal_is_leader(w)) {
+		peali_link_advance(p, kind, bytes);
+		w->state->emitted++;
+	}
+}
+
+/**
+ * Collective: sends `bytes` bytes at data, which every lane can read.
+ *
+ * @param w     the worker
+ * @param port  of the running actor
+ * @param type  the program's own number
+ * @param data  the bytes
+ * @param bytes how many
+ * @return as peal_reserve, but 0 where the link is closed: the message was
+ *         counted as dead.
+ */
+static PEAL_DEV PEAL_INLINE int peal_emit(struct peal_worker *w, uint32_t port,
+					  uint16_t type, const void *data,
+					  uint64_t bytes)
+{
+	void *place = 0;
+	int result = peal_reserve(w, port, bytes, &place);
+
+	if (PEAL_UNLIKELY(result))
+		return result == PEAL_EPIPE ? 0 : result;
+	peal_copy_lanes(w, place, data, bytes);
+	peal_commit(w, port, type, bytes);
+	return 0;
+}
+
+/* The leader's part of peal_tell. */
+static PEAL_DEV PEAL_UNUSED inline int peali_tell(struct peal_worker *w,
+						  uint32_t actor, uint16_t type,
+						  const void *data,
+						  uint64_t bytes)
+{
+	const struct peal_actor_entry *entry =
+		(const struct peal_actor_entry *)(uintptr_t)w->params->actors +
+		actor;
+	struct peal_mailbox *m;
+	struct peal_header header;
+	int result;
+
+	if (!w->params->mailboxes)
+		return PEAL_ENOTSUP;
+	/* A4: pairs with R4 in peali_control_spawn: the entry is whole. */
+	if (actor >= w->params->max_actors ||
+	    peal_load_acquire_dev_u32(&entry->handler) == PEAL_NO_HANDLER)
+		return PEAL_ENOENT;
+	m = (struct peal_mailbox
+		     *)(uintptr_t)(w->params->mailboxes +
+				   entry->worker * w->params->mailbox_stride);
+	header.actor = actor;
+	header.type = type;
+	header.flags = 0;
+	/* Counted first: nobody may see it done and not yet told. */
+	peal_store_release_sys(&w->status->told, w->state->told + 1);
+	result = peal_mailbox_put(m, &w->leases[entry->worker], header, data,
+				  bytes);
+	if (result) {
+		peal_store_release_sys(&w->status->told, w->state->told);
+		return result;
+	}
+	w->state->told++;
+#if PEAL_ON_HOST
+	peal_bell_ring(w->params->bells +
+		       entry->worker * sizeof(struct peal_bell));
+#endif
+	return 0;
+}
+
+/**
+ * Collective: sends to an actor of the same kernel, whichever worker it
+ * belongs to, by its worker's mailbox.
+ *
+ * @param w     the worker
+ * @param actor its index in the kernel
+ * @param type  the program's own number
+ * @param data  `bytes` bytes that the leader can read
+ * @param bytes at most the kernel's mailbox_message_bytes
+ * @return 0; PEAL_ENOENT no such actor; PEAL_EMSGSIZE; PEAL_EAGAIN more
+ *         messages than the handler declared; PEAL_ENOTSUP the kernel was
+ *         launched without mailboxes.
+ */
+static PEAL_DEV PEAL_UNUSED inline int peal_tell(struct peal_worker *w,
+						 uint32_t actor, uint16_t type,
+						 const void *data,
+						 uint64_t bytes)
+{
+	int result = 0;
+
+	peal_sync(w);
+	if (peal_is_leader(w))
+		result = peali_tell(w, actor, type, data, bytes);
+	return (int)(int64_t)peal_broadcast(w, (uint64_t)(int64_t)result);
+}
+
+#endif

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEAL_DEVICE_KERNEL_H
+#define PEAL_DEVICE_KERNEL_H
+
+#include <peal/abi/program.h>
+#include <peal/device/loop.h>
+#include <peal/device/phase.h>
+
+/*
+ * What a kernel source includes. It defines its handlers,
+ *
+ *	static PEAL_DEV int scale(struct peal_worker *w) { ... return 0; }
+ *
+ * lists them, each with the bytes of an actor's state and what one message can
+ * make it send, and says which program they make:
+ *
+ *	#define HANDLERS(X) X(scale, sizeof(struct scale), PEAL_EMITS(1, 1))
+ *	PEAL_PROGRAM(scaler, HANDLERS)
+ *
+ * The dispatch is a switch over that list. On the host the program is then
+ * `peal_program_scaler`, which PEAL_DECLARE_PROGRAM(scaler) declares elsewhere.
+ */
+
+/** Sends nothing. */
+#define PEAL_SINK 0, 0, 0, 0, 0, 0
+/** Has so many ports, and sends at most so many messages on each per input. */
+#define PEAL_EMITS(ports, per_port) (ports), (per_port), 0, 0, 0, 0
+/** Sends at most so many messages by peal_tell per input. */
+#define PEAL_TELLS(messages) 0, 0, (messages), 0, 0, 0
+/** All limits; the bytes of payloads it takes and emits, 0: any length. */
+#define PEAL_LIMITS(ports, per_port, tells, input_bytes, output_bytes)         \
+	(ports), (per_port), (tells), 0, (input_bytes), (output_bytes)
+
+#define PEALI_ENUM(function, state_bytes, limits) peali_handler_##function,
+#define PEALI_CASE(function, state_bytes, limits)                              \
+	case peali_handler_##function:                                         \
+		return function(w);
+#define PEALI_ROW(function, state_bytes, limits)                               \
+	{ #function, (uint32_t)(state_bytes), limits },
+
+/* Makes the lane's view of its worker. */
+static PEAL_DEV PEAL_UNUSED inline void
+peali_worker_init(struct peal_worker *w,
+		  const struct peal_kernel_params *params, uint32_t worker,
+		  uint32_t lane)
+{
+	struct peal_worker_layout at = peal_worker_tables(params);
+	uint8_t *base = (uint8_t *)(uintptr_t)(params->workers +
+					       worker * params->worker_stride);
+
+	w->params = params;
+	w->control =
+		(const struct peal_kernel_control *)(uintptr_t)params->control;
+	w->status =
+		(struct peal_worker_status *)(uintptr_t)params->status + worker;
+	w->state = (struct peal_worker_state *)(void *)base;
+	w->inputs = (struct peal_input *)(void *)(base + at.inputs);
+	w->outputs = (struct peal_output *)(void *)(base + at.outputs);
+	w->barriers = (struct peal_barrier_view *)(void *)(base + at.barriers);
+	w->leases = (struct peal_mailbox_lease *)(void *)(base + at.leases);
+	w->scratch = (uint64_t *)(void *)(base + at.scratch);
+	w->mailbox = 0;
+	if (params->mailboxes)
+		w->mailbox =
+			(struct peal_mailbox
+				 *)(uintptr_t)(params->mailboxes +
+					       worker * params->mailbox_stride);
+	w->actor = 0;
+	w->index = worker;
+	w->lane = lane;
+	w->lanes = params->lanes;
+	w->ended = 0;
+}
+
+/* Checks in; the leader, once per launch. */
+static PEAL_DEV PEAL_UNUSED inline void
+peali_worker_begin(struct peal_worker *w)
+{
+	struct peal_worker_state *s = w->state;
+
+	if (!s->started) {
+		s->started = 1;
+		peal_link_consumer_init(&s->control, &s->control_view);
+	}
+	s->epoch_began_ns = s->lease_seen_ns = peal_clock_ns();
+	s->idle = 0;
+	peal_store_release_sys(&w->status->phase, PEAL_WORKER_RUNNING);
+}
+
+#if PEAL_ON_HOST
+
+#if PEAL_SINGLE_LANE
+#define PEALI_ENTRY(program) peal_entry_##program##_single
+#define PEALI_DESCRIPTOR(program, HANDLERS)
+#else
+#define PEALI_ENTRY(program) peal_entry_##program
+#define PEALI_DESCRIPTOR(program, HANDLERS)                                    \
+	PEAL_EXTERN_C int peal_entry_##program##_single(                       \
+		const struct peal_kernel_params *params, uint32_t worker,      \
+		uint32_t lane);                                                \
+	static const struct peal_handler_info peali_handlers_##program[] = {   \
+		HANDLERS(PEALI_ROW)                                            \
+	};                                                                     \
+	PEAL_EXTERN_C const struct peal_program peal_program_##program;        \
+	const struct peal_program peal_program_##program = {                   \
+		sizeof(struct peal_program),                                   \
+		sizeof(peali_handlers_##program) /                             \
+			sizeof(peali_handlers_##program[0]),                   \
+		#program,                                                      \
+		peali_handlers_##program,                                      \
+		peal_entry_##program,                                          \
+		peal_entry_##program##_single,                                 \
+	};
+#endif
+
+/** Declares a program that another source defines. Host only. */
+#define PEAL_DECLARE_PROGRAM(program)                                          \
+	PEAL_EXTERN_C const struct peal_program peal_program_##program
+
+/* The entry: one lane of one worker, from check-in to end. */
+#define PEALI_ENTRIES(program, HANDLERS)                                       \
+	PEAL_EXTERN_C int PEALI_ENTRY(                                         \
+		program)(const struct peal_kernel_params *params,              \
+			 uint32_t worker, uint32_t lane);                      \
+	int PEALI_ENTRY(program)(const struct peal_kernel_params *params,      \
+				 uint32_t worker, uint32_t lane)               \
+	{                                                                      \
+		return peali_run_##program(params, worker, lane);              \
+	}                                                                      \
+	PEALI_DESCRIPTOR(program, HANDLERS)
+
+#else
+
+#define PEALI_ENTRIES(program, HANDLERS)                                       \
+	PEAL_KERNEL void peal_entry_##program(                                 \
+		const struct peal_kernel_params *params)                       \
+	{                                                                      \
+		peali_run_##program(params, peal_hw_worker(), peal_hw_lane()); \
+	}
+
+#endif
+
+/** Makes a program of a list of handlers; see the top of this file. */
+#define PEAL_PROGRAM(program, HANDLERS)                                        \
+	enum peali_handlers_of_##program{ HANDLERS(                            \
+		PEALI_ENUM) peali_n_handlers_##program };                      \
+	static PEAL_DEV PEAL_INLINE int peali_dispatch_##program(              \
+		struct peal_worker *w)                                         \
+	{                                                                      \
+		switch (w->actor->handler) {                                   \
+			HANDLERS(PEALI_CASE)                                   \
+		default:                                                       \
+			return PEAL_EHANDLER;                                  \
+		}                                                              \
+	}                                                                      \
+	static PEAL_DEV inline int peali_run_##program(                        \
+		const struct peal_kernel_params *params, uint32_t worker,      \
+		uint32_t lane)                                                 \
+	{                                                                      \
+		struct peal_worker w;                                          \
+                                                                               \
+		peali_worker_init(&w, params, worker, lane);                   \
+		if (peal_is_leader(&w))                                        \
+			peali_worker_begin(&w);                                \
+		while (peal_loop_next(&w))                                     \
+			peal_loop_done(&w, peali_dispatch_##program(&w));      \
+		return w.ended ? 1 : 0;                                        \
+	}                                                                      \
+	PEALI_ENTRIES(program, HANDLERS)                                       \
+	struct peali_end_of_##program
+
+#endif

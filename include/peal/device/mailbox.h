@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEAL_DEVICE_MAILBOX_H
+#define PEAL_DEVICE_MAILBOX_H
+
+#include <peal/abi/mailbox.h>
+#include <peal/device/slot.h>
+#include <peal/errors.h>
+
+/*
+ * The mailbox: a queue from many producers of a device to one worker.
+ *
+ * Admission comes before the ticket, so that a producer that has a ticket never
+ * waits: it leases slots in blocks by one add to `leased`. A lease that ends at
+ * E is granted once E <= head + returned + capacity; leases are granted in the
+ * order in which they were asked for, and only granted slots may be given back.
+ * So granted and queued slots together never exceed the capacity, without a
+ * compare-and-swap loop. Then the ticket is one add, and each slot is published
+ * by itself: a producer that stops between ticket and tag delays those behind
+ * it in this mailbox, and nobody else.
+ *
+ *	producer				consumer
+ *	ticket, content, tag (R1) ---------->	A1 tag: content may be read
+ *	A3 head, returned: slot is free <----	R3 head: content was read
+ *
+ * Order: first in, first out per producer. Progress: putting with a granted
+ * lease is wait-free, leasing is wait-free, taking is wait-free. One lane.
+ */
+
+static PEAL_DEV PEAL_INLINE uint8_t *peali_mailbox_slot(struct peal_mailbox *m,
+							uint64_t number)
+{
+	uint64_t index = number & ((1ULL << m->capacity_log2) - 1);
+
+	return (uint8_t *)m + m->slots_offset + index * m->slot_bytes;
+}
+
+static PEAL_DEV PEAL_INLINE uint32_t
+peali_mailbox_lap(const struct peal_mailbox *m, uint64_t number)
+{
+	return (uint32_t)(number >> m->capacity_log2) + 1;
+}
+
+/* Grants the lease that was asked for, if there is room by now. */
+static PEAL_DEV PEAL_INLINE int
+peali_mailbox_grant(struct peal_mailbox *m, struct peal_mailbox_lease *lease)
+{
+	/* A3: pairs with R3 in peal_mailbox_release: the slots were read. */
+	uint64_t free = peal_load_acquire_dev(&m->head) +
+			peal_load_acquire_dev(&m->returned) +
+			(1ULL << m->capacity_log2);
+
+	if ((int64_t)(free - lease->asked_end) < 0)
+		return 0;
+	lease->granted += lease->asked;
+	lease->asked = 0;
+	return 1;
+}
+
+/**
+ * Whether a producer may put n messages; asks for a lease if it may not.
+ *
+ * @param m     the mailbox
+ * @param lease the producer's own for this mailbox
+ * @param n     at most the mailbox's lease
+ * @return 1 it may; 0 not yet, ask again. Wait-free.
+ */
+static PEAL_DEV PEAL_UNUSED inline int
+peal_mailbox_admit(struct peal_mailbox *m, struct peal_mailbox_lease *lease,
+		   uint64_t n)
+{
+	if (PEAL_LIKELY(lease->granted >= n))
+		return 1;
+	if (!lease->asked) {
+		lease->asked = m->lease;
+		lease->asked_end =
+			peal_add_acqrel_dev(&m->leased, lease->asked) +
+			lease->asked;
+	}
+	return peali_mailbox_grant(m, lease) && lease->granted >= n;
+}
+
+/**
+ * Gives back what a producer has leased and not used; it calls this when it
+ * goes idle, so that others find room.
+ */
+static PEAL_DEV PEAL_UNUSED inline void
+peal_mailbox_return(struct peal_mailbox *m, struct peal_mailbox_lease *lease)
+{
+	if (lease->asked)
+		peali_mailbox_grant(m, lease);
+	if (lease->granted) {
+		peal_add_acqrel_dev(&m->returned, lease->granted);
+		lease->granted = 0;
+	}
+}
+
+/**
+ * Puts one message.
+ *
+ * @param m      the mailbox
+ * @param lease  the producer's own
+ * @param header with the receiving actor
+ * @param data   `bytes` bytes
+ * @param bytes  at most the mailbox's message_bytes
+ * @return 0; PEAL_EAGAIN not admitted; PEAL_EMSGSIZE. Wait-free.
+ */
+static PEAL_DEV PEAL_UNUSED inline int
+peal_mailbox_put(struct peal_mailbox *m, struct peal_mailbox_lease *lease,
+		 struct peal_header header, const void *data, uint64_t bytes)
+{
+	uint64_t number;
+	uint8_t *slot;
+
+	if (bytes > m->message_bytes)
+		return PEAL_EMSGSIZE;
+	if (!peal_mailbox_admit(m, lease, 1))
+		return PEAL_EAGAIN;
+	lease->granted--;
+	/* acq_rel: who takes a later ticket knows what was free for this one */
+	number = peal_add_acqrel_dev(&m->ticket, 1);
+	slot = peali_mailbox_slot(m, number);
+	*(struct peal_header *)(void *)(slot + 8) = header;
+	peal_copy(slot + 8 + sizeof(header), data, bytes);
+	peal_slot_publish(slot, peali_mailbox_lap(m, number), PEAL_KIND_DATA,
+			  (uint32_t)(sizeof(header) + bytes));
+	return 0;
+}
+
+/**
+ * Looks at the next message without taking it; only the consumer.
+ *
+ * @param m    the mailbox
+ * @param view its kind, length and content (header first), valid until release
+ * @return 1 there is one; 0 there is none. Wait-free.
+ */
+static PEAL_DEV PEAL_INLINE int peal_mailbox_peek(struct peal_mailbox *m,
+						  struct peal_slot_view *view)
+{
+	uint64_t head = peal_load_relaxed_dev(&m->head);
+
+	return peal_slot_peek(peali_mailbox_slot(m, head),
+			      peali_mailbox_lap(m, head), view);
+}
+
+/** Takes the peeked message off; only the consumer. Wait-free. */
+static PEAL_DEV PEAL_INLINE void peal_mailbox_release(struct peal_mailbox *m)
+{
+	/* R3: pairs with A3 in peali_mailbox_grant: the content was read. */
+	peal_store_release_dev(&m->head, peal_load_relaxed_dev(&m->head) + 1);
+}
+
+#endif

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEAL_DEVICE_PHASE_H
+#define PEAL_DEVICE_PHASE_H
+
+#include <peal/device/barrier.h>
+#include <peal/device/control.h>
+
+/*
+ * Barriers inside handlers. A worker's barriers are numbered as
+ * peal_barrier_join gave the numbers.
+ */
+
+static PEAL_DEV PEAL_INLINE const struct peal_barrier_view *
+peali_barrier(const struct peal_worker *w, uint32_t barrier)
+{
+	const struct peal_barrier_view *view = &w->barriers[barrier];
+
+	return barrier < w->params->max_barriers && view->participants ? view :
+									 0;
+}
+
+/**
+ * Collective: arrives at the barrier's next phase and does not wait. What the
+ * lanes wrote before is visible to all who pass.
+ *
+ * @param w       the worker
+ * @param barrier its number for this worker
+ * @return 0; PEAL_ENOENT the worker has not joined it. Wait-free.
+ */
+static PEAL_DEV PEAL_UNUSED inline int peal_arrive(struct peal_worker *w,
+						   uint32_t barrier)
+{
+	const struct peal_barrier_view *view = peali_barrier(w, barrier);
+
+	if (!view)
+		return PEAL_ENOENT;
+	peal_sync(w);
+	if (peal_is_leader(w))
+		peal_barrier_signal(view);
+	return 0;
+}
+
+/* Why a wait inside a handler has to end; 0 it has not. Also beats. */
+static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
+peali_wait_over(struct peal_worker *w, uint64_t began_ns, int64_t timeout_ns)
+{
+	struct peal_worker_state *s = w->state;
+	uint64_t now = peal_clock_ns();
+	uint64_t lease = peal_load_relaxed_sys(&w->control->lease);
+
+	peal_store_relaxed_sys(&w->status->beat, ++s->beat);
+	if (peal_load_relaxed_sys(&w->control->stop))
+		return PEAL_ESTOPPED;
+	if (lease != s->lease) {
+		s->lease = lease;
+		s->lease_seen_ns = now;
+	} else if (w->params->lease_ns &&
+		   now - s->lease_seen_ns > w->params->lease_ns) {
+		return PEAL_ELEASE;
+	}
+	if (timeout_ns >= 0 && now - began_ns >= (uint64_t)timeout_ns)
+		return PEAL_ETIMEDOUT;
+	return 0;
+}
+
+/**
+ * Collective: waits until all participants have arrived at the phase that this
+ * worker arrived at last.
+ *
+ * @param w          the worker
+ * @param barrier    its number for this worker
+ * @param timeout_ns 0 looks, -1 for ever (but for a stop and the lease)
+ * @return 0; PEAL_ETIMEDOUT wait again; PEAL_EABORTED; PEAL_EINVAL it has not
+ *         arrived; PEAL_ENOENT it has not joined; PEAL_ESTOPPED the kernel is
+ *         being stopped; PEAL_ELEASE the host is gone.
+ */
+static PEAL_DEV PEAL_UNUSED inline int
+peal_await(struct peal_worker *w, uint32_t barrier, int64_t timeout_ns)
+{
+	const struct peal_barrier_view *view = peali_barrier(w, barrier);
+	int result = 0;
+
+	if (!view)
+		return PEAL_ENOENT;
+	if (peal_is_leader(w)) {
+		uint64_t began = 0;
+		uint32_t polls = 0;
+
+		for (;;) {
+			result = peal_barrier_test(view);
+			if (result != PEAL_EAGAIN)
+				break;
+			if (polls == 0)
+				began = peal_clock_ns();
+			if ((polls++ & 63) == 0 || peali_wait_announced(w)) {
+				result = peali_wait_over(w, began, timeout_ns);
+				if (result)
+					break;
+			}
+			peali_wait_turn(w);
+		}
+		peali_wait_reset(w);
+	}
+	return (int)(int64_t)peal_broadcast(w, (uint64_t)(int64_t)result);
+}
+
+#endif

@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEAL_DEVICE_PRODUCER_H
+#define PEAL_DEVICE_PRODUCER_H
+
+#include <peal/device/link.h>
+
+/* The sending end of a link; see link.h for the protocol. */
+
+static PEAL_DEV PEAL_INLINE uint8_t *
+peali_producer_slot(const struct peal_link_producer *p)
+{
+	uint64_t index = p->tail & (peal_link_capacity(p) - 1);
+
+	return p->slots + index * p->slot_bytes;
+}
+
+static PEAL_DEV PEAL_INLINE uint32_t
+peali_producer_lap(const struct peal_link_producer *p)
+{
+	return (uint32_t)(p->tail >> p->capacity_log2) + 1;
+}
+
+/* Reads the credit words, which the peer writes and which may be hostile. */
+static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
+peali_link_read_credit(struct peal_link_producer *p)
+{
+	/* A2: pairs with R2 in peal_link_flush_credit: the slot was read. */
+	uint64_t slots = peal_load_acquire_sys(&p->credit_word->slots);
+	uint64_t slab = peal_load_acquire_sys(&p->credit_word->slab);
+
+	if (p->state)
+		return;
+	if (slots - p->credit > p->tail - p->credit ||
+	    slab - p->slab_credit > p->slab_tail - p->slab_credit) {
+		p->state = PEAL_EPROTO;
+		return;
+	}
+	p->credit = slots;
+	p->slab_credit = slab;
+}
+
+/** Slots that can be written now; re-reads the credit if fewer than wanted. */
+static PEAL_DEV PEAL_INLINE uint64_t
+peal_link_free_slots(struct peal_link_producer *p, uint64_t wanted)
+{
+	uint64_t free = p->credit + peal_link_capacity(p) - p->tail;
+
+	if (PEAL_UNLIKELY(free < wanted)) {
+		peali_link_read_credit(p);
+		free = p->credit + peal_link_capacity(p) - p->tail;
+	}
+	return free;
+}
+
+/* Where n contiguous slab bytes start: at slab_tail, or at the next wrap. */
+static PEAL_DEV PEAL_INLINE uint64_t
+peali_slab_place(const struct peal_link_producer *p, uint64_t n)
+{
+	uint64_t at = p->slab_tail % p->slab_bytes;
+
+	return at + n <= p->slab_bytes ? p->slab_tail :
+					 p->slab_tail + p->slab_bytes - at;
+}
+
+/**
+ * Whether n messages of the link's largest size fit, in any mix of smaller
+ * ones too. At most one wrap lies among them, and its gap is shorter than a
+ * message.
+ */
+static PEAL_DEV PEAL_INLINE int peal_link_fits(struct peal_link_producer *p,
+					       uint64_t n)
+{
+	uint64_t each, need;
+
+	if (PEAL_UNLIKELY(p->state))
+		return 1; /* closed: what is emitted is counted as dropped */
+	if (PEAL_UNLIKELY(peal_link_free_slots(p, n) < n))
+		return 0;
+	if (p->message_bytes <= p->payload_max)
+		return 1;
+	each = PEAL_SLAB_ROUND(p->message_bytes);
+	need = n * each;
+	if (p->slab_tail % p->slab_bytes + need > p->slab_bytes)
+		need += each;
+	if (p->slab_tail + need - p->slab_credit <= p->slab_bytes)
+		return 1;
+	peali_link_read_credit(p);
+	return p->slab_tail + need - p->slab_credit <= p->slab_bytes;
+}
+
+static PEAL_DEV PEAL_INLINE int
+peali_link_note_full(struct peal_link_producer *p)
+{
+	if (PEAL_UNLIKELY(p->state))
+		return p->state; /* the credit was nonsense */
+	peal_store_relaxed_sys(&p->counts->full, ++p->full);
+	return PEAL_EAGAIN;
+}
+
+/**
+ * Opens room for one message of exactly `bytes` and gives the place to write.
+ *
+ * The place is in the consumer's slab, in the slot, or in the stage. A second
+ * reserve without a commit replaces the first: nothing was sent.
+ *
+ * @return 0; PEAL_EAGAIN full, nothing changed; PEAL_EMSGSIZE past the link's
+ *         message_bytes; the state of a closed link.
+ */
+static PEAL_DEV PEAL_UNUSED inline int
+peal_link_reserve(struct peal_link_producer *p, uint64_t bytes, void **out)
+{
+	if (PEAL_UNLIKELY(p->state))
+		return p->state;
+	if (PEAL_UNLIKELY(bytes > p->message_bytes))
+		return PEAL_EMSGSIZE;
+	if (PEAL_UNLIKELY(!peal_link_free_slots(p, 1)))
+		return peali_link_note_full(p);
+	if (bytes > p->payload_max) {
+		uint64_t n = PEAL_SLAB_ROUND(bytes);
+		uint64_t at = peali_slab_place(p, n);
+
+		if (at + n - p->slab_credit > p->slab_bytes) {
+			peali_link_read_credit(p);
+			if (at + n - p->slab_credit > p->slab_bytes)
+				return peali_link_note_full(p);
+		}
+		p->reserved_at = at;
+		*out = p->slab + at % p->slab_bytes;
+		return 0;
+	}
+	if (p->policy == PEAL_POLICY_SEQUENCE)
+		*out = peali_producer_slot(p) + 8 + sizeof(struct peal_header);
+	else
+		*out = p->stage + sizeof(struct peal_header);
+	return 0;
+}
+
+/* Writes a content that is in the stage or slot and goes on to the next. */
+static PEAL_DEV PEAL_INLINE void
+peali_link_publish(struct peal_link_producer *p, uint32_t kind, uint32_t length,
+		   uint32_t lane, uint32_t lanes)
+{
+	uint8_t *slot = peali_producer_slot(p);
+	uint32_t lap = peali_producer_lap(p);
+
+	if (p->policy != PEAL_POLICY_SEQUENCE) {
+		if (PEAL_UNLIKELY(lap % PEAL_SLOT_REFRESH_LAPS == 0))
+			peal_slot_refresh(p->policy, slot, p->slot_bytes, lap,
+					  length, lane, lanes);
+		peal_slot_pack(p->policy, slot, lap, kind, p->stage, length,
+			       lane, lanes);
+	} else if (lane == 0) {
+		peal_slot_publish(slot, lap, kind, length);
+	}
+}
+
+/* The content's first byte: in the slot, or in the stage. */
+static PEAL_DEV PEAL_INLINE uint8_t *
+peali_producer_content(struct peal_link_producer *p)
+{
+	return p->policy == PEAL_POLICY_SEQUENCE ? peali_producer_slot(p) + 8 :
+						   p->stage;
+}
+
+/*
+ * Counts n messages as accepted. Before they are published: whoever then sees
+ * one as delivered also sees it as accepted.
+ */
+static PEAL_DEV PEAL_INLINE void peali_link_count(struct peal_link_producer *p,
+						  uint64_t n, uint64_t bytes)
+{
+	p->accepted += n;
+	p->accepted_bytes += bytes;
+	peal_store_relaxed_sys(&p->counts->accepted_bytes, p->accepted_bytes);
+	peal_store_relaxed_sys(&p->counts->accepted, p->accepted);
+}
+
+/*
+ * First part of a commit, leader: header and descriptor; returns the kind.
+ * The second (peali_link_publish, all lanes) makes it visible, the third
+ * (peali_link_advance, leader) goes on.
+ */
+static PEAL_DEV PEAL_INLINE uint32_t
+peali_link_prepare(struct peal_link_producer *p, struct peal_header header,
+		   uint64_t bytes, uint32_t *length_out)
+{
+	uint8_t *content = peali_producer_content(p);
+
+	peali_link_count(p, 1, bytes);
+	*(struct peal_header *)(void *)content = header;
+	if (bytes > p->payload_max) {
+		struct peal_slab_descriptor *d =
+			(struct peal_slab_descriptor *)(void *)(content + 8);
+
+		d->offset = p->reserved_at;
+		d->length = (uint32_t)bytes;
+		d->reserved = 0;
+		if (p->policy != PEAL_POLICY_SEQUENCE)
+			peal_fence_release_sys(); /* the slab bytes, once */
+		*length_out = (uint32_t)(sizeof(header) + sizeof(*d));
+		return PEAL_KIND_SLAB;
+	}
+	*length_out = (uint32_t)(sizeof(header) + bytes);
+	return PEAL_KIND_DATA;
+}
+
+/* Third part of a commit, leader: goes on to the next slot. */
+static PEAL_DEV PEAL_INLINE void
+peali_link_advance(struct peal_link_producer *p, uint32_t kind, uint64_t bytes)
+{
+	if (kind == PEAL_KIND_SLAB)
+		p->slab_tail = p->reserved_at + PEAL_SLAB_ROUND(bytes);
+	p->tail++;
+#if PEAL_ON_HOST
+	peal_bell_ring(p->bell);
+#endif
+}
+
+/**
+ * Sends what was written to the reserved place; `bytes` at most what was
+ * reserved, and on the same side of the slot's payload_max. One lane.
+ */
+static PEAL_DEV PEAL_UNUSED inline void
+peal_link_commit(struct peal_link_producer *p, struct peal_header header,
+		 uint64_t bytes)
+{
+	uint32_t length = 0;
+	uint32_t kind = peali_link_prepare(p, header, bytes, &length);
+
+	peali_link_publish(p, kind, length, 0, 1);
+	peali_link_advance(p, kind, bytes);
+}
+
+/**
+ * Sends one message of `bytes` at data.
+ *
+ * @return as peal_link_reserve. On PEAL_EAGAIN nothing was written.
+ */
+static PEAL_DEV PEAL_UNUSED inline int
+peal_link_push(struct peal_link_producer *p, struct peal_header header,
+	       const void *data, uint64_t bytes)
+{
+	void *to = 0;
+	int result = peal_link_reserve(p, bytes, &to);
+
+	if (PEAL_UNLIKELY(result))
+		return result;
+	peal_copy(to, data, bytes);
+	peal_link_commit(p, header, bytes);
+	return 0;
+}
+
+/**
+ * Sends n messages of `bytes` each, laid out one after another at data, all or
+ * none of them.
+ *
+ * @return 0; PEAL_EAGAIN not all fit, nothing was written; PEAL_EMSGSIZE,
+ *         also for n past the capacity; the state of a closed link.
+ */
+static PEAL_DEV PEAL_UNUSED inline int
+peal_link_push_bulk(struct peal_link_producer *p, struct peal_header header,
+		    const void *data, uint64_t bytes, uint64_t n)
+{
+	const uint8_t *from = (const uint8_t *)data;
+	uint64_t i;
+
+	if (PEAL_UNLIKELY(p->state))
+		return p->state;
+	if (bytes > p->message_bytes || bytes > p->payload_max ||
+	    n > peal_link_capacity(p))
+		return PEAL_EMSGSIZE;
+	if (peal_link_free_slots(p, n) < n)
+		return peali_link_note_full(p);
+	peali_link_count(p, n, n * bytes);
+	for (i = 0; i < n; i++) {
+		uint8_t *content = peali_producer_content(p);
+		uint32_t length = (uint32_t)(sizeof(header) + bytes);
+
+		*(struct peal_header *)(void *)content = header;
+		peal_copy(content + sizeof(header), from + i * bytes, bytes);
+		peali_link_publish(p, PEAL_KIND_DATA, length, 0, 1);
+		p->tail++;
+	}
+#if PEAL_ON_HOST
+	peal_bell_ring(p->bell);
+#endif
+	return 0;
+}
+
+/**
+ * Counts a message as accepted and dead at once: the link is closed for it.
+ */
+static PEAL_DEV PEAL_UNUSED inline void
+peal_link_drop_closed(struct peal_link_producer *p, uint64_t bytes)
+{
+	peal_store_relaxed_sys(&p->counts->closed, ++p->closed);
+	peali_link_count(p, 1, bytes);
+}
+
+/**
+ * Writes an END or SEAL mark; it takes a slot and is not counted as a message.
+ * After END the link is closed for the producer (PEAL_EPIPE).
+ *
+ * @return 0; PEAL_EAGAIN full; the state of a closed link.
+ */
+static PEAL_DEV PEAL_UNUSED inline int
+peal_link_push_mark(struct peal_link_producer *p, uint32_t kind)
+{
+	struct peal_header none = { 0, 0, 0 };
+
+	if (p->state)
+		return p->state;
+	if (!peal_link_free_slots(p, 1))
+		return peali_link_note_full(p);
+	*(struct peal_header *)(void *)peali_producer_content(p) = none;
+	peali_link_publish(p, kind, (uint32_t)sizeof(none), 0, 1);
+	p->tail++;
+	if (kind == PEAL_KIND_END) {
+		p->state = PEAL_EPIPE;
+		peal_store_relaxed_sys(&p->counts->ended, 1);
+	} else {
+		peal_store_relaxed_sys(
+			&p->counts->seals,
+			peal_load_relaxed_sys(&p->counts->seals) + 1);
+	}
+#if PEAL_ON_HOST
+	peal_bell_ring(p->bell);
+#endif
+	return 0;
+}
+
+#endif

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEAL_DEVICE_WORKER_H
+#define PEAL_DEVICE_WORKER_H
+
+#include <peal/abi/control.h>
+#include <peal/device/consumer.h>
+#include <peal/device/mailbox.h>
+#include <peal/device/producer.h>
+
+/*
+ * A worker: the lanes that take a message and run a handler together. Handlers
+ * are written in lane-stride style and know no lane count:
+ *
+ *	for (i = peal_lane(w); i < n; i += peal_lanes(w)) ...
+ *
+ * What is collective says so: every lane of the worker calls it, with the same
+ * arguments, and every lane gets the same result.
+ */
+
+/** A worker's input: the receiving end of a link, and its next ring. */
+struct peal_input {
+	struct peal_link_consumer link;
+	struct peal_link_view next; /* to follow a SEAL to */
+	uint32_t flags; /* enum peal_input_flag */
+	uint32_t reserved;
+};
+
+enum peal_input_flag {
+	PEAL_INPUT_USED = 1, /* has a link */
+	PEAL_INPUT_NEXT = 2, /* `next` is filled */
+	PEAL_INPUT_LAST = 4 /* the sender is gone: ends when empty */
+};
+
+/** One port's sending end. */
+struct peal_output {
+	struct peal_link_producer link;
+	uint32_t used;
+	uint32_t reserved;
+	struct peal_link_view next; /* after the SEAL that waits for room */
+	uint64_t switching; /* 1: `next` is filled */
+};
+
+/**
+ * What a worker keeps between two messages and over epochs; in device memory,
+ * shared by its lanes, written by its leader. Behind it lie its tables, see
+ * peal_worker_tables.
+ */
+struct peal_worker_state {
+	struct peal_link_view control_view; /* the host fills it in */
+	struct peal_link_consumer control;
+	uint64_t started; /* 0 until the first launch */
+	uint64_t handled, emitted, told, mail_done, mail_dead, failed;
+	uint64_t idle_turns, beat, control_done;
+	uint64_t lease, lease_seen_ns; /* the lease word, and when it moved */
+	uint64_t epoch_began_ns;
+	uint32_t n_inputs, n_outputs; /* used parts of the tables */
+	uint32_t cursor; /* the input in hand; n_inputs: the mailbox */
+	uint32_t burst; /* messages taken from it in a row */
+	uint32_t idle; /* turns without a message in a row */
+	uint32_t looks; /* at the control words */
+	uint32_t since_look; /* messages since then */
+	uint32_t ended; /* inputs that have had their END */
+	uint32_t mail; /* 1: the message in hand is from the mailbox */
+	uint32_t blocked; /* as in the status */
+	uint32_t drained; /* said in the status */
+	/* for the lanes: what the leader decided */
+	int32_t turn;
+	uint32_t actor;
+	struct peal_message message;
+};
+
+/** Where a worker's tables lie, in bytes from its state. */
+struct peal_worker_layout {
+	uint64_t inputs, outputs, barriers, leases, scratch, total;
+};
+
+/** The tables that kernel parameters ask for. Host and device. */
+static PEAL_HD PEAL_UNUSED inline struct peal_worker_layout
+peal_worker_tables(const struct peal_kernel_params *params)
+{
+	struct peal_worker_layout at;
+
+	at.inputs = (sizeof(struct peal_worker_state) + 127) / 128 * 128;
+	at.outputs = at.inputs +
+		     (uint64_t)params->max_inputs * sizeof(struct peal_input);
+	at.barriers = at.outputs +
+		      (uint64_t)params->max_ports * sizeof(struct peal_output);
+	at.leases = at.barriers + (uint64_t)params->max_barriers *
+					  sizeof(struct peal_barrier_view);
+	at.scratch = at.leases + (uint64_t)params->n_workers *
+					 sizeof(struct peal_mailbox_lease);
+	at.total = at.scratch + (uint64_t)params->lanes * sizeof(uint64_t);
+	at.total = (at.total + 127) / 128 * 128;
+	return at;
+}
+
+/** What one lane knows of its worker; lives as long as the lane runs. */
+struct peal_worker {
+	const struct peal_kernel_params *params;
+	const struct peal_kernel_control *control;
+	struct peal_worker_status *status;
+	struct peal_worker_state *state;
+	struct peal_input *inputs;
+	struct peal_output *outputs;
+	struct peal_barrier_view *barriers;
+	struct peal_mailbox_lease *leases;
+	struct peal_mailbox *mailbox; /* its own; 0: none */
+	uint64_t *scratch; /* one word per lane */
+	struct peal_actor_entry *actor; /* whose handler runs */
+	struct peal_message message; /* that it runs for */
+	uint32_t index; /* the worker's number */
+	uint32_t lane, lanes;
+	uint32_t ended; /* the loop is over: 1, or 2 for an epoch's end */
+};
+
+/* ---- lanes --------------------------------------------------------------- */
+
+/** The calling lane, 0 .. peal_lanes - 1. */
+static PEAL_DEV PEAL_INLINE uint32_t peal_lane(const struct peal_worker *w)
+{
+	return PEAL_SINGLE_LANE ? 0 : w->lane;
+}
+
+/** How many lanes the worker has. */
+static PEAL_DEV PEAL_INLINE uint32_t peal_lanes(const struct peal_worker *w)
+{
+	return PEAL_SINGLE_LANE ? 1 : w->lanes;
+}
+
+/** Whether the calling lane is the one that speaks for the worker. */
+static PEAL_DEV PEAL_INLINE int peal_is_leader(const struct peal_worker *w)
+{
+	return peal_lane(w) == 0;
+}
+
+/** Collective: all lanes meet; each sees what the others wrote before. */
+static PEAL_DEV PEAL_INLINE void peal_sync(const struct peal_worker *w)
+{
+	if (PEAL_SINGLE_LANE || w->lanes == 1)
+		return;
+#if PEAL_ON_HOST
+	peal_host_sync_lanes();
+#else
+	peal_hw_sync();
+#endif
+}
+
+/** Collective: the value of lane `from` (below peal_lanes) to every lane. */
+static PEAL_DEV PEAL_INLINE uint64_t peal_shuffle(const struct peal_worker *w,
+						  uint64_t value, uint32_t from)
+{
+	if (PEAL_SINGLE_LANE || w->lanes == 1)
+		return value;
+	w->scratch[w->lane] = value;
+	peal_sync(w);
+	value = w->scratch[from];
+	peal_sync(w);
+	return value;
+}
+
+/** Collective: the leader's value to every lane. */
+static PEAL_DEV PEAL_INLINE uint64_t peal_broadcast(const struct peal_worker *w,
+						    uint64_t value)
+{
+	return peal_shuffle(w, value, 0);
+}
+
+/** Collective: the sum of all lanes' values, modulo 2^64. */
+static PEAL_DEV PEAL_INLINE uint64_t peal_sum(const struct peal_worker *w,
+					      uint64_t value)
+{
+	uint64_t sum = 0;
+	uint32_t i;
+
+	if (PEAL_SINGLE_LANE || w->lanes == 1)
+		return value;
+	w->scratch[w->lane] = value;
+	peal_sync(w);
+	for (i = 0; i < w->lanes; i++)
+		sum += w->scratch[i];
+	peal_sync(w);
+	return sum;
+}
+
+/** Collective: 1 if any lane's condition holds. */
+static PEAL_DEV PEAL_INLINE int peal_vote_any(const struct peal_worker *w,
+					      int condition)
+{
+	return peal_sum(w, condition ? 1 : 0) != 0;
+}
+
+/** Collective: 1 if every lane's condition holds. */
+static PEAL_DEV PEAL_INLINE int peal_vote_all(const struct peal_worker *w,
+					      int condition)
+{
+	return peal_sum(w, condition ? 1 : 0) == peal_lanes(w);
+}
+
+/** Collective: the lowest lane whose condition holds, or -1. */
+static PEAL_DEV PEAL_INLINE int peal_elect(const struct peal_worker *w,
+					   int condition)
+{
+	int found = -1;
+	uint32_t i;
+
+	if (PEAL_SINGLE_LANE || w->lanes == 1)
+		return condition ? 0 : -1;
+	w->scratch[w->lane] = condition ? 1 : 0;
+	peal_sync(w);
+	for (i = 0; i < w->lanes && found < 0; i++)
+		if (w->scratch[i])
+			found = (int)i;
+	peal_sync(w);
+	return found;
+}
+
+/** Collective: copies n bytes, all lanes together; ends with all bytes there. */
+static PEAL_DEV PEAL_UNUSED inline void
+peal_copy_lanes(const struct peal_worker *w, void *to, const void *from,
+		uint64_t n)
+{
+	uint8_t *out = (uint8_t *)to;
+	const uint8_t *in = (const uint8_t *)from;
+	uint64_t words = 0, i;
+
+	if (PEAL_SINGLE_LANE || w->lanes == 1) {
+		peal_copy(to, from, n);
+		return;
+	}
+	if (!(((uintptr_t)to | (uintptr_t)from) & 7))
+		words = n / 8;
+	for (i = w->lane; i < words; i += w->lanes)
+		((uint64_t *)to)[i] = ((const uint64_t *)from)[i];
+	for (i = words * 8 + w->lane; i < n; i += w->lanes)
+		out[i] = in[i];
+	peal_sync(w);
+}
+
+/* ---- the message in hand ------------------------------------------------- */
+
+/** The payload of the message in hand; valid until the handler returns. */
+static PEAL_DEV PEAL_INLINE const void *peal_data(const struct peal_worker *w)
+{
+	return w->message.data;
+}
+
+/** Its length in bytes. */
+static PEAL_DEV PEAL_INLINE uint64_t peal_length(const struct peal_worker *w)
+{
+	return w->message.length;
+}
+
+/** Its type: the sender's number. */
+static PEAL_DEV PEAL_INLINE uint16_t peal_type(const struct peal_worker *w)
+{
+	return w->message.header.type;
+}
+
+/** The running actor's state; the caller casts it. */
+static PEAL_DEV PEAL_INLINE void *peal_state(const struct peal_worker *w)
+{
+	return (void *)(uintptr_t)w->actor->state;
+}
+
+/** The running actor's index in its kernel. */
+static PEAL_DEV PEAL_INLINE uint32_t peal_self(const struct peal_worker *w)
+{
+	return w->message.header.actor;
+}
+
+/** Whether a long handler shall give up: the kernel is being aborted. */
+static PEAL_DEV PEAL_INLINE int peal_aborting(const struct peal_worker *w)
+{
+	return peal_load_relaxed_sys(&w->control->stop) == PEAL_STOP_ABORT;
+}
+
+#endif

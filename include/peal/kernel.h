@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEAL_KERNEL_H
+#define PEAL_KERNEL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <peal/errors.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct peal_runtime;
+struct peal_program;
+
+/** A ring kernel: one persistent launch of a program on a device. */
+struct peal_kernel;
+
+/** created -> running <-> suspended -> draining -> stopped | failed */
+enum peal_kernel_state {
+	PEAL_KERNEL_RUNNING = 0,
+	PEAL_KERNEL_SUSPENDED = 1,
+	PEAL_KERNEL_DRAINING = 2,
+	PEAL_KERNEL_STOPPED = 3, /* by stop, abort or a finished drain */
+	PEAL_KERNEL_FAILED = 4 /* by itself: lease, protocol, hung */
+};
+
+/** Zero in a field: its default. */
+struct peal_kernel_options {
+	uint32_t size; /* sizeof(struct peal_kernel_options) */
+	uint32_t workers; /* 1 */
+	uint32_t lanes; /* per worker; 1 */
+	uint32_t max_actors; /* 64 */
+	uint32_t max_inputs; /* links into each worker; 16 */
+	uint32_t max_ports; /* ports of all actors of a worker; 16 */
+	uint32_t max_barriers; /* per worker; 4 */
+	uint32_t mailbox_slots; /* per worker, a power of two; 0: no mailboxes */
+	uint32_t mailbox_message_bytes; /* 48 */
+	uint32_t end_with_inputs; /* 1: end when all inputs have ended */
+	uint64_t arena_bytes; /* for the states of actors; 1 MiB */
+	uint64_t lease_ns; /* the runtime's */
+	uint64_t epoch_ns; /* return so often to be launched again; never */
+	const char *name; /* for texts; the program's name. Copied. */
+};
+
+/** A kernel and the sums over its workers. */
+struct peal_kernel_info {
+	char name[48];
+	char program[48];
+	int device;
+	uint32_t workers, lanes, actors;
+	enum peal_kernel_state state;
+	int result; /* PEAL_E... of a failed kernel */
+	uint64_t handled; /* messages whose handler returned */
+	uint64_t failed; /* of those, with an error */
+	uint64_t emitted; /* messages sent through ports */
+	uint64_t told, mail_done, mail_dead; /* messages in mailboxes */
+	uint64_t memory_bytes; /* of the kernel itself, without links */
+};
+
+/** One worker. */
+struct peal_worker_info {
+	uint64_t phase; /* enum peal_worker_phase of <peal/abi/control.h> */
+	uint64_t beat; /* moves as long as the worker turns */
+	uint64_t handled, emitted, told, mail_done, mail_dead, failed;
+	uint64_t idle_turns;
+	int64_t actor; /* whose handler runs now; -1: none */
+	int64_t blocked_port; /* that keeps a message waiting; -1: none */
+	int result;
+	uint64_t silent_ns; /* since the beat moved, as the watchdog saw it */
+};
+
+/**
+ * Launches a program on a device and waits until every worker has checked in.
+ *
+ * @param runtime    an open runtime.
+ * @param device     its index.
+ * @param program    of peal_program_find or a program source's own.
+ * @param options    NULL for all defaults.
+ * @param kernel_out the kernel; the caller destroys it.
+ * @return 0; PEAL_ENODEV; PEAL_EINVAL an option out of its range (named);
+ *         PEAL_ENOMEM; PEAL_EPROGRAM no image for the device's backend;
+ *         PEAL_ENOSPC more workers than fit (the text says how many do);
+ *         PEAL_EHUNG "k of n workers resident". Thread-safe; blocks for at
+ *         most some seconds.
+ */
+int peal_kernel_launch(struct peal_runtime *runtime, int device,
+		       const struct peal_program *program,
+		       const struct peal_kernel_options *options,
+		       struct peal_kernel **kernel_out);
+
+/**
+ * Makes all workers pause between two messages; queues keep what they hold.
+ *
+ * @param kernel     a running kernel; a suspended one stays so.
+ * @param timeout_ns until all have; -1 for ever, 0 does not wait.
+ * @return 0; PEAL_ETIMEDOUT some are still in a handler, they pause later;
+ *         PEAL_ESTOPPED; PEAL_EINVAL. Thread-safe.
+ */
+int peal_kernel_suspend(struct peal_kernel *kernel, int64_t timeout_ns);
+
+/**
+ * Makes suspended workers go on.
+ *
+ * @param kernel a kernel that runs or is suspended.
+ * @return 0; PEAL_ESTOPPED; PEAL_EINVAL. Thread-safe; does not wait.
+ */
+int peal_kernel_resume(struct peal_kernel *kernel);
+
+/**
+ * Lets the kernel finish: it ends once all its inputs have ended (END marks
+ * came) and are empty, and its mailboxes are; then it sends END on its ports.
+ *
+ * @param kernel     a kernel that runs or is suspended (it is resumed).
+ * @param timeout_ns -1 for ever, 0 does not wait.
+ * @return 0 it has ended and every message was handled; PEAL_ETIMEDOUT (the
+ *         text names what keeps it); PEAL_ESTOPPED it was stopped before;
+ *         PEAL_EINVAL; or why the kernel failed. Thread-safe.
+ */
+int peal_kernel_drain(struct peal_kernel *kernel, int64_t timeout_ns);
+
+/**
+ * Ends the kernel after the messages in hand. What its inputs still hold is
+ * then counted as dead with reason "stopped" (peal_link_info says how many and
+ * from which sequence on).
+ *
+ * @param kernel     a kernel in any state.
+ * @param timeout_ns -1 for ever, 0 does not wait.
+ * @return 0 it has ended (also: before); PEAL_ETIMEDOUT a handler still runs
+ *         (named); PEAL_EINVAL. Thread-safe.
+ */
+int peal_kernel_stop(struct peal_kernel *kernel, int64_t timeout_ns);
+
+/**
+ * Like stop, and ends waits inside handlers too.
+ *
+ * @param kernel     a kernel in any state.
+ * @param timeout_ns -1 for ever, 0 does not wait.
+ * @return as peal_kernel_stop; PEAL_EHUNG instead of PEAL_ETIMEDOUT.
+ *         Thread-safe.
+ */
+int peal_kernel_abort(struct peal_kernel *kernel, int64_t timeout_ns);
+
+/**
+ * Waits for the kernel's end, whoever causes it.
+ *
+ * @param kernel     a kernel in any state.
+ * @param timeout_ns -1 for ever, 0 looks.
+ * @return 0 it has ended; PEAL_ETIMEDOUT; PEAL_EINVAL; or why it failed.
+ *         Thread-safe.
+ */
+int peal_kernel_wait(struct peal_kernel *kernel, int64_t timeout_ns);
+
+/**
+ * Frees a kernel that has ended and has no links left.
+ *
+ * @param kernel a kernel; NULL does nothing.
+ * @return 0; PEAL_EBUSY it runs, or links or barriers name it (the text says
+ *         which). No other call on it may run at the same time.
+ */
+int peal_kernel_destroy(struct peal_kernel *kernel);
+
+/**
+ * The kernel and its counters, without stopping anything.
+ *
+ * @param kernel   a kernel in any state.
+ * @param info_out filled on success.
+ * @return 0; PEAL_EINVAL. Thread-safe.
+ */
+int peal_kernel_info(struct peal_kernel *kernel,
+		     struct peal_kernel_info *info_out);
+
+/**
+ * One worker and its counters, without stopping anything.
+ *
+ * @param kernel   a kernel in any state.
+ * @param worker   0 .. workers - 1.
+ * @param info_out filled on success.
+ * @return 0; PEAL_ENOENT no such worker; PEAL_EINVAL. Thread-safe.
+ */
+int peal_worker_info(struct peal_kernel *kernel, uint32_t worker,
+		     struct peal_worker_info *info_out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

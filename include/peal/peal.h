@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEAL_PEAL_H
+#define PEAL_PEAL_H
+
+/* The whole host API. Kernel sources include <peal/device/kernel.h> instead. */
+
+#include <peal/actor.h>
+#include <peal/barrier.h>
+#include <peal/device.h>
+#include <peal/endpoint.h>
+#include <peal/errors.h>
+#include <peal/kernel.h>
+#include <peal/link.h>
+#include <peal/memory.h>
+#include <peal/peer.h>
+#include <peal/program.h>
+#include <peal/runtime.h>
+#include <peal/topology.h>
+
+#endif

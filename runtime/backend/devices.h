@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEALI_DEVICES_H
+#define PEALI_DEVICES_H
+
+#include "runtime/backend/backend.h"
+
+/*
+ * The devices of all backends under the runtime's numbers. Made when the
+ * runtime opens, never changed after that.
+ */
+
+/** One device: its backend and its number there. */
+struct peali_device {
+	struct peali_backend *backend;
+	int local;
+};
+
+/** All devices of a runtime. */
+struct peali_devices {
+	int n;
+	struct peali_device *device;
+};
+
+/**
+ * Checks a device index: 0, or PEAL_ENODEV with the text recorded for `call`.
+ */
+int peali_devices_check(const struct peali_devices *devices, int device,
+			const char *call);
+
+/** The same with the host (PEALI_HOST) allowed. */
+int peali_devices_check_place(const struct peali_devices *devices, int device,
+			      const char *call);
+
+/** Whether both are served by one backend, so that they can be peers. */
+int peali_devices_same_backend(const struct peali_devices *devices, int a,
+			       int b);
+
+/**
+ * Memory on a device, or host memory for PEALI_HOST, by runtime numbers; in
+ * `out` the numbers are the backend's. Host memory is taken from the backend of
+ * device 0.
+ */
+int peali_devices_alloc(const struct peali_devices *devices, int device,
+			uint64_t bytes, struct peali_memory *out);
+
+void peali_devices_free(const struct peali_devices *devices, int device,
+			const struct peali_memory *memory);
+
+/** Address at which a device (or PEALI_HOST) sees memory; 0: it does not. */
+uint64_t peali_devices_view(const struct peali_devices *devices, int viewer,
+			    int owner, const struct peali_memory *memory);
+
+/** Copies between places by runtime numbers. */
+int peali_devices_copy(const struct peali_devices *devices,
+		       struct peali_place to, struct peali_place from,
+		       uint64_t bytes);
+
+#endif

@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Making links and taking them down. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/runtime.h"
+
+#define CALL "peal_connect"
+
+/* ---- ends ------------------------------------------------------------------- */
+
+static int no_such_end(uint64_t address, const char *what)
+{
+	return peali_fail(PEAL_ENOENT, CALL,
+			  "`%s`: no actor or endpoint has the address %#llx",
+			  what, (unsigned long long)address);
+}
+
+/* Fills all but the index; the lock is held. */
+static int resolve(struct peal_runtime *rt, uint64_t address, const char *what,
+		   struct peali_end *out)
+{
+	memset(out, 0, sizeof(*out));
+	out->address = address;
+	out->device = PEALI_HOST;
+	out->endpoint = peali_endpoint_of(rt, address);
+	if (out->endpoint)
+		return 0;
+	out->kernel = peali_kernel_of(rt, address);
+	if (!out->kernel)
+		return no_such_end(address, what);
+	if (peali_kernel_ended(out->kernel))
+		return peali_fail(PEAL_ESTOPPED, CALL,
+				  "`%s`: kernel '%s' has ended", what,
+				  out->kernel->name);
+	out->device = out->kernel->device;
+	out->actor = (uint32_t)address;
+	out->worker = out->kernel->actors[out->actor].worker;
+	return 0;
+}
+
+static const struct peal_handler_info *handler_of(const struct peali_end *end)
+{
+	const struct peal_kernel *k = end->kernel;
+
+	return &k->program->handlers[k->actors[end->actor].handler];
+}
+
+/* The sender's port: there, and free. */
+static int resolve_port(struct peal_runtime *rt, struct peali_end *from,
+			uint32_t port)
+{
+	uint32_t n = from->kernel ? handler_of(from)->ports :
+				    from->endpoint->max_ports;
+	const struct peal_link *link;
+
+	if (port >= n)
+		return peali_fail(PEAL_ENOENT, CALL,
+				  "no port %u at the sender: it has %u", port,
+				  n);
+	from->index = port;
+	if (from->kernel)
+		from->index += from->kernel->actors[from->actor].port_base;
+	for (link = rt->links; link; link = link->next)
+		if (link->from.address == from->address &&
+		    link->from_port == port)
+			return peali_fail(PEAL_EEXIST, CALL,
+					  "port %u is connected already, by "
+					  "link %llu",
+					  port, (unsigned long long)link->id);
+	return 0;
+}
+
+/* A free input of the receiver. */
+static int resolve_input(struct peali_end *to)
+{
+	uint32_t n = to->kernel ? to->kernel->params.max_inputs :
+				  to->endpoint->max_inputs;
+	uint32_t i;
+
+	for (i = 0; i < n; i++) {
+		int used =
+			to->kernel ?
+				to->kernel->workers[to->worker].input_used[i] :
+				to->endpoint->inputs[i].link != NULL;
+
+		if (!used) {
+			to->index = i;
+			return 0;
+		}
+	}
+	return peali_fail(PEAL_ENOSPC, CALL,
+			  "all %u of the receiver's max_inputs are used", n);
+}
+
+/* Declared message sizes have to agree. */
+static int check_types(const struct peal_link *link)
+{
+	uint64_t out =
+		link->from.kernel ? handler_of(&link->from)->output_bytes : 0;
+	uint64_t in = link->to.kernel ? handler_of(&link->to)->input_bytes : 0;
+
+	if (out && in && out != in)
+		return peali_fail(PEAL_EINVAL, CALL,
+				  "handler '%s' emits messages of %llu bytes "
+				  "and handler '%s' takes messages of %llu",
+				  handler_of(&link->from)->name,
+				  (unsigned long long)out,
+				  handler_of(&link->to)->name,
+				  (unsigned long long)in);
+	if ((out ? out : in) > link->spec.message_bytes)
+		return peali_fail(PEAL_EMSGSIZE, CALL,
+				  "the ends declare messages of %llu bytes and "
+				  "option message_bytes is %llu",
+				  (unsigned long long)(out ? out : in),
+				  (unsigned long long)link->spec.message_bytes);
+	return 0;
+}
+
+/* ---- the two ends' sides ------------------------------------------------------ */
+
+static int attach_input(struct peal_link *link)
+{
+	struct peali_end *to = &link->to;
+	struct peal_link_view view =
+		peali_link_receiver_view(link, &link->path);
+	int result;
+
+	if (to->endpoint) {
+		peali_endpoint_attach_input(to->endpoint, to->index, link);
+		return 0;
+	}
+	result = peali_kernel_tell(to->kernel, to->worker,
+				   PEAL_CONTROL_ATTACH_INPUT, &view,
+				   sizeof(view), CALL);
+	if (!result) {
+		to->kernel->workers[to->worker].input_used[to->index] = 1;
+		to->kernel->actors[to->actor].n_links++;
+	}
+	return result;
+}
+
+static int attach_port(struct peal_link *link)
+{
+	struct peali_end *from = &link->from;
+	struct peal_link_view view = peali_link_sender_view(link, &link->path);
+	int result;
+
+	if (from->endpoint) {
+		peali_endpoint_attach_port(from->endpoint, from->index, link);
+		return 0;
+	}
+	result = peali_kernel_tell(from->kernel, from->worker,
+				   PEAL_CONTROL_ATTACH_PORT, &view,
+				   sizeof(view), CALL);
+	if (!result)
+		from->kernel->actors[from->actor].n_links++;
+	return result;
+}
+
+/* The receiver lets go of the ring; 0 it has, or has ended. */
+static int detach_input(struct peal_link *link, const char *call)
+{
+	struct peali_end *to = &link->to;
+	struct peal_link_view view;
+	int result;
+
+	if (to->endpoint) {
+		peali_endpoint_attach_input(to->endpoint, to->index, NULL);
+		return 0;
+	}
+	memset(&view, 0, sizeof(view));
+	view.index = to->index;
+	result = peali_kernel_tell(to->kernel, to->worker,
+				   PEAL_CONTROL_DETACH_INPUT, &view,
+				   sizeof(view), call);
+	if (result && result != PEAL_ESTOPPED)
+		return result;
+	to->kernel->workers[to->worker].input_used[to->index] = 0;
+	to->kernel->actors[to->actor].n_links--;
+	return 0;
+}
+
+/* The sender lets go of the ring; 0 it has, or has ended. */
+static int detach_port(struct peal_link *link, const char *call)
+{
+	struct peali_end *from = &link->from;
+	struct peal_link_view view;
+	int result;
+
+	if (from->endpoint) {
+		peali_endpoint_attach_port(from->endpoint, from->index, NULL);
+		return 0;
+	}
+	memset(&view, 0, sizeof(view));
+	view.index = from->index;
+	result = peali_kernel_tell(from->kernel, from->worker,
+				   PEAL_CONTROL_CLOSE_PORT, &view, sizeof(view),
+				   call);
+	if (result && result != PEAL_ESTOPPED)
+		return result;
+	from->kernel->actors[from->actor].n_links--;
+	return 0;
+}
+
+/* ---- connect ------------------------------------------------------------------ */
+
+/* Policies that both ends can do, and the default of the receiver's device. */
+static void policies_of(const struct peal_link *link, uint32_t *mask,
+			uint32_t *best)
+{
+	const struct peali_devices *devices = &link->rt->devices;
+	int ends[2] = { link->from.device, link->to.device }, i;
+
+	*mask = ~0u;
+	for (i = 0; i < 2; i++) {
+		struct peali_backend *b =
+			devices->device[ends[i] == PEALI_HOST ? 0 : ends[i]]
+				.backend;
+
+		*mask &= b->ops->policies(b);
+		*best = (uint32_t)b->ops->default_policy(b);
+	}
+}
+
+static int plan(struct peal_link *link, uint64_t from, uint32_t port,
+		uint64_t to, const struct peal_link_options *o)
+{
+	struct peal_runtime *rt = link->rt;
+	uint32_t mask, best = 0;
+	int result = resolve(rt, from, "from", &link->from);
+
+	if (!result)
+		result = resolve(rt, to, "to", &link->to);
+	if (result)
+		return result;
+	if (link->from.endpoint && link->to.endpoint)
+		return peali_fail(
+			PEAL_EINVAL, CALL,
+			"both ends are endpoints: connect one of them "
+			"to an actor");
+	link->from_port = port;
+	link->require = o->require;
+	link->forbid = o->forbid;
+	result = resolve_port(rt, &link->from, port);
+	if (!result)
+		result = resolve_input(&link->to);
+	if (result)
+		return result;
+	link->spec.capacity = o->capacity;
+	link->spec.slot_bytes = o->slot_bytes;
+	link->spec.policy = o->policy;
+	link->spec.message_bytes = o->message_bytes;
+	link->spec.slab_bytes = o->slab_bytes;
+	policies_of(link, &mask, &best);
+	result = peali_ring_spec_complete(&link->spec, mask, best, CALL);
+	if (!result)
+		result = check_types(link);
+	return result;
+}
+
+static int build(struct peal_link *link)
+{
+	struct peal_runtime *rt = link->rt;
+	enum peal_route route = PEAL_ROUTE_NONE;
+	uint32_t emits = link->from.kernel ? handler_of(&link->from)->emits : 1;
+	int result = peali_ring_spec_emits(&link->spec, emits, CALL);
+
+	if (!result)
+		result = peali_route_choose(rt, link->from.device,
+					    link->to.device, link->require,
+					    link->forbid, &route, link->why,
+					    CALL);
+	if (!result)
+		result = peali_area_alloc(rt, PEALI_HOST,
+					  sizeof(struct peal_link_counts),
+					  &link->counts_area);
+	if (result)
+		return result;
+	link->counts = (struct peal_link_counts *)(uintptr_t)peali_area_view(
+		rt, PEALI_HOST, &link->counts_area);
+	result = peali_path_make(link, route, &link->path, CALL);
+	if (!result)
+		result = attach_input(link);
+	if (result)
+		return result;
+	result = attach_port(link);
+	if (result)
+		detach_input(link, CALL);
+	return result;
+}
+
+static void free_link(struct peal_link *link)
+{
+	peali_path_free(link, &link->old);
+	peali_path_free(link, &link->path);
+	peali_area_free(link->rt, &link->counts_area);
+	free(link);
+}
+
+static int check_options(const struct peal_link_options *o)
+{
+	uint32_t all = PEAL_ROUTE_LOCAL | PEAL_ROUTE_PEER |
+		       PEAL_ROUTE_MAPPED_HOST | PEAL_ROUTE_STAGED;
+
+	if ((o->require | o->forbid) & ~all)
+		return peali_fail(PEAL_EINVAL, CALL,
+				  "options require and forbid are masks of "
+				  "enum peal_route, not %#x and %#x",
+				  o->require, o->forbid);
+	return 0;
+}
+
+int peal_connect(struct peal_runtime *rt, uint64_t from, uint32_t port,
+		 uint64_t to, const struct peal_link_options *options,
+		 struct peal_link **link_out)
+{
+	struct peal_link_options o;
+	struct peal_link *link;
+	int result;
+
+	if (!rt)
+		return peali_fail(PEAL_EINVAL, CALL, "runtime is NULL");
+	if (options) {
+		result = peali_options_check(options->size, sizeof(o), CALL);
+		if (result)
+			return result;
+	}
+	memset(&o, 0, sizeof(o));
+	if (options)
+		memcpy(&o, options, options->size);
+	result = check_options(&o);
+	if (result)
+		return result;
+	link = calloc(1, sizeof(*link));
+	if (!link)
+		return peali_fail(PEAL_ENOMEM, CALL, "no memory for a link");
+	link->rt = rt;
+	pthread_mutex_lock(&rt->lock);
+	link->id = rt->next_link;
+	result = plan(link, from, port, to, &o);
+	if (!result)
+		result = build(link);
+	if (result == PEAL_EHUNG) {
+		/* the worker may still read the ring: it stays until close */
+	} else if (result) {
+		free_link(link);
+	} else {
+		rt->next_link++;
+		link->next = rt->links;
+		rt->links = link;
+		if (link_out)
+			*link_out = link;
+	}
+	pthread_mutex_unlock(&rt->lock);
+	return result;
+}
+
+/* ---- destroy ------------------------------------------------------------------ */
+
+int peal_link_destroy(struct peal_link *link)
+{
+	struct peal_runtime *rt;
+	struct peal_link **p;
+	int result;
+
+	if (!link)
+		return 0;
+	rt = link->rt;
+	pthread_mutex_lock(&rt->lock);
+	result = detach_port(link, "peal_link_destroy");
+	if (!result)
+		result = detach_input(link, "peal_link_destroy");
+	if (!result) {
+		for (p = &rt->links; *p != link; p = &(*p)->next)
+			;
+		*p = link->next;
+		free_link(link);
+	}
+	pthread_mutex_unlock(&rt->lock);
+	return result;
+}

@@ -1,0 +1,583 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Endpoints: where the host sends from and receives at. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <peal/device/consumer.h>
+#include <peal/device/producer.h>
+#include "runtime/runtime.h"
+
+/* ---- the object --------------------------------------------------------------- */
+
+struct peal_endpoint *peali_endpoint_of(struct peal_runtime *rt,
+					uint64_t address)
+{
+	struct peal_endpoint *e;
+
+	if (address >> 48 != PEALI_ADDRESS_HOST || (uint32_t)address)
+		return NULL;
+	for (e = rt->endpoints; e; e = e->next)
+		if (e->id == ((uint32_t)(address >> 32) & 0xffff))
+			return e;
+	return NULL;
+}
+
+uint64_t peal_endpoint_address(const struct peal_endpoint *e)
+{
+	return e ? peali_address(PEALI_ADDRESS_HOST, e->id, 0) : 0;
+}
+
+static void free_endpoint(struct peal_endpoint *e)
+{
+	if (!e)
+		return;
+	free(e->ports);
+	free(e->inputs);
+	free(e->send_bell);
+	free(e->receive_bell);
+	free(e);
+}
+
+static struct peal_bell *new_bell(void)
+{
+	struct peal_bell *bell = NULL;
+
+	if (posix_memalign((void **)&bell, PEAL_SHARED_LINE, sizeof(*bell)))
+		return NULL;
+	memset(bell, 0, sizeof(*bell));
+	return bell;
+}
+
+static struct peal_endpoint *new_endpoint(struct peal_runtime *rt,
+					  const struct peal_endpoint_options *o)
+{
+	struct peal_endpoint *e = calloc(1, sizeof(*e));
+
+	if (!e)
+		return NULL;
+	e->rt = rt;
+	e->max_ports = o->max_ports ? o->max_ports : 16;
+	e->max_inputs = o->max_inputs ? o->max_inputs : 16;
+	snprintf(e->name, sizeof(e->name), "%s",
+		 o->name ? o->name : "endpoint");
+	e->ports = calloc(e->max_ports, sizeof(*e->ports));
+	e->inputs = calloc(e->max_inputs, sizeof(*e->inputs));
+	e->send_bell = new_bell();
+	e->receive_bell = new_bell();
+	if (e->ports && e->inputs && e->send_bell && e->receive_bell)
+		return e;
+	free_endpoint(e);
+	return NULL;
+}
+
+int peal_endpoint_create(struct peal_runtime *rt,
+			 const struct peal_endpoint_options *options,
+			 struct peal_endpoint **endpoint_out)
+{
+	struct peal_endpoint_options o;
+	struct peal_endpoint *e;
+	int result;
+
+	if (!rt || !endpoint_out)
+		return peali_fail(PEAL_EINVAL, "peal_endpoint_create",
+				  "an argument is NULL");
+	if (options) {
+		result = peali_options_check(options->size, sizeof(o),
+					     "peal_endpoint_create");
+		if (result)
+			return result;
+	}
+	memset(&o, 0, sizeof(o));
+	if (options)
+		memcpy(&o, options, options->size);
+	if (o.max_ports > 4096 || o.max_inputs > 4096)
+		return peali_fail(PEAL_EINVAL, "peal_endpoint_create",
+				  "max_ports %u, max_inputs %u: at most 4096",
+				  o.max_ports, o.max_inputs);
+	e = new_endpoint(rt, &o);
+	if (!e)
+		return peali_fail(PEAL_ENOMEM, "peal_endpoint_create",
+				  "no memory for an endpoint");
+	pthread_mutex_lock(&rt->lock);
+	e->id = rt->next_endpoint++;
+	e->next = rt->endpoints;
+	rt->endpoints = e;
+	pthread_mutex_unlock(&rt->lock);
+	*endpoint_out = e;
+	return 0;
+}
+
+int peal_endpoint_destroy(struct peal_endpoint *e)
+{
+	struct peal_endpoint **p;
+	struct peal_runtime *rt;
+	struct peal_link *link;
+	int result = 0;
+
+	if (!e)
+		return 0;
+	rt = e->rt;
+	pthread_mutex_lock(&rt->lock);
+	for (link = rt->links; link && !result; link = link->next)
+		if (link->from.endpoint == e || link->to.endpoint == e)
+			result = peali_fail(PEAL_EBUSY, "peal_endpoint_destroy",
+					    "link %llu names endpoint '%s': "
+					    "destroy the link first",
+					    (unsigned long long)link->id,
+					    e->name);
+	if (!result) {
+		for (p = &rt->endpoints; *p != e; p = &(*p)->next)
+			;
+		*p = e->next;
+	}
+	pthread_mutex_unlock(&rt->lock);
+	if (!result)
+		free_endpoint(e);
+	return result;
+}
+
+void peali_endpoint_attach_port(struct peal_endpoint *e, uint32_t port,
+				struct peal_link *link)
+{
+	struct peali_endpoint_port *p = &e->ports[port];
+	struct peal_link_view view;
+
+	if (link) {
+		view = peali_link_sender_view(link, &link->path);
+		peal_link_producer_init(&p->producer, &view);
+		p->reserved = 0;
+	}
+	atomic_store(&p->link, link);
+}
+
+void peali_endpoint_attach_input(struct peal_endpoint *e, uint32_t input,
+				 struct peal_link *link)
+{
+	struct peali_endpoint_input *in = &e->inputs[input];
+	struct peal_link_view view;
+
+	if (link) {
+		view = peali_link_receiver_view(link, &link->path);
+		peal_link_consumer_init(&in->consumer, &view);
+		in->done = 0;
+	}
+	atomic_store(&in->link, link);
+	if (input >= atomic_load(&e->n_inputs))
+		atomic_store(&e->n_inputs, input + 1);
+}
+
+void peali_endpoint_wake(struct peal_endpoint *e)
+{
+	peal_bell_ring((uint64_t)(uintptr_t)e->send_bell);
+	peal_bell_ring((uint64_t)(uintptr_t)e->receive_bell);
+}
+
+/* ---- waiting -------------------------------------------------------------------- */
+
+/* One wait of a sender or a receiver. */
+struct wait {
+	struct peal_bell *bell;
+	int64_t timeout_ns;
+	uint64_t deadline; /* 0: not yet made */
+	uint32_t turns;
+};
+
+static void wait_begin(struct wait *wait, struct peal_bell *bell,
+		       int64_t timeout_ns)
+{
+	wait->bell = bell;
+	wait->timeout_ns = timeout_ns;
+	wait->deadline = 0;
+	wait->turns = 0;
+}
+
+/* One turn; 0 look again, PEAL_EAGAIN or PEAL_ETIMEDOUT give up. */
+static int wait_turn(struct wait *wait)
+{
+	uint64_t now;
+
+	if (wait->timeout_ns == 0)
+		return PEAL_EAGAIN;
+	if (wait->deadline == 0)
+		wait->deadline = peali_deadline(wait->timeout_ns);
+	if (wait->deadline != UINT64_MAX && (wait->turns++ & 15) == 0) {
+		now = peali_now_ns();
+		if (now >= wait->deadline)
+			return PEAL_ETIMEDOUT;
+		wait->bell->max_sleep_ms = 50;
+		if (wait->deadline - now < 50000000)
+			wait->bell->max_sleep_ms =
+				(uint32_t)((wait->deadline - now) / 1000000) +
+				1;
+	}
+	if (peal_load_relaxed_sys_u32(&wait->bell->asleep))
+		wait->turns = 0; /* the next turn sleeps: look at the clock */
+	peal_host_idle(wait->bell);
+	return 0;
+}
+
+static void wait_end(struct wait *wait)
+{
+	if (wait->turns)
+		peal_bell_reset(wait->bell);
+}
+
+/* ---- sending --------------------------------------------------------------------- */
+
+static struct peali_endpoint_port *port_of(struct peal_endpoint *e,
+					   uint32_t port)
+{
+	if (port >= e->max_ports || !atomic_load(&e->ports[port].link))
+		return NULL;
+	return &e->ports[port];
+}
+
+/* The answer of a send that did not find room or did not fit. */
+static int send_failed(const struct peal_endpoint *e,
+		       const struct peali_endpoint_port *p, uint32_t port,
+		       uint64_t bytes, int result)
+{
+	switch (result) {
+	case PEAL_EAGAIN:
+		return result;
+	case PEAL_ETIMEDOUT:
+		return peali_fail(result, "peal_send",
+				  "port %u of '%s': the link is full", port,
+				  e->name);
+	case PEAL_EMSGSIZE:
+		return peali_fail(
+			result, "peal_send",
+			"%llu bytes on port %u of '%s': the link takes "
+			"at most %llu",
+			(unsigned long long)bytes, port, e->name,
+			(unsigned long long)p->producer.message_bytes);
+	case PEAL_EPIPE:
+		return peali_fail(result, "peal_send",
+				  "port %u of '%s' was ended", port, e->name);
+	case PEAL_ESTOPPED:
+		return peali_fail(result, "peal_send",
+				  "port %u of '%s': the receiver has ended",
+				  port, e->name);
+	default:
+		return peali_fail(result, "peal_send",
+				  "port %u of '%s': the receiver broke the "
+				  "protocol",
+				  port, e->name);
+	}
+}
+
+/* Waits for room of one message, reserved. */
+static int reserve(struct peal_endpoint *e, struct peali_endpoint_port *p,
+		   uint64_t bytes, int64_t timeout_ns, void **place_out)
+{
+	const struct peal_link *link = atomic_load(&p->link);
+	struct wait wait;
+	int result;
+
+	wait_begin(&wait, e->send_bell, timeout_ns);
+	for (;;) {
+		if (atomic_load_explicit(&link->receiver_gone,
+					 memory_order_relaxed))
+			result = PEAL_ESTOPPED;
+		else
+			result = peal_link_reserve(&p->producer, bytes,
+						   place_out);
+		if (result != PEAL_EAGAIN)
+			break;
+		result = wait_turn(&wait);
+		if (result)
+			break;
+	}
+	wait_end(&wait);
+	return result;
+}
+
+static int check_port(struct peal_endpoint *e, uint32_t port,
+		      struct peali_endpoint_port **out)
+{
+	if (!e)
+		return peali_fail(PEAL_EINVAL, "peal_send", "endpoint is NULL");
+	*out = port_of(e, port);
+	if (*out)
+		return 0;
+	return peali_fail(PEAL_ENOTCONN, "peal_send",
+			  "no link at port %u of '%s'", port, e->name);
+}
+
+int peal_send_reserve(struct peal_endpoint *e, uint32_t port, uint64_t bytes,
+		      int64_t timeout_ns, void **place_out)
+{
+	struct peali_endpoint_port *p = NULL;
+	int result = check_port(e, port, &p);
+
+	if (result)
+		return result;
+	if (!place_out)
+		return peali_fail(PEAL_EINVAL, "peal_send_reserve",
+				  "place_out is NULL");
+	p->reserved = 0;
+	result = reserve(e, p, bytes, timeout_ns, place_out);
+	if (PEAL_UNLIKELY(result))
+		return send_failed(e, p, port, bytes, result);
+	p->reserved = 1;
+	p->reserved_bytes = bytes;
+	return 0;
+}
+
+/* The header of a message that leaves by a port. */
+static struct peal_header header_of(const struct peali_endpoint_port *p,
+				    uint16_t type)
+{
+	struct peal_header header = { p->producer.actor, type, 0 };
+
+	return header;
+}
+
+int peal_send_commit(struct peal_endpoint *e, uint32_t port, uint16_t type)
+{
+	struct peali_endpoint_port *p = NULL;
+	int result = check_port(e, port, &p);
+
+	if (result)
+		return result;
+	if (!p->reserved)
+		return peali_fail(PEAL_EINVAL, "peal_send_commit",
+				  "nothing is reserved on port %u of '%s'",
+				  port, e->name);
+	p->reserved = 0;
+	peal_link_commit(&p->producer, header_of(p, type), p->reserved_bytes);
+	return 0;
+}
+
+int peal_send(struct peal_endpoint *e, uint32_t port, uint16_t type,
+	      const void *data, uint64_t bytes, int64_t timeout_ns)
+{
+	struct peali_endpoint_port *p = NULL;
+	void *place = NULL;
+	int result = check_port(e, port, &p);
+
+	if (PEAL_UNLIKELY(result))
+		return result;
+	if (PEAL_UNLIKELY(!data && bytes))
+		return peali_fail(PEAL_EINVAL, "peal_send", "data is NULL");
+	p->reserved = 0;
+	result = reserve(e, p, bytes, timeout_ns, &place);
+	if (PEAL_UNLIKELY(result))
+		return send_failed(e, p, port, bytes, result);
+	if (bytes)
+		memcpy(place, data, bytes);
+	peal_link_commit(&p->producer, header_of(p, type), bytes);
+	return 0;
+}
+
+int peal_send_end(struct peal_endpoint *e, uint32_t port, int64_t timeout_ns)
+{
+	struct peali_endpoint_port *p = NULL;
+	struct wait wait;
+	int result = check_port(e, port, &p);
+
+	if (result)
+		return result;
+	wait_begin(&wait, e->send_bell, timeout_ns);
+	for (;;) {
+		result = peal_link_push_mark(&p->producer, PEAL_KIND_END);
+		if (result != PEAL_EAGAIN)
+			break;
+		if (atomic_load(&p->link->receiver_gone))
+			result = PEAL_ESTOPPED;
+		else
+			result = wait_turn(&wait);
+		if (result)
+			break;
+	}
+	wait_end(&wait);
+	return result ? send_failed(e, p, port, 0, result) : 0;
+}
+
+/* ---- receiving -------------------------------------------------------------------- */
+
+/* Looks at one input; 0 a message, PEAL_EAGAIN none, else it is done. */
+static int look(struct peali_endpoint_input *in, struct peal_link *link,
+		struct peal_message *m)
+{
+	/* before the look: what it sent before it went is then seen */
+	int gone =
+		atomic_load_explicit(&link->sender_gone, memory_order_acquire);
+	int result = peal_link_peek(&in->consumer, m);
+
+	if (result == PEAL_EAGAIN)
+		return gone ? PEAL_ESTOPPED : result;
+	if (!result && m->kind == PEAL_KIND_END) {
+		peal_link_release_mark(&in->consumer, m->kind);
+		return PEAL_EEND;
+	}
+	return result;
+}
+
+/* One round over all inputs; 0 and e->message, or why there is none. */
+static int receive_round(struct peal_endpoint *e)
+{
+	uint32_t n = atomic_load_explicit(&e->n_inputs, memory_order_acquire);
+	uint32_t i, links = 0, ended = 0;
+	int result;
+
+	for (i = 0; i < n; i++) {
+		uint32_t at = (e->cursor + i) % n;
+		struct peali_endpoint_input *in = &e->inputs[at];
+		struct peal_link *link =
+			atomic_load_explicit(&in->link, memory_order_acquire);
+
+		if (!link)
+			continue;
+		links++;
+		if (in->done) {
+			ended += in->done == PEAL_EEND;
+			continue;
+		}
+		result = look(in, link, &e->message);
+		if (!result) {
+			e->message.input = at;
+			return 0;
+		}
+		if (result == PEAL_EAGAIN) {
+			links += 1u << 16; /* one is open */
+			continue;
+		}
+		in->done = result;
+		if (result == PEAL_EPROTO)
+			return result;
+		ended += result == PEAL_EEND;
+	}
+	if (links >> 16)
+		return PEAL_EAGAIN;
+	if (!links)
+		return PEAL_ENOTCONN;
+	return ended == links ? PEAL_EEND : PEAL_ESTOPPED;
+}
+
+/* Gives all credit back: nobody shall wait for it while this end does. */
+static void settle(struct peal_endpoint *e)
+{
+	uint32_t n = atomic_load(&e->n_inputs), i;
+
+	for (i = 0; i < n; i++)
+		if (atomic_load(&e->inputs[i].link))
+			peal_link_flush_credit(&e->inputs[i].consumer);
+}
+
+static int receive_failed(const struct peal_endpoint *e, int result)
+{
+	switch (result) {
+	case PEAL_EAGAIN:
+	case PEAL_EEND:
+		return result;
+	case PEAL_ETIMEDOUT:
+		return peali_fail(result, "peal_receive",
+				  "'%s': nothing came in time", e->name);
+	case PEAL_ENOTCONN:
+		return peali_fail(result, "peal_receive",
+				  "'%s': no link arrives here", e->name);
+	case PEAL_ESTOPPED:
+		return peali_fail(result, "peal_receive",
+				  "'%s': a sender was stopped before it had "
+				  "ended its link",
+				  e->name);
+	default:
+		return peali_fail(result, "peal_receive",
+				  "'%s': a sender broke the protocol; its link "
+				  "is closed",
+				  e->name);
+	}
+}
+
+/* Waits for a message and holds it. */
+static int hold(struct peal_endpoint *e, int64_t timeout_ns)
+{
+	struct wait wait;
+	int result;
+
+	if (e->peeked)
+		return 0;
+	wait_begin(&wait, e->receive_bell, timeout_ns);
+	for (;;) {
+		result = receive_round(e);
+		if (result != PEAL_EAGAIN)
+			break;
+		if (wait.turns == 0)
+			settle(e);
+		result = wait_turn(&wait);
+		if (result)
+			break;
+	}
+	wait_end(&wait);
+	if (PEAL_UNLIKELY(result))
+		return receive_failed(e, result);
+	e->peeked = 1;
+	return 0;
+}
+
+static void describe(const struct peal_endpoint *e, struct peal_received *out)
+{
+	const struct peal_link *link = e->inputs[e->message.input].link;
+
+	out->data = e->message.data;
+	out->length = e->message.length;
+	out->sequence = e->message.sequence;
+	out->from = link->from.address;
+	out->input = e->message.input;
+	out->type = e->message.header.type;
+	out->reserved = 0;
+}
+
+int peal_receive_peek(struct peal_endpoint *e,
+		      struct peal_received *received_out, int64_t timeout_ns)
+{
+	int result;
+
+	if (!e || !received_out)
+		return peali_fail(PEAL_EINVAL, "peal_receive_peek",
+				  "an argument is NULL");
+	result = hold(e, timeout_ns);
+	if (!result)
+		describe(e, received_out);
+	return result;
+}
+
+int peal_receive_release(struct peal_endpoint *e)
+{
+	if (!e || !e->peeked)
+		return peali_fail(PEAL_EINVAL, "peal_receive_release",
+				  "no message is held");
+	peal_link_release(&e->inputs[e->message.input].consumer, &e->message);
+	e->peeked = 0;
+	e->cursor = e->message.input;
+	if (++e->burst >= 32) { /* the next input has its turn */
+		e->burst = 0;
+		e->cursor++;
+	}
+	return 0;
+}
+
+int peal_receive(struct peal_endpoint *e, void *buffer, uint64_t room,
+		 struct peal_received *received_out, int64_t timeout_ns)
+{
+	int result;
+
+	if (!e || !received_out || (!buffer && room))
+		return peali_fail(PEAL_EINVAL, "peal_receive",
+				  "an argument is NULL");
+	result = hold(e, timeout_ns);
+	if (result)
+		return result;
+	describe(e, received_out);
+	if (received_out->length > room)
+		return peali_fail(PEAL_EMSGSIZE, "peal_receive",
+				  "the message has %llu bytes, the buffer %llu",
+				  (unsigned long long)received_out->length,
+				  (unsigned long long)room);
+	if (received_out->length)
+		memcpy(buffer, received_out->data, received_out->length);
+	received_out->data = buffer;
+	return peal_receive_release(e);
+}

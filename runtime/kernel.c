@@ -1,0 +1,484 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Launching a ring kernel and freeing it. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <peal/device/producer.h>
+#include <peal/device/worker.h>
+#include "queues/mailbox.h"
+#include "runtime/runtime.h"
+
+#define CALL "peal_kernel_launch"
+#define CHECK_IN_TIMEOUT_NS 5000000000LL
+#define CONTROL_SLOTS 16
+
+/* Where the parts of the two areas lie. */
+struct kernel_layout {
+	/* host memory */
+	uint64_t control, status, bells, rings, ring_stride, credits, counts;
+	uint64_t shared_bytes;
+	/* device memory */
+	uint64_t params, workers, worker_stride, actors, mailboxes;
+	uint64_t mailbox_stride, arena, own_bytes;
+};
+
+static uint64_t line(uint64_t bytes)
+{
+	return (bytes + PEAL_SHARED_LINE - 1) / PEAL_SHARED_LINE *
+	       PEAL_SHARED_LINE;
+}
+
+/* ---- options -------------------------------------------------------------- */
+
+static int option_range(const char *name, uint64_t value, uint64_t low,
+			uint64_t high)
+{
+	if (value >= low && value <= high)
+		return 0;
+	return peali_fail(PEAL_EINVAL, CALL,
+			  "option %s is %llu: it must be %llu to %llu", name,
+			  (unsigned long long)value, (unsigned long long)low,
+			  (unsigned long long)high);
+}
+
+#define DEFAULT(field, value)                                                  \
+	do {                                                                   \
+		if (!o->field)                                                 \
+			o->field = (value);                                    \
+	} while (0)
+
+/* Fills defaults in and checks the ranges. */
+static int complete_options(struct peal_kernel_options *o,
+			    const struct peal_runtime *rt,
+			    const struct peal_program *program)
+{
+	int result;
+
+	DEFAULT(workers, 1);
+	DEFAULT(lanes, 1);
+	DEFAULT(max_actors, 64);
+	DEFAULT(max_inputs, 16);
+	DEFAULT(max_ports, 16);
+	DEFAULT(max_barriers, 4);
+	DEFAULT(mailbox_message_bytes, 48);
+	DEFAULT(arena_bytes, 1 << 20);
+	DEFAULT(lease_ns, rt->lease_ns);
+	DEFAULT(name, program->name);
+	result = option_range("workers", o->workers, 1, 65535);
+	if (!result)
+		result = option_range("lanes", o->lanes, 1, 1024);
+	if (!result)
+		result = option_range("max_actors", o->max_actors, 1, 1 << 24);
+	if (!result)
+		result = option_range("max_inputs", o->max_inputs, 1, 4096);
+	if (!result)
+		result = option_range("max_ports", o->max_ports, 1, 4096);
+	if (!result)
+		result = option_range("max_barriers", o->max_barriers, 1, 256);
+	if (!result)
+		result = option_range("arena_bytes", o->arena_bytes, 1,
+				      1ULL << 40);
+	return result;
+}
+
+/* ---- memory --------------------------------------------------------------- */
+
+static struct peali_ring_spec control_ring(void)
+{
+	struct peali_ring_spec spec = { CONTROL_SLOTS, 128,
+					PEAL_POLICY_SEQUENCE,
+					PEAL_CONTROL_BYTES, 0 };
+
+	return spec;
+}
+
+static void lay_out(struct kernel_layout *at,
+		    const struct peal_kernel_params *p, uint64_t arena_bytes)
+{
+	struct peali_ring_spec spec = control_ring();
+	uint64_t n = p->n_workers;
+
+	at->control = 0;
+	at->status = at->control + line(sizeof(struct peal_kernel_control));
+	at->bells = at->status + line(n * sizeof(struct peal_worker_status));
+	at->rings = at->bells + line(n * sizeof(struct peal_bell));
+	at->ring_stride = line(peali_ring_bytes(&spec));
+	at->credits = at->rings + n * at->ring_stride;
+	at->counts = at->credits + n * sizeof(struct peal_credit);
+	at->shared_bytes = at->counts + n * sizeof(struct peal_link_counts);
+
+	at->params = 0;
+	at->workers = line(sizeof(struct peal_kernel_params));
+	at->worker_stride = peal_worker_tables(p).total;
+	at->actors = at->workers + n * at->worker_stride;
+	at->mailboxes = at->actors +
+			line(p->max_actors * sizeof(struct peal_actor_entry));
+	at->mailbox_stride = p->mailbox_stride;
+	at->arena = at->mailboxes + n * at->mailbox_stride;
+	at->own_bytes = at->arena + line(arena_bytes);
+}
+
+/* The control link's view for the worker, and the host's end of it. */
+static void make_control(struct peal_kernel *k, const struct kernel_layout *at,
+			 uint32_t worker, struct peal_link_view *worker_view)
+{
+	struct peali_ring_spec spec = control_ring();
+	uint64_t host = peali_area_view(k->rt, PEALI_HOST, &k->shared);
+	uint64_t device = peali_area_view(k->rt, k->device, &k->shared);
+	uint64_t ring = at->rings + worker * at->ring_stride;
+	struct peal_link_view view;
+
+	peali_ring_header((struct peal_ring *)(uintptr_t)(host + ring), &spec,
+			  0);
+	memset(&view, 0, sizeof(view));
+	view.message_bytes = PEAL_CONTROL_BYTES;
+	view.ring = device + ring;
+	view.credit =
+		device + at->credits + worker * sizeof(struct peal_credit);
+	view.counts =
+		device + at->counts + worker * sizeof(struct peal_link_counts);
+	*worker_view = view;
+	view.ring += host - device;
+	view.credit += host - device;
+	view.counts += host - device;
+	view.bell = peali_kernel_bell(k, worker);
+	peal_link_producer_init(&k->workers[worker].control, &view);
+}
+
+/* Builds the image of everything before the arena and writes it. */
+static int write_image(struct peal_kernel *k, const struct kernel_layout *at,
+		       const struct peali_mailbox_spec *box)
+{
+	uint8_t *image = calloc(1, at->arena);
+	struct peal_actor_entry *actors;
+	uint32_t i;
+	int result;
+
+	if (!image)
+		return peali_fail(PEAL_ENOMEM, CALL, "no memory for an image");
+	memcpy(image, &k->params, sizeof(k->params));
+	for (i = 0; i < k->params.n_workers; i++) {
+		struct peal_worker_state *state =
+			(struct peal_worker_state
+				 *)(void *)(image + at->workers +
+					    i * at->worker_stride);
+
+		make_control(k, at, i, &state->control_view);
+		if (box)
+			peali_mailbox_header(
+				(struct peal_mailbox
+					 *)(void *)(image + at->mailboxes +
+						    i * at->mailbox_stride),
+				box);
+	}
+	actors = (struct peal_actor_entry *)(void *)(image + at->actors);
+	for (i = 0; i < k->params.max_actors; i++)
+		actors[i].handler = PEAL_NO_HANDLER;
+	result = peali_area_write(k->rt, &k->own, 0, image, at->arena);
+	free(image);
+	return result;
+}
+
+static void set_addresses(struct peal_kernel *k, const struct kernel_layout *at)
+{
+	uint64_t shared = peali_area_view(k->rt, k->device, &k->shared);
+	uint64_t own = peali_area_view(k->rt, k->device, &k->own);
+	uint8_t *host = (uint8_t *)(uintptr_t)peali_area_view(k->rt, PEALI_HOST,
+							      &k->shared);
+	struct peal_kernel_params *p = &k->params;
+
+	k->control = (struct peal_kernel_control *)(void *)(host + at->control);
+	k->status = (struct peal_worker_status *)(void *)(host + at->status);
+	k->bells = (struct peal_bell *)(void *)(host + at->bells);
+	p->magic = PEAL_CONTROL_MAGIC;
+	p->control = shared + at->control;
+	p->status = shared + at->status;
+	p->bells = shared + at->bells;
+	p->workers = own + at->workers;
+	p->worker_stride = at->worker_stride;
+	p->actors = own + at->actors;
+	p->mailboxes = p->mailbox_stride ? own + at->mailboxes : 0;
+	k->arena_offset = at->arena;
+	k->control->magic = PEAL_CONTROL_MAGIC;
+}
+
+static int make_memory(struct peal_kernel *k, struct kernel_layout *at,
+		       const struct peal_kernel_options *o)
+{
+	struct peali_mailbox_spec box;
+	uint32_t i, tells = 0;
+	int result = 0;
+
+	for (i = 0; i < k->program->n_handlers; i++)
+		if (k->program->handlers[i].tells > tells)
+			tells = k->program->handlers[i].tells;
+	if (o->mailbox_slots) {
+		memset(&box, 0, sizeof(box));
+		box.slots = o->mailbox_slots;
+		box.message_bytes = o->mailbox_message_bytes;
+		box.n_workers = o->workers;
+		box.tells = tells;
+		result = peali_mailbox_spec_complete(&box, CALL);
+		if (!result)
+			k->params.mailbox_stride =
+				line(peali_mailbox_bytes(&box));
+	}
+	if (result)
+		return result;
+	lay_out(at, &k->params, o->arena_bytes);
+	k->arena_bytes = o->arena_bytes;
+	result = peali_area_alloc(k->rt, PEALI_HOST, at->shared_bytes,
+				  &k->shared);
+	if (!result)
+		result = peali_area_alloc(k->rt, k->device, at->own_bytes,
+					  &k->own);
+	if (result)
+		return result;
+	set_addresses(k, at);
+	return write_image(k, at, o->mailbox_slots ? &box : NULL);
+}
+
+/* ---- the object ------------------------------------------------------------ */
+
+static void free_kernel(struct peal_kernel *k)
+{
+	uint32_t i;
+
+	if (!k)
+		return;
+	peali_area_free(k->rt, &k->own);
+	peali_area_free(k->rt, &k->shared);
+	for (i = 0; k->workers && i < k->params.n_workers; i++)
+		free(k->workers[i].input_used);
+	free(k->workers);
+	free(k->actors);
+	pthread_mutex_destroy(&k->call_lock);
+	pthread_mutex_destroy(&k->push_lock);
+	free(k);
+}
+
+static struct peal_kernel *new_kernel(struct peal_runtime *rt, int device,
+				      const struct peal_program *program,
+				      const struct peal_kernel_options *o)
+{
+	struct peal_kernel *k = calloc(1, sizeof(*k));
+	uint32_t i, missing = 0;
+
+	if (!k)
+		return NULL;
+	k->rt = rt;
+	k->device = device;
+	k->program = program;
+	k->params.n_workers = o->workers;
+	k->params.lanes = o->lanes;
+	k->params.max_actors = o->max_actors;
+	k->params.max_inputs = o->max_inputs;
+	k->params.max_ports = o->max_ports;
+	k->params.max_barriers = o->max_barriers;
+	k->params.lease_ns = o->lease_ns;
+	k->params.epoch_ns = o->epoch_ns;
+	k->params.end_with_inputs = o->end_with_inputs != 0;
+	snprintf(k->name, sizeof(k->name), "%s", o->name);
+	pthread_mutex_init(&k->call_lock, NULL);
+	pthread_mutex_init(&k->push_lock, NULL);
+	k->workers = calloc(o->workers, sizeof(*k->workers));
+	k->actors = calloc(o->max_actors, sizeof(*k->actors));
+	for (i = 0; k->workers && i < o->workers; i++) {
+		k->workers[i].input_used = calloc(o->max_inputs, 1);
+		missing += !k->workers[i].input_used;
+	}
+	for (i = 0; k->actors && i < o->max_actors; i++)
+		k->actors[i].handler = k->actors[i].was_handler =
+			PEAL_NO_HANDLER;
+	if (!k->workers || !k->actors || missing) {
+		free_kernel(k);
+		return NULL;
+	}
+	return k;
+}
+
+/* ---- launch ---------------------------------------------------------------- */
+
+static int check_fit(struct peal_runtime *rt, int device,
+		     const struct peal_program *program,
+		     const struct peal_kernel_options *o)
+{
+	struct peali_device *d = &rt->devices.device[device];
+	uint32_t most = 0;
+	int result = d->backend->ops->max_workers(d->backend, d->local, program,
+						  o->lanes, &most);
+
+	if (result)
+		return result;
+	if (o->workers <= most)
+		return 0;
+	return peali_fail(PEAL_ENOSPC, CALL,
+			  "%u workers of %u lanes do not fit on device %d: "
+			  "at most %u can be resident together",
+			  o->workers, o->lanes, device, most);
+}
+
+/* Waits until every worker has checked in. */
+static int await_check_in(struct peal_kernel *k)
+{
+	uint64_t deadline = peali_deadline(CHECK_IN_TIMEOUT_NS);
+	uint32_t turns = 0, here, i;
+
+	for (;;) {
+		for (here = 0, i = 0; i < k->params.n_workers; i++)
+			here += peal_load_acquire_sys(&k->status[i].phase) !=
+				PEAL_WORKER_ABSENT;
+		if (here == k->params.n_workers)
+			return 0;
+		if (peali_late(deadline))
+			return peali_fail(
+				PEAL_EHUNG, CALL,
+				"%u of %u workers resident on device "
+				"%d after 5 s: launch fewer, or fewer "
+				"kernels",
+				here, k->params.n_workers, k->device);
+		peali_poll_pause(&turns);
+	}
+}
+
+static int start(struct peal_kernel *k)
+{
+	struct peali_device *d = &k->rt->devices.device[k->device];
+	struct peali_launch_desc desc;
+	int result;
+
+	memset(&desc, 0, sizeof(desc));
+	desc.device = d->local;
+	desc.program = k->program;
+	desc.params = peali_area_view(k->rt, k->device, &k->own);
+	desc.n_workers = k->params.n_workers;
+	desc.lanes = k->params.lanes;
+	desc.pin = 1;
+	desc.bells = k->params.bells;
+	result = d->backend->ops->launch(d->backend, &desc, &k->launch);
+	if (result)
+		return result;
+	result = await_check_in(k);
+	if (!result)
+		return 0;
+	peal_store_release_sys(&k->control->stop, PEAL_STOP_ABORT);
+	if (d->backend->ops->launch_wait(k->launch, CHECK_IN_TIMEOUT_NS))
+		return result; /* still there: its memory stays */
+	d->backend->ops->launch_free(k->launch);
+	k->launch = NULL;
+	return result;
+}
+
+/* Gives the kernel its number and puts it into the list. */
+static void enlist(struct peal_kernel *k)
+{
+	struct peal_runtime *rt = k->rt;
+
+	pthread_mutex_lock(&rt->lock);
+	k->id = rt->next_kernel++;
+	k->next = rt->kernels;
+	rt->kernels = k;
+	pthread_mutex_unlock(&rt->lock);
+}
+
+int peal_kernel_launch(struct peal_runtime *rt, int device,
+		       const struct peal_program *program,
+		       const struct peal_kernel_options *options,
+		       struct peal_kernel **kernel_out)
+{
+	struct peal_kernel_options o;
+	struct kernel_layout at;
+	struct peal_kernel *k;
+	int result;
+
+	if (!rt || !kernel_out)
+		return peali_fail(PEAL_EINVAL, CALL, "an argument is NULL");
+	result = peali_devices_check(&rt->devices, device, CALL);
+	if (!result)
+		result = peali_program_check(program, CALL);
+	if (!result && options)
+		result = peali_options_check(options->size, sizeof(o), CALL);
+	if (result)
+		return result;
+	memset(&o, 0, sizeof(o));
+	if (options)
+		memcpy(&o, options, options->size);
+	result = complete_options(&o, rt, program);
+	if (!result)
+		result = check_fit(rt, device, program, &o);
+	if (result)
+		return result;
+	k = new_kernel(rt, device, program, &o);
+	if (!k)
+		return peali_fail(PEAL_ENOMEM, CALL, "no memory for a kernel");
+	result = make_memory(k, &at, &o);
+	if (!result) /* before the start: the lease has to move */
+		result = peali_watchdog_watch(k);
+	if (!result)
+		result = start(k);
+	if (result) {
+		peali_watchdog_forget(k);
+		if (!k->launch)
+			free_kernel(k);
+		return result;
+	}
+	enlist(k);
+	*kernel_out = k;
+	return 0;
+}
+
+/* ---- destroy --------------------------------------------------------------- */
+
+/* PEAL_EBUSY with the link or barrier that names it; the lock is held. */
+static int in_use(struct peal_kernel *k)
+{
+	struct peal_link *link;
+
+	if (!peali_kernel_ended(k))
+		return peali_fail(PEAL_EBUSY, "peal_kernel_destroy",
+				  "kernel '%s' still runs: stop or drain it",
+				  k->name);
+	for (link = k->rt->links; link; link = link->next)
+		if (link->from.kernel == k || link->to.kernel == k)
+			return peali_fail(
+				PEAL_EBUSY, "peal_kernel_destroy",
+				"link %llu names kernel '%s': destroy "
+				"the link first",
+				(unsigned long long)link->id, k->name);
+	if (peali_barrier_names(k->rt, k))
+		return peali_fail(PEAL_EBUSY, "peal_kernel_destroy",
+				  "a barrier names kernel '%s': destroy the "
+				  "barrier first",
+				  k->name);
+	return 0;
+}
+
+int peal_kernel_destroy(struct peal_kernel *k)
+{
+	struct peal_kernel **p;
+	struct peal_runtime *rt;
+	const struct peali_backend_ops *ops;
+	int result;
+
+	if (!k)
+		return 0;
+	rt = k->rt;
+	ops = rt->devices.device[k->device].backend->ops;
+	pthread_mutex_lock(&rt->lock);
+	result = in_use(k);
+	if (!result && ops->launch_wait(k->launch, 1000000000))
+		result = PEAL_EBUSY;
+	if (!result) {
+		for (p = &rt->kernels; *p != k; p = &(*p)->next)
+			;
+		*p = k->next;
+	}
+	pthread_mutex_unlock(&rt->lock);
+	if (result)
+		return result;
+	peali_watchdog_forget(k);
+	ops->launch_free(k->launch);
+	free_kernel(k);
+	return 0;
+}

@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Control of a kernel that runs: its state, suspend, drain, stop, abort. */
+#include <stdio.h>
+#include <string.h>
+
+#include <peal/device/producer.h>
+#include "runtime/runtime.h"
+
+/* ---- control messages ------------------------------------------------------ */
+
+uint64_t peali_kernel_bell(const struct peal_kernel *k, uint32_t worker)
+{
+	return (uint64_t)(uintptr_t)&k->bells[worker];
+}
+
+static void wake_all(struct peal_kernel *k)
+{
+	uint32_t i;
+
+	for (i = 0; i < k->params.n_workers; i++)
+		peal_bell_ring(peali_kernel_bell(k, i));
+}
+
+static uint64_t phase_of(const struct peal_kernel *k, uint32_t worker)
+{
+	return peal_load_acquire_sys(&k->status[worker].phase);
+}
+
+/* Pushes one control message; *number_out is its number. */
+static int push_control(struct peal_kernel *k, uint32_t worker, uint16_t type,
+			const void *data, uint32_t bytes, uint64_t *number_out)
+{
+	struct peali_worker *w = &k->workers[worker];
+	struct peal_header header = { 0, type, 0 };
+	int result;
+
+	pthread_mutex_lock(&k->push_lock);
+	result = peal_link_push(&w->control, header, data, bytes);
+	if (!result)
+		*number_out = ++w->control_sent;
+	pthread_mutex_unlock(&k->push_lock);
+	return result;
+}
+
+int peali_kernel_post(struct peal_kernel *k, uint32_t worker, uint16_t type,
+		      const void *data, uint32_t bytes)
+{
+	uint64_t number;
+
+	return push_control(k, worker, type, data, bytes, &number);
+}
+
+/* The same, and waits for room. */
+static int post_number(struct peal_kernel *k, uint32_t worker, uint16_t type,
+		       const void *data, uint32_t bytes, uint64_t deadline,
+		       uint64_t *number_out)
+{
+	uint32_t turns = 0;
+	int result;
+
+	for (;;) {
+		result = push_control(k, worker, type, data, bytes, number_out);
+		if (result != PEAL_EAGAIN)
+			return result;
+		if (phase_of(k, worker) >= PEAL_WORKER_STOPPED)
+			return PEAL_ESTOPPED;
+		if (peali_late(deadline))
+			return PEAL_EHUNG;
+		peali_poll_pause(&turns);
+	}
+}
+
+/* Waits for a worker's answer to the message of that number. */
+static int await_answer(struct peal_kernel *k, uint32_t worker, uint64_t number,
+			uint64_t deadline)
+{
+	const struct peal_worker_status *status = &k->status[worker];
+	uint32_t turns = 0;
+
+	for (;;) {
+		/* A5: pairs with R5 in peali_control. */
+		uint64_t done = peal_load_acquire_sys(&status->control_done);
+		uint64_t failed;
+
+		if (done >= number) {
+			failed = peal_load_relaxed_sys(&status->control_result);
+			return failed >> 16 == number ?
+				       -(int)(failed & 0xffff) :
+				       0;
+		}
+		if (phase_of(k, worker) >= PEAL_WORKER_STOPPED)
+			return PEAL_ESTOPPED;
+		if (peali_late(deadline))
+			return PEAL_EHUNG;
+		peali_poll_pause(&turns);
+	}
+}
+
+int peali_kernel_tell(struct peal_kernel *k, uint32_t worker, uint16_t type,
+		      const void *data, uint32_t bytes, const char *call)
+{
+	uint64_t deadline = peali_deadline(PEALI_CONTROL_TIMEOUT_NS);
+	uint64_t number = 0, actor;
+	int result;
+
+	pthread_mutex_lock(&k->call_lock);
+	result = post_number(k, worker, type, data, bytes, deadline, &number);
+	if (!result)
+		result = await_answer(k, worker, number, deadline);
+	pthread_mutex_unlock(&k->call_lock);
+	if (result == PEAL_ESTOPPED)
+		return peali_fail(result, call, "kernel '%s' has ended",
+				  k->name);
+	if (result == PEAL_EHUNG) {
+		actor = peal_load_relaxed_sys(&k->status[worker].actor);
+		return peali_fail(result, call,
+				  "worker %u of kernel '%s' did not answer in "
+				  "5 s: %s %lld",
+				  worker, k->name,
+				  actor ? "it is in the handler of actor" :
+					  "it runs no handler, beat",
+				  (long long)(actor ? actor - 1 :
+						      k->status[worker].beat));
+	}
+	if (result)
+		return peali_fail(result, call,
+				  "worker %u of kernel '%s' refused control "
+				  "message %u",
+				  worker, k->name, type);
+	return 0;
+}
+
+/* ---- state ------------------------------------------------------------------ */
+
+const char *peali_phase_name(uint64_t phase)
+{
+	static const char *const names[] = {
+		"absent",  "running", "suspended", "between epochs",
+		"stopped", "drained", "failed",
+	};
+
+	return phase < sizeof(names) / sizeof(names[0]) ? names[phase] : "?";
+}
+
+int peali_kernel_ended(struct peal_kernel *k)
+{
+	uint32_t i;
+
+	for (i = 0; i < k->params.n_workers; i++)
+		if (phase_of(k, i) < PEAL_WORKER_STOPPED)
+			return 0;
+	return 1;
+}
+
+enum peal_kernel_state peali_kernel_state(struct peal_kernel *k,
+					  int *result_out)
+{
+	uint32_t ended = 0, suspended = 0, i;
+	int result = 0;
+
+	for (i = 0; i < k->params.n_workers; i++) {
+		uint64_t phase = phase_of(k, i);
+
+		ended += phase >= PEAL_WORKER_STOPPED;
+		suspended += phase == PEAL_WORKER_SUSPENDED;
+		if (phase == PEAL_WORKER_FAILED && !result)
+			result = -(int)peal_load_relaxed_sys(
+				&k->status[i].result);
+	}
+	*result_out = result;
+	if (ended == k->params.n_workers)
+		return result ? PEAL_KERNEL_FAILED : PEAL_KERNEL_STOPPED;
+	if (k->draining || k->stopping)
+		return PEAL_KERNEL_DRAINING;
+	if (suspended + ended == k->params.n_workers)
+		return PEAL_KERNEL_SUSPENDED;
+	return PEAL_KERNEL_RUNNING;
+}
+
+/* ---- waiting ---------------------------------------------------------------- */
+
+/* Takes the end in: memory that the workers wrote is whole, neighbours know. */
+static void take_end(struct peal_kernel *k)
+{
+	const struct peali_backend_ops *ops =
+		k->rt->devices.device[k->device].backend->ops;
+
+	ops->launch_wait(k->launch, -1);
+	pthread_mutex_lock(&k->rt->lock);
+	peali_links_reap(k);
+	pthread_mutex_unlock(&k->rt->lock);
+}
+
+/* Waits for the kernel's end: 0, or PEAL_ETIMEDOUT without a text. */
+static int await_end(struct peal_kernel *k, int64_t timeout_ns)
+{
+	uint64_t deadline = peali_deadline(timeout_ns);
+	uint32_t turns = 0;
+
+	while (!peali_kernel_ended(k)) {
+		if (peali_late(deadline))
+			return PEAL_ETIMEDOUT;
+		peali_poll_pause(&turns);
+	}
+	take_end(k);
+	return 0;
+}
+
+/* PEAL_E... of a kernel that has ended by itself, with its text. */
+static int how_it_ended(struct peal_kernel *k, const char *call)
+{
+	int result = 0;
+
+	if (peali_kernel_state(k, &result) != PEAL_KERNEL_FAILED)
+		return 0;
+	return peali_fail(result, call, "kernel '%s' on device %d failed: %s",
+			  k->name, k->device, peal_error_text(result));
+}
+
+/* Names the worker that keeps the kernel from its end. */
+static int name_the_late(struct peal_kernel *k, int code, const char *call)
+{
+	uint32_t i;
+
+	for (i = 0; i < k->params.n_workers; i++) {
+		uint64_t actor = peal_load_relaxed_sys(&k->status[i].actor);
+		uint64_t blocked = peal_load_relaxed_sys(&k->status[i].blocked);
+
+		if (phase_of(k, i) >= PEAL_WORKER_STOPPED)
+			continue;
+		if (actor)
+			return peali_fail(code, call,
+					  "worker %u of kernel '%s' is in the "
+					  "handler of actor %llu",
+					  i, k->name,
+					  (unsigned long long)actor - 1);
+		if (blocked)
+			return peali_fail(code, call,
+					  "worker %u of kernel '%s' holds a "
+					  "message that its port %lld has no "
+					  "room for",
+					  i, k->name, (long long)blocked - 1);
+		return peali_fail(code, call,
+				  "worker %u of kernel '%s' is %s: an input "
+				  "has not ended",
+				  i, k->name, peali_phase_name(phase_of(k, i)));
+	}
+	return code;
+}
+
+int peal_kernel_wait(struct peal_kernel *k, int64_t timeout_ns)
+{
+	if (!k)
+		return peali_fail(PEAL_EINVAL, "peal_kernel_wait",
+				  "kernel is NULL");
+	if (await_end(k, timeout_ns))
+		return name_the_late(k, PEAL_ETIMEDOUT, "peal_kernel_wait");
+	return how_it_ended(k, "peal_kernel_wait");
+}
+
+/* ---- suspend, resume -------------------------------------------------------- */
+
+static int check_alive(struct peal_kernel *k, const char *call)
+{
+	if (!k)
+		return peali_fail(PEAL_EINVAL, call, "kernel is NULL");
+	if (peali_kernel_ended(k))
+		return peali_fail(PEAL_ESTOPPED, call, "kernel '%s' has ended",
+				  k->name);
+	return 0;
+}
+
+int peal_kernel_suspend(struct peal_kernel *k, int64_t timeout_ns)
+{
+	uint64_t deadline = peali_deadline(timeout_ns);
+	uint32_t turns = 0, i, left;
+	int result = check_alive(k, "peal_kernel_suspend");
+
+	if (result)
+		return result;
+	peal_store_release_sys(&k->control->suspend, 1);
+	wake_all(k);
+	for (;;) {
+		for (left = 0, i = 0; i < k->params.n_workers; i++) {
+			uint64_t phase = phase_of(k, i);
+
+			left += phase == PEAL_WORKER_RUNNING ||
+				phase == PEAL_WORKER_EPOCH;
+		}
+		if (!left || timeout_ns == 0)
+			return 0;
+		if (peali_late(deadline))
+			return peali_fail(
+				PEAL_ETIMEDOUT, "peal_kernel_suspend",
+				"%u of %u workers of kernel '%s' are "
+				"still in a handler; they pause after "
+				"it",
+				left, k->params.n_workers, k->name);
+		peali_poll_pause(&turns);
+	}
+}
+
+int peal_kernel_resume(struct peal_kernel *k)
+{
+	int result = check_alive(k, "peal_kernel_resume");
+
+	if (result)
+		return result;
+	peal_store_release_sys(&k->control->suspend, 0);
+	wake_all(k);
+	return 0;
+}
+
+/* ---- drain, stop, abort ------------------------------------------------------ */
+
+int peal_kernel_drain(struct peal_kernel *k, int64_t timeout_ns)
+{
+	uint32_t i, drained = 0;
+
+	if (!k)
+		return peali_fail(PEAL_EINVAL, "peal_kernel_drain",
+				  "kernel is NULL");
+	if (!peali_kernel_ended(k)) {
+		k->draining = 1;
+		peal_store_release_sys(&k->control->suspend, 0);
+		peal_store_release_sys(&k->control->drain, 1);
+		wake_all(k);
+	}
+	if (await_end(k, timeout_ns)) {
+		if (timeout_ns == 0)
+			return 0;
+		return name_the_late(k, PEAL_ETIMEDOUT, "peal_kernel_drain");
+	}
+	for (i = 0; i < k->params.n_workers; i++)
+		drained += phase_of(k, i) == PEAL_WORKER_DRAINED;
+	if (drained == k->params.n_workers)
+		return 0;
+	if (how_it_ended(k, "peal_kernel_drain"))
+		return peal_last_error()->code;
+	return peali_fail(PEAL_ESTOPPED, "peal_kernel_drain",
+			  "kernel '%s' was stopped before it had drained",
+			  k->name);
+}
+
+static int end_kernel(struct peal_kernel *k, uint64_t how, int64_t timeout_ns,
+		      int late_code, const char *call)
+{
+	if (!k)
+		return peali_fail(PEAL_EINVAL, call, "kernel is NULL");
+	if (!peali_kernel_ended(k)) {
+		k->stopping = 1;
+		peal_store_release_sys(&k->control->stop, how);
+		wake_all(k);
+	}
+	if (!await_end(k, timeout_ns))
+		return 0;
+	return timeout_ns == 0 ? 0 : name_the_late(k, late_code, call);
+}
+
+int peal_kernel_stop(struct peal_kernel *k, int64_t timeout_ns)
+{
+	return end_kernel(k, PEAL_STOP_STOP, timeout_ns, PEAL_ETIMEDOUT,
+			  "peal_kernel_stop");
+}
+
+int peal_kernel_abort(struct peal_kernel *k, int64_t timeout_ns)
+{
+	return end_kernel(k, PEAL_STOP_ABORT, timeout_ns, PEAL_EHUNG,
+			  "peal_kernel_abort");
+}
+
+/* ---- info ------------------------------------------------------------------- */
+
+int peal_kernel_info(struct peal_kernel *k, struct peal_kernel_info *info_out)
+{
+	uint32_t i;
+
+	if (!k || !info_out)
+		return peali_fail(PEAL_EINVAL, "peal_kernel_info",
+				  "an argument is NULL");
+	memset(info_out, 0, sizeof(*info_out));
+	memcpy(info_out->name, k->name, sizeof(info_out->name));
+	snprintf(info_out->program, sizeof(info_out->program), "%s",
+		 k->program->name);
+	info_out->device = k->device;
+	info_out->workers = k->params.n_workers;
+	info_out->lanes = k->params.lanes;
+	info_out->actors = k->n_actors;
+	info_out->state = peali_kernel_state(k, &info_out->result);
+	info_out->memory_bytes = k->own.bytes + k->shared.bytes;
+	for (i = 0; i < k->params.n_workers; i++) {
+		const struct peal_worker_status *s = &k->status[i];
+
+		/* done before told, so that done is never the larger one */
+		info_out->mail_done += peal_load_acquire_sys(&s->mail_done);
+		info_out->mail_dead += peal_load_relaxed_sys(&s->mail_dead);
+		info_out->handled += peal_load_relaxed_sys(&s->handled);
+		info_out->failed += peal_load_relaxed_sys(&s->failed);
+		info_out->emitted += peal_load_relaxed_sys(&s->emitted);
+	}
+	for (i = 0; i < k->params.n_workers; i++)
+		info_out->told += peal_load_relaxed_sys(&k->status[i].told);
+	return 0;
+}
+
+int peal_worker_info(struct peal_kernel *k, uint32_t worker,
+		     struct peal_worker_info *info_out)
+{
+	const struct peal_worker_status *s;
+	uint64_t moved;
+
+	if (!k || !info_out)
+		return peali_fail(PEAL_EINVAL, "peal_worker_info",
+				  "an argument is NULL");
+	if (worker >= k->params.n_workers)
+		return peali_fail(PEAL_ENOENT, "peal_worker_info",
+				  "no worker %u in kernel '%s': it has %u",
+				  worker, k->name, k->params.n_workers);
+	s = &k->status[worker];
+	memset(info_out, 0, sizeof(*info_out));
+	info_out->phase = peal_load_acquire_sys(&s->phase);
+	info_out->beat = peal_load_relaxed_sys(&s->beat);
+	info_out->handled = peal_load_relaxed_sys(&s->handled);
+	info_out->emitted = peal_load_relaxed_sys(&s->emitted);
+	info_out->told = peal_load_relaxed_sys(&s->told);
+	info_out->mail_done = peal_load_relaxed_sys(&s->mail_done);
+	info_out->mail_dead = peal_load_relaxed_sys(&s->mail_dead);
+	info_out->failed = peal_load_relaxed_sys(&s->failed);
+	info_out->idle_turns = peal_load_relaxed_sys(&s->idle_turns);
+	info_out->actor = (int64_t)peal_load_relaxed_sys(&s->actor) - 1;
+	info_out->blocked_port =
+		(int64_t)peal_load_relaxed_sys(&s->blocked) - 1;
+	info_out->result = -(int)peal_load_relaxed_sys(&s->result);
+	moved = atomic_load(&k->workers[worker].beat_moved_ns);
+	if (moved && info_out->phase < PEAL_WORKER_STOPPED)
+		info_out->silent_ns = peali_now_ns() - moved;
+	return 0;
+}

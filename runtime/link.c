@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Links as those who watch see them, and what becomes of them at an end. */
+#include <string.h>
+
+#include "runtime/runtime.h"
+
+const char *peal_reason_name(uint32_t reason)
+{
+	static const char *const names[PEAL_REASON_COUNT] = {
+		"stopped", "no-actor", "handler", "protocol", "closed",
+	};
+
+	return reason < PEAL_REASON_COUNT ? names[reason] : "?";
+}
+
+/*
+ * Reads what the receiver counts, then what the sender counts: each message is
+ * counted by the sender before it is visible, so the difference is never
+ * negative where the receiver's count is a release; elsewhere it is read again
+ * until the sender's count has caught up.
+ */
+static void read_counts(const struct peal_link_counts *c,
+			struct peal_link_info *out)
+{
+	uint64_t done, i;
+
+	out->delivered = peal_load_acquire_sys(&c->delivered);
+	done = out->delivered;
+	for (i = 0; i < PEAL_REASON_COUNT; i++) {
+		out->dead[i] = peal_load_acquire_sys(&c->dead[i]);
+		done += out->dead[i];
+	}
+	out->undelivered_first = done;
+	out->dead[PEAL_REASON_CLOSED] = peal_load_acquire_sys(&c->closed);
+	done += out->dead[PEAL_REASON_CLOSED];
+	do {
+		out->accepted = peal_load_acquire_sys(&c->accepted);
+	} while (out->accepted < done);
+	out->queued = out->accepted - done;
+	out->accepted_bytes = peal_load_relaxed_sys(&c->accepted_bytes);
+	out->delivered_bytes = peal_load_relaxed_sys(&c->delivered_bytes);
+	out->full = peal_load_relaxed_sys(&c->full);
+	out->switches = peal_load_relaxed_sys(&c->switches);
+	out->ended = (int)peal_load_relaxed_sys(&c->ended);
+	out->error = -(int)peal_load_relaxed_sys(&c->error);
+}
+
+/* Whether nobody will take what is queued any more. */
+static int receiver_is_gone(const struct peal_link *link)
+{
+	return atomic_load(&link->receiver_gone) || link->counts->error != 0;
+}
+
+int peal_link_info(struct peal_link *link, struct peal_link_info *info_out)
+{
+	int gone;
+
+	if (!link || !info_out)
+		return peali_fail(PEAL_EINVAL, "peal_link_info",
+				  "an argument is NULL");
+	memset(info_out, 0, sizeof(*info_out));
+	info_out->id = link->id;
+	info_out->from = link->from.address;
+	info_out->to = link->to.address;
+	info_out->from_port = link->from_port;
+	info_out->route = link->path.route;
+	memcpy(info_out->why, link->why, sizeof(info_out->why));
+	info_out->capacity = link->spec.capacity;
+	info_out->slot_bytes = link->spec.slot_bytes;
+	info_out->policy = link->spec.policy;
+	info_out->message_bytes = link->spec.message_bytes;
+	info_out->slab_bytes = link->spec.slab_bytes;
+	info_out->memory_bytes = peali_link_memory(link);
+	info_out->staged = atomic_load(&link->staged);
+	if (link->path.stager)
+		info_out->staged += peali_router_carried(link->path.stager);
+	gone = receiver_is_gone(link);
+	read_counts(link->counts, info_out);
+	if (gone) {
+		uint32_t reason = info_out->error ? PEAL_REASON_PROTOCOL :
+						    PEAL_REASON_STOPPED;
+
+		info_out->undelivered = info_out->queued;
+		info_out->dead[reason] += info_out->queued;
+		info_out->queued = 0;
+	}
+	return 0;
+}
+
+int peal_link_list(struct peal_runtime *rt, struct peal_link **links_out,
+		   uint32_t n)
+{
+	struct peal_link *link;
+	uint32_t there = 0, i = 0;
+
+	if (!rt || (n && !links_out))
+		return peali_fail(PEAL_EINVAL, "peal_link_list",
+				  "an argument is NULL");
+	pthread_mutex_lock(&rt->lock);
+	for (link = rt->links; link; link = link->next)
+		there++;
+	for (link = rt->links; link; link = link->next, i++)
+		if (there - 1 - i < n)
+			links_out[there - 1 - i] = link;
+	pthread_mutex_unlock(&rt->lock);
+	return (int)there;
+}
+
+/* ---- an end has ended --------------------------------------------------------- */
+
+/* The receiver's kernel is gone: the sender finds its link closed. */
+static int tell_sender(struct peal_link *link)
+{
+	struct peal_link_view view;
+	int result;
+
+	if (atomic_load(&link->receiver_gone))
+		return 0;
+	if (link->from.endpoint) {
+		atomic_store(&link->receiver_gone, 1);
+		peali_endpoint_wake(link->from.endpoint);
+		return 0;
+	}
+	if (!peali_kernel_ended(link->from.kernel)) {
+		memset(&view, 0, sizeof(view));
+		view.index = link->from.index;
+		result = peali_kernel_post(link->from.kernel, link->from.worker,
+					   PEAL_CONTROL_CLOSE_PORT, &view,
+					   sizeof(view));
+		if (result)
+			return result;
+	}
+	atomic_store(&link->receiver_gone, 1);
+	return 0;
+}
+
+/* The sender's kernel is gone: the receiver takes what is there and ends. */
+static int tell_receiver(struct peal_link *link)
+{
+	struct peal_link_view view;
+	int result;
+
+	if (atomic_load(&link->sender_gone))
+		return 0;
+	if (!link->to.endpoint && !peali_kernel_ended(link->to.kernel)) {
+		if (link->path.stager && !peali_router_empty(link))
+			return PEAL_EAGAIN; /* first what is on its way */
+		memset(&view, 0, sizeof(view));
+		view.index = link->to.index;
+		result = peali_kernel_post(link->to.kernel, link->to.worker,
+					   PEAL_CONTROL_END_INPUT, &view,
+					   sizeof(view));
+		if (result)
+			return result;
+	}
+	atomic_store(&link->sender_gone, 1);
+	if (link->to.endpoint)
+		peali_endpoint_wake(link->to.endpoint);
+	return 0;
+}
+
+void peali_links_reap(struct peal_kernel *k)
+{
+	struct peal_link *link;
+	int left = 0;
+
+	if (atomic_load(&k->reaped))
+		return;
+	for (link = k->rt->links; link; link = link->next) {
+		if (link->to.kernel == k)
+			left |= tell_sender(link);
+		if (link->from.kernel == k && !link->counts->ended)
+			left |= tell_receiver(link);
+	}
+	if (!left)
+		atomic_store(&k->reaped, 1);
+}

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Routes, and the memory that a link needs to go over one. */
+#include <stdio.h>
+#include <string.h>
+
+#include "p2p/probe.h"
+#include "runtime/runtime.h"
+
+/* ---- choice ----------------------------------------------------------------- */
+
+/* Name of a place for texts. */
+static const char *place_name(int device, char text[24])
+{
+	if (device == PEALI_HOST)
+		return "the host";
+	snprintf(text, 24, "device %d", device);
+	return text;
+}
+
+/* Whether peer access is there and proved, both ways; says why not. */
+static int peer_proved(struct peal_runtime *rt, int from, int to, char why[160])
+{
+	int pair[2][2] = { { from, to }, { to, from } };
+	struct peal_pair_info info;
+	int i, result;
+
+	for (i = 0; i < 2; i++) {
+		result = peali_probe_pair(rt->peers, pair[i][0], pair[i][1],
+					  &info);
+		if (result || info.verdict != PEAL_VERDICT_OK) {
+			snprintf(why, 160,
+				 "no peer access: device %d -> device %d is %s",
+				 pair[i][0], pair[i][1],
+				 result ? peal_error_text(result) :
+					  peal_verdict_name(info.verdict));
+			return 0;
+		}
+	}
+	snprintf(why, 160, "peer access proved both ways");
+	return 1;
+}
+
+/* All routes of a pair as a mask, the best of them, and why that one. */
+static uint32_t routes_of(struct peal_runtime *rt, int from, int to,
+			  uint32_t wanted, enum peal_route *best, char why[160])
+{
+	uint32_t routes = PEAL_ROUTE_MAPPED_HOST | PEAL_ROUTE_STAGED;
+
+	if (from == PEALI_HOST || to == PEALI_HOST) {
+		snprintf(why, 160, "one end is the host");
+		*best = PEAL_ROUTE_MAPPED_HOST;
+		return PEAL_ROUTE_MAPPED_HOST;
+	}
+	if (from == to) {
+		snprintf(why, 160, "both ends are on device %d", from);
+		*best = PEAL_ROUTE_LOCAL;
+		return routes | PEAL_ROUTE_LOCAL;
+	}
+	if (!peali_devices_same_backend(&rt->devices, from, to)) {
+		snprintf(why, 160,
+			 "device %d and device %d are of different "
+			 "backends",
+			 from, to);
+		*best = PEAL_ROUTE_STAGED;
+		return PEAL_ROUTE_STAGED;
+	}
+	/* the probe takes time: not for a pair that shall not use it */
+	if ((wanted & PEAL_ROUTE_PEER) && peer_proved(rt, from, to, why)) {
+		*best = PEAL_ROUTE_PEER;
+		return routes | PEAL_ROUTE_PEER;
+	}
+	if (!(wanted & PEAL_ROUTE_PEER))
+		snprintf(why, 160, "the peer route is not wanted");
+	*best = PEAL_ROUTE_MAPPED_HOST;
+	return routes;
+}
+
+/* The route among those allowed that is the best: fewer copies, fewer hops. */
+static enum peal_route best_of(uint32_t mask)
+{
+	static const enum peal_route order[] = { PEAL_ROUTE_LOCAL,
+						 PEAL_ROUTE_PEER,
+						 PEAL_ROUTE_MAPPED_HOST,
+						 PEAL_ROUTE_STAGED };
+	size_t i;
+
+	for (i = 0; i < sizeof(order) / sizeof(order[0]); i++)
+		if (mask & order[i])
+			return order[i];
+	return PEAL_ROUTE_NONE;
+}
+
+/* "peer, staged" of a mask. */
+static void name_mask(uint32_t mask, char *text, size_t size)
+{
+	size_t used = 0;
+	uint32_t bit;
+
+	text[0] = 0;
+	for (bit = 1; bit <= PEAL_ROUTE_STAGED && used < size; bit <<= 1)
+		if (mask & bit)
+			used += (size_t)snprintf(
+				text + used, size - used, "%s%s",
+				used ? " or " : "",
+				peal_route_name((enum peal_route)bit));
+}
+
+int peali_route_choose(struct peal_runtime *rt, int from, int to,
+		       uint32_t require, uint32_t forbid,
+		       enum peal_route *route_out, char why[160],
+		       const char *call)
+{
+	uint32_t wanted = (require ? require : ~0u) & ~forbid;
+	enum peal_route best = PEAL_ROUTE_NONE;
+	char a[24], b[24], names[64];
+	uint32_t routes;
+
+	routes = routes_of(rt, from, to, wanted, &best, why);
+	if (wanted & best) {
+		*route_out = best;
+		return 0;
+	}
+	*route_out = best_of(routes & wanted);
+	if (*route_out) {
+		snprintf(why, 160, "%s",
+			 require ? "required" : "better routes forbidden");
+		return 0;
+	}
+	name_mask(wanted & 15, names, sizeof(names));
+	return peali_fail(PEAL_ENOPEER, call,
+			  "no route %s%s from %s to %s: %s; it could go by %s",
+			  names, names[0] ? "" : "that is not forbidden",
+			  place_name(from, a), place_name(to, b), why,
+			  peal_route_name(best));
+}
+
+/* ---- memory ----------------------------------------------------------------- */
+
+static int ring_header(struct peal_link *link, const struct peali_area *ring)
+{
+	struct peal_ring header;
+
+	peali_ring_header(&header, &link->spec, link->id);
+	return peali_area_write(link->rt, ring, 0, &header, sizeof(header));
+}
+
+/* One ring, with the ring and the credit where they are polled. */
+static int make_segment(struct peal_link *link, int ring_owner,
+			int credit_owner, int producer, int consumer,
+			struct peali_segment *s)
+{
+	uint64_t stage = peali_ring_stage_bytes(&link->spec);
+	struct peal_runtime *rt = link->rt;
+	int result;
+
+	result = peali_area_alloc(rt, ring_owner, peali_ring_bytes(&link->spec),
+				  &s->ring);
+	if (!result)
+		result = peali_area_alloc(rt, credit_owner,
+					  sizeof(struct peal_credit),
+					  &s->credit);
+	if (!result && stage)
+		result = peali_area_alloc(rt, producer, stage,
+					  &s->stage_producer);
+	if (!result && stage)
+		result = peali_area_alloc(rt, consumer, stage,
+					  &s->stage_consumer);
+	if (!result)
+		result = ring_header(link, &s->ring);
+	return result;
+}
+
+static void free_segment(struct peal_runtime *rt, struct peali_segment *s)
+{
+	peali_area_free(rt, &s->ring);
+	peali_area_free(rt, &s->credit);
+	peali_area_free(rt, &s->stage_producer);
+	peali_area_free(rt, &s->stage_consumer);
+}
+
+/* Both directions: messages one way, credit the other. */
+static int hold_peers(struct peal_link *link)
+{
+	int from = link->from.device, to = link->to.device;
+	int result = peali_peer_hold(link->rt->peers, from, to);
+
+	if (result)
+		return result;
+	result = peali_peer_hold(link->rt->peers, to, from);
+	if (result)
+		peali_peer_release(link->rt->peers, from, to);
+	return result;
+}
+
+static void release_peers(struct peal_link *link)
+{
+	int from = link->from.device, to = link->to.device;
+
+	peali_peer_release(link->rt->peers, from, to);
+	peali_peer_release(link->rt->peers, to, from);
+}
+
+static int make_segments(struct peal_link *link, struct peali_path *path)
+{
+	int from = link->from.device, to = link->to.device;
+	int result;
+
+	switch (path->route) {
+	case PEAL_ROUTE_LOCAL:
+	case PEAL_ROUTE_PEER:
+		path->n_segments = 1;
+		return make_segment(link, to, from, from, to,
+				    &path->segment[0]);
+	case PEAL_ROUTE_STAGED:
+		path->n_segments = 2;
+		result = make_segment(link, PEALI_HOST, PEALI_HOST, from,
+				      PEALI_HOST, &path->segment[0]);
+		if (result)
+			return result;
+		return make_segment(link, PEALI_HOST, PEALI_HOST, PEALI_HOST,
+				    to, &path->segment[1]);
+	default:
+		path->n_segments = 1;
+		return make_segment(link, PEALI_HOST, PEALI_HOST, from, to,
+				    &path->segment[0]);
+	}
+}
+
+void peali_path_free(struct peal_link *link, struct peali_path *path)
+{
+	uint32_t i;
+
+	if (path->stager)
+		peali_router_remove(link, path);
+	for (i = 0; i < 2; i++)
+		free_segment(link->rt, &path->segment[i]);
+	if (path->held)
+		release_peers(link);
+	memset(path, 0, sizeof(*path));
+}
+
+int peali_path_make(struct peal_link *link, enum peal_route route,
+		    struct peali_path *out, const char *call)
+{
+	int result = 0;
+
+	memset(out, 0, sizeof(*out));
+	out->route = route;
+	if (route == PEAL_ROUTE_PEER) {
+		result = hold_peers(link);
+		out->held = !result;
+	}
+	if (!result)
+		result = make_segments(link, out);
+	if (!result && route == PEAL_ROUTE_STAGED)
+		result = peali_router_add(link, out, call);
+	if (result)
+		peali_path_free(link, out);
+	return result;
+}
+
+/* ---- views ------------------------------------------------------------------ */
+
+/* The bell of an end, as the other end rings it. */
+static uint64_t end_bell(const struct peali_end *end, int receiving)
+{
+	if (end->kernel)
+		return peali_kernel_bell(end->kernel, end->worker);
+	return (uint64_t)(uintptr_t)(receiving ? end->endpoint->receive_bell :
+						 end->endpoint->send_bell);
+}
+
+static struct peal_link_view view_of(const struct peal_link *link,
+				     const struct peali_segment *s,
+				     const struct peali_end *end)
+{
+	struct peal_link_view view;
+
+	memset(&view, 0, sizeof(view));
+	view.ring = peali_area_view(link->rt, end->device, &s->ring);
+	view.credit = peali_area_view(link->rt, end->device, &s->credit);
+	view.counts =
+		peali_area_view(link->rt, end->device, &link->counts_area);
+	view.message_bytes = link->spec.message_bytes;
+	view.actor = link->to.actor;
+	view.index = end->index;
+	return view;
+}
+
+struct peal_link_view peali_link_sender_view(const struct peal_link *link,
+					     const struct peali_path *path)
+{
+	const struct peali_segment *s = &path->segment[0];
+	struct peal_link_view view = view_of(link, s, &link->from);
+
+	view.stage = peali_area_view(link->rt, link->from.device,
+				     &s->stage_producer);
+	view.bell = path->stager ? peali_router_bell(link->rt) :
+				   end_bell(&link->to, 1);
+	return view;
+}
+
+struct peal_link_view peali_link_receiver_view(const struct peal_link *link,
+					       const struct peali_path *path)
+{
+	const struct peali_segment *s = &path->segment[path->n_segments - 1];
+	struct peal_link_view view = view_of(link, s, &link->to);
+
+	view.stage =
+		peali_area_view(link->rt, link->to.device, &s->stage_consumer);
+	view.bell = path->stager ? peali_router_bell(link->rt) :
+				   end_bell(&link->from, 0);
+	return view;
+}
+
+uint64_t peali_link_memory(const struct peal_link *link)
+{
+	uint64_t sum = link->counts_area.bytes;
+	uint32_t i;
+
+	for (i = 0; i < 2; i++) {
+		const struct peali_segment *s = &link->path.segment[i];
+		const struct peali_segment *o = &link->old.segment[i];
+
+		sum += s->ring.bytes + s->credit.bytes +
+		       s->stage_producer.bytes + s->stage_consumer.bytes;
+		sum += o->ring.bytes + o->credit.bytes +
+		       o->stage_producer.bytes + o->stage_consumer.bytes;
+	}
+	return sum;
+}

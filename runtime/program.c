@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The programs that a runtime knows by name. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/runtime.h"
+
+extern const struct peal_program peal_program_stages;
+
+static const struct peal_program *const built_in[] = { &peal_program_stages };
+
+int peali_programs_init(struct peal_runtime *rt)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(built_in) / sizeof(built_in[0]); i++) {
+		int result = peal_program_add(rt, built_in[i]);
+
+		if (result)
+			return result;
+	}
+	return 0;
+}
+
+int peali_program_check(const struct peal_program *program, const char *call)
+{
+	if (!program)
+		return peali_fail(PEAL_EINVAL, call, "program is NULL");
+	if (program->size != sizeof(*program))
+		return peali_fail(PEAL_EPROGRAM, call,
+				  "the program was compiled with other headers "
+				  "(its struct has %u bytes, not %zu): "
+				  "compile it again",
+				  program->size, sizeof(*program));
+	if (!program->name || !program->handlers || !program->n_handlers)
+		return peali_fail(PEAL_EPROGRAM, call,
+				  "program '%s' has no handler",
+				  program->name ? program->name : "?");
+	if (!program->host_entry)
+		return peali_fail(PEAL_EPROGRAM, call,
+				  "program '%s' has no host image",
+				  program->name);
+	return 0;
+}
+
+/* The program of a name; the caller holds the lock. */
+static const struct peal_program *find(const struct peal_runtime *rt,
+				       const char *name)
+{
+	uint32_t i;
+
+	for (i = 0; i < rt->n_programs; i++)
+		if (!strcmp(rt->programs[i]->name, name))
+			return rt->programs[i];
+	return NULL;
+}
+
+/* Appends it; the caller holds the lock. */
+static int add(struct peal_runtime *rt, const struct peal_program *program)
+{
+	const struct peal_program *there = find(rt, program->name), **more;
+
+	if (there == program)
+		return peali_fail(PEAL_EALREADY, "peal_program_add",
+				  "program '%s' is known already",
+				  program->name);
+	if (there)
+		return peali_fail(PEAL_EEXIST, "peal_program_add",
+				  "another program has the name '%s'",
+				  program->name);
+	more = realloc(rt->programs, (rt->n_programs + 1) * sizeof(*more));
+	if (!more)
+		return peali_fail(PEAL_ENOMEM, "peal_program_add",
+				  "no memory for program '%s'", program->name);
+	rt->programs = more;
+	rt->programs[rt->n_programs++] = program;
+	return 0;
+}
+
+int peal_program_add(struct peal_runtime *rt,
+		     const struct peal_program *program)
+{
+	int result;
+
+	if (!rt)
+		return peali_fail(PEAL_EINVAL, "peal_program_add",
+				  "runtime is NULL");
+	result = peali_program_check(program, "peal_program_add");
+	if (result)
+		return result;
+	pthread_mutex_lock(&rt->lock);
+	result = add(rt, program);
+	pthread_mutex_unlock(&rt->lock);
+	return result;
+}
+
+/* " a, b, c" for texts. */
+static void list_names(char *text, size_t size, const char *const *names,
+		       uint32_t n)
+{
+	size_t used = 0;
+	uint32_t i;
+
+	text[0] = 0;
+	for (i = 0; i < n && used < size; i++)
+		used += (size_t)snprintf(text + used, size - used, "%s%s",
+					 i ? ", " : "", names[i]);
+}
+
+const struct peal_program *peal_program_find(struct peal_runtime *rt,
+					     const char *name)
+{
+	const struct peal_program *program;
+	const char *names[32] = { NULL };
+	char text[160];
+	uint32_t i, n;
+
+	if (!rt || !name) {
+		peali_fail(PEAL_EINVAL, "peal_program_find",
+			   "an argument is NULL");
+		return NULL;
+	}
+	pthread_mutex_lock(&rt->lock);
+	program = find(rt, name);
+	n = rt->n_programs < 32 ? rt->n_programs : 32;
+	for (i = 0; i < n; i++)
+		names[i] = rt->programs[i]->name;
+	list_names(text, sizeof(text), names, n);
+	pthread_mutex_unlock(&rt->lock);
+	if (!program)
+		peali_fail(PEAL_ENOENT, "peal_program_find",
+			   "no program '%s': there are %s", name, text);
+	return program;
+}
+
+int peal_program_handler(const struct peal_program *program,
+			 const char *handler)
+{
+	const char *names[32] = { NULL };
+	char text[160];
+	uint32_t i;
+
+	if (!program || !handler)
+		return peali_fail(PEAL_EINVAL, "peal_program_handler",
+				  "an argument is NULL");
+	for (i = 0; i < program->n_handlers; i++) {
+		if (!strcmp(program->handlers[i].name, handler))
+			return (int)i;
+		if (i < 32)
+			names[i] = program->handlers[i].name;
+	}
+	list_names(text, sizeof(text), names, i < 32 ? i : 32);
+	return peali_fail(PEAL_ENOENT, "peal_program_handler",
+			  "program '%s' has no handler '%s': it has %s",
+			  program->name, handler, text);
+}

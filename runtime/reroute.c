@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Hand-over of a live link to another route. The receiver first learns where
+ * the next ring is, then the sender writes a SEAL into the old ring and goes on
+ * in the next one; the receiver follows when it has read up to the SEAL. So at
+ * no moment a message can be written where it will not be read, and none
+ * overtakes another.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "runtime/runtime.h"
+
+#define CALL "peal_link_set_route"
+
+/* Frees the ring that was left, if the receiver has left it; else PEAL_EBUSY. */
+static int finish_old(struct peal_link *link)
+{
+	uint64_t done = peal_load_acquire_sys(&link->counts->switches);
+
+	if (!link->old.n_segments)
+		return 0;
+	if (done < link->n_switches && !peali_kernel_ended(link->to.kernel))
+		return PEAL_EBUSY;
+	if (link->old.stager)
+		atomic_fetch_add(&link->staged,
+				 peali_router_carried(link->old.stager));
+	peali_path_free(link, &link->old);
+	return 0;
+}
+
+static int check(struct peal_link *link, enum peal_route route)
+{
+	if (!link)
+		return peali_fail(PEAL_EINVAL, CALL, "link is NULL");
+	if (route & (route - 1) || route <= PEAL_ROUTE_NONE ||
+	    route > PEAL_ROUTE_STAGED)
+		return peali_fail(PEAL_EINVAL, CALL,
+				  "%#x is not one route of enum peal_route",
+				  (unsigned)route);
+	if (link->from.endpoint || link->to.endpoint)
+		return peali_fail(
+			PEAL_ENOTSUP, CALL,
+			"an end of link %llu is an endpoint: its ring "
+			"is in host memory and has no other route",
+			(unsigned long long)link->id);
+	return 0;
+}
+
+static int check_ends(struct peal_link *link)
+{
+	if (peali_kernel_ended(link->from.kernel) || link->counts->ended)
+		return peali_fail(PEAL_ESTOPPED, CALL,
+				  "the sender of link %llu has ended",
+				  (unsigned long long)link->id);
+	if (peali_kernel_ended(link->to.kernel))
+		return peali_fail(PEAL_ESTOPPED, CALL,
+				  "the receiver of link %llu has ended",
+				  (unsigned long long)link->id);
+	return 0;
+}
+
+/* Tells both ends; the lock is held. */
+static int tell_ends(struct peal_link *link, const struct peali_path *next)
+{
+	struct peal_link_view view = peali_link_receiver_view(link, next);
+	int result;
+
+	result = peali_kernel_tell(link->to.kernel, link->to.worker,
+				   PEAL_CONTROL_NEXT_RING, &view, sizeof(view),
+				   CALL);
+	if (result)
+		return result;
+	view = peali_link_sender_view(link, next);
+	return peali_kernel_tell(link->from.kernel, link->from.worker,
+				 PEAL_CONTROL_SWITCH_PORT, &view, sizeof(view),
+				 CALL);
+}
+
+/* Begins the hand-over; the lock is held. */
+static int begin(struct peal_link *link, enum peal_route route)
+{
+	enum peal_route chosen = PEAL_ROUTE_NONE;
+	struct peali_path next;
+	char why[160];
+	int result = check_ends(link);
+
+	if (!result && link->path.route == route)
+		result = peali_fail(PEAL_EALREADY, CALL,
+				    "link %llu has the route %s already",
+				    (unsigned long long)link->id,
+				    peal_route_name(route));
+	if (!result && finish_old(link))
+		result = peali_fail(PEAL_EBUSY, CALL,
+				    "link %llu is being handed over",
+				    (unsigned long long)link->id);
+	if (!result)
+		result = peali_route_choose(link->rt, link->from.device,
+					    link->to.device, route, 0, &chosen,
+					    why, CALL);
+	if (!result)
+		result = peali_path_make(link, route, &next, CALL);
+	if (result)
+		return result;
+	result = tell_ends(link, &next);
+	if (result && result != PEAL_EHUNG) {
+		peali_path_free(link, &next);
+		return result;
+	}
+	/* after PEAL_EHUNG both rings stay: the workers may yet follow */
+	link->old = link->path;
+	link->path = next;
+	link->n_switches++;
+	snprintf(link->why, sizeof(link->why), "handed over");
+	return result;
+}
+
+int peal_link_set_route(struct peal_link *link, enum peal_route route,
+			int64_t timeout_ns)
+{
+	uint64_t deadline = peali_deadline(timeout_ns);
+	uint32_t turns = 0;
+	int result = check(link, route);
+
+	if (result)
+		return result;
+	pthread_mutex_lock(&link->rt->lock);
+	result = begin(link, route);
+	pthread_mutex_unlock(&link->rt->lock);
+	while (!result) {
+		pthread_mutex_lock(&link->rt->lock);
+		result = finish_old(link);
+		pthread_mutex_unlock(&link->rt->lock);
+		if (!result)
+			return 0;
+		if (peali_late(deadline))
+			return peali_fail(PEAL_ETIMEDOUT, CALL,
+					  "the receiver of link %llu has not "
+					  "finished the old ring; it goes on",
+					  (unsigned long long)link->id);
+		peali_poll_pause(&turns);
+		result = 0;
+	}
+	return result;
+}

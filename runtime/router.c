@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The router: the one thread that carries messages where two devices have no
+ * way to write to each other. For each staged link it takes from the first ring
+ * and puts into the second, with marks, in order. Commands reach it by a
+ * ck_ring; it backs off with ck_backoff while traffic pauses, then sleeps in
+ * io_uring (or poll, where that is refused) on an eventfd that its bell writes.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <ck_backoff.h>
+#include <ck_ring.h>
+#include <liburing.h>
+
+#include <peal/device/consumer.h>
+#include <peal/device/producer.h>
+#include "runtime/runtime.h"
+
+#define COMMANDS 64
+#define BURST 64
+/* Idle rounds with ck_backoff before the router sleeps. */
+#define IDLE_ROUNDS 64
+#define SLEEP_MS 100
+
+/** One staged path, on the router's side. */
+struct peali_stager {
+	struct peali_stager *next; /* the router's list */
+	struct peal_link_consumer in;
+	struct peal_link_producer out;
+	struct peal_link_counts in_counts, out_counts;
+	_Atomic int done; /* END or SEAL passed, or an end broke */
+	_Atomic int closing; /* the sender is gone: say when all is carried */
+	_Atomic int empty; /* that it is */
+	_Atomic uint64_t carried;
+};
+
+struct command {
+	enum { ADD, REMOVE, QUIT } kind;
+	struct peali_stager *stager;
+	_Atomic int handled;
+};
+
+struct peali_router {
+	struct peal_bell bell; /* must be first: aligned */
+	pthread_t thread;
+	int event_fd;
+	int have_uring;
+	struct io_uring uring;
+	uint64_t event_count; /* what io_uring reads into */
+	int reading; /* a read of the eventfd is under way */
+	ck_ring_t commands;
+	ck_ring_buffer_t slots[COMMANDS];
+	struct peali_stager *stagers;
+};
+
+/* ---- carrying ------------------------------------------------------------------ */
+
+/* Passes one END or SEAL on; 1 if there was room. */
+static int carry_mark(struct peali_stager *s, uint32_t kind)
+{
+	if (peal_link_push_mark(&s->out, kind) == PEAL_EAGAIN)
+		return 0;
+	peal_link_release_mark(&s->in, kind);
+	atomic_store(&s->done, 1);
+	return 1;
+}
+
+/* Passes one message on; 1 if it went. */
+static int carry(struct peali_stager *s)
+{
+	struct peal_message m;
+	void *place = NULL;
+	int result = peal_link_peek(&s->in, &m);
+
+	if (result == PEAL_EAGAIN)
+		return 0;
+	if (result) {
+		atomic_store(&s->done, 1);
+		return 0;
+	}
+	if (m.kind > PEAL_KIND_SLAB)
+		return carry_mark(s, m.kind);
+	result = peal_link_reserve(&s->out, m.length, &place);
+	if (result) {
+		if (result != PEAL_EAGAIN)
+			atomic_store(&s->done, 1);
+		return 0;
+	}
+	memcpy(place, m.data, m.length);
+	peal_link_commit(&s->out, m.header, m.length);
+	atomic_fetch_add_explicit(&s->carried, 1, memory_order_relaxed);
+	peal_link_release(&s->in, &m);
+	return 1;
+}
+
+static int carry_burst(struct peali_stager *s)
+{
+	/* before the look: what the sender wrote last is then seen */
+	int closing = atomic_load_explicit(&s->closing, memory_order_acquire);
+	struct peal_message m;
+	int n = 0;
+
+	if (atomic_load_explicit(&s->done, memory_order_relaxed))
+		return 0;
+	while (n < BURST && carry(s))
+		n++;
+	if (n == 0)
+		peal_link_flush_credit(&s->in);
+	if (closing && peal_link_peek(&s->in, &m) == PEAL_EAGAIN)
+		atomic_store(&s->empty, 1);
+	return n;
+}
+
+static int carry_all(struct peali_router *r)
+{
+	struct peali_stager *s;
+	int n = 0;
+
+	for (s = r->stagers; s; s = s->next)
+		n += carry_burst(s);
+	return n;
+}
+
+/* ---- commands ------------------------------------------------------------------- */
+
+/* 1 if the router is to quit. */
+static int obey(struct peali_router *r)
+{
+	struct peali_stager **p;
+	void *item;
+	int quit = 0;
+
+	while (ck_ring_dequeue_mpsc(&r->commands, r->slots, &item)) {
+		struct command *c = item;
+
+		if (c->kind == ADD) {
+			c->stager->next = r->stagers;
+			r->stagers = c->stager;
+		} else if (c->kind == REMOVE) {
+			for (p = &r->stagers; *p && *p != c->stager;
+			     p = &(*p)->next)
+				;
+			if (*p)
+				*p = c->stager->next;
+		} else {
+			quit = 1;
+		}
+		atomic_store(&c->handled, 1);
+	}
+	return quit;
+}
+
+static void command(struct peali_router *r, int kind,
+		    struct peali_stager *stager)
+{
+	struct command c = { .stager = stager };
+	uint32_t turns = 0;
+
+	c.kind = kind;
+	while (!ck_ring_enqueue_mpsc(&r->commands, r->slots, &c))
+		peali_poll_pause(&turns);
+	peal_bell_ring((uint64_t)(uintptr_t)&r->bell);
+	turns = 0;
+	while (!atomic_load(&c.handled))
+		peali_poll_pause(&turns);
+}
+
+/* ---- sleeping --------------------------------------------------------------------- */
+
+/* Waits on the eventfd by io_uring for at most that long. */
+static void sleep_uring(struct peali_router *r, unsigned ms)
+{
+	struct __kernel_timespec t = { .tv_nsec = (long long)ms * 1000000 };
+	struct io_uring_cqe *cqe = NULL;
+	struct io_uring_sqe *sqe;
+
+	if (!r->reading) {
+		sqe = io_uring_get_sqe(&r->uring);
+		if (!sqe)
+			return;
+		io_uring_prep_read(sqe, r->event_fd, &r->event_count,
+				   sizeof(r->event_count), 0);
+		io_uring_submit(&r->uring);
+		r->reading = 1;
+	}
+	if (!io_uring_wait_cqe_timeout(&r->uring, &cqe, &t)) {
+		io_uring_cqe_seen(&r->uring, cqe);
+		r->reading = 0;
+	}
+}
+
+static void sleep_poll(struct peali_router *r, unsigned ms)
+{
+	struct pollfd p = { .fd = r->event_fd, .events = POLLIN };
+	uint64_t count;
+
+	if (poll(&p, 1, (int)ms) == 1 &&
+	    read(r->event_fd, &count, sizeof(count)) < 0)
+		return;
+}
+
+/*
+ * Sleeps until its bell rings: announces it, looks a last time, and only then
+ * waits, so that no message and no command is overlooked. Returns what that
+ * look has carried.
+ */
+static int sleep_on_bell(struct peali_router *r)
+{
+	int safe = peal_host_announce(&r->bell);
+	int n = carry_all(r);
+
+	if (n == 0 && ck_ring_size(&r->commands) == 0) {
+		if (r->have_uring)
+			sleep_uring(r, safe ? SLEEP_MS : 1);
+		else
+			sleep_poll(r, safe ? SLEEP_MS : 1);
+	}
+	peal_store_relaxed_sys_u32(&r->bell.asleep, 0);
+	return n;
+}
+
+static void *run(void *argument)
+{
+	struct peali_router *r = argument;
+	ck_backoff_t backoff = CK_BACKOFF_INITIALIZER;
+	unsigned idle = 0;
+
+	pthread_setname_np(pthread_self(), "peal-router");
+	while (!obey(r)) {
+		if (carry_all(r)) {
+			idle = 0;
+			backoff = CK_BACKOFF_INITIALIZER;
+		} else if (r->stagers && idle < IDLE_ROUNDS) {
+			idle++;
+			if (idle < IDLE_ROUNDS / 2)
+				ck_backoff_eb(&backoff);
+			else
+				sched_yield();
+		} else if (sleep_on_bell(r)) {
+			idle = 0;
+		}
+	}
+	return NULL;
+}
+
+/* ---- start, stop -------------------------------------------------------------------- */
+
+static int open_fds(struct peali_router *r)
+{
+	r->event_fd = eventfd(0, EFD_CLOEXEC);
+	if (r->event_fd < 0)
+		return peali_fail_driver(PEAL_EDRIVER, errno,
+					 "peal_runtime_open",
+					 "the router has no eventfd: %s",
+					 strerror(errno));
+	r->bell.event_fd = r->event_fd;
+	r->have_uring = io_uring_queue_init(8, &r->uring, 0) == 0;
+	if (!r->have_uring)
+		peali_log(2, "io_uring is refused here: the router uses poll");
+	return 0;
+}
+
+static void close_fds(struct peali_router *r)
+{
+	if (r->have_uring)
+		io_uring_queue_exit(&r->uring);
+	if (r->event_fd >= 0)
+		close(r->event_fd);
+}
+
+int peali_router_start(struct peal_runtime *rt)
+{
+	struct peali_router *r = NULL;
+	int result;
+
+	if (posix_memalign((void **)&r, PEAL_SHARED_LINE, sizeof(*r)))
+		return peali_fail(PEAL_ENOMEM, "peal_runtime_open",
+				  "no memory for the router");
+	memset(r, 0, sizeof(*r));
+	ck_ring_init(&r->commands, COMMANDS);
+	result = open_fds(r);
+	if (!result && pthread_create(&r->thread, NULL, run, r))
+		result = peali_fail(PEAL_EDRIVER, "peal_runtime_open",
+				    "the router's thread does not start");
+	if (result) {
+		close_fds(r);
+		free(r);
+		return result;
+	}
+	rt->router = r;
+	return 0;
+}
+
+void peali_router_stop(struct peal_runtime *rt)
+{
+	struct peali_router *r = rt->router;
+
+	command(r, QUIT, NULL);
+	pthread_join(r->thread, NULL);
+	close_fds(r);
+	free(r);
+	rt->router = NULL;
+}
+
+/* ---- paths ----------------------------------------------------------------------------- */
+
+uint64_t peali_router_bell(const struct peal_runtime *rt)
+{
+	return (uint64_t)(uintptr_t)&rt->router->bell;
+}
+
+uint64_t peali_router_carried(const struct peali_stager *s)
+{
+	return atomic_load_explicit(&s->carried, memory_order_relaxed);
+}
+
+int peali_router_empty(struct peal_link *link)
+{
+	struct peali_stager *s = link->path.stager;
+
+	atomic_store(&s->closing, 1);
+	peal_bell_ring(peali_router_bell(link->rt));
+	return atomic_load(&s->empty) || atomic_load(&s->done);
+}
+
+/* The host's views of the two rings. */
+static void views(struct peal_link *link, struct peali_path *path,
+		  struct peali_stager *s, struct peal_link_view *in,
+		  struct peal_link_view *out)
+{
+	struct peal_runtime *rt = link->rt;
+	struct peal_link_view sender = peali_link_sender_view(link, path);
+	struct peal_link_view receiver = peali_link_receiver_view(link, path);
+	struct peali_segment *a = &path->segment[0], *b = &path->segment[1];
+
+	memset(in, 0, sizeof(*in));
+	in->ring = peali_area_view(rt, PEALI_HOST, &a->ring);
+	in->credit = peali_area_view(rt, PEALI_HOST, &a->credit);
+	in->stage = peali_area_view(rt, PEALI_HOST, &a->stage_consumer);
+	in->counts = (uint64_t)(uintptr_t)&s->in_counts;
+	in->bell = receiver.bell;
+	in->message_bytes = link->spec.message_bytes;
+	*out = *in;
+	out->ring = peali_area_view(rt, PEALI_HOST, &b->ring);
+	out->credit = peali_area_view(rt, PEALI_HOST, &b->credit);
+	out->stage = peali_area_view(rt, PEALI_HOST, &b->stage_producer);
+	out->counts = (uint64_t)(uintptr_t)&s->out_counts;
+	out->bell = sender.bell;
+}
+
+int peali_router_add(struct peal_link *link, struct peali_path *path,
+		     const char *call)
+{
+	struct peali_stager *s = calloc(1, sizeof(*s));
+	struct peal_link_view in, out;
+
+	if (!s)
+		return peali_fail(PEAL_ENOMEM, call,
+				  "no memory for a staged link");
+	views(link, path, s, &in, &out);
+	peal_link_consumer_init(&s->in, &in);
+	peal_link_producer_init(&s->out, &out);
+	path->stager = s;
+	command(link->rt->router, ADD, s);
+	return 0;
+}
+
+void peali_router_remove(struct peal_link *link, struct peali_path *path)
+{
+	command(link->rt->router, REMOVE, path->stager);
+	free(path->stager);
+	path->stager = NULL;
+}

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Opening and closing. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/backend/settings.h"
+#include "runtime/runtime.h"
+
+const char *peal_version(void)
+{
+	return PEALI_VERSION;
+}
+
+const struct peali_devices *peali_runtime_devices(struct peal_runtime *rt)
+{
+	return &rt->devices;
+}
+
+struct peali_peers *peali_runtime_peers(struct peal_runtime *rt)
+{
+	return rt->peers;
+}
+
+/* Opens one backend, or notes why it is not there. */
+static int open_backend(struct peal_runtime *rt,
+			const struct peali_backend_ops *ops)
+{
+	struct peal_backend_info *info = &rt->backend_info[rt->n_backends];
+	struct peali_backend *backend = NULL;
+	int result;
+
+	memset(info, 0, sizeof(*info));
+	snprintf(info->name, sizeof(info->name), "%s", ops->name);
+	rt->backends[rt->n_backends++] = NULL;
+	if (ops->probe(info->reason, sizeof(info->reason)))
+		return 0;
+	result = ops->open(&backend);
+	if (result) /* it could serve devices and was told to do nonsense */
+		return result;
+	rt->backends[rt->n_backends - 1] = backend;
+	info->available = 1;
+	info->n_devices = ops->device_count(backend);
+	return 0;
+}
+
+static int number_devices(struct peal_runtime *rt)
+{
+	int b, i, n = 0;
+
+	for (b = 0; b < rt->n_backends; b++)
+		n += rt->backend_info[b].n_devices;
+	if (!n)
+		return peali_fail(PEAL_ENODEV, "peal_runtime_open",
+				  "no backend has a device: %s",
+				  rt->backend_info[0].reason);
+	rt->devices.device = calloc((size_t)n, sizeof(*rt->devices.device));
+	if (!rt->devices.device)
+		return peali_fail(PEAL_ENOMEM, "peal_runtime_open",
+				  "no memory for %d devices", n);
+	for (b = 0; b < rt->n_backends; b++)
+		for (i = 0; i < rt->backend_info[b].n_devices; i++) {
+			struct peali_device *d =
+				&rt->devices.device[rt->devices.n++];
+
+			d->backend = rt->backends[b];
+			d->local = i;
+		}
+	return 0;
+}
+
+static int open_devices(struct peal_runtime *rt)
+{
+	int i, result;
+
+	for (i = 0; peali_backends[i] && i < PEALI_BACKENDS_MAX; i++) {
+		result = open_backend(rt, peali_backends[i]);
+		if (result)
+			return result;
+	}
+	result = number_devices(rt);
+	if (!result)
+		result = peali_peers_create(&rt->devices, &rt->peers);
+	return result;
+}
+
+static int read_settings(struct peal_runtime *rt,
+			 const struct peal_runtime_options *options)
+{
+	uint64_t lease_ms = 0;
+	int result;
+
+	result = peali_settings_check();
+	if (!result)
+		result =
+			peali_setting_number(PEALI_SETTING_LEASE_MS, &lease_ms);
+	rt->lease_ns = lease_ms * 1000000;
+	if (options && options->lease_ns)
+		rt->lease_ns = options->lease_ns;
+	return result;
+}
+
+/* Everything but children; also of a half opened runtime. */
+static int tear_down(struct peal_runtime *rt)
+{
+	int i, result = 0;
+
+	if (rt->watchdog)
+		peali_watchdog_stop(rt);
+	if (rt->router)
+		peali_router_stop(rt);
+	if (rt->peers)
+		result = peali_peers_destroy(rt->peers);
+	for (i = rt->n_backends; i-- > 0;)
+		if (rt->backends[i] &&
+		    rt->backends[i]->ops->close(rt->backends[i]))
+			result = PEAL_EBUSY;
+	free(rt->devices.device);
+	free(rt->programs);
+	pthread_mutex_destroy(&rt->lock);
+	free(rt);
+	return result;
+}
+
+int peal_runtime_open(const struct peal_runtime_options *options,
+		      struct peal_runtime **runtime_out)
+{
+	struct peal_runtime *rt;
+	int result;
+
+	if (!runtime_out)
+		return peali_fail(PEAL_EINVAL, "peal_runtime_open",
+				  "runtime_out is NULL");
+	if (options) {
+		result = peali_options_check(options->size, sizeof(*options),
+					     "peal_runtime_open");
+		if (result)
+			return result;
+	}
+	rt = calloc(1, sizeof(*rt));
+	if (!rt)
+		return peali_fail(PEAL_ENOMEM, "peal_runtime_open",
+				  "no memory for the runtime");
+	pthread_mutex_init(&rt->lock, NULL);
+	rt->next_kernel = rt->next_endpoint = 1;
+	rt->next_link = 1;
+	result = read_settings(rt, options);
+	if (!result)
+		result = open_devices(rt);
+	if (!result)
+		result = peali_programs_init(rt);
+	if (!result)
+		result = peali_router_start(rt);
+	if (!result)
+		result = peali_watchdog_start(rt);
+	if (result) {
+		tear_down(rt);
+		return result;
+	}
+	*runtime_out = rt;
+	return 0;
+}
+
+/* PEAL_EBUSY with the names of what is left. */
+static int children_left(struct peal_runtime *rt)
+{
+	struct peal_runtime_info info;
+
+	peal_runtime_info(rt, &info);
+	if (!info.n_kernels && !info.n_links && !info.n_endpoints &&
+	    !info.n_barriers && !info.n_memories)
+		return 0;
+	return peali_fail(
+		PEAL_EBUSY, "peal_runtime_close",
+		"left: %u kernels%s%s%s, %u links, %u endpoints, %u barriers, "
+		"%u allocations; destroy them, or call peal_runtime_shutdown",
+		info.n_kernels, info.n_kernels ? " (newest '" : "",
+		info.n_kernels ? rt->kernels->name : "",
+		info.n_kernels ? "')" : "", info.n_links, info.n_endpoints,
+		info.n_barriers, info.n_memories);
+}
+
+int peal_runtime_close(struct peal_runtime *rt)
+{
+	int result;
+
+	if (!rt)
+		return 0;
+	result = children_left(rt);
+	if (!result)
+		result = peali_peers_check_idle(rt->peers);
+	if (result)
+		return result;
+	return tear_down(rt);
+}
+
+int peal_runtime_shutdown(struct peal_runtime *rt)
+{
+	struct peal_kernel *kernel;
+	int result = 0;
+
+	if (!rt)
+		return 0;
+	for (kernel = rt->kernels; kernel; kernel = kernel->next)
+		peal_kernel_stop(kernel, 0);
+	for (kernel = rt->kernels; kernel; kernel = kernel->next)
+		if (peal_kernel_stop(kernel, 1000000000) &&
+		    peal_kernel_abort(kernel, 1000000000))
+			result = PEAL_EHUNG;
+	if (result) /* its memory is in use: better leaked than gone */
+		return result;
+	while (rt->links)
+		peal_link_destroy(rt->links);
+	while (rt->barriers)
+		peal_barrier_destroy(rt->barriers);
+	while (rt->endpoints)
+		peal_endpoint_destroy(rt->endpoints);
+	while (rt->kernels)
+		peal_kernel_destroy(rt->kernels);
+	peali_peers_clear(rt->peers);
+	return tear_down(rt);
+}
+
+/* Sums over the lists; the caller holds the lock. */
+static void count_children(struct peal_runtime *rt,
+			   struct peal_runtime_info *info)
+{
+	struct peal_kernel *kernel;
+	struct peal_link *link;
+	struct peal_endpoint *endpoint;
+	struct peal_barrier *barrier;
+
+	for (kernel = rt->kernels; kernel; kernel = kernel->next)
+		info->n_kernels++;
+	for (endpoint = rt->endpoints; endpoint; endpoint = endpoint->next)
+		info->n_endpoints++;
+	for (barrier = rt->barriers; barrier;
+	     barrier = peali_barrier_next(barrier))
+		info->n_barriers++;
+	for (link = rt->links; link; link = link->next) {
+		info->n_links++;
+		info->link_bytes += peali_link_memory(link);
+	}
+}
+
+int peal_runtime_info(struct peal_runtime *rt,
+		      struct peal_runtime_info *info_out)
+{
+	if (!rt || !info_out)
+		return peali_fail(PEAL_EINVAL, "peal_runtime_info",
+				  "an argument is NULL");
+	memset(info_out, 0, sizeof(*info_out));
+	info_out->n_devices = (uint32_t)rt->devices.n;
+	info_out->n_memories = peali_peers_n_memories(rt->peers);
+	pthread_mutex_lock(&rt->lock);
+	count_children(rt, info_out);
+	pthread_mutex_unlock(&rt->lock);
+	return 0;
+}
+
+int peal_backend_info(struct peal_runtime *rt, int index,
+		      struct peal_backend_info *info_out)
+{
+	if (!rt || !info_out)
+		return peali_fail(PEAL_EINVAL, "peal_backend_info",
+				  "an argument is NULL");
+	if (index < 0 || index >= rt->n_backends)
+		return peali_fail(PEAL_ENOENT, "peal_backend_info",
+				  "no backend %d: there are %d", index,
+				  rt->n_backends);
+	*info_out = rt->backend_info[index];
+	return 0;
+}

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEALI_RUNTIME_H
+#define PEALI_RUNTIME_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include <peal/abi/control.h>
+#include <peal/device/link.h>
+#include <peal/peal.h>
+#include "p2p/peer.h"
+#include "queues/ring.h"
+#include "runtime/backend/devices.h"
+
+/*
+ * The objects of a runtime and who may touch them.
+ *
+ * `lock` guards the object lists and every change to what is connected to what;
+ * calls that wait for a worker hold it while they do. The data path (workers,
+ * endpoints, router) never takes it. Reading counters does not take it.
+ */
+
+struct peali_router;
+struct peali_watchdog;
+
+#define PEALI_BACKENDS_MAX 8
+/* Workers answer control messages within this, or they are named as hung. */
+#define PEALI_CONTROL_TIMEOUT_NS 5000000000LL
+
+struct peal_runtime {
+	pthread_mutex_t lock;
+	struct peali_devices devices;
+	struct peali_backend *backends[PEALI_BACKENDS_MAX];
+	struct peal_backend_info backend_info[PEALI_BACKENDS_MAX];
+	int n_backends;
+	struct peali_peers *peers;
+	struct peali_router *router;
+	struct peali_watchdog *watchdog;
+	uint64_t lease_ns;
+	struct peal_kernel *kernels; /* lists, newest first */
+	struct peal_link *links;
+	struct peal_endpoint *endpoints;
+	struct peal_barrier *barriers;
+	uint32_t next_kernel; /* of the next kernel's address; from 1 */
+	uint32_t next_endpoint;
+	uint64_t next_link;
+	const struct peal_program **programs;
+	uint32_t n_programs;
+};
+
+/** An allocation that knows its owner by the runtime's number. */
+struct peali_area {
+	int owner; /* device, or PEALI_HOST */
+	uint64_t bytes; /* 0: none */
+	struct peali_memory memory;
+};
+
+int peali_area_alloc(struct peal_runtime *rt, int owner, uint64_t bytes,
+		     struct peali_area *out);
+void peali_area_free(struct peal_runtime *rt, struct peali_area *area);
+/* Address at which a device or PEALI_HOST sees it; 0: it does not. */
+uint64_t peali_area_view(const struct peal_runtime *rt, int viewer,
+			 const struct peali_area *area);
+/* Writes into it from host memory, or reads from it. */
+int peali_area_write(struct peal_runtime *rt, const struct peali_area *area,
+		     uint64_t offset, const void *from, uint64_t bytes);
+int peali_area_read(struct peal_runtime *rt, const struct peali_area *area,
+		    uint64_t offset, void *to, uint64_t bytes);
+
+/* ---- addresses: device 8 | kernel 16 | actor 32 bits ---------------------- */
+
+#define PEALI_ADDRESS_HOST 0xff
+
+static inline uint64_t peali_address(uint32_t device, uint32_t object,
+				     uint32_t actor)
+{
+	return (uint64_t)device << 48 | (uint64_t)object << 32 | actor;
+}
+
+struct peal_kernel *peali_kernel_of(struct peal_runtime *rt, uint64_t address);
+struct peal_endpoint *peali_endpoint_of(struct peal_runtime *rt,
+					uint64_t address);
+
+/* ---- programs ------------------------------------------------------------- */
+
+int peali_programs_init(struct peal_runtime *rt);
+/* 0 if it can be launched; PEAL_EPROGRAM, PEAL_EINVAL. */
+int peali_program_check(const struct peal_program *program, const char *call);
+
+/* ---- barriers ------------------------------------------------------------- */
+
+struct peal_barrier *peali_barrier_next(struct peal_barrier *barrier);
+/* Whether a worker of the kernel has joined a barrier. */
+int peali_barrier_names(struct peal_runtime *rt,
+			const struct peal_kernel *kernel);
+
+/* ---- kernels -------------------------------------------------------------- */
+
+/** The host's record of an actor. */
+struct peali_actor {
+	uint32_t handler; /* PEAL_NO_HANDLER: free, or retired */
+	uint32_t was_handler; /* of a retired one, whose room can be reused */
+	uint32_t worker;
+	uint32_t port_base;
+	uint32_t n_links; /* that come from or lead to it */
+	uint64_t state_offset; /* in the kernel's device area */
+};
+
+/** The host's side of one worker. */
+struct peali_worker {
+	struct peal_link_producer control; /* to the worker */
+	uint64_t control_sent;
+	uint32_t n_ports; /* used in its table */
+	uint32_t n_barriers;
+	uint8_t *input_used; /* max_inputs flags */
+	uint64_t beat_seen; /* by the watchdog */
+	_Atomic uint64_t beat_moved_ns;
+};
+
+struct peal_kernel {
+	struct peal_runtime *rt;
+	struct peal_kernel *next;
+	char name[48];
+	uint32_t id;
+	int device;
+	const struct peal_program *program;
+	struct peal_kernel_params params; /* a copy */
+	struct peali_area shared; /* host memory: words that both sides read */
+	struct peali_area own; /* device memory: all else */
+	struct peal_kernel_control *control;
+	struct peal_worker_status *status;
+	struct peal_bell *bells;
+	struct peali_worker *workers;
+	struct peali_actor *actors;
+	uint32_t n_actors; /* live ones */
+	uint32_t next_worker; /* whose turn it is to get an actor */
+	uint64_t arena_offset, arena_bytes, arena_used;
+	struct peali_launch *launch;
+	pthread_mutex_t call_lock; /* one control call at a time */
+	pthread_mutex_t push_lock; /* the control links' producers */
+	_Atomic int draining, stopping;
+	_Atomic int reaped; /* neighbours know that it has ended */
+};
+
+/* 1 if every worker has ended for good. */
+int peali_kernel_ended(struct peal_kernel *kernel);
+/* Sends a control message to a worker and waits for its answer. */
+int peali_kernel_tell(struct peal_kernel *kernel, uint32_t worker,
+		      uint16_t type, const void *data, uint32_t bytes,
+		      const char *call);
+/* The same without waiting; PEAL_EAGAIN its control link is full. */
+int peali_kernel_post(struct peal_kernel *kernel, uint32_t worker,
+		      uint16_t type, const void *data, uint32_t bytes);
+/* Address of a worker's bell; 0 where the backend has none. */
+uint64_t peali_kernel_bell(const struct peal_kernel *kernel, uint32_t worker);
+/* The phase of the furthest worker as a state, and the first failure. */
+enum peal_kernel_state peali_kernel_state(struct peal_kernel *kernel,
+					  int *result_out);
+const char *peali_phase_name(uint64_t phase);
+
+/* ---- links ---------------------------------------------------------------- */
+
+/** One ring and what belongs to it. */
+struct peali_segment {
+	struct peali_area ring, credit, stage_producer, stage_consumer;
+};
+
+/** A route's memory: one segment, or two with the router between. */
+struct peali_path {
+	enum peal_route route;
+	uint32_t n_segments;
+	int held; /* peers are held in both directions */
+	struct peali_segment segment[2];
+	struct peali_stager *stager;
+};
+
+/** One end of a link. */
+struct peali_end {
+	uint64_t address;
+	struct peal_kernel *kernel; /* NULL: an endpoint */
+	struct peal_endpoint *endpoint;
+	uint32_t actor, worker;
+	uint32_t index; /* port in the worker's table, or input */
+	int device; /* PEALI_HOST: the host */
+};
+
+struct peal_link {
+	struct peal_runtime *rt;
+	struct peal_link *next;
+	uint64_t id;
+	struct peali_end from, to;
+	uint32_t from_port; /* as the caller said it */
+	struct peali_ring_spec spec;
+	struct peali_area counts_area;
+	struct peal_link_counts *counts; /* host view */
+	struct peali_path path, old; /* old: being left; n_segments 0: none */
+	char why[160];
+	uint32_t require, forbid;
+	uint64_t n_switches; /* hand-overs begun */
+	_Atomic uint64_t staged; /* carried by routers that are gone */
+	_Atomic int sender_gone, receiver_gone; /* ended before its time */
+};
+
+/* The two ends' views of the path's first and last segment. */
+struct peal_link_view peali_link_sender_view(const struct peal_link *link,
+					     const struct peali_path *path);
+struct peal_link_view peali_link_receiver_view(const struct peal_link *link,
+					       const struct peali_path *path);
+/* Takes down all of a link but the struct; the ends have let go of it. */
+void peali_path_free(struct peal_link *link, struct peali_path *path);
+int peali_path_make(struct peal_link *link, enum peal_route route,
+		    struct peali_path *out, const char *call);
+
+/* Bytes of all its memory, on all devices. */
+uint64_t peali_link_memory(const struct peal_link *link);
+/* Tells the neighbours of a kernel that has ended; the caller has the lock. */
+void peali_links_reap(struct peal_kernel *kernel);
+
+/* ---- routes --------------------------------------------------------------- */
+
+/*
+ * Chooses a route for a pair of places: fills route and why, or PEAL_ENOPEER
+ * with the pair and the reason. `require` and `forbid` are masks.
+ */
+int peali_route_choose(struct peal_runtime *rt, int from, int to,
+		       uint32_t require, uint32_t forbid,
+		       enum peal_route *route_out, char why[160],
+		       const char *call);
+
+/* ---- endpoints ------------------------------------------------------------ */
+
+struct peali_endpoint_port {
+	struct peal_link *_Atomic link; /* NULL: free */
+	struct peal_link_producer producer;
+	uint64_t reserved_bytes;
+	int reserved;
+};
+
+struct peali_endpoint_input {
+	struct peal_link *_Atomic link; /* NULL: free */
+	struct peal_link_consumer consumer;
+	int done; /* 0, PEAL_EEND or why it ended */
+};
+
+struct peal_endpoint {
+	struct peal_runtime *rt;
+	struct peal_endpoint *next;
+	char name[48];
+	uint32_t id;
+	uint32_t max_ports, max_inputs;
+	struct peali_endpoint_port *ports;
+	struct peali_endpoint_input *inputs;
+	_Atomic uint32_t n_inputs; /* used part of inputs */
+	struct peal_bell *send_bell, *receive_bell;
+	uint32_t cursor; /* the input that is received from */
+	uint32_t burst; /* messages from it in a row */
+	int peeked; /* a message is held */
+	struct peal_message message; /* that one */
+};
+
+void peali_endpoint_attach_port(struct peal_endpoint *endpoint, uint32_t port,
+				struct peal_link *link);
+void peali_endpoint_attach_input(struct peal_endpoint *endpoint, uint32_t input,
+				 struct peal_link *link);
+void peali_endpoint_wake(struct peal_endpoint *endpoint);
+
+/* ---- router, watchdog ------------------------------------------------------ */
+
+int peali_router_start(struct peal_runtime *rt);
+void peali_router_stop(struct peal_runtime *rt);
+/* Makes the router carry a path from its first ring to its second. */
+int peali_router_add(struct peal_link *link, struct peali_path *path,
+		     const char *call);
+/* Ends that; returns once the router does not touch the path any more. */
+void peali_router_remove(struct peal_link *link, struct peali_path *path);
+/* Messages that it has carried so far. */
+uint64_t peali_router_carried(const struct peali_stager *stager);
+/* A staged link whose sender is gone: 1 once all it sent has been carried. */
+int peali_router_empty(struct peal_link *link);
+/* The router's bell, for who writes to a first ring or reads a second. */
+uint64_t peali_router_bell(const struct peal_runtime *rt);
+
+int peali_watchdog_start(struct peal_runtime *rt);
+void peali_watchdog_stop(struct peal_runtime *rt);
+int peali_watchdog_watch(struct peal_kernel *kernel);
+void peali_watchdog_forget(struct peal_kernel *kernel);
+
+/* ---- small things ---------------------------------------------------------- */
+
+/* Checks the size field of an options struct; PEAL_EINVAL with its text. */
+int peali_options_check(uint32_t size, size_t largest, const char *call);
+/* Now, and whether a deadline of peali_deadline has passed. */
+uint64_t peali_now_ns(void);
+uint64_t peali_deadline(int64_t timeout_ns);
+int peali_late(uint64_t deadline);
+/* One turn of waiting for something that the host polls: longer and longer. */
+void peali_poll_pause(uint32_t *turns);
+
+#endif

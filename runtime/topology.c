@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is known of each ordered pair of devices. */
+#include <string.h>
+
+#include "p2p/probe.h"
+#include "runtime/runtime.h"
+
+int peal_topology_pair(struct peal_runtime *rt, int from, int to,
+		       struct peal_pair_info *info_out)
+{
+	int result;
+
+	if (!rt || !info_out)
+		return peali_fail(PEAL_EINVAL, "peal_topology_pair",
+				  "an argument is NULL");
+	result = peali_devices_check(&rt->devices, from, "peal_topology_pair");
+	if (!result)
+		result = peali_devices_check(&rt->devices, to,
+					     "peal_topology_pair");
+	if (!result)
+		result = peali_probe_pair(rt->peers, from, to, info_out);
+	if (result)
+		return result;
+	return peali_route_choose(rt, from, to, 0, 0, &info_out->route,
+				  info_out->why, "peal_topology_pair");
+}

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The watchdog: one thread that makes no backend call at all. Every tick it
+ * moves the lease of each kernel (a store to memory that the kernel maps),
+ * reads the workers' heartbeats, and tells the neighbours of a kernel that has
+ * ended. So it goes on when a driver hangs, and kernels end when it does not.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/runtime.h"
+
+#define TICK_NS 20000000L
+/* A worker that is silent for so long is named in the log, once. */
+#define SILENT_NS 2000000000ULL
+
+struct watched {
+	struct watched *next;
+	struct peal_kernel *kernel;
+	int named; /* in the log */
+};
+
+struct peali_watchdog {
+	struct peal_runtime *rt;
+	pthread_t thread;
+	pthread_mutex_t lock; /* the list, and quit */
+	pthread_cond_t wake;
+	int quit;
+	struct watched *list;
+};
+
+/* Whether the worker runs a handler, or shall turn, and does not. */
+static void look_at_worker(struct watched *w, uint32_t i, uint64_t now)
+{
+	struct peal_kernel *k = w->kernel;
+	struct peali_worker *worker = &k->workers[i];
+	uint64_t beat = peal_load_relaxed_sys(&k->status[i].beat);
+	uint64_t phase = peal_load_relaxed_sys(&k->status[i].phase);
+	uint64_t moved = atomic_load(&worker->beat_moved_ns), actor;
+
+	if (beat != worker->beat_seen || !moved) {
+		worker->beat_seen = beat;
+		atomic_store(&worker->beat_moved_ns, now);
+		return;
+	}
+	if (w->named || phase >= PEAL_WORKER_STOPPED || now - moved < SILENT_NS)
+		return;
+	w->named = 1;
+	actor = peal_load_relaxed_sys(&k->status[i].actor);
+	peali_log(1,
+		  "worker %u of kernel '%s' has been silent for %llu ms: "
+		  "it %s %llu",
+		  i, k->name, (unsigned long long)((now - moved) / 1000000),
+		  actor ? "is in the handler of actor" : "is in phase",
+		  (unsigned long long)(actor ? actor - 1 : phase));
+}
+
+/* One kernel; the list's lock is held. */
+static void look_at_kernel(struct watched *w, uint64_t now)
+{
+	struct peal_kernel *k = w->kernel;
+	uint32_t i;
+
+	peal_store_relaxed_sys(&k->control->lease,
+			       peal_load_relaxed_sys(&k->control->lease) + 1);
+	for (i = 0; i < k->params.n_workers; i++)
+		look_at_worker(w, i, now);
+	if (atomic_load(&k->reaped) || !peali_kernel_ended(k))
+		return;
+	/* who holds it may wait for a worker: the lease must not */
+	if (!pthread_mutex_trylock(&k->rt->lock)) {
+		peali_links_reap(k);
+		pthread_mutex_unlock(&k->rt->lock);
+	}
+}
+
+static void tick_end(struct timespec *t)
+{
+	clock_gettime(CLOCK_MONOTONIC, t);
+	t->tv_nsec += TICK_NS;
+	if (t->tv_nsec >= 1000000000L) {
+		t->tv_nsec -= 1000000000L;
+		t->tv_sec++;
+	}
+}
+
+static void *run(void *argument)
+{
+	struct peali_watchdog *d = argument;
+	struct watched *w;
+	struct timespec t;
+
+	pthread_setname_np(pthread_self(), "peal-watchdog");
+	pthread_mutex_lock(&d->lock);
+	while (!d->quit) {
+		uint64_t now = peali_now_ns();
+
+		for (w = d->list; w; w = w->next)
+			look_at_kernel(w, now);
+		tick_end(&t);
+		if (d->list)
+			pthread_cond_timedwait(&d->wake, &d->lock, &t);
+		else
+			pthread_cond_wait(&d->wake, &d->lock);
+	}
+	pthread_mutex_unlock(&d->lock);
+	return NULL;
+}
+
+int peali_watchdog_start(struct peal_runtime *rt)
+{
+	struct peali_watchdog *d = calloc(1, sizeof(*d));
+	pthread_condattr_t monotonic;
+
+	if (!d)
+		return peali_fail(PEAL_ENOMEM, "peal_runtime_open",
+				  "no memory for the watchdog");
+	d->rt = rt;
+	pthread_mutex_init(&d->lock, NULL);
+	pthread_condattr_init(&monotonic);
+	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	pthread_cond_init(&d->wake, &monotonic);
+	pthread_condattr_destroy(&monotonic);
+	if (pthread_create(&d->thread, NULL, run, d)) {
+		free(d);
+		return peali_fail(PEAL_EDRIVER, "peal_runtime_open",
+				  "the watchdog's thread does not start");
+	}
+	rt->watchdog = d;
+	return 0;
+}
+
+void peali_watchdog_stop(struct peal_runtime *rt)
+{
+	struct peali_watchdog *d = rt->watchdog;
+
+	pthread_mutex_lock(&d->lock);
+	d->quit = 1;
+	pthread_cond_signal(&d->wake);
+	pthread_mutex_unlock(&d->lock);
+	pthread_join(d->thread, NULL);
+	pthread_cond_destroy(&d->wake);
+	pthread_mutex_destroy(&d->lock);
+	free(d);
+	rt->watchdog = NULL;
+}
+
+int peali_watchdog_watch(struct peal_kernel *k)
+{
+	struct peali_watchdog *d = k->rt->watchdog;
+	struct watched *w = calloc(1, sizeof(*w));
+
+	if (!w)
+		return peali_fail(PEAL_ENOMEM, "peal_kernel_launch",
+				  "no memory to watch a kernel");
+	w->kernel = k;
+	pthread_mutex_lock(&d->lock);
+	w->next = d->list;
+	d->list = w;
+	pthread_cond_signal(&d->wake);
+	pthread_mutex_unlock(&d->lock);
+	return 0;
+}
+
+void peali_watchdog_forget(struct peal_kernel *k)
+{
+	struct peali_watchdog *d = k->rt->watchdog;
+	struct watched **p, *w = NULL;
+
+	pthread_mutex_lock(&d->lock);
+	for (p = &d->list; *p; p = &(*p)->next)
+		if ((*p)->kernel == k) {
+			w = *p;
+			*p = w->next;
+			break;
+		}
+	pthread_mutex_unlock(&d->lock);
+	free(w);
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Handlers that the runtime's tests share. */
+#include <peal/device/kernel.h>
+
+#include "../relay.h"
+
+/* Passes every message on, unchanged. */
+static PEAL_DEV int echo(struct peal_worker *w)
+{
+	return peal_emit(w, 0, peal_type(w), peal_data(w), peal_length(w));
+}
+
+/* Checks identity and counts; the state says what it saw. */
+static PEAL_DEV int sink(struct peal_worker *w)
+{
+	struct relay_sink *s = (struct relay_sink *)peal_state(w);
+	const struct relay_message *m =
+		(const struct relay_message *)peal_data(w);
+
+	if (!peal_is_leader(w))
+		return 0;
+	if (peal_length(w) < sizeof(*m) ||
+	    m->check != relay_check(m->producer, m->sequence))
+		s->damaged++;
+	else if (m->sequence != s->next)
+		s->misordered++;
+	s->next = m->sequence + 1;
+	s->received++;
+	return 0;
+}
+
+/* Emits `count` numbered messages for the one that started it. */
+static PEAL_DEV int burst(struct peal_worker *w)
+{
+	const struct relay_order *order =
+		(const struct relay_order *)peal_data(w);
+	struct relay_source *s = (struct relay_source *)peal_state(w);
+	struct relay_message m;
+	uint64_t i;
+
+	for (i = 0; i < RELAY_BURST && s->sent < order->count; i++) {
+		m.producer = order->producer;
+		m.sequence = s->sent;
+		m.check = relay_check(m.producer, m.sequence);
+		if (peal_emit(w, 0, 0, &m, sizeof(m)))
+			return PEAL_EHANDLER;
+		peal_sync(w);
+		if (peal_is_leader(w))
+			s->sent++;
+		peal_sync(w);
+	}
+	if (s->sent < order->count) /* go on: a message to itself */
+		return peal_emit(w, 1, 0, order, sizeof(*order));
+	return 0;
+}
+
+/* Fails for messages of type 1, stays until told for type 2. */
+static PEAL_DEV int moody(struct peal_worker *w)
+{
+	if (peal_type(w) == 1)
+		return PEAL_EHANDLER;
+	if (peal_type(w) == 2)
+		while (!peal_aborting(w))
+			peal_pause();
+	return 0;
+}
+
+/* Adds what it is told, and tells the next actor as long as there are hops. */
+static PEAL_DEV int hop(struct peal_worker *w)
+{
+	const struct relay_hop *in = (const struct relay_hop *)peal_data(w);
+	struct relay_hops *s = (struct relay_hops *)peal_state(w);
+	struct relay_hop out = *in;
+
+	if (peal_is_leader(w))
+		s->seen++;
+	if (in->left == 0)
+		return 0;
+	out.left--;
+	return peal_tell(w, (peal_self(w) + 1) % in->actors, 0, &out,
+			 sizeof(out));
+}
+
+/* Each message is one phase: arrive, wait, check that all have come. */
+static PEAL_DEV int phase(struct peal_worker *w)
+{
+	struct relay_phases *s = (struct relay_phases *)peal_state(w);
+	int result = peal_arrive(w, 0);
+
+	if (!result)
+		result = peal_await(w, 0, 5000000000LL);
+	if (peal_is_leader(w)) {
+		s->passed += result == 0;
+		s->result = result;
+	}
+	return 0;
+}
+
+/* Collectives of lanes, each against its definition. */
+static PEAL_DEV int lanes(struct peal_worker *w)
+{
+	uint32_t lane = peal_lane(w), n = peal_lanes(w);
+	struct relay_lanes out;
+
+	out.sum = peal_sum(w, lane);
+	out.last = peal_shuffle(w, lane * 3, n - 1);
+	out.leader = peal_broadcast(w, 77 + lane);
+	out.any = (uint32_t)peal_vote_any(w, lane == n - 1);
+	out.all = (uint32_t)peal_vote_all(w, lane < n);
+	out.none = (uint32_t)peal_vote_all(w, lane == 0);
+	out.elected = peal_elect(w, lane * 2 >= n);
+	out.lanes = n;
+	return peal_emit(w, 0, 0, &out, sizeof(out));
+}
+
+#define HANDLERS(X)                                                            \
+	X(echo, 0, PEAL_EMITS(1, 1))                                           \
+	X(sink, sizeof(struct relay_sink), PEAL_SINK)                          \
+	X(burst, sizeof(struct relay_source), PEAL_EMITS(2, RELAY_BURST))      \
+	X(moody, 0, PEAL_SINK)                                                 \
+	X(hop, sizeof(struct relay_hops), PEAL_TELLS(1))                       \
+	X(phase, sizeof(struct relay_phases), PEAL_SINK)                       \
+	X(lanes, 0, PEAL_LIMITS(1, 1, 0, 0, sizeof(struct relay_lanes)))
+PEAL_PROGRAM(relay, HANDLERS);

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEAL_TESTS_RELAY_H
+#define PEAL_TESTS_RELAY_H
+
+#include <peal/device/platform.h>
+
+/* What the handlers of programs/relay.c and the tests agree on. */
+
+#define RELAY_BURST 16
+
+/** A message with an identity that cannot be mistaken. */
+struct relay_message {
+	uint64_t producer, sequence, check;
+};
+
+/* splitmix64's finaliser over both numbers. */
+static PEAL_HD PEAL_INLINE uint64_t relay_check(uint64_t producer,
+						uint64_t sequence)
+{
+	uint64_t z = producer * 0x9e3779b97f4a7c15ULL + sequence;
+
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+	return z ^ (z >> 31);
+}
+
+struct relay_sink {
+	uint64_t received, next, damaged, misordered;
+};
+
+struct relay_source {
+	uint64_t sent;
+};
+
+struct relay_order {
+	uint64_t producer, count;
+};
+
+struct relay_hop {
+	uint32_t left, actors;
+};
+
+struct relay_hops {
+	uint64_t seen;
+};
+
+struct relay_phases {
+	uint64_t passed;
+	int32_t result, reserved;
+};
+
+struct relay_lanes {
+	uint64_t sum, last, leader;
+	uint32_t any, all, none;
+	int32_t elected;
+	uint32_t lanes, reserved;
+};
+
+#endif
