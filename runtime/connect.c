@@ -163,7 +163,7 @@ static int detach_input(struct peal_link *link, const char *call)
 {
 	struct peali_end *to = &link->to;
 	struct peal_link_view view;
-	int result;
+	int result = 0;
 
 	if (to->endpoint) {
 		peali_endpoint_attach_input(to->endpoint, to->index, NULL);
@@ -171,9 +171,10 @@ static int detach_input(struct peal_link *link, const char *call)
 	}
 	memset(&view, 0, sizeof(view));
 	view.index = to->index;
-	result = peali_kernel_tell(to->kernel, to->worker,
-				   PEAL_CONTROL_DETACH_INPUT, &view,
-				   sizeof(view), call);
+	if (!peali_kernel_ended(to->kernel))
+		result = peali_kernel_tell(to->kernel, to->worker,
+					   PEAL_CONTROL_DETACH_INPUT, &view,
+					   sizeof(view), call);
 	if (result && result != PEAL_ESTOPPED)
 		return result;
 	to->kernel->workers[to->worker].input_used[to->index] = 0;
@@ -186,7 +187,7 @@ static int detach_port(struct peal_link *link, const char *call)
 {
 	struct peali_end *from = &link->from;
 	struct peal_link_view view;
-	int result;
+	int result = 0;
 
 	if (from->endpoint) {
 		peali_endpoint_attach_port(from->endpoint, from->index, NULL);
@@ -194,9 +195,10 @@ static int detach_port(struct peal_link *link, const char *call)
 	}
 	memset(&view, 0, sizeof(view));
 	view.index = from->index;
-	result = peali_kernel_tell(from->kernel, from->worker,
-				   PEAL_CONTROL_CLOSE_PORT, &view, sizeof(view),
-				   call);
+	if (!peali_kernel_ended(from->kernel))
+		result = peali_kernel_tell(from->kernel, from->worker,
+					   PEAL_CONTROL_CLOSE_PORT, &view,
+					   sizeof(view), call);
 	if (result && result != PEAL_ESTOPPED)
 		return result;
 	from->kernel->actors[from->actor].n_links--;
@@ -295,6 +297,7 @@ static void free_link(struct peal_link *link)
 	peali_path_free(link, &link->old);
 	peali_path_free(link, &link->path);
 	peali_area_free(link->rt, &link->counts_area);
+	pthread_mutex_destroy(&link->path_lock);
 	free(link);
 }
 
@@ -336,6 +339,7 @@ int peal_connect(struct peal_runtime *rt, uint64_t from, uint32_t port,
 	if (!link)
 		return peali_fail(PEAL_ENOMEM, CALL, "no memory for a link");
 	link->rt = rt;
+	pthread_mutex_init(&link->path_lock, NULL);
 	pthread_mutex_lock(&rt->lock);
 	link->id = rt->next_link;
 	result = plan(link, from, port, to, &o);

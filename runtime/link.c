@@ -51,6 +51,21 @@ static int receiver_is_gone(const struct peal_link *link)
 	return atomic_load(&link->receiver_gone) || link->counts->error != 0;
 }
 
+/* What a hand-over changes. */
+static void describe_path(struct peal_link *link, struct peal_link_info *out)
+{
+	pthread_mutex_lock(&link->path_lock);
+	out->route = link->path.route;
+	memcpy(out->why, link->why, sizeof(out->why));
+	out->memory_bytes = peali_link_memory(link);
+	out->staged = atomic_load(&link->staged);
+	if (link->path.stager)
+		out->staged += peali_router_carried(link->path.stager);
+	if (link->old.stager)
+		out->staged += peali_router_carried(link->old.stager);
+	pthread_mutex_unlock(&link->path_lock);
+}
+
 int peal_link_info(struct peal_link *link, struct peal_link_info *info_out)
 {
 	int gone;
@@ -63,17 +78,12 @@ int peal_link_info(struct peal_link *link, struct peal_link_info *info_out)
 	info_out->from = link->from.address;
 	info_out->to = link->to.address;
 	info_out->from_port = link->from_port;
-	info_out->route = link->path.route;
-	memcpy(info_out->why, link->why, sizeof(info_out->why));
 	info_out->capacity = link->spec.capacity;
 	info_out->slot_bytes = link->spec.slot_bytes;
 	info_out->policy = link->spec.policy;
 	info_out->message_bytes = link->spec.message_bytes;
 	info_out->slab_bytes = link->spec.slab_bytes;
-	info_out->memory_bytes = peali_link_memory(link);
-	info_out->staged = atomic_load(&link->staged);
-	if (link->path.stager)
-		info_out->staged += peali_router_carried(link->path.stager);
+	describe_path(link, info_out);
 	gone = receiver_is_gone(link);
 	read_counts(link->counts, info_out);
 	if (gone) {

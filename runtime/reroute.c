@@ -17,15 +17,20 @@
 static int finish_old(struct peal_link *link)
 {
 	uint64_t done = peal_load_acquire_sys(&link->counts->switches);
+	struct peali_path old;
 
 	if (!link->old.n_segments)
 		return 0;
 	if (done < link->n_switches && !peali_kernel_ended(link->to.kernel))
 		return PEAL_EBUSY;
+	pthread_mutex_lock(&link->path_lock);
 	if (link->old.stager)
 		atomic_fetch_add(&link->staged,
 				 peali_router_carried(link->old.stager));
-	peali_path_free(link, &link->old);
+	old = link->old;
+	memset(&link->old, 0, sizeof(link->old));
+	pthread_mutex_unlock(&link->path_lock);
+	peali_path_free(link, &old);
 	return 0;
 }
 
@@ -108,10 +113,12 @@ static int begin(struct peal_link *link, enum peal_route route)
 		return result;
 	}
 	/* after PEAL_EHUNG both rings stay: the workers may yet follow */
+	pthread_mutex_lock(&link->path_lock);
 	link->old = link->path;
 	link->path = next;
 	link->n_switches++;
 	snprintf(link->why, sizeof(link->why), "handed over");
+	pthread_mutex_unlock(&link->path_lock);
 	return result;
 }
 

@@ -193,7 +193,12 @@ struct peal_link {
 	struct peali_ring_spec spec;
 	struct peali_area counts_area;
 	struct peal_link_counts *counts; /* host view */
-	struct peali_path path, old; /* old: being left; n_segments 0: none */
+	/*
+	 * The route now, and the one being left (n_segments 0: none). Changed
+	 * with the runtime's lock and path_lock held; so either will do to read.
+	 */
+	pthread_mutex_t path_lock;
+	struct peali_path path, old;
 	char why[160];
 	uint32_t require, forbid;
 	uint64_t n_switches; /* hand-overs begun */

@@ -107,7 +107,7 @@ int peal_link_set_route(struct peal_link *link, enum peal_route route,
  *
  * @param link     a link.
  * @param info_out filled on success.
- * @return 0; PEAL_EINVAL. Thread-safe; lock-free.
+ * @return 0; PEAL_EINVAL. Thread-safe; takes no lock that data waits for.
  */
 int peal_link_info(struct peal_link *link, struct peal_link_info *info_out);
 
