@@ -56,7 +56,7 @@ static int all_peers(struct peal_barrier *b)
 			if (i != j &&
 			    (peali_probe_pair(b->rt->peers, b->devices[i],
 					      b->devices[j], &pair) ||
-			     pair.verdict != PEAL_VERDICT_OK))
+			     pair.route != PEAL_ROUTE_PEER))
 				return 0;
 	return 1;
 }

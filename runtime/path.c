@@ -17,64 +17,6 @@ static const char *place_name(int device, char text[24])
 	return text;
 }
 
-/* Whether peer access is there and proved, both ways; says why not. */
-static int peer_proved(struct peal_runtime *rt, int from, int to, char why[160])
-{
-	int pair[2][2] = { { from, to }, { to, from } };
-	struct peal_pair_info info;
-	int i, result;
-
-	for (i = 0; i < 2; i++) {
-		result = peali_probe_pair(rt->peers, pair[i][0], pair[i][1],
-					  &info);
-		if (result || info.verdict != PEAL_VERDICT_OK) {
-			snprintf(why, 160,
-				 "no peer access: device %d -> device %d is %s",
-				 pair[i][0], pair[i][1],
-				 result ? peal_error_text(result) :
-					  peal_verdict_name(info.verdict));
-			return 0;
-		}
-	}
-	snprintf(why, 160, "peer access proved both ways");
-	return 1;
-}
-
-/* All routes of a pair as a mask, the best of them, and why that one. */
-static uint32_t routes_of(struct peal_runtime *rt, int from, int to,
-			  uint32_t wanted, enum peal_route *best, char why[160])
-{
-	uint32_t routes = PEAL_ROUTE_MAPPED_HOST | PEAL_ROUTE_STAGED;
-
-	if (from == PEALI_HOST || to == PEALI_HOST) {
-		snprintf(why, 160, "one end is the host");
-		*best = PEAL_ROUTE_MAPPED_HOST;
-		return PEAL_ROUTE_MAPPED_HOST;
-	}
-	if (from == to) {
-		snprintf(why, 160, "both ends are on device %d", from);
-		*best = PEAL_ROUTE_LOCAL;
-		return routes | PEAL_ROUTE_LOCAL;
-	}
-	if (!peali_devices_same_backend(&rt->devices, from, to)) {
-		snprintf(why, 160,
-			 "device %d and device %d are of different "
-			 "backends",
-			 from, to);
-		*best = PEAL_ROUTE_STAGED;
-		return PEAL_ROUTE_STAGED;
-	}
-	/* the probe takes time: not for a pair that shall not use it */
-	if ((wanted & PEAL_ROUTE_PEER) && peer_proved(rt, from, to, why)) {
-		*best = PEAL_ROUTE_PEER;
-		return routes | PEAL_ROUTE_PEER;
-	}
-	if (!(wanted & PEAL_ROUTE_PEER))
-		snprintf(why, 160, "the peer route is not wanted");
-	*best = PEAL_ROUTE_MAPPED_HOST;
-	return routes;
-}
-
 /* The route among those allowed that is the best: fewer copies, fewer hops. */
 static enum peal_route best_of(uint32_t mask)
 {
@@ -88,6 +30,37 @@ static enum peal_route best_of(uint32_t mask)
 		if (mask & order[i])
 			return order[i];
 	return PEAL_ROUTE_NONE;
+}
+
+/* All routes of a pair as a mask, the best of them, and why; 0: an error. */
+static uint32_t routes_of(struct peal_runtime *rt, int from, int to,
+			  uint32_t wanted, enum peal_route *best, char why[160])
+{
+	uint32_t routes = PEAL_ROUTE_MAPPED_HOST | PEAL_ROUTE_STAGED;
+	struct peal_pair_info pair;
+	int result;
+
+	if (from == PEALI_HOST || to == PEALI_HOST) {
+		snprintf(why, 160, "one end is the host");
+		*best = PEAL_ROUTE_MAPPED_HOST;
+		return PEAL_ROUTE_MAPPED_HOST;
+	}
+	if (!peali_devices_same_backend(&rt->devices, from, to))
+		routes = PEAL_ROUTE_STAGED;
+	else if (from == to)
+		routes |= PEAL_ROUTE_LOCAL;
+	/* the probe takes time: not for a pair that shall not use it */
+	if (from == to || (wanted & PEAL_ROUTE_PEER)) {
+		result = peali_probe_pair(rt->peers, from, to, &pair);
+		if (result)
+			return 0;
+		*best = pair.route;
+		snprintf(why, 160, "%s", pair.why);
+		return routes | (uint32_t)pair.route;
+	}
+	*best = best_of(routes);
+	snprintf(why, 160, "the peer route is not wanted");
+	return routes;
 }
 
 /* "peer, staged" of a mask. */
@@ -116,6 +89,8 @@ int peali_route_choose(struct peal_runtime *rt, int from, int to,
 	uint32_t routes;
 
 	routes = routes_of(rt, from, to, wanted, &best, why);
+	if (!routes)
+		return peal_last_error()->code;
 	if (wanted & best) {
 		*route_out = best;
 		return 0;
@@ -128,10 +103,10 @@ int peali_route_choose(struct peal_runtime *rt, int from, int to,
 	}
 	name_mask(wanted & 15, names, sizeof(names));
 	return peali_fail(PEAL_ENOPEER, call,
-			  "no route %s%s from %s to %s: %s; it could go by %s",
-			  names, names[0] ? "" : "that is not forbidden",
-			  place_name(from, a), place_name(to, b), why,
-			  peal_route_name(best));
+			  "%s -> %s cannot go by %s (%s); it could go by %s",
+			  place_name(from, a), place_name(to, b),
+			  names[0] ? names : "a route that is not forbidden",
+			  why, peal_route_name(best_of(routes)));
 }
 
 /* ---- memory ----------------------------------------------------------------- */

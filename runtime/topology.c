@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is known of each ordered pair of devices. */
-#include <string.h>
-
 #include "p2p/probe.h"
 #include "runtime/runtime.h"
 
@@ -19,8 +17,5 @@ int peal_topology_pair(struct peal_runtime *rt, int from, int to,
 					     "peal_topology_pair");
 	if (!result)
 		result = peali_probe_pair(rt->peers, from, to, info_out);
-	if (result)
-		return result;
-	return peali_route_choose(rt, from, to, 0, 0, &info_out->route,
-				  info_out->why, "peal_topology_pair");
+	return result;
 }

@@ -32,7 +32,8 @@
 		long long peal_a_ = (long long)(a);                            \
 		long long peal_b_ = (long long)(b);                            \
 		if (peal_a_ != peal_b_) {                                      \
-			fprintf(stderr, "%s:%d: failed: %s == %s: %lld, %lld\n", \
+			fprintf(stderr,                                        \
+				"%s:%d: failed: %s == %s: %lld, %lld\n",       \
 				__FILE__, __LINE__, #a, #b, peal_a_, peal_b_); \
 			exit(1);                                               \
 		}                                                              \
@@ -54,7 +55,8 @@
 	do {                                                                   \
 		const char *peal_t_ = (text);                                  \
 		if (!strstr(peal_t_, (part))) {                                \
-			fprintf(stderr, "%s:%d: failed: '%s' is not in '%s'\n", \
+			fprintf(stderr,                                        \
+				"%s:%d: failed: '%s' is not in '%s'\n",        \
 				__FILE__, __LINE__, (part), peal_t_);          \
 			exit(1);                                               \
 		}                                                              \

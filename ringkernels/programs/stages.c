@@ -12,7 +12,8 @@
 /* Applies the stage from the received message to the place in the next link. */
 static PEAL_DEV int stage(struct peal_worker *w)
 {
-	struct peal_stage_state *state = (struct peal_stage_state *)peal_state(w);
+	struct peal_stage_state *state =
+		(struct peal_stage_state *)peal_state(w);
 	const struct peal_item *head = (const struct peal_item *)peal_data(w);
 	const uint8_t *in = (const uint8_t *)(head + 1);
 	uint64_t length = peal_length(w);
@@ -34,9 +35,9 @@ static PEAL_DEV int stage(struct peal_worker *w)
 	if (result)
 		return result;
 	if (state->config.kind == PEAL_STAGE_CRC32C)
-		sum = peal_sum(w, peali_stage_crc32c(in, head->body_bytes,
-						     peal_lane(w),
-						     peal_lanes(w)));
+		sum = peal_sum(w,
+			       peali_stage_crc32c(in, head->body_bytes,
+						  peal_lane(w), peal_lanes(w)));
 	peal_commit(w, 0, peal_type(w), length);
 	if (peal_is_leader(w)) {
 		state->items++;

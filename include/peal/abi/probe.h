@@ -92,7 +92,7 @@ struct peal_probe_params {
 	uint64_t pattern_bytes; /* multiple of 8 */
 	uint64_t limit_ns; /* it returns after that time at the latest */
 	uint64_t patience_ns; /* what is written is visible after that time */
-	uint32_t n_messages; /* slots to write in all, but for the END mark */
+	uint32_t n_messages; /* whole rings full; then comes the END mark */
 	uint32_t batch; /* round trips in each batch */
 	uint32_t lanes;
 	uint32_t reserved;

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "queues/mailbox.h"
+
+#include <string.h>
+
+#include "runtime/backend/error.h"
+
+static uint64_t round_up(uint64_t n, uint64_t multiple)
+{
+	return (n + multiple - 1) / multiple * multiple;
+}
+
+static int check_slots(const struct peali_mailbox_spec *s, const char *call)
+{
+	if (!s->slots || s->slots & (s->slots - 1) ||
+	    s->slots > PEALI_MAILBOX_SLOTS_MAX)
+		return peali_fail(PEAL_EINVAL, call,
+				  "mailbox_slots is %u; it must be a power of "
+				  "two from 1 to %u",
+				  s->slots, PEALI_MAILBOX_SLOTS_MAX);
+	if (s->message_bytes > PEALI_MAILBOX_MESSAGE_MAX)
+		return peali_fail(PEAL_EINVAL, call,
+				  "mailbox_message_bytes is %u; at most %u are "
+				  "allowed",
+				  s->message_bytes, PEALI_MAILBOX_MESSAGE_MAX);
+	if (!s->n_workers)
+		return peali_fail(PEAL_EINVAL, call,
+				  "workers is 0; a mailbox needs at least one");
+	return 0;
+}
+
+/* See mailbox.h for where the bound comes from. */
+static int complete_lease(struct peali_mailbox_spec *s, const char *call)
+{
+	uint64_t tells = s->tells ? s->tells : 1, least;
+
+	if (!s->lease) {
+		s->lease = s->slots / 2 / s->n_workers;
+		if (s->lease > PEALI_MAILBOX_LEASE_MAX)
+			s->lease = PEALI_MAILBOX_LEASE_MAX;
+		if (s->lease < tells)
+			s->lease = (uint32_t)tells;
+	}
+	if (s->lease < tells)
+		return peali_fail(
+			PEAL_EINVAL, call,
+			"a mailbox lease is %u slots, but a handler "
+			"tells up to %u messages at a time; the lease "
+			"must be at least that",
+			s->lease, s->tells);
+	least = s->n_workers * (s->lease + tells - 1);
+	/* the first two keep absurd numbers from overflowing the third */
+	if (s->n_workers > s->slots || s->lease > s->slots || s->slots < least)
+		return peali_fail(
+			PEAL_EINVAL, call,
+			"mailbox_slots is %u, too few for %u workers "
+			"with leases of %u and handlers that tell up "
+			"to %u messages at a time; it must be a power "
+			"of two of at least %llu",
+			s->slots, s->n_workers, s->lease, s->tells,
+			(unsigned long long)least);
+	return 0;
+}
+
+int peali_mailbox_spec_complete(struct peali_mailbox_spec *spec,
+				const char *call)
+{
+	struct peali_mailbox_spec s = *spec;
+	uint64_t bytes;
+	int result;
+
+	if (!s.message_bytes)
+		s.message_bytes = PEALI_MAILBOX_MESSAGE_DEFAULT;
+	result = check_slots(&s, call);
+	if (result == 0)
+		result = complete_lease(&s, call);
+	if (result)
+		return result;
+	bytes = 8 + sizeof(struct peal_header) + (uint64_t)s.message_bytes;
+	/* past one cache line, whole ones: no line has two slots' messages */
+	s.slot_bytes = (uint32_t)round_up(bytes, bytes > 64 ? 64 : 16);
+	*spec = s;
+	return 0;
+}
+
+uint64_t peali_mailbox_bytes(const struct peali_mailbox_spec *spec)
+{
+	return round_up(sizeof(struct peal_mailbox) +
+				(uint64_t)spec->slots * spec->slot_bytes,
+			PEAL_SHARED_LINE);
+}
+
+void peali_mailbox_header(struct peal_mailbox *out,
+			  const struct peali_mailbox_spec *spec)
+{
+	memset(out, 0, sizeof(*out));
+	out->magic = PEAL_MAILBOX_MAGIC;
+	out->slot_bytes = spec->slot_bytes;
+	while (1u << out->capacity_log2 < spec->slots)
+		out->capacity_log2++;
+	out->message_bytes = spec->message_bytes;
+	out->lease = spec->lease;
+	out->slots_offset = sizeof(*out);
+}

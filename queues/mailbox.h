@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEALI_MAILBOX_H
+#define PEALI_MAILBOX_H
+
+#include <peal/abi/mailbox.h>
+
+/*
+ * The host's side of mailboxes: what a kernel's options come to in memory.
+ *
+ * A producer leases slots in blocks and may keep them as long as it is busy, so
+ * the sizes have to be such that hoarded leases never starve another producer.
+ * With leases of L, handlers that put up to T messages at a time (T <= L) and n
+ * producers, a producer holds at most T - 1 slots when it asks for L more. So
+ * when the consumer has taken all messages, at most n * (L + T - 1) slots are
+ * leased and not used, and a mailbox of
+ *
+ *	slots >= n_workers * (lease + tells - 1)
+ *
+ * grants every lease that was asked for. The lease is
+ *
+ *	lease = max(tells, 1, min(32, slots / (2 * n_workers)))
+ *
+ * which always satisfies that when slots / (2 * n_workers) >= tells, and leaves
+ * half of the mailbox to those who are busy.
+ */
+
+#define PEALI_MAILBOX_SLOTS_MAX (1u << 20)
+#define PEALI_MAILBOX_MESSAGE_DEFAULT 48
+#define PEALI_MAILBOX_MESSAGE_MAX (4096 - 16)
+#define PEALI_MAILBOX_LEASE_MAX 32
+
+/* The sizes of a kernel's mailboxes; one per worker, all alike. */
+struct peali_mailbox_spec {
+	uint32_t slots; /* a power of two up to 2^20 */
+	uint32_t message_bytes; /* largest payload, up to 4080; 0: 48 */
+	uint32_t n_workers; /* each of them may put into each mailbox */
+	uint32_t tells; /* the largest of any handler; 0: none puts any */
+	uint32_t slot_bytes; /* out */
+	uint32_t lease; /* 0: by the formula above; out */
+};
+
+/*
+ * Fills in what is zero and checks all. Returns 0, or PEAL_EINVAL with text
+ * that names the option, its value and what is allowed; the spec is then
+ * unchanged. `call` is the name of the public function.
+ */
+int peali_mailbox_spec_complete(struct peali_mailbox_spec *spec,
+				const char *call);
+
+/* Memory of one mailbox of a completed spec, and the distance from one to the
+ * next: a multiple of PEAL_SHARED_LINE. */
+uint64_t peali_mailbox_bytes(const struct peali_mailbox_spec *spec);
+
+/* The header of an empty mailbox; the slots behind it are zero. */
+void peali_mailbox_header(struct peal_mailbox *out,
+			  const struct peali_mailbox_spec *spec);
+
+#endif

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "queues/ring.h"
+
+#include <string.h>
+
+#include <peal/device/slot.h>
+
+#include "runtime/backend/error.h"
+
+#define HEADER_BYTES ((uint32_t)sizeof(struct peal_header))
+/* What a slot holds of a message that lies in the slab. */
+#define DESCRIBED_BYTES                                                        \
+	(HEADER_BYTES + (uint32_t)sizeof(struct peal_slab_descriptor))
+
+static const char *const policy_names[] = { "default", "sequence", "atom16",
+					    "atom8" };
+
+static uint64_t round_up(uint64_t n, uint64_t multiple)
+{
+	return (n + multiple - 1) / multiple * multiple;
+}
+
+static uint64_t payload_max(const struct peali_ring_spec *spec)
+{
+	return peal_slot_content_max(spec->policy, spec->slot_bytes) -
+	       HEADER_BYTES;
+}
+
+/* Bytes of the largest slot: the tag counts no more atoms than that. */
+static uint32_t slot_limit(uint32_t policy)
+{
+	return policy == PEAL_POLICY_ATOM8 ? PEAL_SLOT_ATOMS_MAX * 8 :
+					     PEALI_RING_SLOT_MAX;
+}
+
+/* The smallest slot that holds a content of so many bytes. */
+static uint32_t slot_for(uint32_t policy, uint32_t content)
+{
+	uint32_t bytes = content + 8;
+
+	if (policy == PEAL_POLICY_ATOM16)
+		bytes = (content + 11) / 12 * 16;
+	else if (policy == PEAL_POLICY_ATOM8)
+		bytes = (content + 3) / 4 * 8;
+	/* past one cache line, whole ones: no line has two slots' atoms */
+	return (uint32_t)round_up(bytes, bytes > 64 ? 64 : 16);
+}
+
+static int complete_policy(struct peali_ring_spec *s, uint32_t policies,
+			   uint32_t default_policy, const char *call)
+{
+	static const uint32_t others[] = { PEAL_POLICY_ATOM16,
+					   PEAL_POLICY_ATOM8,
+					   PEAL_POLICY_SEQUENCE };
+	uint32_t policy = s->policy ? s->policy : default_policy;
+	size_t i;
+
+	if (policy < PEAL_POLICY_SEQUENCE || policy > PEAL_POLICY_ATOM8)
+		return peali_fail(PEAL_EINVAL, call,
+				  "policy is %u; allowed are 0 (default), 1 "
+				  "(sequence), 2 (atom16) and 3 (atom8)",
+				  policy);
+	for (i = 0; !s->policy && i < 3 && !(policies & 1u << policy); i++)
+		policy = others[i];
+	if (!(policies & 1u << policy))
+		return peali_fail(PEAL_EINVAL, call,
+				  "policy is %u (%s), which an end of the link "
+				  "cannot do; both can do:%s%s%s%s",
+				  policy, policy_names[policy],
+				  policies & 2 ? " sequence" : "",
+				  policies & 4 ? " atom16" : "",
+				  policies & 8 ? " atom8" : "",
+				  policies & 14 ? "" : " none");
+	s->policy = policy;
+	return 0;
+}
+
+static int complete_capacity(struct peali_ring_spec *s, const char *call)
+{
+	if (!s->capacity)
+		s->capacity = PEALI_RING_CAPACITY_DEFAULT;
+	if (s->capacity & (s->capacity - 1) ||
+	    s->capacity > PEALI_RING_CAPACITY_MAX)
+		return peali_fail(PEAL_EINVAL, call,
+				  "capacity is %u; it must be a power of two "
+				  "from 1 to %u",
+				  s->capacity, PEALI_RING_CAPACITY_MAX);
+	return 0;
+}
+
+static int complete_slot(struct peali_ring_spec *s, const char *call)
+{
+	uint32_t limit = slot_limit(s->policy);
+
+	if (!s->message_bytes)
+		s->message_bytes = PEALI_RING_MESSAGE_DEFAULT;
+	if (s->message_bytes > PEALI_RING_MESSAGE_MAX)
+		return peali_fail(PEAL_EINVAL, call,
+				  "message_bytes is %llu; at most %llu "
+				  "(256 MiB) are allowed",
+				  (unsigned long long)s->message_bytes,
+				  PEALI_RING_MESSAGE_MAX);
+	if (!s->slot_bytes && s->message_bytes <= PEALI_RING_IN_SLOT_MAX)
+		s->slot_bytes = slot_for(
+			s->policy, HEADER_BYTES + (uint32_t)s->message_bytes);
+	else if (!s->slot_bytes)
+		s->slot_bytes = PEALI_RING_SLOT_WITH_SLAB;
+	if (s->slot_bytes % 16 || s->slot_bytes < PEALI_RING_SLOT_MIN ||
+	    s->slot_bytes > limit)
+		return peali_fail(PEAL_EINVAL, call,
+				  "slot_bytes is %u; it must be a multiple of "
+				  "16 from %u to %u (policy %s)",
+				  s->slot_bytes, PEALI_RING_SLOT_MIN, limit,
+				  policy_names[s->policy]);
+	return 0;
+}
+
+/* A link whose messages fit a slot has no slab, whatever was asked for. */
+static int complete_slab(struct peali_ring_spec *s, const char *call)
+{
+	uint64_t each = PEAL_SLAB_ROUND(s->message_bytes), bytes, most;
+
+	if (s->slab_bytes > PEALI_RING_SLAB_MAX)
+		return peali_fail(PEAL_EINVAL, call,
+				  "slab_bytes is %llu; at most %llu (1 TiB) "
+				  "are allowed",
+				  (unsigned long long)s->slab_bytes,
+				  PEALI_RING_SLAB_MAX);
+	if (s->message_bytes <= payload_max(s)) {
+		s->slab_bytes = 0;
+		return 0;
+	}
+	if (peal_slot_content_max(s->policy, s->slot_bytes) < DESCRIBED_BYTES)
+		return peali_fail(PEAL_EMSGSIZE, call,
+				  "slot_bytes is %u, too small for a message "
+				  "of %llu bytes and for one that lies in the "
+				  "slab; the least are %u and %u",
+				  s->slot_bytes,
+				  (unsigned long long)s->message_bytes,
+				  slot_for(s->policy, DESCRIBED_BYTES),
+				  PEALI_RING_SLOT_MIN);
+	bytes = s->slab_bytes;
+	if (!bytes) {
+		bytes = ((uint64_t)s->capacity + 1) * each;
+		most = 9 * each;
+		if (most < PEALI_RING_SLAB_DEFAULT_MAX)
+			most = PEALI_RING_SLAB_DEFAULT_MAX;
+		if (bytes > most)
+			bytes = most;
+	}
+	bytes = PEAL_SLAB_ROUND(bytes);
+	if (bytes < 2 * each)
+		return peali_fail(PEAL_EMSGSIZE, call,
+				  "slab_bytes is %llu; it must hold at least "
+				  "two messages of %llu bytes: %llu",
+				  (unsigned long long)s->slab_bytes,
+				  (unsigned long long)s->message_bytes,
+				  (unsigned long long)(2 * each));
+	s->slab_bytes = bytes;
+	return 0;
+}
+
+int peali_ring_spec_complete(struct peali_ring_spec *spec, uint32_t policies,
+			     uint32_t default_policy, const char *call)
+{
+	struct peali_ring_spec s = *spec;
+	int result;
+
+	result = complete_policy(&s, policies, default_policy, call);
+	if (result == 0)
+		result = complete_capacity(&s, call);
+	if (result == 0)
+		result = complete_slot(&s, call);
+	if (result == 0)
+		result = complete_slab(&s, call);
+	if (result == 0)
+		*spec = s;
+	return result;
+}
+
+int peali_ring_spec_emits(const struct peali_ring_spec *spec, uint32_t n,
+			  const char *call)
+{
+	uint64_t slab =
+		((uint64_t)n + 1) * PEAL_SLAB_ROUND(spec->message_bytes);
+
+	if (n > spec->capacity)
+		return peali_fail(PEAL_EINVAL, call,
+				  "capacity is %u; the sender emits up to %u "
+				  "messages at a time, so it must be at least "
+				  "that",
+				  spec->capacity, n);
+	if (spec->slab_bytes && n && slab > spec->slab_bytes)
+		return peali_fail(PEAL_EINVAL, call,
+				  "slab_bytes is %llu; the sender emits up to "
+				  "%u messages of %llu bytes at a time, which "
+				  "needs at least %llu",
+				  (unsigned long long)spec->slab_bytes, n,
+				  (unsigned long long)spec->message_bytes,
+				  (unsigned long long)slab);
+	return 0;
+}
+
+/* Where the slab begins: on a line of its own. */
+static uint64_t slab_offset(uint64_t capacity, uint64_t slot_bytes)
+{
+	return round_up(sizeof(struct peal_ring) + capacity * slot_bytes,
+			PEAL_SHARED_LINE);
+}
+
+uint64_t peali_ring_bytes(const struct peali_ring_spec *spec)
+{
+	return slab_offset(spec->capacity, spec->slot_bytes) +
+	       round_up(spec->slab_bytes, PEAL_SHARED_LINE);
+}
+
+void peali_ring_header(struct peal_ring *out,
+		       const struct peali_ring_spec *spec, uint64_t link_id)
+{
+	memset(out, 0, sizeof(*out));
+	out->magic = PEAL_RING_MAGIC;
+	out->version = PEAL_RING_VERSION;
+	out->policy = spec->policy;
+	out->slot_bytes = spec->slot_bytes;
+	while (1u << out->capacity_log2 < spec->capacity)
+		out->capacity_log2++;
+	out->slab_bytes = spec->slab_bytes;
+	out->slots_offset = sizeof(*out);
+	out->slab_offset = slab_offset(spec->capacity, spec->slot_bytes);
+	out->total_bytes = peali_ring_bytes(spec);
+	out->link_id = link_id;
+}
+
+uint64_t peali_ring_stage_bytes(const struct peali_ring_spec *spec)
+{
+	if (spec->policy == PEAL_POLICY_SEQUENCE)
+		return 0;
+	return round_up(peal_slot_content_max(spec->policy, spec->slot_bytes),
+			16);
+}
+
+static int refuse(const char *call, const char *field, uint64_t value,
+		  const char *expected)
+{
+	return peali_fail(PEAL_EPROTO, call,
+			  "the ring's header is damaged or not Peal's: %s is "
+			  "%llu (0x%llx); expected %s",
+			  field, (unsigned long long)value,
+			  (unsigned long long)value, expected);
+}
+
+/* The fields from which the others follow. */
+static int check_sizes(const struct peal_ring *r, const char *call)
+{
+	if (r->magic != PEAL_RING_MAGIC)
+		return refuse(call, "magic", r->magic, "\"PEALRING\"");
+	if (r->version != PEAL_RING_VERSION)
+		return refuse(call, "version", r->version, "1");
+	if (r->policy < PEAL_POLICY_SEQUENCE || r->policy > PEAL_POLICY_ATOM8)
+		return refuse(call, "policy", r->policy, "1 to 3");
+	if (r->slot_bytes % 16 || r->slot_bytes < PEALI_RING_SLOT_MIN ||
+	    r->slot_bytes > slot_limit(r->policy))
+		return refuse(call, "slot_bytes", r->slot_bytes,
+			      "a multiple of 16 from 16 to 4096, for atom8 to "
+			      "2048");
+	if (r->capacity_log2 > 20)
+		return refuse(call, "capacity_log2", r->capacity_log2,
+			      "at most 20");
+	if (r->slab_bytes % PEAL_SLAB_ALIGN ||
+	    r->slab_bytes > PEALI_RING_SLAB_MAX)
+		return refuse(call, "slab_bytes", r->slab_bytes,
+			      "a multiple of 16 up to 1 TiB");
+	if (r->slab_bytes &&
+	    peal_slot_content_max(r->policy, r->slot_bytes) < DESCRIBED_BYTES)
+		return refuse(call, "slot_bytes", r->slot_bytes,
+			      "room for a slab descriptor");
+	return 0;
+}
+
+int peali_ring_check(const struct peal_ring *ring, uint64_t bytes,
+		     const char *call)
+{
+	struct peal_ring r, made;
+	struct peali_ring_spec spec = { 0, 0, 0, 0, 0 };
+	int result;
+
+	if (bytes < sizeof(r))
+		return refuse(call, "its mapping's size", bytes,
+			      "at least 128 bytes");
+	memcpy(&r, ring, sizeof(r));
+	result = check_sizes(&r, call);
+	if (result)
+		return result;
+	spec.capacity = 1u << r.capacity_log2;
+	spec.slot_bytes = r.slot_bytes;
+	spec.policy = r.policy;
+	spec.slab_bytes = r.slab_bytes;
+	peali_ring_header(&made, &spec, r.link_id);
+	if (r.slots_offset != made.slots_offset)
+		return refuse(call, "slots_offset", r.slots_offset, "128");
+	if (r.slab_offset != made.slab_offset)
+		return refuse(call, "slab_offset", r.slab_offset,
+			      "the first line behind the slots");
+	if (r.total_bytes != made.total_bytes)
+		return refuse(call, "total_bytes", r.total_bytes,
+			      "the sum of header, slots and slab");
+	if (r.total_bytes > bytes)
+		return refuse(call, "total_bytes", r.total_bytes,
+			      "no more than what is mapped");
+	return 0;
+}

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TEST_IDENTITY_H
+#define TEST_IDENTITY_H
+
+/*
+ * What every queue test ends with: conservation by the identity of messages.
+ * Each message says who sent it, as which of its messages, and carries a
+ * checksum; the receiver ticks it off. Counting alone does not see one message
+ * lost and another doubled, this does.
+ *
+ * identity_run puts n producers and a consumer on a queue and works for sound
+ * queues and for the broken ones of test_negative_controls.c alike: a consumer
+ * that waits for a message which never comes gives up.
+ */
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "peal_test.h"
+
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+#define IDENTITY_SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
+#define IDENTITY_SANITIZED 1
+#endif
+#endif
+#ifndef IDENTITY_SANITIZED
+#define IDENTITY_SANITIZED 0
+#endif
+
+/* Messages for a stress: fewer under sanitizers, which are 10 times slower. */
+#define IDENTITY_COUNT(n) (IDENTITY_SANITIZED ? (n) / 10 : (n))
+
+#define IDENTITY_PRODUCERS_MAX 8
+
+/* A message, or the first bytes of one. */
+struct identity_message {
+	uint32_t producer;
+	uint32_t check;
+	uint64_t sequence;
+};
+
+/* What the receiver knows. */
+struct identity {
+	uint32_t producers;
+	uint64_t each; /* messages of each producer */
+	uint8_t *seen; /* [producers * each] */
+	uint64_t last[IDENTITY_PRODUCERS_MAX]; /* 1 + the latest sequence */
+	uint64_t received, doubled, reordered, corrupt;
+	uint64_t lost; /* filled by identity_end */
+};
+
+static inline uint32_t identity_mix(uint64_t a, uint64_t b)
+{
+	unsigned long long state = a * 0x9e3779b97f4a7c15ULL + b + 1;
+
+	return (uint32_t)test_random(&state);
+}
+
+static inline struct identity_message identity_make(uint32_t producer,
+						    uint64_t sequence)
+{
+	struct identity_message m = { producer, 0, sequence };
+
+	m.check = identity_mix(producer + 1ULL, sequence);
+	return m;
+}
+
+static inline void identity_begin(struct identity *id, uint32_t producers,
+				  uint64_t each)
+{
+	memset(id, 0, sizeof(*id));
+	CHECK(producers <= IDENTITY_PRODUCERS_MAX);
+	id->producers = producers;
+	id->each = each;
+	id->seen = (uint8_t *)calloc(producers, each);
+	CHECK(id->seen);
+}
+
+/* Ticks a message off; intact says whether the rest of it was right. */
+static inline void identity_tick(struct identity *id,
+				 const struct identity_message *m, int intact)
+{
+	uint8_t *seen;
+
+	id->received++;
+	if (!intact || m->producer >= id->producers ||
+	    m->sequence >= id->each ||
+	    m->check != identity_mix(m->producer + 1ULL, m->sequence)) {
+		id->corrupt++;
+		return;
+	}
+	seen = &id->seen[m->producer * id->each + m->sequence];
+	if (*seen)
+		id->doubled++;
+	else if (m->sequence + 1 < id->last[m->producer])
+		id->reordered++;
+	*seen = 1;
+	id->last[m->producer] = m->sequence + 1;
+}
+
+/* accepted[i]: of producer i. Returns 1 if each came once and in order. */
+static inline int identity_end(struct identity *id, const uint64_t *accepted)
+{
+	uint64_t i, k;
+
+	for (i = 0; i < id->producers; i++)
+		for (k = 0; k < accepted[i]; k++)
+			id->lost += !id->seen[i * id->each + k];
+	free(id->seen);
+	id->seen = NULL;
+	return !id->lost && !id->doubled && !id->reordered && !id->corrupt;
+}
+
+/* ---- threads ------------------------------------------------------------- */
+
+static inline uint64_t identity_now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+static inline void identity_sleep_us(long us)
+{
+	struct timespec t = { 0, us * 1000 };
+
+	nanosleep(&t, NULL);
+}
+
+/* Now and then something that moves the threads against each other. */
+static inline void identity_disturb(unsigned long long *random)
+{
+	unsigned long long r = test_random(random);
+	volatile uint32_t spin = (uint32_t)(r >> 32) & 255;
+
+	if ((r & 63) == 0)
+		sched_yield();
+	else if ((r & 63) == 1)
+		while (spin)
+			spin = spin - 1;
+	else if ((r & 8191) == 2)
+		identity_sleep_us(50);
+}
+
+/* A queue of any kind. put and take: 1 done, 0 full or empty. */
+struct identity_queue {
+	void *queue;
+	int (*put)(void *queue, uint32_t producer,
+		   const struct identity_message *m);
+	int (*take)(void *queue, struct identity_message *m);
+	/* after a put that found no room, and at random; NULL: nothing */
+	void (*rest)(void *queue, uint32_t producer);
+	/* after each take; NULL: nothing */
+	void (*watch)(void *queue);
+};
+
+struct identity_result {
+	uint64_t accepted, received, lost, doubled, reordered, corrupt;
+	uint32_t unfinished; /* producers that did not get all through */
+	int sound; /* 1: exactly once, in order, all finished */
+};
+
+struct identity_runner {
+	const struct identity_queue *q;
+	uint64_t each, accepted;
+	uint32_t producer;
+	unsigned long long seed;
+	atomic_int *stop, *running;
+};
+
+static inline void *identity_producer(void *argument)
+{
+	struct identity_runner *r = (struct identity_runner *)argument;
+	unsigned long long random = r->seed;
+
+	while (r->accepted < r->each && !atomic_load(r->stop)) {
+		struct identity_message m =
+			identity_make(r->producer, r->accepted);
+
+		identity_disturb(&random);
+		if (r->q->put(r->q->queue, r->producer, &m)) {
+			r->accepted++;
+			if (test_random(&random) % 100)
+				continue;
+		} else {
+			sched_yield();
+		}
+		if (r->q->rest)
+			r->q->rest(r->q->queue, r->producer);
+	}
+	if (r->q->rest)
+		r->q->rest(r->q->queue, r->producer);
+	atomic_fetch_sub(r->running, 1);
+	return NULL;
+}
+
+/*
+ * Takes until the producers are done and the queue is empty, or has given
+ * nothing for quiet_ms, or for 60 s.
+ */
+static inline void identity_consume(const struct identity_queue *q,
+				    struct identity *id, atomic_int *running,
+				    uint64_t quiet_ms, unsigned long long seed)
+{
+	uint64_t began = identity_now_ms(), latest = began, now;
+	unsigned long long random = seed;
+	struct identity_message m;
+	int over;
+
+	for (;;) {
+		over = !atomic_load(running);
+		if (q->take(q->queue, &m)) {
+			identity_tick(id, &m, 1);
+			if (q->watch)
+				q->watch(q->queue);
+			identity_disturb(&random);
+			if (id->received % 256)
+				continue;
+			latest = identity_now_ms();
+			/* one that repeats messages for ever ends too */
+			if (id->received > 4 * id->each * id->producers)
+				return;
+			continue;
+		}
+		if (over)
+			return;
+		sched_yield();
+		now = identity_now_ms();
+		if (now - latest > quiet_ms || now - began > 60000)
+			return;
+	}
+}
+
+/* quiet_ms: how long the consumer waits for a message, at most. */
+static inline struct identity_result
+identity_run(const struct identity_queue *q, uint32_t producers, uint64_t each,
+	     uint64_t quiet_ms, unsigned long long seed)
+{
+	struct identity_runner runners[IDENTITY_PRODUCERS_MAX];
+	pthread_t threads[IDENTITY_PRODUCERS_MAX];
+	uint64_t accepted[IDENTITY_PRODUCERS_MAX];
+	struct identity_result result;
+	struct identity id;
+	atomic_int stop = 0, running = (int)producers;
+	uint32_t i;
+
+	memset(&result, 0, sizeof(result));
+	identity_begin(&id, producers, each);
+	for (i = 0; i < producers; i++) {
+		runners[i] = (struct identity_runner){
+			q, each, 0, i, seed + 1000 * i, &stop, &running
+		};
+		CHECK(!pthread_create(&threads[i], NULL, identity_producer,
+				      &runners[i]));
+	}
+	identity_consume(q, &id, &running, quiet_ms, seed + 77);
+	atomic_store(&stop, 1);
+	for (i = 0; i < producers; i++) {
+		CHECK(!pthread_join(threads[i], NULL));
+		accepted[i] = runners[i].accepted;
+		result.accepted += accepted[i];
+		result.unfinished += accepted[i] < each;
+	}
+	result.sound = identity_end(&id, accepted) && !result.unfinished;
+	result.received = id.received;
+	result.lost = id.lost;
+	result.doubled = id.doubled;
+	result.reordered = id.reordered;
+	result.corrupt = id.corrupt;
+	return result;
+}
+
+static inline void identity_print(const char *what,
+				  const struct identity_result *r)
+{
+	printf("    %s: accepted %llu, received %llu, lost %llu, doubled %llu, "
+	       "reordered %llu, corrupt %llu, unfinished producers %u\n",
+	       what, (unsigned long long)r->accepted,
+	       (unsigned long long)r->received, (unsigned long long)r->lost,
+	       (unsigned long long)r->doubled, (unsigned long long)r->reordered,
+	       (unsigned long long)r->corrupt, r->unfinished);
+}
+
+#endif

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <peal/errors.h>
+
+#include "peal_test.h"
+#include "queues/mailbox.h"
+
+static struct peali_mailbox_spec spec(uint32_t slots, uint32_t message_bytes,
+				      uint32_t n_workers, uint32_t tells,
+				      uint32_t lease)
+{
+	struct peali_mailbox_spec s;
+
+	memset(&s, 0, sizeof(s));
+	s.slots = slots;
+	s.message_bytes = message_bytes;
+	s.n_workers = n_workers;
+	s.tells = tells;
+	s.lease = lease;
+	return s;
+}
+
+PEAL_TEST(defaults_are_48_bytes_and_leases_of_half_the_slots)
+{
+	struct peali_mailbox_spec s = spec(64, 0, 4, 1, 0);
+
+	CHECK_OK(peali_mailbox_spec_complete(&s, "call"));
+	CHECK_EQ(s.message_bytes, 48);
+	CHECK_EQ(s.slot_bytes, 64);
+	CHECK_EQ(s.lease, 8);
+	CHECK_EQ(peali_mailbox_bytes(&s), 3 * 128 + 64 * 64);
+	s = spec(1 << 16, 0, 4, 1, 0);
+	CHECK_OK(peali_mailbox_spec_complete(&s, "call"));
+	CHECK_EQ(s.lease, 32);
+	s = spec(1 << 16, 0, 4, 100, 0);
+	CHECK_OK(peali_mailbox_spec_complete(&s, "call"));
+	CHECK_EQ(s.lease, 100);
+	s = spec(1, 0, 1, 0, 0);
+	CHECK_OK(peali_mailbox_spec_complete(&s, "call"));
+	CHECK_EQ(s.lease, 1);
+}
+
+PEAL_TEST(slots_hold_the_message_and_do_not_straddle_lines)
+{
+	uint32_t bytes;
+
+	for (bytes = 1; bytes <= PEALI_MAILBOX_MESSAGE_MAX; bytes++) {
+		struct peali_mailbox_spec s = spec(4, bytes, 1, 1, 0);
+
+		CHECK_OK(peali_mailbox_spec_complete(&s, "call"));
+		CHECK(s.slot_bytes >= bytes + 16);
+		CHECK_EQ(s.slot_bytes % 16, 0);
+		if (s.slot_bytes > 64)
+			CHECK_EQ(s.slot_bytes % 64, 0);
+		CHECK(s.slot_bytes <= 4096);
+		CHECK_EQ(peali_mailbox_bytes(&s) % 128, 0);
+	}
+}
+
+/* Whatever is accepted, hoarded leases leave room for one more. */
+PEAL_TEST(accepted_sizes_never_starve_a_producer)
+{
+	uint32_t log2, workers, tells, accepted = 0;
+
+	for (log2 = 0; log2 <= 12; log2++)
+		for (workers = 1; workers <= 64; workers++)
+			for (tells = 0; tells <= 40; tells++) {
+				struct peali_mailbox_spec s =
+					spec(1u << log2, 0, workers, tells, 0);
+				uint32_t t = tells ? tells : 1;
+
+				if (peali_mailbox_spec_complete(&s, "call")) {
+					CHECK(1u << log2 <
+					      workers * (2 * t - 1));
+					continue;
+				}
+				accepted++;
+				CHECK(s.lease >= t);
+				CHECK(s.lease <= 32 || s.lease == t);
+				CHECK(s.slots >= workers * (s.lease + t - 1));
+			}
+	CHECK(accepted > 1000);
+}
+
+PEAL_TEST(bad_options_are_refused_with_name_value_and_what_is_allowed)
+{
+	static const struct {
+		uint32_t slots, message_bytes, n_workers, tells, lease;
+		const char *name, *value, *allowed;
+	} cases[] = {
+		{ 0, 0, 1, 1, 0, "mailbox_slots", "0", "power of two" },
+		{ 12, 0, 1, 1, 0, "mailbox_slots", "12", "power of two" },
+		{ 1u << 21, 0, 1, 1, 0, "mailbox_slots", "2097152", "1048576" },
+		{ ~0u, 0, 1, 1, 0, "mailbox_slots", "4294967295", "1048576" },
+		{ 16, 4081, 1, 1, 0, "mailbox_message_bytes", "4081", "4080" },
+		{ 16, ~0u, 1, 1, 0, "mailbox_message_bytes", "4294967295",
+		  "4080" },
+		{ 16, 0, 0, 1, 0, "workers", "0", "at least one" },
+		{ 16, 0, 17, 1, 0, "mailbox_slots is 16", "17 workers", "17" },
+		{ 16, 0, 2, 5, 0, "mailbox_slots is 16", "5", "18" },
+		{ 16, 0, 4, 1, 8, "mailbox_slots is 16", "8", "32" },
+		{ 64, 0, 1, 9, 8, "lease is 8", "9", "at least" },
+		{ 16, 0, ~0u, ~0u, 0, "mailbox_slots", "4294967295", "16" },
+		{ 16, 0, 1, 65535, 0, "mailbox_slots", "65535", "131069" },
+		{ 16, 0, ~0u, 1, ~0u, "mailbox_slots", "4294967295", "16" },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct peali_mailbox_spec s = spec(
+			cases[i].slots, cases[i].message_bytes,
+			cases[i].n_workers, cases[i].tells, cases[i].lease);
+		struct peali_mailbox_spec before = s;
+
+		CHECK_EQ(peali_mailbox_spec_complete(&s, "call"), PEAL_EINVAL);
+		CHECK(!memcmp(&s, &before, sizeof(s)));
+		CHECK(!strcmp(peal_last_error()->call, "call"));
+		CHECK_CONTAINS(peal_last_error()->text, cases[i].name);
+		CHECK_CONTAINS(peal_last_error()->text, cases[i].value);
+		CHECK_CONTAINS(peal_last_error()->text, cases[i].allowed);
+	}
+}
+
+PEAL_TEST(header_is_an_empty_mailbox_of_the_spec)
+{
+	struct peali_mailbox_spec s = spec(256, 100, 4, 3, 0);
+	struct peal_mailbox m;
+
+	CHECK_OK(peali_mailbox_spec_complete(&s, "call"));
+	memset(&m, 0xff, sizeof(m));
+	peali_mailbox_header(&m, &s);
+	CHECK_EQ(m.magic, PEAL_MAILBOX_MAGIC);
+	CHECK_EQ(m.slot_bytes, 128);
+	CHECK_EQ(m.capacity_log2, 8);
+	CHECK_EQ(m.message_bytes, 100);
+	CHECK_EQ(m.lease, 32);
+	CHECK_EQ(m.slots_offset, 3 * 128);
+	CHECK_EQ(m.leased, 0);
+	CHECK_EQ(m.returned, 0);
+	CHECK_EQ(m.ticket, 0);
+	CHECK_EQ(m.head, 0);
+	CHECK_EQ(peali_mailbox_bytes(&s), 3 * 128 + 256 * 128);
+}
+
+PEAL_TEST_MAIN(RUN(defaults_are_48_bytes_and_leases_of_half_the_slots);
+	       RUN(slots_hold_the_message_and_do_not_straddle_lines);
+	       RUN(accepted_sizes_never_starve_a_producer);
+	       RUN(bad_options_are_refused_with_name_value_and_what_is_allowed);
+	       RUN(header_is_an_empty_mailbox_of_the_spec);)

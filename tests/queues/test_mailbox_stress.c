@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* labels: stress */
+#include <peal/device/mailbox.h>
+
+#include "identity.h"
+#include "link_pair.h"
+#include "queues/mailbox.h"
+
+/*
+ * Four producers and a consumer on one mailbox: every message once, in order
+ * for each producer, never more of them than there are slots, and every
+ * producer gets all of its messages through.
+ */
+
+#define SEED 8001ULL
+#define PRODUCERS 4
+#define EACH IDENTITY_COUNT(16000)
+
+struct box {
+	struct peal_mailbox *m;
+	struct producer {
+		PEAL_ALIGNED(128) struct peal_mailbox_lease lease;
+		unsigned long long random;
+		uint64_t admitted; /* puts left of what admit has granted */
+		uint64_t returns;
+	} producers[PRODUCERS];
+	uint32_t tells; /* puts that a producer asks for at a time */
+	uint64_t taken;
+	int hoard; /* producers keep their leases when they rest */
+};
+
+static void box_open(struct box *b, uint32_t slots, uint32_t tells,
+		     uint32_t lease)
+{
+	struct peali_mailbox_spec spec = {
+		slots, 16, PRODUCERS, tells, 0, lease
+	};
+	uint32_t i;
+
+	memset(b, 0, sizeof(*b));
+	CHECK_OK(peali_mailbox_spec_complete(&spec, "test"));
+	b->m = (struct peal_mailbox *)link_memory(peali_mailbox_bytes(&spec));
+	peali_mailbox_header(b->m, &spec);
+	b->tells = tells;
+	for (i = 0; i < PRODUCERS; i++)
+		b->producers[i].random = SEED + i;
+}
+
+/* Puts the mailbox where it is after `number` messages. */
+static void box_start_at(struct box *b, uint64_t number)
+{
+	uint64_t capacity = 1ULL << b->m->capacity_log2, k;
+
+	for (k = 1; k <= capacity; k++)
+		peal_slot_publish(peali_mailbox_slot(b->m, number - k),
+				  peali_mailbox_lap(b->m, number - k),
+				  PEAL_KIND_DATA, 8);
+	b->m->leased = b->m->ticket = b->m->head = number;
+}
+
+static int box_put(void *queue, uint32_t producer,
+		   const struct identity_message *m)
+{
+	struct box *b = (struct box *)queue;
+	struct producer *p = &b->producers[producer];
+	struct peal_header h = { producer, (uint16_t)m->sequence, 3 };
+
+	/* as a handler does: first room for all that it may put */
+	if (!p->admitted) {
+		uint64_t n = 1 + test_random(&p->random) % b->tells;
+
+		if (!peal_mailbox_admit(b->m, &p->lease, n))
+			return 0;
+		p->admitted = n;
+	}
+	p->admitted--;
+	/* once admitted, it never fails */
+	CHECK_EQ(peal_mailbox_put(b->m, &p->lease, h, m, sizeof(*m)), 0);
+	return 1;
+}
+
+static void box_rest(void *queue, uint32_t producer)
+{
+	struct box *b = (struct box *)queue;
+	struct producer *p = &b->producers[producer];
+
+	/* some wait with what they have asked for, some give up */
+	if (b->hoard || p->admitted || test_random(&p->random) % 4)
+		return;
+	p->returns += p->lease.granted;
+	peal_mailbox_return(b->m, &p->lease);
+}
+
+static int box_take(void *queue, struct identity_message *m)
+{
+	struct box *b = (struct box *)queue;
+	struct peal_slot_view view;
+	struct peal_header h;
+
+	if (!peal_mailbox_peek(b->m, &view))
+		return 0;
+	CHECK_EQ(view.kind, PEAL_KIND_DATA);
+	CHECK_EQ(view.length, sizeof(h) + sizeof(*m));
+	memcpy(&h, view.content, sizeof(h));
+	memcpy(m, view.content + sizeof(h), sizeof(*m));
+	CHECK_EQ(h.actor, m->producer);
+	CHECK_EQ(h.type, (uint16_t)m->sequence);
+	peal_mailbox_release(b->m);
+	b->taken++;
+	return 1;
+}
+
+/* The tickets first: what is taken meanwhile only lowers the difference. */
+static void box_watch(void *queue)
+{
+	struct box *b = (struct box *)queue;
+	uint64_t tickets = peal_load_acquire_dev(&b->m->ticket);
+	uint64_t head = peal_load_relaxed_dev(&b->m->head);
+
+	/* the consumer itself looks: head does not move in between */
+	CHECK(tickets - head <= 1ULL << b->m->capacity_log2);
+}
+
+static const struct identity_queue mailbox = { NULL, box_put, box_take,
+					       box_rest, box_watch };
+
+static void run(struct box *b, const char *what)
+{
+	struct identity_queue q = mailbox;
+	uint64_t start = b->m->ticket, granted = 0, asked = 0;
+	struct identity_result r;
+	int i;
+
+	q.queue = b;
+	r = identity_run(&q, PRODUCERS, EACH, 20000, SEED);
+	if (!r.sound)
+		identity_print(what, &r);
+	CHECK(r.sound);
+	CHECK_EQ(r.unfinished, 0);
+	CHECK_EQ(r.received, PRODUCERS * EACH);
+	/* by the mailbox's own counters */
+	CHECK_EQ(b->m->ticket - start, PRODUCERS * EACH);
+	CHECK_EQ(b->m->head - start, PRODUCERS * EACH);
+	for (i = 0; i < PRODUCERS; i++) {
+		granted += b->producers[i].lease.granted;
+		asked += b->producers[i].lease.asked;
+	}
+	CHECK_EQ(b->m->leased - b->m->returned - b->m->head, granted + asked);
+	free(b->m);
+}
+
+PEAL_TEST(four_producers_put_exactly_once_in_order)
+{
+	static const struct {
+		uint32_t slots, tells, lease;
+	} cases[] = {
+		{ 4, 1, 1 },  { 8, 1, 2 },  { 16, 2, 3 },
+		{ 32, 4, 0 }, { 32, 1, 8 }, { 256, 8, 32 },
+	};
+	struct box b;
+	size_t i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		box_open(&b, cases[i].slots, cases[i].tells, cases[i].lease);
+		run(&b, "leases returned at random");
+	}
+}
+
+/* The least slots that the sizing accepts, and nobody gives anything back. */
+PEAL_TEST(hoarded_leases_starve_nobody)
+{
+	static const struct {
+		uint32_t slots, tells, lease;
+	} cases[] = { { 4, 1, 1 }, { 16, 1, 4 }, { 64, 4, 13 }, { 64, 8, 9 } };
+	struct box b;
+	size_t i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		CHECK_EQ(cases[i].slots,
+			 PRODUCERS * (cases[i].lease + cases[i].tells - 1));
+		box_open(&b, cases[i].slots, cases[i].tells, cases[i].lease);
+		b.hoard = 1;
+		run(&b, "leases hoarded");
+	}
+}
+
+PEAL_TEST(numbers_wrap_without_losing_or_doubling)
+{
+	static const uint64_t starts[] = { 65536ULL * 16 - 1000, 0ULL - 1000 };
+	struct box b;
+	size_t i;
+
+	for (i = 0; i < 2; i++) {
+		box_open(&b, 16, 1, 0);
+		box_start_at(&b, starts[i]);
+		run(&b, "near the wrap");
+	}
+}
+
+/* ---- one thread ---------------------------------------------------------- */
+
+static int put(struct box *b, uint32_t producer, uint64_t sequence)
+{
+	struct identity_message m = identity_make(producer, sequence);
+	struct peal_header h = { producer, (uint16_t)sequence, 3 };
+
+	return peal_mailbox_put(b->m, &b->producers[producer].lease, h, &m,
+				sizeof(m));
+}
+
+PEAL_TEST(full_mailbox_returns_eagain_and_writes_nothing)
+{
+	struct identity_message m;
+	uint8_t image[16 * 32];
+	struct box b;
+	uint64_t i;
+
+	box_open(&b, 16, 1, 4);
+	CHECK_EQ(b.m->slot_bytes, 32);
+	for (i = 0; i < 16; i++)
+		CHECK_EQ(put(&b, (uint32_t)(i / 4), i % 4), 0);
+	memcpy(image, (uint8_t *)b.m + b.m->slots_offset, sizeof(image));
+	for (i = 0; i < 8; i++)
+		CHECK_EQ(put(&b, (uint32_t)(i / 2), 4), PEAL_EAGAIN);
+	CHECK(!memcmp(image, (uint8_t *)b.m + b.m->slots_offset,
+		      sizeof(image)));
+	CHECK_EQ(b.m->ticket, 16);
+	/* what is asked for and not granted is not given back */
+	for (i = 0; i < 4; i++)
+		peal_mailbox_return(b.m, &b.producers[i].lease);
+	CHECK_EQ(b.m->returned, 0);
+	for (i = 0; i < 4; i++) {
+		CHECK(box_take(&b, &m));
+		CHECK_EQ(m.sequence, i);
+	}
+	/* leases are granted in the order in which they were asked for */
+	CHECK_EQ(put(&b, 3, 4), PEAL_EAGAIN);
+	CHECK_EQ(put(&b, 0, 4), 0);
+	for (i = 0; i < 13; i++)
+		CHECK(box_take(&b, &m));
+	CHECK(!box_take(&b, &m));
+	CHECK_EQ(m.producer, 0);
+	CHECK_EQ(m.sequence, 4);
+	free(b.m);
+}
+
+PEAL_TEST(message_past_message_bytes_is_refused)
+{
+	static const uint8_t data[64];
+	struct peal_header h = { 0, 0, 0 };
+	struct box b;
+
+	box_open(&b, 16, 1, 4);
+	CHECK_EQ(peal_mailbox_put(b.m, &b.producers[0].lease, h, data, 17),
+		 PEAL_EMSGSIZE);
+	CHECK_EQ(peal_mailbox_put(b.m, &b.producers[0].lease, h, data, ~0ULL),
+		 PEAL_EMSGSIZE);
+	CHECK_EQ(b.m->ticket, 0);
+	CHECK_EQ(b.m->leased, 0);
+	CHECK_EQ(peal_mailbox_put(b.m, &b.producers[0].lease, h, data, 16), 0);
+	free(b.m);
+}
+
+PEAL_TEST(returned_leases_make_room_for_others)
+{
+	struct box b;
+	uint32_t i;
+
+	box_open(&b, 16, 1, 4);
+	for (i = 0; i < 4; i++)
+		CHECK_EQ(put(&b, i, 0), 0);
+	for (i = 1; i < 4; i++)
+		CHECK_EQ(put(&b, 0, i), 0);
+	CHECK_EQ(put(&b, 0, 4), PEAL_EAGAIN); /* others hold 3 * 3 */
+	peal_mailbox_return(b.m, &b.producers[1].lease);
+	CHECK_EQ(b.m->returned, 3);
+	CHECK_EQ(put(&b, 0, 4), PEAL_EAGAIN);
+	peal_mailbox_return(b.m, &b.producers[2].lease);
+	CHECK_EQ(put(&b, 0, 4), 0);
+	CHECK_EQ(b.m->returned, 6);
+	free(b.m);
+}
+
+/*
+ * Producers that keep the 3 slots which are left of their leases, and then want
+ * 4 at a time. 1 if each of them is let in, one after another.
+ */
+static int all_admitted(uint32_t slots)
+{
+	struct identity_message m;
+	struct box b;
+	uint32_t i;
+	int all = 1;
+
+	box_open(&b, slots, 1, 4);
+	for (i = 0; i < PRODUCERS; i++)
+		CHECK_EQ(put(&b, i, 0), 0);
+	for (i = 0; i < PRODUCERS; i++)
+		CHECK(box_take(&b, &m));
+	for (i = 0; i < PRODUCERS; i++)
+		all &= peal_mailbox_admit(b.m, &b.producers[i].lease, 4);
+	free(b.m);
+	return all;
+}
+
+/* 4 * (4 + 4 - 1) = 28 is what the sizing asks for. */
+PEAL_TEST(fewer_slots_than_the_sizing_asks_for_starve_a_producer)
+{
+	CHECK(all_admitted(32));
+	CHECK(!all_admitted(16));
+}
+
+/* ---- negative control: no admission ------------------------------------- */
+
+static int unadmitted_put(void *queue, uint32_t producer,
+			  const struct identity_message *m)
+{
+	struct box *b = (struct box *)queue;
+	/* granted, whatever is free */
+	struct peal_mailbox_lease lease = { 1, 0, 0 };
+	struct peal_header h = { producer, (uint16_t)m->sequence, 3 };
+
+	return peal_mailbox_put(b->m, &lease, h, m, sizeof(*m)) == 0;
+}
+
+PEAL_TEST(mailbox_without_admission_is_caught)
+{
+	struct identity_message m;
+	struct identity id;
+	const uint64_t accepted[1] = { 40 };
+	struct box b;
+	uint64_t i;
+
+	box_open(&b, 16, 1, 4);
+	identity_begin(&id, 1, 40);
+	for (i = 0; i < 40; i++) {
+		m = identity_make(0, i);
+		CHECK(unadmitted_put(&b, 0, &m));
+	}
+	CHECK(b.m->ticket - b.m->head > 1ULL << b.m->capacity_log2);
+	while (box_take(&b, &m))
+		identity_tick(&id, &m, 1);
+	CHECK(!identity_end(&id, accepted));
+	CHECK(id.lost);
+	free(b.m);
+}
+
+PEAL_TEST_MAIN(RUN(full_mailbox_returns_eagain_and_writes_nothing);
+	       RUN(message_past_message_bytes_is_refused);
+	       RUN(returned_leases_make_room_for_others);
+	       RUN(fewer_slots_than_the_sizing_asks_for_starve_a_producer);
+	       RUN(mailbox_without_admission_is_caught);
+	       RUN(four_producers_put_exactly_once_in_order);
+	       RUN(hoarded_leases_starve_nobody);
+	       RUN(numbers_wrap_without_losing_or_doubling);)
