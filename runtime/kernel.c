@@ -355,7 +355,6 @@ static int start(struct peal_kernel *k)
 	desc.n_workers = k->params.n_workers;
 	desc.lanes = k->params.lanes;
 	desc.pin = 1;
-	desc.bells = k->params.bells;
 	result = d->backend->ops->launch(d->backend, &desc, &k->launch);
 	if (result)
 		return result;

@@ -55,7 +55,6 @@ struct peali_launch_desc {
 	uint32_t n_workers;
 	uint32_t lanes;
 	int pin; /* may bind workers to cores */
-	uint64_t bells; /* host: struct peal_bell[n_workers]; 0: none */
 };
 
 struct peali_peer_info {

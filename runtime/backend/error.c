@@ -3,8 +3,9 @@
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include "runtime/backend/settings.h"
 
 static _Thread_local struct peal_error_info last_error;
 
@@ -39,8 +40,9 @@ const struct peal_error_info *peal_last_error(void)
 	return &last_error;
 }
 
-static int record(int code, int driver_code, const char *call,
-		  const char *format, va_list arguments)
+static int __attribute__((format(printf, 4, 0)))
+record(int code, int driver_code, const char *call, const char *format,
+       va_list arguments)
 {
 	last_error.code = code;
 	last_error.driver_code = driver_code;
@@ -72,10 +74,11 @@ int peali_fail_driver(int code, int driver_code, const char *call,
 
 void peali_log(int level, const char *format, ...)
 {
-	const char *wanted = getenv("PEAL_LOG");
+	uint64_t wanted = 0;
 	va_list arguments;
 
-	if (!wanted || level > atoi(wanted))
+	if (peali_setting_number(PEALI_SETTING_LOG, &wanted) ||
+	    level > (int)wanted)
 		return;
 	va_start(arguments, format);
 	fputs("peal: ", stderr);

@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/backend/backend.h"
+
+const struct peali_backend_ops *const peali_backends[] = {
+	&peali_host_backend,
+	NULL,
+};

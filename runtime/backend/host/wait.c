@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/backend/host/wait.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <linux/membarrier.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <peal/device/host.h>
+
+/*
+ * Idle turns, counted in bell->steps. One turn is one look of the caller at all
+ * its queues, so that 256 turns are some 10 us.
+ */
+enum {
+	TURNS_HOT = 16, /* without a pause between two looks */
+	TURNS_CROWDED = 32, /* then yield, if there are too few cores */
+	TURNS_SPIN = 256,
+	TURNS_YIELD = TURNS_SPIN + 48,
+	TURNS_ANNOUNCE = TURNS_YIELD, /* the turn that announces sleep */
+	TURNS_RESPIN = TURNS_SPIN - 64 /* where a woken waiter goes on */
+};
+
+#define SLEEP_MS_DEFAULT 50
+/* The longest sleep where a sender could overlook the announcement. */
+#define SLEEP_MS_UNSAFE 1
+
+static atomic_int awake; /* workers that are not asleep */
+static atomic_ullong n_sleeps, n_timeouts, n_wakes;
+static _Thread_local int is_worker;
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static cpu_set_t cores;
+static int n_cores;
+
+static void set_up(void)
+{
+	if (sched_getaffinity(0, sizeof(cores), &cores))
+		CPU_SET(0, &cores);
+	n_cores = CPU_COUNT(&cores);
+	syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0,
+		0);
+}
+
+/*
+ * Makes every store of every running thread of this process visible to the
+ * caller: after it, a sender that did not see the announcement has its message
+ * where the waiter's last look finds it. 0 if the system cannot do that.
+ */
+static int barrier_everywhere(void)
+{
+	return !syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
+}
+
+const cpu_set_t *peali_wait_cores(void)
+{
+	pthread_once(&once, set_up);
+	return &cores;
+}
+
+void peali_wait_enter(void)
+{
+	is_worker = 1;
+	atomic_fetch_add_explicit(&awake, 1, memory_order_relaxed);
+}
+
+void peali_wait_leave(void)
+{
+	is_worker = 0;
+	atomic_fetch_sub_explicit(&awake, 1, memory_order_relaxed);
+}
+
+void peali_wait_counts(struct peali_wait_counts *out)
+{
+	out->sleeps = atomic_load_explicit(&n_sleeps, memory_order_relaxed);
+	out->timeouts = atomic_load_explicit(&n_timeouts, memory_order_relaxed);
+	out->wakes = atomic_load_explicit(&n_wakes, memory_order_relaxed);
+}
+
+static void count(atomic_ullong *counter)
+{
+	atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
+}
+
+/* More workers awake than cores, the calling thread included. */
+static int crowded(void)
+{
+	int others = is_worker ? 0 : 1;
+
+	return atomic_load_explicit(&awake, memory_order_relaxed) + others >
+	       n_cores;
+}
+
+uint64_t peal_host_clock_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+void peal_host_wake(struct peal_bell *bell)
+{
+	/*
+	 * Two wakers at a time may both come this far, or one may come late and
+	 * take back a newer announcement: the waiter then looks once too often.
+	 */
+	if (!peal_load_relaxed_sys_u32(&bell->asleep))
+		return;
+	peal_store_relaxed_sys_u32(&bell->asleep, 0);
+	if (bell->event_fd > 0)
+		eventfd_write(bell->event_fd, 1);
+	else
+		syscall(SYS_futex, &bell->asleep, FUTEX_WAKE_PRIVATE, INT_MAX,
+			NULL, NULL, 0);
+	count(&n_wakes);
+}
+
+/* Sleeps until woken; 1 if it was the time that ended it. */
+static int sleep_on(struct peal_bell *bell, uint32_t most_ms)
+{
+	struct timespec t;
+	int by_time;
+
+	t.tv_sec = most_ms / 1000;
+	t.tv_nsec = (long)(most_ms % 1000) * 1000000;
+	count(&n_sleeps);
+	if (is_worker)
+		atomic_fetch_sub_explicit(&awake, 1, memory_order_relaxed);
+	by_time = syscall(SYS_futex, &bell->asleep, FUTEX_WAIT_PRIVATE, 1, &t,
+			  NULL, 0) < 0 &&
+		  errno == ETIMEDOUT;
+	if (is_worker)
+		atomic_fetch_add_explicit(&awake, 1, memory_order_relaxed);
+	if (by_time)
+		count(&n_timeouts);
+	return by_time;
+}
+
+/*
+ * The last look has found nothing. Whether the announcement was safe is kept in
+ * the step count: TURNS_ANNOUNCE + 1 if so, + 2 if not.
+ */
+static void sleep_now(struct peal_bell *bell)
+{
+	uint32_t most = bell->max_sleep_ms ? bell->max_sleep_ms :
+					     SLEEP_MS_DEFAULT;
+
+	if (bell->steps > TURNS_ANNOUNCE + 1 && most > SLEEP_MS_UNSAFE)
+		most = SLEEP_MS_UNSAFE;
+	bell->steps = sleep_on(bell, most) ? TURNS_ANNOUNCE : TURNS_RESPIN;
+	peal_store_relaxed_sys_u32(&bell->asleep, 0);
+}
+
+int peal_host_announce(struct peal_bell *bell)
+{
+	pthread_once(&once, set_up);
+	peal_store_relaxed_sys_u32(&bell->asleep, 1);
+	return barrier_everywhere();
+}
+
+void peal_host_idle(struct peal_bell *bell)
+{
+	uint32_t turn = bell->steps;
+
+	if (PEAL_UNLIKELY(turn == 0))
+		pthread_once(&once, set_up);
+	if (turn < TURNS_SPIN) {
+		bell->steps = turn + 1;
+		if (turn >= TURNS_HOT)
+			peal_pause();
+		if (turn == TURNS_CROWDED && crowded())
+			bell->steps = TURNS_SPIN;
+	} else if (turn < TURNS_YIELD) {
+		bell->steps = turn + 1;
+		sched_yield();
+	} else if (turn == TURNS_ANNOUNCE) {
+		bell->steps =
+			TURNS_ANNOUNCE + (peal_host_announce(bell) ? 1 : 2);
+	} else {
+		sleep_now(bell);
+	}
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEALI_SETTINGS_H
+#define PEALI_SETTINGS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * Every environment variable that Peal reads, in one table:
+ *
+ *	X(NAME, TYPE, lowest, highest, choices, default, help)
+ *
+ * The variable is PEAL_NAME. A variable that is empty counts as not set.
+ * Nothing is kept between calls: each getter looks at the environment anew.
+ */
+#define PEALI_SETTINGS(X)                                                      \
+	X(HOST_DEVICES, NUMBER, 1, 64, "", "2",                                \
+	  "how many devices the host backend emulates")                        \
+	X(HOST_LINKS, TEXT, 0, 0, "", "",                                      \
+	  "their topology, as in 0-1:nvlink,0-2:pcie,2>3:none; *:KIND is for " \
+	  "all pairs that are not named, which else are nvlink")               \
+	X(HOST_MEMORY, BYTES, 1ULL << 20, 1ULL << 40, "", "4G",                \
+	  "heap of each emulated device, and of host memory; virtual")         \
+	X(HOST_PIN, CHOICE, 0, 0, "auto|on|off", "auto",                       \
+	  "bind workers to cores: while there is a free core, always, never")  \
+	X(LOG, NUMBER, 0, 3, "", "0",                                          \
+	  "log on stderr: 0 nothing, 1 problems, 2 decisions, 3 all")          \
+	X(LEASE_MS, NUMBER, 10, 3600000, "", "5000",                           \
+	  "a kernel ends itself when its host was silent for so long")         \
+	X(PROBE, CHOICE, 0, 0, "cache|fresh|off", "cache",                     \
+	  "proof of peer access: use the proofs on disk, prove again, or "     \
+	  "prove nothing and so use no peer access")                           \
+	X(CACHE_DIR, PATH, 0, 0, "", "",                                       \
+	  "where proofs are kept; else $XDG_CACHE_HOME/peal or ~/.cache/peal")
+
+#define PEALI_SETTING_ENUM(name, type, low, high, choices, value, help)        \
+	PEALI_SETTING_##name,
+enum peali_setting { PEALI_SETTINGS(PEALI_SETTING_ENUM) PEALI_SETTING_COUNT };
+#undef PEALI_SETTING_ENUM
+
+enum peali_setting_type {
+	PEALI_SETTING_TYPE_NUMBER,
+	PEALI_SETTING_TYPE_BYTES, /* a number, with K, M, G or T behind it */
+	PEALI_SETTING_TYPE_CHOICE,
+	PEALI_SETTING_TYPE_TEXT,
+	PEALI_SETTING_TYPE_PATH
+};
+
+/** Values of PEAL_HOST_PIN. */
+enum peali_pin { PEALI_PIN_AUTO, PEALI_PIN_ON, PEALI_PIN_OFF };
+
+/** Values of PEAL_PROBE. */
+enum peali_probe { PEALI_PROBE_CACHE, PEALI_PROBE_FRESH, PEALI_PROBE_OFF };
+
+/** A setting as `peal info` shows it. */
+struct peali_setting_view {
+	const char *name; /* "PEAL_LOG" */
+	const char *help;
+	const char *origin; /* "default" or "environment" */
+	const char *default_text;
+	char allowed[96];
+	char value[256]; /* in force, as text; cut off with "..." */
+};
+
+/*
+ * Fills in what there is to show of a setting. Returns 0, or PEAL_EINVAL with
+ * a recorded text if the value in force is not allowed; the view is filled in
+ * either case.
+ */
+int peali_setting_show(enum peali_setting setting,
+		       struct peali_setting_view *out);
+
+/* The first setting with a value that is not allowed: PEAL_EINVAL; else 0. */
+int peali_settings_check(void);
+
+/*
+ * Typed getters. Each returns 0, or PEAL_EINVAL with a text that names the
+ * variable, its value and what is allowed. A getter of another type than the
+ * setting's is PEAL_EINVAL as well.
+ */
+int peali_setting_number(enum peali_setting setting, uint64_t *value_out);
+/* The index of the value among the setting's choices. */
+int peali_setting_choice(enum peali_setting setting, int *index_out);
+/* The environment's own storage: valid until that variable is changed. */
+int peali_setting_text(enum peali_setting setting, const char **text_out);
+/* The path, absolute, expanded; whether it exists is not looked at. */
+int peali_setting_path(enum peali_setting setting, char *path_out,
+		       size_t path_bytes);
+
+#endif

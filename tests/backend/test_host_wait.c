@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <peal/device/host.h>
+#include <peal/errors.h>
+
+#include "peal_test.h"
+#include "runtime/backend/host/wait.h"
+
+#define ROUNDS 100000
+
+/* Two threads, a word and a bell each: a ball that goes to and fro. */
+struct side {
+	struct peal_bell bell;
+	uint64_t ball; /* the round that has come in */
+	uint8_t apart[PEAL_SHARED_LINE - 8];
+};
+
+static struct side side[2];
+static uint64_t rounds;
+static int naps; /* now and then a thread is late, so that the other sleeps */
+
+static void play(int self)
+{
+	struct side *own = &side[self], *other = &side[!self];
+	unsigned long long seed = (unsigned long long)self + 1;
+	struct timespec nap = { 0, 200000 };
+	uint64_t i;
+
+	for (i = 1; i <= rounds; i++) {
+		if (self == 0)
+			peal_store_release_sys(&other->ball, i);
+		if (self == 0)
+			peal_bell_ring((uintptr_t)&other->bell);
+		while (peal_load_acquire_sys(&own->ball) != i)
+			peal_host_idle(&own->bell);
+		peal_bell_reset(&own->bell);
+		if (naps && test_random(&seed) % 100 == 0)
+			nanosleep(&nap, NULL);
+		if (self == 1) {
+			peal_store_release_sys(&other->ball, i);
+			peal_bell_ring((uintptr_t)&other->bell);
+		}
+	}
+}
+
+static void *second(void *unused)
+{
+	(void)unused;
+	play(1);
+	return NULL;
+}
+
+static struct peali_wait_counts ping_pong(uint64_t n, int with_naps,
+					  uint32_t max_sleep_ms)
+{
+	struct peali_wait_counts before, after;
+	pthread_t thread;
+
+	memset(side, 0, sizeof(side));
+	side[0].bell.max_sleep_ms = side[1].bell.max_sleep_ms = max_sleep_ms;
+	rounds = n;
+	naps = with_naps;
+	peali_wait_counts(&before);
+	CHECK_EQ(pthread_create(&thread, NULL, second, NULL), 0);
+	play(0);
+	CHECK_EQ(pthread_join(thread, NULL), 0);
+	peali_wait_counts(&after);
+	after.sleeps -= before.sleeps;
+	after.timeouts -= before.timeouts;
+	after.wakes -= before.wakes;
+	return after;
+}
+
+/* A wake that is lost costs a whole sleep: with a minute for each, one of them
+ * is seen, and a few of them end the test's time. */
+PEAL_TEST(no_wake_is_lost_in_a_fast_ping_pong)
+{
+	CHECK_EQ(ping_pong(ROUNDS, 0, 60000).timeouts, 0);
+}
+
+PEAL_TEST(no_wake_is_lost_when_each_side_sleeps_often)
+{
+	struct peali_wait_counts counts = ping_pong(ROUNDS / 10, 1, 60000);
+
+	CHECK_EQ(counts.timeouts, 0);
+	CHECK(counts.sleeps > 0);
+	CHECK(counts.wakes > 0);
+}
+
+static uint32_t steps_to_announce; /* how far a bell is one turn before it */
+
+static void learn_steps(void)
+{
+	struct peal_bell bell;
+
+	memset(&bell, 0, sizeof(bell));
+	while (!bell.asleep) {
+		steps_to_announce = bell.steps;
+		peal_host_idle(&bell);
+	}
+}
+
+static PEAL_ALIGNED(PEAL_SHARED_LINE) uint64_t go; /* begins a round */
+
+/* Without the bell; yields, for both may have to share one core. */
+static void await(const uint64_t *word, uint64_t value)
+{
+	int looks;
+
+	for (looks = 0; peal_load_acquire_sys(word) != value; looks++)
+		if (looks > 2000)
+			sched_yield();
+}
+
+/* The race needs two cores at work; the n-th of those there are. */
+static void bind_to(int n)
+{
+	cpu_set_t one;
+	int core;
+
+	for (core = 0; core < CPU_SETSIZE; core++)
+		if (CPU_ISSET(core, peali_wait_cores()) && n-- == 0)
+			break;
+	if (core == CPU_SETSIZE)
+		return;
+	CPU_ZERO(&one);
+	CPU_SET(core, &one);
+	CHECK_EQ(pthread_setaffinity_np(pthread_self(), sizeof(one), &one), 0);
+}
+
+/* Some 100 ns, so that the two sides meet at any distance. */
+static void dawdle(unsigned long long *seed, int most)
+{
+	int turns = (int)(test_random(seed) % (unsigned)most);
+
+	while (turns--)
+		peal_compiler_barrier();
+}
+
+/*
+ * Straight to the announcement at each look. Without the barrier between
+ * announcement and last look each side can overlook the other one's store.
+ */
+static void *sleepy(void *unused)
+{
+	struct side *own = &side[1];
+	unsigned long long seed = 4;
+	uint64_t i;
+
+	(void)unused;
+	bind_to(0);
+	for (i = 1; i <= rounds; i++) {
+		await(&go, i);
+		dawdle(&seed, 512);
+		own->bell.steps = steps_to_announce;
+		while (peal_load_acquire_sys(&own->ball) != i)
+			peal_host_idle(&own->bell);
+		peal_bell_reset(&own->bell);
+		peal_store_release_sys(&side[0].ball, i);
+	}
+	return NULL;
+}
+
+PEAL_TEST(wake_comes_through_between_announcement_and_sleep)
+{
+	struct peali_wait_counts before, after;
+	unsigned long long seed = 3;
+	pthread_t thread;
+	uint64_t i;
+
+	learn_steps();
+	memset(side, 0, sizeof(side));
+	go = 0;
+	side[1].bell.max_sleep_ms = 10000;
+	rounds = ROUNDS / 5;
+	peali_wait_counts(&before);
+	CHECK_EQ(pthread_create(&thread, NULL, sleepy, NULL), 0);
+	bind_to(1);
+	for (i = 1; i <= rounds; i++) {
+		peal_store_release_sys(&go, i);
+		dawdle(&seed, 1024);
+		peal_store_release_sys(&side[1].ball, i);
+		peal_bell_ring((uintptr_t)&side[1].bell);
+		await(&side[0].ball, i);
+	}
+	CHECK_EQ(pthread_join(thread, NULL), 0);
+	peali_wait_counts(&after);
+	CHECK_EQ(pthread_setaffinity_np(pthread_self(), sizeof(cpu_set_t),
+					peali_wait_cores()),
+		 0);
+	CHECK_EQ(after.timeouts - before.timeouts, 0);
+}
+
+/* The negative control: without the ring the sleeper only wakes by time, and
+ * the counter that the other cases look at says so. */
+PEAL_TEST(missing_ring_shows_as_a_timeout)
+{
+	struct peali_wait_counts before, after;
+	struct peal_bell bell;
+	uint64_t began = peal_clock_ns(), took;
+
+	memset(&bell, 0, sizeof(bell));
+	bell.max_sleep_ms = 20;
+	peali_wait_counts(&before);
+	do {
+		peal_host_idle(&bell);
+		peali_wait_counts(&after);
+	} while (after.timeouts == before.timeouts);
+	took = peal_clock_ns() - began;
+	CHECK(took >= 20 * 1000000ULL);
+	CHECK_EQ(after.sleeps - before.sleeps, 1);
+	CHECK_EQ(bell.asleep, 0);
+}
+
+PEAL_TEST(sleep_is_fifty_ms_if_the_bell_says_nothing)
+{
+	struct peali_wait_counts before, after;
+	struct peal_bell bell;
+	uint64_t began = peal_clock_ns(), took;
+
+	memset(&bell, 0, sizeof(bell));
+	peali_wait_counts(&before);
+	do {
+		peal_host_idle(&bell);
+		peali_wait_counts(&after);
+	} while (after.timeouts == before.timeouts);
+	took = peal_clock_ns() - began;
+	CHECK(took >= 50 * 1000000ULL && took < 5000 * 1000000ULL);
+}
+
+PEAL_TEST(idle_spins_then_announces_and_lets_the_caller_look_once_more)
+{
+	struct peali_wait_counts before, after;
+	struct peal_bell bell;
+	int turns = 0;
+
+	memset(&bell, 0, sizeof(bell));
+	peali_wait_counts(&before);
+	while (!bell.asleep) {
+		peal_host_idle(&bell);
+		CHECK(++turns < 10000);
+	}
+	peali_wait_counts(&after);
+	CHECK_EQ(after.sleeps, before.sleeps); /* announced, not asleep */
+	CHECK(turns > 64);
+	peal_bell_reset(&bell);
+	CHECK_EQ(bell.asleep, 0);
+	CHECK_EQ(bell.steps, 0);
+	peal_bell_ring(0);
+	peal_bell_ring((uintptr_t)&bell);
+	peali_wait_counts(&after);
+	CHECK_EQ(after.wakes, before.wakes); /* nobody slept: no system call */
+}
+
+PEAL_TEST(crowd_of_workers_spins_less)
+{
+	struct peal_bell bell;
+	int alone = 0, crowd = 0, i;
+
+	memset(&bell, 0, sizeof(bell));
+	for (; !bell.asleep; alone++)
+		peal_host_idle(&bell);
+	for (i = 0; i < 5000; i++)
+		peali_wait_enter();
+	memset(&bell, 0, sizeof(bell));
+	for (; !bell.asleep; crowd++)
+		peal_host_idle(&bell);
+	for (i = 0; i < 5000; i++)
+		peali_wait_leave();
+	CHECK(crowd < alone / 2);
+}
+
+PEAL_TEST(clock_is_monotonic_and_in_ns)
+{
+	uint64_t a = peal_clock_ns(), b;
+	struct timespec t = { 0, 10 * 1000000 };
+
+	nanosleep(&t, NULL);
+	b = peal_clock_ns();
+	CHECK(b - a >= 10 * 1000000ULL);
+	CHECK(b - a < 10000 * 1000000ULL);
+}
+
+/* From here on the process has no membarrier. */
+static void forbid_membarrier(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+			 offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_membarrier, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = { 4, code };
+
+	CHECK_EQ(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
+		_exit(77);
+}
+
+PEAL_TEST(without_membarrier_sleeps_are_short)
+{
+	struct peali_wait_counts counts;
+	struct peal_bell bell;
+	uint64_t began;
+	int status;
+	pid_t child;
+
+	fflush(NULL);
+	child = fork();
+	CHECK(child >= 0);
+	if (!child) {
+		forbid_membarrier();
+		memset(&bell, 0, sizeof(bell));
+		bell.max_sleep_ms = 60000;
+		began = peal_clock_ns();
+		peali_wait_counts(&counts);
+		status = (int)counts.timeouts;
+		while ((int)counts.timeouts < status + 10) {
+			peal_host_idle(&bell);
+			peali_wait_counts(&counts);
+		}
+		CHECK(peal_clock_ns() - began < 20000 * 1000000ULL);
+		_exit(0);
+	}
+	CHECK_EQ(waitpid(child, &status, 0), child);
+	CHECK(WIFEXITED(status));
+	if (WEXITSTATUS(status) == 77)
+		printf("    no seccomp here: not run\n");
+	else
+		CHECK_EQ(WEXITSTATUS(status), 0);
+}
+
+PEAL_TEST_MAIN(RUN(no_wake_is_lost_in_a_fast_ping_pong);
+	       RUN(no_wake_is_lost_when_each_side_sleeps_often);
+	       RUN(wake_comes_through_between_announcement_and_sleep);
+	       RUN(missing_ring_shows_as_a_timeout);
+	       RUN(sleep_is_fifty_ms_if_the_bell_says_nothing);
+	       RUN(idle_spins_then_announces_and_lets_the_caller_look_once_more);
+	       RUN(crowd_of_workers_spins_less);
+	       RUN(clock_is_monotonic_and_in_ns);
+	       RUN(without_membarrier_sleeps_are_short);)
