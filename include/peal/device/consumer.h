@@ -75,6 +75,26 @@ static PEAL_DEV PEAL_INLINE int peali_link_look(struct peal_link_consumer *c,
 }
 
 /**
+ * Whether there is something to peek at: one load. Says nothing of its kind,
+ * nor whether all atoms of a longer message are there yet. Wait-free.
+ */
+static PEAL_DEV PEAL_INLINE int
+peal_link_ready(const struct peal_link_consumer *c)
+{
+	uint64_t index = c->head & ((1ULL << c->capacity_log2) - 1);
+	const uint8_t *slot = c->slots + index * c->slot_bytes;
+	uint32_t lap = (uint32_t)(c->head >> c->capacity_log2) + 1;
+	uint32_t word[3];
+
+	if (c->policy != PEAL_POLICY_SEQUENCE)
+		return peali_atom_read(c->policy, slot, 0, word) >> 16 ==
+		       (lap & 0xffff);
+	return (uint32_t)(peal_load_relaxed_sys(
+				  (const uint64_t *)(const void *)slot) >>
+			  48) == (lap & 0xffff);
+}
+
+/**
  * Looks at the next message without taking it.
  *
  * @return 0 and *m; PEAL_EAGAIN nothing there; PEAL_EPROTO the peer wrote
@@ -168,8 +188,8 @@ peal_link_release_mark(struct peal_link_consumer *c, uint32_t kind)
 	peal_link_flush_credit(c);
 	if (kind == PEAL_KIND_END)
 		c->state = PEAL_EEND;
-	else
-		peal_store_relaxed_sys(&c->counts->switches, ++c->switches);
+	else /* release: who sees it may free the ring that was left */
+		peal_store_release_sys(&c->counts->switches, ++c->switches);
 }
 
 /**

@@ -122,6 +122,9 @@ peali_control_port(struct peal_worker *w, uint32_t type,
 		peali_switch(o);
 	} else { /* the ring may be gone: nothing of it is touched again */
 		o->link.state = PEAL_ESTOPPED;
+		/* 0: the whole link is, and what is emitted is not counted */
+		o->link.counts =
+			(struct peal_link_counts *)(uintptr_t)view->counts;
 		o->switching = 0;
 	}
 	return 0;
@@ -238,7 +241,9 @@ static PEAL_DEV PEAL_UNUSED inline int peali_look_clock(struct peal_worker *w)
 	}
 	if (w->params->epoch_ns &&
 	    now - s->epoch_began_ns > w->params->epoch_ns) {
-		peal_store_release_sys(&w->status->phase, PEAL_WORKER_EPOCH);
+		if (!s->suspended) /* else it stays that, over the epoch */
+			peal_store_release_sys(&w->status->phase,
+					       PEAL_WORKER_EPOCH);
 		return PEALI_EPOCH;
 	}
 	return 0;
@@ -248,7 +253,7 @@ static PEAL_DEV PEAL_UNUSED inline int peali_look_clock(struct peal_worker *w)
 static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int peali_look(struct peal_worker *w)
 {
 	struct peal_worker_state *s = w->state;
-	uint32_t i, suspended = 0;
+	uint32_t i;
 
 	for (;;) {
 		int end = 0;
@@ -266,15 +271,16 @@ static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int peali_look(struct peal_worker *w)
 			return end;
 		if (!peal_load_acquire_sys(&w->control->suspend))
 			break;
-		if (!suspended) {
-			suspended = 1;
-			s->idle = 257;
+		s->idle = 257;
+		if (!s->suspended) {
+			s->suspended = 1;
 			peal_store_release_sys(&w->status->phase,
 					       PEAL_WORKER_SUSPENDED);
 		}
 		peali_wait_turn(w);
 	}
-	if (suspended) {
+	if (s->suspended) {
+		s->suspended = 0;
 		s->idle = 1;
 		peali_wait_reset(w);
 		peal_store_release_sys(&w->status->phase, PEAL_WORKER_RUNNING);

@@ -29,7 +29,8 @@ peali_reserve(struct peal_worker *w, uint32_t port, uint64_t bytes, void **out)
 	if (PEAL_UNLIKELY(!output->used))
 		return PEAL_ENOTCONN;
 	if (PEAL_UNLIKELY(output->link.state)) {
-		peal_link_drop_closed(&output->link, bytes);
+		if (output->link.counts)
+			peal_link_drop_closed(&output->link, bytes);
 		return PEAL_EPIPE;
 	}
 	return peal_link_reserve(&output->link, bytes, out);

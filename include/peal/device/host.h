@@ -20,10 +20,13 @@ PEAL_BEGIN_C
  */
 struct peal_bell {
 	uint32_t asleep; /* waiter stores 1; whoever wakes it stores 0 */
-	uint32_t steps; /* private to the waiter: idle turns so far */
-	uint32_t max_sleep_ms; /* private; 0: the default of 50 */
 	int32_t event_fd; /* above 0: an eventfd that wakes the waiter */
-	uint8_t reserved[PEAL_SHARED_LINE - 16];
+	uint8_t reserved[PEAL_SHARED_LINE - 8];
+	/* private to the waiter, who writes here at each idle turn: a line of
+	 * its own, so that a sender's look at `asleep` stays in its cache */
+	uint32_t steps; /* idle turns so far */
+	uint32_t max_sleep_ms; /* 0: the default of 50 */
+	uint8_t private_reserved[PEAL_SHARED_LINE - 8];
 };
 
 /** Wakes the waiter of a bell. Thread-safe; one system call. */

@@ -84,7 +84,9 @@ peali_worker_begin(struct peal_worker *w)
 	}
 	s->epoch_began_ns = s->lease_seen_ns = peal_clock_ns();
 	s->idle = 0;
-	peal_store_release_sys(&w->status->phase, PEAL_WORKER_RUNNING);
+	s->since_look = ~0u; /* first of all the control words */
+	if (!s->suspended)
+		peal_store_release_sys(&w->status->phase, PEAL_WORKER_RUNNING);
 }
 
 #if PEAL_ON_HOST

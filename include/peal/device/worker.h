@@ -61,8 +61,10 @@ struct peal_worker_state {
 	uint32_t since_look; /* messages since then */
 	uint32_t ended; /* inputs that have had their END */
 	uint32_t mail; /* 1: the message in hand is from the mailbox */
-	uint32_t blocked; /* as in the status */
+	uint32_t blocked; /* as in the status: found in this turn */
+	uint32_t blocked_said; /* in the status */
 	uint32_t drained; /* said in the status */
+	uint32_t suspended; /* as the phase in the status says */
 	/* for the lanes: what the leader decided */
 	int32_t turn;
 	uint32_t actor;
@@ -180,6 +182,23 @@ static PEAL_DEV PEAL_INLINE uint64_t peal_sum(const struct peal_worker *w,
 		sum += w->scratch[i];
 	peal_sync(w);
 	return sum;
+}
+
+/** Collective: the exclusive or of all lanes' values. */
+static PEAL_DEV PEAL_UNUSED inline uint64_t
+peal_xor(const struct peal_worker *w, uint64_t value)
+{
+	uint64_t mixed = 0;
+	uint32_t i;
+
+	if (PEAL_SINGLE_LANE || w->lanes == 1)
+		return value;
+	w->scratch[w->lane] = value;
+	peal_sync(w);
+	for (i = 0; i < w->lanes; i++)
+		mixed ^= w->scratch[i];
+	peal_sync(w);
+	return mixed;
 }
 
 /** Collective: 1 if any lane's condition holds. */

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <peal/peer.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "p2p/books.h"
+
+/* Few mappings at a time: the table is searched from end to end. */
+
+const struct peali_mapping *peali_mapping_find(const struct peali_peers *peers,
+					       int remote, uint64_t address,
+					       uint64_t bytes)
+{
+	const struct peali_mapping *m;
+	size_t i;
+
+	for (i = 0; i < peers->n_mappings; i++) {
+		m = &peers->mapping[i];
+		if (m->remote == remote &&
+		    peali_range_inside(address, bytes, m->address, m->bytes))
+			return m;
+	}
+	return NULL;
+}
+
+/* The mapping that begins there, or NULL. */
+static struct peali_mapping *begins_at(struct peali_peers *peers, int remote,
+				       uint64_t address)
+{
+	size_t i;
+
+	for (i = 0; i < peers->n_mappings; i++) {
+		if (peers->mapping[i].remote == remote &&
+		    peers->mapping[i].address == address)
+			return &peers->mapping[i];
+	}
+	return NULL;
+}
+
+static int make_room(struct peali_peers *peers, const char *call)
+{
+	size_t most = peers->max_mappings ? 2 * peers->max_mappings : 16;
+	struct peali_mapping *grown;
+
+	if (peers->n_mappings < peers->max_mappings)
+		return 0;
+	grown = realloc(peers->mapping, most * sizeof(*grown));
+	if (!grown)
+		return peali_fail(PEAL_ENOMEM, call,
+				  "no host memory for the record of a mapping");
+	peers->mapping = grown;
+	peers->max_mappings = most;
+	return 0;
+}
+
+static int refuse_range(int device, uint64_t address, uint64_t bytes,
+			const char *call)
+{
+	return peali_fail(PEAL_EFAULT, call,
+			  "%llu bytes at 0x%llx are in no allocation of device "
+			  "%d: give memory of peal_memory_alloc on that device",
+			  (unsigned long long)bytes,
+			  (unsigned long long)address, device);
+}
+
+/* The allocation that holds the range, by record or by the backend's books. */
+static int find_memory(struct peali_peers *peers, int device, uint64_t address,
+		       uint64_t bytes, struct peali_record **record_out,
+		       struct peali_memory *out)
+{
+	const struct peali_device *d = &peers->devices->device[device];
+	struct peali_record *record = peali_record_find(peers, device, address);
+	const char *call = "peal_peer_map";
+
+	*record_out = record;
+	if (record) {
+		*out = record->memory;
+		if (peali_range_inside(address, bytes, record->address,
+				       record->bytes))
+			return 0;
+		return refuse_range(device, address, bytes, call);
+	}
+	if (address + bytes < address ||
+	    d->backend->ops->find(d->backend, d->local, address, bytes, out) <
+		    0)
+		return refuse_range(device, address, bytes, call);
+	return 0;
+}
+
+/* The remote's view of the range; the pair is enabled. */
+static int enter(struct peali_peers *peers, const struct peali_mapping *wanted,
+		 const struct peali_memory *memory, uint64_t *address_out)
+{
+	const struct peali_devices *devices = peers->devices;
+	uint64_t own = peali_devices_view(devices, wanted->owner, wanted->owner,
+					  memory);
+	uint64_t view = peali_devices_view(devices, wanted->remote,
+					   wanted->owner, memory);
+	struct peali_mapping *m;
+
+	if (!view)
+		return peali_fail(PEAL_EDRIVER, "peal_peer_map",
+				  "device %d -> device %d: enabled, but the "
+				  "backend gives no address",
+				  wanted->remote, wanted->owner);
+	view += wanted->owner_address - own;
+	m = begins_at(peers, wanted->remote, view);
+	if (!m) {
+		m = &peers->mapping[peers->n_mappings++];
+		*m = *wanted;
+		m->address = view;
+	}
+	if (m->bytes < wanted->bytes)
+		m->bytes = wanted->bytes;
+	m->count++;
+	if (m->record)
+		m->record->n_maps++;
+	*address_out = view;
+	return 0;
+}
+
+static int map(struct peali_peers *peers, struct peali_mapping *wanted,
+	       uint64_t *address_out)
+{
+	const char *call = "peal_peer_map";
+	struct peali_memory memory;
+	int r = find_memory(peers, wanted->owner, wanted->owner_address,
+			    wanted->bytes, &wanted->record, &memory);
+
+	if (!r)
+		r = make_room(peers, call);
+	if (!r)
+		r = peali_pair_take(peers, wanted->remote, wanted->owner,
+				    PEALI_USE_MAP, call);
+	if (r < 0)
+		return r;
+	r = enter(peers, wanted, &memory, address_out);
+	if (r < 0)
+		peali_pair_give(peers, wanted->remote, wanted->owner,
+				PEALI_USE_MAP);
+	return r;
+}
+
+static int check_map(struct peali_peers *peers, int device, uint64_t address,
+		     int remote, uint64_t bytes)
+{
+	const char *call = "peal_peer_map";
+	int r = peali_devices_check(peers->devices, device, call);
+
+	if (!r)
+		r = peali_devices_check(peers->devices, remote, call);
+	if (r < 0)
+		return r;
+	if (device == remote)
+		return peali_fail(PEAL_EINVAL, call,
+				  "device %d -> device %d: a device sees its "
+				  "own memory without a mapping",
+				  remote, device);
+	if (!bytes)
+		return peali_fail(PEAL_EINVAL, call,
+				  "0 bytes of device %d: map 1 or more",
+				  device);
+	if (address % 16)
+		return peali_fail(PEAL_EINVAL, call,
+				  "0x%llx of device %d is no multiple of 16: "
+				  "map from the one below it",
+				  (unsigned long long)address, device);
+	return 0;
+}
+
+int peali_peer_map(struct peali_peers *peers, int device, uint64_t address,
+		   int remote, uint64_t bytes, uint64_t *address_out)
+{
+	struct peali_mapping wanted;
+	int r = check_map(peers, device, address, remote, bytes);
+
+	if (r < 0)
+		return r;
+	memset(&wanted, 0, sizeof(wanted));
+	wanted.remote = remote;
+	wanted.owner = device;
+	wanted.owner_address = address;
+	wanted.bytes = bytes;
+	pthread_mutex_lock(&peers->lock);
+	r = map(peers, &wanted, address_out);
+	pthread_mutex_unlock(&peers->lock);
+	return r;
+}
+
+/* One less; the last one leaves the table. Lock held. */
+static void give_back(struct peali_peers *peers, struct peali_mapping *m)
+{
+	int remote = m->remote, owner = m->owner;
+
+	if (m->record)
+		m->record->n_maps--;
+	if (!--m->count)
+		*m = peers->mapping[--peers->n_mappings];
+	peali_pair_give(peers, remote, owner, PEALI_USE_MAP);
+}
+
+int peali_peer_unmap(struct peali_peers *peers, int remote, uint64_t address)
+{
+	const char *call = "peal_peer_unmap";
+	struct peali_mapping *m;
+	int r = peali_devices_check(peers->devices, remote, call);
+
+	if (r < 0)
+		return r;
+	pthread_mutex_lock(&peers->lock);
+	m = begins_at(peers, remote, address);
+	if (m)
+		give_back(peers, m);
+	else
+		r = peali_fail(
+			PEAL_EFAULT, call,
+			"nothing is mapped for device %d at 0x%llx: give "
+			"what peal_peer_map gave, as often",
+			remote, (unsigned long long)address);
+	pthread_mutex_unlock(&peers->lock);
+	return r;
+}
+
+void peali_mappings_clear(struct peali_peers *peers)
+{
+	while (peers->n_mappings)
+		give_back(peers, &peers->mapping[peers->n_mappings - 1]);
+}
+
+/* ---- public ---------------------------------------------------------------- */
+
+int peal_peer_map(struct peal_runtime *runtime, int device, uint64_t address,
+		  int remote, uint64_t bytes, uint64_t *address_out)
+{
+	const char *call = "peal_peer_map";
+	struct peali_peers *peers = peali_peers_of(runtime, call);
+
+	if (!peers)
+		return PEAL_EINVAL;
+	if (!address_out)
+		return peali_fail(PEAL_EINVAL, call, "address_out is NULL");
+	return peali_peer_map(peers, device, address, remote, bytes,
+			      address_out);
+}
+
+int peal_peer_unmap(struct peal_runtime *runtime, int remote, uint64_t address)
+{
+	struct peali_peers *peers = peali_peers_of(runtime, "peal_peer_unmap");
+
+	return peers ? peali_peer_unmap(peers, remote, address) : PEAL_EINVAL;
+}

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <peal/memory.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "p2p/books.h"
+
+/* The records lie in one array, ordered by device and then by address. */
+
+int peali_range_inside(uint64_t address, uint64_t bytes, uint64_t start,
+		       uint64_t size)
+{
+	return address >= start && address - start <= size &&
+	       bytes <= size - (address - start);
+}
+
+static int is_before(const struct peali_record *record, int device,
+		     uint64_t address)
+{
+	if (record->device != device)
+		return record->device < device;
+	return record->address < address;
+}
+
+/* The index of the first record that is not before the place. */
+static size_t place_of(const struct peali_peers *peers, int device,
+		       uint64_t address)
+{
+	size_t low = 0, high = peers->n_records;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (is_before(peers->record[middle], device, address))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+struct peali_record *peali_record_find(struct peali_peers *peers, int device,
+				       uint64_t address)
+{
+	size_t i = place_of(peers, device, address);
+	struct peali_record *record;
+
+	if (i < peers->n_records && peers->record[i]->device == device &&
+	    peers->record[i]->address == address)
+		return peers->record[i];
+	if (!i)
+		return NULL;
+	record = peers->record[i - 1];
+	if (record->device != device ||
+	    !peali_range_inside(address, 1, record->address, record->bytes))
+		return NULL;
+	return record;
+}
+
+/* Room for one more. Lock held. */
+static int make_room(struct peali_peers *peers)
+{
+	size_t most = peers->max_records ? 2 * peers->max_records : 16;
+	struct peali_record **grown;
+
+	if (peers->n_records < peers->max_records)
+		return 0;
+	grown = realloc(peers->record, most * sizeof(*grown));
+	if (!grown)
+		return PEAL_ENOMEM;
+	peers->record = grown;
+	peers->max_records = most;
+	return 0;
+}
+
+static int insert(struct peali_peers *peers, struct peali_record *record)
+{
+	size_t i;
+
+	if (make_room(peers) < 0)
+		return peali_fail(PEAL_ENOMEM, "peal_memory_alloc",
+				  "no host memory for the record of an "
+				  "allocation");
+	i = place_of(peers, record->device, record->address);
+	memmove(&peers->record[i + 1], &peers->record[i],
+		(peers->n_records - i) * sizeof(*peers->record));
+	peers->record[i] = record;
+	peers->n_records++;
+	return 0;
+}
+
+int peali_memory_alloc(struct peali_peers *peers, int device, uint64_t bytes,
+		       uint64_t *address_out)
+{
+	const char *call = "peal_memory_alloc";
+	struct peali_record *record;
+	int r = peali_devices_check_place(peers->devices, device, call);
+
+	if (r < 0)
+		return r;
+	if (!bytes)
+		return peali_fail(PEAL_EINVAL, call,
+				  "an allocation of 0 bytes on device %d: ask "
+				  "for 1 or more",
+				  device);
+	record = calloc(1, sizeof(*record));
+	if (!record)
+		return peali_fail(PEAL_ENOMEM, call,
+				  "no host memory for the record of an "
+				  "allocation");
+	r = peali_devices_alloc(peers->devices, device, bytes, &record->memory);
+	if (r < 0) {
+		free(record);
+		return r;
+	}
+	record->device = device;
+	record->bytes = bytes;
+	record->address = peali_devices_view(peers->devices, device, device,
+					     &record->memory);
+	pthread_mutex_lock(&peers->lock);
+	r = insert(peers, record);
+	if (!r)
+		*address_out = record->address;
+	pthread_mutex_unlock(&peers->lock);
+	if (r < 0) {
+		peali_devices_free(peers->devices, device, &record->memory);
+		free(record);
+	}
+	return r;
+}
+
+/* Takes a record out of the books if nothing uses it. Lock held. */
+static int take_out(struct peali_peers *peers, int device, uint64_t address,
+		    struct peali_record **out)
+{
+	const char *call = "peal_memory_free";
+	struct peali_record *record = peali_record_find(peers, device, address);
+	size_t i;
+
+	if (!record || record->address != address)
+		return peali_fail(
+			PEAL_EFAULT, call,
+			"no allocation of device %d starts at 0x%llx: "
+			"give what peal_memory_alloc gave, once",
+			device, (unsigned long long)address);
+	if (record->n_copies)
+		peali_copies_settle(peers);
+	if (record->n_maps || record->n_copies)
+		return peali_fail(
+			PEAL_EBUSY, call,
+			"0x%llx of device %d is in use by %u mappings "
+			"and %u copies: peal_peer_unmap, "
+			"peal_copy_wait",
+			(unsigned long long)address, device, record->n_maps,
+			record->n_copies);
+	i = place_of(peers, device, address);
+	peers->n_records--;
+	memmove(&peers->record[i], &peers->record[i + 1],
+		(peers->n_records - i) * sizeof(*peers->record));
+	*out = record;
+	return 0;
+}
+
+int peali_memory_free(struct peali_peers *peers, int device, uint64_t address)
+{
+	struct peali_record *record = NULL;
+	int r = peali_devices_check_place(peers->devices, device,
+					  "peal_memory_free");
+
+	if (r < 0)
+		return r;
+	pthread_mutex_lock(&peers->lock);
+	r = take_out(peers, device, address, &record);
+	pthread_mutex_unlock(&peers->lock);
+	if (r < 0)
+		return r;
+	peali_devices_free(peers->devices, device, &record->memory);
+	free(record);
+	return 0;
+}
+
+void peali_records_clear(struct peali_peers *peers)
+{
+	struct peali_record *record;
+
+	while (peers->n_records) {
+		record = peers->record[--peers->n_records];
+		peali_devices_free(peers->devices, record->device,
+				   &record->memory);
+		free(record);
+	}
+}
+
+/* ---- public ---------------------------------------------------------------- */
+
+int peal_memory_alloc(struct peal_runtime *runtime, int device, uint64_t bytes,
+		      uint64_t *address_out)
+{
+	const char *call = "peal_memory_alloc";
+	struct peali_peers *peers = peali_peers_of(runtime, call);
+
+	if (!peers)
+		return PEAL_EINVAL;
+	if (!address_out)
+		return peali_fail(PEAL_EINVAL, call, "address_out is NULL");
+	return peali_memory_alloc(peers, device, bytes, address_out);
+}
+
+int peal_memory_free(struct peal_runtime *runtime, int device, uint64_t address)
+{
+	struct peali_peers *peers = peali_peers_of(runtime, "peal_memory_free");
+
+	return peers ? peali_memory_free(peers, device, address) : PEAL_EINVAL;
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEALI_PEER_H
+#define PEALI_PEER_H
+
+#include <peal/memory.h>
+#include <peal/peer.h>
+#include "runtime/backend/devices.h"
+
+/*
+ * What a runtime keeps of its devices' access to each other: who has enabled
+ * it, what is mapped, allocated and being copied, and what the probe found.
+ * Thread-safe throughout, but for create and destroy.
+ */
+struct peali_peers;
+
+/* ---- what runtime/runtime.c defines --------------------------------------- */
+
+const struct peali_devices *peali_runtime_devices(struct peal_runtime *runtime);
+struct peali_peers *peali_runtime_peers(struct peal_runtime *runtime);
+
+/* ---- its life -------------------------------------------------------------- */
+
+/* `devices` outlives it. PEAL_ENOMEM. */
+int peali_peers_create(const struct peali_devices *devices,
+		       struct peali_peers **out);
+/* 0, or PEAL_EBUSY with a text that names what is left. */
+int peali_peers_check_idle(struct peali_peers *peers);
+/* As peali_peers_check_idle, and then nothing is done. NULL: 0. */
+int peali_peers_destroy(struct peali_peers *peers);
+/*
+ * For a shutdown: cancels and frees copies, takes mappings, enables, holds and
+ * memory back. Pointers to them are gone. No kernel may be resident.
+ */
+void peali_peers_clear(struct peali_peers *peers);
+/* Allocations of peal_memory_alloc. */
+uint32_t peali_peers_n_memories(struct peali_peers *peers);
+
+/* ---- access of one device to another --------------------------------------- */
+
+/*
+ * A link's share in the access of `from` to the memory of `to`: enables the
+ * pair if nobody has. The errors of peal_peer_enable.
+ */
+int peali_peer_hold(struct peali_peers *peers, int from, int to);
+/* Gives one hold back; the last user of any kind disables the pair. */
+void peali_peer_release(struct peali_peers *peers, int from, int to);
+
+/* The public functions of <peal/peer.h> and <peal/memory.h>, below the runtime.
+ */
+int peali_peer_can_access(struct peali_peers *peers, int from, int to);
+int peali_peer_enable(struct peali_peers *peers, int from, int to);
+int peali_peer_disable(struct peali_peers *peers, int from, int to);
+int peali_peer_map(struct peali_peers *peers, int device, uint64_t address,
+		   int remote, uint64_t bytes, uint64_t *address_out);
+int peali_peer_unmap(struct peali_peers *peers, int remote, uint64_t address);
+int peali_memory_alloc(struct peali_peers *peers, int device, uint64_t bytes,
+		       uint64_t *address_out);
+int peali_memory_free(struct peali_peers *peers, int device, uint64_t address);
+int peali_copy_now(struct peali_peers *peers, struct peali_place to,
+		   struct peali_place from, uint64_t bytes);
+int peali_copy_begin(struct peali_peers *peers, struct peali_place to,
+		     struct peali_place from, uint64_t bytes,
+		     struct peal_copy **out);
+
+#endif

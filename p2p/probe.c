@@ -1,0 +1,475 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "p2p/probe.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "p2p/books.h"
+#include "p2p/cache.h"
+#include "p2p/rig.h"
+#include "runtime/backend/settings.h"
+
+#define CALL "peal_topology_pair"
+
+/* A job ends itself then; more only where so many threads share a core that
+ * nothing could be proved. */
+#define LIMIT_NS 1000000000u
+#define LONG_LIMIT_NS 3000000000u
+
+/* Slower than host memory by more than this is slow. Emulated devices have
+ * one kind of memory: what differs there is the noise of other processes. */
+#define SLOW_FACTOR 2
+#define SLOW_FACTOR_EMULATED 4
+#define SLOW_TRIES 10
+
+/* ---- verdict --------------------------------------------------------------- */
+
+/* Something of the backend's failed; its text says what. */
+static void set_faulted(struct peal_pair_info *info)
+{
+	info->verdict = PEAL_VERDICT_FAULTED;
+	snprintf(info->why, sizeof(info->why), "the probe failed: %.130s",
+		 peal_last_error()->text);
+}
+
+static void judge(const struct peal_probe_words *w, struct peal_pair_info *info)
+{
+	unsigned long long all = w->seen + w->missing;
+
+	if (w->missing && !w->wrong) {
+		info->verdict = PEAL_VERDICT_NEVER_VISIBLE;
+		snprintf(info->why, sizeof(info->why),
+			 "of %llu messages written, %llu became visible", all,
+			 (unsigned long long)w->seen);
+	} else if (w->wrong || w->pattern_wrong || !w->pattern_words) {
+		info->verdict = PEAL_VERDICT_WRONG_DATA;
+		snprintf(info->why, sizeof(info->why),
+			 "wrong data in %llu of %llu messages and %llu of %llu "
+			 "words of a pattern",
+			 (unsigned long long)w->wrong, all,
+			 (unsigned long long)w->pattern_wrong,
+			 (unsigned long long)w->pattern_words);
+	} else {
+		info->verdict = PEAL_VERDICT_OK;
+		snprintf(info->why, sizeof(info->why),
+			 "proved: %llu messages and %llu bytes arrived right",
+			 all, (unsigned long long)w->pattern_words * 8);
+	}
+}
+
+/* Slots and pattern, with more time if the first attempt had too little. */
+static void run_verify(struct peali_rig *rig, struct peal_pair_info *info)
+{
+	struct peali_rig_ways ways = { 0, 0 };
+	int r = peali_rig_run(rig, PEAL_PROBE_VERIFY, ways, LIMIT_NS);
+
+	if (!r && rig->words->late)
+		r = peali_rig_run(rig, PEAL_PROBE_VERIFY, ways, LONG_LIMIT_NS);
+	if (r < 0) {
+		set_faulted(info);
+	} else if (rig->words->late) {
+		info->verdict = PEAL_VERDICT_FAULTED;
+		snprintf(info->why, sizeof(info->why),
+			 "the probe's two kernels did not run together for %u "
+			 "s",
+			 LONG_LIMIT_NS / 1000000000u);
+	} else {
+		judge(rig->words, info);
+	}
+}
+
+/* PEAL_ENOMEM; all else is a verdict. */
+static int verify(struct peali_peers *peers, struct peal_pair_info *info)
+{
+	struct peali_rig rig;
+	int r = peali_rig_open(peers, info->from, info->to, 0, &rig);
+
+	if (r == PEAL_ENOMEM)
+		return r;
+	if (r < 0) {
+		set_faulted(info);
+		return 0;
+	}
+	run_verify(&rig, info);
+	peali_rig_close(&rig);
+	return 0;
+}
+
+/* ---- measuring ------------------------------------------------------------- */
+
+static int compare(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* One way in ns, the median of the batches; 0: could not be measured. */
+static uint64_t latency(struct peali_rig *rig, struct peali_rig_ways ways)
+{
+	uint64_t ns[PEAL_PROBE_BATCHES];
+	size_t n;
+
+	if (peali_rig_run(rig, PEAL_PROBE_LATENCY, ways, LIMIT_NS) < 0)
+		return 0;
+	memcpy(ns, rig->words->batch_ns, sizeof(ns));
+	/* Without those that the limit cut off. */
+	for (n = 0; n < PEAL_PROBE_BATCHES && ns[n]; n++)
+		;
+	if (!n)
+		return 0;
+	qsort(ns, n, sizeof(ns[0]), compare);
+	return ns[n / 2] / (2 * PEALI_RIG_BATCH);
+}
+
+/* Bytes per second of the best round; 0: could not be measured. */
+static uint64_t bandwidth(struct peali_rig *rig, struct peali_rig_ways ways)
+{
+	uint64_t best = 0, ns, i;
+
+	if (peali_rig_run(rig, PEAL_PROBE_BANDWIDTH, ways, LIMIT_NS) < 0)
+		return 0;
+	for (i = 0; i < rig->words->rounds; i++) {
+		ns = rig->words->round_ns[i];
+		if (ns && (!best || ns < best))
+			best = ns;
+	}
+	return best ? (uint64_t)((double)PEALI_RIG_PATTERN_BYTES * 1e9 /
+				 (double)best) :
+		      0;
+}
+
+/* Where the reference of a kind of link is kept; NULL: the table is full. */
+static struct peali_reference *reference_of(struct peali_peers *peers,
+					    struct peali_backend *backend,
+					    const char *kind)
+{
+	struct peali_reference *reference;
+	int i;
+
+	for (i = 0; i < peers->n_references; i++) {
+		reference = &peers->reference[i];
+		if (reference->backend == backend &&
+		    !strcmp(reference->kind, kind))
+			return reference;
+	}
+	if (i == PEALI_REFERENCES)
+		return NULL;
+	reference = &peers->reference[peers->n_references++];
+	reference->backend = backend;
+	snprintf(reference->kind, sizeof(reference->kind), "%s", kind);
+	return reference;
+}
+
+static int is_slower(const struct peali_rig *rig, uint64_t pair, uint64_t host)
+{
+	return pair <
+	       host / (rig->emulated ? SLOW_FACTOR_EMULATED : SLOW_FACTOR);
+}
+
+/*
+ * Whether it is slower than host memory, in every attempt. After the first,
+ * both are measured one after the other, so that a load on the machine is on
+ * both.
+ */
+static int is_slow(struct peali_rig *rig, struct peali_rig_ways ways,
+		   struct peal_pair_info *info)
+{
+	struct peali_rig_ways by_host = { 1, 0 };
+	struct peali_reference *reference =
+		reference_of(rig->peers, rig->backend, info->kind);
+	uint64_t host, pair = info->bandwidth_bytes_per_s;
+	int i;
+
+	if (reference && !reference->bytes_per_s)
+		reference->bytes_per_s = bandwidth(rig, by_host);
+	host = reference ? reference->bytes_per_s : bandwidth(rig, by_host);
+	for (i = 1; is_slower(rig, pair, host) && i < SLOW_TRIES; i++) {
+		host = bandwidth(rig, by_host);
+		pair = bandwidth(rig, ways);
+		if (info->bandwidth_bytes_per_s < pair)
+			info->bandwidth_bytes_per_s = pair;
+	}
+	if (!is_slower(rig, pair, host))
+		return 0;
+	snprintf(info->why, sizeof(info->why),
+		 "slow: %llu MB/s, through host memory %llu MB/s",
+		 (unsigned long long)info->bandwidth_bytes_per_s / 1000000,
+		 (unsigned long long)host / 1000000);
+	return 1;
+}
+
+/* Latency and bandwidth of a pair that is proved. */
+static int measure(struct peali_peers *peers, int way_back,
+		   struct peal_pair_info *info)
+{
+	struct peali_rig_ways ways = { 0, 0 }, by_host = { 0, 0 };
+	struct peali_rig rig;
+	int r = peali_rig_open(peers, info->from, info->to, way_back, &rig);
+
+	if (r == PEAL_ENOMEM)
+		return r;
+	if (r < 0) {
+		set_faulted(info);
+		return 0;
+	}
+	ways.pong_in_peer = rig.held_back;
+	info->latency_ns = latency(&rig, ways);
+	if (!info->latency_ns && ways.pong_in_peer)
+		info->latency_ns = latency(&rig, by_host);
+	info->bandwidth_bytes_per_s = bandwidth(&rig, ways);
+	if (info->bandwidth_bytes_per_s && is_slow(&rig, ways, info))
+		info->verdict = PEAL_VERDICT_SLOW;
+	peali_rig_close(&rig);
+	return 0;
+}
+
+/* ---- one pair -------------------------------------------------------------- */
+
+/* What can be said without a look at the pair: 1 if that is all. */
+static int describe(struct peali_peers *peers, struct peal_pair_info *info)
+{
+	const struct peali_device *a = &peers->devices->device[info->from];
+	const struct peali_device *b = &peers->devices->device[info->to];
+	struct peali_peer_info peer;
+
+	snprintf(info->kind, sizeof(info->kind), "none");
+	info->verdict = PEAL_VERDICT_NO_ACCESS;
+	if (info->from == info->to) {
+		snprintf(info->kind, sizeof(info->kind), "self");
+		info->verdict = PEAL_VERDICT_OK;
+		info->atomics = 1;
+		snprintf(info->why, sizeof(info->why), "one device");
+		return 1;
+	}
+	if (a->backend != b->backend) {
+		snprintf(info->why, sizeof(info->why),
+			 "the devices are of two backends, %s and %s",
+			 a->backend->ops->name, b->backend->ops->name);
+		return 1;
+	}
+	memset(&peer, 0, sizeof(peer));
+	if (a->backend->ops->peer_info(a->backend, a->local, b->local, &peer) <
+	    0) {
+		set_faulted(info);
+		return 1;
+	}
+	snprintf(info->kind, sizeof(info->kind), "%s", peer.kind);
+	info->atomics = peer.atomics;
+	if (peer.can_access)
+		return 0;
+	snprintf(info->why, sizeof(info->why),
+		 "device %d has no access to the memory of device %d",
+		 info->from, info->to);
+	return 1;
+}
+
+/** Room for what a key points to. */
+struct key_texts {
+	struct peal_device_info from, to;
+	struct peali_cache_key key;
+};
+
+/* 0 if the pair's devices have names that hold beyond this process. */
+static int make_key(struct peali_peers *peers,
+		    const struct peal_pair_info *info, struct key_texts *texts)
+{
+	const struct peali_device *a = &peers->devices->device[info->from];
+	const struct peali_device *b = &peers->devices->device[info->to];
+	const struct peali_backend_ops *ops = a->backend->ops;
+	int r;
+
+	memset(texts, 0, sizeof(*texts));
+	r = ops->device_info(a->backend, a->local, &texts->from);
+	if (!r)
+		r = ops->device_info(b->backend, b->local, &texts->to);
+	texts->key.backend = ops->name;
+	texts->key.from = texts->from.uuid;
+	texts->key.to = texts->to.uuid;
+	texts->key.kind = info->kind;
+	texts->key.topology = "";
+	if (!r && texts->from.emulated)
+		r = peali_setting_text(PEALI_SETTING_HOST_LINKS,
+				       &texts->key.topology);
+	return !r && texts->from.uuid[0] && texts->to.uuid[0] ? 0 : -1;
+}
+
+static int is_proved(enum peal_verdict verdict)
+{
+	return verdict == PEAL_VERDICT_OK || verdict == PEAL_VERDICT_SLOW;
+}
+
+/* Puts down what is known of a pair by now. */
+static void note(struct peali_peers *peers, const struct peal_pair_info *info,
+		 enum peali_proof proof)
+{
+	struct peali_pair *pair = peali_pair_of(peers, info->from, info->to);
+	struct key_texts texts;
+
+	pthread_mutex_lock(&peers->lock);
+	pair->info = *info;
+	pair->proof = proof;
+	pthread_mutex_unlock(&peers->lock);
+	/* A failure may be over the next time. */
+	if (proof == PEALI_PROOF_COMPLETE && !info->cached &&
+	    info->verdict != PEAL_VERDICT_FAULTED &&
+	    !make_key(peers, info, &texts))
+		peali_cache_store(&texts.key, info);
+}
+
+/* A pair's verdict, without measurements. probe_lock held. */
+static int prove(struct peali_peers *peers, int from, int to, int how,
+		 struct peal_pair_info *info)
+{
+	struct peali_pair *pair = peali_pair_of(peers, from, to);
+	struct key_texts texts;
+	int r;
+
+	*info = pair->info;
+	if (pair->proof != PEALI_PROOF_NONE)
+		return 0;
+	memset(info, 0, sizeof(*info));
+	info->from = from;
+	info->to = to;
+	if (describe(peers, info)) {
+		pthread_mutex_lock(&peers->lock);
+		pair->info = *info;
+		pair->proof = PEALI_PROOF_COMPLETE;
+		pthread_mutex_unlock(&peers->lock);
+		return 0;
+	}
+	if (how == PEALI_PROBE_CACHE && !make_key(peers, info, &texts) &&
+	    peali_cache_find(&texts.key, info)) {
+		info->cached = 1;
+		note(peers, info, PEALI_PROOF_COMPLETE);
+		return 0;
+	}
+	r = verify(peers, info);
+	if (!r)
+		note(peers, info,
+		     info->verdict == PEAL_VERDICT_OK ? PEALI_PROOF_VERDICT :
+							PEALI_PROOF_COMPLETE);
+	return r;
+}
+
+/* Everything about a pair. probe_lock held. */
+static int complete(struct peali_peers *peers, int from, int to, int how)
+{
+	struct peal_pair_info info, back;
+	int r = prove(peers, from, to, how, &info);
+
+	if (r < 0 || !is_proved(info.verdict) || from == to)
+		return r;
+	r = prove(peers, to, from, how, &back);
+	if (r < 0 ||
+	    peali_pair_of(peers, from, to)->proof == PEALI_PROOF_COMPLETE)
+		return r;
+	r = measure(peers, is_proved(back.verdict), &info);
+	if (!r)
+		note(peers, &info, PEALI_PROOF_COMPLETE);
+	return r;
+}
+
+/* ---- the answer ------------------------------------------------------------ */
+
+static void set_route(struct peali_peers *peers, struct peal_pair_info *info)
+{
+	const struct peal_pair_info *back =
+		&peali_pair_of(peers, info->to, info->from)->info;
+	int one = peali_devices_same_backend(peers->devices, info->from,
+					     info->to);
+
+	info->route = one ? PEAL_ROUTE_MAPPED_HOST : PEAL_ROUTE_STAGED;
+	if (info->from == info->to)
+		info->route = PEAL_ROUTE_LOCAL;
+	else if (info->verdict == PEAL_VERDICT_OK && is_proved(back->verdict))
+		info->route = PEAL_ROUTE_PEER;
+	else if (info->verdict == PEAL_VERDICT_OK)
+		snprintf(info->why, sizeof(info->why),
+			 "device %d -> device %d, the way back of credits: %s",
+			 info->to, info->from,
+			 peal_verdict_name(back->verdict));
+}
+
+/* 1 and *out if everything is known. */
+static int look_up(struct peali_peers *peers, int from, int to,
+		   struct peal_pair_info *out)
+{
+	struct peali_pair *pair = peali_pair_of(peers, from, to);
+	struct peali_pair *back = peali_pair_of(peers, to, from);
+	int known;
+
+	pthread_mutex_lock(&peers->lock);
+	known = pair->proof == PEALI_PROOF_COMPLETE &&
+		(!is_proved(pair->info.verdict) ||
+		 back->proof != PEALI_PROOF_NONE);
+	if (known) {
+		*out = pair->info;
+		set_route(peers, out);
+	}
+	pthread_mutex_unlock(&peers->lock);
+	return known;
+}
+
+/* PEAL_PROBE=off: nothing is tried and nothing kept. */
+static void leave_unknown(struct peali_peers *peers, int from, int to,
+			  struct peal_pair_info *out)
+{
+	memset(out, 0, sizeof(*out));
+	out->from = from;
+	out->to = to;
+	if (!describe(peers, out)) {
+		out->verdict = PEAL_VERDICT_UNKNOWN;
+		snprintf(out->why, sizeof(out->why),
+			 "PEAL_PROBE is off, so no access is proved");
+	}
+	pthread_mutex_lock(&peers->lock);
+	set_route(peers, out);
+	pthread_mutex_unlock(&peers->lock);
+}
+
+/* Probes what is missing, at the end of which everything is known. */
+static int find_out(struct peali_peers *peers, int from, int to, int how,
+		    struct peal_pair_info *out)
+{
+	const struct peal_error_info before = *peal_last_error();
+	int r;
+
+	pthread_mutex_lock(&peers->probe_lock);
+	r = complete(peers, from, to, how);
+	pthread_mutex_unlock(&peers->probe_lock);
+	if (r < 0)
+		return r;
+	if (!look_up(peers, from, to, out))
+		return peali_fail(PEAL_EDRIVER, CALL,
+				  "device %d -> device %d: the probe came to "
+				  "no end",
+				  from, to);
+	/* What failed on the way is part of the answer and no error of it. */
+	peali_fail_driver(before.code, before.driver_code, before.call, "%s",
+			  before.text);
+	return 0;
+}
+
+int peali_probe_pair(struct peali_peers *peers, int from, int to,
+		     struct peal_pair_info *out)
+{
+	int r = peali_devices_check(peers->devices, from, CALL);
+	int how;
+
+	if (!r)
+		r = peali_devices_check(peers->devices, to, CALL);
+	if (r < 0)
+		return r;
+	if (look_up(peers, from, to, out))
+		return 0;
+	r = peali_setting_choice(PEALI_SETTING_PROBE, &how);
+	if (r < 0)
+		return r;
+	if (how == PEALI_PROBE_OFF) {
+		leave_unknown(peers, from, to, out);
+		return 0;
+	}
+	return find_out(peers, from, to, how, out);
+}

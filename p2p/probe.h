@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEALI_PROBE_H
+#define PEALI_PROBE_H
+
+#include "p2p/peer.h"
+
+/*
+ * Whether the stores of one device really reach another one's memory, in order
+ * and unharmed, and how fast. Nothing is tried before it is asked for.
+ */
+
+/*
+ * Fills in everything of the pair, `route` and `why` as a link would decide
+ * that may choose: peer only if this direction is proved and the way back, by
+ * which credits come, is proved too. Tries what is not known yet; whoever asks
+ * meanwhile waits. Never asks a machine twice: see p2p/cache.h, PEAL_PROBE.
+ *
+ * 0; PEAL_ENODEV; PEAL_EINVAL a setting is not allowed; PEAL_ENOMEM. What is
+ * wrong with the pair itself is a verdict, not an error.
+ */
+int peali_probe_pair(struct peali_peers *peers, int from, int to,
+		     struct peal_pair_info *out);
+
+#endif

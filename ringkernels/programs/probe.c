@@ -1,0 +1,474 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <peal/abi/probe.h>
+#include <peal/abi/program.h>
+#include <peal/device/host.h>
+#include <peal/device/slot.h>
+
+/*
+ * The two kernels that try whether one device's stores reach another one's
+ * memory. Not a resident loop: each does one job and returns, at the latest
+ * when its limit has passed. One worker; the first lane leads, all lanes write
+ * and check the pattern.
+ */
+
+struct probe {
+	const struct peal_probe_params *params;
+	struct peal_probe_words *words;
+	uint64_t *ping, *pong, *pattern, *scratch;
+	uint8_t *ring;
+	uint64_t began;
+	uint32_t lane, lanes;
+};
+
+/* ---- waiting --------------------------------------------------------------- */
+
+static PEAL_DEV PEAL_INLINE void meet(const struct probe *p)
+{
+#if PEAL_ON_HOST
+	if (p->lanes > 1)
+		peal_host_sync_lanes();
+#else
+	(void)p;
+	peal_hw_sync();
+#endif
+}
+
+static PEAL_DEV PEAL_INLINE void idle(const struct probe *p)
+{
+#if PEAL_ON_HOST
+	peal_host_idle((struct peal_bell *)(uintptr_t)p->params->bell);
+#else
+	(void)p;
+	peal_pause();
+#endif
+}
+
+/* After something came: the next wait spins first. */
+static PEAL_DEV PEAL_INLINE void awake(const struct probe *p)
+{
+#if PEAL_ON_HOST
+	peal_bell_reset((struct peal_bell *)(uintptr_t)p->params->bell);
+#else
+	(void)p;
+#endif
+}
+
+/* After a store that the other one waits for. */
+static PEAL_DEV PEAL_INLINE void notify(const struct probe *p)
+{
+#if PEAL_ON_HOST
+	peal_bell_ring(p->params->partner_bell);
+#else
+	(void)p;
+#endif
+}
+
+static PEAL_DEV PEAL_INLINE int is_late(const struct probe *p)
+{
+	return peal_clock_ns() - p->began > p->params->limit_ns;
+}
+
+/* Until a word has at least that value; its value, or 0 when it is late. */
+static PEAL_DEV uint64_t await(const struct probe *p, const uint64_t *word,
+			       uint64_t least)
+{
+	uint32_t turn = 0;
+	uint64_t v;
+
+	for (;;) {
+		v = peal_load_acquire_sys(word);
+		if (v >= least) {
+			awake(p);
+			return v;
+		}
+		if ((++turn & 15) == 0 && is_late(p))
+			return 0;
+		idle(p);
+	}
+}
+
+/* ---- what is written ------------------------------------------------------- */
+
+/* splitmix64's output function: https://prng.di.unimi.it/splitmix64.c */
+static PEAL_DEV PEAL_INLINE uint64_t mix(uint64_t z)
+{
+	z += 0x9e3779b97f4a7c15ULL;
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+	return z ^ (z >> 31);
+}
+
+static PEAL_DEV PEAL_INLINE uint64_t stamp_word(uint64_t seed, uint64_t number,
+						uint32_t index)
+{
+	return index ? mix(seed ^ (number << 8 | index)) : number;
+}
+
+static PEAL_DEV PEAL_INLINE uint8_t *slot_of(const struct probe *p,
+					     uint64_t number)
+{
+	return p->ring +
+	       (number & (PEAL_PROBE_SLOTS - 1)) * PEAL_PROBE_SLOT_BYTES;
+}
+
+static PEAL_DEV PEAL_INLINE uint32_t lap_of(uint64_t number)
+{
+	return (uint32_t)(number / PEAL_PROBE_SLOTS) + 1;
+}
+
+static PEAL_DEV void send_stamp(const struct probe *p, uint64_t number,
+				uint32_t kind)
+{
+	uint8_t *slot = slot_of(p, number);
+	uint64_t *content = (uint64_t *)(void *)(slot + 8);
+	uint32_t i;
+
+	for (i = 0; i < PEAL_PROBE_STAMP_WORDS; i++)
+		content[i] = stamp_word(p->params->seed, number, i);
+	peal_slot_publish(slot, lap_of(number), kind,
+			  8 * PEAL_PROBE_STAMP_WORDS);
+	notify(p);
+}
+
+static PEAL_DEV int is_right(const struct probe *p, uint64_t number,
+			     uint32_t kind, const struct peal_slot_view *view)
+{
+	const uint64_t *content = (const uint64_t *)(const void *)view->content;
+	uint32_t i;
+
+	if (view->kind != kind || view->length != 8 * PEAL_PROBE_STAMP_WORDS)
+		return 0;
+	for (i = 0; i < PEAL_PROBE_STAMP_WORDS; i++) {
+		if (content[i] != stamp_word(p->params->seed, number, i))
+			return 0;
+	}
+	return 1;
+}
+
+/* ---- verify ---------------------------------------------------------------- */
+
+/* All stamps but the END mark; 1 if none was held up. */
+static PEAL_DEV int send_stamps(const struct probe *p)
+{
+	uint64_t credit = 0, i;
+
+	for (i = 0; i < p->params->n_messages; i++) {
+		if (i >= PEAL_PROBE_SLOTS && credit < i + 1 - PEAL_PROBE_SLOTS)
+			credit = await(p, &p->words->credit,
+				       i + 1 - PEAL_PROBE_SLOTS);
+		if (i >= PEAL_PROBE_SLOTS && !credit)
+			return 0;
+		if (credit == PEAL_PROBE_GAVE_UP)
+			return 0;
+		send_stamp(p, i, PEAL_KIND_DATA);
+		/* Where it may have to wait, it says how far it is. */
+		if ((i + 1) % PEAL_PROBE_CREDIT_EVERY == 0)
+			peal_store_release_sys(&p->words->published, i + 1);
+	}
+	return 1;
+}
+
+static PEAL_DEV void write_verify(const struct probe *p)
+{
+	uint64_t n = p->params->pattern_bytes / 8, i;
+	uint64_t last = p->params->n_messages;
+	int fine = 0;
+
+	if (!p->lane)
+		fine = send_stamps(p);
+	meet(p);
+	for (i = p->lane; i < n; i += p->lanes)
+		p->pattern[i] = mix(p->params->seed + i);
+	meet(p);
+	if (!fine)
+		return;
+	/* The ring may still be full: the mark waits like any other slot. */
+	if (!await(p, &p->words->credit, last + 1 - PEAL_PROBE_SLOTS))
+		return;
+	send_stamp(p, last, PEAL_KIND_END);
+	peal_store_release_sys(&p->words->published, last + 1);
+	notify(p);
+}
+
+/*
+ * Whether slot `number` will not come any more. The writer goes on until the
+ * ring is full, whatever the reader sees; from then on it is a matter of time.
+ */
+static PEAL_DEV int is_lost(const struct probe *p, uint64_t number,
+			    uint64_t credit, uint64_t *full_since)
+{
+	uint64_t last = p->params->n_messages;
+	uint64_t most = credit + PEAL_PROBE_SLOTS;
+	uint64_t now = peal_clock_ns();
+
+	if (number == last)
+		most = last + 1;
+	else if (most > last)
+		most = last;
+	if (now - p->began > p->params->limit_ns) {
+		peal_store_relaxed_sys(&p->words->late, 1);
+		return 1;
+	}
+	if (peal_load_acquire_sys(&p->words->published) < most)
+		return 0;
+	if (!*full_since)
+		*full_since = now;
+	return now - *full_since > p->params->patience_ns;
+}
+
+static PEAL_DEV int receive_stamp(const struct probe *p, uint64_t number,
+				  uint64_t credit, struct peal_slot_view *view)
+{
+	uint64_t full_since = 0;
+	uint32_t turn = 0;
+
+	while (!peal_slot_peek(slot_of(p, number), lap_of(number), view)) {
+		if ((++turn & 15) == 0 &&
+		    is_lost(p, number, credit, &full_since))
+			return 0;
+		idle(p);
+	}
+	awake(p);
+	return 1;
+}
+
+/* What was read is read: the writer's await acquires it. */
+static PEAL_DEV void give_credit(const struct probe *p, uint64_t credit)
+{
+	peal_store_release_sys(&p->words->credit, credit);
+	notify(p);
+}
+
+/* Returns whether the END mark was seen. */
+static PEAL_DEV int receive_stamps(const struct probe *p)
+{
+	uint64_t last = p->params->n_messages, wrong = 0, credit = 0, i;
+	struct peal_slot_view view;
+
+	for (i = 0; i <= last; i++) {
+		if (!receive_stamp(p, i, credit, &view))
+			break;
+		wrong += !is_right(
+			p, i, i < last ? PEAL_KIND_DATA : PEAL_KIND_END, &view);
+		if ((i + 1) % PEAL_PROBE_CREDIT_EVERY == 0) {
+			credit = i + 1;
+			give_credit(p, credit);
+		}
+	}
+	peal_store_relaxed_sys(&p->words->seen, i);
+	peal_store_relaxed_sys(&p->words->wrong, wrong);
+	peal_store_relaxed_sys(&p->words->missing, last + 1 - i);
+	if (i > last)
+		return 1;
+	give_credit(p, PEAL_PROBE_GAVE_UP);
+	return 0;
+}
+
+static PEAL_DEV void read_verify(const struct probe *p)
+{
+	uint64_t n = p->params->pattern_bytes / 8, wrong = 0, i;
+
+	if (!p->lane)
+		peal_store_relaxed_dev(&p->scratch[0],
+				       (uint64_t)receive_stamps(p));
+	meet(p);
+	if (!peal_load_relaxed_dev(&p->scratch[0]))
+		return;
+	for (i = p->lane; i < n; i += p->lanes)
+		wrong += p->pattern[i] != mix(p->params->seed + i);
+	peal_add_relaxed_dev(&p->scratch[1], wrong);
+	meet(p);
+	if (p->lane)
+		return;
+	peal_store_relaxed_sys(&p->words->pattern_words, n);
+	peal_store_relaxed_sys(&p->words->pattern_wrong,
+			       peal_load_relaxed_dev(&p->scratch[1]));
+}
+
+/* ---- latency --------------------------------------------------------------- */
+
+static PEAL_DEV void write_latency(const struct probe *p)
+{
+	uint64_t number = 0, start;
+	uint32_t b, i;
+
+	if (p->lane)
+		return;
+	for (b = 0; b < PEAL_PROBE_BATCHES; b++) {
+		start = peal_clock_ns();
+		for (i = 0; i < p->params->batch; i++) {
+			peal_store_release_sys(p->ping, ++number);
+			notify(p);
+			if (!await(p, p->pong, number)) {
+				peal_store_release_sys(p->ping,
+						       PEAL_PROBE_GAVE_UP);
+				notify(p);
+				return;
+			}
+		}
+		peal_store_relaxed_sys(&p->words->batch_ns[b],
+				       peal_clock_ns() - start);
+		peal_store_relaxed_sys(&p->words->round_trips, number);
+	}
+}
+
+static PEAL_DEV void read_latency(const struct probe *p)
+{
+	uint64_t last = (uint64_t)p->params->batch * PEAL_PROBE_BATCHES;
+	uint64_t number = 0;
+
+	if (p->lane)
+		return;
+	while (number < last) {
+		number = await(p, p->ping, number + 1);
+		if (!number || number == PEAL_PROBE_GAVE_UP)
+			return;
+		peal_store_release_sys(p->pong, number);
+		notify(p);
+	}
+}
+
+/* ---- bandwidth ------------------------------------------------------------- */
+
+static PEAL_DEV void write_bandwidth(const struct probe *p)
+{
+	uint64_t n = p->params->pattern_bytes / 8, start = 0, i;
+	uint32_t r;
+	int fine = 1;
+
+	for (r = 0; r < PEAL_PROBE_ROUNDS; r++) {
+		meet(p);
+		if (!p->lane)
+			start = peal_clock_ns();
+		for (i = p->lane; i < n; i += p->lanes)
+			p->pattern[i] = p->params->seed + r + i;
+		meet(p);
+		if (p->lane || !fine)
+			continue;
+		peal_store_release_sys(p->ping, r + 1);
+		notify(p);
+		fine = await(p, p->pong, r + 1) != 0;
+		if (!fine)
+			continue;
+		peal_store_relaxed_sys(&p->words->round_ns[r],
+				       peal_clock_ns() - start);
+		peal_store_relaxed_sys(&p->words->rounds, r + 1);
+	}
+}
+
+static PEAL_DEV void read_bandwidth(const struct probe *p)
+{
+	uint32_t r;
+
+	if (p->lane)
+		return;
+	for (r = 0; r < PEAL_PROBE_ROUNDS; r++) {
+		if (!await(p, p->ping, r + 1))
+			return;
+		peal_store_release_sys(p->pong, r + 1);
+		notify(p);
+	}
+}
+
+/* ---- entry ----------------------------------------------------------------- */
+
+static PEAL_DEV void probe_init(struct probe *p,
+				const struct peal_probe_params *params,
+				uint32_t lane)
+{
+	uint8_t *area = (uint8_t *)(uintptr_t)params->area;
+
+	p->params = params;
+	p->words = (struct peal_probe_words *)(uintptr_t)params->words;
+	p->ping = (uint64_t *)(void *)(area + PEAL_PROBE_PING_OFFSET);
+	p->ring = area + PEAL_PROBE_RING_OFFSET;
+	p->pattern = (uint64_t *)(void *)(area + PEAL_PROBE_PATTERN_OFFSET);
+	p->pong = (uint64_t *)(uintptr_t)params->pong;
+	p->scratch = (uint64_t *)(uintptr_t)params->scratch;
+	p->began = peal_clock_ns();
+	p->lane = PEAL_SINGLE_LANE ? 0 : lane;
+	p->lanes = PEAL_SINGLE_LANE ? 1 : params->lanes;
+}
+
+static PEAL_DEV void run_writer(const struct probe *p)
+{
+	if (p->params->job == PEAL_PROBE_VERIFY)
+		write_verify(p);
+	else if (p->params->job == PEAL_PROBE_LATENCY)
+		write_latency(p);
+	else if (p->params->job == PEAL_PROBE_BANDWIDTH)
+		write_bandwidth(p);
+	if (!p->lane)
+		peal_store_release_sys(&p->words->writer_done, 1);
+}
+
+static PEAL_DEV void run_reader(const struct probe *p)
+{
+	if (p->params->job == PEAL_PROBE_VERIFY)
+		read_verify(p);
+	else if (p->params->job == PEAL_PROBE_LATENCY)
+		read_latency(p);
+	else if (p->params->job == PEAL_PROBE_BANDWIDTH)
+		read_bandwidth(p);
+	if (!p->lane)
+		peal_store_release_sys(&p->words->reader_done, 1);
+}
+
+static PEAL_DEV int run(const struct peal_kernel_params *raw, uint32_t worker,
+			uint32_t lane)
+{
+	const struct peal_probe_params *params =
+		(const struct peal_probe_params *)(const void *)raw;
+	struct probe p;
+
+	if (worker || params->magic != PEAL_PROBE_MAGIC)
+		return 0;
+	probe_init(&p, params, lane);
+	if (params->role == PEAL_PROBE_WRITER)
+		run_writer(&p);
+	else
+		run_reader(&p);
+	return 0;
+}
+
+#if !PEAL_ON_HOST
+
+PEAL_KERNEL void peal_entry_probe(const struct peal_kernel_params *params)
+{
+	run(params, peal_hw_worker(), peal_hw_lane());
+}
+
+#else
+
+PEAL_EXTERN_C int
+peal_entry_probe_single(const struct peal_kernel_params *params,
+			uint32_t worker, uint32_t lane);
+
+#if PEAL_SINGLE_LANE
+
+int peal_entry_probe_single(const struct peal_kernel_params *params,
+			    uint32_t worker, uint32_t lane)
+{
+	return run(params, worker, lane);
+}
+
+#else
+
+PEAL_EXTERN_C int peal_entry_probe(const struct peal_kernel_params *params,
+				   uint32_t worker, uint32_t lane);
+
+int peal_entry_probe(const struct peal_kernel_params *params, uint32_t worker,
+		     uint32_t lane)
+{
+	return run(params, worker, lane);
+}
+
+/* No handlers: nothing but the probe itself launches it. */
+PEAL_EXTERN_C const struct peal_program peal_program_probe;
+const struct peal_program peal_program_probe = {
+	sizeof(struct peal_program), 0, "probe", 0, peal_entry_probe,
+	peal_entry_probe_single,
+};
+
+#endif
+#endif

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <pthread.h>
+
+#include <peal/abi/probe.h>
+#include <peal/device/host.h>
+#include <peal/device/slot.h>
+#include "p2p/rig.h"
+#include "machine.h"
+
+/*
+ * The two kernels of the probe, each against a counterpart that errs in one
+ * place: the reader has to count exactly that.
+ */
+
+extern const struct peal_program peal_program_probe;
+
+#define MESSAGES 1024u
+#define PATTERN_WORDS 512u
+
+static struct {
+	uint8_t area[PEAL_PROBE_AREA_BYTES(8 * PATTERN_WORDS)]
+		__attribute__((aligned(4096)));
+	struct peal_probe_words words __attribute__((aligned(128)));
+	struct peal_bell bell[2] __attribute__((aligned(128)));
+	uint64_t scratch[2][16];
+} m;
+
+static struct peal_probe_params params[2];
+
+static void set_up(enum peal_probe_job job, uint64_t limit_ns)
+{
+	int role;
+
+	memset(&m, 0, sizeof(m));
+	memset(params, 0, sizeof(params));
+	for (role = 0; role < 2; role++) {
+		m.bell[role].max_sleep_ms = 1;
+		params[role].magic = PEAL_PROBE_MAGIC;
+		params[role].job = (uint32_t)job;
+		params[role].role = (uint32_t)role;
+		params[role].area = (uintptr_t)m.area;
+		params[role].words = (uintptr_t)&m.words;
+		params[role].pong = (uintptr_t)&m.words.pong;
+		params[role].scratch = (uintptr_t)m.scratch[role];
+		params[role].bell = (uintptr_t)&m.bell[role];
+		params[role].partner_bell = (uintptr_t)&m.bell[!role];
+		params[role].seed = 99;
+		params[role].pattern_bytes = 8 * PATTERN_WORDS;
+		params[role].limit_ns = limit_ns;
+		params[role].patience_ns = 20000000;
+		params[role].n_messages = MESSAGES;
+		params[role].batch = 16;
+		params[role].lanes = 1;
+	}
+}
+
+static void *run_kernel(void *argument)
+{
+	const struct peal_probe_params *p = argument;
+
+	CHECK_EQ(peal_program_probe.host_entry_single(
+			 (const struct peal_kernel_params *)argument, 0, 0),
+		 0);
+	CHECK_EQ(p->role ? m.words.reader_done : m.words.writer_done, 1);
+	return NULL;
+}
+
+/* ---- a writer that errs ---------------------------------------------------- */
+
+enum error { RIGHT, WRONG_WORD, WRONG_LENGTH, NO_SLOT, WRONG_PATTERN, NO_END };
+
+static uint64_t mix(uint64_t z)
+{
+	z += 0x9e3779b97f4a7c15ULL;
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+	return z ^ (z >> 31);
+}
+
+static void send(uint64_t number, uint32_t kind, enum error error)
+{
+	uint8_t *slot = m.area + PEAL_PROBE_RING_OFFSET +
+			number % PEAL_PROBE_SLOTS * PEAL_PROBE_SLOT_BYTES;
+	uint64_t content[PEAL_PROBE_STAMP_WORDS] = { number };
+	uint32_t i, length = sizeof(content);
+
+	for (i = 1; i < PEAL_PROBE_STAMP_WORDS; i++)
+		content[i] = mix(params[0].seed ^ (number << 8 | i));
+	if (error == WRONG_WORD)
+		content[PEAL_PROBE_STAMP_WORDS - 1] ^= 1;
+	if (error == WRONG_LENGTH)
+		length--;
+	memcpy(slot + 8, content, sizeof(content));
+	if (error != NO_SLOT)
+		peal_slot_publish(slot,
+				  (uint32_t)(number / PEAL_PROBE_SLOTS) + 1,
+				  kind, length);
+	peal_store_release_sys(&m.words.published, number + 1);
+	peal_bell_ring((uintptr_t)&m.bell[1]);
+}
+
+static void write_with(enum error error, uint64_t at)
+{
+	uint64_t *pattern =
+		(uint64_t *)(void *)(m.area + PEAL_PROBE_PATTERN_OFFSET);
+	uint64_t i;
+
+	for (i = 0; i < MESSAGES; i++) {
+		while (i >= PEAL_PROBE_SLOTS &&
+		       peal_load_acquire_sys(&m.words.credit) <
+			       i + 1 - PEAL_PROBE_SLOTS)
+			usleep(10);
+		if (peal_load_acquire_sys(&m.words.credit) ==
+		    PEAL_PROBE_GAVE_UP)
+			return;
+		send(i, PEAL_KIND_DATA, i == at ? error : RIGHT);
+	}
+	for (i = 0; i < PATTERN_WORDS; i++)
+		pattern[i] = mix(params[0].seed + i);
+	if (error == WRONG_PATTERN)
+		pattern[at] ^= (uint64_t)1 << 63;
+	while (peal_load_acquire_sys(&m.words.credit) <
+	       MESSAGES + 1 - PEAL_PROBE_SLOTS)
+		usleep(10);
+	send(MESSAGES, PEAL_KIND_END, error == NO_END ? NO_SLOT : RIGHT);
+}
+
+static void read_against(enum error error, uint64_t at)
+{
+	pthread_t reader;
+
+	set_up(PEAL_PROBE_VERIFY, 20000000000u);
+	CHECK(!pthread_create(&reader, NULL, run_kernel, &params[1]));
+	write_with(error, at);
+	pthread_join(reader, NULL);
+	CHECK_EQ(m.words.late, 0);
+}
+
+PEAL_TEST(a_right_writer_is_counted_right)
+{
+	read_against(RIGHT, 0);
+	CHECK_EQ(m.words.seen, MESSAGES + 1);
+	CHECK_EQ(m.words.wrong + m.words.missing + m.words.pattern_wrong, 0);
+	CHECK_EQ(m.words.pattern_words, PATTERN_WORDS);
+}
+
+PEAL_TEST(one_wrong_bit_in_one_message_is_found)
+{
+	read_against(WRONG_WORD, 777);
+	CHECK_EQ(m.words.wrong, 1);
+	CHECK_EQ(m.words.missing + m.words.pattern_wrong, 0);
+	read_against(WRONG_LENGTH, MESSAGES - 1);
+	CHECK_EQ(m.words.wrong, 1);
+}
+
+PEAL_TEST(one_wrong_bit_in_the_pattern_is_found)
+{
+	read_against(WRONG_PATTERN, PATTERN_WORDS - 1);
+	CHECK_EQ(m.words.pattern_wrong, 1);
+	CHECK_EQ(m.words.wrong + m.words.missing, 0);
+	CHECK_EQ(m.words.pattern_words, PATTERN_WORDS);
+}
+
+PEAL_TEST(a_message_that_never_comes_ends_the_wait)
+{
+	read_against(NO_SLOT, 300);
+	CHECK_EQ(m.words.seen, 300);
+	CHECK_EQ(m.words.missing, MESSAGES + 1 - 300);
+	CHECK_EQ(m.words.pattern_words, 0);
+	CHECK_EQ(m.words.credit, PEAL_PROBE_GAVE_UP);
+	read_against(NO_END, 0);
+	CHECK_EQ(m.words.seen, MESSAGES);
+	CHECK_EQ(m.words.missing, 1);
+}
+
+PEAL_TEST(alone_both_kernels_end_by_their_limit)
+{
+	int job, role;
+
+	for (job = PEAL_PROBE_VERIFY; job <= PEAL_PROBE_BANDWIDTH; job++) {
+		for (role = 0; role < 2; role++) {
+			set_up((enum peal_probe_job)job, 50000000);
+			run_kernel(&params[role]);
+			CHECK_EQ(m.words.pattern_words, 0);
+			CHECK_EQ(m.words.round_trips + m.words.rounds, 0);
+			if (role == 1 && job == PEAL_PROBE_VERIFY)
+				CHECK_EQ(m.words.late, 1);
+		}
+	}
+}
+
+PEAL_TEST(parameters_of_something_else_are_left_alone)
+{
+	set_up(PEAL_PROBE_VERIFY, 1000000000);
+	params[1].magic++;
+	CHECK_EQ(peal_program_probe.host_entry_single((const void *)&params[1],
+						      0, 0),
+		 0);
+	CHECK_EQ(m.words.reader_done, 0);
+}
+
+/* ---- on devices ------------------------------------------------------------ */
+
+PEAL_TEST(workers_of_several_lanes_find_the_same)
+{
+	struct peali_rig_ways ways = { 0, 1 };
+	struct peal_runtime *rt = machine_open("2", "");
+	struct peali_rig rig;
+	int i;
+
+	CHECK_OK(peali_rig_open(peali_runtime_peers(rt), 0, 1, 1, &rig));
+	CHECK_EQ(rig.held_back, 1);
+	rig.lanes = 7;
+	CHECK_OK(peali_rig_run(&rig, PEAL_PROBE_VERIFY, ways, 20000000000u));
+	CHECK_EQ(rig.words->missing + rig.words->wrong +
+			 rig.words->pattern_wrong,
+		 0);
+	CHECK_EQ(rig.words->seen, 16385);
+	CHECK_EQ(rig.words->pattern_words, PEALI_RIG_PATTERN_BYTES / 8);
+	CHECK_OK(peali_rig_run(&rig, PEAL_PROBE_LATENCY, ways, 20000000000u));
+	CHECK_EQ(rig.words->round_trips, PEAL_PROBE_BATCHES * PEALI_RIG_BATCH);
+	CHECK(rig.words->round_trips >= 2000);
+	CHECK_EQ(rig.words->pong, 0);
+	CHECK_OK(peali_rig_run(&rig, PEAL_PROBE_BANDWIDTH, ways, 20000000000u));
+	CHECK_EQ(rig.words->rounds, PEAL_PROBE_ROUNDS);
+	for (i = 0; i < PEAL_PROBE_ROUNDS; i++)
+		CHECK(rig.words->round_ns[i]);
+	peali_rig_close(&rig);
+	CHECK_OK(peal_runtime_close(rt));
+}
+
+PEAL_TEST_MAIN(machine_begin(); RUN(a_right_writer_is_counted_right);
+	       RUN(one_wrong_bit_in_one_message_is_found);
+	       RUN(one_wrong_bit_in_the_pattern_is_found);
+	       RUN(a_message_that_never_comes_ends_the_wait);
+	       RUN(alone_both_kernels_end_by_their_limit);
+	       RUN(parameters_of_something_else_are_left_alone);
+	       RUN(workers_of_several_lanes_find_the_same);)

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <peal/abi/probe.h>
+#include <peal/device/host.h>
+#include "machine.h"
+#include "p2p/probe.h"
+
+/*
+ * A machine with faults that the host backend does not have by itself: its
+ * launches are changed on the way. The probe's reader on device 1 is slow to
+ * acknowledge what came across, or a launch fails.
+ */
+
+extern const struct peal_program peal_program_probe;
+
+static struct peali_backend *backend;
+static struct peali_backend_ops changed;
+static struct peali_device device[2];
+static struct peali_devices devices = { 2, device };
+static struct peali_peers *peers;
+
+/* Across, not through host memory: there the area lies behind the words. */
+static int is_across(const struct peal_probe_params *p)
+{
+	return p->job == PEAL_PROBE_BANDWIDTH && p->role == PEAL_PROBE_READER &&
+	       p->area != p->words + 4096;
+}
+
+static int slow_entry(const struct peal_kernel_params *params, uint32_t worker,
+		      uint32_t lane)
+{
+	const struct peal_probe_params *p = (const void *)params;
+	uint64_t *ping, *pong, i;
+
+	if (!is_across(p))
+		return peal_program_probe.host_entry_single(params, worker,
+							    lane);
+	ping = (uint64_t *)(uintptr_t)(p->area + PEAL_PROBE_PING_OFFSET);
+	pong = (uint64_t *)(uintptr_t)p->pong;
+	for (i = 1; i <= PEAL_PROBE_ROUNDS; i++) {
+		while (peal_load_acquire_sys(ping) < i)
+			usleep(100);
+		usleep(30000);
+		peal_store_release_sys(pong, i);
+		peal_bell_ring(p->partner_bell);
+	}
+	return 0;
+}
+
+static const struct peal_program slow_program = {
+	sizeof(struct peal_program), 0, "probe", NULL, slow_entry, slow_entry,
+};
+
+static int launch_slow(struct peali_backend *b,
+		       const struct peali_launch_desc *desc,
+		       struct peali_launch **out)
+{
+	struct peali_launch_desc d = *desc;
+
+	if (d.device == 1)
+		d.program = &slow_program;
+	return peali_host_backend.launch(b, &d, out);
+}
+
+static int launch_fails(struct peali_backend *b,
+			const struct peali_launch_desc *desc,
+			struct peali_launch **out)
+{
+	if (desc->device == 1)
+		return peali_host_backend.launch(b, desc, out);
+	return peali_fail_driver(PEAL_EDRIVER, 77, "test: launch",
+				 "the driver is out of sorts");
+}
+
+static int enable_fails(struct peali_backend *b, int from, int to)
+{
+	(void)b;
+	return peali_fail_driver(PEAL_EDRIVER, 78, "test: peer_enable",
+				 "no access of %d to %d today", from, to);
+}
+
+static void begin(void)
+{
+	int i;
+
+	machine_forget();
+	setenv("PEAL_HOST_DEVICES", "2", 1);
+	CHECK_OK(peali_host_backend.open(&backend));
+	changed = peali_host_backend;
+	backend->ops = &changed;
+	for (i = 0; i < 2; i++) {
+		device[i].backend = backend;
+		device[i].local = i;
+	}
+	CHECK_OK(peali_peers_create(&devices, &peers));
+}
+
+static void end(void)
+{
+	CHECK_OK(peali_peers_destroy(peers));
+	CHECK_OK(peali_host_backend.close(backend));
+}
+
+PEAL_TEST(a_pair_that_is_slower_than_host_memory_is_slow)
+{
+	struct peal_pair_info info;
+
+	begin();
+	changed.launch = launch_slow;
+	CHECK_OK(peali_probe_pair(peers, 0, 1, &info));
+	CHECK_EQ(info.verdict, PEAL_VERDICT_SLOW);
+	CHECK_CONTAINS(info.why, "through host memory");
+	CHECK(info.bandwidth_bytes_per_s > 0);
+	CHECK(info.route != PEAL_ROUTE_PEER);
+	/* It is right, so it will do as the way back of credits. */
+	CHECK_OK(peali_probe_pair(peers, 1, 0, &info));
+	CHECK_EQ(info.verdict, PEAL_VERDICT_OK);
+	CHECK_EQ(info.route, PEAL_ROUTE_PEER);
+	end();
+}
+
+PEAL_TEST(a_launch_that_fails_is_faulted_and_not_kept_on_disk)
+{
+	struct peal_pair_info info;
+
+	begin();
+	changed.launch = launch_fails;
+	CHECK_OK(peali_probe_pair(peers, 0, 1, &info));
+	CHECK_EQ(info.verdict, PEAL_VERDICT_FAULTED);
+	CHECK_CONTAINS(info.why, "out of sorts");
+	CHECK(info.route != PEAL_ROUTE_PEER);
+	end();
+	/* begin() would empty the cache: this is the next process. */
+	CHECK_OK(peali_host_backend.open(&backend));
+	device[0].backend = device[1].backend = backend;
+	CHECK_OK(peali_peers_create(&devices, &peers));
+	CHECK_OK(peali_probe_pair(peers, 0, 1, &info));
+	CHECK_EQ(info.verdict, PEAL_VERDICT_OK);
+	CHECK_EQ(info.cached, 0);
+	end();
+}
+
+PEAL_TEST(an_enable_that_fails_is_faulted)
+{
+	struct peal_pair_info info;
+
+	begin();
+	changed.peer_enable = enable_fails;
+	CHECK_OK(peali_probe_pair(peers, 1, 0, &info));
+	CHECK_EQ(info.verdict, PEAL_VERDICT_FAULTED);
+	CHECK_CONTAINS(info.why, "today");
+	CHECK_EQ(peali_peer_enable(peers, 1, 0), PEAL_EDRIVER);
+	CHECK_EQ(peali_peer_disable(peers, 1, 0), PEAL_EINVAL);
+	end();
+}
+
+PEAL_TEST_MAIN(machine_begin();
+	       RUN(a_pair_that_is_slower_than_host_memory_is_slow);
+	       RUN(a_launch_that_fails_is_faulted_and_not_kept_on_disk);
+	       RUN(an_enable_that_fails_is_faulted);)

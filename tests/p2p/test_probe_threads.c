@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <pthread.h>
+
+#include <peal/device/host.h>
+#include <peal/topology.h>
+#include "machine.h"
+
+static struct peal_runtime *rt;
+
+static void *ask_all(void *argument)
+{
+	int n = (int)(uintptr_t)argument, from, to;
+	struct peal_pair_info info;
+
+	for (from = 0; from < n; from++) {
+		for (to = 0; to < n; to++) {
+			CHECK_OK(peal_topology_pair(rt, from, to, &info));
+			CHECK_EQ(info.verdict, PEAL_VERDICT_OK);
+		}
+	}
+	return NULL;
+}
+
+PEAL_TEST(threads_that_ask_at_once_get_one_answer)
+{
+	pthread_t thread[4];
+	struct peal_pair_info a, b;
+	int i;
+
+	machine_forget();
+	rt = machine_open("3", "");
+	for (i = 0; i < 4; i++)
+		CHECK(!pthread_create(&thread[i], NULL, ask_all,
+				      (void *)(uintptr_t)3));
+	for (i = 0; i < 4; i++)
+		pthread_join(thread[i], NULL);
+	CHECK_OK(peal_topology_pair(rt, 0, 1, &a));
+	CHECK_OK(peal_topology_pair(rt, 0, 1, &b));
+	CHECK_EQ(a.latency_ns, b.latency_ns);
+	CHECK_EQ(a.cached, 0);
+	CHECK_OK(peal_runtime_close(rt));
+}
+
+static void *enable_and_disable(void *argument)
+{
+	int i;
+
+	(void)argument;
+	for (i = 0; i < 200; i++) {
+		CHECK_OK(peal_peer_enable(rt, 0, 1));
+		usleep(100);
+		CHECK_OK(peal_peer_disable(rt, 0, 1));
+	}
+	return NULL;
+}
+
+PEAL_TEST(access_comes_and_goes_while_the_pair_is_probed)
+{
+	struct peal_pair_info info;
+	pthread_t thread;
+
+	machine_forget();
+	rt = machine_open("2", "");
+	CHECK(!pthread_create(&thread, NULL, enable_and_disable, NULL));
+	CHECK_OK(peal_topology_pair(rt, 0, 1, &info));
+	CHECK_EQ(info.verdict, PEAL_VERDICT_OK);
+	pthread_join(thread, NULL);
+	CHECK_OK(peal_runtime_close(rt));
+}
+
+PEAL_TEST(of_sixteen_devices_only_what_is_asked_for_is_probed)
+{
+	struct peal_pair_info info;
+	uint64_t began, spent;
+
+	machine_forget();
+	setenv("PEAL_HOST_MEMORY", "16M", 1);
+	rt = machine_open("16", "");
+	CHECK_OK(peal_topology_pair(rt, 3, 12, &info));
+	CHECK_EQ(info.verdict, PEAL_VERDICT_OK);
+	CHECK_EQ(info.cached, 0);
+	/* The second time it is a look into memory. */
+	began = peal_clock_ns();
+	CHECK_OK(peal_topology_pair(rt, 3, 12, &info));
+	CHECK_OK(peal_topology_pair(rt, 12, 12, &info));
+	spent = peal_clock_ns() - began;
+	CHECK(spent < 1000000000);
+	CHECK_OK(peal_runtime_close(rt));
+	rt = machine_open("16", "");
+	CHECK_OK(peal_topology_pair(rt, 3, 12, &info));
+	CHECK_EQ(info.cached, 1);
+	CHECK_OK(peal_topology_pair(rt, 3, 13, &info));
+	CHECK_EQ(info.cached, 0);
+	CHECK_OK(peal_runtime_close(rt));
+	setenv("PEAL_HOST_MEMORY", "1G", 1);
+}
+
+PEAL_TEST_MAIN(machine_begin(); RUN(threads_that_ask_at_once_get_one_answer);
+	       RUN(access_comes_and_goes_while_the_pair_is_probed);
+	       RUN(of_sixteen_devices_only_what_is_asked_for_is_probed);)
