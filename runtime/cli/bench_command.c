@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `peal bench`: finds the benchmarks by name and hands them their arguments. */
+#include "runtime/cli/command.h"
+#include "runtime/cli/output.h"
+
+#if PEAL_WITH_BENCH
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bench/bench.h"
+
+struct arguments {
+	const struct peali_bench **chosen;
+	int n_chosen;
+	int json;
+	int rest; /* where the benchmarks' own arguments begin */
+};
+
+static const struct peali_bench *find(const char *name)
+{
+	for (int i = 0; peali_benches[i]; i++)
+		if (strcmp(peali_benches[i]->name, name) == 0)
+			return peali_benches[i];
+	return NULL;
+}
+
+/* "latency, throughput, ..." */
+static void names(char *text, size_t size)
+{
+	text[0] = 0;
+	for (int i = 0; peali_benches[i]; i++) {
+		size_t used = strlen(text);
+
+		snprintf(text + used, size - used, "%s%s", used ? ", " : "",
+			 peali_benches[i]->name);
+	}
+}
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+	struct arguments *arguments = state->input;
+	char list[256];
+
+	switch (key) {
+	case 'j':
+		arguments->json = 1;
+		return 0;
+	case ARGP_KEY_ARG:
+		names(list, sizeof(list));
+		arguments->chosen[arguments->n_chosen] = find(argument);
+		if (!arguments->chosen[arguments->n_chosen])
+			argp_error(state,
+				   "there is no benchmark '%s'; there are %s",
+				   argument, list);
+		arguments->n_chosen++;
+		/* The first option behind a name is the benchmarks' own. */
+		if (state->next < state->argc &&
+		    state->argv[state->next][0] == '-') {
+			arguments->rest = state->next;
+			state->next = state->argc;
+		}
+		return 0;
+	case ARGP_KEY_END:
+		names(list, sizeof(list));
+		if (!arguments->n_chosen)
+			argp_error(state,
+				   "the name of a benchmark is missing; there "
+				   "are %s",
+				   list);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static char *help_filter(int key, const char *text, void *input)
+{
+	char *list = NULL;
+	size_t size;
+	FILE *to;
+
+	(void)input;
+	if (key != ARGP_KEY_HELP_POST_DOC)
+		return (char *)(uintptr_t)text;
+	to = open_memstream(&list, &size);
+	if (!to)
+		return NULL;
+	fprintf(to, "Benchmarks:\n");
+	for (int i = 0; peali_benches[i]; i++)
+		fprintf(to, "  %-11s %s\n", peali_benches[i]->name,
+			peali_benches[i]->help);
+	fprintf(to, "\n`peal bench NAME --help' lists the options of one.\n");
+	fclose(to);
+	return list;
+}
+
+/* Takes --json out of the benchmarks' arguments; how many are left. */
+static int take_json(int argc, char **argv, int *json)
+{
+	int kept = 1;
+
+	for (int i = 1; i < argc; i++) {
+		if (strcmp(argv[i], "--json") == 0 ||
+		    strcmp(argv[i], "-j") == 0)
+			*json = 1;
+		else
+			argv[kept++] = argv[i];
+	}
+	argv[kept] = NULL;
+	return kept;
+}
+
+/* argp reorders what it is given: each benchmark gets a copy. */
+static int run_one(const struct peali_bench *bench, int argc, char **argv,
+		   int json)
+{
+	char **copy = calloc((size_t)argc + 1, sizeof(*copy));
+	char name[48];
+	int status;
+
+	if (!copy) {
+		peali_say("out of memory");
+		return PEALI_EXIT_FAILED;
+	}
+	memcpy(copy, argv, (size_t)argc * sizeof(*copy));
+	snprintf(name, sizeof(name), "peal bench %s", bench->name);
+	copy[0] = name;
+	status = bench->run(argc, copy, json);
+	free(copy);
+	return status;
+}
+
+/* What a benchmark prints on stdout, as JSON; NULL if it printed none. */
+static int run_captured(const struct peali_bench *bench, int argc, char **argv,
+			json_t **object_out)
+{
+	FILE *file = tmpfile();
+	int saved = -1;
+	int status = PEALI_EXIT_FAILED;
+
+	fflush(stdout);
+	if (file)
+		saved = dup(STDOUT_FILENO);
+	if (saved < 0 || dup2(fileno(file), STDOUT_FILENO) < 0) {
+		peali_say("cannot keep what '%s' prints: %s", bench->name,
+			  strerror(errno));
+		goto close;
+	}
+	status = run_one(bench, argc, argv, 1);
+	fflush(stdout);
+	dup2(saved, STDOUT_FILENO);
+	rewind(file);
+	*object_out = json_loadf(file, 0, NULL);
+close:
+	if (saved >= 0)
+		close(saved);
+	if (file)
+		fclose(file);
+	return status;
+}
+
+/* The rows of both in one; of other keys the first stays. */
+static void merge(json_t *all, json_t *object)
+{
+	json_t *rows = json_object_get(all, "rows");
+
+	if (rows)
+		json_array_extend(rows, json_object_get(object, "rows"));
+	json_object_update_missing(all, object);
+}
+
+/* 1 if any failed; else 0 if any ran; else what the last one said. */
+static int combine(int before, int status)
+{
+	if (before == PEALI_EXIT_FAILED || status == PEALI_EXIT_FAILED)
+		return PEALI_EXIT_FAILED;
+	if (before == PEALI_EXIT_USAGE || status == PEALI_EXIT_USAGE)
+		return PEALI_EXIT_USAGE;
+	return before == PEALI_EXIT_OK || status == PEALI_EXIT_OK ?
+		       PEALI_EXIT_OK :
+		       status;
+}
+
+static int run_all(const struct arguments *arguments, int argc, char **argv)
+{
+	int together = arguments->json && arguments->n_chosen > 1;
+	json_t *all = json_object();
+	int status = PEALI_EXIT_WAIVED;
+
+	for (int i = 0; i < arguments->n_chosen; i++) {
+		json_t *object = NULL;
+		int one;
+
+		if (together)
+			one = run_captured(arguments->chosen[i], argc, argv,
+					   &object);
+		else
+			one = run_one(arguments->chosen[i], argc, argv,
+				      arguments->json);
+		status = combine(status, one);
+		if (object)
+			merge(all, object);
+		json_decref(object);
+		if (!arguments->json && i + 1 < arguments->n_chosen)
+			printf("\n");
+	}
+	if (together)
+		peali_json_print(stdout, all);
+	json_decref(all);
+	return status;
+}
+
+static int bench_run(int argc, char **argv)
+{
+	const struct argp argp = {
+		.options = peali_json_options,
+		.parser = parse,
+		.args_doc = "NAME... [OPTION...]",
+		.doc = "Runs benchmarks; options behind the names go to each of"
+		       " them.\v-",
+		.help_filter = help_filter,
+	};
+	struct arguments arguments = { .rest = argc };
+	char *own;
+	int status;
+
+	arguments.chosen = calloc((size_t)argc, sizeof(*arguments.chosen));
+	if (!arguments.chosen) {
+		peali_say("out of memory");
+		return PEALI_EXIT_FAILED;
+	}
+	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &arguments);
+	/* The place before the first argument becomes its argv[0]. */
+	own = argv[arguments.rest - 1];
+	argc = take_json(argc - arguments.rest + 1, argv + arguments.rest - 1,
+			 &arguments.json);
+	status = run_all(&arguments, argc, argv + arguments.rest - 1);
+	argv[arguments.rest - 1] = own;
+	free(arguments.chosen);
+	return status;
+}
+
+#else
+
+static int bench_run(int argc, char **argv)
+{
+	(void)argc;
+	(void)argv;
+	peali_say("this build has no benchmarks; configure it with "
+		  "-DPEAL_BUILD_BENCH=ON");
+	return PEALI_EXIT_WAIVED;
+}
+
+#endif
+
+const struct peali_command peali_command_bench = {
+	.name = "bench",
+	.help = "latency, throughput, stream, barrier: measures, verified",
+	.run = bench_run,
+};

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEAL_RUNTIME_CLI_COMMAND_H
+#define PEAL_RUNTIME_CLI_COMMAND_H
+
+/*
+ * The sub-commands. Each parses its own arguments (argv[0] is "peal NAME") and
+ * returns the exit status.
+ */
+
+#include <argp.h>
+
+struct peal_runtime;
+
+struct peali_command {
+	const char *name;
+	const char *help;
+	int (*run)(int argc, char **argv);
+};
+
+extern const struct peali_command peali_command_info;
+extern const struct peali_command peali_command_topo;
+extern const struct peali_command peali_command_run;
+extern const struct peali_command peali_command_bench;
+extern const struct peali_command peali_command_doctor;
+
+/** argp of a sub-command that knows --json only; `input` is an int. */
+extern const struct argp_option peali_json_options[];
+error_t peali_json_parse(int key, char *argument, struct argp_state *state);
+
+/**
+ * Parses arguments of which --json is the only one.
+ *
+ * @param help what the sub-command does.
+ * @return 1 if --json was given, else 0. A wrong argument ends the process.
+ */
+int peali_parse_json_only(int argc, char **argv, const char *help);
+
+/**
+ * Opens the runtime with all defaults; says why if that fails.
+ *
+ * @return 0 or PEALI_EXIT_FAILED.
+ */
+int peali_open_runtime(struct peal_runtime **runtime_out);
+
+/** 1 if every device of the runtime is an emulated one. */
+int peali_all_emulated(struct peal_runtime *runtime);
+
+#endif

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `peal doctor`: what works here, what does not, and what to do about it. */
+#include "runtime/cli/doctor.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <peal/peal.h>
+
+#include "runtime/backend/settings.h"
+#include "runtime/cli/command.h"
+
+static const char *const health_names[] = { "PASS", "WARN", "FAIL", "WAIVED" };
+
+void peali_doctor_add(struct peali_doctor *doctor, const char *check,
+		      enum peali_health health, const char *fix,
+		      const char *format, ...)
+{
+	json_t *row = peali_row_append(doctor->rows);
+	va_list arguments;
+	char text[512];
+
+	va_start(arguments, format);
+	vsnprintf(text, sizeof(text), format, arguments);
+	va_end(arguments);
+	doctor->n[health]++;
+	peali_row_text(row, "status", "%s", health_names[health]);
+	peali_row_text(row, "check", "%s", check);
+	peali_row_text(row, "finding", "%s", text);
+	if (fix)
+		peali_row_text(row, "fix", "%s", fix);
+	else
+		peali_row_null(row, "fix", "nothing to do");
+}
+
+static void check_settings(struct peali_doctor *doctor)
+{
+	if (peali_settings_check() < 0)
+		peali_doctor_add(doctor, "settings", PEALI_HEALTH_FAIL,
+				 "set it to what is allowed, or unset it", "%s",
+				 peal_last_error()->text);
+	else
+		peali_doctor_add(doctor, "settings", PEALI_HEALTH_PASS, NULL,
+				 "all %d are valid; peal info lists them",
+				 PEALI_SETTING_COUNT);
+}
+
+/* Whether the folder, or the one that it would be made in, can be written. */
+static int writable(char *path)
+{
+	for (;;) {
+		char *slash = strrchr(path, '/');
+
+		if (access(path, F_OK) == 0)
+			return access(path, W_OK | X_OK) == 0;
+		if (errno != ENOENT || !slash)
+			return 0;
+		slash[slash == path] = 0;
+	}
+}
+
+static void check_cache(struct peali_doctor *doctor)
+{
+	static const char fix[] =
+		"set PEAL_CACHE_DIR to a folder that can be written";
+	char path[4096];
+	char shown[4096];
+
+	if (peali_setting_path(PEALI_SETTING_CACHE_DIR, path, sizeof(path)) <
+	    0) {
+		peali_doctor_add(doctor, "cache folder", PEALI_HEALTH_WARN, fix,
+				 "%s", peal_last_error()->text);
+		return;
+	}
+	strcpy(shown, path);
+	if (writable(path))
+		peali_doctor_add(doctor, "cache folder", PEALI_HEALTH_PASS,
+				 NULL, "%.300s", shown);
+	else
+		peali_doctor_add(doctor, "cache folder", PEALI_HEALTH_WARN, fix,
+				 "%.300s cannot be written: every run proves "
+				 "each pair anew",
+				 shown);
+}
+
+/* What a verdict means for who uses the pair. */
+static enum peali_health verdict_health(enum peal_verdict verdict)
+{
+	switch (verdict) {
+	case PEAL_VERDICT_OK:
+		return PEALI_HEALTH_PASS;
+	case PEAL_VERDICT_UNKNOWN:
+		return PEALI_HEALTH_WAIVED;
+	case PEAL_VERDICT_NO_ACCESS:
+	case PEAL_VERDICT_SLOW:
+		return PEALI_HEALTH_WARN;
+	default:
+		return PEALI_HEALTH_FAIL;
+	}
+}
+
+static const char *verdict_fix(enum peal_verdict verdict)
+{
+	switch (verdict) {
+	case PEAL_VERDICT_OK:
+		return NULL;
+	case PEAL_VERDICT_UNKNOWN:
+		return "PEAL_PROBE=fresh proves it";
+	case PEAL_VERDICT_NO_ACCESS:
+		return "use a pair with NVLink or under one PCIe switch "
+		       "(emulated devices: PEAL_HOST_LINKS)";
+	case PEAL_VERDICT_SLOW:
+		return "nothing, if the route in use is fast enough";
+	default:
+		return "switch off PCIe ACS and the IOMMU, or forbid the "
+		       "pair; then PEAL_PROBE=fresh";
+	}
+}
+
+/* Pairs that are all right share a row; each other one has its own. */
+static void check_pairs(struct peali_doctor *doctor,
+			struct peal_runtime *runtime)
+{
+	int n = peal_device_count(runtime);
+	int n_ok = 0;
+
+	for (int i = 0; i < n * n; i++) {
+		struct peal_pair_info info;
+
+		if (i / n == i % n)
+			continue;
+		if (peal_topology_pair(runtime, i / n, i % n, &info) < 0) {
+			peali_doctor_add(doctor, "pair", PEALI_HEALTH_FAIL,
+					 "see the text", "%d to %d: %s", i / n,
+					 i % n, peal_last_error()->text);
+			continue;
+		}
+		if (info.verdict == PEAL_VERDICT_OK) {
+			n_ok++;
+			continue;
+		}
+		peali_doctor_add(doctor, "pair", verdict_health(info.verdict),
+				 verdict_fix(info.verdict),
+				 "%d to %d: %s; messages go %s: %s", i / n,
+				 i % n, peal_verdict_name(info.verdict),
+				 peal_route_name(info.route), info.why);
+	}
+	if (n_ok || n < 2)
+		peali_doctor_add(doctor, "pairs", PEALI_HEALTH_PASS, NULL,
+				 "%d of %d ordered pairs proved to carry data "
+				 "right",
+				 n_ok, n * (n - 1));
+}
+
+static void check_runtime(struct peali_doctor *doctor)
+{
+	struct peal_runtime *runtime;
+
+	if (peal_runtime_open(NULL, &runtime) < 0) {
+		peali_doctor_add(doctor, "runtime", PEALI_HEALTH_FAIL,
+				 "mend what the text names", "%s",
+				 peal_last_error()->text);
+		return;
+	}
+	peali_doctor_add(
+		doctor, "runtime", PEALI_HEALTH_PASS, NULL,
+		"opens with %d devices%s", peal_device_count(runtime),
+		peali_all_emulated(runtime) ? ", emulated by CPU threads" : "");
+	check_pairs(doctor, runtime);
+	if (peal_runtime_close(runtime) < 0)
+		peali_doctor_add(doctor, "runtime", PEALI_HEALTH_FAIL,
+				 "report it, with this text",
+				 "does not close: %s", peal_last_error()->text);
+}
+
+static void print_table(const struct peali_doctor *doctor)
+{
+	static const struct peali_column columns[] = {
+		{ "status", "status", 0 },
+		{ "check", "check", 0 },
+		{ "finding", "finding", 0 },
+		{ NULL, NULL, 0 },
+	};
+	const json_t *row;
+	size_t i;
+
+	peali_table_print(stdout, NULL, columns, doctor->rows);
+	if (doctor->n[PEALI_HEALTH_WARN] + doctor->n[PEALI_HEALTH_FAIL])
+		printf("\nWhat to do\n");
+	json_array_foreach(doctor->rows, i, row)
+	{
+		const char *status =
+			json_string_value(json_object_get(row, "status"));
+		const char *fix =
+			json_string_value(json_object_get(row, "fix"));
+
+		if (fix && (strcmp(status, "WARN") == 0 ||
+			    strcmp(status, "FAIL") == 0))
+			printf("%-6s  %s: %s\n", status,
+			       json_string_value(json_object_get(row, "check")),
+			       fix);
+	}
+	printf("\n%d passed, %d warnings, %d failed, %d waived\n", doctor->n[0],
+	       doctor->n[1], doctor->n[2], doctor->n[3]);
+}
+
+static int doctor_run(int argc, char **argv)
+{
+	int json = peali_parse_json_only(
+		argc, argv,
+		"Checks what Peal needs of the machine: PASS, WARN, FAIL or "
+		"WAIVED each, with the cause and what to do. Exit status 1 if "
+		"any check fails.");
+	struct peali_doctor doctor = { json_array(), { 0 } };
+	json_t *object;
+
+	peali_doctor_machine(&doctor);
+	check_settings(&doctor);
+	check_cache(&doctor);
+	check_runtime(&doctor);
+	if (json) {
+		object = json_object();
+		peali_row_flag(object, "ok", doctor.n[PEALI_HEALTH_FAIL] == 0);
+		peali_row_uint(object, "passed", (uint64_t)doctor.n[0]);
+		peali_row_uint(object, "warnings", (uint64_t)doctor.n[1]);
+		peali_row_uint(object, "failed", (uint64_t)doctor.n[2]);
+		peali_row_uint(object, "waived", (uint64_t)doctor.n[3]);
+		json_object_set(object, "checks", doctor.rows);
+		peali_json_print(stdout, object);
+		json_decref(object);
+	} else {
+		print_table(&doctor);
+	}
+	json_decref(doctor.rows);
+	return doctor.n[PEALI_HEALTH_FAIL] ? PEALI_EXIT_FAILED : PEALI_EXIT_OK;
+}
+
+const struct peali_command peali_command_doctor = {
+	.name = "doctor",
+	.help = "checks the machine: cause and fix of what is wrong",
+	.run = doctor_run,
+};

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The checks of `peal doctor` that need no runtime. */
+#include "runtime/cli/doctor.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <linux/membarrier.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/statvfs.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <liburing.h>
+
+#define PASS PEALI_HEALTH_PASS
+#define WARN PEALI_HEALTH_WARN
+#define FAIL PEALI_HEALTH_FAIL
+#define WAIVED PEALI_HEALTH_WAIVED
+
+/* The first line of a file of the kernel; "" if it cannot be read. */
+static const char *first_line(const char *path, char *text, size_t size)
+{
+	FILE *file = fopen(path, "re");
+
+	text[0] = 0;
+	if (file) {
+		if (!fgets(text, (int)size, file))
+			text[0] = 0;
+		fclose(file);
+	}
+	text[strcspn(text, "\n")] = 0;
+	return text;
+}
+
+static void check_cores(struct peali_doctor *doctor)
+{
+	long online = sysconf(_SC_NPROCESSORS_ONLN);
+	cpu_set_t set;
+	int usable;
+
+	usable = sched_getaffinity(0, sizeof(set), &set) ? 0 : CPU_COUNT(&set);
+	if (usable >= 2)
+		peali_doctor_add(doctor, "cores", PASS, NULL,
+				 "%d of %ld cores may be used", usable, online);
+	else
+		peali_doctor_add(
+			doctor, "cores", WARN,
+			online > 1 ?
+				"let the process use more: taskset, cpuset "
+				"or the container's CPU limit" :
+				"use a machine with two cores or more",
+			"%d of %ld cores may be used: emulated devices take "
+			"turns on it and latencies are those of the scheduler",
+			usable, online);
+}
+
+static void check_memlock(struct peali_doctor *doctor)
+{
+	const uint64_t wanted = 64u << 20;
+	struct rlimit limit = { 0, 0 };
+	char text[32];
+
+	getrlimit(RLIMIT_MEMLOCK, &limit);
+	if (limit.rlim_cur == RLIM_INFINITY)
+		peali_doctor_add(doctor, "memlock", PASS, NULL, "unlimited");
+	else if (limit.rlim_cur >= wanted)
+		peali_doctor_add(doctor, "memlock", PASS, NULL, "%s",
+				 peali_bytes_text(limit.rlim_cur, text,
+						  sizeof(text)));
+	else
+		peali_doctor_add(
+			doctor, "memlock", WARN,
+			"ulimit -l unlimited, or a 'memlock' line in "
+			"/etc/security/limits.conf",
+			"%s may be locked: enough for the host backend, too "
+			"little to pin memory for GPUs",
+			peali_bytes_text(limit.rlim_cur, text, sizeof(text)));
+}
+
+static void check_shm(struct peali_doctor *doctor)
+{
+	struct statvfs shm;
+	char text[32];
+	uint64_t room;
+
+	if (statvfs("/dev/shm", &shm)) {
+		peali_doctor_add(doctor, "/dev/shm", WARN,
+				 "mount -t tmpfs tmpfs /dev/shm",
+				 "not there (%s): links between processes will "
+				 "need it",
+				 strerror(errno));
+		return;
+	}
+	room = (uint64_t)shm.f_bavail * shm.f_frsize;
+	peali_bytes_text(room, text, sizeof(text));
+	if (access("/dev/shm", W_OK))
+		peali_doctor_add(doctor, "/dev/shm", WARN,
+				 "chmod 1777 /dev/shm",
+				 "not writable: links between processes will "
+				 "need it");
+	else if (room < 64u << 20)
+		peali_doctor_add(doctor, "/dev/shm", WARN,
+				 "remount it larger (docker: --shm-size=1g)",
+				 "%s are free: little for links between "
+				 "processes",
+				 text);
+	else
+		peali_doctor_add(doctor, "/dev/shm", PASS, NULL,
+				 "writable, %s free", text);
+}
+
+static void check_memfd(struct peali_doctor *doctor)
+{
+	const size_t bytes = 1u << 16;
+	void *at = MAP_FAILED;
+	int error = 0;
+	int fd = memfd_create("peal-doctor", MFD_CLOEXEC);
+
+	if (fd >= 0 && ftruncate(fd, (off_t)bytes) == 0)
+		at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+			  0);
+	if (at == MAP_FAILED)
+		error = errno;
+	else
+		munmap(at, bytes);
+	if (fd >= 0)
+		close(fd);
+	if (error)
+		peali_doctor_add(
+			doctor, "memfd_create", FAIL,
+			"allow memfd_create in the container's seccomp "
+			"profile",
+			"%s: the memory of emulated devices is made by "
+			"it",
+			strerror(error));
+	else
+		peali_doctor_add(doctor, "memfd_create", PASS, NULL,
+				 "can be made and mapped");
+}
+
+static void check_membarrier(struct peali_doctor *doctor)
+{
+	long commands = syscall(SYS_membarrier, MEMBARRIER_CMD_QUERY, 0, 0);
+
+	if (commands >= 0 && (commands & MEMBARRIER_CMD_PRIVATE_EXPEDITED) != 0)
+		peali_doctor_add(doctor, "membarrier", PASS, NULL,
+				 "private expedited barriers are there");
+	else
+		peali_doctor_add(doctor, "membarrier", WARN,
+				 "allow membarrier in the container's seccomp "
+				 "profile; Linux 4.14 or newer",
+				 "%s: threads that sleep are woken by a slower "
+				 "way",
+				 commands < 0 ? strerror(errno) :
+						"no expedited barriers");
+}
+
+static void check_io_uring(struct peali_doctor *doctor)
+{
+	struct io_uring ring;
+	char disabled[16];
+	int result = io_uring_queue_init(8, &ring, 0);
+
+	first_line("/proc/sys/kernel/io_uring_disabled", disabled,
+		   sizeof(disabled));
+	if (result == 0) {
+		io_uring_queue_exit(&ring);
+		peali_doctor_add(doctor, "io_uring", PASS, NULL,
+				 "a ring can be made");
+		return;
+	}
+	peali_doctor_add(
+		doctor, "io_uring", FAIL,
+		disabled[0] > '0' ? "sysctl kernel.io_uring_disabled=0" :
+		result == -ENOMEM ? "raise memlock: ulimit -l unlimited" :
+				    "allow io_uring in the container's seccomp "
+				    "profile (docker: --security-opt "
+				    "seccomp=unconfined)",
+		"%s%s%s: the router waits by it", strerror(-result),
+		disabled[0] ? ", kernel.io_uring_disabled is " : "", disabled);
+}
+
+static void check_huge_pages(struct peali_doctor *doctor)
+{
+	char mode[96];
+	char text[96];
+
+	first_line("/sys/kernel/mm/transparent_hugepage/shmem_enabled", text,
+		   sizeof(text));
+	first_line("/sys/kernel/mm/transparent_hugepage/enabled", mode,
+		   sizeof(mode));
+	if (!mode[0])
+		peali_doctor_add(doctor, "huge pages", WAIVED, NULL,
+				 "this kernel has no transparent huge pages");
+	else if (strstr(mode, "[never]"))
+		peali_doctor_add(doctor, "huge pages", WARN,
+				 "echo madvise > /sys/kernel/mm/"
+				 "transparent_hugepage/enabled",
+				 "transparent huge pages are off: large queues "
+				 "miss the TLB more often");
+	else
+		peali_doctor_add(doctor, "huge pages", PASS, NULL,
+				 "transparent: %s; for shared memory: %s", mode,
+				 text[0] ? text : "not known");
+}
+
+static void check_driver(struct peali_doctor *doctor, const char *check,
+			 const char *library, const char *device)
+{
+	void *handle = dlopen(library, RTLD_LAZY | RTLD_LOCAL);
+	const char *error = handle ? NULL : dlerror();
+
+	if (handle)
+		dlclose(handle);
+	peali_doctor_add(doctor, check, WAIVED, NULL,
+			 "%s%s, %s is %s; not used: GPU backends are not in "
+			 "this version",
+			 handle ? library : error,
+			 handle ? " can be loaded" : "", device,
+			 access(device, F_OK) ? "not there" : "there");
+}
+
+static double clock_cost_ns(void)
+{
+	enum { ROUNDS = 10000 };
+	struct timespec first, last;
+
+	clock_gettime(CLOCK_MONOTONIC, &first);
+	for (int i = 0; i < ROUNDS; i++)
+		clock_gettime(CLOCK_MONOTONIC, &last);
+	return ((double)(last.tv_sec - first.tv_sec) * 1e9 +
+		(double)(last.tv_nsec - first.tv_nsec)) /
+	       ROUNDS;
+}
+
+static void check_clock(struct peali_doctor *doctor)
+{
+	double cost = clock_cost_ns();
+	char source[64];
+
+	first_line("/sys/devices/system/clocksource/clocksource0/"
+		   "current_clocksource",
+		   source, sizeof(source));
+	if (cost < 200)
+		peali_doctor_add(doctor, "clock", PASS, NULL,
+				 "source %s, %.0f ns to read",
+				 source[0] ? source : "not known", cost);
+	else
+		peali_doctor_add(
+			doctor, "clock", WARN,
+			"boot with clocksource=tsc, if the processor's "
+			"counter is steady",
+			"source %s, %.0f ns to read: that is in every "
+			"latency that the host measures",
+			source[0] ? source : "not known", cost);
+}
+
+void peali_doctor_machine(struct peali_doctor *doctor)
+{
+	check_cores(doctor);
+	check_memlock(doctor);
+	check_shm(doctor);
+	check_memfd(doctor);
+	check_membarrier(doctor);
+	check_io_uring(doctor);
+	check_huge_pages(doctor);
+	check_clock(doctor);
+	check_driver(doctor, "driver CUDA", "libcuda.so.1", "/dev/nvidiactl");
+	check_driver(doctor, "driver HIP", "libamdhip64.so", "/dev/kfd");
+}

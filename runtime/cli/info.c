@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `peal info`: version, backends, devices and settings. */
+#include <string.h>
+
+#include <peal/peal.h>
+
+#include "runtime/backend/settings.h"
+#include "runtime/cli/command.h"
+#include "runtime/cli/output.h"
+
+static const struct peali_column backend_columns[] = {
+	{ "name", "name", 0 },	     { "available", "available", 0 },
+	{ "devices", "devices", 0 }, { "reason", "reason", 0 },
+	{ NULL, NULL, 0 },
+};
+
+static const struct peali_column device_columns[] = {
+	{ "index", "index", 0 },
+	{ "backend", "backend", 0 },
+	{ "emulated", "emulated", 0 },
+	{ "name", "name", 0 },
+	{ "memory_bytes", "memory", PEALI_AS_BYTES },
+	{ "compute_units", "compute units", 0 },
+	{ "max_lanes", "max. lanes", 0 },
+	{ "policies", "policies", 0 },
+	{ NULL, NULL, 0 },
+};
+
+static const struct peali_column setting_columns[] = {
+	{ "name", "name", 0 },	   { "value", "value", 0 },
+	{ "origin", "origin", 0 }, { "default", "default", 0 },
+	{ "help", "help", 0 },	   { NULL, NULL, 0 },
+};
+
+/* Backends that Peal knows and this build may not have. */
+static void add_absent(json_t *rows, const char *name)
+{
+	const json_t *other;
+	json_t *row;
+	size_t i;
+
+	json_array_foreach(rows, i, other)
+	{
+		if (strcmp(json_string_value(json_object_get(other, "name")),
+			   name) == 0)
+			return;
+	}
+	row = peali_row_append(rows);
+	peali_row_text(row, "name", "%s", name);
+	peali_row_flag(row, "available", 0);
+	peali_row_uint(row, "devices", 0);
+	peali_row_text(row, "reason", "not in this build of Peal");
+}
+
+static json_t *backend_rows(struct peal_runtime *runtime)
+{
+	json_t *rows = json_array();
+	struct peal_backend_info info;
+
+	for (int i = 0; peal_backend_info(runtime, i, &info) == 0; i++) {
+		json_t *row = peali_row_append(rows);
+
+		peali_row_text(row, "name", "%s", info.name);
+		peali_row_flag(row, "available", info.available);
+		peali_row_uint(row, "devices", (uint64_t)info.n_devices);
+		if (info.available)
+			peali_row_null(row, "reason", "it is available");
+		else
+			peali_row_text(row, "reason", "%s", info.reason);
+	}
+	add_absent(rows, "cuda");
+	add_absent(rows, "hip");
+	return rows;
+}
+
+static void policies_text(uint32_t mask, char *text, size_t size)
+{
+	static const char *const names[] = { NULL, "sequence", "atom16",
+					     "atom8" };
+
+	text[0] = 0;
+	for (unsigned int i = 1; i < sizeof(names) / sizeof(names[0]); i++) {
+		size_t used = strlen(text);
+
+		if (mask & 1u << i)
+			snprintf(text + used, size - used, "%s%s",
+				 used ? " " : "", names[i]);
+	}
+}
+
+static json_t *device_rows(struct peal_runtime *runtime)
+{
+	json_t *rows = json_array();
+	int n = peal_device_count(runtime);
+
+	for (int i = 0; i < n; i++) {
+		struct peal_device_info info;
+		char text[64];
+		json_t *row;
+
+		if (peal_device_info(runtime, i, &info) < 0)
+			continue;
+		row = peali_row_append(rows);
+		peali_row_uint(row, "index", (uint64_t)i);
+		peali_row_text(row, "backend", "%s", info.backend);
+		peali_row_flag(row, "emulated", info.emulated);
+		peali_row_text(row, "name", "%s", info.name);
+		peali_row_text(row, "uuid", "%s", info.uuid);
+		peali_row_uint(row, "memory_bytes", info.memory_bytes);
+		peali_row_uint(row, "memory_used_bytes",
+			       info.memory_used_bytes);
+		peali_row_uint(row, "compute_units", info.compute_units);
+		peali_row_uint(row, "max_lanes", info.max_lanes);
+		if (info.numa_node >= 0)
+			peali_row_uint(row, "numa_node",
+				       (uint64_t)info.numa_node);
+		else
+			peali_row_null(row, "numa_node", "not known");
+		policies_text(info.policies, text, sizeof(text));
+		peali_row_text(row, "policies", "%s", text);
+	}
+	return rows;
+}
+
+static json_t *setting_rows(void)
+{
+	json_t *rows = json_array();
+
+	for (int i = 0; i < PEALI_SETTING_COUNT; i++) {
+		struct peali_setting_view view = { 0 };
+		json_t *row = peali_row_append(rows);
+		int result = peali_setting_show((enum peali_setting)i, &view);
+
+		peali_row_text(row, "name", "%s", view.name ? view.name : "");
+		peali_row_text(row, "value", "%s", view.value);
+		peali_row_text(row, "origin", "%s",
+			       view.origin ? view.origin : "");
+		peali_row_text(row, "default", "%s",
+			       view.default_text ? view.default_text : "");
+		peali_row_text(row, "allowed", "%s", view.allowed);
+		peali_row_flag(row, "valid", result >= 0);
+		peali_row_text(row, "help", "%s", view.help ? view.help : "");
+	}
+	return rows;
+}
+
+static void print_tables(const json_t *object)
+{
+	printf("peal %s\n\n", peal_version());
+	peali_table_print(stdout, "Backends", backend_columns,
+			  json_object_get(object, "backends"));
+	if (json_is_true(json_object_get(object, "emulated")))
+		printf("\nDevices (emulated: CPU threads, no GPUs)\n");
+	else
+		printf("\nDevices\n");
+	peali_table_print(stdout, NULL, device_columns,
+			  json_object_get(object, "devices"));
+	printf("\n");
+	peali_table_print(stdout, "Settings (environment variables)",
+			  setting_columns, json_object_get(object, "settings"));
+}
+
+static int info_run(int argc, char **argv)
+{
+	int json = peali_parse_json_only(
+		argc, argv,
+		"Prints the version, the backends (and why one is absent), the "
+		"devices, and every setting with its value and origin.");
+	struct peal_runtime *runtime = NULL;
+	json_t *object = json_object();
+	int status = peali_open_runtime(&runtime);
+
+	peali_row_text(object, "version", "%s", peal_version());
+	/* Without a runtime the settings show which of them is wrong. */
+	if (runtime) {
+		peali_row_flag(object, "emulated", peali_all_emulated(runtime));
+		json_object_set_new(object, "backends", backend_rows(runtime));
+		json_object_set_new(object, "devices", device_rows(runtime));
+	}
+	json_object_set_new(object, "settings", setting_rows());
+	if (json)
+		peali_json_print(stdout, object);
+	else if (runtime)
+		print_tables(object);
+	else
+		peali_table_print(stdout, "Settings (environment variables)",
+				  setting_columns,
+				  json_object_get(object, "settings"));
+	json_decref(object);
+	if (runtime && peal_runtime_close(runtime) < 0 && !status)
+		status = peali_say_error("close the runtime");
+	return status;
+}
+
+const struct peali_command peali_command_info = {
+	.name = "info",
+	.help = "version, backends, devices and settings",
+	.run = info_run,
+};

@@ -1,0 +1,82 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# info, topo and doctor: tables for people, JSON with the same content.
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+json() { # COMMAND [ARGUMENT...]
+    "$peal" "$@" --json >out.json 2>err.txt || fail "peal $*"
+    python3 -m json.tool out.json >/dev/null || fail "peal $*: no JSON"
+    holds out.json 'isinstance(d, dict)'
+}
+
+[ "$("$peal" --version)" = 'peal 0.1.0' ] || fail '--version'
+for command in '' info topo run bench doctor; do
+    status=0
+    # shellcheck disable=SC2086
+    "$peal" $command --help >help.txt 2>err.txt || status=$?
+    [ $status = 0 ] || [ "$command $status" = 'bench 77' ] ||
+        fail "peal $command --help: exit status $status"
+done
+"$peal" run --help | grep -q 'threshold' || fail 'the help of run has no stages'
+says 'version and help'
+
+# ---- info ------------------------------------------------------------------------
+json info
+holds out.json "d['version'] == '0.1.0'" "d['emulated'] is True" \
+    "[b['name'] for b in d['backends'] if b['available']] == ['host']" \
+    "[b['name'] for b in d['backends']] == ['host', 'cuda', 'hip']" \
+    "all(b['reason'] for b in d['backends'] if not b['available'])" \
+    "len(d['devices']) == 2" \
+    "all(v['memory_bytes'] > 0 and v['compute_units'] > 0 for v in d['devices'])" \
+    "all(v['backend'] == 'host' and v['emulated'] and v['policies'] for v in d['devices'])" \
+    "all(s['help'] and s['origin'] in ('default', 'environment') and s['valid'] for s in d['settings'])" \
+    "{s['name']: s['origin'] for s in d['settings']}['PEAL_CACHE_DIR'] == 'environment'" \
+    "{s['name']: s['default'] for s in d['settings']}['PEAL_HOST_DEVICES'] == '2'"
+export PEAL_HOST_DEVICES=3
+json info
+holds out.json "len(d['devices']) == 3" \
+    "{s['name']: (s['value'], s['origin']) for s in d['settings']}['PEAL_HOST_DEVICES'] == ('3', 'environment')"
+"$peal" info >text.txt || fail 'peal info'
+grep -q 'emulated' text.txt && grep -q 'PEAL_HOST_LINKS' text.txt || fail 'peal info as text'
+! grep -q $'\033' text.txt || fail 'colour into a file'
+says 'info'
+
+# ---- topo ------------------------------------------------------------------------
+export PEAL_HOST_LINKS=0-1:nvlink,0-2:pcie,1-2:none
+json topo
+holds out.json "d['devices'] == 3 and len(d['pairs']) == 9" \
+    "{(p['from'], p['to']) for p in d['pairs']} == {(a, b) for a in range(3) for b in range(3)}" \
+    "all(p['route'] == 'local' for p in d['pairs'] if p['from'] == p['to'])" \
+    "all(p['why'] and p['verdict'] and p['kind'] for p in d['pairs'])" \
+    "[p for p in d['pairs'] if (p['from'], p['to']) == (0, 1)][0]['route'] == 'peer'" \
+    "[p for p in d['pairs'] if (p['from'], p['to']) == (0, 1)][0]['verdict'] == 'ok'" \
+    "[p for p in d['pairs'] if (p['from'], p['to']) == (0, 1)][0]['latency_one_way_ns'] > 0" \
+    "[p for p in d['pairs'] if (p['from'], p['to']) == (0, 1)][0]['bandwidth_bytes_per_s'] > 0" \
+    "[p for p in d['pairs'] if (p['from'], p['to']) == (1, 2)][0]['verdict'] == 'no-access'" \
+    "[p for p in d['pairs'] if (p['from'], p['to']) == (2, 1)][0]['route'] in ('staged', 'mapped-host')"
+[ "$(grep -c '"from"' out.json)" = 9 ] || fail 'not one line per pair'
+"$peal" topo >text.txt || fail 'peal topo'
+for word in emulated 'Route' 'Verdict' '\[ns\]' '\[GB/s\]' 'row = from' no-access; do
+    grep -q -- "$word" text.txt || fail "peal topo does not show '$word'"
+done
+says 'topo'
+
+# ---- doctor ----------------------------------------------------------------------
+json doctor
+holds out.json "d['ok'] is True and d['failed'] == 0" \
+    "{c['status'] for c in d['checks']} <= {'PASS', 'WARN', 'FAIL', 'WAIVED'}" \
+    "{'cores', 'memlock', '/dev/shm', 'memfd_create', 'io_uring', 'huge pages', 'clock', 'cache folder', 'settings', 'runtime'} <= {c['check'] for c in d['checks']}" \
+    "all(c['fix'] for c in d['checks'] if c['status'] in ('WARN', 'FAIL'))" \
+    "[c['status'] for c in d['checks'] if c['check'].startswith('driver')] == ['WAIVED'] * 2" \
+    "any(c['status'] == 'WARN' and '1 to 2' in c['finding'] for c in d['checks'])"
+"$peal" doctor >text.txt || fail 'peal doctor'
+grep -q 'passed' text.txt || fail 'peal doctor as text'
+status=0
+PEAL_HOST_LINKS=0-1:rope "$peal" doctor --json >out.json 2>err.txt || status=$?
+[ $status = 1 ] || fail "exit status $status of a doctor that found a failure"
+holds out.json "d['ok'] is False" \
+    "any(c['status'] == 'FAIL' and 'PEAL_HOST_LINKS' in c['finding'] for c in d['checks'])"
+says 'doctor'
+
+# A full disk is told, not swallowed.
+refuses 1 'cannot write the standard output' bash -c '"$1" info >/dev/full' - "$peal"

@@ -1,0 +1,156 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# What is wrong gets a sentence that names it and an exit status; what came
+# before is delivered; nothing hangs and nothing is left behind.
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+[ -x "$make_clip" ] || skip 'make_clip is not built'
+"$make_clip" clip.y4m 10 160 120
+seq 5000 >lines.txt
+
+# ---- usage: exit 2 -------------------------------------------------------------
+refuses 2 'a command is missing' "$peal"
+refuses 2 "no command 'fly'" "$peal" fly
+refuses 2 'pipeline is missing' "$peal" run
+refuses 2 'one argument too many' "$peal" run blur '!' sobel
+refuses 2 "unknown stage 'blurr'; did you mean 'blur'" "$peal" run -i lines.txt blurr
+grep -q '^  blurr$' err.txt && grep -q '^  ^$' err.txt || fail 'no caret'
+refuses 2 "unknown key 'lvl'" "$peal" run -i lines.txt 'threshold:lvl=3'
+refuses 2 'out of range' "$peal" run -i lines.txt 'threshold:level=256'
+refuses 2 "is no whole number" "$peal" run -i lines.txt 'threshold:level=many'
+refuses 2 'a stage is missing' "$peal" run -i lines.txt 'xor !'
+refuses 2 'pipeline is empty' "$peal" run -i lines.txt ''
+refuses 2 'no device 9; devices are 0 to 1' "$peal" run -i lines.txt 'xor@9'
+refuses 2 "--require is 'fast'" "$peal" run --require fast xor
+refuses 2 '--capacity is 3: say a power of two' "$peal" run --capacity 3 xor
+refuses 2 "--capacity is '0'" "$peal" run --capacity 0 xor
+refuses 2 "--line-bytes is 'x'" "$peal" run --line-bytes x xor
+refuses 2 'unrecognized option' "$peal" run --fast xor
+refuses 2 "unknown format 'mp4'" "$peal" run -i clip.y4m --format mp4 xor
+refuses 2 'records:BYTES' "$peal" run -i lines.txt --format records:0 xor
+refuses 2 'floats' "$peal" run -i clip.y4m 'blur ! sqrt'
+
+# ---- environment ---------------------------------------------------------------
+refuses 1 'PEAL_HOST_DEVICES' env PEAL_HOST_DEVICES=none "$peal" run -i lines.txt xor
+refuses 1 'PEAL_HOST_DEVICES' env PEAL_HOST_DEVICES=0 "$peal" info
+refuses 1 'PEAL_HOST_LINKS' env PEAL_HOST_LINKS=0-1:rope "$peal" run -i lines.txt xor
+refuses 1 'PEAL_HOST_LINKS' env PEAL_HOST_LINKS=0-7:pcie "$peal" topo
+refuses 1 'PEAL_LEASE_MS' env PEAL_LEASE_MS=-1 "$peal" run -i lines.txt xor
+
+# ---- input ---------------------------------------------------------------------
+refuses 1 "cannot open input 'nowhere.y4m'" "$peal" run -i nowhere.y4m xor
+refuses 1 'is a directory' "$peal" run -i . xor
+refuses 1 'no YUV4MPEG2' "$peal" run -i lines.txt --format y4m blur
+refuses 1 'message' "$peal" run -i lines.txt --format records:1073741824 xor
+frame=$((160 * 120 * 3 / 2))
+header=$(head -n 1 clip.y4m | wc -c)
+head -c $((header + 4 * (frame + 6) + 1000)) clip.y4m >cut.y4m
+head -c $((header + 4 * (frame + 6))) clip.y4m >whole.y4m
+refuses 1 'ends inside frame 5' "$peal" run -i cut.y4m -o out.y4m --verify 'invert ! invert'
+cmp out.y4m whole.y4m || fail 'the frames before the cut were not delivered'
+{ seq 100; head -c 200 /dev/zero | tr '\0' x; echo; seq 3; } >long.txt
+refuses 1 'line 101 is longer than 64 bytes' "$peal" run -i long.txt -o out.txt \
+    --format lines --line-bytes 64 xor:key=0
+cmp out.txt <(seq 100) || fail 'the lines before the long one were not delivered'
+
+# ---- output --------------------------------------------------------------------
+refuses 1 "cannot open output './no/out'" "$peal" run -i lines.txt -o ./no/out xor
+refuses 1 "output 'lines.txt' is the input" "$peal" run -i lines.txt -o lines.txt xor
+cmp lines.txt <(seq 5000) || fail 'the input was touched'
+seq 200000 >more.txt
+refuses 1 "cannot write output '/dev/full'.*No space left" "$peal" run -i more.txt -o /dev/full 'xor ! xor'
+status=0
+{ timeout 20 "$peal" run -i more.txt -o - 'xor:key=0 ! xor:key=0' 2>err.txt || echo $? >status; } |
+    head -c 10 >/dev/null
+status=$(cat status 2>/dev/null || echo 0)
+[ "$status" = 1 ] || fail "exit status $status when the output's reader has gone"
+grep -q "output '-'.*Broken pipe" err.txt || fail 'a closed output is not named'
+says 'a reader that goes away is named'
+
+# ---- signals -------------------------------------------------------------------
+mkfifo fifo
+now() { date +%s%N; }
+
+# start COMMAND...: runs it with a FIFO as its input, which descriptor 3 feeds
+# and keeps open.
+start() {
+    rm -f out.txt
+    : >copy.txt
+    "$@" <fifo >out.txt 2>err.txt &
+    pid=$!
+    exec 3>fifo
+    seq 1000 >&3
+}
+
+# ends_within MS: waits for it and sets $status.
+ends_within() {
+    local begin took
+    begin=$(now)
+    status=0
+    wait $pid || status=$?
+    took=$((($(now) - begin) / 1000000))
+    exec 3>&-
+    [ $took -le "$1" ] || fail "ended after $took ms, not $1"
+    says "ended after $took ms"
+}
+
+for signal in INT TERM; do
+    start "$peal" run -i - -o copy.txt --json 'xor:key=0 ! xor:key=0'
+    for _ in $(seq 100); do
+        [ "$(wc -l 2>/dev/null <copy.txt)" != 1000 ] || break
+        sleep 0.05
+    done
+    kill -$signal $pid
+    ends_within 2000
+    [ $status = 1 ] || fail "exit status $status after SIG$signal"
+    cmp copy.txt <(seq 1000) || fail 'what was read was not delivered'
+    grep -q 'peal: interrupted' err.txt || fail 'no word of the interruption'
+    mv out.txt out.json
+    holds out.json "d['interrupted'] is True" "d['items'] == 1000" \
+        "d['accepted'] == d['delivered'] == 3000"
+done
+says 'SIGINT and SIGTERM drain and report'
+
+# A file is always readable; reading ends all the same, and nothing is lost.
+{ yes 'a line of no importance' || true; } | head -c 200000000 >large.txt
+rm -f copy.txt
+"$peal" run -i large.txt -o copy.txt --json --verify 'xor ! xor' >out.json 2>err.txt &
+pid=$!
+exec 3</dev/null
+for _ in $(seq 200); do
+    [ ! -s copy.txt ] || break
+    sleep 0.02
+done
+kill -INT $pid
+ends_within 2000
+[ $status = 1 ] || fail "exit status $status after SIGINT"
+holds out.json "d['interrupted'] is True and d['verified'] is True" \
+    "0 < d['items'] < 8000000" "d['accepted'] == d['delivered'] == 3 * d['items']" \
+    "d['dead_lettered'] == 0 and d['queued'] == 0"
+{ cmp copy.txt large.txt 2>&1 || true; } | grep -q 'EOF on copy.txt' || fail 'not a part of the input'
+rm large.txt copy.txt
+says 'SIGINT ends the reading of a file'
+
+# An output that nobody reads: it cannot drain, and ends all the same.
+mkfifo stuck
+exec 4<>stuck
+start "$peal" run -i - -o stuck --capacity 2 xor
+seq 100000 >&3 2>/dev/null &
+feeder=$!
+sleep 0.5
+kill -INT $pid
+ends_within 2100
+[ $status = 1 ] || fail "exit status $status with a stuck output"
+kill $feeder 2>/dev/null || true
+wait $feeder 2>/dev/null || true
+exec 4>&-
+says 'a stuck output does not hold it'
+
+start "$peal" run -i - xor
+sleep 0.3
+before=$(ls /dev/shm)
+kill -KILL $pid
+ends_within 1000
+[ ! -e /proc/$pid ] || fail 'a process is left'
+[ "$(ls /dev/shm)" = "$before" ] || fail 'shared memory is left'
+! ls /dev/shm | grep -qi peal || fail 'shared memory is left'
+says 'SIGKILL leaves nothing'
