@@ -266,8 +266,12 @@ static int build(struct peal_link *link)
 	struct peal_runtime *rt = link->rt;
 	enum peal_route route = PEAL_ROUTE_NONE;
 	uint32_t emits = link->from.kernel ? handler_of(&link->from)->emits : 1;
-	int result = peali_ring_spec_emits(&link->spec, emits, CALL);
+	int result;
 
+	/* a message to oneself keeps its slot while its handler emits */
+	if (link->from.address == link->to.address)
+		emits++;
+	result = peali_ring_spec_emits(&link->spec, emits, CALL);
 	if (!result)
 		result = peali_route_choose(rt, link->from.device,
 					    link->to.device, link->require,

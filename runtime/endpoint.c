@@ -71,6 +71,22 @@ static struct peal_endpoint *new_endpoint(struct peal_runtime *rt,
 	return NULL;
 }
 
+/* A number that no endpoint has: 16 bits of its address; 0: all are used. */
+static uint32_t free_id(struct peal_runtime *rt)
+{
+	const struct peal_endpoint *e;
+	uint32_t id, tries;
+
+	for (tries = 0; tries < 65536; tries++) {
+		id = rt->next_endpoint++ & 0xffff;
+		for (e = rt->endpoints; e && e->id != id; e = e->next)
+			;
+		if (id && !e)
+			return id;
+	}
+	return 0;
+}
+
 int peal_endpoint_create(struct peal_runtime *rt,
 			 const struct peal_endpoint_options *options,
 			 struct peal_endpoint **endpoint_out)
@@ -100,10 +116,17 @@ int peal_endpoint_create(struct peal_runtime *rt,
 		return peali_fail(PEAL_ENOMEM, "peal_endpoint_create",
 				  "no memory for an endpoint");
 	pthread_mutex_lock(&rt->lock);
-	e->id = rt->next_endpoint++;
-	e->next = rt->endpoints;
-	rt->endpoints = e;
+	e->id = free_id(rt);
+	if (e->id) {
+		e->next = rt->endpoints;
+		rt->endpoints = e;
+	}
 	pthread_mutex_unlock(&rt->lock);
+	if (!e->id) {
+		free_endpoint(e);
+		return peali_fail(PEAL_ENOMEM, "peal_endpoint_create",
+				  "there are 65535 endpoints already");
+	}
 	*endpoint_out = e;
 	return 0;
 }
@@ -261,10 +284,21 @@ static int send_failed(const struct peal_endpoint *e,
 				  port, e->name);
 	default:
 		return peali_fail(result, "peal_send",
-				  "port %u of '%s': the receiver broke the "
-				  "protocol",
+				  "port %u of '%s': an end broke the "
+				  "protocol, the link is closed",
 				  port, e->name);
 	}
+}
+
+/* Why nobody takes messages any more; 0 somebody does. */
+static int closed(const struct peal_link *link)
+{
+	if (PEAL_LIKELY(!atomic_load_explicit(&link->receiver_gone,
+					      memory_order_relaxed)))
+		return 0;
+	if (peal_load_relaxed_sys(&link->counts->error))
+		return PEAL_EPROTO;
+	return PEAL_ESTOPPED;
 }
 
 /* Waits for room of one message, reserved. */
@@ -277,10 +311,8 @@ static int reserve(struct peal_endpoint *e, struct peali_endpoint_port *p,
 
 	wait_begin(&wait, e->send_bell, timeout_ns);
 	for (;;) {
-		if (atomic_load_explicit(&link->receiver_gone,
-					 memory_order_relaxed))
-			result = PEAL_ESTOPPED;
-		else
+		result = closed(link);
+		if (PEAL_LIKELY(!result))
 			result = peal_link_reserve(&p->producer, bytes,
 						   place_out);
 		if (result != PEAL_EAGAIN)
@@ -381,13 +413,13 @@ int peal_send_end(struct peal_endpoint *e, uint32_t port, int64_t timeout_ns)
 		return result;
 	wait_begin(&wait, e->send_bell, timeout_ns);
 	for (;;) {
-		result = peal_link_push_mark(&p->producer, PEAL_KIND_END);
+		result = closed(atomic_load(&p->link));
+		if (!result)
+			result = peal_link_push_mark(&p->producer,
+						     PEAL_KIND_END);
 		if (result != PEAL_EAGAIN)
 			break;
-		if (atomic_load(&p->link->receiver_gone))
-			result = PEAL_ESTOPPED;
-		else
-			result = wait_turn(&wait);
+		result = wait_turn(&wait);
 		if (result)
 			break;
 	}

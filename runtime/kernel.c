@@ -220,6 +220,15 @@ static int make_memory(struct peal_kernel *k, struct kernel_layout *at,
 		box.n_workers = o->workers;
 		box.tells = tells;
 		result = peali_mailbox_spec_complete(&box, CALL);
+		/* a message in hand keeps its slot while its handler tells */
+		if (!result && tells &&
+		    box.slots < o->workers * (box.lease + tells - 1) + 1)
+			result = peali_fail(
+				PEAL_EINVAL, CALL,
+				"mailbox_slots is %u: beside the message in "
+				"hand there is no room for what its handler "
+				"tells; it must be a power of two above that",
+				box.slots);
 		if (!result)
 			k->params.mailbox_stride =
 				line(peali_mailbox_bytes(&box));
@@ -373,9 +382,15 @@ static int start(struct peal_kernel *k)
 static void enlist(struct peal_kernel *k)
 {
 	struct peal_runtime *rt = k->rt;
+	const struct peal_kernel *other;
 
 	pthread_mutex_lock(&rt->lock);
-	k->id = rt->next_kernel++;
+	do { /* 16 bits of an address: skips what is in use */
+		k->id = rt->next_kernel++ & 0xffff;
+		for (other = rt->kernels; other; other = other->next)
+			if (other->id == k->id)
+				break;
+	} while (!k->id || other);
 	k->next = rt->kernels;
 	rt->kernels = k;
 	pthread_mutex_unlock(&rt->lock);

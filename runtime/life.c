@@ -287,7 +287,9 @@ int peal_kernel_suspend(struct peal_kernel *k, int64_t timeout_ns)
 			left += phase == PEAL_WORKER_RUNNING ||
 				phase == PEAL_WORKER_EPOCH;
 		}
-		if (!left || timeout_ns == 0)
+		if (!left)
+			return check_alive(k, "peal_kernel_suspend");
+		if (timeout_ns == 0)
 			return 0;
 		if (peali_late(deadline))
 			return peali_fail(
@@ -349,7 +351,11 @@ static int end_kernel(struct peal_kernel *k, uint64_t how, int64_t timeout_ns,
 		return peali_fail(PEAL_EINVAL, call, "kernel is NULL");
 	if (!peali_kernel_ended(k)) {
 		k->stopping = 1;
-		peal_store_release_sys(&k->control->stop, how);
+		pthread_mutex_lock(&k->push_lock);
+		/* a stop does not take an abort back */
+		if (peal_load_relaxed_sys(&k->control->stop) < how)
+			peal_store_release_sys(&k->control->stop, how);
+		pthread_mutex_unlock(&k->push_lock);
 		wake_all(k);
 	}
 	if (!await_end(k, timeout_ns))

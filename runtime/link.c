@@ -48,7 +48,9 @@ static void read_counts(const struct peal_link_counts *c,
 /* Whether nobody will take what is queued any more. */
 static int receiver_is_gone(const struct peal_link *link)
 {
-	return atomic_load(&link->receiver_gone) || link->counts->error != 0;
+	return atomic_load(&link->receiver_gone) ||
+	       peal_load_relaxed_sys(&link->counts->error) ||
+	       atomic_load(&link->staged_error);
 }
 
 /* What a hand-over changes. */
@@ -86,6 +88,8 @@ int peal_link_info(struct peal_link *link, struct peal_link_info *info_out)
 	describe_path(link, info_out);
 	gone = receiver_is_gone(link);
 	read_counts(link->counts, info_out);
+	if (!info_out->error)
+		info_out->error = atomic_load(&link->staged_error);
 	if (gone) {
 		uint32_t reason = info_out->error ? PEAL_REASON_PROTOCOL :
 						    PEAL_REASON_STOPPED;
@@ -134,6 +138,9 @@ static int tell_sender(struct peal_link *link)
 	if (!peali_kernel_ended(link->from.kernel)) {
 		memset(&view, 0, sizeof(view));
 		view.index = link->from.index;
+		/* the link lives on: what is emitted is counted as dead */
+		view.counts = peali_area_view(link->rt, link->from.device,
+					      &link->counts_area);
 		result = peali_kernel_post(link->from.kernel, link->from.worker,
 					   PEAL_CONTROL_CLOSE_PORT, &view,
 					   sizeof(view));
@@ -142,6 +149,12 @@ static int tell_sender(struct peal_link *link)
 	}
 	atomic_store(&link->receiver_gone, 1);
 	return 0;
+}
+
+/* Whether the router has nothing more to carry on that path. */
+static int carried(struct peal_link *link, const struct peali_path *path)
+{
+	return !path->stager || peali_router_empty(link->rt, path->stager);
 }
 
 /* The sender's kernel is gone: the receiver takes what is there and ends. */
@@ -153,7 +166,7 @@ static int tell_receiver(struct peal_link *link)
 	if (atomic_load(&link->sender_gone))
 		return 0;
 	if (!link->to.endpoint && !peali_kernel_ended(link->to.kernel)) {
-		if (link->path.stager && !peali_router_empty(link))
+		if (!carried(link, &link->old) || !carried(link, &link->path))
 			return PEAL_EAGAIN; /* first what is on its way */
 		memset(&view, 0, sizeof(view));
 		view.index = link->to.index;
@@ -184,4 +197,14 @@ void peali_links_reap(struct peal_kernel *k)
 	}
 	if (!left)
 		atomic_store(&k->reaped, 1);
+}
+
+void peali_links_close_broken(struct peal_runtime *rt)
+{
+	struct peal_link *link;
+
+	for (link = rt->links; link; link = link->next)
+		if (peal_load_relaxed_sys(&link->counts->error) ||
+		    atomic_load(&link->staged_error))
+			tell_sender(link);
 }

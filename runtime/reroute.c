@@ -122,12 +122,19 @@ static int begin(struct peal_link *link, enum peal_route route)
 	return result;
 }
 
+/* Whether the sender has ended with the SEAL unwritten: nothing follows. */
+static int never_sealed(struct peal_link *link)
+{
+	return peali_kernel_ended(link->from.kernel) &&
+	       peal_load_relaxed_sys(&link->counts->seals) < link->n_switches;
+}
+
 int peal_link_set_route(struct peal_link *link, enum peal_route route,
 			int64_t timeout_ns)
 {
 	uint64_t deadline = peali_deadline(timeout_ns);
 	uint32_t turns = 0;
-	int result = check(link, route);
+	int result = check(link, route), stranded;
 
 	if (result)
 		return result;
@@ -137,9 +144,15 @@ int peal_link_set_route(struct peal_link *link, enum peal_route route,
 	while (!result) {
 		pthread_mutex_lock(&link->rt->lock);
 		result = finish_old(link);
+		stranded = result && never_sealed(link);
 		pthread_mutex_unlock(&link->rt->lock);
 		if (!result)
 			return 0;
+		if (stranded)
+			return peali_fail(PEAL_ESTOPPED, CALL,
+					  "the sender of link %llu has ended "
+					  "before it sealed the old ring",
+					  (unsigned long long)link->id);
 		if (peali_late(deadline))
 			return peali_fail(PEAL_ETIMEDOUT, CALL,
 					  "the receiver of link %llu has not "

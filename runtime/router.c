@@ -23,8 +23,12 @@
 
 #define COMMANDS 64
 #define BURST 64
-/* Idle rounds with ck_backoff before the router sleeps. */
-#define IDLE_ROUNDS 64
+/*
+ * Idle rounds: first ck_backoff, whose waits double from some 0.2 us on and
+ * must stay far below a time slice, then the core is offered, then sleep.
+ */
+#define BACKOFF_ROUNDS 4
+#define IDLE_ROUNDS 20
 #define SLEEP_MS 100
 
 /** One staged path, on the router's side. */
@@ -36,6 +40,7 @@ struct peali_stager {
 	_Atomic int done; /* END or SEAL passed, or an end broke */
 	_Atomic int closing; /* the sender is gone: say when all is carried */
 	_Atomic int empty; /* that it is */
+	struct peal_link *link;
 	_Atomic uint64_t carried;
 };
 
@@ -53,6 +58,8 @@ struct peali_router {
 	struct io_uring uring;
 	uint64_t event_count; /* what io_uring reads into */
 	int reading; /* a read of the eventfd is under way */
+	_Atomic uint64_t posted; /* commands that were put into the ring */
+	uint64_t taken; /* of them, by the router */
 	ck_ring_t commands;
 	ck_ring_buffer_t slots[COMMANDS];
 	struct peali_stager *stagers;
@@ -70,6 +77,14 @@ static int carry_mark(struct peali_stager *s, uint32_t kind)
 	return 1;
 }
 
+/* A ring is corrupt: nothing is carried any more; returns 0. */
+static int give_up(struct peali_stager *s, int error)
+{
+	atomic_store(&s->link->staged_error, error);
+	atomic_store(&s->done, 1);
+	return 0;
+}
+
 /* Passes one message on; 1 if it went. */
 static int carry(struct peali_stager *s)
 {
@@ -79,19 +94,15 @@ static int carry(struct peali_stager *s)
 
 	if (result == PEAL_EAGAIN)
 		return 0;
-	if (result) {
-		atomic_store(&s->done, 1);
-		return 0;
-	}
+	if (result)
+		return give_up(s, result);
 	if (m.kind > PEAL_KIND_SLAB)
 		return carry_mark(s, m.kind);
 	result = peal_link_reserve(&s->out, m.length, &place);
-	if (result) {
-		if (result != PEAL_EAGAIN)
-			atomic_store(&s->done, 1);
-		return 0;
-	}
-	memcpy(place, m.data, m.length);
+	if (result)
+		return result == PEAL_EAGAIN ? 0 : give_up(s, result);
+	if (m.length)
+		memcpy(place, m.data, m.length);
 	peal_link_commit(&s->out, m.header, m.length);
 	atomic_fetch_add_explicit(&s->carried, 1, memory_order_relaxed);
 	peal_link_release(&s->in, &m);
@@ -135,9 +146,13 @@ static int obey(struct peali_router *r)
 	void *item;
 	int quit = 0;
 
-	while (ck_ring_dequeue_mpsc(&r->commands, r->slots, &item)) {
+	/* the count orders the slots also for who cannot see ck's fences */
+	while (r->taken !=
+		       atomic_load_explicit(&r->posted, memory_order_acquire) &&
+	       ck_ring_dequeue_mpsc(&r->commands, r->slots, &item)) {
 		struct command *c = item;
 
+		r->taken++;
 		if (c->kind == ADD) {
 			c->stager->next = r->stagers;
 			r->stagers = c->stager;
@@ -164,6 +179,7 @@ static void command(struct peali_router *r, int kind,
 	c.kind = kind;
 	while (!ck_ring_enqueue_mpsc(&r->commands, r->slots, &c))
 		peali_poll_pause(&turns);
+	atomic_fetch_add_explicit(&r->posted, 1, memory_order_release);
 	peal_bell_ring((uint64_t)(uintptr_t)&r->bell);
 	turns = 0;
 	while (!atomic_load(&c.handled))
@@ -214,7 +230,7 @@ static int sleep_on_bell(struct peali_router *r)
 	int safe = peal_host_announce(&r->bell);
 	int n = carry_all(r);
 
-	if (n == 0 && ck_ring_size(&r->commands) == 0) {
+	if (n == 0 && r->taken == atomic_load(&r->posted)) {
 		if (r->have_uring)
 			sleep_uring(r, safe ? SLEEP_MS : 1);
 		else
@@ -237,7 +253,7 @@ static void *run(void *argument)
 			backoff = CK_BACKOFF_INITIALIZER;
 		} else if (r->stagers && idle < IDLE_ROUNDS) {
 			idle++;
-			if (idle < IDLE_ROUNDS / 2)
+			if (idle <= BACKOFF_ROUNDS)
 				ck_backoff_eb(&backoff);
 			else
 				sched_yield();
@@ -319,12 +335,10 @@ uint64_t peali_router_carried(const struct peali_stager *s)
 	return atomic_load_explicit(&s->carried, memory_order_relaxed);
 }
 
-int peali_router_empty(struct peal_link *link)
+int peali_router_empty(struct peal_runtime *rt, struct peali_stager *s)
 {
-	struct peali_stager *s = link->path.stager;
-
 	atomic_store(&s->closing, 1);
-	peal_bell_ring(peali_router_bell(link->rt));
+	peal_bell_ring(peali_router_bell(rt));
 	return atomic_load(&s->empty) || atomic_load(&s->done);
 }
 
@@ -365,6 +379,7 @@ int peali_router_add(struct peal_link *link, struct peali_path *path,
 	views(link, path, s, &in, &out);
 	peal_link_consumer_init(&s->in, &in);
 	peal_link_producer_init(&s->out, &out);
+	s->link = link;
 	path->stager = s;
 	command(link->rt->router, ADD, s);
 	return 0;

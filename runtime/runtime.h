@@ -132,12 +132,13 @@ struct peal_kernel {
 	struct peal_bell *bells;
 	struct peali_worker *workers;
 	struct peali_actor *actors;
-	uint32_t n_actors; /* live ones */
+	_Atomic uint32_t n_actors; /* live ones */
 	uint32_t next_worker; /* whose turn it is to get an actor */
 	uint64_t arena_offset, arena_bytes, arena_used;
 	struct peali_launch *launch;
 	pthread_mutex_t call_lock; /* one control call at a time */
-	pthread_mutex_t push_lock; /* the control links' producers */
+	/* the control links' producers, and the stop word */
+	pthread_mutex_t push_lock;
 	_Atomic int draining, stopping;
 	_Atomic int reaped; /* neighbours know that it has ended */
 };
@@ -203,6 +204,7 @@ struct peal_link {
 	uint32_t require, forbid;
 	uint64_t n_switches; /* hand-overs begun */
 	_Atomic uint64_t staged; /* carried by routers that are gone */
+	_Atomic int staged_error; /* why the router gave it up */
 	_Atomic int sender_gone, receiver_gone; /* ended before its time */
 };
 
@@ -218,6 +220,8 @@ int peali_path_make(struct peal_link *link, enum peal_route route,
 
 /* Bytes of all its memory, on all devices. */
 uint64_t peali_link_memory(const struct peal_link *link);
+/* Closes broken links for their senders; the caller has the lock. */
+void peali_links_close_broken(struct peal_runtime *rt);
 /* Tells the neighbours of a kernel that has ended; the caller has the lock. */
 void peali_links_reap(struct peal_kernel *kernel);
 
@@ -280,8 +284,8 @@ int peali_router_add(struct peal_link *link, struct peali_path *path,
 void peali_router_remove(struct peal_link *link, struct peali_path *path);
 /* Messages that it has carried so far. */
 uint64_t peali_router_carried(const struct peali_stager *stager);
-/* A staged link whose sender is gone: 1 once all it sent has been carried. */
-int peali_router_empty(struct peal_link *link);
+/* The sender is gone: 1 once all that it sent this way has been carried. */
+int peali_router_empty(struct peal_runtime *rt, struct peali_stager *stager);
 /* The router's bell, for who writes to a first ring or reads a second. */
 uint64_t peali_router_bell(const struct peal_runtime *rt);
 

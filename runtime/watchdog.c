@@ -66,13 +66,22 @@ static void look_at_kernel(struct watched *w, uint64_t now)
 			       peal_load_relaxed_sys(&k->control->lease) + 1);
 	for (i = 0; i < k->params.n_workers; i++)
 		look_at_worker(w, i, now);
-	if (atomic_load(&k->reaped) || !peali_kernel_ended(k))
-		return;
+}
+
+/* What those who are linked to others have to be told; the same lock. */
+static void look_at_links(struct peali_watchdog *d)
+{
+	struct watched *w;
+
 	/* who holds it may wait for a worker: the lease must not */
-	if (!pthread_mutex_trylock(&k->rt->lock)) {
-		peali_links_reap(k);
-		pthread_mutex_unlock(&k->rt->lock);
-	}
+	if (pthread_mutex_trylock(&d->rt->lock))
+		return;
+	for (w = d->list; w; w = w->next)
+		if (!atomic_load(&w->kernel->reaped) &&
+		    peali_kernel_ended(w->kernel))
+			peali_links_reap(w->kernel);
+	peali_links_close_broken(d->rt);
+	pthread_mutex_unlock(&d->rt->lock);
 }
 
 static void tick_end(struct timespec *t)
@@ -98,6 +107,7 @@ static void *run(void *argument)
 
 		for (w = d->list; w; w = w->next)
 			look_at_kernel(w, now);
+		look_at_links(d);
 		tick_end(&t);
 		if (d->list)
 			pthread_cond_timedwait(&d->wake, &d->lock, &t);

@@ -35,7 +35,7 @@ static PEAL_DEV int stage(struct peal_worker *w)
 	if (result)
 		return result;
 	if (state->config.kind == PEAL_STAGE_CRC32C)
-		sum = peal_sum(w,
+		sum = peal_xor(w,
 			       peali_stage_crc32c(in, head->body_bytes,
 						  peal_lane(w), peal_lanes(w)));
 	peal_commit(w, 0, peal_type(w), length);

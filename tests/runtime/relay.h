@@ -26,6 +26,7 @@ static PEAL_HD PEAL_INLINE uint64_t relay_check(uint64_t producer,
 
 struct relay_sink {
 	uint64_t received, next, damaged, misordered;
+	uint64_t epochs, epoch_began_ns; /* epochs in which messages came */
 };
 
 struct relay_source {
@@ -42,18 +43,39 @@ struct relay_hop {
 
 struct relay_hops {
 	uint64_t seen;
+	int64_t result; /* of the latest tell */
+};
+
+/** Most participants of a barrier under test. */
+#define RELAY_PHASE_MAX 16
+
+/** A phase: words[2][RELAY_PHASE_MAX] in memory that all participants map. */
+struct relay_phase {
+	uint64_t words;
+	uint32_t self, participants;
+	int64_t timeout_ns;
 };
 
 struct relay_phases {
 	uint64_t passed;
+	uint64_t early; /* others that had not arrived when it passed */
 	int32_t result, reserved;
+};
+
+/** Holds the worker until the host word at that address is not 0. */
+struct relay_gate {
+	uint64_t word;
+};
+
+struct relay_gates {
+	uint64_t passed;
 };
 
 struct relay_lanes {
 	uint64_t sum, last, leader;
 	uint32_t any, all, none;
 	int32_t elected;
-	uint32_t lanes, reserved;
+	uint32_t lanes, mixed;
 };
 
 #endif

@@ -13,8 +13,6 @@
 #define PEALI_LEAVE (-1) /* the worker ends for good */
 #define PEALI_EPOCH 2 /* it returns to be launched again */
 #define PEALI_GO_ON 1
-/* Looks between two readings of the clock. */
-#define PEALI_CLOCK_EVERY 64
 
 /* ---- waiting ------------------------------------------------------------- */
 
@@ -45,6 +43,22 @@ peali_wait_announced(const struct peal_worker *w)
 #else
 	(void)w;
 	return 0;
+#endif
+}
+
+/* No sleep may be so long that the lease is not looked at in time. */
+static PEAL_DEV PEAL_INLINE void peali_wait_limit(struct peal_worker *w)
+{
+#if PEAL_ON_HOST
+	uint64_t ms = w->params->lease_ns / 8000000;
+
+	if (w->params->epoch_ns && w->params->epoch_ns / 1000000 < ms)
+		ms = w->params->epoch_ns / 1000000;
+	if (!w->params->lease_ns || ms > 50)
+		ms = 50;
+	peali_bell(w)->max_sleep_ms = ms ? (uint32_t)ms : 1;
+#else
+	(void)w;
 #endif
 }
 
@@ -225,28 +239,46 @@ static PEAL_DEV PEAL_UNUSED inline int peali_leave(struct peal_worker *w,
 	return PEALI_LEAVE;
 }
 
-/* Lease and epoch; 0 go on. */
-static PEAL_DEV PEAL_UNUSED inline int peali_look_clock(struct peal_worker *w)
+/*
+ * Whether the host has been silent for longer than the lease. The last quarter
+ * of it has to pass between two looks of this worker: if the whole process was
+ * stopped for a while, the host has its chance to move the lease first.
+ */
+static PEAL_DEV PEAL_INLINE int peali_lease_over(struct peal_worker *w,
+						 uint64_t now)
 {
 	struct peal_worker_state *s = w->state;
-	uint64_t now = peal_clock_ns();
 	uint64_t lease = peal_load_relaxed_sys(&w->control->lease);
+	uint64_t bound = w->params->lease_ns;
 
 	if (lease != s->lease) {
 		s->lease = lease;
 		s->lease_seen_ns = now;
-	} else if (w->params->lease_ns &&
-		   now - s->lease_seen_ns > w->params->lease_ns) {
-		return peali_leave(w, PEAL_WORKER_FAILED, PEAL_ELEASE);
-	}
-	if (w->params->epoch_ns &&
-	    now - s->epoch_began_ns > w->params->epoch_ns) {
-		if (!s->suspended) /* else it stays that, over the epoch */
-			peal_store_release_sys(&w->status->phase,
-					       PEAL_WORKER_EPOCH);
-		return PEALI_EPOCH;
+		s->doubt_ns = 0;
+	} else if (bound && !s->doubt_ns &&
+		   now - s->lease_seen_ns > bound - bound / 4) {
+		s->doubt_ns = now;
+	} else if (s->doubt_ns && now - s->doubt_ns > bound / 4) {
+		return 1;
 	}
 	return 0;
+}
+
+/*
+ * Whether it is time to return and be launched again. Not at the first look of
+ * an epoch: however short it is, something is done in each.
+ */
+static PEAL_DEV PEAL_INLINE int peali_epoch_over(struct peal_worker *w,
+						 uint64_t now)
+{
+	struct peal_worker_state *s = w->state;
+
+	if (!w->params->epoch_ns || s->epoch_looks++ == 0 ||
+	    now - s->epoch_began_ns <= w->params->epoch_ns)
+		return 0;
+	if (!s->suspended) /* else it stays that, over the epoch */
+		peal_store_release_sys(&w->status->phase, PEAL_WORKER_EPOCH);
+	return 1;
 }
 
 /* Control words, control messages, beat; 0 go on. Also ends suspension. */
@@ -254,9 +286,10 @@ static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int peali_look(struct peal_worker *w)
 {
 	struct peal_worker_state *s = w->state;
 	uint32_t i;
+	int suspend;
 
 	for (;;) {
-		int end = 0;
+		uint64_t now;
 
 		if (peal_load_relaxed_sys(&w->control->stop))
 			return peali_leave(w, PEAL_WORKER_STOPPED, 0);
@@ -265,18 +298,20 @@ static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int peali_look(struct peal_worker *w)
 			if (w->outputs[i].switching)
 				peali_switch(&w->outputs[i]);
 		peal_store_relaxed_sys(&w->status->beat, ++s->beat);
-		if (s->looks++ % PEALI_CLOCK_EVERY == 0 || s->idle > 256)
-			end = peali_look_clock(w);
-		if (end)
-			return end;
-		if (!peal_load_acquire_sys(&w->control->suspend))
-			break;
-		s->idle = 257;
-		if (!s->suspended) {
+		now = peal_clock_ns();
+		if (peali_lease_over(w, now))
+			return peali_leave(w, PEAL_WORKER_FAILED, PEAL_ELEASE);
+		suspend = peal_load_acquire_sys(&w->control->suspend) != 0;
+		if (suspend && !s->suspended) {
 			s->suspended = 1;
 			peal_store_release_sys(&w->status->phase,
 					       PEAL_WORKER_SUSPENDED);
 		}
+		if (peali_epoch_over(w, now))
+			return PEALI_EPOCH;
+		if (!suspend)
+			break;
+		s->idle = 257;
 		peali_wait_turn(w);
 	}
 	if (s->suspended) {

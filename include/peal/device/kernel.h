@@ -78,12 +78,15 @@ peali_worker_begin(struct peal_worker *w)
 {
 	struct peal_worker_state *s = w->state;
 
+	s->epoch_began_ns = peal_clock_ns();
+	s->epoch_looks = 0;
 	if (!s->started) {
 		s->started = 1;
+		s->lease_seen_ns = s->epoch_began_ns;
 		peal_link_consumer_init(&s->control, &s->control_view);
 	}
-	s->epoch_began_ns = s->lease_seen_ns = peal_clock_ns();
 	s->idle = 0;
+	peali_wait_limit(w);
 	s->since_look = ~0u; /* first of all the control words */
 	if (!s->suspended)
 		peal_store_release_sys(&w->status->phase, PEAL_WORKER_RUNNING);

@@ -95,7 +95,11 @@ peali_input_mark(struct peal_worker *w, struct peal_input *in, uint32_t kind)
 		peal_link_release_mark(&in->link, kind);
 		peal_link_consumer_init(&in->link, &in->next);
 		in->flags &= ~(uint32_t)PEAL_INPUT_NEXT;
-	} /* else: the next ring's view is still on its way */
+	} else { /* who has to seal is told after this end: not by the host */
+		peali_link_fail(&in->link);
+		in->flags = 0;
+		w->state->ended++;
+	}
 }
 
 /* Takes the next message of an input into w->message; 1 if there is one. */
@@ -239,13 +243,16 @@ static PEAL_DEV PEAL_UNUSED inline int peali_idle(struct peal_worker *w)
 	if (s->idle++ == 0) {
 		if (s->n_inputs + (w->mailbox ? 1u : 0u) > 0)
 			peali_settle(w);
-		return 0;
+		/* messages for nobody could keep it from ever being idle */
+		if (s->since_look++ < PEALI_LOOK_EVERY)
+			return 0;
+		s->since_look = 0;
+		return peali_look(w);
 	}
 	if ((s->idle & 7) == 0 || s->idle > 256 || peali_wait_announced(w)) {
-		end = peali_look(w);
-		if (end)
-			return end;
 		end = peali_try_end(w);
+		if (!end)
+			end = peali_look(w);
 		if (end)
 			return end;
 	}

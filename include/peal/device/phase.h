@@ -46,18 +46,12 @@ peali_wait_over(struct peal_worker *w, uint64_t began_ns, int64_t timeout_ns)
 {
 	struct peal_worker_state *s = w->state;
 	uint64_t now = peal_clock_ns();
-	uint64_t lease = peal_load_relaxed_sys(&w->control->lease);
 
 	peal_store_relaxed_sys(&w->status->beat, ++s->beat);
 	if (peal_load_relaxed_sys(&w->control->stop))
 		return PEAL_ESTOPPED;
-	if (lease != s->lease) {
-		s->lease = lease;
-		s->lease_seen_ns = now;
-	} else if (w->params->lease_ns &&
-		   now - s->lease_seen_ns > w->params->lease_ns) {
+	if (peali_lease_over(w, now))
 		return PEAL_ELEASE;
-	}
 	if (timeout_ns >= 0 && now - began_ns >= (uint64_t)timeout_ns)
 		return PEAL_ETIMEDOUT;
 	return 0;

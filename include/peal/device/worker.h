@@ -52,12 +52,12 @@ struct peal_worker_state {
 	uint64_t handled, emitted, told, mail_done, mail_dead, failed;
 	uint64_t idle_turns, beat, control_done;
 	uint64_t lease, lease_seen_ns; /* the lease word, and when it moved */
-	uint64_t epoch_began_ns;
+	uint64_t doubt_ns; /* since when it may be that the host is gone; 0 */
+	uint64_t epoch_began_ns, epoch_looks;
 	uint32_t n_inputs, n_outputs; /* used parts of the tables */
 	uint32_t cursor; /* the input in hand; n_inputs: the mailbox */
 	uint32_t burst; /* messages taken from it in a row */
 	uint32_t idle; /* turns without a message in a row */
-	uint32_t looks; /* at the control words */
 	uint32_t since_look; /* messages since then */
 	uint32_t ended; /* inputs that have had their END */
 	uint32_t mail; /* 1: the message in hand is from the mailbox */

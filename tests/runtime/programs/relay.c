@@ -26,6 +26,10 @@ static PEAL_DEV int sink(struct peal_worker *w)
 		s->misordered++;
 	s->next = m->sequence + 1;
 	s->received++;
+	if (s->epoch_began_ns != w->state->epoch_began_ns) {
+		s->epoch_began_ns = w->state->epoch_began_ns;
+		s->epochs++;
+	}
 	return 0;
 }
 
@@ -65,34 +69,68 @@ static PEAL_DEV int moody(struct peal_worker *w)
 	return 0;
 }
 
+/* Stays until its word is set; of type 1 also when the kernel is aborted. */
+static PEAL_DEV int gate(struct peal_worker *w)
+{
+	const struct relay_gate *in = (const struct relay_gate *)peal_data(w);
+	struct relay_gates *s = (struct relay_gates *)peal_state(w);
+	const uint64_t *word = (const uint64_t *)(uintptr_t)in->word;
+
+	while (!peal_load_acquire_sys(word) &&
+	       (peal_type(w) == 1 || !peal_aborting(w)))
+		peal_pause();
+	if (peal_is_leader(w))
+		s->passed++;
+	return 0;
+}
+
 /* Adds what it is told, and tells the next actor as long as there are hops. */
 static PEAL_DEV int hop(struct peal_worker *w)
 {
 	const struct relay_hop *in = (const struct relay_hop *)peal_data(w);
 	struct relay_hops *s = (struct relay_hops *)peal_state(w);
 	struct relay_hop out = *in;
+	int result;
 
 	if (peal_is_leader(w))
 		s->seen++;
 	if (in->left == 0)
 		return 0;
 	out.left--;
-	return peal_tell(w, (peal_self(w) + 1) % in->actors, 0, &out,
-			 sizeof(out));
+	result = peal_tell(w, (peal_self(w) + 1) % in->actors, 0, &out,
+			   sizeof(out));
+	if (peal_is_leader(w))
+		s->result = result;
+	return result;
 }
 
 /* Each message is one phase: arrive, wait, check that all have come. */
 static PEAL_DEV int phase(struct peal_worker *w)
 {
 	struct relay_phases *s = (struct relay_phases *)peal_state(w);
-	int result = peal_arrive(w, 0);
+	const struct relay_phase *m = (const struct relay_phase *)peal_data(w);
+	uint64_t *words = (uint64_t *)(uintptr_t)m->words;
+	uint32_t i;
+	int result;
 
+	/*
+	 * Plain stores and loads: the barrier orders them. The two rows take
+	 * turns, as who has passed writes while others still read.
+	 */
+	words += (s->passed & 1) * RELAY_PHASE_MAX;
+	if (peal_is_leader(w))
+		words[m->self] = s->passed + 1;
+	result = peal_arrive(w, 0);
 	if (!result)
-		result = peal_await(w, 0, 5000000000LL);
-	if (peal_is_leader(w)) {
-		s->passed += result == 0;
-		s->result = result;
-	}
+		result = peal_await(w, 0, m->timeout_ns);
+	if (!peal_is_leader(w))
+		return 0;
+	s->result = result;
+	if (result)
+		return 0;
+	for (i = 0; i < m->participants; i++)
+		s->early += words[i] != s->passed + 1;
+	s->passed++;
 	return 0;
 }
 
@@ -110,6 +148,7 @@ static PEAL_DEV int lanes(struct peal_worker *w)
 	out.none = (uint32_t)peal_vote_all(w, lane == 0);
 	out.elected = peal_elect(w, lane * 2 >= n);
 	out.lanes = n;
+	out.mixed = (uint32_t)peal_xor(w, lane + 1);
 	return peal_emit(w, 0, 0, &out, sizeof(out));
 }
 
@@ -118,6 +157,7 @@ static PEAL_DEV int lanes(struct peal_worker *w)
 	X(sink, sizeof(struct relay_sink), PEAL_SINK)                          \
 	X(burst, sizeof(struct relay_source), PEAL_EMITS(2, RELAY_BURST))      \
 	X(moody, 0, PEAL_SINK)                                                 \
+	X(gate, sizeof(struct relay_gates), PEAL_SINK)                         \
 	X(hop, sizeof(struct relay_hops), PEAL_TELLS(1))                       \
 	X(phase, sizeof(struct relay_phases), PEAL_SINK)                       \
 	X(lanes, 0, PEAL_LIMITS(1, 1, 0, 0, sizeof(struct relay_lanes)))

@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Phases of a barrier across devices, in the handlers; versus the same phases
+ * of plain threads. A sample is one round's mean, by the slowest participant.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "bench/barrier_peers.h"
+#include "bench/bench.h"
+#include "bench/options.h"
+#include "bench/report.h"
+#include "bench/stand.h"
+#include "bench/samples.h"
+
+#define SECONDS 6
+#define DEVICES 4
+#define ROUND_NS 2e6
+#define ROUNDS_LEAST 5
+#define PHASES_LEAST 64
+#define PHASES_MOST 100000
+#define WARM 32
+#define PARTICIPANTS_MOST 8
+
+struct row {
+	uint32_t devices;
+	uint32_t each; /* participants per device */
+};
+
+static const struct row rows[] = { { 2, 1 }, { 1, 2 }, { 2, 2 }, { 4, 1 } };
+#define N_ROWS (sizeof(rows) / sizeof(rows[0]))
+
+struct barrier {
+	struct peali_bench_options options;
+	struct peali_report report;
+	struct peali_stand stand;
+	uint64_t row_ns;
+	int ports[PARTICIPANTS_MOST]; /* of the host, to each participant */
+	uint32_t participants;
+	uint64_t phases; /* that a round times */
+	uint64_t peer_phases[PEALI_BARRIER_PEERS]; /* the same of the peers */
+	uint64_t total; /* that ours went through */
+	struct peali_cores cores;
+	int pinned; /* two participants on the two cores */
+};
+
+static int join(struct barrier *b, int kernel, uint32_t worker)
+{
+	struct peali_stand *stand = &b->stand;
+	uint64_t actor = peali_stand_spawn(stand, kernel, "phases", worker);
+	int index;
+
+	if (!actor || peali_stand_to_host(stand, actor, 0))
+		return -1;
+	b->ports[b->participants] = peali_stand_from_host(
+		stand, actor, sizeof(struct peali_bench_start));
+	if (b->ports[b->participants++] < 0)
+		return -1;
+	index = peal_barrier_join(stand->barrier, stand->kernels[kernel],
+				  worker);
+	if (index == 0)
+		return 0;
+	if (index < 0)
+		peali_say_error("join a barrier");
+	else
+		peali_say("the first barrier of a worker has number %d", index);
+	return -1;
+}
+
+static int build(struct barrier *b, const struct row *row)
+{
+	static const int devices[DEVICES] = { 0, 1, 2, 3 };
+	struct peali_stand *stand = &b->stand;
+
+	b->participants = 0;
+	b->total = 0;
+	if (!peali_stand_memory(stand, PEAL_HOST_MEMORY,
+				(uint64_t)row->devices * row->each *
+					PEAL_SHARED_LINE))
+		return -1;
+	if (peal_barrier_create(stand->runtime, devices, row->devices,
+				row->each, NULL, &stand->barrier) < 0) {
+		stand->barrier = NULL;
+		peali_say_error("make a barrier");
+		return -1;
+	}
+	for (uint32_t i = 0; i < row->devices; i++) {
+		int kernel = peali_stand_launch(stand, (int)i,
+						&peal_program_bench, row->each);
+
+		if (kernel < 0)
+			return -1;
+		for (uint32_t worker = 0; worker < row->each; worker++)
+			if (join(b, kernel, worker))
+				return -1;
+	}
+	b->pinned = b->participants == 2 && peali_cores_pick(&b->cores) == 0;
+	return 0;
+}
+
+/* ns per phase of the slowest participant; negative if it failed. */
+static double run_ours(struct barrier *b)
+{
+	struct peali_bench_start start = {
+		.seed = peali_bench_seed(),
+		.messages = b->phases + WARM,
+		.address = b->stand.memory.address,
+		.warm = WARM,
+		.participants = b->participants,
+	};
+	uint64_t slowest = 0;
+
+	for (uint32_t i = 0; i < b->participants; i++) {
+		start.self = i;
+		if (peali_stand_start(&b->stand, b->ports[i], &start))
+			return -1;
+	}
+	for (uint32_t i = 0; i < b->participants; i++) {
+		struct peali_stand_report report;
+
+		if (peali_stand_wait(&b->stand, &report))
+			return -1;
+		if (report.head.elapsed_ns > slowest)
+			slowest = report.head.elapsed_ns;
+	}
+	b->total += b->phases + WARM;
+	return (double)slowest / (double)b->phases;
+}
+
+/* What has to be skipped: a peer that spins and never yields. */
+static const char *skip_reason(const struct barrier *b,
+			       enum peali_barrier_peer peer)
+{
+	if (peer == PEALI_BARRIER_CK &&
+	    (int)b->participants > peali_report_cores())
+		return "ck_barrier spins without yielding: more participants "
+		       "than cores would stand still";
+	return NULL;
+}
+
+/* So many phases of so many ns that a round takes about ROUND_NS. */
+static uint64_t phases_for(double ns)
+{
+	double phases = ROUND_NS / (ns + 1);
+
+	if (phases < PHASES_LEAST)
+		return PHASES_LEAST;
+	return phases < PHASES_MOST ? (uint64_t)phases : PHASES_MOST;
+}
+
+static int run_round(struct barrier *b,
+		     struct peali_samples samples[PEALI_BARRIER_PEERS],
+		     struct peali_samples peers[PEALI_BARRIER_PEERS])
+{
+	int before = b->pinned ? peali_bare_distance(&b->cores) : 0;
+	double peer_ns[PEALI_BARRIER_PEERS];
+	double ns;
+
+	for (int p = 0; p < PEALI_BARRIER_PEERS; p++) {
+		peer_ns[p] = NAN;
+		if (skip_reason(b, (enum peali_barrier_peer)p))
+			continue;
+		peer_ns[p] = peali_barrier_peer_run((enum peali_barrier_peer)p,
+						    b->participants,
+						    b->peer_phases[p], WARM);
+		if (peer_ns[p] < 0)
+			return -1;
+		peali_samples_add(peers + p, peer_ns[p]);
+		/* Sleeping and waking is slower the longer it is done. */
+		b->peer_phases[p] = phases_for(peer_ns[p]);
+	}
+	ns = run_ours(b);
+	if (ns < 0)
+		return -1;
+	if (b->pinned && peali_bare_distance(&b->cores) != before)
+		before = PEALI_TAG_MIXED;
+	for (int p = 0; p < PEALI_BARRIER_PEERS; p++) {
+		peali_samples_add(samples + p, ns);
+		peali_samples_close(samples + p, before, peer_ns[p] / ns);
+		peali_samples_close(peers + p, before, NAN);
+	}
+	return 0;
+}
+
+static void fill(struct barrier *b, const struct row *row,
+		 enum peali_barrier_peer peer,
+		 const struct peali_samples *samples,
+		 const struct peali_samples *peers)
+{
+	json_t *cells = peali_report_row(&b->report, "barrier");
+	const char *skip = skip_reason(b, peer);
+
+	peali_row_uint(cells, "devices", row->devices);
+	peali_row_uint(cells, "participants", b->participants);
+	peali_row_flag(cells, "more_than_cores",
+		       (int)b->participants > peali_report_cores());
+	peali_row_uint(cells, "phases", b->phases);
+	peali_row_text(cells, "timed_by", "slowest participant");
+	if (b->pinned)
+		peali_row_text(cells, "core_distance", "%s",
+			       peali_distance_name(peali_samples_tag(samples)));
+	else
+		peali_row_null(cells, "core_distance",
+			       "participants are not bound to two cores");
+	peali_samples_row_durations(samples, cells, "phase_ns");
+	if (skip)
+		peali_row_null(cells, "versus_ns_p50", "%s", skip);
+	else
+		peali_row_real(cells, "versus_ns_p50",
+			       peali_samples_spread(peers).median);
+	peali_samples_row_versus(samples, cells,
+				 skip ? NULL : peali_barrier_peer_name(peer),
+				 skip);
+}
+
+static int calibrate(struct barrier *b)
+{
+	double ns;
+
+	b->phases = PHASES_LEAST;
+	ns = run_ours(b);
+	if (ns < 0)
+		return -1;
+	b->phases = phases_for(ns);
+	for (int p = 0; p < PEALI_BARRIER_PEERS; p++) {
+		if (skip_reason(b, (enum peali_barrier_peer)p))
+			continue;
+		ns = peali_barrier_peer_run((enum peali_barrier_peer)p,
+					    b->participants, PHASES_LEAST,
+					    WARM);
+		if (ns < 0)
+			return -1;
+		b->peer_phases[p] = phases_for(ns);
+	}
+	return 0;
+}
+
+/* The barrier's own count of what all went through. */
+static int check_generation(struct barrier *b)
+{
+	struct peal_barrier_info info;
+
+	if (peal_barrier_info(b->stand.barrier, &info) < 0) {
+		peali_say_error("read a barrier");
+		return -1;
+	}
+	if (info.generation == b->total)
+		return 0;
+	peali_say("a barrier counts %llu phases, there were %llu",
+		  (unsigned long long)info.generation,
+		  (unsigned long long)b->total);
+	return -1;
+}
+
+static int run_row(struct barrier *b, const struct row *row)
+{
+	struct peali_samples samples[PEALI_BARRIER_PEERS] = { 0 };
+	struct peali_samples peers[PEALI_BARRIER_PEERS] = { 0 };
+	uint64_t until = peali_bench_now_ns() + b->row_ns;
+	char label[64];
+	int result = build(b, row);
+
+	if (!result)
+		result = calibrate(b);
+	for (int i = 0;
+	     !result && (i < ROUNDS_LEAST || peali_bench_now_ns() < until); i++)
+		result = run_round(b, samples, peers);
+	if (!result)
+		result = check_generation(b);
+	for (int p = 0; !result && p < PEALI_BARRIER_PEERS; p++)
+		fill(b, row, (enum peali_barrier_peer)p, samples + p,
+		     peers + p);
+	snprintf(label, sizeof(label), "%ux%u", row->devices, row->each);
+	if (!result)
+		result = peali_samples_write(samples, &b->options, "barrier",
+					     label, 0);
+	if (peali_stand_clear(&b->stand))
+		result = -1;
+	for (int p = 0; p < PEALI_BARRIER_PEERS; p++) {
+		peali_samples_fini(samples + p);
+		peali_samples_fini(peers + p);
+	}
+	return result;
+}
+
+static const struct peali_column columns[] = {
+	{ "devices", "devices", 0 },
+	{ "participants", "participants", 0 },
+	{ "core_distance", "cores", 0 },
+	{ "phase_ns_p50", "p50 [ns]", 0 },
+	{ "phase_ns_p90", "p90", 0 },
+	{ "phase_ns_max", "max", 0 },
+	{ "n_samples", "rounds", 0 },
+	{ "versus", "versus", 0 },
+	{ "versus_ns_p50", "its p50", 0 },
+	{ "ratio", "ratio", 2 },
+	{ "ratio_min", "min", 2 },
+	{ "ratio_max", "max", 2 },
+	{ NULL, NULL, 0 },
+};
+
+static int run(int argc, char **argv, int json)
+{
+	struct barrier b = { 0 };
+	int status = PEALI_EXIT_OK;
+
+	peali_bench_parse(argc, argv,
+			  "Phases of a barrier among workers of several "
+			  "devices.",
+			  SECONDS, &b.options);
+	b.row_ns = (uint64_t)(b.options.seconds * 1e9 / N_ROWS);
+	if (peali_stand_open(&b.stand, DEVICES))
+		return PEALI_EXIT_FAILED;
+	peali_report_init(&b.report, "barrier", b.stand.emulated);
+	for (size_t i = 0; i < N_ROWS && status == PEALI_EXIT_OK; i++)
+		if (run_row(&b, rows + i))
+			status = PEALI_EXIT_FAILED;
+	if (peali_stand_close(&b.stand))
+		status = PEALI_EXIT_FAILED;
+	status = peali_report_print(
+		&b.report, json,
+		"one phase, a sample is a round's mean; ratio above 1: faster "
+		"than the peer",
+		columns, status);
+	peali_report_fini(&b.report);
+	return status;
+}
+
+const struct peali_bench peali_bench_barrier = {
+	.name = "barrier",
+	.help = "phases of a barrier, per number of devices and participants",
+	.run = run,
+};

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEAL_BENCH_BARRIER_PEERS_H
+#define PEAL_BENCH_BARRIER_PEERS_H
+
+/* The barriers that ours is compared with, between plain pinned threads. */
+
+#include <stdint.h>
+
+#define PEALI_BARRIER_THREADS 64
+
+enum peali_barrier_peer {
+	PEALI_BARRIER_PTHREAD = 0, /* pthread_barrier_wait */
+	PEALI_BARRIER_CK = 1, /* ck_barrier_centralized: spins, never yields */
+	PEALI_BARRIER_PEERS = 2
+};
+
+/** A peer's name; static. */
+const char *peali_barrier_peer_name(enum peali_barrier_peer peer);
+
+/**
+ * Runs phases with one thread per participant, each verified like ours.
+ *
+ * @param participants at most PEALI_BARRIER_THREADS.
+ * @param phases that are timed, after `warm` others.
+ * @return ns per phase of the slowest thread; negative with a message.
+ */
+double peali_barrier_peer_run(enum peali_barrier_peer peer,
+			      uint32_t participants, uint64_t phases,
+			      uint64_t warm);
+
+#endif

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "bench/bench.h"
+
+#include <stddef.h>
+
+const struct peali_bench *const peali_benches[] = {
+	&peali_bench_latency,
+	&peali_bench_throughput,
+	&peali_bench_stream,
+	&peali_bench_barrier,
+	&peali_bench_idle,
+	&peali_bench_setup,
+	NULL,
+};

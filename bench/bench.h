@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEAL_BENCH_BENCH_H
+#define PEAL_BENCH_BENCH_H
+
+/*
+ * The benchmarks of `peal bench`: one file each, named as it. All take the
+ * same options (options.h) and print rows by report.h.
+ */
+
+struct peali_bench {
+	const char *name;
+	const char *help;
+	/* argv[0] is "peal bench NAME"; returns the exit status. */
+	int (*run)(int argc, char **argv, int json);
+};
+
+/** All of them; NULL ends the list. */
+extern const struct peali_bench *const peali_benches[];
+
+extern const struct peali_bench peali_bench_latency;
+extern const struct peali_bench peali_bench_throughput;
+extern const struct peali_bench peali_bench_stream;
+extern const struct peali_bench peali_bench_barrier;
+extern const struct peali_bench peali_bench_idle;
+extern const struct peali_bench peali_bench_setup;
+
+#endif

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Round trips of one message between two workers, timed by the worker that
+ * sends it first; versus the bare bounce of as many cache lines on the same
+ * two cores, measured right before.
+ */
+#include <math.h>
+
+#include "bench/bench.h"
+#include "bench/options.h"
+#include "bench/report.h"
+#include "bench/stand.h"
+#include "bench/samples.h"
+
+#define SECONDS 8
+#define BATCH 8 /* round trips to a sample: the clock takes about 20 ns */
+#define WARM 800
+#define BUDGET_NS 20000000 /* of a round; slow routes take fewer samples */
+#define ROUNDS_LEAST 5
+
+static const uint32_t sizes[] = { 8, 48, 64, 256 };
+
+/* What a link carries beside the payload: its tag, and the header. */
+#define OVERHEAD 16
+#define LINE 64
+
+struct row {
+	enum peal_route route;
+	uint32_t bytes;
+	int null; /* nobody is on the other side */
+};
+
+struct latency {
+	struct peali_bench_options options;
+	struct peali_report report;
+	struct peali_stand stand;
+	uint64_t row_ns; /* for each row */
+	int n_rows;
+	struct peali_cores cores;
+	int has_cores;
+	int start_port;
+	int link; /* that goes there */
+};
+
+static uint32_t lines_of(uint32_t bytes)
+{
+	return (bytes + OVERHEAD + LINE - 1) / LINE;
+}
+
+/* ping on one worker, and whoever answers: bounce, or for null ping itself. */
+static int build(struct latency *l, const struct row *row)
+{
+	struct peali_stand *stand = &l->stand;
+	int local = row->route == PEAL_ROUTE_LOCAL;
+	struct peal_link_options options = {
+		.size = sizeof(options),
+		.message_bytes = row->bytes,
+		.slot_bytes = lines_of(row->bytes) * LINE,
+		.require = row->route,
+	};
+	int a = peali_stand_launch(stand, 0, &peal_program_bench,
+				   local && !row->null ? 2 : 1);
+	int b = local ? a :
+			peali_stand_launch(stand, 1, &peal_program_bench, 1);
+	uint64_t ping = peali_stand_spawn(stand, a, "ping", 0);
+	uint64_t other = ping;
+
+	if (!ping || b < 0)
+		return -1;
+	if (!row->null)
+		other = peali_stand_spawn(stand, b, "bounce", local ? 1 : 0);
+	l->link = peali_stand_connect(stand, ping, 0, other, &options);
+	if (l->link < 0 || peali_stand_to_host(stand, ping, 1))
+		return -1;
+	if (!row->null &&
+	    peali_stand_connect(stand, other, 0, ping, &options) < 0)
+		return -1;
+	l->start_port = peali_stand_from_host(stand, ping,
+					      sizeof(struct peali_bench_start));
+	if (!row->null)
+		l->has_cores =
+			peali_stand_cores((struct peali_place){ 0, 0 },
+					  (struct peali_place){ !local, local },
+					  &l->cores) == 0;
+	else
+		l->has_cores = 0;
+	return l->start_port < 0 ? -1 : 0;
+}
+
+/* One round of ours into the open round; 0 or -1. */
+static int run_ours(struct latency *l, const struct row *row,
+		    struct peali_samples *samples)
+{
+	const struct peali_bench_start start = {
+		.seed = peali_bench_seed(),
+		.mask = row->null ? 0 : ~UINT64_C(0),
+		.budget_ns = BUDGET_NS,
+		.bytes = row->bytes,
+		.batch = BATCH,
+		.warm = WARM,
+		.samples = PEALI_BENCH_SAMPLES,
+	};
+	struct peali_stand_report report;
+
+	if (peali_stand_start(&l->stand, l->start_port, &start) ||
+	    peali_stand_wait(&l->stand, &report))
+		return -1;
+	for (uint32_t i = 0; i < report.head.n_samples; i++)
+		peali_samples_add(samples, (double)report.samples[i] /
+						   PEALI_BENCH_UNITS_PER_NS);
+	return 0;
+}
+
+/* Peer, ours, and how far the cores are before and after. */
+static int run_round(struct latency *l, const struct row *row,
+		     struct peali_samples *ours, struct peali_samples *bare)
+{
+	int before = 0, after = 0;
+	double peer = 0;
+
+	if (l->has_cores) {
+		before = peali_bare_distance(&l->cores);
+		if (peali_bare_bounce(&l->cores, lines_of(row->bytes), BATCH,
+				      PEALI_BENCH_SAMPLES, bare))
+			return -1;
+		peer = peali_samples_open_median(bare);
+	}
+	if (run_ours(l, row, ours))
+		return -1;
+	if (l->has_cores)
+		after = peali_bare_distance(&l->cores);
+	if (before != after)
+		before = PEALI_TAG_MIXED;
+	peali_samples_close(bare, before, 0);
+	peali_samples_close(ours, before,
+			    l->has_cores ?
+				    peer / peali_samples_open_median(ours) :
+				    (double)NAN);
+	return 0;
+}
+
+/* The way to say it: ours is so many times the limit. */
+static void fill_limit(json_t *row, const struct peali_samples *ours,
+		       const char *why)
+{
+	struct peali_spread ratio = peali_samples_ratio(ours);
+
+	if (!ratio.n) {
+		peali_row_null(row, "times_limit", "%s", why);
+		peali_row_null(row, "times_limit_min", "%s", why);
+		peali_row_null(row, "times_limit_max", "%s", why);
+		return;
+	}
+	peali_row_real(row, "times_limit", 1 / ratio.median);
+	peali_row_real(row, "times_limit_min", 1 / ratio.most);
+	peali_row_real(row, "times_limit_max", 1 / ratio.least);
+}
+
+static void fill(struct latency *l, const struct row *row,
+		 const struct peali_samples *ours,
+		 const struct peali_samples *bare)
+{
+	json_t *cells =
+		peali_report_row(&l->report, row->null ? "null" : "link");
+	const char *why = row->null ? "nobody is on the other side" :
+				      "there is one core only";
+	char versus[48];
+
+	snprintf(versus, sizeof(versus), "bare bounce of %u line%s",
+		 lines_of(row->bytes), lines_of(row->bytes) > 1 ? "s" : "");
+	peali_row_text(cells, "route", "%s",
+		       peal_route_name(peali_stand_route(&l->stand, l->link)));
+	peali_row_uint(cells, "message_bytes", row->bytes);
+	peali_row_uint(cells, "lines", lines_of(row->bytes));
+	peali_row_text(cells, "what", "round trip");
+	peali_row_text(cells, "timed_by", "initiating worker");
+	peali_row_uint(cells, "round_trips_per_sample", BATCH);
+	if (l->has_cores)
+		peali_row_text(cells, "core_distance", "%s",
+			       peali_distance_name(peali_samples_tag(ours)));
+	else
+		peali_row_null(cells, "core_distance", "%s", why);
+	peali_samples_row_durations(ours, cells, "latency_ns");
+	if (l->has_cores)
+		peali_row_real(cells, "versus_ns_p50",
+			       peali_samples_spread(bare).median);
+	else
+		peali_row_null(cells, "versus_ns_p50", "%s", why);
+	peali_samples_row_versus(ours, cells, l->has_cores ? versus : NULL,
+				 why);
+	fill_limit(cells, ours, why);
+}
+
+static int run_row(struct latency *l, const struct row *row)
+{
+	struct peali_samples ours = { 0 };
+	struct peali_samples bare = { 0 };
+	uint64_t until = peali_bench_now_ns() + l->row_ns;
+	char label[64];
+	int result = build(l, row);
+
+	for (int i = 0;
+	     !result && (i < ROUNDS_LEAST || peali_bench_now_ns() < until); i++)
+		result = run_round(l, row, &ours, &bare);
+	if (!result) {
+		fill(l, row, &ours, &bare);
+		snprintf(label, sizeof(label), "%s-%u",
+			 row->null ? "null" : peal_route_name(row->route),
+			 row->bytes);
+		result = peali_samples_write(&ours, &l->options, "latency",
+					     label, l->n_rows == 1);
+	}
+	if (peali_stand_clear(&l->stand))
+		result = -1;
+	peali_samples_fini(&ours);
+	peali_samples_fini(&bare);
+	return result;
+}
+
+/* Calls run_row for each row that was asked for, or only counts them. */
+static int each_row(struct latency *l, int count_only)
+{
+	static const enum peal_route routes[] = {
+		PEAL_ROUTE_PEER,   PEAL_ROUTE_LOCAL, PEAL_ROUTE_MAPPED_HOST,
+		PEAL_ROUTE_STAGED, PEAL_ROUTE_LOCAL, /* null */
+	};
+	int n = 0;
+
+	for (int r = 0; r < 5; r++) {
+		for (int s = 0; s < 4; s++) {
+			const struct row row = { routes[r], sizes[s], r == 4 };
+
+			if (!peali_bench_wanted(&l->options, row.route,
+						row.bytes))
+				continue;
+			n++;
+			if (!count_only && run_row(l, &row))
+				return -1;
+		}
+	}
+	return n;
+}
+
+static const struct peali_column columns[] = {
+	{ "subject", "subject", 0 },
+	{ "route", "route", 0 },
+	{ "message_bytes", "bytes", 0 },
+	{ "core_distance", "cores", 0 },
+	{ "latency_ns_p50", "p50 [ns]", 0 },
+	{ "latency_ns_p90", "p90", 0 },
+	{ "latency_ns_p99", "p99", 0 },
+	{ "latency_ns_p999", "p99.9", 0 },
+	{ "latency_ns_max", "max", 0 },
+	{ "n_samples", "samples", 0 },
+	{ "versus", "versus", 0 },
+	{ "versus_ns_p50", "its p50", 0 },
+	{ "ratio", "ratio", 2 },
+	{ "ratio_min", "min", 2 },
+	{ "ratio_max", "max", 2 },
+	{ "times_limit", "x limit", 2 },
+	{ NULL, NULL, 0 },
+};
+
+static int run(int argc, char **argv, int json)
+{
+	struct latency l = { 0 };
+	int status = PEALI_EXIT_OK;
+
+	peali_bench_parse(argc, argv,
+			  "Round trips between two workers, by the clock of "
+			  "the one that starts them.",
+			  SECONDS, &l.options);
+	l.n_rows = each_row(&l, 1);
+	if (!l.n_rows) {
+		peali_say("no row of latency has that route and size");
+		return PEALI_EXIT_USAGE;
+	}
+	l.row_ns = (uint64_t)(l.options.seconds * 1e9 / l.n_rows);
+	if (peali_stand_open(&l.stand, 2))
+		return PEALI_EXIT_FAILED;
+	peali_report_init(&l.report, "latency", l.stand.emulated);
+	if (each_row(&l, 0) < 0)
+		status = PEALI_EXIT_FAILED;
+	if (peali_stand_close(&l.stand))
+		status = PEALI_EXIT_FAILED;
+	status = peali_report_print(
+		&l.report, json,
+		"round trip, a sample is the mean of 8; ratio above 1: faster "
+		"than the bare cache lines",
+		columns, status);
+	peali_report_fini(&l.report);
+	return status;
+}
+
+const struct peali_bench peali_bench_latency = {
+	.name = "latency",
+	.help = "round trips between two workers, per route and message size",
+	.run = run,
+};

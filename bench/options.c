@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "bench/options.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <stdlib.h>
+
+#include <peal/errors.h>
+
+static const struct argp_option list[] = {
+	{ "seconds", 's', "N", 0, "Measure for about so long, in all", 0 },
+	{ "route", 'r', "NAME", 0,
+	  "Only rows of this route: local, peer, mapped-host or staged", 0 },
+	{ "bytes", 'b', "N", 0, "Only rows of this message size", 0 },
+	{ "samples-out", 'o', "FILE", 0, "Write every kept sample as CSV", 0 },
+	{ "hgrm-out", 'H', "FILE", 0,
+	  "Write distributions as HdrHistogram text; with several rows each one "
+	  "goes to a FILE of its own, its label before the suffix",
+	  0 },
+	{ 0 },
+};
+
+static double number(struct argp_state *state, const char *name,
+		     const char *text, double least, double most)
+{
+	char *end;
+	double value;
+
+	errno = 0;
+	value = strtod(text, &end);
+	if (end == text || *end || errno || !(value >= least && value <= most))
+		argp_error(state, "--%s '%s' is not a number from %g to %g",
+			   name, text, least, most);
+	return value;
+}
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+	struct peali_bench_options *options = state->input;
+	int route;
+
+	switch (key) {
+	case 's':
+		options->seconds =
+			number(state, "seconds", argument, 0.01, 86400);
+		return 0;
+	case 'r':
+		route = peal_route_parse(argument);
+		if (route <= 0)
+			argp_error(state, "--route: %s",
+				   peal_last_error()->text);
+		options->route = (enum peal_route)route;
+		return 0;
+	case 'b':
+		options->bytes = (uint64_t)number(state, "bytes", argument, 1,
+						  (double)(1u << 28));
+		return 0;
+	case 'o':
+		options->samples_out = argument;
+		return 0;
+	case 'H':
+		options->hgrm_out = argument;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+void peali_bench_parse(int argc, char **argv, const char *doc, double seconds,
+		       struct peali_bench_options *options_out)
+{
+	const struct argp argp = {
+		.options = list,
+		.parser = parse,
+		.doc = doc,
+	};
+
+	*options_out = (struct peali_bench_options){ .seconds = seconds };
+	argp_parse(&argp, argc, argv, 0, NULL, options_out);
+}
+
+int peali_bench_wanted(const struct peali_bench_options *options,
+		       enum peal_route route, uint64_t bytes)
+{
+	if (options->route && options->route != route)
+		return 0;
+	return !options->bytes || options->bytes == bytes;
+}

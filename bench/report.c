@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "bench/report.h"
+
+#include <sched.h>
+#include <string.h>
+
+#include <peal/runtime.h>
+
+int peali_report_cores(void)
+{
+	cpu_set_t set;
+
+	return sched_getaffinity(0, sizeof(set), &set) ? 1 : CPU_COUNT(&set);
+}
+
+/* "AMD EPYC", from /proc/cpuinfo; the text is the caller's. */
+static const char *cpu_model(char *text, size_t size)
+{
+	FILE *file = fopen("/proc/cpuinfo", "r");
+	char line[256];
+
+	snprintf(text, size, "unknown");
+	while (file && fgets(line, sizeof(line), file)) {
+		char *colon = strchr(line, ':');
+
+		if (!colon || strncmp(line, "model name", 10))
+			continue;
+		line[strcspn(line, "\n")] = 0;
+		snprintf(text, size, "%s", colon + 2);
+		break;
+	}
+	if (file)
+		fclose(file);
+	return text;
+}
+
+void peali_report_init(struct peali_report *report, const char *benchmark,
+		       int emulated)
+{
+	json_t *machine = json_object();
+	char model[128];
+
+	report->benchmark = benchmark;
+	report->emulated = emulated;
+	report->object = json_object();
+	report->rows = json_array();
+	peali_row_text(machine, "cpu", "%s", cpu_model(model, sizeof(model)));
+	peali_row_uint(machine, "cores", (uint64_t)peali_report_cores());
+	peali_row_uint(report->object, "schema_version", PEALI_BENCH_SCHEMA);
+	peali_row_text(report->object, "peal_version", "%s", peal_version());
+	json_object_set_new(report->object, "machine", machine);
+	peali_row_flag(report->object, "emulated", emulated);
+	json_object_set(report->object, "rows", report->rows);
+}
+
+void peali_report_fini(struct peali_report *report)
+{
+	json_decref(report->rows);
+	json_decref(report->object);
+}
+
+json_t *peali_report_row(struct peali_report *report, const char *subject)
+{
+	json_t *row = peali_row_append(report->rows);
+
+	peali_row_text(row, "benchmark", "%s", report->benchmark);
+	peali_row_text(row, "subject", "%s", subject);
+	peali_row_flag(row, "emulated", report->emulated);
+	return row;
+}
+
+int peali_report_print(const struct peali_report *report, int json,
+		       const char *title, const struct peali_column *columns,
+		       int status)
+{
+	char model[128];
+
+	if (json) {
+		peali_json_print(stdout, report->object);
+		return peali_finish(status);
+	}
+	printf("%s: %s\n", report->benchmark, title);
+	printf("%s, %d cores; %s\n", cpu_model(model, sizeof(model)),
+	       peali_report_cores(),
+	       report->emulated ? "devices are emulated by CPU threads" :
+				  "devices as `peal info` lists them");
+	peali_table_print(stdout, NULL, columns, report->rows);
+	return peali_finish(status);
+}

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How long it takes, and how much memory, to link every device to every other;
+ * one message over each link shows that all of them work.
+ */
+#include <string.h>
+#include <time.h>
+
+#include "bench/bench.h"
+#include "bench/options.h"
+#include "bench/report.h"
+#include "bench/stand.h"
+
+#define DEVICES_MOST 16
+#define SECONDS 1
+#define LIMIT_MS 1000
+
+static const struct {
+	uint32_t devices;
+	const char *handler; /* has a port for every other device */
+} steps[] = { { 4, "hub3" }, { 8, "hub7" }, { 16, "hub15" } };
+
+struct setup {
+	struct peali_report report;
+	struct peali_stand stand;
+	uint64_t hubs[DEVICES_MOST];
+	double open_ms, kernels_ms, probe_ms, links_ms, total_ms;
+	uint32_t n_cached; /* pairs that an earlier run has proved */
+};
+
+static double ms_since(uint64_t *then)
+{
+	uint64_t now = peali_bench_now_ns();
+	double ms = (double)(now - *then) / 1e6;
+
+	*then = now;
+	return ms;
+}
+
+/* Proves every pair, which the first link of a pair would do else. */
+static int probe_all(struct setup *s, uint32_t n)
+{
+	struct peal_pair_info pair;
+
+	s->n_cached = 0;
+	for (uint32_t i = 0; i < n; i++) {
+		for (uint32_t k = 0; k < n; k++) {
+			if (i == k)
+				continue;
+			if (peal_topology_pair(s->stand.runtime, (int)i, (int)k,
+					       &pair) < 0)
+				return peali_say_error("prove a pair");
+			s->n_cached += pair.cached != 0;
+		}
+	}
+	return 0;
+}
+
+/* Port p of device i leads to the p-th other device. */
+static int link_all(struct setup *s, uint32_t n)
+{
+	const struct peal_link_options options = { .size = sizeof(options) };
+
+	for (uint32_t i = 0; i < n; i++)
+		for (uint32_t port = 0; port < n - 1; port++)
+			if (peali_stand_connect(&s->stand, s->hubs[i], port,
+						s->hubs[(i + 1 + port) % n],
+						&options) < 0)
+				return -1;
+	return 0;
+}
+
+static int build(struct setup *s, uint32_t n, const char *handler)
+{
+	uint64_t then = peali_bench_now_ns();
+	uint64_t began = then;
+
+	if (peali_stand_open(&s->stand, n))
+		return -1;
+	s->open_ms = ms_since(&then);
+	for (uint32_t i = 0; i < n; i++) {
+		int kernel = peali_stand_launch(&s->stand, (int)i,
+						&peal_program_bench, 1);
+
+		s->hubs[i] = peali_stand_spawn(&s->stand, kernel, handler, 0);
+		if (!s->hubs[i])
+			return -1;
+	}
+	s->kernels_ms = ms_since(&then);
+	if (probe_all(s, n))
+		return -1;
+	s->probe_ms = ms_since(&then);
+	if (link_all(s, n))
+		return -1;
+	s->links_ms = ms_since(&then);
+	s->total_ms = ms_since(&began);
+	return 0;
+}
+
+/* Delivered messages of the first n links. */
+static uint64_t delivered(struct setup *s, uint32_t n)
+{
+	struct peal_link_info info;
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		if (peal_link_info(s->stand.links[i], &info) == 0)
+			sum += info.delivered;
+	return sum;
+}
+
+/* Every device sends one message to every other; 0 if all came. */
+static int verify(struct setup *s, uint32_t n, uint32_t n_links)
+{
+	const struct peali_bench_start start = { .bytes = 8 };
+	const struct timespec tick = { 0, 1000000 };
+	uint64_t until = peali_bench_now_ns() + PEALI_STAND_WAIT_NS;
+
+	for (uint32_t i = 0; i < n; i++) {
+		int port = peali_stand_from_host(&s->stand, s->hubs[i],
+						 sizeof(start));
+
+		if (port < 0 || peali_stand_start(&s->stand, port, &start))
+			return -1;
+	}
+	while (delivered(s, n_links) < n_links && peali_bench_now_ns() < until)
+		nanosleep(&tick, NULL);
+	for (uint32_t i = 0; i < n_links; i++) {
+		struct peal_link_info info;
+
+		if (peal_link_info(s->stand.links[i], &info) == 0 &&
+		    info.delivered == 1)
+			continue;
+		peali_say("a link of %u devices did not deliver its message",
+			  n);
+		return -1;
+	}
+	return 0;
+}
+
+static int measure(struct setup *s, uint32_t n, const char *handler)
+{
+	struct peal_runtime_info info;
+	uint32_t n_links = n * (n - 1);
+	json_t *row;
+
+	if (build(s, n, handler))
+		return -1;
+	if (peal_runtime_info(s->stand.runtime, &info) < 0)
+		return peali_say_error("read what the runtime holds");
+	if (verify(s, n, n_links))
+		return -1;
+	row = peali_report_row(&s->report, "full mesh");
+	peali_row_uint(row, "devices", n);
+	peali_row_uint(row, "links", n_links);
+	peali_row_text(row, "route", "%s",
+		       peal_route_name(peali_stand_route(&s->stand, 0)));
+	peali_row_real(row, "open_ms", s->open_ms);
+	peali_row_real(row, "kernels_ms", s->kernels_ms);
+	peali_row_real(row, "probe_ms", s->probe_ms);
+	peali_row_uint(row, "pairs_proved_before", s->n_cached);
+	peali_row_real(row, "links_ms", s->links_ms);
+	peali_row_real(row, "setup_ms", s->total_ms);
+	peali_row_real(row, "microseconds_per_link",
+		       s->links_ms * 1000 / n_links);
+	peali_row_uint(row, "link_bytes", info.link_bytes);
+	peali_row_real(row, "bytes_per_link",
+		       (double)info.link_bytes / n_links);
+	peali_row_real(row, "limit_ms", LIMIT_MS);
+	peali_row_flag(row, "within_limit", s->total_ms < LIMIT_MS);
+	peali_row_uint(row, "n_samples", 1);
+	peali_row_null(row, "versus", "a bound, not a peer");
+	peali_row_null(row, "ratio", "a bound, not a peer");
+	peali_row_null(row, "ratio_min", "a bound, not a peer");
+	peali_row_null(row, "ratio_max", "a bound, not a peer");
+	return 0;
+}
+
+static const struct peali_column columns[] = {
+	{ "subject", "subject", 0 },
+	{ "devices", "devices", 0 },
+	{ "links", "links", 0 },
+	{ "route", "route", 0 },
+	{ "setup_ms", "set-up [ms]", 1 },
+	{ "limit_ms", "limit [ms]", 0 },
+	{ "within_limit", "within", 0 },
+	{ "open_ms", "open", 1 },
+	{ "kernels_ms", "kernels", 1 },
+	{ "probe_ms", "proofs", 1 },
+	{ "pairs_proved_before", "cached", 0 },
+	{ "links_ms", "links", 1 },
+	{ "microseconds_per_link", "a link [us]", 1 },
+	{ "bytes_per_link", "a link [B]", 0 },
+	{ NULL, NULL, 0 },
+};
+
+static int run(int argc, char **argv, int json)
+{
+	struct peali_bench_options options;
+	struct setup s = { 0 };
+	int status = PEALI_EXIT_OK;
+
+	peali_bench_parse(argc, argv,
+			  "Time and memory to link every device to every "
+			  "other.",
+			  SECONDS, &options);
+	/* Devices beyond what the machine has are emulated. */
+	peali_report_init(&s.report, "setup", 1);
+	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+		if (measure(&s, steps[i].devices, steps[i].handler))
+			status = PEALI_EXIT_FAILED;
+		if (s.stand.runtime && peali_stand_close(&s.stand))
+			status = PEALI_EXIT_FAILED;
+	}
+	status = peali_report_print(&s.report, json,
+				    "every device linked to every other",
+				    columns, status);
+	peali_report_fini(&s.report);
+	return status;
+}
+
+const struct peali_bench peali_bench_setup = {
+	.name = "setup",
+	.help = "time and memory to link every device to every other",
+	.run = run,
+};

@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "bench/stand.h"
+
+#include <dirent.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include <peal/device/host.h>
+
+#define HOST_PORTS 64
+
+uint64_t peali_bench_now_ns(void)
+{
+	return peal_clock_ns();
+}
+
+uint64_t peali_bench_seed(void)
+{
+	static uint64_t seed;
+
+	if (!seed && getrandom(&seed, sizeof(seed), 0) != sizeof(seed))
+		seed = peal_clock_ns();
+	return seed = peali_bench_word(seed, 0);
+}
+
+/* ---- the runtime ------------------------------------------------------------ */
+
+static int all_emulated(struct peal_runtime *runtime)
+{
+	struct peal_device_info info;
+
+	for (int i = 0; peal_device_info(runtime, i, &info) == 0; i++)
+		if (!info.emulated)
+			return 0;
+	return 1;
+}
+
+int peali_stand_open(struct peali_stand *stand, uint32_t devices)
+{
+	char text[16];
+
+	memset(stand, 0, sizeof(*stand));
+	snprintf(text, sizeof(text), "%u", devices);
+	setenv("PEAL_HOST_DEVICES", text, 1);
+	if (peal_runtime_open(NULL, &stand->runtime) < 0) {
+		peali_say_error("open the runtime");
+		return -1;
+	}
+	stand->emulated = all_emulated(stand->runtime);
+	if (peal_device_count(stand->runtime) >= (int)devices)
+		return 0;
+	peali_say("the benchmark wants %u devices, there are %d", devices,
+		  peal_device_count(stand->runtime));
+	peali_stand_close(stand);
+	return -1;
+}
+
+int peali_stand_close(struct peali_stand *stand)
+{
+	int result = peali_stand_clear(stand);
+
+	if (peal_runtime_close(stand->runtime) < 0) {
+		peali_say_error("close the runtime");
+		peal_runtime_shutdown(stand->runtime);
+		result = -1;
+	}
+	stand->runtime = NULL;
+	return result;
+}
+
+/* ---- making ----------------------------------------------------------------- */
+
+static int need_host(struct peali_stand *stand)
+{
+	const struct peal_endpoint_options options = {
+		.size = sizeof(options),
+		.max_ports = HOST_PORTS,
+		.max_inputs = HOST_PORTS,
+		.name = "bench",
+	};
+
+	if (stand->host ||
+	    peal_endpoint_create(stand->runtime, &options, &stand->host) == 0)
+		return 0;
+	peali_say_error("make the host's endpoint");
+	return -1;
+}
+
+int peali_stand_launch(struct peali_stand *stand, int device,
+		       const struct peal_program *program, uint32_t workers)
+{
+	const struct peal_kernel_options options = {
+		.size = sizeof(options),
+		.workers = workers,
+		.max_inputs = 32,
+		.max_ports = 32,
+	};
+
+	if (stand->n_kernels < PEALI_STAND_KERNELS &&
+	    peal_kernel_launch(stand->runtime, device, program, &options,
+			       stand->kernels + stand->n_kernels) == 0)
+		return (int)stand->n_kernels++;
+	peali_say_error("launch a kernel");
+	return -1;
+}
+
+uint64_t peali_stand_spawn(struct peali_stand *stand, int kernel,
+			   const char *handler, uint32_t worker)
+{
+	const struct peal_actor_options options = {
+		.size = sizeof(options),
+		.worker = worker + 1,
+	};
+	uint64_t address;
+
+	if (kernel < 0)
+		return 0;
+	if (peal_actor_spawn(stand->kernels[kernel], handler, &options,
+			     &address) == 0)
+		return address;
+	peali_say_error("spawn an actor");
+	return 0;
+}
+
+int peali_stand_connect(struct peali_stand *stand, uint64_t from, uint32_t port,
+			uint64_t to, const struct peal_link_options *options)
+{
+	if (!from || !to)
+		return -1;
+	if (stand->n_links < PEALI_STAND_LINKS &&
+	    peal_connect(stand->runtime, from, port, to, options,
+			 stand->links + stand->n_links) == 0)
+		return (int)stand->n_links++;
+	peali_say_error("connect");
+	return -1;
+}
+
+int peali_stand_from_host(struct peali_stand *stand, uint64_t to,
+			  uint64_t bytes)
+{
+	const struct peal_link_options options = {
+		.size = sizeof(options),
+		.message_bytes = bytes,
+	};
+
+	if (need_host(stand) ||
+	    peali_stand_connect(stand, peal_endpoint_address(stand->host),
+				stand->n_ports, to, &options) < 0)
+		return -1;
+	return (int)stand->n_ports++;
+}
+
+int peali_stand_to_host(struct peali_stand *stand, uint64_t from, uint32_t port)
+{
+	/* A slot holds all: no slab to look after with every message. */
+	const struct peal_link_options options = {
+		.size = sizeof(options),
+		.capacity = 4,
+		.message_bytes = sizeof(struct peali_stand_report),
+		.slot_bytes = 4096,
+	};
+
+	if (need_host(stand))
+		return -1;
+	return peali_stand_connect(stand, from, port,
+				   peal_endpoint_address(stand->host),
+				   &options) < 0 ?
+		       -1 :
+		       0;
+}
+
+uint64_t peali_stand_memory(struct peali_stand *stand, int device,
+			    uint64_t bytes)
+{
+	uint64_t address;
+
+	if (peal_memory_alloc(stand->runtime, device, bytes, &address) < 0) {
+		peali_say_error("take memory");
+		return 0;
+	}
+	stand->memory.device = device;
+	return stand->memory.address = address;
+}
+
+/* ---- running ---------------------------------------------------------------- */
+
+int peali_stand_start(struct peali_stand *stand, int port,
+		      const struct peali_bench_start *start)
+{
+	if (peal_send(stand->host, (uint32_t)port, PEALI_BENCH_START, start,
+		      sizeof(*start), PEALI_STAND_WAIT_NS) == 0)
+		return 0;
+	peali_say_error("begin a round");
+	return -1;
+}
+
+int peali_stand_wait(struct peali_stand *stand,
+		     struct peali_stand_report *report_out)
+{
+	struct peal_received received;
+
+	if (peal_receive(stand->host, report_out, sizeof(*report_out),
+			 &received, PEALI_STAND_WAIT_NS) < 0) {
+		peali_say_error("get a round's report");
+		return -1;
+	}
+	if (received.type != PEALI_BENCH_REPORT ||
+	    received.length < sizeof(report_out->head)) {
+		peali_say("a round's report is no report");
+		return -1;
+	}
+	if (!report_out->head.wrong)
+		return 0;
+	peali_say("%llu of %llu messages were wrong",
+		  (unsigned long long)report_out->head.wrong,
+		  (unsigned long long)report_out->head.messages);
+	return -1;
+}
+
+/* The core that a thread of this process is bound to; -1: none. */
+static int core_of_thread(const char *tid)
+{
+	cpu_set_t set;
+
+	if (sched_getaffinity(atoi(tid), sizeof(set), &set) ||
+	    CPU_COUNT(&set) != 1)
+		return -1;
+	for (int core = 0; core < CPU_SETSIZE; core++)
+		if (CPU_ISSET(core, &set))
+			return core;
+	return -1;
+}
+
+/* The host backend names its threads: peal-d0-w1. */
+static int core_of_worker(struct peali_place place)
+{
+	char name[32], path[300], comm[32];
+	DIR *tasks = opendir("/proc/self/task");
+	const struct dirent *task;
+	int core = -1;
+
+	snprintf(name, sizeof(name), "peal-d%d-w%u", place.device,
+		 place.worker);
+	while (tasks && core < 0 && (task = readdir(tasks))) {
+		FILE *file;
+
+		snprintf(path, sizeof(path), "/proc/self/task/%s/comm",
+			 task->d_name);
+		file = fopen(path, "r");
+		if (!file)
+			continue;
+		if (fgets(comm, sizeof(comm), file)) {
+			comm[strcspn(comm, "\n")] = 0;
+			if (strcmp(comm, name) == 0)
+				core = core_of_thread(task->d_name);
+		}
+		fclose(file);
+	}
+	if (tasks)
+		closedir(tasks);
+	return core;
+}
+
+int peali_stand_cores(struct peali_place a, struct peali_place b,
+		      struct peali_cores *cores_out)
+{
+	cores_out->a = core_of_worker(a);
+	cores_out->b = core_of_worker(b);
+	if (cores_out->a < 0 || cores_out->b < 0 ||
+	    cores_out->a == cores_out->b)
+		return peali_cores_pick(cores_out);
+	return 0;
+}
+
+enum peal_route peali_stand_route(struct peali_stand *stand, int link)
+{
+	struct peal_link_info info;
+
+	if (link < 0 || peal_link_info(stand->links[link], &info) < 0)
+		return PEAL_ROUTE_NONE;
+	return info.route;
+}
+
+/* ---- taking down ------------------------------------------------------------ */
+
+static int check_link(struct peal_link *link)
+{
+	struct peal_link_info info;
+	uint64_t dead = 0;
+
+	if (peal_link_info(link, &info) < 0) {
+		peali_say_error("read a link's counters");
+		return -1;
+	}
+	for (int i = 0; i < PEAL_REASON_COUNT; i++)
+		dead += info.dead[i];
+	if (info.accepted == info.delivered && !dead && !info.queued)
+		return 0;
+	peali_say("link %llu (%s): %llu accepted, %llu delivered, %llu dead, "
+		  "%llu queued",
+		  (unsigned long long)info.id, peal_route_name(info.route),
+		  (unsigned long long)info.accepted,
+		  (unsigned long long)info.delivered, (unsigned long long)dead,
+		  (unsigned long long)info.queued);
+	return -1;
+}
+
+/* Frees what stands alone once the kernels have ended. */
+static int clear_rest(struct peali_stand *stand)
+{
+	int failed = 0;
+
+	if (peal_barrier_destroy(stand->barrier) < 0)
+		failed = peali_say_error("free a barrier");
+	for (uint32_t i = 0; i < stand->n_kernels; i++)
+		if (peal_kernel_destroy(stand->kernels[i]) < 0)
+			failed = peali_say_error("free a kernel");
+	if (peal_endpoint_destroy(stand->host) < 0)
+		failed = peali_say_error("free the host's endpoint");
+	if (stand->memory.address &&
+	    peal_memory_free(stand->runtime, stand->memory.device,
+			     stand->memory.address) < 0)
+		failed = peali_say_error("free memory");
+	return failed;
+}
+
+int peali_stand_clear(struct peali_stand *stand)
+{
+	int failed = 0;
+
+	for (uint32_t i = 0; i < stand->n_kernels; i++)
+		if (peal_kernel_stop(stand->kernels[i], PEALI_STAND_WAIT_NS) <
+		    0)
+			failed = peali_say_error("stop a kernel");
+	for (uint32_t i = 0; i < stand->n_links; i++)
+		failed |= check_link(stand->links[i]);
+	for (uint32_t i = 0; i < stand->n_links; i++)
+		if (peal_link_destroy(stand->links[i]) < 0)
+			failed = peali_say_error("take a link down");
+	failed |= clear_rest(stand);
+	stand->barrier = NULL;
+	stand->host = NULL;
+	stand->memory.address = 0;
+	stand->n_kernels = stand->n_links = stand->n_ports = 0;
+	return failed ? -1 : 0;
+}

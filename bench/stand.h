@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEAL_BENCH_STAND_H
+#define PEAL_BENCH_STAND_H
+
+/*
+ * The kernels, actors and links of one row: made, run round after round, and
+ * taken down with the conservation identity checked for every link. All calls
+ * that fail say why on stderr; actors are handlers of ringkernels/programs/.
+ */
+
+#include <peal/peal.h>
+
+#include "bench/bare.h"
+#include "ringkernels/bench_program.h"
+
+#define PEALI_STAND_KERNELS 16
+#define PEALI_STAND_LINKS 512
+#define PEALI_STAND_WAIT_NS INT64_C(10000000000)
+
+struct peali_stand {
+	struct peal_runtime *runtime;
+	struct peal_endpoint *host;
+	struct peal_kernel *kernels[PEALI_STAND_KERNELS];
+	struct peal_link *links[PEALI_STAND_LINKS];
+	struct peal_barrier *barrier; /* NULL: none */
+	struct {
+		int device;
+		uint64_t address; /* 0: none */
+	} memory;
+	uint32_t n_kernels, n_links;
+	uint32_t n_ports; /* of the host's endpoint that are connected */
+	int emulated;
+};
+
+/** A report with its samples. */
+struct peali_stand_report {
+	struct peali_bench_report head;
+	uint32_t samples[PEALI_BENCH_SAMPLES];
+};
+
+/**
+ * Opens a runtime; where it has no GPU, with so many emulated devices.
+ *
+ * @return 0 or -1.
+ */
+int peali_stand_open(struct peali_stand *stand, uint32_t devices);
+
+/** Takes down what there is; returns 0, or -1 if something was not clean. */
+int peali_stand_close(struct peali_stand *stand);
+
+/** Launches the benchmarks' program; the kernel's index or -1. */
+int peali_stand_launch(struct peali_stand *stand, int device,
+		       const struct peal_program *program, uint32_t workers);
+
+/** The benchmarks' own program. */
+extern const struct peal_program peal_program_bench;
+
+/** Spawns an actor; its address, or 0. */
+uint64_t peali_stand_spawn(struct peali_stand *stand, int kernel,
+			   const char *handler, uint32_t worker);
+
+/** Connects; a link's index or -1. */
+int peali_stand_connect(struct peali_stand *stand, uint64_t from, uint32_t port,
+			uint64_t to, const struct peal_link_options *options);
+
+/** Connects the host's next port to an actor; the port or -1. */
+int peali_stand_from_host(struct peali_stand *stand, uint64_t to,
+			  uint64_t bytes);
+
+/** Connects an actor's port to the host, for reports; 0 or -1. */
+int peali_stand_to_host(struct peali_stand *stand, uint64_t from,
+			uint32_t port);
+
+/** Takes memory on a device for the row; its address or 0. */
+uint64_t peali_stand_memory(struct peali_stand *stand, int device,
+			    uint64_t bytes);
+
+/** Sends START by a port of the host; 0 or -1. */
+int peali_stand_start(struct peali_stand *stand, int port,
+		      const struct peali_bench_start *start);
+
+/** Waits for a report and checks that nothing was wrong in it; 0 or -1. */
+int peali_stand_wait(struct peali_stand *stand,
+		     struct peali_stand_report *report_out);
+
+/** A worker of a device. */
+struct peali_place {
+	int device;
+	uint32_t worker;
+};
+
+/**
+ * The cores that two workers are bound to, where a peer can run; the first two
+ * if they are bound to none. 0, or -1 if there is one core only.
+ */
+int peali_stand_cores(struct peali_place a, struct peali_place b,
+		      struct peali_cores *cores_out);
+
+/** The route of a link, by its index. */
+enum peal_route peali_stand_route(struct peali_stand *stand, int link);
+
+/**
+ * Stops the kernels and takes everything down but the runtime. Every link has
+ * delivered what it accepted, or it is said.
+ *
+ * @return 0 or -1.
+ */
+int peali_stand_clear(struct peali_stand *stand);
+
+/** Monotonic ns of the host. */
+uint64_t peali_bench_now_ns(void);
+
+/** A fresh seed of payloads. */
+uint64_t peali_bench_seed(void);
+
+#endif

@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What `peal run 'blur@0 ! sobel@1 ! threshold@0'` does with video, without
+ * files: frames go from memory into the first link and are compared with the
+ * right answer when they come out of the last. Versus the same three filters,
+ * called one after the other in one loop per core.
+ */
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/samples.h"
+#include "bench/stream.h"
+#include "ringkernels/reference.h"
+#include "ringkernels/stage_math.h"
+
+#define WIDTH 640
+#define HEIGHT 480
+#define BODY (WIDTH * HEIGHT * 3 / 2) /* 4:2:0: chroma is passed on */
+#define MESSAGE (sizeof(struct peal_item) + BODY)
+#define FRAMES 8 /* different ones; they come again and again */
+#define ROUND 64 /* frames */
+#define ROUNDS_LEAST 3
+#define ROWS_SHARE 3 /* of time: as much as so many other rows */
+#define STAGES 3
+#define DEPTH 4
+#define THREADS_MOST 64
+#define WAIT_NS INT64_C(2000000)
+
+static const struct peal_stage_config configs[STAGES] = {
+	{ .kind = PEAL_STAGE_BLUR },
+	{ .kind = PEAL_STAGE_SOBEL },
+	{ .kind = PEAL_STAGE_THRESHOLD, .level = 96 },
+};
+
+struct video {
+	struct peali_stand *stand;
+	uint8_t *frames; /* FRAMES bodies */
+	uint8_t *right; /* what they become */
+	uint64_t wrong;
+	uint64_t next; /* sequence of the next frame in */
+};
+
+static const struct peal_item head = {
+	.width = WIDTH,
+	.height = HEIGHT,
+	.body_bytes = BODY,
+};
+
+/* ---- frames ----------------------------------------------------------------- */
+
+/* Gradients with noise, different in every frame. */
+static void draw(uint8_t *frame, uint64_t seed)
+{
+	for (uint32_t i = 0; i < BODY; i++) {
+		uint64_t noise = peali_bench_word(seed, i / 8) >> (i % 8 * 8);
+		uint32_t slope = i % WIDTH / 4 + i / WIDTH / 5 + seed % 64;
+
+		frame[i] = (uint8_t)((slope & 0xff) / 2 + (noise & 0x3f));
+	}
+}
+
+static int make_frames(struct video *v)
+{
+	uint8_t *scratch = malloc(BODY);
+	int result = 0;
+
+	v->frames = malloc((size_t)FRAMES * BODY);
+	v->right = malloc((size_t)FRAMES * BODY);
+	for (int i = 0; scratch && v->frames && v->right && i < FRAMES; i++) {
+		uint8_t *frame = v->frames + (size_t)i * BODY;
+		uint8_t *right = v->right + (size_t)i * BODY;
+
+		draw(frame, peali_bench_seed());
+		result |= peali_stage_reference(configs, &head, frame, right);
+		result |= peali_stage_reference(configs + 1, &head, right,
+						scratch);
+		result |= peali_stage_reference(configs + 2, &head, scratch,
+						right);
+	}
+	if (!scratch || !v->frames || !v->right || result)
+		peali_say("cannot make the frames");
+	result = !scratch || !v->frames || !v->right || result ? -1 : 0;
+	free(scratch);
+	return result;
+}
+
+static int is_right(const struct video *v, uint64_t number, const void *body)
+{
+	return memcmp(v->right + number % FRAMES * BODY, body, BODY) == 0;
+}
+
+/* ---- ours ------------------------------------------------------------------- */
+
+static uint64_t launch(struct peali_stand *stand,
+		       const struct peal_program *program, int i)
+{
+	static const int devices[STAGES] = { 0, 1, 0 };
+	const struct peal_actor_options options = {
+		.size = sizeof(options),
+		.init = configs + i,
+		.init_bytes = sizeof(configs[i]),
+	};
+	int kernel = peali_stand_launch(stand, devices[i], program, 1);
+	uint64_t address;
+
+	if (kernel < 0)
+		return 0;
+	if (peal_actor_spawn(stand->kernels[kernel], "stage", &options,
+			     &address) == 0)
+		return address;
+	peali_say_error("spawn a stage");
+	return 0;
+}
+
+static int build(struct video *v)
+{
+	const struct peal_link_options options = {
+		.size = sizeof(options),
+		.capacity = DEPTH,
+		.message_bytes = MESSAGE,
+		.slab_bytes = (DEPTH + 1) * PEAL_SLAB_ROUND(MESSAGE),
+	};
+	const struct peal_program *program =
+		peal_program_find(v->stand->runtime, "stages");
+	uint64_t ends[STAGES + 2];
+
+	if (!program) {
+		peali_say_error("find the built-in stages");
+		return -1;
+	}
+	if (peal_endpoint_create(v->stand->runtime, NULL, &v->stand->host) <
+	    0) {
+		peali_say_error("make the host's endpoint");
+		return -1;
+	}
+	ends[0] = ends[STAGES + 1] = peal_endpoint_address(v->stand->host);
+	for (int i = 0; i < STAGES; i++) {
+		ends[i + 1] = launch(v->stand, program, i);
+		if (!ends[i + 1])
+			return -1;
+	}
+	for (int i = 0; i <= STAGES; i++)
+		if (peali_stand_connect(v->stand, ends[i], 0, ends[i + 1],
+					&options) < 0)
+			return -1;
+	return 0;
+}
+
+/* Sends a frame if there is room; 1, 0, or -1 with a message. */
+static int try_send(struct video *v)
+{
+	void *place;
+	int result = peal_send_reserve(v->stand->host, 0, MESSAGE, 0, &place);
+	struct peal_item item = head;
+
+	if (result == PEAL_EAGAIN)
+		return 0;
+	if (result < 0) {
+		peali_say_error("send a frame");
+		return -1;
+	}
+	item.sequence = v->next;
+	memcpy(place, &item, sizeof(item));
+	memcpy((uint8_t *)place + sizeof(item),
+	       v->frames + v->next % FRAMES * BODY, BODY);
+	v->next++;
+	return peal_send_commit(v->stand->host, 0, 0) < 0 ? -1 : 1;
+}
+
+/* Takes a frame and compares it; 1, 0 if none came, or -1 with a message. */
+static int try_take(struct video *v, uint64_t number, int64_t timeout_ns)
+{
+	struct peal_received received;
+	const struct peal_item *item;
+	int result = peal_receive_peek(v->stand->host, &received, timeout_ns);
+
+	if (result == PEAL_EAGAIN || result == PEAL_ETIMEDOUT)
+		return 0;
+	if (result < 0) {
+		peali_say_error("take a frame");
+		return -1;
+	}
+	item = received.data;
+	if (received.length != MESSAGE || item->sequence != number ||
+	    !is_right(v, number, item + 1))
+		v->wrong++;
+	return peal_receive_release(v->stand->host) < 0 ? -1 : 1;
+}
+
+/* Frames a second; negative if it failed. */
+static double run_ours(struct video *v)
+{
+	uint64_t began = peali_bench_now_ns();
+	uint64_t first = v->next;
+	uint64_t taken = 0;
+
+	while (taken < ROUND) {
+		int sent = v->next - first < ROUND ? try_send(v) : 0;
+		int got = sent < 0 ? -1 :
+				     try_take(v, first + taken,
+					      sent ? 0 : WAIT_NS);
+
+		if (got < 0)
+			return -1;
+		taken += (uint64_t)got;
+	}
+	if (!v->wrong)
+		return ROUND * 1e9 / (double)(peali_bench_now_ns() - began);
+	peali_say("%llu frames were wrong", (unsigned long long)v->wrong);
+	return -1;
+}
+
+/* ---- the peer --------------------------------------------------------------- */
+
+struct looper {
+	const struct video *v;
+	uint32_t first, step;
+	uint64_t wrong;
+	pthread_t thread;
+};
+
+/* Copies a frame in, applies the filters, compares: as ours does. */
+static void *loop(void *argument)
+{
+	struct looper *l = argument;
+	uint8_t *a = malloc(BODY);
+	uint8_t *b = malloc(BODY);
+
+	l->wrong = !a || !b;
+	for (uint32_t i = l->first; !l->wrong && i < ROUND; i += l->step) {
+		memcpy(a, l->v->frames + (size_t)(i % FRAMES) * BODY, BODY);
+		peali_stage_apply(configs, &head, a, b, 0, 1);
+		peali_stage_apply(configs + 1, &head, b, a, 0, 1);
+		peali_stage_apply(configs + 2, &head, a, b, 0, 1);
+		l->wrong += !is_right(l->v, i, b);
+	}
+	free(a);
+	free(b);
+	return NULL;
+}
+
+static double run_peer(const struct video *v)
+{
+	struct looper loopers[THREADS_MOST];
+	uint32_t n = (uint32_t)peali_report_cores();
+	uint64_t began = peali_bench_now_ns();
+	uint64_t wrong = 0;
+
+	n = n < THREADS_MOST ? n : THREADS_MOST;
+	for (uint32_t i = 0; i < n; i++) {
+		loopers[i] = (struct looper){ .v = v, .first = i, .step = n };
+		if (pthread_create(&loopers[i].thread, NULL, loop,
+				   loopers + i)) {
+			peali_say("cannot start a thread of the filter loop");
+			n = i;
+			wrong = 1;
+		}
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		pthread_join(loopers[i].thread, NULL);
+		wrong += loopers[i].wrong;
+	}
+	if (!wrong)
+		return ROUND * 1e9 / (double)(peali_bench_now_ns() - began);
+	peali_say("the filter loop failed");
+	return -1;
+}
+
+/* ---- the row ---------------------------------------------------------------- */
+
+static void fill(struct peali_stream *stream, const struct video *v,
+		 const struct peali_samples *ours,
+		 const struct peali_samples *peers)
+{
+	json_t *row = peali_report_row(&stream->report, "y4m filters");
+
+	peali_row_text(row, "route", "%s",
+		       peal_route_name(peali_stand_route(v->stand, 1)));
+	peali_row_uint(row, "message_bytes", MESSAGE);
+	peali_row_uint(row, "stages", STAGES);
+	peali_row_text(row, "pipeline", "blur@0 ! sobel@1 ! threshold@0");
+	peali_row_uint(row, "width", WIDTH);
+	peali_row_uint(row, "height", HEIGHT);
+	peali_row_text(row, "timed_by", "host");
+	peali_row_null(row, "core_distance",
+		       "three workers and the host share the cores");
+	peali_samples_row_rates(ours, row, "frames_per_s");
+	peali_row_real(row, "gigabytes_per_s",
+		       peali_samples_spread(ours).median * BODY / 1e9);
+	peali_row_real(row, "versus_frames_per_s",
+		       peali_samples_spread(peers).median);
+	peali_row_real(row, "versus_gigabytes_per_s",
+		       peali_samples_spread(peers).median * BODY / 1e9);
+	peali_row_uint(row, "versus_threads", (uint64_t)peali_report_cores());
+	peali_samples_row_versus(ours, row, "the filters in one loop per core",
+				 NULL);
+}
+
+int peali_stream_y4m(struct peali_stream *stream)
+{
+	struct video v = { .stand = &stream->stand };
+	struct peali_samples ours = { 0 };
+	struct peali_samples peers = { 0 };
+	uint64_t until = peali_bench_now_ns() + stream->row_ns * ROWS_SHARE;
+	int result = make_frames(&v) || build(&v) ? -1 : 0;
+
+	/* The first round warms caches and threads up. */
+	if (!result && (run_ours(&v) < 0 || run_peer(&v) < 0))
+		result = -1;
+	for (int i = 0;
+	     !result && (i < ROUNDS_LEAST || peali_bench_now_ns() < until);
+	     i++) {
+		double peer = run_peer(&v);
+		double rate = run_ours(&v);
+
+		if (peer < 0 || rate < 0) {
+			result = -1;
+			break;
+		}
+		peali_samples_add(&ours, rate);
+		peali_samples_add(&peers, peer);
+		peali_samples_close(&ours, 0, rate / peer);
+		peali_samples_close(&peers, 0, NAN);
+	}
+	if (!result) {
+		fill(stream, &v, &ours, &peers);
+		result = peali_samples_write(&ours, &stream->options, "stream",
+					     "y4m", 0);
+	}
+	if (peali_stand_clear(v.stand))
+		result = -1;
+	peali_samples_fini(&ours);
+	peali_samples_fini(&peers);
+	free(v.frames);
+	free(v.right);
+	return result;
+}

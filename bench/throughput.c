@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Messages a second from one worker, or from the host, to another worker,
+ * timed by the receiver from the end of its warm-up to its last message;
+ * versus a plain ring between two pinned threads that fills and checks the
+ * same payload.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "bench/bench.h"
+#include "bench/options.h"
+#include "bench/report.h"
+#include "bench/stand.h"
+#include "bench/samples.h"
+
+#define SECONDS 8
+#define ROUND_NS 3e6 /* a round is about so long */
+#define ROUNDS_LEAST 5
+#define MESSAGES_MOST 1000000
+#define LINE 64
+#define OVERHEAD 16
+#define RING_BYTES 65536
+
+static const uint32_t sizes[] = { 8, 64, 256, 4096 };
+
+struct row {
+	enum peal_route route; /* NONE: from the host */
+	uint32_t bytes;
+	uint32_t batch;
+};
+
+struct throughput {
+	struct peali_bench_options options;
+	struct peali_report report;
+	struct peali_stand stand;
+	uint64_t row_ns; /* for each row */
+	int n_rows;
+	struct peali_cores cores;
+	int has_cores;
+	int source_port, sink_port; /* of the host */
+	int link;
+	uint32_t capacity;
+	uint64_t messages; /* of a round */
+};
+
+/* As deep as the plain ring is, and no slot is shared by two lines. */
+static struct peal_link_options link_options(const struct row *row)
+{
+	struct peal_link_options options = {
+		.size = sizeof(options),
+		.message_bytes = row->bytes,
+		.require = row->route,
+	};
+	uint32_t slot = (row->bytes + OVERHEAD + LINE - 1) / LINE * LINE;
+
+	if (row->bytes <= 8)
+		slot = 32; /* two to a line */
+	if (row->bytes <= 512)
+		options.slot_bytes = slot;
+	for (options.capacity = 64; options.capacity * 2 * slot <= RING_BYTES;
+	     options.capacity *= 2)
+		;
+	return options;
+}
+
+static int build(struct throughput *t, const struct row *row)
+{
+	struct peali_stand *stand = &t->stand;
+	int local = row->route == PEAL_ROUTE_LOCAL;
+	const struct peal_link_options tick = {
+		.size = sizeof(tick),
+		.message_bytes = 8,
+	};
+	struct peal_link_options options = link_options(row);
+	int a = peali_stand_launch(stand, 0, &peal_program_bench,
+				   local ? 2 : 1);
+	int b = local || !row->route ?
+			a :
+			peali_stand_launch(stand, 1, &peal_program_bench, 1);
+	uint64_t sink =
+		b < 0 ? 0 : peali_stand_spawn(stand, b, "sink", local ? 1 : 0);
+	uint64_t source;
+
+	if (!sink || peali_stand_to_host(stand, sink, 0))
+		return -1;
+	t->sink_port = peali_stand_from_host(stand, sink,
+					     sizeof(struct peali_bench_start));
+	t->capacity = options.capacity;
+	t->has_cores = peali_cores_pick(&t->cores) == 0;
+	if (!row->route) {
+		t->source_port = (int)stand->n_ports++;
+		t->link = peali_stand_connect(
+			stand, peal_endpoint_address(stand->host),
+			(uint32_t)t->source_port, sink, &options);
+		return t->link < 0 ? -1 : 0;
+	}
+	source = peali_stand_spawn(stand, a, "source", 0);
+	t->link = peali_stand_connect(stand, source, 0, sink, &options);
+	if (t->link < 0 ||
+	    peali_stand_connect(stand, source, 1, source, &tick) < 0)
+		return -1;
+	t->source_port = peali_stand_from_host(
+		stand, source, sizeof(struct peali_bench_start));
+	if (t->has_cores)
+		t->has_cores =
+			peali_stand_cores((struct peali_place){ 0, 0 },
+					  (struct peali_place){ !local, local },
+					  &t->cores) == 0;
+	return t->source_port < 0 ? -1 : 0;
+}
+
+/* The host is the source itself. */
+static int send_all(struct throughput *t, const struct peali_bench_start *start)
+{
+	uint64_t base[PEALI_BENCH_WORDS];
+	const struct peali_bench_share share = { start->bytes / 8, 0, 1 };
+	int result = 0;
+
+	for (uint32_t i = 0; i < share.words; i++)
+		base[i] = peali_bench_word(start->seed, i);
+	for (uint64_t i = 0; !result && i < start->messages; i++) {
+		void *place;
+
+		result = peal_send_reserve(t->stand.host,
+					   (uint32_t)t->source_port,
+					   start->bytes, PEALI_STAND_WAIT_NS,
+					   &place);
+		if (result)
+			break;
+		peali_bench_fill(place, base, i, share);
+		result = peal_send_commit(t->stand.host,
+					  (uint32_t)t->source_port,
+					  PEALI_BENCH_DATA);
+	}
+	return result ? peali_say_error("send a message") : 0;
+}
+
+/* Messages a second; negative if it failed. */
+static double run_ours(struct throughput *t, const struct row *row)
+{
+	const struct peali_bench_start start = {
+		.seed = peali_bench_seed(),
+		.messages = t->messages + t->capacity,
+		.bytes = row->bytes,
+		.batch = row->batch,
+		.warm = t->capacity,
+	};
+	struct peali_stand_report report;
+	int failed;
+
+	if (peali_stand_start(&t->stand, t->sink_port, &start) ||
+	    peali_stand_wait(&t->stand, &report))
+		return -1;
+	if (row->route)
+		failed = peali_stand_start(&t->stand, t->source_port, &start);
+	else
+		failed = send_all(t, &start);
+	if (failed || peali_stand_wait(&t->stand, &report))
+		return -1;
+	if (report.head.messages != t->messages) {
+		peali_say("a round of %llu messages delivered %llu",
+			  (unsigned long long)t->messages,
+			  (unsigned long long)report.head.messages);
+		return -1;
+	}
+	return (double)report.head.messages * 1e9 /
+	       (double)(report.head.elapsed_ns + 1);
+}
+
+static int run_round(struct throughput *t, const struct row *row,
+		     struct peali_samples *ours, struct peali_samples *bare)
+{
+	int before = 0, after = 0;
+	double rate, peer = NAN;
+
+	if (t->has_cores) {
+		before = peali_bare_distance(&t->cores);
+		peer = peali_bare_ring(&t->cores, row->bytes, row->batch,
+				       t->messages);
+		if (peer < 0)
+			return -1;
+		peali_samples_add(bare, peer);
+	}
+	rate = run_ours(t, row);
+	if (rate < 0)
+		return -1;
+	peali_samples_add(ours, rate);
+	if (t->has_cores)
+		after = peali_bare_distance(&t->cores);
+	if (before != after)
+		before = PEALI_TAG_MIXED;
+	peali_samples_close(bare, before, NAN);
+	peali_samples_close(ours, before, rate / peer);
+	return 0;
+}
+
+static void fill(struct throughput *t, const struct row *row,
+		 const struct peali_samples *ours,
+		 const struct peali_samples *bare)
+{
+	const char *why = "there is one core only";
+	json_t *cells = peali_report_row(&t->report,
+					 row->route ? "link" : "host to link");
+
+	peali_row_text(cells, "route", "%s",
+		       peal_route_name(peali_stand_route(&t->stand, t->link)));
+	peali_row_uint(cells, "message_bytes", row->bytes);
+	peali_row_uint(cells, "batch", row->batch);
+	peali_row_uint(cells, "capacity", t->capacity);
+	peali_row_uint(cells, "messages", t->messages);
+	peali_row_text(cells, "timed_by", "receiving worker");
+	if (t->has_cores)
+		peali_row_text(cells, "core_distance", "%s",
+			       peali_distance_name(peali_samples_tag(ours)));
+	else
+		peali_row_null(cells, "core_distance", "%s", why);
+	peali_samples_row_rates(ours, cells, "messages_per_s");
+	peali_row_real(cells, "megamessages_per_s",
+		       peali_samples_spread(ours).median / 1e6);
+	peali_row_real(cells, "gigabytes_per_s",
+		       peali_samples_spread(ours).median * row->bytes / 1e9);
+	if (t->has_cores)
+		peali_row_real(cells, "versus_megamessages_per_s",
+			       peali_samples_spread(bare).median / 1e6);
+	else
+		peali_row_null(cells, "versus_megamessages_per_s", "%s", why);
+	peali_samples_row_versus(
+		ours, cells, t->has_cores ? "bare ring of cache lines" : NULL,
+		why);
+}
+
+/* So many messages that a round takes about ROUND_NS; 0 or -1. */
+static int calibrate(struct throughput *t, const struct row *row)
+{
+	double rate;
+
+	t->messages = 2 * t->capacity;
+	rate = run_ours(t, row);
+	if (rate < 0)
+		return -1;
+	t->messages = (uint64_t)(rate * ROUND_NS / 1e9) + 2 * t->capacity;
+	if (t->messages > MESSAGES_MOST)
+		t->messages = MESSAGES_MOST;
+	return 0;
+}
+
+static int run_row(struct throughput *t, const struct row *row)
+{
+	struct peali_samples ours = { 0 };
+	struct peali_samples bare = { 0 };
+	uint64_t until = peali_bench_now_ns() + t->row_ns;
+	char label[64];
+	int result = build(t, row);
+
+	if (!result)
+		result = calibrate(t, row);
+	for (int i = 0;
+	     !result && (i < ROUNDS_LEAST || peali_bench_now_ns() < until); i++)
+		result = run_round(t, row, &ours, &bare);
+	if (!result) {
+		fill(t, row, &ours, &bare);
+		snprintf(label, sizeof(label), "%s-%u-%u",
+			 row->route ? peal_route_name(row->route) : "host",
+			 row->bytes, row->batch);
+		result = peali_samples_write(&ours, &t->options, "throughput",
+					     label, t->n_rows == 1);
+	}
+	if (peali_stand_clear(&t->stand))
+		result = -1;
+	peali_samples_fini(&ours);
+	peali_samples_fini(&bare);
+	return result;
+}
+
+/* Runs, or only counts, the rows that were asked for; their number or -1. */
+static int each_row(struct throughput *t, int count_only)
+{
+	static const struct {
+		enum peal_route route;
+		uint32_t batch;
+	} links[] = {
+		{ PEAL_ROUTE_PEER, 1 },	   { PEAL_ROUTE_PEER, 32 },
+		{ PEAL_ROUTE_LOCAL, 32 },  { PEAL_ROUTE_MAPPED_HOST, 32 },
+		{ PEAL_ROUTE_STAGED, 32 }, { PEAL_ROUTE_NONE, 1 },
+	};
+	int n = 0;
+
+	for (int k = 0; k < 6; k++) {
+		for (int s = 0; s < 4; s++) {
+			const struct row row = { links[k].route, sizes[s],
+						 links[k].batch };
+
+			if (!peali_bench_wanted(&t->options, row.route,
+						row.bytes))
+				continue;
+			n++;
+			if (!count_only && run_row(t, &row))
+				return -1;
+		}
+	}
+	return n;
+}
+
+static const struct peali_column columns[] = {
+	{ "subject", "subject", 0 },
+	{ "route", "route", 0 },
+	{ "message_bytes", "bytes", 0 },
+	{ "batch", "batch", 0 },
+	{ "core_distance", "cores", 0 },
+	{ "megamessages_per_s", "M messages/s", 2 },
+	{ "gigabytes_per_s", "GB/s", 2 },
+	{ "n_samples", "rounds", 0 },
+	{ "versus", "versus", 0 },
+	{ "versus_megamessages_per_s", "its M/s", 2 },
+	{ "ratio", "ratio", 2 },
+	{ "ratio_min", "min", 2 },
+	{ "ratio_max", "max", 2 },
+	{ NULL, NULL, 0 },
+};
+
+static int run(int argc, char **argv, int json)
+{
+	struct throughput t = { 0 };
+	int status = PEALI_EXIT_OK;
+
+	peali_bench_parse(argc, argv,
+			  "Messages a second over one link, by the clock of "
+			  "the worker that receives them.",
+			  SECONDS, &t.options);
+	t.n_rows = each_row(&t, 1);
+	if (!t.n_rows) {
+		peali_say("no row of throughput has that route and size");
+		return PEALI_EXIT_USAGE;
+	}
+	t.row_ns = (uint64_t)(t.options.seconds * 1e9 / t.n_rows);
+	if (peali_stand_open(&t.stand, 2))
+		return PEALI_EXIT_FAILED;
+	peali_report_init(&t.report, "throughput", t.stand.emulated);
+	if (each_row(&t, 0) < 0)
+		status = PEALI_EXIT_FAILED;
+	if (peali_stand_close(&t.stand))
+		status = PEALI_EXIT_FAILED;
+	status = peali_report_print(
+		&t.report, json,
+		"messages delivered, every payload checked; ratio above 1: "
+		"faster than the plain ring",
+		columns, status);
+	peali_report_fini(&t.report);
+	return status;
+}
+
+const struct peali_bench peali_bench_throughput = {
+	.name = "throughput",
+	.help = "messages a second, per link, message size and batch",
+	.run = run,
+};

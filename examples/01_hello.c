@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One kernel with one actor: a message to it, and its answer. The actor's
+ * handler is in programs/hello.c.
+ */
+#include <string.h>
+
+#include <peal/device/kernel.h>
+
+#include "example.h"
+
+PEAL_DECLARE_PROGRAM(hello);
+
+int main(void)
+{
+	static const char text[] = "hello, ring kernel";
+	struct peal_runtime *runtime = open_runtime(1);
+	struct peal_kernel *kernel = launch(runtime, 0, &peal_program_hello);
+	uint64_t actor = spawn(kernel, "shout");
+	struct peal_endpoint *host;
+	struct peal_received received;
+	char answer[64];
+
+	check(peal_endpoint_create(runtime, NULL, &host), "make an endpoint");
+	link_up(runtime, "host to actor", peal_endpoint_address(host), 0, actor,
+		sizeof(text));
+	link_up(runtime, "actor to host", actor, 0, peal_endpoint_address(host),
+		sizeof(text));
+
+	check(peal_send(host, 0, 0, text, sizeof(text), SECOND), "send");
+	check(peal_receive(host, answer, sizeof(answer), &received, SECOND),
+	      "receive");
+	printf("sent     %s\nreceived %s\n", text, answer);
+	expect(!strcmp(answer, "HELLO, RING KERNEL"), "the answer");
+
+	check(peal_runtime_shutdown(runtime), "shut down");
+	return 0;
+}

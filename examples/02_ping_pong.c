@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Two devices bounce a counter. The host starts the game and gets its result;
+ * it takes no part in between. The handlers are in programs/ping_pong.c.
+ *
+ *	02_ping_pong [ROUND_TRIPS=100000]
+ */
+#include <stdlib.h>
+#include <time.h>
+
+#include <peal/device/kernel.h>
+
+#include "example.h"
+
+PEAL_DECLARE_PROGRAM(ping_pong);
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+int main(int argc, char **argv)
+{
+	uint64_t trips = argc > 1 ? strtoull(argv[1], NULL, 10) : 100000;
+	struct peal_runtime *runtime = open_runtime(2);
+	struct peal_kernel *left = launch(runtime, 0, &peal_program_ping_pong);
+	struct peal_kernel *right = launch(runtime, 1, &peal_program_ping_pong);
+	uint64_t server = spawn(left, "server");
+	uint64_t returner = spawn(right, "returner");
+	struct peal_endpoint *host;
+	struct peal_received received;
+	uint64_t value = 0;
+	double began;
+
+	expect(trips > 0, "the number of round trips");
+	check(peal_endpoint_create(runtime, NULL, &host), "make an endpoint");
+	link_up(runtime, "device 0 to 1", server, 0, returner, sizeof(value));
+	link_up(runtime, "device 1 to 0", returner, 0, server, sizeof(value));
+	link_up(runtime, "device 0 to host", server, 1,
+		peal_endpoint_address(host), sizeof(value));
+	link_up(runtime, "host to device 0", peal_endpoint_address(host), 0,
+		server, sizeof(value));
+
+	began = now();
+	check(peal_send(host, 0, 1, &trips, sizeof(trips), SECOND), "send");
+	check(peal_receive(host, &value, sizeof(value), &received, 60 * SECOND),
+	      "receive");
+	printf("%llu round trips in %.3f s, by the host's clock\n",
+	       (unsigned long long)value, now() - began);
+	expect(value == trips, "the counter");
+
+	check(peal_runtime_shutdown(runtime), "shut down");
+	return 0;
+}

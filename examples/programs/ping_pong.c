@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The kernel of 02_ping_pong. `server` sends a counter to `returner` and gets
+ * it back one higher; after as many round trips as the host has asked for, it
+ * sends the counter to the host.
+ */
+#include <peal/device/kernel.h>
+
+struct server {
+	uint64_t until; /* the counter's last value */
+};
+
+/* Port 0: the other player; port 1: the host. Type 1 begins a game. */
+static PEAL_DEV int server(struct peal_worker *w)
+{
+	struct server *s = (struct server *)peal_state(w);
+	uint64_t value = *(const uint64_t *)peal_data(w);
+
+	if (peal_type(w) == 1) {
+		if (peal_is_leader(w))
+			s->until = value;
+		value = 0;
+		return peal_emit(w, 0, 0, &value, sizeof(value));
+	}
+	return peal_emit(w, value >= s->until ? 1 : 0, 0, &value,
+			 sizeof(value));
+}
+
+static PEAL_DEV int returner(struct peal_worker *w)
+{
+	uint64_t value = *(const uint64_t *)peal_data(w) + 1;
+
+	return peal_emit(w, 0, 0, &value, sizeof(value));
+}
+
+#define HANDLERS(X)                                                            \
+	X(server, sizeof(struct server), PEAL_EMITS(2, 1))                     \
+	X(returner, 0, PEAL_EMITS(1, 1))
+PEAL_PROGRAM(ping_pong, HANDLERS);

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEAL_RINGKERNELS_BENCH_PROGRAM_H
+#define PEAL_RINGKERNELS_BENCH_PROGRAM_H
+
+/*
+ * What the benchmarks and their kernel program agree on: types, layouts, and
+ * the payload of a message by its number. Device dialect.
+ */
+
+#include <peal/device/platform.h>
+
+/** Types of the benchmarks' messages. */
+enum peali_bench_type {
+	PEALI_BENCH_START = 1, /* host to actor: struct peali_bench_start */
+	PEALI_BENCH_DATA = 2,
+	PEALI_BENCH_TICK = 3, /* an actor to itself: go on */
+	PEALI_BENCH_REPORT = 4 /* actor to host: struct peali_bench_report */
+};
+
+/* What throughput and latency send at most; streams send more. */
+#define PEALI_BENCH_BYTES 4096
+#define PEALI_BENCH_WORDS (PEALI_BENCH_BYTES / 8)
+/* Messages that one run of `source` may send on a port. */
+#define PEALI_BENCH_BATCH 32
+/* Samples of one round; a report of so many fits a slot of 4,096 bytes. */
+#define PEALI_BENCH_SAMPLES 1000
+
+/** Begins a round. Fields that an actor has no use for are 0. */
+struct peali_bench_start {
+	uint64_t seed; /* of the payload */
+	uint64_t mask; /* ping: replies are the payload xor this */
+	uint64_t messages; /* source: to send; sink: to wait for; phases */
+	uint64_t budget_ns; /* ping: end warm-up, end early after it; 0: never */
+	uint64_t address; /* stream: the template; phases: shared words */
+	uint32_t bytes; /* of a message, a multiple of 8 */
+	uint32_t batch; /* ping: round trips per sample; source: per run */
+	uint32_t warm; /* ping, sink, phases: these many are not timed */
+	uint32_t samples; /* ping: how many to take at most */
+	uint32_t self; /* phases: this participant */
+	uint32_t participants; /* phases: of all */
+};
+
+PEAL_STATIC_ASSERT(sizeof(struct peali_bench_start) == 64, "start");
+
+/** Ends a round; n_samples of 4 bytes follow, in nanoseconds times 8. */
+struct peali_bench_report {
+	uint64_t elapsed_ns; /* of the timed part, by the actor's clock */
+	uint64_t messages; /* round trips, messages or phases in it */
+	uint64_t wrong; /* messages that were not what they should be */
+	uint32_t n_samples;
+	uint32_t reserved;
+};
+
+PEAL_STATIC_ASSERT(sizeof(struct peali_bench_report) == 32, "report");
+
+/* A sample is a mean over a batch: a whole nanosecond would be too coarse. */
+#define PEALI_BENCH_UNITS_PER_NS 8
+
+/** Word i of a seed: splitmix64, never the same for two i. */
+static PEAL_HD PEAL_INLINE uint64_t peali_bench_word(uint64_t seed, uint64_t i)
+{
+	uint64_t z = seed + (i + 1) * 0x9e3779b97f4a7c15ULL;
+
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+	return z ^ (z >> 31);
+}
+
+/** The words of a message that one lane works on. */
+struct peali_bench_share {
+	uint32_t words; /* of the message */
+	uint32_t lane, lanes; /* words lane, lane + lanes, ... of them */
+};
+
+/**
+ * Fills a share of a message: each word is its base word plus the message's
+ * number, so that no word is the same in two messages.
+ */
+static PEAL_HD PEAL_INLINE void
+peali_bench_fill(uint64_t *PEAL_RESTRICT to, const uint64_t *PEAL_RESTRICT base,
+		 uint64_t number, struct peali_bench_share share)
+{
+	uint32_t i;
+
+	for (i = share.lane; i < share.words; i += share.lanes)
+		to[i] = base[i] + number;
+}
+
+/** How far a share, xor mask, is from that: 0 if all is as it should be. */
+static PEAL_HD PEAL_INLINE uint64_t peali_bench_check(
+	const uint64_t *PEAL_RESTRICT from, const uint64_t *PEAL_RESTRICT base,
+	uint64_t number, uint64_t mask, struct peali_bench_share share)
+{
+	uint64_t wrong = 0;
+	uint32_t i;
+
+	for (i = share.lane; i < share.words; i += share.lanes)
+		wrong |= from[i] ^ mask ^ (base[i] + number);
+	return wrong;
+}
+
+/**
+ * A sum of n words, n a multiple of 8, that notices a word that is missing,
+ * doubled, changed, or moved by other than a multiple of 8.
+ */
+static PEAL_HD PEAL_INLINE uint64_t peali_bench_sum(const uint64_t *words,
+						    uint64_t n, uint32_t lane,
+						    uint32_t lanes)
+{
+	uint64_t part[8] = { 0, 0, 0, 0, 0, 0, 0, 0 };
+	uint64_t sum = 0;
+	uint64_t i;
+	uint32_t k;
+
+	for (i = (uint64_t)lane * 8; i < n; i += (uint64_t)lanes * 8)
+		for (k = 0; k < 8; k++)
+			part[k] += words[i + k];
+	for (k = 0; k < 8; k++)
+		sum += part[k] * (2 * k + 1);
+	return sum;
+}
+
+#endif

@@ -1,0 +1,442 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The program of `peal bench`. Whoever starts a measurement times it, by the
+ * clock of its own worker; what is measured is verified word by word.
+ *
+ *	ping ⇄ bounce		round trips
+ *	source → sink		messages
+ *	feeder → relay → drain	large payloads
+ *	phases			barriers
+ *	hub			links between all devices
+ *
+ * A round begins with START from the host; its report goes to the host by the
+ * actor's last port.
+ */
+#include <peal/device/kernel.h>
+
+#include "ringkernels/bench_program.h"
+
+/* The part of a state that every actor begins with. */
+struct round {
+	struct peali_bench_start start;
+	uint64_t base[PEALI_BENCH_WORDS]; /* payload of message 0 */
+	uint64_t next; /* number of the next message */
+	uint64_t wrong;
+	uint64_t began_ns; /* the part that is timed */
+	struct peali_bench_report report;
+};
+
+/* Takes START: base words are made by all lanes. */
+static PEAL_DEV int round_start(struct peal_worker *w, struct round *r)
+{
+	const struct peali_bench_start *start =
+		(const struct peali_bench_start *)peal_data(w);
+	uint64_t words;
+	uint32_t i;
+
+	if (peal_length(w) != sizeof(*start))
+		return PEAL_EPROTO;
+	words = start->bytes / 8;
+	if (words > PEALI_BENCH_WORDS)
+		words = PEALI_BENCH_WORDS;
+	for (i = peal_lane(w); i < words; i += peal_lanes(w))
+		r->base[i] = peali_bench_word(start->seed, i);
+	if (peal_is_leader(w)) {
+		r->start = *start;
+		r->next = 0;
+		r->wrong = 0;
+		r->began_ns = 0;
+	}
+	peal_sync(w);
+	return 0;
+}
+
+/* What the calling lane fills or checks of a message of so many bytes. */
+static PEAL_DEV PEAL_INLINE struct peali_bench_share
+round_share(const struct peal_worker *w, uint64_t bytes)
+{
+	struct peali_bench_share share;
+
+	share.words = (uint32_t)(bytes / 8);
+	share.lane = peal_lane(w);
+	share.lanes = peal_lanes(w);
+	return share;
+}
+
+/* Whether a received message is number `number`; counts it if not. */
+static PEAL_DEV PEAL_INLINE void round_check(struct peal_worker *w,
+					     struct round *r, uint64_t number,
+					     uint64_t mask)
+{
+	uint64_t wrong = peal_length(w) != r->start.bytes;
+
+	if (!wrong)
+		wrong = peali_bench_check((const uint64_t *)peal_data(w),
+					  r->base, number, mask,
+					  round_share(w, peal_length(w)));
+	if (peal_vote_any(w, wrong != 0) && peal_is_leader(w))
+		r->wrong++;
+}
+
+/* Sends message number r->next + ahead by port 0. */
+static PEAL_DEV PEAL_INLINE int
+round_send(struct peal_worker *w, const struct round *r, uint64_t ahead)
+{
+	void *place = 0;
+	int result = peal_reserve(w, 0, r->start.bytes, &place);
+
+	if (PEAL_UNLIKELY(result))
+		return result == PEAL_EPIPE ? 0 : result;
+	peali_bench_fill((uint64_t *)place, r->base, r->next + ahead,
+			 round_share(w, r->start.bytes));
+	peal_commit(w, 0, PEALI_BENCH_DATA, r->start.bytes);
+	return 0;
+}
+
+/* Leader: what the round has come to. */
+static PEAL_DEV void round_end(struct round *r, uint64_t messages)
+{
+	r->report.elapsed_ns = peal_clock_ns() - r->began_ns;
+	r->report.messages = messages;
+	r->report.wrong = r->wrong;
+	r->report.n_samples = 0;
+	r->report.reserved = 0;
+}
+
+/* Sends the report; with its samples where they follow it in the state. */
+static PEAL_DEV int round_report(struct peal_worker *w, uint32_t port,
+				 const struct peali_bench_report *report)
+{
+	uint64_t bytes = sizeof(*report);
+
+	peal_sync(w);
+	bytes += (uint64_t)report->n_samples * sizeof(uint32_t);
+	return peal_emit(w, port, PEALI_BENCH_REPORT, report, bytes);
+}
+
+/* A receiver takes START and says so: only then the sender gets its own. */
+static PEAL_DEV int round_ready(struct peal_worker *w, struct round *r)
+{
+	int result = round_start(w, r);
+
+	if (result)
+		return result;
+	if (peal_is_leader(w)) {
+		r->began_ns = peal_clock_ns();
+		round_end(r, 0);
+	}
+	return round_report(w, 0, &r->report);
+}
+
+/* A receiver has taken one more; after the last one it reports. */
+static PEAL_DEV PEAL_INLINE int round_received(struct peal_worker *w,
+					       struct round *r)
+{
+	if (peal_is_leader(w)) {
+		r->next++;
+		if (PEAL_UNLIKELY(r->next == r->start.warm))
+			r->began_ns = peal_clock_ns();
+		if (PEAL_UNLIKELY(r->next == r->start.messages))
+			round_end(r, r->next - r->start.warm);
+	}
+	peal_sync(w);
+	if (PEAL_LIKELY(r->next != r->start.messages))
+		return 0;
+	return round_report(w, 0, &r->report);
+}
+
+/* ---- ping and bounce ------------------------------------------------------ */
+
+struct ping {
+	struct round round;
+	uint64_t batch_ns; /* when the open batch began */
+	uint32_t in_batch;
+	uint32_t warmed; /* 1: samples are taken */
+	uint32_t ended; /* 1: the round is over */
+	uint32_t reserved;
+	/* what round_report sends, in one piece */
+	struct peali_bench_report report;
+	uint32_t samples[PEALI_BENCH_SAMPLES];
+};
+
+/* One batch of round trips is over; leader. */
+static PEAL_DEV PEAL_NOINLINE void ping_batch(struct ping *p)
+{
+	struct peali_bench_report *head = &p->report;
+	const struct peali_bench_start *start = &p->round.start;
+	uint64_t now = peal_clock_ns();
+	uint64_t elapsed = now - p->round.began_ns;
+	int late = start->budget_ns && elapsed > start->budget_ns;
+
+	if (!p->warmed) {
+		p->warmed = p->round.next >= start->warm || late;
+		if (p->warmed) /* from here on it counts */
+			p->round.began_ns = now;
+	} else {
+		p->samples[head->n_samples++] =
+			(uint32_t)((now - p->batch_ns) *
+				   PEALI_BENCH_UNITS_PER_NS / start->batch);
+		head->messages += start->batch;
+		head->elapsed_ns = elapsed;
+		p->ended = head->n_samples >= start->samples || late;
+	}
+	p->in_batch = 0;
+	p->batch_ns = now;
+}
+
+/* Sends numbered messages one at a time, the next when one has come back. */
+static PEAL_DEV int ping(struct peal_worker *w)
+{
+	struct ping *p = (struct ping *)peal_state(w);
+	uint64_t number;
+	int result = 0;
+
+	if (PEAL_UNLIKELY(peal_type(w) == PEALI_BENCH_START)) {
+		result = round_start(w, &p->round);
+		if (result)
+			return result;
+		if (peal_is_leader(w)) {
+			p->report.n_samples = 0;
+			p->report.messages = 0;
+			p->report.elapsed_ns = 0;
+			p->round.began_ns = peal_clock_ns();
+			p->in_batch = 0;
+			p->warmed = 0;
+			p->ended = 0;
+		}
+		peal_sync(w);
+		return round_send(w, &p->round, 0);
+	}
+	number = p->round.next;
+	peal_sync(w); /* all lanes have read it */
+	if (peal_is_leader(w)) {
+		p->round.next++;
+		if (++p->in_batch == p->round.start.batch)
+			ping_batch(p);
+	}
+	peal_sync(w);
+	if (PEAL_LIKELY(!p->ended))
+		result = round_send(w, &p->round, 0);
+	/* the check is done while the next message is on its way */
+	round_check(w, &p->round, number, p->round.start.mask);
+	if (PEAL_LIKELY(!p->ended))
+		return result;
+	if (peal_is_leader(w))
+		p->report.wrong = p->round.wrong;
+	return round_report(w, 1, &p->report);
+}
+
+/* Sends every message back, inverted: whoever gets it knows who had it. */
+static PEAL_DEV int bounce(struct peal_worker *w)
+{
+	const uint64_t *in = (const uint64_t *)peal_data(w);
+	uint64_t bytes = peal_length(w);
+	void *place = 0;
+	uint64_t *out;
+	uint64_t i;
+	int result = peal_reserve(w, 0, bytes, &place);
+
+	if (PEAL_UNLIKELY(result))
+		return result == PEAL_EPIPE ? 0 : result;
+	out = (uint64_t *)place;
+	for (i = peal_lane(w); i < bytes / 8; i += peal_lanes(w))
+		out[i] = ~in[i];
+	peal_commit(w, 0, peal_type(w), bytes);
+	return 0;
+}
+
+/* ---- source and sink ------------------------------------------------------ */
+
+/* Sends messages in batches; a message to itself (port 1) starts the next. */
+static PEAL_DEV int source(struct peal_worker *w)
+{
+	struct round *r = (struct round *)peal_state(w);
+	uint64_t n, i;
+	int result = 0;
+
+	if (peal_type(w) == PEALI_BENCH_START)
+		result = round_start(w, r);
+	if (result)
+		return result;
+	n = r->start.messages - r->next;
+	if (n > r->start.batch)
+		n = r->start.batch;
+	if (n > PEALI_BENCH_BATCH)
+		n = PEALI_BENCH_BATCH;
+	for (i = 0; i < n && !result; i++)
+		result = round_send(w, r, i);
+	peal_sync(w);
+	if (peal_is_leader(w))
+		r->next += n;
+	peal_sync(w);
+	if (!result && r->next < r->start.messages)
+		result = peal_emit(w, 1, PEALI_BENCH_TICK, &n, sizeof(n));
+	return result;
+}
+
+/* Takes and checks messages; reports after the last. */
+static PEAL_DEV int sink(struct peal_worker *w)
+{
+	struct round *r = (struct round *)peal_state(w);
+
+	if (PEAL_UNLIKELY(peal_type(w) == PEALI_BENCH_START))
+		return round_ready(w, r);
+	round_check(w, r, r->next, 0);
+	return round_received(w, r);
+}
+
+/* ---- feeder, relay, drain ------------------------------------------------- */
+
+/* Sends its template again and again, with the message's number in word 0. */
+static PEAL_DEV int feeder(struct peal_worker *w)
+{
+	struct round *r = (struct round *)peal_state(w);
+	void *place = 0;
+	int result = 0;
+
+	if (peal_type(w) == PEALI_BENCH_START)
+		result = round_start(w, r);
+	if (!result)
+		result = peal_reserve(w, 0, r->start.bytes, &place);
+	if (result)
+		return result == PEAL_EPIPE ? 0 : result;
+	peal_copy_lanes(w, place, (const void *)(uintptr_t)r->start.address,
+			r->start.bytes);
+	if (peal_is_leader(w))
+		*(uint64_t *)place = r->next;
+	peal_commit(w, 0, PEALI_BENCH_DATA, r->start.bytes);
+	peal_sync(w);
+	if (peal_is_leader(w))
+		r->next++;
+	peal_sync(w);
+	if (r->next == r->start.messages)
+		return 0;
+	return peal_emit(w, 1, PEALI_BENCH_TICK, &r->next, sizeof(r->next));
+}
+
+/* Passes every message on. */
+static PEAL_DEV int relay(struct peal_worker *w)
+{
+	return peal_emit(w, 0, peal_type(w), peal_data(w), peal_length(w));
+}
+
+/* Takes and checks payloads of any length; reports after the last. */
+static PEAL_DEV int drain(struct peal_worker *w)
+{
+	struct round *r = (struct round *)peal_state(w);
+	const uint64_t *words = (const uint64_t *)peal_data(w);
+	uint64_t sum;
+
+	if (peal_type(w) == PEALI_BENCH_START)
+		return round_ready(w, r);
+	if (peal_length(w) != r->start.bytes)
+		return PEAL_EPROTO;
+	sum = peal_sum(w, peali_bench_sum(words, peal_length(w) / 8,
+					  peal_lane(w), peal_lanes(w)));
+	/* The seed is the template's sum, with 0 in word 0. */
+	if (peal_is_leader(w))
+		r->wrong += words[0] != r->next ||
+			    sum != r->start.seed + r->next;
+	return round_received(w, r);
+}
+
+/* ---- phases --------------------------------------------------------------- */
+
+/* Each participant writes its phase here; looked at every so many phases. */
+#define PHASES_LOOK_EVERY 64
+
+static PEAL_DEV uint64_t *phase_word(const struct peali_bench_start *start,
+				     uint32_t participant)
+{
+	return (uint64_t *)(uintptr_t)(start->address +
+				       (uint64_t)participant *
+					       PEAL_SHARED_LINE);
+}
+
+/* How many have not arrived, or have gone ahead; the barrier orders this. */
+static PEAL_DEV uint64_t phases_look(const struct peali_bench_start *start,
+				     uint64_t phase)
+{
+	uint64_t wrong = 0;
+	uint32_t i;
+
+	for (i = 0; i < start->participants; i++)
+		wrong += peal_load_relaxed_sys(phase_word(start, i)) != phase;
+	return wrong;
+}
+
+/* One run is one round: so many phases of the worker's barrier 0. */
+static PEAL_DEV int phases(struct peal_worker *w)
+{
+	const struct peali_bench_start *start =
+		(const struct peali_bench_start *)peal_data(w);
+	struct round *r = (struct round *)peal_state(w);
+	uint64_t i;
+	int result = round_start(w, r);
+
+	for (i = 1; !result && i <= start->messages; i++) {
+		int look = peal_is_leader(w) && i % PHASES_LOOK_EVERY == 0;
+
+		if (look)
+			peal_store_relaxed_sys(phase_word(start, start->self),
+					       start->seed + i);
+		result = peal_arrive(w, 0);
+		if (!result)
+			result = peal_await(w, 0, -1);
+		if (look)
+			r->wrong += phases_look(start, start->seed + i);
+		if (i == start->warm && peal_is_leader(w))
+			r->began_ns = peal_clock_ns();
+	}
+	if (result)
+		return result;
+	if (peal_is_leader(w))
+		round_end(r, start->messages - start->warm);
+	return round_report(w, 0, &r->report);
+}
+
+/* ---- hubs ----------------------------------------------------------------- */
+
+/* START makes one message by every port; the others have arrived: done. */
+static PEAL_DEV PEAL_INLINE int hub(struct peal_worker *w, uint32_t ports)
+{
+	uint64_t word = peal_self(w);
+	uint32_t port;
+	int result = 0;
+
+	for (port = 0; port < ports && !result; port++)
+		if (peal_type(w) == PEALI_BENCH_START)
+			result = peal_emit(w, port, PEALI_BENCH_DATA, &word,
+					   sizeof(word));
+	return result;
+}
+
+/* One handler per count: a port that leads nowhere would hold messages back. */
+static PEAL_DEV int hub3(struct peal_worker *w)
+{
+	return hub(w, 3);
+}
+
+static PEAL_DEV int hub7(struct peal_worker *w)
+{
+	return hub(w, 7);
+}
+
+static PEAL_DEV int hub15(struct peal_worker *w)
+{
+	return hub(w, 15);
+}
+
+#define HANDLERS(X)                                                            \
+	X(ping, sizeof(struct ping), PEAL_EMITS(2, 1))                         \
+	X(bounce, 0, PEAL_EMITS(1, 1))                                         \
+	X(source, sizeof(struct round), PEAL_EMITS(2, PEALI_BENCH_BATCH))      \
+	X(sink, sizeof(struct round), PEAL_EMITS(1, 1))                        \
+	X(feeder, sizeof(struct round), PEAL_EMITS(2, 1))                      \
+	X(relay, 0, PEAL_EMITS(1, 1))                                          \
+	X(drain, sizeof(struct round), PEAL_EMITS(1, 1))                       \
+	X(phases, sizeof(struct round), PEAL_EMITS(1, 1))                      \
+	X(hub3, 0, PEAL_EMITS(3, 1))                                           \
+	X(hub7, 0, PEAL_EMITS(7, 1))                                           \
+	X(hub15, 0, PEAL_EMITS(15, 1))
+PEAL_PROGRAM(bench, HANDLERS);

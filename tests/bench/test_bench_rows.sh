@@ -1,0 +1,98 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# labels: stress
+# Every benchmark runs, verifies what it moves, and prints rows with their keys.
+set -euo pipefail
+: "${PEAL:?}"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+
+step() { printf '== %s\n' "$*"; }
+
+cat >check.py <<'END'
+import json, sys
+COMMON = ["benchmark", "subject", "emulated", "n_samples", "versus", "ratio",
+          "ratio_min", "ratio_max"]
+OWN = {
+    "latency": ["route", "message_bytes", "latency_ns_p50", "latency_ns_p90",
+                "latency_ns_p99", "latency_ns_p999", "latency_ns_max",
+                "times_limit", "core_distance", "timed_by"],
+    "throughput": ["route", "message_bytes", "batch", "messages_per_s",
+                   "messages_per_s_min", "messages_per_s_max", "timed_by"],
+    "stream": ["route", "message_bytes", "stages", "gigabytes_per_s",
+               "core_distance"],
+    "barrier": ["devices", "participants", "phase_ns_p50", "phase_ns_max"],
+    "idle": ["devices", "cpu_percent_of_one_core", "limit_percent"],
+    "setup": ["devices", "links", "setup_ms", "bytes_per_link"],
+}
+LEAST = {"latency": 20, "throughput": 24, "stream": 19, "barrier": 8,
+         "idle": 1, "setup": 3}
+KEYS = {"latency": ["subject", "route", "message_bytes"],
+        "throughput": ["subject", "route", "message_bytes", "batch"],
+        "stream": ["subject", "route", "message_bytes", "stages"],
+        "barrier": ["devices", "participants", "versus_ns_p50", "versus"],
+        "setup": ["devices"], "idle": ["devices"]}
+data = json.load(open(sys.argv[1]))
+failed = []
+def need(condition, text):
+    if not condition:
+        failed.append(text)
+need(data.get("schema_version") == 1, "schema_version")
+need(isinstance(data.get("machine", {}).get("cpu"), str), "machine.cpu")
+need(data.get("machine", {}).get("cores", 0) >= 1, "machine.cores")
+count, seen = {}, set()
+for row in data["rows"]:
+    name = row["benchmark"]
+    count[name] = count.get(name, 0) + 1
+    key = (name,) + tuple(row.get(k) for k in KEYS[name])
+    need(key not in seen, f"two rows {key}")
+    seen.add(key)
+    for key in COMMON + OWN[name]:
+        need(key in row, f"{name}: no {key}")
+        if row.get(key, 0) is None:
+            need(isinstance(row.get(key + "_why"), str),
+                 f"{name}: {key} is null without a reason")
+    if isinstance(row.get("ratio"), float):
+        need(0 <= row["ratio_min"] <= row["ratio"] <= row["ratio_max"],
+             f"{name}: the ratio is outside its spread")
+        need(isinstance(row["versus"], str), f"{name}: a ratio to nothing")
+for name in sys.argv[2:]:
+    need(count.get(name, 0) == LEAST[name],
+         f"{name}: {count.get(name, 0)} rows, expected {LEAST[name]}")
+print(", ".join(f"{n} rows of {k}" for k, n in count.items()))
+for text in failed:
+    print("FAIL:", text)
+sys.exit(1 if failed else 0)
+END
+
+for name in latency throughput stream barrier; do
+    step "$name"
+    "$PEAL" bench "$name" --seconds 0.1 --json >"$name.json"
+    python3 check.py "$name.json" "$name"
+done
+step 'idle and setup, in one object'
+"$PEAL" bench idle setup --seconds 0.2 --json >both.json
+python3 check.py both.json idle setup
+
+step 'a table, raw samples and a distribution of one row'
+"$PEAL" bench latency --route peer --bytes 48 --seconds 0.1 \
+    --samples-out raw.csv --hgrm-out one.hgrm >table.txt
+grep -q 'emulated by CPU threads' table.txt
+if grep -qiE 'peer-to-peer|gpu' table.txt ./*.json; then
+    echo 'emulated devices are called what they are not'
+    exit 1
+fi
+head -n 1 raw.csv | grep -qx 'benchmark,row,round,value'
+grep -q '^latency,peer-48,' raw.csv
+grep -q '^#\[Mean' one.hgrm
+
+step 'what is wrong is refused'
+for arguments in '--route nowhere' '--bytes 12345' '--seconds never' '--bogus'; do
+    status=0
+    # shellcheck disable=SC2086
+    "$PEAL" bench latency $arguments >/dev/null 2>err.txt || status=$?
+    [ "$status" -eq 2 ] || { echo "latency $arguments: status $status"; exit 1; }
+    [ -s err.txt ] || { echo "latency $arguments: no word on stderr"; exit 1; }
+done
+echo ok

@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEAL_TESTS_HARNESS_H
+#define PEAL_TESTS_HARNESS_H
+
+/*
+ * What the runtime's tests share: opening with a topology, launching and
+ * connecting in one line, messages whose every byte is known, a thread that
+ * watches the counters of all links, and conservation at the end.
+ */
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <peal/device/kernel.h>
+#include <peal/peal.h>
+#include "peal_test.h"
+#include "queues/identity.h"
+#include "runtime/relay.h"
+
+PEAL_DECLARE_PROGRAM(relay);
+
+#define SECOND 1000000000LL
+#define MS 1000000LL
+/* Longer than anything may take, on a busy machine and under sanitizers. */
+#define PATIENCE (60 * SECOND)
+
+/* ---- time ----------------------------------------------------------------- */
+
+static inline uint64_t harness_now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* Waits until a condition holds, and fails with it if it never does. */
+#define EVENTUALLY(condition)                                                  \
+	do {                                                                   \
+		uint64_t peal_until_ = harness_now_ns() + PATIENCE;            \
+		while (!(condition)) {                                         \
+			if (harness_now_ns() > peal_until_) {                  \
+				fprintf(stderr, "%s:%d: never: %s\n",          \
+					__FILE__, __LINE__, #condition);       \
+				exit(1);                                       \
+			}                                                      \
+			identity_sleep_us(200);                                \
+		}                                                              \
+	} while (0)
+
+/* The call fails with the code, and its text names both parts. */
+#define CHECK_FAILS(call, error, part)                                         \
+	do {                                                                   \
+		CHECK_EQ(call, error);                                         \
+		CHECK_EQ(peal_last_error()->code, error);                      \
+		CHECK_CONTAINS(peal_last_error()->text, part);                 \
+	} while (0)
+
+/* ---- opening -------------------------------------------------------------- */
+
+static char harness_cache[64];
+
+static inline void harness_clean(void)
+{
+	char command[96];
+
+	snprintf(command, sizeof(command), "rm -rf '%s'", harness_cache);
+	if (harness_cache[0] && system(command))
+		fprintf(stderr, "cannot remove %s\n", harness_cache);
+}
+
+/* Opens with so many devices and a topology; "" is the default one. */
+static inline struct peal_runtime *harness_open(int devices, const char *links)
+{
+	struct peal_runtime *rt = NULL;
+	char number[16];
+
+	if (!harness_cache[0]) {
+		strcpy(harness_cache, "/tmp/peal-test-XXXXXX");
+		CHECK(mkdtemp(harness_cache));
+		atexit(harness_clean);
+	}
+	snprintf(number, sizeof(number), "%d", devices);
+	setenv("PEAL_CACHE_DIR", harness_cache, 1);
+	setenv("PEAL_HOST_DEVICES", number, 1);
+	setenv("PEAL_HOST_LINKS", links, 1);
+	CHECK_OK(peal_runtime_open(NULL, &rt));
+	return rt;
+}
+
+static inline struct peal_kernel *
+harness_launch_with(struct peal_runtime *rt, int device,
+		    struct peal_kernel_options o)
+{
+	struct peal_kernel *k = NULL;
+
+	o.size = sizeof(o);
+	CHECK_OK(peal_kernel_launch(rt, device, &peal_program_relay, &o, &k));
+	return k;
+}
+
+/* A kernel of one worker that ends with its inputs. */
+static inline struct peal_kernel *harness_launch(struct peal_runtime *rt,
+						 int device)
+{
+	struct peal_kernel_options o = { .end_with_inputs = 1 };
+
+	return harness_launch_with(rt, device, o);
+}
+
+/* worker: its number, or -1 for any. */
+static inline uint64_t harness_spawn(struct peal_kernel *k, const char *handler,
+				     int worker)
+{
+	struct peal_actor_options o = { .size = sizeof(o),
+					.worker = (uint32_t)(worker + 1) };
+	uint64_t address = 0;
+
+	CHECK_OK(peal_actor_spawn(k, handler, &o, &address));
+	return address;
+}
+
+static inline struct peal_endpoint *harness_endpoint(struct peal_runtime *rt)
+{
+	struct peal_endpoint_options o = { .size = sizeof(o),
+					   .max_ports = 64,
+					   .max_inputs = 64 };
+	struct peal_endpoint *e = NULL;
+
+	CHECK_OK(peal_endpoint_create(rt, &o, &e));
+	return e;
+}
+
+static inline struct peal_link *harness_link(struct peal_runtime *rt,
+					     uint64_t from, uint32_t port,
+					     uint64_t to,
+					     struct peal_link_options o)
+{
+	struct peal_link *link = NULL;
+
+	o.size = sizeof(o);
+	CHECK_OK(peal_connect(rt, from, port, to, &o, &link));
+	return link;
+}
+
+/* A link from an endpoint's port, and one to an endpoint. */
+static inline struct peal_link *harness_from(struct peal_runtime *rt,
+					     struct peal_endpoint *e,
+					     uint32_t port, uint64_t to,
+					     struct peal_link_options o)
+{
+	return harness_link(rt, peal_endpoint_address(e), port, to, o);
+}
+
+static inline struct peal_link *harness_to(struct peal_runtime *rt,
+					   uint64_t from,
+					   struct peal_endpoint *e,
+					   struct peal_link_options o)
+{
+	return harness_link(rt, from, 0, peal_endpoint_address(e), o);
+}
+
+/* ---- messages ------------------------------------------------------------- */
+
+/* Byte i of the message: its identity first, then a pattern made of it. */
+static inline uint8_t harness_byte(const struct relay_message *m, uint64_t n,
+				   uint64_t i)
+{
+	if (n >= sizeof(*m) && i < sizeof(*m))
+		return ((const uint8_t *)m)[i];
+	return (uint8_t)((m->check + i * 0x9e3779b97f4a7c15ULL) >> 40);
+}
+
+static inline void harness_fill(void *to, uint64_t n, uint64_t producer,
+				uint64_t sequence)
+{
+	struct relay_message m = { producer, sequence,
+				   relay_check(producer, sequence) };
+	uint8_t *out = (uint8_t *)to;
+	uint64_t i;
+
+	for (i = 0; i < n; i++)
+		out[i] = harness_byte(&m, n, i);
+}
+
+/* 1 if every byte is what harness_fill wrote. */
+static inline int harness_intact(const void *data, uint64_t n,
+				 uint64_t producer, uint64_t sequence)
+{
+	struct relay_message m = { producer, sequence,
+				   relay_check(producer, sequence) };
+	const uint8_t *in = (const uint8_t *)data;
+	uint64_t i;
+
+	for (i = 0; i < n; i++)
+		if (in[i] != harness_byte(&m, n, i))
+			return 0;
+	return 1;
+}
+
+/* Sends the messages first .. first + n - 1 of a producer. */
+static inline void harness_send(struct peal_endpoint *e, uint32_t port,
+				uint64_t producer, uint64_t first, uint64_t n)
+{
+	struct relay_message m;
+	uint64_t i;
+
+	for (i = first; i < first + n; i++) {
+		harness_fill(&m, sizeof(m), producer, i);
+		CHECK_OK(peal_send(e, port, (uint16_t)i, &m, sizeof(m),
+				   PATIENCE));
+	}
+}
+
+/* Receives exactly those, in order. */
+static inline void harness_receive(struct peal_endpoint *e, uint64_t producer,
+				   uint64_t first, uint64_t n)
+{
+	struct relay_message m;
+	struct peal_received r;
+	uint64_t i;
+
+	for (i = first; i < first + n; i++) {
+		CHECK_OK(peal_receive(e, &m, sizeof(m), &r, PATIENCE));
+		CHECK_EQ(r.length, sizeof(m));
+		CHECK_EQ(r.type, (uint16_t)i);
+		CHECK_EQ(m.sequence, i);
+		CHECK(harness_intact(&m, sizeof(m), producer, i));
+	}
+}
+
+/* ---- counters ------------------------------------------------------------- */
+
+static inline struct peal_link_info harness_info(struct peal_link *link)
+{
+	struct peal_link_info info;
+
+	CHECK_OK(peal_link_info(link, &info));
+	return info;
+}
+
+static inline uint64_t harness_dead(const struct peal_link_info *info)
+{
+	uint64_t sum = 0;
+	int i;
+
+	for (i = 0; i < PEAL_REASON_COUNT; i++)
+		sum += info->dead[i];
+	return sum;
+}
+
+/* The identity of one link; prints its numbers when it does not hold. */
+static inline int harness_holds(const struct peal_link_info *i)
+{
+	if (i->accepted == i->delivered + harness_dead(i) + i->queued)
+		return 1;
+	fprintf(stderr,
+		"link %llu: accepted %llu, delivered %llu, dead %llu, queued "
+		"%llu\n",
+		(unsigned long long)i->id, (unsigned long long)i->accepted,
+		(unsigned long long)i->delivered,
+		(unsigned long long)harness_dead(i),
+		(unsigned long long)i->queued);
+	return 0;
+}
+
+/* All links of the runtime conserve, and hold nothing back. */
+static inline void harness_conserved(struct peal_runtime *rt)
+{
+	struct peal_link *links[512];
+	struct peal_link_info info;
+	int n = peal_link_list(rt, links, 512), i;
+
+	CHECK(n >= 0 && n <= 512);
+	for (i = 0; i < n; i++) {
+		info = harness_info(links[i]);
+		CHECK(harness_holds(&info));
+		CHECK_EQ(info.queued, 0);
+	}
+}
+
+/* The link took n messages, and all of them were handled. */
+static inline void harness_delivered(struct peal_link *link, uint64_t n)
+{
+	struct peal_link_info info = harness_info(link);
+
+	CHECK(harness_holds(&info));
+	CHECK_EQ(info.accepted, n);
+	CHECK_EQ(info.delivered, n);
+	CHECK_EQ(info.queued, 0);
+	CHECK_EQ(info.undelivered, 0);
+}
+
+/* ---- a thread that watches ------------------------------------------------- */
+
+#define HARNESS_LINKS_MAX 16
+
+struct harness_sampler {
+	struct peal_link *link[HARNESS_LINKS_MAX];
+	uint32_t n_links;
+	uint64_t rings[HARNESS_LINKS_MAX]; /* most that a link has at a time */
+	uint64_t samples;
+	atomic_int stop;
+	pthread_t thread;
+};
+
+/*
+ * A later sample has seen at least as much handled as there was to be handled
+ * at an earlier one, but for what the rings hold: else something was accepted
+ * that is in no ring.
+ */
+static inline void harness_sample(const struct harness_sampler *s, uint32_t i,
+				  struct peal_link_info *last)
+{
+	struct peal_link_info now = harness_info(s->link[i]);
+	uint64_t done = now.delivered + harness_dead(&now);
+
+	CHECK(harness_holds(&now));
+	CHECK(now.accepted >= last->accepted);
+	CHECK(now.delivered >= last->delivered);
+	CHECK(last->accepted <= done + s->rings[i] * now.capacity);
+	*last = now;
+}
+
+static inline void *harness_sampler_run(void *argument)
+{
+	struct harness_sampler *s = (struct harness_sampler *)argument;
+	struct peal_link_info last[HARNESS_LINKS_MAX];
+	uint32_t i;
+
+	memset(last, 0, sizeof(last));
+	do {
+		for (i = 0; i < s->n_links; i++)
+			harness_sample(s, i, &last[i]);
+		s->samples++;
+		identity_sleep_us(50);
+	} while (!atomic_load(&s->stop));
+	return NULL;
+}
+
+/* Watches the links that were added to *s. */
+static inline void harness_watch(struct harness_sampler *s)
+{
+	atomic_store(&s->stop, 0);
+	CHECK(!pthread_create(&s->thread, NULL, harness_sampler_run, s));
+}
+
+static inline void harness_watch_add(struct harness_sampler *s,
+				     struct peal_link *link, uint64_t rings)
+{
+	CHECK(s->n_links < HARNESS_LINKS_MAX);
+	s->link[s->n_links] = link;
+	s->rings[s->n_links++] = rings;
+}
+
+static inline void harness_watch_end(struct harness_sampler *s)
+{
+	atomic_store(&s->stop, 1);
+	CHECK(!pthread_join(s->thread, NULL));
+	CHECK(s->samples > 0);
+}
+
+#endif

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Errors of endpoints and links, and the timeouts of their calls. */
+#include "runtime/harness.h"
+
+/* An endpoint, a second one, and a kernel that stays. */
+static struct peal_runtime *rt;
+static struct peal_endpoint *e, *other;
+static struct peal_kernel *k;
+static uint64_t echo, sink, lanes;
+
+static void begin(const char *links)
+{
+	struct peal_kernel_options o = { .max_inputs = 3, .name = "stays" };
+
+	rt = harness_open(2, links);
+	e = harness_endpoint(rt);
+	other = harness_endpoint(rt);
+	k = harness_launch_with(rt, 0, o);
+	echo = harness_spawn(k, "echo", 0);
+	sink = harness_spawn(k, "sink", 0);
+	lanes = harness_spawn(k, "lanes", 0);
+}
+
+static void end(void)
+{
+	harness_conserved(rt);
+	CHECK_OK(peal_runtime_shutdown(rt));
+}
+
+static int connect_with(uint64_t from, uint32_t port, uint64_t to,
+			struct peal_link_options o)
+{
+	o.size = sizeof(o);
+	return peal_connect(rt, from, port, to, &o, NULL);
+}
+
+static int connect(uint64_t from, uint32_t port, uint64_t to)
+{
+	return peal_connect(rt, from, port, to, NULL, NULL);
+}
+
+PEAL_TEST(connect_names_the_end_or_port_that_is_not_there)
+{
+	uint64_t here;
+
+	begin("");
+	here = peal_endpoint_address(e);
+	CHECK_EQ(peal_connect(NULL, here, 0, sink, NULL, NULL), PEAL_EINVAL);
+	CHECK_FAILS(connect(0xabcdef, 0, sink), PEAL_ENOENT, "`from`");
+	CHECK_CONTAINS(peal_last_error()->text, "0xabcdef");
+	CHECK_FAILS(connect(here, 0, sink + 20), PEAL_ENOENT, "`to`");
+	CHECK_EQ(connect(here + 1, 0, sink), PEAL_ENOENT);
+	CHECK_FAILS(connect(here, 64, sink), PEAL_ENOENT, "port 64");
+	CHECK_FAILS(connect(echo, 1, sink), PEAL_ENOENT, "port 1");
+	CHECK_CONTAINS(peal_last_error()->text, "it has 1");
+	CHECK_FAILS(connect(sink, 0, here), PEAL_ENOENT, "it has 0");
+	CHECK_FAILS(connect(here, 0, peal_endpoint_address(other)), PEAL_EINVAL,
+		    "endpoints");
+	CHECK_OK(connect(here, 0, sink));
+	CHECK_FAILS(connect(here, 0, echo), PEAL_EEXIST, "link 1");
+	CHECK_OK(connect(here, 1, sink));
+	CHECK_OK(connect(here, 2, sink));
+	CHECK_FAILS(connect(here, 3, echo), PEAL_ENOSPC, "max_inputs");
+	CHECK_FAILS(peal_endpoint_destroy(e), PEAL_EBUSY, "endpoint");
+	CHECK_FAILS(peal_actor_retire(rt, sink), PEAL_EBUSY, "3 links");
+	CHECK_OK(peal_kernel_stop(k, PATIENCE));
+	CHECK_FAILS(peal_kernel_destroy(k), PEAL_EBUSY, "link 3");
+	CHECK_FAILS(connect(here, 3, echo), PEAL_ESTOPPED, "'stays'");
+	end();
+}
+
+PEAL_TEST(connect_names_the_option_out_of_range)
+{
+	struct peal_link_options size = { .size = 4096 };
+	uint64_t here;
+
+	begin("0-1:none");
+	here = peal_endpoint_address(e);
+	CHECK_EQ(peal_connect(rt, here, 0, sink, &size, NULL), PEAL_EINVAL);
+	size.size = 0;
+	CHECK_FAILS(peal_connect(rt, here, 0, sink, &size, NULL), PEAL_EINVAL,
+		    "size");
+#define REFUSED(error, part, ...)                                              \
+	do {                                                                   \
+		struct peal_link_options o = { __VA_ARGS__ };                  \
+		CHECK_FAILS(connect_with(here, 0, echo, o), error, part);      \
+	} while (0)
+	REFUSED(PEAL_EINVAL, "capacity is 3", .capacity = 3);
+	REFUSED(PEAL_EINVAL, "capacity is 2097152", .capacity = 1 << 21);
+	REFUSED(PEAL_EINVAL, "message_bytes", .message_bytes = 257ULL << 20);
+	REFUSED(PEAL_EINVAL, "message_bytes", .message_bytes = UINT64_MAX);
+	REFUSED(PEAL_EINVAL, "slot_bytes is 40", .slot_bytes = 40);
+	REFUSED(PEAL_EINVAL, "slot_bytes is 8192", .slot_bytes = 8192);
+	REFUSED(PEAL_EINVAL, "policy is 9", .policy = 9);
+	REFUSED(PEAL_EMSGSIZE, "slab_bytes is 100", .message_bytes = 5000,
+		.slab_bytes = 100);
+	REFUSED(PEAL_EMSGSIZE, "slot_bytes is 16", .message_bytes = 100,
+		.slot_bytes = 16);
+	REFUSED(PEAL_EINVAL, "0x10", .require = 16);
+	REFUSED(PEAL_EINVAL, "0x100", .forbid = 256);
+	REFUSED(PEAL_ENOPEER, "the host", .require = PEAL_ROUTE_PEER);
+	REFUSED(PEAL_ENOPEER, "the host", .forbid = PEAL_ROUTE_MAPPED_HOST);
+	REFUSED(PEAL_ENOMEM, "", .capacity = 1 << 20,
+		.message_bytes = 256 << 20, .slab_bytes = 1ULL << 40);
+	CHECK_EQ(peal_link_list(rt, NULL, 0), 0);
+	end();
+}
+
+PEAL_TEST(connect_names_the_pair_that_cannot_take_the_route)
+{
+	struct peal_link_options peer = { .require = PEAL_ROUTE_PEER };
+	struct peal_link_options none = { .forbid = PEAL_ROUTE_MAPPED_HOST |
+						    PEAL_ROUTE_STAGED };
+	struct peal_link_options local = { .require = PEAL_ROUTE_LOCAL };
+	struct peal_kernel *there;
+	uint64_t far;
+
+	begin("0>1:none");
+	there = harness_launch(rt, 1);
+	far = harness_spawn(there, "sink", 0);
+	CHECK_FAILS(connect_with(echo, 0, far, peer), PEAL_ENOPEER, "device 0");
+	CHECK_CONTAINS(peal_last_error()->text, "device 1");
+	CHECK_CONTAINS(peal_last_error()->text, "peer");
+	CHECK_FAILS(connect_with(echo, 0, far, none), PEAL_ENOPEER, "device 1");
+	CHECK_FAILS(connect_with(echo, 0, far, local), PEAL_ENOPEER, "local");
+	CHECK_FAILS(connect_with(echo, 0, sink, peer), PEAL_ENOPEER,
+		    "device 0");
+	CHECK_OK(connect(echo, 0, far));
+	end();
+}
+
+PEAL_TEST(connect_compares_what_the_ends_declare)
+{
+	struct peal_link_options small = { .message_bytes = 40 };
+
+	begin("");
+	CHECK_FAILS(connect_with(lanes, 0, peal_endpoint_address(e), small),
+		    PEAL_EMSGSIZE, "message_bytes is 40");
+	CHECK_OK(connect(lanes, 0, peal_endpoint_address(e)));
+	end();
+}
+
+PEAL_TEST(endpoints_refuse_what_they_cannot_do)
+{
+	struct peal_endpoint_options o = { .size = sizeof(o),
+					   .max_ports = 5000 };
+	struct peal_endpoint *none = NULL;
+	struct peal_received r;
+	char buffer[8];
+	void *place;
+
+	begin("");
+	CHECK_FAILS(peal_endpoint_create(rt, &o, &none), PEAL_EINVAL, "5000");
+	o.size = 0;
+	CHECK_EQ(peal_endpoint_create(rt, &o, &none), PEAL_EINVAL);
+	CHECK_EQ(peal_endpoint_create(NULL, NULL, &none), PEAL_EINVAL);
+	CHECK_EQ(peal_endpoint_create(rt, NULL, NULL), PEAL_EINVAL);
+	CHECK(!none);
+	CHECK_EQ(peal_endpoint_address(NULL), 0);
+	CHECK_OK(peal_endpoint_destroy(NULL));
+	CHECK_EQ(peal_send(NULL, 0, 0, "", 0, 0), PEAL_EINVAL);
+	CHECK_FAILS(peal_send(e, 0, 0, "", 0, 0), PEAL_ENOTCONN, "port 0");
+	CHECK_FAILS(peal_send(e, 99, 0, "", 0, 0), PEAL_ENOTCONN, "port 99");
+	CHECK_EQ(peal_send_end(e, 0, 0), PEAL_ENOTCONN);
+	CHECK_EQ(peal_send_end(NULL, 0, 0), PEAL_EINVAL);
+	CHECK_EQ(peal_send_commit(e, 0, 0), PEAL_ENOTCONN);
+	CHECK_EQ(peal_send_reserve(e, 0, 1, 0, &place), PEAL_ENOTCONN);
+	CHECK_EQ(peal_receive(e, buffer, 8, &r, 0), PEAL_ENOTCONN);
+	CHECK_EQ(peal_receive(e, buffer, 8, &r, -1), PEAL_ENOTCONN);
+	CHECK_EQ(peal_receive(NULL, buffer, 8, &r, 0), PEAL_EINVAL);
+	CHECK_EQ(peal_receive(e, NULL, 8, &r, 0), PEAL_EINVAL);
+	CHECK_EQ(peal_receive(e, buffer, 8, NULL, 0), PEAL_EINVAL);
+	CHECK_EQ(peal_receive_peek(NULL, &r, 0), PEAL_EINVAL);
+	CHECK_EQ(peal_receive_peek(e, NULL, 0), PEAL_EINVAL);
+	CHECK_EQ(peal_receive_release(NULL), PEAL_EINVAL);
+	CHECK_OK(connect(peal_endpoint_address(e), 0, sink));
+	CHECK_EQ(peal_send(e, 0, 0, NULL, 1, 0), PEAL_EINVAL);
+	CHECK_EQ(peal_send_reserve(e, 0, 1, 0, NULL), PEAL_EINVAL);
+	CHECK_FAILS(peal_send(e, 0, 0, buffer, 49, 0), PEAL_EMSGSIZE,
+		    "at most 48");
+	CHECK_EQ(peal_send_reserve(e, 0, UINT64_MAX, 0, &place), PEAL_EMSGSIZE);
+	end();
+}
+
+PEAL_TEST(short_buffer_leaves_the_message_and_says_its_length)
+{
+	struct peal_link_options none = { .capacity = 0 };
+	struct peal_received r;
+	char buffer[64];
+
+	begin("");
+	harness_from(rt, e, 0, echo, none);
+	harness_to(rt, echo, e, none);
+	harness_send(e, 0, 1, 0, 1);
+	CHECK_FAILS(peal_receive(e, buffer, 8, &r, PATIENCE), PEAL_EMSGSIZE,
+		    "24");
+	CHECK_EQ(r.length, 24);
+	CHECK_EQ(peal_receive(e, buffer, 0, &r, 0), PEAL_EMSGSIZE);
+	harness_receive(e, 1, 0, 1);
+	end();
+}
+
+PEAL_TEST(timeouts_of_zero_some_and_all_time)
+{
+	struct peal_link_options one = { .capacity = 1 };
+	struct peal_received r;
+	uint64_t began;
+	char buffer[64];
+
+	begin("");
+	harness_from(rt, e, 0, echo, one);
+	harness_to(rt, echo, e, one);
+	CHECK_EQ(peal_receive(e, buffer, 64, &r, 0), PEAL_EAGAIN);
+	began = harness_now_ns();
+	CHECK_FAILS(peal_receive(e, buffer, 64, &r, 30 * MS), PEAL_ETIMEDOUT,
+		    "nothing came");
+	CHECK(harness_now_ns() - began >= (uint64_t)(30 * MS));
+	CHECK_OK(peal_kernel_suspend(k, INT64_MAX));
+	CHECK_OK(peal_send(e, 0, 0, "x", 1, INT64_MAX));
+	CHECK_EQ(peal_send(e, 0, 0, "x", 1, 0), PEAL_EAGAIN);
+	began = harness_now_ns();
+	CHECK_FAILS(peal_send(e, 0, 0, "x", 1, 30 * MS), PEAL_ETIMEDOUT,
+		    "full");
+	CHECK(harness_now_ns() - began >= (uint64_t)(30 * MS));
+	CHECK_EQ(peal_send_end(e, 0, 0), PEAL_EAGAIN);
+	CHECK_EQ(peal_send_end(e, 0, 1), PEAL_ETIMEDOUT);
+	CHECK_OK(peal_kernel_resume(k));
+	CHECK_OK(peal_receive(e, buffer, 64, &r, INT64_MAX));
+	CHECK_OK(peal_send(e, 0, 0, "y", 1, -1));
+	CHECK_OK(peal_receive(e, buffer, 64, &r, -1));
+	CHECK_EQ(r.sequence, 1);
+	CHECK_EQ(buffer[0], 'y');
+	end();
+}
+
+PEAL_TEST(link_calls_refuse_null)
+{
+	struct peal_link_options none = { .capacity = 0 };
+	struct peal_link_info info;
+	struct peal_link *link, *found[2] = { NULL, NULL };
+
+	begin("");
+	CHECK_EQ(peal_link_info(NULL, &info), PEAL_EINVAL);
+	link = harness_from(rt, e, 0, sink, none);
+	CHECK_EQ(peal_link_info(link, NULL), PEAL_EINVAL);
+	CHECK_EQ(peal_link_list(NULL, NULL, 0), PEAL_EINVAL);
+	CHECK_EQ(peal_link_list(rt, NULL, 1), PEAL_EINVAL);
+	CHECK_EQ(peal_link_list(rt, found, 2), 1);
+	CHECK(found[0] == link && !found[1]);
+	harness_from(rt, e, 1, sink, none);
+	CHECK_EQ(peal_link_list(rt, found, 1), 2);
+	CHECK(found[0] == link); /* the oldest first */
+	CHECK_OK(peal_link_destroy(NULL));
+	end();
+}
+
+PEAL_TEST_MAIN(RUN(connect_names_the_end_or_port_that_is_not_there);
+	       RUN(connect_names_the_option_out_of_range);
+	       RUN(connect_names_the_pair_that_cannot_take_the_route);
+	       RUN(connect_compares_what_the_ends_declare);
+	       RUN(endpoints_refuse_what_they_cannot_do);
+	       RUN(short_buffer_leaves_the_message_and_says_its_length);
+	       RUN(timeouts_of_zero_some_and_all_time);
+	       RUN(link_calls_refuse_null);)

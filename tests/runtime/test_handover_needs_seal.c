@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Negative control of the hand-over: two rings by hand. With the SEAL every
+ * message comes in order; a sender that leaves it out is caught, and so is a
+ * receiver that does not wait for it.
+ */
+#include "queues/link_pair.h"
+
+#include "queues/identity.h"
+
+#define COUNT 2000ULL
+#define EVERY 7 /* messages in a ring before the next hand-over */
+
+enum fault {
+	NONE,
+	NO_SEAL, /* the sender goes on without a word */
+	NO_WAIT /* the receiver follows at once */
+};
+
+/* The two rings in turn, and what the receiver makes of them. */
+struct rings {
+	struct link_pair ring[2];
+	struct identity id;
+	uint32_t writing, reading, hand_overs;
+	enum fault fault;
+};
+
+/* A fresh ring in the place of the one that was left before. */
+static void renew(struct rings *r, uint32_t which)
+{
+	struct peali_ring_spec spec = { .capacity = 16, .message_bytes = 24 };
+	struct link_pair *l = &r->ring[which];
+	struct peal_link_counts *counts = r->ring[0].own_counts;
+
+	if (l->ring) {
+		l->own_counts = NULL;
+		link_pair_close(l);
+	}
+	link_pair_open_next(l, spec, counts);
+	if (which == 0)
+		l->own_counts = counts;
+}
+
+static void send(struct rings *r, uint64_t sequence)
+{
+	struct identity_message m = identity_make(0, sequence);
+	struct peal_header header = { 0, 0, 0 };
+
+	CHECK_OK(peal_link_push(&r->ring[r->writing].p, header, &m, sizeof(m)));
+}
+
+static void hand_over(struct rings *r)
+{
+	uint32_t next = 1 - r->writing;
+
+	renew(r, next);
+	if (r->fault != NO_SEAL)
+		CHECK_OK(peal_link_push_mark(&r->ring[r->writing].p,
+					     PEAL_KIND_SEAL));
+	peal_link_producer_init(&r->ring[next].p, &r->ring[next].views[0]);
+	r->writing = next;
+	r->hand_overs++;
+}
+
+/* Follows to the next ring; the sound one does so at the SEAL. */
+static void follow(struct rings *r)
+{
+	struct link_pair *l = &r->ring[1 - r->reading];
+
+	peal_link_consumer_init(&l->c, &l->views[1]);
+	r->reading = 1 - r->reading;
+}
+
+/* Takes up to n messages. */
+static void take(struct rings *r, uint32_t n)
+{
+	struct identity_message in;
+	struct peal_message m;
+
+	while (n--) {
+		struct peal_link_consumer *c = &r->ring[r->reading].c;
+
+		if (r->fault == NO_WAIT && r->reading != r->writing)
+			follow(r);
+		else if (peal_link_peek(c, &m))
+			return;
+		else if (m.kind == PEAL_KIND_SEAL) {
+			peal_link_release_mark(c, m.kind);
+			follow(r);
+		} else {
+			CHECK_EQ(m.length, sizeof(in));
+			memcpy(&in, m.data, sizeof(in));
+			identity_tick(&r->id, &in, 1);
+			peal_link_release(c, &m);
+		}
+	}
+}
+
+/* 1 if every message came once and in order. */
+static int sound(enum fault fault)
+{
+	struct rings r;
+	uint64_t accepted = COUNT, i, n = 0;
+	int result;
+
+	memset(&r, 0, sizeof(r));
+	r.fault = fault;
+	identity_begin(&r.id, 1, COUNT);
+	renew(&r, 0);
+	r.ring[0].own_counts = r.ring[0].counts;
+	for (i = 0; i < COUNT; i++) {
+		send(&r, i);
+		if (++n == 3) /* the reader lags, but by one ring only */
+			take(&r, 64);
+		if (n == EVERY) {
+			n = 0;
+			hand_over(&r);
+		}
+	}
+	take(&r, 64);
+	CHECK(r.hand_overs > 50);
+	result = identity_end(&r.id, &accepted);
+	r.ring[1].own_counts = NULL;
+	link_pair_close(&r.ring[0]);
+	if (r.ring[1].ring)
+		link_pair_close(&r.ring[1]);
+	return result;
+}
+
+PEAL_TEST(hand_over_with_a_seal_keeps_every_message_in_order)
+{
+	CHECK(sound(NONE));
+}
+
+PEAL_TEST(sender_without_a_seal_is_caught)
+{
+	CHECK(!sound(NO_SEAL));
+}
+
+PEAL_TEST(receiver_that_does_not_wait_for_the_seal_is_caught)
+{
+	CHECK(!sound(NO_WAIT));
+}
+
+PEAL_TEST_MAIN(RUN(hand_over_with_a_seal_keeps_every_message_in_order);
+	       RUN(sender_without_a_seal_is_caught);
+	       RUN(receiver_that_does_not_wait_for_the_seal_is_caught);)

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The end of kernels out of order: stop, abort, lease, and their reports. */
+#include "runtime/harness.h"
+
+#include "runtime/runtime.h"
+
+/* An endpoint that sends to one actor of a kernel. */
+struct one {
+	struct peal_runtime *rt;
+	struct peal_endpoint *e;
+	struct peal_kernel *k;
+	uint64_t actor;
+	struct peal_link *link;
+};
+
+static void open_one(struct one *o, const char *handler,
+		     struct peal_kernel_options options)
+{
+	struct peal_link_options small = { .capacity = 8 };
+
+	o->rt = harness_open(2, "");
+	o->e = harness_endpoint(o->rt);
+	o->k = harness_launch_with(o->rt, 0, options);
+	o->actor = harness_spawn(o->k, handler, -1);
+	o->link = harness_from(o->rt, o->e, 0, o->actor, small);
+}
+
+static void send_type(struct one *o, uint16_t type)
+{
+	CHECK_OK(peal_send(o->e, 0, type, "x", 1, PATIENCE));
+}
+
+static struct peal_worker_info worker(struct one *o, uint32_t i)
+{
+	struct peal_worker_info info;
+
+	CHECK_OK(peal_worker_info(o->k, i, &info));
+	return info;
+}
+
+PEAL_TEST(stop_reports_what_it_leaves)
+{
+	struct peal_kernel_options options = { .workers = 1 };
+	struct peal_link_info info;
+	struct one o;
+
+	open_one(&o, "sink", options);
+	harness_send(o.e, 0, 1, 0, 5);
+	EVENTUALLY(harness_info(o.link).queued == 0);
+	CHECK_OK(peal_kernel_suspend(o.k, PATIENCE));
+	harness_send(o.e, 0, 1, 5, 3);
+	info = harness_info(o.link);
+	CHECK_EQ(info.queued, 3);
+	CHECK_EQ(info.undelivered, 0);
+	CHECK_OK(peal_kernel_stop(o.k, PATIENCE));
+	info = harness_info(o.link);
+	CHECK(harness_holds(&info));
+	CHECK_EQ(info.accepted, 8);
+	CHECK_EQ(info.delivered, 5);
+	CHECK_EQ(info.queued, 0);
+	CHECK_EQ(info.undelivered, 3);
+	CHECK_EQ(info.undelivered_first, 5);
+	CHECK_EQ(info.dead[PEAL_REASON_STOPPED], 3);
+	CHECK_FAILS(peal_send(o.e, 0, 0, "x", 1, PATIENCE), PEAL_ESTOPPED,
+		    "port 0");
+	CHECK_EQ(peal_send_end(o.e, 0, PATIENCE), PEAL_ESTOPPED);
+	harness_conserved(o.rt);
+	CHECK_OK(peal_runtime_shutdown(o.rt));
+}
+
+struct blocked {
+	struct one *o;
+	_Atomic int result;
+};
+
+static void *send_until_refused(void *argument)
+{
+	struct blocked *b = argument;
+	int result;
+
+	do
+		result = peal_send(b->o->e, 0, 0, "x", 1, -1);
+	while (!result);
+	atomic_store(&b->result, result);
+	return NULL;
+}
+
+PEAL_TEST(stop_frees_a_sender_that_waits_for_ever)
+{
+	struct peal_kernel_options options = { .workers = 1 };
+	struct blocked b;
+	struct one o;
+	pthread_t thread;
+
+	open_one(&o, "sink", options);
+	CHECK_OK(peal_kernel_suspend(o.k, PATIENCE));
+	b.o = &o;
+	atomic_store(&b.result, 0);
+	CHECK(!pthread_create(&thread, NULL, send_until_refused, &b));
+	EVENTUALLY(harness_info(o.link).full > 0);
+	CHECK_OK(peal_kernel_stop(o.k, PATIENCE));
+	EVENTUALLY(atomic_load(&b.result));
+	CHECK_EQ(atomic_load(&b.result), PEAL_ESTOPPED);
+	CHECK(!pthread_join(thread, NULL));
+	CHECK_EQ(harness_info(o.link).undelivered, 8);
+	harness_conserved(o.rt);
+	CHECK_OK(peal_runtime_shutdown(o.rt));
+}
+
+PEAL_TEST(abort_ends_a_handler_that_stop_names)
+{
+	struct peal_kernel_options options = { .workers = 2, .name = "stuck" };
+	struct one o;
+	uint64_t began;
+
+	open_one(&o, "moody", options);
+	send_type(&o, 2);
+	EVENTUALLY(worker(&o, 0).actor == 0);
+	CHECK_FAILS(peal_kernel_stop(o.k, 30 * MS), PEAL_ETIMEDOUT,
+		    "worker 0 of kernel 'stuck' is in the handler of actor 0");
+	CHECK_FAILS(peal_kernel_wait(o.k, 0), PEAL_ETIMEDOUT, "actor 0");
+	CHECK_FAILS(peal_kernel_destroy(o.k), PEAL_EBUSY, "stuck");
+	began = harness_now_ns();
+	CHECK_OK(peal_kernel_abort(o.k, PATIENCE));
+	CHECK(harness_now_ns() - began <
+	      SECOND * (IDENTITY_SANITIZED ? 10 : 1));
+	CHECK_OK(peal_kernel_wait(o.k, 0));
+	harness_delivered(o.link, 1);
+	CHECK_OK(peal_runtime_shutdown(o.rt));
+}
+
+PEAL_TEST(stop_after_an_abort_does_not_take_it_back)
+{
+	struct peal_kernel_options options = { .workers = 8 };
+	struct one o;
+	int i;
+
+	open_one(&o, "moody", options);
+	for (i = 1; i < 8; i++) {
+		struct peal_link_options small = { .capacity = 8 };
+
+		harness_from(o.rt, o.e, (uint32_t)i,
+			     harness_spawn(o.k, "moody", i), small);
+		CHECK_OK(peal_send(o.e, (uint32_t)i, 2, "x", 1, PATIENCE));
+	}
+	send_type(&o, 2);
+	for (i = 0; i < 8; i++)
+		EVENTUALLY(worker(&o, (uint32_t)i).actor >= 0);
+	CHECK_OK(peal_kernel_abort(o.k, 0));
+	CHECK_OK(peal_kernel_stop(o.k, 0));
+	CHECK_OK(peal_kernel_wait(o.k, 5 * SECOND));
+	harness_conserved(o.rt);
+	CHECK_OK(peal_runtime_shutdown(o.rt));
+}
+
+PEAL_TEST(abort_of_a_handler_that_does_not_listen_is_hung)
+{
+	struct peal_kernel_options options = { .workers = 1 };
+	uint64_t word = 0;
+	struct relay_gate gate = { (uint64_t)(uintptr_t)&word };
+	struct one o;
+
+	open_one(&o, "gate", options);
+	CHECK_OK(peal_send(o.e, 0, 1, &gate, sizeof(gate), PATIENCE));
+	EVENTUALLY(worker(&o, 0).actor == 0);
+	CHECK_FAILS(peal_kernel_abort(o.k, 30 * MS), PEAL_EHUNG, "actor 0");
+	CHECK_EQ(peal_runtime_shutdown(o.rt), PEAL_EHUNG);
+	peal_store_release_sys(&word, 1);
+	CHECK_OK(peal_kernel_wait(o.k, PATIENCE));
+	harness_delivered(o.link, 1);
+	CHECK_OK(peal_runtime_shutdown(o.rt));
+}
+
+PEAL_TEST(failing_handler_makes_its_message_dead)
+{
+	struct peal_kernel_options options = { .end_with_inputs = 1 };
+	struct peal_kernel_info kernel;
+	struct peal_link_info info;
+	struct one o;
+	int i;
+
+	open_one(&o, "moody", options);
+	for (i = 0; i < 30; i++)
+		send_type(&o, i % 3 == 1);
+	CHECK_OK(peal_send_end(o.e, 0, PATIENCE));
+	CHECK_OK(peal_kernel_wait(o.k, PATIENCE));
+	info = harness_info(o.link);
+	CHECK(harness_holds(&info));
+	CHECK_EQ(info.delivered, 20);
+	CHECK_EQ(info.dead[PEAL_REASON_HANDLER], 10);
+	CHECK_OK(peal_kernel_info(o.k, &kernel));
+	CHECK_EQ(kernel.failed, 10);
+	CHECK_EQ(kernel.handled, 30);
+	CHECK_EQ(kernel.state, PEAL_KERNEL_STOPPED);
+	harness_conserved(o.rt);
+	CHECK_OK(peal_runtime_shutdown(o.rt));
+}
+
+PEAL_TEST(message_for_no_actor_is_dead)
+{
+	struct peal_kernel_options options = { .end_with_inputs = 1 };
+	struct peal_link_info info;
+	struct one o;
+
+	open_one(&o, "sink", options);
+	harness_send(o.e, 0, 1, 0, 2);
+	o.e->ports[0].producer.actor = 63; /* nobody */
+	harness_send(o.e, 0, 1, 2, 3);
+	o.e->ports[0].producer.actor = 0xffffffff; /* past the table */
+	harness_send(o.e, 0, 1, 5, 3);
+	o.e->ports[0].producer.actor = 0;
+	harness_send(o.e, 0, 1, 8, 2);
+	CHECK_OK(peal_send_end(o.e, 0, PATIENCE));
+	CHECK_OK(peal_kernel_wait(o.k, PATIENCE));
+	info = harness_info(o.link);
+	CHECK(harness_holds(&info));
+	CHECK_EQ(info.delivered, 4);
+	CHECK_EQ(info.dead[PEAL_REASON_NO_ACTOR], 6);
+	harness_conserved(o.rt);
+	CHECK_OK(peal_runtime_shutdown(o.rt));
+}
+
+PEAL_TEST(kernel_ends_when_its_lease_runs_out)
+{
+	struct peal_kernel_options options = { .lease_ns = 200 * MS,
+					       .workers = 2 };
+	struct peal_kernel_info info;
+	struct one o;
+
+	open_one(&o, "sink", options);
+	identity_sleep_us(400000);
+	harness_send(o.e, 0, 1, 0, 3); /* it lives as long as it is watched */
+	EVENTUALLY(harness_info(o.link).delivered == 3);
+	peali_watchdog_forget(o.k);
+	CHECK_FAILS(peal_kernel_wait(o.k, PATIENCE), PEAL_ELEASE, "relay");
+	CHECK_OK(peal_kernel_info(o.k, &info));
+	CHECK_EQ(info.state, PEAL_KERNEL_FAILED);
+	CHECK_EQ(info.result, PEAL_ELEASE);
+	CHECK_EQ(peal_kernel_drain(o.k, 0), PEAL_ELEASE);
+	CHECK_OK(peal_kernel_stop(o.k, 0));
+	CHECK_EQ(peal_send(o.e, 0, 0, "x", 1, PATIENCE), PEAL_ESTOPPED);
+	harness_delivered(o.link, 3);
+	CHECK_OK(peal_runtime_shutdown(o.rt));
+}
+
+PEAL_TEST(suspended_kernel_ends_when_its_lease_runs_out)
+{
+	struct peal_kernel_options options = { .lease_ns = 200 * MS };
+	struct one o;
+
+	open_one(&o, "sink", options);
+	CHECK_OK(peal_kernel_suspend(o.k, PATIENCE));
+	peali_watchdog_forget(o.k);
+	CHECK_EQ(peal_kernel_wait(o.k, PATIENCE), PEAL_ELEASE);
+	harness_conserved(o.rt);
+	CHECK_OK(peal_runtime_shutdown(o.rt));
+}
+
+PEAL_TEST(beat_moves_and_silence_is_measured)
+{
+	struct peal_kernel_options options = { .workers = 1 };
+	uint64_t word = 0, beat;
+	struct relay_gate gate = { (uint64_t)(uintptr_t)&word };
+	struct one o;
+
+	open_one(&o, "gate", options);
+	beat = worker(&o, 0).beat;
+	EVENTUALLY(worker(&o, 0).beat > beat + 2);
+	CHECK_OK(peal_send(o.e, 0, 0, &gate, sizeof(gate), PATIENCE));
+	EVENTUALLY(worker(&o, 0).actor == 0);
+	beat = worker(&o, 0).beat;
+	EVENTUALLY(worker(&o, 0).silent_ns > (uint64_t)(300 * MS));
+	CHECK_EQ(worker(&o, 0).beat, beat);
+	peal_store_release_sys(&word, 1);
+	EVENTUALLY(worker(&o, 0).silent_ns < (uint64_t)(300 * MS));
+	CHECK_EQ(worker(&o, 0).actor, -1);
+	EVENTUALLY(harness_info(o.link).queued == 0);
+	harness_delivered(o.link, 1);
+	CHECK_OK(peal_runtime_shutdown(o.rt));
+}
+
+PEAL_TEST_MAIN(RUN(stop_reports_what_it_leaves);
+	       RUN(stop_frees_a_sender_that_waits_for_ever);
+	       RUN(abort_ends_a_handler_that_stop_names);
+	       RUN(stop_after_an_abort_does_not_take_it_back);
+	       RUN(abort_of_a_handler_that_does_not_listen_is_hung);
+	       RUN(failing_handler_makes_its_message_dead);
+	       RUN(message_for_no_actor_is_dead);
+	       RUN(kernel_ends_when_its_lease_runs_out);
+	       RUN(suspended_kernel_ends_when_its_lease_runs_out);
+	       RUN(beat_moves_and_silence_is_measured);)

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A hostile writer scribbles over a live ring: only its own link is closed. */
+#include "runtime/harness.h"
+
+#include "runtime/runtime.h"
+
+/* A kernel with a sound loop through it, and a link that goes bad. */
+struct victim {
+	struct peal_runtime *rt;
+	struct peal_endpoint *e;
+	struct peal_kernel *k, *source;
+	uint64_t echo, sink;
+	struct peal_link *in, *out, *bad;
+};
+
+/* route: of the bad link, which comes from a kernel; 0: from the endpoint. */
+static void open_victim(struct victim *v, uint32_t route, uint32_t policy)
+{
+	struct peal_link_options o = { .capacity = 8 };
+
+	v->rt = harness_open(2, "");
+	v->e = harness_endpoint(v->rt);
+	v->source = harness_launch(v->rt, 0);
+	v->k = harness_launch(v->rt, 1);
+	v->echo = harness_spawn(v->k, "echo", 0);
+	v->sink = harness_spawn(v->k, "sink", 0);
+	v->in = harness_from(v->rt, v->e, 0, v->echo, o);
+	v->out = harness_to(v->rt, v->echo, v->e, o);
+	o.policy = policy;
+	if (route) {
+		uint64_t actor = harness_spawn(v->source, "echo", 0);
+
+		harness_from(v->rt, v->e, 1, actor, o);
+		o.require = route;
+		v->bad = harness_link(v->rt, actor, 0, v->sink, o);
+	} else {
+		v->bad = harness_from(v->rt, v->e, 1, v->sink, o);
+	}
+	harness_send(v->e, 1, 1, 0, 3);
+	EVENTUALLY(harness_info(v->bad).delivered == 3);
+}
+
+/* The ring as the host sees it, behind its header. */
+static uint8_t *slots_of(struct victim *v, uint32_t segment)
+{
+	struct peal_ring *ring = (struct peal_ring *)(uintptr_t)peali_area_view(
+		v->rt, PEALI_HOST, &v->bad->path.segment[segment].ring);
+
+	return (uint8_t *)ring + ring->slots_offset;
+}
+
+static uint64_t slot_bytes(struct victim *v)
+{
+	return (uint64_t)v->bad->spec.slot_bytes * v->bad->spec.capacity;
+}
+
+/* What the kernel is worth after it: its other link works, and it ends. */
+static void close_victim(struct victim *v)
+{
+	struct peal_link_info info;
+	struct relay_sink sink;
+
+	harness_send(v->e, 0, 2, 100, 8);
+	harness_receive(v->e, 2, 100, 8);
+	CHECK_EQ(peal_kernel_wait(v->k, 0), PEAL_ETIMEDOUT);
+	CHECK_OK(peal_send_end(v->e, 0, PATIENCE));
+	CHECK_OK(peal_kernel_wait(v->k, PATIENCE));
+	info = harness_info(v->bad);
+	CHECK(harness_holds(&info));
+	CHECK_EQ(info.delivered, 3);
+	CHECK_EQ(info.queued, 0);
+	CHECK_EQ(info.undelivered_first, 3);
+	CHECK_OK(peal_actor_state(v->rt, v->sink, &sink, sizeof(sink)));
+	CHECK_EQ(sink.received, 3);
+	CHECK_EQ(sink.damaged, 0);
+	harness_conserved(v->rt);
+	CHECK_OK(peal_runtime_shutdown(v->rt));
+}
+
+/* Writes slots of lap 1 with impossible lengths and kinds, atomically. */
+static void scribble(uint8_t *slots, uint64_t bytes, uint64_t word)
+{
+	uint64_t i;
+
+	for (i = 0; i < bytes; i += 8)
+		peal_store_release_sys((uint64_t *)(void *)(slots + i), word);
+}
+
+PEAL_TEST(garbage_in_a_ring_closes_that_link_only)
+{
+	static const uint64_t words[] = { 0x0001ffffffffffffULL,
+					  0x0001040000000010ULL,
+					  0x0001020000000008ULL,
+					  0x0001010000000004ULL };
+	struct victim v;
+	size_t i;
+
+	for (i = 0; i < 4; i++) {
+		open_victim(&v, 0, PEAL_POLICY_SEQUENCE);
+		scribble(slots_of(&v, 0), slot_bytes(&v), words[i]);
+		peal_bell_ring(peali_kernel_bell(v.k, 0));
+		EVENTUALLY(harness_info(v.bad).error == PEAL_EPROTO);
+		close_victim(&v);
+	}
+}
+
+PEAL_TEST(sender_of_a_broken_link_learns_of_it)
+{
+	struct peal_link_info info;
+	struct victim v;
+	int result = 0, i;
+
+	open_victim(&v, 0, PEAL_POLICY_SEQUENCE);
+	scribble(slots_of(&v, 0), slot_bytes(&v), 0x0001ffffffffffffULL);
+	peal_bell_ring(peali_kernel_bell(v.k, 0));
+	/* else the next messages write over it before it is seen */
+	EVENTUALLY(harness_info(v.bad).error == PEAL_EPROTO);
+	for (i = 0; !result && i < 1000; i++)
+		result = peal_send(v.e, 1, 0, "x", 1, PATIENCE);
+	CHECK_EQ(result, PEAL_EPROTO);
+	CHECK_CONTAINS(peal_last_error()->text, "port 1");
+	info = harness_info(v.bad);
+	CHECK_EQ(info.dead[PEAL_REASON_PROTOCOL], info.accepted - 3);
+	CHECK_EQ(info.undelivered, info.accepted - 3);
+	close_victim(&v);
+}
+
+PEAL_TEST(kernel_that_sends_into_a_broken_link_goes_on)
+{
+	static const uint32_t routes[] = { PEAL_ROUTE_MAPPED_HOST,
+					   PEAL_ROUTE_STAGED };
+	struct peal_link_info info;
+	struct victim v;
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		open_victim(&v, routes[i], PEAL_POLICY_SEQUENCE);
+		/* the last ring, which the kernel itself reads */
+		scribble(slots_of(&v, (uint32_t)i), slot_bytes(&v),
+			 0x0001ffffffffffffULL);
+		peal_bell_ring(peali_kernel_bell(v.k, 0));
+		EVENTUALLY(harness_info(v.bad).error == PEAL_EPROTO);
+		harness_send(v.e, 1, 1, 3, 200); /* more than fit */
+		CHECK_OK(peal_send_end(v.e, 1, PATIENCE));
+		CHECK_OK(peal_kernel_wait(v.source, PATIENCE));
+		info = harness_info(v.bad);
+		CHECK_EQ(info.accepted, 203);
+		CHECK_EQ(info.dead[PEAL_REASON_CLOSED] +
+				 info.dead[PEAL_REASON_PROTOCOL],
+			 200);
+		close_victim(&v);
+	}
+}
+
+PEAL_TEST(garbage_in_front_of_the_router_is_reported)
+{
+	struct victim v;
+
+	open_victim(&v, PEAL_ROUTE_STAGED, PEAL_POLICY_SEQUENCE);
+	scribble(slots_of(&v, 0), slot_bytes(&v), 0x0001ffffffffffffULL);
+	peal_bell_ring(peali_router_bell(v.rt));
+	EVENTUALLY(harness_info(v.bad).error == PEAL_EPROTO);
+	harness_send(v.e, 1, 1, 3, 200);
+	CHECK_OK(peal_send_end(v.e, 1, PATIENCE));
+	CHECK_OK(peal_kernel_wait(v.source, PATIENCE));
+	CHECK_EQ(harness_info(v.bad).accepted, 203);
+	CHECK_EQ(harness_info(v.bad).queued, 0);
+	CHECK_OK(peal_link_destroy(v.bad)); /* nobody else ends that input */
+	v.bad = v.in;
+	harness_send(v.e, 0, 2, 0, 5);
+	harness_receive(v.e, 2, 0, 5);
+	CHECK_OK(peal_send_end(v.e, 0, PATIENCE));
+	CHECK_OK(peal_kernel_wait(v.k, PATIENCE));
+	harness_conserved(v.rt);
+	CHECK_OK(peal_runtime_shutdown(v.rt));
+}
+
+PEAL_TEST(random_slots_never_bring_the_kernel_down)
+{
+	unsigned long long random = 7;
+	struct peal_link_info info;
+	struct victim v;
+	uint32_t policy;
+	uint8_t *slots;
+	uint64_t i;
+
+	for (policy = PEAL_POLICY_SEQUENCE; policy <= PEAL_POLICY_ATOM8;
+	     policy += 2) {
+		open_victim(&v, 0, policy);
+		slots = slots_of(&v, 0);
+		for (i = 0; i < 20000; i++) {
+			uint64_t at = test_random(&random) % slot_bytes(&v);
+
+			peal_store_release_sys(
+				(uint64_t *)(void *)(slots + at / 8 * 8),
+				(test_random(&random) % 3 + 1) << 48 |
+					test_random(&random) >> 16);
+		}
+		peal_bell_ring(peali_kernel_bell(v.k, 0));
+		harness_send(v.e, 0, 2, 0, 5);
+		harness_receive(v.e, 2, 0, 5);
+		info = harness_info(v.in);
+		CHECK_EQ(info.delivered, 5);
+		CHECK_OK(peal_kernel_stop(v.k, PATIENCE));
+		CHECK_OK(peal_runtime_shutdown(v.rt));
+	}
+}
+
+PEAL_TEST(hostile_credit_closes_the_link_for_its_sender)
+{
+	struct peal_credit *credit;
+	struct victim v;
+	int result = 0, i;
+
+	open_victim(&v, 0, PEAL_POLICY_SEQUENCE);
+	CHECK_OK(peal_kernel_suspend(v.k, PATIENCE));
+	credit = (struct peal_credit *)(uintptr_t)peali_area_view(
+		v.rt, PEALI_HOST, &v.bad->path.segment[0].credit);
+	peal_store_release_sys(&credit->slots, 1ULL << 40);
+	for (i = 0; !result && i < 100; i++)
+		result = peal_send(v.e, 1, 0, "x", 1, 0);
+	CHECK_EQ(result, PEAL_EPROTO);
+	CHECK(i < 10);
+	CHECK_CONTAINS(peal_last_error()->text, "port 1");
+	CHECK_OK(peal_kernel_resume(v.k));
+	harness_send(v.e, 0, 2, 0, 5);
+	harness_receive(v.e, 2, 0, 5);
+	CHECK_OK(peal_kernel_stop(v.k, PATIENCE));
+	harness_conserved(v.rt);
+	CHECK_OK(peal_runtime_shutdown(v.rt));
+}
+
+/* Who writes where he may not races with its owner: ThreadSanitizer is right. */
+static void skip_where_races_are_found(void)
+{
+#if defined(__SANITIZE_THREAD__)
+	SKIP("a hostile writer is a data race");
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+	SKIP("a hostile writer is a data race");
+#endif
+#endif
+}
+
+PEAL_TEST_MAIN(skip_where_races_are_found();
+	       RUN(garbage_in_a_ring_closes_that_link_only);
+	       RUN(sender_of_a_broken_link_learns_of_it);
+	       RUN(kernel_that_sends_into_a_broken_link_goes_on);
+	       RUN(garbage_in_front_of_the_router_is_reported);
+	       RUN(random_slots_never_bring_the_kernel_down);
+	       RUN(hostile_credit_closes_the_link_for_its_sender);)

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Actors of one kernel that tell each other, over several workers. */
+#include "runtime/harness.h"
+
+#define ACTORS_MAX 40
+
+/* A ring of hop actors on a kernel with mailboxes, and who starts them. */
+struct ring {
+	struct peal_runtime *rt;
+	struct peal_endpoint *e;
+	struct peal_kernel *k;
+	struct peal_link *link;
+	uint64_t actor[ACTORS_MAX];
+	uint32_t n_actors;
+};
+
+static void open_ring(struct ring *r, uint32_t workers, uint32_t n_actors,
+		      uint32_t slots)
+{
+	struct peal_kernel_options o = { .workers = workers,
+					 .mailbox_slots = slots,
+					 .end_with_inputs = 1 };
+	struct peal_link_options none = { .capacity = 0 };
+	uint32_t i;
+
+	r->rt = harness_open(1, "");
+	r->e = harness_endpoint(r->rt);
+	r->k = harness_launch_with(r->rt, 0, o);
+	r->n_actors = n_actors;
+	for (i = 0; i < n_actors; i++) {
+		r->actor[i] = harness_spawn(r->k, "hop", -1);
+		CHECK_EQ((uint32_t)r->actor[i], i);
+	}
+	r->link = harness_from(r->rt, r->e, 0, r->actor[0], none);
+}
+
+static void start(struct ring *r, uint32_t left)
+{
+	struct relay_hop hop = { left, r->n_actors };
+
+	CHECK_OK(peal_send(r->e, 0, 0, &hop, sizeof(hop), PATIENCE));
+}
+
+/* Ends it: every message told was handled, and every actor saw its share. */
+static void close_ring(struct ring *r, uint64_t started, uint64_t hops)
+{
+	struct peal_kernel_info info;
+	struct relay_hops state;
+	uint64_t seen = 0;
+	uint32_t i;
+
+	CHECK_OK(peal_send_end(r->e, 0, PATIENCE));
+	CHECK_OK(peal_kernel_drain(r->k, PATIENCE));
+	CHECK_OK(peal_kernel_info(r->k, &info));
+	CHECK_EQ(info.told, started * hops);
+	CHECK_EQ(info.mail_done, info.told);
+	CHECK_EQ(info.mail_dead, 0);
+	CHECK_EQ(info.failed, 0);
+	CHECK_EQ(info.handled, started * (hops + 1));
+	for (i = 0; i < r->n_actors; i++) {
+		CHECK_OK(peal_actor_state(r->rt, r->actor[i], &state,
+					  sizeof(state)));
+		CHECK_EQ(state.result, 0);
+		CHECK_EQ(state.seen, started * (hops / r->n_actors +
+						(i <= hops % r->n_actors)));
+		seen += state.seen;
+	}
+	CHECK_EQ(seen, info.handled);
+	harness_delivered(r->link, started);
+	CHECK_OK(peal_runtime_shutdown(r->rt));
+}
+
+static void await_told(struct ring *r, uint64_t n)
+{
+	struct peal_kernel_info info;
+
+	EVENTUALLY(!peal_kernel_info(r->k, &info) && info.mail_done == n);
+	CHECK_EQ(info.told, n);
+}
+
+static void hop_over(uint32_t workers, uint32_t n_actors, uint32_t slots,
+		     uint32_t started, uint32_t hops)
+{
+	struct ring r;
+	uint32_t i;
+
+	open_ring(&r, workers, n_actors, slots);
+	/* a mailbox that is full of messages that all want to tell is stuck:
+	 * no more at a time than it has room for */
+	for (i = 0; i < started; i++) {
+		start(&r, hops);
+		if (i % 4 == 3)
+			await_told(&r, (i + 1ULL) * hops);
+	}
+	close_ring(&r, started, hops);
+}
+
+PEAL_TEST(every_message_told_is_handled_before_the_kernel_ends)
+{
+	hop_over(1, 1, 64, 100, 10);
+	hop_over(1, 5, 64, 100, 23);
+	hop_over(2, 7, 64, 200, 50);
+	hop_over(4, 40, 64, 100, 120);
+}
+
+PEAL_TEST(small_mailboxes_carry_a_token_round)
+{
+	hop_over(1, 3, 2, 1, 1000);
+	hop_over(2, 2, 4, 1, 1000);
+	hop_over(3, 7, 4, 1, 1000);
+}
+
+PEAL_TEST(mailbox_that_could_not_hold_a_message_and_its_answer_is_refused)
+{
+	struct peal_runtime *rt = harness_open(1, "");
+	struct peal_kernel_options o = { .size = sizeof(o), .workers = 1 };
+	struct peal_kernel *k;
+
+	o.mailbox_slots = 1; /* the message in hand keeps the only one */
+	CHECK_FAILS(peal_kernel_launch(rt, 0, &peal_program_relay, &o, &k),
+		    PEAL_EINVAL, "mailbox_slots is 1");
+	o.workers = 8;
+	o.mailbox_slots = 4;
+	CHECK_FAILS(peal_kernel_launch(rt, 0, &peal_program_relay, &o, &k),
+		    PEAL_EINVAL, "mailbox_slots is 4");
+	CHECK_CONTAINS(peal_last_error()->text, "8 workers");
+	o.mailbox_slots = 3;
+	CHECK_FAILS(peal_kernel_launch(rt, 0, &peal_program_relay, &o, &k),
+		    PEAL_EINVAL, "power of two");
+	o.mailbox_slots = 64;
+	o.mailbox_message_bytes = 5000;
+	CHECK_FAILS(peal_kernel_launch(rt, 0, &peal_program_relay, &o, &k),
+		    PEAL_EINVAL, "mailbox_message_bytes is 5000");
+	CHECK_OK(peal_runtime_close(rt)); /* nothing was left behind */
+}
+
+PEAL_TEST(telling_without_mailboxes_fails_the_handler)
+{
+	struct peal_link_info info;
+	struct relay_hops state;
+	struct ring r;
+
+	open_ring(&r, 1, 2, 0);
+	start(&r, 0);
+	start(&r, 1);
+	CHECK_OK(peal_send_end(r.e, 0, PATIENCE));
+	CHECK_OK(peal_kernel_wait(r.k, PATIENCE));
+	CHECK_OK(peal_actor_state(r.rt, r.actor[0], &state, sizeof(state)));
+	CHECK_EQ(state.result, PEAL_ENOTSUP);
+	info = harness_info(r.link);
+	CHECK(harness_holds(&info));
+	CHECK_EQ(info.delivered, 1);
+	CHECK_EQ(info.dead[PEAL_REASON_HANDLER], 1);
+	CHECK_OK(peal_runtime_shutdown(r.rt));
+}
+
+/* Holds worker 1 in a handler while its mailbox gets a message for actor 1. */
+static void tell_and_suspend(struct ring *r, uint64_t *word)
+{
+	struct relay_gate gate = { (uint64_t)(uintptr_t)word };
+	struct peal_link_options none = { .capacity = 0 };
+	struct peal_worker_info info;
+	uint64_t gate_actor = harness_spawn(r->k, "gate", 1);
+
+	harness_from(r->rt, r->e, 1, gate_actor, none);
+	CHECK_OK(peal_send(r->e, 1, 0, &gate, sizeof(gate), PATIENCE));
+	EVENTUALLY(!peal_worker_info(r->k, 1, &info) && info.actor == 2);
+	start(r, 1);
+	EVENTUALLY(!peal_worker_info(r->k, 0, &info) && info.told == 1);
+	CHECK_OK(peal_kernel_suspend(r->k, 0));
+	peal_store_release_sys(word, 1);
+	CHECK_OK(peal_kernel_suspend(r->k, PATIENCE));
+}
+
+PEAL_TEST(message_to_a_retired_actor_is_dead)
+{
+	struct peal_kernel_info info;
+	struct peal_link_info link;
+	struct relay_hops state;
+	uint64_t word = 0;
+	struct ring r;
+
+	open_ring(&r, 2, 2, 64);
+	tell_and_suspend(&r, &word);
+	CHECK_OK(peal_actor_retire(r.rt, r.actor[1]));
+	CHECK_FAILS(peal_actor_retire(r.rt, r.actor[1]), PEAL_ENOENT,
+		    "no actor");
+	CHECK_FAILS(peal_actor_retire(r.rt, r.actor[0]), PEAL_EBUSY, "1 links");
+	CHECK_OK(peal_kernel_resume(r.k));
+	EVENTUALLY(!peal_kernel_info(r.k, &info) && info.mail_done == 1);
+	CHECK_EQ(info.mail_dead, 1);
+	CHECK_EQ(info.actors, 2);
+	start(&r, 1); /* now the teller knows */
+	CHECK_OK(peal_send_end(r.e, 0, PATIENCE));
+	CHECK_OK(peal_send_end(r.e, 1, PATIENCE));
+	CHECK_OK(peal_kernel_drain(r.k, PATIENCE));
+	CHECK_OK(peal_actor_state(r.rt, r.actor[0], &state, sizeof(state)));
+	CHECK_EQ(state.result, PEAL_ENOENT);
+	CHECK_EQ(state.seen, 2);
+	link = harness_info(r.link);
+	CHECK_EQ(link.dead[PEAL_REASON_HANDLER], 1);
+	CHECK_EQ(link.delivered, 1);
+	harness_conserved(r.rt);
+	CHECK_OK(peal_runtime_shutdown(r.rt));
+}
+
+PEAL_TEST(room_of_a_retired_actor_is_used_again)
+{
+	struct peal_runtime *rt = harness_open(1, "");
+	struct peal_kernel_options o = { .max_actors = 2, .max_ports = 1 };
+	struct peal_kernel *k = harness_launch_with(rt, 0, o);
+	uint64_t first = harness_spawn(k, "echo", 0), second;
+	uint64_t other = harness_spawn(k, "sink", 0);
+	int i;
+
+	for (i = 0; i < 100; i++) {
+		CHECK_OK(peal_actor_retire(rt, first));
+		second = harness_spawn(k, "echo", 0);
+		CHECK_EQ(second, first);
+	}
+	CHECK(other != first);
+	CHECK_OK(peal_runtime_shutdown(rt));
+}
+
+PEAL_TEST_MAIN(
+	RUN(every_message_told_is_handled_before_the_kernel_ends);
+	RUN(small_mailboxes_carry_a_token_round);
+	RUN(mailbox_that_could_not_hold_a_message_and_its_answer_is_refused);
+	RUN(telling_without_mailboxes_fails_the_handler);
+	RUN(message_to_a_retired_actor_is_dead);
+	RUN(room_of_a_retired_actor_is_used_again);)

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* While messages flow, no thread of the process allocates or frees. */
+#include "runtime/harness.h"
+
+#if !IDENTITY_SANITIZED
+
+static atomic_int counting;
+static atomic_ullong calls;
+
+extern void *__libc_malloc(size_t bytes);
+extern void *__libc_calloc(size_t n, size_t bytes);
+extern void *__libc_realloc(void *p, size_t bytes);
+extern void __libc_free(void *p);
+
+static void note(void)
+{
+	if (atomic_load_explicit(&counting, memory_order_relaxed))
+		atomic_fetch_add(&calls, 1);
+}
+
+void *malloc(size_t bytes)
+{
+	note();
+	return __libc_malloc(bytes);
+}
+
+void *calloc(size_t n, size_t bytes)
+{
+	note();
+	return __libc_calloc(n, bytes);
+}
+
+void *realloc(void *p, size_t bytes)
+{
+	note();
+	return __libc_realloc(p, bytes);
+}
+
+void free(void *p)
+{
+	if (p)
+		note();
+	__libc_free(p);
+}
+
+#define COUNT 20000
+
+struct ends {
+	struct peal_endpoint *e;
+	uint64_t bytes;
+};
+
+static void *send_all(void *argument)
+{
+	struct ends *a = argument;
+	uint64_t i;
+	void *place;
+
+	for (i = 0; i < COUNT; i++) {
+		CHECK_OK(
+			peal_send_reserve(a->e, 0, a->bytes, PATIENCE, &place));
+		harness_fill(place, a->bytes, 1, i);
+		CHECK_OK(peal_send_commit(a->e, 0, (uint16_t)i));
+	}
+	return NULL;
+}
+
+/* Calls of the allocator while COUNT messages go over a route. */
+static uint64_t calls_of(uint32_t route, uint64_t bytes)
+{
+	struct peal_runtime *rt = harness_open(2, "");
+	struct peal_link_options o = { .message_bytes = bytes };
+	struct ends a = { harness_endpoint(rt), bytes };
+	uint64_t first, second, i;
+	struct peal_received r;
+	pthread_t sender;
+
+	first = harness_spawn(harness_launch(rt, 0), "echo", 0);
+	second = harness_spawn(harness_launch(rt, 1), "echo", 0);
+	harness_from(rt, a.e, 0, first, o);
+	harness_to(rt, second, a.e, o);
+	o.require = route;
+	harness_link(rt, first, 0, second, o);
+	CHECK(!pthread_create(&sender, NULL, send_all, &a));
+	for (i = 0; i < COUNT; i++) {
+		CHECK_OK(peal_receive_peek(a.e, &r, PATIENCE));
+		CHECK(harness_intact(r.data, r.length, 1, i));
+		CHECK_OK(peal_receive_release(a.e));
+		if (i == 100) /* all threads have begun by now */
+			atomic_store(&counting, 1);
+		if (i == COUNT - 100)
+			atomic_store(&counting, 0);
+	}
+	CHECK(!pthread_join(sender, NULL));
+	harness_conserved(rt);
+	CHECK_OK(peal_runtime_shutdown(rt));
+	return atomic_exchange(&calls, 0);
+}
+
+PEAL_TEST(the_counter_counts)
+{
+	void *volatile p;
+
+	atomic_store(&counting, 1);
+	p = malloc(10);
+	free(p);
+	atomic_store(&counting, 0);
+	CHECK_EQ(atomic_exchange(&calls, 0), 2);
+}
+
+PEAL_TEST(messages_allocate_nothing_on_any_route)
+{
+	CHECK_EQ(calls_of(PEAL_ROUTE_PEER, 48), 0);
+	CHECK_EQ(calls_of(PEAL_ROUTE_MAPPED_HOST, 48), 0);
+	CHECK_EQ(calls_of(PEAL_ROUTE_STAGED, 48), 0);
+}
+
+PEAL_TEST(messages_in_the_slab_allocate_nothing)
+{
+	CHECK_EQ(calls_of(PEAL_ROUTE_PEER, 1000), 0);
+	CHECK_EQ(calls_of(PEAL_ROUTE_STAGED, 1000), 0);
+}
+
+PEAL_TEST_MAIN(RUN(the_counter_counts);
+	       RUN(messages_allocate_nothing_on_any_route);
+	       RUN(messages_in_the_slab_allocate_nothing);)
+
+#else
+int main(void)
+{
+	SKIP("sanitizers bring their own allocator");
+}
+#endif
