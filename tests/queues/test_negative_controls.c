@@ -171,34 +171,50 @@ run(const char *what,
 	return r;
 }
 
+/*
+ * The fault of a broken queue shows when two threads meet in it, which on a
+ * busy machine may take a few runs. A sound queue passes any number of them.
+ */
+static struct identity_result
+run_until_caught(const char *what,
+		 int (*put)(void *, uint32_t, const struct identity_message *),
+		 int (*take)(void *, struct identity_message *))
+{
+	struct identity_result r;
+	int tries = 0;
+
+	do {
+		r = run(what, put, take);
+		CHECK_EQ(r.accepted, r.received); /* counting sees nothing */
+	} while (r.sound && ++tries < 200);
+	return r;
+}
+
 PEAL_TEST(claim_then_write_without_a_flag_per_slot_is_caught)
 {
 	struct identity_result r =
-		run("claim, write", claimed_put, claimed_take);
+		run_until_caught("claim, write", claimed_put, claimed_take);
 
 	CHECK(!r.sound);
-	CHECK(r.lost);
-	CHECK_EQ(r.accepted, r.received); /* counting sees nothing */
+	CHECK(r.lost || r.doubled || r.corrupt);
 }
 
 PEAL_TEST(one_commit_counter_is_caught)
 {
-	struct identity_result r =
-		run("commit counter", committed_put, committed_take);
+	struct identity_result r = run_until_caught(
+		"commit counter", committed_put, committed_take);
 
 	CHECK(!r.sound);
-	CHECK(r.lost);
-	CHECK_EQ(r.accepted, r.received);
+	CHECK(r.lost || r.doubled || r.corrupt);
 }
 
 PEAL_TEST(head_and_tail_without_slot_sequence_is_caught)
 {
-	struct identity_result r = run("head, tail", moved_put, claimed_take);
+	struct identity_result r =
+		run_until_caught("head, tail", moved_put, claimed_take);
 
 	CHECK(!r.sound);
-	CHECK(r.lost);
-	CHECK(r.doubled);
-	CHECK_EQ(r.accepted, r.received);
+	CHECK(r.lost || r.doubled || r.corrupt);
 }
 
 PEAL_TEST(the_same_queue_with_a_lock_passes)
