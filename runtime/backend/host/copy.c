@@ -158,7 +158,7 @@ int peali_host_copy_start(struct peali_backend *backend, struct peali_place to,
 	struct peali_host *host = peali_host_of(backend);
 	struct peali_host_copies *pool = host->copies;
 	const char *call = "host: copy_start";
-	uint8_t *target, *source;
+	uint8_t *target = NULL, *source = NULL;
 	struct peali_copy *c;
 	int r = resolve(host, to, bytes, call, &target);
 
