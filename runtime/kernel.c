@@ -372,7 +372,11 @@ static int start(struct peal_kernel *k)
 		return 0;
 	peal_store_release_sys(&k->control->stop, PEAL_STOP_ABORT);
 	if (d->backend->ops->launch_wait(k->launch, CHECK_IN_TIMEOUT_NS))
-		return result; /* still there: its memory stays */
+		return peali_fail(result, CALL,
+				  "not all of %u workers are resident on "
+				  "device %d, and those that are do not end: "
+				  "the kernel's memory stays",
+				  k->params.n_workers, k->device);
 	d->backend->ops->launch_free(k->launch);
 	k->launch = NULL;
 	return result;

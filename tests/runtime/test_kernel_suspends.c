@@ -193,9 +193,11 @@ PEAL_TEST(suspend_names_how_many_are_still_in_a_handler)
 	open_loop(&l, o, "gate");
 	CHECK_OK(peal_send(l.e, 0, 0, &gate, sizeof(gate), PATIENCE));
 	EVENTUALLY(!peal_worker_info(l.k, 0, &info) && info.actor == 0);
+	CHECK_OK(peal_kernel_suspend(l.k, 0));
+	EVENTUALLY(!peal_worker_info(l.k, 1, &info) &&
+		   info.phase == PEAL_WORKER_SUSPENDED);
 	CHECK_FAILS(peal_kernel_suspend(l.k, 20 * MS), PEAL_ETIMEDOUT,
 		    "1 of 2 workers of kernel 'relay'");
-	CHECK_OK(peal_kernel_suspend(l.k, 0));
 	peal_store_release_sys(&word, 1);
 	CHECK_OK(peal_kernel_suspend(l.k, PATIENCE));
 	CHECK_EQ(state_of(l.k), PEAL_KERNEL_SUSPENDED);

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* labels: stress */
+/* A launch whose workers do not all come up fails and says how many did. */
+#include "runtime/harness.h"
+
+/* Worker 0 checks in, the others never do; all of them end when aborted. */
+static int shy(const struct peal_kernel_params *params, uint32_t worker,
+	       uint32_t lane)
+{
+	struct peal_worker_status *status =
+		(struct peal_worker_status *)(uintptr_t)params->status;
+	struct peal_kernel_control *control =
+		(struct peal_kernel_control *)(uintptr_t)params->control;
+
+	(void)lane;
+	if (worker == 0)
+		peal_store_release_sys(&status[0].phase, PEAL_WORKER_RUNNING);
+	while (!peal_load_relaxed_sys(&control->stop))
+		identity_sleep_us(1000);
+	peal_store_release_sys(&status[worker].phase, PEAL_WORKER_STOPPED);
+	return 0;
+}
+
+PEAL_TEST(workers_that_do_not_come_up_are_counted)
+{
+	static const struct peal_handler_info handlers[] = { { .name = "h" } };
+	static const struct peal_program program = {
+		sizeof(program), 1, "shy", handlers, shy, shy
+	};
+	struct peal_kernel_options o = { .size = sizeof(o), .workers = 3 };
+	struct peal_runtime *rt = harness_open(1, "");
+	struct peal_device_info before, after;
+	struct peal_runtime_info info;
+	struct peal_kernel *k = NULL;
+
+	CHECK_OK(peal_device_info(rt, 0, &before));
+	CHECK_FAILS(peal_kernel_launch(rt, 0, &program, &o, &k), PEAL_EHUNG,
+		    "1 of 3 workers resident on device 0");
+	CHECK(!k);
+	CHECK_OK(peal_runtime_info(rt, &info));
+	CHECK_EQ(info.n_kernels, 0);
+	CHECK_OK(peal_device_info(rt, 0, &after));
+	CHECK_EQ(after.memory_used_bytes, before.memory_used_bytes);
+	harness_conserved(rt);
+	CHECK_OK(peal_runtime_close(rt));
+}
+
+PEAL_TEST_MAIN(RUN(workers_that_do_not_come_up_are_counted);)
