@@ -14,8 +14,7 @@ endif()
 
 set(PEAL_DEPENDENCIES Threads::Threads)
 set(missing "")
-foreach(module liburing:liburing-dev ck:libck-dev hwloc:libhwloc-dev
-    jansson:libjansson-dev)
+foreach(module liburing:liburing-dev ck:libck-dev jansson:libjansson-dev)
   string(REPLACE ":" ";" pair ${module})
   list(GET pair 0 name)
   list(GET pair 1 package)
