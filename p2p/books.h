@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stddef.h>
 
+#include "p2p/cache.h"
 #include "p2p/peer.h"
 
 /*
@@ -82,6 +83,7 @@ struct peali_peers {
 	/* under probe_lock */
 	struct peali_reference reference[PEALI_REFERENCES];
 	int n_references;
+	struct peali_cache cache;
 };
 
 /** A range that was looked up: where it is, and what keeps it there. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "p2p/cache.h"
+#include "runtime/backend/log.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,13 +11,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <peal/device/host.h>
 #include "runtime/backend/error.h"
 #include "runtime/backend/settings.h"
 
 #define PATH_BYTES 4096
 #define FORMAT 1
+#define FILE_NAME "probe.json"
+/* A topology is at most as long as an environment variable that makes sense. */
+#define KEY_BYTES 8192
 /* 64 devices have 4,032 pairs. */
 #define PAIRS_MAX 8192
+#define WRITE_EVERY_NS 1000000000u
 
 /* ---- the machine ----------------------------------------------------------- */
 
@@ -43,16 +49,6 @@ static json_t *make_header(void)
 }
 
 /* ---- reading --------------------------------------------------------------- */
-
-static int cache_path(char *out, size_t bytes, char *folder)
-{
-	int n;
-
-	if (peali_setting_path(PEALI_SETTING_CACHE_DIR, folder, PATH_BYTES) < 0)
-		return -1;
-	n = snprintf(out, bytes, "%s/probe.json", folder);
-	return n > 0 && (size_t)n < bytes ? 0 : -1;
-}
 
 /* Whether a file's header is that of here and now. */
 static int is_current(json_t *file)
@@ -90,6 +86,21 @@ static json_t *load(const char *path)
 	return file;
 }
 
+/* A key as one text: the texts in it are separated by what none of them has. */
+static int key_text(json_t *key, char *out, size_t bytes)
+{
+	const char *backend, *from, *to, *kind, *topology;
+	int n;
+
+	if (json_unpack(key, "{s:s, s:s, s:s, s:s, s:s}", "backend", &backend,
+			"from", &from, "to", &to, "kind", &kind, "topology",
+			&topology))
+		return -1;
+	n = snprintf(out, bytes, "%s\n%s\n%s\n%s\n%s", backend, from, to, kind,
+		     topology);
+	return n > 0 && (size_t)n < bytes ? 0 : -1;
+}
+
 static json_t *make_key(const struct peali_cache_key *key)
 {
 	return json_pack("{s:s, s:s, s:s, s:s, s:s}", "backend", key->backend,
@@ -97,29 +108,56 @@ static json_t *make_key(const struct peali_cache_key *key)
 			 "topology", key->topology);
 }
 
-/* The index of a proof, or -1. */
-static int index_of(json_t *pairs, json_t *key)
+/* The proofs of a file by the text of their key; never NULL but for memory. */
+static json_t *make_index(json_t *file)
 {
-	json_t *pair;
+	json_t *index = json_object(), *pair;
+	char text[KEY_BYTES];
 	size_t i;
 
-	json_array_foreach(pairs, i, pair)
+	json_array_foreach(json_object_get(file, "pairs"), i, pair)
 	{
-		if (key && json_equal(json_object_get(pair, "key"), key))
-			return (int)i;
+		if (!key_text(json_object_get(pair, "key"), text, sizeof(text)))
+			json_object_set(index, text, pair);
 	}
-	return -1;
+	return index;
+}
+
+/* What is on disk and in force. */
+static json_t *load_index(const char *path)
+{
+	json_t *file = load(path), *index = make_index(file);
+
+	json_decref(file);
+	return index;
+}
+
+/* Where the file is, asked for once. 0 if there is a place. */
+static int open_cache(struct peali_cache *cache)
+{
+	char path[PATH_BYTES + 16], folder[PATH_BYTES];
+
+	if (cache->opened)
+		return cache->path ? 0 : -1;
+	cache->opened = 1;
+	if (peali_setting_path(PEALI_SETTING_CACHE_DIR, folder,
+			       sizeof(folder)) < 0)
+		return -1;
+	snprintf(path, sizeof(path), "%s/" FILE_NAME, folder);
+	cache->path = strdup(path);
+	return cache->path ? 0 : -1;
 }
 
 /* 1 if everything of a proof is there and makes sense. */
-static int read_pair(json_t *pair, struct peal_pair_info *info)
+static int read_pair(json_t *pair, struct peal_pair_info *info, int *measured)
 {
 	json_int_t verdict, latency, bandwidth;
 	const char *why;
+	int is_measured;
 
-	if (json_unpack(pair, "{s:I, s:I, s:I, s:s}", "verdict", &verdict,
-			"latency_ns", &latency, "bandwidth", &bandwidth, "why",
-			&why))
+	if (json_unpack(pair, "{s:I, s:b, s:I, s:I, s:s}", "verdict", &verdict,
+			"measured", &is_measured, "latency_ns", &latency,
+			"bandwidth", &bandwidth, "why", &why))
 		return 0;
 	if (verdict <= PEAL_VERDICT_UNKNOWN || verdict > PEAL_VERDICT_SLOW ||
 	    latency < 0 || bandwidth < 0)
@@ -128,28 +166,27 @@ static int read_pair(json_t *pair, struct peal_pair_info *info)
 	info->latency_ns = (uint64_t)latency;
 	info->bandwidth_bytes_per_s = (uint64_t)bandwidth;
 	snprintf(info->why, sizeof(info->why), "%s", why);
+	*measured = is_measured;
 	return 1;
 }
 
-int peali_cache_find(const struct peali_cache_key *key,
-		     struct peal_pair_info *info)
+int peali_cache_find(struct peali_cache *cache,
+		     const struct peali_cache_key *key,
+		     struct peal_pair_info *info, int *measured_out)
 {
-	char path[PATH_BYTES + 16], folder[PATH_BYTES];
-	json_t *file, *pairs, *wanted;
-	int i, found = 0;
+	char text[KEY_BYTES];
+	json_t *wanted;
+	int found = 0;
 
-	if (cache_path(path, sizeof(path), folder) < 0)
+	if (open_cache(cache) < 0)
 		return 0;
-	file = load(path);
-	if (!file)
-		return 0;
-	pairs = json_object_get(file, "pairs");
+	if (!cache->index)
+		cache->index = load_index(cache->path);
 	wanted = make_key(key);
-	i = index_of(pairs, wanted);
-	if (i >= 0)
-		found = read_pair(json_array_get(pairs, (size_t)i), info);
+	if (!key_text(wanted, text, sizeof(text)))
+		found = read_pair(json_object_get(cache->index, text), info,
+				  measured_out);
 	json_decref(wanted);
-	json_decref(file);
 	return found;
 }
 
@@ -168,17 +205,37 @@ static void make_folders(char *path)
 	mkdir(path, 0700);
 }
 
+static int write_text(int fd, const char *text)
+{
+	size_t left = strlen(text);
+	ssize_t n;
+
+	while (left) {
+		n = write(fd, text, left);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return 0;
+		text += n;
+		left -= (size_t)n;
+	}
+	return 1;
+}
+
 /* Beside its place, and then into it. */
 static int write_whole(json_t *file, const char *path)
 {
-	char temporary[PATH_BYTES + 32];
+	char temporary[PATH_BYTES + 32], *text;
 	int fd, fine;
 
 	snprintf(temporary, sizeof(temporary), "%s.XXXXXX", path);
 	fd = mkostemp(temporary, O_CLOEXEC);
 	if (fd < 0)
 		return -1;
-	fine = !json_dumpfd(file, fd, JSON_INDENT(1));
+	/* In one piece: json_dumpfd makes a system call for every word. */
+	text = json_dumps(file, JSON_INDENT(1));
+	fine = text && write_text(fd, text);
+	free(text);
 	fine = !close(fd) && fine;
 	if (fine && !rename(temporary, path))
 		return 0;
@@ -186,52 +243,101 @@ static int write_whole(json_t *file, const char *path)
 	return -1;
 }
 
-static json_t *make_pair(json_t *key, const struct peal_pair_info *info)
+static json_t *make_pair(json_t *key, const struct peal_pair_info *info,
+			 int measured)
 {
-	return json_pack("{s:O, s:I, s:I, s:I, s:s}", "key", key, "verdict",
-			 (json_int_t)info->verdict, "latency_ns",
-			 (json_int_t)info->latency_ns, "bandwidth",
-			 (json_int_t)info->bandwidth_bytes_per_s, "why",
-			 info->why);
+	return json_pack("{s:O, s:I, s:b, s:I, s:I, s:s}", "key", key,
+			 "verdict", (json_int_t)info->verdict, "measured",
+			 measured, "latency_ns", (json_int_t)info->latency_ns,
+			 "bandwidth", (json_int_t)info->bandwidth_bytes_per_s,
+			 "why", info->why);
 }
 
-/* The file in force with one proof more; NULL without memory. */
-static json_t *add(const char *path, const struct peali_cache_key *key,
-		   const struct peal_pair_info *info)
+/* Whether a proof on disk says all that a new one does, and is measured too. */
+static int says_more(json_t *disk, json_t *mine)
 {
-	json_t *wanted = make_key(key), *file = load(path), *pairs;
-	int i, error;
+	return json_is_true(json_object_get(disk, "measured")) &&
+	       !json_is_true(json_object_get(mine, "measured")) &&
+	       json_equal(json_object_get(disk, "verdict"),
+			  json_object_get(mine, "verdict"));
+}
 
-	if (!file) {
-		file = make_header();
-		json_object_set_new(file, "pairs", json_array());
+/* The file of what is on disk by now and what is new; NULL without memory. */
+static json_t *merge(json_t *disk, json_t *mine)
+{
+	json_t *file = make_header(), *pairs = json_array(), *pair, *other;
+	size_t n = json_object_size(disk) + json_object_size(mine);
+	const char *text;
+	int error = 0;
+
+	json_object_foreach(disk, text, pair)
+	{
+		other = json_object_get(mine, text);
+		/* Of too many the oldest are given up. */
+		if (n-- <= PAIRS_MAX && (!other || says_more(pair, other)))
+			error |= json_array_append(pairs, pair);
 	}
-	pairs = json_object_get(file, "pairs");
-	i = index_of(pairs, wanted);
-	if (i >= 0)
-		json_array_remove(pairs, (size_t)i);
-	else if (json_array_size(pairs) >= PAIRS_MAX)
-		json_array_remove(pairs, 0);
-	error = json_array_append_new(pairs, make_pair(wanted, info));
-	json_decref(wanted);
+	json_object_foreach(mine, text, pair)
+	{
+		other = json_object_get(disk, text);
+		if (!other || !says_more(other, pair))
+			error |= json_array_append(pairs, pair);
+	}
+	error |= json_object_set_new(file, "pairs", pairs);
 	if (!error)
 		return file;
 	json_decref(file);
 	return NULL;
 }
 
-void peali_cache_store(const struct peali_cache_key *key,
-		       const struct peal_pair_info *info)
+/* Writes what is not written, and knows what others have written meanwhile. */
+static void flush(struct peali_cache *cache)
 {
-	char path[PATH_BYTES + 16], folder[PATH_BYTES];
-	json_t *file;
+	char folder[PATH_BYTES];
+	json_t *disk, *file;
 
-	if (cache_path(path, sizeof(path), folder) < 0)
-		return;
+	cache->written_ns = peal_clock_ns();
+	snprintf(folder, sizeof(folder), "%.*s",
+		 (int)(strlen(cache->path) - strlen("/" FILE_NAME)),
+		 cache->path);
 	make_folders(folder);
-	file = add(path, key, info);
-	if (!file || write_whole(file, path) < 0)
-		peali_log(1, "what the probe found is not kept in %s: %s", path,
-			  file ? strerror(errno) : "no memory");
+	disk = load_index(cache->path);
+	file = merge(disk, cache->mine);
+	if (!file || write_whole(file, cache->path) < 0)
+		peali_log(1, "what the probe found is not kept in %s: %s",
+			  cache->path, file ? strerror(errno) : "no memory");
 	json_decref(file);
+	json_decref(disk);
+	json_decref(cache->mine);
+	cache->mine = NULL;
+}
+
+void peali_cache_store(struct peali_cache *cache,
+		       const struct peali_cache_key *key,
+		       const struct peal_pair_info *info, int measured)
+{
+	char text[KEY_BYTES];
+	json_t *wanted;
+
+	if (open_cache(cache) < 0)
+		return;
+	wanted = make_key(key);
+	if (!cache->mine)
+		cache->mine = json_object();
+	if (!key_text(wanted, text, sizeof(text)))
+		json_object_set_new(cache->mine, text,
+				    make_pair(wanted, info, measured));
+	json_decref(wanted);
+	if (!cache->written_ns ||
+	    peal_clock_ns() - cache->written_ns >= WRITE_EVERY_NS)
+		flush(cache);
+}
+
+void peali_cache_close(struct peali_cache *cache)
+{
+	if (cache->mine)
+		flush(cache);
+	json_decref(cache->index);
+	free(cache->path);
+	memset(cache, 0, sizeof(*cache));
 }

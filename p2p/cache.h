@@ -21,11 +21,31 @@ struct peali_cache_key {
 	const char *topology; /* of emulated devices, as the user gave it */
 };
 
-/* 1 and verdict, latency_ns, bandwidth_bytes_per_s and why of *info; or 0. */
-int peali_cache_find(const struct peali_cache_key *key,
-		     struct peal_pair_info *info);
-/* Adds or replaces. The file is whole at every moment. */
-void peali_cache_store(const struct peali_cache_key *key,
-		       const struct peal_pair_info *info);
+/**
+ * The cache of one runtime; all zero at first. It reads the file once, at the
+ * first find, and writes a proof at once if a second has passed since it last
+ * wrote, else with a later one or at close. Not thread-safe.
+ */
+struct peali_cache {
+	char *path; /* NULL: not opened yet, or there is no place for a file */
+	int opened;
+	struct json_t *index; /* proofs on disk, by the text of their key */
+	struct json_t *mine; /* those that are not written yet, likewise */
+	uint64_t written_ns; /* when it last wrote; 0: not yet */
+};
+
+/*
+ * 1 and verdict, latency_ns, bandwidth_bytes_per_s and why of *info; or 0.
+ * *measured_out 0: the pair was proved only.
+ */
+int peali_cache_find(struct peali_cache *cache,
+		     const struct peali_cache_key *key,
+		     struct peal_pair_info *info, int *measured_out);
+/* Adds or replaces. */
+void peali_cache_store(struct peali_cache *cache,
+		       const struct peali_cache_key *key,
+		       const struct peal_pair_info *info, int measured);
+/* Writes what is left: with what others have written, whole at every moment. */
+void peali_cache_close(struct peali_cache *cache);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "p2p/peer.h"
+#include "runtime/backend/log.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -126,6 +127,7 @@ int peali_peers_destroy(struct peali_peers *peers)
 	r = peali_peers_check_idle(peers);
 	if (r < 0)
 		return r;
+	peali_cache_close(&peers->cache);
 	pthread_mutex_destroy(&peers->probe_lock);
 	pthread_mutex_destroy(&peers->lock);
 	free(peers->mapping);

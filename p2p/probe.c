@@ -58,30 +58,19 @@ static void judge(const struct peal_probe_words *w, struct peal_pair_info *info)
 	}
 }
 
-/* Slots and pattern, with more time if the first attempt had too little. */
-static void run_verify(struct peali_rig *rig, struct peal_pair_info *info)
+static void set_late(struct peal_pair_info *info)
 {
-	struct peali_rig_ways ways = { 0, 0 };
-	int r = peali_rig_run(rig, PEAL_PROBE_VERIFY, ways, LIMIT_NS);
-
-	if (!r && rig->words->late)
-		r = peali_rig_run(rig, PEAL_PROBE_VERIFY, ways, LONG_LIMIT_NS);
-	if (r < 0) {
-		set_faulted(info);
-	} else if (rig->words->late) {
-		info->verdict = PEAL_VERDICT_FAULTED;
-		snprintf(info->why, sizeof(info->why),
-			 "the probe's two kernels did not run together for %u "
-			 "s",
-			 LONG_LIMIT_NS / 1000000000u);
-	} else {
-		judge(rig->words, info);
-	}
+	info->verdict = PEAL_VERDICT_FAULTED;
+	snprintf(info->why, sizeof(info->why),
+		 "the probe's two kernels did not run together for %u s",
+		 LONG_LIMIT_NS / 1000000000u);
 }
 
-/* PEAL_ENOMEM; all else is a verdict. */
+/* One direction; more time if the first attempt has too little. PEAL_ENOMEM;
+ * all else is a verdict. */
 static int verify(struct peali_peers *peers, struct peal_pair_info *info)
 {
+	struct peali_rig_ways ways = { 0, 0 };
 	struct peali_rig rig;
 	int r = peali_rig_open(peers, info->from, info->to, 0, &rig);
 
@@ -91,9 +80,57 @@ static int verify(struct peali_peers *peers, struct peal_pair_info *info)
 		set_faulted(info);
 		return 0;
 	}
-	run_verify(&rig, info);
+	r = peali_rig_run(&rig, PEAL_PROBE_VERIFY, ways, LIMIT_NS);
+	if (!r && rig.words->late)
+		r = peali_rig_run(&rig, PEAL_PROBE_VERIFY, ways, LONG_LIMIT_NS);
+	if (r < 0)
+		set_faulted(info);
+	else if (rig.words->late)
+		set_late(info);
+	else
+		judge(rig.words, info);
 	peali_rig_close(&rig);
 	return 0;
+}
+
+/* What one launch says of a direction; else that direction by itself. */
+static int judge_or_verify(struct peali_peers *peers,
+			   const struct peal_probe_words *words,
+			   struct peal_pair_info *info)
+{
+	if (words->late)
+		return verify(peers, info);
+	judge(words, info);
+	return 0;
+}
+
+/* Both directions, which together take half of what they take one by one. */
+static int verify_both(struct peali_peers *peers, struct peal_pair_info *there,
+		       struct peal_pair_info *back)
+{
+	struct peali_rig_ways ways = { 0, 0 };
+	struct peal_probe_words words[2];
+	struct peali_rig rig;
+	int r;
+
+	if (peali_rig_open(peers, there->from, there->to, PEALI_RIG_BOTH,
+			   &rig) < 0) {
+		/* One of the two may still be fine. */
+		r = verify(peers, there);
+		return r < 0 ? r : verify(peers, back);
+	}
+	r = peali_rig_run(&rig, PEAL_PROBE_VERIFY, ways, LIMIT_NS);
+	if (r < 0) {
+		set_faulted(there);
+		set_faulted(back);
+		peali_rig_close(&rig);
+		return 0;
+	}
+	words[0] = *rig.words;
+	words[1] = *rig.words_back;
+	peali_rig_close(&rig);
+	r = judge_or_verify(peers, &words[0], there);
+	return r < 0 ? r : judge_or_verify(peers, &words[1], back);
 }
 
 /* ---- measuring ------------------------------------------------------------- */
@@ -206,7 +243,9 @@ static int measure(struct peali_peers *peers, int way_back,
 {
 	struct peali_rig_ways ways = { 0, 0 }, by_host = { 0, 0 };
 	struct peali_rig rig;
-	int r = peali_rig_open(peers, info->from, info->to, way_back, &rig);
+	int r = peali_rig_open(peers, info->from, info->to,
+			       PEALI_RIG_HOST | (way_back ? PEALI_RIG_PONG : 0),
+			       &rig);
 
 	if (r == PEAL_ENOMEM)
 		return r;
@@ -219,8 +258,10 @@ static int measure(struct peali_peers *peers, int way_back,
 	if (!info->latency_ns && ways.pong_in_peer)
 		info->latency_ns = latency(&rig, by_host);
 	info->bandwidth_bytes_per_s = bandwidth(&rig, ways);
-	if (info->bandwidth_bytes_per_s && is_slow(&rig, ways, info))
+	if (info->bandwidth_bytes_per_s && is_slow(&rig, ways, info)) {
 		info->verdict = PEAL_VERDICT_SLOW;
+		info->cached = 0;
+	}
 	peali_rig_close(&rig);
 	return 0;
 }
@@ -300,74 +341,108 @@ static int is_proved(enum peal_verdict verdict)
 	return verdict == PEAL_VERDICT_OK || verdict == PEAL_VERDICT_SLOW;
 }
 
-/* Puts down what is known of a pair by now. */
+/* Puts down what is known of a pair by now. probe_lock held. */
 static void note(struct peali_peers *peers, const struct peal_pair_info *info,
 		 enum peali_proof proof)
 {
 	struct peali_pair *pair = peali_pair_of(peers, info->from, info->to);
-	struct key_texts texts;
 
 	pthread_mutex_lock(&peers->lock);
 	pair->info = *info;
 	pair->proof = proof;
 	pthread_mutex_unlock(&peers->lock);
-	/* A failure may be over the next time. */
-	if (proof == PEALI_PROOF_COMPLETE && !info->cached &&
-	    info->verdict != PEAL_VERDICT_FAULTED &&
-	    !make_key(peers, info, &texts))
-		peali_cache_store(&texts.key, info);
 }
 
-/* A pair's verdict, without measurements. probe_lock held. */
-static int prove(struct peali_peers *peers, int from, int to, int how,
-		 struct peal_pair_info *info)
+/* Also on disk, where a proof has a place. A failure may be over next time. */
+static void keep(struct peali_peers *peers, const struct peal_pair_info *info,
+		 enum peali_proof proof)
+{
+	struct key_texts texts;
+
+	note(peers, info, proof);
+	if (info->verdict != PEAL_VERDICT_FAULTED &&
+	    !make_key(peers, info, &texts))
+		peali_cache_store(&peers->cache, &texts.key, info,
+				  proof == PEALI_PROOF_COMPLETE);
+}
+
+/* Of a pair that was tried: what is broken is not measured. */
+static void keep_proof(struct peali_peers *peers,
+		       const struct peal_pair_info *info)
+{
+	keep(peers, info,
+	     info->verdict == PEAL_VERDICT_OK ? PEALI_PROOF_VERDICT :
+						PEALI_PROOF_COMPLETE);
+}
+
+/* 1 if a pair's verdict is known without a trial: from before, from what its
+ * devices are, from the disk. probe_lock held. */
+static int recall(struct peali_peers *peers, int from, int to, int how,
+		  struct peal_pair_info *info)
 {
 	struct peali_pair *pair = peali_pair_of(peers, from, to);
 	struct key_texts texts;
-	int r;
+	int measured;
 
 	*info = pair->info;
 	if (pair->proof != PEALI_PROOF_NONE)
-		return 0;
+		return 1;
 	memset(info, 0, sizeof(*info));
 	info->from = from;
 	info->to = to;
 	if (describe(peers, info)) {
-		pthread_mutex_lock(&peers->lock);
-		pair->info = *info;
-		pair->proof = PEALI_PROOF_COMPLETE;
-		pthread_mutex_unlock(&peers->lock);
-		return 0;
-	}
-	if (how == PEALI_PROBE_CACHE && !make_key(peers, info, &texts) &&
-	    peali_cache_find(&texts.key, info)) {
-		info->cached = 1;
 		note(peers, info, PEALI_PROOF_COMPLETE);
-		return 0;
+		return 1;
 	}
-	r = verify(peers, info);
-	if (!r)
-		note(peers, info,
-		     info->verdict == PEAL_VERDICT_OK ? PEALI_PROOF_VERDICT :
-							PEALI_PROOF_COMPLETE);
-	return r;
+	if (how != PEALI_PROBE_CACHE || make_key(peers, info, &texts) ||
+	    !peali_cache_find(&peers->cache, &texts.key, info, &measured))
+		return 0;
+	info->cached = 1;
+	note(peers, info,
+	     measured ? PEALI_PROOF_COMPLETE : PEALI_PROOF_VERDICT);
+	return 1;
+}
+
+/* The verdicts of a pair and, if it is proved, of the way back. probe_lock
+ * held. */
+static int prove(struct peali_peers *peers, int from, int to, int how)
+{
+	struct peal_pair_info there, back;
+	int known = recall(peers, from, to, how, &there), known_back, r = 0;
+
+	if (from == to || (known && !is_proved(there.verdict)))
+		return 0;
+	known_back = recall(peers, to, from, how, &back);
+	if (!known && !known_back)
+		r = verify_both(peers, &there, &back);
+	else if (!known)
+		r = verify(peers, &there);
+	else if (!known_back)
+		r = verify(peers, &back);
+	if (r < 0)
+		return r;
+	if (!known)
+		keep_proof(peers, &there);
+	if (!known_back)
+		keep_proof(peers, &back);
+	return 0;
 }
 
 /* Everything about a pair. probe_lock held. */
 static int complete(struct peali_peers *peers, int from, int to, int how)
 {
-	struct peal_pair_info info, back;
-	int r = prove(peers, from, to, how, &info);
+	struct peali_pair *pair = peali_pair_of(peers, from, to);
+	struct peal_pair_info info;
+	int r = prove(peers, from, to, how);
 
-	if (r < 0 || !is_proved(info.verdict) || from == to)
+	if (r < 0 || pair->proof != PEALI_PROOF_VERDICT)
 		return r;
-	r = prove(peers, to, from, how, &back);
-	if (r < 0 ||
-	    peali_pair_of(peers, from, to)->proof == PEALI_PROOF_COMPLETE)
-		return r;
-	r = measure(peers, is_proved(back.verdict), &info);
+	info = pair->info;
+	r = measure(peers,
+		    is_proved(peali_pair_of(peers, to, from)->info.verdict),
+		    &info);
 	if (!r)
-		note(peers, &info, PEALI_PROOF_COMPLETE);
+		keep(peers, &info, PEALI_PROOF_COMPLETE);
 	return r;
 }
 
@@ -392,18 +467,17 @@ static void set_route(struct peali_peers *peers, struct peal_pair_info *info)
 			 peal_verdict_name(back->verdict));
 }
 
-/* 1 and *out if everything is known. */
+/* 1 and *out if that much is known of a pair. */
 static int look_up(struct peali_peers *peers, int from, int to,
-		   struct peal_pair_info *out)
+		   enum peali_proof least, struct peal_pair_info *out)
 {
 	struct peali_pair *pair = peali_pair_of(peers, from, to);
 	struct peali_pair *back = peali_pair_of(peers, to, from);
 	int known;
 
 	pthread_mutex_lock(&peers->lock);
-	known = pair->proof == PEALI_PROOF_COMPLETE &&
-		(!is_proved(pair->info.verdict) ||
-		 back->proof != PEALI_PROOF_NONE);
+	known = pair->proof >= least && (!is_proved(pair->info.verdict) ||
+					 back->proof != PEALI_PROOF_NONE);
 	if (known) {
 		*out = pair->info;
 		set_route(peers, out);
@@ -429,19 +503,22 @@ static void leave_unknown(struct peali_peers *peers, int from, int to,
 	pthread_mutex_unlock(&peers->lock);
 }
 
-/* Probes what is missing, at the end of which everything is known. */
+/* Probes what is missing, at the end of which that much is known. */
 static int find_out(struct peali_peers *peers, int from, int to, int how,
-		    struct peal_pair_info *out)
+		    enum peali_proof least, struct peal_pair_info *out)
 {
 	const struct peal_error_info before = *peal_last_error();
 	int r;
 
 	pthread_mutex_lock(&peers->probe_lock);
-	r = complete(peers, from, to, how);
+	if (least == PEALI_PROOF_COMPLETE)
+		r = complete(peers, from, to, how);
+	else
+		r = prove(peers, from, to, how);
 	pthread_mutex_unlock(&peers->probe_lock);
 	if (r < 0)
 		return r;
-	if (!look_up(peers, from, to, out))
+	if (!look_up(peers, from, to, least, out))
 		return peali_fail(PEAL_EDRIVER, CALL,
 				  "device %d -> device %d: the probe came to "
 				  "no end",
@@ -452,8 +529,8 @@ static int find_out(struct peali_peers *peers, int from, int to, int how,
 	return 0;
 }
 
-int peali_probe_pair(struct peali_peers *peers, int from, int to,
-		     struct peal_pair_info *out)
+static int answer(struct peali_peers *peers, int from, int to,
+		  enum peali_proof least, struct peal_pair_info *out)
 {
 	int r = peali_devices_check(peers->devices, from, CALL);
 	int how;
@@ -462,7 +539,7 @@ int peali_probe_pair(struct peali_peers *peers, int from, int to,
 		r = peali_devices_check(peers->devices, to, CALL);
 	if (r < 0)
 		return r;
-	if (look_up(peers, from, to, out))
+	if (look_up(peers, from, to, least, out))
 		return 0;
 	r = peali_setting_choice(PEALI_SETTING_PROBE, &how);
 	if (r < 0)
@@ -471,5 +548,17 @@ int peali_probe_pair(struct peali_peers *peers, int from, int to,
 		leave_unknown(peers, from, to, out);
 		return 0;
 	}
-	return find_out(peers, from, to, how, out);
+	return find_out(peers, from, to, how, least, out);
+}
+
+int peali_probe_prove(struct peali_peers *peers, int from, int to,
+		      struct peal_pair_info *out)
+{
+	return answer(peers, from, to, PEALI_PROOF_VERDICT, out);
+}
+
+int peali_probe_pair(struct peali_peers *peers, int from, int to,
+		     struct peal_pair_info *out)
+{
+	return answer(peers, from, to, PEALI_PROOF_COMPLETE, out);
 }

@@ -10,14 +10,20 @@
  */
 
 /*
- * Fills in everything of the pair, `route` and `why` as a link would decide
- * that may choose: peer only if this direction is proved and the way back, by
- * which credits come, is proved too. Tries what is not known yet; whoever asks
- * meanwhile waits. Never asks a machine twice: see p2p/cache.h, PEAL_PROBE.
+ * The proof alone, which is what a link needs that may choose: `route` and
+ * `why` are peer only if this direction is proved and the way back, by which
+ * credits come, is proved too. Latency and bandwidth are 0 unless they are
+ * known from before; a pair that was not measured is not slow. Tries what is
+ * not known yet; whoever asks meanwhile waits. Never asks a machine twice: see
+ * p2p/cache.h, PEAL_PROBE.
  *
  * 0; PEAL_ENODEV; PEAL_EINVAL a setting is not allowed; PEAL_ENOMEM. What is
  * wrong with the pair itself is a verdict, not an error.
  */
+int peali_probe_prove(struct peali_peers *peers, int from, int to,
+		      struct peal_pair_info *out);
+
+/* The same and the measurements, of which slow may be the verdict. */
 int peali_probe_pair(struct peali_peers *peers, int from, int to,
 		     struct peal_pair_info *out);
 

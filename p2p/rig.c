@@ -8,7 +8,7 @@
 
 extern const struct peal_program peal_program_probe;
 
-#define MESSAGES 16384u /* stamps of a verification */
+#define MESSAGES 10240u /* stamps of a verification */
 #define PATTERN_BYTES PEALI_RIG_PATTERN_BYTES
 #define LANES_MAX 256u
 
@@ -20,18 +20,27 @@ extern const struct peal_program peal_program_probe;
 
 #define CALL "probe"
 
-/* In the block of each device. */
-#define SCRATCH_OFFSET PEAL_SHARED_LINE
-#define PONG_OFFSET (2 * PEAL_SHARED_LINE)
-#define BLOCK_BYTES (3 * PEAL_SHARED_LINE)
-/* In host memory. */
-#define BELLS_OFFSET (3 * PEAL_SHARED_LINE)
+/* In the block of each side: parameters of its jobs, there and back, two
+ * scratch words for each, the pong word. */
+#define BACK_OFFSET PEAL_SHARED_LINE
+#define SCRATCH_OFFSET (2 * PEAL_SHARED_LINE)
+#define SCRATCH_BYTES 16
+#define PONG_OFFSET (3 * PEAL_SHARED_LINE)
+#define BLOCK_BYTES (4 * PEAL_SHARED_LINE)
+/* In host memory: words there and back, the bells of both sides, area. */
+#define WORDS_BYTES (3 * PEAL_SHARED_LINE)
+#define BELLS_OFFSET (2 * WORDS_BYTES)
 #define HOST_AREA_OFFSET 4096
 #define AREA_BYTES PEAL_PROBE_AREA_BYTES(PATTERN_BYTES)
 
-_Static_assert(sizeof(struct peal_probe_params) <= SCRATCH_OFFSET, "block");
-_Static_assert(sizeof(struct peal_probe_words) <= BELLS_OFFSET, "host block");
+_Static_assert(sizeof(struct peal_probe_params) <= BACK_OFFSET, "block");
+_Static_assert(sizeof(struct peal_probe_words) <= WORDS_BYTES, "host block");
+_Static_assert(BELLS_OFFSET + 2 * sizeof(struct peal_bell) <= HOST_AREA_OFFSET,
+	       "host block");
 _Static_assert(MESSAGES % PEAL_PROBE_SLOTS == 0 && MESSAGES >= 10000, "laps");
+
+/** Directions and sides of a rig: `from` is side 0 and writes there. */
+enum { THERE, BACK };
 
 /* ---- open and close -------------------------------------------------------- */
 
@@ -41,65 +50,72 @@ static int take(struct peali_rig *rig, enum peali_memory_kind kind, int local,
 	int r = rig->backend->ops->alloc(rig->backend, kind, local, bytes, out);
 
 	if (!r)
-		rig->n_memories++;
+		rig->taken[rig->n_taken++] = out;
 	return r;
 }
 
 static int take_memory(struct peali_rig *rig)
 {
-	int writer = rig->local[PEAL_PROBE_WRITER];
-	int reader = rig->local[PEAL_PROBE_READER];
-	int r;
+	uint64_t host_bytes = HOST_AREA_OFFSET;
+	int side, r = 0;
 
-	r = take(rig, PEALI_MEMORY_DEVICE, writer, BLOCK_BYTES, &rig->block[0]);
+	if (rig->needs & PEALI_RIG_HOST)
+		host_bytes += AREA_BYTES;
+	for (side = 0; side < 2 && !r; side++)
+		r = take(rig, PEALI_MEMORY_DEVICE, rig->local[side],
+			 BLOCK_BYTES, &rig->block[side]);
 	if (!r)
-		r = take(rig, PEALI_MEMORY_DEVICE, reader, BLOCK_BYTES,
-			 &rig->block[1]);
+		r = take(rig, PEALI_MEMORY_DEVICE, rig->local[1], AREA_BYTES,
+			 &rig->area[THERE]);
+	if (!r && (rig->needs & PEALI_RIG_BOTH))
+		r = take(rig, PEALI_MEMORY_DEVICE, rig->local[0], AREA_BYTES,
+			 &rig->area[BACK]);
 	if (!r)
-		r = take(rig, PEALI_MEMORY_DEVICE, reader, AREA_BYTES,
-			 &rig->area);
-	if (!r)
-		r = take(rig, PEALI_MEMORY_HOST, PEALI_HOST,
-			 HOST_AREA_OFFSET + AREA_BYTES, &rig->host);
+		r = take(rig, PEALI_MEMORY_HOST, PEALI_HOST, host_bytes,
+			 &rig->host);
 	return r;
 }
 
-static int take_access(struct peali_rig *rig, int way_back)
+static int take_access(struct peali_rig *rig)
 {
 	struct peali_peers *peers = rig->peers;
-	int r;
+	int r, back = 0;
 
 	pthread_mutex_lock(&peers->lock);
 	r = peali_pair_take(peers, rig->from, rig->to, PEALI_USE_PROBE, CALL);
 	rig->held = !r;
-	if (!r && way_back)
-		/* Without it answers come by the host. */
-		rig->held_back = !peali_pair_take(peers, rig->to, rig->from,
-						  PEALI_USE_PROBE, CALL);
+	if (!r && (rig->needs & (PEALI_RIG_PONG | PEALI_RIG_BOTH))) {
+		back = peali_pair_take(peers, rig->to, rig->from,
+				       PEALI_USE_PROBE, CALL);
+		rig->held_back = !back;
+	}
 	pthread_mutex_unlock(&peers->lock);
-	return r;
+	/* Without the way back answers come by the host. */
+	return !r && (rig->needs & PEALI_RIG_BOTH) ? back : r;
 }
 
-static uint64_t host_view(const struct peali_rig *rig, int viewer,
-			  const struct peali_memory *memory)
+static uint64_t view_of(const struct peali_rig *rig, int viewer,
+			const struct peali_memory *memory)
 {
 	return rig->backend->ops->view(rig->backend, viewer, memory);
 }
 
-int peali_rig_open(struct peali_peers *peers, int from, int to, int way_back,
+int peali_rig_open(struct peali_peers *peers, int from, int to, uint32_t needs,
 		   struct peali_rig *rig)
 {
 	const struct peali_device *device = peers->devices->device;
 	struct peal_device_info info;
+	uint64_t host;
 	int r;
 
 	memset(rig, 0, sizeof(*rig));
 	rig->peers = peers;
 	rig->from = from;
 	rig->to = to;
+	rig->needs = needs;
 	rig->backend = device[from].backend;
-	rig->local[PEAL_PROBE_WRITER] = device[from].local;
-	rig->local[PEAL_PROBE_READER] = device[to].local;
+	rig->local[0] = device[from].local;
+	rig->local[1] = device[to].local;
 	rig->seed = peal_clock_ns();
 	memset(&info, 0, sizeof(info));
 	r = rig->backend->ops->device_info(rig->backend, device[from].local,
@@ -111,28 +127,28 @@ int peali_rig_open(struct peali_peers *peers, int from, int to, int way_back,
 	rig->lanes = info.emulated		? 1 :
 		     info.max_lanes < LANES_MAX ? info.max_lanes :
 						  LANES_MAX;
-	r = take_access(rig, way_back);
+	r = take_access(rig);
 	if (!r)
 		r = take_memory(rig);
 	if (r < 0) {
 		peali_rig_close(rig);
 		return r;
 	}
-	rig->words = (void *)(uintptr_t)host_view(rig, PEALI_HOST, &rig->host);
+	host = view_of(rig, PEALI_HOST, &rig->host);
+	rig->words = (void *)(uintptr_t)host;
+	rig->words_back = (void *)(uintptr_t)(host + WORDS_BYTES);
 	return 0;
 }
 
 void peali_rig_close(struct peali_rig *rig)
 {
-	const struct peali_memory *memory[] = { &rig->block[0], &rig->block[1],
-						&rig->area, &rig->host };
 	struct peali_peers *peers = rig->peers;
 
 	if (rig->stuck)
 		return;
-	while (rig->n_memories)
+	while (rig->n_taken)
 		rig->backend->ops->free(rig->backend,
-					memory[--rig->n_memories]);
+					rig->taken[--rig->n_taken]);
 	pthread_mutex_lock(&peers->lock);
 	if (rig->held_back)
 		peali_pair_give(peers, rig->to, rig->from, PEALI_USE_PROBE);
@@ -143,58 +159,65 @@ void peali_rig_close(struct peali_rig *rig)
 
 /* ---- parameters ------------------------------------------------------------ */
 
-static uint64_t bell_of(const struct peali_rig *rig, int viewer, int role)
+static uint64_t bell_of(const struct peali_rig *rig, int viewer, int side)
 {
-	return host_view(rig, viewer, &rig->host) + BELLS_OFFSET +
-	       (uint64_t)role * sizeof(struct peal_bell);
+	return view_of(rig, viewer, &rig->host) + BELLS_OFFSET +
+	       (uint64_t)side * sizeof(struct peal_bell);
 }
 
-/* Fresh words, bells, ping and pong, so that nothing is left of the last job.
- */
-static int wipe(struct peali_rig *rig)
+/* Zeros what a job has left in the memory of a side: block, ping, slots. */
+static int wipe_side(struct peali_rig *rig, int side)
 {
-	static const uint8_t zero[BLOCK_BYTES];
-	static const uint8_t no_slots[PEAL_PROBE_PATTERN_OFFSET];
+	static const uint8_t zero[PEAL_PROBE_PATTERN_OFFSET];
 	const struct peali_backend_ops *ops = rig->backend->ops;
 	struct peali_place to, from = { PEALI_HOST, (uintptr_t)zero };
-	struct peal_bell *bell;
-	uint8_t *host = (uint8_t *)rig->words;
-	int role, r = 0;
+	const struct peali_memory *area = &rig->area[!side];
+	int r;
 
-	memset(host, 0, HOST_AREA_OFFSET + PEAL_PROBE_PATTERN_OFFSET);
-	for (role = 0; role < 2 && !r; role++) {
-		bell = (void *)(uintptr_t)bell_of(rig, PEALI_HOST, role);
-		bell->max_sleep_ms = 1;
-		to.device = rig->local[role];
-		to.address = host_view(rig, to.device, &rig->block[role]);
-		r = ops->copy(rig->backend, to, from, BLOCK_BYTES);
-	}
-	if (r < 0)
+	to.device = rig->local[side];
+	to.address = view_of(rig, to.device, &rig->block[side]);
+	r = ops->copy(rig->backend, to, from, BLOCK_BYTES);
+	if (r < 0 || !area->bytes)
 		return r;
-	to.device = rig->local[PEAL_PROBE_READER];
-	to.address = host_view(rig, to.device, &rig->area);
-	from.address = (uintptr_t)no_slots;
-	return ops->copy(rig->backend, to, from, sizeof(no_slots));
+	to.address = view_of(rig, to.device, area);
+	return ops->copy(rig->backend, to, from, sizeof(zero));
 }
 
-static void fill_params(const struct peali_rig *rig, int role,
+/* Nothing is left of the last job. What was just allocated is zero. */
+static int wipe(struct peali_rig *rig)
+{
+	uint64_t bytes = HOST_AREA_OFFSET;
+	int side, r = 0;
+
+	if (rig->needs & PEALI_RIG_HOST)
+		bytes += PEAL_PROBE_PATTERN_OFFSET;
+	if (rig->used)
+		memset(rig->words, 0, bytes);
+	for (side = 0; side < 2 && !r && rig->used; side++)
+		r = wipe_side(rig, side);
+	rig->used = 1;
+	return r;
+}
+
+static void fill_params(const struct peali_rig *rig, int side, int way,
 			struct peali_rig_ways ways, struct peal_probe_params *p)
 {
-	int viewer = rig->local[role];
-	uint64_t host = host_view(rig, viewer, &rig->host);
+	int viewer = rig->local[side];
+	uint64_t host = view_of(rig, viewer, &rig->host);
+	uint64_t block = view_of(rig, viewer, &rig->block[side]);
 
 	p->magic = PEAL_PROBE_MAGIC;
-	p->role = (uint32_t)role;
-	p->words = host;
+	p->role = side == way ? PEAL_PROBE_WRITER : PEAL_PROBE_READER;
+	p->words = host + (uint64_t)way * WORDS_BYTES;
 	p->area = ways.area_in_host ? host + HOST_AREA_OFFSET :
-				      host_view(rig, viewer, &rig->area);
-	p->pong = host + offsetof(struct peal_probe_words, pong);
+				      view_of(rig, viewer, &rig->area[way]);
+	p->pong = p->words + offsetof(struct peal_probe_words, pong);
 	if (ways.pong_in_peer)
-		p->pong = host_view(rig, viewer, &rig->block[0]) + PONG_OFFSET;
-	p->scratch = host_view(rig, viewer, &rig->block[role]) + SCRATCH_OFFSET;
-	p->bell = bell_of(rig, viewer, role);
-	p->partner_bell = bell_of(rig, viewer, !role);
-	p->seed = rig->seed;
+		p->pong = view_of(rig, viewer, &rig->block[0]) + PONG_OFFSET;
+	p->scratch = block + SCRATCH_OFFSET + (uint64_t)way * SCRATCH_BYTES;
+	p->bell = bell_of(rig, viewer, side);
+	p->partner_bell = bell_of(rig, viewer, !side);
+	p->seed = rig->seed + (uint64_t)way;
 	p->pattern_bytes = PATTERN_BYTES;
 	p->patience_ns = PATIENCE_NS;
 	p->n_messages = MESSAGES;
@@ -204,27 +227,53 @@ static void fill_params(const struct peali_rig *rig, int role,
 
 /* ---- running --------------------------------------------------------------- */
 
-static int launch(struct peali_rig *rig, int role,
-		  const struct peal_probe_params *params,
+/** What both kernels are asked to do. */
+struct order {
+	enum peal_probe_job job;
+	struct peali_rig_ways ways;
+	uint64_t limit_ns;
+};
+
+/* The parameters of a side's jobs, to where its kernel finds them. */
+static int send_params(struct peali_rig *rig, int side,
+		       const struct order *order, uint64_t block)
+{
+	uint8_t image[SCRATCH_OFFSET] = { 0 };
+	struct peali_place to = { rig->local[side], block };
+	struct peali_place from = { PEALI_HOST, (uintptr_t)image };
+	int both = order->job == PEAL_PROBE_VERIFY &&
+		   (rig->needs & PEALI_RIG_BOTH);
+	struct peal_probe_params p;
+	int way;
+
+	for (way = THERE; way <= (both ? BACK : THERE); way++) {
+		memset(&p, 0, sizeof(p));
+		fill_params(rig, side, way, order->ways, &p);
+		p.job = (uint32_t)order->job;
+		p.limit_ns = order->limit_ns;
+		if (both && way == THERE)
+			p.next = block + BACK_OFFSET;
+		memcpy(image + way * BACK_OFFSET, &p, sizeof(p));
+	}
+	return rig->backend->ops->copy(rig->backend, to, from, sizeof(image));
+}
+
+static int launch(struct peali_rig *rig, int side, const struct order *order,
 		  struct peali_launch **out)
 {
-	const struct peali_backend_ops *ops = rig->backend->ops;
 	struct peali_launch_desc desc;
-	struct peali_place to, from = { PEALI_HOST, (uintptr_t)params };
 	int r;
 
-	to.device = rig->local[role];
-	to.address = host_view(rig, to.device, &rig->block[role]);
-	r = ops->copy(rig->backend, to, from, sizeof(*params));
-	if (r < 0)
-		return r;
 	memset(&desc, 0, sizeof(desc));
-	desc.device = to.device;
+	desc.device = rig->local[side];
 	desc.program = &peal_program_probe;
-	desc.params = to.address;
+	desc.params = view_of(rig, desc.device, &rig->block[side]);
 	desc.n_workers = 1;
 	desc.lanes = rig->lanes;
-	return ops->launch(rig->backend, &desc, out);
+	r = send_params(rig, side, order, desc.params);
+	if (r < 0)
+		return r;
+	return rig->backend->ops->launch(rig->backend, &desc, out);
 }
 
 /* Waits for a kernel's end and frees the launch. */
@@ -252,23 +301,17 @@ static int finish(struct peali_rig *rig, struct peali_launch *kernel,
 int peali_rig_run(struct peali_rig *rig, enum peal_probe_job job,
 		  struct peali_rig_ways ways, uint64_t limit_ns)
 {
+	struct order order = { job, ways, limit_ns };
 	struct peali_launch *kernel[2] = { NULL, NULL };
-	struct peal_probe_params params;
-	int role, r, f;
+	int side, r, f;
 
 	r = wipe(rig);
-	rig->seed++;
+	rig->seed += 2;
 	/* The reader first: it is there when the first store comes. */
-	for (role = PEAL_PROBE_READER; role >= PEAL_PROBE_WRITER && !r;
-	     role--) {
-		memset(&params, 0, sizeof(params));
-		fill_params(rig, role, ways, &params);
-		params.job = (uint32_t)job;
-		params.limit_ns = limit_ns;
-		r = launch(rig, role, &params, &kernel[role]);
-	}
-	for (role = 0; role < 2; role++) {
-		f = finish(rig, kernel[role], limit_ns);
+	for (side = 1; side >= 0 && !r; side--)
+		r = launch(rig, side, &order, &kernel[side]);
+	for (side = 0; side < 2; side++) {
+		f = finish(rig, kernel[side], 2 * limit_ns);
 		if (!r)
 			r = f;
 	}

@@ -54,8 +54,8 @@ static int all_peers(struct peal_barrier *b)
 	for (i = 0; i < b->n_devices; i++)
 		for (j = 0; j < b->n_devices; j++)
 			if (i != j &&
-			    (peali_probe_pair(b->rt->peers, b->devices[i],
-					      b->devices[j], &pair) ||
+			    (peali_probe_prove(b->rt->peers, b->devices[i],
+					       b->devices[j], &pair) ||
 			     pair.route != PEAL_ROUTE_PEER))
 				return 0;
 	return 1;

@@ -51,7 +51,7 @@ static uint32_t routes_of(struct peal_runtime *rt, int from, int to,
 		routes |= PEAL_ROUTE_LOCAL;
 	/* the probe takes time: not for a pair that shall not use it */
 	if (from == to || (wanted & PEAL_ROUTE_PEER)) {
-		result = peali_probe_pair(rt->peers, from, to, &pair);
+		result = peali_probe_prove(rt->peers, from, to, &pair);
 		if (result)
 			return 0;
 		*best = pair.route;

@@ -19,6 +19,7 @@
 
 #include <peal/device/consumer.h>
 #include <peal/device/producer.h>
+#include "runtime/backend/log.h"
 #include "runtime/runtime.h"
 
 #define COMMANDS 64

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/backend/log.h"
 #include "runtime/runtime.h"
 
 #define TICK_NS 20000000L

@@ -6,10 +6,15 @@
 
 /*
  * The two kernels that try whether one device's stores reach another one's
- * memory. Not a resident loop: each does one job and returns, at the latest
- * when its limit has passed. One worker; the first lane leads, all lanes write
- * and check the pattern.
+ * memory. Not a resident loop: each does its jobs and returns, from each at the
+ * latest when its limit has passed. One worker; the first lane leads, all lanes
+ * write and check the pattern.
  */
+
+/* Looks of a waiter before it sleeps; some 5 us. It does not yield: where other
+ * processes want the cores too, that gives away a whole slice each time, while
+ * whoever is woken from sleep runs soon. */
+#define SPINS 256
 
 struct probe {
 	const struct peal_probe_params *params;
@@ -36,7 +41,19 @@ static PEAL_DEV PEAL_INLINE void meet(const struct probe *p)
 static PEAL_DEV PEAL_INLINE void idle(const struct probe *p)
 {
 #if PEAL_ON_HOST
-	peal_host_idle((struct peal_bell *)(uintptr_t)p->params->bell);
+	struct peal_bell *bell = (struct peal_bell *)(uintptr_t)p->params->bell;
+
+	if (bell->steps < SPINS) {
+		bell->steps++;
+		peal_pause();
+	} else if (bell->steps == SPINS) {
+		/* And a last look before the sleep. */
+		bell->steps++;
+		peal_host_announce(bell);
+	} else {
+		peal_host_sleep(bell, 1);
+		bell->steps = SPINS;
+	}
 #else
 	(void)p;
 	peal_pause();
@@ -63,6 +80,18 @@ static PEAL_DEV PEAL_INLINE void notify(const struct probe *p)
 #endif
 }
 
+/* Whether it is time for a look at the clock. */
+static PEAL_DEV PEAL_INLINE int is_turn(const struct probe *p, uint32_t *turn)
+{
+#if PEAL_ON_HOST
+	if (((struct peal_bell *)(uintptr_t)p->params->bell)->steps >= SPINS)
+		return 1;
+#else
+	(void)p;
+#endif
+	return (++*turn & 15) == 0;
+}
+
 static PEAL_DEV PEAL_INLINE int is_late(const struct probe *p)
 {
 	return peal_clock_ns() - p->began > p->params->limit_ns;
@@ -81,7 +110,7 @@ static PEAL_DEV uint64_t await(const struct probe *p, const uint64_t *word,
 			awake(p);
 			return v;
 		}
-		if ((++turn & 15) == 0 && is_late(p))
+		if (is_turn(p, &turn) && is_late(p))
 			return 0;
 		idle(p);
 	}
@@ -127,7 +156,6 @@ static PEAL_DEV void send_stamp(const struct probe *p, uint64_t number,
 		content[i] = stamp_word(p->params->seed, number, i);
 	peal_slot_publish(slot, lap_of(number), kind,
 			  8 * PEAL_PROBE_STAMP_WORDS);
-	notify(p);
 }
 
 static PEAL_DEV int is_right(const struct probe *p, uint64_t number,
@@ -162,8 +190,10 @@ static PEAL_DEV int send_stamps(const struct probe *p)
 			return 0;
 		send_stamp(p, i, PEAL_KIND_DATA);
 		/* Where it may have to wait, it says how far it is. */
-		if ((i + 1) % PEAL_PROBE_CREDIT_EVERY == 0)
+		if ((i + 1) % PEAL_PROBE_CREDIT_EVERY == 0) {
 			peal_store_release_sys(&p->words->published, i + 1);
+			notify(p);
+		}
 	}
 	return 1;
 }
@@ -223,13 +253,32 @@ static PEAL_DEV int receive_stamp(const struct probe *p, uint64_t number,
 	uint32_t turn = 0;
 
 	while (!peal_slot_peek(slot_of(p, number), lap_of(number), view)) {
-		if ((++turn & 15) == 0 &&
+		if (is_turn(p, &turn) &&
 		    is_lost(p, number, credit, &full_since))
 			return 0;
 		idle(p);
 	}
 	awake(p);
 	return 1;
+}
+
+/*
+ * Slots of the ring that hold a message of another slot: those that did not
+ * come have gone astray. For a full ring, whose writer waits.
+ */
+static PEAL_DEV uint64_t count_strays(const struct probe *p)
+{
+	uint64_t n = 0, i, number;
+	uint8_t *slot;
+
+	for (i = 0; i < PEAL_PROBE_SLOTS; i++) {
+		slot = slot_of(p, i);
+		if (!peal_load_acquire_sys((uint64_t *)(void *)slot))
+			continue;
+		number = *(const uint64_t *)(const void *)(slot + 8);
+		n += number % PEAL_PROBE_SLOTS != i;
+	}
+	return n;
 }
 
 /* What was read is read: the writer's await acquires it. */
@@ -255,6 +304,8 @@ static PEAL_DEV int receive_stamps(const struct probe *p)
 			give_credit(p, credit);
 		}
 	}
+	if (i <= last && !peal_load_relaxed_sys(&p->words->late))
+		wrong += count_strays(p);
 	peal_store_relaxed_sys(&p->words->seen, i);
 	peal_store_relaxed_sys(&p->words->wrong, wrong);
 	peal_store_relaxed_sys(&p->words->missing, last + 1 - i);
@@ -421,13 +472,18 @@ static PEAL_DEV int run(const struct peal_kernel_params *raw, uint32_t worker,
 		(const struct peal_probe_params *)(const void *)raw;
 	struct probe p;
 
-	if (worker || params->magic != PEAL_PROBE_MAGIC)
+	if (worker)
 		return 0;
-	probe_init(&p, params, lane);
-	if (params->role == PEAL_PROBE_WRITER)
-		run_writer(&p);
-	else
-		run_reader(&p);
+	while (params && params->magic == PEAL_PROBE_MAGIC) {
+		probe_init(&p, params, lane);
+		if (params->role == PEAL_PROBE_WRITER)
+			run_writer(&p);
+		else
+			run_reader(&p);
+		meet(&p);
+		params = (const struct peal_probe_params *)(uintptr_t)
+				 params->next;
+	}
 	return 0;
 }
 

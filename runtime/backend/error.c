@@ -5,8 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "runtime/backend/settings.h"
-
 static _Thread_local struct peal_error_info last_error;
 
 const char *peal_error_name(int code)
@@ -70,19 +68,4 @@ int peali_fail_driver(int code, int driver_code, const char *call,
 	record(code, driver_code, call, format, arguments);
 	va_end(arguments);
 	return code;
-}
-
-void peali_log(int level, const char *format, ...)
-{
-	uint64_t wanted = 0;
-	va_list arguments;
-
-	if (peali_setting_number(PEALI_SETTING_LOG, &wanted) ||
-	    level > (int)wanted)
-		return;
-	va_start(arguments, format);
-	fputs("peal: ", stderr);
-	vfprintf(stderr, format, arguments);
-	fputc('\n', stderr);
-	va_end(arguments);
 }

@@ -17,8 +17,4 @@ int peali_fail_driver(int code, int driver_code, const char *call,
 		      const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 
-/* A log line on stderr if PEAL_LOG asks for that level (0 none .. 3 debug). */
-void peali_log(int level, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-
 #endif

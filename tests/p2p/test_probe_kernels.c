@@ -14,7 +14,7 @@
 
 extern const struct peal_program peal_program_probe;
 
-#define MESSAGES 1024u
+#define MESSAGES (2u * PEAL_PROBE_SLOTS)
 #define PATTERN_WORDS 512u
 
 static struct {
@@ -77,10 +77,11 @@ static uint64_t mix(uint64_t z)
 	return z ^ (z >> 31);
 }
 
-static void send(uint64_t number, uint32_t kind, enum error error)
+static void send_to(uint64_t place, uint64_t number, uint32_t kind,
+		    enum error error)
 {
 	uint8_t *slot = m.area + PEAL_PROBE_RING_OFFSET +
-			number % PEAL_PROBE_SLOTS * PEAL_PROBE_SLOT_BYTES;
+			place % PEAL_PROBE_SLOTS * PEAL_PROBE_SLOT_BYTES;
 	uint64_t content[PEAL_PROBE_STAMP_WORDS] = { number };
 	uint32_t i, length = sizeof(content);
 
@@ -97,6 +98,11 @@ static void send(uint64_t number, uint32_t kind, enum error error)
 				  kind, length);
 	peal_store_release_sys(&m.words.published, number + 1);
 	peal_bell_ring((uintptr_t)&m.bell[1]);
+}
+
+static void send(uint64_t number, uint32_t kind, enum error error)
+{
+	send_to(number, number, kind, error);
 }
 
 static void write_with(enum error error, uint64_t at)
@@ -173,6 +179,31 @@ PEAL_TEST(a_message_that_never_comes_ends_the_wait)
 	CHECK_EQ(m.words.missing, 1);
 }
 
+/* As a machine that mixes up neighbouring pages: nothing is where it belongs,
+ * and the first slot has nothing at all. */
+PEAL_TEST(messages_that_went_astray_are_wrong_and_not_just_missing)
+{
+	const uint64_t page = 4096 / PEAL_PROBE_SLOT_BYTES;
+	pthread_t reader;
+	uint64_t i;
+
+	set_up(PEAL_PROBE_VERIFY, 20000000000u);
+	CHECK(!pthread_create(&reader, NULL, run_kernel, &params[1]));
+	for (i = 0; i < PEAL_PROBE_SLOTS; i++) {
+		/* Odd pages change places with the even one behind them. */
+		uint64_t odd = i / page % 2;
+		uint64_t to = odd ? i + page : i - page;
+		int lost = i < page || i >= PEAL_PROBE_SLOTS - page;
+
+		send_to(lost ? i : to, i, PEAL_KIND_DATA,
+			lost ? NO_SLOT : RIGHT);
+	}
+	pthread_join(reader, NULL);
+	CHECK_EQ(m.words.late, 0);
+	CHECK(m.words.missing);
+	CHECK(m.words.wrong);
+}
+
 PEAL_TEST(alone_both_kernels_end_by_their_limit)
 {
 	int job, role;
@@ -201,6 +232,15 @@ PEAL_TEST(parameters_of_something_else_are_left_alone)
 
 /* ---- on devices ------------------------------------------------------------ */
 
+static void check_words(const struct peal_probe_words *words)
+{
+	CHECK_EQ(words->missing + words->wrong + words->pattern_wrong, 0);
+	CHECK_EQ(words->late, 0);
+	CHECK_EQ(words->writer_done + words->reader_done, 2);
+	CHECK(words->seen > 10000);
+	CHECK_EQ(words->pattern_words, PEALI_RIG_PATTERN_BYTES / 8);
+}
+
 PEAL_TEST(workers_of_several_lanes_find_the_same)
 {
 	struct peali_rig_ways ways = { 0, 1 };
@@ -208,15 +248,14 @@ PEAL_TEST(workers_of_several_lanes_find_the_same)
 	struct peali_rig rig;
 	int i;
 
-	CHECK_OK(peali_rig_open(peali_runtime_peers(rt), 0, 1, 1, &rig));
+	CHECK_OK(peali_rig_open(
+		peali_runtime_peers(rt), 0, 1,
+		PEALI_RIG_PONG | PEALI_RIG_HOST | PEALI_RIG_BOTH, &rig));
 	CHECK_EQ(rig.held_back, 1);
 	rig.lanes = 7;
 	CHECK_OK(peali_rig_run(&rig, PEAL_PROBE_VERIFY, ways, 20000000000u));
-	CHECK_EQ(rig.words->missing + rig.words->wrong +
-			 rig.words->pattern_wrong,
-		 0);
-	CHECK_EQ(rig.words->seen, 16385);
-	CHECK_EQ(rig.words->pattern_words, PEALI_RIG_PATTERN_BYTES / 8);
+	check_words(rig.words);
+	check_words(rig.words_back);
 	CHECK_OK(peali_rig_run(&rig, PEAL_PROBE_LATENCY, ways, 20000000000u));
 	CHECK_EQ(rig.words->round_trips, PEAL_PROBE_BATCHES * PEALI_RIG_BATCH);
 	CHECK(rig.words->round_trips >= 2000);
@@ -225,6 +264,10 @@ PEAL_TEST(workers_of_several_lanes_find_the_same)
 	CHECK_EQ(rig.words->rounds, PEAL_PROBE_ROUNDS);
 	for (i = 0; i < PEAL_PROBE_ROUNDS; i++)
 		CHECK(rig.words->round_ns[i]);
+	/* What one run leaves is no part of the next. */
+	CHECK_OK(peali_rig_run(&rig, PEAL_PROBE_VERIFY, ways, 20000000000u));
+	check_words(rig.words);
+	check_words(rig.words_back);
 	peali_rig_close(&rig);
 	CHECK_OK(peal_runtime_close(rt));
 }
@@ -233,6 +276,7 @@ PEAL_TEST_MAIN(machine_begin(); RUN(a_right_writer_is_counted_right);
 	       RUN(one_wrong_bit_in_one_message_is_found);
 	       RUN(one_wrong_bit_in_the_pattern_is_found);
 	       RUN(a_message_that_never_comes_ends_the_wait);
+	       RUN(messages_that_went_astray_are_wrong_and_not_just_missing);
 	       RUN(alone_both_kernels_end_by_their_limit);
 	       RUN(parameters_of_something_else_are_left_alone);
 	       RUN(workers_of_several_lanes_find_the_same);)

@@ -14,6 +14,9 @@
  *
  * What the reader says goes through host memory, so that the verdict is about
  * one direction alone. The exception is `pong` while latency is measured.
+ *
+ * One launch can do several jobs, one after the other: both directions of a
+ * pair are proved by one kernel on each of the two devices.
  */
 
 #define PEAL_PROBE_MAGIC 0x45424f52504c4550ULL /* "PELPROBE" */
@@ -27,10 +30,10 @@ enum peal_probe_job {
 
 enum peal_probe_role { PEAL_PROBE_WRITER = 0, PEAL_PROBE_READER = 1 };
 
-#define PEAL_PROBE_SLOTS 256 /* of the ring */
+#define PEAL_PROBE_SLOTS 2048 /* of the ring */
 #define PEAL_PROBE_SLOT_BYTES 64
 #define PEAL_PROBE_STAMP_WORDS 7 /* content of a slot; the first: its number */
-#define PEAL_PROBE_CREDIT_EVERY 64 /* slots */
+#define PEAL_PROBE_CREDIT_EVERY 1024 /* slots, and so often a bell is rung */
 #define PEAL_PROBE_BATCHES 16 /* of round trips */
 #define PEAL_PROBE_ROUNDS 12 /* of writing the pattern */
 
@@ -62,7 +65,7 @@ struct peal_probe_words {
 	uint64_t credit; /* slots that it has checked */
 	uint64_t pong; /* its answers, unless they go another way */
 	uint64_t seen; /* slots that became visible */
-	uint64_t wrong; /* of those: not what was written */
+	uint64_t wrong; /* not what was written, or not where */
 	uint64_t missing; /* slots that are written but not visible */
 	uint64_t pattern_words; /* of 8 bytes, that were checked */
 	uint64_t pattern_wrong;
@@ -96,9 +99,10 @@ struct peal_probe_params {
 	uint32_t batch; /* round trips in each batch */
 	uint32_t lanes;
 	uint32_t reserved;
+	uint64_t next; /* struct peal_probe_params of the job after it, or 0 */
 };
 
-PEAL_STATIC_ASSERT(sizeof(struct peal_probe_params) == 112, "probe params");
+PEAL_STATIC_ASSERT(sizeof(struct peal_probe_params) == 120, "probe params");
 PEAL_STATIC_ASSERT(offsetof(struct peal_probe_params, n_messages) == 96,
 		   "probe params layout");
 

@@ -49,6 +49,15 @@ void peal_host_idle(struct peal_bell *bell);
  */
 int peal_host_announce(struct peal_bell *bell);
 
+/**
+ * Sleeps until woken, after peal_host_announce and a last look at the queues.
+ * For bells without an eventfd.
+ *
+ * @param bell    the owner's
+ * @param most_ms and no longer than this
+ */
+void peal_host_sleep(struct peal_bell *bell, uint32_t most_ms);
+
 /** Monotonic time in ns, the same on all threads and processes. */
 uint64_t peal_host_clock_ns(void);
 

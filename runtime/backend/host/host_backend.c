@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/backend/host/host.h"
+#include "runtime/backend/log.h"
 
 #include <errno.h>
 #include <sched.h>

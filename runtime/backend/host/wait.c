@@ -144,6 +144,12 @@ static int sleep_on(struct peal_bell *bell, uint32_t most_ms)
 	return by_time;
 }
 
+void peal_host_sleep(struct peal_bell *bell, uint32_t most_ms)
+{
+	sleep_on(bell, most_ms);
+	peal_store_relaxed_sys_u32(&bell->asleep, 0);
+}
+
 /*
  * The last look has found nothing. Whether the announcement was safe is kept in
  * the step count: TURNS_ANNOUNCE + 1 if so, + 2 if not.

@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEALI_LOG_H
+#define PEALI_LOG_H
+
+/* A log line on stderr if PEAL_LOG asks for that level (0 none .. 3 debug). */
+void peali_log(int level, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+#endif
