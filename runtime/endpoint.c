@@ -184,6 +184,8 @@ void peali_endpoint_attach_input(struct peal_endpoint *e, uint32_t input,
 		view = peali_link_receiver_view(link, &link->path);
 		peal_link_consumer_init(&in->consumer, &view);
 		in->done = 0;
+	} else if (e->peeked && e->message.input == input) {
+		e->peeked = 0; /* what is held goes with its link */
 	}
 	atomic_store(&in->link, link);
 	if (input >= atomic_load(&e->n_inputs))
@@ -411,6 +413,7 @@ int peal_send_end(struct peal_endpoint *e, uint32_t port, int64_t timeout_ns)
 
 	if (result)
 		return result;
+	p->reserved = 0;
 	wait_begin(&wait, e->send_bell, timeout_ns);
 	for (;;) {
 		result = closed(atomic_load(&p->link));

@@ -217,9 +217,22 @@ static int how_it_ended(struct peal_kernel *k, const char *call)
 			  k->name, k->device, peal_error_text(result));
 }
 
+/* "port 0 has no room": what a PEAL_BLOCKED value says. */
+static const char *what_blocks(uint64_t blocked, char text[48])
+{
+	uint32_t port = (uint32_t)(blocked & 0xffff) - 1;
+
+	if (port == PEAL_BLOCKED_MAIL)
+		return "mailboxes have no room";
+	snprintf(text, 48, "port %u %s", port,
+		 blocked >> 16 & 1 ? "is not connected" : "has no room");
+	return text;
+}
+
 /* Names the worker that keeps the kernel from its end. */
 static int name_the_late(struct peal_kernel *k, int code, const char *call)
 {
+	char port[48];
 	uint32_t i;
 
 	for (i = 0; i < k->params.n_workers; i++) {
@@ -237,9 +250,9 @@ static int name_the_late(struct peal_kernel *k, int code, const char *call)
 		if (blocked)
 			return peali_fail(code, call,
 					  "worker %u of kernel '%s' holds a "
-					  "message that its port %lld has no "
-					  "room for",
-					  i, k->name, (long long)blocked - 1);
+					  "message for actor %u, whose %s",
+					  i, k->name, (uint32_t)(blocked >> 32),
+					  what_blocks(blocked, port));
 		return peali_fail(code, call,
 				  "worker %u of kernel '%s' is %s: an input "
 				  "has not ended",
@@ -413,7 +426,7 @@ int peal_worker_info(struct peal_kernel *k, uint32_t worker,
 		     struct peal_worker_info *info_out)
 {
 	const struct peal_worker_status *s;
-	uint64_t moved;
+	uint64_t moved, blocked;
 
 	if (!k || !info_out)
 		return peali_fail(PEAL_EINVAL, "peal_worker_info",
@@ -434,8 +447,9 @@ int peal_worker_info(struct peal_kernel *k, uint32_t worker,
 	info_out->failed = peal_load_relaxed_sys(&s->failed);
 	info_out->idle_turns = peal_load_relaxed_sys(&s->idle_turns);
 	info_out->actor = (int64_t)peal_load_relaxed_sys(&s->actor) - 1;
-	info_out->blocked_port =
-		(int64_t)peal_load_relaxed_sys(&s->blocked) - 1;
+	blocked = peal_load_relaxed_sys(&s->blocked);
+	info_out->blocked_port = (int64_t)(blocked & 0xffff) - 1;
+	info_out->blocked_actor = blocked ? (int64_t)(blocked >> 32) : -1;
 	info_out->result = -(int)peal_load_relaxed_sys(&s->result);
 	moved = atomic_load(&k->workers[worker].beat_moved_ns);
 	if (moved && info_out->phase < PEAL_WORKER_STOPPED)

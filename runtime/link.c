@@ -13,6 +13,9 @@ const char *peal_reason_name(uint32_t reason)
 	return reason < PEAL_REASON_COUNT ? names[reason] : "?";
 }
 
+/* Looks at the sender's count until it has to have caught up. */
+#define COUNT_LOOKS 100000
+
 /*
  * Reads what the receiver counts, then what the sender counts: each message is
  * counted by the sender before it is visible, so the difference is never
@@ -33,16 +36,20 @@ static void read_counts(const struct peal_link_counts *c,
 	out->undelivered_first = done;
 	out->dead[PEAL_REASON_CLOSED] = peal_load_acquire_sys(&c->closed);
 	done += out->dead[PEAL_REASON_CLOSED];
-	do {
+	out->accepted = peal_load_acquire_sys(&c->accepted);
+	for (i = 0; i < COUNT_LOOKS && out->accepted < done; i++) {
+		peal_pause();
 		out->accepted = peal_load_acquire_sys(&c->accepted);
-	} while (out->accepted < done);
-	out->queued = out->accepted - done;
+	}
+	out->queued = out->accepted < done ? 0 : out->accepted - done;
 	out->accepted_bytes = peal_load_relaxed_sys(&c->accepted_bytes);
 	out->delivered_bytes = peal_load_relaxed_sys(&c->delivered_bytes);
 	out->full = peal_load_relaxed_sys(&c->full);
 	out->switches = peal_load_relaxed_sys(&c->switches);
 	out->ended = (int)peal_load_relaxed_sys(&c->ended);
 	out->error = -(int)peal_load_relaxed_sys(&c->error);
+	if (out->accepted < done) /* somebody writes there who should not */
+		out->error = PEAL_EPROTO;
 }
 
 /* Whether nobody will take what is queued any more. */

@@ -8,6 +8,10 @@
 
 /* ---- choice ----------------------------------------------------------------- */
 
+#define ALL_ROUTES                                                             \
+	((uint32_t)PEAL_ROUTE_LOCAL | PEAL_ROUTE_PEER |                        \
+	 PEAL_ROUTE_MAPPED_HOST | PEAL_ROUTE_STAGED)
+
 /* Name of a place for texts. */
 static const char *place_name(int device, char text[24])
 {
@@ -78,6 +82,18 @@ static void name_mask(uint32_t mask, char *text, size_t size)
 				peal_route_name((enum peal_route)bit));
 }
 
+/* Why a pair has none of the wanted routes. */
+static const char *why_not(uint32_t wanted, int from, int to, const char *why)
+{
+	if (from == PEALI_HOST || to == PEALI_HOST)
+		return "one end is the host";
+	if (from == to)
+		return "both ends are on one device";
+	if (wanted & PEAL_ROUTE_PEER)
+		return why; /* of the probe */
+	return "the ends are on two devices";
+}
+
 int peali_route_choose(struct peal_runtime *rt, int from, int to,
 		       uint32_t require, uint32_t forbid,
 		       enum peal_route *route_out, char why[160],
@@ -101,12 +117,17 @@ int peali_route_choose(struct peal_runtime *rt, int from, int to,
 			 require ? "required" : "better routes forbidden");
 		return 0;
 	}
-	name_mask(wanted & 15, names, sizeof(names));
+	name_mask(wanted & ALL_ROUTES, names, sizeof(names));
+	if (!names[0])
+		return peali_fail(PEAL_EINVAL, call,
+				  "%s -> %s: `require` and `forbid` leave no "
+				  "route",
+				  place_name(from, a), place_name(to, b));
 	return peali_fail(PEAL_ENOPEER, call,
 			  "%s -> %s cannot go by %s (%s); it could go by %s",
-			  place_name(from, a), place_name(to, b),
-			  names[0] ? names : "a route that is not forbidden",
-			  why, peal_route_name(best_of(routes)));
+			  place_name(from, a), place_name(to, b), names,
+			  why_not(wanted, from, to, why),
+			  peal_route_name(best_of(routes)));
 }
 
 /* ---- memory ----------------------------------------------------------------- */

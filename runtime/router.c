@@ -93,7 +93,7 @@ static int carry(struct peali_stager *s)
 	void *place = NULL;
 	int result = peal_link_peek(&s->in, &m);
 
-	if (result == PEAL_EAGAIN)
+	if (result == PEAL_EAGAIN || result == PEAL_EEND)
 		return 0;
 	if (result)
 		return give_up(s, result);

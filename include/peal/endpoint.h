@@ -116,6 +116,7 @@ int peal_send_commit(struct peal_endpoint *endpoint, uint32_t port,
 
 /**
  * Says that no more messages follow on a port: the receiver gets an END mark.
+ * What is reserved on the port and not committed is dropped.
  *
  * @param endpoint   the sender.
  * @param port       of a link that leaves it.

@@ -67,6 +67,7 @@ struct peal_worker_info {
 	uint64_t idle_turns;
 	int64_t actor; /* whose handler runs now; -1: none */
 	int64_t blocked_port; /* that keeps a message waiting; -1: none */
+	int64_t blocked_actor; /* whose port that is; -1: none */
 	int result;
 	uint64_t silent_ns; /* since the beat moved, as the watchdog saw it */
 };

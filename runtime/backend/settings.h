@@ -22,14 +22,14 @@
 	X(HOST_MEMORY, BYTES, 1ULL << 20, 1ULL << 40, "", "4G",                \
 	  "heap of each emulated device, and of host memory; virtual")         \
 	X(HOST_PIN, CHOICE, 0, 0, "auto|on|off", "auto",                       \
-	  "bind workers to cores: while there is a free core, always, never")  \
+	  "bind workers to cores; auto: while there is a free core")           \
 	X(LOG, NUMBER, 0, 3, "", "0",                                          \
 	  "log on stderr: 0 nothing, 1 problems, 2 decisions, 3 all")          \
 	X(LEASE_MS, NUMBER, 10, 3600000, "", "5000",                           \
 	  "a kernel ends itself when its host was silent for so long")         \
 	X(PROBE, CHOICE, 0, 0, "cache|fresh|off", "cache",                     \
-	  "proof of peer access: use the proofs on disk, prove again, or "     \
-	  "prove nothing and so use no peer access")                           \
+	  "proof of peer access: cache uses the proofs on disk, fresh proves " \
+	  "again, off proves nothing and so uses no peer access")              \
 	X(CACHE_DIR, PATH, 0, 0, "", "",                                       \
 	  "where proofs are kept; else $XDG_CACHE_HOME/peal or ~/.cache/peal")
 

@@ -26,7 +26,8 @@
 
 #define PEALI_MESSAGE_BYTES 512
 #define PEALI_LINE_BYTES_DEFAULT (1u << 20)
-#define PEALI_ITEM_BYTES_MAX (1u << 30)
+/* A message has 256 MiB, of which the head takes 32 bytes. */
+#define PEALI_ITEM_BYTES_MAX ((1u << 28) - 32)
 /* The longest header and FRAME line of a video, without the newline. */
 #define PEALI_Y4M_HEADER_BYTES 1024
 #define PEALI_Y4M_PARAMETER_BYTES 256

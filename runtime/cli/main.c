@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The command `peal`: finds the sub-command and leaves the rest to it. */
+#include <fcntl.h>
 #include <locale.h>
 #include <signal.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <peal/runtime.h>
 
@@ -82,6 +84,20 @@ static char *help_filter(int key, const char *text, void *input)
 	return list;
 }
 
+/*
+ * Closed standard descriptors are opened the wrong way round: whatever the
+ * command opens later does not become one of them, and using them fails.
+ */
+static void hold_standard_descriptors(void)
+{
+	int fd;
+
+	for (fd = 0; fd <= 2; fd++)
+		if (fcntl(fd, F_GETFD) < 0 &&
+		    open("/dev/null", fd ? O_RDONLY : O_WRONLY) != fd)
+			_exit(PEALI_EXIT_FAILED);
+}
+
 int main(int argc, char **argv)
 {
 	const struct argp argp = {
@@ -94,6 +110,7 @@ int main(int argc, char **argv)
 	struct found found = { NULL, 0 };
 	char name[32];
 
+	hold_standard_descriptors();
 	/* Only how wide characters are; numbers keep their point. */
 	setlocale(LC_CTYPE, "");
 	/* A closed pipe is an error with a name, not a silent end. */

@@ -40,7 +40,16 @@ refuses 1 'PEAL_LEASE_MS' env PEAL_LEASE_MS=-1 "$peal" run -i lines.txt xor
 refuses 1 "cannot open input 'nowhere.y4m'" "$peal" run -i nowhere.y4m xor
 refuses 1 'is a directory' "$peal" run -i . xor
 refuses 1 'no YUV4MPEG2' "$peal" run -i lines.txt --format y4m blur
-refuses 1 'message' "$peal" run -i lines.txt --format records:1073741824 xor
+refuses 2 '268435424' "$peal" run -i lines.txt --format records:268435456 xor
+# a closed descriptor is refused by name; nothing else takes its place
+status=0
+timeout 20 "$peal" run --format lines xor 0<&- >closed.txt 2>&1 || status=$?
+[ "$status" = 1 ] && grep -q "cannot read input '-'" closed.txt ||
+    fail "closed input: exit status $status"
+status=0
+timeout 20 "$peal" run -i lines.txt --format lines -o - xor 2>closed.txt 1>&- || status=$?
+[ "$status" = 1 ] && grep -q "cannot write output '-'" closed.txt ||
+    fail "closed output: exit status $status"
 frame=$((160 * 120 * 3 / 2))
 header=$(head -n 1 clip.y4m | wc -c)
 head -c $((header + 4 * (frame + 6) + 1000)) clip.y4m >cut.y4m

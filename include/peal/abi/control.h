@@ -67,10 +67,18 @@ struct peal_worker_status {
 	uint64_t control_result; /* of the latest that failed: its number,
 				  * as in control_done, << 16 | -PEAL_E... */
 	uint64_t actor; /* 1 + the actor whose handler runs now; 0: none */
-	uint64_t blocked; /* 1 + the port that keeps a message waiting */
+	uint64_t blocked; /* what keeps a message waiting: PEAL_BLOCKED; or 0 */
 	uint64_t drained; /* enum peal_drained */
 	uint64_t reserved;
 };
+
+/**
+ * A message for an actor waits for a port: for room, or (lost 1) for a link.
+ * Port PEAL_BLOCKED_MAIL stands for the mailboxes of the actors it tells.
+ */
+#define PEAL_BLOCKED(actor, lost, port)                                        \
+	((uint64_t)(actor) << 32 | (uint64_t)(lost) << 16 | ((port) + 1u))
+#define PEAL_BLOCKED_MAIL 0xfffeu
 
 PEAL_STATIC_ASSERT(sizeof(struct peal_worker_status) == PEAL_SHARED_LINE,
 		   "status size");

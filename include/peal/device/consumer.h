@@ -145,20 +145,6 @@ static PEAL_DEV PEAL_INLINE void peali_link_step(struct peal_link_consumer *c)
 		peal_link_flush_credit(c);
 }
 
-/*
- * Stores a count of the consumer. On the host as a release, which is free on
- * x86: who sees the message counted here sees it counted as accepted. On a
- * device that would be a fence; there the reader looks again.
- */
-static PEAL_DEV PEAL_INLINE void peali_store_count(uint64_t *p, uint64_t v)
-{
-#if PEAL_ON_HOST
-	peal_store_release_sys(p, v);
-#else
-	peal_store_relaxed_sys(p, v);
-#endif
-}
-
 /** Takes the peeked message off, as delivered. Its data is gone after this. */
 static PEAL_DEV PEAL_INLINE void peal_link_release(struct peal_link_consumer *c,
 						   const struct peal_message *m)

@@ -46,7 +46,9 @@ peali_reserve(struct peal_worker *w, uint32_t port, uint64_t bytes, void **out)
  * @param out   `bytes` bytes, aligned to 8, until peal_commit
  * @return 0; PEAL_EPIPE the port's link is closed: the message counts as dead,
  *         do not commit; PEAL_EMSGSIZE longer than the link takes; PEAL_EAGAIN
- *         more messages than the handler declared; PEAL_EINVAL no such port.
+ *         more messages than the handler declared; PEAL_EINVAL no such port;
+ *         PEAL_ENOTCONN no link at the port (a handler runs only when all its
+ *         ports have one, so that this is seen by an init or a test only).
  */
 static PEAL_DEV PEAL_INLINE int
 peal_reserve(struct peal_worker *w, uint32_t port, uint64_t bytes, void **out)
@@ -56,7 +58,7 @@ peal_reserve(struct peal_worker *w, uint32_t port, uint64_t bytes, void **out)
 
 	if (peal_is_leader(w)) {
 		result = peali_reserve(w, port, bytes, out);
-		place = (uint64_t)(uintptr_t)*out;
+		place = result ? 0 : (uint64_t)(uintptr_t)*out;
 	}
 	if (!PEAL_SINGLE_LANE && w->lanes > 1) {
 		result = (int)(int64_t)peal_broadcast(

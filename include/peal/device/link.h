@@ -152,4 +152,18 @@ peal_link_consumer_init(struct peal_link_consumer *c,
 	c->state = 0;
 }
 
+/*
+ * Stores a count of what became of a message. On the host as a release, which
+ * is free on x86: who sees the message counted here sees it counted as
+ * accepted. On a device that would be a fence; there the reader looks again.
+ */
+static PEAL_DEV PEAL_INLINE void peali_store_count(uint64_t *p, uint64_t v)
+{
+#if PEAL_ON_HOST
+	peal_store_release_sys(p, v);
+#else
+	peal_store_relaxed_sys(p, v);
+#endif
+}
+
 #endif

@@ -56,12 +56,14 @@ peali_outputs_fit(struct peal_worker *w, const struct peal_actor_entry *actor)
 
 		if (PEAL_UNLIKELY(!o->used || o->switching) ||
 		    !peal_link_fits(&o->link, actor->emits)) {
-			w->state->blocked = port + 1;
+			w->state->blocked = PEAL_BLOCKED(
+				w->message.header.actor, !o->used, port);
 			return 0;
 		}
 	}
 	if (PEAL_UNLIKELY(actor->tells) && !peali_tells_fit(w, actor->tells)) {
-		w->state->blocked = 0xffff;
+		w->state->blocked = PEAL_BLOCKED(w->message.header.actor, 0,
+						 PEAL_BLOCKED_MAIL);
 		return 0;
 	}
 	return 1;

@@ -293,8 +293,8 @@ peal_link_push_bulk(struct peal_link_producer *p, struct peal_header header,
 static PEAL_DEV PEAL_UNUSED inline void
 peal_link_drop_closed(struct peal_link_producer *p, uint64_t bytes)
 {
-	peal_store_relaxed_sys(&p->counts->closed, ++p->closed);
 	peali_link_count(p, 1, bytes);
+	peali_store_count(&p->counts->closed, ++p->closed);
 }
 
 /**

@@ -51,6 +51,7 @@ struct peal_worker_state {
 	uint64_t started; /* 0 until the first launch */
 	uint64_t handled, emitted, told, mail_done, mail_dead, failed;
 	uint64_t idle_turns, beat, control_done;
+	uint64_t blocked, blocked_said; /* in this turn; in the status */
 	uint64_t lease, lease_seen_ns; /* the lease word, and when it moved */
 	uint64_t doubt_ns; /* since when it may be that the host is gone; 0 */
 	uint64_t epoch_began_ns, epoch_looks;
@@ -61,8 +62,6 @@ struct peal_worker_state {
 	uint32_t since_look; /* messages since then */
 	uint32_t ended; /* inputs that have had their END */
 	uint32_t mail; /* 1: the message in hand is from the mailbox */
-	uint32_t blocked; /* as in the status: found in this turn */
-	uint32_t blocked_said; /* in the status */
 	uint32_t drained; /* said in the status */
 	uint32_t suspended; /* as the phase in the status says */
 	/* for the lanes: what the leader decided */
