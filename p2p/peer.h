@@ -15,7 +15,6 @@ struct peali_peers;
 
 /* ---- what runtime/runtime.c defines --------------------------------------- */
 
-const struct peali_devices *peali_runtime_devices(struct peal_runtime *runtime);
 struct peali_peers *peali_runtime_peers(struct peal_runtime *runtime);
 
 /* ---- its life -------------------------------------------------------------- */

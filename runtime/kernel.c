@@ -77,6 +77,9 @@ static int complete_options(struct peal_kernel_options *o,
 	if (!result)
 		result = option_range("max_barriers", o->max_barriers, 1, 256);
 	if (!result)
+		result = option_range("lease_ns", o->lease_ns,
+				      PEALI_LEASE_NS_MIN, UINT64_MAX);
+	if (!result)
 		result = option_range("arena_bytes", o->arena_bytes, 1,
 				      1ULL << 40);
 	return result;

@@ -12,11 +12,6 @@ const char *peal_version(void)
 	return PEALI_VERSION;
 }
 
-const struct peali_devices *peali_runtime_devices(struct peal_runtime *rt)
-{
-	return &rt->devices;
-}
-
 struct peali_peers *peali_runtime_peers(struct peal_runtime *rt)
 {
 	return rt->peers;
@@ -95,9 +90,16 @@ static int read_settings(struct peal_runtime *rt,
 		result =
 			peali_setting_number(PEALI_SETTING_LEASE_MS, &lease_ms);
 	rt->lease_ns = lease_ms * 1000000;
-	if (options && options->lease_ns)
-		rt->lease_ns = options->lease_ns;
-	return result;
+	if (result || !options || !options->lease_ns)
+		return result;
+	rt->lease_ns = options->lease_ns;
+	if (rt->lease_ns < PEALI_LEASE_NS_MIN)
+		return peali_fail(PEAL_EINVAL, "peal_runtime_open",
+				  "option lease_ns is %llu: at least %llu, or "
+				  "kernels end before the host can move it",
+				  (unsigned long long)rt->lease_ns,
+				  (unsigned long long)PEALI_LEASE_NS_MIN);
+	return 0;
 }
 
 /* Everything but children; also of a half opened runtime. */

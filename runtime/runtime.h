@@ -24,6 +24,7 @@ struct peali_router;
 struct peali_watchdog;
 
 #define PEALI_BACKENDS_MAX 8
+#define PEALI_LEASE_NS_MIN 10000000ULL
 /* Workers answer control messages within this, or they are named as hung. */
 #define PEALI_CONTROL_TIMEOUT_NS 5000000000LL
 

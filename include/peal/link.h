@@ -88,7 +88,8 @@ int peal_connect(struct peal_runtime *runtime, uint64_t from, uint32_t port,
 /**
  * Hands a live link over to another route: the sender seals the old ring and
  * goes on in a new one, the receiver finishes the old ring first. Nothing is
- * lost or reordered.
+ * lost or reordered. It waits for both ends: a thread that has to receive for
+ * the receiver's kernel to go on cannot be the one that calls it.
  *
  * @param link       a link whose ends live.
  * @param route      one route that the pair can take.

@@ -115,8 +115,9 @@ static const char *verdict_fix(enum peal_verdict verdict)
 	case PEAL_VERDICT_SLOW:
 		return "nothing, if the route in use is fast enough";
 	default:
-		return "switch off PCIe ACS and the IOMMU, or forbid the "
-		       "pair; then PEAL_PROBE=fresh";
+		return "switch off PCIe ACS and the IOMMU (emulated devices: "
+		       "the fault is in PEAL_HOST_LINKS), or forbid the pair; "
+		       "then PEAL_PROBE=fresh";
 	}
 }
 

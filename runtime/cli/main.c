@@ -113,8 +113,9 @@ int main(int argc, char **argv)
 	hold_standard_descriptors();
 	/* Only how wide characters are; numbers keep their point. */
 	setlocale(LC_CTYPE, "");
-	/* A closed pipe is an error with a name, not a silent end. */
+	/* A closed pipe or a size limit is an error with a name. */
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
 	argp_err_exit_status = PEALI_EXIT_USAGE;
 	argp_program_version_hook = print_version;
 	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &found);

@@ -44,4 +44,8 @@ struct peal_program {
 	peal_host_entry_fn host_entry_single; /* one lane; NULL: use the other */
 };
 
+/** Declares a program that another source defines. Host only. */
+#define PEAL_DECLARE_PROGRAM(program)                                          \
+	PEAL_EXTERN_C const struct peal_program peal_program_##program
+
 #endif

@@ -118,10 +118,6 @@ peali_worker_begin(struct peal_worker *w)
 	};
 #endif
 
-/** Declares a program that another source defines. Host only. */
-#define PEAL_DECLARE_PROGRAM(program)                                          \
-	PEAL_EXTERN_C const struct peal_program peal_program_##program
-
 /* The entry: one lane of one worker, from check-in to end. */
 #define PEALI_ENTRIES(program, HANDLERS)                                       \
 	PEAL_EXTERN_C int PEALI_ENTRY(                                         \

@@ -31,7 +31,6 @@
 
 #define PEAL_TAG_MANY 0x80u
 #define PEAL_SLOT_ATOMS_MAX 256
-#define PEAL_SLOT_ALIGN 16
 #define PEAL_SLOT_REFRESH_LAPS 0x4000u
 
 /** The content's first bytes are the header; these follow a read. */
