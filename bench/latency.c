@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "bench/bench.h"
+#include "bench/frame.h"
 #include "bench/options.h"
 #include "bench/report.h"
 #include "bench/stand.h"
@@ -261,10 +262,27 @@ static const struct peali_column columns[] = {
 	{ NULL, NULL, 0 },
 };
 
+static int measure_rows(void *context)
+{
+	struct latency *l = context;
+
+	return each_row(l, 0);
+}
+
 static int run(int argc, char **argv, int json)
 {
 	struct latency l = { 0 };
-	int status = PEALI_EXIT_OK;
+	const struct peali_frame frame = {
+		.benchmark = "latency",
+		.title =
+			"round trip, a sample is the mean of 8; ratio above 1: "
+			"faster than the bare cache lines",
+		.columns = columns,
+		.stand = &l.stand,
+		.report = &l.report,
+		.rows = measure_rows,
+		.context = &l,
+	};
 
 	peali_bench_parse(argc, argv,
 			  "Round trips between two workers, by the clock of "
@@ -276,20 +294,7 @@ static int run(int argc, char **argv, int json)
 		return PEALI_EXIT_USAGE;
 	}
 	l.row_ns = (uint64_t)(l.options.seconds * 1e9 / l.n_rows);
-	if (peali_stand_open(&l.stand, 2))
-		return PEALI_EXIT_FAILED;
-	peali_report_init(&l.report, "latency", l.stand.emulated);
-	if (each_row(&l, 0) < 0)
-		status = PEALI_EXIT_FAILED;
-	if (peali_stand_close(&l.stand))
-		status = PEALI_EXIT_FAILED;
-	status = peali_report_print(
-		&l.report, json,
-		"round trip, a sample is the mean of 8; ratio above 1: faster "
-		"than the bare cache lines",
-		columns, status);
-	peali_report_fini(&l.report);
-	return status;
+	return peali_frame_run(&frame, json);
 }
 
 const struct peali_bench peali_bench_latency = {

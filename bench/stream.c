@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "bench/bench.h"
+#include "bench/frame.h"
 #include "bench/samples.h"
 #include "bench/stream.h"
 
@@ -362,10 +363,26 @@ static int run_rows(struct peali_stream *stream)
 	return peali_stream_y4m(stream);
 }
 
+static int measure_rows(void *context)
+{
+	struct peali_stream *stream = context;
+
+	return run_rows(stream) ? -1 : 0;
+}
+
 static int run(int argc, char **argv, int json)
 {
 	struct peali_stream stream = { 0 };
-	int status = PEALI_EXIT_OK;
+	const struct peali_frame frame = {
+		.benchmark = "stream",
+		.title = "payload delivered and checked; ratio above 1: faster "
+			 "than one thread's copies",
+		.columns = columns,
+		.stand = &stream.stand,
+		.report = &stream.report,
+		.rows = measure_rows,
+		.context = &stream,
+	};
 
 	peali_bench_parse(argc, argv,
 			  "Large payloads through one to three links, and "
@@ -380,20 +397,7 @@ static int run(int argc, char **argv, int json)
 	/* The row of video frames gets as much as three others. */
 	stream.row_ns =
 		(uint64_t)(stream.options.seconds * 1e9 / (stream.n_rows + 3));
-	if (peali_stand_open(&stream.stand, 2))
-		return PEALI_EXIT_FAILED;
-	peali_report_init(&stream.report, "stream", stream.stand.emulated);
-	if (run_rows(&stream))
-		status = PEALI_EXIT_FAILED;
-	if (peali_stand_close(&stream.stand))
-		status = PEALI_EXIT_FAILED;
-	status = peali_report_print(
-		&stream.report, json,
-		"payload delivered and checked; ratio above 1: faster than one "
-		"thread's copies",
-		columns, status);
-	peali_report_fini(&stream.report);
-	return status;
+	return peali_frame_run(&frame, json);
 }
 
 const struct peali_bench peali_bench_stream = {

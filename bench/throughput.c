@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "bench/bench.h"
+#include "bench/frame.h"
 #include "bench/options.h"
 #include "bench/report.h"
 #include "bench/stand.h"
@@ -319,10 +320,27 @@ static const struct peali_column columns[] = {
 	{ NULL, NULL, 0 },
 };
 
+static int measure_rows(void *context)
+{
+	struct throughput *t = context;
+
+	return each_row(t, 0);
+}
+
 static int run(int argc, char **argv, int json)
 {
 	struct throughput t = { 0 };
-	int status = PEALI_EXIT_OK;
+	const struct peali_frame frame = {
+		.benchmark = "throughput",
+		.title =
+			"messages delivered, every payload checked; ratio above "
+			"1: faster than the plain ring",
+		.columns = columns,
+		.stand = &t.stand,
+		.report = &t.report,
+		.rows = measure_rows,
+		.context = &t,
+	};
 
 	peali_bench_parse(argc, argv,
 			  "Messages a second over one link, by the clock of "
@@ -334,20 +352,7 @@ static int run(int argc, char **argv, int json)
 		return PEALI_EXIT_USAGE;
 	}
 	t.row_ns = (uint64_t)(t.options.seconds * 1e9 / t.n_rows);
-	if (peali_stand_open(&t.stand, 2))
-		return PEALI_EXIT_FAILED;
-	peali_report_init(&t.report, "throughput", t.stand.emulated);
-	if (each_row(&t, 0) < 0)
-		status = PEALI_EXIT_FAILED;
-	if (peali_stand_close(&t.stand))
-		status = PEALI_EXIT_FAILED;
-	status = peali_report_print(
-		&t.report, json,
-		"messages delivered, every payload checked; ratio above 1: "
-		"faster than the plain ring",
-		columns, status);
-	peali_report_fini(&t.report);
-	return status;
+	return peali_frame_run(&frame, json);
 }
 
 const struct peali_bench peali_bench_throughput = {
