@@ -52,9 +52,10 @@ struct peal_kernel_info {
 	uint32_t workers, lanes, actors;
 	enum peal_kernel_state state;
 	int result; /* PEAL_E... of a failed kernel */
-	uint64_t handled; /* messages whose handler returned */
+	uint64_t handled; /* messages whose handler returned; of a busy worker
+			   * up to 64 behind, links' counts never are */
 	uint64_t failed; /* of those, with an error */
-	uint64_t emitted; /* messages sent through ports */
+	uint64_t emitted; /* messages sent through ports; as handled */
 	uint64_t told, mail_done, mail_dead; /* messages in mailboxes */
 	uint64_t memory_bytes; /* of the kernel itself, without links */
 };
@@ -65,7 +66,7 @@ struct peal_worker_info {
 	uint64_t beat; /* moves as long as the worker turns */
 	uint64_t handled, emitted, told, mail_done, mail_dead, failed;
 	uint64_t idle_turns;
-	int64_t actor; /* whose handler runs now; -1: none */
+	int64_t actor; /* whose handler runs; -1: nothing to do just now */
 	int64_t blocked_port; /* that keeps a message waiting; -1: none */
 	int64_t blocked_actor; /* whose port that is; -1: none */
 	int result;

@@ -131,8 +131,11 @@ static inline void link_pair_start_at(struct link_pair *l, uint64_t number,
 	l->credit->slab = position;
 	l->p.tail = l->p.credit = number;
 	l->p.slab_tail = l->p.slab_credit = position;
-	l->c.head = l->c.credit_sent = number;
-	l->c.slab_head = l->c.slab_sent = l->c.slab_next = position;
+	peali_producer_place(&l->p);
+	l->c.head = number;
+	l->c.slab_head = l->c.slab_next = position;
+	peali_consumer_place(&l->c);
+	peali_consumer_told(&l->c);
 }
 
 /* Bytes that say which message they are part of. */

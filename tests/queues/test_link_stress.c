@@ -273,7 +273,6 @@ static void consume(struct stress *s)
 		c->sequence = fresh.sequence;
 		c->delivered = fresh.delivered;
 		c->delivered_bytes = fresh.delivered_bytes;
-		memcpy(c->dead, fresh.dead, sizeof(c->dead));
 		c->switches = fresh.switches;
 		while (!take(s, c, to, &random) && !s->unexpected)
 			;

@@ -66,7 +66,8 @@ struct peal_worker_status {
 	uint64_t control_done; /* control messages handled */
 	uint64_t control_result; /* of the latest that failed: its number,
 				  * as in control_done, << 16 | -PEAL_E... */
-	uint64_t actor; /* 1 + the actor whose handler runs now; 0: none */
+	uint64_t actor; /* 1 + the actor whose handler runs, or ran last
+			 * without a pause since; 0: none */
 	uint64_t blocked; /* what keeps a message waiting: PEAL_BLOCKED; or 0 */
 	uint64_t drained; /* enum peal_drained */
 	uint64_t reserved;

@@ -19,8 +19,7 @@ peal_link_flush_credit(struct peal_link_consumer *c)
 		peal_store_release_sys(&c->credit_word->slab, c->slab_head);
 	/* R2: pairs with A2 in peali_link_read_credit: content was read. */
 	peal_store_release_sys(&c->credit_word->slots, c->head);
-	c->credit_sent = c->head;
-	c->slab_sent = c->slab_head;
+	peali_consumer_told(c);
 #if PEAL_ON_HOST
 	peal_bell_ring(c->bell);
 #endif
@@ -28,7 +27,7 @@ peal_link_flush_credit(struct peal_link_consumer *c)
 
 static PEAL_DEV PEAL_INLINE int peali_link_fail(struct peal_link_consumer *c)
 {
-	c->state = PEAL_EPROTO;
+	peali_consumer_close(c, PEAL_EPROTO);
 	peal_store_relaxed_sys(&c->counts->error, (uint64_t)-PEAL_EPROTO);
 	return PEAL_EPROTO;
 }
@@ -59,21 +58,6 @@ peali_link_open_slab(struct peal_link_consumer *c, const uint8_t *content,
 	return 0;
 }
 
-/* Looks at the head slot, whatever the policy. */
-static PEAL_DEV PEAL_INLINE int peali_link_look(struct peal_link_consumer *c,
-						struct peal_slot_view *view)
-{
-	uint64_t index = c->head & ((1ULL << c->capacity_log2) - 1);
-	uint8_t *slot = c->slots + index * c->slot_bytes;
-	uint32_t lap = (uint32_t)(c->head >> c->capacity_log2) + 1;
-	uint32_t each = peali_atom_payload(c->policy);
-
-	if (c->policy == PEAL_POLICY_SEQUENCE)
-		return peal_slot_peek(slot, lap, view);
-	return peal_slot_unpack(c->policy, slot, lap, c->stage,
-				(c->content_max + each - 1) / each, view);
-}
-
 /**
  * Whether there is something to peek at: one load. Says nothing of its kind,
  * nor whether all atoms of a longer message are there yet. Wait-free.
@@ -81,17 +65,99 @@ static PEAL_DEV PEAL_INLINE int peali_link_look(struct peal_link_consumer *c,
 static PEAL_DEV PEAL_INLINE int
 peal_link_ready(const struct peal_link_consumer *c)
 {
-	uint64_t index = c->head & ((1ULL << c->capacity_log2) - 1);
-	const uint8_t *slot = c->slots + index * c->slot_bytes;
-	uint32_t lap = (uint32_t)(c->head >> c->capacity_log2) + 1;
 	uint32_t word[3];
 
-	if (c->policy != PEAL_POLICY_SEQUENCE)
-		return peali_atom_read(c->policy, slot, 0, word) >> 16 ==
-		       (lap & 0xffff);
+	if (PEAL_UNLIKELY(c->policy != PEAL_POLICY_SEQUENCE))
+		return peali_atom_read(c->policy, c->slot, 0, word) >> 16 ==
+		       (c->lap & 0xffff);
 	return (uint32_t)(peal_load_relaxed_sys(
-				  (const uint64_t *)(const void *)slot) >>
-			  48) == (lap & 0xffff);
+				  (const uint64_t *)(const void *)c->slot) >>
+			  48) == (c->lap & 0xffff);
+}
+
+/* Unpacks the head slot's atoms into the stage. */
+static PEAL_DEV PEAL_UNUSED PEAL_HOST_NOINLINE int
+peali_link_unpack(const struct peal_link_consumer *c,
+		  struct peal_slot_view *view)
+{
+	uint32_t each = peali_atom_payload(c->policy);
+
+	return peal_slot_unpack(c->policy, c->slot, c->lap, c->stage,
+				(c->content_max + each - 1) / each, view);
+}
+
+/* A peek at what is not simply a payload in its slot, or not there yet. */
+static PEAL_DEV PEAL_UNUSED PEAL_HOST_NOINLINE int
+peali_link_peek_slow(struct peal_link_consumer *c, struct peal_message *m)
+{
+	const uint32_t header = (uint32_t)sizeof(struct peal_header);
+	struct peal_slot_view view = { 0, 0, 0 };
+
+	if (c->state)
+		return c->state;
+	if (c->policy == PEAL_POLICY_SEQUENCE) {
+		if (!peal_slot_peek(c->slot, c->lap, &view))
+			return PEAL_EAGAIN;
+	} else if (!peali_link_unpack(c, &view)) {
+		return PEAL_EAGAIN;
+	}
+	if (view.length > c->content_max || view.length < header)
+		return peali_link_fail(c);
+	m->kind = view.kind;
+	m->header = *(const struct peal_header *)(const void *)view.content;
+	m->sequence = c->sequence;
+	m->data = 0;
+	m->length = 0;
+	c->slab_next = c->slab_head;
+	if (view.kind == PEAL_KIND_DATA) {
+		m->data = view.content + header;
+		m->length = view.length - header;
+		return 0;
+	}
+	if (view.kind == PEAL_KIND_SLAB &&
+	    view.length >= header + sizeof(struct peal_slab_descriptor))
+		return peali_link_open_slab(c, view.content, m);
+	if (view.kind == PEAL_KIND_END || view.kind == PEAL_KIND_SEAL)
+		return 0;
+	return peali_link_fail(c);
+}
+
+/*
+ * peal_link_peek, and the header in a register of the caller. All that is
+ * usual takes one load and one branch after the tag is there.
+ */
+static PEAL_DEV PEAL_INLINE int peali_link_peek(struct peal_link_consumer *c,
+						struct peal_message *m,
+						struct peal_header *header_out)
+{
+	const uint32_t header = (uint32_t)sizeof(struct peal_header);
+	uint32_t length;
+	uint64_t tag;
+	int result;
+
+	if (PEAL_LIKELY(c->policy == PEAL_POLICY_SEQUENCE)) {
+		/* A1: pairs with R1 in peal_slot_publish. */
+		tag = peal_load_acquire_sys(
+			(const uint64_t *)(const void *)c->slot);
+		length = (uint32_t)tag - header;
+		if (PEAL_LIKELY((uint32_t)(tag >> 40) == c->expect) &&
+		    PEAL_LIKELY(length <= c->content_max - header)) {
+			const uint8_t *content = c->slot + 8;
+
+			*header_out = *(
+				const struct peal_header *)(const void *)content;
+			m->header = *header_out;
+			m->kind = PEAL_KIND_DATA;
+			m->sequence = c->sequence;
+			m->data = content + header;
+			m->length = length;
+			return 0;
+		}
+	}
+	result = peali_link_peek_slow(c, m);
+	if (!result)
+		*header_out = m->header;
+	return result;
 }
 
 /**
@@ -104,44 +170,23 @@ peal_link_ready(const struct peal_link_consumer *c)
 static PEAL_DEV PEAL_INLINE int peal_link_peek(struct peal_link_consumer *c,
 					       struct peal_message *m)
 {
-	struct peal_slot_view view = { 0, 0, 0 };
+	struct peal_header header = { 0, 0, 0 };
 
-	if (PEAL_UNLIKELY(c->state))
-		return c->state;
-	if (!peali_link_look(c, &view))
-		return PEAL_EAGAIN;
-	if (PEAL_UNLIKELY(view.length > c->content_max ||
-			  view.length < sizeof(struct peal_header)))
-		return peali_link_fail(c);
-	m->kind = view.kind;
-	m->header = *(const struct peal_header *)(const void *)view.content;
-	m->sequence = c->sequence;
-	c->slab_next = c->slab_head;
-	if (PEAL_LIKELY(view.kind == PEAL_KIND_DATA)) {
-		m->data = view.content + sizeof(struct peal_header);
-		m->length = view.length - sizeof(struct peal_header);
-		return 0;
-	}
-	m->data = 0;
-	m->length = 0;
-	if (view.kind == PEAL_KIND_SLAB &&
-	    view.length >= sizeof(struct peal_header) +
-				   sizeof(struct peal_slab_descriptor))
-		return peali_link_open_slab(c, view.content, m);
-	if (view.kind == PEAL_KIND_END || view.kind == PEAL_KIND_SEAL)
-		return 0;
-	return peali_link_fail(c);
+	return peali_link_peek(c, m, &header);
 }
 
 /* Frees the head slot and its slab bytes. */
 static PEAL_DEV PEAL_INLINE void peali_link_step(struct peal_link_consumer *c)
 {
-	uint64_t quarter = (1ULL << c->capacity_log2) >> 2;
-
-	c->head++;
-	c->slab_head = c->slab_next;
-	if (c->head - c->credit_sent >= (quarter ? quarter : 1) ||
-	    (c->slab_head - c->slab_sent) * 4 > c->slab_bytes)
+	c->slot += c->slot_bytes;
+	if (PEAL_UNLIKELY(++c->head == c->wrap))
+		peali_consumer_place(c);
+	if (PEAL_UNLIKELY(c->slab_head != c->slab_next)) {
+		c->slab_head = c->slab_next;
+		if ((c->slab_head - c->slab_sent) * 4 > c->slab_bytes)
+			peal_link_flush_credit(c);
+	}
+	if (PEAL_UNLIKELY(c->head == c->credit_due))
 		peal_link_flush_credit(c);
 }
 
@@ -161,8 +206,10 @@ static PEAL_DEV PEAL_INLINE void peal_link_release(struct peal_link_consumer *c,
 static PEAL_DEV PEAL_UNUSED inline void
 peal_link_release_dead(struct peal_link_consumer *c, uint32_t reason)
 {
+	uint64_t *dead = &c->counts->dead[reason];
+
 	c->sequence++;
-	peali_store_count(&c->counts->dead[reason], ++c->dead[reason]);
+	peali_store_count(dead, peal_load_relaxed_sys(dead) + 1);
 	peali_link_step(c);
 }
 
@@ -173,7 +220,7 @@ peal_link_release_mark(struct peal_link_consumer *c, uint32_t kind)
 	peali_link_step(c);
 	peal_link_flush_credit(c);
 	if (kind == PEAL_KIND_END)
-		c->state = PEAL_EEND;
+		peali_consumer_close(c, PEAL_EEND);
 	else /* release: who sees it may free the ring that was left */
 		peal_store_release_sys(&c->counts->switches, ++c->switches);
 }

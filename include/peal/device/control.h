@@ -13,6 +13,7 @@
 #define PEALI_LEAVE (-1) /* the worker ends for good */
 #define PEALI_EPOCH 2 /* it returns to be launched again */
 #define PEALI_GO_ON 1
+#define PEALI_AGAIN 3 /* an input has something: try it */
 
 /* ---- waiting ------------------------------------------------------------- */
 
@@ -135,7 +136,7 @@ peali_control_port(struct peal_worker *w, uint32_t type,
 		o->switching = 1;
 		peali_switch(o);
 	} else { /* the ring may be gone: nothing of it is touched again */
-		o->link.state = PEAL_ESTOPPED;
+		peali_producer_close(&o->link, PEAL_ESTOPPED);
 		/* 0: the whole link is, and what is emitted is not counted */
 		o->link.counts =
 			(struct peal_link_counts *)(uintptr_t)view->counts;
@@ -234,6 +235,7 @@ static PEAL_DEV PEAL_UNUSED inline void peali_control(struct peal_worker *w)
 static PEAL_DEV PEAL_UNUSED inline int peali_leave(struct peal_worker *w,
 						   uint64_t phase, int result)
 {
+	peali_say_done(w);
 	peal_store_relaxed_sys(&w->status->result, (uint64_t)-result);
 	peal_store_release_sys(&w->status->phase, phase);
 	return PEALI_LEAVE;
@@ -288,6 +290,9 @@ static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int peali_look(struct peal_worker *w)
 	uint32_t i;
 	int suspend;
 
+	s->since_look = 0;
+	w->room_left = 0; /* ports and actors may change */
+	peali_say_done(w);
 	for (;;) {
 		uint64_t now;
 

@@ -10,12 +10,25 @@
  * as the loop took its message only when there was.
  */
 
+/* A port of the running actor that it has. */
 static PEAL_DEV PEAL_INLINE struct peal_output *
 peali_output(const struct peal_worker *w, uint32_t port)
 {
-	if (PEAL_UNLIKELY(port >= w->actor->ports))
-		return 0;
 	return &w->outputs[w->actor->port_base + port];
+}
+
+/* A reserve that is not simply the next slot of an open link. */
+static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
+peali_reserve_slow(struct peal_output *output, uint64_t bytes, void **out)
+{
+	if (!output->used)
+		return PEAL_ENOTCONN;
+	if (output->link.state) {
+		if (output->link.counts)
+			peal_link_drop_closed(&output->link, bytes);
+		return PEAL_EPIPE;
+	}
+	return peali_link_reserve_slow(&output->link, bytes, out);
 }
 
 /* The leader's part of peal_reserve. */
@@ -24,16 +37,12 @@ peali_reserve(struct peal_worker *w, uint32_t port, uint64_t bytes, void **out)
 {
 	struct peal_output *output = peali_output(w, port);
 
-	if (PEAL_UNLIKELY(!output))
+	if (PEAL_UNLIKELY(port >= w->actor->ports))
 		return PEAL_EINVAL;
-	if (PEAL_UNLIKELY(!output->used))
-		return PEAL_ENOTCONN;
-	if (PEAL_UNLIKELY(output->link.state)) {
-		if (output->link.counts)
-			peal_link_drop_closed(&output->link, bytes);
-		return PEAL_EPIPE;
-	}
-	return peal_link_reserve(&output->link, bytes, out);
+	if (PEAL_UNLIKELY(!peali_link_takes(&output->link, bytes)))
+		return peali_reserve_slow(output, bytes, out);
+	*out = peali_link_payload(&output->link);
+	return 0;
 }
 
 /**

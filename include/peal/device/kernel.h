@@ -70,6 +70,8 @@ peali_worker_init(struct peal_worker *w,
 	w->lane = lane;
 	w->lanes = params->lanes;
 	w->ended = 0;
+	w->room_left = 0;
+	w->room_actor = 0;
 }
 
 /* Checks in; the leader, once per launch. */
@@ -87,7 +89,8 @@ peali_worker_begin(struct peal_worker *w)
 	}
 	s->idle = 0;
 	peali_wait_limit(w);
-	s->since_look = ~0u; /* first of all the control words */
+	s->granted = s->burst = 0;
+	s->since_look = PEALI_LOOK_EVERY; /* first of all the control words */
 	if (!s->suspended)
 		peal_store_release_sys(&w->status->phase, PEAL_WORKER_RUNNING);
 }

@@ -30,38 +30,65 @@
 
 /** The sending end; private to its owner. */
 struct peal_link_producer {
-	uint8_t *slots, *slab, *stage;
-	struct peal_credit *credit_word; /* own memory, the peer writes */
-	struct peal_link_counts *counts;
-	uint64_t bell; /* host only: of the consumer */
-	uint64_t tail, credit; /* slots written; slots that came back */
-	uint64_t slab_tail, slab_credit, slab_bytes;
-	uint64_t accepted, accepted_bytes, full, closed;
-	uint64_t message_bytes; /* largest payload */
-	uint64_t reserved_at; /* slab position of the open reservation */
-	uint32_t capacity_log2, slot_bytes, policy, payload_max;
+	/* what every message needs */
+	uint8_t *slot; /* of number `tail` */
+	uint64_t tail; /* slots written */
+	uint64_t limit; /* it may go so far without a look at the credit; equal
+			 * to tail once the link is closed */
+	uint64_t wrap; /* the tail at which the ring begins anew */
+	uint32_t lap; /* of that slot */
+	uint32_t slot_bytes, policy;
+	uint32_t fits_slot; /* the longest payload that a slot takes */
 	uint32_t actor;
 	int32_t state; /* 0 open, PEAL_E... once closed */
+	uint64_t accepted;
+	struct peal_link_counts *counts;
+	uint64_t accepted_bytes;
+	uint64_t bell; /* host only: of the consumer */
+	/* the rest */
+	uint8_t *slots, *slab, *stage;
+	struct peal_credit *credit_word; /* own memory, the peer writes */
+	uint64_t credit; /* slots that came back */
+	uint64_t slab_tail, slab_credit, slab_bytes;
+	uint64_t full, closed;
+	uint64_t message_bytes; /* largest payload */
+	uint64_t reserved_at; /* slab position of the open reservation */
+	uint32_t capacity_log2;
+	uint32_t payload_max; /* of a slot, whatever message_bytes is */
 };
 
 /** The receiving end; private to its owner. */
 struct peal_link_consumer {
-	uint8_t *slots, *slab, *stage;
-	struct peal_credit *credit_word; /* in the producer's memory */
-	struct peal_link_counts *counts;
-	uint64_t bell; /* host only: of the producer */
-	uint64_t head, credit_sent; /* slots released; as last told */
-	uint64_t slab_head, slab_sent, slab_bytes;
-	uint64_t slab_next; /* slab_head once the peeked message is released */
-	uint64_t sequence; /* of the next message in the link */
-	uint64_t message_bytes; /* largest payload */
-	uint64_t delivered, delivered_bytes;
-	uint64_t dead[PEAL_REASON_COUNT];
-	uint32_t capacity_log2, slot_bytes, policy;
+	/* what every message needs */
+	uint8_t *slot; /* of number `head` */
+	uint64_t head; /* slots released */
+	uint64_t wrap; /* the head at which the ring begins anew */
+	uint64_t credit_due; /* the head at which credit is given back */
+	uint32_t lap; /* of that slot */
+	uint32_t expect; /* high part of its tag once it holds a payload; or,
+			  * once closed, PEALI_EXPECT_NOTHING */
+	uint32_t slot_bytes, policy;
 	uint32_t content_max; /* header and the largest payload in a slot */
+	uint32_t capacity_log2;
 	uint32_t switches;
 	int32_t state; /* 0 open, PEAL_EEND after END, else PEAL_E... */
+	uint64_t sequence; /* of the next message in the link */
+	uint64_t delivered;
+	struct peal_link_counts *counts;
+	uint64_t delivered_bytes;
+	uint64_t slab_head;
+	uint64_t slab_next; /* slab_head once the peeked message is released */
+	/* the rest */
+	uint8_t *slots, *slab, *stage;
+	struct peal_credit *credit_word; /* in the producer's memory */
+	uint64_t bell; /* host only: of the producer */
+	uint64_t credit_sent; /* head as last told */
+	uint64_t slab_sent, slab_bytes;
+	uint64_t message_bytes; /* largest payload */
 };
+
+/* Not the high part of any tag, which has 24 bits. */
+#define PEALI_EXPECT_NOTHING 0xffffffffu
 
 /** A message as the consumer sees it; data stays valid until the release. */
 struct peal_message {
@@ -78,6 +105,59 @@ static PEAL_DEV PEAL_INLINE uint64_t
 peal_link_capacity(const struct peal_link_producer *p)
 {
 	return 1ULL << p->capacity_log2;
+}
+
+/* Where the sending end stands, from its tail and credit. */
+static PEAL_DEV PEAL_UNUSED inline void
+peali_producer_place(struct peal_link_producer *p)
+{
+	uint64_t index = p->tail & (peal_link_capacity(p) - 1);
+
+	p->slot = p->slots + index * p->slot_bytes;
+	p->wrap = p->tail - index + peal_link_capacity(p);
+	p->lap = (uint32_t)(p->tail >> p->capacity_log2) + 1;
+	p->limit = p->state ? p->tail : p->credit + peal_link_capacity(p);
+}
+
+/* Closes the sending end: nothing goes on without a look at the state. */
+static PEAL_DEV PEAL_UNUSED inline void
+peali_producer_close(struct peal_link_producer *p, int state)
+{
+	p->state = state;
+	p->limit = p->tail;
+}
+
+/* Where the receiving end stands, from its head. */
+static PEAL_DEV PEAL_UNUSED inline void
+peali_consumer_place(struct peal_link_consumer *c)
+{
+	uint64_t capacity = 1ULL << c->capacity_log2;
+	uint64_t index = c->head & (capacity - 1);
+
+	c->slot = c->slots + index * c->slot_bytes;
+	c->wrap = c->head - index + capacity;
+	c->lap = (uint32_t)(c->head >> c->capacity_log2) + 1;
+	c->expect = c->state ? PEALI_EXPECT_NOTHING :
+			       peal_tag_high(c->lap, PEAL_KIND_DATA);
+}
+
+/* Closes the receiving end: nothing is taken without a look at the state. */
+static PEAL_DEV PEAL_UNUSED inline void
+peali_consumer_close(struct peal_link_consumer *c, int state)
+{
+	c->state = state;
+	c->expect = PEALI_EXPECT_NOTHING;
+}
+
+/* All that was released up to here has been told as credit. */
+static PEAL_DEV PEAL_INLINE void
+peali_consumer_told(struct peal_link_consumer *c)
+{
+	uint64_t quarter = (1ULL << c->capacity_log2) >> 2;
+
+	c->credit_sent = c->head;
+	c->credit_due = c->head + (quarter ? quarter : 1);
+	c->slab_sent = c->slab_head;
 }
 
 /**
@@ -111,8 +191,12 @@ peal_link_producer_init(struct peal_link_producer *p,
 	p->policy = ring->policy;
 	p->payload_max = peal_slot_content_max(ring->policy, ring->slot_bytes) -
 			 (uint32_t)sizeof(struct peal_header);
+	p->fits_slot = p->message_bytes < p->payload_max ?
+			       (uint32_t)p->message_bytes :
+			       p->payload_max;
 	p->actor = view->actor;
 	p->state = 0;
+	peali_producer_place(p);
 }
 
 /** Makes the receiving end of a view; counts go on from the count words. */
@@ -130,16 +214,14 @@ peal_link_consumer_init(struct peal_link_consumer *c,
 	c->credit_word = (struct peal_credit *)(uintptr_t)view->credit;
 	c->counts = (struct peal_link_counts *)(uintptr_t)view->counts;
 	c->bell = view->bell;
-	c->head = c->credit_sent = 0;
-	c->slab_head = c->slab_sent = c->slab_next = 0;
+	c->head = 0;
+	c->slab_head = c->slab_next = 0;
 	c->slab_bytes = ring->slab_bytes;
 	c->delivered = peal_load_relaxed_sys(&c->counts->delivered);
 	c->delivered_bytes = peal_load_relaxed_sys(&c->counts->delivered_bytes);
 	c->sequence = c->delivered;
-	for (i = 0; i < PEAL_REASON_COUNT; i++) {
-		c->dead[i] = peal_load_relaxed_sys(&c->counts->dead[i]);
-		c->sequence += c->dead[i];
-	}
+	for (i = 0; i < PEAL_REASON_COUNT; i++)
+		c->sequence += peal_load_relaxed_sys(&c->counts->dead[i]);
 	c->capacity_log2 = ring->capacity_log2;
 	c->slot_bytes = ring->slot_bytes;
 	c->policy = ring->policy;
@@ -150,6 +232,8 @@ peal_link_consumer_init(struct peal_link_consumer *c,
 					    sizeof(struct peal_header));
 	c->switches = (uint32_t)peal_load_relaxed_sys(&c->counts->switches);
 	c->state = 0;
+	peali_consumer_place(c);
+	peali_consumer_told(c);
 }
 
 /*

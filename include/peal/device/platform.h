@@ -74,6 +74,13 @@ typedef uint64_t uintptr_t;
 #define PEAL_KERNEL PEAL_EXTERN_C
 #endif
 
+/* Off the host's usual path, but on a GPU's: in line there only. */
+#if PEAL_ON_HOST
+#define PEAL_HOST_NOINLINE PEAL_NOINLINE
+#else
+#define PEAL_HOST_NOINLINE inline
+#endif
+
 /* Storage that the lanes of one worker share; GPUs only. */
 #if PEAL_ON_CUDA
 #define PEAL_SHARED __shared__

@@ -6,20 +6,6 @@
 
 /* The sending end of a link; see link.h for the protocol. */
 
-static PEAL_DEV PEAL_INLINE uint8_t *
-peali_producer_slot(const struct peal_link_producer *p)
-{
-	uint64_t index = p->tail & (peal_link_capacity(p) - 1);
-
-	return p->slots + index * p->slot_bytes;
-}
-
-static PEAL_DEV PEAL_INLINE uint32_t
-peali_producer_lap(const struct peal_link_producer *p)
-{
-	return (uint32_t)(p->tail >> p->capacity_log2) + 1;
-}
-
 /* Reads the credit words, which the peer writes and which may be hostile. */
 static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
 peali_link_read_credit(struct peal_link_producer *p)
@@ -32,24 +18,24 @@ peali_link_read_credit(struct peal_link_producer *p)
 		return;
 	if (slots - p->credit > p->tail - p->credit ||
 	    slab - p->slab_credit > p->slab_tail - p->slab_credit) {
-		p->state = PEAL_EPROTO;
+		peali_producer_close(p, PEAL_EPROTO);
 		return;
 	}
 	p->credit = slots;
 	p->slab_credit = slab;
+	p->limit = slots + peal_link_capacity(p);
 }
 
-/** Slots that can be written now; re-reads the credit if fewer than wanted. */
+/**
+ * Slots that can be written now; re-reads the credit if fewer than wanted. 0
+ * on a closed link.
+ */
 static PEAL_DEV PEAL_INLINE uint64_t
 peal_link_free_slots(struct peal_link_producer *p, uint64_t wanted)
 {
-	uint64_t free = p->credit + peal_link_capacity(p) - p->tail;
-
-	if (PEAL_UNLIKELY(free < wanted)) {
+	if (PEAL_UNLIKELY(p->limit - p->tail < wanted))
 		peali_link_read_credit(p);
-		free = p->credit + peal_link_capacity(p) - p->tail;
-	}
-	return free;
+	return p->limit - p->tail;
 }
 
 /* Where n contiguous slab bytes start: at slab_tail, or at the next wrap. */
@@ -62,19 +48,23 @@ peali_slab_place(const struct peal_link_producer *p, uint64_t n)
 					 p->slab_tail + p->slab_bytes - at;
 }
 
-/**
- * Whether n messages of the link's largest size fit, in any mix of smaller
- * ones too. At most one wrap lies among them, and its gap is shorter than a
- * message.
- */
-static PEAL_DEV PEAL_INLINE int peal_link_fits(struct peal_link_producer *p,
-					       uint64_t n)
+/* Whether n messages surely fit; if not, peali_link_fits_slow looks closer. */
+static PEAL_DEV PEAL_INLINE int
+peali_link_fits_slots(const struct peal_link_producer *p, uint64_t n)
+{
+	return PEAL_LIKELY(p->limit - p->tail >= n) &&
+	       PEAL_LIKELY(!p->slab_bytes);
+}
+
+/* peal_link_fits where the credit or the slab has to be looked at. */
+static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
+peali_link_fits_slow(struct peal_link_producer *p, uint64_t n)
 {
 	uint64_t each, need;
 
-	if (PEAL_UNLIKELY(p->state))
+	if (p->state)
 		return 1; /* closed: what is emitted is counted as dropped */
-	if (PEAL_UNLIKELY(peal_link_free_slots(p, n) < n))
+	if (peal_link_free_slots(p, n) < n)
 		return 0;
 	if (p->message_bytes <= p->payload_max)
 		return 1;
@@ -88,6 +78,18 @@ static PEAL_DEV PEAL_INLINE int peal_link_fits(struct peal_link_producer *p,
 	return p->slab_tail + need - p->slab_credit <= p->slab_bytes;
 }
 
+/**
+ * Whether n messages of the link's largest size fit, in any mix of smaller
+ * ones too. At most one wrap lies among them, and its gap is shorter than a
+ * message.
+ */
+static PEAL_DEV PEAL_INLINE int peal_link_fits(struct peal_link_producer *p,
+					       uint64_t n)
+{
+	return PEAL_LIKELY(peali_link_fits_slots(p, n)) ||
+	       peali_link_fits_slow(p, n);
+}
+
 static PEAL_DEV PEAL_INLINE int
 peali_link_note_full(struct peal_link_producer *p)
 {
@@ -95,6 +97,57 @@ peali_link_note_full(struct peal_link_producer *p)
 		return p->state; /* the credit was nonsense */
 	peal_store_relaxed_sys(&p->counts->full, ++p->full);
 	return PEAL_EAGAIN;
+}
+
+/* The content's first byte: in the slot, or in the stage. */
+static PEAL_DEV PEAL_INLINE uint8_t *
+peali_producer_content(const struct peal_link_producer *p)
+{
+	return PEAL_LIKELY(p->policy == PEAL_POLICY_SEQUENCE) ? p->slot + 8 :
+								p->stage;
+}
+
+/* Where the payload of a message goes that its slot holds. */
+static PEAL_DEV PEAL_INLINE void *
+peali_link_payload(const struct peal_link_producer *p)
+{
+	return peali_producer_content(p) + sizeof(struct peal_header);
+}
+
+/* Whether a payload of so many bytes can simply go to the next slot. */
+static PEAL_DEV PEAL_INLINE int
+peali_link_takes(const struct peal_link_producer *p, uint64_t bytes)
+{
+	return PEAL_LIKELY(bytes <= p->fits_slot) &&
+	       PEAL_LIKELY(p->limit != p->tail);
+}
+
+/* A reserve that is not simply the next slot. */
+static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
+peali_link_reserve_slow(struct peal_link_producer *p, uint64_t bytes,
+			void **out)
+{
+	uint64_t n = PEAL_SLAB_ROUND(bytes), at;
+
+	if (p->state)
+		return p->state;
+	if (bytes > p->message_bytes)
+		return PEAL_EMSGSIZE;
+	if (!peal_link_free_slots(p, 1))
+		return peali_link_note_full(p);
+	if (bytes <= p->payload_max) {
+		*out = peali_link_payload(p);
+		return 0;
+	}
+	at = peali_slab_place(p, n);
+	if (at + n - p->slab_credit > p->slab_bytes) {
+		peali_link_read_credit(p);
+		if (at + n - p->slab_credit > p->slab_bytes)
+			return peali_link_note_full(p);
+	}
+	p->reserved_at = at;
+	*out = p->slab + at % p->slab_bytes;
+	return 0;
 }
 
 /**
@@ -106,60 +159,45 @@ peali_link_note_full(struct peal_link_producer *p)
  * @return 0; PEAL_EAGAIN full, nothing changed; PEAL_EMSGSIZE past the link's
  *         message_bytes; the state of a closed link.
  */
-static PEAL_DEV PEAL_UNUSED inline int
-peal_link_reserve(struct peal_link_producer *p, uint64_t bytes, void **out)
+static PEAL_DEV PEAL_INLINE int peal_link_reserve(struct peal_link_producer *p,
+						  uint64_t bytes, void **out)
 {
-	if (PEAL_UNLIKELY(p->state))
-		return p->state;
-	if (PEAL_UNLIKELY(bytes > p->message_bytes))
-		return PEAL_EMSGSIZE;
-	if (PEAL_UNLIKELY(!peal_link_free_slots(p, 1)))
-		return peali_link_note_full(p);
-	if (bytes > p->payload_max) {
-		uint64_t n = PEAL_SLAB_ROUND(bytes);
-		uint64_t at = peali_slab_place(p, n);
-
-		if (at + n - p->slab_credit > p->slab_bytes) {
-			peali_link_read_credit(p);
-			if (at + n - p->slab_credit > p->slab_bytes)
-				return peali_link_note_full(p);
-		}
-		p->reserved_at = at;
-		*out = p->slab + at % p->slab_bytes;
-		return 0;
-	}
-	if (p->policy == PEAL_POLICY_SEQUENCE)
-		*out = peali_producer_slot(p) + 8 + sizeof(struct peal_header);
-	else
-		*out = p->stage + sizeof(struct peal_header);
+	if (PEAL_UNLIKELY(!peali_link_takes(p, bytes)))
+		return peali_link_reserve_slow(p, bytes, out);
+	*out = peali_link_payload(p);
 	return 0;
 }
 
-/* Writes a content that is in the stage or slot and goes on to the next. */
-static PEAL_DEV PEAL_INLINE void
-peali_link_publish(struct peal_link_producer *p, uint32_t kind, uint32_t length,
-		   uint32_t lane, uint32_t lanes)
+/* Writes a content that is in the stage to the slot's atoms. */
+static PEAL_DEV PEAL_UNUSED PEAL_HOST_NOINLINE void
+peali_link_pack(const struct peal_link_producer *p, uint32_t kind,
+		uint32_t length, uint32_t lane, uint32_t lanes)
 {
-	uint8_t *slot = peali_producer_slot(p);
-	uint32_t lap = peali_producer_lap(p);
-
-	if (p->policy != PEAL_POLICY_SEQUENCE) {
-		if (PEAL_UNLIKELY(lap % PEAL_SLOT_REFRESH_LAPS == 0))
-			peal_slot_refresh(p->policy, slot, p->slot_bytes, lap,
-					  length, lane, lanes);
-		peal_slot_pack(p->policy, slot, lap, kind, p->stage, length,
-			       lane, lanes);
-	} else if (lane == 0) {
-		peal_slot_publish(slot, lap, kind, length);
-	}
+	if (PEAL_UNLIKELY(p->lap % PEAL_SLOT_REFRESH_LAPS == 0))
+		peal_slot_refresh(p->policy, p->slot, p->slot_bytes, p->lap,
+				  length, lane, lanes);
+	peal_slot_pack(p->policy, p->slot, p->lap, kind, p->stage, length, lane,
+		       lanes);
 }
 
-/* The content's first byte: in the slot, or in the stage. */
-static PEAL_DEV PEAL_INLINE uint8_t *
-peali_producer_content(struct peal_link_producer *p)
+/* Makes a content that is in the stage or the slot visible. */
+static PEAL_DEV PEAL_INLINE void
+peali_link_publish(const struct peal_link_producer *p, uint32_t kind,
+		   uint32_t length, uint32_t lane, uint32_t lanes)
 {
-	return p->policy == PEAL_POLICY_SEQUENCE ? peali_producer_slot(p) + 8 :
-						   p->stage;
+	if (PEAL_UNLIKELY(p->policy != PEAL_POLICY_SEQUENCE))
+		peali_link_pack(p, kind, length, lane, lanes);
+	else if (lane == 0)
+		peal_slot_publish(p->slot, p->lap, kind, length);
+}
+
+/* Goes on to the next slot. */
+static PEAL_DEV PEAL_INLINE void
+peali_producer_step(struct peal_link_producer *p)
+{
+	p->slot += p->slot_bytes;
+	if (PEAL_UNLIKELY(++p->tail == p->wrap))
+		peali_producer_place(p);
 }
 
 /*
@@ -187,8 +225,8 @@ peali_link_prepare(struct peal_link_producer *p, struct peal_header header,
 	uint8_t *content = peali_producer_content(p);
 
 	peali_link_count(p, 1, bytes);
-	*(struct peal_header *)(void *)content = header;
-	if (bytes > p->payload_max) {
+	peal_header_store(content, header);
+	if (PEAL_UNLIKELY(bytes > p->payload_max)) {
 		struct peal_slab_descriptor *d =
 			(struct peal_slab_descriptor *)(void *)(content + 8);
 
@@ -208,9 +246,9 @@ peali_link_prepare(struct peal_link_producer *p, struct peal_header header,
 static PEAL_DEV PEAL_INLINE void
 peali_link_advance(struct peal_link_producer *p, uint32_t kind, uint64_t bytes)
 {
-	if (kind == PEAL_KIND_SLAB)
+	if (PEAL_UNLIKELY(kind == PEAL_KIND_SLAB))
 		p->slab_tail = p->reserved_at + PEAL_SLAB_ROUND(bytes);
-	p->tail++;
+	peali_producer_step(p);
 #if PEAL_ON_HOST
 	peal_bell_ring(p->bell);
 #endif
@@ -220,9 +258,9 @@ peali_link_advance(struct peal_link_producer *p, uint32_t kind, uint64_t bytes)
  * Sends what was written to the reserved place; `bytes` at most what was
  * reserved, and on the same side of the slot's payload_max. One lane.
  */
-static PEAL_DEV PEAL_UNUSED inline void
-peal_link_commit(struct peal_link_producer *p, struct peal_header header,
-		 uint64_t bytes)
+static PEAL_DEV PEAL_INLINE void peal_link_commit(struct peal_link_producer *p,
+						  struct peal_header header,
+						  uint64_t bytes)
 {
 	uint32_t length = 0;
 	uint32_t kind = peali_link_prepare(p, header, bytes, &length);
@@ -266,8 +304,7 @@ peal_link_push_bulk(struct peal_link_producer *p, struct peal_header header,
 
 	if (PEAL_UNLIKELY(p->state))
 		return p->state;
-	if (bytes > p->message_bytes || bytes > p->payload_max ||
-	    n > peal_link_capacity(p))
+	if (bytes > p->fits_slot || n > peal_link_capacity(p))
 		return PEAL_EMSGSIZE;
 	if (peal_link_free_slots(p, n) < n)
 		return peali_link_note_full(p);
@@ -276,10 +313,10 @@ peal_link_push_bulk(struct peal_link_producer *p, struct peal_header header,
 		uint8_t *content = peali_producer_content(p);
 		uint32_t length = (uint32_t)(sizeof(header) + bytes);
 
-		*(struct peal_header *)(void *)content = header;
+		peal_header_store(content, header);
 		peal_copy(content + sizeof(header), from + i * bytes, bytes);
 		peali_link_publish(p, PEAL_KIND_DATA, length, 0, 1);
-		p->tail++;
+		peali_producer_step(p);
 	}
 #if PEAL_ON_HOST
 	peal_bell_ring(p->bell);
@@ -312,11 +349,11 @@ peal_link_push_mark(struct peal_link_producer *p, uint32_t kind)
 		return p->state;
 	if (!peal_link_free_slots(p, 1))
 		return peali_link_note_full(p);
-	*(struct peal_header *)(void *)peali_producer_content(p) = none;
+	peal_header_store(peali_producer_content(p), none);
 	peali_link_publish(p, kind, (uint32_t)sizeof(none), 0, 1);
-	p->tail++;
+	peali_producer_step(p);
 	if (kind == PEAL_KIND_END) {
-		p->state = PEAL_EPIPE;
+		peali_producer_close(p, PEAL_EPIPE);
 		peal_store_relaxed_sys(&p->counts->ended, 1);
 	} else {
 		peal_store_relaxed_sys(

@@ -107,7 +107,29 @@ static PEAL_DEV PEAL_INLINE void peal_copy(void *to, const void *from,
 #endif
 }
 
+/**
+ * Writes a header with one store: a load of all 8 bytes that follows soon can
+ * be served from the store buffer, which it could not be from two stores.
+ *
+ * @param to     8 bytes, the begin of a content
+ * @param header what to write
+ */
+static PEAL_DEV PEAL_INLINE void peal_header_store(void *to,
+						   struct peal_header header)
+{
+	uint64_t word = (uint64_t)header.flags << 48 |
+			(uint64_t)header.type << 32 | header.actor;
+
+	__builtin_memcpy(to, &word, sizeof(word));
+}
+
 /* ---- sequence ------------------------------------------------------------ */
+
+/** The high 24 bits of a tag of 64 bits. */
+static PEAL_HD PEAL_INLINE uint32_t peal_tag_high(uint32_t lap, uint32_t kind)
+{
+	return (lap & 0xffff) << 8 | (kind & 0xff);
+}
 
 /**
  * Publishes a slot whose content is already in place behind the tag.
@@ -118,8 +140,7 @@ static PEAL_DEV PEAL_INLINE void peal_copy(void *to, const void *from,
 static PEAL_DEV PEAL_INLINE void
 peal_slot_publish(uint8_t *slot, uint32_t lap, uint32_t kind, uint32_t length)
 {
-	uint64_t tag = (uint64_t)(lap & 0xffff) << 48 |
-		       (uint64_t)(kind & 0xff) << 40 | length;
+	uint64_t tag = (uint64_t)peal_tag_high(lap, kind) << 40 | length;
 
 	/* R1: pairs with A1 in peal_slot_peek: the content is written. */
 	peal_store_release_sys((uint64_t *)(void *)slot, tag);

@@ -22,8 +22,10 @@ struct peal_input {
 	struct peal_link_consumer link;
 	struct peal_link_view next; /* to follow a SEAL to */
 	uint32_t flags; /* enum peal_input_flag */
-	uint32_t reserved;
+	uint32_t reserved[3];
 };
+
+PEAL_STATIC_ASSERT(sizeof(struct peal_input) == 256, "found by a shift");
 
 enum peal_input_flag {
 	PEAL_INPUT_USED = 1, /* has a link */
@@ -34,11 +36,12 @@ enum peal_input_flag {
 /** One port's sending end. */
 struct peal_output {
 	struct peal_link_producer link;
-	uint32_t used;
-	uint32_t reserved;
+	uint32_t used; /* 1: has a link */
+	uint32_t switching; /* 1: `next` is filled */
 	struct peal_link_view next; /* after the SEAL that waits for room */
-	uint64_t switching; /* 1: `next` is filled */
 };
+
+PEAL_STATIC_ASSERT(sizeof(struct peal_output) == 256, "found by a shift");
 
 /**
  * What a worker keeps between two messages and over epochs; in device memory,
@@ -49,19 +52,24 @@ struct peal_worker_state {
 	struct peal_link_view control_view; /* the host fills it in */
 	struct peal_link_consumer control;
 	uint64_t started; /* 0 until the first launch */
-	uint64_t handled, emitted, told, mail_done, mail_dead, failed;
+	uint64_t handled, told, mail_done, mail_dead, failed;
 	uint64_t idle_turns, beat, control_done;
+	uint64_t emitted; /* not beside handled: the two would be stored as one
+			   * and read as two, which the store buffer delays */
 	uint64_t blocked, blocked_said; /* in this turn; in the status */
+	uint64_t actor_said; /* in the status */
 	uint64_t lease, lease_seen_ns; /* the lease word, and when it moved */
 	uint64_t doubt_ns; /* since when it may be that the host is gone; 0 */
 	uint64_t epoch_began_ns, epoch_looks;
 	uint32_t n_inputs, n_outputs; /* used parts of the tables */
 	uint32_t cursor; /* the input in hand; n_inputs: the mailbox */
-	uint32_t burst; /* messages taken from it in a row */
+	uint32_t granted; /* messages that may be taken from it in a row */
+	uint32_t burst; /* of those, not tried yet */
 	uint32_t idle; /* turns without a message in a row */
-	uint32_t since_look; /* messages since then */
+	uint32_t since_look; /* turns since then */
 	uint32_t ended; /* inputs that have had their END */
 	uint32_t mail; /* 1: the message in hand is from the mailbox */
+	uint32_t reserved;
 	uint32_t drained; /* said in the status */
 	uint32_t suspended; /* as the phase in the status says */
 	/* for the lanes: what the leader decided */
@@ -112,6 +120,10 @@ struct peal_worker {
 	uint32_t index; /* the worker's number */
 	uint32_t lane, lanes;
 	uint32_t ended; /* the loop is over: 1, or 2 for an epoch's end */
+	/* the leader's: `actor` can handle so many messages more, as there is
+	 * room in its outputs; 0: look at all that again */
+	uint32_t room_left;
+	uint32_t room_actor; /* its index */
 };
 
 /* ---- lanes --------------------------------------------------------------- */
@@ -290,6 +302,26 @@ static PEAL_DEV PEAL_INLINE uint32_t peal_self(const struct peal_worker *w)
 static PEAL_DEV PEAL_INLINE int peal_aborting(const struct peal_worker *w)
 {
 	return peal_load_relaxed_sys(&w->control->stop) == PEAL_STOP_ABORT;
+}
+
+/* ---- status -------------------------------------------------------------- */
+
+/* Says which actor's handler runs: 1 + its index, or 0 for none. */
+static PEAL_DEV PEAL_INLINE void peali_say_actor(struct peal_worker *w,
+						 uint64_t actor)
+{
+	if (PEAL_UNLIKELY(actor != w->state->actor_said)) {
+		w->state->actor_said = actor;
+		peal_store_relaxed_sys(&w->status->actor, actor);
+	}
+}
+
+/* Says what was done so far, and that no handler runs. */
+static PEAL_DEV PEAL_UNUSED inline void peali_say_done(struct peal_worker *w)
+{
+	peal_store_relaxed_sys(&w->status->handled, w->state->handled);
+	peal_store_relaxed_sys(&w->status->emitted, w->state->emitted);
+	peali_say_actor(w, 0);
 }
 
 #endif
