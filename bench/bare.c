@@ -33,20 +33,20 @@ static void remember(void)
 		CPU_SET(0, &at_first);
 }
 
+int peali_core_at(uint32_t index)
+{
+	pthread_once(&once, remember);
+	for (int core = 0; core < CPU_SETSIZE; core++)
+		if (CPU_ISSET(core, &at_first) && index-- == 0)
+			return core;
+	return -1;
+}
+
 int peali_cores_pick(struct peali_cores *cores_out)
 {
-	int found[2];
-	int n = 0;
-
-	pthread_once(&once, remember);
-	for (int core = 0; core < CPU_SETSIZE && n < 2; core++)
-		if (CPU_ISSET(core, &at_first))
-			found[n++] = core;
-	if (n < 2)
-		return -1;
-	cores_out->a = found[0];
-	cores_out->b = found[1];
-	return 0;
+	cores_out->a = peali_core_at(0);
+	cores_out->b = peali_core_at(1);
+	return cores_out->b < 0 ? -1 : 0;
 }
 
 int peali_core_bind(int core)

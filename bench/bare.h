@@ -16,6 +16,9 @@ struct peali_cores {
 	int a, b;
 };
 
+/** Number `index`, from 0, of the cores that it may run on; -1: not so many. */
+int peali_core_at(uint32_t index);
+
 /** The first two that it may run on; 0, or -1 if there is only one. */
 int peali_cores_pick(struct peali_cores *cores_out);
 

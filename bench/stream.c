@@ -358,9 +358,7 @@ static int run_rows(struct peali_stream *stream)
 	for (size_t i = 0; i < N_ROWS; i++)
 		if (wanted(stream, rows + i) && run_row(stream, rows + i))
 			return -1;
-	if (stream->options.route || stream->options.bytes)
-		return 0;
-	return peali_stream_y4m(stream);
+	return peali_stream_y4m_wanted(stream) ? peali_stream_y4m(stream) : 0;
 }
 
 static int measure_rows(void *context)
@@ -373,6 +371,7 @@ static int measure_rows(void *context)
 static int run(int argc, char **argv, int json)
 {
 	struct peali_stream stream = { 0 };
+	int video;
 	const struct peali_frame frame = {
 		.benchmark = "stream",
 		.title = "payload delivered and checked; ratio above 1: faster "
@@ -390,13 +389,15 @@ static int run(int argc, char **argv, int json)
 			  SECONDS, &stream.options);
 	for (size_t i = 0; i < N_ROWS; i++)
 		stream.n_rows += wanted(&stream, rows + i);
+	video = peali_stream_y4m_wanted(&stream);
+	stream.n_rows += video;
 	if (!stream.n_rows) {
 		peali_say("no row of stream has that route and size");
 		return PEALI_EXIT_USAGE;
 	}
 	/* The row of video frames gets as much as three others. */
-	stream.row_ns =
-		(uint64_t)(stream.options.seconds * 1e9 / (stream.n_rows + 3));
+	stream.row_ns = (uint64_t)(stream.options.seconds * 1e9 /
+				   (stream.n_rows + (video ? 2 : 0)));
 	return peali_frame_run(&frame, json);
 }
 

@@ -16,6 +16,9 @@ struct peali_stream {
 	int n_rows;
 };
 
+/** Whether the options ask for the row of video frames. */
+int peali_stream_y4m_wanted(const struct peali_stream *stream);
+
 /**
  * The row of video frames through three filters on two devices (stream_y4m.c).
  *

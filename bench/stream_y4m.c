@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "bench/samples.h"
 #include "bench/stream.h"
@@ -20,13 +21,14 @@
 #define BODY (WIDTH * HEIGHT * 3 / 2) /* 4:2:0: chroma is passed on */
 #define MESSAGE (sizeof(struct peal_item) + BODY)
 #define FRAMES 8 /* different ones; they come again and again */
-#define ROUND 64 /* frames */
+#define ROUND 256 /* frames: the filling of the pipeline is a small part */
 #define ROUNDS_LEAST 3
 #define ROWS_SHARE 3 /* of time: as much as so many other rows */
 #define STAGES 3
 #define DEPTH 4
 #define THREADS_MOST 64
 #define WAIT_NS INT64_C(2000000)
+#define QUIET_NS 2000000 /* until workers without work are asleep */
 
 static const struct peal_stage_config configs[STAGES] = {
 	{ .kind = PEAL_STAGE_BLUR },
@@ -40,6 +42,8 @@ struct video {
 	uint8_t *right; /* what they become */
 	uint64_t wrong;
 	uint64_t next; /* sequence of the next frame in */
+	struct peali_cores cores; /* of the first two stages */
+	int has_cores;
 };
 
 static const struct peal_item head = {
@@ -145,6 +149,9 @@ static int build(struct video *v)
 		if (peali_stand_connect(v->stand, ends[i], 0, ends[i + 1],
 					&options) < 0)
 			return -1;
+	v->has_cores = peali_stand_cores((struct peali_place){ 0, 0 },
+					 (struct peali_place){ 1, 0 },
+					 &v->cores) == 0;
 	return 0;
 }
 
@@ -228,6 +235,7 @@ static void *loop(void *argument)
 	uint8_t *a = malloc(BODY);
 	uint8_t *b = malloc(BODY);
 
+	peali_core_bind(peali_core_at(l->first));
 	l->wrong = !a || !b;
 	for (uint32_t i = l->first; !l->wrong && i < ROUND; i += l->step) {
 		memcpy(a, l->v->frames + (size_t)(i % FRAMES) * BODY, BODY);
@@ -270,6 +278,29 @@ static double run_peer(const struct video *v)
 
 /* ---- the row ---------------------------------------------------------------- */
 
+/* Peer and ours, and how far the cores are before and after: 0 or -1. */
+static int run_round(struct video *v, struct peali_samples *ours,
+		     struct peali_samples *peers)
+{
+	const struct timespec quiet = { .tv_nsec = QUIET_NS };
+	double peer, rate;
+	int before;
+
+	nanosleep(&quiet, NULL);
+	before = v->has_cores ? peali_bare_distance(&v->cores) : 0;
+	peer = run_peer(v);
+	rate = peer < 0 ? -1 : run_ours(v);
+	if (rate < 0)
+		return -1;
+	if (v->has_cores && peali_bare_distance(&v->cores) != before)
+		before = PEALI_TAG_MIXED;
+	peali_samples_add(ours, rate);
+	peali_samples_add(peers, peer);
+	peali_samples_close(ours, before, rate / peer);
+	peali_samples_close(peers, before, NAN);
+	return 0;
+}
+
 static void fill(struct peali_stream *stream, const struct video *v,
 		 const struct peali_samples *ours,
 		 const struct peali_samples *peers)
@@ -284,8 +315,11 @@ static void fill(struct peali_stream *stream, const struct video *v,
 	peali_row_uint(row, "width", WIDTH);
 	peali_row_uint(row, "height", HEIGHT);
 	peali_row_text(row, "timed_by", "host");
-	peali_row_null(row, "core_distance",
-		       "three workers and the host share the cores");
+	if (v->has_cores)
+		peali_row_text(row, "core_distance", "%s",
+			       peali_distance_name(peali_samples_tag(ours)));
+	else
+		peali_row_null(row, "core_distance", "there is one core only");
 	peali_samples_row_rates(ours, row, "frames_per_s");
 	peali_row_real(row, "gigabytes_per_s",
 		       peali_samples_spread(ours).median * BODY / 1e9);
@@ -296,6 +330,11 @@ static void fill(struct peali_stream *stream, const struct video *v,
 	peali_row_uint(row, "versus_threads", (uint64_t)peali_report_cores());
 	peali_samples_row_versus(ours, row, "the filters in one loop per core",
 				 NULL);
+}
+
+int peali_stream_y4m_wanted(const struct peali_stream *stream)
+{
+	return peali_bench_wanted(&stream->options, PEAL_ROUTE_PEER, MESSAGE);
 }
 
 int peali_stream_y4m(struct peali_stream *stream)
@@ -310,24 +349,12 @@ int peali_stream_y4m(struct peali_stream *stream)
 	if (!result && (run_ours(&v) < 0 || run_peer(&v) < 0))
 		result = -1;
 	for (int i = 0;
-	     !result && (i < ROUNDS_LEAST || peali_bench_now_ns() < until);
-	     i++) {
-		double peer = run_peer(&v);
-		double rate = run_ours(&v);
-
-		if (peer < 0 || rate < 0) {
-			result = -1;
-			break;
-		}
-		peali_samples_add(&ours, rate);
-		peali_samples_add(&peers, peer);
-		peali_samples_close(&ours, 0, rate / peer);
-		peali_samples_close(&peers, 0, NAN);
-	}
+	     !result && (i < ROUNDS_LEAST || peali_bench_now_ns() < until); i++)
+		result = run_round(&v, &ours, &peers);
 	if (!result) {
 		fill(stream, &v, &ours, &peers);
 		result = peali_samples_write(&ours, &stream->options, "stream",
-					     "y4m", 0);
+					     "y4m", stream->n_rows == 1);
 	}
 	if (peali_stand_clear(v.stand))
 		result = -1;
