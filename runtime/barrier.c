@@ -484,7 +484,7 @@ int peal_barrier_wait(struct peal_barrier *b, uint32_t participant,
 			break;
 		}
 		p->bell->max_sleep_ms = 5;
-		peal_host_idle(p->bell);
+		peal_host_idle(p->bell, 1);
 	}
 	peal_bell_reset(p->bell);
 	if (result == PEAL_ETIMEDOUT)

@@ -238,7 +238,7 @@ static int wait_turn(struct wait *wait)
 	}
 	if (peal_load_relaxed_sys_u32(&wait->bell->asleep))
 		wait->turns = 0; /* the next turn sleeps: look at the clock */
-	peal_host_idle(wait->bell);
+	peal_host_idle(wait->bell, 1);
 	return 0;
 }
 

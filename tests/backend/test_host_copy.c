@@ -136,7 +136,7 @@ PEAL_TEST(background_copies_all_arrive_and_ring)
 	bell.max_sleep_ms = 60000; /* only a ring ends this in time */
 	for (i = 0; i < N; i++) {
 		while (ops->copy_query(copy[i]) == PEAL_EAGAIN)
-			peal_host_idle(&bell);
+			peal_host_idle(&bell, 1);
 		peal_bell_reset(&bell);
 		CHECK_EQ(ops->copy_query(copy[i]), 0);
 		CHECK(!memcmp(bytes_of(from[i]), bytes_of(to[i]), BYTES));

@@ -44,7 +44,7 @@ static void play(int self)
 		if (self == 0)
 			peal_bell_ring((uintptr_t)&other->bell);
 		while (peal_load_acquire_sys(&own->ball) != i)
-			peal_host_idle(&own->bell);
+			peal_host_idle(&own->bell, 1);
 		peal_bell_reset(&own->bell);
 		if (naps && test_random(&seed) % 100 == 0)
 			nanosleep(&nap, NULL);
@@ -108,7 +108,7 @@ static void learn_steps(void)
 	memset(&bell, 0, sizeof(bell));
 	while (!bell.asleep) {
 		steps_to_announce = bell.steps;
-		peal_host_idle(&bell);
+		peal_host_idle(&bell, 1);
 	}
 }
 
@@ -166,7 +166,7 @@ static void *sleepy(void *unused)
 		dawdle(&seed, 512);
 		own->bell.steps = steps_to_announce;
 		while (peal_load_acquire_sys(&own->ball) != i)
-			peal_host_idle(&own->bell);
+			peal_host_idle(&own->bell, 1);
 		peal_bell_reset(&own->bell);
 		peal_store_release_sys(&side[0].ball, i);
 	}
@@ -215,7 +215,7 @@ PEAL_TEST(missing_ring_shows_as_a_timeout)
 	bell.max_sleep_ms = 20;
 	peali_wait_counts(&before);
 	do {
-		peal_host_idle(&bell);
+		peal_host_idle(&bell, 1);
 		peali_wait_counts(&after);
 	} while (after.timeouts == before.timeouts);
 	took = peal_clock_ns() - began;
@@ -233,7 +233,7 @@ PEAL_TEST(sleep_is_fifty_ms_if_the_bell_says_nothing)
 	memset(&bell, 0, sizeof(bell));
 	peali_wait_counts(&before);
 	do {
-		peal_host_idle(&bell);
+		peal_host_idle(&bell, 1);
 		peali_wait_counts(&after);
 	} while (after.timeouts == before.timeouts);
 	took = peal_clock_ns() - began;
@@ -249,7 +249,7 @@ PEAL_TEST(idle_spins_then_announces_and_lets_the_caller_look_once_more)
 	memset(&bell, 0, sizeof(bell));
 	peali_wait_counts(&before);
 	while (!bell.asleep) {
-		peal_host_idle(&bell);
+		peal_host_idle(&bell, 1);
 		CHECK(++turns < 10000);
 	}
 	peali_wait_counts(&after);
@@ -271,12 +271,12 @@ PEAL_TEST(crowd_of_workers_spins_less)
 
 	memset(&bell, 0, sizeof(bell));
 	for (; !bell.asleep; alone++)
-		peal_host_idle(&bell);
+		peal_host_idle(&bell, 1);
 	for (i = 0; i < 5000; i++)
 		peali_wait_enter();
 	memset(&bell, 0, sizeof(bell));
 	for (; !bell.asleep; crowd++)
-		peal_host_idle(&bell);
+		peal_host_idle(&bell, 1);
 	for (i = 0; i < 5000; i++)
 		peali_wait_leave();
 	CHECK(crowd < alone / 2);
@@ -329,7 +329,7 @@ PEAL_TEST(without_membarrier_sleeps_are_short)
 		peali_wait_counts(&counts);
 		status = (int)counts.timeouts;
 		while ((int)counts.timeouts < status + 10) {
-			peal_host_idle(&bell);
+			peal_host_idle(&bell, 1);
 			peali_wait_counts(&counts);
 		}
 		CHECK(peal_clock_ns() - began < 20000 * 1000000ULL);

@@ -47,6 +47,11 @@ enum peal_policy {
 	PEAL_POLICY_ATOM8 = 3
 };
 
+/** One atom of PEAL_POLICY_ATOM16: 12 bytes of content and their tag (word 3). */
+struct peal_atom16 {
+	PEAL_ALIGNED(16) uint32_t word[4];
+};
+
 /** Why an accepted message was not delivered. */
 enum peal_reason {
 	PEAL_REASON_STOPPED = 0, /* the receiving kernel stopped first */

@@ -24,12 +24,14 @@ static PEAL_INLINE struct peal_bell *peali_bell(const struct peal_worker *w)
 }
 #endif
 
-/* One turn of waiting, longer and longer. */
-static PEAL_DEV PEAL_INLINE void peali_wait_turn(struct peal_worker *w)
+/* One turn of waiting, longer and longer; after so many looks. */
+static PEAL_DEV PEAL_INLINE void peali_wait_turn(struct peal_worker *w,
+						 uint32_t looks)
 {
 #if PEAL_ON_HOST
-	peal_host_idle(peali_bell(w));
+	peal_host_idle(peali_bell(w), looks);
 #else
+	(void)looks;
 	if (w->state->idle > 64)
 		peal_pause();
 #endif
@@ -317,7 +319,7 @@ static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int peali_look(struct peal_worker *w)
 		if (!suspend)
 			break;
 		s->idle = 257;
-		peali_wait_turn(w);
+		peali_wait_turn(w, 1);
 	}
 	if (s->suspended) {
 		s->suspended = 0;

@@ -36,8 +36,12 @@ void peal_host_wake(struct peal_bell *bell);
  * One idle turn of a waiter: spins, then yields, then announces sleep (and
  * returns, so that the caller looks once more), then sleeps until woken or
  * for max_sleep_ms. Only the bell's owner calls it.
+ *
+ * @param bell  the owner's
+ * @param looks at its queues since the last turn: so much of the spinning is
+ *              done already; at least 1
  */
-void peal_host_idle(struct peal_bell *bell);
+void peal_host_idle(struct peal_bell *bell, uint32_t looks);
 
 /**
  * Announces that the bell's owner is about to sleep, for owners that sleep in

@@ -67,14 +67,7 @@ static PEAL_DEV PEAL_INLINE int peali_spin(struct peal_worker *w)
 			w->state->cursor = n;
 			return 1;
 		}
-#if PEAL_ON_HOST
-		/* Looks that follow each other at once are under way when the
-		 * line changes hands, and the answer comes later: without it a
-		 * round trip of 48 bytes takes 8 to 15 ns longer on near
-		 * cores, 150 ns on far ones: peal bench latency, 2 cores of
-		 * an EPYC (Zen 5), 2026-11-21. */
-		peal_pause();
-#endif
+		peal_poll_gap();
 	}
 	return 0;
 }
@@ -116,7 +109,7 @@ static PEAL_DEV PEAL_UNUSED inline int peali_idle(struct peal_worker *w)
 		s->blocked_said = s->blocked;
 		peal_store_relaxed_sys(&w->status->blocked, s->blocked);
 	}
-	peali_wait_turn(w);
+	peali_wait_turn(w, s->blocked ? 1 : PEALI_SPINS);
 	return 0;
 }
 

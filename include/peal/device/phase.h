@@ -91,7 +91,7 @@ peal_await(struct peal_worker *w, uint32_t barrier, int64_t timeout_ns)
 				if (result)
 					break;
 			}
-			peali_wait_turn(w);
+			peali_wait_turn(w, 1);
 		}
 		peali_wait_reset(w);
 	}

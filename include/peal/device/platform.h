@@ -102,6 +102,17 @@ typedef uint64_t uintptr_t;
 #define PEAL_NOINLINE
 #endif
 
+#if PEAL_ON_HOST && defined(__SANITIZE_THREAD__)
+#define PEAL_TSAN 1
+#elif PEAL_ON_HOST && defined(__clang__)
+#if __has_feature(thread_sanitizer)
+#define PEAL_TSAN 1
+#endif
+#endif
+#ifndef PEAL_TSAN
+#define PEAL_TSAN 0
+#endif
+
 /*
  * 1 in the one-lane build of a kernel source: lane and lane count are then
  * constants and the compiler vectorises lane-stride loops.
@@ -112,5 +123,19 @@ typedef uint64_t uintptr_t;
 
 /* Words that different sides write are at least this far apart. */
 #define PEAL_SHARED_LINE 128
+
+/* Functions of one expression or statement, for every kind of device. */
+#define PEALI_VALUE(name, type, parameters, value)                             \
+	static PEAL_DEV PEAL_INLINE type name parameters                       \
+	{                                                                      \
+		return value;                                                  \
+	}
+#define PEALI_DO(name, parameters, statement)                                  \
+	static PEAL_DEV PEAL_INLINE void name parameters                       \
+	{                                                                      \
+		statement;                                                     \
+	}
+#define PEALI_HW(name, value)                                                  \
+	PEALI_VALUE(peal_hw_##name, uint32_t, (void), value)
 
 #endif

@@ -16,13 +16,12 @@
 #include <peal/device/host.h>
 
 /*
- * Idle turns, counted in bell->steps. One turn is one look of the caller at all
- * its queues: some 50 ns for an endpoint, 1 us for a worker, which looks many
- * times in a turn.
+ * Idle turns, counted in bell->steps: looks of the caller at its queues while
+ * it spins, some 25 to 50 ns each, then turns.
  */
 enum {
 	TURNS_HOT = 16, /* without a pause between two looks */
-	TURNS_CROWDED = 1, /* then yield, if there are too few cores */
+	TURNS_CROWDED = 32, /* then yield, if there are too few cores */
 	TURNS_SPIN = 256,
 	TURNS_YIELD = TURNS_SPIN + 48,
 	TURNS_ANNOUNCE = TURNS_YIELD, /* the turn that announces sleep */
@@ -173,18 +172,21 @@ int peal_host_announce(struct peal_bell *bell)
 	return barrier_everywhere();
 }
 
-void peal_host_idle(struct peal_bell *bell)
+void peal_host_idle(struct peal_bell *bell, uint32_t looks)
 {
 	uint32_t turn = bell->steps;
 
 	if (PEAL_UNLIKELY(turn == 0))
 		pthread_once(&once, set_up);
 	if (turn < TURNS_SPIN) {
-		bell->steps = turn + 1;
+		uint32_t next = turn + looks;
+
+		if (next > TURNS_SPIN || (turn < TURNS_CROWDED &&
+					  next >= TURNS_CROWDED && crowded()))
+			next = TURNS_SPIN;
+		bell->steps = next;
 		if (turn >= TURNS_HOT)
 			peal_pause();
-		if (turn == TURNS_CROWDED && crowded())
-			bell->steps = TURNS_SPIN;
 	} else if (turn < TURNS_YIELD) {
 		bell->steps = turn + 1;
 		sched_yield();

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEAL_DEVICE_ATOMIC_CUDA_H
+#define PEAL_DEVICE_ATOMIC_CUDA_H
+
+#include <peal/abi/message.h>
+
+/* The CUDA part of atomic.h, which says what all this is. */
+
+#if PEAL_ON_CUDA
+
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 700
+#error "Peal needs sm_70 or newer: older devices have no memory model"
+#endif
+
+#define PEAL_CUDA_LOAD(name, type, suffix, bits, letter, qualifiers)           \
+	static PEAL_DEV PEAL_INLINE type peal_load_##name##suffix(             \
+		const type *p)                                                 \
+	{                                                                      \
+		type v;                                                        \
+                                                                               \
+		asm volatile("ld." qualifiers ".global.u" bits " %0, [%1];"    \
+			     : "=" letter(v)                                   \
+			     : "l"(__cvta_generic_to_global(p))                \
+			     : "memory");                                      \
+		return v;                                                      \
+	}
+#define PEAL_CUDA_STORE(name, type, suffix, bits, letter, qualifiers)          \
+	static PEAL_DEV PEAL_INLINE void peal_store_##name##suffix(type *p,    \
+								   type v)     \
+	{                                                                      \
+		asm volatile("st." qualifiers ".global.u" bits " [%0], %1;"    \
+			     :                                                 \
+			     : "l"(__cvta_generic_to_global(p)), letter(v)     \
+			     : "memory");                                      \
+	}
+#define PEAL_CUDA_ADD(name, type, suffix, bits, letter, qualifiers)            \
+	static PEAL_DEV PEAL_INLINE type peal_add_##name##suffix(type *p,      \
+								 type v)       \
+	{                                                                      \
+		type old;                                                      \
+                                                                               \
+		asm volatile("atom." qualifiers ".global.add.u" bits           \
+			     " %0, [%1], %2;"                                  \
+			     : "=" letter(old)                                 \
+			     : "l"(__cvta_generic_to_global(p)), letter(v)     \
+			     : "memory");                                      \
+		return old;                                                    \
+	}
+#define PEAL_CUDA_WORD(type, suffix, bits, letter)                             \
+	PEAL_CUDA_LOAD(relaxed_dev, type, suffix, bits, letter, "relaxed.gpu") \
+	PEAL_CUDA_LOAD(acquire_dev, type, suffix, bits, letter, "acquire.gpu") \
+	PEAL_CUDA_LOAD(relaxed_sys, type, suffix, bits, letter, "relaxed.sys") \
+	PEAL_CUDA_LOAD(acquire_sys, type, suffix, bits, letter, "acquire.sys") \
+	PEAL_CUDA_STORE(relaxed_dev, type, suffix, bits, letter,               \
+			"relaxed.gpu")                                         \
+	PEAL_CUDA_STORE(release_dev, type, suffix, bits, letter,               \
+			"release.gpu")                                         \
+	PEAL_CUDA_STORE(relaxed_sys, type, suffix, bits, letter,               \
+			"relaxed.sys")                                         \
+	PEAL_CUDA_STORE(release_sys, type, suffix, bits, letter,               \
+			"release.sys")                                         \
+	PEAL_CUDA_ADD(relaxed_dev, type, suffix, bits, letter, "relaxed.gpu")  \
+	PEAL_CUDA_ADD(acqrel_dev, type, suffix, bits, letter, "acq_rel.gpu")
+
+PEAL_CUDA_WORD(uint64_t, , "64", "l")
+PEAL_CUDA_WORD(uint32_t, _u32, "32", "r")
+
+/** Orders all earlier accesses before later stores, system wide. */
+PEALI_DO(peal_fence_release_sys, (void),
+	 asm volatile("fence.acq_rel.sys;" ::
+			      : "memory"))
+
+/** Orders earlier loads before all later accesses, system wide. */
+PEALI_DO(peal_fence_acquire_sys, (void),
+	 asm volatile("fence.acq_rel.sys;" ::
+			      : "memory"))
+
+/** A breath between two looks at a word. */
+PEALI_DO(peal_pause, (void), asm volatile("nanosleep.u32 20;" ::: "memory"))
+
+/** Between two looks at a word in a short wait: nothing, a look takes long. */
+PEALI_DO(peal_poll_gap, (void), (void)0)
+
+/** Monotonic time in ns; of this device. */
+static PEAL_DEV PEAL_INLINE uint64_t peal_clock_ns(void)
+{
+	uint64_t t;
+
+	asm volatile("mov.u64 %0, %globaltimer;" : "=l"(t)::"memory");
+	return t;
+}
+
+PEALI_HW(lane, threadIdx.x)
+PEALI_HW(lanes, blockDim.x)
+PEALI_HW(worker, blockIdx.x)
+
+/** Where all lanes of the worker meet; GPUs only. */
+PEALI_DO(peal_hw_sync, (void), __syncthreads())
+
+#define PEAL_HAVE_ATOM16 1
+/** Stores 16 bytes at once; relaxed. 16-byte aligned. */
+static PEAL_DEV PEAL_INLINE void peal_atom16_store(struct peal_atom16 *p,
+						   struct peal_atom16 v)
+{
+	asm volatile("st.relaxed.sys.global.v4.u32 [%0], {%1, %2, %3, %4};"
+		     :
+		     : "l"(__cvta_generic_to_global(p)), "r"(v.word[0]),
+		       "r"(v.word[1]), "r"(v.word[2]), "r"(v.word[3])
+		     : "memory");
+}
+
+/** Loads 16 bytes at once; relaxed. 16-byte aligned. */
+static PEAL_DEV PEAL_INLINE struct peal_atom16
+peal_atom16_load(const struct peal_atom16 *p)
+{
+	struct peal_atom16 v;
+
+	asm volatile("ld.relaxed.sys.global.v4.u32 {%0, %1, %2, %3}, [%4];"
+		     : "=r"(v.word[0]), "=r"(v.word[1]), "=r"(v.word[2]),
+		       "=r"(v.word[3])
+		     : "l"(__cvta_generic_to_global(p))
+		     : "memory");
+	return v;
+}
+
+#endif /* PEAL_ON_CUDA */
+
+#endif

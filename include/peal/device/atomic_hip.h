@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEAL_DEVICE_ATOMIC_HIP_H
+#define PEAL_DEVICE_ATOMIC_HIP_H
+
+#include <peal/abi/message.h>
+
+/* The HIP part of atomic.h, which says what all this is. */
+
+#if PEAL_ON_HIP
+
+/*
+ * A compiler may drop the wait between the write-back of a release and the
+ * store of the flag (llvm-project issues 178316 and 135340): fence, wait for
+ * the stores by hand, then store relaxed.
+ */
+static PEAL_DEV PEAL_INLINE void peali_hip_wait_stores(void)
+{
+#if defined(__gfx1200__) || defined(__gfx1201__)
+	asm volatile("s_wait_storecnt 0x0" ::: "memory");
+#elif defined(__GFX10__) || defined(__GFX11__) || defined(__gfx1030__) ||      \
+	defined(__gfx1100__)
+	asm volatile("s_waitcnt vmcnt(0)\n\ts_waitcnt_vscnt null, 0x0" ::
+			     : "memory");
+#else
+	asm volatile("s_waitcnt vmcnt(0)" ::: "memory");
+#endif
+}
+
+#define PEAL_HIP_SCOPE(scope, type, suffix, hip_scope, fence_scope)            \
+	PEALI_VALUE(peal_load_relaxed_##scope##suffix, type, (const type *p),  \
+		    __hip_atomic_load(p, __ATOMIC_RELAXED, hip_scope))         \
+	PEALI_VALUE(peal_load_acquire_##scope##suffix, type, (const type *p),  \
+		    __hip_atomic_load(p, __ATOMIC_ACQUIRE, hip_scope))         \
+	PEALI_DO(peal_store_relaxed_##scope##suffix, (type * p, type v),       \
+		 __hip_atomic_store(p, v, __ATOMIC_RELAXED, hip_scope))        \
+	static PEAL_DEV PEAL_INLINE void peal_store_release_##scope##suffix(   \
+		type *p, type v)                                               \
+	{                                                                      \
+		__builtin_amdgcn_fence(__ATOMIC_RELEASE, fence_scope);         \
+		peali_hip_wait_stores();                                       \
+		__hip_atomic_store(p, v, __ATOMIC_RELAXED, hip_scope);         \
+	}
+#define PEAL_HIP_WORD(type, suffix)                                            \
+	PEAL_HIP_SCOPE(dev, type, suffix, __HIP_MEMORY_SCOPE_AGENT, "agent")   \
+	PEAL_HIP_SCOPE(sys, type, suffix, __HIP_MEMORY_SCOPE_SYSTEM, "")       \
+	static PEAL_DEV PEAL_INLINE type peal_add_relaxed_dev##suffix(type *p, \
+								      type v)  \
+	{                                                                      \
+		return __hip_atomic_fetch_add(p, v, __ATOMIC_RELAXED,          \
+					      __HIP_MEMORY_SCOPE_AGENT);       \
+	}                                                                      \
+	static PEAL_DEV PEAL_INLINE type peal_add_acqrel_dev##suffix(type *p,  \
+								     type v)   \
+	{                                                                      \
+		type old;                                                      \
+                                                                               \
+		__builtin_amdgcn_fence(__ATOMIC_RELEASE, "agent");             \
+		peali_hip_wait_stores();                                       \
+		old = __hip_atomic_fetch_add(p, v, __ATOMIC_RELAXED,           \
+					     __HIP_MEMORY_SCOPE_AGENT);        \
+		__builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "agent");             \
+		return old;                                                    \
+	}
+
+PEAL_HIP_WORD(uint64_t, )
+PEAL_HIP_WORD(uint32_t, _u32)
+
+/** As on CUDA. */
+static PEAL_DEV PEAL_INLINE void peal_fence_release_sys(void)
+{
+	__builtin_amdgcn_fence(__ATOMIC_RELEASE, "");
+	peali_hip_wait_stores();
+}
+
+PEALI_DO(peal_fence_acquire_sys, (void),
+	 __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, ""))
+
+PEALI_DO(peal_pause, (void), __builtin_amdgcn_s_sleep(1))
+
+/** As on CUDA. */
+PEALI_DO(peal_poll_gap, (void), (void)0)
+
+/** As on CUDA. gfx11 and newer have no s_memrealtime but answer a message. */
+static PEAL_DEV PEAL_INLINE uint64_t peal_clock_ns(void)
+{
+	uint64_t ticks; /* 100 MHz */
+
+#if defined(__gfx1100__) || defined(__gfx1200__) || defined(__gfx1201__)
+	asm volatile("s_sendmsg_rtn_b64 %0, sendmsg(MSG_RTN_GET_REALTIME)\n\t"
+		     "s_waitcnt lgkmcnt(0)"
+		     : "=s"(ticks)::"memory");
+#else
+	asm volatile("s_memrealtime %0\n\ts_waitcnt lgkmcnt(0)"
+		     : "=s"(ticks)::"memory");
+#endif
+	return ticks * 10;
+}
+
+PEALI_HW(lane, __builtin_amdgcn_workitem_id_x())
+PEALI_HW(lanes, __builtin_amdgcn_workgroup_size_x())
+PEALI_HW(worker, __builtin_amdgcn_workgroup_id_x())
+
+/** As on CUDA. */
+static PEAL_DEV PEAL_INLINE void peal_hw_sync(void)
+{
+	__builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
+	__builtin_amdgcn_s_barrier();
+	__builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
+}
+
+#endif /* PEAL_ON_HIP */
+
+#endif
