@@ -155,3 +155,66 @@ int peal_program_handler(const struct peal_program *program,
 			  "program '%s' has no handler '%s': it has %s",
 			  program->name, handler, text);
 }
+
+/* Device images of a program, without the host's. */
+static uint32_t count_images(const struct peal_program *program)
+{
+	uint32_t n = 0;
+
+	while (program->images && program->images[n].target)
+		n++;
+	return n;
+}
+
+int peal_program_info(struct peal_runtime *rt, int index,
+		      struct peal_program_info *info_out)
+{
+	const struct peal_program *program = NULL;
+
+	if (!rt || !info_out)
+		return peali_fail(PEAL_EINVAL, "peal_program_info",
+				  "an argument is NULL");
+	pthread_mutex_lock(&rt->lock);
+	if (index >= 0 && (uint32_t)index < rt->n_programs)
+		program = rt->programs[index];
+	pthread_mutex_unlock(&rt->lock);
+	if (!program)
+		return peali_fail(PEAL_ENOENT, "peal_program_info",
+				  "no program %d: the runtime knows %u", index,
+				  rt->n_programs);
+	info_out->name = program->name;
+	info_out->handlers = program->n_handlers;
+	info_out->images = 1 + count_images(program);
+	return 0;
+}
+
+int peal_image_info(const struct peal_program *program, int index,
+		    struct peal_image_info *info_out)
+{
+	static const char *const kinds[] = { "host", "cubin", "ptx", "hsaco" };
+	const struct peal_image *image;
+	int result;
+
+	if (!info_out)
+		return peali_fail(PEAL_EINVAL, "peal_image_info",
+				  "info_out is NULL");
+	result = peali_program_check(program, "peal_image_info");
+	if (result)
+		return result;
+	if (index < 0 || (uint32_t)index > count_images(program))
+		return peali_fail(PEAL_ENOENT, "peal_image_info",
+				  "no image %d: program '%s' has %u", index,
+				  program->name, 1 + count_images(program));
+	if (index == 0) {
+		info_out->target = info_out->kind = kinds[0];
+		info_out->bytes = 0;
+		return 0;
+	}
+	image = program->images + index - 1;
+	info_out->target = image->target;
+	info_out->kind = image->kind < sizeof(kinds) / sizeof(kinds[0]) ?
+				 kinds[image->kind] :
+				 "unknown";
+	info_out->bytes = (uint64_t)(image->end - image->begin);
+	return 0;
+}

@@ -47,6 +47,45 @@ const struct peal_program *peal_program_find(struct peal_runtime *runtime,
 int peal_program_handler(const struct peal_program *program,
 			 const char *handler);
 
+/** A program that a runtime knows. */
+struct peal_program_info {
+	const char *name; /* static */
+	uint32_t handlers;
+	uint32_t images; /* the host's is one of them */
+};
+
+/**
+ * What programs a runtime knows.
+ *
+ * @param runtime  an open runtime.
+ * @param index    from 0 on, in the order in which they became known.
+ * @param info_out filled on success.
+ * @return 0; PEAL_ENOENT there are not so many; PEAL_EINVAL a NULL pointer.
+ *         Thread-safe.
+ */
+int peal_program_info(struct peal_runtime *runtime, int index,
+		      struct peal_program_info *info_out);
+
+/** One image of a program: what a kind of device runs. */
+struct peal_image_info {
+	const char *target; /* "host", "compute_75", "sm_90", "gfx90a"; static */
+	const char *kind; /* "host", "ptx", "cubin" or "hsaco"; static */
+	uint64_t bytes; /* of the image; 0 for the host's, which is linked */
+};
+
+/**
+ * The images of a program: the host's first, then those that the build made.
+ *
+ * @param program  a program.
+ * @param index    from 0 on.
+ * @param info_out filled on success.
+ * @return 0; PEAL_ENOENT there are not so many; PEAL_EPROGRAM the program was
+ *         compiled with other headers; PEAL_EINVAL a NULL pointer. Thread-safe,
+ *         wait-free.
+ */
+int peal_image_info(const struct peal_program *program, int index,
+		    struct peal_image_info *info_out);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `peal info`: version, backends, devices and settings. */
+/* `peal info`: version, backends, devices, programs and settings. */
 #include <string.h>
 
 #include <peal/peal.h>
@@ -23,6 +23,13 @@ static const struct peali_column device_columns[] = {
 	{ "compute_units", "compute units", 0 },
 	{ "max_lanes", "max. lanes", 0 },
 	{ "policies", "policies", 0 },
+	{ NULL, NULL, 0 },
+};
+
+static const struct peali_column program_columns[] = {
+	{ "name", "name", 0 },
+	{ "handlers", "handlers", 0 },
+	{ "targets", "images", 0 },
 	{ NULL, NULL, 0 },
 };
 
@@ -122,6 +129,50 @@ static json_t *device_rows(struct peal_runtime *runtime)
 	return rows;
 }
 
+/* The images of a program as an array; their targets also as one text. */
+static json_t *image_rows(const struct peal_program *program, char *text,
+			  size_t size)
+{
+	json_t *rows = json_array();
+	struct peal_image_info image;
+
+	text[0] = 0;
+	for (int i = 0; peal_image_info(program, i, &image) == 0; i++) {
+		json_t *row = peali_row_append(rows);
+		size_t used = strlen(text);
+
+		peali_row_text(row, "target", "%s", image.target);
+		peali_row_text(row, "kind", "%s", image.kind);
+		if (i)
+			peali_row_uint(row, "bytes", image.bytes);
+		else
+			peali_row_null(row, "bytes", "it is linked");
+		snprintf(text + used, size - used, "%s%s", used ? " " : "",
+			 image.target);
+	}
+	return rows;
+}
+
+static json_t *program_rows(struct peal_runtime *runtime)
+{
+	json_t *rows = json_array();
+	struct peal_program_info info;
+
+	for (int i = 0; peal_program_info(runtime, i, &info) == 0; i++) {
+		json_t *row = peali_row_append(rows);
+		char targets[256];
+
+		peali_row_text(row, "name", "%s", info.name);
+		peali_row_uint(row, "handlers", info.handlers);
+		json_object_set_new(
+			row, "images",
+			image_rows(peal_program_find(runtime, info.name),
+				   targets, sizeof(targets)));
+		peali_row_text(row, "targets", "%s", targets);
+	}
+	return rows;
+}
+
 static json_t *setting_rows(void)
 {
 	json_t *rows = json_array();
@@ -156,6 +207,9 @@ static void print_tables(const json_t *object)
 	peali_table_print(stdout, NULL, device_columns,
 			  json_object_get(object, "devices"));
 	printf("\n");
+	peali_table_print(stdout, "Programs", program_columns,
+			  json_object_get(object, "programs"));
+	printf("\n");
 	peali_table_print(stdout, "Settings (environment variables)",
 			  setting_columns, json_object_get(object, "settings"));
 }
@@ -165,7 +219,8 @@ static int info_run(int argc, char **argv)
 	int json = peali_parse_json_only(
 		argc, argv,
 		"Prints the version, the backends (and why one is absent), the "
-		"devices, and every setting with its value and origin.");
+		"devices, the programs with their images, and every setting "
+		"with its value and origin.");
 	struct peal_runtime *runtime = NULL;
 	json_t *object = json_object();
 	int status = peali_open_runtime(&runtime);
@@ -176,6 +231,7 @@ static int info_run(int argc, char **argv)
 		peali_row_flag(object, "emulated", peali_all_emulated(runtime));
 		json_object_set_new(object, "backends", backend_rows(runtime));
 		json_object_set_new(object, "devices", device_rows(runtime));
+		json_object_set_new(object, "programs", program_rows(runtime));
 	}
 	json_object_set_new(object, "settings", setting_rows());
 	if (json)
@@ -194,6 +250,6 @@ static int info_run(int argc, char **argv)
 
 const struct peali_command peali_command_info = {
 	.name = "info",
-	.help = "version, backends, devices and settings",
+	.help = "version, backends, devices, programs and settings",
 	.run = info_run,
 };

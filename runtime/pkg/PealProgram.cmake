@@ -1,19 +1,38 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# peal_add_program(<name> SOURCES <file>...)
+# peal_add_program(<name> SOURCES <file>... [TARGETS <target>...])
 #
 # Makes one static library <name> out of program sources (the device dialect:
-# .c, .cc, .cpp or .cxx). Every source is compiled twice for the host: once for
-# workers of any number of lanes, once with PEAL_SINGLE_LANE=1, the
-# specialisation that runs where a worker has one lane. Link <name> to whatever
-# launches the program; peal::peal comes with it. Linking takes the second object
-# out of the library because the first one names it, by an ordinary (not weak)
-# reference.
+# .c, .cc, .cpp or .cxx). Every source is compiled for the devices that the
+# compilers here know (PealImages.cmake; TARGETS takes some of them only), and
+# twice for the host: once for workers of any number of lanes, once with
+# PEAL_SINGLE_LANE=1, the specialisation that runs where a worker has one lane.
+# The program's struct names the images and the second host entry by ordinary
+# (not weak) references, so that linking takes all of them out of the library.
+# Link <name> to whatever launches the program; peal::peal comes with it.
+include(${CMAKE_CURRENT_LIST_DIR}/PealImages.cmake)
 
 # Compiles the sources into the object libraries <name>_lanes and
 # <name>_single. INCLUDES and OPTIONS go to both; LINK gives usage requirements.
 function(_peal_program_objects name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;INCLUDES;OPTIONS;LINK")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" ""
+    "SOURCES;INCLUDES;OPTIONS;LINK;TARGETS")
+  set(includes ${arg_INCLUDES})
+  if(arg_LINK)
+    set(includes "$<TARGET_PROPERTY:${arg_LINK},INTERFACE_INCLUDE_DIRECTORIES>")
+  endif()
+  set(embedded "")
+  foreach(source IN LISTS arg_SOURCES)
+    get_filename_component(base ${source} NAME_WE)
+    string(MAKE_C_IDENTIFIER "peal_images_${name}_${base}" symbol)
+    _peal_source_images(${symbol} ${source} file
+      INCLUDES "${includes}" TARGETS ${arg_TARGETS})
+    if(file)
+      list(APPEND embedded ${file})
+      set_source_files_properties(${source} PROPERTIES
+        COMPILE_DEFINITIONS "PEAL_IMAGES=${symbol}")
+    endif()
+  endforeach()
   foreach(variant lanes single)
     set(objects ${name}_${variant})
     add_library(${objects} OBJECT ${arg_SOURCES})
@@ -27,11 +46,12 @@ function(_peal_program_objects name)
       set_target_properties(${objects} PROPERTIES POSITION_INDEPENDENT_CODE ON)
     endif()
   endforeach()
+  target_sources(${name}_lanes PRIVATE ${embedded})
   target_compile_definitions(${name}_single PRIVATE PEAL_SINGLE_LANE=1)
 endfunction()
 
 function(peal_add_program name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;TARGETS")
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR
       "peal_add_program(${name}): unknown arguments: ${arg_UNPARSED_ARGUMENTS}")
@@ -45,12 +65,21 @@ function(peal_add_program name)
         ".c, .cc, .cpp or .cxx file")
     endif()
   endforeach()
+  if(NOT arg_TARGETS)
+    set(arg_TARGETS ${PEAL_IMAGE_TARGETS})
+  endif()
+  foreach(target IN LISTS arg_TARGETS)
+    if(NOT target IN_LIST PEAL_IMAGE_TARGETS)
+      list(REMOVE_ITEM arg_TARGETS ${target})
+    endif()
+  endforeach()
   # In Peal's own tree the tests link the library with its private symbols.
   set(library peal::peal)
   if(PEAL_PROGRAM_LIBRARY)
     set(library ${PEAL_PROGRAM_LIBRARY})
   endif()
-  _peal_program_objects(${name} SOURCES ${arg_SOURCES} LINK ${library})
+  _peal_program_objects(${name} SOURCES ${arg_SOURCES} LINK ${library}
+    TARGETS ${arg_TARGETS})
   add_library(${name} STATIC
     $<TARGET_OBJECTS:${name}_lanes> $<TARGET_OBJECTS:${name}_single>)
   # A library of objects alone does not say its language: the linker's must be

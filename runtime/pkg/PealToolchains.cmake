@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# What Peal's own build needs: libraries, warnings, sanitizers and the device
-# compilers for the checks. Not installed.
+# What Peal's own build needs: libraries, warnings and sanitizers. Not installed.
 include_guard(GLOBAL)
 
 # ---- libraries -------------------------------------------------------------
@@ -66,45 +65,3 @@ if(PEAL_SANITIZE)
     endif()
   endif()
 endif()
-
-# ---- device compilers ------------------------------------------------------
-# They only decide what the compile checks cover; a host build needs neither.
-foreach(option PEAL_CUDA PEAL_HIP)
-  if(NOT ${option} MATCHES "^(AUTO|ON|OFF)$")
-    message(FATAL_ERROR "${option}=${${option}}: say AUTO, ON or OFF")
-  endif()
-endforeach()
-
-set(PEAL_NVCC off)
-if(NOT PEAL_CUDA STREQUAL "OFF")
-  find_program(PEAL_NVCC_FOUND nvcc
-    HINTS "${CUDAToolkit_ROOT}/bin" ENV CUDAToolkit_ROOT ENV CUDA_HOME
-    PATHS /usr/local/cuda/bin PATH_SUFFIXES bin)
-  if(PEAL_NVCC_FOUND)
-    set(PEAL_NVCC ${PEAL_NVCC_FOUND})
-  elseif(PEAL_CUDA STREQUAL "ON")
-    message(FATAL_ERROR "PEAL_CUDA=ON and no nvcc in PATH, CUDAToolkit_ROOT, "
-      "CUDA_HOME or /usr/local/cuda/bin: install the CUDA toolkit "
-      "(Debian: nvidia-cuda-toolkit) or configure with PEAL_CUDA=AUTO")
-  else()
-    set(PEAL_NVCC none)
-  endif()
-endif()
-
-set(PEAL_HIP_CLANG off)
-if(NOT PEAL_HIP STREQUAL "OFF")
-  set(PEAL_HIP_CLANG none)
-  find_program(PEAL_CLANG_FOUND clang)
-  if(PEAL_CLANG_FOUND)
-    execute_process(COMMAND ${PEAL_CLANG_FOUND} --print-targets
-      OUTPUT_VARIABLE targets ERROR_QUIET)
-    if(targets MATCHES "amdgcn")
-      set(PEAL_HIP_CLANG ${PEAL_CLANG_FOUND})
-    endif()
-  endif()
-  if(PEAL_HIP STREQUAL "ON" AND PEAL_HIP_CLANG STREQUAL "none")
-    message(FATAL_ERROR "PEAL_HIP=ON and no clang with the amdgcn target: "
-      "install it (Debian: apt install clang) or configure with PEAL_HIP=AUTO")
-  endif()
-endif()
-message(STATUS "device compilers for the checks: nvcc ${PEAL_NVCC}, clang -x hip ${PEAL_HIP_CLANG}")

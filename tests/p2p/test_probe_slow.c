@@ -47,7 +47,13 @@ static int slow_entry(const struct peal_kernel_params *params, uint32_t worker,
 }
 
 static const struct peal_program slow_program = {
-	sizeof(struct peal_program), 0, "probe", NULL, slow_entry, slow_entry,
+	sizeof(struct peal_program),
+	0,
+	"probe",
+	NULL,
+	slow_entry,
+	slow_entry,
+	NULL,
 };
 
 static int launch_slow(struct peali_backend *b,

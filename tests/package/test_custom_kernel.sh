@@ -28,6 +28,15 @@ cmake "${generator[@]}" -S "$work/project" -B "$work/build" -DCMAKE_PREFIX_PATH=
     -DCMAKE_BUILD_TYPE=Release
 cmake --build "$work/build"
 
+step "its images: host ${PEAL_IMAGE_TARGETS?}"
+nm "$work/build/custom_kernel" >"$work/symbols"
+for target in ${PEAL_IMAGE_TARGETS//;/ }; do
+    grep -q " peal_images_scale_scale_$target\$" "$work/symbols" || {
+        echo "no image for $target in custom_kernel"
+        exit 1
+    }
+done
+
 step 'run it in C'
 "$work/build/custom_kernel"
 step 'run it in C++'

@@ -30,6 +30,28 @@ struct peal_handler_info {
 typedef int (*peal_host_entry_fn)(const struct peal_kernel_params *params,
 				  uint32_t worker, uint32_t lane);
 
+/** What a device image is, for whoever loads it. */
+enum peal_image_kind {
+	PEAL_IMAGE_CUBIN = 1, /* ELF for one kind of NVIDIA device */
+	PEAL_IMAGE_PTX = 2, /* text that the CUDA driver compiles */
+	PEAL_IMAGE_HSACO = 3 /* ELF for one kind of AMD device */
+};
+
+/** A program source compiled for one target; embedded by peal_add_program. */
+struct peal_image {
+	const char *target; /* "sm_90", "compute_75", "gfx90a" */
+	uint32_t kind; /* enum peal_image_kind */
+	uint32_t reserved;
+	const unsigned char *begin, *end; /* its bytes */
+};
+
+/* Those of the source that includes this, where its build has made some. */
+#ifdef PEAL_IMAGES
+PEAL_EXTERN_C const struct peal_image PEAL_IMAGES[];
+#else
+#define PEAL_IMAGES 0
+#endif
+
 /**
  * A set of handlers compiled together for every backend. A kernel source makes
  * it with PEAL_PROGRAM(name, ...) as `peal_program_<name>`; static storage,
@@ -42,6 +64,7 @@ struct peal_program {
 	const struct peal_handler_info *handlers;
 	peal_host_entry_fn host_entry; /* any number of lanes */
 	peal_host_entry_fn host_entry_single; /* one lane; NULL: use the other */
+	const struct peal_image *images; /* up to one without a target; or NULL */
 };
 
 /** Declares a program that another source defines. Host only. */

@@ -118,6 +118,7 @@ peali_worker_begin(struct peal_worker *w)
 		peali_handlers_##program,                                      \
 		peal_entry_##program,                                          \
 		peal_entry_##program##_single,                                 \
+		PEAL_IMAGES,                                                   \
 	};
 #endif
 

@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# Device images of program sources: which device compilers there are, and the
+# commands that compile a source for each target and embed the result. Used by
+# PealProgram.cmake; installed with it. Host builds need none of it.
+#
+#   PEAL_CUDA, PEAL_HIP          AUTO (default), ON or OFF
+#   PEAL_CUDA_TARGETS            compute_NN (PTX) and sm_NN (cubins)
+#   PEAL_HIP_TARGETS             gfx... (code objects)
+#
+# Targets that the compilers here do not know are left out, and the
+# configuration says so.
+include_guard(GLOBAL)
+
+foreach(_peal_option PEAL_CUDA PEAL_HIP)
+  if(NOT DEFINED ${_peal_option})
+    set(${_peal_option} AUTO)
+  endif()
+  if(NOT ${_peal_option} MATCHES "^(AUTO|ON|OFF)$")
+    message(FATAL_ERROR "${_peal_option}=${${_peal_option}}: say AUTO, ON or OFF")
+  endif()
+endforeach()
+set(PEAL_CUDA_TARGETS "compute_75;sm_80;sm_90;sm_100;sm_120" CACHE STRING
+  "CUDA images of programs: compute_NN is PTX, sm_NN a cubin")
+set(PEAL_HIP_TARGETS "gfx90a;gfx942;gfx1100" CACHE STRING
+  "AMD images of programs: code objects")
+
+# ---- compilers -------------------------------------------------------------
+# PEAL_NVCC, PEAL_HIP_CLANG: a path, "none", or "off".
+set(PEAL_NVCC off)
+if(NOT PEAL_CUDA STREQUAL "OFF")
+  find_program(PEAL_NVCC_FOUND nvcc
+    HINTS "${CUDAToolkit_ROOT}/bin" ENV CUDAToolkit_ROOT ENV CUDA_HOME
+    PATHS /usr/local/cuda/bin PATH_SUFFIXES bin)
+  if(PEAL_NVCC_FOUND)
+    set(PEAL_NVCC ${PEAL_NVCC_FOUND})
+  elseif(PEAL_CUDA STREQUAL "ON")
+    message(FATAL_ERROR "PEAL_CUDA=ON and no nvcc in PATH, CUDAToolkit_ROOT, "
+      "CUDA_HOME or /usr/local/cuda/bin: install the CUDA toolkit "
+      "(Debian: nvidia-cuda-toolkit) or configure with PEAL_CUDA=AUTO")
+  else()
+    set(PEAL_NVCC none)
+  endif()
+endif()
+
+# A code object is linked by lld.
+set(PEAL_HIP_CLANG off)
+if(NOT PEAL_HIP STREQUAL "OFF")
+  set(PEAL_HIP_CLANG none)
+  find_program(PEAL_CLANG_FOUND clang)
+  find_program(PEAL_LLD_FOUND NAMES lld ld.lld)
+  if(PEAL_CLANG_FOUND)
+    execute_process(COMMAND ${PEAL_CLANG_FOUND} --print-targets
+      OUTPUT_VARIABLE _peal_known ERROR_QUIET)
+    if(_peal_known MATCHES "amdgcn")
+      set(PEAL_HIP_CLANG ${PEAL_CLANG_FOUND})
+    endif()
+  endif()
+  if(PEAL_HIP STREQUAL "ON")
+    if(PEAL_HIP_CLANG STREQUAL "none" OR NOT PEAL_LLD_FOUND)
+      message(FATAL_ERROR "PEAL_HIP=ON and no clang with the amdgcn target, or "
+        "no lld: install them (Debian: apt install clang lld) or configure "
+        "with PEAL_HIP=AUTO")
+    endif()
+  endif()
+endif()
+
+set(PEAL_HIP_FLAGS -x hip --cuda-device-only --no-gpu-bundle-output
+  -nogpuinc -nogpulib -O3 -std=c++17)
+
+# ---- targets ---------------------------------------------------------------
+set(PEAL_IMAGE_TARGETS "")
+set(_peal_unknown "")
+if(PEAL_CUDA_TARGETS AND NOT PEAL_NVCC MATCHES "^(off|none)$")
+  execute_process(COMMAND ${PEAL_NVCC} --list-gpu-code
+    OUTPUT_VARIABLE _peal_code ERROR_QUIET)
+  execute_process(COMMAND ${PEAL_NVCC} --list-gpu-arch
+    OUTPUT_VARIABLE _peal_arch ERROR_QUIET)
+  string(REPLACE "\n" ";" _peal_known "${_peal_code};${_peal_arch}")
+  foreach(_peal_target IN LISTS PEAL_CUDA_TARGETS)
+    if(_peal_target IN_LIST _peal_known)
+      list(APPEND PEAL_IMAGE_TARGETS ${_peal_target})
+    else()
+      list(APPEND _peal_unknown ${_peal_target})
+    endif()
+  endforeach()
+endif()
+if(PEAL_HIP_TARGETS AND PEAL_LLD_FOUND AND NOT PEAL_HIP_CLANG MATCHES "^(off|none)$")
+  file(WRITE ${CMAKE_BINARY_DIR}/peal_images/empty.c "")
+  foreach(_peal_target IN LISTS PEAL_HIP_TARGETS)
+    execute_process(COMMAND ${PEAL_HIP_CLANG} ${PEAL_HIP_FLAGS}
+      --offload-arch=${_peal_target} -c -o ${CMAKE_BINARY_DIR}/peal_images/empty.hsaco
+      ${CMAKE_BINARY_DIR}/peal_images/empty.c
+      RESULT_VARIABLE _peal_failed OUTPUT_QUIET ERROR_QUIET)
+    if(_peal_failed)
+      list(APPEND _peal_unknown ${_peal_target})
+    else()
+      list(APPEND PEAL_IMAGE_TARGETS ${_peal_target})
+    endif()
+  endforeach()
+endif()
+if(NOT DEFINED CACHE{PEAL_IMAGES_SAID})
+  set(PEAL_IMAGES_SAID 1 CACHE INTERNAL "")
+  string(REPLACE ";" " " _peal_text "host;${PEAL_IMAGE_TARGETS}")
+  message(STATUS "images of programs: ${_peal_text}")
+  if(_peal_unknown)
+    string(REPLACE ";" " " _peal_text "${_peal_unknown}")
+    message(STATUS "not known to the device compilers here: ${_peal_text}")
+  endif()
+endif()
+
+# ---- one source ------------------------------------------------------------
+# _peal_source_images(<symbol> <source> <out>): compiles the source for each
+# target. <out> is a C file that embeds them as `struct peal_image <symbol>[]`,
+# to be compiled into the program's library; empty where there is no target.
+# INCLUDES: folders, or generator expressions that give some.
+function(_peal_source_images symbol source out)
+  cmake_parse_arguments(PARSE_ARGV 3 arg "" "" "INCLUDES;TARGETS")
+  set(${out} "" PARENT_SCOPE)
+  if(NOT arg_TARGETS)
+    return()
+  endif()
+  set(folder ${CMAKE_CURRENT_BINARY_DIR}/peal_images)
+  file(MAKE_DIRECTORY ${folder})
+  get_filename_component(source ${source} ABSOLUTE)
+  set(includes ${arg_INCLUDES})
+  set(includes "$<$<BOOL:${includes}>:-I$<JOIN:${includes},;-I>>")
+  set(rows "")
+  set(blobs "")
+  set(images "")
+  foreach(target IN LISTS arg_TARGETS)
+    set(image ${folder}/${symbol}.${target})
+    set(end "")
+    if(target MATCHES "^gfx")
+      set(kind PEAL_IMAGE_HSACO)
+      set(command ${PEAL_HIP_CLANG} ${PEAL_HIP_FLAGS} --offload-arch=${target})
+      set(what "AMD code object")
+    elseif(target MATCHES "^compute_")
+      set(kind PEAL_IMAGE_PTX)
+      set(command ${PEAL_NVCC} -x cu -O3 -std=c++17 -ptx -arch=${target})
+      set(what "PTX")
+      set(end "\n\t\".byte 0\\n\"") # it is loaded as text
+    else()
+      set(kind PEAL_IMAGE_CUBIN)
+      set(command ${PEAL_NVCC} -x cu -O3 -std=c++17 -cubin -arch=${target})
+      set(what "cubin")
+    endif()
+    add_custom_command(OUTPUT ${image}
+      COMMAND ${command} "${includes}" -MD -MF ${image}.d -MT ${image}
+        -o ${image} ${source}
+      DEPENDS ${source} DEPFILE ${image}.d
+      COMMENT "Building ${what} ${target} of ${symbol}"
+      COMMAND_EXPAND_LISTS VERBATIM)
+    list(APPEND images ${image})
+    set(at ${symbol}_${target})
+    string(APPEND rows "\t{ \"${target}\", ${kind}, 0, ${at}, ${at}_end },\n")
+    string(APPEND blobs "__asm__(\".pushsection .rodata\\n\"
+	\".balign 16\\n\"
+	\".globl ${at}\\n\"
+	\".hidden ${at}\\n\"
+	\"${at}:\\n\"
+	\".incbin \\\"${image}\\\"\\n\"${end}
+	\".globl ${at}_end\\n\"
+	\".hidden ${at}_end\\n\"
+	\"${at}_end:\\n\"
+	\".popsection\\n\");
+extern const unsigned char ${at}[], ${at}_end[];\n")
+  endforeach()
+  get_property(languages GLOBAL PROPERTY ENABLED_LANGUAGES)
+  set(file ${folder}/${symbol}.c)
+  if(NOT C IN_LIST languages)
+    set(file ${folder}/${symbol}.cpp)
+  endif()
+  file(CONFIGURE OUTPUT ${file} CONTENT "/* Made by PealImages.cmake. */
+#include <peal/abi/program.h>
+
+@blobs@
+PEAL_EXTERN_C const struct peal_image ${symbol}[];
+const struct peal_image ${symbol}[] = {
+@rows@	{ 0, 0, 0, 0, 0 }
+};
+" @ONLY)
+  set_source_files_properties(${file} PROPERTIES OBJECT_DEPENDS "${images}")
+  set(${out} ${file} PARENT_SCOPE)
+endfunction()

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The device images that a build embeds in its programs. */
+#include <elf.h>
+
+#include "runtime/harness.h"
+
+PEAL_DECLARE_PROGRAM(stages);
+
+#define MACHINE_CUDA 190
+#define MACHINE_AMDGPU 224
+
+/* The targets that the build says it makes, "sm_80;sm_90"; "": none. */
+static const char *wanted(void)
+{
+	const char *text = getenv("PEAL_IMAGE_TARGETS");
+
+	CHECK(text); /* run by ctest */
+	return text;
+}
+
+static int contains(const struct peal_image *image, const char *text)
+{
+	return memmem(image->begin, (size_t)(image->end - image->begin), text,
+		      strlen(text)) != NULL;
+}
+
+/* An image is what its kind says, for its target, and has the entry. */
+static void check_image(const struct peal_image *image, const char *entry)
+{
+	size_t bytes = (size_t)(image->end - image->begin);
+	char line[64];
+	Elf64_Ehdr head;
+
+	printf("%s: %zu bytes\n", image->target, bytes);
+	CHECK_EQ((uintptr_t)image->begin % 16, 0);
+	CHECK(contains(image, entry));
+	if (image->kind == PEAL_IMAGE_PTX) {
+		snprintf(line, sizeof(line), ".target sm_%s",
+			 image->target + strlen("compute_"));
+		CHECK(contains(image, line));
+		CHECK_EQ(image->end[-1], 0); /* loaded as text */
+		CHECK_EQ(strlen((const char *)image->begin), bytes - 1);
+		return;
+	}
+	CHECK(bytes > sizeof(head));
+	memcpy(&head, image->begin, sizeof(head));
+	CHECK(!memcmp(head.e_ident, ELFMAG, SELFMAG));
+	if (image->kind == PEAL_IMAGE_CUBIN) {
+		CHECK_EQ(head.e_machine, MACHINE_CUDA);
+		CHECK(contains(image, image->target));
+	} else {
+		CHECK_EQ(image->kind, PEAL_IMAGE_HSACO);
+		CHECK_EQ(head.e_machine, MACHINE_AMDGPU);
+		snprintf(line, sizeof(line), "amdgcn-amd-amdhsa--%s",
+			 image->target);
+		CHECK(contains(image, line));
+	}
+}
+
+PEAL_TEST(library_programs_have_an_image_for_each_target)
+{
+	const struct peal_image *image = peal_program_stages.images;
+	char rest[256], *target, *at = rest;
+
+	snprintf(rest, sizeof(rest), "%s", wanted());
+	while ((target = strsep(&at, ";")) && *target) {
+		CHECK(image && image->target);
+		CHECK(!strcmp(image->target, target));
+		check_image(image, "peal_entry_stages");
+		image++;
+	}
+	CHECK(!image || !image->target);
+}
+
+PEAL_TEST(a_program_of_ones_own_has_those_that_it_asked_for)
+{
+	const struct peal_image *image = peal_program_relay.images;
+
+	for (; image && image->target; image++) {
+		CHECK(strstr(wanted(), image->target));
+		CHECK(strstr("compute_75 sm_90 gfx90a", image->target));
+		check_image(image, "peal_entry_relay");
+	}
+	CHECK(!strstr(wanted(), "sm_90") || peal_program_relay.images);
+}
+
+PEAL_TEST(the_runtime_lists_programs_and_images)
+{
+	struct peal_runtime *rt = harness_open(1, "");
+	struct peal_program_info program;
+	struct peal_image_info image;
+	uint32_t i;
+
+	CHECK_OK(peal_program_info(rt, 0, &program));
+	CHECK(!strcmp(program.name, "stages"));
+	CHECK_EQ(program.handlers, 1);
+	for (i = 0; i < program.images; i++) {
+		const struct peal_image *own =
+			peal_program_stages.images + i - (i ? 1 : 0);
+
+		CHECK_OK(peal_image_info(&peal_program_stages, (int)i, &image));
+		if (i == 0) {
+			CHECK(!strcmp(image.target, "host"));
+			CHECK_EQ(image.bytes, 0);
+			continue;
+		}
+		CHECK(!strcmp(image.target, own->target));
+		CHECK_EQ(image.bytes, (uint64_t)(own->end - own->begin));
+	}
+	CHECK_FAILS(peal_image_info(&peal_program_stages, (int)i, &image),
+		    PEAL_ENOENT, "stages");
+	CHECK_FAILS(peal_image_info(&peal_program_stages, -1, &image),
+		    PEAL_ENOENT, "-1");
+	CHECK_EQ(peal_image_info(NULL, 0, &image), PEAL_EINVAL);
+	CHECK_EQ(peal_image_info(&peal_program_stages, 0, NULL), PEAL_EINVAL);
+	CHECK_FAILS(peal_program_info(rt, 1, &program), PEAL_ENOENT,
+		    "the runtime knows 1");
+	CHECK_EQ(peal_program_info(rt, -1, &program), PEAL_ENOENT);
+	CHECK_EQ(peal_program_info(NULL, 0, &program), PEAL_EINVAL);
+	CHECK_EQ(peal_program_info(rt, 0, NULL), PEAL_EINVAL);
+	CHECK_OK(peal_program_add(rt, &peal_program_relay));
+	CHECK_OK(peal_program_info(rt, 1, &program));
+	CHECK(!strcmp(program.name, "relay"));
+	CHECK_OK(peal_runtime_close(rt));
+}
+
+PEAL_TEST_MAIN(RUN(library_programs_have_an_image_for_each_target);
+	       RUN(a_program_of_ones_own_has_those_that_it_asked_for);
+	       RUN(the_runtime_lists_programs_and_images);)
