@@ -50,7 +50,7 @@ peali_link_open_slab(struct peal_link_consumer *c, const uint8_t *content,
 	    d.offset - c->slab_head + round > c->slab_bytes ||
 	    at + round > c->slab_bytes)
 		return peali_link_fail(c);
-	if (c->policy != PEAL_POLICY_SEQUENCE)
+	if (peali_policy(c->policy) != PEAL_POLICY_SEQUENCE)
 		peal_fence_acquire_sys();
 	c->slab_next = d.offset + round;
 	m->data = c->slab + at;
@@ -67,8 +67,10 @@ peal_link_ready(const struct peal_link_consumer *c)
 {
 	uint32_t word[3];
 
-	if (PEAL_UNLIKELY(c->policy != PEAL_POLICY_SEQUENCE))
-		return peali_atom_read(c->policy, c->slot, 0, word) >> 16 ==
+	if (PEAL_UNLIKELY(peali_policy(c->policy) != PEAL_POLICY_SEQUENCE))
+		return peali_atom_read(peali_policy(c->policy), c->slot, 0,
+				       word) >>
+			       16 ==
 		       (c->lap & 0xffff);
 	return (uint32_t)(peal_load_relaxed_sys(
 				  (const uint64_t *)(const void *)c->slot) >>
@@ -80,10 +82,11 @@ static PEAL_DEV PEAL_UNUSED PEAL_HOST_NOINLINE int
 peali_link_unpack(const struct peal_link_consumer *c,
 		  struct peal_slot_view *view)
 {
-	uint32_t each = peali_atom_payload(c->policy);
+	uint32_t each = peali_atom_payload(peali_policy(c->policy));
 
-	return peal_slot_unpack(c->policy, c->slot, c->lap, c->stage,
-				(c->content_max + each - 1) / each, view);
+	return peal_slot_unpack(peali_policy(c->policy), c->slot, c->lap,
+				c->stage, (c->content_max + each - 1) / each,
+				view);
 }
 
 /* A peek at what is not simply a payload in its slot, or not there yet. */
@@ -95,7 +98,7 @@ peali_link_peek_slow(struct peal_link_consumer *c, struct peal_message *m)
 
 	if (c->state)
 		return c->state;
-	if (c->policy == PEAL_POLICY_SEQUENCE) {
+	if (peali_policy(c->policy) == PEAL_POLICY_SEQUENCE) {
 		if (!peal_slot_peek(c->slot, c->lap, &view))
 			return PEAL_EAGAIN;
 	} else if (!peali_link_unpack(c, &view)) {
@@ -135,7 +138,7 @@ static PEAL_DEV PEAL_INLINE int peali_link_peek(struct peal_link_consumer *c,
 	uint64_t tag;
 	int result;
 
-	if (PEAL_LIKELY(c->policy == PEAL_POLICY_SEQUENCE)) {
+	if (PEAL_LIKELY(peali_policy(c->policy) == PEAL_POLICY_SEQUENCE)) {
 		/* A1: pairs with R1 in peal_slot_publish. */
 		tag = peal_load_acquire_sys(
 			(const uint64_t *)(const void *)c->slot);

@@ -99,7 +99,7 @@ peal_commit(struct peal_worker *w, uint32_t port, uint16_t type, uint64_t bytes)
 	if (peal_is_leader(w))
 		kind = peali_link_prepare(p, header, bytes, &length);
 	if (!PEAL_SINGLE_LANE && w->lanes > 1 &&
-	    p->policy != PEAL_POLICY_SEQUENCE) {
+	    peali_policy(p->policy) != PEAL_POLICY_SEQUENCE) {
 		uint64_t both =
 			peal_broadcast(w, (uint64_t)kind << 32 | length);
 

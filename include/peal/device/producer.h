@@ -103,8 +103,9 @@ peali_link_note_full(struct peal_link_producer *p)
 static PEAL_DEV PEAL_INLINE uint8_t *
 peali_producer_content(const struct peal_link_producer *p)
 {
-	return PEAL_LIKELY(p->policy == PEAL_POLICY_SEQUENCE) ? p->slot + 8 :
-								p->stage;
+	return PEAL_LIKELY(peali_policy(p->policy) == PEAL_POLICY_SEQUENCE) ?
+		       p->slot + 8 :
+		       p->stage;
 }
 
 /* Where the payload of a message goes that its slot holds. */
@@ -174,10 +175,10 @@ peali_link_pack(const struct peal_link_producer *p, uint32_t kind,
 		uint32_t length, uint32_t lane, uint32_t lanes)
 {
 	if (PEAL_UNLIKELY(p->lap % PEAL_SLOT_REFRESH_LAPS == 0))
-		peal_slot_refresh(p->policy, p->slot, p->slot_bytes, p->lap,
-				  length, lane, lanes);
-	peal_slot_pack(p->policy, p->slot, p->lap, kind, p->stage, length, lane,
-		       lanes);
+		peal_slot_refresh(peali_policy(p->policy), p->slot,
+				  p->slot_bytes, p->lap, length, lane, lanes);
+	peal_slot_pack(peali_policy(p->policy), p->slot, p->lap, kind, p->stage,
+		       length, lane, lanes);
 }
 
 /* Makes a content that is in the stage or the slot visible. */
@@ -185,7 +186,7 @@ static PEAL_DEV PEAL_INLINE void
 peali_link_publish(const struct peal_link_producer *p, uint32_t kind,
 		   uint32_t length, uint32_t lane, uint32_t lanes)
 {
-	if (PEAL_UNLIKELY(p->policy != PEAL_POLICY_SEQUENCE))
+	if (PEAL_UNLIKELY(peali_policy(p->policy) != PEAL_POLICY_SEQUENCE))
 		peali_link_pack(p, kind, length, lane, lanes);
 	else if (lane == 0)
 		peal_slot_publish(p->slot, p->lap, kind, length);
@@ -233,7 +234,7 @@ peali_link_prepare(struct peal_link_producer *p, struct peal_header header,
 		d->offset = p->reserved_at;
 		d->length = (uint32_t)bytes;
 		d->reserved = 0;
-		if (p->policy != PEAL_POLICY_SEQUENCE)
+		if (peali_policy(p->policy) != PEAL_POLICY_SEQUENCE)
 			peal_fence_release_sys(); /* the slab bytes, once */
 		*length_out = (uint32_t)(sizeof(header) + sizeof(*d));
 		return PEAL_KIND_SLAB;
