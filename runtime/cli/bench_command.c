@@ -47,6 +47,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	switch (key) {
 	case 'j':
 		arguments->json = 1;
+		peali_json_due(stdout);
 		return 0;
 	case ARGP_KEY_ARG:
 		names(list, sizeof(list));

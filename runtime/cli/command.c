@@ -18,6 +18,7 @@ error_t peali_json_parse(int key, char *argument, struct argp_state *state)
 	if (key != 'j')
 		return ARGP_ERR_UNKNOWN;
 	*(int *)state->input = 1;
+	peali_json_due(stdout);
 	return 0;
 }
 

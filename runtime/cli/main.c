@@ -109,6 +109,7 @@ int main(int argc, char **argv)
 	};
 	struct found found = { NULL, 0 };
 	char name[32];
+	int status;
 
 	hold_standard_descriptors();
 	/* Only how wide characters are; numbers keep their point. */
@@ -121,6 +122,7 @@ int main(int argc, char **argv)
 	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &found);
 	snprintf(name, sizeof(name), "peal %s", found.command->name);
 	argv[found.at] = name;
-	return peali_finish(
-		found.command->run(argc - found.at, argv + found.at));
+	status = found.command->run(argc - found.at, argv + found.at);
+	peali_json_settle(status);
+	return peali_finish(status);
 }

@@ -251,6 +251,31 @@ static int is_table(const json_t *value)
 	return json_is_array(value) && json_is_object(json_array_get(value, 0));
 }
 
+static FILE *due; /* where an object is; NULL: none is */
+static char said[1024]; /* last, on stderr */
+
+void peali_json_due(FILE *to)
+{
+	due = to;
+}
+
+void peali_json_settle(int status)
+{
+	FILE *to = due;
+	json_t *object;
+
+	if (!to)
+		return;
+	object = json_object();
+	if (said[0])
+		peali_row_text(object, "error", "%s", said);
+	else
+		peali_row_null(object, "error", "nothing was said");
+	peali_row_uint(object, "exit_status", (uint64_t)status);
+	peali_json_print(to, object);
+	json_decref(object);
+}
+
 int peali_json_print(FILE *to, const json_t *object)
 {
 	const char *separator = "\n";
@@ -259,6 +284,8 @@ int peali_json_print(FILE *to, const json_t *object)
 	json_t *row;
 	size_t i;
 
+	if (to == due)
+		due = NULL;
 	fputs("{", to);
 	/* The macro of jansson asks for a pointer to what may be changed. */
 	json_object_foreach((json_t *)(uintptr_t)object, key, value)
@@ -305,6 +332,9 @@ void peali_say(const char *format, ...)
 
 	/* One piece, even if two threads speak at once. */
 	flockfile(stderr);
+	va_start(arguments, format);
+	vsnprintf(said, sizeof(said), format, arguments);
+	va_end(arguments);
 	fputs("peal: ", stderr);
 	va_start(arguments, format);
 	vfprintf(stderr, format, arguments);

@@ -86,6 +86,18 @@ void peali_record_print(FILE *to, const char *title,
  */
 int peali_json_print(FILE *to, const json_t *object);
 
+/**
+ * With --json an object is due, also from a command that fails: whoever prints
+ * one by peali_json_print(to, ...) has delivered it.
+ */
+void peali_json_due(FILE *to);
+
+/**
+ * Ends a command: delivers what is due as {"error": what was said last,
+ * "exit_status": status}.
+ */
+void peali_json_settle(int status);
+
 /** A size with the prefix that people read: "4.0 MiB". Returns text. */
 const char *peali_bytes_text(uint64_t bytes, char *text, size_t size);
 

@@ -354,6 +354,8 @@ static int run_run(int argc, char **argv)
 		return PEALI_EXIT_FAILED;
 	}
 	argp_parse(&argp, argc, argv, 0, NULL, &run->options);
+	if (run->options.json)
+		peali_json_due(peali_run_report_to(&run->options));
 	run->options.progress |= isatty(STDERR_FILENO);
 	status = parse_pipeline(run, 0);
 	if (!status && peali_run_monitor_start(run)) {

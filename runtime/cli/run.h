@@ -16,6 +16,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include <peal/abi/stage.h>
 #include <peal/peal.h>
@@ -175,6 +176,9 @@ void peali_run_monitor_rest(struct peali_run *run);
 void peali_run_monitor_stop(struct peali_run *run);
 
 /* ---- run_report.c -------------------------------------------------------- */
+
+/** Where the report goes: not where the items go. */
+FILE *peali_run_report_to(const struct peali_run_options *options);
 
 /** Prints the report; the exit status. */
 int peali_run_report(struct peali_run *run);

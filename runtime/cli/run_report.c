@@ -283,12 +283,15 @@ static void print_tables(FILE *to, const struct peali_run *run,
 	peali_table_print(to, "Checksums", checksum_columns, checksums);
 }
 
+FILE *peali_run_report_to(const struct peali_run_options *options)
+{
+	return options->output && strcmp(options->output, "-") == 0 ? stderr :
+								      stdout;
+}
+
 int peali_run_report(struct peali_run *run)
 {
-	/* Items and the report do not mix. */
-	int taken = run->options.output &&
-		    strcmp(run->options.output, "-") == 0;
-	FILE *to = taken ? stderr : stdout;
+	FILE *to = peali_run_report_to(&run->options);
 	json_t *object = make_object(run);
 
 	if (run->options.json)

@@ -29,6 +29,18 @@ refuses 2 "unknown format 'mp4'" "$peal" run -i clip.y4m --format mp4 xor
 refuses 2 'records:BYTES' "$peal" run -i lines.txt --format records:0 xor
 refuses 2 'floats' "$peal" run -i clip.y4m 'blur ! sqrt'
 
+# With --json there is an object, also where it fails before the stream begins.
+refuses 2 "unknown stage 'blurr'" "$peal" run --json -i lines.txt blurr
+mv stdout.txt out.json
+holds out.json "d['exit_status'] == 2" "\"unknown stage 'blurr'\" in d['error']"
+refuses 1 "cannot open input 'nowhere'" "$peal" run --json -i nowhere -o - xor
+[ ! -s stdout.txt ] && grep -q '"exit_status": 1' err.txt || fail "items and report are mixed"
+refuses 1 'PEAL_HOST_DEVICES' env PEAL_HOST_DEVICES=none "$peal" topo --json
+mv stdout.txt out.json
+holds out.json "d['exit_status'] == 1" "'PEAL_HOST_DEVICES' in d['error']"
+"$peal" run --json -i lines.txt -o copy.txt xor >out.json || fail 'run'
+holds out.json "'exit_status' not in d"
+
 # ---- environment ---------------------------------------------------------------
 refuses 1 'PEAL_HOST_DEVICES' env PEAL_HOST_DEVICES=none "$peal" run -i lines.txt xor
 refuses 1 'PEAL_HOST_DEVICES' env PEAL_HOST_DEVICES=0 "$peal" info
