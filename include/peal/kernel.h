@@ -53,7 +53,7 @@ struct peal_kernel_info {
 	enum peal_kernel_state state;
 	int result; /* PEAL_E... of a failed kernel */
 	uint64_t handled; /* messages whose handler returned; of a busy worker
-			   * up to 64 behind, links' counts never are */
+			   * up to 96 behind, links' counts never are */
 	uint64_t failed; /* of those, with an error */
 	uint64_t emitted; /* messages sent through ports; as handled */
 	uint64_t told, mail_done, mail_dead; /* messages in mailboxes */

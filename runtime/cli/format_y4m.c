@@ -210,8 +210,8 @@ static ssize_t frame_line(struct peali_reader *reader, char *line, size_t size)
 		return peali_reader_fail(
 			reader, -EBADMSG,
 			"input '%s' ends inside the FRAME line "
-			"of frame %llu; the %llu frames before "
-			"are whole",
+			"of frame %llu; what came before, %llu, "
+			"is whole",
 			reader->name, number, number - 1);
 	return peali_reader_fail(reader, -EBADMSG,
 				 "input '%s': frame %llu does not begin with "

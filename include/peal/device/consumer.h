@@ -154,6 +154,7 @@ static PEAL_DEV PEAL_INLINE int peali_link_peek(struct peal_link_consumer *c,
 			m->sequence = c->sequence;
 			m->data = content + header;
 			m->length = length;
+			c->slab_next = c->slab_head;
 			return 0;
 		}
 	}

@@ -295,6 +295,9 @@ static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int peali_look(struct peal_worker *w)
 	s->since_look = 0;
 	w->room_left = 0; /* ports and actors may change */
 	peali_say_done(w);
+	/* A sender may want more room than the quarter that is given back at
+	 * once, and a busy worker has no pause. */
+	peali_settle(w);
 	for (;;) {
 		uint64_t now;
 

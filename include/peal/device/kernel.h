@@ -89,7 +89,7 @@ peali_worker_begin(struct peal_worker *w)
 	}
 	s->idle = 0;
 	peali_wait_limit(w);
-	s->granted = s->burst = 0;
+	s->granted = s->burst = s->mails = 0;
 	s->since_look = PEALI_LOOK_EVERY; /* first of all the control words */
 	if (!s->suspended)
 		peal_store_release_sys(&w->status->phase, PEAL_WORKER_RUNNING);

@@ -24,28 +24,6 @@
 
 /* ---- nothing to do ------------------------------------------------------- */
 
-/* What is owed to others, once per pause. */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
-peali_settle(struct peal_worker *w)
-{
-	uint32_t i;
-
-	for (i = 0; i < w->state->n_inputs; i++)
-		if (w->inputs[i].flags & PEAL_INPUT_USED)
-			peal_link_flush_credit(&w->inputs[i].link);
-	if (!w->params->mailboxes)
-		return;
-	for (i = 0; i < w->params->n_workers; i++) {
-		struct peal_mailbox *m =
-			(struct peal_mailbox
-				 *)(uintptr_t)(w->params->mailboxes +
-					       i * w->params->mailbox_stride);
-
-		if (w->leases[i].granted || w->leases[i].asked)
-			peal_mailbox_return(m, &w->leases[i]);
-	}
-}
-
 /*
  * Looks at the heads of all inputs and nothing else, some times: a message that
  * comes soon is seen within a few cycles. Only where nothing waits for room.
@@ -97,12 +75,12 @@ static PEAL_DEV PEAL_UNUSED inline int peali_idle(struct peal_worker *w)
 	if (end)
 		return end;
 	if (!s->blocked && peali_spin(w)) {
-		if (s->idle > 1)
+		if (s->idle > 1) /* else there was no wait */
 			peali_wait_reset(w);
 		s->idle = 0;
 		if (s->cursor == s->n_inputs)
 			return 0; /* the mailbox */
-		peali_grant(w);
+		peali_grant(w, PEALI_BURST);
 		return PEALI_AGAIN;
 	}
 	if (s->blocked != s->blocked_said) {
@@ -122,7 +100,11 @@ peali_turn_slow(struct peal_worker *w)
 
 	s->since_look += s->granted - s->burst + 1;
 	s->granted = s->burst = 0;
-	s->cursor++;
+	/* the mailbox has its burst by staying in hand */
+	if (s->mails == 0 || s->mails >= PEALI_BURST) {
+		s->mails = 0;
+		s->cursor++;
+	}
 	if (s->since_look >= PEALI_LOOK_EVERY ||
 	    peal_load_relaxed_sys(&w->control->stop) ||
 	    peal_load_relaxed_sys(&w->control->suspend)) {
@@ -133,7 +115,7 @@ peali_turn_slow(struct peal_worker *w)
 	for (;;) {
 		s->blocked = 0;
 		if (peali_take(w)) {
-			if (s->idle > 1)
+			if (s->idle)
 				peali_wait_reset(w);
 			s->idle = 0;
 			return PEALI_GO_ON;
@@ -171,7 +153,8 @@ static PEAL_DEV PEAL_INLINE int peali_turn(struct peal_worker *w)
  *
  * @param w the worker
  * @return 1 its handler shall run: w->message, w->actor; 0 the worker ends.
- *         Never longer without a look at the control words than 1,024 polls.
+ *         Never longer without a look at the control words than 512 polls of
+ *         an input each.
  */
 static PEAL_DEV PEAL_INLINE int peal_loop_next(struct peal_worker *w)
 {

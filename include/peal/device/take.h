@@ -182,6 +182,7 @@ static PEAL_DEV PEAL_UNUSED inline int peali_mail_take(struct peal_worker *w)
 	taken = peali_actor_take(w, w->message.header.actor);
 	if (PEAL_LIKELY(taken > 0)) {
 		w->state->mail = 1;
+		w->state->mails++;
 		return 1;
 	}
 	if (taken < 0) {
@@ -194,10 +195,10 @@ static PEAL_DEV PEAL_UNUSED inline int peali_mail_take(struct peal_worker *w)
 	return 0;
 }
 
-/* The input at the cursor is next, for a burst. */
-static PEAL_DEV PEAL_INLINE void peali_grant(struct peal_worker *w)
+/* The input at the cursor is next, for so many messages. */
+static PEAL_DEV PEAL_INLINE void peali_grant(struct peal_worker *w, uint32_t n)
 {
-	w->state->granted = w->state->burst = PEALI_BURST;
+	w->state->granted = w->state->burst = n;
 }
 
 /*
@@ -215,9 +216,11 @@ static PEAL_DEV PEAL_INLINE int peali_take(struct peal_worker *w)
 		if (s->cursor >= s->n_inputs) {
 			if (peali_mail_take(w))
 				return 1;
+			s->mails = 0;
 		} else if (w->inputs[s->cursor].flags & PEAL_INPUT_USED &&
 			   peali_input_take(w, s->cursor)) {
-			peali_grant(w);
+			s->mails = 0;
+			peali_grant(w, PEALI_BURST - 1);
 			return 1;
 		}
 	}

@@ -69,7 +69,7 @@ struct peal_worker_state {
 	uint32_t since_look; /* turns since then */
 	uint32_t ended; /* inputs that have had their END */
 	uint32_t mail; /* 1: the message in hand is from the mailbox */
-	uint32_t reserved;
+	uint32_t mails; /* taken from there in a row */
 	uint32_t drained; /* said in the status */
 	uint32_t suspended; /* as the phase in the status says */
 	/* for the lanes: what the leader decided */
@@ -322,6 +322,28 @@ static PEAL_DEV PEAL_UNUSED inline void peali_say_done(struct peal_worker *w)
 	peal_store_relaxed_sys(&w->status->handled, w->state->handled);
 	peal_store_relaxed_sys(&w->status->emitted, w->state->emitted);
 	peali_say_actor(w, 0);
+}
+
+/* What is owed to others: credit and leases. At every pause and every look. */
+static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
+peali_settle(struct peal_worker *w)
+{
+	uint32_t i;
+
+	for (i = 0; i < w->state->n_inputs; i++)
+		if (w->inputs[i].flags & PEAL_INPUT_USED)
+			peal_link_flush_credit(&w->inputs[i].link);
+	if (!w->params->mailboxes)
+		return;
+	for (i = 0; i < w->params->n_workers; i++) {
+		struct peal_mailbox *m =
+			(struct peal_mailbox
+				 *)(uintptr_t)(w->params->mailboxes +
+					       i * w->params->mailbox_stride);
+
+		if (w->leases[i].granted || w->leases[i].asked)
+			peal_mailbox_return(m, &w->leases[i]);
+	}
 }
 
 #endif

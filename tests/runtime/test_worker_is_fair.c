@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A worker that always has something to do: all its sources have their turn,
+ * credit and control messages do not wait for a pause. Its handler waits at a
+ * gate while the queues are filled, so that the order does not depend on time.
+ */
+#include <pthread.h>
+
+#include "runtime/harness.h"
+#include "runtime/load.h"
+
+PEAL_DECLARE_PROGRAM(load);
+
+#define INPUTS 4
+#define EACH 256 /* messages from each source */
+#define BURST 32 /* most in a row from one: ringkernels/README.md */
+#define MANY 32768
+#define WORK_NS 2000
+
+struct load {
+	struct peal_runtime *rt;
+	struct peal_endpoint *e;
+	struct peal_kernel *k; /* workers: `record` on 0, `tell` on 1 */
+	uint64_t record, tell;
+	uint64_t whom; /* whom `tell` is to tell */
+	uint64_t gate; /* what the handler waits for */
+	struct load_record state;
+};
+
+static struct load l; /* the state is large */
+
+static void open_load(void)
+{
+	struct peal_kernel_options o = { .size = sizeof(o),
+					 .workers = 2,
+					 .mailbox_slots = 1024,
+					 .max_actors = 8 };
+
+	memset(&l, 0, sizeof(l));
+	l.rt = harness_open(2, "0-1:nvlink");
+	l.e = harness_endpoint(l.rt);
+	CHECK_OK(peal_kernel_launch(l.rt, 0, &peal_program_load, &o, &l.k));
+	l.whom = l.record = harness_spawn(l.k, "record", 0);
+	l.tell = harness_spawn(l.k, "tell", 1);
+}
+
+static void close_load(void)
+{
+	CHECK_OK(peal_kernel_stop(l.k, PATIENCE));
+	harness_conserved(l.rt);
+	CHECK_OK(peal_runtime_shutdown(l.rt));
+}
+
+/* A link of so many slots from the host's port to an actor. */
+static struct peal_link *port(uint32_t index, uint64_t to, uint32_t capacity)
+{
+	struct peal_link_options o = {
+		.capacity = capacity, .message_bytes = sizeof(struct load_note)
+	};
+
+	return harness_from(l.rt, l.e, index, to, o);
+}
+
+static void send(uint32_t index, uint16_t type, uint64_t n, uint64_t spin_ns)
+{
+	struct load_note note = { (uint32_t)l.whom,
+				  (uint64_t)(uintptr_t)&l.gate, spin_ns };
+
+	while (n--)
+		CHECK_OK(peal_send(l.e, index, type, &note, sizeof(note),
+				   PATIENCE));
+}
+
+static struct peal_kernel_info kernel(void)
+{
+	struct peal_kernel_info info;
+
+	CHECK_OK(peal_kernel_info(l.k, &info));
+	return info;
+}
+
+static void open_gate(void)
+{
+	peal_store_release_sys(&l.gate, 1);
+}
+
+static void read_record(void)
+{
+	CHECK_OK(peal_kernel_suspend(l.k, PATIENCE));
+	CHECK_OK(peal_actor_state(l.rt, l.record, &l.state, sizeof(l.state)));
+	CHECK_OK(peal_kernel_resume(l.k));
+}
+
+PEAL_TEST(all_inputs_and_the_mailbox_have_their_turn)
+{
+	struct peal_link *link[INPUTS];
+	uint64_t i, row = 0, longest = 0, seen[256] = { 0 };
+
+	open_load();
+	for (i = 0; i < INPUTS; i++)
+		link[i] = port((uint32_t)i, l.record, 1024);
+	port(INPUTS, l.tell, 1024);
+	send(0, 1, 1, 0);
+	for (i = 0; i < INPUTS; i++)
+		send((uint32_t)i, 0, EACH, 0);
+	send(INPUTS, 0, EACH, 0);
+	EVENTUALLY(kernel().told == EACH);
+	open_gate();
+	for (i = 0; i < INPUTS; i++)
+		EVENTUALLY(harness_info(link[i]).delivered == EACH + !i);
+	EVENTUALLY(kernel().mail_done == EACH);
+	read_record();
+	CHECK_EQ(l.state.n, (INPUTS + 1) * EACH);
+	/* While all have something, none is taken up for longer than a burst,
+	 * and each comes once in every round. */
+	for (i = 0; i < (INPUTS + 1) * EACH / 2; i++) {
+		row = i && l.state.input[i] == l.state.input[i - 1] ? row + 1 :
+								      1;
+		longest = row > longest ? row : longest;
+		seen[l.state.input[i]]++;
+	}
+	CHECK_EQ(longest, BURST);
+	for (i = 0; i < INPUTS; i++)
+		CHECK(seen[i] >= 2 * BURST);
+	for (i = INPUTS; i < 256 && !seen[i]; i++)
+		;
+	CHECK(i < 256 && seen[i] >= 2 * BURST); /* the mailbox */
+	close_load();
+}
+
+PEAL_TEST(a_busy_worker_gives_back_less_than_a_quarter_too)
+{
+	struct peal_kernel_options o = { .size = sizeof(o), .workers = 1 };
+	struct peal_link_options eight = { .capacity = 8 };
+	struct peal_link_options two = { .capacity = 16 };
+	struct peal_link *busy, *poured;
+	struct peal_kernel *k;
+	uint64_t pour;
+
+	open_load();
+	CHECK_OK(peal_kernel_launch(l.rt, 1, &peal_program_load, &o, &k));
+	pour = harness_spawn(k, "pour", 0);
+	busy = port(0, l.record, MANY);
+	/* It may send eight, the link takes eight, and it sends one each. */
+	poured = harness_link(l.rt, pour, 0, l.record, eight);
+	harness_link(l.rt, pour, 1, pour, two);
+	port(1, pour, 4);
+	send(0, 1, 1, WORK_NS);
+	send(0, 0, MANY - 1, 0);
+	send(1, 0, 1, 0);
+	EVENTUALLY(harness_info(poured).accepted == 1);
+	open_gate();
+	EVENTUALLY(harness_info(poured).delivered > 8);
+	CHECK(harness_info(busy).queued > 0); /* there was no pause yet */
+	CHECK_OK(peal_kernel_stop(k, PATIENCE));
+	close_load();
+}
+
+static void *retire(void *unused)
+{
+	(void)unused;
+	CHECK_OK(peal_actor_retire(l.rt, l.record));
+	return NULL;
+}
+
+PEAL_TEST(a_busy_worker_hears_control_messages)
+{
+	struct peal_actor_options o = { .size = sizeof(o), .worker = 1 };
+	struct peal_link *busy;
+	uint64_t address;
+
+	open_load();
+	busy = port(0, l.record, MANY);
+	send(0, 1, 1, WORK_NS);
+	send(0, 0, MANY - 1, 0);
+	open_gate();
+	CHECK_OK(peal_actor_spawn(l.k, "record", &o, &address));
+	CHECK(harness_info(busy).queued > 0);
+	CHECK_OK(peal_kernel_suspend(l.k, PATIENCE));
+	CHECK(harness_info(busy).queued > 0);
+	CHECK_OK(peal_kernel_resume(l.k));
+	CHECK_OK(peal_kernel_stop(l.k, PATIENCE));
+	CHECK(harness_info(busy).dead[PEAL_REASON_STOPPED] > 0);
+	harness_conserved(l.rt);
+	CHECK_OK(peal_runtime_shutdown(l.rt));
+}
+
+/* What a worker remembers of an actor ends with the actor. */
+PEAL_TEST(mail_for_an_actor_that_ends_meanwhile_is_dead)
+{
+	struct peal_kernel_info info;
+	pthread_t thread;
+	uint64_t other;
+
+	open_load();
+	other = harness_spawn(l.k, "record", 0);
+	port(0, l.tell, 1024);
+	send(0, 1, 1, 0);
+	/* Another one in between: the worker looks at control messages every 64
+	 * turns, and not just when it would look at the actor anyway. */
+	l.whom = other;
+	send(0, 0, 5, 0);
+	l.whom = l.record;
+	send(0, 0, 4 * EACH - 6, 0);
+	EVENTUALLY(kernel().told > 3 * EACH);
+	CHECK(!pthread_create(&thread, NULL, retire, NULL));
+	identity_sleep_us(20000); /* its control message is there */
+	open_gate();
+	pthread_join(thread, NULL);
+	EVENTUALLY(kernel().mail_done == kernel().told);
+	info = kernel();
+	CHECK_EQ(info.failed, 0);
+	CHECK(info.mail_dead > EACH);
+	close_load();
+}
+
+PEAL_TEST_MAIN(RUN(all_inputs_and_the_mailbox_have_their_turn);
+	       RUN(a_busy_worker_gives_back_less_than_a_quarter_too);
+	       RUN(a_busy_worker_hears_control_messages);
+	       RUN(mail_for_an_actor_that_ends_meanwhile_is_dead);)
