@@ -10,7 +10,7 @@
  * Gives back what was released so far. Called every capacity/4 releases, and
  * by the owner whenever it goes idle: otherwise a small queue can stall.
  */
-static PEAL_DEV PEAL_UNUSED inline void
+static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
 peal_link_flush_credit(struct peal_link_consumer *c)
 {
 	if (c->credit_sent == c->head && c->slab_sent == c->slab_head)
@@ -33,7 +33,7 @@ static PEAL_DEV PEAL_INLINE int peali_link_fail(struct peal_link_consumer *c)
 }
 
 /* Checks a slab descriptor, the peer's word, and finds its bytes. */
-static PEAL_DEV PEAL_UNUSED inline int
+static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
 peali_link_open_slab(struct peal_link_consumer *c, const uint8_t *content,
 		     struct peal_message *m)
 {

@@ -19,7 +19,7 @@ peali_output(const struct peal_worker *w, uint32_t port)
 
 /* A reserve that is not simply the next slot of an open link. */
 static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
-peali_reserve_slow(struct peal_output *output, uint64_t bytes, void **out)
+peali_reserve_slow(struct peal_output *output, uint64_t bytes)
 {
 	if (!output->used)
 		return PEAL_ENOTCONN;
@@ -28,7 +28,7 @@ peali_reserve_slow(struct peal_output *output, uint64_t bytes, void **out)
 			peal_link_drop_closed(&output->link, bytes);
 		return PEAL_EPIPE;
 	}
-	return peali_link_reserve_slow(&output->link, bytes, out);
+	return peali_link_reserve_slow(&output->link, bytes);
 }
 
 /* The leader's part of peal_reserve. */
@@ -36,13 +36,18 @@ static PEAL_DEV PEAL_INLINE int
 peali_reserve(struct peal_worker *w, uint32_t port, uint64_t bytes, void **out)
 {
 	struct peal_output *output = peali_output(w, port);
+	int result;
 
 	if (PEAL_UNLIKELY(port >= w->actor->ports))
 		return PEAL_EINVAL;
-	if (PEAL_UNLIKELY(!peali_link_takes(&output->link, bytes)))
-		return peali_reserve_slow(output, bytes, out);
-	*out = peali_link_payload(&output->link);
-	return 0;
+	if (PEAL_LIKELY(peali_link_takes(&output->link, bytes))) {
+		*out = peali_link_payload(&output->link);
+		return 0;
+	}
+	result = peali_reserve_slow(output, bytes);
+	if (!result)
+		*out = peali_link_reserved(&output->link, bytes);
+	return result;
 }
 
 /**

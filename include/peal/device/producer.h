@@ -125,8 +125,7 @@ peali_link_takes(const struct peal_link_producer *p, uint64_t bytes)
 
 /* A reserve that is not simply the next slot. */
 static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
-peali_link_reserve_slow(struct peal_link_producer *p, uint64_t bytes,
-			void **out)
+peali_link_reserve_slow(struct peal_link_producer *p, uint64_t bytes)
 {
 	uint64_t n = PEAL_SLAB_ROUND(bytes), at;
 
@@ -136,10 +135,8 @@ peali_link_reserve_slow(struct peal_link_producer *p, uint64_t bytes,
 		return PEAL_EMSGSIZE;
 	if (!peal_link_free_slots(p, 1))
 		return peali_link_note_full(p);
-	if (bytes <= p->payload_max) {
-		*out = peali_link_payload(p);
+	if (bytes <= p->payload_max)
 		return 0;
-	}
 	at = peali_slab_place(p, n);
 	if (at + n - p->slab_credit > p->slab_bytes) {
 		peali_link_read_credit(p);
@@ -147,8 +144,16 @@ peali_link_reserve_slow(struct peal_link_producer *p, uint64_t bytes,
 			return peali_link_note_full(p);
 	}
 	p->reserved_at = at;
-	*out = p->slab + at % p->slab_bytes;
 	return 0;
+}
+
+/* Where a message goes for which that has made room. */
+static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void *
+peali_link_reserved(const struct peal_link_producer *p, uint64_t bytes)
+{
+	if (bytes <= p->payload_max)
+		return peali_link_payload(p);
+	return p->slab + p->reserved_at % p->slab_bytes;
 }
 
 /**
@@ -163,10 +168,16 @@ peali_link_reserve_slow(struct peal_link_producer *p, uint64_t bytes,
 static PEAL_DEV PEAL_INLINE int peal_link_reserve(struct peal_link_producer *p,
 						  uint64_t bytes, void **out)
 {
-	if (PEAL_UNLIKELY(!peali_link_takes(p, bytes)))
-		return peali_link_reserve_slow(p, bytes, out);
-	*out = peali_link_payload(p);
-	return 0;
+	int result;
+
+	if (PEAL_LIKELY(peali_link_takes(p, bytes))) {
+		*out = peali_link_payload(p);
+		return 0;
+	}
+	result = peali_link_reserve_slow(p, bytes);
+	if (!result)
+		*out = peali_link_reserved(p, bytes);
+	return result;
 }
 
 /* Writes a content that is in the stage to the slot's atoms. */
@@ -214,6 +225,22 @@ static PEAL_DEV PEAL_INLINE void peali_link_count(struct peal_link_producer *p,
 	peal_store_relaxed_sys(&p->counts->accepted, p->accepted);
 }
 
+/* Writes the descriptor of the reserved slab bytes behind the header. */
+static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
+peali_link_describe(const struct peal_link_producer *p, uint64_t bytes)
+{
+	struct peal_slab_descriptor *d =
+		(struct peal_slab_descriptor *)(void *)(peali_producer_content(
+								p) +
+							8);
+
+	d->offset = p->reserved_at;
+	d->length = (uint32_t)bytes;
+	d->reserved = 0;
+	if (peali_policy(p->policy) != PEAL_POLICY_SEQUENCE)
+		peal_fence_release_sys(); /* the slab bytes, once */
+}
+
 /*
  * First part of a commit, leader: header and descriptor; returns the kind.
  * The second (peali_link_publish, all lanes) makes it visible, the third
@@ -223,20 +250,12 @@ static PEAL_DEV PEAL_INLINE uint32_t
 peali_link_prepare(struct peal_link_producer *p, struct peal_header header,
 		   uint64_t bytes, uint32_t *length_out)
 {
-	uint8_t *content = peali_producer_content(p);
-
 	peali_link_count(p, 1, bytes);
-	peal_header_store(content, header);
+	peal_header_store(peali_producer_content(p), header);
 	if (PEAL_UNLIKELY(bytes > p->payload_max)) {
-		struct peal_slab_descriptor *d =
-			(struct peal_slab_descriptor *)(void *)(content + 8);
-
-		d->offset = p->reserved_at;
-		d->length = (uint32_t)bytes;
-		d->reserved = 0;
-		if (peali_policy(p->policy) != PEAL_POLICY_SEQUENCE)
-			peal_fence_release_sys(); /* the slab bytes, once */
-		*length_out = (uint32_t)(sizeof(header) + sizeof(*d));
+		peali_link_describe(p, bytes);
+		*length_out = (uint32_t)(sizeof(header) +
+					 sizeof(struct peal_slab_descriptor));
 		return PEAL_KIND_SLAB;
 	}
 	*length_out = (uint32_t)(sizeof(header) + bytes);

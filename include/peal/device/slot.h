@@ -62,16 +62,32 @@ static PEAL_DEV PEAL_INLINE uint32_t peali_min_u32(uint32_t a, uint32_t b)
 	return a < b ? a : b;
 }
 
-/* Copies up to 12 bytes without reading past the end of from. */
+/*
+ * Copies up to 12 bytes without reading past the end of from. On a GPU it reads
+ * to the end of the word: from and to are stages, or atoms in registers, which
+ * then do not go through local memory.
+ */
 static PEAL_DEV PEAL_INLINE void peali_copy_bytes(void *to, const void *from,
 						  uint32_t n)
 {
+#if PEAL_ON_HOST
 	uint8_t *out = (uint8_t *)to;
 	const uint8_t *in = (const uint8_t *)from;
 	uint32_t i;
 
 	for (i = 0; i < n; i++)
 		out[i] = in[i];
+#else
+	uint32_t *out = (uint32_t *)to;
+	const uint32_t *in = (const uint32_t *)from;
+
+	if (n > 0)
+		out[0] = in[0];
+	if (n > 4)
+		out[1] = in[1];
+	if (n > 8)
+		out[2] = in[2];
+#endif
 }
 
 /** Copies n bytes; the areas do not overlap. One lane. */
