@@ -8,9 +8,10 @@
 #   PEAL_CUDA_TARGETS            compute_NN (PTX) and sm_NN (cubins)
 #   PEAL_HIP_TARGETS             gfx... (code objects)
 #
-# Targets that the compilers here do not know are left out, and the
-# configuration says so.
-include_guard(GLOBAL)
+# A target for which the compilers here cannot compile an empty source is left
+# out, and the configuration says so. Directories that find the package one
+# beside the other each need the variables: hence the kind of guard.
+include_guard(DIRECTORY)
 
 foreach(_peal_option PEAL_CUDA PEAL_HIP)
   if(NOT DEFINED ${_peal_option})
@@ -65,47 +66,69 @@ if(NOT PEAL_HIP STREQUAL "OFF")
   endif()
 endif()
 
-set(PEAL_HIP_FLAGS -x hip --cuda-device-only --no-gpu-bundle-output
-  -nogpuinc -nogpulib -O3 -std=c++17)
-
 # ---- targets ---------------------------------------------------------------
+# The command that compiles for a target, up to -o; empty without a compiler.
+function(_peal_image_command target out)
+  set(command "")
+  if(target MATCHES "^gfx[0-9a-f]+$")
+    if(PEAL_LLD_FOUND AND NOT PEAL_HIP_CLANG MATCHES "^(off|none)$")
+      set(command ${PEAL_HIP_CLANG} -x hip --cuda-device-only
+        --no-gpu-bundle-output -nogpuinc -nogpulib -O3 -std=c++17
+        --offload-arch=${target})
+    endif()
+  elseif(target MATCHES "^(compute|sm)_[0-9]+[af]?$")
+    set(kind -cubin)
+    if(target MATCHES "^compute_")
+      set(kind -ptx)
+    endif()
+    if(NOT PEAL_NVCC MATCHES "^(off|none)$")
+      set(command ${PEAL_NVCC} -x cu -O3 -std=c++17 ${kind} -arch=${target})
+    endif()
+  else()
+    message(FATAL_ERROR "${target} is no target of a device image: say "
+      "compute_NN, sm_NN or gfxNNN")
+  endif()
+  set(${out} ${command} PARENT_SCOPE)
+endfunction()
+
 set(PEAL_IMAGE_TARGETS "")
-set(_peal_unknown "")
-if(PEAL_CUDA_TARGETS AND NOT PEAL_NVCC MATCHES "^(off|none)$")
-  execute_process(COMMAND ${PEAL_NVCC} --list-gpu-code
-    OUTPUT_VARIABLE _peal_code ERROR_QUIET)
-  execute_process(COMMAND ${PEAL_NVCC} --list-gpu-arch
-    OUTPUT_VARIABLE _peal_arch ERROR_QUIET)
-  string(REPLACE "\n" ";" _peal_known "${_peal_code};${_peal_arch}")
-  foreach(_peal_target IN LISTS PEAL_CUDA_TARGETS)
-    if(_peal_target IN_LIST _peal_known)
-      list(APPEND PEAL_IMAGE_TARGETS ${_peal_target})
-    else()
-      list(APPEND _peal_unknown ${_peal_target})
-    endif()
-  endforeach()
+set(_peal_without "")
+set(_peal_empty ${CMAKE_BINARY_DIR}/peal_images/empty.c)
+if(NOT EXISTS ${_peal_empty})
+  file(WRITE ${_peal_empty} "")
 endif()
-if(PEAL_HIP_TARGETS AND PEAL_LLD_FOUND AND NOT PEAL_HIP_CLANG MATCHES "^(off|none)$")
-  file(WRITE ${CMAKE_BINARY_DIR}/peal_images/empty.c "")
-  foreach(_peal_target IN LISTS PEAL_HIP_TARGETS)
-    execute_process(COMMAND ${PEAL_HIP_CLANG} ${PEAL_HIP_FLAGS}
-      --offload-arch=${_peal_target} -c -o ${CMAKE_BINARY_DIR}/peal_images/empty.hsaco
-      ${CMAKE_BINARY_DIR}/peal_images/empty.c
-      RESULT_VARIABLE _peal_failed OUTPUT_QUIET ERROR_QUIET)
-    if(_peal_failed)
-      list(APPEND _peal_unknown ${_peal_target})
-    else()
-      list(APPEND PEAL_IMAGE_TARGETS ${_peal_target})
-    endif()
-  endforeach()
-endif()
-if(NOT DEFINED CACHE{PEAL_IMAGES_SAID})
-  set(PEAL_IMAGES_SAID 1 CACHE INTERNAL "")
+foreach(_peal_target IN LISTS PEAL_CUDA_TARGETS PEAL_HIP_TARGETS)
+  _peal_image_command(${_peal_target} _peal_command)
+  if(NOT _peal_command)
+    continue()
+  endif()
+  execute_process(COMMAND ${_peal_command} -o ${_peal_empty}.image ${_peal_empty}
+    RESULT_VARIABLE _peal_failed OUTPUT_QUIET ERROR_QUIET)
+  if(_peal_failed)
+    list(APPEND _peal_without ${_peal_target})
+  else()
+    list(APPEND PEAL_IMAGE_TARGETS ${_peal_target})
+  endif()
+endforeach()
+foreach(_peal_pair "PEAL_CUDA:sm_|compute_" "PEAL_HIP:gfx")
+  string(REPLACE ":" ";" _peal_pair ${_peal_pair})
+  list(GET _peal_pair 0 _peal_option)
+  list(GET _peal_pair 1 _peal_kind)
+  if(${_peal_option} STREQUAL "ON" AND ${_peal_option}_TARGETS AND
+     NOT PEAL_IMAGE_TARGETS MATCHES "${_peal_kind}")
+    message(FATAL_ERROR "${_peal_option}=ON and the compiler compiles for none "
+      "of ${${_peal_option}_TARGETS}: see what it says of an empty source, or "
+      "configure with ${_peal_option}=AUTO")
+  endif()
+endforeach()
+get_property(_peal_said GLOBAL PROPERTY PEAL_IMAGES_SAID)
+if(NOT _peal_said)
+  set_property(GLOBAL PROPERTY PEAL_IMAGES_SAID 1)
   string(REPLACE ";" " " _peal_text "host;${PEAL_IMAGE_TARGETS}")
   message(STATUS "images of programs: ${_peal_text}")
-  if(_peal_unknown)
-    string(REPLACE ";" " " _peal_text "${_peal_unknown}")
-    message(STATUS "not known to the device compilers here: ${_peal_text}")
+  if(_peal_without)
+    string(REPLACE ";" " " _peal_text "${_peal_without}")
+    message(STATUS "the device compilers here do not compile for: ${_peal_text}")
   endif()
 endif()
 
@@ -133,23 +156,18 @@ function(_peal_source_images symbol source out)
     set(end "")
     if(target MATCHES "^gfx")
       set(kind PEAL_IMAGE_HSACO)
-      set(command ${PEAL_HIP_CLANG} ${PEAL_HIP_FLAGS} --offload-arch=${target})
-      set(what "AMD code object")
     elseif(target MATCHES "^compute_")
       set(kind PEAL_IMAGE_PTX)
-      set(command ${PEAL_NVCC} -x cu -O3 -std=c++17 -ptx -arch=${target})
-      set(what "PTX")
       set(end "\n\t\".byte 0\\n\"") # it is loaded as text
     else()
       set(kind PEAL_IMAGE_CUBIN)
-      set(command ${PEAL_NVCC} -x cu -O3 -std=c++17 -cubin -arch=${target})
-      set(what "cubin")
     endif()
+    _peal_image_command(${target} command)
     add_custom_command(OUTPUT ${image}
       COMMAND ${command} "${includes}" -MD -MF ${image}.d -MT ${image}
         -o ${image} ${source}
       DEPENDS ${source} DEPFILE ${image}.d
-      COMMENT "Building ${what} ${target} of ${symbol}"
+      COMMENT "Building device image ${image}"
       COMMAND_EXPAND_LISTS VERBATIM)
     list(APPEND images ${image})
     set(at ${symbol}_${target})

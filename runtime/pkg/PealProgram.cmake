@@ -22,15 +22,20 @@ function(_peal_program_objects name)
     set(includes "$<TARGET_PROPERTY:${arg_LINK},INTERFACE_INCLUDE_DIRECTORIES>")
   endif()
   set(embedded "")
+  # The same source may be part of other targets: only in those that have the
+  # property it names the images made here.
+  string(MAKE_C_IDENTIFIER "peal_images_${name}" prefix)
+  set(property "$<TARGET_PROPERTY:PEAL_IMAGES_PREFIX>")
   foreach(source IN LISTS arg_SOURCES)
-    get_filename_component(base ${source} NAME_WE)
-    string(MAKE_C_IDENTIFIER "peal_images_${name}_${base}" symbol)
-    _peal_source_images(${symbol} ${source} file
+    get_filename_component(path ${source} ABSOLUTE)
+    file(RELATIVE_PATH path ${CMAKE_CURRENT_SOURCE_DIR} ${path})
+    string(MAKE_C_IDENTIFIER "${path}" suffix)
+    _peal_source_images(${prefix}_${suffix} ${source} file
       INCLUDES "${includes}" TARGETS ${arg_TARGETS})
     if(file)
       list(APPEND embedded ${file})
-      set_source_files_properties(${source} PROPERTIES
-        COMPILE_DEFINITIONS "PEAL_IMAGES=${symbol}")
+      set_source_files_properties(${source} PROPERTIES COMPILE_DEFINITIONS
+        "$<$<BOOL:${property}>:PEAL_IMAGES=${property}_${suffix}>")
     endif()
   endforeach()
   foreach(variant lanes single)
@@ -47,6 +52,9 @@ function(_peal_program_objects name)
     endif()
   endforeach()
   target_sources(${name}_lanes PRIVATE ${embedded})
+  if(embedded)
+    set_target_properties(${name}_lanes PROPERTIES PEAL_IMAGES_PREFIX ${prefix})
+  endif()
   target_compile_definitions(${name}_single PRIVATE PEAL_SINGLE_LANE=1)
 endfunction()
 
@@ -69,6 +77,7 @@ function(peal_add_program name)
     set(arg_TARGETS ${PEAL_IMAGE_TARGETS})
   endif()
   foreach(target IN LISTS arg_TARGETS)
+    _peal_image_command(${target} command) # refuses what is no target
     if(NOT target IN_LIST PEAL_IMAGE_TARGETS)
       list(REMOVE_ITEM arg_TARGETS ${target})
     endif()

@@ -87,6 +87,9 @@ head -n 1 raw.csv | grep -qx 'benchmark,row,round,value'
 grep -q '^latency,peer-48,' raw.csv
 grep -q '^#\[Mean' one.hgrm
 
+"$PEAL" bench stream --bytes 460832 --seconds 0.1 >video.txt
+grep -q '^y4m filters ' video.txt && [ "$(grep -c ' peer ' video.txt)" = 1 ]
+
 step 'what is wrong is refused'
 for arguments in '--route nowhere' '--bytes 12345' '--seconds never' '--bogus'; do
     status=0

@@ -31,7 +31,7 @@ cmake --build "$work/build"
 step "its images: host ${PEAL_IMAGE_TARGETS?}"
 nm "$work/build/custom_kernel" >"$work/symbols"
 for target in ${PEAL_IMAGE_TARGETS//;/ }; do
-    grep -q " peal_images_scale_scale_$target\$" "$work/symbols" || {
+    grep -q " peal_images_scale_scale_c_$target\$" "$work/symbols" || {
         echo "no image for $target in custom_kernel"
         exit 1
     }
@@ -41,6 +41,50 @@ step 'run it in C'
 "$work/build/custom_kernel"
 step 'run it in C++'
 "$work/build/custom_kernel_cxx"
+
+step 'one source in two programs and in a plain library, in sibling folders'
+mkdir -p "$work/many/a" "$work/many/b"
+cp "$work/project/"{scale.c,main.c} "$work/many/a"
+cat >"$work/many/CMakeLists.txt" <<'END'
+cmake_minimum_required(VERSION 3.22)
+project(many LANGUAGES C)
+add_subdirectory(a)
+add_subdirectory(b)
+END
+cat >"$work/many/a/CMakeLists.txt" <<'END'
+find_package(peal 0.1 REQUIRED)
+peal_add_program(first SOURCES scale.c)
+peal_add_program(second SOURCES scale.c)
+add_library(plain OBJECT scale.c)
+target_link_libraries(plain PRIVATE peal::peal)
+add_executable(many_a main.c)
+target_link_libraries(many_a PRIVATE first)
+END
+cat >"$work/many/b/CMakeLists.txt" <<'END'
+find_package(peal 0.1 REQUIRED)
+peal_add_program(third SOURCES ../a/scale.c)
+add_executable(many_b ../a/main.c)
+target_link_libraries(many_b PRIVATE third)
+END
+cmake "${generator[@]}" -S "$work/many" -B "$work/many/build" -DCMAKE_PREFIX_PATH="$prefix" >"$work/many.log"
+cmake --build "$work/many/build" >>"$work/many.log" || { cat "$work/many.log"; exit 1; }
+nm "$work/many/build/a/many_a" >"$work/symbols_a"
+nm "$work/many/build/b/many_b" >"$work/symbols_b"
+for target in ${PEAL_IMAGE_TARGETS//;/ }; do
+    grep -q " peal_images_first_.*_$target\$" "$work/symbols_a" &&
+        grep -q " peal_images_third_.*_$target\$" "$work/symbols_b" || {
+        echo "no image for $target in many_a or many_b"
+        exit 1
+    }
+done
+"$work/many/build/a/many_a"
+"$work/many/build/b/many_b"
+sed -i 's/first SOURCES scale.c/& TARGETS sm90/' "$work/many/a/CMakeLists.txt"
+if cmake -S "$work/many" -B "$work/many/build" >"$work/many.log" 2>&1; then
+    echo 'TARGETS sm90 is no error'
+    exit 1
+fi
+grep -q 'sm90 is no target' "$work/many.log"
 
 step 'pkg-config'
 PKG_CONFIG_PATH=$(dirname "$(find "$prefix" -name peal.pc)")

@@ -15,7 +15,7 @@ PEAL_DECLARE_PROGRAM(load);
 #define EACH 256 /* messages from each source */
 #define BURST 32 /* most in a row from one: ringkernels/README.md */
 #define MANY 32768
-#define WORK_NS 2000
+#define WORK_NS 10000 /* MANY take a third of a second */
 
 struct load {
 	struct peal_runtime *rt;

@@ -8,7 +8,8 @@
 
 /**
  * Gives back what was released so far. Called every capacity/4 releases, and
- * by the owner whenever it goes idle: otherwise a small queue can stall.
+ * by the owner whenever it goes idle and now and then while it does not:
+ * otherwise a sender that wants more room than is left can stall.
  */
 static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
 peal_link_flush_credit(struct peal_link_consumer *c)

@@ -160,7 +160,7 @@ static uint32_t host_policies(struct peali_backend *backend)
 
 	(void)backend;
 #if PEAL_HAVE_ATOM16
-	/* AVX is the makers' word for it: see peal/device/atomic.h. */
+	/* AVX is the makers' word for it: see peal/device/atomic_host.h. */
 	if (__builtin_cpu_supports("avx"))
 		set |= 1u << PEAL_POLICY_ATOM16;
 #endif
