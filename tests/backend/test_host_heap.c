@@ -48,8 +48,8 @@ PEAL_TEST(small_blocks_are_aligned_to_128_and_large_ones_to_pages)
 		CHECK_EQ(heap.base[offset[i] + sizes[i] - 1], i + 1);
 		CHECK_OK(peali_heap_free(&heap, offset[i]));
 	}
-	CHECK_EQ(heap.used, 0);
-	CHECK_EQ(peali_heap_largest(&heap), MIB);
+	CHECK_EQ(heap.space.used, 0);
+	CHECK_EQ(peali_space_largest(&heap.space), MIB);
 	peali_heap_close(&heap);
 }
 
@@ -153,27 +153,25 @@ PEAL_TEST(free_of_what_is_no_start_is_refused)
 
 PEAL_TEST(find_takes_only_what_is_inside_one_allocation)
 {
-	uint64_t a, b, start, size;
+	struct peali_piece piece;
+	uint64_t a, b;
 
 	CHECK_OK(peali_heap_open(&heap, "device 0", MIB));
 	a = take(1000);
 	b = take(1024);
 	CHECK_EQ(b, a + 1024);
-	CHECK_OK(peali_heap_find(&heap, a + 10, 990, &start, &size));
-	CHECK_EQ(start, a);
-	CHECK_EQ(size, 1000);
-	CHECK_EQ(peali_heap_find(&heap, a + 10, 991, &start, &size),
-		 PEAL_EFAULT);
+	CHECK_OK(peali_heap_find(&heap, a + 10, 990, &piece));
+	CHECK_EQ(piece.offset, a);
+	CHECK_EQ(piece.bytes, 1000);
+	CHECK_EQ(peali_heap_find(&heap, a + 10, 991, &piece), PEAL_EFAULT);
 	CHECK_CONTAINS(peal_last_error()->text, "991");
-	CHECK_EQ(peali_heap_find(&heap, a + 1000, 24, &start, &size),
+	CHECK_EQ(peali_heap_find(&heap, a + 1000, 24, &piece), PEAL_EFAULT);
+	CHECK_EQ(peali_heap_find(&heap, a + 10, UINT64_MAX, &piece),
 		 PEAL_EFAULT);
-	CHECK_EQ(peali_heap_find(&heap, a + 10, UINT64_MAX, &start, &size),
-		 PEAL_EFAULT);
-	CHECK_OK(peali_heap_find(&heap, b + 1023, 1, &start, &size));
-	CHECK_EQ(start, b);
-	CHECK_EQ(peali_heap_find(&heap, b + 1024, 1, &start, &size),
-		 PEAL_EFAULT);
-	CHECK_EQ(peali_heap_find(&heap, UINT64_MAX - 5, 1, &start, &size),
+	CHECK_OK(peali_heap_find(&heap, b + 1023, 1, &piece));
+	CHECK_EQ(piece.offset, b);
+	CHECK_EQ(peali_heap_find(&heap, b + 1024, 1, &piece), PEAL_EFAULT);
+	CHECK_EQ(peali_heap_find(&heap, UINT64_MAX - 5, 1, &piece),
 		 PEAL_EFAULT);
 	peali_heap_close(&heap);
 }
@@ -187,7 +185,8 @@ PEAL_TEST(random_work_keeps_blocks_apart_and_whole)
 		uint8_t mark;
 	} slot[SLOTS];
 	unsigned long long seed = 7;
-	uint64_t start, size, used = 0;
+	struct peali_piece piece;
+	uint64_t used = 0;
 	int i, refused = 0;
 
 	CHECK_OK(peali_heap_open(&heap, "device 0", 2 * MIB));
@@ -201,8 +200,8 @@ PEAL_TEST(random_work_keeps_blocks_apart_and_whole)
 			CHECK_EQ(p[0], slot[s].mark);
 			CHECK_EQ(p[slot[s].bytes - 1], slot[s].mark);
 			CHECK_OK(peali_heap_find(&heap, slot[s].offset,
-						 slot[s].bytes, &start, &size));
-			CHECK_EQ(start, slot[s].offset);
+						 slot[s].bytes, &piece));
+			CHECK_EQ(piece.offset, slot[s].offset);
 			CHECK_OK(peali_heap_free(&heap, slot[s].offset));
 			used -= (slot[s].bytes + 127) / 128 * 128;
 			slot[s].bytes = 0;
@@ -218,14 +217,14 @@ PEAL_TEST(random_work_keeps_blocks_apart_and_whole)
 		CHECK(is_zero(slot[s].offset, n));
 		memset(heap.base + slot[s].offset, slot[s].mark, n);
 		used += (n + 127) / 128 * 128;
-		CHECK_EQ(heap.used, used);
+		CHECK_EQ(heap.space.used, used);
 	}
 	CHECK(refused > 0);
 	for (i = 0; i < SLOTS; i++)
 		if (slot[i].bytes)
 			CHECK_OK(peali_heap_free(&heap, slot[i].offset));
-	CHECK_EQ(heap.used, 0);
-	CHECK_EQ(peali_heap_largest(&heap), 2 * MIB);
+	CHECK_EQ(heap.space.used, 0);
+	CHECK_EQ(peali_space_largest(&heap.space), 2 * MIB);
 	peali_heap_close(&heap);
 }
 
@@ -246,7 +245,7 @@ PEAL_TEST(hundred_thousand_blocks_take_seconds_at_most)
 		offset[i] = take(256);
 	for (i = 0; i < N; i++)
 		CHECK_OK(peali_heap_free(&heap, offset[i]));
-	CHECK_EQ(peali_heap_largest(&heap), 64 * MIB);
+	CHECK_EQ(peali_space_largest(&heap.space), 64 * MIB);
 	CHECK((clock() - began) / CLOCKS_PER_SEC < 20);
 	peali_heap_close(&heap);
 }

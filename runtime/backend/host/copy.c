@@ -42,7 +42,7 @@ static int resolve(struct peali_host *host, struct peali_place place,
 		   uint64_t bytes, const char *call, uint8_t **out)
 {
 	const struct peali_heap *heap;
-	uint64_t start, size;
+	struct peali_piece piece;
 	int r = 0;
 
 	if (place.device != PEALI_HOST)
@@ -58,7 +58,7 @@ static int resolve(struct peali_host *host, struct peali_place place,
 			heap = peali_host_heap(host, PEALI_HOST);
 		pthread_mutex_lock(&host->lock);
 		r = peali_heap_find(heap, place.address - (uintptr_t)heap->base,
-				    bytes, &start, &size);
+				    bytes, &piece);
 		pthread_mutex_unlock(&host->lock);
 	} else if (!place.address && bytes) {
 		r = peali_fail(PEAL_EFAULT, call,

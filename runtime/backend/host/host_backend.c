@@ -189,7 +189,7 @@ static int host_device_info(struct peali_backend *backend, int device,
 	snprintf(out->uuid, sizeof(out->uuid), "host-%d", device);
 	pthread_mutex_lock(&host->lock);
 	out->memory_bytes = host->heap[device].bytes;
-	out->memory_used_bytes = host->heap[device].used;
+	out->memory_used_bytes = host->heap[device].space.used;
 	pthread_mutex_unlock(&host->lock);
 	out->compute_units = (uint32_t)CPU_COUNT(peali_wait_cores());
 	out->max_lanes = PEALI_LANES_MAX;
@@ -263,7 +263,7 @@ static int host_find(struct peali_backend *backend, int device,
 {
 	struct peali_host *host = peali_host_of(backend);
 	const struct peali_heap *heap;
-	uint64_t start, size;
+	struct peali_piece piece;
 	int r = 0;
 
 	if (device != PEALI_HOST)
@@ -273,15 +273,15 @@ static int host_find(struct peali_backend *backend, int device,
 	heap = peali_host_heap(host, device);
 	pthread_mutex_lock(&host->lock);
 	r = peali_heap_find(heap, address - (uintptr_t)heap->base, bytes,
-			    &start, &size);
+			    &piece);
 	pthread_mutex_unlock(&host->lock);
 	if (r < 0)
 		return r;
 	out->kind = device == PEALI_HOST ? PEALI_MEMORY_HOST :
 					   PEALI_MEMORY_DEVICE;
 	out->device = device;
-	out->offset = start;
-	out->bytes = size;
+	out->offset = piece.offset;
+	out->bytes = piece.bytes;
 	return 0;
 }
 
