@@ -5,6 +5,7 @@
 #include <pthread.h>
 
 #include "runtime/backend/backend.h"
+#include "runtime/backend/copies.h"
 #include "runtime/backend/host/heap.h"
 #include "runtime/backend/host/links.h"
 
@@ -21,8 +22,6 @@ struct peali_host_window {
 	int enabled;
 };
 
-struct peali_host_copies;
-
 struct peali_host {
 	struct peali_backend base;
 	pthread_mutex_t lock;
@@ -32,7 +31,7 @@ struct peali_host {
 	struct peali_link_pair *pair; /* [from * n_devices + to] */
 	struct peali_host_window *window; /* likewise */
 	int n_launches; /* that are not freed */
-	struct peali_host_copies *copies;
+	struct peali_copies *copies;
 };
 
 static inline struct peali_host *peali_host_of(struct peali_backend *backend)
@@ -65,12 +64,6 @@ int peali_host_copy(struct peali_backend *backend, struct peali_place to,
 int peali_host_copy_start(struct peali_backend *backend, struct peali_place to,
 			  struct peali_place from, uint64_t bytes,
 			  uint64_t done_bell, struct peali_copy **out);
-int peali_host_copy_query(struct peali_copy *copy);
-void peali_host_copy_cancel(struct peali_copy *copy);
-void peali_host_copy_free(struct peali_copy *copy);
-int peali_host_copies_open(struct peali_host *host);
-/* PEAL_EBUSY while there are copies that nobody has freed. */
-int peali_host_copies_close(struct peali_host *host);
 
 /* ---- workers.c ------------------------------------------------------------- */
 

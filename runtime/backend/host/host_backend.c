@@ -102,7 +102,7 @@ static int set_up(struct peali_host *host, uint64_t n_devices)
 	if (!r)
 		r = open_heaps(host, bytes);
 	if (!r)
-		r = peali_host_copies_open(host);
+		r = peali_copies_open(&host->base, &host->copies);
 	return r;
 }
 
@@ -141,7 +141,7 @@ static int host_close(struct peali_backend *backend)
 	if (n)
 		return peali_fail(PEAL_EBUSY, "host: close",
 				  "%d launches are not freed", n);
-	r = peali_host_copies_close(host);
+	r = peali_copies_close(host->copies);
 	if (!r)
 		take_down(host);
 	return r;
@@ -303,9 +303,9 @@ const struct peali_backend_ops peali_host_backend = {
 	.peer_disable = peali_host_peer_disable,
 	.copy = peali_host_copy,
 	.copy_start = peali_host_copy_start,
-	.copy_query = peali_host_copy_query,
-	.copy_cancel = peali_host_copy_cancel,
-	.copy_free = peali_host_copy_free,
+	.copy_query = peali_copies_query,
+	.copy_cancel = peali_copies_cancel,
+	.copy_free = peali_copies_free,
 	.max_workers = peali_host_max_workers,
 	.launch = peali_host_launch,
 	.launch_query = peali_host_launch_query,
