@@ -2,6 +2,7 @@
 #ifndef PEALI_PROBE_H
 #define PEALI_PROBE_H
 
+#include <peal/program.h>
 #include "p2p/peer.h"
 
 /*
@@ -26,5 +27,8 @@ int peali_probe_prove(struct peali_peers *peers, int from, int to,
 /* The same and the measurements, of which slow may be the verdict. */
 int peali_probe_pair(struct peali_peers *peers, int from, int to,
 		     struct peal_pair_info *out);
+
+/* The program of the probe's two kernels, to be loaded before any launch. */
+const struct peal_program *peali_probe_program(void);
 
 #endif

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "p2p/rig.h"
 
+#include "p2p/probe.h"
+
 #include <string.h>
 
 #include <peal/abi/program.h>
@@ -19,6 +21,11 @@ extern const struct peal_program peal_program_probe;
 #define SLACK_NS 5000000000u
 
 #define CALL "probe"
+
+const struct peal_program *peali_probe_program(void)
+{
+	return &peal_program_probe;
+}
 
 /* In the block of each side: parameters of its jobs, there and back, two
  * scratch words for each, the pong word. */

@@ -148,7 +148,8 @@ static int make_view(struct peal_barrier *b, uint32_t i,
 	view->state = view->arrays + b->n * sizeof(uint64_t);
 	view->abort = shared;
 	view->observer = shared + PEAL_SHARED_LINE;
-	view->bells = shared + PEAL_SHARED_LINE + array_bytes(b);
+	if (peali_devices_ring(&b->rt->devices, p->device))
+		view->bells = shared + PEAL_SHARED_LINE + array_bytes(b);
 	view->participants = b->n;
 	view->self = i;
 	return peali_area_write(b->rt, &p->own, 0, table,
@@ -483,7 +484,7 @@ int peal_barrier_wait(struct peal_barrier *b, uint32_t participant,
 			result = PEAL_ETIMEDOUT;
 			break;
 		}
-		p->bell->max_sleep_ms = 5;
+		p->bell->max_sleep_ms = PEALI_SILENT_MS;
 		peal_host_idle(p->bell, 1);
 	}
 	peal_bell_reset(p->bell);

@@ -207,7 +207,7 @@ static int detach_port(struct peal_link *link, const char *call)
 
 /* ---- connect ------------------------------------------------------------------ */
 
-/* Policies that both ends can do, and the default of the receiver's device. */
+/* Policies that both ends can do, and the default of a GPU among them. */
 static void policies_of(const struct peal_link *link, uint32_t *mask,
 			uint32_t *best)
 {
@@ -216,12 +216,14 @@ static void policies_of(const struct peal_link *link, uint32_t *mask,
 
 	*mask = ~0u;
 	for (i = 0; i < 2; i++) {
-		struct peali_backend *b =
-			devices->device[ends[i] == PEALI_HOST ? 0 : ends[i]]
-				.backend;
+		struct peali_backend *b;
 
-		*mask &= b->ops->policies(b);
-		*best = (uint32_t)b->ops->default_policy(b);
+		*mask &= peali_devices_policies(devices, ends[i]);
+		if (ends[i] == PEALI_HOST)
+			continue;
+		b = devices->device[ends[i]].backend;
+		if (!*best || !b->ops->rings) /* GPUs have but one */
+			*best = (uint32_t)b->ops->default_policy(b);
 	}
 }
 

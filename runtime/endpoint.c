@@ -167,6 +167,8 @@ void peali_endpoint_attach_port(struct peal_endpoint *e, uint32_t port,
 	struct peal_link_view view;
 
 	if (link) {
+		if (peali_link_silent(link))
+			atomic_store(&e->silent, 1);
 		view = peali_link_sender_view(link, &link->path);
 		peal_link_producer_init(&p->producer, &view);
 		p->reserved = 0;
@@ -181,6 +183,8 @@ void peali_endpoint_attach_input(struct peal_endpoint *e, uint32_t input,
 	struct peal_link_view view;
 
 	if (link) {
+		if (peali_link_silent(link))
+			atomic_store(&e->silent, 1);
 		view = peali_link_receiver_view(link, &link->path);
 		peal_link_consumer_init(&in->consumer, &view);
 		in->done = 0;
@@ -203,17 +207,23 @@ void peali_endpoint_wake(struct peal_endpoint *e)
 /* One wait of a sender or a receiver. */
 struct wait {
 	struct peal_bell *bell;
+	uint32_t most_ms; /* of one sleep */
 	int64_t timeout_ns;
 	uint64_t deadline; /* 0: not yet made */
+	uint64_t left_ms; /* until then, when it was last looked at */
 	uint32_t turns;
 };
 
-static void wait_begin(struct wait *wait, struct peal_bell *bell,
-		       int64_t timeout_ns)
+static void wait_begin(struct wait *wait, const struct peal_endpoint *e,
+		       struct peal_bell *bell, int64_t timeout_ns)
 {
 	wait->bell = bell;
+	wait->most_ms = atomic_load_explicit(&e->silent, memory_order_relaxed) ?
+				PEALI_SILENT_MS :
+				50;
 	wait->timeout_ns = timeout_ns;
 	wait->deadline = 0;
+	wait->left_ms = UINT64_MAX;
 	wait->turns = 0;
 }
 
@@ -226,16 +236,15 @@ static int wait_turn(struct wait *wait)
 		return PEAL_EAGAIN;
 	if (wait->deadline == 0)
 		wait->deadline = peali_deadline(wait->timeout_ns);
+	wait->bell->max_sleep_ms = wait->most_ms;
 	if (wait->deadline != UINT64_MAX && (wait->turns++ & 15) == 0) {
 		now = peali_now_ns();
 		if (now >= wait->deadline)
 			return PEAL_ETIMEDOUT;
-		wait->bell->max_sleep_ms = 50;
-		if (wait->deadline - now < 50000000)
-			wait->bell->max_sleep_ms =
-				(uint32_t)((wait->deadline - now) / 1000000) +
-				1;
+		wait->left_ms = (wait->deadline - now) / 1000000 + 1;
 	}
+	if (wait->deadline != UINT64_MAX && wait->left_ms < wait->most_ms)
+		wait->bell->max_sleep_ms = (uint32_t)wait->left_ms;
 	if (peal_load_relaxed_sys_u32(&wait->bell->asleep))
 		wait->turns = 0; /* the next turn sleeps: look at the clock */
 	peal_host_idle(wait->bell, 1);
@@ -311,7 +320,7 @@ static int reserve(struct peal_endpoint *e, struct peali_endpoint_port *p,
 	struct wait wait;
 	int result;
 
-	wait_begin(&wait, e->send_bell, timeout_ns);
+	wait_begin(&wait, e, e->send_bell, timeout_ns);
 	for (;;) {
 		result = closed(link);
 		if (PEAL_LIKELY(!result))
@@ -414,7 +423,7 @@ int peal_send_end(struct peal_endpoint *e, uint32_t port, int64_t timeout_ns)
 	if (result)
 		return result;
 	p->reserved = 0;
-	wait_begin(&wait, e->send_bell, timeout_ns);
+	wait_begin(&wait, e, e->send_bell, timeout_ns);
 	for (;;) {
 		result = closed(atomic_load(&p->link));
 		if (!result)
@@ -534,7 +543,7 @@ static int hold(struct peal_endpoint *e, int64_t timeout_ns)
 
 	if (e->peeked)
 		return 0;
-	wait_begin(&wait, e->receive_bell, timeout_ns);
+	wait_begin(&wait, e, e->receive_bell, timeout_ns);
 	for (;;) {
 		result = receive_round(e);
 		if (result != PEAL_EAGAIN)

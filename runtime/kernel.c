@@ -6,7 +6,9 @@
 
 #include <peal/device/producer.h>
 #include <peal/device/worker.h>
+#include "p2p/probe.h"
 #include "queues/mailbox.h"
+#include "runtime/backend/log.h"
 #include "runtime/runtime.h"
 
 #define CALL "peal_kernel_launch"
@@ -312,15 +314,41 @@ static struct peal_kernel *new_kernel(struct peal_runtime *rt, int device,
 
 /* ---- launch ---------------------------------------------------------------- */
 
+/*
+ * Brings all programs that are known onto a device while it can be done, that
+ * is before its first kernel. For those that are not launched now this may
+ * fail.
+ */
+static int load_programs(struct peal_runtime *rt, int device,
+			 const struct peal_program *program)
+{
+	struct peali_device *d = &rt->devices.device[device];
+	const struct peal_program *other;
+	int result = d->backend->ops->load(d->backend, d->local, program);
+	uint32_t i;
+
+	if (result)
+		return result;
+	d->backend->ops->load(d->backend, d->local, peali_probe_program());
+	for (i = 0; i < peali_programs_count(rt); i++) {
+		other = peali_programs_at(rt, i);
+		if (d->backend->ops->load(d->backend, d->local, other))
+			peali_log(2, "%s", peal_last_error()->text);
+	}
+	return 0;
+}
+
 static int check_fit(struct peal_runtime *rt, int device,
 		     const struct peal_program *program,
 		     const struct peal_kernel_options *o)
 {
 	struct peali_device *d = &rt->devices.device[device];
 	uint32_t most = 0;
-	int result = d->backend->ops->max_workers(d->backend, d->local, program,
-						  o->lanes, &most);
+	int result = load_programs(rt, device, program);
 
+	if (!result)
+		result = d->backend->ops->max_workers(d->backend, d->local,
+						      program, o->lanes, &most);
 	if (result)
 		return result;
 	if (o->workers <= most)
@@ -367,6 +395,8 @@ static int start(struct peal_kernel *k)
 	desc.n_workers = k->params.n_workers;
 	desc.lanes = k->params.lanes;
 	desc.pin = 1;
+	desc.status = k->status;
+	desc.epochs = k->params.epoch_ns != 0;
 	result = d->backend->ops->launch(d->backend, &desc, &k->launch);
 	if (result)
 		return result;

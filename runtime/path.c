@@ -257,13 +257,25 @@ int peali_path_make(struct peal_link *link, enum peal_route route,
 
 /* ---- views ------------------------------------------------------------------ */
 
-/* The bell of an end, as the other end rings it. */
-static uint64_t end_bell(const struct peali_end *end, int receiving)
+uint64_t peali_end_bell(const struct peali_end *end, int receiving)
 {
 	if (end->kernel)
 		return peali_kernel_bell(end->kernel, end->worker);
 	return (uint64_t)(uintptr_t)(receiving ? end->endpoint->receive_bell :
 						 end->endpoint->send_bell);
+}
+
+/* The bell that an end is to ring; 0 if it cannot. */
+static uint64_t bell_for(const struct peal_link *link,
+			 const struct peali_path *path,
+			 const struct peali_end *end,
+			 const struct peali_end *other)
+{
+	if (!peali_devices_ring(&link->rt->devices, end->device))
+		return 0;
+	if (path->stager)
+		return peali_router_bell(link->rt);
+	return peali_end_bell(other, other == &link->to);
 }
 
 static struct peal_link_view view_of(const struct peal_link *link,
@@ -291,8 +303,7 @@ struct peal_link_view peali_link_sender_view(const struct peal_link *link,
 
 	view.stage = peali_area_view(link->rt, link->from.device,
 				     &s->stage_producer);
-	view.bell = path->stager ? peali_router_bell(link->rt) :
-				   end_bell(&link->to, 1);
+	view.bell = bell_for(link, path, &link->from, &link->to);
 	return view;
 }
 
@@ -304,9 +315,16 @@ struct peal_link_view peali_link_receiver_view(const struct peal_link *link,
 
 	view.stage =
 		peali_area_view(link->rt, link->to.device, &s->stage_consumer);
-	view.bell = path->stager ? peali_router_bell(link->rt) :
-				   end_bell(&link->from, 0);
+	view.bell = bell_for(link, path, &link->to, &link->from);
 	return view;
+}
+
+int peali_link_silent(const struct peal_link *link)
+{
+	const struct peali_devices *devices = &link->rt->devices;
+
+	return !peali_devices_ring(devices, link->from.device) ||
+	       !peali_devices_ring(devices, link->to.device);
 }
 
 uint64_t peali_link_memory(const struct peal_link *link)

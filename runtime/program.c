@@ -95,6 +95,27 @@ int peal_program_add(struct peal_runtime *rt,
 	return result;
 }
 
+uint32_t peali_programs_count(struct peal_runtime *rt)
+{
+	uint32_t n;
+
+	pthread_mutex_lock(&rt->lock);
+	n = rt->n_programs;
+	pthread_mutex_unlock(&rt->lock);
+	return n;
+}
+
+const struct peal_program *peali_programs_at(struct peal_runtime *rt,
+					     uint32_t index)
+{
+	const struct peal_program *program;
+
+	pthread_mutex_lock(&rt->lock);
+	program = rt->programs[index];
+	pthread_mutex_unlock(&rt->lock);
+	return program;
+}
+
 /* " a, b, c" for texts. */
 static void list_names(char *text, size_t size, const char *const *names,
 		       uint32_t n)

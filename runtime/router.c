@@ -64,6 +64,7 @@ struct peali_router {
 	ck_ring_t commands;
 	ck_ring_buffer_t slots[COMMANDS];
 	struct peali_stager *stagers;
+	int silent; /* ends that cannot ring its bell */
 };
 
 /* ---- carrying ------------------------------------------------------------------ */
@@ -157,12 +158,15 @@ static int obey(struct peali_router *r)
 		if (c->kind == ADD) {
 			c->stager->next = r->stagers;
 			r->stagers = c->stager;
+			r->silent += peali_link_silent(c->stager->link);
 		} else if (c->kind == REMOVE) {
 			for (p = &r->stagers; *p && *p != c->stager;
 			     p = &(*p)->next)
 				;
-			if (*p)
+			if (*p) {
 				*p = c->stager->next;
+				r->silent -= peali_link_silent(c->stager->link);
+			}
 		} else {
 			quit = 1;
 		}
@@ -229,13 +233,14 @@ static void sleep_poll(struct peali_router *r, unsigned ms)
 static int sleep_on_bell(struct peali_router *r)
 {
 	int safe = peal_host_announce(&r->bell);
+	unsigned most_ms = !safe ? 1 : r->silent ? PEALI_SILENT_MS : SLEEP_MS;
 	int n = carry_all(r);
 
 	if (n == 0 && r->taken == atomic_load(&r->posted)) {
 		if (r->have_uring)
-			sleep_uring(r, safe ? SLEEP_MS : 1);
+			sleep_uring(r, most_ms);
 		else
-			sleep_poll(r, safe ? SLEEP_MS : 1);
+			sleep_poll(r, most_ms);
 	}
 	peal_store_relaxed_sys_u32(&r->bell.asleep, 0);
 	return n;
@@ -349,8 +354,6 @@ static void views(struct peal_link *link, struct peali_path *path,
 		  struct peal_link_view *out)
 {
 	struct peal_runtime *rt = link->rt;
-	struct peal_link_view sender = peali_link_sender_view(link, path);
-	struct peal_link_view receiver = peali_link_receiver_view(link, path);
 	struct peali_segment *a = &path->segment[0], *b = &path->segment[1];
 
 	memset(in, 0, sizeof(*in));
@@ -358,14 +361,14 @@ static void views(struct peal_link *link, struct peali_path *path,
 	in->credit = peali_area_view(rt, PEALI_HOST, &a->credit);
 	in->stage = peali_area_view(rt, PEALI_HOST, &a->stage_consumer);
 	in->counts = (uint64_t)(uintptr_t)&s->in_counts;
-	in->bell = receiver.bell;
+	in->bell = peali_end_bell(&link->from, 0);
 	in->message_bytes = link->spec.message_bytes;
 	*out = *in;
 	out->ring = peali_area_view(rt, PEALI_HOST, &b->ring);
 	out->credit = peali_area_view(rt, PEALI_HOST, &b->credit);
 	out->stage = peali_area_view(rt, PEALI_HOST, &b->stage_producer);
 	out->counts = (uint64_t)(uintptr_t)&s->out_counts;
-	out->bell = sender.bell;
+	out->bell = peali_end_bell(&link->to, 1);
 }
 
 int peali_router_add(struct peal_link *link, struct peali_path *path,

@@ -17,9 +17,66 @@ struct peali_peers *peali_runtime_peers(struct peal_runtime *rt)
 	return rt->peers;
 }
 
+/* Whether a text "a,b,c" has the name. */
+static int names(const char *list, const char *name)
+{
+	size_t n = strlen(name), part;
+
+	for (; *list; list += part + (list[part] == ',')) {
+		part = strcspn(list, ",");
+		if (part == n && !strncmp(list, name, n))
+			return 1;
+	}
+	return 0;
+}
+
+/* PEAL_BACKENDS names those that there are, and no others. */
+static int check_backends(const char *list)
+{
+	size_t part;
+	int i;
+
+	for (; *list; list += part + (list[part] == ',')) {
+		part = strcspn(list, ",");
+		for (i = 0; peali_backends[i]; i++)
+			if (strlen(peali_backends[i]->name) == part &&
+			    !strncmp(list, peali_backends[i]->name, part))
+				break;
+		if (!peali_backends[i])
+			return peali_fail(PEAL_EINVAL, "peal_runtime_open",
+					  "PEAL_BACKENDS names '%.*s': there "
+					  "are cuda, hip and host",
+					  (int)part, list);
+	}
+	return 0;
+}
+
+/* Why a backend is not to be used; 0: it is. */
+static int left_out(const struct peal_runtime *rt,
+		    const struct peali_backend_ops *ops, const char *list,
+		    char reason[sizeof(rt->backend_info[0].reason)])
+{
+	const size_t bytes = sizeof(rt->backend_info[0].reason);
+	int b, n = 0;
+
+	if (!names(list, ops->name)) {
+		snprintf(reason, bytes, "left out by PEAL_BACKENDS=%s", list);
+		return 1;
+	}
+	for (b = 0; b < rt->n_backends; b++)
+		n += rt->backend_info[b].n_devices;
+	if (ops != &peali_host_backend || !n ||
+	    peali_setting_given(PEALI_SETTING_BACKENDS) ||
+	    peali_setting_given(PEALI_SETTING_HOST_DEVICES))
+		return 0;
+	snprintf(reason, bytes,
+		 "there are GPUs; PEAL_HOST_DEVICES=n adds emulated devices");
+	return 1;
+}
+
 /* Opens one backend, or notes why it is not there. */
 static int open_backend(struct peal_runtime *rt,
-			const struct peali_backend_ops *ops)
+			const struct peali_backend_ops *ops, const char *list)
 {
 	struct peal_backend_info *info = &rt->backend_info[rt->n_backends];
 	struct peali_backend *backend = NULL;
@@ -28,7 +85,8 @@ static int open_backend(struct peal_runtime *rt,
 	memset(info, 0, sizeof(*info));
 	snprintf(info->name, sizeof(info->name), "%s", ops->name);
 	rt->backends[rt->n_backends++] = NULL;
-	if (ops->probe(info->reason, sizeof(info->reason)))
+	if (left_out(rt, ops, list, info->reason) ||
+	    ops->probe(info->reason, sizeof(info->reason)))
 		return 0;
 	result = ops->open(&backend);
 	if (result) /* it could serve devices and was told to do nonsense */
@@ -46,9 +104,13 @@ static int number_devices(struct peal_runtime *rt)
 	for (b = 0; b < rt->n_backends; b++)
 		n += rt->backend_info[b].n_devices;
 	if (!n)
-		return peali_fail(PEAL_ENODEV, "peal_runtime_open",
-				  "no backend has a device: %s",
-				  rt->backend_info[0].reason);
+		return peali_fail(
+			PEAL_ENODEV, "peal_runtime_open",
+			"no backend has a device: %s: %.60s; %s: %.60s; %s: "
+			"%.60s",
+			rt->backend_info[0].name, rt->backend_info[0].reason,
+			rt->backend_info[1].name, rt->backend_info[1].reason,
+			rt->backend_info[2].name, rt->backend_info[2].reason);
 	rt->devices.device = calloc((size_t)n, sizeof(*rt->devices.device));
 	if (!rt->devices.device)
 		return peali_fail(PEAL_ENOMEM, "peal_runtime_open",
@@ -64,16 +126,39 @@ static int number_devices(struct peal_runtime *rt)
 	return 0;
 }
 
+/* Host memory is that of the first device's backend: the others see it too. */
+static int share_host_memory(struct peal_runtime *rt)
+{
+	struct peali_backend *owner = rt->devices.device[0].backend;
+	uint64_t bytes = 0;
+	void *host = NULL;
+	int b, result = owner->ops->host_range(owner, &host, &bytes);
+
+	for (b = 0; b < rt->n_backends && !result; b++)
+		if (rt->backends[b] && rt->backends[b] != owner &&
+		    rt->backend_info[b].n_devices)
+			result = rt->backends[b]->ops->adopt(rt->backends[b],
+							     host, bytes);
+	return result;
+}
+
 static int open_devices(struct peal_runtime *rt)
 {
-	int i, result;
+	const char *list = "";
+	int i, result = peali_setting_text(PEALI_SETTING_BACKENDS, &list);
 
+	if (!result)
+		result = check_backends(list);
+	if (result)
+		return result;
 	for (i = 0; peali_backends[i] && i < PEALI_BACKENDS_MAX; i++) {
-		result = open_backend(rt, peali_backends[i]);
+		result = open_backend(rt, peali_backends[i], list);
 		if (result)
 			return result;
 	}
 	result = number_devices(rt);
+	if (!result)
+		result = share_host_memory(rt);
 	if (!result)
 		result = peali_peers_create(&rt->devices, &rt->peers);
 	return result;

@@ -85,6 +85,9 @@ struct peal_endpoint *peali_endpoint_of(struct peal_runtime *rt,
 /* ---- programs ------------------------------------------------------------- */
 
 int peali_programs_init(struct peal_runtime *rt);
+uint32_t peali_programs_count(struct peal_runtime *rt);
+const struct peal_program *peali_programs_at(struct peal_runtime *rt,
+					     uint32_t index);
 /* 0 if it can be launched; PEAL_EPROGRAM, PEAL_EINVAL. */
 int peali_program_check(const struct peal_program *program, const char *call);
 
@@ -219,10 +222,15 @@ void peali_path_free(struct peal_link *link, struct peali_path *path);
 int peali_path_make(struct peal_link *link, enum peal_route route,
 		    struct peali_path *out, const char *call);
 
+/* The bell of an end, for who sends to it or gives credit back. */
+uint64_t peali_end_bell(const struct peali_end *end, int receiving);
+
 /* Bytes of all its memory, on all devices. */
 uint64_t peali_link_memory(const struct peal_link *link);
 /* Closes broken links for their senders; the caller has the lock. */
 void peali_links_close_broken(struct peal_runtime *rt);
+/* Whether an end of the link cannot ring the bell of who waits for it. */
+int peali_link_silent(const struct peal_link *link);
 /* Tells the neighbours of a kernel that has ended; the caller has the lock. */
 void peali_links_reap(struct peal_kernel *kernel);
 
@@ -262,6 +270,7 @@ struct peal_endpoint {
 	struct peali_endpoint_input *inputs;
 	_Atomic uint32_t n_inputs; /* used part of inputs */
 	struct peal_bell *send_bell, *receive_bell;
+	_Atomic int silent; /* it has or had a link with who cannot ring */
 	uint32_t cursor; /* the input that is received from */
 	uint32_t burst; /* messages from it in a row */
 	int peeked; /* a message is held */
@@ -287,6 +296,9 @@ void peali_router_remove(struct peal_link *link, struct peali_path *path);
 uint64_t peali_router_carried(const struct peali_stager *stager);
 /* The sender is gone: 1 once all that it sent this way has been carried. */
 int peali_router_empty(struct peal_runtime *rt, struct peali_stager *stager);
+/* How long a host thread sleeps that waits for who cannot ring its bell. */
+#define PEALI_SILENT_MS 1
+
 /* The router's bell, for who writes to a first ring or reads a second. */
 uint64_t peali_router_bell(const struct peal_runtime *rt);
 

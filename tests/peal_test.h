@@ -68,6 +68,24 @@
 		exit(77);                                                      \
 	} while (0)
 
+/* Whether the test runs on another backend than the host's: see the CTest
+ * labels `double` and `gpu`. */
+static inline int test_on_gpu(void)
+{
+	const char *backends = getenv("PEAL_BACKENDS");
+
+	return backends && *backends && !strstr(backends, "host");
+}
+
+/* Ends a case that only emulated devices of the host backend can show. */
+#define HOST_CASE(reason)                                                      \
+	do {                                                                   \
+		if (test_on_gpu()) {                                           \
+			printf("    left out here: %s\n", (reason));           \
+			return;                                                \
+		}                                                              \
+	} while (0)
+
 #define RUN(name)                                                              \
 	do {                                                                   \
 		if (argc > 1 && !strstr(#name, argv[1]))                       \

@@ -55,6 +55,11 @@ struct peali_launch_desc {
 	uint32_t n_workers;
 	uint32_t lanes;
 	int pin; /* may bind workers to cores */
+	/* Host's view, of each worker; NULL: the program says no phases. Where
+	 * the backend finds that a kernel has ended and some worker has not
+	 * said so, it says PEAL_WORKER_FAILED for it. */
+	struct peal_worker_status *status;
+	int epochs; /* workers may return to be launched again */
 };
 
 struct peali_peer_info {
@@ -65,6 +70,8 @@ struct peali_peer_info {
 
 struct peali_backend_ops {
 	const char *name; /* "host", "cuda", "hip" */
+	int rings; /* its workers ring the bells of who waits for them; else
+		    * waiting threads of the host have to look now and then */
 
 	/* 0 if it can serve devices here; else why not, in reason. */
 	int (*probe)(char *reason, size_t reason_bytes);
@@ -91,6 +98,17 @@ struct peali_backend_ops {
 	 */
 	uint64_t (*view)(struct peali_backend *backend, int viewer,
 			 const struct peali_memory *memory);
+	/*
+	 * One backend serves host memory for all: that of the runtime's first
+	 * device. host_range says where all of it lies; 0 bytes: any memory of
+	 * the process will do. The others adopt that range, once, before they
+	 * are asked host_view: the address at which their devices see a byte
+	 * of it, 0 if they do not. (host_view: resident)
+	 */
+	int (*host_range)(struct peali_backend *backend, void **host_out,
+			  uint64_t *bytes_out);
+	int (*adopt)(struct peali_backend *backend, void *host, uint64_t bytes);
+	uint64_t (*host_view)(struct peali_backend *backend, uint64_t address);
 	/* Which allocation of `device` holds [address, +bytes); PEAL_EFAULT. */
 	int (*find)(struct peali_backend *backend, int device, uint64_t address,
 		    uint64_t bytes, struct peali_memory *out);
@@ -113,6 +131,12 @@ struct peali_backend_ops {
 	void (*copy_cancel)(struct peali_copy *copy); /* (resident) */
 	void (*copy_free)(struct peali_copy *copy); /* waits for its end */
 
+	/*
+	 * Brings a program's code onto a device. PEAL_EPROGRAM no image for it;
+	 * PEAL_EBUSY too late: a kernel is resident there.
+	 */
+	int (*load)(struct peali_backend *backend, int device,
+		    const struct peal_program *program);
 	/* Most workers of that many lanes that can be resident together. */
 	int (*max_workers)(struct peali_backend *backend, int device,
 			   const struct peal_program *program, uint32_t lanes,
@@ -133,7 +157,8 @@ struct peali_backend {
 	const struct peali_backend_ops *ops;
 };
 
-extern const struct peali_backend_ops peali_host_backend;
+extern const struct peali_backend_ops peali_host_backend, peali_cuda_backend,
+	peali_hip_backend;
 
 /** All backends that are built in, in the order of their devices; NULL ends. */
 extern const struct peali_backend_ops *const peali_backends[];

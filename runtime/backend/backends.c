@@ -2,6 +2,8 @@
 #include "runtime/backend/backend.h"
 
 const struct peali_backend_ops *const peali_backends[] = {
+	&peali_cuda_backend,
+	&peali_hip_backend,
 	&peali_host_backend,
 	NULL,
 };

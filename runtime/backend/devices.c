@@ -38,15 +38,44 @@ int peali_devices_same_backend(const struct peali_devices *devices, int a,
 	return device_of(devices, a)->backend == device_of(devices, b)->backend;
 }
 
+/* Adds to the text of who found no memory which other device has some. */
+static int say_where_room_is(const struct peali_devices *devices, int device,
+			     uint64_t bytes)
+{
+	const struct peal_error_info failed = *peal_last_error();
+	uint64_t most = 0, left;
+	int i, best = -1;
+
+	for (i = 0; i < devices->n; i++) {
+		const struct peali_device *d = &devices->device[i];
+		struct peal_device_info info;
+
+		if (i == device ||
+		    d->backend->ops->device_info(d->backend, d->local, &info))
+			continue;
+		left = info.memory_bytes - info.memory_used_bytes;
+		if (left >= bytes && left > most) {
+			most = left;
+			best = i;
+		}
+	}
+	if (device == PEALI_HOST || best < 0)
+		return peali_fail(PEAL_ENOMEM, failed.call, "%s", failed.text);
+	return peali_fail(PEAL_ENOMEM, failed.call,
+			  "%.170s; device %d has %llu free", failed.text, best,
+			  (unsigned long long)most);
+}
+
 int peali_devices_alloc(const struct peali_devices *devices, int device,
 			uint64_t bytes, struct peali_memory *out)
 {
 	struct peali_backend *backend = device_of(devices, device)->backend;
+	int r = backend->ops->alloc(backend,
+				    device == PEALI_HOST ? PEALI_MEMORY_HOST :
+							   PEALI_MEMORY_DEVICE,
+				    local_of(devices, device), bytes, out);
 
-	return backend->ops->alloc(backend,
-				   device == PEALI_HOST ? PEALI_MEMORY_HOST :
-							  PEALI_MEMORY_DEVICE,
-				   local_of(devices, device), bytes, out);
+	return r == PEAL_ENOMEM ? say_where_room_is(devices, device, bytes) : r;
 }
 
 void peali_devices_free(const struct peali_devices *devices, int device,
@@ -61,8 +90,29 @@ uint64_t peali_devices_view(const struct peali_devices *devices, int viewer,
 			    int owner, const struct peali_memory *memory)
 {
 	struct peali_backend *backend = device_of(devices, owner)->backend;
+	struct peali_backend *other = device_of(devices, viewer)->backend;
 
-	return backend->ops->view(backend, local_of(devices, viewer), memory);
+	if (owner != PEALI_HOST || backend == other)
+		return backend->ops->view(backend, local_of(devices, viewer),
+					  memory);
+	return other->ops->host_view(
+		other, backend->ops->view(backend, PEALI_HOST, memory));
+}
+
+uint32_t peali_devices_policies(const struct peali_devices *devices, int device)
+{
+	struct peali_backend *backend;
+
+	if (device == PEALI_HOST) /* its endpoints are threads like workers */
+		return peali_host_backend.policies(NULL);
+	backend = devices->device[device].backend;
+	return backend->ops->policies(backend);
+}
+
+int peali_devices_ring(const struct peali_devices *devices, int device)
+{
+	return device == PEALI_HOST ||
+	       devices->device[device].backend->ops->rings;
 }
 
 int peali_devices_copy(const struct peali_devices *devices,

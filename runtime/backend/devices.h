@@ -50,6 +50,13 @@ void peali_devices_free(const struct peali_devices *devices, int device,
 uint64_t peali_devices_view(const struct peali_devices *devices, int viewer,
 			    int owner, const struct peali_memory *memory);
 
+/** Bit (1 << enum peal_policy) per policy that a device, or the host, can do. */
+uint32_t peali_devices_policies(const struct peali_devices *devices,
+				int device);
+
+/** Whether who runs there rings the bells that it is told of. */
+int peali_devices_ring(const struct peali_devices *devices, int device);
+
 /** Copies between places by runtime numbers. */
 int peali_devices_copy(const struct peali_devices *devices,
 		       struct peali_place to, struct peali_place from,

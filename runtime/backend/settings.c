@@ -201,6 +201,13 @@ static int read_path(const struct setting *s, char *out, size_t bytes)
 			  s->name);
 }
 
+int peali_setting_given(enum peali_setting setting)
+{
+	const struct setting *s = lookup(setting);
+
+	return s && environment(s);
+}
+
 int peali_setting_number(enum peali_setting setting, uint64_t *value_out)
 {
 	const struct setting *s = lookup(setting);

@@ -13,24 +13,33 @@
  * The variable is PEAL_NAME. A variable that is empty counts as not set.
  * Nothing is kept between calls: each getter looks at the environment anew.
  */
-#define PEALI_SETTINGS(X)                                                      \
-	X(HOST_DEVICES, NUMBER, 1, 64, "", "2",                                \
-	  "how many devices the host backend emulates")                        \
-	X(HOST_LINKS, TEXT, 0, 0, "", "",                                      \
-	  "their topology, as in 0-1:nvlink,0-2:pcie,2>3:none; *:KIND is for " \
-	  "all pairs that are not named, which else are nvlink")               \
-	X(HOST_MEMORY, BYTES, 1ULL << 20, 1ULL << 40, "", "4G",                \
-	  "heap of each emulated device, and of host memory; virtual")         \
-	X(HOST_PIN, CHOICE, 0, 0, "auto|on|off", "auto",                       \
-	  "bind workers to cores; auto: while there is a free core")           \
-	X(LOG, NUMBER, 0, 3, "", "0",                                          \
-	  "log on stderr: 0 nothing, 1 problems, 2 decisions, 3 all")          \
-	X(LEASE_MS, NUMBER, 10, 3600000, "", "5000",                           \
-	  "a kernel ends itself when its host was silent for so long")         \
-	X(PROBE, CHOICE, 0, 0, "cache|fresh|off", "cache",                     \
-	  "proof of peer access: cache uses the proofs on disk, fresh proves " \
-	  "again, off proves nothing and so uses no peer access")              \
-	X(CACHE_DIR, PATH, 0, 0, "", "",                                       \
+#define PEALI_SETTINGS(X)                                                       \
+	X(BACKENDS, TEXT, 0, 0, "", "cuda,hip,host",                            \
+	  "which backends are used; the host's only where there is no GPU, or " \
+	  "with PEAL_HOST_DEVICES")                                             \
+	X(HOST_DEVICES, NUMBER, 1, 64, "", "2",                                 \
+	  "how many devices the host backend emulates")                         \
+	X(HOST_LINKS, TEXT, 0, 0, "", "",                                       \
+	  "their topology, as in 0-1:nvlink,0-2:pcie,2>3:none; *:KIND is for "  \
+	  "all pairs that are not named, which else are nvlink")                \
+	X(HOST_MEMORY, BYTES, 1ULL << 20, 1ULL << 40, "", "4G",                 \
+	  "heap of each emulated device, and of host memory; virtual")          \
+	X(HOST_PIN, CHOICE, 0, 0, "auto|on|off", "auto",                        \
+	  "bind workers to cores; auto: while there is a free core")            \
+	X(GPU_MEMORY, BYTES, 8ULL << 20, 1ULL << 40, "", "1G",                  \
+	  "heap of each GPU, taken when the runtime opens")                     \
+	X(PINNED_MEMORY, BYTES, 16ULL << 20, 1ULL << 40, "", "256M",            \
+	  "host memory that GPUs see, taken when the runtime opens")            \
+	X(GPU_SPLIT, NUMBER, 1, 8, "", "1",                                     \
+	  "devices made of each GPU, each with a part of its multiprocessors")  \
+	X(LOG, NUMBER, 0, 3, "", "0",                                           \
+	  "log on stderr: 0 nothing, 1 problems, 2 decisions, 3 all")           \
+	X(LEASE_MS, NUMBER, 10, 3600000, "", "5000",                            \
+	  "a kernel ends itself when its host was silent for so long")          \
+	X(PROBE, CHOICE, 0, 0, "cache|fresh|off", "cache",                      \
+	  "proof of peer access: cache uses the proofs on disk, fresh proves "  \
+	  "again, off proves nothing and so uses no peer access")               \
+	X(CACHE_DIR, PATH, 0, 0, "", "",                                        \
 	  "where proofs are kept; else $XDG_CACHE_HOME/peal or ~/.cache/peal")
 
 #define PEALI_SETTING_ENUM(name, type, low, high, choices, value, help)        \
@@ -69,6 +78,9 @@ struct peali_setting_view {
  */
 int peali_setting_show(enum peali_setting setting,
 		       struct peali_setting_view *out);
+
+/* Whether the environment says it. */
+int peali_setting_given(enum peali_setting setting);
 
 /* The first setting with a value that is not allowed: PEAL_EINVAL; else 0. */
 int peali_settings_check(void);

@@ -146,6 +146,7 @@ PEAL_TEST(a_device_without_room_is_enomem_and_asked_again)
 	struct peal_pair_info info;
 	uint64_t all;
 
+	HOST_CASE("the size of a heap is set for the host backend");
 	machine_forget();
 	setenv("PEAL_HOST_MEMORY", "4M", 1);
 	rt = machine_open("2", "");

@@ -91,6 +91,15 @@ static inline struct peal_runtime *harness_open(int devices, const char *links)
 	return rt;
 }
 
+/* The policy, if the runtime's devices can do it; else what they like best. */
+static inline uint32_t harness_policy(struct peal_runtime *rt, uint32_t policy)
+{
+	struct peal_device_info info;
+
+	CHECK_OK(peal_device_info(rt, 0, &info));
+	return info.policies & 1u << policy ? policy : PEAL_POLICY_DEFAULT;
+}
+
 static inline struct peal_kernel *
 harness_launch_with(struct peal_runtime *rt, int device,
 		    struct peal_kernel_options o)

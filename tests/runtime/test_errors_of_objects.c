@@ -113,7 +113,7 @@ PEAL_TEST(wishes_that_no_device_meets_say_which)
 	wish.peer_of = 0;
 	wish.backend = "abacus";
 	CHECK_FAILS(peal_device_select(rt, &wish), PEAL_ENODEV, "1: backend");
-	wish.backend = "host";
+	wish.backend = NULL;
 	wish.min_memory_bytes = UINT64_MAX;
 	CHECK_FAILS(peal_device_select(rt, &wish), PEAL_ENODEV,
 		    "0: min_memory_bytes");

@@ -33,6 +33,7 @@ PEAL_TEST(workers_that_do_not_come_up_are_counted)
 	struct peal_runtime_info info;
 	struct peal_kernel *k = NULL;
 
+	HOST_CASE("the program has host code alone");
 	CHECK_OK(peal_device_info(rt, 0, &before));
 	CHECK_FAILS(peal_kernel_launch(rt, 0, &program, &o, &k), PEAL_EHUNG,
 		    "1 of 3 workers resident on device 0");

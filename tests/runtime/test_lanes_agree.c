@@ -67,8 +67,7 @@ static void echo_sizes(uint32_t lanes, uint32_t policy)
 {
 	static const uint64_t sizes[] = { 0, 1, 7, 24, 63, 100, 511, 5000 };
 	struct peal_link_options o = { .message_bytes = 5000,
-				       .slot_bytes = 128,
-				       .policy = policy };
+				       .slot_bytes = 128 };
 	struct peal_runtime *rt = harness_open(1, "");
 	struct peal_endpoint *e = harness_endpoint(rt);
 	struct peal_kernel *k = launch(rt, lanes);
@@ -77,6 +76,7 @@ static void echo_sizes(uint32_t lanes, uint32_t policy)
 	uint8_t buffer[5000];
 	uint64_t i;
 
+	o.policy = harness_policy(rt, policy);
 	harness_from(rt, e, 0, actor, o);
 	harness_to(rt, actor, e, o);
 	for (i = 0; i < 80; i++) {

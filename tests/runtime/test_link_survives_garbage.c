@@ -26,7 +26,7 @@ static void open_victim(struct victim *v, uint32_t route, uint32_t policy)
 	v->sink = harness_spawn(v->k, "sink", 0);
 	v->in = harness_from(v->rt, v->e, 0, v->echo, o);
 	v->out = harness_to(v->rt, v->echo, v->e, o);
-	o.policy = policy;
+	o.policy = harness_policy(v->rt, policy);
 	if (route) {
 		uint64_t actor = harness_spawn(v->source, "echo", 0);
 
@@ -95,6 +95,7 @@ PEAL_TEST(garbage_in_a_ring_closes_that_link_only)
 	struct victim v;
 	size_t i;
 
+	HOST_CASE("the words are those of policy sequence");
 	for (i = 0; i < 4; i++) {
 		open_victim(&v, 0, PEAL_POLICY_SEQUENCE);
 		scribble(slots_of(&v, 0), slot_bytes(&v), words[i]);
@@ -110,6 +111,7 @@ PEAL_TEST(sender_of_a_broken_link_learns_of_it)
 	struct victim v;
 	int result = 0, i;
 
+	HOST_CASE("the words are those of policy sequence");
 	open_victim(&v, 0, PEAL_POLICY_SEQUENCE);
 	scribble(slots_of(&v, 0), slot_bytes(&v), 0x0001ffffffffffffULL);
 	peal_bell_ring(peali_kernel_bell(v.k, 0));
@@ -133,6 +135,7 @@ PEAL_TEST(kernel_that_sends_into_a_broken_link_goes_on)
 	struct victim v;
 	int i;
 
+	HOST_CASE("the words are those of policy sequence");
 	for (i = 0; i < 2; i++) {
 		open_victim(&v, routes[i], PEAL_POLICY_SEQUENCE);
 		/* the last ring, which the kernel itself reads */
@@ -156,6 +159,7 @@ PEAL_TEST(garbage_in_front_of_the_router_is_reported)
 {
 	struct victim v;
 
+	HOST_CASE("the words are those of policy sequence");
 	open_victim(&v, PEAL_ROUTE_STAGED, PEAL_POLICY_SEQUENCE);
 	scribble(slots_of(&v, 0), slot_bytes(&v), 0x0001ffffffffffffULL);
 	peal_bell_ring(peali_router_bell(v.rt));

@@ -193,7 +193,7 @@ PEAL_TEST(every_route_carries_the_stream)
 		c.device[1] = cases[i].second;
 		c.route = cases[i].route;
 		run(&c);
-		c.options.policy = PEAL_POLICY_ATOM8;
+		c.options.policy = harness_policy(rt, PEAL_POLICY_ATOM8);
 		c.bytes = 700; /* by the slab */
 		c.in_place = 1;
 		run(&c);

@@ -258,6 +258,38 @@ static uint64_t host_view(struct peali_backend *backend, int viewer,
 	return address;
 }
 
+/* Threads see all memory of the process. */
+static int host_range(struct peali_backend *backend, void **host_out,
+		      uint64_t *bytes_out)
+{
+	(void)backend;
+	*host_out = NULL;
+	*bytes_out = 0;
+	return 0;
+}
+
+static int host_adopt(struct peali_backend *backend, void *host, uint64_t bytes)
+{
+	(void)backend;
+	(void)host;
+	(void)bytes;
+	return 0;
+}
+
+static uint64_t host_host_view(struct peali_backend *backend, uint64_t address)
+{
+	(void)backend;
+	return address;
+}
+
+/* The program's host code is part of the process. */
+static int host_load(struct peali_backend *backend, int device,
+		     const struct peal_program *program)
+{
+	(void)program;
+	return peali_host_check(peali_host_of(backend), device, "host: load");
+}
+
 static int host_find(struct peali_backend *backend, int device,
 		     uint64_t address, uint64_t bytes, struct peali_memory *out)
 {
@@ -287,6 +319,7 @@ static int host_find(struct peali_backend *backend, int device,
 
 const struct peali_backend_ops peali_host_backend = {
 	.name = "host",
+	.rings = 1,
 	.probe = host_probe,
 	.open = host_open,
 	.close = host_close,
@@ -297,6 +330,9 @@ const struct peali_backend_ops peali_host_backend = {
 	.alloc = host_alloc,
 	.free = host_free,
 	.view = host_view,
+	.host_range = host_range,
+	.adopt = host_adopt,
+	.host_view = host_host_view,
 	.find = host_find,
 	.peer_info = peali_host_peer_info,
 	.peer_enable = peali_host_peer_enable,
@@ -306,6 +342,7 @@ const struct peali_backend_ops peali_host_backend = {
 	.copy_query = peali_copies_query,
 	.copy_cancel = peali_copies_cancel,
 	.copy_free = peali_copies_free,
+	.load = host_load,
 	.max_workers = peali_host_max_workers,
 	.launch = peali_host_launch,
 	.launch_query = peali_host_launch_query,

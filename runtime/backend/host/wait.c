@@ -34,7 +34,7 @@ enum {
 
 static atomic_int awake; /* workers that are not asleep */
 static atomic_ullong n_sleeps, n_timeouts, n_wakes;
-static _Thread_local int is_worker;
+static _Thread_local int is_worker, is_unrung;
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static cpu_set_t cores;
@@ -75,6 +75,11 @@ void peali_wait_leave(void)
 {
 	is_worker = 0;
 	atomic_fetch_sub_explicit(&awake, 1, memory_order_relaxed);
+}
+
+void peali_wait_unrung(void)
+{
+	is_unrung = 1;
 }
 
 void peali_wait_counts(struct peali_wait_counts *out)
@@ -174,6 +179,7 @@ int peal_host_announce(struct peal_bell *bell)
 
 void peal_host_idle(struct peal_bell *bell, uint32_t looks)
 {
+	static const struct timespec nap = { 0, 50000 };
 	uint32_t turn = bell->steps;
 
 	if (PEAL_UNLIKELY(turn == 0))
@@ -190,6 +196,8 @@ void peal_host_idle(struct peal_bell *bell, uint32_t looks)
 	} else if (turn < TURNS_YIELD) {
 		bell->steps = turn + 1;
 		sched_yield();
+	} else if (is_unrung) {
+		nanosleep(&nap, NULL);
 	} else if (turn == TURNS_ANNOUNCE) {
 		bell->steps =
 			TURNS_ANNOUNCE + (peal_host_announce(bell) ? 1 : 2);

@@ -16,6 +16,11 @@ const cpu_set_t *peali_wait_cores(void);
 /* The calling thread is a worker from here on; it must leave before it ends. */
 void peali_wait_enter(void);
 void peali_wait_leave(void);
+/*
+ * The calling thread stands for a worker on a GPU: nobody knows of its bell, so
+ * it never sleeps for long and does not say that it does.
+ */
+void peali_wait_unrung(void);
 
 /** Since the process began; each of them grows on slow paths only. */
 struct peali_wait_counts {

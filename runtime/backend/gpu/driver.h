@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEALI_GPU_DRIVER_H
+#define PEALI_GPU_DRIVER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * A GPU vendor's driver, as the code of this folder sees it. CUDA's driver API
+ * and HIP's module API have the same shape: most calls take the same arguments
+ * under another name, so the loaders in ../cuda and ../hip put the driver's own
+ * symbols into one table. Where the shapes differ the loader has a function.
+ *
+ * Own prototypes: neither toolkit is needed to build. A call returns 0 or the
+ * driver's error; the numbers that matter are the same for both vendors, see
+ * errors.c. Device addresses, and handles that are integers, are uint64_t.
+ */
+
+/* Whether a call may be made while a kernel is resident on a device of that
+ * driver: the others may wait for the kernel's end (CUDA C++ Programming
+ * Guide, "Implicit Synchronization" and "Lazy Loading"). This is the one list;
+ * the driver doubles of tests/fault refuse what breaks it. */
+#define PEALI_GPU_BEFORE 0
+#define PEALI_GPU_RESIDENT 1
+
+/** What is missing if a driver does not have a call. */
+enum peali_gpu_need {
+	PEALI_GPU_NEEDED, /* everything: the backend is absent */
+	PEALI_GPU_VMM, /* heaps at chosen addresses; plain ones instead */
+	PEALI_GPU_PARTS, /* parts of a device that are kept apart */
+	PEALI_GPU_OPTION /* what its comment says */
+};
+
+/** cuMemCreate's properties (CUmemAllocationProp_v1). */
+struct peali_gpu_memory_kind {
+	int type; /* 1: pinned to its place */
+	int handle_types; /* 1: exportable as a file descriptor; 0 not */
+	int location_type; /* 1: a device */
+	int location_id;
+	void *reserved;
+	uint8_t flags[8];
+};
+
+/** cuMemSetAccess's description (CUmemAccessDesc_v1). */
+struct peali_gpu_access {
+	int location_type; /* 1: a device */
+	int location_id;
+	int flags; /* 3: read and write */
+};
+
+/*
+ * X(member, arguments, CUDA's symbol, since CUDA version, HIP's symbol, need,
+ *   when). An empty symbol: the vendor's loader fills the member, or it stays
+ * NULL.
+ */
+#define PEALI_GPU_CALLS(X)                                                     \
+	X(init, (unsigned flags), "cuInit", 2000, "hipInit", NEEDED, BEFORE)   \
+	X(driver_version, (int *version), "cuDriverGetVersion", 2020,          \
+	  "hipDriverGetVersion", NEEDED, RESIDENT)                             \
+	X(device_count, (int *count), "cuDeviceGetCount", 2000,                \
+	  "hipGetDeviceCount", NEEDED, RESIDENT)                               \
+	X(device_get, (int *device, int ordinal), "cuDeviceGet", 2000,         \
+	  "hipDeviceGet", NEEDED, RESIDENT)                                    \
+	X(device_name, (char *name, int bytes, int device), "cuDeviceGetName", \
+	  2000, "hipDeviceGetName", NEEDED, RESIDENT)                          \
+	X(device_uuid, (uint8_t uuid[16], int device), "cuDeviceGetUuid",      \
+	  11040, "hipDeviceGetUuid", OPTION /* the PCI address is taken */,    \
+	  RESIDENT)                                                            \
+	X(device_pci, (char *name, int bytes, int device),                     \
+	  "cuDeviceGetPCIBusId", 4010, "hipDeviceGetPCIBusId",                 \
+	  OPTION /* no NUMA node, no address in texts */, RESIDENT)            \
+	X(device_attribute, (int *value, int attribute, int device),           \
+	  "cuDeviceGetAttribute", 2000, "hipDeviceGetAttribute", NEEDED,       \
+	  RESIDENT)                                                            \
+	X(memory_info, (size_t * free, size_t * total), "cuMemGetInfo", 3020,  \
+	  "hipMemGetInfo", NEEDED, RESIDENT)                                   \
+	X(can_access, (int *can, int device, int peer),                        \
+	  "cuDeviceCanAccessPeer", 4000, "hipDeviceCanAccessPeer", NEEDED,     \
+	  RESIDENT)                                                            \
+	X(pair_attribute, (int *value, int attribute, int device, int peer),   \
+	  "cuDeviceGetP2PAttribute", 8000, "hipDeviceGetP2PAttribute",         \
+	  OPTION /* a pair's atomics are taken to be missing */, RESIDENT)     \
+	X(memory_alloc, (uint64_t * address, size_t bytes), "cuMemAlloc",      \
+	  3020, "hipMalloc", NEEDED, BEFORE)                                   \
+	X(memory_alloc_flags,                                                  \
+	  (uint64_t * address, size_t bytes, unsigned flags), "", 0,           \
+	  "hipExtMallocWithFlags", OPTION /* coarse memory */, BEFORE)         \
+	X(memory_free, (uint64_t address), "cuMemFree", 3020, "hipFree",       \
+	  NEEDED, BEFORE)                                                      \
+	X(host_alloc, (void **address, size_t bytes, unsigned flags),          \
+	  "cuMemHostAlloc", 2020, "hipHostMalloc", NEEDED, BEFORE)             \
+	X(host_free, (void *address), "cuMemFreeHost", 2000, "hipHostFree",    \
+	  NEEDED, BEFORE)                                                      \
+	X(host_register, (void *address, size_t bytes, unsigned flags),        \
+	  "cuMemHostRegister", 6050, "hipHostRegister",                        \
+	  OPTION /* no links with devices of another vendor */, BEFORE)        \
+	X(host_unregister, (void *address), "cuMemHostUnregister", 4000,       \
+	  "hipHostUnregister", OPTION /* likewise */, BEFORE)                  \
+	X(host_address, (uint64_t * address, void *host, unsigned flags),      \
+	  "cuMemHostGetDevicePointer", 3020, "hipHostGetDevicePointer",        \
+	  NEEDED, RESIDENT)                                                    \
+	X(granularity,                                                         \
+	  (size_t * bytes, const struct peali_gpu_memory_kind *kind,           \
+	   int option),                                                        \
+	  "cuMemGetAllocationGranularity", 10020, "", VMM, RESIDENT)           \
+	X(reserve,                                                             \
+	  (uint64_t * address, size_t bytes, size_t align, uint64_t wish,      \
+	   uint64_t flags),                                                    \
+	  "cuMemAddressReserve", 10020, "", VMM, BEFORE)                       \
+	X(unreserve, (uint64_t address, size_t bytes), "cuMemAddressFree",     \
+	  10020, "", VMM, BEFORE)                                              \
+	X(create,                                                              \
+	  (uint64_t * handle, size_t bytes,                                    \
+	   const struct peali_gpu_memory_kind *kind, uint64_t flags),          \
+	  "cuMemCreate", 10020, "", VMM, BEFORE)                               \
+	X(release, (uint64_t handle), "cuMemRelease", 10020, "", VMM, BEFORE)  \
+	X(map,                                                                 \
+	  (uint64_t address, size_t bytes, size_t offset, uint64_t handle,     \
+	   uint64_t flags),                                                    \
+	  "cuMemMap", 10020, "", VMM, BEFORE)                                  \
+	X(unmap, (uint64_t address, size_t bytes), "cuMemUnmap", 10020, "",    \
+	  VMM, BEFORE)                                                         \
+	X(set_access,                                                          \
+	  (uint64_t address, size_t bytes,                                     \
+	   const struct peali_gpu_access *access, size_t count),               \
+	  "cuMemSetAccess", 10020, "", VMM, BEFORE)                            \
+	X(copy, (uint64_t to, uint64_t from, size_t bytes, void *stream),      \
+	  "cuMemcpyAsync", 4000, "", NEEDED, RESIDENT)                         \
+	X(copy_kind,                                                           \
+	  (uint64_t to, uint64_t from, size_t bytes, int kind, void *stream),  \
+	  "", 0, "hipMemcpyAsync", NEEDED, RESIDENT)                           \
+	X(fill, (uint64_t to, uint8_t value, size_t bytes, void *stream),      \
+	  "cuMemsetD8Async", 3020, "hipMemsetD8Async", NEEDED, BEFORE)         \
+	X(stream_create, (void **stream, unsigned flags), "cuStreamCreate",    \
+	  2000, "hipStreamCreateWithFlags", NEEDED, BEFORE)                    \
+	X(stream_destroy, (void *stream), "cuStreamDestroy", 4000,             \
+	  "hipStreamDestroy", NEEDED, BEFORE)                                  \
+	X(stream_query, (void *stream), "cuStreamQuery", 2000,                 \
+	  "hipStreamQuery", NEEDED, RESIDENT)                                  \
+	X(stream_wait, (void *stream), "cuStreamSynchronize", 2000,            \
+	  "hipStreamSynchronize", NEEDED, RESIDENT)                            \
+	X(module_load, (void **module, const void *image), "cuModuleLoadData", \
+	  2000, "hipModuleLoadData", NEEDED, BEFORE)                           \
+	X(module_unload, (void *module), "cuModuleUnload", 2000,               \
+	  "hipModuleUnload", NEEDED, BEFORE)                                   \
+	X(module_function, (void **function, void *module, const char *name),  \
+	  "cuModuleGetFunction", 2000, "hipModuleGetFunction", NEEDED, BEFORE) \
+	X(function_load, (void *function), "cuFuncLoad", 12040, "",            \
+	  OPTION /* asking for an attribute loads it as well */, BEFORE)       \
+	X(function_attribute, (int *value, int attribute, void *function),     \
+	  "cuFuncGetAttribute", 2020, "hipFuncGetAttribute", NEEDED, BEFORE)   \
+	X(occupancy,                                                           \
+	  (int *blocks, void *function, int threads, size_t shared_bytes),     \
+	  "cuOccupancyMaxActiveBlocksPerMultiprocessor", 6050,                 \
+	  "hipModuleOccupancyMaxActiveBlocksPerMultiprocessor", NEEDED,        \
+	  RESIDENT)                                                              \
+	X(launch_cooperative,                                                  \
+	  (void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, \
+	   unsigned by, unsigned bz, unsigned shared_bytes, void *stream,      \
+	   void **arguments),                                                  \
+	  "cuLaunchCooperativeKernel", 9000,                                   \
+	  "hipModuleLaunchCooperativeKernel",                                  \
+	  OPTION /* an ordinary launch of a grid that fits */, RESIDENT)       \
+	X(launch,                                                              \
+	  (void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, \
+	   unsigned by, unsigned bz, unsigned shared_bytes, void *stream,      \
+	   void **arguments, void **extra),                                    \
+	  "cuLaunchKernel", 4000, "hipModuleLaunchKernel", NEEDED, RESIDENT)   \
+	X(context_retain, (void **context, int device),                        \
+	  "cuDevicePrimaryCtxRetain", 7000, "", NEEDED, BEFORE)                \
+	X(context_release, (int device), "cuDevicePrimaryCtxRelease", 11000,   \
+	  "", NEEDED, BEFORE)                                                  \
+	X(context_push, (void *context), "cuCtxPushCurrent", 4000, "", NEEDED, \
+	  RESIDENT)                                                            \
+	X(context_pop, (void **context), "cuCtxPopCurrent", 4000, "", NEEDED,  \
+	  RESIDENT)                                                            \
+	X(context_peer, (void *context, unsigned flags),                       \
+	  "cuCtxEnablePeerAccess", 4000, "", NEEDED, BEFORE)                   \
+	X(device_set, (int device), "", 0, "hipSetDevice", NEEDED, RESIDENT)   \
+	X(device_current, (int *device), "", 0, "hipGetDevice", NEEDED,        \
+	  RESIDENT)                                                            \
+	X(device_peer, (int peer, unsigned flags), "", 0,                      \
+	  "hipDeviceEnablePeerAccess", NEEDED, BEFORE)                         \
+	X(device_properties, (void *properties, int device), "", 0,            \
+	  "hipGetDevicePropertiesR0600", OPTION /* as the kernel has it */,    \
+	  RESIDENT)                                                            \
+	X(error_string, (int error, const char **name), "cuGetErrorName",      \
+	  6000, "hipDrvGetErrorName", OPTION /* texts have the number */,      \
+	  RESIDENT)                                                            \
+	X(resource_get, (int device, void *resource, int type),                \
+	  "cuDeviceGetDevResource", 12040, "", PARTS, BEFORE)                  \
+	X(resource_split,                                                      \
+	  (void *result, unsigned *n, const void *from, void *rest,            \
+	   unsigned flags, unsigned least),                                    \
+	  "cuDevSmResourceSplitByCount", 12040, "", PARTS, BEFORE)             \
+	X(resource_describe, (void **out, void *resources, unsigned n),        \
+	  "cuDevResourceGenerateDesc", 12040, "", PARTS, BEFORE)               \
+	X(part_create,                                                         \
+	  (void **context, void *description, int device, unsigned flags),     \
+	  "cuGreenCtxCreate", 12040, "", PARTS, BEFORE)                        \
+	X(part_stream,                                                         \
+	  (void **stream, void *context, unsigned flags, int priority),        \
+	  "cuGreenCtxStreamCreate", 12050, "", PARTS, BEFORE)                  \
+	X(part_destroy, (void *context), "cuGreenCtxDestroy", 12040, "",       \
+	  PARTS, BEFORE)
+
+/** The questions of device_attribute; the loader knows their numbers. */
+enum peali_gpu_attribute {
+	PEALI_GPU_MAX_THREADS, /* in a block */
+	PEALI_GPU_MULTIPROCESSORS,
+	PEALI_GPU_MAJOR, /* of the compute capability; CUDA only */
+	PEALI_GPU_MINOR,
+	PEALI_GPU_COOPERATIVE,
+	PEALI_GPU_WATCHDOG, /* kernels have a time limit */
+	PEALI_GPU_INTEGRATED,
+	PEALI_GPU_COMPUTE_MODE,
+	PEALI_GPU_VMM_SUPPORT,
+	PEALI_GPU_FD_SUPPORT, /* of exporting memory */
+	PEALI_GPU_HOST_ATOMICS, /* across the bus to the host */
+	PEALI_GPU_ATTRIBUTES
+};
+
+struct peali_gpu_driver;
+
+/** What a vendor's loader is, apart from its symbols. */
+struct peali_gpu_vendor {
+	const char *name; /* "cuda", "hip": the backend's name */
+	const char *library; /* that is loaded */
+	const char *peer_kinds[2]; /* of a pair without and with atomics */
+	int attribute[PEALI_GPU_ATTRIBUTES]; /* -1: does not exist */
+	int pair_atomics; /* number of that attribute of a pair */
+	uint32_t policies; /* bit (1 << enum peal_policy) */
+	uint32_t default_policy;
+	unsigned polled_flags[2]; /* of memory_alloc_flags, best first */
+	/* Fills the table; the reason why not, if it cannot. */
+	int (*load)(struct peali_gpu_driver *driver, char *reason,
+		    size_t reason_bytes);
+};
+
+struct peali_gpu_driver {
+	const struct peali_gpu_vendor *vendor;
+	void *library; /* of dlopen */
+	int is_double; /* stands in for the driver, in tests */
+#define PEALI_GPU_MEMBER(member, arguments, cuda, version, hip, need, when)    \
+	int(*member) arguments;
+	PEALI_GPU_CALLS(PEALI_GPU_MEMBER)
+#undef PEALI_GPU_MEMBER
+	/* Where the vendors differ: by the calls above. */
+
+	/* Takes and gives back what a device needs to be used. */
+	int (*device_open)(struct peali_gpu_driver *driver, int device,
+			   void **state_out);
+	void (*device_close)(struct peali_gpu_driver *driver, int device,
+			     void *state);
+	/* Makes it the calling thread's; `before` is for leave. */
+	int (*enter)(struct peali_gpu_driver *driver, int device, void *state,
+		     void **before);
+	void (*leave)(struct peali_gpu_driver *driver, void *before);
+	/* Of the device that the thread is in. */
+	int (*peer_enable)(struct peali_gpu_driver *driver, int peer,
+			   void *peer_state);
+	/* "sm_90", "gfx90a:sramecc+:xnack-". */
+	int (*architecture)(struct peali_gpu_driver *driver, int device,
+			    char *out, size_t out_bytes);
+	/* Starts a copy; addresses of any memory that the driver knows. */
+	int (*transfer)(struct peali_gpu_driver *driver, uint64_t to,
+			uint64_t from, size_t bytes, void *stream);
+	/*
+	 * Streams that are kept to a part of a device each: `parts` of them for
+	 * each part; NULL: there is no such thing. units_out: multiprocessors
+	 * of a part.
+	 */
+	int (*partition)(struct peali_gpu_driver *driver, int device, int parts,
+			 int streams, void **stream_out, void **context_out,
+			 uint32_t *units_out);
+};
+
+extern const struct peali_gpu_vendor peali_cuda_vendor, peali_hip_vendor;
+
+/* The driver's name for an error; static. */
+const char *peali_gpu_error_name(struct peali_gpu_driver *driver, int error);
+
+/* The symbol of a call, for texts: the vendor's name of `member`. */
+const char *peali_gpu_symbol(const struct peali_gpu_driver *driver,
+			     size_t member_offset);
+
+/*
+ * Fills all members that have a symbol, by `find`. 0, or PEAL_ENOTSUP with the
+ * first needed symbol that is not there. If any symbol of VMM or of PARTS is
+ * missing all of them are NULL.
+ */
+int peali_gpu_fill(struct peali_gpu_driver *driver,
+		   void *(*find)(struct peali_gpu_driver *driver,
+				 const char *symbol, int version),
+		   char *reason, size_t reason_bytes);
+
+#endif

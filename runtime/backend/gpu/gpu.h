@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEALI_GPU_H
+#define PEALI_GPU_H
+
+#include <pthread.h>
+
+#include "runtime/backend/backend.h"
+#include "runtime/backend/copies.h"
+#include "runtime/backend/gpu/driver.h"
+#include "runtime/backend/space.h"
+
+/*
+ * A GPU backend's own state, shared by its files; one code path for all
+ * vendors. `lock` guards the books. A device's `copy_lock` lets in one copy at
+ * a time and is never taken with `lock` held.
+ *
+ * Everything that a driver may make wait for a resident kernel is done when the
+ * backend opens, or before the first launch on a device: see driver.h.
+ */
+
+/* Kernels that can be resident on one device; HIP has four hardware queues. */
+#define PEALI_GPU_STREAMS 8
+#define PEALI_GPU_PARTS_MAX 8
+#define PEALI_GPU_STAGE_BYTES ((uint64_t)1 << 20)
+#define PEALI_GPU_NOT_READY 600 /* of stream_query: CUDA and HIP */
+
+/** A program on one device. */
+struct peali_gpu_program {
+	struct peali_gpu_program *next;
+	const struct peal_program *program;
+	void *module, *function;
+};
+
+/** A device, or one part of it. */
+struct peali_gpu_device {
+	int ordinal; /* the driver's number */
+	int handle; /* the driver's handle */
+	int part, parts; /* 0 of 1: the whole device */
+	void *state; /* of device_open; of part 0, the others borrow it */
+	char name[64], uuid[40], architecture[64], pci[24];
+	uint32_t units, max_lanes;
+	int cooperative;
+	/* the heap */
+	struct peali_space space;
+	uint64_t base, handle_of_memory;
+	int mapped;
+	/* kernels */
+	void *green; /* context of the part; NULL: a part in name only */
+	void *stream[PEALI_GPU_STREAMS];
+	struct peali_launch *resident[PEALI_GPU_STREAMS]; /* by stream */
+	struct peali_gpu_program *programs;
+	double share; /* of the device, that resident kernels take */
+	int lost; /* the driver's error, once a kernel ended by one */
+	/* copies */
+	pthread_mutex_t copy_lock;
+	void *copy_stream;
+	uint8_t *stage; /* pinned, PEALI_GPU_STAGE_BYTES */
+};
+
+/** An ordered pair. */
+struct peali_gpu_pair {
+	uint8_t can_access, atomics, enabled;
+	int limit; /* the driver's error that says that it cannot be had */
+};
+
+struct peali_gpu {
+	struct peali_backend base;
+	struct peali_gpu_driver driver;
+	pthread_mutex_t lock;
+	int n_devices;
+	struct peali_gpu_device *device;
+	struct peali_gpu_pair *pair; /* [from * n_devices + to] */
+	uint64_t heap_bytes; /* of each device */
+	uint64_t range, range_bytes; /* all heaps; 0: plain allocations */
+	/* host memory */
+	struct peali_space host_space;
+	uint8_t *host;
+	uint64_t host_bytes;
+	uint64_t host_device; /* its address for all devices */
+	const uint8_t *zero; /* in it: PEALI_GPU_STAGE_BYTES of zeros */
+	void *adopted; /* another backend's, registered here */
+	uint64_t adopted_bytes, adopted_device;
+	struct peali_copies *copies;
+	/* the thread that looks after launches */
+	pthread_t monitor;
+	pthread_cond_t monitor_wake;
+	int has_monitor, monitor_stop;
+	int n_launches; /* that are not freed */
+};
+
+static inline struct peali_gpu *peali_gpu_of(struct peali_backend *backend)
+{
+	return (struct peali_gpu *)backend;
+}
+
+/* 0, or PEAL_ENODEV with the text recorded for `call`. */
+int peali_gpu_check(const struct peali_gpu *gpu, int device, const char *call);
+
+static inline struct peali_gpu_pair *peali_gpu_pair(struct peali_gpu *gpu,
+						    int from, int to)
+{
+	return &gpu->pair[from * gpu->n_devices + to];
+}
+
+/* ---- errors.c ---------------------------------------------------------------- */
+
+/* The PEAL_E... that stands for a driver's error; 0 for 0. */
+int peali_gpu_code(int error);
+/*
+ * Records that a driver's call failed: the device, what was wanted, the
+ * driver's symbol and its name for the error, and what to do. Returns the code;
+ * 0 if `error` is 0. device -1: none.
+ */
+int peali_gpu_fail(struct peali_gpu *gpu, int device, int error,
+		   const char *symbol, const char *call, const char *format,
+		   ...) __attribute__((format(printf, 6, 7)));
+
+/* Name of a member's symbol, for peali_gpu_fail. */
+#define PEALI_GPU_SYMBOL(gpu, member)                                          \
+	peali_gpu_symbol(&(gpu)->driver,                                       \
+			 offsetof(struct peali_gpu_driver, member))
+
+/* ---- open.c ------------------------------------------------------------------ */
+
+int peali_gpu_probe(const struct peali_gpu_vendor *vendor, char *reason,
+		    size_t reason_bytes);
+int peali_gpu_open(const struct peali_gpu_vendor *vendor,
+		   const struct peali_backend_ops *ops,
+		   struct peali_backend **out);
+int peali_gpu_close(struct peali_backend *backend);
+
+/* Makes a device the calling thread's; with its text. */
+int peali_gpu_enter(struct peali_gpu *gpu, int device, const char *call,
+		    void **before);
+void peali_gpu_leave(struct peali_gpu *gpu, void *before);
+
+/* ---- heap.c: memory of devices and of the host ----------------------------------- */
+
+int peali_gpu_heaps_open(struct peali_gpu *gpu);
+void peali_gpu_heaps_close(struct peali_gpu *gpu);
+int peali_gpu_alloc(struct peali_backend *backend, enum peali_memory_kind kind,
+		    int device, uint64_t bytes, struct peali_memory *out);
+void peali_gpu_free(struct peali_backend *backend,
+		    const struct peali_memory *memory);
+uint64_t peali_gpu_view(struct peali_backend *backend, int viewer,
+			const struct peali_memory *memory);
+uint64_t peali_gpu_host_view(struct peali_backend *backend, uint64_t address);
+int peali_gpu_adopt(struct peali_backend *backend, void *host, uint64_t bytes);
+int peali_gpu_host_range(struct peali_backend *backend, void **host_out,
+			 uint64_t *bytes_out);
+int peali_gpu_find(struct peali_backend *backend, int device, uint64_t address,
+		   uint64_t bytes, struct peali_memory *out);
+
+/* ---- peers.c ------------------------------------------------------------------- */
+
+/* Asks the driver about all pairs; the devices are open, no heap is. */
+int peali_gpu_peers_open(struct peali_gpu *gpu);
+/* Plain heaps: lets each device see the others' once and for all. */
+int peali_gpu_peers_enable_all(struct peali_gpu *gpu);
+int peali_gpu_peer_info(struct peali_backend *backend, int from, int to,
+			struct peali_peer_info *out);
+int peali_gpu_peer_enable(struct peali_backend *backend, int from, int to);
+int peali_gpu_peer_disable(struct peali_backend *backend, int from, int to);
+
+/* ---- copy.c -------------------------------------------------------------------- */
+
+int peali_gpu_copy(struct peali_backend *backend, struct peali_place to,
+		   struct peali_place from, uint64_t bytes);
+int peali_gpu_copy_start(struct peali_backend *backend, struct peali_place to,
+			 struct peali_place from, uint64_t bytes,
+			 uint64_t done_bell, struct peali_copy **out);
+/* Zeros device memory that was in use before, by copies alone. */
+int peali_gpu_wipe(struct peali_gpu *gpu, int device, uint64_t address,
+		   uint64_t bytes);
+
+/* ---- launch.c, programs.c -------------------------------------------------------- */
+
+/* The program on a device, loaded if nothing is resident there. */
+int peali_gpu_program(struct peali_gpu *gpu, int device,
+		      const struct peal_program *program, const char *call,
+		      struct peali_gpu_program **out);
+void peali_gpu_programs_close(struct peali_gpu *gpu, int device);
+int peali_gpu_load(struct peali_backend *backend, int device,
+		   const struct peal_program *program);
+int peali_gpu_max_workers(struct peali_backend *backend, int device,
+			  const struct peal_program *program, uint32_t lanes,
+			  uint32_t *out);
+int peali_gpu_launch(struct peali_backend *backend,
+		     const struct peali_launch_desc *desc,
+		     struct peali_launch **out);
+int peali_gpu_launch_query(struct peali_launch *launch);
+int peali_gpu_launch_wait(struct peali_launch *launch, int64_t timeout_ns);
+int peali_gpu_launch_free(struct peali_launch *launch);
+/* Whether a kernel is resident on the device, all its parts. Lock held. */
+int peali_gpu_is_busy(const struct peali_gpu *gpu, int device);
+/* Ends the thread that looks after launches. */
+void peali_gpu_monitor_stop(struct peali_gpu *gpu);
+
+#endif

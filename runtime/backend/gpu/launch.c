@@ -1,0 +1,471 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/backend/gpu/gpu.h"
+#include "runtime/backend/log.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <peal/device/atomic.h>
+
+/*
+ * A launch is a grid of one block per worker, on a stream of its own, of which
+ * all blocks are resident together. One thread looks after all launches: it
+ * starts the next epoch of one whose workers want it, and says the last word
+ * for workers whose kernel ended without one.
+ */
+
+#define TICK_NS 5000000L /* between two looks at all launches */
+#define EPOCH_TICK_NS 200000L /* while one of them has epochs */
+
+struct peali_launch {
+	struct peali_gpu *gpu;
+	struct peali_launch_desc desc;
+	struct peali_gpu_program *program;
+	int stream; /* of the device */
+	double share;
+	int done; /* its kernel has ended for good */
+	int error; /* the driver's, then */
+};
+
+static int check_desc(struct peali_gpu *gpu,
+		      const struct peali_launch_desc *desc)
+{
+	int r = peali_gpu_check(gpu, desc->device, "launch");
+
+	if (r < 0)
+		return r;
+	if (!desc->n_workers || !desc->lanes ||
+	    desc->lanes > gpu->device[desc->device].max_lanes)
+		return peali_fail(PEAL_EINVAL, "launch",
+				  "%u workers of %u lanes on %s device %d: at "
+				  "least one worker, and 1 to %u lanes",
+				  desc->n_workers, desc->lanes,
+				  gpu->driver.vendor->name, desc->device,
+				  gpu->device[desc->device].max_lanes);
+	return 0;
+}
+
+/* ---- how many fit -------------------------------------------------------------- */
+
+/* Blocks that can be resident on the empty device; lock held. */
+static int blocks_that_fit(struct peali_gpu *gpu, int device,
+			   const struct peal_program *program, uint32_t lanes,
+			   uint32_t *out)
+{
+	struct peali_gpu_device *d = &gpu->device[device];
+	struct peali_gpu_program *p;
+	void *before = NULL;
+	int blocks = 0, error;
+	int r = peali_gpu_program(gpu, device, program, "max_workers", &p);
+
+	if (!r)
+		r = peali_gpu_enter(gpu, device, "max_workers", &before);
+	if (r < 0)
+		return r;
+	error = gpu->driver.occupancy(&blocks, p->function, (int)lanes, 0);
+	peali_gpu_leave(gpu, before);
+	if (error)
+		return peali_gpu_fail(gpu, device, error,
+				      PEALI_GPU_SYMBOL(gpu, occupancy),
+				      "max_workers",
+				      "how many workers of %u lanes of program "
+				      "'%s' fit",
+				      lanes, program->name);
+	*out = (uint32_t)blocks * d->units;
+	return 0;
+}
+
+/*
+ * What is left for one more kernel. One multiprocessor stays free, for the
+ * probe's kernels and for what drivers run as kernels of their own.
+ */
+static uint32_t room_for(const struct peali_gpu_device *d, uint32_t blocks)
+{
+	double keep = d->units > 1 ? 1.0 / d->units : 0;
+	double room = (1 - keep - d->share) * blocks;
+
+	return room < 0 ? 0 : (uint32_t)(room + 1e-6);
+}
+
+int peali_gpu_max_workers(struct peali_backend *backend, int device,
+			  const struct peal_program *program, uint32_t lanes,
+			  uint32_t *out)
+{
+	struct peali_gpu *gpu = peali_gpu_of(backend);
+	uint32_t blocks = 0;
+	int r = peali_gpu_check(gpu, device, "max_workers");
+
+	if (r < 0)
+		return r;
+	*out = 0;
+	if (!lanes || lanes > gpu->device[device].max_lanes)
+		return 0;
+	pthread_mutex_lock(&gpu->lock);
+	r = blocks_that_fit(gpu, device, program, lanes, &blocks);
+	if (!r)
+		*out = room_for(&gpu->device[device], blocks);
+	pthread_mutex_unlock(&gpu->lock);
+	return r;
+}
+
+int peali_gpu_is_busy(const struct peali_gpu *gpu, int device)
+{
+	int i, s;
+
+	for (i = 0; i < gpu->n_devices; i++) {
+		if (gpu->device[i].ordinal != gpu->device[device].ordinal)
+			continue;
+		for (s = 0; s < PEALI_GPU_STREAMS; s++)
+			if (gpu->device[i].resident[s] &&
+			    !gpu->device[i].resident[s]->done)
+				return 1;
+	}
+	return 0;
+}
+
+/* ---- starting -------------------------------------------------------------------- */
+
+/* The kernel itself; lock held. */
+static int start_kernel(struct peali_launch *launch)
+{
+	struct peali_gpu *gpu = launch->gpu;
+	struct peali_gpu_driver *driver = &gpu->driver;
+	const struct peali_launch_desc *desc = &launch->desc;
+	struct peali_gpu_device *d = &gpu->device[desc->device];
+	uint64_t params = desc->params;
+	void *argument[1], *before = NULL;
+	const char *symbol;
+	int error, r = peali_gpu_enter(gpu, desc->device, "launch", &before);
+
+	if (r < 0)
+		return r;
+	argument[0] = &params;
+	if (driver->launch_cooperative && d->cooperative) {
+		symbol = PEALI_GPU_SYMBOL(gpu, launch_cooperative);
+		error = driver->launch_cooperative(launch->program->function,
+						   desc->n_workers, 1, 1,
+						   desc->lanes, 1, 1, 0,
+						   d->stream[launch->stream],
+						   argument);
+	} else {
+		symbol = PEALI_GPU_SYMBOL(gpu, launch);
+		error = driver->launch(launch->program->function,
+				       desc->n_workers, 1, 1, desc->lanes, 1, 1,
+				       0, d->stream[launch->stream], argument,
+				       NULL);
+	}
+	peali_gpu_leave(gpu, before);
+	return peali_gpu_fail(gpu, desc->device, error, symbol, "launch",
+			      "%u workers of %u lanes of program '%s'",
+			      desc->n_workers, desc->lanes,
+			      desc->program->name);
+}
+
+static int free_stream(const struct peali_gpu_device *d)
+{
+	int s;
+
+	for (s = 0; s < PEALI_GPU_STREAMS; s++)
+		if (!d->resident[s])
+			return s;
+	return -1;
+}
+
+/* Reserves its part of the device and starts it; lock held. */
+static int start(struct peali_launch *launch)
+{
+	struct peali_gpu *gpu = launch->gpu;
+	const struct peali_launch_desc *desc = &launch->desc;
+	struct peali_gpu_device *d = &gpu->device[desc->device];
+	uint32_t blocks = 0;
+	int r;
+
+	if (d->lost)
+		return peali_gpu_fail(gpu, desc->device, d->lost,
+				      "an earlier kernel", "launch",
+				      "the device is lost");
+	r = blocks_that_fit(gpu, desc->device, desc->program, desc->lanes,
+			    &blocks);
+	if (!r)
+		r = peali_gpu_program(gpu, desc->device, desc->program,
+				      "launch", &launch->program);
+	if (r < 0)
+		return r;
+	/* The probe's may take what was kept free. */
+	launch->share = blocks ? (double)desc->n_workers / blocks : 2;
+	launch->stream = free_stream(d);
+	if (launch->stream < 0 || d->share + launch->share > 1 + 1e-6)
+		return peali_fail(PEAL_ENOSPC, "launch",
+				  "%s device %d: %u workers of %u lanes beside "
+				  "the kernels that are resident there: %u "
+				  "fit, and %d kernels at a time",
+				  gpu->driver.vendor->name, desc->device,
+				  desc->n_workers, desc->lanes,
+				  room_for(d, blocks), PEALI_GPU_STREAMS);
+	r = start_kernel(launch);
+	if (r < 0)
+		return r;
+	d->share += launch->share;
+	d->resident[launch->stream] = launch;
+	gpu->n_launches++;
+	return 0;
+}
+
+/* ---- how it ends -------------------------------------------------------------------- */
+
+/* Whether some worker shall be launched again. */
+static int wants_epoch(const struct peali_launch_desc *desc)
+{
+	uint32_t i;
+
+	if (!desc->epochs)
+		return 0;
+	for (i = 0; i < desc->n_workers; i++)
+		if (peal_load_acquire_sys(&desc->status[i].phase) <
+		    PEAL_WORKER_STOPPED)
+			return 1;
+	return 0;
+}
+
+/* The kernel is gone: for workers that did not say how they ended. */
+static void say_last_word(const struct peali_launch *launch)
+{
+	const struct peali_launch_desc *desc = &launch->desc;
+	uint32_t i;
+
+	for (i = 0; desc->status && i < desc->n_workers; i++) {
+		if (peal_load_acquire_sys(&desc->status[i].phase) >=
+		    PEAL_WORKER_STOPPED)
+			continue;
+		peal_store_relaxed_sys(&desc->status[i].result,
+				       (uint64_t)-PEAL_EDRIVER);
+		peal_store_release_sys(&desc->status[i].phase,
+				       PEAL_WORKER_FAILED);
+	}
+}
+
+/* Looks whether the kernel has ended; lock held. */
+static void look(struct peali_launch *launch)
+{
+	struct peali_gpu *gpu = launch->gpu;
+	struct peali_gpu_device *d = &gpu->device[launch->desc.device];
+	void *before = NULL;
+	int error;
+
+	if (launch->done || peali_gpu_enter(gpu, launch->desc.device,
+					    "launch_query", &before) < 0)
+		return;
+	error = gpu->driver.stream_query(d->stream[launch->stream]);
+	peali_gpu_leave(gpu, before);
+	if (error == PEALI_GPU_NOT_READY)
+		return;
+	if (!error && wants_epoch(&launch->desc) && !start_kernel(launch))
+		return;
+	launch->done = 1;
+	launch->error = error;
+	d->share -= launch->share;
+	if (error) {
+		d->lost = error;
+		peali_log(1, "%s device %d is lost: %s",
+			  gpu->driver.vendor->name, launch->desc.device,
+			  peali_gpu_error_name(&gpu->driver, error));
+	}
+	say_last_word(launch);
+}
+
+/* ---- the thread that looks after launches ---------------------------------------------- */
+
+/* All launches; 1 if one of them has epochs. Lock held. */
+static int look_at_all(struct peali_gpu *gpu)
+{
+	struct peali_launch *launch;
+	int i, s, epochs = 0;
+
+	for (i = 0; i < gpu->n_devices; i++) {
+		for (s = 0; s < PEALI_GPU_STREAMS; s++) {
+			launch = gpu->device[i].resident[s];
+			if (!launch || launch->done)
+				continue;
+			look(launch);
+			epochs |= launch->desc.epochs;
+		}
+	}
+	return epochs;
+}
+
+static struct timespec after(long ns)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	t.tv_nsec += ns;
+	if (t.tv_nsec >= 1000000000L) {
+		t.tv_nsec -= 1000000000L;
+		t.tv_sec++;
+	}
+	return t;
+}
+
+static void *monitor_main(void *argument)
+{
+	struct peali_gpu *gpu = argument;
+	struct timespec until;
+
+	pthread_setname_np(pthread_self(), "peal-monitor");
+	pthread_mutex_lock(&gpu->lock);
+	while (!gpu->monitor_stop) {
+		if (!gpu->n_launches) {
+			pthread_cond_wait(&gpu->monitor_wake, &gpu->lock);
+			continue;
+		}
+		until = after(look_at_all(gpu) ? EPOCH_TICK_NS : TICK_NS);
+		pthread_cond_timedwait(&gpu->monitor_wake, &gpu->lock, &until);
+	}
+	pthread_mutex_unlock(&gpu->lock);
+	return NULL;
+}
+
+/* Lock held. */
+static int need_monitor(struct peali_gpu *gpu)
+{
+	sigset_t all, before;
+	int error;
+
+	if (gpu->has_monitor)
+		return 0;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	error = pthread_create(&gpu->monitor, NULL, monitor_main, gpu);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (error)
+		return peali_fail_driver(PEAL_EDRIVER, error, "launch",
+					 "no thread to look after kernels: %s",
+					 strerror(error));
+	gpu->has_monitor = 1;
+	return 0;
+}
+
+void peali_gpu_monitor_stop(struct peali_gpu *gpu)
+{
+	if (!gpu->has_monitor)
+		return;
+	pthread_mutex_lock(&gpu->lock);
+	gpu->monitor_stop = 1;
+	pthread_cond_signal(&gpu->monitor_wake);
+	pthread_mutex_unlock(&gpu->lock);
+	pthread_join(gpu->monitor, NULL);
+	gpu->has_monitor = 0;
+}
+
+/* ---- the operations ------------------------------------------------------------------------ */
+
+int peali_gpu_launch(struct peali_backend *backend,
+		     const struct peali_launch_desc *desc,
+		     struct peali_launch **out)
+{
+	struct peali_gpu *gpu = peali_gpu_of(backend);
+	struct peali_launch *launch;
+	int r = check_desc(gpu, desc);
+
+	if (r < 0)
+		return r;
+	launch = calloc(1, sizeof(*launch));
+	if (!launch)
+		return peali_fail(PEAL_ENOMEM, "launch",
+				  "no memory for a launch");
+	launch->gpu = gpu;
+	launch->desc = *desc;
+	pthread_mutex_lock(&gpu->lock);
+	r = need_monitor(gpu);
+	if (!r)
+		r = start(launch);
+	if (!r)
+		pthread_cond_signal(&gpu->monitor_wake);
+	pthread_mutex_unlock(&gpu->lock);
+	if (r < 0)
+		free(launch);
+	else
+		*out = launch;
+	return r;
+}
+
+/* Workers that run: the driver knows the kernel as a whole. */
+static int running(struct peali_launch *launch)
+{
+	int n;
+
+	pthread_mutex_lock(&launch->gpu->lock);
+	look(launch);
+	n = launch->done ? 0 : (int)launch->desc.n_workers;
+	pthread_mutex_unlock(&launch->gpu->lock);
+	return n;
+}
+
+int peali_gpu_launch_query(struct peali_launch *launch)
+{
+	return running(launch);
+}
+
+static int how_it_ended(struct peali_launch *launch)
+{
+	return peali_gpu_fail(launch->gpu, launch->desc.device, launch->error,
+			      "the driver", "launch_wait",
+			      "the kernel of program '%s' failed",
+			      launch->desc.program->name);
+}
+
+static int64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+int peali_gpu_launch_wait(struct peali_launch *launch, int64_t timeout_ns)
+{
+	struct timespec nap = { 0, 20000 };
+	int64_t began = now_ns();
+
+	while (running(launch)) {
+		if (timeout_ns >= 0 && now_ns() - began >= timeout_ns)
+			return peali_fail(PEAL_ETIMEDOUT, "launch_wait",
+					  "%u of %u workers of %s device %d "
+					  "still run",
+					  launch->desc.n_workers,
+					  launch->desc.n_workers,
+					  launch->gpu->driver.vendor->name,
+					  launch->desc.device);
+		nanosleep(&nap, NULL);
+		if (nap.tv_nsec < 1000000)
+			nap.tv_nsec *= 2;
+	}
+	return how_it_ended(launch);
+}
+
+int peali_gpu_launch_free(struct peali_launch *launch)
+{
+	struct peali_gpu *gpu;
+	struct peali_gpu_device *d;
+
+	if (!launch)
+		return 0;
+	gpu = launch->gpu;
+	if (running(launch))
+		return peali_fail(PEAL_EBUSY, "launch_free",
+				  "%u of %u workers of %s device %d still run",
+				  launch->desc.n_workers,
+				  launch->desc.n_workers,
+				  gpu->driver.vendor->name,
+				  launch->desc.device);
+	d = &gpu->device[launch->desc.device];
+	pthread_mutex_lock(&gpu->lock);
+	d->resident[launch->stream] = NULL;
+	gpu->n_launches--;
+	pthread_mutex_unlock(&gpu->lock);
+	free(launch);
+	return 0;
+}

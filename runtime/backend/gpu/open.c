@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/backend/gpu/gpu.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/backend/settings.h"
+
+/* Opening a backend: the driver, its devices, their heaps and streams. */
+
+#define CALL "open"
+#define NON_BLOCKING 1 /* of stream_create: CUDA and HIP */
+
+int peali_gpu_check(const struct peali_gpu *gpu, int device, const char *call)
+{
+	if (device >= 0 && device < gpu->n_devices)
+		return 0;
+	return peali_fail(PEAL_ENODEV, call,
+			  "no device %d: the %s backend has %d, numbered from "
+			  "0",
+			  device, gpu->driver.vendor->name, gpu->n_devices);
+}
+
+int peali_gpu_enter(struct peali_gpu *gpu, int device, const char *call,
+		    void **before)
+{
+	const struct peali_gpu_device *d = &gpu->device[device];
+	int error =
+		gpu->driver.enter(&gpu->driver, d->handle, d->state, before);
+
+	return peali_gpu_fail(gpu, device, error, "the driver", call,
+			      "it cannot be used");
+}
+
+void peali_gpu_leave(struct peali_gpu *gpu, void *before)
+{
+	gpu->driver.leave(&gpu->driver, before);
+}
+
+/* ---- the driver ------------------------------------------------------------------ */
+
+/* A driver stays loaded until the process ends: none likes to go. */
+static int load_driver(const struct peali_gpu_vendor *vendor,
+		       struct peali_gpu_driver *driver, char *reason,
+		       size_t reason_bytes)
+{
+	const char *why;
+
+	memset(driver, 0, sizeof(*driver));
+	driver->vendor = vendor;
+	driver->library = dlopen(vendor->library, RTLD_NOW | RTLD_LOCAL);
+	if (!driver->library) {
+		why = dlerror();
+		snprintf(reason, reason_bytes, "no driver: %s",
+			 why ? why : vendor->library);
+		return PEAL_ENOTSUP;
+	}
+	driver->is_double = dlsym(driver->library, "peal_driver_double") != 0;
+	return vendor->load(driver, reason, reason_bytes);
+}
+
+static int init_driver(struct peali_gpu_driver *driver, int *count_out,
+		       char *reason, size_t reason_bytes)
+{
+	int error = driver->init(0);
+
+	if (!error)
+		error = driver->device_count(count_out);
+	if (error) {
+		snprintf(reason, reason_bytes, "%s says %s (%d)%s",
+			 driver->vendor->library,
+			 peali_gpu_error_name(driver, error), error,
+			 error == 34 ? ": the toolkit's stub, not a driver" :
+				       "");
+		return peali_gpu_code(error);
+	}
+	if (*count_out < 1) {
+		snprintf(reason, reason_bytes, "%s finds no device",
+			 driver->vendor->library);
+		return PEAL_ENODEV;
+	}
+	return 0;
+}
+
+int peali_gpu_probe(const struct peali_gpu_vendor *vendor, char *reason,
+		    size_t reason_bytes)
+{
+	struct peali_gpu_driver driver;
+	int count = 0;
+	int r = load_driver(vendor, &driver, reason, reason_bytes);
+
+	return r < 0 ? r : init_driver(&driver, &count, reason, reason_bytes);
+}
+
+/* ---- one device --------------------------------------------------------------------- */
+
+static int number(struct peali_gpu *gpu, int device, int which)
+{
+	int id = gpu->driver.vendor->attribute[which], value = 0;
+
+	if (id < 0 || gpu->driver.device_attribute(&value, id,
+						   gpu->device[device].handle))
+		return 0;
+	return value;
+}
+
+/* "GPU-0123...", or the PCI address where the driver has no such name. */
+static void name_uuid(struct peali_gpu *gpu, struct peali_gpu_device *d)
+{
+	uint8_t id[16];
+	size_t used;
+	int i;
+
+	if (gpu->driver.device_pci &&
+	    gpu->driver.device_pci(d->pci, sizeof(d->pci), d->handle))
+		d->pci[0] = 0;
+	memset(id, 0, sizeof(id));
+	if (!gpu->driver.device_uuid ||
+	    gpu->driver.device_uuid(id, d->handle)) {
+		snprintf(d->uuid, sizeof(d->uuid), "PCI-%s", d->pci);
+	} else {
+		used = (size_t)snprintf(d->uuid, sizeof(d->uuid), "GPU-");
+		for (i = 0; i < 16; i++)
+			used += (size_t)snprintf(d->uuid + used,
+						 sizeof(d->uuid) - used, "%02x",
+						 id[i]);
+	}
+	if (d->parts > 1) /* a part is proved as such */
+		snprintf(d->uuid + strlen(d->uuid) - 2, 3, "%c%c", 'p',
+			 (char)('0' + d->part));
+}
+
+static int describe(struct peali_gpu *gpu, int device)
+{
+	struct peali_gpu_device *d = &gpu->device[device];
+	const char *symbol = PEALI_GPU_SYMBOL(gpu, device_get);
+	char name[48] = "";
+	int error = gpu->driver.device_get(&d->handle, d->ordinal);
+
+	if (!error) {
+		symbol = PEALI_GPU_SYMBOL(gpu, device_name);
+		error = gpu->driver.device_name(name, sizeof(name), d->handle);
+	}
+	if (!error) {
+		symbol = "the architecture";
+		error = gpu->driver.architecture(&gpu->driver, d->handle,
+						 d->architecture,
+						 sizeof(d->architecture));
+	}
+	if (error)
+		return peali_gpu_fail(gpu, device, error, symbol, CALL,
+				      "what it is");
+	if (d->parts > 1)
+		snprintf(d->name, sizeof(d->name), "%s (part %d of %d)", name,
+			 d->part, d->parts);
+	else
+		snprintf(d->name, sizeof(d->name), "%s", name);
+	name_uuid(gpu, d);
+	d->units = (uint32_t)number(gpu, device, PEALI_GPU_MULTIPROCESSORS);
+	d->max_lanes = (uint32_t)number(gpu, device, PEALI_GPU_MAX_THREADS);
+	d->cooperative = number(gpu, device, PEALI_GPU_COOPERATIVE);
+	if (!d->units || !d->max_lanes)
+		return peali_fail(PEAL_EDRIVER, CALL,
+				  "%s device %d: the driver does not say how "
+				  "many multiprocessors (%u) and threads of a "
+				  "block (%u) it has",
+				  gpu->driver.vendor->name, device, d->units,
+				  d->max_lanes);
+	return 0;
+}
+
+/* The parts of a device share what part 0 has taken. */
+static int take(struct peali_gpu *gpu, int device)
+{
+	struct peali_gpu_device *d = &gpu->device[device];
+	int error;
+
+	if (d->part) {
+		d->state = gpu->device[device - d->part].state;
+		return 0;
+	}
+	error = gpu->driver.device_open(&gpu->driver, d->handle, &d->state);
+	return peali_gpu_fail(gpu, device, error, "the driver", CALL,
+			      "it cannot be opened; leave it out with "
+			      "CUDA_VISIBLE_DEVICES or HIP_VISIBLE_DEVICES");
+}
+
+/* ---- streams ---------------------------------------------------------------------------- */
+
+/* The parts' own multiprocessors, if the driver can keep them apart. */
+static int open_parts(struct peali_gpu *gpu, int device)
+{
+	struct peali_gpu_device *d = &gpu->device[device];
+	void *stream[PEALI_GPU_PARTS_MAX * PEALI_GPU_STREAMS] = { NULL };
+	void *green[PEALI_GPU_PARTS_MAX] = { NULL };
+	uint32_t units[PEALI_GPU_PARTS_MAX] = { 0 };
+	int i, s, error;
+
+	if (!gpu->driver.partition)
+		return 801;
+	error = gpu->driver.partition(&gpu->driver, d->handle, d->parts,
+				      PEALI_GPU_STREAMS, stream, green, units);
+	for (i = 0; i < d->parts; i++) {
+		d[i].green = green[i];
+		d[i].units = units[i];
+		for (s = 0; s < PEALI_GPU_STREAMS; s++)
+			d[i].stream[s] = stream[i * PEALI_GPU_STREAMS + s];
+	}
+	return error;
+}
+
+static void close_streams(struct peali_gpu *gpu, int device)
+{
+	struct peali_gpu_device *d = &gpu->device[device];
+	int s;
+
+	for (s = 0; s < PEALI_GPU_STREAMS; s++) {
+		if (d->stream[s])
+			gpu->driver.stream_destroy(d->stream[s]);
+		d->stream[s] = NULL;
+	}
+	if (d->green)
+		gpu->driver.part_destroy(d->green);
+	d->green = NULL;
+}
+
+/* The parts share the multiprocessors: each has a budget of them. */
+static void make_budgets(struct peali_gpu *gpu, int device, uint32_t units)
+{
+	struct peali_gpu_device *d = &gpu->device[device];
+	int i;
+
+	for (i = 0; i < d->parts; i++) {
+		close_streams(gpu, device + i);
+		d[i].units = units / (uint32_t)d->parts;
+	}
+}
+
+static int open_streams(struct peali_gpu *gpu, int device)
+{
+	struct peali_gpu_device *d = &gpu->device[device];
+	void *before = NULL;
+	uint32_t units = d->units;
+	int s, error = 0, r = peali_gpu_enter(gpu, device, CALL, &before);
+
+	if (r < 0)
+		return r;
+	if (d->parts > 1 && d->part == 0 && open_parts(gpu, device))
+		make_budgets(gpu, device, units);
+	for (s = 0; !error && s < PEALI_GPU_STREAMS; s++)
+		if (!d->stream[s])
+			error = gpu->driver.stream_create(&d->stream[s],
+							  NON_BLOCKING);
+	if (!error)
+		error = gpu->driver.stream_create(&d->copy_stream,
+						  NON_BLOCKING);
+	peali_gpu_leave(gpu, before);
+	return peali_gpu_fail(gpu, device, error,
+			      PEALI_GPU_SYMBOL(gpu, stream_create), CALL,
+			      "its streams");
+}
+
+/* ---- open and close ------------------------------------------------------------------------ */
+
+static void close_device(struct peali_gpu *gpu, int device)
+{
+	struct peali_gpu_device *d = &gpu->device[device];
+	void *before = NULL;
+
+	pthread_mutex_destroy(&d->copy_lock);
+	if (!d->max_lanes || peali_gpu_enter(gpu, device, "close", &before))
+		return;
+	close_streams(gpu, device);
+	if (d->copy_stream)
+		gpu->driver.stream_destroy(d->copy_stream);
+	peali_gpu_leave(gpu, before);
+}
+
+/* Undoes any part of an open. */
+static void take_down(struct peali_gpu *gpu)
+{
+	int i;
+
+	for (i = 0; gpu->device && i < gpu->n_devices; i++)
+		peali_gpu_programs_close(gpu, i);
+	if (gpu->device)
+		peali_gpu_heaps_close(gpu);
+	for (i = 0; gpu->device && i < gpu->n_devices; i++)
+		close_device(gpu, i);
+	for (i = 0; gpu->device && i < gpu->n_devices; i++)
+		if (!gpu->device[i].part && gpu->device[i].max_lanes)
+			gpu->driver.device_close(&gpu->driver,
+						 gpu->device[i].handle,
+						 gpu->device[i].state);
+	pthread_cond_destroy(&gpu->monitor_wake);
+	pthread_mutex_destroy(&gpu->lock);
+	free(gpu->pair);
+	free(gpu->device);
+	free(gpu);
+}
+
+static int open_device(struct peali_gpu *gpu, int device)
+{
+	int r = describe(gpu, device);
+
+	if (!r)
+		r = take(gpu, device);
+	if (r < 0) /* nothing of it is to be closed */
+		gpu->device[device].max_lanes = 0;
+	return r;
+}
+
+static int open_devices(struct peali_gpu *gpu, int count, int parts)
+{
+	size_t n = (size_t)count * (size_t)parts;
+	int i, r = 0;
+
+	gpu->device = calloc(n, sizeof(*gpu->device));
+	gpu->pair = calloc(n * n, sizeof(*gpu->pair));
+	if (!gpu->device || !gpu->pair)
+		return peali_fail(PEAL_ENOMEM, CALL,
+				  "no memory for %zu devices", n);
+	gpu->n_devices = (int)n;
+	for (i = 0; i < gpu->n_devices; i++) {
+		gpu->device[i].ordinal = i / parts;
+		gpu->device[i].part = i % parts;
+		gpu->device[i].parts = parts;
+		pthread_mutex_init(&gpu->device[i].copy_lock, NULL);
+	}
+	for (i = 0; !r && i < gpu->n_devices; i++)
+		r = open_device(gpu, i);
+	if (!r)
+		r = peali_gpu_peers_open(gpu);
+	for (i = 0; !r && i < gpu->n_devices; i++)
+		r = open_streams(gpu, i);
+	if (!r)
+		r = peali_gpu_heaps_open(gpu);
+	return r;
+}
+
+static int set_up(struct peali_gpu *gpu, const struct peali_gpu_vendor *vendor)
+{
+	char reason[200] = "";
+	uint64_t parts;
+	int count = 0;
+	int r = peali_setting_number(PEALI_SETTING_GPU_SPLIT, &parts);
+
+	if (r < 0)
+		return r;
+	r = load_driver(vendor, &gpu->driver, reason, sizeof(reason));
+	if (!r)
+		r = init_driver(&gpu->driver, &count, reason, sizeof(reason));
+	if (r < 0)
+		return peali_fail(r, CALL, "%s: %s", vendor->name, reason);
+	r = open_devices(gpu, count, (int)parts);
+	if (!r)
+		r = peali_copies_open(&gpu->base, &gpu->copies);
+	return r;
+}
+
+int peali_gpu_open(const struct peali_gpu_vendor *vendor,
+		   const struct peali_backend_ops *ops,
+		   struct peali_backend **out)
+{
+	struct peali_gpu *gpu = calloc(1, sizeof(*gpu));
+	pthread_condattr_t monotonic;
+	int r;
+
+	if (!gpu)
+		return peali_fail(PEAL_ENOMEM, CALL,
+				  "no memory for the backend");
+	gpu->base.ops = ops;
+	pthread_mutex_init(&gpu->lock, NULL);
+	pthread_condattr_init(&monotonic);
+	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	pthread_cond_init(&gpu->monitor_wake, &monotonic);
+	pthread_condattr_destroy(&monotonic);
+	r = set_up(gpu, vendor);
+	if (r < 0) {
+		take_down(gpu);
+		return r;
+	}
+	*out = &gpu->base;
+	return 0;
+}
+
+int peali_gpu_close(struct peali_backend *backend)
+{
+	struct peali_gpu *gpu = peali_gpu_of(backend);
+	int n, r;
+
+	pthread_mutex_lock(&gpu->lock);
+	n = gpu->n_launches;
+	pthread_mutex_unlock(&gpu->lock);
+	if (n)
+		return peali_fail(PEAL_EBUSY, "close",
+				  "%s: %d launches are not freed",
+				  gpu->driver.vendor->name, n);
+	r = peali_copies_close(gpu->copies);
+	if (r < 0)
+		return r;
+	peali_gpu_monitor_stop(gpu);
+	take_down(gpu);
+	return 0;
+}

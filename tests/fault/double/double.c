@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "double.h"
+
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/backend/gpu/driver.h"
+#include "runtime/backend/host/links.h"
+
+/* Calls, faults, counts, devices. */
+
+static atomic_int n_things[DOUBLE_THINGS];
+
+void double_count(enum double_thing thing, int change)
+{
+	atomic_fetch_add(&n_things[thing], change);
+}
+
+/*
+ * For tests, and what tells the backend that this is no driver: how many things
+ * it has handed out that were not given back, and which.
+ */
+__attribute__((visibility("default"))) int peal_driver_double(char *text,
+							      size_t bytes);
+int peal_driver_double(char *text, size_t bytes)
+{
+	static const char *const names[] = {
+		"contexts", "address ranges", "memory",
+		"mappings", "host memory",    "registered memory",
+		"streams",  "modules",	      "parts of devices",
+	};
+	size_t used = 0;
+	int i, n, sum = 0;
+
+	if (bytes)
+		text[0] = 0;
+	for (i = 0; i < DOUBLE_THINGS; i++) {
+		n = atomic_load(&n_things[i]);
+		sum += n;
+		if (n && used < bytes)
+			used += (size_t)snprintf(text + used, bytes - used,
+						 "%s%d %s", used ? ", " : "", n,
+						 names[i]);
+	}
+	return sum;
+}
+
+void double_broken(const char *format, ...)
+{
+	va_list arguments;
+
+	fprintf(stderr, "driver double: contract broken: ");
+	va_start(arguments, format);
+	vfprintf(stderr, format, arguments);
+	va_end(arguments);
+	fputc('\n', stderr);
+	abort();
+}
+
+/* ---- what the environment says ---------------------------------------------------- */
+
+static const char *environment(const char *name, const char *other,
+			       const char *value)
+{
+	const char *text = getenv(name);
+
+	if ((!text || !*text) && other)
+		text = getenv(other);
+	return text && *text ? text : value;
+}
+
+int double_n_devices(void)
+{
+	int n = atoi(
+		environment("PEAL_DOUBLE_DEVICES", "PEAL_HOST_DEVICES", "2"));
+
+	return n > 64 ? 64 : n;
+}
+
+uint32_t double_units(void)
+{
+	return (uint32_t)atoi(environment("PEAL_DOUBLE_UNITS", NULL, "32"));
+}
+
+const char *double_arch(void)
+{
+	return environment("PEAL_DOUBLE_ARCH", NULL, double_vendor.arch);
+}
+
+int double_access(int from, int to)
+{
+	int (*parse)(const char *, int, struct peali_link_pair *);
+	void *symbol = dlsym(RTLD_DEFAULT, "peali_links_parse");
+	int n = double_n_devices(), access = 0;
+	struct peali_link_pair *pairs;
+
+	if (!symbol)
+		double_broken("the executable does not export "
+			      "peali_links_parse: link it with -rdynamic");
+	memcpy(&parse, &symbol, sizeof(parse));
+	pairs = calloc((size_t)n * (size_t)n, sizeof(*pairs));
+	if (!pairs)
+		return 0;
+	if (!parse(environment("PEAL_DOUBLE_LINKS", "PEAL_HOST_LINKS", ""), n,
+		   pairs))
+		access = pairs[from * n + to].kind == PEALI_LINK_NVLINK ? 2 :
+			 pairs[from * n + to].kind == PEALI_LINK_PCIE	? 1 :
+									  0;
+	free(pairs);
+	return from == to ? 2 : access;
+}
+
+int double_lacks(const char *symbol)
+{
+	const char *list = environment("PEAL_DOUBLE_LACK", NULL, "");
+	size_t n = strlen(symbol), part;
+
+	for (; *list; list += part + (list[part] == ',')) {
+		part = strcspn(list, ",");
+		if (part == n && !strncmp(list, symbol, n))
+			return 1;
+	}
+	return 0;
+}
+
+/* ---- calls ----------------------------------------------------------------------------- */
+
+struct rule {
+	const char *cuda, *hip;
+	int when;
+};
+
+#define RULE(member, arguments, cuda, version, hip, need, when)                \
+	{ cuda, hip, PEALI_GPU_##when },
+static const struct rule rules[] = { PEALI_GPU_CALLS(RULE) };
+#undef RULE
+
+static int may_be_resident(const char *symbol)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)
+		if (!strcmp(double_vendor.is_cuda ? rules[i].cuda :
+						    rules[i].hip,
+			    symbol))
+			return rules[i].when == PEALI_GPU_RESIDENT;
+	double_broken("%s is in no table of calls", symbol);
+}
+
+/* SYMBOL:ERROR:N */
+static int fault_of(const char *symbol)
+{
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	static char asked[128];
+	static int n_calls;
+	const char *text = environment("PEAL_DOUBLE_FAIL", NULL, "");
+	size_t n = strcspn(text, ":");
+	int error = 0, nth = 0, fails;
+
+	if (n != strlen(symbol) || strncmp(text, symbol, n) ||
+	    sscanf(text + n, ":%d:%d", &error, &nth) != 2)
+		return 0;
+	pthread_mutex_lock(&lock);
+	if (strcmp(asked, text) != 0) {
+		snprintf(asked, sizeof(asked), "%s", text);
+		n_calls = 0;
+	}
+	n_calls++;
+	fails = !nth || n_calls == nth;
+	pthread_mutex_unlock(&lock);
+	return fails ? error : 0;
+}
+
+int double_call(const char *symbol)
+{
+	int device = double_current();
+
+	if (!may_be_resident(symbol) && double_resident(device))
+		double_broken("%s while a kernel is resident on device %d",
+			      symbol, device);
+	return fault_of(symbol);
+}

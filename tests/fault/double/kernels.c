@@ -1,0 +1,505 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "double.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <peal/abi/control.h>
+#include <peal/abi/probe.h>
+#include <peal/abi/program.h>
+#include <peal/device/atomic.h>
+#include "runtime/backend/host/fibers.h"
+#include "runtime/backend/host/links.h"
+
+/*
+ * Streams, modules and kernels of a double. A kernel's blocks are threads that
+ * run the program's host entry; the executable has it, and the engine.
+ */
+
+/* The engine of the host backend, as the executable exports it. */
+static struct {
+	int (*create)(uint32_t lanes, struct peali_fibers **out);
+	void (*destroy)(struct peali_fibers *fibers);
+	int (*run)(struct peali_fibers *fibers, peali_lane_fn fn,
+		   void *context);
+	void (*enter)(void);
+	void (*leave)(void);
+	void (*unrung)(void);
+} engine;
+
+static void *exported(const char *name)
+{
+	void *found = dlsym(RTLD_DEFAULT, name);
+
+	if (!found)
+		double_broken("the executable does not export %s: link it "
+			      "with -rdynamic",
+			      name);
+	return found;
+}
+
+static void find_engine(void)
+{
+	static const char *const names[] = {
+		"peali_fibers_create", "peali_fibers_destroy",
+		"peali_fibers_run",    "peali_wait_enter",
+		"peali_wait_leave",    "peali_wait_unrung",
+	};
+	void *found[6];
+	int i;
+
+	for (i = 0; i < 6; i++)
+		found[i] = exported(names[i]);
+	memcpy(&engine, found, sizeof(found));
+}
+
+static pthread_once_t engine_once = PTHREAD_ONCE_INIT;
+
+/* ---- modules ---------------------------------------------------------------------- */
+
+struct double_function {
+	struct double_function *next;
+	peal_host_entry_fn entry, single;
+	int is_probe;
+};
+
+struct module {
+	const char *image;
+	size_t bytes;
+	int device;
+	struct double_function *functions;
+};
+
+/* Bytes of an ELF file, by its section table; 0: not of that machine. */
+static size_t elf_bytes(const unsigned char *image)
+{
+	uint64_t at;
+	uint16_t machine, n, size;
+
+	memcpy(&machine, image + 18, 2);
+	memcpy(&at, image + 40, 8);
+	memcpy(&size, image + 58, 2);
+	memcpy(&n, image + 60, 2);
+	return machine == double_vendor.machine ? at + (size_t)n * size : 0;
+}
+
+/* Whether PTX text is for this architecture or an older one. */
+static int is_for(const char *text, const char *arch)
+{
+	const char *target = strstr(text, ".target sm_");
+
+	return strstr(text, ".version") && target &&
+	       atoi(target + 11) <= atoi(arch + 3);
+}
+
+int double_module_load(void **out, const void *image)
+{
+	const char *text = image;
+	struct module *m;
+	size_t bytes;
+
+	if (!memcmp(image, "\177ELF", 4)) {
+		bytes = elf_bytes(image);
+		if (!bytes)
+			return DOUBLE_NO_BINARY;
+	} else if (double_vendor.is_cuda && is_for(text, double_arch())) {
+		bytes = strlen(text);
+	} else {
+		return double_vendor.is_cuda ? DOUBLE_BAD_PTX :
+					       DOUBLE_BAD_IMAGE;
+	}
+	m = calloc(1, sizeof(*m));
+	if (!m)
+		return DOUBLE_NO_MEMORY;
+	m->image = image;
+	m->bytes = bytes;
+	m->device = double_current();
+	*out = m;
+	double_count(DOUBLE_MODULE, 1);
+	return 0;
+}
+
+int double_module_unload(void *module)
+{
+	struct module *m = module;
+
+	while (m->functions) {
+		struct double_function *f = m->functions;
+
+		m->functions = f->next;
+		free(f);
+	}
+	free(m);
+	double_count(DOUBLE_MODULE, -1);
+	return 0;
+}
+
+int double_module_function(struct double_function **out, void *module,
+			   const char *name)
+{
+	struct module *m = module;
+	struct double_function *f;
+	char single[160];
+	void *found;
+
+	if (!memmem(m->image, m->bytes, name, strlen(name)))
+		return DOUBLE_NOT_FOUND;
+	f = calloc(1, sizeof(*f));
+	if (!f)
+		return DOUBLE_NO_MEMORY;
+	found = exported(name);
+	memcpy(&f->entry, &found, sizeof(found));
+	snprintf(single, sizeof(single), "%s_single", name);
+	found = dlsym(RTLD_DEFAULT, single);
+	memcpy(&f->single, &found, sizeof(found));
+	f->is_probe = !strcmp(name, "peal_entry_probe");
+	f->next = m->functions;
+	m->functions = f;
+	*out = f;
+	return 0;
+}
+
+/* ---- kernels ------------------------------------------------------------------------- */
+
+struct kernel;
+
+struct block {
+	struct kernel *kernel;
+	struct peali_fibers *fibers;
+	uint32_t index;
+	pthread_t thread;
+};
+
+struct kernel {
+	peal_host_entry_fn entry;
+	const struct peal_kernel_params *params;
+	int device;
+	uint32_t n_blocks;
+	atomic_uint running;
+	struct block *block;
+	uint8_t *scratch; /* where a faulty pair's stores go */
+};
+
+struct double_stream {
+	struct double_stream *next;
+	struct kernel *kernel; /* the latest; NULL: none */
+	int device;
+	uint32_t units; /* 0: all */
+	int failed; /* its kernel's error, for good */
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct double_stream *streams;
+static atomic_int resident[64]; /* kernels, by device */
+
+int double_resident(int device)
+{
+	int i, n = 0;
+
+	if (device >= 0)
+		return atomic_load(&resident[device]);
+	for (i = 0; i < 64; i++)
+		n += atomic_load(&resident[i]);
+	return n;
+}
+
+static int run_lane(void *context, uint32_t lane)
+{
+	struct block *b = context;
+
+	b->kernel->entry(b->kernel->params, b->index, lane);
+	return 0;
+}
+
+static void *block_main(void *argument)
+{
+	struct block *b = argument;
+	struct kernel *k = b->kernel;
+
+	pthread_setname_np(pthread_self(), "double");
+	engine.enter();
+	engine.unrung();
+	if (b->fibers)
+		engine.run(b->fibers, run_lane, b);
+	else
+		run_lane(b, 0);
+	engine.leave();
+	if (atomic_fetch_sub(&k->running, 1) == 1)
+		atomic_fetch_sub(&resident[k->device], 1);
+	return NULL;
+}
+
+static int is_running(const struct double_stream *s)
+{
+	return s->kernel && atomic_load(&s->kernel->running) > 0;
+}
+
+static void free_kernel(struct kernel *k)
+{
+	uint32_t i;
+
+	if (!k)
+		return;
+	for (i = 0; i < k->n_blocks; i++) {
+		pthread_join(k->block[i].thread, NULL);
+		if (k->block[i].fibers)
+			engine.destroy(k->block[i].fibers);
+	}
+	free(k->scratch);
+	free(k->block);
+	free(k);
+}
+
+int double_stream_create(struct double_stream **out, uint32_t units)
+{
+	struct double_stream *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return DOUBLE_NO_MEMORY;
+	s->device = double_current();
+	s->units = units;
+	pthread_mutex_lock(&lock);
+	s->next = streams;
+	streams = s;
+	pthread_mutex_unlock(&lock);
+	*out = s;
+	double_count(DOUBLE_STREAM, 1);
+	return 0;
+}
+
+int double_stream_destroy(struct double_stream *stream)
+{
+	struct double_stream **p;
+
+	if (is_running(stream))
+		double_broken("a stream is destroyed while its kernel runs");
+	pthread_mutex_lock(&lock);
+	for (p = &streams; *p && *p != stream; p = &(*p)->next)
+		;
+	if (*p)
+		*p = stream->next;
+	pthread_mutex_unlock(&lock);
+	free_kernel(stream->kernel);
+	free(stream);
+	double_count(DOUBLE_STREAM, -1);
+	return 0;
+}
+
+int double_stream_query(struct double_stream *stream)
+{
+	if (!stream)
+		double_broken("the default stream waits for all others");
+	if (stream->failed)
+		return stream->failed;
+	return is_running(stream) ? DOUBLE_NOT_READY : 0;
+}
+
+int double_stream_wait(struct double_stream *stream)
+{
+	int error = double_stream_query(stream);
+
+	if (error == DOUBLE_NOT_READY)
+		double_broken("waiting for a stream whose kernel is resident");
+	return error;
+}
+
+/* ---- launching -------------------------------------------------------------------------- */
+
+static uint32_t blocks_per_unit(uint32_t threads)
+{
+	uint32_t by_threads = 2048 / threads;
+
+	return by_threads < DOUBLE_BLOCKS_PER_UNIT ? by_threads :
+						     DOUBLE_BLOCKS_PER_UNIT;
+}
+
+int double_occupancy(int *blocks, int threads)
+{
+	if (threads < 1 || threads > 1024)
+		return DOUBLE_INVALID;
+	*blocks = (int)blocks_per_unit((uint32_t)threads);
+	return 0;
+}
+
+static const char *links(void)
+{
+	const char *text = getenv("PEAL_DOUBLE_LINKS");
+
+	if (!text || !*text)
+		text = getenv("PEAL_HOST_LINKS");
+	return text ? text : "";
+}
+
+/* Whether a pair lies, by the grammar of PEAL_HOST_LINKS. */
+static int lies(int from, int to)
+{
+	int (*parse)(const char *, int, struct peali_link_pair *);
+	void *symbol = exported("peali_links_parse");
+	int n = double_n_devices(), fault = PEALI_LINK_SOUND;
+	struct peali_link_pair *pairs =
+		calloc((size_t)n * (size_t)n, sizeof(*pairs));
+
+	memcpy(&parse, &symbol, sizeof(parse));
+	if (pairs && !parse(links(), n, pairs))
+		fault = pairs[from * n + to].fault;
+	free(pairs);
+	return fault;
+}
+
+/*
+ * A pair that lies does so to the probe: what its writer stores goes elsewhere.
+ * Other kernels do not use such a pair.
+ */
+static void mislead(struct kernel *k, struct peal_probe_params *p)
+{
+	int owner, fault;
+
+	for (; p && p->magic == PEAL_PROBE_MAGIC;
+	     p = (struct peal_probe_params *)(uintptr_t)p->next) {
+		owner = p->role == PEAL_PROBE_WRITER ? double_owner(p->area) :
+						       -1;
+		if (owner < 0 || owner == k->device)
+			continue;
+		fault = lies(k->device, owner);
+		if (fault == PEALI_LINK_LOST) {
+			k->scratch = calloc(
+				1, PEAL_PROBE_AREA_BYTES(p->pattern_bytes));
+			p->area = (uintptr_t)k->scratch;
+		} else if (fault == PEALI_LINK_SWAPPED) {
+			p->area += 4096;
+		}
+	}
+}
+
+static int start_thread(struct block *b)
+{
+	sigset_t blocked, before;
+	int error;
+
+	sigfillset(&blocked);
+	sigdelset(&blocked, SIGSEGV);
+	sigdelset(&blocked, SIGBUS);
+	sigdelset(&blocked, SIGABRT);
+	sigdelset(&blocked, SIGILL);
+	sigdelset(&blocked, SIGFPE);
+	sigdelset(&blocked, SIGTRAP);
+	pthread_sigmask(SIG_SETMASK, &blocked, &before);
+	error = pthread_create(&b->thread, NULL, block_main, b);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return error;
+}
+
+static struct kernel *new_kernel(struct double_function *function,
+				 unsigned blocks, unsigned threads,
+				 uint64_t params)
+{
+	struct kernel *k = calloc(1, sizeof(*k));
+	unsigned i;
+
+	if (!k)
+		return NULL;
+	k->params = (const struct peal_kernel_params *)(uintptr_t)params;
+	k->entry = threads == 1 && function->single ? function->single :
+						      function->entry;
+	k->device = double_current();
+	k->n_blocks = blocks;
+	atomic_init(&k->running, blocks);
+	k->block = calloc(blocks, sizeof(*k->block));
+	for (i = 0; k->block && i < blocks; i++) {
+		k->block[i].kernel = k;
+		k->block[i].index = i;
+		if (threads > 1 && engine.create(threads, &k->block[i].fibers))
+			double_broken("no memory for %u lanes", threads);
+	}
+	return k;
+}
+
+/* Whether all blocks of the resident kernels and of this one have room. */
+static int fits(struct double_stream *stream, unsigned blocks, unsigned threads)
+{
+	uint32_t units = stream->units ? stream->units : double_units();
+	uint64_t sum = 0;
+	struct double_stream *s;
+
+	pthread_mutex_lock(&lock);
+	for (s = streams; s; s = s->next)
+		if (s->device == stream->device && s != stream &&
+		    (!stream->units || s->units == stream->units) &&
+		    is_running(s))
+			sum += s->kernel->n_blocks;
+	pthread_mutex_unlock(&lock);
+	return sum + blocks <= (uint64_t)units * blocks_per_unit(threads);
+}
+
+int double_launch(struct double_function *function, unsigned blocks,
+		  unsigned threads, struct double_stream *stream,
+		  void **arguments)
+{
+	uint64_t params;
+	struct kernel *k;
+	unsigned i;
+
+	pthread_once(&engine_once, find_engine);
+	if (!stream)
+		double_broken("a launch on the default stream");
+	if (is_running(stream))
+		double_broken("a launch behind a kernel that is resident");
+	if (!blocks || !threads || threads > 1024)
+		return DOUBLE_INVALID;
+	if (!fits(stream, blocks, threads))
+		return DOUBLE_TOO_LARGE;
+	if (stream->failed)
+		return stream->failed;
+	memcpy(&params, arguments[0], sizeof(params));
+	free_kernel(stream->kernel);
+	stream->kernel = NULL;
+	k = new_kernel(function, blocks, threads, params);
+	if (!k)
+		return DOUBLE_NO_MEMORY;
+	if (function->is_probe)
+		mislead(k, (struct peal_probe_params *)(uintptr_t)params);
+	atomic_fetch_add(&resident[k->device], 1);
+	stream->kernel = k;
+	for (i = 0; i < blocks; i++)
+		if (start_thread(&k->block[i]))
+			double_broken("block %u of %u has no thread", i,
+				      blocks);
+	return 0;
+}
+
+/* ---- a kernel that dies ------------------------------------------------------------------ */
+
+/*
+ * The kernel of a stream is gone, and the driver says so from now on: its
+ * threads are ended, and what they said of their end is taken back.
+ */
+void double_kill(struct double_stream *stream, int error)
+{
+	struct kernel *k = stream->kernel;
+	const struct peal_kernel_params *p = k ? k->params : NULL;
+	struct peal_kernel_control *control;
+	struct peal_worker_status *status;
+	uint64_t *phase;
+	uint32_t i;
+
+	stream->failed = error;
+	if (!is_running(stream) || p->magic != PEAL_CONTROL_MAGIC)
+		return;
+	control = (struct peal_kernel_control *)(uintptr_t)p->control;
+	status = (struct peal_worker_status *)(uintptr_t)p->status;
+	phase = calloc(p->n_workers, sizeof(*phase));
+	for (i = 0; i < p->n_workers; i++)
+		phase[i] = peal_load_relaxed_sys(&status[i].phase);
+	peal_store_release_sys(&control->stop, PEAL_STOP_ABORT);
+	while (is_running(stream))
+		usleep(200);
+	for (i = 0; i < p->n_workers; i++)
+		peal_store_release_sys(&status[i].phase, phase[i]);
+	free(phase);
+}

@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "double.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* Memory of a double: every piece that the driver knows of is in one list. */
+
+enum kind { PLAIN, HOST, REGISTERED, RANGE, HANDLE, MAPPED };
+
+struct piece {
+	struct piece *next;
+	enum kind kind;
+	uint64_t address, bytes;
+	int fd; /* HANDLE, and the mapping's */
+	int device;
+	uint64_t access; /* bit per device */
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct piece *pieces;
+
+/* Lock held. */
+static struct piece *find(enum kind kind, uint64_t address)
+{
+	struct piece *p;
+
+	for (p = pieces; p; p = p->next)
+		if (p->kind == kind && p->address == address)
+			return p;
+	return NULL;
+}
+
+static int enlist(enum kind kind, uint64_t address, uint64_t bytes, int fd,
+		  int device)
+{
+	struct piece *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return DOUBLE_NO_MEMORY;
+	p->kind = kind;
+	p->address = address;
+	p->bytes = bytes;
+	p->fd = fd;
+	p->device = device;
+	pthread_mutex_lock(&lock);
+	p->next = pieces;
+	pieces = p;
+	pthread_mutex_unlock(&lock);
+	return 0;
+}
+
+/* Takes it out of the list; DOUBLE_INVALID: there is none. */
+static int delist(enum kind kind, uint64_t address, struct piece *out)
+{
+	struct piece **p, *found;
+
+	pthread_mutex_lock(&lock);
+	for (p = &pieces;
+	     *p && ((*p)->kind != kind || (*p)->address != address);
+	     p = &(*p)->next)
+		;
+	found = *p;
+	if (found)
+		*p = found->next;
+	pthread_mutex_unlock(&lock);
+	if (!found)
+		return DOUBLE_INVALID;
+	*out = *found;
+	free(found);
+	return 0;
+}
+
+static void *take(size_t bytes)
+{
+	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return p == MAP_FAILED ? NULL : p;
+}
+
+/* A driver's memory is not zero: some of it says so. */
+static void dirty(uint8_t *p, uint64_t bytes)
+{
+	uint64_t at;
+
+	for (at = 0; at < bytes; at += (uint64_t)4 << 20)
+		memset(p + at, 0xa5, bytes - at < 4096 ? bytes - at : 4096);
+}
+
+/* ---- plain and host memory -------------------------------------------------------- */
+
+int double_alloc(uint64_t *address, size_t bytes)
+{
+	uint8_t *p = bytes ? take(bytes) : NULL;
+
+	if (!p)
+		return bytes ? DOUBLE_NO_MEMORY : DOUBLE_INVALID;
+	dirty(p, bytes);
+	*address = (uintptr_t)p;
+	double_count(DOUBLE_MEMORY, 1);
+	return enlist(PLAIN, *address, bytes, -1, double_current());
+}
+
+int double_free(uint64_t address)
+{
+	struct piece p;
+
+	if (delist(PLAIN, address, &p))
+		return DOUBLE_INVALID;
+	munmap((void *)(uintptr_t)p.address, p.bytes);
+	double_count(DOUBLE_MEMORY, -1);
+	return 0;
+}
+
+int double_host_alloc(void **address, size_t bytes)
+{
+	*address = take(bytes);
+	if (!*address)
+		return DOUBLE_NO_MEMORY;
+	dirty(*address, bytes);
+	double_count(DOUBLE_HOST, 1);
+	return enlist(HOST, (uintptr_t)*address, bytes, -1, -1);
+}
+
+int double_host_free(void *address)
+{
+	struct piece p;
+
+	if (delist(HOST, (uintptr_t)address, &p))
+		return DOUBLE_INVALID;
+	munmap(address, p.bytes);
+	double_count(DOUBLE_HOST, -1);
+	return 0;
+}
+
+int double_host_register(void *address, size_t bytes)
+{
+	double_count(DOUBLE_REGISTERED, 1);
+	return enlist(REGISTERED, (uintptr_t)address, bytes, -1, -1);
+}
+
+int double_host_unregister(void *address)
+{
+	struct piece p;
+
+	if (delist(REGISTERED, (uintptr_t)address, &p))
+		return DOUBLE_INVALID;
+	double_count(DOUBLE_REGISTERED, -1);
+	return 0;
+}
+
+static int inside(const struct piece *p, uint64_t address, size_t bytes)
+{
+	return address - p->address < p->bytes &&
+	       bytes <= p->bytes - (address - p->address);
+}
+
+int double_is_host(uint64_t address, size_t bytes)
+{
+	struct piece *p;
+	int is = 0;
+
+	pthread_mutex_lock(&lock);
+	for (p = pieces; p && !is; p = p->next)
+		is = (p->kind == HOST || p->kind == REGISTERED) &&
+		     inside(p, address, bytes);
+	pthread_mutex_unlock(&lock);
+	return is;
+}
+
+/* ---- virtual memory management ------------------------------------------------------- */
+
+int double_reserve(uint64_t *address, size_t bytes)
+{
+	void *p = mmap(NULL, bytes, PROT_NONE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (p == MAP_FAILED)
+		return DOUBLE_NO_MEMORY;
+	*address = (uintptr_t)p;
+	double_count(DOUBLE_RANGE, 1);
+	return enlist(RANGE, *address, bytes, -1, -1);
+}
+
+int double_unreserve(uint64_t address, size_t bytes)
+{
+	struct piece p;
+
+	if (delist(RANGE, address, &p) || p.bytes != bytes)
+		return DOUBLE_INVALID;
+	munmap((void *)(uintptr_t)address, bytes);
+	double_count(DOUBLE_RANGE, -1);
+	return 0;
+}
+
+int double_create(uint64_t *handle, size_t bytes, int device)
+{
+	static uint64_t next = 0x100;
+	int fd;
+
+	if (!bytes || bytes % ((size_t)2 << 20) || device < 0 ||
+	    device >= double_n_devices())
+		return DOUBLE_INVALID;
+	fd = memfd_create("peal double", MFD_CLOEXEC);
+	if (fd < 0 || ftruncate(fd, (off_t)bytes))
+		return DOUBLE_NO_MEMORY;
+	pthread_mutex_lock(&lock);
+	*handle = next++;
+	pthread_mutex_unlock(&lock);
+	double_count(DOUBLE_MEMORY, 1);
+	return enlist(HANDLE, *handle, bytes, fd, device);
+}
+
+int double_release(uint64_t handle)
+{
+	struct piece p;
+
+	if (delist(HANDLE, handle, &p))
+		return DOUBLE_INVALID;
+	close(p.fd);
+	double_count(DOUBLE_MEMORY, -1);
+	return 0;
+}
+
+int double_map(uint64_t address, size_t bytes, uint64_t handle)
+{
+	struct piece *range, *memory;
+	int device = -1, fd = -1;
+	void *p;
+
+	pthread_mutex_lock(&lock);
+	for (range = pieces; range; range = range->next)
+		if (range->kind == RANGE && inside(range, address, bytes))
+			break;
+	memory = find(HANDLE, handle);
+	if (memory && memory->bytes == bytes) {
+		device = memory->device;
+		fd = memory->fd;
+	}
+	pthread_mutex_unlock(&lock);
+	if (!range || fd < 0)
+		return DOUBLE_INVALID;
+	p = mmap((void *)(uintptr_t)address, bytes, PROT_READ | PROT_WRITE,
+		 MAP_SHARED | MAP_FIXED | MAP_NORESERVE, fd, 0);
+	if (p == MAP_FAILED)
+		return DOUBLE_NO_MEMORY;
+	dirty(p, bytes);
+	mprotect(p, bytes, PROT_NONE);
+	double_count(DOUBLE_MAPPING, 1);
+	return enlist(MAPPED, address, bytes, -1, device);
+}
+
+int double_unmap(uint64_t address, size_t bytes)
+{
+	struct piece p;
+
+	if (delist(MAPPED, address, &p) || p.bytes != bytes)
+		return DOUBLE_INVALID;
+	mmap((void *)(uintptr_t)address, bytes, PROT_NONE,
+	     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+	double_count(DOUBLE_MAPPING, -1);
+	return 0;
+}
+
+int double_set_access(uint64_t address, size_t bytes, int device)
+{
+	struct piece *p;
+	int owner = -1;
+
+	pthread_mutex_lock(&lock);
+	p = find(MAPPED, address);
+	if (p && p->bytes == bytes) {
+		owner = p->device;
+		if (owner >= 0 && double_access(device, owner))
+			p->access |= 1ull << device;
+		else
+			owner = -2;
+	}
+	pthread_mutex_unlock(&lock);
+	if (owner < 0)
+		return owner == -2 ? DOUBLE_NOT_SUPPORTED : DOUBLE_INVALID;
+	return mprotect((void *)(uintptr_t)address, bytes,
+			PROT_READ | PROT_WRITE) ?
+		       DOUBLE_NO_MEMORY :
+		       0;
+}
+
+int double_owner(uint64_t address)
+{
+	struct piece *p;
+	int owner = -1;
+
+	pthread_mutex_lock(&lock);
+	for (p = pieces; p; p = p->next)
+		if ((p->kind == MAPPED || p->kind == PLAIN) &&
+		    inside(p, address, 1))
+			owner = p->device;
+	pthread_mutex_unlock(&lock);
+	return owner;
+}
+
+/* ---- copies -------------------------------------------------------------------------- */
+
+/* Whether a device's copy engine reaches the memory. */
+static int reaches(int device, uint64_t address, size_t bytes)
+{
+	struct piece *p;
+	int is = 0;
+
+	pthread_mutex_lock(&lock);
+	for (p = pieces; p && !is; p = p->next) {
+		if (!inside(p, address, bytes))
+			continue;
+		is = p->kind == HOST || p->kind == REGISTERED ||
+		     (p->kind == PLAIN && double_access(device, p->device)) ||
+		     (p->kind == MAPPED && p->access & 1ull << device);
+	}
+	pthread_mutex_unlock(&lock);
+	return is;
+}
+
+static void check_range(const char *what, uint64_t address, size_t bytes)
+{
+	if (!reaches(double_current(), address, bytes))
+		double_broken("%s %zu bytes at 0x%llx, which device %d does "
+			      "not see (pageable memory, or not mapped)",
+			      what, bytes, (unsigned long long)address,
+			      double_current());
+}
+
+int double_copy(uint64_t to, uint64_t from, size_t bytes,
+		struct double_stream *stream)
+{
+	if (double_stream_query(stream))
+		double_broken("a copy on a stream that a kernel runs on");
+	check_range("a copy to", to, bytes);
+	check_range("a copy from", from, bytes);
+	if (to - from < bytes || from - to < bytes)
+		double_broken("a copy of %zu bytes onto itself", bytes);
+	memcpy((void *)(uintptr_t)to, (const void *)(uintptr_t)from, bytes);
+	return 0;
+}
+
+int double_fill(uint64_t to, uint8_t value, size_t bytes,
+		struct double_stream *stream)
+{
+	if (double_stream_query(stream))
+		double_broken("a fill on a stream that a kernel runs on");
+	check_range("a fill of", to, bytes);
+	/* whole pages of zeros: given back, so that large heaps are cheap */
+	if (value || to % 4096 || bytes % 4096 ||
+	    madvise((void *)(uintptr_t)to, bytes, MADV_REMOVE))
+		memset((void *)(uintptr_t)to, value, bytes);
+	return 0;
+}
