@@ -67,6 +67,12 @@ static inline struct peal_runtime *machine_open(const char *devices,
 	return runtime;
 }
 
+/* A link with atomics across, by each vendor's name. */
+static inline int machine_is_link(const char *kind)
+{
+	return !strcmp(kind, "nvlink") || !strcmp(kind, "xgmi");
+}
+
 static inline uint64_t machine_alloc(struct peal_runtime *runtime, int device,
 				     uint64_t bytes)
 {

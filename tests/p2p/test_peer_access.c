@@ -176,7 +176,7 @@ PEAL_TEST(capability_of_all_kinds_of_pairs)
 	rt = machine_open("3", "0-1:nvlink,0-2:pcie,1-2:none");
 	CHECK_OK(peal_peer_capability(rt, 0, 1, &c));
 	CHECK(c.supported && c.atomics && !c.enabled);
-	CHECK(!strcmp(c.kind, "nvlink"));
+	CHECK(machine_is_link(c.kind));
 	CHECK_EQ(c.verdict, PEAL_VERDICT_OK);
 	CHECK(c.latency_ns > 0 && c.bandwidth_bytes_per_s > 0);
 	CHECK_OK(peal_peer_capability(rt, 0, 2, &c));

@@ -153,7 +153,7 @@ struct peali_gpu_access {
 	  (int *blocks, void *function, int threads, size_t shared_bytes),     \
 	  "cuOccupancyMaxActiveBlocksPerMultiprocessor", 6050,                 \
 	  "hipModuleOccupancyMaxActiveBlocksPerMultiprocessor", NEEDED,        \
-	  RESIDENT)                                                              \
+	  RESIDENT)                                                            \
 	X(launch_cooperative,                                                  \
 	  (void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, \
 	   unsigned by, unsigned bz, unsigned shared_bytes, void *stream,      \

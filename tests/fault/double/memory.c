@@ -352,9 +352,11 @@ int double_fill(uint64_t to, uint8_t value, size_t bytes,
 	if (double_stream_query(stream))
 		double_broken("a fill on a stream that a kernel runs on");
 	check_range("a fill of", to, bytes);
-	/* whole pages of zeros: given back, so that large heaps are cheap */
+	/* whole pages of zeros: given back, so that large heaps are cheap; one
+	 * call is for mapped memory, the other for anonymous */
 	if (value || to % 4096 || bytes % 4096 ||
-	    madvise((void *)(uintptr_t)to, bytes, MADV_REMOVE))
+	    (madvise((void *)(uintptr_t)to, bytes, MADV_REMOVE) &&
+	     madvise((void *)(uintptr_t)to, bytes, MADV_DONTNEED)))
 		memset((void *)(uintptr_t)to, value, bytes);
 	return 0;
 }
