@@ -154,16 +154,20 @@ int peali_stand_from_host(struct peali_stand *stand, uint64_t to,
 
 int peali_stand_to_host(struct peali_stand *stand, uint64_t from, uint32_t port)
 {
-	/* A slot holds all: no slab to look after with every message. */
-	const struct peal_link_options options = {
+	struct peal_link_options options = {
 		.size = sizeof(options),
 		.capacity = 4,
 		.message_bytes = sizeof(struct peali_stand_report),
-		.slot_bytes = 4096,
 	};
+	struct peal_device_info info;
 
 	if (need_host(stand))
 		return -1;
+	/* A slot holds all, where one can be so large: no slab to look after
+	 * with every message. */
+	if (!peal_device_info(stand->runtime, (int)(from >> 48), &info) &&
+	    info.policies != 1u << PEAL_POLICY_ATOM8)
+		options.slot_bytes = 4096;
 	return peali_stand_connect(stand, from, port,
 				   peal_endpoint_address(stand->host),
 				   &options) < 0 ?

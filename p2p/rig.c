@@ -83,6 +83,17 @@ static int take_memory(struct peali_rig *rig)
 	return r;
 }
 
+/* On both, before one of them has a kernel that is resident. */
+static int load_program(struct peali_rig *rig)
+{
+	int side, r = 0;
+
+	for (side = 0; side < 2 && !r; side++)
+		r = rig->backend->ops->load(rig->backend, rig->local[side],
+					    &peal_program_probe);
+	return r;
+}
+
 static int take_access(struct peali_rig *rig)
 {
 	struct peali_peers *peers = rig->peers;
@@ -134,7 +145,9 @@ int peali_rig_open(struct peali_peers *peers, int from, int to, uint32_t needs,
 	rig->lanes = info.emulated		? 1 :
 		     info.max_lanes < LANES_MAX ? info.max_lanes :
 						  LANES_MAX;
-	r = take_access(rig);
+	r = load_program(rig);
+	if (!r)
+		r = take_access(rig);
 	if (!r)
 		r = take_memory(rig);
 	if (r < 0) {

@@ -207,31 +207,48 @@ static int detach_port(struct peal_link *link, const char *call)
 
 /* ---- connect ------------------------------------------------------------------ */
 
-/* Policies that both ends can do, and the default of a GPU among them. */
-static void policies_of(const struct peal_link *link, uint32_t *mask,
-			uint32_t *best)
+/* What a device or the host can publish by, and likes best. */
+static uint32_t policies_of(const struct peal_link *link, int device,
+			    uint32_t *best)
 {
 	const struct peali_devices *devices = &link->rt->devices;
-	int ends[2] = { link->from.device, link->to.device }, i;
+	struct peali_backend *b;
 
-	*mask = ~0u;
-	for (i = 0; i < 2; i++) {
-		struct peali_backend *b;
-
-		*mask &= peali_devices_policies(devices, ends[i]);
-		if (ends[i] == PEALI_HOST)
-			continue;
-		b = devices->device[ends[i]].backend;
-		if (!*best || !b->ops->rings) /* GPUs have but one */
-			*best = (uint32_t)b->ops->default_policy(b);
+	if (device != PEALI_HOST) {
+		b = devices->device[device].backend;
+		*best = (uint32_t)b->ops->default_policy(b);
 	}
+	return peali_devices_policies(devices, device);
+}
+
+/* Both rings' sizes; they are one where the ends share a policy. */
+static int complete_specs(struct peal_link *link)
+{
+	uint32_t best = 0, last_best = 0;
+	uint32_t mask = policies_of(link, link->from.device, &best);
+	uint32_t last = policies_of(link, link->to.device, &last_best);
+	int result;
+
+	link->last_spec = link->spec;
+	if (!best || (last_best && mask & last & 1u << last_best))
+		best = last_best;
+	if (mask & last) {
+		result = peali_ring_spec_complete(&link->spec, mask & last,
+						  best, CALL);
+		link->last_spec = link->spec;
+		return result;
+	}
+	result = peali_ring_spec_complete(&link->spec, mask, best, CALL);
+	if (result)
+		return result;
+	return peali_ring_spec_complete(&link->last_spec, last, last_best,
+					CALL);
 }
 
 static int plan(struct peal_link *link, uint64_t from, uint32_t port,
 		uint64_t to, const struct peal_link_options *o)
 {
 	struct peal_runtime *rt = link->rt;
-	uint32_t mask, best = 0;
 	int result = resolve(rt, from, "from", &link->from);
 
 	if (!result)
@@ -256,8 +273,7 @@ static int plan(struct peal_link *link, uint64_t from, uint32_t port,
 	link->spec.policy = o->policy;
 	link->spec.message_bytes = o->message_bytes;
 	link->spec.slab_bytes = o->slab_bytes;
-	policies_of(link, &mask, &best);
-	result = peali_ring_spec_complete(&link->spec, mask, best, CALL);
+	result = complete_specs(link);
 	if (!result)
 		result = check_types(link);
 	return result;

@@ -132,24 +132,27 @@ int peali_route_choose(struct peal_runtime *rt, int from, int to,
 
 /* ---- memory ----------------------------------------------------------------- */
 
-static int ring_header(struct peal_link *link, const struct peali_area *ring)
+static int ring_header(struct peal_link *link,
+		       const struct peali_ring_spec *spec,
+		       const struct peali_area *ring)
 {
 	struct peal_ring header;
 
-	peali_ring_header(&header, &link->spec, link->id);
+	peali_ring_header(&header, spec, link->id);
 	return peali_area_write(link->rt, ring, 0, &header, sizeof(header));
 }
 
 /* One ring, with the ring and the credit where they are polled. */
-static int make_segment(struct peal_link *link, int ring_owner,
+static int make_segment(struct peal_link *link,
+			const struct peali_ring_spec *spec, int ring_owner,
 			int credit_owner, int producer, int consumer,
 			struct peali_segment *s)
 {
-	uint64_t stage = peali_ring_stage_bytes(&link->spec);
+	uint64_t stage = peali_ring_stage_bytes(spec);
 	struct peal_runtime *rt = link->rt;
 	int result;
 
-	result = peali_area_alloc(rt, ring_owner, peali_ring_bytes(&link->spec),
+	result = peali_area_alloc(rt, ring_owner, peali_ring_bytes(spec),
 				  &s->ring);
 	if (!result)
 		result = peali_area_alloc(rt, credit_owner,
@@ -162,7 +165,7 @@ static int make_segment(struct peal_link *link, int ring_owner,
 		result = peali_area_alloc(rt, consumer, stage,
 					  &s->stage_consumer);
 	if (!result)
-		result = ring_header(link, &s->ring);
+		result = ring_header(link, spec, &s->ring);
 	return result;
 }
 
@@ -205,20 +208,21 @@ static int make_segments(struct peal_link *link, struct peali_path *path)
 	case PEAL_ROUTE_LOCAL:
 	case PEAL_ROUTE_PEER:
 		path->n_segments = 1;
-		return make_segment(link, to, from, from, to,
+		return make_segment(link, &link->spec, to, from, from, to,
 				    &path->segment[0]);
 	case PEAL_ROUTE_STAGED:
 		path->n_segments = 2;
-		result = make_segment(link, PEALI_HOST, PEALI_HOST, from,
-				      PEALI_HOST, &path->segment[0]);
+		result = make_segment(link, &link->spec, PEALI_HOST, PEALI_HOST,
+				      from, PEALI_HOST, &path->segment[0]);
 		if (result)
 			return result;
-		return make_segment(link, PEALI_HOST, PEALI_HOST, PEALI_HOST,
-				    to, &path->segment[1]);
+		return make_segment(link, &link->last_spec, PEALI_HOST,
+				    PEALI_HOST, PEALI_HOST, to,
+				    &path->segment[1]);
 	default:
 		path->n_segments = 1;
-		return make_segment(link, PEALI_HOST, PEALI_HOST, from, to,
-				    &path->segment[0]);
+		return make_segment(link, &link->spec, PEALI_HOST, PEALI_HOST,
+				    from, to, &path->segment[0]);
 	}
 }
 

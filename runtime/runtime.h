@@ -195,7 +195,9 @@ struct peal_link {
 	uint64_t id;
 	struct peali_end from, to;
 	uint32_t from_port; /* as the caller said it */
-	struct peali_ring_spec spec;
+	struct peali_ring_spec spec; /* of the sender's ring */
+	struct peali_ring_spec last_spec; /* of the receiver's: the same, but
+					   * where they share no policy */
 	struct peali_area counts_area;
 	struct peal_link_counts *counts; /* host view */
 	/*

@@ -39,26 +39,6 @@ static const struct peali_column setting_columns[] = {
 	{ "help", "help", 0 },	   { NULL, NULL, 0 },
 };
 
-/* Backends that Peal knows and this build may not have. */
-static void add_absent(json_t *rows, const char *name)
-{
-	const json_t *other;
-	json_t *row;
-	size_t i;
-
-	json_array_foreach(rows, i, other)
-	{
-		if (strcmp(json_string_value(json_object_get(other, "name")),
-			   name) == 0)
-			return;
-	}
-	row = peali_row_append(rows);
-	peali_row_text(row, "name", "%s", name);
-	peali_row_flag(row, "available", 0);
-	peali_row_uint(row, "devices", 0);
-	peali_row_text(row, "reason", "not in this build of Peal");
-}
-
 static json_t *backend_rows(struct peal_runtime *runtime)
 {
 	json_t *rows = json_array();
@@ -75,8 +55,6 @@ static json_t *backend_rows(struct peal_runtime *runtime)
 		else
 			peali_row_text(row, "reason", "%s", info.reason);
 	}
-	add_absent(rows, "cuda");
-	add_absent(rows, "hip");
 	return rows;
 }
 

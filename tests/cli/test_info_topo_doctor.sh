@@ -24,7 +24,7 @@ says 'version and help'
 json info
 holds out.json "d['version'] == '0.1.0'" "d['emulated'] is True" \
     "[b['name'] for b in d['backends'] if b['available']] == ['host']" \
-    "[b['name'] for b in d['backends']] == ['host', 'cuda', 'hip']" \
+    "[b['name'] for b in d['backends']] == ['cuda', 'hip', 'host']" \
     "all(b['reason'] for b in d['backends'] if not b['available'])" \
     "len(d['devices']) == 2" \
     "[p['name'] for p in d['programs']] == ['stages']" \

@@ -48,7 +48,7 @@ struct peali_gpu_device {
 	void *green; /* context of the part; NULL: a part in name only */
 	void *stream[PEALI_GPU_STREAMS];
 	struct peali_launch *resident[PEALI_GPU_STREAMS]; /* by stream */
-	struct peali_gpu_program *programs;
+	struct peali_gpu_program *programs; /* of part 0, for all parts */
 	double share; /* of the device, that resident kernels take */
 	int lost; /* the driver's error, once a kernel ended by one */
 	/* copies */

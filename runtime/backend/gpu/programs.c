@@ -15,10 +15,16 @@
 
 #define MAX_THREADS 0 /* of function_attribute: threads of a block */
 
+/* The parts of a device share its code. */
+static struct peali_gpu_device *holder(struct peali_gpu *gpu, int device)
+{
+	return &gpu->device[device - gpu->device[device].part];
+}
+
 static struct peali_gpu_program *find(struct peali_gpu *gpu, int device,
 				      const struct peal_program *program)
 {
-	struct peali_gpu_program *p = gpu->device[device].programs;
+	struct peali_gpu_program *p = holder(gpu, device)->programs;
 
 	while (p && p->program != program)
 		p = p->next;
@@ -71,7 +77,7 @@ static int load(struct peali_gpu *gpu, int device,
 		const struct peal_program *program, const char *call,
 		struct peali_gpu_program **out)
 {
-	struct peali_gpu_device *d = &gpu->device[device];
+	struct peali_gpu_device *d = holder(gpu, device);
 	struct peali_gpu_program *p;
 	struct peali_image image;
 	void *before = NULL;
