@@ -315,6 +315,33 @@ static struct peal_kernel *new_kernel(struct peal_runtime *rt, int device,
 /* ---- launch ---------------------------------------------------------------- */
 
 /*
+ * Before a GPU has its first kernel: proves what the GPUs of that backend can
+ * do to each other. Later the probe would have to find room beside kernels that
+ * are resident. What fails is a verdict.
+ */
+static void prove_pairs(struct peal_runtime *rt, int device)
+{
+	struct peali_backend *backend = rt->devices.device[device].backend;
+	struct peal_pair_info info;
+	int a, b, proved = 0;
+
+	if (backend->ops->rings)
+		return;
+	pthread_mutex_lock(&rt->lock);
+	for (b = 0; b < rt->n_backends; b++)
+		if (rt->backends[b] == backend) {
+			proved = rt->proved[b];
+			rt->proved[b] = 1;
+		}
+	pthread_mutex_unlock(&rt->lock);
+	for (a = 0; !proved && a < rt->devices.n; a++)
+		for (b = 0; b < a; b++)
+			if (rt->devices.device[a].backend == backend &&
+			    rt->devices.device[b].backend == backend)
+				peali_probe_prove(rt->peers, a, b, &info);
+}
+
+/*
  * Brings all programs that are known onto a device while it can be done, that
  * is before its first kernel. For those that are not launched now this may
  * fail.
@@ -344,8 +371,10 @@ static int check_fit(struct peal_runtime *rt, int device,
 {
 	struct peali_device *d = &rt->devices.device[device];
 	uint32_t most = 0;
-	int result = load_programs(rt, device, program);
+	int result;
 
+	prove_pairs(rt, device);
+	result = load_programs(rt, device, program);
 	if (!result)
 		result = d->backend->ops->max_workers(d->backend, d->local,
 						      program, o->lanes, &most);

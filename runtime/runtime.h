@@ -34,6 +34,7 @@ struct peal_runtime {
 	struct peali_backend *backends[PEALI_BACKENDS_MAX];
 	struct peal_backend_info backend_info[PEALI_BACKENDS_MAX];
 	int n_backends;
+	int proved[PEALI_BACKENDS_MAX]; /* all pairs of its devices */
 	struct peali_peers *peers;
 	struct peali_router *router;
 	struct peali_watchdog *watchdog;

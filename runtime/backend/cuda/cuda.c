@@ -225,5 +225,6 @@ const struct peali_gpu_vendor peali_cuda_vendor = {
 	.pair_atomics = 3,
 	.policies = 1u << PEAL_POLICY_ATOM16,
 	.default_policy = PEAL_POLICY_ATOM16,
+	.kernels = 6,
 	.load = load,
 };

@@ -232,6 +232,13 @@ struct peali_gpu_vendor {
 	uint32_t policies; /* bit (1 << enum peal_policy) */
 	uint32_t default_policy;
 	unsigned polled_flags[2]; /* of memory_alloc_flags, best first */
+	/*
+	 * Kernels that can be resident on a device at a time, so that each has
+	 * a hardware queue of its own and one is left for copies: two streams
+	 * on one queue wait for each other. CUDA has 8 unless
+	 * CUDA_DEVICE_MAX_CONNECTIONS says more, HIP 4 (GPU_MAX_HW_QUEUES).
+	 */
+	int kernels;
 	/* Fills the table; the reason why not, if it cannot. */
 	int (*load)(struct peali_gpu_driver *driver, char *reason,
 		    size_t reason_bytes);

@@ -18,8 +18,8 @@
  * backend opens, or before the first launch on a device: see driver.h.
  */
 
-/* Kernels that can be resident on one device; HIP has four hardware queues. */
-#define PEALI_GPU_STREAMS 8
+/* The most kernels that can be resident on one device: see n_streams. */
+#define PEALI_GPU_STREAMS 6
 #define PEALI_GPU_PARTS_MAX 8
 #define PEALI_GPU_STAGE_BYTES ((uint64_t)1 << 20)
 #define PEALI_GPU_NOT_READY 600 /* of stream_query: CUDA and HIP */
@@ -46,6 +46,7 @@ struct peali_gpu_device {
 	int mapped;
 	/* kernels */
 	void *green; /* context of the part; NULL: a part in name only */
+	int n_streams; /* of the following; its kernels at a time */
 	void *stream[PEALI_GPU_STREAMS];
 	struct peali_launch *resident[PEALI_GPU_STREAMS]; /* by stream */
 	struct peali_gpu_program *programs; /* of part 0, for all parts */
@@ -53,7 +54,7 @@ struct peali_gpu_device {
 	int lost; /* the driver's error, once a kernel ended by one */
 	/* copies */
 	pthread_mutex_t copy_lock;
-	void *copy_stream;
+	void *copy_stream; /* of part 0, for all parts */
 	uint8_t *stage; /* pinned, PEALI_GPU_STAGE_BYTES */
 };
 

@@ -118,7 +118,7 @@ int peali_gpu_is_busy(const struct peali_gpu *gpu, int device)
 	for (i = 0; i < gpu->n_devices; i++) {
 		if (gpu->device[i].ordinal != gpu->device[device].ordinal)
 			continue;
-		for (s = 0; s < PEALI_GPU_STREAMS; s++)
+		for (s = 0; s < gpu->device[i].n_streams; s++)
 			if (gpu->device[i].resident[s] &&
 			    !gpu->device[i].resident[s]->done)
 				return 1;
@@ -168,7 +168,7 @@ static int free_stream(const struct peali_gpu_device *d)
 {
 	int s;
 
-	for (s = 0; s < PEALI_GPU_STREAMS; s++)
+	for (s = 0; s < d->n_streams; s++)
 		if (!d->resident[s])
 			return s;
 	return -1;
@@ -204,7 +204,7 @@ static int start(struct peali_launch *launch)
 				  "fit, and %d kernels at a time",
 				  gpu->driver.vendor->name, desc->device,
 				  desc->n_workers, desc->lanes,
-				  room_for(d, blocks), PEALI_GPU_STREAMS);
+				  room_for(d, blocks), d->n_streams);
 	r = start_kernel(launch);
 	if (r < 0)
 		return r;
@@ -285,7 +285,7 @@ static int look_at_all(struct peali_gpu *gpu)
 	int i, s, epochs = 0;
 
 	for (i = 0; i < gpu->n_devices; i++) {
-		for (s = 0; s < PEALI_GPU_STREAMS; s++) {
+		for (s = 0; s < gpu->device[i].n_streams; s++) {
 			launch = gpu->device[i].resident[s];
 			if (!launch || launch->done)
 				continue;

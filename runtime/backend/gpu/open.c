@@ -201,12 +201,12 @@ static int open_parts(struct peali_gpu *gpu, int device)
 	if (!gpu->driver.partition)
 		return 801;
 	error = gpu->driver.partition(&gpu->driver, d->handle, d->parts,
-				      PEALI_GPU_STREAMS, stream, green, units);
+				      d->n_streams, stream, green, units);
 	for (i = 0; i < d->parts; i++) {
 		d[i].green = green[i];
 		d[i].units = units[i];
-		for (s = 0; s < PEALI_GPU_STREAMS; s++)
-			d[i].stream[s] = stream[i * PEALI_GPU_STREAMS + s];
+		for (s = 0; s < d->n_streams; s++)
+			d[i].stream[s] = stream[i * d->n_streams + s];
 	}
 	return error;
 }
@@ -216,7 +216,7 @@ static void close_streams(struct peali_gpu *gpu, int device)
 	struct peali_gpu_device *d = &gpu->device[device];
 	int s;
 
-	for (s = 0; s < PEALI_GPU_STREAMS; s++) {
+	for (s = 0; s < d->n_streams; s++) {
 		if (d->stream[s])
 			gpu->driver.stream_destroy(d->stream[s]);
 		d->stream[s] = NULL;
@@ -249,11 +249,13 @@ static int open_streams(struct peali_gpu *gpu, int device)
 		return r;
 	if (d->parts > 1 && d->part == 0 && open_parts(gpu, device))
 		make_budgets(gpu, device, units);
-	for (s = 0; !error && s < PEALI_GPU_STREAMS; s++)
+	for (s = 0; !error && s < d->n_streams; s++)
 		if (!d->stream[s])
 			error = gpu->driver.stream_create(&d->stream[s],
 							  NON_BLOCKING);
-	if (!error)
+	if (d->part)
+		d->copy_stream = gpu->device[device - d->part].copy_stream;
+	else if (!error)
 		error = gpu->driver.stream_create(&d->copy_stream,
 						  NON_BLOCKING);
 	peali_gpu_leave(gpu, before);
@@ -273,7 +275,7 @@ static void close_device(struct peali_gpu *gpu, int device)
 	if (!d->max_lanes || peali_gpu_enter(gpu, device, "close", &before))
 		return;
 	close_streams(gpu, device);
-	if (d->copy_stream)
+	if (d->copy_stream && !d->part)
 		gpu->driver.stream_destroy(d->copy_stream);
 	peali_gpu_leave(gpu, before);
 }
@@ -315,6 +317,7 @@ static int open_device(struct peali_gpu *gpu, int device)
 static int open_devices(struct peali_gpu *gpu, int count, int parts)
 {
 	size_t n = (size_t)count * (size_t)parts;
+	int streams = gpu->driver.vendor->kernels / parts;
 	int i, r = 0;
 
 	gpu->device = calloc(n, sizeof(*gpu->device));
@@ -327,6 +330,7 @@ static int open_devices(struct peali_gpu *gpu, int count, int parts)
 		gpu->device[i].ordinal = i / parts;
 		gpu->device[i].part = i % parts;
 		gpu->device[i].parts = parts;
+		gpu->device[i].n_streams = streams > 0 ? streams : 1;
 		pthread_mutex_init(&gpu->device[i].copy_lock, NULL);
 	}
 	for (i = 0; !r && i < gpu->n_devices; i++)

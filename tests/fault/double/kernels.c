@@ -258,13 +258,20 @@ static void free_kernel(struct kernel *k)
 
 int double_stream_create(struct double_stream **out, uint32_t units)
 {
-	struct double_stream *s = calloc(1, sizeof(*s));
+	struct double_stream *s = calloc(1, sizeof(*s)), *other;
+	int n = 1;
 
 	if (!s)
 		return DOUBLE_NO_MEMORY;
 	s->device = double_current();
 	s->units = units;
 	pthread_mutex_lock(&lock);
+	for (other = streams; other; other = other->next)
+		n += other->device == s->device;
+	if (n > (double_vendor.is_cuda ? 8 : 4))
+		double_broken("%d streams on device %d: some of them wait for "
+			      "each other",
+			      n, s->device);
 	s->next = streams;
 	streams = s;
 	pthread_mutex_unlock(&lock);
