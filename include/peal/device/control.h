@@ -363,7 +363,8 @@ static PEAL_DEV PEAL_UNUSED inline int peali_quiet(const struct peal_worker *w)
 }
 
 /* Ends a worker whose inputs have all ended, if that is wanted; 0 not yet. */
-static PEAL_DEV PEAL_UNUSED inline int peali_try_end(struct peal_worker *w)
+static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
+peali_try_end(struct peal_worker *w)
 {
 	struct peal_worker_state *s = w->state;
 	uint32_t i, waiting = 0, level;

@@ -74,7 +74,7 @@ peal_reserve(struct peal_worker *w, uint32_t port, uint64_t bytes, void **out)
 		result = peali_reserve(w, port, bytes, out);
 		place = result ? 0 : (uint64_t)(uintptr_t)*out;
 	}
-	if (!PEAL_SINGLE_LANE && w->lanes > 1) {
+	if (peal_lanes(w) > 1) {
 		result = (int)(int64_t)peal_broadcast(
 			w, (uint64_t)(int64_t)result);
 		*out = (void *)(uintptr_t)peal_broadcast(w, place);
@@ -103,13 +103,13 @@ peal_commit(struct peal_worker *w, uint32_t port, uint16_t type, uint64_t bytes)
 	header.flags = 0;
 	if (peal_is_leader(w))
 		kind = peali_link_prepare(p, header, bytes, &length);
-	if (!PEAL_SINGLE_LANE && w->lanes > 1 &&
+	if (peal_lanes(w) > 1 &&
 	    peali_policy(p->policy) != PEAL_POLICY_SEQUENCE) {
 		uint64_t both =
 			peal_broadcast(w, (uint64_t)kind << 32 | length);
 
 		peali_link_publish(p, (uint32_t)(both >> 32), (uint32_t)both,
-				   w->lane, w->lanes);
+				   peal_lane(w), peal_lanes(w));
 		peal_sync(w);
 	} else if (peal_is_leader(w)) {
 		peali_link_publish(p, kind, length, 0, 1);

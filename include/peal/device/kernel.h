@@ -38,7 +38,7 @@
 #define PEALI_ROW(function, state_bytes, limits)                               \
 	{ #function, (uint32_t)(state_bytes), limits },
 
-/* Makes the lane's view of its worker. */
+/* Makes a worker, or on the host a lane's view of it. */
 static PEAL_DEV PEAL_UNUSED inline void
 peali_worker_init(struct peal_worker *w,
 		  const struct peal_kernel_params *params, uint32_t worker,
@@ -67,15 +67,21 @@ peali_worker_init(struct peal_worker *w,
 					       worker * params->mailbox_stride);
 	w->actor = 0;
 	w->index = worker;
+	w->ended = 0;
+#if PEAL_ON_HOST
 	w->lane = lane;
 	w->lanes = params->lanes;
-	w->ended = 0;
+#else
+	(void)lane;
+	w->turn = 0;
+	w->failed = 0;
+#endif
 	w->room_left = 0;
 	w->room_actor = 0;
 }
 
 /* Checks in; the leader, once per launch. */
-static PEAL_DEV PEAL_UNUSED inline void
+static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
 peali_worker_begin(struct peal_worker *w)
 {
 	struct peal_worker_state *s = w->state;
@@ -95,8 +101,24 @@ peali_worker_begin(struct peal_worker *w)
 		peal_store_release_sys(&w->status->phase, PEAL_WORKER_RUNNING);
 }
 
+/* All lanes of a worker enter its loop. */
+static PEAL_DEV PEAL_UNUSED inline void
+peali_worker_enter(struct peal_worker *w,
+		   const struct peal_kernel_params *params, uint32_t worker,
+		   uint32_t lane)
+{
+	if (PEAL_ON_HOST || lane == 0)
+		peali_worker_init(w, params, worker, lane);
+	if (lane == 0)
+		peali_worker_begin(w);
+#if !PEAL_ON_HOST
+	peal_hw_sync();
+#endif
+}
+
 #if PEAL_ON_HOST
 
+#define PEALI_WORKER struct peal_worker
 #if PEAL_SINGLE_LANE
 #define PEALI_ENTRY(program) peal_entry_##program##_single
 #define PEALI_DESCRIPTOR(program, HANDLERS)
@@ -136,6 +158,7 @@ peali_worker_begin(struct peal_worker *w)
 
 #else
 
+#define PEALI_WORKER PEAL_SHARED struct peal_worker
 #define PEALI_ENTRIES(program, HANDLERS)                                       \
 	PEAL_KERNEL void peal_entry_##program(                                 \
 		const struct peal_kernel_params *params)                       \
@@ -162,11 +185,9 @@ peali_worker_begin(struct peal_worker *w)
 		const struct peal_kernel_params *params, uint32_t worker,      \
 		uint32_t lane)                                                 \
 	{                                                                      \
-		struct peal_worker w;                                          \
+		PEALI_WORKER w;                                                \
                                                                                \
-		peali_worker_init(&w, params, worker, lane);                   \
-		if (peal_is_leader(&w))                                        \
-			peali_worker_begin(&w);                                \
+		peali_worker_enter(&w, params, worker, lane);                  \
 		while (peal_loop_next(&w))                                     \
 			peal_loop_done(&w, peali_dispatch_##program(&w));      \
 		return w.ended ? 1 : 0;                                        \

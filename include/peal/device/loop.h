@@ -92,7 +92,7 @@ static PEAL_DEV PEAL_UNUSED inline int peali_idle(struct peal_worker *w)
 }
 
 /* A turn that is not simply the next message of a burst. */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
+static PEAL_DEV PEAL_UNUSED PEAL_HOST_NOINLINE int
 peali_turn_slow(struct peal_worker *w)
 {
 	struct peal_worker_state *s = w->state;
@@ -146,6 +146,54 @@ static PEAL_DEV PEAL_INLINE int peali_turn(struct peal_worker *w)
 	return turn;
 }
 
+/* ---- the lanes ----------------------------------------------------------- */
+
+/* Collective: the leader's turn, its message and its actor to every lane. */
+static PEAL_DEV PEAL_INLINE int peali_share_turn(struct peal_worker *w,
+						 int turn)
+{
+	if (peal_lanes(w) == 1)
+		return turn;
+#if PEAL_ON_HOST
+	if (peal_is_leader(w)) {
+		w->state->turn = turn;
+		w->state->message = w->message;
+	}
+	peal_sync(w);
+	turn = w->state->turn;
+	w->message = w->state->message;
+	w->actor = (struct peal_actor_entry *)(uintptr_t)w->params->actors +
+		   w->message.header.actor;
+	peal_sync(w);
+#else
+	/* the lanes have left the last message at peali_share_result */
+	if (peal_is_leader(w))
+		w->turn = turn;
+	peal_sync(w);
+	turn = w->turn;
+#endif
+	return turn;
+}
+
+/* Collective: an error of any lane's handler to the leader; all have left. */
+static PEAL_DEV PEAL_INLINE int peali_share_result(struct peal_worker *w,
+						   int result)
+{
+	if (peal_lanes(w) == 1)
+		return result;
+#if PEAL_ON_HOST
+	return peal_vote_any(w, result != 0) ? PEAL_EHANDLER : 0;
+#else
+	if (PEAL_UNLIKELY(result))
+		w->failed = 1;
+	peal_sync(w);
+	if (PEAL_LIKELY(!peal_is_leader(w) || !w->failed))
+		return 0;
+	w->failed = 0; /* no lane fails again before it has got a turn */
+	return PEAL_EHANDLER;
+#endif
+}
+
 /* ---- what the entry calls ------------------------------------------------ */
 
 /**
@@ -165,22 +213,11 @@ static PEAL_DEV PEAL_INLINE int peal_loop_next(struct peal_worker *w)
 		if (turn == PEALI_GO_ON)
 			peali_say_actor(w, 1 + w->message.header.actor);
 	}
-	if (!PEAL_SINGLE_LANE && w->lanes > 1) {
-		if (peal_is_leader(w)) {
-			w->state->turn = turn;
-			w->state->message = w->message;
-		}
-		peal_sync(w);
-		turn = w->state->turn;
-		w->message = w->state->message;
-		w->actor = (struct peal_actor_entry *)(uintptr_t)
-				   w->params->actors +
-			   w->message.header.actor;
-		peal_sync(w);
-	}
+	turn = peali_share_turn(w, turn);
 	if (PEAL_LIKELY(turn == PEALI_GO_ON))
 		return 1;
-	w->ended = turn == PEALI_EPOCH;
+	if (PEAL_ON_HOST)
+		w->ended = turn == PEALI_EPOCH;
 	return 0;
 }
 
@@ -196,8 +233,7 @@ static PEAL_DEV PEAL_INLINE void peal_loop_done(struct peal_worker *w,
 {
 	struct peal_worker_state *s = w->state;
 
-	if (!PEAL_SINGLE_LANE && w->lanes > 1) /* any lane's error is one */
-		result = peal_vote_any(w, result != 0) ? PEAL_EHANDLER : 0;
+	result = peali_share_result(w, result);
 	if (!peal_is_leader(w))
 		return;
 	s->handled++;

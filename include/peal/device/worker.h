@@ -72,7 +72,7 @@ struct peal_worker_state {
 	uint32_t mails; /* taken from there in a row */
 	uint32_t drained; /* said in the status */
 	uint32_t suspended; /* as the phase in the status says */
-	/* for the lanes: what the leader decided */
+	/* for the lanes, on the host: what the leader decided */
 	int32_t turn;
 	uint32_t actor;
 	struct peal_message message;
@@ -103,7 +103,11 @@ peal_worker_tables(const struct peal_kernel_params *params)
 	return at;
 }
 
-/** What one lane knows of its worker; lives as long as the lane runs. */
+/**
+ * A worker as its handlers know it; lives as long as the entry runs. On the
+ * host each lane has its own. On a GPU there is one for all lanes, in memory
+ * that they share: the leader writes it, the others read it after a peal_sync.
+ */
 struct peal_worker {
 	const struct peal_kernel_params *params;
 	const struct peal_kernel_control *control;
@@ -118,8 +122,13 @@ struct peal_worker {
 	struct peal_actor_entry *actor; /* whose handler runs */
 	struct peal_message message; /* that it runs for */
 	uint32_t index; /* the worker's number */
+	uint32_t ended; /* 1: the loop is over, for an epoch's end */
+#if PEAL_ON_HOST
 	uint32_t lane, lanes;
-	uint32_t ended; /* the loop is over: 1, or 2 for an epoch's end */
+#else
+	int32_t turn; /* what the leader decided */
+	uint32_t failed; /* 1: some lane's handler returned an error */
+#endif
 	/* the leader's: `actor` can handle so many messages more, as there is
 	 * room in its outputs; 0: look at all that again */
 	uint32_t room_left;
@@ -131,13 +140,23 @@ struct peal_worker {
 /** The calling lane, 0 .. peal_lanes - 1. */
 static PEAL_DEV PEAL_INLINE uint32_t peal_lane(const struct peal_worker *w)
 {
+#if PEAL_ON_HOST
 	return PEAL_SINGLE_LANE ? 0 : w->lane;
+#else
+	(void)w;
+	return peal_hw_lane();
+#endif
 }
 
 /** How many lanes the worker has. */
 static PEAL_DEV PEAL_INLINE uint32_t peal_lanes(const struct peal_worker *w)
 {
+#if PEAL_ON_HOST
 	return PEAL_SINGLE_LANE ? 1 : w->lanes;
+#else
+	(void)w;
+	return peal_hw_lanes();
+#endif
 }
 
 /** Whether the calling lane is the one that speaks for the worker. */
@@ -149,7 +168,7 @@ static PEAL_DEV PEAL_INLINE int peal_is_leader(const struct peal_worker *w)
 /** Collective: all lanes meet; each sees what the others wrote before. */
 static PEAL_DEV PEAL_INLINE void peal_sync(const struct peal_worker *w)
 {
-	if (PEAL_SINGLE_LANE || w->lanes == 1)
+	if (peal_lanes(w) == 1)
 		return;
 #if PEAL_ON_HOST
 	peal_host_sync_lanes();
@@ -162,9 +181,9 @@ static PEAL_DEV PEAL_INLINE void peal_sync(const struct peal_worker *w)
 static PEAL_DEV PEAL_INLINE uint64_t peal_shuffle(const struct peal_worker *w,
 						  uint64_t value, uint32_t from)
 {
-	if (PEAL_SINGLE_LANE || w->lanes == 1)
+	if (peal_lanes(w) == 1)
 		return value;
-	w->scratch[w->lane] = value;
+	w->scratch[peal_lane(w)] = value;
 	peal_sync(w);
 	value = w->scratch[from];
 	peal_sync(w);
@@ -185,11 +204,11 @@ static PEAL_DEV PEAL_INLINE uint64_t peal_sum(const struct peal_worker *w,
 	uint64_t sum = 0;
 	uint32_t i;
 
-	if (PEAL_SINGLE_LANE || w->lanes == 1)
+	if (peal_lanes(w) == 1)
 		return value;
-	w->scratch[w->lane] = value;
+	w->scratch[peal_lane(w)] = value;
 	peal_sync(w);
-	for (i = 0; i < w->lanes; i++)
+	for (i = 0; i < peal_lanes(w); i++)
 		sum += w->scratch[i];
 	peal_sync(w);
 	return sum;
@@ -202,11 +221,11 @@ peal_xor(const struct peal_worker *w, uint64_t value)
 	uint64_t mixed = 0;
 	uint32_t i;
 
-	if (PEAL_SINGLE_LANE || w->lanes == 1)
+	if (peal_lanes(w) == 1)
 		return value;
-	w->scratch[w->lane] = value;
+	w->scratch[peal_lane(w)] = value;
 	peal_sync(w);
-	for (i = 0; i < w->lanes; i++)
+	for (i = 0; i < peal_lanes(w); i++)
 		mixed ^= w->scratch[i];
 	peal_sync(w);
 	return mixed;
@@ -233,11 +252,11 @@ static PEAL_DEV PEAL_INLINE int peal_elect(const struct peal_worker *w,
 	int found = -1;
 	uint32_t i;
 
-	if (PEAL_SINGLE_LANE || w->lanes == 1)
+	if (peal_lanes(w) == 1)
 		return condition ? 0 : -1;
-	w->scratch[w->lane] = condition ? 1 : 0;
+	w->scratch[peal_lane(w)] = condition ? 1 : 0;
 	peal_sync(w);
-	for (i = 0; i < w->lanes && found < 0; i++)
+	for (i = 0; i < peal_lanes(w) && found < 0; i++)
 		if (w->scratch[i])
 			found = (int)i;
 	peal_sync(w);
@@ -253,15 +272,15 @@ peal_copy_lanes(const struct peal_worker *w, void *to, const void *from,
 	const uint8_t *in = (const uint8_t *)from;
 	uint64_t words = 0, i;
 
-	if (PEAL_SINGLE_LANE || w->lanes == 1) {
+	if (peal_lanes(w) == 1) {
 		peal_copy(to, from, n);
 		return;
 	}
 	if (!(((uintptr_t)to | (uintptr_t)from) & 7))
 		words = n / 8;
-	for (i = w->lane; i < words; i += w->lanes)
+	for (i = peal_lane(w); i < words; i += peal_lanes(w))
 		((uint64_t *)to)[i] = ((const uint64_t *)from)[i];
-	for (i = words * 8 + w->lane; i < n; i += w->lanes)
+	for (i = words * 8 + peal_lane(w); i < n; i += peal_lanes(w))
 		out[i] = in[i];
 	peal_sync(w);
 }
