@@ -3,6 +3,9 @@
 
 #include <string.h>
 
+#include <peal/device/slot.h>
+
+#include "queues/policy.h"
 #include "runtime/backend/error.h"
 
 static uint64_t round_up(uint64_t n, uint64_t multiple)
@@ -12,17 +15,22 @@ static uint64_t round_up(uint64_t n, uint64_t multiple)
 
 static int check_slots(const struct peali_mailbox_spec *s, const char *call)
 {
+	uint32_t most = peal_slot_content_max(
+				s->policy, peali_policy_slot_max(s->policy)) -
+			(uint32_t)sizeof(struct peal_header);
+
 	if (!s->slots || s->slots & (s->slots - 1) ||
 	    s->slots > PEALI_MAILBOX_SLOTS_MAX)
 		return peali_fail(PEAL_EINVAL, call,
 				  "mailbox_slots is %u; it must be a power of "
 				  "two from 1 to %u",
 				  s->slots, PEALI_MAILBOX_SLOTS_MAX);
-	if (s->message_bytes > PEALI_MAILBOX_MESSAGE_MAX)
+	if (s->message_bytes > most)
 		return peali_fail(PEAL_EINVAL, call,
 				  "mailbox_message_bytes is %u; at most %u are "
-				  "allowed",
-				  s->message_bytes, PEALI_MAILBOX_MESSAGE_MAX);
+				  "allowed (policy %s)",
+				  s->message_bytes, most,
+				  peali_policy_name(s->policy));
 	if (!s->n_workers)
 		return peali_fail(PEAL_EINVAL, call,
 				  "workers is 0; a mailbox needs at least one");
@@ -63,31 +71,43 @@ static int complete_lease(struct peali_mailbox_spec *s, const char *call)
 }
 
 int peali_mailbox_spec_complete(struct peali_mailbox_spec *spec,
+				uint32_t policies, uint32_t default_policy,
 				const char *call)
 {
 	struct peali_mailbox_spec s = *spec;
-	uint64_t bytes;
 	int result;
 
 	if (!s.message_bytes)
 		s.message_bytes = PEALI_MAILBOX_MESSAGE_DEFAULT;
-	result = check_slots(&s, call);
+	result = peali_policy_choose(&s.policy, policies, default_policy,
+				     "mailbox_policy", "the device", call);
+	if (result == 0)
+		result = check_slots(&s, call);
 	if (result == 0)
 		result = complete_lease(&s, call);
 	if (result)
 		return result;
-	bytes = 8 + sizeof(struct peal_header) + (uint64_t)s.message_bytes;
-	/* past one cache line, whole ones: no line has two slots' messages */
-	s.slot_bytes = (uint32_t)round_up(bytes, bytes > 64 ? 64 : 16);
+	s.slot_bytes = peali_policy_slot(s.policy,
+					 (uint32_t)sizeof(struct peal_header) +
+						 s.message_bytes);
 	*spec = s;
 	return 0;
 }
 
+/* The stage lies behind the slots. */
+static uint64_t stage_offset(const struct peali_mailbox_spec *spec)
+{
+	return sizeof(struct peal_mailbox) +
+	       (uint64_t)spec->slots * spec->slot_bytes;
+}
+
 uint64_t peali_mailbox_bytes(const struct peali_mailbox_spec *spec)
 {
-	return round_up(sizeof(struct peal_mailbox) +
-				(uint64_t)spec->slots * spec->slot_bytes,
-			PEAL_SHARED_LINE);
+	uint64_t stage = 0;
+
+	if (spec->policy != PEAL_POLICY_SEQUENCE)
+		stage = peal_slot_content_max(spec->policy, spec->slot_bytes);
+	return round_up(stage_offset(spec) + stage, PEAL_SHARED_LINE);
 }
 
 void peali_mailbox_header(struct peal_mailbox *out,
@@ -101,4 +121,6 @@ void peali_mailbox_header(struct peal_mailbox *out,
 	out->message_bytes = spec->message_bytes;
 	out->lease = spec->lease;
 	out->slots_offset = sizeof(*out);
+	out->stage_offset = stage_offset(spec);
+	out->policy = spec->policy;
 }

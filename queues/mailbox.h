@@ -26,32 +26,35 @@
 
 #define PEALI_MAILBOX_SLOTS_MAX (1u << 20)
 #define PEALI_MAILBOX_MESSAGE_DEFAULT 48
-#define PEALI_MAILBOX_MESSAGE_MAX (4096 - 16)
 #define PEALI_MAILBOX_LEASE_MAX 32
 
 /* The sizes of a kernel's mailboxes; one per worker, all alike. */
 struct peali_mailbox_spec {
 	uint32_t slots; /* a power of two up to 2^20 */
-	uint32_t message_bytes; /* largest payload, up to 4080; 0: 48 */
+	uint32_t message_bytes; /* largest payload, up to what a slot of the
+				 * policy holds: 4080, 3064 or 1016; 0: 48 */
 	uint32_t n_workers; /* each of them may put into each mailbox */
 	uint32_t tells; /* the largest of any handler; 0: none puts any */
 	uint32_t slot_bytes; /* out */
 	uint32_t lease; /* 0: by the formula above; out */
+	uint32_t policy; /* enum peal_policy; 0: the default; out */
 };
 
 /*
  * Fills in what is zero and checks all. Returns 0, or PEAL_EINVAL with text
  * that names the option, its value and what is allowed; the spec is then
- * unchanged. `call` is the name of the public function.
+ * unchanged. The policies are those of the device, as for peali_policy_choose;
+ * `call` is the name of the public function.
  */
 int peali_mailbox_spec_complete(struct peali_mailbox_spec *spec,
+				uint32_t policies, uint32_t default_policy,
 				const char *call);
 
 /* Memory of one mailbox of a completed spec, and the distance from one to the
  * next: a multiple of PEAL_SHARED_LINE. */
 uint64_t peali_mailbox_bytes(const struct peali_mailbox_spec *spec);
 
-/* The header of an empty mailbox; the slots behind it are zero. */
+/* The header of an empty mailbox; all behind it is zero. */
 void peali_mailbox_header(struct peal_mailbox *out,
 			  const struct peali_mailbox_spec *spec);
 

@@ -5,15 +5,13 @@
 
 #include <peal/device/slot.h>
 
+#include "queues/policy.h"
 #include "runtime/backend/error.h"
 
 #define HEADER_BYTES ((uint32_t)sizeof(struct peal_header))
 /* What a slot holds of a message that lies in the slab. */
 #define DESCRIBED_BYTES                                                        \
 	(HEADER_BYTES + (uint32_t)sizeof(struct peal_slab_descriptor))
-
-static const char *const policy_names[] = { "default", "sequence", "atom16",
-					    "atom8" };
 
 static uint64_t round_up(uint64_t n, uint64_t multiple)
 {
@@ -24,55 +22,6 @@ static uint64_t payload_max(const struct peali_ring_spec *spec)
 {
 	return peal_slot_content_max(spec->policy, spec->slot_bytes) -
 	       HEADER_BYTES;
-}
-
-/* Bytes of the largest slot: the tag counts no more atoms than that. */
-static uint32_t slot_limit(uint32_t policy)
-{
-	return policy == PEAL_POLICY_ATOM8 ? PEAL_SLOT_ATOMS_MAX * 8 :
-					     PEALI_RING_SLOT_MAX;
-}
-
-/* The smallest slot that holds a content of so many bytes. */
-static uint32_t slot_for(uint32_t policy, uint32_t content)
-{
-	uint32_t bytes = content + 8;
-
-	if (policy == PEAL_POLICY_ATOM16)
-		bytes = (content + 11) / 12 * 16;
-	else if (policy == PEAL_POLICY_ATOM8)
-		bytes = (content + 3) / 4 * 8;
-	/* past one cache line, whole ones: no line has two slots' atoms */
-	return (uint32_t)round_up(bytes, bytes > 64 ? 64 : 16);
-}
-
-static int complete_policy(struct peali_ring_spec *s, uint32_t policies,
-			   uint32_t default_policy, const char *call)
-{
-	static const uint32_t others[] = { PEAL_POLICY_ATOM16,
-					   PEAL_POLICY_ATOM8,
-					   PEAL_POLICY_SEQUENCE };
-	uint32_t policy = s->policy ? s->policy : default_policy;
-	size_t i;
-
-	if (policy < PEAL_POLICY_SEQUENCE || policy > PEAL_POLICY_ATOM8)
-		return peali_fail(PEAL_EINVAL, call,
-				  "policy is %u; allowed are 0 (default), 1 "
-				  "(sequence), 2 (atom16) and 3 (atom8)",
-				  policy);
-	for (i = 0; !s->policy && i < 3 && !(policies & 1u << policy); i++)
-		policy = others[i];
-	if (!(policies & 1u << policy))
-		return peali_fail(PEAL_EINVAL, call,
-				  "policy is %u (%s), which an end of the link "
-				  "cannot do; both can do:%s%s%s%s",
-				  policy, policy_names[policy],
-				  policies & 2 ? " sequence" : "",
-				  policies & 4 ? " atom16" : "",
-				  policies & 8 ? " atom8" : "",
-				  policies & 14 ? "" : " none");
-	s->policy = policy;
-	return 0;
 }
 
 static int complete_capacity(struct peali_ring_spec *s, const char *call)
@@ -90,7 +39,7 @@ static int complete_capacity(struct peali_ring_spec *s, const char *call)
 
 static int complete_slot(struct peali_ring_spec *s, const char *call)
 {
-	uint32_t limit = slot_limit(s->policy);
+	uint32_t limit = peali_policy_slot_max(s->policy);
 
 	if (!s->message_bytes)
 		s->message_bytes = PEALI_RING_MESSAGE_DEFAULT;
@@ -101,7 +50,7 @@ static int complete_slot(struct peali_ring_spec *s, const char *call)
 				  (unsigned long long)s->message_bytes,
 				  PEALI_RING_MESSAGE_MAX);
 	if (!s->slot_bytes && s->message_bytes <= PEALI_RING_IN_SLOT_MAX)
-		s->slot_bytes = slot_for(
+		s->slot_bytes = peali_policy_slot(
 			s->policy, HEADER_BYTES + (uint32_t)s->message_bytes);
 	else if (!s->slot_bytes)
 		s->slot_bytes = PEALI_RING_SLOT_WITH_SLAB;
@@ -111,7 +60,7 @@ static int complete_slot(struct peali_ring_spec *s, const char *call)
 				  "slot_bytes is %u; it must be a multiple of "
 				  "16 from %u to %u (policy %s)",
 				  s->slot_bytes, PEALI_RING_SLOT_MIN, limit,
-				  policy_names[s->policy]);
+				  peali_policy_name(s->policy));
 	return 0;
 }
 
@@ -137,7 +86,7 @@ static int complete_slab(struct peali_ring_spec *s, const char *call)
 				  "slab; the least are %u and %u",
 				  s->slot_bytes,
 				  (unsigned long long)s->message_bytes,
-				  slot_for(s->policy, DESCRIBED_BYTES),
+				  peali_policy_slot(s->policy, DESCRIBED_BYTES),
 				  PEALI_RING_SLOT_MIN);
 	bytes = s->slab_bytes;
 	if (!bytes) {
@@ -166,7 +115,8 @@ int peali_ring_spec_complete(struct peali_ring_spec *spec, uint32_t policies,
 	struct peali_ring_spec s = *spec;
 	int result;
 
-	result = complete_policy(&s, policies, default_policy, call);
+	result = peali_policy_choose(&s.policy, policies, default_policy,
+				     "policy", "an end of the link", call);
 	if (result == 0)
 		result = complete_capacity(&s, call);
 	if (result == 0)
@@ -259,7 +209,7 @@ static int check_sizes(const struct peal_ring *r, const char *call)
 	if (r->policy < PEAL_POLICY_SEQUENCE || r->policy > PEAL_POLICY_ATOM8)
 		return refuse(call, "policy", r->policy, "1 to 3");
 	if (r->slot_bytes % 16 || r->slot_bytes < PEALI_RING_SLOT_MIN ||
-	    r->slot_bytes > slot_limit(r->policy))
+	    r->slot_bytes > peali_policy_slot_max(r->policy))
 		return refuse(call, "slot_bytes", r->slot_bytes,
 			      "a multiple of 16 from 16 to 4096, for atom8 to "
 			      "2048");

@@ -14,7 +14,6 @@
 #define PEALI_RING_CAPACITY_MAX (1u << 20)
 #define PEALI_RING_CAPACITY_DEFAULT 64
 #define PEALI_RING_SLOT_MIN 16
-#define PEALI_RING_SLOT_MAX 4096
 #define PEALI_RING_SLOT_WITH_SLAB 64 /* default slot of a link with a slab */
 #define PEALI_RING_IN_SLOT_MAX 512 /* larger messages: a slab by default */
 #define PEALI_RING_MESSAGE_MAX (256ULL << 20)
@@ -42,8 +41,7 @@ struct peali_ring_spec {
  * peali_ring_spec_emits.
  *
  * policies       mask of 1 << enum peal_policy that both ends can do
- * default_policy of the backend; if the mask lacks it, the first of ATOM16,
- *                ATOM8, SEQUENCE that it has
+ * default_policy as for peali_policy_choose
  * call           name of the public function, for the error
  *
  * Returns 0; PEAL_EINVAL an option out of its range; PEAL_EMSGSIZE the largest

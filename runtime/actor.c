@@ -116,8 +116,7 @@ static int spawn_at(struct peal_kernel *k, uint32_t index, uint32_t handler,
 	spawn.actor = index;
 	spawn.entry.state =
 		peali_area_view(k->rt, k->device, &k->own) + a->state_offset;
-	spawn.entry.handler = handler;
-	spawn.entry.worker = worker;
+	spawn.entry.place = PEAL_PLACE(worker, handler);
 	spawn.entry.state_bytes = h->state_bytes;
 	spawn.entry.ports = h->ports;
 	spawn.entry.emits = h->emits;
@@ -223,7 +222,7 @@ static int retire(struct peal_runtime *rt, uint64_t address)
 				  a->n_links, (uint32_t)address, k->name);
 	memset(&spawn, 0, sizeof(spawn));
 	spawn.actor = (uint32_t)address;
-	spawn.entry.worker = a->worker;
+	spawn.entry.place = PEAL_PLACE(a->worker, PEAL_NO_HANDLER);
 	result = peali_kernel_tell(k, a->worker, PEAL_CONTROL_RETIRE, &spawn,
 				   sizeof(spawn), "peal_actor_retire");
 	if (result)

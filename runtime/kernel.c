@@ -179,7 +179,7 @@ static int write_image(struct peal_kernel *k, const struct kernel_layout *at,
 	}
 	actors = (struct peal_actor_entry *)(void *)(image + at->actors);
 	for (i = 0; i < k->params.max_actors; i++)
-		actors[i].handler = PEAL_NO_HANDLER;
+		actors[i].place = PEAL_PLACE(0, PEAL_NO_HANDLER);
 	result = peali_area_write(k->rt, &k->own, 0, image, at->arena);
 	free(image);
 	return result;
@@ -208,36 +208,48 @@ static void set_addresses(struct peal_kernel *k, const struct kernel_layout *at)
 	k->control->magic = PEAL_CONTROL_MAGIC;
 }
 
-static int make_memory(struct peal_kernel *k, struct kernel_layout *at,
-		       const struct peal_kernel_options *o)
+/* What the options say of mailboxes. */
+static int plan_mailboxes(struct peal_kernel *k, struct peali_mailbox_spec *box,
+			  const struct peal_kernel_options *o)
 {
-	struct peali_mailbox_spec box;
+	struct peali_backend *b = k->rt->devices.device[k->device].backend;
 	uint32_t i, tells = 0;
-	int result = 0;
+	int result;
 
 	for (i = 0; i < k->program->n_handlers; i++)
 		if (k->program->handlers[i].tells > tells)
 			tells = k->program->handlers[i].tells;
-	if (o->mailbox_slots) {
-		memset(&box, 0, sizeof(box));
-		box.slots = o->mailbox_slots;
-		box.message_bytes = o->mailbox_message_bytes;
-		box.n_workers = o->workers;
-		box.tells = tells;
-		result = peali_mailbox_spec_complete(&box, CALL);
-		/* a message in hand keeps its slot while its handler tells */
-		if (!result && tells &&
-		    box.slots < o->workers * (box.lease + tells - 1) + 1)
-			result = peali_fail(
-				PEAL_EINVAL, CALL,
-				"mailbox_slots is %u: beside the message in "
-				"hand there is no room for what its handler "
-				"tells; it must be a power of two above that",
-				box.slots);
-		if (!result)
-			k->params.mailbox_stride =
-				line(peali_mailbox_bytes(&box));
-	}
+	memset(box, 0, sizeof(*box));
+	box->slots = o->mailbox_slots;
+	box->message_bytes = o->mailbox_message_bytes;
+	box->n_workers = o->workers;
+	box->tells = tells;
+	box->policy = o->mailbox_policy;
+	result = peali_mailbox_spec_complete(
+		box, b->ops->policies(b), (uint32_t)b->ops->default_policy(b),
+		CALL);
+	/* a message in hand keeps its slot while its handler tells */
+	if (!result && tells &&
+	    box->slots < o->workers * (box->lease + tells - 1) + 1)
+		result = peali_fail(
+			PEAL_EINVAL, CALL,
+			"mailbox_slots is %u: beside the message in hand there "
+			"is no room for what its handler tells; it must be a "
+			"power of two above that",
+			box->slots);
+	if (!result)
+		k->params.mailbox_stride = line(peali_mailbox_bytes(box));
+	return result;
+}
+
+static int make_memory(struct peal_kernel *k, struct kernel_layout *at,
+		       const struct peal_kernel_options *o)
+{
+	struct peali_mailbox_spec box;
+	int result = 0;
+
+	if (o->mailbox_slots)
+		result = plan_mailboxes(k, &box, o);
 	if (result)
 		return result;
 	lay_out(at, &k->params, o->arena_bytes);

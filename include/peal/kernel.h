@@ -36,12 +36,14 @@ struct peal_kernel_options {
 	uint32_t max_ports; /* ports of all actors of a worker; 16 */
 	uint32_t max_barriers; /* per worker; 4 */
 	uint32_t mailbox_slots; /* per worker, a power of two; 0: no mailboxes */
-	uint32_t mailbox_message_bytes; /* 48 */
+	uint32_t mailbox_message_bytes; /* 48; at most 4080, with the policies
+					 * atom16 and atom8 3064 and 1016 */
 	uint32_t end_with_inputs; /* 1: end when all inputs have ended */
 	uint64_t arena_bytes; /* for the states of actors; 1 MiB */
 	uint64_t lease_ns; /* the runtime's */
 	uint64_t epoch_ns; /* return so often to be launched again; never */
 	const char *name; /* for texts; the program's name. Copied. */
+	uint32_t mailbox_policy; /* enum peal_policy; the backend's default */
 };
 
 /** A kernel and the sums over its workers. */
@@ -56,7 +58,9 @@ struct peal_kernel_info {
 			   * up to 96 behind, links' counts never are */
 	uint64_t failed; /* of those, with an error */
 	uint64_t emitted; /* messages sent through ports; as handled */
-	uint64_t told, mail_done, mail_dead; /* messages in mailboxes */
+	uint64_t told; /* messages put into mailboxes */
+	uint64_t mail_done, mail_dead; /* of those, taken off and handled; and
+					* that failed; as handled */
 	uint64_t memory_bytes; /* of the kernel itself, without links */
 };
 

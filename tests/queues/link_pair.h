@@ -26,6 +26,11 @@ static const uint32_t link_policies[] = { PEAL_POLICY_SEQUENCE,
 					  PEAL_POLICY_ATOM8 };
 #define LINK_POLICIES (sizeof(link_policies) / sizeof(link_policies[0]))
 
+/* Runs a case once per policy of this host. */
+#define EACH_POLICY(policy)                                                    \
+	for (size_t each_ = 0; each_ < LINK_POLICIES; each_++)                 \
+		for (uint32_t policy = link_policies[each_]; policy; policy = 0)
+
 struct link_pair {
 	struct peali_ring_spec spec;
 	struct peal_ring *ring;

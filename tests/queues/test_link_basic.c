@@ -3,11 +3,6 @@
 
 static const struct peal_header none = { 0, 0, 0 };
 
-/* Runs a case once per policy of this host. */
-#define EACH_POLICY(policy)                                                    \
-	for (size_t each_ = 0; each_ < LINK_POLICIES; each_++)                 \
-		for (uint32_t policy = link_policies[each_]; policy; policy = 0)
-
 static struct peali_ring_spec spec(uint32_t capacity, uint32_t policy,
 				   uint64_t message_bytes, uint64_t slab_bytes)
 {

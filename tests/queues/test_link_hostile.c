@@ -12,10 +12,6 @@
 /* ThreadSanitizer has nothing to see in one thread. */
 #define ROUNDS (PEAL_TSAN ? 100000 : 1000000)
 
-#define EACH_POLICY(policy)                                                    \
-	for (size_t each_ = 0; each_ < LINK_POLICIES; each_++)                 \
-		for (uint32_t policy = link_policies[each_]; policy; policy = 0)
-
 static const struct peal_header none = { 0, 0, 0 };
 
 static void open_link(struct link_pair *l, uint32_t policy)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <peal/device/slot.h>
 #include <peal/errors.h>
 
 #include "peal_test.h"
@@ -19,41 +20,83 @@ static struct peali_mailbox_spec spec(uint32_t slots, uint32_t message_bytes,
 	return s;
 }
 
+/* For a device that knows all policies. */
+static int complete(struct peali_mailbox_spec *s)
+{
+	return peali_mailbox_spec_complete(s, 14, PEAL_POLICY_SEQUENCE, "call");
+}
+
 PEAL_TEST(defaults_are_48_bytes_and_leases_of_half_the_slots)
 {
 	struct peali_mailbox_spec s = spec(64, 0, 4, 1, 0);
 
-	CHECK_OK(peali_mailbox_spec_complete(&s, "call"));
+	CHECK_OK(complete(&s));
 	CHECK_EQ(s.message_bytes, 48);
 	CHECK_EQ(s.slot_bytes, 64);
 	CHECK_EQ(s.lease, 8);
 	CHECK_EQ(peali_mailbox_bytes(&s), 3 * 128 + 64 * 64);
 	s = spec(1 << 16, 0, 4, 1, 0);
-	CHECK_OK(peali_mailbox_spec_complete(&s, "call"));
+	CHECK_OK(complete(&s));
 	CHECK_EQ(s.lease, 32);
 	s = spec(1 << 16, 0, 4, 100, 0);
-	CHECK_OK(peali_mailbox_spec_complete(&s, "call"));
+	CHECK_OK(complete(&s));
 	CHECK_EQ(s.lease, 100);
 	s = spec(1, 0, 1, 0, 0);
-	CHECK_OK(peali_mailbox_spec_complete(&s, "call"));
+	CHECK_OK(complete(&s));
 	CHECK_EQ(s.lease, 1);
 }
 
 PEAL_TEST(slots_hold_the_message_and_do_not_straddle_lines)
 {
-	uint32_t bytes;
+	static const uint32_t most[] = { 0, 4080, 3064, 1016 };
+	uint32_t bytes, policy, content;
 
-	for (bytes = 1; bytes <= PEALI_MAILBOX_MESSAGE_MAX; bytes++) {
-		struct peali_mailbox_spec s = spec(4, bytes, 1, 1, 0);
+	for (policy = PEAL_POLICY_SEQUENCE; policy <= PEAL_POLICY_ATOM8;
+	     policy++)
+		for (bytes = 1; bytes <= most[policy]; bytes++) {
+			struct peali_mailbox_spec s = spec(4, bytes, 1, 1, 0);
 
-		CHECK_OK(peali_mailbox_spec_complete(&s, "call"));
-		CHECK(s.slot_bytes >= bytes + 16);
-		CHECK_EQ(s.slot_bytes % 16, 0);
-		if (s.slot_bytes > 64)
-			CHECK_EQ(s.slot_bytes % 64, 0);
-		CHECK(s.slot_bytes <= 4096);
-		CHECK_EQ(peali_mailbox_bytes(&s) % 128, 0);
-	}
+			s.policy = policy;
+			CHECK_OK(complete(&s));
+			content = peal_slot_content_max(policy, s.slot_bytes);
+			CHECK(content >= bytes + 8);
+			CHECK_EQ(s.slot_bytes % 16, 0);
+			if (s.slot_bytes > 64)
+				CHECK_EQ(s.slot_bytes % 64, 0);
+			CHECK(s.slot_bytes <= 4096);
+			CHECK_EQ(peali_mailbox_bytes(&s) % 128, 0);
+			if (policy != PEAL_POLICY_SEQUENCE) /* the stage */
+				CHECK(peali_mailbox_bytes(&s) >=
+				      384 + 4 * s.slot_bytes + content);
+		}
+}
+
+PEAL_TEST(policy_is_what_was_asked_for_or_the_best_of_the_device)
+{
+	struct peali_mailbox_spec s = spec(4, 0, 1, 1, 0), before;
+	const uint32_t atom8 = 1u << PEAL_POLICY_ATOM8;
+
+	CHECK_OK(peali_mailbox_spec_complete(&s, atom8, PEAL_POLICY_SEQUENCE,
+					     "call"));
+	CHECK_EQ(s.policy, PEAL_POLICY_ATOM8);
+	CHECK_EQ(s.slot_bytes, 128);
+	s = before = spec(4, 0, 1, 1, 0);
+	s.policy = before.policy = PEAL_POLICY_ATOM16;
+	CHECK_EQ(peali_mailbox_spec_complete(&s, atom8, PEAL_POLICY_ATOM8,
+					     "call"),
+		 PEAL_EINVAL);
+	CHECK_CONTAINS(peal_last_error()->text, "mailbox_policy is 2 (atom16)");
+	CHECK_CONTAINS(peal_last_error()->text, "the device cannot do");
+	CHECK_CONTAINS(peal_last_error()->text, "possible are: atom8");
+	CHECK(!memcmp(&s, &before, sizeof(s)));
+	s.policy = 4;
+	CHECK_EQ(complete(&s), PEAL_EINVAL);
+	CHECK_CONTAINS(peal_last_error()->text, "mailbox_policy is 4");
+	s = spec(4, 1017, 1, 1, 0);
+	s.policy = PEAL_POLICY_ATOM8;
+	CHECK_EQ(complete(&s), PEAL_EINVAL);
+	CHECK_CONTAINS(peal_last_error()->text, "at most 1016");
+	CHECK_CONTAINS(peal_last_error()->text, "atom8");
 }
 
 /* Whatever is accepted, hoarded leases leave room for one more. */
@@ -68,7 +111,7 @@ PEAL_TEST(accepted_sizes_never_starve_a_producer)
 					spec(1u << log2, 0, workers, tells, 0);
 				uint32_t t = tells ? tells : 1;
 
-				if (peali_mailbox_spec_complete(&s, "call")) {
+				if (complete(&s)) {
 					CHECK(1u << log2 <
 					      workers * (2 * t - 1));
 					continue;
@@ -111,7 +154,7 @@ PEAL_TEST(bad_options_are_refused_with_name_value_and_what_is_allowed)
 			cases[i].n_workers, cases[i].tells, cases[i].lease);
 		struct peali_mailbox_spec before = s;
 
-		CHECK_EQ(peali_mailbox_spec_complete(&s, "call"), PEAL_EINVAL);
+		CHECK_EQ(complete(&s), PEAL_EINVAL);
 		CHECK(!memcmp(&s, &before, sizeof(s)));
 		CHECK(!strcmp(peal_last_error()->call, "call"));
 		CHECK_CONTAINS(peal_last_error()->text, cases[i].name);
@@ -125,7 +168,7 @@ PEAL_TEST(header_is_an_empty_mailbox_of_the_spec)
 	struct peali_mailbox_spec s = spec(256, 100, 4, 3, 0);
 	struct peal_mailbox m;
 
-	CHECK_OK(peali_mailbox_spec_complete(&s, "call"));
+	CHECK_OK(complete(&s));
 	memset(&m, 0xff, sizeof(m));
 	peali_mailbox_header(&m, &s);
 	CHECK_EQ(m.magic, PEAL_MAILBOX_MAGIC);
@@ -134,15 +177,19 @@ PEAL_TEST(header_is_an_empty_mailbox_of_the_spec)
 	CHECK_EQ(m.message_bytes, 100);
 	CHECK_EQ(m.lease, 32);
 	CHECK_EQ(m.slots_offset, 3 * 128);
+	CHECK_EQ(m.stage_offset, 3 * 128 + 256 * 128);
+	CHECK_EQ(m.policy, PEAL_POLICY_SEQUENCE);
 	CHECK_EQ(m.leased, 0);
 	CHECK_EQ(m.returned, 0);
 	CHECK_EQ(m.ticket, 0);
 	CHECK_EQ(m.head, 0);
+	CHECK_EQ(m.taken, 0);
 	CHECK_EQ(peali_mailbox_bytes(&s), 3 * 128 + 256 * 128);
 }
 
 PEAL_TEST_MAIN(RUN(defaults_are_48_bytes_and_leases_of_half_the_slots);
 	       RUN(slots_hold_the_message_and_do_not_straddle_lines);
+	       RUN(policy_is_what_was_asked_for_or_the_best_of_the_device);
 	       RUN(accepted_sizes_never_starve_a_producer);
 	       RUN(bad_options_are_refused_with_name_value_and_what_is_allowed);
 	       RUN(header_is_an_empty_mailbox_of_the_spec);)

@@ -29,33 +29,49 @@ struct box {
 	int hoard; /* producers keep their leases when they rest */
 };
 
-static void box_open(struct box *b, uint32_t slots, uint32_t tells,
-		     uint32_t lease)
+static void box_make(struct box *b, struct peali_mailbox_spec spec)
 {
-	struct peali_mailbox_spec spec = {
-		slots, 16, PRODUCERS, tells, 0, lease
-	};
 	uint32_t i;
 
 	memset(b, 0, sizeof(*b));
-	CHECK_OK(peali_mailbox_spec_complete(&spec, "test"));
+	CHECK_OK(peali_mailbox_spec_complete(&spec, 14, PEAL_POLICY_SEQUENCE,
+					     "test"));
 	b->m = (struct peal_mailbox *)link_memory(peali_mailbox_bytes(&spec));
 	peali_mailbox_header(b->m, &spec);
-	b->tells = tells;
+	b->tells = spec.tells;
 	for (i = 0; i < PRODUCERS; i++)
 		b->producers[i].random = SEED + i;
+}
+
+static void box_open(struct box *b, uint32_t policy, uint32_t slots,
+		     uint32_t tells, uint32_t lease)
+{
+	struct peali_mailbox_spec spec = { slots, 16,	 PRODUCERS, tells,
+					   0,	  lease, policy };
+
+	box_make(b, spec);
 }
 
 /* Puts the mailbox where it is after `number` messages. */
 static void box_start_at(struct box *b, uint64_t number)
 {
 	uint64_t capacity = 1ULL << b->m->capacity_log2, k;
+	static const uint8_t content[8];
 
-	for (k = 1; k <= capacity; k++)
-		peal_slot_publish(peali_mailbox_slot(b->m, number - k),
-				  peali_mailbox_lap(b->m, number - k),
-				  PEAL_KIND_DATA, 8);
-	b->m->leased = b->m->ticket = b->m->head = number;
+	for (k = 1; k <= capacity; k++) {
+		uint8_t *slot = peali_mailbox_slot(b->m, number - k);
+		uint32_t lap = peali_mailbox_lap(b->m, number - k);
+
+		if (b->m->policy == PEAL_POLICY_SEQUENCE) {
+			peal_slot_publish(slot, lap, PEAL_KIND_DATA, 8);
+			continue;
+		}
+		peal_slot_refresh(b->m->policy, slot, b->m->slot_bytes, lap, 8,
+				  0, 1);
+		peal_slot_pack(b->m->policy, slot, lap, PEAL_KIND_DATA, content,
+			       8, 0, 1);
+	}
+	b->m->leased = b->m->ticket = b->m->head = b->m->taken = number;
 }
 
 static int box_put(void *queue, uint32_t producer,
@@ -97,8 +113,10 @@ static int box_take(void *queue, struct identity_message *m)
 	struct peal_slot_view view;
 	struct peal_header h;
 
-	if (!peal_mailbox_peek(b->m, &view))
+	if (!peal_mailbox_peek(b->m, &view)) {
+		peal_mailbox_flush(b->m); /* it goes idle */
 		return 0;
+	}
 	CHECK_EQ(view.kind, PEAL_KIND_DATA);
 	CHECK_EQ(view.length, sizeof(h) + sizeof(*m));
 	memcpy(&h, view.content, sizeof(h));
@@ -140,7 +158,9 @@ static void run(struct box *b, const char *what)
 	CHECK_EQ(r.received, PRODUCERS * EACH);
 	/* by the mailbox's own counters */
 	CHECK_EQ(b->m->ticket - start, PRODUCERS * EACH);
-	CHECK_EQ(b->m->head - start, PRODUCERS * EACH);
+	CHECK_EQ(b->m->taken - start, PRODUCERS * EACH);
+	peal_mailbox_flush(b->m);
+	CHECK_EQ(b->m->head, b->m->taken);
 	for (i = 0; i < PRODUCERS; i++) {
 		granted += b->producers[i].lease.granted;
 		asked += b->producers[i].lease.asked;
@@ -160,8 +180,10 @@ PEAL_TEST(four_producers_put_exactly_once_in_order)
 	struct box b;
 	size_t i;
 
+	EACH_POLICY(policy)
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		box_open(&b, cases[i].slots, cases[i].tells, cases[i].lease);
+		box_open(&b, policy, cases[i].slots, cases[i].tells,
+			 cases[i].lease);
 		run(&b, "leases returned at random");
 	}
 }
@@ -175,10 +197,12 @@ PEAL_TEST(hoarded_leases_starve_nobody)
 	struct box b;
 	size_t i;
 
+	EACH_POLICY(policy)
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		CHECK_EQ(cases[i].slots,
 			 PRODUCERS * (cases[i].lease + cases[i].tells - 1));
-		box_open(&b, cases[i].slots, cases[i].tells, cases[i].lease);
+		box_open(&b, policy, cases[i].slots, cases[i].tells,
+			 cases[i].lease);
 		b.hoard = 1;
 		run(&b, "leases hoarded");
 	}
@@ -186,12 +210,16 @@ PEAL_TEST(hoarded_leases_starve_nobody)
 
 PEAL_TEST(numbers_wrap_without_losing_or_doubling)
 {
-	static const uint64_t starts[] = { 65536ULL * 16 - 1000, 0ULL - 1000 };
+	/* of the lap, of the numbers; and where all atoms are written */
+	static const uint64_t starts[] = { 65536ULL * 16 - 1000, 0ULL - 1000,
+					   PEAL_SLOT_REFRESH_LAPS * 16ULL -
+						   1000 };
 	struct box b;
 	size_t i;
 
-	for (i = 0; i < 2; i++) {
-		box_open(&b, 16, 1, 0);
+	EACH_POLICY(policy)
+	for (i = 0; i < 3; i++) {
+		box_open(&b, policy, 16, 1, 0);
 		box_start_at(&b, starts[i]);
 		run(&b, "near the wrap");
 	}
@@ -208,22 +236,23 @@ static int put(struct box *b, uint32_t producer, uint64_t sequence)
 				sizeof(m));
 }
 
-PEAL_TEST(full_mailbox_returns_eagain_and_writes_nothing)
+static void fill_and_drain(uint32_t policy)
 {
 	struct identity_message m;
-	uint8_t image[16 * 32];
+	uint8_t image[16 * 48];
+	size_t bytes;
 	struct box b;
 	uint64_t i;
 
-	box_open(&b, 16, 1, 4);
-	CHECK_EQ(b.m->slot_bytes, 32);
+	box_open(&b, policy, 16, 1, 4);
+	bytes = (size_t)16 * b.m->slot_bytes;
+	CHECK(bytes <= sizeof(image));
 	for (i = 0; i < 16; i++)
 		CHECK_EQ(put(&b, (uint32_t)(i / 4), i % 4), 0);
-	memcpy(image, (uint8_t *)b.m + b.m->slots_offset, sizeof(image));
+	memcpy(image, (uint8_t *)b.m + b.m->slots_offset, bytes);
 	for (i = 0; i < 8; i++)
 		CHECK_EQ(put(&b, (uint32_t)(i / 2), 4), PEAL_EAGAIN);
-	CHECK(!memcmp(image, (uint8_t *)b.m + b.m->slots_offset,
-		      sizeof(image)));
+	CHECK(!memcmp(image, (uint8_t *)b.m + b.m->slots_offset, bytes));
 	CHECK_EQ(b.m->ticket, 16);
 	/* what is asked for and not granted is not given back */
 	for (i = 0; i < 4; i++)
@@ -244,13 +273,112 @@ PEAL_TEST(full_mailbox_returns_eagain_and_writes_nothing)
 	free(b.m);
 }
 
+PEAL_TEST(full_mailbox_returns_eagain_and_writes_nothing)
+{
+	EACH_POLICY(policy)
+	fill_and_drain(policy);
+}
+
+/* One message of `bytes`, from an address that is `off` past an aligned one. */
+static void carry(struct box *b, uint32_t bytes, uint32_t off)
+{
+	PEAL_ALIGNED(8) uint8_t data[112];
+	struct peal_header h = { 0x01020304u + bytes, (uint16_t)(7 * off), 9 };
+	struct peal_slot_view view;
+	struct peal_header got;
+
+	CHECK(!peal_mailbox_ready(b->m));
+	CHECK(!peal_mailbox_peek(b->m, &view));
+	link_fill(data + off, bytes, bytes);
+	CHECK_EQ(peal_mailbox_put(b->m, &b->producers[0].lease, h, data + off,
+				  bytes),
+		 0);
+	CHECK(peal_mailbox_ready(b->m));
+	CHECK(peal_mailbox_peek(b->m, &view));
+	CHECK_EQ(view.kind, PEAL_KIND_DATA);
+	CHECK_EQ(view.length, sizeof(h) + bytes);
+	memcpy(&got, view.content, sizeof(got));
+	CHECK_EQ(got.actor, h.actor);
+	CHECK_EQ(got.type, h.type);
+	CHECK_EQ(got.flags, h.flags);
+	CHECK(!memcmp(view.content + sizeof(h), data + off, bytes));
+	peal_mailbox_release(b->m);
+}
+
+PEAL_TEST(messages_of_every_size_and_alignment_arrive_whole)
+{
+	struct box b;
+	uint32_t bytes, off;
+
+	EACH_POLICY(policy)
+	{
+		struct peali_mailbox_spec spec = { 4, 100, 1, 1, 0, 1, policy };
+
+		box_make(&b, spec);
+		for (bytes = 0; bytes <= 100; bytes++)
+			for (off = 0; off < 8; off++)
+				carry(&b, bytes, off);
+		for (bytes = 101; bytes--;) /* each over a longer one */
+			carry(&b, bytes, bytes % 4);
+		free(b.m);
+	}
+}
+
+/* Or an atom behind a short message could look new after 65,536 laps. */
+PEAL_TEST(every_atom_is_written_now_and_then)
+{
+	const uint32_t laps = PEAL_SLOT_REFRESH_LAPS;
+	uint32_t lap, last, word[3];
+	struct box b;
+
+	EACH_POLICY(policy)
+	{
+		struct peali_mailbox_spec spec = { 1, 100, 1, 1, 0, 1, policy };
+
+		if (policy == PEAL_POLICY_SEQUENCE)
+			continue;
+		box_make(&b, spec);
+		for (lap = 1; lap <= laps; lap++)
+			carry(&b, 0, 0);
+		last = peal_slot_content_max(policy, b.m->slot_bytes) /
+			       peali_atom_payload(policy) -
+		       1;
+		CHECK_EQ(peali_atom_read(policy, peali_mailbox_slot(b.m, 0),
+					 last, word),
+			 peali_tag32(laps, PEAL_KIND_EMPTY, 0));
+		free(b.m);
+	}
+}
+
+PEAL_TEST(head_is_told_after_a_quarter_and_when_idle)
+{
+	struct identity_message m;
+	struct box b;
+	uint64_t i;
+
+	EACH_POLICY(policy)
+	{
+		box_open(&b, policy, 32, 1, 8);
+		for (i = 0; i < 10; i++)
+			CHECK_EQ(put(&b, (uint32_t)(i % 4), i / 4), 0);
+		for (i = 1; i <= 10; i++) {
+			CHECK(box_take(&b, &m));
+			CHECK_EQ(b.m->taken, i);
+			CHECK_EQ(b.m->head, i < 8 ? 0 : 8);
+		}
+		CHECK(!box_take(&b, &m));
+		CHECK_EQ(b.m->head, 10);
+		free(b.m);
+	}
+}
+
 PEAL_TEST(message_past_message_bytes_is_refused)
 {
 	static const uint8_t data[64];
 	struct peal_header h = { 0, 0, 0 };
 	struct box b;
 
-	box_open(&b, 16, 1, 4);
+	box_open(&b, PEAL_POLICY_DEFAULT, 16, 1, 4);
 	CHECK_EQ(peal_mailbox_put(b.m, &b.producers[0].lease, h, data, 17),
 		 PEAL_EMSGSIZE);
 	CHECK_EQ(peal_mailbox_put(b.m, &b.producers[0].lease, h, data, ~0ULL),
@@ -266,7 +394,7 @@ PEAL_TEST(returned_leases_make_room_for_others)
 	struct box b;
 	uint32_t i;
 
-	box_open(&b, 16, 1, 4);
+	box_open(&b, PEAL_POLICY_DEFAULT, 16, 1, 4);
 	for (i = 0; i < 4; i++)
 		CHECK_EQ(put(&b, i, 0), 0);
 	for (i = 1; i < 4; i++)
@@ -292,11 +420,12 @@ static int all_admitted(uint32_t slots)
 	uint32_t i;
 	int all = 1;
 
-	box_open(&b, slots, 1, 4);
+	box_open(&b, PEAL_POLICY_DEFAULT, slots, 1, 4);
 	for (i = 0; i < PRODUCERS; i++)
 		CHECK_EQ(put(&b, i, 0), 0);
 	for (i = 0; i < PRODUCERS; i++)
 		CHECK(box_take(&b, &m));
+	CHECK(!box_take(&b, &m));
 	for (i = 0; i < PRODUCERS; i++)
 		all &= peal_mailbox_admit(b.m, &b.producers[i].lease, 4);
 	free(b.m);
@@ -323,7 +452,7 @@ static int unadmitted_put(void *queue, uint32_t producer,
 	return peal_mailbox_put(b->m, &lease, h, m, sizeof(*m)) == 0;
 }
 
-PEAL_TEST(mailbox_without_admission_is_caught)
+static void lose_without_admission(uint32_t policy)
 {
 	struct identity_message m;
 	struct identity id;
@@ -331,7 +460,7 @@ PEAL_TEST(mailbox_without_admission_is_caught)
 	struct box b;
 	uint64_t i;
 
-	box_open(&b, 16, 1, 4);
+	box_open(&b, policy, 16, 1, 4);
 	identity_begin(&id, 1, 40);
 	for (i = 0; i < 40; i++) {
 		m = identity_make(0, i);
@@ -345,7 +474,16 @@ PEAL_TEST(mailbox_without_admission_is_caught)
 	free(b.m);
 }
 
+PEAL_TEST(mailbox_without_admission_is_caught)
+{
+	EACH_POLICY(policy)
+	lose_without_admission(policy);
+}
+
 PEAL_TEST_MAIN(RUN(full_mailbox_returns_eagain_and_writes_nothing);
+	       RUN(messages_of_every_size_and_alignment_arrive_whole);
+	       RUN(every_atom_is_written_now_and_then);
+	       RUN(head_is_told_after_a_quarter_and_when_idle);
 	       RUN(message_past_message_bytes_is_refused);
 	       RUN(returned_leases_make_room_for_others);
 	       RUN(fewer_slots_than_the_sizing_asks_for_starve_a_producer);

@@ -228,6 +228,33 @@ PEAL_TEST(stop_ends_a_wait_inside_a_handler)
 	close_phases(&p);
 }
 
+/* Ten phases of 64 are over: not yet the quarter that gives room at once. */
+PEAL_TEST(wait_inside_a_handler_gives_back_the_room_made_before)
+{
+	struct relay_phase m = { 0, 0, WORKERS + 1, -1 };
+	struct phases p;
+	uint32_t i, n;
+
+	open_phases(&p, "", 1);
+	m.words = p.words;
+	CHECK_OK(peal_kernel_suspend(p.k[0], PATIENCE));
+	CHECK_OK(peal_kernel_suspend(p.k[1], PATIENCE));
+	for (i = 0; i < WORKERS; i++)
+		for (n = 0; n < 64; n++)
+			step(&p, i, -1);
+	CHECK_EQ(peal_send(p.e, 0, 0, &m, sizeof(m), 0), PEAL_EAGAIN);
+	CHECK_OK(peal_kernel_resume(p.k[0]));
+	CHECK_OK(peal_kernel_resume(p.k[1]));
+	for (n = 0; n < 10; n++) {
+		CHECK_OK(peal_barrier_arrive(p.barrier, 0));
+		CHECK_OK(peal_barrier_wait(p.barrier, 0, PATIENCE));
+	}
+	EVENTUALLY(peal_send(p.e, 0, 0, &m, sizeof(m), 0) == 0);
+	for (i = 0; i < 2; i++)
+		CHECK_OK(peal_kernel_stop(p.k[i], PATIENCE));
+	close_phases(&p);
+}
+
 PEAL_TEST(errors_of_a_barrier_name_what_is_wrong)
 {
 	static const int twice[] = { 1, 1 }, there[] = { 0 }, not [] = { 0, 9 };
@@ -302,5 +329,6 @@ PEAL_TEST_MAIN(RUN(nobody_passes_before_all_have_arrived);
 	       RUN(wait_for_one_who_does_not_come_times_out);
 	       RUN(abort_ends_all_waits_now_and_later);
 	       RUN(stop_ends_a_wait_inside_a_handler);
+	       RUN(wait_inside_a_handler_gives_back_the_room_made_before);
 	       RUN(errors_of_a_barrier_name_what_is_wrong);
 	       RUN(worker_joins_as_many_barriers_as_it_said);)

@@ -14,11 +14,12 @@ struct ring {
 	uint32_t n_actors;
 };
 
-static void open_ring(struct ring *r, uint32_t workers, uint32_t n_actors,
-		      uint32_t slots)
+static void open_ring_of(struct ring *r, uint32_t policy, uint32_t workers,
+			 uint32_t n_actors, uint32_t slots)
 {
 	struct peal_kernel_options o = { .workers = workers,
 					 .mailbox_slots = slots,
+					 .mailbox_policy = policy,
 					 .end_with_inputs = 1 };
 	struct peal_link_options none = { .capacity = 0 };
 	uint32_t i;
@@ -32,6 +33,12 @@ static void open_ring(struct ring *r, uint32_t workers, uint32_t n_actors,
 		CHECK_EQ((uint32_t)r->actor[i], i);
 	}
 	r->link = harness_from(r->rt, r->e, 0, r->actor[0], none);
+}
+
+static void open_ring(struct ring *r, uint32_t workers, uint32_t n_actors,
+		      uint32_t slots)
+{
+	open_ring_of(r, PEAL_POLICY_DEFAULT, workers, n_actors, slots);
 }
 
 static void start(struct ring *r, uint32_t left)
@@ -78,13 +85,13 @@ static void await_told(struct ring *r, uint64_t n)
 	CHECK_EQ(info.told, n);
 }
 
-static void hop_over(uint32_t workers, uint32_t n_actors, uint32_t slots,
-		     uint32_t started, uint32_t hops)
+static void hop_by(uint32_t policy, uint32_t workers, uint32_t n_actors,
+		   uint32_t slots, uint32_t started, uint32_t hops)
 {
 	struct ring r;
 	uint32_t i;
 
-	open_ring(&r, workers, n_actors, slots);
+	open_ring_of(&r, policy, workers, n_actors, slots);
 	/* a mailbox that is full of messages that all want to tell is stuck:
 	 * no more at a time than it has room for */
 	for (i = 0; i < started; i++) {
@@ -93,6 +100,21 @@ static void hop_over(uint32_t workers, uint32_t n_actors, uint32_t slots,
 			await_told(&r, (i + 1ULL) * hops);
 	}
 	close_ring(&r, started, hops);
+}
+
+static void hop_over(uint32_t workers, uint32_t n_actors, uint32_t slots,
+		     uint32_t started, uint32_t hops)
+{
+	struct peal_runtime *rt = harness_open(1, "");
+	struct peal_device_info device;
+	uint32_t policy;
+
+	CHECK_OK(peal_device_info(rt, 0, &device));
+	CHECK_OK(peal_runtime_close(rt));
+	for (policy = PEAL_POLICY_SEQUENCE; policy <= PEAL_POLICY_ATOM8;
+	     policy++)
+		if (device.policies & 1u << policy)
+			hop_by(policy, workers, n_actors, slots, started, hops);
 }
 
 PEAL_TEST(every_message_told_is_handled_before_the_kernel_ends)
@@ -131,6 +153,10 @@ PEAL_TEST(mailbox_that_could_not_hold_a_message_and_its_answer_is_refused)
 	o.mailbox_message_bytes = 5000;
 	CHECK_FAILS(peal_kernel_launch(rt, 0, &peal_program_relay, &o, &k),
 		    PEAL_EINVAL, "mailbox_message_bytes is 5000");
+	o.mailbox_message_bytes = 0;
+	o.mailbox_policy = 9;
+	CHECK_FAILS(peal_kernel_launch(rt, 0, &peal_program_relay, &o, &k),
+		    PEAL_EINVAL, "mailbox_policy is 9");
 	CHECK_OK(peal_runtime_close(rt)); /* nothing was left behind */
 }
 

@@ -87,8 +87,7 @@ PEAL_STATIC_ASSERT(sizeof(struct peal_worker_status) == PEAL_SHARED_LINE,
 /** One actor of a kernel; in device memory. */
 struct peal_actor_entry {
 	uint64_t state; /* address of its state */
-	uint32_t handler; /* index in the program; PEAL_NO_HANDLER: free */
-	uint32_t worker;
+	uint64_t place; /* PEAL_PLACE: whoever reads one half reads the other */
 	uint32_t state_bytes;
 	uint16_t ports; /* output ports 0 .. ports-1 that it may use */
 	uint16_t emits; /* most messages per port for one input */
@@ -98,6 +97,11 @@ struct peal_actor_entry {
 };
 
 #define PEAL_NO_HANDLER 0xffffffffu
+/** An actor's worker, and its handler: index in the program; PEAL_NO_HANDLER
+ * for an entry that is free. */
+#define PEAL_PLACE(worker, handler) ((uint64_t)(worker) << 32 | (handler))
+#define PEAL_PLACE_WORKER(place) ((uint32_t)((place) >> 32))
+#define PEAL_PLACE_HANDLER(place) ((uint32_t)(place))
 PEAL_STATIC_ASSERT(sizeof(struct peal_actor_entry) == 32, "actor entry");
 
 /** Types of control messages. */

@@ -6,7 +6,8 @@
 
 /*
  * A mailbox: many workers of one device put, one takes. In device memory; slots
- * follow the header. Zeroed memory with the first line filled is empty.
+ * follow the header, and the stage that messages are unpacked to. Zeroed memory
+ * with the first line filled is empty.
  */
 
 #define PEAL_MAILBOX_MAGIC 0x584f424c414550ULL /* "PEALBOX" */
@@ -20,15 +21,18 @@ struct peal_mailbox {
 	uint32_t message_bytes; /* largest payload */
 	uint32_t lease; /* slots that a producer leases at a time */
 	uint64_t slots_offset; /* from the start of this struct */
-	uint8_t host_reserved[PEAL_SHARED_LINE - 32];
+	uint64_t stage_offset; /* the consumer's, for atom policies */
+	uint32_t policy; /* enum peal_policy: how slots are published */
+	uint8_t host_reserved[PEAL_SHARED_LINE - 44];
 	/* added to by all producers */
 	uint64_t leased; /* slots ever asked for */
 	uint64_t returned; /* of those, given back unused */
 	uint64_t ticket; /* messages ever put: the next slot's number */
 	uint8_t producers_reserved[PEAL_SHARED_LINE - 24];
 	/* only writer: the consumer */
-	uint64_t head; /* messages taken off */
-	uint8_t consumer_reserved[PEAL_SHARED_LINE - 8];
+	uint64_t head; /* messages taken off, as last told */
+	uint64_t taken; /* messages taken off; for the consumer alone */
+	uint8_t consumer_reserved[PEAL_SHARED_LINE - 16];
 };
 
 PEAL_STATIC_ASSERT(sizeof(struct peal_mailbox) == 3 * PEAL_SHARED_LINE,

@@ -66,16 +66,7 @@ peali_link_open_slab(struct peal_link_consumer *c, const uint8_t *content,
 static PEAL_DEV PEAL_INLINE int
 peal_link_ready(const struct peal_link_consumer *c)
 {
-	uint32_t word[3];
-
-	if (PEAL_UNLIKELY(peali_policy(c->policy) != PEAL_POLICY_SEQUENCE))
-		return peali_atom_read(peali_policy(c->policy), c->slot, 0,
-				       word) >>
-			       16 ==
-		       (c->lap & 0xffff);
-	return (uint32_t)(peal_load_relaxed_sys(
-				  (const uint64_t *)(const void *)c->slot) >>
-			  48) == (c->lap & 0xffff);
+	return peal_slot_ready(peali_policy(c->policy), c->slot, c->lap);
 }
 
 /* Unpacks the head slot's atoms into the stage. */

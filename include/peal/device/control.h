@@ -6,7 +6,7 @@
 
 /*
  * How a worker listens to the host: control words, control messages, lease and
- * epoch, and its own end. For the leader; the loop calls it.
+ * epoch. For the leader; the loop calls it.
  */
 
 /* What a turn of the loop comes to. */
@@ -154,24 +154,23 @@ peali_control_spawn(struct peal_worker *w, uint32_t type,
 	struct peal_actor_entry *entry =
 		(struct peal_actor_entry *)(uintptr_t)w->params->actors +
 		spawn->actor;
-	uint32_t handler = spawn->entry.handler;
+	uint64_t place = spawn->entry.place;
 
 	if (spawn->actor >= w->params->max_actors ||
-	    spawn->entry.worker != w->index)
+	    PEAL_PLACE_WORKER(place) != w->index)
 		return PEAL_EINVAL;
 	if (type == PEAL_CONTROL_SPAWN) {
 		entry->state = spawn->entry.state;
-		entry->worker = spawn->entry.worker;
 		entry->state_bytes = spawn->entry.state_bytes;
 		entry->ports = spawn->entry.ports;
 		entry->emits = spawn->entry.emits;
 		entry->tells = spawn->entry.tells;
 		entry->port_base = spawn->entry.port_base;
 	} else {
-		handler = PEAL_NO_HANDLER;
+		place = PEAL_PLACE(w->index, PEAL_NO_HANDLER);
 	}
-	/* R4: pairs with A4 in peali_tell: the entry is whole. */
-	peal_store_release_dev_u32(&entry->handler, handler);
+	/* Others read nothing but this word: see peali_tell. */
+	peal_store_relaxed_dev(&entry->place, place);
 	return 0;
 }
 
@@ -332,69 +331,6 @@ static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int peali_look(struct peal_worker *w)
 	}
 	peal_store_relaxed_sys(&w->status->idle_turns, s->idle_turns);
 	return 0;
-}
-
-/* Whether no worker of the kernel has, or can get, anything to do. */
-static PEAL_DEV PEAL_UNUSED inline int peali_quiet(const struct peal_worker *w)
-{
-	const struct peal_worker_status *status =
-		(const struct peal_worker_status *)(uintptr_t)w->params->status;
-	uint64_t done = 0, told = 0, drained = 0;
-	uint32_t i;
-
-	for (i = 0; i < w->params->n_workers; i++) {
-		uint64_t level = peal_load_acquire_sys(&status[i].drained);
-
-		if (!level)
-			return 0;
-		drained |= level;
-	}
-	if (!(drained & PEAL_DRAINED_ENDED))
-		return 0; /* no input has come yet */
-	/*
-	 * Both sums only grow and done <= told. If the told that is read later
-	 * equals the done that was read before, nothing was under way then.
-	 */
-	for (i = 0; i < w->params->n_workers; i++)
-		done += peal_load_acquire_sys(&status[i].mail_done);
-	for (i = 0; i < w->params->n_workers; i++)
-		told += peal_load_acquire_sys(&status[i].told);
-	return done == told;
-}
-
-/* Ends a worker whose inputs have all ended, if that is wanted; 0 not yet. */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
-peali_try_end(struct peal_worker *w)
-{
-	struct peal_worker_state *s = w->state;
-	uint32_t i, waiting = 0, level;
-	int drain;
-
-	for (i = 0; i < s->n_inputs; i++)
-		if (w->inputs[i].flags & PEAL_INPUT_USED)
-			return 0;
-	drain = peal_load_relaxed_sys(&w->control->drain) != 0;
-	if (!drain && !w->params->end_with_inputs)
-		return 0;
-	level = drain || s->ended ? PEAL_DRAINED_ENDED : PEAL_DRAINED_NO_INPUT;
-	if (s->drained != level) {
-		s->drained = level;
-		peal_store_release_sys(&w->status->drained, level);
-	}
-	if (!peali_quiet(w))
-		return 0;
-	for (i = 0; i < s->n_outputs; i++) {
-		struct peal_output *o = &w->outputs[i];
-
-		if (o->used && o->switching)
-			waiting = 1;
-		else if (o->used && !o->link.state &&
-			 peal_link_push_mark(&o->link, PEAL_KIND_END))
-			waiting = 1;
-	}
-	if (waiting)
-		return 0;
-	return peali_leave(w, PEAL_WORKER_DRAINED, 0);
 }
 
 #endif

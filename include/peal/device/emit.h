@@ -154,34 +154,33 @@ static PEAL_DEV PEAL_UNUSED inline int peali_tell(struct peal_worker *w,
 	const struct peal_actor_entry *entry =
 		(const struct peal_actor_entry *)(uintptr_t)w->params->actors +
 		actor;
-	struct peal_mailbox *m;
 	struct peal_header header;
+	uint64_t place;
+	uint32_t worker;
 	int result;
 
 	if (!w->params->mailboxes)
 		return PEAL_ENOTSUP;
-	/* A4: pairs with R4 in peali_control_spawn: the entry is whole. */
-	if (actor >= w->params->max_actors ||
-	    peal_load_acquire_dev_u32(&entry->handler) == PEAL_NO_HANDLER)
+	if (actor >= w->params->max_actors)
 		return PEAL_ENOENT;
-	m = (struct peal_mailbox
-		     *)(uintptr_t)(w->params->mailboxes +
-				   entry->worker * w->params->mailbox_stride);
+	place = peal_load_relaxed_dev(&entry->place);
+	if (PEAL_PLACE_HANDLER(place) == PEAL_NO_HANDLER)
+		return PEAL_ENOENT;
+	worker = PEAL_PLACE_WORKER(place);
 	header.actor = actor;
 	header.type = type;
 	header.flags = 0;
-	/* Counted first: nobody may see it done and not yet told. */
-	peal_store_release_sys(&w->status->told, w->state->told + 1);
-	result = peal_mailbox_put(m, &w->leases[entry->worker], header, data,
-				  bytes);
-	if (result) {
-		peal_store_release_sys(&w->status->told, w->state->told);
+	/* Counted first: nobody shall see it done and not yet told. */
+	peal_store_relaxed_sys(&w->status->told, w->state->told + 1);
+	result = peal_mailbox_put(peali_mailbox(w, worker), &w->leases[worker],
+				  header, data, bytes);
+	if (PEAL_UNLIKELY(result)) {
+		peal_store_relaxed_sys(&w->status->told, w->state->told);
 		return result;
 	}
 	w->state->told++;
 #if PEAL_ON_HOST
-	peal_bell_ring(w->params->bells +
-		       entry->worker * sizeof(struct peal_bell));
+	peal_bell_ring(w->params->bells + worker * sizeof(struct peal_bell));
 #endif
 	return 0;
 }

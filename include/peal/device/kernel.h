@@ -61,10 +61,7 @@ peali_worker_init(struct peal_worker *w,
 	w->scratch = (uint64_t *)(void *)(base + at.scratch);
 	w->mailbox = 0;
 	if (params->mailboxes)
-		w->mailbox =
-			(struct peal_mailbox
-				 *)(uintptr_t)(params->mailboxes +
-					       worker * params->mailbox_stride);
+		w->mailbox = peali_mailbox(w, worker);
 	w->actor = 0;
 	w->index = worker;
 	w->ended = 0;
@@ -175,7 +172,7 @@ peali_worker_enter(struct peal_worker *w,
 	static PEAL_DEV PEAL_INLINE int peali_dispatch_##program(              \
 		struct peal_worker *w)                                         \
 	{                                                                      \
-		switch (w->actor->handler) {                                   \
+		switch (PEAL_PLACE_HANDLER(w->actor->place)) {                 \
 			HANDLERS(PEALI_CASE)                                   \
 		default:                                                       \
 			return PEAL_EHANDLER;                                  \

@@ -100,23 +100,6 @@ struct peal_message {
 	uint32_t kind; /* enum peal_kind */
 };
 
-/*
- * The policy of a ring. A GPU knows one only, so that its compiler drops the
- * others: a link gets the policy that both of its ends know.
- */
-static PEAL_DEV PEAL_INLINE uint32_t peali_policy(uint32_t policy)
-{
-#if PEAL_ON_CUDA
-	(void)policy;
-	return PEAL_POLICY_ATOM16;
-#elif PEAL_ON_HIP
-	(void)policy;
-	return PEAL_POLICY_ATOM8;
-#else
-	return policy;
-#endif
-}
-
 /** Slots of the link's ring. Wait-free. */
 static PEAL_DEV PEAL_INLINE uint64_t
 peal_link_capacity(const struct peal_link_producer *p)

@@ -2,8 +2,8 @@
 #ifndef PEAL_DEVICE_LOOP_H
 #define PEAL_DEVICE_LOOP_H
 
-#include <peal/device/control.h>
 #include <peal/device/emit.h>
+#include <peal/device/end.h>
 #include <peal/device/take.h>
 
 /*
@@ -31,7 +31,6 @@
  */
 static PEAL_DEV PEAL_INLINE int peali_spin(struct peal_worker *w)
 {
-	struct peal_slot_view view = { 0, 0, 0 };
 	uint32_t n = w->state->n_inputs, spin, i;
 
 	for (spin = 0; spin < PEALI_SPINS; spin++) {
@@ -41,7 +40,7 @@ static PEAL_DEV PEAL_INLINE int peali_spin(struct peal_worker *w)
 				w->state->cursor = i;
 				return 1;
 			}
-		if (w->mailbox && peal_mailbox_peek(w->mailbox, &view)) {
+		if (w->mailbox && peal_mailbox_ready(w->mailbox)) {
 			w->state->cursor = n;
 			return 1;
 		}
@@ -242,11 +241,8 @@ static PEAL_DEV PEAL_INLINE void peal_loop_done(struct peal_worker *w,
 	if (PEAL_UNLIKELY(s->mail)) {
 		s->mail = 0;
 		peal_mailbox_release(w->mailbox);
-		if (result)
-			peal_store_relaxed_sys(&w->status->mail_dead,
-					       ++s->mail_dead);
-		/* release: whoever counts it done sees what it has told */
-		peal_store_release_sys(&w->status->mail_done, ++s->mail_done);
+		s->mail_dead += result != 0;
+		s->mail_done++;
 	} else if (PEAL_UNLIKELY(result)) {
 		peal_link_release_dead(&w->inputs[w->message.input].link,
 				       PEAL_REASON_HANDLER);

@@ -22,6 +22,11 @@
  *	ticket, content, tag (R1) ---------->	A1 tag: content may be read
  *	A3 head, returned: slot is free <----	R3 head: content was read
  *
+ * With atoms there is no edge 1, tag and content are one store. Nor does the
+ * ticket need an order: that a slot is free may be known to another producer
+ * only, but that one took an earlier ticket after it knew, and where a producer
+ * writes comes out of its ticket. So no message costs a fence.
+ *
  * Order: first in, first out per producer. Progress: putting with a granted
  * lease is wait-free, leasing is wait-free, taking is wait-free. One lane.
  */
@@ -44,7 +49,7 @@ peali_mailbox_lap(const struct peal_mailbox *m, uint64_t number)
 static PEAL_DEV PEAL_INLINE int
 peali_mailbox_grant(struct peal_mailbox *m, struct peal_mailbox_lease *lease)
 {
-	/* A3: pairs with R3 in peal_mailbox_release: the slots were read. */
+	/* A3: pairs with R3 in peal_mailbox_flush: the slots were read. */
 	uint64_t free = peal_load_acquire_dev(&m->head) +
 			peal_load_acquire_dev(&m->returned) +
 			(1ULL << m->capacity_log2);
@@ -56,6 +61,20 @@ peali_mailbox_grant(struct peal_mailbox *m, struct peal_mailbox_lease *lease)
 	return 1;
 }
 
+/* An admission that is not simply granted already. */
+static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
+peali_mailbox_admit_slow(struct peal_mailbox *m,
+			 struct peal_mailbox_lease *lease, uint64_t n)
+{
+	if (!lease->asked) {
+		lease->asked = m->lease;
+		lease->asked_end =
+			peal_add_acqrel_dev(&m->leased, lease->asked) +
+			lease->asked;
+	}
+	return peali_mailbox_grant(m, lease) && lease->granted >= n;
+}
+
 /**
  * Whether a producer may put n messages; asks for a lease if it may not.
  *
@@ -64,19 +83,12 @@ peali_mailbox_grant(struct peal_mailbox *m, struct peal_mailbox_lease *lease)
  * @param n     at most the mailbox's lease
  * @return 1 it may; 0 not yet, ask again. Wait-free.
  */
-static PEAL_DEV PEAL_UNUSED inline int
+static PEAL_DEV PEAL_INLINE int
 peal_mailbox_admit(struct peal_mailbox *m, struct peal_mailbox_lease *lease,
 		   uint64_t n)
 {
-	if (PEAL_LIKELY(lease->granted >= n))
-		return 1;
-	if (!lease->asked) {
-		lease->asked = m->lease;
-		lease->asked_end =
-			peal_add_acqrel_dev(&m->leased, lease->asked) +
-			lease->asked;
-	}
-	return peali_mailbox_grant(m, lease) && lease->granted >= n;
+	return PEAL_LIKELY(lease->granted >= n) ||
+	       peali_mailbox_admit_slow(m, lease, n);
 }
 
 /**
@@ -91,6 +103,62 @@ peal_mailbox_return(struct peal_mailbox *m, struct peal_mailbox_lease *lease)
 	if (lease->granted) {
 		peal_add_acqrel_dev(&m->returned, lease->granted);
 		lease->granted = 0;
+	}
+}
+
+/* The next slot's number. */
+static PEAL_DEV PEAL_INLINE uint64_t peali_mailbox_ticket(struct peal_mailbox *m)
+{
+#if PEAL_ON_HOST
+	/* acq_rel: who takes a later ticket knows what was free for this one */
+	return peal_add_acqrel_dev(&m->ticket, 1);
+#else
+	return peal_add_relaxed_dev(&m->ticket, 1);
+#endif
+}
+
+/* 4 bytes at `at` of a content: a header and `bytes` at data, then zeros. */
+static PEAL_DEV PEAL_INLINE uint32_t peali_mailbox_word(uint64_t header,
+							const uint8_t *data,
+							uint32_t bytes,
+							uint32_t at)
+{
+	uint32_t word = 0, i;
+
+	if (at < sizeof(header))
+		return (uint32_t)(header >> 8 * at);
+	at -= (uint32_t)sizeof(header);
+	if (at + 4 <= bytes && !((uintptr_t)data & 3))
+		return *(const uint32_t *)(const void *)(data + at);
+	for (i = 0; i < 4; i++)
+		if (at + i < bytes)
+			word |= (uint32_t)data[at + i] << 8 * i;
+	return word;
+}
+
+/* Packs a message into its slot's atoms. */
+static PEAL_DEV PEAL_UNUSED PEAL_HOST_NOINLINE void
+peali_mailbox_pack(const struct peal_mailbox *m, uint8_t *slot, uint32_t lap,
+		   uint64_t header, const uint8_t *data, uint32_t bytes)
+{
+	uint32_t policy = peali_policy(m->policy);
+	uint32_t each = peali_atom_payload(policy);
+	uint32_t length = bytes + (uint32_t)sizeof(header);
+	uint32_t atoms = (length + each - 1) / each, i, k;
+
+	if (PEAL_UNLIKELY(lap % PEAL_SLOT_REFRESH_LAPS == 0))
+		peal_slot_refresh(policy, slot, m->slot_bytes, lap, length, 0,
+				  1);
+	for (i = 0; i < atoms; i++) {
+		uint32_t word[3] = { 0, 0, 0 };
+
+		for (k = 0; k < each / 4; k++)
+			word[k] = peali_mailbox_word(header, data, bytes,
+						     i * each + 4 * k);
+		peali_atom_write(policy, slot, i,
+				 peali_atom_tag(each, lap, PEAL_KIND_DATA, i,
+						length),
+				 (const uint8_t *)word, each);
 	}
 }
 
@@ -110,20 +178,34 @@ peal_mailbox_put(struct peal_mailbox *m, struct peal_mailbox_lease *lease,
 {
 	uint64_t number;
 	uint8_t *slot;
+	uint32_t lap;
 
-	if (bytes > m->message_bytes)
+	if (PEAL_UNLIKELY(bytes > m->message_bytes))
 		return PEAL_EMSGSIZE;
-	if (!peal_mailbox_admit(m, lease, 1))
+	if (PEAL_UNLIKELY(!peal_mailbox_admit(m, lease, 1)))
 		return PEAL_EAGAIN;
 	lease->granted--;
-	/* acq_rel: who takes a later ticket knows what was free for this one */
-	number = peal_add_acqrel_dev(&m->ticket, 1);
+	number = peali_mailbox_ticket(m);
 	slot = peali_mailbox_slot(m, number);
-	*(struct peal_header *)(void *)(slot + 8) = header;
-	peal_copy(slot + 8 + sizeof(header), data, bytes);
-	peal_slot_publish(slot, peali_mailbox_lap(m, number), PEAL_KIND_DATA,
-			  (uint32_t)(sizeof(header) + bytes));
+	lap = peali_mailbox_lap(m, number);
+	if (peali_policy(m->policy) == PEAL_POLICY_SEQUENCE) {
+		peal_header_store(slot + 8, header);
+		peal_copy(slot + 8 + sizeof(header), data, bytes);
+		peal_slot_publish(slot, lap, PEAL_KIND_DATA,
+				  (uint32_t)(sizeof(header) + bytes));
+	} else {
+		peali_mailbox_pack(m, slot, lap, peali_header_word(header),
+				   (const uint8_t *)data, (uint32_t)bytes);
+	}
 	return 0;
+}
+
+/** Whether there is something to peek at; only the consumer. Wait-free. */
+static PEAL_DEV PEAL_INLINE int peal_mailbox_ready(struct peal_mailbox *m)
+{
+	return peal_slot_ready(peali_policy(m->policy),
+			       peali_mailbox_slot(m, m->taken),
+			       peali_mailbox_lap(m, m->taken));
 }
 
 /**
@@ -136,17 +218,37 @@ peal_mailbox_put(struct peal_mailbox *m, struct peal_mailbox_lease *lease,
 static PEAL_DEV PEAL_INLINE int peal_mailbox_peek(struct peal_mailbox *m,
 						  struct peal_slot_view *view)
 {
-	uint64_t head = peal_load_relaxed_dev(&m->head);
+	uint32_t policy = peali_policy(m->policy);
+	uint8_t *slot = peali_mailbox_slot(m, m->taken);
+	uint32_t lap = peali_mailbox_lap(m, m->taken);
 
-	return peal_slot_peek(peali_mailbox_slot(m, head),
-			      peali_mailbox_lap(m, head), view);
+	if (policy == PEAL_POLICY_SEQUENCE)
+		return peal_slot_peek(slot, lap, view);
+	return peal_slot_unpack(policy, slot, lap,
+				(uint8_t *)m + m->stage_offset,
+				PEAL_SLOT_ATOMS_MAX, view);
+}
+
+/**
+ * Tells the producers what was taken off: they may write to those slots again.
+ * Every capacity/4 messages, and by the consumer whenever it goes idle; also
+ * what it has put elsewhere while it handled them is then known. Wait-free.
+ */
+static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
+peal_mailbox_flush(struct peal_mailbox *m)
+{
+	/* R3: pairs with A3 in peali_mailbox_grant: the content was read. */
+	if (m->head != m->taken)
+		peal_store_release_dev(&m->head, m->taken);
 }
 
 /** Takes the peeked message off; only the consumer. Wait-free. */
 static PEAL_DEV PEAL_INLINE void peal_mailbox_release(struct peal_mailbox *m)
 {
-	/* R3: pairs with A3 in peali_mailbox_grant: the content was read. */
-	peal_store_release_dev(&m->head, peal_load_relaxed_dev(&m->head) + 1);
+	uint64_t kept = ++m->taken - m->head;
+
+	if (PEAL_UNLIKELY(4 * kept >= 1ULL << m->capacity_log2))
+		peal_mailbox_flush(m);
 }
 
 #endif

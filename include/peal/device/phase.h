@@ -40,13 +40,15 @@ static PEAL_DEV PEAL_UNUSED inline int peal_arrive(struct peal_worker *w,
 	return 0;
 }
 
-/* Why a wait inside a handler has to end; 0 it has not. Also beats. */
+/* Why a wait inside a handler has to end; 0 it has not. Also beats, and gives
+ * room: those who are waited for may need it. */
 static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
 peali_wait_over(struct peal_worker *w, uint64_t began_ns, int64_t timeout_ns)
 {
 	struct peal_worker_state *s = w->state;
 	uint64_t now = peal_clock_ns();
 
+	peali_give_room(w);
 	peal_store_relaxed_sys(&w->status->beat, ++s->beat);
 	if (peal_load_relaxed_sys(&w->control->stop))
 		return PEAL_ESTOPPED;

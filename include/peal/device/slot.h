@@ -40,6 +40,23 @@ struct peal_slot_view {
 	uint8_t *content; /* in the slot, or in the stage for atom policies */
 };
 
+/*
+ * The policy of a queue. A GPU knows one only, so that its compiler drops the
+ * others: a queue gets the policy that both of its ends know.
+ */
+static PEAL_DEV PEAL_INLINE uint32_t peali_policy(uint32_t policy)
+{
+#if PEAL_ON_CUDA
+	(void)policy;
+	return PEAL_POLICY_ATOM16;
+#elif PEAL_ON_HIP
+	(void)policy;
+	return PEAL_POLICY_ATOM8;
+#else
+	return policy;
+#endif
+}
+
 /** Content bytes that a slot of that size and policy holds. Wait-free. */
 static PEAL_HD PEAL_INLINE uint32_t peal_slot_content_max(uint32_t policy,
 							  uint32_t slot_bytes)
@@ -123,6 +140,13 @@ static PEAL_DEV PEAL_INLINE void peal_copy(void *to, const void *from,
 #endif
 }
 
+/* The 8 bytes of a header. */
+static PEAL_DEV PEAL_INLINE uint64_t peali_header_word(struct peal_header header)
+{
+	return (uint64_t)header.flags << 48 | (uint64_t)header.type << 32 |
+	       header.actor;
+}
+
 /**
  * Writes a header with one store: a load of all 8 bytes that follows soon can
  * be served from the store buffer, which it could not be from two stores.
@@ -133,8 +157,7 @@ static PEAL_DEV PEAL_INLINE void peal_copy(void *to, const void *from,
 static PEAL_DEV PEAL_INLINE void peal_header_store(void *to,
 						   struct peal_header header)
 {
-	uint64_t word = (uint64_t)header.flags << 48 |
-			(uint64_t)header.type << 32 | header.actor;
+	uint64_t word = peali_header_word(header);
 
 	__builtin_memcpy(to, &word, sizeof(word));
 }
@@ -182,6 +205,18 @@ static PEAL_DEV PEAL_INLINE int peal_slot_peek(uint8_t *slot, uint32_t lap,
 static PEAL_DEV PEAL_INLINE uint32_t peali_atom_payload(uint32_t policy)
 {
 	return policy == PEAL_POLICY_ATOM16 ? 12 : 4;
+}
+
+/* The tag of atom i of a content of `length` bytes, `each` of them in one. */
+static PEAL_DEV PEAL_INLINE uint32_t peali_atom_tag(uint32_t each, uint32_t lap,
+						    uint32_t kind, uint32_t i,
+						    uint32_t length)
+{
+	if (length <= each)
+		return peali_tag32(lap, kind, length);
+	return peali_tag32(lap, kind | PEAL_TAG_MANY,
+			   i ? peali_min_u32(each, length - i * each) :
+			       (length + each - 1) / each - 1);
 }
 
 static PEAL_DEV PEAL_INLINE void
@@ -251,10 +286,9 @@ peal_slot_pack(uint32_t policy, uint8_t *slot, uint32_t lap, uint32_t kind,
 
 	for (i = lane; i < atoms; i += lanes) {
 		uint32_t n = peali_min_u32(each, length - i * each);
-		uint32_t low = atoms > 1 && i == 0 ? atoms - 1 : n;
-		uint32_t k = atoms > 1 ? kind | PEAL_TAG_MANY : kind;
 
-		peali_atom_write(policy, slot, i, peali_tag32(lap, k, low),
+		peali_atom_write(policy, slot, i,
+				 peali_atom_tag(each, lap, kind, i, length),
 				 content + i * each, n);
 	}
 }
@@ -333,6 +367,23 @@ peal_slot_unpack(uint32_t policy, const uint8_t *slot, uint32_t lap,
 		view->length = i * each + (uint32_t)n;
 	}
 	return 1;
+}
+
+/**
+ * Whether a slot holds the lap: one load. Says nothing of its kind, nor whether
+ * all atoms of a longer message are there yet. Wait-free.
+ */
+static PEAL_DEV PEAL_INLINE int
+peal_slot_ready(uint32_t policy, const uint8_t *slot, uint32_t lap)
+{
+	uint32_t word[3];
+
+	if (PEAL_UNLIKELY(policy != PEAL_POLICY_SEQUENCE))
+		return peali_atom_read(policy, slot, 0, word) >> 16 ==
+		       (lap & 0xffff);
+	return (uint32_t)(peal_load_relaxed_sys(
+				  (const uint64_t *)(const void *)slot) >>
+			  48) == (lap & 0xffff);
 }
 
 #endif

@@ -25,12 +25,8 @@ peali_tells_fit(struct peal_worker *w, uint32_t tells)
 	if (!w->params->mailboxes)
 		return 1; /* peal_tell says PEAL_ENOTSUP */
 	for (i = 0; i < w->params->n_workers; i++) {
-		struct peal_mailbox *m =
-			(struct peal_mailbox
-				 *)(uintptr_t)(w->params->mailboxes +
-					       i * w->params->mailbox_stride);
-
-		fit &= peal_mailbox_admit(m, &w->leases[i], tells);
+		fit &= peal_mailbox_admit(peali_mailbox(w, i), &w->leases[i],
+					  tells);
 	}
 	return fit;
 }
@@ -43,8 +39,9 @@ peali_actor(const struct peal_worker *w, uint32_t index)
 		(struct peal_actor_entry *)(uintptr_t)w->params->actors + index;
 
 	if (PEAL_UNLIKELY(index >= w->params->max_actors) ||
-	    PEAL_UNLIKELY(entry->handler == PEAL_NO_HANDLER) ||
-	    PEAL_UNLIKELY(entry->worker != w->index))
+	    PEAL_UNLIKELY(PEAL_PLACE_HANDLER(entry->place) ==
+			  PEAL_NO_HANDLER) ||
+	    PEAL_UNLIKELY(PEAL_PLACE_WORKER(entry->place) != w->index))
 		return 0;
 	return entry;
 }
@@ -187,10 +184,8 @@ static PEAL_DEV PEAL_UNUSED inline int peali_mail_take(struct peal_worker *w)
 	}
 	if (taken < 0) {
 		peal_mailbox_release(w->mailbox);
-		peal_store_relaxed_sys(&w->status->mail_dead,
-				       ++w->state->mail_dead);
-		peal_store_release_sys(&w->status->mail_done,
-				       ++w->state->mail_done);
+		w->state->mail_dead++;
+		w->state->mail_done++;
 	}
 	return 0;
 }

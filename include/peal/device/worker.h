@@ -323,6 +323,15 @@ static PEAL_DEV PEAL_INLINE int peal_aborting(const struct peal_worker *w)
 	return peal_load_relaxed_sys(&w->control->stop) == PEAL_STOP_ABORT;
 }
 
+/* The mailbox of a worker of a kernel that has some. */
+static PEAL_DEV PEAL_INLINE struct peal_mailbox *
+peali_mailbox(const struct peal_worker *w, uint32_t worker)
+{
+	return (struct peal_mailbox
+			*)(uintptr_t)(w->params->mailboxes +
+				      worker * w->params->mailbox_stride);
+}
+
 /* ---- status -------------------------------------------------------------- */
 
 /* Says which actor's handler runs: 1 + its index, or 0 for none. */
@@ -340,29 +349,37 @@ static PEAL_DEV PEAL_UNUSED inline void peali_say_done(struct peal_worker *w)
 {
 	peal_store_relaxed_sys(&w->status->handled, w->state->handled);
 	peal_store_relaxed_sys(&w->status->emitted, w->state->emitted);
+	peal_store_relaxed_sys(&w->status->mail_dead, w->state->mail_dead);
+	peali_store_count(&w->status->mail_done, w->state->mail_done);
 	peali_say_actor(w, 0);
 }
 
-/* What is owed to others: credit and leases. At every pause and every look. */
+/* The room that the worker has made: in links to it and in its mailbox. */
 static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
-peali_settle(struct peal_worker *w)
+peali_give_room(struct peal_worker *w)
 {
 	uint32_t i;
 
 	for (i = 0; i < w->state->n_inputs; i++)
 		if (w->inputs[i].flags & PEAL_INPUT_USED)
 			peal_link_flush_credit(&w->inputs[i].link);
+	if (w->mailbox)
+		peal_mailbox_flush(w->mailbox);
+}
+
+/* What is owed to others: room and leases. At every pause and every look, but
+ * not inside a handler, which needs its leases. */
+static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
+peali_settle(struct peal_worker *w)
+{
+	uint32_t i;
+
+	peali_give_room(w);
 	if (!w->params->mailboxes)
 		return;
-	for (i = 0; i < w->params->n_workers; i++) {
-		struct peal_mailbox *m =
-			(struct peal_mailbox
-				 *)(uintptr_t)(w->params->mailboxes +
-					       i * w->params->mailbox_stride);
-
+	for (i = 0; i < w->params->n_workers; i++)
 		if (w->leases[i].granted || w->leases[i].asked)
-			peal_mailbox_return(m, &w->leases[i]);
-	}
+			peal_mailbox_return(peali_mailbox(w, i), &w->leases[i]);
 }
 
 #endif

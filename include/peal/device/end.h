@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEAL_DEVICE_END_H
+#define PEAL_DEVICE_END_H
+
+#include <peal/device/control.h>
+
+/*
+ * How a worker ends with its kernel, once nothing can come any more. For the
+ * leader; the loop calls it.
+ */
+
+/* The messages that were put into all mailboxes, if all are handled; or -1. */
+static PEAL_DEV PEAL_UNUSED inline uint64_t
+peali_mail_handled(const struct peal_worker *w)
+{
+	uint64_t n = 0;
+	uint32_t i;
+
+	for (i = 0; w->mailbox && i < w->params->n_workers; i++) {
+		const struct peal_mailbox *m = peali_mailbox(w, i);
+		/* R3: who sees a message taken off sees all tickets of those
+		 * that its handler told. */
+		uint64_t head = peal_load_acquire_dev(&m->head);
+
+		if (peal_load_relaxed_dev(&m->ticket) != head)
+			return ~0ULL;
+		n += head;
+	}
+	return n;
+}
+
+/* Whether no worker of the kernel has, or can get, anything to do. */
+static PEAL_DEV PEAL_UNUSED inline int peali_quiet(const struct peal_worker *w)
+{
+	const struct peal_worker_status *status =
+		(const struct peal_worker_status *)(uintptr_t)w->params->status;
+	uint64_t handled, drained = 0;
+	uint32_t i;
+
+	for (i = 0; i < w->params->n_workers; i++) {
+		uint64_t level = peal_load_acquire_sys(&status[i].drained);
+
+		if (!level)
+			return 0;
+		drained |= level;
+	}
+	if (!(drained & PEAL_DRAINED_ENDED))
+		return 0; /* no input has come yet */
+	/*
+	 * Tickets only grow. If twice all were handled and they were as many,
+	 * then after the first look at the last mailbox no message was under
+	 * way: the first that was would have been told by a handler of one that
+	 * was counted as handled, or of an input that has ended.
+	 */
+	handled = peali_mail_handled(w);
+	return handled != ~0ULL && peali_mail_handled(w) == handled;
+}
+
+/* Ends a worker whose inputs have all ended, if that is wanted; 0 not yet. */
+static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
+peali_try_end(struct peal_worker *w)
+{
+	struct peal_worker_state *s = w->state;
+	uint32_t i, waiting = 0, level;
+	int drain;
+
+	for (i = 0; i < s->n_inputs; i++)
+		if (w->inputs[i].flags & PEAL_INPUT_USED)
+			return 0;
+	drain = peal_load_relaxed_sys(&w->control->drain) != 0;
+	if (!drain && !w->params->end_with_inputs)
+		return 0;
+	level = drain || s->ended ? PEAL_DRAINED_ENDED : PEAL_DRAINED_NO_INPUT;
+	if (s->drained != level) {
+		s->drained = level;
+		peal_store_release_sys(&w->status->drained, level);
+	}
+	if (!peali_quiet(w))
+		return 0;
+	for (i = 0; i < s->n_outputs; i++) {
+		struct peal_output *o = &w->outputs[i];
+
+		if (o->used && o->switching)
+			waiting = 1;
+		else if (o->used && !o->link.state &&
+			 peal_link_push_mark(&o->link, PEAL_KIND_END))
+			waiting = 1;
+	}
+	if (waiting)
+		return 0;
+	return peali_leave(w, PEAL_WORKER_DRAINED, 0);
+}
+
+#endif

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "queues/policy.h"
+
+#include <stddef.h>
+
+#include <peal/device/slot.h>
+
+#include "runtime/backend/error.h"
+
+#define SLOT_MAX 4096
+
+static const char *const names[] = { "default", "sequence", "atom16", "atom8" };
+
+const char *peali_policy_name(uint32_t policy)
+{
+	return names[policy];
+}
+
+int peali_policy_choose(uint32_t *policy, uint32_t policies,
+			uint32_t default_policy, const char *option,
+			const char *whose, const char *call)
+{
+	static const uint32_t others[] = { PEAL_POLICY_ATOM16,
+					   PEAL_POLICY_ATOM8,
+					   PEAL_POLICY_SEQUENCE };
+	uint32_t chosen = *policy ? *policy : default_policy;
+	size_t i;
+
+	if (chosen < PEAL_POLICY_SEQUENCE || chosen > PEAL_POLICY_ATOM8)
+		return peali_fail(PEAL_EINVAL, call,
+				  "%s is %u; allowed are 0 (default), 1 "
+				  "(sequence), 2 (atom16) and 3 (atom8)",
+				  option, chosen);
+	for (i = 0; !*policy && i < 3 && !(policies & 1u << chosen); i++)
+		chosen = others[i];
+	if (!(policies & 1u << chosen))
+		return peali_fail(PEAL_EINVAL, call,
+				  "%s is %u (%s), which %s cannot do; possible "
+				  "are:%s%s%s%s",
+				  option, chosen, names[chosen], whose,
+				  policies & 2 ? " sequence" : "",
+				  policies & 4 ? " atom16" : "",
+				  policies & 8 ? " atom8" : "",
+				  policies & 14 ? "" : " none");
+	*policy = chosen;
+	return 0;
+}
+
+uint32_t peali_policy_slot(uint32_t policy, uint32_t content)
+{
+	uint32_t bytes = content + 8, unit;
+
+	if (policy == PEAL_POLICY_ATOM16)
+		bytes = (content + 11) / 12 * 16;
+	else if (policy == PEAL_POLICY_ATOM8)
+		bytes = (content + 3) / 4 * 8;
+	/* past one cache line, whole ones: no line has two slots' messages */
+	unit = bytes > 64 ? 64 : 16;
+	return (bytes + unit - 1) / unit * unit;
+}
+
+uint32_t peali_policy_slot_max(uint32_t policy)
+{
+	return policy == PEAL_POLICY_ATOM8 ? PEAL_SLOT_ATOMS_MAX * 8 : SLOT_MAX;
+}
