@@ -90,6 +90,21 @@ static PEAL_DEV PEAL_UNUSED inline int peali_idle(struct peal_worker *w)
 	return 0;
 }
 
+/*
+ * Whether the host wants this worker now. A GPU would wait longer for the
+ * host's memory than a message takes: it hears of it at its next look.
+ */
+static PEAL_DEV PEAL_INLINE int peali_wanted(const struct peal_worker *w)
+{
+#if PEAL_ON_HOST
+	return (peal_load_relaxed_sys(&w->control->stop) |
+		peal_load_relaxed_sys(&w->control->suspend)) != 0;
+#else
+	(void)w;
+	return 0;
+#endif
+}
+
 /* A turn that is not simply the next message of a burst. */
 static PEAL_DEV PEAL_UNUSED PEAL_HOST_NOINLINE int
 peali_turn_slow(struct peal_worker *w)
@@ -104,9 +119,7 @@ peali_turn_slow(struct peal_worker *w)
 		s->mails = 0;
 		s->cursor++;
 	}
-	if (s->since_look >= PEALI_LOOK_EVERY ||
-	    peal_load_relaxed_sys(&w->control->stop) ||
-	    peal_load_relaxed_sys(&w->control->suspend)) {
+	if (s->since_look >= PEALI_LOOK_EVERY || peali_wanted(w)) {
 		end = peali_look(w);
 		if (end)
 			return end;
@@ -132,10 +145,7 @@ static PEAL_DEV PEAL_INLINE int peali_turn(struct peal_worker *w)
 	int turn;
 
 	do {
-		if (PEAL_LIKELY(s->burst) &&
-		    PEAL_LIKELY(
-			    !(peal_load_relaxed_sys(&w->control->stop) |
-			      peal_load_relaxed_sys(&w->control->suspend)))) {
+		if (PEAL_LIKELY(s->burst) && PEAL_LIKELY(!peali_wanted(w))) {
 			s->burst--;
 			if (PEAL_LIKELY(peali_input_take(w, s->cursor)))
 				return PEALI_GO_ON;
@@ -201,7 +211,7 @@ static PEAL_DEV PEAL_INLINE int peali_share_result(struct peal_worker *w,
  * @param w the worker
  * @return 1 its handler shall run: w->message, w->actor; 0 the worker ends.
  *         Never longer without a look at the control words than 512 polls of
- *         an input each.
+ *         an input each, or 96 messages.
  */
 static PEAL_DEV PEAL_INLINE int peal_loop_next(struct peal_worker *w)
 {
