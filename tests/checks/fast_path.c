@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The fast path of a link, one kernel each, for check_opcodes to look at. */
+/* The fast paths, one kernel each, for check_opcodes and check_amd_waits. */
 #include <peal/device/kernel.h>
 
 PEAL_KERNEL void fast_push(struct peal_link_producer *p, const void *data,
@@ -21,3 +21,41 @@ PEAL_KERNEL void fast_release(struct peal_link_consumer *c,
 {
 	peal_link_release(c, m);
 }
+
+PEAL_KERNEL void fast_put(struct peal_mailbox *m,
+			  struct peal_mailbox_lease *lease, const void *data,
+			  uint64_t bytes, int *out)
+{
+	struct peal_header header = { 1, 2, 0 };
+
+	*out = peal_mailbox_put(m, lease, header, data, bytes);
+}
+
+PEAL_KERNEL void fast_take(struct peal_mailbox *m, struct peal_slot_view *view,
+			   int *out)
+{
+	*out = peal_mailbox_peek(m, view);
+	if (*out)
+		peal_mailbox_release(m);
+}
+
+/* The loop by itself. */
+static PEAL_DEV int nothing(struct peal_worker *w)
+{
+	(void)w;
+	return 0;
+}
+
+#define POLL_HANDLERS(X) X(nothing, 0, PEAL_SINK)
+PEAL_PROGRAM(poll, POLL_HANDLERS);
+
+/* The loop, and all that a message on its way goes through. */
+static PEAL_DEV int pass(struct peal_worker *w)
+{
+	int result = peal_emit(w, 0, peal_type(w), peal_data(w), 8);
+
+	return result ? result : peal_tell(w, 1, 2, peal_data(w), 8);
+}
+
+#define PASS_HANDLERS(X) X(pass, 0, PEAL_LIMITS(1, 1, 1, 8, 8))
+PEAL_PROGRAM(pass, PASS_HANDLERS);
