@@ -9,16 +9,16 @@
 #if PEAL_ON_HIP
 
 /*
- * A compiler may drop the wait between the write-back of a release and the
- * store of the flag (llvm-project issues 178316 and 135340): fence, wait for
- * the stores by hand, then store relaxed.
+ * A compiler may drop the wait between the write-back of a release and what
+ * says so, a flag's store or a barrier (llvm-project issues 178316 and 135340;
+ * clang 19 does so for gfx12): fence, wait for the stores by hand, then store
+ * relaxed. tests/checks/check_amd_waits looks at what comes of it.
  */
 static PEAL_DEV PEAL_INLINE void peali_hip_wait_stores(void)
 {
-#if defined(__gfx1200__) || defined(__gfx1201__)
+#if defined(__GFX12__)
 	asm volatile("s_wait_storecnt 0x0" ::: "memory");
-#elif defined(__GFX10__) || defined(__GFX11__) || defined(__gfx1030__) ||      \
-	defined(__gfx1100__)
+#elif defined(__GFX10__) || defined(__GFX11__) || defined(__gfx1030__)
 	asm volatile("s_waitcnt vmcnt(0)\n\ts_waitcnt_vscnt null, 0x0" ::
 			     : "memory");
 #else
@@ -85,7 +85,7 @@ static PEAL_DEV PEAL_INLINE uint64_t peal_clock_ns(void)
 {
 	uint64_t ticks; /* 100 MHz */
 
-#if defined(__gfx1100__) || defined(__gfx1200__) || defined(__gfx1201__)
+#if defined(__GFX11__) || defined(__GFX12__)
 	asm volatile("s_sendmsg_rtn_b64 %0, sendmsg(MSG_RTN_GET_REALTIME)\n\t"
 		     "s_waitcnt lgkmcnt(0)"
 		     : "=s"(ticks)::"memory");
@@ -104,6 +104,7 @@ PEALI_HW(worker, __builtin_amdgcn_workgroup_id_x())
 static PEAL_DEV PEAL_INLINE void peal_hw_sync(void)
 {
 	__builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
+	peali_hip_wait_stores();
 	__builtin_amdgcn_s_barrier();
 	__builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
 }
