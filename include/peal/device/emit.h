@@ -67,19 +67,20 @@ peali_reserve(struct peal_worker *w, uint32_t port, uint64_t bytes, void **out)
 static PEAL_DEV PEAL_INLINE int
 peal_reserve(struct peal_worker *w, uint32_t port, uint64_t bytes, void **out)
 {
-	uint64_t place = 0;
+	int64_t both = 0; /* an address, which is positive; or an error */
 	int result = 0;
 
-	if (peal_is_leader(w)) {
+	if (peal_is_leader(w))
 		result = peali_reserve(w, port, bytes, out);
-		place = result ? 0 : (uint64_t)(uintptr_t)*out;
-	}
-	if (peal_lanes(w) > 1) {
-		result = (int)(int64_t)peal_broadcast(
-			w, (uint64_t)(int64_t)result);
-		*out = (void *)(uintptr_t)peal_broadcast(w, place);
-	}
-	return result;
+	if (peal_lanes(w) == 1)
+		return result;
+	if (peal_is_leader(w))
+		both = result ? result : (int64_t)(uintptr_t)*out;
+	both = (int64_t)peal_broadcast(w, (uint64_t)both);
+	if (both < 0)
+		return (int)both;
+	*out = (void *)(uintptr_t)both;
+	return 0;
 }
 
 /**

@@ -72,6 +72,7 @@ peali_worker_init(struct peal_worker *w,
 	(void)lane;
 	w->turn = 0;
 	w->failed = 0;
+	w->said = &w->said_word;
 #endif
 	w->room_left = 0;
 	w->room_actor = 0;

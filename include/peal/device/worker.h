@@ -128,6 +128,8 @@ struct peal_worker {
 #else
 	int32_t turn; /* what the leader decided */
 	uint32_t failed; /* 1: some lane's handler returned an error */
+	uint64_t *said; /* what the leader broadcasts: the next word */
+	uint64_t said_word;
 #endif
 	/* the leader's: `actor` can handle so many messages more, as there is
 	 * room in its outputs; 0: look at all that again */
@@ -194,7 +196,18 @@ static PEAL_DEV PEAL_INLINE uint64_t peal_shuffle(const struct peal_worker *w,
 static PEAL_DEV PEAL_INLINE uint64_t peal_broadcast(const struct peal_worker *w,
 						    uint64_t value)
 {
+#if PEAL_ON_HOST
 	return peal_shuffle(w, value, 0);
+#else
+	if (peal_lanes(w) == 1)
+		return value;
+	if (peal_is_leader(w))
+		*w->said = value;
+	peal_sync(w);
+	value = *w->said;
+	peal_sync(w);
+	return value;
+#endif
 }
 
 /** Collective: the sum of all lanes' values, modulo 2^64. */
