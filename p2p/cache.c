@@ -8,11 +8,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <peal/device/host.h>
 #include "runtime/backend/error.h"
+#include "runtime/backend/file.h"
 #include "runtime/backend/settings.h"
 
 #define PATH_BYTES 4096
@@ -192,55 +192,14 @@ int peali_cache_find(struct peali_cache *cache,
 
 /* ---- writing --------------------------------------------------------------- */
 
-/* As mkdir -p; what fails shows when the file is made. */
-static void make_folders(char *path)
-{
-	char *at = path;
-
-	while ((at = strchr(at + 1, '/'))) {
-		*at = '\0';
-		mkdir(path, 0700);
-		*at = '/';
-	}
-	mkdir(path, 0700);
-}
-
-static int write_text(int fd, const char *text)
-{
-	size_t left = strlen(text);
-	ssize_t n;
-
-	while (left) {
-		n = write(fd, text, left);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return 0;
-		text += n;
-		left -= (size_t)n;
-	}
-	return 1;
-}
-
-/* Beside its place, and then into it. */
 static int write_whole(json_t *file, const char *path)
 {
-	char temporary[PATH_BYTES + 32], *text;
-	int fd, fine;
-
-	snprintf(temporary, sizeof(temporary), "%s.XXXXXX", path);
-	fd = mkostemp(temporary, O_CLOEXEC);
-	if (fd < 0)
-		return -1;
 	/* In one piece: json_dumpfd makes a system call for every word. */
-	text = json_dumps(file, JSON_INDENT(1));
-	fine = text && write_text(fd, text);
+	char *text = json_dumps(file, JSON_INDENT(1));
+	int result = text ? peali_file_write(path, text, strlen(text)) : -1;
+
 	free(text);
-	fine = !close(fd) && fine;
-	if (fine && !rename(temporary, path))
-		return 0;
-	unlink(temporary);
-	return -1;
+	return result;
 }
 
 static json_t *make_pair(json_t *key, const struct peal_pair_info *info,
@@ -293,14 +252,9 @@ static json_t *merge(json_t *disk, json_t *mine)
 /* Writes what is not written, and knows what others have written meanwhile. */
 static void flush(struct peali_cache *cache)
 {
-	char folder[PATH_BYTES];
 	json_t *disk, *file;
 
 	cache->written_ns = peal_clock_ns();
-	snprintf(folder, sizeof(folder), "%.*s",
-		 (int)(strlen(cache->path) - strlen("/" FILE_NAME)),
-		 cache->path);
-	make_folders(folder);
 	disk = load_index(cache->path);
 	file = merge(disk, cache->mine);
 	if (!file || write_whole(file, cache->path) < 0)

@@ -42,6 +42,8 @@
 enum peal_error { PEAL_OK = 0, PEAL_ERRORS(PEAL_ERROR_ENUM) };
 #undef PEAL_ERROR_ENUM
 
+/* Compilers at run time take no host functions. */
+#if !defined(__CUDACC_RTC__) && !defined(__HIPCC_RTC__)
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -86,4 +88,6 @@ const struct peal_error_info *peal_last_error(void);
 #ifdef __cplusplus
 }
 #endif
+#endif
+
 #endif

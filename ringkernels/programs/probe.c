@@ -522,8 +522,14 @@ int peal_entry_probe(const struct peal_kernel_params *params, uint32_t worker,
 /* No handlers: nothing but the probe itself launches it. */
 PEAL_EXTERN_C const struct peal_program peal_program_probe;
 const struct peal_program peal_program_probe = {
-	sizeof(struct peal_program), 0,		  "probe", 0, peal_entry_probe,
-	peal_entry_probe_single,     PEAL_IMAGES,
+	sizeof(struct peal_program),
+	0,
+	"probe",
+	0,
+	peal_entry_probe,
+	peal_entry_probe_single,
+	PEAL_IMAGES,
+	PEAL_SOURCES,
 };
 
 #endif

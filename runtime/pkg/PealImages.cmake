@@ -1,18 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Device images of program sources: which device compilers there are, and the
-# commands that compile a source for each target and embed the result. Used by
-# PealProgram.cmake; installed with it. Host builds need none of it.
+# commands that compile a source for each target and embed the result; and its
+# text for compilers at run time. Used by PealProgram.cmake; installed with it.
+# Host builds need none of it.
 #
 #   PEAL_CUDA, PEAL_HIP          AUTO (default), ON or OFF
 #   PEAL_CUDA_TARGETS            compute_NN (PTX) and sm_NN (cubins)
 #   PEAL_HIP_TARGETS             gfx... (code objects)
+#   PEAL_EMBED_SOURCES           ON (default) or OFF: the text
 #
 # A target for which the compilers here cannot compile an empty source is left
 # out, and the configuration says so. Directories that find the package one
 # beside the other each need the variables: hence the kind of guard.
 include_guard(DIRECTORY)
+include(${CMAKE_CURRENT_LIST_DIR}/PealSources.cmake)
+set(PEAL_SOURCES_SCRIPT ${CMAKE_CURRENT_LIST_DIR}/PealSources.cmake)
 
+if(NOT DEFINED PEAL_EMBED_SOURCES)
+  set(PEAL_EMBED_SOURCES ON)
+endif()
 foreach(_peal_option PEAL_CUDA PEAL_HIP)
   if(NOT DEFINED ${_peal_option})
     set(${_peal_option} AUTO)
@@ -133,6 +140,17 @@ if(NOT _peal_said)
 endif()
 
 # ---- one source ------------------------------------------------------------
+# The path of a file that is made, in C, or in C++ in projects without C.
+function(_peal_made_file name out)
+  get_property(languages GLOBAL PROPERTY ENABLED_LANGUAGES)
+  set(extension c)
+  if(NOT C IN_LIST languages)
+    set(extension cpp)
+  endif()
+  set(${out} ${CMAKE_CURRENT_BINARY_DIR}/peal_images/${name}.${extension}
+    PARENT_SCOPE)
+endfunction()
+
 # _peal_source_images(<symbol> <source> <out>): compiles the source for each
 # target. <out> is a C file that embeds them as `struct peal_image <symbol>[]`,
 # to be compiled into the program's library; empty where there is no target.
@@ -153,12 +171,12 @@ function(_peal_source_images symbol source out)
   set(images "")
   foreach(target IN LISTS arg_TARGETS)
     set(image ${folder}/${symbol}.${target})
-    set(end "")
+    set(is_text OFF)
     if(target MATCHES "^gfx")
       set(kind PEAL_IMAGE_HSACO)
     elseif(target MATCHES "^compute_")
       set(kind PEAL_IMAGE_PTX)
-      set(end "\n\t\".byte 0\\n\"") # it is loaded as text
+      set(is_text ON) # ends with a zero, which is part of it
     else()
       set(kind PEAL_IMAGE_CUBIN)
     endif()
@@ -171,24 +189,15 @@ function(_peal_source_images symbol source out)
       COMMAND_EXPAND_LISTS VERBATIM)
     list(APPEND images ${image})
     set(at ${symbol}_${target})
-    string(APPEND rows "\t{ \"${target}\", ${kind}, 0, ${at}, ${at}_end },\n")
-    string(APPEND blobs "__asm__(\".pushsection .rodata\\n\"
-	\".balign 16\\n\"
-	\".globl ${at}\\n\"
-	\".hidden ${at}\\n\"
-	\"${at}:\\n\"
-	\".incbin \\\"${image}\\\"\\n\"${end}
-	\".globl ${at}_end\\n\"
-	\".hidden ${at}_end\\n\"
-	\"${at}_end:\\n\"
-	\".popsection\\n\");
-extern const unsigned char ${at}[], ${at}_end[];\n")
+    _peal_embed(${at} ${image} ${is_text} blob)
+    string(APPEND blobs "${blob}")
+    set(past ${at}_end)
+    if(is_text)
+      string(APPEND past " + 1")
+    endif()
+    string(APPEND rows "\t{ \"${target}\", ${kind}, 0, ${at}, ${past} },\n")
   endforeach()
-  get_property(languages GLOBAL PROPERTY ENABLED_LANGUAGES)
-  set(file ${folder}/${symbol}.c)
-  if(NOT C IN_LIST languages)
-    set(file ${folder}/${symbol}.cpp)
-  endif()
+  _peal_made_file(${symbol} file)
   file(CONFIGURE OUTPUT ${file} CONTENT "/* Made by PealImages.cmake. */
 #include <peal/abi/program.h>
 
@@ -199,5 +208,32 @@ const struct peal_image ${symbol}[] = {
 };
 " @ONLY)
   set_source_files_properties(${file} PROPERTIES OBJECT_DEPENDS "${images}")
+  set(${out} ${file} PARENT_SCOPE)
+endfunction()
+
+# _peal_source_text(<symbol> <source> <name> <out>): <out> is a C file, made by
+# the build, that embeds the source and its headers as `struct peal_source_file
+# <symbol>[]`; empty where PEAL_EMBED_SOURCES is OFF. INCLUDES: as above.
+function(_peal_source_text symbol source name out)
+  cmake_parse_arguments(PARSE_ARGV 4 arg "" "" "INCLUDES")
+  set(${out} "" PARENT_SCOPE)
+  if(NOT PEAL_EMBED_SOURCES)
+    return()
+  endif()
+  get_filename_component(source ${source} ABSOLUTE)
+  set(language c)
+  set(compiler ${CMAKE_C_COMPILER})
+  if(NOT source MATCHES "\\.c$")
+    set(language c++)
+    set(compiler ${CMAKE_CXX_COMPILER})
+  endif()
+  _peal_made_file(${symbol} file)
+  add_custom_command(OUTPUT ${file}
+    COMMAND ${CMAKE_COMMAND} -DSOURCE=${source} -DNAME=${name}
+      -DSYMBOL=${symbol} -DOUTPUT=${file} "-DINCLUDES=$<JOIN:${arg_INCLUDES},|>"
+      -DCOMPILER=${compiler} -DLANGUAGE=${language} -P ${PEAL_SOURCES_SCRIPT}
+    DEPENDS ${source} ${PEAL_SOURCES_SCRIPT} DEPFILE ${file}.d
+    COMMENT "Collecting the text of ${name}"
+    VERBATIM)
   set(${out} ${file} PARENT_SCOPE)
 endfunction()

@@ -7,8 +7,9 @@
 # compilers here know (PealImages.cmake; TARGETS takes some of them only), and
 # twice for the host: once for workers of any number of lanes, once with
 # PEAL_SINGLE_LANE=1, the specialisation that runs where a worker has one lane.
-# The program's struct names the images and the second host entry by ordinary
-# (not weak) references, so that linking takes all of them out of the library.
+# Its text and that of its headers is embedded too (PealSources.cmake), for
+# devices that none of the images is for. The program's struct names images,
+# text and the second host entry by ordinary (not weak) references, so that linking takes all of them out of the library.
 # Link <name> to whatever launches the program; peal::peal comes with it.
 include(${CMAKE_CURRENT_LIST_DIR}/PealImages.cmake)
 
@@ -23,20 +24,30 @@ function(_peal_program_objects name)
   endif()
   set(embedded "")
   # The same source may be part of other targets: only in those that have the
-  # property it names the images made here.
+  # property it names the images and texts made here.
   string(MAKE_C_IDENTIFIER "peal_images_${name}" prefix)
   set(property "$<TARGET_PROPERTY:PEAL_IMAGES_PREFIX>")
   foreach(source IN LISTS arg_SOURCES)
     get_filename_component(path ${source} ABSOLUTE)
     file(RELATIVE_PATH path ${CMAKE_CURRENT_SOURCE_DIR} ${path})
     string(MAKE_C_IDENTIFIER "${path}" suffix)
+    set(definitions "")
     _peal_source_images(${prefix}_${suffix} ${source} file
       INCLUDES "${includes}" TARGETS ${arg_TARGETS})
     if(file)
       list(APPEND embedded ${file})
-      set_source_files_properties(${source} PROPERTIES COMPILE_DEFINITIONS
+      list(APPEND definitions
         "$<$<BOOL:${property}>:PEAL_IMAGES=${property}_${suffix}>")
     endif()
+    _peal_source_text(${prefix}_${suffix}_text ${source} ${path} file
+      INCLUDES "${includes}")
+    if(file)
+      list(APPEND embedded ${file})
+      list(APPEND definitions
+        "$<$<BOOL:${property}>:PEAL_SOURCES=${property}_${suffix}_text>")
+    endif()
+    set_source_files_properties(${source} PROPERTIES
+      COMPILE_DEFINITIONS "${definitions}")
   endforeach()
   foreach(variant lanes single)
     set(objects ${name}_${variant})

@@ -54,6 +54,7 @@ static const struct peal_program slow_program = {
 	slow_entry,
 	slow_entry,
 	NULL,
+	NULL,
 };
 
 static int launch_slow(struct peali_backend *b,

@@ -37,6 +37,63 @@ for target in ${PEAL_IMAGE_TARGETS//;/ }; do
     }
 done
 
+step 'its source, and that of the dialect'
+# has PROGRAM TEXT: it is embedded; a fixed line of each file serves as TEXT.
+has() {
+    grep -aqF -- "$2" "$1" || { echo "not embedded in $1: $2"; exit 1; }
+}
+if grep -q 'peal_images_scale_scale_c_text$' "$work/symbols"; then
+    has "$work/build/custom_kernel" 'A handler of one'"'"'s own: multiplies every float'
+    has "$work/build/custom_kernel" 'if (result) /* a closed link has counted the message'
+elif grep -q '^PEAL_EMBED_SOURCES:BOOL=ON' "$PEAL_BUILD_DIR/CMakeCache.txt"; then
+    echo 'custom_kernel has no text of its source'
+    exit 1
+fi
+
+step 'a header of a program, by each of its names, and a changed one'
+mkdir -p "$work/private/inc/own" "$work/private/with space"
+cp "$work/project/scale.c" "$work/private/scale.c"
+cp "$work/project/main.c" "$work/private"
+sed -i 's|^#include <peal/device/kernel.h>|&\n#include "own/a.h"\n#include "with space/c.h"|' "$work/private/scale.c"
+printf '#include "b.h"\n' >"$work/private/inc/own/a.h"
+printf '/* first text of b */\n' >"$work/private/inc/own/b.h"
+printf '#ifdef __CUDACC__\n#include "own/b.h"\n#else\n#include <stdio.h>\n#endif\n' >"$work/private/with space/c.h"
+cat >"$work/private/CMakeLists.txt" <<'END'
+cmake_minimum_required(VERSION 3.22)
+project(private LANGUAGES C)
+find_package(peal 0.1 REQUIRED)
+target_include_directories(peal::peal INTERFACE ${PROJECT_SOURCE_DIR}/inc)
+peal_add_program(scale SOURCES scale.c)
+add_executable(app main.c)
+target_link_libraries(app PRIVATE scale)
+END
+cmake "${generator[@]}" -S "$work/private" -B "$work/private/build" -DCMAKE_PREFIX_PATH="$prefix" \
+    -DPEAL_CUDA=OFF -DPEAL_HIP=OFF >"$work/private.log"
+cmake --build "$work/private/build" >>"$work/private.log" || { cat "$work/private.log"; exit 1; }
+table=$work/private/build/peal_images/peal_images_scale_scale_c_text.c
+for name in scale.c own/a.h b.h own/b.h 'with space/c.h'; do
+    grep -qF "{ \"$name\", " "$table" || { cat "$table"; echo "no row for $name"; exit 1; }
+done
+has "$work/private/build/app" 'first text of b'
+sleep 1
+printf '/* second text of b */\n' >"$work/private/inc/own/b.h"
+cmake --build "$work/private/build" >>"$work/private.log" || { cat "$work/private.log"; exit 1; }
+has "$work/private/build/app" 'second text of b'
+printf '#include "own/a.h"\n' >"$work/private/own_a.h"
+mkdir "$work/private/own" && printf '/* another */\n' >"$work/private/own/a.h"
+sed -i 's|^#include "own/a.h"|#include "own_a.h"|' "$work/private/inc/own/b.h"
+printf '#include "own/a.h"\n#include "d.h"\n' >>"$work/private/scale.c"
+printf '#include <own/a.h>\n' >"$work/private/inc/d.h"
+if cmake --build "$work/private/build" >"$work/private.log" 2>&1; then
+    echo 'one name for two headers is no error'
+    exit 1
+fi
+grep -q 'means both' "$work/private.log"
+"$work/private/build/app"
+cmake "${generator[@]}" -S "$work/private" -B "$work/private/build" -DPEAL_EMBED_SOURCES=OFF >"$work/private.log"
+cmake --build "$work/private/build" >>"$work/private.log" || { cat "$work/private.log"; exit 1; }
+nm "$work/private/build/app" | grep -q '_text$' && { echo 'embedded, though OFF'; exit 1; }
+
 step 'run it in C'
 "$work/build/custom_kernel"
 step 'run it in C++'

@@ -52,6 +52,19 @@ PEAL_EXTERN_C const struct peal_image PEAL_IMAGES[];
 #define PEAL_IMAGES 0
 #endif
 
+/** A text that compilers at run time may need; embedded by peal_add_program. */
+struct peal_source_file {
+	const char *name; /* as an #include spells it; the source's own path */
+	const char *begin, *end; /* a zero byte follows */
+};
+
+/* That of the source that includes this, likewise. */
+#ifdef PEAL_SOURCES
+PEAL_EXTERN_C const struct peal_source_file PEAL_SOURCES[];
+#else
+#define PEAL_SOURCES 0
+#endif
+
 /**
  * A set of handlers compiled together for every backend. A kernel source makes
  * it with PEAL_PROGRAM(name, ...) as `peal_program_<name>`; static storage,
@@ -65,6 +78,9 @@ struct peal_program {
 	peal_host_entry_fn host_entry; /* any number of lanes */
 	peal_host_entry_fn host_entry_single; /* one lane; NULL: use the other */
 	const struct peal_image *images; /* up to one without a target; or NULL */
+	/* The source, then its headers but those of the dialect, up to one
+	 * without a name; or NULL */
+	const struct peal_source_file *sources;
 };
 
 /** Declares a program that another source defines. Host only. */

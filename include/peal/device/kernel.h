@@ -139,6 +139,7 @@ peali_worker_enter(struct peal_worker *w,
 		peal_entry_##program,                                          \
 		peal_entry_##program##_single,                                 \
 		PEAL_IMAGES,                                                   \
+		PEAL_SOURCES,                                                  \
 	};
 #endif
 

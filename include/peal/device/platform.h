@@ -22,7 +22,10 @@
 #define PEAL_ON_HOST 1
 #endif
 
-/* NVRTC and hipRTC have no system headers. */
+/*
+ * NVRTC and hipRTC have no system headers. NVRTC declares size_t and memcpy by
+ * itself, and has this in place of gcc's builtin functions.
+ */
 #if defined(__CUDACC_RTC__) || defined(__HIPCC_RTC__)
 typedef unsigned char uint8_t;
 typedef unsigned short uint16_t;
@@ -32,9 +35,14 @@ typedef signed char int8_t;
 typedef short int16_t;
 typedef int int32_t;
 typedef long long int64_t;
-typedef uint64_t size_t;
 typedef uint64_t uintptr_t;
+#if defined(__CUDACC_RTC__)
+#define offsetof(type, member) ((size_t)__INTADDR__(&((type *)0)->member))
+#define __builtin_memcpy memcpy
+#else
+typedef __SIZE_TYPE__ size_t;
 #define offsetof(type, member) __builtin_offsetof(type, member)
+#endif
 #else
 #include <stddef.h>
 #include <stdint.h>
