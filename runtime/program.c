@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/backend/rtc.h"
 #include "runtime/runtime.h"
 
 extern const struct peal_program peal_program_stages;
@@ -209,10 +210,17 @@ int peal_program_info(struct peal_runtime *rt, int index,
 	return 0;
 }
 
+static const char *kind_name(uint32_t kind)
+{
+	static const char *const kinds[] = { "host", "cubin", "ptx", "hsaco" };
+
+	return kind < sizeof(kinds) / sizeof(kinds[0]) ? kinds[kind] :
+							 "unknown";
+}
+
 int peal_image_info(const struct peal_program *program, int index,
 		    struct peal_image_info *info_out)
 {
-	static const char *const kinds[] = { "host", "cubin", "ptx", "hsaco" };
 	const struct peal_image *image;
 	int result;
 
@@ -227,15 +235,34 @@ int peal_image_info(const struct peal_program *program, int index,
 				  "no image %d: program '%s' has %u", index,
 				  program->name, 1 + count_images(program));
 	if (index == 0) {
-		info_out->target = info_out->kind = kinds[0];
+		info_out->target = info_out->kind = kind_name(0);
 		info_out->bytes = 0;
 		return 0;
 	}
 	image = program->images + index - 1;
 	info_out->target = image->target;
-	info_out->kind = image->kind < sizeof(kinds) / sizeof(kinds[0]) ?
-				 kinds[image->kind] :
-				 "unknown";
+	info_out->kind = kind_name(image->kind);
 	info_out->bytes = (uint64_t)(image->end - image->begin);
+	return 0;
+}
+
+int peal_program_compile(struct peal_runtime *rt,
+			 const struct peal_program *program, const char *target,
+			 struct peal_image_info *info_out)
+{
+	const char *call = "peal_program_compile";
+	struct peali_image image;
+	int result;
+
+	if (!rt || !target || !info_out)
+		return peali_fail(PEAL_EINVAL, call, "an argument is NULL");
+	result = peali_program_check(program, call);
+	if (!result)
+		result = peali_rtc_compile(program, target, &image, call);
+	if (result)
+		return result;
+	info_out->target = image.target;
+	info_out->kind = kind_name(image.kind);
+	info_out->bytes = image.bytes;
 	return 0;
 }

@@ -86,6 +86,31 @@ struct peal_image_info {
 int peal_image_info(const struct peal_program *program, int index,
 		    struct peal_image_info *info_out);
 
+/**
+ * Compiles a program's source for a target now, so that no launch has to.
+ *
+ * A launch on a device for which the build has made no image does the same by
+ * itself. The source is part of the program (PEAL_EMBED_SOURCES); the compiler
+ * is NVRTC or hipRTC, whichever can be loaded. The result is kept as long as
+ * the process, and as a file in PEAL_CACHE_DIR/images, where the next process
+ * finds it. No device is needed.
+ *
+ * @param runtime  an open runtime.
+ * @param program  a program; the runtime need not know it.
+ * @param target   "sm_90" for a cubin, "compute_75" for PTX, "gfx90a" for a
+ *                 code object. A compiler that makes no cubins makes PTX.
+ * @param info_out filled on success with what came of it.
+ * @return 0; PEAL_EPROGRAM the program has no source in it or was compiled with
+ *         other headers, the target is none, no compiler was found (the text
+ *         names those looked for), it does not compile (the text has the first
+ *         lines of the compiler's log, PEAL_LOG=1 prints all), or what it made
+ *         is damaged; PEAL_ENOMEM; PEAL_EINVAL a NULL pointer. Blocking, for
+ *         seconds; thread-safe, one compilation at a time.
+ */
+int peal_program_compile(struct peal_runtime *runtime,
+			 const struct peal_program *program, const char *target,
+			 struct peal_image_info *info_out);
+
 #ifdef __cplusplus
 }
 #endif

@@ -7,6 +7,7 @@
 
 #include "runtime/backend/elf.h"
 #include "runtime/backend/error.h"
+#include "runtime/backend/rtc.h"
 
 /* Room for "image sm_90 of program '...'" and for "peal_entry_...". */
 #define NAME_BYTES 160
@@ -307,6 +308,28 @@ int peali_image_check(const struct peali_image *image, const char *entry,
 	}
 }
 
+int peali_image_check_program(const struct peal_program *program,
+			      const struct peali_image *image, const char *call)
+{
+	char entry[NAME_BYTES], what[NAME_BYTES];
+
+	snprintf(entry, sizeof(entry), "peal_entry_%s", program->name);
+	snprintf(what, sizeof(what), "program '%s'", program->name);
+	return peali_image_check(image, entry, what, call);
+}
+
+int peali_image_is_target(const char *text)
+{
+	size_t n = strlen(text);
+	struct arch arch;
+
+	if (read_arch(text, n, "sm_", &arch) ||
+	    read_arch(text, n, "compute_", &arch))
+		return 1;
+	return !strncmp(text, "gfx", 3) && n > 5 && n < 12 &&
+	       strspn(text + 3, "0123456789abcdef") == n - 3;
+}
+
 /* ---- choosing -------------------------------------------------------------- */
 
 /* How good an image is for a device: 0 not at all, else the higher the better. */
@@ -354,7 +377,7 @@ int peali_image_choose(const struct peal_program *program, const char *arch,
 {
 	const struct peal_image *image = program->images, *best = NULL;
 	size_t arch_n = strcspn(arch, ":");
-	char entry[NAME_BYTES], what[NAME_BYTES];
+	char target[NAME_BYTES];
 	uint32_t best_rank = 0, its_rank;
 	struct peali_image chosen;
 	int result;
@@ -366,6 +389,10 @@ int peali_image_choose(const struct peal_program *program, const char *arch,
 			best = image;
 		}
 	}
+	if (!best && program->sources) {
+		snprintf(target, sizeof(target), "%.*s", (int)arch_n, arch);
+		return peali_rtc_compile(program, target, out, call);
+	}
 	if (!best)
 		return fail_none(program, arch, arch_n, call);
 	chosen.target = best->target;
@@ -373,9 +400,7 @@ int peali_image_choose(const struct peal_program *program, const char *arch,
 	chosen.begin = best->begin;
 	chosen.bytes =
 		best->end > best->begin ? (size_t)(best->end - best->begin) : 0;
-	snprintf(entry, sizeof(entry), "peal_entry_%s", program->name);
-	snprintf(what, sizeof(what), "program '%s'", program->name);
-	result = peali_image_check(&chosen, entry, what, call);
+	result = peali_image_check_program(program, &chosen, call);
 	if (!result)
 		*out = chosen;
 	return result;

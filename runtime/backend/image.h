@@ -30,6 +30,7 @@ struct peali_image {
  *		not above. A target with a letter is for fewer devices: sm_90a
  *		for 9.0 alone, sm_100f for 10.0 and above, but not for 11.0.
  *	AMD	the code object of exactly it
+ *	both	else the program's text, compiled for it (rtc.h): takes seconds
  *
  * 0 with *out checked by peali_image_check, or PEAL_EPROGRAM: there is none, and
  * the text names the program, the architecture, the targets there are and what
@@ -47,5 +48,12 @@ int peali_image_choose(const struct peal_program *program, const char *arch,
  */
 int peali_image_check(const struct peali_image *image, const char *entry,
 		      const char *what, const char *call);
+/* The same for a program's image: its entry, its name. */
+int peali_image_check_program(const struct peal_program *program,
+			      const struct peali_image *image,
+			      const char *call);
+
+/** Whether a text is sm_NN, compute_NN or gfxNNN, short enough for a name. */
+int peali_image_is_target(const char *text);
 
 #endif

@@ -40,7 +40,8 @@
 	  "proof of peer access: cache uses the proofs on disk, fresh proves "  \
 	  "again, off proves nothing and so uses no peer access")               \
 	X(CACHE_DIR, PATH, 0, 0, "", "",                                        \
-	  "where proofs are kept; else $XDG_CACHE_HOME/peal or ~/.cache/peal")
+	  "where proofs of pairs and programs compiled at run time are kept; "  \
+	  "else $XDG_CACHE_HOME/peal or ~/.cache/peal")
 
 #define PEALI_SETTING_ENUM(name, type, low, high, choices, value, help)        \
 	PEALI_SETTING_##name,

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The embedded text of programs, compiled by the machine's own NVRTC, for
+ * devices that it need not have. test_rtc_double.c is about all that can fail.
+ */
+#include <stdint.h>
+#include <time.h>
+
+#include <peal/peal.h>
+#include "peal_test.h"
+#include "runtime/backend/image.h"
+#include "runtime/backend/rtc.h"
+#include "runtime/backend/rtc_library.h"
+
+PEAL_DECLARE_PROGRAM(stages);
+PEAL_DECLARE_PROGRAM(probe);
+PEAL_DECLARE_PROGRAM(relay);
+PEAL_DECLARE_PROGRAM(bench);
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* The loader's checks accept what comes of it. */
+static void compile(const struct peal_program *program, const char *target,
+		    uint32_t kind)
+{
+	struct peali_image image;
+	double began = now();
+	char entry[64];
+
+	CHECK_OK(peali_rtc_compile(program, target, &image, "test"));
+	printf("    %s for %s: %zu bytes, %.2f s\n", program->name, target,
+	       image.bytes, now() - began);
+	CHECK_EQ(image.kind, kind);
+	CHECK(!strcmp(image.target, target));
+	snprintf(entry, sizeof(entry), "peal_entry_%s", program->name);
+	CHECK_OK(peali_image_check(&image, entry, "it", "test"));
+}
+
+PEAL_TEST(programs_compile_to_cubins_without_a_gpu)
+{
+	compile(&peal_program_probe, "sm_90", PEAL_IMAGE_CUBIN);
+	compile(&peal_program_relay, "sm_90", PEAL_IMAGE_CUBIN);
+	compile(&peal_program_stages, "sm_90", PEAL_IMAGE_CUBIN);
+}
+
+PEAL_TEST(programs_compile_to_ptx)
+{
+	compile(&peal_program_bench, "compute_75", PEAL_IMAGE_PTX);
+	compile(&peal_program_stages, "compute_80", PEAL_IMAGE_PTX);
+}
+
+PEAL_TEST(a_device_of_no_image_gets_one)
+{
+	struct peal_program bare = peal_program_probe;
+	struct peali_image image;
+
+	bare.images = NULL;
+	CHECK_OK(peali_image_choose(&bare, "sm_80", &image, "test"));
+	CHECK_EQ(image.kind, PEAL_IMAGE_CUBIN);
+}
+
+PEAL_TEST(a_wrong_source_is_told_with_its_line)
+{
+	static const char text[] = "#include <peal/device/kernel.h>\n"
+				   "static PEAL_DEV int nothing(void)\n"
+				   "{ return nonsense; }\n";
+	const struct peal_source_file files[] = {
+		{ "wrong.c", text, text + strlen(text) }, { 0, 0, 0 }
+	};
+	struct peal_program wrong = peal_program_probe;
+	struct peali_image image;
+
+	wrong.sources = files;
+	CHECK_EQ(peali_rtc_compile(&wrong, "sm_90", &image, "test"),
+		 PEAL_EPROGRAM);
+	CHECK_CONTAINS(peal_last_error()->text,
+		       "wrong.c(3): error: identifier \"nonsense\"");
+	CHECK_EQ(peali_rtc_compile(&wrong, "sm_17", &image, "test"),
+		 PEAL_EPROGRAM);
+	CHECK_CONTAINS(peal_last_error()->text, "sm_17");
+}
+
+int main(int argc, char **argv)
+{
+	const struct peali_rtc_library *library;
+	char cache[] = "/tmp/peal_rtc_XXXXXX", command[96];
+	int peal_cases_ = 0;
+
+	if (!peal_program_probe.sources)
+		SKIP("PEAL_EMBED_SOURCES is OFF");
+	if (peali_rtc_library_open("sm_90", &library, "a test", "test"))
+		SKIP(peal_last_error()->text);
+	printf("%s\n", peali_rtc_library_name(library));
+	CHECK(mkdtemp(cache));
+	setenv("PEAL_CACHE_DIR", cache, 1);
+	RUN(programs_compile_to_cubins_without_a_gpu);
+	RUN(programs_compile_to_ptx);
+	RUN(a_device_of_no_image_gets_one);
+	RUN(a_wrong_source_is_told_with_its_line);
+	snprintf(command, sizeof(command), "rm -rf '%s'", cache);
+	CHECK_EQ(system(command), 0);
+	printf("%d cases passed\n", peal_cases_);
+	return peal_cases_ ? 0 : 1;
+}

@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Compiling at run time, with a pretend NVRTC: its results are used once they
+ * are checked, and kept; its failures are told. Each case runs in a process of
+ * its own, whose loader finds the double.
+ */
+#include <dirent.h>
+#include <dlfcn.h>
+#include <pthread.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <peal/peal.h>
+#include "peal_test.h"
+#include "runtime/backend/file.h"
+#include "runtime/backend/image.h"
+#include "runtime/backend/rtc.h"
+
+PEAL_DECLARE_PROGRAM(stages);
+PEAL_DECLARE_PROGRAM(probe);
+PEAL_DECLARE_PROGRAM(relay);
+
+#define CALL "test"
+
+static int compilations(void)
+{
+	void *handle = dlopen("libnvrtc.so.13", RTLD_NOW | RTLD_NOLOAD);
+	int (*count)(void);
+
+	if (!handle)
+		return 0;
+	*(void **)(void *)&count = dlsym(handle, "double_nvrtc_compilations");
+	CHECK(count); /* it is the double */
+	dlclose(handle);
+	return count();
+}
+
+/* A program without images, so that every device needs its text. */
+static struct peal_program bare(const struct peal_program *program)
+{
+	struct peal_program copy = *program;
+
+	copy.images = NULL;
+	return copy;
+}
+
+static void check_image(const struct peali_image *image, const char *target,
+			uint32_t kind)
+{
+	CHECK(!strcmp(image->target, target));
+	CHECK_EQ(image->kind, kind);
+	CHECK_EQ((uintptr_t)image->begin % 16, 0);
+	CHECK_OK(peali_image_check(image, "peal_entry_relay", "it", CALL));
+}
+
+static void check_fails(const char *mode, const char *part)
+{
+	struct peali_image image;
+
+	setenv("DOUBLE_NVRTC", mode, 1);
+	CHECK_EQ(peali_rtc_compile(&peal_program_relay, "sm_70", &image, CALL),
+		 PEAL_EPROGRAM);
+	CHECK_CONTAINS(peal_last_error()->text, "program 'relay'");
+	CHECK_CONTAINS(peal_last_error()->text, part);
+	unsetenv("DOUBLE_NVRTC");
+}
+
+/* The only file that is kept. */
+static void kept_path(char *path, size_t bytes)
+{
+	struct dirent *entry;
+	DIR *folder;
+	int n = 0;
+	char name[512];
+
+	snprintf(name, sizeof(name), "%s/images", getenv("PEAL_CACHE_DIR"));
+	folder = opendir(name);
+	CHECK(folder);
+	while ((entry = readdir(folder))) {
+		if (entry->d_name[0] == '.')
+			continue;
+		CHECK_CONTAINS(entry->d_name, "relay-sm_70-");
+		snprintf(path, bytes, "%s/%s", name, entry->d_name);
+		n++;
+	}
+	closedir(folder);
+	CHECK_EQ(n, 1);
+}
+
+/* ---- cases ------------------------------------------------------------------- */
+
+PEAL_TEST(a_device_without_image_gets_the_text_compiled)
+{
+	struct peal_program program = bare(&peal_program_relay);
+	struct peali_image image, again;
+
+	CHECK_OK(peali_image_choose(&program, "sm_70", &image, CALL));
+	check_image(&image, "compute_70", PEAL_IMAGE_PTX);
+	CHECK_EQ(compilations(), 2); /* the cubin was refused */
+	CHECK_OK(peali_image_choose(&program, "sm_70", &again, CALL));
+	CHECK(again.begin == image.begin);
+	CHECK_EQ(compilations(), 2);
+	CHECK_OK(peali_rtc_compile(&program, "compute_75", &image, CALL));
+	check_image(&image, "compute_75", PEAL_IMAGE_PTX);
+	CHECK_EQ(compilations(), 3);
+	setenv("DOUBLE_NVRTC", "cubin", 1);
+	CHECK_OK(peali_image_choose(&program, "sm_90", &image, CALL));
+	check_image(&image, "sm_90", PEAL_IMAGE_CUBIN);
+	CHECK_EQ(compilations(), 4);
+}
+
+PEAL_TEST(what_is_embedded_is_complete)
+{
+	struct peal_program program = bare(&peal_program_relay);
+	struct peal_source_file files[2] = { program.sources[0], { 0, 0, 0 } };
+	struct peali_image image;
+
+	CHECK_OK(
+		peali_rtc_compile(&peal_program_stages, "sm_70", &image, CALL));
+	CHECK_OK(peali_rtc_compile(&peal_program_probe, "sm_70", &image, CALL));
+	CHECK_OK(peali_rtc_compile(&program, "sm_70", &image, CALL));
+	program.sources = files; /* the double sees what is missing */
+	CHECK_EQ(peali_rtc_compile(&program, "sm_70", &image, CALL),
+		 PEAL_EPROGRAM);
+	CHECK_CONTAINS(peal_last_error()->text,
+		       "cannot open source file \"../relay.h\"");
+}
+
+PEAL_TEST(the_next_process_compiles_nothing)
+{
+	struct peal_program program = bare(&peal_program_relay);
+	struct peali_image image;
+
+	CHECK_OK(peali_image_choose(&program, "sm_70", &image, CALL));
+	check_image(&image, "compute_70", PEAL_IMAGE_PTX);
+	CHECK_EQ(compilations(), 0);
+}
+
+/* Runs behind that, with its file damaged in some way. */
+PEAL_TEST(damage_is_compiled_again)
+{
+	struct peali_image image;
+
+	CHECK_OK(peali_rtc_compile(&peal_program_relay, "sm_70", &image, CALL));
+	check_image(&image, "compute_70", PEAL_IMAGE_PTX);
+	CHECK_EQ(compilations(), 2);
+}
+
+PEAL_TEST(failures_are_told)
+{
+	struct peali_image image;
+
+	check_fails("create", "cannot begin (error 2)");
+	check_fails("error", "does not compile for sm_70 by NVRTC 13.99: "
+			     "runtime/programs/relay.c(7): error: identifier "
+			     "\"nonsense\" is undefined nonsense;");
+	CHECK_EQ(peal_last_error()->driver_code, 6);
+	check_fails("silent", "it does not say why");
+	check_fails("garbage", "it is no PTX");
+	check_fails("short", "braces");
+	check_fails("nothing", "hands nothing out");
+	/* and none of it was kept */
+	CHECK_OK(peali_rtc_compile(&peal_program_relay, "sm_70", &image, CALL));
+	check_image(&image, "compute_70", PEAL_IMAGE_PTX);
+}
+
+PEAL_TEST(a_library_without_a_function_is_told)
+{
+	check_fails("", "libnvrtc.so.13 has no function nvrtcCreateProgram");
+}
+
+PEAL_TEST(a_machine_without_compiler_is_told_what_was_looked_for)
+{
+	struct peali_image image;
+
+	if (dlopen("libhiprtc.so", RTLD_NOW))
+		return; /* this one has it */
+	CHECK_EQ(peali_rtc_compile(&peal_program_relay, "gfx1201", &image,
+				   CALL),
+		 PEAL_EPROGRAM);
+	CHECK_CONTAINS(peal_last_error()->text,
+		       "program 'relay' cannot be compiled for gfx1201: "
+		       "install ROCm's hipRTC, or build it for that; not "
+		       "found: libhiprtc.so, libhiprtc.so.7");
+}
+
+PEAL_TEST(a_cache_that_cannot_be_written_is_no_error)
+{
+	struct peali_image image;
+
+	setenv("PEAL_CACHE_DIR", "/proc/no/such/folder", 1);
+	CHECK_OK(peali_rtc_compile(&peal_program_relay, "sm_70", &image, CALL));
+	check_image(&image, "compute_70", PEAL_IMAGE_PTX);
+}
+
+static void *compile_one(void *out)
+{
+	CHECK_OK(peali_rtc_compile(&peal_program_relay, "sm_70",
+				   (struct peali_image *)out, CALL));
+	return NULL;
+}
+
+PEAL_TEST(threads_share_one_compilation)
+{
+	struct peali_image images[4];
+	pthread_t threads[4];
+	int i;
+
+	for (i = 0; i < 4; i++)
+		CHECK(!pthread_create(&threads[i], NULL, compile_one,
+				      &images[i]));
+	for (i = 0; i < 4; i++) {
+		CHECK(!pthread_join(threads[i], NULL));
+		CHECK(images[i].begin == images[0].begin);
+	}
+	CHECK_EQ(compilations(), 2);
+}
+
+PEAL_TEST(the_public_call_compiles_ahead)
+{
+	struct peal_program broken = peal_program_relay;
+	struct peal_image_info info;
+	struct peal_runtime *rt;
+
+	CHECK_OK(peal_runtime_open(NULL, &rt));
+	CHECK_OK(peal_program_compile(rt, &peal_program_relay, "compute_75",
+				      &info));
+	CHECK(!strcmp(info.target, "compute_75"));
+	CHECK(!strcmp(info.kind, "ptx"));
+	CHECK(info.bytes > 0);
+	CHECK_EQ(peal_program_compile(NULL, &broken, "sm_90", &info),
+		 PEAL_EINVAL);
+	CHECK_EQ(peal_program_compile(rt, NULL, "sm_90", &info), PEAL_EINVAL);
+	CHECK_EQ(peal_program_compile(rt, &broken, NULL, &info), PEAL_EINVAL);
+	CHECK_EQ(peal_program_compile(rt, &broken, "sm_90", NULL), PEAL_EINVAL);
+	CHECK_EQ(peal_program_compile(rt, &broken, "sm_9", &info),
+		 PEAL_EPROGRAM);
+	CHECK_CONTAINS(peal_last_error()->text, "'sm_9' is no target");
+	CHECK_EQ(peal_program_compile(rt, &broken, "../../gfx90a", &info),
+		 PEAL_EPROGRAM);
+	broken.sources = NULL;
+	CHECK_EQ(peal_program_compile(rt, &broken, "sm_90", &info),
+		 PEAL_EPROGRAM);
+	CHECK_CONTAINS(peal_last_error()->text, "PEAL_EMBED_SOURCES");
+	broken.size--;
+	CHECK_EQ(peal_program_compile(rt, &broken, "sm_90", &info),
+		 PEAL_EPROGRAM);
+	CHECK_OK(peal_runtime_close(rt));
+}
+
+/* ---- processes ---------------------------------------------------------------- */
+
+static char cache[64];
+
+/* Runs one case in a process that finds the double of that folder. */
+static void in_process(const char *name, const char *folder)
+{
+	char path[512], *arguments[] = { (char *)"case",
+					 (char *)(uintptr_t)name, NULL };
+	int status;
+	pid_t child = fork();
+
+	CHECK(child >= 0);
+	if (!child) {
+		snprintf(path, sizeof(path), "%s/tests/fault/%s",
+			 getenv("PEAL_BUILD_DIR"), folder);
+		setenv("LD_LIBRARY_PATH", path, 1);
+		setenv("PEAL_TEST_CASE", "1", 1);
+		execv("/proc/self/exe", arguments);
+		_exit(9);
+	}
+	CHECK_EQ(waitpid(child, &status, 0), child);
+	CHECK(WIFEXITED(status));
+	CHECK_EQ(WEXITSTATUS(status), 0);
+}
+
+static void clear_cache(void)
+{
+	char command[96];
+
+	snprintf(command, sizeof(command), "rm -rf '%s'/images", cache);
+	CHECK_EQ(system(command), 0);
+}
+
+/* Damages the one file that is kept: each time it is made again, whole. */
+static void damage(void)
+{
+	unsigned char *bytes;
+	char path[1024];
+	size_t n, i, cuts[] = { 0, 10, 64, 80 };
+	size_t flips[] = { 0, 9, 17, 25, 33, 41, 64, 100 };
+
+	kept_path(path, sizeof(path));
+	bytes = (unsigned char *)peali_file_read(path, 1u << 20, &n);
+	CHECK(bytes && n > 101);
+	for (i = 0; i < sizeof(cuts) / sizeof(cuts[0]); i++) {
+		CHECK(!peali_file_write(path, bytes, cuts[i]));
+		in_process("damage_is_compiled_again", "whole");
+		in_process("the_next_process_compiles_nothing", "whole");
+	}
+	for (i = 0; i < sizeof(flips) / sizeof(flips[0]); i++) {
+		bytes[flips[i]] ^= 0x11;
+		CHECK(!peali_file_write(path, bytes, n));
+		in_process("damage_is_compiled_again", "whole");
+		bytes[flips[i]] ^= 0x11;
+	}
+	CHECK(!unlink(path) && !mkdir(path, 0700)); /* not even a file */
+	in_process("damage_is_compiled_again", "whole");
+	CHECK(!rmdir(path));
+	free(bytes);
+}
+
+static int run_all(void)
+{
+	static const char *const alone[] = {
+		"what_is_embedded_is_complete",
+		"failures_are_told",
+		"a_machine_without_compiler_is_told_what_was_looked_for",
+		"a_cache_that_cannot_be_written_is_no_error",
+		"threads_share_one_compilation",
+		"the_public_call_compiles_ahead",
+		"a_device_without_image_gets_the_text_compiled"
+	};
+	size_t i;
+
+	CHECK(getenv("PEAL_BUILD_DIR")); /* run by ctest */
+	snprintf(cache, sizeof(cache), "/tmp/peal_rtc_XXXXXX");
+	CHECK(mkdtemp(cache));
+	setenv("PEAL_CACHE_DIR", cache, 1);
+	unsetenv("DOUBLE_NVRTC");
+	in_process("a_library_without_a_function_is_told", "partial");
+	for (i = 0; i < sizeof(alone) / sizeof(alone[0]); i++) {
+		in_process(alone[i], "whole");
+		clear_cache();
+	}
+	in_process("damage_is_compiled_again", "whole"); /* makes the file */
+	in_process("the_next_process_compiles_nothing", "whole");
+	damage();
+	clear_cache();
+	CHECK(!rmdir(cache));
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	int peal_cases_ = 0;
+
+	if (!peal_program_relay.sources || !peali_dialect->name)
+		SKIP("PEAL_EMBED_SOURCES is OFF");
+	if (!getenv("PEAL_TEST_CASE"))
+		return run_all();
+	RUN(a_device_without_image_gets_the_text_compiled);
+	RUN(what_is_embedded_is_complete);
+	RUN(the_next_process_compiles_nothing);
+	RUN(damage_is_compiled_again);
+	RUN(failures_are_told);
+	RUN(a_library_without_a_function_is_told);
+	RUN(a_machine_without_compiler_is_told_what_was_looked_for);
+	RUN(a_cache_that_cannot_be_written_is_no_error);
+	RUN(threads_share_one_compilation);
+	RUN(the_public_call_compiles_ahead);
+	return peal_cases_ == 1 ? 0 : 1;
+}
