@@ -202,6 +202,8 @@ static int tear_down(struct peal_runtime *rt)
 		if (rt->backends[i] &&
 		    rt->backends[i]->ops->close(rt->backends[i]))
 			result = PEAL_EBUSY;
+	if (!result) /* else their code may be running */
+		peali_program_files_close(rt);
 	free(rt->devices.device);
 	free(rt->programs);
 	pthread_mutex_destroy(&rt->lock);

@@ -48,6 +48,7 @@ struct peal_runtime {
 	uint64_t next_link;
 	const struct peal_program **programs;
 	uint32_t n_programs;
+	struct peali_program_file *program_files;
 };
 
 /** An allocation that knows its owner by the runtime's number. */
@@ -89,6 +90,8 @@ int peali_programs_init(struct peal_runtime *rt);
 uint32_t peali_programs_count(struct peal_runtime *rt);
 const struct peal_program *peali_programs_at(struct peal_runtime *rt,
 					     uint32_t index);
+/* Unloads the files of programs; nothing of them is running any more. */
+void peali_program_files_close(struct peal_runtime *rt);
 /* 0 if it can be launched; PEAL_EPROGRAM, PEAL_EINVAL. */
 int peali_program_check(const struct peal_program *program, const char *call);
 

@@ -26,6 +26,36 @@ int peal_program_add(struct peal_runtime *runtime,
 		     const struct peal_program *program);
 
 /**
+ * Loads a program from a file and makes it known to a runtime by its name.
+ *
+ * The file is a shared object with one program, made by
+ * peal_add_program(name MODULE SOURCES ...): host code, device images and text.
+ * The system's loader trusts what it loads, so all that can be is checked
+ * before: that the file is whole and as it was built (by the SHA-256 at its
+ * end, which finds damage but is no signature: load only what you trust as your
+ * own code), is for this kind of processor, and exports one program, of these
+ * headers. Its host code needs functions of libpeal: a process that links
+ * libpeal.a has to export them (CMake: ENABLE_EXPORTS; else -rdynamic).
+ *
+ * A device image alone (.cubin, .ptx, .hsaco) is not taken: it says nothing of
+ * its handlers, and a program without host code cannot run on every device.
+ *
+ * @param runtime     an open runtime.
+ * @param path        of the file, absolute or relative to the working
+ *                    directory. It is read anew: neither LD_LIBRARY_PATH nor
+ *                    the loader's other places count.
+ * @param program_out the program, valid until the runtime is closed.
+ * @return 0; PEAL_ENOENT no such file; PEAL_EIO it cannot be read or is no
+ *         regular file; PEAL_EPROGRAM it is damaged, cut off, for another
+ *         processor, of other headers, has no program, has several (the text
+ *         names them), or cannot be loaded; PEAL_EEXIST another program has
+ *         the name; PEAL_EALREADY this runtime has loaded the file;
+ *         PEAL_ENOMEM; PEAL_EINVAL a NULL pointer. Blocking; thread-safe.
+ */
+int peal_program_load_file(struct peal_runtime *runtime, const char *path,
+			   const struct peal_program **program_out);
+
+/**
  * Finds a program by name: the built-in ones and those that were added.
  *
  * @param runtime an open runtime.

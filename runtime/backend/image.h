@@ -12,7 +12,8 @@
  * what there is to say of both without a driver.
  */
 
-/** An image that a device can load; `begin` stays valid as long as the process. */
+/** An image that a device can load; `begin` stays valid as long as its program,
+ * and that of a file is gone when the last runtime that loaded it has closed. */
 struct peali_image {
 	const char *target; /* "sm_90", "compute_75", "gfx90a" */
 	uint32_t kind; /* enum peal_image_kind */

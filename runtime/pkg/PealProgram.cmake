@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# peal_add_program(<name> SOURCES <file>... [TARGETS <target>...])
+# peal_add_program(<name> [MODULE] SOURCES <file>... [TARGETS <target>...])
 #
 # Makes one static library <name> out of program sources (the device dialect:
 # .c, .cc, .cpp or .cxx). Every source is compiled for the devices that the
@@ -11,12 +11,18 @@
 # devices that none of the images is for. The program's struct names images,
 # text and the second host entry by ordinary (not weak) references, so that linking takes all of them out of the library.
 # Link <name> to whatever launches the program; peal::peal comes with it.
+#
+# With MODULE it is a file <name>.so for peal_program_load_file instead, sealed
+# by a checksum; its sources make one program. Where peal::peal is static, the
+# process that loads it has to export its symbols (ENABLE_EXPORTS).
 include(${CMAKE_CURRENT_LIST_DIR}/PealImages.cmake)
 
+set(PEAL_SEAL_SCRIPT ${CMAKE_CURRENT_LIST_DIR}/PealSeal.cmake)
+
 # Compiles the sources into the object libraries <name>_lanes and
-# <name>_single. INCLUDES and OPTIONS go to both; LINK gives usage requirements.
+# <name>_single, PIC: for a shared object. INCLUDES and OPTIONS go to both; LINK gives usage requirements.
 function(_peal_program_objects name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" ""
+  cmake_parse_arguments(PARSE_ARGV 1 arg "PIC" ""
     "SOURCES;INCLUDES;OPTIONS;LINK;TARGETS")
   set(includes ${arg_INCLUDES})
   if(arg_LINK)
@@ -58,7 +64,7 @@ function(_peal_program_objects name)
     target_include_directories(${objects} PRIVATE ${arg_INCLUDES})
     target_compile_options(${objects} PRIVATE ${arg_OPTIONS})
     target_link_libraries(${objects} PRIVATE ${arg_LINK})
-    if(PEAL_BUILD_SHARED)
+    if(PEAL_BUILD_SHARED OR arg_PIC)
       set_target_properties(${objects} PROPERTIES POSITION_INDEPENDENT_CODE ON)
     endif()
   endforeach()
@@ -70,7 +76,7 @@ function(_peal_program_objects name)
 endfunction()
 
 function(peal_add_program name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;TARGETS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "MODULE" "" "SOURCES;TARGETS")
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR
       "peal_add_program(${name}): unknown arguments: ${arg_UNPARSED_ARGUMENTS}")
@@ -98,9 +104,15 @@ function(peal_add_program name)
   if(PEAL_PROGRAM_LIBRARY)
     set(library ${PEAL_PROGRAM_LIBRARY})
   endif()
-  _peal_program_objects(${name} SOURCES ${arg_SOURCES} LINK ${library}
+  set(pic "")
+  set(kind STATIC)
+  if(arg_MODULE)
+    set(pic PIC)
+    set(kind MODULE)
+  endif()
+  _peal_program_objects(${name} ${pic} SOURCES ${arg_SOURCES} LINK ${library}
     TARGETS ${arg_TARGETS})
-  add_library(${name} STATIC
+  add_library(${name} ${kind}
     $<TARGET_OBJECTS:${name}_lanes> $<TARGET_OBJECTS:${name}_single>)
   # A library of objects alone does not say its language: the linker's must be
   # C++ where a source is.
@@ -109,5 +121,24 @@ function(peal_add_program name)
     set(language CXX)
   endif()
   set_target_properties(${name} PROPERTIES LINKER_LANGUAGE ${language})
-  target_link_libraries(${name} PUBLIC ${library})
+  if(NOT arg_MODULE)
+    target_link_libraries(${name} PUBLIC ${library})
+    return()
+  endif()
+  # Its functions of libpeal are those of the process, of which there must be
+  # one: never a copy out of libpeal.a. What it defines itself is its own, even
+  # where the process has something of the same name. Installing must not change
+  # it, so it has no path to strip.
+  get_target_property(type ${library} TYPE)
+  if(type STREQUAL "SHARED_LIBRARY")
+    target_link_libraries(${name} PRIVATE ${library})
+  endif()
+  target_link_libraries(${name} PRIVATE m)
+  target_link_options(${name} PRIVATE -Wl,-Bsymbolic)
+  set_target_properties(${name} PROPERTIES PREFIX "" SUFFIX ".so"
+    BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "")
+  add_custom_command(TARGET ${name} POST_BUILD
+    COMMAND ${CMAKE_COMMAND} -DFILE=$<TARGET_FILE:${name}>
+      -P ${PEAL_SEAL_SCRIPT}
+    VERBATIM)
 endfunction()

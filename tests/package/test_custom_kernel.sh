@@ -143,6 +143,32 @@ if cmake -S "$work/many" -B "$work/many/build" >"$work/many.log" 2>&1; then
 fi
 grep -q 'sm90 is no target' "$work/many.log"
 
+step 'a program in a file'
+mkdir "$work/file"
+cp "$work/project/scale.c" "$work/file"
+sed 's|peal_kernel_launch(runtime, 0, &peal_program_scaler,|peal_program_load_file(runtime, FILE_PATH, \&program);\n\tif (!r)\n\t\tr = peal_kernel_launch(runtime, 0, program,|
+     s|^PEAL_DECLARE_PROGRAM.*|static const struct peal_program *program;|' "$work/project/main.c" >"$work/file/main.c"
+cat >"$work/file/CMakeLists.txt" <<'END'
+cmake_minimum_required(VERSION 3.22)
+project(file LANGUAGES C)
+find_package(peal 0.1 REQUIRED)
+peal_add_program(scale MODULE SOURCES scale.c)
+add_executable(app main.c)
+target_link_libraries(app PRIVATE peal::peal)
+target_compile_definitions(app PRIVATE FILE_PATH="${CMAKE_INSTALL_PREFIX}/lib/scale.so")
+set_target_properties(app PROPERTIES ENABLE_EXPORTS ON)
+install(TARGETS scale LIBRARY DESTINATION lib)
+END
+cmake "${generator[@]}" -S "$work/file" -B "$work/file/build" -DCMAKE_PREFIX_PATH="$prefix" \
+    -DCMAKE_INSTALL_PREFIX="$work/file/installed" -DPEAL_CUDA=OFF -DPEAL_HIP=OFF >"$work/file.log"
+cmake --build "$work/file/build" >>"$work/file.log" || { cat "$work/file.log"; exit 1; }
+if "$work/file/build/app"; then
+    echo 'it ran without its file'
+    exit 1
+fi
+cmake --install "$work/file/build" >>"$work/file.log" # which must not change it
+"$work/file/build/app"
+
 step 'pkg-config'
 PKG_CONFIG_PATH=$(dirname "$(find "$prefix" -name peal.pc)")
 export PKG_CONFIG_PATH

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A program that needs a function which no process has. */
+#include <peal/device/kernel.h>
+
+#if PEAL_ON_HOST
+PEAL_EXTERN_C int function_of_nobody(void);
+#endif
+
+static PEAL_DEV int call(struct peal_worker *w)
+{
+	(void)w;
+#if PEAL_ON_HOST
+	return function_of_nobody();
+#else
+	return 0;
+#endif
+}
+
+#define HANDLERS(X) X(call, 0, PEAL_SINK)
+PEAL_PROGRAM(lost, HANDLERS);

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* No program, but the name of one in a function and in what others define. */
+#include <peal/device/platform.h>
+
+#if PEAL_ON_HOST && !PEAL_SINGLE_LANE
+extern const char peal_program_elsewhere[];
+const char *peal_program_none(void);
+
+const char *peal_program_none(void)
+{
+	return peal_program_elsewhere;
+}
+#endif
