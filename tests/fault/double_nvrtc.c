@@ -65,7 +65,8 @@ static int mode_is(const char *mode)
 	return set && !strcmp(set, mode);
 }
 
-static void append(char *text, size_t bytes, const char *format, ...)
+static void __attribute__((format(printf, 3, 4)))
+append(char *text, size_t bytes, const char *format, ...)
 {
 	size_t n = strlen(text);
 	va_list arguments;
