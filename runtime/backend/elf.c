@@ -131,7 +131,7 @@ static int check_sections(const struct peali_elf *elf,
 {
 	const Elf64_Ehdr *head = &elf->head;
 	Elf64_Shdr section;
-	uint32_t i;
+	uint32_t i, n_tables = 0, n_dynamic = 0;
 	int result = 0;
 
 	if (!head->e_shnum || head->e_shentsize != sizeof(section) ||
@@ -146,11 +146,19 @@ static int check_sections(const struct peali_elf *elf,
 		    !inside(elf, section.sh_offset, section.sh_size))
 			return broken(report, "section", i);
 	}
-	/* All sections are inside: now what one says of another. */
+	/*
+	 * All sections are inside: now what one says of another. There is one
+	 * symbol table of a type, or a short file could have us read for long.
+	 */
 	for (i = 0; i < head->e_shnum && !result; i++) {
 		section = section_at(elf, i);
-		if (has_symbols(&section))
-			result = check_symbols(elf, i, report);
+		if (!has_symbols(&section))
+			continue;
+		n_tables += section.sh_type == SHT_SYMTAB;
+		n_dynamic += section.sh_type == SHT_DYNSYM;
+		if (n_tables > 1 || n_dynamic > 1)
+			return broken(report, "the symbol table in section", i);
+		result = check_symbols(elf, i, report);
 	}
 	return result;
 }

@@ -102,6 +102,8 @@ PEAL_TEST(damage_is_named)
 	DAMAGE(f->sections[MAKER_SYMBOLS].sh_link = 5, "symbol table");
 	DAMAGE(f->sections[MAKER_SYMBOLS].sh_entsize = 0, "symbol table");
 	DAMAGE(f->sections[MAKER_SYMBOLS].sh_size--, "symbol table");
+	DAMAGE(f->sections[MAKER_NULL] = f->sections[MAKER_SYMBOLS],
+	       "symbol table in section 2");
 	DAMAGE(f->names[255] = 'x', "string table");
 	DAMAGE(f->sections[MAKER_NAMES].sh_size = 0, "string table");
 	DAMAGE(f->symbols[2].st_name = 256, "symbol 2");

@@ -55,6 +55,32 @@ PEAL_TEST(programs_compile_to_ptx)
 	compile(&peal_program_stages, "compute_80", PEAL_IMAGE_PTX);
 }
 
+PEAL_TEST(every_header_of_the_dialect_compiles_alone)
+{
+	const struct peal_source_file *file = peali_dialect;
+	struct peal_source_file files[2] = { { 0, 0, 0 }, { 0, 0, 0 } };
+	struct peal_program program = peal_program_probe;
+	struct peali_image image;
+	char text[256];
+	int n = 0;
+
+	program.sources = files;
+	files[0].name = "alone.c";
+	files[0].begin = text;
+	for (; file->name; file++, n++) {
+		files[0].end = text + snprintf(text, sizeof(text),
+					       "#include <%s>\n"
+					       "#include <%s>\n"
+					       "extern \"C\" __global__ void "
+					       "peal_entry_probe() {}\n",
+					       file->name, file->name);
+		CHECK_OK(peali_rtc_compile(&program, "compute_75", &image,
+					   "test"));
+	}
+	printf("    %d headers\n", n);
+	CHECK(n > 20);
+}
+
 PEAL_TEST(a_device_of_no_image_gets_one)
 {
 	struct peal_program bare = peal_program_probe;
@@ -101,6 +127,7 @@ int main(int argc, char **argv)
 	setenv("PEAL_CACHE_DIR", cache, 1);
 	RUN(programs_compile_to_cubins_without_a_gpu);
 	RUN(programs_compile_to_ptx);
+	RUN(every_header_of_the_dialect_compiles_alone);
 	RUN(a_device_of_no_image_gets_one);
 	RUN(a_wrong_source_is_told_with_its_line);
 	snprintf(command, sizeof(command), "rm -rf '%s'", cache);
