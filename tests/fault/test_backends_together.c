@@ -155,6 +155,27 @@ PEAL_TEST(parts_of_one_gpu_are_devices_and_say_so)
 	}
 }
 
+PEAL_TEST(parts_that_the_driver_does_not_launch_on_share_the_gpu)
+{
+	struct peal_device_info info;
+	struct peal_runtime *rt;
+
+	if (PEAL_TSAN)
+		return; /* CUDA devices publish by 16 bytes */
+	setenv("PEAL_DOUBLE_FAIL", "cuLaunchCooperativeKernel:201:1", 1);
+	rt = open_with("cuda", 1, "2");
+	chain(rt, 0, 1, PEAL_ROUTE_PEER);
+	CHECK_OK(peal_device_info(rt, 1, &info));
+	CHECK_EQ(info.compute_units, 16);
+	CHECK_OK(peal_runtime_close(rt));
+	unsetenv("PEAL_DOUBLE_FAIL");
+	setenv("PEAL_DOUBLE_LACK", "cuGreenCtxCreate", 1);
+	rt = open_with("cuda", 1, "2");
+	chain(rt, 0, 1, PEAL_ROUTE_PEER);
+	CHECK_OK(peal_runtime_close(rt));
+	unsetenv("PEAL_DOUBLE_LACK");
+}
+
 PEAL_TEST(backends_are_chosen_by_name)
 {
 	struct peal_runtime *rt = NULL;
@@ -174,4 +195,5 @@ PEAL_TEST_MAIN(RUN(a_gpu_and_an_emulated_device_are_linked_both_ways);
 	       RUN(memory_is_copied_between_two_backends);
 	       RUN(two_vendors_are_there_together_and_linked_through_the_host);
 	       RUN(parts_of_one_gpu_are_devices_and_say_so);
+	       RUN(parts_that_the_driver_does_not_launch_on_share_the_gpu);
 	       RUN(backends_are_chosen_by_name);)

@@ -216,6 +216,9 @@ static PEAL_DEV PEAL_UNUSED inline void peali_control(struct peal_worker *w)
 	int result;
 
 	while (!peal_link_peek(&w->state->control, &m)) {
+		/* What the host wrote before it, a new actor's state for one:
+		 * a GPU's first-level cache may hold what was there earlier. */
+		peal_fence_acquire_sys();
 		result = peali_control_handle(w, &m);
 		peal_link_release(&w->state->control, &m);
 		peal_link_flush_credit(&w->state->control);

@@ -135,6 +135,13 @@ int peali_gpu_enter(struct peali_gpu *gpu, int device, const char *call,
 		    void **before);
 void peali_gpu_leave(struct peali_gpu *gpu, void *before);
 
+/*
+ * Gives up that the driver keeps the parts of a device apart: each has a budget
+ * of multiprocessors from then on. Nothing may be resident there, and the
+ * thread is in the device. The driver's error.
+ */
+int peali_gpu_share_units(struct peali_gpu *gpu, int device);
+
 /* ---- heap.c: memory of devices and of the host ----------------------------------- */
 
 int peali_gpu_heaps_open(struct peali_gpu *gpu);

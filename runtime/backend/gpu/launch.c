@@ -128,34 +128,54 @@ int peali_gpu_is_busy(const struct peali_gpu *gpu, int device)
 
 /* ---- starting -------------------------------------------------------------------- */
 
-/* The kernel itself; lock held. */
-static int start_kernel(struct peali_launch *launch)
+/* The grid, on its stream; the driver's error and the call that said it. */
+static int launch_grid(struct peali_launch *launch, const char **symbol)
 {
 	struct peali_gpu *gpu = launch->gpu;
-	struct peali_gpu_driver *driver = &gpu->driver;
 	const struct peali_launch_desc *desc = &launch->desc;
 	struct peali_gpu_device *d = &gpu->device[desc->device];
 	uint64_t params = desc->params;
-	void *argument[1], *before = NULL;
-	const char *symbol;
+	void *argument[1];
+
+	argument[0] = &params;
+	if (gpu->driver.launch_cooperative && d->cooperative) {
+		*symbol = PEALI_GPU_SYMBOL(gpu, launch_cooperative);
+		return gpu->driver.launch_cooperative(launch->program->function,
+						      desc->n_workers, 1, 1,
+						      desc->lanes, 1, 1, 0,
+						      d->stream[launch->stream],
+						      argument);
+	}
+	*symbol = PEALI_GPU_SYMBOL(gpu, launch);
+	return gpu->driver.launch(launch->program->function, desc->n_workers, 1,
+				  1, desc->lanes, 1, 1, 0,
+				  d->stream[launch->stream], argument, NULL);
+}
+
+/*
+ * The kernel itself; lock held. A driver that keeps parts of a device apart may
+ * not take a function for them that was loaded for the whole.
+ */
+static int start_kernel(struct peali_launch *launch)
+{
+	struct peali_gpu *gpu = launch->gpu;
+	const struct peali_launch_desc *desc = &launch->desc;
+	const char *symbol = "";
+	void *before = NULL;
 	int error, r = peali_gpu_enter(gpu, desc->device, "launch", &before);
 
 	if (r < 0)
 		return r;
-	argument[0] = &params;
-	if (driver->launch_cooperative && d->cooperative) {
-		symbol = PEALI_GPU_SYMBOL(gpu, launch_cooperative);
-		error = driver->launch_cooperative(launch->program->function,
-						   desc->n_workers, 1, 1,
-						   desc->lanes, 1, 1, 0,
-						   d->stream[launch->stream],
-						   argument);
-	} else {
-		symbol = PEALI_GPU_SYMBOL(gpu, launch);
-		error = driver->launch(launch->program->function,
-				       desc->n_workers, 1, 1, desc->lanes, 1, 1,
-				       0, d->stream[launch->stream], argument,
-				       NULL);
+	error = launch_grid(launch, &symbol);
+	if (error && gpu->device[desc->device].green &&
+	    !peali_gpu_is_busy(gpu, desc->device)) {
+		peali_log(1,
+			  "%s device %d: %s says %s for a part that is kept "
+			  "apart: its parts share the multiprocessors now",
+			  gpu->driver.vendor->name, desc->device, symbol,
+			  peali_gpu_error_name(&gpu->driver, error));
+		if (!peali_gpu_share_units(gpu, desc->device))
+			error = launch_grid(launch, &symbol);
 	}
 	peali_gpu_leave(gpu, before);
 	return peali_gpu_fail(gpu, desc->device, error, symbol, "launch",

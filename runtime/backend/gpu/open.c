@@ -226,6 +226,17 @@ static void close_streams(struct peali_gpu *gpu, int device)
 	d->green = NULL;
 }
 
+static int create_streams(struct peali_gpu *gpu, struct peali_gpu_device *d)
+{
+	int s, error = 0;
+
+	for (s = 0; !error && s < d->n_streams; s++)
+		if (!d->stream[s])
+			error = gpu->driver.stream_create(&d->stream[s],
+							  NON_BLOCKING);
+	return error;
+}
+
 /* The parts share the multiprocessors: each has a budget of them. */
 static void make_budgets(struct peali_gpu *gpu, int device, uint32_t units)
 {
@@ -238,21 +249,32 @@ static void make_budgets(struct peali_gpu *gpu, int device, uint32_t units)
 	}
 }
 
+int peali_gpu_share_units(struct peali_gpu *gpu, int device)
+{
+	int first = device - gpu->device[device].part, i, error = 0;
+	struct peali_gpu_device *d = &gpu->device[first];
+	uint32_t units = 0;
+
+	for (i = 0; i < d->parts; i++)
+		units += d[i].units;
+	make_budgets(gpu, first, units);
+	for (i = 0; !error && i < d->parts; i++)
+		error = create_streams(gpu, &d[i]);
+	return error;
+}
+
 static int open_streams(struct peali_gpu *gpu, int device)
 {
 	struct peali_gpu_device *d = &gpu->device[device];
 	void *before = NULL;
 	uint32_t units = d->units;
-	int s, error = 0, r = peali_gpu_enter(gpu, device, CALL, &before);
+	int error, r = peali_gpu_enter(gpu, device, CALL, &before);
 
 	if (r < 0)
 		return r;
 	if (d->parts > 1 && d->part == 0 && open_parts(gpu, device))
 		make_budgets(gpu, device, units);
-	for (s = 0; !error && s < d->n_streams; s++)
-		if (!d->stream[s])
-			error = gpu->driver.stream_create(&d->stream[s],
-							  NON_BLOCKING);
+	error = create_streams(gpu, d);
 	if (d->part)
 		d->copy_stream = gpu->device[device - d->part].copy_stream;
 	else if (!error)
