@@ -157,6 +157,8 @@ peali_worker_enter(struct peal_worker *w,
 
 #else
 
+/* The entry: launched with a block for each worker, of as many threads as it
+ * has lanes. */
 #define PEALI_WORKER PEAL_SHARED struct peal_worker
 #define PEALI_ENTRIES(program, HANDLERS)                                       \
 	PEAL_KERNEL void peal_entry_##program(                                 \

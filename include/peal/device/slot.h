@@ -314,22 +314,28 @@ peal_slot_refresh(uint32_t policy, uint8_t *slot, uint32_t slot_bytes,
 					 slot, 0);
 }
 
-/* Unpacks an atom whose tag must be of the lap; content bytes or -1. */
-static PEAL_DEV PEAL_UNUSED inline int
-peali_atom_unpack(uint32_t policy, const uint8_t *slot, uint32_t lap,
-		  uint32_t index, uint8_t *stage)
+/*
+ * Unpacks up to four atoms, from `index` on and no further than `last`: where
+ * their content ends; 0 unless all are of the lap that `tag` is of. First all
+ * loads, as a GPU waits for each where its result is looked at.
+ */
+static PEAL_DEV PEAL_INLINE uint32_t
+peali_atoms_unpack(uint32_t policy, const uint8_t *slot, uint32_t index,
+		   uint32_t last, uint32_t tag, uint8_t *stage)
 {
 	uint32_t each = peali_atom_payload(policy);
-	uint32_t word[3] = { 0, 0, 0 };
-	uint32_t tag = peali_atom_read(policy, slot, index, word);
-	uint32_t n = tag & 0xff;
+	uint32_t at[4], word[4][3], end = 0, odd = 0, k;
 
-	if (tag >> 16 != (lap & 0xffff))
-		return -1;
-	if (n > each)
-		n = each;
-	peali_copy_bytes(stage + index * each, word, each);
-	return (int)n;
+	for (k = 0; k < 4; k++) {
+		at[k] = peali_min_u32(index + k, last);
+		end = peali_atom_read(policy, slot, at[k], word[k]);
+		odd |= end ^ tag;
+	}
+	if (odd >> 16)
+		return 0;
+	for (k = 0; k < 4; k++)
+		peali_copy_bytes(stage + at[k] * each, word[k], each);
+	return at[3] * each + peali_min_u32(end & 0xff, each);
 }
 
 /**
@@ -359,12 +365,11 @@ peal_slot_unpack(uint32_t policy, const uint8_t *slot, uint32_t lap,
 		view->length = ~0u; /* hostile: the caller sees the length */
 	if (!(kind & PEAL_TAG_MANY) || view->length == ~0u)
 		return 1;
-	for (i = 1; i <= low; i++) {
-		int n = peali_atom_unpack(policy, slot, lap, i, stage);
-
-		if (n < 0)
+	for (i = 1; i <= low; i += 4) {
+		view->length =
+			peali_atoms_unpack(policy, slot, i, low, tag, stage);
+		if (!view->length)
 			return 0;
-		view->length = i * each + (uint32_t)n;
 	}
 	return 1;
 }
