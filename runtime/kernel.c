@@ -19,10 +19,14 @@
 struct kernel_layout {
 	/* host memory */
 	uint64_t control, status, bells, rings, ring_stride, credits, counts;
+	uint64_t stages; /* of the host's ends of the control rings */
 	uint64_t shared_bytes;
 	/* device memory */
 	uint64_t params, workers, worker_stride, actors, mailboxes;
-	uint64_t mailbox_stride, arena, own_bytes;
+	uint64_t mailbox_stride, worker_stages, arena, own_bytes;
+	/* of the control rings */
+	struct peali_ring_spec spec;
+	uint64_t stage_bytes;
 };
 
 static uint64_t line(uint64_t bytes)
@@ -89,29 +93,39 @@ static int complete_options(struct peal_kernel_options *o,
 
 /* ---- memory --------------------------------------------------------------- */
 
-static struct peali_ring_spec control_ring(void)
+/* The control links' rings: by a policy that the device knows. */
+static int plan_control(const struct peal_kernel *k, struct kernel_layout *at)
 {
-	struct peali_ring_spec spec = { CONTROL_SLOTS, 128,
-					PEAL_POLICY_SEQUENCE,
-					PEAL_CONTROL_BYTES, 0 };
+	const struct peali_devices *devices = &k->rt->devices;
+	struct peali_backend *b = devices->device[k->device].backend;
+	int result;
 
-	return spec;
+	memset(&at->spec, 0, sizeof(at->spec));
+	at->spec.capacity = CONTROL_SLOTS;
+	at->spec.message_bytes = PEAL_CONTROL_BYTES;
+	result = peali_ring_spec_complete(
+		&at->spec,
+		peali_devices_policies(devices, k->device) &
+			peali_devices_policies(devices, PEALI_HOST),
+		(uint32_t)b->ops->default_policy(b), CALL);
+	at->stage_bytes = line(peali_ring_stage_bytes(&at->spec));
+	return result;
 }
 
 static void lay_out(struct kernel_layout *at,
 		    const struct peal_kernel_params *p, uint64_t arena_bytes)
 {
-	struct peali_ring_spec spec = control_ring();
 	uint64_t n = p->n_workers;
 
 	at->control = 0;
 	at->status = at->control + line(sizeof(struct peal_kernel_control));
 	at->bells = at->status + line(n * sizeof(struct peal_worker_status));
 	at->rings = at->bells + line(n * sizeof(struct peal_bell));
-	at->ring_stride = line(peali_ring_bytes(&spec));
+	at->ring_stride = line(peali_ring_bytes(&at->spec));
 	at->credits = at->rings + n * at->ring_stride;
 	at->counts = at->credits + n * sizeof(struct peal_credit);
-	at->shared_bytes = at->counts + n * sizeof(struct peal_link_counts);
+	at->stages = at->counts + n * sizeof(struct peal_link_counts);
+	at->shared_bytes = at->stages + n * at->stage_bytes;
 
 	at->params = 0;
 	at->workers = line(sizeof(struct peal_kernel_params));
@@ -120,7 +134,8 @@ static void lay_out(struct kernel_layout *at,
 	at->mailboxes = at->actors +
 			line(p->max_actors * sizeof(struct peal_actor_entry));
 	at->mailbox_stride = p->mailbox_stride;
-	at->arena = at->mailboxes + n * at->mailbox_stride;
+	at->worker_stages = at->mailboxes + n * at->mailbox_stride;
+	at->arena = at->worker_stages + n * at->stage_bytes;
 	at->own_bytes = at->arena + line(arena_bytes);
 }
 
@@ -128,14 +143,13 @@ static void lay_out(struct kernel_layout *at,
 static void make_control(struct peal_kernel *k, const struct kernel_layout *at,
 			 uint32_t worker, struct peal_link_view *worker_view)
 {
-	struct peali_ring_spec spec = control_ring();
 	uint64_t host = peali_area_view(k->rt, PEALI_HOST, &k->shared);
 	uint64_t device = peali_area_view(k->rt, k->device, &k->shared);
 	uint64_t ring = at->rings + worker * at->ring_stride;
 	struct peal_link_view view;
 
-	peali_ring_header((struct peal_ring *)(uintptr_t)(host + ring), &spec,
-			  0);
+	peali_ring_header((struct peal_ring *)(uintptr_t)(host + ring),
+			  &at->spec, 0);
 	memset(&view, 0, sizeof(view));
 	view.message_bytes = PEAL_CONTROL_BYTES;
 	view.ring = device + ring;
@@ -143,7 +157,12 @@ static void make_control(struct peal_kernel *k, const struct kernel_layout *at,
 		device + at->credits + worker * sizeof(struct peal_credit);
 	view.counts =
 		device + at->counts + worker * sizeof(struct peal_link_counts);
+	if (at->stage_bytes)
+		view.stage = peali_area_view(k->rt, k->device, &k->own) +
+			     at->worker_stages + worker * at->stage_bytes;
 	*worker_view = view;
+	if (at->stage_bytes)
+		view.stage = host + at->stages + worker * at->stage_bytes;
 	view.ring += host - device;
 	view.credit += host - device;
 	view.counts += host - device;
@@ -250,6 +269,9 @@ static int make_memory(struct peal_kernel *k, struct kernel_layout *at,
 
 	if (o->mailbox_slots)
 		result = plan_mailboxes(k, &box, o);
+	if (result)
+		return result;
+	result = plan_control(k, at);
 	if (result)
 		return result;
 	lay_out(at, &k->params, o->arena_bytes);

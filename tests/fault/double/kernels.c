@@ -13,7 +13,7 @@
 #include <peal/abi/control.h>
 #include <peal/abi/probe.h>
 #include <peal/abi/program.h>
-#include <peal/device/atomic.h>
+#include <peal/device/worker.h>
 #include "runtime/backend/host/fibers.h"
 #include "runtime/backend/host/links.h"
 
@@ -427,6 +427,33 @@ static struct kernel *new_kernel(struct double_function *function,
 	return k;
 }
 
+/* GPU code knows one policy each; the host's code that stands for it all. */
+static void check_policy(const struct peal_kernel_params *p)
+{
+	uint32_t wanted = double_vendor.is_cuda ? PEAL_POLICY_ATOM16 :
+						  PEAL_POLICY_ATOM8;
+	const struct peal_worker_state *state;
+	const struct peal_mailbox *box;
+	const struct peal_ring *ring;
+	uint32_t i;
+
+	for (i = 0; p->magic == PEAL_CONTROL_MAGIC && i < p->n_workers; i++) {
+		state = (const struct peal_worker_state
+				 *)(uintptr_t)(p->workers +
+					       i * p->worker_stride);
+		ring = (const struct peal_ring *)(uintptr_t)
+			       state->control_view.ring;
+		box = (const struct peal_mailbox
+			       *)(uintptr_t)(p->mailboxes +
+					     i * p->mailbox_stride);
+		if (ring->policy != wanted ||
+		    (p->mailboxes && box->policy != wanted))
+			double_broken("worker %u has a control ring or a "
+				      "mailbox that its device cannot read",
+				      i);
+	}
+}
+
 /* Whether all blocks of the resident kernels and of this one have room. */
 static int fits(struct double_stream *stream, unsigned blocks, unsigned threads)
 {
@@ -469,6 +496,7 @@ int double_launch(struct double_function *function, unsigned blocks,
 	k = new_kernel(function, blocks, threads, params);
 	if (!k)
 		return DOUBLE_NO_MEMORY;
+	check_policy(k->params);
 	if (function->is_probe)
 		mislead(k, (struct peal_probe_params *)(uintptr_t)params);
 	atomic_fetch_add(&resident[k->device], 1);
