@@ -7,6 +7,7 @@
 
 #include "p2p/books.h"
 #include "p2p/cache.h"
+#include "p2p/child.h"
 #include "p2p/rig.h"
 #include "runtime/backend/settings.h"
 
@@ -561,4 +562,72 @@ int peali_probe_pair(struct peali_peers *peers, int from, int to,
 		     struct peal_pair_info *out)
 {
 	return answer(peers, from, to, PEALI_PROOF_COMPLETE, out);
+}
+
+/* ---- all pairs of a backend -------------------------------------------------- */
+
+/* Pairs that nothing is known of; those on disk become known. Locked. */
+static int count_unknown(struct peali_peers *peers,
+			 const struct peali_backend *backend, int how)
+{
+	const struct peali_device *device = peers->devices->device;
+	struct peal_pair_info info;
+	int from, to, n = 0;
+
+	for (from = 0; from < peers->devices->n; from++)
+		for (to = 0; to < peers->devices->n; to++)
+			if (from != to && device[from].backend == backend &&
+			    device[to].backend == backend)
+				n += !recall(peers, from, to, how, &info);
+	return n;
+}
+
+/* The process that tried them is gone: they are not tried here. Locked. */
+static void condemn(struct peali_peers *peers,
+		    const struct peali_backend *backend, const char *why)
+{
+	const struct peali_device *device = peers->devices->device;
+	struct peal_pair_info info;
+	int from, to;
+
+	for (from = 0; from < peers->devices->n; from++)
+		for (to = 0; to < peers->devices->n; to++) {
+			if (from == to || device[from].backend != backend ||
+			    device[to].backend != backend ||
+			    recall(peers, from, to, PEALI_PROBE_CACHE, &info))
+				continue;
+			info.verdict = PEAL_VERDICT_FAULTED;
+			snprintf(info.why, sizeof(info.why), "%s", why);
+			note(peers, &info, PEALI_PROOF_COMPLETE);
+		}
+}
+
+void peali_probe_backend(struct peali_peers *peers,
+			 struct peali_backend *backend)
+{
+	const struct peali_device *device = peers->devices->device;
+	struct peal_pair_info info;
+	char why[160] = "";
+	int how, a, b, n, r;
+
+	if (peali_setting_choice(PEALI_SETTING_PROBE, &how) < 0 ||
+	    how == PEALI_PROBE_OFF)
+		return;
+	pthread_mutex_lock(&peers->probe_lock);
+	n = count_unknown(peers, backend, how);
+	if (n) {
+		r = peali_probe_in_child(backend->ops->name, n, why,
+					 sizeof(why));
+		peali_cache_close(&peers->cache); /* read it again */
+		if (!r)
+			count_unknown(peers, backend, PEALI_PROBE_CACHE);
+		else if (r == PEAL_EIO)
+			condemn(peers, backend, why);
+	}
+	pthread_mutex_unlock(&peers->probe_lock);
+	for (a = 0; a < peers->devices->n; a++)
+		for (b = 0; b < a; b++)
+			if (device[a].backend == backend &&
+			    device[b].backend == backend)
+				peali_probe_prove(peers, a, b, &info);
 }

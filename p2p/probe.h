@@ -28,6 +28,14 @@ int peali_probe_prove(struct peali_peers *peers, int from, int to,
 int peali_probe_pair(struct peali_peers *peers, int from, int to,
 		     struct peal_pair_info *out);
 
+/*
+ * Proves all pairs of devices of that backend, before the first of them has a
+ * kernel: in a process of its own where there is the command for it (child.h),
+ * else here. What fails is a verdict.
+ */
+void peali_probe_backend(struct peali_peers *peers,
+			 struct peali_backend *backend);
+
 /* The program of the probe's two kernels, to be loaded before any launch. */
 const struct peal_program *peali_probe_program(void);
 

@@ -356,8 +356,7 @@ static struct peal_kernel *new_kernel(struct peal_runtime *rt, int device,
 static void prove_pairs(struct peal_runtime *rt, int device)
 {
 	struct peali_backend *backend = rt->devices.device[device].backend;
-	struct peal_pair_info info;
-	int a, b, proved = 0;
+	int b, proved = 0;
 
 	if (backend->ops->rings)
 		return;
@@ -368,11 +367,8 @@ static void prove_pairs(struct peal_runtime *rt, int device)
 			rt->proved[b] = 1;
 		}
 	pthread_mutex_unlock(&rt->lock);
-	for (a = 0; !proved && a < rt->devices.n; a++)
-		for (b = 0; b < a; b++)
-			if (rt->devices.device[a].backend == backend &&
-			    rt->devices.device[b].backend == backend)
-				peali_probe_prove(rt->peers, a, b, &info);
+	if (!proved)
+		peali_probe_backend(rt->peers, backend);
 }
 
 /*

@@ -39,6 +39,9 @@
 	X(PROBE, CHOICE, 0, 0, "cache|fresh|off", "cache",                      \
 	  "proof of peer access: cache uses the proofs on disk, fresh proves "  \
 	  "again, off proves nothing and so uses no peer access")               \
+	X(COMMAND, PATH, 0, 0, "", "",                                          \
+	  "the command `peal`, which proves pairs of GPUs in a process of its " \
+	  "own; else the installed one")                                        \
 	X(CACHE_DIR, PATH, 0, 0, "", "",                                        \
 	  "where proofs of pairs and programs compiled at run time are kept; "  \
 	  "else $XDG_CACHE_HOME/peal or ~/.cache/peal")

@@ -22,6 +22,7 @@ extern const struct peali_command peali_command_topo;
 extern const struct peali_command peali_command_run;
 extern const struct peali_command peali_command_bench;
 extern const struct peali_command peali_command_doctor;
+extern const struct peali_command peali_command_prove;
 
 /** argp of a sub-command that knows --json only; `input` is an int. */
 extern const struct argp_option peali_json_options[];

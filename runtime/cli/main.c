@@ -12,8 +12,13 @@
 #include "runtime/cli/output.h"
 
 static const struct peali_command *const commands[] = {
-	&peali_command_info,  &peali_command_topo,   &peali_command_run,
-	&peali_command_bench, &peali_command_doctor, NULL,
+	&peali_command_info,
+	&peali_command_topo,
+	&peali_command_run,
+	&peali_command_bench,
+	&peali_command_doctor,
+	&peali_command_prove,
+	NULL,
 };
 
 /* What the parser found: the sub-command and where its arguments begin. */
@@ -40,14 +45,14 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		if (!found->command)
 			argp_error(state,
 				   "there is no command '%s'; there are info, "
-				   "topo, run, bench and doctor",
+				   "topo, run, bench, doctor and prove",
 				   argument);
 		found->at = state->next - 1;
 		state->next = state->argc;
 		return 0;
 	case ARGP_KEY_NO_ARGS:
 		argp_error(state, "a command is missing; there are info, topo, "
-				  "run, bench and doctor");
+				  "run, bench, doctor and prove");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;

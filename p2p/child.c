@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "p2p/child.h"
+#include "runtime/backend/log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "runtime/backend/settings.h"
+
+extern char **environ;
+
+/* Opening GPUs takes seconds; a pair takes milliseconds. */
+#define LIMIT_MS 10000
+#define LIMIT_MS_A_PAIR 200
+
+int peali_probe_command(char *out, size_t bytes)
+{
+	snprintf(out, bytes, "%s", PEALI_INSTALLED_COMMAND);
+	if (peali_setting_given(PEALI_SETTING_COMMAND) &&
+	    peali_setting_path(PEALI_SETTING_COMMAND, out, bytes) < 0)
+		return 0;
+	return !access(out, X_OK);
+}
+
+/* The environment with that backend alone; the strings are the caller's. */
+static char **environment_for(char *backends)
+{
+	static const char name[] = "PEAL_BACKENDS=";
+	size_t n = 0, kept = 0, i;
+	char **list;
+
+	while (environ[n])
+		n++;
+	list = calloc(n + 2, sizeof(*list));
+	for (i = 0; list && i < n; i++)
+		if (strncmp(environ[i], name, sizeof(name) - 1) != 0)
+			list[kept++] = environ[i];
+	if (list)
+		list[kept] = backends;
+	return list;
+}
+
+/* Starts it with nothing to read and nowhere to write. */
+static int start(char *command, const char *backend, pid_t *child_out)
+{
+	char backends[40], prove[] = "prove";
+	char *arguments[] = { command, prove, NULL }, **environment;
+	posix_spawn_file_actions_t files;
+	posix_spawnattr_t attributes;
+	sigset_t none;
+	int fd, error;
+
+	snprintf(backends, sizeof(backends), "PEAL_BACKENDS=%s", backend);
+	environment = environment_for(backends);
+	if (!environment)
+		return ENOMEM;
+	sigemptyset(&none);
+	posix_spawnattr_init(&attributes);
+	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+	posix_spawnattr_setsigmask(&attributes, &none);
+	posix_spawn_file_actions_init(&files);
+	for (fd = 0; fd <= 2; fd++)
+		posix_spawn_file_actions_addopen(&files, fd, "/dev/null",
+						 O_RDWR, 0);
+	error = posix_spawn(child_out, command, &files, &attributes, arguments,
+			    environment);
+	posix_spawn_file_actions_destroy(&files);
+	posix_spawnattr_destroy(&attributes);
+	free(environment);
+	return error;
+}
+
+static uint64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+/* Its status, or 0 if somebody else has waited for it. -1: it was late. */
+static int await(pid_t child, uint64_t limit_ms)
+{
+	const struct timespec nap = { 0, 2000000 };
+	uint64_t began = now_ms();
+	int status = 0;
+	pid_t r;
+
+	for (;;) {
+		r = waitpid(child, &status, WNOHANG);
+		if (r == child)
+			return status;
+		if (r < 0 && errno != EINTR)
+			return 0;
+		if (now_ms() - began > limit_ms)
+			break;
+		nanosleep(&nap, NULL);
+	}
+	kill(child, SIGKILL);
+	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+		;
+	return -1;
+}
+
+int peali_probe_in_child(const char *backend, int n_pairs, char *why,
+			 size_t why_bytes)
+{
+	uint64_t limit = LIMIT_MS + (uint64_t)n_pairs * LIMIT_MS_A_PAIR;
+	char command[4096];
+	pid_t child = 0;
+	int error, status;
+
+	if (!peali_probe_command(command, sizeof(command)))
+		return PEAL_ENOENT;
+	error = start(command, backend, &child);
+	if (error) {
+		peali_log(1, "%s does not start: %s", command, strerror(error));
+		return PEAL_ENOENT;
+	}
+	status = await(child, limit);
+	if (!status)
+		return 0;
+	if (status == -1)
+		snprintf(why, why_bytes,
+			 "the process that proves pairs had not ended after "
+			 "%llu s",
+			 (unsigned long long)limit / 1000);
+	else if (WIFSIGNALED(status))
+		snprintf(why, why_bytes,
+			 "the process that proves pairs was ended by signal "
+			 "%d (%s)",
+			 WTERMSIG(status), strsignal(WTERMSIG(status)));
+	else
+		snprintf(why, why_bytes,
+			 "the process that proves pairs failed (%s prove)",
+			 command);
+	return PEAL_EIO;
+}
