@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A pretend NVRTC: the symbols of libnvrtc.so.13 for machines that have none.
+ * A pretend NVRTC: the symbols of libnvrtc.so.13 for machines that have none;
+ * with DOUBLE_HIPRTC a pretend hipRTC, libhiprtc.so.
  * It compiles nothing. It finds every header that the text includes among those
  * it was given, as NVRTC does by their very names, and hands out an image that
  * has the kernels which the text defines, and no code.
@@ -23,22 +24,37 @@
 
 #include "backend/image_maker.h"
 
+#ifdef DOUBLE_HIPRTC
+#define RTC(name) hiprtc##name
+#define RTC_MACRO "__HIPCC_RTC__"
+#define RTC_ARCHITECTURE "--offload-arch="
+#else
+#define RTC(name) nvrtc##name
+#define RTC_MACRO "__CUDACC_RTC__"
+#define RTC_ARCHITECTURE "--gpu-architecture="
+#endif
+
 #define LOG_BYTES 4096
 #define PTX_BYTES 65536
 #define DEPTH 64
 
-int nvrtcVersion(int *major, int *minor);
-int nvrtcCreateProgram(void **out, const char *text, const char *name,
+int RTC(Version)(int *major, int *minor);
+int RTC(CreateProgram)(void **out, const char *text, const char *name,
 		       int n_headers, const char *const *texts,
 		       const char *const *names);
-int nvrtcDestroyProgram(void **program);
-int nvrtcCompileProgram(void *program, int n, const char *const *options);
-int nvrtcGetProgramLogSize(void *program, size_t *n);
-int nvrtcGetProgramLog(void *program, char *log);
+int RTC(DestroyProgram)(void **program);
+int RTC(CompileProgram)(void *program, int n, const char *const *options);
+int RTC(GetProgramLogSize)(void *program, size_t *n);
+int RTC(GetProgramLog)(void *program, char *log);
+#ifdef DOUBLE_HIPRTC
+int hiprtcGetCodeSize(void *program, size_t *n);
+int hiprtcGetCode(void *program, char *code);
+#else
 int nvrtcGetPTXSize(void *program, size_t *n);
 int nvrtcGetPTX(void *program, char *ptx);
 int nvrtcGetCUBINSize(void *program, size_t *n);
 int nvrtcGetCUBIN(void *program, char *cubin);
+#endif
 int double_nvrtc_compilations(void);
 
 enum { FINE, OUT_OF_MEMORY, CANNOT_CREATE, INVALID_INPUT, INVALID_PROGRAM };
@@ -82,7 +98,7 @@ append(char *text, size_t bytes, const char *format, ...)
  * reads both sides. */
 static int condition(const char *line)
 {
-	if (strstr(line, "__CUDACC_RTC__"))
+	if (strstr(line, RTC_MACRO))
 		return !strstr(line, "!defined");
 	if (strstr(line, "PEAL_ON_HOST"))
 		return strstr(line, "!PEAL_ON_HOST") != NULL;
@@ -182,7 +198,7 @@ static void find_kernels(struct program *p)
 
 /* ---- the symbols --------------------------------------------------------------- */
 
-int nvrtcVersion(int *major, int *minor)
+int RTC(Version)(int *major, int *minor)
 {
 	*major = 13;
 	*minor = 99;
@@ -190,7 +206,7 @@ int nvrtcVersion(int *major, int *minor)
 }
 
 #ifndef DOUBLE_WITHOUT_CREATE
-int nvrtcCreateProgram(void **out, const char *text, const char *name,
+int RTC(CreateProgram)(void **out, const char *text, const char *name,
 		       int n_headers, const char *const *texts,
 		       const char *const *names)
 {
@@ -211,7 +227,7 @@ int nvrtcCreateProgram(void **out, const char *text, const char *name,
 }
 #endif
 
-int nvrtcDestroyProgram(void **program)
+int RTC(DestroyProgram)(void **program)
 {
 	struct program *p = (struct program *)*program;
 
@@ -221,17 +237,24 @@ int nvrtcDestroyProgram(void **program)
 	return FINE;
 }
 
-int nvrtcCompileProgram(void *program, int n, const char *const *options)
+/* 90 of "sm_90"; 0x90a of "gfx90a". */
+static unsigned int number_of(const char *target)
 {
-	static const char arch[] = "--gpu-architecture=";
+	const char *digits = target + strcspn(target, "0123456789");
+
+	return (unsigned int)strtoul(digits, NULL, *target == 'g' ? 16 : 10);
+}
+
+int RTC(CompileProgram)(void *program, int n, const char *const *options)
+{
+	static const char arch[] = RTC_ARCHITECTURE;
 	struct program *p = (struct program *)program;
 	int i;
 
 	compilations++;
 	for (i = 0; i < n; i++)
 		if (!strncmp(options[i], arch, strlen(arch)))
-			p->number = (unsigned int)strtoul(
-				strchr(options[i], '_') + 1, NULL, 10);
+			p->number = number_of(options[i] + strlen(arch));
 	if (!p->number)
 		return INVALID_INPUT;
 	if (mode_is("silent"))
@@ -252,17 +275,44 @@ int nvrtcCompileProgram(void *program, int n, const char *const *options)
 	return read_text(p, p->name, p->text);
 }
 
-int nvrtcGetProgramLogSize(void *program, size_t *n)
+int RTC(GetProgramLogSize)(void *program, size_t *n)
 {
 	*n = strlen(((struct program *)program)->log) + 1;
 	return FINE;
 }
 
-int nvrtcGetProgramLog(void *program, char *log)
+int RTC(GetProgramLog)(void *program, char *log)
 {
 	strcpy(log, ((struct program *)program)->log);
 	return FINE;
 }
+
+#ifdef DOUBLE_HIPRTC
+
+/* EF_AMDGPU_MACH of what the tests' devices are. */
+static uint32_t machine_of(unsigned int number)
+{
+	return number == 0x942 ? 0x4c : number == 0x1100 ? 0x41 : 0x3f;
+}
+
+int hiprtcGetCodeSize(void *program, size_t *n)
+{
+	(void)program;
+	*n = sizeof(struct maker_file);
+	return FINE;
+}
+
+int hiprtcGetCode(void *program, char *code)
+{
+	const struct program *p = (const struct program *)program;
+	struct maker_file *f = maker_hsaco(p->entry, machine_of(p->number));
+
+	memcpy(code, f, sizeof(*f));
+	free(f);
+	return FINE;
+}
+
+#else
 
 int nvrtcGetPTXSize(void *program, size_t *n)
 {
@@ -295,6 +345,8 @@ int nvrtcGetCUBIN(void *program, char *cubin)
 	free(f);
 	return FINE;
 }
+
+#endif
 
 int double_nvrtc_compilations(void)
 {
