@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "runtime/facts.h"
 #include "runtime/runtime.h"
 
 int peal_device_count(struct peal_runtime *rt)
@@ -38,6 +39,19 @@ int peal_device_info(struct peal_runtime *rt, int device,
 				  "an argument is NULL");
 	result = peali_devices_check(&rt->devices, device, "peal_device_info");
 	return result ? result : describe(rt, device, info_out);
+}
+
+int peali_device_facts(struct peal_runtime *rt, int device,
+		       struct peali_fact *out, int most)
+{
+	struct peali_device *d;
+	int result =
+		peali_devices_check(&rt->devices, device, "peali_device_facts");
+
+	if (result)
+		return result;
+	d = &rt->devices.device[device];
+	return d->backend->ops->facts(d->backend, d->local, out, most);
 }
 
 /* Which wish a device does not meet; NULL it meets all. */

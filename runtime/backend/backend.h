@@ -68,6 +68,12 @@ struct peali_peer_info {
 	const char *kind; /* "nvlink", "pcie", "none", ...; static */
 };
 
+/** Something that a backend knows of a device, for people to read. */
+struct peali_fact {
+	const char *name; /* one word, as in "watchdog"; static */
+	char value[48]; /* text, or a number in digits */
+};
+
 struct peali_backend_ops {
 	const char *name; /* "host", "cuda", "hip" */
 	int rings; /* its workers ring the bells of who waits for them; else
@@ -82,6 +88,12 @@ struct peali_backend_ops {
 	/* Fills what it knows; `index` and `backend` are the runtime's. */
 	int (*device_info)(struct peali_backend *backend, int device,
 			   struct peal_device_info *out);
+	/*
+	 * What device_info has no member for: at most `most` facts, how many;
+	 * what is not known is not among them. (resident)
+	 */
+	int (*facts)(struct peali_backend *backend, int device,
+		     struct peali_fact *out, int most);
 	/* bit (1 << enum peal_policy) per policy; the default one. (resident) */
 	uint32_t (*policies)(struct peali_backend *backend);
 	enum peal_policy (*default_policy)(struct peali_backend *backend);

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <locale.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -117,6 +118,12 @@ int main(int argc, char **argv)
 	int status;
 
 	hold_standard_descriptors();
+	/*
+	 * CUDA's driver loads functions when they are first used, which may
+	 * wait for a resident kernel. The library loads all that it knows of
+	 * before a launch; this is for the rest, before a driver is loaded.
+	 */
+	setenv("CUDA_MODULE_LOADING", "EAGER", 0);
 	/* Only how wide characters are; numbers keep their point. */
 	setlocale(LC_CTYPE, "");
 	/* A closed pipe or a size limit is an error with a name. */

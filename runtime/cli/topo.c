@@ -1,9 +1,150 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `peal topo`: what is known of every ordered pair of devices. */
+#include <stdlib.h>
+#include <string.h>
+
 #include <peal/peal.h>
 
 #include "runtime/cli/command.h"
 #include "runtime/cli/output.h"
+#include "runtime/cli/smi.h"
+#include "runtime/facts.h"
+
+/* ---- what the management libraries say beside the probe ------------------ */
+
+struct device {
+	struct peal_device_info info;
+	char pci[24]; /* "": not known */
+	int smi; /* which one knows it; -1: none */
+};
+
+struct overlay {
+	struct peali_smi smi[2];
+	int n; /* devices */
+	struct device device[];
+};
+
+static void look_at_device(struct overlay *overlay,
+			   struct peal_runtime *runtime, int i)
+{
+	struct device *d = &overlay->device[i];
+	struct peali_fact facts[PEALI_FACTS_MAX];
+	int n = peali_device_facts(runtime, i, facts, PEALI_FACTS_MAX);
+
+	d->smi = -1;
+	if (peal_device_info(runtime, i, &d->info) < 0)
+		return;
+	for (int k = 0; k < n; k++)
+		if (strcmp(facts[k].name, "pci") == 0)
+			snprintf(d->pci, sizeof(d->pci), "%.23s",
+				 facts[k].value);
+	if (strcmp(d->info.backend, "host") != 0)
+		d->smi = strcmp(d->info.backend, "hip") == 0;
+}
+
+static struct overlay *overlay_open(struct peal_runtime *runtime, int n)
+{
+	struct overlay *overlay = calloc(
+		1, sizeof(*overlay) + (size_t)n * sizeof(overlay->device[0]));
+	int used[2] = { 0, 0 };
+
+	if (!overlay)
+		return NULL;
+	overlay->n = n;
+	for (int i = 0; i < n; i++) {
+		look_at_device(overlay, runtime, i);
+		if (overlay->device[i].smi >= 0)
+			used[overlay->device[i].smi] = 1;
+	}
+	if (used[0])
+		peali_smi_open(&overlay->smi[0], "cuda");
+	if (used[1])
+		peali_smi_open(&overlay->smi[1], "hip");
+	return overlay;
+}
+
+static void overlay_close(struct overlay *overlay)
+{
+	if (!overlay)
+		return;
+	peali_smi_close(&overlay->smi[0]);
+	peali_smi_close(&overlay->smi[1]);
+	free(overlay);
+}
+
+static json_t *device_rows(const struct overlay *overlay)
+{
+	json_t *rows = json_array();
+
+	for (int i = 0; i < overlay->n; i++) {
+		const struct device *d = &overlay->device[i];
+		json_t *row = peali_row_append(rows);
+
+		peali_row_uint(row, "device", (uint64_t)i);
+		peali_row_text(row, "backend", "%s", d->info.backend);
+		peali_row_flag(row, "emulated", d->info.emulated);
+		peali_row_text(row, "name", "%s", d->info.name);
+		if (d->pci[0])
+			peali_row_text(row, "pci", "%s", d->pci);
+		else
+			peali_row_null(row, "pci", "it is no PCI device");
+		if (d->info.numa_node >= 0)
+			peali_row_uint(row, "numa_node",
+				       (uint64_t)d->info.numa_node);
+		else
+			peali_row_null(row, "numa_node",
+				       "the system does not say");
+	}
+	return rows;
+}
+
+static json_t *management_rows(const struct overlay *overlay)
+{
+	json_t *rows = json_array();
+
+	for (int i = 0; i < 2; i++) {
+		const struct peali_smi *smi = &overlay->smi[i];
+		json_t *row;
+
+		if (!smi->file)
+			continue;
+		row = peali_row_append(rows);
+		peali_row_text(row, "library", "%s", smi->file);
+		peali_row_flag(row, "available", smi->library != NULL);
+		peali_row_flag(row, "emulated", smi->emulated);
+		if (smi->library)
+			peali_row_null(row, "reason", "it is available");
+		else
+			peali_row_text(row, "reason", "%s", smi->why);
+	}
+	return rows;
+}
+
+static void link_field(json_t *row, const struct overlay *overlay, int from,
+		       int to)
+{
+	const struct device *a = &overlay->device[from];
+	const struct device *b = &overlay->device[to];
+	char text[16];
+
+	if (from == to)
+		peali_row_null(row, "link", "it is one device");
+	else if (a->smi < 0 || b->smi < 0)
+		peali_row_null(row, "link",
+			       "devices of the host backend have none");
+	else if (a->smi != b->smi)
+		peali_row_null(row, "link", "of two vendors");
+	else if (!overlay->smi[a->smi].library)
+		peali_row_null(row, "link", "%s", overlay->smi[a->smi].why);
+	else if (peali_smi_link(&overlay->smi[a->smi], a->pci, b->pci, text,
+				sizeof(text)))
+		peali_row_null(row, "link", "%s does not know",
+			       overlay->smi[a->smi].file);
+	else
+		peali_row_text(row, "link", "%s", text);
+}
+
+/* ---- pairs ---------------------------------------------------------------- */
 
 static json_t *pair_row(json_t *rows, const struct peal_pair_info *info)
 {
@@ -30,8 +171,10 @@ static json_t *pair_row(json_t *rows, const struct peal_pair_info *info)
 }
 
 /* The pairs, row by row of the matrix; NULL with the error said. */
-static json_t *pair_rows(struct peal_runtime *runtime, int n)
+static json_t *pair_rows(struct peal_runtime *runtime,
+			 const struct overlay *overlay)
 {
+	int n = overlay->n;
 	json_t *rows = json_array();
 
 	for (int from = 0; from < n; from++)
@@ -43,7 +186,7 @@ static json_t *pair_rows(struct peal_runtime *runtime, int n)
 				json_decref(rows);
 				return NULL;
 			}
-			pair_row(rows, &info);
+			link_field(pair_row(rows, &info), overlay, from, to);
 		}
 	return rows;
 }
@@ -61,6 +204,11 @@ static void verdict_cell(json_t *row, const char *key, const json_t *pair)
 {
 	peali_row_text(row, key, "%s",
 		       json_string_value(json_object_get(pair, "verdict")));
+}
+
+static void link_cell(json_t *row, const char *key, const json_t *pair)
+{
+	json_object_set(row, key, json_object_get(pair, "link"));
 }
 
 static void latency_cell(json_t *row, const char *key, const json_t *pair)
@@ -115,9 +263,10 @@ static void print_matrix(const char *title, const json_t *pairs, int n,
 static void print_legend(const json_t *pairs)
 {
 	static const struct peali_column columns[] = {
-		{ "from", "from", 0 },		{ "to", "to", 0 },
-		{ "kind", "kind", 0 },		{ "cached", "cached", 0 },
-		{ "why", "why this route", 0 }, { NULL, NULL, 0 },
+		{ "from", "from", 0 },	   { "to", "to", 0 },
+		{ "kind", "kind", 0 },	   { "link", "link", 0 },
+		{ "cached", "cached", 0 }, { "why", "why this route", 0 },
+		{ NULL, NULL, 0 },
 	};
 
 	printf("\n");
@@ -131,57 +280,126 @@ static void print_legend(const json_t *pairs)
 	       "PEAL_PROBE=fresh proves again.\n");
 }
 
-static int topo_run(int argc, char **argv)
+static void print_devices(const json_t *devices)
 {
-	int json = peali_parse_json_only(
-		argc, argv,
-		"Prints, for every ordered pair of devices, the route that "
-		"messages take, what the probe found, and what it measured.");
-	struct peal_runtime *runtime = NULL;
-	int status = peali_open_runtime(&runtime);
-	json_t *object = json_object();
-	json_t *pairs;
-	const char *emulated;
-	int n;
+	static const struct peali_column columns[] = {
+		{ "device", "device", 0 },
+		{ "backend", "backend", 0 },
+		{ "emulated", "emulated", 0 },
+		{ "name", "name", 0 },
+		{ "pci", "PCI", 0 },
+		{ "numa_node", "NUMA node", 0 },
+		{ NULL, NULL, 0 },
+	};
 
-	if (status)
-		goto out;
-	n = peal_device_count(runtime);
+	printf("\n");
+	peali_table_print(stdout, "Devices", columns, devices);
+}
+
+/* Only where a management library was asked. */
+static void print_links(const json_t *management, const json_t *pairs, int n)
+{
+	const json_t *row;
+	size_t i, n_available = 0;
+
+	json_array_foreach(management, i, row)
+	{
+		const char *file =
+			json_string_value(json_object_get(row, "library"));
+
+		if (!json_is_true(json_object_get(row, "available"))) {
+			printf("\nLinks are not known: %s\n",
+			       json_string_value(
+				       json_object_get(row, "reason")));
+			continue;
+		}
+		n_available++;
+		printf("\nLinks are as %s names them%s.\n", file,
+		       json_is_true(json_object_get(row, "emulated")) ?
+			       " (emulated: a double of it)" :
+			       "");
+	}
+	if (!n_available)
+		return;
+	print_matrix("Link, as the management library names it", pairs, n,
+		     link_cell);
+	printf("NV4 = four NVLinks; XGMI; through PCIe: PIX = one bridge, "
+	       "PXB = several,\nPHB = the host bridge, NODE = host bridges of "
+	       "one NUMA node, SYS = between nodes,\nPCIE = not said how; "
+	       "SAME = parts of one GPU.\n");
+}
+
+/* Everything, as one object; the exit status. */
+static int look(struct peal_runtime *runtime, json_t *object)
+{
+	int n = peal_device_count(runtime);
+	struct overlay *overlay = overlay_open(runtime, n);
+	json_t *pairs;
+
+	if (!overlay) {
+		peali_say("out of memory");
+		return PEALI_EXIT_FAILED;
+	}
+	pairs = pair_rows(runtime, overlay);
 	peali_row_flag(object, "emulated", peali_all_emulated(runtime));
 	peali_row_uint(object, "devices", (uint64_t)n);
-	pairs = pair_rows(runtime, n);
-	if (!pairs) {
-		status = PEALI_EXIT_FAILED;
-		goto close;
-	}
-	json_object_set_new(object, "pairs", pairs);
-	if (json) {
-		peali_json_print(stdout, object);
-		goto close;
-	}
-	emulated = json_is_true(json_object_get(object, "emulated")) ?
-			   " (emulated: CPU threads, no GPUs)" :
-			   "";
+	json_object_set_new(object, "nodes", device_rows(overlay));
+	json_object_set_new(object, "management", management_rows(overlay));
+	if (pairs)
+		json_object_set_new(object, "pairs", pairs);
+	overlay_close(overlay);
+	return pairs ? PEALI_EXIT_OK : PEALI_EXIT_FAILED;
+}
+
+static void print_tables(const json_t *object)
+{
+	const json_t *pairs = json_object_get(object, "pairs");
+	int n = (int)json_integer_value(json_object_get(object, "devices"));
+	const char *emulated =
+		json_is_true(json_object_get(object, "emulated")) ?
+			" (emulated: CPU threads, no GPUs)" :
+			"";
+
 	printf("%d devices%s; row = from, which writes; column = to, whose "
 	       "memory is written\n",
 	       n, emulated);
+	print_devices(json_object_get(object, "nodes"));
 	print_matrix("Route", pairs, n, route_cell);
 	print_matrix("Verdict of the probe", pairs, n, verdict_cell);
 	print_matrix("Latency, one way (half a round trip) [ns]", pairs, n,
 		     latency_cell);
 	print_matrix("Bandwidth, one direction [GB/s]", pairs, n,
 		     bandwidth_cell);
+	print_links(json_object_get(object, "management"), pairs, n);
 	print_legend(pairs);
-close:
-	if (peal_runtime_close(runtime) < 0 && !status)
-		status = peali_say_error("close the runtime");
-out:
+}
+
+static int topo_run(int argc, char **argv)
+{
+	int json = peali_parse_json_only(
+		argc, argv,
+		"Prints, for every ordered pair of devices, the route that "
+		"messages take, what the probe found, what it measured, and how "
+		"the management library names the link.");
+	struct peal_runtime *runtime = NULL;
+	int status = peali_open_runtime(&runtime);
+	json_t *object = json_object();
+
+	if (!status) {
+		status = look(runtime, object);
+		if (!status && json)
+			peali_json_print(stdout, object);
+		else if (!status)
+			print_tables(object);
+		if (peal_runtime_close(runtime) < 0 && !status)
+			status = peali_say_error("close the runtime");
+	}
 	json_decref(object);
 	return status;
 }
 
 const struct peali_command peali_command_topo = {
 	.name = "topo",
-	.help = "routes, verdicts, latency and bandwidth of every pair",
+	.help = "routes, verdicts, latency, bandwidth and link of every pair",
 	.run = topo_run,
 };

@@ -181,6 +181,11 @@ int peali_gpu_copy_start(struct peali_backend *backend, struct peali_place to,
 int peali_gpu_wipe(struct peali_gpu *gpu, int device, uint64_t address,
 		   uint64_t bytes);
 
+/* ---- facts.c ------------------------------------------------------------------- */
+
+int peali_gpu_facts(struct peali_backend *backend, int device,
+		    struct peali_fact *out, int most);
+
 /* ---- launch.c, programs.c -------------------------------------------------------- */
 
 /* The program on a device, loaded if nothing is resident there. */

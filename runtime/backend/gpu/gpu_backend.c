@@ -94,6 +94,7 @@ static enum peal_policy default_policy(struct peali_backend *backend)
 		.close = peali_gpu_close,                                      \
 		.device_count = device_count,                                  \
 		.device_info = device_info,                                    \
+		.facts = peali_gpu_facts,                                      \
 		.policies = policies,                                          \
 		.default_policy = default_policy,                              \
 		.alloc = peali_gpu_alloc,                                      \

@@ -173,6 +173,15 @@ static enum peal_policy host_default_policy(struct peali_backend *backend)
 	return PEAL_POLICY_SEQUENCE;
 }
 
+/* CPU threads have nothing that a driver would have to say. */
+static int host_facts(struct peali_backend *backend, int device,
+		      struct peali_fact *out, int most)
+{
+	(void)out;
+	(void)most;
+	return peali_host_check(peali_host_of(backend), device, "host: facts");
+}
+
 static int host_device_info(struct peali_backend *backend, int device,
 			    struct peal_device_info *out)
 {
@@ -325,6 +334,7 @@ const struct peali_backend_ops peali_host_backend = {
 	.close = host_close,
 	.device_count = host_device_count,
 	.device_info = host_device_info,
+	.facts = host_facts,
 	.policies = host_policies,
 	.default_policy = host_default_policy,
 	.alloc = host_alloc,

@@ -193,6 +193,8 @@ static int device_attribute(int *value, int attribute, int device)
 {
 	CALL("cuDeviceGetAttribute");
 	NEED_DEVICE(device);
+	if (double_attribute(attribute, value))
+		return 0;
 	switch (attribute) {
 	case 1: /* MAX_THREADS_PER_BLOCK */
 		*value = 1024;

@@ -115,6 +115,20 @@ int double_access(int from, int to)
 	return from == to ? 2 : access;
 }
 
+int double_attribute(int attribute, int *value)
+{
+	const char *list = environment("PEAL_DOUBLE_ATTRIBUTES", NULL, "");
+	int number, found, used;
+
+	for (; sscanf(list, "%d:%d%n", &number, &found, &used) == 2;
+	     list += used + (list[used] == ','))
+		if (number == attribute) {
+			*value = found;
+			return 1;
+		}
+	return 0;
+}
+
 int double_lacks(const char *symbol)
 {
 	const char *list = environment("PEAL_DOUBLE_LACK", NULL, "");

@@ -23,6 +23,8 @@
  *	PEAL_DOUBLE_UNITS	multiprocessors, 32
  *	PEAL_DOUBLE_FAIL	SYMBOL:ERROR:N, the Nth call fails (from 1; 0: all)
  *	PEAL_DOUBLE_LACK	symbols, commas between; CUDA only
+ *	PEAL_DOUBLE_ATTRIBUTES	NUMBER:VALUE, commas between: what devices
+ *				answer to the driver's questions, before all else
  */
 
 #define DOUBLE_BLOCKS_PER_UNIT 8
@@ -86,6 +88,8 @@ int double_lacks(const char *symbol);
 int double_n_devices(void);
 uint32_t double_units(void);
 const char *double_arch(void);
+/* 1 if the environment says what an attribute of all devices is. */
+int double_attribute(int attribute, int *value);
 /* Of an ordered pair: 1 access, 2 with atomics, 0 none. */
 int double_access(int from, int to);
 

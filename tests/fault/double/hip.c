@@ -156,6 +156,8 @@ API hipDeviceGetAttribute(int *value, int attribute, int device)
 {
 	CALL("hipDeviceGetAttribute");
 	NEED_DEVICE(device);
+	if (double_attribute(attribute, value))
+		return 0;
 	switch (attribute) {
 	case 56: /* MaxThreadsPerBlock */
 		*value = 1024;
