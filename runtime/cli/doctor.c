@@ -114,6 +114,9 @@ static const char *verdict_fix(enum peal_verdict verdict)
 		       "(emulated devices: PEAL_HOST_LINKS)";
 	case PEAL_VERDICT_SLOW:
 		return "nothing, if the route in use is fast enough";
+	case PEAL_VERDICT_FAULTED:
+		return "mend what the text names; if it names an access, "
+		       "switch off PCIe ACS and the IOMMU, or forbid the pair";
 	default:
 		return "switch off PCIe ACS and the IOMMU (emulated devices: "
 		       "the fault is in PEAL_HOST_LINKS), or forbid the pair; "
@@ -128,6 +131,12 @@ static void check_pairs(struct peali_doctor *doctor,
 	int n = peal_device_count(runtime);
 	int n_ok = 0;
 
+	if (doctor->launches_block) {
+		peali_doctor_add(doctor, "pairs", PEALI_HEALTH_WAIVED, NULL,
+				 "not looked at: the probe would wait for its "
+				 "own kernels, see above");
+		return;
+	}
 	for (int i = 0; i < n * n; i++) {
 		struct peal_pair_info info;
 
@@ -164,12 +173,14 @@ static void check_runtime(struct peali_doctor *doctor)
 		peali_doctor_add(doctor, "runtime", PEALI_HEALTH_FAIL,
 				 "mend what the text names", "%s",
 				 peal_last_error()->text);
+		peali_doctor_gpu(doctor, NULL);
 		return;
 	}
 	peali_doctor_add(
 		doctor, "runtime", PEALI_HEALTH_PASS, NULL,
 		"opens with %d devices%s", peal_device_count(runtime),
 		peali_all_emulated(runtime) ? ", emulated by CPU threads" : "");
+	peali_doctor_gpu(doctor, runtime);
 	check_pairs(doctor, runtime);
 	if (peal_runtime_close(runtime) < 0)
 		peali_doctor_add(doctor, "runtime", PEALI_HEALTH_FAIL,
@@ -185,6 +196,7 @@ static void print_table(const struct peali_doctor *doctor)
 		{ "finding", "finding", 0 },
 		{ NULL, NULL, 0 },
 	};
+	const char *before = "";
 	const json_t *row;
 	size_t i;
 
@@ -198,11 +210,13 @@ static void print_table(const struct peali_doctor *doctor)
 		const char *fix =
 			json_string_value(json_object_get(row, "fix"));
 
-		if (fix && (strcmp(status, "WARN") == 0 ||
-			    strcmp(status, "FAIL") == 0))
-			printf("%-6s  %s: %s\n", status,
-			       json_string_value(json_object_get(row, "check")),
-			       fix);
+		if (!fix || strcmp(fix, before) == 0 ||
+		    (strcmp(status, "WARN") != 0 &&
+		     strcmp(status, "FAIL") != 0))
+			continue;
+		printf("%-6s  %s: %s\n", status,
+		       json_string_value(json_object_get(row, "check")), fix);
+		before = fix;
 	}
 	printf("\n%d passed, %d warnings, %d failed, %d waived\n", doctor->n[0],
 	       doctor->n[1], doctor->n[2], doctor->n[3]);
@@ -215,7 +229,7 @@ static int doctor_run(int argc, char **argv)
 		"Checks what Peal needs of the machine: PASS, WARN, FAIL or "
 		"WAIVED each, with the cause and what to do. Exit status 1 if "
 		"any check fails.");
-	struct peali_doctor doctor = { json_array(), { 0 } };
+	struct peali_doctor doctor = { .rows = json_array() };
 	json_t *object;
 
 	peali_doctor_machine(&doctor);

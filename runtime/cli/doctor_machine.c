@@ -2,7 +2,6 @@
 /* The checks of `peal doctor` that need no runtime. */
 #include "runtime/cli/doctor.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <linux/membarrier.h>
 #include <sched.h>
@@ -22,11 +21,14 @@
 #define FAIL PEALI_HEALTH_FAIL
 #define WAIVED PEALI_HEALTH_WAIVED
 
-/* The first line of a file of the kernel; "" if it cannot be read. */
-static const char *first_line(const char *path, char *text, size_t size)
+const char *peali_doctor_line(const char *root, const char *path, char *text,
+			      size_t size)
 {
-	FILE *file = fopen(path, "re");
+	char name[4096];
+	FILE *file;
 
+	snprintf(name, sizeof(name), "%s%s", root, path);
+	file = fopen(name, "re");
 	text[0] = 0;
 	if (file) {
 		if (!fgets(text, (int)size, file))
@@ -166,8 +168,8 @@ static void check_io_uring(struct peali_doctor *doctor)
 	char disabled[16];
 	int result = io_uring_queue_init(8, &ring, 0);
 
-	first_line("/proc/sys/kernel/io_uring_disabled", disabled,
-		   sizeof(disabled));
+	peali_doctor_line("", "/proc/sys/kernel/io_uring_disabled", disabled,
+			  sizeof(disabled));
 	if (result == 0) {
 		io_uring_queue_exit(&ring);
 		peali_doctor_add(doctor, "io_uring", PASS, NULL,
@@ -190,10 +192,11 @@ static void check_huge_pages(struct peali_doctor *doctor)
 	char mode[96];
 	char text[96];
 
-	first_line("/sys/kernel/mm/transparent_hugepage/shmem_enabled", text,
-		   sizeof(text));
-	first_line("/sys/kernel/mm/transparent_hugepage/enabled", mode,
-		   sizeof(mode));
+	peali_doctor_line("",
+			  "/sys/kernel/mm/transparent_hugepage/shmem_enabled",
+			  text, sizeof(text));
+	peali_doctor_line("", "/sys/kernel/mm/transparent_hugepage/enabled",
+			  mode, sizeof(mode));
 	if (!mode[0])
 		peali_doctor_add(doctor, "huge pages", WAIVED, NULL,
 				 "this kernel has no transparent huge pages");
@@ -207,22 +210,6 @@ static void check_huge_pages(struct peali_doctor *doctor)
 		peali_doctor_add(doctor, "huge pages", PASS, NULL,
 				 "transparent: %s; for shared memory: %s", mode,
 				 text[0] ? text : "not known");
-}
-
-static void check_driver(struct peali_doctor *doctor, const char *check,
-			 const char *library, const char *device)
-{
-	void *handle = dlopen(library, RTLD_LAZY | RTLD_LOCAL);
-	const char *error = handle ? NULL : dlerror();
-
-	if (handle)
-		dlclose(handle);
-	peali_doctor_add(doctor, check, WAIVED, NULL,
-			 "%s%s, %s is %s; not used: GPU backends are not in "
-			 "this version",
-			 handle ? library : error,
-			 handle ? " can be loaded" : "", device,
-			 access(device, F_OK) ? "not there" : "there");
 }
 
 static double clock_cost_ns(void)
@@ -243,9 +230,10 @@ static void check_clock(struct peali_doctor *doctor)
 	double cost = clock_cost_ns();
 	char source[64];
 
-	first_line("/sys/devices/system/clocksource/clocksource0/"
-		   "current_clocksource",
-		   source, sizeof(source));
+	peali_doctor_line("",
+			  "/sys/devices/system/clocksource/clocksource0/"
+			  "current_clocksource",
+			  source, sizeof(source));
 	if (cost < 200)
 		peali_doctor_add(doctor, "clock", PASS, NULL,
 				 "source %s, %.0f ns to read",
@@ -270,6 +258,4 @@ void peali_doctor_machine(struct peali_doctor *doctor)
 	check_io_uring(doctor);
 	check_huge_pages(doctor);
 	check_clock(doctor);
-	check_driver(doctor, "driver CUDA", "libcuda.so.1", "/dev/nvidiactl");
-	check_driver(doctor, "driver HIP", "libamdhip64.so", "/dev/kfd");
 }
