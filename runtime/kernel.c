@@ -463,7 +463,8 @@ static int start(struct peal_kernel *k)
 	if (!result)
 		return 0;
 	peal_store_release_sys(&k->control->stop, PEAL_STOP_ABORT);
-	if (d->backend->ops->launch_wait(k->launch, CHECK_IN_TIMEOUT_NS))
+	if (d->backend->ops->launch_wait(k->launch, CHECK_IN_TIMEOUT_NS) ==
+	    PEAL_ETIMEDOUT)
 		return peali_fail(result, CALL,
 				  "not all of %u workers are resident on "
 				  "device %d, and those that are do not end: "
@@ -577,7 +578,9 @@ int peal_kernel_destroy(struct peal_kernel *k)
 	ops = rt->devices.device[k->device].backend->ops;
 	pthread_mutex_lock(&rt->lock);
 	result = in_use(k);
-	if (!result && ops->launch_wait(k->launch, 1000000000))
+	/* a kernel that failed has ended as well */
+	if (!result &&
+	    ops->launch_wait(k->launch, 1000000000) == PEAL_ETIMEDOUT)
 		result = PEAL_EBUSY;
 	if (!result) {
 		for (p = &rt->kernels; *p != k; p = &(*p)->next)

@@ -209,10 +209,19 @@ static int await_end(struct peal_kernel *k, int64_t timeout_ns)
 /* PEAL_E... of a kernel that has ended by itself, with its text. */
 static int how_it_ended(struct peal_kernel *k, const char *call)
 {
+	const struct peali_backend_ops *ops =
+		k->rt->devices.device[k->device].backend->ops;
+	struct peal_error_info driver;
 	int result = 0;
 
 	if (peali_kernel_state(k, &result) != PEAL_KERNEL_FAILED)
 		return 0;
+	if (ops->launch_wait(k->launch, 0) < 0) { /* its driver knows more */
+		driver = *peal_last_error();
+		return peali_fail_driver(result, driver.driver_code, call,
+					 "kernel '%s' on device %d failed: %s",
+					 k->name, k->device, driver.text);
+	}
 	return peali_fail(result, call, "kernel '%s' on device %d failed: %s",
 			  k->name, k->device, peal_error_text(result));
 }

@@ -44,8 +44,9 @@ static void *find(struct peali_gpu_driver *driver, const char *symbol,
 /* ---- contexts --------------------------------------------------------------- */
 
 static int device_open(struct peali_gpu_driver *driver, int device,
-		       void **state_out)
+		       void **state_out, const char **symbol_out)
 {
+	*symbol_out = PEALI_GPU_SYMBOL_OF(driver, context_retain);
 	return driver->context_retain(state_out, device);
 }
 
@@ -57,11 +58,15 @@ static void device_close(struct peali_gpu_driver *driver, int device,
 }
 
 static int enter(struct peali_gpu_driver *driver, int device, void *state,
-		 void **before)
+		 void **before, const char **symbol_out)
 {
+	int error = driver->context_push(state);
+
 	(void)device;
 	*before = NULL;
-	return driver->context_push(state);
+	if (error)
+		*symbol_out = PEALI_GPU_SYMBOL_OF(driver, context_push);
+	return error;
 }
 
 static void leave(struct peali_gpu_driver *driver, void *before)
@@ -79,11 +84,12 @@ static int peer_enable(struct peali_gpu_driver *driver, int peer,
 /* ---- devices ---------------------------------------------------------------- */
 
 static int architecture(struct peali_gpu_driver *driver, int device, char *out,
-			size_t out_bytes)
+			size_t out_bytes, const char **symbol_out)
 {
 	const int *number = driver->vendor->attribute;
 	int major = 0, minor = 0, error;
 
+	*symbol_out = PEALI_GPU_SYMBOL_OF(driver, device_attribute);
 	error = driver->device_attribute(&major, number[PEALI_GPU_MAJOR],
 					 device);
 	if (!error)

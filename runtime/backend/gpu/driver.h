@@ -252,23 +252,25 @@ struct peali_gpu_driver {
 	int(*member) arguments;
 	PEALI_GPU_CALLS(PEALI_GPU_MEMBER)
 #undef PEALI_GPU_MEMBER
-	/* Where the vendors differ: by the calls above. */
+	/* Where the vendors differ: by the calls above. What takes symbol_out
+	 * fills in, when it fails, the call that did. */
 
 	/* Takes and gives back what a device needs to be used. */
 	int (*device_open)(struct peali_gpu_driver *driver, int device,
-			   void **state_out);
+			   void **state_out, const char **symbol_out);
 	void (*device_close)(struct peali_gpu_driver *driver, int device,
 			     void *state);
 	/* Makes it the calling thread's; `before` is for leave. */
 	int (*enter)(struct peali_gpu_driver *driver, int device, void *state,
-		     void **before);
+		     void **before, const char **symbol_out);
 	void (*leave)(struct peali_gpu_driver *driver, void *before);
 	/* Of the device that the thread is in. */
 	int (*peer_enable)(struct peali_gpu_driver *driver, int peer,
 			   void *peer_state);
 	/* "sm_90", "gfx90a:sramecc+:xnack-". */
 	int (*architecture)(struct peali_gpu_driver *driver, int device,
-			    char *out, size_t out_bytes);
+			    char *out, size_t out_bytes,
+			    const char **symbol_out);
 	/* Starts a copy; addresses of any memory that the driver knows. */
 	int (*transfer)(struct peali_gpu_driver *driver, uint64_t to,
 			uint64_t from, size_t bytes, void *stream);
@@ -290,6 +292,8 @@ const char *peali_gpu_error_name(struct peali_gpu_driver *driver, int error);
 /* The symbol of a call, for texts: the vendor's name of `member`. */
 const char *peali_gpu_symbol(const struct peali_gpu_driver *driver,
 			     size_t member_offset);
+#define PEALI_GPU_SYMBOL_OF(driver, member)                                    \
+	peali_gpu_symbol(driver, offsetof(struct peali_gpu_driver, member))
 
 /*
  * Fills all members that have a symbol, by `find`. 0, or PEAL_ENOTSUP with the

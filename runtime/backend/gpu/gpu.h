@@ -52,6 +52,7 @@ struct peali_gpu_device {
 	struct peali_gpu_program *programs; /* of part 0, for all parts */
 	double share; /* of the device, that resident kernels take */
 	int lost; /* the driver's error, once a kernel ended by one */
+	const char *lost_by; /* the call that said so */
 	/* copies */
 	pthread_mutex_t copy_lock;
 	void *copy_stream; /* of part 0, for all parts */
@@ -118,8 +119,7 @@ int peali_gpu_fail(struct peali_gpu *gpu, int device, int error,
 
 /* Name of a member's symbol, for peali_gpu_fail. */
 #define PEALI_GPU_SYMBOL(gpu, member)                                          \
-	peali_gpu_symbol(&(gpu)->driver,                                       \
-			 offsetof(struct peali_gpu_driver, member))
+	PEALI_GPU_SYMBOL_OF(&(gpu)->driver, member)
 
 /* ---- open.c ------------------------------------------------------------------ */
 
@@ -134,6 +134,8 @@ int peali_gpu_close(struct peali_backend *backend);
 int peali_gpu_enter(struct peali_gpu *gpu, int device, const char *call,
 		    void **before);
 void peali_gpu_leave(struct peali_gpu *gpu, void *before);
+/* enum peali_gpu_attribute; 0 too where the driver does not say. */
+int peali_gpu_attribute(struct peali_gpu *gpu, int device, int which);
 
 /*
  * Gives up that the driver keeps the parts of a device apart: each has a budget

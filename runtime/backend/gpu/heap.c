@@ -26,22 +26,12 @@ static uint64_t round_up(uint64_t n, uint64_t to)
 
 /* ---- heaps by virtual memory management -------------------------------------------- */
 
-static int attribute(struct peali_gpu *gpu, int device, int which)
-{
-	int number = gpu->driver.vendor->attribute[which], value = 0;
-
-	if (number < 0 || gpu->driver.device_attribute(
-				  &value, number, gpu->device[device].handle))
-		return 0;
-	return value;
-}
-
 static int all_have(struct peali_gpu *gpu, int which)
 {
 	int i;
 
 	for (i = 0; i < gpu->n_devices; i++)
-		if (!attribute(gpu, i, which))
+		if (!peali_gpu_attribute(gpu, i, which))
 			return 0;
 	return 1;
 }
@@ -59,28 +49,40 @@ static struct peali_gpu_memory_kind kind_of(struct peali_gpu *gpu, int device,
 	return kind;
 }
 
-/* "N bytes; another device has M bytes free", for who runs out of memory. */
+/* MiB that a device has free; 0 too where the driver does not say. */
+static size_t free_mib(struct peali_gpu *gpu, int device)
+{
+	size_t left = 0, all = 0;
+	void *before = NULL;
+
+	if (peali_gpu_enter(gpu, device, CALL, &before) < 0)
+		return 0;
+	if (gpu->driver.memory_info(&left, &all))
+		left = 0;
+	peali_gpu_leave(gpu, before);
+	return left >> 20;
+}
+
+/* "it has N MiB free, device 2 has M", for who runs out of memory. */
 static void say_free(struct peali_gpu *gpu, int device, char *text, size_t size)
 {
-	size_t used = 0;
-	int i;
+	size_t mib, most = 0;
+	int i, best = -1, used;
 
-	text[0] = 0;
-	for (i = 0; i < gpu->n_devices && used < size; i++) {
-		size_t left = 0, all = 0;
-		void *before = NULL;
-
-		if (gpu->device[i].part ||
-		    peali_gpu_enter(gpu, i, CALL, &before) < 0)
-			continue;
-		gpu->driver.memory_info(&left, &all);
-		peali_gpu_leave(gpu, before);
-		used += (size_t)snprintf(text + used, size - used,
-					 "%s%s %d has %zu MiB free",
-					 used ? ", " : "",
-					 i == device ? "it," : "device", i,
-					 left >> 20);
+	used = snprintf(text, size, "it has %zu MiB free",
+			free_mib(gpu, device));
+	for (i = 0; i < gpu->n_devices; i++) {
+		mib = gpu->device[i].ordinal == gpu->device[device].ordinal ?
+			      0 :
+			      free_mib(gpu, i);
+		if (mib > most) {
+			most = mib;
+			best = i;
+		}
 	}
+	if (best >= 0)
+		snprintf(text + used, size - (size_t)used,
+			 ", device %d has %zu", best, most);
 }
 
 static int out_of_memory(struct peali_gpu *gpu, int device, int error,

@@ -19,6 +19,8 @@
 
 #define TICK_NS 5000000L /* between two looks at all launches */
 #define EPOCH_TICK_NS 200000L /* while one of them has epochs */
+/* So many looks in a row that the driver refuses, and it is not asked again. */
+#define BLIND_LOOKS 200
 
 struct peali_launch {
 	struct peali_gpu *gpu;
@@ -28,6 +30,8 @@ struct peali_launch {
 	double share;
 	int done; /* its kernel has ended for good */
 	int error; /* the driver's, then */
+	const char *error_by; /* the call that said so */
+	int blind; /* looks in a row that the driver refused */
 };
 
 static int check_desc(struct peali_gpu *gpu,
@@ -58,9 +62,13 @@ static int blocks_that_fit(struct peali_gpu *gpu, int device,
 	struct peali_gpu_device *d = &gpu->device[device];
 	struct peali_gpu_program *p;
 	void *before = NULL;
-	int blocks = 0, error;
-	int r = peali_gpu_program(gpu, device, program, "max_workers", &p);
+	int blocks = 0, error, r;
 
+	if (d->lost)
+		return peali_gpu_fail(gpu, device, d->lost, d->lost_by,
+				      "launch",
+				      "lost, by the end of an earlier kernel");
+	r = peali_gpu_program(gpu, device, program, "max_workers", &p);
 	if (!r)
 		r = peali_gpu_enter(gpu, device, "max_workers", &before);
 	if (r < 0)
@@ -178,6 +186,8 @@ static int start_kernel(struct peali_launch *launch)
 			error = launch_grid(launch, &symbol);
 	}
 	peali_gpu_leave(gpu, before);
+	launch->error = error;
+	launch->error_by = symbol;
 	return peali_gpu_fail(gpu, desc->device, error, symbol, "launch",
 			      "%u workers of %u lanes of program '%s'",
 			      desc->n_workers, desc->lanes,
@@ -203,10 +213,6 @@ static int start(struct peali_launch *launch)
 	uint32_t blocks = 0;
 	int r;
 
-	if (d->lost)
-		return peali_gpu_fail(gpu, desc->device, d->lost,
-				      "an earlier kernel", "launch",
-				      "the device is lost");
 	r = blocks_that_fit(gpu, desc->device, desc->program, desc->lanes,
 			    &blocks);
 	if (!r)
@@ -267,31 +273,66 @@ static void say_last_word(const struct peali_launch *launch)
 	}
 }
 
-/* Looks whether the kernel has ended; lock held. */
-static void look(struct peali_launch *launch)
+/* Nothing runs on it any more, nor on another part of the device. */
+static void lose_device(struct peali_gpu *gpu, int device, int error,
+			const char *symbol)
+{
+	int i;
+
+	for (i = 0; i < gpu->n_devices; i++) {
+		if (gpu->device[i].ordinal != gpu->device[device].ordinal)
+			continue;
+		gpu->device[i].lost = error;
+		gpu->device[i].lost_by = symbol;
+	}
+	peali_log(1, "%s device %d is lost: %s says %s",
+		  gpu->driver.vendor->name, device, symbol,
+		  peali_gpu_error_name(&gpu->driver, error));
+}
+
+/* The driver's answer about the kernel; PEALI_GPU_NOT_READY: it runs. */
+static int ask(struct peali_launch *launch, const char **symbol_out)
 {
 	struct peali_gpu *gpu = launch->gpu;
 	struct peali_gpu_device *d = &gpu->device[launch->desc.device];
 	void *before = NULL;
-	int error;
+	int error = gpu->driver.enter(&gpu->driver, d->handle, d->state,
+				      &before, symbol_out);
 
-	if (launch->done || peali_gpu_enter(gpu, launch->desc.device,
-					    "launch_query", &before) < 0)
-		return;
+	/* An error of the call says nothing of the kernel, at first. */
+	if (error)
+		return ++launch->blind < BLIND_LOOKS ? PEALI_GPU_NOT_READY :
+						       error;
+	launch->blind = 0;
+	*symbol_out = PEALI_GPU_SYMBOL(gpu, stream_query);
 	error = gpu->driver.stream_query(d->stream[launch->stream]);
 	peali_gpu_leave(gpu, before);
+	return error;
+}
+
+/* Looks whether the kernel has ended; lock held. */
+static void look(struct peali_launch *launch)
+{
+	struct peali_gpu *gpu = launch->gpu;
+	const char *symbol = NULL;
+	int error;
+
+	if (launch->done)
+		return;
+	error = ask(launch, &symbol);
 	if (error == PEALI_GPU_NOT_READY)
 		return;
-	if (!error && wants_epoch(&launch->desc) && !start_kernel(launch))
-		return;
+	if (!error && wants_epoch(&launch->desc)) {
+		if (!start_kernel(launch))
+			return;
+		peali_log(1, "%s", peal_last_error()->text);
+	}
 	launch->done = 1;
-	launch->error = error;
-	d->share -= launch->share;
+	gpu->device[launch->desc.device].share -= launch->share;
 	if (error) {
-		d->lost = error;
-		peali_log(1, "%s device %d is lost: %s",
-			  gpu->driver.vendor->name, launch->desc.device,
-			  peali_gpu_error_name(&gpu->driver, error));
+		launch->error = error;
+		launch->error_by = symbol;
+		lose_device(gpu, launch->desc.device, error, symbol);
 	}
 	say_last_word(launch);
 }
@@ -432,8 +473,8 @@ int peali_gpu_launch_query(struct peali_launch *launch)
 static int how_it_ended(struct peali_launch *launch)
 {
 	return peali_gpu_fail(launch->gpu, launch->desc.device, launch->error,
-			      "the driver", "launch_wait",
-			      "the kernel of program '%s' failed",
+			      launch->error_by, "launch_wait",
+			      "the kernel of program '%s'",
 			      launch->desc.program->name);
 }
 

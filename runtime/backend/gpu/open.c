@@ -27,10 +27,11 @@ int peali_gpu_enter(struct peali_gpu *gpu, int device, const char *call,
 		    void **before)
 {
 	const struct peali_gpu_device *d = &gpu->device[device];
-	int error =
-		gpu->driver.enter(&gpu->driver, d->handle, d->state, before);
+	const char *symbol = NULL;
+	int error = gpu->driver.enter(&gpu->driver, d->handle, d->state, before,
+				      &symbol);
 
-	return peali_gpu_fail(gpu, device, error, "the driver", call,
+	return peali_gpu_fail(gpu, device, error, symbol, call,
 			      "it cannot be used");
 }
 
@@ -64,13 +65,16 @@ static int load_driver(const struct peali_gpu_vendor *vendor,
 static int init_driver(struct peali_gpu_driver *driver, int *count_out,
 		       char *reason, size_t reason_bytes)
 {
+	const char *symbol = PEALI_GPU_SYMBOL_OF(driver, init);
 	int error = driver->init(0);
 
-	if (!error)
+	if (!error) {
+		symbol = PEALI_GPU_SYMBOL_OF(driver, device_count);
 		error = driver->device_count(count_out);
+	}
 	if (error) {
-		snprintf(reason, reason_bytes, "%s says %s (%d)%s",
-			 driver->vendor->library,
+		snprintf(reason, reason_bytes, "%s: %s says %s (%d)%s",
+			 driver->vendor->library, symbol,
 			 peali_gpu_error_name(driver, error), error,
 			 error == 34 ? ": the toolkit's stub, not a driver" :
 				       "");
@@ -96,17 +100,38 @@ int peali_gpu_probe(const struct peali_gpu_vendor *vendor, char *reason,
 
 /* ---- one device --------------------------------------------------------------------- */
 
-static int number(struct peali_gpu *gpu, int device, int which)
+int peali_gpu_attribute(struct peali_gpu *gpu, int device, int which)
 {
-	int id = gpu->driver.vendor->attribute[which], value = 0;
+	int number = gpu->driver.vendor->attribute[which], value = 0;
 
-	if (id < 0 || gpu->driver.device_attribute(&value, id,
-						   gpu->device[device].handle))
+	if (number < 0 || gpu->driver.device_attribute(
+				  &value, number, gpu->device[device].handle))
 		return 0;
 	return value;
 }
 
-/* "GPU-0123...", or the PCI address where the driver has no such name. */
+/* What a device cannot be used without. */
+static int must_know(struct peali_gpu *gpu, int device, int which,
+		     const char *what, uint32_t *out)
+{
+	int id = gpu->driver.vendor->attribute[which], value = 0;
+	int error = gpu->driver.device_attribute(&value, id,
+						 gpu->device[device].handle);
+
+	*out = (uint32_t)value;
+	if (!error && value < 1)
+		return peali_fail(PEAL_EDRIVER, CALL,
+				  "%s device %d: %s: %s says %d",
+				  gpu->driver.vendor->name, device, what,
+				  PEALI_GPU_SYMBOL(gpu, device_attribute),
+				  value);
+	return peali_gpu_fail(gpu, device, error,
+			      PEALI_GPU_SYMBOL(gpu, device_attribute), CALL,
+			      "%s", what);
+}
+
+/* "GPU-0123...", or the PCI address where the driver has no such name; without
+ * either it is empty, and no proof is kept. */
 static void name_uuid(struct peali_gpu *gpu, struct peali_gpu_device *d)
 {
 	uint8_t id[16];
@@ -119,7 +144,8 @@ static void name_uuid(struct peali_gpu *gpu, struct peali_gpu_device *d)
 	memset(id, 0, sizeof(id));
 	if (!gpu->driver.device_uuid ||
 	    gpu->driver.device_uuid(id, d->handle)) {
-		snprintf(d->uuid, sizeof(d->uuid), "PCI-%s", d->pci);
+		snprintf(d->uuid, sizeof(d->uuid), "%s%s",
+			 d->pci[0] ? "PCI-" : "", d->pci);
 	} else {
 		used = (size_t)snprintf(d->uuid, sizeof(d->uuid), "GPU-");
 		for (i = 0; i < 16; i++)
@@ -127,7 +153,7 @@ static void name_uuid(struct peali_gpu *gpu, struct peali_gpu_device *d)
 						 sizeof(d->uuid) - used, "%02x",
 						 id[i]);
 	}
-	if (d->parts > 1) /* a part is proved as such */
+	if (d->parts > 1 && d->uuid[0]) /* a part is proved as such */
 		snprintf(d->uuid + strlen(d->uuid) - 2, 3, "%c%c", 'p',
 			 (char)('0' + d->part));
 }
@@ -137,17 +163,17 @@ static int describe(struct peali_gpu *gpu, int device)
 	struct peali_gpu_device *d = &gpu->device[device];
 	const char *symbol = PEALI_GPU_SYMBOL(gpu, device_get);
 	char name[48] = "";
-	int error = gpu->driver.device_get(&d->handle, d->ordinal);
+	int r, error = gpu->driver.device_get(&d->handle, d->ordinal);
 
 	if (!error) {
 		symbol = PEALI_GPU_SYMBOL(gpu, device_name);
 		error = gpu->driver.device_name(name, sizeof(name), d->handle);
 	}
 	if (!error) {
-		symbol = "the architecture";
 		error = gpu->driver.architecture(&gpu->driver, d->handle,
 						 d->architecture,
-						 sizeof(d->architecture));
+						 sizeof(d->architecture),
+						 &symbol);
 	}
 	if (error)
 		return peali_gpu_fail(gpu, device, error, symbol, CALL,
@@ -158,31 +184,30 @@ static int describe(struct peali_gpu *gpu, int device)
 	else
 		snprintf(d->name, sizeof(d->name), "%s", name);
 	name_uuid(gpu, d);
-	d->units = (uint32_t)number(gpu, device, PEALI_GPU_MULTIPROCESSORS);
-	d->max_lanes = (uint32_t)number(gpu, device, PEALI_GPU_MAX_THREADS);
-	d->cooperative = number(gpu, device, PEALI_GPU_COOPERATIVE);
-	if (!d->units || !d->max_lanes)
-		return peali_fail(PEAL_EDRIVER, CALL,
-				  "%s device %d: the driver does not say how "
-				  "many multiprocessors (%u) and threads of a "
-				  "block (%u) it has",
-				  gpu->driver.vendor->name, device, d->units,
-				  d->max_lanes);
-	return 0;
+	d->cooperative =
+		peali_gpu_attribute(gpu, device, PEALI_GPU_COOPERATIVE);
+	r = must_know(gpu, device, PEALI_GPU_MULTIPROCESSORS,
+		      "its multiprocessors", &d->units);
+	if (!r)
+		r = must_know(gpu, device, PEALI_GPU_MAX_THREADS,
+			      "threads of a block", &d->max_lanes);
+	return r;
 }
 
 /* The parts of a device share what part 0 has taken. */
 static int take(struct peali_gpu *gpu, int device)
 {
 	struct peali_gpu_device *d = &gpu->device[device];
+	const char *symbol = NULL;
 	int error;
 
 	if (d->part) {
 		d->state = gpu->device[device - d->part].state;
 		return 0;
 	}
-	error = gpu->driver.device_open(&gpu->driver, d->handle, &d->state);
-	return peali_gpu_fail(gpu, device, error, "the driver", CALL,
+	error = gpu->driver.device_open(&gpu->driver, d->handle, &d->state,
+					&symbol);
+	return peali_gpu_fail(gpu, device, error, symbol, CALL,
 			      "it cannot be opened; leave it out with "
 			      "CUDA_VISIBLE_DEVICES or HIP_VISIBLE_DEVICES");
 }

@@ -28,10 +28,11 @@ static void *find(struct peali_gpu_driver *driver, const char *symbol,
 /* ---- devices ---------------------------------------------------------------- */
 
 static int device_open(struct peali_gpu_driver *driver, int device,
-		       void **state_out)
+		       void **state_out, const char **symbol_out)
 {
 	(void)driver;
 	(void)device;
+	(void)symbol_out;
 	*state_out = NULL;
 	return 0;
 }
@@ -45,15 +46,19 @@ static void device_close(struct peali_gpu_driver *driver, int device,
 }
 
 static int enter(struct peali_gpu_driver *driver, int device, void *state,
-		 void **before)
+		 void **before, const char **symbol_out)
 {
 	int current = 0, error;
 
 	(void)state;
 	error = driver->device_current(&current);
 	*before = (void *)(intptr_t)current;
-	if (!error && current != device)
+	if (error) {
+		*symbol_out = PEALI_GPU_SYMBOL_OF(driver, device_current);
+	} else if (current != device) {
 		error = driver->device_set(device);
+		*symbol_out = PEALI_GPU_SYMBOL_OF(driver, device_set);
+	}
 	return error;
 }
 
@@ -117,11 +122,12 @@ static int architecture_of_kfd(struct peali_gpu_driver *driver, int device,
 }
 
 static int architecture(struct peali_gpu_driver *driver, int device, char *out,
-			size_t out_bytes)
+			size_t out_bytes, const char **symbol_out)
 {
 	char properties[PROPERTIES_BYTES];
 	int error;
 
+	*symbol_out = PEALI_GPU_SYMBOL_OF(driver, device_properties);
 	if (!driver->device_properties)
 		return architecture_of_kfd(driver, device, out, out_bytes);
 	memset(properties, 0, sizeof(properties));
