@@ -144,7 +144,7 @@ static int init(unsigned flags)
 static int driver_version(int *version)
 {
 	CALL("cuDriverGetVersion");
-	*version = 13000;
+	*version = double_version();
 	return 0;
 }
 
@@ -266,6 +266,7 @@ static int error_string(int error, const char **name)
 	};
 	size_t i;
 
+	CALL("cuGetErrorName");
 	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (names[i].error == error) {
 			*name = names[i].name;

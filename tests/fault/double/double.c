@@ -87,6 +87,11 @@ uint32_t double_units(void)
 	return (uint32_t)atoi(environment("PEAL_DOUBLE_UNITS", NULL, "32"));
 }
 
+int double_version(void)
+{
+	return atoi(environment("PEAL_DOUBLE_VERSION", NULL, "13000"));
+}
+
 const char *double_arch(void)
 {
 	return environment("PEAL_DOUBLE_ARCH", NULL, double_vendor.arch);
@@ -154,48 +159,60 @@ struct rule {
 static const struct rule rules[] = { PEALI_GPU_CALLS(RULE) };
 #undef RULE
 
-static int may_be_resident(const char *symbol)
+#define N_RULES (sizeof(rules) / sizeof(rules[0]))
+
+static atomic_int n_calls[N_RULES];
+
+/* Its row in the table; N_RULES: none. */
+static size_t row_of(const char *symbol)
 {
 	size_t i;
 
-	for (i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)
+	for (i = 0; i < N_RULES; i++)
 		if (!strcmp(double_vendor.is_cuda ? rules[i].cuda :
 						    rules[i].hip,
 			    symbol))
-			return rules[i].when == PEALI_GPU_RESIDENT;
-	double_broken("%s is in no table of calls", symbol);
+			break;
+	return i;
 }
 
-/* SYMBOL:ERROR:N */
-static int fault_of(const char *symbol)
+/* For tests: how often a symbol was called; -1: there is no such symbol. */
+__attribute__((visibility("default"))) int
+peal_driver_double_calls(const char *symbol);
+int peal_driver_double_calls(const char *symbol)
 {
-	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-	static char asked[128];
-	static int n_calls;
-	const char *text = environment("PEAL_DOUBLE_FAIL", NULL, "");
-	size_t n = strcspn(text, ":");
-	int error = 0, nth = 0, fails;
+	size_t row = row_of(symbol);
 
-	if (n != strlen(symbol) || strncmp(text, symbol, n) ||
-	    sscanf(text + n, ":%d:%d", &error, &nth) != 2)
-		return 0;
-	pthread_mutex_lock(&lock);
-	if (strcmp(asked, text) != 0) {
-		snprintf(asked, sizeof(asked), "%s", text);
-		n_calls = 0;
+	return row < N_RULES ? atomic_load(&n_calls[row]) : -1;
+}
+
+/* SYMBOL:ERROR:N[,SYMBOL:ERROR:N...]; `nth` is the number of this call. */
+static int fault_of(const char *symbol, int nth)
+{
+	const char *text = environment("PEAL_DOUBLE_FAIL", NULL, "");
+	size_t n = strlen(symbol), part;
+	int error = 0, from;
+
+	for (; *text; text += part + (text[part] == ',')) {
+		part = strcspn(text, ",");
+		if (strncmp(text, symbol, n) != 0 ||
+		    sscanf(text + n, ":%d:%d", &error, &from) != 2)
+			continue;
+		if (from > 0 ? nth == from : nth >= -from)
+			return error;
 	}
-	n_calls++;
-	fails = !nth || n_calls == nth;
-	pthread_mutex_unlock(&lock);
-	return fails ? error : 0;
+	return 0;
 }
 
 int double_call(const char *symbol)
 {
 	int device = double_current();
+	size_t row = row_of(symbol);
 
-	if (!may_be_resident(symbol) && double_resident(device))
+	if (row == N_RULES)
+		double_broken("%s is in no table of calls", symbol);
+	if (rules[row].when != PEALI_GPU_RESIDENT && double_resident(device))
 		double_broken("%s while a kernel is resident on device %d",
 			      symbol, device);
-	return fault_of(symbol);
+	return fault_of(symbol, atomic_fetch_add(&n_calls[row], 1) + 1);
 }

@@ -21,7 +21,10 @@
  *	PEAL_DOUBLE_LINKS	else PEAL_HOST_LINKS: the same grammar
  *	PEAL_DOUBLE_ARCH	"sm_90" or "gfx90a", what its devices are
  *	PEAL_DOUBLE_UNITS	multiprocessors, 32
- *	PEAL_DOUBLE_FAIL	SYMBOL:ERROR:N, the Nth call fails (from 1; 0: all)
+ *	PEAL_DOUBLE_FAIL	SYMBOL:ERROR:N, the Nth call fails (from 1; 0: all;
+ *				-N: the Nth and all later ones); several with
+ *				commas between
+ *	PEAL_DOUBLE_VERSION	of the driver, as CUDA numbers them, 13000
  *	PEAL_DOUBLE_LACK	symbols, commas between; CUDA only
  *	PEAL_DOUBLE_ATTRIBUTES	NUMBER:VALUE, commas between: what devices
  *				answer to the driver's questions, before all else
@@ -87,6 +90,7 @@ int double_lacks(const char *symbol);
 
 int double_n_devices(void);
 uint32_t double_units(void);
+int double_version(void);
 const char *double_arch(void);
 /* 1 if the environment says what an attribute of all devices is. */
 int double_attribute(int attribute, int *value);

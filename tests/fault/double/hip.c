@@ -214,6 +214,7 @@ API hipDrvGetErrorName(int error, const char **name)
 	};
 	size_t i;
 
+	CALL("hipDrvGetErrorName");
 	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (names[i].error == error) {
 			*name = names[i].name;

@@ -510,6 +510,16 @@ int double_launch(struct double_function *function, unsigned blocks,
 
 /* ---- a kernel that dies ------------------------------------------------------------------ */
 
+/* The probe's kernel ends when its time is over: that is now. */
+static void end_probe(struct double_stream *stream, struct peal_probe_params *p)
+{
+	for (; p && p->magic == PEAL_PROBE_MAGIC;
+	     p = (struct peal_probe_params *)(uintptr_t)p->next)
+		peal_store_relaxed_sys(&p->limit_ns, 0);
+	while (is_running(stream))
+		usleep(200);
+}
+
 /*
  * The kernel of a stream is gone, and the driver says so from now on: its
  * threads are ended, and what they said of their end is taken back.
@@ -524,8 +534,12 @@ void double_kill(struct double_stream *stream, int error)
 	uint32_t i;
 
 	stream->failed = error;
-	if (!is_running(stream) || p->magic != PEAL_CONTROL_MAGIC)
+	if (!is_running(stream))
 		return;
+	if (p->magic != PEAL_CONTROL_MAGIC) {
+		end_probe(stream, (struct peal_probe_params *)(uintptr_t)p);
+		return;
+	}
 	control = (struct peal_kernel_control *)(uintptr_t)p->control;
 	status = (struct peal_worker_status *)(uintptr_t)p->status;
 	phase = calloc(p->n_workers, sizeof(*phase));

@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEAL_TESTS_SWEEP_H
+#define PEAL_TESTS_SWEEP_H
+
+/*
+ * One scenario that makes nearly every driver call of a backend, run in a child
+ * process under a fault of its driver double. The child writes down how it
+ * went; the parent judges. See tests/fault/double/double.h for the faults.
+ */
+
+#include <dlfcn.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+#include <peal/memory.h>
+#include <peal/peer.h>
+#include "runtime/harness.h"
+#include "runtime/backend/gpu/driver.h"
+
+#define SWEEP_MESSAGES 50
+#define SWEEP_BYTES 3000 /* of a copy */
+#define SWEEP_ALARM_S 60 /* longer is a hang */
+#define SWEEP_WAIT (20 * SECOND) /* of one step */
+
+/* One row per call of the vendor's driver. */
+struct sweep_call {
+	const char *symbol;
+	enum peali_gpu_need need;
+};
+
+#define SWEEP_CALL(member, arguments, cuda, version, hip, need, when)          \
+	{ { cuda, PEALI_GPU_##need }, { hip, PEALI_GPU_##need } },
+static const struct sweep_call sweep_calls[][2] = { PEALI_GPU_CALLS(
+	SWEEP_CALL) };
+#undef SWEEP_CALL
+#define SWEEP_CALLS (sizeof(sweep_calls) / sizeof(sweep_calls[0]))
+
+/* What a child found, in memory that its parent sees. */
+struct sweep_result {
+	pid_t child;
+	char fault[160]; /* that it ran under */
+	int calls[SWEEP_CALLS]; /* of each symbol, in all */
+	int calls_before_close[SWEEP_CALLS];
+	int failed; /* steps */
+	int code; /* of the first */
+	char step[128], text[256]; /* of the first */
+	int wrong; /* what was read is not what was written */
+	int left; /* things that the driver did not get back */
+	char left_text[160];
+	int done; /* the child came to its end */
+	int open; /* devices that the runtime had */
+	char reason[160]; /* why the backend is not there */
+};
+
+/* They wait more than they compute: so many at a time. */
+#define SWEEP_CHILDREN 8
+static struct sweep_result *sweep; /* the child's own; the parent's latest */
+static struct sweep_result *sweep_results;
+static int sweep_is_hip;
+
+static inline const struct sweep_call *sweep_call(size_t i)
+{
+	return &sweep_calls[i][sweep_is_hip];
+}
+
+/* ---- the child ---------------------------------------------------------------- */
+
+/* Asks the double: how often each symbol was called, and what is left. */
+static inline void sweep_ask_double(int calls[SWEEP_CALLS], int *left,
+				    char *text, size_t bytes)
+{
+	void *library = dlopen(sweep_is_hip ? "libamdhip64.so" : "libcuda.so.1",
+			       RTLD_NOW | RTLD_NOLOAD);
+	int (*n_calls)(const char *symbol) = NULL;
+	int (*n_left)(char *text, size_t bytes) = NULL;
+	void *found;
+	size_t i;
+
+	if (!library) /* the backend did not come so far */
+		return;
+	found = dlsym(library, "peal_driver_double_calls");
+	memcpy(&n_calls, &found, sizeof(found));
+	found = dlsym(library, "peal_driver_double");
+	memcpy(&n_left, &found, sizeof(found));
+	CHECK(n_calls && n_left);
+	for (i = 0; i < SWEEP_CALLS; i++)
+		if (*sweep_call(i)->symbol)
+			calls[i] = n_calls(sweep_call(i)->symbol);
+	if (text)
+		*left = n_left(text, bytes);
+	dlclose(library);
+}
+
+/* Notes the first step that failed; 1 if this one did not. */
+static inline int sweep_ok(int result, const char *step)
+{
+	if (result >= 0)
+		return 1;
+	if (sweep->failed++)
+		return 0;
+	sweep->code = result;
+	snprintf(sweep->step, sizeof(sweep->step), "%s", step);
+	memcpy(sweep->text, peal_last_error()->text, sizeof(sweep->text));
+	return 0;
+}
+#define STEP(call) sweep_ok((int)(call), #call)
+
+/* There and back: what comes back is what went. */
+static inline int sweep_copies(struct peal_runtime *rt)
+{
+	static uint8_t in[SWEEP_BYTES], out[SWEEP_BYTES];
+	uint64_t address[2] = { 0, 0 };
+	int i, good = 1;
+
+	harness_fill(in, sizeof(in), 7, 8);
+	for (i = 0; i < 2 && good; i++)
+		good = STEP(peal_memory_alloc(rt, i, SWEEP_BYTES, &address[i]));
+	good = good &&
+	       STEP(peal_peer_copy(rt, 0, address[0], PEAL_HOST_MEMORY,
+				   (uintptr_t)in, SWEEP_BYTES)) &&
+	       STEP(peal_peer_copy(rt, 1, address[1], 0, address[0],
+				   SWEEP_BYTES)) &&
+	       STEP(peal_peer_copy(rt, PEAL_HOST_MEMORY, (uintptr_t)out, 1,
+				   address[1], SWEEP_BYTES));
+	sweep->wrong += good && memcmp(in, out, SWEEP_BYTES) != 0;
+	for (i = 0; i < 2; i++)
+		if (address[i])
+			STEP(peal_memory_free(rt, i, address[i]));
+	return good;
+}
+
+/* What a scenario builds; NULL: it did not come so far. */
+struct sweep_chain {
+	struct peal_endpoint *e;
+	struct peal_kernel *kernel[2];
+	struct peal_link *link[3];
+};
+
+static inline int sweep_build(struct peal_runtime *rt, struct sweep_chain *c)
+{
+	uint64_t at[4] = { 0, 0, 0, 0 };
+	int i, good = STEP(peal_endpoint_create(rt, NULL, &c->e));
+
+	at[0] = at[3] = good ? peal_endpoint_address(c->e) : 0;
+	for (i = 0; i < 2 && good; i++)
+		good = STEP(peal_kernel_launch(rt, i, &peal_program_relay, NULL,
+					       &c->kernel[i])) &&
+		       STEP(peal_actor_spawn(c->kernel[i], "echo", NULL,
+					     &at[i + 1]));
+	for (i = 0; i < 3 && good; i++)
+		good = STEP(peal_connect(rt, at[i], 0, at[i + 1], NULL,
+					 &c->link[i]));
+	return good;
+}
+
+static inline int sweep_messages(struct sweep_chain *c)
+{
+	struct peal_received r;
+	struct relay_message m;
+	uint64_t i;
+	int good = 1;
+
+	for (i = 0; i < SWEEP_MESSAGES && good; i++) {
+		harness_fill(&m, sizeof(m), 3, i);
+		good = STEP(peal_send(c->e, 0, (uint16_t)i, &m, sizeof(m),
+				      SWEEP_WAIT));
+	}
+	for (i = 0; i < SWEEP_MESSAGES && good; i++) {
+		good = STEP(peal_receive(c->e, &m, sizeof(m), &r, SWEEP_WAIT));
+		sweep->wrong += good && (r.length != sizeof(m) ||
+					 r.type != (uint16_t)i ||
+					 !harness_intact(&m, sizeof(m), 3, i));
+	}
+	return good;
+}
+
+/* A stream that broke off: its kernel says why, as soon as that is known. */
+static inline void sweep_ask_kernels(struct sweep_chain *c)
+{
+	uint64_t until = harness_now_ns() + SECOND;
+	struct peal_kernel_info info;
+	int i;
+
+	for (i = 0; sweep->code == PEAL_ESTOPPED && harness_now_ns() < until;
+	     i = !i) {
+		if (!c->kernel[i] || peal_kernel_info(c->kernel[i], &info) ||
+		    info.state != PEAL_KERNEL_FAILED)
+			continue;
+		sweep->failed = 0;
+		STEP(peal_kernel_wait(c->kernel[i], SWEEP_WAIT));
+	}
+}
+
+static inline void sweep_take_down(struct sweep_chain *c)
+{
+	int i;
+
+	for (i = 0; i < 2; i++)
+		if (c->kernel[i])
+			STEP(peal_kernel_stop(c->kernel[i], SWEEP_WAIT));
+	for (i = 0; i < 3; i++)
+		STEP(peal_link_destroy(c->link[i]));
+	for (i = 0; i < 2; i++)
+		STEP(peal_kernel_destroy(c->kernel[i]));
+	STEP(peal_endpoint_destroy(c->e));
+}
+
+static inline void sweep_use(struct peal_runtime *rt)
+{
+	struct sweep_chain chain = { NULL, { NULL }, { NULL } };
+	struct peal_device_info info;
+	struct peal_pair_info pair;
+	int i;
+
+	for (i = 0; i < peal_device_count(rt); i++)
+		if (!STEP(peal_device_info(rt, i, &info)))
+			return;
+	sweep->open = i;
+	if (i < 2 || !STEP(peal_topology_pair(rt, 0, 1, &pair)) ||
+	    !sweep_copies(rt))
+		return;
+	if (!sweep_build(rt, &chain) || !sweep_messages(&chain))
+		sweep_ask_kernels(&chain);
+	sweep_take_down(&chain);
+}
+
+static inline void sweep_reason(struct peal_runtime *rt)
+{
+	struct peal_backend_info info;
+	int i;
+
+	for (i = 0; !peal_backend_info(rt, i, &info); i++)
+		if (!strcmp(info.name, sweep_is_hip ? "hip" : "cuda"))
+			memcpy(sweep->reason, info.reason,
+			       sizeof(sweep->reason));
+}
+
+static inline void sweep_scenario(void)
+{
+	struct peal_runtime *rt = NULL;
+
+	if (STEP(peal_runtime_open(NULL, &rt))) {
+		sweep_reason(rt);
+		sweep_use(rt);
+		sweep_ask_double(sweep->calls_before_close, NULL, NULL, 0);
+		if (!STEP(peal_runtime_close(rt)))
+			STEP(peal_runtime_shutdown(rt));
+	}
+	sweep_ask_double(sweep->calls, &sweep->left, sweep->left_text,
+			 sizeof(sweep->left_text));
+	sweep->done = 1;
+}
+
+/* ---- the parent --------------------------------------------------------------- */
+
+static inline void sweep_begin(const char *vendor)
+{
+	sweep_is_hip = !strcmp(vendor, "hip");
+	sweep_results = mmap(NULL, SWEEP_CHILDREN * sizeof(*sweep),
+			     PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+			     -1, 0);
+	CHECK(sweep_results != MAP_FAILED);
+	harness_make_cache();
+	setenv("PEAL_PROBE", "fresh", 1); /* each run proves the pair */
+	setenv("PEAL_GPU_MEMORY", "16M", 1);
+	setenv("PEAL_PINNED_MEMORY", "16M", 1);
+}
+
+/* Starts the scenario in a child, which sees the environment as it is now. */
+static inline void sweep_start(int slot)
+{
+	pid_t child;
+
+	sweep = &sweep_results[slot];
+	memset(sweep, 0, sizeof(*sweep));
+	snprintf(sweep->fault, sizeof(sweep->fault), "%s",
+		 getenv("PEAL_DOUBLE_FAIL"));
+	fflush(stdout);
+	child = fork();
+	CHECK(child >= 0);
+	if (child) {
+		sweep->child = child;
+		return;
+	}
+	alarm(SWEEP_ALARM_S);
+	sweep_scenario();
+	harness_cache[0] = 0; /* the parent's */
+	/* What the driver has kept, the double has too. */
+	if (sweep->left)
+		_exit(0);
+	exit(0);
+}
+
+/* 0 if the child crashed, hung or leaked, and says which. */
+static inline int sweep_survived(int slot)
+{
+	int status = 0;
+
+	sweep = &sweep_results[slot];
+	CHECK_EQ(waitpid(sweep->child, &status, 0), sweep->child);
+	if (WIFEXITED(status) && !WEXITSTATUS(status) && sweep->done)
+		return 1;
+	if (WIFSIGNALED(status))
+		fprintf(stderr, "%s: %s (signal %d)\n", sweep->fault,
+			WTERMSIG(status) == SIGALRM ? "it hangs" : "it crashed",
+			WTERMSIG(status));
+	else
+		fprintf(stderr, "%s: exit status %d\n", sweep->fault,
+			WEXITSTATUS(status));
+	if (sweep->failed)
+		fprintf(stderr, "    after %s: %s\n", sweep->step, sweep->text);
+	return 0;
+}
+
+#endif

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* labels: double */
+/*
+ * Every driver call fails once at each point where the scenario makes it. What
+ * Peal then says names the call, or the result is right without it; nothing
+ * crashes, hangs or is left with the driver.
+ */
+#include "fault/sweep.h"
+
+/* Ways to run the scenario; a symbol is swept in the first that calls it. */
+struct way {
+	const char *name, *backends, *devices, *split, *lack, *faults;
+};
+
+static const struct way cuda_ways[] = {
+	{ "base", "cuda", "2", "1", "", "" },
+	{ "plain memory, plain launch", "cuda", "2", "1",
+	  "cuMemCreate,cuLaunchCooperativeKernel", "" },
+	{ "parts", "cuda", "1", "2", "", "" },
+	{ "no room", "cuda", "2", "1", "", "cuMemCreate:2:2" },
+};
+
+static const struct way hip_ways[] = {
+	{ "base", "hip", "2", "1", "", "" },
+	{ "coarse memory", "hip", "2", "1", "", "hipExtMallocWithFlags:801:0" },
+	{ "no room", "hip", "2", "1", "", "hipExtMallocWithFlags:2:2" },
+	/* CUDA devices publish by 16 bytes, which ThreadSanitizer knows not */
+	{ "beside CUDA's", PEAL_TSAN ? "hip" : "cuda,hip", "1", "1", "", "" },
+};
+#define N_WAYS 4
+
+static const struct way *way_at(int i)
+{
+	return sweep_is_hip ? &hip_ways[i] : &cuda_ways[i];
+}
+
+static int is_in(const char *symbol, const char *const *list)
+{
+	for (; *list; list++)
+		if (!strcmp(*list, symbol))
+			return 1;
+	return 0;
+}
+
+/* No way calls them. */
+static const char *const never[] = {
+	"hipDriverGetVersion",
+	"hipModuleLaunchKernel", /* test_sweep_symbols does */
+	"cuMemHostRegister", /* CUDA's devices come first: theirs is shared */
+	"cuMemHostUnregister",
+	NULL,
+};
+
+/* They give back, and may keep what they fail to. */
+static const char *const givers[] = {
+	"cuMemFree",
+	"cuMemFreeHost",
+	"cuMemHostUnregister",
+	"cuMemAddressFree",
+	"cuMemRelease",
+	"cuMemUnmap",
+	"cuStreamDestroy",
+	"cuModuleUnload",
+	"cuDevicePrimaryCtxRelease",
+	"cuGreenCtxDestroy",
+	"hipFree",
+	"hipHostFree",
+	"hipHostUnregister",
+	"hipStreamDestroy",
+	"hipModuleUnload",
+	NULL,
+};
+
+/* Without them a device is not entered to give something back. */
+static const char *const enterers[] = {
+	"cuCtxPushCurrent",
+	"hipGetDevice",
+	"hipSetDevice",
+	NULL,
+};
+
+/* Beside the error that they are asked about. */
+static const char *const asides[] = {
+	"cuMemGetInfo", "hipMemGetInfo", "cuGetErrorName", "hipDrvGetErrorName",
+	NULL,
+};
+
+static void take_way(const struct way *way, const char *fault)
+{
+	char faults[160];
+
+	setenv("PEAL_BACKENDS", way->backends, 1);
+	setenv("PEAL_GPU_SPLIT", way->split, 1);
+	setenv("PEAL_DOUBLE_LACK", way->lack, 1);
+	setenv("PEAL_DOUBLE_DEVICES", way->devices, 1);
+	snprintf(faults, sizeof(faults), "%s%s%s", way->faults,
+		 *way->faults && *fault ? "," : "", fault);
+	setenv("PEAL_DOUBLE_FAIL", faults, 1);
+}
+
+/* What is not as it must be of a run that came to its end; "": nothing. */
+static const char *judge(const struct way *way, size_t i, int nth)
+{
+	const char *symbol = sweep_call(i)->symbol;
+	int closing = nth > sweep->calls_before_close[i];
+
+	if (sweep->wrong)
+		return "wrong data";
+	if (sweep->failed && !strstr(sweep->text, symbol) &&
+	    !is_in(symbol, asides))
+		return "the text does not name the call";
+	if (sweep->left && !is_in(symbol, givers) &&
+	    !(closing && is_in(symbol, enterers)))
+		return "something is left with the driver";
+	if (!sweep->failed && *way->faults && strstr(way->name, "no room"))
+		return "a fault of the way itself does not show";
+	return "";
+}
+
+struct tally {
+	int points, failures, bad;
+	char text[256];
+};
+
+/* Counts a run that came to its end; 0: it did not reach the call. */
+static int count_point(const struct way *way, size_t i, int nth,
+		       struct tally *tally)
+{
+	const char *what;
+
+	if (sweep->calls[i] < nth)
+		return 0;
+	tally->points++;
+	tally->failures += sweep->failed > 0;
+	if (sweep->failed && !*tally->text)
+		memcpy(tally->text, sweep->text, sizeof(tally->text));
+	what = judge(way, i, nth);
+	if (!*what)
+		return 1;
+	tally->bad++;
+	fprintf(stderr, "%s (%s): %s: %d failed, at %s: %s; left: %s\n",
+		sweep->fault, way->name, what, sweep->failed, sweep->step,
+		sweep->text, sweep->left_text);
+	return 1;
+}
+
+/* Some points at a time, from the nth on; 0: the last was not reached. */
+static int run_points(const struct way *way, size_t i, int error, int nth,
+		      struct tally *tally)
+{
+	char fault[96];
+	int c, reached = 1;
+
+	for (c = 0; c < SWEEP_CHILDREN; c++) {
+		snprintf(fault, sizeof(fault), "%s:%d:%d",
+			 sweep_call(i)->symbol, error, nth + c);
+		take_way(way, fault);
+		sweep_start(c);
+	}
+	for (c = 0; c < SWEEP_CHILDREN; c++) {
+		if (sweep_survived(c))
+			reached = count_point(way, i, nth + c, tally);
+		else
+			tally->bad++;
+	}
+	return reached;
+}
+
+/* What allocates is out of memory too; a kernel fails as kernels do. */
+static void choose_errors(const char *symbol, int errors[2])
+{
+	errors[0] = strstr(symbol, "StreamQuery") ? 719 : 999;
+	errors[1] = strstr(symbol, "Alloc") || strstr(symbol, "Malloc") ||
+				    strstr(symbol, "Create") ?
+			    2 :
+			    0;
+}
+
+static int sweep_symbol(const struct way *way, size_t i, int calls)
+{
+	const char *symbol = sweep_call(i)->symbol;
+	struct tally tally;
+	int errors[2], e, nth, bad = 0;
+
+	choose_errors(symbol, errors);
+	for (e = 0; e < 2 && errors[e]; e++) {
+		memset(&tally, 0, sizeof(tally));
+		for (nth = 1; tally.bad < 5; nth += SWEEP_CHILDREN)
+			if (!run_points(way, i, errors[e], nth, &tally))
+				break;
+		bad += tally.bad;
+		printf("%-44s %3d calls, %d: %3d points, %3d errors: %s\n",
+		       symbol, calls, errors[e], tally.points, tally.failures,
+		       *tally.text ? tally.text : "(none: right without it)");
+	}
+	return bad;
+}
+
+PEAL_TEST(each_call_fails_once_at_each_point)
+{
+	static int swept[SWEEP_CALLS];
+	int calls[SWEEP_CALLS], w, bad = 0;
+	const char *only = getenv("PEAL_SWEEP");
+	size_t i;
+
+	for (w = 0; w < N_WAYS; w++) {
+		take_way(way_at(w), "");
+		sweep_start(0);
+		CHECK(sweep_survived(0));
+		CHECK(!sweep->wrong && !sweep->left);
+		if (!strstr(way_at(w)->name, "no room") && sweep->failed) {
+			fprintf(stderr, "%s: %s: %s\n", way_at(w)->name,
+				sweep->step, sweep->text);
+			exit(1);
+		}
+		memcpy(calls, sweep->calls, sizeof(calls));
+		printf("%s\n", way_at(w)->name);
+		for (i = 0; i < SWEEP_CALLS; i++) {
+			if (!calls[i] || swept[i])
+				continue;
+			swept[i] = 1;
+			if (!only || strstr(sweep_call(i)->symbol, only))
+				bad += sweep_symbol(way_at(w), i, calls[i]);
+		}
+	}
+	for (i = 0; i < SWEEP_CALLS; i++)
+		if (*sweep_call(i)->symbol && !swept[i] &&
+		    !is_in(sweep_call(i)->symbol, never)) {
+			fprintf(stderr, "%s is never called\n",
+				sweep_call(i)->symbol);
+			bad++;
+		}
+	CHECK_EQ(bad, 0);
+}
+
+int main(int argc, char **argv)
+{
+	const char *vendor = getenv("PEAL_BACKENDS");
+	int peal_cases_ = 0;
+
+	if (!vendor || (strcmp(vendor, "cuda") != 0 && strcmp(vendor, "hip")))
+		SKIP("PEAL_BACKENDS names no driver double");
+	sweep_begin(vendor);
+	RUN(each_call_fails_once_at_each_point);
+	printf("%d cases passed\n", peal_cases_);
+	return peal_cases_ ? 0 : 1;
+}
