@@ -2,6 +2,7 @@
 #include "double.h"
 
 #include <dlfcn.h>
+#include <link.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -33,9 +34,38 @@ static struct {
 	void (*unrung)(void);
 } engine;
 
+/** A symbol that is looked for in all files of the process. */
+struct search {
+	const char *name;
+	void *found;
+};
+
+static int look_into(struct dl_phdr_info *info, size_t bytes, void *argument)
+{
+	struct search *search = argument;
+	void *file = dlopen(info->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
+
+	(void)bytes;
+	if (!file)
+		return 0;
+	search->found = dlsym(file, search->name);
+	dlclose(file);
+	return search->found != NULL;
+}
+
+/* Also of programs in files, whose symbols are their own. NULL: nowhere. */
+static void *anywhere(const char *name)
+{
+	struct search search = { name, dlsym(RTLD_DEFAULT, name) };
+
+	if (!search.found)
+		dl_iterate_phdr(look_into, &search);
+	return search.found;
+}
+
 static void *exported(const char *name)
 {
-	void *found = dlsym(RTLD_DEFAULT, name);
+	void *found = anywhere(name);
 
 	if (!found)
 		double_broken("the executable does not export %s: link it "
@@ -156,7 +186,7 @@ int double_module_function(struct double_function **out, void *module,
 	found = exported(name);
 	memcpy(&f->entry, &found, sizeof(found));
 	snprintf(single, sizeof(single), "%s_single", name);
-	found = dlsym(RTLD_DEFAULT, single);
+	found = anywhere(single);
 	memcpy(&f->single, &found, sizeof(found));
 	f->is_probe = !strcmp(name, "peal_entry_probe");
 	f->next = m->functions;
