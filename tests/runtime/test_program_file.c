@@ -76,10 +76,12 @@ PEAL_TEST(a_file_loads_and_its_program_runs)
 
 PEAL_TEST(runtimes_share_a_file_and_close_apart)
 {
-	struct peal_runtime *a = harness_open(1, ""), *b = harness_open(1, "");
+	struct peal_runtime *a, *b;
 	const struct peal_program *first, *second;
 
 	HOST_CASE("two runtimes have more streams than a GPU has queues");
+	a = harness_open(1, "");
+	b = harness_open(1, "");
 	CHECK_OK(peal_program_load_file(a, module("one"), &first));
 	CHECK_OK(peal_program_load_file(b, module("one"), &second));
 	CHECK_OK(peal_runtime_close(a));
