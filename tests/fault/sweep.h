@@ -261,6 +261,7 @@ static inline void sweep_begin(const char *vendor)
 			     PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
 			     -1, 0);
 	CHECK(sweep_results != MAP_FAILED);
+	sweep = sweep_results;
 	harness_make_cache();
 	setenv("PEAL_PROBE", "fresh", 1); /* each run proves the pair */
 	setenv("PEAL_GPU_MEMORY", "16M", 1);
@@ -275,7 +276,7 @@ static inline void sweep_start(int slot)
 	sweep = &sweep_results[slot];
 	memset(sweep, 0, sizeof(*sweep));
 	snprintf(sweep->fault, sizeof(sweep->fault), "%s",
-		 getenv("PEAL_DOUBLE_FAIL"));
+		 getenv("PEAL_DOUBLE_FAIL") ? getenv("PEAL_DOUBLE_FAIL") : "");
 	fflush(stdout);
 	child = fork();
 	CHECK(child >= 0);

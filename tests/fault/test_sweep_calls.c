@@ -45,7 +45,7 @@ static int is_in(const char *symbol, const char *const *list)
 /* No way calls them. */
 static const char *const never[] = {
 	"hipDriverGetVersion",
-	"hipModuleLaunchKernel", /* test_sweep_symbols does */
+	"hipModuleLaunchKernel", /* test_driver_absent does */
 	"cuMemHostRegister", /* CUDA's devices come first: theirs is shared */
 	"cuMemHostUnregister",
 	NULL,

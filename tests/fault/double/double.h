@@ -138,6 +138,8 @@ int double_launch(struct double_function *function, unsigned blocks,
 		  void **arguments);
 /* The stream's kernel dies, and all calls on it say that error. */
 void double_kill(struct double_stream *stream, int error);
+/* The error that a lost device says to all that uses it; 0: it is there. */
+int double_lost(int device);
 /* Kernels that run on a device; -1: on any. */
 int double_resident(int device);
 

@@ -134,6 +134,8 @@ int double_module_load(void **out, const void *image)
 	struct module *m;
 	size_t bytes;
 
+	if (double_lost(double_current()))
+		return double_lost(double_current());
 	if (!memcmp(image, "\177ELF", 4)) {
 		bytes = elf_bytes(image);
 		if (!bytes)
@@ -221,12 +223,19 @@ struct double_stream {
 	struct kernel *kernel; /* the latest; NULL: none */
 	int device;
 	uint32_t units; /* 0: all */
-	int failed; /* its kernel's error, for good */
+	atomic_int failed; /* its kernel's error, for good */
+	atomic_int dying; /* its kernel is being killed, and counts as there */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct double_stream *streams;
 static atomic_int resident[64]; /* kernels, by device */
+static atomic_int lost[64]; /* the error of a device that is lost */
+
+int double_lost(int device)
+{
+	return device >= 0 ? atomic_load(&lost[device]) : 0;
+}
 
 int double_resident(int device)
 {
@@ -332,8 +341,12 @@ int double_stream_query(struct double_stream *stream)
 {
 	if (!stream)
 		double_broken("the default stream waits for all others");
+	if (stream->dying)
+		return DOUBLE_NOT_READY;
 	if (stream->failed)
 		return stream->failed;
+	if (double_lost(stream->device))
+		return double_lost(stream->device);
 	return is_running(stream) ? DOUBLE_NOT_READY : 0;
 }
 
@@ -518,8 +531,9 @@ int double_launch(struct double_function *function, unsigned blocks,
 		return DOUBLE_INVALID;
 	if (!fits(stream, blocks, threads))
 		return DOUBLE_TOO_LARGE;
-	if (stream->failed)
-		return stream->failed;
+	if (stream->failed || double_lost(stream->device))
+		return stream->failed ? stream->failed :
+					double_lost(stream->device);
 	memcpy(&params, arguments[0], sizeof(params));
 	free_kernel(stream->kernel);
 	stream->kernel = NULL;
@@ -550,29 +564,17 @@ static void end_probe(struct double_stream *stream, struct peal_probe_params *p)
 		usleep(200);
 }
 
-/*
- * The kernel of a stream is gone, and the driver says so from now on: its
- * threads are ended, and what they said of their end is taken back.
- */
-void double_kill(struct double_stream *stream, int error)
+/* Ends its threads, and takes back what they said of their end. */
+static void end_workers(struct double_stream *stream,
+			const struct peal_kernel_params *p)
 {
-	struct kernel *k = stream->kernel;
-	const struct peal_kernel_params *p = k ? k->params : NULL;
-	struct peal_kernel_control *control;
-	struct peal_worker_status *status;
-	uint64_t *phase;
+	struct peal_kernel_control *control =
+		(struct peal_kernel_control *)(uintptr_t)p->control;
+	struct peal_worker_status *status =
+		(struct peal_worker_status *)(uintptr_t)p->status;
+	uint64_t *phase = calloc(p->n_workers, sizeof(*phase));
 	uint32_t i;
 
-	stream->failed = error;
-	if (!is_running(stream))
-		return;
-	if (p->magic != PEAL_CONTROL_MAGIC) {
-		end_probe(stream, (struct peal_probe_params *)(uintptr_t)p);
-		return;
-	}
-	control = (struct peal_kernel_control *)(uintptr_t)p->control;
-	status = (struct peal_worker_status *)(uintptr_t)p->status;
-	phase = calloc(p->n_workers, sizeof(*phase));
 	for (i = 0; i < p->n_workers; i++)
 		phase[i] = peal_load_relaxed_sys(&status[i].phase);
 	peal_store_release_sys(&control->stop, PEAL_STOP_ABORT);
@@ -581,4 +583,34 @@ void double_kill(struct double_stream *stream, int error)
 	for (i = 0; i < p->n_workers; i++)
 		peal_store_release_sys(&status[i].phase, phase[i]);
 	free(phase);
+}
+
+/* The kernel of a stream is gone, and the driver says so from now on. */
+void double_kill(struct double_stream *stream, int error)
+{
+	const struct peal_kernel_params *p =
+		stream->kernel ? stream->kernel->params : NULL;
+
+	stream->dying = 1;
+	if (is_running(stream) && p->magic == PEAL_CONTROL_MAGIC)
+		end_workers(stream, p);
+	else if (is_running(stream))
+		end_probe(stream, (struct peal_probe_params *)(uintptr_t)p);
+	stream->failed = error;
+	stream->dying = 0;
+}
+
+/* For tests: a device falls off the bus, with all its kernels. */
+__attribute__((visibility("default"))) void peal_driver_double_lose(int device,
+								    int error);
+void peal_driver_double_lose(int device, int error)
+{
+	struct double_stream *s;
+
+	pthread_mutex_lock(&lock);
+	for (s = streams; s; s = s->next)
+		if (s->device == device && is_running(s))
+			double_kill(s, error);
+	pthread_mutex_unlock(&lock);
+	atomic_store(&lost[device], error);
 }

@@ -336,6 +336,8 @@ static void check_range(const char *what, uint64_t address, size_t bytes)
 int double_copy(uint64_t to, uint64_t from, size_t bytes,
 		struct double_stream *stream)
 {
+	if (double_lost(double_current()))
+		return double_lost(double_current());
 	if (double_stream_query(stream))
 		double_broken("a copy on a stream that a kernel runs on");
 	check_range("a copy to", to, bytes);
@@ -349,6 +351,8 @@ int double_copy(uint64_t to, uint64_t from, size_t bytes,
 int double_fill(uint64_t to, uint8_t value, size_t bytes,
 		struct double_stream *stream)
 {
+	if (double_lost(double_current()))
+		return double_lost(double_current());
 	if (double_stream_query(stream))
 		double_broken("a fill on a stream that a kernel runs on");
 	check_range("a fill of", to, bytes);

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* labels: double */
+/*
+ * A device that is lost while messages go through it, and what does not fit a
+ * device: each with its text, and with the rest going on.
+ */
+#include <dlfcn.h>
+
+#include <peal/memory.h>
+#include <peal/peer.h>
+#include "runtime/harness.h"
+
+#define LAUNCH_FAILED 719
+#define PARKED 5 /* messages that the lost device has not handled */
+
+static int is_hip(void)
+{
+	return !strcmp(getenv("PEAL_BACKENDS"), "hip");
+}
+
+static struct peal_runtime *open_double(void)
+{
+	setenv("PEAL_GPU_MEMORY", "32M", 1);
+	setenv("PEAL_PINNED_MEMORY", "32M", 1);
+	return harness_open(2, "");
+}
+
+/* What the double has for tests; it stays loaded. */
+static void *of_double(const char *name)
+{
+	void *library =
+		dlopen(is_hip() ? "libamdhip64.so" : "libcuda.so.1", RTLD_NOW);
+	void *found = library ? dlsym(library, name) : NULL;
+
+	CHECK(found);
+	dlclose(library);
+	return found;
+}
+
+/* error 0: it is there again, for the next case. */
+static void lose(int device, int error)
+{
+	void *found = of_double("peal_driver_double_lose");
+	void (*call)(int device, int error);
+
+	memcpy(&call, &found, sizeof(found));
+	call(device, error);
+}
+
+/* The second call from now on of what makes heaps finds no memory. */
+static void leave_no_room(void)
+{
+	const char *symbol = is_hip() ? "hipExtMallocWithFlags" : "cuMemCreate";
+	void *found = of_double("peal_driver_double_calls");
+	int (*calls)(const char *symbol);
+	char fault[64];
+
+	memcpy(&calls, &found, sizeof(found));
+	snprintf(fault, sizeof(fault), "%s:2:%d", symbol, calls(symbol) + 2);
+	setenv("PEAL_DOUBLE_FAIL", fault, 1);
+}
+
+/* Endpoint -> echo on a device -> endpoint. */
+struct loop {
+	struct peal_endpoint *e;
+	struct peal_kernel *k;
+	struct peal_link *to, *from;
+};
+
+static struct loop make_loop(struct peal_runtime *rt, int device)
+{
+	struct peal_link_options o = { .capacity = 16 };
+	struct peal_kernel_options plain = { .workers = 1 };
+	struct loop loop;
+	uint64_t actor;
+
+	loop.e = harness_endpoint(rt);
+	loop.k = harness_launch_with(rt, device, plain);
+	actor = harness_spawn(loop.k, "echo", 0);
+	loop.to = harness_from(rt, loop.e, 0, actor, o);
+	loop.from = harness_to(rt, actor, loop.e, o);
+	return loop;
+}
+
+static void go_round(struct loop *loop, uint64_t first, uint64_t n)
+{
+	harness_send(loop->e, 0, 1, first, n);
+	harness_receive(loop->e, 1, first, n);
+}
+
+static enum peal_kernel_state state_of(struct peal_kernel *k)
+{
+	struct peal_kernel_info info;
+
+	CHECK_OK(peal_kernel_info(k, &info));
+	CHECK(info.state != PEAL_KERNEL_FAILED || info.result == PEAL_EDRIVER);
+	return info.state;
+}
+
+/* What was sent to it and not handled is listed, what it says has a reason. */
+static void check_lost(struct loop *loop)
+{
+	struct peal_received r;
+	struct peal_link_info info;
+	char text[64];
+
+	EVENTUALLY(state_of(loop->k) == PEAL_KERNEL_FAILED);
+	CHECK_FAILS(peal_kernel_wait(loop->k, PATIENCE), PEAL_EDRIVER,
+		    is_hip() ? "hipStreamQuery" : "cuStreamQuery");
+	EVENTUALLY(harness_info(loop->to).undelivered == PARKED);
+	info = harness_info(loop->to);
+	CHECK(harness_holds(&info));
+	CHECK_EQ(info.undelivered_first, 50);
+	CHECK_EQ(info.dead[PEAL_REASON_STOPPED], PARKED);
+	CHECK_FAILS(peal_send(loop->e, 0, 0, "x", 1, PATIENCE), PEAL_ESTOPPED,
+		    "port 0");
+	CHECK_EQ(peal_receive(loop->e, text, sizeof(text), &r, PATIENCE),
+		 PEAL_ESTOPPED);
+}
+
+PEAL_TEST(a_lost_device_closes_its_links_and_the_other_goes_on)
+{
+	struct peal_runtime *rt = open_double();
+	struct loop lost = make_loop(rt, 1), fine = make_loop(rt, 0);
+	struct peal_kernel *k = NULL;
+	uint64_t address = 0;
+
+	go_round(&lost, 0, 10);
+	go_round(&fine, 0, 10);
+	harness_send(lost.e, 0, 1, 10, 10);
+	harness_receive(lost.e, 1, 10, 10);
+	go_round(&lost, 20, 10);
+	go_round(&lost, 30, 10);
+	go_round(&lost, 40, 10);
+	CHECK_OK(peal_kernel_suspend(lost.k, PATIENCE));
+	harness_send(lost.e, 0, 1, 50, PARKED);
+	lose(1, LAUNCH_FAILED);
+	check_lost(&lost);
+	go_round(&fine, 10, 10);
+	CHECK_FAILS(peal_kernel_launch(rt, 1, &peal_program_relay, NULL, &k),
+		    PEAL_EDRIVER, "device 1: lost");
+	CHECK_OK(peal_memory_alloc(rt, 1, 64, &address));
+	CHECK_FAILS(peal_peer_copy(rt, 1, address, PEAL_HOST_MEMORY,
+				   (uintptr_t)&address, sizeof(address)),
+		    PEAL_EDRIVER, "device 1: a copy");
+	CHECK_OK(peal_memory_free(rt, 1, address));
+	go_round(&fine, 20, 10);
+	harness_conserved(rt);
+	CHECK_OK(peal_link_destroy(lost.to));
+	CHECK_OK(peal_link_destroy(lost.from));
+	CHECK_OK(peal_kernel_destroy(lost.k));
+	CHECK_OK(peal_runtime_shutdown(rt));
+	lose(1, 0);
+}
+
+PEAL_TEST(a_kernel_whose_neighbour_is_lost_goes_on)
+{
+	struct peal_link_options o = { .capacity = 16 };
+	struct peal_kernel_options plain = { .workers = 1 };
+	struct peal_runtime *rt = open_double();
+	struct peal_endpoint *e = harness_endpoint(rt);
+	struct peal_kernel *near = harness_launch_with(rt, 0, plain);
+	struct peal_kernel *far = harness_launch_with(rt, 1, plain);
+	uint64_t first = harness_spawn(near, "echo", 0);
+	uint64_t second = harness_spawn(far, "sink", 0);
+	struct peal_link *to = harness_from(rt, e, 0, first, o);
+	struct peal_link *between = harness_link(rt, first, 0, second, o);
+	struct peal_link_info info;
+
+	harness_send(e, 0, 1, 0, 10);
+	EVENTUALLY(harness_info(between).delivered == 10);
+	lose(1, LAUNCH_FAILED);
+	EVENTUALLY(state_of(far) == PEAL_KERNEL_FAILED);
+	harness_send(e, 0, 1, 10, 30); /* more than the links hold */
+	EVENTUALLY(harness_info(to).queued == 0);
+	CHECK_EQ(state_of(near), PEAL_KERNEL_RUNNING);
+	info = harness_info(between);
+	CHECK(harness_holds(&info));
+	CHECK_EQ(info.delivered, 10);
+	CHECK_OK(peal_kernel_stop(near, PATIENCE));
+	harness_conserved(rt);
+	CHECK_OK(peal_runtime_shutdown(rt));
+	lose(1, 0);
+}
+
+PEAL_TEST(a_kernel_that_does_not_fit_says_how_many_do)
+{
+	struct peal_kernel_options large = { .size = sizeof(large),
+					     .workers = 60 };
+	struct peal_kernel *k = NULL;
+	struct peal_runtime *rt;
+
+	setenv("PEAL_DOUBLE_UNITS", "4", 1);
+	rt = open_double();
+	CHECK_FAILS(peal_kernel_launch(rt, 0, &peal_program_relay, &large, &k),
+		    PEAL_ENOSPC,
+		    "60 workers of 1 lanes do not fit on device "
+		    "0: at most 24");
+	CHECK_OK(peal_runtime_close(rt));
+	unsetenv("PEAL_DOUBLE_UNITS");
+}
+
+PEAL_TEST(more_kernels_than_streams_are_refused_with_their_number)
+{
+	struct peal_runtime *rt = open_double();
+	struct peal_kernel *k = NULL;
+	int i, r = 0;
+
+	for (i = 0; i < 20 && !r; i++)
+		r = peal_kernel_launch(rt, 0, &peal_program_relay, NULL, &k);
+	CHECK_EQ(r, PEAL_ENOSPC);
+	CHECK_EQ(i, 9);
+	CHECK_CONTAINS(peal_last_error()->text, "8 kernels at a time");
+	CHECK_OK(
+		peal_kernel_stop(k, PATIENCE)); /* the 8th: its place is free */
+	CHECK_OK(peal_kernel_destroy(k));
+	CHECK_OK(peal_kernel_launch(rt, 0, &peal_program_relay, NULL, &k));
+	CHECK_OK(peal_runtime_shutdown(rt));
+}
+
+/* The relay's code under another name. */
+static struct peal_program renamed(const char *name)
+{
+	struct peal_program copy = peal_program_relay;
+
+	copy.name = name;
+	return copy;
+}
+
+PEAL_TEST(a_program_that_comes_too_late_is_refused)
+{
+	static struct peal_program late;
+	struct peal_runtime *rt = open_double();
+	struct peal_kernel *k = NULL, *other = NULL;
+
+	late = renamed("late");
+	CHECK_OK(peal_kernel_launch(rt, 0, &peal_program_relay, NULL, &k));
+	CHECK_FAILS(peal_kernel_launch(rt, 0, &late, NULL, &other), PEAL_EBUSY,
+		    "add it before the first launch");
+	CHECK_OK(peal_runtime_shutdown(rt));
+}
+
+PEAL_TEST(no_room_on_one_device_names_the_one_that_has)
+{
+	struct peal_runtime *rt = NULL;
+	uint64_t address = 0;
+
+	leave_no_room();
+	setenv("PEAL_HOST_DEVICES", "2", 1);
+	setenv("PEAL_GPU_MEMORY", "32M", 1);
+	CHECK_EQ(peal_runtime_open(NULL, &rt), PEAL_ENOMEM);
+	CHECK_CONTAINS(peal_last_error()->text, "device 1: a heap of 32 MiB");
+	CHECK_CONTAINS(peal_last_error()->text, "device 0 has 71680");
+	setenv("PEAL_DOUBLE_FAIL", "", 1);
+	rt = open_double();
+	CHECK_EQ(peal_memory_alloc(rt, 1, 24 << 20, &address), 0);
+	CHECK_EQ(peal_memory_alloc(rt, 1, 24 << 20, &address), PEAL_ENOMEM);
+	CHECK_CONTAINS(peal_last_error()->text, "device 0 has");
+	CHECK_OK(peal_runtime_shutdown(rt));
+}
+
+PEAL_TEST(an_image_for_another_architecture_is_none)
+{
+	struct peal_kernel *k = NULL;
+	struct peal_runtime *rt;
+
+	setenv("PEAL_DOUBLE_ARCH", is_hip() ? "gfx1030" : "sm_70", 1);
+	rt = open_double();
+	CHECK_FAILS(peal_kernel_launch(rt, 0, &peal_program_relay, NULL, &k),
+		    PEAL_EPROGRAM, is_hip() ? "gfx1030" : "sm_70");
+	CHECK_CONTAINS(peal_last_error()->text, "relay");
+	CHECK_OK(peal_runtime_close(rt));
+	unsetenv("PEAL_DOUBLE_ARCH");
+}
+
+/* A copy of the program whose images all end too early. */
+static void cut_images(struct peal_image images[8])
+{
+	const struct peal_image *image = peal_program_relay.images;
+	int i;
+
+	for (i = 0; image[i].target; i++) {
+		CHECK(i < 7);
+		images[i] = image[i];
+		images[i].end = image[i].begin + 100;
+	}
+}
+
+PEAL_TEST(a_damaged_image_is_refused_before_the_driver_sees_it)
+{
+	static struct peal_image images[8];
+	static struct peal_program cut;
+	struct peal_runtime *rt = open_double();
+	struct peal_kernel *k = NULL;
+
+	cut_images(images);
+	cut = renamed("cut");
+	cut.images = images;
+	CHECK_EQ(peal_kernel_launch(rt, 0, &cut, NULL, &k), PEAL_EPROGRAM);
+	CHECK_CONTAINS(peal_last_error()->text, "cut");
+	printf("    %s\n", peal_last_error()->text);
+	CHECK_OK(peal_runtime_close(rt));
+}
+
+PEAL_TEST_MAIN(RUN(a_lost_device_closes_its_links_and_the_other_goes_on);
+	       RUN(a_kernel_whose_neighbour_is_lost_goes_on);
+	       RUN(a_kernel_that_does_not_fit_says_how_many_do);
+	       RUN(more_kernels_than_streams_are_refused_with_their_number);
+	       RUN(a_program_that_comes_too_late_is_refused);
+	       RUN(no_room_on_one_device_names_the_one_that_has);
+	       RUN(an_image_for_another_architecture_is_none);
+	       RUN(a_damaged_image_is_refused_before_the_driver_sees_it);)
