@@ -9,7 +9,8 @@
 
 /*
  * HIP's module API, from libamdhip64.so. Numbers are those of
- * <hip/hip_runtime_api.h> of HIP 5.2 and 6.
+ * <hip/hip_runtime_api.h> of HIP 5.2 and 6; tests/checks/check_drivers compares
+ * the calls where that file is.
  */
 
 #define COPY_DEFAULT 4 /* hipMemcpyDefault: by the addresses */
