@@ -125,6 +125,7 @@ PEAL_TEST(a_lost_device_closes_its_links_and_the_other_goes_on)
 	struct peal_kernel *k = NULL;
 	uint64_t address = 0;
 
+	CHECK_OK(peal_memory_alloc(rt, 1, 64, &address));
 	go_round(&lost, 0, 10);
 	go_round(&fine, 0, 10);
 	harness_send(lost.e, 0, 1, 10, 10);
@@ -139,7 +140,6 @@ PEAL_TEST(a_lost_device_closes_its_links_and_the_other_goes_on)
 	go_round(&fine, 10, 10);
 	CHECK_FAILS(peal_kernel_launch(rt, 1, &peal_program_relay, NULL, &k),
 		    PEAL_EDRIVER, "device 1: lost");
-	CHECK_OK(peal_memory_alloc(rt, 1, 64, &address));
 	CHECK_FAILS(peal_peer_copy(rt, 1, address, PEAL_HOST_MEMORY,
 				   (uintptr_t)&address, sizeof(address)),
 		    PEAL_EDRIVER, "device 1: a copy");
@@ -204,15 +204,17 @@ PEAL_TEST(more_kernels_than_streams_are_refused_with_their_number)
 {
 	struct peal_runtime *rt = open_double();
 	struct peal_kernel *k = NULL;
+	char text[48];
 	int i, r = 0;
 
 	for (i = 0; i < 20 && !r; i++)
 		r = peal_kernel_launch(rt, 0, &peal_program_relay, NULL, &k);
 	CHECK_EQ(r, PEAL_ENOSPC);
-	CHECK_EQ(i, 9);
-	CHECK_CONTAINS(peal_last_error()->text, "8 kernels at a time");
-	CHECK_OK(
-		peal_kernel_stop(k, PATIENCE)); /* the 8th: its place is free */
+	/* how many is the vendor's: HIP has fewer queues */
+	snprintf(text, sizeof(text), "%d kernels at a time", i - 1);
+	CHECK(i > 2);
+	CHECK_CONTAINS(peal_last_error()->text, text);
+	CHECK_OK(peal_kernel_stop(k, PATIENCE)); /* its place is free then */
 	CHECK_OK(peal_kernel_destroy(k));
 	CHECK_OK(peal_kernel_launch(rt, 0, &peal_program_relay, NULL, &k));
 	CHECK_OK(peal_runtime_shutdown(rt));
