@@ -89,23 +89,24 @@ static json_t *load(const char *path)
 /* A key as one text: the texts in it are separated by what none of them has. */
 static int key_text(json_t *key, char *out, size_t bytes)
 {
-	const char *backend, *from, *to, *kind, *topology;
+	const char *backend, *from, *to, *kind, *driver, *topology;
 	int n;
 
-	if (json_unpack(key, "{s:s, s:s, s:s, s:s, s:s}", "backend", &backend,
-			"from", &from, "to", &to, "kind", &kind, "topology",
-			&topology))
+	if (json_unpack(key, "{s:s, s:s, s:s, s:s, s:s, s:s}", "backend",
+			&backend, "from", &from, "to", &to, "kind", &kind,
+			"driver", &driver, "topology", &topology))
 		return -1;
-	n = snprintf(out, bytes, "%s\n%s\n%s\n%s\n%s", backend, from, to, kind,
-		     topology);
+	n = snprintf(out, bytes, "%s\n%s\n%s\n%s\n%s\n%s", backend, from, to,
+		     kind, driver, topology);
 	return n > 0 && (size_t)n < bytes ? 0 : -1;
 }
 
 static json_t *make_key(const struct peali_cache_key *key)
 {
-	return json_pack("{s:s, s:s, s:s, s:s, s:s}", "backend", key->backend,
-			 "from", key->from, "to", key->to, "kind", key->kind,
-			 "topology", key->topology);
+	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s}", "backend",
+			 key->backend, "from", key->from, "to", key->to, "kind",
+			 key->kind, "driver", key->driver, "topology",
+			 key->topology);
 }
 
 /* The proofs of a file by the text of their key; never NULL but for memory. */

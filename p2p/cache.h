@@ -18,6 +18,7 @@ struct peali_cache_key {
 	const char *backend;
 	const char *from, *to; /* uuids of the devices */
 	const char *kind; /* of their link */
+	const char *driver; /* its version; "" for emulated devices */
 	const char *topology; /* of emulated devices, as the user gave it */
 };
 

@@ -310,8 +310,24 @@ static int describe(struct peali_peers *peers, struct peal_pair_info *info)
 /** Room for what a key points to. */
 struct key_texts {
 	struct peal_device_info from, to;
+	struct peali_fact fact[32];
 	struct peali_cache_key key;
 };
+
+/* The version of the devices' driver; "" if it does not say. */
+static const char *driver_of(const struct peali_device *device,
+			     struct key_texts *texts)
+{
+	const int most = (int)(sizeof(texts->fact) / sizeof(texts->fact[0]));
+	const struct peali_backend_ops *ops = device->backend->ops;
+	int n = ops->facts(device->backend, device->local, texts->fact, most);
+	int i;
+
+	for (i = 0; i < n; i++)
+		if (!strcmp(texts->fact[i].name, "version"))
+			return texts->fact[i].value;
+	return "";
+}
 
 /* 0 if the pair's devices have names that hold beyond this process. */
 static int make_key(struct peali_peers *peers,
@@ -330,6 +346,7 @@ static int make_key(struct peali_peers *peers,
 	texts->key.from = texts->from.uuid;
 	texts->key.to = texts->to.uuid;
 	texts->key.kind = info->kind;
+	texts->key.driver = driver_of(a, texts);
 	texts->key.topology = "";
 	if (!r && texts->from.emulated)
 		r = peali_setting_text(PEALI_SETTING_HOST_LINKS,
