@@ -39,7 +39,7 @@ struct peali_run_options {
 	enum peal_route require; /* of links between kernels; 0: any */
 	uint32_t capacity; /* of every link; 0: by the size of items */
 	uint32_t line_bytes; /* 0: the format's default */
-	uint32_t lanes; /* per worker; 0: 1 */
+	uint32_t lanes; /* per worker; 0: what suits the device */
 	int verify;
 	int json;
 	int progress; /* even if stderr is no terminal */

@@ -12,6 +12,7 @@
 /* Slots for lines: most of them fit and need no slab. */
 #define LINE_SLOT_BYTES 256
 #define SLAB_BYTES_MOST (64ull << 20)
+#define LANES_ON_GPU 128
 #define SLAB_MESSAGES_LEAST 3
 #define END_NS INT64_C(2000000000)
 #define STOP_NS INT64_C(200000000)
@@ -51,6 +52,16 @@ static struct peal_link_options link_options(const struct peali_run *run)
 	return options;
 }
 
+/* Emulated lanes take turns on one core; those of a GPU run together. */
+static uint32_t lanes_on(struct peal_runtime *runtime, int device)
+{
+	struct peal_device_info info;
+
+	if (peal_device_info(runtime, device, &info) < 0 || info.emulated)
+		return 1;
+	return LANES_ON_GPU;
+}
+
 static int launch(struct peali_run *run, const struct peal_program *program,
 		  uint32_t i)
 {
@@ -58,7 +69,9 @@ static int launch(struct peali_run *run, const struct peal_program *program,
 	struct peali_run_node *node = run->nodes + i;
 	const struct peal_kernel_options options = {
 		.size = sizeof(options),
-		.lanes = run->options.lanes,
+		.lanes = run->options.lanes ?
+				 run->options.lanes :
+				 lanes_on(run->runtime, stage->device),
 		.end_with_inputs = 1,
 		.name = node->text,
 	};

@@ -183,6 +183,22 @@ PEAL_TEST(a_kernel_whose_neighbour_is_lost_goes_on)
 	lose(1, 0);
 }
 
+PEAL_TEST(more_lanes_than_the_code_has_registers_for_are_refused)
+{
+	struct peal_kernel_options o = { .size = sizeof(o), .lanes = 512 };
+	struct peal_kernel *k = NULL;
+	struct peal_runtime *rt;
+
+	setenv("PEAL_DOUBLE_LANES", "384", 1);
+	rt = harness_open(1, "");
+	CHECK_FAILS(peal_kernel_launch(rt, 0, &peal_program_relay, &o, &k),
+		    PEAL_ENOSPC, "384 is the most");
+	o.lanes = 384;
+	CHECK_OK(peal_kernel_launch(rt, 0, &peal_program_relay, &o, &k));
+	CHECK_OK(peal_runtime_shutdown(rt));
+	unsetenv("PEAL_DOUBLE_LANES");
+}
+
 PEAL_TEST(a_kernel_that_does_not_fit_says_how_many_do)
 {
 	struct peal_kernel_options large = { .size = sizeof(large),
@@ -306,6 +322,7 @@ PEAL_TEST(a_damaged_image_is_refused_before_the_driver_sees_it)
 
 PEAL_TEST_MAIN(RUN(a_lost_device_closes_its_links_and_the_other_goes_on);
 	       RUN(a_kernel_whose_neighbour_is_lost_goes_on);
+	       RUN(more_lanes_than_the_code_has_registers_for_are_refused);
 	       RUN(a_kernel_that_does_not_fit_says_how_many_do);
 	       RUN(more_kernels_than_streams_are_refused_with_their_number);
 	       RUN(a_program_that_comes_too_late_is_refused);

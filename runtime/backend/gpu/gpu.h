@@ -29,6 +29,7 @@ struct peali_gpu_program {
 	struct peali_gpu_program *next;
 	const struct peal_program *program;
 	void *module, *function;
+	int max_lanes; /* of a worker, by the registers of its code */
 };
 
 /** A device, or one part of it. */

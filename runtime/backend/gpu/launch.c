@@ -69,6 +69,13 @@ static int blocks_that_fit(struct peali_gpu *gpu, int device,
 				      "launch",
 				      "lost, by the end of an earlier kernel");
 	r = peali_gpu_program(gpu, device, program, "max_workers", &p);
+	if (!r && p->max_lanes > 0 && lanes > (uint32_t)p->max_lanes)
+		r = peali_fail(PEAL_ENOSPC, "max_workers",
+			       "%u lanes a worker: the code of program '%s' "
+			       "takes so many registers that on %s device %d "
+			       "%d is the most",
+			       lanes, program->name, gpu->driver.vendor->name,
+			       device, p->max_lanes);
 	if (!r)
 		r = peali_gpu_enter(gpu, device, "max_workers", &before);
 	if (r < 0)

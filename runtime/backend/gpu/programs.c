@@ -36,7 +36,7 @@ static int touch(struct peali_gpu *gpu, struct peali_gpu_program *p,
 		 const char **symbol)
 {
 	char entry[120];
-	int value = 0, error;
+	int error;
 
 	snprintf(entry, sizeof(entry), "peal_entry_%s", p->program->name);
 	*symbol = PEALI_GPU_SYMBOL(gpu, module_function);
@@ -47,8 +47,8 @@ static int touch(struct peali_gpu *gpu, struct peali_gpu_program *p,
 	}
 	if (!error) {
 		*symbol = PEALI_GPU_SYMBOL(gpu, function_attribute);
-		error = gpu->driver.function_attribute(&value, MAX_THREADS,
-						       p->function);
+		error = gpu->driver.function_attribute(
+			&p->max_lanes, MAX_THREADS, p->function);
 	}
 	return error;
 }

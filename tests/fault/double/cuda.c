@@ -506,7 +506,7 @@ static int function_load(void *function)
 static int function_attribute(int *value, int attribute, void *function)
 {
 	CALL("cuFuncGetAttribute");
-	*value = attribute == 0 ? 1024 : 0;
+	*value = attribute == 0 ? (int)double_max_lanes() : 0;
 	return function ? 0 : DOUBLE_INVALID;
 }
 

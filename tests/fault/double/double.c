@@ -92,6 +92,11 @@ int double_version(void)
 	return atoi(environment("PEAL_DOUBLE_VERSION", NULL, "13000"));
 }
 
+uint32_t double_max_lanes(void)
+{
+	return (uint32_t)atoi(environment("PEAL_DOUBLE_LANES", NULL, "1024"));
+}
+
 const char *double_arch(void)
 {
 	return environment("PEAL_DOUBLE_ARCH", NULL, double_vendor.arch);

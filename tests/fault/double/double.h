@@ -21,6 +21,7 @@
  *	PEAL_DOUBLE_LINKS	else PEAL_HOST_LINKS: the same grammar
  *	PEAL_DOUBLE_ARCH	"sm_90" or "gfx90a", what its devices are
  *	PEAL_DOUBLE_UNITS	multiprocessors, 32
+ *	PEAL_DOUBLE_LANES	the most that a function can have, 1024
  *	PEAL_DOUBLE_FAIL	SYMBOL:ERROR:N, the Nth call fails (from 1; 0: all;
  *				-N: the Nth and all later ones); several with
  *				commas between
@@ -90,6 +91,7 @@ int double_lacks(const char *symbol);
 
 int double_n_devices(void);
 uint32_t double_units(void);
+uint32_t double_max_lanes(void);
 int double_version(void);
 const char *double_arch(void);
 /* 1 if the environment says what an attribute of all devices is. */

@@ -355,7 +355,7 @@ API hipModuleGetFunction(struct double_function **function, void *module,
 API hipFuncGetAttribute(int *value, int attribute, void *function)
 {
 	CALL("hipFuncGetAttribute");
-	*value = attribute == 0 ? 1024 : 0;
+	*value = attribute == 0 ? (int)double_max_lanes() : 0;
 	return function ? 0 : DOUBLE_INVALID;
 }
 
