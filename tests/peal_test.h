@@ -12,6 +12,7 @@
  * An argument on the command line runs only the cases whose name holds it.
  */
 
+#include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,14 +78,47 @@ static inline int test_on_gpu(void)
 	return backends && *backends && !strstr(backends, "host");
 }
 
-/* Ends a case that only emulated devices of the host backend can show. */
+/* Leaves the running case, from wherever it is. */
+static jmp_buf peal_case_;
+static inline void test_leave_out(const char *reason)
+{
+	printf("    left out here: %s\n", reason);
+	longjmp(peal_case_, 1);
+}
+
+/* A case that only emulated devices of the host backend can show. */
 #define HOST_CASE(reason)                                                      \
 	do {                                                                   \
-		if (test_on_gpu()) {                                           \
-			printf("    left out here: %s\n", (reason));           \
-			return;                                                \
-		}                                                              \
+		if (test_on_gpu())                                             \
+			test_leave_out(reason);                                \
 	} while (0)
+
+/*
+ * How many devices, and their topology, for the next runtime. On a GPU of this
+ * machine (PEAL_TEST_GPU) they are its parts, which all see each other.
+ */
+static inline void test_set_machine(const char *devices, const char *links)
+{
+	const char *gpu = getenv("PEAL_TEST_GPU");
+
+	setenv("PEAL_HOST_DEVICES", devices, 1);
+	setenv("PEAL_HOST_LINKS", links, 1);
+	if (!gpu || !*gpu)
+		return;
+	if (strstr(links, "none") || strstr(links, "pcie") ||
+	    strchr(links, '!'))
+		test_leave_out("a GPU's parts have no such topology");
+	if (atoi(devices) > 8)
+		test_leave_out("a GPU has at most 8 parts");
+	setenv("PEAL_GPU_SPLIT", devices, 1);
+}
+
+/* Runs a case to its end, or to where it is left. */
+static inline void test_case(void (*run)(void))
+{
+	if (!setjmp(peal_case_))
+		run();
+}
 
 #define RUN(name)                                                              \
 	do {                                                                   \
@@ -92,7 +126,7 @@ static inline int test_on_gpu(void)
 			break;                                                 \
 		printf("  %s\n", #name);                                       \
 		fflush(stdout);                                                \
-		name();                                                        \
+		test_case(name);                                               \
 		peal_cases_++;                                                 \
 	} while (0)
 

@@ -124,6 +124,8 @@ int main(int argc, char **argv)
 	 * before a launch; this is for the rest, before a driver is loaded.
 	 */
 	setenv("CUDA_MODULE_LOADING", "EAGER", 0);
+	/* Streams on one hardware queue wait for each other's kernels. */
+	setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
 	/* Only how wide characters are; numbers keep their point. */
 	setlocale(LC_CTYPE, "");
 	/* A closed pipe or a size limit is an error with a name. */

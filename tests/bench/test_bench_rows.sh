@@ -4,6 +4,10 @@
 # Every benchmark runs, verifies what it moves, and prints rows with their keys.
 set -euo pipefail
 : "${PEAL:?}"
+if [ -n "${PEAL_TEST_GPU:-}" ]; then
+    echo 'skipped: some rows want 16 devices; on a GPU: ./dev bench --gpu'
+    exit 77
+fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"

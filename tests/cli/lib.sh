@@ -13,6 +13,13 @@ export PEAL_CACHE_DIR=$work/cache
 unset PEAL_HOST_DEVICES PEAL_HOST_LINKS PEAL_PROBE PEAL_LOG PEAL_LEASE_MS PEAL_HOST_PIN
 make_clip=$build/examples/make_clip
 
+# devices N: so many devices; on a GPU of this machine they are its parts.
+devices() {
+    export PEAL_HOST_DEVICES=$1
+    [ -z "${PEAL_TEST_GPU:-}" ] || export PEAL_GPU_SPLIT=$1
+}
+[ -z "${PEAL_TEST_GPU:-}" ] || export PEAL_GPU_SPLIT=2
+
 skip() { printf 'skipped: %s\n' "$*"; exit 77; }
 fail() {
     printf 'FAIL: %s\n' "$*"

@@ -3,7 +3,7 @@
 # A large text file through three kernels on three devices: the output is the
 # input, in order, and messages are conserved at every sampled moment.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
-export PEAL_HOST_DEVICES=3
+devices 3
 lines=1000000
 ! sanitized || lines=30000
 

@@ -22,8 +22,10 @@ static struct peali_pipeline parsed(const char *text)
 	return pipeline;
 }
 
-/* The item of a sequence: its size and bytes follow from it. */
-static void fill(struct peal_item *item, uint64_t sequence)
+/* The item of a sequence: its size and bytes follow from it. Out of line, or
+ * the compiler takes the bytes behind an item for a mistake. */
+__attribute__((noinline)) static void fill(struct peal_item *item,
+					   uint64_t sequence)
 {
 	unsigned long long seed = sequence;
 	uint8_t *body = (uint8_t *)(item + 1);

@@ -61,8 +61,7 @@ static inline struct peal_runtime *machine_open(const char *devices,
 {
 	struct peal_runtime *runtime;
 
-	setenv("PEAL_HOST_DEVICES", devices, 1);
-	setenv("PEAL_HOST_LINKS", links, 1);
+	test_set_machine(devices, links);
 	CHECK_OK(peal_runtime_open(NULL, &runtime));
 	return runtime;
 }

@@ -113,8 +113,8 @@ PEAL_TEST(with_the_probe_off_nothing_is_known_and_no_peer_is_used)
 {
 	struct peal_pair_info info;
 
-	setenv("PEAL_PROBE", "off", 1);
 	rt = machine_open("3", "0-2:none");
+	setenv("PEAL_PROBE", "off", 1);
 	info = ask(0, 1);
 	CHECK_EQ(info.verdict, PEAL_VERDICT_UNKNOWN);
 	CHECK(info.route != PEAL_ROUTE_PEER);

@@ -91,8 +91,7 @@ static inline struct peal_runtime *harness_open(int devices, const char *links)
 
 	harness_make_cache();
 	snprintf(number, sizeof(number), "%d", devices);
-	setenv("PEAL_HOST_DEVICES", number, 1);
-	setenv("PEAL_HOST_LINKS", links, 1);
+	test_set_machine(number, links);
 	CHECK_OK(peal_runtime_open(NULL, &rt));
 	return rt;
 }

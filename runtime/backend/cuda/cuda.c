@@ -231,6 +231,7 @@ const struct peali_gpu_vendor peali_cuda_vendor = {
 	.pair_atomics = 3,
 	.policies = 1u << PEAL_POLICY_ATOM16,
 	.default_policy = PEAL_POLICY_ATOM16,
-	.kernels = 6,
+	.queues = 8,
+	.queues_variable = "CUDA_DEVICE_MAX_CONNECTIONS",
 	.load = load,
 };

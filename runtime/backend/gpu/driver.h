@@ -233,12 +233,11 @@ struct peali_gpu_vendor {
 	uint32_t default_policy;
 	unsigned polled_flags[2]; /* of memory_alloc_flags, best first */
 	/*
-	 * Kernels that can be resident on a device at a time, so that each has
-	 * a hardware queue of its own and one is left for copies: two streams
-	 * on one queue wait for each other. CUDA has 8 unless
-	 * CUDA_DEVICE_MAX_CONNECTIONS says more, HIP 4 (GPU_MAX_HW_QUEUES).
+	 * Hardware queues of a device, and the environment's variable that the
+	 * driver itself reads: two streams on one queue wait for each other.
 	 */
-	int kernels;
+	int queues;
+	const char *queues_variable;
 	/* Fills the table; the reason why not, if it cannot. */
 	int (*load)(struct peali_gpu_driver *driver, char *reason,
 		    size_t reason_bytes);

@@ -19,7 +19,7 @@
  */
 
 /* The most kernels that can be resident on one device: see n_streams. */
-#define PEALI_GPU_STREAMS 6
+#define PEALI_GPU_STREAMS 16
 #define PEALI_GPU_PARTS_MAX 8
 #define PEALI_GPU_STAGE_BYTES ((uint64_t)1 << 20)
 #define PEALI_GPU_NOT_READY 600 /* of stream_query: CUDA and HIP */

@@ -361,10 +361,25 @@ static int open_device(struct peali_gpu *gpu, int device)
 	return r;
 }
 
+/*
+ * Streams for kernels, of each part: with a queue each, one for copies, and on
+ * CUDA one for the default stream, which is there whoever uses it.
+ */
+static int streams_of(const struct peali_gpu_vendor *vendor, int parts)
+{
+	const char *said = getenv(vendor->queues_variable);
+	int queues = said && atoi(said) > 0 ? atoi(said) : vendor->queues;
+	int streams = (queues - (vendor->queues > 4 ? 2 : 1)) / parts;
+
+	if (streams > PEALI_GPU_STREAMS)
+		return PEALI_GPU_STREAMS;
+	return streams > 0 ? streams : 1;
+}
+
 static int open_devices(struct peali_gpu *gpu, int count, int parts)
 {
 	size_t n = (size_t)count * (size_t)parts;
-	int streams = gpu->driver.vendor->kernels / parts;
+	int streams = streams_of(gpu->driver.vendor, parts);
 	int i, r = 0;
 
 	gpu->device = calloc(n, sizeof(*gpu->device));
@@ -377,7 +392,7 @@ static int open_devices(struct peali_gpu *gpu, int count, int parts)
 		gpu->device[i].ordinal = i / parts;
 		gpu->device[i].part = i % parts;
 		gpu->device[i].parts = parts;
-		gpu->device[i].n_streams = streams > 0 ? streams : 1;
+		gpu->device[i].n_streams = streams;
 		pthread_mutex_init(&gpu->device[i].copy_lock, NULL);
 	}
 	for (i = 0; !r && i < gpu->n_devices; i++)

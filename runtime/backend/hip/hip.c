@@ -182,6 +182,7 @@ const struct peali_gpu_vendor peali_hip_vendor = {
 	.default_policy = PEAL_POLICY_ATOM8,
 	/* uncached, else fine-grained: what a peer writes is seen at once */
 	.polled_flags = { 3, 1 },
-	.kernels = 3,
+	.queues = 4,
+	.queues_variable = "GPU_MAX_HW_QUEUES",
 	.load = load,
 };

@@ -295,6 +295,17 @@ static void free_kernel(struct kernel *k)
 	free(k);
 }
 
+/* Hardware queues of a device, as both vendors' drivers count them. */
+static int queues(void)
+{
+	const char *said = getenv(double_vendor.is_cuda ?
+					  "CUDA_DEVICE_MAX_CONNECTIONS" :
+					  "GPU_MAX_HW_QUEUES");
+	int n = double_vendor.is_cuda ? 8 : 4;
+
+	return said && atoi(said) > 0 ? atoi(said) : n;
+}
+
 int double_stream_create(struct double_stream **out, uint32_t units)
 {
 	struct double_stream *s = calloc(1, sizeof(*s)), *other;
@@ -307,7 +318,7 @@ int double_stream_create(struct double_stream **out, uint32_t units)
 	pthread_mutex_lock(&lock);
 	for (other = streams; other; other = other->next)
 		n += other->device == s->device;
-	if (n > (double_vendor.is_cuda ? 8 : 4))
+	if (n > queues())
 		double_broken("%d streams on device %d: some of them wait for "
 			      "each other",
 			      n, s->device);
