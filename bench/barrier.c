@@ -94,7 +94,8 @@ static int build(struct barrier *b, const struct row *row)
 			if (join(b, kernel, worker))
 				return -1;
 	}
-	b->pinned = b->participants == 2 && peali_cores_pick(&b->cores) == 0;
+	b->pinned = stand->on_host && b->participants == 2 &&
+		    peali_cores_pick(&b->cores) == 0;
 	return 0;
 }
 
@@ -131,6 +132,8 @@ static double run_ours(struct barrier *b)
 static const char *skip_reason(const struct barrier *b,
 			       enum peali_barrier_peer peer)
 {
+	if (!b->stand.on_host)
+		return peali_stand_no_cores(&b->stand);
 	if (peer == PEALI_BARRIER_CK &&
 	    (int)b->participants > peali_report_cores())
 		return "ck_barrier spins without yielding: more participants "
@@ -192,8 +195,10 @@ static void fill(struct barrier *b, const struct row *row,
 
 	peali_row_uint(cells, "devices", row->devices);
 	peali_row_uint(cells, "participants", b->participants);
-	peali_row_flag(cells, "more_than_cores",
-		       (int)b->participants > peali_report_cores());
+	peali_stand_cells(&b->stand, row->devices > 1, cells);
+	if (b->stand.on_host)
+		peali_row_flag(cells, "more_than_cores",
+			       (int)b->participants > peali_report_cores());
 	peali_row_uint(cells, "phases", b->phases);
 	peali_row_text(cells, "timed_by", "slowest participant");
 	if (b->pinned)
@@ -258,7 +263,11 @@ static int run_row(struct barrier *b, const struct row *row)
 	struct peali_samples peers[PEALI_BARRIER_PEERS] = { 0 };
 	uint64_t until = peali_bench_now_ns() + b->row_ns;
 	char label[64];
-	int result = build(b, row);
+	int result;
+
+	if ((int)row->devices > b->stand.n_devices)
+		return 0;
+	result = build(b, row);
 
 	if (!result)
 		result = calibrate(b);
@@ -267,7 +276,8 @@ static int run_row(struct barrier *b, const struct row *row)
 		result = run_round(b, samples, peers);
 	if (!result)
 		result = check_generation(b);
-	for (int p = 0; !result && p < PEALI_BARRIER_PEERS; p++)
+	for (int p = 0;
+	     !result && p < (b->stand.on_host ? PEALI_BARRIER_PEERS : 1); p++)
 		fill(b, row, (enum peali_barrier_peer)p, samples + p,
 		     peers + p);
 	snprintf(label, sizeof(label), "%ux%u", row->devices, row->each);

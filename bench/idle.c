@@ -36,12 +36,19 @@ static void sleep_ns(double ns)
 	nanosleep(&t, NULL);
 }
 
+/* Where there are GPUs there may be fewer, or more. */
+static int devices_of(const struct peali_stand *stand)
+{
+	return stand->n_devices < DEVICES ? stand->n_devices : DEVICES;
+}
+
 /* A kernel on each device, linked in a ring: idle, but not unconnected. */
 static int build(struct peali_stand *stand)
 {
 	uint64_t relay[DEVICES];
+	int n = devices_of(stand);
 
-	for (int i = 0; i < DEVICES; i++) {
+	for (int i = 0; i < n; i++) {
 		int kernel =
 			peali_stand_launch(stand, i, &peal_program_bench, 1);
 
@@ -49,14 +56,15 @@ static int build(struct peali_stand *stand)
 		if (!relay[i])
 			return -1;
 	}
-	for (int i = 0; i < DEVICES; i++)
-		if (peali_stand_connect(stand, relay[i], 0,
-					relay[(i + 1) % DEVICES], NULL) < 0)
+	for (int i = 0; i < n; i++)
+		if (peali_stand_connect(stand, relay[i], 0, relay[(i + 1) % n],
+					NULL) < 0)
 			return -1;
 	return 0;
 }
 
-static void measure(struct peali_report *report, double seconds)
+static void measure(struct peali_report *report,
+		    const struct peali_stand *stand, double seconds)
 {
 	double cpu, share;
 	uint64_t began;
@@ -70,8 +78,8 @@ static void measure(struct peali_report *report, double seconds)
 	seconds = (double)(peali_bench_now_ns() - began) / 1e9;
 	share = cpu / seconds * 100;
 	row = peali_report_row(report, "idle runtime");
-	peali_row_uint(row, "devices", DEVICES);
-	peali_row_uint(row, "kernels", DEVICES);
+	peali_row_uint(row, "devices", (uint64_t)devices_of(stand));
+	peali_row_uint(row, "kernels", (uint64_t)devices_of(stand));
 	peali_row_real(row, "silence_s", SILENCE_NS / 1e9);
 	peali_row_real(row, "measured_s", seconds);
 	peali_row_real(row, "cpu_percent_of_one_core", share);
@@ -110,7 +118,7 @@ static int run(int argc, char **argv, int json)
 	if (build(&stand))
 		status = PEALI_EXIT_FAILED;
 	else
-		measure(&report, options.seconds);
+		measure(&report, &stand, options.seconds);
 	if (peali_stand_close(&stand))
 		status = PEALI_EXIT_FAILED;
 	status = peali_report_print(&report, json,

@@ -80,8 +80,8 @@ static int build(struct latency *l, const struct row *row)
 					      sizeof(struct peali_bench_start));
 	if (!row->null)
 		l->has_cores =
-			peali_stand_cores((struct peali_place){ 0, 0 },
-					  (struct peali_place){ !local, local },
+			peali_stand_cores(stand, (struct peali_seat){ 0, 0 },
+					  (struct peali_seat){ !local, local },
 					  &l->cores) == 0;
 	else
 		l->has_cores = 0;
@@ -164,7 +164,7 @@ static void fill(struct latency *l, const struct row *row,
 	json_t *cells =
 		peali_report_row(&l->report, row->null ? "null" : "link");
 	const char *why = row->null ? "nobody is on the other side" :
-				      "there is one core only";
+				      peali_stand_no_cores(&l->stand);
 	char versus[48];
 
 	snprintf(versus, sizeof(versus), "bare bounce of %u line%s",
@@ -174,6 +174,7 @@ static void fill(struct latency *l, const struct row *row,
 	peali_row_uint(cells, "message_bytes", row->bytes);
 	peali_row_uint(cells, "lines", lines_of(row->bytes));
 	peali_row_text(cells, "what", "round trip");
+	peali_stand_cells(&l->stand, row->route != PEAL_ROUTE_LOCAL, cells);
 	peali_row_text(cells, "timed_by", "initiating worker");
 	peali_row_uint(cells, "round_trips_per_sample", BATCH);
 	if (l->has_cores)
@@ -198,7 +199,12 @@ static int run_row(struct latency *l, const struct row *row)
 	struct peali_samples bare = { 0 };
 	uint64_t until = peali_bench_now_ns() + l->row_ns;
 	char label[64];
-	int result = build(l, row);
+	int result;
+
+	if (!peali_stand_can(&l->stand, row->route))
+		return 0;
+	peali_stand_fit_lanes(&l->stand, row->bytes);
+	result = build(l, row);
 
 	for (int i = 0;
 	     !result && (i < ROUNDS_LEAST || peali_bench_now_ns() < until); i++)

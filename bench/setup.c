@@ -58,6 +58,11 @@ static int build(struct setup *s, uint32_t n, const char *handler)
 
 	if (peali_stand_open(&s->stand, n))
 		return -1;
+	if (s->stand.n_devices < (int)n) {
+		peali_say("setup wants %u devices, there are %d", n,
+			  s->stand.n_devices);
+		return -1;
+	}
 	s->open_ms = ms_since(&then);
 	for (uint32_t i = 0; i < n; i++) {
 		int kernel = peali_stand_launch(&s->stand, (int)i,

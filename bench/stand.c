@@ -9,7 +9,12 @@
 
 #include <peal/device/host.h>
 
+#include "runtime/backend/backend.h"
+
 #define HOST_PORTS 64
+/* Messages up to so many bytes are filled and read by so many lanes. */
+#define ONE_LANE 64
+#define ONE_WARP 4096
 
 uint64_t peali_bench_now_ns(void)
 {
@@ -27,14 +32,52 @@ uint64_t peali_bench_seed(void)
 
 /* ---- the runtime ------------------------------------------------------------ */
 
-static int all_emulated(struct peal_runtime *runtime)
+/* Whether a backend other than the host's can serve devices. */
+static int has_gpus(void)
+{
+	char reason[160];
+
+	for (int i = 0; peali_backends[i]; i++)
+		if (peali_backends[i] != &peali_host_backend &&
+		    !peali_backends[i]->probe(reason, sizeof(reason)))
+			return 1;
+	return 0;
+}
+
+static int open_runtime(struct peali_stand *stand)
 {
 	struct peal_device_info info;
 
-	for (int i = 0; peal_device_info(runtime, i, &info) == 0; i++)
-		if (!info.emulated)
-			return 0;
-	return 1;
+	if (peal_runtime_open(NULL, &stand->runtime) < 0) {
+		peali_say_error("open the runtime");
+		return -1;
+	}
+	stand->n_devices = peal_device_count(stand->runtime);
+	stand->emulated = stand->on_host = 1;
+	for (int i = 0; peal_device_info(stand->runtime, i, &info) == 0; i++) {
+		stand->emulated &= info.emulated;
+		stand->on_host &= strcmp(info.backend, "host") == 0;
+	}
+	return 0;
+}
+
+/* Before the first launch: programs on GPUs, and what these are to another. */
+static int prepare_gpus(struct peali_stand *stand)
+{
+	struct peal_pair_info pair;
+
+	if (peal_program_add(stand->runtime, &peal_program_bench) < 0)
+		return peali_say_error("add the benchmarks' program");
+	if (stand->n_devices < 2)
+		return 0;
+	if (peal_topology_pair(stand->runtime, 0, 1, &pair) < 0)
+		return peali_say_error("look at a pair of devices");
+	snprintf(stand->device_link, sizeof(stand->device_link), "%s",
+		 pair.kind);
+	stand->has_peer = pair.route == PEAL_ROUTE_PEER;
+	if (!stand->has_peer)
+		peali_say("rows of the route peer are left out: %s", pair.why);
+	return 0;
 }
 
 int peali_stand_open(struct peali_stand *stand, uint32_t devices)
@@ -44,17 +87,51 @@ int peali_stand_open(struct peali_stand *stand, uint32_t devices)
 	memset(stand, 0, sizeof(*stand));
 	snprintf(text, sizeof(text), "%u", devices);
 	setenv("PEAL_HOST_DEVICES", text, 1);
-	if (peal_runtime_open(NULL, &stand->runtime) < 0) {
-		peali_say_error("open the runtime");
+	if (has_gpus()) /* else emulated devices would come beside them */
+		setenv("PEAL_BACKENDS", "cuda,hip", 0);
+	if (open_runtime(stand))
 		return -1;
+	if (stand->n_devices == 1 && devices > 1) {
+		peal_runtime_close(stand->runtime);
+		setenv("PEAL_GPU_SPLIT", "2", 0);
+		if (open_runtime(stand))
+			return -1;
 	}
-	stand->emulated = all_emulated(stand->runtime);
-	if (peal_device_count(stand->runtime) >= (int)devices)
-		return 0;
-	peali_say("the benchmark wants %u devices, there are %d", devices,
-		  peal_device_count(stand->runtime));
+	if (stand->n_devices >= (int)devices ||
+	    (!stand->on_host && stand->n_devices > 1)) {
+		if (stand->on_host || !prepare_gpus(stand))
+			return 0;
+	} else {
+		peali_say("the benchmark wants %u devices, there are %d",
+			  devices, stand->n_devices);
+	}
 	peali_stand_close(stand);
 	return -1;
+}
+
+void peali_stand_fit_lanes(struct peali_stand *stand, uint64_t bytes)
+{
+	/* Emulated lanes are fibers, which take turns. */
+	stand->lanes = stand->emulated	 ? 1 :
+		       bytes <= ONE_LANE ? 1 :
+		       bytes <= ONE_WARP ? 32 :
+					   256;
+}
+
+int peali_stand_can(const struct peali_stand *stand, enum peal_route route)
+{
+	return stand->on_host || stand->has_peer || route != PEAL_ROUTE_PEER;
+}
+
+void peali_stand_cells(const struct peali_stand *stand, int across, json_t *row)
+{
+	if (stand->on_host)
+		return;
+	if (across)
+		peali_row_text(row, "device_link", "%s", stand->device_link);
+	else
+		peali_row_null(row, "device_link", "one device");
+	peali_row_uint(row, "lanes", stand->lanes ? stand->lanes : 1);
 }
 
 int peali_stand_close(struct peali_stand *stand)
@@ -94,6 +171,7 @@ int peali_stand_launch(struct peali_stand *stand, int device,
 	const struct peal_kernel_options options = {
 		.size = sizeof(options),
 		.workers = workers,
+		.lanes = stand->lanes,
 		.max_inputs = 32,
 		.max_ports = 32,
 	};
@@ -238,15 +316,14 @@ static int core_of_thread(const char *tid)
 }
 
 /* The host backend names its threads: peal-d0-w1. */
-static int core_of_worker(struct peali_place place)
+static int core_of_worker(struct peali_seat seat)
 {
 	char name[32], path[300], comm[32];
 	DIR *tasks = opendir("/proc/self/task");
 	const struct dirent *task;
 	int core = -1;
 
-	snprintf(name, sizeof(name), "peal-d%d-w%u", place.device,
-		 place.worker);
+	snprintf(name, sizeof(name), "peal-d%d-w%u", seat.device, seat.worker);
 	while (tasks && core < 0 && (task = readdir(tasks))) {
 		FILE *file;
 
@@ -267,15 +344,24 @@ static int core_of_worker(struct peali_place place)
 	return core;
 }
 
-int peali_stand_cores(struct peali_place a, struct peali_place b,
-		      struct peali_cores *cores_out)
+int peali_stand_cores(const struct peali_stand *stand, struct peali_seat a,
+		      struct peali_seat b, struct peali_cores *cores_out)
 {
+	if (!stand->on_host)
+		return -1;
 	cores_out->a = core_of_worker(a);
 	cores_out->b = core_of_worker(b);
 	if (cores_out->a < 0 || cores_out->b < 0 ||
 	    cores_out->a == cores_out->b)
 		return peali_cores_pick(cores_out);
 	return 0;
+}
+
+const char *peali_stand_no_cores(const struct peali_stand *stand)
+{
+	return stand->on_host ? "there is one core only" :
+				"workers of these devices have no cores of the "
+				"host";
 }
 
 enum peal_route peali_stand_route(struct peali_stand *stand, int link)

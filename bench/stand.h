@@ -12,6 +12,7 @@
 
 #include "bench/bare.h"
 #include "ringkernels/bench_program.h"
+#include "runtime/cli/output.h"
 
 #define PEALI_STAND_KERNELS 16
 #define PEALI_STAND_LINKS 512
@@ -29,7 +30,12 @@ struct peali_stand {
 	} memory;
 	uint32_t n_kernels, n_links;
 	uint32_t n_ports; /* of the host's endpoint that are connected */
+	uint32_t lanes; /* of the next kernels; 0: one */
 	int emulated;
+	int on_host; /* the host backend's devices alone: threads are peers */
+	int n_devices;
+	int has_peer; /* devices 0 and 1 map each other's memory */
+	char device_link[16]; /* devices 0 and 1, of GPUs: "nvlink", "same-gpu" */
 };
 
 /** A report with its samples. */
@@ -39,11 +45,23 @@ struct peali_stand_report {
 };
 
 /**
- * Opens a runtime; where it has no GPU, with so many emulated devices.
+ * Opens a runtime: with so many emulated devices, or where there are GPUs with
+ * those alone. One GPU becomes two devices, its parts; there may be fewer than
+ * were asked for.
  *
  * @return 0 or -1.
  */
 int peali_stand_open(struct peali_stand *stand, uint32_t devices);
+
+/** Chooses how many lanes the next kernels have, for messages of that size. */
+void peali_stand_fit_lanes(struct peali_stand *stand, uint64_t bytes);
+
+/** Whether links of that route can be made at all. */
+int peali_stand_can(const struct peali_stand *stand, enum peal_route route);
+
+/** Says in a row of GPUs what they are to each other, and of lanes. */
+void peali_stand_cells(const struct peali_stand *stand, int across,
+		       json_t *row);
 
 /** Takes down what there is; returns 0, or -1 if something was not clean. */
 int peali_stand_close(struct peali_stand *stand);
@@ -84,17 +102,20 @@ int peali_stand_wait(struct peali_stand *stand,
 		     struct peali_stand_report *report_out);
 
 /** A worker of a device. */
-struct peali_place {
+struct peali_seat {
 	int device;
 	uint32_t worker;
 };
 
 /**
  * The cores that two workers are bound to, where a peer can run; the first two
- * if they are bound to none. 0, or -1 if there is one core only.
+ * if they are bound to none. 0, or -1 if there is no such peer.
  */
-int peali_stand_cores(struct peali_place a, struct peali_place b,
-		      struct peali_cores *cores_out);
+int peali_stand_cores(const struct peali_stand *stand, struct peali_seat a,
+		      struct peali_seat b, struct peali_cores *cores_out);
+
+/** Why peali_stand_cores found none; static. */
+const char *peali_stand_no_cores(const struct peali_stand *stand);
 
 /** The route of a link, by its index. */
 enum peal_route peali_stand_route(struct peali_stand *stand, int link);

@@ -119,8 +119,8 @@ static int build(struct flow *f)
 		if (!actors[i])
 			return -1;
 	}
-	f->has_cores = peali_stand_cores((struct peali_place){ 0, 0 },
-					 (struct peali_place){ !local, local },
+	f->has_cores = peali_stand_cores(stand, (struct peali_seat){ 0, 0 },
+					 (struct peali_seat){ !local, local },
 					 &f->cores) == 0;
 	if (connect_stages(f, actors) ||
 	    peali_stand_to_host(stand, actors[n - 1], 0))
@@ -233,12 +233,14 @@ static int run_round(struct flow *f, struct peali_samples *ours,
 		     struct peali_samples *peers, struct peali_samples *copies)
 {
 	int before = f->has_cores ? peali_bare_distance(&f->cores) : 0;
-	double copy, peer, rate;
+	double copy = NAN, peer = NAN, rate;
 
 	if (f->has_cores)
 		peali_core_bind(f->cores.a);
-	copy = run_copies(f, 0) * f->row->stages;
-	peer = run_copies(f, 1);
+	if (f->stand->on_host) {
+		copy = run_copies(f, 0) * f->row->stages;
+		peer = run_copies(f, 1);
+	}
 	peali_core_bind(-1);
 	rate = run_ours(f);
 	if (peer < 0 || rate < 0)
@@ -269,9 +271,17 @@ static void fill(struct peali_stream *stream, const struct flow *f,
 	peali_row_uint(cells, "stages", f->row->stages);
 	peali_row_uint(cells, "depth", f->depth);
 	peali_row_text(cells, "timed_by", "receiving worker");
+	peali_stand_cells(f->stand, f->row->route != PEAL_ROUTE_LOCAL, cells);
+	peali_samples_row_rates(ours, cells, "gigabytes_per_s");
+	if (!f->stand->on_host) {
+		const char *why = peali_stand_no_cores(f->stand);
+
+		peali_row_null(cells, "core_distance", "%s", why);
+		peali_samples_row_versus(ours, cells, NULL, why);
+		return;
+	}
 	peali_row_text(cells, "core_distance", "%s",
 		       peali_distance_name(peali_samples_tag(ours)));
-	peali_samples_row_rates(ours, cells, "gigabytes_per_s");
 	peali_row_real(cells, "memcpy_gigabytes_per_s",
 		       peali_samples_spread(copies).median);
 	peali_row_real(cells, "versus_gigabytes_per_s",
@@ -304,6 +314,9 @@ static int run_row(struct peali_stream *stream, const struct row *row)
 	char label[64];
 	int result;
 
+	if (!peali_stand_can(f.stand, row->route))
+		return 0;
+	peali_stand_fit_lanes(f.stand, row->bytes);
 	f.depth = DEPTH_BYTES / row->bytes;
 	f.depth = f.depth < DEPTH_LEAST ? DEPTH_LEAST :
 		  f.depth > DEPTH_MOST	? DEPTH_MOST :

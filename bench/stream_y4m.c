@@ -149,8 +149,8 @@ static int build(struct video *v)
 		if (peali_stand_connect(v->stand, ends[i], 0, ends[i + 1],
 					&options) < 0)
 			return -1;
-	v->has_cores = peali_stand_cores((struct peali_place){ 0, 0 },
-					 (struct peali_place){ 1, 0 },
+	v->has_cores = peali_stand_cores(v->stand, (struct peali_seat){ 0, 0 },
+					 (struct peali_seat){ 1, 0 },
 					 &v->cores) == 0;
 	return 0;
 }
@@ -283,12 +283,13 @@ static int run_round(struct video *v, struct peali_samples *ours,
 		     struct peali_samples *peers)
 {
 	const struct timespec quiet = { .tv_nsec = QUIET_NS };
-	double peer, rate;
+	double peer = NAN, rate;
 	int before;
 
 	nanosleep(&quiet, NULL);
 	before = v->has_cores ? peali_bare_distance(&v->cores) : 0;
-	peer = run_peer(v);
+	if (v->stand->on_host)
+		peer = run_peer(v);
 	rate = peer < 0 ? -1 : run_ours(v);
 	if (rate < 0)
 		return -1;
@@ -319,10 +320,17 @@ static void fill(struct peali_stream *stream, const struct video *v,
 		peali_row_text(row, "core_distance", "%s",
 			       peali_distance_name(peali_samples_tag(ours)));
 	else
-		peali_row_null(row, "core_distance", "there is one core only");
+		peali_row_null(row, "core_distance", "%s",
+			       peali_stand_no_cores(v->stand));
+	peali_stand_cells(v->stand, 1, row);
 	peali_samples_row_rates(ours, row, "frames_per_s");
 	peali_row_real(row, "gigabytes_per_s",
 		       peali_samples_spread(ours).median * BODY / 1e9);
+	if (!v->stand->on_host) {
+		peali_samples_row_versus(ours, row, NULL,
+					 peali_stand_no_cores(v->stand));
+		return;
+	}
 	peali_row_real(row, "versus_frames_per_s",
 		       peali_samples_spread(peers).median);
 	peali_row_real(row, "versus_gigabytes_per_s",
@@ -343,10 +351,15 @@ int peali_stream_y4m(struct peali_stream *stream)
 	struct peali_samples ours = { 0 };
 	struct peali_samples peers = { 0 };
 	uint64_t until = peali_bench_now_ns() + stream->row_ns * ROWS_SHARE;
-	int result = make_frames(&v) || build(&v) ? -1 : 0;
+	int result;
+
+	peali_stand_fit_lanes(v.stand, MESSAGE);
+	result = make_frames(&v) || build(&v) ? -1 : 0;
 
 	/* The first round warms caches and threads up. */
-	if (!result && (run_ours(&v) < 0 || run_peer(&v) < 0))
+	if (!result && run_ours(&v) < 0)
+		result = -1;
+	if (!result && v.stand->on_host && run_peer(&v) < 0)
 		result = -1;
 	for (int i = 0;
 	     !result && (i < ROUNDS_LEAST || peali_bench_now_ns() < until); i++)

@@ -88,7 +88,7 @@ static int build(struct throughput *t, const struct row *row)
 	t->sink_port = peali_stand_from_host(stand, sink,
 					     sizeof(struct peali_bench_start));
 	t->capacity = options.capacity;
-	t->has_cores = peali_cores_pick(&t->cores) == 0;
+	t->has_cores = stand->on_host && peali_cores_pick(&t->cores) == 0;
 	if (!row->route) {
 		t->source_port = (int)stand->n_ports++;
 		t->link = peali_stand_connect(
@@ -105,8 +105,8 @@ static int build(struct throughput *t, const struct row *row)
 		stand, source, sizeof(struct peali_bench_start));
 	if (t->has_cores)
 		t->has_cores =
-			peali_stand_cores((struct peali_place){ 0, 0 },
-					  (struct peali_place){ !local, local },
+			peali_stand_cores(stand, (struct peali_seat){ 0, 0 },
+					  (struct peali_seat){ !local, local },
 					  &t->cores) == 0;
 	return t->source_port < 0 ? -1 : 0;
 }
@@ -200,7 +200,7 @@ static void fill(struct throughput *t, const struct row *row,
 		 const struct peali_samples *ours,
 		 const struct peali_samples *bare)
 {
-	const char *why = "there is one core only";
+	const char *why = peali_stand_no_cores(&t->stand);
 	json_t *cells = peali_report_row(&t->report,
 					 row->route ? "link" : "host to link");
 
@@ -211,6 +211,8 @@ static void fill(struct throughput *t, const struct row *row,
 	peali_row_uint(cells, "capacity", t->capacity);
 	peali_row_uint(cells, "messages", t->messages);
 	peali_row_text(cells, "timed_by", "receiving worker");
+	peali_stand_cells(&t->stand,
+			  row->route && row->route != PEAL_ROUTE_LOCAL, cells);
 	if (t->has_cores)
 		peali_row_text(cells, "core_distance", "%s",
 			       peali_distance_name(peali_samples_tag(ours)));
@@ -252,7 +254,12 @@ static int run_row(struct throughput *t, const struct row *row)
 	struct peali_samples bare = { 0 };
 	uint64_t until = peali_bench_now_ns() + t->row_ns;
 	char label[64];
-	int result = build(t, row);
+	int result;
+
+	if (!peali_stand_can(&t->stand, row->route))
+		return 0;
+	peali_stand_fit_lanes(&t->stand, row->bytes);
+	result = build(t, row);
 
 	if (!result)
 		result = calibrate(t, row);

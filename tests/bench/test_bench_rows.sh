@@ -15,7 +15,7 @@ cd "$work"
 step() { printf '== %s\n' "$*"; }
 
 cat >check.py <<'END'
-import json, sys
+import json, os, sys
 COMMON = ["benchmark", "subject", "emulated", "n_samples", "versus", "ratio",
           "ratio_min", "ratio_max"]
 OWN = {
@@ -42,6 +42,11 @@ failed = []
 def need(condition, text):
     if not condition:
         failed.append(text)
+on_host = os.environ.get("PEAL_BACKENDS", "host") == "host"
+if not on_host:  # other devices have other peers, and say what links them
+    LEAST["barrier"] = 4
+    for name in ("latency", "throughput", "stream", "barrier"):
+        OWN[name].append("device_link")
 need(data.get("schema_version") == 1, "schema_version")
 need(isinstance(data.get("machine", {}).get("cpu"), str), "machine.cpu")
 need(data.get("machine", {}).get("cores", 0) >= 1, "machine.cores")
@@ -57,6 +62,8 @@ for row in data["rows"]:
         if row.get(key, 0) is None:
             need(isinstance(row.get(key + "_why"), str),
                  f"{name}: {key} is null without a reason")
+    if not on_host and row.get("core_distance") is not None:
+        need(False, f"{name}: a distance of cores, of other devices")
     if isinstance(row.get("ratio"), float):
         need(0 <= row["ratio_min"] <= row["ratio"] <= row["ratio_max"],
              f"{name}: the ratio is outside its spread")
