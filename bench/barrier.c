@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Phases of a barrier across devices, in the handlers; versus the same phases
- * of plain threads. A sample is one round's mean, by the slowest participant.
+ * of plain threads, or on GPUs of plain kernels. A sample is one round's mean,
+ * by the slowest participant.
  */
 #include <math.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 #include "bench/bench.h"
 #include "bench/options.h"
 #include "bench/report.h"
+#include "bench/rivals.h"
 #include "bench/stand.h"
 #include "bench/samples.h"
 
@@ -41,6 +43,7 @@ struct barrier {
 	uint64_t peer_phases[PEALI_BARRIER_PEERS]; /* the same of the peers */
 	uint64_t total; /* that ours went through */
 	struct peali_cores cores;
+	struct peali_rivals rivals; /* on the places of ours */
 	int pinned; /* two participants on the two cores */
 };
 
@@ -65,6 +68,21 @@ static int join(struct barrier *b, int kernel, uint32_t worker)
 	else
 		peali_say("the first barrier of a worker has number %d", index);
 	return -1;
+}
+
+/* On one GPU, or parts of one, where atomics reach all participants. */
+static int open_rivals(struct barrier *b, const struct row *row)
+{
+	struct peali_seat seats[PARTICIPANTS_MOST];
+	uint32_t n = 0;
+
+	if (b->stand.on_host ||
+	    (row->devices > 1 && strcmp(b->stand.device_link, "same-gpu") != 0))
+		return 0;
+	for (uint32_t i = 0; i < row->devices; i++)
+		for (uint32_t worker = 0; worker < row->each; worker++)
+			seats[n++] = (struct peali_seat){ (int)i, worker };
+	return peali_rivals_open(&b->rivals, &b->stand, seats, n, 0, 1);
 }
 
 static int build(struct barrier *b, const struct row *row)
@@ -128,12 +146,26 @@ static double run_ours(struct barrier *b)
 	return (double)slowest / (double)b->phases;
 }
 
-/* What has to be skipped: a peer that spins and never yields. */
-static const char *skip_reason(const struct barrier *b,
-			       enum peali_barrier_peer peer)
+/* GPUs have one peer, in the place of the host's first. */
+static int n_peers(const struct barrier *b)
+{
+	return b->stand.on_host ? PEALI_BARRIER_PEERS : 1;
+}
+
+static const char *name_peer(const struct barrier *b, int peer)
+{
+	return b->stand.on_host ?
+		       peali_barrier_peer_name((enum peali_barrier_peer)peer) :
+		       "one counter, as grid-wide barriers";
+}
+
+/* Why a peer cannot be run: one spins and never yields, say. */
+static const char *skip_reason(const struct barrier *b, int peer)
 {
 	if (!b->stand.on_host)
-		return peali_stand_no_cores(&b->stand);
+		return b->rivals.n_sides ?
+			       NULL :
+			       "a counter needs atomics across devices";
 	if (peer == PEALI_BARRIER_CK &&
 	    (int)b->participants > peali_report_cores())
 		return "ck_barrier spins without yielding: more participants "
@@ -151,6 +183,28 @@ static uint64_t phases_for(double ns)
 	return phases < PHASES_MOST ? (uint64_t)phases : PHASES_MOST;
 }
 
+/* ns per phase of the slowest participant; negative if it failed. */
+static double run_peer(struct barrier *b, int peer, uint64_t phases)
+{
+	const struct peali_rival_order order = {
+		.job = PEALI_RIVAL_COUNTER,
+		.messages = phases + WARM,
+		.warm = WARM,
+	};
+	struct peali_rival_reports reports;
+	uint64_t slowest = 0;
+
+	if (b->stand.on_host)
+		return peali_barrier_peer_run((enum peali_barrier_peer)peer,
+					      b->participants, phases, WARM);
+	if (peali_rivals_run(&b->rivals, &order, &reports))
+		return -1;
+	for (uint32_t i = 0; i < b->participants; i++)
+		if (reports.side[i].head.elapsed_ns > slowest)
+			slowest = reports.side[i].head.elapsed_ns;
+	return (double)slowest / (double)phases;
+}
+
 static int run_round(struct barrier *b,
 		     struct peali_samples samples[PEALI_BARRIER_PEERS],
 		     struct peali_samples peers[PEALI_BARRIER_PEERS])
@@ -159,13 +213,11 @@ static int run_round(struct barrier *b,
 	double peer_ns[PEALI_BARRIER_PEERS];
 	double ns;
 
-	for (int p = 0; p < PEALI_BARRIER_PEERS; p++) {
+	for (int p = 0; p < n_peers(b); p++) {
 		peer_ns[p] = NAN;
-		if (skip_reason(b, (enum peali_barrier_peer)p))
+		if (skip_reason(b, p))
 			continue;
-		peer_ns[p] = peali_barrier_peer_run((enum peali_barrier_peer)p,
-						    b->participants,
-						    b->peer_phases[p], WARM);
+		peer_ns[p] = run_peer(b, p, b->peer_phases[p]);
 		if (peer_ns[p] < 0)
 			return -1;
 		peali_samples_add(peers + p, peer_ns[p]);
@@ -177,7 +229,7 @@ static int run_round(struct barrier *b,
 		return -1;
 	if (b->pinned && peali_bare_distance(&b->cores) != before)
 		before = PEALI_TAG_MIXED;
-	for (int p = 0; p < PEALI_BARRIER_PEERS; p++) {
+	for (int p = 0; p < n_peers(b); p++) {
 		peali_samples_add(samples + p, ns);
 		peali_samples_close(samples + p, before, peer_ns[p] / ns);
 		peali_samples_close(peers + p, before, NAN);
@@ -185,8 +237,7 @@ static int run_round(struct barrier *b,
 	return 0;
 }
 
-static void fill(struct barrier *b, const struct row *row,
-		 enum peali_barrier_peer peer,
+static void fill(struct barrier *b, const struct row *row, int peer,
 		 const struct peali_samples *samples,
 		 const struct peali_samples *peers)
 {
@@ -214,8 +265,7 @@ static void fill(struct barrier *b, const struct row *row,
 		peali_row_real(cells, "versus_ns_p50",
 			       peali_samples_spread(peers).median);
 	peali_samples_row_versus(samples, cells,
-				 skip ? NULL : peali_barrier_peer_name(peer),
-				 skip);
+				 skip ? NULL : name_peer(b, peer), skip);
 }
 
 static int calibrate(struct barrier *b)
@@ -227,12 +277,10 @@ static int calibrate(struct barrier *b)
 	if (ns < 0)
 		return -1;
 	b->phases = phases_for(ns);
-	for (int p = 0; p < PEALI_BARRIER_PEERS; p++) {
-		if (skip_reason(b, (enum peali_barrier_peer)p))
+	for (int p = 0; p < n_peers(b); p++) {
+		if (skip_reason(b, p))
 			continue;
-		ns = peali_barrier_peer_run((enum peali_barrier_peer)p,
-					    b->participants, PHASES_LEAST,
-					    WARM);
+		ns = run_peer(b, p, PHASES_LEAST);
 		if (ns < 0)
 			return -1;
 		b->peer_phases[p] = phases_for(ns);
@@ -267,7 +315,8 @@ static int run_row(struct barrier *b, const struct row *row)
 
 	if ((int)row->devices > b->stand.n_devices)
 		return 0;
-	result = build(b, row);
+	/* What a peer needs has to be there before kernels are resident. */
+	result = open_rivals(b, row) || build(b, row) ? -1 : 0;
 
 	if (!result)
 		result = calibrate(b);
@@ -276,16 +325,15 @@ static int run_row(struct barrier *b, const struct row *row)
 		result = run_round(b, samples, peers);
 	if (!result)
 		result = check_generation(b);
-	for (int p = 0;
-	     !result && p < (b->stand.on_host ? PEALI_BARRIER_PEERS : 1); p++)
-		fill(b, row, (enum peali_barrier_peer)p, samples + p,
-		     peers + p);
+	for (int p = 0; !result && p < n_peers(b); p++)
+		fill(b, row, p, samples + p, peers + p);
 	snprintf(label, sizeof(label), "%ux%u", row->devices, row->each);
 	if (!result)
 		result = peali_samples_write(samples, &b->options, "barrier",
 					     label, 0);
 	if (peali_stand_clear(&b->stand))
 		result = -1;
+	peali_rivals_close(&b->rivals);
 	for (int p = 0; p < PEALI_BARRIER_PEERS; p++) {
 		peali_samples_fini(samples + p);
 		peali_samples_fini(peers + p);

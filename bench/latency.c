@@ -2,7 +2,8 @@
 /*
  * Round trips of one message between two workers, timed by the worker that
  * sends it first; versus the bare bounce of as many cache lines on the same
- * two cores, measured right before.
+ * two cores, measured right before. On GPUs versus plain kernels on the same
+ * devices (rivals.h), and versus a launch per message.
  */
 #include <math.h>
 
@@ -10,6 +11,7 @@
 #include "bench/frame.h"
 #include "bench/options.h"
 #include "bench/report.h"
+#include "bench/rivals.h"
 #include "bench/stand.h"
 #include "bench/samples.h"
 
@@ -18,6 +20,7 @@
 #define WARM 800
 #define BUDGET_NS 20000000 /* of a round; slow routes take fewer samples */
 #define ROUNDS_LEAST 5
+#define LAUNCHES 40 /* of a round, each with a message */
 
 static const uint32_t sizes[] = { 8, 48, 64, 256 };
 
@@ -31,6 +34,16 @@ struct row {
 	int null; /* nobody is on the other side */
 };
 
+/* What a row is compared with. */
+enum peer {
+	PEER_NONE,
+	PEER_LINES, /* threads of the host */
+	PEER_FLAG, /* the others are on GPUs */
+	PEER_ATOM,
+	PEER_LAUNCH
+};
+#define PEERS_MOST 3
+
 struct latency {
 	struct peali_bench_options options;
 	struct peali_report report;
@@ -41,11 +54,40 @@ struct latency {
 	int has_cores;
 	int start_port;
 	int link; /* that goes there */
+	struct peali_rivals rivals; /* two workers on the places of ours */
+	struct peali_rivals launches; /* a launch per message */
+	enum peer peers[PEERS_MOST]; /* of the row */
+	int n_peers;
 };
 
 static uint32_t lines_of(uint32_t bytes)
 {
 	return (bytes + OVERHEAD + LINE - 1) / LINE;
+}
+
+/* Chooses the peers, and opens what they need on GPUs; 0 or -1. */
+static int open_peers(struct latency *l, const struct row *row)
+{
+	int local = row->route == PEAL_ROUTE_LOCAL;
+	const struct peali_seat seats[] = { { 0, 0 }, { !local, local } };
+
+	l->n_peers = 0;
+	if (row->null)
+		l->peers[l->n_peers++] = PEER_NONE;
+	else if (l->stand.on_host)
+		l->peers[l->n_peers++] = PEER_LINES;
+	if (l->n_peers)
+		return 0;
+	/* No kernel does what the router does. */
+	if (row->route != PEAL_ROUTE_STAGED) {
+		l->peers[l->n_peers++] = PEER_FLAG;
+		l->peers[l->n_peers++] = PEER_ATOM;
+		if (peali_rivals_open(&l->rivals, &l->stand, seats, 2,
+				      row->route == PEAL_ROUTE_MAPPED_HOST, 0))
+			return -1;
+	}
+	l->peers[l->n_peers++] = PEER_LAUNCH;
+	return peali_rivals_open(&l->launches, &l->stand, seats, 1, 1, 0);
 }
 
 /* ping on one worker, and whoever answers: bounce, or for null ping itself. */
@@ -112,40 +154,101 @@ static int run_ours(struct latency *l, const struct row *row,
 	return 0;
 }
 
-/* Peer, ours, and how far the cores are before and after. */
+/* One round of a plain kernel into the open round; 0 or -1. */
+static int run_rival(struct latency *l, const struct row *row,
+		     enum peali_rival_job job, struct peali_samples *samples)
+{
+	const struct peali_rival_order order = {
+		.job = job,
+		.bytes = row->bytes,
+		.batch = BATCH,
+		.warm = WARM,
+		.samples = PEALI_BENCH_SAMPLES,
+		.budget_ns = BUDGET_NS,
+	};
+	struct peali_rival_reports reports;
+
+	if (peali_rivals_run(&l->rivals, &order, &reports))
+		return -1;
+	for (uint32_t i = 0; i < reports.side[0].head.n_samples; i++)
+		peali_samples_add(samples, (double)reports.side[0].samples[i] /
+						   PEALI_BENCH_UNITS_PER_NS);
+	return 0;
+}
+
+static int run_launches(struct latency *l, const struct row *row,
+			struct peali_samples *samples)
+{
+	for (int i = 0; i < LAUNCHES; i++) {
+		double ns = peali_rivals_launch(&l->launches, row->bytes);
+
+		if (ns < 0)
+			return -1;
+		peali_samples_add(samples, ns);
+	}
+	return peali_rivals_check(&l->launches);
+}
+
+static int run_peer(struct latency *l, const struct row *row, enum peer peer,
+		    struct peali_samples *samples)
+{
+	switch (peer) {
+	case PEER_LINES:
+		if (!l->has_cores)
+			return 0;
+		return peali_bare_bounce(&l->cores, lines_of(row->bytes), BATCH,
+					 PEALI_BENCH_SAMPLES, samples);
+	case PEER_FLAG:
+		return run_rival(l, row, PEALI_RIVAL_FLAG, samples);
+	case PEER_ATOM:
+		return run_rival(l, row, PEALI_RIVAL_ATOM, samples);
+	case PEER_LAUNCH:
+		return run_launches(l, row, samples);
+	default:
+		return 0;
+	}
+}
+
+/*
+ * The peers, ours, and how far the cores are before and after. A round of a
+ * peer has its ratio.
+ */
 static int run_round(struct latency *l, const struct row *row,
-		     struct peali_samples *ours, struct peali_samples *bare)
+		     struct peali_samples *ours, struct peali_samples *peers)
 {
 	int before = 0, after = 0;
-	double peer = 0;
+	double median;
 
-	if (l->has_cores) {
+	if (l->has_cores)
 		before = peali_bare_distance(&l->cores);
-		if (peali_bare_bounce(&l->cores, lines_of(row->bytes), BATCH,
-				      PEALI_BENCH_SAMPLES, bare))
+	for (int p = 0; p < l->n_peers; p++)
+		if (run_peer(l, row, l->peers[p], peers + p))
 			return -1;
-		peer = peali_samples_open_median(bare);
-	}
 	if (run_ours(l, row, ours))
 		return -1;
 	if (l->has_cores)
 		after = peali_bare_distance(&l->cores);
 	if (before != after)
 		before = PEALI_TAG_MIXED;
-	peali_samples_close(bare, before, 0);
-	peali_samples_close(ours, before,
-			    l->has_cores ?
-				    peer / peali_samples_open_median(ours) :
-				    (double)NAN);
+	median = peali_samples_open_median(ours);
+	for (int p = 0; p < l->n_peers; p++)
+		peali_samples_close(peers + p, before,
+				    peali_samples_open_median(peers + p) /
+					    median);
+	peali_samples_close(ours, before, NAN);
 	return 0;
 }
 
 /* The way to say it: ours is so many times the limit. */
-static void fill_limit(json_t *row, const struct peali_samples *ours,
-		       const char *why)
+static void fill_limit(json_t *row, enum peer peer,
+		       const struct peali_samples *peers, const char *why)
 {
-	struct peali_spread ratio = peali_samples_ratio(ours);
+	struct peali_spread ratio = peali_samples_ratio(peers);
 
+	if (peer == PEER_FLAG || peer == PEER_LAUNCH) {
+		ratio.n = 0;
+		why = "the peer is no limit";
+	}
 	if (!ratio.n) {
 		peali_row_null(row, "times_limit", "%s", why);
 		peali_row_null(row, "times_limit_min", "%s", why);
@@ -157,18 +260,39 @@ static void fill_limit(json_t *row, const struct peali_samples *ours,
 	peali_row_real(row, "times_limit_max", 1 / ratio.least);
 }
 
-static void fill(struct latency *l, const struct row *row,
+/* A peer's name, or NULL where there is none. */
+static const char *name_peer(const struct latency *l, const struct row *row,
+			     enum peer peer, char *text, size_t size)
+{
+	switch (peer) {
+	case PEER_LINES:
+		snprintf(text, size, "bare bounce of %u line%s",
+			 lines_of(row->bytes),
+			 lines_of(row->bytes) > 1 ? "s" : "");
+		return l->has_cores ? text : NULL;
+	case PEER_FLAG:
+		return "flag and fence, payload apart";
+	case PEER_ATOM:
+		return "bare bounce of one atom";
+	case PEER_LAUNCH:
+		return "launch and wait per message";
+	default:
+		return NULL;
+	}
+}
+
+/* One row per peer. */
+static void fill(struct latency *l, const struct row *row, enum peer peer,
 		 const struct peali_samples *ours,
-		 const struct peali_samples *bare)
+		 const struct peali_samples *peers)
 {
 	json_t *cells =
 		peali_report_row(&l->report, row->null ? "null" : "link");
 	const char *why = row->null ? "nobody is on the other side" :
 				      peali_stand_no_cores(&l->stand);
-	char versus[48];
+	char text[48];
+	const char *versus = name_peer(l, row, peer, text, sizeof(text));
 
-	snprintf(versus, sizeof(versus), "bare bounce of %u line%s",
-		 lines_of(row->bytes), lines_of(row->bytes) > 1 ? "s" : "");
 	peali_row_text(cells, "route", "%s",
 		       peal_route_name(peali_stand_route(&l->stand, l->link)));
 	peali_row_uint(cells, "message_bytes", row->bytes);
@@ -183,20 +307,23 @@ static void fill(struct latency *l, const struct row *row,
 	else
 		peali_row_null(cells, "core_distance", "%s", why);
 	peali_samples_row_durations(ours, cells, "latency_ns");
-	if (l->has_cores)
+	if (versus)
 		peali_row_real(cells, "versus_ns_p50",
-			       peali_samples_spread(bare).median);
+			       peali_samples_spread(peers).median);
 	else
 		peali_row_null(cells, "versus_ns_p50", "%s", why);
-	peali_samples_row_versus(ours, cells, l->has_cores ? versus : NULL,
-				 why);
-	fill_limit(cells, ours, why);
+	if (versus && peer != PEER_LINES)
+		peali_row_text(cells, "versus_timed_by", "%s",
+			       peer == PEER_LAUNCH ? "host" :
+						     "initiating worker");
+	peali_samples_row_versus(peers, cells, versus, why);
+	fill_limit(cells, peer, peers, why);
 }
 
 static int run_row(struct latency *l, const struct row *row)
 {
 	struct peali_samples ours = { 0 };
-	struct peali_samples bare = { 0 };
+	struct peali_samples peers[PEERS_MOST] = { 0 };
 	uint64_t until = peali_bench_now_ns() + l->row_ns;
 	char label[64];
 	int result;
@@ -204,13 +331,15 @@ static int run_row(struct latency *l, const struct row *row)
 	if (!peali_stand_can(&l->stand, row->route))
 		return 0;
 	peali_stand_fit_lanes(&l->stand, row->bytes);
-	result = build(l, row);
+	/* What peers need has to be there before kernels are resident. */
+	result = open_peers(l, row) || build(l, row) ? -1 : 0;
 
 	for (int i = 0;
 	     !result && (i < ROUNDS_LEAST || peali_bench_now_ns() < until); i++)
-		result = run_round(l, row, &ours, &bare);
+		result = run_round(l, row, &ours, peers);
 	if (!result) {
-		fill(l, row, &ours, &bare);
+		for (int p = 0; p < l->n_peers; p++)
+			fill(l, row, l->peers[p], &ours, peers + p);
 		snprintf(label, sizeof(label), "%s-%u",
 			 row->null ? "null" : peal_route_name(row->route),
 			 row->bytes);
@@ -220,7 +349,10 @@ static int run_row(struct latency *l, const struct row *row)
 	if (peali_stand_clear(&l->stand))
 		result = -1;
 	peali_samples_fini(&ours);
-	peali_samples_fini(&bare);
+	for (int p = 0; p < PEERS_MOST; p++)
+		peali_samples_fini(peers + p);
+	peali_rivals_close(&l->rivals);
+	peali_rivals_close(&l->launches);
 	return result;
 }
 
@@ -282,7 +414,7 @@ static int run(int argc, char **argv, int json)
 		.benchmark = "latency",
 		.title =
 			"round trip, a sample is the mean of 8; ratio above 1: "
-			"faster than the bare cache lines",
+			"faster than the peer",
 		.columns = columns,
 		.stand = &l.stand,
 		.report = &l.report,

@@ -9,6 +9,7 @@
 
 #include <peal/device/host.h>
 
+#include "bench/rivals.h"
 #include "runtime/backend/backend.h"
 
 #define HOST_PORTS 64
@@ -68,6 +69,8 @@ static int prepare_gpus(struct peali_stand *stand)
 
 	if (peal_program_add(stand->runtime, &peal_program_bench) < 0)
 		return peali_say_error("add the benchmarks' program");
+	if (peali_rivals_load(stand->runtime))
+		return -1;
 	if (stand->n_devices < 2)
 		return 0;
 	if (peal_topology_pair(stand->runtime, 0, 1, &pair) < 0)

@@ -3,7 +3,7 @@
  * Messages a second from one worker, or from the host, to another worker,
  * timed by the receiver from the end of its warm-up to its last message;
  * versus a plain ring between two pinned threads that fills and checks the
- * same payload.
+ * same payload. On GPUs versus rings of plain kernels on the same devices.
  */
 #include <math.h>
 #include <string.h>
@@ -12,6 +12,7 @@
 #include "bench/frame.h"
 #include "bench/options.h"
 #include "bench/report.h"
+#include "bench/rivals.h"
 #include "bench/stand.h"
 #include "bench/samples.h"
 
@@ -31,6 +32,15 @@ struct row {
 	uint32_t batch;
 };
 
+/* What a row is compared with. */
+enum peer {
+	PEER_NONE,
+	PEER_RING, /* threads of the host */
+	PEER_TICKET, /* the others are on GPUs */
+	PEER_ACQREL
+};
+#define PEERS_MOST 2
+
 struct throughput {
 	struct peali_bench_options options;
 	struct peali_report report;
@@ -43,6 +53,9 @@ struct throughput {
 	int link;
 	uint32_t capacity;
 	uint64_t messages; /* of a round */
+	struct peali_rivals rivals; /* two workers on the places of ours */
+	enum peer peers[PEERS_MOST]; /* of the row */
+	int n_peers;
 };
 
 /* As deep as the plain ring is, and no slot is shared by two lines. */
@@ -63,6 +76,25 @@ static struct peal_link_options link_options(const struct row *row)
 	     options.capacity *= 2)
 		;
 	return options;
+}
+
+/* Chooses the peers, and opens what they need on GPUs; 0 or -1. */
+static int open_peers(struct throughput *t, const struct row *row)
+{
+	int local = row->route == PEAL_ROUTE_LOCAL;
+	const struct peali_seat seats[] = { { 0, 0 }, { !local, local } };
+
+	t->n_peers = 0;
+	if (t->stand.on_host)
+		t->peers[t->n_peers++] = PEER_RING;
+	else if (!row->route || row->route == PEAL_ROUTE_STAGED)
+		t->peers[t->n_peers++] = PEER_NONE;
+	if (t->n_peers)
+		return 0;
+	t->peers[t->n_peers++] = PEER_TICKET;
+	t->peers[t->n_peers++] = PEER_ACQREL;
+	return peali_rivals_open(&t->rivals, &t->stand, seats, 2,
+				 row->route == PEAL_ROUTE_MAPPED_HOST, 0);
 }
 
 static int build(struct throughput *t, const struct row *row)
@@ -169,19 +201,60 @@ static double run_ours(struct throughput *t, const struct row *row)
 	       (double)(report.head.elapsed_ns + 1);
 }
 
+/* Messages a second through a plain kernel's ring; negative if it failed. */
+static double run_rival(struct throughput *t, const struct row *row,
+			enum peali_rival_job job)
+{
+	const struct peali_rival_order order = {
+		.job = job,
+		.bytes = row->bytes,
+		.batch = row->batch,
+		.warm = t->capacity,
+		.slots = t->capacity,
+		.messages = t->messages + t->capacity,
+	};
+	struct peali_rival_reports reports;
+	const struct peali_bench_report *taker = &reports.side[1].head;
+
+	if (peali_rivals_run(&t->rivals, &order, &reports))
+		return -1;
+	return (double)taker->messages * 1e9 / (double)(taker->elapsed_ns + 1);
+}
+
+/* Messages a second; NAN if there is no such peer, negative if it failed. */
+static double run_peer(struct throughput *t, const struct row *row,
+		       enum peer peer)
+{
+	switch (peer) {
+	case PEER_RING:
+		if (!t->has_cores)
+			return NAN;
+		return peali_bare_ring(&t->cores, row->bytes, row->batch,
+				       t->messages);
+	case PEER_TICKET:
+		return run_rival(t, row, PEALI_RIVAL_TICKET);
+	case PEER_ACQREL:
+		return run_rival(t, row, PEALI_RIVAL_ACQREL);
+	default:
+		return NAN;
+	}
+}
+
+/* A round of a peer has its ratio. */
 static int run_round(struct throughput *t, const struct row *row,
-		     struct peali_samples *ours, struct peali_samples *bare)
+		     struct peali_samples *ours, struct peali_samples *peers)
 {
 	int before = 0, after = 0;
-	double rate, peer = NAN;
+	double rate, peer[PEERS_MOST];
 
-	if (t->has_cores) {
+	if (t->has_cores)
 		before = peali_bare_distance(&t->cores);
-		peer = peali_bare_ring(&t->cores, row->bytes, row->batch,
-				       t->messages);
-		if (peer < 0)
+	for (int p = 0; p < t->n_peers; p++) {
+		peer[p] = run_peer(t, row, t->peers[p]);
+		if (peer[p] < 0)
 			return -1;
-		peali_samples_add(bare, peer);
+		if (!isnan(peer[p]))
+			peali_samples_add(peers + p, peer[p]);
 	}
 	rate = run_ours(t, row);
 	if (rate < 0)
@@ -191,16 +264,41 @@ static int run_round(struct throughput *t, const struct row *row,
 		after = peali_bare_distance(&t->cores);
 	if (before != after)
 		before = PEALI_TAG_MIXED;
-	peali_samples_close(bare, before, NAN);
-	peali_samples_close(ours, before, rate / peer);
+	for (int p = 0; p < t->n_peers; p++)
+		peali_samples_close(peers + p, before, rate / peer[p]);
+	peali_samples_close(ours, before, NAN);
 	return 0;
 }
 
-static void fill(struct throughput *t, const struct row *row,
-		 const struct peali_samples *ours,
-		 const struct peali_samples *bare)
+static const char *name_peer(const struct throughput *t, enum peer peer)
 {
-	const char *why = peali_stand_no_cores(&t->stand);
+	switch (peer) {
+	case PEER_RING:
+		return t->has_cores ? "bare ring of cache lines" : NULL;
+	case PEER_TICKET:
+		return "ring, ticket and fence per message";
+	case PEER_ACQREL:
+		return "ring, acquire and release";
+	default:
+		return NULL;
+	}
+}
+
+static const char *no_peer(const struct throughput *t, const struct row *row)
+{
+	if (t->stand.on_host)
+		return peali_stand_no_cores(&t->stand);
+	return row->route ? "no plain kernel does what the router does" :
+			    "`peal bench echo` compares what the host sends";
+}
+
+/* One row per peer. */
+static void fill(struct throughput *t, const struct row *row, enum peer peer,
+		 const struct peali_samples *ours,
+		 const struct peali_samples *peers)
+{
+	const char *why = no_peer(t, row);
+	const char *versus = name_peer(t, peer);
 	json_t *cells = peali_report_row(&t->report,
 					 row->route ? "link" : "host to link");
 
@@ -217,20 +315,19 @@ static void fill(struct throughput *t, const struct row *row,
 		peali_row_text(cells, "core_distance", "%s",
 			       peali_distance_name(peali_samples_tag(ours)));
 	else
-		peali_row_null(cells, "core_distance", "%s", why);
+		peali_row_null(cells, "core_distance", "%s",
+			       peali_stand_no_cores(&t->stand));
 	peali_samples_row_rates(ours, cells, "messages_per_s");
 	peali_row_real(cells, "megamessages_per_s",
 		       peali_samples_spread(ours).median / 1e6);
 	peali_row_real(cells, "gigabytes_per_s",
 		       peali_samples_spread(ours).median * row->bytes / 1e9);
-	if (t->has_cores)
+	if (versus)
 		peali_row_real(cells, "versus_megamessages_per_s",
-			       peali_samples_spread(bare).median / 1e6);
+			       peali_samples_spread(peers).median / 1e6);
 	else
 		peali_row_null(cells, "versus_megamessages_per_s", "%s", why);
-	peali_samples_row_versus(
-		ours, cells, t->has_cores ? "bare ring of cache lines" : NULL,
-		why);
+	peali_samples_row_versus(peers, cells, versus, why);
 }
 
 /* So many messages that a round takes about ROUND_NS; 0 or -1. */
@@ -251,7 +348,7 @@ static int calibrate(struct throughput *t, const struct row *row)
 static int run_row(struct throughput *t, const struct row *row)
 {
 	struct peali_samples ours = { 0 };
-	struct peali_samples bare = { 0 };
+	struct peali_samples peers[PEERS_MOST] = { 0 };
 	uint64_t until = peali_bench_now_ns() + t->row_ns;
 	char label[64];
 	int result;
@@ -259,15 +356,17 @@ static int run_row(struct throughput *t, const struct row *row)
 	if (!peali_stand_can(&t->stand, row->route))
 		return 0;
 	peali_stand_fit_lanes(&t->stand, row->bytes);
-	result = build(t, row);
+	/* What peers need has to be there before kernels are resident. */
+	result = open_peers(t, row) || build(t, row) ? -1 : 0;
 
 	if (!result)
 		result = calibrate(t, row);
 	for (int i = 0;
 	     !result && (i < ROUNDS_LEAST || peali_bench_now_ns() < until); i++)
-		result = run_round(t, row, &ours, &bare);
+		result = run_round(t, row, &ours, peers);
 	if (!result) {
-		fill(t, row, &ours, &bare);
+		for (int p = 0; p < t->n_peers; p++)
+			fill(t, row, t->peers[p], &ours, peers + p);
 		snprintf(label, sizeof(label), "%s-%u-%u",
 			 row->route ? peal_route_name(row->route) : "host",
 			 row->bytes, row->batch);
@@ -277,7 +376,9 @@ static int run_row(struct throughput *t, const struct row *row)
 	if (peali_stand_clear(&t->stand))
 		result = -1;
 	peali_samples_fini(&ours);
-	peali_samples_fini(&bare);
+	for (int p = 0; p < PEERS_MOST; p++)
+		peali_samples_fini(peers + p);
+	peali_rivals_close(&t->rivals);
 	return result;
 }
 
@@ -341,7 +442,7 @@ static int run(int argc, char **argv, int json)
 		.benchmark = "throughput",
 		.title =
 			"messages delivered, every payload checked; ratio above "
-			"1: faster than the plain ring",
+			"1: faster than the peer",
 		.columns = columns,
 		.stand = &t.stand,
 		.report = &t.report,

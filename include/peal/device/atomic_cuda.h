@@ -75,6 +75,16 @@ PEALI_DO(peal_fence_acquire_sys, (void),
 	 asm volatile("fence.acq_rel.sys;" ::
 			      : "memory"))
 
+/** The same among the workers of one device. */
+PEALI_DO(peal_fence_release_dev, (void),
+	 asm volatile("fence.acq_rel.gpu;" ::
+			      : "memory"))
+
+/** As peal_fence_acquire_sys, among the workers of one device. */
+PEALI_DO(peal_fence_acquire_dev, (void),
+	 asm volatile("fence.acq_rel.gpu;" ::
+			      : "memory"))
+
 /** A breath between two looks at a word. */
 PEALI_DO(peal_pause, (void), asm volatile("nanosleep.u32 20;" ::: "memory"))
 

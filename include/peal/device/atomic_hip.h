@@ -75,6 +75,16 @@ static PEAL_DEV PEAL_INLINE void peal_fence_release_sys(void)
 PEALI_DO(peal_fence_acquire_sys, (void),
 	 __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, ""))
 
+/** As on CUDA; see peali_hip_wait_stores. */
+static PEAL_DEV PEAL_INLINE void peal_fence_release_dev(void)
+{
+	__builtin_amdgcn_fence(__ATOMIC_RELEASE, "agent");
+	peali_hip_wait_stores();
+}
+
+PEALI_DO(peal_fence_acquire_dev, (void),
+	 __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "agent"))
+
 PEALI_DO(peal_pause, (void), __builtin_amdgcn_s_sleep(1))
 
 /** As on CUDA. */

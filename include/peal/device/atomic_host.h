@@ -58,6 +58,12 @@ static PEAL_INLINE void peal_fence_acquire_sys(void)
 #endif
 }
 
+/** As on CUDA. */
+PEALI_DO(peal_fence_release_dev, (void), peal_fence_release_sys())
+
+/** As on CUDA. */
+PEALI_DO(peal_fence_acquire_dev, (void), peal_fence_acquire_sys())
+
 /** Keeps the compiler, not the processor, from moving accesses across. */
 PEALI_DO(peal_compiler_barrier, (void), __atomic_signal_fence(__ATOMIC_SEQ_CST))
 
