@@ -11,7 +11,7 @@
 #include "ringkernels/bench_program.h"
 
 #define LINE 64
-#define LINES_MAX 16
+#define LINES_MAX 2080 /* 32 messages of 4 KiB with their headers */
 #define RING_BYTES 65536
 /*
  * Classes of distance, by one way of one line in ns. On the machine that

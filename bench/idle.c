@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a runtime costs that has nothing to do: four devices, a kernel on each,
- * a second of silence, then the processor time of two more.
+ * a second of silence, then the processor time of two more. On GPUs besides:
+ * what kernels that have nothing to do cost a copy that runs beside them.
  */
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <time.h>
@@ -10,12 +13,16 @@
 #include "bench/bench.h"
 #include "bench/options.h"
 #include "bench/report.h"
+#include "bench/samples.h"
 #include "bench/stand.h"
 
 #define DEVICES 4
 #define SECONDS 2
 #define SILENCE_NS 1000000000
 #define LIMIT_PERCENT 5
+#define COPY_BYTES (64u << 20)
+#define COPIES 8 /* to a sample */
+#define ROUNDS 5
 
 static double cpu_seconds(void)
 {
@@ -43,14 +50,14 @@ static int devices_of(const struct peali_stand *stand)
 }
 
 /* A kernel on each device, linked in a ring: idle, but not unconnected. */
-static int build(struct peali_stand *stand)
+static int build(struct peali_stand *stand, uint32_t workers)
 {
 	uint64_t relay[DEVICES];
 	int n = devices_of(stand);
 
 	for (int i = 0; i < n; i++) {
-		int kernel =
-			peali_stand_launch(stand, i, &peal_program_bench, 1);
+		int kernel = peali_stand_launch(stand, i, &peal_program_bench,
+						workers);
 
 		relay[i] = peali_stand_spawn(stand, kernel, "relay", 0);
 		if (!relay[i])
@@ -92,6 +99,160 @@ static void measure(struct peali_report *report,
 	peali_row_null(row, "ratio_max", "a bound, not a peer");
 }
 
+/* ---- copies beside idle kernels --------------------------------------------- */
+
+/* 64 MiB of device 0, of which one is the source, and of the host. */
+struct copies {
+	struct peali_stand *stand;
+	uint64_t device[2], host;
+	uint64_t seed;
+};
+
+static int copy(const struct copies *c, int to, uint64_t to_address, int from,
+		uint64_t from_address)
+{
+	if (peal_peer_copy(c->stand->runtime, to, to_address, from,
+			   from_address, COPY_BYTES) == 0)
+		return 0;
+	return -peali_say_error("copy");
+}
+
+static int take_copies(struct copies *c)
+{
+	struct peal_runtime *runtime = c->stand->runtime;
+	uint64_t *words;
+
+	if (peal_memory_alloc(runtime, 0, COPY_BYTES, &c->device[0]) < 0 ||
+	    peal_memory_alloc(runtime, 0, COPY_BYTES, &c->device[1]) < 0 ||
+	    peal_memory_alloc(runtime, PEAL_HOST_MEMORY, COPY_BYTES, &c->host) <
+		    0)
+		return -peali_say_error("take memory for copies");
+	words = (uint64_t *)(uintptr_t)c->host;
+	c->seed = peali_bench_seed();
+	for (uint64_t i = 0; i < COPY_BYTES / 8; i++)
+		words[i] = peali_bench_word(c->seed, i);
+	return copy(c, 0, c->device[0], PEAL_HOST_MEMORY, c->host);
+}
+
+static void give_copies(const struct copies *c)
+{
+	struct peal_runtime *runtime = c->stand->runtime;
+
+	for (int i = 0; i < 2; i++)
+		if (c->device[i])
+			peal_memory_free(runtime, 0, c->device[i]);
+	if (c->host)
+		peal_memory_free(runtime, PEAL_HOST_MEMORY, c->host);
+}
+
+/* What the last copy has left on the device; the host's copy is read into. */
+static int check_copies(const struct copies *c)
+{
+	const uint64_t *words = (const uint64_t *)(uintptr_t)c->host;
+	uint64_t wrong = 0;
+
+	memset((void *)(uintptr_t)c->host, 0, COPY_BYTES);
+	if (copy(c, PEAL_HOST_MEMORY, c->host, 0, c->device[1]))
+		return -1;
+	for (uint64_t i = 0; i < COPY_BYTES / 8; i++)
+		wrong += words[i] != peali_bench_word(c->seed, i);
+	if (wrong)
+		peali_say("%llu words of a copy are wrong",
+			  (unsigned long long)wrong);
+	return wrong ? -1 : 0;
+}
+
+/* GB/s of a few copies to the device, verified; negative if it failed. */
+static double run_copies(const struct copies *c, int from_host)
+{
+	uint64_t began = peali_bench_now_ns();
+	uint64_t ns;
+
+	for (int i = 0; i < COPIES; i++)
+		if (copy(c, 0, c->device[1], from_host ? PEAL_HOST_MEMORY : 0,
+			 from_host ? c->host : c->device[0]))
+			return -1;
+	ns = peali_bench_now_ns() - began + 1;
+	return check_copies(c) ? -1 : (double)COPIES * COPY_BYTES / (double)ns;
+}
+
+/* Half of the multiprocessors, each with a warp that looks for messages. */
+static uint32_t idle_workers(struct peali_stand *stand)
+{
+	struct peal_device_info info;
+
+	if (stand->emulated || peal_device_info(stand->runtime, 0, &info) < 0 ||
+	    info.compute_units < 4)
+		return 1;
+	return info.compute_units / 2;
+}
+
+static void fill_copies(struct peali_report *report, struct peali_stand *stand,
+			int from_host, const struct peali_samples samples[2])
+{
+	json_t *row = peali_report_row(report, from_host ? "copy to device" :
+							   "copy on device");
+
+	peali_row_uint(row, "devices", (uint64_t)devices_of(stand));
+	peali_row_uint(row, "workers", idle_workers(stand));
+	peali_row_uint(row, "copy_bytes", COPY_BYTES);
+	peali_row_text(row, "timed_by", "host");
+	peali_stand_cells(stand, 0, row);
+	peali_samples_row_rates(samples + 1, row, "gigabytes_per_s");
+	peali_row_real(row, "versus_gigabytes_per_s",
+		       peali_samples_spread(samples).median);
+	peali_samples_row_versus(samples + 1, row, "the same copy alone", NULL);
+}
+
+/* Alone, then beside kernels: samples 0 and 1 of each direction; 0 or -1. */
+static int round_of_copies(struct copies *c, struct peali_samples samples[2][2])
+{
+	double rate[2][2];
+	int result = 0;
+
+	for (int beside = 0; beside < 2 && !result; beside++) {
+		if (beside)
+			result = build(c->stand, idle_workers(c->stand));
+		for (int from_host = 0; from_host < 2 && !result; from_host++) {
+			rate[from_host][beside] = run_copies(c, from_host);
+			result = rate[from_host][beside] < 0 ? -1 : 0;
+		}
+	}
+	if (peali_stand_clear(c->stand) || result)
+		return -1;
+	for (int from_host = 0; from_host < 2; from_host++)
+		for (int beside = 0; beside < 2; beside++) {
+			const double *pair = rate[from_host];
+
+			peali_samples_add(samples[from_host] + beside,
+					  pair[beside]);
+			peali_samples_close(samples[from_host] + beside, 0,
+					    beside ? pair[1] / pair[0] : NAN);
+		}
+	return 0;
+}
+
+static int measure_copies(struct peali_report *report,
+			  struct peali_stand *stand)
+{
+	struct peali_samples samples[2][2] = { 0 };
+	struct copies c = { .stand = stand };
+	int result;
+
+	peali_stand_fit_lanes(stand, PEALI_BENCH_BYTES);
+	result = take_copies(&c);
+	for (int i = 0; i < ROUNDS && !result; i++)
+		result = round_of_copies(&c, samples);
+	for (int i = 0; i < 2; i++) {
+		if (!result)
+			fill_copies(report, stand, i, samples[i]);
+		peali_samples_fini(&samples[i][0]);
+		peali_samples_fini(&samples[i][1]);
+	}
+	give_copies(&c);
+	return result;
+}
+
 static const struct peali_column columns[] = {
 	{ "subject", "subject", 0 },
 	{ "devices", "devices", 0 },
@@ -99,6 +260,12 @@ static const struct peali_column columns[] = {
 	{ "cpu_percent_of_one_core", "of one core [%]", 2 },
 	{ "limit_percent", "limit [%]", 0 },
 	{ "within_limit", "within", 0 },
+	{ "gigabytes_per_s", "GB/s", 2 },
+	{ "versus", "versus", 0 },
+	{ "versus_gigabytes_per_s", "its GB/s", 2 },
+	{ "ratio", "ratio", 3 },
+	{ "ratio_min", "min", 3 },
+	{ "ratio_max", "max", 3 },
 	{ NULL, NULL, 0 },
 };
 
@@ -115,10 +282,13 @@ static int run(int argc, char **argv, int json)
 	if (peali_stand_open(&stand, DEVICES))
 		return PEALI_EXIT_FAILED;
 	peali_report_init(&report, "idle", stand.emulated);
-	if (build(&stand))
+	if (build(&stand, 1))
 		status = PEALI_EXIT_FAILED;
 	else
 		measure(&report, &stand, options.seconds);
+	if (peali_stand_clear(&stand) ||
+	    (!stand.on_host && measure_copies(&report, &stand)))
+		status = PEALI_EXIT_FAILED;
 	if (peali_stand_close(&stand))
 		status = PEALI_EXIT_FAILED;
 	status = peali_report_print(&report, json,

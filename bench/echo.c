@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A message from the host to a device and back, timed by the host; alone, or
+ * the time per message of a batch that is sent before the first answer is
+ * taken. Versus the bare bounce of as many cache lines between two threads, on
+ * GPUs versus a launch per message.
+ */
+#include <math.h>
+
+#include "bench/bench.h"
+#include "bench/frame.h"
+#include "bench/options.h"
+#include "bench/report.h"
+#include "bench/rivals.h"
+#include "bench/samples.h"
+#include "bench/stand.h"
+
+#define SECONDS 4
+#define BUDGET_NS 10000000 /* of a round */
+#define SAMPLES 1000 /* of a round, at most */
+#define WARM 20
+#define ROUNDS_LEAST 5
+#define LAUNCHES 40 /* of a round */
+#define BOUNCES 8 /* to a sample of the bare bounce */
+#define BATCH_MOST 32
+#define OVERHEAD 16
+#define LINE 64
+
+static const uint32_t sizes[] = { 8, 64, 512, 4096 };
+static const uint32_t batches[] = { 1, BATCH_MOST };
+
+struct row {
+	uint32_t bytes;
+	uint32_t batch;
+};
+
+struct echo {
+	struct peali_bench_options options;
+	struct peali_report report;
+	struct peali_stand stand;
+	uint64_t row_ns; /* for each row */
+	int n_rows;
+	struct peali_cores cores; /* the worker's, the host's */
+	int has_cores;
+	int port, link;
+	uint64_t base[PEALI_BENCH_WORDS];
+	uint64_t next; /* number of the next message */
+	struct peali_rivals launches;
+};
+
+static int build(struct echo *e, const struct row *row)
+{
+	struct peali_stand *stand = &e->stand;
+	const struct peali_seat seat = { 0, 0 };
+	const struct peal_link_options back = {
+		.size = sizeof(back),
+		.message_bytes = row->bytes,
+	};
+	uint64_t seed = peali_bench_seed();
+	uint64_t bounce;
+	int kernel;
+
+	for (uint32_t i = 0; i < PEALI_BENCH_WORDS; i++)
+		e->base[i] = peali_bench_word(seed, i);
+	if (!stand->on_host &&
+	    peali_rivals_open(&e->launches, stand, &seat, 1, 1, 0))
+		return -1;
+	kernel = peali_stand_launch(stand, 0, &peal_program_bench, 1);
+	bounce = peali_stand_spawn(stand, kernel, "bounce", 0);
+	e->port = bounce ? peali_stand_from_host(stand, bounce, row->bytes) :
+			   -1;
+	if (e->port < 0)
+		return -1;
+	e->link = peali_stand_connect(
+		stand, bounce, 0, peal_endpoint_address(stand->host), &back);
+	/* The first worker has the first core, so the host takes the other. */
+	e->has_cores = stand->on_host && peali_cores_pick(&e->cores) == 0;
+	return e->link < 0 ? -1 : 0;
+}
+
+/* ---- ours ------------------------------------------------------------------- */
+
+static int send_one(struct echo *e, uint32_t bytes, uint64_t number)
+{
+	const struct peali_bench_share share = { bytes / 8, 0, 1 };
+	void *place;
+
+	if (peal_send_reserve(e->stand.host, (uint32_t)e->port, bytes,
+			      PEALI_STAND_WAIT_NS, &place) < 0)
+		return -peali_say_error("send a message");
+	peali_bench_fill(place, e->base, number, share);
+	if (peal_send_commit(e->stand.host, (uint32_t)e->port,
+			     PEALI_BENCH_DATA) < 0)
+		return -peali_say_error("send a message");
+	return 0;
+}
+
+static int take_one(struct echo *e, uint32_t bytes, uint64_t number)
+{
+	const struct peali_bench_share share = { bytes / 8, 0, 1 };
+	struct peal_received got;
+	uint64_t wrong = 1;
+
+	if (peal_receive_peek(e->stand.host, &got, PEALI_STAND_WAIT_NS) < 0)
+		return -peali_say_error("take an answer");
+	if (got.length == bytes)
+		wrong = peali_bench_check(got.data, e->base, number,
+					  ~UINT64_C(0), share);
+	peal_receive_release(e->stand.host);
+	if (!wrong)
+		return 0;
+	peali_say("answer %llu of an echo is wrong",
+		  (unsigned long long)number);
+	return -1;
+}
+
+/* ns per message of one batch; negative if it failed. */
+static double run_batch(struct echo *e, const struct row *row)
+{
+	uint64_t began = peali_bench_now_ns();
+	int failed = 0;
+
+	for (uint32_t i = 0; i < row->batch && !failed; i++)
+		failed = send_one(e, row->bytes, e->next + i);
+	for (uint32_t i = 0; i < row->batch && !failed; i++)
+		failed = take_one(e, row->bytes, e->next + i);
+	e->next += row->batch;
+	return failed ? -1 :
+			(double)(peali_bench_now_ns() - began) / row->batch;
+}
+
+static int run_ours(struct echo *e, const struct row *row,
+		    struct peali_samples *ours)
+{
+	uint64_t until = peali_bench_now_ns() + BUDGET_NS;
+	int result = 0;
+
+	if (e->has_cores)
+		peali_core_bind(e->cores.b);
+	for (int i = 0; i < WARM + SAMPLES && !result; i++) {
+		double ns = run_batch(e, row);
+
+		if (ns < 0)
+			result = -1;
+		else if (i >= WARM)
+			peali_samples_add(ours, ns);
+		if (i > WARM && peali_bench_now_ns() > until)
+			break;
+	}
+	peali_core_bind(-1);
+	return result;
+}
+
+/* ---- the peer --------------------------------------------------------------- */
+
+static uint32_t lines_of(const struct row *row)
+{
+	return (row->bytes + OVERHEAD + LINE - 1) / LINE * row->batch;
+}
+
+/* ns per message of the round's median; NAN without a peer. 0 or -1. */
+static int run_peer(struct echo *e, const struct row *row, double *ns_out)
+{
+	struct peali_samples samples = { 0 };
+	int result = 0;
+
+	*ns_out = NAN;
+	if (e->has_cores) {
+		result = peali_bare_bounce(&e->cores, lines_of(row), BOUNCES,
+					   SAMPLES / BOUNCES, &samples);
+		*ns_out = peali_samples_open_median(&samples) / row->batch;
+	}
+	for (int i = 0; !e->stand.on_host && !result && i < LAUNCHES; i++) {
+		double ns = peali_rivals_launch(&e->launches, row->bytes);
+
+		result = ns < 0 ? -1 : 0;
+		peali_samples_add(&samples, ns);
+	}
+	if (!e->stand.on_host) {
+		result = result || peali_rivals_check(&e->launches) ? -1 : 0;
+		*ns_out = peali_samples_open_median(&samples);
+	}
+	peali_samples_fini(&samples);
+	return result;
+}
+
+static int run_round(struct echo *e, const struct row *row,
+		     struct peali_samples *ours, struct peali_samples *peers)
+{
+	int before = e->has_cores ? peali_bare_distance(&e->cores) : 0;
+	double peer;
+
+	if (run_peer(e, row, &peer) || run_ours(e, row, ours))
+		return -1;
+	if (e->has_cores && peali_bare_distance(&e->cores) != before)
+		before = PEALI_TAG_MIXED;
+	if (!isnan(peer))
+		peali_samples_add(peers, peer);
+	peali_samples_close(peers, before,
+			    peer / peali_samples_open_median(ours));
+	peali_samples_close(ours, before, NAN);
+	return 0;
+}
+
+/* ---- rows ------------------------------------------------------------------- */
+
+static void fill(struct echo *e, const struct row *row,
+		 const struct peali_samples *ours,
+		 const struct peali_samples *peers)
+{
+	json_t *cells = peali_report_row(&e->report, "host to worker to host");
+	const char *why = peali_stand_no_cores(&e->stand);
+	const char *versus = "launch and wait per message";
+
+	if (e->stand.on_host)
+		versus = e->has_cores ? "bare bounce of as many lines" : NULL;
+	peali_row_text(cells, "route", "%s",
+		       peal_route_name(peali_stand_route(&e->stand, e->link)));
+	peali_row_uint(cells, "message_bytes", row->bytes);
+	peali_row_uint(cells, "batch", row->batch);
+	peali_row_text(cells, "what", "round trip of a batch, per message");
+	peali_row_text(cells, "timed_by", "host");
+	peali_stand_cells(&e->stand, 0, cells);
+	if (e->has_cores)
+		peali_row_text(cells, "core_distance", "%s",
+			       peali_distance_name(peali_samples_tag(ours)));
+	else
+		peali_row_null(cells, "core_distance", "%s", why);
+	peali_samples_row_durations(ours, cells, "echo_ns");
+	if (versus)
+		peali_row_real(cells, "versus_ns_p50",
+			       peali_samples_spread(peers).median);
+	else
+		peali_row_null(cells, "versus_ns_p50", "%s", why);
+	peali_samples_row_versus(peers, cells, versus, why);
+}
+
+static int run_row(struct echo *e, const struct row *row)
+{
+	struct peali_samples ours = { 0 };
+	struct peali_samples peers = { 0 };
+	uint64_t until = peali_bench_now_ns() + e->row_ns;
+	char label[64];
+	int result;
+
+	peali_stand_fit_lanes(&e->stand, row->bytes);
+	result = build(e, row);
+	for (int i = 0;
+	     !result && (i < ROUNDS_LEAST || peali_bench_now_ns() < until); i++)
+		result = run_round(e, row, &ours, &peers);
+	if (!result) {
+		fill(e, row, &ours, &peers);
+		snprintf(label, sizeof(label), "%u-%u", row->bytes, row->batch);
+		result = peali_samples_write(&ours, &e->options, "echo", label,
+					     e->n_rows == 1);
+	}
+	if (peali_stand_clear(&e->stand))
+		result = -1;
+	peali_rivals_close(&e->launches);
+	peali_samples_fini(&ours);
+	peali_samples_fini(&peers);
+	return result;
+}
+
+/* Runs, or only counts, the rows that were asked for; their number or -1. */
+static int each_row(struct echo *e, int count_only)
+{
+	int n = 0;
+
+	for (int b = 0; b < 2; b++) {
+		for (int s = 0; s < 4; s++) {
+			const struct row row = { sizes[s], batches[b] };
+
+			if (!peali_bench_wanted(&e->options,
+						PEAL_ROUTE_MAPPED_HOST,
+						row.bytes))
+				continue;
+			n++;
+			if (!count_only && run_row(e, &row))
+				return -1;
+		}
+	}
+	return n;
+}
+
+static const struct peali_column columns[] = {
+	{ "subject", "subject", 0 },	  { "message_bytes", "bytes", 0 },
+	{ "batch", "batch", 0 },	  { "core_distance", "cores", 0 },
+	{ "echo_ns_p50", "p50 [ns]", 0 }, { "echo_ns_p90", "p90", 0 },
+	{ "echo_ns_p99", "p99", 0 },	  { "echo_ns_p999", "p99.9", 0 },
+	{ "echo_ns_max", "max", 0 },	  { "n_samples", "samples", 0 },
+	{ "versus", "versus", 0 },	  { "versus_ns_p50", "its p50", 0 },
+	{ "ratio", "ratio", 2 },	  { "ratio_min", "min", 2 },
+	{ "ratio_max", "max", 2 },	  { NULL, NULL, 0 },
+};
+
+static int measure_rows(void *context)
+{
+	struct echo *e = context;
+
+	return each_row(e, 0);
+}
+
+static int run(int argc, char **argv, int json)
+{
+	struct echo e = { 0 };
+	const struct peali_frame frame = {
+		.benchmark = "echo",
+		.title = "there and back per message, by the host's clock; "
+			 "ratio above 1: faster than the peer",
+		.columns = columns,
+		.stand = &e.stand,
+		.report = &e.report,
+		.rows = measure_rows,
+		.context = &e,
+	};
+
+	peali_bench_parse(argc, argv,
+			  "Messages from the host to a worker and back, by the "
+			  "clock of the host.",
+			  SECONDS, &e.options);
+	e.n_rows = each_row(&e, 1);
+	if (!e.n_rows) {
+		peali_say("no row of echo has that route and size");
+		return PEALI_EXIT_USAGE;
+	}
+	e.row_ns = (uint64_t)(e.options.seconds * 1e9 / e.n_rows);
+	return peali_frame_run(&frame, json);
+}
+
+const struct peali_bench peali_bench_echo = {
+	.name = "echo",
+	.help = "from the host to a worker and back, per size and batch",
+	.run = run,
+};
