@@ -3,7 +3,7 @@
  * Large payloads: a feeder copies its template into the first link, relays
  * copy from link to link, a drain adds every word up. Two workers do all of
  * it, on two devices or on one; versus the same copies and the same sum in one
- * loop of one thread.
+ * loop of one thread, on GPUs versus the same copies by the driver.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -58,6 +58,7 @@ struct flow {
 	uint64_t sum; /* of the template, with 0 in word 0 */
 	uint64_t *template; /* the host's */
 	uint8_t *rings[STAGES_MOST]; /* of the peer: depth payloads each */
+	uint64_t copies[STAGES_MOST]; /* the same on GPUs: a payload each */
 	int feeder_port, drain_port;
 	int link; /* the first */
 	struct peali_cores cores;
@@ -229,6 +230,74 @@ static double run_copies(struct flow *f, int check)
 	return -1;
 }
 
+/* ---- the peer on GPUs -------------------------------------------------------- */
+
+/* Where actor i and what it has are. */
+static int device_of(const struct flow *f, uint32_t i)
+{
+	return f->row->route == PEAL_ROUTE_LOCAL ? 0 : (int)(i % 2);
+}
+
+static int take_copies(struct flow *f)
+{
+	for (uint32_t k = 0; k < f->row->stages; k++)
+		if (peal_memory_alloc(f->stand->runtime, device_of(f, k + 1),
+				      f->row->bytes, f->copies + k) < 0)
+			return -peali_say_error("take memory for copies");
+	return 0;
+}
+
+static void give_copies(const struct flow *f)
+{
+	for (uint32_t k = 0; k < STAGES_MOST; k++)
+		if (f->copies[k] &&
+		    peal_memory_free(f->stand->runtime, device_of(f, k + 1),
+				     f->copies[k]) < 0)
+			peali_say_error("free the memory of copies");
+}
+
+/* What has come out of the last stage, added up by the host; 0 or -1. */
+static int check_copies(const struct flow *f)
+{
+	uint32_t last = f->row->stages - 1;
+	uint8_t *got = f->rings[0];
+
+	if (peal_peer_copy(f->stand->runtime, PEAL_HOST_MEMORY,
+			   (uint64_t)(uintptr_t)got, device_of(f, last + 1),
+			   f->copies[last], f->row->bytes) < 0)
+		return -peali_say_error("read what was copied");
+	if (memcmp(got, f->template, f->row->bytes) == 0)
+		return 0;
+	peali_say("the driver's copies are not what was copied");
+	return -1;
+}
+
+/* The same copies, by the driver; bytes a second, negative: it failed. */
+static double run_device_copies(const struct flow *f)
+{
+	uint64_t began = peali_bench_now_ns();
+	uint64_t ns;
+
+	for (uint64_t i = 0; i < f->messages; i++) {
+		uint64_t from = f->stand->memory.address;
+
+		for (uint32_t k = 0; k < f->row->stages; k++) {
+			if (peal_peer_copy(f->stand->runtime,
+					   device_of(f, k + 1), f->copies[k],
+					   device_of(f, k), from,
+					   f->row->bytes) < 0)
+				return -peali_say_error("copy");
+			from = f->copies[k];
+		}
+	}
+	ns = peali_bench_now_ns() - began + 1;
+	if (check_copies(f))
+		return -1;
+	return (double)f->messages * f->row->bytes * 1e9 / (double)ns;
+}
+
+/* ---- rounds ------------------------------------------------------------------ */
+
 static int run_round(struct flow *f, struct peali_samples *ours,
 		     struct peali_samples *peers, struct peali_samples *copies)
 {
@@ -240,6 +309,8 @@ static int run_round(struct flow *f, struct peali_samples *ours,
 	if (f->stand->on_host) {
 		copy = run_copies(f, 0) * f->row->stages;
 		peer = run_copies(f, 1);
+	} else {
+		peer = run_device_copies(f);
 	}
 	peali_core_bind(-1);
 	rate = run_ours(f);
@@ -274,10 +345,13 @@ static void fill(struct peali_stream *stream, const struct flow *f,
 	peali_stand_cells(f->stand, f->row->route != PEAL_ROUTE_LOCAL, cells);
 	peali_samples_row_rates(ours, cells, "gigabytes_per_s");
 	if (!f->stand->on_host) {
-		const char *why = peali_stand_no_cores(f->stand);
-
-		peali_row_null(cells, "core_distance", "%s", why);
-		peali_samples_row_versus(ours, cells, NULL, why);
+		peali_row_null(cells, "core_distance", "%s",
+			       peali_stand_no_cores(f->stand));
+		peali_row_real(cells, "versus_gigabytes_per_s",
+			       peali_samples_spread(peers).median);
+		peali_row_text(cells, "versus_timed_by", "host");
+		peali_samples_row_versus(ours, cells, "the driver's copies",
+					 NULL);
 		return;
 	}
 	peali_row_text(cells, "core_distance", "%s",
@@ -322,6 +396,8 @@ static int run_row(struct peali_stream *stream, const struct row *row)
 		  f.depth > DEPTH_MOST	? DEPTH_MOST :
 					  f.depth;
 	result = build(&f) || make_memory(&f) || calibrate(&f) ? -1 : 0;
+	if (!result && !f.stand->on_host)
+		result = take_copies(&f);
 	for (int i = 0;
 	     !result && (i < ROUNDS_LEAST || peali_bench_now_ns() < until); i++)
 		result = run_round(&f, &ours, &peers, &copies);
@@ -336,6 +412,7 @@ static int run_row(struct peali_stream *stream, const struct row *row)
 		result = -1;
 	peali_samples_fini(&ours);
 	peali_samples_fini(&peers);
+	give_copies(&f);
 	peali_samples_fini(&copies);
 	for (uint32_t i = 0; i < STAGES_MOST; i++)
 		free(f.rings[i]);
@@ -388,7 +465,7 @@ static int run(int argc, char **argv, int json)
 	const struct peali_frame frame = {
 		.benchmark = "stream",
 		.title = "payload delivered and checked; ratio above 1: faster "
-			 "than one thread's copies",
+			 "than the peer",
 		.columns = columns,
 		.stand = &stream.stand,
 		.report = &stream.report,
