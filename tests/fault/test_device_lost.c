@@ -282,6 +282,8 @@ PEAL_TEST(an_image_for_another_architecture_is_none)
 	struct peal_kernel *k = NULL;
 	struct peal_runtime *rt;
 
+	if (!peal_program_relay.images)
+		test_leave_out("this build has no images");
 	setenv("PEAL_DOUBLE_ARCH", is_hip() ? "gfx1030" : "sm_70", 1);
 	rt = open_double();
 	CHECK_FAILS(peal_kernel_launch(rt, 0, &peal_program_relay, NULL, &k),
@@ -308,9 +310,12 @@ PEAL_TEST(a_damaged_image_is_refused_before_the_driver_sees_it)
 {
 	static struct peal_image images[8];
 	static struct peal_program cut;
-	struct peal_runtime *rt = open_double();
 	struct peal_kernel *k = NULL;
+	struct peal_runtime *rt;
 
+	if (!peal_program_relay.images)
+		test_leave_out("this build has no images");
+	rt = open_double();
 	cut_images(images);
 	cut = renamed("cut");
 	cut.images = images;
