@@ -170,7 +170,7 @@ static void fill_side(const struct peali_rivals *rivals, uint32_t i,
 	struct peal_bell *bell = (struct peal_bell *)(uintptr_t)rivals->bells;
 
 	memset(bell + i, 0, sizeof(*bell));
-	bell[i].max_sleep_ms = 1;
+	bell[i].max_sleep_us = 1000;
 	memset(side, 0, sizeof(*side));
 	side->seed = seed;
 	side->messages = order->messages;

@@ -397,7 +397,9 @@ static void sleep_by_bell(struct peal_copy *c, uint64_t most_ns)
 {
 	uint64_t ms = most_ns / 1000000;
 
-	c->bell.max_sleep_ms = ms < 1 ? 1 : ms > 50 ? 50 : (uint32_t)ms;
+	c->bell.max_sleep_us = 1000 * (ms < 1  ? 1 :
+				       ms > 50 ? 50 :
+						 (uint32_t)ms);
 	peal_host_idle(&c->bell, 1);
 }
 

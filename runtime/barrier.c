@@ -484,7 +484,7 @@ int peal_barrier_wait(struct peal_barrier *b, uint32_t participant,
 			result = PEAL_ETIMEDOUT;
 			break;
 		}
-		p->bell->max_sleep_ms = PEALI_SILENT_MS;
+		p->bell->max_sleep_us = PEALI_SILENT_US;
 		peal_host_idle(p->bell, 1);
 	}
 	peal_bell_reset(p->bell);

@@ -207,10 +207,11 @@ void peali_endpoint_wake(struct peal_endpoint *e)
 /* One wait of a sender or a receiver. */
 struct wait {
 	struct peal_bell *bell;
-	uint32_t most_ms; /* of one sleep */
+	uint32_t most_us; /* of one sleep */
+	int silent; /* nobody rings: short sleeps, then longer ones */
 	int64_t timeout_ns;
 	uint64_t deadline; /* 0: not yet made */
-	uint64_t left_ms; /* until then, when it was last looked at */
+	uint64_t left_us; /* until then, when it was last looked at */
 	uint32_t turns;
 };
 
@@ -218,12 +219,11 @@ static void wait_begin(struct wait *wait, const struct peal_endpoint *e,
 		       struct peal_bell *bell, int64_t timeout_ns)
 {
 	wait->bell = bell;
-	wait->most_ms = atomic_load_explicit(&e->silent, memory_order_relaxed) ?
-				PEALI_SILENT_MS :
-				50;
+	wait->silent = atomic_load_explicit(&e->silent, memory_order_relaxed);
+	wait->most_us = wait->silent ? PEALI_SILENT_US_FIRST : 50000;
 	wait->timeout_ns = timeout_ns;
 	wait->deadline = 0;
-	wait->left_ms = UINT64_MAX;
+	wait->left_us = UINT64_MAX;
 	wait->turns = 0;
 }
 
@@ -236,17 +236,20 @@ static int wait_turn(struct wait *wait)
 		return PEAL_EAGAIN;
 	if (wait->deadline == 0)
 		wait->deadline = peali_deadline(wait->timeout_ns);
-	wait->bell->max_sleep_ms = wait->most_ms;
+	wait->bell->max_sleep_us = wait->most_us;
 	if (wait->deadline != UINT64_MAX && (wait->turns++ & 15) == 0) {
 		now = peali_now_ns();
 		if (now >= wait->deadline)
 			return PEAL_ETIMEDOUT;
-		wait->left_ms = (wait->deadline - now) / 1000000 + 1;
+		wait->left_us = (wait->deadline - now) / 1000 + 1;
 	}
-	if (wait->deadline != UINT64_MAX && wait->left_ms < wait->most_ms)
-		wait->bell->max_sleep_ms = (uint32_t)wait->left_ms;
-	if (peal_load_relaxed_sys_u32(&wait->bell->asleep))
+	if (wait->deadline != UINT64_MAX && wait->left_us < wait->most_us)
+		wait->bell->max_sleep_us = (uint32_t)wait->left_us;
+	if (peal_load_relaxed_sys_u32(&wait->bell->asleep)) {
 		wait->turns = 0; /* the next turn sleeps: look at the clock */
+		if (wait->silent && wait->most_us < PEALI_SILENT_US)
+			wait->most_us *= 2;
+	}
 	peal_host_idle(wait->bell, 1);
 	return 0;
 }

@@ -30,7 +30,7 @@
  */
 #define BACKOFF_ROUNDS 4
 #define IDLE_ROUNDS 20
-#define SLEEP_MS 100
+#define SLEEP_US 100000
 
 /** One staged path, on the router's side. */
 struct peali_stager {
@@ -65,6 +65,7 @@ struct peali_router {
 	ck_ring_buffer_t slots[COMMANDS];
 	struct peali_stager *stagers;
 	int silent; /* ends that cannot ring its bell */
+	unsigned nap_us; /* its next sleep while there are such */
 };
 
 /* ---- carrying ------------------------------------------------------------------ */
@@ -194,9 +195,9 @@ static void command(struct peali_router *r, int kind,
 /* ---- sleeping --------------------------------------------------------------------- */
 
 /* Waits on the eventfd by io_uring for at most that long. */
-static void sleep_uring(struct peali_router *r, unsigned ms)
+static void sleep_uring(struct peali_router *r, unsigned us)
 {
-	struct __kernel_timespec t = { .tv_nsec = (long long)ms * 1000000 };
+	struct __kernel_timespec t = { .tv_nsec = (long long)us * 1000 };
 	struct io_uring_cqe *cqe = NULL;
 	struct io_uring_sqe *sqe;
 
@@ -215,12 +216,13 @@ static void sleep_uring(struct peali_router *r, unsigned ms)
 	}
 }
 
-static void sleep_poll(struct peali_router *r, unsigned ms)
+static void sleep_poll(struct peali_router *r, unsigned us)
 {
 	struct pollfd p = { .fd = r->event_fd, .events = POLLIN };
+	const struct timespec t = { 0, (long)us * 1000 };
 	uint64_t count;
 
-	if (poll(&p, 1, (int)ms) == 1 &&
+	if (ppoll(&p, 1, &t, NULL) == 1 &&
 	    read(r->event_fd, &count, sizeof(count)) < 0)
 		return;
 }
@@ -233,14 +235,20 @@ static void sleep_poll(struct peali_router *r, unsigned ms)
 static int sleep_on_bell(struct peali_router *r)
 {
 	int safe = peal_host_announce(&r->bell);
-	unsigned most_ms = !safe ? 1 : r->silent ? PEALI_SILENT_MS : SLEEP_MS;
+	unsigned most_us = SLEEP_US;
 	int n = carry_all(r);
 
+	if (r->silent)
+		most_us = r->nap_us;
+	else if (!safe)
+		most_us = 1000;
+	if (n == 0 && r->nap_us < PEALI_SILENT_US)
+		r->nap_us *= 2;
 	if (n == 0 && r->taken == atomic_load(&r->posted)) {
 		if (r->have_uring)
-			sleep_uring(r, most_ms);
+			sleep_uring(r, most_us);
 		else
-			sleep_poll(r, most_ms);
+			sleep_poll(r, most_us);
 	}
 	peal_store_relaxed_sys_u32(&r->bell.asleep, 0);
 	return n;
@@ -253,9 +261,11 @@ static void *run(void *argument)
 	unsigned idle = 0;
 
 	pthread_setname_np(pthread_self(), "peal-router");
+	r->nap_us = PEALI_SILENT_US_FIRST;
 	while (!obey(r)) {
 		if (carry_all(r)) {
 			idle = 0;
+			r->nap_us = PEALI_SILENT_US_FIRST;
 			backoff = CK_BACKOFF_INITIALIZER;
 		} else if (r->stagers && idle < IDLE_ROUNDS) {
 			idle++;
@@ -265,6 +275,7 @@ static void *run(void *argument)
 				sched_yield();
 		} else if (sleep_on_bell(r)) {
 			idle = 0;
+			r->nap_us = PEALI_SILENT_US_FIRST;
 		}
 	}
 	return NULL;

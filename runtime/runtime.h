@@ -302,8 +302,10 @@ void peali_router_remove(struct peal_link *link, struct peali_path *path);
 uint64_t peali_router_carried(const struct peali_stager *stager);
 /* The sender is gone: 1 once all that it sent this way has been carried. */
 int peali_router_empty(struct peal_runtime *rt, struct peali_stager *stager);
-/* How long a host thread sleeps that waits for who cannot ring its bell. */
-#define PEALI_SILENT_MS 1
+/* How long a host thread sleeps that waits for who cannot ring its bell: at
+ * first, and twice as long each time, up to this. */
+#define PEALI_SILENT_US_FIRST 50
+#define PEALI_SILENT_US 1000
 
 /* The router's bell, for who writes to a first ring or reads a second. */
 uint64_t peali_router_bell(const struct peal_runtime *rt);

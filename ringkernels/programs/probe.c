@@ -51,7 +51,7 @@ static PEAL_DEV PEAL_INLINE void idle(const struct probe *p)
 		bell->steps++;
 		peal_host_announce(bell);
 	} else {
-		peal_host_sleep(bell, 1);
+		peal_host_sleep(bell, 1000);
 		bell->steps = SPINS;
 	}
 #else

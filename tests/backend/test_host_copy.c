@@ -133,7 +133,7 @@ PEAL_TEST(background_copies_all_arrive_and_ring)
 		CHECK_OK(ops->copy_start(backend, to[i], from[i], BYTES,
 					 (uintptr_t)&bell, &copy[i]));
 	}
-	bell.max_sleep_ms = 60000; /* only a ring ends this in time */
+	bell.max_sleep_us = 60000000; /* only a ring ends this in time */
 	for (i = 0; i < N; i++) {
 		while (ops->copy_query(copy[i]) == PEAL_EAGAIN)
 			peal_host_idle(&bell, 1);

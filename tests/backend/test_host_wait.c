@@ -69,7 +69,8 @@ static struct peali_wait_counts ping_pong(uint64_t n, int with_naps,
 	pthread_t thread;
 
 	memset(side, 0, sizeof(side));
-	side[0].bell.max_sleep_ms = side[1].bell.max_sleep_ms = max_sleep_ms;
+	side[0].bell.max_sleep_us = side[1].bell.max_sleep_us =
+		1000 * max_sleep_ms;
 	rounds = n;
 	naps = with_naps;
 	peali_wait_counts(&before);
@@ -183,7 +184,7 @@ PEAL_TEST(wake_comes_through_between_announcement_and_sleep)
 	learn_steps();
 	memset(side, 0, sizeof(side));
 	go = 0;
-	side[1].bell.max_sleep_ms = 10000;
+	side[1].bell.max_sleep_us = 10000000;
 	rounds = ROUNDS / 5;
 	peali_wait_counts(&before);
 	CHECK_EQ(pthread_create(&thread, NULL, sleepy, NULL), 0);
@@ -212,7 +213,7 @@ PEAL_TEST(missing_ring_shows_as_a_timeout)
 	uint64_t began = peal_clock_ns(), took;
 
 	memset(&bell, 0, sizeof(bell));
-	bell.max_sleep_ms = 20;
+	bell.max_sleep_us = 20000;
 	peali_wait_counts(&before);
 	do {
 		peal_host_idle(&bell, 1);
@@ -324,7 +325,7 @@ PEAL_TEST(without_membarrier_sleeps_are_short)
 	if (!child) {
 		forbid_membarrier();
 		memset(&bell, 0, sizeof(bell));
-		bell.max_sleep_ms = 60000;
+		bell.max_sleep_us = 60000000;
 		began = peal_clock_ns();
 		peali_wait_counts(&counts);
 		status = (int)counts.timeouts;

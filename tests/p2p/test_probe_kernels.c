@@ -34,7 +34,7 @@ static void set_up(enum peal_probe_job job, uint64_t limit_ns)
 	memset(&m, 0, sizeof(m));
 	memset(params, 0, sizeof(params));
 	for (role = 0; role < 2; role++) {
-		m.bell[role].max_sleep_ms = 1;
+		m.bell[role].max_sleep_us = 1000;
 		params[role].magic = PEAL_PROBE_MAGIC;
 		params[role].job = (uint32_t)job;
 		params[role].role = (uint32_t)role;

@@ -66,6 +66,9 @@ static void image_equal(struct image *i, const struct link_pair *l)
 	free(i->ring);
 }
 
+/* More than there can be; the compiler does not know how much. */
+static volatile uint64_t huge = ~0ULL;
+
 PEAL_TEST(messages_of_every_size_arrive_whole_and_in_order)
 {
 	EACH_POLICY(policy)
@@ -166,11 +169,11 @@ PEAL_TEST(push_bulk_sends_all_or_nothing)
 			 PEAL_EAGAIN);
 		CHECK_EQ(peal_link_push_bulk(&l.p, none, data, 24, 9),
 			 PEAL_EMSGSIZE);
-		CHECK_EQ(peal_link_push_bulk(&l.p, none, data, 24, ~0ULL),
+		CHECK_EQ(peal_link_push_bulk(&l.p, none, data, 24, huge),
 			 PEAL_EMSGSIZE);
 		CHECK_EQ(peal_link_push_bulk(&l.p, none, data, 25, 1),
 			 PEAL_EMSGSIZE);
-		CHECK_EQ(peal_link_push_bulk(&l.p, none, data, ~0ULL, 1),
+		CHECK_EQ(peal_link_push_bulk(&l.p, none, data, huge, 1),
 			 PEAL_EMSGSIZE);
 		image_equal(&before, &l);
 		CHECK_EQ(peal_link_push_bulk(&l.p, none, data + 5 * 24, 24, 3),
@@ -299,10 +302,9 @@ PEAL_TEST(message_past_message_bytes_is_refused_and_nothing_written)
 		link_pair_open(&l, spec(4, policy, 1000, 0));
 		image_take(&before, &l);
 		CHECK_EQ(peal_link_push(&l.p, none, data, 1001), PEAL_EMSGSIZE);
-		CHECK_EQ(peal_link_push(&l.p, none, data, ~0ULL),
-			 PEAL_EMSGSIZE);
+		CHECK_EQ(peal_link_push(&l.p, none, data, huge), PEAL_EMSGSIZE);
 		CHECK_EQ(peal_link_reserve(&l.p, 1001, &to), PEAL_EMSGSIZE);
-		CHECK_EQ(peal_link_reserve(&l.p, ~0ULL, &to), PEAL_EMSGSIZE);
+		CHECK_EQ(peal_link_reserve(&l.p, huge, &to), PEAL_EMSGSIZE);
 		CHECK_EQ(peal_link_push_bulk(&l.p, none, data, 1000, 1),
 			 PEAL_EMSGSIZE);
 		image_equal(&before, &l);

@@ -230,7 +230,7 @@ PEAL_TEST(the_seal_is_what_sha256sum_says)
 {
 	static const size_t lengths[] = { 0, 1, 55, 56, 63, 64, 65, 119, 4096 };
 	const struct peal_program *program = NULL;
-	char command[512];
+	char command[2048];
 	struct torment t;
 	size_t i;
 

@@ -59,7 +59,7 @@ static PEAL_DEV PEAL_INLINE void peali_wait_limit(struct peal_worker *w)
 		ms = w->params->epoch_ns / 1000000;
 	if (!w->params->lease_ns || ms > 50)
 		ms = 50;
-	peali_bell(w)->max_sleep_ms = ms ? (uint32_t)ms : 1;
+	peali_bell(w)->max_sleep_us = ms ? (uint32_t)ms * 1000 : 1000;
 #else
 	(void)w;
 #endif

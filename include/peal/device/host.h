@@ -25,7 +25,7 @@ struct peal_bell {
 	/* private to the waiter, who writes here at each idle turn: a line of
 	 * its own, so that a sender's look at `asleep` stays in its cache */
 	uint32_t steps; /* idle turns so far */
-	uint32_t max_sleep_ms; /* 0: the default of 50 */
+	uint32_t max_sleep_us; /* 0: the default of 50,000 */
 	uint8_t private_reserved[PEAL_SHARED_LINE - 8];
 };
 
@@ -35,7 +35,7 @@ void peal_host_wake(struct peal_bell *bell);
 /**
  * One idle turn of a waiter: spins, then yields, then announces sleep (and
  * returns, so that the caller looks once more), then sleeps until woken or
- * for max_sleep_ms. Only the bell's owner calls it.
+ * for max_sleep_us. Only the bell's owner calls it.
  *
  * @param bell  the owner's
  * @param looks at its queues since the last turn: so much of the spinning is
@@ -58,9 +58,9 @@ int peal_host_announce(struct peal_bell *bell);
  * For bells without an eventfd.
  *
  * @param bell    the owner's
- * @param most_ms and no longer than this
+ * @param most_us and no longer than this
  */
-void peal_host_sleep(struct peal_bell *bell, uint32_t most_ms);
+void peal_host_sleep(struct peal_bell *bell, uint32_t most_us);
 
 /** Monotonic time in ns, the same on all threads and processes. */
 uint64_t peal_host_clock_ns(void);

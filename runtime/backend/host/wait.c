@@ -28,9 +28,9 @@ enum {
 	TURNS_RESPIN = TURNS_SPIN - 64 /* where a woken waiter goes on */
 };
 
-#define SLEEP_MS_DEFAULT 50
+#define SLEEP_US_DEFAULT 50000
 /* The longest sleep where a sender could overlook the announcement. */
-#define SLEEP_MS_UNSAFE 1
+#define SLEEP_US_UNSAFE 1000
 
 static atomic_int awake; /* workers that are not asleep */
 static atomic_ullong n_sleeps, n_timeouts, n_wakes;
@@ -129,13 +129,13 @@ void peal_host_wake(struct peal_bell *bell)
 }
 
 /* Sleeps until woken; 1 if it was the time that ended it. */
-static int sleep_on(struct peal_bell *bell, uint32_t most_ms)
+static int sleep_on(struct peal_bell *bell, uint32_t most_us)
 {
 	struct timespec t;
 	int by_time;
 
-	t.tv_sec = most_ms / 1000;
-	t.tv_nsec = (long)(most_ms % 1000) * 1000000;
+	t.tv_sec = most_us / 1000000;
+	t.tv_nsec = (long)(most_us % 1000000) * 1000;
 	count(&n_sleeps);
 	if (is_worker)
 		atomic_fetch_sub_explicit(&awake, 1, memory_order_relaxed);
@@ -149,9 +149,9 @@ static int sleep_on(struct peal_bell *bell, uint32_t most_ms)
 	return by_time;
 }
 
-void peal_host_sleep(struct peal_bell *bell, uint32_t most_ms)
+void peal_host_sleep(struct peal_bell *bell, uint32_t most_us)
 {
-	sleep_on(bell, most_ms);
+	sleep_on(bell, most_us);
 	peal_store_relaxed_sys_u32(&bell->asleep, 0);
 }
 
@@ -161,11 +161,11 @@ void peal_host_sleep(struct peal_bell *bell, uint32_t most_ms)
  */
 static void sleep_now(struct peal_bell *bell)
 {
-	uint32_t most = bell->max_sleep_ms ? bell->max_sleep_ms :
-					     SLEEP_MS_DEFAULT;
+	uint32_t most = bell->max_sleep_us ? bell->max_sleep_us :
+					     SLEEP_US_DEFAULT;
 
-	if (bell->steps > TURNS_ANNOUNCE + 1 && most > SLEEP_MS_UNSAFE)
-		most = SLEEP_MS_UNSAFE;
+	if (bell->steps > TURNS_ANNOUNCE + 1 && most > SLEEP_US_UNSAFE)
+		most = SLEEP_US_UNSAFE;
 	bell->steps = sleep_on(bell, most) ? TURNS_ANNOUNCE : TURNS_RESPIN;
 	peal_store_relaxed_sys_u32(&bell->asleep, 0);
 }
