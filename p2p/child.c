@@ -30,21 +30,31 @@ int peali_probe_command(char *out, size_t bytes)
 	return !access(out, X_OK);
 }
 
-/* The environment with that backend alone; the strings are the caller's. */
+/*
+ * The environment with that backend alone, and with little memory: this process
+ * has the rest. The strings are the caller's.
+ */
 static char **environment_for(char *backends)
 {
-	static const char name[] = "PEAL_BACKENDS=";
-	size_t n = 0, kept = 0, i;
+	static char memory[] = "PEAL_GPU_MEMORY=32M";
+	static char pinned[] = "PEAL_PINNED_MEMORY=64M";
+	char *own[] = { backends, memory, pinned };
+	size_t n = 0, kept = 0, i, k;
 	char **list;
 
 	while (environ[n])
 		n++;
-	list = calloc(n + 2, sizeof(*list));
-	for (i = 0; list && i < n; i++)
-		if (strncmp(environ[i], name, sizeof(name) - 1) != 0)
+	list = calloc(n + 4, sizeof(*list));
+	for (i = 0; list && i < n; i++) {
+		for (k = 0; k < 3; k++)
+			if (!strncmp(environ[i], own[k],
+				     strcspn(own[k], "=") + 1))
+				break;
+		if (k == 3)
 			list[kept++] = environ[i];
-	if (list)
-		list[kept] = backends;
+	}
+	for (k = 0; list && k < 3; k++)
+		list[kept++] = own[k];
 	return list;
 }
 
@@ -138,9 +148,11 @@ int peali_probe_in_child(const char *backend, int n_pairs, char *why,
 			 "the process that proves pairs was ended by signal "
 			 "%d (%s)",
 			 WTERMSIG(status), strsignal(WTERMSIG(status)));
-	else
-		snprintf(why, why_bytes,
-			 "the process that proves pairs failed (%s prove)",
-			 command);
+	else { /* it could not open the devices, or the like: a clean end */
+		peali_log(1, "%s prove failed: the pairs are proved here",
+			  command);
+		return PEAL_ENOENT;
+	}
+	peali_log(1, "%s", why);
 	return PEAL_EIO;
 }

@@ -14,8 +14,9 @@
 
 /*
  * Runs it for all pairs of a backend, that many. 0: what it could say is in the
- * cache now; PEAL_ENOENT: there is no such command, or it does not start;
- * PEAL_EIO: it came to no good end, `why` says which. Blocks for seconds.
+ * cache now; PEAL_ENOENT: there is no such command, it does not start, or it
+ * says that it failed; PEAL_EIO: it crashed or hung, `why` says which. Blocks
+ * for seconds.
  */
 int peali_probe_in_child(const char *backend, int n_pairs, char *why,
 			 size_t why_bytes);

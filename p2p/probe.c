@@ -648,3 +648,13 @@ void peali_probe_backend(struct peali_peers *peers,
 			    device[b].backend == backend)
 				peali_probe_prove(peers, a, b, &info);
 }
+
+void peali_probes_hold(struct peali_peers *peers)
+{
+	pthread_mutex_lock(&peers->probe_lock);
+}
+
+void peali_probes_release(struct peali_peers *peers)
+{
+	pthread_mutex_unlock(&peers->probe_lock);
+}

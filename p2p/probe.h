@@ -36,6 +36,10 @@ int peali_probe_pair(struct peali_peers *peers, int from, int to,
 void peali_probe_backend(struct peali_peers *peers,
 			 struct peali_backend *backend);
 
+/* No probe runs from the one to the other; waits for one that does. */
+void peali_probes_hold(struct peali_peers *peers);
+void peali_probes_release(struct peali_peers *peers);
+
 /* The program of the probe's two kernels, to be loaded before any launch. */
 const struct peal_program *peali_probe_program(void);
 

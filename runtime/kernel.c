@@ -403,8 +403,12 @@ static int check_fit(struct peal_runtime *rt, int device,
 	uint32_t most = 0;
 	int result;
 
+	pthread_mutex_lock(&rt->launch_lock);
 	prove_pairs(rt, device);
+	peali_probes_hold(rt->peers);
 	result = load_programs(rt, device, program);
+	peali_probes_release(rt->peers);
+	pthread_mutex_unlock(&rt->launch_lock);
 	if (!result)
 		result = d->backend->ops->max_workers(d->backend, d->local,
 						      program, o->lanes, &most);

@@ -206,6 +206,7 @@ static int tear_down(struct peal_runtime *rt)
 		peali_program_files_close(rt);
 	free(rt->devices.device);
 	free(rt->programs);
+	pthread_mutex_destroy(&rt->launch_lock);
 	pthread_mutex_destroy(&rt->lock);
 	free(rt);
 	return result;
@@ -231,6 +232,7 @@ int peal_runtime_open(const struct peal_runtime_options *options,
 		return peali_fail(PEAL_ENOMEM, "peal_runtime_open",
 				  "no memory for the runtime");
 	pthread_mutex_init(&rt->lock, NULL);
+	pthread_mutex_init(&rt->launch_lock, NULL);
 	rt->next_kernel = rt->next_endpoint = 1;
 	rt->next_link = 1;
 	result = read_settings(rt, options);

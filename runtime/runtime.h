@@ -34,6 +34,9 @@ struct peal_runtime {
 	struct peali_backend *backends[PEALI_BACKENDS_MAX];
 	struct peal_backend_info backend_info[PEALI_BACKENDS_MAX];
 	int n_backends;
+	/* Held from the proof of pairs to when programs are loaded: neither
+	 * may meet kernels of the other. Before `lock`. */
+	pthread_mutex_t launch_lock;
 	int proved[PEALI_BACKENDS_MAX]; /* all pairs of its devices */
 	struct peali_peers *peers;
 	struct peali_router *router;

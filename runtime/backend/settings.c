@@ -189,6 +189,8 @@ static int read_path(const struct setting *s, char *out, size_t bytes)
 		return refuse(s, text);
 	if (text)
 		return write_path(s->name, out, bytes, text, "");
+	if (s != &table[PEALI_SETTING_CACHE_DIR])
+		return write_path(s->name, out, bytes, "", "");
 	folder = getenv("XDG_CACHE_HOME");
 	if (folder && *folder == '/')
 		return write_path(s->name, out, bytes, folder, "/peal");

@@ -183,6 +183,41 @@ PEAL_TEST(threads_that_copy_keep_apart)
 	CHECK_OK(peal_runtime_close(rt));
 }
 
+/* 5 MiB of a seed, moved by some bytes within their device. */
+static void move_by(int64_t shift, int background)
+{
+	const uint64_t n = (5 << 20) + 13, room = (1 << 20) + 4096;
+	struct peal_runtime *runtime = machine_open("1", "");
+	uint64_t base = machine_alloc(runtime, 0, n + 2 * room) + room;
+	struct peal_copy *copy;
+
+	machine_fill(runtime, 0, base, n, 77);
+	if (background) {
+		CHECK_OK(peal_peer_copy_async(
+			runtime, 0, base + (uint64_t)shift, 0, base, n, &copy));
+		CHECK_OK(peal_copy_wait(copy, -1));
+		peal_copy_destroy(copy);
+	} else {
+		CHECK_OK(peal_peer_copy(runtime, 0, base + (uint64_t)shift, 0,
+					base, n));
+	}
+	CHECK(machine_holds(runtime, 0, base + (uint64_t)shift, n, 77));
+	CHECK_OK(peal_memory_free(runtime, 0, base - room));
+	CHECK_OK(peal_runtime_close(runtime));
+}
+
+PEAL_TEST(ranges_that_overlap_are_moved_whole)
+{
+	static const int64_t shifts[] = { 16,	 -16,	  4096,
+					  -4096, 1 << 20, -(1 << 20) };
+	size_t i;
+
+	for (i = 0; i < sizeof(shifts) / sizeof(shifts[0]); i++) {
+		move_by(shifts[i], 0);
+		move_by(shifts[i], 1);
+	}
+}
+
 PEAL_TEST_MAIN(machine_begin();
 	       RUN(all_places_to_all_places_without_any_access);
 	       RUN(only_the_range_is_written);
@@ -190,4 +225,5 @@ PEAL_TEST_MAIN(machine_begin();
 	       RUN(zero_bytes_do_nothing_but_the_devices_must_be_there);
 	       RUN(ranges_outside_of_an_allocation_are_efault);
 	       RUN(null_arguments_are_einval);
-	       RUN(threads_that_copy_keep_apart);)
+	       RUN(threads_that_copy_keep_apart);
+	       RUN(ranges_that_overlap_are_moved_whole);)

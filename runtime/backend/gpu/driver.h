@@ -158,8 +158,7 @@ struct peali_gpu_access {
 	  (void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, \
 	   unsigned by, unsigned bz, unsigned shared_bytes, void *stream,      \
 	   void **arguments),                                                  \
-	  "cuLaunchCooperativeKernel", 9000,                                   \
-	  "hipModuleLaunchCooperativeKernel",                                  \
+	  "cuLaunchCooperativeKernel", 9000, "",                               \
 	  OPTION /* an ordinary launch of a grid that fits */, RESIDENT)       \
 	X(launch,                                                              \
 	  (void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, \
@@ -232,6 +231,9 @@ struct peali_gpu_vendor {
 	uint32_t policies; /* bit (1 << enum peal_policy) */
 	uint32_t default_policy;
 	unsigned polled_flags[2]; /* of memory_alloc_flags, best first */
+	/* HIP has none that we take: ROCm gives all cooperative kernels of a
+	 * device one queue (ROCclr's VirtualGPU::submitKernel), so that a
+	 * second one would wait for the first, for ever. */
 	/*
 	 * Hardware queues of a device, and the environment's variable that the
 	 * driver itself reads: two streams on one queue wait for each other.

@@ -128,6 +128,24 @@ static int map_heap(struct peali_gpu *gpu, int device)
 	return 0;
 }
 
+/* The driver does not let a device see a heap: none of its parts does. */
+static void refuse_access(struct peali_gpu *gpu, int viewer, int owner,
+			  int error)
+{
+	int i;
+
+	for (i = 0; i < gpu->device[viewer].parts; i++) {
+		struct peali_gpu_pair *pair =
+			peali_gpu_pair(gpu, viewer + i, owner);
+
+		pair->can_access = pair->atomics = 0;
+		pair->limit = error;
+	}
+	peali_log(1, "%s device %d -> device %d: no peer access: %s",
+		  gpu->driver.vendor->name, viewer, owner,
+		  peali_gpu_error_name(&gpu->driver, error));
+}
+
 /* For the owner and all that can see it. */
 static int give_access(struct peali_gpu *gpu, int owner)
 {
@@ -151,11 +169,7 @@ static int give_access(struct peali_gpu *gpu, int owner)
 			return peali_gpu_fail(gpu, owner, error,
 					      PEALI_GPU_SYMBOL(gpu, set_access),
 					      CALL, "access to its own heap");
-		pair->can_access = pair->atomics = 0;
-		pair->limit = error;
-		peali_log(1, "%s device %d -> device %d: no peer access: %s",
-			  gpu->driver.vendor->name, i, owner,
-			  peali_gpu_error_name(&gpu->driver, error));
+		refuse_access(gpu, i, owner, error);
 	}
 	return 0;
 }
@@ -218,11 +232,12 @@ static int plain_heap(struct peali_gpu *gpu, int device)
 
 	if (r < 0)
 		return r;
-	for (i = 0; i < 2 && error == 801; i++)
+	/* An older HIP does not know a flag, and says that it is invalid. */
+	for (i = 0; i < 2 && (error == 801 || error == 1); i++)
 		if (gpu->driver.memory_alloc_flags && flags[i])
 			error = gpu->driver.memory_alloc_flags(
 				&d->base, gpu->heap_bytes, flags[i]);
-	if (error == 801) {
+	if (error == 801 || error == 1) {
 		symbol = PEALI_GPU_SYMBOL(gpu, memory_alloc);
 		error = gpu->driver.memory_alloc(&d->base, gpu->heap_bytes);
 	}

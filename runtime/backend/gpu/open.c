@@ -154,8 +154,8 @@ static void name_uuid(struct peali_gpu *gpu, struct peali_gpu_device *d)
 						 id[i]);
 	}
 	if (d->parts > 1 && d->uuid[0]) /* a part is proved as such */
-		snprintf(d->uuid + strlen(d->uuid) - 2, 3, "%c%c", 'p',
-			 (char)('0' + d->part));
+		snprintf(d->uuid + strlen(d->uuid),
+			 sizeof(d->uuid) - strlen(d->uuid), "p%d", d->part);
 }
 
 static int describe(struct peali_gpu *gpu, int device)
@@ -363,17 +363,24 @@ static int open_device(struct peali_gpu *gpu, int device)
 
 /*
  * Streams for kernels, of each part: with a queue each, one for copies, and on
- * CUDA one for the default stream, which is there whoever uses it.
+ * CUDA one for the default stream, which is there whoever uses it. PEAL_EINVAL:
+ * there are more parts than queues.
  */
 static int streams_of(const struct peali_gpu_vendor *vendor, int parts)
 {
 	const char *said = getenv(vendor->queues_variable);
 	int queues = said && atoi(said) > 0 ? atoi(said) : vendor->queues;
-	int streams = (queues - (vendor->queues > 4 ? 2 : 1)) / parts;
+	int others = vendor->queues > 4 ? 2 : 1;
+	int streams = (queues - others) / parts;
 
-	if (streams > PEALI_GPU_STREAMS)
-		return PEALI_GPU_STREAMS;
-	return streams > 0 ? streams : 1;
+	if (streams < 1)
+		return peali_fail(PEAL_EINVAL, CALL,
+				  "a %s device has %d hardware queues, %d of "
+				  "them for kernels: PEAL_GPU_SPLIT=%d takes "
+				  "more; set it lower, or %s higher",
+				  vendor->name, queues, queues - others, parts,
+				  vendor->queues_variable);
+	return streams < PEALI_GPU_STREAMS ? streams : PEALI_GPU_STREAMS;
 }
 
 static int open_devices(struct peali_gpu *gpu, int count, int parts)
@@ -382,6 +389,8 @@ static int open_devices(struct peali_gpu *gpu, int count, int parts)
 	int streams = streams_of(gpu->driver.vendor, parts);
 	int i, r = 0;
 
+	if (streams < 0)
+		return streams;
 	gpu->device = calloc(n, sizeof(*gpu->device));
 	gpu->pair = calloc(n * n, sizeof(*gpu->pair));
 	if (!gpu->device || !gpu->pair)

@@ -369,17 +369,6 @@ API hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks,
 					   DOUBLE_INVALID;
 }
 
-API hipModuleLaunchCooperativeKernel(void *function, unsigned gx, unsigned gy,
-				     unsigned gz, unsigned bx, unsigned by,
-				     unsigned bz, unsigned shared_bytes,
-				     void *stream, void **arguments)
-{
-	CALL("hipModuleLaunchCooperativeKernel");
-	if (gy * gz * by * bz != 1 || shared_bytes)
-		return DOUBLE_INVALID;
-	return double_launch(function, gx, bx, stream, arguments);
-}
-
 API hipModuleLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz,
 			  unsigned bx, unsigned by, unsigned bz,
 			  unsigned shared_bytes, void *stream, void **arguments,
