@@ -371,6 +371,19 @@ static void prove_pairs(struct peal_runtime *rt, int device)
 		peali_probe_backend(rt->peers, backend);
 }
 
+/* While no probe runs: its kernels would be in the way. */
+static int load_one(struct peal_runtime *rt, int device,
+		    const struct peal_program *program)
+{
+	struct peali_device *d = &rt->devices.device[device];
+	int result;
+
+	peali_probes_hold(rt->peers);
+	result = d->backend->ops->load(d->backend, d->local, program);
+	peali_probes_release(rt->peers);
+	return result;
+}
+
 /*
  * Brings all programs that are known onto a device while it can be done, that
  * is before its first kernel. For those that are not launched now this may
@@ -379,19 +392,15 @@ static void prove_pairs(struct peal_runtime *rt, int device)
 static int load_programs(struct peal_runtime *rt, int device,
 			 const struct peal_program *program)
 {
-	struct peali_device *d = &rt->devices.device[device];
-	const struct peal_program *other;
-	int result = d->backend->ops->load(d->backend, d->local, program);
+	int result = load_one(rt, device, program);
 	uint32_t i;
 
 	if (result)
 		return result;
-	d->backend->ops->load(d->backend, d->local, peali_probe_program());
-	for (i = 0; i < peali_programs_count(rt); i++) {
-		other = peali_programs_at(rt, i);
-		if (d->backend->ops->load(d->backend, d->local, other))
+	load_one(rt, device, peali_probe_program());
+	for (i = 0; i < peali_programs_count(rt); i++)
+		if (load_one(rt, device, peali_programs_at(rt, i)))
 			peali_log(2, "%s", peal_last_error()->text);
-	}
 	return 0;
 }
 
@@ -405,9 +414,7 @@ static int check_fit(struct peal_runtime *rt, int device,
 
 	pthread_mutex_lock(&rt->launch_lock);
 	prove_pairs(rt, device);
-	peali_probes_hold(rt->peers);
 	result = load_programs(rt, device, program);
-	peali_probes_release(rt->peers);
 	pthread_mutex_unlock(&rt->launch_lock);
 	if (!result)
 		result = d->backend->ops->max_workers(d->backend, d->local,
