@@ -4,6 +4,8 @@
 #include <peal/device/host.h>
 #include <peal/device/slot.h>
 
+#include "ringkernels/bare_program.h"
+
 /*
  * The two kernels that try whether one device's stores reach another one's
  * memory. Not a resident loop: each does its jobs and returns, from each at the
@@ -487,50 +489,4 @@ static PEAL_DEV int run(const struct peal_kernel_params *raw, uint32_t worker,
 	return 0;
 }
 
-#if !PEAL_ON_HOST
-
-PEAL_KERNEL void peal_entry_probe(const struct peal_kernel_params *params)
-{
-	run(params, peal_hw_worker(), peal_hw_lane());
-}
-
-#else
-
-PEAL_EXTERN_C int
-peal_entry_probe_single(const struct peal_kernel_params *params,
-			uint32_t worker, uint32_t lane);
-
-#if PEAL_SINGLE_LANE
-
-int peal_entry_probe_single(const struct peal_kernel_params *params,
-			    uint32_t worker, uint32_t lane)
-{
-	return run(params, worker, lane);
-}
-
-#else
-
-PEAL_EXTERN_C int peal_entry_probe(const struct peal_kernel_params *params,
-				   uint32_t worker, uint32_t lane);
-
-int peal_entry_probe(const struct peal_kernel_params *params, uint32_t worker,
-		     uint32_t lane)
-{
-	return run(params, worker, lane);
-}
-
-/* No handlers: nothing but the probe itself launches it. */
-PEAL_EXTERN_C const struct peal_program peal_program_probe;
-const struct peal_program peal_program_probe = {
-	sizeof(struct peal_program),
-	0,
-	"probe",
-	0,
-	peal_entry_probe,
-	peal_entry_probe_single,
-	PEAL_IMAGES,
-	PEAL_SOURCES,
-};
-
-#endif
-#endif
+PEALI_BARE_PROGRAM(probe);

@@ -8,6 +8,7 @@
 #include <peal/abi/program.h>
 #include <peal/device/host.h>
 
+#include "ringkernels/bare_program.h"
 #include "ringkernels/rivals_program.h"
 
 /* Looks at a word between two looks at the clock. */
@@ -646,50 +647,4 @@ static PEAL_DEV int run(const struct peal_kernel_params *raw, uint32_t worker,
 	return 0;
 }
 
-#if !PEAL_ON_HOST
-
-PEAL_KERNEL void peal_entry_rivals(const struct peal_kernel_params *params)
-{
-	run(params, peal_hw_worker(), peal_hw_lane());
-}
-
-#elif PEAL_SINGLE_LANE
-
-PEAL_EXTERN_C int
-peal_entry_rivals_single(const struct peal_kernel_params *params,
-			 uint32_t worker, uint32_t lane);
-
-int peal_entry_rivals_single(const struct peal_kernel_params *params,
-			     uint32_t worker, uint32_t lane)
-{
-	return run(params, worker, lane);
-}
-
-#else
-
-PEAL_EXTERN_C int
-peal_entry_rivals_single(const struct peal_kernel_params *params,
-			 uint32_t worker, uint32_t lane);
-PEAL_EXTERN_C int peal_entry_rivals(const struct peal_kernel_params *params,
-				    uint32_t worker, uint32_t lane);
-
-int peal_entry_rivals(const struct peal_kernel_params *params, uint32_t worker,
-		      uint32_t lane)
-{
-	return run(params, worker, lane);
-}
-
-/* No handlers: nothing but the benchmarks launches it. */
-PEAL_EXTERN_C const struct peal_program peal_program_rivals;
-const struct peal_program peal_program_rivals = {
-	sizeof(struct peal_program),
-	0,
-	"rivals",
-	0,
-	peal_entry_rivals,
-	peal_entry_rivals_single,
-	PEAL_IMAGES,
-	PEAL_SOURCES,
-};
-
-#endif
+PEALI_BARE_PROGRAM(rivals);

@@ -185,6 +185,7 @@ static void add_kernel(struct program *p, const char *name)
 static void find_kernels(struct program *p)
 {
 	static const char *const words[] = { "\nPEAL_PROGRAM(",
+					     "\nPEALI_BARE_PROGRAM(",
 					     "\nPEAL_KERNEL void peal_entry_" };
 	const char *at;
 	size_t i;

@@ -216,6 +216,47 @@ PEAL_TEST(a_kernel_that_does_not_fit_says_how_many_do)
 	unsetenv("PEAL_DOUBLE_UNITS");
 }
 
+PEAL_TEST(what_a_kernel_takes_is_there_again_when_it_is_destroyed)
+{
+	struct peal_kernel_options twenty = { .size = sizeof(twenty),
+					      .workers = 20 };
+	struct peal_kernel_options ten = { .size = sizeof(ten), .workers = 10 };
+	struct peal_kernel *k = NULL, *other = NULL;
+	struct peal_runtime *rt;
+	int i;
+
+	setenv("PEAL_DOUBLE_UNITS", "4", 1); /* 24 workers */
+	rt = open_double();
+	for (i = 0; i < 2; i++) {
+		CHECK_OK(peal_kernel_launch(rt, 0, &peal_program_relay, &twenty,
+					    &k));
+		CHECK_FAILS(peal_kernel_launch(rt, 0, &peal_program_relay, &ten,
+					       &other),
+			    PEAL_ENOSPC, "10 workers of 1 lanes do not fit");
+		CHECK_OK(peal_kernel_stop(k, PATIENCE));
+		CHECK_OK(peal_kernel_destroy(k));
+	}
+	CHECK_OK(peal_kernel_launch(rt, 0, &peal_program_relay, &ten, &k));
+	CHECK_OK(peal_kernel_launch(rt, 0, &peal_program_relay, &ten, &other));
+	CHECK_OK(peal_runtime_shutdown(rt));
+	unsetenv("PEAL_DOUBLE_UNITS");
+}
+
+PEAL_TEST(a_process_has_one_runtime_for_the_gpus_of_a_vendor)
+{
+	struct peal_runtime *rt = open_double(), *second = NULL;
+	struct loop loop = make_loop(rt, 0);
+
+	CHECK_FAILS(peal_runtime_open(NULL, &second), PEAL_EBUSY,
+		    "another runtime of this process has the");
+	CHECK_CONTAINS(peal_last_error()->text, is_hip() ? "hip" : "cuda");
+	CHECK(!second);
+	go_round(&loop, 0, 10);
+	CHECK_OK(peal_runtime_shutdown(rt));
+	rt = open_double();
+	CHECK_OK(peal_runtime_close(rt));
+}
+
 PEAL_TEST(more_kernels_than_streams_are_refused_with_their_number)
 {
 	struct peal_runtime *rt = open_double();
@@ -255,6 +296,18 @@ PEAL_TEST(a_program_that_comes_too_late_is_refused)
 	CHECK_OK(peal_kernel_launch(rt, 0, &peal_program_relay, NULL, &k));
 	CHECK_FAILS(peal_kernel_launch(rt, 0, &late, NULL, &other), PEAL_EBUSY,
 		    "add it before the first launch");
+	CHECK_OK(peal_runtime_shutdown(rt));
+}
+
+PEAL_TEST(all_known_programs_are_there_while_one_is_resident)
+{
+	struct peal_runtime *rt = open_double();
+	const struct peal_program *stages = peal_program_find(rt, "stages");
+	struct peal_kernel *k = NULL, *other = NULL;
+
+	CHECK(stages);
+	CHECK_OK(peal_kernel_launch(rt, 0, &peal_program_relay, NULL, &k));
+	CHECK_OK(peal_kernel_launch(rt, 0, stages, NULL, &other));
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
@@ -329,6 +382,9 @@ PEAL_TEST_MAIN(RUN(a_lost_device_closes_its_links_and_the_other_goes_on);
 	       RUN(a_kernel_whose_neighbour_is_lost_goes_on);
 	       RUN(more_lanes_than_the_code_has_registers_for_are_refused);
 	       RUN(a_kernel_that_does_not_fit_says_how_many_do);
+	       RUN(what_a_kernel_takes_is_there_again_when_it_is_destroyed);
+	       RUN(a_process_has_one_runtime_for_the_gpus_of_a_vendor);
+	       RUN(all_known_programs_are_there_while_one_is_resident);
 	       RUN(more_kernels_than_streams_are_refused_with_their_number);
 	       RUN(a_program_that_comes_too_late_is_refused);
 	       RUN(no_room_on_one_device_names_the_one_that_has);

@@ -110,7 +110,7 @@ PEAL_TEST(runtimes_that_write_at_once_keep_each_others_proofs)
 	struct peal_runtime *one, *two;
 	int i;
 
-	HOST_CASE("two runtimes have more streams than a GPU has queues");
+	HOST_CASE("a process has one runtime for GPUs");
 	machine_forget();
 	one = machine_open("4", "");
 	two = machine_open("4", "");

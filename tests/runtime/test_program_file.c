@@ -79,7 +79,7 @@ PEAL_TEST(runtimes_share_a_file_and_close_apart)
 	struct peal_runtime *a, *b;
 	const struct peal_program *first, *second;
 
-	HOST_CASE("two runtimes have more streams than a GPU has queues");
+	HOST_CASE("a process has one runtime for GPUs");
 	a = harness_open(1, "");
 	b = harness_open(1, "");
 	CHECK_OK(peal_program_load_file(a, module("one"), &first));

@@ -88,13 +88,67 @@ static int init_driver(struct peali_gpu_driver *driver, int *count_out,
 	return 0;
 }
 
+/*
+ * One backend of a vendor in a process: two would share the hardware queues of
+ * each device, and what one does when it opens or closes could wait for a
+ * kernel of the other, for ever.
+ */
+static pthread_mutex_t claim_lock = PTHREAD_MUTEX_INITIALIZER;
+static const struct peali_gpu_vendor *claimed[2];
+
+static int is_claimed(const struct peali_gpu_vendor *vendor)
+{
+	int found;
+
+	pthread_mutex_lock(&claim_lock);
+	found = claimed[0] == vendor || claimed[1] == vendor;
+	pthread_mutex_unlock(&claim_lock);
+	return found;
+}
+
+static int claim(const struct peali_gpu_vendor *vendor)
+{
+	int i, r = 0, place = -1;
+
+	pthread_mutex_lock(&claim_lock);
+	for (i = 0; i < 2; i++) {
+		if (claimed[i] == vendor)
+			r = PEAL_EBUSY;
+		else if (!claimed[i])
+			place = i;
+	}
+	if (!r && place >= 0)
+		claimed[place] = vendor;
+	pthread_mutex_unlock(&claim_lock);
+	if (r < 0)
+		return peali_fail(r, CALL,
+				  "another runtime of this process has the "
+				  "%s devices: use that one or close it, or "
+				  "leave them out here (PEAL_BACKENDS)",
+				  vendor->name);
+	return 0;
+}
+
+static void give_up_claim(const struct peali_gpu_vendor *vendor)
+{
+	int i;
+
+	pthread_mutex_lock(&claim_lock);
+	for (i = 0; i < 2; i++)
+		if (claimed[i] == vendor)
+			claimed[i] = NULL;
+	pthread_mutex_unlock(&claim_lock);
+}
+
 int peali_gpu_probe(const struct peali_gpu_vendor *vendor, char *reason,
 		    size_t reason_bytes)
 {
 	struct peali_gpu_driver driver;
-	int count = 0;
-	int r = load_driver(vendor, &driver, reason, reason_bytes);
+	int count = 0, r;
 
+	if (is_claimed(vendor)) /* it serves; opening says why not twice */
+		return 0;
+	r = load_driver(vendor, &driver, reason, reason_bytes);
 	return r < 0 ? r : init_driver(&driver, &count, reason, reason_bytes);
 }
 
@@ -439,13 +493,18 @@ int peali_gpu_open(const struct peali_gpu_vendor *vendor,
 		   const struct peali_backend_ops *ops,
 		   struct peali_backend **out)
 {
-	struct peali_gpu *gpu = calloc(1, sizeof(*gpu));
 	pthread_condattr_t monotonic;
-	int r;
+	struct peali_gpu *gpu;
+	int r = claim(vendor);
 
-	if (!gpu)
+	if (r < 0)
+		return r;
+	gpu = calloc(1, sizeof(*gpu));
+	if (!gpu) {
+		give_up_claim(vendor);
 		return peali_fail(PEAL_ENOMEM, CALL,
 				  "no memory for the backend");
+	}
 	gpu->base.ops = ops;
 	pthread_mutex_init(&gpu->lock, NULL);
 	pthread_condattr_init(&monotonic);
@@ -455,6 +514,7 @@ int peali_gpu_open(const struct peali_gpu_vendor *vendor,
 	r = set_up(gpu, vendor);
 	if (r < 0) {
 		take_down(gpu);
+		give_up_claim(vendor);
 		return r;
 	}
 	*out = &gpu->base;
@@ -464,6 +524,7 @@ int peali_gpu_open(const struct peali_gpu_vendor *vendor,
 int peali_gpu_close(struct peali_backend *backend)
 {
 	struct peali_gpu *gpu = peali_gpu_of(backend);
+	const struct peali_gpu_vendor *vendor = gpu->driver.vendor;
 	int n, r;
 
 	pthread_mutex_lock(&gpu->lock);
@@ -478,5 +539,6 @@ int peali_gpu_close(struct peali_backend *backend)
 		return r;
 	peali_gpu_monitor_stop(gpu);
 	take_down(gpu);
+	give_up_claim(vendor);
 	return 0;
 }
