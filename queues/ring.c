@@ -189,6 +189,19 @@ uint64_t peali_ring_stage_bytes(const struct peali_ring_spec *spec)
 			16);
 }
 
+uint64_t peali_ring_mirror_bytes(const struct peali_ring_spec *spec,
+				 uint32_t lanes)
+{
+	uint64_t bytes = (spec->capacity + 1ull) * spec->slot_bytes;
+	uint32_t atom = spec->policy == PEAL_POLICY_ATOM16 ? 16 : 8;
+
+	if (spec->policy == PEAL_POLICY_SEQUENCE ||
+	    bytes > PEALI_RING_MIRROR_MAX ||
+	    lanes * PEAL_MIRROR_FLIGHT * atom < 2 * spec->slot_bytes)
+		return 0;
+	return bytes;
+}
+
 static int refuse(const char *call, const char *field, uint64_t value,
 		  const char *expected)
 {

@@ -20,6 +20,7 @@
 #define PEALI_RING_MESSAGE_DEFAULT 48
 #define PEALI_RING_SLAB_DEFAULT_MAX (64ULL << 20)
 #define PEALI_RING_SLAB_MAX (1ULL << 40)
+#define PEALI_RING_MIRROR_MAX (4ull << 20)
 
 /* A ring's sizes. Zero in a field: the default, see struct peal_link_options.
  */
@@ -68,6 +69,15 @@ void peali_ring_header(struct peal_ring *out,
 
 /* Private memory that each end needs, 16-byte aligned; 0 for sequence. */
 uint64_t peali_ring_stage_bytes(const struct peali_ring_spec *spec);
+
+/*
+ * Memory of a stage with a mirror of the ring behind it: what a worker that
+ * polls the host's memory keeps of it in its own, see peal/device/mirror.h. 0
+ * for sequence, which has none, for a ring of more slots than are worth it, and
+ * where so many lanes do not fetch two slots at a time.
+ */
+uint64_t peali_ring_mirror_bytes(const struct peali_ring_spec *spec,
+				 uint32_t lanes);
 
 /*
  * Checks a header that came from elsewhere: magic, version, sizes and offsets,

@@ -142,16 +142,29 @@ static int ring_header(struct peal_link *link,
 	return peali_area_write(link->rt, ring, 0, &header, sizeof(header));
 }
 
+/* A GPU reads the host's memory over a bus: it keeps a mirror of a ring there. */
+static uint64_t mirror_bytes(const struct peal_link *link,
+			     const struct peali_ring_spec *spec, int ring_owner,
+			     int consumer)
+{
+	if (ring_owner != PEALI_HOST || consumer == PEALI_HOST ||
+	    peali_devices_ring(&link->rt->devices, consumer))
+		return 0;
+	return peali_ring_mirror_bytes(spec, link->to.kernel->params.lanes);
+}
+
 /* One ring, with the ring and the credit where they are polled. */
 static int make_segment(struct peal_link *link,
 			const struct peali_ring_spec *spec, int ring_owner,
 			int credit_owner, int producer, int consumer,
 			struct peali_segment *s)
 {
-	uint64_t stage = peali_ring_stage_bytes(spec);
 	struct peal_runtime *rt = link->rt;
+	uint64_t stage = peali_ring_stage_bytes(spec);
+	uint64_t mirror = mirror_bytes(link, spec, ring_owner, consumer);
 	int result;
 
+	s->mirror = mirror != 0;
 	result = peali_area_alloc(rt, ring_owner, peali_ring_bytes(spec),
 				  &s->ring);
 	if (!result)
@@ -162,7 +175,7 @@ static int make_segment(struct peal_link *link,
 		result = peali_area_alloc(rt, producer, stage,
 					  &s->stage_producer);
 	if (!result && stage)
-		result = peali_area_alloc(rt, consumer, stage,
+		result = peali_area_alloc(rt, consumer, mirror ? mirror : stage,
 					  &s->stage_consumer);
 	if (!result)
 		result = ring_header(link, spec, &s->ring);
@@ -293,7 +306,7 @@ static struct peal_link_view view_of(const struct peal_link *link,
 	view.credit = peali_area_view(link->rt, end->device, &s->credit);
 	view.counts =
 		peali_area_view(link->rt, end->device, &link->counts_area);
-	view.message_bytes = link->spec.message_bytes;
+	view.message_bytes = (uint32_t)link->spec.message_bytes;
 	view.actor = link->to.actor;
 	view.index = end->index;
 	return view;
@@ -319,6 +332,7 @@ struct peal_link_view peali_link_receiver_view(const struct peal_link *link,
 
 	view.stage =
 		peali_area_view(link->rt, link->to.device, &s->stage_consumer);
+	view.mirror = s->mirror;
 	view.bell = bell_for(link, path, &link->to, &link->from);
 	return view;
 }

@@ -373,7 +373,7 @@ static void views(struct peal_link *link, struct peali_path *path,
 	in->stage = peali_area_view(rt, PEALI_HOST, &a->stage_consumer);
 	in->counts = (uint64_t)(uintptr_t)&s->in_counts;
 	in->bell = peali_end_bell(&link->from, 0);
-	in->message_bytes = link->spec.message_bytes;
+	in->message_bytes = (uint32_t)link->spec.message_bytes;
 	*out = *in;
 	out->ring = peali_area_view(rt, PEALI_HOST, &b->ring);
 	out->credit = peali_area_view(rt, PEALI_HOST, &b->credit);

@@ -175,6 +175,7 @@ const char *peali_phase_name(uint64_t phase);
 /** One ring and what belongs to it. */
 struct peali_segment {
 	struct peali_area ring, credit, stage_producer, stage_consumer;
+	uint32_t mirror; /* 1: the receiver's stage has one behind it */
 };
 
 /** A route's memory: one segment, or two with the router between. */

@@ -66,7 +66,8 @@ PEAL_TEST(a_program_has_its_source_and_the_headers_it_includes)
 	}
 	file = peal_program_probe.sources;
 	CHECK(file && !strcmp(file->name, "ringkernels/programs/probe.c"));
-	CHECK(!file[1].name);
+	CHECK(find(file, "ringkernels/bare_program.h"));
+	CHECK(!file[2].name);
 }
 
 PEAL_TEST(headers_are_named_as_they_are_included)

@@ -16,6 +16,7 @@
 
 #define PEAL_RING_MAGIC 0x474e49524c414550ULL /* "PEALRING" */
 #define PEAL_RING_VERSION 1
+#define PEAL_MIRROR_FLIGHT 4 /* atoms that a lane fetches at a time */
 
 /** First bytes of the ring; the host writes them once, then all only read. */
 struct peal_ring {
@@ -80,7 +81,9 @@ struct peal_link_view {
 	uint64_t counts; /* struct peal_link_counts */
 	uint64_t stage; /* slot_bytes of private memory; 0 if not needed */
 	uint64_t bell; /* host only: the other side's doorbell; 0 if none */
-	uint64_t message_bytes; /* largest payload of the link */
+	uint32_t message_bytes; /* largest payload of the link */
+	uint32_t mirror; /* 1: of a worker's input, whose stage has slot_bytes,
+			  * and behind them the mirror of all slots */
 	uint32_t actor; /* receiver's actor index for emitted messages */
 	uint32_t index; /* the input or port that this view is for */
 };

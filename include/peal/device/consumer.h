@@ -3,6 +3,7 @@
 #define PEAL_DEVICE_CONSUMER_H
 
 #include <peal/device/link.h>
+#include <peal/device/mirror.h>
 
 /* The receiving end of a link; see link.h for the protocol. */
 
@@ -51,8 +52,12 @@ peali_link_open_slab(struct peal_link_consumer *c, const uint8_t *content,
 	    d.offset - c->slab_head + round > c->slab_bytes ||
 	    at + round > c->slab_bytes)
 		return peali_link_fail(c);
-	if (peali_policy(c->policy) != PEAL_POLICY_SEQUENCE)
+	if (peali_policy(c->policy) != PEAL_POLICY_SEQUENCE) {
+		if (c->source) /* what the fence is for is a load of the tag */
+			peali_mirror_has(c, peali_mirror_source(c, c->head),
+					 c->head);
 		peal_fence_acquire_sys();
+	}
 	c->slab_next = d.offset + round;
 	m->data = c->slab + at;
 	m->length = d.length;
@@ -60,13 +65,14 @@ peali_link_open_slab(struct peal_link_consumer *c, const uint8_t *content,
 }
 
 /**
- * Whether there is something to peek at: one load. Says nothing of its kind,
- * nor whether all atoms of a longer message are there yet. Wait-free.
+ * Whether there is something to peek at: one load, with a mirror that of a
+ * slot. Says nothing of its kind, nor whether all atoms of a longer message are
+ * there yet. Wait-free.
  */
-static PEAL_DEV PEAL_INLINE int
-peal_link_ready(const struct peal_link_consumer *c)
+static PEAL_DEV PEAL_INLINE int peal_link_ready(struct peal_link_consumer *c)
 {
-	return peal_slot_ready(peali_policy(c->policy), c->slot, c->lap);
+	return peal_slot_ready(peali_policy(c->policy), c->slot, c->lap) ||
+	       (PEAL_UNLIKELY(c->source != 0) && peali_mirror_read(c));
 }
 
 /* Unpacks the head slot's atoms into the stage. */
@@ -94,7 +100,10 @@ peali_link_peek_slow(struct peal_link_consumer *c, struct peal_message *m)
 		if (!peal_slot_peek(c->slot, c->lap, &view))
 			return PEAL_EAGAIN;
 	} else if (!peali_link_unpack(c, &view)) {
-		return PEAL_EAGAIN;
+		/* where there is more, the lanes fetch it */
+		if (!c->source || c->more || !peali_mirror_read(c) ||
+		    !peali_link_unpack(c, &view))
+			return PEAL_EAGAIN;
 	}
 	if (view.length > c->content_max || view.length < header)
 		return peali_link_fail(c);

@@ -14,6 +14,7 @@
 #define PEALI_EPOCH 2 /* it returns to be launched again */
 #define PEALI_GO_ON 1
 #define PEALI_AGAIN 3 /* an input has something: try it */
+#define PEALI_FETCH 4 /* the lanes fetch slots of a mirror */
 
 /* ---- waiting ------------------------------------------------------------- */
 

@@ -79,12 +79,15 @@ struct peal_link_consumer {
 	uint64_t slab_head;
 	uint64_t slab_next; /* slab_head once the peeked message is released */
 	/* the rest */
-	uint8_t *slots, *slab, *stage;
+	uint8_t *slots; /* that it polls: the ring's, or its mirror's */
+	const uint8_t *source; /* the ring's where there is a mirror, else 0 */
+	uint8_t *slab, *stage;
 	struct peal_credit *credit_word; /* in the producer's memory */
 	uint64_t bell; /* host only: of the producer */
 	uint64_t credit_sent; /* head as last told */
 	uint64_t slab_sent, slab_bytes;
-	uint64_t message_bytes; /* largest payload */
+	uint32_t message_bytes; /* largest payload */
+	uint32_t more; /* 1: the ring has more than its mirror, see mirror.h */
 };
 
 /* Not the high part of any tag, which has 24 bits. */
@@ -225,11 +228,17 @@ peal_link_consumer_init(struct peal_link_consumer *c,
 	c->capacity_log2 = ring->capacity_log2;
 	c->slot_bytes = ring->slot_bytes;
 	c->policy = ring->policy;
+	c->more = 0;
+	c->source = 0;
+	if (view->mirror) {
+		c->source = c->slots;
+		c->slots = c->stage + ring->slot_bytes;
+	}
 	c->content_max = peal_slot_content_max(ring->policy, ring->slot_bytes);
 	c->message_bytes = view->message_bytes;
 	if (c->message_bytes + sizeof(struct peal_header) < c->content_max)
-		c->content_max = (uint32_t)(c->message_bytes +
-					    sizeof(struct peal_header));
+		c->content_max =
+			c->message_bytes + (uint32_t)sizeof(struct peal_header);
 	c->switches = (uint32_t)peal_load_relaxed_sys(&c->counts->switches);
 	c->state = 0;
 	peali_consumer_place(c);

@@ -132,6 +132,8 @@ peali_turn_slow(struct peal_worker *w)
 			s->idle = 0;
 			return PEALI_GO_ON;
 		}
+		if (s->fetch)
+			return PEALI_FETCH;
 		end = peali_idle(w);
 		if (PEAL_UNLIKELY(end))
 			return end;
@@ -149,6 +151,8 @@ static PEAL_DEV PEAL_INLINE int peali_turn(struct peal_worker *w)
 			s->burst--;
 			if (PEAL_LIKELY(peali_input_take(w, s->cursor)))
 				return PEALI_GO_ON;
+			if (s->fetch) /* and then the rest of the burst */
+				return PEALI_FETCH;
 		}
 		turn = peali_turn_slow(w);
 	} while (turn == PEALI_AGAIN);
@@ -203,6 +207,22 @@ static PEAL_DEV PEAL_INLINE int peali_share_result(struct peal_worker *w,
 #endif
 }
 
+/* Collective: fetches what the leader wants in a mirror. */
+static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
+peali_fetch(struct peal_worker *w)
+{
+	struct peal_worker_state *s = w->state;
+	struct peal_link_consumer *c = &w->inputs[s->fetch - 1].link;
+	uint32_t slots = peali_mirror_fetch(c, peal_lane(w), peal_lanes(w));
+
+	peal_sync(w);
+	if (!peal_is_leader(w))
+		return;
+	peali_mirror_fetched(c, slots);
+	s->fetch = 0;
+	s->idle = 0;
+}
+
 /* ---- what the entry calls ------------------------------------------------ */
 
 /**
@@ -217,14 +237,19 @@ static PEAL_DEV PEAL_INLINE int peal_loop_next(struct peal_worker *w)
 {
 	int turn = 0;
 
-	if (peal_is_leader(w)) {
-		turn = peali_turn(w);
-		if (turn == PEALI_GO_ON)
-			peali_say_actor(w, 1 + w->message.header.actor);
+	for (;;) {
+		if (peal_is_leader(w)) {
+			turn = peali_turn(w);
+			if (turn == PEALI_GO_ON)
+				peali_say_actor(w, 1 + w->message.header.actor);
+		}
+		turn = peali_share_turn(w, turn);
+		if (PEAL_LIKELY(turn == PEALI_GO_ON))
+			return 1;
+		if (turn != PEALI_FETCH)
+			break;
+		peali_fetch(w);
 	}
-	turn = peali_share_turn(w, turn);
-	if (PEAL_LIKELY(turn == PEALI_GO_ON))
-		return 1;
 	if (PEAL_ON_HOST)
 		w->ended = turn == PEALI_EPOCH;
 	return 0;

@@ -130,6 +130,10 @@ peali_input_mark(struct peal_worker *w, struct peal_input *in, uint32_t kind)
 static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
 peali_input_odd(struct peal_worker *w, struct peal_input *in, int result)
 {
+	if (result == PEAL_EAGAIN && in->link.more) {
+		w->state->fetch = 1 + (uint32_t)(in - w->inputs);
+		return;
+	}
 	if (result == PEAL_EAGAIN && !(in->flags & PEAL_INPUT_LAST))
 		return;
 	w->state->idle = 0;
@@ -197,7 +201,8 @@ static PEAL_DEV PEAL_INLINE void peali_grant(struct peal_worker *w, uint32_t n)
 }
 
 /*
- * One round over all inputs, from the cursor on. Where one has a message, the
+ * One round over all inputs, from the cursor on, or up to one whose mirror wants
+ * its next slots. Where one has a message, the
  * next messages of its burst are taken by peali_turn itself.
  */
 static PEAL_DEV PEAL_INLINE int peali_take(struct peal_worker *w)
@@ -217,6 +222,8 @@ static PEAL_DEV PEAL_INLINE int peali_take(struct peal_worker *w)
 			s->mails = 0;
 			peali_grant(w, PEALI_BURST - 1);
 			return 1;
+		} else if (s->fetch) {
+			return 0;
 		}
 	}
 	return 0;

@@ -22,7 +22,7 @@ struct peal_input {
 	struct peal_link_consumer link;
 	struct peal_link_view next; /* to follow a SEAL to */
 	uint32_t flags; /* enum peal_input_flag */
-	uint32_t reserved[3];
+	uint32_t reserved;
 };
 
 PEAL_STATIC_ASSERT(sizeof(struct peal_input) == 256, "found by a shift");
@@ -72,6 +72,7 @@ struct peal_worker_state {
 	uint32_t mails; /* taken from there in a row */
 	uint32_t drained; /* said in the status */
 	uint32_t suspended; /* as the phase in the status says */
+	uint32_t fetch; /* 1 + the input whose mirror wants its next slots */
 	/* for the lanes, on the host: what the leader decided */
 	int32_t turn;
 	uint32_t actor;
