@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Allocations by the runtime's device numbers, and other small things. */
-#include <limits.h>
-#include <sched.h>
-#include <time.h>
-
+/* Allocations by the runtime's device numbers. */
 #include "runtime/runtime.h"
 
 int peali_area_alloc(struct peal_runtime *rt, int owner, uint64_t bytes,
@@ -63,48 +59,4 @@ int peali_area_read(struct peal_runtime *rt, const struct peali_area *area,
 
 	return peali_devices_copy(&rt->devices, host,
 				  area_place(rt, area, offset), bytes);
-}
-
-int peali_options_check(uint32_t size, size_t largest, const char *call)
-{
-	if (size > 0 && size <= largest)
-		return 0;
-	return peali_fail(
-		PEAL_EINVAL, call,
-		"options.size is %u: set it to sizeof the struct (%zu)", size,
-		largest);
-}
-
-uint64_t peali_now_ns(void)
-{
-	return peal_host_clock_ns();
-}
-
-uint64_t peali_deadline(int64_t timeout_ns)
-{
-	uint64_t now = peali_now_ns();
-
-	if (timeout_ns < 0 || (uint64_t)timeout_ns > UINT64_MAX - now)
-		return UINT64_MAX;
-	return now + (uint64_t)timeout_ns;
-}
-
-int peali_late(uint64_t deadline)
-{
-	return deadline != UINT64_MAX && peali_now_ns() >= deadline;
-}
-
-void peali_poll_pause(uint32_t *turns)
-{
-	uint32_t n = (*turns)++;
-	struct timespec nap = { 0, 0 };
-
-	if (n < 16) {
-		peal_pause();
-	} else if (n < 64) {
-		sched_yield();
-	} else {
-		nap.tv_nsec = n < 256 ? 50000 : 1000000;
-		nanosleep(&nap, NULL);
-	}
 }

@@ -202,62 +202,15 @@ void peali_endpoint_wake(struct peal_endpoint *e)
 	peal_bell_ring((uint64_t)(uintptr_t)e->receive_bell);
 }
 
-/* ---- waiting -------------------------------------------------------------------- */
-
 /* One wait of a sender or a receiver. */
-struct wait {
-	struct peal_bell *bell;
-	uint32_t most_us; /* of one sleep */
-	int silent; /* nobody rings: short sleeps, then longer ones */
-	int64_t timeout_ns;
-	uint64_t deadline; /* 0: not yet made */
-	uint64_t left_us; /* until then, when it was last looked at */
-	uint32_t turns;
-};
-
-static void wait_begin(struct wait *wait, const struct peal_endpoint *e,
-		       struct peal_bell *bell, int64_t timeout_ns)
+static void wait_begin(struct peali_patience *wait,
+		       const struct peal_endpoint *e, struct peal_bell *bell,
+		       int64_t timeout_ns)
 {
-	wait->bell = bell;
-	wait->silent = atomic_load_explicit(&e->silent, memory_order_relaxed);
-	wait->most_us = wait->silent ? PEALI_SILENT_US_FIRST : 50000;
-	wait->timeout_ns = timeout_ns;
-	wait->deadline = 0;
-	wait->left_us = UINT64_MAX;
-	wait->turns = 0;
-}
-
-/* One turn; 0 look again, PEAL_EAGAIN or PEAL_ETIMEDOUT give up. */
-static int wait_turn(struct wait *wait)
-{
-	uint64_t now;
-
-	if (wait->timeout_ns == 0)
-		return PEAL_EAGAIN;
-	if (wait->deadline == 0)
-		wait->deadline = peali_deadline(wait->timeout_ns);
-	wait->bell->max_sleep_us = wait->most_us;
-	if (wait->deadline != UINT64_MAX && (wait->turns++ & 15) == 0) {
-		now = peali_now_ns();
-		if (now >= wait->deadline)
-			return PEAL_ETIMEDOUT;
-		wait->left_us = (wait->deadline - now) / 1000 + 1;
-	}
-	if (wait->deadline != UINT64_MAX && wait->left_us < wait->most_us)
-		wait->bell->max_sleep_us = (uint32_t)wait->left_us;
-	if (peal_load_relaxed_sys_u32(&wait->bell->asleep)) {
-		wait->turns = 0; /* the next turn sleeps: look at the clock */
-		if (wait->silent && wait->most_us < PEALI_SILENT_US)
-			wait->most_us *= 2;
-	}
-	peal_host_idle(wait->bell, 1);
-	return 0;
-}
-
-static void wait_end(struct wait *wait)
-{
-	if (wait->turns)
-		peal_bell_reset(wait->bell);
+	peali_patience_begin(wait, bell,
+			     atomic_load_explicit(&e->silent,
+						  memory_order_relaxed),
+			     timeout_ns);
 }
 
 /* ---- sending --------------------------------------------------------------------- */
@@ -320,7 +273,7 @@ static int reserve(struct peal_endpoint *e, struct peali_endpoint_port *p,
 		   uint64_t bytes, int64_t timeout_ns, void **place_out)
 {
 	const struct peal_link *link = atomic_load(&p->link);
-	struct wait wait;
+	struct peali_patience wait;
 	int result;
 
 	wait_begin(&wait, e, e->send_bell, timeout_ns);
@@ -331,11 +284,11 @@ static int reserve(struct peal_endpoint *e, struct peali_endpoint_port *p,
 						   place_out);
 		if (result != PEAL_EAGAIN)
 			break;
-		result = wait_turn(&wait);
+		result = peali_patience_turn(&wait);
 		if (result)
 			break;
 	}
-	wait_end(&wait);
+	peali_patience_end(&wait);
 	return result;
 }
 
@@ -420,7 +373,7 @@ int peal_send(struct peal_endpoint *e, uint32_t port, uint16_t type,
 int peal_send_end(struct peal_endpoint *e, uint32_t port, int64_t timeout_ns)
 {
 	struct peali_endpoint_port *p = NULL;
-	struct wait wait;
+	struct peali_patience wait;
 	int result = check_port(e, port, &p);
 
 	if (result)
@@ -434,11 +387,11 @@ int peal_send_end(struct peal_endpoint *e, uint32_t port, int64_t timeout_ns)
 						     PEAL_KIND_END);
 		if (result != PEAL_EAGAIN)
 			break;
-		result = wait_turn(&wait);
+		result = peali_patience_turn(&wait);
 		if (result)
 			break;
 	}
-	wait_end(&wait);
+	peali_patience_end(&wait);
 	return result ? send_failed(e, p, port, 0, result) : 0;
 }
 
@@ -541,7 +494,7 @@ static int receive_failed(const struct peal_endpoint *e, int result)
 /* Waits for a message and holds it. */
 static int hold(struct peal_endpoint *e, int64_t timeout_ns)
 {
-	struct wait wait;
+	struct peali_patience wait;
 	int result;
 
 	if (e->peeked)
@@ -553,11 +506,11 @@ static int hold(struct peal_endpoint *e, int64_t timeout_ns)
 			break;
 		if (wait.turns == 0)
 			settle(e);
-		result = wait_turn(&wait);
+		result = peali_patience_turn(&wait);
 		if (result)
 			break;
 	}
-	wait_end(&wait);
+	peali_patience_end(&wait);
 	if (PEAL_UNLIKELY(result))
 		return receive_failed(e, result);
 	e->peeked = 1;

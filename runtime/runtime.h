@@ -11,6 +11,7 @@
 #include "p2p/peer.h"
 #include "queues/ring.h"
 #include "runtime/backend/devices.h"
+#include "runtime/backend/patience.h"
 
 /*
  * The objects of a runtime and who may touch them.
@@ -306,11 +307,6 @@ void peali_router_remove(struct peal_link *link, struct peali_path *path);
 uint64_t peali_router_carried(const struct peali_stager *stager);
 /* The sender is gone: 1 once all that it sent this way has been carried. */
 int peali_router_empty(struct peal_runtime *rt, struct peali_stager *stager);
-/* How long a host thread sleeps that waits for who cannot ring its bell: at
- * first, and twice as long each time, up to this. */
-#define PEALI_SILENT_US_FIRST 50
-#define PEALI_SILENT_US 1000
-
 /* The router's bell, for who writes to a first ring or reads a second. */
 uint64_t peali_router_bell(const struct peal_runtime *rt);
 
@@ -318,16 +314,5 @@ int peali_watchdog_start(struct peal_runtime *rt);
 void peali_watchdog_stop(struct peal_runtime *rt);
 int peali_watchdog_watch(struct peal_kernel *kernel);
 void peali_watchdog_forget(struct peal_kernel *kernel);
-
-/* ---- small things ---------------------------------------------------------- */
-
-/* Checks the size field of an options struct; PEAL_EINVAL with its text. */
-int peali_options_check(uint32_t size, size_t largest, const char *call);
-/* Now, and whether a deadline of peali_deadline has passed. */
-uint64_t peali_now_ns(void);
-uint64_t peali_deadline(int64_t timeout_ns);
-int peali_late(uint64_t deadline);
-/* One turn of waiting for something that the host polls: longer and longer. */
-void peali_poll_pause(uint32_t *turns);
 
 #endif

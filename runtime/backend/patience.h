@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEALI_PATIENCE_H
+#define PEALI_PATIENCE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <peal/device/host.h>
+#include <peal/errors.h>
+
+/* How threads of the host wait: the clock, deadlines, bells, polling. */
+
+/* Now, and whether a deadline of peali_deadline has passed. */
+uint64_t peali_now_ns(void);
+uint64_t peali_deadline(int64_t timeout_ns);
+int peali_late(uint64_t deadline);
+
+/* One turn of waiting for something that the host polls: longer and longer. */
+void peali_poll_pause(uint32_t *turns);
+
+/* How long a host thread sleeps that waits for who cannot ring its bell: at
+ * first, and twice as long each time, up to this. */
+#define PEALI_SILENT_US_FIRST 50
+#define PEALI_SILENT_US 1000
+
+/* A wait at a bell, with the timeout of a public call. */
+struct peali_patience {
+	struct peal_bell *bell;
+	uint32_t most_us; /* of one sleep */
+	int silent; /* nobody rings: short sleeps, then longer ones */
+	int64_t timeout_ns;
+	uint64_t deadline; /* 0: not yet made */
+	uint64_t left_us; /* until then, when it was last looked at */
+	uint32_t turns; /* since the clock was looked at */
+	int waited; /* a turn was taken */
+};
+
+/*
+ * The caller looks, then takes a turn, then looks again: a turn that announces
+ * sleep returns so that there is a last look. The bell is the calling thread's
+ * for as long.
+ */
+void peali_patience_begin(struct peali_patience *wait, struct peal_bell *bell,
+			  int silent, int64_t timeout_ns);
+/* 0 look again; PEAL_EAGAIN (timeout 0) or PEAL_ETIMEDOUT give up. */
+int peali_patience_turn(struct peali_patience *wait);
+void peali_patience_end(struct peali_patience *wait);
+
+/* Checks the size field of an options struct; PEAL_EINVAL with its text. */
+int peali_options_check(uint32_t size, size_t largest, const char *call);
+
+#endif

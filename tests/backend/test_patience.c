@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+#include <string.h>
+
+#include "peal_test.h"
+#include "runtime/backend/patience.h"
+
+static struct peal_bell *new_bell(void)
+{
+	struct peal_bell *bell = (struct peal_bell *)aligned_alloc(
+		PEAL_SHARED_LINE, sizeof(*bell));
+
+	CHECK(bell);
+	memset(bell, 0, sizeof(*bell));
+	return bell;
+}
+
+PEAL_TEST(no_timeout_does_not_wait)
+{
+	struct peal_bell *bell = new_bell();
+	struct peali_patience p;
+
+	peali_patience_begin(&p, bell, 0, 0);
+	CHECK_EQ(peali_patience_turn(&p), PEAL_EAGAIN);
+	CHECK_EQ(bell->steps, 0);
+	free(bell);
+}
+
+PEAL_TEST(a_timeout_ends_the_wait_and_not_before)
+{
+	static const int silent[] = { 0, 1 };
+	struct peal_bell *bell = new_bell();
+	struct peali_patience p;
+	uint64_t began;
+	int i, result;
+
+	for (i = 0; i < 2; i++) {
+		began = peali_now_ns();
+		peali_patience_begin(&p, bell, silent[i], 20000000);
+		while (!(result = peali_patience_turn(&p)))
+			;
+		peali_patience_end(&p);
+		CHECK_EQ(result, PEAL_ETIMEDOUT);
+		CHECK(peali_now_ns() - began >= 20000000);
+	}
+	free(bell);
+}
+
+/* Else the next wait would sleep at once, where it should spin first. */
+PEAL_TEST(the_next_wait_begins_anew_whatever_the_timeout_was)
+{
+	static const int64_t timeouts[] = { -1, 1000000000, INT64_MAX };
+	struct peal_bell *bell = new_bell();
+	struct peali_patience p;
+	int i, turn;
+
+	for (i = 0; i < 3; i++) {
+		peali_patience_begin(&p, bell, 0, timeouts[i]);
+		for (turn = 0; turn < 400; turn++)
+			if (bell->steps < 300) /* before it sleeps */
+				CHECK_EQ(peali_patience_turn(&p), 0);
+		CHECK(bell->steps >= 300);
+		peali_patience_end(&p);
+		CHECK_EQ(bell->steps, 0);
+		CHECK_EQ(bell->asleep, 0);
+	}
+	free(bell);
+}
+
+PEAL_TEST(deadlines_do_not_overflow)
+{
+	CHECK_EQ(peali_deadline(-1), UINT64_MAX);
+	CHECK(!peali_late(peali_deadline(-1)));
+	CHECK(!peali_late(peali_deadline(INT64_MAX)));
+	CHECK(peali_late(peali_deadline(0)));
+}
+
+PEAL_TEST_MAIN(RUN(no_timeout_does_not_wait);
+	       RUN(a_timeout_ends_the_wait_and_not_before);
+	       RUN(the_next_wait_begins_anew_whatever_the_timeout_was);
+	       RUN(deadlines_do_not_overflow);)
