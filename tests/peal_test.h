@@ -63,6 +63,14 @@
 		}                                                              \
 	} while (0)
 
+/* The call fails with the code, and its text has that part. */
+#define CHECK_FAILS(call, error, part)                                         \
+	do {                                                                   \
+		CHECK_EQ(call, error);                                         \
+		CHECK_EQ(peal_last_error()->code, error);                      \
+		CHECK_CONTAINS(peal_last_error()->text, part);                 \
+	} while (0)
+
 #define SKIP(reason)                                                           \
 	do {                                                                   \
 		printf("skipped: %s\n", (reason));                             \

@@ -14,6 +14,7 @@
 #include <peal/memory.h>
 #include <peal/peer.h>
 #include <peal/program.h>
+#include <peal/queue.h>
 #include <peal/runtime.h>
 #include <peal/topology.h>
 

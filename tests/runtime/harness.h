@@ -51,14 +51,6 @@ static inline uint64_t harness_now_ns(void)
 		}                                                              \
 	} while (0)
 
-/* The call fails with the code, and its text names both parts. */
-#define CHECK_FAILS(call, error, part)                                         \
-	do {                                                                   \
-		CHECK_EQ(call, error);                                         \
-		CHECK_EQ(peal_last_error()->code, error);                      \
-		CHECK_CONTAINS(peal_last_error()->text, part);                 \
-	} while (0)
-
 /* ---- opening -------------------------------------------------------------- */
 
 static char harness_cache[64];

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEAL_QUEUE_H
+#define PEAL_QUEUE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <peal/abi/message.h>
+#include <peal/errors.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * A queue among threads of the host, in plain memory: the queues that links and
+ * mailboxes are made of, without devices, kernels and a runtime. Say how many
+ * put and how many take, and get the queue that costs least for that; see
+ * queues/README.md for what each of them costs.
+ *
+ * Who uses a queue opens an end of it, for one thread at a time. Ends make no
+ * system call while messages flow and allocate nothing.
+ */
+struct peal_queue;
+
+/** One producer's or one consumer's end of a queue. */
+struct peal_queue_end;
+
+/** Which algorithm. */
+enum peal_queue_kind {
+	PEAL_QUEUE_ANY = 0, /* the first of those below that serves */
+	PEAL_QUEUE_LINK = 1, /* one producer, one consumer */
+	PEAL_QUEUE_MAILBOX = 2 /* many producers, one consumer */
+};
+
+/** What an end is for. */
+enum peal_queue_role { PEAL_QUEUE_PRODUCER = 0, PEAL_QUEUE_CONSUMER = 1 };
+
+/** Messages that are put or taken at a time, at most. */
+#define PEAL_QUEUE_BURST 32
+/** Ends of one role, at most. */
+#define PEAL_QUEUE_ENDS 64
+
+/** Zero in a field: its default. */
+struct peal_queue_options {
+	uint32_t size; /* sizeof(struct peal_queue_options) */
+	uint32_t kind; /* enum peal_queue_kind; by the two that follow */
+	uint32_t producers; /* ends that may be open at a time, to 64; 1 */
+	uint32_t consumers; /* the same; 1 */
+	uint32_t capacity; /* slots, a power of two up to 2^20; 1024 */
+	uint32_t policy; /* enum peal_policy; sequence */
+	uint64_t message_bytes; /* the largest message; 48. With a link up to
+				 * 256 MiB, else what a slot of 4 KiB holds */
+	const char *name; /* for texts; "queue". Copied. */
+};
+
+/** What a queue is and holds: accepted = delivered + queued. */
+struct peal_queue_info {
+	uint32_t kind; /* never PEAL_QUEUE_ANY */
+	uint32_t capacity;
+	uint64_t message_bytes, memory_bytes;
+	uint32_t producers, consumers; /* ends that are open now */
+	uint64_t accepted, delivered, queued; /* messages */
+};
+
+/**
+ * Makes a queue.
+ *
+ * @param options   NULL for all defaults.
+ * @param queue_out the queue; the caller destroys it.
+ * @return 0; PEAL_EINVAL an option is out of its range, or the kind does not
+ *         serve so many ends (the text names the option, its value and what is
+ *         allowed); PEAL_ENOMEM. Thread-safe.
+ */
+int peal_queue_create(const struct peal_queue_options *options,
+		      struct peal_queue **queue_out);
+
+/**
+ * Frees a queue and what is queued in it.
+ *
+ * @param queue a queue; NULL does nothing.
+ * @return 0; PEAL_EBUSY an end is open, nothing was done. No other call on the
+ *         queue may run at the same time.
+ */
+int peal_queue_destroy(struct peal_queue *queue);
+
+/**
+ * Opens an end. The queue ends for its consumers when all producers that were
+ * opened are closed: so open all of them before the first is closed.
+ *
+ * @param queue   a queue.
+ * @param role    producer or consumer.
+ * @param end_out the end; the caller closes it.
+ * @return 0; PEAL_EBUSY as many are open as the options allow; PEAL_EINVAL.
+ *         Thread-safe. A consumer that is opened after another one was closed
+ *         goes on where that one was.
+ */
+int peal_queue_open(struct peal_queue *queue, enum peal_queue_role role,
+		    struct peal_queue_end **end_out);
+
+/**
+ * Closes an end. What a producer has put stays; what a consumer has not taken
+ * is there for the next.
+ *
+ * @param end an end; NULL does nothing. It is gone after this.
+ * @return 0. Thread-safe; no other call on this end may run at the same time.
+ */
+int peal_queue_close(struct peal_queue_end *end);
+
+/**
+ * Puts one message.
+ *
+ * @param end        a producer's.
+ * @param data       `bytes` bytes; NULL if bytes is 0.
+ * @param bytes      at most the queue's message_bytes.
+ * @param timeout_ns how long to wait for room; 0: not, -1: for ever.
+ * @return 0; PEAL_EAGAIN (timeout 0) or PEAL_ETIMEDOUT it is full, nothing was
+ *         put; PEAL_EMSGSIZE too long; PEAL_EPIPE every consumer that was
+ *         opened is closed; PEAL_EINVAL not a producer's end, or data is NULL.
+ *         One thread at a time: builds with assertions or a sanitizer answer
+ *         another one with PEAL_EBUSY. Wait-free with timeout 0.
+ */
+int peal_queue_push(struct peal_queue_end *end, const void *data,
+		    uint64_t bytes, int64_t timeout_ns);
+
+/**
+ * Puts n messages of `bytes` each, all or none of them, in one pass.
+ *
+ * @param end        a producer's.
+ * @param data       n * bytes, one message after the other.
+ * @param bytes      of each; at most message_bytes, and what one slot holds.
+ * @param n          1 to PEAL_QUEUE_BURST, and at most the capacity.
+ * @param timeout_ns as peal_queue_push.
+ * @return as peal_queue_push.
+ */
+int peal_queue_push_bulk(struct peal_queue_end *end, const void *data,
+			 uint64_t bytes, uint32_t n, int64_t timeout_ns);
+
+/**
+ * Takes the next message.
+ *
+ * @param end        a consumer's.
+ * @param buffer     `room` bytes.
+ * @param room       size of the buffer.
+ * @param length_out bytes of the message; may be NULL.
+ * @param timeout_ns how long to wait for one; 0: not, -1: for ever.
+ * @return 0; PEAL_EAGAIN (timeout 0) or PEAL_ETIMEDOUT nothing there; PEAL_EEND
+ *         nothing there and every producer that was opened is closed;
+ *         PEAL_EMSGSIZE the buffer is short: the message stays, *length_out
+ *         says how much it needs; PEAL_EPROTO the memory of the queue was
+ *         damaged, it gives nothing any more; PEAL_EINVAL not a consumer's end.
+ *         One thread at a time, as peal_queue_push. Wait-free with timeout 0.
+ */
+int peal_queue_pop(struct peal_queue_end *end, void *buffer, uint64_t room,
+		   uint64_t *length_out, int64_t timeout_ns);
+
+/**
+ * Takes as many messages as there are, up to n.
+ *
+ * @param end         a consumer's.
+ * @param buffer      n * bytes: message i begins at i * bytes.
+ * @param bytes       of the buffer for each.
+ * @param n           1 to PEAL_QUEUE_BURST.
+ * @param lengths_out n lengths; may be NULL.
+ * @param timeout_ns  until the first of them.
+ * @return how many were taken, at least 1; else as peal_queue_pop, with
+ *         PEAL_EMSGSIZE if the first is longer than `bytes`.
+ */
+int peal_queue_pop_burst(struct peal_queue_end *end, void *buffer,
+			 uint64_t bytes, uint32_t n, uint64_t *lengths_out,
+			 int64_t timeout_ns);
+
+/**
+ * What a queue is and holds. While messages flow the numbers are those of some
+ * moment during the call; the identity holds always.
+ *
+ * @param queue    a queue.
+ * @param info_out filled.
+ * @return 0; PEAL_EINVAL. Thread-safe.
+ */
+int peal_queue_info(struct peal_queue *queue, struct peal_queue_info *info_out);
+
+/**
+ * The name of a kind.
+ *
+ * @param kind enum peal_queue_kind.
+ * @return a static string; "?" for what is none. Thread-safe, wait-free.
+ */
+const char *peal_queue_kind_name(uint32_t kind);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,560 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "queues/queue.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/backend/error.h"
+#include "runtime/backend/patience.h"
+
+/* By what they cost: the first that serves is taken. */
+static const struct peali_queue_kind *const kinds[] = { &peali_queue_link,
+							&peali_queue_mailbox };
+#define KINDS (sizeof(kinds) / sizeof(kinds[0]))
+
+#define CAPACITY_DEFAULT 1024
+#define MESSAGE_DEFAULT 48
+
+static const char *const role_names[] = { "producer", "consumer" };
+
+/* Looks at the producers' counts until they have to have caught up. */
+#define COUNT_LOOKS 100000
+
+const char *peal_queue_kind_name(uint32_t kind)
+{
+	size_t i;
+
+	for (i = 0; i < KINDS; i++)
+		if (kinds[i]->kind == kind)
+			return kinds[i]->name;
+	return "?";
+}
+
+/* ---- making --------------------------------------------------------------------- */
+
+static int complete_ends(const char *option, uint32_t *n, const char *call)
+{
+	if (!*n)
+		*n = 1;
+	if (*n > PEAL_QUEUE_ENDS)
+		return peali_fail(PEAL_EINVAL, call,
+				  "%s is %u; a queue has at most %d", option,
+				  *n, PEAL_QUEUE_ENDS);
+	return 0;
+}
+
+static int choose_kind(const struct peal_queue_options *o,
+		       const struct peali_queue_kind **out, const char *call)
+{
+	size_t i;
+
+	for (i = 0; i < KINDS; i++) {
+		if (o->kind && o->kind != kinds[i]->kind)
+			continue;
+		*out = kinds[i];
+		if (o->producers <= kinds[i]->producers &&
+		    o->consumers <= kinds[i]->consumers)
+			return 0;
+		if (o->kind)
+			return peali_fail(
+				PEAL_EINVAL, call,
+				"kind is %s, which serves up to %u producers "
+				"and %u consumers; producers is %u, consumers "
+				"is %u: leave kind 0 to have one that serves",
+				kinds[i]->name, kinds[i]->producers,
+				kinds[i]->consumers, o->producers,
+				o->consumers);
+	}
+	if (o->kind)
+		return peali_fail(PEAL_EINVAL, call,
+				  "kind is %u, which is no enum "
+				  "peal_queue_kind",
+				  o->kind);
+	return peali_fail(PEAL_EINVAL, call,
+			  "no kind of queue serves %u producers and %u "
+			  "consumers",
+			  o->producers, o->consumers);
+}
+
+static int complete(struct peal_queue *q, const struct peal_queue_options *o,
+		    const char *call)
+{
+	struct peal_queue_options *mine = &q->options;
+	int result = 0;
+
+	if (o) {
+		result = peali_options_check(o->size, sizeof(*o), call);
+		if (!result)
+			memcpy(mine, o, o->size);
+	}
+	if (result)
+		return result;
+	snprintf(q->name, sizeof(q->name), "%s",
+		 mine->name ? mine->name : "queue");
+	mine->name = q->name;
+	if (!mine->capacity)
+		mine->capacity = CAPACITY_DEFAULT;
+	if (!mine->message_bytes)
+		mine->message_bytes = MESSAGE_DEFAULT;
+	result = complete_ends("producers", &mine->producers, call);
+	if (!result)
+		result = complete_ends("consumers", &mine->consumers, call);
+	if (!result)
+		result = choose_kind(mine, &q->kind, call);
+	if (!result)
+		result = q->kind->plan(q, call);
+	return result;
+}
+
+static void *zeroed(uint64_t bytes)
+{
+	void *p = NULL;
+
+	if (posix_memalign(&p, PEAL_SHARED_LINE, bytes))
+		return NULL;
+	return memset(p, 0, bytes);
+}
+
+static int make_side(struct peal_queue *q, enum peal_queue_role role,
+		     uint32_t most)
+{
+	struct peali_queue_side *s = &q->side[role];
+	uint32_t i;
+
+	s->most = most;
+	s->end = calloc(most, sizeof(*s->end));
+	s->bells = zeroed(most * sizeof(*s->bells));
+	s->counts = zeroed(most * sizeof(*s->counts));
+	if (!s->end || !s->bells || !s->counts)
+		return PEAL_ENOMEM;
+	for (i = 0; i < most; i++) {
+		s->end[i].queue = q;
+		s->end[i].role = role;
+		s->end[i].bell = &s->bells[i];
+		s->end[i].count = &s->counts[i];
+	}
+	return 0;
+}
+
+static void take_down(struct peal_queue *q)
+{
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		free(q->side[i].end);
+		free(q->side[i].bells);
+		free(q->side[i].counts);
+	}
+	free(q->memory);
+	free(q->plan);
+	pthread_mutex_destroy(&q->lock);
+	free(q);
+}
+
+int peal_queue_create(const struct peal_queue_options *options,
+		      struct peal_queue **queue_out)
+{
+	const char *call = "peal_queue_create";
+	struct peal_queue *q;
+	int result;
+
+	if (!queue_out)
+		return peali_fail(PEAL_EINVAL, call, "queue_out is NULL");
+	q = calloc(1, sizeof(*q));
+	if (!q)
+		return peali_fail(PEAL_ENOMEM, call, "no memory");
+	pthread_mutex_init(&q->lock, NULL);
+	result = complete(q, options, call);
+	if (result)
+		goto failed;
+	result = make_side(q, PEAL_QUEUE_PRODUCER, q->options.producers);
+	if (!result)
+		result =
+			make_side(q, PEAL_QUEUE_CONSUMER, q->options.consumers);
+	q->memory = zeroed(q->bytes);
+	if (result || !q->memory) {
+		result = peali_fail(PEAL_ENOMEM, call,
+				    "'%s': no memory for %llu bytes", q->name,
+				    (unsigned long long)q->bytes);
+		goto failed;
+	}
+	q->kind->make(q);
+	*queue_out = q;
+	return 0;
+failed:
+	take_down(q);
+	return result;
+}
+
+/* Ends of a role that are open. */
+static uint32_t open_ends(struct peal_queue *q, enum peal_queue_role role)
+{
+	struct peali_queue_side *s = &q->side[role];
+	uint32_t n;
+
+	pthread_mutex_lock(&q->lock);
+	n = s->opened - s->closed;
+	pthread_mutex_unlock(&q->lock);
+	return n;
+}
+
+int peal_queue_destroy(struct peal_queue *q)
+{
+	uint32_t producers, consumers;
+
+	if (!q)
+		return 0;
+	producers = open_ends(q, PEAL_QUEUE_PRODUCER);
+	consumers = open_ends(q, PEAL_QUEUE_CONSUMER);
+	if (producers + consumers)
+		return peali_fail(PEAL_EBUSY, "peal_queue_destroy",
+				  "'%s': %u producers and %u consumers are "
+				  "open: close them first",
+				  q->name, producers, consumers);
+	take_down(q);
+	return 0;
+}
+
+/* ---- ends ----------------------------------------------------------------------- */
+
+int peal_queue_open(struct peal_queue *q, enum peal_queue_role role,
+		    struct peal_queue_end **end_out)
+{
+	struct peal_queue_end *end = NULL;
+	struct peali_queue_side *s;
+	uint32_t i;
+
+	if (!q || !end_out || (uint32_t)role > PEAL_QUEUE_CONSUMER)
+		return peali_fail(PEAL_EINVAL, "peal_queue_open",
+				  "an argument is NULL, or role is neither "
+				  "producer nor consumer");
+	s = &q->side[role];
+	pthread_mutex_lock(&q->lock);
+	for (i = 0; i < s->most && !end; i++)
+		if (!s->end[i].open)
+			end = &s->end[i];
+	if (end) {
+		end->open = 1;
+		s->opened++;
+		atomic_store(&s->gone, 0);
+	}
+	pthread_mutex_unlock(&q->lock);
+	if (!end)
+		return peali_fail(PEAL_EBUSY, "peal_queue_open",
+				  "'%s' is a %s with %u %ss, and all are open: "
+				  "close one, or say more in the options",
+				  q->name, q->kind->name, s->most,
+				  role_names[role]);
+	*end_out = end;
+	return 0;
+}
+
+int peal_queue_close(struct peal_queue_end *end)
+{
+	struct peali_queue_side *s;
+	struct peal_queue *q;
+	int other;
+
+	if (!end)
+		return 0;
+	q = end->queue;
+	s = &q->side[end->role];
+	other = !end->role;
+	q->kind->settle(end);
+	pthread_mutex_lock(&q->lock);
+	end->open = 0;
+	s->closed++;
+	/* release: who sees it gone sees all that it put */
+	atomic_store(&s->gone, s->closed == s->opened);
+	pthread_mutex_unlock(&q->lock);
+	peali_queue_ring(q, (enum peal_queue_role)other, PEAL_QUEUE_ENDS);
+	return 0;
+}
+
+void peali_queue_ring(struct peal_queue *q, enum peal_queue_role role,
+		      uint32_t n)
+{
+	struct peali_queue_side *s = &q->side[role];
+	uint32_t i;
+
+	peal_compiler_barrier();
+	for (i = 0; i < s->most && n; i++)
+		if (peal_load_relaxed_sys_u32(&s->bells[i].asleep)) {
+			peal_host_wake(&s->bells[i]);
+			n--;
+		}
+}
+
+/* Whether all of a role that were ever opened are closed. */
+static int all_closed(const struct peal_queue *q, enum peal_queue_role role)
+{
+	return atomic_load_explicit(&q->side[role].gone, memory_order_acquire);
+}
+
+/* ---- putting and taking ---------------------------------------------------------- */
+
+static int check_end(const struct peal_queue_end *end, uint32_t role,
+		     const void *data, uint64_t bytes, uint32_t n,
+		     const char *call)
+{
+	if (!end || (!data && bytes))
+		return peali_fail(PEAL_EINVAL, call, "an argument is NULL");
+	if (end->role != role)
+		return peali_fail(PEAL_EINVAL, call,
+				  "the end of '%s' is a %s's", end->queue->name,
+				  role_names[end->role]);
+	if (n < 1 || n > PEAL_QUEUE_BURST)
+		return peali_fail(PEAL_EINVAL, call,
+				  "n is %u; it must be from 1 to %d", n,
+				  PEAL_QUEUE_BURST);
+	return 0;
+}
+
+/* 0, and the end is the calling thread's until leave(). */
+static int enter(struct peal_queue_end *end, const char *call)
+{
+	if (PEALI_QUEUE_CHECKED && atomic_exchange(&end->busy, 1))
+		return peali_fail(PEAL_EBUSY, call,
+				  "another thread is in a call on this end of "
+				  "'%s': each needs an end of its own",
+				  end->queue->name);
+	return 0;
+}
+
+static void leave(struct peal_queue_end *end)
+{
+	if (PEALI_QUEUE_CHECKED)
+		atomic_store(&end->busy, 0);
+}
+
+static void count(struct peal_queue_end *end, uint64_t n)
+{
+	uint64_t *messages = &end->count->messages;
+
+	peal_store_release_sys(messages, peal_load_relaxed_sys(messages) + n);
+}
+
+static int push_failed(const struct peal_queue_end *end, uint64_t bytes,
+		       uint32_t n, int result, const char *call)
+{
+	const struct peal_queue *q = end->queue;
+
+	switch (result) {
+	case PEAL_EAGAIN:
+		return result;
+	case PEAL_ETIMEDOUT:
+		return peali_fail(result, call, "'%s' is full", q->name);
+	case PEAL_EPIPE:
+		return peali_fail(result, call,
+				  "every consumer of '%s' is closed", q->name);
+	case PEAL_EMSGSIZE:
+		return peali_fail(
+			result, call,
+			"%u messages of %llu bytes for '%s', a %s of %u slots "
+			"for messages of up to %llu: too long, or too many at "
+			"a time",
+			n, (unsigned long long)bytes, q->name, q->kind->name,
+			q->options.capacity,
+			(unsigned long long)q->options.message_bytes);
+	default:
+		return peali_fail(result, call, "'%s' is damaged", q->name);
+	}
+}
+
+static int push(struct peal_queue_end *end, const void *data, uint64_t bytes,
+		uint32_t n, int64_t timeout_ns, const char *call)
+{
+	struct peal_queue *q = end->queue;
+	struct peali_patience patience;
+	char none = 0;
+	int result;
+
+	if (!data)
+		data = &none; /* bytes is 0 */
+	peali_patience_begin(&patience, end->bell, 0, timeout_ns);
+	for (;;) {
+		result = PEAL_EPIPE;
+		if (PEAL_UNLIKELY(all_closed(q, PEAL_QUEUE_CONSUMER)))
+			break;
+		result = q->kind->push(end, data, bytes, n);
+		if (PEAL_LIKELY(result != PEAL_EAGAIN))
+			break;
+		q->kind->settle(end);
+		result = peali_patience_turn(&patience);
+		if (result)
+			break;
+	}
+	peali_patience_end(&patience);
+	if (PEAL_LIKELY(!result)) {
+		count(end, n);
+		return 0;
+	}
+	return push_failed(end, bytes, n, result, call);
+}
+
+int peal_queue_push_bulk(struct peal_queue_end *end, const void *data,
+			 uint64_t bytes, uint32_t n, int64_t timeout_ns)
+{
+	const char *call = "peal_queue_push_bulk";
+	int result = check_end(end, PEAL_QUEUE_PRODUCER, data, bytes, n, call);
+
+	if (!result)
+		result = enter(end, call);
+	if (result)
+		return result;
+	result = push(end, data, bytes, n, timeout_ns, call);
+	leave(end);
+	return result;
+}
+
+int peal_queue_push(struct peal_queue_end *end, const void *data,
+		    uint64_t bytes, int64_t timeout_ns)
+{
+	const char *call = "peal_queue_push";
+	int result = check_end(end, PEAL_QUEUE_PRODUCER, data, bytes, 1, call);
+
+	if (!result)
+		result = enter(end, call);
+	if (result)
+		return result;
+	result = push(end, data, bytes, 1, timeout_ns, call);
+	leave(end);
+	return result;
+}
+
+static int pop_failed(const struct peal_queue_end *end, uint64_t each,
+		      uint64_t needed, int result, const char *call)
+{
+	const char *name = end->queue->name;
+
+	switch (result) {
+	case PEAL_EAGAIN:
+	case PEAL_EEND:
+		return result;
+	case PEAL_ETIMEDOUT:
+		return peali_fail(result, call, "'%s' is empty", name);
+	case PEAL_EMSGSIZE:
+		return peali_fail(result, call,
+				  "the next message of '%s' has %llu bytes; "
+				  "there is room for %llu",
+				  name, (unsigned long long)needed,
+				  (unsigned long long)each);
+	default:
+		return peali_fail(result, call, "'%s' is damaged", name);
+	}
+}
+
+static int pop(struct peal_queue_end *end, void *buffer, uint64_t each,
+	       uint32_t n, uint64_t *lengths, int64_t timeout_ns,
+	       const char *call)
+{
+	struct peal_queue *q = end->queue;
+	struct peali_patience patience;
+	char none = 0;
+	int result;
+
+	if (!buffer)
+		buffer = &none; /* each is 0 */
+	peali_patience_begin(&patience, end->bell, 0, timeout_ns);
+	for (;;) {
+		result = q->kind->pop(end, buffer, each, n, lengths);
+		if (PEAL_LIKELY(result != PEAL_EAGAIN))
+			break;
+		/* what was put before the last one closed is there now */
+		if (all_closed(q, PEAL_QUEUE_PRODUCER)) {
+			result = q->kind->pop(end, buffer, each, n, lengths);
+			if (result == PEAL_EAGAIN)
+				result = PEAL_EEND;
+			break;
+		}
+		q->kind->settle(end);
+		result = peali_patience_turn(&patience);
+		if (result)
+			break;
+	}
+	peali_patience_end(&patience);
+	if (PEAL_LIKELY(result > 0)) {
+		count(end, (uint64_t)result);
+		return result;
+	}
+	return pop_failed(end, each, lengths[0], result, call);
+}
+
+int peal_queue_pop_burst(struct peal_queue_end *end, void *buffer,
+			 uint64_t bytes, uint32_t n, uint64_t *lengths_out,
+			 int64_t timeout_ns)
+{
+	const char *call = "peal_queue_pop_burst";
+	uint64_t lengths[PEAL_QUEUE_BURST];
+	int result =
+		check_end(end, PEAL_QUEUE_CONSUMER, buffer, bytes, n, call);
+
+	if (!result)
+		result = enter(end, call);
+	if (result)
+		return result;
+	lengths[0] = 0;
+	result = pop(end, buffer, bytes, n, lengths_out ? lengths_out : lengths,
+		     timeout_ns, call);
+	leave(end);
+	return result;
+}
+
+int peal_queue_pop(struct peal_queue_end *end, void *buffer, uint64_t room,
+		   uint64_t *length_out, int64_t timeout_ns)
+{
+	const char *call = "peal_queue_pop";
+	uint64_t length = 0;
+	int result = check_end(end, PEAL_QUEUE_CONSUMER, buffer, room, 1, call);
+
+	if (!result)
+		result = enter(end, call);
+	if (result)
+		return result;
+	result = pop(end, buffer, room, 1, &length, timeout_ns, call);
+	leave(end);
+	if (length_out && (result > 0 || result == PEAL_EMSGSIZE))
+		*length_out = length;
+	return result > 0 ? 0 : result;
+}
+
+/* ---- what there is ---------------------------------------------------------------- */
+
+static uint64_t sum(const struct peali_queue_side *s)
+{
+	uint64_t n = 0;
+	uint32_t i;
+
+	for (i = 0; i < s->most; i++)
+		n += peal_load_acquire_sys(&s->counts[i].messages);
+	return n;
+}
+
+int peal_queue_info(struct peal_queue *q, struct peal_queue_info *info_out)
+{
+	uint32_t i;
+
+	if (!q || !info_out)
+		return peali_fail(PEAL_EINVAL, "peal_queue_info",
+				  "an argument is NULL");
+	memset(info_out, 0, sizeof(*info_out));
+	info_out->kind = q->kind->kind;
+	info_out->capacity = q->options.capacity;
+	info_out->message_bytes = q->options.message_bytes;
+	info_out->memory_bytes = q->bytes;
+	info_out->producers = open_ends(q, PEAL_QUEUE_PRODUCER);
+	info_out->consumers = open_ends(q, PEAL_QUEUE_CONSUMER);
+	info_out->delivered = sum(&q->side[PEAL_QUEUE_CONSUMER]);
+	/* a message may be taken a moment before its producer counts it */
+	for (i = 0; i < COUNT_LOOKS; i++) {
+		info_out->accepted = sum(&q->side[PEAL_QUEUE_PRODUCER]);
+		if (info_out->accepted >= info_out->delivered)
+			break;
+		peal_pause();
+	}
+	if (info_out->accepted < info_out->delivered)
+		info_out->accepted = info_out->delivered;
+	info_out->queued = info_out->accepted - info_out->delivered;
+	return 0;
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEALI_QUEUE_H
+#define PEALI_QUEUE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include <peal/device/consumer.h>
+#include <peal/device/host.h>
+#include <peal/device/mailbox.h>
+#include <peal/device/producer.h>
+#include <peal/queue.h>
+
+/*
+ * Inside of peal/queue.h: what all kinds share is in queue.c, one file for each
+ * kind fills a struct peali_queue_kind.
+ */
+
+/* Whether a call on an end that another thread is in is told so. */
+#if !defined(NDEBUG) || defined(__SANITIZE_ADDRESS__) ||                       \
+	defined(__SANITIZE_THREAD__)
+#define PEALI_QUEUE_CHECKED 1
+#else
+#define PEALI_QUEUE_CHECKED 0
+#endif
+
+/* Messages of an end, over all who ever had it. Only writer: its thread. */
+struct peali_queue_count {
+	uint64_t messages;
+	uint8_t reserved[PEAL_SHARED_LINE - 8];
+};
+
+struct peal_queue_end {
+	struct peal_queue *queue;
+	uint32_t role; /* enum peal_queue_role */
+	int open;
+	struct peal_bell *bell;
+	struct peali_queue_count *count;
+	atomic_int busy; /* if PEALI_QUEUE_CHECKED */
+	union { /* goes on when the end is opened again */
+		struct peal_link_producer producer;
+		struct peal_link_consumer consumer;
+		struct peal_mailbox_lease lease;
+	} at;
+};
+
+/* Ends of one role. */
+struct peali_queue_side {
+	struct peal_queue_end *end; /* [most] */
+	struct peal_bell *bells; /* [most] */
+	struct peali_queue_count *counts; /* [most] */
+	uint32_t most;
+	uint32_t opened, closed; /* times; under the queue's lock */
+	atomic_int gone; /* all that were ever opened are closed */
+};
+
+struct peal_queue {
+	const struct peali_queue_kind *kind;
+	struct peal_queue_options options; /* completed */
+	char name[32];
+	pthread_mutex_t lock; /* opening and closing of ends */
+	struct peali_queue_side side[2];
+	uint8_t *memory; /* `bytes`, for the kind */
+	uint64_t bytes;
+	void *plan; /* the kind's completed spec */
+};
+
+struct peali_queue_kind {
+	uint32_t kind;
+	const char *name;
+	uint32_t producers, consumers; /* that it can serve */
+	/* Fills in q->options, q->plan and q->bytes; or says what is wrong. */
+	int (*plan)(struct peal_queue *q, const char *call);
+	/* Makes the queue in its zeroed memory, and all ends. */
+	void (*make)(struct peal_queue *q);
+	/*
+	 * Puts n, or takes up to n; at `each` bytes from one message to the next
+	 * for a taker. Rings who waits for that. 0 or how many were taken;
+	 * PEAL_EAGAIN and what else the device function says.
+	 */
+	int (*push)(struct peal_queue_end *end, const void *data,
+		    uint64_t bytes, uint32_t n);
+	int (*pop)(struct peal_queue_end *end, void *buffer, uint64_t each,
+		   uint32_t n, uint64_t *lengths);
+	/* Gives to the others what the end holds back, before it waits. */
+	void (*settle)(struct peal_queue_end *end);
+};
+
+extern const struct peali_queue_kind peali_queue_link, peali_queue_mailbox;
+
+/* Wakes up to n of the ends of a role that sleep. */
+void peali_queue_ring(struct peal_queue *q, enum peal_queue_role role,
+		      uint32_t n);
+
+#endif

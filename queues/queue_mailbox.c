@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+#include <string.h>
+
+#include "queues/mailbox.h"
+#include "queues/queue.h"
+#include "runtime/backend/error.h"
+
+/* A mailbox as a queue among threads. */
+
+/* The most that is put at a time: what small mailboxes can promise. */
+static uint32_t bulk_max(const struct peal_queue_options *o)
+{
+	uint32_t share = o->capacity / (2 * o->producers);
+
+	if (share > PEAL_QUEUE_BURST)
+		return PEAL_QUEUE_BURST;
+	return share ? share : 1;
+}
+
+static int plan(struct peal_queue *q, const char *call)
+{
+	struct peali_mailbox_spec *spec = calloc(1, sizeof(*spec));
+	int result;
+
+	if (!spec)
+		return peali_fail(PEAL_ENOMEM, call, "no memory");
+	q->plan = spec;
+	if (q->options.message_bytes > UINT32_MAX)
+		return peali_fail(PEAL_EINVAL, call,
+				  "message_bytes is %llu; a mailbox keeps "
+				  "messages in slots of at most 4096 bytes",
+				  (unsigned long long)q->options.message_bytes);
+	spec->slots = q->options.capacity;
+	spec->message_bytes = (uint32_t)q->options.message_bytes;
+	spec->policy = q->options.policy;
+	spec->n_workers = q->options.producers;
+	spec->tells = bulk_max(&q->options);
+	result = peali_mailbox_spec_complete(spec, ~0u, PEAL_POLICY_SEQUENCE,
+					     call);
+	if (result)
+		return result;
+	q->options.policy = spec->policy;
+	q->bytes = peali_mailbox_bytes(spec);
+	return 0;
+}
+
+static struct peal_mailbox *mailbox(const struct peal_queue_end *end)
+{
+	return (struct peal_mailbox *)(void *)end->queue->memory;
+}
+
+static void make(struct peal_queue *q)
+{
+	struct peali_queue_side *s = &q->side[PEAL_QUEUE_PRODUCER];
+	uint32_t i;
+
+	peali_mailbox_header((struct peal_mailbox *)(void *)q->memory, q->plan);
+	for (i = 0; i < s->most; i++)
+		memset(&s->end[i].at.lease, 0, sizeof(s->end[i].at.lease));
+}
+
+static int push(struct peal_queue_end *end, const void *data, uint64_t bytes,
+		uint32_t n)
+{
+	struct peal_header none = { 0, 0, 0 };
+	const uint8_t *from = data;
+	uint32_t i;
+
+	if (bytes > mailbox(end)->message_bytes || n > mailbox(end)->lease)
+		return PEAL_EMSGSIZE;
+	if (!peal_mailbox_admit(mailbox(end), &end->at.lease, n))
+		return PEAL_EAGAIN;
+	for (i = 0; i < n; i++)
+		peal_mailbox_put(mailbox(end), &end->at.lease, none,
+				 from + i * bytes, bytes);
+	peali_queue_ring(end->queue, PEAL_QUEUE_CONSUMER, 1);
+	return 0;
+}
+
+/* Those who wait for room look again where more of it was told. */
+static void told(struct peal_queue_end *end, uint64_t head)
+{
+	if (mailbox(end)->head != head)
+		peali_queue_ring(end->queue, PEAL_QUEUE_PRODUCER,
+				 PEAL_QUEUE_ENDS);
+}
+
+static int pop(struct peal_queue_end *end, void *buffer, uint64_t each,
+	       uint32_t n, uint64_t *lengths)
+{
+	const uint32_t header = (uint32_t)sizeof(struct peal_header);
+	struct peal_mailbox *m = mailbox(end);
+	struct peal_slot_view view = { 0, 0, 0 };
+	uint64_t head = m->head;
+	int result = PEAL_EAGAIN;
+	uint8_t *to = buffer;
+	uint32_t i;
+
+	for (i = 0; i < n && peal_mailbox_peek(m, &view); i++) {
+		result = PEAL_EPROTO;
+		if (view.length < header ||
+		    view.length > header + m->message_bytes)
+			break;
+		lengths[i] = view.length - header;
+		result = PEAL_EMSGSIZE;
+		if (lengths[i] > each)
+			break;
+		peal_copy(to + i * each, view.content + header, lengths[i]);
+		peal_mailbox_release(m);
+	}
+	told(end, head);
+	return i ? (int)i : result;
+}
+
+static void settle(struct peal_queue_end *end)
+{
+	if (end->role == PEAL_QUEUE_CONSUMER) {
+		uint64_t head = mailbox(end)->head;
+
+		peal_mailbox_flush(mailbox(end));
+		told(end, head);
+	} else if (end->at.lease.granted) {
+		peal_mailbox_return(mailbox(end), &end->at.lease);
+		peali_queue_ring(end->queue, PEAL_QUEUE_PRODUCER,
+				 PEAL_QUEUE_ENDS);
+	}
+}
+
+const struct peali_queue_kind peali_queue_mailbox = {
+	.kind = PEAL_QUEUE_MAILBOX,
+	.name = "mailbox",
+	.producers = PEAL_QUEUE_ENDS,
+	.consumers = 1,
+	.plan = plan,
+	.make = make,
+	.push = push,
+	.pop = pop,
+	.settle = settle,
+};

@@ -1,0 +1,609 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <limits.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include <peal/queue.h>
+
+#include "identity.h"
+#include "queues/queue.h"
+#include "runtime/backend/host/wait.h"
+
+/* peal/queue.h: the queues as threads of a program use them. */
+
+#define PATIENCE 10000000000ll
+#define MESSAGES IDENTITY_COUNT(200000)
+
+static const struct peal_queue_options plain = { .size = sizeof(plain) };
+
+static struct peal_queue *make(struct peal_queue_options o)
+{
+	struct peal_queue *q = NULL;
+
+	o.size = sizeof(o);
+	CHECK_OK(peal_queue_create(&o, &q));
+	return q;
+}
+
+static struct peal_queue_end *open_end(struct peal_queue *q,
+				       enum peal_queue_role role)
+{
+	struct peal_queue_end *end = NULL;
+
+	CHECK_OK(peal_queue_open(q, role, &end));
+	return end;
+}
+
+static struct peal_queue_end *producer(struct peal_queue *q)
+{
+	return open_end(q, PEAL_QUEUE_PRODUCER);
+}
+
+static struct peal_queue_end *consumer(struct peal_queue *q)
+{
+	return open_end(q, PEAL_QUEUE_CONSUMER);
+}
+
+static struct peal_queue_info info(struct peal_queue *q)
+{
+	struct peal_queue_info i;
+
+	CHECK_OK(peal_queue_info(q, &i));
+	CHECK_EQ(i.accepted, i.delivered + i.queued);
+	return i;
+}
+
+/* ---- which one ------------------------------------------------------------------ */
+
+static uint32_t kind_for(uint32_t producers, uint32_t consumers)
+{
+	struct peal_queue_options o = plain;
+	struct peal_queue *q;
+	uint32_t kind;
+
+	o.producers = producers;
+	o.consumers = consumers;
+	q = make(o);
+	kind = info(q).kind;
+	CHECK_OK(peal_queue_destroy(q));
+	return kind;
+}
+
+PEAL_TEST(the_ends_choose_the_kind)
+{
+	struct peal_queue *q = NULL;
+
+	CHECK_EQ(kind_for(0, 0), PEAL_QUEUE_LINK);
+	CHECK_EQ(kind_for(1, 1), PEAL_QUEUE_LINK);
+	CHECK_EQ(kind_for(2, 1), PEAL_QUEUE_MAILBOX);
+	CHECK_EQ(kind_for(64, 1), PEAL_QUEUE_MAILBOX);
+	CHECK(!strcmp(peal_queue_kind_name(PEAL_QUEUE_LINK), "link"));
+	CHECK(!strcmp(peal_queue_kind_name(77), "?"));
+	CHECK_OK(peal_queue_create(NULL, &q));
+	CHECK_EQ(info(q).capacity, 1024);
+	CHECK_EQ(info(q).message_bytes, 48);
+	CHECK_OK(peal_queue_destroy(q));
+	CHECK_OK(peal_queue_destroy(NULL));
+}
+
+#define REFUSED(field, value, code, text)                                      \
+	do {                                                                   \
+		struct peal_queue_options o_ = plain;                          \
+		struct peal_queue *q_ = NULL;                                  \
+		o_.field = (value);                                            \
+		CHECK_FAILS(peal_queue_create(&o_, &q_), code, text);          \
+		CHECK(!q_);                                                    \
+	} while (0)
+
+PEAL_TEST(options_out_of_range_are_refused_with_their_value)
+{
+	struct peal_queue_options o = plain;
+	struct peal_queue *q = NULL;
+
+	REFUSED(size, 0, PEAL_EINVAL, "options.size is 0");
+	REFUSED(capacity, 3, PEAL_EINVAL, "capacity is 3");
+	REFUSED(capacity, 2u << 20, PEAL_EINVAL, "capacity is 2097152");
+	REFUSED(message_bytes, 1ull << 40, PEAL_EINVAL, "1099511627776");
+	REFUSED(policy, 9, PEAL_EINVAL, "policy");
+	REFUSED(producers, 65, PEAL_EINVAL, "producers is 65");
+	REFUSED(consumers, 65, PEAL_EINVAL, "consumers is 65");
+	REFUSED(kind, 17, PEAL_EINVAL, "kind is 17");
+	o.kind = PEAL_QUEUE_LINK;
+	o.producers = 2;
+	CHECK_FAILS(peal_queue_create(&o, &q), PEAL_EINVAL,
+		    "kind is link, which serves up to 1 producers");
+	o.kind = PEAL_QUEUE_MAILBOX;
+	o.message_bytes = 5000;
+	CHECK_FAILS(peal_queue_create(&o, &q), PEAL_EINVAL,
+		    "at most 4080 are allowed");
+	o.message_bytes = 1ull << 33;
+	CHECK_FAILS(peal_queue_create(&o, &q), PEAL_EINVAL, "8589934592");
+	o.message_bytes = 8;
+	o.producers = 64;
+	o.capacity = 32;
+	CHECK_FAILS(peal_queue_create(&o, &q), PEAL_EINVAL, "too few for 64");
+	CHECK_FAILS(peal_queue_create(NULL, NULL), PEAL_EINVAL, "NULL");
+}
+
+PEAL_TEST(no_more_ends_than_were_said)
+{
+	struct peal_queue *q = make(plain);
+	struct peal_queue_end *p = producer(q), *other = NULL;
+
+	CHECK_FAILS(peal_queue_open(q, PEAL_QUEUE_PRODUCER, &other), PEAL_EBUSY,
+		    "a link with 1 producers, and all are open");
+	CHECK_FAILS(peal_queue_destroy(q), PEAL_EBUSY, "1 producers");
+	CHECK_OK(peal_queue_close(p));
+	p = producer(q);
+	CHECK_OK(peal_queue_close(p));
+	CHECK_OK(peal_queue_close(NULL));
+	CHECK_OK(peal_queue_destroy(q));
+}
+
+/* ---- one thread ------------------------------------------------------------------ */
+
+static struct peal_queue_options of_kind(uint32_t kind)
+{
+	struct peal_queue_options o = plain;
+
+	o.kind = kind;
+	o.capacity = 64;
+	return o;
+}
+
+#define EACH_KIND(kind)                                                        \
+	for (uint32_t kind = PEAL_QUEUE_LINK; kind <= PEAL_QUEUE_MAILBOX;      \
+	     kind++)
+
+PEAL_TEST(what_goes_in_comes_out)
+{
+	uint64_t in[32], out[32], lengths[32], length, i, k;
+
+	EACH_KIND(kind)
+	{
+		struct peal_queue *q = make(of_kind(kind));
+		struct peal_queue_end *p = producer(q), *c = consumer(q);
+
+		CHECK_EQ(peal_queue_pop(c, out, 8, &length, 0), PEAL_EAGAIN);
+		for (i = 0; i < 1000; i++) {
+			for (k = 0; k < 32; k++)
+				in[k] = i * 32 + k;
+			CHECK_OK(peal_queue_push_bulk(p, in, 8, 7, 0));
+			CHECK_OK(peal_queue_push(p, in + 7, 8, 0));
+			CHECK_EQ(info(q).queued, 8);
+			CHECK_EQ(peal_queue_pop_burst(c, out, 8, 32, lengths,
+						      0),
+				 8);
+			for (k = 0; k < 8; k++) {
+				CHECK_EQ(out[k], i * 32 + k);
+				CHECK_EQ(lengths[k], 8);
+			}
+		}
+		CHECK_OK(peal_queue_push(p, NULL, 0, 0));
+		CHECK_OK(peal_queue_pop(c, NULL, 0, &length, 0));
+		CHECK_EQ(length, 0);
+		CHECK_EQ(info(q).accepted, 8001);
+		CHECK_OK(peal_queue_close(p));
+		CHECK_EQ(peal_queue_pop(c, out, 8, NULL, -1), PEAL_EEND);
+		CHECK_OK(peal_queue_close(c));
+		CHECK_OK(peal_queue_destroy(q));
+	}
+}
+
+/* Whether the consumer has told the producers of all that it took. */
+static int told_all(const struct peal_queue *q)
+{
+	const struct peal_link_consumer *c =
+		&q->side[PEAL_QUEUE_CONSUMER].end->at.consumer;
+	const struct peal_mailbox *m =
+		(const struct peal_mailbox *)(const void *)q->memory;
+
+	return q->kind == &peali_queue_link ? c->credit_sent == c->head :
+					      m->head == m->taken;
+}
+
+PEAL_TEST(a_full_queue_takes_nothing_and_loses_nothing)
+{
+	uint64_t i, k, out, n;
+
+	EACH_KIND(kind)
+	{
+		struct peal_queue *q = make(of_kind(kind));
+		struct peal_queue_end *p = producer(q), *c = consumer(q);
+
+		for (n = 0; !peal_queue_push(p, &n, 8, 0); n++)
+			;
+		CHECK(n <= 64 && n >= 32);
+		CHECK_EQ(peal_queue_push(p, &n, 8, 0), PEAL_EAGAIN);
+		CHECK_FAILS(peal_queue_push(p, &n, 8, 1000000), PEAL_ETIMEDOUT,
+			    "'queue' is full");
+		CHECK_EQ(info(q).accepted, n);
+		for (i = 0; i < n; i++) {
+			CHECK_OK(peal_queue_pop(c, &out, 8, NULL, 0));
+			CHECK_EQ(out, i);
+		}
+		CHECK_EQ(peal_queue_pop(c, &out, 8, NULL, 0), PEAL_EAGAIN);
+		/* who finds nothing has said how much room there is */
+		for (k = 0; k < 5; k++)
+			CHECK_OK(peal_queue_push(p, &k, 8, 0));
+		while (!peal_queue_pop(c, &out, 8, NULL, 0))
+			;
+		CHECK(told_all(q));
+		CHECK_OK(peal_queue_close(p));
+		CHECK_OK(peal_queue_close(c));
+		CHECK_OK(peal_queue_destroy(q));
+	}
+}
+
+PEAL_TEST(a_short_buffer_leaves_the_message)
+{
+	char in[48] = "a message of forty-eight bytes, more or less...";
+	char out[2][48];
+	uint64_t length = 0, lengths[2];
+
+	EACH_KIND(kind)
+	{
+		struct peal_queue *q = make(of_kind(kind));
+		struct peal_queue_end *p = producer(q), *c = consumer(q);
+
+		CHECK_OK(peal_queue_push(p, in, 5, 0));
+		CHECK_OK(peal_queue_push(p, in, 48, 0));
+		CHECK_EQ(peal_queue_pop_burst(c, out, 10, 2, lengths, 0), 1);
+		CHECK_EQ(lengths[0], 5);
+		CHECK_FAILS(peal_queue_pop(c, out, 47, &length, 0),
+			    PEAL_EMSGSIZE,
+			    "has 48 bytes; there is room for 47");
+		CHECK_EQ(length, 48);
+		CHECK_EQ(peal_queue_pop_burst(c, out, 40, 2, lengths, 0),
+			 PEAL_EMSGSIZE);
+		CHECK_EQ(lengths[0], 48);
+		CHECK_OK(peal_queue_pop(c, out, 48, &length, 0));
+		CHECK(!memcmp(in, out, 48));
+		CHECK_FAILS(peal_queue_push(p, in, 49, 0), PEAL_EMSGSIZE,
+			    "messages of up to 48");
+		CHECK_OK(peal_queue_close(p));
+		CHECK_OK(peal_queue_close(c));
+		CHECK_OK(peal_queue_destroy(q));
+	}
+}
+
+PEAL_TEST(wrong_ends_and_counts_are_refused)
+{
+	struct peal_queue *q = make(plain);
+	struct peal_queue_end *p = producer(q), *c = consumer(q);
+	uint64_t word = 0;
+
+	CHECK_FAILS(peal_queue_push(c, &word, 8, 0), PEAL_EINVAL,
+		    "a consumer's");
+	CHECK_FAILS(peal_queue_pop(p, &word, 8, NULL, 0), PEAL_EINVAL,
+		    "a producer's");
+	CHECK_FAILS(peal_queue_push(p, NULL, 8, 0), PEAL_EINVAL, "NULL");
+	CHECK_FAILS(peal_queue_push(NULL, &word, 8, 0), PEAL_EINVAL, "NULL");
+	CHECK_FAILS(peal_queue_pop(c, NULL, 8, NULL, 0), PEAL_EINVAL, "NULL");
+	CHECK_FAILS(peal_queue_push_bulk(p, &word, 8, 0, 0), PEAL_EINVAL,
+		    "n is 0");
+	CHECK_FAILS(peal_queue_push_bulk(p, &word, 8, 33, 0), PEAL_EINVAL,
+		    "n is 33");
+	CHECK_FAILS(peal_queue_open(q, (enum peal_queue_role)2, &p),
+		    PEAL_EINVAL, "role");
+	CHECK_FAILS(peal_queue_info(q, NULL), PEAL_EINVAL, "NULL");
+	CHECK_EQ(info(q).accepted, 0);
+	CHECK_OK(peal_queue_close(p));
+	CHECK_OK(peal_queue_close(c));
+	CHECK_OK(peal_queue_destroy(q));
+}
+
+PEAL_TEST(large_messages_go_by_a_link)
+{
+	struct peal_queue_options o = plain;
+	static uint8_t in[100000], out[100000];
+	struct peal_queue_end *p, *c;
+	struct peal_queue *q;
+	uint64_t i, length;
+
+	o.message_bytes = sizeof(in);
+	o.capacity = 16;
+	q = make(o);
+	p = producer(q);
+	c = consumer(q);
+	for (i = 0; i < 50; i++) {
+		memset(in, (int)i, sizeof(in));
+		CHECK_OK(peal_queue_push(p, in, sizeof(in) - i, 0));
+		CHECK_OK(peal_queue_pop(c, out, sizeof(out), &length, 0));
+		CHECK_EQ(length, sizeof(in) - i);
+		CHECK(!memcmp(in, out, length));
+	}
+	CHECK_OK(peal_queue_close(p));
+	CHECK_OK(peal_queue_close(c));
+	CHECK_OK(peal_queue_destroy(q));
+}
+
+PEAL_TEST(a_later_end_goes_on_where_the_earlier_was)
+{
+	uint64_t i, out, next;
+
+	EACH_KIND(kind)
+	{
+		struct peal_queue *q = make(of_kind(kind));
+		struct peal_queue_end *p, *c;
+
+		for (i = 0; i < 500; i++) {
+			p = producer(q);
+			c = consumer(q);
+			next = 2 * i;
+			CHECK_OK(peal_queue_push(p, &next, 8, 0));
+			CHECK_OK(peal_queue_close(p));
+			p = producer(q);
+			next = 2 * i + 1;
+			CHECK_OK(peal_queue_push(p, &next, 8, 0));
+			CHECK_OK(peal_queue_pop(c, &out, 8, NULL, 0));
+			CHECK_EQ(out, 2 * i);
+			CHECK_OK(peal_queue_close(c));
+			c = consumer(q);
+			CHECK_OK(peal_queue_pop(c, &out, 8, NULL, 0));
+			CHECK_EQ(out, 2 * i + 1);
+			CHECK_EQ(peal_queue_pop(c, &out, 8, NULL, 0),
+				 PEAL_EAGAIN);
+			CHECK_OK(peal_queue_close(p));
+			CHECK_EQ(peal_queue_pop(c, &out, 8, NULL, 0),
+				 PEAL_EEND);
+			CHECK_OK(peal_queue_close(c));
+		}
+		p = producer(q);
+		CHECK_FAILS(peal_queue_push(p, &i, 8, 0), PEAL_EPIPE,
+			    "every consumer of 'queue' is closed");
+		CHECK_OK(peal_queue_close(p));
+		CHECK_OK(peal_queue_destroy(q));
+	}
+}
+
+/* ---- several threads --------------------------------------------------------------- */
+
+struct sender {
+	struct peal_queue_end *end;
+	uint32_t number;
+	pthread_t thread;
+};
+
+/* Bursts of all lengths, single ones among them. */
+static void *send_all(void *argument)
+{
+	struct sender *s = (struct sender *)argument;
+	struct identity_message m[PEAL_QUEUE_BURST];
+	uint64_t sent = 0;
+
+	while (sent < MESSAGES) {
+		uint32_t n = (uint32_t)(sent % 17 + 1), i;
+
+		if (n > MESSAGES - sent)
+			n = (uint32_t)(MESSAGES - sent);
+		for (i = 0; i < n; i++)
+			m[i] = identity_make(s->number, sent + i);
+		if (n == 1)
+			CHECK_OK(peal_queue_push(s->end, m, sizeof(*m), -1));
+		else
+			CHECK_OK(peal_queue_push_bulk(s->end, m, sizeof(*m), n,
+						      PATIENCE));
+		sent += n;
+	}
+	CHECK_OK(peal_queue_close(s->end));
+	return NULL;
+}
+
+static void stress(struct peal_queue_options o)
+{
+	struct sender s[4];
+	uint64_t accepted[4], lengths[32];
+	struct identity_message m[32];
+	struct peal_queue *q = make(o);
+	struct peal_queue_end *c = consumer(q);
+	struct identity id;
+	uint32_t i, burst = 1;
+	int n, k;
+
+	identity_begin(&id, o.producers, MESSAGES);
+	for (i = 0; i < o.producers; i++) {
+		s[i].end = producer(q);
+		s[i].number = i;
+		accepted[i] = MESSAGES;
+	}
+	for (i = 0; i < o.producers; i++)
+		CHECK(!pthread_create(&s[i].thread, NULL, send_all, &s[i]));
+	for (;;) {
+		n = peal_queue_pop_burst(c, m, sizeof(*m), burst, lengths, -1);
+		if (n < 0)
+			break;
+		for (k = 0; k < n; k++)
+			identity_tick(&id, &m[k], lengths[k] == sizeof(*m));
+		burst = burst % 32 + 1;
+		if (id.received % 4096 == 0)
+			info(q);
+	}
+	CHECK_EQ(n, PEAL_EEND);
+	for (i = 0; i < o.producers; i++)
+		pthread_join(s[i].thread, NULL);
+	CHECK(identity_end(&id, accepted));
+	CHECK_EQ(info(q).accepted, o.producers * MESSAGES);
+	CHECK_EQ(info(q).queued, 0);
+	CHECK_OK(peal_queue_close(c));
+	CHECK_OK(peal_queue_destroy(q));
+}
+
+PEAL_TEST(threads_lose_nothing_and_keep_their_order)
+{
+	struct peal_queue_options o = plain;
+	uint32_t policy;
+
+	for (policy = PEAL_POLICY_SEQUENCE; policy <= PEAL_POLICY_ATOM8;
+	     policy++) {
+		o.policy = policy;
+		o.capacity = 64;
+		o.producers = 1;
+		stress(o);
+		o.capacity = 1024;
+		o.producers = 3;
+		stress(o);
+	}
+}
+
+/* ---- sleeping ---------------------------------------------------------------------- */
+
+#define ROUNDS 20 /* in one of them at least the waiter is asleep in time */
+
+static void *push_later(void *argument)
+{
+	struct peal_queue_end *end = (struct peal_queue_end *)argument;
+	uint64_t word = 7;
+
+	usleep(20000);
+	CHECK_OK(peal_queue_push(end, &word, 8, 0));
+	return NULL;
+}
+
+static void *pop_later(void *argument)
+{
+	struct peal_queue_end *end = (struct peal_queue_end *)argument;
+	uint64_t word;
+
+	usleep(20000);
+	while (!peal_queue_pop(end, &word, 8, NULL, 0))
+		;
+	return NULL;
+}
+
+static uint64_t wakes(void)
+{
+	struct peali_wait_counts counts;
+
+	peali_wait_counts(&counts);
+	return counts.wakes;
+}
+
+/* Fills the queue, and waits for room that the other thread makes. */
+static void push_until_woken(struct peal_queue_end *p, struct peal_queue_end *c)
+{
+	uint64_t word = 0, before = wakes();
+	pthread_t thread;
+	int round;
+
+	for (round = 0; round < ROUNDS && wakes() == before; round++) {
+		while (!peal_queue_push(p, &word, 8, 0))
+			;
+		before = wakes();
+		CHECK(!pthread_create(&thread, NULL, pop_later, c));
+		CHECK_OK(peal_queue_push(p, &word, 8, PATIENCE));
+		pthread_join(thread, NULL);
+	}
+	CHECK(round < ROUNDS || wakes() != before);
+	while (!peal_queue_pop(c, &word, 8, NULL, 0))
+		;
+}
+
+PEAL_TEST(who_waits_sleeps_and_is_woken)
+{
+	uint64_t word = 0, before;
+	pthread_t thread;
+	int round;
+
+	EACH_KIND(kind)
+	{
+		struct peal_queue *q = make(of_kind(kind));
+		struct peal_queue_end *p = producer(q), *c = consumer(q);
+
+		before = wakes();
+		for (round = 0; round < ROUNDS && wakes() == before; round++) {
+			CHECK(!pthread_create(&thread, NULL, push_later, p));
+			CHECK_OK(peal_queue_pop(c, &word, 8, NULL, PATIENCE));
+			CHECK_EQ(word, 7);
+			pthread_join(thread, NULL);
+		}
+		CHECK(wakes() != before);
+		push_until_woken(p, c);
+		CHECK_OK(peal_queue_close(p));
+		CHECK_OK(peal_queue_close(c));
+		CHECK_OK(peal_queue_destroy(q));
+	}
+}
+
+static void *close_later(void *argument)
+{
+	usleep(100000);
+	CHECK_OK(peal_queue_close((struct peal_queue_end *)argument));
+	return NULL;
+}
+
+PEAL_TEST(who_waits_learns_that_the_other_side_is_closed)
+{
+	uint64_t word = 0;
+	pthread_t thread;
+
+	EACH_KIND(kind)
+	{
+		struct peal_queue *q = make(of_kind(kind));
+		struct peal_queue_end *p = producer(q), *c = consumer(q);
+
+		CHECK(!pthread_create(&thread, NULL, close_later, p));
+		CHECK_EQ(peal_queue_pop(c, &word, 8, NULL, -1), PEAL_EEND);
+		pthread_join(thread, NULL);
+		p = producer(q);
+		while (!peal_queue_push(p, &word, 8, 0))
+			;
+		CHECK(!pthread_create(&thread, NULL, close_later, c));
+		CHECK_EQ(peal_queue_push(p, &word, 8, -1), PEAL_EPIPE);
+		pthread_join(thread, NULL);
+		CHECK_OK(peal_queue_close(p));
+		CHECK_OK(peal_queue_destroy(q));
+	}
+}
+
+/* ---- two threads on one end --------------------------------------------------------- */
+
+static void *wait_for_one(void *argument)
+{
+	struct peal_queue_end *end = (struct peal_queue_end *)argument;
+	uint64_t word;
+
+	CHECK_OK(peal_queue_pop(end, &word, 8, NULL, PATIENCE));
+	return NULL;
+}
+
+PEAL_TEST(a_second_thread_on_an_end_is_told)
+{
+	struct peal_queue *q = make(plain);
+	struct peal_queue_end *p = producer(q), *c = consumer(q);
+	pthread_t thread;
+	uint64_t word = 0;
+
+	if (!PEALI_QUEUE_CHECKED) {
+		CHECK_OK(peal_queue_close(p));
+		CHECK_OK(peal_queue_close(c));
+		CHECK_OK(peal_queue_destroy(q));
+		test_leave_out(
+			"only builds with assertions or sanitizers look");
+	}
+	CHECK(!pthread_create(&thread, NULL, wait_for_one, c));
+	while (!atomic_load(&c->busy))
+		sched_yield();
+	CHECK_FAILS(peal_queue_pop(c, &word, 8, NULL, 0), PEAL_EBUSY,
+		    "another thread");
+	CHECK_OK(peal_queue_push(p, &word, 8, 0));
+	pthread_join(thread, NULL);
+	CHECK_OK(peal_queue_push(p, &word, 8, 0));
+	CHECK_OK(peal_queue_pop(c, &word, 8, NULL, 0));
+	CHECK_OK(peal_queue_close(p));
+	CHECK_OK(peal_queue_close(c));
+	CHECK_OK(peal_queue_destroy(q));
+}
+
+PEAL_TEST_MAIN(RUN(the_ends_choose_the_kind);
+	       RUN(options_out_of_range_are_refused_with_their_value);
+	       RUN(no_more_ends_than_were_said); RUN(what_goes_in_comes_out);
+	       RUN(a_full_queue_takes_nothing_and_loses_nothing);
+	       RUN(a_short_buffer_leaves_the_message);
+	       RUN(wrong_ends_and_counts_are_refused);
+	       RUN(large_messages_go_by_a_link);
+	       RUN(a_later_end_goes_on_where_the_earlier_was);
+	       RUN(threads_lose_nothing_and_keep_their_order);
+	       RUN(who_waits_sleeps_and_is_woken);
+	       RUN(who_waits_learns_that_the_other_side_is_closed);
+	       RUN(a_second_thread_on_an_end_is_told);)
