@@ -25,7 +25,8 @@ enum peal_kind {
 	PEAL_KIND_DATA = 1, /* payload in the slot */
 	PEAL_KIND_SLAB = 2, /* payload in the slab, slot holds a descriptor */
 	PEAL_KIND_END = 3, /* the producer sends no more: end of stream */
-	PEAL_KIND_SEAL = 4 /* the producer goes on in the link's next ring */
+	PEAL_KIND_SEAL = 4, /* the producer goes on in the link's next ring */
+	PEAL_KIND_DEAD = 5 /* no message: its producer ended before it put it */
 };
 
 /** Where a slab payload lies; follows the header in the slot. */

@@ -3,7 +3,7 @@
 #define PEAL_DEVICE_MAILBOX_H
 
 #include <peal/abi/mailbox.h>
-#include <peal/device/slot.h>
+#include <peal/device/pack.h>
 #include <peal/errors.h>
 
 /*
@@ -117,51 +117,6 @@ static PEAL_DEV PEAL_INLINE uint64_t peali_mailbox_ticket(struct peal_mailbox *m
 #endif
 }
 
-/* 4 bytes at `at` of a content: a header and `bytes` at data, then zeros. */
-static PEAL_DEV PEAL_INLINE uint32_t peali_mailbox_word(uint64_t header,
-							const uint8_t *data,
-							uint32_t bytes,
-							uint32_t at)
-{
-	uint32_t word = 0, i;
-
-	if (at < sizeof(header))
-		return (uint32_t)(header >> 8 * at);
-	at -= (uint32_t)sizeof(header);
-	if (at + 4 <= bytes && !((uintptr_t)data & 3))
-		return *(const uint32_t *)(const void *)(data + at);
-	for (i = 0; i < 4; i++)
-		if (at + i < bytes)
-			word |= (uint32_t)data[at + i] << 8 * i;
-	return word;
-}
-
-/* Packs a message into its slot's atoms. */
-static PEAL_DEV PEAL_UNUSED PEAL_HOST_NOINLINE void
-peali_mailbox_pack(const struct peal_mailbox *m, uint8_t *slot, uint32_t lap,
-		   uint64_t header, const uint8_t *data, uint32_t bytes)
-{
-	uint32_t policy = peali_policy(m->policy);
-	uint32_t each = peali_atom_payload(policy);
-	uint32_t length = bytes + (uint32_t)sizeof(header);
-	uint32_t atoms = (length + each - 1) / each, i, k;
-
-	if (PEAL_UNLIKELY(lap % PEAL_SLOT_REFRESH_LAPS == 0))
-		peal_slot_refresh(policy, slot, m->slot_bytes, lap, length, 0,
-				  1);
-	for (i = 0; i < atoms; i++) {
-		uint32_t word[3] = { 0, 0, 0 };
-
-		for (k = 0; k < each / 4; k++)
-			word[k] = peali_mailbox_word(header, data, bytes,
-						     i * each + 4 * k);
-		peali_atom_write(policy, slot, i,
-				 peali_atom_tag(each, lap, PEAL_KIND_DATA, i,
-						length),
-				 (const uint8_t *)word, each);
-	}
-}
-
 /**
  * Puts one message.
  *
@@ -194,8 +149,9 @@ peal_mailbox_put(struct peal_mailbox *m, struct peal_mailbox_lease *lease,
 		peal_slot_publish(slot, lap, PEAL_KIND_DATA,
 				  (uint32_t)(sizeof(header) + bytes));
 	} else {
-		peali_mailbox_pack(m, slot, lap, peali_header_word(header),
-				   (const uint8_t *)data, (uint32_t)bytes);
+		peali_pack(peali_policy(m->policy), slot, m->slot_bytes, lap,
+			   peali_header_word(header), (const uint8_t *)data,
+			   (uint32_t)bytes);
 	}
 	return 0;
 }

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEAL_DEVICE_PACK_H
+#define PEAL_DEVICE_PACK_H
+
+#include <peal/device/slot.h>
+
+/*
+ * A message from where it lies straight into a slot's atoms, without a stage:
+ * what mailboxes, work queues and topics put. One lane.
+ */
+
+/* 4 bytes at `at` of a content: a header and `bytes` at data, then zeros. */
+static PEAL_DEV PEAL_INLINE uint32_t peali_pack_word(uint64_t header,
+						     const uint8_t *data,
+						     uint32_t bytes,
+						     uint32_t at)
+{
+	uint32_t word = 0, i;
+
+	if (at < sizeof(header))
+		return (uint32_t)(header >> 8 * at);
+	at -= (uint32_t)sizeof(header);
+	if (at + 4 <= bytes && !((uintptr_t)data & 3))
+		return *(const uint32_t *)(const void *)(data + at);
+	for (i = 0; i < 4; i++)
+		if (at + i < bytes)
+			word |= (uint32_t)data[at + i] << 8 * i;
+	return word;
+}
+
+/* Packs a message into its slot's atoms; an atom policy's. */
+static PEAL_DEV PEAL_UNUSED PEAL_HOST_NOINLINE void
+peali_pack(uint32_t policy, uint8_t *slot, uint32_t slot_bytes, uint32_t lap,
+	   uint64_t header, const uint8_t *data, uint32_t bytes)
+{
+	uint32_t each = peali_atom_payload(policy);
+	uint32_t length = bytes + (uint32_t)sizeof(header);
+	uint32_t atoms = (length + each - 1) / each, i, k;
+
+	if (PEAL_UNLIKELY(lap % PEAL_SLOT_REFRESH_LAPS == 0))
+		peal_slot_refresh(policy, slot, slot_bytes, lap, length, 0, 1);
+	for (i = 0; i < atoms; i++) {
+		uint32_t word[3] = { 0, 0, 0 };
+
+		for (k = 0; k < each / 4; k++)
+			word[k] = peali_pack_word(header, data, bytes,
+						  i * each + 4 * k);
+		peali_atom_write(policy, slot, i,
+				 peali_atom_tag(each, lap, PEAL_KIND_DATA, i,
+						length),
+				 (const uint8_t *)word, each);
+	}
+}
+
+/* The lap of the tag of a slot of the sequence policy. */
+static PEAL_DEV PEAL_INLINE uint32_t peali_tag_lap(const uint8_t *slot)
+{
+	return (uint32_t)(peal_load_acquire_sys(
+				  (const uint64_t *)(const void *)slot) >>
+			  48);
+}
+
+/*
+ * Whether a slot lacks something of the content of that lap: all, or the atoms
+ * that a producer had not come to.
+ */
+static PEAL_DEV PEAL_UNUSED inline int
+peali_slot_open(uint32_t policy, const uint8_t *slot, uint32_t lap)
+{
+	uint32_t word[3], tag, i;
+
+	if (policy == PEAL_POLICY_SEQUENCE)
+		return (int16_t)(peali_tag_lap(slot) - lap) < 0;
+	tag = peali_atom_read(policy, slot, 0, word);
+	if ((int16_t)((tag >> 16) - lap) || !(tag >> 8 & PEAL_TAG_MANY))
+		return (int16_t)((tag >> 16) - lap) < 0;
+	for (i = 1; i <= (tag & 0xff); i++)
+		if ((peali_atom_read(policy, slot, i, word) ^ tag) >> 16)
+			return 1;
+	return 0;
+}
+
+#endif

@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEAL_DEVICE_TAKE_WORK_H
+#define PEAL_DEVICE_TAKE_WORK_H
+
+#include <peal/device/work.h>
+
+/* Taking from a work queue; see work.h for the protocol. */
+
+/**
+ * Makes a consumer's place, at any time.
+ *
+ * @param q     the queue
+ * @param c     the consumer's own
+ * @param stage for atom policies room for a slot's content, its own; else NULL
+ */
+static PEAL_DEV PEAL_UNUSED inline void
+peal_work_consumer_init(struct peal_work *q, struct peal_work_consumer *c,
+			void *stage)
+{
+	c->limit = c->seen = peal_load_relaxed_dev(&q->claimed);
+	if ((int64_t)(peal_load_relaxed_dev(&q->ticket) - c->limit) < 0)
+		c->limit = peal_load_relaxed_dev(&q->ticket);
+	c->block = c->kept = 0;
+	c->taken = c->dead = 0;
+	c->stage = (uint8_t *)stage;
+	c->looks = 0;
+	c->n_pending = 0;
+}
+
+/**
+ * Tells the producers what was taken off: they may write to those slots again.
+ * Done by itself when a block ends and when there is nothing to take; a
+ * consumer that turns to something long calls it before. Wait-free.
+ */
+static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
+peal_work_flush(struct peal_work *q, struct peal_work_consumer *c)
+{
+	/* R4: pairs with A4 in peali_work_look_free: contents were read. */
+	if (c->kept)
+		peal_add_acqrel_dev(peali_work_taken(q,
+						     c->block << q->block_log2),
+				    c->kept);
+	c->kept = 0;
+}
+
+/* n messages were taken off, all of one block. */
+static PEAL_DEV PEAL_INLINE void peali_work_done(struct peal_work *q,
+						 struct peal_work_consumer *c,
+						 uint64_t number, uint64_t n)
+{
+	uint64_t block = number >> q->block_log2;
+
+	if (PEAL_UNLIKELY(block != c->block)) {
+		peal_work_flush(q, c);
+		c->block = block;
+	}
+	c->kept += n;
+	if (PEAL_UNLIKELY(!((number + n) & ((1ULL << q->block_log2) - 1))))
+		peal_work_flush(q, c);
+}
+
+/* ---- claims -------------------------------------------------------------- */
+
+/*
+ * How many of the messages that are wanted may be there. A slot that is
+ * published says that its ticket was taken, and needs no look at the word that
+ * the producers add to; that one is looked at now and then only.
+ */
+static PEAL_DEV PEAL_UNUSED PEAL_HOST_NOINLINE uint64_t peali_work_look(
+	struct peal_work *q, struct peal_work_consumer *c, uint64_t wanted)
+{
+	uint64_t n;
+
+	c->seen = peal_load_relaxed_dev(&q->claimed);
+	if ((int64_t)(c->limit - c->seen) >= (int64_t)wanted)
+		return wanted;
+	for (n = 0; n < wanted; n++)
+		if (!peal_slot_ready(peali_policy(q->policy),
+				     peali_work_slot(q, c->seen + n),
+				     peali_work_lap(q, c->seen + n)))
+			break;
+	if (n && (int64_t)(c->limit - c->seen - n) < 0)
+		c->limit = c->seen + n;
+	if ((int64_t)(c->limit - c->seen) <= 0 &&
+	    ++c->looks % PEAL_WORK_LOOKS == 0)
+		c->limit = peal_load_relaxed_dev(&q->ticket);
+	if ((int64_t)(c->limit - c->seen) <= 0)
+		return 0;
+	return c->limit - c->seen < wanted ? c->limit - c->seen : wanted;
+}
+
+/* Claims up to n messages: how many, and the first one's number. */
+static PEAL_DEV PEAL_INLINE uint64_t
+peali_work_claim(struct peal_work *q, struct peal_work_consumer *c, uint64_t n,
+		 uint64_t *first_out)
+{
+	int64_t over;
+
+	if ((int64_t)(c->limit - c->seen) < (int64_t)n)
+		n = peali_work_look(q, c, n);
+	if (!n)
+		return 0;
+	c->seen = peal_add_relaxed_dev(&q->claimed, n) + n;
+	if (PEAL_UNLIKELY((int64_t)(c->limit - c->seen) < 0)) {
+		/* others were quicker */
+		c->limit = peal_load_relaxed_dev(&q->ticket);
+		over = (int64_t)(c->seen - c->limit);
+		if (over > (int64_t)n)
+			over = (int64_t)n;
+		if (over > 0) {
+			peal_add_relaxed_dev(&q->claimed, 0 - (uint64_t)over);
+			n -= (uint64_t)over;
+		}
+		if (!n)
+			return 0;
+	}
+	*first_out = peal_add_relaxed_dev(&q->turn, n);
+	return n;
+}
+
+/* ---- reading ------------------------------------------------------------- */
+
+/*
+ * Reads the message of a number that the caller has claimed. 1 and the message;
+ * 0 it is not there yet; -1 its producer was gone.
+ */
+static PEAL_DEV PEAL_INLINE int peali_work_read(struct peal_work *q,
+						uint8_t *stage, uint64_t number,
+						uint8_t *to,
+						struct peal_work_got *got)
+{
+	uint32_t policy = peali_policy(q->policy);
+	uint32_t lap = peali_work_lap(q, number);
+	uint8_t *slot = peali_work_slot(q, number);
+	struct peal_slot_view view = { 0, 0, 0 };
+
+	if (!(policy == PEAL_POLICY_SEQUENCE ?
+		      peal_slot_peek(slot, lap, &view) :
+		      peal_slot_unpack(policy, slot, lap, stage,
+				       PEAL_SLOT_ATOMS_MAX, &view)))
+		return 0;
+	if (PEAL_UNLIKELY(view.kind != PEAL_KIND_DATA))
+		return -1;
+	got->header = *(const struct peal_header *)(const void *)view.content;
+	got->length = view.length - (uint32_t)sizeof(struct peal_header);
+	got->number = number;
+	peal_copy(to, view.content + sizeof(struct peal_header), got->length);
+	return 1;
+}
+
+/* Where a call puts what it takes. */
+struct peali_work_into {
+	uint8_t *to; /* `bytes` for each */
+	uint64_t bytes;
+	struct peal_work_got *got;
+	uint32_t n, room;
+};
+
+/* Takes a message that is claimed; 0 if it is not there yet. */
+static PEAL_DEV PEAL_INLINE int peali_work_take(struct peal_work *q,
+						struct peal_work_consumer *c,
+						uint64_t number,
+						struct peali_work_into *into)
+{
+	int found = peali_work_read(q, c->stage, number,
+				    into->to + into->n * into->bytes,
+				    &into->got[into->n]);
+
+	if (PEAL_UNLIKELY(!found))
+		return 0;
+	peali_work_done(q, c, number, 1);
+	if (PEAL_LIKELY(found > 0)) {
+		c->taken++;
+		into->n++;
+	} else {
+		c->dead++;
+	}
+	return 1;
+}
+
+/*
+ * Takes up to k messages from `first` on that are there and are usual: how
+ * many. For the sequence policy; as short as it can be.
+ */
+static PEAL_DEV PEAL_INLINE uint64_t
+peali_work_take_run(struct peal_work *q, struct peal_work_consumer *c,
+		    uint64_t first, uint64_t k, struct peali_work_into *into)
+{
+	const uint32_t header = (uint32_t)sizeof(struct peal_header);
+	/* kept here, as what is written might be the queue's words */
+	uint64_t slot_bytes = q->slot_bytes, left = peali_work_left(q, first);
+	uint64_t bytes = into->bytes, block = 1ULL << q->block_log2, i, n;
+	struct peal_work_got *got = into->got + into->n;
+	uint8_t *to = into->to + into->n * bytes;
+	uint8_t *slot = peali_work_slot(q, first);
+	uint32_t expect =
+		peal_tag_high(peali_work_lap(q, first), PEAL_KIND_DATA);
+
+	if (k > left)
+		k = left; /* the ring's end; the rest comes the slow way */
+	for (i = 0; i < k; i++, slot += slot_bytes) {
+		/* A1: pairs with R1 in peal_slot_publish. */
+		uint64_t tag = peal_load_acquire_sys(
+			(const uint64_t *)(const void *)slot);
+
+		if ((uint32_t)(tag >> 40) != expect)
+			break;
+		got[i].header =
+			*(const struct peal_header *)(const void *)(slot + 8);
+		got[i].length = (uint32_t)tag - header;
+		got[i].number = first + i;
+		peal_copy(to + i * bytes, slot + 8 + header,
+			  (uint32_t)tag - header);
+	}
+	c->taken += i;
+	into->n += (uint32_t)i;
+	for (k = 0; k < i; k += n) { /* block by block */
+		n = block - ((first + k) & (block - 1));
+		n = n < i - k ? n : i - k;
+		peali_work_done(q, c, first + k, n);
+	}
+	return i;
+}
+
+/*
+ * Takes those of the pending messages that have come. First a look at all, the
+ * latest first: whoever sees a message there then sees the earlier ones of its
+ * producer too, so that they are not overtaken.
+ */
+static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
+peali_work_take_pending(struct peal_work *q, struct peal_work_consumer *c,
+			struct peali_work_into *into)
+{
+	uint32_t policy = peali_policy(q->policy), mask = 0, kept = 0, i;
+
+	for (i = c->n_pending; i--;)
+		if (!peali_slot_open(policy, peali_work_slot(q, c->pending[i]),
+				     peali_work_lap(q, c->pending[i])))
+			mask |= 1u << i;
+	for (i = 0; i < c->n_pending; i++)
+		if (!(mask & 1u << i) || into->n == into->room ||
+		    !peali_work_take(q, c, c->pending[i], into))
+			c->pending[kept++] = c->pending[i];
+	c->n_pending = kept;
+}
+
+/* ---- claims that change hands -------------------------------------------- */
+
+static PEAL_DEV PEAL_INLINE uint32_t *peali_work_handed(struct peal_work *q,
+							uint64_t index)
+{
+	return (uint32_t *)(void *)((uint8_t *)q + q->handed_offset) + index;
+}
+
+/**
+ * Hands all that a consumer has claimed and not got to the others, and tells
+ * what it has taken: it may leave then, or turn to something long. Wait-free.
+ *
+ * @param q the queue
+ * @param c the consumer's own; or that of one that is gone
+ */
+static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
+peal_work_hand_back(struct peal_work *q, struct peal_work_consumer *c)
+{
+	uint64_t mask = peal_work_capacity(q) - 1;
+	uint32_t i;
+
+	peal_work_flush(q, c);
+	for (i = 0; i < c->n_pending; i++)
+		peal_add_acqrel_dev_u32(
+			peali_work_handed(q, c->pending[i] & mask), 1);
+	/* R5: pairs with A5 in peali_work_adopt: as many are marked. */
+	if (c->n_pending)
+		peal_add_acqrel_dev(&q->handed, c->n_pending);
+	c->n_pending = 0;
+}
+
+/* Takes over a claim of the slot at index, if it was handed back. */
+static PEAL_DEV PEAL_INLINE int
+peali_work_adopt_at(struct peal_work *q, struct peal_work_consumer *c,
+		    uint64_t index)
+{
+	uint32_t *word = peali_work_handed(q, index);
+	uint64_t back;
+
+	if (peal_load_relaxed_dev_u32(word) != 1)
+		return 0;
+	/* acquire: with the mark it sees the turn that was taken before */
+	if (peal_add_acqrel_dev_u32(word, 0u - 1) != 1) {
+		peal_add_acqrel_dev_u32(word, 1); /* another has it */
+		return 0;
+	}
+	/* of the numbers of this slot only one can be claimed and not taken */
+	back = peal_load_relaxed_dev(&q->turn) - 1;
+	back -= (back - index) & (peal_work_capacity(q) - 1);
+	c->pending[c->n_pending++] = back;
+	return 1;
+}
+
+/* Takes over claims that others have handed back. */
+static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
+peali_work_adopt(struct peal_work *q, struct peal_work_consumer *c)
+{
+	int64_t n = PEAL_WORK_BURST - c->n_pending, there;
+	uint64_t i;
+
+	there = (int64_t)peal_load_relaxed_dev(&q->handed);
+	if (there < n)
+		n = there;
+	if (n <= 0)
+		return;
+	/* A5: pairs with R5 in peal_work_hand_back. */
+	there = (int64_t)peal_add_acqrel_dev(&q->handed, 0 - (uint64_t)n);
+	if (there < n) { /* others were quicker */
+		there = there < 0 ? 0 : there;
+		peal_add_acqrel_dev(&q->handed, (uint64_t)(n - there));
+		n = there;
+	}
+	for (i = 0; n && i < peal_work_capacity(q); i++)
+		n -= peali_work_adopt_at(q, c, i);
+	if (n) /* one was handed back again behind the look */
+		peal_add_acqrel_dev(&q->handed, (uint64_t)n);
+}
+
+/* A call that has found nothing: what else there is to do. */
+static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
+peali_work_idle(struct peal_work *q, struct peal_work_consumer *c,
+		struct peali_work_into *into)
+{
+	peal_work_flush(q, c);
+	if (PEAL_LIKELY((int64_t)peal_load_relaxed_dev(&q->handed) <= 0))
+		return;
+	peali_work_adopt(q, c);
+	peali_work_take_pending(q, c, into);
+}
+
+/**
+ * Takes as many messages as there are, up to n.
+ *
+ * @param q       the queue
+ * @param c       the consumer's own
+ * @param to      n * bytes: the payloads, each at a multiple of bytes
+ * @param bytes   room for each; at least the queue's message_bytes
+ * @param n       at least 1; more than PEAL_WORK_BURST are not taken at a time
+ * @param got_out n of them: header, length and ticket of each
+ * @return how many, at least 1; PEAL_EAGAIN nothing to take now, see work.h;
+ *         PEAL_EMSGSIZE the room is short. Wait-free.
+ */
+static PEAL_DEV PEAL_UNUSED inline int
+peal_work_pop_burst(struct peal_work *q, struct peal_work_consumer *c, void *to,
+		    uint64_t bytes, uint32_t n, struct peal_work_got *got_out)
+{
+	struct peali_work_into into = { (uint8_t *)to, bytes, got_out, 0, n };
+	uint64_t first = 0, i = 0, k;
+
+	if (PEAL_UNLIKELY(bytes < q->message_bytes))
+		return PEAL_EMSGSIZE;
+	if (PEAL_UNLIKELY(c->n_pending))
+		peali_work_take_pending(q, c, &into);
+	k = peali_min_u32(n - into.n, PEAL_WORK_BURST - c->n_pending);
+	if (PEAL_LIKELY(k))
+		k = peali_work_claim(q, c, k, &first);
+	/* what is pending may have come by now: not past that */
+	if (PEAL_LIKELY(!c->n_pending) && k) {
+		if (peali_policy(q->policy) == PEAL_POLICY_SEQUENCE)
+			i = peali_work_take_run(q, c, first, k, &into);
+		while (i < k && peali_work_take(q, c, first + i, &into))
+			i++;
+	}
+	if (PEAL_UNLIKELY(i < k)) {
+		while (i < k)
+			c->pending[c->n_pending++] = first + i++;
+		peali_work_take_pending(q, c, &into);
+	}
+	if (PEAL_UNLIKELY(!into.n)) {
+		peali_work_idle(q, c, &into);
+		if (!into.n)
+			return PEAL_EAGAIN;
+	}
+	return (int)into.n;
+}
+
+/** Takes one message: peal_work_pop_burst of one. Its result is 1 then. */
+static PEAL_DEV PEAL_UNUSED inline int
+peal_work_pop(struct peal_work *q, struct peal_work_consumer *c, void *to,
+	      uint64_t bytes, struct peal_work_got *got_out)
+{
+	return peal_work_pop_burst(q, c, to, bytes, 1, got_out);
+}
+
+#endif

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "queues/work.h"
+
+#include <string.h>
+
+#include <peal/device/slot.h>
+
+#include "queues/policy.h"
+#include "runtime/backend/error.h"
+
+static uint64_t round_up(uint64_t n, uint64_t multiple)
+{
+	return (n + multiple - 1) / multiple * multiple;
+}
+
+static uint32_t log2_of(uint32_t power)
+{
+	uint32_t log2 = 0;
+
+	while (1u << log2 < power)
+		log2++;
+	return log2;
+}
+
+static int check_slots(const struct peali_work_spec *s, const char *call)
+{
+	uint32_t most = peal_slot_content_max(
+				s->policy, peali_policy_slot_max(s->policy)) -
+			(uint32_t)sizeof(struct peal_header);
+
+	if (!s->slots || s->slots & (s->slots - 1) ||
+	    s->slots > PEALI_WORK_SLOTS_MAX)
+		return peali_fail(PEAL_EINVAL, call,
+				  "work_slots is %u; it must be a power of two "
+				  "from 1 to %u",
+				  s->slots, PEALI_WORK_SLOTS_MAX);
+	if (s->message_bytes > most)
+		return peali_fail(PEAL_EINVAL, call,
+				  "work_message_bytes is %u; at most %u are "
+				  "allowed (policy %s)",
+				  s->message_bytes, most,
+				  peali_policy_name(s->policy));
+	if (!s->n_producers)
+		return peali_fail(PEAL_EINVAL, call,
+				  "producers is 0; a work queue needs at least "
+				  "one");
+	return 0;
+}
+
+/* See work.h for where the bound comes from. */
+static int complete_lease(struct peali_work_spec *s, const char *call)
+{
+	uint64_t each = (s->slots - s->block + 1) / s->n_producers, least;
+
+	if (!s->lease) {
+		s->lease = s->slots / 2 / s->n_producers;
+		if (s->lease > PEALI_WORK_LEASE_MAX)
+			s->lease = PEALI_WORK_LEASE_MAX;
+		if (s->lease > each + 1 - s->bulk && each >= s->bulk)
+			s->lease = (uint32_t)(each + 1 - s->bulk);
+		if (!s->lease)
+			s->lease = 1;
+	}
+	least = (uint64_t)s->n_producers * ((uint64_t)s->lease + s->bulk - 1) +
+		s->block - 1;
+	/* the first two keep absurd numbers from overflowing the third */
+	if (s->n_producers > s->slots || s->bulk > s->slots || s->slots < least)
+		return peali_fail(
+			PEAL_EINVAL, call,
+			"work_slots is %u, too few for %u producers with "
+			"leases of %u that put up to %u messages at a time; "
+			"it must be a power of two of at least %llu",
+			s->slots, s->n_producers, s->lease, s->bulk,
+			(unsigned long long)least);
+	return 0;
+}
+
+int peali_work_spec_complete(struct peali_work_spec *spec, uint32_t policies,
+			     uint32_t default_policy, const char *call)
+{
+	struct peali_work_spec s = *spec;
+	int result;
+
+	if (!s.message_bytes)
+		s.message_bytes = PEALI_WORK_MESSAGE_DEFAULT;
+	if (!s.bulk)
+		s.bulk = 1;
+	s.block = s.slots / 32;
+	if (!s.block)
+		s.block = 1;
+	if (s.block > PEALI_WORK_BLOCK_MAX)
+		s.block = PEALI_WORK_BLOCK_MAX;
+	result = peali_policy_choose(&s.policy, policies, default_policy,
+				     "work_policy", "the device", call);
+	if (result == 0)
+		result = check_slots(&s, call);
+	if (result == 0)
+		result = complete_lease(&s, call);
+	if (result)
+		return result;
+	s.slot_bytes = peali_policy_slot(s.policy,
+					 (uint32_t)sizeof(struct peal_header) +
+						 s.message_bytes);
+	*spec = s;
+	return 0;
+}
+
+/* The words of what was handed back lie behind the blocks. */
+static uint64_t handed_offset(const struct peali_work_spec *spec)
+{
+	return sizeof(struct peal_work) +
+	       (uint64_t)(spec->slots / spec->block) *
+		       sizeof(struct peal_work_block);
+}
+
+static uint64_t slots_offset(const struct peali_work_spec *spec)
+{
+	return round_up(handed_offset(spec) +
+				(uint64_t)spec->slots * sizeof(uint32_t),
+			PEAL_SHARED_LINE);
+}
+
+uint64_t peali_work_bytes(const struct peali_work_spec *spec)
+{
+	return round_up(slots_offset(spec) +
+				(uint64_t)spec->slots * spec->slot_bytes,
+			PEAL_SHARED_LINE);
+}
+
+void peali_work_header(struct peal_work *out,
+		       const struct peali_work_spec *spec)
+{
+	memset(out, 0, sizeof(*out));
+	out->magic = PEAL_WORK_MAGIC;
+	out->slot_bytes = spec->slot_bytes;
+	out->capacity_log2 = log2_of(spec->slots);
+	out->message_bytes = spec->message_bytes;
+	out->lease = spec->lease;
+	out->policy = spec->policy;
+	out->block_log2 = log2_of(spec->block);
+	out->blocks_offset = sizeof(*out);
+	out->handed_offset = handed_offset(spec);
+	out->slots_offset = slots_offset(spec);
+	out->solo = spec->n_producers == 1;
+}
+
+uint64_t peali_work_set_bytes(const struct peali_work_spec *spec, uint32_t n)
+{
+	return sizeof(struct peal_work_set) + n * peali_work_bytes(spec);
+}
+
+void peali_work_set_header(struct peal_work_set *out,
+			   const struct peali_work_spec *spec, uint32_t n)
+{
+	memset(out, 0, sizeof(*out));
+	out->magic = PEAL_WORK_SET_MAGIC;
+	out->n_shards = n;
+	out->shards_offset = sizeof(*out);
+	out->shard_bytes = peali_work_bytes(spec);
+}

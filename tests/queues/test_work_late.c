@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "work_pool.h"
+
+/* Producers that stop between ticket and tag, consumers that leave. */
+
+static void put_late(struct work_pool *w, uint64_t number, uint32_t producer,
+		     uint64_t sequence)
+{
+	struct identity_message m = identity_make(producer, sequence);
+	struct peal_header h = { producer, (uint16_t)sequence, 3 };
+
+	peal_work_put_at(w->q, number, h, &m, sizeof(m));
+}
+
+static void skip_late(uint32_t policy)
+{
+	struct identity_message m;
+	struct work_pool w;
+	uint64_t number, i;
+
+	work_pool_open(&w, policy, 64, 2, 1);
+	number = work_vanish(&w, 0);
+	for (i = 0; i < 5; i++)
+		CHECK_EQ(work_put(&w, 1, i), 0);
+	/* one consumer claims the late slot, and goes on past it */
+	CHECK_EQ(work_take_soon(&w, 0, &m), 1);
+	CHECK_EQ(m.sequence, 0);
+	CHECK_EQ(w.at[0].c.n_pending, 1);
+	CHECK_EQ(work_take(&w, 1, &m), 1);
+	CHECK_EQ(m.sequence, 1);
+	for (i = 2; i < 4; i++) {
+		CHECK_EQ(work_take(&w, 0, &m), 1);
+		CHECK_EQ(m.sequence, i);
+	}
+	put_late(&w, number, 0, 77);
+	CHECK_EQ(work_take(&w, 0, &m), 1);
+	CHECK_EQ(m.sequence, 77);
+	CHECK_EQ(work_take(&w, 0, &m), 1);
+	CHECK_EQ(m.sequence, 4);
+	work_pool_conserved(&w, 0);
+	work_pool_close(&w);
+}
+
+PEAL_TEST(late_slot_delays_its_own_message_only)
+{
+	EACH_POLICY(policy)
+	skip_late(policy);
+}
+
+/* A producer's messages, late ones among them, come in order to a consumer. */
+PEAL_TEST(late_messages_of_a_producer_stay_in_order)
+{
+	struct peal_work_got got[8];
+	struct identity_message m[8];
+	struct work_pool w;
+	uint64_t numbers[4], i;
+
+	EACH_POLICY(policy)
+	{
+		work_pool_open(&w, policy, 64, 2, 4);
+		for (i = 0; i < 4; i++)
+			numbers[i] = work_vanish(&w, 0);
+		for (i = 0; i < 4; i++)
+			CHECK_EQ(work_put(&w, 1, i), 0);
+		while (peal_work_pop_burst(w.q, &w.at[0].c, m, sizeof(m[0]), 8,
+					   got) < 0)
+			;
+		CHECK_EQ(w.at[0].c.n_pending, 4);
+		put_late(&w, numbers[0], 0, 0);
+		put_late(&w, numbers[1], 0, 1);
+		CHECK_EQ(work_put(&w, 0, 4), 0); /* a newer one of its own */
+		CHECK_EQ(peal_work_pop_burst(w.q, &w.at[0].c, m, sizeof(m[0]),
+					     8, got),
+			 3);
+		for (i = 0; i < 3; i++)
+			CHECK_EQ(m[i].sequence, i < 2 ? i : 4);
+		put_late(&w, numbers[2], 0, 2);
+		put_late(&w, numbers[3], 0, 3);
+		CHECK_EQ(work_take(&w, 0, m), 1);
+		CHECK_EQ(m[0].sequence, 2);
+		CHECK_EQ(work_take(&w, 0, m), 1);
+		CHECK_EQ(m[0].sequence, 3);
+		work_pool_conserved(&w, 0);
+		work_pool_close(&w);
+	}
+}
+
+PEAL_TEST(consumer_waits_for_no_more_than_it_can_remember)
+{
+	struct peal_work_got got[PEAL_WORK_BURST];
+	struct identity_message m[PEAL_WORK_BURST];
+	struct work_pool w;
+	uint64_t numbers[40], i;
+
+	work_pool_open(&w, PEAL_POLICY_DEFAULT, 64, 1, 1);
+	for (i = 0; i < 40; i++)
+		numbers[i] = work_vanish(&w, 0);
+	for (i = 0; i < 3 * PEAL_WORK_LOOKS; i++)
+		CHECK_EQ(peal_work_pop_burst(w.q, &w.at[0].c, m, sizeof(m[0]),
+					     PEAL_WORK_BURST, got),
+			 PEAL_EAGAIN);
+	CHECK_EQ(w.at[0].c.n_pending, PEAL_WORK_BURST);
+	CHECK_EQ(w.q->turn, PEAL_WORK_BURST);
+	for (i = 40; i--;)
+		put_late(&w, numbers[i], 0, i);
+	for (i = 0; i < 40; i++) {
+		CHECK_EQ(work_take(&w, 0, m), 1);
+		CHECK_EQ(m[0].sequence, i);
+	}
+	work_pool_conserved(&w, 0);
+	work_pool_close(&w);
+}
+
+/* ---- producers that are gone --------------------------------------------- */
+
+static void poison(uint32_t policy)
+{
+	struct identity_message m;
+	uint64_t number, found = 99, i, lap;
+	struct work_pool w;
+
+	work_pool_open(&w, policy, 8, 2, 1);
+	for (lap = 0; lap < 3; lap++) { /* a lap later all would stand */
+		CHECK(!peal_work_open_ticket(w.q, 0, &found));
+		number = work_vanish(&w, 0);
+		for (i = 0; i < 5; i++)
+			CHECK_EQ(work_put(&w, 1, i), 0);
+		CHECK(peal_work_open_ticket(w.q, 0, &found));
+		CHECK_EQ(found, number);
+		CHECK(!peal_work_open_ticket(w.q, found + 1, &found));
+		CHECK_EQ(peal_work_poison(w.q, number + 1), PEAL_EINVAL);
+		CHECK_EQ(peal_work_poison(w.q, number + 6), PEAL_EINVAL);
+		CHECK_EQ(peal_work_poison(w.q, number - 1), PEAL_EINVAL);
+		CHECK_EQ(peal_work_poison(w.q, number), 0);
+		CHECK_EQ(peal_work_poison(w.q, number), PEAL_EINVAL);
+		for (i = 0; i < 5; i++) {
+			CHECK_EQ(work_take_soon(&w, 0, &m), 1);
+			CHECK_EQ(m.sequence, i);
+		}
+		CHECK_EQ(work_take_soon(&w, 0, &m), PEAL_EAGAIN);
+		CHECK_EQ(w.at[0].c.dead, lap + 1);
+	}
+	/* what the producer that is gone had leased comes back too */
+	peal_work_return(w.q, &w.at[0].p);
+	work_pool_conserved(&w, 0);
+	work_pool_close(&w);
+}
+
+PEAL_TEST(poisoned_ticket_is_skipped_and_counted)
+{
+	EACH_POLICY(policy)
+	poison(policy);
+}
+
+/* And without: the queue stands, which is why there is poison. */
+PEAL_TEST(unpoisoned_ticket_stops_the_queue_a_lap_later)
+{
+	struct identity_message m;
+	struct work_pool w;
+	uint64_t i;
+
+	work_pool_open(&w, PEAL_POLICY_DEFAULT, 8, 2, 1);
+	work_vanish(&w, 0);
+	peal_work_return(w.q, &w.at[0].p);
+	for (i = 0; i < 100 && work_put(&w, 1, i) == 0; i++)
+		CHECK_EQ(work_take_soon(&w, 0, &m), 1);
+	CHECK_EQ(i, 7);
+	CHECK_EQ(peal_work_poison(w.q, 0), 0);
+	CHECK_EQ(work_take_soon(&w, 0, &m), PEAL_EAGAIN);
+	CHECK_EQ(work_put(&w, 1, i), 0);
+	work_pool_close(&w);
+}
+
+/* It had written some atoms of its message, the first among them, or not. */
+PEAL_TEST(half_a_message_is_poisoned_too)
+{
+	struct identity_message m;
+	const uint8_t content[24] = { 1 };
+	struct work_pool w;
+	uint64_t found;
+	uint32_t i;
+
+	EACH_POLICY(policy)
+	for (i = 0; i < 2; i++) {
+		uint32_t each = peali_atom_payload(policy);
+		uint8_t *slot;
+
+		if (policy == PEAL_POLICY_SEQUENCE)
+			continue;
+		work_pool_open(&w, policy, 4, 1, 1);
+		slot = peali_work_slot(w.q, work_vanish(&w, 0));
+		peali_atom_write(policy, slot, i,
+				 peali_atom_tag(each, 1, PEAL_KIND_DATA, i, 24),
+				 content, each);
+		CHECK_EQ(work_put(&w, 0, 5), 0);
+		CHECK(peal_work_open_ticket(w.q, 0, &found));
+		CHECK_EQ(found, 0);
+		CHECK_EQ(peal_work_poison(w.q, 0), 0);
+		CHECK_EQ(work_take_soon(&w, 0, &m), 1);
+		CHECK_EQ(m.sequence, 5);
+		CHECK_EQ(w.at[0].c.dead, 1);
+		work_pool_close(&w);
+	}
+}
+
+/* ---- consumers that leave ------------------------------------------------ */
+
+static void hand_back(uint32_t policy, uint64_t start)
+{
+	struct identity_message m;
+	uint64_t numbers[3], i;
+	struct work_pool w;
+
+	work_pool_open(&w, policy, 16, 2, 1);
+	work_pool_start_at(&w, start);
+	for (i = 0; i < 3; i++)
+		numbers[i] = work_vanish(&w, 0);
+	for (i = 0; i < 3; i++)
+		CHECK_EQ(work_take_soon(&w, 0, &m), PEAL_EAGAIN);
+	CHECK_EQ(w.at[0].c.n_pending, 3);
+	CHECK_EQ(work_take_soon(&w, 1, &m), PEAL_EAGAIN);
+	peal_work_hand_back(w.q, &w.at[0].c);
+	CHECK_EQ(w.at[0].c.n_pending, 0);
+	CHECK_EQ(w.q->handed, 3);
+	put_late(&w, numbers[1], 0, 1);
+	/* another takes the claims over, once it finds nothing else */
+	CHECK_EQ(work_take(&w, 1, &m), 1);
+	CHECK_EQ(m.sequence, 1);
+	CHECK_EQ(w.q->handed, 0);
+	CHECK_EQ(w.at[1].c.n_pending, 2);
+	/* and hands them on */
+	peal_work_hand_back(w.q, &w.at[1].c);
+	put_late(&w, numbers[0], 0, 0);
+	put_late(&w, numbers[2], 0, 2);
+	CHECK_EQ(work_take(&w, 0, &m), 1);
+	CHECK_EQ(m.sequence % 2, 0);
+	CHECK_EQ(work_take(&w, 0, &m), 1);
+	CHECK_EQ(m.sequence % 2, 0);
+	work_pool_conserved(&w, start);
+	work_pool_close(&w);
+}
+
+PEAL_TEST(claims_that_are_handed_back_go_to_others)
+{
+	EACH_POLICY(policy)
+	{
+		hand_back(policy, 0);
+		hand_back(policy, 13);
+		hand_back(policy, 0ULL - 2);
+	}
+}
+
+PEAL_TEST_MAIN(RUN(late_slot_delays_its_own_message_only);
+	       RUN(late_messages_of_a_producer_stay_in_order);
+	       RUN(consumer_waits_for_no_more_than_it_can_remember);
+	       RUN(poisoned_ticket_is_skipped_and_counted);
+	       RUN(unpoisoned_ticket_stops_the_queue_a_lap_later);
+	       RUN(half_a_message_is_poisoned_too);
+	       RUN(claims_that_are_handed_back_go_to_others);)

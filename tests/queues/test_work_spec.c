@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <peal/device/slot.h>
+#include <peal/errors.h>
+
+#include "peal_test.h"
+#include "queues/work.h"
+
+static struct peali_work_spec spec(uint32_t slots, uint32_t message_bytes,
+				   uint32_t n_producers, uint32_t bulk,
+				   uint32_t lease)
+{
+	struct peali_work_spec s;
+
+	memset(&s, 0, sizeof(s));
+	s.slots = slots;
+	s.message_bytes = message_bytes;
+	s.n_producers = n_producers;
+	s.bulk = bulk;
+	s.lease = lease;
+	return s;
+}
+
+/* For a device that knows all policies. */
+static int complete(struct peali_work_spec *s)
+{
+	return peali_work_spec_complete(s, 14, PEAL_POLICY_SEQUENCE, "call");
+}
+
+PEAL_TEST(defaults_are_48_bytes_blocks_of_a_32nd_and_leases_of_half)
+{
+	struct peali_work_spec s = spec(64, 0, 4, 0, 0);
+
+	CHECK_OK(complete(&s));
+	CHECK_EQ(s.message_bytes, 48);
+	CHECK_EQ(s.slot_bytes, 64);
+	CHECK_EQ(s.bulk, 1);
+	CHECK_EQ(s.block, 2);
+	CHECK_EQ(s.lease, 8);
+	CHECK_EQ(peali_work_bytes(&s), 3 * 128 + 32 * 128 + 64 * 4 + 64 * 64);
+	s = spec(1 << 16, 0, 4, 32, 0);
+	CHECK_OK(complete(&s));
+	CHECK_EQ(s.lease, 32);
+	CHECK_EQ(s.block, 32);
+	s = spec(16, 0, 1, 16, 0);
+	CHECK_OK(complete(&s));
+	CHECK_EQ(s.lease, 1); /* or a bulk of 16 might not fit */
+	s = spec(1, 0, 1, 1, 0);
+	CHECK_OK(complete(&s));
+	CHECK_EQ(s.lease, 1);
+}
+
+PEAL_TEST(header_says_where_all_is)
+{
+	struct peali_work_spec s = spec(128, 100, 3, 4, 0);
+	struct peal_work q;
+
+	CHECK_OK(complete(&s));
+	peali_work_header(&q, &s);
+	CHECK(q.magic == PEAL_WORK_MAGIC);
+	CHECK_EQ(q.capacity_log2, 7);
+	CHECK_EQ(q.block_log2, 2);
+	CHECK_EQ(q.blocks_offset, sizeof(q));
+	CHECK_EQ(q.handed_offset, sizeof(q) + 32 * 128);
+	CHECK_EQ(q.slots_offset % 128, 0);
+	CHECK(q.slots_offset >= q.handed_offset + 128 * 4);
+	CHECK_EQ(peali_work_bytes(&s), q.slots_offset + 128ULL * s.slot_bytes);
+	CHECK(!q.solo);
+	s = spec(128, 100, 1, 4, 0);
+	CHECK_OK(complete(&s));
+	peali_work_header(&q, &s);
+	CHECK(q.solo);
+}
+
+PEAL_TEST(set_lays_shards_one_after_another)
+{
+	struct peali_work_spec s = spec(16, 0, 2, 1, 0);
+	struct peal_work_set set;
+
+	CHECK_OK(complete(&s));
+	peali_work_set_header(&set, &s, 5);
+	CHECK(set.magic == PEAL_WORK_SET_MAGIC);
+	CHECK_EQ(set.n_shards, 5);
+	CHECK_EQ(set.shard_bytes % PEAL_SHARED_LINE, 0);
+	CHECK_EQ(peali_work_set_bytes(&s, 5),
+		 set.shards_offset + 5 * set.shard_bytes);
+}
+
+static void refused(struct peali_work_spec s, const char *text)
+{
+	struct peali_work_spec before = s;
+
+	CHECK_EQ(complete(&s), PEAL_EINVAL);
+	CHECK_CONTAINS(peal_last_error()->text, text);
+	CHECK(!memcmp(&s, &before, sizeof(s)));
+}
+
+PEAL_TEST(each_refusal_names_the_option)
+{
+	struct peali_work_spec s;
+
+	refused(spec(0, 0, 1, 1, 0), "work_slots is 0");
+	refused(spec(48, 0, 1, 1, 0), "work_slots is 48");
+	refused(spec(1u << 21, 0, 1, 1, 0), "work_slots is 2097152");
+	refused(spec(64, 4081, 1, 1, 0), "work_message_bytes is 4081");
+	refused(spec(64, 0, 0, 1, 0), "producers is 0");
+	refused(spec(64, 0, 4, 16, 2), "of at least 69");
+	refused(spec(64, 0, ~0u, ~0u, ~0u), "too few for 4294967295 producers");
+	s = spec(64, 0, 1, 1, 0);
+	s.policy = 9;
+	refused(s, "work_policy is 9");
+}
+
+PEAL_TEST_MAIN(RUN(defaults_are_48_bytes_blocks_of_a_32nd_and_leases_of_half);
+	       RUN(header_says_where_all_is);
+	       RUN(set_lays_shards_one_after_another);
+	       RUN(each_refusal_names_the_option);)

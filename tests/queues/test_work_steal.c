@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* labels: stress */
+#include <peal/device/steal.h>
+
+#include "identity_many.h"
+#include "work_pool.h"
+
+/* Sets of work queues: every worker has a shard, and steals when it is empty. */
+
+#define WORKERS 3
+
+struct shards {
+	struct peal_work_set *set;
+	struct {
+		PEAL_ALIGNED(128) struct peal_work_producer p[WORKERS];
+		struct peal_work_member m;
+		uint8_t stage[256];
+		uint32_t next;
+	} at[IDENTITY_PRODUCERS_MAX];
+};
+
+static struct peal_work *shard(struct shards *s, uint32_t worker)
+{
+	return peal_work_set_shard(s->set, worker);
+}
+
+static void shards_open(struct shards *s, uint32_t policy, uint32_t slots,
+			uint32_t producers)
+{
+	struct peali_work_spec spec = {
+		slots, 16, producers, 1, 0, 0, 0, policy
+	};
+	uint32_t i, k;
+
+	memset(s, 0, sizeof(*s));
+	CHECK_OK(peali_work_spec_complete(&spec, 14, PEAL_POLICY_SEQUENCE,
+					  "test"));
+	s->set = (struct peal_work_set *)link_memory(
+		peali_work_set_bytes(&spec, WORKERS));
+	peali_work_set_header(s->set, &spec, WORKERS);
+	for (i = 0; i < WORKERS; i++)
+		peali_work_header(shard(s, i), &spec);
+	for (i = 0; i < IDENTITY_PRODUCERS_MAX; i++)
+		for (k = 0; k < WORKERS; k++)
+			peal_work_producer_init(shard(s, k), &s->at[i].p[k]);
+	for (i = 0; i < WORKERS; i++)
+		peal_work_member_init(&s->at[i].m, s->set, i, s->at[i].stage);
+}
+
+/* ---- conservation -------------------------------------------------------- */
+
+/* To each shard in turn; all of a producer's may go to a single one. */
+static uint32_t shards_put(void *queue, uint32_t producer,
+			   const struct identity_message *m, uint32_t n)
+{
+	struct shards *s = (struct shards *)queue;
+	uint32_t to = producer ? s->at[producer].next++ % WORKERS : 0;
+	struct peal_header h = { producer, 0, 0 };
+
+	return peal_work_push(shard(s, to), &s->at[producer].p[to], h, m,
+			      sizeof(*m)) ?
+		       0 :
+		       n;
+}
+
+static uint32_t shards_take(void *queue, uint32_t consumer,
+			    struct identity_message *m, uint32_t n)
+{
+	struct shards *s = (struct shards *)queue;
+	struct peal_work_got got[IDENTITY_BATCH];
+	int r = peal_work_set_pop_burst(&s->at[consumer].m, m, sizeof(*m), n,
+					got);
+
+	CHECK(r == PEAL_EAGAIN || (r >= 1 && r <= (int)n));
+	return r > 0 ? (uint32_t)r : 0;
+}
+
+static void shards_rest(void *queue, int producer, int consumer)
+{
+	struct shards *s = (struct shards *)queue;
+	uint32_t k;
+
+	if (consumer >= 0)
+		peal_work_set_hand_back(&s->at[consumer].m);
+	for (k = 0; producer >= 0 && k < WORKERS; k++)
+		peal_work_return(shard(s, k), &s->at[producer].p[k]);
+}
+
+PEAL_TEST(each_message_is_taken_once_from_whichever_shard)
+{
+	struct shards *s = (struct shards *)aligned_alloc(
+		128, (sizeof(*s) + 127) / 128 * 128);
+	struct identity_many q = {
+		s,     3,	   WORKERS,	IDENTITY_COUNT(20000),
+		1,     8,	   1,		7001,
+		20000, shards_put, shards_take, shards_rest
+	};
+	struct identity_result r;
+	uint64_t stolen, taken, put, i;
+
+	CHECK(s);
+	EACH_POLICY(policy)
+	{
+		shards_open(s, policy, 32, 3);
+		r = identity_many_run(&q);
+		if (!r.sound)
+			identity_print("shards", &r);
+		CHECK(r.sound);
+		for (i = stolen = taken = put = 0; i < WORKERS; i++) {
+			struct peal_work_member *m = &s->at[i].m;
+
+			CHECK_EQ(m->mine.n_pending + m->guest.n_pending, 0);
+			taken += m->mine.taken + m->guest.taken;
+			put += shard(s, (uint32_t)i)->ticket;
+			CHECK_EQ(m->stolen, m->guest.taken);
+			stolen += m->stolen;
+		}
+		CHECK_EQ(put, taken);
+		CHECK_EQ(put, r.accepted);
+		CHECK(stolen > 0);
+		free(s->set);
+	}
+	free(s);
+}
+
+PEAL_TEST(own_shard_comes_first_then_the_neighbours_in_turn)
+{
+	struct identity_message m, in;
+	struct shards *s = (struct shards *)aligned_alloc(
+		128, (sizeof(*s) + 127) / 128 * 128);
+	struct peal_header h = { 0, 0, 0 };
+	struct peal_work_got got;
+	uint64_t i, k;
+
+	CHECK(s);
+	EACH_POLICY(policy)
+	{
+		shards_open(s, policy, 16, 1);
+		for (i = 0; i < WORKERS; i++)
+			for (k = 0; k < 2; k++) {
+				in = identity_make((uint32_t)i, k);
+				CHECK_EQ(peal_work_push(shard(s, (uint32_t)i),
+							&s->at[0].p[i], h, &in,
+							sizeof(in)),
+					 0);
+			}
+		/* worker 1: its own, then 2's, then 0's */
+		for (i = 1; i < 1 + WORKERS; i++)
+			for (k = 0; k < 2; k++) {
+				CHECK_EQ(peal_work_set_pop_burst(&s->at[1].m,
+								 &m, sizeof(m),
+								 1, &got),
+					 1);
+				CHECK_EQ(m.producer, i % WORKERS);
+				CHECK_EQ(m.sequence, k);
+			}
+		CHECK_EQ(s->at[1].m.stolen, 4);
+		CHECK_EQ(peal_work_set_pop_burst(&s->at[1].m, &m, sizeof(m), 1,
+						 &got),
+			 PEAL_EAGAIN);
+		free(s->set);
+	}
+	free(s);
+}
+
+/* ---- balance ------------------------------------------------------------- */
+
+#define TASKS 2400
+
+struct balance {
+	struct shards s;
+	int steal;
+	pthread_barrier_t barrier;
+	uint8_t seen[TASKS];
+};
+
+struct balance_worker {
+	struct balance *b;
+	uint32_t index, speed; /* tasks take 1, 2, 4 times as long */
+	uint64_t tasks, ns; /* done, and when it had nothing more to do */
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+/* 1 us to 10 ms, as many of each size: 10^(0..4) us. */
+static uint64_t task_ns(uint64_t task)
+{
+	unsigned long long random = task;
+	uint64_t ns = 1000, k = test_random(&random) % 40;
+
+	while (k--)
+		ns = ns * 1259 / 1000; /* a tenth of a decade */
+	return ns;
+}
+
+/* Sleeps, so that two cores serve three workers; the last part spins. */
+static void work_for(uint64_t ns)
+{
+	uint64_t end = now_ns() + ns;
+
+	if (ns > 200000)
+		identity_sleep_us((long)(ns / 1000 - 100));
+	while (now_ns() < end)
+		;
+}
+
+static void *balance_work(void *argument)
+{
+	struct balance_worker *w = (struct balance_worker *)argument;
+	struct peal_work_member *m = &w->b->s.at[w->index].m;
+	struct peal_work_got got;
+	uint64_t task[2], began, empty = 0;
+	int r;
+
+	pthread_barrier_wait(&w->b->barrier);
+	began = now_ns();
+	/* all was put before, so looking in vain a few times is the end */
+	while (empty <= 2 * PEAL_WORK_LOOKS) {
+		r = w->b->steal ?
+			    peal_work_set_pop_burst(m, task, sizeof(task), 1,
+						    &got) :
+			    peal_work_pop(shard(&w->b->s, w->index), &m->mine,
+					  task, sizeof(task), &got);
+		if (r < 0) {
+			CHECK_EQ(r, PEAL_EAGAIN);
+			empty++;
+			continue;
+		}
+		empty = 0;
+		CHECK(task[0] < TASKS);
+		w->b->seen[task[0]]++;
+		peal_work_set_hand_back(m);
+		work_for(task_ns(task[0]) << w->speed);
+		w->ns = now_ns() - began;
+		w->tasks++;
+	}
+	return NULL;
+}
+
+/*
+ * Three workers, of which one is twice and one four times as slow as the
+ * fastest, which is worker `fastest`. A mask of the shards that were stolen
+ * from.
+ */
+static uint32_t balance(int steal, uint32_t fastest)
+{
+	struct balance *b = (struct balance *)aligned_alloc(
+		128, (sizeof(*b) + 127) / 128 * 128);
+	struct balance_worker w[WORKERS];
+	pthread_t threads[WORKERS];
+	struct peal_header h = { 0, 0, 0 };
+	uint64_t i, first = ~0ULL, last = 0, total = 0;
+	uint32_t stolen = 0;
+
+	CHECK(b);
+	memset(b, 0, sizeof(*b));
+	b->steal = steal;
+	shards_open(&b->s, PEAL_POLICY_DEFAULT, 1024, 1);
+	for (i = 0; i < TASKS; i++) {
+		uint64_t task[2] = { i, 0 };
+
+		CHECK_EQ(peal_work_push(shard(&b->s, (uint32_t)(i % WORKERS)),
+					&b->s.at[0].p[i % WORKERS], h, task,
+					sizeof(task)),
+			 0);
+	}
+	pthread_barrier_init(&b->barrier, NULL, WORKERS);
+	for (i = 0; i < WORKERS; i++) {
+		w[i] = (struct balance_worker){
+			b, (uint32_t)i,
+			(uint32_t)(i + WORKERS - fastest) % WORKERS, 0, 0
+		};
+		CHECK(!pthread_create(&threads[i], NULL, balance_work, &w[i]));
+	}
+	for (i = 0; i < WORKERS; i++) {
+		CHECK(!pthread_join(threads[i], NULL));
+		first = w[i].ns < first ? w[i].ns : first;
+		last = w[i].ns > last ? w[i].ns : last;
+		total += w[i].tasks;
+	}
+	printf("    %s:", steal ? "with stealing" : "a static split");
+	for (i = 0; i < WORKERS; i++)
+		printf(" %llu tasks in %llu ms,",
+		       (unsigned long long)w[i].tasks,
+		       (unsigned long long)w[i].ns / 1000000);
+	printf(" first %.1f %% before last\n",
+	       100.0 * (double)(last - first) / (double)last);
+	CHECK_EQ(total, TASKS);
+	for (i = 0; i < TASKS; i++)
+		CHECK_EQ(b->seen[i], 1);
+	for (i = 0; i < WORKERS; i++) {
+		struct peal_work *q = shard(&b->s, (uint32_t)i);
+
+		CHECK_EQ(q->turn, TASKS / WORKERS);
+		if (b->s.at[i].m.mine.taken < TASKS / WORKERS)
+			stolen |= 1u << i;
+		if (!steal)
+			CHECK_EQ(w[i].tasks, TASKS / WORKERS);
+	}
+	pthread_barrier_destroy(&b->barrier);
+	free(b->s.set);
+	free(b);
+	return stolen;
+}
+
+/* Prints how far apart the workers end; only what they did is checked. */
+PEAL_TEST(tasks_of_uneven_length_are_all_done_and_shards_are_stolen_from)
+{
+	uint32_t stolen = 0, fastest;
+
+	for (fastest = 0; fastest < WORKERS; fastest++)
+		stolen |= balance(1, fastest);
+	CHECK_EQ(stolen, (1u << WORKERS) - 1);
+}
+
+PEAL_TEST(without_stealing_each_does_its_own)
+{
+	CHECK_EQ(balance(0, 0), 0);
+}
+
+PEAL_TEST_MAIN(
+	RUN(each_message_is_taken_once_from_whichever_shard);
+	RUN(own_shard_comes_first_then_the_neighbours_in_turn);
+	RUN(tasks_of_uneven_length_are_all_done_and_shards_are_stolen_from);
+	RUN(without_stealing_each_does_its_own);)

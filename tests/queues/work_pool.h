@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TEST_WORK_POOL_H
+#define TEST_WORK_POOL_H
+
+/* A work queue in plain memory, with the places of those who use it. */
+
+#include <peal/device/poison.h>
+#include <peal/device/take_work.h>
+
+#include "identity.h"
+#include "link_pair.h"
+#include "queues/work.h"
+
+#define WORK_PLACES 8
+
+struct work_pool {
+	struct peal_work *q;
+	struct peali_work_spec spec;
+	struct {
+		PEAL_ALIGNED(128) struct peal_work_producer p;
+		struct peal_work_consumer c;
+		uint8_t stage[256];
+	} at[WORK_PLACES];
+};
+
+static inline void work_pool_places(struct work_pool *w)
+{
+	uint32_t i;
+
+	for (i = 0; i < WORK_PLACES; i++) {
+		peal_work_producer_init(w->q, &w->at[i].p);
+		peal_work_consumer_init(w->q, &w->at[i].c, w->at[i].stage);
+	}
+}
+
+/* Of exactly its size, so that AddressSanitizer sees each step beside it. */
+static inline void work_pool_make(struct work_pool *w,
+				  struct peali_work_spec spec)
+{
+	memset(w, 0, sizeof(*w));
+	CHECK_OK(peali_work_spec_complete(&spec, 14, PEAL_POLICY_SEQUENCE,
+					  "test"));
+	w->q = (struct peal_work *)link_memory(peali_work_bytes(&spec));
+	peali_work_header(w->q, &spec);
+	w->spec = spec;
+	work_pool_places(w);
+}
+
+static inline void work_pool_open(struct work_pool *w, uint32_t policy,
+				  uint32_t slots, uint32_t producers,
+				  uint32_t bulk)
+{
+	struct peali_work_spec spec = { slots, 16, producers, bulk,
+					0,     0,  0,	      policy };
+
+	work_pool_make(w, spec);
+}
+
+static inline void work_pool_close(struct work_pool *w)
+{
+	free(w->q);
+}
+
+/* Puts the queue where it is after `number` messages, all taken and told. */
+static inline void work_pool_start_at(struct work_pool *w, uint64_t number)
+{
+	uint64_t capacity = peal_work_capacity(w->q), k;
+	static const uint8_t content[8];
+
+	for (k = 1; k <= capacity; k++) {
+		uint64_t n = number - k;
+		uint8_t *slot = peali_work_slot(w->q, n);
+		uint32_t lap = peali_work_lap(w->q, n);
+
+		/* as often was a message taken off this slot */
+		*peali_work_taken(w->q, n) += (n >> w->q->capacity_log2) + 1;
+		if (w->q->policy == PEAL_POLICY_SEQUENCE) {
+			peal_slot_publish(slot, lap, PEAL_KIND_DATA, 8);
+			continue;
+		}
+		peal_slot_refresh(w->q->policy, slot, w->q->slot_bytes, lap, 8,
+				  0, 1);
+		peal_slot_pack(w->q->policy, slot, lap, PEAL_KIND_DATA, content,
+			       8, 0, 1);
+	}
+	w->q->leased = w->q->ticket = number;
+	w->q->claimed = w->q->turn = number;
+	work_pool_places(w);
+}
+
+static inline int work_put(struct work_pool *w, uint32_t producer,
+			   uint64_t sequence)
+{
+	struct identity_message m = identity_make(producer, sequence);
+	struct peal_header h = { producer, (uint16_t)sequence, 3 };
+
+	return peal_work_push(w->q, &w->at[producer].p, h, &m, sizeof(m));
+}
+
+/* A producer that stops after its ticket: its number. */
+static inline uint64_t work_vanish(struct work_pool *w, uint32_t producer)
+{
+	uint64_t number = 0;
+
+	CHECK_EQ(peal_work_take_tickets(w->q, &w->at[producer].p, 1, &number),
+		 0);
+	return number;
+}
+
+static inline int work_take(struct work_pool *w, uint32_t consumer,
+			    struct identity_message *m)
+{
+	struct peal_work_got got;
+	int result =
+		peal_work_pop(w->q, &w->at[consumer].c, m, sizeof(*m), &got);
+
+	if (result == 1) {
+		CHECK_EQ(got.length, sizeof(*m));
+		CHECK_EQ(got.header.actor, m->producer);
+		CHECK_EQ(got.header.type, (uint16_t)m->sequence);
+		CHECK_EQ(got.header.flags, 3);
+	}
+	return result;
+}
+
+/* As often as it may look in vain before it looks past a late slot. */
+static inline int work_take_soon(struct work_pool *w, uint32_t consumer,
+				 struct identity_message *m)
+{
+	int i, result = PEAL_EAGAIN;
+
+	for (i = 0; i <= PEAL_WORK_LOOKS && result == PEAL_EAGAIN; i++)
+		result = work_take(w, consumer, m);
+	return result;
+}
+
+/* All was taken: the queue's own words say so. */
+static inline void work_pool_conserved(struct work_pool *w, uint64_t start)
+{
+	uint64_t out = 0, leased = 0;
+	uint32_t i;
+
+	for (i = 0; i < WORK_PLACES; i++) {
+		CHECK_EQ(w->at[i].c.n_pending, 0);
+		out += w->at[i].c.taken + w->at[i].c.dead;
+		leased += w->at[i].p.granted;
+	}
+	CHECK_EQ(w->q->ticket - start, out);
+	CHECK_EQ(w->q->turn, w->q->ticket);
+	CHECK_EQ(w->q->claimed, w->q->ticket);
+	CHECK_EQ(w->q->leased - w->q->ticket, leased);
+	CHECK_EQ(w->q->handed, 0);
+}
+
+#endif
