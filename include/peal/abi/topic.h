@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEAL_ABI_TOPIC_H
+#define PEAL_ABI_TOPIC_H
+
+#include <peal/abi/message.h>
+
+/*
+ * A topic: one publishes, every subscriber gets each message. In the memory of
+ * one device, or in host memory that threads share. Behind the header lie the
+ * cursors, one per subscriber, and the slots. Zeroed memory with the first line
+ * filled is empty and has no subscriber.
+ */
+
+#define PEAL_TOPIC_MAGIC 0x4349504f544c4550ULL /* "PELTOPIC" */
+
+/** What becomes of a message that not all have taken when its slot is due. */
+enum peal_topic_mode {
+	PEAL_TOPIC_WAIT = 0, /* the publisher waits for the slowest */
+	PEAL_TOPIC_OVERWRITE = 1 /* it is lost to those; they are told */
+};
+
+/** Header of a topic. */
+struct peal_topic {
+	/* written by the host before the first message */
+	uint64_t magic;
+	uint32_t slot_bytes; /* multiple of 16 */
+	uint32_t capacity_log2;
+	uint32_t message_bytes; /* largest payload */
+	uint32_t policy; /* enum peal_policy: how slots are published */
+	uint32_t mode; /* enum peal_topic_mode */
+	uint32_t n_cursors; /* the most subscribers at a time */
+	uint64_t first; /* number of the first message; 0 */
+	uint64_t cursors_offset; /* from the start of this struct */
+	uint64_t slots_offset;
+	uint8_t host_reserved[PEAL_SHARED_LINE - 56];
+	/* only writer: the publisher */
+	uint64_t tail; /* messages published */
+	uint64_t promised; /* it does not write past that without a look at
+			    * the cursors */
+	uint8_t publisher_reserved[PEAL_SHARED_LINE - 16];
+	/* added to by who joins, and by the publisher */
+	uint64_t gate; /* subscribers that ever joined */
+	uint8_t gate_reserved[PEAL_SHARED_LINE - 8];
+};
+
+PEAL_STATIC_ASSERT(sizeof(struct peal_topic) == 3 * PEAL_SHARED_LINE,
+		   "topic size");
+PEAL_STATIC_ASSERT(offsetof(struct peal_topic, tail) == PEAL_SHARED_LINE,
+		   "topic layout");
+PEAL_STATIC_ASSERT(offsetof(struct peal_topic, gate) == 2 * PEAL_SHARED_LINE,
+		   "topic layout");
+
+/** Where a subscriber is; its only writer. */
+struct peal_topic_cursor {
+	uint64_t number; /* of the next message it takes, as last told */
+	uint64_t active; /* 1: the publisher heeds it */
+	uint8_t reserved[PEAL_SHARED_LINE - 16];
+};
+
+PEAL_STATIC_ASSERT(sizeof(struct peal_topic_cursor) == PEAL_SHARED_LINE,
+		   "topic cursor size");
+
+/** The publisher's place; private to it. */
+struct peal_topic_publisher {
+	uint64_t tail; /* messages published */
+	uint64_t limit; /* it may go so far without a look at the cursors */
+};
+
+/** A subscriber's place; private to it. */
+struct peal_topic_subscriber {
+	uint64_t number; /* of the next message */
+	uint64_t told; /* as in its cursor */
+	uint64_t missed; /* messages lost since the last one it got */
+	uint64_t taken, lost; /* messages that it got, and did not, in all */
+	struct peal_topic_cursor *cursor;
+	uint8_t *stage; /* for atom policies: a content long; else unused */
+	uint32_t looks; /* in vain */
+	uint32_t reserved;
+};
+
+/** What came with a message. */
+struct peal_topic_got {
+	uint64_t number; /* of the message in the topic */
+	uint64_t missed; /* messages just before it that were lost */
+	uint32_t length; /* bytes of payload */
+	uint16_t type; /* of its header */
+	uint16_t flags;
+};
+
+#endif
