@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The fast paths, one kernel each, for check_opcodes and check_amd_waits. */
 #include <peal/device/kernel.h>
+#include <peal/device/take_topic.h>
+#include <peal/device/take_work.h>
 
 PEAL_KERNEL void fast_push(struct peal_link_producer *p, const void *data,
 			   uint64_t bytes, int *out)
@@ -37,6 +39,38 @@ PEAL_KERNEL void fast_take(struct peal_mailbox *m, struct peal_slot_view *view,
 	*out = peal_mailbox_peek(m, view);
 	if (*out)
 		peal_mailbox_release(m);
+}
+
+PEAL_KERNEL void fast_work_push(struct peal_work *q,
+				struct peal_work_producer *p, const void *data,
+				uint64_t bytes, int *out)
+{
+	struct peal_header header = { 1, 2, 0 };
+
+	*out = peal_work_push(q, p, header, data, bytes);
+}
+
+PEAL_KERNEL void fast_work_pop(struct peal_work *q,
+			       struct peal_work_consumer *c, void *to,
+			       struct peal_work_got *got, int *out)
+{
+	*out = peal_work_pop_burst(q, c, to, 48, 32, got);
+}
+
+PEAL_KERNEL void fast_publish(struct peal_topic *t,
+			      struct peal_topic_publisher *p, const void *data,
+			      uint64_t bytes, int *out)
+{
+	struct peal_header header = { 0, 2, 0 };
+
+	*out = peal_topic_publish(t, p, header, data, bytes);
+}
+
+PEAL_KERNEL void fast_topic_take(struct peal_topic *t,
+				 struct peal_topic_subscriber *s, void *to,
+				 struct peal_topic_got *got, int *out)
+{
+	*out = peal_topic_take_burst(t, s, to, 48, 32, got);
 }
 
 /* The loop by itself. */

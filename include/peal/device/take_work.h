@@ -225,12 +225,13 @@ peali_work_take_run(struct peal_work *q, struct peal_work_consumer *c,
 /*
  * Takes those of the pending messages that have come. First a look at all, the
  * latest first: whoever sees a message there then sees the earlier ones of its
- * producer too, so that they are not overtaken.
+ * producer too, so that they are not overtaken. How many it took.
  */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
-peali_work_take_pending(struct peal_work *q, struct peal_work_consumer *c,
-			struct peali_work_into *into)
+static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE uint32_t peali_work_take_pending(
+	struct peal_work *q, struct peal_work_consumer *c, uint8_t *to,
+	uint64_t bytes, uint32_t room, struct peal_work_got *got)
 {
+	struct peali_work_into into = { to, bytes, got, 0, room };
 	uint32_t policy = peali_policy(q->policy), mask = 0, kept = 0, i;
 
 	for (i = c->n_pending; i--;)
@@ -238,10 +239,11 @@ peali_work_take_pending(struct peal_work *q, struct peal_work_consumer *c,
 				     peali_work_lap(q, c->pending[i])))
 			mask |= 1u << i;
 	for (i = 0; i < c->n_pending; i++)
-		if (!(mask & 1u << i) || into->n == into->room ||
-		    !peali_work_take(q, c, c->pending[i], into))
+		if (!(mask & 1u << i) || into.n == room ||
+		    !peali_work_take(q, c, c->pending[i], &into))
 			c->pending[kept++] = c->pending[i];
 	c->n_pending = kept;
+	return into.n;
 }
 
 /* ---- claims that change hands -------------------------------------------- */
@@ -323,15 +325,15 @@ peali_work_adopt(struct peal_work *q, struct peal_work_consumer *c)
 }
 
 /* A call that has found nothing: what else there is to do. */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
-peali_work_idle(struct peal_work *q, struct peal_work_consumer *c,
-		struct peali_work_into *into)
+static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE uint32_t
+peali_work_idle(struct peal_work *q, struct peal_work_consumer *c, uint8_t *to,
+		uint64_t bytes, uint32_t room, struct peal_work_got *got)
 {
 	peal_work_flush(q, c);
 	if (PEAL_LIKELY((int64_t)peal_load_relaxed_dev(&q->handed) <= 0))
-		return;
+		return 0;
 	peali_work_adopt(q, c);
-	peali_work_take_pending(q, c, into);
+	return peali_work_take_pending(q, c, to, bytes, room, got);
 }
 
 /**
@@ -356,7 +358,8 @@ peal_work_pop_burst(struct peal_work *q, struct peal_work_consumer *c, void *to,
 	if (PEAL_UNLIKELY(bytes < q->message_bytes))
 		return PEAL_EMSGSIZE;
 	if (PEAL_UNLIKELY(c->n_pending))
-		peali_work_take_pending(q, c, &into);
+		into.n = peali_work_take_pending(q, c, into.to, bytes, n,
+						 got_out);
 	k = peali_min_u32(n - into.n, PEAL_WORK_BURST - c->n_pending);
 	if (PEAL_LIKELY(k))
 		k = peali_work_claim(q, c, k, &first);
@@ -370,14 +373,14 @@ peal_work_pop_burst(struct peal_work *q, struct peal_work_consumer *c, void *to,
 	if (PEAL_UNLIKELY(i < k)) {
 		while (i < k)
 			c->pending[c->n_pending++] = first + i++;
-		peali_work_take_pending(q, c, &into);
+		into.n += peali_work_take_pending(q, c,
+						  into.to + into.n * bytes,
+						  bytes, n - into.n,
+						  got_out + into.n);
 	}
-	if (PEAL_UNLIKELY(!into.n)) {
-		peali_work_idle(q, c, &into);
-		if (!into.n)
-			return PEAL_EAGAIN;
-	}
-	return (int)into.n;
+	if (PEAL_UNLIKELY(!into.n))
+		into.n = peali_work_idle(q, c, into.to, bytes, n, got_out);
+	return into.n ? (int)into.n : PEAL_EAGAIN;
 }
 
 /** Takes one message: peal_work_pop_burst of one. Its result is 1 then. */

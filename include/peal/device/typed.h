@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEAL_DEVICE_TYPED_H
+#define PEAL_DEVICE_TYPED_H
+
+#include <peal/device/consumer.h>
+#include <peal/device/mailbox.h>
+#include <peal/device/producer.h>
+#include <peal/device/steal.h>
+#include <peal/device/take_topic.h>
+
+/*
+ * Queues of one type of message: PEAL_QUEUE_OF(name, type, payload_max) declares
+ * what puts and takes that type, and nothing else, on every kind of queue.
+ *
+ *	struct task { uint64_t first, n; };
+ *	PEAL_QUEUE_OF(task, struct task, 48)
+ *
+ *	task_work_push(q, p, header, &task);
+ *	task_work_pop_burst(q, c, tasks, 32, got);
+ *
+ * A pointer to another type does not compile; nor does a type that is longer
+ * than payload_max, the largest payload of the slots that the queue has: 48 for
+ * the default ones. In C++ it must be trivially copyable.
+ *
+ *	<name>_link_push(p, header, item)	_link_push_bulk(p, header, items, n)
+ *	<name>_link_pop(c, item, message)	_link_pop_burst(c, items, n)
+ *	<name>_mailbox_put(m, lease, header, item)
+ *	<name>_mailbox_take(m, item, header)
+ *	<name>_work_push(q, p, header, item)	_work_push_bulk(q, p, header, items, n)
+ *	<name>_work_pop(q, c, item, got)	_work_pop_burst(q, c, items, n, got)
+ *	<name>_set_pop_burst(member, items, n, got)
+ *	<name>_topic_publish(t, p, header, item)
+ *	<name>_topic_publish_bulk(t, p, header, items, n)
+ *	<name>_topic_take(t, s, item, got)	_topic_take_burst(t, s, items, n, got)
+ *
+ * Results and progress are those of the functions of the same name without a
+ * type. A message of another length gives PEAL_EMSGSIZE and stays in a link or
+ * mailbox; work queues and topics must have message_bytes of sizeof(type).
+ */
+
+/* Whether a peeked message is of that length; marks are let through. */
+static PEAL_DEV PEAL_INLINE int peali_typed_fits(const struct peal_message *m,
+						 uint64_t bytes)
+{
+	return m->kind > PEAL_KIND_SLAB || m->length == bytes;
+}
+
+/* As peal_link_pop, of messages of `bytes` only. */
+static PEAL_DEV PEAL_UNUSED inline int
+peali_typed_link_pop(struct peal_link_consumer *c, void *to, uint64_t bytes,
+		     struct peal_message *m)
+{
+	int result = peal_link_peek(c, m);
+
+	if (result)
+		return result;
+	return peali_typed_fits(m, bytes) ? peal_link_pop(c, to, bytes, m) :
+					    PEAL_EMSGSIZE;
+}
+
+/* As peal_link_pop_burst, of messages of `bytes` only. */
+static PEAL_DEV PEAL_UNUSED inline int
+peali_typed_link_pop_burst(struct peal_link_consumer *c, void *to,
+			   uint64_t bytes, uint32_t n)
+{
+	struct peal_message m;
+	uint32_t i;
+	int result = 0;
+
+	for (i = 0; i < n; i++) {
+		result = peal_link_peek(c, &m);
+		if (!result && !peali_typed_fits(&m, bytes))
+			result = PEAL_EMSGSIZE;
+		if (result || m.kind > PEAL_KIND_SLAB)
+			break;
+		peal_copy((uint8_t *)to + i * bytes, m.data, bytes);
+		peal_link_release(c, &m);
+	}
+	return i ? (int)i : result;
+}
+
+/* Takes one message of `bytes` off a mailbox: 0, PEAL_EAGAIN, PEAL_EMSGSIZE. */
+static PEAL_DEV PEAL_UNUSED inline int
+peali_typed_mailbox_take(struct peal_mailbox *m, void *to, uint64_t bytes,
+			 struct peal_header *header_out)
+{
+	struct peal_slot_view view = { 0, 0, 0 };
+
+	if (!peal_mailbox_peek(m, &view))
+		return PEAL_EAGAIN;
+	if (view.length != sizeof(*header_out) + bytes)
+		return PEAL_EMSGSIZE;
+	*header_out = *(const struct peal_header *)(const void *)view.content;
+	peal_copy(to, view.content + sizeof(*header_out), bytes);
+	peal_mailbox_release(m);
+	return 0;
+}
+
+#ifdef __cplusplus
+#define PEALI_PLAIN(type)                                                      \
+	PEAL_STATIC_ASSERT(__is_trivially_copyable(type),                      \
+			   "a message must be trivially copyable");
+#else
+#define PEALI_PLAIN(type)
+#endif
+
+#define PEALI_TYPED static PEAL_DEV PEAL_UNUSED inline int
+
+#define PEALI_TYPED_LINK(name, type)                                           \
+	PEALI_TYPED name##_link_push(struct peal_link_producer *p,             \
+				     struct peal_header header,                \
+				     const type *item)                         \
+	{                                                                      \
+		return peal_link_push(p, header, item, sizeof(type));          \
+	}                                                                      \
+	PEALI_TYPED name##_link_push_bulk(struct peal_link_producer *p,        \
+					  struct peal_header header,           \
+					  const type *items, uint64_t n)       \
+	{                                                                      \
+		return peal_link_push_bulk(p, header, items, sizeof(type), n); \
+	}                                                                      \
+	PEALI_TYPED name##_link_pop(struct peal_link_consumer *c,              \
+				    type *item_out, struct peal_message *m)    \
+	{                                                                      \
+		return peali_typed_link_pop(c, item_out, sizeof(type), m);     \
+	}                                                                      \
+	PEALI_TYPED name##_link_pop_burst(struct peal_link_consumer *c,        \
+					  type *items_out, uint32_t n)         \
+	{                                                                      \
+		return peali_typed_link_pop_burst(c, items_out, sizeof(type),  \
+						  n);                          \
+	}
+
+#define PEALI_TYPED_MAILBOX(name, type)                                        \
+	PEALI_TYPED name##_mailbox_put(struct peal_mailbox *m,                 \
+				       struct peal_mailbox_lease *lease,       \
+				       struct peal_header header,              \
+				       const type *item)                       \
+	{                                                                      \
+		return peal_mailbox_put(m, lease, header, item, sizeof(type)); \
+	}                                                                      \
+	PEALI_TYPED name##_mailbox_take(struct peal_mailbox *m,                \
+					type *item_out,                        \
+					struct peal_header *header_out)        \
+	{                                                                      \
+		return peali_typed_mailbox_take(m, item_out, sizeof(type),     \
+						header_out);                   \
+	}
+
+#define PEALI_TYPED_WORK(name, type)                                           \
+	PEALI_TYPED name##_work_push_bulk(struct peal_work *q,                 \
+					  struct peal_work_producer *p,        \
+					  struct peal_header header,           \
+					  const type *items, uint64_t n)       \
+	{                                                                      \
+		return q->message_bytes != sizeof(type) ?                      \
+			       PEAL_EMSGSIZE :                                 \
+			       peal_work_push_bulk(q, p, header, items,        \
+						   sizeof(type), n);           \
+	}                                                                      \
+	PEALI_TYPED name##_work_push(struct peal_work *q,                      \
+				     struct peal_work_producer *p,             \
+				     struct peal_header header,                \
+				     const type *item)                         \
+	{                                                                      \
+		return name##_work_push_bulk(q, p, header, item, 1);           \
+	}                                                                      \
+	PEALI_TYPED name##_work_pop_burst(struct peal_work *q,                 \
+					  struct peal_work_consumer *c,        \
+					  type *items_out, uint32_t n,         \
+					  struct peal_work_got *got_out)       \
+	{                                                                      \
+		return q->message_bytes != sizeof(type) ?                      \
+			       PEAL_EMSGSIZE :                                 \
+			       peal_work_pop_burst(q, c, items_out,            \
+						   sizeof(type), n, got_out);  \
+	}                                                                      \
+	PEALI_TYPED name##_work_pop(struct peal_work *q,                       \
+				    struct peal_work_consumer *c,              \
+				    type *item_out,                            \
+				    struct peal_work_got *got_out)             \
+	{                                                                      \
+		return name##_work_pop_burst(q, c, item_out, 1, got_out);      \
+	}                                                                      \
+	PEALI_TYPED name##_set_pop_burst(struct peal_work_member *m,           \
+					 type *items_out, uint32_t n,          \
+					 struct peal_work_got *got_out)        \
+	{                                                                      \
+		return peal_work_set_shard(m->set, m->own)->message_bytes !=   \
+				       sizeof(type) ?                          \
+			       PEAL_EMSGSIZE :                                 \
+			       peal_work_set_pop_burst(m, items_out,           \
+						       sizeof(type), n,        \
+						       got_out);               \
+	}
+
+#define PEALI_TYPED_TOPIC(name, type)                                          \
+	PEALI_TYPED name##_topic_publish_bulk(struct peal_topic *t,            \
+					      struct peal_topic_publisher *p,  \
+					      struct peal_header header,       \
+					      const type *items, uint64_t n)   \
+	{                                                                      \
+		return t->message_bytes != sizeof(type) ?                      \
+			       PEAL_EMSGSIZE :                                 \
+			       peal_topic_publish_bulk(t, p, header, items,    \
+						       sizeof(type), n);       \
+	}                                                                      \
+	PEALI_TYPED name##_topic_publish(struct peal_topic *t,                 \
+					 struct peal_topic_publisher *p,       \
+					 struct peal_header header,            \
+					 const type *item)                     \
+	{                                                                      \
+		return name##_topic_publish_bulk(t, p, header, item, 1);       \
+	}                                                                      \
+	PEALI_TYPED name##_topic_take_burst(struct peal_topic *t,              \
+					    struct peal_topic_subscriber *s,   \
+					    type *items_out, uint32_t n,       \
+					    struct peal_topic_got *got_out)    \
+	{                                                                      \
+		return t->message_bytes != sizeof(type) ?                      \
+			       PEAL_EMSGSIZE :                                 \
+			       peal_topic_take_burst(t, s, items_out,          \
+						     sizeof(type), n,          \
+						     got_out);                 \
+	}                                                                      \
+	PEALI_TYPED name##_topic_take(struct peal_topic *t,                    \
+				      struct peal_topic_subscriber *s,         \
+				      type *item_out,                          \
+				      struct peal_topic_got *got_out)          \
+	{                                                                      \
+		return name##_topic_take_burst(t, s, item_out, 1, got_out);    \
+	}
+
+/**
+ * Declares the functions above for a type; at file scope, without a semicolon.
+ *
+ * name         begins the names of the functions
+ * type         a complete type without pointers into memory that others lack
+ * payload_max  the largest payload of the slots: sizeof(type) is at most that
+ */
+#define PEAL_QUEUE_OF(name, type, payload_max)                                 \
+	PEAL_STATIC_ASSERT(sizeof(type) <= (payload_max),                      \
+			   "the type is longer than a payload");               \
+	PEALI_PLAIN(type)                                                      \
+	PEALI_TYPED_LINK(name, type)                                           \
+	PEALI_TYPED_MAILBOX(name, type)                                        \
+	PEALI_TYPED_WORK(name, type)                                           \
+	PEALI_TYPED_TOPIC(name, type)
+
+#endif
