@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <peal/device/mailbox.h>
+
+#include "model/instances.h"
+#include "queues/mailbox.h"
+
+/* The mailbox: thread 0 takes, the others put. */
+
+struct mailbox_case {
+	uint32_t policy, slots, lease, bytes;
+	uint32_t n[3]; /* messages of producers 1, 2 */
+	uint64_t number; /* messages before these */
+	int returns; /* a producer gives back what it has left; 3: both */
+	int admits; /* producer 1 is admitted once more, and puts nothing */
+	int ready; /* the consumer looks before it peeks */
+};
+
+static struct mailbox {
+	struct peal_mailbox *m;
+	struct peal_mailbox_lease *leases[3];
+	uint32_t *next; /* of each producer, for the consumer alone */
+} b;
+
+static void age_slots(const struct mailbox_case *k)
+{
+	uint8_t content[128] = { 0 };
+	uint32_t length = peal_slot_content_max(k->policy, b.m->slot_bytes), i;
+
+	for (i = 1; i <= k->slots; i++) {
+		uint64_t number = k->number - i;
+		uint8_t *slot = peali_mailbox_slot(b.m, number);
+		uint32_t lap = peali_mailbox_lap(b.m, number);
+
+		if (k->policy == PEAL_POLICY_SEQUENCE)
+			peal_slot_publish(slot, lap, PEAL_KIND_DATA, length);
+		else
+			peal_slot_pack(k->policy, slot, lap, PEAL_KIND_DATA,
+				       content, length, 0, 1);
+	}
+	b.m->leased = b.m->ticket = b.m->head = b.m->taken = k->number;
+}
+
+static void mailbox_setup(const void *config)
+{
+	const struct mailbox_case *k = (const struct mailbox_case *)config;
+	struct peali_mailbox_spec s;
+	uint32_t i;
+
+	memset(&s, 0, sizeof(s));
+	s.slots = k->slots;
+	s.message_bytes = k->bytes;
+	s.n_workers = 1; /* with more, so few slots would be refused */
+	s.lease = k->lease;
+	s.policy = k->policy;
+	if (peali_mailbox_spec_complete(&s, 14, PEAL_POLICY_SEQUENCE, "model"))
+		model_fail("the mailbox's options are refused");
+	b.m = (struct peal_mailbox *)model_memory("mailbox",
+						  peali_mailbox_bytes(&s));
+	peali_mailbox_header(b.m, &s);
+	model_name(&b.m->leased, 8, "leased");
+	model_name(&b.m->returned, 8, "returned");
+	model_name(&b.m->ticket, 8, "ticket");
+	model_name(&b.m->head, 8, "head");
+	for (i = 0; i < k->slots; i++)
+		model_name(peali_mailbox_slot(b.m, i), s.slot_bytes,
+			   i ? "slot1" : "slot0");
+	for (i = 1; i < 3; i++)
+		b.leases[i] = (struct peal_mailbox_lease *)model_memory(
+			"lease", sizeof(*b.leases[i]));
+	b.next = (uint32_t *)model_memory("next", 3 * sizeof(uint32_t));
+	if (k->number)
+		age_slots(k);
+}
+
+static void put(const struct mailbox_case *k, uint32_t self)
+{
+	uint32_t i;
+
+	for (i = 0; i < k->n[self]; i++) {
+		struct peal_header header = { self, (uint16_t)i, 0 };
+		uint8_t data[64];
+
+		instance_fill(data, k->bytes, self - 1, i);
+		MODEL_UNTIL(!peal_mailbox_put(b.m, b.leases[self], header, data,
+					      k->bytes));
+	}
+	if (k->admits && self == 1)
+		MODEL_UNTIL(peal_mailbox_admit(b.m, b.leases[1], 1));
+	if (k->returns == 3 || k->returns == (int)self)
+		peal_mailbox_return(b.m, b.leases[self]);
+}
+
+static void take_one(const struct mailbox_case *k)
+{
+	struct peal_slot_view view;
+	struct peal_header header;
+
+	if (k->ready)
+		MODEL_UNTIL(peal_mailbox_ready(b.m));
+	MODEL_UNTIL(peal_mailbox_peek(b.m, &view));
+	model_expect(view.kind == PEAL_KIND_DATA);
+	model_expect(view.length == sizeof(header) + k->bytes);
+	memcpy(&header, view.content, sizeof(header));
+	model_expect(header.actor == 1 || header.actor == 2);
+	model_expect(header.type == b.next[header.actor]++);
+	model_expect(instance_filled(view.content + sizeof(header), k->bytes,
+				     header.actor - 1, header.type));
+	peal_mailbox_release(b.m);
+}
+
+static void mailbox_thread(const void *config, uint32_t self)
+{
+	const struct mailbox_case *k = (const struct mailbox_case *)config;
+	uint32_t i;
+
+	if (self) {
+		put(k, self);
+		return;
+	}
+	for (i = 0; i < k->n[1] + k->n[2]; i++)
+		take_one(k);
+	peal_mailbox_flush(b.m);
+}
+
+static void mailbox_check(const void *config)
+{
+	const struct mailbox_case *k = (const struct mailbox_case *)config;
+	uint64_t end = k->number + k->n[1] + k->n[2];
+	uint64_t granted = b.leases[1]->granted + b.leases[2]->granted;
+
+	model_expect(b.next[1] == k->n[1] && b.next[2] == k->n[2]);
+	model_expect(b.m->ticket == end && b.m->taken == end);
+	model_expect(b.m->head == end);
+	model_expect(b.m->leased - b.m->returned == end + granted);
+}
+
+/* Atoms are relaxed there. */
+static const char *const gpu_atoms[] = { "peal_atom8_store", "peal_atom8_load",
+					 NULL };
+/* And so is the ticket. */
+static const char *const gpu_ticket[] = { "peal_atom8_store", "peal_atom8_load",
+					  "peali_mailbox_ticket", NULL };
+
+#define MAILBOX(name, gpu, causal, ...)                                        \
+	{                                                                      \
+		name, 3, &(const struct mailbox_case){ __VA_ARGS__ },          \
+			mailbox_setup, mailbox_thread, mailbox_check, gpu,     \
+			causal                                                 \
+	}
+#define BOX(policy_, slots_, lease_, bytes_)                                   \
+	.policy = PEAL_POLICY_##policy_, .slots = slots_, .lease = lease_,     \
+	.bytes = bytes_
+/* Messages of either producer. */
+#define PUTS(first, second) .n = { 0, first, second }
+/* The lap of 16 bits goes round within these. */
+#define ROUND(slots_) .number = 65536ull * (slots_)-1
+
+static const struct model_instance instances[] = {
+	MAILBOX("mailbox sequence, 1 slot, 1 + 2", NULL, 0,
+		BOX(SEQUENCE, 1, 1, 8), PUTS(1, 2)),
+	MAILBOX("mailbox sequence, 2 slots, 2 + 2", NULL, 0,
+		BOX(SEQUENCE, 2, 1, 8), PUTS(2, 2)),
+	MAILBOX("mailbox sequence, 2 slots, 2 + 2, leases of 2", NULL, 0,
+		BOX(SEQUENCE, 2, 2, 8), PUTS(2, 2)),
+	MAILBOX("mailbox sequence, 2 slots, 1 + 1, returned", NULL, 0,
+		BOX(SEQUENCE, 2, 2, 8), PUTS(1, 1), .returns = 3),
+	MAILBOX("mailbox sequence, 2 slots, 2 + 1, returned", NULL, 0,
+		BOX(SEQUENCE, 2, 1, 8), PUTS(2, 1), .admits = 1, .returns = 1),
+	MAILBOX("mailbox sequence, 2 slots, lap goes round", NULL, 0,
+		BOX(SEQUENCE, 2, 1, 8), PUTS(1, 2), ROUND(2), .ready = 1),
+	MAILBOX("mailbox atom16, 1 slot, 1 + 1", gpu_atoms, 0,
+		BOX(ATOM16, 1, 1, 8), PUTS(1, 1)),
+	MAILBOX("mailbox atom16, 2 slots, 1 + 2", gpu_atoms, 0,
+		BOX(ATOM16, 2, 1, 4), PUTS(1, 2)),
+	MAILBOX("mailbox atom16, 2 slots, lap goes round", gpu_atoms, 0,
+		BOX(ATOM16, 2, 1, 8), PUTS(1, 1), ROUND(2), .ready = 1),
+	MAILBOX("mailbox atom16, 1 slot, 1 + 2, ticket of GPUs", gpu_ticket, 1,
+		BOX(ATOM16, 1, 1, 4), PUTS(1, 2)),
+	MAILBOX("mailbox atom16, 2 slots, 1 + 2, ticket of GPUs", gpu_ticket, 1,
+		BOX(ATOM16, 2, 1, 4), PUTS(1, 2)),
+	MAILBOX("mailbox atom16, returned, ticket of GPUs", gpu_ticket, 1,
+		BOX(ATOM16, 2, 1, 4), PUTS(2, 1), .admits = 1, .returns = 1),
+	MAILBOX("mailbox atom8, 1 slot, 1 + 1", gpu_atoms, 0,
+		BOX(ATOM8, 1, 1, 0), PUTS(1, 1)),
+	MAILBOX("mailbox atom8, 2 slots, lap goes round", gpu_atoms, 0,
+		BOX(ATOM8, 2, 1, 4), PUTS(1, 1), ROUND(2)),
+	MAILBOX("mailbox atom8, 1 slot, 1 + 1, ticket of GPUs", gpu_ticket, 1,
+		BOX(ATOM8, 1, 1, 0), PUTS(1, 1)),
+};
+
+INSTANCE_LIST(mailbox_instances, instances);
+
+static const struct model_instance broken[] = {
+	/* Not a fault where stores take their place in time, see `causal`. */
+	MAILBOX("mailbox atom16, ticket of GPUs by C11 alone", gpu_ticket, 0,
+		BOX(ATOM16, 2, 1, 4), PUTS(1, 2)),
+	MAILBOX("mailbox sequence, ticket of GPUs", gpu_ticket, 1,
+		BOX(SEQUENCE, 2, 1, 8), PUTS(1, 2)),
+	/* Too few slots for leases of two: the bound is in queues/mailbox.h. */
+	MAILBOX("mailbox sequence, a lease that is kept", NULL, 0,
+		BOX(SEQUENCE, 2, 2, 8), PUTS(1, 1), .returns = 1),
+};
+
+INSTANCE_LIST(broken_mailbox_instances, broken);

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* labels: stress */
+#include "model/instances.h"
+#include "peal_test.h"
+
+/*
+ * Each acquire, release and fence of the queues is there for a reason: taken
+ * away, one at a time, some instance shows a counterexample. What none shows is
+ * on the list below with the reason why less is enough, and nothing else is.
+ */
+
+#define INSTANCES 64
+
+struct enough {
+	const char *file, *function, *what;
+	uint32_t nth; /* of these in the function, from 0 */
+	uint32_t order; /* that could be left away */
+	const char *why;
+};
+
+static const struct enough enough[] = {
+	{ "atomic.h", "peal_atom8_store", "store release", 0, MODEL_RELEASE,
+	  "tag and content are one word, fences order the slab; it is for "
+	  "ThreadSanitizer, and relaxed on GPUs" },
+	{ "atomic.h", "peal_atom8_load", "load acquire", 0, MODEL_ACQUIRE,
+	  "as peal_atom8_store" },
+	{ "mailbox.h", "peali_mailbox_admit_slow", "add acqrel", 0,
+	  MODEL_ACQUIRE,
+	  "only the number counts; that slots are free is known by head, "
+	  "returned or an earlier ticket" },
+	{ "mailbox.h", "peali_mailbox_admit_slow", "add acqrel", 0,
+	  MODEL_RELEASE, "nobody acquires it" },
+	{ "mailbox.h", "peal_mailbox_return", "add acqrel", 0, MODEL_ACQUIRE,
+	  "who gives back uses nothing of what others gave, and who reads this "
+	  "has what they released too: an add goes on with their release "
+	  "sequence" },
+};
+#define ENOUGH (sizeof(enough) / sizeof(enough[0]))
+
+static struct measured {
+	const struct model_instance *instance;
+	double seconds;
+} measured[INSTANCES];
+static uint32_t n_measured, order_of[INSTANCES];
+
+/* Runs all as they are: which places each of them comes by, and how long. */
+static void measure(void)
+{
+	struct model_search search = { 0 };
+	struct model_result r;
+	uint32_t i, k;
+
+	if (n_measured)
+		return;
+	for (; (measured[n_measured].instance = instance_number(n_measured));
+	     n_measured++) {
+		CHECK(n_measured + 1 < INSTANCES);
+		search.number = n_measured;
+		model_run(measured[n_measured].instance, &search, &r);
+		CHECK(!r.failed);
+		measured[n_measured].seconds = r.seconds;
+		for (k = n_measured; k > 0; k--) {
+			i = order_of[k - 1];
+			if (measured[i].seconds <= r.seconds)
+				break;
+			order_of[k] = i;
+		}
+		order_of[k] = n_measured;
+	}
+}
+
+static const char *without(uint32_t order)
+{
+	return order == MODEL_ACQUIRE ? "acquire" :
+	       order == MODEL_RELEASE ? "release" :
+					"both";
+}
+
+/* The entry of the list for that place, or NULL. */
+static const struct enough *listed(const struct model_site *site,
+				   uint32_t order)
+{
+	const struct model_site *s;
+	uint32_t nth = 0;
+	size_t i;
+
+	for (s = model_sites(); s != site; s = s->next)
+		if (!strcmp(s->function, site->function) &&
+		    !strcmp(s->what, site->what) &&
+		    !strcmp(model_site_file(s), model_site_file(site)))
+			nth++;
+	for (i = 0; i < ENOUGH; i++)
+		if (!strcmp(enough[i].file, model_site_file(site)) &&
+		    !strcmp(enough[i].function, site->function) &&
+		    !strcmp(enough[i].what, site->what) &&
+		    enough[i].nth == nth && enough[i].order == order)
+			return &enough[i];
+	return NULL;
+}
+
+/* Whether the instance does without that order from the start. */
+static int given_up(const struct model_instance *instance,
+		    const struct model_site *site)
+{
+	const char *const *name = instance->relaxed;
+
+	for (; name && *name; name++)
+		if (!strcmp(*name, site->function))
+			return 1;
+	return 0;
+}
+
+/* The first instance that shows a counterexample, the quick ones first. */
+static const struct model_instance *caught_by(const struct model_weak *weak,
+					      struct model_result *r)
+{
+	struct model_search search = { .weak = weak, .n_weak = 1 };
+	uint32_t k;
+
+	for (k = 0; k < n_measured; k++) {
+		const struct model_instance *instance =
+			measured[order_of[k]].instance;
+
+		search.number = order_of[k];
+		if (!(weak->site->instances >> search.number & 1) ||
+		    given_up(instance, weak->site))
+			continue;
+		model_run(instance, &search, r);
+		if (r->failed)
+			return instance;
+	}
+	return NULL;
+}
+
+/* 0: as it should be. */
+static int weaken(const struct model_site *site, uint32_t order)
+{
+	struct model_weak weak = { site, order };
+	const struct enough *e = listed(site, order);
+	const struct model_instance *by;
+	struct model_result r;
+
+	by = caught_by(&weak, &r);
+	printf("    %s:%u %s of %s, no %s\n        ", model_site_file(site),
+	       site->line, site->what, site->function, without(order));
+	if (by && e)
+		printf("ON THE LIST of what is enough, but caught by "
+		       "'%s': %s\n",
+		       by->name, r.why);
+	else if (by)
+		printf("%s: %s\n", by->name, r.why);
+	else if (e)
+		printf("enough: %s\n", e->why);
+	else
+		printf("NOT CAUGHT\n");
+	fflush(stdout);
+	return !by != !!e;
+}
+
+static int is_queue(const struct model_site *site)
+{
+	return strstr(site->file, "peal/device/") != NULL;
+}
+
+PEAL_TEST(each_order_that_is_taken_away_is_missed)
+{
+	const struct model_site *s;
+	uint32_t n = 0, bad = 0, order;
+
+	measure();
+	for (s = model_sites(); s; s = s->next)
+		for (order = MODEL_ACQUIRE; order <= MODEL_RELEASE; order++)
+			if (is_queue(s) && s->order & order) {
+				bad += (uint32_t)weaken(s, order);
+				n++;
+			}
+	printf("    %u orders taken away, %u not as they should be\n", n, bad);
+	CHECK(n);
+	CHECK_EQ(bad, 0);
+}
+
+/* Two that are enough alone might each rest on the other. */
+PEAL_TEST(all_that_is_said_to_be_enough_is_enough_together)
+{
+	struct model_weak weak[ENOUGH];
+	struct model_search search = { .weak = weak };
+	const struct model_site *s;
+	struct model_result r;
+	uint32_t order;
+
+	measure();
+	for (s = model_sites(); s; s = s->next)
+		for (order = MODEL_ACQUIRE; order <= MODEL_RELEASE; order++)
+			if (s->order & order && listed(s, order)) {
+				CHECK(search.n_weak < ENOUGH);
+				weak[search.n_weak].site = s;
+				weak[search.n_weak++].order = order;
+			}
+	CHECK_EQ(search.n_weak, ENOUGH);
+	for (; search.number < n_measured; search.number++) {
+		model_run(measured[search.number].instance, &search, &r);
+		if (r.failed)
+			instance_explain(measured[search.number].instance,
+					 &search, &r);
+		CHECK(!r.failed);
+	}
+}
+
+/* ---- nothing in the headers is left out ---------------------------------- */
+
+static const char *const headers[] = { "atomic.h",   "slot.h",	   "link.h",
+				       "producer.h", "consumer.h", "mailbox.h",
+				       "barrier.h" };
+static const char *const orders[] = { "peal_load_acquire", "peal_store_release",
+				      "peal_add_acqrel", "peal_fence_" };
+
+/* Whether some instance came by an order there. */
+static int has_run(const char *header, uint32_t line)
+{
+	const struct model_site *s;
+
+	for (s = model_sites(); s; s = s->next)
+		if (!strcmp(model_site_file(s), header) && s->order &&
+		    s->line >= line && s->line < line + 4)
+			return 1;
+	return 0;
+}
+
+static uint32_t read_header(const char *header, uint32_t *bad)
+{
+	const char *root = getenv("PEAL_SOURCE_DIR");
+	char path[4096], text[256];
+	uint32_t line, n = 0;
+	size_t i;
+	FILE *f;
+
+	CHECK(root);
+	snprintf(path, sizeof(path), "%s/include/peal/device/%s", root, header);
+	f = fopen(path, "r");
+	CHECK(f);
+	for (line = 1; fgets(text, sizeof(text), f); line++) {
+		size_t at = strspn(text, " \t");
+
+		for (i = 0; i < 4 && !strchr("*/", text[at]); i++) {
+			if (!strstr(text, orders[i]))
+				continue;
+			n++;
+			if (has_run(header, line))
+				continue;
+			printf("    %s:%u: no instance comes by\n", header,
+			       line);
+			++*bad;
+		}
+	}
+	fclose(f);
+	return n;
+}
+
+PEAL_TEST(each_order_in_the_headers_of_queues_is_run_by_an_instance)
+{
+	uint32_t n = 0, bad = 0;
+	size_t i;
+
+	measure();
+	for (i = 0; i < sizeof(headers) / sizeof(headers[0]); i++)
+		n += read_header(headers[i], &bad);
+	printf("    %u lines with an order\n", n);
+	CHECK(n > 15);
+	CHECK_EQ(bad, 0);
+}
+
+INSTANCE_MAIN(RUN(each_order_that_is_taken_away_is_missed);
+	      RUN(all_that_is_said_to_be_enough_is_enough_together);
+	      RUN(each_order_in_the_headers_of_queues_is_run_by_an_instance);)
