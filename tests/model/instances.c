@@ -7,11 +7,13 @@ static const struct instance_list *const lists[] = {
 	&link_instances,
 	&mailbox_instances,
 	&barrier_instances,
+	&end_instances,
 };
 
 static const struct instance_list *const broken_lists[] = {
 	&broken_link_instances,
 	&broken_mailbox_instances,
+	&broken_end_instances,
 	&broken_instances,
 };
 

@@ -4,7 +4,13 @@
 
 #include <string.h>
 
+#include <peal/device/atomic.h>
+
 #include "model/model.h"
+
+#ifndef PEAL_MODEL
+#error "the model's atomic_host.h has to come first in the include path"
+#endif
 
 /*
  * What is explored, and what instances share. To add a queue, write a file
@@ -17,10 +23,10 @@ struct instance_list {
 };
 
 extern const struct instance_list link_instances, mailbox_instances,
-	barrier_instances;
+	barrier_instances, end_instances;
 /* queues with a planted fault: each has to be caught */
 extern const struct instance_list broken_link_instances,
-	broken_mailbox_instances, broken_instances;
+	broken_mailbox_instances, broken_end_instances, broken_instances;
 
 #define INSTANCE_LIST(name, array)                                             \
 	const struct instance_list name = { array,                             \
@@ -61,8 +67,7 @@ static inline void instance_fill(void *to, uint64_t bytes, uint32_t producer,
 	uint64_t i;
 
 	for (i = 0; i < bytes; i++)
-		out[i] =
-			(uint8_t)(0x80 | producer << 6 | message << 4 | i % 15);
+		out[i] = (uint8_t)(1 + producer * 64 + message * 16 + i % 15);
 }
 
 static inline int instance_filled(const void *from, uint64_t bytes,
@@ -73,7 +78,7 @@ static inline int instance_filled(const void *from, uint64_t bytes,
 
 	for (i = 0; i < bytes; i++)
 		if (in[i] !=
-		    (uint8_t)(0x80 | producer << 6 | message << 4 | i % 15))
+		    (uint8_t)(1 + producer * 64 + message * 16 + i % 15))
 			return 0;
 	return 1;
 }

@@ -8,7 +8,7 @@
 
 struct mailbox_case {
 	uint32_t policy, slots, lease, bytes;
-	uint32_t n[3]; /* messages of producers 1, 2 */
+	uint32_t n[4]; /* messages of producers 1, 2, 3 */
 	uint64_t number; /* messages before these */
 	int returns; /* a producer gives back what it has left; 3: both */
 	int admits; /* producer 1 is admitted once more, and puts nothing */
@@ -17,7 +17,7 @@ struct mailbox_case {
 
 static struct mailbox {
 	struct peal_mailbox *m;
-	struct peal_mailbox_lease *leases[3];
+	struct peal_mailbox_lease *leases[4];
 	uint32_t *next; /* of each producer, for the consumer alone */
 } b;
 
@@ -64,10 +64,10 @@ static void mailbox_setup(const void *config)
 	for (i = 0; i < k->slots; i++)
 		model_name(peali_mailbox_slot(b.m, i), s.slot_bytes,
 			   i ? "slot1" : "slot0");
-	for (i = 1; i < 3; i++)
+	for (i = 1; i < 4; i++)
 		b.leases[i] = (struct peal_mailbox_lease *)model_memory(
 			"lease", sizeof(*b.leases[i]));
-	b.next = (uint32_t *)model_memory("next", 3 * sizeof(uint32_t));
+	b.next = (uint32_t *)model_memory("next", 4 * sizeof(uint32_t));
 	if (k->number)
 		age_slots(k);
 }
@@ -101,7 +101,7 @@ static void take_one(const struct mailbox_case *k)
 	model_expect(view.kind == PEAL_KIND_DATA);
 	model_expect(view.length == sizeof(header) + k->bytes);
 	memcpy(&header, view.content, sizeof(header));
-	model_expect(header.actor == 1 || header.actor == 2);
+	model_expect(header.actor >= 1 && header.actor <= 3);
 	model_expect(header.type == b.next[header.actor]++);
 	model_expect(instance_filled(view.content + sizeof(header), k->bytes,
 				     header.actor - 1, header.type));
@@ -117,7 +117,7 @@ static void mailbox_thread(const void *config, uint32_t self)
 		put(k, self);
 		return;
 	}
-	for (i = 0; i < k->n[1] + k->n[2]; i++)
+	for (i = 0; i < k->n[1] + k->n[2] + k->n[3]; i++)
 		take_one(k);
 	peal_mailbox_flush(b.m);
 }
@@ -125,10 +125,12 @@ static void mailbox_thread(const void *config, uint32_t self)
 static void mailbox_check(const void *config)
 {
 	const struct mailbox_case *k = (const struct mailbox_case *)config;
-	uint64_t end = k->number + k->n[1] + k->n[2];
-	uint64_t granted = b.leases[1]->granted + b.leases[2]->granted;
+	uint64_t end = k->number + k->n[1] + k->n[2] + k->n[3];
+	uint64_t granted = b.leases[1]->granted + b.leases[2]->granted +
+			   b.leases[3]->granted;
 
-	model_expect(b.next[1] == k->n[1] && b.next[2] == k->n[2]);
+	model_expect(b.next[1] == k->n[1] && b.next[2] == k->n[2] &&
+		     b.next[3] == k->n[3]);
 	model_expect(b.m->ticket == end && b.m->taken == end);
 	model_expect(b.m->head == end);
 	model_expect(b.m->leased - b.m->returned == end + granted);
@@ -141,12 +143,14 @@ static const char *const gpu_atoms[] = { "peal_atom8_store", "peal_atom8_load",
 static const char *const gpu_ticket[] = { "peal_atom8_store", "peal_atom8_load",
 					  "peali_mailbox_ticket", NULL };
 
-#define MAILBOX(name, gpu, causal, ...)                                        \
+#define MAILBOX_OF(producers, name, gpu, causal, ...)                          \
 	{                                                                      \
-		name, 3, &(const struct mailbox_case){ __VA_ARGS__ },          \
+		name, 1 + producers,                                           \
+			&(const struct mailbox_case){ __VA_ARGS__ },           \
 			mailbox_setup, mailbox_thread, mailbox_check, gpu,     \
 			causal                                                 \
 	}
+#define MAILBOX(...) MAILBOX_OF(2, __VA_ARGS__)
 #define BOX(policy_, slots_, lease_, bytes_)                                   \
 	.policy = PEAL_POLICY_##policy_, .slots = slots_, .lease = lease_,     \
 	.bytes = bytes_
@@ -168,6 +172,8 @@ static const struct model_instance instances[] = {
 		BOX(SEQUENCE, 2, 1, 8), PUTS(2, 1), .admits = 1, .returns = 1),
 	MAILBOX("mailbox sequence, 2 slots, lap goes round", NULL, 0,
 		BOX(SEQUENCE, 2, 1, 8), PUTS(1, 2), ROUND(2), .ready = 1),
+	MAILBOX_OF(3, "mailbox sequence, 2 slots, 1 + 1 + 1", NULL, 0,
+		   BOX(SEQUENCE, 2, 1, 8), .n = { 0, 1, 1, 1 }),
 	MAILBOX("mailbox atom16, 1 slot, 1 + 1", gpu_atoms, 0,
 		BOX(ATOM16, 1, 1, 8), PUTS(1, 1)),
 	MAILBOX("mailbox atom16, 2 slots, 1 + 2", gpu_atoms, 0,

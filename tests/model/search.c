@@ -54,6 +54,10 @@ static void choices_read(const char *text)
 	}
 }
 
+static const char outlives[] = "another run of the same choices went another "
+			       "way: something outside of model_memory "
+			       "outlives an execution";
+
 uint32_t choose(uint32_t n)
 {
 	struct choice *c = &engine.choices[engine.depth];
@@ -64,8 +68,10 @@ uint32_t choose(uint32_t n)
 		model_fail("more than %d choices: does it end?", CHOICES);
 	if (engine.depth++ == engine.n_choices) {
 		engine.n_choices++;
-		c->at = 0;
+		c->at = c->n = 0;
 	}
+	if (c->n && c->n != n) /* of a replay it is not known */
+		model_fail("%s", outlives);
 	c->n = (uint16_t)n;
 	return c->at < n ? c->at : 0;
 }
@@ -295,6 +301,8 @@ static void execute(void)
 			settle();
 			break;
 		}
+	if (engine.depth < engine.n_choices && !_setjmp(engine.back))
+		model_fail("%s", outlives);
 }
 
 /* ---- all of them --------------------------------------------------------- */

@@ -721,6 +721,28 @@ PEAL_TEST(wait_for_what_never_comes_is_caught)
 	CHECK_EQ(r.executions, 4); /* reads 2, 0 2, 1 2, or 0 1 2 */
 }
 
+/* A word that is not put back before each execution. */
+THREADS(forgetful)
+{
+	static uint32_t times;
+
+	(void)config;
+	if (self == 0)
+		peal_store_relaxed_sys(&m->x, 1);
+	else if (times++ % 2 == 0)
+		peal_load_relaxed_sys(&m->x);
+	else
+		peal_load_relaxed_sys(&m->y);
+}
+
+PEAL_TEST(state_that_outlives_an_execution_is_caught)
+{
+	struct model_result r = explore(2, forgetful, NULL);
+
+	CHECK(r.failed);
+	CHECK_CONTAINS(r.why, "outlives");
+}
+
 PEAL_TEST(choices_lead_to_the_same_counterexample)
 {
 	struct model_instance instance = {
@@ -747,4 +769,5 @@ PEAL_TEST_MAIN(RUN(litmus_programs_have_their_outcomes_and_no_other);
 	       RUN(copies_of_the_dialect_are_seen);
 	       RUN(plain_write_and_atomic_load_of_a_word_are_a_race);
 	       RUN(wait_for_what_never_comes_is_caught);
+	       RUN(state_that_outlives_an_execution_is_caught);
 	       RUN(choices_lead_to_the_same_counterexample);)
