@@ -467,16 +467,15 @@ static const struct model_instance instances[] = {
 	LINK("link atom8, 2 slots", 2, as_on_gpus, RING(ATOM8, 2, 32),
 	     SENDS(4, 3, 0, 2, 0)),
 	LINK("link atom8, 1 slot, END", 2, as_on_gpus, RING(ATOM8, 1, 32),
-	     SENDS(4, 2, 4, 0), .end = 1),
+	     SENDS(4, 1, 4), .end = 1),
 	LINK("link atom8, 2 slots, lap goes round", 2, as_on_gpus,
-	     RING(ATOM8, 2, 32), SENDS(4, 3, 4, 0, 0), ROUND(2),
-	     .how = HOW_ROOM),
+	     RING(ATOM8, 2, 32), SENDS(4, 2, 4, 4), ROUND(2), .how = HOW_ROOM),
 	LINK("link atom8, 2 slots, bulk and burst", 2, as_on_gpus,
 	     RING(ATOM8, 2, 32), SENDS(4, 2, 0, 0), .how = HOW_BULK),
 	LINK("link atom8, 2 slots, slab", 2, as_on_gpus, RING(ATOM8, 2, 48),
 	     SENDS(24, 1, 24), SLAB_ROUND),
 	LINK("link atom8 of the host, 1 slot", 2, NULL, RING(ATOM8, 1, 32),
-	     SENDS(4, 3, 4, 0, 0)),
+	     SENDS(4, 2, 4, 4)),
 };
 
 INSTANCE_LIST(link_instances, instances);
