@@ -5,15 +5,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "queues/policy.h"
 #include "runtime/backend/error.h"
 #include "runtime/backend/patience.h"
 
 /* By what they cost: the first that serves is taken. */
-static const struct peali_queue_kind *const kinds[] = { &peali_queue_link,
-							&peali_queue_mailbox };
+static const struct peali_queue_kind *const kinds[] = {
+	&peali_queue_link,
+	&peali_queue_mailbox,
+	&peali_queue_work,
+	&peali_queue_topic,
+};
 #define KINDS (sizeof(kinds) / sizeof(kinds[0]))
 
 #define CAPACITY_DEFAULT 1024
+#define CAPACITY_MAX (1u << 20)
 #define MESSAGE_DEFAULT 48
 
 static const char *const role_names[] = { "producer", "consumer" };
@@ -50,7 +56,7 @@ static int choose_kind(const struct peal_queue_options *o,
 	size_t i;
 
 	for (i = 0; i < KINDS; i++) {
-		if (o->kind && o->kind != kinds[i]->kind)
+		if (o->kind ? o->kind != kinds[i]->kind : kinds[i]->to_each)
 			continue;
 		*out = kinds[i];
 		if (o->producers <= kinds[i]->producers &&
@@ -66,15 +72,43 @@ static int choose_kind(const struct peal_queue_options *o,
 				kinds[i]->consumers, o->producers,
 				o->consumers);
 	}
-	if (o->kind)
-		return peali_fail(PEAL_EINVAL, call,
-				  "kind is %u, which is no enum "
-				  "peal_queue_kind",
-				  o->kind);
 	return peali_fail(PEAL_EINVAL, call,
-			  "no kind of queue serves %u producers and %u "
-			  "consumers",
-			  o->producers, o->consumers);
+			  "kind is %u, which is no enum peal_queue_kind",
+			  o->kind);
+}
+
+/* The longest message that a slot holds. */
+static uint32_t in_slot(const struct peal_queue_options *o)
+{
+	uint32_t policy = o->policy ? o->policy : PEAL_POLICY_SEQUENCE;
+
+	return peal_slot_content_max(policy, peali_policy_slot_max(policy)) -
+	       (uint32_t)sizeof(struct peal_header);
+}
+
+/* What the kinds cannot say in the words of these options. */
+static int check_sizes(const struct peal_queue *q, const char *call)
+{
+	const struct peal_queue_options *o = &q->options;
+
+	if (!o->capacity || o->capacity & (o->capacity - 1) ||
+	    o->capacity > CAPACITY_MAX)
+		return peali_fail(PEAL_EINVAL, call,
+				  "capacity is %u; it must be a power of two "
+				  "from 1 to %u",
+				  o->capacity, CAPACITY_MAX);
+	if (q->kind != &peali_queue_link && o->message_bytes > in_slot(o))
+		return peali_fail(PEAL_EINVAL, call,
+				  "message_bytes is %llu; a %s keeps messages "
+				  "in slots, at most %u are allowed",
+				  (unsigned long long)o->message_bytes,
+				  q->kind->name, in_slot(o));
+	if (q->kind != &peali_queue_topic && o->overwrite)
+		return peali_fail(PEAL_EINVAL, call,
+				  "overwrite is %u; only a topic can, and kind "
+				  "is %s",
+				  o->overwrite, q->kind->name);
+	return 0;
 }
 
 static int complete(struct peal_queue *q, const struct peal_queue_options *o,
@@ -102,6 +136,8 @@ static int complete(struct peal_queue *q, const struct peal_queue_options *o,
 		result = complete_ends("consumers", &mine->consumers, call);
 	if (!result)
 		result = choose_kind(mine, &q->kind, call);
+	if (!result)
+		result = check_sizes(q, call);
 	if (!result)
 		result = q->kind->plan(q, call);
 	return result;
@@ -237,6 +273,8 @@ int peal_queue_open(struct peal_queue *q, enum peal_queue_role role,
 	if (end) {
 		end->open = 1;
 		s->opened++;
+		if (q->kind->enter)
+			q->kind->enter(end);
 		atomic_store(&s->gone, 0);
 	}
 	pthread_mutex_unlock(&q->lock);
@@ -262,6 +300,8 @@ int peal_queue_close(struct peal_queue_end *end)
 	s = &q->side[end->role];
 	other = !end->role;
 	q->kind->settle(end);
+	if (q->kind->leave)
+		q->kind->leave(end);
 	pthread_mutex_lock(&q->lock);
 	end->open = 0;
 	s->closed++;
@@ -375,7 +415,8 @@ static int push(struct peal_queue_end *end, const void *data, uint64_t bytes,
 	peali_patience_begin(&patience, end->bell, 0, timeout_ns);
 	for (;;) {
 		result = PEAL_EPIPE;
-		if (PEAL_UNLIKELY(all_closed(q, PEAL_QUEUE_CONSUMER)))
+		if (PEAL_UNLIKELY(all_closed(q, PEAL_QUEUE_CONSUMER)) &&
+		    !q->kind->to_each)
 			break;
 		result = q->kind->push(end, data, bytes, n);
 		if (PEAL_LIKELY(result != PEAL_EAGAIN))
@@ -464,9 +505,11 @@ static int pop(struct peal_queue_end *end, void *buffer, uint64_t each,
 		/* what was put before the last one closed is there now */
 		if (all_closed(q, PEAL_QUEUE_PRODUCER)) {
 			result = q->kind->pop(end, buffer, each, n, lengths);
-			if (result == PEAL_EAGAIN)
+			if (result == PEAL_EAGAIN &&
+			    (!q->kind->drained || q->kind->drained(end)))
 				result = PEAL_EEND;
-			break;
+			if (result != PEAL_EAGAIN)
+				break;
 		}
 		q->kind->settle(end);
 		result = peali_patience_turn(&patience);
@@ -546,6 +589,10 @@ int peal_queue_info(struct peal_queue *q, struct peal_queue_info *info_out)
 	info_out->producers = open_ends(q, PEAL_QUEUE_PRODUCER);
 	info_out->consumers = open_ends(q, PEAL_QUEUE_CONSUMER);
 	info_out->delivered = sum(&q->side[PEAL_QUEUE_CONSUMER]);
+	if (q->kind->to_each) {
+		info_out->accepted = sum(&q->side[PEAL_QUEUE_PRODUCER]);
+		return 0;
+	}
 	/* a message may be taken a moment before its producer counts it */
 	for (i = 0; i < COUNT_LOOKS; i++) {
 		info_out->accepted = sum(&q->side[PEAL_QUEUE_PRODUCER]);
@@ -557,4 +604,12 @@ int peal_queue_info(struct peal_queue *q, struct peal_queue_info *info_out)
 		info_out->accepted = info_out->delivered;
 	info_out->queued = info_out->accepted - info_out->delivered;
 	return 0;
+}
+
+uint64_t peal_queue_missed(const struct peal_queue_end *end)
+{
+	if (!end || end->role != PEAL_QUEUE_CONSUMER ||
+	    !end->queue->kind->missed)
+		return 0;
+	return end->queue->kind->missed(end);
 }

@@ -9,6 +9,9 @@
 #include <peal/device/host.h>
 #include <peal/device/mailbox.h>
 #include <peal/device/producer.h>
+#include <peal/device/take_topic.h>
+#include <peal/device/take_work.h>
+#include <peal/device/topic.h>
 #include <peal/queue.h>
 
 /*
@@ -41,6 +44,10 @@ struct peal_queue_end {
 		struct peal_link_producer producer;
 		struct peal_link_consumer consumer;
 		struct peal_mailbox_lease lease;
+		struct peal_work_producer worker;
+		struct peal_work_consumer taker;
+		struct peal_topic_publisher publisher;
+		struct peal_topic_subscriber subscriber;
 	} at;
 };
 
@@ -69,6 +76,7 @@ struct peali_queue_kind {
 	uint32_t kind;
 	const char *name;
 	uint32_t producers, consumers; /* that it can serve */
+	int to_each; /* 1: every consumer gets every message */
 	/* Fills in q->options, q->plan and q->bytes; or says what is wrong. */
 	int (*plan)(struct peal_queue *q, const char *call);
 	/* Makes the queue in its zeroed memory, and all ends. */
@@ -84,9 +92,24 @@ struct peali_queue_kind {
 		   uint32_t n, uint64_t *lengths);
 	/* Gives to the others what the end holds back, before it waits. */
 	void (*settle)(struct peal_queue_end *end);
+	/* All producers are closed and pop says PEAL_EAGAIN: whether there is
+	 * nothing more for this consumer. NULL: there is not. */
+	int (*drained)(const struct peal_queue_end *end);
+	/* At opening, under the queue's lock, and at closing. NULL: nothing. */
+	void (*enter)(struct peal_queue_end *end);
+	void (*leave)(struct peal_queue_end *end);
+	/* Messages that a consumer did not get. NULL: it gets all. */
+	uint64_t (*missed)(const struct peal_queue_end *end);
 };
 
-extern const struct peali_queue_kind peali_queue_link, peali_queue_mailbox;
+extern const struct peali_queue_kind peali_queue_link, peali_queue_mailbox,
+	peali_queue_work, peali_queue_topic;
+
+static inline uint64_t peali_queue_line(uint64_t bytes)
+{
+	return (bytes + PEAL_SHARED_LINE - 1) / PEAL_SHARED_LINE *
+	       PEAL_SHARED_LINE;
+}
 
 /* Wakes up to n of the ends of a role that sleep. */
 void peali_queue_ring(struct peal_queue *q, enum peal_queue_role role,

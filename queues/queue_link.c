@@ -7,12 +7,6 @@
 
 /* A link as a queue among threads. */
 
-static uint64_t line(uint64_t bytes)
-{
-	return (bytes + PEAL_SHARED_LINE - 1) / PEAL_SHARED_LINE *
-	       PEAL_SHARED_LINE;
-}
-
 static int plan(struct peal_queue *q, const char *call)
 {
 	struct peali_ring_spec *spec = calloc(1, sizeof(*spec));
@@ -29,8 +23,8 @@ static int plan(struct peal_queue *q, const char *call)
 	if (result)
 		return result;
 	q->options.policy = spec->policy;
-	q->bytes = line(peali_ring_bytes(spec)) +
-		   2 * line(peali_ring_stage_bytes(spec)) +
+	q->bytes = peali_queue_line(peali_ring_bytes(spec)) +
+		   2 * peali_queue_line(peali_ring_stage_bytes(spec)) +
 		   sizeof(struct peal_credit) + sizeof(struct peal_link_counts);
 	return 0;
 }
@@ -38,8 +32,8 @@ static int plan(struct peal_queue *q, const char *call)
 static void make(struct peal_queue *q)
 {
 	const struct peali_ring_spec *spec = q->plan;
-	uint64_t stage = line(peali_ring_stage_bytes(spec));
-	uint8_t *at = q->memory + line(peali_ring_bytes(spec));
+	uint64_t stage = peali_queue_line(peali_ring_stage_bytes(spec));
+	uint8_t *at = q->memory + peali_queue_line(peali_ring_bytes(spec));
 	struct peal_link_view view = {
 		.ring = (uintptr_t)q->memory,
 		.credit = (uintptr_t)(at + 2 * stage),

@@ -26,11 +26,6 @@ static int plan(struct peal_queue *q, const char *call)
 	if (!spec)
 		return peali_fail(PEAL_ENOMEM, call, "no memory");
 	q->plan = spec;
-	if (q->options.message_bytes > UINT32_MAX)
-		return peali_fail(PEAL_EINVAL, call,
-				  "message_bytes is %llu; a mailbox keeps "
-				  "messages in slots of at most 4096 bytes",
-				  (unsigned long long)q->options.message_bytes);
 	spec->slots = q->options.capacity;
 	spec->message_bytes = (uint32_t)q->options.message_bytes;
 	spec->policy = q->options.policy;

@@ -30,7 +30,10 @@ struct peal_queue_end;
 enum peal_queue_kind {
 	PEAL_QUEUE_ANY = 0, /* the first of those below that serves */
 	PEAL_QUEUE_LINK = 1, /* one producer, one consumer */
-	PEAL_QUEUE_MAILBOX = 2 /* many producers, one consumer */
+	PEAL_QUEUE_MAILBOX = 2, /* many producers, one consumer */
+	PEAL_QUEUE_WORK = 3, /* many, many; each message to one of them */
+	PEAL_QUEUE_TOPIC = 4 /* one, many; each message to all of them: only
+			      * where kind says so */
 };
 
 /** What an end is for. */
@@ -52,9 +55,15 @@ struct peal_queue_options {
 	uint64_t message_bytes; /* the largest message; 48. With a link up to
 				 * 256 MiB, else what a slot of 4 KiB holds */
 	const char *name; /* for texts; "queue". Copied. */
+	uint32_t overwrite; /* a topic's: 1: it never waits for a consumer,
+			     * who may miss messages then; 0 */
+	uint32_t reserved; /* 0 */
 };
 
-/** What a queue is and holds: accepted = delivered + queued. */
+/**
+ * What a queue is and holds: accepted = delivered + queued. A topic counts what
+ * each consumer got as delivered, and nothing as queued.
+ */
 struct peal_queue_info {
 	uint32_t kind; /* never PEAL_QUEUE_ANY */
 	uint32_t capacity;
@@ -93,7 +102,8 @@ int peal_queue_destroy(struct peal_queue *queue);
  * @param end_out the end; the caller closes it.
  * @return 0; PEAL_EBUSY as many are open as the options allow; PEAL_EINVAL.
  *         Thread-safe. A consumer that is opened after another one was closed
- *         goes on where that one was.
+ *         goes on where that one was; with a topic it begins with the next
+ *         message.
  */
 int peal_queue_open(struct peal_queue *queue, enum peal_queue_role role,
 		    struct peal_queue_end **end_out);
@@ -116,7 +126,7 @@ int peal_queue_close(struct peal_queue_end *end);
  * @param timeout_ns how long to wait for room; 0: not, -1: for ever.
  * @return 0; PEAL_EAGAIN (timeout 0) or PEAL_ETIMEDOUT it is full, nothing was
  *         put; PEAL_EMSGSIZE too long; PEAL_EPIPE every consumer that was
- *         opened is closed; PEAL_EINVAL not a producer's end, or data is NULL.
+ *         opened is closed (not with a topic); PEAL_EINVAL not a producer's end, or data is NULL.
  *         One thread at a time: builds with assertions or a sanitizer answer
  *         another one with PEAL_EBUSY. Wait-free with timeout 0.
  */
@@ -124,7 +134,8 @@ int peal_queue_push(struct peal_queue_end *end, const void *data,
 		    uint64_t bytes, int64_t timeout_ns);
 
 /**
- * Puts n messages of `bytes` each, all or none of them, in one pass.
+ * Puts n messages of `bytes` each, all or none of them, in one pass. With many
+ * producers at most capacity / (2 * producers) at a time.
  *
  * @param end        a producer's.
  * @param data       n * bytes, one message after the other.
@@ -147,7 +158,8 @@ int peal_queue_push_bulk(struct peal_queue_end *end, const void *data,
  * @return 0; PEAL_EAGAIN (timeout 0) or PEAL_ETIMEDOUT nothing there; PEAL_EEND
  *         nothing there and every producer that was opened is closed;
  *         PEAL_EMSGSIZE the buffer is short: the message stays, *length_out
- *         says how much it needs; PEAL_EPROTO the memory of the queue was
+ *         says how much it needs (a work queue and a topic want message_bytes,
+ *         however long the message is); PEAL_EPROTO the memory of the queue was
  *         damaged, it gives nothing any more; PEAL_EINVAL not a consumer's end.
  *         One thread at a time, as peal_queue_push. Wait-free with timeout 0.
  */
@@ -179,6 +191,16 @@ int peal_queue_pop_burst(struct peal_queue_end *end, void *buffer,
  * @return 0; PEAL_EINVAL. Thread-safe.
  */
 int peal_queue_info(struct peal_queue *queue, struct peal_queue_info *info_out);
+
+/**
+ * Messages of a topic that overwrites which were published since a consumer was
+ * opened, and lost to it.
+ *
+ * @param end a consumer's.
+ * @return how many; 0 with other kinds, which lose nothing, and for NULL. For
+ *         the thread that has the end.
+ */
+uint64_t peal_queue_missed(const struct peal_queue_end *end);
 
 /**
  * The name of a kind.

@@ -49,7 +49,8 @@ static struct peal_queue_info info(struct peal_queue *q)
 	struct peal_queue_info i;
 
 	CHECK_OK(peal_queue_info(q, &i));
-	CHECK_EQ(i.accepted, i.delivered + i.queued);
+	if (i.kind != PEAL_QUEUE_TOPIC)
+		CHECK_EQ(i.accepted, i.delivered + i.queued);
 	return i;
 }
 
@@ -77,6 +78,8 @@ PEAL_TEST(the_ends_choose_the_kind)
 	CHECK_EQ(kind_for(1, 1), PEAL_QUEUE_LINK);
 	CHECK_EQ(kind_for(2, 1), PEAL_QUEUE_MAILBOX);
 	CHECK_EQ(kind_for(64, 1), PEAL_QUEUE_MAILBOX);
+	CHECK_EQ(kind_for(1, 2), PEAL_QUEUE_WORK);
+	CHECK_EQ(kind_for(64, 64), PEAL_QUEUE_WORK);
 	CHECK(!strcmp(peal_queue_kind_name(PEAL_QUEUE_LINK), "link"));
 	CHECK(!strcmp(peal_queue_kind_name(77), "?"));
 	CHECK_OK(peal_queue_create(NULL, &q));
@@ -108,6 +111,7 @@ PEAL_TEST(options_out_of_range_are_refused_with_their_value)
 	REFUSED(producers, 65, PEAL_EINVAL, "producers is 65");
 	REFUSED(consumers, 65, PEAL_EINVAL, "consumers is 65");
 	REFUSED(kind, 17, PEAL_EINVAL, "kind is 17");
+	REFUSED(overwrite, 1, PEAL_EINVAL, "overwrite is 1; only a topic");
 	o.kind = PEAL_QUEUE_LINK;
 	o.producers = 2;
 	CHECK_FAILS(peal_queue_create(&o, &q), PEAL_EINVAL,
@@ -148,12 +152,12 @@ static struct peal_queue_options of_kind(uint32_t kind)
 
 	o.kind = kind;
 	o.capacity = 64;
+	o.message_bytes = 8;
 	return o;
 }
 
 #define EACH_KIND(kind)                                                        \
-	for (uint32_t kind = PEAL_QUEUE_LINK; kind <= PEAL_QUEUE_MAILBOX;      \
-	     kind++)
+	for (uint32_t kind = PEAL_QUEUE_LINK; kind <= PEAL_QUEUE_TOPIC; kind++)
 
 PEAL_TEST(what_goes_in_comes_out)
 {
@@ -170,7 +174,8 @@ PEAL_TEST(what_goes_in_comes_out)
 				in[k] = i * 32 + k;
 			CHECK_OK(peal_queue_push_bulk(p, in, 8, 7, 0));
 			CHECK_OK(peal_queue_push(p, in + 7, 8, 0));
-			CHECK_EQ(info(q).queued, 8);
+			if (kind != PEAL_QUEUE_TOPIC)
+				CHECK_EQ(info(q).queued, 8);
 			CHECK_EQ(peal_queue_pop_burst(c, out, 8, 32, lengths,
 						      0),
 				 8);
@@ -180,9 +185,14 @@ PEAL_TEST(what_goes_in_comes_out)
 			}
 		}
 		CHECK_OK(peal_queue_push(p, NULL, 0, 0));
-		CHECK_OK(peal_queue_pop(c, NULL, 0, &length, 0));
+		CHECK_OK(peal_queue_pop(c, out, 8, &length, 0));
 		CHECK_EQ(length, 0);
-		CHECK_EQ(info(q).accepted, 8001);
+		if (kind <= PEAL_QUEUE_MAILBOX) {
+			CHECK_OK(peal_queue_push(p, NULL, 0, 0));
+			CHECK_OK(peal_queue_pop(c, NULL, 0, &length, 0));
+		}
+		CHECK_EQ(info(q).accepted,
+			 kind <= PEAL_QUEUE_MAILBOX ? 8002 : 8001);
 		CHECK_OK(peal_queue_close(p));
 		CHECK_EQ(peal_queue_pop(c, out, 8, NULL, -1), PEAL_EEND);
 		CHECK_OK(peal_queue_close(c));
@@ -193,13 +203,21 @@ PEAL_TEST(what_goes_in_comes_out)
 /* Whether the consumer has told the producers of all that it took. */
 static int told_all(const struct peal_queue *q)
 {
-	const struct peal_link_consumer *c =
-		&q->side[PEAL_QUEUE_CONSUMER].end->at.consumer;
+	const struct peal_queue_end *end = q->side[PEAL_QUEUE_CONSUMER].end;
+	const struct peal_link_consumer *c = &end->at.consumer;
 	const struct peal_mailbox *m =
 		(const struct peal_mailbox *)(const void *)q->memory;
 
-	return q->kind == &peali_queue_link ? c->credit_sent == c->head :
-					      m->head == m->taken;
+	switch (q->kind->kind) {
+	case PEAL_QUEUE_LINK:
+		return c->credit_sent == c->head;
+	case PEAL_QUEUE_MAILBOX:
+		return m->head == m->taken;
+	case PEAL_QUEUE_WORK:
+		return !end->at.taker.kept;
+	default:
+		return end->at.subscriber.told == end->at.subscriber.number;
+	}
 }
 
 PEAL_TEST(a_full_queue_takes_nothing_and_loses_nothing)
@@ -239,16 +257,26 @@ PEAL_TEST(a_short_buffer_leaves_the_message)
 {
 	char in[48] = "a message of forty-eight bytes, more or less...";
 	char out[2][48];
-	uint64_t length = 0, lengths[2];
+	uint64_t length = 0, lengths[2], n;
 
 	EACH_KIND(kind)
 	{
-		struct peal_queue *q = make(of_kind(kind));
-		struct peal_queue_end *p = producer(q), *c = consumer(q);
+		struct peal_queue_options o = of_kind(kind);
+		struct peal_queue_end *p, *c;
+		struct peal_queue *q;
 
+		o.message_bytes = 48;
+		q = make(o);
+		p = producer(q);
+		c = consumer(q);
 		CHECK_OK(peal_queue_push(p, in, 5, 0));
 		CHECK_OK(peal_queue_push(p, in, 48, 0));
-		CHECK_EQ(peal_queue_pop_burst(c, out, 10, 2, lengths, 0), 1);
+		/* these two do not look before they take */
+		n = kind >= PEAL_QUEUE_WORK ? 48 : 10;
+		if (n == 48)
+			CHECK_EQ(peal_queue_pop(c, out, 47, &length, 0),
+				 PEAL_EMSGSIZE);
+		CHECK_EQ(peal_queue_pop_burst(c, out, n, 1, lengths, 0), 1);
 		CHECK_EQ(lengths[0], 5);
 		CHECK_FAILS(peal_queue_pop(c, out, 47, &length, 0),
 			    PEAL_EMSGSIZE,
@@ -324,6 +352,8 @@ PEAL_TEST(a_later_end_goes_on_where_the_earlier_was)
 
 	EACH_KIND(kind)
 	{
+		if (kind == PEAL_QUEUE_TOPIC)
+			break;
 		struct peal_queue *q = make(of_kind(kind));
 		struct peal_queue_end *p, *c;
 
@@ -390,60 +420,182 @@ static void *send_all(void *argument)
 	return NULL;
 }
 
-static void stress(struct peal_queue_options o)
-{
-	struct sender s[4];
-	uint64_t accepted[4], lengths[32];
-	struct identity_message m[32];
-	struct peal_queue *q = make(o);
-	struct peal_queue_end *c = consumer(q);
+struct taker {
+	struct peal_queue *q;
+	struct peal_queue_end *end;
 	struct identity id;
-	uint32_t i, burst = 1;
+	pthread_t thread;
+};
+
+static void *take_all(void *argument)
+{
+	struct taker *t = (struct taker *)argument;
+	struct identity_message m[PEAL_QUEUE_BURST];
+	uint64_t lengths[PEAL_QUEUE_BURST];
+	uint32_t burst = 1;
 	int n, k;
 
-	identity_begin(&id, o.producers, MESSAGES);
-	for (i = 0; i < o.producers; i++) {
-		s[i].end = producer(q);
-		s[i].number = i;
-		accepted[i] = MESSAGES;
-	}
-	for (i = 0; i < o.producers; i++)
-		CHECK(!pthread_create(&s[i].thread, NULL, send_all, &s[i]));
 	for (;;) {
-		n = peal_queue_pop_burst(c, m, sizeof(*m), burst, lengths, -1);
+		n = peal_queue_pop_burst(t->end, m, sizeof(*m), burst, lengths,
+					 -1);
 		if (n < 0)
 			break;
 		for (k = 0; k < n; k++)
-			identity_tick(&id, &m[k], lengths[k] == sizeof(*m));
-		burst = burst % 32 + 1;
-		if (id.received % 4096 == 0)
-			info(q);
+			identity_tick(&t->id, &m[k], lengths[k] == sizeof(*m));
+		burst = burst % PEAL_QUEUE_BURST + 1;
+		if (t->id.received % 4096 == 0)
+			info(t->q);
 	}
 	CHECK_EQ(n, PEAL_EEND);
+	return NULL;
+}
+
+/* What any of them got is what the first one got. */
+static void gather(struct taker *t, uint32_t n, uint64_t messages)
+{
+	struct identity *all = &t[0].id;
+	uint32_t i;
+	uint64_t k;
+
+	for (i = 1; i < n; i++) {
+		for (k = 0; k < messages; k++) {
+			all->doubled += all->seen[k] & t[i].id.seen[k];
+			all->seen[k] |= t[i].id.seen[k];
+		}
+		all->received += t[i].id.received;
+		all->corrupt += t[i].id.corrupt;
+		all->doubled += t[i].id.doubled;
+		all->reordered += t[i].id.reordered;
+		free(t[i].id.seen);
+	}
+}
+
+static void stress(struct peal_queue_options o)
+{
+	uint64_t accepted[4] = { MESSAGES, MESSAGES, MESSAGES, MESSAGES };
+	struct peal_queue *q = make(o);
+	struct taker t[4];
+	struct sender s[4];
+	uint32_t i;
+
+	for (i = 0; i < o.producers; i++) {
+		s[i].end = producer(q);
+		s[i].number = i;
+	}
+	for (i = 0; i < o.consumers; i++) {
+		t[i].q = q;
+		t[i].end = consumer(q);
+		identity_begin(&t[i].id, o.producers, MESSAGES);
+	}
+	for (i = 0; i < o.consumers; i++)
+		CHECK(!pthread_create(&t[i].thread, NULL, take_all, &t[i]));
+	for (i = 0; i < o.producers; i++)
+		CHECK(!pthread_create(&s[i].thread, NULL, send_all, &s[i]));
 	for (i = 0; i < o.producers; i++)
 		pthread_join(s[i].thread, NULL);
-	CHECK(identity_end(&id, accepted));
+	for (i = 0; i < o.consumers; i++)
+		pthread_join(t[i].thread, NULL);
 	CHECK_EQ(info(q).accepted, o.producers * MESSAGES);
 	CHECK_EQ(info(q).queued, 0);
-	CHECK_OK(peal_queue_close(c));
+	if (o.kind != PEAL_QUEUE_TOPIC) {
+		gather(t, o.consumers, o.producers * MESSAGES);
+		o.consumers = 1;
+	}
+	for (i = 0; i < o.consumers; i++) {
+		CHECK_EQ(t[i].id.received, o.producers * MESSAGES);
+		CHECK(identity_end(&t[i].id, accepted));
+	}
+	for (i = 0; t[i].end && i < q->options.consumers; i++)
+		CHECK_OK(peal_queue_close(t[i].end));
 	CHECK_OK(peal_queue_destroy(q));
 }
 
 PEAL_TEST(threads_lose_nothing_and_keep_their_order)
 {
+	/* kind, producers, consumers, capacity */
+	static const uint32_t shapes[][4] = {
+		{ PEAL_QUEUE_LINK, 1, 1, 64 },
+		{ PEAL_QUEUE_MAILBOX, 3, 1, 1024 },
+		{ PEAL_QUEUE_WORK, 2, 3, 1024 },
+		{ PEAL_QUEUE_TOPIC, 1, 3, 64 },
+	};
 	struct peal_queue_options o = plain;
-	uint32_t policy;
+	uint32_t policy, i;
 
+	o.message_bytes = sizeof(struct identity_message);
 	for (policy = PEAL_POLICY_SEQUENCE; policy <= PEAL_POLICY_ATOM8;
-	     policy++) {
-		o.policy = policy;
-		o.capacity = 64;
-		o.producers = 1;
-		stress(o);
-		o.capacity = 1024;
-		o.producers = 3;
-		stress(o);
+	     policy++)
+		for (i = 0; i < 4; i++) {
+			o.policy = policy;
+			o.kind = shapes[i][0];
+			o.producers = shapes[i][1];
+			o.consumers = shapes[i][2];
+			o.capacity = shapes[i][3];
+			stress(o);
+		}
+}
+
+PEAL_TEST(a_topic_that_overwrites_says_what_was_missed)
+{
+	struct peal_queue_options o = of_kind(PEAL_QUEUE_TOPIC);
+	struct peal_queue_end *p, *fast, *slow;
+	uint64_t i, out = 0, got = 0;
+	struct peal_queue *q;
+
+	o.overwrite = 1;
+	o.consumers = 2;
+	q = make(o);
+	p = producer(q);
+	CHECK_OK(peal_queue_push(p, &out, 8, 0)); /* to nobody */
+	fast = consumer(q);
+	slow = consumer(q);
+	for (i = 1; i <= 1000; i++) {
+		CHECK_OK(peal_queue_push(p, &i, 8, 0));
+		CHECK_OK(peal_queue_pop(fast, &out, 8, NULL, 0));
+		CHECK_EQ(out, i);
 	}
+	CHECK_EQ(peal_queue_missed(fast), 0);
+	CHECK_OK(peal_queue_close(p));
+	while (!peal_queue_pop(slow, &out, 8, NULL, 0))
+		got++;
+	CHECK_EQ(peal_queue_pop(slow, &out, 8, NULL, 0), PEAL_EEND);
+	CHECK_EQ(out, 1000);
+	CHECK(got > 0 && got <= 64);
+	CHECK_EQ(peal_queue_missed(slow), 1000 - got);
+	CHECK_EQ(peal_queue_missed(NULL), 0);
+	CHECK_OK(peal_queue_close(fast));
+	CHECK_OK(peal_queue_close(slow));
+	CHECK_OK(peal_queue_destroy(q));
+}
+
+/* A consumer that has claimed messages and leaves does not take them along. */
+PEAL_TEST(who_leaves_a_work_queue_leaves_its_messages)
+{
+	struct peal_queue_options o = of_kind(PEAL_QUEUE_WORK);
+	struct peal_queue_end *p, *c[2];
+	uint64_t out[32], i, k;
+	struct peal_queue *q;
+	int n;
+
+	o.consumers = 2;
+	q = make(o);
+	p = producer(q);
+	for (i = 0; i < 300; i++) {
+		c[0] = consumer(q);
+		c[1] = consumer(q);
+		for (k = 0; k < 20; k++)
+			CHECK_OK(peal_queue_push(p, &k, 8, 0));
+		n = peal_queue_pop_burst(c[0], out, 8, 1 + i % 32, NULL, 0);
+		CHECK(n > 0);
+		CHECK_OK(peal_queue_close(c[0]));
+		while (n < 20)
+			n += peal_queue_pop_burst(c[1], out, 8, 32, NULL,
+						  PATIENCE);
+		CHECK_EQ(n, 20);
+		CHECK_OK(peal_queue_close(c[1]));
+	}
+	CHECK_OK(peal_queue_close(p));
+	CHECK_OK(peal_queue_destroy(q));
 }
 
 /* ---- sleeping ---------------------------------------------------------------------- */
@@ -549,7 +701,9 @@ PEAL_TEST(who_waits_learns_that_the_other_side_is_closed)
 		while (!peal_queue_push(p, &word, 8, 0))
 			;
 		CHECK(!pthread_create(&thread, NULL, close_later, c));
-		CHECK_EQ(peal_queue_push(p, &word, 8, -1), PEAL_EPIPE);
+		/* a topic needs no subscriber: there is room then */
+		CHECK_EQ(peal_queue_push(p, &word, 8, -1),
+			 kind == PEAL_QUEUE_TOPIC ? 0 : PEAL_EPIPE);
 		pthread_join(thread, NULL);
 		CHECK_OK(peal_queue_close(p));
 		CHECK_OK(peal_queue_destroy(q));
@@ -604,6 +758,8 @@ PEAL_TEST_MAIN(RUN(the_ends_choose_the_kind);
 	       RUN(large_messages_go_by_a_link);
 	       RUN(a_later_end_goes_on_where_the_earlier_was);
 	       RUN(threads_lose_nothing_and_keep_their_order);
+	       RUN(a_topic_that_overwrites_says_what_was_missed);
+	       RUN(who_leaves_a_work_queue_leaves_its_messages);
 	       RUN(who_waits_sleeps_and_is_woken);
 	       RUN(who_waits_learns_that_the_other_side_is_closed);
 	       RUN(a_second_thread_on_an_end_is_told);)

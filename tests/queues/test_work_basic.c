@@ -109,7 +109,7 @@ PEAL_TEST(bulks_are_all_or_nothing_and_bursts_take_what_is_there)
 
 static void carry(struct work_pool *w, uint32_t bytes, uint32_t off)
 {
-	PEAL_ALIGNED(8) uint8_t data[112], to[112];
+	PEAL_ALIGNED(8) uint8_t data[112], to[400];
 	struct peal_header h = { 0x01020304u + bytes, (uint16_t)(7 * off), 9 };
 	struct peal_work_got got;
 

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+
+#include "queues/queue.h"
+#include "queues/topic.h"
+#include "runtime/backend/error.h"
+
+/* A topic as a queue among threads. */
+
+static uint64_t stage_bytes(const struct peali_topic_spec *spec)
+{
+	if (spec->policy == PEAL_POLICY_SEQUENCE)
+		return 0;
+	return peali_queue_line(
+		peal_slot_content_max(spec->policy, spec->slot_bytes));
+}
+
+static int plan(struct peal_queue *q, const char *call)
+{
+	struct peali_topic_spec *spec = calloc(1, sizeof(*spec));
+	int result;
+
+	if (!spec)
+		return peali_fail(PEAL_ENOMEM, call, "no memory");
+	q->plan = spec;
+	spec->slots = q->options.capacity;
+	spec->message_bytes = (uint32_t)q->options.message_bytes;
+	spec->policy = q->options.policy;
+	spec->n_subscribers = q->options.consumers;
+	spec->mode = q->options.overwrite ? PEAL_TOPIC_OVERWRITE :
+					    PEAL_TOPIC_WAIT;
+	result = peali_topic_spec_complete(spec, ~0u, PEAL_POLICY_SEQUENCE,
+					   call);
+	if (result)
+		return result;
+	q->options.policy = spec->policy;
+	q->bytes = peali_topic_bytes(spec) +
+		   q->options.consumers * stage_bytes(spec);
+	return 0;
+}
+
+static struct peal_topic *topic(const struct peal_queue_end *end)
+{
+	return (struct peal_topic *)(void *)end->queue->memory;
+}
+
+static void make(struct peal_queue *q)
+{
+	struct peal_topic *t = (struct peal_topic *)(void *)q->memory;
+
+	peali_topic_header(t, q->plan);
+	peal_topic_publisher_init(
+		t, &q->side[PEAL_QUEUE_PRODUCER].end->at.publisher);
+}
+
+/* A subscriber begins with the next message that is published. */
+static void enter(struct peal_queue_end *end)
+{
+	const struct peali_topic_spec *spec = end->queue->plan;
+	uint32_t index = (uint32_t)(end - end->queue->side[end->role].end);
+	uint8_t *stages = end->queue->memory + peali_topic_bytes(spec);
+
+	if (end->role == PEAL_QUEUE_CONSUMER)
+		peal_topic_join(topic(end), &end->at.subscriber, index, 0,
+				stages + index * stage_bytes(spec));
+}
+
+static int push(struct peal_queue_end *end, const void *data, uint64_t bytes,
+		uint32_t n)
+{
+	struct peal_header none = { 0, 0, 0 };
+	int result = peal_topic_publish_bulk(topic(end), &end->at.publisher,
+					     none, data, bytes, n);
+
+	if (!result)
+		peali_queue_ring(end->queue, PEAL_QUEUE_CONSUMER,
+				 PEAL_QUEUE_ENDS);
+	return result;
+}
+
+static int pop(struct peal_queue_end *end, void *buffer, uint64_t each,
+	       uint32_t n, uint64_t *lengths)
+{
+	struct peal_topic_got got[PEAL_QUEUE_BURST];
+	struct peal_topic_subscriber *s = &end->at.subscriber;
+	uint64_t told = s->told;
+	int taken, i;
+
+	taken = peal_topic_take_burst(topic(end), s, buffer, each, n, got);
+	for (i = 0; i < taken; i++)
+		lengths[i] = got[i].length;
+	if (taken == PEAL_EMSGSIZE)
+		*lengths = topic(end)->message_bytes;
+	if (s->told != told)
+		peali_queue_ring(end->queue, PEAL_QUEUE_PRODUCER, 1);
+	return taken;
+}
+
+/* The publisher is gone: whether the subscriber has seen all. */
+static int drained(const struct peal_queue_end *end)
+{
+	return end->at.subscriber.number ==
+	       peal_load_acquire_dev(&topic(end)->tail);
+}
+
+static void settle(struct peal_queue_end *end)
+{
+	struct peal_topic_subscriber *s = &end->at.subscriber;
+	uint64_t told = s->told;
+
+	if (end->role != PEAL_QUEUE_CONSUMER)
+		return;
+	peal_topic_flush(s);
+	if (s->told != told)
+		peali_queue_ring(end->queue, PEAL_QUEUE_PRODUCER, 1);
+}
+
+static void leave(struct peal_queue_end *end)
+{
+	if (end->role != PEAL_QUEUE_CONSUMER)
+		return;
+	peal_topic_leave(&end->at.subscriber);
+	peali_queue_ring(end->queue, PEAL_QUEUE_PRODUCER, 1);
+}
+
+static uint64_t missed(const struct peal_queue_end *end)
+{
+	return end->at.subscriber.lost;
+}
+
+const struct peali_queue_kind peali_queue_topic = {
+	.kind = PEAL_QUEUE_TOPIC,
+	.name = "topic",
+	.producers = 1,
+	.consumers = PEAL_QUEUE_ENDS,
+	.to_each = 1,
+	.plan = plan,
+	.make = make,
+	.enter = enter,
+	.push = push,
+	.pop = pop,
+	.drained = drained,
+	.settle = settle,
+	.leave = leave,
+	.missed = missed,
+};

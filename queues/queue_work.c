@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+
+#include "queues/queue.h"
+#include "queues/work.h"
+#include "runtime/backend/error.h"
+
+/* A work queue as a queue among threads. */
+
+static uint64_t stage_bytes(const struct peali_work_spec *spec)
+{
+	if (spec->policy == PEAL_POLICY_SEQUENCE)
+		return 0;
+	return peali_queue_line(
+		peal_slot_content_max(spec->policy, spec->slot_bytes));
+}
+
+/* The most that is put at a time: what small queues can promise. */
+static uint32_t bulk_max(const struct peal_queue_options *o)
+{
+	uint32_t share = o->capacity / (2 * o->producers);
+
+	if (share > PEAL_QUEUE_BURST)
+		return PEAL_QUEUE_BURST;
+	return share ? share : 1;
+}
+
+static int plan(struct peal_queue *q, const char *call)
+{
+	struct peali_work_spec *spec = calloc(1, sizeof(*spec));
+	int result;
+
+	if (!spec)
+		return peali_fail(PEAL_ENOMEM, call, "no memory");
+	q->plan = spec;
+	spec->slots = q->options.capacity;
+	spec->message_bytes = (uint32_t)q->options.message_bytes;
+	spec->policy = q->options.policy;
+	spec->n_producers = q->options.producers;
+	spec->bulk = bulk_max(&q->options);
+	result =
+		peali_work_spec_complete(spec, ~0u, PEAL_POLICY_SEQUENCE, call);
+	if (result)
+		return result;
+	q->options.policy = spec->policy;
+	q->bytes = peali_work_bytes(spec) +
+		   q->options.consumers * stage_bytes(spec);
+	return 0;
+}
+
+static struct peal_work *work(const struct peal_queue_end *end)
+{
+	return (struct peal_work *)(void *)end->queue->memory;
+}
+
+static void make(struct peal_queue *q)
+{
+	struct peali_queue_side *s = q->side;
+	struct peal_work *w = (struct peal_work *)(void *)q->memory;
+	const struct peali_work_spec *spec = q->plan;
+	uint8_t *stages = q->memory + peali_work_bytes(spec);
+	uint32_t i;
+
+	peali_work_header(w, spec);
+	for (i = 0; i < s[PEAL_QUEUE_PRODUCER].most; i++)
+		peal_work_producer_init(
+			w, &s[PEAL_QUEUE_PRODUCER].end[i].at.worker);
+	for (i = 0; i < s[PEAL_QUEUE_CONSUMER].most; i++)
+		peal_work_consumer_init(w,
+					&s[PEAL_QUEUE_CONSUMER].end[i].at.taker,
+					stages + i * stage_bytes(spec));
+}
+
+static int push(struct peal_queue_end *end, const void *data, uint64_t bytes,
+		uint32_t n)
+{
+	struct peal_header none = { 0, 0, 0 };
+	int result = peal_work_push_bulk(work(end), &end->at.worker, none, data,
+					 bytes, n);
+
+	if (!result)
+		peali_queue_ring(end->queue, PEAL_QUEUE_CONSUMER, n);
+	return result;
+}
+
+static int pop(struct peal_queue_end *end, void *buffer, uint64_t each,
+	       uint32_t n, uint64_t *lengths)
+{
+	struct peal_work_got got[PEAL_QUEUE_BURST];
+	struct peal_work_consumer *c = &end->at.taker;
+	uint64_t kept = c->kept;
+	int taken, i;
+
+	taken = peal_work_pop_burst(work(end), c, buffer, each, n, got);
+	for (i = 0; i < taken; i++)
+		lengths[i] = got[i].length;
+	if (taken == PEAL_EMSGSIZE)
+		*lengths = work(end)->message_bytes;
+	/* room was told: at the end of a block, or as there was nothing */
+	if (kept + (taken > 0 ? (uint64_t)taken : 0) > c->kept)
+		peali_queue_ring(end->queue, PEAL_QUEUE_PRODUCER,
+				 PEAL_QUEUE_ENDS);
+	return taken;
+}
+
+/* What it has claimed is its own, else none are left for anybody. */
+static int drained(const struct peal_queue_end *end)
+{
+	struct peal_work *w = work(end);
+
+	return !end->at.taker.n_pending &&
+	       (int64_t)(peal_load_acquire_dev(&w->ticket) -
+			 peal_load_acquire_dev(&w->claimed)) <= 0 &&
+	       (int64_t)peal_load_acquire_dev(&w->handed) <= 0;
+}
+
+static void settle(struct peal_queue_end *end)
+{
+	uint64_t kept = end->at.taker.kept;
+
+	if (end->role == PEAL_QUEUE_PRODUCER) {
+		if (!end->at.worker.granted)
+			return;
+		peal_work_return(work(end), &end->at.worker);
+	} else {
+		peal_work_flush(work(end), &end->at.taker);
+		if (!kept)
+			return;
+	}
+	peali_queue_ring(end->queue, PEAL_QUEUE_PRODUCER, PEAL_QUEUE_ENDS);
+}
+
+static void leave(struct peal_queue_end *end)
+{
+	if (end->role != PEAL_QUEUE_CONSUMER)
+		return;
+	peal_work_hand_back(work(end), &end->at.taker);
+	peali_queue_ring(end->queue, PEAL_QUEUE_CONSUMER, PEAL_QUEUE_ENDS);
+}
+
+const struct peali_queue_kind peali_queue_work = {
+	.kind = PEAL_QUEUE_WORK,
+	.name = "work queue",
+	.producers = PEAL_QUEUE_ENDS,
+	.consumers = PEAL_QUEUE_ENDS,
+	.plan = plan,
+	.make = make,
+	.push = push,
+	.pop = pop,
+	.drained = drained,
+	.settle = settle,
+	.leave = leave,
+};
