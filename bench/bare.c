@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include <peal/device/host.h>
 
@@ -63,6 +64,25 @@ int peali_core_bind(int core)
 									   0;
 }
 
+static uint64_t cores_lost;
+
+uint64_t peali_cores_lost(void)
+{
+	return peal_load_relaxed_dev(&cores_lost);
+}
+
+uint64_t peali_core_watch(void)
+{
+	struct rusage usage;
+
+	return getrusage(RUSAGE_THREAD, &usage) ? 0 : (uint64_t)usage.ru_nivcsw;
+}
+
+void peali_core_watched(uint64_t since)
+{
+	peal_add_relaxed_dev(&cores_lost, peali_core_watch() - since);
+}
+
 /* ---- bounce ----------------------------------------------------------------- */
 
 struct line {
@@ -102,14 +122,16 @@ static inline void bounce_write(struct bounce *b, uint64_t number)
 static void *bounce_back(void *argument)
 {
 	struct bounce *b = argument;
-	uint64_t sum = 0;
+	uint64_t sum = 0, watch;
 
 	peali_core_bind(b->core);
+	watch = peali_core_watch();
 	peal_store_release_sys(&b->go.word, 1);
 	for (uint64_t i = 0; i < b->trips; i++) {
 		sum += bounce_read(b, 2 * i + 1);
 		bounce_write(b, 2 * i + 2);
 	}
+	peali_core_watched(watch);
 	b->go.reserved[0] = sum;
 	return NULL;
 }
@@ -143,6 +165,7 @@ static int bounce_pair(struct bounce *b, const struct peali_cores *cores,
 		       struct peali_samples *samples)
 {
 	pthread_t thread;
+	uint64_t watch;
 	int result;
 
 	b->trips = (uint64_t)batch * n_samples;
@@ -154,7 +177,9 @@ static int bounce_pair(struct bounce *b, const struct peali_cores *cores,
 	peali_core_bind(cores->a);
 	while (!peal_load_acquire_sys(&b->go.word))
 		sched_yield();
+	watch = peali_core_watch();
 	result = bounce_run(b, batch, n_samples, samples);
+	peali_core_watched(watch);
 	peali_core_bind(-1);
 	pthread_join(thread, NULL);
 	if (result)

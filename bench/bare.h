@@ -31,6 +31,18 @@ int peali_cores_pick(struct peali_cores *cores_out);
 int peali_core_bind(int core);
 
 /**
+ * How often the system has taken the core from a thread while it measured, in
+ * all since the process began. A round during which that grew says nothing.
+ */
+uint64_t peali_cores_lost(void);
+
+/** What peali_core_watched of this thread starts from. */
+uint64_t peali_core_watch(void);
+
+/** Adds what happened to this thread since then to peali_cores_lost. */
+void peali_core_watched(uint64_t since);
+
+/**
  * Bounces `lines` cache lines there and back: the writer touches all of them,
  * the one with the flag last; the reader reads all of them, and so on.
  *

@@ -24,5 +24,6 @@ extern const struct peali_bench peali_bench_echo;
 extern const struct peali_bench peali_bench_barrier;
 extern const struct peali_bench peali_bench_idle;
 extern const struct peali_bench peali_bench_setup;
+extern const struct peali_bench peali_bench_queues;
 
 #endif

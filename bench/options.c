@@ -66,17 +66,50 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	}
 }
 
+struct both {
+	struct peali_bench_options *options;
+	void *more; /* of the benchmark's own parser */
+};
+
+static error_t parse_both(int key, char *argument, struct argp_state *state)
+{
+	struct both *both = state->input;
+	error_t error;
+
+	if (key == ARGP_KEY_INIT) {
+		if (both->more)
+			state->child_inputs[0] = both->more;
+		return 0;
+	}
+	state->input = both->options;
+	error = parse(key, argument, state);
+	state->input = both;
+	return error;
+}
+
+void peali_bench_parse_more(int argc, char **argv, const char *doc,
+			    double seconds, const struct argp *more,
+			    void *input,
+			    struct peali_bench_options *options_out)
+{
+	const struct argp_child children[] = { { more, 0, NULL, 0 }, { 0 } };
+	const struct argp argp = {
+		.options = list,
+		.parser = parse_both,
+		.doc = doc,
+		.children = more ? children : NULL,
+	};
+	struct both both = { options_out, input };
+
+	*options_out = (struct peali_bench_options){ .seconds = seconds };
+	argp_parse(&argp, argc, argv, 0, NULL, &both);
+}
+
 void peali_bench_parse(int argc, char **argv, const char *doc, double seconds,
 		       struct peali_bench_options *options_out)
 {
-	const struct argp argp = {
-		.options = list,
-		.parser = parse,
-		.doc = doc,
-	};
-
-	*options_out = (struct peali_bench_options){ .seconds = seconds };
-	argp_parse(&argp, argc, argv, 0, NULL, options_out);
+	peali_bench_parse_more(argc, argv, doc, seconds, NULL, NULL,
+			       options_out);
 }
 
 int peali_bench_wanted(const struct peali_bench_options *options,

@@ -25,6 +25,19 @@ struct peali_bench_options {
 void peali_bench_parse(int argc, char **argv, const char *doc, double seconds,
 		       struct peali_bench_options *options_out);
 
+struct argp;
+
+/**
+ * peali_bench_parse with options of the benchmark's own.
+ *
+ * @param more  their parser.
+ * @param input its input.
+ */
+void peali_bench_parse_more(int argc, char **argv, const char *doc,
+			    double seconds, const struct argp *more,
+			    void *input,
+			    struct peali_bench_options *options_out);
+
 /** Whether a row of this route and size was asked for. */
 int peali_bench_wanted(const struct peali_bench_options *options,
 		       enum peal_route route, uint64_t bytes);

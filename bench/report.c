@@ -87,3 +87,15 @@ int peali_report_print(const struct peali_report *report, int json,
 	peali_table_print(stdout, NULL, columns, report->rows);
 	return peali_finish(status);
 }
+
+int peali_report_write(const struct peali_report *report, FILE *to,
+		       const char *path)
+{
+	int result = peali_json_print(to, report->object);
+
+	if (fclose(to))
+		result = -1;
+	if (result)
+		peali_say("cannot write '%s'", path);
+	return result;
+}

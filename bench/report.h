@@ -32,6 +32,10 @@ int peali_report_print(const struct peali_report *report, int json,
 		       const char *title, const struct peali_column *columns,
 		       int status);
 
+/** Also writes all rows to a file that is open; closes it. 0 or -1. */
+int peali_report_write(const struct peali_report *report, FILE *to,
+		       const char *path);
+
 /** Cores that this process may run on. */
 int peali_report_cores(void);
 

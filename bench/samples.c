@@ -63,25 +63,31 @@ void peali_samples_close(struct peali_samples *samples, int tag, double ratio)
 	samples->open = samples->n_values;
 }
 
-int peali_samples_tag(const struct peali_samples *samples)
+/* Of n rounds from `first` on. */
+static int tag_of(const struct peali_samples *samples, size_t first, size_t n)
 {
 	int best = PEALI_TAG_MIXED;
 	size_t most = 0;
 
-	for (size_t i = 0; i < samples->n_rounds; i++) {
+	for (size_t i = first; i < first + n; i++) {
 		int tag = samples->rounds[i].tag;
-		size_t n = 0;
+		size_t same = 0;
 
 		if (tag == PEALI_TAG_MIXED)
 			continue;
-		for (size_t k = 0; k < samples->n_rounds; k++)
-			n += samples->rounds[k].tag == tag;
-		if (n > most) {
-			most = n;
+		for (size_t k = first; k < first + n; k++)
+			same += samples->rounds[k].tag == tag;
+		if (same > most) {
+			most = same;
 			best = tag;
 		}
 	}
 	return best;
+}
+
+int peali_samples_tag(const struct peali_samples *samples)
+{
+	return tag_of(samples, 0, samples->n_rounds);
 }
 
 static int is_kept(const struct peali_round *round, int tag)
@@ -186,20 +192,26 @@ struct peali_spread peali_samples_spread(const struct peali_samples *samples)
 	return spread;
 }
 
-struct peali_spread peali_samples_ratio(const struct peali_samples *samples)
+struct peali_spread peali_samples_ratio_of(const struct peali_samples *samples,
+					   size_t first, size_t n)
 {
 	int tag = peali_samples_tag(samples);
-	double *ratios = malloc((samples->n_rounds + 1) * sizeof(*ratios));
+	double *ratios = malloc((n + 1) * sizeof(*ratios));
 	struct peali_spread spread;
-	size_t n = 0;
+	size_t kept = 0;
 
-	for (size_t i = 0; ratios && i < samples->n_rounds; i++)
+	for (size_t i = first; ratios && i < first + n; i++)
 		if (is_kept(samples->rounds + i, tag) &&
 		    isfinite(samples->rounds[i].ratio))
-			ratios[n++] = samples->rounds[i].ratio;
-	spread = spread_of(ratios, n);
+			ratios[kept++] = samples->rounds[i].ratio;
+	spread = spread_of(ratios, kept);
 	free(ratios);
 	return spread;
+}
+
+struct peali_spread peali_samples_ratio(const struct peali_samples *samples)
+{
+	return peali_samples_ratio_of(samples, 0, samples->n_rounds);
 }
 
 /* ---- cells ----------------------------------------------------------------- */

@@ -65,6 +65,10 @@ struct peali_spread {
 struct peali_spread peali_samples_spread(const struct peali_samples *samples);
 struct peali_spread peali_samples_ratio(const struct peali_samples *samples);
 
+/** The same of n rounds from `first` on, as if there were no others. */
+struct peali_spread peali_samples_ratio_of(const struct peali_samples *samples,
+					   size_t first, size_t n);
+
 /**
  * Fills cells of a row.
  *

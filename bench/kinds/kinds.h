@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEAL_BENCH_KINDS_H
+#define PEAL_BENCH_KINDS_H
+
+/* Our own queues, by their device functions and without a runtime. */
+
+#include "bench/queue.h"
+
+extern const struct peali_queue_kind peali_queue_link;
+extern const struct peali_queue_kind peali_queue_mailbox;
+
+/* What stands for us in rows of a shape; name NULL: nothing yet. */
+extern const struct peali_queue_kind *const peali_queue_pair; /* 1 -> 1 */
+extern const struct peali_queue_kind *const peali_queue_gather; /* n -> 1 */
+extern const struct peali_queue_kind *const peali_queue_share; /* n -> m */
+extern const struct peali_queue_kind *const peali_queue_spread; /* 1 -> every */
+
+#endif

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "bench/peers/peers.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void *peali_peer_memory(uint64_t bytes)
+{
+	uint64_t whole = (bytes + PEAL_SHARED_LINE - 1) / PEAL_SHARED_LINE *
+			 PEAL_SHARED_LINE;
+	void *memory = aligned_alloc(PEAL_SHARED_LINE, whole);
+
+	if (memory)
+		memset(memory, 0, whole);
+	return memory;
+}
+
+/* PEALI_NO_<PEER> is the reason why the build has it not. */
+#ifdef PEALI_NO_CK
+const struct peali_queue_kind peali_peer_ck_spsc = {
+	.name = "ck_ring spsc",
+	.missing = PEALI_NO_CK,
+};
+const struct peali_queue_kind peali_peer_ck_mpsc = {
+	.name = "ck_ring mpsc",
+	.missing = PEALI_NO_CK,
+};
+const struct peali_queue_kind peali_peer_ck_mpmc = {
+	.name = "ck_ring mpmc",
+	.missing = PEALI_NO_CK,
+};
+#endif
+#ifdef PEALI_NO_RTE
+const struct peali_queue_kind peali_peer_rte_spsc = {
+	.name = "rte_ring SP/SC",
+	.missing = PEALI_NO_RTE,
+};
+const struct peali_queue_kind peali_peer_rte_spsc_zc = {
+	.name = "rte_ring SP/SC zero-copy",
+	.missing = PEALI_NO_RTE,
+};
+const struct peali_queue_kind peali_peer_rte_mpsc = {
+	.name = "rte_ring MP/SC",
+	.missing = PEALI_NO_RTE,
+};
+const struct peali_queue_kind peali_peer_rte_mpmc = {
+	.name = "rte_ring MP/MC",
+	.missing = PEALI_NO_RTE,
+};
+const struct peali_queue_kind peali_peer_rte_hts = {
+	.name = "rte_ring HTS",
+	.missing = PEALI_NO_RTE,
+};
+#endif
+#ifdef PEALI_NO_BOOST
+const struct peali_queue_kind peali_peer_boost_spsc = {
+	.name = "boost spsc_queue",
+	.missing = PEALI_NO_BOOST,
+};
+const struct peali_queue_kind peali_peer_boost_queue = {
+	.name = "boost queue",
+	.missing = PEALI_NO_BOOST,
+};
+#endif
+#ifdef PEALI_NO_MOODYCAMEL
+const struct peali_queue_kind peali_peer_moodycamel = {
+	.name = "moodycamel",
+	.missing = PEALI_NO_MOODYCAMEL,
+};
+#endif
+
+const struct peali_queue_kind *const peali_peers_pair[] = {
+	&peali_peer_ck_spsc,
+	&peali_peer_rte_spsc,
+	&peali_peer_rte_spsc_zc,
+	&peali_peer_boost_spsc,
+	&peali_peer_moodycamel,
+	&peali_peer_mutex,
+	NULL,
+};
+
+const struct peali_queue_kind *const peali_peers_gather[] = {
+	&peali_peer_ck_mpsc,
+	&peali_peer_rte_mpsc,
+	&peali_peer_rte_hts,
+	&peali_peer_boost_queue,
+	&peali_peer_moodycamel,
+	&peali_peer_mutex,
+	NULL,
+};
+
+const struct peali_queue_kind *const peali_peers_share[] = {
+	&peali_peer_ck_mpmc,
+	&peali_peer_rte_mpmc,
+	&peali_peer_rte_hts,
+	&peali_peer_boost_queue,
+	&peali_peer_moodycamel,
+	&peali_peer_mutex,
+	NULL,
+};
+
+/* None of them gives each consumer all messages. */
+const struct peali_queue_kind *const peali_peers_spread[] = { NULL };

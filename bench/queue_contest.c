@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "bench/queues.h"
+
+#include <math.h>
+
+#include "bench/stand.h"
+
+#define BATCH 8 /* round trips to a sample: the clock takes about 20 ns */
+#define SAMPLES_LEAST 20
+#define SAMPLES_MOST 1000
+#define FIRST_MESSAGES 8192 /* before anything is known of the rate */
+#define LOOKS 2 /* at each gap */
+#define MESSAGES_MOST (UINT64_C(1) << 22)
+#define LATE 10 /* rounds: then a side sends no more */
+#define ROUNDS_LEAST 2 /* of a pass */
+
+/* Whole bursts of all producers. */
+static uint64_t whole(const struct peali_queue_side *side, double messages)
+{
+	const uint64_t unit =
+		(uint64_t)PEALI_QUEUE_BURST * side->job.shape.producers;
+	uint64_t n = (uint64_t)messages / unit * unit;
+
+	n = n < MESSAGES_MOST ? n : MESSAGES_MOST / unit * unit;
+	return n < 4 * unit ? 4 * unit : n;
+}
+
+/* The open round's median in ns, or messages a second; negative: failed. */
+static double run_side(const struct peali_queue_contest *contest,
+		       const struct peali_queue_side *side,
+		       struct peali_samples *samples)
+{
+	double rate;
+	int result;
+
+	if (!contest->trips) {
+		rate = peali_queue_rate(&side->job, side->amount);
+		if (rate >= 0)
+			peali_samples_add(samples, rate);
+		return rate;
+	}
+	if (!side->job.kind)
+		result = peali_bare_bounce(&side->job.cores, contest->lines,
+					   BATCH, (uint32_t)side->amount,
+					   samples);
+	else
+		result = peali_queue_round_trips(
+			&side->job, BATCH, (uint32_t)side->amount, samples);
+	return result ? -1 : peali_samples_open_median(samples);
+}
+
+/* Sets how much of a side takes about so long. */
+static void set_amount(const struct peali_queue_contest *contest,
+		       struct peali_queue_side *side, double value, double ns)
+{
+	double n;
+
+	if (!contest->trips) {
+		side->amount = whole(side, value * ns / 1e9);
+		return;
+	}
+	n = ns / BATCH / value;
+	side->amount = n < SAMPLES_LEAST ? SAMPLES_LEAST :
+		       n > SAMPLES_MOST	 ? SAMPLES_MOST :
+					   (uint64_t)n;
+}
+
+/* A run that is not kept; negative: failed. */
+static double try_side(const struct peali_queue_contest *contest,
+		       const struct peali_queue_side *side)
+{
+	struct peali_samples samples = { 0 };
+	double value = run_side(contest, side, &samples);
+
+	peali_samples_fini(&samples);
+	return value;
+}
+
+/* Finds what a waiting thread best does, and how much a round takes. */
+static int calibrate(const struct peali_queue_contest *contest,
+		     struct peali_queue_side *side)
+{
+	double best[PEALI_GAPS] = { 0 }, slowest[PEALI_GAPS] = { 0 }, value;
+	int gap = 0;
+
+	side->job.budget_ns = LATE * contest->round_ns;
+	side->job.gap = PEALI_GAP_PAUSE;
+	side->amount = contest->trips ? SAMPLES_LEAST :
+					whole(side, FIRST_MESSAGES);
+	value = try_side(contest, side);
+	if (value < 0)
+		return -1;
+	set_amount(contest, side, value, (double)contest->round_ns / 2);
+	for (int i = 0; i < LOOKS * PEALI_GAPS && side->job.kind; i++) {
+		side->job.gap = (enum peali_queue_gap)(i % PEALI_GAPS);
+		value = try_side(contest, side);
+		if (value < 0)
+			return -1;
+		value = contest->trips ? 1 / value : value;
+		if (value > best[i % PEALI_GAPS])
+			best[i % PEALI_GAPS] = value;
+		if (i < PEALI_GAPS || value < slowest[i % PEALI_GAPS])
+			slowest[i % PEALI_GAPS] = value;
+	}
+	for (int i = 1; i < PEALI_GAPS; i++)
+		if (best[i] > best[gap])
+			gap = i;
+	side->job.gap = (enum peali_queue_gap)gap;
+	if (side->job.kind)
+		value = contest->trips ? 1 / slowest[gap] : slowest[gap];
+	set_amount(contest, side, value, (double)contest->round_ns);
+	side->calibrated = 1;
+	return 0;
+}
+
+static int run_round(struct peali_queue_contest *c)
+{
+	uint64_t lost = peali_cores_lost();
+	int before = peali_bare_distance(&c->ours.job.cores);
+	double peer = run_side(c, &c->peer, &c->peer.samples);
+	double ours = peer < 0 ? -1 : run_side(c, &c->ours, &c->ours.samples);
+
+	if (ours < 0)
+		return -1;
+	if (peali_bare_distance(&c->ours.job.cores) != before ||
+	    peali_cores_lost() != lost)
+		before = PEALI_TAG_MIXED;
+	peali_samples_close(&c->peer.samples, before,
+			    c->trips ? peer / ours : ours / peer);
+	peali_samples_close(&c->ours.samples, before, NAN);
+	return 0;
+}
+
+int peali_queue_pass(struct peali_queue_contest *contest, uint32_t pass,
+		     uint64_t until_ns)
+{
+	if (!contest->peer.calibrated && calibrate(contest, &contest->peer))
+		return -1;
+	if (!contest->ours.calibrated && calibrate(contest, &contest->ours))
+		return -1;
+	for (int i = 0; i < ROUNDS_LEAST || peali_bench_now_ns() < until_ns;
+	     i++)
+		if (run_round(contest))
+			return -1;
+	contest->pass_end[pass] = contest->peer.samples.n_rounds;
+	return 0;
+}
+
+enum peali_verdict
+peali_queue_verdict(const struct peali_queue_contest *contest, double goal)
+{
+	size_t first = 0;
+	int reached = 0, missed = 0;
+
+	for (int i = 0; i < PEALI_PASSES; i++) {
+		size_t end = contest->pass_end[i];
+		struct peali_spread ratio = peali_samples_ratio_of(
+			&contest->peer.samples, first, end - first);
+
+		first = end;
+		reached += ratio.n && ratio.median >= goal;
+		missed += ratio.n && ratio.median < goal;
+	}
+	if (reached == PEALI_PASSES)
+		return PEALI_REACHED;
+	return missed == PEALI_PASSES ? PEALI_MISSED : PEALI_UNSURE;
+}
+
+void peali_queue_contest_fini(struct peali_queue_contest *contest)
+{
+	peali_samples_fini(&contest->ours.samples);
+	peali_samples_fini(&contest->peer.samples);
+}

@@ -1,0 +1,532 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "bench/queue_run.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <peal/device/host.h>
+
+#include "bench/stand.h"
+
+#define LIMIT_NS UINT64_C(10000000000) /* without a message */
+#define MEMBERS 3 /* threads at most */
+#define LOOK_EVERY 256 /* turns */
+#define STEP_ALONE 4096 /* messages until a thread looks around */
+
+struct gang;
+
+/* A thread and what it does. */
+struct member {
+	struct gang *gang;
+	struct peali_queue_end *producer, *consumer; /* either may be NULL */
+	int core;
+	int failed;
+	uint64_t began_ns, ended_ns, untimed; /* untimed: taken before */
+	pthread_t thread;
+};
+
+struct gang {
+	const struct peali_queue_job *job;
+	void *queues[2]; /* the second: back, for round trips */
+	uint64_t messages; /* or trips */
+	uint64_t each; /* of them, by one producer */
+	struct member members[MEMBERS];
+	uint32_t n_members;
+	struct peali_queue_end *producers[PEALI_QUEUE_ENDS];
+	struct peali_queue_end *consumers[PEALI_QUEUE_ENDS];
+	uint32_t n_producers, n_consumers;
+	uint64_t base[PEALI_QUEUE_ENDS][PEALI_BENCH_WORDS];
+	uint64_t arrived, stop; /* stop: somebody gave up */
+	PEAL_ALIGNED(PEAL_SHARED_LINE) uint64_t over; /* time is */
+};
+
+const char *peali_queue_placement_name(enum peali_queue_placement placement)
+{
+	static const char *const names[] = { "a core each",
+					     "producers consume too",
+					     "producers on one core" };
+
+	return names[placement];
+}
+
+const char *peali_queue_gap_name(enum peali_queue_gap gap)
+{
+	static const char *const names[] = { "none", "pause", "fences",
+					     "yield" };
+
+	return names[gap];
+}
+
+/* ---- what waiting threads call ---------------------------------------------- */
+
+void peali_queue_yield(void)
+{
+	sched_yield();
+}
+
+int peali_queue_give_up(struct peali_queue_end *end)
+{
+	uint64_t now = peal_clock_ns(), moved = end->sent + end->taken;
+
+	if (moved != end->moved_before)
+		end->until_ns = now + end->limit_ns;
+	else if (now > end->until_ns)
+		peal_store_relaxed_sys(end->stop, 1);
+	end->moved_before = moved;
+	return peal_load_relaxed_sys(end->stop) != 0;
+}
+
+/* ---- setting up -------------------------------------------------------------- */
+
+static void fill_base(struct gang *g)
+{
+	uint64_t seed = peali_bench_seed();
+
+	for (uint32_t p = 0; p < PEALI_QUEUE_ENDS; p++) {
+		uint64_t *base = g->base[p];
+
+		for (uint32_t i = 0; i < PEALI_BENCH_WORDS; i++)
+			base[i] = peali_bench_word(seed + p, i);
+		/* Numbers never reach the byte of the producer. */
+		base[0] = base[0] << 16 >> 16;
+		base[0] |= (uint64_t)p << PEALI_QUEUE_PRODUCER_SHIFT;
+	}
+}
+
+static struct peali_queue_end *end_new(struct gang *g, uint32_t index)
+{
+	struct peali_queue_end *end =
+		aligned_alloc(PEAL_SHARED_LINE, sizeof(*end));
+
+	if (!end)
+		return NULL;
+	memset(end, 0, sizeof(*end));
+	end->shape = g->job->shape;
+	end->index = index;
+	end->gap = g->job->gap;
+	end->stop = &g->stop;
+	end->limit_ns = g->job->limit_ns ? g->job->limit_ns : LIMIT_NS;
+	end->until_ns = peal_clock_ns() + end->limit_ns;
+	for (uint32_t p = 0; p < PEALI_QUEUE_ENDS; p++)
+		end->base[p] = g->base[p];
+	return end;
+}
+
+static int add_producer(struct gang *g, struct member *m)
+{
+	struct peali_queue_end *end = end_new(g, g->n_producers);
+
+	if (!end)
+		return -1;
+	end->limit = g->each;
+	g->producers[g->n_producers++] = end;
+	m->producer = end;
+	return 0;
+}
+
+static int add_consumer(struct gang *g, struct member *m)
+{
+	struct peali_queue_end *end = end_new(g, g->n_consumers);
+
+	if (!end)
+		return -1;
+	g->consumers[g->n_consumers++] = end;
+	m->consumer = end;
+	return 0;
+}
+
+static struct member *add_member(struct gang *g, int core)
+{
+	struct member *m = g->members + g->n_members++;
+
+	m->gang = g;
+	m->core = core;
+	return m;
+}
+
+static void gang_free(struct gang *g)
+{
+	for (int i = 0; i < 2; i++)
+		if (g->queues[i])
+			g->job->kind->close(g->queues[i]);
+	for (uint32_t i = 0; i < g->n_producers; i++)
+		free(g->producers[i]);
+	for (uint32_t i = 0; i < g->n_consumers; i++)
+		free(g->consumers[i]);
+	free(g);
+}
+
+static struct gang *gang_new(const struct peali_queue_job *job,
+			     uint32_t n_queues)
+{
+	struct gang *g = aligned_alloc(PEAL_SHARED_LINE, sizeof(*g));
+
+	if (!g)
+		goto fail;
+	memset(g, 0, sizeof(*g));
+	g->job = job;
+	fill_base(g);
+	for (uint32_t i = 0; i < n_queues; i++) {
+		g->queues[i] = job->kind->open(&job->shape);
+		if (!g->queues[i])
+			goto fail;
+	}
+	return g;
+fail:
+	peali_say("cannot make a queue of kind '%s'", job->kind->name);
+	if (g)
+		gang_free(g);
+	return NULL;
+}
+
+/* Runs the members, the first on the calling thread; 0 or -1. */
+static int gang_run(struct gang *g, void *(*work)(void *))
+{
+	int result = 0;
+	uint32_t n = 1;
+
+	for (; n < g->n_members && !result; n++)
+		result = pthread_create(&g->members[n].thread, NULL, work,
+					g->members + n);
+	if (result) {
+		n--;
+		peal_store_relaxed_sys(&g->stop, 1);
+		peali_say("cannot start a thread for a queue");
+	}
+	work(g->members);
+	peali_core_bind(-1);
+	for (uint32_t i = 1; i < n; i++)
+		pthread_join(g->members[i].thread, NULL);
+	return result ? -1 : 0;
+}
+
+/* Waits for all members; 0, or -1 if one of them never came. */
+static int arrive(struct member *m)
+{
+	struct gang *g = m->gang;
+
+	peali_core_bind(m->core);
+	peal_add_acqrel_dev(&g->arrived, 1);
+	while (peal_load_acquire_dev(&g->arrived) < g->n_members) {
+		if (peal_load_relaxed_sys(&g->stop))
+			return -1;
+		sched_yield();
+	}
+	return 0;
+}
+
+/* Says what is wrong with what consumers got; 0 or -1. */
+static int complain(const struct gang *g, const char *what, uint64_t n)
+{
+	if (!n)
+		return 0;
+	peali_say("queue '%s', %u bytes, bursts of %u, %s: %llu messages %s",
+		  g->job->kind->name, g->job->shape.bytes, g->job->shape.burst,
+		  peali_queue_placement_name(g->job->placement),
+		  (unsigned long long)n, what);
+	return -1;
+}
+
+/* ---- throughput -------------------------------------------------------------- */
+
+/* A producer sends no more: all, or what was sent when time was over. */
+static int is_sent(const struct gang *g, struct peali_queue_end *producer)
+{
+	if (producer->sent < producer->limit && peal_load_relaxed_dev(&g->over))
+		producer->limit = producer->sent;
+	if (producer->sent < producer->limit)
+		return 0;
+	peal_store_release_dev(&producer->told, producer->sent + 1);
+	return 1;
+}
+
+/* How many messages there will have been; ~0: not known yet. */
+static uint64_t total(const struct gang *g)
+{
+	uint64_t n = 0;
+
+	if (!peal_load_relaxed_dev(&g->over))
+		return g->messages;
+	for (uint32_t i = 0; i < g->n_producers; i++) {
+		uint64_t told = peal_load_acquire_dev(&g->producers[i]->told);
+
+		if (!told)
+			return ~UINT64_C(0);
+		n += told - 1;
+	}
+	return n;
+}
+
+/* All messages that this consumer waits for have come, to it or to another. */
+static int is_taken(const struct gang *g, struct peali_queue_end *consumer)
+{
+	uint64_t n = consumer->taken;
+
+	if (g->n_consumers == 1 || g->job->shape.every)
+		return n >= total(g);
+	peal_store_relaxed_dev(&consumer->told, n);
+	for (uint32_t i = 0; i < g->n_consumers; i++)
+		if (g->consumers[i] != consumer)
+			n += peal_load_relaxed_dev(&g->consumers[i]->told);
+	return n >= total(g);
+}
+
+/* The calling thread's clock: from the first message on, until time is over. */
+static void look_at_clock(struct member *m, uint64_t turn)
+{
+	struct gang *g = m->gang;
+
+	if (!m->began_ns && m->consumer->taken) {
+		m->untimed = m->consumer->taken;
+		m->began_ns = peal_clock_ns();
+	}
+	if (turn % LOOK_EVERY == 0 && g->job->budget_ns && m->began_ns &&
+	    peal_clock_ns() > m->began_ns + g->job->budget_ns)
+		peal_store_relaxed_dev(&g->over, 1);
+}
+
+static void *flow(void *argument)
+{
+	struct member *m = argument;
+	struct gang *g = m->gang;
+	const struct peali_queue_kind *kind = g->job->kind;
+	struct peali_queue_end *p = m->producer, *c = m->consumer;
+	const uint64_t step = p && c ? PEALI_QUEUE_BURST : STEP_ALONE;
+	int sent = !p, taken = !c;
+	uint64_t watch;
+
+	m->failed = arrive(m);
+	watch = peali_core_watch();
+	for (uint64_t turn = 1; !m->failed; turn++) {
+		uint64_t moved = 0;
+
+		if (!sent) {
+			moved += kind->send(g->queues[0], p, step);
+			sent = is_sent(g, p);
+		}
+		if (c) {
+			moved += kind->take(g->queues[0], c,
+					    c->taken ? step : 1);
+			taken = is_taken(g, c);
+			if (m == g->members)
+				look_at_clock(m, turn);
+		}
+		if (taken && sent)
+			break;
+		if (!moved)
+			m->failed = peali_queue_wait(c ? c : p);
+	}
+	m->ended_ns = peal_clock_ns();
+	/* Those who share a core take it from each other. */
+	if (c || g->job->placement != PEALI_PLACE_ONE_CORE)
+		peali_core_watched(watch);
+	return NULL;
+}
+
+/* Sums over consumers against what was sent: lost and doubled ones. */
+static int conserved(const struct gang *g, uint32_t producer, uint32_t first,
+		     uint32_t n)
+{
+	uint64_t sent = g->producers[producer]->sent;
+	uint64_t sum = 0, squares = 0;
+
+	for (uint32_t i = first; i < first + n; i++) {
+		sum += g->consumers[i]->sum[producer];
+		squares += g->consumers[i]->squares[producer];
+	}
+	for (uint64_t i = 0; i < sent; i++) {
+		sum -= i;
+		squares -= i * i;
+	}
+	return !sum && !squares;
+}
+
+static int check_flow(const struct gang *g)
+{
+	const uint32_t copies = g->job->shape.every ? g->n_consumers : 1;
+	uint64_t wanted = 0, taken = 0, wrong = 0, unbalanced = 0;
+
+	for (uint32_t p = 0; p < g->n_producers; p++)
+		wanted += g->producers[p]->sent * copies;
+	for (uint32_t p = 0; p < g->n_producers; p++)
+		if (g->producers[p]->sent < g->producers[p]->limit)
+			return complain(g, "were not taken from a producer", 1);
+	for (uint32_t i = 0; i < g->n_consumers; i++) {
+		taken += g->consumers[i]->taken;
+		wrong += g->consumers[i]->wrong;
+	}
+	if (complain(g, "changed, or out of order", wrong))
+		return -1;
+	if (complain(g, "never came", taken < wanted ? wanted - taken : 0) ||
+	    complain(g, "too many came", taken > wanted ? taken - wanted : 0))
+		return -1;
+	if (g->n_producers == 1 && g->n_consumers == 1)
+		return 0; /* each was the next */
+	for (uint32_t p = 0; p < g->n_producers; p++)
+		for (uint32_t k = 0; k < copies; k++)
+			unbalanced +=
+				!conserved(g, p, k, g->n_consumers / copies);
+	return complain(g, "lost and others doubled: sums differ", unbalanced);
+}
+
+/* Both threads in both roles, as far as there are so many. */
+static int cast_both(struct gang *g)
+{
+	int result = 0;
+
+	for (uint32_t i = 0; i < 2; i++) {
+		struct member *m =
+			add_member(g, i ? g->job->cores.a : g->job->cores.b);
+
+		if (i < g->job->shape.consumers)
+			result = result || add_consumer(g, m);
+		if (i < g->job->shape.producers)
+			result = result || add_producer(g, m);
+	}
+	return result ? -1 : 0;
+}
+
+/* Threads and their roles, by the placement; 0 or -1. */
+static int cast(struct gang *g)
+{
+	struct member *m;
+	int result;
+
+	if (g->job->placement == PEALI_PLACE_BOTH)
+		return cast_both(g);
+	m = add_member(g, g->job->cores.b);
+	result = add_consumer(g, m);
+	for (uint32_t i = 0; i < g->job->shape.producers && !result; i++) {
+		m = add_member(g, g->job->cores.a);
+		result = add_producer(g, m);
+		if (!result && g->job->placement == PEALI_PLACE_ONE_CORE)
+			m->producer->gap = PEALI_GAP_YIELD;
+	}
+	return result;
+}
+
+static uint64_t delivered(const struct gang *g)
+{
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; i < g->n_consumers; i++)
+		n += g->consumers[i]->taken;
+	return n;
+}
+
+double peali_queue_rate(const struct peali_queue_job *job, uint64_t messages)
+{
+	struct gang *g = gang_new(job, 1);
+	double rate = -1;
+	uint64_t ns;
+
+	if (!g)
+		return -1;
+	g->messages = messages;
+	g->each = messages / job->shape.producers;
+	if (cast(g))
+		peali_say("out of memory");
+	else if (!gang_run(g, flow) && !check_flow(g)) {
+		ns = g->members[0].ended_ns - g->members[0].began_ns;
+		messages = delivered(g) - g->members[0].untimed;
+		rate = (double)messages * 1e9 / (double)(ns ? ns : 1);
+	}
+	gang_free(g);
+	return rate;
+}
+
+/* ---- round trips ------------------------------------------------------------- */
+
+/* The second member sends back what it is sent a message for. */
+static void *answer(void *argument)
+{
+	struct member *m = argument;
+	struct gang *g = m->gang;
+	void *const queues[2] = { g->queues[1], g->queues[0] };
+	uint64_t watch;
+
+	m->failed = arrive(m);
+	watch = peali_core_watch();
+	if (!m->failed)
+		g->job->kind->trips(queues, m->producer, m->consumer,
+				    g->messages, 0);
+	peali_core_watched(watch);
+	return NULL;
+}
+
+struct asker {
+	uint32_t batch, n_samples;
+	struct peali_samples *samples;
+};
+
+static int ask(struct gang *g, const struct asker *asker)
+{
+	struct member *m = g->members;
+	uint64_t watch = peali_core_watch();
+	uint64_t began = peal_clock_ns();
+
+	for (uint32_t k = 0; k < asker->n_samples; k++) {
+		uint64_t now;
+
+		if (g->job->kind->trips(g->queues, m->producer, m->consumer,
+					asker->batch, 1) < asker->batch)
+			return -1;
+		now = peal_clock_ns();
+		if (k >= asker->n_samples / 10)
+			peali_samples_add(asker->samples,
+					  (double)(now - began) / asker->batch);
+		began = now;
+	}
+	peali_core_watched(watch);
+	return 0;
+}
+
+static int check_trips(const struct gang *g)
+{
+	uint64_t taken = g->members[0].consumer->taken;
+	uint64_t wrong =
+		g->members[0].consumer->wrong + g->members[1].consumer->wrong;
+
+	if (complain(g, "of round trips changed, or out of order", wrong))
+		return -1;
+	return complain(g, "of round trips never came", g->messages - taken);
+}
+
+int peali_queue_round_trips(const struct peali_queue_job *job, uint32_t batch,
+			    uint32_t n_samples, struct peali_samples *samples)
+{
+	const struct asker asker = { batch, n_samples, samples };
+	struct gang *g = gang_new(job, 2);
+	struct member *m;
+	int result = 0;
+
+	if (!g)
+		return -1;
+	g->messages = g->each = (uint64_t)batch * n_samples;
+	for (int i = 0; i < 2 && !result; i++) {
+		m = add_member(g, i ? job->cores.b : job->cores.a);
+		g->n_producers = g->n_consumers = 0;
+		result = add_producer(g, m) || add_consumer(g, m);
+	}
+	m = g->members + 1;
+	if (result || pthread_create(&m->thread, NULL, answer, m)) {
+		peali_say("cannot start a thread for a queue");
+		result = -1;
+		goto free;
+	}
+	if (arrive(g->members) || ask(g, &asker))
+		peal_store_relaxed_sys(&g->stop, 1);
+	pthread_join(m->thread, NULL);
+	peali_core_bind(-1);
+	result = check_trips(g);
+free:
+	for (int i = 0; i < 2; i++) {
+		free(g->members[i].producer);
+		free(g->members[i].consumer);
+	}
+	g->n_producers = g->n_consumers = 0;
+	gang_free(g);
+	return result;
+}

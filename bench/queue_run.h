@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEAL_BENCH_QUEUE_RUN_H
+#define PEAL_BENCH_QUEUE_RUN_H
+
+/*
+ * Pinned threads on the two sides of a queue. The calling thread is one of
+ * them, always a consumer, and the one that looks at the clock.
+ */
+
+#include "bench/bare.h"
+#include "bench/queue.h"
+#include "bench/samples.h"
+
+/* Who runs where. */
+enum peali_queue_placement {
+	PEALI_PLACE_APART = 0, /* a producer, a consumer: a core each */
+	PEALI_PLACE_BOTH = 1, /* both threads produce; those of low number
+			       * consume as well */
+	PEALI_PLACE_ONE_CORE = 2 /* all producers on one core, the consumer on
+				  * the other */
+};
+
+struct peali_queue_job {
+	const struct peali_queue_kind *kind;
+	struct peali_queue_shape shape;
+	enum peali_queue_placement placement;
+	enum peali_queue_gap gap;
+	struct peali_cores cores;
+	uint64_t budget_ns; /* send no more after it; 0: never */
+	uint64_t limit_ns; /* give up when nothing moved for so long; 0: 10 s */
+};
+
+/** A placement's name; static. */
+const char *peali_queue_placement_name(enum peali_queue_placement placement);
+
+/** A gap's name; static. */
+const char *peali_queue_gap_name(enum peali_queue_gap gap);
+
+/**
+ * Sends so many messages in all through a new queue, a multiple of all bursts
+ * of all producers, or fewer if time is over, and checks each of them.
+ *
+ * @return messages a second, from the first that was taken to the last;
+ *         negative with a message: one was lost, doubled, changed or out of
+ *         order, or a thread or memory was missing.
+ */
+double peali_queue_rate(const struct peali_queue_job *job, uint64_t messages);
+
+/**
+ * Round trips of one message through two new queues.
+ *
+ * @param batch     round trips to a sample.
+ * @param n_samples how many; the first tenth is left out.
+ * @param samples   they are added to its open round, in ns per round trip.
+ * @return 0, or -1 with a message as above.
+ */
+int peali_queue_round_trips(const struct peali_queue_job *job, uint32_t batch,
+			    uint32_t n_samples, struct peali_samples *samples);
+
+#endif

@@ -1,0 +1,531 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Our queues by their device functions, between pinned threads, against the
+ * queues of others: round trips, messages a second, many producers. Every row
+ * is one of ours and one peer, measured in turn in three passes.
+ */
+#include "bench/queues.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/bench.h"
+#include "bench/kinds/kinds.h"
+#include "bench/options.h"
+#include "bench/peers/peers.h"
+#include "bench/report.h"
+#include "bench/stand.h"
+
+#define SECONDS 60
+#define SLOTS 1024
+#define SLOTS_LARGE 64 /* of 4 KiB, so that both rings fit a cache */
+#define ROUND_MOST_NS 1e6 /* short: others may want the cores */
+#define ROUND_LEAST_NS 2e5
+#define BOUNCE_GOAL (1 / 1.10) /* times the limit, at most */
+#define CONTESTS_MOST 256
+#define OVERHEAD 16 /* what a slot carries beside the payload */
+#define LINE 64
+
+/* Rows of one kind of queue that move messages in one way. */
+struct group {
+	const char *what;
+	const struct peali_queue_kind *const *ours; /* NULL in it: none yet */
+	const struct peali_queue_kind *const *peers;
+	int trips;
+	enum peali_queue_placement placement;
+	uint32_t producers, consumers, every;
+	uint32_t bursts; /* 1: single messages; 2: bursts too */
+	uint32_t bytes[5]; /* 0 ends them */
+};
+
+static const struct group groups[] = {
+	{ "round trip",
+	  &peali_queue_pair,
+	  peali_peers_pair,
+	  1,
+	  PEALI_PLACE_APART,
+	  1,
+	  1,
+	  0,
+	  1,
+	  { 8, 48, 64, 256 } },
+	{ "throughput",
+	  &peali_queue_pair,
+	  peali_peers_pair,
+	  0,
+	  PEALI_PLACE_APART,
+	  1,
+	  1,
+	  0,
+	  2,
+	  { 8, 64, 256, 4096 } },
+	{ "gather",
+	  &peali_queue_gather,
+	  peali_peers_gather,
+	  0,
+	  PEALI_PLACE_APART,
+	  1,
+	  1,
+	  0,
+	  2,
+	  { 8, 64 } },
+	{ "gather",
+	  &peali_queue_gather,
+	  peali_peers_gather,
+	  0,
+	  PEALI_PLACE_BOTH,
+	  2,
+	  1,
+	  0,
+	  2,
+	  { 8, 64 } },
+	{ "gather",
+	  &peali_queue_gather,
+	  peali_peers_gather,
+	  0,
+	  PEALI_PLACE_ONE_CORE,
+	  2,
+	  1,
+	  0,
+	  2,
+	  { 8, 64 } },
+	{ "share",
+	  &peali_queue_share,
+	  peali_peers_share,
+	  0,
+	  PEALI_PLACE_BOTH,
+	  2,
+	  2,
+	  0,
+	  2,
+	  { 8, 64 } },
+	{ "spread",
+	  &peali_queue_spread,
+	  peali_peers_spread,
+	  0,
+	  PEALI_PLACE_BOTH,
+	  1,
+	  2,
+	  1,
+	  2,
+	  { 8, 64 } },
+};
+#define GROUPS (sizeof(groups) / sizeof(groups[0]))
+
+struct queues {
+	struct peali_bench_options options;
+	const char *what, *peer, *json_out; /* own options; NULL: not given */
+	struct peali_report report;
+	struct peali_cores cores;
+	struct peali_queue_contest contests[CONTESTS_MOST];
+	const struct group *groups[CONTESTS_MOST]; /* that they are of */
+	uint32_t n, n_skipped, n_verdicts[3];
+	FILE *json;
+};
+
+/* ---- which rows -------------------------------------------------------------- */
+
+static uint32_t lines_of(uint32_t bytes)
+{
+	return (bytes + OVERHEAD + LINE - 1) / LINE;
+}
+
+static void name_peer(const struct peali_queue_contest *c, char *text,
+		      size_t size)
+{
+	if (c->peer.job.kind)
+		snprintf(text, size, "%s", c->peer.job.kind->name);
+	else
+		snprintf(text, size, "bare bounce of %u line%s", c->lines,
+			 c->lines > 1 ? "s" : "");
+}
+
+/* A row of the group with that peer, NULL being the bounce. */
+static void add_contest(struct queues *q, const struct group *group,
+			uint32_t bytes, uint32_t burst,
+			const struct peali_queue_kind *peer)
+{
+	struct peali_queue_contest *c = q->contests + q->n;
+	const struct peali_queue_shape shape = {
+		.bytes = bytes,
+		.burst = burst,
+		.producers = group->producers,
+		.consumers = group->consumers,
+		.slots = bytes > 256 ? SLOTS_LARGE : SLOTS,
+		.every = group->every,
+		.trips = (uint32_t)group->trips,
+		.both = group->placement == PEALI_PLACE_BOTH,
+	};
+	char name[64];
+
+	c->trips = group->trips;
+	c->lines = lines_of(bytes);
+	c->ours.job.kind = *group->ours;
+	c->peer.job.kind = peer;
+	c->ours.job.shape = c->peer.job.shape = shape;
+	c->ours.job.placement = c->peer.job.placement = group->placement;
+	c->ours.job.cores = c->peer.job.cores = q->cores;
+	name_peer(c, name, sizeof(name));
+	if (q->peer && !strstr(name, q->peer))
+		return;
+	q->groups[q->n++] = group;
+}
+
+static int is_wanted(const struct queues *q, const struct group *group)
+{
+	return *group->ours && (!q->what || !strcmp(q->what, group->what));
+}
+
+static void add_group(struct queues *q, const struct group *group)
+{
+	for (int i = 0; i < 5 && group->bytes[i]; i++) {
+		uint32_t bytes = group->bytes[i];
+
+		if (!peali_bench_wanted(&q->options, PEAL_ROUTE_NONE, bytes))
+			continue;
+		for (uint32_t b = 0; b < group->bursts; b++) {
+			const uint32_t burst = b ? PEALI_QUEUE_BURST : 1;
+
+			if (group->trips)
+				add_contest(q, group, bytes, burst, NULL);
+			for (int p = 0; group->peers[p]; p++)
+				if (!group->peers[p]->missing)
+					add_contest(q, group, bytes, burst,
+						    group->peers[p]);
+		}
+	}
+}
+
+/* ---- what was measured --------------------------------------------------------- */
+
+static void fill_head(const struct group *group, json_t *row)
+{
+	peali_row_text(row, "what", "%s", group->what);
+	peali_row_uint(row, "producers", group->producers);
+	peali_row_uint(row, "consumers", group->consumers);
+	peali_row_text(row, "placement", "%s",
+		       peali_queue_placement_name(group->placement));
+}
+
+static void fill_values(const struct peali_queue_contest *c, json_t *row)
+{
+	struct peali_spread ours = peali_samples_spread(&c->ours.samples);
+	struct peali_spread peer = peali_samples_spread(&c->peer.samples);
+
+	if (c->trips) {
+		peali_samples_row_durations(&c->ours.samples, row,
+					    "latency_ns");
+		peali_row_real(row, "versus_ns_p50", peer.median);
+		return;
+	}
+	peali_samples_row_rates(&c->ours.samples, row, "messages_per_s");
+	peali_row_real(row, "megamessages_per_s", ours.median / 1e6);
+	peali_row_real(row, "versus_megamessages_per_s", peer.median / 1e6);
+}
+
+static double goal_of(const struct peali_queue_contest *c)
+{
+	return c->peer.job.kind ? 1 : BOUNCE_GOAL;
+}
+
+static void fill(struct queues *q, uint32_t index)
+{
+	static const char *const verdicts[] = { "reached", "missed", "unsure" };
+	const struct peali_queue_contest *c = q->contests + index;
+	json_t *row = peali_report_row(&q->report, c->ours.job.kind->name);
+	enum peali_verdict verdict = peali_queue_verdict(c, goal_of(c));
+	char name[64];
+
+	name_peer(c, name, sizeof(name));
+	fill_head(q->groups[index], row);
+	peali_row_uint(row, "message_bytes", c->ours.job.shape.bytes);
+	peali_row_uint(row, "burst", c->ours.job.shape.burst);
+	peali_row_uint(row, "slots", c->ours.job.shape.slots);
+	peali_row_text(row, "timed_by", "%s",
+		       c->trips ? "initiating thread" : "receiving thread");
+	peali_row_text(
+		row, "core_distance", "%s",
+		peali_distance_name(peali_samples_tag(&c->peer.samples)));
+	peali_row_text(row, "gap", "%s", peali_queue_gap_name(c->ours.job.gap));
+	peali_row_text(row, "versus_gap", "%s",
+		       peali_queue_gap_name(c->peer.job.gap));
+	fill_values(c, row);
+	peali_samples_row_versus(&c->peer.samples, row, name, NULL);
+	peali_row_real(row, "goal", goal_of(c));
+	peali_row_text(row, "verdict", "%s", verdicts[verdict]);
+	q->n_verdicts[verdict]++;
+}
+
+static int is_skipped(const struct queues *q,
+		      const struct peali_queue_kind *peer)
+{
+	return peer->missing && (!q->peer || strstr(peer->name, q->peer));
+}
+
+/* A row for each peer of a group that this build has not. */
+static void fill_skipped(struct queues *q, const struct group *group)
+{
+	for (int p = 0; group->peers[p]; p++) {
+		const struct peali_queue_kind *peer = group->peers[p];
+		const struct peali_samples none = { 0 };
+		char why[256];
+		json_t *row;
+
+		if (!is_skipped(q, peer))
+			continue;
+		snprintf(why, sizeof(why), "skipped: %s: %s", peer->name,
+			 peer->missing);
+		row = peali_report_row(&q->report, (*group->ours)->name);
+		fill_head(group, row);
+		peali_row_text(row, "peer", "%s", peer->name);
+		peali_row_text(row, "skipped", "%s", peer->missing);
+		peali_row_uint(row, "n_samples", 0);
+		peali_samples_row_versus(&none, row, NULL, why);
+		peali_row_text(row, "verdict", "skipped");
+		q->n_skipped++;
+	}
+}
+
+/* ---- measuring ----------------------------------------------------------------- */
+
+static void progress(const struct queues *q, uint32_t pass)
+{
+	fprintf(stderr, "queues: pass %u of %u, %u rows\n", pass + 1,
+		PEALI_PASSES, q->n);
+}
+
+static int write_samples(struct queues *q)
+{
+	int result = 0;
+	char label[160];
+
+	for (uint32_t i = 0; i < q->n && !result; i++) {
+		struct peali_queue_contest *c = q->contests + i;
+
+		snprintf(label, sizeof(label), "%s-%u-%u-%u-%u-%u",
+			 q->groups[i]->what, q->groups[i]->producers,
+			 (unsigned)c->ours.job.placement,
+			 c->ours.job.shape.bytes, c->ours.job.shape.burst, i);
+		for (char *at = label; *at; at++)
+			if (*at == ' ')
+				*at = '-';
+		result = peali_samples_write(&c->ours.samples, &q->options,
+					     "queues", label, q->n == 1);
+	}
+	return result;
+}
+
+static int measure(struct queues *q)
+{
+	const double each =
+		q->options.seconds * 1e9 / PEALI_PASSES / (q->n ? q->n : 1);
+	double round = each / 8;
+
+	round = round < ROUND_LEAST_NS ? ROUND_LEAST_NS : round;
+	round = round > ROUND_MOST_NS ? ROUND_MOST_NS : round;
+	for (uint32_t pass = 0; pass < PEALI_PASSES; pass++) {
+		progress(q, pass);
+		for (uint32_t i = 0; i < q->n; i++) {
+			struct peali_queue_contest *c = q->contests + i;
+
+			c->round_ns = (uint64_t)round;
+			if (peali_queue_pass(c, pass,
+					     peali_bench_now_ns() +
+						     (uint64_t)each))
+				return -1;
+		}
+	}
+	for (uint32_t i = 0; i < q->n; i++)
+		fill(q, i);
+	for (size_t i = 0; i < GROUPS; i++)
+		if (is_wanted(q, groups + i))
+			fill_skipped(q, groups + i);
+	return write_samples(q);
+}
+
+/* ---- printing ------------------------------------------------------------------ */
+
+static const struct peali_column columns[] = {
+	{ "subject", "subject", 0 },
+	{ "what", "what", 0 },
+	{ "message_bytes", "bytes", 0 },
+	{ "burst", "burst", 0 },
+	{ "producers", "producers", 0 },
+	{ "placement", "placement", 0 },
+	{ "core_distance", "cores", 0 },
+	{ "latency_ns_p50", "p50 [ns]", 0 },
+	{ "versus_ns_p50", "its p50", 0 },
+	{ "megamessages_per_s", "M messages/s", 2 },
+	{ "versus_megamessages_per_s", "its M/s", 2 },
+	{ "versus", "versus", 0 },
+	{ "ratio", "ratio", 2 },
+	{ "ratio_min", "min", 2 },
+	{ "ratio_max", "max", 2 },
+	{ "n_rounds", "rounds", 0 },
+	{ "n_rounds_dropped", "dropped", 0 },
+	{ "verdict", "verdict", 0 },
+	{ NULL, NULL, 0 },
+};
+
+static const char *cell(const json_t *row, const char *key)
+{
+	const char *text = json_string_value(json_object_get(row, key));
+
+	return text ? text : "";
+}
+
+static double number(const json_t *row, const char *key)
+{
+	return json_number_value(json_object_get(row, key));
+}
+
+static void print_row(const json_t *row, const char *verdict)
+{
+	if (strcmp(cell(row, "verdict"), verdict))
+		return;
+	if (!strcmp(verdict, "skipped")) {
+		printf("skipped: %s, %s: %s\n", cell(row, "what"),
+		       cell(row, "peer"), cell(row, "skipped"));
+		return;
+	}
+	printf("%s: %s, %s, %g bytes, burst %g, %s, versus %s: %.2f "
+	       "(%.2f .. %.2f)\n",
+	       verdict, cell(row, "subject"), cell(row, "what"),
+	       number(row, "message_bytes"), number(row, "burst"),
+	       cell(row, "placement"), cell(row, "versus"),
+	       number(row, "ratio"), number(row, "ratio_min"),
+	       number(row, "ratio_max"));
+}
+
+/* The rows that somebody has to look at. */
+static void print_summary(const struct queues *q)
+{
+	static const char *const verdicts[] = { "missed", "unsure", "skipped" };
+	const json_t *row;
+	size_t i;
+
+	printf("\n%u rows: in all of %d passes at least as good as the peer, "
+	       "or within 1.10 times the bounce: %u; worse: %u; passes "
+	       "disagree: %u; skipped: %u\n",
+	       q->n + q->n_skipped, PEALI_PASSES, q->n_verdicts[PEALI_REACHED],
+	       q->n_verdicts[PEALI_MISSED], q->n_verdicts[PEALI_UNSURE],
+	       q->n_skipped);
+	for (int v = 0; v < 3; v++)
+		json_array_foreach(q->report.rows, i, row)
+			print_row(row, verdicts[v]);
+}
+
+/* ---- the benchmark --------------------------------------------------------------- */
+
+static const struct argp_option own_list[] = {
+	{ "what", 'w', "NAME", 0,
+	  "Only these rows: 'round trip', throughput, gather, share or spread",
+	  0 },
+	{ "peer", 'p', "TEXT", 0, "Only peers with TEXT in their name", 0 },
+	{ "json-out", 'J', "FILE", 0,
+	  "Write the rows to FILE as JSON, beside what is printed", 0 },
+	{ 0 },
+};
+
+static error_t own_parse(int key, char *argument, struct argp_state *state)
+{
+	struct queues *q = state->input;
+
+	switch (key) {
+	case 'w':
+		q->what = argument;
+		return 0;
+	case 'p':
+		q->peer = argument;
+		return 0;
+	case 'J':
+		q->json_out = argument;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp own_argp = { own_list, own_parse, NULL, NULL,
+				      NULL,	NULL,	   NULL };
+
+/* Rows, cores, and the file before anything is measured; 0 or a status. */
+static int prepare(struct queues *q)
+{
+	int skipped = 0;
+
+	if (peali_cores_pick(&q->cores)) {
+		peali_say("queues needs two cores, this process has one");
+		return PEALI_EXIT_WAIVED;
+	}
+	for (size_t i = 0; i < GROUPS; i++) {
+		if (!is_wanted(q, groups + i))
+			continue;
+		add_group(q, groups + i);
+		for (int p = 0; groups[i].peers[p]; p++)
+			skipped += is_skipped(q, groups[i].peers[p]);
+	}
+	if (!q->n && !skipped) {
+		peali_say("no row of queues is of that route, size and kind, "
+			  "with such a peer in this build");
+		return PEALI_EXIT_USAGE;
+	}
+	if (!q->json_out)
+		return 0;
+	q->json = fopen(q->json_out, "w");
+	if (q->json)
+		return 0;
+	peali_say("cannot write '%s': %s", q->json_out, strerror(errno));
+	return PEALI_EXIT_FAILED;
+}
+
+static int run_prepared(struct queues *q, int json)
+{
+	int status = measure(q) ? PEALI_EXIT_FAILED : PEALI_EXIT_OK;
+
+	if (q->json && peali_report_write(&q->report, q->json, q->json_out))
+		status = PEALI_EXIT_FAILED;
+	status = peali_report_print(
+		&q->report, json,
+		"our queues against those of others, every payload checked; "
+		"ratio above 1: ours is better",
+		columns, status);
+	if (!json)
+		print_summary(q);
+	return peali_finish(status);
+}
+
+static int run(int argc, char **argv, int json)
+{
+	struct queues *q = calloc(1, sizeof(*q));
+	int status;
+
+	if (!q) {
+		peali_say("out of memory");
+		return PEALI_EXIT_FAILED;
+	}
+	peali_bench_parse_more(
+		argc, argv,
+		"Our queues between two threads, against those of others that "
+		"this build has found.",
+		SECONDS, &own_argp, q, &q->options);
+	status = prepare(q);
+	if (!status) {
+		/* Device functions, run by threads of the host. */
+		peali_report_init(&q->report, "queues", 1);
+		status = run_prepared(q, json);
+		peali_report_fini(&q->report);
+	}
+	for (uint32_t i = 0; i < q->n; i++)
+		peali_queue_contest_fini(q->contests + i);
+	free(q);
+	return status;
+}
+
+const struct peali_bench peali_bench_queues = {
+	.name = "queues",
+	.help = "our queues against those of others, between two threads",
+	.run = run,
+};

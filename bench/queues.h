@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEAL_BENCH_QUEUES_H
+#define PEAL_BENCH_QUEUES_H
+
+/* One row of the benchmark `queues`: a queue of ours against one peer. */
+
+#include "bench/queue_run.h"
+
+#define PEALI_PASSES 3 /* all rows are measured so often; verdicts agree */
+
+/* One side of a row, and what suits it best. */
+struct peali_queue_side {
+	struct peali_queue_job job; /* kind NULL: the bare bounce */
+	int calibrated;
+	uint64_t amount; /* messages of a round, or samples of round trips */
+	struct peali_samples samples;
+};
+
+struct peali_queue_contest {
+	int trips; /* 1: round trips, 0: throughput */
+	struct peali_queue_side ours, peer;
+	uint32_t lines; /* of the bounce */
+	uint64_t round_ns; /* of one side */
+	size_t pass_end[PEALI_PASSES]; /* rounds up to the end of a pass */
+};
+
+enum peali_verdict {
+	PEALI_REACHED = 0, /* in every pass */
+	PEALI_MISSED = 1, /* in every pass */
+	PEALI_UNSURE = 2 /* the passes disagree, or one has no round */
+};
+
+/**
+ * One pass of rounds: peer, ours, peer, ours, until that time. The first finds
+ * out what suits each side.
+ *
+ * @return 0, or -1 with a message: a message was lost, doubled or changed.
+ */
+int peali_queue_pass(struct peali_queue_contest *contest, uint32_t pass,
+		     uint64_t until_ns);
+
+/**
+ * Whether the medians of all passes are at least `goal`, each of the rounds
+ * that were most frequent in the pass.
+ */
+enum peali_verdict
+peali_queue_verdict(const struct peali_queue_contest *contest, double goal);
+
+void peali_queue_contest_fini(struct peali_queue_contest *contest);
+
+#endif

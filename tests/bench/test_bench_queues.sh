@@ -1,0 +1,85 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# labels: stress
+# `peal bench queues` prints a row for each peer, with its verdict or its reason.
+set -euo pipefail
+: "${PEAL:?}"
+if [ "$(nproc)" -lt 2 ]; then
+    echo 'skipped: needs two cores'
+    exit 77
+fi
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+
+step() { printf '== %s\n' "$*"; }
+
+# refused STATUS TEXT ARGUMENTS...: it ends so, and says so.
+refused() {
+    local status=0 wanted=$1 text=$2
+    shift 2
+    "$PEAL" bench queues "$@" >out.txt 2>err.txt || status=$?
+    [ "$status" -eq "$wanted" ] || { echo "$*: status $status"; cat err.txt; exit 1; }
+    grep -q -- "$text" err.txt || { echo "$*: says not '$text'"; cat err.txt; exit 1; }
+}
+
+step 'rows on stdout and in a file'
+"$PEAL" bench queues --seconds 0.1 --bytes 64 --json --json-out rows.json >stdout.json
+cmp stdout.json rows.json
+python3 - <<'END'
+import json
+data = json.load(open("rows.json"))
+assert data["schema_version"] == 1 and data["machine"]["cores"] >= 1
+KEYS = ("benchmark subject what producers consumers placement n_samples versus "
+        "ratio ratio_min ratio_max n_rounds n_rounds_dropped verdict").split()
+MEASURED = "message_bytes burst slots core_distance gap versus_gap goal".split()
+# For each way to move messages: its rows if no peer is skipped.
+FULL = {"round trip": 7, "throughput": 2 * 6, "gather": 3 * 2 * 6}
+PEERS = ("ck_ring", "rte_ring SP/SC", "rte_ring MP/SC", "rte_ring HTS",
+         "boost spsc_queue", "boost queue", "moodycamel", "mutex and condvar")
+seen, skipped, count = set(), set(), {}
+for row in data["rows"]:
+    what = row["what"]
+    for key in KEYS:
+        assert key in row, (key, row)
+    assert row["benchmark"] == "queues" and row["subject"] in ("link", "mailbox")
+    if row["verdict"] == "skipped":
+        assert row["versus"] is None and row["ratio"] is None, row
+        assert row["versus_why"].startswith("skipped: "), row
+        skipped.add(row["peer"])
+        lost = 1 if what == "round trip" else 2
+        count[what] = count.get(what, 0) + lost
+        continue
+    for key in MEASURED:
+        assert key in row, (key, row)
+    key = (what, row["placement"], row["burst"], row["producers"], row["versus"])
+    assert key not in seen, key
+    seen.add(key)
+    count[what] = count.get(what, 0) + 1
+    if row["ratio"] is not None:
+        assert 0 <= row["ratio_min"] <= row["ratio"] <= row["ratio_max"], row
+    assert row["verdict"] in ("reached", "missed", "unsure"), row
+    unit = "latency_ns_p50" if what == "round trip" else "megamessages_per_s"
+    assert unit in row, row
+assert count == FULL, (count, FULL)
+for peer in PEERS:
+    assert any(peer in k[4] for k in seen) or any(peer in s for s in skipped), peer
+assert any(k[4] == "bare bounce of 2 lines" for k in seen)
+print(len(seen), "rows measured, skipped:", ", ".join(sorted(skipped)) or "none")
+END
+
+step 'a table, and what somebody has to look at'
+"$PEAL" bench queues --seconds 0.05 --bytes 8 --what throughput --peer mutex >table.txt
+grep -q '^link .* mutex and condvar ' table.txt
+grep -q '^2 rows: in all of 3 passes' table.txt
+
+step 'what is wrong is refused'
+refused 2 'bogus' --bogus
+refused 2 'seconds' --seconds never
+refused 2 'no row of queues' --bytes 12345
+refused 2 'no row of queues' --route peer
+refused 2 'no row of queues' --what nothing
+refused 2 'no row of queues' --peer nobody
+refused 1 "cannot write '/nowhere/rows.json'" --json-out /nowhere/rows.json
+refused 1 "cannot write '$work'" --json-out "$work"
+echo ok

@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * `peal bench queues` in a build that has found no peer, where the one that is
+ * always there is broken on request: whatever a queue does to its messages
+ * fails the benchmark.
+ */
+#include <pthread.h>
+#include <unistd.h>
+
+#include "peal_test.h"
+
+/* The reasons that CMake would give. They replace the library's table. */
+#define PEALI_NO_CK "ck_ring.h was left out"
+#define PEALI_NO_RTE "rte_ring.h was left out"
+#define PEALI_NO_BOOST "boost was left out"
+#define PEALI_NO_MOODYCAMEL "moodycamel was left out"
+#include "bench/peers/peers.c"
+
+#include "bench/bench.h"
+#include "bench/queues.h"
+
+enum fault {
+	NO_FAULT,
+	LOSES,
+	CHANGES,
+	CHANGES_LAST_WORD,
+	DOUBLES,
+	SWAPS,
+	LOSES_AND_DOUBLES /* as many as were sent */
+};
+
+#define FAULTY 100 /* the message that it happens to */
+#define WORDS 8
+#define SLOTS 256
+
+static enum fault fault;
+
+struct ring {
+	pthread_mutex_t mutex;
+	uint64_t head, tail;
+	uint64_t slots[SLOTS][PEALI_BENCH_WORDS];
+};
+
+static void *ring_open(const struct peali_queue_shape *shape)
+{
+	struct ring *r = calloc(1, sizeof(*r));
+
+	(void)shape;
+	if (r)
+		pthread_mutex_init(&r->mutex, NULL);
+	return r;
+}
+
+static void ring_close(void *queue)
+{
+	free(queue);
+}
+
+static void ring_push(struct ring *r, const uint64_t *words, uint32_t bytes)
+{
+	memcpy(r->slots[r->tail++ % SLOTS], words, bytes);
+}
+
+static void ring_push_broken(struct ring *r, uint64_t *words, uint32_t bytes)
+{
+	uint64_t *before = r->slots[(r->tail - 1) % SLOTS];
+
+	if (fault == LOSES)
+		return;
+	if (fault == CHANGES)
+		words[0] ^= 1;
+	if (fault == CHANGES_LAST_WORD)
+		words[bytes / 8 - 1] ^= UINT64_C(1) << 63;
+	if (fault == DOUBLES)
+		ring_push(r, words, bytes);
+	if (fault == SWAPS && r->tail != r->head) {
+		ring_push(r, before, bytes);
+		memcpy(before, words, bytes);
+		return;
+	}
+	if (fault == LOSES_AND_DOUBLES && r->tail != r->head)
+		memcpy(words, before, bytes);
+	ring_push(r, words, bytes);
+}
+
+static PEAL_INLINE uint32_t ring_put(void *queue, struct peali_queue_end *end,
+				     uint32_t bytes, uint32_t burst)
+{
+	struct ring *r = queue;
+	uint64_t words[PEALI_BENCH_WORDS];
+	uint32_t n = peali_queue_room(end, burst), i;
+
+	pthread_mutex_lock(&r->mutex);
+	for (i = 0; i < n && r->tail - r->head < SLOTS - 1; i++) {
+		peali_queue_fill(end, words, bytes, i);
+		if (end->sent + i >= FAULTY && fault)
+			ring_push_broken(r, words, bytes);
+		else
+			ring_push(r, words, bytes);
+	}
+	pthread_mutex_unlock(&r->mutex);
+	return i;
+}
+
+static PEAL_INLINE uint32_t ring_get(void *queue, struct peali_queue_end *end,
+				     uint32_t bytes, uint32_t burst)
+{
+	struct ring *r = queue;
+	uint32_t i;
+
+	pthread_mutex_lock(&r->mutex);
+	for (i = 0; i < burst && r->tail != r->head; i++)
+		peali_queue_check(end, r->slots[r->head++ % SLOTS], bytes);
+	pthread_mutex_unlock(&r->mutex);
+	return i;
+}
+
+PEALI_QUEUE_LOOPS(ring, ring_put, ring_get)
+
+const struct peali_queue_kind peali_peer_mutex = {
+	.name = "faulty ring",
+	.open = ring_open,
+	.close = ring_close,
+	.send = ring_send,
+	.take = ring_take,
+	.trips = ring_trips,
+};
+
+static struct peali_queue_job job_of(uint32_t bytes, uint32_t burst,
+				     uint32_t producers, uint32_t consumers)
+{
+	struct peali_queue_job job = {
+		.kind = &peali_peer_mutex,
+		.shape = { .bytes = bytes,
+			   .burst = burst,
+			   .producers = producers,
+			   .consumers = consumers,
+			   .slots = SLOTS,
+			   .both = producers > 1 },
+		.placement = producers > 1 ? PEALI_PLACE_BOTH :
+					     PEALI_PLACE_APART,
+		.gap = PEALI_GAP_YIELD,
+		.limit_ns = 300000000,
+	};
+
+	CHECK_EQ(peali_cores_pick(&job.cores), 0);
+	return job;
+}
+
+static int delivers(struct peali_queue_job job)
+{
+	return peali_queue_rate(&job, 1024) > 0;
+}
+
+static int answers(struct peali_queue_job job)
+{
+	struct peali_samples samples = { 0 };
+	int result = peali_queue_round_trips(&job, 8, 50, &samples);
+
+	peali_samples_fini(&samples);
+	return !result;
+}
+
+PEAL_TEST(every_fault_fails_the_throughput_of_any_shape)
+{
+	static const struct {
+		uint32_t producers, consumers;
+	} ways[] = { { 1, 1 }, { 2, 1 }, { 2, 2 } };
+
+	for (int way = 0; way < 3; way++) {
+		for (uint32_t burst = 1; burst <= 32; burst += 31) {
+			const struct peali_queue_job job =
+				job_of(64, burst, ways[way].producers,
+				       ways[way].consumers);
+
+			fault = NO_FAULT;
+			CHECK(delivers(job));
+			for (int f = LOSES; f <= LOSES_AND_DOUBLES; f++) {
+				/* Two consumers see no order of two messages
+				 * that came to both. */
+				if (f == SWAPS && ways[way].consumers > 1)
+					continue;
+				fault = (enum fault)f;
+				CHECK(!delivers(job));
+			}
+		}
+	}
+	fault = NO_FAULT;
+}
+
+PEAL_TEST(every_fault_fails_round_trips)
+{
+	const struct peali_queue_job job = job_of(64, 1, 1, 1);
+
+	fault = NO_FAULT;
+	CHECK(answers(job));
+	fault = LOSES;
+	CHECK(!answers(job));
+	fault = CHANGES;
+	CHECK(!answers(job));
+	fault = CHANGES_LAST_WORD;
+	CHECK(!answers(job));
+	fault = DOUBLES;
+	CHECK(!answers(job));
+	fault = NO_FAULT;
+}
+
+/* Time is over long before all is sent: what was sent is checked all the same. */
+PEAL_TEST(what_is_cut_short_is_still_checked)
+{
+	struct peali_queue_job job = job_of(64, 1, 2, 1);
+
+	job.budget_ns = 1000000;
+	fault = NO_FAULT;
+	CHECK(peali_queue_rate(&job, UINT64_C(1) << 40) > 0);
+	fault = CHANGES;
+	CHECK(peali_queue_rate(&job, UINT64_C(1) << 40) < 0);
+	fault = NO_FAULT;
+}
+
+static int bench(const char *json_out, const char *what)
+{
+	char program[] = "queues", seconds[] = "--seconds=0.01";
+	char bytes[] = "--bytes=8", out[512], rows[64];
+	char *argv[] = { program, seconds, bytes, rows, out, NULL };
+
+	snprintf(rows, sizeof(rows), "--what=%s", what);
+	snprintf(out, sizeof(out), "--json-out=%s", json_out);
+	return peali_bench_queues.run(5, argv, 0);
+}
+
+static json_t *bench_rows(json_t **object_out)
+{
+	char path[] = "/tmp/test_queue_faults.XXXXXX";
+	int fd = mkstemp(path);
+
+	CHECK(fd >= 0);
+	close(fd);
+	CHECK_EQ(bench(path, "throughput"), 0);
+	*object_out = json_load_file(path, 0, NULL);
+	unlink(path);
+	CHECK(*object_out);
+	return json_object_get(*object_out, "rows");
+}
+
+PEAL_TEST(peers_that_are_missing_are_rows_with_their_reason)
+{
+	json_t *object, *row, *rows;
+	const char *text;
+	size_t i, n = 0, measured = 0;
+
+	fault = NO_FAULT;
+	rows = bench_rows(&object);
+	json_array_foreach(rows, i, row)
+	{
+		text = json_string_value(json_object_get(row, "skipped"));
+		if (!text) {
+			measured++;
+			CHECK(json_is_real(json_object_get(row, "ratio")));
+			continue;
+		}
+		n++;
+		CHECK(strstr(text, "left out") != NULL);
+		CHECK(json_is_null(json_object_get(row, "versus")));
+		CHECK(json_is_null(json_object_get(row, "ratio")));
+		text = json_string_value(json_object_get(row, "versus_why"));
+		CHECK(text && !strncmp(text, "skipped: ", 9));
+	}
+	CHECK_EQ(n, 5); /* ck, two of rte, boost, moodycamel */
+	CHECK_EQ(measured, 2); /* single and bursts, versus the ring here */
+	json_decref(object);
+}
+
+PEAL_TEST(a_peer_that_breaks_messages_fails_the_benchmark)
+{
+	for (int f = CHANGES; f <= LOSES_AND_DOUBLES; f++) {
+		fault = (enum fault)f;
+		CHECK_EQ(bench("/dev/null", "throughput"), 1);
+	}
+	fault = NO_FAULT;
+	CHECK_EQ(bench("/nowhere/rows.json", "throughput"), 1);
+	CHECK_EQ(bench("/dev/null", "nothing"), 2);
+}
+
+/* Rounds of three passes with these ratios, two each. */
+static enum peali_verdict judge(double a, double b, double c)
+{
+	const double ratios[] = { a, b, c };
+	struct peali_queue_contest contest = { 0 };
+	enum peali_verdict verdict;
+
+	for (int i = 0; i < 3; i++) {
+		for (int k = 0; k < 2; k++)
+			peali_samples_close(&contest.peer.samples,
+					    ratios[i] < 0 ? PEALI_TAG_MIXED : 0,
+					    ratios[i]);
+		contest.pass_end[i] = contest.peer.samples.n_rounds;
+	}
+	verdict = peali_queue_verdict(&contest, 1);
+	peali_queue_contest_fini(&contest);
+	return verdict;
+}
+
+PEAL_TEST(verdict_wants_all_passes_to_agree)
+{
+	CHECK_EQ(judge(1.0, 1.2, 3.0), PEALI_REACHED);
+	CHECK_EQ(judge(0.99, 0.5, 0.1), PEALI_MISSED);
+	CHECK_EQ(judge(1.5, 0.99, 1.5), PEALI_UNSURE);
+	CHECK_EQ(judge(1.5, 1.5, -1), PEALI_UNSURE);
+}
+
+static void need_two_cores(void)
+{
+	struct peali_cores cores;
+
+	if (!peali_cores_pick(&cores))
+		return;
+	printf("skipped: needs two cores\n");
+	exit(77);
+}
+
+PEAL_TEST_MAIN(need_two_cores();
+	       RUN(every_fault_fails_the_throughput_of_any_shape);
+	       RUN(every_fault_fails_round_trips);
+	       RUN(what_is_cut_short_is_still_checked);
+	       RUN(peers_that_are_missing_are_rows_with_their_reason);
+	       RUN(a_peer_that_breaks_messages_fails_the_benchmark);
+	       RUN(verdict_wants_all_passes_to_agree);)
