@@ -195,7 +195,7 @@ struct peali_spread peali_samples_spread(const struct peali_samples *samples)
 struct peali_spread peali_samples_ratio_of(const struct peali_samples *samples,
 					   size_t first, size_t n)
 {
-	int tag = peali_samples_tag(samples);
+	int tag = tag_of(samples, first, n);
 	double *ratios = malloc((n + 1) * sizeof(*ratios));
 	struct peali_spread spread;
 	size_t kept = 0;

@@ -292,7 +292,8 @@ static enum peali_verdict judge(double a, double b, double c)
 	for (int i = 0; i < 3; i++) {
 		for (int k = 0; k < 2; k++)
 			peali_samples_close(&contest.peer.samples,
-					    ratios[i] < 0 ? PEALI_TAG_MIXED : 0,
+					    ratios[i] < 0 ? PEALI_TAG_MIXED :
+							    i % 2,
 					    ratios[i]);
 		contest.pass_end[i] = contest.peer.samples.n_rounds;
 	}
