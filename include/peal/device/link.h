@@ -122,6 +122,37 @@ peali_producer_place(struct peal_link_producer *p)
 	p->limit = p->state ? p->tail : p->credit + peal_link_capacity(p);
 }
 
+/*
+ * Writes n messages by policy sequence, for which there is room, from the last
+ * to the first, at which the consumer looks: until all are there it takes no
+ * line away that is still to be written. Returns how many it wrote: n or, by
+ * another policy, 0.
+ */
+static PEAL_DEV PEAL_INLINE uint64_t
+peali_producer_run(struct peal_link_producer *p, struct peal_header header,
+		   const uint8_t *from, uint64_t bytes, uint64_t n)
+{
+	const uint32_t length = (uint32_t)(sizeof(header) + bytes);
+	uint64_t i = n;
+
+	if (peali_policy(p->policy) != PEAL_POLICY_SEQUENCE)
+		return 0;
+	while (i-- > 0) {
+		uint64_t number = p->tail + i;
+		uint64_t index = number & (peal_link_capacity(p) - 1);
+		uint8_t *slot = p->slots + index * p->slot_bytes;
+
+		peal_header_store(slot + 8, header);
+		peal_copy(slot + 8 + sizeof(header), from + i * bytes, bytes);
+		peal_slot_publish(slot,
+				  (uint32_t)(number >> p->capacity_log2) + 1,
+				  PEAL_KIND_DATA, length);
+	}
+	p->tail += n;
+	peali_producer_place(p);
+	return n;
+}
+
 /* Closes the sending end: nothing goes on without a look at the state. */
 static PEAL_DEV PEAL_UNUSED inline void
 peali_producer_close(struct peal_link_producer *p, int state)

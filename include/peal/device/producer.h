@@ -329,7 +329,8 @@ peal_link_push_bulk(struct peal_link_producer *p, struct peal_header header,
 	if (peal_link_free_slots(p, n) < n)
 		return peali_link_note_full(p);
 	peali_link_count(p, n, n * bytes);
-	for (i = 0; i < n; i++) {
+	i = peali_producer_run(p, header, from, bytes, n);
+	for (; i < n; i++) {
 		uint8_t *content = peali_producer_content(p);
 		uint32_t length = (uint32_t)(sizeof(header) + bytes);
 
