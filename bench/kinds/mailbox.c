@@ -66,18 +66,15 @@ static PEAL_INLINE uint32_t box_put(void *queue, struct peali_queue_end *end,
 	const struct peal_header header = { 0, PEALI_BENCH_DATA, 0 };
 	struct box *b = queue;
 	struct peal_mailbox_lease *lease = &b->tellers[end->index].lease;
-	uint32_t n = peali_queue_room(end, burst), i;
+	uint64_t *from;
+	uint32_t n = peali_queue_stage(end, bytes, burst, &from);
 
-	if (!peal_mailbox_admit(b->mailbox, lease, n))
+	if (burst > 1 ? peal_mailbox_put_bulk(b->mailbox, lease, header, from,
+					      bytes, n) :
+			!n || peal_mailbox_put(b->mailbox, lease, header, from,
+					       bytes))
 		return 0;
-	for (i = 0; i < n; i++) {
-		PEAL_ALIGNED(LINE) uint64_t words[PEALI_BENCH_WORDS];
-
-		peali_queue_fill(end, words, bytes, i);
-		if (peal_mailbox_put(b->mailbox, lease, header, words, bytes))
-			break;
-	}
-	return i;
+	return peali_queue_unstage(end, n);
 }
 
 static PEAL_INLINE uint32_t box_get(void *queue, struct peali_queue_end *end,

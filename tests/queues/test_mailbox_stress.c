@@ -23,10 +23,14 @@ struct box {
 		unsigned long long random;
 		uint64_t admitted; /* puts left of what admit has granted */
 		uint64_t returns;
+		/* of a bulk that is not complete yet */
+		struct identity_message held[PEALI_MAILBOX_LEASE_MAX];
+		uint64_t n_held, n_wanted;
 	} producers[PRODUCERS];
 	uint32_t tells; /* puts that a producer asks for at a time */
 	uint64_t taken;
 	int hoard; /* producers keep their leases when they rest */
+	int bulk; /* they put up to `tells` messages at a time */
 };
 
 static void box_make(struct box *b, struct peali_mailbox_spec spec)
@@ -74,6 +78,31 @@ static void box_start_at(struct box *b, uint64_t number)
 	b->m->leased = b->m->ticket = b->m->head = b->m->taken = number;
 }
 
+#define HEADER_OF_BULK 4 /* flags: the header is that of several messages */
+
+/* Holds messages until there are as many as wanted, or no more to come. */
+static int box_put_bulk(struct box *b, struct producer *p, uint32_t producer,
+			const struct identity_message *m)
+{
+	struct peal_header h = { producer, 0, HEADER_OF_BULK };
+	int result;
+
+	if (!p->n_held)
+		p->n_wanted = 1 + test_random(&p->random) % b->tells;
+	p->held[p->n_held] = *m;
+	if (p->n_held + 1 < p->n_wanted && m->sequence + 1 < EACH) {
+		p->n_held++;
+		return 1;
+	}
+	result = peal_mailbox_put_bulk(b->m, &p->lease, h, p->held, sizeof(*m),
+				       p->n_held + 1);
+	if (result == PEAL_EAGAIN)
+		return 0;
+	CHECK_EQ(result, 0);
+	p->n_held = 0;
+	return 1;
+}
+
 static int box_put(void *queue, uint32_t producer,
 		   const struct identity_message *m)
 {
@@ -81,6 +110,8 @@ static int box_put(void *queue, uint32_t producer,
 	struct producer *p = &b->producers[producer];
 	struct peal_header h = { producer, (uint16_t)m->sequence, 3 };
 
+	if (b->bulk)
+		return box_put_bulk(b, p, producer, m);
 	/* as a handler does: first room for all that it may put */
 	if (!p->admitted) {
 		uint64_t n = 1 + test_random(&p->random) % b->tells;
@@ -122,7 +153,8 @@ static int box_take(void *queue, struct identity_message *m)
 	memcpy(&h, view.content, sizeof(h));
 	memcpy(m, view.content + sizeof(h), sizeof(*m));
 	CHECK_EQ(h.actor, m->producer);
-	CHECK_EQ(h.type, (uint16_t)m->sequence);
+	if (h.flags != HEADER_OF_BULK)
+		CHECK_EQ(h.type, (uint16_t)m->sequence);
 	peal_mailbox_release(b->m);
 	b->taken++;
 	return 1;
@@ -185,6 +217,25 @@ PEAL_TEST(four_producers_put_exactly_once_in_order)
 		box_open(&b, policy, cases[i].slots, cases[i].tells,
 			 cases[i].lease);
 		run(&b, "leases returned at random");
+	}
+}
+
+PEAL_TEST(four_producers_put_bulks_exactly_once_in_order)
+{
+	static const struct {
+		uint32_t slots, tells, lease;
+	} cases[] = { { 8, 1, 2 }, { 16, 2, 3 }, { 64, 8, 9 }, { 256, 32, 0 } };
+	struct box b;
+	size_t i;
+
+	EACH_POLICY(policy)
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		box_open(&b, policy, cases[i].slots, cases[i].tells,
+			 cases[i].lease);
+		b.bulk = 1;
+		if (i == 1)
+			box_start_at(&b, 65536ULL * 16 - 1001);
+		run(&b, "in bulks");
 	}
 }
 
@@ -389,6 +440,87 @@ PEAL_TEST(message_past_message_bytes_is_refused)
 	free(b.m);
 }
 
+static void put_all_or_nothing(uint32_t policy)
+{
+	struct peal_header h = { 0, 0, HEADER_OF_BULK };
+	struct identity_message in[8], out;
+	uint8_t image[16 * 48];
+	struct box b;
+	uint64_t i;
+
+	for (i = 0; i < 8; i++)
+		in[i] = identity_make(0, i);
+	box_open(&b, policy, 16, 1, 4);
+	CHECK_EQ(peal_mailbox_put_bulk(b.m, &b.producers[0].lease, h, in, 16,
+				       5),
+		 PEAL_EMSGSIZE); /* past the lease */
+	CHECK_EQ(peal_mailbox_put_bulk(b.m, &b.producers[0].lease, h, in, 17,
+				       1),
+		 PEAL_EMSGSIZE);
+	CHECK_EQ(b.m->ticket, 0);
+	for (i = 0; i < 4; i++)
+		CHECK_EQ(peal_mailbox_put_bulk(b.m, &b.producers[0].lease, h,
+					       in, 16, 4),
+			 0);
+	CHECK_EQ(b.m->ticket, 16);
+	memcpy(image, (uint8_t *)b.m + b.m->slots_offset,
+	       (size_t)16 * b.m->slot_bytes);
+	CHECK_EQ(peal_mailbox_put_bulk(b.m, &b.producers[1].lease, h, in, 16,
+				       1),
+		 PEAL_EAGAIN);
+	CHECK(!memcmp(image, (uint8_t *)b.m + b.m->slots_offset,
+		      (size_t)16 * b.m->slot_bytes));
+	for (i = 0; i < 16; i++) {
+		CHECK(box_take(&b, &out));
+		CHECK(!memcmp(&out, &in[i % 4], sizeof(out)));
+	}
+	CHECK(!box_take(&b, &out));
+	CHECK_EQ(peal_mailbox_put_bulk(b.m, &b.producers[0].lease, h, in, 16,
+				       0),
+		 0);
+	CHECK(!box_take(&b, &out));
+	free(b.m);
+}
+
+PEAL_TEST(put_bulk_puts_all_or_nothing)
+{
+	EACH_POLICY(policy)
+	put_all_or_nothing(policy);
+}
+
+/* 1 if all came out that two bulks put in; a bulk may take one ticket only. */
+static int bulks_are_whole(int one_ticket)
+{
+	struct peal_header h = { 0, 0, HEADER_OF_BULK };
+	struct identity_message m[4];
+	const uint64_t accepted[1] = { 8 };
+	struct identity id;
+	struct box b;
+	uint64_t i, k;
+
+	box_open(&b, PEAL_POLICY_DEFAULT, 16, 1, 4);
+	identity_begin(&id, 1, 8);
+	for (i = 0; i < 2; i++) {
+		for (k = 0; k < 4; k++)
+			m[k] = identity_make(0, 4 * i + k);
+		CHECK_EQ(peal_mailbox_put_bulk(b.m, &b.producers[0].lease, h, m,
+					       sizeof(*m), 4),
+			 0);
+		if (one_ticket)
+			b.m->ticket -= 3;
+	}
+	while (box_take(&b, m))
+		identity_tick(&id, m, 1);
+	free(b.m);
+	return identity_end(&id, accepted);
+}
+
+PEAL_TEST(bulk_that_takes_one_ticket_is_caught)
+{
+	CHECK(bulks_are_whole(0));
+	CHECK(!bulks_are_whole(1));
+}
+
 PEAL_TEST(returned_leases_make_room_for_others)
 {
 	struct box b;
@@ -485,9 +617,12 @@ PEAL_TEST_MAIN(RUN(full_mailbox_returns_eagain_and_writes_nothing);
 	       RUN(every_atom_is_written_now_and_then);
 	       RUN(head_is_told_after_a_quarter_and_when_idle);
 	       RUN(message_past_message_bytes_is_refused);
+	       RUN(put_bulk_puts_all_or_nothing);
+	       RUN(bulk_that_takes_one_ticket_is_caught);
 	       RUN(returned_leases_make_room_for_others);
 	       RUN(fewer_slots_than_the_sizing_asks_for_starve_a_producer);
 	       RUN(mailbox_without_admission_is_caught);
 	       RUN(four_producers_put_exactly_once_in_order);
+	       RUN(four_producers_put_bulks_exactly_once_in_order);
 	       RUN(hoarded_leases_starve_nobody);
 	       RUN(numbers_wrap_without_losing_or_doubling);)

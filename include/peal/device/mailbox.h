@@ -106,15 +106,36 @@ peal_mailbox_return(struct peal_mailbox *m, struct peal_mailbox_lease *lease)
 	}
 }
 
-/* The next slot's number. */
-static PEAL_DEV PEAL_INLINE uint64_t peali_mailbox_ticket(struct peal_mailbox *m)
+/* The next n slots' numbers, from the one that is returned. */
+static PEAL_DEV PEAL_INLINE uint64_t
+peali_mailbox_ticket(struct peal_mailbox *m, uint64_t n)
 {
 #if PEAL_ON_HOST
 	/* acq_rel: who takes a later ticket knows what was free for this one */
-	return peal_add_acqrel_dev(&m->ticket, 1);
+	return peal_add_acqrel_dev(&m->ticket, n);
 #else
-	return peal_add_relaxed_dev(&m->ticket, 1);
+	return peal_add_relaxed_dev(&m->ticket, n);
 #endif
+}
+
+/* Writes a message to the slot of its number. */
+static PEAL_DEV PEAL_INLINE void
+peali_mailbox_write(struct peal_mailbox *m, uint64_t number,
+		    struct peal_header header, const void *data, uint64_t bytes)
+{
+	uint8_t *slot = peali_mailbox_slot(m, number);
+	uint32_t lap = peali_mailbox_lap(m, number);
+
+	if (peali_policy(m->policy) == PEAL_POLICY_SEQUENCE) {
+		peal_header_store(slot + 8, header);
+		peal_copy(slot + 8 + sizeof(header), data, bytes);
+		peal_slot_publish(slot, lap, PEAL_KIND_DATA,
+				  (uint32_t)(sizeof(header) + bytes));
+	} else {
+		peali_pack(peali_policy(m->policy), slot, m->slot_bytes, lap,
+			   peali_header_word(header), (const uint8_t *)data,
+			   (uint32_t)bytes);
+	}
 }
 
 /**
@@ -131,28 +152,46 @@ static PEAL_DEV PEAL_UNUSED inline int
 peal_mailbox_put(struct peal_mailbox *m, struct peal_mailbox_lease *lease,
 		 struct peal_header header, const void *data, uint64_t bytes)
 {
-	uint64_t number;
-	uint8_t *slot;
-	uint32_t lap;
-
 	if (PEAL_UNLIKELY(bytes > m->message_bytes))
 		return PEAL_EMSGSIZE;
 	if (PEAL_UNLIKELY(!peal_mailbox_admit(m, lease, 1)))
 		return PEAL_EAGAIN;
 	lease->granted--;
-	number = peali_mailbox_ticket(m);
-	slot = peali_mailbox_slot(m, number);
-	lap = peali_mailbox_lap(m, number);
-	if (peali_policy(m->policy) == PEAL_POLICY_SEQUENCE) {
-		peal_header_store(slot + 8, header);
-		peal_copy(slot + 8 + sizeof(header), data, bytes);
-		peal_slot_publish(slot, lap, PEAL_KIND_DATA,
-				  (uint32_t)(sizeof(header) + bytes));
-	} else {
-		peali_pack(peali_policy(m->policy), slot, m->slot_bytes, lap,
-			   peali_header_word(header), (const uint8_t *)data,
-			   (uint32_t)bytes);
-	}
+	peali_mailbox_write(m, peali_mailbox_ticket(m, 1), header, data, bytes);
+	return 0;
+}
+
+/**
+ * Puts n messages of `bytes` each, laid out one after another at data, all or
+ * none of them, with one add for all tickets: they lie together. Written from
+ * the last to the first, at which the consumer looks, so that it takes no line
+ * away that is still to be written.
+ *
+ * @param m      the mailbox
+ * @param lease  the producer's own
+ * @param header with the receiving actor, of all of them
+ * @param data   n * `bytes` bytes
+ * @param bytes  at most the mailbox's message_bytes
+ * @param n      at most the mailbox's lease
+ * @return 0; PEAL_EAGAIN not admitted; PEAL_EMSGSIZE, also for n past the
+ *         lease. Wait-free.
+ */
+static PEAL_DEV PEAL_UNUSED inline int
+peal_mailbox_put_bulk(struct peal_mailbox *m, struct peal_mailbox_lease *lease,
+		      struct peal_header header, const void *data,
+		      uint64_t bytes, uint64_t n)
+{
+	uint64_t number;
+
+	if (PEAL_UNLIKELY(bytes > m->message_bytes || n > m->lease))
+		return PEAL_EMSGSIZE;
+	if (PEAL_UNLIKELY(!peal_mailbox_admit(m, lease, n)))
+		return PEAL_EAGAIN;
+	lease->granted -= n;
+	number = peali_mailbox_ticket(m, n);
+	while (n-- > 0)
+		peali_mailbox_write(m, number + n, header,
+				    (const uint8_t *)data + n * bytes, bytes);
 	return 0;
 }
 
