@@ -173,9 +173,16 @@ static void add_contest(struct queues *q, const struct group *group,
 	q->groups[q->n++] = group;
 }
 
+/* Whether rows of the group were asked for: of its kind, and of a size. */
 static int is_wanted(const struct queues *q, const struct group *group)
 {
-	return *group->ours && (!q->what || !strcmp(q->what, group->what));
+	if (!*group->ours || (q->what && strcmp(q->what, group->what)))
+		return 0;
+	for (int i = 0; i < 5 && group->bytes[i]; i++)
+		if (peali_bench_wanted(&q->options, PEAL_ROUTE_NONE,
+				       group->bytes[i]))
+			return 1;
+	return 0;
 }
 
 static void add_group(struct queues *q, const struct group *group)
