@@ -20,11 +20,9 @@ peal_work_consumer_init(struct peal_work *q, struct peal_work_consumer *c,
 	c->limit = c->seen = peal_load_relaxed_dev(&q->claimed);
 	if ((int64_t)(peal_load_relaxed_dev(&q->ticket) - c->limit) < 0)
 		c->limit = peal_load_relaxed_dev(&q->ticket);
-	c->block = c->kept = 0;
-	c->taken = c->dead = 0;
+	c->block = c->kept = c->taken = c->dead = 0;
 	c->stage = (uint8_t *)stage;
-	c->looks = 0;
-	c->n_pending = 0;
+	c->looks = c->n_pending = 0;
 }
 
 /**
@@ -61,6 +59,15 @@ static PEAL_DEV PEAL_INLINE void peali_work_done(struct peal_work *q,
 
 /* ---- claims -------------------------------------------------------------- */
 
+/* Whether a number's slot is published. */
+static PEAL_DEV PEAL_INLINE int peali_work_there(struct peal_work *q,
+						 uint64_t number)
+{
+	return peal_slot_ready(peali_policy(q->policy),
+			       peali_work_slot(q, number),
+			       peali_work_lap(q, number));
+}
+
 /*
  * How many of the messages that are wanted may be there. A slot that is
  * published says that its ticket was taken, and needs no look at the word that
@@ -74,11 +81,10 @@ static PEAL_DEV PEAL_UNUSED PEAL_HOST_NOINLINE uint64_t peali_work_look(
 	c->seen = peal_load_relaxed_dev(&q->claimed);
 	if ((int64_t)(c->limit - c->seen) >= (int64_t)wanted)
 		return wanted;
-	for (n = 0; n < wanted; n++)
-		if (!peal_slot_ready(peali_policy(q->policy),
-				     peali_work_slot(q, c->seen + n),
-				     peali_work_lap(q, c->seen + n)))
-			break;
+	/* the last one first: it speaks for all before it */
+	n = peali_work_there(q, c->seen + wanted - 1) ? wanted : 0;
+	while (n < wanted && peali_work_there(q, c->seen + n))
+		n++;
 	if (n && (int64_t)(c->limit - c->seen - n) < 0)
 		c->limit = c->seen + n;
 	if ((int64_t)(c->limit - c->seen) <= 0 &&
@@ -178,10 +184,7 @@ static PEAL_DEV PEAL_INLINE int peali_work_take(struct peal_work *q,
 	return 1;
 }
 
-/*
- * Takes up to k messages from `first` on that are there and are usual: how
- * many. For the sequence policy; as short as it can be.
- */
+/* Takes up to k usual messages from `first` on: how many. Sequence policy. */
 static PEAL_DEV PEAL_INLINE uint64_t
 peali_work_take_run(struct peal_work *q, struct peal_work_consumer *c,
 		    uint64_t first, uint64_t k, struct peali_work_into *into)
@@ -255,8 +258,9 @@ static PEAL_DEV PEAL_INLINE uint32_t *peali_work_handed(struct peal_work *q,
 }
 
 /**
- * Hands all that a consumer has claimed and not got to the others, and tells
- * what it has taken: it may leave then, or turn to something long. Wait-free.
+ * Hands all that a consumer has claimed and not got to the others, who take it
+ * over once they find nothing else, and tells what it has taken: it may leave
+ * then, or turn to something long. Wait-free.
  *
  * @param q the queue
  * @param c the consumer's own; or that of one that is gone
