@@ -256,7 +256,8 @@ static uint32_t unadded_take(void *queue, uint32_t consumer,
 		return 0;
 	if (number % 16 == 3)
 		sched_yield();
-	if (peali_work_read(w->q, c->stage, number, (uint8_t *)m, &got) != 1)
+	if (peali_work_read(w->q, c->stage, number, (uint8_t *)m, sizeof(*m),
+			    &got) != 1)
 		return 0;
 	peal_store_relaxed_dev(&w->q->turn, number + 1);
 	peali_work_done(w->q, c, number, 1);
@@ -282,7 +283,7 @@ static uint32_t early_take(void *queue, uint32_t consumer,
 	sched_yield();
 	for (i = 0; i < 1000; i++)
 		if (peali_work_read(w->q, c->stage, first, (uint8_t *)m,
-				    &got) == 1)
+				    sizeof(*m), &got) == 1)
 			return 1;
 	return 0;
 }
