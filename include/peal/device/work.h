@@ -8,8 +8,8 @@
 
 /*
  * The work queue: many producers, many consumers, each message to one of them;
- * taking is in claim_work.h and take_work.h, sets of queues in steal.h, the end of
- * producers in poison.h.
+ * taking is in claim_work.h and take_work.h, sets of queues in steal.h, the end
+ * of producers in poison.h.
  *
  * Both sides first make sure that a ticket will be good, then take it, each by
  * one add (the test-decrement-retest of Gottlieb, Lubachevsky and Rudolph,
