@@ -13,15 +13,31 @@
 
 #define CALL "peal_link_set_route"
 
-/* Frees the ring that was left, if the receiver has left it; else PEAL_EBUSY. */
+/*
+ * Whether nobody touches the ring that was left any more. A receiver that has
+ * ended will not, but its sender may still wait for room there for the SEAL.
+ */
+static int old_is_left(struct peal_link *link)
+{
+	uint64_t seals;
+
+	if (peal_load_acquire_sys(&link->counts->switches) >= link->n_switches)
+		return 1;
+	if (!peali_kernel_ended(link->to.kernel))
+		return 0;
+	seals = peal_load_acquire_sys(&link->counts->seals);
+	return peali_kernel_ended(link->from.kernel) ||
+	       seals >= link->n_switches;
+}
+
+/* Frees the ring that was left, if both ends have left it; else PEAL_EBUSY. */
 static int finish_old(struct peal_link *link)
 {
-	uint64_t done = peal_load_acquire_sys(&link->counts->switches);
 	struct peali_path old;
 
 	if (!link->old.n_segments)
 		return 0;
-	if (done < link->n_switches && !peali_kernel_ended(link->to.kernel))
+	if (!old_is_left(link))
 		return PEAL_EBUSY;
 	pthread_mutex_lock(&link->path_lock);
 	if (link->old.stager)
@@ -122,11 +138,16 @@ static int begin(struct peal_link *link, enum peal_route route)
 	return result;
 }
 
-/* Whether the sender has ended with the SEAL unwritten: nothing follows. */
-static int never_sealed(struct peal_link *link)
+/*
+ * The end that has ended before the hand-over was through, or NULL. Nothing
+ * follows then; both rings stay until the link is destroyed.
+ */
+static const char *who_has_ended(struct peal_link *link)
 {
-	return peali_kernel_ended(link->from.kernel) &&
-	       peal_load_relaxed_sys(&link->counts->seals) < link->n_switches;
+	if (peali_kernel_ended(link->from.kernel) &&
+	    peal_load_relaxed_sys(&link->counts->seals) < link->n_switches)
+		return "sender";
+	return peali_kernel_ended(link->to.kernel) ? "receiver" : NULL;
 }
 
 int peal_link_set_route(struct peal_link *link, enum peal_route route,
@@ -134,7 +155,8 @@ int peal_link_set_route(struct peal_link *link, enum peal_route route,
 {
 	uint64_t deadline = peali_deadline(timeout_ns);
 	uint32_t turns = 0;
-	int result = check(link, route), stranded;
+	int result = check(link, route);
+	const char *ended;
 
 	if (result)
 		return result;
@@ -144,15 +166,15 @@ int peal_link_set_route(struct peal_link *link, enum peal_route route,
 	while (!result) {
 		pthread_mutex_lock(&link->rt->lock);
 		result = finish_old(link);
-		stranded = result && never_sealed(link);
+		ended = result ? who_has_ended(link) : NULL;
 		pthread_mutex_unlock(&link->rt->lock);
 		if (!result)
 			return 0;
-		if (stranded)
+		if (ended)
 			return peali_fail(PEAL_ESTOPPED, CALL,
-					  "the sender of link %llu has ended "
-					  "before it sealed the old ring",
-					  (unsigned long long)link->id);
+					  "the %s of link %llu has ended "
+					  "before the old ring was sealed",
+					  ended, (unsigned long long)link->id);
 		if (peali_late(deadline))
 			return peali_fail(PEAL_ETIMEDOUT, CALL,
 					  "the receiver of link %llu has not "

@@ -177,6 +177,34 @@ PEAL_TEST(hand_over_that_waits_for_ever_ends_with_its_sender)
 	CHECK_OK(peal_runtime_shutdown(p.rt));
 }
 
+/* Or the sender's SEAL, which waits for room, would go to freed memory. */
+PEAL_TEST(ring_that_was_not_sealed_outlives_its_receiver)
+{
+	struct waiting w;
+	struct pair p;
+	pthread_t thread;
+	uint64_t one, both;
+
+	open_pair(&p, "", 1, PEAL_ROUTE_PEER);
+	one = harness_info(p.link).memory_bytes;
+	fill(&p);
+	w.p = &p;
+	atomic_store(&w.result, 1);
+	CHECK(!pthread_create(&thread, NULL, switch_for_ever, &w));
+	EVENTUALLY(harness_info(p.link).route == PEAL_ROUTE_STAGED);
+	both = harness_info(p.link).memory_bytes;
+	CHECK(both > one);
+	CHECK_EQ(atomic_load(&w.result), 1);
+	CHECK_OK(peal_kernel_stop(p.second, PATIENCE));
+	EVENTUALLY(atomic_load(&w.result) != 1);
+	CHECK_EQ(atomic_load(&w.result), PEAL_ESTOPPED);
+	CHECK(!pthread_join(thread, NULL));
+	CHECK_EQ(harness_info(p.link).memory_bytes, both);
+	CHECK_OK(peal_kernel_stop(p.first, PATIENCE));
+	harness_conserved(p.rt);
+	CHECK_OK(peal_runtime_shutdown(p.rt));
+}
+
 PEAL_TEST(sender_that_stops_during_a_hand_over_loses_nothing_it_sent)
 {
 	struct peal_link_info info;
@@ -212,4 +240,5 @@ PEAL_TEST_MAIN(RUN(errors_of_a_hand_over_name_link_and_pair);
 	       RUN(hand_over_of_an_ended_link_is_stopped);
 	       RUN(hand_over_of_a_full_ring_waits_and_then_goes_through);
 	       RUN(hand_over_that_waits_for_ever_ends_with_its_sender);
+	       RUN(ring_that_was_not_sealed_outlives_its_receiver);
 	       RUN(sender_that_stops_during_a_hand_over_loses_nothing_it_sent);)

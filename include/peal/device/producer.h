@@ -376,8 +376,8 @@ peal_link_push_mark(struct peal_link_producer *p, uint32_t kind)
 	if (kind == PEAL_KIND_END) {
 		peali_producer_close(p, PEAL_EPIPE);
 		peal_store_relaxed_sys(&p->counts->ended, 1);
-	} else {
-		peal_store_relaxed_sys(
+	} else { /* release: who sees it may free the ring that was left */
+		peal_store_release_sys(
 			&p->counts->seals,
 			peal_load_relaxed_sys(&p->counts->seals) + 1);
 	}
