@@ -2,9 +2,9 @@
 /* labels: stress */
 #include <peal/device/mailbox.h>
 
-#include "identity.h"
 #include "link_pair.h"
 #include "queues/mailbox.h"
+#include "stress.h"
 
 /*
  * Four producers and a consumer on one mailbox: every message once, in order
@@ -174,7 +174,7 @@ static void box_watch(void *queue)
 static const struct identity_queue mailbox = { NULL, box_put, box_take,
 					       box_rest, box_watch };
 
-static void run(struct box *b, const char *what)
+static void run(struct box *b, uint64_t round, const char *what)
 {
 	struct identity_queue q = mailbox;
 	uint64_t start = b->m->ticket, granted = 0, asked = 0;
@@ -182,7 +182,7 @@ static void run(struct box *b, const char *what)
 	int i;
 
 	q.queue = b;
-	r = identity_run(&q, PRODUCERS, EACH, 20000, SEED);
+	r = identity_run(&q, PRODUCERS, EACH, 20000, SEED + 10000 * round);
 	if (!r.sound)
 		identity_print(what, &r);
 	CHECK(r.sound);
@@ -198,6 +198,7 @@ static void run(struct box *b, const char *what)
 		asked += b->producers[i].lease.asked;
 	}
 	CHECK_EQ(b->m->leased - b->m->returned - b->m->head, granted + asked);
+	stress_verified += r.received;
 	free(b->m);
 }
 
@@ -209,14 +210,17 @@ PEAL_TEST(four_producers_put_exactly_once_in_order)
 		{ 4, 1, 1 },  { 8, 1, 2 },  { 16, 2, 3 },
 		{ 32, 4, 0 }, { 32, 1, 8 }, { 256, 8, 32 },
 	};
+	struct stress_clock clock = stress_begin(1);
 	struct box b;
+	uint64_t round;
 	size_t i;
 
-	EACH_POLICY(policy)
+	while (stress_next(&clock, &round))
+		EACH_POLICY(policy)
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		box_open(&b, policy, cases[i].slots, cases[i].tells,
 			 cases[i].lease);
-		run(&b, "leases returned at random");
+		run(&b, round, "leases returned at random");
 	}
 }
 
@@ -245,17 +249,20 @@ PEAL_TEST(hoarded_leases_starve_nobody)
 	static const struct {
 		uint32_t slots, tells, lease;
 	} cases[] = { { 4, 1, 1 }, { 16, 1, 4 }, { 64, 4, 13 }, { 64, 8, 9 } };
+	struct stress_clock clock = stress_begin(1);
 	struct box b;
+	uint64_t round;
 	size_t i;
 
-	EACH_POLICY(policy)
+	while (stress_next(&clock, &round))
+		EACH_POLICY(policy)
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		CHECK_EQ(cases[i].slots,
 			 PRODUCERS * (cases[i].lease + cases[i].tells - 1));
 		box_open(&b, policy, cases[i].slots, cases[i].tells,
 			 cases[i].lease);
 		b.hoard = 1;
-		run(&b, "leases hoarded");
+		run(&b, round, "leases hoarded");
 	}
 }
 
@@ -265,14 +272,17 @@ PEAL_TEST(numbers_wrap_without_losing_or_doubling)
 	static const uint64_t starts[] = { 65536ULL * 16 - 1000, 0ULL - 1000,
 					   PEAL_SLOT_REFRESH_LAPS * 16ULL -
 						   1000 };
+	struct stress_clock clock = stress_begin(1);
 	struct box b;
+	uint64_t round;
 	size_t i;
 
-	EACH_POLICY(policy)
+	while (stress_next(&clock, &round))
+		EACH_POLICY(policy)
 	for (i = 0; i < 3; i++) {
 		box_open(&b, policy, 16, 1, 0);
 		box_start_at(&b, starts[i]);
-		run(&b, "near the wrap");
+		run(&b, round, "near the wrap");
 	}
 }
 
@@ -625,4 +635,4 @@ PEAL_TEST_MAIN(RUN(full_mailbox_returns_eagain_and_writes_nothing);
 	       RUN(four_producers_put_exactly_once_in_order);
 	       RUN(four_producers_put_bulks_exactly_once_in_order);
 	       RUN(hoarded_leases_starve_nobody);
-	       RUN(numbers_wrap_without_losing_or_doubling);)
+	       RUN(numbers_wrap_without_losing_or_doubling); stress_say();)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* labels: stress */
 /* A link changes its route again and again while messages flow. */
+#include "queues/stress.h"
 #include "runtime/harness.h"
 
 #define SWITCHES 100
@@ -83,21 +84,26 @@ static void end(struct flow *f, uint64_t least)
 	harness_conserved(f->rt);
 	CHECK_OK(peal_runtime_shutdown(f->rt));
 	printf("    %llu messages\n", (unsigned long long)source.sent);
+	stress_verified += source.sent;
 }
 
 PEAL_TEST(peer_to_staged_and_back_a_hundred_times_keeps_every_message)
 {
 	static const enum peal_route routes[] = { PEAL_ROUTE_STAGED,
 						  PEAL_ROUTE_PEER };
+	struct stress_clock clock = stress_begin(1);
 	struct peal_link_info info;
+	uint64_t round;
 	struct flow f;
 
-	begin(&f, 0, 1, PEAL_ROUTE_PEER);
-	switch_routes(&f, routes, 2, SWITCHES, COUNT);
-	info = harness_info(f.link);
-	CHECK(info.staged > 0);
-	CHECK(info.staged < info.accepted);
-	end(&f, COUNT);
+	while (stress_next(&clock, &round)) {
+		begin(&f, 0, 1, PEAL_ROUTE_PEER);
+		switch_routes(&f, routes, 2, SWITCHES, COUNT);
+		info = harness_info(f.link);
+		CHECK(info.staged > 0);
+		CHECK(info.staged < info.accepted);
+		end(&f, COUNT);
+	}
 }
 
 PEAL_TEST(local_mapped_host_and_staged_follow_each_other_on_one_device)
@@ -105,13 +111,17 @@ PEAL_TEST(local_mapped_host_and_staged_follow_each_other_on_one_device)
 	static const enum peal_route routes[] = { PEAL_ROUTE_MAPPED_HOST,
 						  PEAL_ROUTE_STAGED,
 						  PEAL_ROUTE_LOCAL };
+	struct stress_clock clock = stress_begin(1);
+	uint64_t round;
 	struct flow f;
 
-	begin(&f, 0, 0, PEAL_ROUTE_LOCAL);
-	switch_routes(&f, routes, 3, 30, COUNT / 10);
-	end(&f, COUNT / 10);
+	while (stress_next(&clock, &round)) {
+		begin(&f, 0, 0, PEAL_ROUTE_LOCAL);
+		switch_routes(&f, routes, 3, 30, COUNT / 10);
+		end(&f, COUNT / 10);
+	}
 }
 
-PEAL_TEST_MAIN(
-	RUN(peer_to_staged_and_back_a_hundred_times_keeps_every_message);
-	RUN(local_mapped_host_and_staged_follow_each_other_on_one_device);)
+PEAL_TEST_MAIN(RUN(peer_to_staged_and_back_a_hundred_times_keeps_every_message);
+	       RUN(local_mapped_host_and_staged_follow_each_other_on_one_device);
+	       stress_say();)

@@ -104,6 +104,12 @@ static PEAL_DEV int hop(struct peal_worker *w)
 	return result;
 }
 
+/* Tells actor 0 what it gets. */
+static PEAL_DEV int forward(struct peal_worker *w)
+{
+	return peal_tell(w, 0, peal_type(w), peal_data(w), peal_length(w));
+}
+
 /* Each message is one phase: arrive, wait, check that all have come. */
 static PEAL_DEV int phase(struct peal_worker *w)
 {
@@ -159,6 +165,7 @@ static PEAL_DEV int lanes(struct peal_worker *w)
 	X(moody, 0, PEAL_SINK)                                                 \
 	X(gate, sizeof(struct relay_gates), PEAL_SINK)                         \
 	X(hop, sizeof(struct relay_hops), PEAL_TELLS(1))                       \
+	X(forward, 0, PEAL_TELLS(1))                                           \
 	X(phase, sizeof(struct relay_phases), PEAL_SINK)                       \
 	X(lanes, 0, PEAL_LIMITS(1, 1, 0, 0, sizeof(struct relay_lanes)))
 PEAL_PROGRAM(relay, HANDLERS);

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TEST_STRESS_H
+#define TEST_STRESS_H
+
+/*
+ * Stress on demand. Each case of a stress goes through its rounds once, or, if
+ * PEAL_STRESS_SECONDS is set, again and again for so long, each time with
+ * another seed and with pauses of up to seconds. What was verified is printed
+ * at the end, for `./dev stress` to add up.
+ */
+
+#include "queues/identity.h"
+
+/* Messages whose identity and content were found right. */
+static atomic_ullong stress_verified;
+
+static inline uint64_t stress_seconds(void)
+{
+	const char *text = getenv("PEAL_STRESS_SECONDS");
+
+	return text ? strtoull(text, NULL, 10) : 0;
+}
+
+struct stress_clock {
+	uint64_t until_ms; /* 0: one pass over the rounds */
+	uint64_t rounds, round; /* of a pass; the next one */
+};
+
+static inline struct stress_clock stress_begin(uint64_t rounds)
+{
+	uint64_t seconds = stress_seconds();
+	struct stress_clock c = { 0, rounds, 0 };
+
+	if (seconds)
+		c.until_ms = identity_now_ms() + seconds * 1000;
+	return c;
+}
+
+/* Whether there is one more round; its number, which makes its seed. */
+static inline int stress_next(struct stress_clock *c, uint64_t *round_out)
+{
+	if (c->until_ms ? c->round && identity_now_ms() >= c->until_ms :
+			  c->round >= c->rounds)
+		return 0;
+	*round_out = c->round++;
+	return 1;
+}
+
+/* Now and then a pause: of some us; of up to 2 s in a long stress. */
+static inline void stress_pause(unsigned long long *random)
+{
+	unsigned long long r = test_random(random);
+	uint64_t us, longest;
+	struct timespec t;
+
+	if (r % (1 << 16))
+		return;
+	longest = stress_seconds() && (r >> 24) % 64 == 0 ? 22 : 10;
+	us = 1ULL << (r >> 32) % longest;
+	t.tv_sec = (time_t)(us / 1000000);
+	t.tv_nsec = (long)(us % 1000000) * 1000;
+	nanosleep(&t, NULL);
+}
+
+/* Messages of a round: many where that is quick and there is time. */
+static inline uint64_t stress_count(uint64_t messages, uint64_t bytes,
+				    uint64_t capacity)
+{
+	if (bytes > 1000)
+		messages /= 4;
+	if (capacity <= 8) /* the threads take turns */
+		return messages / 8;
+	return stress_seconds() ? messages * 16 : messages;
+}
+
+/* The last of the cases. */
+static inline void stress_say(void)
+{
+	printf("verified messages: %llu\n", atomic_load(&stress_verified));
+}
+
+/* ---- content: who sent it, as which message, and words made of that -------- */
+
+static inline uint64_t stress_word(uint64_t id, uint64_t i)
+{
+	uint64_t z = (id + i) * 0x9e3779b97f4a7c15ULL;
+
+	return z ^ z >> 29;
+}
+
+/* `bytes`: a multiple of 8. */
+static inline void stress_fill(void *to, uint64_t bytes, uint64_t producer,
+			       uint64_t sequence)
+{
+	uint64_t id = producer << 56 | sequence, word, i;
+	uint8_t *out = (uint8_t *)to;
+
+	memcpy(out, &id, 8);
+	for (i = 1; i < bytes / 8; i++) {
+		word = stress_word(id, i);
+		memcpy(out + 8 * i, &word, 8);
+	}
+}
+
+/*
+ * Checks a message against the next sequence of its producer, and steps that.
+ * Exactly once and in order: one that is lost, doubled or overtaken has another
+ * number than the one that is due.
+ */
+static inline int stress_check(const void *from, uint64_t bytes, uint64_t *next,
+			       uint32_t producers)
+{
+	const uint8_t *in = (const uint8_t *)from;
+	uint64_t id, word, odd = 0, i;
+
+	memcpy(&id, in, 8);
+	if (id >> 56 >= producers || (id << 8) >> 8 != next[id >> 56])
+		return 0;
+	next[id >> 56]++;
+	for (i = 1; i < bytes / 8; i++) {
+		memcpy(&word, in + 8 * i, 8);
+		odd |= word ^ stress_word(id, i);
+	}
+	return !odd;
+}
+
+#endif
