@@ -26,9 +26,9 @@ static uint64_t phase_of(const struct peal_kernel *k, uint32_t worker)
 	return peal_load_acquire_sys(&k->status[worker].phase);
 }
 
-/* Pushes one control message; *number_out is its number. */
-static int push_control(struct peal_kernel *k, uint32_t worker, uint16_t type,
-			const void *data, uint32_t bytes, uint64_t *number_out)
+int peali_kernel_post_number(struct peal_kernel *k, uint32_t worker,
+			     uint16_t type, const void *data, uint32_t bytes,
+			     uint64_t *number_out)
 {
 	struct peali_worker *w = &k->workers[worker];
 	struct peal_header header = { 0, type, 0 };
@@ -47,7 +47,7 @@ int peali_kernel_post(struct peal_kernel *k, uint32_t worker, uint16_t type,
 {
 	uint64_t number;
 
-	return push_control(k, worker, type, data, bytes, &number);
+	return peali_kernel_post_number(k, worker, type, data, bytes, &number);
 }
 
 /* The same, and waits for room. */
@@ -59,7 +59,8 @@ static int post_number(struct peal_kernel *k, uint32_t worker, uint16_t type,
 	int result;
 
 	for (;;) {
-		result = push_control(k, worker, type, data, bytes, number_out);
+		result = peali_kernel_post_number(k, worker, type, data, bytes,
+						  number_out);
 		if (result != PEAL_EAGAIN)
 			return result;
 		if (phase_of(k, worker) >= PEAL_WORKER_STOPPED)
@@ -422,6 +423,8 @@ int peal_kernel_info(struct peal_kernel *k, struct peal_kernel_info *info_out)
 		/* done before told, so that done is never the larger one */
 		info_out->mail_done += peal_load_acquire_sys(&s->mail_done);
 		info_out->mail_dead += peal_load_relaxed_sys(&s->mail_dead);
+		info_out->mail_poisoned +=
+			peal_load_relaxed_sys(&s->mail_poisoned);
 		info_out->handled += peal_load_relaxed_sys(&s->handled);
 		info_out->failed += peal_load_relaxed_sys(&s->failed);
 		info_out->emitted += peal_load_relaxed_sys(&s->emitted);

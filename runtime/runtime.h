@@ -125,6 +125,7 @@ struct peali_worker {
 	uint32_t n_ports; /* used in its table */
 	uint32_t n_barriers;
 	uint8_t *input_used; /* max_inputs flags */
+	uint64_t mend_number; /* of the control message of this step; 0 */
 	uint64_t beat_seen; /* by the watchdog */
 	_Atomic uint64_t beat_moved_ns;
 };
@@ -153,6 +154,8 @@ struct peal_kernel {
 	pthread_mutex_t push_lock;
 	_Atomic int draining, stopping;
 	_Atomic int reaped; /* neighbours know that it has ended */
+	uint32_t mend_step; /* enum peal_mend that is under way; 0: none */
+	uint32_t n_mended; /* dead workers that are dealt with */
 };
 
 /* 1 if every worker has ended for good. */
@@ -164,6 +167,13 @@ int peali_kernel_tell(struct peal_kernel *kernel, uint32_t worker,
 /* The same without waiting; PEAL_EAGAIN its control link is full. */
 int peali_kernel_post(struct peal_kernel *kernel, uint32_t worker,
 		      uint16_t type, const void *data, uint32_t bytes);
+/* The same, and its number, which status.control_done reaches with it. */
+int peali_kernel_post_number(struct peal_kernel *kernel, uint32_t worker,
+			     uint16_t type, const void *data, uint32_t bytes,
+			     uint64_t *number_out);
+/* Goes on giving up what workers that died have left half done in mailboxes;
+ * never waits. The caller has the lock. */
+void peali_kernel_mend(struct peal_kernel *kernel);
 /* Address of a worker's bell; 0 where the backend has none. */
 uint64_t peali_kernel_bell(const struct peal_kernel *kernel, uint32_t worker);
 /* The phase of the furthest worker as a state, and the first failure. */

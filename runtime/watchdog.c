@@ -77,10 +77,12 @@ static void look_at_links(struct peali_watchdog *d)
 	/* who holds it may wait for a worker: the lease must not */
 	if (pthread_mutex_trylock(&d->rt->lock))
 		return;
-	for (w = d->list; w; w = w->next)
+	for (w = d->list; w; w = w->next) {
 		if (!atomic_load(&w->kernel->reaped) &&
 		    peali_kernel_ended(w->kernel))
 			peali_links_reap(w->kernel);
+		peali_kernel_mend(w->kernel);
+	}
 	peali_links_close_broken(d->rt);
 	pthread_mutex_unlock(&d->rt->lock);
 }

@@ -62,6 +62,8 @@ struct peal_kernel_info {
 	uint64_t mail_done, mail_dead; /* of those, taken off and handled; and
 					* that failed; as handled */
 	uint64_t memory_bytes; /* of the kernel itself, without links */
+	uint64_t mail_poisoned; /* of mail_dead: a worker died while it told
+				 * them */
 };
 
 /** One worker. */

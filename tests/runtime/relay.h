@@ -67,6 +67,12 @@ struct relay_gate {
 	uint64_t word;
 };
 
+/** A message for actor 0, to be put when the gate opens. */
+struct relay_linger {
+	struct relay_gate gate;
+	struct relay_message message;
+};
+
 struct relay_gates {
 	uint64_t passed;
 };

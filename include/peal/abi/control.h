@@ -70,7 +70,7 @@ struct peal_worker_status {
 			 * without a pause since; 0: none */
 	uint64_t blocked; /* what keeps a message waiting: PEAL_BLOCKED; or 0 */
 	uint64_t drained; /* enum peal_drained */
-	uint64_t reserved;
+	uint64_t mail_poisoned; /* of mail_dead: who told them died over it */
 };
 
 /**
@@ -115,9 +115,29 @@ enum peal_control_type {
 	PEAL_CONTROL_SPAWN = 7, /* struct peal_control_spawn */
 	PEAL_CONTROL_RETIRE = 8, /* struct peal_control_spawn: actor */
 	PEAL_CONTROL_BARRIER = 9, /* struct peal_barrier_view */
-	PEAL_CONTROL_END_INPUT = 10 /* struct peal_link_view: index; its sender
-				     * is gone: ends when it is empty */
+	PEAL_CONTROL_END_INPUT = 10, /* struct peal_link_view: index; its sender
+				      * is gone: ends when it is empty */
+	PEAL_CONTROL_MEND = 11 /* struct peal_control_mend */
 };
+
+/*
+ * A worker has died: its mailbox messages whose slot was taken and whose tag
+ * never came are given up. Each step follows when all live workers have done
+ * the one before.
+ */
+enum peal_mend {
+	PEAL_MEND_NOTE = 1, /* the mailbox: how many tickets there are by now */
+	PEAL_MEND_PASS = 2, /* what was being put by then has its tag */
+	PEAL_MEND_POISON = 3 /* of those tickets, who has no tag gets none */
+};
+
+/** One step of giving up what a dead worker has left half done. */
+struct peal_control_mend {
+	uint32_t step; /* enum peal_mend */
+	uint32_t reserved;
+};
+
+PEAL_STATIC_ASSERT(sizeof(struct peal_control_mend) == 8, "mend size");
 
 /** Makes or ends an actor; the host has filled its state already. */
 struct peal_control_spawn {

@@ -175,6 +175,21 @@ peali_control_spawn(struct peal_worker *w, uint32_t type,
 	return 0;
 }
 
+/*
+ * A step of mending. That this worker answers at all says that it is in the
+ * middle of no put: what it had a ticket for before has its tag.
+ */
+static PEAL_DEV PEAL_UNUSED inline int
+peali_control_mend(struct peal_worker *w, const struct peal_control_mend *mend)
+{
+	if (w->mailbox && mend->step == PEAL_MEND_NOTE)
+		w->state->mail_noted =
+			peal_load_relaxed_dev(&w->mailbox->ticket);
+	else if (mend->step == PEAL_MEND_POISON)
+		w->state->mail_until = w->state->mail_noted;
+	return 0;
+}
+
 static PEAL_DEV PEAL_UNUSED inline int
 peali_control_handle(struct peal_worker *w, const struct peal_message *m)
 {
@@ -205,6 +220,9 @@ peali_control_handle(struct peal_worker *w, const struct peal_message *m)
 		w->barriers[view->index] = *view;
 		return 0;
 	}
+	case PEAL_CONTROL_MEND:
+		return peali_control_mend(
+			w, (const struct peal_control_mend *)m->data);
 	default:
 		return PEAL_EPROTO;
 	}

@@ -246,4 +246,46 @@ static PEAL_DEV PEAL_INLINE void peal_mailbox_release(struct peal_mailbox *m)
 		peal_mailbox_flush(m);
 }
 
+/* Publishes the slot of a ticket whose owner is dead: for no actor at all. */
+static PEAL_DEV PEAL_UNUSED inline void
+peali_mailbox_bury(struct peal_mailbox *m, uint64_t number)
+{
+	const struct peal_header nobody = { ~0u, 0, 0 };
+	uint32_t policy = peali_policy(m->policy), length = sizeof(nobody);
+	uint8_t *slot = peali_mailbox_slot(m, number);
+	uint32_t lap = peali_mailbox_lap(m, number);
+
+	if (policy == PEAL_POLICY_SEQUENCE) {
+		peal_header_store(slot + 8, nobody);
+		peal_slot_publish(slot, lap, PEAL_KIND_DEAD, length);
+		return;
+	}
+	if (lap % PEAL_SLOT_REFRESH_LAPS == 0)
+		peal_slot_refresh(policy, slot, m->slot_bytes, lap, length, 0,
+				  1);
+	peal_slot_pack(policy, slot, lap, PEAL_KIND_DEAD,
+		       (const uint8_t *)&nobody, length, 0, 1);
+}
+
+/**
+ * Gives the next slot up, if its ticket is below `until`: the consumer then finds
+ * PEAL_KIND_DEAD there, for actor ~0, and comes to what lies behind it. Only the
+ * consumer, and only when it is known of every producer that it is dead or has
+ * published its tickets below `until`, and a peek that came after that was known
+ * has found nothing.
+ *
+ * @param m     the mailbox
+ * @param until a number that `ticket` has reached
+ * @return 1 there is something to peek at now; 0 the slot is not below `until`.
+ *         Wait-free.
+ */
+static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
+peal_mailbox_poison(struct peal_mailbox *m, uint64_t until)
+{
+	if ((int64_t)(until - m->taken) <= 0)
+		return 0;
+	peali_mailbox_bury(m, m->taken);
+	return 1;
+}
+
 #endif

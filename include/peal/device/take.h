@@ -171,8 +171,11 @@ static PEAL_DEV PEAL_UNUSED inline int peali_mail_take(struct peal_worker *w)
 	struct peal_slot_view view = { 0, 0, 0 };
 	int taken;
 
-	if (!peal_mailbox_peek(w->mailbox, &view))
+	if (!peal_mailbox_peek(w->mailbox, &view)) {
+		if (PEAL_UNLIKELY(w->state->mail_until))
+			peal_mailbox_poison(w->mailbox, w->state->mail_until);
 		return 0;
+	}
 	w->message.header =
 		*(const struct peal_header *)(const void *)view.content;
 	w->message.data = view.content + sizeof(struct peal_header);
@@ -187,6 +190,9 @@ static PEAL_DEV PEAL_UNUSED inline int peali_mail_take(struct peal_worker *w)
 		return 1;
 	}
 	if (taken < 0) {
+		if (view.kind == PEAL_KIND_DEAD)
+			peal_store_relaxed_sys(&w->status->mail_poisoned,
+					       ++w->state->mail_poisoned);
 		peal_mailbox_release(w->mailbox);
 		w->state->mail_dead++;
 		w->state->mail_done++;

@@ -52,7 +52,9 @@ struct peal_worker_state {
 	struct peal_link_view control_view; /* the host fills it in */
 	struct peal_link_consumer control;
 	uint64_t started; /* 0 until the first launch */
-	uint64_t handled, told, mail_done, mail_dead, failed;
+	uint64_t handled, told, mail_done, mail_dead, mail_poisoned, failed;
+	uint64_t mail_noted; /* tickets of the mailbox at PEAL_MEND_NOTE */
+	uint64_t mail_until; /* those below it that have no tag never get one */
 	uint64_t idle_turns, beat, control_done;
 	uint64_t emitted; /* not beside handled: the two would be stored as one
 			   * and read as two, which the store buffer delays */

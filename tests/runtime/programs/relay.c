@@ -110,6 +110,69 @@ static PEAL_DEV int forward(struct peal_worker *w)
 	return peal_tell(w, 0, peal_type(w), peal_data(w), peal_length(w));
 }
 
+/* The mailbox of actor 0, into which the worker may put one more. */
+static PEAL_DEV struct peal_mailbox *admitted(struct peal_worker *w)
+{
+	const struct peal_actor_entry *entry =
+		(const struct peal_actor_entry *)(uintptr_t)w->params->actors;
+	uint32_t worker = PEAL_PLACE_WORKER(entry->place);
+	struct peal_mailbox *m = peali_mailbox(w, worker);
+
+	if (!peal_mailbox_admit(m, &w->leases[worker], 1))
+		return 0;
+	w->leases[worker].granted--;
+	return m;
+}
+
+/* What a worker is made to believe that is to end by itself. */
+struct death {
+	struct peal_kernel_control control;
+	struct peal_kernel_params params;
+};
+
+/*
+ * Takes a ticket for a message to actor 0 and ends over it: its worker finds
+ * that the host is gone; of type 1: that it is stopped. For one lane.
+ */
+static PEAL_DEV int die(struct peal_worker *w)
+{
+	struct death *d = (struct death *)peal_state(w);
+	struct peal_mailbox *m = admitted(w);
+
+	if (!m)
+		return PEAL_EHANDLER;
+	peal_store_relaxed_sys(&w->status->told, ++w->state->told);
+	peali_mailbox_ticket(m, 1);
+	d->params = *w->params;
+	d->params.lease_ns = 4;
+	d->control.stop = peal_type(w) == 1 ? PEAL_STOP_STOP : PEAL_STOP_NONE;
+	w->params = &d->params;
+	w->control = &d->control;
+	return 0;
+}
+
+/* Tells actor 0, and stays between ticket and tag until a word is set. */
+static PEAL_DEV int linger(struct peal_worker *w)
+{
+	const struct relay_linger *in =
+		(const struct relay_linger *)peal_data(w);
+	const uint64_t *word = (const uint64_t *)(uintptr_t)in->gate.word;
+	struct peal_header header = { 0, 0, 0 };
+	struct peal_mailbox *m = admitted(w);
+	uint64_t number;
+
+	if (!m)
+		return PEAL_EHANDLER;
+	number = peali_mailbox_ticket(m, 1);
+	peal_store_relaxed_sys(&w->status->told, ++w->state->told);
+	while (!peal_load_acquire_sys(word) && !peal_aborting(w))
+		peal_pause();
+	header.type = (uint16_t)in->message.sequence;
+	peali_mailbox_write(m, number, header, &in->message,
+			    sizeof(in->message));
+	return 0;
+}
+
 /* Each message is one phase: arrive, wait, check that all have come. */
 static PEAL_DEV int phase(struct peal_worker *w)
 {
@@ -166,6 +229,8 @@ static PEAL_DEV int lanes(struct peal_worker *w)
 	X(gate, sizeof(struct relay_gates), PEAL_SINK)                         \
 	X(hop, sizeof(struct relay_hops), PEAL_TELLS(1))                       \
 	X(forward, 0, PEAL_TELLS(1))                                           \
+	X(die, sizeof(struct death), PEAL_TELLS(1))                            \
+	X(linger, 0, PEAL_TELLS(1))                                            \
 	X(phase, sizeof(struct relay_phases), PEAL_SINK)                       \
 	X(lanes, 0, PEAL_LIMITS(1, 1, 0, 0, sizeof(struct relay_lanes)))
 PEAL_PROGRAM(relay, HANDLERS);

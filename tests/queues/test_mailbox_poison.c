@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tickets whose owner died: what lies behind them is delivered. */
+#include <peal/device/mailbox.h>
+
+#include "identity.h"
+#include "link_pair.h"
+#include "queues/mailbox.h"
+
+#define SLOTS 16
+#define BYTES 40 /* several atoms */
+
+struct box {
+	struct peal_mailbox *m;
+	struct peal_mailbox_lease lease;
+};
+
+static void box_open(struct box *b, uint32_t policy)
+{
+	struct peali_mailbox_spec spec = { .slots = SLOTS,
+					   .message_bytes = BYTES,
+					   .n_workers = 1,
+					   .tells = 1,
+					   .policy = policy };
+
+	memset(b, 0, sizeof(*b));
+	CHECK_OK(peali_mailbox_spec_complete(&spec, 14, PEAL_POLICY_SEQUENCE,
+					     "test"));
+	b->m = (struct peal_mailbox *)link_memory(peali_mailbox_bytes(&spec));
+	peali_mailbox_header(b->m, &spec);
+}
+
+/* A ticket, as a put takes it before it writes. */
+static uint64_t take_ticket(struct box *b)
+{
+	CHECK(peal_mailbox_admit(b->m, &b->lease, 1));
+	b->lease.granted--;
+	return peali_mailbox_ticket(b->m, 1);
+}
+
+static void write_at(struct box *b, uint64_t number, uint64_t sequence)
+{
+	struct peal_header h = { 0, (uint16_t)sequence, 0 };
+	uint8_t data[BYTES];
+
+	link_fill(data, BYTES, sequence);
+	peali_mailbox_write(b->m, number, h, data, BYTES);
+}
+
+static void put(struct box *b, uint64_t sequence)
+{
+	write_at(b, take_ticket(b), sequence);
+}
+
+/* Takes all that can be taken, and gives up what is below `until`: how many
+ * whole ones there were, in order from `next` on; *dead counts the others. */
+static uint64_t take_all(struct box *b, uint64_t next, uint64_t until,
+			 uint64_t *dead)
+{
+	const uint32_t header = (uint32_t)sizeof(struct peal_header);
+	struct peal_slot_view view;
+	struct peal_header h;
+	uint64_t n = 0;
+
+	while (peal_mailbox_peek(b->m, &view) ||
+	       peal_mailbox_poison(b->m, until)) {
+		CHECK(peal_mailbox_peek(b->m, &view));
+		memcpy(&h, view.content, header);
+		if (view.kind == PEAL_KIND_DEAD) {
+			CHECK_EQ(h.actor, ~0u);
+			++*dead;
+		} else {
+			CHECK_EQ(h.type, (uint16_t)(next + n));
+			CHECK(link_filled(view.content + header, BYTES,
+					  next + n));
+			n++;
+		}
+		peal_mailbox_release(b->m);
+	}
+	peal_mailbox_flush(b->m);
+	return n;
+}
+
+static void bury_one(uint32_t policy)
+{
+	uint64_t dead = 0, lap, number;
+	struct box b;
+
+	box_open(&b, policy);
+	for (lap = 0; lap < 3; lap++) {
+		put(&b, 0);
+		number = take_ticket(&b); /* and dies */
+		put(&b, 1);
+		put(&b, 2);
+		CHECK_EQ(take_all(&b, 0, b.m->taken, &dead), 1);
+		CHECK_EQ(b.m->taken, number);
+		CHECK_EQ(dead, lap);
+		CHECK_EQ(take_all(&b, 1, b.m->ticket, &dead), 2);
+		CHECK_EQ(dead, lap + 1);
+		CHECK_EQ(b.m->head, b.m->ticket);
+	}
+	free(b.m);
+}
+
+PEAL_TEST(messages_behind_a_dead_ticket_are_taken)
+{
+	EACH_POLICY(policy)
+	bury_one(policy);
+}
+
+PEAL_TEST(messages_that_are_there_are_left_as_they_are)
+{
+	uint64_t dead = 0, i;
+	struct box b;
+
+	EACH_POLICY(policy)
+	{
+		box_open(&b, policy);
+		for (i = 0; i < 10; i++)
+			put(&b, i);
+		CHECK_EQ(take_all(&b, 0, b.m->ticket, &dead), 10);
+		CHECK_EQ(dead, 0);
+		/* what was noted has been taken meanwhile */
+		CHECK_EQ(take_all(&b, 0, b.m->taken - 3, &dead), 0);
+		CHECK_EQ(dead, 0);
+		free(b.m);
+	}
+}
+
+/* Some atoms are there, the others never come. */
+PEAL_TEST(message_that_is_half_written_is_dead)
+{
+	uint8_t content[BYTES + 8];
+	uint64_t dead = 0, number;
+	struct box b;
+
+	memset(content, 0xee, sizeof(content));
+	EACH_POLICY(policy)
+	{
+		if (policy == PEAL_POLICY_SEQUENCE)
+			continue;
+		box_open(&b, policy);
+		number = take_ticket(&b);
+		peal_slot_pack(policy, peali_mailbox_slot(b.m, number),
+			       peali_mailbox_lap(b.m, number), PEAL_KIND_DATA,
+			       content, sizeof(content), 0, 2);
+		put(&b, 0);
+		CHECK(peal_mailbox_ready(b.m));
+		CHECK_EQ(take_all(&b, 0, b.m->taken, &dead), 0);
+		CHECK_EQ(take_all(&b, 0, b.m->ticket, &dead), 1);
+		CHECK_EQ(dead, 1);
+		dead = 0;
+		free(b.m);
+	}
+}
+
+PEAL_TEST(dead_tickets_may_fill_the_mailbox_at_the_wrap)
+{
+	uint64_t dead = 0, i;
+	struct box b;
+
+	EACH_POLICY(policy)
+	{
+		box_open(&b, policy);
+		for (i = 9; i <= SLOTS + 8; i++) /* as the last lap was */
+			peali_mailbox_bury(b.m, 0ULL - i);
+		b.m->ticket = b.m->leased = b.m->head = b.m->taken = 0ULL - 8;
+		dead = 0;
+		for (i = 0; i < SLOTS; i++)
+			take_ticket(&b);
+		CHECK_EQ(take_all(&b, 0, b.m->ticket, &dead), 0);
+		CHECK_EQ(dead, SLOTS);
+		put(&b, 7);
+		CHECK_EQ(take_all(&b, 7, b.m->taken, &dead), 1);
+		free(b.m);
+	}
+}
+
+/* Negative control: who is given up and lives after all loses its message. */
+PEAL_TEST(poison_without_asking_who_lives_is_caught)
+{
+	uint64_t dead = 0, number;
+	struct box b;
+
+	EACH_POLICY(policy)
+	{
+		box_open(&b, policy);
+		number = take_ticket(&b);
+		put(&b, 1);
+		CHECK_EQ(take_all(&b, 1, b.m->ticket, &dead), 1);
+		write_at(&b, number, 0); /* it was only slow */
+		CHECK_EQ(take_all(&b, 0, b.m->taken, &dead), 0);
+		CHECK_EQ(dead, 1);
+		dead = 0;
+		free(b.m);
+	}
+}
+
+PEAL_TEST_MAIN(RUN(messages_behind_a_dead_ticket_are_taken);
+	       RUN(messages_that_are_there_are_left_as_they_are);
+	       RUN(message_that_is_half_written_is_dead);
+	       RUN(dead_tickets_may_fill_the_mailbox_at_the_wrap);
+	       RUN(poison_without_asking_who_lives_is_caught);)

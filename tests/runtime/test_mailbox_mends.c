@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A worker dies between ticket and tag: what lies behind it is delivered. */
+#include "runtime/harness.h"
+
+/* Whose actors are on which worker. */
+enum { FORWARD, LINGER, DIE, ANSWER, WORKERS };
+
+struct machine {
+	struct peal_runtime *rt;
+	struct peal_kernel *k;
+	struct peal_endpoint *in[ANSWER], *out;
+};
+
+static void build(struct machine *m, uint32_t policy)
+{
+	static const char *const handlers[] = { "forward", "linger", "die" };
+	struct peal_kernel_options o = { .workers = WORKERS,
+					 .mailbox_slots = 64 };
+	struct peal_link_options none = { .capacity = 0 };
+	uint64_t actor;
+	int i;
+
+	m->rt = harness_open(1, "");
+	o.mailbox_policy = harness_policy(m->rt, policy);
+	m->k = harness_launch_with(m->rt, 0, o);
+	m->out = harness_endpoint(m->rt);
+	actor = harness_spawn(m->k, "echo", ANSWER);
+	CHECK_EQ((uint32_t)actor, 0); /* as the others tell it */
+	harness_to(m->rt, actor, m->out, none);
+	for (i = 0; i < ANSWER; i++) {
+		m->in[i] = harness_endpoint(m->rt);
+		actor = harness_spawn(m->k, handlers[i], i);
+		harness_from(m->rt, m->in[i], 0, actor, none);
+	}
+}
+
+static struct peal_kernel_info info_of(struct machine *m)
+{
+	struct peal_kernel_info info;
+
+	CHECK_OK(peal_kernel_info(m->k, &info));
+	return info;
+}
+
+/* The worker takes a ticket and ends: failed, or as if it were stopped. */
+static void kill_one(struct machine *m, int stopped)
+{
+	struct peal_worker_info info;
+
+	CHECK_OK(peal_send(m->in[DIE], 0, (uint16_t)stopped, "", 1, PATIENCE));
+	EVENTUALLY(!peal_worker_info(m->k, DIE, &info) &&
+		   info.phase >= PEAL_WORKER_STOPPED);
+	CHECK_EQ(info.phase,
+		 stopped ? PEAL_WORKER_STOPPED : PEAL_WORKER_FAILED);
+	CHECK_EQ(info.result, stopped ? 0 : PEAL_ELEASE);
+	CHECK_EQ(info.told, 1);
+}
+
+/* Each message told was delivered, but for one that is dead. */
+static void check_conserved(struct machine *m, uint64_t delivered)
+{
+	EVENTUALLY(info_of(m).mail_done == delivered + 1);
+	CHECK_EQ(info_of(m).told, delivered + 1);
+	CHECK_EQ(info_of(m).mail_dead, 1);
+	CHECK_EQ(info_of(m).mail_poisoned, 1);
+	CHECK_EQ(info_of(m).failed, 0);
+	harness_conserved(m->rt);
+}
+
+static void die_once(uint32_t policy, int stopped)
+{
+	struct machine m;
+	uint64_t i;
+
+	build(&m, policy);
+	harness_send(m.in[FORWARD], 0, 1, 0, 10);
+	kill_one(&m, stopped);
+	harness_send(m.in[FORWARD], 0, 1, 10, 20);
+	harness_receive(m.out, 1, 0, 30);
+	check_conserved(&m, 30);
+	/* the slot is one like any other again, lap for lap */
+	for (i = 30; i < 530; i += 20) {
+		harness_send(m.in[FORWARD], 0, 1, i, 20);
+		harness_receive(m.out, 1, i, 20);
+	}
+	check_conserved(&m, 530);
+	CHECK_OK(peal_kernel_stop(m.k, PATIENCE));
+	CHECK_OK(peal_runtime_shutdown(m.rt));
+}
+
+PEAL_TEST(messages_behind_a_worker_that_failed_arrive)
+{
+	uint32_t policy;
+
+	for (policy = PEAL_POLICY_SEQUENCE; policy <= PEAL_POLICY_ATOM8;
+	     policy++)
+		die_once(policy, 0);
+}
+
+PEAL_TEST(messages_behind_a_worker_that_left_arrive)
+{
+	die_once(PEAL_POLICY_DEFAULT, 1);
+}
+
+/*
+ * Whoever gave up what has no tag, without asking who lives, would lose the
+ * message of the one that is slow.
+ */
+PEAL_TEST(message_of_a_slow_worker_is_waited_for)
+{
+	struct relay_linger linger = { { 0 }, { 1, 0, relay_check(1, 0) } };
+	struct peal_received r;
+	struct relay_message got;
+	struct machine m;
+	uint64_t word = 0;
+
+	build(&m, PEAL_POLICY_DEFAULT);
+	linger.gate.word = (uint64_t)(uintptr_t)&word;
+	CHECK_OK(peal_send(m.in[LINGER], 0, 0, &linger, sizeof(linger),
+			   PATIENCE));
+	EVENTUALLY(info_of(&m).told == 1);
+	kill_one(&m, 0);
+	harness_send(m.in[FORWARD], 0, 1, 1, 10);
+	EVENTUALLY(info_of(&m).told == 12);
+	/* several ticks of the watchdog; nothing can come, however long */
+	CHECK_EQ(peal_receive(m.out, &got, sizeof(got), &r, 200 * MS),
+		 PEAL_ETIMEDOUT);
+	CHECK_EQ(info_of(&m).mail_done, 0);
+	CHECK_EQ(info_of(&m).mail_poisoned, 0);
+	peal_store_release_sys(&word, 1);
+	harness_receive(m.out, 1, 0, 11);
+	check_conserved(&m, 11);
+	CHECK_OK(peal_kernel_stop(m.k, PATIENCE));
+	CHECK_OK(peal_runtime_shutdown(m.rt));
+}
+
+PEAL_TEST_MAIN(RUN(messages_behind_a_worker_that_failed_arrive);
+	       RUN(messages_behind_a_worker_that_left_arrive);
+	       RUN(message_of_a_slow_worker_is_waited_for);)
