@@ -236,7 +236,8 @@ init
 	}
 }
 
+#ifdef STOP
 ltl all_end { <> ALL_DONE }
-#ifndef STOP
-ltl all_arrives { <> (sink_done && delivered[3] == ALL) }
+#else
+ltl all_arrives { <> (ALL_DONE && delivered[3] == ALL) }
 #endif

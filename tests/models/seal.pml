@@ -365,8 +365,10 @@ init
 	}
 }
 
-/* whoever stops: what was accepted and not delivered is in the rings */
+#ifdef RECEIVER_STOPS
 ltl it_ends { <> (sender_gone && receiver_gone && host_done) }
-#if !defined(RECEIVER_STOPS)
-ltl all_arrives { <> (sender_gone && delivered == accepted) }
+#else /* and nothing is left behind, whenever the sender stops */
+ltl all_arrives {
+	<> (sender_gone && receiver_gone && host_done && delivered == accepted)
+}
 #endif
