@@ -229,17 +229,20 @@ PEAL_TEST(four_producers_put_bulks_exactly_once_in_order)
 	static const struct {
 		uint32_t slots, tells, lease;
 	} cases[] = { { 8, 1, 2 }, { 16, 2, 3 }, { 64, 8, 9 }, { 256, 32, 0 } };
+	struct stress_clock clock = stress_begin(1);
 	struct box b;
+	uint64_t round;
 	size_t i;
 
-	EACH_POLICY(policy)
+	while (stress_next(&clock, &round))
+		EACH_POLICY(policy)
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		box_open(&b, policy, cases[i].slots, cases[i].tells,
 			 cases[i].lease);
 		b.bulk = 1;
 		if (i == 1)
 			box_start_at(&b, 65536ULL * 16 - 1001);
-		run(&b, "in bulks");
+		run(&b, round, "in bulks");
 	}
 }
 
