@@ -12,7 +12,8 @@ enum link_how {
 	HOW_BULK, /* push_bulk of two, pop_burst of two */
 	HOW_ROOM, /* fits, reserve, commit; ready, peek, release */
 	HOW_WATCHED, /* as SINGLE; somebody looks at the counts */
-	HOW_SEALED /* the last message goes over a second ring */
+	HOW_SEALED, /* the last message goes over a second ring */
+	HOW_LEFT /* nobody receives; after the SEAL the ring is freed */
 };
 
 /* Faults, for the checker to find. */
@@ -149,6 +150,7 @@ static void link_setup(const void *config)
 	model_name(&l.counts->accepted, 8, "counts.accepted");
 	model_name(&l.counts->delivered, 8, "counts.delivered");
 	model_name(&l.counts->switches, 8, "counts.switches");
+	model_name(&l.counts->seals, 8, "counts.seals");
 	credit = make_ring(k, 0);
 	if (k->how == HOW_SEALED)
 		make_ring(k, 1);
@@ -247,6 +249,8 @@ static void send(const struct link_case *k)
 	}
 	if (k->end)
 		MODEL_UNTIL(!peal_link_push_mark(l.p, PEAL_KIND_END));
+	if (k->how == HOW_LEFT)
+		model_expect(!peal_link_push_mark(l.p, PEAL_KIND_SEAL));
 }
 
 /* ---- the receiver -------------------------------------------------------- */
@@ -364,10 +368,14 @@ static void watch(void)
 	model_expect(peal_load_relaxed_sys(&l.counts->accepted) >= delivered);
 }
 
-/* Who sees the switch may free the ring that was left. */
+/* Who sees the switch may free the ring that was left; or the SEAL, where the
+ * receiver has ended. */
 static void free_ring(const struct link_case *k)
 {
-	MODEL_UNTIL(peal_load_acquire_sys(&l.counts->switches) == 1);
+	const uint64_t *left = k->how == HOW_LEFT ? &l.counts->seals :
+						    &l.counts->switches;
+
+	MODEL_UNTIL(peal_load_acquire_sys(left) == 1);
 	memset((uint8_t *)l.rings[0] + sizeof(struct peal_ring), 0xff,
 	       k->capacity * k->slot_bytes);
 }
@@ -378,6 +386,8 @@ static void link_thread(const void *config, uint32_t self)
 
 	if (self == 0)
 		send(k);
+	else if (k->how == HOW_LEFT)
+		free_ring(k);
 	else if (self == 1)
 		receive(k);
 	else if (k->how == HOW_SEALED)
@@ -392,6 +402,8 @@ static void link_check(const void *config)
 	const struct peal_link_counts *n = l.counts;
 
 	model_expect(n->accepted == k->n);
+	if (k->how == HOW_LEFT)
+		return;
 	model_expect(n->accepted ==
 		     n->delivered + n->dead[PEAL_REASON_HANDLER]);
 	model_expect(n->dead[PEAL_REASON_HANDLER] == (uint64_t)k->dead);
@@ -445,6 +457,8 @@ static const struct model_instance instances[] = {
 	     .how = HOW_WATCHED),
 	LINK("link sequence, 1 slot, SEAL, freed", 3, NULL,
 	     RING(SEQUENCE, 1, 32), SENDS(8, 2, 8, 8), .how = HOW_SEALED),
+	LINK("link sequence, 2 slots, left, freed", 2, NULL,
+	     RING(SEQUENCE, 2, 32), SENDS(8, 1, 8), .how = HOW_LEFT),
 
 	LINK("link atom16, 1 slot", 2, as_on_gpus, RING(ATOM16, 1, 32),
 	     SENDS(16, 3, 16, 4, 9)),
