@@ -134,9 +134,8 @@ struct peal_worker {
 	uint64_t *said; /* what the leader broadcasts: the next word */
 	uint64_t said_word;
 #endif
-	/* the leader's: `actor` can handle so many messages more, as there is
-	 * room in its outputs; 0: look at all that again */
-	uint32_t room_left;
+	/* the leader's: */
+	uint32_t room_left; /* messages for which `actor` has room; 0: look */
 	uint32_t room_actor; /* its index */
 };
 
