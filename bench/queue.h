@@ -20,13 +20,13 @@
 
 PEAL_BEGIN_C
 
-#define PEALI_QUEUE_ENDS 4 /* producers, or consumers, at most */
-#define PEALI_QUEUE_BURST 32
-#define PEALI_QUEUE_PRODUCER_SHIFT 56
+#define PEALI_BENCH_QUEUE_ENDS 4 /* producers, or consumers, at most */
+#define PEALI_BENCH_QUEUE_BURST 32
+#define PEALI_BENCH_QUEUE_PRODUCER_SHIFT 56
 
-struct peali_queue_shape {
+struct peali_bench_queue_shape {
 	uint32_t bytes; /* of a message: 8, 48, 64, 256 or 4096 */
-	uint32_t burst; /* 1 or PEALI_QUEUE_BURST */
+	uint32_t burst; /* 1 or PEALI_BENCH_QUEUE_BURST */
 	uint32_t producers, consumers;
 	uint32_t slots; /* a power of two */
 	uint32_t every; /* 1: each consumer gets all messages */
@@ -35,7 +35,7 @@ struct peali_queue_shape {
 };
 
 /* What a waiting thread does between two looks. */
-enum peali_queue_gap {
+enum peali_bench_queue_gap {
 	PEALI_GAP_NONE = 0,
 	PEALI_GAP_PAUSE = 1, /* peal_pause */
 	PEALI_GAP_FENCES = 2, /* peal_poll_gap */
@@ -44,10 +44,10 @@ enum peali_queue_gap {
 };
 
 /* One producer or consumer; private to its thread while that runs. */
-struct peali_queue_end {
-	struct peali_queue_shape shape;
+struct peali_bench_queue_end {
+	struct peali_bench_queue_shape shape;
 	uint32_t index; /* among producers, or among consumers */
-	enum peali_queue_gap gap;
+	enum peali_bench_queue_gap gap;
 	uint64_t *stop; /* 1: somebody gave up */
 	uint64_t until_ns; /* give up then, unless something has moved */
 	uint64_t limit_ns, moved_before;
@@ -59,54 +59,58 @@ struct peali_queue_end {
 	/* a consumer */
 	uint64_t taken;
 	uint64_t wrong; /* messages that were not what they should be */
-	uint64_t next[PEALI_QUEUE_ENDS]; /* the least number to expect */
-	uint64_t sum[PEALI_QUEUE_ENDS]; /* of numbers; and of their squares */
-	uint64_t squares[PEALI_QUEUE_ENDS];
-	const uint64_t *base[PEALI_QUEUE_ENDS]; /* of producers */
+	uint64_t next[PEALI_BENCH_QUEUE_ENDS]; /* the least number to expect */
+	uint64_t sum[PEALI_BENCH_QUEUE_ENDS]; /* of numbers; and of their squares */
+	uint64_t squares[PEALI_BENCH_QUEUE_ENDS];
+	const uint64_t *base[PEALI_BENCH_QUEUE_ENDS]; /* of producers */
 	PEAL_ALIGNED(PEAL_SHARED_LINE)
-	uint64_t stage[PEALI_QUEUE_BURST * PEALI_BENCH_WORDS];
+	uint64_t stage[PEALI_BENCH_QUEUE_BURST * PEALI_BENCH_WORDS];
 	/* what the others look at */
 	PEAL_ALIGNED(PEAL_SHARED_LINE) uint64_t told; /* of taken */
 };
 
-struct peali_queue_kind {
+struct peali_bench_queue_kind {
 	const char *name;
 	const char *missing; /* NULL, or why it is not in this build */
 	/* A new empty queue; NULL if memory is short. */
-	void *(*open)(const struct peali_queue_shape *shape);
+	void *(*open)(const struct peali_bench_queue_shape *shape);
 	void (*close)(void *queue);
 	/* Sends, or takes, up to n until the queue is full or empty; how many
 	 * it were. */
-	uint64_t (*send)(void *queue, struct peali_queue_end *end, uint64_t n);
-	uint64_t (*take)(void *queue, struct peali_queue_end *end, uint64_t n);
+	uint64_t (*send)(void *queue, struct peali_bench_queue_end *end,
+			 uint64_t n);
+	uint64_t (*take)(void *queue, struct peali_bench_queue_end *end,
+			 uint64_t n);
 	/* n round trips of one message: out by one queue, back by another. The
 	 * first side begins; fewer were made if somebody gave up. */
-	uint64_t (*trips)(void *const queues[2], struct peali_queue_end *out,
-			  struct peali_queue_end *in, uint64_t n, int first);
+	uint64_t (*trips)(void *const queues[2],
+			  struct peali_bench_queue_end *out,
+			  struct peali_bench_queue_end *in, uint64_t n,
+			  int first);
 };
 
 /* Whether it is time to give up; looks at the clock. */
-int peali_queue_give_up(struct peali_queue_end *end);
+int peali_bench_queue_give_up(struct peali_bench_queue_end *end);
 
 /* Lets another thread of this core run. */
-void peali_queue_yield(void);
+void peali_bench_queue_yield(void);
 
 /* Between two looks; 1: give up. */
-static PEAL_INLINE int peali_queue_wait(struct peali_queue_end *end)
+static PEAL_INLINE int peali_bench_queue_wait(struct peali_bench_queue_end *end)
 {
 	if (end->gap == PEALI_GAP_PAUSE)
 		peal_pause();
 	else if (end->gap == PEALI_GAP_FENCES)
 		peal_poll_gap();
 	else if (end->gap == PEALI_GAP_YIELD)
-		peali_queue_yield();
+		peali_bench_queue_yield();
 	return PEAL_UNLIKELY(++end->polls % 65536 == 0) &&
-	       peali_queue_give_up(end);
+	       peali_bench_queue_give_up(end);
 }
 
 /* How many messages one call may send now. */
-static PEAL_INLINE uint32_t peali_queue_room(const struct peali_queue_end *end,
-					     uint32_t burst)
+static PEAL_INLINE uint32_t
+peali_bench_queue_room(const struct peali_bench_queue_end *end, uint32_t burst)
 {
 	uint64_t left = end->limit - end->sent;
 
@@ -114,9 +118,9 @@ static PEAL_INLINE uint32_t peali_queue_room(const struct peali_queue_end *end,
 }
 
 /* Writes message `ahead` of those that come next. */
-static PEAL_INLINE void peali_queue_fill(const struct peali_queue_end *end,
-					 void *to, uint32_t bytes,
-					 uint32_t ahead)
+static PEAL_INLINE void
+peali_bench_queue_fill(const struct peali_bench_queue_end *end, void *to,
+		       uint32_t bytes, uint32_t ahead)
 {
 	const struct peali_bench_share share = { bytes / 8, 0, 1 };
 
@@ -128,32 +132,33 @@ static PEAL_INLINE void peali_queue_fill(const struct peali_queue_end *end,
  * For queues that copy: the next messages in the stage, filled once however
  * often the queue is full. How many there are; they begin at *from_out.
  */
-static PEAL_INLINE uint32_t peali_queue_stage(struct peali_queue_end *end,
-					      uint32_t bytes, uint32_t burst,
-					      uint64_t **from_out)
+static PEAL_INLINE uint32_t
+peali_bench_queue_stage(struct peali_bench_queue_end *end, uint32_t bytes,
+			uint32_t burst, uint64_t **from_out)
 {
 	if (end->staged_from == end->staged) {
-		end->staged = peali_queue_room(end, burst);
+		end->staged = peali_bench_queue_room(end, burst);
 		end->staged_from = 0;
 		for (uint32_t i = 0; i < end->staged; i++)
-			peali_queue_fill(end, end->stage + i * (bytes / 8),
-					 bytes, i);
+			peali_bench_queue_fill(
+				end, end->stage + i * (bytes / 8), bytes, i);
 	}
 	*from_out = end->stage + end->staged_from * (bytes / 8);
 	return end->staged - end->staged_from;
 }
 
 /* So many of the stage were sent; returns them. */
-static PEAL_INLINE uint32_t peali_queue_unstage(struct peali_queue_end *end,
-						uint32_t n)
+static PEAL_INLINE uint32_t
+peali_bench_queue_unstage(struct peali_bench_queue_end *end, uint32_t n)
 {
 	end->staged_from += n;
 	return n;
 }
 
 /* Counts a message that came, and whether it is right and in order. */
-static PEAL_INLINE void peali_queue_check(struct peali_queue_end *end,
-					  const void *from, uint32_t bytes)
+static PEAL_INLINE void
+peali_bench_queue_check(struct peali_bench_queue_end *end, const void *from,
+			uint32_t bytes)
 {
 	const struct peali_bench_share share = { bytes / 8, 0, 1 };
 	const uint64_t *words = (const uint64_t *)from;
@@ -161,7 +166,7 @@ static PEAL_INLINE void peali_queue_check(struct peali_queue_end *end,
 	uint32_t p = 0;
 
 	if (end->shape.producers > 1 || end->shape.consumers > 1) {
-		p = (uint32_t)(words[0] >> PEALI_QUEUE_PRODUCER_SHIFT);
+		p = (uint32_t)(words[0] >> PEALI_BENCH_QUEUE_PRODUCER_SHIFT);
 		p = p < end->shape.producers ? p : 0; /* then a word is wrong */
 		number = words[0] - end->base[p][0];
 		if (end->shape.consumers > 1 && !end->shape.every)
@@ -177,7 +182,8 @@ static PEAL_INLINE void peali_queue_check(struct peali_queue_end *end,
 }
 
 /* Counts a message that has not even the right length. */
-static PEAL_INLINE void peali_queue_note_wrong(struct peali_queue_end *end)
+static PEAL_INLINE void
+peali_bench_queue_note_wrong(struct peali_bench_queue_end *end)
 {
 	end->taken++;
 	end->wrong++;
@@ -189,15 +195,15 @@ PEAL_END_C
  * Defines NAME_send, NAME_take and NAME_trips from two functions in line,
  * which get size and burst as constants:
  *
- *	uint32_t put(void *queue, struct peali_queue_end *end, uint32_t bytes,
+ *	uint32_t put(void *queue, struct peali_bench_queue_end *end, uint32_t bytes,
  *		     uint32_t burst);	sends up to burst of the next messages
  *	uint32_t get(...);		takes up to burst and checks each
  *
  * Both return how many; 0: full, or empty.
  */
-#define PEALI_QUEUE_LOOPS(name, put, get)                                      \
+#define PEALI_BENCH_QUEUE_LOOPS(name, put, get)                                \
 	static PEAL_INLINE uint64_t name##_send_sized(                         \
-		void *queue, struct peali_queue_end *end, uint64_t n,          \
+		void *queue, struct peali_bench_queue_end *end, uint64_t n,    \
 		uint32_t bytes, uint32_t burst)                                \
 	{                                                                      \
 		const uint64_t first = end->sent;                              \
@@ -213,7 +219,7 @@ PEAL_END_C
 		return end->sent - first;                                      \
 	}                                                                      \
 	static PEAL_INLINE uint64_t name##_take_sized(                         \
-		void *queue, struct peali_queue_end *end, uint64_t n,          \
+		void *queue, struct peali_bench_queue_end *end, uint64_t n,    \
 		uint32_t bytes, uint32_t burst)                                \
 	{                                                                      \
 		const uint64_t first = end->taken;                             \
@@ -224,42 +230,42 @@ PEAL_END_C
 		return end->taken - first;                                     \
 	}                                                                      \
 	static PEAL_INLINE uint64_t name##_trips_sized(                        \
-		void *const *queues, struct peali_queue_end *out,              \
-		struct peali_queue_end *in, uint64_t n, int first,             \
+		void *const *queues, struct peali_bench_queue_end *out,        \
+		struct peali_bench_queue_end *in, uint64_t n, int first,       \
 		uint32_t bytes)                                                \
 	{                                                                      \
 		for (uint64_t i = 0; i < n; i++) {                             \
 			if (!first)                                            \
 				while (!get(queues[1], in, bytes, 1))          \
-					if (peali_queue_wait(in))              \
+					if (peali_bench_queue_wait(in))        \
 						return i;                      \
 			while (!put(queues[0], out, bytes, 1))                 \
-				if (peali_queue_wait(out))                     \
+				if (peali_bench_queue_wait(out))               \
 					return i;                              \
 			out->sent++;                                           \
 			if (first)                                             \
 				while (!get(queues[1], in, bytes, 1))          \
-					if (peali_queue_wait(in))              \
+					if (peali_bench_queue_wait(in))        \
 						return i;                      \
 		}                                                              \
 		return n;                                                      \
 	}                                                                      \
-	static uint64_t name##_send(void *queue, struct peali_queue_end *end,  \
-				    uint64_t n)                                \
+	static uint64_t name##_send(                                           \
+		void *queue, struct peali_bench_queue_end *end, uint64_t n)    \
 	{                                                                      \
-		PEALI_QUEUE_EACH_SIZE(name##_send_sized, end->shape, queue,    \
-				      end, n)                                  \
+		PEALI_BENCH_QUEUE_EACH_SIZE(name##_send_sized, end->shape,     \
+					    queue, end, n)                     \
 	}                                                                      \
-	static uint64_t name##_take(void *queue, struct peali_queue_end *end,  \
-				    uint64_t n)                                \
+	static uint64_t name##_take(                                           \
+		void *queue, struct peali_bench_queue_end *end, uint64_t n)    \
 	{                                                                      \
-		PEALI_QUEUE_EACH_SIZE(name##_take_sized, end->shape, queue,    \
-				      end, n)                                  \
+		PEALI_BENCH_QUEUE_EACH_SIZE(name##_take_sized, end->shape,     \
+					    queue, end, n)                     \
 	}                                                                      \
 	static uint64_t name##_trips(void *const *queues,                      \
-				     struct peali_queue_end *out,              \
-				     struct peali_queue_end *in, uint64_t n,   \
-				     int first)                                \
+				     struct peali_bench_queue_end *out,        \
+				     struct peali_bench_queue_end *in,         \
+				     uint64_t n, int first)                    \
 	{                                                                      \
 		switch (out->shape.bytes) {                                    \
 		case 8:                                                        \
@@ -280,18 +286,18 @@ PEAL_END_C
 		}                                                              \
 	}
 
-#define PEALI_QUEUE_EACH_BURST(sized, shape, size, ...)                        \
+#define PEALI_BENCH_QUEUE_EACH_BURST(sized, shape, size, ...)                  \
 	case size:                                                             \
 		if ((shape).burst == 1)                                        \
 			return sized(__VA_ARGS__, size, 1);                    \
-		return sized(__VA_ARGS__, size, PEALI_QUEUE_BURST);
-#define PEALI_QUEUE_EACH_SIZE(sized, shape, ...)                               \
+		return sized(__VA_ARGS__, size, PEALI_BENCH_QUEUE_BURST);
+#define PEALI_BENCH_QUEUE_EACH_SIZE(sized, shape, ...)                         \
 	switch ((shape).bytes) {                                               \
-		PEALI_QUEUE_EACH_BURST(sized, shape, 8, __VA_ARGS__)           \
-		PEALI_QUEUE_EACH_BURST(sized, shape, 48, __VA_ARGS__)          \
-		PEALI_QUEUE_EACH_BURST(sized, shape, 64, __VA_ARGS__)          \
-		PEALI_QUEUE_EACH_BURST(sized, shape, 256, __VA_ARGS__)         \
-		PEALI_QUEUE_EACH_BURST(sized, shape, 4096, __VA_ARGS__)        \
+		PEALI_BENCH_QUEUE_EACH_BURST(sized, shape, 8, __VA_ARGS__)     \
+		PEALI_BENCH_QUEUE_EACH_BURST(sized, shape, 48, __VA_ARGS__)    \
+		PEALI_BENCH_QUEUE_EACH_BURST(sized, shape, 64, __VA_ARGS__)    \
+		PEALI_BENCH_QUEUE_EACH_BURST(sized, shape, 256, __VA_ARGS__)   \
+		PEALI_BENCH_QUEUE_EACH_BURST(sized, shape, 4096, __VA_ARGS__)  \
 	default:                                                               \
 		return 0;                                                      \
 	}

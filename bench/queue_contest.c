@@ -15,10 +15,11 @@
 #define ROUNDS_LEAST 2 /* of a pass */
 
 /* Whole bursts of all producers. */
-static uint64_t whole(const struct peali_queue_side *side, double messages)
+static uint64_t whole(const struct peali_bench_queue_side *side,
+		      double messages)
 {
 	const uint64_t unit =
-		(uint64_t)PEALI_QUEUE_BURST * side->job.shape.producers;
+		(uint64_t)PEALI_BENCH_QUEUE_BURST * side->job.shape.producers;
 	uint64_t n = (uint64_t)messages / unit * unit;
 
 	n = n < MESSAGES_MOST ? n : MESSAGES_MOST / unit * unit;
@@ -26,15 +27,15 @@ static uint64_t whole(const struct peali_queue_side *side, double messages)
 }
 
 /* The open round's median in ns, or messages a second; negative: failed. */
-static double run_side(const struct peali_queue_contest *contest,
-		       const struct peali_queue_side *side,
+static double run_side(const struct peali_bench_queue_contest *contest,
+		       const struct peali_bench_queue_side *side,
 		       struct peali_samples *samples)
 {
 	double rate;
 	int result;
 
 	if (!contest->trips) {
-		rate = peali_queue_rate(&side->job, side->amount);
+		rate = peali_bench_queue_rate(&side->job, side->amount);
 		if (rate >= 0)
 			peali_samples_add(samples, rate);
 		return rate;
@@ -44,14 +45,15 @@ static double run_side(const struct peali_queue_contest *contest,
 					   BATCH, (uint32_t)side->amount,
 					   samples);
 	else
-		result = peali_queue_round_trips(
+		result = peali_bench_queue_round_trips(
 			&side->job, BATCH, (uint32_t)side->amount, samples);
 	return result ? -1 : peali_samples_open_median(samples);
 }
 
 /* Sets how much of a side takes about so long. */
-static void set_amount(const struct peali_queue_contest *contest,
-		       struct peali_queue_side *side, double value, double ns)
+static void set_amount(const struct peali_bench_queue_contest *contest,
+		       struct peali_bench_queue_side *side, double value,
+		       double ns)
 {
 	double n;
 
@@ -66,8 +68,8 @@ static void set_amount(const struct peali_queue_contest *contest,
 }
 
 /* A run that is not kept; negative: failed. */
-static double try_side(const struct peali_queue_contest *contest,
-		       const struct peali_queue_side *side)
+static double try_side(const struct peali_bench_queue_contest *contest,
+		       const struct peali_bench_queue_side *side)
 {
 	struct peali_samples samples = { 0 };
 	double value = run_side(contest, side, &samples);
@@ -77,8 +79,8 @@ static double try_side(const struct peali_queue_contest *contest,
 }
 
 /* Finds what a waiting thread best does, and how much a round takes. */
-static int calibrate(const struct peali_queue_contest *contest,
-		     struct peali_queue_side *side)
+static int calibrate(const struct peali_bench_queue_contest *contest,
+		     struct peali_bench_queue_side *side)
 {
 	double best[PEALI_GAPS] = { 0 }, slowest[PEALI_GAPS] = { 0 }, value;
 	int gap = 0;
@@ -92,7 +94,7 @@ static int calibrate(const struct peali_queue_contest *contest,
 		return -1;
 	set_amount(contest, side, value, (double)contest->round_ns / 2);
 	for (int i = 0; i < LOOKS * PEALI_GAPS && side->job.kind; i++) {
-		side->job.gap = (enum peali_queue_gap)(i % PEALI_GAPS);
+		side->job.gap = (enum peali_bench_queue_gap)(i % PEALI_GAPS);
 		value = try_side(contest, side);
 		if (value < 0)
 			return -1;
@@ -105,7 +107,7 @@ static int calibrate(const struct peali_queue_contest *contest,
 	for (int i = 1; i < PEALI_GAPS; i++)
 		if (best[i] > best[gap])
 			gap = i;
-	side->job.gap = (enum peali_queue_gap)gap;
+	side->job.gap = (enum peali_bench_queue_gap)gap;
 	if (side->job.kind)
 		value = contest->trips ? 1 / slowest[gap] : slowest[gap];
 	set_amount(contest, side, value, (double)contest->round_ns);
@@ -113,7 +115,7 @@ static int calibrate(const struct peali_queue_contest *contest,
 	return 0;
 }
 
-static int run_round(struct peali_queue_contest *c)
+static int run_round(struct peali_bench_queue_contest *c)
 {
 	uint64_t lost = peali_cores_lost();
 	int before = peali_bare_distance(&c->ours.job.cores);
@@ -131,8 +133,8 @@ static int run_round(struct peali_queue_contest *c)
 	return 0;
 }
 
-int peali_queue_pass(struct peali_queue_contest *contest, uint32_t pass,
-		     uint64_t until_ns)
+int peali_bench_queue_pass(struct peali_bench_queue_contest *contest,
+			   uint32_t pass, uint64_t until_ns)
 {
 	if (!contest->peer.calibrated && calibrate(contest, &contest->peer))
 		return -1;
@@ -147,7 +149,8 @@ int peali_queue_pass(struct peali_queue_contest *contest, uint32_t pass,
 }
 
 enum peali_verdict
-peali_queue_verdict(const struct peali_queue_contest *contest, double goal)
+peali_bench_queue_verdict(const struct peali_bench_queue_contest *contest,
+			  double goal)
 {
 	size_t first = 0;
 	int reached = 0, missed = 0;
@@ -166,7 +169,7 @@ peali_queue_verdict(const struct peali_queue_contest *contest, double goal)
 	return missed == PEALI_PASSES ? PEALI_MISSED : PEALI_UNSURE;
 }
 
-void peali_queue_contest_fini(struct peali_queue_contest *contest)
+void peali_bench_queue_contest_fini(struct peali_bench_queue_contest *contest)
 {
 	peali_samples_fini(&contest->ours.samples);
 	peali_samples_fini(&contest->peer.samples);

@@ -20,7 +20,8 @@ struct gang;
 /* A thread and what it does. */
 struct member {
 	struct gang *gang;
-	struct peali_queue_end *producer, *consumer; /* either may be NULL */
+	struct peali_bench_queue_end *producer,
+		*consumer; /* either may be NULL */
 	int core;
 	int failed;
 	uint64_t began_ns, ended_ns, untimed; /* untimed: taken before */
@@ -28,21 +29,22 @@ struct member {
 };
 
 struct gang {
-	const struct peali_queue_job *job;
+	const struct peali_bench_queue_job *job;
 	void *queues[2]; /* the second: back, for round trips */
 	uint64_t messages; /* or trips */
 	uint64_t each; /* of them, by one producer */
 	struct member members[MEMBERS];
 	uint32_t n_members;
-	struct peali_queue_end *producers[PEALI_QUEUE_ENDS];
-	struct peali_queue_end *consumers[PEALI_QUEUE_ENDS];
+	struct peali_bench_queue_end *producers[PEALI_BENCH_QUEUE_ENDS];
+	struct peali_bench_queue_end *consumers[PEALI_BENCH_QUEUE_ENDS];
 	uint32_t n_producers, n_consumers;
-	uint64_t base[PEALI_QUEUE_ENDS][PEALI_BENCH_WORDS];
+	uint64_t base[PEALI_BENCH_QUEUE_ENDS][PEALI_BENCH_WORDS];
 	uint64_t arrived, stop; /* stop: somebody gave up */
 	PEAL_ALIGNED(PEAL_SHARED_LINE) uint64_t over; /* time is */
 };
 
-const char *peali_queue_placement_name(enum peali_queue_placement placement)
+const char *
+peali_bench_queue_placement_name(enum peali_bench_queue_placement placement)
 {
 	static const char *const names[] = { "a core each",
 					     "producers consume too",
@@ -51,7 +53,7 @@ const char *peali_queue_placement_name(enum peali_queue_placement placement)
 	return names[placement];
 }
 
-const char *peali_queue_gap_name(enum peali_queue_gap gap)
+const char *peali_bench_queue_gap_name(enum peali_bench_queue_gap gap)
 {
 	static const char *const names[] = { "none", "pause", "fences",
 					     "yield" };
@@ -61,12 +63,12 @@ const char *peali_queue_gap_name(enum peali_queue_gap gap)
 
 /* ---- what waiting threads call ---------------------------------------------- */
 
-void peali_queue_yield(void)
+void peali_bench_queue_yield(void)
 {
 	sched_yield();
 }
 
-int peali_queue_give_up(struct peali_queue_end *end)
+int peali_bench_queue_give_up(struct peali_bench_queue_end *end)
 {
 	uint64_t now = peal_clock_ns(), moved = end->sent + end->taken;
 
@@ -84,20 +86,20 @@ static void fill_base(struct gang *g)
 {
 	uint64_t seed = peali_bench_seed();
 
-	for (uint32_t p = 0; p < PEALI_QUEUE_ENDS; p++) {
+	for (uint32_t p = 0; p < PEALI_BENCH_QUEUE_ENDS; p++) {
 		uint64_t *base = g->base[p];
 
 		for (uint32_t i = 0; i < PEALI_BENCH_WORDS; i++)
 			base[i] = peali_bench_word(seed + p, i);
 		/* Numbers never reach the byte of the producer. */
 		base[0] = base[0] << 16 >> 16;
-		base[0] |= (uint64_t)p << PEALI_QUEUE_PRODUCER_SHIFT;
+		base[0] |= (uint64_t)p << PEALI_BENCH_QUEUE_PRODUCER_SHIFT;
 	}
 }
 
-static struct peali_queue_end *end_new(struct gang *g, uint32_t index)
+static struct peali_bench_queue_end *end_new(struct gang *g, uint32_t index)
 {
-	struct peali_queue_end *end =
+	struct peali_bench_queue_end *end =
 		aligned_alloc(PEAL_SHARED_LINE, sizeof(*end));
 
 	if (!end)
@@ -109,14 +111,14 @@ static struct peali_queue_end *end_new(struct gang *g, uint32_t index)
 	end->stop = &g->stop;
 	end->limit_ns = g->job->limit_ns ? g->job->limit_ns : LIMIT_NS;
 	end->until_ns = peal_clock_ns() + end->limit_ns;
-	for (uint32_t p = 0; p < PEALI_QUEUE_ENDS; p++)
+	for (uint32_t p = 0; p < PEALI_BENCH_QUEUE_ENDS; p++)
 		end->base[p] = g->base[p];
 	return end;
 }
 
 static int add_producer(struct gang *g, struct member *m)
 {
-	struct peali_queue_end *end = end_new(g, g->n_producers);
+	struct peali_bench_queue_end *end = end_new(g, g->n_producers);
 
 	if (!end)
 		return -1;
@@ -128,7 +130,7 @@ static int add_producer(struct gang *g, struct member *m)
 
 static int add_consumer(struct gang *g, struct member *m)
 {
-	struct peali_queue_end *end = end_new(g, g->n_consumers);
+	struct peali_bench_queue_end *end = end_new(g, g->n_consumers);
 
 	if (!end)
 		return -1;
@@ -158,7 +160,7 @@ static void gang_free(struct gang *g)
 	free(g);
 }
 
-static struct gang *gang_new(const struct peali_queue_job *job,
+static struct gang *gang_new(const struct peali_bench_queue_job *job,
 			     uint32_t n_queues)
 {
 	struct gang *g = aligned_alloc(PEAL_SHARED_LINE, sizeof(*g));
@@ -224,7 +226,7 @@ static int complain(const struct gang *g, const char *what, uint64_t n)
 		return 0;
 	peali_say("queue '%s', %u bytes, bursts of %u, %s: %llu messages %s",
 		  g->job->kind->name, g->job->shape.bytes, g->job->shape.burst,
-		  peali_queue_placement_name(g->job->placement),
+		  peali_bench_queue_placement_name(g->job->placement),
 		  (unsigned long long)n, what);
 	return -1;
 }
@@ -232,7 +234,7 @@ static int complain(const struct gang *g, const char *what, uint64_t n)
 /* ---- throughput -------------------------------------------------------------- */
 
 /* A producer sends no more: all, or what was sent when time was over. */
-static int is_sent(const struct gang *g, struct peali_queue_end *producer)
+static int is_sent(const struct gang *g, struct peali_bench_queue_end *producer)
 {
 	if (producer->sent < producer->limit && peal_load_relaxed_dev(&g->over))
 		producer->limit = producer->sent;
@@ -260,7 +262,8 @@ static uint64_t total(const struct gang *g)
 }
 
 /* All messages that this consumer waits for have come, to it or to another. */
-static int is_taken(const struct gang *g, struct peali_queue_end *consumer)
+static int is_taken(const struct gang *g,
+		    struct peali_bench_queue_end *consumer)
 {
 	uint64_t n = consumer->taken;
 
@@ -291,9 +294,9 @@ static void *flow(void *argument)
 {
 	struct member *m = argument;
 	struct gang *g = m->gang;
-	const struct peali_queue_kind *kind = g->job->kind;
-	struct peali_queue_end *p = m->producer, *c = m->consumer;
-	const uint64_t step = p && c ? PEALI_QUEUE_BURST : STEP_ALONE;
+	const struct peali_bench_queue_kind *kind = g->job->kind;
+	struct peali_bench_queue_end *p = m->producer, *c = m->consumer;
+	const uint64_t step = p && c ? PEALI_BENCH_QUEUE_BURST : STEP_ALONE;
 	int sent = !p, taken = !c;
 	uint64_t watch;
 
@@ -316,7 +319,7 @@ static void *flow(void *argument)
 		if (taken && sent)
 			break;
 		if (!moved)
-			m->failed = peali_queue_wait(c ? c : p);
+			m->failed = peali_bench_queue_wait(c ? c : p);
 	}
 	m->ended_ns = peal_clock_ns();
 	/* Those who share a core take it from each other. */
@@ -416,7 +419,8 @@ static uint64_t delivered(const struct gang *g)
 	return n;
 }
 
-double peali_queue_rate(const struct peali_queue_job *job, uint64_t messages)
+double peali_bench_queue_rate(const struct peali_bench_queue_job *job,
+			      uint64_t messages)
 {
 	struct gang *g = gang_new(job, 1);
 	double rate = -1;
@@ -494,8 +498,9 @@ static int check_trips(const struct gang *g)
 	return complain(g, "of round trips never came", g->messages - taken);
 }
 
-int peali_queue_round_trips(const struct peali_queue_job *job, uint32_t batch,
-			    uint32_t n_samples, struct peali_samples *samples)
+int peali_bench_queue_round_trips(const struct peali_bench_queue_job *job,
+				  uint32_t batch, uint32_t n_samples,
+				  struct peali_samples *samples)
 {
 	const struct asker asker = { batch, n_samples, samples };
 	struct gang *g = gang_new(job, 2);

@@ -12,7 +12,7 @@
 #include "bench/samples.h"
 
 /* Who runs where. */
-enum peali_queue_placement {
+enum peali_bench_queue_placement {
 	PEALI_PLACE_APART = 0, /* a producer, a consumer: a core each */
 	PEALI_PLACE_BOTH = 1, /* both threads produce; those of low number
 			       * consume as well */
@@ -20,21 +20,22 @@ enum peali_queue_placement {
 				  * the other */
 };
 
-struct peali_queue_job {
-	const struct peali_queue_kind *kind;
-	struct peali_queue_shape shape;
-	enum peali_queue_placement placement;
-	enum peali_queue_gap gap;
+struct peali_bench_queue_job {
+	const struct peali_bench_queue_kind *kind;
+	struct peali_bench_queue_shape shape;
+	enum peali_bench_queue_placement placement;
+	enum peali_bench_queue_gap gap;
 	struct peali_cores cores;
 	uint64_t budget_ns; /* send no more after it; 0: never */
 	uint64_t limit_ns; /* give up when nothing moved for so long; 0: 10 s */
 };
 
 /** A placement's name; static. */
-const char *peali_queue_placement_name(enum peali_queue_placement placement);
+const char *
+peali_bench_queue_placement_name(enum peali_bench_queue_placement placement);
 
 /** A gap's name; static. */
-const char *peali_queue_gap_name(enum peali_queue_gap gap);
+const char *peali_bench_queue_gap_name(enum peali_bench_queue_gap gap);
 
 /**
  * Sends so many messages in all through a new queue, a multiple of all bursts
@@ -44,7 +45,8 @@ const char *peali_queue_gap_name(enum peali_queue_gap gap);
  *         negative with a message: one was lost, doubled, changed or out of
  *         order, or a thread or memory was missing.
  */
-double peali_queue_rate(const struct peali_queue_job *job, uint64_t messages);
+double peali_bench_queue_rate(const struct peali_bench_queue_job *job,
+			      uint64_t messages);
 
 /**
  * Round trips of one message through two new queues.
@@ -54,7 +56,8 @@ double peali_queue_rate(const struct peali_queue_job *job, uint64_t messages);
  * @param samples   they are added to its open round, in ns per round trip.
  * @return 0, or -1 with a message as above.
  */
-int peali_queue_round_trips(const struct peali_queue_job *job, uint32_t batch,
-			    uint32_t n_samples, struct peali_samples *samples);
+int peali_bench_queue_round_trips(const struct peali_bench_queue_job *job,
+				  uint32_t batch, uint32_t n_samples,
+				  struct peali_samples *samples);
 
 #endif

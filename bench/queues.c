@@ -24,6 +24,7 @@
 #define ROUND_MOST_NS 1e6 /* short: others may want the cores */
 #define ROUND_LEAST_NS 2e5
 #define BOUNCE_GOAL (1 / 1.10) /* times the limit, at most */
+#define TOPIC_GOAL 0.9 /* times a link for each reader */
 #define CONTESTS_MOST 256
 #define OVERHEAD 16 /* what a slot carries beside the payload */
 #define LINE 64
@@ -31,10 +32,10 @@
 /* Rows of one kind of queue that move messages in one way. */
 struct group {
 	const char *what;
-	const struct peali_queue_kind *const *ours; /* NULL in it: none yet */
-	const struct peali_queue_kind *const *peers;
+	const struct peali_bench_queue_kind *const *ours;
+	const struct peali_bench_queue_kind *const *peers;
 	int trips;
-	enum peali_queue_placement placement;
+	enum peali_bench_queue_placement placement;
 	uint32_t producers, consumers, every;
 	uint32_t bursts; /* 1: single messages; 2: bursts too */
 	uint32_t bytes[5]; /* 0 ends them */
@@ -42,7 +43,7 @@ struct group {
 
 static const struct group groups[] = {
 	{ "round trip",
-	  &peali_queue_pair,
+	  &peali_bench_queue_pair,
 	  peali_peers_pair,
 	  1,
 	  PEALI_PLACE_APART,
@@ -52,7 +53,7 @@ static const struct group groups[] = {
 	  1,
 	  { 8, 48, 64, 256 } },
 	{ "throughput",
-	  &peali_queue_pair,
+	  &peali_bench_queue_pair,
 	  peali_peers_pair,
 	  0,
 	  PEALI_PLACE_APART,
@@ -62,7 +63,7 @@ static const struct group groups[] = {
 	  2,
 	  { 8, 64, 256, 4096 } },
 	{ "gather",
-	  &peali_queue_gather,
+	  &peali_bench_queue_gather,
 	  peali_peers_gather,
 	  0,
 	  PEALI_PLACE_APART,
@@ -72,7 +73,7 @@ static const struct group groups[] = {
 	  2,
 	  { 8, 64 } },
 	{ "gather",
-	  &peali_queue_gather,
+	  &peali_bench_queue_gather,
 	  peali_peers_gather,
 	  0,
 	  PEALI_PLACE_BOTH,
@@ -82,7 +83,7 @@ static const struct group groups[] = {
 	  2,
 	  { 8, 64 } },
 	{ "gather",
-	  &peali_queue_gather,
+	  &peali_bench_queue_gather,
 	  peali_peers_gather,
 	  0,
 	  PEALI_PLACE_ONE_CORE,
@@ -92,7 +93,7 @@ static const struct group groups[] = {
 	  2,
 	  { 8, 64 } },
 	{ "share",
-	  &peali_queue_share,
+	  &peali_bench_queue_share,
 	  peali_peers_share,
 	  0,
 	  PEALI_PLACE_BOTH,
@@ -102,7 +103,7 @@ static const struct group groups[] = {
 	  2,
 	  { 8, 64 } },
 	{ "spread",
-	  &peali_queue_spread,
+	  &peali_bench_queue_spread,
 	  peali_peers_spread,
 	  0,
 	  PEALI_PLACE_BOTH,
@@ -119,7 +120,7 @@ struct queues {
 	const char *what, *peer, *json_out; /* own options; NULL: not given */
 	struct peali_report report;
 	struct peali_cores cores;
-	struct peali_queue_contest contests[CONTESTS_MOST];
+	struct peali_bench_queue_contest contests[CONTESTS_MOST];
 	const struct group *groups[CONTESTS_MOST]; /* that they are of */
 	uint32_t n, n_skipped, n_verdicts[3];
 	FILE *json;
@@ -132,7 +133,7 @@ static uint32_t lines_of(uint32_t bytes)
 	return (bytes + OVERHEAD + LINE - 1) / LINE;
 }
 
-static void name_peer(const struct peali_queue_contest *c, char *text,
+static void name_peer(const struct peali_bench_queue_contest *c, char *text,
 		      size_t size)
 {
 	if (c->peer.job.kind)
@@ -145,10 +146,10 @@ static void name_peer(const struct peali_queue_contest *c, char *text,
 /* A row of the group with that peer, NULL being the bounce. */
 static void add_contest(struct queues *q, const struct group *group,
 			uint32_t bytes, uint32_t burst,
-			const struct peali_queue_kind *peer)
+			const struct peali_bench_queue_kind *peer)
 {
-	struct peali_queue_contest *c = q->contests + q->n;
-	const struct peali_queue_shape shape = {
+	struct peali_bench_queue_contest *c = q->contests + q->n;
+	const struct peali_bench_queue_shape shape = {
 		.bytes = bytes,
 		.burst = burst,
 		.producers = group->producers,
@@ -193,7 +194,7 @@ static void add_group(struct queues *q, const struct group *group)
 		if (!peali_bench_wanted(&q->options, PEAL_ROUTE_NONE, bytes))
 			continue;
 		for (uint32_t b = 0; b < group->bursts; b++) {
-			const uint32_t burst = b ? PEALI_QUEUE_BURST : 1;
+			const uint32_t burst = b ? PEALI_BENCH_QUEUE_BURST : 1;
 
 			if (group->trips)
 				add_contest(q, group, bytes, burst, NULL);
@@ -213,10 +214,10 @@ static void fill_head(const struct group *group, json_t *row)
 	peali_row_uint(row, "producers", group->producers);
 	peali_row_uint(row, "consumers", group->consumers);
 	peali_row_text(row, "placement", "%s",
-		       peali_queue_placement_name(group->placement));
+		       peali_bench_queue_placement_name(group->placement));
 }
 
-static void fill_values(const struct peali_queue_contest *c, json_t *row)
+static void fill_values(const struct peali_bench_queue_contest *c, json_t *row)
 {
 	struct peali_spread ours = peali_samples_spread(&c->ours.samples);
 	struct peali_spread peer = peali_samples_spread(&c->peer.samples);
@@ -232,17 +233,19 @@ static void fill_values(const struct peali_queue_contest *c, json_t *row)
 	peali_row_real(row, "versus_megamessages_per_s", peer.median / 1e6);
 }
 
-static double goal_of(const struct peali_queue_contest *c)
+static double goal_of(const struct peali_bench_queue_contest *c)
 {
-	return c->peer.job.kind ? 1 : BOUNCE_GOAL;
+	if (!c->peer.job.kind)
+		return BOUNCE_GOAL;
+	return c->ours.job.shape.every ? TOPIC_GOAL : 1;
 }
 
 static void fill(struct queues *q, uint32_t index)
 {
 	static const char *const verdicts[] = { "reached", "missed", "unsure" };
-	const struct peali_queue_contest *c = q->contests + index;
+	const struct peali_bench_queue_contest *c = q->contests + index;
 	json_t *row = peali_report_row(&q->report, c->ours.job.kind->name);
-	enum peali_verdict verdict = peali_queue_verdict(c, goal_of(c));
+	enum peali_verdict verdict = peali_bench_queue_verdict(c, goal_of(c));
 	char name[64];
 
 	name_peer(c, name, sizeof(name));
@@ -255,9 +258,10 @@ static void fill(struct queues *q, uint32_t index)
 	peali_row_text(
 		row, "core_distance", "%s",
 		peali_distance_name(peali_samples_tag(&c->peer.samples)));
-	peali_row_text(row, "gap", "%s", peali_queue_gap_name(c->ours.job.gap));
+	peali_row_text(row, "gap", "%s",
+		       peali_bench_queue_gap_name(c->ours.job.gap));
 	peali_row_text(row, "versus_gap", "%s",
-		       peali_queue_gap_name(c->peer.job.gap));
+		       peali_bench_queue_gap_name(c->peer.job.gap));
 	fill_values(c, row);
 	peali_samples_row_versus(&c->peer.samples, row, name, NULL);
 	peali_row_real(row, "goal", goal_of(c));
@@ -266,7 +270,7 @@ static void fill(struct queues *q, uint32_t index)
 }
 
 static int is_skipped(const struct queues *q,
-		      const struct peali_queue_kind *peer)
+		      const struct peali_bench_queue_kind *peer)
 {
 	return peer->missing && (!q->peer || strstr(peer->name, q->peer));
 }
@@ -275,7 +279,7 @@ static int is_skipped(const struct queues *q,
 static void fill_skipped(struct queues *q, const struct group *group)
 {
 	for (int p = 0; group->peers[p]; p++) {
-		const struct peali_queue_kind *peer = group->peers[p];
+		const struct peali_bench_queue_kind *peer = group->peers[p];
 		const struct peali_samples none = { 0 };
 		char why[256];
 		json_t *row;
@@ -309,7 +313,7 @@ static int write_samples(struct queues *q)
 	char label[160];
 
 	for (uint32_t i = 0; i < q->n && !result; i++) {
-		struct peali_queue_contest *c = q->contests + i;
+		struct peali_bench_queue_contest *c = q->contests + i;
 
 		snprintf(label, sizeof(label), "%s-%u-%u-%u-%u-%u",
 			 q->groups[i]->what, q->groups[i]->producers,
@@ -335,12 +339,12 @@ static int measure(struct queues *q)
 	for (uint32_t pass = 0; pass < PEALI_PASSES; pass++) {
 		progress(q, pass);
 		for (uint32_t i = 0; i < q->n; i++) {
-			struct peali_queue_contest *c = q->contests + i;
+			struct peali_bench_queue_contest *c = q->contests + i;
 
 			c->round_ns = (uint64_t)round;
-			if (peali_queue_pass(c, pass,
-					     peali_bench_now_ns() +
-						     (uint64_t)each))
+			if (peali_bench_queue_pass(c, pass,
+						   peali_bench_now_ns() +
+							   (uint64_t)each))
 				return -1;
 		}
 	}
@@ -526,7 +530,7 @@ static int run(int argc, char **argv, int json)
 		peali_report_fini(&q->report);
 	}
 	for (uint32_t i = 0; i < q->n; i++)
-		peali_queue_contest_fini(q->contests + i);
+		peali_bench_queue_contest_fini(q->contests + i);
 	free(q);
 	return status;
 }

@@ -9,16 +9,16 @@
 #define PEALI_PASSES 3 /* all rows are measured so often; verdicts agree */
 
 /* One side of a row, and what suits it best. */
-struct peali_queue_side {
-	struct peali_queue_job job; /* kind NULL: the bare bounce */
+struct peali_bench_queue_side {
+	struct peali_bench_queue_job job; /* kind NULL: the bare bounce */
 	int calibrated;
 	uint64_t amount; /* messages of a round, or samples of round trips */
 	struct peali_samples samples;
 };
 
-struct peali_queue_contest {
+struct peali_bench_queue_contest {
 	int trips; /* 1: round trips, 0: throughput */
-	struct peali_queue_side ours, peer;
+	struct peali_bench_queue_side ours, peer;
 	uint32_t lines; /* of the bounce */
 	uint64_t round_ns; /* of one side */
 	size_t pass_end[PEALI_PASSES]; /* rounds up to the end of a pass */
@@ -36,16 +36,17 @@ enum peali_verdict {
  *
  * @return 0, or -1 with a message: a message was lost, doubled or changed.
  */
-int peali_queue_pass(struct peali_queue_contest *contest, uint32_t pass,
-		     uint64_t until_ns);
+int peali_bench_queue_pass(struct peali_bench_queue_contest *contest,
+			   uint32_t pass, uint64_t until_ns);
 
 /**
  * Whether the medians of all passes are at least `goal`, each of the rounds
  * that were most frequent in the pass.
  */
 enum peali_verdict
-peali_queue_verdict(const struct peali_queue_contest *contest, double goal);
+peali_bench_queue_verdict(const struct peali_bench_queue_contest *contest,
+			  double goal);
 
-void peali_queue_contest_fini(struct peali_queue_contest *contest);
+void peali_bench_queue_contest_fini(struct peali_bench_queue_contest *contest);
 
 #endif

@@ -6,13 +6,21 @@
 
 #include "bench/queue.h"
 
-extern const struct peali_queue_kind peali_queue_link;
-extern const struct peali_queue_kind peali_queue_mailbox;
+extern const struct peali_bench_queue_kind peali_bench_queue_link;
+extern const struct peali_bench_queue_kind peali_bench_queue_mailbox;
+extern const struct peali_bench_queue_kind peali_bench_queue_work;
+extern const struct peali_bench_queue_kind peali_bench_queue_topic;
+/* What a topic is compared with. */
+extern const struct peali_bench_queue_kind peali_bench_queue_links;
 
-/* What stands for us in rows of a shape; name NULL: nothing yet. */
-extern const struct peali_queue_kind *const peali_queue_pair; /* 1 -> 1 */
-extern const struct peali_queue_kind *const peali_queue_gather; /* n -> 1 */
-extern const struct peali_queue_kind *const peali_queue_share; /* n -> m */
-extern const struct peali_queue_kind *const peali_queue_spread; /* 1 -> every */
+/* What stands for us in rows of a shape. */
+extern const struct peali_bench_queue_kind
+	*const peali_bench_queue_pair; /* 1 -> 1 */
+extern const struct peali_bench_queue_kind
+	*const peali_bench_queue_gather; /* n -> 1 */
+extern const struct peali_bench_queue_kind
+	*const peali_bench_queue_share; /* n -> m */
+extern const struct peali_bench_queue_kind
+	*const peali_bench_queue_spread; /* 1 -> every */
 
 #endif

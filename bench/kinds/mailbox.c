@@ -17,10 +17,10 @@ struct teller {
 
 struct box {
 	struct peal_mailbox *mailbox;
-	struct teller tellers[PEALI_QUEUE_ENDS];
+	struct teller tellers[PEALI_BENCH_QUEUE_ENDS];
 };
 
-static void *box_open(const struct peali_queue_shape *shape)
+static void *box_open(const struct peali_bench_queue_shape *shape)
 {
 	/* Whole lines, so that no two producers write to one. */
 	const uint32_t lines = (shape->bytes + 16 + LINE - 1) / LINE;
@@ -60,24 +60,26 @@ static void box_close(void *queue)
 	free(b);
 }
 
-static PEAL_INLINE uint32_t box_put(void *queue, struct peali_queue_end *end,
+static PEAL_INLINE uint32_t box_put(void *queue,
+				    struct peali_bench_queue_end *end,
 				    uint32_t bytes, uint32_t burst)
 {
 	const struct peal_header header = { 0, PEALI_BENCH_DATA, 0 };
 	struct box *b = queue;
 	struct peal_mailbox_lease *lease = &b->tellers[end->index].lease;
 	uint64_t *from;
-	uint32_t n = peali_queue_stage(end, bytes, burst, &from);
+	uint32_t n = peali_bench_queue_stage(end, bytes, burst, &from);
 
 	if (burst > 1 ? peal_mailbox_put_bulk(b->mailbox, lease, header, from,
 					      bytes, n) :
 			!n || peal_mailbox_put(b->mailbox, lease, header, from,
 					       bytes))
 		return 0;
-	return peali_queue_unstage(end, n);
+	return peali_bench_queue_unstage(end, n);
 }
 
-static PEAL_INLINE uint32_t box_get(void *queue, struct peali_queue_end *end,
+static PEAL_INLINE uint32_t box_get(void *queue,
+				    struct peali_bench_queue_end *end,
 				    uint32_t bytes, uint32_t burst)
 {
 	struct peal_mailbox *m = ((struct box *)queue)->mailbox;
@@ -90,9 +92,9 @@ static PEAL_INLINE uint32_t box_get(void *queue, struct peali_queue_end *end,
 			break;
 		if (PEAL_UNLIKELY(view.length !=
 				  bytes + sizeof(struct peal_header)))
-			peali_queue_note_wrong(end);
+			peali_bench_queue_note_wrong(end);
 		else
-			peali_queue_check(
+			peali_bench_queue_check(
 				end, view.content + sizeof(struct peal_header),
 				bytes);
 		peal_mailbox_release(m);
@@ -100,9 +102,9 @@ static PEAL_INLINE uint32_t box_get(void *queue, struct peali_queue_end *end,
 	return i;
 }
 
-PEALI_QUEUE_LOOPS(box, box_put, box_get)
+PEALI_BENCH_QUEUE_LOOPS(box, box_put, box_get)
 
-const struct peali_queue_kind peali_queue_mailbox = {
+const struct peali_bench_queue_kind peali_bench_queue_mailbox = {
 	.name = "mailbox",
 	.open = box_open,
 	.close = box_close,

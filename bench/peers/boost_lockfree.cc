@@ -46,8 +46,8 @@ template <uint32_t bytes> static void many_drop(void *queue)
 	delete static_cast<many<bytes> *>(queue);
 }
 
-static void *make(const struct peali_queue_shape *shape,
-		  void *(*make_sized)(const struct peali_queue_shape *))
+static void *make(const struct peali_bench_queue_shape *shape,
+		  void *(*make_sized)(const struct peali_bench_queue_shape *))
 {
 	struct holder *h = new (std::nothrow) holder;
 
@@ -61,22 +61,22 @@ static void *make(const struct peali_queue_shape *shape,
 	return nullptr;
 }
 
-static void *spsc_of(const struct peali_queue_shape *shape)
+static void *spsc_of(const struct peali_bench_queue_shape *shape)
 {
 	PEALI_SIZED(spsc_make, shape->bytes, shape->slots)
 }
 
-static void *many_of(const struct peali_queue_shape *shape)
+static void *many_of(const struct peali_bench_queue_shape *shape)
 {
 	PEALI_SIZED(many_make, shape->bytes, shape->slots)
 }
 
-static void *spsc_open(const struct peali_queue_shape *shape)
+static void *spsc_open(const struct peali_bench_queue_shape *shape)
 {
 	return make(shape, spsc_of);
 }
 
-static void *many_open(const struct peali_queue_shape *shape)
+static void *many_open(const struct peali_bench_queue_shape *shape)
 {
 	return make(shape, many_of);
 }
@@ -107,23 +107,23 @@ static void many_close(void *queue)
 
 template <uint32_t bytes>
 static PEAL_INLINE uint32_t spsc_put_sized(struct holder *h,
-					   struct peali_queue_end *end,
+					   struct peali_bench_queue_end *end,
 					   uint32_t burst)
 {
 	spsc<bytes> *queue = static_cast<spsc<bytes> *>(h->queue);
 	uint64_t *words;
-	uint32_t n = peali_queue_stage(end, bytes, burst, &words);
+	uint32_t n = peali_bench_queue_stage(end, bytes, burst, &words);
 	const peali_message<bytes> *from =
 		reinterpret_cast<const peali_message<bytes> *>(words);
 
 	if (burst == 1)
-		return peali_queue_unstage(end, n && queue->push(*from));
-	return peali_queue_unstage(end, (uint32_t)queue->push(from, n));
+		return peali_bench_queue_unstage(end, n && queue->push(*from));
+	return peali_bench_queue_unstage(end, (uint32_t)queue->push(from, n));
 }
 
 template <uint32_t bytes>
 static PEAL_INLINE uint32_t spsc_get_sized(struct holder *h,
-					   struct peali_queue_end *end,
+					   struct peali_bench_queue_end *end,
 					   uint32_t burst)
 {
 	spsc<bytes> *queue = static_cast<spsc<bytes> *>(h->queue);
@@ -134,15 +134,17 @@ static PEAL_INLINE uint32_t spsc_get_sized(struct holder *h,
 	if (burst == 1)
 		return queue->consume_one(
 			[end](const peali_message<bytes> &message) {
-				peali_queue_check(end, message.words, bytes);
+				peali_bench_queue_check(end, message.words,
+							bytes);
 			});
 	n = (uint32_t)queue->pop(to, burst);
 	for (uint32_t i = 0; i < n; i++)
-		peali_queue_check(end, to[i].words, bytes);
+		peali_bench_queue_check(end, to[i].words, bytes);
 	return n;
 }
 
-static PEAL_INLINE uint32_t spsc_put(void *queue, struct peali_queue_end *end,
+static PEAL_INLINE uint32_t spsc_put(void *queue,
+				     struct peali_bench_queue_end *end,
 				     uint32_t bytes, uint32_t burst)
 {
 	struct holder *h = static_cast<holder *>(queue);
@@ -150,7 +152,8 @@ static PEAL_INLINE uint32_t spsc_put(void *queue, struct peali_queue_end *end,
 	PEALI_SIZED(spsc_put_sized, bytes, h, end, burst)
 }
 
-static PEAL_INLINE uint32_t spsc_get(void *queue, struct peali_queue_end *end,
+static PEAL_INLINE uint32_t spsc_get(void *queue,
+				     struct peali_bench_queue_end *end,
 				     uint32_t bytes, uint32_t burst)
 {
 	struct holder *h = static_cast<holder *>(queue);
@@ -162,24 +165,24 @@ static PEAL_INLINE uint32_t spsc_get(void *queue, struct peali_queue_end *end,
 
 template <uint32_t bytes>
 static PEAL_INLINE uint32_t many_put_sized(struct holder *h,
-					   struct peali_queue_end *end,
+					   struct peali_bench_queue_end *end,
 					   uint32_t burst)
 {
 	many<bytes> *queue = static_cast<many<bytes> *>(h->queue);
 	uint64_t *words;
-	uint32_t n = peali_queue_stage(end, bytes, burst, &words), i;
+	uint32_t n = peali_bench_queue_stage(end, bytes, burst, &words), i;
 	const peali_message<bytes> *from =
 		reinterpret_cast<const peali_message<bytes> *>(words);
 
 	for (i = 0; i < n; i++)
 		if (!queue->bounded_push(from[i]))
 			break;
-	return peali_queue_unstage(end, i);
+	return peali_bench_queue_unstage(end, i);
 }
 
 template <uint32_t bytes>
 static PEAL_INLINE uint32_t many_get_sized(struct holder *h,
-					   struct peali_queue_end *end,
+					   struct peali_bench_queue_end *end,
 					   uint32_t burst)
 {
 	many<bytes> *queue = static_cast<many<bytes> *>(h->queue);
@@ -190,12 +193,13 @@ static PEAL_INLINE uint32_t many_get_sized(struct holder *h,
 	for (i = 0; i < burst; i++) {
 		if (!queue->pop(*to))
 			break;
-		peali_queue_check(end, to->words, bytes);
+		peali_bench_queue_check(end, to->words, bytes);
 	}
 	return i;
 }
 
-static PEAL_INLINE uint32_t many_put(void *queue, struct peali_queue_end *end,
+static PEAL_INLINE uint32_t many_put(void *queue,
+				     struct peali_bench_queue_end *end,
 				     uint32_t bytes, uint32_t burst)
 {
 	struct holder *h = static_cast<holder *>(queue);
@@ -203,7 +207,8 @@ static PEAL_INLINE uint32_t many_put(void *queue, struct peali_queue_end *end,
 	PEALI_SIZED(many_put_sized, bytes, h, end, burst)
 }
 
-static PEAL_INLINE uint32_t many_get(void *queue, struct peali_queue_end *end,
+static PEAL_INLINE uint32_t many_get(void *queue,
+				     struct peali_bench_queue_end *end,
 				     uint32_t bytes, uint32_t burst)
 {
 	struct holder *h = static_cast<holder *>(queue);
@@ -211,15 +216,15 @@ static PEAL_INLINE uint32_t many_get(void *queue, struct peali_queue_end *end,
 	PEALI_SIZED(many_get_sized, bytes, h, end, burst)
 }
 
-PEALI_QUEUE_LOOPS(spsc, spsc_put, spsc_get)
-PEALI_QUEUE_LOOPS(many, many_put, many_get)
+PEALI_BENCH_QUEUE_LOOPS(spsc, spsc_put, spsc_get)
+PEALI_BENCH_QUEUE_LOOPS(many, many_put, many_get)
 
-const struct peali_queue_kind peali_peer_boost_spsc = {
+const struct peali_bench_queue_kind peali_peer_boost_spsc = {
 	"boost spsc_queue", nullptr,   spsc_open, spsc_close,
 	spsc_send,	    spsc_take, spsc_trips
 };
 
-const struct peali_queue_kind peali_peer_boost_queue = {
+const struct peali_bench_queue_kind peali_peer_boost_queue = {
 	"boost queue", nullptr,	  many_open, many_close,
 	many_send,     many_take, many_trips
 };

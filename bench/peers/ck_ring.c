@@ -15,7 +15,7 @@ struct ring {
 	uint8_t *memory;
 };
 
-static void *ring_open(const struct peali_queue_shape *shape)
+static void *ring_open(const struct peali_bench_queue_shape *shape)
 {
 	struct ring *r = peali_peer_memory(sizeof(*r));
 
@@ -38,11 +38,12 @@ static void ring_close(void *queue)
 	free(r);
 }
 
-static PEAL_INLINE uint32_t sp_put(void *queue, struct peali_queue_end *end,
+static PEAL_INLINE uint32_t sp_put(void *queue,
+				   struct peali_bench_queue_end *end,
 				   uint32_t bytes, uint32_t burst)
 {
 	struct ring *r = queue;
-	uint32_t n = peali_queue_room(end, burst), i;
+	uint32_t n = peali_bench_queue_room(end, burst), i;
 
 	for (i = 0; i < n; i++) {
 		void *to = _ck_ring_enqueue_reserve_sp(&r->ck, r->memory, bytes,
@@ -50,17 +51,18 @@ static PEAL_INLINE uint32_t sp_put(void *queue, struct peali_queue_end *end,
 
 		if (!to)
 			break;
-		peali_queue_fill(end, to, bytes, i);
+		peali_bench_queue_fill(end, to, bytes, i);
 		_ck_ring_enqueue_commit_sp(&r->ck);
 	}
 	return i;
 }
 
-static PEAL_INLINE uint32_t mp_put(void *queue, struct peali_queue_end *end,
+static PEAL_INLINE uint32_t mp_put(void *queue,
+				   struct peali_bench_queue_end *end,
 				   uint32_t bytes, uint32_t burst)
 {
 	struct ring *r = queue;
-	uint32_t n = peali_queue_room(end, burst), i;
+	uint32_t n = peali_bench_queue_room(end, burst), i;
 
 	for (i = 0; i < n; i++) {
 		unsigned int ticket;
@@ -69,13 +71,14 @@ static PEAL_INLINE uint32_t mp_put(void *queue, struct peali_queue_end *end,
 
 		if (!to)
 			break;
-		peali_queue_fill(end, to, bytes, i);
+		peali_bench_queue_fill(end, to, bytes, i);
 		_ck_ring_enqueue_commit_mp(&r->ck, ticket);
 	}
 	return i;
 }
 
-static PEAL_INLINE uint32_t sc_get(void *queue, struct peali_queue_end *end,
+static PEAL_INLINE uint32_t sc_get(void *queue,
+				   struct peali_bench_queue_end *end,
 				   uint32_t bytes, uint32_t burst)
 {
 	struct ring *r = queue;
@@ -84,12 +87,13 @@ static PEAL_INLINE uint32_t sc_get(void *queue, struct peali_queue_end *end,
 	for (i = 0; i < burst; i++) {
 		if (!_ck_ring_dequeue_sc(&r->ck, r->memory, end->stage, bytes))
 			break;
-		peali_queue_check(end, end->stage, bytes);
+		peali_bench_queue_check(end, end->stage, bytes);
 	}
 	return i;
 }
 
-static PEAL_INLINE uint32_t mc_get(void *queue, struct peali_queue_end *end,
+static PEAL_INLINE uint32_t mc_get(void *queue,
+				   struct peali_bench_queue_end *end,
 				   uint32_t bytes, uint32_t burst)
 {
 	struct ring *r = queue;
@@ -98,16 +102,16 @@ static PEAL_INLINE uint32_t mc_get(void *queue, struct peali_queue_end *end,
 	for (i = 0; i < burst; i++) {
 		if (!_ck_ring_dequeue_mc(&r->ck, r->memory, end->stage, bytes))
 			break;
-		peali_queue_check(end, end->stage, bytes);
+		peali_bench_queue_check(end, end->stage, bytes);
 	}
 	return i;
 }
 
-PEALI_QUEUE_LOOPS(spsc, sp_put, sc_get)
-PEALI_QUEUE_LOOPS(mpsc, mp_put, sc_get)
-PEALI_QUEUE_LOOPS(mpmc, mp_put, mc_get)
+PEALI_BENCH_QUEUE_LOOPS(spsc, sp_put, sc_get)
+PEALI_BENCH_QUEUE_LOOPS(mpsc, mp_put, sc_get)
+PEALI_BENCH_QUEUE_LOOPS(mpmc, mp_put, mc_get)
 
-const struct peali_queue_kind peali_peer_ck_spsc = {
+const struct peali_bench_queue_kind peali_peer_ck_spsc = {
 	.name = "ck_ring spsc",
 	.open = ring_open,
 	.close = ring_close,
@@ -116,7 +120,7 @@ const struct peali_queue_kind peali_peer_ck_spsc = {
 	.trips = spsc_trips,
 };
 
-const struct peali_queue_kind peali_peer_ck_mpsc = {
+const struct peali_bench_queue_kind peali_peer_ck_mpsc = {
 	.name = "ck_ring mpsc",
 	.open = ring_open,
 	.close = ring_close,
@@ -125,7 +129,7 @@ const struct peali_queue_kind peali_peer_ck_mpsc = {
 	.trips = mpsc_trips,
 };
 
-const struct peali_queue_kind peali_peer_ck_mpmc = {
+const struct peali_bench_queue_kind peali_peer_ck_mpmc = {
 	.name = "ck_ring mpmc",
 	.open = ring_open,
 	.close = ring_close,

@@ -22,7 +22,7 @@ struct traits : moodycamel::ConcurrentQueueDefaultTraits {
 template <uint32_t bytes> struct camel {
 	typedef moodycamel::ConcurrentQueue<peali_message<bytes>, traits> type;
 
-	explicit camel(const struct peali_queue_shape *shape)
+	explicit camel(const struct peali_bench_queue_shape *shape)
 		: queue(shape->slots, shape->producers, 0)
 	{
 		for (uint32_t i = 0; i < shape->producers; i++)
@@ -34,8 +34,10 @@ template <uint32_t bytes> struct camel {
 	}
 
 	type queue;
-	std::unique_ptr<moodycamel::ProducerToken> producers[PEALI_QUEUE_ENDS];
-	std::unique_ptr<moodycamel::ConsumerToken> consumers[PEALI_QUEUE_ENDS];
+	std::unique_ptr<moodycamel::ProducerToken>
+		producers[PEALI_BENCH_QUEUE_ENDS];
+	std::unique_ptr<moodycamel::ConsumerToken>
+		consumers[PEALI_BENCH_QUEUE_ENDS];
 };
 
 struct holder {
@@ -44,7 +46,7 @@ struct holder {
 };
 
 template <uint32_t bytes>
-static void *camel_make(const struct peali_queue_shape *shape)
+static void *camel_make(const struct peali_bench_queue_shape *shape)
 {
 	return new (std::nothrow) camel<bytes>(shape);
 }
@@ -54,7 +56,7 @@ template <uint32_t bytes> static void camel_drop(void *queue)
 	delete static_cast<camel<bytes> *>(queue);
 }
 
-static void *make_of(const struct peali_queue_shape *shape)
+static void *make_of(const struct peali_bench_queue_shape *shape)
 {
 	PEALI_SIZED(camel_make, shape->bytes, shape)
 }
@@ -64,7 +66,7 @@ static void drop_of(const struct holder *h)
 	PEALI_SIZED(camel_drop, h->bytes, h->camel)
 }
 
-static void *camel_open(const struct peali_queue_shape *shape)
+static void *camel_open(const struct peali_bench_queue_shape *shape)
 {
 	struct holder *h = new (std::nothrow) holder;
 
@@ -87,26 +89,26 @@ static void camel_close(void *queue)
 /* In bulk all or nothing, of what the stage holds. */
 template <uint32_t bytes>
 static PEAL_INLINE uint32_t put_sized(struct holder *h,
-				      struct peali_queue_end *end,
+				      struct peali_bench_queue_end *end,
 				      uint32_t burst)
 {
 	camel<bytes> *c = static_cast<camel<bytes> *>(h->camel);
 	moodycamel::ProducerToken &token = *c->producers[end->index];
 	uint64_t *words;
-	uint32_t n = peali_queue_stage(end, bytes, burst, &words);
+	uint32_t n = peali_bench_queue_stage(end, bytes, burst, &words);
 	const peali_message<bytes> *from =
 		reinterpret_cast<const peali_message<bytes> *>(words);
 
 	if (burst == 1)
-		return peali_queue_unstage(
+		return peali_bench_queue_unstage(
 			end, n && c->queue.try_enqueue(token, *from));
-	return peali_queue_unstage(
+	return peali_bench_queue_unstage(
 		end, c->queue.try_enqueue_bulk(token, from, n) ? n : 0);
 }
 
 template <uint32_t bytes>
 static PEAL_INLINE uint32_t get_sized(struct holder *h,
-				      struct peali_queue_end *end,
+				      struct peali_bench_queue_end *end,
 				      uint32_t burst)
 {
 	camel<bytes> *c = static_cast<camel<bytes> *>(h->camel);
@@ -120,11 +122,12 @@ static PEAL_INLINE uint32_t get_sized(struct holder *h,
 	else
 		n = (uint32_t)c->queue.try_dequeue_bulk(token, to, burst);
 	for (uint32_t i = 0; i < n; i++)
-		peali_queue_check(end, to[i].words, bytes);
+		peali_bench_queue_check(end, to[i].words, bytes);
 	return n;
 }
 
-static PEAL_INLINE uint32_t camel_put(void *queue, struct peali_queue_end *end,
+static PEAL_INLINE uint32_t camel_put(void *queue,
+				      struct peali_bench_queue_end *end,
 				      uint32_t bytes, uint32_t burst)
 {
 	struct holder *h = static_cast<holder *>(queue);
@@ -132,7 +135,8 @@ static PEAL_INLINE uint32_t camel_put(void *queue, struct peali_queue_end *end,
 	PEALI_SIZED(put_sized, bytes, h, end, burst)
 }
 
-static PEAL_INLINE uint32_t camel_get(void *queue, struct peali_queue_end *end,
+static PEAL_INLINE uint32_t camel_get(void *queue,
+				      struct peali_bench_queue_end *end,
 				      uint32_t bytes, uint32_t burst)
 {
 	struct holder *h = static_cast<holder *>(queue);
@@ -140,9 +144,9 @@ static PEAL_INLINE uint32_t camel_get(void *queue, struct peali_queue_end *end,
 	PEALI_SIZED(get_sized, bytes, h, end, burst)
 }
 
-PEALI_QUEUE_LOOPS(camel, camel_put, camel_get)
+PEALI_BENCH_QUEUE_LOOPS(camel, camel_put, camel_get)
 
-const struct peali_queue_kind peali_peer_moodycamel = {
+const struct peali_bench_queue_kind peali_peer_moodycamel = {
 	"moodycamel", nullptr,	  camel_open, camel_close,
 	camel_send,   camel_take, camel_trips
 };

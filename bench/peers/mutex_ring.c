@@ -17,7 +17,7 @@ struct mutex_ring {
 	uint8_t *memory;
 };
 
-static void *ring_open(const struct peali_queue_shape *shape)
+static void *ring_open(const struct peali_bench_queue_shape *shape)
 {
 	struct mutex_ring *r = peali_peer_memory(sizeof(*r));
 
@@ -52,7 +52,7 @@ static void ring_close(void *queue)
  * caller looks again; if nothing came for long, at the clock too.
  */
 static void ring_wait(struct mutex_ring *r, pthread_cond_t *condition,
-		      struct peali_queue_end *end)
+		      struct peali_bench_queue_end *end)
 {
 	struct timespec until;
 
@@ -71,12 +71,13 @@ static uint8_t *ring_slot(const struct mutex_ring *r, uint64_t number)
 	return r->memory + number % r->slots * r->bytes;
 }
 
-static PEAL_INLINE uint32_t ring_put(void *queue, struct peali_queue_end *end,
+static PEAL_INLINE uint32_t ring_put(void *queue,
+				     struct peali_bench_queue_end *end,
 				     uint32_t bytes, uint32_t burst)
 {
 	struct mutex_ring *r = queue;
 	uint64_t *from;
-	uint32_t n = peali_queue_stage(end, bytes, burst, &from), i;
+	uint32_t n = peali_bench_queue_stage(end, bytes, burst, &from), i;
 
 	pthread_mutex_lock(&r->mutex);
 	if (r->tail - r->head == r->slots)
@@ -86,10 +87,11 @@ static PEAL_INLINE uint32_t ring_put(void *queue, struct peali_queue_end *end,
 	pthread_mutex_unlock(&r->mutex);
 	if (i)
 		pthread_cond_signal(&r->not_empty);
-	return peali_queue_unstage(end, i);
+	return peali_bench_queue_unstage(end, i);
 }
 
-static PEAL_INLINE uint32_t ring_get(void *queue, struct peali_queue_end *end,
+static PEAL_INLINE uint32_t ring_get(void *queue,
+				     struct peali_bench_queue_end *end,
 				     uint32_t bytes, uint32_t burst)
 {
 	struct mutex_ring *r = queue;
@@ -105,13 +107,14 @@ static PEAL_INLINE uint32_t ring_get(void *queue, struct peali_queue_end *end,
 	if (n)
 		pthread_cond_signal(&r->not_full);
 	for (uint32_t i = 0; i < n; i++)
-		peali_queue_check(end, end->stage + i * (bytes / 8), bytes);
+		peali_bench_queue_check(end, end->stage + i * (bytes / 8),
+					bytes);
 	return n;
 }
 
-PEALI_QUEUE_LOOPS(ring, ring_put, ring_get)
+PEALI_BENCH_QUEUE_LOOPS(ring, ring_put, ring_get)
 
-const struct peali_queue_kind peali_peer_mutex = {
+const struct peali_bench_queue_kind peali_peer_mutex = {
 	.name = "mutex and condvar",
 	.open = ring_open,
 	.close = ring_close,

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/kinds/kinds.h"
+
 void *peali_peer_memory(uint64_t bytes)
 {
 	uint64_t whole = (bytes + PEAL_SHARED_LINE - 1) / PEAL_SHARED_LINE *
@@ -17,59 +19,59 @@ void *peali_peer_memory(uint64_t bytes)
 
 /* PEALI_NO_<PEER> is the reason why the build has it not. */
 #ifdef PEALI_NO_CK
-const struct peali_queue_kind peali_peer_ck_spsc = {
+const struct peali_bench_queue_kind peali_peer_ck_spsc = {
 	.name = "ck_ring spsc",
 	.missing = PEALI_NO_CK,
 };
-const struct peali_queue_kind peali_peer_ck_mpsc = {
+const struct peali_bench_queue_kind peali_peer_ck_mpsc = {
 	.name = "ck_ring mpsc",
 	.missing = PEALI_NO_CK,
 };
-const struct peali_queue_kind peali_peer_ck_mpmc = {
+const struct peali_bench_queue_kind peali_peer_ck_mpmc = {
 	.name = "ck_ring mpmc",
 	.missing = PEALI_NO_CK,
 };
 #endif
 #ifdef PEALI_NO_RTE
-const struct peali_queue_kind peali_peer_rte_spsc = {
+const struct peali_bench_queue_kind peali_peer_rte_spsc = {
 	.name = "rte_ring SP/SC",
 	.missing = PEALI_NO_RTE,
 };
-const struct peali_queue_kind peali_peer_rte_spsc_zc = {
+const struct peali_bench_queue_kind peali_peer_rte_spsc_zc = {
 	.name = "rte_ring SP/SC zero-copy",
 	.missing = PEALI_NO_RTE,
 };
-const struct peali_queue_kind peali_peer_rte_mpsc = {
+const struct peali_bench_queue_kind peali_peer_rte_mpsc = {
 	.name = "rte_ring MP/SC",
 	.missing = PEALI_NO_RTE,
 };
-const struct peali_queue_kind peali_peer_rte_mpmc = {
+const struct peali_bench_queue_kind peali_peer_rte_mpmc = {
 	.name = "rte_ring MP/MC",
 	.missing = PEALI_NO_RTE,
 };
-const struct peali_queue_kind peali_peer_rte_hts = {
+const struct peali_bench_queue_kind peali_peer_rte_hts = {
 	.name = "rte_ring HTS",
 	.missing = PEALI_NO_RTE,
 };
 #endif
 #ifdef PEALI_NO_BOOST
-const struct peali_queue_kind peali_peer_boost_spsc = {
+const struct peali_bench_queue_kind peali_peer_boost_spsc = {
 	.name = "boost spsc_queue",
 	.missing = PEALI_NO_BOOST,
 };
-const struct peali_queue_kind peali_peer_boost_queue = {
+const struct peali_bench_queue_kind peali_peer_boost_queue = {
 	.name = "boost queue",
 	.missing = PEALI_NO_BOOST,
 };
 #endif
 #ifdef PEALI_NO_MOODYCAMEL
-const struct peali_queue_kind peali_peer_moodycamel = {
+const struct peali_bench_queue_kind peali_peer_moodycamel = {
 	.name = "moodycamel",
 	.missing = PEALI_NO_MOODYCAMEL,
 };
 #endif
 
-const struct peali_queue_kind *const peali_peers_pair[] = {
+const struct peali_bench_queue_kind *const peali_peers_pair[] = {
 	&peali_peer_ck_spsc,
 	&peali_peer_rte_spsc,
 	&peali_peer_rte_spsc_zc,
@@ -79,7 +81,7 @@ const struct peali_queue_kind *const peali_peers_pair[] = {
 	NULL,
 };
 
-const struct peali_queue_kind *const peali_peers_gather[] = {
+const struct peali_bench_queue_kind *const peali_peers_gather[] = {
 	&peali_peer_ck_mpsc,
 	&peali_peer_rte_mpsc,
 	&peali_peer_rte_hts,
@@ -89,7 +91,7 @@ const struct peali_queue_kind *const peali_peers_gather[] = {
 	NULL,
 };
 
-const struct peali_queue_kind *const peali_peers_share[] = {
+const struct peali_bench_queue_kind *const peali_peers_share[] = {
 	&peali_peer_ck_mpmc,
 	&peali_peer_rte_mpmc,
 	&peali_peer_rte_hts,
@@ -99,5 +101,8 @@ const struct peali_queue_kind *const peali_peers_share[] = {
 	NULL,
 };
 
-/* None of them gives each consumer all messages. */
-const struct peali_queue_kind *const peali_peers_spread[] = { NULL };
+/* Nobody else has one that does not copy for each reader: ours without it. */
+const struct peali_bench_queue_kind *const peali_peers_spread[] = {
+	&peali_bench_queue_links,
+	NULL,
+};

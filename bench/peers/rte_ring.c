@@ -12,7 +12,7 @@
 #include <rte_ring_elem.h>
 #include <rte_ring_peek_zc.h>
 
-static void *ring_make(const struct peali_queue_shape *shape,
+static void *ring_make(const struct peali_bench_queue_shape *shape,
 		       enum rte_ring_sync_type producers,
 		       enum rte_ring_sync_type consumers)
 {
@@ -29,23 +29,23 @@ static void *ring_make(const struct peali_queue_shape *shape,
 	return r;
 }
 
-static void *spsc_open(const struct peali_queue_shape *shape)
+static void *spsc_open(const struct peali_bench_queue_shape *shape)
 {
 	return ring_make(shape, RTE_RING_SYNC_ST, RTE_RING_SYNC_ST);
 }
 
-static void *mpsc_open(const struct peali_queue_shape *shape)
+static void *mpsc_open(const struct peali_bench_queue_shape *shape)
 {
 	return ring_make(shape, RTE_RING_SYNC_MT, RTE_RING_SYNC_ST);
 }
 
-static void *mpmc_open(const struct peali_queue_shape *shape)
+static void *mpmc_open(const struct peali_bench_queue_shape *shape)
 {
 	return ring_make(shape, RTE_RING_SYNC_MT, RTE_RING_SYNC_MT);
 }
 
 /* One consumer needs no head and tail of one word. */
-static void *hts_open(const struct peali_queue_shape *shape)
+static void *hts_open(const struct peali_bench_queue_shape *shape)
 {
 	return ring_make(shape, RTE_RING_SYNC_MT_HTS,
 			 shape->consumers > 1 ? RTE_RING_SYNC_MT_HTS :
@@ -61,27 +61,28 @@ static void ring_close(void *queue)
 
 #define PUT(name, how)                                                         \
 	static PEAL_INLINE uint32_t name(void *queue,                          \
-					 struct peali_queue_end *end,          \
+					 struct peali_bench_queue_end *end,    \
 					 uint32_t bytes, uint32_t burst)       \
 	{                                                                      \
 		uint64_t *from;                                                \
-		uint32_t n = peali_queue_stage(end, bytes, burst, &from);      \
+		uint32_t n =                                                   \
+			peali_bench_queue_stage(end, bytes, burst, &from);     \
                                                                                \
-		return peali_queue_unstage(                                    \
+		return peali_bench_queue_unstage(                              \
 			end, rte_ring_##how##_enqueue_burst_elem(              \
 				     queue, from, bytes, n, NULL));            \
 	}
 #define GET(name, how)                                                         \
 	static PEAL_INLINE uint32_t name(void *queue,                          \
-					 struct peali_queue_end *end,          \
+					 struct peali_bench_queue_end *end,    \
 					 uint32_t bytes, uint32_t burst)       \
 	{                                                                      \
 		uint32_t n = rte_ring_##how##_dequeue_burst_elem(              \
 			queue, end->stage, bytes, burst, NULL);                \
                                                                                \
 		for (uint32_t i = 0; i < n; i++)                               \
-			peali_queue_check(end, end->stage + i * (bytes / 8),   \
-					  bytes);                              \
+			peali_bench_queue_check(                               \
+				end, end->stage + i * (bytes / 8), bytes);     \
 		return n;                                                      \
 	}
 
@@ -92,14 +93,16 @@ GET(sc_get, sc)
 GET(mc_get, mc)
 
 /* The ring's own type decides, as rte_ring_dequeue_burst_elem does. */
-static PEAL_INLINE uint32_t hts_get(void *queue, struct peali_queue_end *end,
+static PEAL_INLINE uint32_t hts_get(void *queue,
+				    struct peali_bench_queue_end *end,
 				    uint32_t bytes, uint32_t burst)
 {
 	uint32_t n = rte_ring_dequeue_burst_elem(queue, end->stage, bytes,
 						 burst, NULL);
 
 	for (uint32_t i = 0; i < n; i++)
-		peali_queue_check(end, end->stage + i * (bytes / 8), bytes);
+		peali_bench_queue_check(end, end->stage + i * (bytes / 8),
+					bytes);
 	return n;
 }
 
@@ -113,22 +116,24 @@ static PEAL_INLINE void *part(const struct rte_ring_zc_data *place, uint32_t i,
 		       (uint8_t *)place->ptr2 + (size_t)(i - place->n1) * bytes;
 }
 
-static PEAL_INLINE uint32_t zc_put(void *queue, struct peali_queue_end *end,
+static PEAL_INLINE uint32_t zc_put(void *queue,
+				   struct peali_bench_queue_end *end,
 				   uint32_t bytes, uint32_t burst)
 {
 	struct rte_ring_zc_data place;
 	uint32_t n = rte_ring_enqueue_zc_burst_elem_start(
-		queue, bytes, peali_queue_room(end, burst), &place, NULL);
+		queue, bytes, peali_bench_queue_room(end, burst), &place, NULL);
 
 	if (!n)
 		return 0;
 	for (uint32_t i = 0; i < n; i++)
-		peali_queue_fill(end, part(&place, i, bytes), bytes, i);
+		peali_bench_queue_fill(end, part(&place, i, bytes), bytes, i);
 	rte_ring_enqueue_zc_elem_finish(queue, n);
 	return n;
 }
 
-static PEAL_INLINE uint32_t zc_get(void *queue, struct peali_queue_end *end,
+static PEAL_INLINE uint32_t zc_get(void *queue,
+				   struct peali_bench_queue_end *end,
 				   uint32_t bytes, uint32_t burst)
 {
 	struct rte_ring_zc_data place;
@@ -138,18 +143,18 @@ static PEAL_INLINE uint32_t zc_get(void *queue, struct peali_queue_end *end,
 	if (!n)
 		return 0;
 	for (uint32_t i = 0; i < n; i++)
-		peali_queue_check(end, part(&place, i, bytes), bytes);
+		peali_bench_queue_check(end, part(&place, i, bytes), bytes);
 	rte_ring_dequeue_zc_elem_finish(queue, n);
 	return n;
 }
 
-PEALI_QUEUE_LOOPS(spsc, sp_put, sc_get)
-PEALI_QUEUE_LOOPS(zc, zc_put, zc_get)
-PEALI_QUEUE_LOOPS(mpsc, mp_put, sc_get)
-PEALI_QUEUE_LOOPS(mpmc, mp_put, mc_get)
-PEALI_QUEUE_LOOPS(hts, hts_put, hts_get)
+PEALI_BENCH_QUEUE_LOOPS(spsc, sp_put, sc_get)
+PEALI_BENCH_QUEUE_LOOPS(zc, zc_put, zc_get)
+PEALI_BENCH_QUEUE_LOOPS(mpsc, mp_put, sc_get)
+PEALI_BENCH_QUEUE_LOOPS(mpmc, mp_put, mc_get)
+PEALI_BENCH_QUEUE_LOOPS(hts, hts_put, hts_get)
 
-const struct peali_queue_kind peali_peer_rte_spsc = {
+const struct peali_bench_queue_kind peali_peer_rte_spsc = {
 	.name = "rte_ring SP/SC",
 	.open = spsc_open,
 	.close = ring_close,
@@ -158,7 +163,7 @@ const struct peali_queue_kind peali_peer_rte_spsc = {
 	.trips = spsc_trips,
 };
 
-const struct peali_queue_kind peali_peer_rte_spsc_zc = {
+const struct peali_bench_queue_kind peali_peer_rte_spsc_zc = {
 	.name = "rte_ring SP/SC zero-copy",
 	.open = spsc_open,
 	.close = ring_close,
@@ -167,7 +172,7 @@ const struct peali_queue_kind peali_peer_rte_spsc_zc = {
 	.trips = zc_trips,
 };
 
-const struct peali_queue_kind peali_peer_rte_mpsc = {
+const struct peali_bench_queue_kind peali_peer_rte_mpsc = {
 	.name = "rte_ring MP/SC",
 	.open = mpsc_open,
 	.close = ring_close,
@@ -176,7 +181,7 @@ const struct peali_queue_kind peali_peer_rte_mpsc = {
 	.trips = mpsc_trips,
 };
 
-const struct peali_queue_kind peali_peer_rte_mpmc = {
+const struct peali_bench_queue_kind peali_peer_rte_mpmc = {
 	.name = "rte_ring MP/MC",
 	.open = mpmc_open,
 	.close = ring_close,
@@ -185,7 +190,7 @@ const struct peali_queue_kind peali_peer_rte_mpmc = {
 	.trips = mpmc_trips,
 };
 
-const struct peali_queue_kind peali_peer_rte_hts = {
+const struct peali_bench_queue_kind peali_peer_rte_hts = {
 	.name = "rte_ring HTS",
 	.open = hts_open,
 	.close = ring_close,

@@ -41,7 +41,7 @@ struct ring {
 	uint64_t slots[SLOTS][PEALI_BENCH_WORDS];
 };
 
-static void *ring_open(const struct peali_queue_shape *shape)
+static void *ring_open(const struct peali_bench_queue_shape *shape)
 {
 	struct ring *r = calloc(1, sizeof(*r));
 
@@ -83,16 +83,17 @@ static void ring_push_broken(struct ring *r, uint64_t *words, uint32_t bytes)
 	ring_push(r, words, bytes);
 }
 
-static PEAL_INLINE uint32_t ring_put(void *queue, struct peali_queue_end *end,
+static PEAL_INLINE uint32_t ring_put(void *queue,
+				     struct peali_bench_queue_end *end,
 				     uint32_t bytes, uint32_t burst)
 {
 	struct ring *r = queue;
 	uint64_t words[PEALI_BENCH_WORDS];
-	uint32_t n = peali_queue_room(end, burst), i;
+	uint32_t n = peali_bench_queue_room(end, burst), i;
 
 	pthread_mutex_lock(&r->mutex);
 	for (i = 0; i < n && r->tail - r->head < SLOTS - 1; i++) {
-		peali_queue_fill(end, words, bytes, i);
+		peali_bench_queue_fill(end, words, bytes, i);
 		if (end->sent + i >= FAULTY && fault)
 			ring_push_broken(r, words, bytes);
 		else
@@ -102,7 +103,8 @@ static PEAL_INLINE uint32_t ring_put(void *queue, struct peali_queue_end *end,
 	return i;
 }
 
-static PEAL_INLINE uint32_t ring_get(void *queue, struct peali_queue_end *end,
+static PEAL_INLINE uint32_t ring_get(void *queue,
+				     struct peali_bench_queue_end *end,
 				     uint32_t bytes, uint32_t burst)
 {
 	struct ring *r = queue;
@@ -110,14 +112,15 @@ static PEAL_INLINE uint32_t ring_get(void *queue, struct peali_queue_end *end,
 
 	pthread_mutex_lock(&r->mutex);
 	for (i = 0; i < burst && r->tail != r->head; i++)
-		peali_queue_check(end, r->slots[r->head++ % SLOTS], bytes);
+		peali_bench_queue_check(end, r->slots[r->head++ % SLOTS],
+					bytes);
 	pthread_mutex_unlock(&r->mutex);
 	return i;
 }
 
-PEALI_QUEUE_LOOPS(ring, ring_put, ring_get)
+PEALI_BENCH_QUEUE_LOOPS(ring, ring_put, ring_get)
 
-const struct peali_queue_kind peali_peer_mutex = {
+const struct peali_bench_queue_kind peali_peer_mutex = {
 	.name = "faulty ring",
 	.open = ring_open,
 	.close = ring_close,
@@ -126,10 +129,10 @@ const struct peali_queue_kind peali_peer_mutex = {
 	.trips = ring_trips,
 };
 
-static struct peali_queue_job job_of(uint32_t bytes, uint32_t burst,
-				     uint32_t producers, uint32_t consumers)
+static struct peali_bench_queue_job
+job_of(uint32_t bytes, uint32_t burst, uint32_t producers, uint32_t consumers)
 {
-	struct peali_queue_job job = {
+	struct peali_bench_queue_job job = {
 		.kind = &peali_peer_mutex,
 		.shape = { .bytes = bytes,
 			   .burst = burst,
@@ -147,15 +150,15 @@ static struct peali_queue_job job_of(uint32_t bytes, uint32_t burst,
 	return job;
 }
 
-static int delivers(struct peali_queue_job job)
+static int delivers(struct peali_bench_queue_job job)
 {
-	return peali_queue_rate(&job, 1024) > 0;
+	return peali_bench_queue_rate(&job, 1024) > 0;
 }
 
-static int answers(struct peali_queue_job job)
+static int answers(struct peali_bench_queue_job job)
 {
 	struct peali_samples samples = { 0 };
-	int result = peali_queue_round_trips(&job, 8, 50, &samples);
+	int result = peali_bench_queue_round_trips(&job, 8, 50, &samples);
 
 	peali_samples_fini(&samples);
 	return !result;
@@ -169,7 +172,7 @@ PEAL_TEST(every_fault_fails_the_throughput_of_any_shape)
 
 	for (int way = 0; way < 3; way++) {
 		for (uint32_t burst = 1; burst <= 32; burst += 31) {
-			const struct peali_queue_job job =
+			const struct peali_bench_queue_job job =
 				job_of(64, burst, ways[way].producers,
 				       ways[way].consumers);
 
@@ -190,7 +193,7 @@ PEAL_TEST(every_fault_fails_the_throughput_of_any_shape)
 
 PEAL_TEST(every_fault_fails_round_trips)
 {
-	const struct peali_queue_job job = job_of(64, 1, 1, 1);
+	const struct peali_bench_queue_job job = job_of(64, 1, 1, 1);
 
 	fault = NO_FAULT;
 	CHECK(answers(job));
@@ -208,13 +211,13 @@ PEAL_TEST(every_fault_fails_round_trips)
 /* Time is over long before all is sent: what was sent is checked all the same. */
 PEAL_TEST(what_is_cut_short_is_still_checked)
 {
-	struct peali_queue_job job = job_of(64, 1, 2, 1);
+	struct peali_bench_queue_job job = job_of(64, 1, 2, 1);
 
 	job.budget_ns = 1000000;
 	fault = NO_FAULT;
-	CHECK(peali_queue_rate(&job, UINT64_C(1) << 40) > 0);
+	CHECK(peali_bench_queue_rate(&job, UINT64_C(1) << 40) > 0);
 	fault = CHANGES;
-	CHECK(peali_queue_rate(&job, UINT64_C(1) << 40) < 0);
+	CHECK(peali_bench_queue_rate(&job, UINT64_C(1) << 40) < 0);
 	fault = NO_FAULT;
 }
 
@@ -286,7 +289,7 @@ PEAL_TEST(a_peer_that_breaks_messages_fails_the_benchmark)
 static enum peali_verdict judge(double a, double b, double c)
 {
 	const double ratios[] = { a, b, c };
-	struct peali_queue_contest contest = { 0 };
+	struct peali_bench_queue_contest contest = { 0 };
 	enum peali_verdict verdict;
 
 	for (int i = 0; i < 3; i++) {
@@ -297,8 +300,8 @@ static enum peali_verdict judge(double a, double b, double c)
 					    ratios[i]);
 		contest.pass_end[i] = contest.peer.samples.n_rounds;
 	}
-	verdict = peali_queue_verdict(&contest, 1);
-	peali_queue_contest_fini(&contest);
+	verdict = peali_bench_queue_verdict(&contest, 1);
+	peali_bench_queue_contest_fini(&contest);
 	return verdict;
 }
 

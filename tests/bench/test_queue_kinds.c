@@ -10,11 +10,11 @@
 
 static struct peali_cores cores;
 
-static struct peali_queue_job job_of(const struct peali_queue_kind *kind,
-				     uint32_t bytes, uint32_t burst,
-				     enum peali_queue_placement placement)
+static struct peali_bench_queue_job
+job_of(const struct peali_bench_queue_kind *kind, uint32_t bytes,
+       uint32_t burst, enum peali_bench_queue_placement placement)
 {
-	const struct peali_queue_job job = {
+	const struct peali_bench_queue_job job = {
 		.kind = kind,
 		.shape = { .bytes = bytes,
 			   .burst = burst,
@@ -33,8 +33,8 @@ static struct peali_queue_job job_of(const struct peali_queue_kind *kind,
 static const uint32_t sizes[] = { 8, 48, 64, 256, 4096 };
 
 /* All sizes, alone and in bursts. */
-static void flows(const struct peali_queue_kind *kind, uint32_t consumers,
-		  enum peali_queue_placement placement)
+static void flows(const struct peali_bench_queue_kind *kind, uint32_t consumers,
+		  enum peali_bench_queue_placement placement)
 {
 	if (kind->missing) {
 		printf("    skipped: %s: %s\n", kind->name, kind->missing);
@@ -42,31 +42,31 @@ static void flows(const struct peali_queue_kind *kind, uint32_t consumers,
 	}
 	for (int i = 0; i < 5; i++) {
 		/* Rows with more than one producer have smaller ones. */
-		if (sizes[i] == 4096 && (kind == &peali_queue_mailbox ||
+		if (sizes[i] == 4096 && (kind == &peali_bench_queue_mailbox ||
 					 placement != PEALI_PLACE_APART))
 			continue;
 		for (uint32_t burst = 1; burst <= 32; burst += 31) {
-			struct peali_queue_job job =
+			struct peali_bench_queue_job job =
 				job_of(kind, sizes[i], burst, placement);
 
 			job.shape.consumers = consumers;
-			CHECK(peali_queue_rate(&job, MESSAGES) > 0);
+			CHECK(peali_bench_queue_rate(&job, MESSAGES) > 0);
 		}
 	}
 }
 
 PEAL_TEST(one_producer_one_consumer)
 {
-	flows(peali_queue_pair, 1, PEALI_PLACE_APART);
+	flows(peali_bench_queue_pair, 1, PEALI_PLACE_APART);
 	for (int i = 0; peali_peers_pair[i]; i++)
 		flows(peali_peers_pair[i], 1, PEALI_PLACE_APART);
 }
 
 PEAL_TEST(two_producers_one_consumer)
 {
-	flows(peali_queue_gather, 1, PEALI_PLACE_APART);
-	flows(peali_queue_gather, 1, PEALI_PLACE_BOTH);
-	flows(peali_queue_gather, 1, PEALI_PLACE_ONE_CORE);
+	flows(peali_bench_queue_gather, 1, PEALI_PLACE_APART);
+	flows(peali_bench_queue_gather, 1, PEALI_PLACE_BOTH);
+	flows(peali_bench_queue_gather, 1, PEALI_PLACE_ONE_CORE);
 	for (int i = 0; peali_peers_gather[i]; i++) {
 		flows(peali_peers_gather[i], 1, PEALI_PLACE_APART);
 		flows(peali_peers_gather[i], 1, PEALI_PLACE_BOTH);
@@ -76,23 +76,46 @@ PEAL_TEST(two_producers_one_consumer)
 
 PEAL_TEST(two_producers_two_consumers)
 {
-	if (peali_queue_share)
-		flows(peali_queue_share, 2, PEALI_PLACE_BOTH);
+	if (peali_bench_queue_share)
+		flows(peali_bench_queue_share, 2, PEALI_PLACE_BOTH);
 	for (int i = 0; peali_peers_share[i]; i++)
 		flows(peali_peers_share[i], 2, PEALI_PLACE_BOTH);
 }
 
-static void trips(const struct peali_queue_kind *kind)
+/* As the rows have it: the publisher's thread is a reader too. */
+static void spread(const struct peali_bench_queue_kind *kind)
+{
+	for (int i = 0; i < 4; i++)
+		for (uint32_t burst = 1; burst <= 32; burst += 31) {
+			struct peali_bench_queue_job job =
+				job_of(kind, sizes[i], burst, PEALI_PLACE_BOTH);
+
+			job.shape.producers = 1;
+			job.shape.consumers = 2;
+			job.shape.every = 1;
+			CHECK(peali_bench_queue_rate(&job, MESSAGES) > 0);
+		}
+}
+
+PEAL_TEST(one_producer_all_consumers)
+{
+	spread(peali_bench_queue_spread);
+	for (int i = 0; peali_peers_spread[i]; i++)
+		spread(peali_peers_spread[i]);
+}
+
+static void trips(const struct peali_bench_queue_kind *kind)
 {
 	if (kind->missing)
 		return;
 	for (int i = 0; i < 4; i++) {
 		struct peali_samples samples = { 0 };
-		struct peali_queue_job job =
+		struct peali_bench_queue_job job =
 			job_of(kind, sizes[i], 1, PEALI_PLACE_APART);
 
 		job.shape.trips = 1;
-		CHECK_EQ(peali_queue_round_trips(&job, 4, 50, &samples), 0);
+		CHECK_EQ(peali_bench_queue_round_trips(&job, 4, 50, &samples),
+			 0);
 		CHECK_EQ(samples.n_values, 45); /* without the first tenth */
 		peali_samples_fini(&samples);
 	}
@@ -100,7 +123,7 @@ static void trips(const struct peali_queue_kind *kind)
 
 PEAL_TEST(round_trips)
 {
-	trips(peali_queue_pair);
+	trips(peali_bench_queue_pair);
 	for (int i = 0; peali_peers_pair[i]; i++)
 		trips(peali_peers_pair[i]);
 }
@@ -115,4 +138,5 @@ static void need_two_cores(void)
 
 PEAL_TEST_MAIN(need_two_cores(); RUN(one_producer_one_consumer);
 	       RUN(two_producers_one_consumer);
-	       RUN(two_producers_two_consumers); RUN(round_trips);)
+	       RUN(two_producers_two_consumers);
+	       RUN(one_producer_all_consumers); RUN(round_trips);)
