@@ -22,10 +22,13 @@
  *	ticket, content, tag (R1) ---------->	A1 tag: content may be read
  *	A3 head, returned: slot is free <----	R3 head: content was read
  *
- * With atoms there is no edge 1, tag and content are one store. Nor does the
- * ticket need an order: that a slot is free may be known to another producer
- * only, but that one took an earlier ticket after it knew, and where a producer
- * writes comes out of its ticket. So no message costs a fence.
+ * With atoms there is no edge 1, tag and content are one store. On GPUs the
+ * ticket has no order either: that a slot is free may be known to another
+ * producer only, but that one took an earlier ticket after it knew, and where a
+ * producer writes comes out of its ticket. So no message costs a fence. That
+ * rests on the device: by C11 alone the later store could come to lie before
+ * the earlier one; a memory that puts no store before what its thread has heard
+ * of cannot do that (tests/model, "ticket of GPUs").
  *
  * Order: first in, first out per producer. Progress: putting with a granted
  * lease is wait-free, leasing is wait-free, taking is wait-free. One lane.
