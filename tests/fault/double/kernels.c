@@ -214,6 +214,7 @@ struct kernel {
 	int device;
 	uint32_t n_blocks;
 	atomic_uint running;
+	atomic_uint inside; /* blocks that have not come to their end */
 	struct block *block;
 	uint8_t *scratch; /* where a faulty pair's stores go */
 };
@@ -269,8 +270,10 @@ static void *block_main(void *argument)
 	else
 		run_lane(b, 0);
 	engine.leave();
-	if (atomic_fetch_sub(&k->running, 1) == 1)
+	/* not resident before it is seen to have ended */
+	if (atomic_fetch_sub(&k->inside, 1) == 1)
 		atomic_fetch_sub(&resident[k->device], 1);
+	atomic_fetch_sub(&k->running, 1);
 	return NULL;
 }
 
@@ -471,6 +474,7 @@ static struct kernel *new_kernel(struct double_function *function,
 	k->device = double_current();
 	k->n_blocks = blocks;
 	atomic_init(&k->running, blocks);
+	atomic_init(&k->inside, blocks);
 	k->block = calloc(blocks, sizeof(*k->block));
 	for (i = 0; k->block && i < blocks; i++) {
 		k->block[i].kernel = k;
