@@ -199,7 +199,8 @@ peal_topic_publish_bulk(struct peal_topic *t, struct peal_topic_publisher *p,
 		if (p->limit - p->tail < n)
 			return PEAL_EAGAIN;
 	}
-	for (i = 0; i < n; i++)
+	/* from the last one on: who waits for the first takes no line away */
+	for (i = n; i-- > 0;)
 		peali_topic_write(t, p->tail + i, header, from + i * bytes,
 				  bytes);
 	p->tail += n;
