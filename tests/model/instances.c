@@ -4,16 +4,17 @@
 #include <stdlib.h>
 
 static const struct instance_list *const lists[] = {
-	&link_instances,
-	&mailbox_instances,
-	&barrier_instances,
-	&end_instances,
+	&link_instances,    &mailbox_instances, &work_instances,
+	&barrier_instances, &end_instances,
+};
+
+static const struct instance_list *const deep_lists[] = {
+	&deep_work_instances,
 };
 
 static const struct instance_list *const broken_lists[] = {
-	&broken_link_instances,
-	&broken_mailbox_instances,
-	&broken_end_instances,
+	&broken_link_instances, &broken_mailbox_instances,
+	&broken_work_instances, &broken_end_instances,
 	&broken_instances,
 };
 
@@ -33,6 +34,12 @@ const struct model_instance *instance_number(uint32_t i)
 	return number_in(lists, sizeof(lists) / sizeof(lists[0]), i);
 }
 
+const struct model_instance *deep_number(uint32_t i)
+{
+	return number_in(deep_lists, sizeof(deep_lists) / sizeof(deep_lists[0]),
+			 i);
+}
+
 const struct model_instance *broken_number(uint32_t i)
 {
 	return number_in(broken_lists,
@@ -45,6 +52,9 @@ static const struct model_instance *by_name(const char *name)
 	uint32_t i;
 
 	for (i = 0; (instance = instance_number(i)); i++)
+		if (!strcmp(instance->name, name))
+			return instance;
+	for (i = 0; (instance = deep_number(i)); i++)
 		if (!strcmp(instance->name, name))
 			return instance;
 	for (i = 0; (instance = broken_number(i)); i++)

@@ -23,10 +23,13 @@ struct instance_list {
 };
 
 extern const struct instance_list link_instances, mailbox_instances,
-	barrier_instances, end_instances;
+	work_instances, barrier_instances, end_instances;
+/* sound ones that take longer: explored once, not again for each order */
+extern const struct instance_list deep_work_instances;
 /* queues with a planted fault: each has to be caught */
 extern const struct instance_list broken_link_instances,
-	broken_mailbox_instances, broken_end_instances, broken_instances;
+	broken_mailbox_instances, broken_work_instances, broken_end_instances,
+	broken_instances;
 
 #define INSTANCE_LIST(name, array)                                             \
 	const struct instance_list name = { array,                             \
@@ -34,6 +37,8 @@ extern const struct instance_list broken_link_instances,
 
 /* All sound ones, one after another; NULL behind the last. */
 const struct model_instance *instance_number(uint32_t i);
+/* All that take longer. */
+const struct model_instance *deep_number(uint32_t i);
 /* All with a fault. */
 const struct model_instance *broken_number(uint32_t i);
 

@@ -16,6 +16,7 @@
  */
 
 #define MODEL_THREADS 4
+#define MODEL_INSTANCES 128 /* with a number */
 
 /* ---- instances ----------------------------------------------------------- */
 
@@ -92,7 +93,8 @@ struct model_site {
 	struct model_site *same; /* the one of all that stand for this place */
 	struct model_site *next;
 	uint32_t weak; /* orders that are taken away now */
-	uint64_t instances; /* a bit per number in model_search.number */
+	/* a bit per number in model_search.number */
+	uint64_t instances[MODEL_INSTANCES / 64];
 };
 
 /** All places that ran so far, in the order of file and line. */
@@ -157,7 +159,7 @@ void *model_memset(void *to, int value, size_t bytes);
 	(__extension__({                                                       \
 		static struct model_site at_ = { __FILE__, what, __LINE__,     \
 						 order,	   0,	 0,            \
-						 0,	   0,	 0 };          \
+						 0,	   0,	 { 0 } };      \
 		at_.function = __func__;                                       \
 		&at_;                                                          \
 	}))

@@ -68,7 +68,8 @@ static struct model_value operate(enum request_kind kind,
 	if (!site->same)
 		site_enter(site);
 	site = site->same;
-	site->instances |= 1ULL << engine.search->number;
+	site->instances[engine.search->number / 64] |=
+		1ULL << engine.search->number % 64;
 	q->location = p ? location_of(p, bytes) : 0;
 	q->kind = kind;
 	q->site = site;
