@@ -67,10 +67,13 @@ static int choose_kind(const struct peal_queue_options *o,
 				PEAL_EINVAL, call,
 				"kind is %s, which serves up to %u producers "
 				"and %u consumers; producers is %u, consumers "
-				"is %u: leave kind 0 to have one that serves",
+				"is %u%s",
 				kinds[i]->name, kinds[i]->producers,
-				kinds[i]->consumers, o->producers,
-				o->consumers);
+				kinds[i]->consumers, o->producers, o->consumers,
+				kinds[i]->to_each ?
+					"" :
+					": leave kind 0 to have one that "
+					"serves");
 	}
 	return peali_fail(PEAL_EINVAL, call,
 			  "kind is %u, which is no enum peal_queue_kind",
@@ -97,6 +100,12 @@ static int check_sizes(const struct peal_queue *q, const char *call)
 				  "capacity is %u; it must be a power of two "
 				  "from 1 to %u",
 				  o->capacity, CAPACITY_MAX);
+	if (o->capacity < o->producers)
+		return peali_fail(
+			PEAL_EINVAL, call,
+			"capacity is %u, too few for %u producers: at "
+			"least a slot for each",
+			o->capacity, o->producers);
 	if (q->kind != &peali_queue_link && o->message_bytes > in_slot(o))
 		return peali_fail(PEAL_EINVAL, call,
 				  "message_bytes is %llu; a %s keeps messages "

@@ -50,7 +50,8 @@ struct peal_queue_options {
 	uint32_t kind; /* enum peal_queue_kind; by the two that follow */
 	uint32_t producers; /* ends that may be open at a time, to 64; 1 */
 	uint32_t consumers; /* the same; 1 */
-	uint32_t capacity; /* slots, a power of two up to 2^20; 1024 */
+	uint32_t capacity; /* slots, a power of two up to 2^20, and at least
+			    * as many as producers; 1024 */
 	uint32_t policy; /* enum peal_policy; sequence */
 	uint64_t message_bytes; /* the largest message; 48. With a link up to
 				 * 256 MiB, else what a slot of 4 KiB holds */

@@ -125,7 +125,8 @@ PEAL_TEST(options_out_of_range_are_refused_with_their_value)
 	o.message_bytes = 8;
 	o.producers = 64;
 	o.capacity = 32;
-	CHECK_FAILS(peal_queue_create(&o, &q), PEAL_EINVAL, "too few for 64");
+	CHECK_FAILS(peal_queue_create(&o, &q), PEAL_EINVAL,
+		    "capacity is 32, too few for 64 producers");
 	CHECK_FAILS(peal_queue_create(NULL, NULL), PEAL_EINVAL, "NULL");
 }
 
