@@ -60,6 +60,13 @@ static const struct enough enough[] = {
 	  "all that it did" },
 	{ "poison.h", "peal_work_poison", "load acquire", 0, MODEL_ACQUIRE,
 	  "as peal_work_open_ticket" },
+	{ "take_topic.h", "peal_topic_join", "store release", 0, MODEL_RELEASE,
+	  "who passes the gate before the publisher is heeded by that, who "
+	  "passes it later begins behind what was promised" },
+	{ "topic.h", "peal_topic_publisher_init", "load acquire", 0,
+	  MODEL_ACQUIRE,
+	  "who publishes after another knows that it has ended, and with that "
+	  "all that it did; tail is stored relaxed" },
 };
 #define ENOUGH (sizeof(enough) / sizeof(enough[0]))
 
@@ -240,9 +247,9 @@ PEAL_TEST(all_that_is_said_to_be_enough_is_enough_together)
 /* ---- nothing in the headers is left out ---------------------------------- */
 
 static const char *const headers[] = {
-	"atomic.h",	"slot.h",      "link.h",    "producer.h",
-	"consumer.h",	"mailbox.h",   "barrier.h", "work.h",
-	"claim_work.h", "take_work.h", "poison.h",  "pack.h"
+	"atomic.h",  "slot.h",	  "link.h",  "producer.h",   "consumer.h",
+	"mailbox.h", "barrier.h", "work.h",  "claim_work.h", "take_work.h",
+	"poison.h",  "pack.h",	  "topic.h", "take_topic.h"
 };
 static const char *const orders[] = { "peal_load_acquire", "peal_store_release",
 				      "peal_add_acqrel", "peal_fence_" };

@@ -572,8 +572,6 @@ static const struct model_instance deep[] = {
 	     .late = 2, .how = HOW_BACKWARDS),
 	WORK("work sequence, 2 slots, 2 to 2", 4, NULL, 0,
 	     QUEUE(SEQUENCE, 2, 1, 8), ENDS(2, 2, 1, 1, 1, 1), .granted = 1),
-	WORK("work atom16, 2 slots, 1 to 2", 3, gpu_atoms, 0,
-	     QUEUE(ATOM16, 2, 2, 4), ENDS(1, 2, 2, 1, 1), .granted = 1),
 };
 
 INSTANCE_LIST(deep_work_instances, deep);
