@@ -34,15 +34,19 @@ KEYS = ("benchmark subject what producers consumers placement n_samples versus "
         "ratio ratio_min ratio_max n_rounds n_rounds_dropped verdict").split()
 MEASURED = "message_bytes burst slots core_distance gap versus_gap goal".split()
 # For each way to move messages: its rows if no peer is skipped.
-FULL = {"round trip": 7, "throughput": 2 * 6, "gather": 3 * 2 * 6}
+FULL = {"round trip": 7, "throughput": 2 * 6, "gather": 3 * 2 * 6,
+        "share": 2 * 6, "spread": 2}
+SUBJECTS = {"round trip": "link", "throughput": "link", "gather": "mailbox",
+            "share": "work queue", "spread": "topic"}
 PEERS = ("ck_ring", "rte_ring SP/SC", "rte_ring MP/SC", "rte_ring HTS",
-         "boost spsc_queue", "boost queue", "moodycamel", "mutex and condvar")
+         "boost spsc_queue", "boost queue", "moodycamel", "mutex and condvar",
+         "a link per reader")
 seen, skipped, count = set(), set(), {}
 for row in data["rows"]:
     what = row["what"]
     for key in KEYS:
         assert key in row, (key, row)
-    assert row["benchmark"] == "queues" and row["subject"] in ("link", "mailbox")
+    assert row["benchmark"] == "queues" and row["subject"] == SUBJECTS[what]
     if row["verdict"] == "skipped":
         assert row["versus"] is None and row["ratio"] is None, row
         assert row["versus_why"].startswith("skipped: "), row
