@@ -93,6 +93,7 @@ static uint32_t in_slot(const struct peal_queue_options *o)
 static int check_sizes(const struct peal_queue *q, const char *call)
 {
 	const struct peal_queue_options *o = &q->options;
+	uint32_t blocks;
 
 	if (!o->capacity || o->capacity & (o->capacity - 1) ||
 	    o->capacity > CAPACITY_MAX)
@@ -100,12 +101,17 @@ static int check_sizes(const struct peal_queue *q, const char *call)
 				  "capacity is %u; it must be a power of two "
 				  "from 1 to %u",
 				  o->capacity, CAPACITY_MAX);
-	if (o->capacity < o->producers)
+	/* a work queue tells room by blocks, from 64 slots on */
+	blocks = q->kind == &peali_queue_work && o->capacity > 32 ? 2 : 1;
+	if (o->capacity < o->producers * blocks)
 		return peali_fail(
 			PEAL_EINVAL, call,
 			"capacity is %u, too few for %u producers: at "
-			"least a slot for each",
-			o->capacity, o->producers);
+			"least %u",
+			o->capacity, o->producers, o->producers * blocks);
+	if (o->reserved)
+		return peali_fail(PEAL_EINVAL, call,
+				  "reserved is %u; it must be 0", o->reserved);
 	if (q->kind != &peali_queue_link && o->message_bytes > in_slot(o))
 		return peali_fail(PEAL_EINVAL, call,
 				  "message_bytes is %llu; a %s keeps messages "

@@ -14,6 +14,8 @@
 #include <peal/device/topic.h>
 #include <peal/queue.h>
 
+#include "runtime/backend/backend.h"
+
 /*
  * Inside of peal/queue.h: what all kinds share is in queue.c, one file for each
  * kind fills a struct peali_queue_kind.
@@ -104,6 +106,12 @@ struct peali_queue_kind {
 
 extern const struct peali_queue_kind peali_queue_link, peali_queue_mailbox,
 	peali_queue_work, peali_queue_topic;
+
+/* What threads of this machine can do. */
+static inline uint32_t peali_queue_policies(void)
+{
+	return peali_host_backend.policies(NULL);
+}
 
 static inline uint64_t peali_queue_line(uint64_t bytes)
 {

@@ -18,8 +18,8 @@ static int plan(struct peal_queue *q, const char *call)
 	spec->message_bytes = q->options.message_bytes;
 	spec->policy = q->options.policy;
 	q->plan = spec;
-	result =
-		peali_ring_spec_complete(spec, ~0u, PEAL_POLICY_SEQUENCE, call);
+	result = peali_ring_spec_complete(spec, peali_queue_policies(),
+					  PEAL_POLICY_SEQUENCE, call);
 	if (result)
 		return result;
 	q->options.policy = spec->policy;

@@ -31,8 +31,8 @@ static int plan(struct peal_queue *q, const char *call)
 	spec->policy = q->options.policy;
 	spec->n_workers = q->options.producers;
 	spec->tells = bulk_max(&q->options);
-	result = peali_mailbox_spec_complete(spec, ~0u, PEAL_POLICY_SEQUENCE,
-					     call);
+	result = peali_mailbox_spec_complete(spec, peali_queue_policies(),
+					     PEAL_POLICY_SEQUENCE, call);
 	if (result)
 		return result;
 	q->options.policy = spec->policy;

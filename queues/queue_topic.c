@@ -29,8 +29,8 @@ static int plan(struct peal_queue *q, const char *call)
 	spec->n_subscribers = q->options.consumers;
 	spec->mode = q->options.overwrite ? PEAL_TOPIC_OVERWRITE :
 					    PEAL_TOPIC_WAIT;
-	result = peali_topic_spec_complete(spec, ~0u, PEAL_POLICY_SEQUENCE,
-					   call);
+	result = peali_topic_spec_complete(spec, peali_queue_policies(),
+					   PEAL_POLICY_SEQUENCE, call);
 	if (result)
 		return result;
 	q->options.policy = spec->policy;

@@ -38,8 +38,8 @@ static int plan(struct peal_queue *q, const char *call)
 	spec->policy = q->options.policy;
 	spec->n_producers = q->options.producers;
 	spec->bulk = bulk_max(&q->options);
-	result =
-		peali_work_spec_complete(spec, ~0u, PEAL_POLICY_SEQUENCE, call);
+	result = peali_work_spec_complete(spec, peali_queue_policies(),
+					  PEAL_POLICY_SEQUENCE, call);
 	if (result)
 		return result;
 	q->options.policy = spec->policy;
@@ -74,12 +74,22 @@ static void make(struct peal_queue *q)
 static int push(struct peal_queue_end *end, const void *data, uint64_t bytes,
 		uint32_t n)
 {
+	const struct peali_work_spec *spec = end->queue->plan;
 	struct peal_header none = { 0, 0, 0 };
-	int result = peal_work_push_bulk(work(end), &end->at.worker, none, data,
-					 bytes, n);
+	uint64_t granted = end->at.worker.granted;
+	int result;
 
+	if (n > spec->bulk)
+		return PEAL_EMSGSIZE;
+	result = peal_work_push_bulk(work(end), &end->at.worker, none, data,
+				     bytes, n);
+	/* all of them: one that sleeps may have claimed just these */
 	if (!result)
-		peali_queue_ring(end->queue, PEAL_QUEUE_CONSUMER, n);
+		peali_queue_ring(end->queue, PEAL_QUEUE_CONSUMER,
+				 PEAL_QUEUE_ENDS);
+	else if (granted && !end->at.worker.granted) /* given back */
+		peali_queue_ring(end->queue, PEAL_QUEUE_PRODUCER,
+				 PEAL_QUEUE_ENDS);
 	return result;
 }
 

@@ -19,7 +19,9 @@ extern "C" {
  * queues/README.md for what each of them costs.
  *
  * Who uses a queue opens an end of it, for one thread at a time. Ends make no
- * system call while messages flow and allocate nothing.
+ * system call while messages flow and allocate nothing. A consumer tells of the
+ * room that it makes by quarters of the capacity, and when it finds nothing: so
+ * a producer may find a queue full of which up to a quarter was taken.
  */
 struct peal_queue;
 
@@ -51,7 +53,8 @@ struct peal_queue_options {
 	uint32_t producers; /* ends that may be open at a time, to 64; 1 */
 	uint32_t consumers; /* the same; 1 */
 	uint32_t capacity; /* slots, a power of two up to 2^20, and at least
-			    * as many as producers; 1024 */
+			    * as many as producers (a work queue of 64 and
+			    * more: twice as many); 1024 */
 	uint32_t policy; /* enum peal_policy; sequence */
 	uint64_t message_bytes; /* the largest message; 48. With a link up to
 				 * 256 MiB, else what a slot of 4 KiB holds */
@@ -127,7 +130,8 @@ int peal_queue_close(struct peal_queue_end *end);
  * @param timeout_ns how long to wait for room; 0: not, -1: for ever.
  * @return 0; PEAL_EAGAIN (timeout 0) or PEAL_ETIMEDOUT it is full, nothing was
  *         put; PEAL_EMSGSIZE too long; PEAL_EPIPE every consumer that was
- *         opened is closed (not with a topic); PEAL_EINVAL not a producer's end, or data is NULL.
+ *         opened is closed (not with a topic); PEAL_EPROTO the memory of the
+ *         queue was damaged; PEAL_EINVAL not a producer's end, or data is NULL.
  *         One thread at a time: builds with assertions or a sanitizer answer
  *         another one with PEAL_EBUSY. Wait-free with timeout 0.
  */
@@ -135,8 +139,8 @@ int peal_queue_push(struct peal_queue_end *end, const void *data,
 		    uint64_t bytes, int64_t timeout_ns);
 
 /**
- * Puts n messages of `bytes` each, all or none of them, in one pass. With many
- * producers at most capacity / (2 * producers) at a time.
+ * Puts n messages of `bytes` each, all or none of them, in one pass. With a
+ * mailbox and a work queue at most capacity / (2 * producers) at a time.
  *
  * @param end        a producer's.
  * @param data       n * bytes, one message after the other.

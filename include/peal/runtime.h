@@ -48,7 +48,8 @@ struct peal_runtime_info {
  * @param options NULL for all defaults.
  * @param runtime_out the runtime; the caller closes it.
  * @return 0; PEAL_EINVAL a bad option or setting (the text names it);
- *         PEAL_ENODEV no backend has a device; PEAL_ENOMEM; PEAL_EDRIVER.
+ *         PEAL_ENODEV no backend has a device; PEAL_EBUSY another runtime of
+ *         this process has the GPUs of a vendor; PEAL_ENOMEM; PEAL_EDRIVER.
  *         Thread-safe; blocks for the time that the drivers take.
  */
 int peal_runtime_open(const struct peal_runtime_options *options,

@@ -111,6 +111,7 @@ PEAL_TEST(options_out_of_range_are_refused_with_their_value)
 	REFUSED(producers, 65, PEAL_EINVAL, "producers is 65");
 	REFUSED(consumers, 65, PEAL_EINVAL, "consumers is 65");
 	REFUSED(kind, 17, PEAL_EINVAL, "kind is 17");
+	REFUSED(reserved, 1, PEAL_EINVAL, "reserved is 1");
 	REFUSED(overwrite, 1, PEAL_EINVAL, "overwrite is 1; only a topic");
 	o.kind = PEAL_QUEUE_LINK;
 	o.producers = 2;
@@ -128,6 +129,10 @@ PEAL_TEST(options_out_of_range_are_refused_with_their_value)
 	CHECK_FAILS(peal_queue_create(&o, &q), PEAL_EINVAL,
 		    "capacity is 32, too few for 64 producers");
 	CHECK_FAILS(peal_queue_create(NULL, NULL), PEAL_EINVAL, "NULL");
+	o.kind = PEAL_QUEUE_WORK;
+	o.capacity = 64;
+	CHECK_FAILS(peal_queue_create(&o, &q), PEAL_EINVAL,
+		    "capacity is 64, too few for 64 producers: at least 128");
 }
 
 PEAL_TEST(no_more_ends_than_were_said)
@@ -292,6 +297,27 @@ PEAL_TEST(a_short_buffer_leaves_the_message)
 			    "messages of up to 48");
 		CHECK_OK(peal_queue_close(p));
 		CHECK_OK(peal_queue_close(c));
+		CHECK_OK(peal_queue_destroy(q));
+	}
+}
+
+PEAL_TEST(a_bulk_beyond_what_each_producer_may_have_is_refused)
+{
+	uint64_t words[32] = { 0 };
+	uint32_t kind;
+
+	for (kind = PEAL_QUEUE_MAILBOX; kind <= PEAL_QUEUE_WORK; kind++) {
+		struct peal_queue_options o = of_kind(kind);
+		struct peal_queue_end *p;
+		struct peal_queue *q;
+
+		o.producers = 2;
+		q = make(o);
+		p = producer(q);
+		CHECK_OK(peal_queue_push_bulk(p, words, 8, 16, 0));
+		CHECK_FAILS(peal_queue_push_bulk(p, words, 8, 17, -1),
+			    PEAL_EMSGSIZE, "too many at a time");
+		CHECK_OK(peal_queue_close(p));
 		CHECK_OK(peal_queue_destroy(q));
 	}
 }
@@ -755,6 +781,7 @@ PEAL_TEST_MAIN(RUN(the_ends_choose_the_kind);
 	       RUN(no_more_ends_than_were_said); RUN(what_goes_in_comes_out);
 	       RUN(a_full_queue_takes_nothing_and_loses_nothing);
 	       RUN(a_short_buffer_leaves_the_message);
+	       RUN(a_bulk_beyond_what_each_producer_may_have_is_refused);
 	       RUN(wrong_ends_and_counts_are_refused);
 	       RUN(large_messages_go_by_a_link);
 	       RUN(a_later_end_goes_on_where_the_earlier_was);

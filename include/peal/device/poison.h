@@ -63,12 +63,14 @@ static PEAL_DEV PEAL_UNUSED inline int peal_work_poison(struct peal_work *q,
 		peal_slot_publish(slot, lap, PEAL_KIND_DEAD, 0);
 		return 0;
 	}
+	/* before a consumer can take it off, after which the slot is another's;
+	 * with the lap before, as atoms of this one could complete a message */
+	if (lap % PEAL_SLOT_REFRESH_LAPS == 0)
+		peal_slot_refresh(policy, slot, q->slot_bytes, lap - 1,
+				  sizeof(none), 0, 1);
 	/* one atom, with one store, whatever the producer had written */
 	peal_slot_pack(policy, slot, lap, PEAL_KIND_DEAD, none, sizeof(none), 0,
 		       1);
-	if (lap % PEAL_SLOT_REFRESH_LAPS == 0)
-		peal_slot_refresh(policy, slot, q->slot_bytes, lap,
-				  sizeof(none), 0, 1);
 	return 0;
 }
 
