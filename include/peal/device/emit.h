@@ -2,7 +2,7 @@
 #ifndef PEAL_DEVICE_EMIT_H
 #define PEAL_DEVICE_EMIT_H
 
-#include <peal/device/worker.h>
+#include <peal/device/lanes.h>
 
 /*
  * How a handler sends. All of it is collective and wait-free. A handler may

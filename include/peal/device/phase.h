@@ -4,6 +4,7 @@
 
 #include <peal/device/barrier.h>
 #include <peal/device/control.h>
+#include <peal/device/lanes.h>
 
 /*
  * Barriers inside handlers. A worker's barriers are numbered as
