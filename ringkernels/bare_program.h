@@ -58,6 +58,8 @@
 		peal_entry_##program##_single,                                 \
 		PEAL_IMAGES,                                                   \
 		PEAL_SOURCES,                                                  \
+		0,                                                             \
+		0,                                                             \
 	};                                                                     \
 	struct peali_end_of_##program
 

@@ -5,7 +5,7 @@
 
 #include "runtime/runtime.h"
 
-struct peal_kernel *peali_kernel_of(struct peal_runtime *rt, uint64_t address)
+struct peal_kernel *peali_kernel_at(struct peal_runtime *rt, uint64_t address)
 {
 	uint32_t id = (uint32_t)(address >> 32) & 0xffff;
 	struct peal_kernel *k;
@@ -15,10 +15,18 @@ struct peal_kernel *peali_kernel_of(struct peal_runtime *rt, uint64_t address)
 	for (k = rt->kernels; k; k = k->next)
 		if (k->id == id && (uint64_t)k->device == address >> 48)
 			break;
-	if (!k || (uint32_t)address >= k->params.max_actors ||
-	    k->actors[(uint32_t)address].handler == PEAL_NO_HANDLER)
-		return NULL;
-	return k;
+	return k && (uint32_t)address < k->params.max_actors ? k : NULL;
+}
+
+struct peal_kernel *peali_kernel_of(struct peal_runtime *rt, uint64_t address)
+{
+	struct peal_kernel *k = peali_kernel_at(rt, address);
+	uint32_t handler = k ? k->actors[(uint32_t)address].handler :
+			       PEAL_NO_HANDLER;
+
+	return handler == PEAL_NO_HANDLER || handler == PEALI_POOL_HANDLER ?
+		       NULL :
+		       k;
 }
 
 /* A free actor index for the handler on the worker, or -1. */
@@ -215,6 +223,11 @@ static int retire(struct peal_runtime *rt, uint64_t address)
 				  "no actor with the address %#llx",
 				  (unsigned long long)address);
 	a = &k->actors[(uint32_t)address];
+	if (a->pool)
+		return peali_fail(PEAL_EBUSY, "peal_actor_retire",
+				  "actor %u of kernel '%s' is a member of a "
+				  "pool: let it leave that first",
+				  (uint32_t)address, k->name);
 	if (a->n_links)
 		return peali_fail(PEAL_EBUSY, "peal_actor_retire",
 				  "%u links come from or lead to actor %u of "

@@ -12,8 +12,24 @@
 static int no_such_end(uint64_t address, const char *what)
 {
 	return peali_fail(PEAL_ENOENT, CALL,
-			  "`%s`: no actor or endpoint has the address %#llx",
+			  "`%s`: no actor, pool or endpoint has the address "
+			  "%#llx",
 			  what, (unsigned long long)address);
+}
+
+/* The worker that gets what a link brings for a pool: they take turns, those
+ * first that have no member, as they pass on at once what others wait for. */
+static uint32_t worker_of_pool(struct peal_kernel *k,
+			       const struct peali_pool *pool)
+{
+	uint32_t n = k->params.n_workers, i, worker = 0;
+
+	for (i = 0; i < n; i++) {
+		worker = k->next_worker++ % n;
+		if (pool->n_members == n || !pool->members[worker])
+			break;
+	}
+	return worker;
 }
 
 /* Fills all but the index; the lock is held. */
@@ -28,6 +44,8 @@ static int resolve(struct peal_runtime *rt, uint64_t address, const char *what,
 		return 0;
 	out->kernel = peali_kernel_of(rt, address);
 	if (!out->kernel)
+		out->pool = peali_pool_at(rt, address, &out->kernel);
+	if (!out->kernel)
 		return no_such_end(address, what);
 	if (peali_kernel_ended(out->kernel))
 		return peali_fail(PEAL_ESTOPPED, CALL,
@@ -35,7 +53,8 @@ static int resolve(struct peal_runtime *rt, uint64_t address, const char *what,
 				  out->kernel->name);
 	out->device = out->kernel->device;
 	out->actor = (uint32_t)address;
-	out->worker = out->kernel->actors[out->actor].worker;
+	out->worker = out->pool ? worker_of_pool(out->kernel, out->pool) :
+				  out->kernel->actors[out->actor].worker;
 	return 0;
 }
 
@@ -93,21 +112,44 @@ static int resolve_input(struct peali_end *to)
 			  "all %u of the receiver's max_inputs are used", n);
 }
 
+/* What takes the messages: a handler, of a member where it is a pool; NULL. */
+static const struct peal_handler_info *taker_of(const struct peali_end *to)
+{
+	const struct peal_kernel *k = to->kernel;
+	uint32_t i;
+
+	if (!to->pool)
+		return k ? handler_of(to) : NULL;
+	for (i = 0; i < k->params.n_workers; i++)
+		if (to->pool->members[i])
+			return &k->program->handlers
+					[k->actors[to->pool->members[i] - 1]
+						 .handler];
+	return NULL;
+}
+
 /* Declared message sizes have to agree. */
 static int check_types(const struct peal_link *link)
 {
+	const struct peal_handler_info *taker = taker_of(&link->to);
 	uint64_t out =
 		link->from.kernel ? handler_of(&link->from)->output_bytes : 0;
-	uint64_t in = link->to.kernel ? handler_of(&link->to)->input_bytes : 0;
+	uint64_t in = taker ? taker->input_bytes : 0;
 
 	if (out && in && out != in)
 		return peali_fail(PEAL_EINVAL, CALL,
 				  "handler '%s' emits messages of %llu bytes "
 				  "and handler '%s' takes messages of %llu",
 				  handler_of(&link->from)->name,
-				  (unsigned long long)out,
-				  handler_of(&link->to)->name,
+				  (unsigned long long)out, taker->name,
 				  (unsigned long long)in);
+	if (link->to.pool &&
+	    link->spec.message_bytes > link->to.pool->spec.message_bytes)
+		return peali_fail(PEAL_EMSGSIZE, CALL,
+				  "option message_bytes is %llu and the pool "
+				  "takes messages of at most %u bytes",
+				  (unsigned long long)link->spec.message_bytes,
+				  link->to.pool->spec.message_bytes);
 	if ((out ? out : in) > link->spec.message_bytes)
 		return peali_fail(PEAL_EMSGSIZE, CALL,
 				  "the ends declare messages of %llu bytes and "
@@ -260,6 +302,10 @@ static int plan(struct peal_link *link, uint64_t from, uint32_t port,
 			PEAL_EINVAL, CALL,
 			"both ends are endpoints: connect one of them "
 			"to an actor");
+	if (link->from.pool)
+		return peali_fail(PEAL_EINVAL, CALL,
+				  "`from` is a pool, which sends nothing: "
+				  "connect its members");
 	link->from_port = port;
 	link->require = o->require;
 	link->forbid = o->forbid;

@@ -67,6 +67,7 @@ static int complete_options(struct peal_kernel_options *o,
 	DEFAULT(max_inputs, 16);
 	DEFAULT(max_ports, 16);
 	DEFAULT(max_barriers, 4);
+	DEFAULT(max_pools, 1);
 	DEFAULT(mailbox_message_bytes, 48);
 	DEFAULT(arena_bytes, 1 << 20);
 	DEFAULT(lease_ns, rt->lease_ns);
@@ -82,6 +83,8 @@ static int complete_options(struct peal_kernel_options *o,
 		result = option_range("max_ports", o->max_ports, 1, 4096);
 	if (!result)
 		result = option_range("max_barriers", o->max_barriers, 1, 256);
+	if (!result)
+		result = option_range("max_pools", o->max_pools, 1, 64);
 	if (!result)
 		result = option_range("lease_ns", o->lease_ns,
 				      PEALI_LEASE_NS_MIN, UINT64_MAX);
@@ -295,6 +298,7 @@ static void free_kernel(struct peal_kernel *k)
 
 	if (!k)
 		return;
+	peali_pools_free(k);
 	peali_area_free(k->rt, &k->own);
 	peali_area_free(k->rt, &k->shared);
 	for (i = 0; k->workers && i < k->params.n_workers; i++)
@@ -324,6 +328,7 @@ static struct peal_kernel *new_kernel(struct peal_runtime *rt, int device,
 	k->params.max_inputs = o->max_inputs;
 	k->params.max_ports = o->max_ports;
 	k->params.max_barriers = o->max_barriers;
+	k->params.max_pools = o->max_pools;
 	k->params.lease_ns = o->lease_ns;
 	k->params.epoch_ns = o->epoch_ns;
 	k->params.end_with_inputs = o->end_with_inputs != 0;
@@ -332,6 +337,7 @@ static struct peal_kernel *new_kernel(struct peal_runtime *rt, int device,
 	pthread_mutex_init(&k->push_lock, NULL);
 	k->workers = calloc(o->workers, sizeof(*k->workers));
 	k->actors = calloc(o->max_actors, sizeof(*k->actors));
+	k->pools = calloc(o->max_pools, sizeof(*k->pools));
 	for (i = 0; k->workers && i < o->workers; i++) {
 		k->workers[i].input_used = calloc(o->max_inputs, 1);
 		missing += !k->workers[i].input_used;
@@ -339,7 +345,7 @@ static struct peal_kernel *new_kernel(struct peal_runtime *rt, int device,
 	for (i = 0; k->actors && i < o->max_actors; i++)
 		k->actors[i].handler = k->actors[i].was_handler =
 			PEAL_NO_HANDLER;
-	if (!k->workers || !k->actors || missing) {
+	if (!k->workers || !k->actors || !k->pools || missing) {
 		free_kernel(k);
 		return NULL;
 	}

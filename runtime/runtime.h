@@ -10,6 +10,7 @@
 #include <peal/peal.h>
 #include "p2p/peer.h"
 #include "queues/ring.h"
+#include "queues/work.h"
 #include "runtime/backend/devices.h"
 #include "runtime/backend/patience.h"
 
@@ -84,6 +85,9 @@ static inline uint64_t peali_address(uint32_t device, uint32_t object,
 	return (uint64_t)device << 48 | (uint64_t)object << 32 | actor;
 }
 
+/* The kernel that an actor's or a pool's address names, or NULL. */
+struct peal_kernel *peali_kernel_at(struct peal_runtime *rt, uint64_t address);
+/* The kernel of an actor, or NULL. */
 struct peal_kernel *peali_kernel_of(struct peal_runtime *rt, uint64_t address);
 struct peal_endpoint *peali_endpoint_of(struct peal_runtime *rt,
 					uint64_t address);
@@ -115,7 +119,22 @@ struct peali_actor {
 	uint32_t worker;
 	uint32_t port_base;
 	uint32_t n_links; /* that come from or lead to it */
+	uint32_t pool; /* 1 + the pool of which it is a member; 0: none */
 	uint64_t state_offset; /* in the kernel's device area */
+};
+
+/* As the handler of an entry: it is a pool, not an actor. */
+#define PEALI_POOL_HANDLER 0xfffffffeu
+
+/** The host's record of a pool. */
+struct peali_pool {
+	uint32_t used; /* 1: there is one; 0: the place is free */
+	uint32_t actor; /* the entry by which it is addressed */
+	uint32_t n_members;
+	uint32_t *members; /* by worker: 1 + its actor; 0: none */
+	struct peali_work_spec spec; /* of each shard */
+	struct peali_area area; /* the set, and what each worker has beside */
+	uint64_t worker_offset, worker_bytes; /* of the latter, in the area */
 };
 
 /** The host's side of one worker. */
@@ -145,6 +164,7 @@ struct peal_kernel {
 	struct peal_bell *bells;
 	struct peali_worker *workers;
 	struct peali_actor *actors;
+	struct peali_pool *pools; /* max_pools */
 	_Atomic uint32_t n_actors; /* live ones */
 	uint32_t next_worker; /* whose turn it is to get an actor */
 	uint64_t arena_offset, arena_bytes, arena_used;
@@ -157,6 +177,12 @@ struct peal_kernel {
 	uint32_t mend_step; /* enum peal_mend that is under way; 0: none */
 	uint32_t n_mended; /* dead workers that are dealt with */
 };
+
+/* The pool of an address and its kernel, or NULL. */
+struct peali_pool *peali_pool_at(struct peal_runtime *rt, uint64_t address,
+				 struct peal_kernel **kernel_out);
+/* Frees the memory of all pools; the kernel has ended. */
+void peali_pools_free(struct peal_kernel *kernel);
 
 /* 1 if every worker has ended for good. */
 int peali_kernel_ended(struct peal_kernel *kernel);
@@ -203,6 +229,7 @@ struct peali_end {
 	uint64_t address;
 	struct peal_kernel *kernel; /* NULL: an endpoint */
 	struct peal_endpoint *endpoint;
+	struct peali_pool *pool; /* of the kernel, else NULL: an actor */
 	uint32_t actor, worker;
 	uint32_t index; /* port in the worker's table, or input */
 	int device; /* PEALI_HOST: the host */

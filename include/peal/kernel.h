@@ -44,6 +44,7 @@ struct peal_kernel_options {
 	uint64_t epoch_ns; /* return so often to be launched again; never */
 	const char *name; /* for texts; the program's name. Copied. */
 	uint32_t mailbox_policy; /* enum peal_policy; the backend's default */
+	uint32_t max_pools; /* 1 */
 };
 
 /** A kernel and the sums over its workers. */
@@ -58,7 +59,7 @@ struct peal_kernel_info {
 			   * up to 96 behind, links' counts never are */
 	uint64_t failed; /* of those, with an error */
 	uint64_t emitted; /* messages sent through ports; as handled */
-	uint64_t told; /* messages put into mailboxes */
+	uint64_t told; /* messages put into mailboxes and pools */
 	uint64_t mail_done, mail_dead; /* of those, taken off and handled; and
 					* that failed; as handled */
 	uint64_t memory_bytes; /* of the kernel itself, without links */

@@ -69,14 +69,15 @@ struct peal_link_info {
  * @param from     address of an actor or endpoint.
  * @param port     of the sender, from 0; an actor has as many as its handler
  *                 says, an endpoint as many as its options say.
- * @param to       address of an actor or endpoint.
+ * @param to       address of an actor, a pool or an endpoint.
  * @param options  NULL for all defaults.
  * @param link_out the link; NULL if not wanted. Stays the runtime's until
  *                 peal_link_destroy or the runtime's shutdown.
  * @return 0; PEAL_ENOENT no such actor, endpoint or port; PEAL_EEXIST the port
  *         is connected; PEAL_EINVAL an option (named), or both ends are
- *         endpoints, or the ends declare different message sizes;
- *         PEAL_EMSGSIZE a message fits neither slot nor slab; PEAL_ENOPEER the
+ *         endpoints, or the sender is a pool, or the ends declare different
+ *         message sizes;
+ *         PEAL_EMSGSIZE a message fits neither slot nor slab, or not the pool; PEAL_ENOPEER the
  *         required route does not exist (the text names the pair and why);
  *         PEAL_ENOSPC max_inputs; PEAL_ENOMEM; PEAL_ESTOPPED an end has ended;
  *         PEAL_EHUNG a worker did not answer. Thread-safe.

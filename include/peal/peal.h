@@ -13,6 +13,7 @@
 #include <peal/link.h>
 #include <peal/memory.h>
 #include <peal/peer.h>
+#include <peal/pool.h>
 #include <peal/program.h>
 #include <peal/queue.h>
 #include <peal/runtime.h>

@@ -55,6 +55,8 @@ static const struct peal_program slow_program = {
 	slow_entry,
 	NULL,
 	NULL,
+	0,
+	0,
 };
 
 static int launch_slow(struct peali_backend *b,

@@ -181,9 +181,10 @@ static int no_entry(const struct peal_kernel_params *params, uint32_t worker,
 PEAL_TEST(programs_are_known_by_one_name_each)
 {
 	static const struct peal_handler_info handlers[] = { { .name = "h" } };
-	static struct peal_program other = { sizeof(other), 1,	      "relay",
-					     handlers,	    no_entry, no_entry,
-					     NULL,	    NULL };
+	static struct peal_program other = {
+		sizeof(other), 1,    "relay", handlers, no_entry,
+		no_entry,      NULL, NULL,    0,	0
+	};
 	static struct peal_program broken;
 	struct peal_kernel *k = NULL;
 

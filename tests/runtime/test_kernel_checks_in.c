@@ -25,7 +25,7 @@ PEAL_TEST(workers_that_do_not_come_up_are_counted)
 {
 	static const struct peal_handler_info handlers[] = { { .name = "h" } };
 	static const struct peal_program program = {
-		sizeof(program), 1, "shy", handlers, shy, shy, NULL, NULL
+		sizeof(program), 1, "shy", handlers, shy, shy, NULL, NULL, 0, 0
 	};
 	struct peal_kernel_options o = { .size = sizeof(o), .workers = 3 };
 	struct peal_runtime *rt = harness_open(1, "");

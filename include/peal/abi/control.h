@@ -57,8 +57,8 @@ struct peal_worker_status {
 	uint64_t beat; /* moves as long as the worker turns */
 	uint64_t handled; /* messages whose handler returned */
 	uint64_t emitted; /* messages sent through ports */
-	uint64_t told; /* messages put into mailboxes */
-	uint64_t mail_done; /* messages from the own mailbox, handled */
+	uint64_t told; /* messages put into mailboxes and pools */
+	uint64_t mail_done; /* messages from there that it handled */
 	uint64_t mail_dead; /* of those: no actor, or the handler failed */
 	uint64_t failed; /* handler runs that returned an error */
 	uint64_t idle_turns;
@@ -102,6 +102,9 @@ struct peal_actor_entry {
 #define PEAL_PLACE(worker, handler) ((uint64_t)(worker) << 32 | (handler))
 #define PEAL_PLACE_WORKER(place) ((uint32_t)((place) >> 32))
 #define PEAL_PLACE_HANDLER(place) ((uint32_t)(place))
+/** As the worker of an entry: it is no actor but a pool, whose number in the
+ * workers' tables takes the handler's place. */
+#define PEAL_POOL_WORKER 0xffffffffu
 PEAL_STATIC_ASSERT(sizeof(struct peal_actor_entry) == 32, "actor entry");
 
 /** Types of control messages. */
@@ -117,8 +120,24 @@ enum peal_control_type {
 	PEAL_CONTROL_BARRIER = 9, /* struct peal_barrier_view */
 	PEAL_CONTROL_END_INPUT = 10, /* struct peal_link_view: index; its sender
 				      * is gone: ends when it is empty */
-	PEAL_CONTROL_MEND = 11 /* struct peal_control_mend */
+	PEAL_CONTROL_MEND = 11, /* struct peal_control_mend */
+	PEAL_CONTROL_POOL = 12, /* struct peal_pool_view: it is there */
+	PEAL_CONTROL_POOL_MEMBER = 13, /* the same: who handles, or nobody */
+	PEAL_CONTROL_POOL_GONE = 14 /* the same: what it holds is dead */
 };
+
+/** A pool, for one of its kernel's workers. */
+struct peal_pool_view {
+	uint64_t set; /* struct peal_work_set: a shard for each worker */
+	uint64_t message; /* room for a message, 16-aligned, the worker's */
+	uint64_t stage; /* for atom policies a slot's content, the worker's */
+	uint32_t index; /* in the workers' tables */
+	uint32_t actor; /* the entry by which it is addressed */
+	uint32_t member; /* 1 + the worker's actor that handles; 0: none */
+	uint32_t message_bytes;
+};
+
+PEAL_STATIC_ASSERT(sizeof(struct peal_pool_view) == 40, "pool view size");
 
 /*
  * A worker has died: its mailbox messages whose slot was taken and whose tag
@@ -172,7 +191,7 @@ struct peal_kernel_params {
 	uint32_t max_ports; /* per worker */
 	uint32_t max_barriers;
 	uint32_t end_with_inputs; /* 1: end once all inputs have ended */
-	uint32_t reserved;
+	uint32_t max_pools;
 };
 
 PEAL_STATIC_ASSERT(sizeof(struct peal_kernel_params) == 120, "params size");

@@ -81,6 +81,13 @@ struct peal_program {
 	/* The source, then its headers but those of the dialect, up to one
 	 * without a name; or NULL */
 	const struct peal_source_file *sources;
+	uint32_t uses; /* mask of enum peal_uses */
+	uint32_t reserved;
+};
+
+/** What the kernels of a program can have beside links and mailboxes. */
+enum peal_uses {
+	PEAL_USES_POOL_PLACES = 1 /* its source defined PEAL_USES_POOLS */
 };
 
 /** Declares a program that another source defines. Host only. */

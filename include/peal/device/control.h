@@ -2,7 +2,7 @@
 #ifndef PEAL_DEVICE_CONTROL_H
 #define PEAL_DEVICE_CONTROL_H
 
-#include <peal/device/worker.h>
+#include <peal/device/pool.h>
 
 /*
  * How a worker listens to the host: control words, control messages, lease and
@@ -15,6 +15,8 @@
 #define PEALI_GO_ON 1
 #define PEALI_AGAIN 3 /* an input has something: try it */
 #define PEALI_FETCH 4 /* the lanes fetch slots of a mirror */
+#define PEALI_TO_POOL 5 /* the leader moves an input's messages to a pool */
+#define PEALI_FROM_POOL 6 /* it takes a pool's next message */
 
 /* ---- waiting ------------------------------------------------------------- */
 
@@ -223,6 +225,11 @@ peali_control_handle(struct peal_worker *w, const struct peal_message *m)
 	case PEAL_CONTROL_MEND:
 		return peali_control_mend(
 			w, (const struct peal_control_mend *)m->data);
+	case PEAL_CONTROL_POOL:
+	case PEAL_CONTROL_POOL_MEMBER:
+	case PEAL_CONTROL_POOL_GONE:
+		return peali_control_pool(
+			w, type, (const struct peal_pool_view *)m->data);
 	default:
 		return PEAL_EPROTO;
 	}

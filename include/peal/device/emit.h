@@ -3,6 +3,7 @@
 #define PEAL_DEVICE_EMIT_H
 
 #include <peal/device/lanes.h>
+#include <peal/device/pool.h>
 
 /*
  * How a handler sends. All of it is collective and wait-free. A handler may
@@ -160,8 +161,6 @@ static PEAL_DEV PEAL_UNUSED inline int peali_tell(struct peal_worker *w,
 	uint32_t worker;
 	int result;
 
-	if (!w->params->mailboxes)
-		return PEAL_ENOTSUP;
 	if (actor >= w->params->max_actors)
 		return PEAL_ENOENT;
 	place = peal_load_relaxed_dev(&entry->place);
@@ -171,6 +170,11 @@ static PEAL_DEV PEAL_UNUSED inline int peali_tell(struct peal_worker *w,
 	header.actor = actor;
 	header.type = type;
 	header.flags = 0;
+	if (PEAL_USES_POOLS && PEAL_UNLIKELY(worker == PEAL_POOL_WORKER))
+		return peali_pool_put(w, PEAL_PLACE_HANDLER(place), header,
+				      data, bytes);
+	if (!w->params->mailboxes)
+		return PEAL_ENOTSUP;
 	/* Counted first: nobody shall see it done and not yet told. */
 	peal_store_relaxed_sys(&w->status->told, w->state->told + 1);
 	result = peal_mailbox_put(peali_mailbox(w, worker), &w->leases[worker],
@@ -188,16 +192,18 @@ static PEAL_DEV PEAL_UNUSED inline int peali_tell(struct peal_worker *w,
 
 /**
  * Collective: sends to an actor of the same kernel, whichever worker it
- * belongs to, by its worker's mailbox.
+ * belongs to, by its worker's mailbox; or to a pool, one of whose members
+ * handles it.
  *
  * @param w     the worker
  * @param actor its index in the kernel
  * @param type  the program's own number
  * @param data  `bytes` bytes that the leader can read
- * @param bytes at most the kernel's mailbox_message_bytes
+ * @param bytes at most the kernel's mailbox_message_bytes, or the pool's
+ *              message_bytes
  * @return 0; PEAL_ENOENT no such actor; PEAL_EMSGSIZE; PEAL_EAGAIN more
- *         messages than the handler declared; PEAL_ENOTSUP the kernel was
- *         launched without mailboxes.
+ *         messages than the handler declared; PEAL_ENOTSUP it is no
+ *         pool and the kernel was launched without mailboxes.
  */
 static PEAL_DEV PEAL_UNUSED inline int peal_tell(struct peal_worker *w,
 						 uint32_t actor, uint16_t type,

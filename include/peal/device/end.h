@@ -3,19 +3,29 @@
 #define PEAL_DEVICE_END_H
 
 #include <peal/device/control.h>
+#include <peal/device/pool.h>
 
 /*
  * How a worker ends with its kernel, once nothing can come any more. For the
  * leader; the loop calls it.
  */
 
-/* The messages that were put into all mailboxes, if all are handled; or -1. */
+/* The messages that were put into all mailboxes and pools, if all are handled;
+ * or -1. */
 static PEAL_DEV PEAL_UNUSED inline uint64_t
 peali_mail_handled(const struct peal_worker *w)
 {
-	uint64_t n = 0;
+	uint64_t n = 0, pooled;
 	uint32_t i;
 
+	for (i = 0; i < peali_pools(w); i++) {
+		if (!w->pools[i].set)
+			continue;
+		pooled = peali_pool_handled(w, &w->pools[i]);
+		if (pooled == ~0ULL)
+			return ~0ULL;
+		n += pooled;
+	}
 	for (i = 0; w->mailbox && i < w->params->n_workers; i++) {
 		const struct peal_mailbox *m = peali_mailbox(w, i);
 		/* R3: who sees a message taken off sees all tickets of those

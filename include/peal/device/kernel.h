@@ -17,6 +17,8 @@
  *	#define HANDLERS(X) X(scale, sizeof(struct scale), PEAL_EMITS(1, 1))
  *	PEAL_PROGRAM(scaler, HANDLERS)
  *
+ * A source whose kernels shall have pools defines PEAL_USES_POOLS as 1 first.
+ *
  * The dispatch is a switch over that list. On the host the program is then
  * `peal_program_scaler`, which PEAL_DECLARE_PROGRAM(scaler) declares elsewhere.
  */
@@ -56,6 +58,7 @@ peali_worker_init(struct peal_worker *w,
 	w->state = (struct peal_worker_state *)(void *)base;
 	w->inputs = (struct peal_input *)(void *)(base + at.inputs);
 	w->outputs = (struct peal_output *)(void *)(base + at.outputs);
+	w->pools = (struct peal_pool_place *)(void *)(base + at.pools);
 	w->barriers = (struct peal_barrier_view *)(void *)(base + at.barriers);
 	w->leases = (struct peal_mailbox_lease *)(void *)(base + at.leases);
 	w->scratch = (uint64_t *)(void *)(base + at.scratch);
@@ -140,6 +143,8 @@ peali_worker_enter(struct peal_worker *w,
 		peal_entry_##program##_single,                                 \
 		PEAL_IMAGES,                                                   \
 		PEAL_SOURCES,                                                  \
+		PEAL_USES_POOLS ? PEAL_USES_POOL_PLACES : 0,                   \
+		0,                                                             \
 	};
 #endif
 

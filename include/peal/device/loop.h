@@ -44,6 +44,13 @@ static PEAL_DEV PEAL_INLINE int peali_spin(struct peal_worker *w)
 			w->state->cursor = n;
 			return 1;
 		}
+		if (peali_pools(w)) {
+			i = peali_pools_look(w);
+			if (i < peali_pools(w)) {
+				w->state->cursor = n + 1 + i;
+				return 1;
+			}
+		}
 		peal_poll_gap();
 	}
 	return 0;
@@ -57,7 +64,7 @@ static PEAL_DEV PEAL_UNUSED inline int peali_idle(struct peal_worker *w)
 
 	s->idle_turns++;
 	if (s->idle++ == 0) {
-		if (s->n_inputs + (w->mailbox ? 1u : 0u) > 0)
+		if (s->n_inputs + (w->mailbox ? 1u : 0u) + peali_pools(w) > 0)
 			peali_settle(w);
 		/* messages for nobody could keep it from ever being idle */
 		if (s->since_look++ >= PEALI_LOOK_EVERY)
@@ -77,8 +84,8 @@ static PEAL_DEV PEAL_UNUSED inline int peali_idle(struct peal_worker *w)
 		if (s->idle > 1) /* else there was no wait */
 			peali_wait_reset(w);
 		s->idle = 0;
-		if (s->cursor == s->n_inputs)
-			return 0; /* the mailbox */
+		if (s->cursor >= s->n_inputs)
+			return 0; /* the mailbox, or a pool */
 		peali_grant(w, PEALI_BURST);
 		return PEALI_AGAIN;
 	}
@@ -132,8 +139,8 @@ peali_turn_slow(struct peal_worker *w)
 			s->idle = 0;
 			return PEALI_GO_ON;
 		}
-		if (s->fetch)
-			return PEALI_FETCH;
+		if (s->aside)
+			return s->aside;
 		end = peali_idle(w);
 		if (PEAL_UNLIKELY(end))
 			return end;
@@ -151,11 +158,26 @@ static PEAL_DEV PEAL_INLINE int peali_turn(struct peal_worker *w)
 			s->burst--;
 			if (PEAL_LIKELY(peali_input_take(w, s->cursor)))
 				return PEALI_GO_ON;
-			if (s->fetch) /* and then the rest of the burst */
-				return PEALI_FETCH;
+			if (s->aside) /* and then the rest of the burst */
+				return s->aside;
 		}
 		turn = peali_turn_slow(w);
 	} while (turn == PEALI_AGAIN);
+	return turn;
+}
+
+/* The same, with what pools need done between two turns. */
+static PEAL_DEV PEAL_INLINE int peali_turns(struct peal_worker *w)
+{
+	int turn = peali_turn(w);
+
+	while (PEAL_USES_POOLS && PEAL_UNLIKELY(turn >= PEALI_TO_POOL)) {
+		if (peali_pool_aside(w)) {
+			w->state->idle = 0;
+			return PEALI_GO_ON;
+		}
+		turn = peali_turn(w);
+	}
 	return turn;
 }
 
@@ -212,14 +234,14 @@ static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
 peali_fetch(struct peal_worker *w)
 {
 	struct peal_worker_state *s = w->state;
-	struct peal_link_consumer *c = &w->inputs[s->fetch - 1].link;
+	struct peal_link_consumer *c = &w->inputs[s->aside_at].link;
 	uint32_t slots = peali_mirror_fetch(c, peal_lane(w), peal_lanes(w));
 
 	peal_sync(w);
 	if (!peal_is_leader(w))
 		return;
 	peali_mirror_fetched(c, slots);
-	s->fetch = 0;
+	s->aside = 0;
 	s->idle = 0;
 }
 
@@ -239,7 +261,7 @@ static PEAL_DEV PEAL_INLINE int peal_loop_next(struct peal_worker *w)
 
 	for (;;) {
 		if (peal_is_leader(w)) {
-			turn = peali_turn(w);
+			turn = peali_turns(w);
 			if (turn == PEALI_GO_ON)
 				peali_say_actor(w, 1 + w->message.header.actor);
 		}
@@ -274,10 +296,7 @@ static PEAL_DEV PEAL_INLINE void peal_loop_done(struct peal_worker *w,
 	if (PEAL_UNLIKELY(result))
 		peal_store_relaxed_sys(&w->status->failed, ++s->failed);
 	if (PEAL_UNLIKELY(s->mail)) {
-		s->mail = 0;
-		peal_mailbox_release(w->mailbox);
-		s->mail_dead += result != 0;
-		s->mail_done++;
+		peali_mail_done(w, result);
 	} else if (PEAL_UNLIKELY(result)) {
 		peal_link_release_dead(&w->inputs[w->message.input].link,
 				       PEAL_REASON_HANDLER);

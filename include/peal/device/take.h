@@ -2,108 +2,13 @@
 #ifndef PEAL_DEVICE_TAKE_H
 #define PEAL_DEVICE_TAKE_H
 
-#include <peal/device/worker.h>
+#include <peal/device/take_pool.h>
 
 /*
- * Which message a worker takes next, from its inputs and its mailbox: one for
- * an actor that is alive, and whose outputs have room for all that it may emit.
- * For the leader; the loop calls it.
+ * Which message a worker takes next, from its inputs, its mailbox and its pools:
+ * one for an actor that is alive, and whose outputs have room for all that it
+ * may emit. For the leader; the loop calls it.
  */
-
-/* Messages in a row from one input before the next has its turn. */
-#define PEALI_BURST 32
-
-/* ---- may this message be handled now ------------------------------------- */
-
-/* Whether the actor's mailbox messages fit: a lease for every worker. */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
-peali_tells_fit(struct peal_worker *w, uint32_t tells)
-{
-	uint32_t i;
-	int fit = 1;
-
-	if (!w->params->mailboxes)
-		return 1; /* peal_tell says PEAL_ENOTSUP */
-	for (i = 0; i < w->params->n_workers; i++) {
-		fit &= peal_mailbox_admit(peali_mailbox(w, i), &w->leases[i],
-					  tells);
-	}
-	return fit;
-}
-
-/* The live actor of an index, or 0. Only its worker changes the entry. */
-static PEAL_DEV PEAL_INLINE struct peal_actor_entry *
-peali_actor(const struct peal_worker *w, uint32_t index)
-{
-	struct peal_actor_entry *entry =
-		(struct peal_actor_entry *)(uintptr_t)w->params->actors + index;
-
-	if (PEAL_UNLIKELY(index >= w->params->max_actors) ||
-	    PEAL_UNLIKELY(PEAL_PLACE_HANDLER(entry->place) ==
-			  PEAL_NO_HANDLER) ||
-	    PEAL_UNLIKELY(PEAL_PLACE_WORKER(entry->place) != w->index))
-		return 0;
-	return entry;
-}
-
-/* How often `emits` more messages fit into a port; 0 not now. */
-static PEAL_DEV PEAL_INLINE uint64_t peali_port_room(struct peal_output *o,
-						     uint32_t emits)
-{
-	uint64_t free = o->link.limit - o->link.tail;
-
-	/* never so for a port without a link, nor before a SEAL */
-	if (PEAL_LIKELY(peali_link_fits_slots(&o->link, emits)))
-		return emits == 1 ? free : emits ? free / emits : PEALI_BURST;
-	return o->used && !o->switching && peal_link_fits(&o->link, emits);
-}
-
-/*
- * Whether the actor of that index can handle a message now: 1 and w->actor, 0
- * not now, -1 there is no such actor. Finds out for how many messages in a row
- * that will be so.
- */
-static PEAL_DEV PEAL_UNUSED PEAL_HOST_NOINLINE int
-peali_actor_choose(struct peal_worker *w, uint32_t index)
-{
-	struct peal_actor_entry *actor = peali_actor(w, index);
-	uint64_t room = PEALI_BURST;
-	uint32_t port;
-
-	w->room_left = 0;
-	if (!actor)
-		return -1;
-	for (port = 0; port < actor->ports; port++) {
-		struct peal_output *o = &w->outputs[actor->port_base + port];
-		uint64_t fits = peali_port_room(o, actor->emits);
-
-		if (!fits) {
-			w->state->blocked = PEAL_BLOCKED(index, !o->used, port);
-			return 0;
-		}
-		if (fits < room)
-			room = fits;
-	}
-	if (actor->tells && !peali_tells_fit(w, actor->tells)) {
-		w->state->blocked = PEAL_BLOCKED(index, 0, PEAL_BLOCKED_MAIL);
-		return 0;
-	}
-	w->actor = actor;
-	w->room_actor = index;
-	w->room_left = actor->tells ? 0 : (uint32_t)room - 1;
-	return 1;
-}
-
-/* The same, mostly without a look: a burst tends to be for one actor. */
-static PEAL_DEV PEAL_INLINE int peali_actor_take(struct peal_worker *w,
-						 uint32_t index)
-{
-	if (PEAL_UNLIKELY(!w->room_left) ||
-	    PEAL_UNLIKELY(index != w->room_actor))
-		return peali_actor_choose(w, index);
-	w->room_left--;
-	return 1;
-}
 
 /* ---- inputs -------------------------------------------------------------- */
 
@@ -126,16 +31,25 @@ peali_input_mark(struct peal_worker *w, struct peal_input *in, uint32_t kind)
 	}
 }
 
-/* An input whose head is no message for a handler, or that has none. */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
+/* An input whose head is no message for one of the worker's actors, or that has
+ * none. 1: it is, for a member of a pool. */
+static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
 peali_input_odd(struct peal_worker *w, struct peal_input *in, int result)
 {
+	int64_t pool;
+
 	if (result == PEAL_EAGAIN && in->link.more) {
-		w->state->fetch = 1 + (uint32_t)(in - w->inputs);
-		return;
+		w->state->aside = PEALI_FETCH;
+		w->state->aside_at = (uint32_t)(in - w->inputs);
+		return 0;
 	}
 	if (result == PEAL_EAGAIN && !(in->flags & PEAL_INPUT_LAST))
-		return;
+		return 0;
+	if (!result && w->message.kind <= PEAL_KIND_SLAB) {
+		pool = peali_pool_index(w, w->message.header.actor);
+		if (pool >= 0)
+			return peali_input_pool(w, in, (uint32_t)pool);
+	}
 	w->state->idle = 0;
 	if (result) { /* failed, which the host sees; or empty for good */
 		in->flags = 0;
@@ -145,6 +59,7 @@ peali_input_odd(struct peal_worker *w, struct peal_input *in, int result)
 	} else {
 		peal_link_release_dead(&in->link, PEAL_REASON_NO_ACTOR);
 	}
+	return 0;
 }
 
 /* Takes the next message of a used input into w->message; 1 if there is one. */
@@ -160,7 +75,7 @@ static PEAL_DEV PEAL_INLINE int peali_input_take(struct peal_worker *w,
 	    PEAL_LIKELY(w->message.kind <= PEAL_KIND_SLAB))
 		taken = peali_actor_take(w, header.actor);
 	if (PEAL_UNLIKELY(taken < 0))
-		peali_input_odd(w, in, result);
+		taken = peali_input_odd(w, in, result);
 	w->message.input = index;
 	return taken > 0;
 }
@@ -200,6 +115,31 @@ static PEAL_DEV PEAL_UNUSED inline int peali_mail_take(struct peal_worker *w)
 	return 0;
 }
 
+/* Ends a message in hand that is not from an input. */
+static PEAL_DEV PEAL_INLINE void peali_mail_done(struct peal_worker *w,
+						 int result)
+{
+	struct peal_worker_state *s = w->state;
+
+	if (!PEAL_USES_POOLS || PEAL_LIKELY(s->mail == 1))
+		peal_mailbox_release(w->mailbox);
+	else
+		peali_pool_done(&w->pools[s->mail - 2]);
+	s->mail = 0;
+	s->mail_dead += result != 0;
+	s->mail_done++;
+}
+
+/* What there is to take from beside inputs: the mailbox, which has its number
+ * where there are pools even if there is none, and the pools. */
+static PEAL_DEV PEAL_INLINE uint32_t
+peali_other_sources(const struct peal_worker *w)
+{
+	if (PEAL_USES_POOLS)
+		return 1 + peali_pools(w);
+	return w->mailbox ? 1 : 0;
+}
+
 /* The input at the cursor is next, for so many messages. */
 static PEAL_DEV PEAL_INLINE void peali_grant(struct peal_worker *w, uint32_t n)
 {
@@ -207,20 +147,26 @@ static PEAL_DEV PEAL_INLINE void peali_grant(struct peal_worker *w, uint32_t n)
 }
 
 /*
- * One round over all inputs, from the cursor on, or up to one whose mirror wants
- * its next slots. Where one has a message, the
+ * One round over all inputs, from the cursor on, or up to one for which something
+ * is to be done first. Where one has a message, the
  * next messages of its burst are taken by peali_turn itself.
  */
 static PEAL_DEV PEAL_INLINE int peali_take(struct peal_worker *w)
 {
 	struct peal_worker_state *s = w->state;
-	uint32_t sources = s->n_inputs + (w->mailbox ? 1 : 0), i;
+	uint32_t sources = s->n_inputs + peali_other_sources(w), i;
 
 	for (i = 0; i < sources; i++, s->cursor++) {
 		if (s->cursor >= sources)
 			s->cursor = 0;
-		if (s->cursor >= s->n_inputs) {
-			if (peali_mail_take(w))
+		if (PEAL_USES_POOLS && s->cursor > s->n_inputs) {
+			if (peali_pool_take(w, s->cursor - s->n_inputs - 1))
+				return 1;
+			if (s->aside)
+				return 0;
+		} else if (s->cursor >= s->n_inputs) {
+			if ((!PEAL_USES_POOLS || w->mailbox) &&
+			    peali_mail_take(w))
 				return 1;
 			s->mails = 0;
 		} else if (w->inputs[s->cursor].flags & PEAL_INPUT_USED &&
@@ -228,7 +174,7 @@ static PEAL_DEV PEAL_INLINE int peali_take(struct peal_worker *w)
 			s->mails = 0;
 			peali_grant(w, PEALI_BURST - 1);
 			return 1;
-		} else if (s->fetch) {
+		} else if (s->aside) {
 			return 0;
 		}
 	}

@@ -6,6 +6,7 @@
 #include <peal/device/consumer.h>
 #include <peal/device/mailbox.h>
 #include <peal/device/producer.h>
+#include <peal/device/steal.h>
 
 /* What a worker is made of; what its handlers call is in lanes.h and emit.h. */
 
@@ -36,6 +37,39 @@ struct peal_output {
 PEAL_STATIC_ASSERT(sizeof(struct peal_output) == 256, "found by a shift");
 
 /**
+ * 1, defined by a kernel source before it includes anything of this: its kernels
+ * can have pools. Those of others cannot, for on GPUs what takes from a pool
+ * costs all handlers of the kernel some 30 registers.
+ */
+#ifndef PEAL_USES_POOLS
+#define PEAL_USES_POOLS 0
+#endif
+
+/** A worker's place at a pool: its shard of the pool's work queues. */
+struct peal_pool_place {
+	uint64_t set; /* struct peal_work_set; 0: no pool is here */
+	struct peal_work_producer producer; /* of its shard; there is no other */
+	struct peal_work_member taker; /* from its shard, and from others' */
+	struct peal_work_got got; /* of the message that it holds */
+	uint8_t *message; /* where that is */
+	uint32_t message_bytes;
+	uint32_t member; /* 1 + its actor that handles; 0: it only puts */
+	uint32_t holds; /* 1: taken, and its handler has not run yet */
+	uint32_t woken; /* the neighbour that was woken last */
+	uint64_t handled; /* messages that it took and is done with */
+	uint8_t worker_reserved[16];
+	/* read by the other workers, for the end of their kernel */
+	uint64_t done; /* of `handled`, as last told */
+	uint8_t reserved[PEAL_SHARED_LINE - 8];
+};
+
+PEAL_STATIC_ASSERT(sizeof(struct peal_pool_place) % PEAL_SHARED_LINE == 0 &&
+			   offsetof(struct peal_pool_place, done) %
+					   PEAL_SHARED_LINE ==
+				   0,
+		   "place at a pool");
+
+/**
  * What a worker keeps between two messages and over epochs; in device memory,
  * shared by its lanes, written by its leader. Behind it lie its tables, see
  * peal_worker_tables.
@@ -55,18 +89,22 @@ struct peal_worker_state {
 	uint64_t lease, lease_seen_ns; /* the lease word, and when it moved */
 	uint64_t doubt_ns; /* since when it may be that the host is gone; 0 */
 	uint64_t epoch_began_ns, epoch_looks;
-	uint32_t n_inputs, n_outputs; /* used parts of the tables */
-	uint32_t cursor; /* the input in hand; n_inputs: the mailbox */
+	uint32_t n_inputs, n_outputs, n_pools; /* used parts of the tables */
+	uint32_t cursor; /* the input in hand; n_inputs: the mailbox; then the
+			  * pools */
 	uint32_t granted; /* messages that may be taken from it in a row */
 	uint32_t burst; /* of those, not tried yet */
 	uint32_t idle; /* turns without a message in a row */
 	uint32_t since_look; /* turns since then */
 	uint32_t ended; /* inputs that have had their END */
-	uint32_t mail; /* 1: the message in hand is from the mailbox */
-	uint32_t mails; /* taken from there in a row */
+	uint32_t mail; /* 1: the message in hand is from the mailbox; 2 and
+			* more: from a pool; 0: from an input */
+	uint32_t mails; /* taken from the mailbox in a row */
 	uint32_t drained; /* said in the status */
 	uint32_t suspended; /* as the phase in the status says */
-	uint32_t fetch; /* 1 + the input whose mirror wants its next slots */
+	int32_t aside; /* what is to be done before the turn goes on, by a value
+			* of control.h; 0: nothing */
+	uint32_t aside_at; /* for which input or pool */
 	/* for the lanes, on the host: what the leader decided */
 	int32_t turn;
 	uint32_t actor;
@@ -75,7 +113,7 @@ struct peal_worker_state {
 
 /** Where a worker's tables lie, in bytes from its state. */
 struct peal_worker_layout {
-	uint64_t inputs, outputs, barriers, leases, scratch, total;
+	uint64_t inputs, outputs, pools, barriers, leases, scratch, total;
 };
 
 /** The tables that kernel parameters ask for. Host and device. */
@@ -87,8 +125,10 @@ peal_worker_tables(const struct peal_kernel_params *params)
 	at.inputs = (sizeof(struct peal_worker_state) + 127) / 128 * 128;
 	at.outputs = at.inputs +
 		     (uint64_t)params->max_inputs * sizeof(struct peal_input);
-	at.barriers = at.outputs +
-		      (uint64_t)params->max_ports * sizeof(struct peal_output);
+	at.pools = at.outputs +
+		   (uint64_t)params->max_ports * sizeof(struct peal_output);
+	at.barriers = at.pools + (uint64_t)params->max_pools *
+					 sizeof(struct peal_pool_place);
 	at.leases = at.barriers + (uint64_t)params->max_barriers *
 					  sizeof(struct peal_barrier_view);
 	at.scratch = at.leases + (uint64_t)params->n_workers *
@@ -110,6 +150,7 @@ struct peal_worker {
 	struct peal_worker_state *state;
 	struct peal_input *inputs;
 	struct peal_output *outputs;
+	struct peal_pool_place *pools;
 	struct peal_barrier_view *barriers;
 	struct peal_mailbox_lease *leases;
 	struct peal_mailbox *mailbox; /* its own; 0: none */
@@ -164,7 +205,23 @@ static PEAL_DEV PEAL_UNUSED inline void peali_say_done(struct peal_worker *w)
 	peali_say_actor(w, 0);
 }
 
-/* The room that the worker has made: in links to it and in its mailbox. */
+/* Pools that the worker knows. */
+static PEAL_DEV PEAL_INLINE uint32_t peali_pools(const struct peal_worker *w)
+{
+	return PEAL_USES_POOLS ? w->state->n_pools : 0;
+}
+
+/* Says how many messages of a pool are done. */
+static PEAL_DEV PEAL_INLINE void peali_pool_flush(struct peal_pool_place *p)
+{
+	/* R3: pairs with A3 in peali_pool_handled: it sees the tickets of all
+	 * that their handlers told. */
+	if (p->done != p->handled)
+		peal_store_release_dev(&p->done, p->handled);
+}
+
+/* The room that the worker has made: in links to it and in its mailbox; and what
+ * it has done of pools. */
 static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
 peali_give_room(struct peal_worker *w)
 {
@@ -173,6 +230,8 @@ peali_give_room(struct peal_worker *w)
 	for (i = 0; i < w->state->n_inputs; i++)
 		if (w->inputs[i].flags & PEAL_INPUT_USED)
 			peal_link_flush_credit(&w->inputs[i].link);
+	for (i = 0; i < peali_pools(w); i++)
+		peali_pool_flush(&w->pools[i]);
 	if (w->mailbox)
 		peal_mailbox_flush(w->mailbox);
 }

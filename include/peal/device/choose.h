@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEAL_DEVICE_CHOOSE_H
+#define PEAL_DEVICE_CHOOSE_H
+
+#include <peal/device/pool.h>
+
+/*
+ * Whether a worker can handle a message now: its actor is alive, and there is
+ * room for all that it may emit and tell. For the leader; take.h calls it.
+ */
+
+/* Messages in a row from one input before the next has its turn. */
+#define PEALI_BURST 32
+
+/* Whether what the actor tells fits: a lease for every worker, and pools. */
+static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
+peali_tells_fit(struct peal_worker *w, uint32_t tells)
+{
+	uint32_t i;
+	int fit = 1;
+
+	for (i = 0; i < peali_pools(w); i++)
+		if (w->pools[i].set)
+			fit &= peali_pool_fits(&w->pools[i], tells);
+	if (!w->params->mailboxes)
+		return fit; /* peal_tell says PEAL_ENOTSUP */
+	for (i = 0; i < w->params->n_workers; i++) {
+		fit &= peal_mailbox_admit(peali_mailbox(w, i), &w->leases[i],
+					  tells);
+	}
+	return fit;
+}
+
+/* The live actor of an index, or 0. Only its worker changes the entry. */
+static PEAL_DEV PEAL_INLINE struct peal_actor_entry *
+peali_actor(const struct peal_worker *w, uint32_t index)
+{
+	struct peal_actor_entry *entry =
+		(struct peal_actor_entry *)(uintptr_t)w->params->actors + index;
+
+	if (PEAL_UNLIKELY(index >= w->params->max_actors) ||
+	    PEAL_UNLIKELY(PEAL_PLACE_HANDLER(entry->place) ==
+			  PEAL_NO_HANDLER) ||
+	    PEAL_UNLIKELY(PEAL_PLACE_WORKER(entry->place) != w->index))
+		return 0;
+	return entry;
+}
+
+/* How often `emits` more messages fit into a port; 0 not now. */
+static PEAL_DEV PEAL_INLINE uint64_t peali_port_room(struct peal_output *o,
+						     uint32_t emits)
+{
+	uint64_t free = o->link.limit - o->link.tail;
+
+	/* never so for a port without a link, nor before a SEAL */
+	if (PEAL_LIKELY(peali_link_fits_slots(&o->link, emits)))
+		return emits == 1 ? free : emits ? free / emits : PEALI_BURST;
+	return o->used && !o->switching && peal_link_fits(&o->link, emits);
+}
+
+/*
+ * Whether the actor of that index can handle a message now: 1 and w->actor, 0
+ * not now, -1 there is no such actor. Finds out for how many messages in a row
+ * that will be so.
+ */
+static PEAL_DEV PEAL_UNUSED PEAL_HOST_NOINLINE int
+peali_actor_choose(struct peal_worker *w, uint32_t index)
+{
+	struct peal_actor_entry *actor = peali_actor(w, index);
+	uint64_t room = PEALI_BURST;
+	uint32_t port;
+
+	w->room_left = 0;
+	if (!actor)
+		return -1;
+	for (port = 0; port < actor->ports; port++) {
+		struct peal_output *o = &w->outputs[actor->port_base + port];
+		uint64_t fits = peali_port_room(o, actor->emits);
+
+		if (!fits) {
+			w->state->blocked = PEAL_BLOCKED(index, !o->used, port);
+			return 0;
+		}
+		if (fits < room)
+			room = fits;
+	}
+	if (actor->tells && !peali_tells_fit(w, actor->tells)) {
+		w->state->blocked = PEAL_BLOCKED(index, 0, PEAL_BLOCKED_MAIL);
+		return 0;
+	}
+	w->actor = actor;
+	w->room_actor = index;
+	w->room_left = actor->tells ? 0 : (uint32_t)room - 1;
+	return 1;
+}
+
+/* The same, mostly without a look: a burst tends to be for one actor. */
+static PEAL_DEV PEAL_INLINE int peali_actor_take(struct peal_worker *w,
+						 uint32_t index)
+{
+	if (PEAL_UNLIKELY(!w->room_left) ||
+	    PEAL_UNLIKELY(index != w->room_actor))
+		return peali_actor_choose(w, index);
+	w->room_left--;
+	return 1;
+}
+
+#endif

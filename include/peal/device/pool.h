@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEAL_DEVICE_POOL_H
+#define PEAL_DEVICE_POOL_H
+
+#include <peal/device/worker.h>
+
+/*
+ * Pools: messages for one address that several actors of a kernel handle, each
+ * on a worker of its own; whichever worker is free takes the next. A pool is a
+ * set of work queues with a shard for each worker. Who tells a pool something,
+ * and who gets a message for it by a link, puts it into its own shard, of which
+ * it is the only producer; a member's worker takes from its own shard, and from
+ * its neighbours' when that is empty. For the leader.
+ *
+ * A message is counted as told when it is put, and as done after its handler:
+ * so a pool is empty where as many were done as there are tickets, see end.h.
+ */
+
+/* A worker's shard of a pool. */
+static PEAL_DEV PEAL_INLINE struct peal_work *
+peali_pool_shard(const struct peal_pool_place *p, uint32_t worker)
+{
+	return peal_work_set_shard((struct peal_work_set *)(uintptr_t)p->set,
+				   worker);
+}
+
+/* The place of another worker at the same pool. */
+static PEAL_DEV PEAL_INLINE const struct peal_pool_place *
+peali_pool_place_of(const struct peal_worker *w,
+		    const struct peal_pool_place *p, uint32_t worker)
+{
+	return (const struct peal_pool_place
+			*)((uintptr_t)p +
+			   (uintptr_t)((uint64_t)worker *
+				       w->params->worker_stride) -
+			   (uintptr_t)((uint64_t)w->index *
+				       w->params->worker_stride));
+}
+
+/* ---- putting ------------------------------------------------------------- */
+
+/* Leases room for n messages in the worker's shard: 1 if there is enough. Nobody
+ * but this worker puts there, so it tells itself first what it took. */
+static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
+peali_pool_lease(struct peal_pool_place *p, uint32_t n)
+{
+	struct peal_work *q = peali_pool_shard(p, p->taker.own);
+
+	peal_work_flush(q, &p->taker.mine);
+	return peali_work_lease(q, &p->producer, n - p->producer.granted);
+}
+
+/* Whether so many messages fit into the worker's shard of a pool. */
+static PEAL_DEV PEAL_INLINE int peali_pool_fits(struct peal_pool_place *p,
+						uint32_t n)
+{
+	return p->producer.granted >= n || peali_pool_lease(p, n);
+}
+
+/* Wakes a member's worker that sleeps, the next one in turn. */
+static PEAL_DEV PEAL_INLINE void peali_pool_wake(struct peal_worker *w,
+						 struct peal_pool_place *p)
+{
+#if PEAL_ON_HOST
+	uint32_t n = w->params->n_workers, i;
+
+	peal_compiler_barrier(); /* the message is there */
+	for (i = 1; i <= n; i++) {
+		uint32_t worker = (p->woken + i) % n;
+		struct peal_bell *bell =
+			(struct peal_bell *)(uintptr_t)w->params->bells +
+			worker;
+
+		if (worker == w->index ||
+		    !peal_load_relaxed_sys_u32(&bell->asleep) ||
+		    !peal_load_relaxed_dev_u32(
+			    &peali_pool_place_of(w, p, worker)->member))
+			continue;
+		p->woken = worker;
+		peal_host_wake(bell);
+		break;
+	}
+#else
+	(void)w;
+	(void)p;
+#endif
+}
+
+/* Puts a message into a pool, as told. */
+static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
+peali_pool_put(struct peal_worker *w, uint32_t pool, struct peal_header header,
+	       const void *data, uint64_t bytes)
+{
+	struct peal_pool_place *p = &w->pools[pool];
+	int result;
+
+	if (pool >= peali_pools(w) || !p->set)
+		return PEAL_ENOENT;
+	/* Counted first: nobody shall see it done and not yet told. */
+	peal_store_relaxed_sys(&w->status->told, w->state->told + 1);
+	result = peal_work_push(peali_pool_shard(p, w->index), &p->producer,
+				header, data, bytes);
+	if (PEAL_UNLIKELY(result)) {
+		peal_store_relaxed_sys(&w->status->told, w->state->told);
+		return result;
+	}
+	w->state->told++;
+	peali_pool_wake(w, p);
+	return 0;
+}
+
+/* ---- taking -------------------------------------------------------------- */
+
+/* Takes a message to hold; 1 if it holds one. */
+static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
+peali_pool_hold(struct peal_worker *w, struct peal_pool_place *p)
+{
+	uint64_t stolen = p->taker.stolen;
+
+	if (peal_work_set_pop_burst(&p->taker, p->message, p->message_bytes, 1,
+				    &p->got) <= 0)
+		return 0;
+	p->holds = 1;
+	/* its handler may be long: what is late is for others */
+	if (PEAL_UNLIKELY(p->taker.mine.n_pending))
+		peal_work_set_hand_back(&p->taker);
+	/* where one could be stolen there may be more */
+	if (p->taker.stolen != stolen)
+		peali_pool_wake(w, p);
+	return 1;
+}
+
+/* Ends the message that is held: its handler has run. */
+static PEAL_DEV PEAL_INLINE void peali_pool_done(struct peal_pool_place *p)
+{
+	p->holds = 0;
+	p->handled++;
+}
+
+/* Whether there may be a message to take from a shard. Its slots are published
+ * in turn, as it has one producer: nothing is there behind one that is not. */
+static PEAL_DEV PEAL_INLINE int peali_pool_shard_ready(struct peal_work *q)
+{
+	return peali_work_there(q, peal_load_relaxed_dev(&q->claimed)) ||
+	       (int64_t)peal_load_relaxed_dev(&q->handed) > 0;
+}
+
+/* Whether a member may find something: in its own shard or in that of one
+ * neighbour, of another one at each look. */
+static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
+peali_pool_ready(struct peal_worker *w, struct peal_pool_place *p)
+{
+	struct peal_work_member *m = &p->taker;
+
+	if (peali_pool_shard_ready(peali_pool_shard(p, w->index)))
+		return 1;
+	if (w->params->n_workers == 1)
+		return 0;
+	if (peali_pool_shard_ready(peali_pool_shard(p, m->victim)))
+		return 1;
+	peali_work_next_victim(m);
+	return 0;
+}
+
+/* The first pool that is ready; n_pools: none. */
+static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE uint32_t
+peali_pools_look(struct peal_worker *w)
+{
+	uint32_t i;
+
+	for (i = 0; i < peali_pools(w); i++)
+		if (w->pools[i].member && peali_pool_ready(w, &w->pools[i]))
+			break;
+	return i;
+}
+
+/* ---- the end ------------------------------------------------------------- */
+
+/* Messages that were put into a pool, if all are done; or -1. */
+static PEAL_DEV PEAL_UNUSED inline uint64_t
+peali_pool_handled(const struct peal_worker *w, const struct peal_pool_place *p)
+{
+	uint64_t done = 0, tickets = 0;
+	uint32_t i;
+
+	/* A3: pairs with R3 in peali_pool_flush. All of these first: at the
+	 * moment between, no fewer were done and no more were put. */
+	for (i = 0; i < w->params->n_workers; i++)
+		done += peal_load_acquire_dev(
+			&peali_pool_place_of(w, p, i)->done);
+	for (i = 0; i < w->params->n_workers; i++)
+		tickets +=
+			peal_load_relaxed_dev(&peali_pool_shard(p, i)->ticket);
+	return done == tickets ? done : ~0ULL;
+}
+
+/* ---- control ------------------------------------------------------------- */
+
+static PEAL_DEV PEAL_UNUSED inline void
+peali_pool_attach(struct peal_worker *w, struct peal_pool_place *p,
+		  const struct peal_pool_view *view)
+{
+	p->set = view->set;
+	p->message = (uint8_t *)(uintptr_t)view->message;
+	p->message_bytes = view->message_bytes;
+	p->member = p->holds = 0;
+	p->woken = w->index;
+	p->handled = p->done = 0;
+	peal_work_producer_init(peali_pool_shard(p, w->index), &p->producer);
+	peal_work_member_init(&p->taker,
+			      (struct peal_work_set *)(uintptr_t)view->set,
+			      w->index, (void *)(uintptr_t)view->stage);
+	if (view->index >= w->state->n_pools)
+		w->state->n_pools = view->index + 1;
+}
+
+/* Counts what the worker's shard holds as dead. Nobody puts or takes there. */
+static PEAL_DEV PEAL_UNUSED inline void
+peali_pool_detach(struct peal_worker *w, struct peal_pool_place *p)
+{
+	struct peal_work *q = peali_pool_shard(p, w->index);
+	uint64_t n = p->holds + peal_load_relaxed_dev(&q->ticket) -
+		     peal_load_relaxed_dev(&q->claimed) +
+		     peal_load_relaxed_dev(&q->handed);
+
+	w->state->mail_done += n;
+	w->state->mail_dead += n;
+	p->member = 0;
+	p->set = 0;
+}
+
+/* A control message of a pool. The entry by which it is addressed is changed by
+ * the first worker, which is told last: then all know the pool. */
+static PEAL_DEV PEAL_UNUSED inline int
+peali_control_pool(struct peal_worker *w, uint32_t type,
+		   const struct peal_pool_view *view)
+{
+	struct peal_pool_place *p = &w->pools[view->index];
+	struct peal_actor_entry *entry =
+		(struct peal_actor_entry *)(uintptr_t)w->params->actors +
+		view->actor;
+
+	if (!PEAL_USES_POOLS || view->index >= w->params->max_pools ||
+	    view->actor >= w->params->max_actors)
+		return PEAL_EINVAL;
+	if (type == PEAL_CONTROL_POOL_MEMBER) {
+		peal_store_relaxed_dev_u32(&p->member, view->member);
+		return 0;
+	}
+	if (type == PEAL_CONTROL_POOL)
+		peali_pool_attach(w, p, view);
+	else
+		peali_pool_detach(w, p);
+	if (w->index == 0)
+		peal_store_relaxed_dev(&entry->place,
+				       type == PEAL_CONTROL_POOL ?
+					       PEAL_PLACE(PEAL_POOL_WORKER,
+							  view->index) :
+					       PEAL_PLACE(0, PEAL_NO_HANDLER));
+	return 0;
+}
+
+#endif

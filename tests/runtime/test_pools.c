@@ -1,0 +1,542 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Pools: whichever member is free handles the next message, each one once. */
+#include "runtime/harness.h"
+#include "runtime/pools.h"
+
+PEAL_DECLARE_PROGRAM(pools);
+
+#define WORKERS_MAX 4
+#define MESSAGES 3000
+
+/* A kernel with a pool, an endpoint that sends to it, and one that gets what
+ * its members pass on. */
+struct scene {
+	struct peal_runtime *rt;
+	struct peal_kernel *k;
+	struct peal_endpoint *in, *out;
+	struct peal_link *link;
+	uint64_t pool, member[WORKERS_MAX];
+	uint32_t workers;
+};
+
+static struct peal_kernel *launch(struct peal_runtime *rt, int device,
+				  struct peal_kernel_options o)
+{
+	struct peal_kernel *k = NULL;
+
+	o.size = sizeof(o);
+	CHECK_OK(peal_kernel_launch(rt, device, &peal_program_pools, &o, &k));
+	return k;
+}
+
+static uint64_t make_pool(struct peal_kernel *k, struct peal_pool_options o)
+{
+	uint64_t pool = 0;
+
+	o.size = sizeof(o);
+	CHECK_OK(peal_pool_create(k, &o, &pool));
+	return pool;
+}
+
+/* An actor on a worker as a member. */
+static uint64_t join(struct peal_runtime *rt, struct peal_kernel *k,
+		     uint64_t pool, const char *handler, uint32_t worker)
+{
+	uint64_t actor = harness_spawn(k, handler, (int)worker);
+
+	CHECK_OK(peal_pool_join(rt, pool, actor));
+	return actor;
+}
+
+/* A kernel whose workers from `first` on have a member that passes on. */
+static void open_scene(struct scene *s, struct peal_kernel_options o,
+		       struct peal_pool_options p, uint32_t first)
+{
+	struct peal_link_options none = { .capacity = 0 };
+	uint32_t i;
+
+	memset(s, 0, sizeof(*s));
+	s->rt = harness_open(1, "");
+	s->workers = o.workers;
+	s->k = launch(s->rt, 0, o);
+	s->in = harness_endpoint(s->rt);
+	s->out = harness_endpoint(s->rt);
+	p.policy = harness_policy(s->rt, p.policy);
+	s->pool = make_pool(s->k, p);
+	for (i = first; i < o.workers; i++) {
+		s->member[i] = harness_spawn(s->k, "toil", (int)i);
+		harness_to(s->rt, s->member[i], s->out, none);
+		CHECK_OK(peal_pool_join(s->rt, s->pool, s->member[i]));
+	}
+	s->link = harness_from(s->rt, s->in, 0, s->pool, none);
+}
+
+static void send_task(struct peal_endpoint *e, uint64_t sequence,
+		      const uint64_t *gate)
+{
+	struct pool_task task = { .gate = (uint64_t)(uintptr_t)gate };
+
+	harness_fill(&task.id, sizeof(task.id), 7, sequence);
+	CHECK_OK(peal_send(e, 0, (uint16_t)sequence, &task, sizeof(task),
+			   PATIENCE));
+}
+
+/* Receives one of n messages, none of which has come before; 0: none came. */
+static int received(struct peal_endpoint *e, uint8_t *seen, uint64_t n,
+		    int64_t timeout_ns)
+{
+	struct pool_task task;
+	struct peal_received got;
+
+	if (peal_receive(e, &task, sizeof(task), &got, timeout_ns))
+		return 0;
+	CHECK_EQ(got.length, sizeof(task));
+	CHECK(task.id.sequence < n);
+	CHECK(harness_intact(&task.id, sizeof(task.id), 7, task.id.sequence));
+	CHECK_EQ(seen[task.id.sequence], 0);
+	seen[task.id.sequence] = 1;
+	return 1;
+}
+
+static void receive_one(struct peal_endpoint *e, uint8_t *seen, uint64_t n)
+{
+	CHECK(received(e, seen, n, PATIENCE));
+}
+
+/* Sends n messages, with at most so many on the way, and receives them. */
+static void stream(struct scene *s, uint64_t n, uint64_t window)
+{
+	uint8_t *seen = calloc(n, 1);
+	uint64_t sent, got = 0;
+
+	CHECK(seen);
+	for (sent = 0; sent < n; sent++) {
+		send_task(s->in, sent, NULL);
+		while (sent - got >= window)
+			receive_one(s->out, seen, n), got++;
+	}
+	while (got < n)
+		receive_one(s->out, seen, n), got++;
+	free(seen);
+}
+
+/* Ends the kernel: it has handled n messages, all that the link delivered. */
+static void close_scene(struct scene *s, uint64_t n)
+{
+	struct peal_kernel_info info;
+	struct pool_toil state;
+	uint64_t done = 0;
+	uint32_t i;
+
+	CHECK_OK(peal_send_end(s->in, 0, PATIENCE));
+	CHECK_OK(peal_kernel_drain(s->k, PATIENCE));
+	CHECK_OK(peal_kernel_info(s->k, &info));
+	CHECK_EQ(info.handled, n);
+	CHECK_EQ(info.failed, 0);
+	CHECK(info.told <= n); /* the others went by a worker's own hands */
+	CHECK_EQ(info.mail_done, info.told);
+	CHECK_EQ(info.mail_dead, 0);
+	for (i = 0; i < s->workers; i++) {
+		if (!s->member[i])
+			continue;
+		CHECK_OK(peal_actor_state(s->rt, s->member[i], &state,
+					  sizeof(state)));
+		done += state.done;
+	}
+	CHECK_EQ(done, n);
+	harness_delivered(s->link, n);
+	harness_conserved(s->rt);
+	CHECK_OK(peal_runtime_shutdown(s->rt));
+}
+
+static void stream_by(uint32_t policy, uint32_t workers, uint32_t lanes,
+		      uint32_t slots)
+{
+	struct peal_kernel_options o = { .workers = workers, .lanes = lanes };
+	struct peal_pool_options p = { .slots = slots, .policy = policy };
+	struct scene s;
+
+	open_scene(&s, o, p, 0);
+	stream(&s, MESSAGES, 100);
+	close_scene(&s, MESSAGES);
+}
+
+PEAL_TEST(every_message_is_handled_once)
+{
+	uint32_t policy;
+
+	for (policy = PEAL_POLICY_SEQUENCE; policy <= PEAL_POLICY_ATOM8;
+	     policy++) {
+		stream_by(policy, 1, 1, 64);
+		stream_by(policy, 2, 1, 64);
+		stream_by(policy, 3, 1, 64);
+		stream_by(policy, 2, 32, 64);
+	}
+}
+
+PEAL_TEST(a_pool_of_two_slots_serves)
+{
+	stream_by(PEAL_POLICY_DEFAULT, 1, 1, 2);
+	stream_by(PEAL_POLICY_DEFAULT, 3, 1, 2);
+}
+
+PEAL_TEST(epochs_do_not_matter)
+{
+	struct peal_kernel_options o = { .workers = 2, .epoch_ns = 100000 };
+	struct peal_pool_options p = { .slots = 0 };
+	struct scene s;
+
+	open_scene(&s, o, p, 0);
+	stream(&s, MESSAGES, 100);
+	close_scene(&s, MESSAGES);
+}
+
+/* One member is in a long handler: what its neighbours have goes on. */
+PEAL_TEST(who_is_free_takes_what_others_cannot)
+{
+	struct peal_kernel_options o = { .workers = 3 };
+	struct peal_pool_options p = { .slots = 0 };
+	uint64_t open_gate = 0, i;
+	uint8_t seen[100] = { 0 };
+	struct peal_worker_info info[2];
+	struct scene s;
+
+	open_scene(&s, o, p, 1);
+	send_task(s.in, 0, &open_gate);
+	EVENTUALLY(!peal_worker_info(s.k, 1, &info[0]) &&
+		   !peal_worker_info(s.k, 2, &info[1]) &&
+		   (info[0].actor >= 0 || info[1].actor >= 0));
+	for (i = 1; i < 100; i++)
+		send_task(s.in, i, NULL);
+	for (i = 1; i < 100; i++)
+		receive_one(s.out, seen, 100);
+	CHECK_EQ(seen[0], 0);
+	peal_store_release_sys(&open_gate, 1);
+	receive_one(s.out, seen, 100);
+	close_scene(&s, 100);
+}
+
+/* ---- handlers that tell their pool ---------------------------------------- */
+
+/* A tree of pieces; the kernel ends when the last leaf was handled, not before
+ * although its only input has ended at once. */
+static void grow(uint32_t workers, uint64_t leaves, uint32_t slots)
+{
+	struct peal_kernel_options o = { .workers = workers,
+					 .end_with_inputs = 1 };
+	struct peal_pool_options p = { .slots = slots };
+	struct peal_link_options none = { .capacity = 0 };
+	struct pool_piece piece = { leaves, 0 };
+	struct peal_runtime *rt = harness_open(1, "");
+	struct peal_kernel *k = launch(rt, 0, o);
+	struct peal_endpoint *e = harness_endpoint(rt);
+	uint64_t pool = make_pool(k, p), member[WORKERS_MAX], seen = 0;
+	struct peal_kernel_info info;
+	struct pool_leaves state;
+	uint32_t i;
+
+	for (i = 0; i < workers; i++)
+		member[i] = join(rt, k, pool, "split", i);
+	harness_from(rt, e, 0, pool, none);
+	piece.pool = (uint32_t)pool;
+	CHECK_OK(peal_send(e, 0, 0, &piece, sizeof(piece), PATIENCE));
+	CHECK_OK(peal_send_end(e, 0, PATIENCE));
+	CHECK_OK(peal_kernel_wait(k, PATIENCE));
+	CHECK_OK(peal_kernel_info(k, &info));
+	CHECK_EQ(info.handled, 2 * leaves - 1);
+	CHECK_EQ(info.told, 2 * leaves - 1);
+	CHECK_EQ(info.mail_done, info.told);
+	for (i = 0; i < workers; i++) {
+		CHECK_OK(
+			peal_actor_state(rt, member[i], &state, sizeof(state)));
+		seen += state.seen;
+	}
+	CHECK_EQ(seen, leaves);
+	CHECK_OK(peal_runtime_shutdown(rt));
+}
+
+PEAL_TEST(a_kernel_ends_when_its_pool_is_empty)
+{
+	int round;
+
+	for (round = 0; round < 10; round++) {
+		grow(1, 1, 64);
+		grow(1, 100, 128);
+		grow(2, 500, 1024);
+		grow(3, 500, 1024);
+	}
+}
+
+/* ---- members come and go --------------------------------------------------- */
+
+PEAL_TEST(messages_wait_for_members)
+{
+	struct peal_kernel_options o = { .workers = 2 };
+	struct peal_pool_options p = { .slots = 8 };
+	struct peal_link_options few = { .capacity = 4 };
+	struct peal_link_options none = { .capacity = 0 };
+	struct peal_runtime *rt = harness_open(1, "");
+	struct peal_kernel *k = launch(rt, 0, o);
+	struct peal_endpoint *in = harness_endpoint(rt);
+	struct peal_endpoint *out = harness_endpoint(rt);
+	uint64_t pool = make_pool(k, p), actor;
+	struct peal_link *link = harness_from(rt, in, 0, pool, few);
+	struct peal_worker_info info[2];
+	uint8_t seen[12] = { 0 };
+	struct pool_task task;
+	uint64_t i;
+
+	/* a queue of 8 and a link of 4: then it is full, which is said */
+	for (i = 0; i < 12; i++)
+		send_task(in, i, NULL);
+	EVENTUALLY(!peal_worker_info(k, 0, &info[0]) &&
+		   !peal_worker_info(k, 1, &info[1]) &&
+		   (info[0].blocked_actor == (int64_t)(uint32_t)pool ||
+		    info[1].blocked_actor == (int64_t)(uint32_t)pool));
+	CHECK_EQ(peal_send(in, 0, 0, &task, sizeof(task), 20 * MS),
+		 PEAL_ETIMEDOUT);
+	CHECK_EQ(harness_info(link).delivered, 8);
+	actor = harness_spawn(k, "toil", 1);
+	harness_to(rt, actor, out, none);
+	CHECK_OK(peal_pool_join(rt, pool, actor));
+	for (i = 0; i < 12; i++)
+		receive_one(out, seen, 12);
+	CHECK_OK(peal_runtime_shutdown(rt));
+}
+
+/* Members leave and join while messages flow. */
+PEAL_TEST(members_come_and_go)
+{
+	struct peal_kernel_options o = { .workers = 3 };
+	struct peal_pool_options p = { .slots = 16 };
+	struct scene s;
+	uint8_t *seen = calloc(MESSAGES, 1);
+	uint64_t sent, got = 0;
+	uint32_t i;
+
+	CHECK(seen);
+	open_scene(&s, o, p, 0);
+	for (sent = 0; sent < MESSAGES; sent++) {
+		send_task(s.in, sent, NULL);
+		if (sent % 50 == 49) { /* one is away at a time */
+			i = sent / 50 % 3;
+			CHECK_OK(peal_pool_leave(s.rt, s.pool, s.member[i]));
+			i = (i + 2) % 3;
+			if (sent > 50)
+				CHECK_OK(peal_pool_join(s.rt, s.pool,
+							s.member[i]));
+		}
+		while (sent - got >= 40)
+			receive_one(s.out, seen, MESSAGES), got++;
+	}
+	while (got < MESSAGES)
+		receive_one(s.out, seen, MESSAGES), got++;
+	close_scene(&s, MESSAGES);
+	free(seen);
+}
+
+/* A member that cannot pass on has a message in hand: it goes to another. */
+PEAL_TEST(what_a_member_holds_goes_back)
+{
+	struct peal_kernel_options o = { .workers = 2 };
+	struct peal_pool_options p = { .slots = 0 };
+	struct peal_link_options few = { .capacity = 1 };
+	struct peal_link_options none = { .capacity = 0 };
+	struct peal_runtime *rt = harness_open(1, "");
+	struct peal_kernel *k = launch(rt, 0, o);
+	struct peal_endpoint *in = harness_endpoint(rt);
+	struct peal_endpoint *out[2] = { harness_endpoint(rt),
+					 harness_endpoint(rt) };
+	uint64_t pool = make_pool(k, p);
+	uint64_t stuck = harness_spawn(k, "toil", 0);
+	uint64_t other = harness_spawn(k, "toil", 1);
+	struct peal_worker_info info;
+	uint8_t seen[3] = { 0 };
+	uint64_t i;
+
+	harness_to(rt, stuck, out[0], few);
+	harness_to(rt, other, out[1], none);
+	CHECK_OK(peal_pool_join(rt, pool, stuck));
+	harness_from(rt, in, 0, pool, none);
+	for (i = 0; i < 3; i++) /* one in its link, one held, one queued */
+		send_task(in, i, NULL);
+	EVENTUALLY(!peal_worker_info(k, 0, &info) &&
+		   info.blocked_actor == (int64_t)(uint32_t)stuck);
+	CHECK_OK(peal_pool_join(rt, pool, other));
+	CHECK_OK(peal_pool_leave(rt, pool, stuck));
+	receive_one(out[1], seen, 3);
+	receive_one(out[1], seen, 3);
+	receive_one(out[0], seen, 3);
+	CHECK_OK(peal_runtime_shutdown(rt));
+}
+
+PEAL_TEST(what_a_pool_holds_at_its_end_is_dead)
+{
+	struct peal_kernel_options o = { .workers = 3 };
+	struct peal_pool_options p = { .slots = 64 };
+	struct peal_link_options none = { .capacity = 0 };
+	struct peal_runtime *rt = harness_open(1, "");
+	struct peal_kernel *k = launch(rt, 0, o);
+	struct peal_endpoint *in = harness_endpoint(rt);
+	uint64_t pool = make_pool(k, p), i;
+	struct peal_link *link = harness_from(rt, in, 0, pool, none);
+	struct peal_kernel_info info;
+
+	for (i = 0; i < 10; i++)
+		send_task(in, i, NULL);
+	EVENTUALLY(harness_info(link).delivered == 10);
+	CHECK_OK(peal_link_destroy(link));
+	CHECK_OK(peal_pool_destroy(rt, pool));
+	EVENTUALLY(!peal_kernel_info(k, &info) && info.mail_dead == 10);
+	CHECK_EQ(info.told, 10);
+	CHECK_EQ(info.mail_done, 10);
+	CHECK_EQ(peal_pool_destroy(rt, pool), PEAL_ENOENT);
+	pool = make_pool(k, p); /* its place is free again */
+	CHECK_OK(peal_pool_destroy(rt, pool));
+	CHECK_OK(peal_runtime_shutdown(rt));
+}
+
+/* Handlers that fail: the message is done, and dead. */
+PEAL_TEST(failures_are_counted)
+{
+	struct peal_kernel_options o = { .workers = 2, .end_with_inputs = 1 };
+	struct peal_pool_options p = { .slots = 0 };
+	struct peal_link_options none = { .capacity = 0 };
+	struct peal_runtime *rt = harness_open(1, "");
+	struct peal_kernel *k = launch(rt, 0, o);
+	struct peal_endpoint *in = harness_endpoint(rt);
+	uint64_t pool = make_pool(k, p), i;
+	struct peal_link *link;
+	struct peal_link_info l;
+	struct peal_kernel_info info;
+
+	join(rt, k, pool, "refuse", 0);
+	join(rt, k, pool, "refuse", 1);
+	link = harness_from(rt, in, 0, pool, none);
+	for (i = 0; i < 100; i++)
+		send_task(in, i, NULL);
+	CHECK_OK(peal_send_end(in, 0, PATIENCE));
+	CHECK_OK(peal_kernel_wait(k, PATIENCE));
+	CHECK_OK(peal_kernel_info(k, &info));
+	l = harness_info(link);
+	CHECK_EQ(info.failed, 100);
+	CHECK_EQ(info.mail_dead + l.dead[PEAL_REASON_HANDLER], 100);
+	CHECK_EQ(info.mail_dead, info.told);
+	CHECK_OK(peal_runtime_shutdown(rt));
+}
+
+/* ---- over devices ----------------------------------------------------------- */
+
+/*
+ * A member that passes on to a pool of another device: that one's workers take
+ * part. The member that works here can pass on one message and then holds one.
+ */
+PEAL_TEST(another_device_takes_part)
+{
+	struct peal_kernel_options o = { .workers = 2 };
+	struct peal_pool_options p = { .slots = 4 };
+	struct peal_link_options one = { .capacity = 1 };
+	struct peal_link_options few = { .capacity = 4 };
+	struct peal_link_options none = { .capacity = 0 };
+	struct peal_runtime *rt = harness_open(2, "");
+	struct peal_kernel *near = launch(rt, 0, o), *far = launch(rt, 1, o);
+	struct peal_endpoint *in = harness_endpoint(rt);
+	struct peal_endpoint *out = harness_endpoint(rt);
+	struct peal_endpoint *slow = harness_endpoint(rt);
+	uint64_t here = make_pool(near, p), there = make_pool(far, p), i;
+	struct peal_link *across;
+	uint8_t seen[100] = { 0 };
+
+	harness_to(rt, join(rt, near, here, "toil", 0), slow, one);
+	across = harness_link(rt, join(rt, near, here, "toil", 1), 0, there,
+			      few);
+	for (i = 0; i < 2; i++)
+		harness_to(rt, join(rt, far, there, "toil", (uint32_t)i), out,
+			   none);
+	harness_from(rt, in, 0, here, none);
+	for (i = 0; i < 100; i++)
+		send_task(in, i, NULL);
+	for (i = 0; i < 98; i++)
+		receive_one(out, seen, 100);
+	for (; i < 100; i++) /* where they are is not said */
+		EVENTUALLY(received(slow, seen, 100, 0) ||
+			   received(out, seen, 100, 0));
+	CHECK(harness_info(across).delivered >= 98);
+	harness_conserved(rt);
+	CHECK_OK(peal_runtime_shutdown(rt));
+}
+
+/* ---- what is refused --------------------------------------------------------- */
+
+PEAL_TEST(refusals_name_what_is_wrong)
+{
+	struct peal_kernel_options o = { .workers = 2, .max_actors = 4 };
+	struct peal_pool_options p = { .size = sizeof(p) };
+	struct peal_link_options l = { .size = sizeof(l), .message_bytes = 64 };
+	struct peal_runtime *rt = harness_open(1, "");
+	struct peal_kernel *k, *other, *plain;
+	struct peal_endpoint *e = harness_endpoint(rt);
+	uint64_t host = peal_endpoint_address(e), pool = 0, second, a, b;
+	struct peal_pool_info info;
+
+	CHECK_OK(peal_program_add(rt, &peal_program_relay));
+	k = launch(rt, 0, o);
+	other = launch(rt, 0, o);
+	plain = harness_launch(rt, 0);
+	CHECK_FAILS(peal_pool_create(plain, NULL, &pool), PEAL_ENOTSUP,
+		    "PEAL_USES_POOLS");
+	p.slots = 3;
+	CHECK_FAILS(peal_pool_create(k, &p, &pool), PEAL_EINVAL, "3");
+	p.slots = 0;
+	p.message_bytes = 5000;
+	CHECK_FAILS(peal_pool_create(k, &p, &pool), PEAL_EINVAL, "5000");
+	p.message_bytes = 0;
+	p.policy = 9;
+	CHECK_FAILS(peal_pool_create(k, &p, &pool), PEAL_EINVAL, "policy");
+	CHECK_EQ(peal_pool_create(NULL, NULL, &pool), PEAL_EINVAL);
+	CHECK_OK(peal_pool_create(k, NULL, &pool));
+	CHECK_FAILS(peal_pool_create(k, NULL, &second), PEAL_ENOSPC,
+		    "max_pools");
+	CHECK_OK(peal_pool_info(rt, pool, &info));
+	CHECK_EQ(info.slots, 64);
+	CHECK_EQ(info.message_bytes, 48);
+	CHECK_EQ(info.members, 0);
+	CHECK(info.memory_bytes > 2 * 64 * 64);
+
+	a = harness_spawn(k, "picky", 0);
+	b = harness_spawn(k, "picky_too", 1);
+	CHECK_FAILS(peal_pool_join(rt, a, b), PEAL_ENOENT, "no pool");
+	CHECK_FAILS(peal_pool_join(rt, pool, pool), PEAL_ENOENT, "no actor");
+	CHECK_FAILS(peal_pool_join(rt, pool, harness_spawn(other, "refuse", 0)),
+		    PEAL_EINVAL, "kernel");
+	CHECK_OK(peal_pool_join(rt, pool, a));
+	CHECK_FAILS(peal_pool_join(rt, pool, a), PEAL_EEXIST, "already");
+	CHECK_FAILS(peal_pool_join(rt, pool, b), PEAL_EINVAL, "picky_too");
+	CHECK_FAILS(peal_pool_join(rt, pool, harness_spawn(k, "refuse", 0)),
+		    PEAL_EEXIST, "worker 0");
+	CHECK_FAILS(peal_pool_leave(rt, pool, b), PEAL_ENOENT, "member");
+	CHECK_FAILS(peal_actor_retire(rt, a), PEAL_EBUSY, "pool");
+	CHECK_FAILS(peal_actor_retire(rt, pool), PEAL_ENOENT, "no actor");
+	CHECK_FAILS(peal_pool_destroy(rt, pool), PEAL_EBUSY, "1 members");
+
+	CHECK_FAILS(peal_connect(rt, host, 0, pool, &l, NULL), PEAL_EMSGSIZE,
+		    "48");
+	CHECK_FAILS(peal_connect(rt, pool, 0, host, NULL, NULL), PEAL_EINVAL,
+		    "a pool");
+	CHECK_OK(peal_connect(rt, host, 0, pool, NULL, NULL));
+	CHECK_OK(peal_pool_leave(rt, pool, a));
+	CHECK_FAILS(peal_pool_destroy(rt, pool), PEAL_EBUSY, "1 links");
+	CHECK_OK(peal_kernel_stop(k, PATIENCE));
+	CHECK_FAILS(peal_pool_create(k, NULL, &second), PEAL_ESTOPPED, "ended");
+	CHECK_OK(peal_runtime_shutdown(rt));
+}
+
+PEAL_TEST_MAIN(RUN(every_message_is_handled_once);
+	       RUN(a_pool_of_two_slots_serves); RUN(epochs_do_not_matter);
+	       RUN(who_is_free_takes_what_others_cannot);
+	       RUN(a_kernel_ends_when_its_pool_is_empty);
+	       RUN(messages_wait_for_members); RUN(members_come_and_go);
+	       RUN(what_a_member_holds_goes_back);
+	       RUN(what_a_pool_holds_at_its_end_is_dead);
+	       RUN(failures_are_counted); RUN(another_device_takes_part);
+	       RUN(refusals_name_what_is_wrong);)
