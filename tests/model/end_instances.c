@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#define PEAL_USES_POOLS 1
 #include <peal/device/end.h>
 
 #include "model/instances.h"
 #include "queues/mailbox.h"
+#include "queues/work.h"
 
 /*
  * The end of a kernel of two workers: thread 0 handles an input, which has then
  * ended, and tells worker 1, which tells worker 0. Thread 2 looks whether all is
- * quiet: if it finds so, both have been handled.
+ * quiet: if it finds so, both have been handled. With a pool worker 0 puts into
+ * its shard of that, and worker 1 takes from there.
  */
 
 struct end_case {
 	uint32_t policy;
 	int early; /* a fault: head is told before the handler tells */
+	int pool;
 };
 
 static struct end {
@@ -22,7 +26,46 @@ static struct end {
 	uint32_t *handled; /* plain, by each worker: what it took */
 	struct peal_kernel_params params;
 	struct peal_worker worker;
+	struct peal_worker_state state;
+	struct peal_pool_place *places; /* at the pool, of either */
+	struct peal_work *shards[2];
+	struct peal_work_consumer *thief; /* worker 1's, at shard 0 */
 } e;
+
+/* A pool of two shards of one slot, and the workers' places at it. */
+static void pool_setup(uint32_t policy)
+{
+	struct peal_work_set *set;
+	struct peali_work_spec s;
+	int i;
+
+	memset(&s, 0, sizeof(s));
+	s.slots = s.n_producers = s.lease = 1;
+	s.message_bytes = 4;
+	s.policy = policy;
+	if (peali_work_spec_complete(&s, 14, PEAL_POLICY_SEQUENCE, "model"))
+		model_fail("the work queue's options are refused");
+	set = (struct peal_work_set *)model_memory("set",
+						   peali_work_set_bytes(&s, 2));
+	peali_work_set_header(set, &s, 2);
+	e.places = (struct peal_pool_place *)model_memory(
+		"places", 2 * sizeof(*e.places));
+	e.thief = (struct peal_work_consumer *)model_memory("thief",
+							    sizeof(*e.thief));
+	for (i = 0; i < 2; i++) {
+		e.shards[i] = peal_work_set_shard(set, (uint32_t)i);
+		peali_work_header(e.shards[i], &s);
+		e.places[i].set = (uintptr_t)set;
+	}
+	model_name(&e.shards[0]->ticket, 8, "ticket of shard 0");
+	model_name(&e.places[1].done, 8, "done of worker 1");
+	peal_work_producer_init(e.shards[0], &e.places[0].producer);
+	peal_work_consumer_init(e.shards[0], e.thief,
+				model_memory("stage", 128));
+	e.params.worker_stride = sizeof(*e.places);
+	e.state.n_pools = 1;
+	e.worker.pools = e.places;
+}
 
 static void end_setup(const void *config)
 {
@@ -57,8 +100,12 @@ static void end_setup(const void *config)
 	e.params.mailboxes = (uintptr_t)at;
 	e.params.mailbox_stride = stride;
 	e.params.n_workers = 2;
+	memset(&e.state, 0, sizeof(e.state));
 	e.worker.params = &e.params;
 	e.worker.mailbox = e.boxes[0];
+	e.worker.state = &e.state;
+	if (k->pool)
+		pool_setup(k->policy);
 }
 
 /* What a handler of worker `self` tells the other. */
@@ -85,19 +132,50 @@ static void handle_mail(const struct end_case *k, uint32_t self)
 		tell(self);
 }
 
+static void put_into_pool(void)
+{
+	struct peal_header header = { 0, 0, 0 };
+	uint32_t word = 5;
+
+	MODEL_UNTIL(!peal_work_push(e.shards[0], &e.places[0].producer, header,
+				    &word, 4));
+}
+
+static void handle_pool(const struct end_case *k)
+{
+	struct peal_pool_place *p = &e.places[1];
+	struct peal_work_got got;
+	uint32_t word;
+
+	MODEL_UNTIL(peal_work_pop(e.shards[0], e.thief, &word, 4, &got) == 1);
+	e.handled[1] = 1;
+	if (!k->early)
+		tell(1);
+	peali_pool_done(p);
+	peali_pool_flush(p);
+	if (k->early)
+		tell(1);
+}
+
 static void end_thread(const void *config, uint32_t self)
 {
 	const struct end_case *k = (const struct end_case *)config;
 
 	if (self == 0) {
-		tell(0);
+		if (k->pool)
+			put_into_pool();
+		else
+			tell(0);
 		peal_store_release_sys(&e.status[0].drained,
 				       PEAL_DRAINED_ENDED);
 		handle_mail(k, 0);
 	} else if (self == 1) {
 		peal_store_release_sys(&e.status[1].drained,
 				       PEAL_DRAINED_NO_INPUT);
-		handle_mail(k, 1);
+		if (k->pool)
+			handle_pool(k);
+		else
+			handle_mail(k, 1);
 	} else if (peali_quiet(&e.worker)) {
 		model_expect(e.handled[0] && e.handled[1]);
 	}
@@ -123,6 +201,10 @@ static const struct model_instance instances[] = {
 	    .policy = PEAL_POLICY_SEQUENCE),
 	END("end of two workers, atom16, ticket of GPUs", gpu_ticket, 1,
 	    .policy = PEAL_POLICY_ATOM16),
+	END("end of two workers with a pool, sequence", NULL, 0,
+	    .policy = PEAL_POLICY_SEQUENCE, .pool = 1),
+	END("end of two workers with a pool, atom16, ticket of GPUs",
+	    gpu_ticket, 1, .policy = PEAL_POLICY_ATOM16, .pool = 1),
 };
 
 INSTANCE_LIST(end_instances, instances);
@@ -130,6 +212,8 @@ INSTANCE_LIST(end_instances, instances);
 static const struct model_instance broken[] = {
 	END("end, a message is done before its handler tells", NULL, 0,
 	    .policy = PEAL_POLICY_SEQUENCE, .early = 1),
+	END("end, a message of a pool is done before its handler tells", NULL,
+	    0, .policy = PEAL_POLICY_SEQUENCE, .early = 1, .pool = 1),
 };
 
 INSTANCE_LIST(broken_end_instances, broken);

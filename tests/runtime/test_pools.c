@@ -267,6 +267,43 @@ PEAL_TEST(a_kernel_ends_when_its_pool_is_empty)
 	}
 }
 
+/*
+ * A member is in its handler and will tell an actor of the other worker, which
+ * has nothing to do: that one does not end before.
+ */
+PEAL_TEST(a_worker_waits_for_what_members_tell)
+{
+	struct peal_kernel_options o = { .workers = 2,
+					 .mailbox_slots = 16,
+					 .end_with_inputs = 1 };
+	struct peal_pool_options p = { .slots = 0 };
+	struct peal_link_options none = { .capacity = 0 };
+	struct peal_runtime *rt = harness_open(1, "");
+	struct peal_kernel *k = launch(rt, 0, o);
+	struct peal_endpoint *in = harness_endpoint(rt);
+	uint64_t listener = harness_spawn(k, "tally", 0), open_gate = 0;
+	uint64_t pool = make_pool(k, p);
+	struct peal_worker_info info[2];
+	struct peal_link *link;
+	struct pool_toil state;
+
+	CHECK_EQ((uint32_t)listener, 0); /* as it is told */
+	join(rt, k, pool, "report", 1);
+	link = harness_from(rt, in, 0, pool, none); /* ends at worker 0 */
+	send_task(in, 0, &open_gate);
+	CHECK_OK(peal_send_end(in, 0, PATIENCE));
+	EVENTUALLY(harness_info(link).ended &&
+		   !peal_worker_info(k, 1, &info[1]) && info[1].actor >= 0);
+	CHECK_EQ(peal_kernel_wait(k, 100 * MS), PEAL_ETIMEDOUT);
+	CHECK_OK(peal_worker_info(k, 0, &info[0]));
+	CHECK_EQ(info[0].phase, PEAL_WORKER_RUNNING);
+	peal_store_release_sys(&open_gate, 1);
+	CHECK_OK(peal_kernel_wait(k, PATIENCE));
+	CHECK_OK(peal_actor_state(rt, listener, &state, sizeof(state)));
+	CHECK_EQ(state.done, 1);
+	CHECK_OK(peal_runtime_shutdown(rt));
+}
+
 /* ---- members come and go --------------------------------------------------- */
 
 PEAL_TEST(messages_wait_for_members)
@@ -535,6 +572,7 @@ PEAL_TEST_MAIN(RUN(every_message_is_handled_once);
 	       RUN(a_pool_of_two_slots_serves); RUN(epochs_do_not_matter);
 	       RUN(who_is_free_takes_what_others_cannot);
 	       RUN(a_kernel_ends_when_its_pool_is_empty);
+	       RUN(a_worker_waits_for_what_members_tell);
 	       RUN(messages_wait_for_members); RUN(members_come_and_go);
 	       RUN(what_a_member_holds_goes_back);
 	       RUN(what_a_pool_holds_at_its_end_is_dead);

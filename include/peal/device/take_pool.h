@@ -48,7 +48,7 @@ peali_input_pool(struct peal_worker *w, struct peal_input *in, uint32_t pool)
 		return 0;
 	}
 	w->message.header.actor = p->member - 1;
-	return peali_actor_take(w, p->member - 1) > 0;
+	return 0;
 }
 
 /* Moves messages of an input that are for a pool into the worker's shard, as

@@ -42,6 +42,27 @@ static PEAL_DEV int split(struct peal_worker *w)
 	return result;
 }
 
+/* Waits for the message's gate and tells actor 0 of it. */
+static PEAL_DEV int report(struct peal_worker *w)
+{
+	const struct pool_task *task = (const struct pool_task *)peal_data(w);
+	const uint64_t *gate = (const uint64_t *)(uintptr_t)task->gate;
+
+	while (gate && !peal_load_acquire_sys(gate) && !peal_aborting(w))
+		peal_pause();
+	return peal_tell(w, 0, 0, peal_data(w), peal_length(w));
+}
+
+/* Counts what it is told. */
+static PEAL_DEV int tally(struct peal_worker *w)
+{
+	struct pool_toil *s = (struct pool_toil *)peal_state(w);
+
+	if (peal_is_leader(w))
+		s->done++;
+	return 0;
+}
+
 /* Fails for every message. */
 static PEAL_DEV int refuse(struct peal_worker *w)
 {
@@ -59,6 +80,8 @@ static PEAL_DEV int picky(struct peal_worker *w)
 #define HANDLERS(X)                                                            \
 	X(toil, sizeof(struct pool_toil), PEAL_EMITS(1, 1))                    \
 	X(split, sizeof(struct pool_leaves), PEAL_TELLS(2))                    \
+	X(report, 0, PEAL_TELLS(1))                                            \
+	X(tally, sizeof(struct pool_toil), PEAL_SINK)                          \
 	X(refuse, 0, PEAL_SINK)                                                \
 	X(picky, 0, PEAL_LIMITS(0, 0, 0, 32, 0))                               \
 	X(picky_too, 0, PEAL_LIMITS(0, 0, 0, 40, 0))
