@@ -7,11 +7,7 @@
 
 #include "queues/policy.h"
 #include "runtime/backend/error.h"
-
-static uint64_t round_up(uint64_t n, uint64_t multiple)
-{
-	return (n + multiple - 1) / multiple * multiple;
-}
+#include "runtime/backend/round.h"
 
 static int check_slots(const struct peali_mailbox_spec *s, const char *call)
 {
@@ -107,7 +103,7 @@ uint64_t peali_mailbox_bytes(const struct peali_mailbox_spec *spec)
 
 	if (spec->policy != PEAL_POLICY_SEQUENCE)
 		stage = peal_slot_content_max(spec->policy, spec->slot_bytes);
-	return round_up(stage_offset(spec) + stage, PEAL_SHARED_LINE);
+	return peali_whole_lines(stage_offset(spec) + stage);
 }
 
 void peali_mailbox_header(struct peal_mailbox *out,

@@ -6,6 +6,7 @@
 #include <peal/device/slot.h>
 
 #include "runtime/backend/error.h"
+#include "runtime/backend/round.h"
 
 #define SLOT_MAX 4096
 
@@ -56,7 +57,7 @@ uint32_t peali_policy_slot(uint32_t policy, uint32_t content)
 		bytes = (content + 3) / 4 * 8;
 	/* past one cache line, whole ones: no line has two slots' messages */
 	unit = bytes > 64 ? 64 : 16;
-	return (bytes + unit - 1) / unit * unit;
+	return (uint32_t)peali_round_up(bytes, unit);
 }
 
 uint32_t peali_policy_slot_max(uint32_t policy)

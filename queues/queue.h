@@ -113,12 +113,6 @@ static inline uint32_t peali_queue_policies(void)
 	return peali_host_backend.policies(NULL);
 }
 
-static inline uint64_t peali_queue_line(uint64_t bytes)
-{
-	return (bytes + PEAL_SHARED_LINE - 1) / PEAL_SHARED_LINE *
-	       PEAL_SHARED_LINE;
-}
-
 /* Wakes up to n of the ends of a role that sleep. */
 void peali_queue_ring(struct peal_queue *q, enum peal_queue_role role,
 		      uint32_t n);

@@ -4,6 +4,7 @@
 #include "queues/queue.h"
 #include "queues/ring.h"
 #include "runtime/backend/error.h"
+#include "runtime/backend/round.h"
 
 /* A link as a queue among threads. */
 
@@ -23,8 +24,8 @@ static int plan(struct peal_queue *q, const char *call)
 	if (result)
 		return result;
 	q->options.policy = spec->policy;
-	q->bytes = peali_queue_line(peali_ring_bytes(spec)) +
-		   2 * peali_queue_line(peali_ring_stage_bytes(spec)) +
+	q->bytes = peali_whole_lines(peali_ring_bytes(spec)) +
+		   2 * peali_whole_lines(peali_ring_stage_bytes(spec)) +
 		   sizeof(struct peal_credit) + sizeof(struct peal_link_counts);
 	return 0;
 }
@@ -32,8 +33,8 @@ static int plan(struct peal_queue *q, const char *call)
 static void make(struct peal_queue *q)
 {
 	const struct peali_ring_spec *spec = q->plan;
-	uint64_t stage = peali_queue_line(peali_ring_stage_bytes(spec));
-	uint8_t *at = q->memory + peali_queue_line(peali_ring_bytes(spec));
+	uint64_t stage = peali_whole_lines(peali_ring_stage_bytes(spec));
+	uint8_t *at = q->memory + peali_whole_lines(peali_ring_bytes(spec));
 	struct peal_link_view view = {
 		.ring = (uintptr_t)q->memory,
 		.credit = (uintptr_t)(at + 2 * stage),

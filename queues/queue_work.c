@@ -4,6 +4,7 @@
 #include "queues/queue.h"
 #include "queues/work.h"
 #include "runtime/backend/error.h"
+#include "runtime/backend/round.h"
 
 /* A work queue as a queue among threads. */
 
@@ -11,7 +12,7 @@ static uint64_t stage_bytes(const struct peali_work_spec *spec)
 {
 	if (spec->policy == PEAL_POLICY_SEQUENCE)
 		return 0;
-	return peali_queue_line(
+	return peali_whole_lines(
 		peal_slot_content_max(spec->policy, spec->slot_bytes));
 }
 

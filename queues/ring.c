@@ -7,16 +7,12 @@
 
 #include "queues/policy.h"
 #include "runtime/backend/error.h"
+#include "runtime/backend/round.h"
 
 #define HEADER_BYTES ((uint32_t)sizeof(struct peal_header))
 /* What a slot holds of a message that lies in the slab. */
 #define DESCRIBED_BYTES                                                        \
 	(HEADER_BYTES + (uint32_t)sizeof(struct peal_slab_descriptor))
-
-static uint64_t round_up(uint64_t n, uint64_t multiple)
-{
-	return (n + multiple - 1) / multiple * multiple;
-}
 
 static uint64_t payload_max(const struct peali_ring_spec *spec)
 {
@@ -154,14 +150,14 @@ int peali_ring_spec_emits(const struct peali_ring_spec *spec, uint32_t n,
 /* Where the slab begins: on a line of its own. */
 static uint64_t slab_offset(uint64_t capacity, uint64_t slot_bytes)
 {
-	return round_up(sizeof(struct peal_ring) + capacity * slot_bytes,
-			PEAL_SHARED_LINE);
+	return peali_whole_lines(sizeof(struct peal_ring) +
+				 capacity * slot_bytes);
 }
 
 uint64_t peali_ring_bytes(const struct peali_ring_spec *spec)
 {
 	return slab_offset(spec->capacity, spec->slot_bytes) +
-	       round_up(spec->slab_bytes, PEAL_SHARED_LINE);
+	       peali_whole_lines(spec->slab_bytes);
 }
 
 void peali_ring_header(struct peal_ring *out,
@@ -185,8 +181,8 @@ uint64_t peali_ring_stage_bytes(const struct peali_ring_spec *spec)
 {
 	if (spec->policy == PEAL_POLICY_SEQUENCE)
 		return 0;
-	return round_up(peal_slot_content_max(spec->policy, spec->slot_bytes),
-			16);
+	return peali_round_up(
+		peal_slot_content_max(spec->policy, spec->slot_bytes), 16);
 }
 
 uint64_t peali_ring_mirror_bytes(const struct peali_ring_spec *spec,

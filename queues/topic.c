@@ -7,6 +7,7 @@
 
 #include "queues/policy.h"
 #include "runtime/backend/error.h"
+#include "runtime/backend/round.h"
 
 static int check(const struct peali_topic_spec *s, const char *call)
 {
@@ -68,11 +69,8 @@ static uint64_t slots_offset(const struct peali_topic_spec *spec)
 
 uint64_t peali_topic_bytes(const struct peali_topic_spec *spec)
 {
-	uint64_t bytes =
-		slots_offset(spec) + (uint64_t)spec->slots * spec->slot_bytes;
-
-	return (bytes + PEAL_SHARED_LINE - 1) / PEAL_SHARED_LINE *
-	       PEAL_SHARED_LINE;
+	return peali_whole_lines(slots_offset(spec) +
+				 (uint64_t)spec->slots * spec->slot_bytes);
 }
 
 void peali_topic_header(struct peal_topic *out,

@@ -7,11 +7,7 @@
 
 #include "queues/policy.h"
 #include "runtime/backend/error.h"
-
-static uint64_t round_up(uint64_t n, uint64_t multiple)
-{
-	return (n + multiple - 1) / multiple * multiple;
-}
+#include "runtime/backend/round.h"
 
 static uint32_t log2_of(uint32_t power)
 {
@@ -115,16 +111,14 @@ static uint64_t handed_offset(const struct peali_work_spec *spec)
 
 static uint64_t slots_offset(const struct peali_work_spec *spec)
 {
-	return round_up(handed_offset(spec) +
-				(uint64_t)spec->slots * sizeof(uint32_t),
-			PEAL_SHARED_LINE);
+	return peali_whole_lines(handed_offset(spec) +
+				 (uint64_t)spec->slots * sizeof(uint32_t));
 }
 
 uint64_t peali_work_bytes(const struct peali_work_spec *spec)
 {
-	return round_up(slots_offset(spec) +
-				(uint64_t)spec->slots * spec->slot_bytes,
-			PEAL_SHARED_LINE);
+	return peali_whole_lines(slots_offset(spec) +
+				 (uint64_t)spec->slots * spec->slot_bytes);
 }
 
 void peali_work_header(struct peal_work *out,
