@@ -19,8 +19,6 @@ static const struct peali_queue_kind *const kinds[] = {
 #define KINDS (sizeof(kinds) / sizeof(kinds[0]))
 
 #define CAPACITY_DEFAULT 1024
-#define CAPACITY_MAX (1u << 20)
-#define MESSAGE_DEFAULT 48
 
 static const char *const role_names[] = { "producer", "consumer" };
 
@@ -80,27 +78,16 @@ static int choose_kind(const struct peal_queue_options *o,
 			  o->kind);
 }
 
-/* The longest message that a slot holds. */
-static uint32_t in_slot(const struct peal_queue_options *o)
-{
-	uint32_t policy = o->policy ? o->policy : PEAL_POLICY_SEQUENCE;
-
-	return peal_slot_content_max(policy, peali_policy_slot_max(policy)) -
-	       (uint32_t)sizeof(struct peal_header);
-}
-
 /* What the kinds cannot say in the words of these options. */
 static int check_sizes(const struct peal_queue *q, const char *call)
 {
 	const struct peal_queue_options *o = &q->options;
+	uint32_t in_slot = peali_policy_message_max(
+		o->policy ? o->policy : PEAL_POLICY_SEQUENCE);
 	uint32_t blocks;
 
-	if (!o->capacity || o->capacity & (o->capacity - 1) ||
-	    o->capacity > CAPACITY_MAX)
-		return peali_fail(PEAL_EINVAL, call,
-				  "capacity is %u; it must be a power of two "
-				  "from 1 to %u",
-				  o->capacity, CAPACITY_MAX);
+	if (peali_slots_check("capacity", o->capacity, call))
+		return PEAL_EINVAL;
 	/* a work queue tells room by blocks, from 64 slots on */
 	blocks = q->kind == &peali_queue_work && o->capacity > 32 ? 2 : 1;
 	if (o->capacity < o->producers * blocks)
@@ -112,12 +99,12 @@ static int check_sizes(const struct peal_queue *q, const char *call)
 	if (o->reserved)
 		return peali_fail(PEAL_EINVAL, call,
 				  "reserved is %u; it must be 0", o->reserved);
-	if (q->kind != &peali_queue_link && o->message_bytes > in_slot(o))
+	if (q->kind != &peali_queue_link && o->message_bytes > in_slot)
 		return peali_fail(PEAL_EINVAL, call,
 				  "message_bytes is %llu; a %s keeps messages "
 				  "in slots, at most %u are allowed",
 				  (unsigned long long)o->message_bytes,
-				  q->kind->name, in_slot(o));
+				  q->kind->name, in_slot);
 	if (q->kind != &peali_queue_topic && o->overwrite)
 		return peali_fail(PEAL_EINVAL, call,
 				  "overwrite is %u; only a topic can, and kind "
@@ -145,7 +132,7 @@ static int complete(struct peal_queue *q, const struct peal_queue_options *o,
 	if (!mine->capacity)
 		mine->capacity = CAPACITY_DEFAULT;
 	if (!mine->message_bytes)
-		mine->message_bytes = MESSAGE_DEFAULT;
+		mine->message_bytes = PEALI_MESSAGE_DEFAULT;
 	result = complete_ends("producers", &mine->producers, call);
 	if (!result)
 		result = complete_ends("consumers", &mine->consumers, call);

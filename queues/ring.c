@@ -24,13 +24,7 @@ static int complete_capacity(struct peali_ring_spec *s, const char *call)
 {
 	if (!s->capacity)
 		s->capacity = PEALI_RING_CAPACITY_DEFAULT;
-	if (s->capacity & (s->capacity - 1) ||
-	    s->capacity > PEALI_RING_CAPACITY_MAX)
-		return peali_fail(PEAL_EINVAL, call,
-				  "capacity is %u; it must be a power of two "
-				  "from 1 to %u",
-				  s->capacity, PEALI_RING_CAPACITY_MAX);
-	return 0;
+	return peali_slots_check("capacity", s->capacity, call);
 }
 
 static int complete_slot(struct peali_ring_spec *s, const char *call)
@@ -38,7 +32,7 @@ static int complete_slot(struct peali_ring_spec *s, const char *call)
 	uint32_t limit = peali_policy_slot_max(s->policy);
 
 	if (!s->message_bytes)
-		s->message_bytes = PEALI_RING_MESSAGE_DEFAULT;
+		s->message_bytes = PEALI_MESSAGE_DEFAULT;
 	if (s->message_bytes > PEALI_RING_MESSAGE_MAX)
 		return peali_fail(PEAL_EINVAL, call,
 				  "message_bytes is %llu; at most %llu "
@@ -168,8 +162,7 @@ void peali_ring_header(struct peal_ring *out,
 	out->version = PEAL_RING_VERSION;
 	out->policy = spec->policy;
 	out->slot_bytes = spec->slot_bytes;
-	while (1u << out->capacity_log2 < spec->capacity)
-		out->capacity_log2++;
+	out->capacity_log2 = peali_log2(spec->capacity);
 	out->slab_bytes = spec->slab_bytes;
 	out->slots_offset = sizeof(*out);
 	out->slab_offset = slab_offset(spec->capacity, spec->slot_bytes);
@@ -179,10 +172,8 @@ void peali_ring_header(struct peal_ring *out,
 
 uint64_t peali_ring_stage_bytes(const struct peali_ring_spec *spec)
 {
-	if (spec->policy == PEAL_POLICY_SEQUENCE)
-		return 0;
 	return peali_round_up(
-		peal_slot_content_max(spec->policy, spec->slot_bytes), 16);
+		peali_policy_stage(spec->policy, spec->slot_bytes), 16);
 }
 
 uint64_t peali_ring_mirror_bytes(const struct peali_ring_spec *spec,
