@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "queues/policy.h"
 #include "runtime/backend/error.h"
 #include "runtime/backend/patience.h"
 
@@ -113,6 +112,18 @@ static int check_sizes(const struct peal_queue *q, const char *call)
 	return 0;
 }
 
+/* What producers who share the room by leases can be sure to get in the end. */
+static uint32_t bulk_max(const struct peal_queue *q)
+{
+	uint32_t most = q->options.capacity;
+
+	if (q->kind->leases)
+		most /= 2 * q->options.producers;
+	if (most > PEAL_QUEUE_BURST)
+		return PEAL_QUEUE_BURST;
+	return most ? most : 1;
+}
+
 static int complete(struct peal_queue *q, const struct peal_queue_options *o,
 		    const char *call)
 {
@@ -140,9 +151,10 @@ static int complete(struct peal_queue *q, const struct peal_queue_options *o,
 		result = choose_kind(mine, &q->kind, call);
 	if (!result)
 		result = check_sizes(q, call);
-	if (!result)
-		result = q->kind->plan(q, call);
-	return result;
+	if (result)
+		return result;
+	q->bulk = bulk_max(q);
+	return q->kind->plan(q, call);
 }
 
 static void *zeroed(uint64_t bytes)
@@ -442,6 +454,8 @@ int peal_queue_push_bulk(struct peal_queue_end *end, const void *data,
 	const char *call = "peal_queue_push_bulk";
 	int result = check_end(end, PEAL_QUEUE_PRODUCER, data, bytes, n, call);
 
+	if (!result && n > end->queue->bulk)
+		return push_failed(end, bytes, n, PEAL_EMSGSIZE, call);
 	if (!result)
 		result = enter(end, call);
 	if (result)

@@ -14,7 +14,9 @@
 #include <peal/device/topic.h>
 #include <peal/queue.h>
 
+#include "queues/policy.h"
 #include "runtime/backend/backend.h"
+#include "runtime/backend/round.h"
 
 /*
  * Inside of peal/queue.h: what all kinds share is in queue.c, one file for each
@@ -69,8 +71,9 @@ struct peal_queue {
 	char name[32];
 	pthread_mutex_t lock; /* opening and closing of ends */
 	struct peali_queue_side side[2];
+	uint32_t bulk; /* the most messages that are put at a time */
 	uint8_t *memory; /* `bytes`, for the kind */
-	uint64_t bytes;
+	uint64_t bytes, stage; /* of which each consumer's stage has so many */
 	void *plan; /* the kind's completed spec */
 };
 
@@ -79,13 +82,15 @@ struct peali_queue_kind {
 	const char *name;
 	uint32_t producers, consumers; /* that it can serve */
 	int to_each; /* 1: every consumer gets every message */
-	/* Fills in q->options, q->plan and q->bytes; or says what is wrong. */
+	int leases; /* 1: producers lease room, so that each has its part */
+	/* Fills in q->options, q->plan, q->bytes and q->stage; or says what is
+	 * wrong. */
 	int (*plan)(struct peal_queue *q, const char *call);
 	/* Makes the queue in its zeroed memory, and all ends. */
 	void (*make)(struct peal_queue *q);
 	/*
-	 * Puts n, or takes up to n; at `each` bytes from one message to the next
-	 * for a taker. Rings who waits for that. 0 or how many were taken;
+	 * Puts n, at most q->bulk; or takes up to n, at `each` bytes from one
+	 * to the next. Rings who waits for that. 0 or how many were taken;
 	 * PEAL_EAGAIN and what else the device function says.
 	 */
 	int (*push)(struct peal_queue_end *end, const void *data,
@@ -111,6 +116,12 @@ extern const struct peali_queue_kind peali_queue_link, peali_queue_mailbox,
 static inline uint32_t peali_queue_policies(void)
 {
 	return peali_host_backend.policies(NULL);
+}
+
+/* For q->stage. */
+static inline uint64_t peali_queue_stage(uint32_t policy, uint32_t slot_bytes)
+{
+	return peali_whole_lines(peali_policy_stage(policy, slot_bytes));
 }
 
 /* Wakes up to n of the ends of a role that sleep. */

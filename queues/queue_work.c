@@ -4,27 +4,8 @@
 #include "queues/queue.h"
 #include "queues/work.h"
 #include "runtime/backend/error.h"
-#include "runtime/backend/round.h"
 
 /* A work queue as a queue among threads. */
-
-static uint64_t stage_bytes(const struct peali_work_spec *spec)
-{
-	if (spec->policy == PEAL_POLICY_SEQUENCE)
-		return 0;
-	return peali_whole_lines(
-		peal_slot_content_max(spec->policy, spec->slot_bytes));
-}
-
-/* The most that is put at a time: what small queues can promise. */
-static uint32_t bulk_max(const struct peal_queue_options *o)
-{
-	uint32_t share = o->capacity / (2 * o->producers);
-
-	if (share > PEAL_QUEUE_BURST)
-		return PEAL_QUEUE_BURST;
-	return share ? share : 1;
-}
 
 static int plan(struct peal_queue *q, const char *call)
 {
@@ -38,14 +19,14 @@ static int plan(struct peal_queue *q, const char *call)
 	spec->message_bytes = (uint32_t)q->options.message_bytes;
 	spec->policy = q->options.policy;
 	spec->n_producers = q->options.producers;
-	spec->bulk = bulk_max(&q->options);
+	spec->bulk = q->bulk;
 	result = peali_work_spec_complete(spec, peali_queue_policies(),
 					  PEAL_POLICY_SEQUENCE, call);
 	if (result)
 		return result;
 	q->options.policy = spec->policy;
-	q->bytes = peali_work_bytes(spec) +
-		   q->options.consumers * stage_bytes(spec);
+	q->stage = peali_queue_stage(spec->policy, spec->slot_bytes);
+	q->bytes = peali_work_bytes(spec) + q->options.consumers * q->stage;
 	return 0;
 }
 
@@ -69,19 +50,16 @@ static void make(struct peal_queue *q)
 	for (i = 0; i < s[PEAL_QUEUE_CONSUMER].most; i++)
 		peal_work_consumer_init(w,
 					&s[PEAL_QUEUE_CONSUMER].end[i].at.taker,
-					stages + i * stage_bytes(spec));
+					stages + i * q->stage);
 }
 
 static int push(struct peal_queue_end *end, const void *data, uint64_t bytes,
 		uint32_t n)
 {
-	const struct peali_work_spec *spec = end->queue->plan;
 	struct peal_header none = { 0, 0, 0 };
 	uint64_t granted = end->at.worker.granted;
 	int result;
 
-	if (n > spec->bulk)
-		return PEAL_EMSGSIZE;
 	result = peal_work_push_bulk(work(end), &end->at.worker, none, data,
 				     bytes, n);
 	/* all of them: one that sleeps may have claimed just these */
@@ -154,6 +132,7 @@ const struct peali_queue_kind peali_queue_work = {
 	.name = "work queue",
 	.producers = PEAL_QUEUE_ENDS,
 	.consumers = PEAL_QUEUE_ENDS,
+	.leases = 1,
 	.plan = plan,
 	.make = make,
 	.push = push,
