@@ -24,8 +24,7 @@
  */
 
 /* Whether a call on an end that another thread is in is told so. */
-#if !defined(NDEBUG) || defined(__SANITIZE_ADDRESS__) ||                       \
-	defined(__SANITIZE_THREAD__)
+#if !defined(NDEBUG) || PEAL_ASAN || PEAL_TSAN
 #define PEALI_QUEUE_CHECKED 1
 #else
 #define PEALI_QUEUE_CHECKED 0
