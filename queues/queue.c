@@ -21,8 +21,8 @@ static const struct peali_queue_kind *const kinds[] = {
 
 static const char *const role_names[] = { "producer", "consumer" };
 
-/* Looks at the producers' counts until they have to have caught up. */
-#define COUNT_LOOKS 100000
+/* Looks at all counts until they have to agree. */
+#define COUNT_LOOKS 1000
 
 const char *peal_queue_kind_name(uint32_t kind)
 {
@@ -389,6 +389,18 @@ static void count(struct peal_queue_end *end, uint64_t n)
 	peal_store_release_sys(messages, peal_load_relaxed_sys(messages) + n);
 }
 
+uint64_t peali_queue_count(const struct peal_queue *q,
+			   enum peal_queue_role role)
+{
+	const struct peali_queue_side *s = &q->side[role];
+	uint64_t n = 0;
+	uint32_t i;
+
+	for (i = 0; i < s->most; i++)
+		n += peal_load_acquire_sys(&s->counts[i].messages);
+	return n;
+}
+
 static int push_failed(const struct peal_queue_end *end, uint64_t bytes,
 		       uint32_t n, int result, const char *call)
 {
@@ -481,7 +493,7 @@ int peal_queue_push(struct peal_queue_end *end, const void *data,
 }
 
 static int pop_failed(const struct peal_queue_end *end, uint64_t each,
-		      uint64_t needed, int result, const char *call)
+		      const uint64_t *needed, int result, const char *call)
 {
 	const char *name = end->queue->name;
 
@@ -495,11 +507,20 @@ static int pop_failed(const struct peal_queue_end *end, uint64_t each,
 		return peali_fail(result, call,
 				  "the next message of '%s' has %llu bytes; "
 				  "there is room for %llu",
-				  name, (unsigned long long)needed,
+				  name, (unsigned long long)*needed,
 				  (unsigned long long)each);
 	default:
 		return peali_fail(result, call, "'%s' is damaged", name);
 	}
+}
+
+/* Whether all producers are closed, and nothing more comes to this consumer. */
+static int ended(const struct peal_queue_end *end)
+{
+	const struct peali_queue_kind *kind = end->queue->kind;
+
+	return all_closed(end->queue, PEAL_QUEUE_PRODUCER) &&
+	       (!kind->drained || kind->drained(end));
 }
 
 static int pop(struct peal_queue_end *end, void *buffer, uint64_t each,
@@ -521,8 +542,7 @@ static int pop(struct peal_queue_end *end, void *buffer, uint64_t each,
 		/* what was put before the last one closed is there now */
 		if (all_closed(q, PEAL_QUEUE_PRODUCER)) {
 			result = q->kind->pop(end, buffer, each, n, lengths);
-			if (result == PEAL_EAGAIN &&
-			    (!q->kind->drained || q->kind->drained(end)))
+			if (result == PEAL_EAGAIN && ended(end))
 				result = PEAL_EEND;
 			if (result != PEAL_EAGAIN)
 				break;
@@ -535,9 +555,13 @@ static int pop(struct peal_queue_end *end, void *buffer, uint64_t each,
 	peali_patience_end(&patience);
 	if (PEAL_LIKELY(result > 0)) {
 		count(end, (uint64_t)result);
+		/* those who wait for what this one had claimed */
+		if (PEAL_UNLIKELY(ended(end)))
+			peali_queue_ring(q, PEAL_QUEUE_CONSUMER,
+					 PEAL_QUEUE_ENDS);
 		return result;
 	}
-	return pop_failed(end, each, lengths[0], result, call);
+	return pop_failed(end, each, lengths, result, call);
 }
 
 int peal_queue_pop_burst(struct peal_queue_end *end, void *buffer,
@@ -553,7 +577,6 @@ int peal_queue_pop_burst(struct peal_queue_end *end, void *buffer,
 		result = enter(end, call);
 	if (result)
 		return result;
-	lengths[0] = 0;
 	result = pop(end, buffer, bytes, n, lengths_out ? lengths_out : lengths,
 		     timeout_ns, call);
 	leave(end);
@@ -580,20 +603,34 @@ int peal_queue_pop(struct peal_queue_end *end, void *buffer, uint64_t room,
 
 /* ---- what there is ---------------------------------------------------------------- */
 
-static uint64_t sum(const struct peali_queue_side *s)
+/*
+ * Accepted first: what came in meanwhile would else seem to be queued. A message
+ * is counted a moment after it was put or taken: it may seem to be delivered
+ * before it is accepted, or to be queued when another has its slot already.
+ */
+static void count_messages(const struct peal_queue *q,
+			   struct peal_queue_info *info)
 {
-	uint64_t n = 0;
-	uint32_t i;
+	uint64_t in, out;
+	uint32_t looks = 0;
 
-	for (i = 0; i < s->most; i++)
-		n += peal_load_acquire_sys(&s->counts[i].messages);
-	return n;
+	do {
+		in = peali_queue_count(q, PEAL_QUEUE_PRODUCER);
+		out = peali_queue_count(q, PEAL_QUEUE_CONSUMER);
+	} while (!q->kind->to_each && in < out && ++looks < COUNT_LOOKS);
+	if (!q->kind->to_each) {
+		if (in < out)
+			in = out;
+		if (in - out > q->options.capacity)
+			out = in - q->options.capacity;
+		info->queued = in - out;
+	}
+	info->accepted = in;
+	info->delivered = out;
 }
 
 int peal_queue_info(struct peal_queue *q, struct peal_queue_info *info_out)
 {
-	uint32_t i;
-
 	if (!q || !info_out)
 		return peali_fail(PEAL_EINVAL, "peal_queue_info",
 				  "an argument is NULL");
@@ -604,21 +641,7 @@ int peal_queue_info(struct peal_queue *q, struct peal_queue_info *info_out)
 	info_out->memory_bytes = q->bytes;
 	info_out->producers = open_ends(q, PEAL_QUEUE_PRODUCER);
 	info_out->consumers = open_ends(q, PEAL_QUEUE_CONSUMER);
-	info_out->delivered = sum(&q->side[PEAL_QUEUE_CONSUMER]);
-	if (q->kind->to_each) {
-		info_out->accepted = sum(&q->side[PEAL_QUEUE_PRODUCER]);
-		return 0;
-	}
-	/* a message may be taken a moment before its producer counts it */
-	for (i = 0; i < COUNT_LOOKS; i++) {
-		info_out->accepted = sum(&q->side[PEAL_QUEUE_PRODUCER]);
-		if (info_out->accepted >= info_out->delivered)
-			break;
-		peal_pause();
-	}
-	if (info_out->accepted < info_out->delivered)
-		info_out->accepted = info_out->delivered;
-	info_out->queued = info_out->accepted - info_out->delivered;
+	count_messages(q, info_out);
 	return 0;
 }
 

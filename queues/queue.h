@@ -98,8 +98,8 @@ struct peali_queue_kind {
 		   uint32_t n, uint64_t *lengths);
 	/* Gives to the others what the end holds back, before it waits. */
 	void (*settle)(struct peal_queue_end *end);
-	/* All producers are closed and pop says PEAL_EAGAIN: whether there is
-	 * nothing more for this consumer. NULL: there is not. */
+	/* All producers are closed: whether there is nothing more for this
+	 * consumer. NULL: there is not, once pop says PEAL_EAGAIN. */
 	int (*drained)(const struct peal_queue_end *end);
 	/* At opening, under the queue's lock, and at closing. NULL: nothing. */
 	void (*enter)(struct peal_queue_end *end);
@@ -122,6 +122,10 @@ static inline uint64_t peali_queue_stage(uint32_t policy, uint32_t slot_bytes)
 {
 	return peali_whole_lines(peali_policy_stage(policy, slot_bytes));
 }
+
+/* Messages of all ends of a role: accepted, or delivered. */
+uint64_t peali_queue_count(const struct peal_queue *q,
+			   enum peal_queue_role role);
 
 /* Wakes up to n of the ends of a role that sleep. */
 void peali_queue_ring(struct peal_queue *q, enum peal_queue_role role,

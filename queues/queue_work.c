@@ -92,15 +92,17 @@ static int pop(struct peal_queue_end *end, void *buffer, uint64_t each,
 	return taken;
 }
 
-/* What it has claimed is its own, else none are left for anybody. */
+/* Who has claimed a message and not taken it yet may hand it back. */
 static int drained(const struct peal_queue_end *end)
 {
-	struct peal_work *w = work(end);
+	const struct peal_work *w = work(end);
 
-	return !end->at.taker.n_pending &&
-	       (int64_t)(peal_load_acquire_dev(&w->ticket) -
-			 peal_load_acquire_dev(&w->claimed)) <= 0 &&
-	       (int64_t)peal_load_acquire_dev(&w->handed) <= 0;
+	/* cheap, and it says so until the last ones */
+	if ((int64_t)(peal_load_relaxed_dev(&w->ticket) -
+		      peal_load_relaxed_dev(&w->claimed)) > 0)
+		return 0;
+	return peali_queue_count(end->queue, PEAL_QUEUE_CONSUMER) ==
+	       peali_queue_count(end->queue, PEAL_QUEUE_PRODUCER);
 }
 
 static void settle(struct peal_queue_end *end)
