@@ -72,13 +72,27 @@ static int push(struct peal_queue_end *end, const void *data, uint64_t bytes,
 	return result;
 }
 
+/*
+ * A consumer may turn to what it got for long: what it keeps of a block would
+ * stop all others a lap later. 1: the block is free now.
+ */
+static int tell(struct peal_queue_end *end)
+{
+	struct peal_work *w = work(end);
+	uint64_t block = end->at.taker.block << w->block_log2;
+
+	peal_work_flush(w, &end->at.taker);
+	return !(peal_load_relaxed_dev(peali_work_taken(w, block)) &
+		 ((1ull << w->block_log2) - 1));
+}
+
 static int pop(struct peal_queue_end *end, void *buffer, uint64_t each,
 	       uint32_t n, uint64_t *lengths)
 {
 	struct peal_work_got got[PEAL_QUEUE_BURST];
 	struct peal_work_consumer *c = &end->at.taker;
 	uint64_t kept = c->kept;
-	int taken, i;
+	int taken, told, i;
 
 	taken = peal_work_pop_burst(work(end), c, buffer, each, n, got);
 	for (i = 0; i < taken; i++)
@@ -86,7 +100,10 @@ static int pop(struct peal_queue_end *end, void *buffer, uint64_t each,
 	if (taken == PEAL_EMSGSIZE)
 		*lengths = work(end)->message_bytes;
 	/* room was told: at the end of a block, or as there was nothing */
-	if (kept + (taken > 0 ? (uint64_t)taken : 0) > c->kept)
+	told = kept + (taken > 0 ? (uint64_t)taken : 0) > c->kept;
+	if (c->kept && end->queue->side[PEAL_QUEUE_CONSUMER].most > 1)
+		told |= tell(end);
+	if (told)
 		peali_queue_ring(end->queue, PEAL_QUEUE_PRODUCER,
 				 PEAL_QUEUE_ENDS);
 	return taken;

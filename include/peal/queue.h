@@ -21,7 +21,11 @@ extern "C" {
  * Who uses a queue opens an end of it, for one thread at a time. Ends make no
  * system call while messages flow and allocate nothing. A consumer tells of the
  * room that it makes by quarters of the capacity, and when it finds nothing: so
- * a producer may find a queue full of which up to a quarter was taken.
+ * a producer may find a queue full of which up to a quarter was taken. The
+ * producers of a mailbox and of a work queue lease room, up to half of it in
+ * all, and keep that until they wait or are closed. Where queues form a circle
+ * in which one end waits for another, count on what is left: three quarters of
+ * the capacity, one quarter of a mailbox's and a work queue's.
  */
 struct peal_queue;
 

@@ -407,6 +407,84 @@ PEAL_TEST(a_wait_in_vain_says_so_and_leaves_all_as_it_is)
 	}
 }
 
+/* Room that is sure, whatever the ends have leased or not told: below it every
+ * push goes. */
+static void sure_room(uint32_t kind, uint32_t producers, uint32_t consumers)
+{
+	struct peal_queue_options o = of_kind(kind);
+	uint64_t words[PEAL_QUEUE_BURST], queued = 0, full = 0, random = 1, i;
+	uint64_t sure =
+		kind == PEAL_QUEUE_MAILBOX || kind == PEAL_QUEUE_WORK ? 16 : 48;
+	struct peal_queue_end *p[4], *c[2];
+	struct peal_queue *q;
+	int n;
+
+	o.producers = producers;
+	o.consumers = consumers;
+	q = make(o);
+	for (i = 0; i < producers; i++)
+		p[i] = producer(q);
+	for (i = 0; i < consumers; i++)
+		c[i] = consumer(q);
+	for (i = 0; i < 20000; i++) {
+		random = random * 6364136223846793005ull +
+			 1442695040888963407ull;
+		/* now rather full, now rather empty */
+		if ((random >> 62) < (i & 1024 ? 3 : 2)) {
+			n = peal_queue_push(p[(random >> 40) % producers], &i,
+					    8, 0);
+			CHECK(!n || (n == PEAL_EAGAIN && queued >= sure));
+			queued += !n;
+			full += n && queued < 64;
+			continue;
+		}
+		n = peal_queue_pop_burst(c[(random >> 40) % consumers], words,
+					 8, (uint32_t)(random >> 50) % 3 + 1,
+					 NULL, 0);
+		queued -= n > 0 ? (uint64_t)n : 0;
+	}
+	CHECK(full); /* though it had room: else there is nothing to say */
+	close_all(q);
+}
+
+PEAL_TEST(three_quarters_are_sure_or_one_where_room_is_leased)
+{
+	sure_room(PEAL_QUEUE_LINK, 1, 1);
+	sure_room(PEAL_QUEUE_MAILBOX, 1, 1);
+	sure_room(PEAL_QUEUE_MAILBOX, 4, 1);
+	sure_room(PEAL_QUEUE_WORK, 1, 2);
+	sure_room(PEAL_QUEUE_WORK, 4, 2);
+	sure_room(PEAL_QUEUE_TOPIC, 1, 1);
+}
+
+/* It has taken its message and is busy with that: the others go on. */
+PEAL_TEST(who_takes_long_stops_nobody)
+{
+	struct peal_queue_options o = of_kind(PEAL_QUEUE_WORK);
+	struct peal_queue_end *p, *busy, *c;
+	struct peal_queue *q;
+	uint64_t word, i;
+
+	o.consumers = 2;
+	for (o.capacity = 2; o.capacity <= 4096; o.capacity *= 2) {
+		q = make(o);
+		p = producer(q);
+		busy = consumer(q);
+		c = consumer(q);
+		for (i = 0; i < 5ull * o.capacity; i++) {
+			CHECK_OK(peal_queue_push(p, &i, 8, 0));
+			CHECK_OK(peal_queue_pop(i % 61 ? c : busy, &word, 8,
+						NULL, 0));
+			CHECK_EQ(word, i);
+		}
+		for (i = 0; i < 5ull * o.capacity; i++) {
+			CHECK_OK(peal_queue_push(p, &i, 8, 0));
+			CHECK_OK(peal_queue_pop(c, &word, 8, NULL, 0));
+		}
+		close_all(q);
+	}
+}
+
 static void *push_one(void *argument)
 {
 	struct peal_queue_end *end = (struct peal_queue_end *)argument;
@@ -569,6 +647,8 @@ PEAL_TEST_MAIN(RUN(the_name_is_copied); RUN(nothing_is_made_of_nothing);
 	       RUN(a_bulk_that_can_never_go_is_refused);
 	       RUN(a_bulk_for_nobody_is_refused);
 	       RUN(a_wait_in_vain_says_so_and_leaves_all_as_it_is);
+	       RUN(three_quarters_are_sure_or_one_where_room_is_leased);
+	       RUN(who_takes_long_stops_nobody);
 	       RUN(a_second_thread_that_pushes_is_told);
 	       RUN(a_topic_is_joined_at_its_next_message);
 	       RUN(a_work_queue_does_not_end_while_one_has_claims);
