@@ -10,6 +10,7 @@
 
 #include <peal/device/host.h>
 #include "p2p/books.h"
+#include "runtime/backend/round.h"
 
 /*
  * A copy within one backend is that backend's; between two it goes through a
@@ -287,8 +288,7 @@ static struct peal_copy *new_copy(struct peali_peers *peers,
 				  struct peali_place to,
 				  struct peali_place from, uint64_t bytes)
 {
-	size_t size = (sizeof(struct peal_copy) + PEAL_SHARED_LINE - 1) /
-		      PEAL_SHARED_LINE * PEAL_SHARED_LINE;
+	size_t size = peali_whole_lines(sizeof(struct peal_copy));
 	struct peal_copy *c = aligned_alloc(PEAL_SHARED_LINE, size);
 
 	if (!c) {

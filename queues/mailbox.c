@@ -3,39 +3,9 @@
 
 #include <string.h>
 
-#include <peal/device/slot.h>
-
 #include "queues/policy.h"
 #include "runtime/backend/error.h"
-
-static uint64_t round_up(uint64_t n, uint64_t multiple)
-{
-	return (n + multiple - 1) / multiple * multiple;
-}
-
-static int check_slots(const struct peali_mailbox_spec *s, const char *call)
-{
-	uint32_t most = peal_slot_content_max(
-				s->policy, peali_policy_slot_max(s->policy)) -
-			(uint32_t)sizeof(struct peal_header);
-
-	if (!s->slots || s->slots & (s->slots - 1) ||
-	    s->slots > PEALI_MAILBOX_SLOTS_MAX)
-		return peali_fail(PEAL_EINVAL, call,
-				  "mailbox_slots is %u; it must be a power of "
-				  "two from 1 to %u",
-				  s->slots, PEALI_MAILBOX_SLOTS_MAX);
-	if (s->message_bytes > most)
-		return peali_fail(PEAL_EINVAL, call,
-				  "mailbox_message_bytes is %u; at most %u are "
-				  "allowed (policy %s)",
-				  s->message_bytes, most,
-				  peali_policy_name(s->policy));
-	if (!s->n_workers)
-		return peali_fail(PEAL_EINVAL, call,
-				  "workers is 0; a mailbox needs at least one");
-	return 0;
-}
+#include "runtime/backend/round.h"
 
 /* See mailbox.h for where the bound comes from. */
 static int complete_lease(struct peali_mailbox_spec *s, const char *call)
@@ -75,23 +45,23 @@ int peali_mailbox_spec_complete(struct peali_mailbox_spec *spec,
 				const char *call)
 {
 	struct peali_mailbox_spec s = *spec;
+	struct peali_slots slots = { s.slots, s.message_bytes, s.policy, 0 };
 	int result;
 
-	if (!s.message_bytes)
-		s.message_bytes = PEALI_MAILBOX_MESSAGE_DEFAULT;
-	result = peali_policy_choose(&s.policy, policies, default_policy,
-				     "mailbox_policy", "the device", call);
-	if (result == 0)
-		result = check_slots(&s, call);
-	if (result == 0)
-		result = complete_lease(&s, call);
+	result = peali_slots_complete(&slots, "mailbox", policies,
+				      default_policy, call);
 	if (result)
 		return result;
-	s.slot_bytes = peali_policy_slot(s.policy,
-					 (uint32_t)sizeof(struct peal_header) +
-						 s.message_bytes);
-	*spec = s;
-	return 0;
+	s.message_bytes = slots.message_bytes;
+	s.policy = slots.policy;
+	s.slot_bytes = slots.bytes;
+	if (!s.n_workers)
+		return peali_fail(PEAL_EINVAL, call,
+				  "workers is 0; a mailbox needs at least one");
+	result = complete_lease(&s, call);
+	if (!result)
+		*spec = s;
+	return result;
 }
 
 /* The stage lies behind the slots. */
@@ -103,11 +73,9 @@ static uint64_t stage_offset(const struct peali_mailbox_spec *spec)
 
 uint64_t peali_mailbox_bytes(const struct peali_mailbox_spec *spec)
 {
-	uint64_t stage = 0;
-
-	if (spec->policy != PEAL_POLICY_SEQUENCE)
-		stage = peal_slot_content_max(spec->policy, spec->slot_bytes);
-	return round_up(stage_offset(spec) + stage, PEAL_SHARED_LINE);
+	return peali_whole_lines(
+		stage_offset(spec) +
+		peali_policy_stage(spec->policy, spec->slot_bytes));
 }
 
 void peali_mailbox_header(struct peal_mailbox *out,
@@ -116,8 +84,7 @@ void peali_mailbox_header(struct peal_mailbox *out,
 	memset(out, 0, sizeof(*out));
 	out->magic = PEAL_MAILBOX_MAGIC;
 	out->slot_bytes = spec->slot_bytes;
-	while (1u << out->capacity_log2 < spec->slots)
-		out->capacity_log2++;
+	out->capacity_log2 = peali_log2(spec->slots);
 	out->message_bytes = spec->message_bytes;
 	out->lease = spec->lease;
 	out->slots_offset = sizeof(*out);

@@ -24,8 +24,6 @@
  * half of the mailbox to those who are busy.
  */
 
-#define PEALI_MAILBOX_SLOTS_MAX (1u << 20)
-#define PEALI_MAILBOX_MESSAGE_DEFAULT 48
 #define PEALI_MAILBOX_LEASE_MAX 32
 
 /* The sizes of a kernel's mailboxes; one per worker, all alike. */

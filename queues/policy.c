@@ -2,12 +2,15 @@
 #include "queues/policy.h"
 
 #include <stddef.h>
+#include <stdio.h>
 
 #include <peal/device/slot.h>
 
 #include "runtime/backend/error.h"
+#include "runtime/backend/round.h"
 
 #define SLOT_MAX 4096
+#define HEADER_BYTES ((uint32_t)sizeof(struct peal_header))
 
 static const char *const names[] = { "default", "sequence", "atom16", "atom8" };
 
@@ -56,10 +59,71 @@ uint32_t peali_policy_slot(uint32_t policy, uint32_t content)
 		bytes = (content + 3) / 4 * 8;
 	/* past one cache line, whole ones: no line has two slots' messages */
 	unit = bytes > 64 ? 64 : 16;
-	return (bytes + unit - 1) / unit * unit;
+	return (uint32_t)peali_round_up(bytes, unit);
 }
 
 uint32_t peali_policy_slot_max(uint32_t policy)
 {
 	return policy == PEAL_POLICY_ATOM8 ? PEAL_SLOT_ATOMS_MAX * 8 : SLOT_MAX;
+}
+
+uint32_t peali_policy_message_max(uint32_t policy)
+{
+	return peal_slot_content_max(policy, peali_policy_slot_max(policy)) -
+	       HEADER_BYTES;
+}
+
+uint32_t peali_policy_stage(uint32_t policy, uint32_t slot_bytes)
+{
+	return policy == PEAL_POLICY_SEQUENCE ?
+		       0 :
+		       peal_slot_content_max(policy, slot_bytes);
+}
+
+uint32_t peali_log2(uint32_t power)
+{
+	uint32_t log2 = 0;
+
+	while (1u << log2 < power)
+		log2++;
+	return log2;
+}
+
+int peali_slots_check(const char *option, uint32_t n, const char *call)
+{
+	if (n && !(n & (n - 1)) && n <= PEALI_SLOTS_MAX)
+		return 0;
+	return peali_fail(PEAL_EINVAL, call,
+			  "%s is %u; it must be a power of two from 1 to %u",
+			  option, n, PEALI_SLOTS_MAX);
+}
+
+int peali_slots_complete(struct peali_slots *slots, const char *what,
+			 uint32_t policies, uint32_t default_policy,
+			 const char *call)
+{
+	char option[32];
+	uint32_t most;
+	int result;
+
+	if (!slots->message_bytes)
+		slots->message_bytes = PEALI_MESSAGE_DEFAULT;
+	snprintf(option, sizeof(option), "%s_policy", what);
+	result = peali_policy_choose(&slots->policy, policies, default_policy,
+				     option, "the device", call);
+	snprintf(option, sizeof(option), "%s_slots", what);
+	if (!result)
+		result = peali_slots_check(option, slots->n, call);
+	if (result)
+		return result;
+	most = peali_policy_message_max(slots->policy);
+	if (slots->message_bytes > most)
+		return peali_fail(PEAL_EINVAL, call,
+				  "%s_message_bytes is %u; at most %u are "
+				  "allowed (policy %s)",
+				  what, slots->message_bytes, most,
+				  names[slots->policy]);
+	slots->bytes = peali_policy_slot(slots->policy,
+					 HEADER_BYTES + slots->message_bytes);
+	return 0;
 }

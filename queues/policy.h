@@ -4,7 +4,10 @@
 
 #include <peal/abi/message.h>
 
-/* What rings and mailboxes share: how a slot is published, and its size. */
+/* What all queues share: how a slot is published, its size, how many. */
+
+#define PEALI_SLOTS_MAX (1u << 20)
+#define PEALI_MESSAGE_DEFAULT 48
 
 /*
  * Chooses the policy of a queue.
@@ -30,5 +33,35 @@ uint32_t peali_policy_slot(uint32_t policy, uint32_t content);
 
 /* Bytes of the largest slot: a tag counts no more atoms than that. */
 uint32_t peali_policy_slot_max(uint32_t policy);
+
+/* Bytes of the largest payload, in such a slot. */
+uint32_t peali_policy_message_max(uint32_t policy);
+
+/* Bytes of the memory that a slot's content is unpacked to; 0: it is none. */
+uint32_t peali_policy_stage(uint32_t policy, uint32_t slot_bytes);
+
+/* Of a power of two. */
+uint32_t peali_log2(uint32_t power);
+
+/* Whether n, the value of an option, is a number of slots: 0; or PEAL_EINVAL
+ * with text. */
+int peali_slots_check(const char *option, uint32_t n, const char *call);
+
+/* The slots of a queue that keeps each message in one. */
+struct peali_slots {
+	uint32_t n;
+	uint32_t message_bytes; /* largest payload; 0: the default */
+	uint32_t policy; /* enum peal_policy; 0: the default */
+	uint32_t bytes; /* out: of a slot */
+};
+
+/*
+ * Fills in what is zero and checks all. `what` begins the names of the options:
+ * <what>_slots, <what>_message_bytes and <what>_policy; the rest as for
+ * peali_policy_choose. Returns 0, or PEAL_EINVAL with text.
+ */
+int peali_slots_complete(struct peali_slots *slots, const char *what,
+			 uint32_t policies, uint32_t default_policy,
+			 const char *call);
 
 #endif

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "queues/policy.h"
 #include "runtime/backend/error.h"
 #include "runtime/backend/patience.h"
 
@@ -19,13 +18,11 @@ static const struct peali_queue_kind *const kinds[] = {
 #define KINDS (sizeof(kinds) / sizeof(kinds[0]))
 
 #define CAPACITY_DEFAULT 1024
-#define CAPACITY_MAX (1u << 20)
-#define MESSAGE_DEFAULT 48
 
 static const char *const role_names[] = { "producer", "consumer" };
 
-/* Looks at the producers' counts until they have to have caught up. */
-#define COUNT_LOOKS 100000
+/* Looks at all counts until they have to agree. */
+#define COUNT_LOOKS 1000
 
 const char *peal_queue_kind_name(uint32_t kind)
 {
@@ -80,27 +77,16 @@ static int choose_kind(const struct peal_queue_options *o,
 			  o->kind);
 }
 
-/* The longest message that a slot holds. */
-static uint32_t in_slot(const struct peal_queue_options *o)
-{
-	uint32_t policy = o->policy ? o->policy : PEAL_POLICY_SEQUENCE;
-
-	return peal_slot_content_max(policy, peali_policy_slot_max(policy)) -
-	       (uint32_t)sizeof(struct peal_header);
-}
-
 /* What the kinds cannot say in the words of these options. */
 static int check_sizes(const struct peal_queue *q, const char *call)
 {
 	const struct peal_queue_options *o = &q->options;
+	uint32_t in_slot = peali_policy_message_max(
+		o->policy ? o->policy : PEAL_POLICY_SEQUENCE);
 	uint32_t blocks;
 
-	if (!o->capacity || o->capacity & (o->capacity - 1) ||
-	    o->capacity > CAPACITY_MAX)
-		return peali_fail(PEAL_EINVAL, call,
-				  "capacity is %u; it must be a power of two "
-				  "from 1 to %u",
-				  o->capacity, CAPACITY_MAX);
+	if (peali_slots_check("capacity", o->capacity, call))
+		return PEAL_EINVAL;
 	/* a work queue tells room by blocks, from 64 slots on */
 	blocks = q->kind == &peali_queue_work && o->capacity > 32 ? 2 : 1;
 	if (o->capacity < o->producers * blocks)
@@ -112,18 +98,30 @@ static int check_sizes(const struct peal_queue *q, const char *call)
 	if (o->reserved)
 		return peali_fail(PEAL_EINVAL, call,
 				  "reserved is %u; it must be 0", o->reserved);
-	if (q->kind != &peali_queue_link && o->message_bytes > in_slot(o))
+	if (q->kind != &peali_queue_link && o->message_bytes > in_slot)
 		return peali_fail(PEAL_EINVAL, call,
 				  "message_bytes is %llu; a %s keeps messages "
 				  "in slots, at most %u are allowed",
 				  (unsigned long long)o->message_bytes,
-				  q->kind->name, in_slot(o));
+				  q->kind->name, in_slot);
 	if (q->kind != &peali_queue_topic && o->overwrite)
 		return peali_fail(PEAL_EINVAL, call,
 				  "overwrite is %u; only a topic can, and kind "
 				  "is %s",
 				  o->overwrite, q->kind->name);
 	return 0;
+}
+
+/* What producers who share the room by leases can be sure to get in the end. */
+static uint32_t bulk_max(const struct peal_queue *q)
+{
+	uint32_t most = q->options.capacity;
+
+	if (q->kind->leases)
+		most /= 2 * q->options.producers;
+	if (most > PEAL_QUEUE_BURST)
+		return PEAL_QUEUE_BURST;
+	return most ? most : 1;
 }
 
 static int complete(struct peal_queue *q, const struct peal_queue_options *o,
@@ -145,7 +143,7 @@ static int complete(struct peal_queue *q, const struct peal_queue_options *o,
 	if (!mine->capacity)
 		mine->capacity = CAPACITY_DEFAULT;
 	if (!mine->message_bytes)
-		mine->message_bytes = MESSAGE_DEFAULT;
+		mine->message_bytes = PEALI_MESSAGE_DEFAULT;
 	result = complete_ends("producers", &mine->producers, call);
 	if (!result)
 		result = complete_ends("consumers", &mine->consumers, call);
@@ -153,9 +151,10 @@ static int complete(struct peal_queue *q, const struct peal_queue_options *o,
 		result = choose_kind(mine, &q->kind, call);
 	if (!result)
 		result = check_sizes(q, call);
-	if (!result)
-		result = q->kind->plan(q, call);
-	return result;
+	if (result)
+		return result;
+	q->bulk = bulk_max(q);
+	return q->kind->plan(q, call);
 }
 
 static void *zeroed(uint64_t bytes)
@@ -390,6 +389,18 @@ static void count(struct peal_queue_end *end, uint64_t n)
 	peal_store_release_sys(messages, peal_load_relaxed_sys(messages) + n);
 }
 
+uint64_t peali_queue_count(const struct peal_queue *q,
+			   enum peal_queue_role role)
+{
+	const struct peali_queue_side *s = &q->side[role];
+	uint64_t n = 0;
+	uint32_t i;
+
+	for (i = 0; i < s->most; i++)
+		n += peal_load_acquire_sys(&s->counts[i].messages);
+	return n;
+}
+
 static int push_failed(const struct peal_queue_end *end, uint64_t bytes,
 		       uint32_t n, int result, const char *call)
 {
@@ -455,6 +466,8 @@ int peal_queue_push_bulk(struct peal_queue_end *end, const void *data,
 	const char *call = "peal_queue_push_bulk";
 	int result = check_end(end, PEAL_QUEUE_PRODUCER, data, bytes, n, call);
 
+	if (!result && n > end->queue->bulk)
+		return push_failed(end, bytes, n, PEAL_EMSGSIZE, call);
 	if (!result)
 		result = enter(end, call);
 	if (result)
@@ -480,7 +493,7 @@ int peal_queue_push(struct peal_queue_end *end, const void *data,
 }
 
 static int pop_failed(const struct peal_queue_end *end, uint64_t each,
-		      uint64_t needed, int result, const char *call)
+		      const uint64_t *needed, int result, const char *call)
 {
 	const char *name = end->queue->name;
 
@@ -494,11 +507,20 @@ static int pop_failed(const struct peal_queue_end *end, uint64_t each,
 		return peali_fail(result, call,
 				  "the next message of '%s' has %llu bytes; "
 				  "there is room for %llu",
-				  name, (unsigned long long)needed,
+				  name, (unsigned long long)*needed,
 				  (unsigned long long)each);
 	default:
 		return peali_fail(result, call, "'%s' is damaged", name);
 	}
+}
+
+/* Whether all producers are closed, and nothing more comes to this consumer. */
+static int ended(const struct peal_queue_end *end)
+{
+	const struct peali_queue_kind *kind = end->queue->kind;
+
+	return all_closed(end->queue, PEAL_QUEUE_PRODUCER) &&
+	       (!kind->drained || kind->drained(end));
 }
 
 static int pop(struct peal_queue_end *end, void *buffer, uint64_t each,
@@ -520,8 +542,7 @@ static int pop(struct peal_queue_end *end, void *buffer, uint64_t each,
 		/* what was put before the last one closed is there now */
 		if (all_closed(q, PEAL_QUEUE_PRODUCER)) {
 			result = q->kind->pop(end, buffer, each, n, lengths);
-			if (result == PEAL_EAGAIN &&
-			    (!q->kind->drained || q->kind->drained(end)))
+			if (result == PEAL_EAGAIN && ended(end))
 				result = PEAL_EEND;
 			if (result != PEAL_EAGAIN)
 				break;
@@ -534,9 +555,13 @@ static int pop(struct peal_queue_end *end, void *buffer, uint64_t each,
 	peali_patience_end(&patience);
 	if (PEAL_LIKELY(result > 0)) {
 		count(end, (uint64_t)result);
+		/* those who wait for what this one had claimed */
+		if (PEAL_UNLIKELY(ended(end)))
+			peali_queue_ring(q, PEAL_QUEUE_CONSUMER,
+					 PEAL_QUEUE_ENDS);
 		return result;
 	}
-	return pop_failed(end, each, lengths[0], result, call);
+	return pop_failed(end, each, lengths, result, call);
 }
 
 int peal_queue_pop_burst(struct peal_queue_end *end, void *buffer,
@@ -552,7 +577,6 @@ int peal_queue_pop_burst(struct peal_queue_end *end, void *buffer,
 		result = enter(end, call);
 	if (result)
 		return result;
-	lengths[0] = 0;
 	result = pop(end, buffer, bytes, n, lengths_out ? lengths_out : lengths,
 		     timeout_ns, call);
 	leave(end);
@@ -579,20 +603,34 @@ int peal_queue_pop(struct peal_queue_end *end, void *buffer, uint64_t room,
 
 /* ---- what there is ---------------------------------------------------------------- */
 
-static uint64_t sum(const struct peali_queue_side *s)
+/*
+ * Accepted first: what came in meanwhile would else seem to be queued. A message
+ * is counted a moment after it was put or taken: it may seem to be delivered
+ * before it is accepted, or to be queued when another has its slot already.
+ */
+static void count_messages(const struct peal_queue *q,
+			   struct peal_queue_info *info)
 {
-	uint64_t n = 0;
-	uint32_t i;
+	uint64_t in, out;
+	uint32_t looks = 0;
 
-	for (i = 0; i < s->most; i++)
-		n += peal_load_acquire_sys(&s->counts[i].messages);
-	return n;
+	do {
+		in = peali_queue_count(q, PEAL_QUEUE_PRODUCER);
+		out = peali_queue_count(q, PEAL_QUEUE_CONSUMER);
+	} while (!q->kind->to_each && in < out && ++looks < COUNT_LOOKS);
+	if (!q->kind->to_each) {
+		if (in < out)
+			in = out;
+		if (in - out > q->options.capacity)
+			out = in - q->options.capacity;
+		info->queued = in - out;
+	}
+	info->accepted = in;
+	info->delivered = out;
 }
 
 int peal_queue_info(struct peal_queue *q, struct peal_queue_info *info_out)
 {
-	uint32_t i;
-
 	if (!q || !info_out)
 		return peali_fail(PEAL_EINVAL, "peal_queue_info",
 				  "an argument is NULL");
@@ -603,21 +641,7 @@ int peal_queue_info(struct peal_queue *q, struct peal_queue_info *info_out)
 	info_out->memory_bytes = q->bytes;
 	info_out->producers = open_ends(q, PEAL_QUEUE_PRODUCER);
 	info_out->consumers = open_ends(q, PEAL_QUEUE_CONSUMER);
-	info_out->delivered = sum(&q->side[PEAL_QUEUE_CONSUMER]);
-	if (q->kind->to_each) {
-		info_out->accepted = sum(&q->side[PEAL_QUEUE_PRODUCER]);
-		return 0;
-	}
-	/* a message may be taken a moment before its producer counts it */
-	for (i = 0; i < COUNT_LOOKS; i++) {
-		info_out->accepted = sum(&q->side[PEAL_QUEUE_PRODUCER]);
-		if (info_out->accepted >= info_out->delivered)
-			break;
-		peal_pause();
-	}
-	if (info_out->accepted < info_out->delivered)
-		info_out->accepted = info_out->delivered;
-	info_out->queued = info_out->accepted - info_out->delivered;
+	count_messages(q, info_out);
 	return 0;
 }
 

@@ -14,7 +14,9 @@
 #include <peal/device/topic.h>
 #include <peal/queue.h>
 
+#include "queues/policy.h"
 #include "runtime/backend/backend.h"
+#include "runtime/backend/round.h"
 
 /*
  * Inside of peal/queue.h: what all kinds share is in queue.c, one file for each
@@ -22,8 +24,7 @@
  */
 
 /* Whether a call on an end that another thread is in is told so. */
-#if !defined(NDEBUG) || defined(__SANITIZE_ADDRESS__) ||                       \
-	defined(__SANITIZE_THREAD__)
+#if !defined(NDEBUG) || PEAL_ASAN || PEAL_TSAN
 #define PEALI_QUEUE_CHECKED 1
 #else
 #define PEALI_QUEUE_CHECKED 0
@@ -69,8 +70,9 @@ struct peal_queue {
 	char name[32];
 	pthread_mutex_t lock; /* opening and closing of ends */
 	struct peali_queue_side side[2];
+	uint32_t bulk; /* the most messages that are put at a time */
 	uint8_t *memory; /* `bytes`, for the kind */
-	uint64_t bytes;
+	uint64_t bytes, stage; /* of which each consumer's stage has so many */
 	void *plan; /* the kind's completed spec */
 };
 
@@ -79,13 +81,15 @@ struct peali_queue_kind {
 	const char *name;
 	uint32_t producers, consumers; /* that it can serve */
 	int to_each; /* 1: every consumer gets every message */
-	/* Fills in q->options, q->plan and q->bytes; or says what is wrong. */
+	int leases; /* 1: producers lease room, so that each has its part */
+	/* Fills in q->options, q->plan, q->bytes and q->stage; or says what is
+	 * wrong. */
 	int (*plan)(struct peal_queue *q, const char *call);
 	/* Makes the queue in its zeroed memory, and all ends. */
 	void (*make)(struct peal_queue *q);
 	/*
-	 * Puts n, or takes up to n; at `each` bytes from one message to the next
-	 * for a taker. Rings who waits for that. 0 or how many were taken;
+	 * Puts n, at most q->bulk; or takes up to n, at `each` bytes from one
+	 * to the next. Rings who waits for that. 0 or how many were taken;
 	 * PEAL_EAGAIN and what else the device function says.
 	 */
 	int (*push)(struct peal_queue_end *end, const void *data,
@@ -94,8 +98,8 @@ struct peali_queue_kind {
 		   uint32_t n, uint64_t *lengths);
 	/* Gives to the others what the end holds back, before it waits. */
 	void (*settle)(struct peal_queue_end *end);
-	/* All producers are closed and pop says PEAL_EAGAIN: whether there is
-	 * nothing more for this consumer. NULL: there is not. */
+	/* All producers are closed: whether there is nothing more for this
+	 * consumer. NULL: there is not, once pop says PEAL_EAGAIN. */
 	int (*drained)(const struct peal_queue_end *end);
 	/* At opening, under the queue's lock, and at closing. NULL: nothing. */
 	void (*enter)(struct peal_queue_end *end);
@@ -113,11 +117,15 @@ static inline uint32_t peali_queue_policies(void)
 	return peali_host_backend.policies(NULL);
 }
 
-static inline uint64_t peali_queue_line(uint64_t bytes)
+/* For q->stage. */
+static inline uint64_t peali_queue_stage(uint32_t policy, uint32_t slot_bytes)
 {
-	return (bytes + PEAL_SHARED_LINE - 1) / PEAL_SHARED_LINE *
-	       PEAL_SHARED_LINE;
+	return peali_whole_lines(peali_policy_stage(policy, slot_bytes));
 }
+
+/* Messages of all ends of a role: accepted, or delivered. */
+uint64_t peali_queue_count(const struct peal_queue *q,
+			   enum peal_queue_role role);
 
 /* Wakes up to n of the ends of a role that sleep. */
 void peali_queue_ring(struct peal_queue *q, enum peal_queue_role role,

@@ -23,8 +23,8 @@ static int plan(struct peal_queue *q, const char *call)
 	if (result)
 		return result;
 	q->options.policy = spec->policy;
-	q->bytes = peali_queue_line(peali_ring_bytes(spec)) +
-		   2 * peali_queue_line(peali_ring_stage_bytes(spec)) +
+	q->stage = peali_queue_stage(spec->policy, spec->slot_bytes);
+	q->bytes = peali_whole_lines(peali_ring_bytes(spec)) + 2 * q->stage +
 		   sizeof(struct peal_credit) + sizeof(struct peal_link_counts);
 	return 0;
 }
@@ -32,8 +32,8 @@ static int plan(struct peal_queue *q, const char *call)
 static void make(struct peal_queue *q)
 {
 	const struct peali_ring_spec *spec = q->plan;
-	uint64_t stage = peali_queue_line(peali_ring_stage_bytes(spec));
-	uint8_t *at = q->memory + peali_queue_line(peali_ring_bytes(spec));
+	uint64_t stage = q->stage;
+	uint8_t *at = q->memory + peali_whole_lines(peali_ring_bytes(spec));
 	struct peal_link_view view = {
 		.ring = (uintptr_t)q->memory,
 		.credit = (uintptr_t)(at + 2 * stage),

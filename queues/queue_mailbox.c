@@ -8,16 +8,6 @@
 
 /* A mailbox as a queue among threads. */
 
-/* The most that is put at a time: what small mailboxes can promise. */
-static uint32_t bulk_max(const struct peal_queue_options *o)
-{
-	uint32_t share = o->capacity / (2 * o->producers);
-
-	if (share > PEAL_QUEUE_BURST)
-		return PEAL_QUEUE_BURST;
-	return share ? share : 1;
-}
-
 static int plan(struct peal_queue *q, const char *call)
 {
 	struct peali_mailbox_spec *spec = calloc(1, sizeof(*spec));
@@ -30,7 +20,7 @@ static int plan(struct peal_queue *q, const char *call)
 	spec->message_bytes = (uint32_t)q->options.message_bytes;
 	spec->policy = q->options.policy;
 	spec->n_workers = q->options.producers;
-	spec->tells = bulk_max(&q->options);
+	spec->tells = q->bulk;
 	result = peali_mailbox_spec_complete(spec, peali_queue_policies(),
 					     PEAL_POLICY_SEQUENCE, call);
 	if (result)
@@ -59,18 +49,12 @@ static int push(struct peal_queue_end *end, const void *data, uint64_t bytes,
 		uint32_t n)
 {
 	struct peal_header none = { 0, 0, 0 };
-	const uint8_t *from = data;
-	uint32_t i;
+	int result = peal_mailbox_put_bulk(mailbox(end), &end->at.lease, none,
+					   data, bytes, n);
 
-	if (bytes > mailbox(end)->message_bytes || n > mailbox(end)->lease)
-		return PEAL_EMSGSIZE;
-	if (!peal_mailbox_admit(mailbox(end), &end->at.lease, n))
-		return PEAL_EAGAIN;
-	for (i = 0; i < n; i++)
-		peal_mailbox_put(mailbox(end), &end->at.lease, none,
-				 from + i * bytes, bytes);
-	peali_queue_ring(end->queue, PEAL_QUEUE_CONSUMER, 1);
-	return 0;
+	if (!result)
+		peali_queue_ring(end->queue, PEAL_QUEUE_CONSUMER, 1);
+	return result;
 }
 
 /* Those who wait for room look again where more of it was told. */
@@ -127,6 +111,7 @@ const struct peali_queue_kind peali_queue_mailbox = {
 	.name = "mailbox",
 	.producers = PEAL_QUEUE_ENDS,
 	.consumers = 1,
+	.leases = 1,
 	.plan = plan,
 	.make = make,
 	.push = push,

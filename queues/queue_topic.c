@@ -7,14 +7,6 @@
 
 /* A topic as a queue among threads. */
 
-static uint64_t stage_bytes(const struct peali_topic_spec *spec)
-{
-	if (spec->policy == PEAL_POLICY_SEQUENCE)
-		return 0;
-	return peali_queue_line(
-		peal_slot_content_max(spec->policy, spec->slot_bytes));
-}
-
 static int plan(struct peal_queue *q, const char *call)
 {
 	struct peali_topic_spec *spec = calloc(1, sizeof(*spec));
@@ -34,8 +26,8 @@ static int plan(struct peal_queue *q, const char *call)
 	if (result)
 		return result;
 	q->options.policy = spec->policy;
-	q->bytes = peali_topic_bytes(spec) +
-		   q->options.consumers * stage_bytes(spec);
+	q->stage = peali_queue_stage(spec->policy, spec->slot_bytes);
+	q->bytes = peali_topic_bytes(spec) + q->options.consumers * q->stage;
 	return 0;
 }
 
@@ -62,7 +54,7 @@ static void enter(struct peal_queue_end *end)
 
 	if (end->role == PEAL_QUEUE_CONSUMER)
 		peal_topic_join(topic(end), &end->at.subscriber, index, 0,
-				stages + index * stage_bytes(spec));
+				stages + index * end->queue->stage);
 }
 
 static int push(struct peal_queue_end *end, const void *data, uint64_t bytes,

@@ -7,24 +7,6 @@
 
 /* A work queue as a queue among threads. */
 
-static uint64_t stage_bytes(const struct peali_work_spec *spec)
-{
-	if (spec->policy == PEAL_POLICY_SEQUENCE)
-		return 0;
-	return peali_queue_line(
-		peal_slot_content_max(spec->policy, spec->slot_bytes));
-}
-
-/* The most that is put at a time: what small queues can promise. */
-static uint32_t bulk_max(const struct peal_queue_options *o)
-{
-	uint32_t share = o->capacity / (2 * o->producers);
-
-	if (share > PEAL_QUEUE_BURST)
-		return PEAL_QUEUE_BURST;
-	return share ? share : 1;
-}
-
 static int plan(struct peal_queue *q, const char *call)
 {
 	struct peali_work_spec *spec = calloc(1, sizeof(*spec));
@@ -37,14 +19,14 @@ static int plan(struct peal_queue *q, const char *call)
 	spec->message_bytes = (uint32_t)q->options.message_bytes;
 	spec->policy = q->options.policy;
 	spec->n_producers = q->options.producers;
-	spec->bulk = bulk_max(&q->options);
+	spec->bulk = q->bulk;
 	result = peali_work_spec_complete(spec, peali_queue_policies(),
 					  PEAL_POLICY_SEQUENCE, call);
 	if (result)
 		return result;
 	q->options.policy = spec->policy;
-	q->bytes = peali_work_bytes(spec) +
-		   q->options.consumers * stage_bytes(spec);
+	q->stage = peali_queue_stage(spec->policy, spec->slot_bytes);
+	q->bytes = peali_work_bytes(spec) + q->options.consumers * q->stage;
 	return 0;
 }
 
@@ -68,19 +50,16 @@ static void make(struct peal_queue *q)
 	for (i = 0; i < s[PEAL_QUEUE_CONSUMER].most; i++)
 		peal_work_consumer_init(w,
 					&s[PEAL_QUEUE_CONSUMER].end[i].at.taker,
-					stages + i * stage_bytes(spec));
+					stages + i * q->stage);
 }
 
 static int push(struct peal_queue_end *end, const void *data, uint64_t bytes,
 		uint32_t n)
 {
-	const struct peali_work_spec *spec = end->queue->plan;
 	struct peal_header none = { 0, 0, 0 };
 	uint64_t granted = end->at.worker.granted;
 	int result;
 
-	if (n > spec->bulk)
-		return PEAL_EMSGSIZE;
 	result = peal_work_push_bulk(work(end), &end->at.worker, none, data,
 				     bytes, n);
 	/* all of them: one that sleeps may have claimed just these */
@@ -93,13 +72,27 @@ static int push(struct peal_queue_end *end, const void *data, uint64_t bytes,
 	return result;
 }
 
+/*
+ * A consumer may turn to what it got for long: what it keeps of a block would
+ * stop all others a lap later. 1: the block is free now.
+ */
+static int tell(struct peal_queue_end *end)
+{
+	struct peal_work *w = work(end);
+	uint64_t block = end->at.taker.block << w->block_log2;
+
+	peal_work_flush(w, &end->at.taker);
+	return !(peal_load_relaxed_dev(peali_work_taken(w, block)) &
+		 ((1ull << w->block_log2) - 1));
+}
+
 static int pop(struct peal_queue_end *end, void *buffer, uint64_t each,
 	       uint32_t n, uint64_t *lengths)
 {
 	struct peal_work_got got[PEAL_QUEUE_BURST];
 	struct peal_work_consumer *c = &end->at.taker;
 	uint64_t kept = c->kept;
-	int taken, i;
+	int taken, told, i;
 
 	taken = peal_work_pop_burst(work(end), c, buffer, each, n, got);
 	for (i = 0; i < taken; i++)
@@ -107,21 +100,26 @@ static int pop(struct peal_queue_end *end, void *buffer, uint64_t each,
 	if (taken == PEAL_EMSGSIZE)
 		*lengths = work(end)->message_bytes;
 	/* room was told: at the end of a block, or as there was nothing */
-	if (kept + (taken > 0 ? (uint64_t)taken : 0) > c->kept)
+	told = kept + (taken > 0 ? (uint64_t)taken : 0) > c->kept;
+	if (c->kept && end->queue->side[PEAL_QUEUE_CONSUMER].most > 1)
+		told |= tell(end);
+	if (told)
 		peali_queue_ring(end->queue, PEAL_QUEUE_PRODUCER,
 				 PEAL_QUEUE_ENDS);
 	return taken;
 }
 
-/* What it has claimed is its own, else none are left for anybody. */
+/* Who has claimed a message and not taken it yet may hand it back. */
 static int drained(const struct peal_queue_end *end)
 {
-	struct peal_work *w = work(end);
+	const struct peal_work *w = work(end);
 
-	return !end->at.taker.n_pending &&
-	       (int64_t)(peal_load_acquire_dev(&w->ticket) -
-			 peal_load_acquire_dev(&w->claimed)) <= 0 &&
-	       (int64_t)peal_load_acquire_dev(&w->handed) <= 0;
+	/* cheap, and it says so until the last ones */
+	if ((int64_t)(peal_load_relaxed_dev(&w->ticket) -
+		      peal_load_relaxed_dev(&w->claimed)) > 0)
+		return 0;
+	return peali_queue_count(end->queue, PEAL_QUEUE_CONSUMER) ==
+	       peali_queue_count(end->queue, PEAL_QUEUE_PRODUCER);
 }
 
 static void settle(struct peal_queue_end *end)
@@ -153,6 +151,7 @@ const struct peali_queue_kind peali_queue_work = {
 	.name = "work queue",
 	.producers = PEAL_QUEUE_ENDS,
 	.consumers = PEAL_QUEUE_ENDS,
+	.leases = 1,
 	.plan = plan,
 	.make = make,
 	.push = push,

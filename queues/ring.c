@@ -7,16 +7,12 @@
 
 #include "queues/policy.h"
 #include "runtime/backend/error.h"
+#include "runtime/backend/round.h"
 
 #define HEADER_BYTES ((uint32_t)sizeof(struct peal_header))
 /* What a slot holds of a message that lies in the slab. */
 #define DESCRIBED_BYTES                                                        \
 	(HEADER_BYTES + (uint32_t)sizeof(struct peal_slab_descriptor))
-
-static uint64_t round_up(uint64_t n, uint64_t multiple)
-{
-	return (n + multiple - 1) / multiple * multiple;
-}
 
 static uint64_t payload_max(const struct peali_ring_spec *spec)
 {
@@ -28,13 +24,7 @@ static int complete_capacity(struct peali_ring_spec *s, const char *call)
 {
 	if (!s->capacity)
 		s->capacity = PEALI_RING_CAPACITY_DEFAULT;
-	if (s->capacity & (s->capacity - 1) ||
-	    s->capacity > PEALI_RING_CAPACITY_MAX)
-		return peali_fail(PEAL_EINVAL, call,
-				  "capacity is %u; it must be a power of two "
-				  "from 1 to %u",
-				  s->capacity, PEALI_RING_CAPACITY_MAX);
-	return 0;
+	return peali_slots_check("capacity", s->capacity, call);
 }
 
 static int complete_slot(struct peali_ring_spec *s, const char *call)
@@ -42,7 +32,7 @@ static int complete_slot(struct peali_ring_spec *s, const char *call)
 	uint32_t limit = peali_policy_slot_max(s->policy);
 
 	if (!s->message_bytes)
-		s->message_bytes = PEALI_RING_MESSAGE_DEFAULT;
+		s->message_bytes = PEALI_MESSAGE_DEFAULT;
 	if (s->message_bytes > PEALI_RING_MESSAGE_MAX)
 		return peali_fail(PEAL_EINVAL, call,
 				  "message_bytes is %llu; at most %llu "
@@ -154,14 +144,14 @@ int peali_ring_spec_emits(const struct peali_ring_spec *spec, uint32_t n,
 /* Where the slab begins: on a line of its own. */
 static uint64_t slab_offset(uint64_t capacity, uint64_t slot_bytes)
 {
-	return round_up(sizeof(struct peal_ring) + capacity * slot_bytes,
-			PEAL_SHARED_LINE);
+	return peali_whole_lines(sizeof(struct peal_ring) +
+				 capacity * slot_bytes);
 }
 
 uint64_t peali_ring_bytes(const struct peali_ring_spec *spec)
 {
 	return slab_offset(spec->capacity, spec->slot_bytes) +
-	       round_up(spec->slab_bytes, PEAL_SHARED_LINE);
+	       peali_whole_lines(spec->slab_bytes);
 }
 
 void peali_ring_header(struct peal_ring *out,
@@ -172,8 +162,7 @@ void peali_ring_header(struct peal_ring *out,
 	out->version = PEAL_RING_VERSION;
 	out->policy = spec->policy;
 	out->slot_bytes = spec->slot_bytes;
-	while (1u << out->capacity_log2 < spec->capacity)
-		out->capacity_log2++;
+	out->capacity_log2 = peali_log2(spec->capacity);
 	out->slab_bytes = spec->slab_bytes;
 	out->slots_offset = sizeof(*out);
 	out->slab_offset = slab_offset(spec->capacity, spec->slot_bytes);
@@ -183,10 +172,8 @@ void peali_ring_header(struct peal_ring *out,
 
 uint64_t peali_ring_stage_bytes(const struct peali_ring_spec *spec)
 {
-	if (spec->policy == PEAL_POLICY_SEQUENCE)
-		return 0;
-	return round_up(peal_slot_content_max(spec->policy, spec->slot_bytes),
-			16);
+	return peali_round_up(
+		peali_policy_stage(spec->policy, spec->slot_bytes), 16);
 }
 
 uint64_t peali_ring_mirror_bytes(const struct peali_ring_spec *spec,

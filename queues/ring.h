@@ -11,13 +11,11 @@
  * the header over its first line.
  */
 
-#define PEALI_RING_CAPACITY_MAX (1u << 20)
 #define PEALI_RING_CAPACITY_DEFAULT 64
 #define PEALI_RING_SLOT_MIN 16
 #define PEALI_RING_SLOT_WITH_SLAB 64 /* default slot of a link with a slab */
 #define PEALI_RING_IN_SLOT_MAX 512 /* larger messages: a slab by default */
 #define PEALI_RING_MESSAGE_MAX (256ULL << 20)
-#define PEALI_RING_MESSAGE_DEFAULT 48
 #define PEALI_RING_SLAB_DEFAULT_MAX (64ULL << 20)
 #define PEALI_RING_SLAB_MAX (1ULL << 40)
 #define PEALI_RING_MIRROR_MAX (4ull << 20)

@@ -6,8 +6,6 @@
 
 /* The host's side of topics: what their options come to in memory. */
 
-#define PEALI_TOPIC_SLOTS_MAX (1u << 20)
-#define PEALI_TOPIC_MESSAGE_DEFAULT 48
 #define PEALI_TOPIC_SUBSCRIBERS_MAX 256
 
 struct peali_topic_spec {

@@ -3,49 +3,9 @@
 
 #include <string.h>
 
-#include <peal/device/slot.h>
-
 #include "queues/policy.h"
 #include "runtime/backend/error.h"
-
-static uint64_t round_up(uint64_t n, uint64_t multiple)
-{
-	return (n + multiple - 1) / multiple * multiple;
-}
-
-static uint32_t log2_of(uint32_t power)
-{
-	uint32_t log2 = 0;
-
-	while (1u << log2 < power)
-		log2++;
-	return log2;
-}
-
-static int check_slots(const struct peali_work_spec *s, const char *call)
-{
-	uint32_t most = peal_slot_content_max(
-				s->policy, peali_policy_slot_max(s->policy)) -
-			(uint32_t)sizeof(struct peal_header);
-
-	if (!s->slots || s->slots & (s->slots - 1) ||
-	    s->slots > PEALI_WORK_SLOTS_MAX)
-		return peali_fail(PEAL_EINVAL, call,
-				  "work_slots is %u; it must be a power of two "
-				  "from 1 to %u",
-				  s->slots, PEALI_WORK_SLOTS_MAX);
-	if (s->message_bytes > most)
-		return peali_fail(PEAL_EINVAL, call,
-				  "work_message_bytes is %u; at most %u are "
-				  "allowed (policy %s)",
-				  s->message_bytes, most,
-				  peali_policy_name(s->policy));
-	if (!s->n_producers)
-		return peali_fail(PEAL_EINVAL, call,
-				  "producers is 0; a work queue needs at least "
-				  "one");
-	return 0;
-}
+#include "runtime/backend/round.h"
 
 /* See work.h for where the bound comes from. */
 static int complete_lease(struct peali_work_spec *s, const char *call)
@@ -79,10 +39,20 @@ int peali_work_spec_complete(struct peali_work_spec *spec, uint32_t policies,
 			     uint32_t default_policy, const char *call)
 {
 	struct peali_work_spec s = *spec;
+	struct peali_slots slots = { s.slots, s.message_bytes, s.policy, 0 };
 	int result;
 
-	if (!s.message_bytes)
-		s.message_bytes = PEALI_WORK_MESSAGE_DEFAULT;
+	result = peali_slots_complete(&slots, "work", policies, default_policy,
+				      call);
+	if (result)
+		return result;
+	s.message_bytes = slots.message_bytes;
+	s.policy = slots.policy;
+	s.slot_bytes = slots.bytes;
+	if (!s.n_producers)
+		return peali_fail(PEAL_EINVAL, call,
+				  "producers is 0; a work queue needs at least "
+				  "one");
 	if (!s.bulk)
 		s.bulk = 1;
 	s.block = s.slots / 32;
@@ -90,19 +60,10 @@ int peali_work_spec_complete(struct peali_work_spec *spec, uint32_t policies,
 		s.block = 1;
 	if (s.block > PEALI_WORK_BLOCK_MAX)
 		s.block = PEALI_WORK_BLOCK_MAX;
-	result = peali_policy_choose(&s.policy, policies, default_policy,
-				     "work_policy", "the device", call);
-	if (result == 0)
-		result = check_slots(&s, call);
-	if (result == 0)
-		result = complete_lease(&s, call);
-	if (result)
-		return result;
-	s.slot_bytes = peali_policy_slot(s.policy,
-					 (uint32_t)sizeof(struct peal_header) +
-						 s.message_bytes);
-	*spec = s;
-	return 0;
+	result = complete_lease(&s, call);
+	if (!result)
+		*spec = s;
+	return result;
 }
 
 /* The words of what was handed back lie behind the blocks. */
@@ -115,16 +76,14 @@ static uint64_t handed_offset(const struct peali_work_spec *spec)
 
 static uint64_t slots_offset(const struct peali_work_spec *spec)
 {
-	return round_up(handed_offset(spec) +
-				(uint64_t)spec->slots * sizeof(uint32_t),
-			PEAL_SHARED_LINE);
+	return peali_whole_lines(handed_offset(spec) +
+				 (uint64_t)spec->slots * sizeof(uint32_t));
 }
 
 uint64_t peali_work_bytes(const struct peali_work_spec *spec)
 {
-	return round_up(slots_offset(spec) +
-				(uint64_t)spec->slots * spec->slot_bytes,
-			PEAL_SHARED_LINE);
+	return peali_whole_lines(slots_offset(spec) +
+				 (uint64_t)spec->slots * spec->slot_bytes);
 }
 
 void peali_work_header(struct peal_work *out,
@@ -133,11 +92,11 @@ void peali_work_header(struct peal_work *out,
 	memset(out, 0, sizeof(*out));
 	out->magic = PEAL_WORK_MAGIC;
 	out->slot_bytes = spec->slot_bytes;
-	out->capacity_log2 = log2_of(spec->slots);
+	out->capacity_log2 = peali_log2(spec->slots);
 	out->message_bytes = spec->message_bytes;
 	out->lease = spec->lease;
 	out->policy = spec->policy;
-	out->block_log2 = log2_of(spec->block);
+	out->block_log2 = peali_log2(spec->block);
 	out->blocks_offset = sizeof(*out);
 	out->handed_offset = handed_offset(spec);
 	out->slots_offset = slots_offset(spec);

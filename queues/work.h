@@ -21,8 +21,6 @@
  *	lease = min(32, slots / (2 * n_producers)) if that is not too many
  */
 
-#define PEALI_WORK_SLOTS_MAX (1u << 20)
-#define PEALI_WORK_MESSAGE_DEFAULT 48
 #define PEALI_WORK_LEASE_MAX 32
 #define PEALI_WORK_BLOCK_MAX 32
 #define PEALI_WORK_SHARDS_MAX 256

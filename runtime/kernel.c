@@ -9,6 +9,7 @@
 #include "p2p/probe.h"
 #include "queues/mailbox.h"
 #include "runtime/backend/log.h"
+#include "runtime/backend/round.h"
 #include "runtime/runtime.h"
 
 #define CALL "peal_kernel_launch"
@@ -28,12 +29,6 @@ struct kernel_layout {
 	struct peali_ring_spec spec;
 	uint64_t stage_bytes;
 };
-
-static uint64_t line(uint64_t bytes)
-{
-	return (bytes + PEAL_SHARED_LINE - 1) / PEAL_SHARED_LINE *
-	       PEAL_SHARED_LINE;
-}
 
 /* ---- options -------------------------------------------------------------- */
 
@@ -111,7 +106,7 @@ static int plan_control(const struct peal_kernel *k, struct kernel_layout *at)
 		peali_devices_policies(devices, k->device) &
 			peali_devices_policies(devices, PEALI_HOST),
 		(uint32_t)b->ops->default_policy(b), CALL);
-	at->stage_bytes = line(peali_ring_stage_bytes(&at->spec));
+	at->stage_bytes = peali_whole_lines(peali_ring_stage_bytes(&at->spec));
 	return result;
 }
 
@@ -121,25 +116,28 @@ static void lay_out(struct kernel_layout *at,
 	uint64_t n = p->n_workers;
 
 	at->control = 0;
-	at->status = at->control + line(sizeof(struct peal_kernel_control));
-	at->bells = at->status + line(n * sizeof(struct peal_worker_status));
-	at->rings = at->bells + line(n * sizeof(struct peal_bell));
-	at->ring_stride = line(peali_ring_bytes(&at->spec));
+	at->status = at->control +
+		     peali_whole_lines(sizeof(struct peal_kernel_control));
+	at->bells = at->status +
+		    peali_whole_lines(n * sizeof(struct peal_worker_status));
+	at->rings = at->bells + peali_whole_lines(n * sizeof(struct peal_bell));
+	at->ring_stride = peali_whole_lines(peali_ring_bytes(&at->spec));
 	at->credits = at->rings + n * at->ring_stride;
 	at->counts = at->credits + n * sizeof(struct peal_credit);
 	at->stages = at->counts + n * sizeof(struct peal_link_counts);
 	at->shared_bytes = at->stages + n * at->stage_bytes;
 
 	at->params = 0;
-	at->workers = line(sizeof(struct peal_kernel_params));
+	at->workers = peali_whole_lines(sizeof(struct peal_kernel_params));
 	at->worker_stride = peal_worker_tables(p).total;
 	at->actors = at->workers + n * at->worker_stride;
-	at->mailboxes = at->actors +
-			line(p->max_actors * sizeof(struct peal_actor_entry));
+	at->mailboxes =
+		at->actors + peali_whole_lines(p->max_actors *
+					       sizeof(struct peal_actor_entry));
 	at->mailbox_stride = p->mailbox_stride;
 	at->worker_stages = at->mailboxes + n * at->mailbox_stride;
 	at->arena = at->worker_stages + n * at->stage_bytes;
-	at->own_bytes = at->arena + line(arena_bytes);
+	at->own_bytes = at->arena + peali_whole_lines(arena_bytes);
 }
 
 /* The control link's view for the worker, and the host's end of it. */
@@ -260,7 +258,8 @@ static int plan_mailboxes(struct peal_kernel *k, struct peali_mailbox_spec *box,
 			"power of two above that",
 			box->slots);
 	if (!result)
-		k->params.mailbox_stride = line(peali_mailbox_bytes(box));
+		k->params.mailbox_stride =
+			peali_whole_lines(peali_mailbox_bytes(box));
 	return result;
 }
 

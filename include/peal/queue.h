@@ -21,7 +21,11 @@ extern "C" {
  * Who uses a queue opens an end of it, for one thread at a time. Ends make no
  * system call while messages flow and allocate nothing. A consumer tells of the
  * room that it makes by quarters of the capacity, and when it finds nothing: so
- * a producer may find a queue full of which up to a quarter was taken.
+ * a producer may find a queue full of which up to a quarter was taken. The
+ * producers of a mailbox and of a work queue lease room, up to half of it in
+ * all, and keep that until they wait or are closed. Where queues form a circle
+ * in which one end waits for another, count on what is left: three quarters of
+ * the capacity, one quarter of a mailbox's and a work queue's.
  */
 struct peal_queue;
 
@@ -161,7 +165,9 @@ int peal_queue_push_bulk(struct peal_queue_end *end, const void *data,
  * @param length_out bytes of the message; may be NULL.
  * @param timeout_ns how long to wait for one; 0: not, -1: for ever.
  * @return 0; PEAL_EAGAIN (timeout 0) or PEAL_ETIMEDOUT nothing there; PEAL_EEND
- *         nothing there and every producer that was opened is closed;
+ *         every producer that was opened is closed, and nothing more comes: of
+ *         a work queue not while another consumer has claimed a message that it
+ *         did not get yet, as it may leave that when it is closed;
  *         PEAL_EMSGSIZE the buffer is short: the message stays, *length_out
  *         says how much it needs (a work queue and a topic want message_bytes,
  *         however long the message is); PEAL_EPROTO the memory of the queue was
@@ -188,8 +194,9 @@ int peal_queue_pop_burst(struct peal_queue_end *end, void *buffer,
 			 int64_t timeout_ns);
 
 /**
- * What a queue is and holds. While messages flow the numbers are those of some
- * moment during the call; the identity holds always.
+ * What a queue is and holds. While messages flow the numbers are about those of
+ * one moment during the call; the identity holds always, no number but queued
+ * ever falls, and that is never more than the capacity.
  *
  * @param queue    a queue.
  * @param info_out filled.

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "runtime/backend/error.h"
+#include "runtime/backend/round.h"
 
 #define CALL "memory"
 
@@ -123,15 +124,10 @@ static struct peali_space_block *new_block(struct peali_space *space)
 	return b;
 }
 
-static uint64_t round_up(uint64_t n, uint64_t to)
-{
-	return (n + to - 1) / to * to;
-}
-
 static int fits(const struct peali_space_block *b, uint64_t bytes,
 		uint64_t align)
 {
-	uint64_t start = round_up(b->offset, align);
+	uint64_t start = peali_round_up(b->offset, align);
 
 	return !b->asked && start + bytes <= b->offset + b->bytes;
 }
@@ -227,8 +223,9 @@ int peali_space_alloc(struct peali_space *space, uint64_t bytes,
 		return peali_fail(PEAL_EINVAL, CALL,
 				  "an allocation of 0 bytes on %s",
 				  space->name);
-	rounded = bytes > space->bytes ? bytes :
-					 round_up(bytes, PEALI_SPACE_ALIGN);
+	rounded = bytes > space->bytes ?
+			  bytes :
+			  peali_round_up(bytes, PEALI_SPACE_ALIGN);
 	/* With room for any alignment the first one that is met will do. */
 	if (rounded <= space->bytes)
 		b = first_fit(space->root, rounded + align - PEALI_SPACE_ALIGN,
@@ -244,7 +241,7 @@ int peali_space_alloc(struct peali_space *space, uint64_t bytes,
 			(unsigned long long)(space->bytes - space->used),
 			(unsigned long long)space->bytes,
 			(unsigned long long)free_max_of(space->root));
-	offset = round_up(b->offset, align);
+	offset = peali_round_up(b->offset, align);
 	if (carve(space, b, offset, rounded, bytes) < 0)
 		return peali_fail(PEAL_ENOMEM, CALL,
 				  "no memory for the books of %s", space->name);

@@ -9,6 +9,7 @@
 #include <peal/errors.h>
 
 #include "ringkernels/reference.h"
+#include "runtime/backend/round.h"
 
 /* Enough for a few frames in flight, and no more than a cache is worth. */
 #define RING_BYTES_LEAST (1u << 20)
@@ -23,16 +24,16 @@ struct record {
 	uint64_t reserved;
 };
 
-static size_t round_up(size_t n)
+static size_t aligned(size_t n)
 {
-	return (n + 15) & ~(size_t)15;
+	return peali_round_up(n, 16);
 }
 
 int peali_verify_init(struct peali_verify *verify,
 		      const struct peali_pipeline *pipeline,
 		      uint32_t item_bytes_max, uint64_t n_in_flight)
 {
-	size_t body = round_up(item_bytes_max);
+	size_t body = aligned(item_bytes_max);
 	int computes = 0;
 
 	verify->pipeline = pipeline;
@@ -40,7 +41,7 @@ int peali_verify_init(struct peali_verify *verify,
 		sizeof(struct record) + sizeof(struct peal_item) + body;
 	verify->size = RING_BYTES_MOST;
 	if (n_in_flight < RING_BYTES_MOST / verify->stride)
-		verify->size = round_up(n_in_flight * verify->stride);
+		verify->size = aligned(n_in_flight * verify->stride);
 	if (verify->size < RING_BYTES_LEAST)
 		verify->size = RING_BYTES_LEAST;
 	if (verify->size < RECORDS_LEAST * verify->stride)
@@ -139,7 +140,7 @@ void peali_verify_commit(struct peali_verify *verify)
 		(const struct peal_item *)(const void *)(record + 1);
 
 	record->bytes =
-		round_up(sizeof(*record) + sizeof(*item) + item->body_bytes);
+		aligned(sizeof(*record) + sizeof(*item) + item->body_bytes);
 	/* Pairs with the load in next_original: the record is whole. */
 	atomic_store_explicit(&verify->tail, verify->reserved + record->bytes,
 			      memory_order_release);

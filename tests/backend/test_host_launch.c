@@ -339,7 +339,7 @@ PEAL_TEST(launch_that_fails_half_way_runs_nothing)
 	int status;
 	pid_t child;
 
-	if (PEAL_TSAN || PEALI_ASAN)
+	if (PEAL_TSAN || PEAL_ASAN)
 		return; /* they cannot live with the limit below */
 	fflush(NULL);
 	child = fork();

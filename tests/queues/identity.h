@@ -21,18 +21,11 @@
 #include <string.h>
 #include <time.h>
 
+#include <peal/device/platform.h>
+
 #include "peal_test.h"
 
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-#define IDENTITY_SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
-#define IDENTITY_SANITIZED 1
-#endif
-#endif
-#ifndef IDENTITY_SANITIZED
-#define IDENTITY_SANITIZED 0
-#endif
+#define IDENTITY_SANITIZED (PEAL_TSAN || PEAL_ASAN)
 
 /* Messages for a stress: fewer under sanitizers, which are 10 times slower. */
 #define IDENTITY_COUNT(n) (IDENTITY_SANITIZED ? (n) / 10 : (n))

@@ -175,6 +175,41 @@ PEAL_TEST(dead_tickets_may_fill_the_mailbox_at_the_wrap)
 	}
 }
 
+/* On such a lap all atoms of a slot are written, by who gives it up too. */
+PEAL_TEST(slot_that_is_given_up_keeps_no_old_atoms_on_a_lap_of_refreshes)
+{
+	const uint64_t laps = PEAL_SLOT_REFRESH_LAPS;
+	uint32_t word[3], each, atoms, i;
+	uint64_t dead = 0;
+	uint8_t *slot;
+	struct box b;
+
+	EACH_POLICY(policy)
+	{
+		if (policy == PEAL_POLICY_SEQUENCE)
+			continue;
+		box_open(&b, policy);
+		b.m->ticket = b.m->leased = b.m->head = b.m->taken =
+			(laps - 1) * SLOTS;
+		each = peali_atom_payload(policy);
+		atoms = peal_slot_content_max(policy, b.m->slot_bytes) / each;
+		slot = peali_mailbox_slot(b.m, take_ticket(&b));
+		for (i = 0; i < atoms; i++)
+			peali_atom_write(policy, slot, i,
+					 peali_atom_tag(each, 7, PEAL_KIND_DATA,
+							i, BYTES),
+					 slot, each);
+		put(&b, 0);
+		CHECK_EQ(take_all(&b, 0, b.m->ticket, &dead), 1);
+		CHECK_EQ(dead, 1);
+		for (i = 0; i < atoms; i++)
+			CHECK_EQ(peali_atom_read(policy, slot, i, word) >> 16,
+				 laps);
+		dead = 0;
+		free(b.m);
+	}
+}
+
 /* Negative control: who is given up and lives after all loses its message. */
 PEAL_TEST(poison_without_asking_who_lives_is_caught)
 {
@@ -195,8 +230,10 @@ PEAL_TEST(poison_without_asking_who_lives_is_caught)
 	}
 }
 
-PEAL_TEST_MAIN(RUN(messages_behind_a_dead_ticket_are_taken);
-	       RUN(messages_that_are_there_are_left_as_they_are);
-	       RUN(message_that_is_half_written_is_dead);
-	       RUN(dead_tickets_may_fill_the_mailbox_at_the_wrap);
-	       RUN(poison_without_asking_who_lives_is_caught);)
+PEAL_TEST_MAIN(
+	RUN(messages_behind_a_dead_ticket_are_taken);
+	RUN(messages_that_are_there_are_left_as_they_are);
+	RUN(message_that_is_half_written_is_dead);
+	RUN(dead_tickets_may_fill_the_mailbox_at_the_wrap);
+	RUN(slot_that_is_given_up_keeps_no_old_atoms_on_a_lap_of_refreshes);
+	RUN(poison_without_asking_who_lives_is_caught);)

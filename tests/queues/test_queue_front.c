@@ -1,58 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <limits.h>
-#include <stdio.h>
 #include <unistd.h>
 
-#include <peal/queue.h>
-
+#include "front.h"
 #include "identity.h"
-#include "queues/queue.h"
 #include "runtime/backend/host/wait.h"
 
 /* peal/queue.h: the queues as threads of a program use them. */
 
-#define PATIENCE 10000000000ll
 #define MESSAGES IDENTITY_COUNT(200000)
-
-static const struct peal_queue_options plain = { .size = sizeof(plain) };
-
-static struct peal_queue *make(struct peal_queue_options o)
-{
-	struct peal_queue *q = NULL;
-
-	o.size = sizeof(o);
-	CHECK_OK(peal_queue_create(&o, &q));
-	return q;
-}
-
-static struct peal_queue_end *open_end(struct peal_queue *q,
-				       enum peal_queue_role role)
-{
-	struct peal_queue_end *end = NULL;
-
-	CHECK_OK(peal_queue_open(q, role, &end));
-	return end;
-}
-
-static struct peal_queue_end *producer(struct peal_queue *q)
-{
-	return open_end(q, PEAL_QUEUE_PRODUCER);
-}
-
-static struct peal_queue_end *consumer(struct peal_queue *q)
-{
-	return open_end(q, PEAL_QUEUE_CONSUMER);
-}
-
-static struct peal_queue_info info(struct peal_queue *q)
-{
-	struct peal_queue_info i;
-
-	CHECK_OK(peal_queue_info(q, &i));
-	if (i.kind != PEAL_QUEUE_TOPIC)
-		CHECK_EQ(i.accepted, i.delivered + i.queued);
-	return i;
-}
 
 /* ---- which one ------------------------------------------------------------------ */
 
@@ -151,19 +106,6 @@ PEAL_TEST(no_more_ends_than_were_said)
 }
 
 /* ---- one thread ------------------------------------------------------------------ */
-
-static struct peal_queue_options of_kind(uint32_t kind)
-{
-	struct peal_queue_options o = plain;
-
-	o.kind = kind;
-	o.capacity = 64;
-	o.message_bytes = 8;
-	return o;
-}
-
-#define EACH_KIND(kind)                                                        \
-	for (uint32_t kind = PEAL_QUEUE_LINK; kind <= PEAL_QUEUE_TOPIC; kind++)
 
 PEAL_TEST(what_goes_in_comes_out)
 {

@@ -106,6 +106,57 @@ PEAL_TEST(mailbox_of_a_type)
 	}
 }
 
+/* A ticket whose owner dies. */
+static void vanish(struct peal_mailbox *m, struct peal_mailbox_lease *lease)
+{
+	while (!peal_mailbox_admit(m, lease, 1))
+		peal_mailbox_flush(m);
+	lease->granted--;
+	peali_mailbox_ticket(m, 1);
+}
+
+static void give_up(uint32_t policy)
+{
+	struct peali_mailbox_spec spec = {
+		8, sizeof(struct task), 1, 1, 0, 0, policy
+	};
+	struct peal_mailbox_lease lease = { 0, 0, 0 };
+	struct peal_mailbox *m;
+	struct peal_header got;
+	struct task in, out;
+	uint32_t i, k;
+
+	fill(&in, 1);
+	CHECK_OK(peali_mailbox_spec_complete(&spec, 14, PEAL_POLICY_SEQUENCE,
+					     "test"));
+	m = (struct peal_mailbox *)link_memory(peali_mailbox_bytes(&spec));
+	peali_mailbox_header(m, &spec);
+	for (i = 0; i < 10; i++) { /* more than once round */
+		vanish(m, &lease);
+		vanish(m, &lease);
+		while (task_mailbox_put(m, &lease, header, &in))
+			peal_mailbox_flush(m);
+		for (k = 0; k < 2; k++) {
+			CHECK_EQ(task_mailbox_take(m, &out, &got), PEAL_EAGAIN);
+			CHECK(peal_mailbox_poison(m, m->ticket));
+		}
+		CHECK_EQ(task_mailbox_take(m, &out, &got), 0);
+		CHECK_EQ(got.flags, 3);
+		same(&in, &out, 1);
+		vanish(m, &lease);
+		CHECK(peal_mailbox_poison(m, m->ticket));
+		CHECK_EQ(task_mailbox_take(m, &out, &got), PEAL_EAGAIN);
+		CHECK_EQ(m->taken, m->ticket);
+	}
+	free(m);
+}
+
+PEAL_TEST(mailbox_of_a_type_skips_what_was_given_up)
+{
+	EACH_POLICY(policy)
+	give_up(policy);
+}
+
 static void work(uint32_t policy)
 {
 	struct peali_work_spec spec = {
@@ -185,4 +236,5 @@ PEAL_TEST(topic_of_a_type)
 }
 
 PEAL_TEST_MAIN(RUN(link_of_a_type); RUN(mailbox_of_a_type);
+	       RUN(mailbox_of_a_type_skips_what_was_given_up);
 	       RUN(work_queue_of_a_type); RUN(topic_of_a_type);)

@@ -298,6 +298,44 @@ PEAL_TEST(numbers_wrap_without_losing_or_doubling)
 		}
 }
 
+static void be_away(uint32_t slots, uint64_t messages)
+{
+	struct identity_message m;
+	struct work_pool w;
+	uint64_t n;
+
+	work_pool_open(&w, PEAL_POLICY_DEFAULT, slots, 2, 1);
+	CHECK_EQ(work_put(&w, 0, 0), 0);
+	CHECK_EQ(work_take(&w, 0, &m), 1);
+	peal_work_return(w.q, &w.at[0].p);
+	for (n = 0; n < messages; n++) {
+		while (work_put(&w, 1, n)) /* its own last block */
+			peal_work_flush(w.q, &w.at[0].c);
+		CHECK_EQ(work_take(&w, 0, &m), 1);
+	}
+	peal_work_flush(w.q, &w.at[0].c);
+	peal_work_return(w.q, &w.at[1].p);
+	CHECK_EQ(work_put(&w, 0, 1), 0);
+	CHECK_EQ(work_take(&w, 0, &m), 1);
+	CHECK_EQ(m.sequence, 1);
+	work_pool_conserved(&w, 0);
+	work_pool_close(&w);
+}
+
+/* Others went round once or many times meanwhile: it asks once, no more. */
+PEAL_TEST(producer_that_was_away_finds_room_at_once)
+{
+	static const uint32_t slots[] = { 2, 16, 128 };
+	uint64_t n;
+	size_t i;
+
+	for (i = 0; i < sizeof(slots) / sizeof(slots[0]); i++) {
+		for (n = 0; n < 6ull * slots[i]; n++)
+			be_away(slots[i], n);
+		be_away(slots[i], 100ull * slots[i]);
+	}
+}
+
 PEAL_TEST_MAIN(RUN(push_to_full_queue_returns_eagain_and_writes_nothing);
 	       RUN(one_slot_carries_message_after_message);
 	       RUN(bulks_are_all_or_nothing_and_bursts_take_what_is_there);
@@ -307,4 +345,5 @@ PEAL_TEST_MAIN(RUN(push_to_full_queue_returns_eagain_and_writes_nothing);
 	       RUN(leases_that_are_given_back_make_room_for_others);
 	       RUN(producer_that_is_refused_holds_nothing);
 	       RUN(room_is_told_by_blocks_and_when_idle);
+	       RUN(producer_that_was_away_finds_room_at_once);
 	       RUN(numbers_wrap_without_losing_or_doubling);)

@@ -203,6 +203,57 @@ PEAL_TEST(half_a_message_is_poisoned_too)
 	}
 }
 
+/*
+ * Poison writes one atom. The lap may be one on which all have to be written, so
+ * that no old tag comes true again: then the others get that of the lap before,
+ * as those of this one could complete what the producer had begun. On another
+ * lap they stay as they are.
+ */
+static void poison_atoms(uint32_t policy, uint32_t lap, uint32_t expected)
+{
+	const uint32_t stale = lap - PEAL_SLOT_REFRESH_LAPS / 2;
+	const uint32_t each = peali_atom_payload(policy);
+	struct identity_message m;
+	uint32_t word[3], atoms, i;
+	struct work_pool w;
+	uint8_t *slot;
+
+	work_pool_open(&w, policy, 4, 1, 1);
+	work_pool_start_at(&w, (lap - 1) * 4ull);
+	slot = peali_work_slot(w.q, work_vanish(&w, 0));
+	atoms = peal_slot_content_max(policy, w.q->slot_bytes) / each;
+	CHECK(atoms > 1);
+	for (i = 0; i < atoms; i++) /* what an earlier message left behind */
+		peali_atom_write(policy, slot, i,
+				 peali_atom_tag(each, stale, PEAL_KIND_DATA, i,
+						24),
+				 slot, each);
+	CHECK_EQ(peal_work_poison(w.q, w.q->ticket - 1), 0);
+	CHECK_EQ(peali_atom_read(policy, slot, 0, word) >> 16, lap & 0xffff);
+	for (i = 1; i < atoms; i++)
+		CHECK_EQ(peali_atom_read(policy, slot, i, word) >> 16,
+			 (expected ? expected : stale) & 0xffff);
+	CHECK_EQ(work_put(&w, 0, 5), 0);
+	CHECK_EQ(work_take_soon(&w, 0, &m), 1);
+	CHECK_EQ(m.sequence, 5);
+	CHECK_EQ(w.at[0].c.dead, 1);
+	work_pool_close(&w);
+}
+
+PEAL_TEST(poison_leaves_no_old_atoms_on_a_lap_of_refreshes)
+{
+	const uint32_t lap = PEAL_SLOT_REFRESH_LAPS;
+	uint32_t n;
+
+	EACH_POLICY(policy)
+	for (n = 1; n <= 8; n++) {
+		if (policy == PEAL_POLICY_SEQUENCE)
+			continue;
+		poison_atoms(policy, n * lap, n * lap - 1);
+		poison_atoms(policy, n * lap + 1, 0);
+	}
+}
+
 /* ---- consumers that leave ------------------------------------------------ */
 
 static void hand_back(uint32_t policy, uint64_t start)
@@ -256,4 +307,5 @@ PEAL_TEST_MAIN(RUN(late_slot_delays_its_own_message_only);
 	       RUN(poisoned_ticket_is_skipped_and_counted);
 	       RUN(unpoisoned_ticket_stops_the_queue_a_lap_later);
 	       RUN(half_a_message_is_poisoned_too);
+	       RUN(poison_leaves_no_old_atoms_on_a_lap_of_refreshes);
 	       RUN(claims_that_are_handed_back_go_to_others);)

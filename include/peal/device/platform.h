@@ -110,15 +110,25 @@ typedef __SIZE_TYPE__ size_t;
 #define PEAL_NOINLINE
 #endif
 
-#if PEAL_ON_HOST && defined(__SANITIZE_THREAD__)
-#define PEAL_TSAN 1
-#elif PEAL_ON_HOST && defined(__clang__)
+/* Whether ThreadSanitizer or AddressSanitizer looks on: gcc says so by a macro,
+ * clang as a feature. */
+#if PEAL_ON_HOST && defined(__clang__)
 #if __has_feature(thread_sanitizer)
 #define PEAL_TSAN 1
 #endif
+#if __has_feature(address_sanitizer)
+#define PEAL_ASAN 1
+#endif
+#elif PEAL_ON_HOST && defined(__SANITIZE_THREAD__)
+#define PEAL_TSAN 1
+#elif PEAL_ON_HOST && defined(__SANITIZE_ADDRESS__)
+#define PEAL_ASAN 1
 #endif
 #ifndef PEAL_TSAN
 #define PEAL_TSAN 0
+#endif
+#ifndef PEAL_ASAN
+#define PEAL_ASAN 0
 #endif
 
 /*

@@ -35,7 +35,8 @@
  *
  * Results and progress are those of the functions of the same name without a
  * type. A message of another length gives PEAL_EMSGSIZE and stays in a link or
- * mailbox; work queues and topics must have message_bytes of sizeof(type).
+ * mailbox; work queues and topics must have message_bytes of sizeof(type). A
+ * mailbox's slots that were given up (peal_mailbox_poison) are skipped.
  */
 
 /* Whether a peeked message is of that length; marks are let through. */
@@ -79,15 +80,23 @@ peali_typed_link_pop_burst(struct peal_link_consumer *c, void *to,
 	return i ? (int)i : result;
 }
 
-/* Takes one message of `bytes` off a mailbox: 0, PEAL_EAGAIN, PEAL_EMSGSIZE. */
+/*
+ * Takes one message of `bytes` off a mailbox: 0, PEAL_EAGAIN, PEAL_EMSGSIZE. Skips
+ * slots that were given up: who did that, the consumer, knows how many.
+ */
 static PEAL_DEV PEAL_UNUSED inline int
 peali_typed_mailbox_take(struct peal_mailbox *m, void *to, uint64_t bytes,
 			 struct peal_header *header_out)
 {
 	struct peal_slot_view view = { 0, 0, 0 };
 
-	if (!peal_mailbox_peek(m, &view))
-		return PEAL_EAGAIN;
+	for (;;) {
+		if (!peal_mailbox_peek(m, &view))
+			return PEAL_EAGAIN;
+		if (PEAL_LIKELY(view.kind != PEAL_KIND_DEAD))
+			break;
+		peal_mailbox_release(m);
+	}
 	if (view.length != sizeof(*header_out) + bytes)
 		return PEAL_EMSGSIZE;
 	*header_out = *(const struct peal_header *)(const void *)view.content;

@@ -97,6 +97,14 @@ static PEAL_DEV PEAL_INLINE uint64_t *peali_work_taken(struct peal_work *q,
 			.taken;
 }
 
+/* All slots before that number are free: whoever took the latest ticket knew
+ * it of those before its own. */
+static PEAL_DEV PEAL_INLINE uint64_t peali_work_freed(struct peal_work *q)
+{
+	return (peal_load_relaxed_dev(&q->ticket) - peal_work_capacity(q)) &
+	       ~((1ULL << q->block_log2) - 1);
+}
+
 /**
  * Makes a producer's place, at any time. It has leased nothing.
  *
@@ -106,16 +114,12 @@ static PEAL_DEV PEAL_INLINE uint64_t *peali_work_taken(struct peal_work *q,
 static PEAL_DEV PEAL_UNUSED inline void
 peal_work_producer_init(struct peal_work *q, struct peal_work_producer *p)
 {
-	uint64_t ticket = peal_load_relaxed_dev(&q->ticket);
-
 	p->granted = 0;
-	/* whoever took that ticket knew that its slot was free */
-	p->freed = (ticket - peal_work_capacity(q)) &
-		   ~((1ULL << q->block_log2) - 1);
+	p->freed = peali_work_freed(q);
 }
 
 /*
- * Looks which blocks have become free: at most a lap. A block's count wraps
+ * Looks which blocks have become free: at most two laps. A block's count wraps
  * later than the numbers do: what they have in common is compared.
  */
 static PEAL_DEV PEAL_UNUSED inline void
@@ -124,7 +128,7 @@ peali_work_look_free(struct peal_work *q, struct peal_work_producer *p)
 	uint32_t shift = q->capacity_log2 - q->block_log2;
 	uint64_t i, done, taken;
 
-	for (i = 0; i < 1ULL << shift; i++) {
+	for (i = 0; i < 2ULL << shift; i++) {
 		done = (p->freed + peal_work_capacity(q)) >>
 		       q->capacity_log2 << q->block_log2;
 		/* A4: pairs with R4 in peal_work_flush: they were read. */
@@ -147,6 +151,16 @@ peal_work_return(struct peal_work *q, struct peal_work_producer *p)
 	p->granted = 0;
 }
 
+/* After others have gone round more than once: no look is that long. */
+static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
+peali_work_catch_up(struct peal_work *q, struct peal_work_producer *p)
+{
+	uint64_t freed = peali_work_freed(q);
+
+	if ((int64_t)(freed - p->freed) > 0)
+		p->freed = freed;
+}
+
 /* Leases as much as a lease, at least `more`, or nothing. */
 static PEAL_DEV PEAL_UNUSED inline int
 peali_work_lease(struct peal_work *q, struct peal_work_producer *p,
@@ -158,6 +172,8 @@ peali_work_lease(struct peal_work *q, struct peal_work_producer *p,
 	room = (int64_t)(p->freed + peal_work_capacity(q) -
 			 peal_load_relaxed_dev(&q->leased));
 	if (room < (int64_t)want) {
+		if (PEAL_UNLIKELY(room < -(int64_t)peal_work_capacity(q)))
+			peali_work_catch_up(q, p);
 		peali_work_look_free(q, p);
 		room = (int64_t)(p->freed + peal_work_capacity(q) -
 				 peal_load_relaxed_dev(&q->leased));

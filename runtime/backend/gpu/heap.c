@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "runtime/backend/round.h"
 #include "runtime/backend/settings.h"
 
 /*
@@ -18,11 +19,6 @@
 
 #define CALL "open"
 #define PORTABLE_MAPPED 3 /* of host_alloc and host_register: both vendors */
-
-static uint64_t round_up(uint64_t n, uint64_t to)
-{
-	return (n + to - 1) / to * to;
-}
 
 /* ---- heaps by virtual memory management -------------------------------------------- */
 
@@ -183,7 +179,7 @@ static int map_heaps(struct peali_gpu *gpu)
 	error = gpu->driver.granularity(&step, &kind, 1);
 	if (error || !step)
 		step = (size_t)2 << 20;
-	gpu->heap_bytes = round_up(gpu->heap_bytes, step);
+	gpu->heap_bytes = peali_round_up(gpu->heap_bytes, step);
 	gpu->range_bytes = gpu->heap_bytes * (uint64_t)gpu->n_devices;
 	error = gpu->driver.reserve(&gpu->range, gpu->range_bytes, 0, 0, 0);
 	if (error) {
@@ -300,7 +296,7 @@ static int open_host(struct peali_gpu *gpu)
 		r = peali_gpu_enter(gpu, 0, CALL, &before);
 	if (r < 0)
 		return r;
-	gpu->host_bytes = round_up(bytes, PEALI_SPACE_PAGE);
+	gpu->host_bytes = peali_round_up(bytes, PEALI_SPACE_PAGE);
 	error = gpu->driver.host_alloc(&host, gpu->host_bytes, PORTABLE_MAPPED);
 	peali_gpu_leave(gpu, before);
 	if (error)
@@ -429,7 +425,7 @@ int peali_gpu_heaps_open(struct peali_gpu *gpu)
 
 	if (r < 0)
 		return r;
-	gpu->heap_bytes = round_up(gpu->heap_bytes, (uint64_t)2 << 20);
+	gpu->heap_bytes = peali_round_up(gpu->heap_bytes, (uint64_t)2 << 20);
 	if (gpu->driver.create && all_have(gpu, PEALI_GPU_VMM_SUPPORT)) {
 		r = map_heaps(gpu);
 	} else {

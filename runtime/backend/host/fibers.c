@@ -78,7 +78,7 @@ static _Thread_local struct peali_fibers *current;
 /* The stack is about to change to that of `to`; `from` comes back or not. */
 PEALI_NO_TSAN static void before_switch(struct fiber *from, struct fiber *to)
 {
-#if PEALI_ASAN
+#if PEAL_ASAN
 	__sanitizer_start_switch_fiber(from->done ? NULL : &from->asan_stack,
 				       to->stack, to->stack_bytes);
 #elif PEAL_TSAN
@@ -90,7 +90,7 @@ PEALI_NO_TSAN static void before_switch(struct fiber *from, struct fiber *to)
 
 PEALI_NO_TSAN static void after_switch(struct fiber *self)
 {
-#if PEALI_ASAN
+#if PEAL_ASAN
 	__sanitizer_finish_switch_fiber(self->asan_stack, NULL, NULL);
 #endif
 	(void)self;
@@ -145,7 +145,7 @@ PEALI_NO_TSAN static void lane_main(void)
 	struct peali_fibers *f = current;
 	struct fiber *self = &f->lane[f->now];
 
-#if PEALI_ASAN
+#if PEAL_ASAN
 	/* Lane 0 comes from the thread: that is where to learn its stack. */
 	if (f->now == 0)
 		__sanitizer_finish_switch_fiber(NULL,

@@ -11,6 +11,7 @@
 
 #include "runtime/backend/error.h"
 #include "runtime/backend/host/sanitize.h"
+#include "runtime/backend/round.h"
 
 #define CALL "host: heap"
 
@@ -22,8 +23,7 @@ static void wipe(struct peali_heap *heap, uint64_t offset, uint64_t bytes)
 {
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
 	uint64_t end = offset + bytes;
-	uint64_t first = (offset + page - 1) / page * page,
-		 last = end / page * page;
+	uint64_t first = peali_round_up(offset, page), last = end / page * page;
 
 	if (first >= last ||
 	    fallocate(heap->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
@@ -64,7 +64,7 @@ int peali_heap_open(struct peali_heap *heap, const char *name, uint64_t bytes)
 	int r;
 
 	memset(heap, 0, sizeof(*heap));
-	heap->bytes = (bytes + page - 1) / page * page;
+	heap->bytes = peali_round_up(bytes, page);
 	snprintf(label, sizeof(label), "peal %s", name);
 	heap->fd = memfd_create(label, MFD_CLOEXEC);
 	if (heap->fd < 0)

@@ -6,18 +6,7 @@
 
 /* What the host backend tells the sanitizers; nothing in a plain build. */
 
-#if defined(__SANITIZE_ADDRESS__)
-#define PEALI_ASAN 1
-#elif defined(__clang__)
-#if __has_feature(address_sanitizer)
-#define PEALI_ASAN 1
-#endif
-#endif
-#ifndef PEALI_ASAN
-#define PEALI_ASAN 0
-#endif
-
-#if PEALI_ASAN
+#if PEAL_ASAN
 #include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 #define PEALI_ASAN_FORBID(p, n) __asan_poison_memory_region((p), (n))
