@@ -48,7 +48,7 @@ int peali_mailbox_spec_complete(struct peali_mailbox_spec *spec,
 	struct peali_slots slots = { s.slots, s.message_bytes, s.policy, 0 };
 	int result;
 
-	result = peali_slots_complete(&slots, "mailbox", policies,
+	result = peali_slots_complete(&slots, "mailbox_", policies,
 				      default_policy, call);
 	if (result)
 		return result;

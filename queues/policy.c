@@ -98,7 +98,7 @@ int peali_slots_check(const char *option, uint32_t n, const char *call)
 			  option, n, PEALI_SLOTS_MAX);
 }
 
-int peali_slots_complete(struct peali_slots *slots, const char *what,
+int peali_slots_complete(struct peali_slots *slots, const char *prefix,
 			 uint32_t policies, uint32_t default_policy,
 			 const char *call)
 {
@@ -108,10 +108,11 @@ int peali_slots_complete(struct peali_slots *slots, const char *what,
 
 	if (!slots->message_bytes)
 		slots->message_bytes = PEALI_MESSAGE_DEFAULT;
-	snprintf(option, sizeof(option), "%s_policy", what);
+	snprintf(option, sizeof(option), "%spolicy", prefix);
 	result = peali_policy_choose(&slots->policy, policies, default_policy,
 				     option, "the device", call);
-	snprintf(option, sizeof(option), "%s_slots", what);
+	snprintf(option, sizeof(option), "%s%s", prefix,
+		 *prefix ? "slots" : "capacity");
 	if (!result)
 		result = peali_slots_check(option, slots->n, call);
 	if (result)
@@ -119,9 +120,9 @@ int peali_slots_complete(struct peali_slots *slots, const char *what,
 	most = peali_policy_message_max(slots->policy);
 	if (slots->message_bytes > most)
 		return peali_fail(PEAL_EINVAL, call,
-				  "%s_message_bytes is %u; at most %u are "
+				  "%smessage_bytes is %u; at most %u are "
 				  "allowed (policy %s)",
-				  what, slots->message_bytes, most,
+				  prefix, slots->message_bytes, most,
 				  names[slots->policy]);
 	slots->bytes = peali_policy_slot(slots->policy,
 					 HEADER_BYTES + slots->message_bytes);

@@ -56,11 +56,11 @@ struct peali_slots {
 };
 
 /*
- * Fills in what is zero and checks all. `what` begins the names of the options:
- * <what>_slots, <what>_message_bytes and <what>_policy; the rest as for
- * peali_policy_choose. Returns 0, or PEAL_EINVAL with text.
+ * Fills in what is zero and checks all. `prefix` begins the names of the options
+ * <prefix>slots, <prefix>message_bytes and <prefix>policy; with "" they are
+ * capacity, message_bytes and policy. The rest as for peali_policy_choose. Returns 0, or PEAL_EINVAL with text.
  */
-int peali_slots_complete(struct peali_slots *slots, const char *what,
+int peali_slots_complete(struct peali_slots *slots, const char *prefix,
 			 uint32_t policies, uint32_t default_policy,
 			 const char *call);
 

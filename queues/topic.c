@@ -29,7 +29,7 @@ int peali_topic_spec_complete(struct peali_topic_spec *spec, uint32_t policies,
 	struct peali_slots slots = { s.slots, s.message_bytes, s.policy, 0 };
 	int result;
 
-	result = peali_slots_complete(&slots, "topic", policies, default_policy,
+	result = peali_slots_complete(&slots, "", policies, default_policy,
 				      call);
 	if (result)
 		return result;

@@ -27,7 +27,7 @@ static int complete_lease(struct peali_work_spec *s, const char *call)
 	if (s->n_producers > s->slots || s->bulk > s->slots || s->slots < least)
 		return peali_fail(
 			PEAL_EINVAL, call,
-			"work_slots is %u, too few for %u producers with "
+			"capacity is %u, too few for %u producers with "
 			"leases of %u that put up to %u messages at a time; "
 			"it must be a power of two of at least %llu",
 			s->slots, s->n_producers, s->lease, s->bulk,
@@ -42,7 +42,7 @@ int peali_work_spec_complete(struct peali_work_spec *spec, uint32_t policies,
 	struct peali_slots slots = { s.slots, s.message_bytes, s.policy, 0 };
 	int result;
 
-	result = peali_slots_complete(&slots, "work", policies, default_policy,
+	result = peali_slots_complete(&slots, "", policies, default_policy,
 				      call);
 	if (result)
 		return result;

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <peal/device/slot.h>
 #include "queues/policy.h"
+#include "runtime/backend/round.h"
 #include "runtime/runtime.h"
 
 #define CREATE "peal_pool_create"
@@ -12,13 +12,7 @@
 #define LEAVE "peal_pool_leave"
 #define DESTROY "peal_pool_destroy"
 
-#define SLOTS_DEFAULT 64
-
-static uint64_t line(uint64_t bytes)
-{
-	return (bytes + PEAL_SHARED_LINE - 1) / PEAL_SHARED_LINE *
-	       PEAL_SHARED_LINE;
-}
+#define CAPACITY_DEFAULT 64
 
 struct peali_pool *peali_pool_at(struct peal_runtime *rt, uint64_t address,
 				 struct peal_kernel **kernel_out)
@@ -57,7 +51,7 @@ static int no_such_pool(uint64_t address, const char *call)
 /* Room for a message and, behind it, for a slot's content. */
 static uint64_t message_room(const struct peali_pool *p)
 {
-	return line(p->spec.message_bytes);
+	return peali_whole_lines(p->spec.message_bytes);
 }
 
 static int plan(struct peal_kernel *k, const struct peal_pool_options *o,
@@ -68,7 +62,7 @@ static int plan(struct peal_kernel *k, const struct peal_pool_options *o,
 	int result;
 
 	memset(&p->spec, 0, sizeof(p->spec));
-	p->spec.slots = o->slots ? o->slots : SLOTS_DEFAULT;
+	p->spec.slots = o->capacity ? o->capacity : CAPACITY_DEFAULT;
 	p->spec.message_bytes = o->message_bytes;
 	p->spec.policy = o->policy;
 	p->spec.n_producers = 1; /* each worker puts into its own */
@@ -81,11 +75,11 @@ static int plan(struct peal_kernel *k, const struct peal_pool_options *o,
 					  CREATE);
 	if (result)
 		return result;
-	p->worker_offset =
-		line(peali_work_set_bytes(&p->spec, k->params.n_workers));
+	p->worker_offset = peali_whole_lines(
+		peali_work_set_bytes(&p->spec, k->params.n_workers));
 	p->worker_bytes =
-		message_room(p) +
-		line(peal_slot_content_max(p->spec.policy, p->spec.slot_bytes));
+		message_room(p) + peali_whole_lines(peali_policy_stage(
+					  p->spec.policy, p->spec.slot_bytes));
 	return 0;
 }
 
@@ -414,7 +408,7 @@ int peal_pool_info(struct peal_runtime *rt, uint64_t pool,
 	pthread_mutex_lock(&rt->lock);
 	p = peali_pool_at(rt, pool, &k);
 	if (p) {
-		info_out->slots = p->spec.slots;
+		info_out->capacity = p->spec.slots;
 		info_out->message_bytes = p->spec.message_bytes;
 		info_out->policy = p->spec.policy;
 		info_out->members = p->n_members;

@@ -36,8 +36,8 @@ struct peal_runtime;
 /** Zero in a field: its default. */
 struct peal_pool_options {
 	uint32_t size; /* sizeof(struct peal_pool_options) */
-	uint32_t slots; /* messages that one worker's queue holds, a power of
-			 * two up to 2^20; 64 */
+	uint32_t capacity; /* messages that one worker's queue holds, a power
+			    * of two up to 2^20; 64 */
 	uint32_t message_bytes; /* the largest; 48. At most 4080, with the
 				 * policies atom16 and atom8 3064 and 1016 */
 	uint32_t policy; /* enum peal_policy; the backend's default */
@@ -46,7 +46,7 @@ struct peal_pool_options {
 /** A pool. What was told and done is in peal_kernel_info, for all pools and
  * mailboxes of a kernel together. */
 struct peal_pool_info {
-	uint32_t slots; /* of each worker's queue */
+	uint32_t capacity; /* of each worker's queue */
 	uint32_t message_bytes;
 	uint32_t policy;
 	uint32_t members;

@@ -98,16 +98,16 @@ PEAL_TEST(each_refusal_names_the_option)
 {
 	struct peali_work_spec s;
 
-	refused(spec(0, 0, 1, 1, 0), "work_slots is 0");
-	refused(spec(48, 0, 1, 1, 0), "work_slots is 48");
-	refused(spec(1u << 21, 0, 1, 1, 0), "work_slots is 2097152");
-	refused(spec(64, 4081, 1, 1, 0), "work_message_bytes is 4081");
+	refused(spec(0, 0, 1, 1, 0), "capacity is 0");
+	refused(spec(48, 0, 1, 1, 0), "capacity is 48");
+	refused(spec(1u << 21, 0, 1, 1, 0), "capacity is 2097152");
+	refused(spec(64, 4081, 1, 1, 0), "message_bytes is 4081");
 	refused(spec(64, 0, 0, 1, 0), "producers is 0");
 	refused(spec(64, 0, 4, 16, 2), "of at least 69");
 	refused(spec(64, 0, ~0u, ~0u, ~0u), "too few for 4294967295 producers");
 	s = spec(64, 0, 1, 1, 0);
 	s.policy = 9;
-	refused(s, "work_policy is 9");
+	refused(s, "policy is 9");
 }
 
 PEAL_TEST_MAIN(RUN(defaults_are_48_bytes_blocks_of_a_32nd_and_leases_of_half);

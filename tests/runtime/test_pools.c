@@ -153,7 +153,7 @@ static void stream_by(uint32_t policy, uint32_t workers, uint32_t lanes,
 		      uint32_t slots)
 {
 	struct peal_kernel_options o = { .workers = workers, .lanes = lanes };
-	struct peal_pool_options p = { .slots = slots, .policy = policy };
+	struct peal_pool_options p = { .capacity = slots, .policy = policy };
 	struct scene s;
 
 	open_scene(&s, o, p, 0);
@@ -183,7 +183,7 @@ PEAL_TEST(a_pool_of_two_slots_serves)
 PEAL_TEST(epochs_do_not_matter)
 {
 	struct peal_kernel_options o = { .workers = 2, .epoch_ns = 100000 };
-	struct peal_pool_options p = { .slots = 0 };
+	struct peal_pool_options p = { .capacity = 0 };
 	struct scene s;
 
 	open_scene(&s, o, p, 0);
@@ -195,7 +195,7 @@ PEAL_TEST(epochs_do_not_matter)
 PEAL_TEST(who_is_free_takes_what_others_cannot)
 {
 	struct peal_kernel_options o = { .workers = 3 };
-	struct peal_pool_options p = { .slots = 0 };
+	struct peal_pool_options p = { .capacity = 0 };
 	uint64_t open_gate = 0, i;
 	uint8_t seen[100] = { 0 };
 	struct peal_worker_info info[2];
@@ -224,7 +224,7 @@ static void grow(uint32_t workers, uint64_t leaves, uint32_t slots)
 {
 	struct peal_kernel_options o = { .workers = workers,
 					 .end_with_inputs = 1 };
-	struct peal_pool_options p = { .slots = slots };
+	struct peal_pool_options p = { .capacity = slots };
 	struct peal_link_options none = { .capacity = 0 };
 	struct pool_piece piece = { leaves, 0 };
 	struct peal_runtime *rt = harness_open(1, "");
@@ -276,7 +276,7 @@ PEAL_TEST(a_worker_waits_for_what_members_tell)
 	struct peal_kernel_options o = { .workers = 2,
 					 .mailbox_slots = 16,
 					 .end_with_inputs = 1 };
-	struct peal_pool_options p = { .slots = 0 };
+	struct peal_pool_options p = { .capacity = 0 };
 	struct peal_link_options none = { .capacity = 0 };
 	struct peal_runtime *rt = harness_open(1, "");
 	struct peal_kernel *k = launch(rt, 0, o);
@@ -309,7 +309,7 @@ PEAL_TEST(a_worker_waits_for_what_members_tell)
 PEAL_TEST(messages_wait_for_members)
 {
 	struct peal_kernel_options o = { .workers = 2 };
-	struct peal_pool_options p = { .slots = 8 };
+	struct peal_pool_options p = { .capacity = 8 };
 	struct peal_link_options few = { .capacity = 4 };
 	struct peal_link_options none = { .capacity = 0 };
 	struct peal_runtime *rt = harness_open(1, "");
@@ -345,7 +345,7 @@ PEAL_TEST(messages_wait_for_members)
 PEAL_TEST(members_come_and_go)
 {
 	struct peal_kernel_options o = { .workers = 3 };
-	struct peal_pool_options p = { .slots = 16 };
+	struct peal_pool_options p = { .capacity = 16 };
 	struct scene s;
 	uint8_t *seen = calloc(MESSAGES, 1);
 	uint64_t sent, got = 0;
@@ -376,7 +376,7 @@ PEAL_TEST(members_come_and_go)
 PEAL_TEST(what_a_member_holds_goes_back)
 {
 	struct peal_kernel_options o = { .workers = 2 };
-	struct peal_pool_options p = { .slots = 0 };
+	struct peal_pool_options p = { .capacity = 0 };
 	struct peal_link_options few = { .capacity = 1 };
 	struct peal_link_options none = { .capacity = 0 };
 	struct peal_runtime *rt = harness_open(1, "");
@@ -410,7 +410,7 @@ PEAL_TEST(what_a_member_holds_goes_back)
 PEAL_TEST(what_a_pool_holds_at_its_end_is_dead)
 {
 	struct peal_kernel_options o = { .workers = 3 };
-	struct peal_pool_options p = { .slots = 64 };
+	struct peal_pool_options p = { .capacity = 64 };
 	struct peal_link_options none = { .capacity = 0 };
 	struct peal_runtime *rt = harness_open(1, "");
 	struct peal_kernel *k = launch(rt, 0, o);
@@ -437,7 +437,7 @@ PEAL_TEST(what_a_pool_holds_at_its_end_is_dead)
 PEAL_TEST(failures_are_counted)
 {
 	struct peal_kernel_options o = { .workers = 2, .end_with_inputs = 1 };
-	struct peal_pool_options p = { .slots = 0 };
+	struct peal_pool_options p = { .capacity = 0 };
 	struct peal_link_options none = { .capacity = 0 };
 	struct peal_runtime *rt = harness_open(1, "");
 	struct peal_kernel *k = launch(rt, 0, o);
@@ -471,7 +471,7 @@ PEAL_TEST(failures_are_counted)
 PEAL_TEST(another_device_takes_part)
 {
 	struct peal_kernel_options o = { .workers = 2 };
-	struct peal_pool_options p = { .slots = 4 };
+	struct peal_pool_options p = { .capacity = 4 };
 	struct peal_link_options one = { .capacity = 1 };
 	struct peal_link_options few = { .capacity = 4 };
 	struct peal_link_options none = { .capacity = 0 };
@@ -522,9 +522,9 @@ PEAL_TEST(refusals_name_what_is_wrong)
 	plain = harness_launch(rt, 0);
 	CHECK_FAILS(peal_pool_create(plain, NULL, &pool), PEAL_ENOTSUP,
 		    "PEAL_USES_POOLS");
-	p.slots = 3;
+	p.capacity = 3;
 	CHECK_FAILS(peal_pool_create(k, &p, &pool), PEAL_EINVAL, "3");
-	p.slots = 0;
+	p.capacity = 0;
 	p.message_bytes = 5000;
 	CHECK_FAILS(peal_pool_create(k, &p, &pool), PEAL_EINVAL, "5000");
 	p.message_bytes = 0;
@@ -535,7 +535,7 @@ PEAL_TEST(refusals_name_what_is_wrong)
 	CHECK_FAILS(peal_pool_create(k, NULL, &second), PEAL_ENOSPC,
 		    "max_pools");
 	CHECK_OK(peal_pool_info(rt, pool, &info));
-	CHECK_EQ(info.slots, 64);
+	CHECK_EQ(info.capacity, 64);
 	CHECK_EQ(info.message_bytes, 48);
 	CHECK_EQ(info.members, 0);
 	CHECK(info.memory_bytes > 2 * 64 * 64);
