@@ -17,23 +17,23 @@ static int check(const struct peali_topic_spec *s, const char *call)
 	if (!s->slots || s->slots & (s->slots - 1) ||
 	    s->slots > PEALI_TOPIC_SLOTS_MAX)
 		return peali_fail(PEAL_EINVAL, call,
-				  "topic_slots is %u; it must be a power of "
-				  "two from 1 to %u",
+				  "capacity is %u; it must be a power of two "
+				  "from 1 to %u",
 				  s->slots, PEALI_TOPIC_SLOTS_MAX);
 	if (s->message_bytes > most)
 		return peali_fail(PEAL_EINVAL, call,
-				  "topic_message_bytes is %u; at most %u are "
+				  "message_bytes is %u; at most %u are "
 				  "allowed (policy %s)",
 				  s->message_bytes, most,
 				  peali_policy_name(s->policy));
 	if (!s->n_subscribers || s->n_subscribers > PEALI_TOPIC_SUBSCRIBERS_MAX)
 		return peali_fail(
 			PEAL_EINVAL, call,
-			"topic_subscribers is %u; allowed are 1 to %u",
+			"subscribers is %u; allowed are 1 to %u",
 			s->n_subscribers, PEALI_TOPIC_SUBSCRIBERS_MAX);
 	if (s->mode > PEAL_TOPIC_OVERWRITE)
 		return peali_fail(PEAL_EINVAL, call,
-				  "topic_mode is %u; allowed are 0 (wait) and "
+				  "overwrite is %u; allowed are 0 (wait) and "
 				  "1 (overwrite)",
 				  s->mode);
 	return 0;
@@ -48,7 +48,7 @@ int peali_topic_spec_complete(struct peali_topic_spec *spec, uint32_t policies,
 	if (!s.message_bytes)
 		s.message_bytes = PEALI_TOPIC_MESSAGE_DEFAULT;
 	result = peali_policy_choose(&s.policy, policies, default_policy,
-				     "topic_policy", "the device", call);
+				     "policy", "the device", call);
 	if (result == 0)
 		result = check(&s, call);
 	if (result)
