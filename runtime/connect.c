@@ -9,16 +9,8 @@
 
 /* ---- ends ------------------------------------------------------------------- */
 
-static int no_such_end(uint64_t address, const char *what)
-{
-	return peali_fail(PEAL_ENOENT, CALL,
-			  "`%s`: no actor or endpoint has the address %#llx",
-			  what, (unsigned long long)address);
-}
-
-/* Fills all but the index; the lock is held. */
-static int resolve(struct peal_runtime *rt, uint64_t address, const char *what,
-		   struct peali_end *out)
+int peali_end_resolve(struct peal_runtime *rt, uint64_t address,
+		      const char *what, struct peali_end *out, const char *call)
 {
 	memset(out, 0, sizeof(*out));
 	out->address = address;
@@ -28,9 +20,12 @@ static int resolve(struct peal_runtime *rt, uint64_t address, const char *what,
 		return 0;
 	out->kernel = peali_kernel_of(rt, address);
 	if (!out->kernel)
-		return no_such_end(address, what);
+		return peali_fail(
+			PEAL_ENOENT, call,
+			"`%s`: no actor or endpoint has the address %#llx",
+			what, (unsigned long long)address);
 	if (peali_kernel_ended(out->kernel))
-		return peali_fail(PEAL_ESTOPPED, CALL,
+		return peali_fail(PEAL_ESTOPPED, call,
 				  "`%s`: kernel '%s' has ended", what,
 				  out->kernel->name);
 	out->device = out->kernel->device;
@@ -39,23 +34,22 @@ static int resolve(struct peal_runtime *rt, uint64_t address, const char *what,
 	return 0;
 }
 
-static const struct peal_handler_info *handler_of(const struct peali_end *end)
+const struct peal_handler_info *peali_end_handler(const struct peali_end *end)
 {
 	const struct peal_kernel *k = end->kernel;
 
 	return &k->program->handlers[k->actors[end->actor].handler];
 }
 
-/* The sender's port: there, and free. */
-static int resolve_port(struct peal_runtime *rt, struct peali_end *from,
-			uint32_t port)
+int peali_end_port(struct peal_runtime *rt, struct peali_end *from,
+		   uint32_t port, const char *call)
 {
-	uint32_t n = from->kernel ? handler_of(from)->ports :
+	uint32_t n = from->kernel ? peali_end_handler(from)->ports :
 				    from->endpoint->max_ports;
 	const struct peal_link *link;
 
 	if (port >= n)
-		return peali_fail(PEAL_ENOENT, CALL,
+		return peali_fail(PEAL_ENOENT, call,
 				  "no port %u at the sender: it has %u", port,
 				  n);
 	from->index = port;
@@ -64,15 +58,14 @@ static int resolve_port(struct peal_runtime *rt, struct peali_end *from,
 	for (link = rt->links; link; link = link->next)
 		if (link->from.address == from->address &&
 		    link->from_port == port)
-			return peali_fail(PEAL_EEXIST, CALL,
+			return peali_fail(PEAL_EEXIST, call,
 					  "port %u is connected already, by "
 					  "link %llu",
 					  port, (unsigned long long)link->id);
 	return 0;
 }
 
-/* A free input of the receiver. */
-static int resolve_input(struct peali_end *to)
+int peali_end_input(struct peali_end *to, const char *call)
 {
 	uint32_t n = to->kernel ? to->kernel->params.max_inputs :
 				  to->endpoint->max_inputs;
@@ -89,24 +82,26 @@ static int resolve_input(struct peali_end *to)
 			return 0;
 		}
 	}
-	return peali_fail(PEAL_ENOSPC, CALL,
+	return peali_fail(PEAL_ENOSPC, call,
 			  "all %u of the receiver's max_inputs are used", n);
 }
 
 /* Declared message sizes have to agree. */
 static int check_types(const struct peal_link *link)
 {
-	uint64_t out =
-		link->from.kernel ? handler_of(&link->from)->output_bytes : 0;
-	uint64_t in = link->to.kernel ? handler_of(&link->to)->input_bytes : 0;
+	uint64_t out = link->from.kernel ?
+			       peali_end_handler(&link->from)->output_bytes :
+			       0;
+	uint64_t in =
+		link->to.kernel ? peali_end_handler(&link->to)->input_bytes : 0;
 
 	if (out && in && out != in)
 		return peali_fail(PEAL_EINVAL, CALL,
 				  "handler '%s' emits messages of %llu bytes "
 				  "and handler '%s' takes messages of %llu",
-				  handler_of(&link->from)->name,
+				  peali_end_handler(&link->from)->name,
 				  (unsigned long long)out,
-				  handler_of(&link->to)->name,
+				  peali_end_handler(&link->to)->name,
 				  (unsigned long long)in);
 	if ((out ? out : in) > link->spec.message_bytes)
 		return peali_fail(PEAL_EMSGSIZE, CALL,
@@ -249,10 +244,10 @@ static int plan(struct peal_link *link, uint64_t from, uint32_t port,
 		uint64_t to, const struct peal_link_options *o)
 {
 	struct peal_runtime *rt = link->rt;
-	int result = resolve(rt, from, "from", &link->from);
+	int result = peali_end_resolve(rt, from, "from", &link->from, CALL);
 
 	if (!result)
-		result = resolve(rt, to, "to", &link->to);
+		result = peali_end_resolve(rt, to, "to", &link->to, CALL);
 	if (result)
 		return result;
 	if (link->from.endpoint && link->to.endpoint)
@@ -263,9 +258,9 @@ static int plan(struct peal_link *link, uint64_t from, uint32_t port,
 	link->from_port = port;
 	link->require = o->require;
 	link->forbid = o->forbid;
-	result = resolve_port(rt, &link->from, port);
+	result = peali_end_port(rt, &link->from, port, CALL);
 	if (!result)
-		result = resolve_input(&link->to);
+		result = peali_end_input(&link->to, CALL);
 	if (result)
 		return result;
 	link->spec.capacity = o->capacity;
@@ -283,7 +278,8 @@ static int build(struct peal_link *link)
 {
 	struct peal_runtime *rt = link->rt;
 	enum peal_route route = PEAL_ROUTE_NONE;
-	uint32_t emits = link->from.kernel ? handler_of(&link->from)->emits : 1;
+	uint32_t emits =
+		link->from.kernel ? peali_end_handler(&link->from)->emits : 1;
 	int result;
 
 	/* a message to oneself keeps its slot while its handler emits */
