@@ -19,6 +19,11 @@ int peali_end_resolve(struct peal_runtime *rt, uint64_t address,
 	if (out->endpoint)
 		return 0;
 	out->kernel = peali_kernel_of(rt, address);
+	if (address & PEALI_ADDRESS_TOPIC)
+		return peali_fail(PEAL_ENOENT, call,
+				  "`%s`: %#llx is a topic: actors come to it "
+				  "by peal_publish and peal_subscribe",
+				  what, (unsigned long long)address);
 	if (!out->kernel)
 		return peali_fail(
 			PEAL_ENOENT, call,
@@ -47,6 +52,7 @@ int peali_end_port(struct peal_runtime *rt, struct peali_end *from,
 	uint32_t n = from->kernel ? peali_end_handler(from)->ports :
 				    from->endpoint->max_ports;
 	const struct peal_link *link;
+	const char *topic;
 
 	if (port >= n)
 		return peali_fail(PEAL_ENOENT, call,
@@ -62,6 +68,12 @@ int peali_end_port(struct peal_runtime *rt, struct peali_end *from,
 					  "port %u is connected already, by "
 					  "link %llu",
 					  port, (unsigned long long)link->id);
+	topic = peali_topic_at_port(rt, from->address, port);
+	if (topic)
+		return peali_fail(PEAL_EEXIST, call,
+				  "port %u is connected already: it publishes "
+				  "to topic '%s'",
+				  port, topic);
 	return 0;
 }
 

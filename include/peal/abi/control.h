@@ -117,7 +117,12 @@ enum peal_control_type {
 	PEAL_CONTROL_BARRIER = 9, /* struct peal_barrier_view */
 	PEAL_CONTROL_END_INPUT = 10, /* struct peal_link_view: index; its sender
 				      * is gone: ends when it is empty */
-	PEAL_CONTROL_MEND = 11 /* struct peal_control_mend */
+	PEAL_CONTROL_MEND = 11, /* struct peal_control_mend */
+	/* the input and the port end as those of links do */
+	PEAL_CONTROL_SUBSCRIBE = 16, /* struct peal_topic_view */
+	PEAL_CONTROL_PUBLISH = 17, /* struct peal_topic_view */
+	PEAL_CONTROL_FORGET = 18 /* struct peal_topic_view: index of the port,
+				  * cursor; that subscriber is gone */
 };
 
 /*

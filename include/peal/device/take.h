@@ -55,6 +55,8 @@ static PEAL_DEV PEAL_INLINE uint64_t peali_port_room(struct peal_output *o,
 	/* never so for a port without a link, nor before a SEAL */
 	if (PEAL_LIKELY(peali_link_fits_slots(&o->link, emits)))
 		return emits == 1 ? free : emits ? free / emits : PEALI_BURST;
+	if (o->link.state == PEALI_STATE_TOPIC)
+		return peali_publish_room(o->topic, emits);
 	return o->used && !o->switching && peal_link_fits(&o->link, emits);
 }
 
@@ -126,10 +128,31 @@ peali_input_mark(struct peal_worker *w, struct peal_input *in, uint32_t kind)
 	}
 }
 
+/*
+ * The next message of an input that is a topic: 0 and w->message; else
+ * PEALI_STATE_TOPIC, and the input may have ended.
+ */
+static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
+peali_input_topic(struct peal_worker *w, struct peal_input *in)
+{
+	int last = (in->flags & PEAL_INPUT_LAST) != 0;
+
+	if (peali_subscribe_peek(&in->link, in->topic, &w->message))
+		return 0;
+	if (peali_subscribe_over(in->topic, last)) {
+		w->state->idle = 0;
+		in->flags = 0;
+		w->state->ended++;
+	}
+	return PEALI_STATE_TOPIC;
+}
+
 /* An input whose head is no message for a handler, or that has none. */
 static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
 peali_input_odd(struct peal_worker *w, struct peal_input *in, int result)
 {
+	if (result == PEALI_STATE_TOPIC)
+		return;
 	if (result == PEAL_EAGAIN && in->link.more) {
 		w->state->fetch = 1 + (uint32_t)(in - w->inputs);
 		return;
@@ -156,6 +179,10 @@ static PEAL_DEV PEAL_INLINE int peali_input_take(struct peal_worker *w,
 	int result = peali_link_peek(&in->link, &w->message, &header);
 	int taken = -1;
 
+	if (PEAL_UNLIKELY(result == PEALI_STATE_TOPIC)) {
+		result = peali_input_topic(w, in);
+		header = w->message.header;
+	}
 	if (PEAL_LIKELY(!result) &&
 	    PEAL_LIKELY(w->message.kind <= PEAL_KIND_SLAB))
 		taken = peali_actor_take(w, header.actor);
