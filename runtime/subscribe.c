@@ -225,14 +225,44 @@ static int all_have_ended(const struct peali_topic *t)
 	return 0;
 }
 
+/*
+ * Nobody rings the publisher's bell any more, which ends with its kernel: a
+ * subscriber that answers after the bell was taken away is not about to.
+ */
+static int silence(struct peali_topic *t, const char *call)
+{
+	const struct peal_control_mend pass = { PEAL_MEND_PASS, 0 };
+	uint32_t i;
+	int result;
+
+	peal_store_relaxed_sys(&t->bells[0], 0);
+	if (!peali_devices_ring(&t->rt->devices, t->device))
+		return 0;
+	for (i = 0; i < t->spec.n_subscribers; i++) {
+		const struct peali_end *end = &t->subscribers[i].end;
+
+		if (!is_live(end))
+			continue;
+		result = peali_kernel_tell(end->kernel, end->worker,
+					   PEAL_CONTROL_MEND, &pass,
+					   sizeof(pass), call);
+		if (result && result != PEAL_ESTOPPED)
+			return result;
+	}
+	return 0;
+}
+
 /* Nobody publishes any more; the lock is held. */
-static void let_publisher_go(struct peali_topic *t)
+static int let_publisher_go(struct peali_topic *t, const char *call)
 {
 	struct peali_end *p = &t->publisher;
+	int result = silence(t, call);
 
+	if (result)
+		return result;
 	p->kernel->actors[p->actor].n_links--;
 	memset(p, 0, sizeof(*p));
-	peal_store_relaxed_sys(&t->bells[0], 0);
+	return 0;
 }
 
 /* The topic has no publisher, or one that has ended and is let go of. */
@@ -251,7 +281,7 @@ static int check_vacant(struct peali_topic *t)
 	if (t->publisher.kernel || t->ended)
 		result = all_have_ended(t);
 	if (!result && t->publisher.kernel)
-		let_publisher_go(t);
+		result = let_publisher_go(t, "peal_publish");
 	return result;
 }
 
@@ -346,8 +376,7 @@ static int unpublish(struct peali_topic *t)
 				  "a subscriber of topic '%s' does not take "
 				  "the message that its publisher has ended",
 				  t->name);
-	let_publisher_go(t);
-	return 0;
+	return let_publisher_go(t, "peal_unpublish");
 }
 
 int peal_unpublish(struct peal_runtime *rt, uint64_t topic)
@@ -453,7 +482,7 @@ int peal_subscribe(struct peal_runtime *rt, uint64_t topic, uint64_t actor,
 
 static int unsubscribe(struct peali_topic *t, uint64_t actor)
 {
-	int cursor = actor ? cursor_of(t, actor) : -1, result = PEAL_ESTOPPED;
+	int cursor = actor ? cursor_of(t, actor) : -1, result = 0;
 	const char *call = "peal_unsubscribe";
 	struct peal_link_view view;
 	struct peali_end *end;
@@ -466,17 +495,18 @@ static int unsubscribe(struct peali_topic *t, uint64_t actor)
 	end = &t->subscribers[cursor].end;
 	memset(&view, 0, sizeof(view));
 	view.index = end->index;
+	peal_store_relaxed_sys(&t->bells[1 + cursor], 0);
 	if (is_live(end))
 		result = peali_kernel_tell(end->kernel, end->worker,
 					   PEAL_CONTROL_DETACH_INPUT, &view,
 					   sizeof(view), call);
-	if (result == PEAL_ESTOPPED)
+	/* the publisher answers: it is not about to ring the bell either */
+	if (!result || result == PEAL_ESTOPPED)
 		result = forget(t, (uint32_t)cursor, 1, call);
 	if (result)
 		return result;
 	end->kernel->workers[end->worker].input_used[end->index] = 0;
 	end->kernel->actors[end->actor].n_links--;
-	peal_store_relaxed_sys(&t->bells[1 + cursor], 0);
 	memset(end, 0, sizeof(*end));
 	return 0;
 }

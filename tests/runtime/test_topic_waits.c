@@ -203,10 +203,10 @@ static atomic_int watching;
 
 static void *watch(void *argument)
 {
-	uint64_t last = 0, samples = 0;
+	uint64_t last = 0;
 
 	(void)argument;
-	while (atomic_load(&watching)) {
+	do {
 		struct peal_subscriber_info s =
 			topic_subscriber(rt, topic, fast);
 
@@ -214,10 +214,8 @@ static void *watch(void *argument)
 		CHECK(s.delivered >= last);
 		CHECK(topic_info(rt, topic).published >= s.delivered);
 		last = s.delivered;
-		samples++;
 		identity_sleep_us(50);
-	}
-	CHECK(samples > 0);
+	} while (atomic_load(&watching));
 	return NULL;
 }
 

@@ -168,8 +168,10 @@ peali_subscribe_peek(struct peal_link_consumer *link,
 
 /* The input has ended. */
 static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
-peali_subscribe_end(struct peal_subscription *s)
+peali_subscribe_end(struct peal_link_consumer *link,
+		    struct peal_subscription *s)
 {
+	peali_consumer_close(link, PEAL_EEND);
 	peali_subscribe_leave(s);
 	peali_store_count(&s->counts->ended, 1 + s->at.number);
 }
@@ -179,14 +181,15 @@ peali_subscribe_end(struct peal_subscription *s)
  * that what it has begun is never whole.
  */
 static PEAL_DEV PEAL_INLINE int
-peali_subscribe_over(struct peal_subscription *s, int last)
+peali_subscribe_over(struct peal_link_consumer *link,
+		     struct peal_subscription *s, int last)
 {
 	/* all below it were published before it was, and were taken */
 	uint64_t end = peal_load_relaxed_dev(&s->topic->end);
 
 	if ((!last || s->lapped) && (end == s->end || end != 1 + s->at.number))
 		return 0;
-	peali_subscribe_end(s);
+	peali_subscribe_end(link, s);
 	return 1;
 }
 

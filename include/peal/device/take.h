@@ -139,7 +139,7 @@ peali_input_topic(struct peal_worker *w, struct peal_input *in)
 
 	if (peali_subscribe_peek(&in->link, in->topic, &w->message))
 		return 0;
-	if (peali_subscribe_over(in->topic, last)) {
+	if (peali_subscribe_over(&in->link, in->topic, last)) {
 		w->state->idle = 0;
 		in->flags = 0;
 		w->state->ended++;
