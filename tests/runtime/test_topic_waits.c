@@ -175,6 +175,30 @@ PEAL_TEST(suspended_publisher_goes_on_where_it_was)
 	end();
 }
 
+/* It runs when the subscriber, idle, has told of the last message. */
+PEAL_TEST(handler_that_emits_as_many_as_fit)
+{
+	struct peal_topic_options o = { .capacity = RELAY_BURST };
+	struct peal_link_options link = { .capacity = 2 * RELAY_BURST };
+	struct relay_order order = { 1, 10 * RELAY_BURST };
+	uint64_t all, burst;
+
+	begin(0);
+	all = topic_create(rt, 0, o);
+	burst = harness_spawn(from, "burst", 0);
+	CHECK_OK(peal_publish(rt, burst, 0, all));
+	harness_link(rt, burst, 1, burst, link);
+	harness_from(rt, e, 1, burst, link);
+	CHECK_OK(peal_subscribe(rt, all, slow, 0));
+	CHECK_OK(peal_send(e, 1, 0, &order, sizeof(order), PATIENCE));
+	EVENTUALLY(topic_subscriber(rt, all, slow).delivered ==
+		   10 * RELAY_BURST);
+	CHECK_OK(peal_kernel_stop(from, PATIENCE)); /* it waits for itself */
+	CHECK_OK(peal_kernel_wait(slow_kernel, PATIENCE));
+	check_sink(slow, 0, 10 * RELAY_BURST);
+	end();
+}
+
 PEAL_TEST(unpublished_port_drops_and_another_goes_on)
 {
 	struct peal_link_options link = { .capacity = 64 };
@@ -252,5 +276,6 @@ PEAL_TEST_MAIN(RUN(slowest_subscriber_holds_the_publisher_up_and_is_named);
 	       RUN(who_unsubscribes_is_waited_for_no_more);
 	       RUN(nobody_subscribes_and_nobody_is_waited_for);
 	       RUN(suspended_publisher_goes_on_where_it_was);
+	       RUN(handler_that_emits_as_many_as_fit);
 	       RUN(unpublished_port_drops_and_another_goes_on);
 	       RUN(counters_conserve_at_any_moment);)

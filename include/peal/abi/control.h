@@ -122,7 +122,7 @@ enum peal_control_type {
 	PEAL_CONTROL_SUBSCRIBE = 16, /* struct peal_topic_view */
 	PEAL_CONTROL_PUBLISH = 17, /* struct peal_topic_view */
 	PEAL_CONTROL_FORGET = 18 /* struct peal_topic_view: index of the port,
-				  * cursor; that subscriber is gone */
+				  * cursor; nobody subscribes there now */
 };
 
 /*

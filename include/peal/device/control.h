@@ -95,10 +95,9 @@ peali_control_input(struct peal_worker *w, uint32_t type,
 	} else if (type == PEAL_CONTROL_END_INPUT) {
 		if (in->flags & PEAL_INPUT_USED)
 			in->flags |= PEAL_INPUT_LAST;
-	} else if (in->flags & PEAL_INPUT_USED) {
-		if (in->link.state == PEALI_STATE_TOPIC)
-			peali_subscribe_leave(in->topic);
-		w->state->ended++;
+	} else {
+		if (in->flags & PEAL_INPUT_USED)
+			w->state->ended++;
 		in->flags = 0;
 	}
 	return 0;

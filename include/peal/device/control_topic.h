@@ -31,7 +31,7 @@ peali_control_topic(struct peal_worker *w, uint32_t type,
 		peali_publish_begin(&o->link, o->topic, view);
 		peali_port_begins(w, view->index);
 	} else if (o->link.state == PEALI_STATE_TOPIC) {
-		/* for one that cannot do it itself: see peal_topic_leave */
+		/* as its supervisor: see peal_topic_leave */
 		peal_store_release_dev(&peali_topic_cursor(o->topic->topic,
 							   view->cursor)
 						->active,

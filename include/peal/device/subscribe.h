@@ -98,14 +98,6 @@ peali_subscribe_flush(struct peal_subscription *s)
 	peali_subscribe_ring(s);
 }
 
-/* Leaves the topic: nobody waits for it any more. */
-static PEAL_DEV PEAL_UNUSED inline void
-peali_subscribe_leave(struct peal_subscription *s)
-{
-	peal_topic_leave(&s->at);
-	peali_subscribe_ring(s);
-}
-
 /* Whether there may be something to take, be it that it was overwritten. */
 static PEAL_DEV PEAL_INLINE int
 peali_subscribe_ready(struct peal_link_consumer *link,
@@ -172,7 +164,8 @@ peali_subscribe_end(struct peal_link_consumer *link,
 		    struct peal_subscription *s)
 {
 	peali_consumer_close(link, PEAL_EEND);
-	peali_subscribe_leave(s);
+	peal_topic_leave(&s->at);
+	peali_subscribe_ring(s);
 	peali_store_count(&s->counts->ended, 1 + s->at.number);
 }
 
