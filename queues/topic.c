@@ -27,10 +27,10 @@ static int check(const struct peali_topic_spec *s, const char *call)
 				  s->message_bytes, most,
 				  peali_policy_name(s->policy));
 	if (!s->n_subscribers || s->n_subscribers > PEALI_TOPIC_SUBSCRIBERS_MAX)
-		return peali_fail(
-			PEAL_EINVAL, call,
-			"subscribers is %u; allowed are 1 to %u",
-			s->n_subscribers, PEALI_TOPIC_SUBSCRIBERS_MAX);
+		return peali_fail(PEAL_EINVAL, call,
+				  "subscribers is %u; allowed are 1 to %u",
+				  s->n_subscribers,
+				  PEALI_TOPIC_SUBSCRIBERS_MAX);
 	if (s->mode > PEAL_TOPIC_OVERWRITE)
 		return peali_fail(PEAL_EINVAL, call,
 				  "overwrite is %u; allowed are 0 (wait) and "
