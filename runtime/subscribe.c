@@ -309,6 +309,19 @@ static int check_publisher(const struct peali_topic *t,
 	return result;
 }
 
+/* Nobody who is gone is heeded: an earlier publisher may have ended before it
+ * was told. */
+static int clear_cursors(struct peali_topic *t)
+{
+	uint32_t i;
+	int result = 0;
+
+	for (i = 0; i < t->spec.n_subscribers && !result; i++)
+		if (t->subscribers[i].gone)
+			result = clear_cursor(t, i);
+	return result;
+}
+
 static int publish(struct peali_topic *t, uint64_t from, uint32_t port)
 {
 	const char *call = "peal_publish";
@@ -322,6 +335,8 @@ static int publish(struct peali_topic *t, uint64_t from, uint32_t port)
 		result = check_vacant(t);
 	if (!result)
 		result = check_publisher(t, &end);
+	if (!result)
+		result = clear_cursors(t);
 	if (result)
 		return result;
 	view.index = end.index;
@@ -329,8 +344,10 @@ static int publish(struct peali_topic *t, uint64_t from, uint32_t port)
 			       peali_kernel_bell(end.kernel, end.worker));
 	result = peali_kernel_tell(end.kernel, end.worker, PEAL_CONTROL_PUBLISH,
 				   &view, sizeof(view), call);
-	if (result && result != PEAL_EHUNG) /* else it may do it yet */
+	if (result && result != PEAL_EHUNG) { /* else it may do it yet */
+		silence(t, call);
 		return result;
+	}
 	end.kernel->actors[end.actor].n_links++;
 	t->publisher = end;
 	t->port = port;
@@ -424,6 +441,23 @@ static int check_subscriber(const struct peali_topic *t, struct peali_end *to,
 	return check_sizes(&t->publisher, to, call);
 }
 
+/*
+ * The cursor is nobody's. Its bell first, which ends with its kernel: a
+ * publisher that answers after that is not about to ring it.
+ */
+static int let_cursor_go(struct peali_topic *t, uint32_t cursor,
+			 const char *call)
+{
+	int result;
+
+	peal_store_relaxed_sys(&t->bells[1 + cursor], 0);
+	result = forget(t, cursor, 1, call);
+	if (!result)
+		memset(&t->subscribers[cursor], 0,
+		       sizeof(t->subscribers[cursor]));
+	return result;
+}
+
 static int subscribe(struct peali_topic *t, uint64_t actor, uint32_t flags)
 {
 	const char *call = "peal_subscribe";
@@ -451,11 +485,12 @@ static int subscribe(struct peali_topic *t, uint64_t actor, uint32_t flags)
 	result = peali_kernel_tell(end.kernel, end.worker,
 				   PEAL_CONTROL_SUBSCRIBE, &view, sizeof(view),
 				   call);
-	if (result && result != PEAL_EHUNG) /* else it may do it yet */
+	if (result && result != PEAL_EHUNG) { /* else it may do it yet */
+		let_cursor_go(t, (uint32_t)cursor, call);
 		return result;
+	}
 	end.kernel->workers[end.worker].input_used[end.index] = 1;
 	end.kernel->actors[end.actor].n_links++;
-	memset(&t->subscribers[cursor], 0, sizeof(t->subscribers[cursor]));
 	t->subscribers[cursor].end = end;
 	return result;
 }
@@ -485,29 +520,26 @@ static int unsubscribe(struct peali_topic *t, uint64_t actor)
 	int cursor = actor ? cursor_of(t, actor) : -1, result = 0;
 	const char *call = "peal_unsubscribe";
 	struct peal_link_view view;
-	struct peali_end *end;
+	struct peali_end end;
 
 	if (cursor < 0)
 		return peali_fail(PEAL_ENOENT, call,
 				  "nobody with the address %#llx subscribes to "
 				  "topic '%s'",
 				  (unsigned long long)actor, t->name);
-	end = &t->subscribers[cursor].end;
+	end = t->subscribers[cursor].end;
 	memset(&view, 0, sizeof(view));
-	view.index = end->index;
-	peal_store_relaxed_sys(&t->bells[1 + cursor], 0);
-	if (is_live(end))
-		result = peali_kernel_tell(end->kernel, end->worker,
+	view.index = end.index;
+	if (is_live(&end))
+		result = peali_kernel_tell(end.kernel, end.worker,
 					   PEAL_CONTROL_DETACH_INPUT, &view,
 					   sizeof(view), call);
-	/* the publisher answers: it is not about to ring the bell either */
 	if (!result || result == PEAL_ESTOPPED)
-		result = forget(t, (uint32_t)cursor, 1, call);
+		result = let_cursor_go(t, (uint32_t)cursor, call);
 	if (result)
 		return result;
-	end->kernel->workers[end->worker].input_used[end->index] = 0;
-	end->kernel->actors[end->actor].n_links--;
-	memset(end, 0, sizeof(*end));
+	end.kernel->workers[end.worker].input_used[end.index] = 0;
+	end.kernel->actors[end.actor].n_links--;
 	return 0;
 }
 
