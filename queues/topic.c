@@ -10,13 +10,13 @@
 static int check(const struct peali_topic_spec *s, const char *call)
 {
 	if (!s->n_subscribers || s->n_subscribers > PEALI_TOPIC_SUBSCRIBERS_MAX)
-		return peali_fail(
-			PEAL_EINVAL, call,
-			"topic_subscribers is %u; allowed are 1 to %u",
-			s->n_subscribers, PEALI_TOPIC_SUBSCRIBERS_MAX);
+		return peali_fail(PEAL_EINVAL, call,
+				  "subscribers is %u; allowed are 1 to %u",
+				  s->n_subscribers,
+				  PEALI_TOPIC_SUBSCRIBERS_MAX);
 	if (s->mode > PEAL_TOPIC_OVERWRITE)
 		return peali_fail(PEAL_EINVAL, call,
-				  "topic_mode is %u; allowed are 0 (wait) and "
+				  "overwrite is %u; allowed are 0 (wait) and "
 				  "1 (overwrite)",
 				  s->mode);
 	return 0;

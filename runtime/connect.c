@@ -9,14 +9,6 @@
 
 /* ---- ends ------------------------------------------------------------------- */
 
-static int no_such_end(uint64_t address, const char *what)
-{
-	return peali_fail(PEAL_ENOENT, CALL,
-			  "`%s`: no actor, pool or endpoint has the address "
-			  "%#llx",
-			  what, (unsigned long long)address);
-}
-
 /* The worker that gets what a link brings for a pool: they take turns, those
  * first that have no member, as they pass on at once what others wait for. */
 static uint32_t worker_of_pool(struct peal_kernel *k,
@@ -32,9 +24,8 @@ static uint32_t worker_of_pool(struct peal_kernel *k,
 	return worker;
 }
 
-/* Fills all but the index; the lock is held. */
-static int resolve(struct peal_runtime *rt, uint64_t address, const char *what,
-		   struct peali_end *out)
+int peali_end_resolve(struct peal_runtime *rt, uint64_t address,
+		      const char *what, struct peali_end *out, const char *call)
 {
 	memset(out, 0, sizeof(*out));
 	out->address = address;
@@ -43,12 +34,20 @@ static int resolve(struct peal_runtime *rt, uint64_t address, const char *what,
 	if (out->endpoint)
 		return 0;
 	out->kernel = peali_kernel_of(rt, address);
+	if (address & PEALI_ADDRESS_TOPIC)
+		return peali_fail(PEAL_ENOENT, call,
+				  "`%s`: %#llx is a topic: actors come to it "
+				  "by peal_publish and peal_subscribe",
+				  what, (unsigned long long)address);
 	if (!out->kernel)
 		out->pool = peali_pool_at(rt, address, &out->kernel);
 	if (!out->kernel)
-		return no_such_end(address, what);
+		return peali_fail(PEAL_ENOENT, call,
+				  "`%s`: no actor, pool or endpoint has the "
+				  "address %#llx",
+				  what, (unsigned long long)address);
 	if (peali_kernel_ended(out->kernel))
-		return peali_fail(PEAL_ESTOPPED, CALL,
+		return peali_fail(PEAL_ESTOPPED, call,
 				  "`%s`: kernel '%s' has ended", what,
 				  out->kernel->name);
 	out->device = out->kernel->device;
@@ -58,23 +57,23 @@ static int resolve(struct peal_runtime *rt, uint64_t address, const char *what,
 	return 0;
 }
 
-static const struct peal_handler_info *handler_of(const struct peali_end *end)
+const struct peal_handler_info *peali_end_handler(const struct peali_end *end)
 {
 	const struct peal_kernel *k = end->kernel;
 
 	return &k->program->handlers[k->actors[end->actor].handler];
 }
 
-/* The sender's port: there, and free. */
-static int resolve_port(struct peal_runtime *rt, struct peali_end *from,
-			uint32_t port)
+int peali_end_port(struct peal_runtime *rt, struct peali_end *from,
+		   uint32_t port, const char *call)
 {
-	uint32_t n = from->kernel ? handler_of(from)->ports :
+	uint32_t n = from->kernel ? peali_end_handler(from)->ports :
 				    from->endpoint->max_ports;
 	const struct peal_link *link;
+	const char *topic;
 
 	if (port >= n)
-		return peali_fail(PEAL_ENOENT, CALL,
+		return peali_fail(PEAL_ENOENT, call,
 				  "no port %u at the sender: it has %u", port,
 				  n);
 	from->index = port;
@@ -83,15 +82,20 @@ static int resolve_port(struct peal_runtime *rt, struct peali_end *from,
 	for (link = rt->links; link; link = link->next)
 		if (link->from.address == from->address &&
 		    link->from_port == port)
-			return peali_fail(PEAL_EEXIST, CALL,
+			return peali_fail(PEAL_EEXIST, call,
 					  "port %u is connected already, by "
 					  "link %llu",
 					  port, (unsigned long long)link->id);
+	topic = peali_topic_at_port(rt, from->address, port);
+	if (topic)
+		return peali_fail(PEAL_EEXIST, call,
+				  "port %u is connected already: it publishes "
+				  "to topic '%s'",
+				  port, topic);
 	return 0;
 }
 
-/* A free input of the receiver. */
-static int resolve_input(struct peali_end *to)
+int peali_end_input(struct peali_end *to, const char *call)
 {
 	uint32_t n = to->kernel ? to->kernel->params.max_inputs :
 				  to->endpoint->max_inputs;
@@ -108,7 +112,7 @@ static int resolve_input(struct peali_end *to)
 			return 0;
 		}
 	}
-	return peali_fail(PEAL_ENOSPC, CALL,
+	return peali_fail(PEAL_ENOSPC, call,
 			  "all %u of the receiver's max_inputs are used", n);
 }
 
@@ -119,7 +123,7 @@ static const struct peal_handler_info *taker_of(const struct peali_end *to)
 	uint32_t i;
 
 	if (!to->pool)
-		return k ? handler_of(to) : NULL;
+		return k ? peali_end_handler(to) : NULL;
 	for (i = 0; i < k->params.n_workers; i++)
 		if (to->pool->members[i])
 			return &k->program->handlers
@@ -132,15 +136,16 @@ static const struct peal_handler_info *taker_of(const struct peali_end *to)
 static int check_types(const struct peal_link *link)
 {
 	const struct peal_handler_info *taker = taker_of(&link->to);
-	uint64_t out =
-		link->from.kernel ? handler_of(&link->from)->output_bytes : 0;
+	uint64_t out = link->from.kernel ?
+			       peali_end_handler(&link->from)->output_bytes :
+			       0;
 	uint64_t in = taker ? taker->input_bytes : 0;
 
 	if (out && in && out != in)
 		return peali_fail(PEAL_EINVAL, CALL,
 				  "handler '%s' emits messages of %llu bytes "
 				  "and handler '%s' takes messages of %llu",
-				  handler_of(&link->from)->name,
+				  peali_end_handler(&link->from)->name,
 				  (unsigned long long)out, taker->name,
 				  (unsigned long long)in);
 	if (link->to.pool &&
@@ -291,10 +296,10 @@ static int plan(struct peal_link *link, uint64_t from, uint32_t port,
 		uint64_t to, const struct peal_link_options *o)
 {
 	struct peal_runtime *rt = link->rt;
-	int result = resolve(rt, from, "from", &link->from);
+	int result = peali_end_resolve(rt, from, "from", &link->from, CALL);
 
 	if (!result)
-		result = resolve(rt, to, "to", &link->to);
+		result = peali_end_resolve(rt, to, "to", &link->to, CALL);
 	if (result)
 		return result;
 	if (link->from.endpoint && link->to.endpoint)
@@ -309,9 +314,9 @@ static int plan(struct peal_link *link, uint64_t from, uint32_t port,
 	link->from_port = port;
 	link->require = o->require;
 	link->forbid = o->forbid;
-	result = resolve_port(rt, &link->from, port);
+	result = peali_end_port(rt, &link->from, port, CALL);
 	if (!result)
-		result = resolve_input(&link->to);
+		result = peali_end_input(&link->to, CALL);
 	if (result)
 		return result;
 	link->spec.capacity = o->capacity;
@@ -329,7 +334,8 @@ static int build(struct peal_link *link)
 {
 	struct peal_runtime *rt = link->rt;
 	enum peal_route route = PEAL_ROUTE_NONE;
-	uint32_t emits = link->from.kernel ? handler_of(&link->from)->emits : 1;
+	uint32_t emits =
+		link->from.kernel ? peali_end_handler(&link->from)->emits : 1;
 	int result;
 
 	/* a message to oneself keeps its slot while its handler emits */

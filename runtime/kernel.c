@@ -573,6 +573,12 @@ static int in_use(struct peal_kernel *k)
 				"link %llu names kernel '%s': destroy "
 				"the link first",
 				(unsigned long long)link->id, k->name);
+	if (peali_topic_names(k->rt, k))
+		return peali_fail(PEAL_EBUSY, "peal_kernel_destroy",
+				  "an actor of kernel '%s' publishes or "
+				  "subscribes to a topic: peal_unpublish or "
+				  "peal_unsubscribe first",
+				  k->name);
 	if (peali_barrier_names(k->rt, k))
 		return peali_fail(PEAL_EBUSY, "peal_kernel_destroy",
 				  "a barrier names kernel '%s': destroy the "

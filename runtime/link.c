@@ -202,6 +202,7 @@ void peali_links_reap(struct peal_kernel *k)
 		if (link->from.kernel == k && !link->counts->ended)
 			left |= tell_receiver(link);
 	}
+	left |= peali_topics_reap(k);
 	if (!left)
 		atomic_store(&k->reaped, 1);
 }

@@ -259,16 +259,17 @@ static int children_left(struct peal_runtime *rt)
 
 	peal_runtime_info(rt, &info);
 	if (!info.n_kernels && !info.n_links && !info.n_endpoints &&
-	    !info.n_barriers && !info.n_memories)
+	    !info.n_barriers && !info.n_memories && !info.n_topics)
 		return 0;
 	return peali_fail(
 		PEAL_EBUSY, "peal_runtime_close",
 		"left: %u kernels%s%s%s, %u links, %u endpoints, %u barriers, "
-		"%u allocations; destroy them, or call peal_runtime_shutdown",
+		"%u topics, %u allocations; destroy them, or call "
+		"peal_runtime_shutdown",
 		info.n_kernels, info.n_kernels ? " (newest '" : "",
 		info.n_kernels ? rt->kernels->name : "",
 		info.n_kernels ? "')" : "", info.n_links, info.n_endpoints,
-		info.n_barriers, info.n_memories);
+		info.n_barriers, info.n_topics, info.n_memories);
 }
 
 int peal_runtime_close(struct peal_runtime *rt)
@@ -302,6 +303,7 @@ int peal_runtime_shutdown(struct peal_runtime *rt)
 		return result;
 	while (rt->links)
 		peal_link_destroy(rt->links);
+	peali_topics_clear(rt);
 	while (rt->barriers)
 		peal_barrier_destroy(rt->barriers);
 	while (rt->endpoints)
@@ -328,6 +330,7 @@ static void count_children(struct peal_runtime *rt,
 	for (barrier = rt->barriers; barrier;
 	     barrier = peali_barrier_next(barrier))
 		info->n_barriers++;
+	info->n_topics = peali_topics_count(rt);
 	for (link = rt->links; link; link = link->next) {
 		info->n_links++;
 		info->link_bytes += peali_link_memory(link);

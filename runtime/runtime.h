@@ -23,6 +23,7 @@
  */
 
 struct peali_router;
+struct peali_topic;
 struct peali_watchdog;
 
 #define PEALI_BACKENDS_MAX 8
@@ -48,9 +49,11 @@ struct peal_runtime {
 	struct peal_link *links;
 	struct peal_endpoint *endpoints;
 	struct peal_barrier *barriers;
+	struct peali_topic *topics;
 	uint32_t next_kernel; /* of the next kernel's address; from 1 */
 	uint32_t next_endpoint;
 	uint64_t next_link;
+	uint32_t next_topic;
 	const struct peal_program **programs;
 	uint32_t n_programs;
 	struct peali_program_file *program_files;
@@ -78,6 +81,7 @@ int peali_area_read(struct peal_runtime *rt, const struct peali_area *area,
 /* ---- addresses: device 8 | kernel 16 | actor 32 bits ---------------------- */
 
 #define PEALI_ADDRESS_HOST 0xff
+#define PEALI_ADDRESS_TOPIC (1ULL << 56) /* above the device */
 
 static inline uint64_t peali_address(uint32_t device, uint32_t object,
 				     uint32_t actor)
@@ -109,6 +113,20 @@ struct peal_barrier *peali_barrier_next(struct peal_barrier *barrier);
 /* Whether a worker of the kernel has joined a barrier. */
 int peali_barrier_names(struct peal_runtime *rt,
 			const struct peal_kernel *kernel);
+
+/* ---- topics --------------------------------------------------------------- */
+
+/* Whether an actor of the kernel publishes or subscribes. */
+int peali_topic_names(const struct peal_runtime *rt,
+		      const struct peal_kernel *kernel);
+/* The name of the topic that an actor's port publishes to; NULL. */
+const char *peali_topic_at_port(const struct peal_runtime *rt, uint64_t address,
+				uint32_t port);
+/* Tells the neighbours of a kernel that has ended; 0 all are told. */
+int peali_topics_reap(struct peal_kernel *kernel);
+uint32_t peali_topics_count(const struct peal_runtime *rt);
+/* Frees all; every kernel has ended. */
+void peali_topics_clear(struct peal_runtime *rt);
 
 /* ---- kernels -------------------------------------------------------------- */
 
@@ -234,6 +252,19 @@ struct peali_end {
 	uint32_t index; /* port in the worker's table, or input */
 	int device; /* PEALI_HOST: the host */
 };
+
+/* Finds an actor that lives, or an endpoint: all but the index. `what` is its
+ * name in texts. The lock is held. */
+int peali_end_resolve(struct peal_runtime *rt, uint64_t address,
+		      const char *what, struct peali_end *out,
+		      const char *call);
+/* The index of a sender's port, which is there and free; the same lock. */
+int peali_end_port(struct peal_runtime *rt, struct peali_end *from,
+		   uint32_t port, const char *call);
+/* The index of a free input of a receiver; the same lock. */
+int peali_end_input(struct peali_end *to, const char *call);
+/* The handler of an actor's end. */
+const struct peal_handler_info *peali_end_handler(const struct peali_end *end);
 
 struct peal_link {
 	struct peal_runtime *rt;

@@ -17,6 +17,7 @@
 #include <peal/program.h>
 #include <peal/queue.h>
 #include <peal/runtime.h>
+#include <peal/topic.h>
 #include <peal/topology.h>
 
 #endif

@@ -38,6 +38,7 @@ struct peal_runtime_info {
 	uint32_t n_devices, n_kernels, n_links, n_endpoints, n_barriers;
 	uint32_t n_memories; /* of peal_memory_alloc */
 	uint64_t link_bytes; /* memory of all links, on all devices */
+	uint32_t n_topics;
 };
 
 /**
@@ -59,15 +60,15 @@ int peal_runtime_open(const struct peal_runtime_options *options,
  * Closes a runtime that has no children left.
  *
  * @param runtime an open runtime; NULL does nothing.
- * @return 0; PEAL_EBUSY kernels, links, endpoints, barriers, memory or copies
- *         are left (the text names them) and nothing was done. No other call
+ * @return 0; PEAL_EBUSY kernels, links, endpoints, barriers, topics, memory or
+ *         copies are left (the text names them) and nothing was done. No other call
  *         on this runtime may run at the same time.
  */
 int peal_runtime_close(struct peal_runtime *runtime);
 
 /**
- * Stops every kernel, takes all links, endpoints, barriers and memory down, and
- * closes. Their pointers are gone after this.
+ * Stops every kernel, takes all links, endpoints, barriers, topics and memory
+ * down, and closes. Their pointers are gone after this.
  *
  * @param runtime an open runtime; NULL does nothing.
  * @return 0; PEAL_EHUNG a worker did not end within its bound, its memory is

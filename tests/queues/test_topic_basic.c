@@ -250,13 +250,13 @@ PEAL_TEST(each_refusal_names_the_option)
 	struct peali_topic_spec s = { 64, 0, 5, 0, 0, 0 };
 	struct peal_topic t;
 
-	refused(0, 0, 1, 0, "topic_slots is 0");
-	refused(3, 0, 1, 0, "topic_slots is 3");
-	refused(1u << 21, 0, 1, 0, "topic_slots is 2097152");
-	refused(8, 4081, 1, 0, "topic_message_bytes is 4081");
-	refused(8, 0, 0, 0, "topic_subscribers is 0");
-	refused(8, 0, 257, 0, "topic_subscribers is 257");
-	refused(8, 0, 1, 2, "topic_mode is 2");
+	refused(0, 0, 1, 0, "capacity is 0");
+	refused(3, 0, 1, 0, "capacity is 3");
+	refused(1u << 21, 0, 1, 0, "capacity is 2097152");
+	refused(8, 4081, 1, 0, "message_bytes is 4081");
+	refused(8, 0, 0, 0, "subscribers is 0");
+	refused(8, 0, 257, 0, "subscribers is 257");
+	refused(8, 0, 1, 2, "overwrite is 2");
 	CHECK_OK(peali_topic_spec_complete(&s, 14, PEAL_POLICY_SEQUENCE,
 					   "call"));
 	CHECK_EQ(s.slot_bytes, 64);

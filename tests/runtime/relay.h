@@ -27,6 +27,7 @@ static PEAL_HD PEAL_INLINE uint64_t relay_check(uint64_t producer,
 struct relay_sink {
 	uint64_t received, next, damaged, misordered;
 	uint64_t epochs, epoch_began_ns; /* epochs in which messages came */
+	uint64_t missed; /* as the topic has told */
 };
 
 struct relay_source {

@@ -123,7 +123,12 @@ enum peal_control_type {
 	PEAL_CONTROL_MEND = 11, /* struct peal_control_mend */
 	PEAL_CONTROL_POOL = 12, /* struct peal_pool_view: it is there */
 	PEAL_CONTROL_POOL_MEMBER = 13, /* the same: who handles, or nobody */
-	PEAL_CONTROL_POOL_GONE = 14 /* the same: what it holds is dead */
+	PEAL_CONTROL_POOL_GONE = 14, /* the same: what it holds is dead */
+	/* the input and the port of a topic end as those of links do */
+	PEAL_CONTROL_SUBSCRIBE = 15, /* struct peal_topic_view */
+	PEAL_CONTROL_PUBLISH = 16, /* struct peal_topic_view */
+	PEAL_CONTROL_FORGET = 17 /* struct peal_topic_view: index of the port,
+				  * cursor; nobody subscribes there now */
 };
 
 /** A pool, for one of its kernel's workers. */

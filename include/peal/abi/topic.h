@@ -2,7 +2,7 @@
 #ifndef PEAL_ABI_TOPIC_H
 #define PEAL_ABI_TOPIC_H
 
-#include <peal/abi/message.h>
+#include <peal/abi/ring.h>
 
 /*
  * A topic: one publishes, every subscriber gets each message. In the memory of
@@ -32,7 +32,9 @@ struct peal_topic {
 	uint64_t first; /* number of the first message; 0 */
 	uint64_t cursors_offset; /* from the start of this struct */
 	uint64_t slots_offset;
-	uint8_t host_reserved[PEAL_SHARED_LINE - 56];
+	/* only writer: the publisher, if it is a worker, when it ends */
+	uint64_t end; /* 1 + messages published by then; 0: it goes on */
+	uint8_t host_reserved[PEAL_SHARED_LINE - 64];
 	/* only writer: the publisher */
 	uint64_t tail; /* messages published */
 	uint64_t promised; /* it does not write past that without a look at
@@ -86,5 +88,48 @@ struct peal_topic_got {
 	uint16_t type; /* of its header */
 	uint16_t flags;
 };
+
+/* ---- topics of workers --------------------------------------------------- */
+
+/** What a publisher says of itself, in host memory. Its only writer. */
+struct peal_topic_published {
+	uint64_t messages; /* counted before they can be seen */
+	uint64_t bytes;
+	uint64_t ended; /* 1: it has said the end */
+	uint8_t reserved[PEAL_SHARED_LINE - 24];
+};
+
+PEAL_STATIC_ASSERT(sizeof(struct peal_topic_published) == PEAL_SHARED_LINE,
+		   "published size");
+
+/** What a subscriber says of itself, in host memory. Its only writer. */
+struct peal_topic_counts {
+	struct peal_link_counts link; /* delivered and dead alone */
+	uint64_t first; /* number of the first message for it */
+	uint64_t missed;
+	uint64_t ended; /* 1 + messages published by the end; 0: not yet */
+	uint8_t reserved[PEAL_SHARED_LINE - 24];
+};
+
+PEAL_STATIC_ASSERT(sizeof(struct peal_topic_counts) == 3 * PEAL_SHARED_LINE,
+		   "subscriber's counts size");
+
+/** A publisher's or a subscriber's view of its topic; see peal_link_view. */
+struct peal_topic_view {
+	uint64_t topic; /* struct peal_topic */
+	uint64_t own; /* its place and its stages, private to it */
+	uint64_t counts; /* struct peal_topic_published or _counts */
+	uint64_t bells; /* host only: addresses of the publisher's bell, then
+			 * of those of the subscribers; 0 if none */
+	uint32_t actor; /* of a subscriber: who gets the messages */
+	uint32_t cursor; /* of a subscriber */
+	uint32_t index; /* the input or port that this view is for */
+	uint32_t oldest; /* 1: begins with the oldest message */
+};
+
+PEAL_STATIC_ASSERT(sizeof(struct peal_topic_view) == 48, "view size");
+
+/** Bytes of a stage: what a slot of that size holds, and more. */
+#define PEAL_TOPIC_STAGE(slot_bytes) (((uint64_t)(slot_bytes) + 15) / 16 * 16)
 
 #endif

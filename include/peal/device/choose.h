@@ -55,6 +55,8 @@ static PEAL_DEV PEAL_INLINE uint64_t peali_port_room(struct peal_output *o,
 	/* never so for a port without a link, nor before a SEAL */
 	if (PEAL_LIKELY(peali_link_fits_slots(&o->link, emits)))
 		return emits == 1 ? free : emits ? free / emits : PEALI_BURST;
+	if (o->link.state == PEALI_STATE_TOPIC)
+		return peali_publish_room(o->topic, emits);
 	return o->used && !o->switching && peal_link_fits(&o->link, emits);
 }
 

@@ -2,6 +2,7 @@
 #ifndef PEAL_DEVICE_CONTROL_H
 #define PEAL_DEVICE_CONTROL_H
 
+#include <peal/device/control_topic.h>
 #include <peal/device/pool.h>
 
 /*
@@ -90,11 +91,7 @@ peali_control_input(struct peal_worker *w, uint32_t type,
 		return PEAL_EINVAL;
 	if (type == PEAL_CONTROL_ATTACH_INPUT) {
 		peal_link_consumer_init(&in->link, view);
-		in->flags = PEAL_INPUT_USED;
-		w->state->drained = 0;
-		peal_store_release_sys(&w->status->drained, 0);
-		if (view->index >= w->state->n_inputs)
-			w->state->n_inputs = view->index + 1;
+		peali_input_begins(w, view->index);
 	} else if (type == PEAL_CONTROL_NEXT_RING) {
 		in->next = *view;
 		in->flags |= PEAL_INPUT_NEXT;
@@ -130,10 +127,7 @@ peali_control_port(struct peal_worker *w, uint32_t type,
 		return PEAL_EINVAL;
 	if (type == PEAL_CONTROL_ATTACH_PORT) {
 		peal_link_producer_init(&o->link, view);
-		o->used = 1;
-		o->switching = 0;
-		if (view->index >= w->state->n_outputs)
-			w->state->n_outputs = view->index + 1;
+		peali_port_begins(w, view->index);
 	} else if (type == PEAL_CONTROL_SWITCH_PORT) {
 		if (!o->used || o->switching)
 			return PEAL_EBUSY;
@@ -209,6 +203,11 @@ peali_control_handle(struct peal_worker *w, const struct peal_message *m)
 	case PEAL_CONTROL_CLOSE_PORT:
 		return peali_control_port(
 			w, type, (const struct peal_link_view *)m->data);
+	case PEAL_CONTROL_SUBSCRIBE:
+	case PEAL_CONTROL_PUBLISH:
+	case PEAL_CONTROL_FORGET:
+		return peali_control_topic(
+			w, type, (const struct peal_topic_view *)m->data);
 	case PEAL_CONTROL_SPAWN:
 	case PEAL_CONTROL_RETIRE:
 		return peali_control_spawn(

@@ -24,6 +24,8 @@ peali_reserve_slow(struct peal_output *output, uint64_t bytes)
 {
 	if (!output->used)
 		return PEAL_ENOTCONN;
+	if (output->link.state == PEALI_STATE_TOPIC)
+		return peali_publish_reserve(output->topic, bytes);
 	if (output->link.state) {
 		if (output->link.counts)
 			peal_link_drop_closed(&output->link, bytes);
@@ -84,6 +86,17 @@ peal_reserve(struct peal_worker *w, uint32_t port, uint64_t bytes, void **out)
 	return 0;
 }
 
+/* The same at a port that is a topic's; all lanes have written. */
+static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
+peali_commit_topic(struct peal_worker *w, struct peal_output *output,
+		   uint16_t type, uint64_t bytes)
+{
+	if (!peal_is_leader(w) || output->link.state != PEALI_STATE_TOPIC)
+		return;
+	peali_publish_stage(&output->link, output->topic, type, bytes);
+	w->state->emitted++;
+}
+
 /**
  * Collective: sends what all lanes have written to the reserved place.
  *
@@ -95,11 +108,16 @@ peal_reserve(struct peal_worker *w, uint32_t port, uint64_t bytes, void **out)
 static PEAL_DEV PEAL_INLINE void
 peal_commit(struct peal_worker *w, uint32_t port, uint16_t type, uint64_t bytes)
 {
-	struct peal_link_producer *p = &peali_output(w, port)->link;
+	struct peal_output *output = peali_output(w, port);
+	struct peal_link_producer *p = &output->link;
 	struct peal_header header;
 	uint32_t length = 0, kind = 0;
 
 	peal_sync(w);
+	if (PEAL_UNLIKELY(p->state)) {
+		peali_commit_topic(w, output, type, bytes);
+		return;
+	}
 	header.actor = p->actor;
 	header.type = type;
 	header.flags = 0;

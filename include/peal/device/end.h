@@ -92,6 +92,8 @@ peali_try_end(struct peal_worker *w)
 
 		if (o->used && o->switching)
 			waiting = 1;
+		else if (o->used && o->link.state == PEALI_STATE_TOPIC)
+			peali_publish_end(&o->link, o->topic);
 		else if (o->used && !o->link.state &&
 			 peal_link_push_mark(&o->link, PEAL_KIND_END))
 			waiting = 1;

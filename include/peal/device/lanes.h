@@ -195,6 +195,20 @@ static PEAL_DEV PEAL_INLINE uint16_t peal_type(const struct peal_worker *w)
 	return w->message.header.type;
 }
 
+/**
+ * How many messages of its topic were lost to the running actor just before
+ * this one: the topic overwrites, and it was too slow. 0 for any other message.
+ */
+static PEAL_DEV PEAL_INLINE uint64_t peal_missed(const struct peal_worker *w)
+{
+	const struct peal_input *in = &w->inputs[w->message.input];
+
+	if (w->message.input >= w->params->max_inputs ||
+	    in->link.state != PEALI_STATE_TOPIC)
+		return 0;
+	return in->topic->got.missed;
+}
+
 /** The running actor's state; the caller casts it. */
 static PEAL_DEV PEAL_INLINE void *peal_state(const struct peal_worker *w)
 {

@@ -28,6 +28,12 @@
  * a time. All are wait-free.
  */
 
+/*
+ * State of an end that is no link: a worker's port or input that is a topic's.
+ * Nothing goes the short way there, see publish.h and subscribe.h.
+ */
+#define PEALI_STATE_TOPIC 1
+
 /** The sending end; private to its owner. */
 struct peal_link_producer {
 	/* what every message needs */

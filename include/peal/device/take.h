@@ -31,6 +31,25 @@ peali_input_mark(struct peal_worker *w, struct peal_input *in, uint32_t kind)
 	}
 }
 
+/*
+ * The next message of an input that is a topic: 0 and w->message; else
+ * PEALI_STATE_TOPIC, and the input may have ended.
+ */
+static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
+peali_input_topic(struct peal_worker *w, struct peal_input *in)
+{
+	int last = (in->flags & PEAL_INPUT_LAST) != 0;
+
+	if (peali_subscribe_peek(&in->link, in->topic, &w->message))
+		return 0;
+	if (peali_subscribe_over(&in->link, in->topic, last)) {
+		w->state->idle = 0;
+		in->flags = 0;
+		w->state->ended++;
+	}
+	return PEALI_STATE_TOPIC;
+}
+
 /* An input whose head is no message for one of the worker's actors, or that has
  * none. 1: it is, for a member of a pool. */
 static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
@@ -38,6 +57,8 @@ peali_input_odd(struct peal_worker *w, struct peal_input *in, int result)
 {
 	int64_t pool;
 
+	if (result == PEALI_STATE_TOPIC)
+		return 0;
 	if (result == PEAL_EAGAIN && in->link.more) {
 		w->state->aside = PEALI_FETCH;
 		w->state->aside_at = (uint32_t)(in - w->inputs);
@@ -71,6 +92,10 @@ static PEAL_DEV PEAL_INLINE int peali_input_take(struct peal_worker *w,
 	int result = peali_link_peek(&in->link, &w->message, &header);
 	int taken = -1;
 
+	if (PEAL_UNLIKELY(result == PEALI_STATE_TOPIC)) {
+		result = peali_input_topic(w, in);
+		header = w->message.header;
+	}
 	if (PEAL_LIKELY(!result) &&
 	    PEAL_LIKELY(w->message.kind <= PEAL_KIND_SLAB))
 		taken = peali_actor_take(w, header.actor);

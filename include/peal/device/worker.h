@@ -3,17 +3,21 @@
 #define PEAL_DEVICE_WORKER_H
 
 #include <peal/abi/control.h>
-#include <peal/device/consumer.h>
 #include <peal/device/mailbox.h>
-#include <peal/device/producer.h>
+#include <peal/device/publish.h>
 #include <peal/device/steal.h>
+#include <peal/device/subscribe.h>
 
 /* What a worker is made of; what its handlers call is in lanes.h and emit.h. */
 
-/** A worker's input: the receiving end of a link, and its next ring. */
+/** A worker's input: the receiving end of a link, and its next ring; or a
+ * topic, if the link's state is PEALI_STATE_TOPIC. */
 struct peal_input {
 	struct peal_link_consumer link;
-	struct peal_link_view next; /* to follow a SEAL to */
+	union {
+		struct peal_link_view next; /* to follow a SEAL to */
+		struct peal_subscription *topic;
+	};
 	uint32_t flags; /* enum peal_input_flag */
 	uint32_t reserved;
 };
@@ -26,12 +30,15 @@ enum peal_input_flag {
 	PEAL_INPUT_LAST = 4 /* the sender is gone: ends when empty */
 };
 
-/** One port's sending end. */
+/** One port's sending end: a link's, or a topic's as for an input. */
 struct peal_output {
 	struct peal_link_producer link;
-	uint32_t used; /* 1: has a link */
+	uint32_t used; /* 1: has a link, or a topic */
 	uint32_t switching; /* 1: `next` is filled */
-	struct peal_link_view next; /* after the SEAL that waits for room */
+	union {
+		struct peal_link_view next; /* after the SEAL that waits */
+		struct peal_publication *topic;
+	};
 };
 
 PEAL_STATIC_ASSERT(sizeof(struct peal_output) == 256, "found by a shift");
@@ -172,6 +179,29 @@ struct peal_worker {
 	uint32_t room_actor; /* its index */
 };
 
+/* ---- its inputs and ports ------------------------------------------------ */
+
+/* An input of that index is used from now on. */
+static PEAL_DEV PEAL_UNUSED inline void
+peali_input_begins(struct peal_worker *w, uint32_t index)
+{
+	w->inputs[index].flags = PEAL_INPUT_USED;
+	w->state->drained = 0;
+	peal_store_release_sys(&w->status->drained, 0);
+	if (index >= w->state->n_inputs)
+		w->state->n_inputs = index + 1;
+}
+
+/* A port of that index is used from now on. */
+static PEAL_DEV PEAL_UNUSED inline void peali_port_begins(struct peal_worker *w,
+							  uint32_t index)
+{
+	w->outputs[index].used = 1;
+	w->outputs[index].switching = 0;
+	if (index >= w->state->n_outputs)
+		w->state->n_outputs = index + 1;
+}
+
 /* ---- its mailboxes and what it says -------------------------------------- */
 
 /* The mailbox of a worker of a kernel that has some. */
@@ -220,16 +250,23 @@ static PEAL_DEV PEAL_INLINE void peali_pool_flush(struct peal_pool_place *p)
 		peal_store_release_dev(&p->done, p->handled);
 }
 
-/* The room that the worker has made: in links to it and in its mailbox; and what
- * it has done of pools. */
+/* The room that the worker has made, in links, topics and its mailbox; and what it
+ * has done of pools. */
 static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
 peali_give_room(struct peal_worker *w)
 {
 	uint32_t i;
 
-	for (i = 0; i < w->state->n_inputs; i++)
-		if (w->inputs[i].flags & PEAL_INPUT_USED)
-			peal_link_flush_credit(&w->inputs[i].link);
+	for (i = 0; i < w->state->n_inputs; i++) {
+		struct peal_input *in = &w->inputs[i];
+
+		if (!(in->flags & PEAL_INPUT_USED))
+			continue;
+		if (in->link.state == PEALI_STATE_TOPIC)
+			peali_subscribe_flush(in->topic);
+		else
+			peal_link_flush_credit(&in->link);
+	}
 	for (i = 0; i < peali_pools(w); i++)
 		peali_pool_flush(&w->pools[i]);
 	if (w->mailbox)

@@ -19,10 +19,11 @@ static PEAL_DEV int sink(struct peal_worker *w)
 
 	if (!peal_is_leader(w))
 		return 0;
+	s->missed += peal_missed(w);
 	if (peal_length(w) < sizeof(*m) ||
 	    m->check != relay_check(m->producer, m->sequence))
 		s->damaged++;
-	else if (m->sequence != s->next)
+	else if (m->sequence != s->next + peal_missed(w))
 		s->misordered++;
 	s->next = m->sequence + 1;
 	s->received++;

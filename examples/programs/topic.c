@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The kernel of 07_topic. `pass` sends on what it gets, be it to a topic or to
+ * another device; `total` and `highest` look at all readings and say what came
+ * of them when they get a message of type 1.
+ */
+#include <peal/device/kernel.h>
+
+static PEAL_DEV int pass(struct peal_worker *w)
+{
+	return peal_emit(w, 0, peal_type(w), peal_data(w), peal_length(w));
+}
+
+static PEAL_DEV int total(struct peal_worker *w)
+{
+	uint64_t *sum = (uint64_t *)peal_state(w);
+
+	if (peal_type(w) == 1)
+		return peal_emit(w, 0, 0, sum, sizeof(*sum));
+	if (peal_is_leader(w))
+		*sum += *(const uint64_t *)peal_data(w);
+	return 0;
+}
+
+static PEAL_DEV int highest(struct peal_worker *w)
+{
+	uint64_t *most = (uint64_t *)peal_state(w);
+	uint64_t reading = *(const uint64_t *)peal_data(w);
+
+	if (peal_type(w) == 1)
+		return peal_emit(w, 0, 1, most, sizeof(*most));
+	if (peal_is_leader(w) && reading > *most)
+		*most = reading;
+	return 0;
+}
+
+#define HANDLERS(X)                                                            \
+	X(pass, 0, PEAL_EMITS(1, 1))                                           \
+	X(total, sizeof(uint64_t), PEAL_EMITS(1, 1))                           \
+	X(highest, sizeof(uint64_t), PEAL_EMITS(1, 1))
+PEAL_PROGRAM(topic, HANDLERS);

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEAL_DEVICE_PUBLISH_H
+#define PEAL_DEVICE_PUBLISH_H
+
+#include <peal/device/producer.h>
+#include <peal/device/topic.h>
+
+/*
+ * A worker's port that publishes to a topic; see topic.h for the protocol. The
+ * port's link is none: its state says so, and it never has room for a message,
+ * so that all of emit.h comes here the slow way, and a link loses nothing by
+ * it. Handlers write to a stage, which is published at the commit. For the
+ * leader.
+ */
+
+/** A publishing port; private to its worker. Its stage lies behind it. */
+struct peal_publication {
+	struct peal_topic_publisher at;
+	struct peal_topic *topic;
+	struct peal_topic_published *counts;
+	const uint64_t *bells; /* host only: see peal_topic_view; or 0 */
+	uint64_t bytes; /* published in all */
+	uint64_t reserved[2];
+};
+
+PEAL_STATIC_ASSERT(sizeof(struct peal_publication) == 64, "a stage follows");
+
+/* Makes a port's link the topic's, and its place in the topic. */
+static PEAL_DEV PEAL_UNUSED inline void
+peali_publish_begin(struct peal_link_producer *link, struct peal_publication *p,
+		    const struct peal_topic_view *view)
+{
+	p->topic = (struct peal_topic *)(uintptr_t)view->topic;
+	p->counts = (struct peal_topic_published *)(uintptr_t)view->counts;
+	p->bells = (const uint64_t *)(uintptr_t)view->bells;
+	p->bytes = peal_load_relaxed_sys(&p->counts->bytes);
+	peal_topic_publisher_init(p->topic, &p->at);
+	peal_store_relaxed_sys(&p->counts->ended, 0);
+	/* no slot is free, none has a slab, and a payload lies in the stage */
+	link->tail = link->limit = 0;
+	link->slab_bytes = 0;
+	link->fits_slot = 0;
+	link->policy = PEAL_POLICY_ATOM16;
+	link->stage = (uint8_t *)(p + 1);
+	link->message_bytes = p->topic->message_bytes;
+	link->payload_max = p->topic->message_bytes;
+	link->counts = 0;
+	link->state = PEALI_STATE_TOPIC;
+}
+
+/* How often n messages fit; 0 not now. */
+static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE uint64_t
+peali_publish_room(struct peal_publication *p, uint32_t n)
+{
+	if (p->topic->mode != PEAL_TOPIC_WAIT)
+		return peal_topic_capacity(p->topic);
+	if (p->at.limit - p->at.tail < n)
+		peali_topic_look(p->topic, &p->at);
+	return (p->at.limit - p->at.tail) / n;
+}
+
+/* Whether a message fits now: 0, PEAL_EMSGSIZE, PEAL_EAGAIN. */
+static PEAL_DEV PEAL_UNUSED inline int
+peali_publish_reserve(struct peal_publication *p, uint64_t bytes)
+{
+	if (bytes > p->topic->message_bytes)
+		return PEAL_EMSGSIZE;
+	return peali_publish_room(p, 1) ? 0 : PEAL_EAGAIN;
+}
+
+/* Wakes whoever subscribes and sleeps. */
+static PEAL_DEV PEAL_INLINE void
+peali_publish_ring(const struct peal_publication *p)
+{
+#if PEAL_ON_HOST
+	uint32_t i;
+
+	for (i = 0; p->bells && i < p->topic->n_cursors; i++)
+		peal_bell_ring(peal_load_relaxed_sys(&p->bells[1 + i]));
+#else
+	(void)p;
+#endif
+}
+
+/* Publishes what is in the port's stage, for which there is room. */
+static PEAL_DEV PEAL_UNUSED inline void
+peali_publish_stage(struct peal_link_producer *link, struct peal_publication *p,
+		    uint16_t type, uint64_t bytes)
+{
+	struct peal_header header;
+
+	header.actor = 0;
+	header.type = type;
+	header.flags = 0;
+	p->bytes += bytes;
+	peal_store_relaxed_sys(&p->counts->bytes, p->bytes);
+	/* before it can be seen: who sees it taken sees it published */
+	peal_store_relaxed_sys(&p->counts->messages, p->at.tail + 1);
+	peal_topic_publish(p->topic, &p->at, header, peali_link_payload(link),
+			   bytes);
+	peali_publish_ring(p);
+}
+
+/* Says that no more comes; the port is closed then. */
+static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
+peali_publish_end(struct peal_link_producer *link, struct peal_publication *p)
+{
+	peal_store_relaxed_dev(&p->topic->end, 1 + p->at.tail);
+	peal_store_relaxed_sys(&p->counts->ended, 1);
+	peali_producer_close(link, PEAL_EPIPE);
+	peali_publish_ring(p);
+}
+
+#endif
