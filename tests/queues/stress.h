@@ -10,6 +10,7 @@
  */
 
 #include "queues/identity.h"
+#include "queues/stress_word.h"
 
 /* Messages whose identity and content were found right. */
 static atomic_ullong stress_verified;
@@ -92,22 +93,14 @@ static inline void stress_say(void)
 
 /* ---- content: who sent it, as which message, and words made of that -------- */
 
-static inline uint64_t stress_word(uint64_t id, uint64_t i)
-{
-	uint64_t z = (id + i) * 0x9e3779b97f4a7c15ULL;
-
-	return z ^ z >> 29;
-}
-
 /* `bytes`: a multiple of 8. */
 static inline void stress_fill(void *to, uint64_t bytes, uint64_t producer,
 			       uint64_t sequence)
 {
-	uint64_t id = producer << 56 | sequence, word, i;
+	uint64_t id = stress_id(producer, sequence), word, i;
 	uint8_t *out = (uint8_t *)to;
 
-	memcpy(out, &id, 8);
-	for (i = 1; i < bytes / 8; i++) {
+	for (i = 0; i < bytes / 8; i++) {
 		word = stress_word(id, i);
 		memcpy(out + 8 * i, &word, 8);
 	}
