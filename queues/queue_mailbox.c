@@ -78,8 +78,7 @@ static int pop(struct peal_queue_end *end, void *buffer, uint64_t each,
 
 	for (i = 0; i < n && peal_mailbox_peek(m, &view); i++) {
 		result = PEAL_EPROTO;
-		if (view.length < header ||
-		    view.length > header + m->message_bytes)
+		if (view.kind != PEAL_KIND_DATA)
 			break;
 		lengths[i] = view.length - header;
 		result = PEAL_EMSGSIZE;

@@ -10,6 +10,7 @@
  */
 
 #include "queues/identity.h"
+#include "queues/stress_word.h"
 
 /* Messages whose identity and content were found right. */
 static atomic_ullong stress_verified;
@@ -62,6 +63,17 @@ static inline void stress_pause(unsigned long long *random)
 	nanosleep(&t, NULL);
 }
 
+/* The same, for calls that have no random numbers of their own. */
+static inline void stress_pause_here(void)
+{
+	static atomic_ullong threads;
+	static _Thread_local unsigned long long random;
+
+	if (!random)
+		random = 4001 * (1 + atomic_fetch_add(&threads, 1));
+	stress_pause(&random);
+}
+
 /* Messages of a round: many where that is quick and there is time. */
 static inline uint64_t stress_count(uint64_t messages, uint64_t bytes,
 				    uint64_t capacity)
@@ -81,25 +93,30 @@ static inline void stress_say(void)
 
 /* ---- content: who sent it, as which message, and words made of that -------- */
 
-static inline uint64_t stress_word(uint64_t id, uint64_t i)
-{
-	uint64_t z = (id + i) * 0x9e3779b97f4a7c15ULL;
-
-	return z ^ z >> 29;
-}
-
 /* `bytes`: a multiple of 8. */
 static inline void stress_fill(void *to, uint64_t bytes, uint64_t producer,
 			       uint64_t sequence)
 {
-	uint64_t id = producer << 56 | sequence, word, i;
+	uint64_t id = stress_id(producer, sequence), word, i;
 	uint8_t *out = (uint8_t *)to;
 
-	memcpy(out, &id, 8);
-	for (i = 1; i < bytes / 8; i++) {
+	for (i = 0; i < bytes / 8; i++) {
 		word = stress_word(id, i);
 		memcpy(out + 8 * i, &word, 8);
 	}
+}
+
+/* Whether the words behind the first are those of that identity. */
+static inline int stress_whole(const void *from, uint64_t bytes, uint64_t id)
+{
+	const uint8_t *in = (const uint8_t *)from;
+	uint64_t word, odd = 0, i;
+
+	for (i = 1; i < bytes / 8; i++) {
+		memcpy(&word, in + 8 * i, 8);
+		odd |= word ^ stress_word(id, i);
+	}
+	return !odd;
 }
 
 /*
@@ -110,18 +127,64 @@ static inline void stress_fill(void *to, uint64_t bytes, uint64_t producer,
 static inline int stress_check(const void *from, uint64_t bytes, uint64_t *next,
 			       uint32_t producers)
 {
-	const uint8_t *in = (const uint8_t *)from;
-	uint64_t id, word, odd = 0, i;
+	uint64_t id;
 
-	memcpy(&id, in, 8);
+	memcpy(&id, from, 8);
 	if (id >> 56 >= producers || (id << 8) >> 8 != next[id >> 56])
 		return 0;
 	next[id >> 56]++;
-	for (i = 1; i < bytes / 8; i++) {
-		memcpy(&word, in + 8 * i, 8);
-		odd |= word ^ stress_word(id, i);
-	}
-	return !odd;
+	return stress_whole(from, bytes, id);
+}
+
+/* ---- messages that several take: all of them tick one list off ------------- */
+
+struct stress_list {
+	uint32_t producers;
+	uint64_t each; /* messages of each of them */
+	atomic_uchar *seen; /* [producers * each] */
+};
+
+static inline void stress_list_open(struct stress_list *l, uint32_t producers,
+				    uint64_t each)
+{
+	l->producers = producers;
+	l->each = each;
+	l->seen = (atomic_uchar *)calloc(producers, each);
+	CHECK(l->seen);
+}
+
+/*
+ * Ticks a message off: 1 it is whole, nobody has had it, and it is not before
+ * one that this taker has had of the same producer. next: the taker's, of each
+ * producer; NULL: in any order.
+ */
+static inline int stress_tick(struct stress_list *l, const void *from,
+			      uint64_t bytes, uint64_t *next)
+{
+	uint64_t id, sequence;
+
+	memcpy(&id, from, 8);
+	sequence = (id << 8) >> 8;
+	if (id >> 56 >= l->producers || sequence >= l->each)
+		return 0;
+	if (atomic_exchange(&l->seen[(id >> 56) * l->each + sequence], 1))
+		return 0;
+	if (next && sequence < next[id >> 56])
+		return 0;
+	if (next)
+		next[id >> 56] = sequence + 1;
+	return stress_whole(from, bytes, id);
+}
+
+/* 1: every message was ticked off. */
+static inline int stress_list_close(struct stress_list *l)
+{
+	uint64_t i, left = 0;
+
+	for (i = 0; i < l->producers * l->each; i++)
+		left += !l->seen[i];
+	free(l->seen);
+	return !left;
 }
 
 #endif

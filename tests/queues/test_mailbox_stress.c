@@ -110,6 +110,7 @@ static int box_put(void *queue, uint32_t producer,
 	struct producer *p = &b->producers[producer];
 	struct peal_header h = { producer, (uint16_t)m->sequence, 3 };
 
+	stress_pause(&p->random);
 	if (b->bulk)
 		return box_put_bulk(b, p, producer, m);
 	/* as a handler does: first room for all that it may put */
@@ -155,6 +156,7 @@ static int box_take(void *queue, struct identity_message *m)
 	CHECK_EQ(h.actor, m->producer);
 	if (h.flags != HEADER_OF_BULK)
 		CHECK_EQ(h.type, (uint16_t)m->sequence);
+	stress_pause_here();
 	peal_mailbox_release(b->m);
 	b->taken++;
 	return 1;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* labels: stress */
+#include "stress.h"
 #include "topic_ring.h"
 
 /*
@@ -24,6 +25,7 @@ struct stage {
 	uint32_t bulk;
 	int restless; /* the last reader leaves and joins again */
 	int pace; /* the publisher rests now and then, or nobody else runs */
+	uint64_t seed;
 	/* what publishes and takes; broken ones too */
 	int (*publish)(struct topic_ring *r, uint64_t sequence, uint32_t n);
 	int (*take)(struct topic_ring *r, uint32_t index, uint8_t *data,
@@ -70,7 +72,7 @@ static void *read_all(void *argument)
 	struct reader *d = (struct reader *)argument;
 	struct stage *g = d->stage;
 	struct peal_topic_subscriber *s = &g->r.at[d->index].s;
-	unsigned long long random = d->index;
+	unsigned long long random = g->seed + d->index;
 	struct peal_topic_got got;
 	uint8_t data[TOPIC_BYTES];
 	uint64_t next, began, i;
@@ -83,6 +85,7 @@ static void *read_all(void *argument)
 		over = atomic_load(&g->over);
 		r = g->take(&g->r, d->index, data, &got);
 		identity_disturb(&random);
+		stress_pause(&random);
 		if (r == 1)
 			look_at(d, data, &got, &next);
 		else if (over && i > 100)
@@ -110,13 +113,14 @@ static void *read_all(void *argument)
 
 static void publish_all(struct stage *g, uint64_t messages)
 {
-	unsigned long long random = 3;
+	unsigned long long random = g->seed + 3;
 	uint64_t i = 0, vain = 0;
 
 	while (atomic_load(&g->ready) < READERS)
 		sched_yield();
 	while (i < messages) {
 		identity_disturb(&random);
+		stress_pause(&random);
 		if (g->pace && i % 64 == 63 && test_random(&random) % 4 == 0)
 			sched_yield();
 		if (g->publish(&g->r, i, 1) == 0) {
@@ -173,13 +177,14 @@ static void stage_close(struct stage *g)
 }
 
 static void each_gets_all(uint32_t policy, uint32_t slots, uint64_t start,
-			  int restless)
+			  int restless, uint64_t round)
 {
 	struct stage *g = stage_open(policy, slots, PEAL_TOPIC_WAIT, start);
 	uint64_t messages = slots < 4 ? MESSAGES / 10 : MESSAGES;
 	uint32_t i;
 
 	g->restless = restless;
+	g->seed = 1000 * round;
 	run(g, messages);
 	CHECK_EQ(g->r.t->tail - start, messages);
 	for (i = 0; i < READERS; i++) {
@@ -188,6 +193,7 @@ static void each_gets_all(uint32_t policy, uint32_t slots, uint64_t start,
 		CHECK_EQ(d->torn, 0);
 		CHECK_EQ(d->wrong, 0);
 		CHECK_EQ(d->lost, 0);
+		stress_verified += d->taken;
 		if (!d->sessions)
 			CHECK_EQ(d->taken, messages);
 	}
@@ -198,27 +204,36 @@ static void each_gets_all(uint32_t policy, uint32_t slots, uint64_t start,
 
 PEAL_TEST(each_subscriber_gets_every_message_once_and_in_order)
 {
-	EACH_POLICY(policy)
-	{
-		each_gets_all(policy, 1, 0, 0);
-		each_gets_all(policy, 2, 0, 0);
-		each_gets_all(policy, 64, 0, 0);
-		each_gets_all(policy, 16, 0ULL - 5000, 0);
-		each_gets_all(policy, 16, 65536ULL * 16 - 5000, 0);
-	}
+	struct stress_clock clock = stress_begin(1);
+	uint64_t round;
+
+	while (stress_next(&clock, &round))
+		EACH_POLICY(policy)
+		{
+			each_gets_all(policy, 1, 0, 0, round);
+			each_gets_all(policy, 2, 0, 0, round);
+			each_gets_all(policy, 64, 0, 0, round);
+			each_gets_all(policy, 16, 0ULL - 5000, 0, round);
+			each_gets_all(policy, 16, 65536ULL * 16 - 5000, 0,
+				      round);
+		}
 }
 
 PEAL_TEST(joining_and_leaving_loses_nothing)
 {
-	EACH_POLICY(policy)
-	{
-		each_gets_all(policy, 8, 0, 1);
-		each_gets_all(policy, 64, 0, 1);
-	}
+	struct stress_clock clock = stress_begin(1);
+	uint64_t round;
+
+	while (stress_next(&clock, &round))
+		EACH_POLICY(policy)
+		{
+			each_gets_all(policy, 8, 0, 1, round);
+			each_gets_all(policy, 64, 0, 1, round);
+		}
 }
 
 static uint64_t each_is_told(uint32_t policy, uint32_t slots, uint64_t start,
-			     int restless)
+			     int restless, uint64_t round)
 {
 	struct stage *g =
 		stage_open(policy, slots, PEAL_TOPIC_OVERWRITE, start);
@@ -226,6 +241,7 @@ static uint64_t each_is_told(uint32_t policy, uint32_t slots, uint64_t start,
 	uint32_t i;
 
 	g->restless = restless;
+	g->seed = 1000 * round;
 	run(g, MESSAGES);
 	CHECK_EQ(g->r.t->tail - start, MESSAGES);
 	for (i = 0; i < READERS; i++) {
@@ -235,6 +251,7 @@ static uint64_t each_is_told(uint32_t policy, uint32_t slots, uint64_t start,
 		CHECK_EQ(d->wrong, 0);
 		if (!d->sessions)
 			CHECK_EQ(d->taken + d->lost, MESSAGES);
+		stress_verified += d->taken;
 		lost += d->lost;
 	}
 	stage_close(g);
@@ -243,16 +260,19 @@ static uint64_t each_is_told(uint32_t policy, uint32_t slots, uint64_t start,
 
 PEAL_TEST(overwritten_subscriber_gets_whole_messages_and_the_count_of_the_rest)
 {
-	uint64_t lost = 0;
+	struct stress_clock clock = stress_begin(1);
+	uint64_t lost = 0, round;
 
-	EACH_POLICY(policy)
-	{
-		lost += each_is_told(policy, 1, 0, 0);
-		lost += each_is_told(policy, 2, 0, 0);
-		lost += each_is_told(policy, 64, 0, 1);
-		lost += each_is_told(policy, 16, 0ULL - 5000, 0);
-		lost += each_is_told(policy, 16, 65536ULL * 16 - 5000, 0);
-	}
+	while (stress_next(&clock, &round))
+		EACH_POLICY(policy)
+		{
+			lost += each_is_told(policy, 1, 0, 0, round);
+			lost += each_is_told(policy, 2, 0, 0, round);
+			lost += each_is_told(policy, 64, 0, 1, round);
+			lost += each_is_told(policy, 16, 0ULL - 5000, 0, round);
+			lost += each_is_told(policy, 16, 65536ULL * 16 - 5000,
+					     0, round);
+		}
 	CHECK(lost > 0);
 }
 
@@ -363,4 +383,4 @@ PEAL_TEST_MAIN(
 	RUN(overwritten_subscriber_gets_whole_messages_and_the_count_of_the_rest);
 	RUN(reader_that_does_not_look_twice_is_caught);
 	RUN(publisher_that_does_not_wait_is_caught);
-	RUN(join_that_does_not_heed_the_promise_is_caught);)
+	RUN(join_that_does_not_heed_the_promise_is_caught); stress_say();)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* labels: stress */
+#include "stress.h"
 #include "work_pool.h"
 
 /*
@@ -144,6 +145,7 @@ static int put_one(struct work_pool *w, struct actor *a, uint64_t sequence)
 	if (peal_work_take_tickets(w->q, &w->at[a->index].p, 1, &number))
 		return PEAL_EAGAIN;
 	sched_yield();
+	stress_pause(&a->random);
 	peal_work_put_at(w->q, number, h, &m, sizeof(m));
 	return 0;
 }
@@ -262,7 +264,7 @@ static uint64_t overlaps(const struct call *calls, uint32_t n)
 
 /* How many of the histories are not those of a queue. */
 static uint64_t histories(uint32_t policy, uint32_t slots, int split,
-			  uint64_t rounds, uint64_t *pairs)
+			  uint64_t rounds, uint64_t seed, uint64_t *pairs)
 {
 	struct subject *s = (struct subject *)aligned_alloc(
 		128, (sizeof(*s) + 127) / 128 * 128);
@@ -279,7 +281,8 @@ static uint64_t histories(uint32_t policy, uint32_t slots, int split,
 	work_pool_open(&s->pools[1], policy, slots, THREADS, 1);
 	pthread_barrier_init(&s->barrier, NULL, 2 * THREADS + 1);
 	for (i = 0; i < 2 * THREADS; i++) {
-		actors[i] = (struct actor){ s, i % THREADS, i >= THREADS, i };
+		actors[i] = (struct actor){ s, i % THREADS, i >= THREADS,
+					    1000 * seed + i };
 		CHECK(!pthread_create(&threads[i], NULL, act, &actors[i]));
 	}
 	for (k = 0; k < rounds; k++) {
@@ -304,13 +307,19 @@ static uint64_t histories(uint32_t policy, uint32_t slots, int split,
 
 PEAL_TEST(every_history_is_that_of_a_queue)
 {
-	uint64_t pairs = 0;
+	struct stress_clock clock = stress_begin(1);
+	uint64_t pairs = 0, round;
 
-	EACH_POLICY(policy)
-	{
-		CHECK_EQ(histories(policy, 2, 0, ROUNDS, &pairs), 0);
-		CHECK_EQ(histories(policy, 16, 0, ROUNDS, &pairs), 0);
-	}
+	while (stress_next(&clock, &round))
+		EACH_POLICY(policy)
+		{
+			CHECK_EQ(histories(policy, 2, 0, ROUNDS, round, &pairs),
+				 0);
+			CHECK_EQ(histories(policy, 16, 0, ROUNDS, round,
+					   &pairs),
+				 0);
+			stress_verified += 2 * ROUNDS * THREADS * OPS;
+		}
 	printf("    %llu pairs of calls at the same time\n",
 	       (unsigned long long)pairs);
 	CHECK(pairs > 0);
@@ -325,7 +334,8 @@ PEAL_TEST(two_queues_that_pretend_to_be_one_are_caught)
 	uint64_t bad = 0, tries = 0, pairs = 0;
 
 	while (!bad && tries++ < 20)
-		bad = histories(PEAL_POLICY_SEQUENCE, 64, 1, 200, &pairs);
+		bad = histories(PEAL_POLICY_SEQUENCE, 64, 1, 200, tries,
+				&pairs);
 	printf("    not a queue: %llu of %llu histories\n",
 	       (unsigned long long)bad, (unsigned long long)tries * 200);
 	CHECK(bad);
@@ -333,4 +343,4 @@ PEAL_TEST(two_queues_that_pretend_to_be_one_are_caught)
 
 PEAL_TEST_MAIN(RUN(checker_tells_good_histories_from_bad_ones);
 	       RUN(every_history_is_that_of_a_queue);
-	       RUN(two_queues_that_pretend_to_be_one_are_caught);)
+	       RUN(two_queues_that_pretend_to_be_one_are_caught); stress_say();)

@@ -3,6 +3,7 @@
 #include <peal/device/steal.h>
 
 #include "identity_many.h"
+#include "stress.h"
 #include "work_pool.h"
 
 /* Sets of work queues: every worker has a shard, and steals when it is empty. */
@@ -57,6 +58,7 @@ static uint32_t shards_put(void *queue, uint32_t producer,
 	uint32_t to = producer ? s->at[producer].next++ % WORKERS : 0;
 	struct peal_header h = { producer, 0, 0 };
 
+	stress_pause_here();
 	return peal_work_push(shard(s, to), &s->at[producer].p[to], h, m,
 			      sizeof(*m)) ?
 		       0 :
@@ -71,6 +73,7 @@ static uint32_t shards_take(void *queue, uint32_t consumer,
 	int r = peal_work_set_pop_burst(&s->at[consumer].m, m, sizeof(*m), n,
 					got);
 
+	stress_pause_here();
 	CHECK(r == PEAL_EAGAIN || (r >= 1 && r <= (int)n));
 	return r > 0 ? (uint32_t)r : 0;
 }
@@ -95,31 +98,36 @@ PEAL_TEST(each_message_is_taken_once_from_whichever_shard)
 		1,     8,	   1,		7001,
 		20000, shards_put, shards_take, shards_rest
 	};
+	struct stress_clock clock = stress_begin(1);
 	struct identity_result r;
-	uint64_t stolen, taken, put, i;
+	uint64_t stolen, taken, put, i, round;
 
 	CHECK(s);
-	EACH_POLICY(policy)
-	{
-		shards_open(s, policy, 32, 3);
-		r = identity_many_run(&q);
-		if (!r.sound)
-			identity_print("shards", &r);
-		CHECK(r.sound);
-		for (i = stolen = taken = put = 0; i < WORKERS; i++) {
-			struct peal_work_member *m = &s->at[i].m;
+	while (stress_next(&clock, &round))
+		EACH_POLICY(policy)
+		{
+			shards_open(s, policy, 32, 3);
+			q.seed = 7001 + 10000 * round;
+			r = identity_many_run(&q);
+			if (!r.sound)
+				identity_print("shards", &r);
+			CHECK(r.sound);
+			for (i = stolen = taken = put = 0; i < WORKERS; i++) {
+				struct peal_work_member *m = &s->at[i].m;
 
-			CHECK_EQ(m->mine.n_pending + m->guest.n_pending, 0);
-			taken += m->mine.taken + m->guest.taken;
-			put += shard(s, (uint32_t)i)->ticket;
-			CHECK_EQ(m->stolen, m->guest.taken);
-			stolen += m->stolen;
+				CHECK_EQ(m->mine.n_pending + m->guest.n_pending,
+					 0);
+				taken += m->mine.taken + m->guest.taken;
+				put += shard(s, (uint32_t)i)->ticket;
+				CHECK_EQ(m->stolen, m->guest.taken);
+				stolen += m->stolen;
+			}
+			CHECK_EQ(put, taken);
+			CHECK_EQ(put, r.accepted);
+			CHECK(stolen > 0);
+			stress_verified += r.received;
+			free(s->set);
 		}
-		CHECK_EQ(put, taken);
-		CHECK_EQ(put, r.accepted);
-		CHECK(stolen > 0);
-		free(s->set);
-	}
 	free(s);
 }
 
@@ -312,11 +320,16 @@ static uint32_t balance(int steal, uint32_t fastest)
 /* Prints how far apart the workers end; only what they did is checked. */
 PEAL_TEST(tasks_of_uneven_length_are_all_done_and_shards_are_stolen_from)
 {
-	uint32_t stolen = 0, fastest;
+	struct stress_clock clock = stress_begin(1);
+	uint32_t stolen, fastest;
+	uint64_t round;
 
-	for (fastest = 0; fastest < WORKERS; fastest++)
-		stolen |= balance(1, fastest);
-	CHECK_EQ(stolen, (1u << WORKERS) - 1);
+	while (stress_next(&clock, &round)) {
+		for (fastest = stolen = 0; fastest < WORKERS; fastest++)
+			stolen |= balance(1, fastest);
+		CHECK_EQ(stolen, (1u << WORKERS) - 1);
+		stress_verified += WORKERS * TASKS;
+	}
 }
 
 PEAL_TEST(without_stealing_each_does_its_own)
@@ -328,4 +341,4 @@ PEAL_TEST_MAIN(
 	RUN(each_message_is_taken_once_from_whichever_shard);
 	RUN(own_shard_comes_first_then_the_neighbours_in_turn);
 	RUN(tasks_of_uneven_length_are_all_done_and_shards_are_stolen_from);
-	RUN(without_stealing_each_does_its_own);)
+	RUN(without_stealing_each_does_its_own); stress_say();)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* labels: stress */
 #include "identity_many.h"
+#include "stress.h"
 #include "work_pool.h"
 
 /*
@@ -20,6 +21,7 @@ static uint32_t pool_put(void *queue, uint32_t producer,
 	struct work_pool *w = (struct work_pool *)queue;
 	struct peal_header h = { producer, 0, 3 };
 
+	stress_pause_here();
 	return peal_work_push_bulk(w->q, &w->at[producer].p, h, m, sizeof(*m),
 				   n) ?
 		       0 :
@@ -34,6 +36,7 @@ static uint32_t pool_take(void *queue, uint32_t consumer,
 	int i, r = peal_work_pop_burst(w->q, &w->at[consumer].c, m, sizeof(*m),
 				       n, got);
 
+	stress_pause_here();
 	CHECK(r == PEAL_EAGAIN || (r >= 1 && r <= (int)n));
 	for (i = 0; i < r; i++) {
 		CHECK_EQ(got[i].length, sizeof(*m));
@@ -55,11 +58,13 @@ static void pool_rest(void *queue, int producer, int consumer)
 		peal_work_flush(w->q, &w->at[consumer].c);
 }
 
-static struct identity_many pool_queue(struct work_pool *w)
+static struct identity_many pool_queue(struct work_pool *w, uint64_t round)
 {
-	struct identity_many q = { w,	  PRODUCERS, CONSUMERS, EACH,
-				   1,	  1,	     0,		SEED,
-				   20000, pool_put,  pool_take, pool_rest };
+	struct identity_many q = {
+		w,     PRODUCERS, CONSUMERS, EACH,
+		1,     1,	  0,	     SEED + 10000 * round,
+		20000, pool_put,  pool_take, pool_rest
+	};
 
 	return q;
 }
@@ -73,6 +78,7 @@ static void run(struct work_pool *w, const struct identity_many *q)
 		identity_print("work queue", &r);
 	CHECK(r.sound);
 	CHECK_EQ(r.received, q->producers * q->each);
+	stress_verified += r.received;
 	work_pool_conserved(w, start);
 	work_pool_close(w);
 }
@@ -80,60 +86,72 @@ static void run(struct work_pool *w, const struct identity_many *q)
 PEAL_TEST(each_message_goes_to_one_consumer_once_and_in_order)
 {
 	static const uint32_t slots[] = { 4, 16, 64, 512 };
+	struct stress_clock clock = stress_begin(1);
 	struct identity_many q;
 	struct work_pool w;
+	uint64_t round;
 	size_t i;
 
-	EACH_POLICY(policy)
+	while (stress_next(&clock, &round))
+		EACH_POLICY(policy)
 	for (i = 0; i < sizeof(slots) / sizeof(slots[0]); i++) {
 		work_pool_open(&w, policy, slots[i], PRODUCERS, 1);
-		q = pool_queue(&w);
+		q = pool_queue(&w, round);
 		run(&w, &q);
 	}
 }
 
 PEAL_TEST(bulks_and_bursts_conserve_too)
 {
+	struct stress_clock clock = stress_begin(1);
 	struct identity_many q;
 	struct work_pool w;
+	uint64_t round;
 
-	EACH_POLICY(policy)
-	{
-		work_pool_open(&w, policy, 256, PRODUCERS, 32);
-		q = pool_queue(&w);
-		q.bulk = q.burst = 32;
-		q.each *= 4;
-		run(&w, &q);
-	}
+	while (stress_next(&clock, &round))
+		EACH_POLICY(policy)
+		{
+			work_pool_open(&w, policy, 256, PRODUCERS, 32);
+			q = pool_queue(&w, round);
+			q.bulk = q.burst = 32;
+			q.each *= 4;
+			run(&w, &q);
+		}
 }
 
 PEAL_TEST(one_producer_needs_no_add_to_its_ticket)
 {
+	struct stress_clock clock = stress_begin(1);
 	struct identity_many q;
 	struct work_pool w;
+	uint64_t round;
 
-	EACH_POLICY(policy)
-	{
-		work_pool_open(&w, policy, 64, 1, 8);
-		CHECK(w.q->solo);
-		q = pool_queue(&w);
-		q.producers = 1;
-		q.bulk = q.burst = 8;
-		q.each *= 3;
-		run(&w, &q);
-	}
+	while (stress_next(&clock, &round))
+		EACH_POLICY(policy)
+		{
+			work_pool_open(&w, policy, 64, 1, 8);
+			CHECK(w.q->solo);
+			q = pool_queue(&w, round);
+			q.producers = 1;
+			q.bulk = q.burst = 8;
+			q.each *= 3;
+			run(&w, &q);
+		}
 }
 
 PEAL_TEST(capacity_one_and_two_carry_all)
 {
+	struct stress_clock clock = stress_begin(1);
 	struct identity_many q;
 	struct work_pool w;
+	uint64_t round;
 	uint32_t slots;
 
-	EACH_POLICY(policy)
+	while (stress_next(&clock, &round))
+		EACH_POLICY(policy)
 	for (slots = 1; slots <= 2; slots++) {
 		work_pool_open(&w, policy, slots, slots, 1);
-		q = pool_queue(&w);
+		q = pool_queue(&w, round);
 		q.producers = slots;
 		q.each /= 4;
 		run(&w, &q);
@@ -145,15 +163,18 @@ PEAL_TEST(numbers_wrap_under_way)
 	static const uint64_t starts[] = { 65536ULL * 16 - 1000, 0ULL - 1000,
 					   PEAL_SLOT_REFRESH_LAPS * 16ULL -
 						   1000 };
+	struct stress_clock clock = stress_begin(1);
 	struct identity_many q;
 	struct work_pool w;
+	uint64_t round;
 	size_t i;
 
-	EACH_POLICY(policy)
+	while (stress_next(&clock, &round))
+		EACH_POLICY(policy)
 	for (i = 0; i < 3; i++) {
 		work_pool_open(&w, policy, 16, PRODUCERS, 1);
 		work_pool_start_at(&w, starts[i]);
-		q = pool_queue(&w);
+		q = pool_queue(&w, round);
 		q.burst = 4;
 		run(&w, &q);
 	}
@@ -202,41 +223,45 @@ static void shaken_rest(void *queue, int producer, int consumer)
 
 PEAL_TEST(vanished_producers_and_claims_handed_back_lose_nothing)
 {
+	struct stress_clock clock = stress_begin(1);
 	struct identity_result r;
 	struct identity_many q;
-	uint64_t dead, i;
+	uint64_t dead, i, round;
 	struct shaken *s = (struct shaken *)aligned_alloc(
 		128, (sizeof(*s) + 127) / 128 * 128);
 
 	CHECK(s);
-	EACH_POLICY(policy)
-	{
-		memset(s, 0, sizeof(*s));
-		work_pool_open(&s->w, policy, 32, PRODUCERS, 4);
-		q = pool_queue(&s->w);
-		q.queue = s;
-		q.put = shaken_put;
-		q.take = shaken_take;
-		q.rest = shaken_rest;
-		q.bulk = q.burst = 4;
-		q.unordered = 1; /* what was handed back comes out of turn */
-		r = identity_many_run(&q);
-		if (!r.sound)
-			identity_print("shaken", &r);
-		CHECK(r.sound);
-		/* who was last may have left some dead slots and claims */
-		for (i = 0; i < 200; i++) {
-			struct identity_message m;
+	while (stress_next(&clock, &round))
+		EACH_POLICY(policy)
+		{
+			memset(s, 0, sizeof(*s));
+			work_pool_open(&s->w, policy, 32, PRODUCERS, 4);
+			q = pool_queue(&s->w, round);
+			q.queue = s;
+			q.put = shaken_put;
+			q.take = shaken_take;
+			q.rest = shaken_rest;
+			q.bulk = q.burst = 4;
+			q.unordered =
+				1; /* what was handed back comes out of turn */
+			r = identity_many_run(&q);
+			if (!r.sound)
+				identity_print("shaken", &r);
+			CHECK(r.sound);
+			stress_verified += r.received;
+			/* who was last may have left some dead slots and claims */
+			for (i = 0; i < 200; i++) {
+				struct identity_message m;
 
-			CHECK(work_take(&s->w, i % CONSUMERS, &m) < 0);
+				CHECK(work_take(&s->w, i % CONSUMERS, &m) < 0);
+			}
+			for (i = dead = 0; i < CONSUMERS; i++)
+				dead += s->w.at[i].c.dead;
+			CHECK(dead > 0);
+			CHECK_EQ(dead, atomic_load(&s->vanished));
+			work_pool_conserved(&s->w, 0);
+			work_pool_close(&s->w);
 		}
-		for (i = dead = 0; i < CONSUMERS; i++)
-			dead += s->w.at[i].c.dead;
-		CHECK(dead > 0);
-		CHECK_EQ(dead, atomic_load(&s->vanished));
-		work_pool_conserved(&s->w, 0);
-		work_pool_close(&s->w);
-	}
 	free(s);
 }
 
@@ -308,7 +333,7 @@ static void caught(const char *what, struct identity_many change)
 
 	do {
 		work_pool_open(&w, PEAL_POLICY_ATOM8, 16, PRODUCERS, 1);
-		q = pool_queue(&w);
+		q = pool_queue(&w, 0);
 		q.each = 2000;
 		q.quiet_ms = 300;
 		q.put = change.put ? change.put : q.put;
@@ -340,4 +365,4 @@ PEAL_TEST_MAIN(RUN(each_message_goes_to_one_consumer_once_and_in_order);
 	       RUN(one_producer_needs_no_add_to_its_ticket);
 	       RUN(capacity_one_and_two_carry_all); RUN(numbers_wrap_under_way);
 	       RUN(vanished_producers_and_claims_handed_back_lose_nothing);
-	       RUN(broken_variants_are_caught);)
+	       RUN(broken_variants_are_caught); stress_say();)

@@ -61,30 +61,34 @@ static inline void work_pool_close(struct work_pool *w)
 	free(w->q);
 }
 
-/* Puts the queue where it is after `number` messages, all taken and told. */
-static inline void work_pool_start_at(struct work_pool *w, uint64_t number)
+/* Puts a queue where it is after `number` messages, all taken and told. */
+static inline void work_queue_start_at(struct peal_work *q, uint64_t number)
 {
-	uint64_t capacity = peal_work_capacity(w->q), k;
+	uint64_t capacity = peal_work_capacity(q), k;
 	static const uint8_t content[8];
 
 	for (k = 1; k <= capacity; k++) {
 		uint64_t n = number - k;
-		uint8_t *slot = peali_work_slot(w->q, n);
-		uint32_t lap = peali_work_lap(w->q, n);
+		uint8_t *slot = peali_work_slot(q, n);
+		uint32_t lap = peali_work_lap(q, n);
 
 		/* as often was a message taken off this slot */
-		*peali_work_taken(w->q, n) += (n >> w->q->capacity_log2) + 1;
-		if (w->q->policy == PEAL_POLICY_SEQUENCE) {
+		*peali_work_taken(q, n) += (n >> q->capacity_log2) + 1;
+		if (q->policy == PEAL_POLICY_SEQUENCE) {
 			peal_slot_publish(slot, lap, PEAL_KIND_DATA, 8);
 			continue;
 		}
-		peal_slot_refresh(w->q->policy, slot, w->q->slot_bytes, lap, 8,
-				  0, 1);
-		peal_slot_pack(w->q->policy, slot, lap, PEAL_KIND_DATA, content,
-			       8, 0, 1);
+		peal_slot_refresh(q->policy, slot, q->slot_bytes, lap, 8, 0, 1);
+		peal_slot_pack(q->policy, slot, lap, PEAL_KIND_DATA, content, 8,
+			       0, 1);
 	}
-	w->q->leased = w->q->ticket = number;
-	w->q->claimed = w->q->turn = number;
+	q->leased = q->ticket = number;
+	q->claimed = q->turn = number;
+}
+
+static inline void work_pool_start_at(struct work_pool *w, uint64_t number)
+{
+	work_queue_start_at(w->q, number);
 	work_pool_places(w);
 }
 

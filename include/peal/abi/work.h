@@ -72,7 +72,8 @@ struct peal_work_consumer {
 	uint64_t block; /* the block that `kept` is of */
 	uint64_t kept; /* messages taken off and not told yet */
 	uint64_t taken; /* messages it got */
-	uint64_t dead; /* slots it skipped: their producers were gone */
+	uint64_t dead; /* slots it skipped: their producers were gone, or had
+			* written no message */
 	uint8_t *stage; /* for atom policies: a content long; else unused */
 	uint32_t looks; /* in vain, for the next message */
 	uint32_t n_pending; /* claimed and not there yet: these numbers */

@@ -206,8 +206,20 @@ static PEAL_DEV PEAL_INLINE int peal_mailbox_ready(struct peal_mailbox *m)
 			       peali_mailbox_lap(m, m->taken));
 }
 
+/* A content that no producer makes: nothing, of no kind, for no actor. */
+static PEAL_DEV PEAL_INLINE void peali_mailbox_odd(struct peal_slot_view *view)
+{
+	const struct peal_header nobody = { ~0u, 0, 0 };
+
+	peal_header_store(view->content, nobody);
+	view->kind = PEAL_KIND_EMPTY;
+	view->length = sizeof(nobody);
+}
+
 /**
- * Looks at the next message without taking it; only the consumer.
+ * Looks at the next message without taking it; only the consumer. Its length is
+ * that of a header and of at most message_bytes, whatever was written: what is
+ * no message is PEAL_KIND_EMPTY, for actor ~0, without a payload.
  *
  * @param m    the mailbox
  * @param view its kind, length and content (header first), valid until release
@@ -220,11 +232,16 @@ static PEAL_DEV PEAL_INLINE int peal_mailbox_peek(struct peal_mailbox *m,
 	uint8_t *slot = peali_mailbox_slot(m, m->taken);
 	uint32_t lap = peali_mailbox_lap(m, m->taken);
 
-	if (policy == PEAL_POLICY_SEQUENCE)
-		return peal_slot_peek(slot, lap, view);
-	return peal_slot_unpack(policy, slot, lap,
-				(uint8_t *)m + m->stage_offset,
-				PEAL_SLOT_ATOMS_MAX, view);
+	if (!(policy == PEAL_POLICY_SEQUENCE ?
+		      peal_slot_peek(slot, lap, view) :
+		      peal_slot_unpack(
+			      policy, slot, lap, (uint8_t *)m + m->stage_offset,
+			      peali_slot_atoms(policy, m->slot_bytes), view)))
+		return 0;
+	if (PEAL_UNLIKELY(view->length - (uint32_t)sizeof(struct peal_header) >
+			  m->message_bytes))
+		peali_mailbox_odd(view);
+	return 1;
 }
 
 /**

@@ -9,6 +9,13 @@
  * what mailboxes, work queues and topics put. One lane.
  */
 
+/* The atoms of a slot: no content has more, whatever its first one says. */
+static PEAL_DEV PEAL_INLINE uint32_t peali_slot_atoms(uint32_t policy,
+						      uint32_t slot_bytes)
+{
+	return slot_bytes / (policy == PEAL_POLICY_ATOM8 ? 8 : 16);
+}
+
 /* 4 bytes at `at` of a content: a header and `bytes` at data, then zeros. */
 static PEAL_DEV PEAL_INLINE uint32_t peali_pack_word(uint64_t header,
 						     const uint8_t *data,
@@ -64,17 +71,21 @@ static PEAL_DEV PEAL_INLINE uint32_t peali_tag_lap(const uint8_t *slot)
  * Whether a slot lacks something of the content of that lap: all, or the atoms
  * that a producer had not come to.
  */
-static PEAL_DEV PEAL_UNUSED inline int
-peali_slot_open(uint32_t policy, const uint8_t *slot, uint32_t lap)
+static PEAL_DEV PEAL_UNUSED inline int peali_slot_open(uint32_t policy,
+						       const uint8_t *slot,
+						       uint32_t slot_bytes,
+						       uint32_t lap)
 {
-	uint32_t word[3], tag, i;
+	uint32_t word[3], tag, last, i;
 
 	if (policy == PEAL_POLICY_SEQUENCE)
 		return (int16_t)(peali_tag_lap(slot) - lap) < 0;
 	tag = peali_atom_read(policy, slot, 0, word);
 	if ((int16_t)((tag >> 16) - lap) || !(tag >> 8 & PEAL_TAG_MANY))
 		return (int16_t)((tag >> 16) - lap) < 0;
-	for (i = 1; i <= (tag & 0xff); i++)
+	last = peali_min_u32(tag & 0xff,
+			     peali_slot_atoms(policy, slot_bytes) - 1);
+	for (i = 1; i <= last; i++)
 		if ((peali_atom_read(policy, slot, i, word) ^ tag) >> 16)
 			return 1;
 	return 0;

@@ -29,7 +29,7 @@ peal_work_open_ticket(struct peal_work *q, uint64_t from, uint64_t *number_out)
 		n = peal_work_capacity(q); /* older ones were put */
 	for (number = end - n; number != end; number++)
 		if (peali_slot_open(peali_policy(q->policy),
-				    peali_work_slot(q, number),
+				    peali_work_slot(q, number), q->slot_bytes,
 				    peali_work_lap(q, number))) {
 			*number_out = number;
 			return 1;
@@ -57,7 +57,7 @@ static PEAL_DEV PEAL_UNUSED inline int peal_work_poison(struct peal_work *q,
 	uint64_t back = peal_load_acquire_dev(&q->ticket) - number;
 
 	if (!back || back > peal_work_capacity(q) ||
-	    !peali_slot_open(policy, slot, lap))
+	    !peali_slot_open(policy, slot, q->slot_bytes, lap))
 		return PEAL_EINVAL;
 	if (policy == PEAL_POLICY_SEQUENCE) {
 		peal_slot_publish(slot, lap, PEAL_KIND_DEAD, 0);

@@ -122,6 +122,8 @@ peali_topic_read_sequence(struct peal_topic *t, uint64_t number, uint8_t *to,
 	if ((uint32_t)(tag >> 40) != peal_tag_high(lap, PEAL_KIND_DATA))
 		return peali_topic_later((uint32_t)(tag >> 48), lap);
 	*length_out = (uint32_t)tag - (uint32_t)sizeof(*header_out);
+	if (PEAL_UNLIKELY(*length_out > t->message_bytes))
+		return -1; /* no publisher writes that */
 	if (t->mode == PEAL_TOPIC_OVERWRITE)
 		return peali_topic_read_words(slot, tag, header_out, to,
 					      *length_out) ?
@@ -142,17 +144,20 @@ peali_topic_read_atoms(struct peal_topic *t, uint8_t *stage, uint64_t number,
 	uint32_t lap = peali_topic_lap(t, number);
 	struct peal_slot_view view = { 0, 0, 0 };
 
-	if (!peal_slot_unpack(policy, slot, lap, stage, PEAL_SLOT_ATOMS_MAX,
-			      &view))
+	if (!peal_slot_unpack(policy, slot, lap, stage,
+			      peali_slot_atoms(policy, t->slot_bytes), &view))
 		return peali_topic_later(
 			peali_atom_read(policy, slot, 0, word) >> 16, lap);
 	*header_out = *(const uint64_t *)(const void *)view.content;
 	*length_out = view.length - (uint32_t)sizeof(*header_out);
+	if (PEAL_UNLIKELY(*length_out > t->message_bytes))
+		return -1; /* no publisher writes that */
 	peal_copy(to, view.content + sizeof(*header_out), *length_out);
 	return 1;
 }
 
-/* Reads a message: 1 it is there; 0 not yet; -1 it was overwritten. */
+/* Reads a message: 1 it is there; 0 not yet; -1 it was overwritten, or never
+ * was one. */
 static PEAL_DEV PEAL_INLINE int
 peali_topic_read(struct peal_topic *t, struct peal_topic_subscriber *s,
 		 uint8_t *to, struct peal_topic_got *got)

@@ -6,23 +6,16 @@
 
 /* Taking from a work queue; see work.h for the protocol. */
 
-/* Payload bytes of a content; never more than the room, whatever it says. */
-static PEAL_DEV PEAL_INLINE uint32_t peali_work_length(uint32_t content,
-						       uint64_t room)
-{
-	return peali_min_u32(content - (uint32_t)sizeof(struct peal_header),
-			     (uint32_t)room);
-}
-
 /*
  * Reads the message of a number that the caller has claimed. 1 and the message;
- * 0 it is not there yet; -1 its producer was gone.
+ * 0 it is not there yet; -1 its producer was gone, or it has no message's form.
  */
 static PEAL_DEV PEAL_INLINE int peali_work_read(struct peal_work *q,
 						uint8_t *stage, uint64_t number,
-						uint8_t *to, uint64_t bytes,
+						uint8_t *to, uint32_t most,
 						struct peal_work_got *got)
 {
+	const uint32_t header = (uint32_t)sizeof(struct peal_header);
 	uint32_t policy = peali_policy(q->policy);
 	uint32_t lap = peali_work_lap(q, number);
 	uint8_t *slot = peali_work_slot(q, number);
@@ -31,14 +24,16 @@ static PEAL_DEV PEAL_INLINE int peali_work_read(struct peal_work *q,
 	if (!(policy == PEAL_POLICY_SEQUENCE ?
 		      peal_slot_peek(slot, lap, &view) :
 		      peal_slot_unpack(policy, slot, lap, stage,
-				       PEAL_SLOT_ATOMS_MAX, &view)))
+				       peali_slot_atoms(policy, q->slot_bytes),
+				       &view)))
 		return 0;
-	if (PEAL_UNLIKELY(view.kind != PEAL_KIND_DATA))
+	view.length -= header;
+	if (PEAL_UNLIKELY(view.kind != PEAL_KIND_DATA || view.length > most))
 		return -1;
 	got->header = *(const struct peal_header *)(const void *)view.content;
-	got->length = peali_work_length(view.length, bytes);
+	got->length = view.length;
 	got->number = number;
-	peal_copy(to, view.content + sizeof(struct peal_header), got->length);
+	peal_copy(to, view.content + header, view.length);
 	return 1;
 }
 
@@ -48,6 +43,7 @@ struct peali_work_into {
 	uint64_t bytes;
 	struct peal_work_got *got;
 	uint32_t n, room;
+	uint32_t most; /* payload bytes of a message: at most `bytes` */
 };
 
 /* Takes a message that is claimed; 0 if it is not there yet. */
@@ -58,7 +54,7 @@ static PEAL_DEV PEAL_INLINE int peali_work_take(struct peal_work *q,
 {
 	int found = peali_work_read(q, c->stage, number,
 				    into->to + into->n * into->bytes,
-				    into->bytes, &into->got[into->n]);
+				    into->most, &into->got[into->n]);
 
 	if (PEAL_UNLIKELY(!found))
 		return 0;
@@ -84,6 +80,7 @@ peali_work_take_run(struct peal_work *q, struct peal_work_consumer *c,
 	struct peal_work_got *got = into->got + into->n;
 	uint8_t *to = into->to + into->n * bytes;
 	uint8_t *slot = peali_work_slot(q, first);
+	uint32_t most = into->most, length;
 	uint32_t expect =
 		peal_tag_high(peali_work_lap(q, first), PEAL_KIND_DATA);
 
@@ -94,13 +91,14 @@ peali_work_take_run(struct peal_work *q, struct peal_work_consumer *c,
 		uint64_t tag = peal_load_acquire_sys(
 			(const uint64_t *)(const void *)slot);
 
-		if ((uint32_t)(tag >> 40) != expect)
+		length = (uint32_t)tag - header;
+		if ((uint32_t)(tag >> 40) != expect || length > most)
 			break;
 		got[i].header =
 			*(const struct peal_header *)(const void *)(slot + 8);
-		got[i].length = peali_work_length((uint32_t)tag, bytes);
+		got[i].length = length;
 		got[i].number = first + i;
-		peal_copy(to + i * bytes, slot + 8 + header, got[i].length);
+		peal_copy(to + i * bytes, slot + 8 + header, length);
 	}
 	c->taken += i;
 	into->n += (uint32_t)i;
@@ -121,11 +119,13 @@ static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE uint32_t peali_work_take_pending(
 	struct peal_work *q, struct peal_work_consumer *c, uint8_t *to,
 	uint64_t bytes, uint32_t room, struct peal_work_got *got)
 {
-	struct peali_work_into into = { to, bytes, got, 0, room };
+	struct peali_work_into into = { to, bytes, got,
+					0,  room,  q->message_bytes };
 	uint32_t policy = peali_policy(q->policy), mask = 0, kept = 0, i;
 
 	for (i = c->n_pending; i--;)
 		if (!peali_slot_open(policy, peali_work_slot(q, c->pending[i]),
+				     q->slot_bytes,
 				     peali_work_lap(q, c->pending[i])))
 			mask |= 1u << i;
 	for (i = 0; i < c->n_pending; i++)
@@ -164,10 +164,11 @@ static PEAL_DEV PEAL_UNUSED inline int
 peal_work_pop_burst(struct peal_work *q, struct peal_work_consumer *c, void *to,
 		    uint64_t bytes, uint32_t n, struct peal_work_got *got_out)
 {
-	struct peali_work_into into = { (uint8_t *)to, bytes, got_out, 0, n };
+	struct peali_work_into into = { (uint8_t *)to,	 bytes, got_out, 0, n,
+					q->message_bytes };
 	uint64_t first = 0, i = 0, k;
 
-	if (PEAL_UNLIKELY(bytes < q->message_bytes))
+	if (PEAL_UNLIKELY(bytes < into.most))
 		return PEAL_EMSGSIZE;
 	if (PEAL_UNLIKELY(c->n_pending))
 		into.n = peali_work_take_pending(q, c, into.to, bytes, n,

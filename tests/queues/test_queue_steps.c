@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <peal/device/atomic.h>
+
+/*
+ * Wait-free: a call ends after so many steps, whatever the others do, where
+ * they have stopped, and whatever the words say that they write. Each access to
+ * a word that is shared is a step, and is counted; a call that has come to
+ * STEPS_MAX of them waits for something and fails the test.
+ */
+
+#define STEPS_MAX 1000
+
+static _Thread_local unsigned long steps, steps_armed, steps_most;
+static _Thread_local unsigned long steps_adds; /* read-modify-writes */
+/* What somebody else does just before the step of that number. */
+static _Thread_local unsigned long step_due;
+static void (*step_between)(void);
+static void step_count(void);
+
+#define STEP(call) (step_count(), call)
+#define STEP_ADD(call) (steps_adds++, STEP(call))
+#define peal_load_relaxed_dev(p) STEP(peal_load_relaxed_dev(p))
+#define peal_load_acquire_dev(p) STEP(peal_load_acquire_dev(p))
+#define peal_load_relaxed_sys(p) STEP(peal_load_relaxed_sys(p))
+#define peal_load_acquire_sys(p) STEP(peal_load_acquire_sys(p))
+#define peal_load_relaxed_dev_u32(p) STEP(peal_load_relaxed_dev_u32(p))
+#define peal_load_acquire_dev_u32(p) STEP(peal_load_acquire_dev_u32(p))
+#define peal_store_relaxed_dev(p, v) STEP(peal_store_relaxed_dev(p, v))
+#define peal_store_release_dev(p, v) STEP(peal_store_release_dev(p, v))
+#define peal_store_relaxed_sys(p, v) STEP(peal_store_relaxed_sys(p, v))
+#define peal_store_release_sys(p, v) STEP(peal_store_release_sys(p, v))
+#define peal_add_relaxed_dev(p, v) STEP_ADD(peal_add_relaxed_dev(p, v))
+#define peal_add_acqrel_dev(p, v) STEP_ADD(peal_add_acqrel_dev(p, v))
+#define peal_add_acqrel_dev_u32(p, v) STEP_ADD(peal_add_acqrel_dev_u32(p, v))
+#define peal_atom8_load(p) STEP(peal_atom8_load(p))
+#define peal_atom8_store(p, v) STEP(peal_atom8_store(p, v))
+#define peal_atom16_load(p) STEP(peal_atom16_load(p))
+#define peal_atom16_store(p, v) STEP(peal_atom16_store(p, v))
+#define peal_pause() STEP(peal_pause())
+
+/* Counts what a call does. */
+#define VICTIM_CALL(call)                                                      \
+	do {                                                                   \
+		steps = 0;                                                     \
+		steps_armed = 1;                                               \
+		call;                                                          \
+		steps_armed = 0;                                               \
+		steps_most = steps > steps_most ? steps : steps_most;          \
+	} while (0)
+
+#include "victim.h"
+
+static void step_count(void)
+{
+	if (!steps_armed)
+		return;
+	CHECK(++steps < STEPS_MAX);
+	if (steps != step_due)
+		return;
+	steps_armed = 0; /* those are not the call's */
+	step_between();
+	steps_armed = 1;
+}
+
+/* ---- links ----------------------------------------------------------------- */
+
+/* A full link, an empty one, and words of nonsense from the other end. */
+static void link_suffers(uint32_t policy)
+{
+	struct peali_ring_spec spec = { SLOTS, 64, policy, 500, 4 * 512 };
+	static const struct peal_header h = { 0, 0, 0 };
+	unsigned long long random = SEED + policy;
+	uint64_t lengths[BURST], i, pushed = 0, popped = 0;
+	uint8_t data[BURST * 512] = { 0 };
+	struct link_pair l;
+	int r;
+
+	link_pair_open(&l, spec);
+	for (i = 0; i < CALLS; i++) {
+		uint64_t bytes = test_random(&random) % 2 ?
+					 24 :
+					 test_random(&random) % 500;
+		uint64_t n = 1 + test_random(&random) % BURST;
+
+		if (bytes > 24)
+			VICTIM_CALL(r = peal_link_push(&l.p, h, data, bytes));
+		else
+			VICTIM_CALL(r = peal_link_push_bulk(&l.p, h, data,
+							    bytes, n));
+		pushed += !r;
+		VICTIM_CALL(r = peal_link_pop_burst(&l.c, data, 500, BURST,
+						    lengths));
+		popped += r > 0;
+		VICTIM_CALL(peal_link_flush_credit(&l.c));
+		if (i % 8 == 0)
+			l.credit->slots = l.p.tail - nonsense(&random) % 8;
+		if (i % 8 == 1)
+			((uint64_t *)(void *)l.c
+				 .slots)[test_random(&random) % (SLOTS * 8)] =
+				nonsense(&random);
+		if (i % 64)
+			continue;
+		memset(l.c.slots, 0, SLOTS * 64);
+		l.credit->slots = l.credit->slab = 0;
+		link_pair_init(&l);
+	}
+	CHECK(pushed > CALLS / 100);
+	CHECK(popped > CALLS / 100);
+	link_pair_close(&l);
+}
+
+static void say(const char *what, uint32_t policy)
+{
+	printf("    %s, policy %u: at most %lu steps\n", what, policy,
+	       steps_most);
+	CHECK(steps_most > 0);
+	steps_most = 0;
+}
+
+PEAL_TEST(calls_of_links_end_whatever_the_other_end_does)
+{
+	EACH_POLICY(policy)
+	{
+		link_suffers(policy);
+		say("link", policy);
+	}
+}
+
+/* ---- the other kinds -------------------------------------------------------- */
+
+PEAL_TEST(calls_end_whatever_the_words_say)
+{
+	size_t i;
+
+	for (i = 0; i < KINDS; i++)
+		EACH_POLICY(policy)
+		{
+			suffer_by_turns(&kinds[i], policy);
+			say(kinds[i].name, policy);
+		}
+}
+
+PEAL_TEST(calls_end_whatever_others_do_at_once)
+{
+	size_t i;
+
+	if (!AT_ONCE)
+		test_leave_out("what is written at once is a race");
+	for (i = 0; i < KINDS; i++)
+		EACH_POLICY(policy)
+		{
+			suffer_at_once(&kinds[i], policy);
+			say(kinds[i].name, policy);
+		}
+}
+
+/* ---- what comes between two steps -------------------------------------------- */
+
+static struct work_pool between_pool;
+static uint64_t between_number; /* of the first of two tickets */
+
+/* A producer that was late puts both of its messages, in order. */
+static void between_put(void)
+{
+	struct peal_header h = { 0, 0, 3 };
+	struct identity_message m;
+	uint64_t i;
+
+	for (i = 0; i < 2; i++) {
+		m = identity_make(0, i);
+		peal_work_put_at(between_pool.q, between_number + i, h, &m,
+				 sizeof(m));
+	}
+	step_due = 0;
+}
+
+/* The messages come before step `due` of a take: 1 the takes get them in order,
+ * 0 out of order. *more: there was such a step. */
+static int late_in_order(uint32_t policy, unsigned long due, int *more)
+{
+	struct peal_work_got got[2];
+	struct identity_message m[2];
+	struct work_pool *w = &between_pool;
+	uint64_t next = 0, looks;
+	int i, r, sound = 1;
+
+	work_pool_open(w, policy, 16, 1, 2);
+	CHECK_EQ(peal_work_take_tickets(w->q, &w->at[0].p, 2, &between_number),
+		 0);
+	/* until it has claimed both and remembers them */
+	for (looks = 0; w->at[0].c.n_pending < 2; looks++) {
+		CHECK(looks < 4 * PEAL_WORK_LOOKS);
+		CHECK_EQ(peal_work_pop_burst(w->q, &w->at[0].c, m, sizeof(*m),
+					     2, got),
+			 PEAL_EAGAIN);
+	}
+	step_between = between_put;
+	step_due = due;
+	for (looks = 0; next < 2 && looks < 4; looks++) {
+		VICTIM_CALL(r = peal_work_pop_burst(w->q, &w->at[0].c, m,
+						    sizeof(*m), 2, got));
+		for (i = 0; i < r; i++)
+			sound &= m[i].sequence == next++;
+		if (!looks)
+			*more = !step_due;
+		if (step_due)
+			between_put();
+	}
+	CHECK_EQ(next, 2);
+	work_pool_close(w);
+	return sound;
+}
+
+PEAL_TEST(late_messages_are_in_order_between_whichever_steps_they_come)
+{
+	unsigned long due;
+	int more;
+
+	EACH_POLICY(policy)
+	{
+		for (due = more = 1; more; due++)
+			CHECK(late_in_order(policy, due, &more));
+		CHECK(due > 4);
+	}
+}
+
+/* ---- read-modify-writes -------------------------------------------------------- */
+
+/* How many a call makes. */
+#define ADDS(call) (steps_adds = 0, (void)(call), steps_adds)
+
+static const struct peal_header no_header = { 0, 0, 0 };
+
+PEAL_TEST(links_need_no_read_modify_write)
+{
+	struct peali_ring_spec spec = { SLOTS, 64, 0, 500, 4 * 512 };
+	uint8_t data[SLOTS * 500] = { 0 };
+	uint64_t lengths[SLOTS];
+
+	EACH_POLICY(policy)
+	{
+		struct link_pair l;
+
+		spec.policy = policy;
+		link_pair_open(&l, spec);
+		CHECK_EQ(
+			ADDS(peal_link_push_bulk(&l.p, no_header, data, 24, 2)),
+			0);
+		CHECK_EQ(ADDS(peal_link_push(&l.p, no_header, data, 500)), 0);
+		CHECK_EQ(ADDS(peal_link_pop_burst(&l.c, data, 500, SLOTS,
+						  lengths)),
+			 0);
+		CHECK_EQ(l.counts->delivered, 3);
+		link_pair_close(&l);
+	}
+}
+
+PEAL_TEST(mailboxes_need_one_add_a_bulk_and_one_a_lease)
+{
+	EACH_POLICY(policy)
+	{
+		struct stage *s = stage_open(&kinds[0], policy);
+		struct peal_mailbox *m = QUEUE(s, peal_mailbox);
+		uint32_t lease = m->lease;
+
+		s->random = 1; /* nothing is given back */
+		CHECK(lease >= 2);
+		CHECK_EQ(ADDS(peal_mailbox_admit(m, &s->lease, 1)), 1);
+		CHECK_EQ(s->lease.granted, lease);
+		CHECK_EQ(ADDS(mailbox_put(s, lease)), 1);
+		CHECK_EQ(ADDS(mailbox_take(s, lease)), 0);
+		CHECK_EQ(s->taken, lease);
+		stage_close(s);
+	}
+}
+
+PEAL_TEST(work_queues_need_one_add_a_bulk_two_a_burst_and_one_a_block)
+{
+	uint32_t solo;
+
+	EACH_POLICY(policy)
+	for (solo = 0; solo < 2; solo++) {
+		struct stage *s = stage_open(&kinds[1], policy);
+		struct peal_work *q = QUEUE(s, peal_work);
+
+		s->random = 1; /* nothing besides */
+		q->solo = solo;
+		CHECK_EQ(q->block_log2, 0);
+		CHECK_EQ(ADDS(peal_work_admit(q, &s->worker, 3)), 1);
+		CHECK_EQ(ADDS(work_put_some(s, 3)), !solo);
+		CHECK_EQ(ADDS(work_take_some(s, 3)), 2 + 3);
+		CHECK_EQ(s->taken, 3);
+		q->solo = 0;
+		stage_close(s);
+	}
+}
+
+PEAL_TEST(topics_need_one_add_a_look)
+{
+	size_t i;
+
+	EACH_POLICY(policy)
+	for (i = 2; i < KINDS; i++) {
+		struct stage *s = stage_open(&kinds[i], policy);
+		int waits = QUEUE(s, peal_topic)->mode == PEAL_TOPIC_WAIT;
+
+		CHECK_EQ(ADDS(topic_put_some(s, 1)), waits);
+		CHECK_EQ(ADDS(topic_put_some(s, 2)), 0);
+		CHECK_EQ(ADDS(topic_take_some(s, 3)), 0);
+		CHECK_EQ(s->taken, 3);
+		stage_close(s);
+	}
+}
+
+/* ---- negative controls ------------------------------------------------------ */
+
+/* Waits for room, as a queue with a lock or a retry loop would. */
+static void mailbox_put_waiting(struct stage *s, uint32_t n)
+{
+	struct peal_mailbox *m = QUEUE(s, peal_mailbox);
+
+	while (!peal_mailbox_admit(m, &s->lease, 1))
+		peal_pause();
+	mailbox_put(s, n);
+}
+
+static void work_put_waiting(struct stage *s, uint32_t n)
+{
+	while (!peal_work_admit(QUEUE(s, peal_work), &s->worker, 1))
+		peal_pause();
+	work_put_some(s, n);
+}
+
+static void topic_put_waiting(struct stage *s, uint32_t n)
+{
+	struct peal_topic *t = QUEUE(s, peal_topic);
+	struct peal_header h = { 1, 2, 3 };
+
+	(void)n;
+	while (peal_topic_publish(t, &s->publisher, h, s->data.at, BYTES))
+		peal_pause();
+}
+
+/* Waits for a message. */
+static int mailbox_take_waiting(struct stage *s, uint32_t n)
+{
+	while (!peal_mailbox_ready(QUEUE(s, peal_mailbox)))
+		peal_pause();
+	return mailbox_take(s, n);
+}
+
+static int work_take_waiting(struct stage *s, uint32_t n)
+{
+	int r;
+
+	while ((r = work_take_some(s, n)) == PEAL_EAGAIN)
+		peal_pause();
+	return r;
+}
+
+static int topic_take_waiting(struct stage *s, uint32_t n)
+{
+	int r;
+
+	while ((r = topic_take_some(s, n)) == PEAL_EAGAIN)
+		peal_pause();
+	return r;
+}
+
+PEAL_TEST(puts_that_wait_for_room_are_caught)
+{
+	static void (*const puts[])(struct stage *, uint32_t) = {
+		mailbox_put_waiting, work_put_waiting, topic_put_waiting
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(puts) / sizeof(puts[0]); i++)
+		EACH_POLICY(policy)
+		{
+			struct kind broken = kinds[i];
+
+			broken.put = puts[i];
+			CHECK(ends_badly(broken, policy));
+			CHECK(!ends_badly(kinds[i], policy));
+		}
+}
+
+PEAL_TEST(takes_that_wait_for_a_message_are_caught)
+{
+	static int (*const takes[])(struct stage *, uint32_t) = {
+		mailbox_take_waiting, work_take_waiting, topic_take_waiting,
+		topic_take_waiting
+	};
+	size_t i;
+
+	for (i = 0; i < KINDS; i++)
+		EACH_POLICY(policy)
+		{
+			struct kind broken = kinds[i];
+
+			broken.take = takes[i];
+			CHECK(ends_badly(broken, policy));
+		}
+}
+
+PEAL_TEST_MAIN(RUN(calls_of_links_end_whatever_the_other_end_does);
+	       RUN(calls_end_whatever_the_words_say);
+	       RUN(calls_end_whatever_others_do_at_once);
+	       RUN(late_messages_are_in_order_between_whichever_steps_they_come);
+	       RUN(links_need_no_read_modify_write);
+	       RUN(mailboxes_need_one_add_a_bulk_and_one_a_lease);
+	       RUN(work_queues_need_one_add_a_bulk_two_a_burst_and_one_a_block);
+	       RUN(topics_need_one_add_a_look);
+	       RUN(puts_that_wait_for_room_are_caught);
+	       RUN(takes_that_wait_for_a_message_are_caught);)
