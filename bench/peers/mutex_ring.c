@@ -63,7 +63,7 @@ static void ring_wait(struct mutex_ring *r, pthread_cond_t *condition,
 	until.tv_sec += until.tv_nsec / 1000000000;
 	until.tv_nsec %= 1000000000;
 	if (pthread_cond_timedwait(condition, &r->mutex, &until))
-		end->polls |= 65535;
+		end->polls |= PEALI_BENCH_QUEUE_POLLS - 1;
 }
 
 static uint8_t *ring_slot(const struct mutex_ring *r, uint64_t number)
