@@ -93,6 +93,9 @@ struct peali_bench_queue_kind {
 /* Whether it is time to give up; looks at the clock. */
 int peali_bench_queue_give_up(struct peali_bench_queue_end *end);
 
+/* Memory of whole shared lines, zeroed, for free(); NULL if it is short. */
+void *peali_bench_queue_memory(uint64_t bytes);
+
 /* Lets another thread of this core run. */
 void peali_bench_queue_yield(void);
 

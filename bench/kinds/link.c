@@ -2,7 +2,6 @@
 #include "bench/kinds/kinds.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include <peal/device/consumer.h>
 #include <peal/device/producer.h>
@@ -20,17 +19,6 @@ struct link {
 	struct peal_ring *ring;
 };
 
-static void *line_memory(uint64_t bytes)
-{
-	uint64_t whole = (bytes + PEAL_SHARED_LINE - 1) / PEAL_SHARED_LINE *
-			 PEAL_SHARED_LINE;
-	void *memory = aligned_alloc(PEAL_SHARED_LINE, whole);
-
-	if (memory)
-		memset(memory, 0, whole);
-	return memory;
-}
-
 static void *link_open(const struct peali_bench_queue_shape *shape)
 {
 	struct peali_ring_spec spec = {
@@ -38,7 +26,7 @@ static void *link_open(const struct peali_bench_queue_shape *shape)
 		.policy = PEAL_POLICY_SEQUENCE,
 		.message_bytes = shape->bytes,
 	};
-	struct link *l = line_memory(sizeof(*l));
+	struct link *l = peali_bench_queue_memory(sizeof(*l));
 	struct peal_link_view view = { 0 };
 
 	/*
@@ -50,7 +38,7 @@ static void *link_open(const struct peali_bench_queue_shape *shape)
 	if (!l || peali_ring_spec_complete(&spec, 1u << PEAL_POLICY_SEQUENCE,
 					   PEAL_POLICY_SEQUENCE, "queues"))
 		goto fail;
-	l->ring = line_memory(peali_ring_bytes(&spec));
+	l->ring = peali_bench_queue_memory(peali_ring_bytes(&spec));
 	if (!l->ring)
 		goto fail;
 	peali_ring_header(l->ring, &spec, 1);

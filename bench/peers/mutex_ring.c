@@ -19,13 +19,13 @@ struct mutex_ring {
 
 static void *ring_open(const struct peali_bench_queue_shape *shape)
 {
-	struct mutex_ring *r = peali_peer_memory(sizeof(*r));
+	struct mutex_ring *r = peali_bench_queue_memory(sizeof(*r));
 
 	if (!r)
 		return NULL;
 	r->slots = shape->slots;
 	r->bytes = shape->bytes;
-	r->memory = peali_peer_memory((uint64_t)r->slots * r->bytes);
+	r->memory = peali_bench_queue_memory((uint64_t)r->slots * r->bytes);
 	if (!r->memory) {
 		free(r);
 		return NULL;
