@@ -34,14 +34,20 @@ OWN = {
 }
 LEAST = {"latency": 20, "throughput": 24, "stream": 19, "barrier": 8,
          "echo": 8,
-         "idle": 1, "setup": 3}
+         "idle": 12, "setup": 3}
 KEYS = {"latency": ["subject", "route", "message_bytes", "versus"],
         "throughput": ["subject", "route", "message_bytes", "batch",
                        "versus"],
         "stream": ["subject", "route", "message_bytes", "stages"],
         "barrier": ["devices", "participants", "versus_ns_p50", "versus"],
         "echo": ["message_bytes", "batch"],
-        "setup": ["devices"], "idle": ["subject"]}
+        "setup": ["devices"], "idle": ["subject", "gap_ns", "versus"]}
+WAKE = ["what", "core_distance", "timed_by", "wake_ns_p50", "wake_ns_max",
+        "versus_ns_p50", "n_rounds", "n_rounds_dropped"]
+wakes = {(who, None, by) for who in ("queue", "worker") for by in
+         ("futex", "mutex and condvar", "eventfd", "pipe")} | {
+         ("queue", gap, "a poll that never sleeps")
+         for gap in (1000, 10000, 100000)}
 data = json.load(open(sys.argv[1]))
 failed = []
 def need(condition, text):
@@ -63,7 +69,10 @@ for row in data["rows"]:
     key = (name,) + tuple(row.get(k) for k in KEYS[name])
     need(key not in seen, f"two rows {key}")
     seen.add(key)
-    for key in COMMON + OWN[name]:
+    is_wake = name == "idle" and row["subject"] in ("queue", "worker")
+    if is_wake:
+        wakes.discard((row["subject"], row.get("gap_ns"), row["versus"]))
+    for key in COMMON + (WAKE if is_wake else OWN[name]):
         need(key in row, f"{name}: no {key}")
         if row.get(key, 0) is None:
             need(isinstance(row.get(key + "_why"), str),
@@ -77,6 +86,8 @@ for row in data["rows"]:
 for name in sys.argv[2:]:
     need(count.get(name, 0) == LEAST[name],
          f"{name}: {count.get(name, 0)} rows, expected {LEAST[name]}")
+need("idle" not in sys.argv[2:] or not on_host or not wakes,
+     f"idle: no rows {wakes}")
 print(", ".join(f"{n} rows of {k}" for k, n in count.items()))
 for text in failed:
     print("FAIL:", text)
