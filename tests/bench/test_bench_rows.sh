@@ -55,7 +55,7 @@ def need(condition, text):
         failed.append(text)
 on_host = os.environ.get("PEAL_BACKENDS", "host") == "host"
 if not on_host:  # other devices have other peers, and say what links them
-    LEAST.update(latency=44, throughput=40, barrier=4, idle=3)
+    LEAST.update(latency=45, throughput=40, barrier=4, idle=3)
     OWN["idle"] = ["devices"]  # a copy beside idle kernels has other keys
     for name in ("latency", "throughput", "stream", "barrier"):
         OWN[name].append("device_link")
@@ -83,6 +83,12 @@ for row in data["rows"]:
         need(0 <= row["ratio_min"] <= row["ratio"] <= row["ratio_max"],
              f"{name}: the ratio is outside its spread")
         need(isinstance(row["versus"], str), f"{name}: a ratio to nothing")
+for row in data["rows"]:
+    if row["subject"] == "link, by placement":
+        need(not on_host, "latency: a placement on the host")
+        need(1 <= row["pairs"] <= 8, "latency: pairs")
+        need(0 < row["one_way_ns_min"] <= row["one_way_ns_p50"]
+             <= row["one_way_ns_max"], "latency: one way")
 for name in sys.argv[2:]:
     need(count.get(name, 0) == LEAST[name],
          f"{name}: {count.get(name, 0)} rows, expected {LEAST[name]}")
