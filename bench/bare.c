@@ -16,7 +16,7 @@
 #define RING_BYTES 65536
 /*
  * Classes of distance, by one way of one line in ns. On the machine that
- * decided (bench/README.md) it takes 29, 62, or 200 to 250: these lie between.
+ * decided (bench/FIGURES.md) it takes 29, 62, or 200 to 250: these lie between.
  */
 #define NEAR_NS 43
 #define MIDDLE_NS 124

@@ -27,7 +27,8 @@ VERSUS = ("versus", "ratio", "ratio_min", "ratio_max")
 TABLES = {
     "latency": ("subject", "route", "device_link", "lanes", "message_bytes",
                 "latency_ns_p50", "latency_ns_p99", "latency_ns_max",
-                "n_samples", "versus_ns_p50"),
+                "n_samples", "one_way_ns_p50", "one_way_ns_min",
+                "one_way_ns_max", "versus_ns_p50"),
     "throughput": ("subject", "route", "device_link", "lanes", "message_bytes",
                    "batch", "megamessages_per_s", "gigabytes_per_s",
                    "versus_megamessages_per_s"),

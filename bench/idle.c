@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a runtime costs that has nothing to do: four devices, a kernel on each,
- * a second of silence, then the processor time of two more. On GPUs besides:
- * what kernels that have nothing to do cost a copy that runs beside them.
+ * a second of silence, then the processor time of two more. Besides: what it
+ * costs to wake who has nothing to do (wake_rows.c); on GPUs, where no worker
+ * sleeps, what kernels that have nothing to do cost a copy beside them.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -15,6 +16,7 @@
 #include "bench/report.h"
 #include "bench/samples.h"
 #include "bench/stand.h"
+#include "bench/wake.h"
 
 #define DEVICES 4
 #define SECONDS 2
@@ -261,11 +263,21 @@ static const struct peali_column columns[] = {
 	{ "limit_percent", "limit [%]", 0 },
 	{ "within_limit", "within", 0 },
 	{ "gigabytes_per_s", "GB/s", 2 },
+	{ "what", "what", 0 },
+	{ "gap_ns", "for [ns]", 0 },
+	{ "core_distance", "cores", 0 },
+	{ "wake_ns_p50", "p50 [ns]", 0 },
+	{ "wake_ns_p90", "p90", 0 },
+	{ "wake_ns_p99", "p99", 0 },
+	{ "n_samples", "samples", 0 },
 	{ "versus", "versus", 0 },
+	{ "versus_ns_p50", "its p50", 0 },
 	{ "versus_gigabytes_per_s", "its GB/s", 2 },
 	{ "ratio", "ratio", 3 },
 	{ "ratio_min", "min", 3 },
 	{ "ratio_max", "max", 3 },
+	{ "n_rounds", "rounds", 0 },
+	{ "n_rounds_dropped", "dropped", 0 },
 	{ NULL, NULL, 0 },
 };
 
@@ -277,7 +289,8 @@ static int run(int argc, char **argv, int json)
 	int status = PEALI_EXIT_OK;
 
 	peali_bench_parse(argc, argv,
-			  "Processor time of a runtime with nothing to do.",
+			  "Processor time of a runtime with nothing to do, and "
+			  "what it costs to wake who sleeps.",
 			  SECONDS, &options);
 	if (peali_stand_open(&stand, DEVICES))
 		return PEALI_EXIT_FAILED;
@@ -287,12 +300,15 @@ static int run(int argc, char **argv, int json)
 	else
 		measure(&report, &stand, options.seconds);
 	if (peali_stand_clear(&stand) ||
-	    (!stand.on_host && measure_copies(&report, &stand)))
+	    (stand.on_host ? peali_wake_rows(&report, &stand, &options) :
+			     measure_copies(&report, &stand)))
 		status = PEALI_EXIT_FAILED;
 	if (peali_stand_close(&stand))
 		status = PEALI_EXIT_FAILED;
 	status = peali_report_print(&report, json,
-				    "processor time after a second of silence",
+				    "processor time after a second of silence; "
+				    "waking, ratio above 1: faster than the "
+				    "peer",
 				    columns, status);
 	peali_report_fini(&report);
 	return status;
@@ -300,6 +316,6 @@ static int run(int argc, char **argv, int json)
 
 const struct peali_bench peali_bench_idle = {
 	.name = "idle",
-	.help = "processor time of a runtime with nothing to do",
+	.help = "processor time of a runtime with nothing to do; waking it",
 	.run = run,
 };

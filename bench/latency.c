@@ -21,6 +21,8 @@
 #define BUDGET_NS 20000000 /* of a round; slow routes take fewer samples */
 #define ROUNDS_LEAST 5
 #define LAUNCHES 40 /* of a round, each with a message */
+#define PLACES 8 /* where on the device who answers is, at most */
+#define PLACED_BYTES 8
 
 static const uint32_t sizes[] = { 8, 48, 64, 256 };
 
@@ -32,6 +34,7 @@ struct row {
 	enum peal_route route;
 	uint32_t bytes;
 	int null; /* nobody is on the other side */
+	uint32_t workers, worker; /* of one device, who answers; 0: 2, 1 */
 };
 
 /* What a row is compared with. */
@@ -101,8 +104,10 @@ static int build(struct latency *l, const struct row *row)
 		.slot_bytes = lines_of(row->bytes) * LINE,
 		.require = row->route,
 	};
+	uint32_t two = row->workers ? row->workers : 2;
+	uint32_t second = row->worker ? row->worker : 1;
 	int a = peali_stand_launch(stand, 0, &peal_program_bench,
-				   local && !row->null ? 2 : 1);
+				   local && !row->null ? two : 1);
 	int b = local ? a :
 			peali_stand_launch(stand, 1, &peal_program_bench, 1);
 	uint64_t ping = peali_stand_spawn(stand, a, "ping", 0);
@@ -111,7 +116,8 @@ static int build(struct latency *l, const struct row *row)
 	if (!ping || b < 0)
 		return -1;
 	if (!row->null)
-		other = peali_stand_spawn(stand, b, "bounce", local ? 1 : 0);
+		other = peali_stand_spawn(stand, b, "bounce",
+					  local ? second : 0);
 	l->link = peali_stand_connect(stand, ping, 0, other, &options);
 	if (l->link < 0 || peali_stand_to_host(stand, ping, 1))
 		return -1;
@@ -356,6 +362,84 @@ static int run_row(struct latency *l, const struct row *row)
 	return result;
 }
 
+/* ---- near and far on one device ------------------------------------------------- */
+
+/* Where the halves of an L2 and the way to them differ: one way of each pair. */
+struct places {
+	struct peali_samples all; /* round trips */
+	double one_way[PLACES];
+	uint32_t n, workers;
+};
+
+/* Half of what there is: parts of one GPU share it. */
+static uint32_t workers_of(const struct peali_stand *stand)
+{
+	struct peal_device_info info;
+
+	if (peal_device_info(stand->runtime, 0, &info) < 0 ||
+	    info.compute_units < 4)
+		return 2;
+	return info.compute_units / 2;
+}
+
+/* Worker 0 and another one: a round by itself. */
+static int run_place(struct latency *l, struct places *places, uint32_t worker)
+{
+	const struct row row = { PEAL_ROUTE_LOCAL, PLACED_BYTES, 0,
+				 places->workers, worker };
+	int result;
+
+	result = build(l, &row) || run_ours(l, &row, &places->all) ? -1 : 0;
+	if (!result) {
+		places->one_way[places->n++] =
+			peali_samples_open_median(&places->all) / 2;
+		peali_samples_close(&places->all, 0, NAN);
+	}
+	return peali_stand_clear(&l->stand) ? -1 : result;
+}
+
+static void fill_places(struct latency *l, struct places *places)
+{
+	json_t *cells = peali_report_row(&l->report, "link, by placement");
+	const char *why = "where workers are, not a peer";
+
+	peali_row_text(cells, "route", "%s", peal_route_name(PEAL_ROUTE_LOCAL));
+	peali_row_uint(cells, "message_bytes", PLACED_BYTES);
+	peali_row_text(cells, "what", "worker 0 and each of others");
+	peali_stand_cells(&l->stand, 0, cells);
+	peali_row_text(cells, "timed_by", "initiating worker");
+	peali_row_uint(cells, "round_trips_per_sample", BATCH);
+	peali_row_uint(cells, "workers", places->workers);
+	peali_row_uint(cells, "pairs", places->n);
+	/* half of a round trip: no clock of two multiprocessors is compared */
+	peali_row_real(cells, "one_way_ns_p50",
+		       peali_median(places->one_way, places->n));
+	peali_row_real(cells, "one_way_ns_min", places->one_way[0]);
+	peali_row_real(cells, "one_way_ns_max", places->one_way[places->n - 1]);
+	peali_row_null(cells, "core_distance", "%s", why);
+	peali_samples_row_durations(&places->all, cells, "latency_ns");
+	peali_samples_row_versus(&places->all, cells, NULL, why);
+	fill_limit(cells, PEER_NONE, &places->all, why);
+}
+
+static int run_places(struct latency *l)
+{
+	struct places places = { .workers = workers_of(&l->stand) };
+	uint32_t others = places.workers - 1;
+	uint32_t n = others < PLACES ? others : PLACES;
+	int result = 0;
+
+	peali_stand_fit_lanes(&l->stand, PLACED_BYTES);
+	for (uint32_t i = 0; i < n && !result; i++)
+		result = run_place(l, &places, 1 + i * others / n);
+	if (!result)
+		fill_places(l, &places);
+	peali_samples_fini(&places.all);
+	return result;
+}
+
+/* ---- rows ------------------------------------------------------------------------ */
+
 /* Calls run_row for each row that was asked for, or only counts them. */
 static int each_row(struct latency *l, int count_only)
 {
@@ -367,7 +451,8 @@ static int each_row(struct latency *l, int count_only)
 
 	for (int r = 0; r < 5; r++) {
 		for (int s = 0; s < 4; s++) {
-			const struct row row = { routes[r], sizes[s], r == 4 };
+			const struct row row = { routes[r], sizes[s], r == 4, 0,
+						 0 };
 
 			if (!peali_bench_wanted(&l->options, row.route,
 						row.bytes))
@@ -391,6 +476,10 @@ static const struct peali_column columns[] = {
 	{ "latency_ns_p999", "p99.9", 0 },
 	{ "latency_ns_max", "max", 0 },
 	{ "n_samples", "samples", 0 },
+	{ "pairs", "pairs", 0 },
+	{ "one_way_ns_p50", "one way [ns]", 0 },
+	{ "one_way_ns_min", "nearest", 0 },
+	{ "one_way_ns_max", "farthest", 0 },
 	{ "versus", "versus", 0 },
 	{ "versus_ns_p50", "its p50", 0 },
 	{ "ratio", "ratio", 2 },
@@ -403,8 +492,12 @@ static const struct peali_column columns[] = {
 static int measure_rows(void *context)
 {
 	struct latency *l = context;
+	int n = each_row(l, 0);
 
-	return each_row(l, 0);
+	if (n < 0 || l->stand.on_host ||
+	    !peali_bench_wanted(&l->options, PEAL_ROUTE_LOCAL, PLACED_BYTES))
+		return n;
+	return run_places(l);
 }
 
 static int run(int argc, char **argv, int json)

@@ -23,6 +23,7 @@ PEAL_BEGIN_C
 #define PEALI_BENCH_QUEUE_ENDS 4 /* producers, or consumers, at most */
 #define PEALI_BENCH_QUEUE_BURST 32
 #define PEALI_BENCH_QUEUE_PRODUCER_SHIFT 56
+#define PEALI_BENCH_QUEUE_POLLS 65536 /* to one look at the clock */
 
 struct peali_bench_queue_shape {
 	uint32_t bytes; /* of a message: 8, 48, 64, 256 or 4096 */
@@ -92,6 +93,9 @@ struct peali_bench_queue_kind {
 /* Whether it is time to give up; looks at the clock. */
 int peali_bench_queue_give_up(struct peali_bench_queue_end *end);
 
+/* Memory of whole shared lines, zeroed, for free(); NULL if it is short. */
+void *peali_bench_queue_memory(uint64_t bytes);
+
 /* Lets another thread of this core run. */
 void peali_bench_queue_yield(void);
 
@@ -102,9 +106,12 @@ static PEAL_INLINE int peali_bench_queue_wait(struct peali_bench_queue_end *end)
 		peal_pause();
 	else if (end->gap == PEALI_GAP_FENCES)
 		peal_poll_gap();
-	else if (end->gap == PEALI_GAP_YIELD)
+	else if (end->gap == PEALI_GAP_YIELD) {
+		/* it may have lasted for a turn of each who shares the core */
 		peali_bench_queue_yield();
-	return PEAL_UNLIKELY(++end->polls % 65536 == 0) &&
+		end->polls |= PEALI_BENCH_QUEUE_POLLS / 64 - 1;
+	}
+	return PEAL_UNLIKELY(++end->polls % PEALI_BENCH_QUEUE_POLLS == 0) &&
 	       peali_bench_queue_give_up(end);
 }
 

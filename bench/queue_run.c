@@ -61,7 +61,16 @@ const char *peali_bench_queue_gap_name(enum peali_bench_queue_gap gap)
 	return names[gap];
 }
 
-/* ---- what waiting threads call ---------------------------------------------- */
+/* ---- what queues call -------------------------------------------------------- */
+
+void *peali_bench_queue_memory(uint64_t bytes)
+{
+	uint64_t whole = (bytes + PEAL_SHARED_LINE - 1) / PEAL_SHARED_LINE *
+			 PEAL_SHARED_LINE;
+	void *memory = aligned_alloc(PEAL_SHARED_LINE, whole);
+
+	return memory ? memset(memory, 0, whole) : NULL;
+}
 
 void peali_bench_queue_yield(void)
 {
@@ -100,11 +109,10 @@ static void fill_base(struct gang *g)
 static struct peali_bench_queue_end *end_new(struct gang *g, uint32_t index)
 {
 	struct peali_bench_queue_end *end =
-		aligned_alloc(PEAL_SHARED_LINE, sizeof(*end));
+		peali_bench_queue_memory(sizeof(*end));
 
 	if (!end)
 		return NULL;
-	memset(end, 0, sizeof(*end));
 	end->shape = g->job->shape;
 	end->index = index;
 	end->gap = g->job->gap;
@@ -163,11 +171,10 @@ static void gang_free(struct gang *g)
 static struct gang *gang_new(const struct peali_bench_queue_job *job,
 			     uint32_t n_queues)
 {
-	struct gang *g = aligned_alloc(PEAL_SHARED_LINE, sizeof(*g));
+	struct gang *g = peali_bench_queue_memory(sizeof(*g));
 
 	if (!g)
 		goto fail;
-	memset(g, 0, sizeof(*g));
 	g->job = job;
 	fill_base(g);
 	for (uint32_t i = 0; i < n_queues; i++) {

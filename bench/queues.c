@@ -20,6 +20,7 @@
 
 #define SECONDS 60
 #define SLOTS 1024
+#define SIZES 8 /* of a group, at most */
 #define SLOTS_LARGE 64 /* of 4 KiB, so that both rings fit a cache */
 #define ROUND_MOST_NS 1e6 /* short: others may want the cores */
 #define ROUND_LEAST_NS 2e5
@@ -38,80 +39,87 @@ struct group {
 	enum peali_bench_queue_placement placement;
 	uint32_t producers, consumers, every;
 	uint32_t bursts; /* 1: single messages; 2: bursts too */
-	uint32_t bytes[5]; /* 0 ends them */
+	uint32_t bytes[SIZES]; /* 0 ends them */
+	uint32_t slots; /* 0: by the size */
+	int asked; /* 1: only if --what names them */
 };
 
+/* A link's slots against its slab, up to the largest slot there is. */
+#define FORMS(policy, trips_, ...)                                             \
+	{                                                                      \
+		.what = (trips_) ? "slab round trip" : "slab",                 \
+		.ours = &peali_bench_queue_slots[policy],                      \
+		.peers = peali_bench_queue_slabs[policy], .trips = (trips_),   \
+		.placement = PEALI_PLACE_APART, .producers = 1,                \
+		.consumers = 1, .bursts = (trips_) ? 1 : 2,                    \
+		.bytes = { __VA_ARGS__ }, .slots = SLOTS_LARGE, .asked = 1     \
+	}
+
 static const struct group groups[] = {
-	{ "round trip",
-	  &peali_bench_queue_pair,
-	  peali_peers_pair,
-	  1,
-	  PEALI_PLACE_APART,
-	  1,
-	  1,
-	  0,
-	  1,
-	  { 8, 48, 64, 256 } },
-	{ "throughput",
-	  &peali_bench_queue_pair,
-	  peali_peers_pair,
-	  0,
-	  PEALI_PLACE_APART,
-	  1,
-	  1,
-	  0,
-	  2,
-	  { 8, 64, 256, 4096 } },
-	{ "gather",
-	  &peali_bench_queue_gather,
-	  peali_peers_gather,
-	  0,
-	  PEALI_PLACE_APART,
-	  1,
-	  1,
-	  0,
-	  2,
-	  { 8, 64 } },
-	{ "gather",
-	  &peali_bench_queue_gather,
-	  peali_peers_gather,
-	  0,
-	  PEALI_PLACE_BOTH,
-	  2,
-	  1,
-	  0,
-	  2,
-	  { 8, 64 } },
-	{ "gather",
-	  &peali_bench_queue_gather,
-	  peali_peers_gather,
-	  0,
-	  PEALI_PLACE_ONE_CORE,
-	  2,
-	  1,
-	  0,
-	  2,
-	  { 8, 64 } },
-	{ "share",
-	  &peali_bench_queue_share,
-	  peali_peers_share,
-	  0,
-	  PEALI_PLACE_BOTH,
-	  2,
-	  2,
-	  0,
-	  2,
-	  { 8, 64 } },
-	{ "spread",
-	  &peali_bench_queue_spread,
-	  peali_peers_spread,
-	  0,
-	  PEALI_PLACE_BOTH,
-	  1,
-	  2,
-	  1,
-	  2,
-	  { 8, 64 } },
+	{ .what = "round trip",
+	  .ours = &peali_bench_queue_pair,
+	  .peers = peali_peers_pair,
+	  .trips = 1,
+	  .placement = PEALI_PLACE_APART,
+	  .producers = 1,
+	  .consumers = 1,
+	  .bursts = 1,
+	  .bytes = { 8, 48, 64, 256 } },
+	{ .what = "throughput",
+	  .ours = &peali_bench_queue_pair,
+	  .peers = peali_peers_pair,
+	  .placement = PEALI_PLACE_APART,
+	  .producers = 1,
+	  .consumers = 1,
+	  .bursts = 2,
+	  .bytes = { 8, 64, 256, 4096 } },
+	{ .what = "gather",
+	  .ours = &peali_bench_queue_gather,
+	  .peers = peali_peers_gather,
+	  .placement = PEALI_PLACE_APART,
+	  .producers = 1,
+	  .consumers = 1,
+	  .bursts = 2,
+	  .bytes = { 8, 64 } },
+	{ .what = "gather",
+	  .ours = &peali_bench_queue_gather,
+	  .peers = peali_peers_gather,
+	  .placement = PEALI_PLACE_BOTH,
+	  .producers = 2,
+	  .consumers = 1,
+	  .bursts = 2,
+	  .bytes = { 8, 64 } },
+	{ .what = "gather",
+	  .ours = &peali_bench_queue_gather,
+	  .peers = peali_peers_gather,
+	  .placement = PEALI_PLACE_ONE_CORE,
+	  .producers = 2,
+	  .consumers = 1,
+	  .bursts = 2,
+	  .bytes = { 8, 64 } },
+	{ .what = "share",
+	  .ours = &peali_bench_queue_share,
+	  .peers = peali_peers_share,
+	  .placement = PEALI_PLACE_BOTH,
+	  .producers = 2,
+	  .consumers = 2,
+	  .bursts = 2,
+	  .bytes = { 8, 64 } },
+	{ .what = "spread",
+	  .ours = &peali_bench_queue_spread,
+	  .peers = peali_peers_spread,
+	  .placement = PEALI_PLACE_BOTH,
+	  .producers = 1,
+	  .consumers = 2,
+	  .every = 1,
+	  .bursts = 2,
+	  .bytes = { 8, 64 } },
+	FORMS(0, 0, 64, 128, 256, 384, 512, 1024, 2048, 4064),
+	FORMS(0, 1, 64, 128, 256, 384, 512, 1024, 2048, 4064),
+	FORMS(1, 0, 64, 128, 256, 384, 512, 1024, 2048, 3056),
+	FORMS(1, 1, 64, 128, 256, 384, 512, 1024, 2048, 3056),
+	FORMS(2, 0, 64, 128, 256, 384, 512, 768, 1008),
+	FORMS(2, 1, 64, 128, 256, 384, 512, 768, 1008),
 };
 #define GROUPS (sizeof(groups) / sizeof(groups[0]))
 
@@ -154,7 +162,9 @@ static void add_contest(struct queues *q, const struct group *group,
 		.burst = burst,
 		.producers = group->producers,
 		.consumers = group->consumers,
-		.slots = bytes > 256 ? SLOTS_LARGE : SLOTS,
+		.slots = group->slots ? group->slots :
+			 bytes > 256  ? SLOTS_LARGE :
+					SLOTS,
 		.every = group->every,
 		.trips = (uint32_t)group->trips,
 		.both = group->placement == PEALI_PLACE_BOTH,
@@ -177,9 +187,10 @@ static void add_contest(struct queues *q, const struct group *group,
 /* Whether rows of the group were asked for: of its kind, and of a size. */
 static int is_wanted(const struct queues *q, const struct group *group)
 {
-	if (!*group->ours || (q->what && strcmp(q->what, group->what)))
+	if (!*group->ours || (group->asked && !q->what) ||
+	    (q->what && strcmp(q->what, group->what)))
 		return 0;
-	for (int i = 0; i < 5 && group->bytes[i]; i++)
+	for (int i = 0; i < SIZES && group->bytes[i]; i++)
 		if (peali_bench_wanted(&q->options, PEAL_ROUTE_NONE,
 				       group->bytes[i]))
 			return 1;
@@ -188,7 +199,7 @@ static int is_wanted(const struct queues *q, const struct group *group)
 
 static void add_group(struct queues *q, const struct group *group)
 {
-	for (int i = 0; i < 5 && group->bytes[i]; i++) {
+	for (int i = 0; i < SIZES && group->bytes[i]; i++) {
 		uint32_t bytes = group->bytes[i];
 
 		if (!peali_bench_wanted(&q->options, PEAL_ROUTE_NONE, bytes))
@@ -196,7 +207,7 @@ static void add_group(struct queues *q, const struct group *group)
 		for (uint32_t b = 0; b < group->bursts; b++) {
 			const uint32_t burst = b ? PEALI_BENCH_QUEUE_BURST : 1;
 
-			if (group->trips)
+			if (group->trips && !group->asked)
 				add_contest(q, group, bytes, burst, NULL);
 			for (int p = 0; group->peers[p]; p++)
 				if (!group->peers[p]->missing)
@@ -401,13 +412,15 @@ static void print_row(const json_t *row, const char *verdict)
 		       cell(row, "peer"), cell(row, "skipped"));
 		return;
 	}
-	printf("%s: %s, %s, %g bytes, burst %g, %s, versus %s: %.2f "
-	       "(%.2f .. %.2f)\n",
-	       verdict, cell(row, "subject"), cell(row, "what"),
+	printf("%s: %s, %s, %g bytes, burst %g, %s, versus %s: ", verdict,
+	       cell(row, "subject"), cell(row, "what"),
 	       number(row, "message_bytes"), number(row, "burst"),
-	       cell(row, "placement"), cell(row, "versus"),
-	       number(row, "ratio"), number(row, "ratio_min"),
-	       number(row, "ratio_max"));
+	       cell(row, "placement"), cell(row, "versus"));
+	if (json_is_real(json_object_get(row, "ratio")))
+		printf("%.2f (%.2f .. %.2f)\n", number(row, "ratio"),
+		       number(row, "ratio_min"), number(row, "ratio_max"));
+	else
+		printf("%s\n", cell(row, "ratio_why"));
 }
 
 /* The rows that somebody has to look at. */
@@ -432,7 +445,8 @@ static void print_summary(const struct queues *q)
 
 static const struct argp_option own_list[] = {
 	{ "what", 'w', "NAME", 0,
-	  "Only these rows: 'round trip', throughput, gather, share or spread",
+	  "Only these rows: 'round trip', throughput, gather, share or spread; "
+	  "or slab or 'slab round trip', which are not among all",
 	  0 },
 	{ "peer", 'p', "TEXT", 0, "Only peers with TEXT in their name", 0 },
 	{ "json-out", 'J', "FILE", 0,

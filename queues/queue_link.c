@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 
+#include "queues/policy.h"
 #include "queues/queue.h"
 #include "queues/ring.h"
 #include "runtime/backend/error.h"
 
 /* A link as a queue among threads. */
+
+/* Up to here messages lie in slots, as bulks have to, even where one by one the
+ * slab would serve better. */
+#define IN_SLOT_MAX 512
 
 static int plan(struct peal_queue *q, const char *call)
 {
@@ -17,6 +22,11 @@ static int plan(struct peal_queue *q, const char *call)
 	spec->capacity = q->options.capacity;
 	spec->message_bytes = q->options.message_bytes;
 	spec->policy = q->options.policy;
+	if (spec->message_bytes <= IN_SLOT_MAX)
+		spec->slot_bytes = peali_policy_slot(
+			spec->policy ? spec->policy : PEAL_POLICY_SEQUENCE,
+			(uint32_t)(sizeof(struct peal_header) +
+				   spec->message_bytes));
 	q->plan = spec;
 	result = peali_ring_spec_complete(spec, peali_queue_policies(),
 					  PEAL_POLICY_SEQUENCE, call);

@@ -14,6 +14,25 @@
 #define DESCRIBED_BYTES                                                        \
 	(HEADER_BYTES + (uint32_t)sizeof(struct peal_slab_descriptor))
 
+/*
+ * The largest message that lies in a slot by default. sequence: up to where the
+ * slot wins over the slab in the mean of messages one by one, in bursts, and of
+ * round trips, on cores near each other and far: `peal bench queues --what slab`
+ * on 2 virtual cores of an AMD EPYC (Zen 5), 2026-11-22, see bench/FIGURES.md.
+ * All routes of emulated devices are the same memory. Atoms are for GPUs, on
+ * which nothing was measured yet: an estimate.
+ */
+static const uint32_t in_slot_max[] = {
+	[PEAL_POLICY_SEQUENCE] = 256,
+	[PEAL_POLICY_ATOM16] = 512,
+	[PEAL_POLICY_ATOM8] = 512,
+};
+
+uint32_t peali_ring_in_slot_max(uint32_t policy)
+{
+	return in_slot_max[policy];
+}
+
 static uint64_t payload_max(const struct peali_ring_spec *spec)
 {
 	return peal_slot_content_max(spec->policy, spec->slot_bytes) -
@@ -39,7 +58,7 @@ static int complete_slot(struct peali_ring_spec *s, const char *call)
 				  "(256 MiB) are allowed",
 				  (unsigned long long)s->message_bytes,
 				  PEALI_RING_MESSAGE_MAX);
-	if (!s->slot_bytes && s->message_bytes <= PEALI_RING_IN_SLOT_MAX)
+	if (!s->slot_bytes && s->message_bytes <= in_slot_max[s->policy])
 		s->slot_bytes = peali_policy_slot(
 			s->policy, HEADER_BYTES + (uint32_t)s->message_bytes);
 	else if (!s->slot_bytes)

@@ -14,7 +14,6 @@
 #define PEALI_RING_CAPACITY_DEFAULT 64
 #define PEALI_RING_SLOT_MIN 16
 #define PEALI_RING_SLOT_WITH_SLAB 64 /* default slot of a link with a slab */
-#define PEALI_RING_IN_SLOT_MAX 512 /* larger messages: a slab by default */
 #define PEALI_RING_MESSAGE_MAX (256ULL << 20)
 #define PEALI_RING_SLAB_DEFAULT_MAX (64ULL << 20)
 #define PEALI_RING_SLAB_MAX (1ULL << 40)
@@ -57,6 +56,10 @@ int peali_ring_spec_complete(struct peali_ring_spec *spec, uint32_t policies,
  */
 int peali_ring_spec_emits(const struct peali_ring_spec *spec, uint32_t n,
 			  const char *call);
+
+/* The largest message that lies in a slot by default, a larger one in the slab;
+ * of a policy that is one. */
+uint32_t peali_ring_in_slot_max(uint32_t policy);
 
 /* Memory of a completed spec's ring: header, slots and slab. */
 uint64_t peali_ring_bytes(const struct peali_ring_spec *spec);

@@ -13,6 +13,11 @@ extern const struct peali_bench_queue_kind peali_bench_queue_topic;
 /* What a topic is compared with. */
 extern const struct peali_bench_queue_kind peali_bench_queue_links;
 
+/* A link that keeps all messages in slots, and one that keeps them in its slab;
+ * by policy, from sequence on. NULL ends a list. */
+extern const struct peali_bench_queue_kind *const peali_bench_queue_slots[3];
+extern const struct peali_bench_queue_kind *const peali_bench_queue_slabs[3][2];
+
 /* What stands for us in rows of a shape. */
 extern const struct peali_bench_queue_kind
 	*const peali_bench_queue_pair; /* 1 -> 1 */

@@ -2,14 +2,21 @@
 #include "bench/kinds/kinds.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include <peal/device/consumer.h>
 #include <peal/device/producer.h>
 
+#include "queues/policy.h"
 #include "queues/ring.h"
 
 #define LINE 64
+
+/* How a link keeps its messages. */
+struct form {
+	uint32_t policy; /* enum peal_policy */
+	int slab; /* 1: all of them in the slab, 0: in slots */
+	int given; /* 0: as it does by default */
+};
 
 /* The ends are apart: each belongs to one thread. */
 struct link {
@@ -18,60 +25,92 @@ struct link {
 	PEAL_ALIGNED(PEAL_SHARED_LINE) struct peal_credit credit;
 	PEAL_ALIGNED(PEAL_SHARED_LINE) struct peal_link_counts counts;
 	struct peal_ring *ring;
+	uint8_t *stages; /* of atoms: the producer's, the consumer's */
 };
-
-static void *line_memory(uint64_t bytes)
-{
-	uint64_t whole = (bytes + PEAL_SHARED_LINE - 1) / PEAL_SHARED_LINE *
-			 PEAL_SHARED_LINE;
-	void *memory = aligned_alloc(PEAL_SHARED_LINE, whole);
-
-	if (memory)
-		memset(memory, 0, whole);
-	return memory;
-}
-
-static void *link_open(const struct peali_bench_queue_shape *shape)
-{
-	struct peali_ring_spec spec = {
-		.capacity = shape->slots,
-		.policy = PEAL_POLICY_SEQUENCE,
-		.message_bytes = shape->bytes,
-	};
-	struct link *l = line_memory(sizeof(*l));
-	struct peal_link_view view = { 0 };
-
-	/*
-	 * One message at a time fills lines of its own; many lie as densely as
-	 * they do by default, which moves fewer lines.
-	 */
-	if (shape->trips)
-		spec.slot_bytes = (shape->bytes + 16 + LINE - 1) / LINE * LINE;
-	if (!l || peali_ring_spec_complete(&spec, 1u << PEAL_POLICY_SEQUENCE,
-					   PEAL_POLICY_SEQUENCE, "queues"))
-		goto fail;
-	l->ring = line_memory(peali_ring_bytes(&spec));
-	if (!l->ring)
-		goto fail;
-	peali_ring_header(l->ring, &spec, 1);
-	view.ring = (uintptr_t)l->ring;
-	view.credit = (uintptr_t)&l->credit;
-	view.counts = (uintptr_t)&l->counts;
-	view.message_bytes = spec.message_bytes;
-	peal_link_producer_init(&l->producer, &view);
-	peal_link_consumer_init(&l->consumer, &view);
-	return l;
-fail:
-	free(l);
-	return NULL;
-}
 
 static void link_close(void *queue)
 {
 	struct link *l = queue;
 
 	free(l->ring);
+	free(l->stages);
 	free(l);
+}
+
+static void init_ends(struct link *l, const struct peali_ring_spec *spec,
+		      uint64_t stage)
+{
+	struct peal_link_view view = {
+		.ring = (uintptr_t)l->ring,
+		.credit = (uintptr_t)&l->credit,
+		.counts = (uintptr_t)&l->counts,
+		.message_bytes = (uint32_t)spec->message_bytes,
+	};
+
+	peali_ring_header(l->ring, spec, 1);
+	view.stage = (uintptr_t)l->stages;
+	peal_link_producer_init(&l->producer, &view);
+	view.stage = stage ? (uintptr_t)(l->stages + stage) : 0;
+	peal_link_consumer_init(&l->consumer, &view);
+}
+
+static uint64_t whole_lines(uint64_t bytes)
+{
+	return (bytes + LINE - 1) / LINE * LINE;
+}
+
+static struct peali_ring_spec spec_of(const struct peali_bench_queue_shape *s,
+				      const struct form *form)
+{
+	struct peali_ring_spec spec = {
+		.capacity = s->slots,
+		.policy = form->policy,
+		.message_bytes = s->bytes,
+	};
+
+	if (form->given && form->slab)
+		spec.slot_bytes = PEALI_RING_SLOT_WITH_SLAB;
+	else if (form->given)
+		spec.slot_bytes = peali_policy_slot(form->policy, s->bytes + 8);
+	/*
+	 * One message at a time fills lines of its own; many lie as densely as
+	 * they do by default, which moves fewer lines.
+	 */
+	else if (s->trips)
+		spec.slot_bytes = (uint32_t)whole_lines(s->bytes + 16);
+	return spec;
+}
+
+static void *link_open_as(const struct peali_bench_queue_shape *shape,
+			  const struct form *form)
+{
+	struct peali_ring_spec spec = spec_of(shape, form);
+	struct link *l = peali_bench_queue_memory(sizeof(*l));
+	uint64_t stage;
+
+	if (!l || peali_ring_spec_complete(&spec, 1u << form->policy,
+					   form->policy, "queues"))
+		goto fail;
+	stage = whole_lines(peali_ring_stage_bytes(&spec));
+	l->ring = peali_bench_queue_memory(peali_ring_bytes(&spec));
+	if (stage)
+		l->stages = peali_bench_queue_memory(2 * stage);
+	if (!l->ring || (stage && !l->stages) ||
+	    (form->given && form->slab != (spec.slab_bytes > 0)))
+		goto fail;
+	init_ends(l, &spec, stage);
+	return l;
+fail:
+	if (l)
+		link_close(l);
+	return NULL;
+}
+
+static void *link_open(const struct peali_bench_queue_shape *shape)
+{
+	const struct form form = { PEAL_POLICY_SEQUENCE, 0, 0 };
+
+	return link_open_as(shape, &form);
 }
 
 static PEAL_INLINE uint32_t link_put(void *queue,
@@ -131,6 +170,61 @@ const struct peali_bench_queue_kind peali_bench_queue_link = {
 	.send = link_send,
 	.take = link_take,
 	.trips = link_trips,
+};
+
+/* ---- in slots or in the slab --------------------------------------------------- */
+
+/* Of any size, which is no constant where the loops are compiled. */
+static uint64_t form_send(void *queue, struct peali_bench_queue_end *end,
+			  uint64_t n)
+{
+	return link_send_sized(queue, end, n, end->shape.bytes,
+			       end->shape.burst);
+}
+
+static uint64_t form_take(void *queue, struct peali_bench_queue_end *end,
+			  uint64_t n)
+{
+	return link_take_sized(queue, end, n, end->shape.bytes,
+			       end->shape.burst);
+}
+
+static uint64_t form_trips(void *const queues[2],
+			   struct peali_bench_queue_end *out,
+			   struct peali_bench_queue_end *in, uint64_t n,
+			   int first)
+{
+	return link_trips_sized(queues, out, in, n, first, out->shape.bytes);
+}
+
+#define FORM(id, text, policy, slab)                                           \
+	static void *id##_open(const struct peali_bench_queue_shape *shape)    \
+	{                                                                      \
+		const struct form form = { policy, slab, 1 };                  \
+                                                                               \
+		return link_open_as(shape, &form);                             \
+	}                                                                      \
+	static const struct peali_bench_queue_kind id = {                      \
+		.name = text,                                                  \
+		.open = id##_open,                                             \
+		.close = link_close,                                           \
+		.send = form_send,                                             \
+		.take = form_take,                                             \
+		.trips = form_trips,                                           \
+	};
+
+FORM(slots, "link, slots", PEAL_POLICY_SEQUENCE, 0)
+FORM(slab, "link, slab", PEAL_POLICY_SEQUENCE, 1)
+FORM(slots16, "link, slots, atom16", PEAL_POLICY_ATOM16, 0)
+FORM(slab16, "link, slab, atom16", PEAL_POLICY_ATOM16, 1)
+FORM(slots8, "link, slots, atom8", PEAL_POLICY_ATOM8, 0)
+FORM(slab8, "link, slab, atom8", PEAL_POLICY_ATOM8, 1)
+
+const struct peali_bench_queue_kind *const peali_bench_queue_slots[3] = {
+	&slots, &slots16, &slots8
+};
+const struct peali_bench_queue_kind *const peali_bench_queue_slabs[3][2] = {
+	{ &slab, NULL }, { &slab16, NULL }, { &slab8, NULL }
 };
 
 /* ---- a link for each reader --------------------------------------------------- */

@@ -2,7 +2,6 @@
 #include "bench/kinds/kinds.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include <peal/device/mailbox.h>
 
@@ -31,7 +30,7 @@ static void *box_open(const struct peali_bench_queue_shape *shape)
 		.tells = shape->burst,
 		.policy = PEAL_POLICY_SEQUENCE,
 	};
-	struct box *b = aligned_alloc(PEAL_SHARED_LINE, sizeof(*b));
+	struct box *b = peali_bench_queue_memory(sizeof(*b));
 
 	if (b && peali_mailbox_spec_complete(&spec, 1u << PEAL_POLICY_SEQUENCE,
 					     PEAL_POLICY_SEQUENCE, "queues")) {
@@ -40,14 +39,11 @@ static void *box_open(const struct peali_bench_queue_shape *shape)
 	}
 	if (!b)
 		return NULL;
-	memset(b, 0, sizeof(*b));
-	b->mailbox =
-		aligned_alloc(PEAL_SHARED_LINE, peali_mailbox_bytes(&spec));
+	b->mailbox = peali_bench_queue_memory(peali_mailbox_bytes(&spec));
 	if (!b->mailbox) {
 		free(b);
 		return NULL;
 	}
-	memset(b->mailbox, 0, peali_mailbox_bytes(&spec));
 	peali_mailbox_header(b->mailbox, &spec);
 	return b;
 }

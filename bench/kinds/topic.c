@@ -2,7 +2,6 @@
 #include "bench/kinds/kinds.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include <peal/device/take_topic.h>
 
@@ -38,21 +37,18 @@ static void *topic_open(const struct peali_bench_queue_shape *shape)
 		.mode = PEAL_TOPIC_WAIT,
 		.policy = PEAL_POLICY_SEQUENCE,
 	};
-	struct shared_topic *s = aligned_alloc(PEAL_SHARED_LINE, sizeof(*s));
+	struct shared_topic *s = peali_bench_queue_memory(sizeof(*s));
 	uint32_t i;
 
 	if (!s)
 		return NULL;
-	memset(s, 0, sizeof(*s));
 	if (!peali_topic_spec_complete(&spec, 1u << PEAL_POLICY_SEQUENCE,
 				       PEAL_POLICY_SEQUENCE, "queues"))
-		s->topic = aligned_alloc(PEAL_SHARED_LINE,
-					 peali_topic_bytes(&spec));
+		s->topic = peali_bench_queue_memory(peali_topic_bytes(&spec));
 	if (!s->topic) {
 		topic_close(s);
 		return NULL;
 	}
-	memset(s->topic, 0, peali_topic_bytes(&spec));
 	peali_topic_header(s->topic, &spec);
 	peal_topic_publisher_init(s->topic, &s->publisher);
 	for (i = 0; i < shape->consumers; i++)

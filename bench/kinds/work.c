@@ -2,7 +2,6 @@
 #include "bench/kinds/kinds.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include <peal/device/take_work.h>
 
@@ -38,21 +37,18 @@ static void *work_open(const struct peali_bench_queue_shape *shape)
 		.bulk = shape->burst,
 		.policy = PEAL_POLICY_SEQUENCE,
 	};
-	struct shared_work *s = aligned_alloc(PEAL_SHARED_LINE, sizeof(*s));
+	struct shared_work *s = peali_bench_queue_memory(sizeof(*s));
 	uint32_t i;
 
 	if (!s)
 		return NULL;
-	memset(s, 0, sizeof(*s));
 	if (!peali_work_spec_complete(&spec, 1u << PEAL_POLICY_SEQUENCE,
 				      PEAL_POLICY_SEQUENCE, "queues"))
-		s->work = aligned_alloc(PEAL_SHARED_LINE,
-					peali_work_bytes(&spec));
+		s->work = peali_bench_queue_memory(peali_work_bytes(&spec));
 	if (!s->work) {
 		work_close(s);
 		return NULL;
 	}
-	memset(s->work, 0, peali_work_bytes(&spec));
 	peali_work_header(s->work, &spec);
 	for (i = 0; i < PEALI_BENCH_QUEUE_ENDS; i++) {
 		peal_work_producer_init(s->work, &s->workers[i].producer);

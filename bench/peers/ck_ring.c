@@ -17,11 +17,12 @@ struct ring {
 
 static void *ring_open(const struct peali_bench_queue_shape *shape)
 {
-	struct ring *r = peali_peer_memory(sizeof(*r));
+	struct ring *r = peali_bench_queue_memory(sizeof(*r));
 
 	if (!r)
 		return NULL;
-	r->memory = peali_peer_memory((uint64_t)shape->slots * shape->bytes);
+	r->memory =
+		peali_bench_queue_memory((uint64_t)shape->slots * shape->bytes);
 	if (!r->memory) {
 		free(r);
 		return NULL;

@@ -19,13 +19,13 @@ struct mutex_ring {
 
 static void *ring_open(const struct peali_bench_queue_shape *shape)
 {
-	struct mutex_ring *r = peali_peer_memory(sizeof(*r));
+	struct mutex_ring *r = peali_bench_queue_memory(sizeof(*r));
 
 	if (!r)
 		return NULL;
 	r->slots = shape->slots;
 	r->bytes = shape->bytes;
-	r->memory = peali_peer_memory((uint64_t)r->slots * r->bytes);
+	r->memory = peali_bench_queue_memory((uint64_t)r->slots * r->bytes);
 	if (!r->memory) {
 		free(r);
 		return NULL;
@@ -63,7 +63,7 @@ static void ring_wait(struct mutex_ring *r, pthread_cond_t *condition,
 	until.tv_sec += until.tv_nsec / 1000000000;
 	until.tv_nsec %= 1000000000;
 	if (pthread_cond_timedwait(condition, &r->mutex, &until))
-		end->polls |= 65535;
+		end->polls |= PEALI_BENCH_QUEUE_POLLS - 1;
 }
 
 static uint8_t *ring_slot(const struct mutex_ring *r, uint64_t number)

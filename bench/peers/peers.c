@@ -1,21 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "bench/peers/peers.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "bench/kinds/kinds.h"
-
-void *peali_peer_memory(uint64_t bytes)
-{
-	uint64_t whole = (bytes + PEAL_SHARED_LINE - 1) / PEAL_SHARED_LINE *
-			 PEAL_SHARED_LINE;
-	void *memory = aligned_alloc(PEAL_SHARED_LINE, whole);
-
-	if (memory)
-		memset(memory, 0, whole);
-	return memory;
-}
 
 /* PEALI_NO_<PEER> is the reason why the build has it not. */
 #ifdef PEALI_NO_CK

@@ -34,9 +34,6 @@ extern const struct peali_bench_queue_kind peali_peer_boost_spsc;
 extern const struct peali_bench_queue_kind peali_peer_boost_queue;
 extern const struct peali_bench_queue_kind peali_peer_moodycamel;
 
-/* Memory of whole lines, zeroed; NULL if it is short. */
-void *peali_peer_memory(uint64_t bytes);
-
 PEAL_END_C
 
 #endif

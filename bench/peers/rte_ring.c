@@ -16,7 +16,7 @@ static void *ring_make(const struct peali_bench_queue_shape *shape,
 		       enum rte_ring_sync_type producers,
 		       enum rte_ring_sync_type consumers)
 {
-	struct rte_ring *r = peali_peer_memory(
+	struct rte_ring *r = peali_bench_queue_memory(
 		sizeof(*r) + (uint64_t)shape->slots * shape->bytes);
 
 	if (!r)

@@ -24,7 +24,8 @@ struct peal_link_options {
 	uint32_t capacity; /* slots, a power of two up to 2^20; 64 */
 	uint64_t message_bytes; /* largest payload, up to 256 MiB; 48 */
 	uint32_t slot_bytes; /* multiple of 16, 16..4096; fits the message
-			      * up to 512 bytes, else 64 and a slab */
+			      * up to 256 bytes, with atoms up to 512, else
+			      * 64 and a slab */
 	uint32_t policy; /* enum peal_policy; the backend's default */
 	/*
 	 * For payloads that are larger than a slot. 0: capacity + 1 messages

@@ -72,6 +72,21 @@ assert any(k[4] == "bare bounce of 2 lines" for k in seen)
 print(len(seen), "rows measured, skipped:", ", ".join(sorted(skipped)) or "none")
 END
 
+step 'slots against the slab, only if asked for'
+for what in slab 'slab round trip'; do
+    "$PEAL" bench queues --what "$what" --bytes 256 --seconds 0.05 --json >slab.json
+    python3 - "$what" <<'END'
+import json, sys
+rows = json.load(open("slab.json"))["rows"]
+bursts = {1, 32} if sys.argv[1] == "slab" else {1}
+pairs = {(f"link, slots{p}", f"link, slab{p}", b)
+         for p in ("", ", atom16", ", atom8") for b in bursts}
+assert len(rows) == len(pairs), rows
+assert {(r["subject"], r["versus"], r["burst"]) for r in rows} == pairs, rows
+assert all(r["n_rounds"] + r["n_rounds_dropped"] >= 6 for r in rows), rows
+END
+done
+
 step 'a table, and what somebody has to look at'
 "$PEAL" bench queues --seconds 0.05 --bytes 8 --what throughput --peer mutex >table.txt
 grep -q '^link .* mutex and condvar ' table.txt

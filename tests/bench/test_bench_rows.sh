@@ -34,14 +34,20 @@ OWN = {
 }
 LEAST = {"latency": 20, "throughput": 24, "stream": 19, "barrier": 8,
          "echo": 8,
-         "idle": 1, "setup": 3}
+         "idle": 12, "setup": 3}
 KEYS = {"latency": ["subject", "route", "message_bytes", "versus"],
         "throughput": ["subject", "route", "message_bytes", "batch",
                        "versus"],
         "stream": ["subject", "route", "message_bytes", "stages"],
         "barrier": ["devices", "participants", "versus_ns_p50", "versus"],
         "echo": ["message_bytes", "batch"],
-        "setup": ["devices"], "idle": ["subject"]}
+        "setup": ["devices"], "idle": ["subject", "gap_ns", "versus"]}
+WAKE = ["what", "core_distance", "timed_by", "wake_ns_p50", "wake_ns_max",
+        "versus_ns_p50", "n_rounds", "n_rounds_dropped"]
+wakes = {(who, None, by) for who in ("queue", "worker") for by in
+         ("futex", "mutex and condvar", "eventfd", "pipe")} | {
+         ("queue", gap, "a poll that never sleeps")
+         for gap in (1000, 10000, 100000)}
 data = json.load(open(sys.argv[1]))
 failed = []
 def need(condition, text):
@@ -49,7 +55,7 @@ def need(condition, text):
         failed.append(text)
 on_host = os.environ.get("PEAL_BACKENDS", "host") == "host"
 if not on_host:  # other devices have other peers, and say what links them
-    LEAST.update(latency=44, throughput=40, barrier=4, idle=3)
+    LEAST.update(latency=45, throughput=40, barrier=4, idle=3)
     OWN["idle"] = ["devices"]  # a copy beside idle kernels has other keys
     for name in ("latency", "throughput", "stream", "barrier"):
         OWN[name].append("device_link")
@@ -63,7 +69,10 @@ for row in data["rows"]:
     key = (name,) + tuple(row.get(k) for k in KEYS[name])
     need(key not in seen, f"two rows {key}")
     seen.add(key)
-    for key in COMMON + OWN[name]:
+    is_wake = name == "idle" and row["subject"] in ("queue", "worker")
+    if is_wake:
+        wakes.discard((row["subject"], row.get("gap_ns"), row["versus"]))
+    for key in COMMON + (WAKE if is_wake else OWN[name]):
         need(key in row, f"{name}: no {key}")
         if row.get(key, 0) is None:
             need(isinstance(row.get(key + "_why"), str),
@@ -74,9 +83,17 @@ for row in data["rows"]:
         need(0 <= row["ratio_min"] <= row["ratio"] <= row["ratio_max"],
              f"{name}: the ratio is outside its spread")
         need(isinstance(row["versus"], str), f"{name}: a ratio to nothing")
+for row in data["rows"]:
+    if row["subject"] == "link, by placement":
+        need(not on_host, "latency: a placement on the host")
+        need(1 <= row["pairs"] <= 8, "latency: pairs")
+        need(0 < row["one_way_ns_min"] <= row["one_way_ns_p50"]
+             <= row["one_way_ns_max"], "latency: one way")
 for name in sys.argv[2:]:
     need(count.get(name, 0) == LEAST[name],
          f"{name}: {count.get(name, 0)} rows, expected {LEAST[name]}")
+need("idle" not in sys.argv[2:] or not on_host or not wakes,
+     f"idle: no rows {wakes}")
 print(", ".join(f"{n} rows of {k}" for k, n in count.items()))
 for text in failed:
     print("FAIL:", text)

@@ -39,6 +39,8 @@ struct ring {
 	pthread_mutex_t mutex;
 	uint64_t head, tail;
 	uint64_t slots[SLOTS][PEALI_BENCH_WORDS];
+	/* what each producer has put last, or, to swap it, not put yet */
+	uint64_t last[PEALI_BENCH_QUEUE_ENDS][PEALI_BENCH_WORDS];
 };
 
 static void *ring_open(const struct peali_bench_queue_shape *shape)
@@ -61,11 +63,11 @@ static void ring_push(struct ring *r, const uint64_t *words, uint32_t bytes)
 	memcpy(r->slots[r->tail++ % SLOTS], words, bytes);
 }
 
-static void ring_push_broken(struct ring *r, uint64_t *words, uint32_t bytes)
+/* Whatever the others do meanwhile: what happens does not depend on time. */
+static void ring_push_broken(struct ring *r, uint64_t *words, uint32_t bytes,
+			     uint64_t *last, uint64_t number)
 {
-	uint64_t *before = r->slots[(r->tail - 1) % SLOTS];
-
-	if (fault == LOSES)
+	if (fault == LOSES || (fault == SWAPS && number == FAULTY))
 		return;
 	if (fault == CHANGES)
 		words[0] ^= 1;
@@ -73,14 +75,9 @@ static void ring_push_broken(struct ring *r, uint64_t *words, uint32_t bytes)
 		words[bytes / 8 - 1] ^= UINT64_C(1) << 63;
 	if (fault == DOUBLES)
 		ring_push(r, words, bytes);
-	if (fault == SWAPS && r->tail != r->head) {
-		ring_push(r, before, bytes);
-		memcpy(before, words, bytes);
-		return;
-	}
-	if (fault == LOSES_AND_DOUBLES && r->tail != r->head)
-		memcpy(words, before, bytes);
-	ring_push(r, words, bytes);
+	ring_push(r, fault == LOSES_AND_DOUBLES ? last : words, bytes);
+	if (fault == SWAPS && number == FAULTY + 1)
+		ring_push(r, last, bytes);
 }
 
 static PEAL_INLINE uint32_t ring_put(void *queue,
@@ -88,16 +85,17 @@ static PEAL_INLINE uint32_t ring_put(void *queue,
 				     uint32_t bytes, uint32_t burst)
 {
 	struct ring *r = queue;
-	uint64_t words[PEALI_BENCH_WORDS];
+	uint64_t words[PEALI_BENCH_WORDS], *last = r->last[end->index];
 	uint32_t n = peali_bench_queue_room(end, burst), i;
 
 	pthread_mutex_lock(&r->mutex);
 	for (i = 0; i < n && r->tail - r->head < SLOTS - 1; i++) {
 		peali_bench_queue_fill(end, words, bytes, i);
 		if (end->sent + i >= FAULTY && fault)
-			ring_push_broken(r, words, bytes);
+			ring_push_broken(r, words, bytes, last, end->sent + i);
 		else
 			ring_push(r, words, bytes);
+		memcpy(last, words, bytes);
 	}
 	pthread_mutex_unlock(&r->mutex);
 	return i;
@@ -143,22 +141,31 @@ job_of(uint32_t bytes, uint32_t burst, uint32_t producers, uint32_t consumers)
 		.placement = producers > 1 ? PEALI_PLACE_BOTH :
 					     PEALI_PLACE_APART,
 		.gap = PEALI_GAP_YIELD,
-		.limit_ns = 300000000,
 	};
 
 	CHECK_EQ(peali_cores_pick(&job.cores), 0);
 	return job;
 }
 
+/* Where too few or too many messages come, nothing else ends the waiting. */
+static uint64_t limit_ns(void)
+{
+	return fault == LOSES || fault == DOUBLES ? 300000000 : 0;
+}
+
 static int delivers(struct peali_bench_queue_job job)
 {
+	job.limit_ns = limit_ns();
 	return peali_bench_queue_rate(&job, 1024) > 0;
 }
 
 static int answers(struct peali_bench_queue_job job)
 {
 	struct peali_samples samples = { 0 };
-	int result = peali_bench_queue_round_trips(&job, 8, 50, &samples);
+	int result;
+
+	job.limit_ns = limit_ns();
+	result = peali_bench_queue_round_trips(&job, 8, 20, &samples);
 
 	peali_samples_fini(&samples);
 	return !result;
@@ -251,6 +258,7 @@ PEAL_TEST(peers_that_are_missing_are_rows_with_their_reason)
 	json_t *object, *row, *rows;
 	const char *text;
 	size_t i, n = 0, measured = 0;
+	json_int_t kept, dropped;
 
 	fault = NO_FAULT;
 	rows = bench_rows(&object);
@@ -259,7 +267,15 @@ PEAL_TEST(peers_that_are_missing_are_rows_with_their_reason)
 		text = json_string_value(json_object_get(row, "skipped"));
 		if (!text) {
 			measured++;
-			CHECK(json_is_real(json_object_get(row, "ratio")));
+			CHECK(json_is_string(json_object_get(row, "versus")));
+			kept = json_integer_value(
+				json_object_get(row, "n_rounds"));
+			dropped = json_integer_value(
+				json_object_get(row, "n_rounds_dropped"));
+			CHECK(kept + dropped >= 6); /* two a pass */
+			/* others on these cores can spoil all of them */
+			CHECK_EQ(json_is_real(json_object_get(row, "ratio")),
+				 kept > 0);
 			continue;
 		}
 		n++;

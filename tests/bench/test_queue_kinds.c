@@ -128,6 +128,44 @@ PEAL_TEST(round_trips)
 		trips(peali_peers_pair[i]);
 }
 
+/* Odd sizes too: those of slots and slab are no constants. */
+PEAL_TEST(links_keep_messages_in_slots_or_slab_as_told)
+{
+	static const uint32_t odd[] = { 64, 384, 1008 };
+
+	for (int policy = 0; policy < 3; policy++)
+		for (int i = 0; i < 3; i++)
+			for (int slab = 0; slab < 2; slab++) {
+				const struct peali_bench_queue_kind *kind =
+					slab ? peali_bench_queue_slabs[policy]
+								      [0] :
+					       peali_bench_queue_slots[policy];
+				struct peali_bench_queue_job job = job_of(
+					kind, odd[i], 32, PEALI_PLACE_APART);
+				struct peali_samples samples = { 0 };
+
+				CHECK(peali_bench_queue_rate(&job, 1024) > 0);
+				job.shape.burst = 1;
+				CHECK(peali_bench_queue_rate(&job, 1024) > 0);
+				CHECK_EQ(peali_bench_queue_round_trips(
+						 &job, 4, 50, &samples),
+					 0);
+				peali_samples_fini(&samples);
+			}
+}
+
+/* A message that fits a slot beside the descriptor is not for the slab. */
+PEAL_TEST(a_link_that_cannot_keep_them_so_is_refused)
+{
+	const struct peali_bench_queue_job small =
+		job_of(peali_bench_queue_slabs[0][0], 8, 1, PEALI_PLACE_APART);
+	const struct peali_bench_queue_job large =
+		job_of(peali_bench_queue_slots[2], 2048, 1, PEALI_PLACE_APART);
+
+	CHECK(peali_bench_queue_rate(&small, 1024) < 0);
+	CHECK(peali_bench_queue_rate(&large, 1024) < 0);
+}
+
 static void need_two_cores(void)
 {
 	if (!peali_cores_pick(&cores))
@@ -139,4 +177,6 @@ static void need_two_cores(void)
 PEAL_TEST_MAIN(need_two_cores(); RUN(one_producer_one_consumer);
 	       RUN(two_producers_one_consumer);
 	       RUN(two_producers_two_consumers);
-	       RUN(one_producer_all_consumers); RUN(round_trips);)
+	       RUN(one_producer_all_consumers); RUN(round_trips);
+	       RUN(links_keep_messages_in_slots_or_slab_as_told);
+	       RUN(a_link_that_cannot_keep_them_so_is_refused);)

@@ -36,7 +36,7 @@ static void trips(enum peali_rival_job job, uint32_t bytes)
 		.batch = 4,
 		.warm = 8,
 		.samples = 10,
-		.budget_ns = 1000000000,
+		.budget_ns = 100000000000, /* a loaded machine is slow */
 	};
 
 	CHECK_EQ(peali_rivals_run(&rivals, &order, &reports), 0);

@@ -33,12 +33,17 @@ PEAL_TEST(all_zero_gives_the_documented_defaults)
 }
 
 /* A completed spec completes to itself, for every policy and size. */
-PEAL_TEST(default_slot_holds_every_message_up_to_512_bytes)
+PEAL_TEST(default_slot_holds_every_message_up_to_what_the_table_says)
 {
 	uint32_t policy, bytes;
 
+	CHECK_EQ(peali_ring_in_slot_max(PEAL_POLICY_SEQUENCE), 256);
+	CHECK_EQ(peali_ring_in_slot_max(PEAL_POLICY_ATOM16), 512);
+	CHECK_EQ(peali_ring_in_slot_max(PEAL_POLICY_ATOM8), 512);
 	for (policy = 1; policy <= 3; policy++) {
-		for (bytes = 1; bytes <= 512; bytes++) {
+		const uint32_t most = peali_ring_in_slot_max(policy);
+
+		for (bytes = 1; bytes <= most; bytes++) {
 			struct peali_ring_spec s = { 0, 0, policy, bytes, 0 };
 			struct peali_ring_spec again;
 
@@ -66,12 +71,22 @@ PEAL_TEST(larger_messages_get_slots_of_64_bytes_and_a_slab)
 	uint32_t policy;
 
 	for (policy = 1; policy <= 3; policy++) {
-		struct peali_ring_spec s = { 0, 0, policy, 513, 0 };
+		const uint32_t bytes = peali_ring_in_slot_max(policy) + 1;
+		struct peali_ring_spec s = { 0, 0, policy, bytes, 0 };
 
 		CHECK_OK(complete(&s));
 		CHECK_EQ(s.slot_bytes, 64);
-		CHECK_EQ(s.slab_bytes, 65 * 528);
+		CHECK_EQ(s.slab_bytes, 65 * PEAL_SLAB_ROUND(bytes));
 		CHECK(payload(&s) >= sizeof(struct peal_slab_descriptor));
+		/* who says slot_bytes decides */
+		s = (struct peali_ring_spec){ 0, 1088, policy, bytes, 0 };
+		CHECK_OK(complete(&s));
+		CHECK_EQ(s.slot_bytes, 1088);
+		CHECK_EQ(s.slab_bytes, 0);
+		s = (struct peali_ring_spec){ 0, 64, policy, 200, 0 };
+		CHECK_OK(complete(&s));
+		CHECK_EQ(s.slot_bytes, 64);
+		CHECK(s.slab_bytes > 0);
 	}
 }
 
@@ -364,7 +379,7 @@ PEAL_TEST(random_damage_that_passes_stays_in_bounds)
 
 PEAL_TEST_MAIN(
 	RUN(all_zero_gives_the_documented_defaults);
-	RUN(default_slot_holds_every_message_up_to_512_bytes);
+	RUN(default_slot_holds_every_message_up_to_what_the_table_says);
 	RUN(larger_messages_get_slots_of_64_bytes_and_a_slab);
 	RUN(default_slab_ends_at_64_mib_or_nine_messages);
 	RUN(slab_is_rounded_up_and_left_out_where_messages_fit_slots);

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The rows of waking: a waiting thread of a queue, and a worker, that sleep for
+ * sure, against the calls of the system; and a queue whose messages come early,
+ * while its thread still spins or yields, against a poll that never sleeps.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "bench/wake.h"
+
+#define SLEEPS 40 /* of a side, in a round */
+#define GAPS 100
+#define GAPS_NS 20000000 /* of a side in a round, at most */
+#define ROUNDS_LEAST 5
+
+struct row {
+	const struct peali_wake_way *ours, *peer;
+	uint64_t gap_ns; /* 0: asleep */
+};
+
+static const struct row rows[] = {
+	{ &peali_wake_queue, &peali_wake_futex, 0 },
+	{ &peali_wake_queue, &peali_wake_cond, 0 },
+	{ &peali_wake_queue, &peali_wake_eventfd, 0 },
+	{ &peali_wake_queue, &peali_wake_pipe, 0 },
+	{ &peali_wake_worker, &peali_wake_futex, 0 },
+	{ &peali_wake_worker, &peali_wake_cond, 0 },
+	{ &peali_wake_worker, &peali_wake_eventfd, 0 },
+	{ &peali_wake_worker, &peali_wake_pipe, 0 },
+	{ &peali_wake_queue, &peali_wake_poll, 1000 },
+	{ &peali_wake_queue, &peali_wake_poll, 10000 },
+	{ &peali_wake_queue, &peali_wake_poll, 100000 },
+};
+#define ROWS (sizeof(rows) / sizeof(rows[0]))
+
+struct sides {
+	const struct row *row;
+	struct peali_wake wake;
+	struct peali_samples ours, peer;
+};
+
+/* The round's median; negative: failed. NAN: nobody was woken. */
+static double run_side(struct sides *s, const struct peali_wake_way *way,
+		       struct peali_samples *samples)
+{
+	uint64_t n = SLEEPS;
+
+	if (s->row->gap_ns)
+		n = GAPS_NS / s->row->gap_ns;
+	s->wake.way = way;
+	if (peali_wake_round(&s->wake, n < GAPS ? n : GAPS, samples))
+		return -1;
+	return peali_samples_open_median(samples);
+}
+
+static int run_round(struct sides *s)
+{
+	const struct peali_cores *cores = &s->wake.cores;
+	int tag = peali_bare_distance(cores);
+	double peer, ours;
+
+	peer = run_side(s, s->row->peer, &s->peer);
+	ours = peer < 0 ? -1 : run_side(s, s->row->ours, &s->ours);
+	if (ours < 0)
+		return -1;
+	/* Others who take a core meanwhile are part of what waking is. */
+	if (peali_bare_distance(cores) != tag)
+		tag = PEALI_TAG_MIXED;
+	peali_samples_close(&s->peer, tag, peer / ours);
+	peali_samples_close(&s->ours, tag, NAN);
+	return 0;
+}
+
+static void fill(struct peali_report *report, const struct sides *s,
+		 const char *why)
+{
+	json_t *row = peali_report_row(report, s->row->ours->name);
+
+	peali_row_text(row, "what", "%s",
+		       s->row->gap_ns ? "waits for a while" : "asleep");
+	if (s->row->gap_ns)
+		peali_row_uint(row, "gap_ns", s->row->gap_ns);
+	peali_row_text(row, "timed_by",
+		       "who puts, until the answer in a cache line");
+	if (why)
+		peali_row_null(row, "core_distance", "%s", why);
+	else
+		peali_row_text(
+			row, "core_distance", "%s",
+			peali_distance_name(peali_samples_tag(&s->ours)));
+	peali_samples_row_durations(&s->ours, row, "wake_ns");
+	peali_row_real(row, "versus_ns_p50",
+		       peali_samples_spread(&s->peer).median);
+	peali_samples_row_versus(&s->peer, row, why ? NULL : s->row->peer->name,
+				 why);
+}
+
+static int run_row(struct peali_report *report, struct peali_stand *stand,
+		   const struct row *row, uint64_t ns,
+		   const struct peali_bench_options *options)
+{
+	static struct sides s;
+	uint64_t until = peali_bench_now_ns() + ns;
+	const char *why = NULL;
+	char label[64];
+	int result = 0;
+
+	memset(&s, 0, sizeof(s));
+	s.row = row;
+	s.wake.stand = stand;
+	s.wake.gap_ns = row->gap_ns;
+	if (peali_cores_pick(&s.wake.cores))
+		why = "this process has one core";
+	for (int i = 0; !why && !result &&
+			(i < ROUNDS_LEAST || peali_bench_now_ns() < until);
+	     i++)
+		result = run_round(&s);
+	if (!result) {
+		fill(report, &s, why);
+		snprintf(label, sizeof(label), "wake-%s-%s-%llu",
+			 row->ours->name, row->peer->name,
+			 (unsigned long long)row->gap_ns);
+		for (char *at = label; *at; at++)
+			*at = *at == ' ' ? '-' : *at;
+		result =
+			peali_samples_write(&s.ours, options, "idle", label, 0);
+	}
+	peali_samples_fini(&s.ours);
+	peali_samples_fini(&s.peer);
+	return result;
+}
+
+int peali_wake_rows(struct peali_report *report, struct peali_stand *stand,
+		    const struct peali_bench_options *options)
+{
+	uint64_t each = (uint64_t)(options->seconds * 1e9 / ROWS);
+	int result = 0;
+
+	for (size_t i = 0; i < ROWS && !result; i++)
+		result = run_row(report, stand, rows + i, each, options);
+	return result;
+}
