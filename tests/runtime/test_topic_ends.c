@@ -132,6 +132,19 @@ PEAL_TEST(subscriber_killed_in_its_handler_is_waited_for_no_more)
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
+PEAL_TEST(who_died_while_nobody_published_is_not_waited_for)
+{
+	begin("sink");
+	CHECK_OK(peal_unpublish(rt, topic));
+	CHECK_OK(peal_kernel_stop(kernel[1], PATIENCE));
+	CHECK_OK(peal_publish(rt, echo, 0, topic));
+	harness_send(e, 0, 1, 0, 40);
+	EVENTUALLY(told(0).delivered == 40);
+	CHECK_EQ(told(1).gone, 1);
+	CHECK_EQ(told(1).published, 0);
+	CHECK_OK(peal_runtime_shutdown(rt));
+}
+
 PEAL_TEST(cursor_of_a_dead_subscriber_is_reused)
 {
 	uint64_t other;
@@ -233,6 +246,7 @@ PEAL_TEST(end_without_a_message_ends_too)
 PEAL_TEST_MAIN(RUN(subscribers_get_what_a_stopped_publisher_sent_and_end);
 	       RUN(stopped_subscriber_is_waited_for_no_more);
 	       RUN(subscriber_killed_in_its_handler_is_waited_for_no_more);
+	       RUN(who_died_while_nobody_published_is_not_waited_for);
 	       RUN(cursor_of_a_dead_subscriber_is_reused);
 	       RUN(failed_messages_are_counted_as_dead_of_who_failed);
 	       RUN(next_publisher_begins_when_all_have_come_to_the_end);
