@@ -3,6 +3,7 @@
 #define PEAL_DEVICE_TAKE_POOL_H
 
 #include <peal/device/choose.h>
+#include <peal/device/control.h>
 
 /*
  * Pools in a worker's turn: what an input has for one, and what its member is
