@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Pieces of work that take different times go to two pools, one on each device,
+ * with an actor on each worker: whoever is free takes the next piece. The host
+ * sends each piece to the device that has room. The handler is in
+ * programs/pool.c.
+ */
+#include <inttypes.h>
+
+#include <peal/device/kernel.h>
+
+#include "example.h"
+
+PEAL_DECLARE_PROGRAM(pool);
+
+#define WORKERS 2
+#define PIECES 400
+#define NUMBERS 500 /* of a piece */
+#define PRIMES 17984 /* below PIECES * NUMBERS, 200,000 */
+
+/* A kernel whose pool has an actor on each worker. */
+static uint64_t make_pool(struct peal_runtime *runtime, int device,
+			  struct peal_endpoint *host)
+{
+	struct peal_kernel_options options = { .size = sizeof(options),
+					       .workers = WORKERS };
+	struct peal_kernel *kernel;
+	uint64_t pool, actor;
+
+	check(peal_kernel_launch(runtime, device, &peal_program_pool, &options,
+				 &kernel),
+	      "launch");
+	check(peal_pool_create(kernel, NULL, &pool), "make a pool");
+	for (int i = 0; i < WORKERS; i++) {
+		actor = spawn(kernel, "count"); /* workers take turns */
+		check(peal_connect(runtime, actor, 0,
+				   peal_endpoint_address(host), NULL, NULL),
+		      "connect");
+		check(peal_pool_join(runtime, pool, actor), "join");
+	}
+	return pool;
+}
+
+int main(void)
+{
+	struct peal_runtime *runtime = open_runtime(2);
+	struct peal_endpoint *host;
+	struct peal_received received;
+	uint64_t pool[2], range[2], found, sum = 0;
+	int sent = 0, got = 0;
+
+	check(peal_endpoint_create(runtime, NULL, &host), "make an endpoint");
+	for (int i = 0; i < 2; i++) {
+		pool[i] = make_pool(runtime, i, host);
+		link_up(runtime, i ? "host to second pool" : "host to pool",
+			peal_endpoint_address(host), (uint32_t)i, pool[i],
+			sizeof(range));
+	}
+	while (got < PIECES) {
+		/* to whichever device has room for one more */
+		for (uint32_t i = 0; i < 2 && sent < PIECES; i++) {
+			range[0] = (uint64_t)sent * NUMBERS;
+			range[1] = range[0] + NUMBERS;
+			if (!peal_send(host, i, 0, range, sizeof(range), 0))
+				sent++;
+		}
+		if (peal_receive(host, &found, sizeof(found), &received,
+				 sent < PIECES ? 0 : 10 * SECOND))
+			continue;
+		sum += found;
+		got++;
+	}
+	printf("%d pieces, %" PRIu64 " primes\n", got, sum);
+	expect(sum == PRIMES, "how many primes there are");
+	check(peal_runtime_shutdown(runtime), "shut down");
+	return 0;
+}
