@@ -13,7 +13,7 @@ unset CXX CMAKE_CXX_COMPILER_LAUNCHER
 configured() {
     local folder=$1
     shift
-    cmake -S "$PEAL_SOURCE_DIR" -B "$work/$folder" -DPEAL_CUDA=OFF -DPEAL_HIP=OFF \
+    cmake -G Ninja -S "$PEAL_SOURCE_DIR" -B "$work/$folder" -DPEAL_CUDA=OFF -DPEAL_HIP=OFF \
         -DPEAL_BUILD_TESTS=OFF -DPEAL_BUILD_EXAMPLES=OFF "$@" >"$work/log" 2>&1 ||
         { cat "$work/log" >&2; exit 1; }
     sed -n 's/^-- peal bench queues, skipped: //p' "$work/log" | sort
