@@ -27,7 +27,9 @@ struct peal_runtime;
  * messages on at once. Where the queue of the worker at which it ends is full, that worker
  * handles the link's next message itself if it has a member, and else the link
  * holds it back. A handler that may tell runs only when what it may tell fits
- * into every pool of the kernel.
+ * into its worker's queue of every pool of the kernel: so where handlers tell
+ * their own pool, its capacity has to hold what they keep in flight, or they
+ * wait for room that they themselves would make.
  *
  * Over devices: a member whose handler emits to a link that leads to a pool on
  * another device hands work over as fast as the other one takes it.

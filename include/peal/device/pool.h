@@ -203,9 +203,11 @@ peali_pool_attach(struct peal_worker *w, struct peal_pool_place *p,
 	p->set = view->set;
 	p->message = (uint8_t *)(uintptr_t)view->message;
 	p->message_bytes = view->message_bytes;
-	p->member = p->holds = 0;
+	p->holds = 0;
+	peal_store_relaxed_dev_u32(&p->member, 0);
 	p->woken = w->index;
-	p->handled = p->done = 0;
+	p->handled = 0;
+	peal_store_relaxed_dev(&p->done, 0);
 	peal_work_producer_init(peali_pool_shard(p, w->index), &p->producer);
 	peal_work_member_init(&p->taker,
 			      (struct peal_work_set *)(uintptr_t)view->set,
@@ -225,7 +227,7 @@ peali_pool_detach(struct peal_worker *w, struct peal_pool_place *p)
 
 	w->state->mail_done += n;
 	w->state->mail_dead += n;
-	p->member = 0;
+	peal_store_relaxed_dev_u32(&p->member, 0);
 	p->set = 0;
 }
 

@@ -60,7 +60,8 @@ struct peal_pool_place {
 	struct peal_work_got got; /* of the message that it holds */
 	uint8_t *message; /* where that is */
 	uint32_t message_bytes;
-	uint32_t member; /* 1 + its actor that handles; 0: it only puts */
+	uint32_t member; /* 1 + its actor that handles; 0: it only puts. Others
+			  * look whether there is one. */
 	uint32_t holds; /* 1: taken, and its handler has not run yet */
 	uint32_t woken; /* the neighbour that was woken last */
 	uint64_t handled; /* messages that it took and is done with */
