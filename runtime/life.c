@@ -233,7 +233,7 @@ static const char *what_blocks(uint64_t blocked, char text[48])
 	uint32_t port = (uint32_t)(blocked & 0xffff) - 1;
 
 	if (port == PEAL_BLOCKED_MAIL)
-		return "mailboxes have no room";
+		return "mailboxes or pools have no room";
 	snprintf(text, 48, "port %u %s", port,
 		 blocked >> 16 & 1 ? "is not connected" : "has no room");
 	return text;

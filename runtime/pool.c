@@ -119,15 +119,21 @@ static int tell_worker(struct peal_kernel *k, const struct peali_pool *p,
 	return peali_kernel_tell(k, worker, type, &view, sizeof(view), call);
 }
 
-/* All workers, the first one last: it makes the address known. */
+/* All workers that live, the first one last: it makes the address known.
+ * PEAL_ESTOPPED: some have ended. */
 static int tell_all(struct peal_kernel *k, const struct peali_pool *p,
 		    uint16_t type, const char *call)
 {
 	uint32_t i;
-	int result = 0;
+	int result = 0, told;
 
-	for (i = k->params.n_workers; i-- && !result;)
-		result = tell_worker(k, p, i, type, call);
+	for (i = k->params.n_workers; i--;) {
+		told = tell_worker(k, p, i, type, call);
+		if (told && told != PEAL_ESTOPPED)
+			return told;
+		if (told)
+			result = told;
+	}
 	return result;
 }
 
@@ -191,8 +197,10 @@ static int create(struct peal_kernel *k, const struct peal_pool_options *o,
 	p->used = 1;
 	k->actors[actor].handler = PEALI_POOL_HANDLER;
 	k->actors[actor].was_handler = PEALI_POOL_HANDLER;
-	*address_out = peali_address((uint32_t)k->device, k->id, actor);
-	return tell_all(k, p, PEAL_CONTROL_POOL, CREATE);
+	result = tell_all(k, p, PEAL_CONTROL_POOL, CREATE);
+	if (!result)
+		*address_out = peali_address((uint32_t)k->device, k->id, actor);
+	return result;
 }
 
 int peal_pool_create(struct peal_kernel *k,
@@ -236,8 +244,22 @@ static int check_types(struct peal_kernel *k, const struct peali_pool *p,
 		       const struct peal_handler_info *h)
 {
 	const struct peal_handler_info *other;
+	const struct peal_link *link;
 	uint32_t i;
 
+	for (link = k->rt->links; link; link = link->next) {
+		if (link->to.pool != p || !link->from.kernel)
+			continue;
+		other = peali_end_handler(&link->from);
+		if (h->input_bytes && other->output_bytes &&
+		    h->input_bytes != other->output_bytes)
+			return peali_fail(
+				PEAL_EINVAL, JOIN,
+				"handler '%s' takes messages of %u bytes and "
+				"'%s', which is linked to the pool, emits %u",
+				h->name, h->input_bytes, other->name,
+				other->output_bytes);
+	}
 	if (h->input_bytes > p->spec.message_bytes)
 		return peali_fail(PEAL_EINVAL, JOIN,
 				  "handler '%s' takes messages of %llu bytes "
@@ -297,13 +319,14 @@ static int join(struct peal_runtime *rt, uint64_t pool, uint64_t actor)
 		return result;
 	p->members[a->worker] = 1 + (uint32_t)actor;
 	result = tell_worker(k, p, a->worker, PEAL_CONTROL_POOL_MEMBER, JOIN);
-	if (result) {
+	if (result && result != PEAL_EHUNG) {
 		p->members[a->worker] = 0;
 		return result;
 	}
+	/* who did not answer will be a member when it does */
 	a->pool = 1 + (uint32_t)(p - k->pools);
 	p->n_members++;
-	return 0;
+	return result;
 }
 
 int peal_pool_join(struct peal_runtime *rt, uint64_t pool, uint64_t actor)

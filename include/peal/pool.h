@@ -29,7 +29,9 @@ struct peal_runtime;
  * holds it back. A handler that may tell runs only when what it may tell fits
  * into its worker's queue of every pool of the kernel: so where handlers tell
  * their own pool, its capacity has to hold what they keep in flight, or they
- * wait for room that they themselves would make.
+ * wait for room that they themselves would make; and a pool that is full, for
+ * want of members too, stops all handlers of the kernel that may tell. A kernel
+ * ends by itself only when its pools are empty.
  *
  * Over devices: a member whose handler emits to a link that leads to a pool on
  * another device hands work over as fast as the other one takes it.
@@ -82,12 +84,13 @@ int peal_pool_create(struct peal_kernel *kernel,
  *         member of a pool, or its worker has one of this pool (named);
  *         PEAL_EINVAL the actor is of another kernel, or its handler or those
  *         of the links to the pool declare messages of another length;
- *         PEAL_ESTOPPED; PEAL_EHUNG. Thread-safe.
+ *         PEAL_ESTOPPED; PEAL_EHUNG the worker did not answer: the actor is a
+ *         member once it does. Thread-safe.
  */
 int peal_pool_join(struct peal_runtime *runtime, uint64_t pool, uint64_t actor);
 
 /**
- * Ends that. A message that its worker has taken for it already goes back.
+ * Ends that. What its worker has in its queue others take.
  *
  * @param runtime an open runtime.
  * @param pool    address of a pool.
@@ -104,7 +107,8 @@ int peal_pool_leave(struct peal_runtime *runtime, uint64_t pool,
  * @param runtime an open runtime.
  * @param pool    address of a pool.
  * @return 0; PEAL_ENOENT no such pool; PEAL_EBUSY it has members, or links lead
- *         to it; PEAL_EHUNG. Thread-safe. A pool of a kernel that has ended
+ *         to it; PEAL_EHUNG a worker did not answer: the pool takes nothing any
+ *         more, call again. Thread-safe. A pool of a kernel that has ended
  *         goes with that.
  */
 int peal_pool_destroy(struct peal_runtime *runtime, uint64_t pool);

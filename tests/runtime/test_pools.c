@@ -372,12 +372,12 @@ PEAL_TEST(members_come_and_go)
 	free(seen);
 }
 
-/* A member that cannot pass on has a message in hand: it goes to another. */
-PEAL_TEST(what_a_member_holds_goes_back)
+/* Two workers; a member whose link is full, and one that joins then. */
+PEAL_TEST(who_has_no_room_takes_nothing)
 {
 	struct peal_kernel_options o = { .workers = 2 };
 	struct peal_pool_options p = { .capacity = 0 };
-	struct peal_link_options few = { .capacity = 1 };
+	struct peal_link_options one = { .capacity = 1 };
 	struct peal_link_options none = { .capacity = 0 };
 	struct peal_runtime *rt = harness_open(1, "");
 	struct peal_kernel *k = launch(rt, 0, o);
@@ -388,22 +388,179 @@ PEAL_TEST(what_a_member_holds_goes_back)
 	uint64_t stuck = harness_spawn(k, "toil", 0);
 	uint64_t other = harness_spawn(k, "toil", 1);
 	struct peal_worker_info info;
-	uint8_t seen[3] = { 0 };
+	struct peal_kernel_info sum;
+	uint8_t seen[20] = { 0 };
 	uint64_t i;
 
-	harness_to(rt, stuck, out[0], few);
+	harness_to(rt, stuck, out[0], one);
 	harness_to(rt, other, out[1], none);
 	CHECK_OK(peal_pool_join(rt, pool, stuck));
 	harness_from(rt, in, 0, pool, none);
-	for (i = 0; i < 3; i++) /* one in its link, one held, one queued */
+	for (i = 0; i < 20; i++)
 		send_task(in, i, NULL);
 	EVENTUALLY(!peal_worker_info(k, 0, &info) &&
 		   info.blocked_actor == (int64_t)(uint32_t)stuck);
 	CHECK_OK(peal_pool_join(rt, pool, other));
+	for (i = 0; i < 19; i++)
+		receive_one(out[1], seen, 20);
+	receive_one(out[0], seen, 20);
 	CHECK_OK(peal_pool_leave(rt, pool, stuck));
-	receive_one(out[1], seen, 3);
-	receive_one(out[1], seen, 3);
-	receive_one(out[0], seen, 3);
+	CHECK_OK(peal_send_end(in, 0, PATIENCE));
+	CHECK_OK(peal_kernel_drain(k, PATIENCE));
+	CHECK_OK(peal_kernel_info(k, &sum));
+	CHECK_EQ(sum.told, 20);
+	CHECK_EQ(sum.mail_done, 20);
+	CHECK_OK(peal_runtime_shutdown(rt));
+}
+
+/* Where its queue is full the only worker handles messages of the link itself:
+ * they are never told. */
+PEAL_TEST(a_worker_helps_itself)
+{
+	struct peal_kernel_options o = { .workers = 1, .end_with_inputs = 1 };
+	struct peal_pool_options p = { .capacity = 2 };
+	struct peal_link_options none = { .capacity = 0 };
+	struct peal_runtime *rt = harness_open(1, "");
+	struct peal_kernel *k = launch(rt, 0, o);
+	struct peal_endpoint *in = harness_endpoint(rt);
+	uint64_t pool = make_pool(k, p), i;
+	struct peal_kernel_info info;
+
+	CHECK_OK(peal_kernel_suspend(k, PATIENCE));
+	harness_from(rt, in, 0, pool, none);
+	for (i = 0; i < 50; i++)
+		send_task(in, i, NULL);
+	join(rt, k, pool, "refuse", 0);
+	CHECK_OK(peal_send_end(in, 0, PATIENCE));
+	CHECK_OK(peal_kernel_resume(k));
+	CHECK_OK(peal_kernel_wait(k, PATIENCE));
+	CHECK_OK(peal_kernel_info(k, &info));
+	CHECK_EQ(info.handled, 50);
+	CHECK(info.told < 50);
+	CHECK_EQ(info.mail_done, info.told);
+	CHECK_OK(peal_runtime_shutdown(rt));
+}
+
+/* ---- workers that do not answer, or have ended ------------------------------ */
+
+/* A kernel one of whose workers is in a handler until the gate opens. */
+struct busy {
+	struct peal_runtime *rt;
+	struct peal_kernel *k;
+	struct peal_endpoint *in, *out;
+	uint64_t gate;
+};
+
+static void be_busy(struct busy *b, uint32_t worker, uint64_t *pool_out)
+{
+	struct peal_kernel_options o = { .workers = 2 };
+	struct peal_pool_options p = { .capacity = 0 };
+	struct peal_link_options none = { .capacity = 0 };
+	struct peal_worker_info info;
+	uint64_t actor;
+
+	b->gate = 0;
+	b->rt = harness_open(1, "");
+	b->k = launch(b->rt, 0, o);
+	b->in = harness_endpoint(b->rt);
+	b->out = harness_endpoint(b->rt);
+	if (pool_out)
+		*pool_out = make_pool(b->k, p);
+	actor = harness_spawn(b->k, "toil", (int)worker);
+	harness_to(b->rt, actor, b->out, none);
+	harness_from(b->rt, b->in, 0, actor, none);
+	send_task(b->in, 0, &b->gate);
+	EVENTUALLY(!peal_worker_info(b->k, worker, &info) && info.actor >= 0);
+}
+
+static void free_again(struct busy *b)
+{
+	uint8_t seen[1] = { 0 };
+
+	peal_store_release_sys(&b->gate, 1);
+	receive_one(b->out, seen, 1);
+}
+
+PEAL_TEST(calls_that_a_worker_does_not_answer_can_be_repeated)
+{
+	struct busy b;
+	uint64_t pool = 0;
+
+	be_busy(&b, 0, &pool);
+	CHECK_FAILS(peal_pool_destroy(b.rt, pool), PEAL_EHUNG, "worker 0");
+	free_again(&b);
+	CHECK_OK(peal_pool_destroy(b.rt, pool));
+	CHECK_OK(peal_runtime_shutdown(b.rt));
+
+	be_busy(&b, 1, NULL);
+	pool = 0;
+	CHECK_FAILS(peal_pool_create(b.k, NULL, &pool), PEAL_EHUNG, "worker 1");
+	CHECK_EQ(pool, 0);
+	free_again(&b);
+	CHECK_FAILS(peal_pool_create(b.k, NULL, &pool), PEAL_ENOSPC,
+		    "max_pools");
+	CHECK_OK(peal_runtime_shutdown(b.rt));
+}
+
+/* A worker that joins late is a member all the same. */
+PEAL_TEST(who_joins_late_can_leave)
+{
+	struct peal_link_options none = { .capacity = 0 };
+	struct peal_kernel_options o = { .workers = 2 };
+	struct peal_pool_options p = { .capacity = 0 };
+	struct peal_runtime *rt = harness_open(1, "");
+	struct peal_kernel *k = launch(rt, 0, o);
+	struct peal_endpoint *in = harness_endpoint(rt);
+	struct peal_endpoint *out = harness_endpoint(rt);
+	uint64_t pool = make_pool(k, p), gate = 0;
+	uint64_t toil = harness_spawn(k, "toil", 1);
+	uint64_t late = harness_spawn(k, "refuse", 1);
+	struct peal_worker_info info;
+	struct peal_pool_info now;
+	uint8_t seen[1] = { 0 };
+
+	harness_to(rt, toil, out, none);
+	harness_from(rt, in, 0, toil, none);
+	send_task(in, 0, &gate);
+	EVENTUALLY(!peal_worker_info(k, 1, &info) && info.actor >= 0);
+	CHECK_FAILS(peal_pool_join(rt, pool, late), PEAL_EHUNG, "worker 1");
+	CHECK_FAILS(peal_actor_retire(rt, late), PEAL_EBUSY, "pool");
+	CHECK_OK(peal_pool_info(rt, pool, &now));
+	CHECK_EQ(now.members, 1);
+	peal_store_release_sys(&gate, 1);
+	receive_one(out, seen, 1);
+	CHECK_OK(peal_pool_leave(rt, pool, late));
+	CHECK_OK(peal_actor_retire(rt, late));
+	CHECK_OK(peal_runtime_shutdown(rt));
+}
+
+/* One worker has ended, the other one still looks at its pool. */
+PEAL_TEST(a_pool_ends_with_a_worker_gone)
+{
+	struct peal_kernel_options o = { .workers = 2, .end_with_inputs = 1 };
+	struct peal_pool_options p = { .capacity = 0 };
+	struct peal_link_options one = { .capacity = 1 };
+	struct peal_link_options none = { .capacity = 0 };
+	struct peal_runtime *rt = harness_open(1, "");
+	struct peal_kernel *k = launch(rt, 0, o);
+	struct peal_endpoint *in = harness_endpoint(rt);
+	struct peal_endpoint *out = harness_endpoint(rt);
+	uint64_t pool = make_pool(k, p), actor = harness_spawn(k, "toil", 0);
+	struct peal_worker_info info;
+	uint8_t seen[1] = { 0 };
+
+	harness_to(rt, actor, out, one); /* no room for its END beside one */
+	harness_from(rt, in, 0, actor, none);
+	send_task(in, 0, NULL);
+	CHECK_OK(peal_send_end(in, 0, PATIENCE));
+	EVENTUALLY(!peal_worker_info(k, 1, &info) &&
+		   info.phase == PEAL_WORKER_DRAINED);
+	CHECK_OK(peal_worker_info(k, 0, &info));
+	CHECK_EQ(info.phase, PEAL_WORKER_RUNNING);
+	CHECK_OK(peal_pool_destroy(rt, pool));
+	identity_sleep_us(20000); /* it looks some times */
+	receive_one(out, seen, 1);
+	CHECK_OK(peal_kernel_wait(k, PATIENCE));
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
@@ -574,7 +731,10 @@ PEAL_TEST_MAIN(RUN(every_message_is_handled_once);
 	       RUN(a_kernel_ends_when_its_pool_is_empty);
 	       RUN(a_worker_waits_for_what_members_tell);
 	       RUN(messages_wait_for_members); RUN(members_come_and_go);
-	       RUN(what_a_member_holds_goes_back);
+	       RUN(who_has_no_room_takes_nothing); RUN(a_worker_helps_itself);
+	       RUN(calls_that_a_worker_does_not_answer_can_be_repeated);
+	       RUN(who_joins_late_can_leave);
+	       RUN(a_pool_ends_with_a_worker_gone);
 	       RUN(what_a_pool_holds_at_its_end_is_dead);
 	       RUN(failures_are_counted); RUN(another_device_takes_part);
 	       RUN(refusals_name_what_is_wrong);)

@@ -57,6 +57,14 @@ static PEAL_DEV PEAL_INLINE int peali_pool_fits(struct peal_pool_place *p,
 	return p->producer.granted >= n || peali_pool_lease(p, n);
 }
 
+/* Whether a worker would take from the pool. Any worker asks. */
+static PEAL_DEV PEAL_INLINE int
+peali_pool_serves(const struct peal_pool_place *p)
+{
+	return peal_load_relaxed_dev_u32(&p->member) &&
+	       !peal_load_relaxed_dev_u32(&p->waits);
+}
+
 /* Wakes a member's worker that sleeps, the next one in turn. */
 static PEAL_DEV PEAL_INLINE void peali_pool_wake(struct peal_worker *w,
 						 struct peal_pool_place *p)
@@ -73,8 +81,7 @@ static PEAL_DEV PEAL_INLINE void peali_pool_wake(struct peal_worker *w,
 
 		if (worker == w->index ||
 		    !peal_load_relaxed_sys_u32(&bell->asleep) ||
-		    !peal_load_relaxed_dev_u32(
-			    &peali_pool_place_of(w, p, worker)->member))
+		    !peali_pool_serves(peali_pool_place_of(w, p, worker)))
 			continue;
 		p->woken = worker;
 		peal_host_wake(bell);
@@ -111,16 +118,16 @@ peali_pool_put(struct peal_worker *w, uint32_t pool, struct peal_header header,
 
 /* ---- taking -------------------------------------------------------------- */
 
-/* Takes a message to hold; 1 if it holds one. */
+/* Takes a message; 1 if there was one. One at a time: what else there is others
+ * may be free for sooner. */
 static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
-peali_pool_hold(struct peal_worker *w, struct peal_pool_place *p)
+peali_pool_pop(struct peal_worker *w, struct peal_pool_place *p)
 {
 	uint64_t stolen = p->taker.stolen;
 
 	if (peal_work_set_pop_burst(&p->taker, p->message, p->message_bytes, 1,
 				    &p->got) <= 0)
 		return 0;
-	p->holds = 1;
 	/* its handler may be long: what is late is for others */
 	if (PEAL_UNLIKELY(p->taker.mine.n_pending))
 		peal_work_set_hand_back(&p->taker);
@@ -128,13 +135,6 @@ peali_pool_hold(struct peal_worker *w, struct peal_pool_place *p)
 	if (p->taker.stolen != stolen)
 		peali_pool_wake(w, p);
 	return 1;
-}
-
-/* Ends the message that is held: its handler has run. */
-static PEAL_DEV PEAL_INLINE void peali_pool_done(struct peal_pool_place *p)
-{
-	p->holds = 0;
-	p->handled++;
 }
 
 /* Whether there may be a message to take from a shard. Its slots are published
@@ -145,10 +145,11 @@ static PEAL_DEV PEAL_INLINE int peali_pool_shard_ready(struct peal_work *q)
 	       (int64_t)peal_load_relaxed_dev(&q->handed) > 0;
 }
 
-/* Whether a member may find something: in its own shard or in that of one
- * neighbour, of another one at each look. */
+/* Whether a member may find something: in its own shard or in one of so many
+ * neighbours', others at each look. */
 static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
-peali_pool_ready(struct peal_worker *w, struct peal_pool_place *p)
+peali_pool_ready(struct peal_worker *w, struct peal_pool_place *p,
+		 uint32_t neighbours)
 {
 	struct peal_work_member *m = &p->taker;
 
@@ -156,9 +157,11 @@ peali_pool_ready(struct peal_worker *w, struct peal_pool_place *p)
 		return 1;
 	if (w->params->n_workers == 1)
 		return 0;
-	if (peali_pool_shard_ready(peali_pool_shard(p, m->victim)))
-		return 1;
-	peali_work_next_victim(m);
+	while (neighbours--) {
+		if (peali_pool_shard_ready(peali_pool_shard(p, m->victim)))
+			return 1;
+		peali_work_next_victim(m);
+	}
 	return 0;
 }
 
@@ -169,7 +172,7 @@ peali_pools_look(struct peal_worker *w)
 	uint32_t i;
 
 	for (i = 0; i < peali_pools(w); i++)
-		if (w->pools[i].member && peali_pool_ready(w, &w->pools[i]))
+		if (w->pools[i].member && peali_pool_ready(w, &w->pools[i], 1))
 			break;
 	return i;
 }
@@ -203,8 +206,8 @@ peali_pool_attach(struct peal_worker *w, struct peal_pool_place *p,
 	p->set = view->set;
 	p->message = (uint8_t *)(uintptr_t)view->message;
 	p->message_bytes = view->message_bytes;
-	p->holds = 0;
 	peal_store_relaxed_dev_u32(&p->member, 0);
+	peal_store_relaxed_dev_u32(&p->waits, 0);
 	p->woken = w->index;
 	p->handled = 0;
 	peal_store_relaxed_dev(&p->done, 0);
@@ -220,11 +223,15 @@ peali_pool_attach(struct peal_worker *w, struct peal_pool_place *p,
 static PEAL_DEV PEAL_UNUSED inline void
 peali_pool_detach(struct peal_worker *w, struct peal_pool_place *p)
 {
-	struct peal_work *q = peali_pool_shard(p, w->index);
-	uint64_t n = p->holds + peal_load_relaxed_dev(&q->ticket) -
-		     peal_load_relaxed_dev(&q->claimed) +
-		     peal_load_relaxed_dev(&q->handed);
+	struct peal_work *q;
+	uint64_t n;
 
+	if (!p->set)
+		return; /* it was told before */
+	q = peali_pool_shard(p, w->index);
+	n = peal_load_relaxed_dev(&q->ticket) -
+	    peal_load_relaxed_dev(&q->claimed) +
+	    peal_load_relaxed_dev(&q->handed);
 	w->state->mail_done += n;
 	w->state->mail_dead += n;
 	peal_store_relaxed_dev_u32(&p->member, 0);
@@ -246,6 +253,9 @@ peali_control_pool(struct peal_worker *w, uint32_t type,
 	    view->actor >= w->params->max_actors)
 		return PEAL_EINVAL;
 	if (type == PEAL_CONTROL_POOL_MEMBER) {
+		if (!p->set)
+			return PEAL_EINVAL; /* its end has begun */
+		peal_store_relaxed_dev_u32(&p->waits, 0);
 		peal_store_relaxed_dev_u32(&p->member, view->member);
 		return 0;
 	}

@@ -149,7 +149,7 @@ static PEAL_DEV PEAL_INLINE void peali_mail_done(struct peal_worker *w,
 	if (!PEAL_USES_POOLS || PEAL_LIKELY(s->mail == 1))
 		peal_mailbox_release(w->mailbox);
 	else
-		peali_pool_done(&w->pools[s->mail - 2]);
+		w->pools[s->mail - 2].handled++;
 	s->mail = 0;
 	s->mail_dead += result != 0;
 	s->mail_done++;
@@ -185,8 +185,7 @@ static PEAL_DEV PEAL_INLINE int peali_take(struct peal_worker *w)
 		if (s->cursor >= sources)
 			s->cursor = 0;
 		if (PEAL_USES_POOLS && s->cursor > s->n_inputs) {
-			if (peali_pool_take(w, s->cursor - s->n_inputs - 1))
-				return 1;
+			peali_pool_take(w, s->cursor - s->n_inputs - 1);
 			if (s->aside)
 				return 0;
 		} else if (s->cursor >= s->n_inputs) {

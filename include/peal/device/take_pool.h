@@ -49,7 +49,7 @@ peali_input_pool(struct peal_worker *w, struct peal_input *in, uint32_t pool)
 		return 0;
 	}
 	w->message.header.actor = p->member - 1;
-	return 0;
+	return peali_actor_take(w, p->member - 1) > 0;
 }
 
 /* Moves messages of an input that are for a pool into the worker's shard, as
@@ -78,9 +78,9 @@ peali_pool_move(struct peal_worker *w, struct peal_input *in)
 	}
 }
 
-/* The message of a pool that the worker holds: 1 it can be handled. */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
-peali_pool_run(struct peal_worker *w, uint32_t index)
+/* Puts the message that was taken into the worker's hand. */
+static PEAL_DEV PEAL_INLINE void peali_pool_run(struct peal_worker *w,
+						uint32_t index)
 {
 	struct peal_pool_place *p = &w->pools[index];
 
@@ -91,25 +91,39 @@ peali_pool_run(struct peal_worker *w, uint32_t index)
 	w->message.kind = PEAL_KIND_DATA;
 	w->message.input = w->params->max_inputs;
 	w->message.sequence = p->got.number;
-	if (peali_actor_take(w, p->member - 1) <= 0)
-		return 0;
 	w->state->mail = 2 + index;
-	return 1;
 }
 
-/* The same as peali_input_take for a pool. */
-static PEAL_DEV PEAL_INLINE int peali_pool_take(struct peal_worker *w,
-						uint32_t index)
+/* Whether a message of the pool could be handled now. Where not, who was woken
+ * for it wakes another. */
+static PEAL_DEV PEAL_UNUSED PEAL_HOST_NOINLINE int
+peali_pool_able(struct peal_worker *w, struct peal_pool_place *p)
+{
+	int able = peali_actor_take(w, p->member - 1) > 0;
+
+	if (PEAL_UNLIKELY(able == (int)p->waits)) {
+		peal_store_relaxed_dev_u32(&p->waits, !able);
+		if (!able)
+			peali_pool_wake(w, p);
+	}
+	return able;
+}
+
+/*
+ * Looks whether a pool has a message that the worker can handle, which is then
+ * taken aside. The last look before it sleeps is at all shards.
+ */
+static PEAL_DEV PEAL_INLINE void peali_pool_take(struct peal_worker *w,
+						 uint32_t index)
 {
 	struct peal_pool_place *p = &w->pools[index];
+	uint32_t looks = peali_wait_announced(w) ? w->params->n_workers : 1;
 
-	if (p->member && p->holds)
-		return peali_pool_run(w, index);
-	if (p->member ? peali_pool_ready(w, p) : p->holds != 0) {
-		w->state->aside = PEALI_FROM_POOL;
-		w->state->aside_at = index;
-	}
-	return 0;
+	if (!p->member || (p->waits && !peali_pool_able(w, p)) ||
+	    !peali_pool_ready(w, p, looks) || !peali_pool_able(w, p))
+		return;
+	w->state->aside = PEALI_FROM_POOL;
+	w->state->aside_at = index;
 }
 
 /*
@@ -120,7 +134,6 @@ static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
 peali_pool_aside(struct peal_worker *w)
 {
 	struct peal_worker_state *s = w->state;
-	struct peal_pool_place *p = &w->pools[s->aside_at];
 	int32_t aside = s->aside;
 
 	s->aside = 0;
@@ -128,15 +141,10 @@ peali_pool_aside(struct peal_worker *w)
 		peali_pool_move(w, &w->inputs[s->aside_at]);
 		return 0;
 	}
-	if (p->member)
-		return peali_pool_hold(w, p) && peali_pool_run(w, s->aside_at);
-	/* it has no member for it any more */
-	if (!peal_work_push(peali_pool_shard(p, w->index), &p->producer,
-			    p->got.header, p->message, p->got.length)) {
-		p->holds = 0;
-		peali_pool_wake(w, p);
-	}
-	return 0;
+	if (!peali_pool_pop(w, &w->pools[s->aside_at]))
+		return 0; /* others were quicker */
+	peali_pool_run(w, s->aside_at);
+	return 1;
 }
 
 #endif

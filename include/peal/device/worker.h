@@ -57,12 +57,13 @@ struct peal_pool_place {
 	uint64_t set; /* struct peal_work_set; 0: no pool is here */
 	struct peal_work_producer producer; /* of its shard; there is no other */
 	struct peal_work_member taker; /* from its shard, and from others' */
-	struct peal_work_got got; /* of the message that it holds */
+	struct peal_work_got got; /* of the message that it took last */
 	uint8_t *message; /* where that is */
 	uint32_t message_bytes;
 	uint32_t member; /* 1 + its actor that handles; 0: it only puts. Others
 			  * look whether there is one. */
-	uint32_t holds; /* 1: taken, and its handler has not run yet */
+	uint32_t waits; /* 1: its member has no room for what it sends: others
+			 * are woken instead */
 	uint32_t woken; /* the neighbour that was woken last */
 	uint64_t handled; /* messages that it took and is done with */
 	uint8_t worker_reserved[16];
