@@ -128,13 +128,8 @@ static int complete(struct peal_queue *q, const struct peal_queue_options *o,
 		    const char *call)
 {
 	struct peal_queue_options *mine = &q->options;
-	int result = 0;
+	int result = peali_options_copy(mine, sizeof(*mine), o, call);
 
-	if (o) {
-		result = peali_options_check(o->size, sizeof(*o), call);
-		if (!result)
-			memcpy(mine, o, o->size);
-	}
 	if (result)
 		return result;
 	snprintf(q->name, sizeof(q->name), "%s",

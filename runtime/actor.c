@@ -190,15 +190,9 @@ int peal_actor_spawn(struct peal_kernel *k, const char *handler,
 	if (!k || !handler || !address_out)
 		return peali_fail(PEAL_EINVAL, "peal_actor_spawn",
 				  "an argument is NULL");
-	if (options) {
-		result = peali_options_check(options->size, sizeof(o),
-					     "peal_actor_spawn");
-		if (result)
-			return result;
-	}
-	memset(&o, 0, sizeof(o));
-	if (options)
-		memcpy(&o, options, options->size);
+	result = peali_options_copy(&o, sizeof(o), options, "peal_actor_spawn");
+	if (result)
+		return result;
 	number = peal_program_handler(k->program, handler);
 	if (number < 0)
 		return number;

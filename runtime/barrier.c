@@ -277,28 +277,25 @@ int peal_barrier_create(struct peal_runtime *rt, const int *devices,
 			const struct peal_barrier_options *options,
 			struct peal_barrier **barrier_out)
 {
-	uint32_t host = 0;
+	struct peal_barrier_options o;
 	struct peal_barrier *b;
 	int result;
 
 	if (!rt || !devices || !barrier_out)
 		return peali_fail(PEAL_EINVAL, CALL, "an argument is NULL");
-	if (options) {
-		result = peali_options_check(options->size, sizeof(*options),
-					     CALL);
-		if (result)
-			return result;
-		host = options->host_participants;
-	}
-	result = check_arguments(rt, devices, n_devices,
-				 participants_per_device, host);
+	result = peali_options_copy(&o, sizeof(o), options, CALL);
+	if (!result)
+		result = check_arguments(rt, devices, n_devices,
+					 participants_per_device,
+					 o.host_participants);
 	if (result)
 		return result;
-	b = new_barrier(rt, devices, n_devices, participants_per_device, host);
+	b = new_barrier(rt, devices, n_devices, participants_per_device,
+			o.host_participants);
 	if (!b)
 		return peali_fail(PEAL_ENOMEM, CALL, "no memory for a barrier");
 	pthread_mutex_lock(&rt->lock);
-	result = build(b, host);
+	result = build(b, o.host_participants);
 	if (!result) {
 		b->next = rt->barriers;
 		rt->barriers = b;

@@ -302,6 +302,10 @@ static int plan(struct peal_link *link, uint64_t from, uint32_t port,
 		result = peali_end_resolve(rt, to, "to", &link->to, CALL);
 	if (result)
 		return result;
+	if (link->to.pool)
+		result = peali_pool_open(link->to.pool, CALL);
+	if (result)
+		return result;
 	if (link->from.endpoint && link->to.endpoint)
 		return peali_fail(
 			PEAL_EINVAL, CALL,
@@ -398,14 +402,9 @@ int peal_connect(struct peal_runtime *rt, uint64_t from, uint32_t port,
 
 	if (!rt)
 		return peali_fail(PEAL_EINVAL, CALL, "runtime is NULL");
-	if (options) {
-		result = peali_options_check(options->size, sizeof(o), CALL);
-		if (result)
-			return result;
-	}
-	memset(&o, 0, sizeof(o));
-	if (options)
-		memcpy(&o, options, options->size);
+	result = peali_options_copy(&o, sizeof(o), options, CALL);
+	if (result)
+		return result;
 	result = check_options(&o);
 	if (result)
 		return result;

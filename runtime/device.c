@@ -86,15 +86,9 @@ int peal_device_select(struct peal_runtime *rt,
 	if (!rt)
 		return peali_fail(PEAL_EINVAL, "peal_device_select",
 				  "runtime is NULL");
-	if (wish) {
-		result = peali_options_check(wish->size, sizeof(w),
-					     "peal_device_select");
-		if (result)
-			return result;
-	}
-	memset(&w, 0, sizeof(w));
-	if (wish)
-		memcpy(&w, wish, wish->size);
+	result = peali_options_copy(&w, sizeof(w), wish, "peal_device_select");
+	if (result)
+		return result;
 	text[0] = 0;
 	for (i = 0; i < rt->devices.n; i++) {
 		missing = unmet(rt, i, &w);

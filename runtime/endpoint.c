@@ -98,15 +98,10 @@ int peal_endpoint_create(struct peal_runtime *rt,
 	if (!rt || !endpoint_out)
 		return peali_fail(PEAL_EINVAL, "peal_endpoint_create",
 				  "an argument is NULL");
-	if (options) {
-		result = peali_options_check(options->size, sizeof(o),
-					     "peal_endpoint_create");
-		if (result)
-			return result;
-	}
-	memset(&o, 0, sizeof(o));
-	if (options)
-		memcpy(&o, options, options->size);
+	result = peali_options_copy(&o, sizeof(o), options,
+				    "peal_endpoint_create");
+	if (result)
+		return result;
 	if (o.max_ports > 4096 || o.max_inputs > 4096)
 		return peali_fail(PEAL_EINVAL, "peal_endpoint_create",
 				  "max_ports %u, max_inputs %u: at most 4096",

@@ -524,13 +524,10 @@ int peal_kernel_launch(struct peal_runtime *rt, int device,
 	result = peali_devices_check(&rt->devices, device, CALL);
 	if (!result)
 		result = peali_program_check(program, CALL);
-	if (!result && options)
-		result = peali_options_check(options->size, sizeof(o), CALL);
+	if (!result)
+		result = peali_options_copy(&o, sizeof(o), options, CALL);
 	if (result)
 		return result;
-	memset(&o, 0, sizeof(o));
-	if (options)
-		memcpy(&o, options, options->size);
 	result = complete_options(&o, rt, program);
 	if (!result)
 		result = check_fit(rt, device, program, &o);

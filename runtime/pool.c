@@ -46,6 +46,15 @@ static int no_such_pool(uint64_t address, const char *call)
 			  (unsigned long long)address);
 }
 
+int peali_pool_open(const struct peali_pool *pool, const char *call)
+{
+	if (!pool->ending)
+		return 0;
+	return peali_fail(PEAL_EBUSY, call,
+			  "the pool's end has begun and a worker has not "
+			  "answered yet: call peal_pool_destroy again");
+}
+
 /* ---- making one --------------------------------------------------------- */
 
 /* Room for a message and, behind it, for a slot's content. */
@@ -137,6 +146,23 @@ static int tell_all(struct peal_kernel *k, const struct peali_pool *p,
 	return result;
 }
 
+/* No worker knows the pool any more. Else its memory may still be in use. */
+static int take_down(struct peal_kernel *k, struct peali_pool *p,
+		     const char *call)
+{
+	int result = 0;
+
+	p->ending = 1;
+	if (!peali_kernel_ended(k))
+		result = tell_all(k, p, PEAL_CONTROL_POOL_GONE, call);
+	if (result && result != PEAL_ESTOPPED)
+		return result;
+	k->actors[p->actor].handler = PEAL_NO_HANDLER;
+	peali_area_free(k->rt, &p->area);
+	p->used = p->ending = 0;
+	return 0;
+}
+
 /* A free place for a pool and a free entry for its address. */
 static int find_room(struct peal_kernel *k, struct peali_pool **pool_out,
 		     uint32_t *actor_out)
@@ -198,8 +224,13 @@ static int create(struct peal_kernel *k, const struct peal_pool_options *o,
 	k->actors[actor].handler = PEALI_POOL_HANDLER;
 	k->actors[actor].was_handler = PEALI_POOL_HANDLER;
 	result = tell_all(k, p, PEAL_CONTROL_POOL, CREATE);
-	if (!result)
+	if (!result) {
 		*address_out = peali_address((uint32_t)k->device, k->id, actor);
+	} else if (result == PEAL_ESTOPPED) {
+		take_down(k, p, CREATE);
+		peali_fail(result, CREATE, "a worker of kernel '%s' has ended",
+			   k->name);
+	}
 	return result;
 }
 
@@ -212,14 +243,9 @@ int peal_pool_create(struct peal_kernel *k,
 
 	if (!k || !address_out)
 		return peali_fail(PEAL_EINVAL, CREATE, "an argument is NULL");
-	if (options) {
-		result = peali_options_check(options->size, sizeof(o), CREATE);
-		if (result)
-			return result;
-	}
-	memset(&o, 0, sizeof(o));
-	if (options)
-		memcpy(&o, options, options->size);
+	result = peali_options_copy(&o, sizeof(o), options, CREATE);
+	if (result)
+		return result;
 	pthread_mutex_lock(&k->rt->lock);
 	if (!(k->program->uses & PEAL_USES_POOL_PLACES))
 		result = peali_fail(PEAL_ENOTSUP, CREATE,
@@ -293,6 +319,9 @@ static int join(struct peal_runtime *rt, uint64_t pool, uint64_t actor)
 
 	if (!p)
 		return no_such_pool(pool, JOIN);
+	result = peali_pool_open(p, JOIN);
+	if (result)
+		return result;
 	if (!peali_kernel_of(rt, actor))
 		return peali_fail(PEAL_ENOENT, JOIN,
 				  "no actor has the address %#llx",
@@ -387,7 +416,6 @@ static int destroy(struct peal_runtime *rt, uint64_t pool)
 {
 	struct peal_kernel *k = NULL;
 	struct peali_pool *p = peali_pool_at(rt, pool, &k);
-	int result = 0;
 
 	if (!p)
 		return no_such_pool(pool, DESTROY);
@@ -396,14 +424,7 @@ static int destroy(struct peal_runtime *rt, uint64_t pool)
 				  "the pool has %u members and %u links lead "
 				  "to it: end those first",
 				  p->n_members, k->actors[p->actor].n_links);
-	if (!peali_kernel_ended(k))
-		result = tell_all(k, p, PEAL_CONTROL_POOL_GONE, DESTROY);
-	if (result && result != PEAL_ESTOPPED)
-		return result; /* its memory may still be in use */
-	k->actors[p->actor].handler = PEAL_NO_HANDLER;
-	peali_area_free(rt, &p->area);
-	p->used = 0;
-	return 0;
+	return take_down(k, p, DESTROY);
 }
 
 int peal_pool_destroy(struct peal_runtime *rt, uint64_t pool)

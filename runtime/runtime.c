@@ -175,7 +175,7 @@ static int read_settings(struct peal_runtime *rt,
 		result =
 			peali_setting_number(PEALI_SETTING_LEASE_MS, &lease_ms);
 	rt->lease_ns = lease_ms * 1000000;
-	if (result || !options || !options->lease_ns)
+	if (result || !options->lease_ns)
 		return result;
 	rt->lease_ns = options->lease_ns;
 	if (rt->lease_ns < PEALI_LEASE_NS_MIN)
@@ -215,18 +215,17 @@ static int tear_down(struct peal_runtime *rt)
 int peal_runtime_open(const struct peal_runtime_options *options,
 		      struct peal_runtime **runtime_out)
 {
+	struct peal_runtime_options o;
 	struct peal_runtime *rt;
 	int result;
 
 	if (!runtime_out)
 		return peali_fail(PEAL_EINVAL, "peal_runtime_open",
 				  "runtime_out is NULL");
-	if (options) {
-		result = peali_options_check(options->size, sizeof(*options),
-					     "peal_runtime_open");
-		if (result)
-			return result;
-	}
+	result =
+		peali_options_copy(&o, sizeof(o), options, "peal_runtime_open");
+	if (result)
+		return result;
 	rt = calloc(1, sizeof(*rt));
 	if (!rt)
 		return peali_fail(PEAL_ENOMEM, "peal_runtime_open",
@@ -235,7 +234,7 @@ int peal_runtime_open(const struct peal_runtime_options *options,
 	pthread_mutex_init(&rt->launch_lock, NULL);
 	rt->next_kernel = rt->next_endpoint = 1;
 	rt->next_link = 1;
-	result = read_settings(rt, options);
+	result = read_settings(rt, &o);
 	if (!result)
 		result = open_devices(rt);
 	if (!result)

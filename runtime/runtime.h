@@ -147,6 +147,7 @@ struct peali_actor {
 /** The host's record of a pool. */
 struct peali_pool {
 	uint32_t used; /* 1: there is one; 0: the place is free */
+	uint32_t ending; /* 1: some workers know it no more */
 	uint32_t actor; /* the entry by which it is addressed */
 	uint32_t n_members;
 	uint32_t *members; /* by worker: 1 + its actor; 0: none */
@@ -199,6 +200,8 @@ struct peal_kernel {
 /* The pool of an address and its kernel, or NULL. */
 struct peali_pool *peali_pool_at(struct peal_runtime *rt, uint64_t address,
 				 struct peal_kernel **kernel_out);
+/* PEAL_EBUSY if the pool's end has begun: nothing comes to it any more. */
+int peali_pool_open(const struct peali_pool *pool, const char *call);
 /* Frees the memory of all pools; the kernel has ended. */
 void peali_pools_free(struct peal_kernel *kernel);
 

@@ -126,13 +126,10 @@ int peal_topic_create(struct peal_runtime *rt, int device,
 	if (!rt || !address_out)
 		return peali_fail(PEAL_EINVAL, CALL, "an argument is NULL");
 	result = peali_devices_check(&rt->devices, device, CALL);
-	if (!result && options)
-		result = peali_options_check(options->size, sizeof(o), CALL);
+	if (!result)
+		result = peali_options_copy(&o, sizeof(o), options, CALL);
 	if (result)
 		return result;
-	memset(&o, 0, sizeof(o));
-	if (options)
-		memcpy(&o, options, options->size);
 	t = calloc(1, sizeof(*t));
 	if (!t)
 		return peali_fail(PEAL_ENOMEM, CALL, "no memory for a topic");

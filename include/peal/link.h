@@ -77,11 +77,11 @@ struct peal_link_info {
  * @return 0; PEAL_ENOENT no such actor, endpoint or port; PEAL_EEXIST the port
  *         is connected; PEAL_EINVAL an option (named), or both ends are
  *         endpoints, or the sender is a pool, or the ends declare different
- *         message sizes;
- *         PEAL_EMSGSIZE a message fits neither slot nor slab, or not the pool; PEAL_ENOPEER the
- *         required route does not exist (the text names the pair and why);
- *         PEAL_ENOSPC max_inputs; PEAL_ENOMEM; PEAL_ESTOPPED an end has ended;
- *         PEAL_EHUNG a worker did not answer. Thread-safe.
+ *         message sizes; PEAL_EMSGSIZE a message fits neither slot nor slab,
+ *         or not the pool; PEAL_ENOPEER the required route does not exist (the
+ *         text names the pair and why); PEAL_ENOSPC max_inputs; PEAL_ENOMEM;
+ *         PEAL_EBUSY `to` is a pool whose end has begun; PEAL_ESTOPPED an end
+ *         has ended; PEAL_EHUNG a worker did not answer. Thread-safe.
  */
 int peal_connect(struct peal_runtime *runtime, uint64_t from, uint32_t port,
 		 uint64_t to, const struct peal_link_options *options,

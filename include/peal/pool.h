@@ -33,6 +33,10 @@ struct peal_runtime;
  * want of members too, stops all handlers of the kernel that may tell. A kernel
  * ends by itself only when its pools are empty.
  *
+ * A link counts a message as delivered when the pool has it, or a worker that
+ * helped itself has handled it; from there on it is counted in peal_kernel_info,
+ * as told and as mail_done.
+ *
  * Over devices: a member whose handler emits to a link that leads to a pool on
  * another device hands work over as fast as the other one takes it.
  */
@@ -67,8 +71,9 @@ struct peal_pool_info {
  *                    its index for peal_tell.
  * @return 0; PEAL_EINVAL an option (named); PEAL_ENOTSUP the kernel's program
  *         does not define PEAL_USES_POOLS; PEAL_ENOSPC max_pools or max_actors
- *         is used up; PEAL_ENOMEM; PEAL_ESTOPPED; PEAL_EHUNG a worker did not
- *         answer. Thread-safe.
+ *         is used up; PEAL_ENOMEM; PEAL_ESTOPPED the kernel or one of its
+ *         workers has ended; PEAL_EHUNG a worker did not answer: one of
+ *         max_pools is used up. Thread-safe.
  */
 int peal_pool_create(struct peal_kernel *kernel,
 		     const struct peal_pool_options *options,
@@ -84,8 +89,9 @@ int peal_pool_create(struct peal_kernel *kernel,
  *         member of a pool, or its worker has one of this pool (named);
  *         PEAL_EINVAL the actor is of another kernel, or its handler or those
  *         of the links to the pool declare messages of another length;
- *         PEAL_ESTOPPED; PEAL_EHUNG the worker did not answer: the actor is a
- *         member once it does. Thread-safe.
+ *         PEAL_EBUSY the pool's end has begun; PEAL_ESTOPPED; PEAL_EHUNG the
+ *         worker did not answer: the actor is a member once it does.
+ *         Thread-safe.
  */
 int peal_pool_join(struct peal_runtime *runtime, uint64_t pool, uint64_t actor);
 

@@ -2,6 +2,7 @@
 #include "runtime/backend/patience.h"
 
 #include <sched.h>
+#include <string.h>
 #include <time.h>
 
 #include "runtime/backend/error.h"
@@ -88,12 +89,18 @@ void peali_patience_end(struct peali_patience *wait)
 		peal_bell_reset(wait->bell);
 }
 
-int peali_options_check(uint32_t size, size_t largest, const char *call)
+int peali_options_copy(void *out, size_t bytes, const void *options,
+		       const char *call)
 {
-	if (size > 0 && size <= largest)
-		return 0;
-	return peali_fail(
-		PEAL_EINVAL, call,
-		"options.size is %u: set it to sizeof the struct (%zu)", size,
-		largest);
+	uint32_t size = options ? *(const uint32_t *)options : 0;
+
+	if (options && (!size || size > bytes))
+		return peali_fail(PEAL_EINVAL, call,
+				  "options.size is %u: set it to sizeof the "
+				  "struct (%zu)",
+				  size, bytes);
+	memset(out, 0, bytes);
+	if (options)
+		memcpy(out, options, size);
+	return 0;
 }

@@ -46,7 +46,12 @@ void peali_patience_begin(struct peali_patience *wait, struct peal_bell *bell,
 int peali_patience_turn(struct peali_patience *wait);
 void peali_patience_end(struct peali_patience *wait);
 
-/* Checks the size field of an options struct; PEAL_EINVAL with its text. */
-int peali_options_check(uint32_t size, size_t largest, const char *call);
+/*
+ * Copies the options of a caller who may know fewer of them: a struct whose
+ * first member is its size, a uint32_t. Fields that it does not know are 0, all
+ * of them where `options` is NULL. 0; PEAL_EINVAL with text, `out` is unchanged.
+ */
+int peali_options_copy(void *out, size_t bytes, const void *options,
+		       const char *call);
 
 #endif

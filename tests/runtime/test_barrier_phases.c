@@ -255,6 +255,23 @@ PEAL_TEST(wait_inside_a_handler_gives_back_the_room_made_before)
 	close_phases(&p);
 }
 
+/* Whoever was compiled with fewer options did not give the newer ones. */
+PEAL_TEST(options_behind_their_size_are_not_read)
+{
+	struct peal_barrier_options o = { .size = sizeof(o.size),
+					  .host_participants = 3 };
+	static const int devices[] = { 0 };
+	struct peal_barrier *b = NULL;
+	struct peal_barrier_info info;
+	struct peal_runtime *rt = harness_open(1, "");
+
+	CHECK_OK(peal_barrier_create(rt, devices, 1, 2, &o, &b));
+	CHECK_OK(peal_barrier_info(b, &info));
+	CHECK_EQ(info.participants, 2);
+	CHECK_OK(peal_barrier_destroy(b));
+	CHECK_OK(peal_runtime_close(rt));
+}
+
 PEAL_TEST(errors_of_a_barrier_name_what_is_wrong)
 {
 	static const int twice[] = { 1, 1 }, there[] = { 0 }, not [] = { 0, 9 };
@@ -330,5 +347,6 @@ PEAL_TEST_MAIN(RUN(nobody_passes_before_all_have_arrived);
 	       RUN(abort_ends_all_waits_now_and_later);
 	       RUN(stop_ends_a_wait_inside_a_handler);
 	       RUN(wait_inside_a_handler_gives_back_the_room_made_before);
+	       RUN(options_behind_their_size_are_not_read);
 	       RUN(errors_of_a_barrier_name_what_is_wrong);
 	       RUN(worker_joins_as_many_barriers_as_it_said);)

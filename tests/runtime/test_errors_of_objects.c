@@ -29,6 +29,13 @@ PEAL_TEST(opening_names_the_setting_or_option)
 	CHECK_FAILS(peal_runtime_open(&o, &none), PEAL_EINVAL, "size");
 	o.size = 4096;
 	CHECK_FAILS(peal_runtime_open(&o, &none), PEAL_EINVAL, "4096");
+	o.lease_ns = 1;
+	o.size = sizeof(o);
+	CHECK_FAILS(peal_runtime_open(&o, &none), PEAL_EINVAL, "lease_ns");
+	o.size = offsetof(struct peal_runtime_options, lease_ns);
+	CHECK_OK(peal_runtime_open(&o, &none)); /* it knows no lease_ns */
+	CHECK_OK(peal_runtime_close(none));
+	none = NULL;
 	setenv("PEAL_LEASE_MS", "soon", 1);
 	CHECK_FAILS(peal_runtime_open(NULL, &none), PEAL_EINVAL,
 		    "PEAL_LEASE_MS");

@@ -488,6 +488,12 @@ PEAL_TEST(calls_that_a_worker_does_not_answer_can_be_repeated)
 
 	be_busy(&b, 0, &pool);
 	CHECK_FAILS(peal_pool_destroy(b.rt, pool), PEAL_EHUNG, "worker 0");
+	/* worker 1 knows it no more: nobody comes to it now */
+	CHECK_FAILS(peal_connect(b.rt, peal_endpoint_address(b.in), 1, pool,
+				 NULL, NULL),
+		    PEAL_EBUSY, "peal_pool_destroy");
+	CHECK_FAILS(peal_pool_join(b.rt, pool, harness_spawn(b.k, "refuse", 1)),
+		    PEAL_EBUSY, "peal_pool_destroy");
 	free_again(&b);
 	CHECK_OK(peal_pool_destroy(b.rt, pool));
 	CHECK_OK(peal_runtime_shutdown(b.rt));
@@ -548,6 +554,7 @@ PEAL_TEST(a_pool_ends_with_a_worker_gone)
 	uint64_t pool = make_pool(k, p), actor = harness_spawn(k, "toil", 0);
 	struct peal_worker_info info;
 	uint8_t seen[1] = { 0 };
+	int i;
 
 	harness_to(rt, actor, out, one); /* no room for its END beside one */
 	harness_from(rt, in, 0, actor, none);
@@ -558,6 +565,9 @@ PEAL_TEST(a_pool_ends_with_a_worker_gone)
 	CHECK_OK(peal_worker_info(k, 0, &info));
 	CHECK_EQ(info.phase, PEAL_WORKER_RUNNING);
 	CHECK_OK(peal_pool_destroy(rt, pool));
+	for (i = 0; i < 3; i++) /* each time all is as it was before */
+		CHECK_FAILS(peal_pool_create(k, NULL, &pool), PEAL_ESTOPPED,
+			    "ended");
 	identity_sleep_us(20000); /* it looks some times */
 	receive_one(out, seen, 1);
 	CHECK_OK(peal_kernel_wait(k, PATIENCE));

@@ -23,7 +23,8 @@ peali_pool_index(const struct peal_worker *w, uint32_t index)
 		return -1;
 	place = peal_load_relaxed_dev(&entry->place);
 	if (PEAL_PLACE_WORKER(place) != PEAL_POOL_WORKER ||
-	    PEAL_PLACE_HANDLER(place) >= peali_pools(w))
+	    PEAL_PLACE_HANDLER(place) >= peali_pools(w) ||
+	    !w->pools[PEAL_PLACE_HANDLER(place)].set)
 		return -1;
 	return PEAL_PLACE_HANDLER(place);
 }
