@@ -13,6 +13,7 @@
 #define MESSAGES_MOST (UINT64_C(1) << 22)
 #define LATE 10 /* rounds: then a side sends no more */
 #define ROUNDS_LEAST 2 /* of a pass */
+#define VOTES_LEAST 2 /* of passes: one alone agrees with nobody */
 
 /* Whole bursts of all producers. */
 static uint64_t whole(const struct peali_bench_queue_side *side,
@@ -164,9 +165,9 @@ peali_bench_queue_verdict(const struct peali_bench_queue_contest *contest,
 		reached += ratio.n && ratio.median >= goal;
 		missed += ratio.n && ratio.median < goal;
 	}
-	if (reached == PEALI_PASSES)
-		return PEALI_REACHED;
-	return missed == PEALI_PASSES ? PEALI_MISSED : PEALI_UNSURE;
+	if (reached + missed < VOTES_LEAST || (reached && missed))
+		return PEALI_UNSURE;
+	return reached ? PEALI_REACHED : PEALI_MISSED;
 }
 
 void peali_bench_queue_contest_fini(struct peali_bench_queue_contest *contest)

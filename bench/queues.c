@@ -430,8 +430,8 @@ static void print_summary(const struct queues *q)
 	const json_t *row;
 	size_t i;
 
-	printf("\n%u rows: in all of %d passes at least as good as the peer, "
-	       "or within 1.10 times the bounce: %u; worse: %u; passes "
+	printf("\n%u rows, %d passes: at least as good as the peer in all, "
+	       "or within 1.10 times the bounce: %u; worse in all: %u; passes "
 	       "disagree: %u; skipped: %u\n",
 	       q->n + q->n_skipped, PEALI_PASSES, q->n_verdicts[PEALI_REACHED],
 	       q->n_verdicts[PEALI_MISSED], q->n_verdicts[PEALI_UNSURE],

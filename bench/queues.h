@@ -25,9 +25,9 @@ struct peali_bench_queue_contest {
 };
 
 enum peali_verdict {
-	PEALI_REACHED = 0, /* in every pass */
-	PEALI_MISSED = 1, /* in every pass */
-	PEALI_UNSURE = 2 /* the passes disagree, or one has no round */
+	PEALI_REACHED = 0, /* in every pass that has rounds */
+	PEALI_MISSED = 1, /* in every pass that has rounds */
+	PEALI_UNSURE = 2 /* passes disagree, or fewer than two have rounds */
 };
 
 /**
@@ -40,8 +40,9 @@ int peali_bench_queue_pass(struct peali_bench_queue_contest *contest,
 			   uint32_t pass, uint64_t until_ns);
 
 /**
- * Whether the medians of all passes are at least `goal`, each of the rounds
- * that were most frequent in the pass.
+ * Whether the medians of all passes are at least `goal`, each of the rounds at
+ * the distance that was most frequent. A pass in which the cores never lay at
+ * that distance has no rounds and no vote.
  */
 enum peali_verdict
 peali_bench_queue_verdict(const struct peali_bench_queue_contest *contest,

@@ -326,7 +326,10 @@ PEAL_TEST(verdict_wants_all_passes_to_agree)
 	CHECK_EQ(judge(1.0, 1.2, 3.0), PEALI_REACHED);
 	CHECK_EQ(judge(0.99, 0.5, 0.1), PEALI_MISSED);
 	CHECK_EQ(judge(1.5, 0.99, 1.5), PEALI_UNSURE);
-	CHECK_EQ(judge(1.5, 1.5, -1), PEALI_UNSURE);
+	CHECK_EQ(judge(1.5, -1, 1.5), PEALI_REACHED); /* no rounds, no vote */
+	CHECK_EQ(judge(-1, 0.5, 0.5), PEALI_MISSED);
+	CHECK_EQ(judge(1.5, 0.5, -1), PEALI_UNSURE);
+	CHECK_EQ(judge(-1, 1.5, -1), PEALI_UNSURE); /* nobody to agree with */
 }
 
 static void need_two_cores(void)
