@@ -230,7 +230,7 @@ static int how_it_ended(struct peal_kernel *k, const char *call)
 /* "port 0 has no room": what a PEAL_BLOCKED value says. */
 static const char *what_blocks(uint64_t blocked, char text[48])
 {
-	uint32_t port = (uint32_t)(blocked & 0xffff) - 1;
+	uint32_t port = PEAL_BLOCKED_PORT(blocked);
 
 	if (port == PEAL_BLOCKED_MAIL)
 		return "mailboxes or pools have no room";

@@ -79,6 +79,7 @@ struct peal_worker_status {
  */
 #define PEAL_BLOCKED(actor, lost, port)                                        \
 	((uint64_t)(actor) << 32 | (uint64_t)(lost) << 16 | ((port) + 1u))
+#define PEAL_BLOCKED_PORT(blocked) ((uint32_t)((blocked)&0xffff) - 1u)
 #define PEAL_BLOCKED_MAIL 0xfffeu
 
 PEAL_STATIC_ASSERT(sizeof(struct peal_worker_status) == PEAL_SHARED_LINE,

@@ -21,19 +21,12 @@
 
 /* ---- waiting ------------------------------------------------------------- */
 
-#if PEAL_ON_HOST
-static PEAL_INLINE struct peal_bell *peali_bell(const struct peal_worker *w)
-{
-	return (struct peal_bell *)(uintptr_t)w->params->bells + w->index;
-}
-#endif
-
 /* One turn of waiting, longer and longer; after so many looks. */
 static PEAL_DEV PEAL_INLINE void peali_wait_turn(struct peal_worker *w,
 						 uint32_t looks)
 {
 #if PEAL_ON_HOST
-	peal_host_idle(peali_bell(w), looks);
+	peal_host_idle(peali_bell_of(w, w->index), looks);
 #else
 	(void)looks;
 	if (w->state->idle > 64)
@@ -46,7 +39,8 @@ static PEAL_DEV PEAL_INLINE int
 peali_wait_announced(const struct peal_worker *w)
 {
 #if PEAL_ON_HOST
-	return peal_load_relaxed_sys_u32(&peali_bell(w)->asleep) != 0;
+	return peal_load_relaxed_sys_u32(&peali_bell_of(w, w->index)->asleep) !=
+	       0;
 #else
 	(void)w;
 	return 0;
@@ -63,7 +57,8 @@ static PEAL_DEV PEAL_INLINE void peali_wait_limit(struct peal_worker *w)
 		ms = w->params->epoch_ns / 1000000;
 	if (!w->params->lease_ns || ms > 50)
 		ms = 50;
-	peali_bell(w)->max_sleep_us = ms ? (uint32_t)ms * 1000 : 1000;
+	peali_bell_of(w, w->index)->max_sleep_us = ms ? (uint32_t)ms * 1000 :
+							1000;
 #else
 	(void)w;
 #endif
@@ -73,7 +68,7 @@ static PEAL_DEV PEAL_INLINE void peali_wait_limit(struct peal_worker *w)
 static PEAL_DEV PEAL_INLINE void peali_wait_reset(struct peal_worker *w)
 {
 #if PEAL_ON_HOST
-	peal_bell_reset(peali_bell(w));
+	peal_bell_reset(peali_bell_of(w, w->index));
 #else
 	(void)w;
 #endif

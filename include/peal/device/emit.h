@@ -203,7 +203,7 @@ static PEAL_DEV PEAL_UNUSED inline int peali_tell(struct peal_worker *w,
 	}
 	w->state->told++;
 #if PEAL_ON_HOST
-	peal_bell_ring(w->params->bells + worker * sizeof(struct peal_bell));
+	peal_bell_ring((uint64_t)(uintptr_t)peali_bell_of(w, worker));
 #endif
 	return 0;
 }

@@ -75,9 +75,7 @@ static PEAL_DEV PEAL_INLINE void peali_pool_wake(struct peal_worker *w,
 	peal_compiler_barrier(); /* the message is there */
 	for (i = 1; i <= n; i++) {
 		uint32_t worker = (p->woken + i) % n;
-		struct peal_bell *bell =
-			(struct peal_bell *)(uintptr_t)w->params->bells +
-			worker;
+		struct peal_bell *bell = peali_bell_of(w, worker);
 
 		if (worker == w->index ||
 		    !peal_load_relaxed_sys_u32(&bell->asleep) ||
@@ -131,9 +129,11 @@ peali_pool_pop(struct peal_worker *w, struct peal_pool_place *p)
 	/* its handler may be long: what is late is for others */
 	if (PEAL_UNLIKELY(p->taker.mine.n_pending))
 		peal_work_set_hand_back(&p->taker);
-	/* where one could be stolen there may be more */
-	if (p->taker.stolen != stolen)
+	/* where one could be stolen there may be more, and is room now */
+	if (p->taker.stolen != stolen) {
 		peali_pool_wake(w, p);
+		peali_wake_waiting(w, p->taker.victim);
+	}
 	return 1;
 }
 

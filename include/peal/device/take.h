@@ -133,7 +133,7 @@ static PEAL_DEV PEAL_UNUSED inline int peali_mail_take(struct peal_worker *w)
 		if (view.kind == PEAL_KIND_DEAD)
 			peal_store_relaxed_sys(&w->status->mail_poisoned,
 					       ++w->state->mail_poisoned);
-		peal_mailbox_release(w->mailbox);
+		peali_mail_release(w);
 		w->state->mail_dead++;
 		w->state->mail_done++;
 	}
@@ -147,7 +147,7 @@ static PEAL_DEV PEAL_INLINE void peali_mail_done(struct peal_worker *w,
 	struct peal_worker_state *s = w->state;
 
 	if (!PEAL_USES_POOLS || PEAL_LIKELY(s->mail == 1))
-		peal_mailbox_release(w->mailbox);
+		peali_mail_release(w);
 	else
 		w->pools[s->mail - 2].handled++;
 	s->mail = 0;

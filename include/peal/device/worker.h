@@ -204,7 +204,7 @@ static PEAL_DEV PEAL_UNUSED inline void peali_port_begins(struct peal_worker *w,
 		w->state->n_outputs = index + 1;
 }
 
-/* ---- its mailboxes and what it says -------------------------------------- */
+/* ---- its neighbours -------------------------------------------------------- */
 
 /* The mailbox of a worker of a kernel that has some. */
 static PEAL_DEV PEAL_INLINE struct peal_mailbox *
@@ -215,7 +215,73 @@ peali_mailbox(const struct peal_worker *w, uint32_t worker)
 				      worker * w->params->mailbox_stride);
 }
 
-/* ---- status -------------------------------------------------------------- */
+#if PEAL_ON_HOST
+/* The bell of a worker of the kernel. */
+static PEAL_INLINE struct peal_bell *peali_bell_of(const struct peal_worker *w,
+						   uint32_t worker)
+{
+	return (struct peal_bell *)(uintptr_t)w->params->bells + worker;
+}
+#endif
+
+/* After room was made: wakes a worker that sleeps for want of room in mailboxes
+ * or pools. */
+static PEAL_DEV PEAL_INLINE void peali_wake_waiting(const struct peal_worker *w,
+						    uint32_t worker)
+{
+#if PEAL_ON_HOST
+	const struct peal_worker_status *status =
+		(const struct peal_worker_status *)(uintptr_t)w->params->status +
+		worker;
+	struct peal_bell *bell = peali_bell_of(w, worker);
+
+	peal_compiler_barrier();
+	if (PEAL_UNLIKELY(peal_load_relaxed_sys_u32(&bell->asleep)) &&
+	    PEAL_BLOCKED_PORT(peal_load_relaxed_sys(&status->blocked)) ==
+		    PEAL_BLOCKED_MAIL)
+		peal_host_wake(bell);
+#else
+	(void)w;
+	(void)worker;
+#endif
+}
+
+/* The same for all of them. */
+static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
+peali_wake_all_waiting(const struct peal_worker *w)
+{
+#if PEAL_ON_HOST
+	uint32_t i;
+
+	for (i = 0; i < w->params->n_workers; i++)
+		peali_wake_waiting(w, i);
+#else
+	(void)w;
+#endif
+}
+
+/* Tells what was taken from the mailbox, if it was not told. */
+static PEAL_DEV PEAL_INLINE void peali_mail_flush(struct peal_worker *w)
+{
+	struct peal_mailbox *m = w->mailbox;
+
+	if (m->head == m->taken)
+		return;
+	peal_mailbox_flush(m);
+	peali_wake_all_waiting(w);
+}
+
+/* Takes the message off the mailbox. */
+static PEAL_DEV PEAL_INLINE void peali_mail_release(struct peal_worker *w)
+{
+	struct peal_mailbox *m = w->mailbox;
+
+	peal_mailbox_release(m);
+	if (PEAL_ON_HOST && PEAL_UNLIKELY(m->head == m->taken))
+		peali_wake_all_waiting(w);
+}
+
+/* ---- what it says -------------------------------------------------------- */
 
 /* Says which actor's handler runs: 1 + its index, or 0 for none. */
 static PEAL_DEV PEAL_INLINE void peali_say_actor(struct peal_worker *w,
@@ -252,8 +318,8 @@ static PEAL_DEV PEAL_INLINE void peali_pool_flush(struct peal_pool_place *p)
 		peal_store_release_dev(&p->done, p->handled);
 }
 
-/* The room that the worker has made, in links, topics and its mailbox; and what it
- * has done of pools. */
+/* Tells what room the worker has made, in links, topics and its mailbox; and
+ * what it has done of pools. */
 static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
 peali_give_room(struct peal_worker *w)
 {
@@ -272,7 +338,7 @@ peali_give_room(struct peal_worker *w)
 	for (i = 0; i < peali_pools(w); i++)
 		peali_pool_flush(&w->pools[i]);
 	if (w->mailbox)
-		peal_mailbox_flush(w->mailbox);
+		peali_mail_flush(w);
 }
 
 /* What is owed to others: room and leases. At every pause and every look, but
@@ -280,14 +346,20 @@ peali_give_room(struct peal_worker *w)
 static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
 peali_settle(struct peal_worker *w)
 {
-	uint32_t i;
+	uint32_t returned = 0, i;
 
 	peali_give_room(w);
 	if (!w->params->mailboxes)
 		return;
-	for (i = 0; i < w->params->n_workers; i++)
-		if (w->leases[i].granted || w->leases[i].asked)
-			peal_mailbox_return(peali_mailbox(w, i), &w->leases[i]);
+	for (i = 0; i < w->params->n_workers; i++) {
+		if (!w->leases[i].granted && !w->leases[i].asked)
+			continue;
+		peal_mailbox_return(peali_mailbox(w, i), &w->leases[i]);
+		returned = 1;
+	}
+	/* two that wait would wake each other for ever */
+	if (PEAL_ON_HOST && returned && !w->state->blocked)
+		peali_wake_all_waiting(w);
 }
 
 #endif

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Whoever puts something where a sleeping worker looks wakes it, and whoever
+ * makes room wakes who waits for that. No message would be lost without it, as
+ * no sleep is longer than 50 ms: so sleeps that end by time are counted.
+ */
+#include "runtime/backend/host/wait.h"
+#include "runtime/harness.h"
+#include "runtime/pools.h"
+#include "runtime/runtime.h"
+#include "runtime/topics.h"
+
+PEAL_DECLARE_PROGRAM(pools);
+
+#define TRIES 100
+#define CAPACITY 4
+
+static int asleep(struct peal_kernel *k, uint32_t worker)
+{
+	return (int)peal_load_relaxed_sys_u32(&k->bells[worker].asleep);
+}
+
+static struct peal_kernel_info info_of(struct peal_kernel *k)
+{
+	struct peal_kernel_info info;
+
+	CHECK_OK(peal_kernel_info(k, &info));
+	return info;
+}
+
+/* Whether worker 0 waits for room, asleep. */
+static int waits(struct peal_kernel *k)
+{
+	struct peal_worker_info info;
+
+	CHECK_OK(peal_worker_info(k, 0, &info));
+	return info.blocked_actor >= 0 && asleep(k, 0);
+}
+
+static uint64_t timeouts(void)
+{
+	struct peali_wait_counts counts;
+
+	peali_wait_counts(&counts);
+	return counts.timeouts;
+}
+
+/*
+ * All workers sleep when a message comes for worker 0, which passes it on: it
+ * is handled in so many steps, without a sleep that ended by time. Once is
+ * enough: at other times one may have ended just then.
+ */
+static void wake_each_other(struct peal_kernel *k, struct peal_endpoint *e,
+			    uint64_t steps)
+{
+	uint64_t before, done;
+	int try;
+
+	for (try = 0; try < TRIES; try++) {
+		EVENTUALLY(asleep(k, 0) && asleep(k, 1));
+		done = info_of(k).handled;
+		before = timeouts();
+		harness_send(e, 0, 1, (uint64_t)try, 1);
+		EVENTUALLY(info_of(k).handled == done + steps);
+		if (timeouts() == before)
+			return;
+	}
+	CHECK(!"a worker has slept on");
+}
+
+/* ---- who has something for another ---------------------------------------- */
+
+struct scene {
+	struct peal_runtime *rt;
+	struct peal_kernel *k; /* of two workers */
+	struct peal_endpoint *e;
+	uint64_t from, to; /* actors on worker 0 and worker 1 */
+	struct peal_link *link; /* between them, or a topic */
+	uint64_t topic;
+};
+
+static struct peal_link_options few = { .capacity = CAPACITY };
+static struct peal_link_options many = { .capacity = 64 };
+
+static void open_scene(struct scene *s, const char *from, const char *to)
+{
+	struct peal_kernel_options o = { .workers = 2, .mailbox_slots = 16 };
+
+	memset(s, 0, sizeof(*s));
+	s->rt = harness_open(1, "");
+	s->e = harness_endpoint(s->rt);
+	s->k = harness_launch_with(s->rt, 0, o);
+	s->to = harness_spawn(s->k, to, 1); /* actor 0 */
+	s->from = harness_spawn(s->k, from, 0);
+	harness_from(s->rt, s->e, 0, s->from, many);
+}
+
+static void use_topic(struct scene *s)
+{
+	struct peal_topic_options o = { .capacity = CAPACITY };
+
+	s->topic = topic_create(s->rt, 0, o);
+	CHECK_OK(peal_publish(s->rt, s->from, 0, s->topic));
+	CHECK_OK(peal_subscribe(s->rt, s->topic, s->to, 0));
+}
+
+PEAL_TEST(link_wakes_its_receiver)
+{
+	struct scene s;
+
+	open_scene(&s, "echo", "sink");
+	harness_link(s.rt, s.from, 0, s.to, few);
+	wake_each_other(s.k, s.e, 2);
+	CHECK_OK(peal_runtime_shutdown(s.rt));
+}
+
+PEAL_TEST(mailbox_wakes_its_worker)
+{
+	struct scene s;
+
+	open_scene(&s, "forward", "sink");
+	wake_each_other(s.k, s.e, 2);
+	CHECK_OK(peal_runtime_shutdown(s.rt));
+}
+
+PEAL_TEST(publisher_wakes_its_subscribers)
+{
+	struct scene s;
+
+	open_scene(&s, "echo", "sink");
+	use_topic(&s);
+	wake_each_other(s.k, s.e, 2);
+	CHECK_OK(peal_runtime_shutdown(s.rt));
+}
+
+/* The input of the pool ends at worker 0, the only member is on worker 1. */
+static void open_pool(struct scene *s, const char *handler)
+{
+	struct peal_kernel_options o = { .size = sizeof(o), .workers = 2 };
+	struct peal_pool_options p = { .size = sizeof(p),
+				       .capacity = CAPACITY };
+
+	memset(s, 0, sizeof(*s));
+	s->rt = harness_open(1, "");
+	s->e = harness_endpoint(s->rt);
+	CHECK_OK(peal_kernel_launch(s->rt, 0, &peal_program_pools, &o, &s->k));
+	CHECK_OK(peal_pool_create(s->k, &p, &s->from));
+	s->to = harness_spawn(s->k, handler, 1);
+	CHECK_OK(peal_pool_join(s->rt, s->from, s->to));
+	harness_from(s->rt, s->e, 0, s->from, many);
+}
+
+PEAL_TEST(pool_wakes_a_member)
+{
+	struct scene s;
+
+	open_pool(&s, "tally");
+	wake_each_other(s.k, s.e, 1);
+	CHECK_OK(peal_runtime_shutdown(s.rt));
+}
+
+/* ---- who makes room for another --------------------------------------------- */
+
+/* A message with a word to wait for, where either program looks for it. */
+struct gated {
+	uint64_t word; /* as in struct relay_gate */
+	uint64_t reserved[2];
+	uint64_t gate; /* as in struct pool_task */
+};
+
+#define GATES 4096
+
+/* Messages that have left worker 0: by a link, to a topic, or told. */
+static uint64_t left(const struct scene *s)
+{
+	if (s->link)
+		return harness_info(s->link).accepted;
+	if (s->topic)
+		return topic_info(s->rt, s->topic).published;
+	return info_of(s->k).told;
+}
+
+/*
+ * Worker 1 is in a handler, worker 0 has something for it and sleeps, as there
+ * is no room: when there is some it goes on, without a sleep that ended by time.
+ * Each message has a gate of its own.
+ */
+static void wake_who_waits(struct scene *s)
+{
+	static uint64_t gates[GATES];
+	struct gated m = { 0 };
+	uint64_t before, base, sent = 0, opened = 0;
+	int try;
+
+	memset(gates, 0, sizeof(gates));
+	for (try = 0; try < TRIES; try++) {
+		while (!waits(s->k)) {
+			if (sent < left(s) + 2 && sent < GATES) {
+				m.word = (uint64_t)(uintptr_t)&gates[sent++];
+				m.gate = m.word;
+				CHECK_OK(peal_send(s->e, 0, 0, &m, sizeof(m),
+						   PATIENCE));
+			}
+			identity_sleep_us(200);
+		}
+		base = left(s);
+		before = timeouts();
+		while (left(s) == base) {
+			if (opened < base)
+				peal_store_release_sys(&gates[opened++], 1);
+			identity_sleep_us(200);
+		}
+		if (timeouts() == before)
+			break;
+	}
+	CHECK(try < TRIES);
+	for (; opened < sent; opened++)
+		peal_store_release_sys(&gates[opened], 1);
+	CHECK_OK(peal_runtime_shutdown(s->rt));
+}
+
+PEAL_TEST(receiver_wakes_who_waits_for_credit)
+{
+	struct scene s;
+
+	open_scene(&s, "echo", "gate");
+	s.link = harness_link(s.rt, s.from, 0, s.to, few);
+	wake_who_waits(&s);
+}
+
+PEAL_TEST(subscriber_wakes_the_publisher)
+{
+	struct scene s;
+
+	open_scene(&s, "echo", "gate");
+	use_topic(&s);
+	wake_who_waits(&s);
+}
+
+PEAL_TEST(receiver_wakes_who_waits_for_its_mailbox)
+{
+	struct scene s;
+
+	open_scene(&s, "forward", "gate");
+	wake_who_waits(&s);
+}
+
+PEAL_TEST(member_wakes_who_waits_for_its_pool)
+{
+	struct peal_link_options all = { .capacity = GATES };
+	struct scene s;
+
+	open_pool(&s, "toil");
+	harness_to(s.rt, s.to, s.e, all);
+	wake_who_waits(&s);
+}
+
+PEAL_TEST_MAIN(RUN(link_wakes_its_receiver); RUN(mailbox_wakes_its_worker);
+	       RUN(publisher_wakes_its_subscribers); RUN(pool_wakes_a_member);
+	       RUN(receiver_wakes_who_waits_for_credit);
+	       RUN(subscriber_wakes_the_publisher);
+	       RUN(receiver_wakes_who_waits_for_its_mailbox);
+	       RUN(member_wakes_who_waits_for_its_pool);)
