@@ -268,6 +268,41 @@ PEAL_TEST(a_kernel_ends_when_its_pool_is_empty)
 }
 
 /*
+ * An actor that is no member tells a pool of 8, which has no members yet, two
+ * leaves for each piece: it waits for room for both before it begins.
+ */
+PEAL_TEST(who_tells_a_pool_waits_for_room)
+{
+	struct peal_kernel_options o = { .workers = 2, .end_with_inputs = 1 };
+	struct peal_pool_options p = { .capacity = 8 };
+	struct peal_link_options none = { .capacity = 0 };
+	struct peal_runtime *rt = harness_open(1, "");
+	struct peal_kernel *k = launch(rt, 0, o);
+	struct peal_endpoint *e = harness_endpoint(rt);
+	uint64_t teller = harness_spawn(k, "split", 0);
+	uint64_t pool = make_pool(k, p), i;
+	struct pool_piece piece = { 2, (uint32_t)pool };
+	struct peal_worker_info info;
+	struct peal_kernel_info sum;
+
+	harness_from(rt, e, 0, teller, none);
+	for (i = 0; i < 10; i++)
+		CHECK_OK(peal_send(e, 0, 0, &piece, sizeof(piece), PATIENCE));
+	EVENTUALLY(!peal_worker_info(k, 0, &info) &&
+		   info.blocked_actor == (int64_t)(uint32_t)teller);
+	CHECK_OK(peal_kernel_info(k, &sum));
+	CHECK_EQ(sum.told, 8);
+	join(rt, k, pool, "split", 1);
+	CHECK_OK(peal_send_end(e, 0, PATIENCE));
+	CHECK_OK(peal_kernel_wait(k, PATIENCE));
+	CHECK_OK(peal_kernel_info(k, &sum));
+	CHECK_EQ(sum.handled, 10 + 20);
+	CHECK_EQ(sum.failed, 0);
+	CHECK_EQ(sum.told, 20);
+	CHECK_OK(peal_runtime_shutdown(rt));
+}
+
+/*
  * A member is in its handler and will tell an actor of the other worker, which
  * has nothing to do: that one does not end before.
  */
@@ -739,6 +774,7 @@ PEAL_TEST_MAIN(RUN(every_message_is_handled_once);
 	       RUN(a_pool_of_two_slots_serves); RUN(epochs_do_not_matter);
 	       RUN(who_is_free_takes_what_others_cannot);
 	       RUN(a_kernel_ends_when_its_pool_is_empty);
+	       RUN(who_tells_a_pool_waits_for_room);
 	       RUN(a_worker_waits_for_what_members_tell);
 	       RUN(messages_wait_for_members); RUN(members_come_and_go);
 	       RUN(who_has_no_room_takes_nothing); RUN(a_worker_helps_itself);
