@@ -84,7 +84,8 @@ static struct peal_link_options many = { .capacity = 64 };
 
 static void open_scene(struct scene *s, const char *from, const char *to)
 {
-	struct peal_kernel_options o = { .workers = 2, .mailbox_slots = 16 };
+	struct peal_kernel_options o = { .workers = 2,
+					 .mailbox_slots = 4 * CAPACITY };
 
 	memset(s, 0, sizeof(*s));
 	s->rt = harness_open(1, "");
@@ -183,13 +184,14 @@ static uint64_t left(const struct scene *s)
 /*
  * Worker 1 is in a handler, worker 0 has something for it and sleeps, as there
  * is no room: when there is some it goes on, without a sleep that ended by time.
- * Each message has a gate of its own.
+ * Each message has a gate of its own. Worker 1 is never without one, so that it
+ * tells of the room as a busy worker does: of each quarter.
  */
 static void wake_who_waits(struct scene *s)
 {
 	static uint64_t gates[GATES];
 	struct gated m = { 0 };
-	uint64_t before, base, sent = 0, opened = 0;
+	uint64_t before, base, most, sent = 0, opened = 0;
 	int try;
 
 	memset(gates, 0, sizeof(gates));
@@ -205,8 +207,9 @@ static void wake_who_waits(struct scene *s)
 		}
 		base = left(s);
 		before = timeouts();
+		most = opened + CAPACITY < base ? opened + CAPACITY : base - 1;
 		while (left(s) == base) {
-			if (opened < base)
+			if (opened < most)
 				peal_store_release_sys(&gates[opened++], 1);
 			identity_sleep_us(200);
 		}
