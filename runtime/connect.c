@@ -7,114 +7,7 @@
 
 #define CALL "peal_connect"
 
-/* ---- ends ------------------------------------------------------------------- */
-
-/* The worker that gets what a link brings for a pool: they take turns, those
- * first that have no member, as they pass on at once what others wait for. */
-static uint32_t worker_of_pool(struct peal_kernel *k,
-			       const struct peali_pool *pool)
-{
-	uint32_t n = k->params.n_workers, i, worker = 0;
-
-	for (i = 0; i < n; i++) {
-		worker = k->next_worker++ % n;
-		if (pool->n_members == n || !pool->members[worker])
-			break;
-	}
-	return worker;
-}
-
-int peali_end_resolve(struct peal_runtime *rt, uint64_t address,
-		      const char *what, struct peali_end *out, const char *call)
-{
-	memset(out, 0, sizeof(*out));
-	out->address = address;
-	out->device = PEALI_HOST;
-	out->endpoint = peali_endpoint_of(rt, address);
-	if (out->endpoint)
-		return 0;
-	out->kernel = peali_kernel_of(rt, address);
-	if (address & PEALI_ADDRESS_TOPIC)
-		return peali_fail(PEAL_ENOENT, call,
-				  "`%s`: %#llx is a topic: actors come to it "
-				  "by peal_publish and peal_subscribe",
-				  what, (unsigned long long)address);
-	if (!out->kernel)
-		out->pool = peali_pool_at(rt, address, &out->kernel);
-	if (!out->kernel)
-		return peali_fail(PEAL_ENOENT, call,
-				  "`%s`: no actor, pool or endpoint has the "
-				  "address %#llx",
-				  what, (unsigned long long)address);
-	if (peali_kernel_ended(out->kernel))
-		return peali_fail(PEAL_ESTOPPED, call,
-				  "`%s`: kernel '%s' has ended", what,
-				  out->kernel->name);
-	out->device = out->kernel->device;
-	out->actor = (uint32_t)address;
-	out->worker = out->pool ? worker_of_pool(out->kernel, out->pool) :
-				  out->kernel->actors[out->actor].worker;
-	return 0;
-}
-
-const struct peal_handler_info *peali_end_handler(const struct peali_end *end)
-{
-	const struct peal_kernel *k = end->kernel;
-
-	return &k->program->handlers[k->actors[end->actor].handler];
-}
-
-int peali_end_port(struct peal_runtime *rt, struct peali_end *from,
-		   uint32_t port, const char *call)
-{
-	uint32_t n = from->kernel ? peali_end_handler(from)->ports :
-				    from->endpoint->max_ports;
-	const struct peal_link *link;
-	const char *topic;
-
-	if (port >= n)
-		return peali_fail(PEAL_ENOENT, call,
-				  "no port %u at the sender: it has %u", port,
-				  n);
-	from->index = port;
-	if (from->kernel)
-		from->index += from->kernel->actors[from->actor].port_base;
-	for (link = rt->links; link; link = link->next)
-		if (link->from.address == from->address &&
-		    link->from_port == port)
-			return peali_fail(PEAL_EEXIST, call,
-					  "port %u is connected already, by "
-					  "link %llu",
-					  port, (unsigned long long)link->id);
-	topic = peali_topic_at_port(rt, from->address, port);
-	if (topic)
-		return peali_fail(PEAL_EEXIST, call,
-				  "port %u is connected already: it publishes "
-				  "to topic '%s'",
-				  port, topic);
-	return 0;
-}
-
-int peali_end_input(struct peali_end *to, const char *call)
-{
-	uint32_t n = to->kernel ? to->kernel->params.max_inputs :
-				  to->endpoint->max_inputs;
-	uint32_t i;
-
-	for (i = 0; i < n; i++) {
-		int used =
-			to->kernel ?
-				to->kernel->workers[to->worker].input_used[i] :
-				to->endpoint->inputs[i].link != NULL;
-
-		if (!used) {
-			to->index = i;
-			return 0;
-		}
-	}
-	return peali_fail(PEAL_ENOSPC, call,
-			  "all %u of the receiver's max_inputs are used", n);
-}
+/* ---- what is checked ---------------------------------------------------------- */
 
 /* What takes the messages: a handler, of a member where it is a pool; NULL. */
 static const struct peal_handler_info *taker_of(const struct peali_end *to)
@@ -136,18 +29,14 @@ static const struct peal_handler_info *taker_of(const struct peali_end *to)
 static int check_types(const struct peal_link *link)
 {
 	const struct peal_handler_info *taker = taker_of(&link->to);
-	uint64_t out = link->from.kernel ?
-			       peali_end_handler(&link->from)->output_bytes :
-			       0;
+	const struct peal_handler_info *emitter =
+		link->from.kernel ? peali_end_handler(&link->from) : NULL;
+	uint64_t out = emitter ? emitter->output_bytes : 0;
 	uint64_t in = taker ? taker->input_bytes : 0;
+	int result = peali_handlers_agree(emitter, taker, CALL);
 
-	if (out && in && out != in)
-		return peali_fail(PEAL_EINVAL, CALL,
-				  "handler '%s' emits messages of %llu bytes "
-				  "and handler '%s' takes messages of %llu",
-				  peali_end_handler(&link->from)->name,
-				  (unsigned long long)out, taker->name,
-				  (unsigned long long)in);
+	if (result)
+		return result;
 	if (link->to.pool &&
 	    link->spec.message_bytes > link->to.pool->spec.message_bytes)
 		return peali_fail(PEAL_EMSGSIZE, CALL,
@@ -209,20 +98,14 @@ static int attach_port(struct peal_link *link)
 static int detach_input(struct peal_link *link, const char *call)
 {
 	struct peali_end *to = &link->to;
-	struct peal_link_view view;
-	int result = 0;
+	int result;
 
 	if (to->endpoint) {
 		peali_endpoint_attach_input(to->endpoint, to->index, NULL);
 		return 0;
 	}
-	memset(&view, 0, sizeof(view));
-	view.index = to->index;
-	if (!peali_kernel_ended(to->kernel))
-		result = peali_kernel_tell(to->kernel, to->worker,
-					   PEAL_CONTROL_DETACH_INPUT, &view,
-					   sizeof(view), call);
-	if (result && result != PEAL_ESTOPPED)
+	result = peali_end_tell(to, PEAL_CONTROL_DETACH_INPUT, call);
+	if (result)
 		return result;
 	to->kernel->workers[to->worker].input_used[to->index] = 0;
 	to->kernel->actors[to->actor].n_links--;
@@ -233,20 +116,14 @@ static int detach_input(struct peal_link *link, const char *call)
 static int detach_port(struct peal_link *link, const char *call)
 {
 	struct peali_end *from = &link->from;
-	struct peal_link_view view;
-	int result = 0;
+	int result;
 
 	if (from->endpoint) {
 		peali_endpoint_attach_port(from->endpoint, from->index, NULL);
 		return 0;
 	}
-	memset(&view, 0, sizeof(view));
-	view.index = from->index;
-	if (!peali_kernel_ended(from->kernel))
-		result = peali_kernel_tell(from->kernel, from->worker,
-					   PEAL_CONTROL_CLOSE_PORT, &view,
-					   sizeof(view), call);
-	if (result && result != PEAL_ESTOPPED)
+	result = peali_end_tell(from, PEAL_CONTROL_CLOSE_PORT, call);
+	if (result)
 		return result;
 	from->kernel->actors[from->actor].n_links--;
 	return 0;

@@ -132,7 +132,6 @@ int peal_link_list(struct peal_runtime *rt, struct peal_link **links_out,
 /* The receiver's kernel is gone: the sender finds its link closed. */
 static int tell_sender(struct peal_link *link)
 {
-	struct peal_link_view view;
 	int result;
 
 	if (atomic_load(&link->receiver_gone))
@@ -142,18 +141,12 @@ static int tell_sender(struct peal_link *link)
 		peali_endpoint_wake(link->from.endpoint);
 		return 0;
 	}
-	if (!peali_kernel_ended(link->from.kernel)) {
-		memset(&view, 0, sizeof(view));
-		view.index = link->from.index;
-		/* the link lives on: what is emitted is counted as dead */
-		view.counts = peali_area_view(link->rt, link->from.device,
-					      &link->counts_area);
-		result = peali_kernel_post(link->from.kernel, link->from.worker,
-					   PEAL_CONTROL_CLOSE_PORT, &view,
-					   sizeof(view));
-		if (result)
-			return result;
-	}
+	/* the link lives on: what is emitted is counted as dead */
+	result = peali_end_post(&link->from, PEAL_CONTROL_CLOSE_PORT,
+				peali_area_view(link->rt, link->from.device,
+						&link->counts_area));
+	if (result)
+		return result;
 	atomic_store(&link->receiver_gone, 1);
 	return 0;
 }
@@ -167,19 +160,14 @@ static int carried(struct peal_link *link, const struct peali_path *path)
 /* The sender's kernel is gone: the receiver takes what is there and ends. */
 static int tell_receiver(struct peal_link *link)
 {
-	struct peal_link_view view;
 	int result;
 
 	if (atomic_load(&link->sender_gone))
 		return 0;
-	if (!link->to.endpoint && !peali_kernel_ended(link->to.kernel)) {
+	if (peali_end_lives(&link->to)) {
 		if (!carried(link, &link->old) || !carried(link, &link->path))
 			return PEAL_EAGAIN; /* first what is on its way */
-		memset(&view, 0, sizeof(view));
-		view.index = link->to.index;
-		result = peali_kernel_post(link->to.kernel, link->to.worker,
-					   PEAL_CONTROL_END_INPUT, &view,
-					   sizeof(view));
+		result = peali_end_post(&link->to, PEAL_CONTROL_END_INPUT, 0);
 		if (result)
 			return result;
 	}

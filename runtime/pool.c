@@ -272,19 +272,15 @@ static int check_types(struct peal_kernel *k, const struct peali_pool *p,
 	const struct peal_handler_info *other;
 	const struct peal_link *link;
 	uint32_t i;
+	int result;
 
 	for (link = k->rt->links; link; link = link->next) {
 		if (link->to.pool != p || !link->from.kernel)
 			continue;
-		other = peali_end_handler(&link->from);
-		if (h->input_bytes && other->output_bytes &&
-		    h->input_bytes != other->output_bytes)
-			return peali_fail(
-				PEAL_EINVAL, JOIN,
-				"handler '%s' takes messages of %u bytes and "
-				"'%s', which is linked to the pool, emits %u",
-				h->name, h->input_bytes, other->name,
-				other->output_bytes);
+		result = peali_handlers_agree(peali_end_handler(&link->from), h,
+					      JOIN);
+		if (result)
+			return result;
 	}
 	if (h->input_bytes > p->spec.message_bytes)
 		return peali_fail(PEAL_EINVAL, JOIN,

@@ -13,6 +13,7 @@
 #include "queues/work.h"
 #include "runtime/backend/devices.h"
 #include "runtime/backend/patience.h"
+#include "runtime/end.h"
 
 /*
  * The objects of a runtime and who may touch them.
@@ -244,30 +245,6 @@ struct peali_path {
 	struct peali_segment segment[2];
 	struct peali_stager *stager;
 };
-
-/** One end of a link. */
-struct peali_end {
-	uint64_t address;
-	struct peal_kernel *kernel; /* NULL: an endpoint */
-	struct peal_endpoint *endpoint;
-	struct peali_pool *pool; /* of the kernel, else NULL: an actor */
-	uint32_t actor, worker;
-	uint32_t index; /* port in the worker's table, or input */
-	int device; /* PEALI_HOST: the host */
-};
-
-/* Finds an actor that lives, or an endpoint: all but the index. `what` is its
- * name in texts. The lock is held. */
-int peali_end_resolve(struct peal_runtime *rt, uint64_t address,
-		      const char *what, struct peali_end *out,
-		      const char *call);
-/* The index of a sender's port, which is there and free; the same lock. */
-int peali_end_port(struct peal_runtime *rt, struct peali_end *from,
-		   uint32_t port, const char *call);
-/* The index of a free input of a receiver; the same lock. */
-int peali_end_input(struct peali_end *to, const char *call);
-/* The handler of an actor's end. */
-const struct peal_handler_info *peali_end_handler(const struct peali_end *end);
 
 struct peal_link {
 	struct peal_runtime *rt;

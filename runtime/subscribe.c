@@ -38,20 +38,10 @@ static int resolve(const struct peali_topic *t, uint64_t address,
 static int check_sizes(const struct peali_end *from, const struct peali_end *to,
 		       const char *call)
 {
-	const struct peal_handler_info *out, *in;
-
 	if (!from->kernel || !to->kernel)
 		return 0;
-	out = peali_end_handler(from);
-	in = peali_end_handler(to);
-	if (!out->output_bytes || !in->input_bytes ||
-	    out->output_bytes == in->input_bytes)
-		return 0;
-	return peali_fail(PEAL_EINVAL, call,
-			  "handler '%s' emits messages of %u bytes and handler "
-			  "'%s' takes messages of %u",
-			  out->name, out->output_bytes, in->name,
-			  in->input_bytes);
+	return peali_handlers_agree(peali_end_handler(from),
+				    peali_end_handler(to), call);
 }
 
 int peali_topic_names(const struct peal_runtime *rt,
@@ -84,11 +74,6 @@ const char *peali_topic_at_port(const struct peal_runtime *rt, uint64_t address,
 
 /* ---- an end has ended ------------------------------------------------------------ */
 
-static int is_live(const struct peali_end *end)
-{
-	return end->kernel && !peali_kernel_ended(end->kernel);
-}
-
 /* From here on nothing more is published for the subscriber. */
 static void close_counts(struct peali_topic *t, uint32_t cursor)
 {
@@ -106,20 +91,13 @@ static void close_counts(struct peali_topic *t, uint32_t cursor)
 static int tell_subscriber(struct peali_topic *t, uint32_t cursor)
 {
 	struct peali_subscriber *s = &t->subscribers[cursor];
-	struct peal_link_view view;
 	int result;
 
 	if (!s->end.kernel || s->told)
 		return 0;
-	if (is_live(&s->end)) {
-		memset(&view, 0, sizeof(view));
-		view.index = s->end.index;
-		result = peali_kernel_post(s->end.kernel, s->end.worker,
-					   PEAL_CONTROL_END_INPUT, &view,
-					   sizeof(view));
-		if (result)
-			return result;
-	}
+	result = peali_end_post(&s->end, PEAL_CONTROL_END_INPUT, 0);
+	if (result)
+		return result;
 	close_counts(t, cursor);
 	s->told = 1;
 	return 0;
@@ -154,7 +132,7 @@ static int forget(struct peali_topic *t, uint32_t cursor, int wait,
 	memset(&view, 0, sizeof(view));
 	view.index = t->publisher.index;
 	view.cursor = cursor;
-	if (!is_live(&t->publisher))
+	if (!peali_end_lives(&t->publisher))
 		result = PEAL_ESTOPPED;
 	else if (wait)
 		result = peali_kernel_tell(t->publisher.kernel,
@@ -246,7 +224,7 @@ static int silence(struct peali_topic *t, const char *call)
 	for (i = 0; i < t->spec.n_subscribers; i++) {
 		const struct peali_end *end = &t->subscribers[i].end;
 
-		if (!is_live(end))
+		if (!peali_end_lives(end))
 			continue;
 		result = peali_kernel_tell(end->kernel, end->worker,
 					   PEAL_CONTROL_MEND, &pass,
@@ -275,7 +253,7 @@ static int check_vacant(struct peali_topic *t)
 {
 	int result = 0;
 
-	if (is_live(&t->publisher))
+	if (peali_end_lives(&t->publisher))
 		return peali_fail(PEAL_EEXIST, "peal_publish",
 				  "topic '%s' has a publisher: actor %u of "
 				  "kernel '%s'",
@@ -379,21 +357,15 @@ int peal_publish(struct peal_runtime *rt, uint64_t from, uint32_t port,
 static int unpublish(struct peali_topic *t)
 {
 	struct peali_end *p = &t->publisher;
-	struct peal_link_view view;
-	int result = 0;
+	int result;
 
 	if (!p->kernel)
 		return peali_fail(PEAL_ENOENT, "peal_unpublish",
 				  "topic '%s' has no publisher", t->name);
-	memset(&view, 0, sizeof(view));
-	view.index = p->index;
-	if (is_live(p))
-		result = peali_kernel_tell(p->kernel, p->worker,
-					   PEAL_CONTROL_CLOSE_PORT, &view,
-					   sizeof(view), "peal_unpublish");
-	if (result && result != PEAL_ESTOPPED)
+	result = peali_end_tell(p, PEAL_CONTROL_CLOSE_PORT, "peal_unpublish");
+	if (result)
 		return result;
-	if (!is_live(p) && reap(t, p->kernel) && !t->ended)
+	if (!peali_end_lives(p) && reap(t, p->kernel) && !t->ended)
 		return peali_fail(PEAL_EBUSY, "peal_unpublish",
 				  "a subscriber of topic '%s' does not take "
 				  "the message that its publisher has ended",
@@ -471,7 +443,7 @@ static int subscribe(struct peali_topic *t, uint64_t actor, uint32_t flags)
 	struct peali_end end;
 
 	/* those told of an earlier publisher's end are those that were there */
-	if (t->publisher.kernel && !is_live(&t->publisher))
+	if (t->publisher.kernel && !peali_end_lives(&t->publisher))
 		reap(t, t->publisher.kernel);
 	result = resolve(t, actor, "actor", &end, call);
 	if (!result)
@@ -535,7 +507,7 @@ static int unsubscribe(struct peali_topic *t, uint64_t actor)
 	end = t->subscribers[cursor].end;
 	memset(&view, 0, sizeof(view));
 	view.index = end.index;
-	if (is_live(&end))
+	if (peali_end_lives(&end))
 		result = peali_kernel_tell(end.kernel, end.worker,
 					   PEAL_CONTROL_DETACH_INPUT, &view,
 					   sizeof(view), call);

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/end.h"
+
+#include <string.h>
+
+#include "runtime/runtime.h"
+
+/* The worker that gets what a link brings for a pool: they take turns, those
+ * first that have no member, as they pass on at once what others wait for. */
+static uint32_t worker_of_pool(struct peal_kernel *k,
+			       const struct peali_pool *pool)
+{
+	uint32_t n = k->params.n_workers, i, worker = 0;
+
+	for (i = 0; i < n; i++) {
+		worker = k->next_worker++ % n;
+		if (pool->n_members == n || !pool->members[worker])
+			break;
+	}
+	return worker;
+}
+
+int peali_end_resolve(struct peal_runtime *rt, uint64_t address,
+		      const char *what, struct peali_end *out, const char *call)
+{
+	memset(out, 0, sizeof(*out));
+	out->address = address;
+	out->device = PEALI_HOST;
+	out->endpoint = peali_endpoint_of(rt, address);
+	if (out->endpoint)
+		return 0;
+	out->kernel = peali_kernel_of(rt, address);
+	if (address & PEALI_ADDRESS_TOPIC)
+		return peali_fail(PEAL_ENOENT, call,
+				  "`%s`: %#llx is a topic: actors come to it "
+				  "by peal_publish and peal_subscribe",
+				  what, (unsigned long long)address);
+	if (!out->kernel)
+		out->pool = peali_pool_at(rt, address, &out->kernel);
+	if (!out->kernel)
+		return peali_fail(PEAL_ENOENT, call,
+				  "`%s`: no actor, pool or endpoint has the "
+				  "address %#llx",
+				  what, (unsigned long long)address);
+	if (peali_kernel_ended(out->kernel))
+		return peali_fail(PEAL_ESTOPPED, call,
+				  "`%s`: kernel '%s' has ended", what,
+				  out->kernel->name);
+	out->device = out->kernel->device;
+	out->actor = (uint32_t)address;
+	out->worker = out->pool ? worker_of_pool(out->kernel, out->pool) :
+				  out->kernel->actors[out->actor].worker;
+	return 0;
+}
+
+const struct peal_handler_info *peali_end_handler(const struct peali_end *end)
+{
+	const struct peal_kernel *k = end->kernel;
+
+	return &k->program->handlers[k->actors[end->actor].handler];
+}
+
+int peali_end_port(struct peal_runtime *rt, struct peali_end *from,
+		   uint32_t port, const char *call)
+{
+	uint32_t n = from->kernel ? peali_end_handler(from)->ports :
+				    from->endpoint->max_ports;
+	const struct peal_link *link;
+	const char *topic;
+
+	if (port >= n)
+		return peali_fail(PEAL_ENOENT, call,
+				  "no port %u at the sender: it has %u", port,
+				  n);
+	from->index = port;
+	if (from->kernel)
+		from->index += from->kernel->actors[from->actor].port_base;
+	for (link = rt->links; link; link = link->next)
+		if (link->from.address == from->address &&
+		    link->from_port == port)
+			return peali_fail(PEAL_EEXIST, call,
+					  "port %u is connected already, by "
+					  "link %llu",
+					  port, (unsigned long long)link->id);
+	topic = peali_topic_at_port(rt, from->address, port);
+	if (topic)
+		return peali_fail(PEAL_EEXIST, call,
+				  "port %u is connected already: it publishes "
+				  "to topic '%s'",
+				  port, topic);
+	return 0;
+}
+
+int peali_end_input(struct peali_end *to, const char *call)
+{
+	uint32_t n = to->kernel ? to->kernel->params.max_inputs :
+				  to->endpoint->max_inputs;
+	uint32_t i;
+
+	for (i = 0; i < n; i++) {
+		int used =
+			to->kernel ?
+				to->kernel->workers[to->worker].input_used[i] :
+				to->endpoint->inputs[i].link != NULL;
+
+		if (!used) {
+			to->index = i;
+			return 0;
+		}
+	}
+	return peali_fail(PEAL_ENOSPC, call,
+			  "all %u of the receiver's max_inputs are used", n);
+}
+
+int peali_handlers_agree(const struct peal_handler_info *emitter,
+			 const struct peal_handler_info *taker,
+			 const char *call)
+{
+	if (!emitter || !taker || !emitter->output_bytes ||
+	    !taker->input_bytes || emitter->output_bytes == taker->input_bytes)
+		return 0;
+	return peali_fail(PEAL_EINVAL, call,
+			  "handler '%s' emits messages of %llu bytes and "
+			  "handler '%s' takes messages of %llu",
+			  emitter->name,
+			  (unsigned long long)emitter->output_bytes,
+			  taker->name, (unsigned long long)taker->input_bytes);
+}
+
+int peali_end_lives(const struct peali_end *end)
+{
+	return end->kernel && !peali_kernel_ended(end->kernel);
+}
+
+int peali_end_tell(const struct peali_end *end, uint16_t type, const char *call)
+{
+	struct peal_link_view view;
+	int result;
+
+	if (!peali_end_lives(end))
+		return 0;
+	memset(&view, 0, sizeof(view));
+	view.index = end->index;
+	result = peali_kernel_tell(end->kernel, end->worker, type, &view,
+				   sizeof(view), call);
+	return result == PEAL_ESTOPPED ? 0 : result;
+}
+
+int peali_end_post(const struct peali_end *end, uint16_t type, uint64_t counts)
+{
+	struct peal_link_view view;
+
+	if (!peali_end_lives(end))
+		return 0;
+	memset(&view, 0, sizeof(view));
+	view.index = end->index;
+	view.counts = counts;
+	return peali_kernel_post(end->kernel, end->worker, type, &view,
+				 sizeof(view));
+}
