@@ -85,6 +85,15 @@ static inline uint64_t stress_count(uint64_t messages, uint64_t bytes,
 	return stress_seconds() ? messages * 16 : messages;
 }
 
+/* Cases that differ in numbers alone are a list X(name, numbers...): each calls
+ * the test's all(numbers...). */
+#define STRESS_TEST(name, ...)                                                 \
+	PEAL_TEST(name)                                                        \
+	{                                                                      \
+		all(__VA_ARGS__);                                              \
+	}
+#define STRESS_RUN(name, ...) RUN(name);
+
 /* The last of the cases. */
 static inline void stress_say(void)
 {

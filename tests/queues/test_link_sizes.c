@@ -131,35 +131,16 @@ static void all(uint32_t bytes, int slab)
 		one(bytes, slab, round);
 }
 
-PEAL_TEST(links_of_8_bytes_conserve)
-{
-	all(8, 0);
-}
+#define SIZES(X)                                                               \
+	X(links_of_8_bytes_conserve, 8, 0)                                     \
+	X(links_of_16_bytes_conserve, 16, 0)                                   \
+	X(links_of_48_bytes_conserve, 48, 0)                                   \
+	X(links_of_64_bytes_conserve, 64, 0)                                   \
+	X(links_of_256_bytes_conserve, 256, 0)                                 \
+	X(links_of_the_largest_slots_conserve, 0, 0)                           \
+	X(links_of_a_page_in_the_slab_conserve, 4096, 1)
 
-PEAL_TEST(links_of_48_bytes_conserve)
-{
-	all(48, 0);
-}
-
-PEAL_TEST(links_of_64_bytes_conserve)
-{
-	all(64, 0);
-}
-
-PEAL_TEST(links_of_256_bytes_conserve)
-{
-	all(256, 0);
-}
-
-PEAL_TEST(links_of_the_largest_slots_conserve)
-{
-	all(0, 0);
-}
-
-PEAL_TEST(links_of_a_page_in_the_slab_conserve)
-{
-	all(4096, 1);
-}
+SIZES(STRESS_TEST)
 
 /* Negative control: the counters agree, the messages do not. */
 PEAL_TEST(message_in_place_of_another_is_caught)
@@ -172,9 +153,5 @@ PEAL_TEST(message_in_place_of_another_is_caught)
 	CHECK(!run(&f, spec, 0));
 }
 
-PEAL_TEST_MAIN(RUN(links_of_8_bytes_conserve); RUN(links_of_48_bytes_conserve);
-	       RUN(links_of_64_bytes_conserve);
-	       RUN(links_of_256_bytes_conserve);
-	       RUN(links_of_the_largest_slots_conserve);
-	       RUN(links_of_a_page_in_the_slab_conserve);
-	       RUN(message_in_place_of_another_is_caught); stress_say();)
+PEAL_TEST_MAIN(SIZES(STRESS_RUN) RUN(message_in_place_of_another_is_caught);
+	       stress_say();)

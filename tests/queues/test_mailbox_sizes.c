@@ -165,30 +165,15 @@ static void all(uint32_t bytes)
 		one(bytes, round);
 }
 
-PEAL_TEST(mailboxes_of_8_bytes_conserve)
-{
-	all(8);
-}
+#define SIZES(X)                                                               \
+	X(mailboxes_of_8_bytes_conserve, 8)                                    \
+	X(mailboxes_of_16_bytes_conserve, 16)                                  \
+	X(mailboxes_of_48_bytes_conserve, 48)                                  \
+	X(mailboxes_of_64_bytes_conserve, 64)                                  \
+	X(mailboxes_of_256_bytes_conserve, 256)                                \
+	X(mailboxes_of_the_largest_slots_conserve, 0)
 
-PEAL_TEST(mailboxes_of_48_bytes_conserve)
-{
-	all(48);
-}
-
-PEAL_TEST(mailboxes_of_64_bytes_conserve)
-{
-	all(64);
-}
-
-PEAL_TEST(mailboxes_of_256_bytes_conserve)
-{
-	all(256);
-}
-
-PEAL_TEST(mailboxes_of_the_largest_slots_conserve)
-{
-	all(0);
-}
+SIZES(STRESS_TEST)
 
 /* Negative control: the counters agree, the messages do not. */
 PEAL_TEST(message_in_place_of_another_is_caught)
@@ -204,9 +189,5 @@ PEAL_TEST(message_in_place_of_another_is_caught)
 	CHECK(!run(&f, spec, 0));
 }
 
-PEAL_TEST_MAIN(RUN(mailboxes_of_8_bytes_conserve);
-	       RUN(mailboxes_of_48_bytes_conserve);
-	       RUN(mailboxes_of_64_bytes_conserve);
-	       RUN(mailboxes_of_256_bytes_conserve);
-	       RUN(mailboxes_of_the_largest_slots_conserve);
-	       RUN(message_in_place_of_another_is_caught); stress_say();)
+PEAL_TEST_MAIN(SIZES(STRESS_RUN) RUN(message_in_place_of_another_is_caught);
+	       stress_say();)

@@ -245,14 +245,7 @@ static void all(uint32_t mode, uint32_t bytes)
 	X(topics_of_1000_bytes_that_overwrite_tell_all, 1, 1000)               \
 	X(topics_of_the_largest_slots_that_overwrite_tell_all, 1, 0)
 
-#define SIZE_TEST(name, mode, bytes)                                           \
-	PEAL_TEST(name)                                                        \
-	{                                                                      \
-		all(mode, bytes);                                              \
-	}
-#define SIZE_RUN(name, mode, bytes) RUN(name);
-
-SIZES(SIZE_TEST)
+SIZES(STRESS_TEST)
 
 /* ---- negative controls --------------------------------------------------- */
 
@@ -293,7 +286,7 @@ PEAL_TEST(reader_that_is_not_told_what_it_missed_is_caught)
 		CHECK(++tries < 200);
 }
 
-PEAL_TEST_MAIN(SIZES(SIZE_RUN) RUN(message_in_place_of_another_is_caught);
+PEAL_TEST_MAIN(SIZES(STRESS_RUN) RUN(message_in_place_of_another_is_caught);
 	       RUN(one_bit_changed_is_caught);
 	       RUN(reader_that_is_not_told_what_it_missed_is_caught);
 	       stress_say();)

@@ -279,14 +279,7 @@ static void all(uint32_t shards, uint32_t bytes)
 	X(sets_of_1000_bytes_conserve, 2, 1000)                                \
 	X(sets_of_the_largest_slots_conserve, 2, 0)
 
-#define SIZE_TEST(name, shards, bytes)                                         \
-	PEAL_TEST(name)                                                        \
-	{                                                                      \
-		all(shards, bytes);                                            \
-	}
-#define SIZE_RUN(name, shards, bytes) RUN(name);
-
-SIZES(SIZE_TEST)
+SIZES(STRESS_TEST)
 
 /* ---- negative controls --------------------------------------------------- */
 
@@ -328,6 +321,6 @@ PEAL_TEST(one_bit_changed_is_caught)
 	CHECK(!passes(FAULT_BYTE, 2));
 }
 
-PEAL_TEST_MAIN(SIZES(SIZE_RUN) RUN(message_in_place_of_another_is_caught);
+PEAL_TEST_MAIN(SIZES(STRESS_RUN) RUN(message_in_place_of_another_is_caught);
 	       RUN(two_messages_out_of_order_are_caught);
 	       RUN(one_bit_changed_is_caught); stress_say();)

@@ -232,14 +232,7 @@ static void all(int mailbox, uint32_t lanes, uint64_t bytes)
 	X(mailboxes_of_256_bytes_and_32_lanes_conserve, 1, 32, 256)            \
 	X(mailboxes_of_the_largest_slots_and_32_lanes_conserve, 1, 32, 4096)
 
-#define STREAM_TEST(name, mailbox, lanes, bytes)                               \
-	PEAL_TEST(name)                                                        \
-	{                                                                      \
-		all(mailbox, lanes, bytes);                                    \
-	}
-#define STREAM_RUN(name, mailbox, lanes, bytes) RUN(name);
-
-STREAMS(STREAM_TEST)
+STREAMS(STRESS_TEST)
 
 /* Negative control: the counters agree, the messages do not. */
 PEAL_TEST(message_in_place_of_another_is_caught)
@@ -256,5 +249,5 @@ PEAL_TEST(message_in_place_of_another_is_caught)
 	CHECK_OK(peal_runtime_close(s.rt));
 }
 
-PEAL_TEST_MAIN(STREAMS(STREAM_RUN) RUN(message_in_place_of_another_is_caught);
+PEAL_TEST_MAIN(STREAMS(STRESS_RUN) RUN(message_in_place_of_another_is_caught);
 	       stress_say();)

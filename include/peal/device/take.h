@@ -172,9 +172,9 @@ static PEAL_DEV PEAL_INLINE void peali_grant(struct peal_worker *w, uint32_t n)
 }
 
 /*
- * One round over all inputs, from the cursor on, or up to one for which something
- * is to be done first. Where one has a message, the
- * next messages of its burst are taken by peali_turn itself.
+ * One round over all inputs, from the cursor on, or up to one for which
+ * something is to be done first. Where one has a message, the next ones of its
+ * burst are taken by peali_turn itself.
  */
 static PEAL_DEV PEAL_INLINE int peali_take(struct peal_worker *w)
 {
