@@ -153,21 +153,30 @@ enum peali_verdict
 peali_bench_queue_verdict(const struct peali_bench_queue_contest *contest,
 			  double goal)
 {
-	size_t first = 0;
+	const struct peali_samples *s = &contest->peer.samples;
+	size_t first = 0, above = 0, below = 0;
 	int reached = 0, missed = 0;
 
+	for (size_t i = 0; i < s->n_rounds; i++) {
+		if (s->rounds[i].tag == PEALI_TAG_MIXED)
+			continue;
+		above += s->rounds[i].ratio >= goal;
+		below += s->rounds[i].ratio < goal;
+	}
 	for (int i = 0; i < PEALI_PASSES; i++) {
 		size_t end = contest->pass_end[i];
-		struct peali_spread ratio = peali_samples_ratio_of(
-			&contest->peer.samples, first, end - first);
+		struct peali_spread ratio =
+			peali_samples_ratio_of(s, first, end - first);
 
 		first = end;
 		reached += ratio.n && ratio.median >= goal;
 		missed += ratio.n && ratio.median < goal;
 	}
-	if (reached + missed < VOTES_LEAST || (reached && missed))
+	if (reached + missed < VOTES_LEAST)
 		return PEALI_UNSURE;
-	return reached ? PEALI_REACHED : PEALI_MISSED;
+	if (!missed && above >= 3 * below)
+		return PEALI_REACHED;
+	return !reached && below >= 3 * above ? PEALI_MISSED : PEALI_UNSURE;
 }
 
 void peali_bench_queue_contest_fini(struct peali_bench_queue_contest *contest)

@@ -185,6 +185,14 @@ static void add_contest(struct queues *q, const struct group *group,
 }
 
 /* Whether rows of the group were asked for: of its kind, and of a size. */
+static int is_group(const char *what)
+{
+	for (size_t i = 0; i < GROUPS; i++)
+		if (!strcmp(what, groups[i].what))
+			return 1;
+	return 0;
+}
+
 static int is_wanted(const struct queues *q, const struct group *group)
 {
 	if (!*group->ours || (group->asked && !q->what) ||
@@ -484,6 +492,12 @@ static int prepare(struct queues *q)
 	if (peali_cores_pick(&q->cores)) {
 		peali_say("queues needs two cores, this process has one");
 		return PEALI_EXIT_WAIVED;
+	}
+	if (q->what && !is_group(q->what)) {
+		peali_say("--what is '%s': there are 'round trip', throughput, "
+			  "gather, share, spread, slab and 'slab round trip'",
+			  q->what);
+		return PEALI_EXIT_USAGE;
 	}
 	for (size_t i = 0; i < GROUPS; i++) {
 		if (!is_wanted(q, groups + i))

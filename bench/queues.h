@@ -25,9 +25,9 @@ struct peali_bench_queue_contest {
 };
 
 enum peali_verdict {
-	PEALI_REACHED = 0, /* in every pass that has rounds */
-	PEALI_MISSED = 1, /* in every pass that has rounds */
-	PEALI_UNSURE = 2 /* passes disagree, or fewer than two have rounds */
+	PEALI_REACHED = 0, /* in every pass, and three quarters of all rounds */
+	PEALI_MISSED = 1, /* the same */
+	PEALI_UNSURE = 2 /* neither, or fewer than two passes have rounds */
 };
 
 /**
@@ -41,8 +41,8 @@ int peali_bench_queue_pass(struct peali_bench_queue_contest *contest,
 
 /**
  * Whether the medians of all passes are at least `goal`, each of the rounds at
- * the distance that was most frequent. A pass in which the cores never lay at
- * that distance has no rounds and no vote.
+ * the distance that was most frequent in it, and three quarters of all rounds. A
+ * pass has no vote if the distance changed during each of its rounds.
  */
 enum peali_verdict
 peali_bench_queue_verdict(const struct peali_bench_queue_contest *contest,

@@ -301,8 +301,8 @@ PEAL_TEST(a_peer_that_breaks_messages_fails_the_benchmark)
 	CHECK_EQ(bench("/dev/null", "nothing"), 2);
 }
 
-/* Rounds of three passes with these ratios, two each. */
-static enum peali_verdict judge(double a, double b, double c)
+/* Rounds of three passes with these ratios, two each, the last one another. */
+static enum peali_verdict judge_odd(double a, double b, double c, double last)
 {
 	const double ratios[] = { a, b, c };
 	struct peali_bench_queue_contest contest = { 0 };
@@ -313,12 +313,17 @@ static enum peali_verdict judge(double a, double b, double c)
 			peali_samples_close(&contest.peer.samples,
 					    ratios[i] < 0 ? PEALI_TAG_MIXED :
 							    i % 2,
-					    ratios[i]);
+					    i == 2 && k ? last : ratios[i]);
 		contest.pass_end[i] = contest.peer.samples.n_rounds;
 	}
 	verdict = peali_bench_queue_verdict(&contest, 1);
 	peali_bench_queue_contest_fini(&contest);
 	return verdict;
+}
+
+static enum peali_verdict judge(double a, double b, double c)
+{
+	return judge_odd(a, b, c, c);
 }
 
 PEAL_TEST(verdict_wants_all_passes_to_agree)
@@ -330,6 +335,9 @@ PEAL_TEST(verdict_wants_all_passes_to_agree)
 	CHECK_EQ(judge(-1, 0.5, 0.5), PEALI_MISSED);
 	CHECK_EQ(judge(1.5, 0.5, -1), PEALI_UNSURE);
 	CHECK_EQ(judge(-1, 1.5, -1), PEALI_UNSURE); /* nobody to agree with */
+	/* and most rounds: five of six, three of four */
+	CHECK_EQ(judge_odd(1.2, 1.2, 2.5, 0.9), PEALI_REACHED);
+	CHECK_EQ(judge_odd(0.8, -1, 0.5, 1.1), PEALI_MISSED);
 }
 
 static void need_two_cores(void)
