@@ -104,6 +104,10 @@ static int check_sizes(const struct peal_queue *q, const char *call)
 				  "in slots, at most %u are allowed",
 				  (unsigned long long)o->message_bytes,
 				  q->kind->name, in_slot);
+	if (o->overwrite > 1)
+		return peali_fail(PEAL_EINVAL, call,
+				  "overwrite is %u; it must be 0 or 1",
+				  o->overwrite);
 	if (q->kind != &peali_queue_topic && o->overwrite)
 		return peali_fail(PEAL_EINVAL, call,
 				  "overwrite is %u; only a topic can, and kind "

@@ -74,6 +74,7 @@ struct peal_queue {
 	uint8_t *memory; /* `bytes`, for the kind */
 	uint64_t bytes, stage; /* of which each consumer's stage has so many */
 	void *plan; /* the kind's completed spec */
+	atomic_int owed; /* producers closed while they waited for a lease */
 };
 
 struct peali_queue_kind {

@@ -45,13 +45,56 @@ static void make(struct peal_queue *q)
 		memset(&s->end[i].at.lease, 0, sizeof(s->end[i].at.lease));
 }
 
+/*
+ * A lease that was asked for cannot be taken back before there is room for it:
+ * those behind it in the line count on that. Whoever finds no room looks whether
+ * there is now some for producers that are closed, and gives it back for them.
+ */
+static int return_owed(struct peal_queue *q)
+{
+	struct peali_queue_side *s = &q->side[PEAL_QUEUE_PRODUCER];
+	uint32_t i, n = 0;
+
+	if (!atomic_load(&q->owed) || pthread_mutex_trylock(&q->lock))
+		return 0;
+	for (i = 0; i < s->most; i++) {
+		struct peal_queue_end *end = &s->end[i];
+
+		if (end->open || !end->at.lease.asked)
+			continue;
+		peal_mailbox_return(mailbox(end), &end->at.lease);
+		n += !end->at.lease.asked;
+	}
+	atomic_fetch_sub(&q->owed, (int)n);
+	pthread_mutex_unlock(&q->lock);
+	if (n)
+		peali_queue_ring(q, PEAL_QUEUE_PRODUCER, PEAL_QUEUE_ENDS);
+	return n != 0;
+}
+
+static void enter(struct peal_queue_end *end)
+{
+	if (end->role == PEAL_QUEUE_PRODUCER && end->at.lease.asked)
+		atomic_fetch_sub(&end->queue->owed, 1);
+}
+
+static void leave(struct peal_queue_end *end)
+{
+	if (end->role == PEAL_QUEUE_PRODUCER && end->at.lease.asked)
+		atomic_fetch_add(&end->queue->owed, 1);
+}
+
 static int push(struct peal_queue_end *end, const void *data, uint64_t bytes,
 		uint32_t n)
 {
 	struct peal_header none = { 0, 0, 0 };
-	int result = peal_mailbox_put_bulk(mailbox(end), &end->at.lease, none,
-					   data, bytes, n);
+	int result;
 
+	do {
+		result = peal_mailbox_put_bulk(mailbox(end), &end->at.lease,
+					       none, data, bytes, n);
+	} while (PEAL_UNLIKELY(result == PEAL_EAGAIN) &&
+		 return_owed(end->queue));
 	if (!result)
 		peali_queue_ring(end->queue, PEAL_QUEUE_CONSUMER, 1);
 	return result;
@@ -116,4 +159,6 @@ const struct peali_queue_kind peali_queue_mailbox = {
 	.push = push,
 	.pop = pop,
 	.settle = settle,
+	.enter = enter,
+	.leave = leave,
 };

@@ -60,6 +60,42 @@ static inline struct peal_queue_options of_kind(uint32_t kind)
 	return o;
 }
 
+static inline void close_all(struct peal_queue *q)
+{
+	uint32_t role, i;
+
+	for (role = 0; role < 2; role++)
+		for (i = 0; i < q->side[role].most; i++)
+			if (q->side[role].end[i].open)
+				CHECK_OK(peal_queue_close(
+					&q->side[role].end[i]));
+	CHECK_OK(peal_queue_destroy(q));
+}
+
+/* Puts until there is no room; how many. */
+static inline uint64_t fill(struct peal_queue_end *p)
+{
+	uint64_t n = 0;
+
+	while (!peal_queue_push(p, &n, 8, 0))
+		n++;
+	return n;
+}
+
+static inline void *pop_all(void *argument)
+{
+	struct peal_queue_end *end = (struct peal_queue_end *)argument;
+	uint64_t words[PEAL_QUEUE_BURST];
+	int n;
+
+	do
+		n = peal_queue_pop_burst(end, words, 8, PEAL_QUEUE_BURST, NULL,
+					 -1);
+	while (n > 0);
+	CHECK_EQ(n, PEAL_EEND);
+	return NULL;
+}
+
 #define EACH_KIND(kind)                                                        \
 	for (uint32_t kind = PEAL_QUEUE_LINK; kind <= PEAL_QUEUE_TOPIC; kind++)
 

@@ -68,6 +68,7 @@ PEAL_TEST(options_out_of_range_are_refused_with_their_value)
 	REFUSED(kind, 17, PEAL_EINVAL, "kind is 17");
 	REFUSED(reserved, 1, PEAL_EINVAL, "reserved is 1");
 	REFUSED(overwrite, 1, PEAL_EINVAL, "overwrite is 1; only a topic");
+	REFUSED(overwrite, 2, PEAL_EINVAL, "overwrite is 2; it must be 0 or 1");
 	o.kind = PEAL_QUEUE_LINK;
 	o.producers = 2;
 	CHECK_FAILS(peal_queue_create(&o, &q), PEAL_EINVAL,

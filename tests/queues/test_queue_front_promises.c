@@ -12,18 +12,6 @@
 
 #define BULKS (PEAL_TSAN || PEAL_ASAN ? 2000 : 20000)
 
-static void close_all(struct peal_queue *q)
-{
-	uint32_t role, i;
-
-	for (role = 0; role < 2; role++)
-		for (i = 0; i < q->side[role].most; i++)
-			if (q->side[role].end[i].open)
-				CHECK_OK(peal_queue_close(
-					&q->side[role].end[i]));
-	CHECK_OK(peal_queue_destroy(q));
-}
-
 /* ---- making --------------------------------------------------------------- */
 
 PEAL_TEST(the_name_is_copied)
@@ -239,20 +227,6 @@ static void *watch_counts(void *argument)
 			w->most = now.queued;
 		before = now;
 	}
-	return NULL;
-}
-
-static void *pop_all(void *argument)
-{
-	struct peal_queue_end *end = (struct peal_queue_end *)argument;
-	uint64_t words[PEAL_QUEUE_BURST];
-	int n;
-
-	do
-		n = peal_queue_pop_burst(end, words, 8, PEAL_QUEUE_BURST, NULL,
-					 -1);
-	while (n > 0);
-	CHECK_EQ(n, PEAL_EEND);
 	return NULL;
 }
 
@@ -554,87 +528,6 @@ PEAL_TEST(a_topic_is_joined_at_its_next_message)
 	}
 }
 
-/* A work queue of which the first consumer has claimed a message that was late:
- * its producer had its ticket, and has put it by now and closed. */
-static struct peal_queue *claimed_by_first(struct peal_queue_end *c[2])
-{
-	struct peal_queue_options o = of_kind(PEAL_QUEUE_WORK);
-	const struct peal_header none = { 0, 0, 0 };
-	uint64_t word = 7, number = 0;
-	struct peal_queue_end *p;
-	struct peal_work *w;
-	struct peal_queue *q;
-
-	o.consumers = 2;
-	q = make(o);
-	w = (struct peal_work *)(void *)q->memory;
-	p = producer(q);
-	c[0] = consumer(q);
-	c[1] = consumer(q);
-	CHECK_OK(peal_work_take_tickets(w, &p->at.worker, 1, &number));
-	while (!c[0]->at.taker.n_pending)
-		CHECK_EQ(peal_queue_pop(c[0], &word, 8, NULL, 0), PEAL_EAGAIN);
-	peal_work_put_at(w, number, none, &word, 8);
-	p->count->messages++;
-	CHECK_OK(peal_queue_close(p));
-	return q;
-}
-
-PEAL_TEST(a_work_queue_does_not_end_while_one_has_claims)
-{
-	struct peal_queue_end *c[2];
-	struct peal_queue *q = claimed_by_first(c);
-	uint64_t word = 0;
-
-	CHECK_EQ(peal_queue_pop(c[1], &word, 8, NULL, 0), PEAL_EAGAIN);
-	CHECK_FAILS(peal_queue_pop(c[1], &word, 8, NULL, 1000000),
-		    PEAL_ETIMEDOUT, "is empty");
-	/* it leaves: its claim is the other's */
-	CHECK_OK(peal_queue_close(c[0]));
-	CHECK_OK(peal_queue_pop(c[1], &word, 8, NULL, PATIENCE));
-	CHECK_EQ(word, 7);
-	CHECK_EQ(peal_queue_pop(c[1], &word, 8, NULL, 0), PEAL_EEND);
-	CHECK_EQ(info(q).delivered, 1);
-	close_all(q);
-	/* or takes it */
-	q = claimed_by_first(c);
-	CHECK_EQ(peal_queue_pop(c[1], &word, 8, NULL, 0), PEAL_EAGAIN);
-	CHECK_OK(peal_queue_pop(c[0], &word, 8, NULL, 0));
-	CHECK_EQ(peal_queue_pop(c[1], &word, 8, NULL, 0), PEAL_EEND);
-	CHECK_EQ(peal_queue_pop(c[0], &word, 8, NULL, 0), PEAL_EEND);
-	close_all(q);
-}
-
-static uint64_t wakes(void)
-{
-	struct peali_wait_counts counts;
-
-	peali_wait_counts(&counts);
-	return counts.wakes;
-}
-
-/* Once at least it is still asleep when the other has taken its message. */
-PEAL_TEST(who_waits_for_the_claims_of_another_is_woken)
-{
-	uint64_t word, before = wakes(), i;
-	struct peal_queue_end *c[2];
-	struct peal_queue *q;
-	pthread_t thread;
-
-	for (i = 0; i < 20 && wakes() == before; i++) {
-		q = claimed_by_first(c);
-		CHECK(!pthread_create(&thread, NULL, pop_all, c[1]));
-		while (!peal_load_relaxed_sys_u32(&c[1]->bell->asleep))
-			sched_yield();
-		before = wakes();
-		CHECK_OK(peal_queue_pop(c[0], &word, 8, NULL, 0));
-		pthread_join(thread, NULL);
-		CHECK_EQ(info(q).queued, 0);
-		close_all(q);
-	}
-	CHECK(wakes() != before);
-}
-
 PEAL_TEST_MAIN(RUN(the_name_is_copied); RUN(nothing_is_made_of_nothing);
 	       RUN(a_slot_holds_what_its_policy_says);
 	       RUN(a_link_takes_messages_of_up_to_256_mib);
@@ -650,6 +543,4 @@ PEAL_TEST_MAIN(RUN(the_name_is_copied); RUN(nothing_is_made_of_nothing);
 	       RUN(three_quarters_are_sure_or_one_where_room_is_leased);
 	       RUN(who_takes_long_stops_nobody);
 	       RUN(a_second_thread_that_pushes_is_told);
-	       RUN(a_topic_is_joined_at_its_next_message);
-	       RUN(a_work_queue_does_not_end_while_one_has_claims);
-	       RUN(who_waits_for_the_claims_of_another_is_woken);)
+	       RUN(a_topic_is_joined_at_its_next_message);)

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <pthread.h>
+#include <sched.h>
+
+#include "front.h"
+#include "runtime/backend/host/wait.h"
+
+/* Ends of peal/queue.h that are closed: the room that they had, the end of the
+ * stream, and who is woken. */
+
+/* ---- room ------------------------------------------------------------------ */
+
+/* Producers that are closed keep no room, what they had leased and what they had
+ * only asked for: the last one gets all of it but what is less than a lease. */
+static void closed_keep_nothing(uint32_t kind, uint32_t producers,
+				uint32_t capacity, int refused)
+{
+	struct peal_queue_options o = of_kind(kind);
+	struct peal_queue_end *p[PEAL_QUEUE_ENDS], *c;
+	struct peal_queue *q;
+	uint64_t word = 0, filled;
+	uint32_t i;
+
+	o.producers = producers;
+	o.capacity = capacity;
+	q = make(o);
+	c = consumer(q);
+	for (i = 0; i < producers; i++)
+		p[i] = producer(q);
+	for (i = 0; i < producers; i++)
+		if (refused)
+			fill(p[i]);
+		else
+			CHECK_OK(peal_queue_push(p[i], &word, 8, 0));
+	while (!peal_queue_pop(c, &word, 8, NULL, 0))
+		;
+	for (i = 1; i < producers; i++)
+		CHECK_OK(peal_queue_close(p[i]));
+	filled = fill(p[0]);
+	CHECK(filled > capacity - capacity / 2 / producers);
+	for (i = 1; i < producers; i++) /* and they go on where they were */
+		p[i] = producer(q);
+	for (i = 0; i < filled; i++)
+		CHECK_OK(peal_queue_pop(c, &word, 8, NULL, 0));
+	CHECK_EQ(peal_queue_pop(c, &word, 8, NULL, 0), PEAL_EAGAIN);
+	for (i = 0; i < 4 * capacity; i++) {
+		CHECK_OK(peal_queue_push(p[i % producers], &i, 8, 0));
+		CHECK_OK(peal_queue_pop(c, &word, 8, NULL, 0));
+		CHECK_EQ(peal_queue_pop(c, &word, 8, NULL, 0), PEAL_EAGAIN);
+	}
+	close_all(q);
+}
+
+PEAL_TEST(producers_that_are_closed_keep_no_room)
+{
+	uint32_t kind;
+	int refused;
+
+	for (kind = PEAL_QUEUE_MAILBOX; kind <= PEAL_QUEUE_WORK; kind++)
+		for (refused = 0; refused < 2; refused++) {
+			closed_keep_nothing(kind, 2, 8, refused);
+			closed_keep_nothing(kind, 4, 64, refused);
+			closed_keep_nothing(kind, 4, 256, refused);
+			closed_keep_nothing(kind, 8, 512, refused);
+			closed_keep_nothing(kind, 64, 128, refused);
+		}
+}
+
+/* ---- the end of the stream -------------------------------------------------- */
+
+/* A work queue of which the first consumer has claimed a message that was late:
+ * its producer had its ticket, and has put it by now and closed. */
+static struct peal_queue *claimed_by_first(struct peal_queue_end *c[2])
+{
+	struct peal_queue_options o = of_kind(PEAL_QUEUE_WORK);
+	const struct peal_header none = { 0, 0, 0 };
+	uint64_t word = 7, number = 0;
+	struct peal_queue_end *p;
+	struct peal_work *w;
+	struct peal_queue *q;
+
+	o.consumers = 2;
+	q = make(o);
+	w = (struct peal_work *)(void *)q->memory;
+	p = producer(q);
+	c[0] = consumer(q);
+	c[1] = consumer(q);
+	CHECK_OK(peal_work_take_tickets(w, &p->at.worker, 1, &number));
+	while (!c[0]->at.taker.n_pending)
+		CHECK_EQ(peal_queue_pop(c[0], &word, 8, NULL, 0), PEAL_EAGAIN);
+	peal_work_put_at(w, number, none, &word, 8);
+	p->count->messages++;
+	CHECK_OK(peal_queue_close(p));
+	return q;
+}
+
+PEAL_TEST(a_work_queue_does_not_end_while_one_has_claims)
+{
+	struct peal_queue_end *c[2];
+	struct peal_queue *q = claimed_by_first(c);
+	uint64_t word = 0;
+
+	CHECK_EQ(peal_queue_pop(c[1], &word, 8, NULL, 0), PEAL_EAGAIN);
+	CHECK_FAILS(peal_queue_pop(c[1], &word, 8, NULL, 1000000),
+		    PEAL_ETIMEDOUT, "is empty");
+	/* it leaves: its claim is the other's */
+	CHECK_OK(peal_queue_close(c[0]));
+	CHECK_OK(peal_queue_pop(c[1], &word, 8, NULL, PATIENCE));
+	CHECK_EQ(word, 7);
+	CHECK_EQ(peal_queue_pop(c[1], &word, 8, NULL, 0), PEAL_EEND);
+	CHECK_EQ(info(q).delivered, 1);
+	close_all(q);
+	/* or takes it */
+	q = claimed_by_first(c);
+	CHECK_EQ(peal_queue_pop(c[1], &word, 8, NULL, 0), PEAL_EAGAIN);
+	CHECK_OK(peal_queue_pop(c[0], &word, 8, NULL, 0));
+	CHECK_EQ(peal_queue_pop(c[1], &word, 8, NULL, 0), PEAL_EEND);
+	CHECK_EQ(peal_queue_pop(c[0], &word, 8, NULL, 0), PEAL_EEND);
+	close_all(q);
+}
+
+/* A producer that puts one message and leaves, again and again. */
+struct stream {
+	struct peal_queue_end *p;
+	atomic_uint turn; /* it may; then the other has seen the end */
+};
+
+#define STREAMS 3000
+
+static void *put_and_close(void *argument)
+{
+	struct stream *s = argument;
+	unsigned long long random = 1;
+	uint64_t word;
+	uint32_t i;
+
+	for (i = 0; i < STREAMS; i++) {
+		while (atomic_load(&s->turn) != 2 * i + 1)
+			sched_yield();
+		for (word = test_random(&random) % 2000; word; word--)
+			peal_pause();
+		CHECK_OK(peal_queue_push(s->p, &word, 8, 0));
+		CHECK_OK(peal_queue_close(s->p));
+	}
+	return NULL;
+}
+
+/* Whatever was put before the last producer closed comes before the end. */
+PEAL_TEST(no_stream_ends_without_its_message)
+{
+	EACH_KIND(kind)
+	{
+		struct peal_queue *q = make(of_kind(kind));
+		struct peal_queue_end *c = consumer(q);
+		struct stream s = { NULL, 0 };
+		uint64_t word, got;
+		pthread_t thread;
+		uint32_t i;
+		int result;
+
+		CHECK(!pthread_create(&thread, NULL, put_and_close, &s));
+		for (i = 0; i < STREAMS; i++) {
+			s.p = producer(q);
+			atomic_store(&s.turn, 2 * i + 1);
+			got = 0;
+			while ((result = peal_queue_pop(c, &word, 8, NULL,
+							0)) != PEAL_EEND) {
+				CHECK(!result || result == PEAL_EAGAIN);
+				got += !result;
+			}
+			CHECK_EQ(got, 1);
+			atomic_store(&s.turn, 2 * i + 2);
+		}
+		pthread_join(thread, NULL);
+		close_all(q);
+	}
+}
+
+/* What was overwritten before the end is said before it. */
+PEAL_TEST(a_topic_does_not_end_before_it_says_what_was_missed)
+{
+	struct peal_queue_options o = of_kind(PEAL_QUEUE_TOPIC);
+	struct peal_queue_end *p, *c;
+	struct peal_queue *q;
+	uint64_t word, got;
+
+	o.overwrite = 1;
+	for (o.capacity = 1; o.capacity <= 64; o.capacity *= 8) {
+		q = make(o);
+		c = consumer(q);
+		p = producer(q);
+		for (word = 0; word < 40000; word++)
+			CHECK_OK(peal_queue_push(p, &word, 8, 0));
+		CHECK_OK(peal_queue_close(p));
+		for (got = 0; !peal_queue_pop(c, &word, 8, NULL, PATIENCE);)
+			got++;
+		CHECK(got >= 1);
+		CHECK_EQ(word, 39999);
+		CHECK_EQ(got + peal_queue_missed(c), 40000);
+		close_all(q);
+	}
+}
+
+/* ---- who is woken ---------------------------------------------------------- */
+
+static uint64_t wakes(void)
+{
+	struct peali_wait_counts counts;
+
+	peali_wait_counts(&counts);
+	return counts.wakes;
+}
+
+static void *push_for_nobody(void *argument)
+{
+	struct peal_queue_end *end = (struct peal_queue_end *)argument;
+	uint64_t word = 0;
+
+	CHECK_EQ(peal_queue_push(end, &word, 8, PATIENCE), PEAL_EPIPE);
+	return NULL;
+}
+
+/* Whether closing `last` wakes the end that waits in such a thread. */
+static int close_wakes(struct peal_queue_end *last, struct peal_queue_end *end,
+		       void *(*wait)(void *))
+{
+	uint64_t before;
+	pthread_t thread;
+
+	CHECK(!pthread_create(&thread, NULL, wait, end));
+	while (!peal_load_relaxed_sys_u32(&end->bell->asleep))
+		sched_yield();
+	before = wakes();
+	CHECK_OK(peal_queue_close(last));
+	before = wakes() - before;
+	pthread_join(thread, NULL);
+	return before != 0;
+}
+
+PEAL_TEST(closing_wakes_who_waits)
+{
+	EACH_KIND(kind)
+	{
+		int consumers = 0, producers = 0, i;
+
+		for (i = 0; i < 20 && (!consumers || !producers); i++) {
+			struct peal_queue *q = make(of_kind(kind));
+			struct peal_queue_end *p = producer(q);
+			struct peal_queue_end *c = consumer(q);
+
+			consumers |= close_wakes(p, c, pop_all);
+			p = producer(q);
+			fill(p);
+			/* a topic's producer waits for nobody who is gone */
+			producers |= kind == PEAL_QUEUE_TOPIC ||
+				     close_wakes(c, p, push_for_nobody);
+			close_all(q);
+		}
+		CHECK(consumers);
+		CHECK(producers);
+	}
+}
+
+/* Once at least it is still asleep when the other has taken its message. */
+PEAL_TEST(who_waits_for_the_claims_of_another_is_woken)
+{
+	uint64_t word, before = wakes(), i;
+	struct peal_queue_end *c[2];
+	struct peal_queue *q;
+	pthread_t thread;
+
+	for (i = 0; i < 20 && wakes() == before; i++) {
+		q = claimed_by_first(c);
+		CHECK(!pthread_create(&thread, NULL, pop_all, c[1]));
+		while (!peal_load_relaxed_sys_u32(&c[1]->bell->asleep))
+			sched_yield();
+		before = wakes();
+		CHECK_OK(peal_queue_pop(c[0], &word, 8, NULL, 0));
+		pthread_join(thread, NULL);
+		CHECK_EQ(info(q).queued, 0);
+		close_all(q);
+	}
+	CHECK(wakes() != before);
+}
+
+PEAL_TEST_MAIN(RUN(producers_that_are_closed_keep_no_room);
+	       RUN(a_work_queue_does_not_end_while_one_has_claims);
+	       RUN(no_stream_ends_without_its_message);
+	       RUN(a_topic_does_not_end_before_it_says_what_was_missed);
+	       RUN(closing_wakes_who_waits);
+	       RUN(who_waits_for_the_claims_of_another_is_woken);)
