@@ -346,20 +346,16 @@ peali_give_room(struct peal_worker *w)
 static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
 peali_settle(struct peal_worker *w)
 {
-	uint32_t returned = 0, i;
+	uint32_t i;
 
 	peali_give_room(w);
 	if (!w->params->mailboxes)
 		return;
-	for (i = 0; i < w->params->n_workers; i++) {
-		if (!w->leases[i].granted && !w->leases[i].asked)
-			continue;
-		peal_mailbox_return(peali_mailbox(w, i), &w->leases[i]);
-		returned = 1;
-	}
-	/* two that wait would wake each other for ever */
-	if (PEAL_ON_HOST && returned && !w->state->blocked)
-		peali_wake_all_waiting(w);
+	/* nobody is woken for these: whoever waits is owed room that the
+	 * mailbox's worker makes, and two that wait would wake each other */
+	for (i = 0; i < w->params->n_workers; i++)
+		if (w->leases[i].granted || w->leases[i].asked)
+			peal_mailbox_return(peali_mailbox(w, i), &w->leases[i]);
 }
 
 #endif
