@@ -100,7 +100,7 @@ static int await_answer(struct peal_kernel *k, uint32_t worker, uint64_t number,
 int peali_kernel_tell(struct peal_kernel *k, uint32_t worker, uint16_t type,
 		      const void *data, uint32_t bytes, const char *call)
 {
-	uint64_t deadline = peali_deadline(PEALI_CONTROL_TIMEOUT_NS);
+	uint64_t deadline = peali_deadline((int64_t)k->rt->answer_ms * 1000000);
 	uint64_t number = 0, actor;
 	int result;
 
@@ -116,8 +116,9 @@ int peali_kernel_tell(struct peal_kernel *k, uint32_t worker, uint16_t type,
 		actor = peal_load_relaxed_sys(&k->status[worker].actor);
 		return peali_fail(result, call,
 				  "worker %u of kernel '%s' did not answer in "
-				  "5 s: %s %lld",
+				  "%llu ms: %s %lld",
 				  worker, k->name,
+				  (unsigned long long)k->rt->answer_ms,
 				  actor ? "it is in the handler of actor" :
 					  "it runs no handler, beat",
 				  (long long)(actor ? actor - 1 :

@@ -174,6 +174,9 @@ static int read_settings(struct peal_runtime *rt,
 	if (!result)
 		result =
 			peali_setting_number(PEALI_SETTING_LEASE_MS, &lease_ms);
+	if (!result)
+		result = peali_setting_number(PEALI_SETTING_ANSWER_MS,
+					      &rt->answer_ms);
 	rt->lease_ns = lease_ms * 1000000;
 	if (result || !options->lease_ns)
 		return result;

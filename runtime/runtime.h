@@ -29,8 +29,6 @@ struct peali_watchdog;
 
 #define PEALI_BACKENDS_MAX 8
 #define PEALI_LEASE_NS_MIN 10000000ULL
-/* Workers answer control messages within this, or they are named as hung. */
-#define PEALI_CONTROL_TIMEOUT_NS 5000000000LL
 
 struct peal_runtime {
 	pthread_mutex_t lock;
@@ -46,6 +44,7 @@ struct peal_runtime {
 	struct peali_router *router;
 	struct peali_watchdog *watchdog;
 	uint64_t lease_ns;
+	uint64_t answer_ms; /* for a control message, or a worker is hung */
 	struct peal_kernel *kernels; /* lists, newest first */
 	struct peal_link *links;
 	struct peal_endpoint *endpoints;

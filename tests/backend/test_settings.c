@@ -113,6 +113,7 @@ PEAL_TEST(bad_value_is_refused_with_name_value_and_what_is_allowed)
 		{ "PEAL_HOST_PIN", "on|off", "auto|on|off" },
 		{ "PEAL_LOG", "4", "0 to 3" },
 		{ "PEAL_LEASE_MS", "9", "10 to 3600000" },
+		{ "PEAL_ANSWER_MS", "9", "10 to 3600000" },
 		{ "PEAL_PROBE", "On", "cache|fresh|off" },
 		{ "PEAL_CACHE_DIR", "here", "absolute path" },
 	};

@@ -486,6 +486,17 @@ struct busy {
 	uint64_t gate;
 };
 
+/* Calls wait for a second only: nobody but who is busy needs longer. */
+static struct peal_runtime *open_hasty(void)
+{
+	struct peal_runtime *rt;
+
+	setenv("PEAL_ANSWER_MS", "1000", 1);
+	rt = harness_open(1, "");
+	unsetenv("PEAL_ANSWER_MS");
+	return rt;
+}
+
 static void be_busy(struct busy *b, uint32_t worker, uint64_t *pool_out)
 {
 	struct peal_kernel_options o = { .workers = 2 };
@@ -495,7 +506,7 @@ static void be_busy(struct busy *b, uint32_t worker, uint64_t *pool_out)
 	uint64_t actor;
 
 	b->gate = 0;
-	b->rt = harness_open(1, "");
+	b->rt = open_hasty();
 	b->k = launch(b->rt, 0, o);
 	b->in = harness_endpoint(b->rt);
 	b->out = harness_endpoint(b->rt);
@@ -522,7 +533,9 @@ PEAL_TEST(calls_that_a_worker_does_not_answer_can_be_repeated)
 	uint64_t pool = 0;
 
 	be_busy(&b, 0, &pool);
-	CHECK_FAILS(peal_pool_destroy(b.rt, pool), PEAL_EHUNG, "worker 0");
+	CHECK_FAILS(peal_pool_destroy(b.rt, pool), PEAL_EHUNG,
+		    "worker 0 of kernel 'pools' did not answer in 1000 ms: it "
+		    "is in the handler of actor");
 	/* worker 1 knows it no more: nobody comes to it now */
 	CHECK_FAILS(peal_connect(b.rt, peal_endpoint_address(b.in), 1, pool,
 				 NULL, NULL),
@@ -549,7 +562,7 @@ PEAL_TEST(who_joins_late_can_leave)
 	struct peal_link_options none = { .capacity = 0 };
 	struct peal_kernel_options o = { .workers = 2 };
 	struct peal_pool_options p = { .capacity = 0 };
-	struct peal_runtime *rt = harness_open(1, "");
+	struct peal_runtime *rt = open_hasty();
 	struct peal_kernel *k = launch(rt, 0, o);
 	struct peal_endpoint *in = harness_endpoint(rt);
 	struct peal_endpoint *out = harness_endpoint(rt);
