@@ -17,6 +17,14 @@ struct task {
 PEAL_QUEUE_OF(task, struct task, 48)
 PEAL_QUEUE_OF(number, uint64_t, 48)
 
+/* What parameters are called. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wshadow"
+typedef struct task items, items_out;
+PEAL_QUEUE_OF(hidden_in, items, 48)
+PEAL_QUEUE_OF(hidden_out, items_out, 48)
+#pragma GCC diagnostic pop
+
 static const struct peal_header header = { 1, 2, 3 };
 
 static void fill(struct task *t, uint64_t n)
@@ -73,6 +81,23 @@ PEAL_TEST(link_of_a_type)
 		link_pair_conserved(&l);
 		link_pair_close(&l);
 	}
+}
+
+PEAL_TEST(a_type_may_have_the_name_of_a_parameter)
+{
+	struct peali_ring_spec spec;
+	struct task in[8], out[8];
+	struct link_pair l;
+
+	fill(in, 8);
+	memset(&spec, 0, sizeof(spec));
+	spec.capacity = 16;
+	spec.message_bytes = sizeof(struct task);
+	link_pair_open(&l, spec);
+	CHECK_EQ(hidden_in_link_push_bulk(&l.p, header, in, 8), 0);
+	CHECK_EQ(hidden_out_link_pop_burst(&l.c, out, 8), 8);
+	same(in, out, 8);
+	link_pair_close(&l);
 }
 
 PEAL_TEST(mailbox_of_a_type)
@@ -235,6 +260,8 @@ PEAL_TEST(topic_of_a_type)
 	}
 }
 
-PEAL_TEST_MAIN(RUN(link_of_a_type); RUN(mailbox_of_a_type);
+PEAL_TEST_MAIN(RUN(link_of_a_type);
+	       RUN(a_type_may_have_the_name_of_a_parameter);
+	       RUN(mailbox_of_a_type);
 	       RUN(mailbox_of_a_type_skips_what_was_given_up);
 	       RUN(work_queue_of_a_type); RUN(topic_of_a_type);)

@@ -64,6 +64,15 @@ typedef __SIZE_TYPE__ size_t;
 #define PEAL_END_C
 #endif
 
+/* A message is copied byte by byte. */
+#ifdef __cplusplus
+#define PEALI_PLAIN(type)                                                      \
+	PEAL_STATIC_ASSERT(__is_trivially_copyable(type),                      \
+			   "a message must be trivially copyable");
+#else
+#define PEALI_PLAIN(type)
+#endif
+
 #if PEAL_ON_CUDA && defined(__CUDACC_RTC__)
 #define PEAL_DEV __device__
 #define PEAL_HD __device__

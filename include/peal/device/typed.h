@@ -105,14 +105,8 @@ peali_typed_mailbox_take(struct peal_mailbox *m, void *to, uint64_t bytes,
 	return 0;
 }
 
-#ifdef __cplusplus
-#define PEALI_PLAIN(type)                                                      \
-	PEAL_STATIC_ASSERT(__is_trivially_copyable(type),                      \
-			   "a message must be trivially copyable");
-#else
-#define PEALI_PLAIN(type)
-#endif
-
+/* Their sizes are those of what is pointed to: a type may have the name of a
+ * parameter, which hides it. */
 #define PEALI_TYPED static PEAL_DEV PEAL_UNUSED inline int
 
 #define PEALI_TYPED_LINK(name, type)                                           \
@@ -120,24 +114,26 @@ peali_typed_mailbox_take(struct peal_mailbox *m, void *to, uint64_t bytes,
 				     struct peal_header header,                \
 				     const type *item)                         \
 	{                                                                      \
-		return peal_link_push(p, header, item, sizeof(type));          \
+		return peal_link_push(p, header, item, sizeof(*item));         \
 	}                                                                      \
 	PEALI_TYPED name##_link_push_bulk(struct peal_link_producer *p,        \
 					  struct peal_header header,           \
 					  const type *items, uint64_t n)       \
 	{                                                                      \
-		return peal_link_push_bulk(p, header, items, sizeof(type), n); \
+		return peal_link_push_bulk(p, header, items, sizeof(*items),   \
+					   n);                                 \
 	}                                                                      \
 	PEALI_TYPED name##_link_pop(struct peal_link_consumer *c,              \
 				    type *item_out, struct peal_message *m)    \
 	{                                                                      \
-		return peali_typed_link_pop(c, item_out, sizeof(type), m);     \
+		return peali_typed_link_pop(c, item_out, sizeof(*item_out),    \
+					    m);                                \
 	}                                                                      \
 	PEALI_TYPED name##_link_pop_burst(struct peal_link_consumer *c,        \
 					  type *items_out, uint32_t n)         \
 	{                                                                      \
-		return peali_typed_link_pop_burst(c, items_out, sizeof(type),  \
-						  n);                          \
+		return peali_typed_link_pop_burst(c, items_out,                \
+						  sizeof(*items_out), n);      \
 	}
 
 #define PEALI_TYPED_MAILBOX(name, type)                                        \
@@ -146,14 +142,15 @@ peali_typed_mailbox_take(struct peal_mailbox *m, void *to, uint64_t bytes,
 				       struct peal_header header,              \
 				       const type *item)                       \
 	{                                                                      \
-		return peal_mailbox_put(m, lease, header, item, sizeof(type)); \
+		return peal_mailbox_put(m, lease, header, item,                \
+					sizeof(*item));                        \
 	}                                                                      \
 	PEALI_TYPED name##_mailbox_take(struct peal_mailbox *m,                \
 					type *item_out,                        \
 					struct peal_header *header_out)        \
 	{                                                                      \
-		return peali_typed_mailbox_take(m, item_out, sizeof(type),     \
-						header_out);                   \
+		return peali_typed_mailbox_take(                               \
+			m, item_out, sizeof(*item_out), header_out);           \
 	}
 
 #define PEALI_TYPED_WORK(name, type)                                           \
@@ -162,10 +159,10 @@ peali_typed_mailbox_take(struct peal_mailbox *m, void *to, uint64_t bytes,
 					  struct peal_header header,           \
 					  const type *items, uint64_t n)       \
 	{                                                                      \
-		return q->message_bytes != sizeof(type) ?                      \
+		return q->message_bytes != sizeof(*items) ?                    \
 			       PEAL_EMSGSIZE :                                 \
 			       peal_work_push_bulk(q, p, header, items,        \
-						   sizeof(type), n);           \
+						   sizeof(*items), n);         \
 	}                                                                      \
 	PEALI_TYPED name##_work_push(struct peal_work *q,                      \
 				     struct peal_work_producer *p,             \
@@ -179,10 +176,11 @@ peali_typed_mailbox_take(struct peal_mailbox *m, void *to, uint64_t bytes,
 					  type *items_out, uint32_t n,         \
 					  struct peal_work_got *got_out)       \
 	{                                                                      \
-		return q->message_bytes != sizeof(type) ?                      \
+		return q->message_bytes != sizeof(*items_out) ?                \
 			       PEAL_EMSGSIZE :                                 \
 			       peal_work_pop_burst(q, c, items_out,            \
-						   sizeof(type), n, got_out);  \
+						   sizeof(*items_out), n,      \
+						   got_out);                   \
 	}                                                                      \
 	PEALI_TYPED name##_work_pop(struct peal_work *q,                       \
 				    struct peal_work_consumer *c,              \
@@ -196,10 +194,10 @@ peali_typed_mailbox_take(struct peal_mailbox *m, void *to, uint64_t bytes,
 					 struct peal_work_got *got_out)        \
 	{                                                                      \
 		return peal_work_set_shard(m->set, m->own)->message_bytes !=   \
-				       sizeof(type) ?                          \
+				       sizeof(*items_out) ?                    \
 			       PEAL_EMSGSIZE :                                 \
 			       peal_work_set_pop_burst(m, items_out,           \
-						       sizeof(type), n,        \
+						       sizeof(*items_out), n,  \
 						       got_out);               \
 	}
 
@@ -209,10 +207,10 @@ peali_typed_mailbox_take(struct peal_mailbox *m, void *to, uint64_t bytes,
 					      struct peal_header header,       \
 					      const type *items, uint64_t n)   \
 	{                                                                      \
-		return t->message_bytes != sizeof(type) ?                      \
+		return t->message_bytes != sizeof(*items) ?                    \
 			       PEAL_EMSGSIZE :                                 \
 			       peal_topic_publish_bulk(t, p, header, items,    \
-						       sizeof(type), n);       \
+						       sizeof(*items), n);     \
 	}                                                                      \
 	PEALI_TYPED name##_topic_publish(struct peal_topic *t,                 \
 					 struct peal_topic_publisher *p,       \
@@ -226,10 +224,10 @@ peali_typed_mailbox_take(struct peal_mailbox *m, void *to, uint64_t bytes,
 					    type *items_out, uint32_t n,       \
 					    struct peal_topic_got *got_out)    \
 	{                                                                      \
-		return t->message_bytes != sizeof(type) ?                      \
+		return t->message_bytes != sizeof(*items_out) ?                \
 			       PEAL_EMSGSIZE :                                 \
 			       peal_topic_take_burst(t, s, items_out,          \
-						     sizeof(type), n,          \
+						     sizeof(*items_out), n,    \
 						     got_out);                 \
 	}                                                                      \
 	PEALI_TYPED name##_topic_take(struct peal_topic *t,                    \
