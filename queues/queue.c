@@ -128,8 +128,27 @@ static uint32_t bulk_max(const struct peal_queue *q)
 	return most ? most : 1;
 }
 
+/* each: of all messages; 0: they differ. */
+static int complete_bytes(struct peal_queue *q, uint64_t each, const char *call)
+{
+	uint64_t *most = &q->options.message_bytes;
+
+	if (each && *most && *most != each)
+		return peali_fail(PEAL_EINVAL, call,
+				  "message_bytes is %llu, and each message is "
+				  "said to have %llu: leave it 0",
+				  (unsigned long long)*most,
+				  (unsigned long long)each);
+	q->least = each;
+	if (each)
+		*most = each;
+	if (!*most)
+		*most = PEALI_MESSAGE_DEFAULT;
+	return 0;
+}
+
 static int complete(struct peal_queue *q, const struct peal_queue_options *o,
-		    const char *call)
+		    uint64_t each, const char *call)
 {
 	struct peal_queue_options *mine = &q->options;
 	int result = peali_options_copy(mine, sizeof(*mine), o, call);
@@ -141,9 +160,9 @@ static int complete(struct peal_queue *q, const struct peal_queue_options *o,
 	mine->name = q->name;
 	if (!mine->capacity)
 		mine->capacity = CAPACITY_DEFAULT;
-	if (!mine->message_bytes)
-		mine->message_bytes = PEALI_MESSAGE_DEFAULT;
-	result = complete_ends("producers", &mine->producers, call);
+	result = complete_bytes(q, each, call);
+	if (!result)
+		result = complete_ends("producers", &mine->producers, call);
 	if (!result)
 		result = complete_ends("consumers", &mine->consumers, call);
 	if (!result)
@@ -201,10 +220,9 @@ static void take_down(struct peal_queue *q)
 	free(q);
 }
 
-int peal_queue_create(const struct peal_queue_options *options,
-		      struct peal_queue **queue_out)
+static int create(const struct peal_queue_options *options, uint64_t each,
+		  struct peal_queue **queue_out, const char *call)
 {
-	const char *call = "peal_queue_create";
 	struct peal_queue *q;
 	int result;
 
@@ -214,7 +232,7 @@ int peal_queue_create(const struct peal_queue_options *options,
 	if (!q)
 		return peali_fail(PEAL_ENOMEM, call, "no memory");
 	pthread_mutex_init(&q->lock, NULL);
-	result = complete(q, options, call);
+	result = complete(q, options, each, call);
 	if (result)
 		goto failed;
 	result = make_side(q, PEAL_QUEUE_PRODUCER, q->options.producers);
@@ -234,6 +252,23 @@ int peal_queue_create(const struct peal_queue_options *options,
 failed:
 	take_down(q);
 	return result;
+}
+
+int peal_queue_create(const struct peal_queue_options *options,
+		      struct peal_queue **queue_out)
+{
+	return create(options, 0, queue_out, "peal_queue_create");
+}
+
+int peal_queue_create_of(const struct peal_queue_options *options,
+			 uint64_t bytes, struct peal_queue **queue_out)
+{
+	const char *call = "peal_queue_create_of";
+
+	if (!bytes)
+		return peali_fail(PEAL_EINVAL, call,
+				  "bytes is 0; a message has at least 1");
+	return create(options, bytes, queue_out, call);
 }
 
 /* Ends of a role that are open. */
@@ -299,6 +334,20 @@ int peal_queue_open(struct peal_queue *q, enum peal_queue_role role,
 				  role_names[role]);
 	*end_out = end;
 	return 0;
+}
+
+int peal_queue_open_of(struct peal_queue *q, uint64_t bytes,
+		       enum peal_queue_role role,
+		       struct peal_queue_end **end_out)
+{
+	if (q && (!bytes || q->least != bytes))
+		return peali_fail(PEAL_EMSGSIZE, "peal_queue_open_of",
+				  "the messages of '%s' have %s%llu bytes; all "
+				  "should have %llu",
+				  q->name, q->least ? "" : "up to ",
+				  (unsigned long long)q->options.message_bytes,
+				  (unsigned long long)bytes);
+	return peal_queue_open(q, role, end_out);
 }
 
 int peal_queue_close(struct peal_queue_end *end)
@@ -417,11 +466,11 @@ static int push_failed(const struct peal_queue_end *end, uint64_t bytes,
 		return peali_fail(
 			result, call,
 			"%u messages of %llu bytes for '%s', a %s of %u slots "
-			"for messages of up to %llu: too long, or too many at "
-			"a time",
+			"for messages of %s %llu: %s, or too many at a time",
 			n, (unsigned long long)bytes, q->name, q->kind->name,
-			q->options.capacity,
-			(unsigned long long)q->options.message_bytes);
+			q->options.capacity, q->least ? "exactly" : "up to",
+			(unsigned long long)q->options.message_bytes,
+			q->least ? "another length" : "too long");
 	default:
 		return peali_fail(result, call, "'%s' is damaged", q->name);
 	}
@@ -435,6 +484,9 @@ static int push(struct peal_queue_end *end, const void *data, uint64_t bytes,
 	char none = 0;
 	int result;
 
+	/* more is refused by the kind */
+	if (PEAL_UNLIKELY(bytes < q->least))
+		return push_failed(end, bytes, n, PEAL_EMSGSIZE, call);
 	if (!data)
 		data = &none; /* bytes is 0 */
 	peali_patience_begin(&patience, end->bell, 0, timeout_ns);

@@ -12,7 +12,7 @@
 #include <peal/device/take_topic.h>
 #include <peal/device/take_work.h>
 #include <peal/device/topic.h>
-#include <peal/queue.h>
+#include <peal/queue_of.h>
 
 #include "queues/policy.h"
 #include "runtime/backend/backend.h"
@@ -66,6 +66,7 @@ struct peali_queue_side {
 
 struct peal_queue {
 	const struct peali_queue_kind *kind;
+	uint64_t least; /* message_bytes where all have them, else 0 */
 	struct peal_queue_options options; /* completed */
 	char name[32];
 	pthread_mutex_t lock; /* opening and closing of ends */

@@ -8,6 +8,9 @@
 
 /* A link as a queue among threads. */
 
+PEAL_STATIC_ASSERT(PEAL_QUEUE_MESSAGE_MAX == PEALI_RING_MESSAGE_MAX,
+		   "the longest message of a link");
+
 /* Up to here messages lie in slots, as bulks have to, even where one by one the
  * slab would serve better. */
 #define IN_SLOT_MAX 512

@@ -16,6 +16,7 @@
 #include <peal/pool.h>
 #include <peal/program.h>
 #include <peal/queue.h>
+#include <peal/queue_of.h>
 #include <peal/runtime.h>
 #include <peal/topic.h>
 #include <peal/topology.h>

@@ -16,7 +16,8 @@ extern "C" {
  * A queue among threads of the host, in plain memory: the queues that links and
  * mailboxes are made of, without devices, kernels and a runtime. Say how many
  * put and how many take, and get the queue that costs least for that; see
- * queues/README.md for what each of them costs.
+ * queues/README.md for what each of them costs. Where all messages are of one
+ * type, peal/queue_of.h lets the compiler see to that.
  *
  * Who uses a queue opens an end of it, for one thread at a time. Ends make no
  * system call while messages flow and allocate nothing. A consumer tells of the
@@ -51,6 +52,8 @@ enum peal_queue_role { PEAL_QUEUE_PRODUCER = 0, PEAL_QUEUE_CONSUMER = 1 };
 #define PEAL_QUEUE_BURST 32
 /** Ends of one role, at most. */
 #define PEAL_QUEUE_ENDS 64
+/** Bytes of a link's message, at most; other kinds take less. */
+#define PEAL_QUEUE_MESSAGE_MAX (256ull << 20)
 
 /** Zero in a field: its default. */
 struct peal_queue_options {
@@ -135,10 +138,11 @@ int peal_queue_close(struct peal_queue_end *end);
  * @param bytes      at most the queue's message_bytes.
  * @param timeout_ns how long to wait for room; 0: not, -1: for ever.
  * @return 0; PEAL_EAGAIN (timeout 0) or PEAL_ETIMEDOUT it is full, nothing was
- *         put; PEAL_EMSGSIZE too long; PEAL_EPIPE every consumer that was
- *         opened is closed (not with a topic); PEAL_EPROTO the memory of the
- *         queue was damaged; PEAL_EINVAL not a producer's end, or data is NULL.
- *         One thread at a time: builds with assertions or a sanitizer answer
+ *         put; PEAL_EMSGSIZE too long, or not the one length that the queue is
+ *         for (peal_queue_create_of); PEAL_EPIPE every consumer that was opened
+ *         is closed (not with a topic); PEAL_EPROTO the memory of the queue was
+ *         damaged; PEAL_EINVAL not a producer's end, or data is NULL. One
+ *         thread at a time: builds with assertions or a sanitizer answer
  *         another one with PEAL_EBUSY. Wait-free with timeout 0.
  */
 int peal_queue_push(struct peal_queue_end *end, const void *data,

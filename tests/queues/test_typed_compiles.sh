@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# PEAL_QUEUE_OF compiles as C11 and as C++17, and refuses what is too long, of
-# another type, or, in C++, not plain.
+# PEAL_QUEUE_OF and PEAL_THREAD_QUEUE_OF compile as C11 and as C++17, and refuse
+# what is too long, of another type, or, in C++, not plain; and the latter the
+# ends of queues of another type.
 set -euo pipefail
 include=${PEAL_SOURCE_DIR:?}/include
 work=$(mktemp -d)
@@ -12,6 +13,7 @@ n_failed=0
 compiles() {
     cat >"$work/unit.c" <<EOF
 #include <peal/device/typed.h>
+#include <peal/queue_of.h>
 struct task { uint64_t first, n; };
 struct other { uint64_t first, n; };
 #ifdef __cplusplus
@@ -34,6 +36,44 @@ expect() {
     fi
 }
 
+# says TEXT: the error of the last one has that text.
+says() {
+    grep -q "$1" "$work/log" && return
+    echo "FAIL: $compiler: the error does not say '$1'"
+    cat "$work/log"
+    n_failed=$((n_failed + 1))
+}
+
+# One a line: whether it compiles, what it is, how it ends after $threads.
+threads='PEAL_THREAD_QUEUE_OF(task, struct task) PEAL_THREAD_QUEUE_OF(other, struct other) int f'
+cases=$(cat <<'END'
+yes|both macros of a name|(void); PEAL_QUEUE_OF(task, struct task, 48)
+yes|put its own type|(struct task_producer p, const struct task *t) { return task_queue_push(p, t, 0); }
+no|put another type|(struct task_producer p, const struct other *t) { return task_queue_push(p, t, 0); }
+no|put at another's end|(struct other_producer p, const struct task *t) { return task_queue_push(p, t, 0); }
+no|put at a consumer|(struct task_consumer p, const struct task *t) { return task_queue_push(p, t, 0); }
+no|put at an end without a type|(struct peal_queue_end *p, const struct task *t) { return task_queue_push(p, t, 0); }
+yes|put many of its own type|(struct task_producer p, const struct task *t) { return task_queue_push_bulk(p, t, 2, 0); }
+no|put many of another type|(struct task_producer p, const struct other *t) { return task_queue_push_bulk(p, t, 2, 0); }
+no|put many at a consumer|(struct task_consumer p, const struct task *t) { return task_queue_push_bulk(p, t, 2, 0); }
+yes|take its own type|(struct task_consumer c, struct task *t) { return task_queue_pop(c, t, 0); }
+no|take another type|(struct task_consumer c, struct other *t) { return task_queue_pop(c, t, 0); }
+no|take at another's end|(struct other_consumer c, struct task *t) { return task_queue_pop(c, t, 0); }
+no|take at a producer|(struct task_producer c, struct task *t) { return task_queue_pop(c, t, 0); }
+no|take into what is constant|(struct task_consumer c, const struct task *t) { return task_queue_pop(c, t, 0); }
+yes|take many of its own type|(struct task_consumer c, struct task *t) { return task_queue_pop_burst(c, t, 2, 0); }
+no|take many of another type|(struct task_consumer c, struct other *t) { return task_queue_pop_burst(c, t, 2, 0); }
+no|take many at a producer|(struct task_producer c, struct task *t) { return task_queue_pop_burst(c, t, 2, 0); }
+yes|make its own queue|(struct task_queue *q) { return task_queue_create(NULL, q); }
+no|make another's queue|(struct other_queue *q) { return task_queue_create(NULL, q); }
+yes|open its own end|(struct task_queue q, struct task_producer *p) { return task_queue_open_producer(q, p); }
+no|open at another's queue|(struct other_queue q, struct task_producer *p) { return task_queue_open_producer(q, p); }
+no|open another's end|(struct task_queue q, struct other_producer *p) { return task_queue_open_producer(q, p); }
+no|open a consumer as a producer|(struct task_queue q, struct task_consumer *p) { return task_queue_open_producer(q, p); }
+END
+)
+big() { echo "struct big { char c[$1]; }; PEAL_THREAD_QUEUE_OF(big, struct big)"; }
+
 of='PEAL_QUEUE_OF(task, struct task, 48)'
 call='int f(struct peal_work *q, struct peal_work_producer *p, struct peal_header h, const struct'
 n_compilers=0
@@ -47,15 +87,31 @@ for pair in gcc@c:c11 clang@c:c11 g++@c++:c++17 clang++@c++:c++17; do
     expect yes 'a type that fits' "$compiler" "$language" "$of"
     expect yes 'a type as long as a payload' "$compiler" "$language" "${of/48/16}"
     expect no 'a type that is too long' "$compiler" "$language" "${of/48/15}"
-    grep -q "longer than a payload" "$work/log" ||
-        { echo "FAIL: $compiler: the error does not say why"; n_failed=$((n_failed + 1)); }
+    says 'longer than a payload'
     expect yes 'its own type' "$compiler" "$language" \
         "$of $call task *t) { return task_work_push(q, p, h, t); }"
     expect no 'another type' "$compiler" "$language" \
         "$of $call other *t) { return task_work_push(q, p, h, t); }"
+    while IFS='|' read -r want what body; do
+        expect "$want" "threads: $what" "$compiler" "$language" "$threads$body"
+    done <<<"$cases"
+    expect yes 'threads: a type as long as a message' "$compiler" "$language" "$(big '256 << 20')"
+    expect no 'threads: a type that is too long' "$compiler" "$language" "$(big '(256 << 20) + 1')"
+    says 'longer than a message'
+    expect no 'threads: a type of which nothing is known' "$compiler" "$language" \
+        'struct unknown; PEAL_THREAD_QUEUE_OF(unknown, struct unknown)'
     case $language in
-    c++:*) expect no 'a type that is not plain' "$compiler" "$language" \
-        'PEAL_QUEUE_OF(odd, struct odd, 48)' ;;
+    c++:*)
+        for macro in 'PEAL_QUEUE_OF(odd, struct odd, 48)' 'PEAL_THREAD_QUEUE_OF(odd, struct odd)'; do
+            expect no "a type that is not plain: $macro" "$compiler" "$language" "$macro"
+            says 'trivially copyable'
+        done
+        ;;
+    c:*)
+        expect no 'threads: an empty type' "$compiler" "$language" \
+            'struct none { }; PEAL_THREAD_QUEUE_OF(none, struct none)'
+        says 'the type is empty'
+        ;;
     esac
 done
 [ $n_compilers -gt 0 ] || { echo 'skipped: no compiler is installed'; exit 77; }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <peal/device/typed.h>
+#include <peal/queue_of.h>
 
+#include "front.h"
 #include "link_pair.h"
 #include "queues/mailbox.h"
 #include "queues/topic.h"
@@ -14,8 +16,16 @@ struct task {
 	uint32_t color;
 };
 
+struct wide {
+	uint8_t bytes[5000];
+};
+
 PEAL_QUEUE_OF(task, struct task, 48)
 PEAL_QUEUE_OF(number, uint64_t, 48)
+
+PEAL_THREAD_QUEUE_OF(task, struct task)
+PEAL_THREAD_QUEUE_OF(number, uint64_t)
+PEAL_THREAD_QUEUE_OF(wide, struct wide)
 
 /* What parameters are called. */
 #pragma GCC diagnostic push
@@ -23,6 +33,8 @@ PEAL_QUEUE_OF(number, uint64_t, 48)
 typedef struct task items, items_out;
 PEAL_QUEUE_OF(hidden_in, items, 48)
 PEAL_QUEUE_OF(hidden_out, items_out, 48)
+PEAL_THREAD_QUEUE_OF(hidden_in, items)
+PEAL_THREAD_QUEUE_OF(hidden_out, items_out)
 #pragma GCC diagnostic pop
 
 static const struct peal_header header = { 1, 2, 3 };
@@ -260,8 +272,211 @@ PEAL_TEST(topic_of_a_type)
 	}
 }
 
+/* ---- among threads --------------------------------------------------------------- */
+
+struct task_ends {
+	struct task_queue q;
+	struct task_producer p;
+	struct task_consumer c;
+};
+
+static struct task_ends task_ends(uint32_t kind)
+{
+	struct peal_queue_options o = of_kind(kind);
+	struct task_ends e;
+
+	o.message_bytes = 0;
+	CHECK_OK(task_queue_create(&o, &e.q));
+	CHECK_EQ(info(e.q.queue).message_bytes, sizeof(struct task));
+	CHECK_OK(task_queue_open_producer(e.q, &e.p));
+	CHECK_OK(task_queue_open_consumer(e.q, &e.c));
+	return e;
+}
+
+static void task_end(struct task_ends *e)
+{
+	struct task out;
+
+	CHECK_OK(peal_queue_close(e->p.end));
+	CHECK_EQ(task_queue_pop(e->c, &out, -1), PEAL_EEND);
+	CHECK_OK(peal_queue_close(e->c.end));
+	CHECK_OK(peal_queue_destroy(e->q.queue));
+}
+
+PEAL_TEST(thread_queue_of_a_type)
+{
+	struct task in[8], out[8];
+
+	fill(in, 8);
+	EACH_KIND(kind)
+	{
+		struct task_ends e = task_ends(kind);
+
+		CHECK_EQ(task_queue_pop(e.c, out, 0), PEAL_EAGAIN);
+		CHECK_EQ(task_queue_pop_burst(e.c, out, 8, 0), PEAL_EAGAIN);
+		memset(out, 0xee, sizeof(out));
+		CHECK_OK(task_queue_push(e.p, in, 0));
+		CHECK_OK(task_queue_push_bulk(e.p, in + 1, 7, 0));
+		CHECK_EQ(task_queue_pop(e.c, out, 0), 0);
+		CHECK_EQ(task_queue_pop_burst(e.c, out + 1, 7, 0), 7);
+		same(in, out, 8);
+		CHECK_EQ(info(e.q.queue).accepted, 8);
+		CHECK_EQ(info(e.q.queue).delivered, 8);
+		task_end(&e);
+	}
+}
+
+PEAL_TEST(thread_queue_of_a_type_with_the_name_of_a_parameter)
+{
+	struct hidden_out_queue out_of;
+	struct hidden_out_consumer c;
+	struct hidden_in_producer p;
+	struct hidden_in_queue q;
+	struct task in[8], out[8];
+
+	fill(in, 8);
+	CHECK_OK(hidden_in_queue_create(NULL, &q));
+	CHECK_OK(hidden_in_queue_open_producer(q, &p));
+	CHECK_OK(hidden_in_queue_push_bulk(p, in, 8, 0));
+	out_of.queue = q.queue; /* of the same length */
+	CHECK_OK(hidden_out_queue_open_consumer(out_of, &c));
+	CHECK_EQ(hidden_out_queue_pop_burst(c, out, 8, 0), 8);
+	same(in, out, 8);
+	CHECK_OK(peal_queue_close(p.end));
+	CHECK_OK(peal_queue_close(c.end));
+	CHECK_OK(peal_queue_destroy(q.queue));
+}
+
+PEAL_TEST(thread_queue_of_a_type_takes_no_other_length)
+{
+	struct task in[4], out;
+	uint64_t bytes;
+
+	fill(in, 4);
+	EACH_KIND(kind)
+	{
+		struct task_ends e = task_ends(kind);
+
+		for (bytes = 0; bytes < 2 * sizeof(*in); bytes++) {
+			if (bytes == sizeof(*in))
+				continue;
+			CHECK_FAILS(peal_queue_push(e.p.end, in, bytes, 0),
+				    PEAL_EMSGSIZE,
+				    "messages of exactly 24: another length");
+			CHECK_FAILS(peal_queue_push_bulk(e.p.end, in, bytes, 2,
+							 0),
+				    PEAL_EMSGSIZE, "messages of exactly 24");
+		}
+		CHECK_EQ(info(e.q.queue).accepted, 0);
+		CHECK_EQ(task_queue_pop(e.c, &out, 0), PEAL_EAGAIN);
+		/* whoever puts it */
+		CHECK_OK(peal_queue_push(e.p.end, in, sizeof(*in), 0));
+		CHECK_EQ(task_queue_pop(e.c, &out, 0), 0);
+		same(in, &out, 1);
+		task_end(&e);
+	}
+}
+
+PEAL_TEST(thread_queue_of_a_type_has_its_length)
+{
+	struct peal_queue_options o = plain;
+	struct task_queue q = { NULL };
+	struct peal_queue *raw = NULL;
+
+	o.message_bytes = 8;
+	CHECK_FAILS(task_queue_create(&o, &q), PEAL_EINVAL,
+		    "message_bytes is 8, and each message is said to have 24");
+	o.message_bytes = 48;
+	CHECK_FAILS(task_queue_create(&o, &q), PEAL_EINVAL,
+		    "message_bytes is 48, and each message is said to have 24");
+	CHECK_FAILS(task_queue_create(NULL, NULL), PEAL_EINVAL, "NULL");
+	CHECK_FAILS(peal_queue_create_of(NULL, 0, &raw), PEAL_EINVAL,
+		    "bytes is 0");
+	CHECK(!q.queue && !raw);
+	o.message_bytes = sizeof(struct task);
+	CHECK_OK(task_queue_create(&o, &q));
+	CHECK_OK(peal_queue_destroy(q.queue));
+	CHECK_OK(task_queue_create(NULL, &q));
+	CHECK_EQ(info(q.queue).message_bytes, sizeof(struct task));
+	CHECK_EQ(info(q.queue).capacity, 1024);
+	CHECK_OK(peal_queue_destroy(q.queue));
+}
+
+PEAL_TEST(thread_queue_of_a_large_type_is_a_link)
+{
+	struct peal_queue_options o = plain;
+	static struct wide in, out;
+	struct wide_producer p;
+	struct wide_consumer c;
+	struct wide_queue q;
+
+	o.producers = 2;
+	CHECK_FAILS(wide_queue_create(&o, &q), PEAL_EINVAL,
+		    "message_bytes is 5000; a mailbox");
+	CHECK_OK(wide_queue_create(NULL, &q));
+	CHECK_OK(wide_queue_open_producer(q, &p));
+	CHECK_OK(wide_queue_open_consumer(q, &c));
+	memset(&in, 7, sizeof(in));
+	CHECK_OK(wide_queue_push(p, &in, 0));
+	CHECK_FAILS(peal_queue_push(p.end, &in, sizeof(in) - 1, 0),
+		    PEAL_EMSGSIZE, "exactly 5000");
+	CHECK_EQ(wide_queue_pop_burst(c, &out, 1, 0), 1);
+	CHECK(!memcmp(&in, &out, sizeof(in)));
+	CHECK_OK(peal_queue_close(p.end));
+	CHECK_OK(peal_queue_close(c.end));
+	CHECK_OK(peal_queue_destroy(q.queue));
+}
+
+static void no_ends_on(struct peal_queue *raw, int result, const char *text)
+{
+	struct task_queue q = { raw };
+	struct task_producer p = { NULL };
+	struct task_consumer c = { NULL };
+
+	CHECK_FAILS(task_queue_open_producer(q, &p), result, text);
+	CHECK_FAILS(task_queue_open_consumer(q, &c), result, text);
+	CHECK(!p.end && !c.end);
+	CHECK_OK(peal_queue_destroy(raw));
+}
+
+PEAL_TEST(ends_of_a_type_open_on_a_queue_of_its_length_alone)
+{
+	struct peal_queue_options o = plain;
+	struct peal_queue_end *end = NULL;
+	struct peal_queue *raw = NULL;
+	struct task_producer p;
+	struct number_queue n;
+	struct task_queue q;
+
+	no_ends_on(NULL, PEAL_EINVAL, "NULL");
+	no_ends_on(make(plain), PEAL_EMSGSIZE,
+		   "up to 48 bytes; all should have 24");
+	/* of the same length, but shorter ones would be taken too */
+	o.message_bytes = sizeof(struct task);
+	no_ends_on(make(o), PEAL_EMSGSIZE,
+		   "up to 24 bytes; all should have 24");
+	CHECK_OK(number_queue_create(NULL, &n));
+	no_ends_on(n.queue, PEAL_EMSGSIZE, "have 8 bytes; all should have 24");
+	CHECK_OK(peal_queue_create_of(NULL, sizeof(struct task), &raw));
+	q.queue = raw;
+	CHECK_FAILS(task_queue_open_producer(q, NULL), PEAL_EINVAL, "NULL");
+	CHECK_OK(task_queue_open_producer(q, &p));
+	CHECK_OK(peal_queue_close(p.end));
+	CHECK_OK(peal_queue_destroy(raw));
+	raw = make(plain);
+	CHECK_FAILS(peal_queue_open_of(raw, 0, PEAL_QUEUE_PRODUCER, &end),
+		    PEAL_EMSGSIZE, "all should have 0");
+	CHECK_OK(peal_queue_destroy(raw));
+}
+
 PEAL_TEST_MAIN(RUN(link_of_a_type);
 	       RUN(a_type_may_have_the_name_of_a_parameter);
 	       RUN(mailbox_of_a_type);
 	       RUN(mailbox_of_a_type_skips_what_was_given_up);
-	       RUN(work_queue_of_a_type); RUN(topic_of_a_type);)
+	       RUN(work_queue_of_a_type); RUN(topic_of_a_type);
+	       RUN(thread_queue_of_a_type);
+	       RUN(thread_queue_of_a_type_with_the_name_of_a_parameter);
+	       RUN(thread_queue_of_a_type_takes_no_other_length);
+	       RUN(thread_queue_of_a_type_has_its_length);
+	       RUN(thread_queue_of_a_large_type_is_a_link);
+	       RUN(ends_of_a_type_open_on_a_queue_of_its_length_alone);)

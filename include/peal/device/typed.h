@@ -10,7 +10,8 @@
 
 /*
  * Queues of one type of message: PEAL_QUEUE_OF(name, type, payload_max) declares
- * what puts and takes that type, and nothing else, on every kind of queue.
+ * what puts and takes that type, and nothing else, on every kind of queue. For
+ * the queues of threads, peal/queue.h, PEAL_THREAD_QUEUE_OF(name, type) does it.
  *
  *	struct task { uint64_t first, n; };
  *	PEAL_QUEUE_OF(task, struct task, 48)
