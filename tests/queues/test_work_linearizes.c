@@ -1,306 +1,175 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* labels: stress */
-#include "stress.h"
+#include "history.h"
 #include "work_pool.h"
 
 /*
- * Histories of a few threads on a work queue, each checked against a plain
- * first-in-first-out queue as by Wing and Gong (1993): there must be an order
- * of the calls, true to what was over before what began, in which the plain
- * queue gives the same answers. Calls that found no room or nothing change
- * nothing and are left out; a message that one call claimed and a later one got
- * is one call, from the first to the last.
+ * Histories of a few threads on a work queue are those of a queue: see
+ * history.h. A message that one call claimed and a later one got is one call,
+ * from the first to the last.
  */
 
 #define THREADS 2 /* of each kind */
-#define OPS 4 /* of each thread, an even number */
-#define CALLS (2 * THREADS * OPS)
+#define OPS 4 /* puts of a thread */
 #define ROUNDS IDENTITY_COUNT(4000)
-
-struct call {
-	uint64_t value;
-	uint64_t begin, end; /* on a clock that all share */
-	int take;
-};
-
-/* ---- the checker --------------------------------------------------------- */
-
-struct search {
-	const struct call *calls;
-	uint32_t n, queue[CALLS], head, tail;
-	uint32_t done; /* mask of calls */
-	uint64_t steps;
-};
-
-/* Whether the calls that are left can go on from this queue. */
-static int search(struct search *s)
-{
-	uint64_t first_end = ~0ULL;
-	uint32_t i, found;
-
-	if (s->done == (1u << s->n) - 1)
-		return 1;
-	if (++s->steps > 10000000)
-		return 0;
-	for (i = 0; i < s->n; i++)
-		if (!(s->done & 1u << i) && s->calls[i].end < first_end)
-			first_end = s->calls[i].end;
-	for (i = 0; i < s->n; i++) {
-		const struct call *c = &s->calls[i];
-
-		/* one that began after another was over is not next */
-		if (s->done & 1u << i || c->begin > first_end)
-			continue;
-		if (c->take && (s->head == s->tail ||
-				s->calls[s->queue[s->head]].value != c->value))
-			continue;
-		s->done |= 1u << i;
-		if (c->take)
-			s->head++;
-		else
-			s->queue[s->tail++] = i;
-		found = (uint32_t)search(s);
-		if (found)
-			return 1;
-		s->done &= ~(1u << i);
-		if (c->take)
-			s->head--;
-		else
-			s->tail--;
-	}
-	return 0;
-}
-
-static int linearizes(const struct call *calls, uint32_t n)
-{
-	struct search s;
-
-	memset(&s, 0, sizeof(s));
-	s.calls = calls;
-	s.n = n;
-	return search(&s);
-}
 
 PEAL_TEST(checker_tells_good_histories_from_bad_ones)
 {
 	/* put 1 | put 2, one after the other; taken in turn, out of turn */
-	const struct call good[] = {
-		{ 1, 0, 1, 0 }, { 2, 2, 3, 0 }, { 1, 4, 5, 1 }, { 2, 6, 7, 1 }
-	};
-	const struct call bad[] = {
-		{ 1, 0, 1, 0 }, { 2, 2, 3, 0 }, { 2, 4, 5, 1 }, { 1, 6, 7, 1 }
-	};
+	const struct history_call good[] = { { { 1 }, 1, 0, 0, 1 },
+					     { { 2 }, 1, 0, 2, 3 },
+					     { { 1 }, 1, 1, 4, 5 },
+					     { { 2 }, 1, 1, 6, 7 } };
+	const struct history_call bad[] = { { { 1 }, 1, 0, 0, 1 },
+					    { { 2 }, 1, 0, 2, 3 },
+					    { { 2 }, 1, 1, 4, 5 },
+					    { { 1 }, 1, 1, 6, 7 } };
 	/* puts at the same time may be taken in any order */
-	const struct call either[] = {
-		{ 1, 0, 3, 0 }, { 2, 1, 2, 0 }, { 2, 4, 5, 1 }, { 1, 6, 7, 1 }
-	};
-	const struct call early[] = { { 1, 0, 1, 1 }, { 1, 2, 3, 0 } };
-	const struct call twice[] = { { 1, 0, 1, 0 },
-				      { 1, 2, 3, 1 },
-				      { 1, 4, 5, 1 } };
-	const struct call nothing[] = { { 1, 0, 1, 0 }, { 7, 2, 3, 1 } };
+	const struct history_call either[] = { { { 1 }, 1, 0, 0, 3 },
+					       { { 2 }, 1, 0, 1, 2 },
+					       { { 2 }, 1, 1, 4, 5 },
+					       { { 1 }, 1, 1, 6, 7 } };
+	const struct history_call early[] = { { { 1 }, 1, 1, 0, 1 },
+					      { { 1 }, 1, 0, 2, 3 } };
+	const struct history_call twice[] = { { { 1 }, 1, 0, 0, 1 },
+					      { { 1 }, 1, 1, 2, 3 },
+					      { { 1 }, 1, 1, 4, 5 } };
+	const struct history_call nothing[] = { { { 1 }, 1, 0, 0, 1 },
+						{ { 7 }, 1, 1, 2, 3 } };
 
-	CHECK(linearizes(good, 4));
-	CHECK(!linearizes(bad, 4));
-	CHECK(linearizes(either, 4));
-	CHECK(!linearizes(early, 2));
-	CHECK(!linearizes(twice, 3));
-	CHECK(!linearizes(nothing, 2));
+	CHECK(history_linearizes(good, 4));
+	CHECK(!history_linearizes(bad, 4));
+	CHECK(history_linearizes(either, 4));
+	CHECK(!history_linearizes(early, 2));
+	CHECK(!history_linearizes(twice, 3));
+	CHECK(!history_linearizes(nothing, 2));
 }
 
 /* ---- recorded histories -------------------------------------------------- */
 
-/* A claim that a consumer has not got the message of yet. */
-struct claim {
-	uint64_t number, begin;
-};
-
-struct subject {
-	struct work_pool pools[2];
+struct pools {
+	struct work_pool at[2];
 	int split; /* broken: messages go to the two pools in turn */
-	atomic_ullong clock;
-	pthread_barrier_t barrier;
-	struct call puts[THREADS * OPS];
-	struct call takes[THREADS * OPS];
-	atomic_uint n_takes; /* of this history */
-	atomic_int stop;
-};
-
-struct actor {
-	struct subject *s;
-	uint32_t index;
-	int taker;
-	unsigned long long random;
+	/* claims that a consumer has not got the messages of yet */
+	struct claims {
+		uint32_t n;
+		struct {
+			uint64_t number, begin;
+		} at[PEAL_WORK_BURST];
+	} claims[THREADS];
 };
 
 /* In half of the calls it pauses between ticket and tag, so that calls meet. */
-static int put_one(struct work_pool *w, struct actor *a, uint64_t sequence)
+static int put(struct history_actor *a, const struct identity_message *m,
+	       uint32_t n)
 {
-	struct identity_message m = identity_make(a->index, sequence);
-	struct peal_header h = { a->index, (uint16_t)sequence, 3 };
+	struct pools *s = (struct pools *)a->h->queue;
+	struct work_pool *w =
+		&s->at[s->split && m->sequence / HISTORY_BULK % 2];
+	struct peal_work_producer *p = &w->at[a->index].p;
+	struct peal_header h = { a->index, 0, 3 };
 	uint64_t number;
+	uint32_t i;
 
 	if (test_random(&a->random) % 2)
-		return work_put(w, a->index, sequence);
-	if (peal_work_take_tickets(w->q, &w->at[a->index].p, 1, &number))
+		return peal_work_push_bulk(w->q, p, h, m, sizeof(*m), n);
+	if (peal_work_take_tickets(w->q, p, n, &number))
 		return PEAL_EAGAIN;
-	sched_yield();
-	stress_pause(&a->random);
-	peal_work_put_at(w->q, number, h, &m, sizeof(m));
+	for (i = 0; i < n; i++) {
+		sched_yield();
+		stress_pause(&a->random);
+		peal_work_put_at(w->q, number + i, h, &m[i], sizeof(*m));
+	}
 	return 0;
 }
 
-static void put_some(struct actor *a, struct call *calls, uint64_t round)
-{
-	struct subject *s = a->s;
-	uint32_t i;
-
-	for (i = 0; i < OPS; i++) {
-		struct work_pool *w = &s->pools[s->split && i % 2];
-		uint64_t sequence = round * OPS + i;
-		int r;
-
-		identity_disturb(&a->random);
-		do {
-			calls[i].begin = atomic_fetch_add(&s->clock, 1);
-			r = put_one(w, a, sequence);
-			calls[i].end = atomic_fetch_add(&s->clock, 1);
-			if (r)
-				sched_yield();
-		} while (r);
-		calls[i].take = 0;
-		calls[i].value = sequence << 8 | a->index;
-	}
-}
-
 /* When the call began that claimed a number; and forgets the claim. */
-static uint64_t claim_began(struct claim *claims, uint32_t *n, uint64_t number,
+static uint64_t claim_began(struct claims *claims, uint64_t number,
 			    uint64_t begin)
 {
 	uint32_t i;
 
-	for (i = 0; i < *n; i++)
-		if (claims[i].number == number) {
-			begin = claims[i].begin;
-			claims[i] = claims[--*n];
+	for (i = 0; i < claims->n; i++)
+		if (claims->at[i].number == number) {
+			begin = claims->at[i].begin;
+			claims->at[i] = claims->at[--claims->n];
 			break;
 		}
 	return begin;
 }
 
 /* Notes the claims that a call has made and not got. */
-static void claim_note(struct claim *claims, uint32_t *n,
-		       const struct peal_work_consumer *c, uint64_t begin)
+static void claims_note(struct claims *claims,
+			const struct peal_work_consumer *c, uint64_t begin)
 {
 	uint32_t i, k;
 
 	for (i = 0; i < c->n_pending; i++) {
-		for (k = 0; k < *n && claims[k].number != c->pending[i]; k++)
+		for (k = 0;
+		     k < claims->n && claims->at[k].number != c->pending[i];
+		     k++)
 			;
-		if (k == *n)
-			claims[(*n)++] = (struct claim){ c->pending[i], begin };
+		if (k < claims->n)
+			continue;
+		claims->at[k].number = c->pending[i];
+		claims->at[claims->n++].begin = begin;
 	}
 }
 
-static void take_some(struct actor *a)
+static void take(struct history_actor *a)
 {
-	struct subject *s = a->s;
-	struct work_pool *w = &s->pools[s->split && a->index % 2];
+	struct pools *s = (struct pools *)a->h->queue;
+	struct work_pool *w = &s->at[s->split && a->index % 2];
 	struct peal_work_consumer *c = &w->at[a->index].c;
-	struct claim claims[PEAL_WORK_BURST];
+	struct claims *claims = &s->claims[a->index];
+	struct history_call call = { { 0 }, 1, 1, 0, 0 };
 	struct identity_message m;
 	struct peal_work_got got;
-	struct call call;
-	uint32_t n = 0;
 	int r;
 
-	while (atomic_load(&s->n_takes) < THREADS * OPS) {
-		identity_disturb(&a->random);
-		call.begin = atomic_fetch_add(&s->clock, 1);
-		r = peal_work_pop(w->q, c, &m, sizeof(m), &got);
-		call.end = atomic_fetch_add(&s->clock, 1);
-		claim_note(claims, &n, c, call.begin);
-		if (r < 0) {
-			sched_yield();
-			continue;
-		}
-		call.begin = claim_began(claims, &n, got.number, call.begin);
-		call.take = 1;
-		call.value = m.sequence << 8 | m.producer;
-		s->takes[atomic_fetch_add(&s->n_takes, 1)] = call;
+	identity_disturb(&a->random);
+	call.begin = history_now(a);
+	r = peal_work_pop(w->q, c, &m, sizeof(m), &got);
+	call.end = history_now(a);
+	claims_note(claims, c, call.begin);
+	if (r < 0) {
+		CHECK_EQ(r, PEAL_EAGAIN);
+		sched_yield();
+		return;
 	}
-	CHECK_EQ(n, 0);
-}
-
-static void *act(void *argument)
-{
-	struct actor *a = (struct actor *)argument;
-	struct subject *s = a->s;
-	uint64_t round;
-
-	for (round = 0; !atomic_load(&s->stop); round++) {
-		if (a->taker)
-			take_some(a);
-		else
-			put_some(a, &s->puts[a->index * OPS], round);
-		pthread_barrier_wait(&s->barrier); /* the history is whole */
-		pthread_barrier_wait(&s->barrier); /* it is checked */
-	}
-	return NULL;
-}
-
-/* Pairs of calls of a history that ran at the same time. */
-static uint64_t overlaps(const struct call *calls, uint32_t n)
-{
-	uint64_t pairs = 0;
-	uint32_t i, k;
-
-	for (i = 0; i < n; i++)
-		for (k = 0; k < i; k++)
-			pairs += calls[i].begin < calls[k].end &&
-				 calls[k].begin < calls[i].end;
-	return pairs;
+	call.begin = claim_began(claims, got.number, call.begin);
+	call.values[0] = history_value(&m);
+	history_note(a, &call);
 }
 
 /* How many of the histories are not those of a queue. */
 static uint64_t histories(uint32_t policy, uint32_t slots, int split,
 			  uint64_t rounds, uint64_t seed, uint64_t *pairs)
 {
-	struct subject *s = (struct subject *)aligned_alloc(
+	struct pools *s = (struct pools *)aligned_alloc(
 		128, (sizeof(*s) + 127) / 128 * 128);
-	struct actor actors[2 * THREADS];
-	pthread_t threads[2 * THREADS];
-	struct call calls[CALLS];
-	uint64_t bad = 0, k;
+	struct history h;
+	uint64_t bad;
 	uint32_t i;
 
 	CHECK(s);
 	memset(s, 0, sizeof(*s));
+	memset(&h, 0, sizeof(h));
 	s->split = split;
-	work_pool_open(&s->pools[0], policy, slots, THREADS, 1);
-	work_pool_open(&s->pools[1], policy, slots, THREADS, 1);
-	pthread_barrier_init(&s->barrier, NULL, 2 * THREADS + 1);
-	for (i = 0; i < 2 * THREADS; i++) {
-		actors[i] = (struct actor){ s, i % THREADS, i >= THREADS,
-					    1000 * seed + i };
-		CHECK(!pthread_create(&threads[i], NULL, act, &actors[i]));
+	for (i = 0; i < 2; i++)
+		work_pool_open(&s->at[i], policy, slots, THREADS, 1);
+	h.queue = s;
+	h.putters = h.takers = THREADS;
+	h.ops = OPS;
+	h.bulk = 1;
+	h.put = put;
+	h.take = take;
+	bad = history_run(&h, rounds, seed, pairs);
+	for (i = 0; i < 2; i++) {
+		work_pool_conserved(&s->at[i], 0);
+		work_pool_close(&s->at[i]);
 	}
-	for (k = 0; k < rounds; k++) {
-		pthread_barrier_wait(&s->barrier);
-		memcpy(calls, s->puts, sizeof(s->puts));
-		memcpy(calls + THREADS * OPS, s->takes, sizeof(s->takes));
-		bad += !linearizes(calls, CALLS);
-		*pairs += overlaps(calls, CALLS);
-		atomic_store(&s->n_takes, 0);
-		if (k + 1 == rounds)
-			atomic_store(&s->stop, 1);
-		pthread_barrier_wait(&s->barrier);
-	}
-	for (i = 0; i < 2 * THREADS; i++)
-		CHECK(!pthread_join(threads[i], NULL));
-	pthread_barrier_destroy(&s->barrier);
-	work_pool_close(&s->pools[0]);
-	work_pool_close(&s->pools[1]);
+	stress_verified += (rounds - bad) * history_messages(&h);
 	free(s);
 	return bad;
 }
@@ -318,7 +187,6 @@ PEAL_TEST(every_history_is_that_of_a_queue)
 			CHECK_EQ(histories(policy, 16, 0, ROUNDS, round,
 					   &pairs),
 				 0);
-			stress_verified += 2 * ROUNDS * THREADS * OPS;
 		}
 	printf("    %llu pairs of calls at the same time\n",
 	       (unsigned long long)pairs);
