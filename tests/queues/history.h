@@ -14,7 +14,30 @@
  * yet keeps room from others that nothing lies in.
  */
 
+#include <peal/device/atomic.h>
+
 #include "queues/stress.h"
+
+/*
+ * Before what others can see a thread may give its core up, so that calls meet
+ * everywhere in each other. This header comes before those of the queues.
+ */
+
+static _Thread_local unsigned long long history_random;
+
+static inline void history_step(void)
+{
+	if (test_random(&history_random) % 8 == 0)
+		sched_yield();
+	stress_pause(&history_random);
+}
+
+#define HISTORY_STEP(call) (history_step(), call)
+#define peal_add_relaxed_dev(p, v) HISTORY_STEP(peal_add_relaxed_dev(p, v))
+#define peal_add_acqrel_dev(p, v) HISTORY_STEP(peal_add_acqrel_dev(p, v))
+#define peal_store_release_sys(p, v) HISTORY_STEP(peal_store_release_sys(p, v))
+#define peal_atom8_store(p, v) HISTORY_STEP(peal_atom8_store(p, v))
+#define peal_atom16_store(p, v) HISTORY_STEP(peal_atom16_store(p, v))
 
 #define HISTORY_BULK 3 /* messages of a call, at most */
 #define HISTORY_THREADS 4 /* of all kinds, at most */
@@ -180,6 +203,7 @@ static inline void *history_act(void *argument)
 	struct history *h = a->h;
 	uint64_t round;
 
+	history_random = a->random;
 	for (round = 0; !atomic_load(&h->stop); round++) {
 		if (!a->taker)
 			history_put(a, round);

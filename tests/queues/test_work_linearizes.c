@@ -5,13 +5,14 @@
 
 /*
  * Histories of a few threads on a work queue are those of a queue: see
- * history.h. A message that one call claimed and a later one got is one call,
- * from the first to the last.
+ * history.h. A bulk is put in a row, and a burst that got all that it claimed is
+ * taken in a row. Otherwise each message is a call, from the one that claimed it
+ * to the one that got it.
  */
 
 #define THREADS 2 /* of each kind */
-#define OPS 4 /* puts of a thread */
-#define ROUNDS IDENTITY_COUNT(4000)
+#define OPS 6 /* puts of a thread */
+#define ROUNDS IDENTITY_COUNT(1000)
 
 PEAL_TEST(checker_tells_good_histories_from_bad_ones)
 {
@@ -37,6 +38,19 @@ PEAL_TEST(checker_tells_good_histories_from_bad_ones)
 	const struct history_call nothing[] = { { { 1 }, 1, 0, 0, 1 },
 						{ { 7 }, 1, 1, 2, 3 } };
 
+	/* bulks at the same time; in a row, with another's in between */
+	const struct history_call row[] = { { { 1, 2 }, 2, 0, 0, 3 },
+					    { { 3, 4 }, 2, 0, 1, 2 },
+					    { { 3 }, 1, 1, 4, 5 },
+					    { { 4, 1, 2 }, 3, 1, 6, 7 } };
+	const struct history_call apart[] = { { { 1, 2 }, 2, 0, 0, 3 },
+					      { { 3, 4 }, 2, 0, 1, 2 },
+					      { { 3 }, 1, 1, 4, 5 },
+					      { { 1, 2 }, 2, 1, 6, 7 },
+					      { { 4 }, 1, 1, 8, 9 } };
+
+	CHECK(history_linearizes(row, 4));
+	CHECK(!history_linearizes(apart, 5));
 	CHECK(history_linearizes(good, 4));
 	CHECK(!history_linearizes(bad, 4));
 	CHECK(history_linearizes(either, 4));
@@ -47,9 +61,16 @@ PEAL_TEST(checker_tells_good_histories_from_bad_ones)
 
 /* ---- recorded histories -------------------------------------------------- */
 
+enum broken {
+	NOTHING,
+	SPLIT, /* bulks go to two queues in turn, each consumer has one */
+	PUTS_APART, /* the messages of a bulk get their tickets one by one */
+	TAKES_APART /* those of a burst are claimed one by one */
+};
+
 struct pools {
 	struct work_pool at[2];
-	int split; /* broken: messages go to the two pools in turn */
+	enum broken broken;
 	/* claims that a consumer has not got the messages of yet */
 	struct claims {
 		uint32_t n;
@@ -59,27 +80,21 @@ struct pools {
 	} claims[THREADS];
 };
 
-/* In half of the calls it pauses between ticket and tag, so that calls meet. */
 static int put(struct history_actor *a, const struct identity_message *m,
 	       uint32_t n)
 {
 	struct pools *s = (struct pools *)a->h->queue;
 	struct work_pool *w =
-		&s->at[s->split && m->sequence / HISTORY_BULK % 2];
-	struct peal_work_producer *p = &w->at[a->index].p;
+		&s->at[s->broken == SPLIT && m->sequence / HISTORY_BULK % 2];
 	struct peal_header h = { a->index, 0, 3 };
-	uint64_t number;
 	uint32_t i;
 
-	if (test_random(&a->random) % 2)
-		return peal_work_push_bulk(w->q, p, h, m, sizeof(*m), n);
-	if (peal_work_take_tickets(w->q, p, n, &number))
-		return PEAL_EAGAIN;
-	for (i = 0; i < n; i++) {
-		sched_yield();
-		stress_pause(&a->random);
-		peal_work_put_at(w->q, number + i, h, &m[i], sizeof(*m));
-	}
+	if (s->broken != PUTS_APART || n == 1)
+		return peal_work_push_bulk(w->q, &w->at[a->index].p, h, m,
+					   sizeof(*m), n);
+	for (i = 0; i < n; i++)
+		while (put(a, &m[i], 1))
+			sched_yield();
 	return 0;
 }
 
@@ -116,55 +131,78 @@ static void claims_note(struct claims *claims,
 	}
 }
 
+static int burst(const struct pools *s, struct work_pool *w,
+		 struct peal_work_consumer *c, struct identity_message *m,
+		 uint32_t n, struct peal_work_got *got)
+{
+	uint32_t i;
+
+	if (s->broken != TAKES_APART)
+		return peal_work_pop_burst(w->q, c, m, sizeof(*m), n, got);
+	for (i = 0; i < n; i++, sched_yield())
+		if (peal_work_pop(w->q, c, &m[i], sizeof(*m), &got[i]) < 0)
+			break;
+	return i ? (int)i : PEAL_EAGAIN;
+}
+
 static void take(struct history_actor *a)
 {
 	struct pools *s = (struct pools *)a->h->queue;
-	struct work_pool *w = &s->at[s->split && a->index % 2];
+	struct work_pool *w = &s->at[s->broken == SPLIT && a->index % 2];
 	struct peal_work_consumer *c = &w->at[a->index].c;
 	struct claims *claims = &s->claims[a->index];
-	struct history_call call = { { 0 }, 1, 1, 0, 0 };
-	struct identity_message m;
-	struct peal_work_got got;
-	int r;
+	uint32_t n = 1 + (uint32_t)(test_random(&a->random) % a->h->bulk);
+	struct peal_work_got got[HISTORY_BULK];
+	struct identity_message m[HISTORY_BULK];
+	struct history_call call = { { 0 }, 0, 1, 0, 0 };
+	int r, i, row = !c->n_pending;
+	uint64_t begin;
 
 	identity_disturb(&a->random);
-	call.begin = history_now(a);
-	r = peal_work_pop(w->q, c, &m, sizeof(m), &got);
+	begin = history_now(a);
+	r = burst(s, w, c, m, n, got);
 	call.end = history_now(a);
-	claims_note(claims, c, call.begin);
+	claims_note(claims, c, begin);
 	if (r < 0) {
 		CHECK_EQ(r, PEAL_EAGAIN);
 		sched_yield();
 		return;
 	}
-	call.begin = claim_began(claims, got.number, call.begin);
-	call.values[0] = history_value(&m);
-	history_note(a, &call);
+	row &= !c->n_pending;
+	for (i = 0; i < r; i++) {
+		call.values[call.n++] = history_value(&m[i]);
+		if (row && i + 1 < r)
+			continue;
+		call.begin = claim_began(claims, got[i].number, begin);
+		history_note(a, &call);
+		call.n = 0;
+	}
 }
 
 /* How many of the histories are not those of a queue. */
-static uint64_t histories(uint32_t policy, uint32_t slots, int split,
-			  uint64_t rounds, uint64_t seed, uint64_t *pairs)
+static uint64_t histories(enum broken broken, uint32_t policy, uint32_t slots,
+			  uint32_t bulk, uint64_t rounds, uint64_t seed)
 {
 	struct pools *s = (struct pools *)aligned_alloc(
 		128, (sizeof(*s) + 127) / 128 * 128);
 	struct history h;
-	uint64_t bad;
+	uint64_t bad, pairs = 0;
 	uint32_t i;
 
 	CHECK(s);
 	memset(s, 0, sizeof(*s));
 	memset(&h, 0, sizeof(h));
-	s->split = split;
+	s->broken = broken;
 	for (i = 0; i < 2; i++)
-		work_pool_open(&s->at[i], policy, slots, THREADS, 1);
+		work_pool_open(&s->at[i], policy, slots, THREADS, bulk);
 	h.queue = s;
 	h.putters = h.takers = THREADS;
 	h.ops = OPS;
-	h.bulk = 1;
+	h.bulk = bulk;
 	h.put = put;
 	h.take = take;
-	bad = history_run(&h, rounds, seed, pairs);
+	bad = history_run(&h, rounds, seed, &pairs);
+	CHECK(pairs > 0);
 	for (i = 0; i < 2; i++) {
 		work_pool_conserved(&s->at[i], 0);
 		work_pool_close(&s->at[i]);
@@ -176,39 +214,53 @@ static uint64_t histories(uint32_t policy, uint32_t slots, int split,
 
 PEAL_TEST(every_history_is_that_of_a_queue)
 {
+	static const struct {
+		uint32_t slots, bulk;
+	} cases[] = { { 2, 1 }, { 16, 1 }, { 8, 3 }, { 64, 3 } };
 	struct stress_clock clock = stress_begin(1);
-	uint64_t pairs = 0, round;
+	uint64_t round;
+	size_t i;
 
 	while (stress_next(&clock, &round))
 		EACH_POLICY(policy)
-		{
-			CHECK_EQ(histories(policy, 2, 0, ROUNDS, round, &pairs),
-				 0);
-			CHECK_EQ(histories(policy, 16, 0, ROUNDS, round,
-					   &pairs),
-				 0);
-		}
-	printf("    %llu pairs of calls at the same time\n",
-	       (unsigned long long)pairs);
-	CHECK(pairs > 0);
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		CHECK_EQ(histories(NOTHING, policy, cases[i].slots,
+				   cases[i].bulk, ROUNDS, round),
+			 0);
 }
 
-/*
- * Two queues, and each consumer at one of them, as with a set of shards. No
- * message is lost, but it is no queue.
- */
-PEAL_TEST(two_queues_that_pretend_to_be_one_are_caught)
+/* ---- negative controls --------------------------------------------------- */
+
+static void caught(enum broken broken, uint32_t bulk)
 {
-	uint64_t bad = 0, tries = 0, pairs = 0;
+	uint64_t bad = 0, tries = 0;
 
 	while (!bad && tries++ < 20)
-		bad = histories(PEAL_POLICY_SEQUENCE, 64, 1, 200, tries,
-				&pairs);
+		bad = histories(broken, PEAL_POLICY_SEQUENCE, 64, bulk, 200,
+				tries);
 	printf("    not a queue: %llu of %llu histories\n",
 	       (unsigned long long)bad, (unsigned long long)tries * 200);
 	CHECK(bad);
 }
 
+/* As with a set of shards. No message is lost, but it is no queue. */
+PEAL_TEST(two_queues_that_pretend_to_be_one_are_caught)
+{
+	caught(SPLIT, 1);
+}
+
+PEAL_TEST(a_bulk_that_others_come_into_is_caught)
+{
+	caught(PUTS_APART, 3);
+}
+
+PEAL_TEST(a_burst_that_others_come_into_is_caught)
+{
+	caught(TAKES_APART, 3);
+}
+
 PEAL_TEST_MAIN(RUN(checker_tells_good_histories_from_bad_ones);
 	       RUN(every_history_is_that_of_a_queue);
-	       RUN(two_queues_that_pretend_to_be_one_are_caught); stress_say();)
+	       RUN(two_queues_that_pretend_to_be_one_are_caught);
+	       RUN(a_bulk_that_others_come_into_is_caught);
+	       RUN(a_burst_that_others_come_into_is_caught); stress_say();)
