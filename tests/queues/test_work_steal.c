@@ -171,6 +171,143 @@ PEAL_TEST(own_shard_comes_first_then_the_neighbours_in_turn)
 	free(s);
 }
 
+/* ---- what waits for nobody ------------------------------------------------- */
+
+/* As often as a worker may look in vain before it looks past a late slot. */
+#define TRIES (2 * PEAL_WORK_LOOKS)
+
+static int shards_take_soon(struct shards *s, uint32_t worker,
+			    struct identity_message *m)
+{
+	struct peal_work_got got;
+	int i, r = PEAL_EAGAIN;
+
+	for (i = 0; i < TRIES && r == PEAL_EAGAIN; i++)
+		r = peal_work_set_pop_burst(&s->at[worker].m, m, sizeof(*m), 1,
+					    &got);
+	return r;
+}
+
+static struct shards *shards_make(uint32_t policy, uint32_t slots)
+{
+	struct shards *s = (struct shards *)aligned_alloc(
+		128, (sizeof(*s) + 127) / 128 * 128);
+
+	CHECK(s);
+	shards_open(s, policy, slots, 1);
+	return s;
+}
+
+static void shards_close(struct shards *s)
+{
+	free(s->set);
+	free(s);
+}
+
+/* The first message of shard 0 is late: its ticket. */
+static uint64_t shard_late(struct shards *s)
+{
+	uint64_t number = 0;
+
+	CHECK_EQ(peal_work_take_tickets(shard(s, 0), &s->at[0].p[0], 1,
+					&number),
+		 0);
+	return number;
+}
+
+static void shard_put(struct shards *s, uint64_t sequence)
+{
+	struct identity_message m = identity_make(0, sequence);
+	struct peal_header h = { 0, 0, 0 };
+
+	CHECK_EQ(peal_work_push(shard(s, 0), &s->at[0].p[0], h, &m, sizeof(m)),
+		 0);
+}
+
+static void shard_put_late(struct shards *s, uint64_t number)
+{
+	struct identity_message m = identity_make(0, 0);
+	struct peal_header h = { 0, 0, 0 };
+
+	peal_work_put_at(shard(s, 0), number, h, &m, sizeof(m));
+}
+
+/* And the thief keeps nothing of what it has come by. */
+PEAL_TEST(messages_behind_a_late_one_are_stolen)
+{
+	struct identity_message m;
+	struct shards *s;
+	uint64_t number;
+
+	EACH_POLICY(policy)
+	{
+		s = shards_make(policy, 16);
+		number = shard_late(s);
+		shard_put(s, 1);
+		shard_put(s, 2);
+		CHECK_EQ(shards_take_soon(s, 1, &m), 1);
+		CHECK_EQ(m.sequence, 1);
+		CHECK_EQ(s->at[1].m.stolen, 1);
+		CHECK_EQ(shards_take_soon(s, 2, &m), 1);
+		CHECK_EQ(m.sequence, 2);
+		CHECK_EQ(shards_take_soon(s, 2, &m), PEAL_EAGAIN);
+		/* the shard's own worker gets what thieves had claimed */
+		shard_put_late(s, number);
+		CHECK_EQ(shards_take_soon(s, 0, &m), 1);
+		CHECK_EQ(m.sequence, 0);
+		CHECK_EQ(shard(s, 0)->handed, 0);
+		shards_close(s);
+	}
+}
+
+PEAL_TEST(others_get_what_a_worker_had_claimed_once_it_hands_back)
+{
+	struct identity_message m;
+	struct shards *s;
+	uint64_t number;
+
+	EACH_POLICY(policy)
+	{
+		s = shards_make(policy, 16);
+		number = shard_late(s);
+		CHECK_EQ(shards_take_soon(s, 0, &m), PEAL_EAGAIN);
+		CHECK_EQ(s->at[0].m.mine.n_pending, 1);
+		shard_put_late(s, number);
+		CHECK_EQ(shards_take_soon(s, 1, &m), PEAL_EAGAIN);
+		peal_work_set_hand_back(&s->at[0].m);
+		CHECK_EQ(shards_take_soon(s, 1, &m), 1);
+		CHECK_EQ(m.sequence, 0);
+		shards_close(s);
+	}
+}
+
+PEAL_TEST(producers_get_the_room_of_what_was_taken_once_it_is_handed_back)
+{
+	struct identity_message m = identity_make(0, 0);
+	struct peal_header h = { 0, 0, 0 };
+	struct shards *s;
+	uint64_t i;
+
+	EACH_POLICY(policy)
+	{
+		s = shards_make(policy, 64); /* in blocks of two */
+		CHECK_EQ(shard(s, 0)->block_log2, 1);
+		for (i = 0; i < 64; i++)
+			shard_put(s, i);
+		/* a block is taken, half of it not told */
+		CHECK_EQ(shards_take_soon(s, 0, &m), 1);
+		CHECK_EQ(shards_take_soon(s, 1, &m), 1);
+		CHECK_EQ(m.sequence, 1);
+		CHECK_EQ(peal_work_push(shard(s, 0), &s->at[0].p[0], h, &m,
+					sizeof(m)),
+			 PEAL_EAGAIN);
+		peal_work_set_hand_back(&s->at[0].m);
+		shard_put(s, 64);
+		shard_put(s, 65);
+		shards_close(s);
+	}
+}
+
 /* ---- balance ------------------------------------------------------------- */
 
 #define TASKS 2400
@@ -340,5 +477,8 @@ PEAL_TEST(without_stealing_each_does_its_own)
 PEAL_TEST_MAIN(
 	RUN(each_message_is_taken_once_from_whichever_shard);
 	RUN(own_shard_comes_first_then_the_neighbours_in_turn);
+	RUN(messages_behind_a_late_one_are_stolen);
+	RUN(others_get_what_a_worker_had_claimed_once_it_hands_back);
+	RUN(producers_get_the_room_of_what_was_taken_once_it_is_handed_back);
 	RUN(tasks_of_uneven_length_are_all_done_and_shards_are_stolen_from);
 	RUN(without_stealing_each_does_its_own); stress_say();)
