@@ -157,7 +157,8 @@ PEAL_TEST(calls_end_whatever_others_do_at_once)
 /* ---- what comes between two steps -------------------------------------------- */
 
 static struct work_pool between_pool;
-static uint64_t between_number; /* of the first of two tickets */
+static uint64_t between_number; /* of the first of its tickets */
+static uint64_t between_late; /* of two messages, those with a ticket before */
 
 /* A producer that was late puts both of its messages, in order. */
 static void between_put(void)
@@ -166,17 +167,21 @@ static void between_put(void)
 	struct identity_message m;
 	uint64_t i;
 
-	for (i = 0; i < 2; i++) {
+	for (i = 0; i < between_late; i++) {
 		m = identity_make(0, i);
 		peal_work_put_at(between_pool.q, between_number + i, h, &m,
 				 sizeof(m));
 	}
+	for (; i < 2; i++)
+		CHECK_EQ(work_put(&between_pool, 0, i), 0);
 	step_due = 0;
 }
 
 /* The messages come before step `due` of a take: 1 the takes get them in order,
- * 0 out of order. *more: there was such a step. */
-static int late_in_order(uint32_t policy, unsigned long due, int *more)
+ * 0 out of order. Of `late` of them the consumer had claimed the tickets before.
+ * *more: there was such a step. */
+static int late_in_order(uint32_t policy, uint64_t late, unsigned long due,
+			 int *more)
 {
 	struct peal_work_got got[2];
 	struct identity_message m[2];
@@ -185,10 +190,12 @@ static int late_in_order(uint32_t policy, unsigned long due, int *more)
 	int i, r, sound = 1;
 
 	work_pool_open(w, policy, 16, 1, 2);
-	CHECK_EQ(peal_work_take_tickets(w->q, &w->at[0].p, 2, &between_number),
+	between_late = late;
+	CHECK_EQ(peal_work_take_tickets(w->q, &w->at[0].p, late,
+					&between_number),
 		 0);
-	/* until it has claimed both and remembers them */
-	for (looks = 0; w->at[0].c.n_pending < 2; looks++) {
+	/* until it has claimed them and remembers them */
+	for (looks = 0; w->at[0].c.n_pending < late; looks++) {
 		CHECK(looks < 4 * PEAL_WORK_LOOKS);
 		CHECK_EQ(peal_work_pop_burst(w->q, &w->at[0].c, m, sizeof(*m),
 					     2, got),
@@ -214,12 +221,13 @@ static int late_in_order(uint32_t policy, unsigned long due, int *more)
 PEAL_TEST(late_messages_are_in_order_between_whichever_steps_they_come)
 {
 	unsigned long due;
+	uint64_t late;
 	int more;
 
 	EACH_POLICY(policy)
-	{
+	for (late = 1; late <= 2; late++) {
 		for (due = more = 1; more; due++)
-			CHECK(late_in_order(policy, due, &more));
+			CHECK(late_in_order(policy, late, due, &more));
 		CHECK(due > 4);
 	}
 }
