@@ -27,7 +27,8 @@ enum work_fault {
 	FAULT_TURN, /* a turn by load and store */
 	FAULT_OVER, /* what was claimed past the tickets is kept */
 	FAULT_KEPT, /* who leaves keeps its claims */
-	FAULT_ALIVE /* a ticket is poisoned whose producer lives */
+	FAULT_ALIVE, /* a ticket is poisoned whose producer lives */
+	FAULT_SHORT /* room for one is taken for that of a bulk */
 };
 
 struct work_case {
@@ -35,6 +36,7 @@ struct work_case {
 	uint32_t producers, consumers;
 	uint32_t n[4]; /* messages that each thread puts, or takes */
 	uint32_t bulk, burst; /* put and taken at a time; 0: 1 */
+	uint32_t single; /* a bit per thread: puts one at a time all the same */
 	uint32_t block_log2;
 	uint64_t number; /* messages before these */
 	enum work_how how;
@@ -221,15 +223,22 @@ static uint32_t put_tickets(const struct work_case *k, uint32_t self)
 	return from + n;
 }
 
+static uint32_t bulk_of(const struct work_case *k, uint32_t self)
+{
+	return k->bulk && !(k->single >> self & 1) ? k->bulk : 1;
+}
+
 static int try_push(const struct work_case *k, uint32_t self, uint32_t i)
 {
-	uint32_t n = k->bulk ? k->bulk : 1, m;
+	uint32_t n = bulk_of(k, self), m;
 	uint8_t data[128];
 
 	for (m = 0; m < n; m++)
 		instance_fill(data + m * k->bytes, k->bytes, self, i + m);
 	if (k->fault == FAULT_NO_LEASE)
 		w.p[self]->granted = 1;
+	if (k->fault == FAULT_SHORT && peal_work_admit(w.q, w.p[self], 1))
+		w.p[self]->granted = n;
 	return peal_work_push_bulk(w.q, w.p[self], header_of(self, i), data,
 				   k->bytes, n);
 }
@@ -241,7 +250,7 @@ static void put(const struct work_case *k, uint32_t self)
 
 	if (k->how != HOW_PUSH || (k->late && !self))
 		i = put_tickets(k, self);
-	for (; i < k->n[self]; i += k->bulk ? k->bulk : 1)
+	for (; i < k->n[self]; i += bulk_of(k, self))
 		MODEL_UNTIL(!try_push(k, self, i));
 	if (k->returns && !self) {
 		MODEL_UNTIL(peal_work_admit(w.q, w.p[self], 1));
@@ -559,6 +568,10 @@ static const struct model_instance instances[] = {
 	     QUEUE(SEQUENCE, 2, 1, 8), ENDS(2, 1, 1, 1, 2)),
 	WORK("work sequence, 2 slots, 2 + 1 to 1", 3, NULL, 0,
 	     QUEUE(SEQUENCE, 2, 1, 8), ENDS(2, 1, 2, 1, 3)),
+	/* the room may be short of one when it is asked for two */
+	WORK("work sequence, 2 slots, a bulk and one to 1", 3, NULL, 0,
+	     QUEUE(SEQUENCE, 2, 1, 8), ENDS(2, 1, 1, 2, 3), .bulk = 2,
+	     .single = 1),
 };
 
 INSTANCE_LIST(work_instances, instances);
@@ -596,6 +609,9 @@ static const struct model_instance broken[] = {
 	WORK("work, a ticket is poisoned whose producer lives", 3, NULL, 0,
 	     QUEUE(SEQUENCE, 2, 2, 8), ENDS(1, 1, 2, 2), .late = 2,
 	     .fault = FAULT_ALIVE),
+	WORK("work, a bulk in the room of one", 3, NULL, 0,
+	     QUEUE(SEQUENCE, 2, 1, 8), ENDS(2, 1, 1, 2, 3), .bulk = 2,
+	     .single = 1, .fault = FAULT_SHORT),
 	/* Not a fault where stores take their place in time, see `causal`. */
 	WORK("work atom16, ticket of GPUs by C11 alone", 3, gpu_ticket, 0,
 	     QUEUE(ATOM16, 2, 1, 4), ENDS(2, 1, 2, 1, 3)),
