@@ -55,6 +55,27 @@ PEAL_TEST(publisher_waits_for_the_slowest)
 	}
 }
 
+PEAL_TEST(cursor_is_told_by_quarters_and_when_idle)
+{
+	struct topic_ring r;
+	uint64_t i, got, missed;
+
+	EACH_POLICY(policy)
+	{
+		topic_ring_open(&r, policy, 16, PEAL_TOPIC_WAIT);
+		CHECK_EQ(topic_join(&r, 0, 0), 0);
+		for (i = 0; i < 10; i++)
+			CHECK_EQ(topic_put(&r, i), 0);
+		for (i = 1; i <= 10; i++) {
+			CHECK_EQ(topic_take(&r, 0, &got, &missed), 1);
+			CHECK_EQ(r.at[0].s.cursor->number, i / 4 * 4);
+		}
+		CHECK_EQ(topic_take(&r, 0, &got, &missed), PEAL_EAGAIN);
+		CHECK_EQ(r.at[0].s.cursor->number, 10);
+		topic_ring_close(&r);
+	}
+}
+
 PEAL_TEST(bulk_is_all_or_nothing)
 {
 	struct peal_header h = { 0, 0, 0 };
@@ -268,6 +289,7 @@ PEAL_TEST(each_refusal_names_the_option)
 }
 
 PEAL_TEST_MAIN(RUN(publisher_waits_for_the_slowest);
+	       RUN(cursor_is_told_by_quarters_and_when_idle);
 	       RUN(bulk_is_all_or_nothing);
 	       RUN(who_joins_late_begins_with_the_oldest_or_the_next);
 	       RUN(who_joins_is_never_overrun);
