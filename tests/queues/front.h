@@ -73,7 +73,7 @@ static inline void close_all(struct peal_queue *q)
 }
 
 /* Puts until there is no room; how many. */
-static inline uint64_t fill(struct peal_queue_end *p)
+static inline uint64_t fill_up(struct peal_queue_end *p)
 {
 	uint64_t n = 0;
 

@@ -29,14 +29,14 @@ static void closed_keep_nothing(uint32_t kind, uint32_t producers,
 		p[i] = producer(q);
 	for (i = 0; i < producers; i++)
 		if (refused)
-			fill(p[i]);
+			fill_up(p[i]);
 		else
 			CHECK_OK(peal_queue_push(p[i], &word, 8, 0));
 	while (!peal_queue_pop(c, &word, 8, NULL, 0))
 		;
 	for (i = 1; i < producers; i++)
 		CHECK_OK(peal_queue_close(p[i]));
-	filled = fill(p[0]);
+	filled = fill_up(p[0]);
 	CHECK(filled > capacity - capacity / 2 / producers);
 	for (i = 1; i < producers; i++) /* and they go on where they were */
 		p[i] = producer(q);
@@ -250,7 +250,7 @@ PEAL_TEST(closing_wakes_who_waits)
 
 			consumers |= close_wakes(p, c, pop_all);
 			p = producer(q);
-			fill(p);
+			fill_up(p);
 			/* a topic's producer waits for nobody who is gone */
 			producers |= kind == PEAL_QUEUE_TOPIC ||
 				     close_wakes(c, p, push_for_nobody);
