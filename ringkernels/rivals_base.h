@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEAL_RINGKERNELS_RIVALS_BASE_H
+#define PEAL_RINGKERNELS_RIVALS_BASE_H
+
+#include <peal/device/host.h>
+
+#include "ringkernels/bare_program.h"
+#include "ringkernels/rivals_program.h"
+
+/* What all rivals share: a worker's lanes, waiting, flags, reports. */
+
+/* Looks at a word between two looks at the clock. */
+#define LOOKS 64
+
+struct rival {
+	const struct peali_rival_side *side;
+	uint8_t *in, *out;
+	uint64_t *own; /* what the leader says to the other lanes; the ticket */
+	uint64_t *base;
+	struct peali_rival_report *report;
+	struct peali_bench_share share;
+	uint64_t launched_ns;
+	/* of the leader */
+	uint64_t began_ns, batch_ns, wrong;
+	uint32_t in_batch, warmed;
+};
+
+/* ---- lanes and waiting ----------------------------------------------------- */
+
+static PEAL_DEV PEAL_INLINE void meet(const struct rival *r)
+{
+#if PEAL_ON_HOST
+	if (r->share.lanes > 1)
+		peal_host_sync_lanes();
+#else
+	if (r->share.lanes > 1)
+		peal_hw_sync();
+#endif
+}
+
+/* The leader's word to all lanes. */
+static PEAL_DEV PEAL_INLINE uint64_t say(const struct rival *r, uint64_t word)
+{
+	if (r->share.lanes == 1)
+		return word;
+	if (!r->share.lane)
+		peal_store_relaxed_dev(r->own, word);
+	meet(r);
+	word = peal_load_relaxed_dev(r->own);
+	meet(r);
+	return word;
+}
+
+static PEAL_DEV PEAL_INLINE void idle(const struct rival *r)
+{
+#if PEAL_ON_HOST
+	peal_host_idle((struct peal_bell *)(uintptr_t)r->side->bell, 1);
+#else
+	(void)r;
+	peal_poll_gap();
+#endif
+}
+
+static PEAL_DEV PEAL_INLINE void awake(const struct rival *r)
+{
+#if PEAL_ON_HOST
+	peal_bell_reset((struct peal_bell *)(uintptr_t)r->side->bell);
+#else
+	(void)r;
+#endif
+}
+
+static PEAL_DEV PEAL_INLINE int is_late(const struct rival *r)
+{
+	return peal_clock_ns() - r->launched_ns > r->side->limit_ns;
+}
+
+/* Relaxed, with a fence beside it, which ThreadSanitizer cannot see. */
+static PEAL_DEV PEAL_INLINE uint64_t look(const struct rival *r,
+					  const uint64_t *word)
+{
+	if (PEAL_TSAN)
+		return peal_load_acquire_sys(word);
+	return r->side->across ? peal_load_relaxed_sys(word) :
+				 peal_load_relaxed_dev(word);
+}
+
+static PEAL_DEV PEAL_INLINE void put(const struct rival *r, uint64_t *word,
+				     uint64_t value)
+{
+	if (PEAL_TSAN)
+		peal_store_release_sys(word, value);
+	else if (r->side->across)
+		peal_store_relaxed_sys(word, value);
+	else
+		peal_store_relaxed_dev(word, value);
+}
+
+static PEAL_DEV PEAL_INLINE void fence_release(const struct rival *r)
+{
+	if (r->side->across)
+		peal_fence_release_sys();
+	else
+		peal_fence_release_dev();
+}
+
+static PEAL_DEV PEAL_INLINE void fence_acquire(const struct rival *r)
+{
+	if (r->side->across)
+		peal_fence_acquire_sys();
+	else
+		peal_fence_acquire_dev();
+}
+
+/* Leader: until a word has at least that value; 0 if it will not. Relaxed. */
+static PEAL_DEV PEAL_INLINE uint64_t await(const struct rival *r,
+					   const uint64_t *word, uint64_t least)
+{
+	uint32_t turn = 0;
+	uint64_t v;
+
+	for (;;) {
+		v = look(r, word);
+		if (PEAL_LIKELY(v >= least))
+			break;
+		if (++turn % LOOKS == 0 && is_late(r))
+			return 0;
+		idle(r);
+	}
+	awake(r);
+	return v == PEALI_RIVAL_ENDED ? 0 : v;
+}
+
+/* ---- reports --------------------------------------------------------------- */
+
+static PEAL_DEV void begin(struct rival *r)
+{
+	uint32_t i;
+
+	for (i = r->share.lane; i < r->share.words; i += r->share.lanes)
+		r->base[i] = peali_bench_word(r->side->seed, i);
+	r->began_ns = r->batch_ns = r->launched_ns;
+	r->wrong = 0;
+	r->in_batch = r->warmed = 0;
+	meet(r);
+}
+
+/* Checks a payload; each lane counts for itself until the end. */
+static PEAL_DEV PEAL_INLINE void check(struct rival *r, const void *payload,
+				       uint64_t number, uint64_t mask)
+{
+	r->wrong += peali_bench_check((const uint64_t *)payload, r->base,
+				      number, mask, r->share) != 0;
+}
+
+/* All lanes: what the job has come to, `messages` timed in `elapsed_ns`. */
+static PEAL_DEV void finish(struct rival *r, uint64_t messages,
+			    uint64_t elapsed_ns)
+{
+	struct peali_bench_report *head = &r->report->head;
+
+	if (r->wrong)
+		peal_add_relaxed_dev(&head->wrong, r->wrong);
+	if (r->share.lane)
+		return;
+	head->messages = messages;
+	head->elapsed_ns = elapsed_ns;
+}
+
+/* Leader: one more round trip is over; 1 once all samples are taken. */
+static PEAL_DEV PEAL_INLINE int trip(struct rival *r, uint64_t number)
+{
+	const struct peali_rival_side *side = r->side;
+	struct peali_rival_report *report = r->report;
+	uint64_t now;
+	int late;
+
+	if (++r->in_batch < side->batch)
+		return 0;
+	now = peal_clock_ns();
+	late = now - r->began_ns > side->budget_ns;
+	if (!r->warmed) {
+		r->warmed = number >= side->warm || late;
+		late = 0;
+		if (r->warmed)
+			r->began_ns = now;
+	} else {
+		report->samples[report->head.n_samples++] =
+			(uint32_t)((now - r->batch_ns) *
+				   PEALI_BENCH_UNITS_PER_NS / side->batch);
+		late |= report->head.n_samples >= side->samples;
+	}
+	r->in_batch = 0;
+	r->batch_ns = now;
+	return r->warmed && late && report->head.n_samples;
+}
+
+/* One more was taken, or passed; from the last warm one on it counts. */
+static PEAL_DEV PEAL_INLINE void count(struct rival *r, uint64_t number)
+{
+	if (number + 1 == r->side->warm)
+		r->began_ns = peal_clock_ns();
+}
+
+static PEAL_DEV void ring_end(struct rival *r, uint64_t number)
+{
+	r->wrong += number != r->side->messages;
+	meet(r);
+	finish(r, number - (number < r->side->warm ? number : r->side->warm),
+	       peal_clock_ns() - r->began_ns);
+}
+
+/* ---- flags ----------------------------------------------------------------- */
+
+static PEAL_DEV PEAL_INLINE uint64_t *flag_of(uint8_t *area)
+{
+	return (uint64_t *)(void *)(area + PEALI_RIVAL_FLAG_AT);
+}
+
+/* All lanes have written: says so. */
+static PEAL_DEV PEAL_INLINE void raise_flag(const struct rival *r,
+					    uint64_t *flag, uint64_t number)
+{
+	meet(r);
+	if (r->share.lane)
+		return;
+	fence_release(r);
+	put(r, flag, number);
+}
+
+static PEAL_DEV PEAL_INLINE uint64_t await_flag(const struct rival *r,
+						const uint64_t *flag,
+						uint64_t number)
+{
+	uint64_t v = 0;
+
+	if (!r->share.lane) {
+		v = await(r, flag, number);
+		fence_acquire(r);
+	}
+	return say(r, v);
+}
+
+#endif
