@@ -162,6 +162,12 @@ static int wipe(const struct peali_rivals *rivals)
 
 /* ---- launching -------------------------------------------------------------- */
 
+static uint32_t lanes_of(const struct peali_rivals *rivals,
+			 const struct peali_rival_order *order)
+{
+	return order->lanes ? order->lanes : rivals->lanes;
+}
+
 static void fill_side(const struct peali_rivals *rivals, uint32_t i,
 		      const struct peali_rival_order *order, uint64_t seed,
 		      struct peali_rival_side *side)
@@ -188,7 +194,7 @@ static void fill_side(const struct peali_rivals *rivals, uint32_t i,
 	side->samples = order->samples;
 	side->slots = order->slots;
 	side->participants = rivals->n_sides;
-	side->lanes = rivals->lanes;
+	side->lanes = lanes_of(rivals, order);
 	side->across = (uint32_t)rivals->across;
 }
 
@@ -216,7 +222,7 @@ static int send_params(const struct peali_rivals *rivals, uint32_t first,
 }
 
 static int launch(const struct peali_rivals *rivals, uint32_t first,
-		  uint32_t n_workers, struct peali_launch **out)
+		  uint32_t n_workers, uint32_t lanes, struct peali_launch **out)
 {
 	const struct peali_device *d =
 		rivals->runtime->devices.device + rivals->place[first].device;
@@ -225,7 +231,7 @@ static int launch(const struct peali_rivals *rivals, uint32_t first,
 		.program = &peal_program_rivals,
 		.params = rivals->params[first],
 		.n_workers = n_workers,
-		.lanes = rivals->lanes,
+		.lanes = lanes,
 	};
 
 	if (d->backend->ops->launch(d->backend, &desc, out) == 0)
@@ -265,7 +271,8 @@ static int run_kernels(const struct peali_rivals *rivals,
 		if (first_of(rivals, i) != i)
 			continue;
 		n = send_params(rivals, i, order, seed);
-		failed = n < 0 || launch(rivals, i, (uint32_t)n, kernels + i);
+		failed = n < 0 || launch(rivals, i, (uint32_t)n,
+					 lanes_of(rivals, order), kernels + i);
 	}
 	for (uint32_t i = 0; i < rivals->n_sides; i++)
 		if (kernels[i] && finish(rivals, i, kernels[i]))
@@ -324,7 +331,8 @@ double peali_rivals_launch(struct peali_rivals *rivals, uint32_t bytes)
 		words[i] = seed + i;
 		rivals->expected += words[i] * (2 * (uint64_t)i + 1);
 	}
-	if (launch(rivals, 0, 1, &kernel) || finish(rivals, 0, kernel))
+	if (launch(rivals, 0, 1, rivals->lanes, &kernel) ||
+	    finish(rivals, 0, kernel))
 		return -1;
 	return (double)(peali_bench_now_ns() - began);
 }

@@ -40,6 +40,7 @@ struct peali_rivals {
 struct peali_rival_order {
 	enum peali_rival_job job;
 	uint32_t bytes, batch, warm, samples, slots;
+	uint32_t lanes; /* 0: as many as the stand's workers have */
 	uint64_t messages;
 	uint64_t budget_ns;
 };

@@ -37,9 +37,14 @@ enum peer {
 	PEER_NONE,
 	PEER_RING, /* threads of the host */
 	PEER_TICKET, /* the others are on GPUs */
-	PEER_ACQREL
+	PEER_ACQREL,
+	PEER_CAS,
+	PEER_LANES,
+	PEER_LL,
+	PEER_SEMAPHORE
 };
-#define PEERS_MOST 2
+#define PEERS_MOST 6
+#define RIVAL_LANES 32 /* of those that put and take a message each */
 
 struct throughput {
 	struct peali_bench_options options;
@@ -91,8 +96,8 @@ static int open_peers(struct throughput *t, const struct row *row)
 		t->peers[t->n_peers++] = PEER_NONE;
 	if (t->n_peers)
 		return 0;
-	t->peers[t->n_peers++] = PEER_TICKET;
-	t->peers[t->n_peers++] = PEER_ACQREL;
+	for (int peer = PEER_TICKET; peer <= PEER_SEMAPHORE; peer++)
+		t->peers[t->n_peers++] = (enum peer)peer;
 	return peali_rivals_open(&t->rivals, &t->stand, seats, 2,
 				 row->route == PEAL_ROUTE_MAPPED_HOST, 0);
 }
@@ -212,6 +217,7 @@ static double run_rival(struct throughput *t, const struct row *row,
 		.warm = t->capacity,
 		.slots = t->capacity,
 		.messages = t->messages + t->capacity,
+		.lanes = job == PEALI_RIVAL_LANES ? RIVAL_LANES : 0,
 	};
 	struct peali_rival_reports reports;
 	const struct peali_bench_report *taker = &reports.side[1].head;
@@ -235,6 +241,14 @@ static double run_peer(struct throughput *t, const struct row *row,
 		return run_rival(t, row, PEALI_RIVAL_TICKET);
 	case PEER_ACQREL:
 		return run_rival(t, row, PEALI_RIVAL_ACQREL);
+	case PEER_CAS:
+		return run_rival(t, row, PEALI_RIVAL_CAS);
+	case PEER_LANES:
+		return run_rival(t, row, PEALI_RIVAL_LANES);
+	case PEER_LL:
+		return run_rival(t, row, PEALI_RIVAL_LL);
+	case PEER_SEMAPHORE:
+		return run_rival(t, row, PEALI_RIVAL_SEMAPHORE);
 	default:
 		return NAN;
 	}
@@ -279,6 +293,14 @@ static const char *name_peer(const struct throughput *t, enum peer peer)
 		return "ring, ticket and fence per message";
 	case PEER_ACQREL:
 		return "ring, acquire and release";
+	case PEER_CAS:
+		return "ring, compare-and-swap at both ends";
+	case PEER_LANES:
+		return "ring, 32 lanes with a ticket and a message each";
+	case PEER_LL:
+		return "ring, flags among the data";
+	case PEER_SEMAPHORE:
+		return "ring, semaphores";
 	default:
 		return NULL;
 	}

@@ -25,7 +25,15 @@ enum peali_rival_job {
 	/* A barrier on one counter, as grid-wide ones are; 0 owns it. */
 	PEALI_RIVAL_COUNTER = 5,
 	/* Adds a payload to elapsed_ns and returns: a launch per message. */
-	PEALI_RIVAL_SUM = 6
+	PEALI_RIVAL_SUM = 6,
+	/* A ring: both claim a slot by compare-and-swap; 0 sends. */
+	PEALI_RIVAL_CAS = 7,
+	/* A ring: each lane takes a ticket for a message of its own; 0 sends. */
+	PEALI_RIVAL_LANES = 8,
+	/* A ring: half of each atom is a flag, no fence; 0 sends. */
+	PEALI_RIVAL_LL = 9,
+	/* A ring: a semaphore for what came, one for room; 0 sends. */
+	PEALI_RIVAL_SEMAPHORE = 10
 };
 
 /** As a flag or a turn: who writes it has ended, wait no longer. */
@@ -68,7 +76,7 @@ PEAL_STATIC_ASSERT(sizeof(struct peali_rival_params) == 128, "params");
 #define PEALI_RIVAL_FLAG_AT 0 /* flag, atom, tail or counter */
 #define PEALI_RIVAL_HEAD_AT 128 /* of a ring */
 #define PEALI_RIVAL_SLOTS_AT 256
-#define PEALI_RIVAL_SLOTS_BYTES 294912 /* 64 of 4,096 bytes and more */
+#define PEALI_RIVAL_SLOTS_BYTES 524288 /* 64 of 4,096 bytes and flags */
 #define PEALI_RIVAL_AREA_BYTES (PEALI_RIVAL_SLOTS_AT + PEALI_RIVAL_SLOTS_BYTES)
 
 /* In `work`: the words of the leader, the payload of message 0, the report. */
@@ -80,6 +88,12 @@ PEAL_STATIC_ASSERT(sizeof(struct peali_rival_params) == 128, "params");
 static PEAL_HD PEAL_INLINE uint64_t peali_rival_stride(uint32_t bytes)
 {
 	return ((uint64_t)bytes + 16 + 63) / 64 * 64;
+}
+
+/** The same of PEALI_RIVAL_LL, whose slots are payload and flags alone. */
+static PEAL_HD PEAL_INLINE uint64_t peali_rival_ll_stride(uint32_t bytes)
+{
+	return (2 * (uint64_t)bytes + 63) / 64 * 64;
 }
 
 /** A report with its samples; these as bench_program.h says. */

@@ -144,4 +144,292 @@ static PEAL_DEV void acqrel_take(struct rival *r)
 	ring_end(r, n);
 }
 
+/* ---- semaphores: one for what came, one for room ------------------------------ */
+
+static PEAL_DEV void semaphore_send(struct rival *r)
+{
+	uint64_t n = 0, slots = r->side->slots;
+
+	for (; n < r->side->messages; n++) {
+		if (n >= slots && !acquire(r, head_of(r->in), n - slots + 1))
+			break;
+		peali_bench_fill(payload_in(slot_of(r, r->out, n)), r->base, n,
+				 r->share);
+		release(r, flag_of(r->out), n + 1);
+	}
+	ring_end(r, n);
+}
+
+static PEAL_DEV void semaphore_take(struct rival *r)
+{
+	uint64_t n = 0;
+
+	for (; n < r->side->messages; n++) {
+		if (!acquire(r, flag_of(r->in), n + 1))
+			break;
+		check(r, payload_in(slot_of(r, r->in, n)), n, 0);
+		release(r, head_of(r->out), n + 1);
+		count(r, n);
+	}
+	ring_end(r, n);
+}
+
+/* ---- compare-and-swap -------------------------------------------------------- */
+
+/* Queues of Peal do without it, and so does the dialect. */
+static PEAL_DEV PEAL_INLINE int swap_if(uint64_t *word, uint64_t old,
+					uint64_t value)
+{
+#if PEAL_ON_CUDA
+	uint64_t was;
+
+	asm volatile("atom.relaxed.gpu.global.cas.b64 %0, [%1], %2, %3;"
+		     : "=l"(was)
+		     : "l"(__cvta_generic_to_global(word)), "l"(old), "l"(value)
+		     : "memory");
+	return was == old;
+#elif PEAL_ON_HIP
+	return __hip_atomic_compare_exchange_strong(word, &old, value,
+						    __ATOMIC_RELAXED,
+						    __ATOMIC_RELAXED,
+						    __HIP_MEMORY_SCOPE_AGENT);
+#else
+	return __atomic_compare_exchange_n(word, &old, value, 0,
+					   __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+#endif
+}
+
+/* All lanes: claims the next slot whose turn word in `in` is `ahead` above its
+ * number, or PEALI_RIVAL_ENDED. Numbers below `free` need no look. */
+static PEAL_DEV uint64_t claim(struct rival *r, int64_t ahead, uint64_t free)
+{
+	uint64_t *next = r->own + 1, number = 0;
+
+	while (!r->share.lane) {
+		number = peal_load_relaxed_dev(next);
+		if (number >= free &&
+		    !await(r, turn_in(slot_of(r, r->in, number)),
+			   number + (uint64_t)ahead)) {
+			number = PEALI_RIVAL_ENDED;
+			break;
+		}
+		if (swap_if(next, number, number + 1))
+			break;
+	}
+	if (!r->share.lane)
+		fence_acquire(r);
+	return say(r, number);
+}
+
+static PEAL_DEV void cas_send(struct rival *r)
+{
+	uint64_t n = 0, number, slots = r->side->slots;
+
+	for (; n < r->side->messages; n++) {
+		number = claim(r, 1 - (int64_t)slots, slots);
+		if (number == PEALI_RIVAL_ENDED)
+			break;
+		peali_bench_fill(payload_in(slot_of(r, r->out, number)),
+				 r->base, number, r->share);
+		raise_flag(r, turn_in(slot_of(r, r->out, number)), number + 1);
+	}
+	ring_end(r, n);
+}
+
+static PEAL_DEV void cas_take(struct rival *r)
+{
+	uint64_t n = 0, number;
+
+	for (; n < r->side->messages; n++) {
+		number = claim(r, 1, 0);
+		if (number == PEALI_RIVAL_ENDED)
+			break;
+		check(r, payload_in(slot_of(r, r->in, number)), number, 0);
+		raise_flag(r, turn_in(slot_of(r, r->out, number)), number + 1);
+		count(r, number);
+	}
+	ring_end(r, n);
+}
+
+/* ---- a ticket for each lane ---------------------------------------------------- */
+
+/* As await, by one lane alone; on the host lanes take turns. */
+static PEAL_DEV uint64_t await_alone(const struct rival *r,
+				     const uint64_t *word, uint64_t least)
+{
+	uint32_t turn = 0;
+	uint64_t v;
+
+	for (;;) {
+		v = look(r, word);
+		if (PEAL_LIKELY(v >= least))
+			break;
+		if (++turn % LOOKS == 0 && is_late(r))
+			return 0;
+		if (!r->share.lane)
+			idle(r);
+#if PEAL_ON_HOST
+		meet(r);
+#endif
+	}
+	if (!r->share.lane)
+		awake(r);
+	return v;
+}
+
+/* The last ticket of a lane is behind the last message. All lanes have to come
+ * here before the leader says what it has come to. */
+static PEAL_DEV void lanes_end(struct rival *r, uint64_t ticket)
+{
+	uint64_t *ended = r->own + 3;
+
+	peal_add_acqrel_dev(ended, 1);
+	if (!r->share.lane) {
+		r->wrong += await_alone(r, ended, r->share.lanes) == 0;
+		r->began_ns = peal_load_relaxed_dev(r->own + 2);
+	}
+	ring_end(r, ticket < r->side->messages ? ticket : r->side->messages);
+}
+
+static PEAL_DEV void lanes_send(struct rival *r)
+{
+	const struct peali_bench_share alone = { r->share.words, 0, 1 };
+	uint64_t ticket, slots = r->side->slots;
+
+	for (;;) {
+		ticket = peal_add_relaxed_dev(r->own + 1, 1);
+		if (ticket >= r->side->messages)
+			break;
+		if (ticket >= slots &&
+		    !await_alone(r, turn_in(slot_of(r, r->in, ticket)),
+				 ticket - slots + 1))
+			break;
+		fence_acquire(r);
+		peali_bench_fill(payload_in(slot_of(r, r->out, ticket)),
+				 r->base, ticket, alone);
+		fence_release(r);
+		put(r, turn_in(slot_of(r, r->out, ticket)), ticket + 1);
+	}
+	lanes_end(r, ticket);
+}
+
+static PEAL_DEV void lanes_take(struct rival *r)
+{
+	const struct peali_bench_share alone = { r->share.words, 0, 1 };
+	uint64_t ticket;
+
+	for (;;) {
+		ticket = peal_add_relaxed_dev(r->own + 1, 1);
+		if (ticket >= r->side->messages)
+			break;
+		if (!await_alone(r, turn_in(slot_of(r, r->in, ticket)),
+				 ticket + 1))
+			break;
+		fence_acquire(r);
+		r->wrong +=
+			peali_bench_check(payload_in(slot_of(r, r->in, ticket)),
+					  r->base, ticket, 0, alone) != 0;
+		fence_release(r);
+		put(r, turn_in(slot_of(r, r->out, ticket)), ticket + 1);
+		if (ticket + 1 == r->side->warm)
+			peal_store_relaxed_dev(r->own + 2, peal_clock_ns());
+	}
+	lanes_end(r, ticket);
+}
+
+/* ---- flags among the data, as NCCL's LL protocol has them ----------------------- */
+
+/* Word i of a message: 8 bytes of data in 16, each half beside a flag. */
+static PEAL_DEV PEAL_INLINE uint8_t *
+ll_word(const struct rival *r, uint8_t *area, uint64_t number, uint32_t i)
+{
+	return area + PEALI_RIVAL_SLOTS_AT +
+	       (number & (r->side->slots - 1)) *
+		       peali_rival_ll_stride(r->side->bytes) +
+	       16 * (uint64_t)i;
+}
+
+static PEAL_DEV PEAL_INLINE void ll_put(uint8_t *at, uint64_t word,
+					uint32_t flag)
+{
+#if PEAL_HAVE_ATOM16
+	struct peal_atom16 atom;
+
+	atom.word[0] = (uint32_t)word;
+	atom.word[1] = atom.word[3] = flag;
+	atom.word[2] = (uint32_t)(word >> 32);
+	peal_atom16_store((struct peal_atom16 *)(void *)at, atom);
+#else
+	uint64_t *half = (uint64_t *)(void *)at;
+
+	peal_atom8_store(half, (uint64_t)flag << 32 | (uint32_t)word);
+	peal_atom8_store(half + 1, (uint64_t)flag << 32 | word >> 32);
+#endif
+}
+
+/* 1 and the word if both flags are there. */
+static PEAL_DEV PEAL_INLINE int ll_get(uint8_t *at, uint32_t flag,
+				       uint64_t *word_out)
+{
+#if PEAL_HAVE_ATOM16
+	struct peal_atom16 atom =
+		peal_atom16_load((const struct peal_atom16 *)(const void *)at);
+
+	*word_out = (uint64_t)atom.word[2] << 32 | atom.word[0];
+	return atom.word[1] == flag && atom.word[3] == flag;
+#else
+	uint64_t *half = (uint64_t *)(void *)at;
+	uint64_t low = peal_atom8_load(half), high = peal_atom8_load(half + 1);
+
+	*word_out = high << 32 | (uint32_t)low;
+	return low >> 32 == flag && high >> 32 == flag;
+#endif
+}
+
+static PEAL_DEV void ll_send(struct rival *r)
+{
+	uint64_t n = 0, head = 0, slots = r->side->slots;
+	uint32_t i;
+
+	for (; n < r->side->messages; n++) {
+		if (n - head >= slots) {
+			meet(r); /* what is owed comes first */
+			head = acquire(r, head_of(r->in), n - slots + 1);
+			if (!head)
+				break;
+		}
+		for (i = r->share.lane; i < r->share.words; i += r->share.lanes)
+			ll_put(ll_word(r, r->out, n, i), r->base[i] + n,
+			       (uint32_t)n + 1);
+	}
+	ring_end(r, n);
+}
+
+/* Each lane waits for its own words. One that is late waits for no more, and
+ * goes on with the others to the end. */
+static PEAL_DEV void ll_take(struct rival *r)
+{
+	uint64_t n, word = 0;
+	uint32_t i, turn = 0, late = 0;
+
+	for (n = 0; n < r->side->messages; n++) {
+		for (i = r->share.lane; i < r->share.words && !late;
+		     i += r->share.lanes) {
+			while (!ll_get(ll_word(r, r->in, n, i), (uint32_t)n + 1,
+				       &word)) {
+				late = ++turn % LOOKS == 0 && is_late(r);
+				if (late)
+					break;
+				idle(r);
+			}
+			r->wrong += word != r->base[i] + n;
+		}
+		if ((n + 1) % (r->side->slots / 4) == 0)
+			release(r, head_of(r->out), n + 1);
+		awake(r);
+		count(r, n);
+	}
+	ring_end(r, n);
+}
+
 #endif

@@ -246,6 +246,30 @@ static PEAL_DEV void run_job(struct rival *r)
 	case PEALI_RIVAL_COUNTER:
 		counter_run(r);
 		break;
+	case PEALI_RIVAL_CAS:
+		if (role)
+			cas_take(r);
+		else
+			cas_send(r);
+		break;
+	case PEALI_RIVAL_LANES:
+		if (role)
+			lanes_take(r);
+		else
+			lanes_send(r);
+		break;
+	case PEALI_RIVAL_LL:
+		if (role)
+			ll_take(r);
+		else
+			ll_send(r);
+		break;
+	case PEALI_RIVAL_SEMAPHORE:
+		if (role)
+			semaphore_take(r);
+		else
+			semaphore_send(r);
+		break;
 	default:
 		break;
 	}

@@ -72,6 +72,12 @@ static void every_job(uint32_t lanes)
 		messages(PEALI_RIVAL_TICKET, 4096, 1);
 		messages(PEALI_RIVAL_ACQREL, 8, 1);
 		messages(PEALI_RIVAL_ACQREL, 256, 32);
+		for (int job = PEALI_RIVAL_CAS; job <= PEALI_RIVAL_SEMAPHORE;
+		     job++) {
+			messages((enum peali_rival_job)job, 8, 1);
+			messages((enum peali_rival_job)job, 256, 1);
+			messages((enum peali_rival_job)job, 4096, 1);
+		}
 		peali_rivals_close(&rivals);
 	}
 	CHECK_EQ(peali_stand_close(&stand), 0);
