@@ -184,7 +184,6 @@ static void add_contest(struct queues *q, const struct group *group,
 	q->groups[q->n++] = group;
 }
 
-/* Whether rows of the group were asked for: of its kind, and of a size. */
 static int is_group(const char *what)
 {
 	for (size_t i = 0; i < GROUPS; i++)
@@ -193,6 +192,7 @@ static int is_group(const char *what)
 	return 0;
 }
 
+/* Whether rows of the group were asked for: of its kind, and of a size. */
 static int is_wanted(const struct queues *q, const struct group *group)
 {
 	if (!*group->ours || (group->asked && !q->what) ||
@@ -439,8 +439,8 @@ static void print_summary(const struct queues *q)
 	size_t i;
 
 	printf("\n%u rows, %d passes: at least as good as the peer in all, "
-	       "or within 1.10 times the bounce: %u; worse in all: %u; passes "
-	       "disagree: %u; skipped: %u\n",
+	       "or within 1.10 times the bounce: %u; worse in all: %u; unsure: "
+	       "%u; skipped: %u\n",
 	       q->n + q->n_skipped, PEALI_PASSES, q->n_verdicts[PEALI_REACHED],
 	       q->n_verdicts[PEALI_MISSED], q->n_verdicts[PEALI_UNSURE],
 	       q->n_skipped);

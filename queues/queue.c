@@ -371,6 +371,8 @@ int peal_queue_close(struct peal_queue_end *end)
 	atomic_store(&s->gone, s->closed == s->opened);
 	pthread_mutex_unlock(&q->lock);
 	peali_queue_ring(q, (enum peal_queue_role)other, PEAL_QUEUE_ENDS);
+	if (atomic_load(&q->owed)) /* they may give it back, and take it */
+		peali_queue_ring(q, PEAL_QUEUE_PRODUCER, PEAL_QUEUE_ENDS);
 	return 0;
 }
 

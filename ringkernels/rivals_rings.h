@@ -176,29 +176,6 @@ static PEAL_DEV void semaphore_take(struct rival *r)
 
 /* ---- compare-and-swap -------------------------------------------------------- */
 
-/* Queues of Peal do without it, and so does the dialect. */
-static PEAL_DEV PEAL_INLINE int swap_if(uint64_t *word, uint64_t old,
-					uint64_t value)
-{
-#if PEAL_ON_CUDA
-	uint64_t was;
-
-	asm volatile("atom.relaxed.gpu.global.cas.b64 %0, [%1], %2, %3;"
-		     : "=l"(was)
-		     : "l"(__cvta_generic_to_global(word)), "l"(old), "l"(value)
-		     : "memory");
-	return was == old;
-#elif PEAL_ON_HIP
-	return __hip_atomic_compare_exchange_strong(word, &old, value,
-						    __ATOMIC_RELAXED,
-						    __ATOMIC_RELAXED,
-						    __HIP_MEMORY_SCOPE_AGENT);
-#else
-	return __atomic_compare_exchange_n(word, &old, value, 0,
-					   __ATOMIC_RELAXED, __ATOMIC_RELAXED);
-#endif
-}
-
 /* All lanes: claims the next slot whose turn word in `in` is `ahead` above its
  * number, or PEALI_RIVAL_ENDED. Numbers below `free` need no look. */
 static PEAL_DEV uint64_t claim(struct rival *r, int64_t ahead, uint64_t free)
@@ -213,7 +190,7 @@ static PEAL_DEV uint64_t claim(struct rival *r, int64_t ahead, uint64_t free)
 			number = PEALI_RIVAL_ENDED;
 			break;
 		}
-		if (swap_if(next, number, number + 1))
+		if (peal_cas_relaxed_dev(next, number, number + 1))
 			break;
 	}
 	if (!r->share.lane)

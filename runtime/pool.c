@@ -227,9 +227,11 @@ static int create(struct peal_kernel *k, const struct peal_pool_options *o,
 	if (!result) {
 		*address_out = peali_address((uint32_t)k->device, k->id, actor);
 	} else if (result == PEAL_ESTOPPED) {
-		take_down(k, p, CREATE);
-		peali_fail(result, CREATE, "a worker of kernel '%s' has ended",
-			   k->name);
+		result = take_down(k, p, CREATE);
+		if (!result)
+			result = peali_fail(PEAL_ESTOPPED, CREATE,
+					    "a worker of kernel '%s' has ended",
+					    k->name);
 	}
 	return result;
 }

@@ -25,7 +25,7 @@ extern "C" {
  * a producer may find a queue full of which up to a quarter was taken. The
  * producers of a mailbox and of a work queue lease room, up to half of it in
  * all but at least a message each, and keep that until they wait or are closed;
- * one that was refused has asked for its part, and keeps that too. Where queues
+ * a mailbox's that was refused keeps what it has asked for, too. Where queues
  * form a circle in which one end waits for another, count on what is left: three
  * quarters of the capacity; one quarter of a mailbox's and a work queue's that
  * have at least twice as many slots as producers.

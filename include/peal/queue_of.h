@@ -38,8 +38,9 @@ extern "C" {
  *	<name>_queue_pop_burst(consumer, items_out, n, timeout_ns)
  *
  * Results, progress and threads are those of the functions of peal/queue.h; the
- * first three call the two below. A pointer to another type does not compile,
- * nor does the end of a queue of another type, or an end of the other role. All
+ * first three call the two below. The end of a queue of another type, or of
+ * the other role, does not compile; nor does a pointer to another type, which in C
+ * is a warning that can be made an error (incompatible-pointer-types). All
  * else is done with queue.queue and with an end's `end`: closing, counts.
  *
  * What is taken is always one whole item, and taking never says PEAL_EMSGSIZE:

@@ -486,12 +486,12 @@ struct busy {
 	uint64_t gate;
 };
 
-/* Calls wait for a second only: nobody but who is busy needs longer. */
+/* Calls wait for two seconds only: nobody but who is busy needs longer. */
 static struct peal_runtime *open_hasty(void)
 {
 	struct peal_runtime *rt;
 
-	setenv("PEAL_ANSWER_MS", "1000", 1);
+	setenv("PEAL_ANSWER_MS", "2000", 1);
 	rt = harness_open(1, "");
 	unsetenv("PEAL_ANSWER_MS");
 	return rt;
@@ -534,7 +534,7 @@ PEAL_TEST(calls_that_a_worker_does_not_answer_can_be_repeated)
 
 	be_busy(&b, 0, &pool);
 	CHECK_FAILS(peal_pool_destroy(b.rt, pool), PEAL_EHUNG,
-		    "worker 0 of kernel 'pools' did not answer in 1000 ms: it "
+		    "worker 0 of kernel 'pools' did not answer in 2000 ms: it "
 		    "is in the handler of actor");
 	/* worker 1 knows it no more: nobody comes to it now */
 	CHECK_FAILS(peal_connect(b.rt, peal_endpoint_address(b.in), 1, pool,

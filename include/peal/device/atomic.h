@@ -18,6 +18,7 @@
  *	peal_load_{relaxed,acquire}_{dev,sys}[_u32](p)
  *	peal_store_{relaxed,release}_{dev,sys}[_u32](p, v)
  *	peal_add_{relaxed,acqrel}_dev[_u32](p, v)	returns the old value
+ *	peal_cas_relaxed_dev(p, old, v)			1 if it was old and is v
  *	peal_fence_{release,acquire}_{dev,sys}()
  *	peal_hw_{lane,lanes,worker}()	position in the launch; GPUs only
  */

@@ -62,6 +62,19 @@
 	PEAL_CUDA_ADD(relaxed_dev, type, suffix, bits, letter, "relaxed.gpu")  \
 	PEAL_CUDA_ADD(acqrel_dev, type, suffix, bits, letter, "acq_rel.gpu")
 
+/** Stores v if the word is `old`: 1; else 0. Relaxed, for words of a device. */
+static PEAL_DEV PEAL_INLINE int peal_cas_relaxed_dev(uint64_t *p, uint64_t old,
+						     uint64_t v)
+{
+	uint64_t was;
+
+	asm volatile("atom.relaxed.gpu.global.cas.b64 %0, [%1], %2, %3;"
+		     : "=l"(was)
+		     : "l"(__cvta_generic_to_global(p)), "l"(old), "l"(v)
+		     : "memory");
+	return was == old;
+}
+
 PEAL_CUDA_WORD(uint64_t, , "64", "l")
 PEAL_CUDA_WORD(uint32_t, _u32, "32", "r")
 

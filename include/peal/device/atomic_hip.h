@@ -62,6 +62,16 @@ static PEAL_DEV PEAL_INLINE void peali_hip_wait_stores(void)
 		return old;                                                    \
 	}
 
+/** Stores v if the word is `old`: 1; else 0. Relaxed, for words of a device. */
+static PEAL_DEV PEAL_INLINE int peal_cas_relaxed_dev(uint64_t *p, uint64_t old,
+						     uint64_t v)
+{
+	return __hip_atomic_compare_exchange_strong(p, &old, v,
+						    __ATOMIC_RELAXED,
+						    __ATOMIC_RELAXED,
+						    __HIP_MEMORY_SCOPE_AGENT);
+}
+
 PEAL_HIP_WORD(uint64_t, )
 PEAL_HIP_WORD(uint32_t, _u32)
 

@@ -35,6 +35,14 @@
 		return __atomic_fetch_add(p, v, __ATOMIC_ACQ_REL);             \
 	}
 
+/** Stores v if the word is `old`: 1; else 0. Relaxed, for words of a device. */
+static PEAL_INLINE int peal_cas_relaxed_dev(uint64_t *p, uint64_t old,
+					    uint64_t v)
+{
+	return __atomic_compare_exchange_n(p, &old, v, 0, __ATOMIC_RELAXED,
+					   __ATOMIC_RELAXED);
+}
+
 PEAL_HOST_WORD(uint64_t, )
 PEAL_HOST_WORD(uint32_t, _u32)
 

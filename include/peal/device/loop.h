@@ -90,6 +90,10 @@ static PEAL_DEV PEAL_UNUSED inline int peali_idle(struct peal_worker *w)
 		return PEALI_AGAIN;
 	}
 	if (s->blocked != s->blocked_said) {
+		/* who makes room looks at it: it is there before a sleep is
+		 * announced, so that the last look comes behind it */
+		if (!s->blocked_said && peali_wait_announced(w))
+			peali_wait_reset(w);
 		s->blocked_said = s->blocked;
 		peal_store_relaxed_sys(&w->status->blocked, s->blocked);
 	}

@@ -19,7 +19,8 @@
  *	task_work_push(q, p, header, &task);
  *	task_work_pop_burst(q, c, tasks, 32, got);
  *
- * A pointer to another type does not compile; nor does a type that is longer
+ * A pointer to another type does not compile (in C it is a warning that can be
+ * made an error: incompatible-pointer-types); nor does a type that is longer
  * than payload_max, the largest payload of the slots that the queue has: 48 for
  * the default ones. In C++ it must be trivially copyable.
  *

@@ -224,8 +224,8 @@ static PEAL_INLINE struct peal_bell *peali_bell_of(const struct peal_worker *w,
 }
 #endif
 
-/* After room was made: wakes a worker that sleeps for want of room in mailboxes
- * or pools. */
+/* After room was made: wakes a worker that sleeps and has a message that waits
+ * for room. It says what for, but may wait for something else as well. */
 static PEAL_DEV PEAL_INLINE void peali_wake_waiting(const struct peal_worker *w,
 						    uint32_t worker)
 {
@@ -237,8 +237,7 @@ static PEAL_DEV PEAL_INLINE void peali_wake_waiting(const struct peal_worker *w,
 
 	peal_compiler_barrier();
 	if (PEAL_UNLIKELY(peal_load_relaxed_sys_u32(&bell->asleep)) &&
-	    PEAL_BLOCKED_PORT(peal_load_relaxed_sys(&status->blocked)) ==
-		    PEAL_BLOCKED_MAIL)
+	    peal_load_relaxed_sys(&status->blocked))
 		peal_host_wake(bell);
 #else
 	(void)w;
@@ -268,7 +267,8 @@ static PEAL_DEV PEAL_INLINE void peali_mail_flush(struct peal_worker *w)
 	if (m->head == m->taken)
 		return;
 	peal_mailbox_flush(m);
-	peali_wake_all_waiting(w);
+	if (PEAL_ON_HOST)
+		peali_wake_all_waiting(w);
 }
 
 /* Takes the message off the mailbox. */
