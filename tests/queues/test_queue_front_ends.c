@@ -44,7 +44,7 @@ static void closed_keep_nothing(uint32_t kind, uint32_t producers,
 		CHECK_OK(peal_queue_pop(c, &word, 8, NULL, 0));
 	CHECK_EQ(peal_queue_pop(c, &word, 8, NULL, 0), PEAL_EAGAIN);
 	for (i = 0; i < 4 * capacity; i++) {
-		CHECK_OK(peal_queue_push(p[i % producers], &i, 8, 0));
+		CHECK_OK(peal_queue_push(p[i % producers], &word, 8, 0));
 		CHECK_OK(peal_queue_pop(c, &word, 8, NULL, 0));
 		CHECK_EQ(peal_queue_pop(c, &word, 8, NULL, 0), PEAL_EAGAIN);
 	}
