@@ -397,13 +397,17 @@ static PEAL_DEV void ll_take(struct rival *r)
 				late = ++turn % LOOKS == 0 && is_late(r);
 				if (late)
 					break;
-				idle(r);
+				if (r->share.lane) /* the bell is the leader's */
+					peal_pause();
+				else
+					idle(r);
 			}
 			r->wrong += word != r->base[i] + n;
 		}
 		if ((n + 1) % (r->side->slots / 4) == 0)
 			release(r, head_of(r->out), n + 1);
-		awake(r);
+		if (!r->share.lane)
+			awake(r);
 		count(r, n);
 	}
 	ring_end(r, n);
