@@ -55,8 +55,9 @@ static int return_owed(struct peal_queue *q)
 	struct peali_queue_side *s = &q->side[PEAL_QUEUE_PRODUCER];
 	uint32_t i, n = 0;
 
-	if (!atomic_load(&q->owed) || pthread_mutex_trylock(&q->lock))
+	if (!atomic_load(&q->owed))
 		return 0;
+	pthread_mutex_lock(&q->lock);
 	for (i = 0; i < s->most; i++) {
 		struct peal_queue_end *end = &s->end[i];
 

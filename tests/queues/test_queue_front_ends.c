@@ -263,6 +263,42 @@ PEAL_TEST(closing_wakes_who_waits)
 	}
 }
 
+static void *push_one(void *argument)
+{
+	struct peal_queue_end *end = (struct peal_queue_end *)argument;
+	uint64_t word = 0;
+
+	CHECK_OK(peal_queue_push(end, &word, 8, -1));
+	return NULL;
+}
+
+/* The room that there is was kept for the producer that asked for it first. */
+PEAL_TEST(closing_wakes_the_producer_that_gets_its_room)
+{
+	struct peal_queue_options o = of_kind(PEAL_QUEUE_MAILBOX);
+	int woken = 0, i, k;
+
+	o.producers = 2;
+	o.capacity = 8;
+	for (i = 0; i < 20 && !woken; i++) {
+		struct peal_queue *q = make(o);
+		struct peal_queue_end *p = producer(q), *first = producer(q);
+		struct peal_queue_end *c = consumer(q);
+		uint64_t word = 0;
+
+		for (k = 0; k < 8; k++)
+			CHECK_OK(peal_queue_push(p, &word, 8, 0));
+		CHECK_EQ(peal_queue_push(first, &word, 8, 0), PEAL_EAGAIN);
+		CHECK_EQ(peal_queue_push(p, &word, 8, 0), PEAL_EAGAIN);
+		for (k = 0; k < 2; k++)
+			CHECK_OK(peal_queue_pop(c, &word, 8, NULL, 0));
+		CHECK_EQ(peal_queue_push(p, &word, 8, 0), PEAL_EAGAIN);
+		woken = close_wakes(first, p, push_one);
+		close_all(q);
+	}
+	CHECK(woken);
+}
+
 /* Once at least it is still asleep when the other has taken its message. */
 PEAL_TEST(who_waits_for_the_claims_of_another_is_woken)
 {
@@ -290,4 +326,5 @@ PEAL_TEST_MAIN(RUN(producers_that_are_closed_keep_no_room);
 	       RUN(no_stream_ends_without_its_message);
 	       RUN(a_topic_does_not_end_before_it_says_what_was_missed);
 	       RUN(closing_wakes_who_waits);
+	       RUN(closing_wakes_the_producer_that_gets_its_room);
 	       RUN(who_waits_for_the_claims_of_another_is_woken);)
