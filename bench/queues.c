@@ -192,6 +192,24 @@ static int is_group(const char *what)
 	return 0;
 }
 
+/* Says which there are, each once. */
+static int no_group(const char *what)
+{
+	char names[256];
+	size_t n = 0;
+
+	for (size_t i = 0, k; i < GROUPS; i++) {
+		for (k = 0; strcmp(groups[i].what, groups[k].what); k++)
+			;
+		if (k == i)
+			n += (size_t)snprintf(names + n, sizeof(names) - n,
+					      "%s'%s'", i ? ", " : "",
+					      groups[i].what);
+	}
+	peali_say("--what is '%s'; there are %s", what, names);
+	return PEALI_EXIT_USAGE;
+}
+
 /* Whether rows of the group were asked for: of its kind, and of a size. */
 static int is_wanted(const struct queues *q, const struct group *group)
 {
@@ -494,10 +512,7 @@ static int prepare(struct queues *q)
 		return PEALI_EXIT_WAIVED;
 	}
 	if (q->what && !is_group(q->what)) {
-		peali_say("--what is '%s': there are 'round trip', throughput, "
-			  "gather, share, spread, slab and 'slab round trip'",
-			  q->what);
-		return PEALI_EXIT_USAGE;
+		return no_group(q->what);
 	}
 	for (size_t i = 0; i < GROUPS; i++) {
 		if (!is_wanted(q, groups + i))

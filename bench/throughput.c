@@ -33,17 +33,21 @@ struct row {
 };
 
 /* What a row is compared with. */
-enum peer {
-	PEER_NONE,
-	PEER_RING, /* threads of the host */
-	PEER_TICKET, /* the others are on GPUs */
-	PEER_ACQREL,
-	PEER_CAS,
-	PEER_LANES,
-	PEER_LL,
-	PEER_SEMAPHORE
+struct peer {
+	enum peali_rival_job job; /* on GPUs */
+	const char *name;
 };
-#define PEERS_MOST 6
+static const struct peer ring_of_threads = { 0, "bare ring of cache lines" };
+static const struct peer rival_rings[] = {
+	{ PEALI_RIVAL_TICKET, "ring, ticket and fence per message" },
+	{ PEALI_RIVAL_ACQREL, "ring, acquire and release" },
+	{ PEALI_RIVAL_CAS, "ring, compare-and-swap at both ends" },
+	{ PEALI_RIVAL_LANES,
+	  "ring, 32 lanes with a ticket and a message each" },
+	{ PEALI_RIVAL_LL, "ring, flags among the data" },
+	{ PEALI_RIVAL_SEMAPHORE, "ring, semaphores" },
+};
+#define RIVALS (int)(sizeof(rival_rings) / sizeof(rival_rings[0]))
 #define RIVAL_LANES 32 /* of those that put and take a message each */
 
 struct throughput {
@@ -59,7 +63,7 @@ struct throughput {
 	uint32_t capacity;
 	uint64_t messages; /* of a round */
 	struct peali_rivals rivals; /* two workers on the places of ours */
-	enum peer peers[PEERS_MOST]; /* of the row */
+	const struct peer *peers; /* of the row; no job: threads of the host */
 	int n_peers;
 };
 
@@ -89,15 +93,14 @@ static int open_peers(struct throughput *t, const struct row *row)
 	int local = row->route == PEAL_ROUTE_LOCAL;
 	const struct peali_seat seats[] = { { 0, 0 }, { !local, local } };
 
-	t->n_peers = 0;
-	if (t->stand.on_host)
-		t->peers[t->n_peers++] = PEER_RING;
-	else if (!row->route || row->route == PEAL_ROUTE_STAGED)
-		t->peers[t->n_peers++] = PEER_NONE;
-	if (t->n_peers)
+	t->peers = NULL;
+	t->n_peers = 1; /* none, which is a row too */
+	if (t->stand.on_host && t->has_cores)
+		t->peers = &ring_of_threads;
+	if (t->stand.on_host || !row->route || row->route == PEAL_ROUTE_STAGED)
 		return 0;
-	for (int peer = PEER_TICKET; peer <= PEER_SEMAPHORE; peer++)
-		t->peers[t->n_peers++] = (enum peer)peer;
+	t->peers = rival_rings;
+	t->n_peers = RIVALS;
 	return peali_rivals_open(&t->rivals, &t->stand, seats, 2,
 				 row->route == PEAL_ROUTE_MAPPED_HOST, 0);
 }
@@ -228,30 +231,13 @@ static double run_rival(struct throughput *t, const struct row *row,
 }
 
 /* Messages a second; NAN if there is no such peer, negative if it failed. */
-static double run_peer(struct throughput *t, const struct row *row,
-		       enum peer peer)
+static double run_peer(struct throughput *t, const struct row *row, int peer)
 {
-	switch (peer) {
-	case PEER_RING:
-		if (!t->has_cores)
-			return NAN;
-		return peali_bare_ring(&t->cores, row->bytes, row->batch,
-				       t->messages);
-	case PEER_TICKET:
-		return run_rival(t, row, PEALI_RIVAL_TICKET);
-	case PEER_ACQREL:
-		return run_rival(t, row, PEALI_RIVAL_ACQREL);
-	case PEER_CAS:
-		return run_rival(t, row, PEALI_RIVAL_CAS);
-	case PEER_LANES:
-		return run_rival(t, row, PEALI_RIVAL_LANES);
-	case PEER_LL:
-		return run_rival(t, row, PEALI_RIVAL_LL);
-	case PEER_SEMAPHORE:
-		return run_rival(t, row, PEALI_RIVAL_SEMAPHORE);
-	default:
+	if (!t->peers)
 		return NAN;
-	}
+	if (t->peers[peer].job)
+		return run_rival(t, row, t->peers[peer].job);
+	return peali_bare_ring(&t->cores, row->bytes, row->batch, t->messages);
 }
 
 /* A round of a peer has its ratio. */
@@ -259,12 +245,12 @@ static int run_round(struct throughput *t, const struct row *row,
 		     struct peali_samples *ours, struct peali_samples *peers)
 {
 	int before = 0, after = 0;
-	double rate, peer[PEERS_MOST];
+	double rate, peer[RIVALS];
 
 	if (t->has_cores)
 		before = peali_bare_distance(&t->cores);
 	for (int p = 0; p < t->n_peers; p++) {
-		peer[p] = run_peer(t, row, t->peers[p]);
+		peer[p] = run_peer(t, row, p);
 		if (peer[p] < 0)
 			return -1;
 		if (!isnan(peer[p]))
@@ -284,28 +270,6 @@ static int run_round(struct throughput *t, const struct row *row,
 	return 0;
 }
 
-static const char *name_peer(const struct throughput *t, enum peer peer)
-{
-	switch (peer) {
-	case PEER_RING:
-		return t->has_cores ? "bare ring of cache lines" : NULL;
-	case PEER_TICKET:
-		return "ring, ticket and fence per message";
-	case PEER_ACQREL:
-		return "ring, acquire and release";
-	case PEER_CAS:
-		return "ring, compare-and-swap at both ends";
-	case PEER_LANES:
-		return "ring, 32 lanes with a ticket and a message each";
-	case PEER_LL:
-		return "ring, flags among the data";
-	case PEER_SEMAPHORE:
-		return "ring, semaphores";
-	default:
-		return NULL;
-	}
-}
-
 static const char *no_peer(const struct throughput *t, const struct row *row)
 {
 	if (t->stand.on_host)
@@ -315,12 +279,12 @@ static const char *no_peer(const struct throughput *t, const struct row *row)
 }
 
 /* One row per peer. */
-static void fill(struct throughput *t, const struct row *row, enum peer peer,
+static void fill(struct throughput *t, const struct row *row, int peer,
 		 const struct peali_samples *ours,
 		 const struct peali_samples *peers)
 {
 	const char *why = no_peer(t, row);
-	const char *versus = name_peer(t, peer);
+	const char *versus = t->peers ? t->peers[peer].name : NULL;
 	json_t *cells = peali_report_row(&t->report,
 					 row->route ? "link" : "host to link");
 
@@ -370,7 +334,7 @@ static int calibrate(struct throughput *t, const struct row *row)
 static int run_row(struct throughput *t, const struct row *row)
 {
 	struct peali_samples ours = { 0 };
-	struct peali_samples peers[PEERS_MOST] = { 0 };
+	struct peali_samples peers[RIVALS] = { 0 };
 	uint64_t until = peali_bench_now_ns() + t->row_ns;
 	char label[64];
 	int result;
@@ -388,7 +352,7 @@ static int run_row(struct throughput *t, const struct row *row)
 		result = run_round(t, row, &ours, peers);
 	if (!result) {
 		for (int p = 0; p < t->n_peers; p++)
-			fill(t, row, t->peers[p], &ours, peers + p);
+			fill(t, row, p, &ours, peers + p);
 		snprintf(label, sizeof(label), "%s-%u-%u",
 			 row->route ? peal_route_name(row->route) : "host",
 			 row->bytes, row->batch);
@@ -398,7 +362,7 @@ static int run_row(struct throughput *t, const struct row *row)
 	if (peali_stand_clear(&t->stand))
 		result = -1;
 	peali_samples_fini(&ours);
-	for (int p = 0; p < PEERS_MOST; p++)
+	for (int p = 0; p < RIVALS; p++)
 		peali_samples_fini(peers + p);
 	peali_rivals_close(&t->rivals);
 	return result;

@@ -51,10 +51,14 @@ static PEAL_DEV PEAL_INLINE uint64_t say(const struct rival *r, uint64_t word)
 	return word;
 }
 
+/* The bell is the leader's. */
 static PEAL_DEV PEAL_INLINE void idle(const struct rival *r)
 {
 #if PEAL_ON_HOST
-	peal_host_idle((struct peal_bell *)(uintptr_t)r->side->bell, 1);
+	if (r->share.lane)
+		peal_pause();
+	else
+		peal_host_idle((struct peal_bell *)(uintptr_t)r->side->bell, 1);
 #else
 	(void)r;
 	peal_poll_gap();
@@ -64,7 +68,8 @@ static PEAL_DEV PEAL_INLINE void idle(const struct rival *r)
 static PEAL_DEV PEAL_INLINE void awake(const struct rival *r)
 {
 #if PEAL_ON_HOST
-	peal_bell_reset((struct peal_bell *)(uintptr_t)r->side->bell);
+	if (!r->share.lane)
+		peal_bell_reset((struct peal_bell *)(uintptr_t)r->side->bell);
 #else
 	(void)r;
 #endif
@@ -112,9 +117,11 @@ static PEAL_DEV PEAL_INLINE void fence_acquire(const struct rival *r)
 		peal_fence_acquire_dev();
 }
 
-/* Leader: until a word has at least that value; 0 if it will not. Relaxed. */
-static PEAL_DEV PEAL_INLINE uint64_t await(const struct rival *r,
-					   const uint64_t *word, uint64_t least)
+/* Until a word has at least that value; 0 if it will not. Relaxed. By the leader,
+ * or (alone) by any lane, which on the host lets the others have their turn. */
+static PEAL_DEV PEAL_INLINE uint64_t await_by(const struct rival *r,
+					      const uint64_t *word,
+					      uint64_t least, int alone)
 {
 	uint32_t turn = 0;
 	uint64_t v;
@@ -126,9 +133,17 @@ static PEAL_DEV PEAL_INLINE uint64_t await(const struct rival *r,
 		if (++turn % LOOKS == 0 && is_late(r))
 			return 0;
 		idle(r);
+		if (PEAL_ON_HOST && alone)
+			meet(r);
 	}
 	awake(r);
 	return v == PEALI_RIVAL_ENDED ? 0 : v;
+}
+
+static PEAL_DEV PEAL_INLINE uint64_t await(const struct rival *r,
+					   const uint64_t *word, uint64_t least)
+{
+	return await_by(r, word, least, 0);
 }
 
 /* ---- reports --------------------------------------------------------------- */

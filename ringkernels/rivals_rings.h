@@ -230,30 +230,6 @@ static PEAL_DEV void cas_take(struct rival *r)
 
 /* ---- a ticket for each lane ---------------------------------------------------- */
 
-/* As await, by one lane alone; on the host lanes take turns. */
-static PEAL_DEV uint64_t await_alone(const struct rival *r,
-				     const uint64_t *word, uint64_t least)
-{
-	uint32_t turn = 0;
-	uint64_t v;
-
-	for (;;) {
-		v = look(r, word);
-		if (PEAL_LIKELY(v >= least))
-			break;
-		if (++turn % LOOKS == 0 && is_late(r))
-			return 0;
-		if (!r->share.lane)
-			idle(r);
-#if PEAL_ON_HOST
-		meet(r);
-#endif
-	}
-	if (!r->share.lane)
-		awake(r);
-	return v;
-}
-
 /* The last ticket of a lane is behind the last message. All lanes have to come
  * here before the leader says what it has come to. */
 static PEAL_DEV void lanes_end(struct rival *r, uint64_t ticket)
@@ -262,7 +238,7 @@ static PEAL_DEV void lanes_end(struct rival *r, uint64_t ticket)
 
 	peal_add_acqrel_dev(ended, 1);
 	if (!r->share.lane) {
-		r->wrong += await_alone(r, ended, r->share.lanes) == 0;
+		r->wrong += await_by(r, ended, r->share.lanes, 1) == 0;
 		r->began_ns = peal_load_relaxed_dev(r->own + 2);
 	}
 	ring_end(r, ticket < r->side->messages ? ticket : r->side->messages);
@@ -278,8 +254,8 @@ static PEAL_DEV void lanes_send(struct rival *r)
 		if (ticket >= r->side->messages)
 			break;
 		if (ticket >= slots &&
-		    !await_alone(r, turn_in(slot_of(r, r->in, ticket)),
-				 ticket - slots + 1))
+		    !await_by(r, turn_in(slot_of(r, r->in, ticket)),
+			      ticket - slots + 1, 1))
 			break;
 		fence_acquire(r);
 		peali_bench_fill(payload_in(slot_of(r, r->out, ticket)),
@@ -299,8 +275,8 @@ static PEAL_DEV void lanes_take(struct rival *r)
 		ticket = peal_add_relaxed_dev(r->own + 1, 1);
 		if (ticket >= r->side->messages)
 			break;
-		if (!await_alone(r, turn_in(slot_of(r, r->in, ticket)),
-				 ticket + 1))
+		if (!await_by(r, turn_in(slot_of(r, r->in, ticket)), ticket + 1,
+			      1))
 			break;
 		fence_acquire(r);
 		r->wrong +=
@@ -397,17 +373,13 @@ static PEAL_DEV void ll_take(struct rival *r)
 				late = ++turn % LOOKS == 0 && is_late(r);
 				if (late)
 					break;
-				if (r->share.lane) /* the bell is the leader's */
-					peal_pause();
-				else
-					idle(r);
+				idle(r);
 			}
 			r->wrong += word != r->base[i] + n;
 		}
 		if ((n + 1) % (r->side->slots / 4) == 0)
 			release(r, head_of(r->out), n + 1);
-		if (!r->share.lane)
-			awake(r);
+		awake(r);
 		count(r, n);
 	}
 	ring_end(r, n);

@@ -223,52 +223,31 @@ static PEAL_DEV void run_job(struct rival *r)
 
 	switch (r->side->job) {
 	case PEALI_RIVAL_FLAG:
-		if (role)
-			flag_answer(r);
-		else
-			flag_begin(r);
+		role ? flag_answer(r) : flag_begin(r);
 		break;
 	case PEALI_RIVAL_ATOM:
 		atom_run(r);
 		break;
 	case PEALI_RIVAL_TICKET:
-		if (role)
-			ticket_take(r);
-		else
-			ticket_send(r);
+		role ? ticket_take(r) : ticket_send(r);
 		break;
 	case PEALI_RIVAL_ACQREL:
-		if (role)
-			acqrel_take(r);
-		else
-			acqrel_send(r);
+		role ? acqrel_take(r) : acqrel_send(r);
 		break;
 	case PEALI_RIVAL_COUNTER:
 		counter_run(r);
 		break;
 	case PEALI_RIVAL_CAS:
-		if (role)
-			cas_take(r);
-		else
-			cas_send(r);
+		role ? cas_take(r) : cas_send(r);
 		break;
 	case PEALI_RIVAL_LANES:
-		if (role)
-			lanes_take(r);
-		else
-			lanes_send(r);
+		role ? lanes_take(r) : lanes_send(r);
 		break;
 	case PEALI_RIVAL_LL:
-		if (role)
-			ll_take(r);
-		else
-			ll_send(r);
+		role ? ll_take(r) : ll_send(r);
 		break;
 	case PEALI_RIVAL_SEMAPHORE:
-		if (role)
-			semaphore_take(r);
-		else
-			semaphore_send(r);
+		role ? semaphore_take(r) : semaphore_send(r);
 		break;
 	default:
 		break;

@@ -16,63 +16,29 @@ struct m48 {
 };
 PEAL_QUEUE_OF(m48, struct m48, 48)
 
-PEAL_KERNEL void ours_link_send(struct peal_link_producer *p,
-				const struct m48 *items, uint64_t n)
-{
-	const struct peal_header header = { 1, 2, 0 };
+/* All messages, and each again until it goes. */
+#define OURS(name, call, ...)                                                  \
+	PEAL_KERNEL void ours_##name(struct m48 *items, uint64_t n,            \
+				     __VA_ARGS__)                              \
+	{                                                                      \
+		for (uint64_t i = 0; i < n; i++)                               \
+			while ((call) == PEAL_EAGAIN)                          \
+				peal_poll_gap();                               \
+	}
+#define PLACE ((struct peal_header){ 1, 2, 0 })
 
-	for (uint64_t i = 0; i < n; i++)
-		while (m48_link_push(p, header, items + i) == PEAL_EAGAIN)
-			peal_poll_gap();
-}
-
-PEAL_KERNEL void ours_link_take(struct peal_link_consumer *c, struct m48 *items,
-				struct peal_message *message, uint64_t n)
-{
-	for (uint64_t i = 0; i < n; i++)
-		while (m48_link_pop(c, items + i, message) == PEAL_EAGAIN)
-			peal_poll_gap();
-}
-
-PEAL_KERNEL void ours_mailbox_send(struct peal_mailbox *b,
-				   struct peal_mailbox_lease *lease,
-				   const struct m48 *items, uint64_t n)
-{
-	const struct peal_header header = { 1, 2, 0 };
-
-	for (uint64_t i = 0; i < n; i++)
-		while (m48_mailbox_put(b, lease, header, items + i) ==
-		       PEAL_EAGAIN)
-			peal_poll_gap();
-}
-
-PEAL_KERNEL void ours_mailbox_take(struct peal_mailbox *b, struct m48 *items,
-				   struct peal_header *header, uint64_t n)
-{
-	for (uint64_t i = 0; i < n; i++)
-		while (m48_mailbox_take(b, items + i, header) == PEAL_EAGAIN)
-			peal_poll_gap();
-}
-
-PEAL_KERNEL void ours_work_send(struct peal_work *q,
-				struct peal_work_producer *p,
-				const struct m48 *items, uint64_t n)
-{
-	const struct peal_header header = { 1, 2, 0 };
-
-	for (uint64_t i = 0; i < n; i++)
-		while (m48_work_push(q, p, header, items + i) == PEAL_EAGAIN)
-			peal_poll_gap();
-}
-
-PEAL_KERNEL void ours_work_take(struct peal_work *q,
-				struct peal_work_consumer *c, struct m48 *items,
-				struct peal_work_got *got, uint64_t n)
-{
-	for (uint64_t i = 0; i < n; i++)
-		while (m48_work_pop(q, c, items + i, got) == PEAL_EAGAIN)
-			peal_poll_gap();
-}
+OURS(link_send, m48_link_push(p, PLACE, items + i),
+     struct peal_link_producer *p)
+OURS(link_take, m48_link_pop(c, items + i, message),
+     struct peal_link_consumer *c, struct peal_message *message)
+OURS(mailbox_send, m48_mailbox_put(b, lease, PLACE, items + i),
+     struct peal_mailbox *b, struct peal_mailbox_lease *lease)
+OURS(mailbox_take, m48_mailbox_take(b, items + i, header),
+     struct peal_mailbox *b, struct peal_header *header)
+OURS(work_send, m48_work_push(q, p, PLACE, items + i), struct peal_work *q,
+     struct peal_work_producer *p)
+OURS(work_take, m48_work_pop(q, c, items + i, got), struct peal_work *q,
+     struct peal_work_consumer *c, struct peal_work_got *got)
 
 /* A side of a rival between two devices whose messages have 48 bytes. */
 #define RIVAL(name)                                                            \
@@ -103,6 +69,8 @@ RIVAL(acqrel_send)
 RIVAL(acqrel_take)
 RIVAL(cas_send)
 RIVAL(cas_take)
+RIVAL(lanes_send)
+RIVAL(lanes_take)
 RIVAL(ll_send)
 RIVAL(ll_take)
 RIVAL(semaphore_send)
