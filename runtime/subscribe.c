@@ -494,9 +494,8 @@ int peal_subscribe(struct peal_runtime *rt, uint64_t topic, uint64_t actor,
 
 static int unsubscribe(struct peali_topic *t, uint64_t actor)
 {
-	int cursor = actor ? cursor_of(t, actor) : -1, result = 0;
+	int cursor = actor ? cursor_of(t, actor) : -1, result;
 	const char *call = "peal_unsubscribe";
-	struct peal_link_view view;
 	struct peali_end end;
 
 	if (cursor < 0)
@@ -505,13 +504,8 @@ static int unsubscribe(struct peali_topic *t, uint64_t actor)
 				  "topic '%s'",
 				  (unsigned long long)actor, t->name);
 	end = t->subscribers[cursor].end;
-	memset(&view, 0, sizeof(view));
-	view.index = end.index;
-	if (peali_end_lives(&end))
-		result = peali_kernel_tell(end.kernel, end.worker,
-					   PEAL_CONTROL_DETACH_INPUT, &view,
-					   sizeof(view), call);
-	if (!result || result == PEAL_ESTOPPED)
+	result = peali_end_tell(&end, PEAL_CONTROL_DETACH_INPUT, call);
+	if (!result)
 		result = let_cursor_go(t, (uint32_t)cursor, call);
 	if (result)
 		return result;

@@ -186,12 +186,15 @@ static void wake_who_waits(struct scene *s)
 	static uint64_t gates[GATES];
 	struct gated m = { 0 };
 	uint64_t first = left(s), before, base, most, sent = 0, opened = 0;
+	uint64_t until;
 	int try;
 
 	memset(gates, 0, sizeof(gates));
 	for (try = 0; try < TRIES; try++) {
+		until = harness_now_ns() + PATIENCE;
 		/* it has one, and sleeps all the same */
 		while (sent == left(s) - first || !asleep(s->k, 0)) {
+			CHECK(harness_now_ns() < until);
 			if (sent < left(s) - first + 2 && sent < GATES) {
 				m.word = (uint64_t)(uintptr_t)&gates[sent++];
 				m.gate = m.word;
@@ -207,6 +210,7 @@ static void wake_who_waits(struct scene *s)
 		before = timeouts();
 		most = opened + CAPACITY < base ? opened + CAPACITY : base - 1;
 		while (left(s) - first == base) {
+			CHECK(harness_now_ns() < until);
 			if (opened < most)
 				peal_store_release_sys(&gates[opened++], 1);
 			identity_sleep_us(200);

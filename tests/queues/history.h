@@ -231,12 +231,12 @@ static inline uint64_t history_overlaps(const struct history_call *calls,
 
 /* Records and checks so many: how many are not those of a queue. */
 static inline uint64_t history_run(struct history *h, uint64_t rounds,
-				   uint64_t seed, uint64_t *pairs)
+				   uint64_t seed)
 {
 	struct history_actor actors[HISTORY_THREADS];
 	pthread_t threads[HISTORY_THREADS];
 	uint32_t n = h->putters + h->takers, i;
-	uint64_t bad = 0, k;
+	uint64_t bad = 0, pairs = 0, k;
 
 	CHECK(n <= HISTORY_THREADS && h->bulk <= HISTORY_BULK);
 	CHECK(!(h->ops % h->bulk));
@@ -253,7 +253,7 @@ static inline uint64_t history_run(struct history *h, uint64_t rounds,
 	for (k = 1; k <= rounds; k++) {
 		pthread_barrier_wait(&h->barrier);
 		bad += !history_linearizes(h->calls, atomic_load(&h->n_calls));
-		*pairs += history_overlaps(h->calls, atomic_load(&h->n_calls));
+		pairs += history_overlaps(h->calls, atomic_load(&h->n_calls));
 		atomic_store(&h->n_calls, 0);
 		atomic_store(&h->taken, 0);
 		atomic_store(&h->stop, k == rounds);
@@ -262,7 +262,23 @@ static inline uint64_t history_run(struct history *h, uint64_t rounds,
 	for (i = 0; i < n; i++)
 		CHECK(!pthread_join(threads[i], NULL));
 	pthread_barrier_destroy(&h->barrier);
+	CHECK(pairs > 0);
+	stress_verified += bad ? 0 : rounds * history_messages(h);
 	return bad;
 }
+
+/* A negative control: some of the histories are caught. `run` records and checks
+ * 200 with the seed `tries`, and says how many are not those of a queue. */
+#define HISTORY_CAUGHT(run)                                                    \
+	do {                                                                   \
+		uint64_t bad = 0, tries = 0;                                   \
+                                                                               \
+		while (!bad && tries++ < 20)                                   \
+			bad = (run);                                           \
+		printf("    not a queue: %llu of %llu histories\n",            \
+		       (unsigned long long)bad,                                \
+		       (unsigned long long)tries * 200);                       \
+		CHECK(bad);                                                    \
+	} while (0)
 
 #endif
