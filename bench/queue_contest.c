@@ -149,34 +149,62 @@ int peali_bench_queue_pass(struct peali_bench_queue_contest *contest,
 	return 0;
 }
 
-enum peali_verdict
-peali_bench_queue_verdict(const struct peali_bench_queue_contest *contest,
-			  double goal)
+int peali_bench_queue_nearest(const struct peali_bench_queue_contest *contests,
+			      uint32_t n)
 {
-	const struct peali_samples *s = &contest->peer.samples;
-	size_t first = 0, above = 0, below = 0;
-	int reached = 0, missed = 0;
+	int nearest = PEALI_TAG_MIXED;
 
-	for (size_t i = 0; i < s->n_rounds; i++) {
-		if (s->rounds[i].tag == PEALI_TAG_MIXED)
-			continue;
-		above += s->rounds[i].ratio >= goal;
-		below += s->rounds[i].ratio < goal;
+	for (uint32_t i = 0; i < n; i++) {
+		const struct peali_samples *s = &contests[i].peer.samples;
+
+		for (size_t k = 0; k < s->n_rounds; k++) {
+			int tag = s->rounds[k].tag;
+
+			if (tag != PEALI_TAG_MIXED &&
+			    (nearest == PEALI_TAG_MIXED || tag < nearest))
+				nearest = tag;
+		}
 	}
+	return nearest;
+}
+
+/* Three quarters of them are of one mind. */
+static enum peali_verdict agree(size_t above, size_t below)
+{
+	if (above >= 3 * below)
+		return PEALI_REACHED;
+	return below >= 3 * above ? PEALI_MISSED : PEALI_UNSURE;
+}
+
+enum peali_verdict
+peali_bench_queue_verdict(struct peali_bench_queue_contest *contest,
+			  int distance, double goal)
+{
+	struct peali_samples *s = &contest->peer.samples;
+	size_t first = 0, rounds[2] = { 0 }, passes[2] = { 0 };
+	enum peali_verdict verdict;
+
+	peali_samples_want(s, distance);
+	peali_samples_want(&contest->ours.samples, distance);
+	if (distance == PEALI_TAG_MIXED || peali_samples_tag(s) != distance)
+		return PEALI_UNSURE;
+	for (size_t i = 0; i < s->n_rounds; i++)
+		if (s->rounds[i].tag == distance)
+			rounds[s->rounds[i].ratio >= goal]++;
 	for (int i = 0; i < PEALI_PASSES; i++) {
 		size_t end = contest->pass_end[i];
 		struct peali_spread ratio =
 			peali_samples_ratio_of(s, first, end - first);
 
 		first = end;
-		reached += ratio.n && ratio.median >= goal;
-		missed += ratio.n && ratio.median < goal;
+		if (ratio.n)
+			passes[ratio.median >= goal]++;
 	}
-	if (reached + missed < VOTES_LEAST)
+	verdict = agree(rounds[1], rounds[0]);
+	if (passes[0] + passes[1] < VOTES_LEAST ||
+	    verdict != agree(passes[1], passes[0]))
 		return PEALI_UNSURE;
-	if (!missed && above >= 3 * below)
-		return PEALI_REACHED;
-	return !reached && below >= 3 * above ? PEALI_MISSED : PEALI_UNSURE;
+	return verdict;
 }
 
 void peali_bench_queue_contest_fini(struct peali_bench_queue_contest *contest)

@@ -2,7 +2,7 @@
 /*
  * Our queues by their device functions, between pinned threads, against the
  * queues of others: round trips, messages a second, many producers. Every row
- * is one of ours and one peer, measured in turn in three passes.
+ * is one of ours and one peer, measured in turn in some passes.
  */
 #include "bench/queues.h"
 
@@ -277,12 +277,13 @@ static double goal_of(const struct peali_bench_queue_contest *c)
 	return c->ours.job.shape.every ? TOPIC_GOAL : 1;
 }
 
-static void fill(struct queues *q, uint32_t index)
+static void fill(struct queues *q, uint32_t index, int distance)
 {
 	static const char *const verdicts[] = { "reached", "missed", "unsure" };
-	const struct peali_bench_queue_contest *c = q->contests + index;
+	struct peali_bench_queue_contest *c = q->contests + index;
 	json_t *row = peali_report_row(&q->report, c->ours.job.kind->name);
-	enum peali_verdict verdict = peali_bench_queue_verdict(c, goal_of(c));
+	enum peali_verdict verdict =
+		peali_bench_queue_verdict(c, distance, goal_of(c));
 	char name[64];
 
 	name_peer(c, name, sizeof(name));
@@ -370,6 +371,7 @@ static int measure(struct queues *q)
 	const double each =
 		q->options.seconds * 1e9 / PEALI_PASSES / (q->n ? q->n : 1);
 	double round = each / 8;
+	int nearest;
 
 	round = round < ROUND_LEAST_NS ? ROUND_LEAST_NS : round;
 	round = round > ROUND_MOST_NS ? ROUND_MOST_NS : round;
@@ -385,8 +387,9 @@ static int measure(struct queues *q)
 				return -1;
 		}
 	}
+	nearest = peali_bench_queue_nearest(q->contests, q->n);
 	for (uint32_t i = 0; i < q->n; i++)
-		fill(q, i);
+		fill(q, i, nearest);
 	for (size_t i = 0; i < GROUPS; i++)
 		if (is_wanted(q, groups + i))
 			fill_skipped(q, groups + i);
@@ -456,12 +459,14 @@ static void print_summary(const struct queues *q)
 	const json_t *row;
 	size_t i;
 
-	printf("\n%u rows, %d passes: at least as good as the peer in all, "
-	       "or within 1.10 times the bounce: %u; worse in all: %u; unsure: "
-	       "%u; skipped: %u\n",
-	       q->n + q->n_skipped, PEALI_PASSES, q->n_verdicts[PEALI_REACHED],
-	       q->n_verdicts[PEALI_MISSED], q->n_verdicts[PEALI_UNSURE],
-	       q->n_skipped);
+	printf("\n%u rows, %d passes, cores %s: at least as good as the peer, "
+	       "or within 1.10 times the bounce: %u; worse: %u; unsure: %u; "
+	       "skipped: %u\n",
+	       q->n + q->n_skipped, PEALI_PASSES,
+	       peali_distance_name(
+		       peali_bench_queue_nearest(q->contests, q->n)),
+	       q->n_verdicts[PEALI_REACHED], q->n_verdicts[PEALI_MISSED],
+	       q->n_verdicts[PEALI_UNSURE], q->n_skipped);
 	for (int v = 0; v < 3; v++)
 		json_array_foreach(q->report.rows, i, row)
 			print_row(row, verdicts[v]);

@@ -6,7 +6,7 @@
 
 #include "bench/queue_run.h"
 
-#define PEALI_PASSES 3 /* all rows are measured so often; verdicts agree */
+#define PEALI_PASSES 6 /* all rows are measured so often */
 
 /* One side of a row, and what suits it best. */
 struct peali_bench_queue_side {
@@ -25,9 +25,9 @@ struct peali_bench_queue_contest {
 };
 
 enum peali_verdict {
-	PEALI_REACHED = 0, /* in every pass, and three quarters of all rounds */
+	PEALI_REACHED = 0, /* in three quarters of passes and of rounds */
 	PEALI_MISSED = 1, /* the same */
-	PEALI_UNSURE = 2 /* neither, or fewer than two passes have rounds */
+	PEALI_UNSURE = 2 /* neither, or fewer than two passes have a vote */
 };
 
 /**
@@ -40,13 +40,22 @@ int peali_bench_queue_pass(struct peali_bench_queue_contest *contest,
 			   uint32_t pass, uint64_t until_ns);
 
 /**
- * Whether the medians of all passes are at least `goal`, each of the rounds at
- * the distance that was most frequent in it, and three quarters of all rounds. A
- * pass has no vote if the distance changed during each of its rounds.
+ * The nearest that cores have been to each other in a round of these rows, which
+ * is what verdicts are about: PEALI_TAG_MIXED if no round had them where they
+ * were. Hypervisors move virtual cores, and a row may be reached near and missed
+ * far.
+ */
+int peali_bench_queue_nearest(const struct peali_bench_queue_contest *contests,
+			      uint32_t n);
+
+/**
+ * Whether the ratio is at least `goal` in three quarters of the rounds with the
+ * cores at that distance, and in the medians of three quarters of the passes
+ * that have such rounds, of which there are two or more. Keeps those rounds.
  */
 enum peali_verdict
-peali_bench_queue_verdict(const struct peali_bench_queue_contest *contest,
-			  double goal);
+peali_bench_queue_verdict(struct peali_bench_queue_contest *contest,
+			  int distance, double goal);
 
 void peali_bench_queue_contest_fini(struct peali_bench_queue_contest *contest);
 

@@ -63,19 +63,25 @@ void peali_samples_close(struct peali_samples *samples, int tag, double ratio)
 	samples->open = samples->n_values;
 }
 
-/* Of n rounds from `first` on. */
-static int tag_of(const struct peali_samples *samples, size_t first, size_t n)
+void peali_samples_want(struct peali_samples *samples, int tag)
+{
+	samples->wanted = tag + 1;
+}
+
+int peali_samples_tag(const struct peali_samples *samples)
 {
 	int best = PEALI_TAG_MIXED;
 	size_t most = 0;
 
-	for (size_t i = first; i < first + n; i++) {
+	for (size_t i = 0; i < samples->n_rounds; i++) {
 		int tag = samples->rounds[i].tag;
 		size_t same = 0;
 
 		if (tag == PEALI_TAG_MIXED)
 			continue;
-		for (size_t k = first; k < first + n; k++)
+		if (tag + 1 == samples->wanted)
+			return tag;
+		for (size_t k = 0; k < samples->n_rounds; k++)
 			same += samples->rounds[k].tag == tag;
 		if (same > most) {
 			most = same;
@@ -83,11 +89,6 @@ static int tag_of(const struct peali_samples *samples, size_t first, size_t n)
 		}
 	}
 	return best;
-}
-
-int peali_samples_tag(const struct peali_samples *samples)
-{
-	return tag_of(samples, 0, samples->n_rounds);
 }
 
 static int is_kept(const struct peali_round *round, int tag)
@@ -195,7 +196,7 @@ struct peali_spread peali_samples_spread(const struct peali_samples *samples)
 struct peali_spread peali_samples_ratio_of(const struct peali_samples *samples,
 					   size_t first, size_t n)
 {
-	int tag = tag_of(samples, first, n);
+	int tag = peali_samples_tag(samples);
 	double *ratios = malloc((n + 1) * sizeof(*ratios));
 	struct peali_spread spread;
 	size_t kept = 0;

@@ -272,7 +272,7 @@ PEAL_TEST(peers_that_are_missing_are_rows_with_their_reason)
 				json_object_get(row, "n_rounds"));
 			dropped = json_integer_value(
 				json_object_get(row, "n_rounds_dropped"));
-			CHECK(kept + dropped >= 6); /* two a pass */
+			CHECK(kept + dropped >= 2 * PEALI_PASSES);
 			/* others on these cores can spoil all of them */
 			CHECK_EQ(json_is_real(json_object_get(row, "ratio")),
 				 kept > 0);
@@ -301,62 +301,105 @@ PEAL_TEST(a_peer_that_breaks_messages_fails_the_benchmark)
 	CHECK_EQ(bench("/dev/null", "nothing"), 2);
 }
 
-/* Three passes of two rounds with these ratios; below 0: the cores moved. */
-static enum peali_verdict judge_rounds(const double ratios[3][2])
+#define NEAR 0
+#define FAR 2
+
+/* The two rounds of a pass; below 0: the cores moved meanwhile. */
+struct two_rounds {
+	double first, second;
+	int distance;
+};
+
+/* Of a row with such passes, the others empty. */
+static enum peali_verdict judge_passes(const struct two_rounds *pass, int n,
+				       int distance)
 {
 	struct peali_bench_queue_contest contest = { 0 };
+	struct peali_samples *s = &contest.peer.samples;
 	enum peali_verdict verdict;
 
-	for (int i = 0; i < 3; i++) {
-		for (int k = 0; k < 2; k++)
-			peali_samples_close(&contest.peer.samples,
-					    ratios[i][k] < 0 ? PEALI_TAG_MIXED :
-							       i % 2,
-					    ratios[i][k]);
-		contest.pass_end[i] = contest.peer.samples.n_rounds;
+	for (int i = 0; i < PEALI_PASSES; i++) {
+		for (int k = 0; k < 2 && i < n; k++) {
+			double ratio = k ? pass[i].second : pass[i].first;
+
+			peali_samples_close(s,
+					    ratio < 0 ? PEALI_TAG_MIXED :
+							pass[i].distance,
+					    ratio);
+		}
+		contest.pass_end[i] = s->n_rounds;
 	}
-	verdict = peali_bench_queue_verdict(&contest, 1);
+	verdict = peali_bench_queue_verdict(&contest, distance, 1);
 	peali_bench_queue_contest_fini(&contest);
 	return verdict;
 }
+#define JUDGE(distance, ...)                                                   \
+	judge_passes(                                                          \
+		(const struct two_rounds[]){ __VA_ARGS__ },                    \
+		(int)(sizeof((const struct two_rounds[]){ __VA_ARGS__ }) /     \
+		      sizeof(struct two_rounds)),                              \
+		distance)
+#define PASS(ratio)                                                            \
+	{                                                                      \
+		ratio, ratio, NEAR                                             \
+	}
 
-static enum peali_verdict judge(double a, double b, double c)
+PEAL_TEST(verdict_wants_three_quarters_of_the_passes_to_agree)
 {
-	return judge_rounds(
-		(const double[3][2]){ { a, a }, { b, b }, { c, c } });
-}
-
-PEAL_TEST(verdict_wants_all_passes_to_agree)
-{
-	CHECK_EQ(judge(1.0, 1.2, 3.0), PEALI_REACHED);
-	CHECK_EQ(judge(0.99, 0.5, 0.1), PEALI_MISSED);
-	CHECK_EQ(judge(1.5, 0.99, 1.5), PEALI_UNSURE);
-	CHECK_EQ(judge(1.5, -1, 1.5), PEALI_REACHED); /* no rounds, no vote */
-	CHECK_EQ(judge(-1, 0.5, 0.5), PEALI_MISSED);
-	CHECK_EQ(judge(1.5, 0.5, -1), PEALI_UNSURE);
-	CHECK_EQ(judge(-1, 1.5, -1), PEALI_UNSURE); /* nobody to agree with */
+	CHECK_EQ(JUDGE(NEAR, PASS(1.0), PASS(1.2), PASS(3.0)), PEALI_REACHED);
+	CHECK_EQ(JUDGE(NEAR, PASS(0.99), PASS(0.5), PASS(0.1)), PEALI_MISSED);
+	CHECK_EQ(JUDGE(NEAR, PASS(1.5), PASS(0.99), PASS(1.5)), PEALI_UNSURE);
+	CHECK_EQ(JUDGE(NEAR, PASS(1.5), PASS(0.99), PASS(1.5), PASS(1.5)),
+		 PEALI_REACHED);
+	CHECK_EQ(JUDGE(NEAR, PASS(0.5), PASS(0.9), PASS(1.5), PASS(0.7)),
+		 PEALI_MISSED);
+	/* no rounds, no vote */
+	CHECK_EQ(JUDGE(NEAR, PASS(1.5), PASS(-1), PASS(1.5)), PEALI_REACHED);
+	CHECK_EQ(JUDGE(NEAR, PASS(-1), PASS(0.5), PASS(0.5)), PEALI_MISSED);
+	CHECK_EQ(JUDGE(NEAR, PASS(1.5), PASS(0.5), PASS(-1)), PEALI_UNSURE);
+	/* nobody to agree with */
+	CHECK_EQ(JUDGE(NEAR, PASS(-1), PASS(1.5), PASS(-1)), PEALI_UNSURE);
+	CHECK_EQ(JUDGE(NEAR, PASS(-1)), PEALI_UNSURE);
 }
 
 /* The medians of all passes agree here. */
 PEAL_TEST(verdict_wants_three_quarters_of_the_rounds_to_agree)
 {
-	const double five_of_six[3][2] = { { 1.2, 1.2 },
-					   { 1.2, 1.2 },
-					   { 2.5, 0.9 } };
-	const double four_of_six[3][2] = { { 1.5, 0.9 },
-					   { 1.5, 0.9 },
-					   { 1.2, 1.2 } };
-	const double three_of_four[3][2] = { { 0.8, 0.8 },
-					     { -1, -1 },
-					     { 0.5, 1.1 } };
-	const double two_of_four[3][2] = { { 0.5, 1.1 },
-					   { -1, -1 },
-					   { 0.5, 1.1 } };
+	CHECK_EQ(JUDGE(NEAR, PASS(1.2), PASS(1.2), { 2.5, 0.9, NEAR }),
+		 PEALI_REACHED);
+	CHECK_EQ(JUDGE(NEAR, { 1.5, 0.9, NEAR }, { 1.5, 0.9, NEAR }, PASS(1.2)),
+		 PEALI_UNSURE);
+	CHECK_EQ(JUDGE(NEAR, PASS(0.8), { 0.5, 1.1, NEAR }), PEALI_MISSED);
+	CHECK_EQ(JUDGE(NEAR, { 0.5, 1.1, NEAR }, { 0.5, 1.1, NEAR }),
+		 PEALI_UNSURE);
+}
 
-	CHECK_EQ(judge_rounds(five_of_six), PEALI_REACHED);
-	CHECK_EQ(judge_rounds(four_of_six), PEALI_UNSURE);
-	CHECK_EQ(judge_rounds(three_of_four), PEALI_MISSED);
-	CHECK_EQ(judge_rounds(two_of_four), PEALI_UNSURE);
+PEAL_TEST(verdict_is_about_the_nearest_cores)
+{
+	const struct two_rounds far = { 0.5, 0.5, FAR };
+
+	CHECK_EQ(JUDGE(NEAR, PASS(1.2), far, far, far, PASS(1.3)),
+		 PEALI_REACHED);
+	CHECK_EQ(JUDGE(FAR, far, far), PEALI_MISSED);
+	/* other rows were near, and this one in one pass or none */
+	CHECK_EQ(JUDGE(NEAR, far, far), PEALI_UNSURE);
+	CHECK_EQ(JUDGE(NEAR, PASS(1.2), far, far), PEALI_UNSURE);
+}
+
+PEAL_TEST(nearest_is_that_of_all_rows)
+{
+	struct peali_bench_queue_contest rows[3] = { 0 };
+
+	CHECK_EQ(peali_bench_queue_nearest(rows, 3), PEALI_TAG_MIXED);
+	peali_samples_close(&rows[0].peer.samples, PEALI_TAG_MIXED, 1);
+	CHECK_EQ(peali_bench_queue_nearest(rows, 3), PEALI_TAG_MIXED);
+	peali_samples_close(&rows[1].peer.samples, FAR, 1);
+	CHECK_EQ(peali_bench_queue_nearest(rows, 3), FAR);
+	peali_samples_close(&rows[2].peer.samples, FAR, 1);
+	peali_samples_close(&rows[2].peer.samples, NEAR, 1);
+	CHECK_EQ(peali_bench_queue_nearest(rows, 3), NEAR);
+	for (int i = 0; i < 3; i++)
+		peali_bench_queue_contest_fini(rows + i);
 }
 
 static void need_two_cores(void)
@@ -375,5 +418,7 @@ PEAL_TEST_MAIN(need_two_cores();
 	       RUN(what_is_cut_short_is_still_checked);
 	       RUN(peers_that_are_missing_are_rows_with_their_reason);
 	       RUN(a_peer_that_breaks_messages_fails_the_benchmark);
-	       RUN(verdict_wants_all_passes_to_agree);
-	       RUN(verdict_wants_three_quarters_of_the_rounds_to_agree);)
+	       RUN(verdict_wants_three_quarters_of_the_passes_to_agree);
+	       RUN(verdict_wants_three_quarters_of_the_rounds_to_agree);
+	       RUN(verdict_is_about_the_nearest_cores);
+	       RUN(nearest_is_that_of_all_rows);)
