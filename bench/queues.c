@@ -441,10 +441,11 @@ static void print_row(const json_t *row, const char *verdict)
 		       cell(row, "peer"), cell(row, "skipped"));
 		return;
 	}
-	printf("%s: %s, %s, %g bytes, burst %g, %s, versus %s: ", verdict,
-	       cell(row, "subject"), cell(row, "what"),
+	printf("%s: %s, %s, %g bytes, burst %g, %s, cores %s, versus %s: ",
+	       verdict, cell(row, "subject"), cell(row, "what"),
 	       number(row, "message_bytes"), number(row, "burst"),
-	       cell(row, "placement"), cell(row, "versus"));
+	       cell(row, "placement"), cell(row, "core_distance"),
+	       cell(row, "versus"));
 	if (json_is_real(json_object_get(row, "ratio")))
 		printf("%.2f (%.2f .. %.2f)\n", number(row, "ratio"),
 		       number(row, "ratio_min"), number(row, "ratio_max"));
