@@ -223,9 +223,11 @@ int peali_bare_distance(const struct peali_cores *cores)
 
 const char *peali_distance_name(int distance)
 {
-	static const char *const names[] = { "near", "middle", "far" };
+	static const char *const names[PEALI_DISTANCES] = { "near", "middle",
+							    "far" };
 
-	return distance >= 0 && distance < 3 ? names[distance] : "mixed";
+	return distance >= 0 && distance < PEALI_DISTANCES ? names[distance] :
+							     "mixed";
 }
 
 /* ---- ring ------------------------------------------------------------------- */

@@ -63,6 +63,8 @@ int peali_bare_bounce(const struct peali_cores *cores, uint32_t lines,
  */
 int peali_bare_distance(const struct peali_cores *cores);
 
+#define PEALI_DISTANCES 3 /* classes, from 0 on */
+
 /** Name of a class: "near", "middle", "far"; static. */
 const char *peali_distance_name(int distance);
 

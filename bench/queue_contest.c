@@ -13,7 +13,7 @@
 #define MESSAGES_MOST (UINT64_C(1) << 22)
 #define LATE 10 /* rounds: then a side sends no more */
 #define ROUNDS_LEAST 2 /* of a pass */
-#define VOTES_LEAST 2 /* of passes: one alone agrees with nobody */
+#define VOTES_LEAST 2 /* one alone agrees with nobody */
 
 /* Whole bursts of all producers. */
 static uint64_t whole(const struct peali_bench_queue_side *side,
@@ -149,26 +149,7 @@ int peali_bench_queue_pass(struct peali_bench_queue_contest *contest,
 	return 0;
 }
 
-int peali_bench_queue_nearest(const struct peali_bench_queue_contest *contests,
-			      uint32_t n)
-{
-	int nearest = PEALI_TAG_MIXED;
-
-	for (uint32_t i = 0; i < n; i++) {
-		const struct peali_samples *s = &contests[i].peer.samples;
-
-		for (size_t k = 0; k < s->n_rounds; k++) {
-			int tag = s->rounds[k].tag;
-
-			if (tag != PEALI_TAG_MIXED &&
-			    (nearest == PEALI_TAG_MIXED || tag < nearest))
-				nearest = tag;
-		}
-	}
-	return nearest;
-}
-
-/* Three quarters of them are of one mind. */
+/* Whether three quarters of them are of one mind. */
 static enum peali_verdict agree(size_t above, size_t below)
 {
 	if (above >= 3 * below)
@@ -177,32 +158,31 @@ static enum peali_verdict agree(size_t above, size_t below)
 }
 
 enum peali_verdict
-peali_bench_queue_verdict(struct peali_bench_queue_contest *contest,
-			  int distance, double goal)
+peali_bench_queue_verdict(const struct peali_bench_queue_contest *contest,
+			  double goal)
 {
-	struct peali_samples *s = &contest->peer.samples;
-	size_t first = 0, rounds[2] = { 0 }, passes[2] = { 0 };
+	const struct peali_samples *s = &contest->peer.samples;
+	size_t first = 0, rounds[2] = { 0 }, votes[2] = { 0 };
 	enum peali_verdict verdict;
 
-	peali_samples_want(s, distance);
-	peali_samples_want(&contest->ours.samples, distance);
-	if (distance == PEALI_TAG_MIXED || peali_samples_tag(s) != distance)
-		return PEALI_UNSURE;
 	for (size_t i = 0; i < s->n_rounds; i++)
-		if (s->rounds[i].tag == distance)
+		if (s->rounds[i].tag != PEALI_TAG_MIXED)
 			rounds[s->rounds[i].ratio >= goal]++;
 	for (int i = 0; i < PEALI_PASSES; i++) {
-		size_t end = contest->pass_end[i];
-		struct peali_spread ratio =
-			peali_samples_ratio_of(s, first, end - first);
+		size_t n = contest->pass_end[i] - first;
 
-		first = end;
-		if (ratio.n)
-			passes[ratio.median >= goal]++;
+		for (int tag = 0; tag < PEALI_DISTANCES; tag++) {
+			struct peali_spread ratio =
+				peali_samples_ratio_of(s, first, n, tag);
+
+			if (ratio.n)
+				votes[ratio.median >= goal]++;
+		}
+		first += n;
 	}
 	verdict = agree(rounds[1], rounds[0]);
-	if (passes[0] + passes[1] < VOTES_LEAST ||
-	    verdict != agree(passes[1], passes[0]))
+	if (votes[0] + votes[1] < VOTES_LEAST ||
+	    verdict != agree(votes[1], votes[0]))
 		return PEALI_UNSURE;
 	return verdict;
 }

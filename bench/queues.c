@@ -277,13 +277,12 @@ static double goal_of(const struct peali_bench_queue_contest *c)
 	return c->ours.job.shape.every ? TOPIC_GOAL : 1;
 }
 
-static void fill(struct queues *q, uint32_t index, int distance)
+static void fill(struct queues *q, uint32_t index)
 {
 	static const char *const verdicts[] = { "reached", "missed", "unsure" };
-	struct peali_bench_queue_contest *c = q->contests + index;
+	const struct peali_bench_queue_contest *c = q->contests + index;
 	json_t *row = peali_report_row(&q->report, c->ours.job.kind->name);
-	enum peali_verdict verdict =
-		peali_bench_queue_verdict(c, distance, goal_of(c));
+	enum peali_verdict verdict = peali_bench_queue_verdict(c, goal_of(c));
 	char name[64];
 
 	name_peer(c, name, sizeof(name));
@@ -371,7 +370,6 @@ static int measure(struct queues *q)
 	const double each =
 		q->options.seconds * 1e9 / PEALI_PASSES / (q->n ? q->n : 1);
 	double round = each / 8;
-	int nearest;
 
 	round = round < ROUND_LEAST_NS ? ROUND_LEAST_NS : round;
 	round = round > ROUND_MOST_NS ? ROUND_MOST_NS : round;
@@ -387,9 +385,8 @@ static int measure(struct queues *q)
 				return -1;
 		}
 	}
-	nearest = peali_bench_queue_nearest(q->contests, q->n);
 	for (uint32_t i = 0; i < q->n; i++)
-		fill(q, i, nearest);
+		fill(q, i);
 	for (size_t i = 0; i < GROUPS; i++)
 		if (is_wanted(q, groups + i))
 			fill_skipped(q, groups + i);
@@ -460,14 +457,12 @@ static void print_summary(const struct queues *q)
 	const json_t *row;
 	size_t i;
 
-	printf("\n%u rows, %d passes, cores %s: at least as good as the peer, "
-	       "or within 1.10 times the bounce: %u; worse: %u; unsure: %u; "
-	       "skipped: %u\n",
-	       q->n + q->n_skipped, PEALI_PASSES,
-	       peali_distance_name(
-		       peali_bench_queue_nearest(q->contests, q->n)),
-	       q->n_verdicts[PEALI_REACHED], q->n_verdicts[PEALI_MISSED],
-	       q->n_verdicts[PEALI_UNSURE], q->n_skipped);
+	printf("\n%u rows, %d passes: at least as good as the peer, or within "
+	       "1.10 times the bounce: %u; worse: %u; unsure: %u; skipped: "
+	       "%u\n",
+	       q->n + q->n_skipped, PEALI_PASSES, q->n_verdicts[PEALI_REACHED],
+	       q->n_verdicts[PEALI_MISSED], q->n_verdicts[PEALI_UNSURE],
+	       q->n_skipped);
 	for (int v = 0; v < 3; v++)
 		json_array_foreach(q->report.rows, i, row)
 			print_row(row, verdicts[v]);

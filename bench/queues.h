@@ -6,7 +6,7 @@
 
 #include "bench/queue_run.h"
 
-#define PEALI_PASSES 6 /* all rows are measured so often */
+#define PEALI_PASSES 4 /* all rows are measured so often */
 
 /* One side of a row, and what suits it best. */
 struct peali_bench_queue_side {
@@ -25,9 +25,10 @@ struct peali_bench_queue_contest {
 };
 
 enum peali_verdict {
-	PEALI_REACHED = 0, /* in three quarters of passes and of rounds */
+	PEALI_REACHED =
+		0, /* by three quarters of the votes and of the rounds */
 	PEALI_MISSED = 1, /* the same */
-	PEALI_UNSURE = 2 /* neither, or fewer than two passes have a vote */
+	PEALI_UNSURE = 2 /* neither, or fewer than two votes */
 };
 
 /**
@@ -40,22 +41,14 @@ int peali_bench_queue_pass(struct peali_bench_queue_contest *contest,
 			   uint32_t pass, uint64_t until_ns);
 
 /**
- * The nearest that cores have been to each other in a round of these rows, which
- * is what verdicts are about: PEALI_TAG_MIXED if no round had them where they
- * were. Hypervisors move virtual cores, and a row may be reached near and missed
- * far.
- */
-int peali_bench_queue_nearest(const struct peali_bench_queue_contest *contests,
-			      uint32_t n);
-
-/**
- * Whether the ratio is at least `goal` in three quarters of the rounds with the
- * cores at that distance, and in the medians of three quarters of the passes
- * that have such rounds, of which there are two or more. Keeps those rounds.
+ * Whether the ratio is at least `goal` in three quarters of the rounds, and of
+ * the votes: a pass has a vote for each distance that the cores had in it, which
+ * is the median of its rounds at that distance. So a row that is reached near and
+ * missed far is unsure. Rounds during which the distance changed do not count.
  */
 enum peali_verdict
-peali_bench_queue_verdict(struct peali_bench_queue_contest *contest,
-			  int distance, double goal);
+peali_bench_queue_verdict(const struct peali_bench_queue_contest *contest,
+			  double goal);
 
 void peali_bench_queue_contest_fini(struct peali_bench_queue_contest *contest);
 

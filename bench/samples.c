@@ -63,11 +63,6 @@ void peali_samples_close(struct peali_samples *samples, int tag, double ratio)
 	samples->open = samples->n_values;
 }
 
-void peali_samples_want(struct peali_samples *samples, int tag)
-{
-	samples->wanted = tag + 1;
-}
-
 int peali_samples_tag(const struct peali_samples *samples)
 {
 	int best = PEALI_TAG_MIXED;
@@ -79,8 +74,6 @@ int peali_samples_tag(const struct peali_samples *samples)
 
 		if (tag == PEALI_TAG_MIXED)
 			continue;
-		if (tag + 1 == samples->wanted)
-			return tag;
 		for (size_t k = 0; k < samples->n_rounds; k++)
 			same += samples->rounds[k].tag == tag;
 		if (same > most) {
@@ -194,9 +187,8 @@ struct peali_spread peali_samples_spread(const struct peali_samples *samples)
 }
 
 struct peali_spread peali_samples_ratio_of(const struct peali_samples *samples,
-					   size_t first, size_t n)
+					   size_t first, size_t n, int tag)
 {
-	int tag = peali_samples_tag(samples);
 	double *ratios = malloc((n + 1) * sizeof(*ratios));
 	struct peali_spread spread;
 	size_t kept = 0;
@@ -212,7 +204,8 @@ struct peali_spread peali_samples_ratio_of(const struct peali_samples *samples,
 
 struct peali_spread peali_samples_ratio(const struct peali_samples *samples)
 {
-	return peali_samples_ratio_of(samples, 0, samples->n_rounds);
+	return peali_samples_ratio_of(samples, 0, samples->n_rounds,
+				      peali_samples_tag(samples));
 }
 
 /* ---- cells ----------------------------------------------------------------- */

@@ -5,8 +5,8 @@
 /*
  * The samples of one row. They come in rounds, in which ours and the peer were
  * measured one right after the other; a round has one ratio, and a tag that
- * says under which conditions it ran. Only the rounds of one tag are kept, so
- * that like is compared with like: of the most frequent, or of one that is wanted.
+ * says under which conditions it ran. Only the rounds of the most frequent tag
+ * are kept, so that like is compared with like.
  */
 
 #include <stddef.h>
@@ -32,7 +32,6 @@ struct peali_samples {
 	size_t n_rounds, room_rounds;
 	size_t open; /* first sample of the round that is not closed */
 	int failed; /* out of memory: some are missing */
-	int wanted; /* a tag, and 1 more; 0: none */
 };
 
 void peali_samples_fini(struct peali_samples *samples);
@@ -46,13 +45,7 @@ double peali_samples_open_median(const struct peali_samples *samples);
 /** Closes the open round. */
 void peali_samples_close(struct peali_samples *samples, int tag, double ratio);
 
-/** Keeps the rounds of that tag, if there are any. */
-void peali_samples_want(struct peali_samples *samples, int tag);
-
-/**
- * The tag whose rounds are kept: the wanted one if a round has it, else the one
- * that most have; PEALI_TAG_MIXED if none has any.
- */
+/** The tag that most rounds have; PEALI_TAG_MIXED if none has any. */
 int peali_samples_tag(const struct peali_samples *samples);
 
 /** How many samples, or rounds, have that tag. */
@@ -72,9 +65,9 @@ struct peali_spread {
 struct peali_spread peali_samples_spread(const struct peali_samples *samples);
 struct peali_spread peali_samples_ratio(const struct peali_samples *samples);
 
-/** The same of those of n rounds from `first` on that are kept. */
+/** The ratios of those of n rounds from `first` on that have the tag. */
 struct peali_spread peali_samples_ratio_of(const struct peali_samples *samples,
-					   size_t first, size_t n);
+					   size_t first, size_t n, int tag);
 
 /**
  * Fills cells of a row.

@@ -304,23 +304,23 @@ PEAL_TEST(a_peer_that_breaks_messages_fails_the_benchmark)
 #define NEAR 0
 #define FAR 2
 
-/* The two rounds of a pass; below 0: the cores moved meanwhile. */
-struct two_rounds {
+/* Rounds of a pass, by turns so; below 0: the cores moved meanwhile. */
+struct turns {
 	double first, second;
 	int distance;
+	int more; /* than two */
 };
 
-/* Of a row with such passes, the others empty. */
-static enum peali_verdict judge_passes(const struct two_rounds *pass, int n,
-				       int distance)
+/* Of a row whose first passes are such; the others have no rounds. */
+static enum peali_verdict judge_passes(const struct turns *pass, int n)
 {
 	struct peali_bench_queue_contest contest = { 0 };
 	struct peali_samples *s = &contest.peer.samples;
 	enum peali_verdict verdict;
 
 	for (int i = 0; i < PEALI_PASSES; i++) {
-		for (int k = 0; k < 2 && i < n; k++) {
-			double ratio = k ? pass[i].second : pass[i].first;
+		for (int k = 0; i < n && k < 2 + pass[i].more; k++) {
+			double ratio = k % 2 ? pass[i].second : pass[i].first;
 
 			peali_samples_close(s,
 					    ratio < 0 ? PEALI_TAG_MIXED :
@@ -329,77 +329,66 @@ static enum peali_verdict judge_passes(const struct two_rounds *pass, int n,
 		}
 		contest.pass_end[i] = s->n_rounds;
 	}
-	verdict = peali_bench_queue_verdict(&contest, distance, 1);
+	verdict = peali_bench_queue_verdict(&contest, 1);
 	peali_bench_queue_contest_fini(&contest);
 	return verdict;
 }
-#define JUDGE(distance, ...)                                                   \
-	judge_passes(                                                          \
-		(const struct two_rounds[]){ __VA_ARGS__ },                    \
-		(int)(sizeof((const struct two_rounds[]){ __VA_ARGS__ }) /     \
-		      sizeof(struct two_rounds)),                              \
-		distance)
+#define JUDGE(...)                                                             \
+	judge_passes((const struct turns[]){ __VA_ARGS__ },                    \
+		     (int)(sizeof((const struct turns[]){ __VA_ARGS__ }) /     \
+			   sizeof(struct turns)))
 #define PASS(ratio)                                                            \
 	{                                                                      \
-		ratio, ratio, NEAR                                             \
+		ratio, ratio, NEAR, 0                                          \
 	}
 
-PEAL_TEST(verdict_wants_three_quarters_of_the_passes_to_agree)
+PEAL_TEST(verdict_wants_three_quarters_of_the_votes_to_agree)
 {
-	CHECK_EQ(JUDGE(NEAR, PASS(1.0), PASS(1.2), PASS(3.0)), PEALI_REACHED);
-	CHECK_EQ(JUDGE(NEAR, PASS(0.99), PASS(0.5), PASS(0.1)), PEALI_MISSED);
-	CHECK_EQ(JUDGE(NEAR, PASS(1.5), PASS(0.99), PASS(1.5)), PEALI_UNSURE);
-	CHECK_EQ(JUDGE(NEAR, PASS(1.5), PASS(0.99), PASS(1.5), PASS(1.5)),
+	CHECK_EQ(JUDGE(PASS(1.0), PASS(1.2), PASS(3.0)), PEALI_REACHED);
+	CHECK_EQ(JUDGE(PASS(0.99), PASS(0.5), PASS(0.1)), PEALI_MISSED);
+	CHECK_EQ(JUDGE(PASS(1.5), PASS(0.99), PASS(1.5)), PEALI_UNSURE);
+	CHECK_EQ(JUDGE(PASS(1.5), PASS(0.99), PASS(1.5), PASS(1.5)),
 		 PEALI_REACHED);
-	CHECK_EQ(JUDGE(NEAR, PASS(0.5), PASS(0.9), PASS(1.5), PASS(0.7)),
+	CHECK_EQ(JUDGE(PASS(0.5), PASS(0.9), PASS(1.5), PASS(0.7)),
 		 PEALI_MISSED);
 	/* no rounds, no vote */
-	CHECK_EQ(JUDGE(NEAR, PASS(1.5), PASS(-1), PASS(1.5)), PEALI_REACHED);
-	CHECK_EQ(JUDGE(NEAR, PASS(-1), PASS(0.5), PASS(0.5)), PEALI_MISSED);
-	CHECK_EQ(JUDGE(NEAR, PASS(1.5), PASS(0.5), PASS(-1)), PEALI_UNSURE);
+	CHECK_EQ(JUDGE(PASS(1.5), PASS(-1), PASS(1.5)), PEALI_REACHED);
+	CHECK_EQ(JUDGE(PASS(-1), PASS(0.5), PASS(0.5)), PEALI_MISSED);
+	CHECK_EQ(JUDGE(PASS(1.5), PASS(0.5), PASS(-1)), PEALI_UNSURE);
 	/* nobody to agree with */
-	CHECK_EQ(JUDGE(NEAR, PASS(-1), PASS(1.5), PASS(-1)), PEALI_UNSURE);
-	CHECK_EQ(JUDGE(NEAR, PASS(-1)), PEALI_UNSURE);
+	CHECK_EQ(JUDGE(PASS(-1), PASS(1.5), PASS(-1)), PEALI_UNSURE);
+	CHECK_EQ(JUDGE(PASS(-1)), PEALI_UNSURE);
 }
 
 /* The medians of all passes agree here. */
 PEAL_TEST(verdict_wants_three_quarters_of_the_rounds_to_agree)
 {
-	CHECK_EQ(JUDGE(NEAR, PASS(1.2), PASS(1.2), { 2.5, 0.9, NEAR }),
+	CHECK_EQ(JUDGE(PASS(1.2), PASS(1.2), { 2.5, 0.9, NEAR, 0 }),
 		 PEALI_REACHED);
-	CHECK_EQ(JUDGE(NEAR, { 1.5, 0.9, NEAR }, { 1.5, 0.9, NEAR }, PASS(1.2)),
+	CHECK_EQ(JUDGE({ 1.5, 0.9, NEAR, 0 }, { 1.5, 0.9, NEAR, 0 }, PASS(1.2)),
 		 PEALI_UNSURE);
-	CHECK_EQ(JUDGE(NEAR, PASS(0.8), { 0.5, 1.1, NEAR }), PEALI_MISSED);
-	CHECK_EQ(JUDGE(NEAR, { 0.5, 1.1, NEAR }, { 0.5, 1.1, NEAR }),
+	CHECK_EQ(JUDGE(PASS(0.8), { 0.5, 1.1, NEAR, 0 }), PEALI_MISSED);
+	CHECK_EQ(JUDGE({ 0.5, 1.1, NEAR, 0 }, { 0.5, 1.1, NEAR, 0 }),
 		 PEALI_UNSURE);
 }
 
-PEAL_TEST(verdict_is_about_the_nearest_cores)
+/* Three quarters of all rounds agree here. */
+PEAL_TEST(long_passes_have_one_vote_too)
 {
-	const struct two_rounds far = { 0.5, 0.5, FAR };
-
-	CHECK_EQ(JUDGE(NEAR, PASS(1.2), far, far, far, PASS(1.3)),
-		 PEALI_REACHED);
-	CHECK_EQ(JUDGE(FAR, far, far), PEALI_MISSED);
-	/* other rows were near, and this one in one pass or none */
-	CHECK_EQ(JUDGE(NEAR, far, far), PEALI_UNSURE);
-	CHECK_EQ(JUDGE(NEAR, PASS(1.2), far, far), PEALI_UNSURE);
+	CHECK_EQ(JUDGE({ 1.5, 1.5, NEAR, 20 }, PASS(0.5)), PEALI_UNSURE);
+	CHECK_EQ(JUDGE({ 0.5, 0.5, NEAR, 20 }, PASS(1.5)), PEALI_UNSURE);
+	CHECK_EQ(JUDGE({ 1.5, 1.5, NEAR, 20 }, PASS(1.5)), PEALI_REACHED);
 }
 
-PEAL_TEST(nearest_is_that_of_all_rows)
+PEAL_TEST(each_distance_of_a_pass_has_a_vote)
 {
-	struct peali_bench_queue_contest rows[3] = { 0 };
+	const struct turns far = { 0.5, 0.5, FAR, 0 }, high = { 5, 5, FAR, 0 };
 
-	CHECK_EQ(peali_bench_queue_nearest(rows, 3), PEALI_TAG_MIXED);
-	peali_samples_close(&rows[0].peer.samples, PEALI_TAG_MIXED, 1);
-	CHECK_EQ(peali_bench_queue_nearest(rows, 3), PEALI_TAG_MIXED);
-	peali_samples_close(&rows[1].peer.samples, FAR, 1);
-	CHECK_EQ(peali_bench_queue_nearest(rows, 3), FAR);
-	peali_samples_close(&rows[2].peer.samples, FAR, 1);
-	peali_samples_close(&rows[2].peer.samples, NEAR, 1);
-	CHECK_EQ(peali_bench_queue_nearest(rows, 3), NEAR);
-	for (int i = 0; i < 3; i++)
-		peali_bench_queue_contest_fini(rows + i);
+	CHECK_EQ(JUDGE(PASS(1.2), high), PEALI_REACHED);
+	CHECK_EQ(JUDGE(far, far), PEALI_MISSED);
+	CHECK_EQ(JUDGE(PASS(1.2), PASS(1.2), far, far), PEALI_UNSURE);
+	CHECK_EQ(JUDGE(PASS(1.2), far), PEALI_UNSURE);
+	CHECK_EQ(JUDGE(PASS(1.2), PASS(1.3), PASS(1.1), far), PEALI_REACHED);
 }
 
 static void need_two_cores(void)
@@ -418,7 +407,7 @@ PEAL_TEST_MAIN(need_two_cores();
 	       RUN(what_is_cut_short_is_still_checked);
 	       RUN(peers_that_are_missing_are_rows_with_their_reason);
 	       RUN(a_peer_that_breaks_messages_fails_the_benchmark);
-	       RUN(verdict_wants_three_quarters_of_the_passes_to_agree);
+	       RUN(verdict_wants_three_quarters_of_the_votes_to_agree);
 	       RUN(verdict_wants_three_quarters_of_the_rounds_to_agree);
-	       RUN(verdict_is_about_the_nearest_cores);
-	       RUN(nearest_is_that_of_all_rows);)
+	       RUN(long_passes_have_one_vote_too);
+	       RUN(each_distance_of_a_pass_has_a_vote);)
