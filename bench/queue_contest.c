@@ -9,7 +9,7 @@
 #define SAMPLES_LEAST 20
 #define SAMPLES_MOST 1000
 #define FIRST_MESSAGES 8192 /* before anything is known of the rate */
-#define LOOKS 2 /* at each gap */
+#define LOOKS 3 /* at each gap, of each pass */
 #define MESSAGES_MOST (UINT64_C(1) << 22)
 #define LATE 10 /* rounds: then a side sends no more */
 #define ROUNDS_LEAST 2 /* of a pass */
@@ -79,40 +79,50 @@ static double try_side(const struct peali_bench_queue_contest *contest,
 	return value;
 }
 
+/* Tries what a waiting thread can do, by turns: so many looks at each. */
+static int try_gaps(const struct peali_bench_queue_contest *contest,
+		    struct peali_bench_queue_side *side,
+		    double looks[PEALI_GAPS][LOOKS])
+{
+	for (int look = 0; look < LOOKS; look++)
+		for (int gap = 0; gap < PEALI_GAPS; gap++) {
+			double value;
+
+			side->job.gap = (enum peali_bench_queue_gap)gap;
+			value = try_side(contest, side);
+			if (value < 0)
+				return -1;
+			looks[gap][look] = contest->trips ? 1 / value : value;
+		}
+	return 0;
+}
+
 /* Finds what a waiting thread best does, and how much a round takes. */
 static int calibrate(const struct peali_bench_queue_contest *contest,
 		     struct peali_bench_queue_side *side)
 {
-	double best[PEALI_GAPS] = { 0 }, slowest[PEALI_GAPS] = { 0 }, value;
-	int gap = 0;
+	double looks[PEALI_GAPS][LOOKS], median, best = -1, value;
 
 	side->job.budget_ns = LATE * contest->round_ns;
-	side->job.gap = PEALI_GAP_PAUSE;
+	side->job.gap = side->job.kind ? PEALI_GAP_PAUSE : PEALI_GAP_NONE;
 	side->amount = contest->trips ? SAMPLES_LEAST :
 					whole(side, FIRST_MESSAGES);
 	value = try_side(contest, side);
 	if (value < 0)
 		return -1;
 	set_amount(contest, side, value, (double)contest->round_ns / 2);
-	for (int i = 0; i < LOOKS * PEALI_GAPS && side->job.kind; i++) {
-		side->job.gap = (enum peali_bench_queue_gap)(i % PEALI_GAPS);
-		value = try_side(contest, side);
-		if (value < 0)
-			return -1;
-		value = contest->trips ? 1 / value : value;
-		if (value > best[i % PEALI_GAPS])
-			best[i % PEALI_GAPS] = value;
-		if (i < PEALI_GAPS || value < slowest[i % PEALI_GAPS])
-			slowest[i % PEALI_GAPS] = value;
+	if (side->job.kind && try_gaps(contest, side, looks))
+		return -1;
+	for (int gap = 0; gap < PEALI_GAPS && side->job.kind; gap++) {
+		median = peali_median(looks[gap], LOOKS); /* sorts them */
+		if (median <= best)
+			continue;
+		best = median;
+		side->job.gap = (enum peali_bench_queue_gap)gap;
+		value = contest->trips ? 1 / looks[gap][0] : looks[gap][0];
 	}
-	for (int i = 1; i < PEALI_GAPS; i++)
-		if (best[i] > best[gap])
-			gap = i;
-	side->job.gap = (enum peali_bench_queue_gap)gap;
-	if (side->job.kind)
-		value = contest->trips ? 1 / slowest[gap] : slowest[gap];
+	side->gaps |= 1u << side->job.gap;
 	set_amount(contest, side, value, (double)contest->round_ns);
-	side->calibrated = 1;
 	return 0;
 }
 
@@ -137,9 +147,8 @@ static int run_round(struct peali_bench_queue_contest *c)
 int peali_bench_queue_pass(struct peali_bench_queue_contest *contest,
 			   uint32_t pass, uint64_t until_ns)
 {
-	if (!contest->peer.calibrated && calibrate(contest, &contest->peer))
-		return -1;
-	if (!contest->ours.calibrated && calibrate(contest, &contest->ours))
+	if (calibrate(contest, &contest->peer) ||
+	    calibrate(contest, &contest->ours))
 		return -1;
 	for (int i = 0; i < ROUNDS_LEAST || peali_bench_now_ns() < until_ns;
 	     i++)

@@ -277,6 +277,23 @@ static double goal_of(const struct peali_bench_queue_contest *c)
 	return c->ours.job.shape.every ? TOPIC_GOAL : 1;
 }
 
+/* "pause", or "none, fences" where passes found different ones. */
+static void fill_gaps(json_t *row, const char *key, uint32_t gaps)
+{
+	char names[64] = "";
+
+	for (int gap = 0; gap < PEALI_GAPS; gap++) {
+		size_t n = strlen(names);
+
+		if (gaps >> gap & 1)
+			snprintf(names + n, sizeof(names) - n, "%s%s",
+				 n ? ", " : "",
+				 peali_bench_queue_gap_name(
+					 (enum peali_bench_queue_gap)gap));
+	}
+	peali_row_text(row, key, "%s", names);
+}
+
 static void fill(struct queues *q, uint32_t index)
 {
 	static const char *const verdicts[] = { "reached", "missed", "unsure" };
@@ -295,10 +312,8 @@ static void fill(struct queues *q, uint32_t index)
 	peali_row_text(
 		row, "core_distance", "%s",
 		peali_distance_name(peali_samples_tag(&c->peer.samples)));
-	peali_row_text(row, "gap", "%s",
-		       peali_bench_queue_gap_name(c->ours.job.gap));
-	peali_row_text(row, "versus_gap", "%s",
-		       peali_bench_queue_gap_name(c->peer.job.gap));
+	fill_gaps(row, "gap", c->ours.gaps);
+	fill_gaps(row, "versus_gap", c->peer.gaps);
 	fill_values(c, row);
 	peali_samples_row_versus(&c->peer.samples, row, name, NULL);
 	peali_row_real(row, "goal", goal_of(c));

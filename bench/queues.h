@@ -11,7 +11,7 @@
 /* One side of a row, and what suits it best. */
 struct peali_bench_queue_side {
 	struct peali_bench_queue_job job; /* kind NULL: the bare bounce */
-	int calibrated;
+	uint32_t gaps; /* bit (1 << enum peali_bench_queue_gap) of each pass */
 	uint64_t amount; /* messages of a round, or samples of round trips */
 	struct peali_samples samples;
 };
@@ -32,8 +32,8 @@ enum peali_verdict {
 };
 
 /**
- * One pass of rounds: peer, ours, peer, ours, until that time. The first finds
- * out what suits each side.
+ * One pass of rounds: first it finds out what suits each side, then peer, ours,
+ * peer, ours, until that time.
  *
  * @return 0, or -1 with a message: a message was lost, doubled or changed.
  */
