@@ -60,6 +60,7 @@ struct peali_launch_desc {
 	 * said so, it says PEAL_WORKER_FAILED for it. */
 	struct peal_worker_status *status;
 	int epochs; /* workers may return to be launched again */
+	int recorded; /* not started now, but by each launch_again */
 };
 
 struct peali_peer_info {
@@ -156,6 +157,13 @@ struct peali_backend_ops {
 	int (*launch)(struct peali_backend *backend,
 		      const struct peali_launch_desc *desc,
 		      struct peali_launch **out);
+	/*
+	 * Starts a recorded launch, of which no worker runs; between its runs
+	 * it takes no room. To record one is PEAL_EBUSY while any kernel is
+	 * resident on the device, and PEAL_ENOTSUP where launches cannot be
+	 * recorded; NULL: nowhere. (resident)
+	 */
+	int (*launch_again)(struct peali_launch *launch);
 	/* Workers that have not returned for good. (resident) */
 	int (*launch_query)(struct peali_launch *launch);
 	/* Waits for all workers to return; PEAL_ETIMEDOUT. (resident) */

@@ -289,6 +289,9 @@ PEAL_TEST(wrong_launches_are_refused_with_numbers)
 	bad.device = 2;
 	refuse(bad, PEAL_ENODEV, "no device 2");
 	bad = good;
+	bad.recorded = 1;
+	refuse(bad, PEAL_ENOTSUP, "cannot be recorded");
+	bad = good;
 	bad.n_workers = 0;
 	refuse(bad, PEAL_EINVAL, "0 workers");
 	bad = good;

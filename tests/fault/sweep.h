@@ -16,10 +16,13 @@
 #include <peal/memory.h>
 #include <peal/peer.h>
 #include "runtime/harness.h"
+#include "ringkernels/rivals_program.h"
 #include "runtime/backend/gpu/driver.h"
+#include "runtime/runtime.h"
 
 #define SWEEP_MESSAGES 50
 #define SWEEP_BYTES 3000 /* of a copy */
+#define SWEEP_REPLAYS 3 /* of a recorded launch */
 #define SWEEP_ALARM_S 60 /* longer is a hang */
 #define SWEEP_WAIT (20 * SECOND) /* of one step */
 
@@ -130,6 +133,70 @@ static inline int sweep_copies(struct peal_runtime *rt)
 	return good;
 }
 
+extern const struct peal_program peal_program_rivals;
+
+/* What a recorded launch works with, in host memory that the device sees. */
+struct sweep_sum {
+	struct peali_rival_params params;
+	struct peali_rival_side side;
+	uint8_t in[PEALI_RIVAL_AREA_BYTES], work[PEALI_RIVAL_WORK_BYTES];
+};
+
+static inline struct peali_launch_desc sweep_make_sum(struct sweep_sum *s)
+{
+	struct peali_launch_desc desc = {
+		.program = &peal_program_rivals,
+		.params = (uintptr_t)s,
+		.n_workers = 1,
+		.lanes = 1,
+		.recorded = 1,
+	};
+	uint64_t *word = (uint64_t *)(void *)(s->in + PEALI_RIVAL_SLOTS_AT);
+
+	s->params.magic = PEALI_RIVALS_MAGIC;
+	s->side.job = PEALI_RIVAL_SUM;
+	s->side.bytes = 8;
+	s->side.lanes = 1;
+	s->side.in = (uintptr_t)s->in;
+	s->side.work = (uintptr_t)s->work;
+	*word = 7;
+	return desc;
+}
+
+/* A launch that was recorded runs as often as it is told to. */
+static inline int sweep_replays(struct peal_runtime *rt)
+{
+	const struct peali_device *d = &rt->devices.device[0];
+	const struct peali_backend_ops *ops = d->backend->ops;
+	struct peali_launch *launch = NULL;
+	struct peali_launch_desc desc;
+	struct sweep_sum *s;
+	const uint64_t *sum;
+	uint64_t at = 0;
+	int i, good;
+
+	if (!STEP(peal_memory_alloc(rt, PEAL_HOST_MEMORY, sizeof(*s), &at)))
+		return 0;
+	s = (struct sweep_sum *)(uintptr_t)at;
+	sum = &((struct peali_rival_report *)(void *)(s->work +
+						      PEALI_RIVAL_REPORT_AT))
+		       ->head.elapsed_ns;
+	desc = sweep_make_sum(s);
+	good = STEP(ops->load(d->backend, d->local, desc.program));
+	i = good ? ops->launch(d->backend, &desc, &launch) : 0;
+	if (i != PEAL_ENOTSUP) /* without graphs there is no such thing */
+		good = good && sweep_ok(i, "record a launch");
+	for (i = 1; i <= SWEEP_REPLAYS && good && launch; i++) {
+		good = STEP(ops->launch_again(launch)) &&
+		       STEP(ops->launch_wait(launch, SWEEP_WAIT));
+		sweep->wrong += good && *sum != 7u * (unsigned)i;
+	}
+	if (launch)
+		STEP(ops->launch_free(launch));
+	STEP(peal_memory_free(rt, PEAL_HOST_MEMORY, at));
+	return good;
+}
+
 /* What a scenario builds; NULL: it did not come so far. */
 struct sweep_chain {
 	struct peal_endpoint *e;
@@ -218,7 +285,7 @@ static inline void sweep_use(struct peal_runtime *rt)
 			return;
 	sweep->open = i;
 	if (i < 2 || !STEP(peal_topology_pair(rt, 0, 1, &pair)) ||
-	    !sweep_copies(rt))
+	    !sweep_copies(rt) || !sweep_replays(rt))
 		return;
 	if (!sweep_build(rt, &chain) || !sweep_messages(&chain))
 		sweep_ask_kernels(&chain);

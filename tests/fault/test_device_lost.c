@@ -9,6 +9,7 @@
 #include <peal/memory.h>
 #include <peal/peer.h>
 #include "runtime/harness.h"
+#include "runtime/runtime.h"
 
 #define LAUNCH_FAILED 719
 #define PARKED 5 /* messages that the lost device has not handled */
@@ -378,6 +379,44 @@ PEAL_TEST(a_damaged_image_is_refused_before_the_driver_sees_it)
 	CHECK_OK(peal_runtime_close(rt));
 }
 
+extern const struct peal_program peal_program_rivals;
+
+/* They run beside others all the same, and may be freed beside them. */
+PEAL_TEST(launches_are_recorded_while_nothing_is_resident)
+{
+	struct peal_runtime *rt = open_double();
+	const struct peali_device *d = &rt->devices.device[0];
+	const struct peali_backend_ops *ops = d->backend->ops;
+	struct peali_launch_desc desc = { .program = &peal_program_rivals,
+					  .n_workers = 1,
+					  .lanes = 1,
+					  .recorded = 1 };
+	struct peali_launch *recorded = NULL, *other = NULL;
+	struct loop loop;
+	int i;
+
+	/* zeros: such a kernel ends at once */
+	CHECK_OK(peal_memory_alloc(rt, PEAL_HOST_MEMORY, 4096, &desc.params));
+	CHECK_OK(ops->load(d->backend, d->local, desc.program));
+	CHECK_OK(ops->launch(d->backend, &desc, &recorded));
+	CHECK_EQ(ops->launch_query(recorded), 0);
+	loop = make_loop(rt, 0);
+	CHECK_FAILS(ops->launch(d->backend, &desc, &other), PEAL_EBUSY,
+		    "while no kernel is resident");
+	for (i = 0; i < 3; i++) {
+		CHECK_OK(ops->launch_again(recorded));
+		CHECK_OK(ops->launch_wait(recorded, PATIENCE));
+	}
+	CHECK_OK(ops->launch_free(recorded));
+	go_round(&loop, 0, 10);
+	desc.recorded = 0;
+	CHECK_OK(ops->launch(d->backend, &desc, &other));
+	CHECK_FAILS(ops->launch_again(other), PEAL_EINVAL, "not recorded");
+	CHECK_OK(ops->launch_wait(other, PATIENCE));
+	CHECK_OK(ops->launch_free(other));
+	CHECK_OK(peal_runtime_shutdown(rt));
+}
+
 PEAL_TEST_MAIN(RUN(a_lost_device_closes_its_links_and_the_other_goes_on);
 	       RUN(a_kernel_whose_neighbour_is_lost_goes_on);
 	       RUN(more_lanes_than_the_code_has_registers_for_are_refused);
@@ -389,4 +428,5 @@ PEAL_TEST_MAIN(RUN(a_lost_device_closes_its_links_and_the_other_goes_on);
 	       RUN(a_program_that_comes_too_late_is_refused);
 	       RUN(no_room_on_one_device_names_the_one_that_has);
 	       RUN(an_image_for_another_architecture_is_none);
-	       RUN(a_damaged_image_is_refused_before_the_driver_sees_it);)
+	       RUN(a_damaged_image_is_refused_before_the_driver_sees_it);
+	       RUN(launches_are_recorded_while_nothing_is_resident);)

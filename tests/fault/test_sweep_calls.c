@@ -61,11 +61,15 @@ static const char *const givers[] = {
 	"cuModuleUnload",
 	"cuDevicePrimaryCtxRelease",
 	"cuGreenCtxDestroy",
+	"cuGraphDestroy",
+	"cuGraphExecDestroy",
 	"hipFree",
 	"hipHostFree",
 	"hipHostUnregister",
 	"hipStreamDestroy",
 	"hipModuleUnload",
+	"hipGraphDestroy",
+	"hipGraphExecDestroy",
 	NULL,
 };
 

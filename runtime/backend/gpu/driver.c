@@ -48,7 +48,7 @@ int peali_gpu_fill(struct peali_gpu_driver *driver,
 				 const char *symbol, int version),
 		   char *reason, size_t reason_bytes)
 {
-	int missing[4] = { 0 }; /* by what is needed for */
+	int missing[PEALI_GPU_OPTION + 1] = { 0 }; /* by what is needed for */
 	size_t i;
 
 	for (i = 0; i < N_CALLS; i++) {
@@ -69,9 +69,8 @@ int peali_gpu_fill(struct peali_gpu_driver *driver,
 		}
 	}
 	for (i = 0; i < N_CALLS; i++)
-		if ((calls[i].need == PEALI_GPU_VMM ||
-		     calls[i].need == PEALI_GPU_PARTS) &&
-		    missing[calls[i].need])
+		if (calls[i].need != PEALI_GPU_NEEDED &&
+		    calls[i].need != PEALI_GPU_OPTION && missing[calls[i].need])
 			put(driver, calls[i].member, NULL);
 	return 0;
 }

@@ -28,6 +28,7 @@ enum peali_gpu_need {
 	PEALI_GPU_NEEDED, /* everything: the backend is absent */
 	PEALI_GPU_VMM, /* heaps at chosen addresses; plain ones instead */
 	PEALI_GPU_PARTS, /* parts of a device that are kept apart */
+	PEALI_GPU_GRAPHS, /* launches that are recorded */
 	PEALI_GPU_OPTION /* what its comment says */
 };
 
@@ -51,7 +52,9 @@ struct peali_gpu_access {
 /*
  * X(member, arguments, CUDA's symbol, since CUDA version, HIP's symbol, need,
  *   when). An empty symbol: the vendor's loader fills the member, or it stays
- * NULL.
+ * NULL. HIP has no launch_cooperative that we take: ROCm gives all such kernels
+ * of a device one queue (ROCclr's VirtualGPU::submitKernel), so that a second one
+ * would wait for the first, for ever.
  */
 #define PEALI_GPU_CALLS(X)                                                     \
 	X(init, (unsigned flags), "cuInit", 2000, "hipInit", NEEDED, BEFORE)   \
@@ -165,6 +168,22 @@ struct peali_gpu_access {
 	   unsigned by, unsigned bz, unsigned shared_bytes, void *stream,      \
 	   void **arguments, void **extra),                                    \
 	  "cuLaunchKernel", 4000, "hipModuleLaunchKernel", NEEDED, RESIDENT)   \
+	X(capture_begin, (void *stream, int mode), "cuStreamBeginCapture",     \
+	  10010, "hipStreamBeginCapture", GRAPHS, BEFORE)                      \
+	X(capture_end, (void *stream, void **graph), "cuStreamEndCapture",     \
+	  10000, "hipStreamEndCapture", GRAPHS, BEFORE)                        \
+	X(graph_instantiate,                                                   \
+	  (void **executable, void *graph, unsigned long long flags),          \
+	  "cuGraphInstantiateWithFlags", 11040,                                \
+	  "hipGraphInstantiateWithFlags", GRAPHS, BEFORE)                      \
+	X(graph_destroy, (void *graph), "cuGraphDestroy", 10000,               \
+	  "hipGraphDestroy", GRAPHS, BEFORE)                                   \
+	X(graph_upload, (void *executable, void *stream), "cuGraphUpload",     \
+	  11010, "hipGraphUpload", OPTION /* at the first launch */, BEFORE)   \
+	X(graph_launch, (void *executable, void *stream), "cuGraphLaunch",     \
+	  10000, "hipGraphLaunch", GRAPHS, RESIDENT)                           \
+	X(executable_destroy, (void *executable), "cuGraphExecDestroy", 10000, \
+	  "hipGraphExecDestroy", GRAPHS, BEFORE)                               \
 	X(context_retain, (void **context, int device),                        \
 	  "cuDevicePrimaryCtxRetain", 7000, "", NEEDED, BEFORE)                \
 	X(context_release, (int device), "cuDevicePrimaryCtxRelease", 11000,   \
@@ -231,9 +250,6 @@ struct peali_gpu_vendor {
 	uint32_t policies; /* bit (1 << enum peal_policy) */
 	uint32_t default_policy;
 	unsigned polled_flags[2]; /* of memory_alloc_flags, best first */
-	/* HIP has none that we take: ROCm gives all cooperative kernels of a
-	 * device one queue (ROCclr's VirtualGPU::submitKernel), so that a
-	 * second one would wait for the first, for ever. */
 	/*
 	 * Hardware queues of a device, and the environment's variable that the
 	 * driver itself reads: two streams on one queue wait for each other.
@@ -298,8 +314,8 @@ const char *peali_gpu_symbol(const struct peali_gpu_driver *driver,
 
 /*
  * Fills all members that have a symbol, by `find`. 0, or PEAL_ENOTSUP with the
- * first needed symbol that is not there. If any symbol of VMM or of PARTS is
- * missing all of them are NULL.
+ * first needed symbol that is not there. If any symbol of VMM, of PARTS
+ * or of GRAPHS is missing all of those are NULL.
  */
 int peali_gpu_fill(struct peali_gpu_driver *driver,
 		   void *(*find)(struct peali_gpu_driver *driver,

@@ -52,6 +52,7 @@ struct peali_gpu_device {
 	struct peali_launch *resident[PEALI_GPU_STREAMS]; /* by stream */
 	struct peali_gpu_program *programs; /* of part 0, for all parts */
 	double share; /* of the device, that resident kernels take */
+	struct peali_launch *freed; /* recorded ones, not destroyed yet */
 	int lost; /* the driver's error, once a kernel ended by one */
 	const char *lost_by; /* the call that said so */
 	/* copies */
@@ -204,11 +205,14 @@ int peali_gpu_max_workers(struct peali_backend *backend, int device,
 int peali_gpu_launch(struct peali_backend *backend,
 		     const struct peali_launch_desc *desc,
 		     struct peali_launch **out);
+int peali_gpu_launch_again(struct peali_launch *launch);
 int peali_gpu_launch_query(struct peali_launch *launch);
 int peali_gpu_launch_wait(struct peali_launch *launch, int64_t timeout_ns);
 int peali_gpu_launch_free(struct peali_launch *launch);
 /* Whether a kernel is resident on the device, all its parts. Lock held. */
 int peali_gpu_is_busy(const struct peali_gpu *gpu, int device);
+/* Destroys the recorded launches that were freed. */
+void peali_gpu_records_close(struct peali_gpu *gpu, int device);
 /* Ends the thread that looks after launches. */
 void peali_gpu_monitor_stop(struct peali_gpu *gpu);
 

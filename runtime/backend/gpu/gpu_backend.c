@@ -115,6 +115,7 @@ static enum peal_policy default_policy(struct peali_backend *backend)
 		.load = peali_gpu_load,                                        \
 		.max_workers = peali_gpu_max_workers,                          \
 		.launch = peali_gpu_launch,                                    \
+		.launch_again = peali_gpu_launch_again,                        \
 		.launch_query = peali_gpu_launch_query,                        \
 		.launch_wait = peali_gpu_launch_wait,                          \
 		.launch_free = peali_gpu_launch_free,                          \

@@ -23,12 +23,15 @@
 #define BLIND_LOOKS 200
 
 struct peali_launch {
+	struct peali_launch *next; /* of those that are freed */
 	struct peali_gpu *gpu;
 	struct peali_launch_desc desc;
 	struct peali_gpu_program *program;
 	int stream; /* of the device */
+	uint32_t blocks; /* of its program that fit on the empty device */
 	double share;
-	int done; /* its kernel has ended for good */
+	void *recorded; /* the driver's; NULL: it was started right away */
+	int done; /* its kernel has ended for good, or was not started */
 	int error; /* the driver's, then */
 	const char *error_by; /* the call that said so */
 	int blind; /* looks in a row that the driver refused */
@@ -152,6 +155,11 @@ static int launch_grid(struct peali_launch *launch, const char **symbol)
 	uint64_t params = desc->params;
 	void *argument[1];
 
+	if (launch->recorded) {
+		*symbol = PEALI_GPU_SYMBOL(gpu, graph_launch);
+		return gpu->driver.graph_launch(launch->recorded,
+						d->stream[launch->stream]);
+	}
 	argument[0] = &params;
 	if (gpu->driver.launch_cooperative && d->cooperative) {
 		*symbol = PEALI_GPU_SYMBOL(gpu, launch_cooperative);
@@ -168,9 +176,31 @@ static int launch_grid(struct peali_launch *launch, const char **symbol)
 }
 
 /*
- * The kernel itself; lock held. A driver that keeps parts of a device apart may
- * not take a function for them that was loaded for the whole.
+ * Such a call, on the stream of the launch, for its device, which is entered;
+ * lock held. A driver that keeps parts of a device apart may not take a function
+ * for them that was loaded for the whole.
  */
+static int for_part(struct peali_launch *launch,
+		    int (*call)(struct peali_launch *launch,
+				const char **symbol),
+		    const char **symbol)
+{
+	struct peali_gpu *gpu = launch->gpu;
+	int device = launch->desc.device, error = call(launch, symbol);
+
+	if (!error || !gpu->device[device].green ||
+	    peali_gpu_is_busy(gpu, device))
+		return error;
+	peali_log(1,
+		  "%s device %d: %s says %s for a part that is kept apart: its "
+		  "parts share the multiprocessors now",
+		  gpu->driver.vendor->name, device, *symbol,
+		  peali_gpu_error_name(&gpu->driver, error));
+	return peali_gpu_share_units(gpu, device) ? error :
+						    call(launch, symbol);
+}
+
+/* The kernel itself; lock held. */
 static int start_kernel(struct peali_launch *launch)
 {
 	struct peali_gpu *gpu = launch->gpu;
@@ -181,17 +211,7 @@ static int start_kernel(struct peali_launch *launch)
 
 	if (r < 0)
 		return r;
-	error = launch_grid(launch, &symbol);
-	if (error && gpu->device[desc->device].green &&
-	    !peali_gpu_is_busy(gpu, desc->device)) {
-		peali_log(1,
-			  "%s device %d: %s says %s for a part that is kept "
-			  "apart: its parts share the multiprocessors now",
-			  gpu->driver.vendor->name, desc->device, symbol,
-			  peali_gpu_error_name(&gpu->driver, error));
-		if (!peali_gpu_share_units(gpu, desc->device))
-			error = launch_grid(launch, &symbol);
-	}
+	error = for_part(launch, launch_grid, &symbol);
 	peali_gpu_leave(gpu, before);
 	launch->error = error;
 	launch->error_by = symbol;
@@ -211,24 +231,32 @@ static int free_stream(const struct peali_gpu_device *d)
 	return -1;
 }
 
+/* Its code, and how much of the device it takes; lock held. */
+static int prepare(struct peali_launch *launch)
+{
+	struct peali_gpu *gpu = launch->gpu;
+	const struct peali_launch_desc *desc = &launch->desc;
+	int r;
+
+	r = blocks_that_fit(gpu, desc->device, desc->program, desc->lanes,
+			    &launch->blocks);
+	if (!r)
+		r = peali_gpu_program(gpu, desc->device, desc->program,
+				      "launch", &launch->program);
+	launch->share =
+		launch->blocks ? (double)desc->n_workers / launch->blocks : 2;
+	return r;
+}
+
 /* Reserves its part of the device and starts it; lock held. */
 static int start(struct peali_launch *launch)
 {
 	struct peali_gpu *gpu = launch->gpu;
 	const struct peali_launch_desc *desc = &launch->desc;
 	struct peali_gpu_device *d = &gpu->device[desc->device];
-	uint32_t blocks = 0;
 	int r;
 
-	r = blocks_that_fit(gpu, desc->device, desc->program, desc->lanes,
-			    &blocks);
-	if (!r)
-		r = peali_gpu_program(gpu, desc->device, desc->program,
-				      "launch", &launch->program);
-	if (r < 0)
-		return r;
 	/* The probe's may take what was kept free. */
-	launch->share = blocks ? (double)desc->n_workers / blocks : 2;
 	launch->stream = free_stream(d);
 	if (launch->stream < 0 || d->share + launch->share > 1 + 1e-6)
 		return peali_fail(PEAL_ENOSPC, "launch",
@@ -237,14 +265,130 @@ static int start(struct peali_launch *launch)
 				  "fit, and %d kernels at a time",
 				  gpu->driver.vendor->name, desc->device,
 				  desc->n_workers, desc->lanes,
-				  room_for(d, blocks), d->n_streams);
+				  room_for(d, launch->blocks), d->n_streams);
 	r = start_kernel(launch);
 	if (r < 0)
 		return r;
 	d->share += launch->share;
 	d->resident[launch->stream] = launch;
-	gpu->n_launches++;
 	return 0;
+}
+
+/* Its stream may be another's; lock held. */
+static void give_stream(struct peali_launch *launch)
+{
+	launch->gpu->device[launch->desc.device].resident[launch->stream] =
+		NULL;
+}
+
+/* ---- recording ------------------------------------------------------------------- */
+
+#define CAPTURE_OF_THREAD 1 /* what other threads call meanwhile is not in it */
+
+/* What the stream is given meanwhile does not run; the driver's error. */
+static int capture(struct peali_launch *launch, const char **symbol)
+{
+	struct peali_gpu *gpu = launch->gpu;
+	struct peali_gpu_driver *driver = &gpu->driver;
+	void *stream = gpu->device[launch->desc.device].stream[launch->stream];
+	void *graph = NULL;
+	int error, end;
+
+	*symbol = PEALI_GPU_SYMBOL(gpu, capture_begin);
+	error = driver->capture_begin(stream, CAPTURE_OF_THREAD);
+	if (error)
+		return error;
+	error = launch_grid(launch, symbol);
+	end = driver->capture_end(stream, &graph);
+	if (!error && end)
+		*symbol = PEALI_GPU_SYMBOL(gpu, capture_end);
+	error = error ? error : end;
+	if (!error) {
+		*symbol = PEALI_GPU_SYMBOL(gpu, graph_instantiate);
+		error = driver->graph_instantiate(&launch->recorded, graph, 0);
+	}
+	if (graph)
+		driver->graph_destroy(graph);
+	return error;
+}
+
+/* What its first run would do for all: only that one is slower without it. */
+static void upload(struct peali_launch *launch)
+{
+	struct peali_gpu_driver *driver = &launch->gpu->driver;
+	void *stream =
+		launch->gpu->device[launch->desc.device].stream[launch->stream];
+
+	if (driver->graph_upload &&
+	    !driver->graph_upload(launch->recorded, stream))
+		driver->stream_wait(stream);
+}
+
+/* What was freed while kernels may have been resident; the device is entered. */
+static void destroy_freed(struct peali_gpu *gpu, int device)
+{
+	struct peali_gpu_device *d = &gpu->device[device];
+
+	while (d->freed) {
+		struct peali_launch *launch = d->freed;
+
+		d->freed = launch->next;
+		gpu->driver.executable_destroy(launch->recorded);
+		free(launch);
+	}
+}
+
+void peali_gpu_records_close(struct peali_gpu *gpu, int device)
+{
+	struct peali_gpu_device *d = &gpu->device[device];
+	struct peali_launch *launch;
+	void *before = NULL;
+
+	if (!d->freed)
+		return;
+	if (!peali_gpu_enter(gpu, device, "close", &before)) {
+		destroy_freed(gpu, device);
+		peali_gpu_leave(gpu, before);
+	}
+	while ((launch = d->freed) != NULL) { /* the driver keeps them */
+		d->freed = launch->next;
+		free(launch);
+	}
+}
+
+/* Lock held. */
+static int record(struct peali_launch *launch)
+{
+	struct peali_gpu *gpu = launch->gpu;
+	int device = launch->desc.device, error, r;
+	const char *vendor = gpu->driver.vendor->name, *symbol = "";
+	void *before = NULL;
+
+	if (!gpu->driver.graph_launch)
+		return peali_fail(PEAL_ENOTSUP, "launch",
+				  "%s device %d: its driver has no graphs, "
+				  "which is how launches are recorded",
+				  vendor, device);
+	launch->stream = free_stream(&gpu->device[device]);
+	if (peali_gpu_is_busy(gpu, device) || launch->stream < 0)
+		return peali_fail(PEAL_EBUSY, "launch",
+				  "%s device %d: launches are recorded while "
+				  "no kernel is resident there",
+				  vendor, device);
+	r = peali_gpu_enter(gpu, device, "launch", &before);
+	if (r < 0)
+		return r;
+	destroy_freed(gpu, device);
+	error = for_part(launch, capture, &symbol);
+	if (!error)
+		upload(launch);
+	peali_gpu_leave(gpu, before);
+	launch->done = 1;
+	return peali_gpu_fail(gpu, device, error, symbol, "launch",
+			      "to record %u workers of %u lanes of program "
+			      "'%s'",
+			      launch->desc.n_workers, launch->desc.lanes,
+			      launch->desc.program->name);
 }
 
 /* ---- how it ends -------------------------------------------------------------------- */
@@ -336,6 +480,8 @@ static void look(struct peali_launch *launch)
 	}
 	launch->done = 1;
 	gpu->device[launch->desc.device].share -= launch->share;
+	if (launch->recorded)
+		give_stream(launch);
 	if (error) {
 		launch->error = error;
 		launch->error_by = symbol;
@@ -449,14 +595,47 @@ int peali_gpu_launch(struct peali_backend *backend,
 	pthread_mutex_lock(&gpu->lock);
 	r = need_monitor(gpu);
 	if (!r)
-		r = start(launch);
+		r = prepare(launch);
 	if (!r)
+		r = desc->recorded ? record(launch) : start(launch);
+	if (!r) {
+		gpu->n_launches++;
 		pthread_cond_signal(&gpu->monitor_wake);
+	}
 	pthread_mutex_unlock(&gpu->lock);
 	if (r < 0)
 		free(launch);
 	else
 		*out = launch;
+	return r;
+}
+
+int peali_gpu_launch_again(struct peali_launch *launch)
+{
+	struct peali_gpu *gpu = launch->gpu;
+	struct peali_gpu_device *d = &gpu->device[launch->desc.device];
+	int r = 0;
+
+	pthread_mutex_lock(&gpu->lock);
+	look(launch);
+	if (!launch->recorded)
+		r = peali_fail(PEAL_EINVAL, "launch_again",
+			       "the launch was not recorded");
+	else if (!launch->done)
+		r = peali_fail(PEAL_EBUSY, "launch_again",
+			       "its last run on %s device %d has not ended",
+			       gpu->driver.vendor->name, launch->desc.device);
+	else if (d->lost)
+		r = peali_gpu_fail(gpu, launch->desc.device, d->lost,
+				   d->lost_by, "launch_again",
+				   "lost, by the end of an earlier kernel");
+	if (!r)
+		r = start(launch);
+	if (!r) {
+		launch->done = 0;
+		pthread_cond_signal(&gpu->monitor_wake);
+	}
+	pthread_mutex_unlock(&gpu->lock);
 	return r;
 }
 
@@ -518,6 +697,7 @@ int peali_gpu_launch_free(struct peali_launch *launch)
 {
 	struct peali_gpu *gpu;
 	struct peali_gpu_device *d;
+	int kept;
 
 	if (!launch)
 		return 0;
@@ -529,11 +709,18 @@ int peali_gpu_launch_free(struct peali_launch *launch)
 				  launch->desc.n_workers,
 				  gpu->driver.vendor->name,
 				  launch->desc.device);
-	d = &gpu->device[launch->desc.device];
 	pthread_mutex_lock(&gpu->lock);
-	d->resident[launch->stream] = NULL;
 	gpu->n_launches--;
+	kept = launch->recorded != NULL; /* until the driver may be told */
+	if (kept) {
+		d = &gpu->device[launch->desc.device];
+		launch->next = d->freed;
+		d->freed = launch;
+	} else {
+		give_stream(launch);
+	}
 	pthread_mutex_unlock(&gpu->lock);
-	free(launch);
+	if (!kept)
+		free(launch);
 	return 0;
 }

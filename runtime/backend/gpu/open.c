@@ -387,6 +387,8 @@ static void take_down(struct peali_gpu *gpu)
 	int i;
 
 	for (i = 0; gpu->device && i < gpu->n_devices; i++)
+		peali_gpu_records_close(gpu, i);
+	for (i = 0; gpu->device && i < gpu->n_devices; i++)
 		peali_gpu_programs_close(gpu, i);
 	if (gpu->device)
 		peali_gpu_heaps_close(gpu);

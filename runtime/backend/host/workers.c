@@ -207,6 +207,9 @@ static int check_desc(struct peali_host *host,
 				  (unsigned)desc->lanes);
 	if (!desc->n_workers)
 		return peali_fail(PEAL_EINVAL, call, "a launch of 0 workers");
+	if (desc->recorded)
+		return peali_fail(PEAL_ENOTSUP, call,
+				  "threads cannot be recorded");
 	if (desc->n_workers > most)
 		return peali_fail(PEAL_ENOSPC, call,
 				  "%u workers of %u lanes on device %d: at "

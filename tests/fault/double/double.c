@@ -33,6 +33,7 @@ int peal_driver_double(char *text, size_t bytes)
 		"contexts", "address ranges", "memory",
 		"mappings", "host memory",    "registered memory",
 		"streams",  "modules",	      "parts of devices",
+		"graphs",
 	};
 	size_t used = 0;
 	int i, n, sum = 0;

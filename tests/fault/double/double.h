@@ -62,11 +62,13 @@ enum double_thing {
 	DOUBLE_STREAM,
 	DOUBLE_MODULE,
 	DOUBLE_PART,
+	DOUBLE_GRAPH, /* executable ones too */
 	DOUBLE_THINGS
 };
 
 struct double_stream;
 struct double_function;
+struct double_graph;
 
 /* What the front of a vendor says of itself. */
 struct double_vendor {
@@ -138,6 +140,14 @@ int double_occupancy(int *blocks, int threads);
 int double_launch(struct double_function *function, unsigned blocks,
 		  unsigned threads, struct double_stream *stream,
 		  void **arguments);
+/* Until the end a launch on the stream goes into the graph and does not run. */
+int double_capture_begin(struct double_stream *stream);
+int double_capture_end(struct double_stream *stream, struct double_graph **out);
+int double_graph_instantiate(struct double_graph **out,
+			     const struct double_graph *graph);
+int double_graph_destroy(struct double_graph *graph);
+int double_graph_launch(struct double_graph *executable,
+			struct double_stream *stream);
 /* The stream's kernel dies, and all calls on it say that error. */
 void double_kill(struct double_stream *stream, int error);
 /* The error that a lost device says to all that uses it; 0: it is there. */

@@ -379,3 +379,58 @@ API hipModuleLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz,
 		return DOUBLE_INVALID;
 	return double_launch(function, gx, bx, stream, arguments);
 }
+
+/* ---- graphs ------------------------------------------------------------------------ */
+
+API hipStreamBeginCapture(struct double_stream *stream, int mode)
+{
+	CALL("hipStreamBeginCapture");
+	return mode == 1 ? double_capture_begin(stream) : DOUBLE_INVALID;
+}
+
+/* As the driver has it: it ends whatever becomes of it. */
+API hipStreamEndCapture(struct double_stream *stream, struct double_graph **out)
+{
+	int error = double_call("hipStreamEndCapture");
+
+	double_capture_end(stream, out);
+	if (error) {
+		double_graph_destroy(*out);
+		*out = NULL;
+	}
+	return error;
+}
+
+API hipGraphInstantiateWithFlags(struct double_graph **out,
+				 struct double_graph *graph,
+				 unsigned long long flags)
+{
+	CALL("hipGraphInstantiateWithFlags");
+	return flags ? DOUBLE_INVALID : double_graph_instantiate(out, graph);
+}
+
+API hipGraphDestroy(struct double_graph *graph)
+{
+	CALL("hipGraphDestroy");
+	return double_graph_destroy(graph);
+}
+
+API hipGraphUpload(struct double_graph *executable,
+		   struct double_stream *stream)
+{
+	CALL("hipGraphUpload");
+	return executable ? double_stream_query(stream) : DOUBLE_INVALID;
+}
+
+API hipGraphLaunch(struct double_graph *executable,
+		   struct double_stream *stream)
+{
+	CALL("hipGraphLaunch");
+	return double_graph_launch(executable, stream);
+}
+
+API hipGraphExecDestroy(struct double_graph *executable)
+{
+	CALL("hipGraphExecDestroy");
+	return double_graph_destroy(executable);
+}

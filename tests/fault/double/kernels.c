@@ -226,6 +226,7 @@ struct double_stream {
 	uint32_t units; /* 0: all */
 	atomic_int failed; /* its kernel's error, for good */
 	atomic_int dying; /* its kernel is being killed, and counts as there */
+	struct double_graph *capture; /* what is recorded; NULL: it runs */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -355,6 +356,8 @@ int double_stream_query(struct double_stream *stream)
 {
 	if (!stream)
 		double_broken("the default stream waits for all others");
+	if (stream->capture)
+		double_broken("a question to a stream that is recorded");
 	if (stream->dying)
 		return DOUBLE_NOT_READY;
 	if (stream->failed)
@@ -529,6 +532,30 @@ static int fits(struct double_stream *stream, unsigned blocks, unsigned threads)
 	return sum + blocks <= (uint64_t)units * blocks_per_unit(threads);
 }
 
+/* One launch, as all of ours are. */
+struct double_graph {
+	struct double_function *function; /* NULL: it is empty */
+	unsigned blocks, threads;
+	uint64_t params; /* as they were when it was recorded */
+	int device;
+	int executable;
+};
+
+static int note_launch(struct double_stream *stream,
+		       struct double_function *function, unsigned blocks,
+		       unsigned threads, void **arguments)
+{
+	struct double_graph *g = stream->capture;
+
+	if (g->function)
+		double_broken("a second launch in a graph");
+	g->function = function;
+	g->blocks = blocks;
+	g->threads = threads;
+	memcpy(&g->params, arguments[0], sizeof(g->params));
+	return 0;
+}
+
 int double_launch(struct double_function *function, unsigned blocks,
 		  unsigned threads, struct double_stream *stream,
 		  void **arguments)
@@ -544,6 +571,9 @@ int double_launch(struct double_function *function, unsigned blocks,
 		double_broken("a launch behind a kernel that is resident");
 	if (!blocks || !threads || threads > 1024)
 		return DOUBLE_INVALID;
+	if (stream->capture)
+		return note_launch(stream, function, blocks, threads,
+				   arguments);
 	if (!fits(stream, blocks, threads))
 		return DOUBLE_TOO_LARGE;
 	if (stream->failed || double_lost(stream->device))
@@ -565,6 +595,71 @@ int double_launch(struct double_function *function, unsigned blocks,
 			double_broken("block %u of %u has no thread", i,
 				      blocks);
 	return 0;
+}
+
+/* ---- graphs ------------------------------------------------------------------------------ */
+
+static struct double_graph *new_graph(void)
+{
+	struct double_graph *g = calloc(1, sizeof(*g));
+
+	if (g) {
+		g->device = double_current();
+		double_count(DOUBLE_GRAPH, 1);
+	}
+	return g;
+}
+
+int double_capture_begin(struct double_stream *stream)
+{
+	if (!stream || stream->capture || is_running(stream))
+		double_broken("a recording on the default stream, in another "
+			      "one or behind a kernel");
+	stream->capture = new_graph();
+	return stream->capture ? 0 : DOUBLE_NO_MEMORY;
+}
+
+int double_capture_end(struct double_stream *stream, struct double_graph **out)
+{
+	if (!stream->capture)
+		double_broken("the end of a recording that did not begin");
+	*out = stream->capture;
+	stream->capture = NULL;
+	return 0;
+}
+
+int double_graph_instantiate(struct double_graph **out,
+			     const struct double_graph *graph)
+{
+	struct double_graph *g;
+
+	if (graph->executable || !graph->function)
+		return DOUBLE_INVALID;
+	g = new_graph();
+	if (!g)
+		return DOUBLE_NO_MEMORY;
+	*g = *graph;
+	g->executable = 1;
+	*out = g;
+	return 0;
+}
+
+int double_graph_destroy(struct double_graph *graph)
+{
+	free(graph);
+	double_count(DOUBLE_GRAPH, -1);
+	return 0;
+}
+
+int double_graph_launch(struct double_graph *executable,
+			struct double_stream *stream)
+{
+	void *arguments[] = { &executable->params };
+
+	if (!executable->executable || executable->device != double_current())
+		double_broken("a graph that is not executable here");
+	return double_launch(executable->function, executable->blocks,
+			     executable->threads, stream, arguments);
 }
 
 /* ---- a kernel that dies ------------------------------------------------------------------ */
