@@ -3,7 +3,7 @@
  * A message from the host to a device and back, timed by the host; alone, or
  * the time per message of a batch that is sent before the first answer is
  * taken. Versus the bare bounce of as many cache lines between two threads, on
- * GPUs versus a launch per message.
+ * GPUs versus a launch per message, and a replay of one as a graph.
  */
 #include <math.h>
 
@@ -34,6 +34,14 @@ struct row {
 	uint32_t batch;
 };
 
+/* What a row is compared with. */
+enum peer {
+	PEER_LINES, /* threads of the host */
+	PEER_LAUNCH, /* the others are on GPUs */
+	PEER_REPLAY,
+	PEERS
+};
+
 struct echo {
 	struct peali_bench_options options;
 	struct peali_report report;
@@ -46,6 +54,7 @@ struct echo {
 	uint64_t base[PEALI_BENCH_WORDS];
 	uint64_t next; /* number of the next message */
 	struct peali_rivals launches;
+	enum peer first, last; /* that the row is compared with */
 };
 
 static int build(struct echo *e, const struct row *row)
@@ -62,8 +71,11 @@ static int build(struct echo *e, const struct row *row)
 
 	for (uint32_t i = 0; i < PEALI_BENCH_WORDS; i++)
 		e->base[i] = peali_bench_word(seed, i);
+	e->first = stand->on_host ? PEER_LINES : PEER_LAUNCH;
+	e->last = stand->on_host ? PEER_LINES : PEER_REPLAY;
 	if (!stand->on_host &&
-	    peali_rivals_open(&e->launches, stand, &seat, 1, 1, 0))
+	    (peali_rivals_open(&e->launches, stand, &seat, 1, 1, 0) ||
+	     peali_rivals_record(&e->launches)))
 		return -1;
 	kernel = peali_stand_launch(stand, 0, &peal_program_bench, 1);
 	bounce = peali_stand_spawn(stand, kernel, "bounce", 0);
@@ -158,62 +170,96 @@ static uint32_t lines_of(const struct row *row)
 	return (row->bytes + OVERHEAD + LINE - 1) / LINE * row->batch;
 }
 
-/* ns per message of the round's median; NAN without a peer. 0 or -1. */
-static int run_peer(struct echo *e, const struct row *row, double *ns_out)
+static int run_launches(struct echo *e, const struct row *row,
+			double (*send)(struct peali_rivals *rivals,
+				       uint32_t bytes),
+			struct peali_samples *samples)
+{
+	for (int i = 0; i < LAUNCHES; i++) {
+		double ns = send(&e->launches, row->bytes);
+
+		if (ns < 0)
+			return -1;
+		peali_samples_add(samples, ns);
+	}
+	return peali_rivals_check(&e->launches);
+}
+
+static int run_peer(struct echo *e, const struct row *row, enum peer peer,
+		    struct peali_samples *samples)
+{
+	if (peer == PEER_LAUNCH)
+		return run_launches(e, row, peali_rivals_launch, samples);
+	if (peer == PEER_REPLAY && e->launches.recorded)
+		return run_launches(e, row, peali_rivals_replay, samples);
+	if (peer == PEER_LINES && e->has_cores)
+		return peali_bare_bounce(&e->cores, lines_of(row), BOUNCES,
+					 SAMPLES / BOUNCES, samples);
+	return 0;
+}
+
+/* ns per message, in the round's median; NAN without a peer. 0 or -1. */
+static int time_peer(struct echo *e, const struct row *row, enum peer peer,
+		     double *ns_out)
 {
 	struct peali_samples samples = { 0 };
-	int result = 0;
+	int result = run_peer(e, row, peer, &samples);
 
-	*ns_out = NAN;
-	if (e->has_cores) {
-		result = peali_bare_bounce(&e->cores, lines_of(row), BOUNCES,
-					   SAMPLES / BOUNCES, &samples);
-		*ns_out = peali_samples_open_median(&samples) / row->batch;
-	}
-	for (int i = 0; !e->stand.on_host && !result && i < LAUNCHES; i++) {
-		double ns = peali_rivals_launch(&e->launches, row->bytes);
-
-		result = ns < 0 ? -1 : 0;
-		peali_samples_add(&samples, ns);
-	}
-	if (!e->stand.on_host) {
-		result = result || peali_rivals_check(&e->launches) ? -1 : 0;
-		*ns_out = peali_samples_open_median(&samples);
-	}
+	*ns_out = peali_samples_open_median(&samples);
+	if (peer == PEER_LINES)
+		*ns_out /= row->batch;
 	peali_samples_fini(&samples);
 	return result;
 }
 
+/* A round of a peer has its ratio. */
 static int run_round(struct echo *e, const struct row *row,
 		     struct peali_samples *ours, struct peali_samples *peers)
 {
 	int before = e->has_cores ? peali_bare_distance(&e->cores) : 0;
-	double peer;
+	double ns[PEERS];
 
-	if (run_peer(e, row, &peer) || run_ours(e, row, ours))
+	for (enum peer p = e->first; p <= e->last; p++) {
+		if (time_peer(e, row, p, ns + p))
+			return -1;
+		if (!isnan(ns[p]))
+			peali_samples_add(peers + p, ns[p]);
+	}
+	if (run_ours(e, row, ours))
 		return -1;
 	if (e->has_cores && peali_bare_distance(&e->cores) != before)
 		before = PEALI_TAG_MIXED;
-	if (!isnan(peer))
-		peali_samples_add(peers, peer);
-	peali_samples_close(peers, before,
-			    peer / peali_samples_open_median(ours));
+	for (enum peer p = e->first; p <= e->last; p++)
+		peali_samples_close(peers + p, before,
+				    ns[p] / peali_samples_open_median(ours));
 	peali_samples_close(ours, before, NAN);
 	return 0;
 }
 
 /* ---- rows ------------------------------------------------------------------- */
 
-static void fill(struct echo *e, const struct row *row,
+static const char *name_peer(const struct echo *e, enum peer peer)
+{
+	if (peer == PEER_LAUNCH)
+		return "launch and wait per message";
+	if (peer == PEER_REPLAY)
+		return e->launches.recorded ?
+			       "graph replay and wait per message" :
+			       NULL;
+	return e->has_cores ? "bare bounce of as many lines" : NULL;
+}
+
+/* One row per peer. */
+static void fill(struct echo *e, const struct row *row, enum peer peer,
 		 const struct peali_samples *ours,
 		 const struct peali_samples *peers)
 {
 	json_t *cells = peali_report_row(&e->report, "host to worker to host");
-	const char *why = peali_stand_no_cores(&e->stand);
-	const char *versus = "launch and wait per message";
+	const char *alone = peali_stand_no_cores(&e->stand);
+	const char *why = peer == PEER_REPLAY ? "the driver has no graphs" :
+						alone;
+	const char *versus = name_peer(e, peer);
 
-	if (e->stand.on_host)
-		versus = e->has_cores ? "bare bounce of as many lines" : NULL;
 	peali_row_text(cells, "route", "%s",
 		       peal_route_name(peali_stand_route(&e->stand, e->link)));
 	peali_row_uint(cells, "message_bytes", row->bytes);
@@ -225,7 +271,7 @@ static void fill(struct echo *e, const struct row *row,
 		peali_row_text(cells, "core_distance", "%s",
 			       peali_distance_name(peali_samples_tag(ours)));
 	else
-		peali_row_null(cells, "core_distance", "%s", why);
+		peali_row_null(cells, "core_distance", "%s", alone);
 	peali_samples_row_durations(ours, cells, "echo_ns");
 	if (versus)
 		peali_row_real(cells, "versus_ns_p50",
@@ -238,7 +284,7 @@ static void fill(struct echo *e, const struct row *row,
 static int run_row(struct echo *e, const struct row *row)
 {
 	struct peali_samples ours = { 0 };
-	struct peali_samples peers = { 0 };
+	struct peali_samples peers[PEERS] = { 0 };
 	uint64_t until = peali_bench_now_ns() + e->row_ns;
 	char label[64];
 	int result;
@@ -247,9 +293,10 @@ static int run_row(struct echo *e, const struct row *row)
 	result = build(e, row);
 	for (int i = 0;
 	     !result && (i < ROUNDS_LEAST || peali_bench_now_ns() < until); i++)
-		result = run_round(e, row, &ours, &peers);
+		result = run_round(e, row, &ours, peers);
 	if (!result) {
-		fill(e, row, &ours, &peers);
+		for (enum peer p = e->first; p <= e->last; p++)
+			fill(e, row, p, &ours, peers + p);
 		snprintf(label, sizeof(label), "%u-%u", row->bytes, row->batch);
 		result = peali_samples_write(&ours, &e->options, "echo", label,
 					     e->n_rows == 1);
@@ -258,7 +305,8 @@ static int run_row(struct echo *e, const struct row *row)
 		result = -1;
 	peali_rivals_close(&e->launches);
 	peali_samples_fini(&ours);
-	peali_samples_fini(&peers);
+	for (int p = 0; p < PEERS; p++)
+		peali_samples_fini(peers + p);
 	return result;
 }
 

@@ -43,9 +43,10 @@ enum peer {
 	PEER_LINES, /* threads of the host */
 	PEER_FLAG, /* the others are on GPUs */
 	PEER_ATOM,
-	PEER_LAUNCH
+	PEER_LAUNCH,
+	PEER_REPLAY
 };
-#define PEERS_MOST 3
+#define PEERS_MOST 4
 
 struct latency {
 	struct peali_bench_options options;
@@ -90,7 +91,10 @@ static int open_peers(struct latency *l, const struct row *row)
 			return -1;
 	}
 	l->peers[l->n_peers++] = PEER_LAUNCH;
-	return peali_rivals_open(&l->launches, &l->stand, seats, 1, 1, 0);
+	l->peers[l->n_peers++] = PEER_REPLAY;
+	if (peali_rivals_open(&l->launches, &l->stand, seats, 1, 1, 0))
+		return -1;
+	return peali_rivals_record(&l->launches);
 }
 
 /* ping on one worker, and whoever answers: bounce, or for null ping itself. */
@@ -183,10 +187,12 @@ static int run_rival(struct latency *l, const struct row *row,
 }
 
 static int run_launches(struct latency *l, const struct row *row,
+			double (*send)(struct peali_rivals *rivals,
+				       uint32_t bytes),
 			struct peali_samples *samples)
 {
 	for (int i = 0; i < LAUNCHES; i++) {
-		double ns = peali_rivals_launch(&l->launches, row->bytes);
+		double ns = send(&l->launches, row->bytes);
 
 		if (ns < 0)
 			return -1;
@@ -209,7 +215,12 @@ static int run_peer(struct latency *l, const struct row *row, enum peer peer,
 	case PEER_ATOM:
 		return run_rival(l, row, PEALI_RIVAL_ATOM, samples);
 	case PEER_LAUNCH:
-		return run_launches(l, row, samples);
+		return run_launches(l, row, peali_rivals_launch, samples);
+	case PEER_REPLAY:
+		return l->launches.recorded ?
+			       run_launches(l, row, peali_rivals_replay,
+					    samples) :
+			       0;
 	default:
 		return 0;
 	}
@@ -251,7 +262,7 @@ static void fill_limit(json_t *row, enum peer peer,
 {
 	struct peali_spread ratio = peali_samples_ratio(peers);
 
-	if (peer == PEER_FLAG || peer == PEER_LAUNCH) {
+	if (peer == PEER_FLAG || peer >= PEER_LAUNCH) {
 		ratio.n = 0;
 		why = "the peer is no limit";
 	}
@@ -282,9 +293,22 @@ static const char *name_peer(const struct latency *l, const struct row *row,
 		return "bare bounce of one atom";
 	case PEER_LAUNCH:
 		return "launch and wait per message";
+	case PEER_REPLAY:
+		return l->launches.recorded ?
+			       "graph replay and wait per message" :
+			       NULL;
 	default:
 		return NULL;
 	}
+}
+
+static const char *no_peer(const struct latency *l, const struct row *row,
+			   enum peer peer)
+{
+	if (peer == PEER_REPLAY)
+		return "the driver has no graphs";
+	return row->null ? "nobody is on the other side" :
+			   peali_stand_no_cores(&l->stand);
 }
 
 /* One row per peer. */
@@ -294,8 +318,8 @@ static void fill(struct latency *l, const struct row *row, enum peer peer,
 {
 	json_t *cells =
 		peali_report_row(&l->report, row->null ? "null" : "link");
-	const char *why = row->null ? "nobody is on the other side" :
-				      peali_stand_no_cores(&l->stand);
+	const char *why = no_peer(l, row, peer);
+	const char *alone = no_peer(l, row, PEER_LINES);
 	char text[48];
 	const char *versus = name_peer(l, row, peer, text, sizeof(text));
 
@@ -311,7 +335,7 @@ static void fill(struct latency *l, const struct row *row, enum peer peer,
 		peali_row_text(cells, "core_distance", "%s",
 			       peali_distance_name(peali_samples_tag(ours)));
 	else
-		peali_row_null(cells, "core_distance", "%s", why);
+		peali_row_null(cells, "core_distance", "%s", alone);
 	peali_samples_row_durations(ours, cells, "latency_ns");
 	if (versus)
 		peali_row_real(cells, "versus_ns_p50",
@@ -320,7 +344,7 @@ static void fill(struct latency *l, const struct row *row, enum peer peer,
 		peali_row_null(cells, "versus_ns_p50", "%s", why);
 	if (versus && peer != PEER_LINES)
 		peali_row_text(cells, "versus_timed_by", "%s",
-			       peer == PEER_LAUNCH ? "host" :
+			       peer >= PEER_LAUNCH ? "host" :
 						     "initiating worker");
 	peali_samples_row_versus(peers, cells, versus, why);
 	fill_limit(cells, peer, peers, why);

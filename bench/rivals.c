@@ -27,6 +27,14 @@ int peali_rivals_load(struct peal_runtime *runtime)
 	return 0;
 }
 
+/* Of the backend of a side. */
+static const struct peali_backend_ops *ops_of(const struct peali_rivals *rivals,
+					      uint32_t side)
+{
+	return rivals->runtime->devices.device[rivals->place[side].device]
+		.backend->ops;
+}
+
 /* ---- memory ----------------------------------------------------------------- */
 
 static int take(struct peali_rivals *rivals, int device, uint64_t bytes,
@@ -115,6 +123,9 @@ int peali_rivals_open(struct peali_rivals *rivals,
 
 void peali_rivals_close(struct peali_rivals *rivals)
 {
+	if (rivals->recorded &&
+	    ops_of(rivals, 0)->launch_free(rivals->recorded) < 0)
+		peali_say_error("free the recorded launch of a rival");
 	for (uint32_t i = 0; i < rivals->n_sides; i++) {
 		const struct peali_rival_place *p = rivals->place + i;
 
@@ -222,7 +233,8 @@ static int send_params(const struct peali_rivals *rivals, uint32_t first,
 }
 
 static int launch(const struct peali_rivals *rivals, uint32_t first,
-		  uint32_t n_workers, uint32_t lanes, struct peali_launch **out)
+		  uint32_t n_workers, uint32_t lanes, int recorded,
+		  struct peali_launch **out)
 {
 	const struct peali_device *d =
 		rivals->runtime->devices.device + rivals->place[first].device;
@@ -232,29 +244,37 @@ static int launch(const struct peali_rivals *rivals, uint32_t first,
 		.params = rivals->params[first],
 		.n_workers = n_workers,
 		.lanes = lanes,
+		.recorded = recorded,
 	};
+	int result = d->backend->ops->launch(d->backend, &desc, out);
 
-	if (d->backend->ops->launch(d->backend, &desc, out) == 0)
+	if (!result || (recorded && result == PEAL_ENOTSUP))
 		return 0;
 	return -peali_say_error("launch a rival");
 }
 
 /* Polls for its end, which is sooner seen than by launch_wait; 0 or -1. */
-static int finish(const struct peali_rivals *rivals, uint32_t first,
-		  struct peali_launch *kernel)
+static int await_end(const struct peali_rivals *rivals, uint32_t first,
+		     struct peali_launch *kernel)
 {
-	const struct peali_backend_ops *ops =
-		rivals->runtime->devices.device[rivals->place[first].device]
-			.backend->ops;
+	const struct peali_backend_ops *ops = ops_of(rivals, first);
 	uint64_t until = peali_bench_now_ns() + LIMIT_NS + SLACK_NS;
-	int result;
 
 	while (ops->launch_query(kernel) > 0 && peali_bench_now_ns() < until)
 		peal_pause();
-	result = ops->launch_wait(kernel, 0);
-	if (!result)
-		result = ops->launch_free(kernel);
-	return result ? -peali_say_error("wait for a rival") : 0;
+	if (ops->launch_wait(kernel, 0) == 0)
+		return 0;
+	return -peali_say_error("wait for a rival");
+}
+
+static int finish(const struct peali_rivals *rivals, uint32_t first,
+		  struct peali_launch *kernel)
+{
+	if (await_end(rivals, first, kernel))
+		return -1;
+	if (ops_of(rivals, first)->launch_free(kernel) == 0)
+		return 0;
+	return -peali_say_error("free the launch of a rival");
 }
 
 static int run_kernels(const struct peali_rivals *rivals,
@@ -271,8 +291,9 @@ static int run_kernels(const struct peali_rivals *rivals,
 		if (first_of(rivals, i) != i)
 			continue;
 		n = send_params(rivals, i, order, seed);
-		failed = n < 0 || launch(rivals, i, (uint32_t)n,
-					 lanes_of(rivals, order), kernels + i);
+		failed = n < 0 ||
+			 launch(rivals, i, (uint32_t)n, lanes_of(rivals, order),
+				0, kernels + i);
 	}
 	for (uint32_t i = 0; i < rivals->n_sides; i++)
 		if (kernels[i] && finish(rivals, i, kernels[i]))
@@ -311,7 +332,9 @@ int peali_rivals_run(struct peali_rivals *rivals,
 
 /* ---- a launch per message ---------------------------------------------------- */
 
-double peali_rivals_launch(struct peali_rivals *rivals, uint32_t bytes)
+/* Sends a message; its kernel by a launch, or by a replay of the recorded one. */
+static double send_by(struct peali_rivals *rivals, uint32_t bytes,
+		      struct peali_launch *recorded)
 {
 	const struct peali_rival_order order = {
 		.job = PEALI_RIVAL_SUM,
@@ -320,8 +343,9 @@ double peali_rivals_launch(struct peali_rivals *rivals, uint32_t bytes)
 	uint64_t *words = (uint64_t *)(uintptr_t)(rivals->place[0].in +
 						  PEALI_RIVAL_SLOTS_AT);
 	uint64_t seed = peali_bench_seed();
-	struct peali_launch *kernel = NULL;
+	struct peali_launch *kernel = recorded;
 	uint64_t began;
+	int failed;
 
 	/* What stays the same from message to message is not timed. */
 	if (send_params(rivals, 0, &order, seed) < 0)
@@ -331,10 +355,29 @@ double peali_rivals_launch(struct peali_rivals *rivals, uint32_t bytes)
 		words[i] = seed + i;
 		rivals->expected += words[i] * (2 * (uint64_t)i + 1);
 	}
-	if (launch(rivals, 0, 1, rivals->lanes, &kernel) ||
-	    finish(rivals, 0, kernel))
-		return -1;
-	return (double)(peali_bench_now_ns() - began);
+	if (recorded)
+		failed = ops_of(rivals, 0)->launch_again(recorded) < 0 ?
+				 -peali_say_error("replay a rival") :
+				 await_end(rivals, 0, recorded);
+	else
+		failed = launch(rivals, 0, 1, rivals->lanes, 0, &kernel) ||
+			 finish(rivals, 0, kernel);
+	return failed ? -1 : (double)(peali_bench_now_ns() - began);
+}
+
+double peali_rivals_launch(struct peali_rivals *rivals, uint32_t bytes)
+{
+	return send_by(rivals, bytes, NULL);
+}
+
+int peali_rivals_record(struct peali_rivals *rivals)
+{
+	return launch(rivals, 0, 1, rivals->lanes, 1, &rivals->recorded);
+}
+
+double peali_rivals_replay(struct peali_rivals *rivals, uint32_t bytes)
+{
+	return send_by(rivals, bytes, rivals->recorded);
 }
 
 int peali_rivals_check(struct peali_rivals *rivals)

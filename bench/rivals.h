@@ -34,6 +34,7 @@ struct peali_rivals {
 	int memory; /* where `in` lies: PEAL_HOST_MEMORY, else the device */
 	int across;
 	uint64_t expected; /* of the launch per message: the sum so far */
+	struct peali_launch *recorded; /* of it; NULL: nothing is */
 };
 
 /** What one round does. */
@@ -90,6 +91,15 @@ int peali_rivals_run(struct peali_rivals *rivals,
  * @return ns by the host's clock, or a negative number with a message.
  */
 double peali_rivals_launch(struct peali_rivals *rivals, uint32_t bytes);
+
+/**
+ * Records that launch, to be replayed as a graph, before a kernel is resident on
+ * its device; where the driver has no graphs it does nothing. 0 or -1.
+ */
+int peali_rivals_record(struct peali_rivals *rivals);
+
+/** As peali_rivals_launch, by what was recorded. */
+double peali_rivals_replay(struct peali_rivals *rivals, uint32_t bytes);
 
 /** Checks the sum of all messages since the last check; 0 or -1. */
 int peali_rivals_check(struct peali_rivals *rivals);

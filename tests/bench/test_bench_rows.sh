@@ -40,7 +40,7 @@ KEYS = {"latency": ["subject", "route", "message_bytes", "versus"],
                        "versus"],
         "stream": ["subject", "route", "message_bytes", "stages"],
         "barrier": ["devices", "participants", "versus_ns_p50", "versus"],
-        "echo": ["message_bytes", "batch"],
+        "echo": ["message_bytes", "batch", "versus"],
         "setup": ["devices"], "idle": ["subject", "gap_ns", "versus"]}
 WAKE = ["what", "core_distance", "timed_by", "wake_ns_p50", "wake_ns_max",
         "versus_ns_p50", "n_rounds", "n_rounds_dropped"]
@@ -55,14 +55,14 @@ def need(condition, text):
         failed.append(text)
 on_host = os.environ.get("PEAL_BACKENDS", "host") == "host"
 if not on_host:  # other devices have other peers, and say what links them
-    LEAST.update(latency=45, throughput=104, barrier=4, idle=3)
+    LEAST.update(latency=61, throughput=104, barrier=4, idle=3, echo=16)
     OWN["idle"] = ["devices"]  # a copy beside idle kernels has other keys
     for name in ("latency", "throughput", "stream", "barrier"):
         OWN[name].append("device_link")
 need(data.get("schema_version") == 1, "schema_version")
 need(isinstance(data.get("machine", {}).get("cpu"), str), "machine.cpu")
 need(data.get("machine", {}).get("cores", 0) >= 1, "machine.cores")
-count, seen = {}, set()
+count, seen, replays = {}, set(), set()
 for row in data["rows"]:
     name = row["benchmark"]
     count[name] = count.get(name, 0) + 1
@@ -89,6 +89,11 @@ for row in data["rows"]:
         need(1 <= row["pairs"] <= 8, "latency: pairs")
         need(0 < row["one_way_ns_min"] <= row["one_way_ns_p50"]
              <= row["one_way_ns_max"], "latency: one way")
+    if row["versus"] == "graph replay and wait per message":
+        replays.add(row["benchmark"])
+        need(row["ratio"] is not None, "no ratio to a replay")
+need(on_host or not {"latency", "echo"} & set(sys.argv[2:]) - replays,
+     "no row is compared with a replay")
 for name in sys.argv[2:]:
     need(count.get(name, 0) == LEAST[name],
          f"{name}: {count.get(name, 0)} rows, expected {LEAST[name]}")

@@ -118,6 +118,8 @@ PEAL_TEST(launches_add_every_payload_up)
 	open_stand(1);
 	memset(&rivals, 0, sizeof(rivals));
 	CHECK_EQ(peali_rivals_open(&rivals, &stand, &seat, 1, 1, 0), 0);
+	CHECK_EQ(peali_rivals_record(&rivals), 0);
+	CHECK(!rivals.recorded); /* threads are not: see tests/fault */
 	for (uint32_t bytes = 8; bytes <= 4096; bytes *= 8)
 		CHECK(peali_rivals_launch(&rivals, bytes) > 0);
 	CHECK_EQ(peali_rivals_check(&rivals), 0);
