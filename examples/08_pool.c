@@ -10,8 +10,11 @@
 #include <peal/device/kernel.h>
 
 #include "example.h"
+#include "pieces.h"
 
 PEAL_DECLARE_PROGRAM(pool);
+PEAL_ENDPOINT_OF(piece)
+PEAL_ENDPOINT_OF(primes)
 
 #define WORKERS 2
 #define PIECES 400
@@ -46,7 +49,9 @@ int main(void)
 	struct peal_runtime *runtime = open_runtime(2);
 	struct peal_endpoint *host;
 	struct peal_received received;
-	uint64_t pool[2], range[2], found, sum = 0;
+	const struct primes *found;
+	struct piece piece;
+	uint64_t pool[2], sum = 0;
 	int sent = 0, got = 0;
 
 	check(peal_endpoint_create(runtime, NULL, &host), "make an endpoint");
@@ -54,20 +59,23 @@ int main(void)
 		pool[i] = make_pool(runtime, i, host);
 		link_up(runtime, i ? "host to second pool" : "host to pool",
 			peal_endpoint_address(host), (uint32_t)i, pool[i],
-			sizeof(range));
+			sizeof(piece));
 	}
 	while (got < PIECES) {
 		/* to whichever device has room for one more */
 		for (uint32_t i = 0; i < 2 && sent < PIECES; i++) {
-			range[0] = (uint64_t)sent * NUMBERS;
-			range[1] = range[0] + NUMBERS;
-			if (!peal_send(host, i, 0, range, sizeof(range), 0))
+			piece.first = (uint64_t)sent * NUMBERS;
+			piece.end = piece.first + NUMBERS;
+			if (!piece_send(host, i, &piece, 0))
 				sent++;
 		}
-		if (peal_receive(host, &found, sizeof(found), &received,
-				 sent < PIECES ? 0 : 10 * SECOND))
+		if (peal_receive_peek(host, &received,
+				      sent < PIECES ? 0 : 10 * SECOND))
 			continue;
-		sum += found;
+		found = primes_received(&received);
+		expect(found != NULL, "what came");
+		sum += found->n;
+		check(peal_receive_release(host), "release");
 		got++;
 	}
 	printf("%d pieces, %" PRIu64 " primes\n", got, sum);

@@ -6,6 +6,8 @@
 #define PEAL_USES_POOLS 1
 #include <peal/device/kernel.h>
 
+#include "../pieces.h"
+
 static PEAL_DEV int is_prime(uint64_t n)
 {
 	uint64_t i;
@@ -18,13 +20,17 @@ static PEAL_DEV int is_prime(uint64_t n)
 
 static PEAL_DEV int count(struct peal_worker *w)
 {
-	const uint64_t *range = (const uint64_t *)peal_data(w);
-	uint64_t n, found = 0;
+	const struct piece *piece = piece_in(w);
+	struct primes found = { 0 };
+	uint64_t n;
 
-	for (n = range[0] + peal_lane(w); n < range[1]; n += peal_lanes(w))
-		found += (uint64_t)is_prime(n);
-	found = peal_sum(w, found);
-	return peal_emit(w, 0, 0, &found, sizeof(found));
+	if (!piece)
+		return PEAL_EPROTO;
+	for (n = piece->first + peal_lane(w); n < piece->end;
+	     n += peal_lanes(w))
+		found.n += (uint64_t)is_prime(n);
+	found.n = peal_sum(w, found.n);
+	return primes_emit(w, 0, &found);
 }
 
 #define HANDLERS(X) X(count, 0, PEAL_EMITS(1, 1))

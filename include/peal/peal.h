@@ -8,6 +8,7 @@
 #include <peal/barrier.h>
 #include <peal/device.h>
 #include <peal/endpoint.h>
+#include <peal/endpoint_of.h>
 #include <peal/errors.h>
 #include <peal/kernel.h>
 #include <peal/link.h>

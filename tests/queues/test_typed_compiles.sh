@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# PEAL_QUEUE_OF and PEAL_THREAD_QUEUE_OF compile as C11 and as C++17, and refuse
-# what is too long, of another type, or, in C++, not plain; and the latter the
-# ends of queues of another type.
+# PEAL_QUEUE_OF, PEAL_THREAD_QUEUE_OF, PEAL_MESSAGE_OF and PEAL_ENDPOINT_OF compile
+# as C11 and as C++17, and refuse what is too long, of another type, or, in C++, not
+# plain; the second the ends of queues of another type, the third wrong numbers.
 set -euo pipefail
 include=${PEAL_SOURCE_DIR:?}/include
 work=$(mktemp -d)
@@ -13,6 +13,8 @@ n_failed=0
 compiles() {
     cat >"$work/unit.c" <<EOF
 #include <peal/device/typed.h>
+#include <peal/device/message_of.h>
+#include <peal/endpoint_of.h>
 #include <peal/queue_of.h>
 struct task { uint64_t first, n; };
 struct other { uint64_t first, n; };
@@ -72,6 +74,30 @@ no|open another's end|(struct task_queue q, struct other_producer *p) { return t
 no|open a consumer as a producer|(struct task_queue q, struct task_consumer *p) { return task_queue_open_producer(q, p); }
 END
 )
+# The same of messages; how it ends after $messages.
+messages='PEAL_MESSAGE_OF(task, struct task, 7) PEAL_ENDPOINT_OF(task) PEAL_MESSAGE_OF(other, struct other, 8) int f'
+message_cases=$(cat <<'END'
+yes|emit its own type|(struct peal_worker *w, const struct task *t) { return task_emit(w, 0, t); }
+no|emit another type|(struct peal_worker *w, const struct other *t) { return task_emit(w, 0, t); }
+yes|tell its own type|(struct peal_worker *w, const struct task *t) { return task_tell(w, 0, t); }
+no|tell another type|(struct peal_worker *w, const struct other *t) { return task_tell(w, 0, t); }
+yes|reserve its own type|(struct peal_worker *w, struct task *t) { return task_reserve(w, 0, &t); }
+no|reserve another type|(struct peal_worker *w, struct other *t) { return task_reserve(w, 0, &t); }
+yes|take what is its own|(struct peal_worker *w) { const struct task *t = task_in(w); return t != 0; }
+no|take it as another type|(struct peal_worker *w) { const struct other *t = task_in(w); return t != 0; }
+no|write to what came|(struct peal_worker *w) { struct task *t = task_in(w); return t != 0; }
+yes|send its own type|(struct peal_endpoint *e, const struct task *t) { return task_send(e, 0, t, 0); }
+no|send another type|(struct peal_endpoint *e, const struct other *t) { return task_send(e, 0, t, 0); }
+yes|receive its own type|(const struct peal_received *r) { const struct task *t = task_received(r); return t != 0; }
+no|receive it as another type|(const struct peal_received *r) { const struct other *t = task_received(r); return t != 0; }
+yes|two numbers in a switch|(int n) { switch (n) { case task_number: case other_number: return 1; } return 0; }
+no|one number twice in a switch|(void); PEAL_MESSAGE_OF(same, struct other, 7) int g(int n) { switch (n) { case task_number: case same_number: return 1; } return 0; }
+no|a number too large|(void); PEAL_MESSAGE_OF(large, struct other, 65536)
+no|a number below 0|(void); PEAL_MESSAGE_OF(below, struct other, -1)
+yes|the largest number|(void); PEAL_MESSAGE_OF(large, struct other, 65535u)
+no|a type that wants 16 bytes|(void); struct wide { char c __attribute__((aligned(16))); }; PEAL_MESSAGE_OF(wide, struct wide, 9)
+END
+)
 big() { echo "struct big { char c[$1]; }; PEAL_THREAD_QUEUE_OF(big, struct big)"; }
 
 of='PEAL_QUEUE_OF(task, struct task, 48)'
@@ -95,6 +121,9 @@ for pair in gcc@c:c11 clang@c:c11 g++@c++:c++17 clang++@c++:c++17; do
     while IFS='|' read -r want what body; do
         expect "$want" "threads: $what" "$compiler" "$language" "$threads$body"
     done <<<"$cases"
+    while IFS='|' read -r want what body; do
+        expect "$want" "messages: $what" "$compiler" "$language" "$messages$body"
+    done <<<"$message_cases"
     expect yes 'threads: a type as long as a message' "$compiler" "$language" "$(big '256 << 20')"
     expect no 'threads: a type that is too long' "$compiler" "$language" "$(big '(256 << 20) + 1')"
     says 'longer than a message'
@@ -102,7 +131,8 @@ for pair in gcc@c:c11 clang@c:c11 g++@c++:c++17 clang++@c++:c++17; do
         'struct unknown; PEAL_THREAD_QUEUE_OF(unknown, struct unknown)'
     case $language in
     c++:*)
-        for macro in 'PEAL_QUEUE_OF(odd, struct odd, 48)' 'PEAL_THREAD_QUEUE_OF(odd, struct odd)'; do
+        for macro in 'PEAL_QUEUE_OF(odd, struct odd, 48)' 'PEAL_THREAD_QUEUE_OF(odd, struct odd)' \
+            'PEAL_MESSAGE_OF(odd, struct odd, 1)'; do
             expect no "a type that is not plain: $macro" "$compiler" "$language" "$macro"
             says 'trivially copyable'
         done

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEAL_DEVICE_MESSAGE_OF_H
+#define PEAL_DEVICE_MESSAGE_OF_H
+
+#include <peal/device/emit.h>
+
+/*
+ * Messages that host and handlers agree on. PEAL_MESSAGE_OF(name, type, number)
+ * in a header of both says which struct has which number on the wire, and what a
+ * handler does with it; PEAL_ENDPOINT_OF(name) of peal/endpoint_of.h adds what
+ * the host does.
+ *
+ *	struct range { uint64_t first, end; };
+ *	PEAL_MESSAGE_OF(range, struct range, 1)
+ *	PEAL_MESSAGE_OF(found, struct found, 2)
+ *
+ *	static PEAL_DEV int count(struct peal_worker *w)
+ *	{
+ *		const struct range *r = range_in(w);
+ *		struct found found;
+ *
+ *		if (!r)
+ *			return PEAL_EPROTO;
+ *		...
+ *		return found_emit(w, 0, &found);
+ *	}
+ *
+ *	<name>_in(w)			the message in hand; 0 if it has another
+ *					number or another length
+ *	<name>_emit(w, port, item)	as peal_emit
+ *	<name>_reserve(w, port, place_out), <name>_commit(w, port)
+ *					as peal_reserve, peal_commit
+ *	<name>_tell(w, actor, item)	as peal_tell
+ *	<name>_number			a constant, for a switch over peal_type
+ *
+ * Results, lanes and progress are those of the functions without a type. A
+ * pointer to another type does not compile (in C it is a warning that can be
+ * made an error: incompatible-pointer-types). Does not compile either: a number
+ * that is no uint16_t; a type that is empty, wants more than the 8 bytes that
+ * payloads are aligned to, or, in C++, is not trivially copyable. Numbers of one
+ * program have to differ: of those in a switch the compiler says it.
+ */
+
+#define PEALI_MESSAGE static PEAL_DEV PEAL_UNUSED inline
+
+/* A type may have the name of a parameter, which hides it: hence the typedef. */
+#define PEALI_MESSAGE_TYPE(name, type, number)                                 \
+	typedef type name##_message;                                           \
+	struct name##_aligned {                                                \
+		char before;                                                   \
+		type message;                                                  \
+	};                                                                     \
+	enum { name##_number = (number) };                                     \
+	PEAL_STATIC_ASSERT((number) == (uint16_t)(number),                     \
+			   "the number of a message is 0 to 65535");           \
+	PEAL_STATIC_ASSERT(sizeof(type) >= 1, "the message is empty");         \
+	PEAL_STATIC_ASSERT(offsetof(struct name##_aligned, message) <= 8,      \
+			   "a message is aligned to 8 bytes at most");
+
+/**
+ * Declares the functions above for a type; at file scope, without a semicolon.
+ *
+ * name    begins the names of the functions
+ * type    a complete type without pointers into memory that others lack
+ * number  its type on the wire, 0 to 65535
+ */
+#define PEAL_MESSAGE_OF(name, type, number)                                    \
+	PEALI_PLAIN(type)                                                      \
+	PEALI_MESSAGE_TYPE(name, type, number)                                 \
+	PEALI_MESSAGE const name##_message *name##_in(                         \
+		const struct peal_worker *w)                                   \
+	{                                                                      \
+		if (peal_type(w) != name##_number ||                           \
+		    peal_length(w) != sizeof(name##_message))                  \
+			return 0;                                              \
+		return (const name##_message *)peal_data(w);                   \
+	}                                                                      \
+	PEALI_MESSAGE int name##_emit(struct peal_worker *w, uint32_t port,    \
+				      const name##_message *item)              \
+	{                                                                      \
+		return peal_emit(w, port, name##_number, item, sizeof(*item)); \
+	}                                                                      \
+	PEALI_MESSAGE int name##_reserve(struct peal_worker *w, uint32_t port, \
+					 name##_message **place_out)           \
+	{                                                                      \
+		void *place = 0;                                               \
+		int result =                                                   \
+			peal_reserve(w, port, sizeof(**place_out), &place);    \
+                                                                               \
+		*place_out = (name##_message *)place;                          \
+		return result;                                                 \
+	}                                                                      \
+	PEALI_MESSAGE void name##_commit(struct peal_worker *w, uint32_t port) \
+	{                                                                      \
+		peal_commit(w, port, name##_number, sizeof(name##_message));   \
+	}                                                                      \
+	PEALI_MESSAGE int name##_tell(struct peal_worker *w, uint32_t actor,   \
+				      const name##_message *item)              \
+	{                                                                      \
+		return peal_tell(w, actor, name##_number, item,                \
+				 sizeof(*item));                               \
+	}
+
+#endif

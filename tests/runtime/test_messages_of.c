@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Messages whose types host and handlers have declared together. */
+#include <peal/endpoint_of.h>
+
+#include "runtime/harness.h"
+#include "runtime/messages.h"
+
+PEAL_DECLARE_PROGRAM(messages);
+PEAL_ENDPOINT_OF(question)
+PEAL_ENDPOINT_OF(answer)
+
+struct scene {
+	struct peal_runtime *rt;
+	struct peal_kernel *k;
+	struct peal_endpoint *e;
+	struct peal_link *to;
+	uint32_t other; /* index of the second actor, which has its link too */
+};
+
+/* Two actors that reply, on a worker each. */
+static struct scene open_scene(uint32_t lanes)
+{
+	struct peal_kernel_options o = { .size = sizeof(o),
+					 .workers = 2,
+					 .lanes = lanes,
+					 .mailbox_slots = 64 };
+	struct peal_link_options many = { .capacity = 64 };
+	struct scene s = { .rt = harness_open(1, "") };
+	uint64_t actor[2];
+	int i;
+
+	s.e = harness_endpoint(s.rt);
+	CHECK_OK(peal_kernel_launch(s.rt, 0, &peal_program_messages, &o, &s.k));
+	for (i = 0; i < 2; i++) {
+		actor[i] = harness_spawn(s.k, "reply", i);
+		harness_to(s.rt, actor[i], s.e, many);
+	}
+	s.to = harness_from(s.rt, s.e, 0, actor[0], many);
+	s.other = 1; /* the second of the kernel */
+	return s;
+}
+
+static void is_answered(struct scene *s, uint64_t number)
+{
+	struct peal_received r;
+	const struct answer *a;
+
+	CHECK_OK(peal_receive_peek(s->e, &r, PATIENCE));
+	CHECK(!question_received(&r));
+	a = answer_received(&r);
+	CHECK(a);
+	CHECK_EQ(a->number, number);
+	CHECK_EQ(a->twice, 2 * number);
+	r.length--;
+	CHECK(!answer_received(&r));
+	CHECK_OK(peal_receive_release(s->e));
+}
+
+static void answers(uint32_t lanes)
+{
+	struct scene s = open_scene(lanes);
+	struct question q = { 0 }, *place;
+
+	for (q.number = 1; q.number <= 30; q.number++) {
+		q.ways = (uint32_t)(q.number % 3);
+		q.ask = s.other;
+		if (q.number % 2) {
+			CHECK_OK(question_send(s.e, 0, &q, PATIENCE));
+		} else {
+			CHECK_OK(question_send_reserve(s.e, 0, PATIENCE,
+						       &place));
+			*place = q;
+			CHECK_OK(question_send_commit(s.e, 0));
+		}
+		is_answered(&s, q.number);
+	}
+	CHECK_OK(peal_runtime_shutdown(s.rt));
+}
+
+PEAL_TEST(questions_are_answered)
+{
+	answers(1);
+	answers(32);
+}
+
+static uint64_t refused(struct scene *s)
+{
+	return harness_info(s->to).dead[PEAL_REASON_HANDLER];
+}
+
+PEAL_TEST(another_number_or_length_is_no_question)
+{
+	struct scene s = open_scene(1);
+	struct question q[2] = { { 1, 0, 0 }, { 2, 0, 0 } };
+	struct answer a = { 9, 18 };
+
+	CHECK_OK(peal_send(s.e, 0, 8, q, sizeof(*q), PATIENCE));
+	EVENTUALLY(refused(&s) == 1);
+	CHECK_OK(peal_send(s.e, 0, 7, q, sizeof(*q) - 8, PATIENCE));
+	EVENTUALLY(refused(&s) == 2);
+	CHECK_OK(peal_send(s.e, 0, 7, q, 2 * sizeof(*q), PATIENCE));
+	EVENTUALLY(refused(&s) == 3);
+	CHECK_OK(answer_send(s.e, 0, &a, PATIENCE));
+	is_answered(&s, 9);
+	CHECK_OK(peal_send(s.e, 0, 7, q, sizeof(*q), PATIENCE));
+	is_answered(&s, 1);
+	CHECK_EQ(refused(&s), 3);
+	CHECK_OK(peal_runtime_shutdown(s.rt));
+}
+
+PEAL_TEST_MAIN(RUN(questions_are_answered);
+	       RUN(another_number_or_length_is_no_question);)
