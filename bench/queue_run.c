@@ -283,6 +283,21 @@ static int is_taken(const struct gang *g,
 	return n >= total(g);
 }
 
+/* How many to take at most: who sleeps while there is nothing is not to wait for
+ * more than there will be. The first alone, as time begins with it. */
+static uint64_t to_take(const struct gang *g,
+			const struct peali_bench_queue_end *consumer,
+			uint64_t step)
+{
+	uint64_t left = step;
+
+	if (!consumer->taken)
+		return 1;
+	if (g->n_consumers == 1 || g->job->shape.every)
+		left = total(g) - consumer->taken;
+	return left < step ? left : step;
+}
+
 /* The calling thread's clock: from the first message on, until time is over. */
 static void look_at_clock(struct member *m, uint64_t turn)
 {
@@ -318,7 +333,7 @@ static void *flow(void *argument)
 		}
 		if (c) {
 			moved += kind->take(g->queues[0], c,
-					    c->taken ? step : 1);
+					    to_take(g, c, step));
 			taken = is_taken(g, c);
 			if (m == g->members)
 				look_at_clock(m, turn);

@@ -359,6 +359,10 @@ int peal_queue_close(struct peal_queue_end *end)
 	if (!end)
 		return 0;
 	q = end->queue;
+	if (!end->open)
+		return peali_fail(PEAL_EINVAL, "peal_queue_close",
+				  "that end of '%s' is closed already",
+				  q->name);
 	s = &q->side[end->role];
 	other = !end->role;
 	q->kind->settle(end);
@@ -406,8 +410,13 @@ static int check_end(const struct peal_queue_end *end, uint32_t role,
 		return peali_fail(PEAL_EINVAL, call, "an argument is NULL");
 	if (end->role != role)
 		return peali_fail(PEAL_EINVAL, call,
-				  "the end of '%s' is a %s's", end->queue->name,
-				  role_names[end->role]);
+				  "the end of '%s' is a %s's: producers put, "
+				  "consumers take",
+				  end->queue->name, role_names[end->role]);
+	if (PEAL_UNLIKELY(!end->open))
+		return peali_fail(PEAL_EINVAL, call,
+				  "that end of '%s' is closed: open another",
+				  end->queue->name);
 	if (n < 1 || n > PEAL_QUEUE_BURST)
 		return peali_fail(PEAL_EINVAL, call,
 				  "n is %u; it must be from 1 to %d", n,
@@ -465,14 +474,27 @@ static int push_failed(const struct peal_queue_end *end, uint64_t bytes,
 		return peali_fail(result, call,
 				  "every consumer of '%s' is closed", q->name);
 	case PEAL_EMSGSIZE:
-		return peali_fail(
-			result, call,
-			"%u messages of %llu bytes for '%s', a %s of %u slots "
-			"for messages of %s %llu: %s, or too many at a time",
-			n, (unsigned long long)bytes, q->name, q->kind->name,
-			q->options.capacity, q->least ? "exactly" : "up to",
-			(unsigned long long)q->options.message_bytes,
-			q->least ? "another length" : "too long");
+		if (n > q->bulk)
+			return peali_fail(
+				result, call,
+				"%u messages at a time for '%s', a %s of %u "
+				"slots: at most %u; put fewer, or say more "
+				"slots in the options",
+				n, q->name, q->kind->name, q->options.capacity,
+				q->bulk);
+		if (bytes <= q->options.message_bytes && !q->least)
+			return peali_fail(result, call,
+					  "messages of %llu bytes are longer "
+					  "than a slot of '%s': put one at a "
+					  "time",
+					  (unsigned long long)bytes, q->name);
+		return peali_fail(result, call,
+				  "a message of %llu bytes for '%s', a %s for "
+				  "messages of %s %llu: %s",
+				  (unsigned long long)bytes, q->name,
+				  q->kind->name, q->least ? "exactly" : "up to",
+				  (unsigned long long)q->options.message_bytes,
+				  q->least ? "another length" : "too long");
 	default:
 		return peali_fail(result, call, "'%s' is damaged", q->name);
 	}
@@ -567,6 +589,26 @@ static int pop_failed(const struct peal_queue_end *end, uint64_t each,
 	}
 }
 
+/*
+ * All producers are closed, and there seems to be nothing: a thread that died
+ * while it put something may have left a gap before what others have put. Under
+ * the lock, as nobody opens an end meanwhile. 1: there may be something now.
+ */
+static int bury(struct peal_queue_end *end)
+{
+	struct peal_queue *q = end->queue;
+	int result;
+
+	if (!q->kind->bury)
+		return 0;
+	pthread_mutex_lock(&q->lock);
+	result = all_closed(q, PEAL_QUEUE_PRODUCER) && q->kind->bury(end);
+	pthread_mutex_unlock(&q->lock);
+	if (result)
+		peali_queue_ring(q, PEAL_QUEUE_CONSUMER, PEAL_QUEUE_ENDS);
+	return result;
+}
+
 /* Whether all producers are closed, and nothing more comes to this consumer. */
 static int ended(const struct peal_queue_end *end)
 {
@@ -594,7 +636,10 @@ static int pop(struct peal_queue_end *end, void *buffer, uint64_t each,
 			break;
 		/* what was put before the last one closed is there now */
 		if (all_closed(q, PEAL_QUEUE_PRODUCER)) {
-			result = q->kind->pop(end, buffer, each, n, lengths);
+			do
+				result = q->kind->pop(end, buffer, each, n,
+						      lengths);
+			while (result == PEAL_EAGAIN && bury(end));
 			if (result == PEAL_EAGAIN && ended(end))
 				result = PEAL_EEND;
 			if (result != PEAL_EAGAIN)

@@ -76,6 +76,7 @@ struct peal_queue {
 	uint64_t bytes, stage; /* of which each consumer's stage has so many */
 	void *plan; /* the kind's completed spec */
 	atomic_int owed; /* producers closed while they waited for a lease */
+	uint64_t buried; /* 1 + ticket up to which there are no gaps */
 };
 
 struct peali_queue_kind {
@@ -103,6 +104,12 @@ struct peali_queue_kind {
 	/* All producers are closed: whether there is nothing more for this
 	 * consumer. NULL: there is not, once pop says PEAL_EAGAIN. */
 	int (*drained)(const struct peal_queue_end *end);
+	/*
+	 * All producers are closed, and pop says PEAL_EAGAIN: gives up what a
+	 * producer that died in a push has not put. 1: look again. Under the
+	 * queue's lock. NULL: nobody leaves a gap.
+	 */
+	int (*bury)(struct peal_queue_end *end);
 	/* At opening, under the queue's lock, and at closing. NULL: nothing. */
 	void (*enter)(struct peal_queue_end *end);
 	void (*leave)(struct peal_queue_end *end);

@@ -121,6 +121,11 @@ static int pop(struct peal_queue_end *end, void *buffer, uint64_t each,
 	uint32_t i;
 
 	for (i = 0; i < n && peal_mailbox_peek(m, &view); i++) {
+		if (PEAL_UNLIKELY(view.kind == PEAL_KIND_DEAD)) {
+			peal_mailbox_release(m);
+			i--;
+			continue;
+		}
 		result = PEAL_EPROTO;
 		if (view.kind != PEAL_KIND_DATA)
 			break;
@@ -133,6 +138,15 @@ static int pop(struct peal_queue_end *end, void *buffer, uint64_t each,
 	}
 	told(end, head);
 	return i ? (int)i : result;
+}
+
+static int bury(struct peal_queue_end *end)
+{
+	struct peal_mailbox *m = mailbox(end);
+	struct peal_slot_view view = { 0, 0, 0 };
+
+	return peal_mailbox_peek(m, &view) ||
+	       peal_mailbox_poison(m, peal_load_acquire_dev(&m->ticket));
 }
 
 static void settle(struct peal_queue_end *end)
@@ -159,6 +173,7 @@ const struct peali_queue_kind peali_queue_mailbox = {
 	.make = make,
 	.push = push,
 	.pop = pop,
+	.bury = bury,
 	.settle = settle,
 	.enter = enter,
 	.leave = leave,

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 
+#include <peal/device/poison.h>
+
 #include "queues/queue.h"
 #include "queues/work.h"
 #include "runtime/backend/error.h"
@@ -118,8 +120,26 @@ static int drained(const struct peal_queue_end *end)
 	if ((int64_t)(peal_load_relaxed_dev(&w->ticket) -
 		      peal_load_relaxed_dev(&w->claimed)) > 0)
 		return 0;
-	return peali_queue_count(end->queue, PEAL_QUEUE_CONSUMER) ==
+	/* more: a producer died before it had counted what it put */
+	return peali_queue_count(end->queue, PEAL_QUEUE_CONSUMER) >=
 	       peali_queue_count(end->queue, PEAL_QUEUE_PRODUCER);
+}
+
+static int bury(struct peal_queue_end *end)
+{
+	struct peal_queue *q = end->queue;
+	struct peal_work *w = work(end);
+	uint64_t ticket = peal_load_acquire_dev(&w->ticket), number, from = 0;
+	int found = 0;
+
+	if (q->buried == ticket + 1)
+		return 0; /* since then nobody has put anything */
+	while (peal_work_open_ticket(w, from, &number)) {
+		found |= !peal_work_poison(w, number);
+		from = number + 1;
+	}
+	q->buried = ticket + 1;
+	return found;
 }
 
 static void settle(struct peal_queue_end *end)
@@ -157,6 +177,7 @@ const struct peali_queue_kind peali_queue_work = {
 	.push = push,
 	.pop = pop,
 	.drained = drained,
+	.bury = bury,
 	.settle = settle,
 	.leave = leave,
 };

@@ -123,10 +123,14 @@ int peal_queue_open(struct peal_queue *queue, enum peal_queue_role role,
 
 /**
  * Closes an end. What a producer has put stays; what a consumer has not taken
- * is there for the next.
+ * is there for the next. Where a thread died inside a push, another may close
+ * its end: what it had not put yet is skipped once all producers are closed;
+ * until then it may hide, in a mailbox or a work queue, what came later.
  *
  * @param end an end; NULL does nothing. It is gone after this.
- * @return 0. Thread-safe; no other call on this end may run at the same time.
+ * @return 0; PEAL_EINVAL it is closed, as far as that is known: its place is the
+ *         next end's. Thread-safe; no other call on this end may run at the same
+ *         time.
  */
 int peal_queue_close(struct peal_queue_end *end);
 

@@ -127,6 +127,26 @@ const struct peali_bench_queue_kind peali_peer_mutex = {
 	.trips = ring_trips,
 };
 
+/* The same, and it takes its time. */
+static PEAL_INLINE uint32_t slow_put(void *queue,
+				     struct peali_bench_queue_end *end,
+				     uint32_t bytes, uint32_t burst)
+{
+	usleep(200);
+	return ring_put(queue, end, bytes, burst);
+}
+
+PEALI_BENCH_QUEUE_LOOPS(slow, slow_put, ring_get)
+
+static const struct peali_bench_queue_kind slow_ring = {
+	.name = "slow ring",
+	.open = ring_open,
+	.close = ring_close,
+	.send = slow_send,
+	.take = slow_take,
+	.trips = slow_trips,
+};
+
 static struct peali_bench_queue_job
 job_of(uint32_t bytes, uint32_t burst, uint32_t producers, uint32_t consumers)
 {
@@ -301,6 +321,32 @@ PEAL_TEST(a_peer_that_breaks_messages_fails_the_benchmark)
 	CHECK_EQ(bench("/dev/null", "nothing"), 2);
 }
 
+/* In how many of 100 rounds ours had the better ratio. */
+static size_t percent_better(int trips, int ours_is_slow)
+{
+	struct peali_bench_queue_contest c = { .trips = trips,
+					       .round_ns = 1000000 };
+	const struct peali_samples *s = &c.peer.samples;
+	size_t better = 0, n;
+
+	c.ours.job = c.peer.job = job_of(8, 1, 1, 1);
+	(ours_is_slow ? &c.ours : &c.peer)->job.kind = &slow_ring;
+	CHECK_EQ(peali_bench_queue_pass(&c, 0, 0), 0);
+	for (n = 0; n < s->n_rounds; n++)
+		better += s->rounds[n].ratio > 1;
+	CHECK(n > 0);
+	peali_bench_queue_contest_fini(&c);
+	return 100 * better / n;
+}
+
+PEAL_TEST(a_ratio_above_one_is_that_ours_is_faster)
+{
+	for (int trips = 0; trips < 2; trips++) {
+		CHECK_EQ(percent_better(trips, 0), 100);
+		CHECK_EQ(percent_better(trips, 1), 0);
+	}
+}
+
 #define NEAR 0
 #define FAR 2
 
@@ -407,6 +453,7 @@ PEAL_TEST_MAIN(need_two_cores();
 	       RUN(what_is_cut_short_is_still_checked);
 	       RUN(peers_that_are_missing_are_rows_with_their_reason);
 	       RUN(a_peer_that_breaks_messages_fails_the_benchmark);
+	       RUN(a_ratio_above_one_is_that_ours_is_faster);
 	       RUN(verdict_wants_three_quarters_of_the_votes_to_agree);
 	       RUN(verdict_wants_three_quarters_of_the_rounds_to_agree);
 	       RUN(long_passes_have_one_vote_too);

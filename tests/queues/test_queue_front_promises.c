@@ -309,9 +309,9 @@ PEAL_TEST(a_bulk_that_can_never_go_is_refused)
 		q = make(o);
 		p = producer(q);
 		CHECK_FAILS(peal_queue_push_bulk(p, words, 8, most + 1, -1),
-			    PEAL_EMSGSIZE, "too many at a time");
+			    PEAL_EMSGSIZE, "at a time");
 		CHECK_FAILS(peal_queue_push_bulk(p, words, 9, 2, -1),
-			    PEAL_EMSGSIZE, "2 messages of 9 bytes");
+			    PEAL_EMSGSIZE, "a message of 9 bytes");
 		CHECK_EQ(info(q).accepted, 0);
 		CHECK_OK(peal_queue_push_bulk(p, words, 8, most, 0));
 		CHECK_EQ(info(q).accepted, most);
@@ -323,7 +323,7 @@ PEAL_TEST(a_bulk_that_can_never_go_is_refused)
 	q = make(o);
 	p = producer(q);
 	CHECK_FAILS(peal_queue_push_bulk(p, words, 64, 2, -1), PEAL_EMSGSIZE,
-		    "2 messages of 64 bytes");
+		    "put one at a time");
 	CHECK_EQ(info(q).accepted, 0);
 	CHECK_OK(peal_queue_push_bulk(p, words, 48, 2, 0));
 	CHECK_OK(peal_queue_push(p, words, 64, 0));
