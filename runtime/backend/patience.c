@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "runtime/backend/error.h"
+#include "runtime/backend/host/wait.h"
 
 #define SLEEP_US 50000 /* the longest, where somebody rings */
 
@@ -66,7 +67,8 @@ int peali_patience_turn(struct peali_patience *wait)
 	if (wait->deadline == 0)
 		wait->deadline = peali_deadline(wait->timeout_ns);
 	wait->bell->max_sleep_us = wait->most_us;
-	if (wait->deadline != UINT64_MAX && (wait->turns++ & 15) == 0) {
+	if (wait->deadline != UINT64_MAX &&
+	    (wait->turns++ % 16 == 0 || !peali_wait_spins(wait->bell))) {
 		now = peali_now_ns();
 		if (now >= wait->deadline)
 			return PEAL_ETIMEDOUT;
@@ -74,11 +76,9 @@ int peali_patience_turn(struct peali_patience *wait)
 	}
 	if (wait->deadline != UINT64_MAX && wait->left_us < wait->most_us)
 		wait->bell->max_sleep_us = (uint32_t)wait->left_us;
-	if (peal_load_relaxed_sys_u32(&wait->bell->asleep)) {
-		wait->turns = 0; /* the next turn sleeps: look at the clock */
-		if (wait->silent && wait->most_us < PEALI_SILENT_US)
-			wait->most_us *= 2;
-	}
+	if (peal_load_relaxed_sys_u32(&wait->bell->asleep) && wait->silent &&
+	    wait->most_us < PEALI_SILENT_US)
+		wait->most_us *= 2; /* the next turn sleeps */
 	peal_host_idle(wait->bell, 1);
 	return 0;
 }

@@ -31,7 +31,7 @@ struct peali_patience {
 	int64_t timeout_ns;
 	uint64_t deadline; /* 0: not yet made */
 	uint64_t left_us; /* until then, when it was last looked at */
-	uint32_t turns; /* since the clock was looked at */
+	uint32_t turns; /* so far: the clock is looked at in some of them */
 	int waited; /* a turn was taken */
 };
 

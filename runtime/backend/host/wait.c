@@ -177,6 +177,11 @@ int peal_host_announce(struct peal_bell *bell)
 	return barrier_everywhere();
 }
 
+int peali_wait_spins(const struct peal_bell *bell)
+{
+	return bell->steps < TURNS_SPIN;
+}
+
 void peal_host_idle(struct peal_bell *bell, uint32_t looks)
 {
 	static const struct timespec nap = { 0, 50000 };

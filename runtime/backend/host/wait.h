@@ -22,6 +22,12 @@ void peali_wait_leave(void);
  */
 void peali_wait_unrung(void);
 
+struct peal_bell;
+
+/* Whether the next turn of peal_host_idle keeps the core: others may have it for
+ * long after one that does not. */
+int peali_wait_spins(const struct peal_bell *bell);
+
 /** Since the process began; each of them grows on slow paths only. */
 struct peali_wait_counts {
 	uint64_t sleeps; /* times that a waiter really slept */
