@@ -359,6 +359,73 @@ static void *push_one(void *argument)
 	return NULL;
 }
 
+static void fall_asleep(struct peal_queue_end *end, pthread_t *thread,
+			void *(*wait)(void *))
+{
+	CHECK(!pthread_create(thread, NULL, wait, end));
+	while (!peal_load_relaxed_sys_u32(&end->bell->asleep))
+		sched_yield();
+}
+
+/* Whether putting n at a time wakes a consumer that sleeps. */
+static int putting_wakes(uint32_t kind, uint32_t n)
+{
+	struct peal_queue *q = make(of_kind(kind));
+	struct peal_queue_end *p = producer(q), *c = consumer(q);
+	uint64_t words[8] = { 0 }, before;
+	pthread_t thread;
+
+	fall_asleep(c, &thread, pop_all);
+	before = wakes();
+	CHECK_OK(n == 1 ? peal_queue_push(p, words, 8, 0) :
+			  peal_queue_push_bulk(p, words, 8, n, 0));
+	before = wakes() - before;
+	CHECK_OK(peal_queue_close(p));
+	pthread_join(thread, NULL);
+	close_all(q);
+	return before != 0;
+}
+
+/* Whether taking n at a time wakes a producer that sleeps for want of room. */
+static int taking_wakes(uint32_t kind, uint32_t n)
+{
+	struct peal_queue *q = make(of_kind(kind));
+	struct peal_queue_end *p = producer(q), *c = consumer(q);
+	uint64_t words[8], before, left = fill_up(p);
+	pthread_t thread;
+	int got;
+
+	fall_asleep(p, &thread, push_one);
+	before = wakes();
+	while (left) {
+		got = peal_queue_pop_burst(c, words, 8, n, NULL, 0);
+		CHECK(got > 0);
+		left = (uint64_t)got < left ? left - (uint64_t)got : 0;
+	}
+	before = wakes() - before;
+	pthread_join(thread, NULL);
+	close_all(q);
+	return before != 0;
+}
+
+/* Once at least it is still asleep. */
+PEAL_TEST(putting_and_taking_wake_who_waits)
+{
+	EACH_KIND(kind)
+	{
+		for (uint32_t n = 1; n <= 8; n *= 8) {
+			int put = 0, taken = 0, i;
+
+			for (i = 0; i < 20 && !(put && taken); i++) {
+				put |= putting_wakes(kind, n);
+				taken |= taking_wakes(kind, n);
+			}
+			CHECK(put);
+			CHECK(taken);
+		}
+	}
+}
+
 /* The room that there is was kept for the producer that asked for it first. */
 PEAL_TEST(closing_wakes_the_producer_that_gets_its_room)
 {
@@ -414,5 +481,6 @@ PEAL_TEST_MAIN(RUN(producers_that_are_closed_keep_no_room);
 	       RUN(a_topic_does_not_end_before_it_says_what_was_missed);
 	       RUN(who_dies_in_a_push_hides_nothing_from_the_end);
 	       RUN(a_closed_end_is_refused); RUN(closing_wakes_who_waits);
+	       RUN(putting_and_taking_wake_who_waits);
 	       RUN(closing_wakes_the_producer_that_gets_its_room);
 	       RUN(who_waits_for_the_claims_of_another_is_woken);)
