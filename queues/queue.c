@@ -307,7 +307,7 @@ int peal_queue_open(struct peal_queue *q, enum peal_queue_role role,
 {
 	struct peal_queue_end *end = NULL;
 	struct peali_queue_side *s;
-	uint32_t i;
+	uint32_t i, lost = 0;
 
 	if (!q || !end_out || (uint32_t)role > PEAL_QUEUE_CONSUMER)
 		return peali_fail(PEAL_EINVAL, "peal_queue_open",
@@ -316,16 +316,29 @@ int peal_queue_open(struct peal_queue *q, enum peal_queue_role role,
 	s = &q->side[role];
 	pthread_mutex_lock(&q->lock);
 	for (i = 0; i < s->most && !end; i++)
-		if (!s->end[i].open)
+		if (s->end[i].lost)
+			lost++;
+		else if (!s->end[i].open)
 			end = &s->end[i];
 	if (end) {
 		end->open = 1;
 		s->opened++;
 		if (q->kind->enter)
 			q->kind->enter(end);
-		atomic_store(&s->gone, 0);
+		atomic_store(&s->gone, s->broken);
 	}
 	pthread_mutex_unlock(&q->lock);
+	if (!end && lost)
+		return peali_fail(
+			PEAL_EBUSY, "peal_queue_open",
+			"'%s' is a %s with %u %ss, and the threads of "
+			"%u of them died inside of a call: %s",
+			q->name, q->kind->name, s->most, role_names[role], lost,
+			role == PEAL_QUEUE_PRODUCER && q->kind->regain ?
+				"their ends can be opened when all "
+				"producers are closed" :
+				"what they were at is not known, make "
+				"another queue");
 	if (!end)
 		return peali_fail(PEAL_EBUSY, "peal_queue_open",
 				  "'%s' is a %s with %u %ss, and all are open: "
@@ -354,7 +367,7 @@ int peal_queue_close(struct peal_queue_end *end)
 {
 	struct peali_queue_side *s;
 	struct peal_queue *q;
-	int other;
+	int other, died;
 
 	if (!end)
 		return 0;
@@ -365,14 +378,23 @@ int peal_queue_close(struct peal_queue_end *end)
 				  q->name);
 	s = &q->side[end->role];
 	other = !end->role;
-	q->kind->settle(end);
-	if (q->kind->leave)
+	died = peali_calls_inside(peali_calls_note(&end->count->calls));
+	if (!died)
+		q->kind->settle(end);
+	if (!died && q->kind->leave)
 		q->kind->leave(end);
 	pthread_mutex_lock(&q->lock);
+	if (died)
+		peali_queue_died(end);
+	/* where its thread died, these may say that it is there */
+	atomic_store(&end->busy, 0);
+	peal_store_relaxed_sys_u32(&end->bell->asleep, 0);
 	end->open = 0;
 	s->closed++;
+	if (end->role == PEAL_QUEUE_PRODUCER && s->closed == s->opened)
+		peali_queue_regain(q);
 	/* release: who sees it gone sees all that it put */
-	atomic_store(&s->gone, s->closed == s->opened);
+	atomic_store(&s->gone, s->broken || s->closed == s->opened);
 	pthread_mutex_unlock(&q->lock);
 	peali_queue_ring(q, (enum peal_queue_role)other, PEAL_QUEUE_ENDS);
 	if (atomic_load(&q->owed)) /* they may give it back, and take it */
@@ -472,7 +494,12 @@ static int push_failed(const struct peal_queue_end *end, uint64_t bytes,
 		return peali_fail(result, call, "'%s' is full", q->name);
 	case PEAL_EPIPE:
 		return peali_fail(result, call,
-				  "every consumer of '%s' is closed", q->name);
+				  q->side[PEAL_QUEUE_CONSUMER].broken ?
+					  "a consumer of '%s' died inside of a "
+					  "call, with messages that it had "
+					  "claimed: make another queue" :
+					  "every consumer of '%s' is closed",
+				  q->name);
 	case PEAL_EMSGSIZE:
 		if (n > q->bulk)
 			return peali_fail(
@@ -500,9 +527,18 @@ static int push_failed(const struct peal_queue_end *end, uint64_t bytes,
 	}
 }
 
+/* Before a wait: the others get what the end holds back. */
+static void settle(struct peal_queue_end *end)
+{
+	peali_calls_enter(&end->count->calls);
+	end->queue->kind->settle(end);
+	peali_calls_leave(&end->count->calls);
+}
+
 static int push(struct peal_queue_end *end, const void *data, uint64_t bytes,
 		uint32_t n, int64_t timeout_ns, const char *call)
 {
+	uint64_t *calls = &end->count->calls;
 	struct peal_queue *q = end->queue;
 	struct peali_patience patience;
 	char none = 0;
@@ -519,10 +555,12 @@ static int push(struct peal_queue_end *end, const void *data, uint64_t bytes,
 		if (PEAL_UNLIKELY(all_closed(q, PEAL_QUEUE_CONSUMER)) &&
 		    !q->kind->to_each)
 			break;
+		peali_calls_enter(calls);
 		result = q->kind->push(end, data, bytes, n);
+		peali_calls_leave(calls);
 		if (PEAL_LIKELY(result != PEAL_EAGAIN))
 			break;
-		q->kind->settle(end);
+		settle(end);
 		result = peali_patience_turn(&patience);
 		if (result)
 			break;
@@ -589,26 +627,6 @@ static int pop_failed(const struct peal_queue_end *end, uint64_t each,
 	}
 }
 
-/*
- * All producers are closed, and there seems to be nothing: a thread that died
- * while it put something may have left a gap before what others have put. Under
- * the lock, as nobody opens an end meanwhile. 1: there may be something now.
- */
-static int bury(struct peal_queue_end *end)
-{
-	struct peal_queue *q = end->queue;
-	int result;
-
-	if (!q->kind->bury)
-		return 0;
-	pthread_mutex_lock(&q->lock);
-	result = all_closed(q, PEAL_QUEUE_PRODUCER) && q->kind->bury(end);
-	pthread_mutex_unlock(&q->lock);
-	if (result)
-		peali_queue_ring(q, PEAL_QUEUE_CONSUMER, PEAL_QUEUE_ENDS);
-	return result;
-}
-
 /* Whether all producers are closed, and nothing more comes to this consumer. */
 static int ended(const struct peal_queue_end *end)
 {
@@ -616,6 +634,37 @@ static int ended(const struct peal_queue_end *end)
 
 	return all_closed(end->queue, PEAL_QUEUE_PRODUCER) &&
 	       (!kind->drained || kind->drained(end));
+}
+
+/* Takes what there is: as the kind's pop. */
+static int take(struct peal_queue_end *end, void *buffer, uint64_t each,
+		uint32_t n, uint64_t *lengths)
+{
+	uint64_t *calls = &end->count->calls;
+	int result;
+
+	peali_calls_enter(calls);
+	result = end->queue->kind->pop(end, buffer, each, n, lengths);
+	peali_calls_leave(calls);
+	return result;
+}
+
+/*
+ * Takes what there is, and seems not to be while tickets of a producer that
+ * died lie before it; PEAL_EEND at the end.
+ */
+static int take_last(struct peal_queue_end *end, void *buffer, uint64_t each,
+		     uint32_t n, uint64_t *lengths)
+{
+	/* what was put before the last one closed is there now */
+	int gone = all_closed(end->queue, PEAL_QUEUE_PRODUCER), result;
+
+	do
+		result = take(end, buffer, each, n, lengths);
+	while (result == PEAL_EAGAIN && peali_queue_mend(end));
+	if (result == PEAL_EAGAIN && gone && ended(end))
+		return PEAL_EEND;
+	return result;
 }
 
 static int pop(struct peal_queue_end *end, void *buffer, uint64_t each,
@@ -631,21 +680,16 @@ static int pop(struct peal_queue_end *end, void *buffer, uint64_t each,
 		buffer = &none; /* each is 0 */
 	peali_patience_begin(&patience, end->bell, 0, timeout_ns);
 	for (;;) {
-		result = q->kind->pop(end, buffer, each, n, lengths);
+		result = take(end, buffer, each, n, lengths);
 		if (PEAL_LIKELY(result != PEAL_EAGAIN))
 			break;
-		/* what was put before the last one closed is there now */
-		if (all_closed(q, PEAL_QUEUE_PRODUCER)) {
-			do
-				result = q->kind->pop(end, buffer, each, n,
-						      lengths);
-			while (result == PEAL_EAGAIN && bury(end));
-			if (result == PEAL_EAGAIN && ended(end))
-				result = PEAL_EEND;
+		if (all_closed(q, PEAL_QUEUE_PRODUCER) ||
+		    atomic_load(&q->died)) {
+			result = take_last(end, buffer, each, n, lengths);
 			if (result != PEAL_EAGAIN)
 				break;
 		}
-		q->kind->settle(end);
+		settle(end);
 		result = peali_patience_turn(&patience);
 		if (result)
 			break;

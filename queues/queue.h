@@ -14,6 +14,7 @@
 #include <peal/device/topic.h>
 #include <peal/queue_of.h>
 
+#include "queues/calls.h"
 #include "queues/policy.h"
 #include "runtime/backend/backend.h"
 #include "runtime/backend/round.h"
@@ -33,13 +34,15 @@
 /* Messages of an end, over all who ever had it. Only writer: its thread. */
 struct peali_queue_count {
 	uint64_t messages;
-	uint8_t reserved[PEAL_SHARED_LINE - 8];
+	uint64_t calls; /* queues/calls.h */
+	uint8_t reserved[PEAL_SHARED_LINE - 16];
 };
 
 struct peal_queue_end {
 	struct peal_queue *queue;
 	uint32_t role; /* enum peal_queue_role */
 	int open;
+	int lost; /* its thread died in a call: not given to another */
 	struct peal_bell *bell;
 	struct peali_queue_count *count;
 	atomic_int busy; /* if PEALI_QUEUE_CHECKED */
@@ -61,7 +64,15 @@ struct peali_queue_side {
 	struct peali_queue_count *counts; /* [most] */
 	uint32_t most;
 	uint32_t opened, closed; /* times; under the queue's lock */
-	atomic_int gone; /* all that were ever opened are closed */
+	int broken; /* an end of a kind that cannot do without it is lost */
+	atomic_int gone; /* all that were ever opened are closed; or broken */
+};
+
+/* A look for gaps of producers that died, under way while deaths is not 0. */
+struct peali_queue_look {
+	int deaths; /* so many are covered by it */
+	uint64_t until; /* the tickets before that one are looked at */
+	uint64_t calls[PEAL_QUEUE_ENDS]; /* of the producers, when it began */
 };
 
 struct peal_queue {
@@ -76,7 +87,8 @@ struct peal_queue {
 	uint64_t bytes, stage; /* of which each consumer's stage has so many */
 	void *plan; /* the kind's completed spec */
 	atomic_int owed; /* producers closed while they waited for a lease */
-	uint64_t buried; /* 1 + ticket up to which there are no gaps */
+	atomic_int died; /* producers, whose gaps were not looked for yet */
+	struct peali_queue_look look; /* under the lock */
 };
 
 struct peali_queue_kind {
@@ -105,11 +117,19 @@ struct peali_queue_kind {
 	 * consumer. NULL: there is not, once pop says PEAL_EAGAIN. */
 	int (*drained)(const struct peal_queue_end *end);
 	/*
-	 * All producers are closed, and pop says PEAL_EAGAIN: gives up what a
-	 * producer that died in a push has not put. 1: look again. Under the
+	 * Tickets that were taken, an acquire; and, for a consumer to whom pop
+	 * says PEAL_EAGAIN, gives up those before `until` that were not put:
+	 * whoever had them is dead. 1: look again, and call again. Under the
 	 * queue's lock. NULL: nobody leaves a gap.
 	 */
-	int (*bury)(struct peal_queue_end *end);
+	uint64_t (*tickets)(const struct peal_queue *q);
+	int (*bury)(struct peal_queue_end *end, uint64_t until);
+	/* The end's thread died inside of push, pop or settle: 1 another may
+	 * have the end. NULL: none may. */
+	int (*died)(struct peal_queue_end *end);
+	/* No producer is open: frees what those that died have leased, so that
+	 * their ends may be opened. NULL: nothing does. */
+	void (*regain)(struct peal_queue *q);
 	/* At opening, under the queue's lock, and at closing. NULL: nothing. */
 	void (*enter)(struct peal_queue_end *end);
 	void (*leave)(struct peal_queue_end *end);
@@ -135,6 +155,14 @@ static inline uint64_t peali_queue_stage(uint32_t policy, uint32_t slot_bytes)
 /* Messages of all ends of a role: accepted, or delivered. */
 uint64_t peali_queue_count(const struct peal_queue *q,
 			   enum peal_queue_role role);
+
+/* queue_mend.c, under the lock: the end's thread died inside of a call; all
+ * producers are closed. */
+void peali_queue_died(struct peal_queue_end *end);
+void peali_queue_regain(struct peal_queue *q);
+
+/* Gives up gaps of those that died. 1: there may be something to take now. */
+int peali_queue_mend(struct peal_queue_end *end);
 
 /* Wakes up to n of the ends of a role that sleep. */
 void peali_queue_ring(struct peal_queue *q, enum peal_queue_role role,

@@ -140,13 +140,38 @@ static int pop(struct peal_queue_end *end, void *buffer, uint64_t each,
 	return i ? (int)i : result;
 }
 
-static int bury(struct peal_queue_end *end)
+static uint64_t tickets(const struct peal_queue *q)
 {
-	struct peal_mailbox *m = mailbox(end);
+	return peal_load_acquire_dev(
+		&((const struct peal_mailbox *)(const void *)q->memory)->ticket);
+}
+
+static int bury(struct peal_queue_end *end, uint64_t until)
+{
 	struct peal_slot_view view = { 0, 0, 0 };
 
-	return peal_mailbox_peek(m, &view) ||
-	       peal_mailbox_poison(m, peal_load_acquire_dev(&m->ticket));
+	return peal_mailbox_peek(mailbox(end), &view) ||
+	       peal_mailbox_poison(mailbox(end), until);
+}
+
+/* A consumer's state is one number that it adds to; of a producer's lease it is
+ * not known what became. */
+static int died(struct peal_queue_end *end)
+{
+	return end->role == PEAL_QUEUE_CONSUMER;
+}
+
+static void regain(struct peal_queue *q)
+{
+	struct peali_queue_side *s = &q->side[PEAL_QUEUE_PRODUCER];
+	struct peal_mailbox *m = (struct peal_mailbox *)(void *)q->memory;
+	uint32_t i;
+
+	for (i = 0; i < s->most; i++)
+		memset(&s->end[i].at.lease, 0, sizeof(s->end[i].at.lease));
+	atomic_store(&q->owed, 0);
+	peal_store_release_dev(&m->returned,
+			       peal_load_relaxed_dev(&m->leased) - tickets(q));
 }
 
 static void settle(struct peal_queue_end *end)
@@ -173,7 +198,10 @@ const struct peali_queue_kind peali_queue_mailbox = {
 	.make = make,
 	.push = push,
 	.pop = pop,
+	.tickets = tickets,
 	.bury = bury,
+	.died = died,
+	.regain = regain,
 	.settle = settle,
 	.enter = enter,
 	.leave = leave,

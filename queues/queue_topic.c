@@ -115,6 +115,12 @@ static void leave(struct peal_queue_end *end)
 	peali_queue_ring(end->queue, PEAL_QUEUE_PRODUCER, 1);
 }
 
+static int died(struct peal_queue_end *end)
+{
+	leave(end);
+	return end->role == PEAL_QUEUE_CONSUMER; /* it joins anew */
+}
+
 static uint64_t missed(const struct peal_queue_end *end)
 {
 	return end->at.subscriber.lost;
@@ -134,5 +140,6 @@ const struct peali_queue_kind peali_queue_topic = {
 	.drained = drained,
 	.settle = settle,
 	.leave = leave,
+	.died = died,
 	.missed = missed,
 };

@@ -120,26 +120,52 @@ static int drained(const struct peal_queue_end *end)
 	if ((int64_t)(peal_load_relaxed_dev(&w->ticket) -
 		      peal_load_relaxed_dev(&w->claimed)) > 0)
 		return 0;
+	/* what a consumer that died had claimed comes no more */
+	if (end->queue->side[PEAL_QUEUE_CONSUMER].broken)
+		return (int64_t)peal_load_relaxed_dev(&w->handed) <= 0;
 	/* more: a producer died before it had counted what it put */
 	return peali_queue_count(end->queue, PEAL_QUEUE_CONSUMER) >=
 	       peali_queue_count(end->queue, PEAL_QUEUE_PRODUCER);
 }
 
-static int bury(struct peal_queue_end *end)
+static uint64_t tickets(const struct peal_queue *q)
 {
-	struct peal_queue *q = end->queue;
+	return peal_load_acquire_dev(
+		&((const struct peal_work *)(const void *)q->memory)->ticket);
+}
+
+static int bury(struct peal_queue_end *end, uint64_t until)
+{
 	struct peal_work *w = work(end);
-	uint64_t ticket = peal_load_acquire_dev(&w->ticket), number, from = 0;
+	uint64_t number = 0, from = 0;
 	int found = 0;
 
-	if (q->buried == ticket + 1)
-		return 0; /* since then nobody has put anything */
-	while (peal_work_open_ticket(w, from, &number)) {
+	while (peal_work_open_ticket(w, from, &number) &&
+	       (int64_t)(until - number) > 0) {
 		found |= !peal_work_poison(w, number);
 		from = number + 1;
 	}
-	q->buried = ticket + 1;
 	return found;
+}
+
+/* What a consumer had claimed and not got is known to nobody: whoever puts a lap
+ * later would wait for it. Of a producer's lease it is not known what became. */
+static int died(struct peal_queue_end *end)
+{
+	if (end->role == PEAL_QUEUE_CONSUMER)
+		end->queue->side[PEAL_QUEUE_CONSUMER].broken = 1;
+	return 0;
+}
+
+static void regain(struct peal_queue *q)
+{
+	struct peali_queue_side *s = &q->side[PEAL_QUEUE_PRODUCER];
+	struct peal_work *w = (struct peal_work *)(void *)q->memory;
+	uint32_t i;
+
+	for (i = 0; i < s->most; i++)
+		s->end[i].at.worker.granted = 0;
+	peal_store_relaxed_dev(&w->leased, tickets(q));
 }
 
 static void settle(struct peal_queue_end *end)
@@ -177,7 +203,10 @@ const struct peali_queue_kind peali_queue_work = {
 	.push = push,
 	.pop = pop,
 	.drained = drained,
+	.tickets = tickets,
 	.bury = bury,
+	.died = died,
+	.regain = regain,
 	.settle = settle,
 	.leave = leave,
 };

@@ -116,16 +116,25 @@ int peal_queue_destroy(struct peal_queue *queue);
  * @return 0; PEAL_EBUSY as many are open as the options allow; PEAL_EINVAL.
  *         Thread-safe. A consumer that is opened after another one was closed
  *         goes on where that one was; with a topic it begins with the next
- *         message.
+ *         message. PEAL_EBUSY also where a thread died inside of a call: see
+ *         peal_queue_close.
  */
 int peal_queue_open(struct peal_queue *queue, enum peal_queue_role role,
 		    struct peal_queue_end **end_out);
 
 /**
  * Closes an end. What a producer has put stays; what a consumer has not taken
- * is there for the next. Where a thread died inside a push, another may close
- * its end: what it had not put yet is skipped once all producers are closed;
- * until then it may hide, in a mailbox or a work queue, what came later.
+ * is there for the next.
+ *
+ * Where a thread died inside of a call, of a signal or as it was cancelled,
+ * another closes its end, and nothing else is needed. Of what a producer was
+ * putting, some may come; all that came later is delivered as soon as each
+ * other producer has been outside of a call. The room that it had leased in a
+ * mailbox or a work queue is lost, and its end not opened again, until all
+ * producers are closed. What a consumer was taking is lost: a mailbox and a
+ * topic go on without it; a work queue, of which nobody knows what was claimed,
+ * takes no more, and gives what is left. Neither end of a link, nor a topic's
+ * producer, is opened again.
  *
  * @param end an end; NULL does nothing. It is gone after this.
  * @return 0; PEAL_EINVAL it is closed, as far as that is known: its place is the
@@ -144,10 +153,11 @@ int peal_queue_close(struct peal_queue_end *end);
  * @return 0; PEAL_EAGAIN (timeout 0) or PEAL_ETIMEDOUT it is full, nothing was
  *         put; PEAL_EMSGSIZE too long, or not the one length that the queue is
  *         for (peal_queue_create_of); PEAL_EPIPE every consumer that was opened
- *         is closed (not with a topic); PEAL_EPROTO the memory of the queue was
- *         damaged; PEAL_EINVAL not a producer's end, or data is NULL. One
- *         thread at a time: builds with assertions or a sanitizer answer
- *         another one with PEAL_EBUSY. Wait-free with timeout 0.
+ *         is closed (not with a topic), or one of a work queue died inside of a
+ *         call; PEAL_EPROTO the memory of the queue was damaged; PEAL_EINVAL
+ *         not a producer's end, or data is NULL. One thread at a time: builds
+ *         with assertions or a sanitizer answer another one with PEAL_EBUSY.
+ *         Wait-free with timeout 0.
  */
 int peal_queue_push(struct peal_queue_end *end, const void *data,
 		    uint64_t bytes, int64_t timeout_ns);

@@ -2,9 +2,16 @@
 #include <peal/device/mailbox.h>
 
 #include "model/instances.h"
+#include "queues/calls.h"
 #include "queues/mailbox.h"
 
 /* The mailbox: thread 0 takes, the others put. */
+
+enum mailbox_fault {
+	FAULT_NONE,
+	FAULT_UNSEEN, /* who puts does not say that it is inside of a call */
+	FAULT_AT_ONCE /* nobody who was inside is waited for */
+};
 
 struct mailbox_case {
 	uint32_t policy, slots, lease, bytes;
@@ -13,12 +20,16 @@ struct mailbox_case {
 	int returns; /* a producer gives back what it has left; 3: both */
 	int admits; /* producer 1 is admitted once more, and puts nothing */
 	int ready; /* the consumer looks before it peeks */
+	int death; /* one more has died with a ticket, and is mended */
+	enum mailbox_fault fault;
 };
 
 static struct mailbox {
 	struct peal_mailbox *m;
 	struct peal_mailbox_lease *leases[4];
 	uint32_t *next; /* of each producer, for the consumer alone */
+	uint64_t *calls[4]; /* of each producer: queues/calls.h */
+	uint32_t *dead; /* slots that were given up, for the consumer alone */
 } b;
 
 static void age_slots(const struct mailbox_case *k)
@@ -68,6 +79,13 @@ static void mailbox_setup(const void *config)
 		b.leases[i] = (struct peal_mailbox_lease *)model_memory(
 			"lease", sizeof(*b.leases[i]));
 	b.next = (uint32_t *)model_memory("next", 4 * sizeof(uint32_t));
+	b.dead = (uint32_t *)model_memory("dead", sizeof(*b.dead));
+	for (i = 1; i < 4; i++)
+		b.calls[i] = (uint64_t *)model_memory("calls", 8);
+	if (k->death) { /* it has leased and taken a ticket, and is no more */
+		b.m->leased = k->lease;
+		b.m->ticket = 1;
+	}
 	if (k->number)
 		age_slots(k);
 }
@@ -81,13 +99,40 @@ static void put(const struct mailbox_case *k, uint32_t self)
 		uint8_t data[64];
 
 		instance_fill(data, k->bytes, self - 1, i);
+		if (k->death && k->fault != FAULT_UNSEEN)
+			peali_calls_enter(b.calls[self]);
 		MODEL_UNTIL(!peal_mailbox_put(b.m, b.leases[self], header, data,
 					      k->bytes));
+		if (k->death && k->fault != FAULT_UNSEEN)
+			peali_calls_leave(b.calls[self]);
 	}
 	if (k->admits && self == 1)
 		MODEL_UNTIL(peal_mailbox_admit(b.m, b.leases[1], 1));
 	if (k->returns == 3 || k->returns == (int)self)
 		peal_mailbox_return(b.m, b.leases[self]);
+}
+
+/* As peali_queue_mend does it: nobody is dead but who was from the start. */
+static void mend(const struct mailbox_case *k)
+{
+	uint64_t until = peal_load_acquire_dev(&b.m->ticket), noted[4];
+	struct peal_slot_view view;
+	uint32_t i;
+
+	for (i = 1; i < 4; i++)
+		noted[i] = peali_calls_note(b.calls[i]);
+	for (i = 1; i < 4 && k->fault != FAULT_AT_ONCE; i++)
+		MODEL_UNTIL(peali_calls_passed(b.calls[i], noted[i]));
+	for (;;) { /* those that have come are taken, the others given up */
+		if (!peal_mailbox_peek(b.m, &view) &&
+		    !peal_mailbox_poison(b.m, until))
+			return;
+		model_expect(peal_mailbox_peek(b.m, &view));
+		if (view.kind != PEAL_KIND_DEAD)
+			return;
+		peal_mailbox_release(b.m);
+		++*b.dead;
+	}
 }
 
 static void take_one(const struct mailbox_case *k)
@@ -117,6 +162,8 @@ static void mailbox_thread(const void *config, uint32_t self)
 		put(k, self);
 		return;
 	}
+	if (k->death)
+		mend(k);
 	for (i = 0; i < k->n[1] + k->n[2] + k->n[3]; i++)
 		take_one(k);
 	peal_mailbox_flush(b.m);
@@ -125,12 +172,14 @@ static void mailbox_thread(const void *config, uint32_t self)
 static void mailbox_check(const void *config)
 {
 	const struct mailbox_case *k = (const struct mailbox_case *)config;
-	uint64_t end = k->number + k->n[1] + k->n[2] + k->n[3];
+	uint64_t end =
+		k->number + k->n[1] + k->n[2] + k->n[3] + (k->death ? 1 : 0);
 	uint64_t granted = b.leases[1]->granted + b.leases[2]->granted +
 			   b.leases[3]->granted;
 
 	model_expect(b.next[1] == k->n[1] && b.next[2] == k->n[2] &&
 		     b.next[3] == k->n[3]);
+	model_expect(*b.dead == (k->death ? 1u : 0u));
 	model_expect(b.m->ticket == end && b.m->taken == end);
 	model_expect(b.m->head == end);
 	model_expect(b.m->leased - b.m->returned == end + granted);
@@ -174,6 +223,10 @@ static const struct model_instance instances[] = {
 		BOX(SEQUENCE, 2, 1, 8), PUTS(1, 2), ROUND(2), .ready = 1),
 	MAILBOX_OF(3, "mailbox sequence, 2 slots, 1 + 1 + 1", NULL, 0,
 		   BOX(SEQUENCE, 2, 1, 8), .n = { 0, 1, 1, 1 }),
+	MAILBOX_OF(1, "mailbox sequence, 4 slots, one dead", NULL, 0,
+		   BOX(SEQUENCE, 4, 1, 8), PUTS(1, 0), .death = 1),
+	MAILBOX("mailbox sequence, 4 slots, one dead of three", NULL, 0,
+		BOX(SEQUENCE, 4, 1, 8), PUTS(1, 1), .death = 1),
 	MAILBOX("mailbox atom16, 1 slot, 1 + 1", gpu_atoms, 0,
 		BOX(ATOM16, 1, 1, 8), PUTS(1, 1)),
 	MAILBOX("mailbox atom16, 2 slots, 1 + 2", gpu_atoms, 0,
@@ -205,6 +258,12 @@ static const struct model_instance broken[] = {
 	/* Too few slots for leases of two: the bound is in queues/mailbox.h. */
 	MAILBOX("mailbox sequence, a lease that is kept", NULL, 0,
 		BOX(SEQUENCE, 2, 2, 8), PUTS(1, 1), .returns = 1),
+	MAILBOX_OF(1, "mailbox, who is inside does not say so", NULL, 0,
+		   BOX(SEQUENCE, 4, 1, 8), PUTS(1, 0), .death = 1,
+		   .fault = FAULT_UNSEEN),
+	MAILBOX_OF(1, "mailbox, nobody inside is waited for", NULL, 0,
+		   BOX(SEQUENCE, 4, 1, 8), PUTS(1, 0), .death = 1,
+		   .fault = FAULT_AT_ONCE),
 };
 
 INSTANCE_LIST(broken_mailbox_instances, broken);

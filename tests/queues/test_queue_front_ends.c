@@ -203,72 +203,6 @@ PEAL_TEST(a_topic_does_not_end_before_it_says_what_was_missed)
 	}
 }
 
-/* A producer that dies in a push has its tickets, and puts nothing there. */
-static void die_in_push(struct peal_queue *q, uint64_t tickets)
-{
-	struct peal_mailbox *m = (struct peal_mailbox *)(void *)q->memory;
-	struct peal_work *w = (struct peal_work *)(void *)q->memory;
-
-	peal_add_relaxed_dev(q->options.kind == PEAL_QUEUE_WORK ? &w->ticket :
-								  &m->ticket,
-			     tickets);
-}
-
-/* Gaps of so many tickets: at the begin, in the middle and at the end. */
-static void leave_gaps(uint32_t kind, uint32_t consumers, uint64_t gap)
-{
-	struct peal_queue_options o = of_kind(kind);
-	struct peal_queue_end *p, *c[2];
-	struct peal_queue *q;
-	uint64_t word, got = 0, sum = 0;
-	uint32_t i, n;
-	int r = 0;
-
-	o.consumers = consumers;
-	q = make(o);
-	for (i = 0; i < consumers; i++)
-		c[i] = consumer(q);
-	p = producer(q);
-	for (n = 0; n < 3; n++) {
-		die_in_push(q, gap);
-		for (word = 8 * n; word < 8 * n + 8 && n < 2; word++)
-			CHECK_OK(peal_queue_push(p, &word, 8, 0));
-	}
-	for (i = 0; i < consumers; i++) /* while one is open, none of it */
-		CHECK_EQ(peal_queue_pop(c[i], &word, 8, NULL, 0), PEAL_EAGAIN);
-	CHECK_OK(peal_queue_close(p));
-	for (i = 0; r != PEAL_EEND; i = !i) {
-		r = peal_queue_pop(c[i % consumers], &word, 8, NULL, PATIENCE);
-		if (r)
-			continue;
-		got++;
-		sum += word;
-	}
-	CHECK_EQ(got, 16);
-	CHECK_EQ(sum, 120);
-	for (i = 0; i < consumers; i++)
-		CHECK_EQ(peal_queue_pop(c[i], &word, 8, NULL, PATIENCE),
-			 PEAL_EEND);
-	CHECK_EQ(info(q).queued, 0);
-	p = producer(q); /* and it goes on */
-	for (word = 0; word < 40; word++)
-		CHECK_OK(peal_queue_push(p, &word, 8, 0));
-	CHECK_OK(peal_queue_close(p));
-	for (got = 0; !peal_queue_pop(c[0], &word, 8, NULL, 0); got++)
-		CHECK_EQ(word, got);
-	CHECK_EQ(got, 40);
-	close_all(q);
-}
-
-PEAL_TEST(who_dies_in_a_push_hides_nothing_from_the_end)
-{
-	leave_gaps(PEAL_QUEUE_MAILBOX, 1, 1);
-	leave_gaps(PEAL_QUEUE_MAILBOX, 1, 3);
-	leave_gaps(PEAL_QUEUE_WORK, 1, 1);
-	leave_gaps(PEAL_QUEUE_WORK, 1, 3);
-	leave_gaps(PEAL_QUEUE_WORK, 2, 3);
-}
-
 PEAL_TEST(a_closed_end_is_refused)
 {
 	EACH_KIND(kind)
@@ -479,7 +413,6 @@ PEAL_TEST_MAIN(RUN(producers_that_are_closed_keep_no_room);
 	       RUN(a_work_queue_does_not_end_while_one_has_claims);
 	       RUN(no_stream_ends_without_its_message);
 	       RUN(a_topic_does_not_end_before_it_says_what_was_missed);
-	       RUN(who_dies_in_a_push_hides_nothing_from_the_end);
 	       RUN(a_closed_end_is_refused); RUN(closing_wakes_who_waits);
 	       RUN(putting_and_taking_wake_who_waits);
 	       RUN(closing_wakes_the_producer_that_gets_its_room);

@@ -1,0 +1,530 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "front.h"
+#include "stress.h"
+
+/* Threads that die inside of a call of peal/queue.h, and whose ends others then
+ * close: what they leave behind hides nothing, and stops nobody. */
+
+/* ---- deaths that are made up: between ticket and tag -------------------------- */
+
+static uint64_t *ticket_of(struct peal_queue *q)
+{
+	struct peal_mailbox *m = (struct peal_mailbox *)(void *)q->memory;
+	struct peal_work *w = (struct peal_work *)(void *)q->memory;
+
+	return q->kind->kind == PEAL_QUEUE_WORK ? &w->ticket : &m->ticket;
+}
+
+/* Is inside of a push, with so many tickets, and has put nothing there. */
+static void stop_in_push(struct peal_queue_end *end, uint64_t tickets)
+{
+	peali_calls_enter(&end->count->calls);
+	peal_add_acqrel_dev(ticket_of(end->queue), tickets);
+}
+
+static void die_in_push(struct peal_queue_end *end, uint64_t tickets)
+{
+	stop_in_push(end, tickets);
+	CHECK_OK(peal_queue_close(end));
+}
+
+static struct peal_queue *make_of(uint32_t kind, uint32_t producers,
+				  uint32_t consumers)
+{
+	struct peal_queue_options o = of_kind(kind);
+
+	o.producers = producers;
+	o.consumers = consumers;
+	return make(o);
+}
+
+/* Gaps of so many tickets at the begin, in the middle and at the end hide nothing
+ * although another producer is open; with `closed` it is not. */
+static void leave_gaps(uint32_t kind, uint32_t consumers, uint64_t gap,
+		       int closed)
+{
+	struct peal_queue *q = make_of(kind, 4, consumers);
+	struct peal_queue_end *p = producer(q), *c[2];
+	uint64_t word, got = 0, sum = 0, i, n;
+	int r;
+
+	for (i = 0; i < consumers; i++)
+		c[i] = consumer(q);
+	for (n = 0; n < 3; n++) {
+		die_in_push(producer(q), gap);
+		for (word = 8 * n; word < 8 * n + 8 && n < 2; word++)
+			CHECK_OK(peal_queue_push(p, &word, 8, 0));
+	}
+	if (closed)
+		CHECK_OK(peal_queue_close(p));
+	for (i = 0; got < 16; i++) {
+		r = peal_queue_pop(c[i % consumers], &word, 8, NULL, 0);
+		CHECK(!r || r == PEAL_EAGAIN);
+		CHECK(i < 1000);
+		got += !r;
+		sum += r ? 0 : word;
+	}
+	CHECK_EQ(sum, 120);
+	CHECK_EQ(info(q).queued, 0);
+	for (i = 0; i < 2 * consumers; i++)
+		CHECK_EQ(peal_queue_pop(c[i % consumers], &word, 8, NULL,
+					closed ? PATIENCE : 0),
+			 closed ? PEAL_EEND : PEAL_EAGAIN);
+	close_all(q);
+}
+
+PEAL_TEST(who_dies_in_a_push_hides_nothing)
+{
+	uint64_t gap;
+	int closed;
+
+	for (gap = 1; gap <= 3; gap++)
+		for (closed = 0; closed < 2; closed++) {
+			leave_gaps(PEAL_QUEUE_MAILBOX, 1, gap, closed);
+			leave_gaps(PEAL_QUEUE_WORK, 1, gap, closed);
+			leave_gaps(PEAL_QUEUE_WORK, 2, gap, closed);
+		}
+}
+
+/* Puts what a producer that was stopped had a ticket for, as its push would. */
+static void put_late(struct peal_queue_end *end, uint64_t number, uint64_t word)
+{
+	struct peal_header none = { 0, 0, 0 };
+
+	if (end->queue->kind->kind == PEAL_QUEUE_WORK)
+		peal_work_put_at((struct peal_work *)(void *)end->queue->memory,
+				 number, none, &word, 8);
+	else
+		peali_mailbox_write(
+			(struct peal_mailbox *)(void *)end->queue->memory,
+			number, none, &word, 8);
+	peali_calls_leave(&end->count->calls);
+	peal_store_release_sys(&end->count->messages, end->count->messages + 1);
+}
+
+/* A producer that lives and is slow has a ticket beside that of the dead. */
+PEAL_TEST(who_is_slow_is_not_taken_for_dead)
+{
+	uint32_t kind, before;
+	uint64_t word;
+	int i;
+
+	for (kind = PEAL_QUEUE_MAILBOX; kind <= PEAL_QUEUE_WORK; kind++)
+		for (before = 0; before < 2; before++) {
+			struct peal_queue *q = make_of(kind, 3, 1);
+			struct peal_queue_end *slow = producer(q);
+			struct peal_queue_end *dead = producer(q);
+			struct peal_queue_end *c = consumer(q);
+
+			if (before)
+				stop_in_push(slow, 1);
+			die_in_push(dead, 1);
+			if (!before)
+				stop_in_push(slow, 1);
+			for (i = 0; i < 100; i++)
+				CHECK_EQ(peal_queue_pop(c, &word, 8, NULL, 0),
+					 PEAL_EAGAIN);
+			put_late(slow, !before, 4711);
+			CHECK_OK(peal_queue_pop(c, &word, 8, NULL, PATIENCE));
+			CHECK_EQ(word, 4711);
+			close_all(q);
+		}
+}
+
+/* A second one dies while it is waited for: then it is waited for no more. */
+PEAL_TEST(who_dies_later_is_not_waited_for)
+{
+	uint32_t kind;
+
+	for (kind = PEAL_QUEUE_MAILBOX; kind <= PEAL_QUEUE_WORK; kind++) {
+		struct peal_queue *q = make_of(kind, 3, 1);
+		struct peal_queue_end *p = producer(q), *later = producer(q);
+		struct peal_queue_end *c = consumer(q);
+		uint64_t word = 12;
+
+		stop_in_push(later, 1);
+		die_in_push(producer(q), 1);
+		CHECK_OK(peal_queue_push(p, &word, 8, 0));
+		if (kind == PEAL_QUEUE_MAILBOX) /* the other goes past it */
+			CHECK_EQ(peal_queue_pop(c, &word, 8, NULL, 0),
+				 PEAL_EAGAIN);
+		CHECK_OK(peal_queue_close(later));
+		CHECK_OK(peal_queue_pop(c, &word, 8, NULL, PATIENCE));
+		CHECK_EQ(word, 12);
+		close_all(q);
+	}
+}
+
+/* ---- the ends of who died -------------------------------------------------- */
+
+/* Its room is lost until all producers are closed, then it is whole. */
+PEAL_TEST(room_of_the_dead_is_lost_until_all_are_closed)
+{
+	uint32_t kind, i;
+
+	for (kind = PEAL_QUEUE_MAILBOX; kind <= PEAL_QUEUE_WORK; kind++) {
+		struct peal_queue *q = make_of(kind, 2, 1);
+		struct peal_queue_end *p, *dead, *c = consumer(q), *none;
+		uint64_t word, whole, left;
+
+		p = producer(q);
+		whole = fill_up(p);
+		CHECK_OK(peal_queue_close(p));
+		while (!peal_queue_pop(c, &word, 8, NULL, 0))
+			;
+		for (i = 0; i < 8; i++) {
+			p = producer(q);
+			dead = producer(q);
+			CHECK_OK(peal_queue_push(dead, &word, 8, 0));
+			die_in_push(dead, 1);
+			CHECK_FAILS(
+				peal_queue_open(q, PEAL_QUEUE_PRODUCER, &none),
+				PEAL_EBUSY, "when all producers are closed");
+			while (!peal_queue_pop(c, &word, 8, NULL, 0))
+				;
+			left = fill_up(p);
+			CHECK(left >= whole / 2 && left <= whole);
+			CHECK_OK(peal_queue_close(p));
+			while (!peal_queue_pop(c, &word, 8, NULL, 0))
+				;
+		}
+		p = producer(q);
+		CHECK_EQ(fill_up(p), whole);
+		CHECK_OK(peal_queue_close(p));
+		close_all(q);
+	}
+}
+
+/* A link and a topic cannot know where their only producer was. */
+PEAL_TEST(the_only_end_of_a_dead_thread_is_not_given_again)
+{
+	struct peal_queue_end *p, *c, *none = NULL;
+	uint64_t word = 7;
+	struct peal_queue *q;
+
+	EACH_KIND(kind)
+	{
+		if (kind != PEAL_QUEUE_LINK && kind != PEAL_QUEUE_TOPIC)
+			continue;
+		q = make_of(kind, 1, 1);
+		c = consumer(q);
+		p = producer(q);
+		CHECK_OK(peal_queue_push(p, &word, 8, 0));
+		peali_calls_enter(&p->count->calls);
+		CHECK_OK(peal_queue_close(p));
+		CHECK_FAILS(peal_queue_open(q, PEAL_QUEUE_PRODUCER, &none),
+			    PEAL_EBUSY, "make another queue");
+		CHECK_OK(peal_queue_pop(c, &word, 8, NULL, 0));
+		CHECK_EQ(peal_queue_pop(c, &word, 8, NULL, 0), PEAL_EEND);
+		close_all(q);
+	}
+}
+
+static int die_in_pop(struct peal_queue_end *end)
+{
+	peali_calls_enter(&end->count->calls);
+	return peal_queue_close(end);
+}
+
+PEAL_TEST(who_dies_in_a_pop_stops_nobody)
+{
+	EACH_KIND(kind)
+	{
+		int many = kind >= PEAL_QUEUE_WORK, i;
+		struct peal_queue *q = make_of(kind, 1, many ? 2 : 1);
+		struct peal_queue_end *p = producer(q), *c = consumer(q);
+		struct peal_queue_end *other = many ? consumer(q) : NULL;
+		uint64_t word = 1;
+
+		CHECK_OK(peal_queue_push(p, &word, 8, 0));
+		CHECK_OK(die_in_pop(c));
+		switch (kind) {
+		case PEAL_QUEUE_LINK: /* where it was is not known */
+			CHECK_FAILS(peal_queue_push(p, &word, 8, 0), PEAL_EPIPE,
+				    "is closed");
+			CHECK_FAILS(peal_queue_open(q, PEAL_QUEUE_CONSUMER, &c),
+				    PEAL_EBUSY, "make another queue");
+			break;
+		case PEAL_QUEUE_WORK: /* nor what it had claimed */
+			CHECK_FAILS(peal_queue_push(p, &word, 8, 0), PEAL_EPIPE,
+				    "had claimed");
+			CHECK_OK(peal_queue_pop(other, &word, 8, NULL, 0));
+			CHECK_EQ(word, 1);
+			CHECK_OK(peal_queue_close(p));
+			CHECK_EQ(peal_queue_pop(other, &word, 8, NULL, 0),
+				 PEAL_EEND);
+			break;
+		default: /* another goes on; a topic waits for it no more */
+			for (i = 0; i < 200 && kind == PEAL_QUEUE_TOPIC; i++) {
+				CHECK_OK(peal_queue_push(p, &word, 8, 0));
+				CHECK_OK(peal_queue_pop(other, &word, 8, NULL,
+							0));
+			}
+			c = consumer(q);
+			word = 2;
+			CHECK_OK(peal_queue_push(p, &word, 8, 0));
+			do
+				CHECK_OK(peal_queue_pop(c, &word, 8, NULL, 0));
+			while (word != 2);
+			CHECK_EQ(peal_queue_pop(c, &word, 8, NULL, 0),
+				 PEAL_EAGAIN);
+		}
+		close_all(q);
+	}
+}
+
+/* What a consumer had claimed when it died is lost, and the end comes all the
+ * same. */
+PEAL_TEST(claims_of_the_dead_keep_no_stream_open)
+{
+	struct peal_queue *q = make_of(PEAL_QUEUE_WORK, 1, 2);
+	struct peal_queue_end *p = producer(q), *c[2];
+	struct peal_work *w = (struct peal_work *)(void *)q->memory;
+	uint64_t word, got = 0, first = 0;
+
+	c[0] = consumer(q);
+	c[1] = consumer(q);
+	for (word = 0; word < 8; word++)
+		CHECK_OK(peal_queue_push(p, &word, 8, 0));
+	peali_calls_enter(&c[0]->count->calls);
+	CHECK_EQ(peali_work_claim(w, &c[0]->at.taker, 3, &first), 3);
+	CHECK_OK(peal_queue_close(c[0]));
+	CHECK_OK(peal_queue_close(p));
+	while (!peal_queue_pop(c[1], &word, 8, NULL, 0))
+		got++;
+	CHECK_EQ(got, 5);
+	CHECK_EQ(peal_queue_pop(c[1], &word, 8, NULL, 0), PEAL_EEND);
+	close_all(q);
+}
+
+/* ---- deaths that happen ---------------------------------------------------- */
+
+#define PRODUCERS 3
+#define EACH 300ull /* messages of those that live */
+
+static _Thread_local sigjmp_buf life;
+
+/* Leaves whatever call the thread is in: to the caller's eyes it died there. */
+static void leave_life(int number)
+{
+	(void)number;
+	siglongjmp(life, 1);
+}
+
+struct sender {
+	struct peal_queue_end *end;
+	uint32_t id, bulk;
+	uint64_t messages; /* then it ends, or dies */
+	const uint64_t *poison; /* whose second word nobody may read; NULL */
+	atomic_ullong done; /* put for sure */
+	atomic_int alive;
+};
+
+static void send_all(struct sender *s)
+{
+	uint64_t words[2], i, next = 0;
+
+	while (next < s->messages) {
+		uint32_t n = next % 3 ? 1 : s->bulk;
+
+		for (i = 0; i < n; i++)
+			words[i] = (uint64_t)s->id << 32 | (next + i);
+		CHECK_OK(n == 1 ?
+				 peal_queue_push(s->end, words, 8, -1) :
+				 peal_queue_push_bulk(s->end, words, 8, n, -1));
+		next += n;
+		atomic_store(&s->done, next);
+	}
+	/* between ticket and tag of the one, or of both */
+	if (s->poison && s->bulk == 1)
+		peal_queue_push(s->end, s->poison + 1, 8, -1);
+	else if (s->poison)
+		peal_queue_push_bulk(s->end, s->poison, 8, s->bulk, -1);
+}
+
+static void *sender_thread(void *argument)
+{
+	struct sender *s = (struct sender *)argument;
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR1);
+	if (!sigsetjmp(life, 1)) {
+		atomic_store(&s->alive, 1);
+		pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+		send_all(s);
+	}
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
+	return NULL;
+}
+
+/* What one consumer got. */
+struct receiver {
+	struct peal_queue_end *end;
+	uint64_t got[PRODUCERS], next[PRODUCERS];
+};
+
+static void *receiver_thread(void *argument)
+{
+	struct receiver *r = (struct receiver *)argument;
+	uint64_t word;
+	int result;
+
+	while (!(result = peal_queue_pop(r->end, &word, 8, NULL,
+					 6 * PATIENCE))) {
+		uint32_t id = (uint32_t)(word >> 32);
+
+		CHECK(id < PRODUCERS);
+		CHECK((uint32_t)word >= r->next[id]); /* in order */
+		r->next[id] = (uint32_t)word + 1;
+		r->got[id]++;
+	}
+	CHECK_EQ(result, PEAL_EEND);
+	return NULL;
+}
+
+/* Two words, of which only the first may be read; it is of no producer that
+ * lives. */
+static const uint64_t *half_of_a_bulk(void)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	static uint8_t *at;
+
+	if (!at) {
+		at = (uint8_t *)mmap(NULL, 2 * page, PROT_NONE,
+				     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		CHECK(at != MAP_FAILED);
+		CHECK(!mprotect(at, page, PROT_READ | PROT_WRITE));
+		*(uint64_t *)(void *)(at + page - 8) = 1ull << 31;
+	}
+	return (const uint64_t *)(const void *)(at + page - 8);
+}
+
+/* The first one dies: at a moment of any time, or in the middle of a push. */
+static void live_and_die(struct peal_queue *q, uint32_t consumers,
+			 unsigned long long *random, int killed, int *inside)
+{
+	uint32_t n = q->options.producers, i;
+	struct sender s[PRODUCERS] = { 0 };
+	struct receiver r[2] = { 0 };
+	pthread_t sending[PRODUCERS], taking[2];
+	volatile uint64_t turns;
+	uint64_t got, k;
+
+	for (i = 0; i < n; i++) {
+		s[i].end = producer(q);
+		s[i].id = i;
+		s[i].bulk = q->bulk < 2 ? 1 : 2;
+		s[i].messages = i ? EACH : ~0ull;
+	}
+	if (!killed) {
+		s[0].messages = test_random(random) % 50;
+		s[0].poison = half_of_a_bulk();
+	}
+	for (i = 0; i < consumers; i++) {
+		r[i].end = consumer(q);
+		CHECK(!pthread_create(&taking[i], NULL, receiver_thread,
+				      &r[i]));
+	}
+	for (i = 0; i < n; i++)
+		CHECK(!pthread_create(&sending[i], NULL, sender_thread, &s[i]));
+	while (killed && !atomic_load(&s[0].alive))
+		sched_yield();
+	for (turns = test_random(random) % 20000; killed && turns; turns--)
+		;
+	if (killed)
+		pthread_kill(sending[0], SIGUSR1);
+	pthread_join(sending[0], NULL);
+	*inside += peali_calls_inside(s[0].end->count->calls);
+	CHECK_OK(peal_queue_close(s[0].end));
+	for (i = 1; i < n; i++) {
+		pthread_join(sending[i], NULL);
+		CHECK_EQ(s[i].done, EACH);
+		CHECK_OK(peal_queue_close(s[i].end));
+	}
+	for (k = 0; k < consumers; k++)
+		pthread_join(taking[k], NULL);
+	for (i = 0; i < n; i++) {
+		got = r[0].got[i] + r[1].got[i];
+		CHECK(got >= s[i].done);
+		CHECK(got <= s[i].done + (i ? 0 : s[i].bulk));
+		atomic_fetch_add(&stress_verified, got);
+	}
+	for (k = 0; k < consumers; k++)
+		CHECK_OK(peal_queue_close(r[k].end));
+}
+
+/* The same queue for all deaths where its producers can be replaced. */
+static void die_often(uint32_t kind, uint32_t producers, uint32_t consumers,
+		      int killed)
+{
+	struct stress_clock clock = stress_begin(PEAL_ASAN ? 100 : 400);
+	unsigned long long random = 77 + kind;
+	struct peal_queue_options o = of_kind(kind);
+	struct peal_queue *q = NULL;
+	uint64_t round, deaths = 0;
+	int inside = 0, again = kind != PEAL_QUEUE_LINK;
+
+	o.producers = producers;
+	o.consumers = consumers;
+	o.capacity = 16;
+	while (stress_next(&clock, &round)) {
+		if (!q)
+			q = make(o);
+		live_and_die(q, consumers, &random, killed, &inside);
+		deaths++;
+		if (!again) {
+			CHECK_OK(peal_queue_destroy(q));
+			q = NULL;
+		}
+	}
+	printf("    %s, %u to %u: %llu died, %d of them inside of a call\n",
+	       peal_queue_kind_name(kind), producers, consumers,
+	       (unsigned long long)deaths, inside);
+	CHECK(killed || inside == (int)deaths);
+	CHECK_OK(peal_queue_destroy(q));
+}
+
+static void die_of(int killed)
+{
+	struct sigaction action = { .sa_handler = leave_life };
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR1);
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
+	CHECK(!sigaction(killed ? SIGUSR1 : SIGSEGV, &action, NULL));
+	die_often(PEAL_QUEUE_LINK, 1, 1, killed);
+	die_often(PEAL_QUEUE_MAILBOX, PRODUCERS, 1, killed);
+	die_often(PEAL_QUEUE_WORK, PRODUCERS, 1, killed);
+	die_often(PEAL_QUEUE_WORK, PRODUCERS, 2, killed);
+	die_often(PEAL_QUEUE_WORK, 1, 2, killed);
+}
+
+PEAL_TEST(who_dies_of_a_bad_pointer_takes_nothing_along)
+{
+	die_of(0);
+}
+
+/* ThreadSanitizer gives signals late, outside of calls. */
+PEAL_TEST(who_is_killed_takes_nothing_along)
+{
+	die_of(1);
+}
+
+PEAL_TEST_MAIN(RUN(who_dies_in_a_push_hides_nothing);
+	       RUN(who_is_slow_is_not_taken_for_dead);
+	       RUN(who_dies_later_is_not_waited_for);
+	       RUN(room_of_the_dead_is_lost_until_all_are_closed);
+	       RUN(the_only_end_of_a_dead_thread_is_not_given_again);
+	       RUN(who_dies_in_a_pop_stops_nobody);
+	       RUN(claims_of_the_dead_keep_no_stream_open);
+	       RUN(who_dies_of_a_bad_pointer_takes_nothing_along);
+	       if (!PEAL_TSAN) RUN(who_is_killed_takes_nothing_along);
+	       stress_say();)
