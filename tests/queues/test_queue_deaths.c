@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "front.h"
+#include "runtime/backend/host/wait.h"
 #include "stress.h"
 
 /* Threads that die inside of a call of peal/queue.h, and whose ends others then
@@ -32,6 +33,15 @@ static void die_in_push(struct peal_queue_end *end, uint64_t tickets)
 {
 	stop_in_push(end, tickets);
 	CHECK_OK(peal_queue_close(end));
+}
+
+/* Has leased, and did not come to note it. */
+static void forget_lease(struct peal_queue_end *end)
+{
+	if (end->queue->kind->kind == PEAL_QUEUE_WORK)
+		end->at.worker.granted = 0;
+	else
+		end->at.lease.granted = 0;
 }
 
 static struct peal_queue *make_of(uint32_t kind, uint32_t producers,
@@ -76,6 +86,7 @@ static void leave_gaps(uint32_t kind, uint32_t consumers, uint64_t gap,
 		CHECK_EQ(peal_queue_pop(c[i % consumers], &word, 8, NULL,
 					closed ? PATIENCE : 0),
 			 closed ? PEAL_EEND : PEAL_EAGAIN);
+	CHECK_EQ(atomic_load(&q->died), 0); /* nothing is looked for now */
 	close_all(q);
 }
 
@@ -137,6 +148,35 @@ PEAL_TEST(who_is_slow_is_not_taken_for_dead)
 		}
 }
 
+/* One who takes a ticket while others are waited for is not among them. */
+PEAL_TEST(who_comes_later_is_not_taken_for_dead)
+{
+	uint32_t kind;
+	uint64_t word;
+
+	for (kind = PEAL_QUEUE_MAILBOX; kind <= PEAL_QUEUE_WORK; kind++) {
+		struct peal_queue *q = make_of(kind, 3, 1);
+		struct peal_queue_end *slow = producer(q), *late = producer(q);
+		struct peal_queue_end *c = consumer(q);
+		int i;
+
+		stop_in_push(slow, 1);
+		die_in_push(producer(q), 1);
+		CHECK_EQ(peal_queue_pop(c, &word, 8, NULL, 0), PEAL_EAGAIN);
+		stop_in_push(late, 1);
+		put_late(slow, 0, 11);
+		CHECK_OK(peal_queue_pop(c, &word, 8, NULL, PATIENCE));
+		CHECK_EQ(word, 11);
+		for (i = 0; i < 100; i++)
+			CHECK_EQ(peal_queue_pop(c, &word, 8, NULL, 0),
+				 PEAL_EAGAIN);
+		put_late(late, 2, 12);
+		CHECK_OK(peal_queue_pop(c, &word, 8, NULL, PATIENCE));
+		CHECK_EQ(word, 12);
+		close_all(q);
+	}
+}
+
 /* A second one dies while it is waited for: then it is waited for no more. */
 PEAL_TEST(who_dies_later_is_not_waited_for)
 {
@@ -182,6 +222,8 @@ PEAL_TEST(room_of_the_dead_is_lost_until_all_are_closed)
 			p = producer(q);
 			dead = producer(q);
 			CHECK_OK(peal_queue_push(dead, &word, 8, 0));
+			if (i % 2)
+				forget_lease(dead);
 			die_in_push(dead, 1);
 			CHECK_FAILS(
 				peal_queue_open(q, PEAL_QUEUE_PRODUCER, &none),
@@ -191,6 +233,7 @@ PEAL_TEST(room_of_the_dead_is_lost_until_all_are_closed)
 			left = fill_up(p);
 			CHECK(left >= whole / 2 && left <= whole);
 			CHECK_OK(peal_queue_close(p));
+			CHECK_EQ(atomic_load(&q->owed), 0);
 			while (!peal_queue_pop(c, &word, 8, NULL, 0))
 				;
 		}
@@ -303,12 +346,126 @@ PEAL_TEST(claims_of_the_dead_keep_no_stream_open)
 	close_all(q);
 }
 
+/* It had taken a message, and not come to note that it was no longer pending. */
+PEAL_TEST(what_the_dead_have_taken_is_not_handed_back)
+{
+	struct peal_queue *q = make_of(PEAL_QUEUE_WORK, 1, 2);
+	struct peal_queue_end *p = producer(q), *c[2];
+	uint64_t word = 1;
+	int i;
+
+	c[0] = consumer(q);
+	c[1] = consumer(q);
+	CHECK_OK(peal_queue_push(p, &word, 8, 0));
+	CHECK_OK(peal_queue_pop(c[0], &word, 8, NULL, 0));
+	c[0]->at.taker.pending[c[0]->at.taker.n_pending++] = 0;
+	CHECK_OK(die_in_pop(c[0]));
+	for (i = 0; i < 100; i++)
+		CHECK_EQ(peal_queue_pop(c[1], &word, 8, NULL, 0), PEAL_EAGAIN);
+	close_all(q);
+}
+
+/* ---- who is woken ----------------------------------------------------------- */
+
+static uint64_t wakes(void)
+{
+	struct peali_wait_counts counts;
+
+	peali_wait_counts(&counts);
+	return counts.wakes;
+}
+
+/* Who has claimed the slot of the dead sleeps until that is given up. */
+PEAL_TEST(who_mends_wakes_the_others)
+{
+	int woken = 0, i;
+
+	for (i = 0; i < 20 && !woken; i++) {
+		struct peal_queue *q = make_of(PEAL_QUEUE_WORK, 3, 2);
+		struct peal_queue_end *slow = producer(q), *c[2];
+		uint64_t word, before;
+		pthread_t thread;
+
+		c[0] = consumer(q);
+		c[1] = consumer(q);
+		stop_in_push(slow, 1);
+		die_in_push(producer(q), 1);
+		CHECK(!pthread_create(&thread, NULL, pop_all, c[1]));
+		while (!peal_load_relaxed_sys_u32(&c[1]->bell->asleep))
+			sched_yield();
+		put_late(slow, 0, 1);
+		before = wakes();
+		peal_queue_pop(c[0], &word, 8, NULL, 0);
+		woken = wakes() != before;
+		CHECK_OK(peal_queue_close(slow));
+		pthread_join(thread, NULL);
+		close_all(q);
+	}
+	CHECK(woken);
+}
+
+PEAL_TEST(nobody_wakes_who_died_asleep)
+{
+	EACH_KIND(kind)
+	{
+		struct peal_queue *q = make_of(kind, 1, 1);
+		struct peal_queue_end *p = producer(q), *c = consumer(q);
+		uint64_t word = 1, before;
+
+		peal_store_relaxed_sys_u32(&c->bell->asleep, 1);
+		CHECK_OK(peal_queue_close(c));
+		before = wakes();
+		c = consumer(q);
+		CHECK_OK(peal_queue_push(p, &word, 8, 0));
+		CHECK_EQ(wakes(), before);
+		close_all(q);
+	}
+}
+
 /* ---- deaths that happen ---------------------------------------------------- */
+
+static _Thread_local sigjmp_buf life;
+
+static void settle_and_die(struct peal_queue_end *end)
+{
+	(void)end;
+	siglongjmp(life, 1);
+}
+
+/* While it gives back what it has leased, or tells of room. */
+PEAL_TEST(who_dies_before_it_waits_is_known_to_be_dead)
+{
+	uint32_t kind, role;
+
+	for (kind = PEAL_QUEUE_MAILBOX; kind <= PEAL_QUEUE_WORK; kind++)
+		for (role = 0; role < 2; role++) {
+			struct peal_queue *q = make_of(kind, 1, 1);
+			const struct peali_queue_kind *own = q->kind;
+			struct peali_queue_kind mine = *own;
+			struct peal_queue_end *p = producer(q);
+			struct peal_queue_end *c = consumer(q);
+			uint64_t word = 0;
+
+			if (role == PEAL_QUEUE_PRODUCER)
+				fill_up(p);
+			mine.settle = settle_and_die;
+			if (!sigsetjmp(life, 1)) {
+				q->kind = &mine;
+				if (role == PEAL_QUEUE_PRODUCER)
+					peal_queue_push(p, &word, 8, PATIENCE);
+				else
+					peal_queue_pop(c, &word, 8, NULL,
+						       PATIENCE);
+				CHECK(0); /* it is not there any more */
+			}
+			q->kind = own;
+			CHECK(peali_calls_inside((role ? c : p)->count->calls));
+			close_all(q);
+		}
+}
 
 #define PRODUCERS 3
 #define EACH 300ull /* messages of those that live */
-
-static _Thread_local sigjmp_buf life;
 
 /* Leaves whatever call the thread is in: to the caller's eyes it died there. */
 static void leave_life(int number)
@@ -520,11 +677,16 @@ PEAL_TEST(who_is_killed_takes_nothing_along)
 
 PEAL_TEST_MAIN(RUN(who_dies_in_a_push_hides_nothing);
 	       RUN(who_is_slow_is_not_taken_for_dead);
+	       RUN(who_comes_later_is_not_taken_for_dead);
 	       RUN(who_dies_later_is_not_waited_for);
 	       RUN(room_of_the_dead_is_lost_until_all_are_closed);
 	       RUN(the_only_end_of_a_dead_thread_is_not_given_again);
 	       RUN(who_dies_in_a_pop_stops_nobody);
 	       RUN(claims_of_the_dead_keep_no_stream_open);
+	       RUN(what_the_dead_have_taken_is_not_handed_back);
+	       RUN(who_mends_wakes_the_others);
+	       RUN(nobody_wakes_who_died_asleep);
+	       RUN(who_dies_before_it_waits_is_known_to_be_dead);
 	       RUN(who_dies_of_a_bad_pointer_takes_nothing_along);
 	       if (!PEAL_TSAN) RUN(who_is_killed_takes_nothing_along);
 	       stress_say();)
