@@ -13,6 +13,9 @@
 #define LIMIT_NS UINT64_C(10000000000) /* without a message */
 #define MEMBERS 3 /* threads at most */
 #define LOOK_EVERY 256 /* turns */
+#define LINE 64
+#define CACHE (256 * 1024)
+#define COUNTED 512 /* messages of a turn */
 #define STEP_ALONE 4096 /* messages until a thread looks around */
 
 struct gang;
@@ -554,6 +557,104 @@ free:
 		free(g->members[i].consumer);
 	}
 	g->n_producers = g->n_consumers = 0;
+	gang_free(g);
+	return result;
+}
+
+/* ---- counting ---------------------------------------------------------------- */
+
+/* As large as the first cache of the tool that counts, peers/count.py. */
+static volatile uint8_t cache[CACHE];
+
+/* The tool counts in here, and ends a part of its report. */
+PEAL_NOINLINE void peali_bench_queue_counted(
+	uint64_t (*call)(void *queue, struct peali_bench_queue_end *end,
+			 uint64_t n),
+	void *queue, struct peali_bench_queue_end *end, uint64_t n,
+	uint64_t *moved)
+{
+	*moved += call(queue, end, n);
+}
+
+/* Lines of slots are not in the cache then; the end's own are, after a burst. */
+static void forget(void)
+{
+	for (uint32_t i = 0; i < CACHE; i += LINE)
+		cache[i] = 0; /* reads without a use are left out there */
+}
+
+/* Messages that this consumer finds. */
+static uint64_t waiting(const struct gang *g,
+			const struct peali_bench_queue_end *consumer)
+{
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; i < g->n_producers; i++)
+		n += g->producers[i]->sent;
+	if (g->job->shape.every)
+		return n - consumer->taken;
+	for (uint32_t i = 0; i < g->n_consumers; i++)
+		n -= g->consumers[i]->taken;
+	return n;
+}
+
+static void count_put(struct gang *g, struct peali_bench_queue_end *producer,
+		      uint64_t *put)
+{
+	const struct peali_bench_queue_kind *kind = g->job->kind;
+	const uint64_t n = COUNTED / g->n_producers;
+
+	producer->limit += PEALI_BENCH_QUEUE_BURST + n;
+	forget();
+	kind->send(g->queues[0], producer, PEALI_BENCH_QUEUE_BURST);
+	peali_bench_queue_counted(kind->send, g->queues[0], producer, n, put);
+}
+
+/* No more than there is: a look in vain would be counted too. */
+static void count_take(struct gang *g, struct peali_bench_queue_end *consumer,
+		       uint64_t *taken)
+{
+	const struct peali_bench_queue_kind *kind = g->job->kind;
+	const int last = consumer == g->consumers[g->n_consumers - 1];
+	uint64_t n = COUNTED, left;
+
+	forget();
+	kind->take(g->queues[0], consumer, PEALI_BENCH_QUEUE_BURST);
+	left = waiting(g, consumer);
+	if (!g->job->shape.every && !last)
+		n /= g->n_consumers;
+	peali_bench_queue_counted(kind->take, g->queues[0], consumer,
+				  left < n ? left : n, taken);
+	if (g->job->shape.every || last)
+		kind->take(g->queues[0], consumer, waiting(g, consumer));
+}
+
+int peali_bench_queue_count(const struct peali_bench_queue_job *job,
+			    uint32_t turns, uint64_t *put_out,
+			    uint64_t *taken_out)
+{
+	struct gang *g = gang_new(job, 1);
+	uint64_t put = 0, taken = 0;
+	int result = -1;
+
+	if (!g)
+		return -1;
+	if (cast(g)) {
+		peali_say("out of memory");
+		goto free;
+	}
+	for (uint32_t turn = 0; turn < turns; turn++) {
+		for (uint32_t i = 0; i < g->n_producers; i++)
+			count_put(g, g->producers[i], &put);
+		for (uint32_t i = 0; i < g->n_consumers; i++)
+			count_take(g, g->consumers[i], &taken);
+	}
+	result = check_flow(g);
+	if (!result) {
+		*put_out = put;
+		*taken_out = taken;
+	}
+free:
 	gang_free(g);
 	return result;
 }

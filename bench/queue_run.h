@@ -60,4 +60,26 @@ int peali_bench_queue_round_trips(const struct peali_bench_queue_job *job,
 				  uint32_t batch, uint32_t n_samples,
 				  struct peali_samples *samples);
 
+/**
+ * For a tool that counts what peali_bench_queue_counted executes: in each turn
+ * the calling thread puts and takes 512 messages in such calls, one for each
+ * producer and then one for each consumer, and a few before each call. It
+ * checks all of them.
+ *
+ * @param job       of PEALI_PLACE_BOTH, and of 1,024 slots.
+ * @param put_out   messages that were put in those calls.
+ * @param taken_out messages that were taken in them, by all consumers.
+ * @return 0, or -1 with a message as above.
+ */
+int peali_bench_queue_count(const struct peali_bench_queue_job *job,
+			    uint32_t turns, uint64_t *put_out,
+			    uint64_t *taken_out);
+
+/** A kind's send or take; adds what it returns to *moved. */
+void peali_bench_queue_counted(
+	uint64_t (*call)(void *queue, struct peali_bench_queue_end *end,
+			 uint64_t n),
+	void *queue, struct peali_bench_queue_end *end, uint64_t n,
+	uint64_t *moved);
+
 #endif

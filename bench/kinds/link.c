@@ -73,8 +73,8 @@ static struct peali_ring_spec spec_of(const struct peali_bench_queue_shape *s,
 	else if (form->given)
 		spec.slot_bytes = peali_policy_slot(form->policy, s->bytes + 8);
 	/*
-	 * One message at a time fills lines of its own; many lie as densely as
-	 * they do by default, which moves fewer lines.
+	 * One message at a time fills lines of its own; of many, short ones
+	 * share lines as they do by default, which moves fewer.
 	 */
 	else if (s->trips)
 		spec.slot_bytes = (uint32_t)whole_lines(s->bytes + 16);
