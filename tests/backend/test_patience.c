@@ -46,6 +46,33 @@ PEAL_TEST(a_timeout_ends_the_wait_and_not_before)
 	free(bell);
 }
 
+/* What a turn lets the bell sleep for at most, after that many turns. */
+static uint32_t longest_us(int64_t timeout_ns, int turns)
+{
+	struct peal_bell *bell = new_bell();
+	struct peali_patience p;
+	uint32_t longest = 0;
+
+	peali_patience_begin(&p, bell, 0, timeout_ns);
+	while (turns-- && !peali_patience_turn(&p))
+		if (bell->max_sleep_us > longest)
+			longest = bell->max_sleep_us;
+	peali_patience_end(&p);
+	free(bell);
+	return longest;
+}
+
+/* Whoever rings may die before it does: nobody sleeps for long. */
+PEAL_TEST(no_sleep_is_longer_than_the_deadline_or_a_twentieth_of_a_second)
+{
+	CHECK_EQ(longest_us(-1, 20), 50000);
+	CHECK_EQ(longest_us(INT64_MAX, 20), 50000);
+	CHECK_EQ(longest_us(3600000000000, 20), 50000);
+	CHECK(longest_us(20000000, 20) <= 20001);
+	CHECK(longest_us(1000000, 20) <= 1001);
+	CHECK(longest_us(1, 20) <= 1);
+}
+
 /* Else the next wait would sleep at once, where it should spin first. */
 PEAL_TEST(the_next_wait_begins_anew_whatever_the_timeout_was)
 {
@@ -134,8 +161,10 @@ PEAL_TEST(options_of_an_older_version_are_taken_and_no_field_is_cut)
 	}
 }
 
-PEAL_TEST_MAIN(RUN(no_timeout_does_not_wait);
-	       RUN(a_timeout_ends_the_wait_and_not_before);
-	       RUN(the_next_wait_begins_anew_whatever_the_timeout_was);
-	       RUN(deadlines_do_not_overflow);
-	       RUN(options_of_an_older_version_are_taken_and_no_field_is_cut);)
+PEAL_TEST_MAIN(
+	RUN(no_timeout_does_not_wait);
+	RUN(a_timeout_ends_the_wait_and_not_before);
+	RUN(no_sleep_is_longer_than_the_deadline_or_a_twentieth_of_a_second);
+	RUN(the_next_wait_begins_anew_whatever_the_timeout_was);
+	RUN(deadlines_do_not_overflow);
+	RUN(options_of_an_older_version_are_taken_and_no_field_is_cut);)
