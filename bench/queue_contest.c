@@ -6,14 +6,15 @@
 #include "bench/stand.h"
 
 #define BATCH 8 /* round trips to a sample: the clock takes about 20 ns */
-#define SAMPLES_LEAST 20
+#define SAMPLES_LEAST 5
 #define SAMPLES_MOST 1000
 #define FIRST_MESSAGES 8192 /* before anything is known of the rate */
-#define LOOKS 3 /* at each gap, of each pass */
 #define MESSAGES_MOST (UINT64_C(1) << 22)
 #define LATE 10 /* rounds: then a side sends no more */
-#define ROUNDS_LEAST 2 /* of a pass */
+#define ROUNDS_LEAST 4 /* of a row */
 #define VOTES_LEAST 2 /* one alone agrees with nobody */
+#define BOUNCE_GOAL (1 / 1.10) /* times the limit, at most */
+#define TOPIC_GOAL 0.9 /* times a link for each reader */
 
 /* Whole bursts of all producers. */
 static uint64_t whole(const struct peali_bench_queue_side *side,
@@ -79,47 +80,75 @@ static double try_side(const struct peali_bench_queue_contest *contest,
 	return value;
 }
 
-/* Tries what a waiting thread can do, by turns: so many looks at each. */
+/*
+ * Tries what a waiting thread can do, by turns, until that time: how many looks
+ * at each there are, or -1.
+ */
 static int try_gaps(const struct peali_bench_queue_contest *contest,
-		    struct peali_bench_queue_side *side,
-		    double looks[PEALI_GAPS][LOOKS])
+		    struct peali_bench_queue_side *side, uint64_t until_ns,
+		    double looks[PEALI_GAPS][PEALI_LOOKS])
 {
-	for (int look = 0; look < LOOKS; look++)
+	for (int look = 0; look < PEALI_LOOKS; look++)
 		for (int gap = 0; gap < PEALI_GAPS; gap++) {
 			double value;
 
+			if (peali_bench_now_ns() >= until_ns)
+				return look;
 			side->job.gap = (enum peali_bench_queue_gap)gap;
 			value = try_side(contest, side);
 			if (value < 0)
 				return -1;
 			looks[gap][look] = contest->trips ? 1 / value : value;
 		}
-	return 0;
+	return PEALI_LOOKS;
 }
 
-/* Finds what a waiting thread best does, and how much a round takes. */
-static int calibrate(const struct peali_bench_queue_contest *contest,
-		     struct peali_bench_queue_side *side)
+enum peali_bench_queue_gap
+peali_bench_queue_best_gap(double looks[PEALI_GAPS][PEALI_LOOKS], int n)
 {
-	double looks[PEALI_GAPS][LOOKS], median, best = -1, value;
+	double median, best = -1;
+	int found = 0;
+
+	for (int gap = 0; gap < PEALI_GAPS; gap++) {
+		median = peali_median(looks[gap], (size_t)n); /* sorts them */
+		if (median <= best)
+			continue;
+		best = median;
+		found = gap;
+	}
+	return (enum peali_bench_queue_gap)found;
+}
+
+/*
+ * Finds what a waiting thread best does, and how much a round takes. Where there
+ * is no time for a look at each gap it stays with what the last pass found.
+ */
+static int calibrate(const struct peali_bench_queue_contest *contest,
+		     struct peali_bench_queue_side *side, uint64_t until_ns)
+{
+	enum peali_bench_queue_gap gap = side->gaps ? side->job.gap :
+						      PEALI_GAP_PAUSE;
+	double looks[PEALI_GAPS][PEALI_LOOKS], value;
+	int n = 0;
 
 	side->job.budget_ns = LATE * contest->round_ns;
-	side->job.gap = side->job.kind ? PEALI_GAP_PAUSE : PEALI_GAP_NONE;
+	side->job.gap = side->job.kind ? gap : PEALI_GAP_NONE;
 	side->amount = contest->trips ? SAMPLES_LEAST :
 					whole(side, FIRST_MESSAGES);
 	value = try_side(contest, side);
 	if (value < 0)
 		return -1;
-	set_amount(contest, side, value, (double)contest->round_ns / 2);
-	if (side->job.kind && try_gaps(contest, side, looks))
+	if (side->job.kind) {
+		set_amount(contest, side, value, (double)contest->round_ns / 2);
+		n = try_gaps(contest, side, until_ns, looks);
+		side->job.gap = gap;
+	}
+	if (n < 0)
 		return -1;
-	for (int gap = 0; gap < PEALI_GAPS && side->job.kind; gap++) {
-		median = peali_median(looks[gap], LOOKS); /* sorts them */
-		if (median <= best)
-			continue;
-		best = median;
-		side->job.gap = (enum peali_bench_queue_gap)gap;
-		value = contest->trips ? 1 / looks[gap][0] : looks[gap][0];
+	if (n) {
+		side->job.gap = peali_bench_queue_best_gap(looks, n);
+		value = looks[side->job.gap][0];
+		value = contest->trips ? 1 / value : value;
 	}
 	side->gaps |= 1u << side->job.gap;
 	set_amount(contest, side, value, (double)contest->round_ns);
@@ -147,15 +176,67 @@ static int run_round(struct peali_bench_queue_contest *c)
 int peali_bench_queue_pass(struct peali_bench_queue_contest *contest,
 			   uint32_t pass, uint64_t until_ns)
 {
-	if (calibrate(contest, &contest->peer) ||
-	    calibrate(contest, &contest->ours))
-		return -1;
-	for (int i = 0; i < ROUNDS_LEAST || peali_bench_now_ns() < until_ns;
-	     i++)
-		if (run_round(contest))
+	const uint64_t now = peali_bench_now_ns();
+	const uint64_t share = now < until_ns ? (until_ns - now) / 4 : 0;
+	int result = 0;
+
+	if (share || !pass) {
+		if (calibrate(contest, &contest->peer, now + share) ||
+		    calibrate(contest, &contest->ours, now + 2 * share))
 			return -1;
+		do
+			result = run_round(contest);
+		while (!result && peali_bench_now_ns() < until_ns);
+	}
 	contest->pass_end[pass] = contest->peer.samples.n_rounds;
-	return 0;
+	return result;
+}
+
+/* ---- the verdict ------------------------------------------------------------- */
+
+double peali_bench_queue_goal(const struct peali_bench_queue_contest *contest)
+{
+	if (!contest->peer.job.kind)
+		return BOUNCE_GOAL;
+	return contest->ours.job.shape.every ? TOPIC_GOAL : 1;
+}
+
+/* How many are below the goal [0], and how many reach it [1]. */
+struct ballot {
+	size_t rounds[2], votes[2];
+	int skipped; /* a pass has no rounds at all */
+};
+
+static struct ballot count(const struct peali_bench_queue_contest *contest,
+			   double goal)
+{
+	const struct peali_samples *s = &contest->peer.samples;
+	struct ballot b = { .skipped = 0 };
+	size_t first = 0;
+
+	for (size_t i = 0; i < s->n_rounds; i++)
+		if (s->rounds[i].tag != PEALI_TAG_MIXED)
+			b.rounds[s->rounds[i].ratio >= goal]++;
+	for (int i = 0; i < PEALI_PASSES; i++) {
+		size_t n = contest->pass_end[i] - first;
+
+		for (int tag = 0; tag < PEALI_DISTANCES; tag++) {
+			struct peali_spread ratio =
+				peali_samples_ratio_of(s, first, n, tag);
+
+			if (ratio.n)
+				b.votes[ratio.median >= goal]++;
+		}
+		b.skipped |= !n;
+		first += n;
+	}
+	return b;
+}
+
+static int too_few(const struct ballot *b)
+{
+	return b->rounds[0] + b->rounds[1] < ROUNDS_LEAST ||
+	       b->votes[0] + b->votes[1] < VOTES_LEAST;
 }
 
 /* Whether three quarters of them are of one mind. */
@@ -170,30 +251,27 @@ enum peali_verdict
 peali_bench_queue_verdict(const struct peali_bench_queue_contest *contest,
 			  double goal)
 {
-	const struct peali_samples *s = &contest->peer.samples;
-	size_t first = 0, rounds[2] = { 0 }, votes[2] = { 0 };
-	enum peali_verdict verdict;
+	const struct ballot b = count(contest, goal);
+	const enum peali_verdict verdict = agree(b.rounds[1], b.rounds[0]);
 
-	for (size_t i = 0; i < s->n_rounds; i++)
-		if (s->rounds[i].tag != PEALI_TAG_MIXED)
-			rounds[s->rounds[i].ratio >= goal]++;
-	for (int i = 0; i < PEALI_PASSES; i++) {
-		size_t n = contest->pass_end[i] - first;
-
-		for (int tag = 0; tag < PEALI_DISTANCES; tag++) {
-			struct peali_spread ratio =
-				peali_samples_ratio_of(s, first, n, tag);
-
-			if (ratio.n)
-				votes[ratio.median >= goal]++;
-		}
-		first += n;
-	}
-	verdict = agree(rounds[1], rounds[0]);
-	if (votes[0] + votes[1] < VOTES_LEAST ||
-	    verdict != agree(votes[1], votes[0]))
+	if (too_few(&b) || verdict != agree(b.votes[1], b.votes[0]))
 		return PEALI_UNSURE;
 	return verdict;
+}
+
+const char *
+peali_bench_queue_why(const struct peali_bench_queue_contest *contest,
+		      double goal)
+{
+	const struct ballot b = count(contest, goal);
+
+	if (peali_bench_queue_verdict(contest, goal) != PEALI_UNSURE)
+		return NULL;
+	if (!too_few(&b))
+		return "spread";
+	return b.skipped || contest->peer.samples.n_rounds < ROUNDS_LEAST ?
+		       "time" :
+		       "cores";
 }
 
 void peali_bench_queue_contest_fini(struct peali_bench_queue_contest *contest)

@@ -16,7 +16,7 @@
 #define LINE 64
 #define CACHE (256 * 1024)
 #define COUNTED 512 /* messages of a turn */
-#define STEP_ALONE 4096 /* messages until a thread looks around */
+#define STEP_ALONE 256 /* messages until a thread looks around */
 
 struct gang;
 
@@ -321,7 +321,11 @@ static void *flow(void *argument)
 	struct gang *g = m->gang;
 	const struct peali_bench_queue_kind *kind = g->job->kind;
 	struct peali_bench_queue_end *p = m->producer, *c = m->consumer;
-	const uint64_t step = p && c ? PEALI_BENCH_QUEUE_BURST : STEP_ALONE;
+	/* who shares a core may wait for the other's turns at each message */
+	const uint64_t step =
+		p && (c || g->job->placement == PEALI_PLACE_ONE_CORE) ?
+			PEALI_BENCH_QUEUE_BURST :
+			STEP_ALONE;
 	int sent = !p, taken = !c;
 	uint64_t watch;
 
@@ -444,12 +448,21 @@ static uint64_t delivered(const struct gang *g)
 	return n;
 }
 
+/* Of what came after the first look at the clock, by who looks at it. */
+static double rate_of(const struct gang *g)
+{
+	const struct member *m = g->members;
+	const uint64_t ns = m->ended_ns - m->began_ns;
+
+	return (double)(delivered(g) - m->untimed) * 1e9 /
+	       (double)(ns ? ns : 1);
+}
+
 double peali_bench_queue_rate(const struct peali_bench_queue_job *job,
 			      uint64_t messages)
 {
 	struct gang *g = gang_new(job, 1);
 	double rate = -1;
-	uint64_t ns;
 
 	if (!g)
 		return -1;
@@ -457,11 +470,8 @@ double peali_bench_queue_rate(const struct peali_bench_queue_job *job,
 	g->each = messages / job->shape.producers;
 	if (cast(g))
 		peali_say("out of memory");
-	else if (!gang_run(g, flow) && !check_flow(g)) {
-		ns = g->members[0].ended_ns - g->members[0].began_ns;
-		messages = delivered(g) - g->members[0].untimed;
-		rate = (double)messages * 1e9 / (double)(ns ? ns : 1);
-	}
+	else if (!gang_run(g, flow) && !check_flow(g))
+		rate = rate_of(g);
 	gang_free(g);
 	return rate;
 }

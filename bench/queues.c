@@ -18,14 +18,12 @@
 #include "bench/report.h"
 #include "bench/stand.h"
 
-#define SECONDS 60
+#define SECONDS 120
 #define SLOTS 1024
 #define SIZES 8 /* of a group, at most */
 #define SLOTS_LARGE 64 /* of 4 KiB, so that both rings fit a cache */
 #define ROUND_MOST_NS 1e6 /* short: others may want the cores */
 #define ROUND_LEAST_NS 2e5
-#define BOUNCE_GOAL (1 / 1.10) /* times the limit, at most */
-#define TOPIC_GOAL 0.9 /* times a link for each reader */
 #define CONTESTS_MOST 256
 #define OVERHEAD 16 /* what a slot carries beside the payload */
 #define LINE 64
@@ -270,13 +268,6 @@ static void fill_values(const struct peali_bench_queue_contest *c, json_t *row)
 	peali_row_real(row, "versus_megamessages_per_s", peer.median / 1e6);
 }
 
-static double goal_of(const struct peali_bench_queue_contest *c)
-{
-	if (!c->peer.job.kind)
-		return BOUNCE_GOAL;
-	return c->ours.job.shape.every ? TOPIC_GOAL : 1;
-}
-
 /* "pause", or "none, fences" where passes found different ones. */
 static void fill_gaps(json_t *row, const char *key, uint32_t gaps)
 {
@@ -299,7 +290,8 @@ static void fill(struct queues *q, uint32_t index)
 	static const char *const verdicts[] = { "reached", "missed", "unsure" };
 	const struct peali_bench_queue_contest *c = q->contests + index;
 	json_t *row = peali_report_row(&q->report, c->ours.job.kind->name);
-	enum peali_verdict verdict = peali_bench_queue_verdict(c, goal_of(c));
+	const double goal = peali_bench_queue_goal(c);
+	enum peali_verdict verdict = peali_bench_queue_verdict(c, goal);
 	char name[64];
 
 	name_peer(c, name, sizeof(name));
@@ -316,8 +308,11 @@ static void fill(struct queues *q, uint32_t index)
 	fill_gaps(row, "versus_gap", c->peer.gaps);
 	fill_values(c, row);
 	peali_samples_row_versus(&c->peer.samples, row, name, NULL);
-	peali_row_real(row, "goal", goal_of(c));
+	peali_row_real(row, "goal", goal);
 	peali_row_text(row, "verdict", "%s", verdicts[verdict]);
+	if (verdict == PEALI_UNSURE)
+		peali_row_text(row, "verdict_why", "%s",
+			       peali_bench_queue_why(c, goal));
 	q->n_verdicts[verdict]++;
 }
 
@@ -380,26 +375,45 @@ static int write_samples(struct queues *q)
 	return result;
 }
 
-static int measure(struct queues *q)
+/* What one pass of a row may take, of what there is left for so many. */
+static uint64_t row_ends_ns(uint64_t end_ns, uint32_t left)
 {
-	const double each =
-		q->options.seconds * 1e9 / PEALI_PASSES / (q->n ? q->n : 1);
-	double round = each / 8;
+	const uint64_t now = peali_bench_now_ns();
 
-	round = round < ROUND_LEAST_NS ? ROUND_LEAST_NS : round;
-	round = round > ROUND_MOST_NS ? ROUND_MOST_NS : round;
+	return now + (now < end_ns ? (end_ns - now) / left : 0);
+}
+
+/* All passes of all rows; a row that has not been looked at yet is left out only
+ * when twice the time is over. */
+static int measure_rows(struct queues *q, uint64_t asked_ns)
+{
+	const uint64_t end_ns = peali_bench_now_ns() + asked_ns;
+	uint32_t left = PEALI_PASSES * q->n;
+
 	for (uint32_t pass = 0; pass < PEALI_PASSES; pass++) {
 		progress(q, pass);
-		for (uint32_t i = 0; i < q->n; i++) {
-			struct peali_bench_queue_contest *c = q->contests + i;
-
-			c->round_ns = (uint64_t)round;
-			if (peali_bench_queue_pass(c, pass,
-						   peali_bench_now_ns() +
-							   (uint64_t)each))
+		for (uint32_t i = 0; i < q->n; i++, left--) {
+			if (!pass && peali_bench_now_ns() > end_ns + asked_ns)
+				continue;
+			if (peali_bench_queue_pass(q->contests + i, pass,
+						   row_ends_ns(end_ns, left)))
 				return -1;
 		}
 	}
+	return 0;
+}
+
+static int measure(struct queues *q)
+{
+	const double asked = q->options.seconds * 1e9;
+	double round = asked / PEALI_PASSES / (q->n ? q->n : 1) / 8;
+
+	round = round < ROUND_LEAST_NS ? ROUND_LEAST_NS : round;
+	round = round > ROUND_MOST_NS ? ROUND_MOST_NS : round;
+	for (uint32_t i = 0; i < q->n; i++)
+		q->contests[i].round_ns = (uint64_t)round;
+	if (measure_rows(q, (uint64_t)asked))
+		return -1;
 	for (uint32_t i = 0; i < q->n; i++)
 		fill(q, i);
 	for (size_t i = 0; i < GROUPS; i++)
@@ -446,6 +460,8 @@ static double number(const json_t *row, const char *key)
 
 static void print_row(const json_t *row, const char *verdict)
 {
+	const char *why = cell(row, "verdict_why");
+
 	if (strcmp(cell(row, "verdict"), verdict))
 		return;
 	if (!strcmp(verdict, "skipped")) {
@@ -453,8 +469,9 @@ static void print_row(const json_t *row, const char *verdict)
 		       cell(row, "peer"), cell(row, "skipped"));
 		return;
 	}
-	printf("%s: %s, %s, %g bytes, burst %g, %s, cores %s, versus %s: ",
-	       verdict, cell(row, "subject"), cell(row, "what"),
+	printf("%s%s%s%s: %s, %s, %g bytes, burst %g, %s, cores %s, versus %s: ",
+	       verdict, *why ? " (" : "", why, *why ? ")" : "",
+	       cell(row, "subject"), cell(row, "what"),
 	       number(row, "message_bytes"), number(row, "burst"),
 	       cell(row, "placement"), cell(row, "core_distance"),
 	       cell(row, "versus"));
@@ -551,9 +568,34 @@ static int prepare(struct queues *q)
 	return PEALI_EXIT_FAILED;
 }
 
+/* Rows that are unsure for that reason. */
+static unsigned unsure_by(const struct queues *q, const char *why)
+{
+	const json_t *row;
+	unsigned n = 0;
+	size_t i;
+
+	json_array_foreach(q->report.rows, i, row)
+		n += !strcmp(cell(row, "verdict_why"), why);
+	return n;
+}
+
+/* A run that says nothing of any row is no success. */
+static int check_decided(const struct queues *q)
+{
+	if (!q->n || q->n_verdicts[PEALI_UNSURE] < q->n)
+		return PEALI_EXIT_OK;
+	peali_say("queues: nothing was decided: all %u rows are unsure, %u by "
+		  "time (give more --seconds), %u by cores (keep others off "
+		  "them), %u by spread (rounds disagree)",
+		  q->n, unsure_by(q, "time"), unsure_by(q, "cores"),
+		  unsure_by(q, "spread"));
+	return PEALI_EXIT_FAILED;
+}
+
 static int run_prepared(struct queues *q, int json)
 {
-	int status = measure(q) ? PEALI_EXIT_FAILED : PEALI_EXIT_OK;
+	int status = measure(q) ? PEALI_EXIT_FAILED : check_decided(q);
 
 	if (q->json && peali_report_write(&q->report, q->json, q->json_out))
 		status = PEALI_EXIT_FAILED;
@@ -579,7 +621,13 @@ static int run(int argc, char **argv, int json)
 	peali_bench_parse_more(
 		argc, argv,
 		"Our queues between two threads, against those of others that "
-		"this build has found.",
+		"this build has found.\v"
+		"All rows share the time of --seconds (120) in four passes, and "
+		"what one takes longer the later ones have less. The run ends "
+		"with that time, or when each row has had one short look, but "
+		"not much later than after twice the time. A row for which that "
+		"was too little is 'unsure (time)'. Exit status "
+		"1: a message was lost or changed, or all rows are unsure.",
 		SECONDS, &own_argp, q, &q->options);
 	status = prepare(q);
 	if (!status) {

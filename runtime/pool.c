@@ -177,14 +177,17 @@ static int find_room(struct peal_kernel *k, struct peali_pool **pool_out,
 			if (k->actors[actor].handler == PEAL_NO_HANDLER)
 				break;
 	if (i == k->params.max_pools)
-		return peali_fail(PEAL_ENOSPC, CREATE,
-				  "all %u of max_pools are used in kernel '%s'",
-				  k->params.max_pools, k->name);
+		return peali_fail(
+			PEAL_ENOSPC, CREATE,
+			"all %u pools of kernel '%s' are used: launch "
+			"it with a larger max_pools in struct "
+			"peal_kernel_options, or destroy a pool",
+			k->params.max_pools, k->name);
 	if (actor == k->params.max_actors)
 		return peali_fail(
 			PEAL_ENOSPC, CREATE,
-			"all %u of max_actors are used in kernel '%s'; a pool "
-			"takes one",
+			"all %u of max_actors are used in kernel '%s', and a "
+			"pool takes one: launch it with a larger max_actors",
 			k->params.max_actors, k->name);
 	*pool_out = &k->pools[i];
 	*actor_out = actor;

@@ -71,9 +71,10 @@ struct peal_pool_info {
  *                    its index for peal_tell.
  * @return 0; PEAL_EINVAL an option (named); PEAL_ENOTSUP the kernel's program
  *         does not define PEAL_USES_POOLS; PEAL_ENOSPC max_pools or max_actors
- *         is used up; PEAL_ENOMEM; PEAL_ESTOPPED the kernel or one of its
- *         workers has ended; PEAL_EHUNG a worker did not answer: one of
- *         max_pools and of max_actors is used up. Thread-safe.
+ *         of struct peal_kernel_options is used up; PEAL_ENOMEM; PEAL_ESTOPPED
+ *         the kernel or one of its workers has ended; PEAL_EHUNG a worker did
+ *         not answer: one of max_pools and of max_actors is used up.
+ *         Thread-safe.
  */
 int peal_pool_create(struct peal_kernel *kernel,
 		     const struct peal_pool_options *options,

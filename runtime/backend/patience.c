@@ -89,8 +89,8 @@ void peali_patience_end(struct peali_patience *wait)
 		peal_bell_reset(wait->bell);
 }
 
-int peali_options_copy(void *out, size_t bytes, const void *options,
-		       const char *call)
+int peali_options_take(void *out, size_t bytes, size_t alignment,
+		       const void *options, const char *call)
 {
 	uint32_t size = options ? *(const uint32_t *)options : 0;
 
@@ -99,6 +99,13 @@ int peali_options_copy(void *out, size_t bytes, const void *options,
 				  "options.size is %u: set it to sizeof the "
 				  "struct (%zu)",
 				  size, bytes);
+	if (size % alignment)
+		return peali_fail(PEAL_EINVAL, call,
+				  "options.size is %u, which no version of the "
+				  "struct has: it would cut a field; set it to "
+				  "sizeof the struct (%zu; an older one's is a "
+				  "multiple of %zu)",
+				  size, bytes, alignment);
 	memset(out, 0, bytes);
 	if (options)
 		memcpy(out, options, size);

@@ -50,8 +50,14 @@ void peali_patience_end(struct peali_patience *wait);
  * Copies the options of a caller who may know fewer of them: a struct whose
  * first member is its size, a uint32_t. Fields that it does not know are 0, all
  * of them where `options` is NULL. 0; PEAL_EINVAL with text, `out` is unchanged.
+ *
+ * The struct's size is a multiple of its alignment in each of its versions, and
+ * no field is longer than that: so no size that is let pass cuts a field.
  */
-int peali_options_copy(void *out, size_t bytes, const void *options,
-		       const char *call);
+#define peali_options_copy(out, bytes, options, call)                          \
+	peali_options_take(out, bytes, _Alignof(__typeof__(*(out))), options,  \
+			   call)
+int peali_options_take(void *out, size_t bytes, size_t alignment,
+		       const void *options, const char *call);
 
 #endif

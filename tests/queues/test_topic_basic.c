@@ -252,6 +252,32 @@ PEAL_TEST(reader_that_sleeps_through_all_laps_is_told)
 	}
 }
 
+/* The same, so much later that the lap's next bits are the same too. */
+PEAL_TEST(reader_that_sleeps_for_2_to_the_24_laps_and_more_is_told)
+{
+	uint64_t laps, got, missed;
+	struct topic_ring r;
+	uint32_t bit, i;
+
+	EACH_POLICY(policy)
+	for (bit = 16; bit < 48; bit++) {
+		laps = 1ULL << bit;
+		topic_ring_open(&r, policy, 1, PEAL_TOPIC_OVERWRITE);
+		CHECK_EQ(topic_join(&r, 0, 0), 0);
+		CHECK_EQ(topic_put(&r, 0), 0);
+		topic_ring_start_at(&r, laps);
+		CHECK_EQ(topic_put(&r, laps), 0);
+		CHECK(peal_slot_ready(policy, peali_topic_slot(r.t, 0), 1));
+		got = missed = 0;
+		for (i = 0; i <= PEAL_TOPIC_LOOKS; i++)
+			if (topic_take(&r, 0, &got, &missed) == 1)
+				break;
+		CHECK_EQ(got, laps);
+		CHECK_EQ(missed, laps);
+		topic_ring_close(&r);
+	}
+}
+
 /* ---- sizes --------------------------------------------------------------- */
 
 static void refused(uint32_t slots, uint32_t bytes, uint32_t n, uint32_t mode,
@@ -295,4 +321,5 @@ PEAL_TEST_MAIN(RUN(publisher_waits_for_the_slowest);
 	       RUN(who_joins_is_never_overrun);
 	       RUN(slow_reader_is_told_how_many_it_missed);
 	       RUN(reader_that_sleeps_through_all_laps_is_told);
+	       RUN(reader_that_sleeps_for_2_to_the_24_laps_and_more_is_told);
 	       RUN(each_refusal_names_the_option);)

@@ -355,18 +355,16 @@ static void work_for(uint64_t ns)
 		;
 }
 
-static void *balance_work(void *argument)
+/* How long the next task takes this worker; 0: there is none for it. */
+static uint64_t balance_take(struct balance_worker *w)
 {
-	struct balance_worker *w = (struct balance_worker *)argument;
 	struct peal_work_member *m = &w->b->s.at[w->index].m;
 	struct peal_work_got got;
-	uint64_t task[2], began, empty = 0;
+	uint64_t task[2], empty;
 	int r;
 
-	pthread_barrier_wait(&w->b->barrier);
-	began = now_ns();
 	/* all was put before, so looking in vain a few times is the end */
-	while (empty <= 2 * PEAL_WORK_LOOKS) {
+	for (empty = 0; empty <= 2 * PEAL_WORK_LOOKS; empty++) {
 		r = w->b->steal ?
 			    peal_work_set_pop_burst(m, task, sizeof(task), 1,
 						    &got) :
@@ -374,34 +372,85 @@ static void *balance_work(void *argument)
 					  task, sizeof(task), &got);
 		if (r < 0) {
 			CHECK_EQ(r, PEAL_EAGAIN);
-			empty++;
 			continue;
 		}
-		empty = 0;
 		CHECK(task[0] < TASKS);
 		w->b->seen[task[0]]++;
-		peal_work_set_hand_back(m);
-		work_for(task_ns(task[0]) << w->speed);
-		w->ns = now_ns() - began;
 		w->tasks++;
+		peal_work_set_hand_back(m);
+		return task_ns(task[0]) << w->speed;
+	}
+	return 0;
+}
+
+static void *balance_work(void *argument)
+{
+	struct balance_worker *w = (struct balance_worker *)argument;
+	uint64_t began, ns;
+
+	pthread_barrier_wait(&w->b->barrier);
+	began = now_ns();
+	while ((ns = balance_take(w))) {
+		work_for(ns);
+		w->ns = now_ns() - began;
 	}
 	return NULL;
 }
 
+static void balance_by_threads(struct balance_worker w[WORKERS])
+{
+	pthread_t threads[WORKERS];
+	uint32_t i;
+
+	pthread_barrier_init(&w->b->barrier, NULL, WORKERS);
+	for (i = 0; i < WORKERS; i++)
+		CHECK(!pthread_create(&threads[i], NULL, balance_work, &w[i]));
+	for (i = 0; i < WORKERS; i++)
+		CHECK(!pthread_join(threads[i], NULL));
+	pthread_barrier_destroy(&w->b->barrier);
+}
+
+/* Each worker has a clock of its own, and whose is least takes next: the same
+ * on every machine, however busy that is. */
+static void balance_by_clocks(struct balance_worker w[WORKERS])
+{
+	uint32_t i, next, busy = WORKERS, done[WORKERS] = { 0 };
+	uint64_t ns;
+
+	while (busy) {
+		for (i = 0, next = WORKERS; i < WORKERS; i++)
+			if (!done[i] &&
+			    (next == WORKERS || w[i].ns < w[next].ns))
+				next = i;
+		ns = balance_take(&w[next]);
+		w[next].ns += ns;
+		if (!ns) {
+			done[next] = 1;
+			busy--;
+		}
+	}
+}
+
+struct balance_result {
+	double apart; /* the first is done so many % before the last */
+	uint64_t ns; /* until the last is done */
+	uint32_t stolen; /* a mask of the shards that were stolen from */
+};
+
 /*
  * Three workers, of which one is twice and one four times as slow as the
- * fastest, which is worker `fastest`. A mask of the shards that were stolen
- * from.
+ * fastest, which is worker `fastest`.
  */
-static uint32_t balance(int steal, uint32_t fastest)
+static struct balance_result
+balance(int steal, uint32_t fastest,
+	void (*run)(struct balance_worker w[WORKERS]))
 {
 	struct balance *b = (struct balance *)aligned_alloc(
 		128, (sizeof(*b) + 127) / 128 * 128);
 	struct balance_worker w[WORKERS];
-	pthread_t threads[WORKERS];
 	struct peal_header h = { 0, 0, 0 };
-	uint64_t i, first = ~0ULL, last = 0, total = 0;
-	uint32_t stolen = 0;
+	struct balance_result result = { 0, 0, 0 };
+	uint64_t i, first = ~0ULL, total = 0;
 
 	CHECK(b);
 	memset(b, 0, sizeof(*b));
@@ -415,27 +464,25 @@ static uint32_t balance(int steal, uint32_t fastest)
 					sizeof(task)),
 			 0);
 	}
-	pthread_barrier_init(&b->barrier, NULL, WORKERS);
-	for (i = 0; i < WORKERS; i++) {
+	for (i = 0; i < WORKERS; i++)
 		w[i] = (struct balance_worker){
 			b, (uint32_t)i,
 			(uint32_t)(i + WORKERS - fastest) % WORKERS, 0, 0
 		};
-		CHECK(!pthread_create(&threads[i], NULL, balance_work, &w[i]));
-	}
+	run(w);
 	for (i = 0; i < WORKERS; i++) {
-		CHECK(!pthread_join(threads[i], NULL));
 		first = w[i].ns < first ? w[i].ns : first;
-		last = w[i].ns > last ? w[i].ns : last;
+		result.ns = w[i].ns > result.ns ? w[i].ns : result.ns;
 		total += w[i].tasks;
 	}
-	printf("    %s:", steal ? "with stealing" : "a static split");
+	result.apart = 100.0 * (double)(result.ns - first) / (double)result.ns;
+	printf("    %s, %s:", steal ? "with stealing" : "a static split",
+	       run == balance_by_threads ? "threads" : "clocks");
 	for (i = 0; i < WORKERS; i++)
 		printf(" %llu tasks in %llu ms,",
 		       (unsigned long long)w[i].tasks,
 		       (unsigned long long)w[i].ns / 1000000);
-	printf(" first %.1f %% before last\n",
-	       100.0 * (double)(last - first) / (double)last);
+	printf(" first %.1f %% before last\n", result.apart);
 	CHECK_EQ(total, TASKS);
 	for (i = 0; i < TASKS; i++)
 		CHECK_EQ(b->seen[i], 1);
@@ -444,14 +491,30 @@ static uint32_t balance(int steal, uint32_t fastest)
 
 		CHECK_EQ(q->turn, TASKS / WORKERS);
 		if (b->s.at[i].m.mine.taken < TASKS / WORKERS)
-			stolen |= 1u << i;
+			result.stolen |= 1u << i;
 		if (!steal)
 			CHECK_EQ(w[i].tasks, TASKS / WORKERS);
 	}
-	pthread_barrier_destroy(&b->barrier);
 	free(b->s.set);
 	free(b);
-	return stolen;
+	return result;
+}
+
+/* By clocks that are pretended, so that no machine is too busy for it. The
+ * static split is the negative control. */
+PEAL_TEST(workers_of_very_different_speeds_are_done_at_the_same_time)
+{
+	struct balance_result stolen, split;
+	uint32_t fastest;
+
+	for (fastest = 0; fastest < WORKERS; fastest++) {
+		stolen = balance(1, fastest, balance_by_clocks);
+		split = balance(0, fastest, balance_by_clocks);
+		CHECK(stolen.apart <= 5);
+		CHECK(split.apart > 50);
+		CHECK(2 * stolen.ns < split.ns);
+		CHECK(stolen.stolen && !split.stolen);
+	}
 }
 
 /* Prints how far apart the workers end; only what they did is checked. */
@@ -463,7 +526,8 @@ PEAL_TEST(tasks_of_uneven_length_are_all_done_and_shards_are_stolen_from)
 
 	while (stress_next(&clock, &round)) {
 		for (fastest = stolen = 0; fastest < WORKERS; fastest++)
-			stolen |= balance(1, fastest);
+			stolen |=
+				balance(1, fastest, balance_by_threads).stolen;
 		CHECK_EQ(stolen, (1u << WORKERS) - 1);
 		stress_verified += WORKERS * TASKS;
 	}
@@ -471,7 +535,7 @@ PEAL_TEST(tasks_of_uneven_length_are_all_done_and_shards_are_stolen_from)
 
 PEAL_TEST(without_stealing_each_does_its_own)
 {
-	CHECK_EQ(balance(0, 0), 0);
+	CHECK_EQ(balance(0, 0, balance_by_threads).stolen, 0);
 }
 
 PEAL_TEST_MAIN(
@@ -480,5 +544,6 @@ PEAL_TEST_MAIN(
 	RUN(messages_behind_a_late_one_are_stolen);
 	RUN(others_get_what_a_worker_had_claimed_once_it_hands_back);
 	RUN(producers_get_the_room_of_what_was_taken_once_it_is_handed_back);
+	RUN(workers_of_very_different_speeds_are_done_at_the_same_time);
 	RUN(tasks_of_uneven_length_are_all_done_and_shards_are_stolen_from);
 	RUN(without_stealing_each_does_its_own); stress_say();)

@@ -80,6 +80,9 @@ PEAL_TEST(connect_names_the_option_out_of_range)
 	size.size = 0;
 	CHECK_FAILS(peal_connect(rt, here, 0, sink, &size, NULL), PEAL_EINVAL,
 		    "size");
+	size.size = offsetof(struct peal_link_options, message_bytes) + 4;
+	CHECK_FAILS(peal_connect(rt, here, 0, sink, &size, NULL), PEAL_EINVAL,
+		    "cut a field");
 #define REFUSED(error, part, ...)                                              \
 	do {                                                                   \
 		struct peal_link_options o = { __VA_ARGS__ };                  \

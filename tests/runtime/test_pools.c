@@ -748,7 +748,7 @@ PEAL_TEST(refusals_name_what_is_wrong)
 	CHECK_EQ(peal_pool_create(NULL, NULL, &pool), PEAL_EINVAL);
 	CHECK_OK(peal_pool_create(k, NULL, &pool));
 	CHECK_FAILS(peal_pool_create(k, NULL, &second), PEAL_ENOSPC,
-		    "max_pools");
+		    "larger max_pools in struct peal_kernel_options");
 	CHECK_OK(peal_pool_info(rt, pool, &info));
 	CHECK_EQ(info.capacity, 64);
 	CHECK_EQ(info.message_bytes, 48);

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What counts as a rate of `peal bench queues`: of a gang that is pretended. */
+#include "peal_test.h"
+
+#include "bench/queue_run.c"
+
+PEAL_TEST(a_rate_is_of_what_came_after_the_clock_was_read_first)
+{
+	static struct peali_bench_queue_end first, second;
+	static struct gang g;
+
+	g.n_consumers = 2;
+	g.consumers[0] = &first;
+	g.consumers[1] = &second;
+	first.taken = 700;
+	second.taken = 300;
+	g.members[0].untimed = 200;
+	g.members[0].began_ns = 5000;
+	g.members[0].ended_ns = 5000 + 1000000;
+	CHECK(rate_of(&g) == 800e3);
+	g.members[0].ended_ns = 5000; /* a clock that stands still */
+	CHECK(rate_of(&g) == 800e9);
+}
+
+/* Nothing is timed before the first message is there, and that is not counted. */
+PEAL_TEST(the_clock_begins_with_the_first_message)
+{
+	static struct peali_bench_queue_end end;
+	const struct peali_bench_queue_job job = { .budget_ns = 0 };
+	static struct gang g;
+	struct member *m = g.members;
+
+	g.job = &job;
+	g.n_consumers = 1;
+	g.consumers[0] = m->consumer = &end;
+	g.messages = 1000;
+	m->gang = &g;
+	look_at_clock(m, 1);
+	CHECK_EQ(m->began_ns, 0);
+	CHECK_EQ(to_take(&g, &end, STEP_ALONE), 1);
+	end.taken = 32; /* a burst of them */
+	look_at_clock(m, 2);
+	CHECK(m->began_ns > 0);
+	CHECK_EQ(m->untimed, 32);
+	CHECK_EQ(to_take(&g, &end, STEP_ALONE), STEP_ALONE);
+	end.taken = 990;
+	look_at_clock(m, 3);
+	CHECK_EQ(m->untimed, 32);
+	CHECK_EQ(to_take(&g, &end, STEP_ALONE), 10);
+}
+
+PEAL_TEST_MAIN(RUN(a_rate_is_of_what_came_after_the_clock_was_read_first);
+	       RUN(the_clock_begins_with_the_first_message);)

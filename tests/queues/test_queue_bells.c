@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <peal/device/poison.h>
+
+#include "front.h"
+
+/*
+ * Which calls of peal/queue.h ring whom: no thread sleeps here, an end's bell
+ * says that it does. So each ring is seen by itself, whenever it comes.
+ */
+
+static void doze(struct peal_queue_end *end)
+{
+	peal_store_relaxed_sys_u32(&end->bell->asleep, 1);
+}
+
+/* Whether it was rung since; it is awake in any case now. */
+static int was_rung(struct peal_queue_end *end)
+{
+	int asleep = peal_load_relaxed_sys_u32(&end->bell->asleep) != 0;
+
+	peal_store_relaxed_sys_u32(&end->bell->asleep, 0);
+	return !asleep;
+}
+
+PEAL_TEST(as_many_are_rung_as_are_wanted_whoever_sleeps)
+{
+	struct peal_queue_options o = of_kind(PEAL_QUEUE_WORK);
+	struct peal_queue_end *c[5];
+	struct peal_queue *q;
+	uint32_t i, n, rung;
+
+	o.consumers = 5;
+	q = make(o);
+	for (i = 0; i < 5; i++)
+		c[i] = consumer(q);
+	for (n = 0; n <= 5; n++) {
+		for (i = 1; i < 5; i++) /* the first is awake */
+			doze(c[i]);
+		peali_queue_ring(q, PEAL_QUEUE_CONSUMER, n);
+		CHECK(was_rung(c[0]));
+		for (i = 1, rung = 0; i < 5; i++)
+			rung += (uint32_t)was_rung(c[i]);
+		CHECK_EQ(rung, n < 4 ? n : 4);
+	}
+	close_all(q);
+}
+
+PEAL_TEST(who_puts_rings_consumers_and_who_takes_a_lot_producers)
+{
+	uint64_t words[PEAL_QUEUE_BURST] = { 0 };
+
+	EACH_KIND(kind)
+	{
+		struct peal_queue *q = make(of_kind(kind));
+		struct peal_queue_end *p = producer(q), *c = consumer(q);
+
+		doze(c);
+		CHECK_OK(peal_queue_push(p, words, 8, 0));
+		CHECK(was_rung(c));
+		fill_up(p);
+		doze(p);
+		CHECK_EQ(peal_queue_pop_burst(c, words, 8, 32, NULL, 0), 32);
+		CHECK(was_rung(p));
+		close_all(q);
+	}
+}
+
+/* Too little for a credit, a block or a cursor: so it is told before the consumer
+ * waits, or nobody would look for that room. */
+PEAL_TEST(who_finds_nothing_more_tells_the_room_and_rings)
+{
+	EACH_KIND(kind)
+	{
+		struct peal_queue *q = make(of_kind(kind));
+		struct peal_queue_end *p = producer(q), *c = consumer(q);
+		uint64_t word = 0;
+
+		CHECK_OK(peal_queue_push(p, &word, 8, 0));
+		doze(p);
+		CHECK_OK(peal_queue_pop(c, &word, 8, NULL, 0));
+		CHECK(!was_rung(p)); /* the credit comes later */
+		doze(p);
+		CHECK_EQ(peal_queue_pop(c, &word, 8, NULL, 0), PEAL_EAGAIN);
+		CHECK(was_rung(p));
+		/* there was nothing to tell */
+		doze(p);
+		CHECK_EQ(peal_queue_pop(c, &word, 8, NULL, 0), PEAL_EAGAIN);
+		CHECK(!was_rung(p));
+		close_all(q);
+	}
+}
+
+/* ---- leases ------------------------------------------------------------------ */
+
+/* Of three, the second has leased more than it has used. */
+static struct peal_queue *leased(uint32_t kind, struct peal_queue_end *p[3])
+{
+	struct peal_queue_options o = of_kind(kind);
+	struct peal_queue *q;
+	uint64_t word = 0;
+	uint32_t i;
+
+	o.capacity = 256;
+	o.producers = 3;
+	q = make(o);
+	for (i = 0; i < 3; i++)
+		p[i] = producer(q);
+	CHECK_OK(peal_queue_push(p[1], &word, 8, 0));
+	return q;
+}
+
+static uint64_t granted(const struct peal_queue_end *p)
+{
+	return p->queue->kind == &peali_queue_work ? p->at.worker.granted :
+						     p->at.lease.granted;
+}
+
+PEAL_TEST(who_closes_gives_its_lease_back_and_rings_the_others)
+{
+	struct peal_queue_end *p[3];
+
+	for (uint32_t kind = PEAL_QUEUE_MAILBOX; kind <= PEAL_QUEUE_WORK;
+	     kind++) {
+		struct peal_queue *q = leased(kind, p);
+
+		CHECK(granted(p[1]) > 0);
+		doze(p[0]);
+		doze(p[2]);
+		CHECK_OK(peal_queue_close(p[1]));
+		CHECK_EQ(granted(p[1]), 0);
+		CHECK(was_rung(p[0]));
+		CHECK(was_rung(p[2]));
+		close_all(q);
+	}
+}
+
+PEAL_TEST(who_is_refused_gives_its_lease_back_and_rings_the_others)
+{
+	uint64_t words[PEAL_QUEUE_BURST] = { 0 };
+	struct peal_queue_end *p[3];
+
+	for (uint32_t kind = PEAL_QUEUE_MAILBOX; kind <= PEAL_QUEUE_WORK;
+	     kind++) {
+		struct peal_queue *q = leased(kind, p);
+		uint32_t more = (uint32_t)granted(p[1]) + 1;
+
+		CHECK(more > 1 && more <= q->bulk);
+		fill_up(p[0]);
+		CHECK_EQ(granted(p[1]), more - 1);
+		doze(p[0]);
+		doze(p[2]);
+		CHECK_EQ(peal_queue_push_bulk(p[1], words, 8, more, 0),
+			 PEAL_EAGAIN);
+		CHECK_EQ(granted(p[1]), 0);
+		CHECK(was_rung(p[0]));
+		CHECK(was_rung(p[2]));
+		close_all(q);
+	}
+}
+
+/* A mailbox that is full, with two who have asked for room and not got it. */
+static struct peal_queue *asked(struct peal_queue_end *p[4],
+				struct peal_queue_end **c_out)
+{
+	struct peal_queue_options o = of_kind(PEAL_QUEUE_MAILBOX);
+	struct peal_queue *q;
+	uint64_t word = 0;
+	uint32_t i;
+
+	o.capacity = 16;
+	o.producers = 4;
+	q = make(o);
+	*c_out = consumer(q);
+	for (i = 0; i < 4; i++)
+		p[i] = producer(q);
+	fill_up(p[0]);
+	for (i = 1; i < 3; i++) {
+		CHECK_EQ(peal_queue_push(p[i], &word, 8, 0), PEAL_EAGAIN);
+		CHECK(p[i]->at.lease.asked > 0);
+	}
+	return q;
+}
+
+static void make_room(struct peal_queue_end *c, uint32_t n)
+{
+	uint64_t word;
+
+	while (n--)
+		CHECK_OK(peal_queue_pop(c, &word, 8, NULL, 0));
+}
+
+/* Two are closed, or one; the others wait. The room that those had asked for is
+ * returned for them by whoever finds none: who sleeps is to look at it. */
+PEAL_TEST(room_of_who_has_closed_is_returned_for_it_and_rings_the_others)
+{
+	struct peal_queue_end *p[4], *c;
+	struct peal_queue *q = asked(p, &c);
+	uint64_t word = 0;
+
+	CHECK_EQ(peal_queue_push(p[0], &word, 8, 0), PEAL_EAGAIN);
+	CHECK_OK(peal_queue_close(p[1]));
+	CHECK_EQ(atomic_load(&q->owed), 1);
+	make_room(c, 16);
+	CHECK_EQ(peal_queue_pop(c, &word, 8, NULL, 0), PEAL_EAGAIN);
+	doze(p[3]);
+	while (atomic_load(&q->owed)) /* until it finds none */
+		CHECK_OK(peal_queue_push(p[0], &word, 8, 0));
+	CHECK_EQ(p[1]->at.lease.asked, 0);
+	/* who is open asks for itself */
+	CHECK(p[2]->at.lease.asked > 0);
+	CHECK(was_rung(p[3]));
+	close_all(q);
+}
+
+PEAL_TEST(who_opens_an_end_again_that_had_asked_takes_its_debt)
+{
+	struct peal_queue_end *p[4], *c;
+	struct peal_queue *q = asked(p, &c);
+	uint32_t i;
+
+	for (i = 1; i < 3; i++) {
+		CHECK_OK(peal_queue_close(p[i]));
+		CHECK_EQ(atomic_load(&q->owed), i);
+	}
+	for (i = 1; i < 3; i++) {
+		CHECK_EQ(producer(q), p[i]);
+		CHECK(p[i]->at.lease.asked > 0);
+		CHECK_EQ(atomic_load(&q->owed), 2 - i);
+	}
+	close_all(q);
+}
+
+/* ---- claims ------------------------------------------------------------------ */
+
+/* It has claimed what was late, and leaves: another is to take it. */
+PEAL_TEST(who_leaves_its_claims_rings_the_other_consumers)
+{
+	struct peal_queue_options o = of_kind(PEAL_QUEUE_WORK);
+	const struct peal_header none = { 0, 0, 0 };
+	uint64_t word = 7, number = 0;
+	struct peal_queue_end *p, *c[3];
+	struct peal_queue *q;
+	struct peal_work *w;
+	uint32_t i;
+
+	o.consumers = 3;
+	q = make(o);
+	w = (struct peal_work *)(void *)q->memory;
+	p = producer(q);
+	for (i = 0; i < 3; i++)
+		c[i] = consumer(q);
+	CHECK_OK(peal_work_take_tickets(w, &p->at.worker, 1, &number));
+	while (!c[0]->at.taker.n_pending)
+		CHECK_EQ(peal_queue_pop(c[0], &word, 8, NULL, 0), PEAL_EAGAIN);
+	peal_work_put_at(w, number, none, &word, 8);
+	doze(c[1]);
+	doze(c[2]);
+	CHECK_OK(peal_queue_close(c[0]));
+	CHECK(was_rung(c[1]));
+	CHECK(was_rung(c[2]));
+	CHECK_OK(peal_queue_pop(c[1], &word, 8, NULL, 0));
+	CHECK_EQ(word, 7);
+	p->count->messages++; /* as it was put by hand */
+	close_all(q);
+}
+
+PEAL_TEST_MAIN(
+	RUN(as_many_are_rung_as_are_wanted_whoever_sleeps);
+	RUN(who_puts_rings_consumers_and_who_takes_a_lot_producers);
+	RUN(who_finds_nothing_more_tells_the_room_and_rings);
+	RUN(who_closes_gives_its_lease_back_and_rings_the_others);
+	RUN(who_is_refused_gives_its_lease_back_and_rings_the_others);
+	RUN(room_of_who_has_closed_is_returned_for_it_and_rings_the_others);
+	RUN(who_opens_an_end_again_that_had_asked_takes_its_debt);
+	RUN(who_leaves_its_claims_rings_the_other_consumers);)
