@@ -124,6 +124,7 @@ static const struct group groups[] = {
 struct queues {
 	struct peali_bench_options options;
 	const char *what, *peer, *json_out; /* own options; NULL: not given */
+	int front;
 	struct peali_report report;
 	struct peali_cores cores;
 	struct peali_bench_queue_contest contests[CONTESTS_MOST];
@@ -137,6 +138,13 @@ struct queues {
 static uint32_t lines_of(uint32_t bytes)
 {
 	return (bytes + OVERHEAD + LINE - 1) / LINE;
+}
+
+/* What stands for us; NULL: nothing does. */
+static const struct peali_bench_queue_kind *ours_of(const struct queues *q,
+						    const struct group *group)
+{
+	return q->front ? peali_bench_queue_front(*group->ours) : *group->ours;
 }
 
 static void name_peer(const struct peali_bench_queue_contest *c, char *text,
@@ -171,7 +179,7 @@ static void add_contest(struct queues *q, const struct group *group,
 
 	c->trips = group->trips;
 	c->lines = lines_of(bytes);
-	c->ours.job.kind = *group->ours;
+	c->ours.job.kind = ours_of(q, group);
 	c->peer.job.kind = peer;
 	c->ours.job.shape = c->peer.job.shape = shape;
 	c->ours.job.placement = c->peer.job.placement = group->placement;
@@ -211,7 +219,7 @@ static int no_group(const char *what)
 /* Whether rows of the group were asked for: of its kind, and of a size. */
 static int is_wanted(const struct queues *q, const struct group *group)
 {
-	if (!*group->ours || (group->asked && !q->what) ||
+	if (!ours_of(q, group) || (group->asked && !q->what) ||
 	    (q->what && strcmp(q->what, group->what)))
 		return 0;
 	for (int i = 0; i < SIZES && group->bytes[i]; i++)
@@ -335,7 +343,7 @@ static void fill_skipped(struct queues *q, const struct group *group)
 			continue;
 		snprintf(why, sizeof(why), "skipped: %s: %s", peer->name,
 			 peer->missing);
-		row = peali_report_row(&q->report, (*group->ours)->name);
+		row = peali_report_row(&q->report, ours_of(q, group)->name);
 		fill_head(group, row);
 		peali_row_text(row, "peer", "%s", peer->name);
 		peali_row_text(row, "skipped", "%s", peer->missing);
@@ -508,6 +516,10 @@ static const struct argp_option own_list[] = {
 	  "or slab or 'slab round trip', which are not among all",
 	  0 },
 	{ "peer", 'p', "TEXT", 0, "Only peers with TEXT in their name", 0 },
+	{ "front", 'f', NULL, 0,
+	  "Ours as threads have them, by the calls of peal/queue.h, instead of "
+	  "by the functions of devices",
+	  0 },
 	{ "json-out", 'J', "FILE", 0,
 	  "Write the rows to FILE as JSON, beside what is printed", 0 },
 	{ 0 },
@@ -523,6 +535,9 @@ static error_t own_parse(int key, char *argument, struct argp_state *state)
 		return 0;
 	case 'p':
 		q->peer = argument;
+		return 0;
+	case 'f':
+		q->front = 1;
 		return 0;
 	case 'J':
 		q->json_out = argument;

@@ -13,6 +13,10 @@ extern const struct peali_bench_queue_kind peali_bench_queue_topic;
 /* What a topic is compared with. */
 extern const struct peali_bench_queue_kind peali_bench_queue_links;
 
+/* The same queue by peal/queue.h, as threads have it. NULL: they do not. */
+const struct peali_bench_queue_kind *
+peali_bench_queue_front(const struct peali_bench_queue_kind *device);
+
 /* A link that keeps all messages in slots, and one that keeps them in its slab;
  * by policy, from sequence on. NULL ends a list. */
 extern const struct peali_bench_queue_kind *const peali_bench_queue_slots[3];
