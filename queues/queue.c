@@ -424,9 +424,9 @@ static int all_closed(const struct peal_queue *q, enum peal_queue_role role)
 
 /* ---- putting and taking ---------------------------------------------------------- */
 
-static int check_end(const struct peal_queue_end *end, uint32_t role,
-		     const void *data, uint64_t bytes, uint32_t n,
-		     const char *call)
+static PEAL_INLINE int check_end(const struct peal_queue_end *end,
+				 uint32_t role, const void *data,
+				 uint64_t bytes, uint32_t n, const char *call)
 {
 	if (!end || (!data && bytes))
 		return peali_fail(PEAL_EINVAL, call, "an argument is NULL");
@@ -535,42 +535,63 @@ static void settle(struct peal_queue_end *end)
 	peali_calls_leave(&end->count->calls);
 }
 
-static int push(struct peal_queue_end *end, const void *data, uint64_t bytes,
-		uint32_t n, int64_t timeout_ns, const char *call)
+/* One look whether there is room: what is put is counted. */
+static PEAL_INLINE int try_push(struct peal_queue_end *end, const void *data,
+				uint64_t bytes, uint32_t n)
 {
 	uint64_t *calls = &end->count->calls;
 	struct peal_queue *q = end->queue;
-	struct peali_patience patience;
-	char none = 0;
 	int result;
 
-	/* more is refused by the kind */
-	if (PEAL_UNLIKELY(bytes < q->least))
-		return push_failed(end, bytes, n, PEAL_EMSGSIZE, call);
-	if (!data)
-		data = &none; /* bytes is 0 */
+	if (PEAL_UNLIKELY(all_closed(q, PEAL_QUEUE_CONSUMER)) &&
+	    !q->kind->to_each)
+		return PEAL_EPIPE;
+	peali_calls_enter(calls);
+	result = q->kind->push(end, data, bytes, n);
+	peali_calls_leave(calls);
+	if (PEAL_LIKELY(!result))
+		count(end, n);
+	return result;
+}
+
+/* There was no room: waits for it, as long as it may. */
+static PEAL_NOINLINE int push_later(struct peal_queue_end *end,
+				    const void *data, uint64_t bytes,
+				    uint32_t n, int64_t timeout_ns)
+{
+	struct peali_patience patience;
+	int result;
+
 	peali_patience_begin(&patience, end->bell, 0, timeout_ns);
-	for (;;) {
-		result = PEAL_EPIPE;
-		if (PEAL_UNLIKELY(all_closed(q, PEAL_QUEUE_CONSUMER)) &&
-		    !q->kind->to_each)
-			break;
-		peali_calls_enter(calls);
-		result = q->kind->push(end, data, bytes, n);
-		peali_calls_leave(calls);
-		if (PEAL_LIKELY(result != PEAL_EAGAIN))
-			break;
+	do {
 		settle(end);
 		result = peali_patience_turn(&patience);
 		if (result)
 			break;
-	}
+		result = try_push(end, data, bytes, n);
+	} while (result == PEAL_EAGAIN);
 	peali_patience_end(&patience);
-	if (PEAL_LIKELY(!result)) {
-		count(end, n);
+	return result;
+}
+
+static PEAL_INLINE int push(struct peal_queue_end *end, const void *data,
+			    uint64_t bytes, uint32_t n, int64_t timeout_ns,
+			    const char *call)
+{
+	char none = 0;
+	int result;
+
+	/* more is refused by the kind */
+	if (PEAL_UNLIKELY(bytes < end->queue->least))
+		return push_failed(end, bytes, n, PEAL_EMSGSIZE, call);
+	if (!data)
+		data = &none; /* bytes is 0 */
+	result = try_push(end, data, bytes, n);
+	if (PEAL_LIKELY(!result))
 		return 0;
-	}
-	return push_failed(end, bytes, n, result, call);
+	if (result == PEAL_EAGAIN)
+		result = push_later(end, data, bytes, n, timeout_ns);
+	return result ? push_failed(end, bytes, n, result, call) : 0;
 }
 
 int peal_queue_push_bulk(struct peal_queue_end *end, const void *data,
@@ -637,8 +658,8 @@ static int ended(const struct peal_queue_end *end)
 }
 
 /* Takes what there is: as the kind's pop. */
-static int take(struct peal_queue_end *end, void *buffer, uint64_t each,
-		uint32_t n, uint64_t *lengths)
+static PEAL_INLINE int take(struct peal_queue_end *end, void *buffer,
+			    uint64_t each, uint32_t n, uint64_t *lengths)
 {
 	uint64_t *calls = &end->count->calls;
 	int result;
@@ -667,43 +688,59 @@ static int take_last(struct peal_queue_end *end, void *buffer, uint64_t each,
 	return result;
 }
 
-static int pop(struct peal_queue_end *end, void *buffer, uint64_t each,
-	       uint32_t n, uint64_t *lengths, int64_t timeout_ns,
-	       const char *call)
+/* One look at what there is. */
+static PEAL_INLINE int try_pop(struct peal_queue_end *end, void *buffer,
+			       uint64_t each, uint32_t n, uint64_t *lengths)
 {
 	struct peal_queue *q = end->queue;
+	int result = take(end, buffer, each, n, lengths);
+
+	if (PEAL_UNLIKELY(result == PEAL_EAGAIN) &&
+	    (all_closed(q, PEAL_QUEUE_PRODUCER) || atomic_load(&q->died)))
+		result = take_last(end, buffer, each, n, lengths);
+	return result;
+}
+
+/* There was nothing: waits for it, as long as it may. */
+static PEAL_NOINLINE int pop_later(struct peal_queue_end *end, void *buffer,
+				   uint64_t each, uint32_t n, uint64_t *lengths,
+				   int64_t timeout_ns)
+{
 	struct peali_patience patience;
+	int result;
+
+	peali_patience_begin(&patience, end->bell, 0, timeout_ns);
+	do {
+		settle(end);
+		result = peali_patience_turn(&patience);
+		if (result)
+			break;
+		result = try_pop(end, buffer, each, n, lengths);
+	} while (result == PEAL_EAGAIN);
+	peali_patience_end(&patience);
+	return result;
+}
+
+static PEAL_INLINE int pop(struct peal_queue_end *end, void *buffer,
+			   uint64_t each, uint32_t n, uint64_t *lengths,
+			   int64_t timeout_ns, const char *call)
+{
 	char none = 0;
 	int result;
 
 	if (!buffer)
 		buffer = &none; /* each is 0 */
-	peali_patience_begin(&patience, end->bell, 0, timeout_ns);
-	for (;;) {
-		result = take(end, buffer, each, n, lengths);
-		if (PEAL_LIKELY(result != PEAL_EAGAIN))
-			break;
-		if (all_closed(q, PEAL_QUEUE_PRODUCER) ||
-		    atomic_load(&q->died)) {
-			result = take_last(end, buffer, each, n, lengths);
-			if (result != PEAL_EAGAIN)
-				break;
-		}
-		settle(end);
-		result = peali_patience_turn(&patience);
-		if (result)
-			break;
-	}
-	peali_patience_end(&patience);
-	if (PEAL_LIKELY(result > 0)) {
-		count(end, (uint64_t)result);
-		/* those who wait for what this one had claimed */
-		if (PEAL_UNLIKELY(ended(end)))
-			peali_queue_ring(q, PEAL_QUEUE_CONSUMER,
-					 PEAL_QUEUE_ENDS);
-		return result;
-	}
-	return pop_failed(end, each, lengths, result, call);
+	result = try_pop(end, buffer, each, n, lengths);
+	if (PEAL_UNLIKELY(result == PEAL_EAGAIN))
+		result = pop_later(end, buffer, each, n, lengths, timeout_ns);
+	if (PEAL_UNLIKELY(result <= 0))
+		return pop_failed(end, each, lengths, result, call);
+	count(end, (uint64_t)result);
+	/* those who wait for what this one had claimed */
+	if (PEAL_UNLIKELY(ended(end)))
+		peali_queue_ring(end->queue, PEAL_QUEUE_CONSUMER,
+				 PEAL_QUEUE_ENDS);
+	return result;
 }
 
 int peal_queue_pop_burst(struct peal_queue_end *end, void *buffer,

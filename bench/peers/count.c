@@ -101,7 +101,9 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
 		const struct shape *shape = shapes + i;
 
-		if (count_kind(shape, *shape->ours, (uint32_t)turns))
+		if (count_kind(shape, *shape->ours, (uint32_t)turns) ||
+		    count_kind(shape, peali_bench_queue_front(*shape->ours),
+			       (uint32_t)turns))
 			return 1;
 		for (int k = 0; shape->peers[k]; k++)
 			if (count_kind(shape, shape->peers[k], (uint32_t)turns))
