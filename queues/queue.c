@@ -8,172 +8,12 @@
 #include "runtime/backend/error.h"
 #include "runtime/backend/patience.h"
 
-/* By what they cost: the first that serves is taken. */
-static const struct peali_queue_kind *const kinds[] = {
-	&peali_queue_link,
-	&peali_queue_mailbox,
-	&peali_queue_work,
-	&peali_queue_topic,
-};
-#define KINDS (sizeof(kinds) / sizeof(kinds[0]))
-
-#define CAPACITY_DEFAULT 1024
-
 static const char *const role_names[] = { "producer", "consumer" };
 
 /* Looks at all counts until they have to agree. */
 #define COUNT_LOOKS 1000
 
-const char *peal_queue_kind_name(uint32_t kind)
-{
-	size_t i;
-
-	for (i = 0; i < KINDS; i++)
-		if (kinds[i]->kind == kind)
-			return kinds[i]->name;
-	return "?";
-}
-
 /* ---- making --------------------------------------------------------------------- */
-
-static int complete_ends(const char *option, uint32_t *n, const char *call)
-{
-	if (!*n)
-		*n = 1;
-	if (*n > PEAL_QUEUE_ENDS)
-		return peali_fail(PEAL_EINVAL, call,
-				  "%s is %u; a queue has at most %d", option,
-				  *n, PEAL_QUEUE_ENDS);
-	return 0;
-}
-
-static int choose_kind(const struct peal_queue_options *o,
-		       const struct peali_queue_kind **out, const char *call)
-{
-	size_t i;
-
-	for (i = 0; i < KINDS; i++) {
-		if (o->kind ? o->kind != kinds[i]->kind : kinds[i]->to_each)
-			continue;
-		*out = kinds[i];
-		if (o->producers <= kinds[i]->producers &&
-		    o->consumers <= kinds[i]->consumers)
-			return 0;
-		if (o->kind)
-			return peali_fail(
-				PEAL_EINVAL, call,
-				"kind is %s, which serves up to %u producers "
-				"and %u consumers; producers is %u, consumers "
-				"is %u%s",
-				kinds[i]->name, kinds[i]->producers,
-				kinds[i]->consumers, o->producers, o->consumers,
-				kinds[i]->to_each ?
-					"" :
-					": leave kind 0 to have one that "
-					"serves");
-	}
-	return peali_fail(PEAL_EINVAL, call,
-			  "kind is %u, which is no enum peal_queue_kind",
-			  o->kind);
-}
-
-/* What the kinds cannot say in the words of these options. */
-static int check_sizes(const struct peal_queue *q, const char *call)
-{
-	const struct peal_queue_options *o = &q->options;
-	uint32_t in_slot = peali_policy_message_max(
-		o->policy ? o->policy : PEAL_POLICY_SEQUENCE);
-	uint32_t blocks;
-
-	if (peali_slots_check("capacity", o->capacity, call))
-		return PEAL_EINVAL;
-	/* a work queue tells room by blocks, from 64 slots on */
-	blocks = q->kind == &peali_queue_work && o->capacity > 32 ? 2 : 1;
-	if (o->capacity < o->producers * blocks)
-		return peali_fail(
-			PEAL_EINVAL, call,
-			"capacity is %u, too few for %u producers: at "
-			"least %u",
-			o->capacity, o->producers, o->producers * blocks);
-	if (o->reserved)
-		return peali_fail(PEAL_EINVAL, call,
-				  "reserved is %u; it must be 0", o->reserved);
-	if (q->kind != &peali_queue_link && o->message_bytes > in_slot)
-		return peali_fail(PEAL_EINVAL, call,
-				  "message_bytes is %llu; a %s keeps messages "
-				  "in slots, at most %u are allowed",
-				  (unsigned long long)o->message_bytes,
-				  q->kind->name, in_slot);
-	if (o->overwrite > 1)
-		return peali_fail(PEAL_EINVAL, call,
-				  "overwrite is %u; it must be 0 or 1",
-				  o->overwrite);
-	if (q->kind != &peali_queue_topic && o->overwrite)
-		return peali_fail(PEAL_EINVAL, call,
-				  "overwrite is %u; only a topic can, and kind "
-				  "is %s",
-				  o->overwrite, q->kind->name);
-	return 0;
-}
-
-/* What producers who share the room by leases can be sure to get in the end. */
-static uint32_t bulk_max(const struct peal_queue *q)
-{
-	uint32_t most = q->options.capacity;
-
-	if (q->kind->leases)
-		most /= 2 * q->options.producers;
-	if (most > PEAL_QUEUE_BURST)
-		return PEAL_QUEUE_BURST;
-	return most ? most : 1;
-}
-
-/* each: of all messages; 0: they differ. */
-static int complete_bytes(struct peal_queue *q, uint64_t each, const char *call)
-{
-	uint64_t *most = &q->options.message_bytes;
-
-	if (each && *most && *most != each)
-		return peali_fail(PEAL_EINVAL, call,
-				  "message_bytes is %llu, and each message is "
-				  "said to have %llu: leave it 0",
-				  (unsigned long long)*most,
-				  (unsigned long long)each);
-	q->least = each;
-	if (each)
-		*most = each;
-	if (!*most)
-		*most = PEALI_MESSAGE_DEFAULT;
-	return 0;
-}
-
-static int complete(struct peal_queue *q, const struct peal_queue_options *o,
-		    uint64_t each, const char *call)
-{
-	struct peal_queue_options *mine = &q->options;
-	int result = peali_options_copy(mine, sizeof(*mine), o, call);
-
-	if (result)
-		return result;
-	snprintf(q->name, sizeof(q->name), "%s",
-		 mine->name ? mine->name : "queue");
-	mine->name = q->name;
-	if (!mine->capacity)
-		mine->capacity = CAPACITY_DEFAULT;
-	result = complete_bytes(q, each, call);
-	if (!result)
-		result = complete_ends("producers", &mine->producers, call);
-	if (!result)
-		result = complete_ends("consumers", &mine->consumers, call);
-	if (!result)
-		result = choose_kind(mine, &q->kind, call);
-	if (!result)
-		result = check_sizes(q, call);
-	if (result)
-		return result;
-	q->bulk = bulk_max(q);
-	return q->kind->plan(q, call);
-}
 
 static void *zeroed(uint64_t bytes)
 {
@@ -215,26 +55,46 @@ static void take_down(struct peal_queue *q)
 		free(q->side[i].counts);
 	}
 	free(q->memory);
-	free(q->plan);
 	pthread_mutex_destroy(&q->lock);
 	free(q);
+}
+
+/* The queue of a plan, but for its ends. */
+static void begin(struct peal_queue *q, const struct peali_queue_plan *plan,
+		  uint64_t each)
+{
+	pthread_mutex_init(&q->lock, NULL);
+	q->kind = plan->kind;
+	q->least = each;
+	q->options = plan->options;
+	q->bulk = plan->bulk;
+	q->bytes = plan->bytes;
+	q->stage = plan->stage;
+	snprintf(q->name, sizeof(q->name), "%s",
+		 plan->options.name ? plan->options.name : "queue");
+	q->options.name = q->name;
 }
 
 static int create(const struct peal_queue_options *options, uint64_t each,
 		  struct peal_queue **queue_out, const char *call)
 {
+	struct peali_queue_plan plan = {
+		.policies = peali_queue_policies(),
+		.default_policy = PEAL_POLICY_SEQUENCE,
+		.whose = "this machine",
+	};
 	struct peal_queue *q;
 	int result;
 
 	if (!queue_out)
 		return peali_fail(PEAL_EINVAL, call, "queue_out is NULL");
+	result = peali_queue_plan(&plan, options, each, call);
+	if (result)
+		return result;
 	q = calloc(1, sizeof(*q));
 	if (!q)
 		return peali_fail(PEAL_ENOMEM, call, "no memory");
-	pthread_mutex_init(&q->lock, NULL);
-	result = complete(q, options, each, call);
-	if (result)
-		goto failed;
+	begin(q, &plan, each);
 	result = make_side(q, PEAL_QUEUE_PRODUCER, q->options.producers);
 	if (!result)
 		result =
@@ -244,14 +104,14 @@ static int create(const struct peal_queue_options *options, uint64_t each,
 		result = peali_fail(PEAL_ENOMEM, call,
 				    "'%s': no memory for %llu bytes", q->name,
 				    (unsigned long long)q->bytes);
-		goto failed;
+		take_down(q);
+		return result;
 	}
+	q->stages = q->memory + plan.stages;
+	peali_queue_header(&plan, q->memory);
 	q->kind->make(q);
 	*queue_out = q;
 	return 0;
-failed:
-	take_down(q);
-	return result;
 }
 
 int peal_queue_create(const struct peal_queue_options *options,

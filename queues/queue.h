@@ -16,6 +16,7 @@
 
 #include "queues/calls.h"
 #include "queues/policy.h"
+#include "queues/queue_plan.h"
 #include "runtime/backend/backend.h"
 #include "runtime/backend/round.h"
 
@@ -84,8 +85,9 @@ struct peal_queue {
 	struct peali_queue_side side[2];
 	uint32_t bulk; /* the most messages that are put at a time */
 	uint8_t *memory; /* `bytes`, for the kind */
-	uint64_t bytes, stage; /* of which each consumer's stage has so many */
-	void *plan; /* the kind's completed spec */
+	uint64_t bytes;
+	uint8_t *stages; /* in that memory, one for each end that unpacks, */
+	uint64_t stage; /* of so many bytes */
 	atomic_int owed; /* producers closed while they waited for a lease */
 	atomic_int died; /* producers, whose gaps were not looked for yet */
 	struct peali_queue_look look; /* under the lock */
@@ -97,10 +99,11 @@ struct peali_queue_kind {
 	uint32_t producers, consumers; /* that it can serve */
 	int to_each; /* 1: every consumer gets every message */
 	int leases; /* 1: producers lease room, so that each has its part */
-	/* Fills in q->options, q->plan, q->bytes and q->stage; or says what is
-	 * wrong. */
-	int (*plan)(struct peal_queue *q, const char *call);
-	/* Makes the queue in its zeroed memory, and all ends. */
+	/* Fills in plan->spec and what follows it; or says what is wrong. */
+	int (*plan)(struct peali_queue_plan *plan, const char *call);
+	/* Writes the queue's header; how many bytes that are. */
+	uint64_t (*header)(const struct peali_queue_plan *plan, void *out);
+	/* Makes all ends, in zeroed memory with that header. */
 	void (*make)(struct peal_queue *q);
 	/*
 	 * Puts n, at most q->bulk; or takes up to n, at `each` bytes from one
@@ -146,7 +149,7 @@ static inline uint32_t peali_queue_policies(void)
 	return peali_host_backend.policies(NULL);
 }
 
-/* For q->stage. */
+/* For plan->stage. */
 static inline uint64_t peali_queue_stage(uint32_t policy, uint32_t slot_bytes)
 {
 	return peali_whole_lines(peali_policy_stage(policy, slot_bytes));

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <stdlib.h>
-
 #include "queues/policy.h"
 #include "queues/queue.h"
-#include "queues/ring.h"
-#include "runtime/backend/error.h"
 
 /* A link as a queue among threads. */
 
@@ -15,52 +11,51 @@ PEAL_STATIC_ASSERT(PEAL_QUEUE_MESSAGE_MAX == PEALI_RING_MESSAGE_MAX,
  * slab would serve better. */
 #define IN_SLOT_MAX 512
 
-static int plan(struct peal_queue *q, const char *call)
+static int plan(struct peali_queue_plan *plan, const char *call)
 {
-	struct peali_ring_spec *spec = calloc(1, sizeof(*spec));
+	struct peali_ring_spec *spec = &plan->spec.ring;
 	int result;
 
-	if (!spec)
-		return peali_fail(PEAL_ENOMEM, call, "no memory");
-	spec->capacity = q->options.capacity;
-	spec->message_bytes = q->options.message_bytes;
-	spec->policy = q->options.policy;
+	spec->capacity = plan->options.capacity;
+	spec->message_bytes = plan->options.message_bytes;
+	spec->policy = plan->options.policy;
 	if (spec->message_bytes <= IN_SLOT_MAX)
 		spec->slot_bytes = peali_policy_slot(
-			spec->policy ? spec->policy : PEAL_POLICY_SEQUENCE,
-			(uint32_t)(sizeof(struct peal_header) +
-				   spec->message_bytes));
-	q->plan = spec;
-	result = peali_ring_spec_complete(spec, peali_queue_policies(),
-					  PEAL_POLICY_SEQUENCE, call);
+			spec->policy, (uint32_t)(sizeof(struct peal_header) +
+						 spec->message_bytes));
+	result = peali_ring_spec_complete(spec, plan->policies, spec->policy,
+					  call);
 	if (result)
 		return result;
-	q->options.policy = spec->policy;
-	q->stage = peali_queue_stage(spec->policy, spec->slot_bytes);
-	q->bytes = peali_whole_lines(peali_ring_bytes(spec)) + 2 * q->stage +
-		   sizeof(struct peal_credit) + sizeof(struct peal_link_counts);
+	plan->stages = peali_whole_lines(peali_ring_bytes(spec));
+	plan->stage = peali_queue_stage(spec->policy, spec->slot_bytes);
+	plan->credit = plan->stages + 2 * plan->stage;
+	plan->bytes = plan->credit + sizeof(struct peal_credit) +
+		      sizeof(struct peal_link_counts);
 	return 0;
+}
+
+static uint64_t header(const struct peali_queue_plan *plan, void *out)
+{
+	peali_ring_header(out, &plan->spec.ring, 0);
+	return sizeof(struct peal_ring);
 }
 
 static void make(struct peal_queue *q)
 {
-	const struct peali_ring_spec *spec = q->plan;
-	uint64_t stage = q->stage;
-	uint8_t *at = q->memory + peali_whole_lines(peali_ring_bytes(spec));
+	uint8_t *credit = q->stages + 2 * q->stage; /* as planned */
 	struct peal_link_view view = {
 		.ring = (uintptr_t)q->memory,
-		.credit = (uintptr_t)(at + 2 * stage),
-		.counts = (uintptr_t)(at + 2 * stage +
-				      sizeof(struct peal_credit)),
-		.message_bytes = (uint32_t)spec->message_bytes,
+		.credit = (uintptr_t)credit,
+		.counts = (uintptr_t)(credit + sizeof(struct peal_credit)),
+		.message_bytes = (uint32_t)q->options.message_bytes,
 	};
 
-	peali_ring_header((struct peal_ring *)(void *)q->memory, spec, 0);
-	view.stage = stage ? (uintptr_t)at : 0;
+	view.stage = q->stage ? (uintptr_t)q->stages : 0;
 	view.bell = (uintptr_t)q->side[PEAL_QUEUE_CONSUMER].bells;
 	peal_link_producer_init(&q->side[PEAL_QUEUE_PRODUCER].end->at.producer,
 				&view);
-	view.stage = stage ? (uintptr_t)(at + stage) : 0;
+	view.stage = q->stage ? (uintptr_t)(q->stages + q->stage) : 0;
 	view.bell = (uintptr_t)q->side[PEAL_QUEUE_PRODUCER].bells;
 	peal_link_consumer_init(&q->side[PEAL_QUEUE_CONSUMER].end->at.consumer,
 				&view);
@@ -103,6 +98,7 @@ const struct peali_queue_kind peali_queue_link = {
 	.producers = 1,
 	.consumers = 1,
 	.plan = plan,
+	.header = header,
 	.make = make,
 	.push = push,
 	.pop = pop,

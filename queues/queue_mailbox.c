@@ -1,33 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <stdlib.h>
 #include <string.h>
 
-#include "queues/mailbox.h"
 #include "queues/queue.h"
-#include "runtime/backend/error.h"
 
 /* A mailbox as a queue among threads. */
 
-static int plan(struct peal_queue *q, const char *call)
+static int plan(struct peali_queue_plan *plan, const char *call)
 {
-	struct peali_mailbox_spec *spec = calloc(1, sizeof(*spec));
+	struct peali_mailbox_spec *spec = &plan->spec.mailbox;
 	int result;
 
-	if (!spec)
-		return peali_fail(PEAL_ENOMEM, call, "no memory");
-	q->plan = spec;
-	spec->slots = q->options.capacity;
-	spec->message_bytes = (uint32_t)q->options.message_bytes;
-	spec->policy = q->options.policy;
-	spec->n_workers = q->options.producers;
-	spec->tells = q->bulk;
-	result = peali_mailbox_spec_complete(spec, peali_queue_policies(),
-					     PEAL_POLICY_SEQUENCE, call);
-	if (result)
-		return result;
-	q->options.policy = spec->policy;
-	q->bytes = peali_mailbox_bytes(spec);
-	return 0;
+	spec->slots = plan->options.capacity;
+	spec->message_bytes = (uint32_t)plan->options.message_bytes;
+	spec->policy = plan->options.policy;
+	spec->n_workers = plan->options.producers;
+	spec->tells = plan->bulk;
+	result = peali_mailbox_spec_complete(spec, plan->policies, spec->policy,
+					     call);
+	if (!result)
+		plan->bytes = peali_mailbox_bytes(spec);
+	return result;
+}
+
+static uint64_t header(const struct peali_queue_plan *plan, void *out)
+{
+	peali_mailbox_header(out, &plan->spec.mailbox);
+	return sizeof(struct peal_mailbox);
 }
 
 static struct peal_mailbox *mailbox(const struct peal_queue_end *end)
@@ -40,7 +38,6 @@ static void make(struct peal_queue *q)
 	struct peali_queue_side *s = &q->side[PEAL_QUEUE_PRODUCER];
 	uint32_t i;
 
-	peali_mailbox_header((struct peal_mailbox *)(void *)q->memory, q->plan);
 	for (i = 0; i < s->most; i++)
 		memset(&s->end[i].at.lease, 0, sizeof(s->end[i].at.lease));
 }
@@ -195,6 +192,7 @@ const struct peali_queue_kind peali_queue_mailbox = {
 	.consumers = 1,
 	.leases = 1,
 	.plan = plan,
+	.header = header,
 	.make = make,
 	.push = push,
 	.pop = pop,

@@ -1,34 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <stdlib.h>
-
 #include "queues/queue.h"
-#include "queues/topic.h"
-#include "runtime/backend/error.h"
 
 /* A topic as a queue among threads. */
 
-static int plan(struct peal_queue *q, const char *call)
+static int plan(struct peali_queue_plan *plan, const char *call)
 {
-	struct peali_topic_spec *spec = calloc(1, sizeof(*spec));
+	struct peali_topic_spec *spec = &plan->spec.topic;
 	int result;
 
-	if (!spec)
-		return peali_fail(PEAL_ENOMEM, call, "no memory");
-	q->plan = spec;
-	spec->slots = q->options.capacity;
-	spec->message_bytes = (uint32_t)q->options.message_bytes;
-	spec->policy = q->options.policy;
-	spec->n_subscribers = q->options.consumers;
-	spec->mode = q->options.overwrite ? PEAL_TOPIC_OVERWRITE :
-					    PEAL_TOPIC_WAIT;
-	result = peali_topic_spec_complete(spec, peali_queue_policies(),
-					   PEAL_POLICY_SEQUENCE, call);
+	spec->slots = plan->options.capacity;
+	spec->message_bytes = (uint32_t)plan->options.message_bytes;
+	spec->policy = plan->options.policy;
+	spec->n_subscribers = plan->options.consumers;
+	spec->mode = plan->options.overwrite ? PEAL_TOPIC_OVERWRITE :
+					       PEAL_TOPIC_WAIT;
+	result = peali_topic_spec_complete(spec, plan->policies, spec->policy,
+					   call);
 	if (result)
 		return result;
-	q->options.policy = spec->policy;
-	q->stage = peali_queue_stage(spec->policy, spec->slot_bytes);
-	q->bytes = peali_topic_bytes(spec) + q->options.consumers * q->stage;
+	plan->stages = peali_topic_bytes(spec);
+	plan->stage = peali_queue_stage(spec->policy, spec->slot_bytes);
+	plan->bytes = plan->stages + plan->options.consumers * plan->stage;
 	return 0;
+}
+
+static uint64_t header(const struct peali_queue_plan *plan, void *out)
+{
+	peali_topic_header(out, &plan->spec.topic);
+	return sizeof(struct peal_topic);
 }
 
 static struct peal_topic *topic(const struct peal_queue_end *end)
@@ -38,23 +37,19 @@ static struct peal_topic *topic(const struct peal_queue_end *end)
 
 static void make(struct peal_queue *q)
 {
-	struct peal_topic *t = (struct peal_topic *)(void *)q->memory;
-
-	peali_topic_header(t, q->plan);
 	peal_topic_publisher_init(
-		t, &q->side[PEAL_QUEUE_PRODUCER].end->at.publisher);
+		(struct peal_topic *)(void *)q->memory,
+		&q->side[PEAL_QUEUE_PRODUCER].end->at.publisher);
 }
 
 /* A subscriber begins with the next message that is published. */
 static void enter(struct peal_queue_end *end)
 {
-	const struct peali_topic_spec *spec = end->queue->plan;
 	uint32_t index = (uint32_t)(end - end->queue->side[end->role].end);
-	uint8_t *stages = end->queue->memory + peali_topic_bytes(spec);
 
 	if (end->role == PEAL_QUEUE_CONSUMER)
 		peal_topic_join(topic(end), &end->at.subscriber, index, 0,
-				stages + index * end->queue->stage);
+				end->queue->stages + index * end->queue->stage);
 }
 
 static int push(struct peal_queue_end *end, const void *data, uint64_t bytes,
@@ -133,6 +128,7 @@ const struct peali_queue_kind peali_queue_topic = {
 	.consumers = PEAL_QUEUE_ENDS,
 	.to_each = 1,
 	.plan = plan,
+	.header = header,
 	.make = make,
 	.enter = enter,
 	.push = push,

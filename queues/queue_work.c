@@ -1,35 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <stdlib.h>
-
 #include <peal/device/poison.h>
 
 #include "queues/queue.h"
-#include "queues/work.h"
-#include "runtime/backend/error.h"
 
 /* A work queue as a queue among threads. */
 
-static int plan(struct peal_queue *q, const char *call)
+static int plan(struct peali_queue_plan *plan, const char *call)
 {
-	struct peali_work_spec *spec = calloc(1, sizeof(*spec));
+	struct peali_work_spec *spec = &plan->spec.work;
 	int result;
 
-	if (!spec)
-		return peali_fail(PEAL_ENOMEM, call, "no memory");
-	q->plan = spec;
-	spec->slots = q->options.capacity;
-	spec->message_bytes = (uint32_t)q->options.message_bytes;
-	spec->policy = q->options.policy;
-	spec->n_producers = q->options.producers;
-	spec->bulk = q->bulk;
-	result = peali_work_spec_complete(spec, peali_queue_policies(),
-					  PEAL_POLICY_SEQUENCE, call);
+	spec->slots = plan->options.capacity;
+	spec->message_bytes = (uint32_t)plan->options.message_bytes;
+	spec->policy = plan->options.policy;
+	spec->n_producers = plan->options.producers;
+	spec->bulk = plan->bulk;
+	result = peali_work_spec_complete(spec, plan->policies, spec->policy,
+					  call);
 	if (result)
 		return result;
-	q->options.policy = spec->policy;
-	q->stage = peali_queue_stage(spec->policy, spec->slot_bytes);
-	q->bytes = peali_work_bytes(spec) + q->options.consumers * q->stage;
+	plan->stages = peali_work_bytes(spec);
+	plan->stage = peali_queue_stage(spec->policy, spec->slot_bytes);
+	plan->bytes = plan->stages + plan->options.consumers * plan->stage;
 	return 0;
+}
+
+static uint64_t header(const struct peali_queue_plan *plan, void *out)
+{
+	peali_work_header(out, &plan->spec.work);
+	return sizeof(struct peal_work);
 }
 
 static struct peal_work *work(const struct peal_queue_end *end)
@@ -41,18 +40,15 @@ static void make(struct peal_queue *q)
 {
 	struct peali_queue_side *s = q->side;
 	struct peal_work *w = (struct peal_work *)(void *)q->memory;
-	const struct peali_work_spec *spec = q->plan;
-	uint8_t *stages = q->memory + peali_work_bytes(spec);
 	uint32_t i;
 
-	peali_work_header(w, spec);
 	for (i = 0; i < s[PEAL_QUEUE_PRODUCER].most; i++)
 		peal_work_producer_init(
 			w, &s[PEAL_QUEUE_PRODUCER].end[i].at.worker);
 	for (i = 0; i < s[PEAL_QUEUE_CONSUMER].most; i++)
 		peal_work_consumer_init(w,
 					&s[PEAL_QUEUE_CONSUMER].end[i].at.taker,
-					stages + i * q->stage);
+					q->stages + i * q->stage);
 }
 
 static int push(struct peal_queue_end *end, const void *data, uint64_t bytes,
@@ -199,6 +195,7 @@ const struct peali_queue_kind peali_queue_work = {
 	.consumers = PEAL_QUEUE_ENDS,
 	.leases = 1,
 	.plan = plan,
+	.header = header,
 	.make = make,
 	.push = push,
 	.pop = pop,

@@ -14,6 +14,7 @@
 #include <peal/link.h>
 #include <peal/memory.h>
 #include <peal/peer.h>
+#include <peal/placed.h>
 #include <peal/pool.h>
 #include <peal/program.h>
 #include <peal/queue.h>

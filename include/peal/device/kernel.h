@@ -5,6 +5,8 @@
 #include <peal/abi/program.h>
 #include <peal/device/loop.h>
 #include <peal/device/phase.h>
+#include <peal/device/placed.h>
+#include <peal/device/typed.h>
 
 /*
  * What a kernel source includes. It defines its handlers,

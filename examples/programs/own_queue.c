@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The kernel of 09_own_queue. `put` puts the numbers of a range into a queue that
+ * the host has placed, `take` takes what it finds there and says the sum to its
+ * only port. Neither waits: one that finds the queue full, or empty, tells itself
+ * to go on, and its worker turns to other messages first.
+ */
+#include <peal/device/kernel.h>
+
+#include "../numbers.h"
+
+#define BURST 16
+
+struct number {
+	uint64_t value;
+};
+
+/* What puts and takes numbers, and nothing else. */
+PEAL_QUEUE_OF(number, struct number, 48)
+
+struct putter {
+	struct place place;
+	struct range left;
+	struct peal_work_producer end;
+};
+
+struct taker {
+	struct place place;
+	struct peal_work_consumer end;
+	struct number number[BURST];
+	struct peal_work_got got[BURST];
+};
+
+/* Puts as many as there is room for now; 1: some are left. The leader. */
+static PEAL_DEV int put_some(struct putter *p)
+{
+	struct peal_work *queue = peal_placed_work(p->place.queue);
+	struct peal_header none = { 0, 0, 0 };
+	struct number number;
+	uint32_t i;
+	int result;
+
+	for (i = 0; i < BURST && p->left.first < p->left.end; i++) {
+		number.value = p->left.first;
+		result = number_work_push(queue, &p->end, none, &number);
+		if (result == PEAL_EAGAIN)
+			break; /* it is full: at the next step */
+		if (result)
+			return result;
+		p->left.first++;
+	}
+	if (p->left.first < p->left.end)
+		return 1;
+	peal_work_return(queue, &p->end); /* the room that it had leased */
+	return 0;
+}
+
+static PEAL_DEV int put(struct peal_worker *w)
+{
+	struct putter *p = (struct putter *)peal_state(w);
+	const struct range *range = range_in(w);
+	struct step step = { 0 };
+	int result = 0;
+
+	if (peal_is_leader(w)) {
+		if (range) {
+			p->left = *range;
+			result = peal_placed_work_producer(p->place.queue,
+							   &p->end);
+		}
+		if (!result)
+			result = put_some(p);
+	}
+	result = (int)(int64_t)peal_broadcast(w, (uint64_t)(int64_t)result);
+	return result == 1 ? step_tell(w, peal_self(w), &step) : result;
+}
+
+/* Takes what there is now; how many, or an error. The leader. */
+static PEAL_DEV int take_some(struct taker *t, struct taken *sum)
+{
+	int result = 0, i;
+
+	if (!t->place.entered) /* the queue has a place for each who takes */
+		result = peal_placed_work_consumer(t->place.queue,
+						   t->place.index, &t->end);
+	if (result)
+		return result;
+	t->place.entered = 1;
+	result = number_work_pop_burst(peal_placed_work(t->place.queue),
+				       &t->end, t->number, BURST, t->got);
+	for (i = 0; i < result; i++)
+		sum->sum += t->number[i].value;
+	return result == PEAL_EAGAIN ? 0 : result;
+}
+
+static PEAL_DEV int take(struct peal_worker *w)
+{
+	struct taker *t = (struct taker *)peal_state(w);
+	struct taken sum = { 0, 0 };
+	struct step step = { 0 };
+	int result = 0;
+
+	if (peal_is_leader(w))
+		result = take_some(t, &sum);
+	result = (int)(int64_t)peal_broadcast(w, (uint64_t)(int64_t)result);
+	if (result > 0) {
+		sum.n = (uint64_t)result;
+		result = taken_emit(w, 0, &sum);
+	}
+	return result ? result : step_tell(w, peal_self(w), &step);
+}
+
+#define HANDLERS(X)                                                            \
+	X(put, sizeof(struct putter), PEAL_TELLS(1))                           \
+	X(take, sizeof(struct taker), PEAL_LIMITS(1, 1, 1, 0, 0))
+PEAL_PROGRAM(own_queue, HANDLERS);

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Handlers that share a queue which the host has placed, of any kind. */
+#include <peal/device/kernel.h>
+
+#include "../place.h"
+
+PEAL_QUEUE_OF(item, struct place_item, 48)
+PEAL_QUEUE_OF(big, struct place_big, sizeof(struct place_big))
+
+struct place_state {
+	uint64_t put; /* messages it has put */
+	struct peal_link_producer sender;
+	struct peal_link_consumer receiver;
+	struct peal_mailbox_lease lease;
+	struct peal_work_producer producer;
+	struct peal_work_consumer consumer;
+	struct peal_topic_publisher publisher;
+	struct peal_topic_subscriber subscriber;
+	struct place_item item[PLACE_BURST];
+	struct peal_work_got work_got[PLACE_BURST];
+	struct peal_topic_got topic_got[PLACE_BURST];
+	struct place_big big;
+};
+
+/* Answers how the leader's part went. */
+static PEAL_DEV int entered(struct peal_worker *w, int result)
+{
+	int64_t said = (int64_t)peal_broadcast(w, (uint64_t)(int64_t)result);
+
+	return peal_emit(w, 0, PLACE_ENTER, &said, sizeof(said));
+}
+
+/* ---- who puts -------------------------------------------------------------- */
+
+static PEAL_DEV int put_enter(struct place_state *s,
+			      const struct place_turn *turn)
+{
+	switch (turn->kind) {
+	case PLACE_LINK:
+		return peal_placed_link_producer(turn->queue, &s->sender);
+	case PLACE_MAILBOX:
+		return peal_placed_mailbox(turn->queue) ? 0 : PEAL_ENOENT;
+	case PLACE_WORK:
+		return peal_placed_work_producer(turn->queue, &s->producer);
+	default:
+		return peal_placed_publisher(turn->queue, &s->publisher);
+	}
+}
+
+static PEAL_DEV int put_big(struct place_state *s, const struct place_item *it)
+{
+	struct peal_header none = { 0, 0, 0 };
+	uint64_t i;
+
+	s->big.m = it->m;
+	for (i = 0; i < PLACE_WORDS; i++)
+		s->big.word[i] = it->m.check + i;
+	return big_link_push(&s->sender, none, &s->big);
+}
+
+static PEAL_DEV int put_one(struct place_state *s,
+			    const struct place_turn *turn,
+			    const struct place_item *it)
+{
+	struct peal_header none = { 0, 0, 0 };
+
+	switch (turn->kind) {
+	case PLACE_LINK:
+		return turn->big ? put_big(s, it) :
+				   item_link_push(&s->sender, none, it);
+	case PLACE_MAILBOX:
+		return item_mailbox_put(peal_placed_mailbox(turn->queue),
+					&s->lease, none, it);
+	case PLACE_WORK:
+		return item_work_push(peal_placed_work(turn->queue),
+				      &s->producer, none, it);
+	default:
+		return item_topic_publish(peal_placed_topic(turn->queue),
+					  &s->publisher, none, it);
+	}
+}
+
+/* Keeps nothing from the others until its next turn. */
+static PEAL_DEV void put_pause(struct place_state *s,
+			       const struct place_turn *turn)
+{
+	if (turn->kind == PLACE_MAILBOX)
+		peal_mailbox_return(peal_placed_mailbox(turn->queue),
+				    &s->lease);
+	if (turn->kind == PLACE_WORK)
+		peal_work_return(peal_placed_work(turn->queue), &s->producer);
+}
+
+static PEAL_DEV int put_some(struct place_state *s,
+			     const struct place_turn *turn)
+{
+	struct place_item it;
+	uint64_t sequence;
+	int result = 0, i;
+
+	it.missed = 0;
+	for (i = 0; i < PLACE_BURST && s->put < turn->each; i++) {
+		sequence = s->put - (s->put == turn->doubled + 1);
+		it.m.producer = turn->self;
+		it.m.sequence = sequence;
+		it.m.check = relay_check(turn->self, sequence);
+		result = put_one(s, turn, &it);
+		if (result)
+			break;
+		s->put++;
+	}
+	put_pause(s, turn);
+	return result == PEAL_EAGAIN ? 0 : result;
+}
+
+static PEAL_DEV int put(struct peal_worker *w)
+{
+	struct place_state *s = (struct place_state *)peal_state(w);
+	const struct place_turn *turn = (const struct place_turn *)peal_data(w);
+	int result = 0;
+
+	if (peal_type(w) == PLACE_ENTER)
+		return entered(w, peal_is_leader(w) ? put_enter(s, turn) : 0);
+	if (peal_is_leader(w))
+		result = put_some(s, turn);
+	return (int)(int64_t)peal_broadcast(w, (uint64_t)(int64_t)result);
+}
+
+/* ---- who takes ------------------------------------------------------------- */
+
+static PEAL_DEV int take_enter(struct place_state *s,
+			       const struct place_turn *turn)
+{
+	switch (turn->kind) {
+	case PLACE_LINK:
+		return peal_placed_link_consumer(turn->queue, &s->receiver);
+	case PLACE_MAILBOX:
+		return peal_placed_mailbox(turn->queue) ? 0 : PEAL_ENOENT;
+	case PLACE_WORK:
+		return peal_placed_work_consumer(turn->queue, turn->self,
+						 &s->consumer);
+	default:
+		return peal_placed_subscriber(turn->queue, turn->self, 0,
+					      &s->subscriber);
+	}
+}
+
+static PEAL_DEV int take_link(struct place_state *s, int is_big)
+{
+	struct peal_message message;
+	uint64_t i;
+	int result;
+
+	if (!is_big)
+		result =
+			item_link_pop_burst(&s->receiver, s->item, PLACE_BURST);
+	else
+		result = big_link_pop(&s->receiver, &s->big, &message);
+	if (result == PEAL_EAGAIN)
+		peal_link_flush_credit(&s->receiver);
+	if (!is_big || result)
+		return result;
+	s->item[0].m = s->big.m;
+	for (i = 0; i < PLACE_WORDS; i++)
+		if (s->big.word[i] != s->big.m.check + i)
+			s->item[0].m.check = 0;
+	return 1;
+}
+
+static PEAL_DEV int take_mailbox(struct place_state *s, struct peal_mailbox *m)
+{
+	struct peal_header header;
+	int n = 0, result = 0;
+
+	while (n < PLACE_BURST) {
+		result = item_mailbox_take(m, &s->item[n], &header);
+		if (result)
+			break;
+		n++;
+	}
+	if (n)
+		return n;
+	peal_mailbox_flush(m);
+	return result;
+}
+
+static PEAL_DEV int take_topic(struct place_state *s, struct peal_topic *t)
+{
+	int n = item_topic_take_burst(t, &s->subscriber, s->item, PLACE_BURST,
+				      s->topic_got);
+	int i;
+
+	for (i = 0; i < n; i++)
+		s->item[i].missed = s->topic_got[i].missed;
+	return n;
+}
+
+static PEAL_DEV int take_some(struct place_state *s,
+			      const struct place_turn *turn)
+{
+	switch (turn->kind) {
+	case PLACE_LINK:
+		return take_link(s, (int)turn->big);
+	case PLACE_MAILBOX:
+		return take_mailbox(s, peal_placed_mailbox(turn->queue));
+	case PLACE_WORK:
+		return item_work_pop_burst(peal_placed_work(turn->queue),
+					   &s->consumer, s->item, PLACE_BURST,
+					   s->work_got);
+	default:
+		return take_topic(s, peal_placed_topic(turn->queue));
+	}
+}
+
+static PEAL_DEV int take(struct peal_worker *w)
+{
+	struct place_state *s = (struct place_state *)peal_state(w);
+	const struct place_turn *turn = (const struct place_turn *)peal_data(w);
+	int result = 0, n, i;
+
+	if (peal_type(w) == PLACE_ENTER)
+		return entered(w, peal_is_leader(w) ? take_enter(s, turn) : 0);
+	if (peal_is_leader(w))
+		result = take_some(s, turn);
+	n = (int)(int64_t)peal_broadcast(w, (uint64_t)(int64_t)result);
+	if (n < 0)
+		return n == PEAL_EAGAIN ? 0 : n;
+	result = 0;
+	for (i = 0; i < n && !result; i++)
+		result = peal_emit(w, 0, PLACE_TURN, &s->item[i],
+				   sizeof(s->item[i]));
+	return result;
+}
+
+#define HANDLERS(X)                                                            \
+	X(put, sizeof(struct place_state), PEAL_EMITS(1, 1))                   \
+	X(take, sizeof(struct place_state), PEAL_EMITS(1, PLACE_BURST))
+PEAL_PROGRAM(place, HANDLERS);

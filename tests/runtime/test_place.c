@@ -1,0 +1,522 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Queues that the host places and handlers share: of every kind, all messages
+ * come to who should get them, once and in order; what is asked for wrongly is
+ * refused; their memory comes back.
+ */
+#include "runtime/harness.h"
+#include "runtime/place.h"
+
+PEAL_DECLARE_PROGRAM(place);
+
+PEAL_STATIC_ASSERT((int)PLACE_LINK == (int)PEAL_QUEUE_LINK &&
+			   (int)PLACE_MAILBOX == (int)PEAL_QUEUE_MAILBOX &&
+			   (int)PLACE_WORK == (int)PEAL_QUEUE_WORK &&
+			   (int)PLACE_TOPIC == (int)PEAL_QUEUE_TOPIC,
+		   "the kinds");
+
+#define ACTORS_MAX 6
+#define EACH IDENTITY_COUNT(1000)
+#define NOBODY (~0ull - 1)
+
+/* Some that put, behind them some that take, a worker each. */
+struct scene {
+	struct peal_runtime *rt;
+	int device;
+	struct peal_queue_placed queue;
+	struct peal_endpoint *e;
+	struct peal_kernel *k;
+	struct peal_link *link[2 * ACTORS_MAX];
+	struct place_turn turn[ACTORS_MAX];
+	uint32_t putters, takers;
+	uint64_t each, received, missed;
+	uint8_t *seen; /* [taker, of a topic][putter][each] */
+	uint64_t last[ACTORS_MAX][ACTORS_MAX]; /* of a putter, to a taker */
+	int sound;
+};
+
+static struct peal_queue_options of_kind(uint32_t kind, uint32_t putters,
+					 uint32_t takers)
+{
+	struct peal_queue_options o = {
+		.size = sizeof(o),
+		.kind = kind,
+		.producers = putters,
+		.consumers = takers,
+		.capacity = 16,
+		.message_bytes = sizeof(struct place_item),
+	};
+
+	return o;
+}
+
+static void begin(struct scene *s, int device, uint32_t lanes,
+		  struct peal_queue_options o)
+{
+	struct peal_kernel_options k = { .size = sizeof(k),
+					 .lanes = lanes,
+					 .end_with_inputs = 1 };
+	struct peal_link_options in = {
+		.capacity = 16, .message_bytes = sizeof(struct place_turn)
+	};
+	struct peal_link_options out = { .capacity = 64 };
+	uint64_t actor;
+	uint32_t i, n;
+
+	s->device = device;
+	CHECK_OK(peal_queue_place(s->rt, device, &o, &s->queue));
+	s->putters = o.producers;
+	s->takers = o.consumers;
+	n = k.workers = o.producers + o.consumers;
+	s->seen = (uint8_t *)calloc((size_t)n * n, s->each);
+	CHECK(s->seen);
+	s->sound = 1;
+	s->e = harness_endpoint(s->rt);
+	CHECK_OK(peal_kernel_launch(s->rt,
+				    device == PEAL_HOST_MEMORY ? 0 : device,
+				    &peal_program_place, &k, &s->k));
+	for (i = 0; i < n; i++) {
+		struct place_turn *t = &s->turn[i];
+
+		t->queue = s->queue.address;
+		t->each = s->each;
+		t->doubled = NOBODY;
+		t->kind = s->queue.kind;
+		t->self = i < s->putters ? i : i - s->putters;
+		actor = harness_spawn(s->k, i < s->putters ? "put" : "take",
+				      (int)i);
+		s->link[i] = harness_from(s->rt, s->e, i, actor, in);
+		s->link[n + i] = harness_to(s->rt, actor, s->e, out);
+	}
+}
+
+/* Lets an actor make its end: what comes of that. */
+static int enter(struct scene *s, uint32_t i)
+{
+	struct peal_received r;
+	int64_t said = 1;
+
+	CHECK_OK(peal_send(s->e, i, PLACE_ENTER, &s->turn[i],
+			   sizeof(s->turn[i]), PATIENCE));
+	CHECK_OK(peal_receive(s->e, &said, sizeof(said), &r, PATIENCE));
+	CHECK_EQ(r.type, PLACE_ENTER);
+	CHECK_EQ(r.input, i);
+	return (int)said;
+}
+
+static void enter_all(struct scene *s)
+{
+	uint32_t i;
+
+	for (i = 0; i < s->putters + s->takers; i++)
+		CHECK_EQ(enter(s, i), 0);
+}
+
+static void turn(struct scene *s, uint32_t i)
+{
+	int result = peal_send(s->e, i, PLACE_TURN, &s->turn[i],
+			       sizeof(s->turn[i]), 0);
+
+	CHECK(result == 0 || result == PEAL_EAGAIN);
+}
+
+static void check(struct scene *s, const struct relay_message *m,
+		  uint32_t taker)
+{
+	int topic = s->queue.kind == PEAL_QUEUE_TOPIC;
+	uint8_t *seen;
+
+	s->received++;
+	s->sound &= m->producer < s->putters && m->sequence < s->each &&
+		    m->check == relay_check(m->producer, m->sequence);
+	if (!s->sound)
+		return;
+	seen = &s->seen[((topic ? taker : 0) * s->putters + m->producer) *
+				s->each +
+			m->sequence];
+	s->sound &= !*seen;
+	*seen = 1;
+	/* a work queue's late ones come out of turn */
+	if (s->queue.kind != PEAL_QUEUE_WORK)
+		s->sound &= m->sequence >= s->last[taker][m->producer];
+	s->last[taker][m->producer] = m->sequence;
+}
+
+static void receive(struct scene *s)
+{
+	const struct place_item *item;
+	struct peal_received r;
+
+	while (!peal_receive_peek(s->e, &r, 0)) {
+		CHECK_EQ(r.type, PLACE_TURN);
+		CHECK_EQ(r.length, sizeof(*item));
+		item = (const struct place_item *)r.data;
+		s->missed += item->missed;
+		check(s, &item->m, r.input - s->putters);
+		CHECK_OK(peal_receive_release(s->e));
+	}
+}
+
+/* Turns for all until so many messages have come. */
+static void take_turns(struct scene *s, uint64_t expected)
+{
+	uint64_t until = harness_now_ns() + PATIENCE;
+	uint32_t i;
+
+	while (s->received < expected && s->sound) {
+		for (i = 0; i < s->putters + s->takers; i++)
+			turn(s, i);
+		receive(s);
+		CHECK(harness_now_ns() < until);
+		sched_yield();
+	}
+}
+
+/* Nothing more comes, no handler failed, and the memory comes back. */
+static void end(struct scene *s)
+{
+	uint32_t i, n = s->putters + s->takers;
+	struct peal_kernel_info info;
+	struct peal_received r;
+
+	for (i = 0; i < n; i++)
+		CHECK_OK(peal_send_end(s->e, i, PATIENCE));
+	if (s->sound)
+		CHECK_EQ(peal_receive_peek(s->e, &r, PATIENCE), PEAL_EEND);
+	CHECK_OK(peal_kernel_wait(s->k, PATIENCE));
+	CHECK_OK(peal_kernel_info(s->k, &info));
+	CHECK_EQ(info.failed, 0);
+	if (s->sound)
+		harness_conserved(s->rt);
+	for (i = 0; i < 2 * n; i++)
+		CHECK_OK(peal_link_destroy(s->link[i]));
+	CHECK_OK(peal_kernel_destroy(s->k));
+	CHECK_OK(peal_endpoint_destroy(s->e));
+	CHECK_OK(peal_memory_free(s->rt, s->device, s->queue.address));
+	CHECK_EQ(peal_memory_free(s->rt, s->device, s->queue.address),
+		 PEAL_EFAULT);
+	free(s->seen);
+}
+
+/* ---- messages -------------------------------------------------------------- */
+
+static const struct {
+	uint32_t kind, putters, takers;
+} shapes[] = {
+	{ PEAL_QUEUE_LINK, 1, 1 },
+	{ PEAL_QUEUE_MAILBOX, 3, 1 },
+	{ PEAL_QUEUE_WORK, 2, 3 },
+	{ PEAL_QUEUE_TOPIC, 1, 3 },
+};
+#define SHAPES (sizeof(shapes) / sizeof(shapes[0]))
+
+/* 1: what was put came to who should get it. */
+static int run(struct peal_runtime *rt, size_t shape, uint32_t lanes,
+	       uint32_t policy, uint64_t doubled)
+{
+	struct scene s = { .rt = rt, .each = EACH };
+	struct peal_queue_options o = of_kind(shapes[shape].kind,
+					      shapes[shape].putters,
+					      shapes[shape].takers);
+	uint64_t expected = (uint64_t)o.producers * EACH;
+
+	o.policy = policy;
+	begin(&s, (int)(shape + lanes) % 2, lanes, o);
+	CHECK_EQ(s.queue.kind, o.kind);
+	CHECK(s.queue.policy != PEAL_POLICY_DEFAULT);
+	if (policy)
+		CHECK_EQ(s.queue.policy, policy);
+	enter_all(&s);
+	s.turn[0].doubled = doubled;
+	take_turns(&s, o.kind == PEAL_QUEUE_TOPIC ? o.consumers * expected :
+						    expected);
+	end(&s);
+	return s.sound;
+}
+
+PEAL_TEST(queues_of_every_kind_conserve)
+{
+	struct peal_runtime *rt = harness_open(2, "");
+	struct peal_device_info before, after;
+	uint32_t policy;
+	size_t i;
+
+	CHECK_OK(peal_device_info(rt, 1, &before));
+	for (policy = PEAL_POLICY_SEQUENCE; policy <= PEAL_POLICY_ATOM8;
+	     policy++)
+		for (i = 0; i < SHAPES; i++) {
+			CHECK(run(rt, i, 1, harness_policy(rt, policy),
+				  NOBODY));
+			CHECK(run(rt, i, 32, harness_policy(rt, policy),
+				  NOBODY));
+		}
+	CHECK_OK(peal_device_info(rt, 1, &after));
+	CHECK_EQ(after.memory_used_bytes, before.memory_used_bytes);
+	CHECK_OK(peal_runtime_close(rt));
+}
+
+/* Negative control: as many come, but one of them twice. */
+PEAL_TEST(message_in_place_of_another_is_caught)
+{
+	struct peal_runtime *rt = harness_open(2, "");
+	size_t i;
+
+	for (i = 0; i < SHAPES; i++)
+		CHECK(!run(rt, i, 1, 0, EACH / 2));
+	CHECK_OK(peal_runtime_shutdown(rt));
+}
+
+PEAL_TEST(link_takes_messages_that_no_slot_holds)
+{
+	struct scene s = { .rt = harness_open(1, ""), .each = EACH / 2 };
+	struct peal_queue_options o = of_kind(0, 1, 1);
+
+	o.message_bytes = sizeof(struct place_big);
+	begin(&s, 0, 1, o);
+	CHECK_EQ(s.queue.kind, PEAL_QUEUE_LINK);
+	CHECK_EQ(s.queue.message_bytes, sizeof(struct place_big));
+	enter_all(&s);
+	s.turn[0].big = s.turn[1].big = 1;
+	take_turns(&s, s.each);
+	CHECK(s.sound);
+	end(&s);
+	CHECK_OK(peal_runtime_close(s.rt));
+}
+
+PEAL_TEST(topic_that_overwrites_tells_what_was_missed)
+{
+	struct scene s = { .rt = harness_open(1, ""), .each = 200 };
+	struct peal_queue_options o = of_kind(PEAL_QUEUE_TOPIC, 1, 1);
+
+	o.overwrite = 1;
+	begin(&s, 0, 1, o);
+	enter_all(&s);
+	while (harness_info(s.link[0]).delivered < 1 + s.each)
+		turn(&s, 0); /* all is published before it is looked at */
+	while (s.received + s.missed < s.each) {
+		turn(&s, 1);
+		receive(&s);
+	}
+	CHECK(s.sound);
+	CHECK_EQ(s.received + s.missed, s.each);
+	CHECK(s.received >= 1 && s.received <= o.capacity);
+	end(&s);
+	CHECK_OK(peal_runtime_close(s.rt));
+}
+
+/* A thread of the host, and a worker: EACH messages to it, then from it. */
+PEAL_TEST(link_in_host_memory_joins_a_thread_and_a_worker)
+{
+	struct peal_runtime *rt = harness_open(2, "");
+	struct peal_header none = { 0, 0, 0 };
+	struct peal_link_consumer c;
+	struct peal_link_producer p;
+	struct place_item item = { .missed = 0 };
+	struct peal_message m;
+	uint64_t i;
+	uint32_t to;
+
+	for (to = 0; to < 2; to++) {
+		struct scene s = { .rt = rt, .each = EACH };
+
+		begin(&s, PEAL_HOST_MEMORY, 1, of_kind(0, 1, 1));
+		CHECK_EQ(enter(&s, to), 0);
+		CHECK_EQ(to ? peal_placed_link_producer(s.queue.address, &p) :
+			      peal_placed_link_consumer(s.queue.address, &c),
+			 0);
+		for (i = 0; to && i < EACH; i++) {
+			item.m.sequence = i;
+			item.m.check = relay_check(0, i);
+			while (peal_link_push(&p, none, &item, sizeof(item))) {
+				turn(&s, to);
+				receive(&s);
+			}
+		}
+		while (to && s.received < EACH) {
+			turn(&s, to);
+			receive(&s);
+		}
+		for (i = 0; !to && i < EACH; i++) {
+			while (peal_link_pop(&c, &item, sizeof(item), &m)) {
+				peal_link_flush_credit(&c);
+				turn(&s, to);
+			}
+			check(&s, &item.m, 0);
+		}
+		CHECK(s.sound && s.received == EACH);
+		end(&s);
+	}
+	CHECK_OK(peal_runtime_close(rt));
+}
+
+/* ---- what is refused ------------------------------------------------------- */
+
+PEAL_TEST(ends_are_made_of_what_was_placed_alone)
+{
+	struct peal_runtime *rt = harness_open(2, "");
+	uint64_t other;
+	uint32_t kind;
+	size_t i;
+
+	for (i = 0; i < SHAPES; i++) {
+		struct scene s = { .rt = rt, .each = 10 };
+		struct peal_queue_options o = of_kind(shapes[i].kind, 1, 1);
+
+		begin(&s, 0, 1, o);
+		for (kind = PEAL_QUEUE_LINK; kind <= PEAL_QUEUE_TOPIC; kind++) {
+			s.turn[0].kind = s.turn[1].kind = kind;
+			if (kind == o.kind)
+				continue;
+			CHECK_EQ(enter(&s, 0), PEAL_ENOENT);
+			CHECK_EQ(enter(&s, 1), PEAL_ENOENT);
+		}
+		s.turn[0].kind = s.turn[1].kind = o.kind;
+		CHECK_OK(peal_memory_alloc(rt, 0, 4096, &other));
+		s.turn[0].queue = s.turn[1].queue = other;
+		CHECK_EQ(enter(&s, 0), PEAL_ENOENT);
+		CHECK_EQ(enter(&s, 1), PEAL_ENOENT);
+		s.turn[0].queue = s.turn[1].queue = 0;
+		CHECK_EQ(enter(&s, 0), PEAL_ENOENT);
+		CHECK_EQ(enter(&s, 1), PEAL_ENOENT);
+		s.turn[0].queue = s.turn[1].queue = s.queue.address;
+		s.turn[1].self = 1; /* the second consumer, of one */
+		CHECK_EQ(enter(&s, 1),
+			 o.kind == PEAL_QUEUE_WORK ||
+					 o.kind == PEAL_QUEUE_TOPIC ?
+				 PEAL_EINVAL :
+				 0);
+		s.turn[1].self = 0;
+		enter_all(&s);
+		take_turns(&s, s.each);
+		CHECK(s.sound);
+		/* the ends of a link know how far they are, and nobody else */
+		CHECK_EQ(enter(&s, 0),
+			 o.kind == PEAL_QUEUE_LINK ? PEAL_EBUSY : 0);
+		CHECK_EQ(enter(&s, 1),
+			 o.kind == PEAL_QUEUE_LINK ? PEAL_EBUSY : 0);
+		end(&s);
+		CHECK_OK(peal_memory_free(rt, 0, other));
+	}
+	CHECK_OK(peal_runtime_close(rt));
+}
+
+static struct peal_runtime *rt;
+
+static void refused(int device, struct peal_queue_options o, int error,
+		    const char *part)
+{
+	struct peal_queue_placed placed, before;
+
+	memset(&placed, 0x5a, sizeof(placed));
+	before = placed;
+	CHECK_FAILS(peal_queue_place(rt, device, &o, &placed), error, part);
+	CHECK_CONTAINS(peal_last_error()->call, "peal_queue_place");
+	CHECK(!memcmp(&placed, &before, sizeof(placed)));
+}
+
+PEAL_TEST(options_out_of_range_are_named)
+{
+	struct peal_queue_options o = of_kind(0, 1, 1);
+
+	rt = harness_open(2, "");
+	refused(2, o, PEAL_ENODEV, "no device 2");
+	refused(-2, o, PEAL_ENODEV, "no device -2");
+	o.size = 0;
+	refused(0, o, PEAL_EINVAL, "size");
+	o = of_kind(7, 1, 1);
+	refused(0, o, PEAL_EINVAL, "kind is 7");
+	o = of_kind(PEAL_QUEUE_MAILBOX, 1, 2);
+	refused(0, o, PEAL_EINVAL, "kind is mailbox");
+	o = of_kind(0, 65, 1);
+	refused(0, o, PEAL_EINVAL, "producers is 65");
+	o = of_kind(0, 1, 65);
+	refused(0, o, PEAL_EINVAL, "consumers is 65");
+	o = of_kind(0, 1, 1);
+	o.capacity = 3;
+	refused(0, o, PEAL_EINVAL, "capacity is 3");
+	o.capacity = 0;
+	o.message_bytes = (256ull << 20) + 1;
+	refused(0, o, PEAL_EINVAL, "message_bytes is 268435457");
+	o = of_kind(PEAL_QUEUE_WORK, 1, 1);
+	o.message_bytes = 4081;
+	refused(0, o, PEAL_EINVAL, "message_bytes is 4081");
+	o = of_kind(PEAL_QUEUE_WORK, 1, 1);
+	o.overwrite = 1;
+	refused(0, o, PEAL_EINVAL, "overwrite is 1");
+	o = of_kind(0, 1, 1);
+	o.policy = 4;
+	refused(0, o, PEAL_EINVAL, "policy is 4");
+	refused(PEAL_HOST_MEMORY, of_kind(0, 2, 2), PEAL_EINVAL,
+		"kind is work queue; in host memory");
+	CHECK_OK(peal_runtime_close(rt)); /* nothing was kept */
+}
+
+PEAL_TEST(policy_that_the_device_cannot_do_is_refused)
+{
+	struct peal_queue_options o = of_kind(PEAL_QUEUE_WORK, 2, 2);
+	struct peal_queue_placed placed;
+	struct peal_device_info info;
+	char text[40];
+
+	rt = harness_open(1, "");
+	CHECK_OK(peal_device_info(rt, 0, &info));
+	for (o.policy = PEAL_POLICY_SEQUENCE; o.policy <= PEAL_POLICY_ATOM8;
+	     o.policy++) {
+		snprintf(text, sizeof(text), "policy is %u", o.policy);
+		if (!(info.policies & 1u << o.policy)) {
+			refused(0, o, PEAL_EINVAL, text);
+			CHECK_CONTAINS(peal_last_error()->text,
+				       "which the device cannot do");
+			continue;
+		}
+		CHECK_OK(peal_queue_place(rt, 0, &o, &placed));
+		CHECK_EQ(placed.policy, o.policy);
+		CHECK_OK(peal_memory_free(rt, 0, placed.address));
+	}
+	CHECK_OK(peal_runtime_close(rt));
+}
+
+PEAL_TEST(memory_is_the_callers)
+{
+	struct peal_queue_options o = of_kind(PEAL_QUEUE_LINK, 1, 1);
+	struct peal_queue_placed placed;
+	struct peal_device_info info;
+	uint64_t most;
+
+	rt = harness_open(2, "");
+	CHECK_EQ(peal_queue_place(NULL, 0, &o, &placed), PEAL_EINVAL);
+	CHECK_EQ(peal_queue_place(rt, 0, &o, NULL), PEAL_EINVAL);
+	/* a mebibyte is left of the device's memory */
+	CHECK_OK(peal_device_info(rt, 1, &info));
+	CHECK_OK(peal_memory_alloc(
+		rt, 1, info.memory_bytes - info.memory_used_bytes - (1 << 20),
+		&most));
+	o.capacity = 1u << 20;
+	refused(1, o, PEAL_ENOMEM, "a link of 1048576 slots on device 1: ");
+	CHECK_CONTAINS(peal_last_error()->text, "bytes");
+	CHECK_CONTAINS(peal_last_error()->text, "free");
+	CHECK_OK(peal_memory_free(rt, 1, most));
+	CHECK_OK(peal_queue_place(rt, 1, NULL, &placed));
+	CHECK_EQ(placed.kind, PEAL_QUEUE_LINK);
+	CHECK_EQ(placed.capacity, 1024);
+	CHECK_EQ(placed.message_bytes, 48);
+	CHECK_EQ(placed.bulk, PEAL_QUEUE_BURST);
+	CHECK(placed.producers == 1 && placed.consumers == 1);
+	CHECK(placed.address % 128 == 0 && placed.bytes > 1024 * 64);
+	CHECK_FAILS(peal_runtime_close(rt), PEAL_EBUSY, "1 allocation");
+	CHECK_EQ(peal_memory_free(rt, 0, placed.address), PEAL_EFAULT);
+	CHECK_EQ(peal_memory_free(rt, 1, placed.address + 128), PEAL_EFAULT);
+	CHECK_OK(peal_memory_free(rt, 1, placed.address));
+	CHECK_EQ(peal_memory_free(rt, 1, placed.address), PEAL_EFAULT);
+	CHECK_OK(peal_runtime_close(rt));
+}
+
+PEAL_TEST_MAIN(RUN(queues_of_every_kind_conserve);
+	       RUN(message_in_place_of_another_is_caught);
+	       RUN(link_takes_messages_that_no_slot_holds);
+	       RUN(topic_that_overwrites_tells_what_was_missed);
+	       RUN(link_in_host_memory_joins_a_thread_and_a_worker);
+	       RUN(ends_are_made_of_what_was_placed_alone);
+	       RUN(options_out_of_range_are_named);
+	       RUN(policy_that_the_device_cannot_do_is_refused);
+	       RUN(memory_is_the_callers);)
