@@ -570,25 +570,36 @@ PEAL_TEST(who_leaves_a_work_queue_leaves_its_messages)
 
 /* ---- sleeping ---------------------------------------------------------------------- */
 
-#define ROUNDS 20 /* in one of them at least the waiter is asleep in time */
+#define ROUNDS 20 /* in one of them at least the waiter is still asleep */
+
+/* An end, and the one of the other side that waits for it. */
+struct later {
+	struct peal_queue_end *end, *waits;
+};
+
+static void await_sleep(const struct later *l)
+{
+	while (!peal_load_relaxed_sys_u32(&l->waits->bell->asleep))
+		sched_yield();
+}
 
 static void *push_later(void *argument)
 {
-	struct peal_queue_end *end = (struct peal_queue_end *)argument;
+	const struct later *l = (const struct later *)argument;
 	uint64_t word = 7;
 
-	usleep(20000);
-	CHECK_OK(peal_queue_push(end, &word, 8, 0));
+	await_sleep(l);
+	CHECK_OK(peal_queue_push(l->end, &word, 8, 0));
 	return NULL;
 }
 
 static void *pop_later(void *argument)
 {
-	struct peal_queue_end *end = (struct peal_queue_end *)argument;
+	const struct later *l = (const struct later *)argument;
 	uint64_t word;
 
-	usleep(20000);
-	while (!peal_queue_pop(end, &word, 8, NULL, 0))
+	await_sleep(l);
+	while (!peal_queue_pop(l->end, &word, 8, NULL, 0))
 		;
 	return NULL;
 }
@@ -605,6 +616,7 @@ static uint64_t wakes(void)
 static void push_until_woken(struct peal_queue_end *p, struct peal_queue_end *c)
 {
 	uint64_t word = 0, before = wakes();
+	struct later later = { c, p };
 	pthread_t thread;
 	int round;
 
@@ -612,7 +624,7 @@ static void push_until_woken(struct peal_queue_end *p, struct peal_queue_end *c)
 		while (!peal_queue_push(p, &word, 8, 0))
 			;
 		before = wakes();
-		CHECK(!pthread_create(&thread, NULL, pop_later, c));
+		CHECK(!pthread_create(&thread, NULL, pop_later, &later));
 		CHECK_OK(peal_queue_push(p, &word, 8, PATIENCE));
 		pthread_join(thread, NULL);
 	}
@@ -631,10 +643,12 @@ PEAL_TEST(who_waits_sleeps_and_is_woken)
 	{
 		struct peal_queue *q = make(of_kind(kind));
 		struct peal_queue_end *p = producer(q), *c = consumer(q);
+		struct later later = { p, c };
 
 		before = wakes();
 		for (round = 0; round < ROUNDS && wakes() == before; round++) {
-			CHECK(!pthread_create(&thread, NULL, push_later, p));
+			CHECK(!pthread_create(&thread, NULL, push_later,
+					      &later));
 			CHECK_OK(peal_queue_pop(c, &word, 8, NULL, PATIENCE));
 			CHECK_EQ(word, 7);
 			pthread_join(thread, NULL);
