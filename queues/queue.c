@@ -31,7 +31,7 @@ static int make_side(struct peal_queue *q, enum peal_queue_role role,
 	uint32_t i;
 
 	s->most = most;
-	s->end = calloc(most, sizeof(*s->end));
+	s->end = zeroed(most * sizeof(*s->end));
 	s->bells = zeroed(most * sizeof(*s->bells));
 	s->counts = zeroed(most * sizeof(*s->counts));
 	if (!s->end || !s->bells || !s->counts)

@@ -39,8 +39,9 @@ struct peali_queue_count {
 	uint8_t reserved[PEAL_SHARED_LINE - 16];
 };
 
+/* Of one thread, which writes to it in each call: in lines of its own. */
 struct peal_queue_end {
-	struct peal_queue *queue;
+	PEAL_ALIGNED(PEAL_SHARED_LINE) struct peal_queue *queue;
 	uint32_t role; /* enum peal_queue_role */
 	int open;
 	int lost; /* its thread died in a call: not given to another */
