@@ -98,6 +98,16 @@ assert any(r["n_rounds"] + r["n_rounds_dropped"] >= 1 for r in rows), rows
 END
 done
 
+step 'ours as threads have them'
+measured front.json --front --bytes 8 --peer mutex --seconds 0.05 --json
+python3 - <<'END'
+import json
+rows = json.load(open("front.json"))["rows"]
+assert {r["subject"] for r in rows} == {f"{kind} of threads" for kind in
+                                        ("link", "mailbox", "work queue")}, rows
+END
+refused 2 'no row of queues' --front --what slab --bytes 256
+
 step 'a table, and what somebody has to look at'
 measured table.txt --seconds 0.05 --bytes 8 --what throughput --peer mutex
 grep -q '^link .* mutex and condvar ' table.txt

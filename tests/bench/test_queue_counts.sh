@@ -49,6 +49,9 @@ WANTED = {
               "boost queue", "moodycamel", "mutex and condvar"},
     "1 → every": {"topic", "a link per reader"},
 }
+for shape, ours in ("1 → 1", "link"), ("n → 1", "mailbox"), \
+        ("n → m", "work queue"), ("1 → every", "topic"):
+    WANTED[shape].add(ours + " of threads")
 found, table, heads, shape = {}, {}, [], None
 for line in open(sys.argv[1], encoding="utf-8"):
     cells = [c.strip() for c in line.strip().strip("|").split("|")]
