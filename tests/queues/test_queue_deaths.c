@@ -432,36 +432,45 @@ static void settle_and_die(struct peal_queue_end *end)
 	siglongjmp(life, 1);
 }
 
+/* Until it is not there any more. */
+static void wait_and_die(struct peal_queue_end *end)
+{
+	uint64_t word = 0;
+
+	if (sigsetjmp(life, 1))
+		return;
+	if (end->role == PEAL_QUEUE_PRODUCER)
+		peal_queue_push(end, &word, 8, PATIENCE);
+	else
+		peal_queue_pop(end, &word, 8, NULL, PATIENCE);
+	CHECK(0);
+}
+
+static void die_settling(uint32_t kind, uint32_t role)
+{
+	struct peal_queue *q = make_of(kind, 1, 1);
+	const struct peali_queue_kind *own = q->kind;
+	struct peali_queue_kind mine = *own;
+	struct peal_queue_end *p = producer(q), *c = consumer(q);
+
+	if (role == PEAL_QUEUE_PRODUCER)
+		fill_up(p);
+	mine.settle = settle_and_die;
+	q->kind = &mine;
+	wait_and_die(role ? c : p);
+	q->kind = own;
+	CHECK(peali_calls_inside((role ? c : p)->count->calls));
+	close_all(q);
+}
+
 /* While it gives back what it has leased, or tells of room. */
 PEAL_TEST(who_dies_before_it_waits_is_known_to_be_dead)
 {
 	uint32_t kind, role;
 
 	for (kind = PEAL_QUEUE_MAILBOX; kind <= PEAL_QUEUE_WORK; kind++)
-		for (role = 0; role < 2; role++) {
-			struct peal_queue *q = make_of(kind, 1, 1);
-			const struct peali_queue_kind *own = q->kind;
-			struct peali_queue_kind mine = *own;
-			struct peal_queue_end *p = producer(q);
-			struct peal_queue_end *c = consumer(q);
-			uint64_t word = 0;
-
-			if (role == PEAL_QUEUE_PRODUCER)
-				fill_up(p);
-			mine.settle = settle_and_die;
-			if (!sigsetjmp(life, 1)) {
-				q->kind = &mine;
-				if (role == PEAL_QUEUE_PRODUCER)
-					peal_queue_push(p, &word, 8, PATIENCE);
-				else
-					peal_queue_pop(c, &word, 8, NULL,
-						       PATIENCE);
-				CHECK(0); /* it is not there any more */
-			}
-			q->kind = own;
-			CHECK(peali_calls_inside((role ? c : p)->count->calls));
-			close_all(q);
-		}
+		for (role = 0; role < 2; role++)
+			die_settling(kind, role);
 }
 
 #define PRODUCERS 3
