@@ -63,7 +63,12 @@ static void take_down(struct peal_queue *q)
 static void begin(struct peal_queue *q, const struct peali_queue_plan *plan,
 		  uint64_t each)
 {
-	pthread_mutex_init(&q->lock, NULL);
+	pthread_mutexattr_t robust;
+
+	pthread_mutexattr_init(&robust);
+	pthread_mutexattr_setrobust(&robust, PTHREAD_MUTEX_ROBUST);
+	pthread_mutex_init(&q->lock, &robust);
+	pthread_mutexattr_destroy(&robust);
 	q->kind = plan->kind;
 	q->least = each;
 	q->options = plan->options;
@@ -137,7 +142,7 @@ static uint32_t open_ends(struct peal_queue *q, enum peal_queue_role role)
 	struct peali_queue_side *s = &q->side[role];
 	uint32_t n;
 
-	pthread_mutex_lock(&q->lock);
+	peali_queue_lock(q);
 	n = s->opened - s->closed;
 	pthread_mutex_unlock(&q->lock);
 	return n;
@@ -174,7 +179,7 @@ int peal_queue_open(struct peal_queue *q, enum peal_queue_role role,
 				  "an argument is NULL, or role is neither "
 				  "producer nor consumer");
 	s = &q->side[role];
-	pthread_mutex_lock(&q->lock);
+	peali_queue_lock(q);
 	for (i = 0; i < s->most && !end; i++)
 		if (s->end[i].lost)
 			lost++;
@@ -243,7 +248,7 @@ int peal_queue_close(struct peal_queue_end *end)
 		q->kind->settle(end);
 	if (!died && q->kind->leave)
 		q->kind->leave(end);
-	pthread_mutex_lock(&q->lock);
+	peali_queue_lock(q);
 	if (died)
 		peali_queue_died(end);
 	/* where its thread died, these may say that it is there */
@@ -408,9 +413,9 @@ static PEAL_INLINE int try_push(struct peal_queue_end *end, const void *data,
 		return PEAL_EPIPE;
 	peali_calls_enter(calls);
 	result = q->kind->push(end, data, bytes, n);
-	peali_calls_leave(calls);
 	if (PEAL_LIKELY(!result))
 		count(end, n);
+	peali_calls_leave(calls);
 	return result;
 }
 
@@ -517,7 +522,7 @@ static int ended(const struct peal_queue_end *end)
 	       (!kind->drained || kind->drained(end));
 }
 
-/* Takes what there is: as the kind's pop. */
+/* Takes what there is, and counts it: as the kind's pop. */
 static PEAL_INLINE int take(struct peal_queue_end *end, void *buffer,
 			    uint64_t each, uint32_t n, uint64_t *lengths)
 {
@@ -526,6 +531,8 @@ static PEAL_INLINE int take(struct peal_queue_end *end, void *buffer,
 
 	peali_calls_enter(calls);
 	result = end->queue->kind->pop(end, buffer, each, n, lengths);
+	if (PEAL_LIKELY(result > 0))
+		count(end, (uint64_t)result);
 	peali_calls_leave(calls);
 	return result;
 }
@@ -595,7 +602,6 @@ static PEAL_INLINE int pop(struct peal_queue_end *end, void *buffer,
 		result = pop_later(end, buffer, each, n, lengths, timeout_ns);
 	if (PEAL_UNLIKELY(result <= 0))
 		return pop_failed(end, each, lengths, result, call);
-	count(end, (uint64_t)result);
 	/* those who wait for what this one had claimed */
 	if (PEAL_UNLIKELY(ended(end)))
 		peali_queue_ring(end->queue, PEAL_QUEUE_CONSUMER,

@@ -131,6 +131,9 @@ struct peali_queue_kind {
 	/* The end's thread died inside of push, pop or settle: 1 another may
 	 * have the end. NULL: none may. */
 	int (*died)(struct peal_queue_end *end);
+	/* Under the lock: another died while it gave leases back for ends that
+	 * are closed. NULL: nobody does. */
+	void (*relock)(struct peal_queue *q);
 	/* No producer is open: frees what those that died have leased, so that
 	 * their ends may be opened. NULL: nothing does. */
 	void (*regain)(struct peal_queue *q);
@@ -160,7 +163,11 @@ static inline uint64_t peali_queue_stage(uint32_t policy, uint32_t slot_bytes)
 uint64_t peali_queue_count(const struct peal_queue *q,
 			   enum peal_queue_role role);
 
-/* queue_mend.c, under the lock: the end's thread died inside of a call; all
+/* queue_mend.c. Takes the lock; and mends what a thread left half done that died
+ * while it had it. */
+void peali_queue_lock(struct peal_queue *q);
+
+/* Under the lock: the end's thread died inside of a call; all
  * producers are closed. */
 void peali_queue_died(struct peal_queue_end *end);
 void peali_queue_regain(struct peal_queue *q);

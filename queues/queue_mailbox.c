@@ -54,7 +54,7 @@ static int return_owed(struct peal_queue *q)
 
 	if (!atomic_load(&q->owed))
 		return 0;
-	pthread_mutex_lock(&q->lock);
+	peali_queue_lock(q);
 	for (i = 0; i < s->most; i++) {
 		struct peal_queue_end *end = &s->end[i];
 
@@ -68,6 +68,28 @@ static int return_owed(struct peal_queue *q)
 	if (n)
 		peali_queue_ring(q, PEAL_QUEUE_PRODUCER, PEAL_QUEUE_ENDS);
 	return n != 0;
+}
+
+/* Where a lease was granted, it is not known whether it was given back: then that
+ * is lost, with the end. */
+static void relock(struct peal_queue *q)
+{
+	struct peali_queue_side *s = &q->side[PEAL_QUEUE_PRODUCER];
+	uint32_t i;
+	int owed = 0;
+
+	for (i = 0; i < s->most; i++) {
+		struct peal_mailbox_lease *lease = &s->end[i].at.lease;
+
+		if (s->end[i].open)
+			continue;
+		if (lease->granted) {
+			memset(lease, 0, sizeof(*lease));
+			s->end[i].lost = 1;
+		}
+		owed += lease->asked != 0;
+	}
+	atomic_store(&q->owed, owed);
 }
 
 static void enter(struct peal_queue_end *end)
@@ -199,6 +221,7 @@ const struct peali_queue_kind peali_queue_mailbox = {
 	.tickets = tickets,
 	.bury = bury,
 	.died = died,
+	.relock = relock,
 	.regain = regain,
 	.settle = settle,
 	.enter = enter,

@@ -11,6 +11,28 @@
  */
 #include "queues/queue.h"
 
+#include <errno.h>
+
+void peali_queue_lock(struct peal_queue *q)
+{
+	int role;
+
+	if (PEAL_LIKELY(pthread_mutex_lock(&q->lock) != EOWNERDEAD))
+		return;
+	for (role = 0; role < 2; role++) {
+		struct peali_queue_side *s = &q->side[role];
+		uint32_t i;
+
+		s->closed = s->opened;
+		for (i = 0; i < s->most; i++)
+			s->closed -= (uint32_t)s->end[i].open;
+	}
+	q->look.deaths = 0; /* it begins again */
+	if (q->kind->relock)
+		q->kind->relock(q);
+	pthread_mutex_consistent(&q->lock);
+}
+
 void peali_queue_died(struct peal_queue_end *end)
 {
 	struct peal_queue *q = end->queue;
@@ -69,7 +91,7 @@ int peali_queue_mend(struct peal_queue_end *end)
 
 	if (!atomic_load(&q->died))
 		return 0;
-	pthread_mutex_lock(&q->lock);
+	peali_queue_lock(q);
 	if (!q->look.deaths)
 		begin_look(q);
 	if (q->look.deaths && passed(q)) {

@@ -83,11 +83,12 @@ static int pop(struct peal_queue_end *end, void *buffer, uint64_t each,
 	return taken;
 }
 
-/* The publisher is gone: whether the subscriber has seen all. */
+/* The publisher is gone: whether the subscriber has seen all; or more than that,
+ * if the publisher died before it had told its tail. */
 static int drained(const struct peal_queue_end *end)
 {
-	return end->at.subscriber.number ==
-	       peal_load_acquire_dev(&topic(end)->tail);
+	return (int64_t)(end->at.subscriber.number -
+			 peal_load_acquire_dev(&topic(end)->tail)) >= 0;
 }
 
 static void settle(struct peal_queue_end *end)

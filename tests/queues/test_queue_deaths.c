@@ -422,6 +422,95 @@ PEAL_TEST(nobody_wakes_who_died_asleep)
 	}
 }
 
+/* ---- with the lock ----------------------------------------------------------- */
+
+static void *lock_and_die(void *argument)
+{
+	peali_queue_lock((struct peal_queue *)argument);
+	return NULL;
+}
+
+static void die_with_lock(struct peal_queue *q)
+{
+	pthread_t thread;
+
+	CHECK(!pthread_create(&thread, NULL, lock_and_die, q));
+	pthread_join(thread, NULL);
+}
+
+PEAL_TEST(who_dies_with_the_lock_does_not_keep_it)
+{
+	EACH_KIND(kind)
+	{
+		struct peal_queue *q = make(of_kind(kind));
+		struct peal_queue_end *p = producer(q), *c;
+		uint64_t word = 5;
+
+		die_with_lock(q);
+		c = consumer(q);
+		CHECK_OK(peal_queue_push(p, &word, 8, 0));
+		die_with_lock(q);
+		q->side[0].closed++; /* as if in the middle of a close */
+		CHECK_OK(peal_queue_close(p));
+		CHECK_OK(peal_queue_pop(c, &word, 8, NULL, 0));
+		CHECK_EQ(peal_queue_pop(c, &word, 8, NULL, 0), PEAL_EEND);
+		close_all(q);
+	}
+}
+
+/* While it gives back what a producer had asked for that is closed: what became
+ * of it is not known. */
+PEAL_TEST(who_dies_while_it_gives_back_gives_nothing_twice)
+{
+	struct peal_queue *q = make_of(PEAL_QUEUE_MAILBOX, 3, 1);
+	struct peal_queue_end *p = producer(q), *gone = producer(q), *none;
+	struct peal_queue_end *c = consumer(q), *third;
+	uint64_t word = 0;
+
+	fill_up(p);
+	while (peal_queue_push(gone, &word, 8, 0) != PEAL_EAGAIN)
+		;
+	CHECK_OK(peal_queue_close(gone));
+	CHECK_EQ(atomic_load(&q->owed), 1);
+	gone->at.lease.granted = gone->at.lease.asked;
+	die_with_lock(q);
+	third = producer(q); /* not that one */
+	CHECK(third != gone);
+	CHECK_FAILS(peal_queue_open(q, PEAL_QUEUE_PRODUCER, &none), PEAL_EBUSY,
+		    "when all producers are closed");
+	CHECK_EQ(atomic_load(&q->owed), 0);
+	CHECK_EQ(gone->at.lease.granted, 0);
+	CHECK_OK(peal_queue_close(third));
+	CHECK_OK(peal_queue_close(p));
+	CHECK_EQ(gone->lost, 0);
+	while (!peal_queue_pop(c, &word, 8, NULL, 0))
+		;
+	close_all(q);
+}
+
+/* A look for gaps that was under way begins again. */
+PEAL_TEST(who_dies_while_it_mends_is_followed_by_another)
+{
+	struct peal_queue *q = make_of(PEAL_QUEUE_MAILBOX, 3, 1);
+	struct peal_queue_end *p = producer(q), *slow = producer(q);
+	struct peal_queue_end *c = consumer(q);
+	uint64_t word = 9;
+
+	stop_in_push(slow, 1);
+	die_in_push(producer(q), 1);
+	CHECK_OK(peal_queue_push(p, &word, 8, 0));
+	CHECK_EQ(peal_queue_pop(c, &word, 8, NULL, 0), PEAL_EAGAIN);
+	CHECK_EQ(q->look.deaths, 1);
+	q->look.until = 0; /* half of it was noted */
+	die_with_lock(q);
+	put_late(slow, 0, 8);
+	CHECK_OK(peal_queue_pop(c, &word, 8, NULL, 0));
+	CHECK_EQ(word, 8);
+	CHECK_OK(peal_queue_pop(c, &word, 8, NULL, 0));
+	CHECK_EQ(word, 9);
+	close_all(q);
+}
+
 /* ---- deaths that happen ---------------------------------------------------- */
 
 static _Thread_local sigjmp_buf life;
@@ -693,6 +782,9 @@ PEAL_TEST_MAIN(RUN(who_dies_in_a_push_hides_nothing);
 	       RUN(who_dies_in_a_pop_stops_nobody);
 	       RUN(claims_of_the_dead_keep_no_stream_open);
 	       RUN(what_the_dead_have_taken_is_not_handed_back);
+	       RUN(who_dies_with_the_lock_does_not_keep_it);
+	       RUN(who_dies_while_it_gives_back_gives_nothing_twice);
+	       RUN(who_dies_while_it_mends_is_followed_by_another);
 	       RUN(who_mends_wakes_the_others);
 	       RUN(nobody_wakes_who_died_asleep);
 	       RUN(who_dies_before_it_waits_is_known_to_be_dead);
