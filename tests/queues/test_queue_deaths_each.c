@@ -28,16 +28,17 @@ static void step(int number, siginfo_t *info, void *context)
 	siglongjmp(life, 1);
 }
 
+/* From the next instruction on, or no more. */
 static inline void step_on(void)
 {
-	__asm__ volatile("pushfq; orq $0x100, (%%rsp); popfq" ::
-				 : "memory", "cc");
+	__builtin_ia32_writeeflags_u64(__builtin_ia32_readeflags_u64() |
+				       TRAP_FLAG);
 }
 
 static inline void step_off(void)
 {
-	__asm__ volatile("pushfq; andq $~0x100, (%%rsp); popfq" ::
-				 : "memory", "cc");
+	__builtin_ia32_writeeflags_u64(__builtin_ia32_readeflags_u64() &
+				       ~(uint64_t)TRAP_FLAG);
 }
 
 static void steps_begin(void)
