@@ -356,7 +356,10 @@ static int push_failed(const struct peal_queue_end *end, uint64_t bytes,
 	case PEAL_EAGAIN:
 		return result;
 	case PEAL_ETIMEDOUT:
-		return peali_fail(result, call, "'%s' is full", q->name);
+		return peali_fail(result, call,
+				  "'%s' is full: take from it, wait longer, "
+				  "or say more slots in the options",
+				  q->name);
 	case PEAL_EPIPE:
 		return peali_fail(result, call,
 				  q->side[PEAL_QUEUE_CONSUMER].broken ?
@@ -501,7 +504,9 @@ static int pop_failed(const struct peal_queue_end *end, uint64_t each,
 	case PEAL_EEND:
 		return result;
 	case PEAL_ETIMEDOUT:
-		return peali_fail(result, call, "'%s' is empty", name);
+		return peali_fail(result, call,
+				  "'%s' is empty: put to it, or wait longer",
+				  name);
 	case PEAL_EMSGSIZE:
 		return peali_fail(result, call,
 				  "the next message of '%s' has %llu bytes; "
@@ -550,7 +555,8 @@ static int take_last(struct peal_queue_end *end, void *buffer, uint64_t each,
 	do
 		result = take(end, buffer, each, n, lengths);
 	while (result == PEAL_EAGAIN && peali_queue_mend(end));
-	if (result == PEAL_EAGAIN && gone && ended(end))
+	if (result == PEAL_EAGAIN && gone && !atomic_load(&end->queue->died) &&
+	    ended(end))
 		return PEAL_EEND;
 	return result;
 }

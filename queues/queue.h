@@ -166,13 +166,16 @@ uint64_t peali_queue_count(const struct peal_queue *q,
 /* queue_mend.c. Takes the lock; and mends what a thread left half done that died
  * while it had it. */
 void peali_queue_lock(struct peal_queue *q);
+/* 1, or another has it: for pushes and pops, which wait for nobody. */
+int peali_queue_trylock(struct peal_queue *q);
 
 /* Under the lock: the end's thread died inside of a call; all
  * producers are closed. */
 void peali_queue_died(struct peal_queue_end *end);
 void peali_queue_regain(struct peal_queue *q);
 
-/* Gives up gaps of those that died. 1: there may be something to take now. */
+/* Gives up gaps of those that died. 1: there may be something to take now; 0, and
+ * died is not 0: not all of them yet. */
 int peali_queue_mend(struct peal_queue_end *end);
 
 /* Wakes up to n of the ends of a role that sleep. */

@@ -52,9 +52,8 @@ static int return_owed(struct peal_queue *q)
 	struct peali_queue_side *s = &q->side[PEAL_QUEUE_PRODUCER];
 	uint32_t i, n = 0;
 
-	if (!atomic_load(&q->owed))
+	if (!atomic_load(&q->owed) || !peali_queue_trylock(q))
 		return 0;
-	peali_queue_lock(q);
 	for (i = 0; i < s->most; i++) {
 		struct peal_queue_end *end = &s->end[i];
 

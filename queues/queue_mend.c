@@ -13,12 +13,11 @@
 
 #include <errno.h>
 
-void peali_queue_lock(struct peal_queue *q)
+/* Who had the lock died. */
+static void relock(struct peal_queue *q)
 {
 	int role;
 
-	if (PEAL_LIKELY(pthread_mutex_lock(&q->lock) != EOWNERDEAD))
-		return;
 	for (role = 0; role < 2; role++) {
 		struct peali_queue_side *s = &q->side[role];
 		uint32_t i;
@@ -31,6 +30,21 @@ void peali_queue_lock(struct peal_queue *q)
 	if (q->kind->relock)
 		q->kind->relock(q);
 	pthread_mutex_consistent(&q->lock);
+}
+
+void peali_queue_lock(struct peal_queue *q)
+{
+	if (PEAL_UNLIKELY(pthread_mutex_lock(&q->lock) == EOWNERDEAD))
+		relock(q);
+}
+
+int peali_queue_trylock(struct peal_queue *q)
+{
+	int result = pthread_mutex_trylock(&q->lock);
+
+	if (result == EOWNERDEAD)
+		relock(q);
+	return !result || result == EOWNERDEAD;
 }
 
 void peali_queue_died(struct peal_queue_end *end)
@@ -89,9 +103,8 @@ int peali_queue_mend(struct peal_queue_end *end)
 	struct peal_queue *q = end->queue;
 	int found = 0;
 
-	if (!atomic_load(&q->died))
+	if (!atomic_load(&q->died) || !peali_queue_trylock(q))
 		return 0;
-	peali_queue_lock(q);
 	if (!q->look.deaths)
 		begin_look(q);
 	if (q->look.deaths && passed(q)) {

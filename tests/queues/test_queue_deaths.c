@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "front.h"
+#include "deaths.h"
 #include "runtime/backend/host/wait.h"
 #include "stress.h"
 
@@ -14,27 +14,6 @@
 
 /* ---- deaths that are made up: between ticket and tag -------------------------- */
 
-static uint64_t *ticket_of(struct peal_queue *q)
-{
-	struct peal_mailbox *m = (struct peal_mailbox *)(void *)q->memory;
-	struct peal_work *w = (struct peal_work *)(void *)q->memory;
-
-	return q->kind->kind == PEAL_QUEUE_WORK ? &w->ticket : &m->ticket;
-}
-
-/* Is inside of a push, with so many tickets, and has put nothing there. */
-static void stop_in_push(struct peal_queue_end *end, uint64_t tickets)
-{
-	peali_calls_enter(&end->count->calls);
-	peal_add_acqrel_dev(ticket_of(end->queue), tickets);
-}
-
-static void die_in_push(struct peal_queue_end *end, uint64_t tickets)
-{
-	stop_in_push(end, tickets);
-	CHECK_OK(peal_queue_close(end));
-}
-
 /* Has leased, and did not come to note it. */
 static void forget_lease(struct peal_queue_end *end)
 {
@@ -42,16 +21,6 @@ static void forget_lease(struct peal_queue_end *end)
 		end->at.worker.granted = 0;
 	else
 		end->at.lease.granted = 0;
-}
-
-static struct peal_queue *make_of(uint32_t kind, uint32_t producers,
-				  uint32_t consumers)
-{
-	struct peal_queue_options o = of_kind(kind);
-
-	o.producers = producers;
-	o.consumers = consumers;
-	return make(o);
 }
 
 /* Gaps of so many tickets at the begin, in the middle and at the end hide nothing
@@ -101,22 +70,6 @@ PEAL_TEST(who_dies_in_a_push_hides_nothing)
 			leave_gaps(PEAL_QUEUE_WORK, 1, gap, closed);
 			leave_gaps(PEAL_QUEUE_WORK, 2, gap, closed);
 		}
-}
-
-/* Puts what a producer that was stopped had a ticket for, as its push would. */
-static void put_late(struct peal_queue_end *end, uint64_t number, uint64_t word)
-{
-	struct peal_header none = { 0, 0, 0 };
-
-	if (end->queue->kind->kind == PEAL_QUEUE_WORK)
-		peal_work_put_at((struct peal_work *)(void *)end->queue->memory,
-				 number, none, &word, 8);
-	else
-		peali_mailbox_write(
-			(struct peal_mailbox *)(void *)end->queue->memory,
-			number, none, &word, 8);
-	peali_calls_leave(&end->count->calls);
-	peal_store_release_sys(&end->count->messages, end->count->messages + 1);
 }
 
 /* A producer that lives and is slow has a ticket beside that of the dead. */

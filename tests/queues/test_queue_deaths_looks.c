@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <pthread.h>
+#include <sched.h>
+
+#include "deaths.h"
+
+/* Looks for the gaps of producers that died, and what happens meanwhile. */
+
+static struct peal_queue_end *slow; /* of the case that runs */
+static const struct peali_queue_kind *own;
+static int done;
+
+/* A producer takes its ticket just before they are looked at. */
+static uint64_t tickets_of_more(const struct peal_queue *q)
+{
+	if (!done++)
+		stop_in_push(slow, 1);
+	return own->tickets(q);
+}
+
+/* A producer puts its message just after there was none. */
+static int pop_before_more(struct peal_queue_end *end, void *buffer,
+			   uint64_t each, uint32_t n, uint64_t *lengths)
+{
+	int result = own->pop(end, buffer, each, n, lengths);
+
+	if (result == PEAL_EAGAIN && !done++)
+		put_late(slow, 0, 21);
+	return result;
+}
+
+/* Who takes a ticket while the look begins is seen to be inside of a call. */
+PEAL_TEST(who_comes_while_a_look_begins_is_waited_for)
+{
+	uint32_t kind;
+	uint64_t word;
+	int i;
+
+	for (kind = PEAL_QUEUE_MAILBOX; kind <= PEAL_QUEUE_WORK; kind++) {
+		struct peal_queue *q = make_of(kind, 2, 1);
+		struct peali_queue_kind mine;
+		struct peal_queue_end *c = consumer(q);
+
+		own = q->kind;
+		mine = *own;
+		mine.tickets = tickets_of_more;
+		slow = producer(q);
+		done = 0;
+		die_in_push(producer(q), 1);
+		q->kind = &mine;
+		for (i = 0; i < 100; i++)
+			CHECK_EQ(peal_queue_pop(c, &word, 8, NULL, 0),
+				 PEAL_EAGAIN);
+		CHECK(done);
+		q->kind = own;
+		put_late(slow, 1, 20);
+		CHECK_OK(peal_queue_pop(c, &word, 8, NULL, PATIENCE));
+		CHECK_EQ(word, 20);
+		close_all(q);
+	}
+}
+
+PEAL_TEST(what_comes_while_a_look_ends_is_taken)
+{
+	uint32_t kind;
+	uint64_t word;
+	int i;
+
+	for (kind = PEAL_QUEUE_MAILBOX; kind <= PEAL_QUEUE_WORK; kind++) {
+		struct peal_queue *q = make_of(kind, 2, 1);
+		struct peali_queue_kind mine;
+		struct peal_queue_end *c = consumer(q);
+
+		own = q->kind;
+		mine = *own;
+		mine.pop = pop_before_more;
+		slow = producer(q);
+		done = 0;
+		stop_in_push(slow, 1);
+		die_in_push(producer(q), 1);
+		CHECK_EQ(peal_queue_pop(c, &word, 8, NULL, 0), PEAL_EAGAIN);
+		q->kind = &mine;
+		for (i = 0; i < 100 && peal_queue_pop(c, &word, 8, NULL, 0);
+		     i++)
+			;
+		CHECK_EQ(word, 21);
+		q->kind = own;
+		close_all(q);
+	}
+}
+
+/* One more dies while a look is under way, with a ticket that it leaves alone. */
+PEAL_TEST(a_death_during_a_look_is_looked_for_later)
+{
+	uint32_t kind;
+	uint64_t word;
+
+	for (kind = PEAL_QUEUE_MAILBOX; kind <= PEAL_QUEUE_WORK; kind++) {
+		struct peal_queue *q = make_of(kind, 4, 1);
+		struct peal_queue_end *p = producer(q), *c = consumer(q);
+
+		slow = producer(q);
+		stop_in_push(slow, 1);
+		die_in_push(producer(q), 1);
+		CHECK_EQ(peal_queue_pop(c, &word, 8, NULL, 0), PEAL_EAGAIN);
+		die_in_push(producer(q), 1);
+		word = 31;
+		CHECK_OK(peal_queue_push(p, &word, 8, 0));
+		put_late(slow, 0, 30);
+		CHECK_OK(peal_queue_pop(c, &word, 8, NULL, PATIENCE));
+		while (word != 31)
+			CHECK_OK(peal_queue_pop(c, &word, 8, NULL, PATIENCE));
+		while (atomic_load(&q->died))
+			CHECK_EQ(peal_queue_pop(c, &word, 8, NULL, 0),
+				 PEAL_EAGAIN);
+		close_all(q);
+	}
+}
+
+static atomic_int held; /* 1: the lock is; 2: no more */
+
+static void *hold_lock(void *argument)
+{
+	struct peal_queue *q = (struct peal_queue *)argument;
+
+	peali_queue_lock(q);
+	atomic_store(&held, 1);
+	while (atomic_load(&held) != 2)
+		sched_yield();
+	pthread_mutex_unlock(&q->lock);
+	return NULL;
+}
+
+/* Calls that may not wait do not wait for the lock; nor do they say that a stream
+ * has ended before the gaps in it were looked for. */
+PEAL_TEST(who_has_the_lock_stops_no_call_that_may_not_wait)
+{
+	struct peal_queue *q = make_of(PEAL_QUEUE_MAILBOX, 3, 1);
+	struct peal_queue_end *p = producer(q), *gone = producer(q);
+	struct peal_queue_end *c = consumer(q);
+	uint64_t word = 41;
+	pthread_t thread;
+
+	die_in_push(producer(q), 1);
+	CHECK_OK(peal_queue_push(p, &word, 8, 0));
+	fill_up(p);
+	while (peal_queue_push(gone, &word, 8, 0) != PEAL_EAGAIN)
+		;
+	CHECK_OK(peal_queue_close(gone)); /* and is owed its lease */
+	CHECK_EQ(atomic_load(&q->owed), 1);
+	atomic_store(&held, 0);
+	CHECK(!pthread_create(&thread, NULL, hold_lock, q));
+	while (!atomic_load(&held))
+		sched_yield();
+	CHECK_EQ(peal_queue_push(p, &word, 8, 0), PEAL_EAGAIN);
+	atomic_store(&q->side[PEAL_QUEUE_PRODUCER].gone, 1); /* as if closed */
+	CHECK_EQ(peal_queue_pop(c, &word, 8, NULL, 0), PEAL_EAGAIN);
+	atomic_store(&q->side[PEAL_QUEUE_PRODUCER].gone, 0);
+	atomic_store(&held, 2);
+	pthread_join(thread, NULL);
+	CHECK_OK(peal_queue_close(p));
+	CHECK_OK(peal_queue_pop(c, &word, 8, NULL, 0));
+	CHECK_EQ(word, 41);
+	while (!peal_queue_pop(c, &word, 8, NULL, 0))
+		;
+	CHECK_EQ(peal_queue_pop(c, &word, 8, NULL, 0), PEAL_EEND);
+	close_all(q);
+}
+
+PEAL_TEST_MAIN(RUN(who_comes_while_a_look_begins_is_waited_for);
+	       RUN(what_comes_while_a_look_ends_is_taken);
+	       RUN(a_death_during_a_look_is_looked_for_later);
+	       RUN(who_has_the_lock_stops_no_call_that_may_not_wait);)
