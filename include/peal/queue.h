@@ -149,7 +149,7 @@ int peal_queue_close(struct peal_queue_end *end);
  * @param end        a producer's.
  * @param data       `bytes` bytes; NULL if bytes is 0.
  * @param bytes      at most the queue's message_bytes.
- * @param timeout_ns how long to wait for room; 0: not, -1: for ever.
+ * @param timeout_ns how long to wait for room; 0: not, -1 or less: for ever.
  * @return 0; PEAL_EAGAIN (timeout 0) or PEAL_ETIMEDOUT it is full, nothing was
  *         put; PEAL_EMSGSIZE too long, or not the one length that the queue is
  *         for (peal_queue_create_of); PEAL_EPIPE every consumer that was opened
@@ -183,7 +183,7 @@ int peal_queue_push_bulk(struct peal_queue_end *end, const void *data,
  * @param buffer     `room` bytes.
  * @param room       size of the buffer.
  * @param length_out bytes of the message; may be NULL.
- * @param timeout_ns how long to wait for one; 0: not, -1: for ever.
+ * @param timeout_ns how long to wait for one; 0: not, -1 or less: for ever.
  * @return 0; PEAL_EAGAIN (timeout 0) or PEAL_ETIMEDOUT nothing there; PEAL_EEND
  *         every producer that was opened is closed, and nothing more comes: of
  *         a work queue not while another consumer has claimed a message that it

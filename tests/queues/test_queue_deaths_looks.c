@@ -24,7 +24,7 @@ static int pop_before_more(struct peal_queue_end *end, void *buffer,
 {
 	int result = own->pop(end, buffer, each, n, lengths);
 
-	if (result == PEAL_EAGAIN && !done++)
+	if (result == PEAL_EAGAIN && done++ == 1) /* the look before mending */
 		put_late(slow, 0, 21);
 	return result;
 }
