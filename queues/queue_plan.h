@@ -46,7 +46,7 @@ struct peali_queue_plan {
 
 /*
  * Makes a plan. `each`: bytes of all messages; 0: they differ. Returns 0;
- * PEAL_EINVAL, PEAL_EMSGSIZE with text that names the option, its value and what
+ * PEAL_EINVAL with text that names the option, its value and what
  * is allowed. `call` is the name of the public function.
  */
 int peali_queue_plan(struct peali_queue_plan *plan,

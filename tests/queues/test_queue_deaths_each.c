@@ -41,17 +41,23 @@ static inline void step_off(void)
 				       ~(uint64_t)TRAP_FLAG);
 }
 
-static void steps_begin(void)
+/* Whether this machine traps after each instruction: some sandboxes do not. */
+static int can_step(void)
 {
 	struct sigaction action = { .sa_sigaction = step,
 				    .sa_flags = SA_SIGINFO };
 
 	CHECK(!sigaction(SIGTRAP, &action, NULL));
+	left = STEPS_MOST;
+	step_on();
+	step_off();
+	return left != STEPS_MOST;
 }
 #else
 #define CAN_STEP 0
-static inline void steps_begin(void)
+static inline int can_step(void)
 {
+	return 0;
 }
 #endif
 
@@ -172,7 +178,6 @@ static void die_everywhere(int in_pop)
 	struct death d = { .in_pop = in_pop };
 	uint64_t steps;
 
-	steps_begin();
 	for (d.kind = PEAL_QUEUE_LINK; d.kind <= PEAL_QUEUE_TOPIC; d.kind++)
 		for (d.n = 1; d.n <= 4; d.n += 3) {
 			for (steps = 1; !die_once(&d, steps); steps++)
@@ -181,7 +186,7 @@ static void die_everywhere(int in_pop)
 			       peal_queue_kind_name(d.kind),
 			       in_pop ? "pop" : "push", d.n,
 			       (unsigned long long)steps - 1);
-			CHECK(!CAN_STEP || steps > 50);
+			CHECK(steps > 50);
 		}
 }
 
@@ -195,8 +200,9 @@ PEAL_TEST(who_dies_anywhere_in_a_pop_stops_nobody)
 	die_everywhere(1);
 }
 
-PEAL_TEST_MAIN(if (!CAN_STEP) {
-	printf("skipped: x86-64 only, and without sanitizers\n");
+PEAL_TEST_MAIN(if (!can_step()) {
+	printf("skipped: only on x86-64 that can be stepped through, and "
+	       "without sanitizers\n");
 	return 77;
 } RUN(who_dies_anywhere_in_a_push_takes_nothing_along);
 	       RUN(who_dies_anywhere_in_a_pop_stops_nobody);)

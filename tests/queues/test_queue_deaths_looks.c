@@ -8,7 +8,19 @@
 
 static struct peal_queue_end *slow; /* of the case that runs */
 static const struct peali_queue_kind *own;
+static struct peali_queue_kind mine; /* the same, but for a function */
 static int done;
+
+static struct peal_queue *make_watched(uint32_t kind)
+{
+	struct peal_queue *q = make_of(kind, 2, 1);
+
+	own = q->kind;
+	mine = *own;
+	slow = producer(q);
+	done = 0;
+	return q;
+}
 
 /* A producer takes its ticket just before they are looked at. */
 static uint64_t tickets_of_more(const struct peal_queue *q)
@@ -37,15 +49,10 @@ PEAL_TEST(who_comes_while_a_look_begins_is_waited_for)
 	int i;
 
 	for (kind = PEAL_QUEUE_MAILBOX; kind <= PEAL_QUEUE_WORK; kind++) {
-		struct peal_queue *q = make_of(kind, 2, 1);
-		struct peali_queue_kind mine;
+		struct peal_queue *q = make_watched(kind);
 		struct peal_queue_end *c = consumer(q);
 
-		own = q->kind;
-		mine = *own;
 		mine.tickets = tickets_of_more;
-		slow = producer(q);
-		done = 0;
 		die_in_push(producer(q), 1);
 		q->kind = &mine;
 		for (i = 0; i < 100; i++)
@@ -67,15 +74,10 @@ PEAL_TEST(what_comes_while_a_look_ends_is_taken)
 	int i;
 
 	for (kind = PEAL_QUEUE_MAILBOX; kind <= PEAL_QUEUE_WORK; kind++) {
-		struct peal_queue *q = make_of(kind, 2, 1);
-		struct peali_queue_kind mine;
+		struct peal_queue *q = make_watched(kind);
 		struct peal_queue_end *c = consumer(q);
 
-		own = q->kind;
-		mine = *own;
 		mine.pop = pop_before_more;
-		slow = producer(q);
-		done = 0;
 		stop_in_push(slow, 1);
 		die_in_push(producer(q), 1);
 		CHECK_EQ(peal_queue_pop(c, &word, 8, NULL, 0), PEAL_EAGAIN);
