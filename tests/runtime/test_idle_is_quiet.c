@@ -5,27 +5,59 @@
 #include <sys/resource.h>
 
 #define DEVICES 4
-/* Of a core; the bench measures it properly. */
+/*
+ * Of a core, beside what the sleeps themselves take, of which there may be so
+ * many in a second: on some virtual machines a single one takes 40 us. The bench
+ * measures it properly.
+ */
 #define MOST 0.20
+#define MOST_SLEEPS 2000
+/* The threads of a driver double stand for a GPU's workers, which nobody wakes:
+ * they look now and then. */
+#define MOST_SLEEPS_UNRUNG 60000
 
-static double cpu_seconds(void)
+/** What the process has used so far. */
+struct use {
+	double seconds; /* of a core */
+	double sleeps; /* times that one of its threads gave its core up */
+};
+
+static struct use used_so_far(void)
 {
 	struct rusage u;
+	struct use use;
 
 	CHECK(!getrusage(RUSAGE_SELF, &u));
-	return (double)u.ru_utime.tv_sec + (double)u.ru_stime.tv_sec +
-	       (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6;
+	use.seconds = (double)u.ru_utime.tv_sec + (double)u.ru_stime.tv_sec +
+		      (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6;
+	use.sleeps = (double)u.ru_nvcsw;
+	return use;
 }
 
-PEAL_TEST(four_silent_devices_use_less_than_a_fifth_of_a_core)
+/* What a short sleep takes of a core here, in seconds. */
+static double sleep_seconds(void)
 {
+	struct use before = used_so_far(), after;
+	int i;
+
+	for (i = 0; i < 500; i++)
+		identity_sleep_us(100);
+	after = used_so_far();
+	return (after.seconds - before.seconds) / 500;
+}
+
+PEAL_TEST(four_silent_devices_sleep)
+{
+	double each = sleep_seconds(), seconds, sleeps;
 	struct peal_runtime *rt = harness_open(DEVICES, "2-3:none");
 	struct peal_endpoint *e = harness_endpoint(rt);
 	struct peal_link_options none = { .capacity = 0 };
 	uint64_t actor[DEVICES];
-	double before, used;
+	struct peal_device_info info;
+	struct use before, after;
 	int i;
 
+	CHECK_OK(peal_device_info(rt, 0, &info));
 	for (i = 0; i < DEVICES; i++)
 		actor[i] = harness_spawn(harness_launch(rt, i), "echo", 0);
 	harness_from(rt, e, 0, actor[0], none);
@@ -38,15 +70,21 @@ PEAL_TEST(four_silent_devices_use_less_than_a_fifth_of_a_core)
 	harness_send(e, 0, 1, 0, 50);
 	harness_receive(e, 1, 0, 50);
 	identity_sleep_us(999999);
-	before = cpu_seconds();
+	before = used_so_far();
 	identity_sleep_us(999999);
-	used = cpu_seconds() - before;
-	printf("    %.1f %% of a core\n", used * 100);
-	CHECK(used < (IDENTITY_SANITIZED ? 2 * MOST : MOST));
+	after = used_so_far();
+	seconds = after.seconds - before.seconds;
+	sleeps = after.sleeps - before.sleeps;
+	printf("    %.1f %% of a core, %.0f sleeps of %.1f us of it\n",
+	       seconds * 100, sleeps, each * 1e6);
+	CHECK(sleeps < (strcmp(info.backend, "host") ? MOST_SLEEPS_UNRUNG :
+						       MOST_SLEEPS));
+	CHECK(seconds - 1.5 * sleeps * each <
+	      (IDENTITY_SANITIZED ? 2 * MOST : MOST));
 	harness_send(e, 0, 1, 50, 10); /* and wakes up again */
 	harness_receive(e, 1, 50, 10);
 	harness_conserved(rt);
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
-PEAL_TEST_MAIN(RUN(four_silent_devices_use_less_than_a_fifth_of_a_core);)
+PEAL_TEST_MAIN(RUN(four_silent_devices_sleep);)
