@@ -462,6 +462,84 @@ static int run_places(struct latency *l)
 	return result;
 }
 
+/* ---- in a cluster ---------------------------------------------------------------- */
+
+/* One round of worker 0 and 1 in a cluster, or not; 0 or -1. */
+static int run_clustered(struct latency *l, uint32_t cluster_workers,
+			 struct peali_samples *samples)
+{
+	const struct row row = { PEAL_ROUTE_LOCAL, PLACED_BYTES, 0, 0, 0 };
+	int result;
+
+	l->stand.cluster_workers = cluster_workers;
+	result = build(l, &row) || run_ours(l, &row, samples) ? -1 : 0;
+	if (!result && cluster_workers &&
+	    !peali_stand_in_cluster(&l->stand, l->link)) {
+		peali_say("the link is not in the cluster's memory");
+		result = -1;
+	}
+	l->stand.cluster_workers = 0;
+	return peali_stand_clear(&l->stand) ? -1 : result;
+}
+
+static void fill_clustered(struct latency *l, struct peali_samples *ours,
+			   struct peali_samples *plain)
+{
+	json_t *cells = peali_report_row(&l->report, "link, in a cluster");
+	struct peali_spread spread = peali_samples_spread(ours);
+
+	peali_row_text(cells, "route", "%s", peal_route_name(PEAL_ROUTE_LOCAL));
+	peali_row_uint(cells, "message_bytes", PLACED_BYTES);
+	peali_row_text(cells, "what", "worker 0 and 1, of one cluster");
+	peali_stand_cells(&l->stand, 0, cells);
+	peali_row_text(cells, "timed_by", "initiating worker");
+	peali_row_uint(cells, "round_trips_per_sample", BATCH);
+	peali_row_real(cells, "one_way_ns_p50", spread.median / 2);
+	peali_row_real(cells, "one_way_ns_min", spread.least / 2);
+	peali_row_real(cells, "one_way_ns_max", spread.most / 2);
+	peali_row_null(cells, "core_distance", "%s", "no cores");
+	peali_samples_row_durations(ours, cells, "latency_ns");
+	peali_row_real(cells, "versus_ns_p50",
+		       peali_samples_spread(plain).median);
+	peali_samples_row_versus(plain, cells,
+				 "the same link in the device's memory", NULL);
+	fill_limit(cells, PEER_FLAG, plain, "the peer is no limit");
+}
+
+/* Rounds in a cluster and without, by turns; none where there are no clusters. */
+static int run_clusters(struct latency *l)
+{
+	struct peali_samples ours = { 0 }, plain = { 0 };
+	uint64_t until = peali_bench_now_ns() + l->row_ns;
+	struct peal_device_info info;
+	int i, result = 0;
+
+	if (peal_device_info(l->stand.runtime, 0, &info) < 0)
+		return -1;
+	if (!info.max_cluster_workers)
+		return 0;
+	peali_stand_fit_lanes(&l->stand, PLACED_BYTES);
+	for (i = 0;
+	     !result && (i < ROUNDS_LEAST || peali_bench_now_ns() < until);
+	     i++) {
+		result = run_clustered(l, 0, &plain) ||
+					 run_clustered(l, 2, &ours) ?
+				 -1 :
+				 0;
+		if (result)
+			break;
+		peali_samples_close(&plain, 0,
+				    peali_samples_open_median(&plain) /
+					    peali_samples_open_median(&ours));
+		peali_samples_close(&ours, 0, NAN);
+	}
+	if (!result)
+		fill_clustered(l, &ours, &plain);
+	peali_samples_fini(&ours);
+	peali_samples_fini(&plain);
+	return result;
+}
+
 /* ---- rows ------------------------------------------------------------------------ */
 
 /* Calls run_row for each row that was asked for, or only counts them. */
@@ -521,7 +599,7 @@ static int measure_rows(void *context)
 	if (n < 0 || l->stand.on_host ||
 	    !peali_bench_wanted(&l->options, PEAL_ROUTE_LOCAL, PLACED_BYTES))
 		return n;
-	return run_places(l);
+	return run_places(l) || run_clusters(l) ? -1 : n;
 }
 
 static int run(int argc, char **argv, int json)

@@ -175,6 +175,7 @@ int peali_stand_launch(struct peali_stand *stand, int device,
 		.size = sizeof(options),
 		.workers = workers,
 		.lanes = stand->lanes,
+		.cluster_workers = stand->cluster_workers,
 		.max_inputs = 32,
 		.max_ports = 32,
 	};
@@ -374,6 +375,14 @@ enum peal_route peali_stand_route(struct peali_stand *stand, int link)
 	if (link < 0 || peal_link_info(stand->links[link], &info) < 0)
 		return PEAL_ROUTE_NONE;
 	return info.route;
+}
+
+int peali_stand_in_cluster(struct peali_stand *stand, int link)
+{
+	struct peal_link_info info;
+
+	return link >= 0 && peal_link_info(stand->links[link], &info) == 0 &&
+	       info.in_cluster;
 }
 
 /* ---- taking down ------------------------------------------------------------ */

@@ -31,6 +31,7 @@ struct peali_stand {
 	uint32_t n_kernels, n_links;
 	uint32_t n_ports; /* of the host's endpoint that are connected */
 	uint32_t lanes; /* of the next kernels; 0: one */
+	uint32_t cluster_workers; /* of the next kernels; 0: no clusters */
 	int emulated;
 	int on_host; /* the host backend's devices alone: threads are peers */
 	int n_devices;
@@ -119,6 +120,8 @@ const char *peali_stand_no_cores(const struct peali_stand *stand);
 
 /** The route of a link, by its index. */
 enum peal_route peali_stand_route(struct peali_stand *stand, int link);
+/** Whether it lies in memory that a cluster of workers shares. */
+int peali_stand_in_cluster(struct peali_stand *stand, int link);
 
 /**
  * Stops the kernels and takes everything down but the runtime. Every link has

@@ -24,7 +24,7 @@ struct kernel_layout {
 	uint64_t shared_bytes;
 	/* device memory */
 	uint64_t params, workers, worker_stride, actors, mailboxes;
-	uint64_t mailbox_stride, worker_stages, arena, own_bytes;
+	uint64_t mailbox_stride, worker_stages, cluster_home, arena, own_bytes;
 	/* of the control rings */
 	struct peali_ring_spec spec;
 	uint64_t stage_bytes;
@@ -49,6 +49,32 @@ static int option_range(const char *name, uint64_t value, uint64_t low,
 			o->field = (value);                                    \
 	} while (0)
 
+/* What is asked of clusters makes sense, on whatever device. */
+static int check_cluster(struct peal_kernel_options *o)
+{
+	uint32_t n = o->cluster_workers;
+
+	if (n > PEAL_CLUSTER_WORKERS_MAX || (n & (n - 1)))
+		return peali_fail(PEAL_EINVAL, CALL,
+				  "option cluster_workers is %u: it must be 0, "
+				  "1, 2, 4 or 8",
+				  n);
+	if (n && o->workers % n)
+		return peali_fail(PEAL_EINVAL, CALL,
+				  "option workers is %u, which is no multiple "
+				  "of cluster_workers, %u",
+				  o->workers, n);
+	if (n < 2) {
+		o->cluster_workers = o->cluster_bytes = 0;
+		return 0;
+	}
+	if (o->cluster_bytes > 1 << 20)
+		return option_range("cluster_bytes", o->cluster_bytes, 1,
+				    1 << 20);
+	o->cluster_bytes = (uint32_t)peali_whole_lines(o->cluster_bytes);
+	return 0;
+}
+
 /* Fills defaults in and checks the ranges. */
 static int complete_options(struct peal_kernel_options *o,
 			    const struct peal_runtime *rt,
@@ -66,6 +92,7 @@ static int complete_options(struct peal_kernel_options *o,
 	DEFAULT(mailbox_message_bytes, 48);
 	DEFAULT(arena_bytes, 1 << 20);
 	DEFAULT(lease_ns, rt->lease_ns);
+	DEFAULT(cluster_bytes, 32 << 10);
 	DEFAULT(name, program->name);
 	result = option_range("workers", o->workers, 1, 65535);
 	if (!result)
@@ -86,7 +113,7 @@ static int complete_options(struct peal_kernel_options *o,
 	if (!result)
 		result = option_range("arena_bytes", o->arena_bytes, 1,
 				      1ULL << 40);
-	return result;
+	return result ? result : check_cluster(o);
 }
 
 /* ---- memory --------------------------------------------------------------- */
@@ -136,7 +163,10 @@ static void lay_out(struct kernel_layout *at,
 					       sizeof(struct peal_actor_entry));
 	at->mailbox_stride = p->mailbox_stride;
 	at->worker_stages = at->mailboxes + n * at->mailbox_stride;
-	at->arena = at->worker_stages + n * at->stage_bytes;
+	at->cluster_home = at->worker_stages + n * at->stage_bytes;
+	at->arena = at->cluster_home;
+	if (p->epoch_ns)
+		at->arena += n * p->cluster_bytes;
 	at->own_bytes = at->arena + peali_whole_lines(arena_bytes);
 }
 
@@ -224,6 +254,8 @@ static void set_addresses(struct peal_kernel *k, const struct kernel_layout *at)
 	p->worker_stride = at->worker_stride;
 	p->actors = own + at->actors;
 	p->mailboxes = p->mailbox_stride ? own + at->mailboxes : 0;
+	p->cluster_home =
+		p->cluster_bytes && p->epoch_ns ? own + at->cluster_home : 0;
 	k->arena_offset = at->arena;
 	k->control->magic = PEAL_CONTROL_MAGIC;
 }
@@ -300,8 +332,10 @@ static void free_kernel(struct peal_kernel *k)
 	peali_pools_free(k);
 	peali_area_free(k->rt, &k->own);
 	peali_area_free(k->rt, &k->shared);
-	for (i = 0; k->workers && i < k->params.n_workers; i++)
+	for (i = 0; k->workers && i < k->params.n_workers; i++) {
 		free(k->workers[i].input_used);
+		peali_space_close(&k->workers[i].cluster);
+	}
 	free(k->workers);
 	free(k->actors);
 	pthread_mutex_destroy(&k->call_lock);
@@ -331,6 +365,8 @@ static struct peal_kernel *new_kernel(struct peal_runtime *rt, int device,
 	k->params.lease_ns = o->lease_ns;
 	k->params.epoch_ns = o->epoch_ns;
 	k->params.end_with_inputs = o->end_with_inputs != 0;
+	k->params.cluster_workers = o->cluster_workers;
+	k->params.cluster_bytes = o->cluster_bytes;
 	snprintf(k->name, sizeof(k->name), "%s", o->name);
 	pthread_mutex_init(&k->call_lock, NULL);
 	pthread_mutex_init(&k->push_lock, NULL);
@@ -340,6 +376,10 @@ static struct peal_kernel *new_kernel(struct peal_runtime *rt, int device,
 	for (i = 0; k->workers && i < o->workers; i++) {
 		k->workers[i].input_used = calloc(o->max_inputs, 1);
 		missing += !k->workers[i].input_used;
+		if (o->cluster_workers &&
+		    peali_space_open(&k->workers[i].cluster, "cluster", 0,
+				     o->cluster_bytes))
+			missing++;
 	}
 	for (i = 0; k->actors && i < o->max_actors; i++)
 		k->actors[i].handler = k->actors[i].was_handler =
@@ -409,9 +449,29 @@ static int load_programs(struct peal_runtime *rt, int device,
 	return 0;
 }
 
+/* How many workers fit in clusters; where there are none, the options have none
+ * from then on. */
+static int fit_clusters(struct peali_device *d,
+			const struct peal_program *program,
+			struct peal_kernel_options *o, uint32_t *most)
+{
+	int result = PEAL_ENOTSUP;
+
+	if (d->backend->ops->max_clustered)
+		result = d->backend->ops->max_clustered(d->backend, d->local,
+							program, o->lanes,
+							o->cluster_workers,
+							o->cluster_bytes, most);
+	if (result != PEAL_ENOTSUP)
+		return result;
+	o->cluster_workers = o->cluster_bytes = 0;
+	return d->backend->ops->max_workers(d->backend, d->local, program,
+					    o->lanes, most);
+}
+
 static int check_fit(struct peal_runtime *rt, int device,
 		     const struct peal_program *program,
-		     const struct peal_kernel_options *o)
+		     struct peal_kernel_options *o)
 {
 	struct peali_device *d = &rt->devices.device[device];
 	uint32_t most = 0;
@@ -421,13 +481,24 @@ static int check_fit(struct peal_runtime *rt, int device,
 	prove_pairs(rt, device);
 	result = load_programs(rt, device, program);
 	pthread_mutex_unlock(&rt->launch_lock);
-	if (!result)
+	if (!result && o->cluster_workers)
+		result = fit_clusters(d, program, o, &most);
+	else if (!result)
 		result = d->backend->ops->max_workers(d->backend, d->local,
 						      program, o->lanes, &most);
 	if (result)
 		return result;
 	if (o->workers <= most)
 		return 0;
+	if (o->cluster_workers)
+		return peali_fail(
+			PEAL_ENOSPC, CALL,
+			"%u workers of %u lanes in clusters of %u with %u "
+			"bytes each do not fit on device %d: at most %u can be "
+			"resident together; ask for smaller clusters or fewer "
+			"cluster_bytes",
+			o->workers, o->lanes, o->cluster_workers,
+			o->cluster_bytes, device, most);
 	return peali_fail(PEAL_ENOSPC, CALL,
 			  "%u workers of %u lanes do not fit on device %d: "
 			  "at most %u can be resident together",
@@ -469,6 +540,8 @@ static int start(struct peal_kernel *k)
 	desc.params = peali_area_view(k->rt, k->device, &k->own);
 	desc.n_workers = k->params.n_workers;
 	desc.lanes = k->params.lanes;
+	desc.cluster_workers = k->params.cluster_workers;
+	desc.cluster_bytes = k->params.cluster_bytes;
 	desc.pin = 1;
 	desc.status = k->status;
 	desc.epochs = k->params.epoch_ns != 0;

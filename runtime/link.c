@@ -67,6 +67,7 @@ static void describe_path(struct peal_link *link, struct peal_link_info *out)
 	out->route = link->path.route;
 	memcpy(out->why, link->why, sizeof(out->why));
 	out->memory_bytes = peali_link_memory(link);
+	out->in_cluster = link->path.segment[0].cluster_place != 0;
 	out->staged = atomic_load(&link->staged);
 	if (link->path.stager)
 		out->staged += peali_router_carried(link->path.stager);

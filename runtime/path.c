@@ -134,12 +134,39 @@ int peali_route_choose(struct peal_runtime *rt, int from, int to,
 
 static int ring_header(struct peal_link *link,
 		       const struct peali_ring_spec *spec,
-		       const struct peali_area *ring)
+		       const struct peali_segment *s)
 {
 	struct peal_ring header;
 
 	peali_ring_header(&header, spec, link->id);
-	return peali_area_write(link->rt, ring, 0, &header, sizeof(header));
+	header.cluster_place = s->cluster_place;
+	return peali_area_write(link->rt, &s->ring, 0, &header, sizeof(header));
+}
+
+/*
+ * Between two workers of a cluster: the slots lie in the receiver's part of its
+ * memory, if there is room. The ring's own then lie fallow.
+ */
+static void place_in_cluster(const struct peal_link *link,
+			     const struct peali_ring_spec *spec,
+			     struct peali_segment *s)
+{
+	struct peal_kernel *k = link->to.kernel;
+	uint32_t n = k ? k->params.cluster_workers : 0;
+	uint64_t bytes = (uint64_t)spec->capacity * spec->slot_bytes;
+	struct peali_space *space;
+	struct peali_piece piece;
+
+	if (!n || link->from.kernel != k ||
+	    link->from.worker / n != link->to.worker / n)
+		return;
+	space = &k->workers[link->to.worker].cluster;
+	if (peali_space_largest(space) < bytes ||
+	    peali_space_alloc(space, bytes, &piece))
+		return;
+	s->cluster = space;
+	s->cluster_place =
+		PEAL_CLUSTER_PLACE(link->to.worker % n, piece.offset);
 }
 
 /* A GPU reads the host's memory over a bus: it keeps a mirror of a ring there. */
@@ -165,6 +192,8 @@ static int make_segment(struct peal_link *link,
 	int result;
 
 	s->mirror = mirror != 0;
+	if (ring_owner == consumer)
+		place_in_cluster(link, spec, s);
 	result = peali_area_alloc(rt, ring_owner, peali_ring_bytes(spec),
 				  &s->ring);
 	if (!result)
@@ -178,12 +207,17 @@ static int make_segment(struct peal_link *link,
 		result = peali_area_alloc(rt, consumer, mirror ? mirror : stage,
 					  &s->stage_consumer);
 	if (!result)
-		result = ring_header(link, spec, &s->ring);
+		result = ring_header(link, spec, s);
 	return result;
 }
 
 static void free_segment(struct peal_runtime *rt, struct peali_segment *s)
 {
+	struct peali_piece piece;
+
+	if (s->cluster_place)
+		peali_space_free(s->cluster,
+				 PEAL_CLUSTER_OFFSET(s->cluster_place), &piece);
 	peali_area_free(rt, &s->ring);
 	peali_area_free(rt, &s->credit);
 	peali_area_free(rt, &s->stage_producer);

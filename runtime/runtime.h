@@ -13,6 +13,7 @@
 #include "queues/work.h"
 #include "runtime/backend/devices.h"
 #include "runtime/backend/patience.h"
+#include "runtime/backend/space.h"
 #include "runtime/end.h"
 
 /*
@@ -163,6 +164,7 @@ struct peali_worker {
 	uint32_t n_ports; /* used in its table */
 	uint32_t n_barriers;
 	uint8_t *input_used; /* max_inputs flags */
+	struct peali_space cluster; /* of its cluster's memory its part */
 	uint64_t mend_number; /* of the control message of this step; 0 */
 	uint64_t beat_seen; /* by the watchdog */
 	_Atomic uint64_t beat_moved_ns;
@@ -234,6 +236,10 @@ const char *peali_phase_name(uint64_t phase);
 struct peali_segment {
 	struct peali_area ring, credit, stage_producer, stage_consumer;
 	uint32_t mirror; /* 1: the receiver's stage has one behind it */
+	/* where the slots are if not in the ring: PEAL_CLUSTER_PLACE, or 0; and
+	 * whose */
+	uint32_t cluster_place;
+	struct peali_space *cluster;
 };
 
 /** A route's memory: one segment, or two with the router between. */

@@ -25,6 +25,7 @@ struct peal_device_info {
 	uint32_t max_lanes; /* per worker */
 	int numa_node; /* -1: not known */
 	uint32_t policies; /* bit (1 << enum peal_policy) per policy */
+	uint32_t max_cluster_workers; /* of a cluster; 0: it has no clusters */
 };
 
 /** What a caller wants of a device; zero in a field: no wish. */

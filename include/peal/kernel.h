@@ -45,6 +45,18 @@ struct peal_kernel_options {
 	const char *name; /* for texts; the program's name. Copied. */
 	uint32_t mailbox_policy; /* enum peal_policy; the backend's default */
 	uint32_t max_pools; /* 1 */
+	/*
+	 * Workers of a cluster, a power of two up to 8 of which `workers` is a
+	 * multiple: on a GPU that has clusters (NVIDIA, from sm_90 on) those
+	 * run close together and links among them lie in memory that they
+	 * share, where a look takes a tenth of the time. Elsewhere such links
+	 * are as all others; peal_kernel_info and peal_link_info say which it
+	 * is. 0 and 1: none.
+	 */
+	uint32_t cluster_workers;
+	uint32_t cluster_bytes; /* of that memory for the rings into a worker,
+				 * as far as they fit; 32 KiB. Rounded up to
+				 * 128, at most what a block can have */
 };
 
 /** A kernel and the sums over its workers. */
@@ -65,6 +77,8 @@ struct peal_kernel_info {
 	uint64_t memory_bytes; /* of the kernel itself, without links */
 	uint64_t mail_poisoned; /* of mail_dead: a worker died while it told
 				 * them */
+	uint32_t cluster_workers; /* of a cluster; 0: there are none */
+	uint32_t cluster_bytes; /* of its memory that each worker has */
 };
 
 /** One worker. */

@@ -45,6 +45,8 @@ struct peal_link_info {
 	enum peal_route route;
 	char why[160]; /* why this route */
 	uint32_t capacity, slot_bytes, policy;
+	uint32_t in_cluster; /* 1: its slots lie in memory that the workers of
+			      * a cluster share; see peal_kernel_options */
 	uint64_t message_bytes, slab_bytes, memory_bytes;
 	uint64_t accepted, accepted_bytes;
 	uint64_t delivered, delivered_bytes;

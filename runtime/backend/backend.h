@@ -59,6 +59,8 @@ struct peali_launch_desc {
 	 * the backend finds that a kernel has ended and some worker has not
 	 * said so, it says PEAL_WORKER_FAILED for it. */
 	struct peal_worker_status *status;
+	uint32_t cluster_workers; /* as in max_clustered; 0: no clusters */
+	uint32_t cluster_bytes;
 	int epochs; /* workers may return to be launched again */
 	int recorded; /* not started now, but by each launch_again */
 };
@@ -154,6 +156,15 @@ struct peali_backend_ops {
 	int (*max_workers)(struct peali_backend *backend, int device,
 			   const struct peal_program *program, uint32_t lanes,
 			   uint32_t *out);
+	/*
+	 * The same in clusters of so many workers, each with so many bytes of
+	 * the memory that a cluster shares. PEAL_ENOTSUP: the device, or the
+	 * program's image there, has no clusters; NULL: no device has.
+	 */
+	int (*max_clustered)(struct peali_backend *backend, int device,
+			     const struct peal_program *program, uint32_t lanes,
+			     uint32_t cluster_workers, uint32_t cluster_bytes,
+			     uint32_t *out);
 	int (*launch)(struct peali_backend *backend,
 		      const struct peali_launch_desc *desc,
 		      struct peali_launch **out);

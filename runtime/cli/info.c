@@ -96,6 +96,8 @@ static json_t *device_rows(struct peal_runtime *runtime)
 			       info.memory_used_bytes);
 		peali_row_uint(row, "compute_units", info.compute_units);
 		peali_row_uint(row, "max_lanes", info.max_lanes);
+		peali_row_uint(row, "max_cluster_workers",
+			       info.max_cluster_workers);
 		if (info.numa_node >= 0)
 			peali_row_uint(row, "numa_node",
 				       (uint64_t)info.numa_node);

@@ -55,7 +55,9 @@ def need(condition, text):
         failed.append(text)
 on_host = os.environ.get("PEAL_BACKENDS", "host") == "host"
 if not on_host:  # other devices have other peers, and say what links them
-    LEAST.update(latency=61, throughput=104, barrier=4, idle=3, echo=16)
+    clusters = json.load(open("info"))["devices"][0]["max_cluster_workers"]
+    LEAST.update(latency=62 if clusters else 61, throughput=104, barrier=4,
+                 idle=3, echo=16)
     OWN["idle"] = ["devices"]  # a copy beside idle kernels has other keys
     for name in ("latency", "throughput", "stream", "barrier"):
         OWN[name].append("device_link")
@@ -84,6 +86,11 @@ for row in data["rows"]:
              f"{name}: the ratio is outside its spread")
         need(isinstance(row["versus"], str), f"{name}: a ratio to nothing")
 for row in data["rows"]:
+    if row["subject"] == "link, in a cluster":
+        need(clusters, "latency: a cluster of a device that has none")
+        need(0 < row["one_way_ns_min"] <= row["one_way_ns_p50"]
+             <= row["one_way_ns_max"], "latency: one way in a cluster")
+        need(isinstance(row["ratio"], float), "latency: no ratio to L2")
     if row["subject"] == "link, by placement":
         need(not on_host, "latency: a placement on the host")
         need(1 <= row["pairs"] <= 8, "latency: pairs")
@@ -105,6 +112,7 @@ for text in failed:
 sys.exit(1 if failed else 0)
 END
 
+"$PEAL" info --json >info
 for name in latency throughput stream barrier echo; do
     step "$name"
     "$PEAL" bench "$name" --seconds 0.1 --json >"$name.json"

@@ -36,10 +36,27 @@ LAYOUT(peali_gpu_access, location_id, CUmemAccessDesc, location.id);
 LAYOUT(peali_gpu_access, flags, CUmemAccessDesc, flags);
 SAME(3, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
 
+SAME(sizeof(struct peali_gpu_launch_attribute), sizeof(CUlaunchAttribute));
+LAYOUT(peali_gpu_launch_attribute, id, CUlaunchAttribute, id);
+LAYOUT(peali_gpu_launch_attribute, value, CUlaunchAttribute, value);
+SAME(offsetof(CUlaunchAttributeValue, clusterDim.y), sizeof(unsigned));
+SAME(offsetof(CUlaunchAttributeValue, cooperative), 0);
+SAME(PEALI_GPU_LAUNCH_COOPERATIVE, CU_LAUNCH_ATTRIBUTE_COOPERATIVE);
+SAME(PEALI_GPU_LAUNCH_CLUSTER, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION);
+SAME(sizeof(struct peali_gpu_grid), sizeof(CUlaunchConfig));
+LAYOUT(peali_gpu_grid, gx, CUlaunchConfig, gridDimX);
+LAYOUT(peali_gpu_grid, bx, CUlaunchConfig, blockDimX);
+LAYOUT(peali_gpu_grid, shared_bytes, CUlaunchConfig, sharedMemBytes);
+LAYOUT(peali_gpu_grid, stream, CUlaunchConfig, hStream);
+LAYOUT(peali_gpu_grid, attributes, CUlaunchConfig, attrs);
+LAYOUT(peali_gpu_grid, n_attributes, CUlaunchConfig, numAttrs);
+
 SAME(3, CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP);
 SAME(3, CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP);
 SAME(1, CU_STREAM_NON_BLOCKING);
 SAME(0, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
+SAME(1, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
+SAME(8, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
 SAME(PEALI_GPU_NOT_READY, CUDA_ERROR_NOT_READY);
 
 /* Parts: the layout that the calls of 12.4 and 12.5 take. */
@@ -67,6 +84,8 @@ static const struct {
 	ATTRIBUTE(MAJOR, COMPUTE_CAPABILITY_MAJOR),
 	ATTRIBUTE(MINOR, COMPUTE_CAPABILITY_MINOR),
 	ATTRIBUTE(COOPERATIVE, COOPERATIVE_LAUNCH),
+	ATTRIBUTE(CLUSTER_LAUNCH, CLUSTER_LAUNCH),
+	ATTRIBUTE(SHARED_BYTES, MAX_SHARED_MEMORY_PER_BLOCK_OPTIN),
 	ATTRIBUTE(VMM_SUPPORT, VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED),
 	ATTRIBUTE(FD_SUPPORT, HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED),
 	ATTRIBUTE(HOST_ATOMICS, HOST_NATIVE_ATOMIC_SUPPORTED),

@@ -197,25 +197,41 @@ static inline int sweep_replays(struct peal_runtime *rt)
 	return good;
 }
 
+/* Through two workers of device 0, a cluster where it has some, and one of
+ * device 1. */
+#define SWEEP_LINKS 4
+static const struct {
+	int kernel;
+	uint32_t worker;
+} sweep_actors[] = { { 0, 0 }, { 0, 1 }, { 1, 0 } };
+
 /* What a scenario builds; NULL: it did not come so far. */
 struct sweep_chain {
 	struct peal_endpoint *e;
 	struct peal_kernel *kernel[2];
-	struct peal_link *link[3];
+	struct peal_link *link[SWEEP_LINKS];
 };
 
 static inline int sweep_build(struct peal_runtime *rt, struct sweep_chain *c)
 {
-	uint64_t at[4] = { 0, 0, 0, 0 };
+	struct peal_kernel_options of[2] = {
+		{ .size = sizeof(of[0]), .workers = 2, .cluster_workers = 2 },
+		{ .size = sizeof(of[0]), .workers = 1 },
+	};
+	struct peal_actor_options o = { .size = sizeof(o) };
+	uint64_t at[SWEEP_LINKS + 1] = { 0 };
 	int i, good = STEP(peal_endpoint_create(rt, NULL, &c->e));
 
-	at[0] = at[3] = good ? peal_endpoint_address(c->e) : 0;
+	at[0] = at[SWEEP_LINKS] = good ? peal_endpoint_address(c->e) : 0;
 	for (i = 0; i < 2 && good; i++)
-		good = STEP(peal_kernel_launch(rt, i, &peal_program_relay, NULL,
-					       &c->kernel[i])) &&
-		       STEP(peal_actor_spawn(c->kernel[i], "echo", NULL,
-					     &at[i + 1]));
-	for (i = 0; i < 3 && good; i++)
+		good = STEP(peal_kernel_launch(rt, i, &peal_program_relay,
+					       &of[i], &c->kernel[i]));
+	for (i = 0; i + 1 < SWEEP_LINKS && good; i++) {
+		o.worker = sweep_actors[i].worker + 1;
+		good = STEP(peal_actor_spawn(c->kernel[sweep_actors[i].kernel],
+					     "echo", &o, &at[i + 1]));
+	}
+	for (i = 0; i < SWEEP_LINKS && good; i++)
 		good = STEP(peal_connect(rt, at[i], 0, at[i + 1], NULL,
 					 &c->link[i]));
 	return good;
@@ -266,7 +282,7 @@ static inline void sweep_take_down(struct sweep_chain *c)
 	for (i = 0; i < 2; i++)
 		if (c->kernel[i])
 			STEP(peal_kernel_stop(c->kernel[i], SWEEP_WAIT));
-	for (i = 0; i < 3; i++)
+	for (i = 0; i < SWEEP_LINKS; i++)
 		STEP(peal_link_destroy(c->link[i]));
 	for (i = 0; i < 2; i++)
 		STEP(peal_kernel_destroy(c->kernel[i]));

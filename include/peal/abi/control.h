@@ -176,6 +176,8 @@ PEAL_STATIC_ASSERT(sizeof(struct peal_control_spawn) == 40, "spawn size");
 /** A control message's payload is at most this. */
 #define PEAL_CONTROL_BYTES 112
 
+#define PEAL_CLUSTER_WORKERS_MAX 8 /* that every device with clusters takes */
+
 /** What a kernel is launched with; in device memory, all addresses are the
  * device's own. */
 struct peal_kernel_params {
@@ -198,8 +200,12 @@ struct peal_kernel_params {
 	uint32_t max_barriers;
 	uint32_t end_with_inputs; /* 1: end once all inputs have ended */
 	uint32_t max_pools;
+	uint32_t cluster_workers; /* of a cluster; 0: there are none */
+	uint32_t cluster_bytes; /* of its memory that each worker has */
+	uint64_t cluster_home; /* where that is kept from one epoch to the next,
+				* cluster_bytes for each worker; 0: no epochs */
 };
 
-PEAL_STATIC_ASSERT(sizeof(struct peal_kernel_params) == 120, "params size");
+PEAL_STATIC_ASSERT(sizeof(struct peal_kernel_params) == 136, "params size");
 
 #endif

@@ -30,8 +30,20 @@ struct peal_ring {
 	uint64_t slab_offset;
 	uint64_t total_bytes;
 	uint64_t link_id;
-	uint8_t reserved[PEAL_SHARED_LINE - 64];
+	uint32_t cluster_place; /* PEAL_CLUSTER_PLACE: there the slots lie; 0:
+				 * at slots_offset */
+	uint8_t reserved[PEAL_SHARED_LINE - 68];
 };
+
+/**
+ * A place in the memory that the workers of a cluster share: the rank of the
+ * worker that has it, and the bytes from where its own begins, a multiple of
+ * PEAL_SHARED_LINE. Never 0.
+ */
+#define PEAL_CLUSTER_PLACE(rank, offset)                                       \
+	((uint32_t)(rank) << 24 | ((uint32_t)(offset) / PEAL_SHARED_LINE + 1))
+#define PEAL_CLUSTER_RANK(place) ((place) >> 24)
+#define PEAL_CLUSTER_OFFSET(place) ((((place)&0xffffff) - 1) * PEAL_SHARED_LINE)
 
 PEAL_STATIC_ASSERT(sizeof(struct peal_ring) == PEAL_SHARED_LINE, "ring size");
 PEAL_STATIC_ASSERT(offsetof(struct peal_ring, slab_bytes) == 24, "ring");

@@ -120,14 +120,48 @@ PEALI_HW(worker, blockIdx.x)
 /** Where all lanes of the worker meet; GPUs only. */
 PEALI_DO(peal_hw_sync, (void), __syncthreads())
 
+/*
+ * Where blocks can share memory as a cluster, a slot may lie there: its atoms
+ * take a generic address.
+ */
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+#define PEAL_HAVE_CLUSTERS 1
+#define PEAL_CUDA_ATOM_SPACE ""
+#define PEAL_CUDA_ATOM_ADDRESS(p) (p)
+
+/** Where the memory of a worker of the cluster begins that all of it share. */
+static PEAL_DEV PEAL_INLINE uint8_t *peal_hw_cluster_memory(uint32_t rank)
+{
+	extern PEAL_SHARED __align__(PEAL_SHARED_LINE)
+		uint8_t peali_cluster_memory[];
+	uint8_t *at;
+
+	asm("mapa.u64 %0, %1, %2;"
+	    : "=l"(at)
+	    : "l"(peali_cluster_memory), "r"(rank));
+	return at;
+}
+
+/** Where all lanes of all workers of the cluster meet. */
+PEALI_DO(peal_hw_cluster_sync, (void),
+	 asm volatile("barrier.cluster.arrive.release;\n\t"
+		      "barrier.cluster.wait.acquire;" ::
+			      : "memory"))
+#else
+#define PEAL_HAVE_CLUSTERS 0
+#define PEAL_CUDA_ATOM_SPACE ".global"
+#define PEAL_CUDA_ATOM_ADDRESS(p) __cvta_generic_to_global(p)
+#endif
+
 #define PEAL_HAVE_ATOM16 1
 /** Stores 16 bytes at once; relaxed. 16-byte aligned. */
 static PEAL_DEV PEAL_INLINE void peal_atom16_store(struct peal_atom16 *p,
 						   struct peal_atom16 v)
 {
-	asm volatile("st.relaxed.sys.global.v4.u32 [%0], {%1, %2, %3, %4};"
+	asm volatile("st.relaxed.sys" PEAL_CUDA_ATOM_SPACE
+		     ".v4.u32 [%0], {%1, %2, %3, %4};"
 		     :
-		     : "l"(__cvta_generic_to_global(p)), "r"(v.word[0]),
+		     : "l"(PEAL_CUDA_ATOM_ADDRESS(p)), "r"(v.word[0]),
 		       "r"(v.word[1]), "r"(v.word[2]), "r"(v.word[3])
 		     : "memory");
 }
@@ -138,10 +172,11 @@ peal_atom16_load(const struct peal_atom16 *p)
 {
 	struct peal_atom16 v;
 
-	asm volatile("ld.relaxed.sys.global.v4.u32 {%0, %1, %2, %3}, [%4];"
+	asm volatile("ld.relaxed.sys" PEAL_CUDA_ATOM_SPACE
+		     ".v4.u32 {%0, %1, %2, %3}, [%4];"
 		     : "=r"(v.word[0]), "=r"(v.word[1]), "=r"(v.word[2]),
 		       "=r"(v.word[3])
-		     : "l"(__cvta_generic_to_global(p))
+		     : "l"(PEAL_CUDA_ATOM_ADDRESS(p))
 		     : "memory");
 	return v;
 }

@@ -8,6 +8,8 @@
 
 #if PEAL_ON_HIP
 
+#define PEAL_HAVE_CLUSTERS 0
+
 /*
  * A compiler may drop the wait between the write-back of a release and what
  * says so, a flag's store or a barrier (llvm-project issues 178316 and 135340;

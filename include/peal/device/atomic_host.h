@@ -8,6 +8,8 @@
 
 #if PEAL_ON_HOST
 
+#define PEAL_HAVE_CLUSTERS 1 /* of driver doubles */
+
 #define PEAL_HOST_SCOPE(scope, type, suffix)                                   \
 	static PEAL_INLINE type peal_load_relaxed_##scope##suffix(             \
 		const type *p)                                                 \

@@ -2,6 +2,7 @@
 #ifndef PEAL_DEVICE_CONTROL_H
 #define PEAL_DEVICE_CONTROL_H
 
+#include <peal/device/cluster.h>
 #include <peal/device/control_topic.h>
 #include <peal/device/pool.h>
 
@@ -84,9 +85,15 @@ peali_control_input(struct peal_worker *w, uint32_t type,
 
 	if (view->index >= w->params->max_inputs)
 		return PEAL_EINVAL;
+	if (type == PEAL_CONTROL_ATTACH_INPUT ||
+	    type == PEAL_CONTROL_NEXT_RING) {
+		if (peali_cluster_check(w, view))
+			return PEAL_ENOTSUP;
+		peali_cluster_clear(view);
+	}
 	if (type == PEAL_CONTROL_ATTACH_INPUT) {
-		peal_link_consumer_init(&in->link, view);
 		peali_input_begins(w, view->index);
+		peali_input_ring(in, view);
 	} else if (type == PEAL_CONTROL_NEXT_RING) {
 		in->next = *view;
 		in->flags |= PEAL_INPUT_NEXT;
@@ -107,7 +114,7 @@ static PEAL_DEV PEAL_UNUSED inline void peali_switch(struct peal_output *o)
 	if (o->link.state) { /* closed meanwhile: nothing to seal */
 		o->switching = 0;
 	} else if (!peal_link_push_mark(&o->link, PEAL_KIND_SEAL)) {
-		peal_link_producer_init(&o->link, &o->next);
+		peali_output_ring(o, &o->next);
 		o->switching = 0;
 	}
 }
@@ -120,9 +127,11 @@ peali_control_port(struct peal_worker *w, uint32_t type,
 
 	if (view->index >= w->params->max_ports)
 		return PEAL_EINVAL;
+	if (type != PEAL_CONTROL_CLOSE_PORT && peali_cluster_check(w, view))
+		return PEAL_ENOTSUP;
 	if (type == PEAL_CONTROL_ATTACH_PORT) {
-		peal_link_producer_init(&o->link, view);
 		peali_port_begins(w, view->index);
+		peali_output_ring(o, view);
 	} else if (type == PEAL_CONTROL_SWITCH_PORT) {
 		if (!o->used || o->switching)
 			return PEAL_EBUSY;

@@ -65,6 +65,17 @@ void peal_host_sleep(struct peal_bell *bell, uint32_t most_us);
 /** Monotonic time in ns, the same on all threads and processes. */
 uint64_t peal_host_clock_ns(void);
 
+/**
+ * The memory of a worker of the calling worker's cluster; 0: no cluster. Only
+ * driver doubles have some.
+ *
+ * @param rank of that worker in the cluster, from 0
+ */
+uint8_t *peal_host_cluster_memory(uint32_t rank);
+
+/** Waits until all workers of the calling worker's cluster call it. */
+void peal_host_cluster_meet(void);
+
 /** Switches to the next lane of the calling worker; returns at its turn. */
 void peal_host_sync_lanes(void);
 

@@ -117,6 +117,7 @@ peali_worker_enter(struct peal_worker *w,
 #if !PEAL_ON_HOST
 	peal_hw_sync();
 #endif
+	peali_cluster_begin(w);
 }
 
 #if PEAL_ON_HOST
@@ -198,6 +199,7 @@ peali_worker_enter(struct peal_worker *w,
 		peali_worker_enter(&w, params, worker, lane);                  \
 		while (peal_loop_next(&w))                                     \
 			peal_loop_done(&w, peali_dispatch_##program(&w));      \
+		peali_cluster_end(&w);                                         \
 		return w.ended ? 1 : 0;                                        \
 	}                                                                      \
 	PEALI_ENTRIES(program, HANDLERS)                                       \

@@ -2,6 +2,7 @@
 #ifndef PEAL_DEVICE_TAKE_H
 #define PEAL_DEVICE_TAKE_H
 
+#include <peal/device/cluster.h>
 #include <peal/device/take_pool.h>
 
 /*
@@ -22,7 +23,7 @@ peali_input_mark(struct peal_worker *w, struct peal_input *in, uint32_t kind)
 		w->state->ended++;
 	} else if (in->flags & PEAL_INPUT_NEXT) {
 		peal_link_release_mark(&in->link, kind);
-		peal_link_consumer_init(&in->link, &in->next);
+		peali_input_ring(in, &in->next);
 		in->flags &= ~(uint32_t)PEAL_INPUT_NEXT;
 	} else { /* who has to seal is told after this end: not by the host */
 		peali_link_fail(&in->link);

@@ -19,7 +19,7 @@ struct peal_input {
 		struct peal_subscription *topic;
 	};
 	uint32_t flags; /* enum peal_input_flag */
-	uint32_t reserved;
+	uint32_t cluster_place; /* of its ring's slots; 0: not in a cluster */
 };
 
 PEAL_STATIC_ASSERT(sizeof(struct peal_input) == 256, "found by a shift");
@@ -33,8 +33,9 @@ enum peal_input_flag {
 /** One port's sending end: a link's, or a topic's as for an input. */
 struct peal_output {
 	struct peal_link_producer link;
-	uint32_t used; /* 1: has a link, or a topic */
-	uint32_t switching; /* 1: `next` is filled */
+	uint16_t used; /* 1: has a link, or a topic */
+	uint16_t switching; /* 1: `next` is filled */
+	uint32_t cluster_place; /* as an input's */
 	union {
 		struct peal_link_view next; /* after the SEAL that waits */
 		struct peal_publication *topic;
@@ -114,6 +115,8 @@ struct peal_worker_state {
 	int32_t aside; /* what is to be done before the turn goes on, by a value
 			* of control.h; 0: nothing */
 	uint32_t aside_at; /* for which input or pool */
+	uint32_t cluster_kept; /* 1: its part of the cluster's memory is at the
+				* place for that; then nobody uses it */
 	/* for the lanes, on the host: what the leader decided */
 	int32_t turn;
 	uint32_t actor;
@@ -188,6 +191,7 @@ static PEAL_DEV PEAL_UNUSED inline void
 peali_input_begins(struct peal_worker *w, uint32_t index)
 {
 	w->inputs[index].flags = PEAL_INPUT_USED;
+	w->inputs[index].cluster_place = 0;
 	w->state->drained = 0;
 	peal_store_release_sys(&w->status->drained, 0);
 	if (index >= w->state->n_inputs)
@@ -200,6 +204,7 @@ static PEAL_DEV PEAL_UNUSED inline void peali_port_begins(struct peal_worker *w,
 {
 	w->outputs[index].used = 1;
 	w->outputs[index].switching = 0;
+	w->outputs[index].cluster_place = 0;
 	if (index >= w->state->n_outputs)
 		w->state->n_outputs = index + 1;
 }

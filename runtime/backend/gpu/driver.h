@@ -29,6 +29,7 @@ enum peali_gpu_need {
 	PEALI_GPU_VMM, /* heaps at chosen addresses; plain ones instead */
 	PEALI_GPU_PARTS, /* parts of a device that are kept apart */
 	PEALI_GPU_GRAPHS, /* launches that are recorded */
+	PEALI_GPU_CLUSTERS, /* clusters of blocks */
 	PEALI_GPU_OPTION /* what its comment says */
 };
 
@@ -47,6 +48,27 @@ struct peali_gpu_access {
 	int location_type; /* 1: a device */
 	int location_id;
 	int flags; /* 3: read and write */
+};
+
+/** One of a launch's attributes (CUlaunchAttribute). */
+struct peali_gpu_launch_attribute {
+	int id; /* enum peali_gpu_launch_attribute_id */
+	uint8_t padding[4];
+	unsigned value[16]; /* that of a cluster's size: x, y, z */
+};
+
+enum peali_gpu_launch_attribute_id {
+	PEALI_GPU_LAUNCH_COOPERATIVE = 2,
+	PEALI_GPU_LAUNCH_CLUSTER = 4
+};
+
+/** A grid that has attributes (CUlaunchConfig). */
+struct peali_gpu_grid {
+	unsigned gx, gy, gz, bx, by, bz; /* blocks, and threads of each */
+	unsigned shared_bytes; /* of each block, beside what its code has */
+	void *stream;
+	struct peali_gpu_launch_attribute *attributes;
+	unsigned n_attributes;
 };
 
 /*
@@ -168,6 +190,15 @@ struct peali_gpu_access {
 	   unsigned by, unsigned bz, unsigned shared_bytes, void *stream,      \
 	   void **arguments, void **extra),                                    \
 	  "cuLaunchKernel", 4000, "hipModuleLaunchKernel", NEEDED, RESIDENT)   \
+	X(function_set, (void *function, int attribute, int value),            \
+	  "cuFuncSetAttribute", 9000, "", CLUSTERS, BEFORE)                    \
+	X(clusters_fit,                                                        \
+	  (int *clusters, void *function, const struct peali_gpu_grid *grid),  \
+	  "cuOccupancyMaxActiveClusters", 11070, "", CLUSTERS, RESIDENT)       \
+	X(launch_grid,                                                         \
+	  (const struct peali_gpu_grid *grid, void *function,                  \
+	   void **arguments, void **extra),                                    \
+	  "cuLaunchKernelEx", 11060, "", CLUSTERS, RESIDENT)                   \
 	X(capture_begin, (void *stream, int mode), "cuStreamBeginCapture",     \
 	  10010, "hipStreamBeginCapture", GRAPHS, BEFORE)                      \
 	X(capture_end, (void *stream, void **graph), "cuStreamEndCapture",     \
@@ -229,6 +260,8 @@ enum peali_gpu_attribute {
 	PEALI_GPU_MAJOR, /* of the compute capability; CUDA only */
 	PEALI_GPU_MINOR,
 	PEALI_GPU_COOPERATIVE,
+	PEALI_GPU_CLUSTER_LAUNCH, /* blocks in clusters; CUDA only */
+	PEALI_GPU_SHARED_BYTES, /* of a block that asks for more; CUDA only */
 	PEALI_GPU_WATCHDOG, /* kernels have a time limit */
 	PEALI_GPU_INTEGRATED,
 	PEALI_GPU_COMPUTE_MODE,

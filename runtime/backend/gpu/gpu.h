@@ -7,6 +7,7 @@
 #include "runtime/backend/backend.h"
 #include "runtime/backend/copies.h"
 #include "runtime/backend/gpu/driver.h"
+#include "runtime/backend/image.h"
 #include "runtime/backend/space.h"
 
 /*
@@ -30,6 +31,8 @@ struct peali_gpu_program {
 	const struct peal_program *program;
 	void *module, *function;
 	int max_lanes; /* of a worker, by the registers of its code */
+	uint32_t cluster_bytes; /* the most of a worker, where its code can run
+				 * in clusters; else 0 */
 };
 
 /** A device, or one part of it. */
@@ -41,6 +44,7 @@ struct peali_gpu_device {
 	char name[64], uuid[40], architecture[64], pci[24];
 	uint32_t units, max_lanes;
 	int cooperative;
+	uint32_t max_cluster_workers; /* 0: no clusters */
 	/* the heap */
 	struct peali_space space;
 	uint64_t base, handle_of_memory;
@@ -202,6 +206,10 @@ int peali_gpu_load(struct peali_backend *backend, int device,
 int peali_gpu_max_workers(struct peali_backend *backend, int device,
 			  const struct peal_program *program, uint32_t lanes,
 			  uint32_t *out);
+int peali_gpu_max_clustered(struct peali_backend *backend, int device,
+			    const struct peal_program *program, uint32_t lanes,
+			    uint32_t cluster_workers, uint32_t cluster_bytes,
+			    uint32_t *out);
 int peali_gpu_launch(struct peali_backend *backend,
 		     const struct peali_launch_desc *desc,
 		     struct peali_launch **out);
@@ -215,5 +223,33 @@ int peali_gpu_is_busy(const struct peali_gpu *gpu, int device);
 void peali_gpu_records_close(struct peali_gpu *gpu, int device);
 /* Ends the thread that looks after launches. */
 void peali_gpu_monitor_stop(struct peali_gpu *gpu);
+
+/* ---- clusters.c ------------------------------------------------------------------ */
+
+/* The most blocks of a cluster on a device; 0: it or its driver has none. */
+uint32_t peali_gpu_clusters_max(struct peali_gpu *gpu, int device);
+/*
+ * Finds out whether a program that is loaded from that image can run in
+ * clusters, and with how much memory. The thread is in the device.
+ */
+void peali_gpu_clusters_find(struct peali_gpu *gpu, int device,
+			     const struct peali_image *image,
+			     struct peali_gpu_program *p);
+/* 0; PEAL_ENOTSUP it cannot; PEAL_ENOSPC not with so many bytes. */
+int peali_gpu_clusters_check(struct peali_gpu *gpu, int device,
+			     const struct peali_gpu_program *p, uint32_t bytes);
+/*
+ * Blocks that fit on the empty device in clusters of so many. The thread is in
+ * the device. The driver's error.
+ */
+int peali_gpu_clusters_fit(struct peali_gpu *gpu, int device,
+			   const struct peali_gpu_program *p, uint32_t lanes,
+			   uint32_t workers, uint32_t bytes,
+			   uint32_t *blocks_out);
+/* Starts a launch whose desc has clusters. The driver's error. */
+int peali_gpu_clusters_launch(struct peali_gpu *gpu,
+			      const struct peali_launch_desc *desc,
+			      const struct peali_gpu_program *p, void *stream,
+			      void **arguments);
 
 #endif

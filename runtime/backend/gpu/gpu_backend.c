@@ -62,6 +62,7 @@ static int device_info(struct peali_backend *backend, int device,
 	out->max_lanes = d->max_lanes;
 	out->numa_node = numa_node(d->pci);
 	out->policies = gpu->driver.vendor->policies;
+	out->max_cluster_workers = d->max_cluster_workers;
 	return 0;
 }
 
@@ -114,6 +115,7 @@ static enum peal_policy default_policy(struct peali_backend *backend)
 		.copy_free = peali_copies_free,                                \
 		.load = peali_gpu_load,                                        \
 		.max_workers = peali_gpu_max_workers,                          \
+		.max_clustered = peali_gpu_max_clustered,                      \
 		.launch = peali_gpu_launch,                                    \
 		.launch_again = peali_gpu_launch_again,                        \
 		.launch_query = peali_gpu_launch_query,                        \

@@ -57,12 +57,32 @@ static int check_desc(struct peali_gpu *gpu,
 
 /* ---- how many fit -------------------------------------------------------------- */
 
-/* Blocks that can be resident on the empty device; lock held. */
+/* Of those of a multiprocessor, the ones that fit in clusters too. */
+static int clusters_that_fit(struct peali_gpu *gpu, int device,
+			     const struct peali_gpu_program *p,
+			     const struct peali_launch_desc *shape,
+			     uint32_t *blocks, const char **symbol)
+{
+	uint32_t clustered = 0;
+	int error = peali_gpu_clusters_fit(gpu, device, p, shape->lanes,
+					   shape->cluster_workers,
+					   shape->cluster_bytes, &clustered);
+
+	*symbol = PEALI_GPU_SYMBOL(gpu, clusters_fit);
+	*blocks -= *blocks % shape->cluster_workers;
+	if (clustered < *blocks)
+		*blocks = clustered;
+	return error;
+}
+
+/* Blocks of that shape that can be resident on the empty device; lock held. */
 static int blocks_that_fit(struct peali_gpu *gpu, int device,
-			   const struct peal_program *program, uint32_t lanes,
-			   uint32_t *out)
+			   const struct peal_program *program,
+			   const struct peali_launch_desc *shape, uint32_t *out)
 {
 	struct peali_gpu_device *d = &gpu->device[device];
+	const char *symbol = PEALI_GPU_SYMBOL(gpu, occupancy);
+	uint32_t lanes = shape->lanes;
 	struct peali_gpu_program *p;
 	void *before = NULL;
 	int blocks = 0, error, r;
@@ -79,21 +99,23 @@ static int blocks_that_fit(struct peali_gpu *gpu, int device,
 			       "%d is the most",
 			       lanes, program->name, gpu->driver.vendor->name,
 			       device, p->max_lanes);
+	if (!r && shape->cluster_workers)
+		r = peali_gpu_clusters_check(gpu, device, p,
+					     shape->cluster_bytes);
 	if (!r)
 		r = peali_gpu_enter(gpu, device, "max_workers", &before);
 	if (r < 0)
 		return r;
-	error = gpu->driver.occupancy(&blocks, p->function, (int)lanes, 0);
-	peali_gpu_leave(gpu, before);
-	if (error)
-		return peali_gpu_fail(gpu, device, error,
-				      PEALI_GPU_SYMBOL(gpu, occupancy),
-				      "max_workers",
-				      "how many workers of %u lanes of program "
-				      "'%s' fit",
-				      lanes, program->name);
+	error = gpu->driver.occupancy(&blocks, p->function, (int)lanes,
+				      shape->cluster_bytes);
 	*out = (uint32_t)blocks * d->units;
-	return 0;
+	if (!error && shape->cluster_workers)
+		error = clusters_that_fit(gpu, device, p, shape, out, &symbol);
+	peali_gpu_leave(gpu, before);
+	return peali_gpu_fail(gpu, device, error, symbol, "max_workers",
+			      "how many workers of %u lanes of program '%s' "
+			      "fit",
+			      lanes, program->name);
 }
 
 /*
@@ -108,11 +130,17 @@ static uint32_t room_for(const struct peali_gpu_device *d, uint32_t blocks)
 	return room < 0 ? 0 : (uint32_t)(room + 1e-6);
 }
 
-int peali_gpu_max_workers(struct peali_backend *backend, int device,
-			  const struct peal_program *program, uint32_t lanes,
-			  uint32_t *out)
+int peali_gpu_max_clustered(struct peali_backend *backend, int device,
+			    const struct peal_program *program, uint32_t lanes,
+			    uint32_t cluster_workers, uint32_t cluster_bytes,
+			    uint32_t *out)
 {
 	struct peali_gpu *gpu = peali_gpu_of(backend);
+	const struct peali_launch_desc shape = {
+		.lanes = lanes,
+		.cluster_workers = cluster_workers,
+		.cluster_bytes = cluster_bytes,
+	};
 	uint32_t blocks = 0;
 	int r = peali_gpu_check(gpu, device, "max_workers");
 
@@ -122,11 +150,21 @@ int peali_gpu_max_workers(struct peali_backend *backend, int device,
 	if (!lanes || lanes > gpu->device[device].max_lanes)
 		return 0;
 	pthread_mutex_lock(&gpu->lock);
-	r = blocks_that_fit(gpu, device, program, lanes, &blocks);
+	r = blocks_that_fit(gpu, device, program, &shape, &blocks);
 	if (!r)
 		*out = room_for(&gpu->device[device], blocks);
+	if (cluster_workers)
+		*out -= *out % cluster_workers;
 	pthread_mutex_unlock(&gpu->lock);
 	return r;
+}
+
+int peali_gpu_max_workers(struct peali_backend *backend, int device,
+			  const struct peal_program *program, uint32_t lanes,
+			  uint32_t *out)
+{
+	return peali_gpu_max_clustered(backend, device, program, lanes, 0, 0,
+				       out);
 }
 
 int peali_gpu_is_busy(const struct peali_gpu *gpu, int device)
@@ -161,6 +199,12 @@ static int launch_grid(struct peali_launch *launch, const char **symbol)
 						d->stream[launch->stream]);
 	}
 	argument[0] = &params;
+	if (desc->cluster_workers) {
+		*symbol = PEALI_GPU_SYMBOL(gpu, launch_grid);
+		return peali_gpu_clusters_launch(gpu, desc, launch->program,
+						 d->stream[launch->stream],
+						 argument);
+	}
 	if (gpu->driver.launch_cooperative && d->cooperative) {
 		*symbol = PEALI_GPU_SYMBOL(gpu, launch_cooperative);
 		return gpu->driver.launch_cooperative(launch->program->function,
@@ -238,7 +282,7 @@ static int prepare(struct peali_launch *launch)
 	const struct peali_launch_desc *desc = &launch->desc;
 	int r;
 
-	r = blocks_that_fit(gpu, desc->device, desc->program, desc->lanes,
+	r = blocks_that_fit(gpu, desc->device, desc->program, desc,
 			    &launch->blocks);
 	if (!r)
 		r = peali_gpu_program(gpu, desc->device, desc->program,

@@ -240,6 +240,7 @@ static int describe(struct peali_gpu *gpu, int device)
 	name_uuid(gpu, d);
 	d->cooperative =
 		peali_gpu_attribute(gpu, device, PEALI_GPU_COOPERATIVE);
+	d->max_cluster_workers = peali_gpu_clusters_max(gpu, device);
 	r = must_know(gpu, device, PEALI_GPU_MULTIPROCESSORS,
 		      "its multiprocessors", &d->units);
 	if (!r)

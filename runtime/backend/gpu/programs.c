@@ -67,6 +67,8 @@ static int load_entered(struct peali_gpu *gpu, int device,
 		error = touch(gpu, p, &symbol);
 		if (error)
 			gpu->driver.module_unload(p->module);
+		else
+			peali_gpu_clusters_find(gpu, device, image, p);
 	}
 	return peali_gpu_fail(gpu, device, error, symbol, call,
 			      "image %s of program '%s'", image->target,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "double.h"
+#include "front_cuda.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -12,15 +12,6 @@
  */
 
 const struct double_vendor double_vendor = { "sm_90", 190, 1 };
-
-/* Begins every call. */
-#define CALL(symbol)                                                           \
-	do {                                                                   \
-		int error_ = double_call(symbol);                              \
-                                                                               \
-		if (error_)                                                    \
-			return error_;                                         \
-	} while (0)
 
 /* ---- contexts ----------------------------------------------------------------------- */
 
@@ -49,11 +40,6 @@ static int check_device(int device)
 							    0;
 }
 
-#define NEED_CONTEXT()                                                         \
-	do {                                                                   \
-		if (!depth)                                                    \
-			return DOUBLE_NO_CONTEXT;                              \
-	} while (0)
 #define NEED_DEVICE(device)                                                    \
 	do {                                                                   \
 		int bad_ = check_device(device);                               \
@@ -207,6 +193,12 @@ static int device_attribute(int *value, int attribute, int device)
 		return 0;
 	case 76: /* COMPUTE_CAPABILITY_MINOR */
 		*value = atoi(double_arch() + 3) % 10;
+		return 0;
+	case 97: /* MAX_SHARED_MEMORY_PER_BLOCK_OPTIN */
+		*value = DOUBLE_SHARED_MOST;
+		return 0;
+	case 120: /* CLUSTER_LAUNCH */
+		*value = atoi(double_arch() + 3) >= 90;
 		return 0;
 	case 41: /* UNIFIED_ADDRESSING */
 	case 95: /* COOPERATIVE_LAUNCH */
@@ -503,45 +495,6 @@ static int function_load(void *function)
 	return function ? 0 : DOUBLE_INVALID;
 }
 
-static int function_attribute(int *value, int attribute, void *function)
-{
-	CALL("cuFuncGetAttribute");
-	*value = attribute == 0 ? (int)double_max_lanes() : 0;
-	return function ? 0 : DOUBLE_INVALID;
-}
-
-static int occupancy(int *blocks, void *function, int threads,
-		     size_t shared_bytes)
-{
-	CALL("cuOccupancyMaxActiveBlocksPerMultiprocessor");
-	NEED_CONTEXT();
-	return function && !shared_bytes ? double_occupancy(blocks, threads) :
-					   DOUBLE_INVALID;
-}
-
-static int launch_cooperative(void *function, unsigned gx, unsigned gy,
-			      unsigned gz, unsigned bx, unsigned by,
-			      unsigned bz, unsigned shared_bytes, void *stream,
-			      void **arguments)
-{
-	CALL("cuLaunchCooperativeKernel");
-	NEED_CONTEXT();
-	if (gy * gz * by * bz != 1 || shared_bytes)
-		return DOUBLE_INVALID;
-	return double_launch(function, gx, bx, stream, arguments);
-}
-
-static int launch(void *function, unsigned gx, unsigned gy, unsigned gz,
-		  unsigned bx, unsigned by, unsigned bz, unsigned shared_bytes,
-		  void *stream, void **arguments, void **extra)
-{
-	CALL("cuLaunchKernel");
-	NEED_CONTEXT();
-	if (gy * gz * by * bz != 1 || shared_bytes || extra)
-		return DOUBLE_INVALID;
-	return double_launch(function, gx, bx, stream, arguments);
-}
-
 /* ---- graphs ---------------------------------------------------------------------------------- */
 
 static int capture_begin(struct double_stream *stream, int mode)
@@ -737,10 +690,14 @@ static const struct {
 	ROW("cuModuleUnload", module_unload),
 	ROW("cuModuleGetFunction", module_function),
 	ROW("cuFuncLoad", function_load),
-	ROW("cuFuncGetAttribute", function_attribute),
-	ROW("cuOccupancyMaxActiveBlocksPerMultiprocessor", occupancy),
-	ROW("cuLaunchCooperativeKernel", launch_cooperative),
-	ROW("cuLaunchKernel", launch),
+	ROW("cuFuncGetAttribute", double_cuda_function_attribute),
+	ROW("cuOccupancyMaxActiveBlocksPerMultiprocessor",
+	    double_cuda_occupancy),
+	ROW("cuLaunchCooperativeKernel", double_cuda_launch_cooperative),
+	ROW("cuLaunchKernel", double_cuda_launch),
+	ROW("cuFuncSetAttribute", double_cuda_function_set),
+	ROW("cuOccupancyMaxActiveClusters", double_cuda_clusters_fit),
+	ROW("cuLaunchKernelEx", double_cuda_launch_grid),
 	ROW("cuStreamBeginCapture", capture_begin),
 	ROW("cuStreamEndCapture", capture_end),
 	ROW("cuGraphInstantiateWithFlags", graph_instantiate),

@@ -32,6 +32,13 @@
  */
 
 #define DOUBLE_BLOCKS_PER_UNIT 8
+/* Shared memory: of a multiprocessor; the most of a block; what a block has
+ * without asking; what code of ours has itself; what the driver takes of each. */
+#define DOUBLE_SHARED_UNIT 233472
+#define DOUBLE_SHARED_MOST 232448
+#define DOUBLE_SHARED_PLAIN 49152
+#define DOUBLE_SHARED_OWN 256
+#define DOUBLE_SHARED_DRIVER 1024
 
 /* Errors that both vendors number alike. */
 enum {
@@ -83,6 +90,14 @@ extern const struct double_vendor double_vendor;
  * current device is told by double_current.
  */
 int double_call(const char *symbol);
+/* Begins every call of the driver. */
+#define CALL(symbol)                                                           \
+	do {                                                                   \
+		int error_ = double_call(symbol);                              \
+                                                                               \
+		if (error_)                                                    \
+			return error_;                                         \
+	} while (0)
 /* The calling thread's device, -1: none. */
 int double_current(void);
 _Noreturn void double_broken(const char *what, ...)
@@ -136,10 +151,16 @@ int double_module_load(void **module, const void *image);
 int double_module_unload(void *module);
 int double_module_function(struct double_function **out, void *module,
 			   const char *name);
-int double_occupancy(int *blocks, int threads);
-int double_launch(struct double_function *function, unsigned blocks,
-		  unsigned threads, struct double_stream *stream,
-		  void **arguments);
+int double_occupancy(int *blocks, int threads, size_t shared_bytes);
+/* How much shared memory launches of it may have. */
+int double_function_shared(struct double_function *function, int most);
+/** A grid; its blocks in clusters of 1 or more, with shared memory each. */
+struct double_shape {
+	unsigned blocks, threads, cluster, shared_bytes;
+};
+int double_launch(struct double_function *function,
+		  const struct double_shape *shape,
+		  struct double_stream *stream, void **arguments);
 /* Until the end a launch on the stream goes into the graph and does not run. */
 int double_capture_begin(struct double_stream *stream);
 int double_capture_end(struct double_stream *stream, struct double_graph **out);
@@ -148,6 +169,21 @@ int double_graph_instantiate(struct double_graph **out,
 int double_graph_destroy(struct double_graph *graph);
 int double_graph_launch(struct double_graph *executable,
 			struct double_stream *stream);
+/* ---- clusters.c: what blocks of a cluster share ---------------------------------- */
+
+struct double_clusters;
+struct peali_host_cluster;
+
+/* Dirty memory for each block, which faults once the block has ended. */
+struct double_clusters *
+double_clusters_create(const struct double_shape *shape);
+void double_clusters_free(struct double_clusters *clusters);
+/* For the engine: the cluster of a block. */
+const struct peali_host_cluster *
+double_clusters_of(const struct double_clusters *clusters, unsigned block);
+/* A block has ended. */
+void double_clusters_left(struct double_clusters *clusters, unsigned block);
+
 /* The stream's kernel dies, and all calls on it say that error. */
 void double_kill(struct double_stream *stream, int error);
 /* The error that a lost device says to all that uses it; 0: it is there. */

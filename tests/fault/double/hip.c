@@ -16,15 +16,6 @@ const struct double_vendor double_vendor = { "gfx90a:sramecc+:xnack-", 224, 0 };
 #define API __attribute__((visibility("default"))) int
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
-/* Begins every call. */
-#define CALL(symbol)                                                           \
-	do {                                                                   \
-		int error_ = double_call(symbol);                              \
-                                                                               \
-		if (error_)                                                    \
-			return error_;                                         \
-	} while (0)
-
 /* ---- the current device ------------------------------------------------------------ */
 
 static _Thread_local int current; /* a thread begins with device 0 */
@@ -365,8 +356,9 @@ API hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks,
 						       size_t shared_bytes)
 {
 	CALL("hipModuleOccupancyMaxActiveBlocksPerMultiprocessor");
-	return function && !shared_bytes ? double_occupancy(blocks, threads) :
-					   DOUBLE_INVALID;
+	return function && !shared_bytes ?
+		       double_occupancy(blocks, threads, 0) :
+		       DOUBLE_INVALID;
 }
 
 API hipModuleLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz,
@@ -374,10 +366,12 @@ API hipModuleLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz,
 			  unsigned shared_bytes, void *stream, void **arguments,
 			  void **extra)
 {
+	const struct double_shape shape = { gx, bx, 1, 0 };
+
 	CALL("hipModuleLaunchKernel");
 	if (gy * gz * by * bz != 1 || shared_bytes || extra)
 		return DOUBLE_INVALID;
-	return double_launch(function, gx, bx, stream, arguments);
+	return double_launch(function, &shape, stream, arguments);
 }
 
 /* ---- graphs ------------------------------------------------------------------------ */

@@ -15,6 +15,7 @@
 #include <peal/abi/probe.h>
 #include <peal/abi/program.h>
 #include <peal/device/worker.h>
+#include "runtime/backend/host/cluster.h"
 #include "runtime/backend/host/fibers.h"
 #include "runtime/backend/host/links.h"
 
@@ -32,6 +33,7 @@ static struct {
 	void (*enter)(void);
 	void (*leave)(void);
 	void (*unrung)(void);
+	void (*join)(const struct peali_host_cluster *cluster);
 } engine;
 
 /** A symbol that is looked for in all files of the process. */
@@ -80,11 +82,12 @@ static void find_engine(void)
 		"peali_fibers_create", "peali_fibers_destroy",
 		"peali_fibers_run",    "peali_wait_enter",
 		"peali_wait_leave",    "peali_wait_unrung",
+		"peali_cluster_join",
 	};
-	void *found[6];
+	void *found[7];
 	int i;
 
-	for (i = 0; i < 6; i++)
+	for (i = 0; i < 7; i++)
 		found[i] = exported(names[i]);
 	memcpy(&engine, found, sizeof(found));
 }
@@ -97,6 +100,7 @@ struct double_function {
 	struct double_function *next;
 	peal_host_entry_fn entry, single;
 	int is_probe;
+	unsigned shared_most;
 };
 
 struct module {
@@ -191,9 +195,18 @@ int double_module_function(struct double_function **out, void *module,
 	found = anywhere(single);
 	memcpy(&f->single, &found, sizeof(found));
 	f->is_probe = !strcmp(name, "peal_entry_probe");
+	f->shared_most = DOUBLE_SHARED_PLAIN;
 	f->next = m->functions;
 	m->functions = f;
 	*out = f;
+	return 0;
+}
+
+int double_function_shared(struct double_function *function, int most)
+{
+	if (most < 0 || most + DOUBLE_SHARED_OWN > DOUBLE_SHARED_MOST)
+		return DOUBLE_INVALID;
+	function->shared_most = (unsigned)most;
 	return 0;
 }
 
@@ -217,6 +230,7 @@ struct kernel {
 	atomic_uint inside; /* blocks that have not come to their end */
 	struct block *block;
 	uint8_t *scratch; /* where a faulty pair's stores go */
+	struct double_clusters *clusters; /* NULL: none */
 };
 
 struct double_stream {
@@ -266,10 +280,14 @@ static void *block_main(void *argument)
 	pthread_setname_np(pthread_self(), "double");
 	engine.enter();
 	engine.unrung();
+	if (k->clusters)
+		engine.join(double_clusters_of(k->clusters, b->index));
 	if (b->fibers)
 		engine.run(b->fibers, run_lane, b);
 	else
 		run_lane(b, 0);
+	if (k->clusters)
+		double_clusters_left(k->clusters, b->index);
 	engine.leave();
 	/* not resident before it is seen to have ended */
 	if (atomic_fetch_sub(&k->inside, 1) == 1)
@@ -294,6 +312,7 @@ static void free_kernel(struct kernel *k)
 		if (k->block[i].fibers)
 			engine.destroy(k->block[i].fibers);
 	}
+	double_clusters_free(k->clusters);
 	free(k->scratch);
 	free(k->block);
 	free(k);
@@ -378,19 +397,23 @@ int double_stream_wait(struct double_stream *stream)
 
 /* ---- launching -------------------------------------------------------------------------- */
 
-static uint32_t blocks_per_unit(uint32_t threads)
+static uint32_t blocks_per_unit(uint32_t threads, size_t shared_bytes)
 {
-	uint32_t by_threads = 2048 / threads;
+	uint32_t most = 2048 / threads;
+	uint32_t by_shared = (uint32_t)(DOUBLE_SHARED_UNIT /
+					(shared_bytes + DOUBLE_SHARED_OWN +
+					 DOUBLE_SHARED_DRIVER));
 
-	return by_threads < DOUBLE_BLOCKS_PER_UNIT ? by_threads :
-						     DOUBLE_BLOCKS_PER_UNIT;
+	if (most > DOUBLE_BLOCKS_PER_UNIT)
+		most = DOUBLE_BLOCKS_PER_UNIT;
+	return by_shared < most ? by_shared : most;
 }
 
-int double_occupancy(int *blocks, int threads)
+int double_occupancy(int *blocks, int threads, size_t shared_bytes)
 {
 	if (threads < 1 || threads > 1024)
 		return DOUBLE_INVALID;
-	*blocks = (int)blocks_per_unit((uint32_t)threads);
+	*blocks = (int)blocks_per_unit((uint32_t)threads, shared_bytes);
 	return 0;
 }
 
@@ -463,11 +486,11 @@ static int start_thread(struct block *b)
 }
 
 static struct kernel *new_kernel(struct double_function *function,
-				 unsigned blocks, unsigned threads,
+				 const struct double_shape *shape,
 				 uint64_t params)
 {
+	unsigned blocks = shape->blocks, threads = shape->threads, i;
 	struct kernel *k = calloc(1, sizeof(*k));
-	unsigned i;
 
 	if (!k)
 		return NULL;
@@ -478,6 +501,8 @@ static struct kernel *new_kernel(struct double_function *function,
 	k->n_blocks = blocks;
 	atomic_init(&k->running, blocks);
 	atomic_init(&k->inside, blocks);
+	if (shape->cluster > 1)
+		k->clusters = double_clusters_create(shape);
 	k->block = calloc(blocks, sizeof(*k->block));
 	for (i = 0; k->block && i < blocks; i++) {
 		k->block[i].kernel = k;
@@ -516,7 +541,7 @@ static void check_policy(const struct peal_kernel_params *p)
 }
 
 /* Whether all blocks of the resident kernels and of this one have room. */
-static int fits(struct double_stream *stream, unsigned blocks, unsigned threads)
+static int fits(struct double_stream *stream, const struct double_shape *shape)
 {
 	uint32_t units = stream->units ? stream->units : double_units();
 	uint64_t sum = 0;
@@ -529,36 +554,37 @@ static int fits(struct double_stream *stream, unsigned blocks, unsigned threads)
 		    is_running(s))
 			sum += s->kernel->n_blocks;
 	pthread_mutex_unlock(&lock);
-	return sum + blocks <= (uint64_t)units * blocks_per_unit(threads);
+	return sum + shape->blocks <=
+	       (uint64_t)units *
+		       blocks_per_unit(shape->threads, shape->shared_bytes);
 }
 
 /* One launch, as all of ours are. */
 struct double_graph {
 	struct double_function *function; /* NULL: it is empty */
-	unsigned blocks, threads;
+	struct double_shape shape;
 	uint64_t params; /* as they were when it was recorded */
 	int device;
 	int executable;
 };
 
 static int note_launch(struct double_stream *stream,
-		       struct double_function *function, unsigned blocks,
-		       unsigned threads, void **arguments)
+		       struct double_function *function,
+		       const struct double_shape *shape, void **arguments)
 {
 	struct double_graph *g = stream->capture;
 
 	if (g->function)
 		double_broken("a second launch in a graph");
 	g->function = function;
-	g->blocks = blocks;
-	g->threads = threads;
+	g->shape = *shape;
 	memcpy(&g->params, arguments[0], sizeof(g->params));
 	return 0;
 }
 
-int double_launch(struct double_function *function, unsigned blocks,
-		  unsigned threads, struct double_stream *stream,
-		  void **arguments)
+int double_launch(struct double_function *function,
+		  const struct double_shape *shape,
+		  struct double_stream *stream, void **arguments)
 {
 	uint64_t params;
 	struct kernel *k;
@@ -569,12 +595,12 @@ int double_launch(struct double_function *function, unsigned blocks,
 		double_broken("a launch on the default stream");
 	if (is_running(stream))
 		double_broken("a launch behind a kernel that is resident");
-	if (!blocks || !threads || threads > 1024)
+	if (!shape->blocks || !shape->threads || shape->threads > 1024 ||
+	    shape->shared_bytes > function->shared_most)
 		return DOUBLE_INVALID;
 	if (stream->capture)
-		return note_launch(stream, function, blocks, threads,
-				   arguments);
-	if (!fits(stream, blocks, threads))
+		return note_launch(stream, function, shape, arguments);
+	if (!fits(stream, shape))
 		return DOUBLE_TOO_LARGE;
 	if (stream->failed || double_lost(stream->device))
 		return stream->failed ? stream->failed :
@@ -582,7 +608,7 @@ int double_launch(struct double_function *function, unsigned blocks,
 	memcpy(&params, arguments[0], sizeof(params));
 	free_kernel(stream->kernel);
 	stream->kernel = NULL;
-	k = new_kernel(function, blocks, threads, params);
+	k = new_kernel(function, shape, params);
 	if (!k)
 		return DOUBLE_NO_MEMORY;
 	check_policy(k->params);
@@ -590,10 +616,10 @@ int double_launch(struct double_function *function, unsigned blocks,
 		mislead(k, (struct peal_probe_params *)(uintptr_t)params);
 	atomic_fetch_add(&resident[k->device], 1);
 	stream->kernel = k;
-	for (i = 0; i < blocks; i++)
+	for (i = 0; i < k->n_blocks; i++)
 		if (start_thread(&k->block[i]))
 			double_broken("block %u of %u has no thread", i,
-				      blocks);
+				      k->n_blocks);
 	return 0;
 }
 
@@ -658,8 +684,8 @@ int double_graph_launch(struct double_graph *executable,
 
 	if (!executable->executable || executable->device != double_current())
 		double_broken("a graph that is not executable here");
-	return double_launch(executable->function, executable->blocks,
-			     executable->threads, stream, arguments);
+	return double_launch(executable->function, &executable->shape, stream,
+			     arguments);
 }
 
 /* ---- a kernel that dies ------------------------------------------------------------------ */

@@ -115,6 +115,7 @@ static inline uint32_t model_add_u32(struct model_site *site, uint32_t *p,
 
 /* 16 bytes at once, relaxed, as on CUDA. */
 #define PEAL_HAVE_ATOM16 1
+#define PEAL_HAVE_CLUSTERS 0
 
 static inline void model_store_atom16(struct model_site *site,
 				      struct peal_atom16 *p,

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "front_cuda.h"
+
+#include <string.h>
+
+/* How the pretend libcuda.so.1 launches kernels, see cuda.c. */
+
+int double_cuda_function_attribute(int *value, int attribute, void *function)
+{
+	CALL("cuFuncGetAttribute");
+	*value = 0;
+	if (attribute == 0) /* MAX_THREADS_PER_BLOCK */
+		*value = (int)double_max_lanes();
+	else if (attribute == 1) /* SHARED_SIZE_BYTES */
+		*value = DOUBLE_SHARED_OWN;
+	return function ? 0 : DOUBLE_INVALID;
+}
+
+int double_cuda_function_set(struct double_function *function, int attribute,
+			     int value)
+{
+	CALL("cuFuncSetAttribute");
+	NEED_CONTEXT();
+	if (!function || attribute != 8) /* MAX_DYNAMIC_SHARED_SIZE_BYTES */
+		return DOUBLE_INVALID;
+	return double_function_shared(function, value);
+}
+
+/* ---- what fits ------------------------------------------------------------------------ */
+
+int double_cuda_occupancy(int *blocks, void *function, int threads,
+			  size_t shared_bytes)
+{
+	CALL("cuOccupancyMaxActiveBlocksPerMultiprocessor");
+	NEED_CONTEXT();
+	return function ? double_occupancy(blocks, threads, shared_bytes) :
+			  DOUBLE_INVALID;
+}
+
+/* What a grid's attributes say; 0, or the error of one that is not known. */
+static int shape_of(const struct peali_gpu_grid *grid,
+		    struct double_shape *shape)
+{
+	const struct peali_gpu_launch_attribute *a = grid->attributes;
+	unsigned i;
+
+	memset(shape, 0, sizeof(*shape));
+	shape->blocks = grid->gx;
+	shape->threads = grid->bx;
+	shape->shared_bytes = grid->shared_bytes;
+	shape->cluster = 1;
+	for (i = 0; i < grid->n_attributes; i++) {
+		if (a[i].id == PEALI_GPU_LAUNCH_CLUSTER &&
+		    a[i].value[1] * a[i].value[2] == 1)
+			shape->cluster = a[i].value[0];
+		else if (a[i].id != PEALI_GPU_LAUNCH_COOPERATIVE ||
+			 a[i].value[0] != 1)
+			return DOUBLE_INVALID;
+	}
+	/* more than 8 are for those that ask for what is not portable */
+	if (grid->gy * grid->gz * grid->by * grid->bz != 1 || !shape->blocks ||
+	    !shape->cluster || shape->cluster > 8 ||
+	    shape->blocks % shape->cluster)
+		return DOUBLE_INVALID;
+	return 0;
+}
+
+int double_cuda_clusters_fit(int *clusters, struct double_function *function,
+			     const struct peali_gpu_grid *grid)
+{
+	struct double_shape shape;
+	int blocks = 0, error;
+
+	CALL("cuOccupancyMaxActiveClusters");
+	NEED_CONTEXT();
+	error = function ? shape_of(grid, &shape) : DOUBLE_INVALID;
+	if (!error)
+		error = double_occupancy(&blocks, (int)shape.threads,
+					 shape.shared_bytes);
+	if (!error)
+		*clusters = blocks * (int)double_units() / (int)shape.cluster;
+	return error;
+}
+
+/* ---- launches ------------------------------------------------------------------------- */
+
+int double_cuda_launch_cooperative(void *function, unsigned gx, unsigned gy,
+				   unsigned gz, unsigned bx, unsigned by,
+				   unsigned bz, unsigned shared_bytes,
+				   void *stream, void **arguments)
+{
+	const struct double_shape shape = { gx, bx, 1, 0 };
+
+	CALL("cuLaunchCooperativeKernel");
+	NEED_CONTEXT();
+	if (gy * gz * by * bz != 1 || shared_bytes)
+		return DOUBLE_INVALID;
+	return double_launch(function, &shape, stream, arguments);
+}
+
+int double_cuda_launch(void *function, unsigned gx, unsigned gy, unsigned gz,
+		       unsigned bx, unsigned by, unsigned bz,
+		       unsigned shared_bytes, void *stream, void **arguments,
+		       void **extra)
+{
+	const struct double_shape shape = { gx, bx, 1, 0 };
+
+	CALL("cuLaunchKernel");
+	NEED_CONTEXT();
+	if (gy * gz * by * bz != 1 || shared_bytes || extra)
+		return DOUBLE_INVALID;
+	return double_launch(function, &shape, stream, arguments);
+}
+
+int double_cuda_launch_grid(const struct peali_gpu_grid *grid, void *function,
+			    void **arguments, void **extra)
+{
+	struct double_shape shape;
+	int error;
+
+	CALL("cuLaunchKernelEx");
+	NEED_CONTEXT();
+	error = extra ? DOUBLE_INVALID : shape_of(grid, &shape);
+	if (error)
+		return error;
+	return double_launch(function, &shape, grid->stream, arguments);
+}

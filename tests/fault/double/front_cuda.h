@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef DOUBLE_FRONT_CUDA_H
+#define DOUBLE_FRONT_CUDA_H
+
+#include "double.h"
+#include "runtime/backend/gpu/driver.h"
+
+/* What the files of the pretend libcuda.so.1 share. */
+
+#define NEED_CONTEXT()                                                         \
+	do {                                                                   \
+		if (double_current() < 0)                                      \
+			return DOUBLE_NO_CONTEXT;                              \
+	} while (0)
+
+/* ---- cuda_launch.c: functions and launches, as the driver has them ----------- */
+
+int double_cuda_function_attribute(int *value, int attribute, void *function);
+int double_cuda_function_set(struct double_function *function, int attribute,
+			     int value);
+int double_cuda_occupancy(int *blocks, void *function, int threads,
+			  size_t shared_bytes);
+int double_cuda_clusters_fit(int *clusters, struct double_function *function,
+			     const struct peali_gpu_grid *grid);
+int double_cuda_launch_cooperative(void *function, unsigned gx, unsigned gy,
+				   unsigned gz, unsigned bx, unsigned by,
+				   unsigned bz, unsigned shared_bytes,
+				   void *stream, void **arguments);
+int double_cuda_launch(void *function, unsigned gx, unsigned gy, unsigned gz,
+		       unsigned bx, unsigned by, unsigned bz,
+		       unsigned shared_bytes, void *stream, void **arguments,
+		       void **extra);
+int double_cuda_launch_grid(const struct peali_gpu_grid *grid, void *function,
+			    void **arguments, void **extra);
+
+#endif
