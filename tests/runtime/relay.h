@@ -30,6 +30,11 @@ struct relay_sink {
 	uint64_t missed; /* as the topic has told */
 };
 
+/** What came by slots in the receiver's part of a cluster's memory. */
+struct relay_nearby {
+	uint64_t received, in_cluster;
+};
+
 struct relay_source {
 	uint64_t sent;
 };

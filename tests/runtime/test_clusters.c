@@ -271,6 +271,34 @@ PEAL_TEST(room_that_a_link_had_is_clean_for_the_next)
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
+/* Not only the books say so: the slots are there, in each epoch. */
+PEAL_TEST(slots_are_where_the_link_says)
+{
+	struct peal_kernel_options o = { .workers = 2,
+					 .cluster_workers = 2,
+					 .cluster_bytes = 128 << 10,
+					 .epoch_ns = 300000 };
+	struct peal_link_options few = { .capacity = 64 };
+	struct peal_runtime *rt = harness_open(1, "");
+	struct peal_endpoint *e = harness_endpoint(rt);
+	struct peal_kernel *k = harness_launch_with(rt, 0, o);
+	uint64_t echo = harness_spawn(k, "echo", 0);
+	uint64_t nearby = harness_spawn(k, "nearby", 1);
+	struct peal_link *link;
+	struct relay_nearby state;
+
+	harness_from(rt, e, 0, echo, few);
+	link = harness_link(rt, echo, 0, nearby, few);
+	expect_in_cluster(link, device_clusters(rt) != 0);
+	harness_send(e, 0, 1, 0, COUNT);
+	EVENTUALLY(harness_info(link).delivered == COUNT);
+	CHECK_OK(peal_kernel_stop(k, PATIENCE));
+	CHECK_OK(peal_actor_state(rt, nearby, &state, sizeof(state)));
+	CHECK_EQ(state.received, COUNT);
+	CHECK_EQ(state.in_cluster, device_clusters(rt) ? COUNT : 0);
+	CHECK_OK(peal_runtime_shutdown(rt));
+}
+
 PEAL_TEST(a_link_to_itself_works)
 {
 	struct relay_order order = { 7, 500 };
@@ -355,13 +383,26 @@ PEAL_TEST(wrong_clusters_are_refused)
 					     .cluster_workers = 2,
 					     .cluster_bytes = 1 << 20 };
 	struct peal_runtime *rt = harness_open(1, "");
+	struct peal_device_info info;
 
 	refused(rt, three, PEAL_EINVAL, "cluster_workers is 3");
 	refused(rt, many, PEAL_EINVAL, "cluster_workers is 16");
 	refused(rt, uneven, PEAL_EINVAL, "no multiple of cluster_workers, 4");
 	refused(rt, huge, PEAL_EINVAL, "cluster_bytes");
-	if (device_clusters(rt))
+	if (device_clusters(rt)) {
 		refused(rt, large, PEAL_ENOSPC, "is the most");
+		/* one block with so much memory fits a multiprocessor */
+		CHECK_OK(peal_device_info(rt, 0, &info));
+		many.workers = info.compute_units / 2 * 2 + 2;
+		many.cluster_workers = 2;
+		many.cluster_bytes = 200 << 10;
+		refused(rt, many, PEAL_ENOSPC, "in clusters of 2");
+		/* and so many clusters do not, as they lie in groups of them */
+		many.workers = info.compute_units / 8 * 8;
+		many.cluster_workers = 8;
+		if (info.emulated)
+			refused(rt, many, PEAL_ENOSPC, "at most 8 can be");
+	}
 	CHECK_OK(peal_runtime_close(rt));
 }
 
@@ -372,5 +413,6 @@ PEAL_TEST_MAIN(RUN(links_of_a_cluster_lie_in_its_memory);
 	       RUN(a_suspended_cluster_goes_on);
 	       RUN(a_stopped_cluster_ends_with_full_rings);
 	       RUN(room_that_a_link_had_is_clean_for_the_next);
-	       RUN(a_link_to_itself_works); RUN(hand_overs_leave_and_come_back);
+	       RUN(slots_are_where_the_link_says); RUN(a_link_to_itself_works);
+	       RUN(hand_overs_leave_and_come_back);
 	       RUN(wrong_clusters_are_refused);)

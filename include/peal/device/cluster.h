@@ -189,8 +189,6 @@ peali_cluster_enter(struct peal_worker *w)
 			peali_cluster_find(w);
 	}
 	peali_cluster_meet(w);
-	if (peal_is_leader(w))
-		w->state->cluster_kept = 0;
 }
 
 /* Collective: its part in their end. All have come to it, so nobody writes to

@@ -115,8 +115,8 @@ struct peal_worker_state {
 	int32_t aside; /* what is to be done before the turn goes on, by a value
 			* of control.h; 0: nothing */
 	uint32_t aside_at; /* for which input or pool */
-	uint32_t cluster_kept; /* 1: its part of the cluster's memory is at the
-				* place for that; then nobody uses it */
+	uint32_t cluster_kept; /* 1: there was an epoch, which kept its part of
+				* the cluster's memory */
 	/* for the lanes, on the host: what the leader decided */
 	int32_t turn;
 	uint32_t actor;

@@ -15,11 +15,20 @@
 
 struct double_clusters {
 	unsigned n, size; /* clusters, blocks of each */
-	size_t bytes; /* of each block */
+	size_t bytes, mapped; /* of each block; with what follows it */
 	uint8_t **memory; /* by block */
 	pthread_barrier_t *meet; /* by cluster */
 	struct peali_host_cluster *cluster;
 };
+
+/* Pages behind a block's memory: as many as never the last time, so that it is
+ * elsewhere than in the launch before. */
+static size_t behind(void)
+{
+	static _Atomic unsigned turn;
+
+	return (size_t)(1 + turn++ % 16) * 4096;
+}
 
 struct double_clusters *double_clusters_create(const struct double_shape *shape)
 {
@@ -31,13 +40,14 @@ struct double_clusters *double_clusters_create(const struct double_shape *shape)
 	c->n = shape->blocks / shape->cluster;
 	c->size = shape->cluster;
 	c->bytes = shape->shared_bytes ? shape->shared_bytes : 1;
+	c->mapped = c->bytes + behind();
 	c->memory = calloc(shape->blocks, sizeof(*c->memory));
 	c->meet = calloc(c->n, sizeof(*c->meet));
 	c->cluster = calloc(c->n, sizeof(*c->cluster));
 	if (!c->memory || !c->meet || !c->cluster)
 		double_broken("no memory for %u clusters", c->n);
 	for (i = 0; i < shape->blocks; i++) {
-		c->memory[i] = mmap(NULL, c->bytes, PROT_READ | PROT_WRITE,
+		c->memory[i] = mmap(NULL, c->mapped, PROT_READ | PROT_WRITE,
 				    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		if (c->memory[i] == MAP_FAILED)
 			double_broken("no memory for block %u", i);
@@ -58,7 +68,7 @@ void double_clusters_free(struct double_clusters *c)
 	if (!c)
 		return;
 	for (i = 0; i < c->n * c->size; i++)
-		munmap(c->memory[i], c->bytes);
+		munmap(c->memory[i], c->mapped);
 	for (i = 0; i < c->n; i++)
 		pthread_barrier_destroy(&c->meet[i]);
 	free(c->memory);

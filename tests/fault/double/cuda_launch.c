@@ -65,6 +65,18 @@ static int shape_of(const struct peali_gpu_grid *grid,
 	return 0;
 }
 
+/* A cluster lies within one group of multiprocessors. */
+static int clusters_of(int blocks_per_unit, int cluster)
+{
+	int units = (int)double_units(), n = 0;
+
+	for (; units > 0; units -= DOUBLE_UNITS_OF_GROUP)
+		n += (units < DOUBLE_UNITS_OF_GROUP ? units :
+						      DOUBLE_UNITS_OF_GROUP) *
+		     blocks_per_unit / cluster;
+	return n;
+}
+
 int double_cuda_clusters_fit(int *clusters, struct double_function *function,
 			     const struct peali_gpu_grid *grid)
 {
@@ -78,7 +90,7 @@ int double_cuda_clusters_fit(int *clusters, struct double_function *function,
 		error = double_occupancy(&blocks, (int)shape.threads,
 					 shape.shared_bytes);
 	if (!error)
-		*clusters = blocks * (int)double_units() / (int)shape.cluster;
+		*clusters = clusters_of(blocks, (int)shape.cluster);
 	return error;
 }
 

@@ -32,6 +32,7 @@
  */
 
 #define DOUBLE_BLOCKS_PER_UNIT 8
+#define DOUBLE_UNITS_OF_GROUP 14 /* multiprocessors that a cluster can be of */
 /* Shared memory: of a multiprocessor; the most of a block; what a block has
  * without asking; what code of ours has itself; what the driver takes of each. */
 #define DOUBLE_SHARED_UNIT 233472

@@ -34,6 +34,24 @@ static PEAL_DEV int sink(struct peal_worker *w)
 	return 0;
 }
 
+/* Counts messages, and those whose slots lie in the cluster's memory. */
+static PEAL_DEV int nearby(struct peal_worker *w)
+{
+	struct relay_nearby *s = (struct relay_nearby *)peal_state(w);
+
+	if (!peal_is_leader(w))
+		return 0;
+	s->received++;
+#if PEAL_HAVE_CLUSTERS
+	if (w->params->cluster_workers)
+		s->in_cluster +=
+			(uint64_t)(w->inputs[w->message.input].link.slots -
+				   (uint8_t *)peali_cluster_own(w)) <
+			w->params->cluster_bytes;
+#endif
+	return 0;
+}
+
 /* Emits `count` numbered messages for the one that started it. */
 static PEAL_DEV int burst(struct peal_worker *w)
 {
@@ -225,6 +243,7 @@ static PEAL_DEV int lanes(struct peal_worker *w)
 #define HANDLERS(X)                                                            \
 	X(echo, 0, PEAL_EMITS(1, 1))                                           \
 	X(sink, sizeof(struct relay_sink), PEAL_SINK)                          \
+	X(nearby, sizeof(struct relay_nearby), PEAL_SINK)                      \
 	X(burst, sizeof(struct relay_source), PEAL_EMITS(2, RELAY_BURST))      \
 	X(moody, 0, PEAL_SINK)                                                 \
 	X(gate, sizeof(struct relay_gates), PEAL_SINK)                         \
