@@ -60,10 +60,11 @@ static int check_cluster(struct peal_kernel_options *o)
 				  "1, 2, 4 or 8",
 				  n);
 	if (n && o->workers % n)
-		return peali_fail(PEAL_EINVAL, CALL,
-				  "option workers is %u, which is no multiple "
-				  "of cluster_workers, %u",
-				  o->workers, n);
+		return peali_fail(
+			PEAL_EINVAL, CALL,
+			"option workers is %u (1 if not set), which is "
+			"no multiple of cluster_workers, %u",
+			o->workers, n);
 	if (n < 2) {
 		o->cluster_workers = o->cluster_bytes = 0;
 		return 0;
@@ -495,8 +496,8 @@ static int check_fit(struct peal_runtime *rt, int device,
 			PEAL_ENOSPC, CALL,
 			"%u workers of %u lanes in clusters of %u with %u "
 			"bytes each do not fit on device %d: at most %u can be "
-			"resident together; ask for smaller clusters or fewer "
-			"cluster_bytes",
+			"resident together; ask for fewer workers or lanes, "
+			"smaller clusters or fewer cluster_bytes",
 			o->workers, o->lanes, o->cluster_workers,
 			o->cluster_bytes, device, most);
 	return peali_fail(PEAL_ENOSPC, CALL,
@@ -522,8 +523,11 @@ static int await_check_in(struct peal_kernel *k)
 				PEAL_EHUNG, CALL,
 				"%u of %u workers resident on device "
 				"%d after 5 s: launch fewer, or fewer "
-				"kernels",
-				here, k->params.n_workers, k->device);
+				"kernels%s",
+				here, k->params.n_workers, k->device,
+				k->params.cluster_workers ?
+					", or none in clusters" :
+					"");
 		peali_poll_pause(&turns);
 	}
 }

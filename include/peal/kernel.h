@@ -49,7 +49,8 @@ struct peal_kernel_options {
 	 * Workers of a cluster, a power of two up to 8 of which `workers` is a
 	 * multiple: on a GPU that has clusters (NVIDIA, from sm_90 on) those
 	 * run close together and links among them lie in memory that they
-	 * share, where a look takes a tenth of the time. Elsewhere such links
+	 * share, where a look should take a fraction of the time (it has not
+	 * been measured). Elsewhere such links
 	 * are as all others; peal_kernel_info and peal_link_info say which it
 	 * is. 0 and 1: none.
 	 */

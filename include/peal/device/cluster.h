@@ -8,8 +8,8 @@
  * Workers of a cluster: blocks that one part of a GPU runs, and that reach each
  * other's shared memory (thread-block clusters and distributed shared memory,
  * compute capability 9.0). The slots of a link among them lie in the receiver's
- * part of it, where a look costs a tenth of one at the L2 cache; header, slab,
- * credit and counts stay where they are. The host says which: the ring's
+ * part of it, nearer than the L2 cache; header, slab, credit and counts stay
+ * where they are. The host says which: the ring's
  * `cluster_place`.
  *
  * That memory is there only while the kernel runs, is not zero at first, and

@@ -55,8 +55,9 @@ void peali_gpu_clusters_find(struct peali_gpu *gpu, int device,
 	else
 		peali_log(1,
 			  "%s device %d: program '%s' goes without clusters: "
-			  "%s says %s",
+			  "%s or %s says %s",
 			  driver->vendor->name, device, p->program->name,
+			  PEALI_GPU_SYMBOL(gpu, function_attribute),
 			  PEALI_GPU_SYMBOL(gpu, function_set),
 			  peali_gpu_error_name(driver, error));
 }

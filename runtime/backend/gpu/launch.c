@@ -57,22 +57,32 @@ static int check_desc(struct peali_gpu *gpu,
 
 /* ---- how many fit -------------------------------------------------------------- */
 
-/* Of those of a multiprocessor, the ones that fit in clusters too. */
+/* Of the blocks that fit, those that do so in clusters; PEAL_ENOTSUP: none. */
 static int clusters_that_fit(struct peali_gpu *gpu, int device,
 			     const struct peali_gpu_program *p,
 			     const struct peali_launch_desc *shape,
-			     uint32_t *blocks, const char **symbol)
+			     uint32_t *blocks)
 {
 	uint32_t clustered = 0;
 	int error = peali_gpu_clusters_fit(gpu, device, p, shape->lanes,
 					   shape->cluster_workers,
 					   shape->cluster_bytes, &clustered);
 
-	*symbol = PEALI_GPU_SYMBOL(gpu, clusters_fit);
 	*blocks -= *blocks % shape->cluster_workers;
-	if (clustered < *blocks)
+	if (!error && clustered < *blocks)
 		*blocks = clustered;
-	return error;
+	if (!error && *blocks)
+		return 0;
+	peali_fail(PEAL_ENOTSUP, "max_clustered",
+		   "%s device %d: no cluster of %u workers of %u lanes with %u "
+		   "bytes each: %s says %s",
+		   gpu->driver.vendor->name, device, shape->cluster_workers,
+		   shape->lanes, shape->cluster_bytes,
+		   PEALI_GPU_SYMBOL(gpu, clusters_fit),
+		   error ? peali_gpu_error_name(&gpu->driver, error) :
+			   "that none fits");
+	peali_log(1, "%s", peal_last_error()->text);
+	return PEAL_ENOTSUP;
 }
 
 /* Blocks of that shape that can be resident on the empty device; lock held. */
@@ -110,8 +120,10 @@ static int blocks_that_fit(struct peali_gpu *gpu, int device,
 				      shape->cluster_bytes);
 	*out = (uint32_t)blocks * d->units;
 	if (!error && shape->cluster_workers)
-		error = clusters_that_fit(gpu, device, p, shape, out, &symbol);
+		r = clusters_that_fit(gpu, device, p, shape, out);
 	peali_gpu_leave(gpu, before);
+	if (r < 0)
+		return r;
 	return peali_gpu_fail(gpu, device, error, symbol, "max_workers",
 			      "how many workers of %u lanes of program '%s' "
 			      "fit",
