@@ -69,7 +69,10 @@ void peali_row_real(json_t *row, const char *key, double value)
 {
 	json_t *number = json_real(value);
 
-	json_object_set_new(row, key, number ? number : json_null());
+	if (number)
+		json_object_set_new(row, key, number);
+	else
+		peali_row_null(row, key, "not measured");
 }
 
 void peali_row_flag(json_t *row, const char *key, int value)

@@ -57,7 +57,7 @@ void peali_row_text(json_t *row, const char *key, const char *format, ...)
 /** A whole number; JSON has no more than 2^63 - 1, above that it stays. */
 void peali_row_uint(json_t *row, const char *key, uint64_t value);
 
-/** A number; one that is not finite becomes null. */
+/** A number; one that is not finite becomes null, "not measured". */
 void peali_row_real(json_t *row, const char *key, double value);
 
 /** true or false. */

@@ -81,6 +81,8 @@ PEAL_TEST(text_that_is_no_utf8_and_numbers_that_are_none_are_printed)
 	CHECK_CONTAINS(json_string_value(json_object_get(row, "name")), "a?b");
 	peali_row_real(row, "x", NAN);
 	CHECK(json_is_null(json_object_get(row, "x")));
+	CHECK_CONTAINS(json_string_value(json_object_get(row, "x_why")),
+		       "not measured");
 	peali_row_uint(row, "n", UINT64_MAX);
 	CHECK_EQ(json_integer_value(json_object_get(row, "n")), INT64_MAX);
 	json_decref(row);

@@ -218,7 +218,7 @@ PEAL_TEST(programs_are_known_by_one_name_each)
 	CHECK(!peal_program_find(rt, NULL));
 	CHECK_EQ(peal_program_handler(&peal_program_relay, "echo"), 0);
 	CHECK_FAILS(peal_program_handler(&peal_program_relay, "shout"),
-		    PEAL_ENOENT, "echo, sink, burst");
+		    PEAL_ENOENT, "echo, sink, nearby, burst");
 	CHECK_EQ(peal_program_handler(NULL, "echo"), PEAL_EINVAL);
 	CHECK_EQ(peal_program_handler(&peal_program_relay, NULL), PEAL_EINVAL);
 }
@@ -298,7 +298,7 @@ PEAL_TEST(actors_are_refused_by_name_room_and_state)
 #define SPAWN(handler) peal_actor_spawn(k, handler, &a, &address)
 	CHECK_EQ(SPAWN("echo"), PEAL_EINVAL);
 	a.size = sizeof(a);
-	CHECK_FAILS(SPAWN("shout"), PEAL_ENOENT, "echo, sink, burst");
+	CHECK_FAILS(SPAWN("shout"), PEAL_ENOENT, "echo, sink, nearby, burst");
 	a.worker = 2;
 	CHECK_FAILS(SPAWN("echo"), PEAL_ENOENT,
 		    "no worker 1 in kernel 'small'");
