@@ -321,9 +321,9 @@ int peal_send_reserve(struct peal_endpoint *e, uint32_t port, uint64_t bytes,
 
 /* The header of a message that leaves by a port. */
 static struct peal_header header_of(const struct peali_endpoint_port *p,
-				    uint16_t type)
+				    uint16_t type, uint16_t flags)
 {
-	struct peal_header header = { p->producer.actor, type, 0 };
+	struct peal_header header = { p->producer.actor, type, flags };
 
 	return header;
 }
@@ -340,7 +340,8 @@ int peal_send_commit(struct peal_endpoint *e, uint32_t port, uint16_t type)
 				  "nothing is reserved on port %u of '%s'",
 				  port, e->name);
 	p->reserved = 0;
-	peal_link_commit(&p->producer, header_of(p, type), p->reserved_bytes);
+	peal_link_commit(&p->producer, header_of(p, type, 0),
+			 p->reserved_bytes);
 	return 0;
 }
 
@@ -361,7 +362,29 @@ int peal_send(struct peal_endpoint *e, uint32_t port, uint16_t type,
 		return send_failed(e, p, port, bytes, result);
 	if (bytes)
 		memcpy(place, data, bytes);
-	peal_link_commit(&p->producer, header_of(p, type), bytes);
+	peal_link_commit(&p->producer, header_of(p, type, 0), bytes);
+	return 0;
+}
+
+int peali_endpoint_ask(struct peal_endpoint *e, uint32_t port, uint16_t type,
+		       uint64_t request, const void *data, uint64_t bytes,
+		       int64_t timeout_ns)
+{
+	struct peali_endpoint_port *p = NULL;
+	void *place = NULL;
+	int result = check_port(e, port, &p);
+
+	if (result)
+		return result;
+	result = reserve(e, p, PEAL_REQUEST_BYTES + bytes, timeout_ns, &place);
+	if (PEAL_UNLIKELY(result))
+		return send_failed(e, p, port, PEAL_REQUEST_BYTES + bytes,
+				   result);
+	*(uint64_t *)place = request;
+	if (bytes)
+		memcpy((uint8_t *)place + PEAL_REQUEST_BYTES, data, bytes);
+	peal_link_commit(&p->producer, header_of(p, type, PEAL_FLAG_REQUEST),
+			 PEAL_REQUEST_BYTES + bytes);
 	return 0;
 }
 
@@ -515,14 +538,16 @@ static int hold(struct peal_endpoint *e, int64_t timeout_ns)
 static void describe(const struct peal_endpoint *e, struct peal_received *out)
 {
 	const struct peal_link *link = e->inputs[e->message.input].link;
+	uint32_t prefix = peali_message_prefix(&e->message);
 
-	out->data = e->message.data;
-	out->length = e->message.length;
+	out->data = (const uint8_t *)e->message.data + prefix;
+	out->length = e->message.length - prefix;
+	out->request = peali_message_request(&e->message);
 	out->sequence = e->message.sequence;
 	out->from = link->from.address;
 	out->input = e->message.input;
 	out->type = e->message.header.type;
-	out->reserved = 0;
+	out->refused = prefix && e->message.header.flags & PEAL_FLAG_REFUSED;
 }
 
 int peal_receive_peek(struct peal_endpoint *e,
@@ -539,19 +564,33 @@ int peal_receive_peek(struct peal_endpoint *e,
 	return result;
 }
 
-int peal_receive_release(struct peal_endpoint *e)
+/* The held message is gone; who has its turn now. */
+static void released(struct peal_endpoint *e)
 {
-	if (!e || !e->peeked)
-		return peali_fail(PEAL_EINVAL, "peal_receive_release",
-				  "no message is held");
-	peal_link_release(&e->inputs[e->message.input].consumer, &e->message);
 	e->peeked = 0;
 	e->cursor = e->message.input;
 	if (++e->burst >= 32) { /* the next input has its turn */
 		e->burst = 0;
 		e->cursor++;
 	}
+}
+
+int peal_receive_release(struct peal_endpoint *e)
+{
+	if (!e || !e->peeked)
+		return peali_fail(PEAL_EINVAL, "peal_receive_release",
+				  "no message is held");
+	peal_link_release(&e->inputs[e->message.input].consumer, &e->message);
+	released(e);
 	return 0;
+}
+
+void peali_endpoint_drop(struct peal_endpoint *e, uint32_t reason)
+{
+	if (!e->peeked)
+		return;
+	peal_link_release_dead(&e->inputs[e->message.input].consumer, reason);
+	released(e);
 }
 
 int peal_receive(struct peal_endpoint *e, void *buffer, uint64_t room,

@@ -266,12 +266,13 @@ static int children_left(struct peal_runtime *rt)
 	return peali_fail(
 		PEAL_EBUSY, "peal_runtime_close",
 		"left: %u kernels%s%s%s, %u links, %u endpoints, %u barriers, "
-		"%u topics, %u allocations; destroy them, or call "
-		"peal_runtime_shutdown",
+		"%u topics, %u requesters, %u allocations; destroy them, or "
+		"call peal_runtime_shutdown",
 		info.n_kernels, info.n_kernels ? " (newest '" : "",
 		info.n_kernels ? rt->kernels->name : "",
 		info.n_kernels ? "')" : "", info.n_links, info.n_endpoints,
-		info.n_barriers, info.n_topics, info.n_memories);
+		info.n_barriers, info.n_topics, info.n_requesters,
+		info.n_memories);
 }
 
 int peal_runtime_close(struct peal_runtime *rt)
@@ -310,6 +311,7 @@ int peal_runtime_shutdown(struct peal_runtime *rt)
 		peal_barrier_destroy(rt->barriers);
 	while (rt->endpoints)
 		peal_endpoint_destroy(rt->endpoints);
+	peali_requesters_clear(rt);
 	while (rt->kernels)
 		peal_kernel_destroy(rt->kernels);
 	peali_peers_clear(rt->peers);
@@ -333,6 +335,7 @@ static void count_children(struct peal_runtime *rt,
 	     barrier = peali_barrier_next(barrier))
 		info->n_barriers++;
 	info->n_topics = peali_topics_count(rt);
+	info->n_requesters = peali_requesters_count(rt);
 	for (link = rt->links; link; link = link->next) {
 		info->n_links++;
 		info->link_bytes += peali_link_memory(link);

@@ -49,6 +49,7 @@ struct peal_runtime {
 	struct peal_kernel *kernels; /* lists, newest first */
 	struct peal_link *links;
 	struct peal_endpoint *endpoints;
+	struct peal_requester *requesters;
 	struct peal_barrier *barriers;
 	struct peali_topic *topics;
 	uint32_t next_kernel; /* of the next kernel's address; from 1 */
@@ -346,6 +347,16 @@ void peali_endpoint_attach_port(struct peal_endpoint *endpoint, uint32_t port,
 void peali_endpoint_attach_input(struct peal_endpoint *endpoint, uint32_t input,
 				 struct peal_link *link);
 void peali_endpoint_wake(struct peal_endpoint *endpoint);
+/* peal_send with the number of a request before the payload. */
+int peali_endpoint_ask(struct peal_endpoint *endpoint, uint32_t port,
+		       uint16_t type, uint64_t request, const void *data,
+		       uint64_t bytes, int64_t timeout_ns);
+/* The peeked message is dead, for that reason. */
+void peali_endpoint_drop(struct peal_endpoint *endpoint, uint32_t reason);
+
+uint32_t peali_requesters_count(const struct peal_runtime *rt);
+/* Frees them all; their links and endpoints are gone. */
+void peali_requesters_clear(struct peal_runtime *rt);
 
 /* ---- router, watchdog ------------------------------------------------------ */
 

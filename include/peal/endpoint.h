@@ -39,7 +39,10 @@ struct peal_received {
 	uint64_t from; /* address of the sender */
 	uint32_t input; /* which of the endpoint's inputs, in connect order */
 	uint16_t type; /* the program's own number */
-	uint16_t reserved;
+	uint16_t refused; /* 1: a reply that is an error, by peal_refuse */
+	uint64_t request; /* number of the request that it is the reply to; 0:
+			   * of none. Replies are taken by a requester, see
+			   * peal/request.h */
 };
 
 /**

@@ -19,6 +19,7 @@
 #include <peal/program.h>
 #include <peal/queue.h>
 #include <peal/queue_of.h>
+#include <peal/request.h>
 #include <peal/runtime.h>
 #include <peal/topic.h>
 #include <peal/topology.h>

@@ -39,6 +39,7 @@ struct peal_runtime_info {
 	uint32_t n_memories; /* of peal_memory_alloc */
 	uint64_t link_bytes; /* memory of all links, on all devices */
 	uint32_t n_topics;
+	uint32_t n_requesters; /* each has links and an endpoint, too */
 };
 
 /**

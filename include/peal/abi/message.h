@@ -13,11 +13,22 @@
 struct peal_header {
 	uint32_t actor; /* index of the receiving actor in its kernel */
 	uint16_t type; /* the program's own number */
-	uint16_t flags; /* 0; for later use */
+	uint16_t flags; /* enum peal_flag */
 };
 
 PEAL_STATIC_ASSERT(sizeof(struct peal_header) == 8, "header size");
 PEAL_STATIC_ASSERT(offsetof(struct peal_header, type) == 4, "header layout");
+
+/** Bits of a header's flags. */
+enum peal_flag {
+	/* the payload begins with the number of a request, a uint64_t: what an
+	 * actor gets is the request, what an endpoint gets is the reply */
+	PEAL_FLAG_REQUEST = 1,
+	PEAL_FLAG_REFUSED = 2 /* of a reply: an int32_t, PEAL_E... */
+};
+
+/** Bytes of that number; aligned as payloads are. */
+#define PEAL_REQUEST_BYTES 8
 
 /** What a slot holds. */
 enum peal_kind {
@@ -60,7 +71,8 @@ enum peal_reason {
 	PEAL_REASON_HANDLER = 2, /* the handler returned an error */
 	PEAL_REASON_PROTOCOL = 3, /* the ring was corrupt */
 	PEAL_REASON_CLOSED = 4, /* emitted to a port whose link is closed */
-	PEAL_REASON_COUNT = 5
+	PEAL_REASON_LATE = 5, /* no request waits for it, or not any more */
+	PEAL_REASON_COUNT = 6
 };
 
 /** Bytes from one slab payload to the next start at a multiple of this. */

@@ -97,16 +97,10 @@ peali_commit_topic(struct peal_worker *w, struct peal_output *output,
 	w->state->emitted++;
 }
 
-/**
- * Collective: sends what all lanes have written to the reserved place.
- *
- * @param w     the worker
- * @param port  as at the reserve
- * @param type  the program's own number
- * @param bytes as at the reserve
- */
-static PEAL_DEV PEAL_INLINE void
-peal_commit(struct peal_worker *w, uint32_t port, uint16_t type, uint64_t bytes)
+/* peal_commit, of a message with flags. */
+static PEAL_DEV PEAL_INLINE void peali_commit(struct peal_worker *w,
+					      uint32_t port, uint16_t type,
+					      uint16_t flags, uint64_t bytes)
 {
 	struct peal_output *output = peali_output(w, port);
 	struct peal_link_producer *p = &output->link;
@@ -120,7 +114,7 @@ peal_commit(struct peal_worker *w, uint32_t port, uint16_t type, uint64_t bytes)
 	}
 	header.actor = p->actor;
 	header.type = type;
-	header.flags = 0;
+	header.flags = flags;
 	if (peal_is_leader(w))
 		kind = peali_link_prepare(p, header, bytes, &length);
 	if (peal_lanes(w) > 1 &&
@@ -138,6 +132,20 @@ peal_commit(struct peal_worker *w, uint32_t port, uint16_t type, uint64_t bytes)
 		peali_link_advance(p, kind, bytes);
 		w->state->emitted++;
 	}
+}
+
+/**
+ * Collective: sends what all lanes have written to the reserved place.
+ *
+ * @param w     the worker
+ * @param port  as at the reserve
+ * @param type  the program's own number
+ * @param bytes as at the reserve
+ */
+static PEAL_DEV PEAL_INLINE void
+peal_commit(struct peal_worker *w, uint32_t port, uint16_t type, uint64_t bytes)
+{
+	peali_commit(w, port, type, 0, bytes);
 }
 
 /**
@@ -166,10 +174,9 @@ static PEAL_DEV PEAL_INLINE int peal_emit(struct peal_worker *w, uint32_t port,
 }
 
 /* The leader's part of peal_tell. */
-static PEAL_DEV PEAL_UNUSED inline int peali_tell(struct peal_worker *w,
-						  uint32_t actor, uint16_t type,
-						  const void *data,
-						  uint64_t bytes)
+static PEAL_DEV PEAL_UNUSED inline int
+peali_tell(struct peal_worker *w, uint32_t actor, uint16_t type, uint16_t flags,
+	   const void *data, uint64_t bytes)
 {
 	const struct peal_actor_entry *entry =
 		(const struct peal_actor_entry *)(uintptr_t)w->params->actors +
@@ -187,7 +194,7 @@ static PEAL_DEV PEAL_UNUSED inline int peali_tell(struct peal_worker *w,
 	worker = PEAL_PLACE_WORKER(place);
 	header.actor = actor;
 	header.type = type;
-	header.flags = 0;
+	header.flags = flags;
 	if (PEAL_USES_POOLS && PEAL_UNLIKELY(worker == PEAL_POOL_WORKER))
 		return peali_pool_put(w, PEAL_PLACE_HANDLER(place), header,
 				      data, bytes);
@@ -232,7 +239,7 @@ static PEAL_DEV PEAL_UNUSED inline int peal_tell(struct peal_worker *w,
 
 	peal_sync(w);
 	if (peal_is_leader(w))
-		result = peali_tell(w, actor, type, data, bytes);
+		result = peali_tell(w, actor, type, 0, data, bytes);
 	return (int)(int64_t)peal_broadcast(w, (uint64_t)(int64_t)result);
 }
 

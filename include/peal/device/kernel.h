@@ -6,6 +6,7 @@
 #include <peal/device/loop.h>
 #include <peal/device/phase.h>
 #include <peal/device/placed.h>
+#include <peal/device/request.h>
 #include <peal/device/typed.h>
 
 /*

@@ -180,13 +180,14 @@ peal_copy_lanes(const struct peal_worker *w, void *to, const void *from,
 /** The payload of the message in hand; valid until the handler returns. */
 static PEAL_DEV PEAL_INLINE const void *peal_data(const struct peal_worker *w)
 {
-	return w->message.data;
+	return (const uint8_t *)w->message.data +
+	       peali_message_prefix(&w->message);
 }
 
 /** Its length in bytes. */
 static PEAL_DEV PEAL_INLINE uint64_t peal_length(const struct peal_worker *w)
 {
-	return w->message.length;
+	return w->message.length - peali_message_prefix(&w->message);
 }
 
 /** Its type: the sender's number. */

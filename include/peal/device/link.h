@@ -109,6 +109,23 @@ struct peal_message {
 	uint32_t kind; /* enum peal_kind */
 };
 
+/* Bytes of its data that stand before the payload: a request's number. */
+static PEAL_DEV PEAL_INLINE uint32_t
+peali_message_prefix(const struct peal_message *m)
+{
+	if (!(m->header.flags & PEAL_FLAG_REQUEST) ||
+	    PEAL_UNLIKELY(m->length < PEAL_REQUEST_BYTES))
+		return 0;
+	return PEAL_REQUEST_BYTES;
+}
+
+/* That number; 0: it is no request, nor a reply. */
+static PEAL_DEV PEAL_INLINE uint64_t
+peali_message_request(const struct peal_message *m)
+{
+	return peali_message_prefix(m) ? *(const uint64_t *)m->data : 0;
+}
+
 /** Slots of the link's ring. Wait-free. */
 static PEAL_DEV PEAL_INLINE uint64_t
 peal_link_capacity(const struct peal_link_producer *p)

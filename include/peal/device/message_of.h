@@ -2,7 +2,7 @@
 #ifndef PEAL_DEVICE_MESSAGE_OF_H
 #define PEAL_DEVICE_MESSAGE_OF_H
 
-#include <peal/device/emit.h>
+#include <peal/device/request.h>
 
 /*
  * Messages that host and handlers agree on. PEAL_MESSAGE_OF(name, type, number)
@@ -31,6 +31,7 @@
  *	<name>_reserve(w, port, place_out), <name>_commit(w, port)
  *					as peal_reserve, peal_commit
  *	<name>_tell(w, actor, item)	as peal_tell
+ *	<name>_reply(w, port, item)	as peal_reply
  *	<name>_number			a constant, for a switch over peal_type
  *
  * Results, lanes and progress are those of the functions without a type. A
@@ -99,6 +100,12 @@
 	{                                                                      \
 		return peal_tell(w, actor, name##_number, item,                \
 				 sizeof(*item));                               \
+	}                                                                      \
+	PEALI_MESSAGE int name##_reply(struct peal_worker *w, uint32_t port,   \
+				       const name##_message *item)             \
+	{                                                                      \
+		return peal_reply(w, port, name##_number, item,                \
+				  sizeof(*item));                              \
 	}
 
 #endif

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Requests and replies: an account lives on a device, and threads of the host
+ * ask it to move money. Each waits for its own reply; what the account does not
+ * have is refused. Then one thread has many requests out at a time. The handler
+ * is in programs/account.c.
+ */
+#include <inttypes.h>
+#include <pthread.h>
+
+#include <peal/device/kernel.h>
+
+#include "account.h"
+#include "example.h"
+
+PEAL_DECLARE_PROGRAM(account);
+PEAL_ENDPOINT_OF(balance)
+
+#define THREADS 4
+#define EACH 500
+#define AT_A_TIME 32
+
+/* Moves money and waits; the balance, or an error. */
+static int64_t move(struct peal_requester *requester, int64_t amount)
+{
+	const struct movement m = { amount };
+	struct balance b;
+	struct peal_received reply;
+	int result = peal_request(requester, movement_number, &m, sizeof(m), &b,
+				  sizeof(b), &reply, 10 * SECOND);
+
+	if (result)
+		return result;
+	expect(balance_received(&reply) != NULL, "the reply's type");
+	return b.amount;
+}
+
+static void *pay_in(void *requester)
+{
+	for (int i = 0; i < EACH; i++)
+		check(move(requester, 1) > 0 ? 0 : -1, "pay in");
+	return NULL;
+}
+
+/* Many requests are out before the first reply is looked at. */
+static void pay_out(struct peal_requester *requester, int64_t before)
+{
+	const struct movement m = { -1 };
+	uint64_t out[AT_A_TIME];
+	struct balance b;
+
+	for (int i = 0; i < AT_A_TIME; i++)
+		check(peal_request_begin(requester, movement_number, &m,
+					 sizeof(m), 10 * SECOND, &out[i]),
+		      "begin a request");
+	for (int i = 0; i < AT_A_TIME; i++) {
+		check(peal_request_wait(requester, out[i], &b, sizeof(b), NULL,
+					10 * SECOND),
+		      "wait for a reply");
+		expect(b.amount == before - 1 - i, "the balance on the way");
+	}
+}
+
+int main(void)
+{
+	struct peal_runtime *runtime = open_runtime(1);
+	struct peal_kernel *kernel = launch(runtime, 0, &peal_program_account);
+	uint64_t actor = spawn(kernel, "account");
+	struct peal_requester *requester;
+	pthread_t threads[THREADS];
+	int64_t all;
+
+	check(peal_requester_open(runtime, actor, NULL, &requester),
+	      "open a requester");
+	check(peal_requester_listen(requester, actor, 0), "listen");
+
+	for (int i = 0; i < THREADS; i++)
+		expect(!pthread_create(&threads[i], NULL, pay_in, requester),
+		       "a thread");
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+	all = move(requester, 0);
+	printf("%d threads have paid in %" PRId64 "\n", THREADS, all);
+	expect(all == THREADS * EACH, "the balance");
+
+	expect(move(requester, -all - 1) == PEAL_ENOSPC, "the refusal");
+	printf("more than that: %s\n", peal_last_error()->text);
+	pay_out(requester, all);
+	printf("%d requests at a time: %" PRId64 " left\n", AT_A_TIME,
+	       move(requester, 0));
+	expect(move(requester, 0) == all - AT_A_TIME, "what is left");
+
+	check(peal_requester_close(requester), "close the requester");
+	check(peal_kernel_stop(kernel, 10 * SECOND), "stop the kernel");
+	check(peal_runtime_shutdown(runtime), "shut down");
+	return 0;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* An account: each request moves money, and is replied to with the balance. */
+#include <peal/device/kernel.h>
+
+#include "../account.h"
+
+static PEAL_DEV int account(struct peal_worker *w)
+{
+	struct balance *kept = (struct balance *)peal_state(w);
+	const struct movement *m = movement_in(w);
+	struct balance after;
+
+	if (!m)
+		return peal_refuse(w, 0, PEAL_EPROTO);
+	after.amount = kept->amount + m->amount;
+	if (after.amount < 0)
+		return peal_refuse(w, 0, PEAL_ENOSPC);
+	peal_sync(w); /* all lanes have read what the leader writes now */
+	if (peal_is_leader(w))
+		*kept = after;
+	return balance_reply(w, 0, &after);
+}
+
+#define HANDLERS(X) X(account, sizeof(struct balance), PEAL_EMITS(1, 1))
+PEAL_PROGRAM(account, HANDLERS);

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEAL_DEVICE_REQUEST_H
+#define PEAL_DEVICE_REQUEST_H
+
+#include <peal/device/emit.h>
+
+/*
+ * Replies to the requests of peal/request.h. A request is a message with a
+ * number, which its reply carries back; a handler that does not look at the
+ * number handles a request as any other message.
+ *
+ *	static PEAL_DEV int twice(struct peal_worker *w)
+ *	{
+ *		uint64_t n;
+ *
+ *		if (peal_length(w) != sizeof(n))
+ *			return peal_refuse(w, 0, PEAL_EMSGSIZE);
+ *		n = 2 * *(const uint64_t *)peal_data(w);
+ *		return peal_reply(w, 0, peal_type(w), &n, sizeof(n));
+ *	}
+ *
+ * A reply leaves by a port and counts as one of its messages. A handler that
+ * fails sends none: its request times out.
+ */
+
+/**
+ * The number of the request in hand.
+ *
+ * @param w the worker
+ * @return never 0 for a request; 0: the message in hand is none
+ */
+static PEAL_DEV PEAL_INLINE uint64_t
+peal_request_in_hand(const struct peal_worker *w)
+{
+	return peali_message_request(&w->message);
+}
+
+/* A numbered message: the number, then `bytes` bytes at data. */
+static PEAL_DEV PEAL_UNUSED inline int
+peali_reply(struct peal_worker *w, uint32_t port, uint64_t request,
+	    uint16_t type, uint16_t flags, const void *data, uint64_t bytes)
+{
+	void *place = 0;
+	int result;
+
+	if (!request ||
+	    (port < w->actor->ports &&
+	     peali_output(w, port)->link.state == PEALI_STATE_TOPIC))
+		return PEAL_EINVAL;
+	result = peal_reserve(w, port, PEAL_REQUEST_BYTES + bytes, &place);
+	if (PEAL_UNLIKELY(result))
+		return result == PEAL_EPIPE ? 0 : result;
+	if (peal_is_leader(w))
+		*(uint64_t *)place = request;
+	peal_copy_lanes(w, (uint8_t *)place + PEAL_REQUEST_BYTES, data, bytes);
+	peali_commit(w, port, type, (uint16_t)(PEAL_FLAG_REQUEST | flags),
+		     PEAL_REQUEST_BYTES + bytes);
+	return 0;
+}
+
+/**
+ * Collective: sends a message with the number of a request. To the endpoint of
+ * the requester it is the reply, also long after the request was handled; to
+ * another actor it is the request itself, which that actor replies to.
+ *
+ * @param w       the worker
+ * @param port    of the running actor, a link's
+ * @param request what peal_request_in_hand said
+ * @param type    the program's own number
+ * @param data    `bytes` bytes that every lane can read
+ * @param bytes   how many; the port's link takes PEAL_REQUEST_BYTES more, as
+ *                those of a requester do
+ * @return as peal_emit; PEAL_EINVAL request is 0, or the port is a topic's.
+ */
+static PEAL_DEV PEAL_UNUSED inline int
+peal_reply_to(struct peal_worker *w, uint32_t port, uint64_t request,
+	      uint16_t type, const void *data, uint64_t bytes)
+{
+	return peali_reply(w, port, request, type, 0, data, bytes);
+}
+
+/**
+ * Collective: peal_reply_to for the request in hand.
+ *
+ * @param w     the worker
+ * @param port  of the running actor, a link's
+ * @param type  the program's own number
+ * @param data  `bytes` bytes that every lane can read
+ * @param bytes how many
+ * @return as peal_reply_to; PEAL_EINVAL the message in hand is no request.
+ */
+static PEAL_DEV PEAL_UNUSED inline int peal_reply(struct peal_worker *w,
+						  uint32_t port, uint16_t type,
+						  const void *data,
+						  uint64_t bytes)
+{
+	return peal_reply_to(w, port, peal_request_in_hand(w), type, data,
+			     bytes);
+}
+
+/**
+ * Collective: answers the request in hand with an error, which peal_request
+ * then returns.
+ *
+ * @param w     the worker
+ * @param port  of the running actor, a link's
+ * @param error PEAL_E...; anything else arrives as PEAL_EHANDLER
+ * @return as peal_reply.
+ */
+static PEAL_DEV PEAL_UNUSED inline int peal_refuse(struct peal_worker *w,
+						   uint32_t port, int error)
+{
+	int32_t value = error;
+
+	return peali_reply(w, port, peal_request_in_hand(w), peal_type(w),
+			   PEAL_FLAG_REFUSED, &value, sizeof(value));
+}
+
+/**
+ * Collective: tells another actor of this kernel, or a pool, the message in
+ * hand; if it is a request, who is told replies to it. Counts as a peal_tell.
+ *
+ * @param w     the worker
+ * @param actor its index in the kernel
+ * @return as peal_tell; a request has PEAL_REQUEST_BYTES more than peal_length.
+ */
+static PEAL_DEV PEAL_UNUSED inline int peal_delegate(struct peal_worker *w,
+						     uint32_t actor)
+{
+	int result = 0;
+
+	peal_sync(w);
+	if (peal_is_leader(w))
+		result = peali_tell(w, actor, w->message.header.type,
+				    w->message.header.flags, w->message.data,
+				    w->message.length);
+	return (int)(int64_t)peal_broadcast(w, (uint64_t)(int64_t)result);
+}
+
+#endif

@@ -1,0 +1,708 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Requests of the host and their replies. `lock` guards all of a requester but
+ * its endpoint, of which whoever has set `sending` sends, and whoever has set
+ * `receiving` receives, for all threads; they hold the lock when they set it and
+ * not while they work.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/runtime.h"
+
+#define OPEN "peal_requester_open"
+#define LISTEN "peal_requester_listen"
+#define CLOSE "peal_requester_close"
+#define REQUEST "peal_request"
+#define BEGIN "peal_request_begin"
+#define WAIT "peal_request_wait"
+#define CANCEL "peal_request_cancel"
+
+#define OUTSTANDING_MAX 65535u
+#define PAYLOAD_MAX ((256ULL << 20) - PEAL_REQUEST_BYTES) /* a link's */
+/* A full link is looked at so often, and replies taken in between. */
+#define SEND_SLICE_NS 1000000
+
+enum state { FREE, ASKED, ANSWERED };
+
+struct request {
+	uint64_t id; /* number of its message */
+	enum state state;
+	int error; /* 0, or what it was refused with */
+	struct peal_received reply; /* once it is answered */
+	void *kept; /* the reply's payload, if it was not put into buffer */
+	uint64_t kept_room;
+	int waited; /* 1: a thread waits, for whom these are */
+	void *buffer;
+	uint64_t room;
+};
+
+struct peal_requester {
+	struct peal_runtime *rt;
+	struct peal_requester *next; /* of the runtime's */
+	char name[48];
+	struct peal_endpoint *endpoint;
+	struct peal_link **links; /* the requests', then those of replies */
+	uint32_t n_links, max_links;
+	uint32_t n_requests;
+	uint64_t message_bytes, reply_bytes;
+	pthread_mutex_t lock;
+	pthread_cond_t change; /* of anything that a thread waits for */
+	int sending, receiving; /* 1: a thread does */
+	uint32_t inside; /* threads that have begun and not come back */
+	uint64_t n_ids;
+	uint32_t n_free, *free; /* indices of requests */
+	struct request *requests;
+	struct peal_requester_info info;
+};
+
+/* ---- the object --------------------------------------------------------- */
+
+static uint32_t power_of_two(uint32_t least)
+{
+	uint32_t n = 2;
+
+	while (n < least)
+		n *= 2;
+	return n;
+}
+
+static void free_requester(struct peal_requester *r)
+{
+	uint32_t i;
+
+	for (i = 0; r->requests && i < r->n_requests; i++)
+		free(r->requests[i].kept);
+	free(r->requests);
+	free(r->free);
+	free(r->links);
+	pthread_mutex_destroy(&r->lock);
+	pthread_cond_destroy(&r->change);
+	free(r);
+}
+
+static struct peal_requester *
+new_requester(struct peal_runtime *rt, const struct peal_requester_options *o)
+{
+	struct peal_requester *r = calloc(1, sizeof(*r));
+	pthread_condattr_t monotonic;
+	uint32_t i;
+
+	if (!r)
+		return NULL;
+	r->rt = rt;
+	pthread_mutex_init(&r->lock, NULL);
+	pthread_condattr_init(&monotonic);
+	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	pthread_cond_init(&r->change, &monotonic);
+	pthread_condattr_destroy(&monotonic);
+	snprintf(r->name, sizeof(r->name), "%s", o->name);
+	r->message_bytes = o->message_bytes;
+	r->reply_bytes = o->reply_bytes;
+	r->max_links = 1 + o->max_sources;
+	r->n_requests = r->n_free = o->max_outstanding;
+	r->links = calloc(r->max_links, sizeof(struct peal_link *));
+	r->requests = calloc(r->n_requests, sizeof(*r->requests));
+	r->free = calloc(r->n_requests, sizeof(*r->free));
+	if (!r->links || !r->requests || !r->free) {
+		free_requester(r);
+		return NULL;
+	}
+	for (i = 0; i < r->n_free; i++)
+		r->free[i] = r->n_free - 1 - i;
+	return r;
+}
+
+static int check_options(struct peal_requester_options *o)
+{
+	if (!o->max_outstanding)
+		o->max_outstanding = 64;
+	if (!o->message_bytes)
+		o->message_bytes = 48;
+	if (!o->reply_bytes)
+		o->reply_bytes = 48;
+	if (!o->max_sources)
+		o->max_sources = 16;
+	if (!o->name)
+		o->name = "requester";
+	if (o->max_outstanding > OUTSTANDING_MAX)
+		return peali_fail(PEAL_EINVAL, OPEN,
+				  "max_outstanding %u: at most %u",
+				  o->max_outstanding, OUTSTANDING_MAX);
+	if (o->message_bytes > PAYLOAD_MAX || o->reply_bytes > PAYLOAD_MAX)
+		return peali_fail(PEAL_EINVAL, OPEN,
+				  "message_bytes %llu, reply_bytes %llu: at "
+				  "most %llu",
+				  (unsigned long long)o->message_bytes,
+				  (unsigned long long)o->reply_bytes,
+				  PAYLOAD_MAX);
+	if (o->reserved)
+		return peali_fail(PEAL_EINVAL, OPEN, "reserved is not 0");
+	return 0;
+}
+
+/* Links the endpoint up with its next link. */
+static int link_up(struct peal_requester *r, uint64_t from, uint32_t port,
+		   uint64_t to, uint64_t payload)
+{
+	struct peal_link_options o = {
+		.size = sizeof(o),
+		.capacity = power_of_two(r->n_requests),
+		.message_bytes = PEAL_REQUEST_BYTES + payload,
+	};
+	int result =
+		peal_connect(r->rt, from, port, to, &o, &r->links[r->n_links]);
+
+	if (!result)
+		r->n_links++;
+	return result;
+}
+
+int peal_requester_open(struct peal_runtime *rt, uint64_t to,
+			const struct peal_requester_options *options,
+			struct peal_requester **requester_out)
+{
+	struct peal_requester_options o;
+	struct peal_endpoint_options at = { .size = sizeof(at),
+					    .max_ports = 1 };
+	struct peal_requester *r;
+	int result;
+
+	if (!rt || !requester_out)
+		return peali_fail(PEAL_EINVAL, OPEN, "an argument is NULL");
+	result = peali_options_copy(&o, sizeof(o), options, OPEN);
+	if (!result)
+		result = check_options(&o);
+	if (result)
+		return result;
+	r = new_requester(rt, &o);
+	if (!r)
+		return peali_fail(PEAL_ENOMEM, OPEN,
+				  "no memory for %u requests",
+				  o.max_outstanding);
+	at.max_inputs = o.max_sources;
+	at.name = r->name;
+	result = peal_endpoint_create(rt, &at, &r->endpoint);
+	if (!result)
+		result = link_up(r, peal_endpoint_address(r->endpoint), 0, to,
+				 r->message_bytes);
+	if (result) {
+		peal_endpoint_destroy(r->endpoint);
+		free_requester(r);
+		return result;
+	}
+	pthread_mutex_lock(&rt->lock);
+	r->next = rt->requesters;
+	rt->requesters = r;
+	pthread_mutex_unlock(&rt->lock);
+	*requester_out = r;
+	return 0;
+}
+
+int peal_requester_listen(struct peal_requester *r, uint64_t from,
+			  uint32_t port)
+{
+	if (!r)
+		return peali_fail(PEAL_EINVAL, LISTEN, "requester is NULL");
+	if (r->n_links == r->max_links)
+		return peali_fail(PEAL_ENOSPC, LISTEN,
+				  "'%s' takes replies from %u ports, which is "
+				  "max_sources",
+				  r->name, r->max_links - 1);
+	return link_up(r, from, port, peal_endpoint_address(r->endpoint),
+		       r->reply_bytes);
+}
+
+static void forget(struct peal_requester *r)
+{
+	struct peal_requester **p;
+
+	pthread_mutex_lock(&r->rt->lock);
+	for (p = &r->rt->requesters; *p != r; p = &(*p)->next)
+		;
+	*p = r->next;
+	pthread_mutex_unlock(&r->rt->lock);
+}
+
+int peal_requester_close(struct peal_requester *r)
+{
+	uint32_t inside;
+	int result;
+
+	if (!r)
+		return 0;
+	pthread_mutex_lock(&r->lock);
+	inside = r->inside;
+	pthread_mutex_unlock(&r->lock);
+	if (inside)
+		return peali_fail(PEAL_EBUSY, CLOSE,
+				  "%u threads wait for replies to '%s'", inside,
+				  r->name);
+	while (r->n_links) {
+		result = peal_link_destroy(r->links[r->n_links - 1]);
+		if (result)
+			return result;
+		r->n_links--;
+	}
+	result = peal_endpoint_destroy(r->endpoint);
+	if (result)
+		return result;
+	forget(r);
+	free_requester(r);
+	return 0;
+}
+
+uint32_t peali_requesters_count(const struct peal_runtime *rt)
+{
+	const struct peal_requester *r;
+	uint32_t n = 0;
+
+	for (r = rt->requesters; r; r = r->next)
+		n++;
+	return n;
+}
+
+void peali_requesters_clear(struct peal_runtime *rt)
+{
+	struct peal_requester *r;
+
+	while ((r = rt->requesters)) {
+		rt->requesters = r->next;
+		free_requester(r);
+	}
+}
+
+int peal_requester_info(struct peal_requester *r,
+			struct peal_requester_info *info_out)
+{
+	if (!r || !info_out)
+		return peali_fail(PEAL_EINVAL, "peal_requester_info",
+				  "an argument is NULL");
+	pthread_mutex_lock(&r->lock);
+	*info_out = r->info;
+	pthread_mutex_unlock(&r->lock);
+	info_out->out = info_out->asked - info_out->replied -
+			info_out->refused - info_out->given_up;
+	return 0;
+}
+
+/* ---- waiting, with the lock ----------------------------------------------- */
+
+/* The timeout that a deadline leaves. */
+static int64_t left_ns(uint64_t deadline)
+{
+	uint64_t now = peali_now_ns();
+
+	if (deadline == UINT64_MAX)
+		return -1;
+	return deadline > now ? (int64_t)(deadline - now) : 0;
+}
+
+/* Waits for any change, until then. */
+static void wait_change(struct peal_requester *r, uint64_t deadline)
+{
+	struct timespec until = {
+		.tv_sec = (time_t)(deadline / 1000000000u),
+		.tv_nsec = (long)(deadline % 1000000000u),
+	};
+
+	if (deadline == UINT64_MAX)
+		pthread_cond_wait(&r->change, &r->lock);
+	else
+		pthread_cond_timedwait(&r->change, &r->lock, &until);
+}
+
+/* ---- the requests ---------------------------------------------------------- */
+
+/* The request of that number, if it is out. */
+static struct request *find(struct peal_requester *r, uint64_t id)
+{
+	uint64_t index = (id & 0xffff) - 1; /* of 0: none */
+
+	if (index >= r->n_requests || r->requests[index].id != id ||
+	    r->requests[index].state == FREE)
+		return NULL;
+	return &r->requests[index];
+}
+
+/* It is over; its place is free for another. */
+static void end_request(struct peal_requester *r, struct request *q)
+{
+	q->state = FREE;
+	r->free[r->n_free++] = (uint32_t)(q - r->requests);
+	pthread_cond_broadcast(&r->change);
+}
+
+/* A request that is out from now on; 0, or no place in time. */
+static int begin_request(struct peal_requester *r, int64_t timeout_ns,
+			 uint64_t deadline, const char *call,
+			 struct request **out)
+{
+	struct request *q;
+
+	while (!r->n_free) {
+		if (!timeout_ns)
+			return PEAL_EAGAIN;
+		if (peali_late(deadline))
+			return peali_fail(PEAL_ETIMEDOUT, call,
+					  "%u requests of '%s' are out, which "
+					  "is max_outstanding",
+					  r->n_requests, r->name);
+		wait_change(r, deadline);
+	}
+	q = &r->requests[r->free[--r->n_free]];
+	q->state = ASKED;
+	q->error = 0;
+	q->waited = 0;
+	q->id = ++r->n_ids << 16 | (uint64_t)(q - r->requests + 1);
+	*out = q;
+	return 0;
+}
+
+/* ---- receiving ------------------------------------------------------------ */
+
+static int refusal(const struct peal_received *reply)
+{
+	int32_t error = PEAL_EHANDLER;
+
+	if (reply->length == sizeof(error))
+		memcpy(&error, reply->data, sizeof(error));
+	if (error >= 0 || !strcmp(peal_error_name(error), "PEAL_E?"))
+		return PEAL_EHANDLER;
+	return error;
+}
+
+/* Where a reply goes; NULL: no memory. */
+static void *place_of(struct request *q, uint64_t bytes)
+{
+	void *more;
+
+	if (q->waited && bytes <= q->room)
+		return q->buffer;
+	if (bytes > q->kept_room) {
+		more = realloc(q->kept, bytes);
+		if (!more)
+			return NULL;
+		q->kept = more;
+		q->kept_room = bytes;
+	}
+	return q->kept;
+}
+
+/* A message has come: to its request, or to nobody. */
+static void deposit(struct peal_requester *r, const struct peal_received *got)
+{
+	struct request *q = find(r, got->request);
+	void *place;
+
+	if (!q || q->state != ASKED) {
+		r->info.late++;
+		peali_endpoint_drop(r->endpoint, PEAL_REASON_LATE);
+		return;
+	}
+	q->reply = *got;
+	q->state = ANSWERED;
+	if (got->refused) {
+		q->error = refusal(got);
+	} else if (got->length) {
+		place = place_of(q, got->length);
+		q->reply.data = place;
+		if (place)
+			memcpy(place, got->data, got->length);
+		else
+			q->error = PEAL_ENOMEM;
+	}
+	peal_receive_release(r->endpoint);
+}
+
+/* Receives one message for all threads. */
+static int receive(struct peal_requester *r, int64_t timeout_ns)
+{
+	struct peal_received got;
+	int result;
+
+	r->receiving = 1;
+	pthread_mutex_unlock(&r->lock);
+	result = peal_receive_peek(r->endpoint, &got, timeout_ns);
+	pthread_mutex_lock(&r->lock);
+	if (!result)
+		deposit(r, &got);
+	r->receiving = 0;
+	pthread_cond_broadcast(&r->change);
+	return result == PEAL_EEND ? PEAL_ESTOPPED : result;
+}
+
+/*
+ * Until the request is answered; 0, or why it is not. What has come by the
+ * deadline is taken, also if others' replies are before it.
+ */
+static int await(struct peal_requester *r, const struct request *q,
+		 uint64_t deadline)
+{
+	uint32_t behind = 0;
+	int result = 0;
+
+	while (q->state == ASKED && !result) {
+		if (peali_late(deadline) &&
+		    (r->receiving || behind++ > r->n_requests))
+			result = PEAL_ETIMEDOUT;
+		else if (r->receiving)
+			wait_change(r, deadline);
+		else
+			result = receive(r, left_ns(deadline));
+	}
+	return q->state == ASKED ? result : 0;
+}
+
+/* ---- sending ---------------------------------------------------------------- */
+
+static int check_request(const struct peal_requester *r, const void *data,
+			 uint64_t bytes, const char *call)
+{
+	if (!r || (!data && bytes))
+		return peali_fail(PEAL_EINVAL, call, "%s is NULL",
+				  r ? "data" : "requester");
+	if (bytes > r->message_bytes)
+		return peali_fail(PEAL_EMSGSIZE, call,
+				  "%llu bytes: '%s' takes at most %llu, which "
+				  "is message_bytes",
+				  (unsigned long long)bytes, r->name,
+				  (unsigned long long)r->message_bytes);
+	if (r->n_links < 2)
+		return peali_fail(PEAL_ENOTCONN, call,
+				  "'%s' listens to nobody: call " LISTEN,
+				  r->name);
+	return 0;
+}
+
+/* Sends it, and takes replies as long as there is no room. */
+static int send_request(struct peal_requester *r, const struct request *q,
+			uint16_t type, const void *data, uint64_t bytes,
+			int64_t timeout_ns, uint64_t deadline)
+{
+	int64_t left;
+	int result;
+
+	while (r->sending && !peali_late(deadline))
+		wait_change(r, deadline);
+	if (r->sending)
+		return timeout_ns ? PEAL_ETIMEDOUT : PEAL_EAGAIN;
+	r->sending = 1;
+	for (;;) {
+		left = left_ns(deadline);
+		if (left < 0 || left > SEND_SLICE_NS)
+			left = SEND_SLICE_NS;
+		pthread_mutex_unlock(&r->lock);
+		result = peali_endpoint_ask(r->endpoint, 0, type, q->id, data,
+					    bytes, timeout_ns ? left : 0);
+		pthread_mutex_lock(&r->lock);
+		if (result != PEAL_ETIMEDOUT && result != PEAL_EAGAIN)
+			break;
+		while (!r->receiving && !receive(r, 0))
+			;
+		if (peali_late(deadline))
+			break;
+	}
+	r->sending = 0;
+	pthread_cond_broadcast(&r->change);
+	return timeout_ns && result == PEAL_EAGAIN ? PEAL_ETIMEDOUT : result;
+}
+
+/* Begins a request and sends it; 0 and q is out. With the lock. */
+static int ask(struct peal_requester *r, uint16_t type, const void *data,
+	       uint64_t bytes, int64_t timeout_ns, uint64_t deadline,
+	       const char *call, struct request **out)
+{
+	int result = begin_request(r, timeout_ns, deadline, call, out);
+
+	if (result)
+		return result;
+	result = send_request(r, *out, type, data, bytes, timeout_ns, deadline);
+	if (!result) {
+		r->info.asked++;
+		return 0;
+	}
+	end_request(r, *out);
+	if (result == PEAL_EAGAIN)
+		return result;
+	return peali_fail(result, call, "'%s': %s", r->name,
+			  result == PEAL_ETIMEDOUT ?
+				  "the link to who is asked is full" :
+			  result == PEAL_ESTOPPED ? "who is asked has ended" :
+						    peal_error_text(result));
+}
+
+/* ---- what users call ------------------------------------------------------ */
+
+/* Hands the reply over, and the request is over; or it stays. */
+static int take(struct peal_requester *r, struct request *q, const char *call,
+		struct peal_received *reply_out)
+{
+	int error = q->error;
+
+	if (reply_out)
+		*reply_out = q->reply;
+	if (error) {
+		if (q->reply.refused)
+			r->info.refused++;
+		else
+			r->info.given_up++;
+		end_request(r, q);
+		return peali_fail(
+			error, call, "'%s': %s: %s", r->name,
+			q->reply.refused ?
+				"the handler has refused the request" :
+				"the reply cannot be kept",
+			peal_error_text(error));
+	}
+	if (q->reply.length > q->room)
+		return peali_fail(PEAL_EMSGSIZE, call,
+				  "the reply has %llu bytes, the buffer %llu",
+				  (unsigned long long)q->reply.length,
+				  (unsigned long long)q->room);
+	if (q->reply.length && q->reply.data != q->buffer)
+		memcpy(q->buffer, q->reply.data, q->reply.length);
+	if (reply_out)
+		reply_out->data = q->buffer;
+	r->info.replied++;
+	end_request(r, q);
+	return 0;
+}
+
+/* Waits and takes. The request is over but for PEAL_ETIMEDOUT, _EMSGSIZE. */
+static int finish(struct peal_requester *r, struct request *q, const char *call,
+		  struct peal_received *reply_out, int64_t timeout_ns,
+		  uint64_t deadline)
+{
+	int result;
+
+	q->waited = 1;
+	result = await(r, q, deadline);
+	q->waited = 0;
+	if (!result)
+		return take(r, q, call, reply_out);
+	if (result == PEAL_ETIMEDOUT || result == PEAL_EAGAIN)
+		return timeout_ns ?
+			       peali_fail(PEAL_ETIMEDOUT, call,
+					  "'%s': no reply in time", r->name) :
+			       PEAL_EAGAIN;
+	r->info.given_up++;
+	end_request(r, q);
+	return peali_fail(result, call,
+			  "'%s': nobody is left who could reply: %s", r->name,
+			  peal_error_text(result));
+}
+
+int peal_request(struct peal_requester *r, uint16_t type, const void *data,
+		 uint64_t bytes, void *buffer, uint64_t room,
+		 struct peal_received *reply_out, int64_t timeout_ns)
+{
+	uint64_t deadline = peali_deadline(timeout_ns);
+	struct request *q = NULL;
+	int result = check_request(r, data, bytes, REQUEST);
+
+	if (result)
+		return result;
+	if (!buffer && room)
+		return peali_fail(PEAL_EINVAL, REQUEST, "buffer is NULL");
+	pthread_mutex_lock(&r->lock);
+	r->inside++;
+	result = ask(r, type, data, bytes, timeout_ns, deadline, REQUEST, &q);
+	if (!result) {
+		q->buffer = buffer;
+		q->room = room;
+		result = finish(r, q, REQUEST, reply_out, timeout_ns, deadline);
+		if (q->state != FREE) { /* nobody can wait again */
+			r->info.given_up++;
+			end_request(r, q);
+		}
+	}
+	r->inside--;
+	pthread_mutex_unlock(&r->lock);
+	if (result != PEAL_EAGAIN)
+		return result;
+	return peali_fail(PEAL_ETIMEDOUT, REQUEST,
+			  "'%s': no room, or no reply, without a wait",
+			  r->name);
+}
+
+int peal_request_begin(struct peal_requester *r, uint16_t type,
+		       const void *data, uint64_t bytes, int64_t timeout_ns,
+		       uint64_t *request_out)
+{
+	uint64_t deadline = peali_deadline(timeout_ns);
+	struct request *q = NULL;
+	int result = check_request(r, data, bytes, BEGIN);
+
+	if (result)
+		return result;
+	if (!request_out)
+		return peali_fail(PEAL_EINVAL, BEGIN, "request_out is NULL");
+	pthread_mutex_lock(&r->lock);
+	r->inside++;
+	result = ask(r, type, data, bytes, timeout_ns, deadline, BEGIN, &q);
+	if (!result)
+		*request_out = q->id;
+	r->inside--;
+	pthread_mutex_unlock(&r->lock);
+	return result;
+}
+
+/* The request that a caller names and nobody waits for; with the lock. */
+static int check_out(struct peal_requester *r, uint64_t id, const char *call,
+		     struct request **out)
+{
+	*out = find(r, id);
+	if (!*out)
+		return peali_fail(PEAL_ENOENT, call,
+				  "'%s': no request %#llx is out", r->name,
+				  (unsigned long long)id);
+	if ((*out)->waited)
+		return peali_fail(PEAL_EBUSY, call,
+				  "'%s': another thread waits for request "
+				  "%#llx",
+				  r->name, (unsigned long long)id);
+	return 0;
+}
+
+int peal_request_wait(struct peal_requester *r, uint64_t request, void *buffer,
+		      uint64_t room, struct peal_received *reply_out,
+		      int64_t timeout_ns)
+{
+	uint64_t deadline = peali_deadline(timeout_ns);
+	struct request *q = NULL;
+	int result;
+
+	if (!r || (!buffer && room))
+		return peali_fail(PEAL_EINVAL, WAIT, "%s is NULL",
+				  r ? "buffer" : "requester");
+	pthread_mutex_lock(&r->lock);
+	result = check_out(r, request, WAIT, &q);
+	if (!result) {
+		r->inside++;
+		q->buffer = buffer;
+		q->room = room;
+		result = finish(r, q, WAIT, reply_out, timeout_ns, deadline);
+		r->inside--;
+	}
+	pthread_mutex_unlock(&r->lock);
+	return result;
+}
+
+int peal_request_cancel(struct peal_requester *r, uint64_t request)
+{
+	struct request *q = NULL;
+	int result;
+
+	if (!r)
+		return peali_fail(PEAL_EINVAL, CANCEL, "requester is NULL");
+	pthread_mutex_lock(&r->lock);
+	result = check_out(r, request, CANCEL, &q);
+	if (!result) {
+		r->info.given_up++;
+		end_request(r, q);
+	}
+	pthread_mutex_unlock(&r->lock);
+	return result;
+}

@@ -1,0 +1,569 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Requests of the host: each gets its own reply, or an error, never another's. */
+#include "runtime/harness.h"
+#include "runtime/requests.h"
+
+PEAL_DECLARE_PROGRAM(requests);
+
+#define OUT 8 /* max_outstanding */
+#define SOON (20 * MS)
+
+struct scene {
+	struct peal_runtime *rt;
+	struct peal_kernel *k;
+	struct peal_requester *r;
+	uint64_t server; /* on worker 0; who is asked */
+	uint64_t member; /* on worker 1 */
+};
+
+static struct peal_requester_options few(void)
+{
+	struct peal_requester_options o = { .size = sizeof(o),
+					    .max_outstanding = OUT,
+					    .message_bytes = sizeof(struct ask),
+					    .reply_bytes = 4096,
+					    .name = "asker" };
+
+	return o;
+}
+
+static struct scene open_scene(uint32_t lanes)
+{
+	struct peal_kernel_options o = { .size = sizeof(o),
+					 .workers = 2,
+					 .lanes = lanes,
+					 .mailbox_slots = 64 };
+	const struct peal_requester_options asks = few();
+	struct scene s = { .rt = harness_open(1, "") };
+
+	CHECK_OK(peal_kernel_launch(s.rt, 0, &peal_program_requests, &o, &s.k));
+	s.server = harness_spawn(s.k, "serve", 0);
+	s.member = harness_spawn(s.k, "member", 1);
+	CHECK_OK(peal_requester_open(s.rt, s.server, &asks, &s.r));
+	CHECK_OK(peal_requester_listen(s.r, s.server, 0));
+	CHECK_OK(peal_requester_listen(s.r, s.member, 0));
+	return s;
+}
+
+static struct peal_requester_info counts(const struct scene *s)
+{
+	struct peal_requester_info info;
+
+	CHECK_OK(peal_requester_info(s->r, &info));
+	CHECK_EQ(info.asked,
+		 info.replied + info.refused + info.given_up + info.out);
+	return info;
+}
+
+/* Dead messages of all links, for that reason. */
+static uint64_t dead(const struct scene *s, uint32_t reason)
+{
+	struct peal_link *links[64];
+	int n = peal_link_list(s->rt, links, 64), i;
+	uint64_t sum = 0;
+
+	for (i = 0; i < n; i++)
+		sum += harness_info(links[i]).dead[reason];
+	return sum;
+}
+
+static void close_scene(struct scene *s)
+{
+	EVENTUALLY(counts(s).out == 0);
+	CHECK_EQ(dead(s, PEAL_REASON_LATE), counts(s).late);
+	CHECK_OK(peal_requester_close(s->r));
+	CHECK_OK(peal_kernel_stop(s->k, PATIENCE));
+	harness_conserved(s->rt);
+	CHECK_OK(peal_kernel_destroy(s->k));
+	CHECK_OK(peal_runtime_close(s->rt)); /* nothing is left */
+}
+
+static int request(const struct scene *s, uint32_t what, uint64_t number,
+		   uint32_t actor, struct told *told, int64_t timeout_ns)
+{
+	const struct ask a = { number, what, actor };
+
+	return peal_request(s->r, ask_number, &a, sizeof(a), told,
+			    sizeof(*told), NULL, timeout_ns);
+}
+
+static int begin(const struct scene *s, uint32_t what, uint64_t number,
+		 int64_t timeout_ns, uint64_t *request_out)
+{
+	const struct ask a = { number, what, 0 };
+
+	return peal_request_begin(s->r, ask_number, &a, sizeof(a), timeout_ns,
+				  request_out);
+}
+
+/* A request that gets its reply. */
+static void is_answered(const struct scene *s, uint64_t number)
+{
+	struct told told;
+
+	memset(&told, 0, sizeof(told));
+	CHECK_OK(request(s, ASK_TWICE, number, 0, &told, PATIENCE));
+	CHECK_EQ(told.number, number);
+	CHECK_EQ(told.twice, 2 * number);
+	CHECK_EQ(told.self, (uint32_t)s->server);
+	CHECK_EQ(told.seen, sizeof(struct ask));
+}
+
+static void replies_are_those_of_their_requests(uint32_t lanes)
+{
+	struct scene s = open_scene(lanes);
+	const struct ask a = { 5, ASK_TWICE, 0 };
+	struct peal_received reply;
+	struct told told;
+	uint64_t i;
+
+	for (i = 0; i < 200; i++)
+		is_answered(&s, i);
+	CHECK_OK(peal_request(s.r, ask_number, &a, sizeof(a), &told,
+			      sizeof(told), &reply, PATIENCE));
+	CHECK(reply.data == &told);
+	CHECK_EQ(reply.length, sizeof(told));
+	CHECK_EQ(reply.type, told_number);
+	CHECK_EQ(reply.from, s.server);
+	CHECK(reply.request && !reply.refused);
+	CHECK_EQ(counts(&s).asked, 201);
+	CHECK_EQ(counts(&s).replied, 201);
+	close_scene(&s);
+}
+
+PEAL_TEST(each_request_gets_its_reply)
+{
+	replies_are_those_of_their_requests(1);
+	replies_are_those_of_their_requests(32);
+}
+
+#define THREADS 6
+#define EACH 300
+
+struct asker {
+	const struct scene *s;
+	pthread_t thread;
+	uint64_t first;
+};
+
+static void *ask_many(void *argument)
+{
+	const struct asker *a = argument;
+	uint64_t i;
+
+	for (i = 0; i < EACH; i++)
+		is_answered(a->s, a->first + i);
+	return NULL;
+}
+
+PEAL_TEST(many_threads_ask_at_a_time)
+{
+	struct scene s = open_scene(1);
+	struct asker askers[THREADS];
+	int i;
+
+	for (i = 0; i < THREADS; i++) {
+		askers[i].s = &s;
+		askers[i].first = (uint64_t)i * 1000000;
+		CHECK(!pthread_create(&askers[i].thread, NULL, ask_many,
+				      &askers[i]));
+	}
+	for (i = 0; i < THREADS; i++)
+		CHECK(!pthread_join(askers[i].thread, NULL));
+	CHECK_EQ(counts(&s).replied, THREADS * EACH);
+	CHECK_EQ(counts(&s).late, 0);
+	close_scene(&s);
+}
+
+PEAL_TEST(begun_requests_are_waited_for_in_any_order)
+{
+	struct scene s = open_scene(1);
+	uint64_t out[OUT], more, i;
+	struct told told;
+
+	for (i = 0; i < OUT; i++)
+		CHECK_OK(begin(&s, ASK_TWICE, i, PATIENCE, &out[i]));
+	CHECK_EQ(begin(&s, ASK_TWICE, 99, 0, &more), PEAL_EAGAIN);
+	CHECK_FAILS(begin(&s, ASK_TWICE, 99, SOON, &more), PEAL_ETIMEDOUT,
+		    "8 requests of 'asker' are out");
+	CHECK_EQ(counts(&s).out, OUT);
+	for (i = OUT; i-- > 0;) {
+		CHECK_OK(peal_request_wait(s.r, out[i], &told, sizeof(told),
+					   NULL, PATIENCE));
+		CHECK_EQ(told.number, i);
+		CHECK_FAILS(peal_request_wait(s.r, out[i], &told, sizeof(told),
+					      NULL, PATIENCE),
+			    PEAL_ENOENT, "is out");
+	}
+	is_answered(&s, 77);
+	close_scene(&s);
+}
+
+PEAL_TEST(who_waits_for_a_place_gets_one)
+{
+	struct scene s = open_scene(1);
+	struct asker asker = { .s = &s };
+	uint64_t out[OUT], i;
+
+	for (i = 0; i < OUT; i++)
+		CHECK_OK(begin(&s, ASK_TWICE, i, PATIENCE, &out[i]));
+	CHECK(!pthread_create(&asker.thread, NULL, ask_many, &asker));
+	identity_sleep_us(2000);
+	CHECK_EQ(counts(&s).asked, OUT);
+	for (i = 0; i < OUT; i++)
+		CHECK_OK(peal_request_cancel(s.r, out[i]));
+	CHECK(!pthread_join(asker.thread, NULL));
+	CHECK_EQ(counts(&s).given_up, OUT);
+	CHECK_EQ(counts(&s).replied, EACH);
+	close_scene(&s);
+}
+
+PEAL_TEST(a_late_reply_is_nobodys)
+{
+	struct scene s = open_scene(1);
+	struct told told = { .number = 4711 };
+	uint64_t out;
+
+	CHECK_FAILS(request(&s, ASK_LATER, 1, 0, &told, SOON), PEAL_ETIMEDOUT,
+		    "no reply in time");
+	CHECK_EQ(told.number, 4711);
+	CHECK_EQ(counts(&s).given_up, 1);
+	/* It comes before the reply of the next, into whose place it does not. */
+	is_answered(&s, 2);
+	CHECK_EQ(counts(&s).late, 1);
+	/* One that is waited for again is not late. */
+	CHECK_OK(begin(&s, ASK_LATER, 3, PATIENCE, &out));
+	CHECK_EQ(peal_request_wait(s.r, out, &told, sizeof(told), NULL, 0),
+		 PEAL_EAGAIN);
+	CHECK_FAILS(peal_request_wait(s.r, out, &told, sizeof(told), NULL,
+				      SOON),
+		    PEAL_ETIMEDOUT, "no reply in time");
+	is_answered(&s, 4);
+	CHECK_OK(peal_request_wait(s.r, out, &told, sizeof(told), NULL, 0));
+	CHECK_EQ(told.number, 3);
+	/* Given up while it is out; then what comes is late. */
+	CHECK_OK(begin(&s, ASK_LATER, 5, PATIENCE, &out));
+	CHECK_OK(peal_request_cancel(s.r, out));
+	CHECK_FAILS(peal_request_cancel(s.r, out), PEAL_ENOENT, "is out");
+	is_answered(&s, 6);
+	CHECK_EQ(counts(&s).late, 2);
+	CHECK_EQ(dead(&s, PEAL_REASON_LATE), 2);
+	close_scene(&s);
+}
+
+PEAL_TEST(what_is_no_reply_is_nobodys)
+{
+	struct scene s = open_scene(1);
+	struct told told;
+
+	CHECK_FAILS(request(&s, ASK_PLAIN, 1, 0, &told, SOON), PEAL_ETIMEDOUT,
+		    "no reply");
+	is_answered(&s, 2);
+	CHECK_EQ(counts(&s).late, 1);
+	CHECK_FAILS(request(&s, ASK_NOTHING, 3, 0, &told, SOON), PEAL_ETIMEDOUT,
+		    "no reply");
+	is_answered(&s, 4);
+	CHECK_EQ(counts(&s).late, 1);
+	close_scene(&s);
+}
+
+PEAL_TEST(a_handler_refuses_or_fails)
+{
+	struct scene s = open_scene(32);
+	struct told told = { .number = 4711 };
+
+	CHECK_FAILS(request(&s, ASK_REFUSAL, (uint64_t)PEAL_ENOSPC, 0, &told,
+			    PATIENCE),
+		    PEAL_ENOSPC, "refused the request: no space left");
+	CHECK_FAILS(request(&s, ASK_REFUSAL, 12, 0, &told, PATIENCE),
+		    PEAL_EHANDLER, "refused");
+	CHECK_FAILS(request(&s, ASK_REFUSAL, (uint64_t)-31, 0, &told, PATIENCE),
+		    PEAL_EHANDLER, "refused");
+	CHECK_FAILS(peal_request(s.r, ask_number, "no", 2, &told, sizeof(told),
+				 NULL, PATIENCE),
+		    PEAL_EMSGSIZE, "refused");
+	CHECK_EQ(told.number, 4711);
+	CHECK_EQ(counts(&s).refused, 4);
+	CHECK_FAILS(request(&s, ASK_FAILURE, 1, 0, &told, SOON), PEAL_ETIMEDOUT,
+		    "no reply");
+	EVENTUALLY(dead(&s, PEAL_REASON_HANDLER) == 1);
+	is_answered(&s, 1);
+	close_scene(&s);
+}
+
+static void are_known(const uint8_t *bytes, uint64_t n)
+{
+	uint64_t i;
+
+	for (i = 0; i < n; i++)
+		CHECK_EQ(bytes[i], (uint8_t)(i * 7 + n));
+}
+
+PEAL_TEST(replies_have_any_length)
+{
+	static uint8_t bytes[4096];
+	struct scene s = open_scene(32);
+	struct ask a = { 0, ASK_BYTES, 0 };
+	struct peal_received reply;
+	uint64_t n, out;
+
+	for (n = 0; n <= 4096; n = n * 3 + 1) {
+		a.number = n;
+		CHECK_OK(peal_request(s.r, ask_number, &a, sizeof(a), bytes, n,
+				      &reply, PATIENCE));
+		CHECK_EQ(reply.length, n);
+		are_known(bytes, n);
+	}
+	a.number = 4096;
+	memset(bytes, 1, sizeof(bytes));
+	CHECK_FAILS(peal_request(s.r, ask_number, &a, sizeof(a), bytes, 4095,
+				 &reply, PATIENCE),
+		    PEAL_EMSGSIZE, "4096 bytes, the buffer 4095");
+	CHECK_EQ(reply.length, 4096);
+	CHECK_EQ(bytes[0], 1);
+	/* One that is waited for stays. */
+	CHECK_OK(peal_request_begin(s.r, ask_number, &a, sizeof(a), PATIENCE,
+				    &out));
+	CHECK_FAILS(peal_request_wait(s.r, out, bytes, 100, &reply, PATIENCE),
+		    PEAL_EMSGSIZE, "the buffer 100");
+	CHECK_OK(peal_request_wait(s.r, out, bytes, sizeof(bytes), &reply, 0));
+	CHECK(reply.data == bytes);
+	are_known(bytes, 4096);
+	CHECK_FAILS(peal_request(s.r, ask_number, bytes, sizeof(a) + 1, bytes,
+				 100, NULL, PATIENCE),
+		    PEAL_EMSGSIZE, "at most 16");
+	close_scene(&s);
+}
+
+PEAL_TEST(others_reply_in_their_place)
+{
+	struct scene s = open_scene(1);
+	struct peal_requester_options o = few();
+	struct peal_requester *far = NULL, *pooled = NULL;
+	const struct ask a = { 8, ASK_TWICE, 0 };
+	uint64_t pass, pool;
+	struct told told;
+
+	/* one that is told */
+	CHECK_OK(request(&s, ASK_TOLD, 7, (uint32_t)s.member, &told, PATIENCE));
+	CHECK_EQ(told.self, (uint32_t)s.member);
+	CHECK_EQ(told.twice, 14);
+	CHECK_EQ(told.seen, sizeof(struct ask));
+	/* one that a link leads to: it replies by the port that it has */
+	pass = harness_spawn(s.k, "pass", 1);
+	harness_link(s.rt, pass, 0, s.server,
+		     (struct peal_link_options){ .message_bytes = 64 });
+	CHECK_OK(peal_requester_open(s.rt, pass, &o, &far));
+	CHECK_FAILS(peal_requester_listen(far, s.server, 0), PEAL_EEXIST, "");
+	CHECK_OK(peal_requester_close(s.r));
+	CHECK_OK(peal_requester_listen(far, s.server, 0));
+	CHECK_OK(peal_request(far, ask_number, &a, sizeof(a), &told,
+			      sizeof(told), NULL, PATIENCE));
+	CHECK_EQ(told.self, (uint32_t)s.server);
+	CHECK_EQ(told.twice, 16);
+	/* the members of a pool */
+	CHECK_OK(peal_pool_create(s.k, NULL, &pool));
+	CHECK_OK(peal_pool_join(s.rt, pool, s.member));
+	CHECK_FAILS(peal_requester_open(s.rt, pool, NULL, &pooled),
+		    PEAL_EMSGSIZE, "56");
+	CHECK_OK(peal_requester_open(s.rt, pool, &o, &pooled));
+	CHECK_OK(peal_requester_listen(pooled, s.member, 0));
+	CHECK_OK(peal_request(pooled, ask_number, &a, sizeof(a), &told,
+			      sizeof(told), NULL, PATIENCE));
+	CHECK_EQ(told.self, (uint32_t)s.member);
+	CHECK_EQ(told.seen, sizeof(struct ask));
+	CHECK_OK(peal_kernel_stop(s.k, PATIENCE));
+	harness_conserved(s.rt);
+	CHECK_OK(peal_runtime_shutdown(s.rt)); /* with two of them open */
+}
+
+static void *stop_soon(void *argument)
+{
+	const struct scene *s = argument;
+
+	identity_sleep_us(20000);
+	CHECK_OK(peal_kernel_stop(s->k, PATIENCE));
+	return NULL;
+}
+
+PEAL_TEST(an_end_is_heard_by_who_waits)
+{
+	struct scene s = open_scene(1);
+	struct told told;
+	pthread_t thread;
+	uint64_t out;
+
+	CHECK_OK(begin(&s, ASK_NOTHING, 1, PATIENCE, &out));
+	CHECK(!pthread_create(&thread, NULL, stop_soon, &s));
+	CHECK_FAILS(request(&s, ASK_NOTHING, 2, 0, &told, PATIENCE),
+		    PEAL_ESTOPPED, "nobody is left who could reply");
+	CHECK(!pthread_join(thread, NULL));
+	CHECK_FAILS(peal_request_wait(s.r, out, &told, sizeof(told), NULL,
+				      PATIENCE),
+		    PEAL_ESTOPPED, "nobody is left");
+	CHECK_FAILS(request(&s, ASK_TWICE, 3, 0, &told, PATIENCE),
+		    PEAL_ESTOPPED, "who is asked has ended");
+	CHECK_EQ(counts(&s).given_up, 2);
+	CHECK_EQ(counts(&s).asked, 2);
+	close_scene(&s);
+}
+
+PEAL_TEST(a_full_link_is_said)
+{
+	struct scene s = open_scene(1);
+	struct told told;
+	uint64_t i, out;
+
+	CHECK_OK(peal_kernel_suspend(s.k, PATIENCE));
+	for (i = 0; i < OUT; i++) {
+		CHECK_OK(begin(&s, ASK_TWICE, i, 0, &out));
+		CHECK_OK(peal_request_cancel(s.r, out));
+	}
+	CHECK_EQ(begin(&s, ASK_TWICE, i, 0, &out), PEAL_EAGAIN);
+	CHECK_FAILS(begin(&s, ASK_TWICE, i, SOON, &out), PEAL_ETIMEDOUT,
+		    "the link to who is asked is full");
+	CHECK_FAILS(request(&s, ASK_TWICE, i, 0, &told, 0), PEAL_ETIMEDOUT,
+		    "no room");
+	CHECK_EQ(counts(&s).asked, OUT);
+	CHECK_OK(peal_kernel_resume(s.k));
+	is_answered(&s, i);
+	CHECK_EQ(counts(&s).late, OUT);
+	close_scene(&s);
+}
+
+/* Replies that nobody takes fill their link, and so the other one. */
+PEAL_TEST(who_only_asks_does_not_stand_still)
+{
+	struct scene s = open_scene(1);
+	uint64_t i, out;
+
+	for (i = 0; i < 20 * OUT; i++) {
+		CHECK_OK(begin(&s, ASK_TWICE, i, PATIENCE, &out));
+		CHECK_OK(peal_request_cancel(s.r, out));
+	}
+	is_answered(&s, i);
+	CHECK_EQ(counts(&s).late, 20 * OUT);
+	close_scene(&s);
+}
+
+static void *wait_long(void *argument)
+{
+	struct told told;
+
+	CHECK_OK(request(argument, ASK_LATER, 1, 0, &told, PATIENCE));
+	CHECK_EQ(told.number, 1);
+	return NULL;
+}
+
+PEAL_TEST(what_is_in_use_is_busy)
+{
+	struct scene s = open_scene(1);
+	struct peal_runtime_info info;
+	pthread_t thread;
+
+	CHECK_FAILS(peal_runtime_close(s.rt), PEAL_EBUSY, "1 requesters");
+	CHECK_OK(peal_runtime_info(s.rt, &info));
+	CHECK_EQ(info.n_requesters, 1);
+	CHECK(!pthread_create(&thread, NULL, wait_long, &s));
+	EVENTUALLY(counts(&s).asked == 1);
+	CHECK_FAILS(peal_requester_close(s.r), PEAL_EBUSY,
+		    "1 threads wait for replies to 'asker'");
+	is_answered(&s, 2);
+	CHECK(!pthread_join(thread, NULL));
+	close_scene(&s);
+}
+
+PEAL_TEST(what_is_wrong_is_refused)
+{
+	struct scene s = open_scene(1);
+	struct peal_requester_options o = few();
+	struct peal_requester *other = NULL;
+	struct told told;
+	uint64_t out = 0;
+
+	CHECK_EQ(peal_requester_open(NULL, s.server, NULL, &other),
+		 PEAL_EINVAL);
+	CHECK_EQ(peal_requester_open(s.rt, s.server, NULL, NULL), PEAL_EINVAL);
+	CHECK_FAILS(peal_requester_open(s.rt, 12345, NULL, &other), PEAL_ENOENT,
+		    "");
+	o.max_outstanding = 65536;
+	CHECK_FAILS(peal_requester_open(s.rt, s.server, &o, &other),
+		    PEAL_EINVAL, "max_outstanding 65536: at most 65535");
+	o = few();
+	o.reply_bytes = UINT64_MAX;
+	CHECK_FAILS(peal_requester_open(s.rt, s.server, &o, &other),
+		    PEAL_EINVAL, "reply_bytes");
+	o = few();
+	o.max_sources = 4097;
+	CHECK_FAILS(peal_requester_open(s.rt, s.server, &o, &other),
+		    PEAL_EINVAL, "max_inputs 4097");
+	o = few();
+	o.reserved = 1;
+	CHECK_FAILS(peal_requester_open(s.rt, s.server, &o, &other),
+		    PEAL_EINVAL, "reserved");
+	CHECK(!other);
+	o = few();
+	o.max_sources = 1;
+	CHECK_OK(peal_requester_open(s.rt, s.server, &o, &other));
+	CHECK_FAILS(peal_request(other, 0, NULL, 0, NULL, 0, NULL, PATIENCE),
+		    PEAL_ENOTCONN, "peal_requester_listen");
+	CHECK_FAILS(peal_requester_listen(other, s.server, 0), PEAL_EEXIST, "");
+	CHECK_FAILS(peal_requester_listen(other, s.server, 1), PEAL_ENOENT, "");
+	CHECK_OK(
+		peal_requester_listen(other, harness_spawn(s.k, "pass", 0), 0));
+	CHECK_FAILS(peal_requester_listen(other, s.member, 0), PEAL_ENOSPC,
+		    "max_sources");
+	CHECK_OK(peal_requester_close(other));
+	CHECK_OK(peal_requester_close(NULL));
+	CHECK_EQ(peal_requester_listen(NULL, s.server, 0), PEAL_EINVAL);
+	CHECK_EQ(peal_request(NULL, 0, NULL, 0, NULL, 0, NULL, 0), PEAL_EINVAL);
+	CHECK_FAILS(peal_request(s.r, 0, NULL, 4, NULL, 0, NULL, 0),
+		    PEAL_EINVAL, "data is NULL");
+	CHECK_FAILS(peal_request(s.r, 0, NULL, 0, NULL, 4, NULL, 0),
+		    PEAL_EINVAL, "buffer is NULL");
+	CHECK_FAILS(peal_request_begin(s.r, 0, NULL, 0, 0, NULL), PEAL_EINVAL,
+		    "request_out is NULL");
+	for (out = 0; out < 3; out++)
+		CHECK_FAILS(peal_request_wait(s.r, out, &told, sizeof(told),
+					      NULL, 0),
+			    PEAL_ENOENT, "no request");
+	CHECK_EQ(peal_request_wait(NULL, 1, NULL, 0, NULL, 0), PEAL_EINVAL);
+	CHECK_FAILS(peal_request_wait(s.r, 1, NULL, 4, NULL, 0), PEAL_EINVAL,
+		    "buffer is NULL");
+	CHECK_EQ(peal_request_cancel(NULL, 1), PEAL_EINVAL);
+	CHECK_EQ(peal_requester_info(s.r, NULL), PEAL_EINVAL);
+	close_scene(&s);
+}
+
+/* Who gets a message that is no request has nobody to reply to. */
+PEAL_TEST(a_message_is_no_request)
+{
+	struct scene s = open_scene(1);
+	struct peal_endpoint *e = harness_endpoint(s.rt);
+	struct ask a = { 1, ASK_TWICE, 0 };
+	struct peal_link *to =
+		harness_from(s.rt, e, 0, s.server,
+			     (struct peal_link_options){ .capacity = 64 });
+
+	CHECK_OK(peal_send(e, 0, ask_number, &a, sizeof(a), PATIENCE));
+	EVENTUALLY(harness_info(to).dead[PEAL_REASON_HANDLER] == 1);
+	a.what = ASK_NOTHING;
+	CHECK_OK(peal_send(e, 0, ask_number, &a, sizeof(a), PATIENCE));
+	EVENTUALLY(harness_info(to).delivered == 1);
+	is_answered(&s, 1);
+	CHECK_OK(peal_link_destroy(to));
+	CHECK_OK(peal_endpoint_destroy(e));
+	close_scene(&s);
+}
+
+PEAL_TEST_MAIN(RUN(each_request_gets_its_reply);
+	       RUN(many_threads_ask_at_a_time);
+	       RUN(begun_requests_are_waited_for_in_any_order);
+	       RUN(who_waits_for_a_place_gets_one);
+	       RUN(a_late_reply_is_nobodys); RUN(what_is_no_reply_is_nobodys);
+	       RUN(a_handler_refuses_or_fails); RUN(replies_have_any_length);
+	       RUN(others_reply_in_their_place);
+	       RUN(an_end_is_heard_by_who_waits); RUN(a_full_link_is_said);
+	       RUN(who_only_asks_does_not_stand_still);
+	       RUN(what_is_in_use_is_busy); RUN(what_is_wrong_is_refused);
+	       RUN(a_message_is_no_request);)
