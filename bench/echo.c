@@ -14,14 +14,13 @@
 #include "bench/rivals.h"
 #include "bench/samples.h"
 #include "bench/stand.h"
+#include "bench/trip.h"
 
 #define SECONDS 4
-#define BUDGET_NS 10000000 /* of a round */
-#define SAMPLES 1000 /* of a round, at most */
-#define WARM 20
 #define ROUNDS_LEAST 5
 #define LAUNCHES 40 /* of a round */
 #define BOUNCES 8 /* to a sample of the bare bounce */
+#define BOUNCED 125 /* samples of a round */
 #define BATCH_MOST 32
 #define OVERHEAD 16
 #define LINE 64
@@ -50,9 +49,7 @@ struct echo {
 	int n_rows;
 	struct peali_cores cores; /* the worker's, the host's */
 	int has_cores;
-	int port, link;
-	uint64_t base[PEALI_BENCH_WORDS];
-	uint64_t next; /* number of the next message */
+	struct peali_trip trip;
 	struct peali_rivals launches;
 	enum peer first, last; /* that the row is compared with */
 };
@@ -61,16 +58,8 @@ static int build(struct echo *e, const struct row *row)
 {
 	struct peali_stand *stand = &e->stand;
 	const struct peali_seat seat = { 0, 0 };
-	const struct peal_link_options back = {
-		.size = sizeof(back),
-		.message_bytes = row->bytes,
-	};
-	uint64_t seed = peali_bench_seed();
-	uint64_t bounce;
 	int kernel;
 
-	for (uint32_t i = 0; i < PEALI_BENCH_WORDS; i++)
-		e->base[i] = peali_bench_word(seed, i);
 	e->first = stand->on_host ? PEER_LINES : PEER_LAUNCH;
 	e->last = stand->on_host ? PEER_LINES : PEER_REPLAY;
 	if (!stand->on_host &&
@@ -78,87 +67,25 @@ static int build(struct echo *e, const struct row *row)
 	     peali_rivals_record(&e->launches)))
 		return -1;
 	kernel = peali_stand_launch(stand, 0, &peal_program_bench, 1);
-	bounce = peali_stand_spawn(stand, kernel, "bounce", 0);
-	e->port = bounce ? peali_stand_from_host(stand, bounce, row->bytes) :
-			   -1;
-	if (e->port < 0)
+	e->trip.stand = stand;
+	e->trip.bytes = row->bytes;
+	e->trip.batch = row->batch;
+	if (kernel < 0 || peali_trip_open(&e->trip, kernel))
 		return -1;
-	e->link = peali_stand_connect(
-		stand, bounce, 0, peal_endpoint_address(stand->host), &back);
 	/* The first worker has the first core, so the host takes the other. */
 	e->has_cores = stand->on_host && peali_cores_pick(&e->cores) == 0;
-	return e->link < 0 ? -1 : 0;
+	return 0;
 }
 
 /* ---- ours ------------------------------------------------------------------- */
 
-static int send_one(struct echo *e, uint32_t bytes, uint64_t number)
+static int run_ours(struct echo *e, struct peali_samples *ours)
 {
-	const struct peali_bench_share share = { bytes / 8, 0, 1 };
-	void *place;
-
-	if (peal_send_reserve(e->stand.host, (uint32_t)e->port, bytes,
-			      PEALI_STAND_WAIT_NS, &place) < 0)
-		return -peali_say_error("send a message");
-	peali_bench_fill(place, e->base, number, share);
-	if (peal_send_commit(e->stand.host, (uint32_t)e->port,
-			     PEALI_BENCH_DATA) < 0)
-		return -peali_say_error("send a message");
-	return 0;
-}
-
-static int take_one(struct echo *e, uint32_t bytes, uint64_t number)
-{
-	const struct peali_bench_share share = { bytes / 8, 0, 1 };
-	struct peal_received got;
-	uint64_t wrong = 1;
-
-	if (peal_receive_peek(e->stand.host, &got, PEALI_STAND_WAIT_NS) < 0)
-		return -peali_say_error("take an answer");
-	if (got.length == bytes)
-		wrong = peali_bench_check(got.data, e->base, number,
-					  ~UINT64_C(0), share);
-	peal_receive_release(e->stand.host);
-	if (!wrong)
-		return 0;
-	peali_say("answer %llu of an echo is wrong",
-		  (unsigned long long)number);
-	return -1;
-}
-
-/* ns per message of one batch; negative if it failed. */
-static double run_batch(struct echo *e, const struct row *row)
-{
-	uint64_t began = peali_bench_now_ns();
-	int failed = 0;
-
-	for (uint32_t i = 0; i < row->batch && !failed; i++)
-		failed = send_one(e, row->bytes, e->next + i);
-	for (uint32_t i = 0; i < row->batch && !failed; i++)
-		failed = take_one(e, row->bytes, e->next + i);
-	e->next += row->batch;
-	return failed ? -1 :
-			(double)(peali_bench_now_ns() - began) / row->batch;
-}
-
-static int run_ours(struct echo *e, const struct row *row,
-		    struct peali_samples *ours)
-{
-	uint64_t until = peali_bench_now_ns() + BUDGET_NS;
-	int result = 0;
+	int result;
 
 	if (e->has_cores)
 		peali_core_bind(e->cores.b);
-	for (int i = 0; i < WARM + SAMPLES && !result; i++) {
-		double ns = run_batch(e, row);
-
-		if (ns < 0)
-			result = -1;
-		else if (i >= WARM)
-			peali_samples_add(ours, ns);
-		if (i > WARM && peali_bench_now_ns() > until)
-			break;
-	}
+	result = peali_trip_samples(peali_trip_once, &e->trip, ours);
 	peali_core_bind(-1);
 	return result;
 }
@@ -194,7 +121,7 @@ static int run_peer(struct echo *e, const struct row *row, enum peer peer,
 		return run_launches(e, row, peali_rivals_replay, samples);
 	if (peer == PEER_LINES && e->has_cores)
 		return peali_bare_bounce(&e->cores, lines_of(row), BOUNCES,
-					 SAMPLES / BOUNCES, samples);
+					 BOUNCED, samples);
 	return 0;
 }
 
@@ -225,7 +152,7 @@ static int run_round(struct echo *e, const struct row *row,
 		if (!isnan(ns[p]))
 			peali_samples_add(peers + p, ns[p]);
 	}
-	if (run_ours(e, row, ours))
+	if (run_ours(e, ours))
 		return -1;
 	if (e->has_cores && peali_bare_distance(&e->cores) != before)
 		before = PEALI_TAG_MIXED;
@@ -260,8 +187,9 @@ static void fill(struct echo *e, const struct row *row, enum peer peer,
 						alone;
 	const char *versus = name_peer(e, peer);
 
-	peali_row_text(cells, "route", "%s",
-		       peal_route_name(peali_stand_route(&e->stand, e->link)));
+	peali_row_text(
+		cells, "route", "%s",
+		peal_route_name(peali_stand_route(&e->stand, e->trip.link)));
 	peali_row_uint(cells, "message_bytes", row->bytes);
 	peali_row_uint(cells, "batch", row->batch);
 	peali_row_text(cells, "what", "round trip of a batch, per message");

@@ -21,8 +21,8 @@ LIMIT_S = 480  # for everything
 HERE = os.path.dirname(os.path.abspath(__file__))
 RESULTS = os.path.join(HERE, "results")
 # Benchmarks, and their shares of the seconds.
-SHARES = {"latency": 0.25, "throughput": 0.25, "stream": 0.2, "echo": 0.15,
-          "barrier": 0.1, "idle": 0.05}
+SHARES = {"latency": 0.25, "throughput": 0.25, "stream": 0.2, "echo": 0.1,
+          "request": 0.05, "barrier": 0.1, "idle": 0.05}
 VERSUS = ("versus", "ratio", "ratio_min", "ratio_max")
 TABLES = {
     "latency": ("subject", "route", "device_link", "lanes", "message_bytes",
@@ -36,6 +36,9 @@ TABLES = {
                "stages", "gigabytes_per_s", "frames_per_s"),
     "echo": ("route", "lanes", "message_bytes", "batch", "echo_ns_p50",
              "echo_ns_p99", "echo_ns_max", "n_samples", "versus_ns_p50"),
+    "request": ("route", "lanes", "message_bytes", "batch", "request_ns_p50",
+                "request_ns_p99", "request_ns_max", "n_samples",
+                "versus_ns_p50"),
     "barrier": ("device_link", "devices", "participants", "phase_ns_p50",
                 "phase_ns_max", "versus_ns_p50"),
     "idle": ("subject", "devices", "workers", "cpu_percent_of_one_core",

@@ -509,8 +509,8 @@ static int receive_failed(const struct peal_endpoint *e, int result)
 	}
 }
 
-/* Waits for a message and holds it. */
-static int hold(struct peal_endpoint *e, int64_t timeout_ns)
+/* Waits for a message and holds it; the deadline is in *deadline, once made. */
+static int hold(struct peal_endpoint *e, int64_t timeout_ns, uint64_t *deadline)
 {
 	struct peali_patience wait;
 	int result;
@@ -518,6 +518,7 @@ static int hold(struct peal_endpoint *e, int64_t timeout_ns)
 	if (e->peeked)
 		return 0;
 	wait_begin(&wait, e, e->receive_bell, timeout_ns);
+	wait.deadline = *deadline;
 	for (;;) {
 		result = receive_round(e);
 		if (result != PEAL_EAGAIN)
@@ -529,6 +530,7 @@ static int hold(struct peal_endpoint *e, int64_t timeout_ns)
 			break;
 	}
 	peali_patience_end(&wait);
+	*deadline = wait.deadline;
 	if (PEAL_UNLIKELY(result))
 		return receive_failed(e, result);
 	e->peeked = 1;
@@ -550,18 +552,26 @@ static void describe(const struct peal_endpoint *e, struct peal_received *out)
 	out->refused = prefix && e->message.header.flags & PEAL_FLAG_REFUSED;
 }
 
+int peali_endpoint_peek(struct peal_endpoint *e,
+			struct peal_received *received_out, int64_t timeout_ns,
+			uint64_t *deadline)
+{
+	int result = hold(e, timeout_ns, deadline);
+
+	if (!result)
+		describe(e, received_out);
+	return result;
+}
+
 int peal_receive_peek(struct peal_endpoint *e,
 		      struct peal_received *received_out, int64_t timeout_ns)
 {
-	int result;
+	uint64_t deadline = 0;
 
 	if (!e || !received_out)
 		return peali_fail(PEAL_EINVAL, "peal_receive_peek",
 				  "an argument is NULL");
-	result = hold(e, timeout_ns);
-	if (!result)
-		describe(e, received_out);
-	return result;
+	return peali_endpoint_peek(e, received_out, timeout_ns, &deadline);
 }
 
 /* The held message is gone; who has its turn now. */
@@ -596,12 +606,13 @@ void peali_endpoint_drop(struct peal_endpoint *e, uint32_t reason)
 int peal_receive(struct peal_endpoint *e, void *buffer, uint64_t room,
 		 struct peal_received *received_out, int64_t timeout_ns)
 {
+	uint64_t deadline = 0;
 	int result;
 
 	if (!e || !received_out || (!buffer && room))
 		return peali_fail(PEAL_EINVAL, "peal_receive",
 				  "an argument is NULL");
-	result = hold(e, timeout_ns);
+	result = hold(e, timeout_ns, &deadline);
 	if (result)
 		return result;
 	describe(e, received_out);

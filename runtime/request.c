@@ -289,19 +289,29 @@ int peal_requester_info(struct peal_requester *r,
 
 /* ---- waiting, with the lock ----------------------------------------------- */
 
-/* The timeout that a deadline leaves. */
-static int64_t left_ns(uint64_t deadline)
-{
-	uint64_t now = peali_now_ns();
+/* How long a call may take. A clock costs what a message does: it is read when
+ * there is something to wait for, and not before. */
+struct limit {
+	int64_t timeout_ns;
+	uint64_t deadline; /* 0: not made yet */
+};
 
-	if (deadline == UINT64_MAX)
-		return -1;
-	return deadline > now ? (int64_t)(deadline - now) : 0;
+static uint64_t deadline_of(struct limit *limit)
+{
+	if (!limit->deadline)
+		limit->deadline = peali_deadline(limit->timeout_ns);
+	return limit->deadline;
+}
+
+static int is_late(struct limit *limit)
+{
+	return !limit->timeout_ns || peali_late(deadline_of(limit));
 }
 
 /* Waits for any change, until then. */
-static void wait_change(struct peal_requester *r, uint64_t deadline)
+static void wait_change(struct peal_requester *r, struct limit *limit)
 {
+	uint64_t deadline = deadline_of(limit);
 	struct timespec until = {
 		.tv_sec = (time_t)(deadline / 1000000000u),
 		.tv_nsec = (long)(deadline % 1000000000u),
@@ -335,21 +345,20 @@ static void end_request(struct peal_requester *r, struct request *q)
 }
 
 /* A request that is out from now on; 0, or no place in time. */
-static int begin_request(struct peal_requester *r, int64_t timeout_ns,
-			 uint64_t deadline, const char *call,
-			 struct request **out)
+static int begin_request(struct peal_requester *r, struct limit *limit,
+			 const char *call, struct request **out)
 {
 	struct request *q;
 
 	while (!r->n_free) {
-		if (!timeout_ns)
+		if (!limit->timeout_ns)
 			return PEAL_EAGAIN;
-		if (peali_late(deadline))
+		if (is_late(limit))
 			return peali_fail(PEAL_ETIMEDOUT, call,
 					  "%u requests of '%s' are out, which "
 					  "is max_outstanding",
 					  r->n_requests, r->name);
-		wait_change(r, deadline);
+		wait_change(r, limit);
 	}
 	q = &r->requests[r->free[--r->n_free]];
 	q->state = ASKED;
@@ -416,15 +425,30 @@ static void deposit(struct peal_requester *r, const struct peal_received *got)
 	peal_receive_release(r->endpoint);
 }
 
-/* Receives one message for all threads. */
-static int receive(struct peal_requester *r, int64_t timeout_ns)
+/* Receives one message for all threads, if it is there; with the lock. */
+static int receive_now(struct peal_requester *r)
+{
+	struct peal_received got;
+	uint64_t none = 0;
+	int result = peali_endpoint_peek(r->endpoint, &got, 0, &none);
+
+	if (!result) {
+		deposit(r, &got);
+		pthread_cond_broadcast(&r->change);
+	}
+	return result == PEAL_EEND ? PEAL_ESTOPPED : result;
+}
+
+/* Waits for one, without the lock. */
+static int receive(struct peal_requester *r, struct limit *limit)
 {
 	struct peal_received got;
 	int result;
 
 	r->receiving = 1;
 	pthread_mutex_unlock(&r->lock);
-	result = peal_receive_peek(r->endpoint, &got, timeout_ns);
+	result = peali_endpoint_peek(r->endpoint, &got, limit->timeout_ns,
+				     &limit->deadline);
 	pthread_mutex_lock(&r->lock);
 	if (!result)
 		deposit(r, &got);
@@ -434,25 +458,29 @@ static int receive(struct peal_requester *r, int64_t timeout_ns)
 }
 
 /*
- * Until the request is answered; 0, or why it is not. What has come by the
- * deadline is taken, also if others' replies are before it.
+ * Until the request is answered; 0, or why it is not. What is there is taken
+ * first, also after the deadline and if others' replies are before it.
  */
 static int await(struct peal_requester *r, const struct request *q,
-		 uint64_t deadline)
+		 struct limit *limit)
 {
-	uint32_t behind = 0;
-	int result = 0;
+	uint32_t taken = 0;
+	int result;
 
-	while (q->state == ASKED && !result) {
-		if (peali_late(deadline) &&
-		    (r->receiving || behind++ > r->n_requests))
-			result = PEAL_ETIMEDOUT;
-		else if (r->receiving)
-			wait_change(r, deadline);
-		else
-			result = receive(r, left_ns(deadline));
+	while (q->state == ASKED) {
+		result = PEAL_EAGAIN;
+		if (!r->receiving && taken++ <= r->n_requests)
+			result = receive_now(r);
+		if (result == PEAL_EAGAIN && is_late(limit))
+			return PEAL_ETIMEDOUT;
+		if (result == PEAL_EAGAIN && !r->receiving)
+			result = receive(r, limit);
+		else if (result == PEAL_EAGAIN)
+			wait_change(r, limit);
+		if (result && result != PEAL_EAGAIN && q->state == ASKED)
+			return result;
 	}
-	return q->state == ASKED ? result : 0;
+	return 0;
 }
 
 /* ---- sending ---------------------------------------------------------------- */
@@ -476,49 +504,46 @@ static int check_request(const struct peal_requester *r, const void *data,
 	return 0;
 }
 
-/* Sends it, and takes replies as long as there is no room. */
-static int send_request(struct peal_requester *r, const struct request *q,
-			uint16_t type, const void *data, uint64_t bytes,
-			int64_t timeout_ns, uint64_t deadline)
+/* Waits for room without the lock, and takes replies as long as there is none. */
+static int send_later(struct peal_requester *r, const struct request *q,
+		      uint16_t type, const void *data, uint64_t bytes,
+		      struct limit *limit)
 {
-	int64_t left;
 	int result;
 
-	while (r->sending && !peali_late(deadline))
-		wait_change(r, deadline);
+	while (r->sending && !is_late(limit))
+		wait_change(r, limit);
 	if (r->sending)
-		return timeout_ns ? PEAL_ETIMEDOUT : PEAL_EAGAIN;
+		return PEAL_ETIMEDOUT;
 	r->sending = 1;
-	for (;;) {
-		left = left_ns(deadline);
-		if (left < 0 || left > SEND_SLICE_NS)
-			left = SEND_SLICE_NS;
+	do {
+		while (!r->receiving && !receive_now(r))
+			;
 		pthread_mutex_unlock(&r->lock);
 		result = peali_endpoint_ask(r->endpoint, 0, type, q->id, data,
-					    bytes, timeout_ns ? left : 0);
+					    bytes, SEND_SLICE_NS);
 		pthread_mutex_lock(&r->lock);
-		if (result != PEAL_ETIMEDOUT && result != PEAL_EAGAIN)
-			break;
-		while (!r->receiving && !receive(r, 0))
-			;
-		if (peali_late(deadline))
-			break;
-	}
+	} while (result == PEAL_ETIMEDOUT && !is_late(limit));
 	r->sending = 0;
 	pthread_cond_broadcast(&r->change);
-	return timeout_ns && result == PEAL_EAGAIN ? PEAL_ETIMEDOUT : result;
+	return result;
 }
 
 /* Begins a request and sends it; 0 and q is out. With the lock. */
 static int ask(struct peal_requester *r, uint16_t type, const void *data,
-	       uint64_t bytes, int64_t timeout_ns, uint64_t deadline,
-	       const char *call, struct request **out)
+	       uint64_t bytes, struct limit *limit, const char *call,
+	       struct request **out)
 {
-	int result = begin_request(r, timeout_ns, deadline, call, out);
+	int result = begin_request(r, limit, call, out);
 
 	if (result)
 		return result;
-	result = send_request(r, *out, type, data, bytes, timeout_ns, deadline);
+	result = PEAL_EAGAIN;
+	if (!r->sending)
+		result = peali_endpoint_ask(r->endpoint, 0, type, (*out)->id,
+					    data, bytes, 0);
+	if (result == PEAL_EAGAIN && limit->timeout_ns)
+		result = send_later(r, *out, type, data, bytes, limit);
 	if (!result) {
 		r->info.asked++;
 		return 0;
@@ -572,21 +597,20 @@ static int take(struct peal_requester *r, struct request *q, const char *call,
 
 /* Waits and takes. The request is over but for PEAL_ETIMEDOUT, _EMSGSIZE. */
 static int finish(struct peal_requester *r, struct request *q, const char *call,
-		  struct peal_received *reply_out, int64_t timeout_ns,
-		  uint64_t deadline)
+		  struct peal_received *reply_out, struct limit *limit)
 {
 	int result;
 
 	q->waited = 1;
-	result = await(r, q, deadline);
+	result = await(r, q, limit);
 	q->waited = 0;
 	if (!result)
 		return take(r, q, call, reply_out);
-	if (result == PEAL_ETIMEDOUT || result == PEAL_EAGAIN)
-		return timeout_ns ?
-			       peali_fail(PEAL_ETIMEDOUT, call,
-					  "'%s': no reply in time", r->name) :
-			       PEAL_EAGAIN;
+	if (result == PEAL_ETIMEDOUT && !limit->timeout_ns)
+		return PEAL_EAGAIN;
+	if (result == PEAL_ETIMEDOUT)
+		return peali_fail(result, call, "'%s': no reply in time",
+				  r->name);
 	r->info.given_up++;
 	end_request(r, q);
 	return peali_fail(result, call,
@@ -598,7 +622,7 @@ int peal_request(struct peal_requester *r, uint16_t type, const void *data,
 		 uint64_t bytes, void *buffer, uint64_t room,
 		 struct peal_received *reply_out, int64_t timeout_ns)
 {
-	uint64_t deadline = peali_deadline(timeout_ns);
+	struct limit limit = { timeout_ns, 0 };
 	struct request *q = NULL;
 	int result = check_request(r, data, bytes, REQUEST);
 
@@ -608,11 +632,11 @@ int peal_request(struct peal_requester *r, uint16_t type, const void *data,
 		return peali_fail(PEAL_EINVAL, REQUEST, "buffer is NULL");
 	pthread_mutex_lock(&r->lock);
 	r->inside++;
-	result = ask(r, type, data, bytes, timeout_ns, deadline, REQUEST, &q);
+	result = ask(r, type, data, bytes, &limit, REQUEST, &q);
 	if (!result) {
 		q->buffer = buffer;
 		q->room = room;
-		result = finish(r, q, REQUEST, reply_out, timeout_ns, deadline);
+		result = finish(r, q, REQUEST, reply_out, &limit);
 		if (q->state != FREE) { /* nobody can wait again */
 			r->info.given_up++;
 			end_request(r, q);
@@ -631,7 +655,7 @@ int peal_request_begin(struct peal_requester *r, uint16_t type,
 		       const void *data, uint64_t bytes, int64_t timeout_ns,
 		       uint64_t *request_out)
 {
-	uint64_t deadline = peali_deadline(timeout_ns);
+	struct limit limit = { timeout_ns, 0 };
 	struct request *q = NULL;
 	int result = check_request(r, data, bytes, BEGIN);
 
@@ -641,7 +665,7 @@ int peal_request_begin(struct peal_requester *r, uint16_t type,
 		return peali_fail(PEAL_EINVAL, BEGIN, "request_out is NULL");
 	pthread_mutex_lock(&r->lock);
 	r->inside++;
-	result = ask(r, type, data, bytes, timeout_ns, deadline, BEGIN, &q);
+	result = ask(r, type, data, bytes, &limit, BEGIN, &q);
 	if (!result)
 		*request_out = q->id;
 	r->inside--;
@@ -670,7 +694,7 @@ int peal_request_wait(struct peal_requester *r, uint64_t request, void *buffer,
 		      uint64_t room, struct peal_received *reply_out,
 		      int64_t timeout_ns)
 {
-	uint64_t deadline = peali_deadline(timeout_ns);
+	struct limit limit = { timeout_ns, 0 };
 	struct request *q = NULL;
 	int result;
 
@@ -683,7 +707,7 @@ int peal_request_wait(struct peal_requester *r, uint64_t request, void *buffer,
 		r->inside++;
 		q->buffer = buffer;
 		q->room = room;
-		result = finish(r, q, WAIT, reply_out, timeout_ns, deadline);
+		result = finish(r, q, WAIT, reply_out, &limit);
 		r->inside--;
 	}
 	pthread_mutex_unlock(&r->lock);

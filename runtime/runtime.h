@@ -351,6 +351,11 @@ void peali_endpoint_wake(struct peal_endpoint *endpoint);
 int peali_endpoint_ask(struct peal_endpoint *endpoint, uint32_t port,
 		       uint16_t type, uint64_t request, const void *data,
 		       uint64_t bytes, int64_t timeout_ns);
+/* peal_receive_peek of a wait that may go on: its deadline, 0 as long as it was
+ * not needed. */
+int peali_endpoint_peek(struct peal_endpoint *endpoint,
+			struct peal_received *received_out, int64_t timeout_ns,
+			uint64_t *deadline);
 /* The peeked message is dead, for that reason. */
 void peali_endpoint_drop(struct peal_endpoint *endpoint, uint32_t reason);
 

@@ -4,6 +4,7 @@
  * clock of its own worker; what is measured is verified word by word.
  *
  *	ping ⇄ bounce		round trips
+ *	respond			replies to requests
  *	source → sink		messages
  *	feeder → relay → drain	large payloads
  *	phases			barriers
@@ -245,6 +246,12 @@ static PEAL_DEV int bounce(struct peal_worker *w)
 	return 0;
 }
 
+/* Replies with what came. */
+static PEAL_DEV int respond(struct peal_worker *w)
+{
+	return peal_reply(w, 0, peal_type(w), peal_data(w), peal_length(w));
+}
+
 /* ---- source and sink ------------------------------------------------------ */
 
 /* Sends messages in batches; a message to itself (port 1) starts the next. */
@@ -430,6 +437,7 @@ static PEAL_DEV int hub15(struct peal_worker *w)
 #define HANDLERS(X)                                                            \
 	X(ping, sizeof(struct ping), PEAL_EMITS(2, 1))                         \
 	X(bounce, 0, PEAL_EMITS(1, 1))                                         \
+	X(respond, 0, PEAL_EMITS(1, 1))                                        \
 	X(source, sizeof(struct round), PEAL_EMITS(2, PEALI_BENCH_BATCH))      \
 	X(sink, sizeof(struct round), PEAL_EMITS(1, 1))                        \
 	X(feeder, sizeof(struct round), PEAL_EMITS(2, 1))                      \

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Requests of the host and their replies, timed by the host: one at a time, or
+ * per request of a batch that is begun before the first is waited for. Versus
+ * messages to an actor of the same worker that sends them back, which is what a
+ * request costs without a number, a deadline and its own links.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "bench/bench.h"
+#include "bench/frame.h"
+#include "bench/options.h"
+#include "bench/report.h"
+#include "bench/trip.h"
+
+#define SECONDS 3
+#define ROUNDS_LEAST 5
+#define BATCH_MOST 32
+#define BYTES_MOST 512
+
+static const uint32_t sizes[] = { 8, 64, BYTES_MOST };
+static const uint32_t batches[] = { 1, BATCH_MOST };
+
+struct asks {
+	struct peali_bench_options options;
+	struct peali_report report;
+	struct peali_stand stand;
+	uint64_t row_ns; /* for each row */
+	int n_rows;
+	struct peali_cores cores; /* the worker's, the host's */
+	int has_cores;
+	struct peali_trip trip; /* the peer */
+	struct peal_requester *requester;
+};
+
+static int build(struct asks *a, uint32_t bytes, uint32_t batch)
+{
+	const struct peal_requester_options options = {
+		.size = sizeof(options),
+		.max_outstanding = BATCH_MOST,
+		.message_bytes = bytes,
+		.reply_bytes = bytes,
+	};
+	struct peali_stand *stand = &a->stand;
+	int kernel = peali_stand_launch(stand, 0, &peal_program_bench, 1);
+	uint64_t respond;
+
+	a->trip.stand = stand;
+	a->trip.bytes = bytes;
+	a->trip.batch = batch;
+	if (kernel < 0 || peali_trip_open(&a->trip, kernel))
+		return -1;
+	respond = peali_stand_spawn(stand, kernel, "respond", 0);
+	if (!respond)
+		return -1;
+	if (peal_requester_open(stand->runtime, respond, &options,
+				&a->requester) ||
+	    peal_requester_listen(a->requester, respond, 0))
+		return -peali_say_error("open a requester");
+	/* The first worker has the first core, so the host takes the other. */
+	a->has_cores = stand->on_host && peali_cores_pick(&a->cores) == 0;
+	return 0;
+}
+
+/* ---- ours ------------------------------------------------------------------- */
+
+/* Whether that is the payload of a number, as it was sent. */
+static int is_right(const struct asks *a, const uint64_t *payload,
+		    uint64_t number)
+{
+	const struct peali_bench_share share = { a->trip.bytes / 8, 0, 1 };
+
+	if (!peali_bench_check(payload, a->trip.base, number, 0, share))
+		return 1;
+	peali_say("the reply to request %llu is wrong",
+		  (unsigned long long)number);
+	return 0;
+}
+
+static int ask_one(struct asks *a, uint64_t number)
+{
+	const struct peali_bench_share share = { a->trip.bytes / 8, 0, 1 };
+	uint64_t payload[BYTES_MOST / 8], reply[BYTES_MOST / 8];
+
+	peali_bench_fill(payload, a->trip.base, number, share);
+	if (peal_request(a->requester, PEALI_BENCH_DATA, payload, a->trip.bytes,
+			 reply, sizeof(reply), NULL, PEALI_STAND_WAIT_NS) < 0)
+		return -peali_say_error("request");
+	return is_right(a, reply, number) ? 0 : -1;
+}
+
+static int ask_many(struct asks *a, uint64_t first)
+{
+	const struct peali_bench_share share = { a->trip.bytes / 8, 0, 1 };
+	uint64_t payload[BYTES_MOST / 8], out[BATCH_MOST];
+
+	for (uint32_t i = 0; i < a->trip.batch; i++) {
+		peali_bench_fill(payload, a->trip.base, first + i, share);
+		if (peal_request_begin(a->requester, PEALI_BENCH_DATA, payload,
+				       a->trip.bytes, PEALI_STAND_WAIT_NS,
+				       &out[i]) < 0)
+			return -peali_say_error("begin a request");
+	}
+	for (uint32_t i = 0; i < a->trip.batch; i++) {
+		if (peal_request_wait(a->requester, out[i], payload,
+				      sizeof(payload), NULL,
+				      PEALI_STAND_WAIT_NS) < 0)
+			return -peali_say_error("wait for a reply");
+		if (!is_right(a, payload, first + i))
+			return -1;
+	}
+	return 0;
+}
+
+/* ns per request of one batch; negative if it failed. */
+static double once(void *context)
+{
+	struct asks *a = context;
+	uint64_t began = peali_bench_now_ns();
+	uint64_t first = a->trip.next;
+	int failed = a->trip.batch == 1 ? ask_one(a, first) :
+					  ask_many(a, first);
+
+	a->trip.next += a->trip.batch;
+	return failed ? -1 :
+			(double)(peali_bench_now_ns() - began) / a->trip.batch;
+}
+
+static int run_round(struct asks *a, struct peali_samples *ours,
+		     struct peali_samples *peer)
+{
+	int before = a->has_cores ? peali_bare_distance(&a->cores) : 0;
+	int result;
+
+	if (a->has_cores)
+		peali_core_bind(a->cores.b);
+	result = peali_trip_samples(peali_trip_once, &a->trip, peer);
+	if (!result)
+		result = peali_trip_samples(once, a, ours);
+	peali_core_bind(-1);
+	if (result)
+		return -1;
+	if (a->has_cores && peali_bare_distance(&a->cores) != before)
+		before = PEALI_TAG_MIXED;
+	peali_samples_close(peer, before,
+			    peali_samples_open_median(peer) /
+				    peali_samples_open_median(ours));
+	peali_samples_close(ours, before, NAN);
+	return 0;
+}
+
+/* ---- rows ------------------------------------------------------------------- */
+
+static void fill(struct asks *a, const struct peali_samples *ours,
+		 const struct peali_samples *peer)
+{
+	json_t *cells = peali_report_row(&a->report, "request and reply");
+
+	peali_row_text(
+		cells, "route", "%s",
+		peal_route_name(peali_stand_route(&a->stand, a->trip.link)));
+	peali_row_uint(cells, "message_bytes", a->trip.bytes);
+	peali_row_uint(cells, "batch", a->trip.batch);
+	peali_row_text(cells, "timed_by", "host");
+	peali_stand_cells(&a->stand, 0, cells);
+	if (a->has_cores)
+		peali_row_text(cells, "core_distance", "%s",
+			       peali_distance_name(peali_samples_tag(ours)));
+	else
+		peali_row_null(cells, "core_distance", "%s",
+			       peali_stand_no_cores(&a->stand));
+	peali_samples_row_durations(ours, cells, "request_ns");
+	peali_row_real(cells, "versus_ns_p50",
+		       peali_samples_spread(peer).median);
+	peali_samples_row_versus(peer, cells,
+				 "send, and receive what is sent back", NULL);
+}
+
+static int run_row(struct asks *a, uint32_t bytes, uint32_t batch)
+{
+	struct peali_samples ours = { 0 }, peer = { 0 };
+	uint64_t until = peali_bench_now_ns() + a->row_ns;
+	char label[64];
+	int result;
+
+	peali_stand_fit_lanes(&a->stand, bytes);
+	result = build(a, bytes, batch);
+	for (int i = 0;
+	     !result && (i < ROUNDS_LEAST || peali_bench_now_ns() < until); i++)
+		result = run_round(a, &ours, &peer);
+	if (!result) {
+		fill(a, &ours, &peer);
+		snprintf(label, sizeof(label), "%u-%u", bytes, batch);
+		result = peali_samples_write(&ours, &a->options, "request",
+					     label, a->n_rows == 1);
+	}
+	if (peal_requester_close(a->requester))
+		result = -peali_say_error("close the requester");
+	a->requester = NULL;
+	if (peali_stand_clear(&a->stand))
+		result = -1;
+	peali_samples_fini(&ours);
+	peali_samples_fini(&peer);
+	return result;
+}
+
+/* Runs, or only counts, the rows that were asked for; their number or -1. */
+static int each_row(struct asks *a, int count_only)
+{
+	int n = 0;
+
+	for (int b = 0; b < 2; b++) {
+		for (int s = 0; s < 3; s++) {
+			if (!peali_bench_wanted(&a->options,
+						PEAL_ROUTE_MAPPED_HOST,
+						sizes[s]))
+				continue;
+			n++;
+			if (!count_only && run_row(a, sizes[s], batches[b]))
+				return -1;
+		}
+	}
+	return n;
+}
+
+static const struct peali_column columns[] = {
+	{ "subject", "subject", 0 },
+	{ "message_bytes", "bytes", 0 },
+	{ "batch", "batch", 0 },
+	{ "core_distance", "cores", 0 },
+	{ "request_ns_p50", "p50 [ns]", 0 },
+	{ "request_ns_p90", "p90", 0 },
+	{ "request_ns_p99", "p99", 0 },
+	{ "request_ns_p999", "p99.9", 0 },
+	{ "request_ns_max", "max", 0 },
+	{ "n_samples", "samples", 0 },
+	{ "versus", "versus", 0 },
+	{ "versus_ns_p50", "its p50", 0 },
+	{ "ratio", "ratio", 2 },
+	{ "ratio_min", "min", 2 },
+	{ "ratio_max", "max", 2 },
+	{ NULL, NULL, 0 },
+};
+
+static int measure_rows(void *context)
+{
+	return each_row(context, 0);
+}
+
+static int run(int argc, char **argv, int json)
+{
+	struct asks a = { 0 };
+	const struct peali_frame frame = {
+		.benchmark = "request",
+		.title = "a request and its reply, by the host's clock; ratio "
+			 "above 1: faster than plain messages",
+		.columns = columns,
+		.stand = &a.stand,
+		.report = &a.report,
+		.rows = measure_rows,
+		.context = &a,
+	};
+
+	peali_bench_parse(argc, argv,
+			  "Requests from the host to a worker and their "
+			  "replies, by the clock of the host.",
+			  SECONDS, &a.options);
+	a.n_rows = each_row(&a, 1);
+	if (!a.n_rows) {
+		peali_say("no row of request has that route and size");
+		return PEALI_EXIT_USAGE;
+	}
+	a.row_ns = (uint64_t)(a.options.seconds * 1e9 / a.n_rows);
+	return peali_frame_run(&frame, json);
+}
+
+const struct peali_bench peali_bench_request = {
+	.name = "request",
+	.help = "requests of the host and their replies, per size and batch",
+	.run = run,
+};
