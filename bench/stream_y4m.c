@@ -22,6 +22,8 @@
 #define MESSAGE (sizeof(struct peal_item) + BODY)
 #define FRAMES 8 /* different ones; they come again and again */
 #define ROUND 256 /* frames: the filling of the pipeline is a small part */
+#define ROUND_QUICK 16 /* where there is no time for more */
+#define QUICK_NS 1000000000 /* the row has less than that */
 #define ROUNDS_LEAST 3
 #define ROWS_SHARE 3 /* of time: as much as so many other rows */
 #define STAGES 3
@@ -42,6 +44,7 @@ struct video {
 	uint8_t *right; /* what they become */
 	uint64_t wrong;
 	uint64_t next; /* sequence of the next frame in */
+	uint32_t round; /* frames of a round */
 	struct peali_cores cores; /* of the first two stages */
 	int has_cores;
 };
@@ -203,8 +206,8 @@ static double run_ours(struct video *v)
 	uint64_t first = v->next;
 	uint64_t taken = 0;
 
-	while (taken < ROUND) {
-		int sent = v->next - first < ROUND ? try_send(v) : 0;
+	while (taken < v->round) {
+		int sent = v->next - first < v->round ? try_send(v) : 0;
 		int got = sent < 0 ? -1 :
 				     try_take(v, first + taken,
 					      sent ? 0 : WAIT_NS);
@@ -214,7 +217,7 @@ static double run_ours(struct video *v)
 		taken += (uint64_t)got;
 	}
 	if (!v->wrong)
-		return ROUND * 1e9 / (double)(peali_bench_now_ns() - began);
+		return v->round * 1e9 / (double)(peali_bench_now_ns() - began);
 	peali_say("%llu frames were wrong", (unsigned long long)v->wrong);
 	return -1;
 }
@@ -237,7 +240,8 @@ static void *loop(void *argument)
 
 	peali_core_bind(peali_core_at(l->first));
 	l->wrong = !a || !b;
-	for (uint32_t i = l->first; !l->wrong && i < ROUND; i += l->step) {
+	for (uint32_t i = l->first; !l->wrong && i < l->v->round;
+	     i += l->step) {
 		memcpy(a, l->v->frames + (size_t)(i % FRAMES) * BODY, BODY);
 		peali_stage_apply(configs, &head, a, b, 0, 1);
 		peali_stage_apply(configs + 1, &head, b, a, 0, 1);
@@ -271,7 +275,7 @@ static double run_peer(const struct video *v)
 		wrong += loopers[i].wrong;
 	}
 	if (!wrong)
-		return ROUND * 1e9 / (double)(peali_bench_now_ns() - began);
+		return v->round * 1e9 / (double)(peali_bench_now_ns() - began);
 	peali_say("the filter loop failed");
 	return -1;
 }
@@ -315,6 +319,7 @@ static void fill(struct peali_stream *stream, const struct video *v,
 	peali_row_text(row, "pipeline", "blur@0 ! sobel@1 ! threshold@0");
 	peali_row_uint(row, "width", WIDTH);
 	peali_row_uint(row, "height", HEIGHT);
+	peali_row_uint(row, "frames_of_a_round", v->round);
 	peali_row_text(row, "timed_by", "host");
 	if (v->has_cores)
 		peali_row_text(row, "core_distance", "%s",
@@ -347,10 +352,12 @@ int peali_stream_y4m_wanted(const struct peali_stream *stream)
 
 int peali_stream_y4m(struct peali_stream *stream)
 {
-	struct video v = { .stand = &stream->stand };
+	const uint64_t ns = stream->row_ns * ROWS_SHARE;
+	struct video v = { .stand = &stream->stand,
+			   .round = ns < QUICK_NS ? ROUND_QUICK : ROUND };
 	struct peali_samples ours = { 0 };
 	struct peali_samples peers = { 0 };
-	uint64_t until = peali_bench_now_ns() + stream->row_ns * ROWS_SHARE;
+	uint64_t until = peali_bench_now_ns() + ns;
 	int result;
 
 	peali_stand_fit_lanes(v.stand, MESSAGE);

@@ -613,9 +613,10 @@ static int finish(struct peal_requester *r, struct request *q, const char *call,
 				  r->name);
 	r->info.given_up++;
 	end_request(r, q);
-	return peali_fail(result, call,
-			  "'%s': nobody is left who could reply: %s", r->name,
-			  peal_error_text(result));
+	return peali_fail(result, call, "'%s': %s", r->name,
+			  result == PEAL_ESTOPPED ?
+				  "nobody is left who could reply" :
+				  peal_error_text(result));
 }
 
 int peal_request(struct peal_requester *r, uint16_t type, const void *data,
