@@ -432,10 +432,8 @@ static int receive_now(struct peal_requester *r)
 	uint64_t none = 0;
 	int result = peali_endpoint_peek(r->endpoint, &got, 0, &none);
 
-	if (!result) {
+	if (!result) /* who waits for it is awake: nobody receives */
 		deposit(r, &got);
-		pthread_cond_broadcast(&r->change);
-	}
 	return result == PEAL_EEND ? PEAL_ESTOPPED : result;
 }
 

@@ -14,6 +14,7 @@ enum asked_for {
 	ASK_LATER, /* the reply comes with that of the next one */
 	ASK_PLAIN, /* a message that is no reply */
 	ASK_BYTES, /* so many, as reply */
+	ASK_BOTH, /* two replies */
 	ASK_TOLD /* by the actor that is told it */
 };
 

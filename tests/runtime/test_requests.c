@@ -251,6 +251,20 @@ PEAL_TEST(a_late_reply_is_nobodys)
 	close_scene(&s);
 }
 
+PEAL_TEST(a_second_reply_is_nobodys)
+{
+	struct scene s = open_scene(1);
+	struct told told;
+	uint64_t out;
+
+	CHECK_OK(begin(&s, ASK_BOTH, 7, PATIENCE, &out));
+	is_answered(&s, 8); /* both have come, and nobody has waited */
+	CHECK_EQ(counts(&s).late, 1);
+	CHECK_OK(peal_request_wait(s.r, out, &told, sizeof(told), NULL, 0));
+	CHECK_EQ(told.number, 7);
+	close_scene(&s);
+}
+
 PEAL_TEST(what_is_no_reply_is_nobodys)
 {
 	struct scene s = open_scene(1);
@@ -329,6 +343,16 @@ PEAL_TEST(replies_have_any_length)
 	CHECK_OK(peal_request_wait(s.r, out, bytes, sizeof(bytes), &reply, 0));
 	CHECK(reply.data == bytes);
 	are_known(bytes, 4096);
+	/* What is kept of a short one has no room for a long one. */
+	for (n = 16; n <= 4096; n *= 16) {
+		a.number = n;
+		CHECK_OK(peal_request_begin(s.r, ask_number, &a, sizeof(a),
+					    PATIENCE, &out));
+		CHECK_EQ(peal_request_wait(s.r, out, NULL, 0, NULL, PATIENCE),
+			 PEAL_EMSGSIZE);
+		CHECK_OK(peal_request_wait(s.r, out, bytes, n, NULL, 0));
+		are_known(bytes, n);
+	}
 	CHECK_FAILS(peal_request(s.r, ask_number, bytes, sizeof(a) + 1, bytes,
 				 100, NULL, PATIENCE),
 		    PEAL_EMSGSIZE, "at most 16");
@@ -405,6 +429,86 @@ PEAL_TEST(an_end_is_heard_by_who_waits)
 		    PEAL_ESTOPPED, "who is asked has ended");
 	CHECK_EQ(counts(&s).given_up, 2);
 	CHECK_EQ(counts(&s).asked, 2);
+	close_scene(&s);
+}
+
+/* The end of stream of the last who replies is an end too. */
+PEAL_TEST(an_ended_stream_has_no_reply)
+{
+	struct peal_kernel_options ends = { .size = sizeof(ends),
+					    .end_with_inputs = 1 };
+	const struct peal_requester_options asks = few();
+	struct scene s = open_scene(1);
+	struct peal_endpoint *e = harness_endpoint(s.rt);
+	struct peal_requester *other = NULL;
+	struct peal_kernel *k = NULL;
+	struct told told;
+	uint64_t member;
+
+	CHECK_OK(
+		peal_kernel_launch(s.rt, 0, &peal_program_requests, &ends, &k));
+	member = harness_spawn(k, "member", 0);
+	CHECK_OK(peal_requester_open(s.rt, s.server, &asks, &other));
+	CHECK_OK(peal_requester_listen(other, member, 0));
+	harness_from(s.rt, e, 0, member, (struct peal_link_options){ 0 });
+	CHECK_OK(peal_send_end(e, 0, PATIENCE));
+	CHECK_FAILS(peal_request(other, ask_number, NULL, 0, &told,
+				 sizeof(told), NULL, PATIENCE),
+		    PEAL_ESTOPPED, "nobody is left who could reply");
+	CHECK_OK(peal_runtime_shutdown(s.rt));
+}
+
+struct waiter {
+	const struct scene *s;
+	uint64_t request;
+	int64_t timeout_ns;
+	int result;
+	struct told told;
+	pthread_t thread;
+};
+
+static void *wait_for_it(void *argument)
+{
+	struct waiter *w = argument;
+
+	w->result = peal_request_wait(w->s->r, w->request, &w->told,
+				      sizeof(w->told), NULL, w->timeout_ns);
+	return NULL;
+}
+
+/* Who receives for others and gives up leaves it to one of them. */
+PEAL_TEST(who_gives_up_hands_over)
+{
+	struct scene s = open_scene(1);
+	struct waiter brief = { .s = &s, .timeout_ns = 10 * SOON };
+	struct waiter patient = { .s = &s, .timeout_ns = PATIENCE };
+	uint64_t began = harness_now_ns();
+	struct peal_endpoint *e = harness_endpoint(s.rt);
+	struct ask next = { 0, ASK_NOTHING, 0 };
+	struct peal_link *to =
+		harness_from(s.rt, e, 0, s.server,
+			     (struct peal_link_options){ .capacity = 64 });
+
+	CHECK_OK(begin(&s, ASK_NOTHING, 1, PATIENCE, &brief.request));
+	CHECK_OK(begin(&s, ASK_LATER, 2, PATIENCE, &patient.request));
+	CHECK(!pthread_create(&brief.thread, NULL, wait_for_it, &brief));
+	identity_sleep_us(20000);
+	CHECK(!pthread_create(&patient.thread, NULL, wait_for_it, &patient));
+	identity_sleep_us(20000);
+	CHECK_EQ(peal_request_cancel(s.r, patient.request), PEAL_EBUSY);
+	CHECK_FAILS(peal_request_wait(s.r, patient.request, NULL, 0, NULL, 0),
+		    PEAL_EBUSY, "another thread waits for request");
+	CHECK(!pthread_join(brief.thread, NULL));
+	CHECK_EQ(brief.result, PEAL_ETIMEDOUT);
+	/* what makes the reply come is no request */
+	CHECK_OK(peal_send(e, 0, ask_number, &next, sizeof(next), PATIENCE));
+	CHECK(!pthread_join(patient.thread, NULL));
+	CHECK_OK(patient.result);
+	CHECK_EQ(patient.told.number, 2);
+	CHECK(harness_now_ns() - began < PATIENCE / 2);
+	CHECK_OK(peal_request_cancel(s.r, brief.request));
+	CHECK_OK(peal_link_destroy(to));
+	CHECK_OK(peal_endpoint_destroy(e));
 	close_scene(&s);
 }
 
@@ -556,14 +660,14 @@ PEAL_TEST(a_message_is_no_request)
 	close_scene(&s);
 }
 
-PEAL_TEST_MAIN(RUN(each_request_gets_its_reply);
-	       RUN(many_threads_ask_at_a_time);
-	       RUN(begun_requests_are_waited_for_in_any_order);
-	       RUN(who_waits_for_a_place_gets_one);
-	       RUN(a_late_reply_is_nobodys); RUN(what_is_no_reply_is_nobodys);
-	       RUN(a_handler_refuses_or_fails); RUN(replies_have_any_length);
-	       RUN(others_reply_in_their_place);
-	       RUN(an_end_is_heard_by_who_waits); RUN(a_full_link_is_said);
-	       RUN(who_only_asks_does_not_stand_still);
-	       RUN(what_is_in_use_is_busy); RUN(what_is_wrong_is_refused);
-	       RUN(a_message_is_no_request);)
+PEAL_TEST_MAIN(
+	RUN(each_request_gets_its_reply); RUN(many_threads_ask_at_a_time);
+	RUN(begun_requests_are_waited_for_in_any_order);
+	RUN(who_waits_for_a_place_gets_one); RUN(a_late_reply_is_nobodys);
+	RUN(a_second_reply_is_nobodys); RUN(what_is_no_reply_is_nobodys);
+	RUN(a_handler_refuses_or_fails); RUN(replies_have_any_length);
+	RUN(others_reply_in_their_place); RUN(an_end_is_heard_by_who_waits);
+	RUN(an_ended_stream_has_no_reply); RUN(who_gives_up_hands_over);
+	RUN(a_full_link_is_said); RUN(who_only_asks_does_not_stand_still);
+	RUN(what_is_in_use_is_busy); RUN(what_is_wrong_is_refused);
+	RUN(a_message_is_no_request);)

@@ -62,6 +62,10 @@ static PEAL_DEV int serve(struct peal_worker *w)
 	switch (ask->what) {
 	case ASK_TWICE:
 		return told_reply(w, 0, &t);
+	case ASK_BOTH:
+		return told_reply(w, 0, &t) || told_reply(w, 0, &t) ?
+			       PEAL_EPROTO :
+			       0;
 	case ASK_REFUSAL:
 		return peal_refuse(w, 0, (int)ask->number);
 	case ASK_FAILURE:
