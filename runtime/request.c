@@ -308,6 +308,17 @@ static int is_late(struct limit *limit)
 	return !limit->timeout_ns || peali_late(deadline_of(limit));
 }
 
+/* What a sender waits at a time, for room. */
+static int64_t slice_of(struct limit *limit)
+{
+	uint64_t deadline = deadline_of(limit), now = peali_now_ns();
+
+	if (deadline <= now)
+		return 0;
+	return deadline - now < SEND_SLICE_NS ? (int64_t)(deadline - now) :
+						SEND_SLICE_NS;
+}
+
 /* Waits for any change, until then. */
 static void wait_change(struct peal_requester *r, struct limit *limit)
 {
@@ -371,13 +382,16 @@ static int begin_request(struct peal_requester *r, struct limit *limit,
 
 /* ---- receiving ------------------------------------------------------------ */
 
+/* What a request was refused with; not what says that it is not over. */
 static int refusal(const struct peal_received *reply)
 {
 	int32_t error = PEAL_EHANDLER;
 
 	if (reply->length == sizeof(error))
 		memcpy(&error, reply->data, sizeof(error));
-	if (error >= 0 || !strcmp(peal_error_name(error), "PEAL_E?"))
+	if (error >= 0 || !strcmp(peal_error_name(error), "PEAL_E?") ||
+	    error == PEAL_EAGAIN || error == PEAL_ETIMEDOUT ||
+	    error == PEAL_EMSGSIZE || error == PEAL_EBUSY)
 		return PEAL_EHANDLER;
 	return error;
 }
@@ -435,6 +449,16 @@ static int receive_now(struct peal_requester *r)
 	if (!result) /* who waits for it is awake: nobody receives */
 		deposit(r, &got);
 	return result == PEAL_EEND ? PEAL_ESTOPPED : result;
+}
+
+/* Receives what is there, but no longer than that may be replies. */
+static void receive_some(struct peal_requester *r)
+{
+	uint32_t i;
+
+	for (i = 0; !r->receiving && i <= r->n_requests; i++)
+		if (receive_now(r))
+			break;
 }
 
 /* Waits for one, without the lock. */
@@ -507,6 +531,7 @@ static int send_later(struct peal_requester *r, const struct request *q,
 		      uint16_t type, const void *data, uint64_t bytes,
 		      struct limit *limit)
 {
+	int64_t slice;
 	int result;
 
 	while (r->sending && !is_late(limit))
@@ -515,16 +540,26 @@ static int send_later(struct peal_requester *r, const struct request *q,
 		return PEAL_ETIMEDOUT;
 	r->sending = 1;
 	do {
-		while (!r->receiving && !receive_now(r))
-			;
+		receive_some(r);
+		slice = slice_of(limit);
 		pthread_mutex_unlock(&r->lock);
 		result = peali_endpoint_ask(r->endpoint, 0, type, q->id, data,
-					    bytes, SEND_SLICE_NS);
+					    bytes, slice);
 		pthread_mutex_lock(&r->lock);
-	} while (result == PEAL_ETIMEDOUT && !is_late(limit));
+	} while ((result == PEAL_ETIMEDOUT || result == PEAL_EAGAIN) &&
+		 !is_late(limit));
 	r->sending = 0;
 	pthread_cond_broadcast(&r->change);
-	return result;
+	return result == PEAL_EAGAIN ? PEAL_ETIMEDOUT : result;
+}
+
+/* Sends it if there is room; with the lock. */
+static int send_now(struct peal_requester *r, const struct request *q,
+		    uint16_t type, const void *data, uint64_t bytes)
+{
+	if (r->sending)
+		return PEAL_EAGAIN;
+	return peali_endpoint_ask(r->endpoint, 0, type, q->id, data, bytes, 0);
 }
 
 /* Begins a request and sends it; 0 and q is out. With the lock. */
@@ -536,10 +571,11 @@ static int ask(struct peal_requester *r, uint16_t type, const void *data,
 
 	if (result)
 		return result;
-	result = PEAL_EAGAIN;
-	if (!r->sending)
-		result = peali_endpoint_ask(r->endpoint, 0, type, (*out)->id,
-					    data, bytes, 0);
+	result = send_now(r, *out, type, data, bytes);
+	if (result == PEAL_EAGAIN) { /* for want of room for replies? */
+		receive_some(r);
+		result = send_now(r, *out, type, data, bytes);
+	}
 	if (result == PEAL_EAGAIN && limit->timeout_ns)
 		result = send_later(r, *out, type, data, bytes, limit);
 	if (!result) {
@@ -564,8 +600,10 @@ static int take(struct peal_requester *r, struct request *q, const char *call,
 {
 	int error = q->error;
 
-	if (reply_out)
+	if (reply_out) {
 		*reply_out = q->reply;
+		reply_out->data = NULL;
+	}
 	if (error) {
 		if (q->reply.refused)
 			r->info.refused++;
@@ -641,13 +679,13 @@ int peal_request(struct peal_requester *r, uint16_t type, const void *data,
 			end_request(r, q);
 		}
 	}
-	r->inside--;
+	if (result == PEAL_EAGAIN)
+		result = peali_fail(
+			PEAL_ETIMEDOUT, REQUEST,
+			"'%s': no room, or no reply, without a wait", r->name);
+	r->inside--; /* it may be closed from here on */
 	pthread_mutex_unlock(&r->lock);
-	if (result != PEAL_EAGAIN)
-		return result;
-	return peali_fail(PEAL_ETIMEDOUT, REQUEST,
-			  "'%s': no room, or no reply, without a wait",
-			  r->name);
+	return result;
 }
 
 int peal_request_begin(struct peal_requester *r, uint16_t type,

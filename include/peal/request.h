@@ -46,7 +46,8 @@ struct peal_requester_info {
 	uint64_t asked; /* requests that the link has accepted */
 	uint64_t replied; /* whose reply was handed to its caller */
 	uint64_t refused; /* whose reply was an error */
-	uint64_t given_up; /* timed out, cancelled, or the actor is gone */
+	uint64_t given_up; /* timed out, cancelled, or the reply cannot come, or
+			    * not be kept */
 	uint64_t out; /* all others, answered or not */
 	uint64_t late; /* messages for which no request waited: dropped */
 };
@@ -73,8 +74,8 @@ int peal_requester_open(struct peal_runtime *runtime, uint64_t to,
  * @param requester a requester.
  * @param from      address of an actor.
  * @param port      of that actor, from 0; nothing is connected to it.
- * @return 0; PEAL_EINVAL; else as peal_connect, PEAL_ENOSPC max_sources. One
- *         thread at a time.
+ * @return 0; PEAL_EINVAL; else as peal_connect, PEAL_ENOSPC max_sources. No
+ *         other call on the requester may run at the same time.
  */
 int peal_requester_listen(struct peal_requester *requester, uint64_t from,
 			  uint32_t port);
@@ -94,10 +95,12 @@ int peal_requester_listen(struct peal_requester *requester, uint64_t from,
  *         to ask (the text says which), a reply that comes later is dropped;
  *         PEAL_EMSGSIZE the request is too long, or the reply for the buffer:
  *         it is dropped, reply_out->length says what it needed; PEAL_ENOTCONN
- *         it listens to nobody; PEAL_ESTOPPED who is asked, or all who reply,
- *         have ended; PEAL_EPROTO an end broke the protocol; what the handler
- *         has refused it with; PEAL_ENOMEM; PEAL_EINVAL. After an error the buffer is as it
- *         was. Thread-safe.
+ *         it listens to nobody; PEAL_ESTOPPED who is asked had ended, or all
+ *         who reply have; PEAL_EPROTO an end broke the protocol (of those that
+ *         wait, one hears it); what the handler has refused it with, then
+ *         reply_out->refused is 1; PEAL_ENOMEM; PEAL_EINVAL. After an error the
+ *         buffer is as it was, and reply_out->data NULL if it was written at
+ *         all. Thread-safe.
  */
 int peal_request(struct peal_requester *requester, uint16_t type,
 		 const void *data, uint64_t bytes, void *buffer, uint64_t room,
@@ -110,7 +113,8 @@ int peal_request(struct peal_requester *requester, uint16_t type,
  * @param type        the program's own number.
  * @param data        `bytes` bytes; NULL if bytes is 0.
  * @param bytes       at most message_bytes.
- * @param timeout_ns  for room; 0: not, -1: for ever.
+ * @param timeout_ns  for room; 0: not, -1: for ever, also if who is asked ends
+ *                    while max_outstanding requests are out.
  * @param request_out its number, for peal_request_wait or _cancel; never 0.
  * @return 0; PEAL_EAGAIN (timeout 0) or PEAL_ETIMEDOUT max_outstanding requests
  *         are out, or the link is full; else as peal_request. Thread-safe.

@@ -283,8 +283,11 @@ PEAL_TEST(what_is_no_reply_is_nobodys)
 
 PEAL_TEST(a_handler_refuses_or_fails)
 {
+	static const int unsaid[] = { PEAL_EAGAIN, PEAL_ETIMEDOUT,
+				      PEAL_EMSGSIZE, PEAL_EBUSY };
 	struct scene s = open_scene(32);
 	struct told told = { .number = 4711 };
+	int i;
 
 	CHECK_FAILS(request(&s, ASK_REFUSAL, (uint64_t)PEAL_ENOSPC, 0, &told,
 			    PATIENCE),
@@ -295,9 +298,13 @@ PEAL_TEST(a_handler_refuses_or_fails)
 		    PEAL_EHANDLER, "refused");
 	CHECK_FAILS(peal_request(s.r, ask_number, "no", 2, &told, sizeof(told),
 				 NULL, PATIENCE),
-		    PEAL_EMSGSIZE, "refused");
+		    PEAL_EPROTO, "refused");
+	for (i = 0; i < 4; i++) /* which say that a request is not over */
+		CHECK_FAILS(request(&s, ASK_REFUSAL, (uint64_t)unsaid[i], 0,
+				    &told, PATIENCE),
+			    PEAL_EHANDLER, "refused");
 	CHECK_EQ(told.number, 4711);
-	CHECK_EQ(counts(&s).refused, 4);
+	CHECK_EQ(counts(&s).refused, 8);
 	CHECK_FAILS(request(&s, ASK_FAILURE, 1, 0, &told, SOON), PEAL_ETIMEDOUT,
 		    "no reply");
 	EVENTUALLY(dead(&s, PEAL_REASON_HANDLER) == 1);
@@ -334,6 +341,7 @@ PEAL_TEST(replies_have_any_length)
 				 &reply, PATIENCE),
 		    PEAL_EMSGSIZE, "4096 bytes, the buffer 4095");
 	CHECK_EQ(reply.length, 4096);
+	CHECK(!reply.data);
 	CHECK_EQ(bytes[0], 1);
 	/* One that is waited for stays. */
 	CHECK_OK(peal_request_begin(s.r, ask_number, &a, sizeof(a), PATIENCE,
@@ -545,8 +553,12 @@ PEAL_TEST(who_only_asks_does_not_stand_still)
 		CHECK_OK(begin(&s, ASK_TWICE, i, PATIENCE, &out));
 		CHECK_OK(peal_request_cancel(s.r, out));
 	}
+	for (; i < 40 * OUT; i++) { /* without a wait, too */
+		EVENTUALLY(!begin(&s, ASK_TWICE, i, 0, &out));
+		CHECK_OK(peal_request_cancel(s.r, out));
+	}
 	is_answered(&s, i);
-	CHECK_EQ(counts(&s).late, 20 * OUT);
+	CHECK_EQ(counts(&s).late, 40 * OUT);
 	close_scene(&s);
 }
 

@@ -14,7 +14,7 @@
  *		uint64_t n;
  *
  *		if (peal_length(w) != sizeof(n))
- *			return peal_refuse(w, 0, PEAL_EMSGSIZE);
+ *			return peal_refuse(w, 0, PEAL_EPROTO);
  *		n = 2 * *(const uint64_t *)peal_data(w);
  *		return peal_reply(w, 0, peal_type(w), &n, sizeof(n));
  *	}
@@ -65,7 +65,7 @@ peali_reply(struct peal_worker *w, uint32_t port, uint64_t request,
  *
  * @param w       the worker
  * @param port    of the running actor, a link's
- * @param request what peal_request_in_hand said
+ * @param request what peal_request_in_hand said, the same in all lanes
  * @param type    the program's own number
  * @param data    `bytes` bytes that every lane can read
  * @param bytes   how many; the port's link takes PEAL_REQUEST_BYTES more, as
@@ -104,7 +104,9 @@ static PEAL_DEV PEAL_UNUSED inline int peal_reply(struct peal_worker *w,
  *
  * @param w     the worker
  * @param port  of the running actor, a link's
- * @param error PEAL_E...; anything else arrives as PEAL_EHANDLER
+ * @param error PEAL_E...; anything else arrives as PEAL_EHANDLER, and so do
+ *              PEAL_EAGAIN, _ETIMEDOUT, _EMSGSIZE and _EBUSY, by which who
+ *              waits knows that its request is not over
  * @return as peal_reply.
  */
 static PEAL_DEV PEAL_UNUSED inline int peal_refuse(struct peal_worker *w,

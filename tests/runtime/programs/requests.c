@@ -54,7 +54,7 @@ static PEAL_DEV int serve(struct peal_worker *w)
 	struct told t;
 
 	if (!ask)
-		return peal_refuse(w, 0, PEAL_EMSGSIZE);
+		return peal_refuse(w, 0, PEAL_EPROTO);
 	if (s->later && reply_late(w, s))
 		return PEAL_EPROTO;
 	t = to_it(w, ask);
