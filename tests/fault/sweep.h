@@ -8,106 +8,22 @@
  * went; the parent judges. See tests/fault/double/double.h for the faults.
  */
 
-#include <dlfcn.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 
 #include <peal/memory.h>
 #include <peal/peer.h>
-#include "runtime/harness.h"
+#include "fault/sweep_chain.h"
 #include "ringkernels/rivals_program.h"
-#include "runtime/backend/gpu/driver.h"
-#include "runtime/runtime.h"
 
-#define SWEEP_MESSAGES 50
 #define SWEEP_BYTES 3000 /* of a copy */
 #define SWEEP_REPLAYS 3 /* of a recorded launch */
 #define SWEEP_ALARM_S 60 /* longer is a hang */
-#define SWEEP_WAIT (20 * SECOND) /* of one step */
-
-/* One row per call of the vendor's driver. */
-struct sweep_call {
-	const char *symbol;
-	enum peali_gpu_need need;
-};
-
-#define SWEEP_CALL(member, arguments, cuda, version, hip, need, when)          \
-	{ { cuda, PEALI_GPU_##need }, { hip, PEALI_GPU_##need } },
-static const struct sweep_call sweep_calls[][2] = { PEALI_GPU_CALLS(
-	SWEEP_CALL) };
-#undef SWEEP_CALL
-#define SWEEP_CALLS (sizeof(sweep_calls) / sizeof(sweep_calls[0]))
-
-/* What a child found, in memory that its parent sees. */
-struct sweep_result {
-	pid_t child;
-	char fault[160]; /* that it ran under */
-	int calls[SWEEP_CALLS]; /* of each symbol, in all */
-	int calls_before_close[SWEEP_CALLS];
-	int failed; /* steps */
-	int code; /* of the first */
-	char step[128], text[256]; /* of the first */
-	int wrong; /* what was read is not what was written */
-	int left; /* things that the driver did not get back */
-	char left_text[160];
-	int done; /* the child came to its end */
-	int open; /* devices that the runtime had */
-	char reason[160]; /* why the backend is not there */
-};
-
 /* They wait more than they compute: so many at a time. */
 #define SWEEP_CHILDREN 8
-static struct sweep_result *sweep; /* the child's own; the parent's latest */
-static struct sweep_result *sweep_results;
-static int sweep_is_hip;
-
-static inline const struct sweep_call *sweep_call(size_t i)
-{
-	return &sweep_calls[i][sweep_is_hip];
-}
 
 /* ---- the child ---------------------------------------------------------------- */
-
-/* Asks the double: how often each symbol was called, and what is left. */
-static inline void sweep_ask_double(int calls[SWEEP_CALLS], int *left,
-				    char *text, size_t bytes)
-{
-	void *library = dlopen(sweep_is_hip ? "libamdhip64.so" : "libcuda.so.1",
-			       RTLD_NOW | RTLD_NOLOAD);
-	int (*n_calls)(const char *symbol) = NULL;
-	int (*n_left)(char *text, size_t bytes) = NULL;
-	void *found;
-	size_t i;
-
-	if (!library) /* the backend did not come so far */
-		return;
-	found = dlsym(library, "peal_driver_double_calls");
-	memcpy(&n_calls, &found, sizeof(found));
-	found = dlsym(library, "peal_driver_double");
-	memcpy(&n_left, &found, sizeof(found));
-	CHECK(n_calls && n_left);
-	for (i = 0; i < SWEEP_CALLS; i++)
-		if (*sweep_call(i)->symbol)
-			calls[i] = n_calls(sweep_call(i)->symbol);
-	if (text)
-		*left = n_left(text, bytes);
-	dlclose(library);
-}
-
-/* Notes the first step that failed; 1 if this one did not. */
-static inline int sweep_ok(int result, const char *step)
-{
-	if (result >= 0)
-		return 1;
-	if (sweep->failed++)
-		return 0;
-	sweep->code = result;
-	snprintf(sweep->step, sizeof(sweep->step), "%s", step);
-	memcpy(sweep->text, peal_last_error()->text, sizeof(sweep->text));
-	return 0;
-}
-#define STEP(call) sweep_ok((int)(call), #call)
 
 /* There and back: what comes back is what went. */
 static inline int sweep_copies(struct peal_runtime *rt)
@@ -195,98 +111,6 @@ static inline int sweep_replays(struct peal_runtime *rt)
 		STEP(ops->launch_free(launch));
 	STEP(peal_memory_free(rt, PEAL_HOST_MEMORY, at));
 	return good;
-}
-
-/* Through two workers of device 0, a cluster where it has some, and one of
- * device 1. */
-#define SWEEP_LINKS 4
-static const struct {
-	int kernel;
-	uint32_t worker;
-} sweep_actors[] = { { 0, 0 }, { 0, 1 }, { 1, 0 } };
-
-/* What a scenario builds; NULL: it did not come so far. */
-struct sweep_chain {
-	struct peal_endpoint *e;
-	struct peal_kernel *kernel[2];
-	struct peal_link *link[SWEEP_LINKS];
-};
-
-static inline int sweep_build(struct peal_runtime *rt, struct sweep_chain *c)
-{
-	struct peal_kernel_options of[2] = {
-		{ .size = sizeof(of[0]), .workers = 2, .cluster_workers = 2 },
-		{ .size = sizeof(of[0]), .workers = 1 },
-	};
-	struct peal_actor_options o = { .size = sizeof(o) };
-	uint64_t at[SWEEP_LINKS + 1] = { 0 };
-	int i, good = STEP(peal_endpoint_create(rt, NULL, &c->e));
-
-	at[0] = at[SWEEP_LINKS] = good ? peal_endpoint_address(c->e) : 0;
-	for (i = 0; i < 2 && good; i++)
-		good = STEP(peal_kernel_launch(rt, i, &peal_program_relay,
-					       &of[i], &c->kernel[i]));
-	for (i = 0; i + 1 < SWEEP_LINKS && good; i++) {
-		o.worker = sweep_actors[i].worker + 1;
-		good = STEP(peal_actor_spawn(c->kernel[sweep_actors[i].kernel],
-					     "echo", &o, &at[i + 1]));
-	}
-	for (i = 0; i < SWEEP_LINKS && good; i++)
-		good = STEP(peal_connect(rt, at[i], 0, at[i + 1], NULL,
-					 &c->link[i]));
-	return good;
-}
-
-static inline int sweep_messages(struct sweep_chain *c)
-{
-	struct peal_received r;
-	struct relay_message m;
-	uint64_t i;
-	int good = 1;
-
-	for (i = 0; i < SWEEP_MESSAGES && good; i++) {
-		harness_fill(&m, sizeof(m), 3, i);
-		good = STEP(peal_send(c->e, 0, (uint16_t)i, &m, sizeof(m),
-				      SWEEP_WAIT));
-	}
-	for (i = 0; i < SWEEP_MESSAGES && good; i++) {
-		good = STEP(peal_receive(c->e, &m, sizeof(m), &r, SWEEP_WAIT));
-		sweep->wrong += good && (r.length != sizeof(m) ||
-					 r.type != (uint16_t)i ||
-					 !harness_intact(&m, sizeof(m), 3, i));
-	}
-	return good;
-}
-
-/* A stream that broke off: its kernel says why, as soon as that is known. */
-static inline void sweep_ask_kernels(struct sweep_chain *c)
-{
-	uint64_t until = harness_now_ns() + SECOND;
-	struct peal_kernel_info info;
-	int i;
-
-	for (i = 0; sweep->code == PEAL_ESTOPPED && harness_now_ns() < until;
-	     i = !i) {
-		if (!c->kernel[i] || peal_kernel_info(c->kernel[i], &info) ||
-		    info.state != PEAL_KERNEL_FAILED)
-			continue;
-		sweep->failed = 0;
-		STEP(peal_kernel_wait(c->kernel[i], SWEEP_WAIT));
-	}
-}
-
-static inline void sweep_take_down(struct sweep_chain *c)
-{
-	int i;
-
-	for (i = 0; i < 2; i++)
-		if (c->kernel[i])
-			STEP(peal_kernel_stop(c->kernel[i], SWEEP_WAIT));
-	for (i = 0; i < SWEEP_LINKS; i++)
-		STEP(peal_link_destroy(c->link[i]));
-	for (i = 0; i < 2; i++)
-		STEP(peal_kernel_destroy(c->kernel[i]));
-	STEP(peal_endpoint_destroy(c->e));
 }
 
 static inline void sweep_use(struct peal_runtime *rt)
