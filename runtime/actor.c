@@ -29,115 +29,221 @@ struct peal_kernel *peali_kernel_of(struct peal_runtime *rt, uint64_t address)
 		       k;
 }
 
-/* A free actor index for the handler on the worker, or -1. */
-static int64_t find_room(const struct peal_kernel *k, uint32_t handler,
-			 uint32_t worker)
+/* ---- making ---------------------------------------------------------------- */
+
+/* What one control message makes at most, so that a worker is soon back. */
+#define RUN_ACTORS 1024u
+#define RUN_BYTES 65536u /* of states that the worker fills itself */
+#define RUN_WRITTEN_BYTES (1u << 20) /* of states that the host writes */
+
+/* Actors that are made together. */
+struct crew {
+	struct peal_kernel *kernel;
+	const struct peal_handler_info *handler;
+	const struct peal_actor_options *options;
+	struct peali_rooms rooms; /* its worker is the one in hand */
+	uint32_t n;
+	uint32_t *index; /* n */
+	int written; /* 1: the host writes their states */
+	uint32_t n_runs;
+	struct peal_control_spawn *spawn; /* for each run */
+	uint32_t *worker; /* for each run */
+};
+
+static void free_crew(struct crew *c)
 {
-	int64_t fresh = -1;
-	uint32_t i;
-
-	for (i = 0; i < k->params.max_actors; i++) {
-		const struct peali_actor *a = &k->actors[i];
-
-		if (a->handler != PEAL_NO_HANDLER)
-			continue;
-		/* a retired one's state and ports are reused as they are */
-		if (a->was_handler == handler && a->worker == worker)
-			return i;
-		if (fresh < 0 && a->was_handler == PEAL_NO_HANDLER)
-			fresh = i;
-	}
-	return fresh;
+	free(c->index);
+	free(c->spawn);
+	free(c->worker);
 }
 
-/* Gives a fresh actor its state and ports. */
-static int take_room(struct peal_kernel *k, struct peali_actor *a,
-		     const struct peal_handler_info *h, uint32_t worker)
+static struct peali_rooms rooms_of(struct peal_kernel *k, uint32_t handler,
+				   const struct peali_actor *a)
 {
-	uint64_t bytes = (h->state_bytes + 15) / 16 * 16;
-	struct peali_worker *w = &k->workers[worker];
+	struct peali_rooms rooms = { k, handler, a->worker, a->ports_of };
 
-	if (k->arena_bytes - k->arena_used < bytes)
-		return peali_fail(
-			PEAL_ENOSPC, "peal_actor_spawn",
-			"the state of '%s' takes %llu bytes and %llu "
-			"of arena_bytes are left in kernel '%s'",
-			h->name, (unsigned long long)bytes,
-			(unsigned long long)(k->arena_bytes - k->arena_used),
-			k->name);
-	if (k->params.max_ports - w->n_ports < h->ports)
-		return peali_fail(PEAL_ENOSPC, "peal_actor_spawn",
-				  "'%s' has %u ports and %u of max_ports are "
-				  "left on worker %u of kernel '%s'",
-				  h->name, h->ports,
-				  k->params.max_ports - w->n_ports, worker,
-				  k->name);
-	a->state_offset = k->arena_offset + k->arena_used;
-	a->port_base = w->n_ports;
-	k->arena_used += bytes;
-	w->n_ports += h->ports;
+	return rooms;
+}
+
+/* The last first: so what was never used is that again. */
+static void give_rooms(struct crew *c, uint32_t n)
+{
+	while (n-- > 0) {
+		struct peali_rooms rooms =
+			rooms_of(c->kernel, c->rooms.handler,
+				 &c->kernel->actors[c->index[n]]);
+
+		peali_rooms_give(&rooms, c->index[n]);
+	}
+}
+
+/* Rooms for all of them, on one worker or on each its share. */
+static int take_rooms(struct crew *c)
+{
+	struct peal_kernel *k = c->kernel;
+	uint32_t workers = c->options->worker ? 1 : k->params.n_workers;
+	uint32_t first = c->options->worker ? c->options->worker - 1 :
+					      k->next_worker % workers;
+	uint32_t taken = 0, turn, share;
+	int result;
+
+	for (turn = 0; turn < workers; turn++) {
+		share = c->n / workers + (turn < c->n % workers);
+		c->rooms.worker = (first + turn) % k->params.n_workers;
+		result = peali_rooms_take(&c->rooms, share, c->index + taken,
+					  "peal_actor_spawn");
+		if (result) {
+			give_rooms(c, taken);
+			return result;
+		}
+		taken += share;
+	}
 	return 0;
 }
 
-/* Writes the actor's first state: the init bytes, then zeros. */
-static int write_state(struct peal_kernel *k, const struct peali_actor *a,
-		       const struct peal_handler_info *h,
-		       const struct peal_actor_options *o)
+/* Whether an actor follows another in the table, in memory and in ports. */
+static int follows(const struct crew *c, uint32_t at)
 {
-	uint8_t *image;
+	const struct peali_actor *a = &c->kernel->actors[c->index[at - 1]];
+	const struct peali_actor *b = &c->kernel->actors[c->index[at]];
+	uint64_t ports = c->rooms.ports_of ? 0 : c->handler->ports;
+
+	return c->index[at] == c->index[at - 1] + 1 && a->worker == b->worker &&
+	       a->state_offset + peali_room_step(c->handler) ==
+		       b->state_offset &&
+	       a->port_base + ports == b->port_base;
+}
+
+/* How many of them, from one on, go into one control message. */
+static uint32_t run_of(const struct crew *c, uint32_t at)
+{
+	uint64_t step = peali_room_step(c->handler);
+	uint64_t most = c->written ? RUN_WRITTEN_BYTES : RUN_BYTES;
+	uint32_t n = 1;
+
+	while (at + n < c->n && n < RUN_ACTORS && (n + 1) * step <= most &&
+	       follows(c, at + n))
+		n++;
+	return n;
+}
+
+/* The states of a run as the options say: the init bytes, then zeros. */
+static int write_states(const struct crew *c, uint32_t at, uint32_t n)
+{
+	const struct peal_actor_options *o = c->options;
+	struct peal_kernel *k = c->kernel;
+	uint64_t step = peali_room_step(c->handler);
+	uint8_t *image = calloc(n, step);
+	uint32_t i;
 	int result;
 
-	if (!h->state_bytes)
-		return 0;
-	image = calloc(1, h->state_bytes);
 	if (!image)
 		return peali_fail(PEAL_ENOMEM, "peal_actor_spawn",
 				  "no memory for a state of %u bytes",
-				  h->state_bytes);
-	if (o->init_bytes)
-		memcpy(image, o->init, o->init_bytes);
-	result = peali_area_write(k->rt, &k->own, a->state_offset, image,
-				  h->state_bytes);
+				  c->handler->state_bytes);
+	for (i = 0; i < n && o->init_bytes; i++)
+		memcpy(image + i * step,
+		       (const uint8_t *)o->init + (at + i) * o->init_step,
+		       o->init_bytes);
+	result = peali_area_write(k->rt, &k->own,
+				  k->actors[c->index[at]].state_offset, image,
+				  n * step);
 	free(image);
 	return result;
 }
 
-/* Makes the actor in a room that was found; the lock is held. */
-static int spawn_at(struct peal_kernel *k, uint32_t index, uint32_t handler,
-		    uint32_t worker, const struct peal_actor_options *o)
+/* The control message that makes a run. */
+static void plan_run(struct crew *c, uint32_t at, uint32_t n)
 {
-	const struct peal_handler_info *h = &k->program->handlers[handler];
-	struct peali_actor *a = &k->actors[index];
-	struct peal_control_spawn spawn;
-	int result = 0;
+	struct peal_control_spawn *spawn = &c->spawn[c->n_runs];
+	const struct peal_handler_info *h = c->handler;
+	struct peal_kernel *k = c->kernel;
+	const struct peali_actor *a = &k->actors[c->index[at]];
 
-	if (a->was_handler == PEAL_NO_HANDLER)
-		result = take_room(k, a, h, worker);
-	if (result)
-		return result;
-	a->was_handler = handler;
-	a->worker = worker;
-	result = write_state(k, a, h, o);
-	if (result)
-		return result;
-	memset(&spawn, 0, sizeof(spawn));
-	spawn.actor = index;
-	spawn.entry.state =
+	spawn->actor = c->index[at];
+	spawn->count = n;
+	spawn->entry.state =
 		peali_area_view(k->rt, k->device, &k->own) + a->state_offset;
-	spawn.entry.place = PEAL_PLACE(worker, handler);
-	spawn.entry.state_bytes = h->state_bytes;
-	spawn.entry.ports = h->ports;
-	spawn.entry.emits = h->emits;
-	spawn.entry.tells = h->tells;
-	spawn.entry.port_base = (uint16_t)a->port_base;
-	result = peali_kernel_tell(k, worker, PEAL_CONTROL_SPAWN, &spawn,
-				   sizeof(spawn), "peal_actor_spawn");
-	if (result)
-		return result;
-	a->handler = handler;
-	k->n_actors++;
+	spawn->entry.place = PEAL_PLACE(a->worker, c->rooms.handler);
+	spawn->entry.state_bytes = h->state_bytes;
+	spawn->entry.ports = h->ports;
+	spawn->entry.emits = h->emits;
+	spawn->entry.tells = h->tells;
+	spawn->entry.port_base = (uint16_t)a->port_base;
+	spawn->port_step = c->rooms.ports_of ? 0 : h->ports;
+	spawn->state_step = (uint32_t)peali_room_step(h);
+	spawn->init_bytes = PEAL_CONTROL_WRITTEN;
+	if (!c->written) {
+		spawn->init_bytes = (uint32_t)c->options->init_bytes;
+		if (spawn->init_bytes)
+			memcpy(spawn->init, c->options->init,
+			       spawn->init_bytes);
+	}
+	c->worker[c->n_runs++] = a->worker;
+}
+
+static int plan_runs(struct crew *c)
+{
+	uint32_t at, n, runs = 0;
+	int result;
+
+	for (at = 0; at < c->n; at += run_of(c, at))
+		runs++;
+	c->spawn = calloc(runs, sizeof(*c->spawn));
+	c->worker = calloc(runs, sizeof(*c->worker));
+	if (!c->spawn || !c->worker)
+		return peali_fail(PEAL_ENOMEM, "peal_actor_spawn",
+				  "no memory to make %u actors", c->n);
+	for (at = 0; at < c->n; at += n) {
+		n = run_of(c, at);
+		result = c->written && c->handler->state_bytes ?
+				 write_states(c, at, n) :
+				 0;
+		if (result)
+			return result;
+		plan_run(c, at, n);
+	}
 	return 0;
 }
+
+/* They are there: the host's record of them. */
+static void enrol(struct crew *c, uint64_t *addresses_out)
+{
+	struct peal_kernel *k = c->kernel;
+	uint32_t i;
+
+	for (i = 0; i < c->n; i++) {
+		k->actors[c->index[i]].handler = c->rooms.handler;
+		addresses_out[i] =
+			peali_address((uint32_t)k->device, k->id, c->index[i]);
+	}
+	if (c->rooms.ports_of)
+		k->actors[c->rooms.ports_of - 1].n_links += c->n;
+	k->n_actors += c->n;
+	if (!c->options->worker)
+		k->next_worker += c->n;
+}
+
+static int spawn_crew(struct crew *c, uint64_t *addresses_out)
+{
+	int result = take_rooms(c);
+
+	if (result)
+		return result;
+	result = plan_runs(c);
+	if (!result)
+		result = peali_kernel_tell_all(c->kernel, c->worker,
+					       PEAL_CONTROL_SPAWN, c->spawn,
+					       sizeof(*c->spawn), c->n_runs,
+					       "peal_actor_spawn");
+	if (result)
+		give_rooms(c, c->n);
+	else
+		enrol(c, addresses_out);
+	return result;
+}
+
+/* ---- what is asked for ------------------------------------------------------- */
 
 static int check_options(const struct peal_kernel *k, uint32_t handler,
 			 const struct peal_actor_options *o)
@@ -154,42 +260,103 @@ static int check_options(const struct peal_kernel *k, uint32_t handler,
 			"%llu init bytes for '%s', whose state has %u",
 			(unsigned long long)o->init_bytes, h->name,
 			h->state_bytes);
+	if (o->init_step && o->init_step < o->init_bytes)
+		return peali_fail(PEAL_EINVAL, "peal_actor_spawn",
+				  "init_step is %llu and init_bytes %llu: the "
+				  "inits would overlap",
+				  (unsigned long long)o->init_step,
+				  (unsigned long long)o->init_bytes);
 	return 0;
 }
 
-static int spawn(struct peal_kernel *k, uint32_t handler,
-		 const struct peal_actor_options *o, uint64_t *address_out)
+/* Whether messages of a handler may leave by the ports of another one's. */
+static int check_sharing(const struct peal_handler_info *h,
+			 const struct peal_handler_info *owner)
 {
-	uint32_t worker = o->worker ? o->worker - 1 :
-				      k->next_worker % k->params.n_workers;
-	int64_t index = find_room(k, handler, worker);
+	if (h->ports > owner->ports || h->emits > owner->emits)
+		return peali_fail(PEAL_EINVAL, "peal_actor_spawn",
+				  "`ports_of`: '%s' has %u ports and emits %u, "
+				  "'%s' has %u and emits %u: it shares no more "
+				  "than there is",
+				  h->name, h->ports, h->emits, owner->name,
+				  owner->ports, owner->emits);
+	if (h->output_bytes != owner->output_bytes)
+		return peali_fail(PEAL_EINVAL, "peal_actor_spawn",
+				  "`ports_of`: '%s' emits messages of %llu "
+				  "bytes and '%s' of %llu",
+				  h->name, (unsigned long long)h->output_bytes,
+				  owner->name,
+				  (unsigned long long)owner->output_bytes);
+	return 0;
+}
+
+/* Whose ports they are to share; it is of the worker, or makes it so. */
+static int find_owner(struct crew *c, struct peal_actor_options *o)
+{
+	struct peal_kernel *k = c->kernel;
+	uint32_t index = (uint32_t)o->ports_of;
+	const struct peali_actor *a;
+
+	if (!o->ports_of)
+		return 0;
+	if (peali_kernel_of(k->rt, o->ports_of) != k)
+		return peali_fail(PEAL_ENOENT, "peal_actor_spawn",
+				  "`ports_of`: kernel '%s' has no actor with "
+				  "the address %#llx",
+				  k->name, (unsigned long long)o->ports_of);
+	a = &k->actors[index];
+	if (a->ports_of)
+		return peali_fail(PEAL_EINVAL, "peal_actor_spawn",
+				  "`ports_of`: actor %u of kernel '%s' has no "
+				  "ports of its own: it shares those of actor "
+				  "%u",
+				  index, k->name, a->ports_of - 1);
+	if (o->worker && o->worker - 1 != a->worker)
+		return peali_fail(PEAL_EINVAL, "peal_actor_spawn",
+				  "`ports_of`: actor %u of kernel '%s' is of "
+				  "worker %u, not of %u",
+				  index, k->name, a->worker, o->worker - 1);
+	o->worker = 1 + a->worker;
+	c->rooms.ports_of = 1 + index;
+	return check_sharing(c->handler, &k->program->handlers[a->handler]);
+}
+
+/* The runtime's lock is held. */
+static int spawn(struct peal_kernel *k, uint32_t handler,
+		 struct peal_actor_options *o, uint32_t n,
+		 uint64_t *addresses_out)
+{
+	struct crew c = { .kernel = k, .options = o, .n = n };
 	int result;
 
-	if (index < 0)
-		return peali_fail(
-			PEAL_ENOSPC, "peal_actor_spawn",
-			"all %u of max_actors are used in kernel '%s'",
-			k->params.max_actors, k->name);
-	result = spawn_at(k, (uint32_t)index, handler, worker, o);
+	c.handler = &k->program->handlers[handler];
+	c.rooms.kernel = k;
+	c.rooms.handler = handler;
+	result = find_owner(&c, o);
 	if (result)
 		return result;
-	if (!o->worker)
-		k->next_worker++;
-	*address_out =
-		peali_address((uint32_t)k->device, k->id, (uint32_t)index);
-	return 0;
+	c.written = o->init_step || o->init_bytes > PEAL_CONTROL_INIT ||
+		    peali_room_step(c.handler) > RUN_BYTES;
+	c.index = calloc(n, sizeof(*c.index));
+	if (!c.index)
+		result = peali_fail(PEAL_ENOMEM, "peal_actor_spawn",
+				    "no memory to make %u actors", n);
+	else
+		result = spawn_crew(&c, addresses_out);
+	free_crew(&c);
+	return result;
 }
 
-int peal_actor_spawn(struct peal_kernel *k, const char *handler,
-		     const struct peal_actor_options *options,
-		     uint64_t *address_out)
+int peal_actor_spawn_many(struct peal_kernel *k, const char *handler,
+			  const struct peal_actor_options *options, uint32_t n,
+			  uint64_t *addresses_out)
 {
 	struct peal_actor_options o;
 	int result, number;
 
-	if (!k || !handler || !address_out)
+	if (!k || !handler || !addresses_out || !n)
 		return peali_fail(PEAL_EINVAL, "peal_actor_spawn",
-				  "an argument is NULL");
+				  n ? "an argument is NULL" : "n is 0");
 	result = peali_options_copy(&o, sizeof(o), options, "peal_actor_spawn");
 	if (result)
 		return result;
@@ -200,23 +367,40 @@ int peal_actor_spawn(struct peal_kernel *k, const char *handler,
 	if (result)
 		return result;
 	pthread_mutex_lock(&k->rt->lock);
-	result = spawn(k, (uint32_t)number, &o, address_out);
+	result = spawn(k, (uint32_t)number, &o, n, addresses_out);
 	pthread_mutex_unlock(&k->rt->lock);
 	return result;
 }
 
-static int retire(struct peal_runtime *rt, uint64_t address)
+int peal_actor_spawn(struct peal_kernel *k, const char *handler,
+		     const struct peal_actor_options *options,
+		     uint64_t *address_out)
 {
-	struct peal_kernel *k = peali_kernel_of(rt, address);
-	struct peal_control_spawn spawn;
-	struct peali_actor *a;
-	int result;
+	return peal_actor_spawn_many(k, handler, options, 1, address_out);
+}
 
-	if (!k)
-		return peali_fail(PEAL_ENOENT, "peal_actor_retire",
-				  "no actor with the address %#llx",
-				  (unsigned long long)address);
+/* ---- ending ------------------------------------------------------------------ */
+
+/* As the pool of an actor: it is about to be ended. */
+#define LEAVING 0xffffffffu
+
+static int check_retire(struct peal_kernel *k, uint64_t address)
+{
+	const struct peali_actor *a;
+
+	if (peali_kernel_of(k->rt, address) != k)
+		return peali_fail(peali_kernel_of(k->rt, address) ?
+					  PEAL_EINVAL :
+					  PEAL_ENOENT,
+				  "peal_actor_retire",
+				  "kernel '%s' has no actor with the address "
+				  "%#llx",
+				  k->name, (unsigned long long)address);
 	a = &k->actors[(uint32_t)address];
+	if (a->pool == LEAVING)
+		return peali_fail(PEAL_EINVAL, "peal_actor_retire",
+				  "actor %u of kernel '%s' is there twice",
+				  (uint32_t)address, k->name);
 	if (a->pool)
 		return peali_fail(PEAL_EBUSY, "peal_actor_retire",
 				  "actor %u of kernel '%s' is a member of a "
@@ -225,32 +409,133 @@ static int retire(struct peal_runtime *rt, uint64_t address)
 	if (a->n_links)
 		return peali_fail(PEAL_EBUSY, "peal_actor_retire",
 				  "%u links come from or lead to actor %u of "
-				  "kernel '%s': destroy them first",
+				  "kernel '%s', or actors share its ports: end "
+				  "those first",
 				  a->n_links, (uint32_t)address, k->name);
-	memset(&spawn, 0, sizeof(spawn));
-	spawn.actor = (uint32_t)address;
-	spawn.entry.place = PEAL_PLACE(a->worker, PEAL_NO_HANDLER);
-	result = peali_kernel_tell(k, a->worker, PEAL_CONTROL_RETIRE, &spawn,
-				   sizeof(spawn), "peal_actor_retire");
+	return 0;
+}
+
+/* Marks those that are to be ended; none if one of them cannot be. */
+static int mark(struct peal_kernel *k, const uint64_t *addresses, uint32_t n)
+{
+	uint32_t i;
+	int result = 0;
+
+	for (i = 0; i < n && !result; i++) {
+		result = check_retire(k, addresses[i]);
+		if (!result)
+			k->actors[(uint32_t)addresses[i]].pool = LEAVING;
+	}
+	for (i -= result != 0; result && i-- > 0;)
+		k->actors[(uint32_t)addresses[i]].pool = 0;
+	return result;
+}
+
+/* How many of them, from one on, end by one control message. */
+static uint32_t end_of(const struct peal_kernel *k, const uint64_t *addresses,
+		       uint32_t n)
+{
+	uint32_t run = 1, index = (uint32_t)addresses[0];
+
+	while (run < n && run < RUN_ACTORS &&
+	       addresses[run] == addresses[0] + run &&
+	       k->actors[index + run].worker == k->actors[index].worker)
+		run++;
+	return run;
+}
+
+/* Tells their workers to end them. */
+static int tell_ends(struct peal_kernel *k, const uint64_t *addresses,
+		     uint32_t n)
+{
+	struct peal_control_spawn *spawn;
+	uint32_t *worker, at, run, runs = 0;
+	int result;
+
+	for (at = 0; at < n; at += end_of(k, addresses + at, n - at))
+		runs++;
+	spawn = calloc(runs, sizeof(*spawn));
+	worker = calloc(runs, sizeof(*worker));
+	for (at = runs = 0; spawn && worker && at < n; at += run, runs++) {
+		run = end_of(k, addresses + at, n - at);
+		worker[runs] = k->actors[(uint32_t)addresses[at]].worker;
+		spawn[runs].actor = (uint32_t)addresses[at];
+		spawn[runs].count = run;
+		spawn[runs].entry.place =
+			PEAL_PLACE(worker[runs], PEAL_NO_HANDLER);
+	}
+	result = spawn && worker ?
+			 peali_kernel_tell_all(k, worker, PEAL_CONTROL_RETIRE,
+					       spawn, sizeof(*spawn), runs,
+					       "peal_actor_retire") :
+			 peali_fail(PEAL_ENOMEM, "peal_actor_retire",
+				    "no memory to end %u actors", n);
+	free(spawn);
+	free(worker);
+	return result;
+}
+
+/* They are gone, the last first: so their rooms are taken as they lie. */
+static void strike(struct peal_kernel *k, const uint64_t *addresses, uint32_t n)
+{
+	k->n_actors -= n;
+	while (n-- > 0) {
+		uint32_t index = (uint32_t)addresses[n];
+		struct peali_actor *a = &k->actors[index];
+		struct peali_rooms rooms = rooms_of(k, a->handler, a);
+
+		if (a->ports_of)
+			k->actors[a->ports_of - 1].n_links--;
+		a->pool = 0;
+		peali_rooms_give(&rooms, index);
+	}
+}
+
+/* The runtime's lock is held. */
+static int retire(struct peal_runtime *rt, const uint64_t *addresses,
+		  uint32_t n)
+{
+	struct peal_kernel *k = peali_kernel_of(rt, addresses[0]);
+	uint32_t i;
+	int result;
+
+	if (!k)
+		return peali_fail(PEAL_ENOENT, "peal_actor_retire",
+				  "no actor with the address %#llx",
+				  (unsigned long long)addresses[0]);
+	result = mark(k, addresses, n);
 	if (result)
 		return result;
-	a->handler = PEAL_NO_HANDLER;
-	k->n_actors--;
-	return 0;
+	result = tell_ends(k, addresses, n);
+	for (i = 0; result && i < n; i++)
+		k->actors[(uint32_t)addresses[i]].pool = 0;
+	if (!result)
+		strike(k, addresses, n);
+	return result;
+}
+
+int peal_actor_retire_many(struct peal_runtime *rt, const uint64_t *addresses,
+			   uint32_t n)
+{
+	int result;
+
+	if (!rt || !addresses || !n)
+		return peali_fail(PEAL_EINVAL, "peal_actor_retire",
+				  !rt ? "runtime is NULL" :
+				  !n  ? "n is 0" :
+					"addresses is NULL");
+	pthread_mutex_lock(&rt->lock);
+	result = retire(rt, addresses, n);
+	pthread_mutex_unlock(&rt->lock);
+	return result;
 }
 
 int peal_actor_retire(struct peal_runtime *rt, uint64_t address)
 {
-	int result;
-
-	if (!rt)
-		return peali_fail(PEAL_EINVAL, "peal_actor_retire",
-				  "runtime is NULL");
-	pthread_mutex_lock(&rt->lock);
-	result = retire(rt, address);
-	pthread_mutex_unlock(&rt->lock);
-	return result;
+	return peal_actor_retire_many(rt, &address, 1);
 }
+
+/* ---- looking ------------------------------------------------------------------ */
 
 static int read_state(struct peal_runtime *rt, uint64_t address,
 		      void *state_out, size_t bytes)

@@ -73,6 +73,13 @@ int peali_end_port(struct peal_runtime *rt, struct peali_end *from,
 				  "no port %u at the sender: it has %u", port,
 				  n);
 	from->index = port;
+	if (from->kernel && from->kernel->actors[from->actor].ports_of)
+		return peali_fail(
+			PEAL_EINVAL, call,
+			"actor %u of kernel '%s' shares the ports of actor %u: "
+			"connect those",
+			from->actor, from->kernel->name,
+			from->kernel->actors[from->actor].ports_of - 1);
 	if (from->kernel)
 		from->index += from->kernel->actors[from->actor].port_base;
 	for (link = rt->links; link; link = link->next)

@@ -345,15 +345,15 @@ int peal_send_commit(struct peal_endpoint *e, uint32_t port, uint16_t type)
 	return 0;
 }
 
-int peal_send(struct peal_endpoint *e, uint32_t port, uint16_t type,
-	      const void *data, uint64_t bytes, int64_t timeout_ns)
+/* Sends by a port that was checked. */
+static int send(struct peal_endpoint *e, uint32_t port,
+		struct peal_header header, const void *data, uint64_t bytes,
+		int64_t timeout_ns)
 {
-	struct peali_endpoint_port *p = NULL;
+	struct peali_endpoint_port *p = &e->ports[port];
 	void *place = NULL;
-	int result = check_port(e, port, &p);
+	int result;
 
-	if (PEAL_UNLIKELY(result))
-		return result;
 	if (PEAL_UNLIKELY(!data && bytes))
 		return peali_fail(PEAL_EINVAL, "peal_send", "data is NULL");
 	p->reserved = 0;
@@ -362,8 +362,41 @@ int peal_send(struct peal_endpoint *e, uint32_t port, uint16_t type,
 		return send_failed(e, p, port, bytes, result);
 	if (bytes)
 		memcpy(place, data, bytes);
-	peal_link_commit(&p->producer, header_of(p, type, 0), bytes);
+	peal_link_commit(&p->producer, header, bytes);
 	return 0;
+}
+
+int peal_send(struct peal_endpoint *e, uint32_t port, uint16_t type,
+	      const void *data, uint64_t bytes, int64_t timeout_ns)
+{
+	struct peali_endpoint_port *p = NULL;
+	int result = check_port(e, port, &p);
+
+	if (PEAL_UNLIKELY(result))
+		return result;
+	return send(e, port, header_of(p, type, 0), data, bytes, timeout_ns);
+}
+
+int peal_send_to(struct peal_endpoint *e, uint32_t port, uint64_t to,
+		 uint16_t type, const void *data, uint64_t bytes,
+		 int64_t timeout_ns)
+{
+	struct peal_header header = { (uint32_t)to, type, 0 };
+	struct peali_endpoint_port *p = NULL;
+	int result = check_port(e, port, &p);
+	const struct peal_link *link;
+
+	if (PEAL_UNLIKELY(result))
+		return result;
+	link = atomic_load(&p->link);
+	if (PEAL_UNLIKELY((to ^ link->to.address) >> 32) ||
+	    PEAL_UNLIKELY((uint32_t)to >= link->to.kernel->params.max_actors))
+		return peali_fail(PEAL_ENOENT, "peal_send_to",
+				  "port %u of '%s' leads to kernel '%s', none "
+				  "of whose actors has the address %#llx",
+				  port, e->name, link->to.kernel->name,
+				  (unsigned long long)to);
+	return send(e, port, header, data, bytes, timeout_ns);
 }
 
 int peali_endpoint_ask(struct peal_endpoint *e, uint32_t port, uint16_t type,

@@ -338,7 +338,7 @@ static void free_kernel(struct peal_kernel *k)
 		peali_space_close(&k->workers[i].cluster);
 	}
 	free(k->workers);
-	free(k->actors);
+	peali_rooms_close(k);
 	pthread_mutex_destroy(&k->call_lock);
 	pthread_mutex_destroy(&k->push_lock);
 	free(k);
@@ -372,7 +372,6 @@ static struct peal_kernel *new_kernel(struct peal_runtime *rt, int device,
 	pthread_mutex_init(&k->call_lock, NULL);
 	pthread_mutex_init(&k->push_lock, NULL);
 	k->workers = calloc(o->workers, sizeof(*k->workers));
-	k->actors = calloc(o->max_actors, sizeof(*k->actors));
 	k->pools = calloc(o->max_pools, sizeof(*k->pools));
 	for (i = 0; k->workers && i < o->workers; i++) {
 		k->workers[i].input_used = calloc(o->max_inputs, 1);
@@ -382,10 +381,7 @@ static struct peal_kernel *new_kernel(struct peal_runtime *rt, int device,
 				     o->cluster_bytes))
 			missing++;
 	}
-	for (i = 0; k->actors && i < o->max_actors; i++)
-		k->actors[i].handler = k->actors[i].was_handler =
-			PEAL_NO_HANDLER;
-	if (!k->workers || !k->actors || !k->pools || missing) {
+	if (peali_rooms_open(k) || !k->workers || !k->pools || missing) {
 		free_kernel(k);
 		return NULL;
 	}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Control of a kernel that runs: its state, suspend, drain, stop, abort. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <peal/device/producer.h>
@@ -97,18 +98,12 @@ static int await_answer(struct peal_kernel *k, uint32_t worker, uint64_t number,
 	}
 }
 
-int peali_kernel_tell(struct peal_kernel *k, uint32_t worker, uint16_t type,
-		      const void *data, uint32_t bytes, const char *call)
+/* Why a worker did not do what a control message says. */
+static int tell_failed(struct peal_kernel *k, uint32_t worker, uint16_t type,
+		       int result, const char *call)
 {
-	uint64_t deadline = peali_deadline((int64_t)k->rt->answer_ms * 1000000);
-	uint64_t number = 0, actor;
-	int result;
+	uint64_t actor;
 
-	pthread_mutex_lock(&k->call_lock);
-	result = post_number(k, worker, type, data, bytes, deadline, &number);
-	if (!result)
-		result = await_answer(k, worker, number, deadline);
-	pthread_mutex_unlock(&k->call_lock);
 	if (result == PEAL_ESTOPPED)
 		return peali_fail(result, call, "kernel '%s' has ended",
 				  k->name);
@@ -124,12 +119,48 @@ int peali_kernel_tell(struct peal_kernel *k, uint32_t worker, uint16_t type,
 				  (long long)(actor ? actor - 1 :
 						      k->status[worker].beat));
 	}
-	if (result)
-		return peali_fail(result, call,
-				  "worker %u of kernel '%s' refused control "
-				  "message %u",
-				  worker, k->name, type);
-	return 0;
+	return peali_fail(result, call,
+			  "worker %u of kernel '%s' refused control message %u",
+			  worker, k->name, type);
+}
+
+static uint64_t answer_deadline(const struct peal_kernel *k)
+{
+	return peali_deadline((int64_t)k->rt->answer_ms * 1000000);
+}
+
+int peali_kernel_tell_all(struct peal_kernel *k, const uint32_t *worker,
+			  uint16_t type, const void *data, uint32_t bytes,
+			  uint32_t n, const char *call)
+{
+	uint64_t one, *number = n > 1 ? calloc(n, sizeof(*number)) : &one;
+	uint32_t sent, i = 0;
+	int result = 0;
+
+	if (!number)
+		return peali_fail(PEAL_ENOMEM, call,
+				  "no memory for %u control messages", n);
+	pthread_mutex_lock(&k->call_lock);
+	for (sent = 0; sent < n && !result; sent++)
+		result = post_number(k, worker[sent], type,
+				     (const uint8_t *)data +
+					     (size_t)sent * bytes,
+				     bytes, answer_deadline(k), &number[sent]);
+	for (i = 0; i < n && !result; i++)
+		result = await_answer(k, worker[i], number[i],
+				      answer_deadline(k));
+	pthread_mutex_unlock(&k->call_lock);
+	if (n > 1)
+		free(number);
+	if (!result)
+		return 0;
+	return tell_failed(k, worker[i ? i - 1 : sent - 1], type, result, call);
+}
+
+int peali_kernel_tell(struct peal_kernel *k, uint32_t worker, uint16_t type,
+		      const void *data, uint32_t bytes, const char *call)
+{
+	return peali_kernel_tell_all(k, &worker, type, data, bytes, 1, call);
 }
 
 /* ---- state ------------------------------------------------------------------ */

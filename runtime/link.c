@@ -7,7 +7,8 @@
 const char *peal_reason_name(uint32_t reason)
 {
 	static const char *const names[PEAL_REASON_COUNT] = {
-		"stopped", "no-actor", "handler", "protocol", "closed", "late",
+		"stopped", "no-actor", "handler",  "protocol",
+		"closed",  "late",     "too-long",
 	};
 
 	return reason < PEAL_REASON_COUNT ? names[reason] : "?";

@@ -157,7 +157,7 @@ static int take_down(struct peal_kernel *k, struct peali_pool *p,
 		result = tell_all(k, p, PEAL_CONTROL_POOL_GONE, call);
 	if (result && result != PEAL_ESTOPPED)
 		return result;
-	k->actors[p->actor].handler = PEAL_NO_HANDLER;
+	peali_pool_room_give(k, p->actor);
 	peali_area_free(k->rt, &p->area);
 	p->used = p->ending = 0;
 	return 0;
@@ -167,15 +167,11 @@ static int take_down(struct peal_kernel *k, struct peali_pool *p,
 static int find_room(struct peal_kernel *k, struct peali_pool **pool_out,
 		     uint32_t *actor_out)
 {
-	uint32_t i, actor;
+	int64_t actor;
+	uint32_t i;
 
 	for (i = 0; i < k->params.max_pools && k->pools[i].used; i++)
 		;
-	for (actor = 0; actor < k->params.max_actors; actor++)
-		if (k->actors[actor].was_handler == PEAL_NO_HANDLER ||
-		    k->actors[actor].was_handler == PEALI_POOL_HANDLER)
-			if (k->actors[actor].handler == PEAL_NO_HANDLER)
-				break;
 	if (i == k->params.max_pools)
 		return peali_fail(
 			PEAL_ENOSPC, CREATE,
@@ -183,29 +179,26 @@ static int find_room(struct peal_kernel *k, struct peali_pool **pool_out,
 			"it with a larger max_pools in struct "
 			"peal_kernel_options, or destroy a pool",
 			k->params.max_pools, k->name);
-	if (actor == k->params.max_actors)
+	actor = peali_pool_room_take(k);
+	if (actor < 0)
 		return peali_fail(
 			PEAL_ENOSPC, CREATE,
 			"all %u of max_actors are used in kernel '%s', and a "
 			"pool takes one: launch it with a larger max_actors",
 			k->params.max_actors, k->name);
 	*pool_out = &k->pools[i];
-	*actor_out = actor;
+	*actor_out = (uint32_t)actor;
 	return 0;
 }
 
-static int create(struct peal_kernel *k, const struct peal_pool_options *o,
-		  uint64_t *address_out)
+/* All that the workers are not told of yet. */
+static int make(struct peal_kernel *k, const struct peal_pool_options *o,
+		struct peali_pool *p)
 {
-	struct peali_pool *p = NULL;
-	uint32_t actor = 0;
-	int result = find_room(k, &p, &actor);
+	int result = plan(k, o, p);
 
-	if (!result)
-		result = plan(k, o, p);
 	if (result)
 		return result;
-	p->actor = actor;
 	if (!p->members)
 		p->members = calloc(k->params.n_workers, sizeof(*p->members));
 	if (!p->members)
@@ -218,14 +211,29 @@ static int create(struct peal_kernel *k, const struct peal_pool_options *o,
 				  &p->area);
 	if (!result)
 		result = write_headers(k, p);
-	if (result) {
+	if (result)
 		peali_area_free(k->rt, &p->area);
+	return result;
+}
+
+static int create(struct peal_kernel *k, const struct peal_pool_options *o,
+		  uint64_t *address_out)
+{
+	struct peali_pool *p = NULL;
+	uint32_t actor = 0;
+	int result = find_room(k, &p, &actor);
+
+	if (result)
+		return result;
+	result = make(k, o, p);
+	if (result) {
+		peali_pool_room_give(k, actor);
 		return result;
 	}
+	p->actor = actor;
 	/* if a worker does not answer it may still use all that */
 	p->used = 1;
 	k->actors[actor].handler = PEALI_POOL_HANDLER;
-	k->actors[actor].was_handler = PEALI_POOL_HANDLER;
 	result = tell_all(k, p, PEAL_CONTROL_POOL, CREATE);
 	if (!result) {
 		*address_out = peali_address((uint32_t)k->device, k->id, actor);

@@ -135,11 +135,15 @@ void peali_topics_clear(struct peal_runtime *rt);
 /** The host's record of an actor. */
 struct peali_actor {
 	uint32_t handler; /* PEAL_NO_HANDLER: free, or retired */
-	uint32_t was_handler; /* of a retired one, whose room can be reused */
 	uint32_t worker;
 	uint32_t port_base;
-	uint32_t n_links; /* that come from or lead to it */
+	uint32_t n_links; /* that come from or lead to it, and actors that share
+			   * its ports */
 	uint32_t pool; /* 1 + the pool of which it is a member; 0: none */
+	union {
+		uint32_t ports_of; /* 1 + whose ports it shares; 0: its own */
+		uint32_t next; /* of a retired one: see room.c */
+	};
 	uint64_t state_offset; /* in the kernel's device area */
 };
 
@@ -190,6 +194,8 @@ struct peal_kernel {
 	_Atomic uint32_t n_actors; /* live ones */
 	uint32_t next_worker; /* whose turn it is to get an actor */
 	uint64_t arena_offset, arena_bytes, arena_used;
+	uint32_t n_rooms; /* entries of `actors` that were ever used */
+	uint32_t *retired; /* lists of those that are free again: see room.c */
 	struct peali_launch *launch;
 	pthread_mutex_t call_lock; /* one control call at a time */
 	/* the control links' producers, and the stop word */
@@ -199,6 +205,32 @@ struct peal_kernel {
 	uint32_t mend_step; /* enum peal_mend that is under way; 0: none */
 	uint32_t n_mended; /* dead workers that are dealt with */
 };
+
+/* ---- rooms: what an actor takes of a kernel, see room.c -------------------- */
+
+/* What the actors of one spawn have in common. */
+struct peali_rooms {
+	struct peal_kernel *kernel;
+	uint32_t handler;
+	uint32_t worker;
+	uint32_t ports_of; /* 1 + whose ports they share; 0: their own */
+};
+
+/* 0; PEAL_ENOMEM without a text. */
+int peali_rooms_open(struct peal_kernel *kernel);
+void peali_rooms_close(struct peal_kernel *kernel);
+/* Bytes from one state to the next. */
+uint64_t peali_room_step(const struct peal_handler_info *handler);
+/* Takes n rooms, all or none; their indices. PEAL_ENOSPC. */
+int peali_rooms_take(const struct peali_rooms *rooms, uint32_t n,
+		     uint32_t *index_out, const char *call);
+/* Gives one back: those of the same kind get it again. */
+void peali_rooms_give(const struct peali_rooms *rooms, uint32_t index);
+/* The same for an entry by which a pool is addressed; -1: none is left. */
+int64_t peali_pool_room_take(struct peal_kernel *kernel);
+void peali_pool_room_give(struct peal_kernel *kernel, uint32_t index);
+
+/* ---- pools ------------------------------------------------------------------ */
 
 /* The pool of an address and its kernel, or NULL. */
 struct peali_pool *peali_pool_at(struct peal_runtime *rt, uint64_t address,
@@ -214,6 +246,11 @@ int peali_kernel_ended(struct peal_kernel *kernel);
 int peali_kernel_tell(struct peal_kernel *kernel, uint32_t worker,
 		      uint16_t type, const void *data, uint32_t bytes,
 		      const char *call);
+/* Sends n of them, laid out one after another, each to a worker, and then waits
+ * for all answers. */
+int peali_kernel_tell_all(struct peal_kernel *kernel, const uint32_t *worker,
+			  uint16_t type, const void *data, uint32_t bytes,
+			  uint32_t n, const char *call);
 /* The same without waiting; PEAL_EAGAIN its control link is full. */
 int peali_kernel_post(struct peal_kernel *kernel, uint32_t worker,
 		      uint16_t type, const void *data, uint32_t bytes);

@@ -20,6 +20,19 @@ struct peal_actor_options {
 	uint32_t worker; /* 1 + worker; 0: they take turns */
 	const void *init; /* first bytes of the actor's state; the rest is 0 */
 	uint64_t init_bytes; /* at most the handler's state */
+	/*
+	 * peal_actor_spawn_many: bytes from one actor's init to the next
+	 * one's, at least init_bytes; 0: all begin alike
+	 */
+	uint64_t init_step;
+	/*
+	 * Address of an actor whose ports it uses, instead of ports of its own:
+	 * so many actors send by a few links. That one has ports of its own and
+	 * is of the same worker (which is the default then); its handler has
+	 * as many ports or more and declares as many messages or more, of the
+	 * same size. It cannot be retired before those that share its ports.
+	 */
+	uint64_t ports_of;
 };
 
 /**
@@ -29,14 +42,30 @@ struct peal_actor_options {
  * @param handler     name of its handler.
  * @param options     NULL for all defaults.
  * @param address_out its address: the name by which it is connected.
- * @return 0; PEAL_ENOENT no such handler (the text lists them) or worker;
- *         PEAL_ENOSPC max_actors, max_ports or the arena is used up (the text
- *         says which); PEAL_EINVAL more init bytes than state; PEAL_ESTOPPED;
- *         PEAL_EHUNG the worker did not answer. Thread-safe.
+ * @return 0; PEAL_ENOENT no such handler (the text lists them), worker, or
+ *         actor whose ports to share; PEAL_ENOSPC max_actors, max_ports or the
+ *         arena is used up (the text says which); PEAL_EINVAL more init bytes
+ *         than state, or ports that cannot be shared; PEAL_ESTOPPED; PEAL_EHUNG
+ *         the worker did not answer. Thread-safe.
  */
 int peal_actor_spawn(struct peal_kernel *kernel, const char *handler,
 		     const struct peal_actor_options *options,
 		     uint64_t *address_out);
+
+/**
+ * Makes n actors of one handler, all or none. Without a worker in the options
+ * each gets its share of them, the first ones the worker whose turn it is.
+ *
+ * @param kernel        as peal_actor_spawn.
+ * @param handler       name of their handler.
+ * @param options       NULL for all defaults.
+ * @param n             how many, at least 1.
+ * @param addresses_out n addresses, in the order of the inits.
+ * @return as peal_actor_spawn; PEAL_ENOMEM. Thread-safe.
+ */
+int peal_actor_spawn_many(struct peal_kernel *kernel, const char *handler,
+			  const struct peal_actor_options *options, uint32_t n,
+			  uint64_t *addresses_out);
 
 /**
  * Ends an actor. Messages for it that come later are dead, reason "no actor".
@@ -44,9 +73,22 @@ int peal_actor_spawn(struct peal_kernel *kernel, const char *handler,
  * @param runtime an open runtime.
  * @param address of an actor.
  * @return 0; PEAL_ENOENT no such actor; PEAL_EBUSY links come from or lead to
- *         it; PEAL_ESTOPPED; PEAL_EHUNG. Thread-safe.
+ *         it, actors share its ports, or it is a member of a pool;
+ *         PEAL_ESTOPPED; PEAL_EHUNG. Thread-safe.
  */
 int peal_actor_retire(struct peal_runtime *runtime, uint64_t address);
+
+/**
+ * Ends n actors of one kernel, all or none.
+ *
+ * @param runtime   an open runtime.
+ * @param addresses of the actors.
+ * @param n         how many, at least 1.
+ * @return as peal_actor_retire; PEAL_EINVAL they are of several kernels, or one
+ *         is there twice; PEAL_ENOMEM. Thread-safe.
+ */
+int peal_actor_retire_many(struct peal_runtime *runtime,
+			   const uint64_t *addresses, uint32_t n);
 
 /**
  * Copies an actor's state out. The kernel has ended or is suspended.

@@ -93,6 +93,33 @@ int peal_send(struct peal_endpoint *endpoint, uint32_t port, uint16_t type,
 	      const void *data, uint64_t bytes, int64_t timeout_ns);
 
 /**
+ * Sends a message to any actor of the kernel that a port leads to, which may be
+ * another one than the port's link was made for.
+ *
+ * The link leads to one worker. An actor of that worker gets the message from
+ * the link itself, one of another worker by its mailbox (mailbox_slots in struct
+ * peal_kernel_options; without mailboxes it is dead at the link, reason
+ * "no-actor"), where it counts as told by the kernel and at the link as
+ * delivered. A message that is longer than mailbox_message_bytes is dead at the
+ * link then, reason "too-long". For each actor what leaves by one port stays in
+ * order. While a mailbox is full, what is behind in the link waits.
+ *
+ * @param endpoint   the sender.
+ * @param port       of a link that leaves it.
+ * @param to         address of the actor. One that is retired, or never was, in
+ *                   that kernel: the message is dead, reason "no-actor".
+ * @param type       the program's own number.
+ * @param data       `bytes` bytes; NULL if bytes is 0.
+ * @param bytes      at most the link's message_bytes.
+ * @param timeout_ns as peal_send.
+ * @return as peal_send; PEAL_ENOENT the address is none of that kernel. One
+ *         thread at a time.
+ */
+int peal_send_to(struct peal_endpoint *endpoint, uint32_t port, uint64_t to,
+		 uint16_t type, const void *data, uint64_t bytes,
+		 int64_t timeout_ns);
+
+/**
  * Makes room for a message and gives the place to write it, with no copy.
  *
  * @param endpoint   the sender.

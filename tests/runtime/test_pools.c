@@ -459,13 +459,14 @@ PEAL_TEST(a_worker_helps_itself)
 	struct peal_kernel *k = launch(rt, 0, o);
 	struct peal_endpoint *in = harness_endpoint(rt);
 	uint64_t pool = make_pool(k, p), i;
+	uint64_t member = harness_spawn(k, "refuse", 0);
 	struct peal_kernel_info info;
 
 	CHECK_OK(peal_kernel_suspend(k, PATIENCE));
 	harness_from(rt, in, 0, pool, none);
 	for (i = 0; i < 50; i++)
 		send_task(in, i, NULL);
-	join(rt, k, pool, "refuse", 0);
+	CHECK_OK(peal_pool_join(rt, pool, member));
 	CHECK_OK(peal_send_end(in, 0, PATIENCE));
 	CHECK_OK(peal_kernel_resume(k));
 	CHECK_OK(peal_kernel_wait(k, PATIENCE));

@@ -117,7 +117,7 @@ enum peal_control_type {
 	PEAL_CONTROL_SWITCH_PORT = 5, /* struct peal_link_view: SEAL, go on */
 	PEAL_CONTROL_CLOSE_PORT = 6, /* struct peal_link_view: index */
 	PEAL_CONTROL_SPAWN = 7, /* struct peal_control_spawn */
-	PEAL_CONTROL_RETIRE = 8, /* struct peal_control_spawn: actor */
+	PEAL_CONTROL_RETIRE = 8, /* struct peal_control_spawn: actor, count */
 	PEAL_CONTROL_BARRIER = 9, /* struct peal_barrier_view */
 	PEAL_CONTROL_END_INPUT = 10, /* struct peal_link_view: index; its sender
 				      * is gone: ends when it is empty */
@@ -164,17 +164,30 @@ struct peal_control_mend {
 
 PEAL_STATIC_ASSERT(sizeof(struct peal_control_mend) == 8, "mend size");
 
-/** Makes or ends an actor; the host has filled its state already. */
-struct peal_control_spawn {
-	struct peal_actor_entry entry;
-	uint32_t actor;
-	uint32_t reserved;
-};
-
-PEAL_STATIC_ASSERT(sizeof(struct peal_control_spawn) == 40, "spawn size");
-
 /** A control message's payload is at most this. */
 #define PEAL_CONTROL_BYTES 112
+
+/** First bytes of a state that a control message has room for. */
+#define PEAL_CONTROL_INIT 56
+/** As init_bytes: the host has written the states already. */
+#define PEAL_CONTROL_WRITTEN 0xffffffffu
+
+/** Makes or ends actors that follow one another, in the table and in memory. */
+struct peal_control_spawn {
+	struct peal_actor_entry entry; /* of the first */
+	uint32_t actor; /* the first */
+	uint32_t count; /* of actors */
+	uint32_t state_step; /* bytes from one's state to the next one's */
+	uint32_t port_step; /* ports from one's to the next one's; 0: they
+			     * share them */
+	uint32_t init_bytes; /* that each state begins with, zeros behind it;
+			      * or PEAL_CONTROL_WRITTEN */
+	uint32_t reserved;
+	uint8_t init[PEAL_CONTROL_INIT];
+};
+
+PEAL_STATIC_ASSERT(sizeof(struct peal_control_spawn) == PEAL_CONTROL_BYTES,
+		   "spawn size");
 
 #define PEAL_CLUSTER_WORKERS_MAX 8 /* that every device with clusters takes */
 

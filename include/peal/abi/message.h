@@ -72,7 +72,9 @@ enum peal_reason {
 	PEAL_REASON_PROTOCOL = 3, /* the ring was corrupt */
 	PEAL_REASON_CLOSED = 4, /* emitted to a port whose link is closed */
 	PEAL_REASON_LATE = 5, /* no request waits for it, or not any more */
-	PEAL_REASON_COUNT = 6
+	PEAL_REASON_TOO_LONG =
+		6, /* for the mailbox or the pool it goes on by */
+	PEAL_REASON_COUNT = 7
 };
 
 /** Bytes from one slab payload to the next start at a multiple of this. */

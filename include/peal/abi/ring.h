@@ -74,7 +74,7 @@ struct peal_link_counts {
 	uint64_t switches; /* SEAL marks followed */
 	uint64_t error; /* 0 or -PEAL_E...: why the consumer closed it */
 	uint64_t dead[PEAL_REASON_COUNT]; /* by reason, but for CLOSED */
-	uint8_t consumer_reserved[PEAL_SHARED_LINE - 80];
+	uint8_t consumer_reserved[PEAL_SHARED_LINE - 88];
 };
 
 PEAL_STATIC_ASSERT(sizeof(struct peal_link_counts) == 2 * PEAL_SHARED_LINE,

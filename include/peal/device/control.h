@@ -3,6 +3,7 @@
 #define PEAL_DEVICE_CONTROL_H
 
 #include <peal/device/cluster.h>
+#include <peal/device/control_actor.h>
 #include <peal/device/control_topic.h>
 #include <peal/device/pool.h>
 
@@ -17,8 +18,13 @@
 #define PEALI_GO_ON 1
 #define PEALI_AGAIN 3 /* an input has something: try it */
 #define PEALI_FETCH 4 /* the lanes fetch slots of a mirror */
-#define PEALI_TO_POOL 5 /* the leader moves an input's messages to a pool */
-#define PEALI_FROM_POOL 6 /* it takes a pool's next message */
+#define PEALI_FORWARD 5 /* the leader moves an input's messages to mailboxes */
+#define PEALI_SPAWN 6 /* the lanes make actors */
+#define PEALI_TO_POOL 7 /* the leader moves an input's messages to a pool */
+#define PEALI_FROM_POOL 8 /* it takes a pool's next message */
+
+/* Turns between two looks at control messages, lease and epoch. */
+#define PEALI_LOOK_EVERY 64
 
 /* ---- waiting ------------------------------------------------------------- */
 
@@ -148,33 +154,6 @@ peali_control_port(struct peal_worker *w, uint32_t type,
 	return 0;
 }
 
-static PEAL_DEV PEAL_UNUSED inline int
-peali_control_spawn(struct peal_worker *w, uint32_t type,
-		    const struct peal_control_spawn *spawn)
-{
-	struct peal_actor_entry *entry =
-		(struct peal_actor_entry *)(uintptr_t)w->params->actors +
-		spawn->actor;
-	uint64_t place = spawn->entry.place;
-
-	if (spawn->actor >= w->params->max_actors ||
-	    PEAL_PLACE_WORKER(place) != w->index)
-		return PEAL_EINVAL;
-	if (type == PEAL_CONTROL_SPAWN) {
-		entry->state = spawn->entry.state;
-		entry->state_bytes = spawn->entry.state_bytes;
-		entry->ports = spawn->entry.ports;
-		entry->emits = spawn->entry.emits;
-		entry->tells = spawn->entry.tells;
-		entry->port_base = spawn->entry.port_base;
-	} else {
-		place = PEAL_PLACE(w->index, PEAL_NO_HANDLER);
-	}
-	/* Others read nothing but this word: see peali_tell. */
-	peal_store_relaxed_dev(&entry->place, place);
-	return 0;
-}
-
 /*
  * A step of mending. That this worker answers at all says that it is in the
  * middle of no put: what it had a ticket for before has its tag.
@@ -212,10 +191,9 @@ peali_control_handle(struct peal_worker *w, const struct peal_message *m)
 	case PEAL_CONTROL_FORGET:
 		return peali_control_topic(
 			w, type, (const struct peal_topic_view *)m->data);
-	case PEAL_CONTROL_SPAWN:
 	case PEAL_CONTROL_RETIRE:
-		return peali_control_spawn(
-			w, type, (const struct peal_control_spawn *)m->data);
+		return peali_control_retire(
+			w, (const struct peal_control_spawn *)m->data);
 	case PEAL_CONTROL_BARRIER: {
 		const struct peal_barrier_view *view =
 			(const struct peal_barrier_view *)m->data;
@@ -238,28 +216,23 @@ peali_control_handle(struct peal_worker *w, const struct peal_message *m)
 	}
 }
 
-/* Handles all control messages that are there. */
-static PEAL_DEV PEAL_UNUSED inline void peali_control(struct peal_worker *w)
+/* Handles the control messages that are there, up to one for all lanes. */
+static PEAL_DEV PEAL_UNUSED inline int peali_control(struct peal_worker *w)
 {
 	struct peal_message m;
-	int result;
 
 	while (!peal_link_peek(&w->state->control, &m)) {
 		/* What the host wrote before it, a new actor's state for one:
 		 * a GPU's first-level cache may hold what was there earlier. */
 		peal_fence_acquire_sys();
-		result = peali_control_handle(w, &m);
-		peal_link_release(&w->state->control, &m);
-		peal_link_flush_credit(&w->state->control);
-		w->state->control_done++;
-		if (result)
-			peal_store_relaxed_sys(&w->status->control_result,
-					       w->state->control_done << 16 |
-						       (uint32_t)-result);
-		/* R5: pairs with A5 in peali_kernel_tell. */
-		peal_store_release_sys(&w->status->control_done,
-				       w->state->control_done);
+		if (m.header.type == PEAL_CONTROL_SPAWN) {
+			w->message = m;
+			w->state->since_look = PEALI_LOOK_EVERY; /* come back */
+			return PEALI_SPAWN;
+		}
+		peali_control_done(w, &m, peali_control_handle(w, &m));
 	}
+	return 0;
 }
 
 /* ---- life ---------------------------------------------------------------- */
@@ -334,7 +307,9 @@ static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int peali_look(struct peal_worker *w)
 
 		if (peal_load_relaxed_sys(&w->control->stop))
 			return peali_leave(w, PEAL_WORKER_STOPPED, 0);
-		peali_control(w);
+		i = (uint32_t)peali_control(w);
+		if (i)
+			return (int)i;
 		for (i = 0; i < s->n_outputs; i++)
 			if (w->outputs[i].switching)
 				peali_switch(&w->outputs[i]);

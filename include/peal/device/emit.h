@@ -86,6 +86,19 @@ peal_reserve(struct peal_worker *w, uint32_t port, uint64_t bytes, void **out)
 	return 0;
 }
 
+/* The header of what goes to the actor that the port's link names. */
+static PEAL_DEV PEAL_INLINE struct peal_header
+peali_header(const struct peal_worker *w, uint32_t port, uint16_t type,
+	     uint16_t flags)
+{
+	struct peal_header header;
+
+	header.actor = peali_output(w, port)->link.actor;
+	header.type = type;
+	header.flags = flags;
+	return header;
+}
+
 /* The same at a port that is a topic's; all lanes have written. */
 static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
 peali_commit_topic(struct peal_worker *w, struct peal_output *output,
@@ -97,24 +110,21 @@ peali_commit_topic(struct peal_worker *w, struct peal_output *output,
 	w->state->emitted++;
 }
 
-/* peal_commit, of a message with flags. */
+/* Sends what was written to the reserved place. */
 static PEAL_DEV PEAL_INLINE void peali_commit(struct peal_worker *w,
-					      uint32_t port, uint16_t type,
-					      uint16_t flags, uint64_t bytes)
+					      uint32_t port,
+					      struct peal_header header,
+					      uint64_t bytes)
 {
 	struct peal_output *output = peali_output(w, port);
 	struct peal_link_producer *p = &output->link;
-	struct peal_header header;
 	uint32_t length = 0, kind = 0;
 
 	peal_sync(w);
 	if (PEAL_UNLIKELY(p->state)) {
-		peali_commit_topic(w, output, type, bytes);
+		peali_commit_topic(w, output, header.type, bytes);
 		return;
 	}
-	header.actor = p->actor;
-	header.type = type;
-	header.flags = flags;
 	if (peal_is_leader(w))
 		kind = peali_link_prepare(p, header, bytes, &length);
 	if (peal_lanes(w) > 1 &&
@@ -145,7 +155,29 @@ static PEAL_DEV PEAL_INLINE void peali_commit(struct peal_worker *w,
 static PEAL_DEV PEAL_INLINE void
 peal_commit(struct peal_worker *w, uint32_t port, uint16_t type, uint64_t bytes)
 {
-	peali_commit(w, port, type, 0, bytes);
+	peali_commit(w, port, peali_header(w, port, type, 0), bytes);
+}
+
+/**
+ * Collective: the same, to any actor of the kernel that the port leads to.
+ *
+ * @param w     the worker
+ * @param port  as at the reserve; one that publishes to a topic or leads to an
+ *              endpoint sends there, whatever `actor` is
+ * @param actor its index in that kernel, the lower 32 bits of its address. If
+ *              there is none the message is dead there, reason "no-actor". One
+ *              of another worker than the link leads to gets it by its mailbox,
+ *              see peal_send_to
+ * @param type  the program's own number
+ * @param bytes as at the reserve
+ */
+static PEAL_DEV PEAL_INLINE void peal_commit_to(struct peal_worker *w,
+						uint32_t port, uint32_t actor,
+						uint16_t type, uint64_t bytes)
+{
+	struct peal_header header = { actor, type, 0 };
+
+	peali_commit(w, port, header, bytes);
 }
 
 /**
@@ -170,6 +202,32 @@ static PEAL_DEV PEAL_INLINE int peal_emit(struct peal_worker *w, uint32_t port,
 		return result == PEAL_EPIPE ? 0 : result;
 	peal_copy_lanes(w, place, data, bytes);
 	peal_commit(w, port, type, bytes);
+	return 0;
+}
+
+/**
+ * Collective: sends `bytes` bytes at data, which every lane can read, to any
+ * actor of the kernel that the port leads to.
+ *
+ * @param w     the worker
+ * @param port  of the running actor
+ * @param actor as peal_commit_to
+ * @param type  the program's own number
+ * @param data  the bytes
+ * @param bytes how many
+ * @return as peal_emit.
+ */
+static PEAL_DEV PEAL_UNUSED inline int
+peal_emit_to(struct peal_worker *w, uint32_t port, uint32_t actor,
+	     uint16_t type, const void *data, uint64_t bytes)
+{
+	void *place = 0;
+	int result = peal_reserve(w, port, bytes, &place);
+
+	if (PEAL_UNLIKELY(result))
+		return result == PEAL_EPIPE ? 0 : result;
+	peal_copy_lanes(w, place, data, bytes);
+	peal_commit_to(w, port, actor, type, bytes);
 	return 0;
 }
 

@@ -19,8 +19,6 @@
 
 /* Looks at the inputs alone in one idle turn. */
 #define PEALI_SPINS 32
-/* Turns between two looks at control messages, lease and epoch. */
-#define PEALI_LOOK_EVERY 64
 
 /* ---- nothing to do ------------------------------------------------------- */
 
@@ -272,9 +270,14 @@ static PEAL_DEV PEAL_INLINE int peal_loop_next(struct peal_worker *w)
 		turn = peali_share_turn(w, turn);
 		if (PEAL_LIKELY(turn == PEALI_GO_ON))
 			return 1;
-		if (turn != PEALI_FETCH)
+		if (turn == PEALI_FETCH)
+			peali_fetch(w);
+		else if (turn == PEALI_SPAWN)
+			peali_spawn(w);
+		else if (turn != PEALI_FORWARD)
 			break;
-		peali_fetch(w);
+		else if (peal_is_leader(w))
+			peali_forward(w);
 	}
 	if (PEAL_ON_HOST)
 		w->ended = turn == PEALI_EPOCH;

@@ -53,7 +53,9 @@ peali_reply(struct peal_worker *w, uint32_t port, uint64_t request,
 	if (peal_is_leader(w))
 		*(uint64_t *)place = request;
 	peal_copy_lanes(w, (uint8_t *)place + PEAL_REQUEST_BYTES, data, bytes);
-	peali_commit(w, port, type, (uint16_t)(PEAL_FLAG_REQUEST | flags),
+	peali_commit(w, port,
+		     peali_header(w, port, type,
+				  (uint16_t)(PEAL_FLAG_REQUEST | flags)),
 		     PEAL_REQUEST_BYTES + bytes);
 	return 0;
 }

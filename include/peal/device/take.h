@@ -3,6 +3,7 @@
 #define PEAL_DEVICE_TAKE_H
 
 #include <peal/device/cluster.h>
+#include <peal/device/forward.h>
 #include <peal/device/take_pool.h>
 
 /*
@@ -57,6 +58,7 @@ static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
 peali_input_odd(struct peal_worker *w, struct peal_input *in, int result)
 {
 	int64_t pool;
+	int fits;
 
 	if (result == PEALI_STATE_TOPIC)
 		return 0;
@@ -71,6 +73,13 @@ peali_input_odd(struct peal_worker *w, struct peal_input *in, int result)
 		pool = peali_pool_index(w, w->message.header.actor);
 		if (pool >= 0)
 			return peali_input_pool(w, in, (uint32_t)pool);
+		fits = w->params->mailboxes ? peali_forward_fits(w) : -1;
+		if (fits > 0) {
+			w->state->aside = PEALI_FORWARD;
+			w->state->aside_at = (uint32_t)(in - w->inputs);
+		}
+		if (fits >= 0)
+			return 0;
 	}
 	w->state->idle = 0;
 	if (result) { /* failed, which the host sees; or empty for good */

@@ -69,7 +69,7 @@ peali_pool_move(struct peal_worker *w, struct peal_input *in)
 		if (result == PEAL_EAGAIN)
 			break;
 		if (result) /* longer than it takes */
-			peal_link_release_dead(&in->link, PEAL_REASON_NO_ACTOR);
+			peal_link_release_dead(&in->link, PEAL_REASON_TOO_LONG);
 		else
 			peal_link_release(&in->link, m);
 		w->state->idle = 0;

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEAL_DEVICE_CONTROL_ACTOR_H
+#define PEAL_DEVICE_CONTROL_ACTOR_H
+
+#include <peal/device/lanes.h>
+
+/* Control messages about actors: some are made, which takes all lanes, as their
+ * states are filled; some are ended. The loop and control.h call it. */
+
+/* The leader takes a control message off and says what became of it. */
+static PEAL_DEV PEAL_UNUSED inline void
+peali_control_done(struct peal_worker *w, struct peal_message *m, int result)
+{
+	peal_link_release(&w->state->control, m);
+	peal_link_flush_credit(&w->state->control);
+	w->state->control_done++;
+	if (result)
+		peal_store_relaxed_sys(&w->status->control_result,
+				       w->state->control_done << 16 |
+					       (uint32_t)-result);
+	/* R5: pairs with A5 in peali_kernel_tell. */
+	peal_store_release_sys(&w->status->control_done,
+			       w->state->control_done);
+}
+
+/* Whether the worker may write the entries of such a message. */
+static PEAL_DEV PEAL_INLINE int
+peali_control_has(const struct peal_worker *w,
+		  const struct peal_control_spawn *spawn)
+{
+	return spawn->actor < w->params->max_actors &&
+	       spawn->count <= w->params->max_actors - spawn->actor &&
+	       PEAL_PLACE_WORKER(spawn->entry.place) == w->index;
+}
+
+static PEAL_DEV PEAL_INLINE struct peal_actor_entry *
+peali_control_first(const struct peal_worker *w,
+		    const struct peal_control_spawn *spawn)
+{
+	return (struct peal_actor_entry *)(uintptr_t)w->params->actors +
+	       spawn->actor;
+}
+
+static PEAL_DEV PEAL_UNUSED inline int
+peali_control_retire(struct peal_worker *w,
+		     const struct peal_control_spawn *spawn)
+{
+	struct peal_actor_entry *entry = peali_control_first(w, spawn);
+	uint32_t i;
+
+	if (!peali_control_has(w, spawn))
+		return PEAL_EINVAL;
+	for (i = 0; i < spawn->count; i++, entry++)
+		peal_store_relaxed_dev(&entry->place,
+				       PEAL_PLACE(w->index, PEAL_NO_HANDLER));
+	return 0;
+}
+
+/* Collective: the first states, which follow one another. */
+static PEAL_DEV PEAL_INLINE void
+peali_spawn_states(struct peal_worker *w,
+		   const struct peal_control_spawn *spawn)
+{
+	uint64_t *state = (uint64_t *)(uintptr_t)spawn->entry.state;
+	uint32_t step = spawn->state_step / 8, i;
+
+	for (i = peal_lane(w); i < spawn->count * step; i += peal_lanes(w))
+		state[i] = 0;
+	if (!spawn->init_bytes)
+		return;
+	peal_sync(w);
+	for (i = peal_lane(w); i < spawn->count; i += peal_lanes(w))
+		peal_copy(state + (uint64_t)i * step, spawn->init,
+			  spawn->init_bytes);
+}
+
+/* Collective: the entries, from which others know of them. */
+static PEAL_DEV PEAL_INLINE void
+peali_spawn_entries(struct peal_worker *w,
+		    const struct peal_control_spawn *spawn)
+{
+	struct peal_actor_entry *first = peali_control_first(w, spawn);
+	uint32_t i;
+
+	for (i = peal_lane(w); i < spawn->count; i += peal_lanes(w)) {
+		struct peal_actor_entry *entry = &first[i];
+
+		entry->state = spawn->entry.state +
+			       (uint64_t)i * spawn->state_step;
+		entry->state_bytes = spawn->entry.state_bytes;
+		entry->ports = spawn->entry.ports;
+		entry->emits = spawn->entry.emits;
+		entry->tells = spawn->entry.tells;
+		entry->port_base = (uint16_t)(spawn->entry.port_base +
+					      i * spawn->port_step);
+		/* Others read nothing but this word: see peali_tell. */
+		peal_store_relaxed_dev(&entry->place, spawn->entry.place);
+	}
+}
+
+/* Collective: makes the actors of the control message in w->message. */
+static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void peali_spawn(struct peal_worker *w)
+{
+	const struct peal_control_spawn *spawn =
+		(const struct peal_control_spawn *)w->message.data;
+	int good = peali_control_has(w, spawn);
+
+	if (good && spawn->init_bytes != PEAL_CONTROL_WRITTEN)
+		peali_spawn_states(w, spawn);
+	if (good)
+		peali_spawn_entries(w, spawn);
+	peal_sync(w);
+	if (peal_is_leader(w))
+		peali_control_done(w, &w->message, good ? 0 : PEAL_EINVAL);
+}
+
+#endif

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEAL_DEVICE_FORWARD_H
+#define PEAL_DEVICE_FORWARD_H
+
+#include <peal/device/choose.h>
+#include <peal/device/emit.h>
+
+/*
+ * What comes by a link for an actor of another worker than the link leads to:
+ * the worker puts it into that one's mailbox. It is one producer there, so what
+ * comes by one link for one actor stays in order. For the leader; take.h calls
+ * it.
+ */
+
+/* Whether an actor is another worker's of the kernel. */
+static PEAL_DEV PEAL_INLINE int peali_is_elsewhere(const struct peal_worker *w,
+						   uint32_t actor)
+{
+	const struct peal_actor_entry *entry =
+		(const struct peal_actor_entry *)(uintptr_t)w->params->actors +
+		actor;
+	uint64_t place;
+
+	if (actor >= w->params->max_actors)
+		return 0;
+	place = peal_load_relaxed_dev(&entry->place);
+	return PEAL_PLACE_HANDLER(place) != PEAL_NO_HANDLER &&
+	       PEAL_PLACE_WORKER(place) != w->index &&
+	       PEAL_PLACE_WORKER(place) != PEAL_POOL_WORKER;
+}
+
+/* Whether the message in w->message can be passed on now: 1; 0 the mailbox has
+ * no room; -1 it is for no other worker's actor. */
+static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
+peali_forward_fits(struct peal_worker *w)
+{
+	const struct peal_actor_entry *actors =
+		(const struct peal_actor_entry *)(uintptr_t)w->params->actors;
+	uint32_t actor = w->message.header.actor, worker;
+
+	if (!peali_is_elsewhere(w, actor))
+		return -1;
+	worker = PEAL_PLACE_WORKER(peal_load_relaxed_dev(&actors[actor].place));
+	if (peal_mailbox_admit(peali_mailbox(w, worker), &w->leases[worker], 1))
+		return 1;
+	w->state->blocked = PEAL_BLOCKED(actor, 0, PEAL_BLOCKED_MAIL);
+	return 0;
+}
+
+/*
+ * Passes messages of an input on, up to a burst; the first is in w->message.
+ * Between two turns, where it costs the loop no registers.
+ */
+static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
+peali_forward(struct peal_worker *w)
+{
+	struct peal_message *m = &w->message;
+	struct peal_input *in = &w->inputs[w->state->aside_at];
+	uint32_t n;
+	int result;
+
+	w->state->aside = 0;
+	w->state->idle = 0;
+	for (n = 0; n < PEALI_BURST; n++) {
+		if (!peali_is_elsewhere(w, m->header.actor))
+			break;
+		result = peali_tell(w, m->header.actor, m->header.type,
+				    m->header.flags, m->data, m->length);
+		if (result == PEAL_EAGAIN || result == PEAL_ENOENT)
+			break;
+		if (result) /* longer than it takes */
+			peal_link_release_dead(&in->link, PEAL_REASON_TOO_LONG);
+		else
+			peal_link_release(&in->link, m);
+		if (peal_link_peek(&in->link, m) || m->kind > PEAL_KIND_SLAB)
+			break; /* the next turn sees what it is */
+	}
+}
+
+#endif

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Actors that know which messages they have to get, and in which order. */
+#include <peal/device/kernel.h>
+
+#include "../tally.h"
+
+/* 0 if the message is the actor's next one; all lanes agree. */
+static PEAL_DEV int count(struct peal_worker *w)
+{
+	struct tally *t = (struct tally *)peal_state(w);
+	const struct tally_message *m =
+		(const struct tally_message *)peal_data(w);
+	int wrong = peal_length(w) < sizeof(*m) || m->id != t->id ||
+		    m->number != t->next || t->zero;
+
+	peal_sync(w);
+	if (peal_is_leader(w) && !wrong)
+		t->next++;
+	return wrong ? PEAL_EPROTO : 0;
+}
+
+static PEAL_DEV int tally(struct peal_worker *w)
+{
+	return count(w);
+}
+
+static PEAL_DEV int large(struct peal_worker *w)
+{
+	return count(w);
+}
+
+/* Says what it got. */
+static PEAL_DEV int answer(struct peal_worker *w)
+{
+	int wrong = count(w);
+
+	return wrong ? wrong :
+		       peal_emit(w, 0, peal_type(w), peal_data(w),
+				 peal_length(w));
+}
+
+/* Sends to the actor that the message names, of the kernel behind its port. */
+static PEAL_DEV int post(struct peal_worker *w)
+{
+	const struct tally_message *m =
+		(const struct tally_message *)peal_data(w);
+
+	return peal_emit_to(w, 0, (uint32_t)m->actor, peal_type(w), m,
+			    peal_length(w));
+}
+
+#define HANDLERS(X)                                                            \
+	X(tally, sizeof(struct tally), PEAL_SINK)                              \
+	X(large, sizeof(struct tally_large), PEAL_SINK)                        \
+	X(answer, sizeof(struct tally), PEAL_EMITS(1, 1))                      \
+	X(post, 0, PEAL_EMITS(1, 1))
+PEAL_PROGRAM(tally, HANDLERS);

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEAL_TESTS_TALLY_H
+#define PEAL_TESTS_TALLY_H
+
+#include <peal/device/platform.h>
+
+/* What the handlers of programs/tally.c and the tests agree on. */
+
+/** An actor's state: whose messages it gets, and how many it had. */
+struct tally {
+	uint64_t id;
+	uint64_t next; /* number of the message that has to come */
+	uint64_t zero; /* nobody writes it */
+};
+
+/** For the actor of that id, its so manyth. */
+struct tally_message {
+	uint64_t id, number;
+	uint64_t actor; /* index, for `post` */
+};
+
+/** A state too large for a control message, and for a worker to fill. */
+#define TALLY_LARGE_BYTES 100000
+struct tally_large {
+	struct tally tally;
+	uint8_t bytes[TALLY_LARGE_BYTES - sizeof(struct tally)];
+};
+
+#endif

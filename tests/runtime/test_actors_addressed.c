@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Messages to any actor of the kernel that a link leads to. */
+#include "runtime/tallies.h"
+
+#define N 64
+#define EACH 40
+
+static const struct peal_kernel_options two = { .workers = 2,
+						.max_actors = 2 * N,
+						.mailbox_slots = 64 };
+static const struct peal_link_options small = { .capacity = 16 };
+static uint64_t address[N];
+
+static uint64_t random_of(uint64_t *state)
+{
+	*state = *state * 6364136223846793005ULL + 1442695040888963407;
+	return *state >> 33;
+}
+
+/* n messages to any of them, each one's in order. */
+static void send_any(struct peal_endpoint *e, uint32_t port, uint64_t n,
+		     uint64_t sent[N])
+{
+	uint64_t state = 1, i, at;
+
+	for (i = 0; i < n; i++) {
+		at = random_of(&state) % N;
+		tallies_send(e, port, address[at], at, sent[at]++);
+	}
+}
+
+PEAL_TEST(each_gets_its_own_in_order_whichever_worker_it_is_of)
+{
+	struct peal_runtime *rt = harness_open(1, "");
+	struct peal_kernel *k = tallies_launch(rt, 0, two);
+	struct peal_endpoint *e = harness_endpoint(rt);
+	uint64_t sent[N] = { 0 };
+	struct peal_link *link;
+
+	tallies_spawn(k, "tally", -1, 0, N, address);
+	link = harness_from(rt, e, 0, address[3], small);
+	send_any(e, 0, N * EACH, sent);
+	EVENTUALLY(tallies_info(k).handled == N * EACH);
+	CHECK_EQ(tallies_info(k).failed, 0);
+	harness_delivered(link, N * EACH);
+	/* those of the other worker came by its mailbox, and no others */
+	CHECK(tallies_info(k).told > N * EACH / 4);
+	CHECK(tallies_info(k).told < N * EACH * 3 / 4);
+	CHECK_EQ(tallies_info(k).told, tallies_info(k).mail_done);
+	CHECK_OK(peal_kernel_stop(k, PATIENCE));
+	CHECK_OK(peal_runtime_shutdown(rt));
+}
+
+PEAL_TEST(a_handler_sends_to_any_actor_of_another_device)
+{
+	struct peal_runtime *rt = harness_open(2, "");
+	struct peal_kernel_options one = { .workers = 1 };
+	struct peal_kernel *near = tallies_launch(rt, 0, one);
+	struct peal_kernel *far = tallies_launch(rt, 1, two);
+	struct peal_endpoint *e = harness_endpoint(rt);
+	uint64_t sent[N] = { 0 }, state = 1, post, i, at;
+	struct peal_link *link;
+
+	CHECK_OK(peal_actor_spawn(near, "post", NULL, &post));
+	tallies_spawn(far, "tally", -1, 0, N, address);
+	harness_from(rt, e, 0, post, small);
+	link = harness_link(rt, post, 0, address[0], small);
+	for (i = 0; i < N * EACH; i++) {
+		struct tally_message m;
+
+		at = random_of(&state) % N;
+		m.id = at;
+		m.number = sent[at]++;
+		m.actor = (uint32_t)address[at];
+		CHECK_OK(peal_send(e, 0, 1, &m, sizeof(m), PATIENCE));
+	}
+	EVENTUALLY(tallies_info(far).handled == N * EACH);
+	CHECK_EQ(tallies_info(far).failed, 0);
+	harness_delivered(link, N * EACH);
+	CHECK_OK(peal_kernel_stop(near, PATIENCE));
+	CHECK_OK(peal_kernel_stop(far, PATIENCE));
+	CHECK_OK(peal_runtime_shutdown(rt));
+}
+
+PEAL_TEST(what_nobody_gets_is_dead_with_its_reason)
+{
+	struct peal_runtime *rt = harness_open(1, "");
+	struct peal_kernel_options with = { .workers = 2,
+					    .mailbox_slots = 64,
+					    .mailbox_message_bytes = 24 };
+	struct peal_kernel *k = tallies_launch(rt, 0, with);
+	struct peal_kernel_options without = { .workers = 2 };
+	struct peal_kernel *bare = tallies_launch(rt, 0, without);
+	struct peal_endpoint *e = harness_endpoint(rt);
+	struct peal_link_options lo = { .capacity = 16, .message_bytes = 64 };
+	struct peal_link *link, *other;
+	uint8_t longer[64] = { 0 };
+	uint64_t retired;
+
+	tallies_spawn(k, "tally", -1, 0, 4, address);
+	tallies_spawn(bare, "tally", -1, 0, 2, address + 4);
+	link = harness_from(rt, e, 0, address[0], lo);
+	other = harness_from(rt, e, 1, address[4], lo);
+	retired = address[3];
+	CHECK_OK(peal_actor_retire(rt, retired));
+	tallies_send(e, 0, retired, 0, 0);
+	tallies_send(e, 0, address[3] + 50, 0, 0); /* never was one */
+	EVENTUALLY(harness_info(link).dead[PEAL_REASON_NO_ACTOR] == 2);
+	/* longer than a mailbox takes; the other worker's own is by the link */
+	CHECK_OK(peal_send_to(e, 0, address[2], 0, longer, 64, PATIENCE));
+	EVENTUALLY(harness_info(link).dead[PEAL_REASON_TOO_LONG] == 1);
+	CHECK_OK(peal_send_to(e, 0, address[0], 0, longer, 64, PATIENCE));
+	EVENTUALLY(harness_info(link).delivered == 1);
+	/* and what comes behind is not lost with it */
+	tallies_send(e, 0, address[2], 2, 0);
+	EVENTUALLY(tallies_info(k).handled == 2);
+	CHECK_EQ(tallies_info(k).failed, 0);
+	/* no mailboxes, no way to the other worker */
+	tallies_send(e, 1, address[5], 1, 0);
+	EVENTUALLY(harness_info(other).dead[PEAL_REASON_NO_ACTOR] == 1);
+	tallies_send(e, 1, address[4], 0, 0);
+	EVENTUALLY(tallies_info(bare).handled == 1);
+	harness_conserved(rt);
+	CHECK_CONTAINS(peal_reason_name(PEAL_REASON_TOO_LONG), "too-long");
+	CHECK_OK(peal_kernel_stop(k, PATIENCE));
+	CHECK_OK(peal_kernel_stop(bare, PATIENCE));
+	CHECK_OK(peal_runtime_shutdown(rt));
+}
+
+PEAL_TEST(an_address_elsewhere_is_refused)
+{
+	struct peal_runtime *rt = harness_open(2, "");
+	struct peal_kernel_options o = { .workers = 2, .name = "here" };
+	struct peal_kernel *k = tallies_launch(rt, 0, o);
+	struct peal_kernel *far = tallies_launch(rt, 1, o);
+	struct peal_endpoint *e = harness_endpoint(rt);
+	uint64_t there;
+
+#define SEND(port, to) peal_send_to(e, port, to, 0, "x", 1, 0)
+	tallies_spawn(k, "tally", -1, 0, 2, address);
+	CHECK_OK(peal_actor_spawn(far, "tally", NULL, &there));
+	CHECK_FAILS(SEND(0, address[0]), PEAL_ENOTCONN, "no link at port 0");
+	harness_from(rt, e, 0, address[0], small);
+	CHECK_FAILS(SEND(0, there), PEAL_ENOENT, "leads to kernel 'here'");
+	CHECK_FAILS(SEND(0, address[0] + (1 << 20)), PEAL_ENOENT,
+		    "none of whose actors has the address");
+	CHECK_FAILS(SEND(0, peal_endpoint_address(e)), PEAL_ENOENT, "port 0");
+	CHECK_EQ(peal_send_to(e, 0, address[0], 0, NULL, 1, 0), PEAL_EINVAL);
+	CHECK_EQ(peal_send_to(NULL, 0, address[0], 0, "x", 1, 0), PEAL_EINVAL);
+	CHECK_FAILS(peal_send_to(e, 0, address[0], 0, "x", 1 << 20, 0),
+		    PEAL_EMSGSIZE, "the link takes at most");
+#undef SEND
+	CHECK_OK(peal_kernel_stop(k, PATIENCE));
+	CHECK_OK(peal_kernel_stop(far, PATIENCE));
+	CHECK_OK(peal_runtime_shutdown(rt));
+}
+
+/* The worker of one holds still: nothing is lost, and it goes on in order. */
+PEAL_TEST(a_full_mailbox_holds_the_link_back)
+{
+	struct peal_kernel_options o = { .workers = 2, .mailbox_slots = 64 };
+	struct peal_runtime *rt = harness_open(1, "");
+	struct peal_kernel *k = tallies_launch(rt, 0, o);
+	struct peal_endpoint *e = harness_endpoint(rt);
+	struct peal_actor_options second = { .size = sizeof(second),
+					     .worker = 2 };
+	struct tally_message m = { 0, 0, 0 };
+	struct peal_worker_info info;
+	struct peal_link *link, *out;
+	struct peal_received r;
+	uint64_t answer, sent = 0, got = 0;
+
+	tallies_spawn(k, "tally", 0, 0, 1, address);
+	CHECK_OK(peal_actor_spawn(k, "answer", &second, &answer));
+	link = harness_from(rt, e, 0, address[0], small);
+	out = harness_to(rt, answer, e, small);
+	/* its answers have 16 slots, it has 64, the link 16 */
+	for (;; sent++) {
+		m.number = sent;
+		if (peal_send_to(e, 0, answer, 0, &m, sizeof(m), SECOND / 2))
+			break;
+	}
+	CHECK(sent > 32 && sent <= 16 + 64 + 16 + 1);
+	EVENTUALLY(!peal_worker_info(k, 0, &info) && info.blocked_port >= 0);
+	CHECK_EQ(info.blocked_actor, (int64_t)(uint32_t)answer);
+	CHECK_EQ(info.blocked_port, PEAL_BLOCKED_MAIL);
+	for (; got < sent; got++) {
+		CHECK_OK(peal_receive(e, &m, sizeof(m), &r, PATIENCE));
+		CHECK_EQ(m.number, got);
+	}
+	tallies_send(e, 0, answer, 0, sent); /* and goes on */
+	CHECK_OK(peal_receive(e, &m, sizeof(m), &r, PATIENCE));
+	CHECK_EQ(m.number, sent);
+	harness_delivered(link, sent + 1);
+	harness_delivered(out, sent + 1);
+	CHECK_OK(peal_kernel_stop(k, PATIENCE));
+	CHECK_OK(peal_runtime_shutdown(rt));
+}
+
+/* What was passed on is handled before the kernel ends. */
+PEAL_TEST(a_drain_ends_behind_what_was_passed_on)
+{
+	struct peal_runtime *rt = harness_open(1, "");
+	struct peal_kernel *k = tallies_launch(rt, 0, two);
+	struct peal_endpoint *e = harness_endpoint(rt);
+	uint64_t sent[N] = { 0 };
+
+	tallies_spawn(k, "tally", -1, 0, N, address);
+	harness_from(rt, e, 0, address[0], small);
+	send_any(e, 0, N * EACH, sent);
+	CHECK_OK(peal_send_end(e, 0, PATIENCE));
+	CHECK_OK(peal_kernel_drain(k, PATIENCE));
+	CHECK_EQ(tallies_info(k).handled, N * EACH);
+	CHECK_EQ(tallies_info(k).failed, 0);
+	harness_conserved(rt);
+	CHECK_OK(peal_runtime_shutdown(rt));
+}
+
+PEAL_TEST_MAIN(RUN(each_gets_its_own_in_order_whichever_worker_it_is_of);
+	       RUN(a_handler_sends_to_any_actor_of_another_device);
+	       RUN(what_nobody_gets_is_dead_with_its_reason);
+	       RUN(an_address_elsewhere_is_refused);
+	       RUN(a_full_mailbox_holds_the_link_back);
+	       RUN(a_drain_ends_behind_what_was_passed_on);)

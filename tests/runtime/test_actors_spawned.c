@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Many actors made and ended at a time, and the ports that they share. */
+#include "runtime/tallies.h"
+
+#define N 3000 /* more than one control message makes */
+#define WORKERS 3
+
+static uint64_t address[N], other[N];
+
+static int compare(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static void check_distinct(const uint64_t *addresses, uint32_t n)
+{
+	static uint64_t sorted[N];
+	uint32_t i;
+
+	memcpy(sorted, addresses, n * sizeof(*sorted));
+	qsort(sorted, n, sizeof(*sorted), compare);
+	for (i = 1; i < n; i++)
+		CHECK(sorted[i - 1] < sorted[i]);
+}
+
+/* Each gets its messages, by a link to each worker. */
+static void use_all(struct peal_runtime *rt, struct peal_kernel *k,
+		    const uint64_t *addresses, uint64_t first, uint32_t n)
+{
+	struct peal_endpoint *e = harness_endpoint(rt);
+	struct peal_link_options o = { .capacity = 64 };
+	struct peal_link *link = harness_from(rt, e, 0, addresses[0], o);
+	uint64_t handled = tallies_info(k).handled;
+	uint32_t i;
+
+	for (i = 0; i < 2 * n; i++)
+		tallies_send(e, 0, addresses[i % n], first + i % n, i / n);
+	EVENTUALLY(tallies_info(k).handled - handled == 2 * n);
+	CHECK_EQ(tallies_info(k).failed, 0);
+	CHECK_OK(peal_link_destroy(link));
+	CHECK_OK(peal_endpoint_destroy(e));
+}
+
+PEAL_TEST(all_are_made_with_a_state_of_their_own_and_make_room_again)
+{
+	struct peal_kernel_options o = { .workers = WORKERS,
+					 .max_actors = N + 1,
+					 .mailbox_slots = 1024,
+					 .arena_bytes = (N + 1) * 32 };
+	struct peal_runtime *rt = harness_open(1, "");
+	struct peal_kernel *k = tallies_launch(rt, 0, o);
+	int round;
+
+	for (round = 0; round < 3; round++) {
+		tallies_spawn(k, "tally", -1, 1000 * (uint64_t)round, N,
+			      address);
+		check_distinct(address, N);
+		CHECK_EQ(tallies_info(k).actors, N);
+		use_all(rt, k, address, 1000 * (uint64_t)round, N);
+		CHECK_OK(peal_actor_retire_many(rt, address, N));
+		CHECK_EQ(tallies_info(k).actors, 0);
+		CHECK_FAILS(peal_actor_retire(rt, address[7]), PEAL_ENOENT,
+			    "no actor");
+	}
+	/* all of it is there again, also for another handler */
+	CHECK_OK(peal_actor_spawn_many(k, "post", NULL, 15, address));
+	CHECK_OK(peal_kernel_stop(k, PATIENCE));
+	CHECK_OK(peal_runtime_shutdown(rt));
+}
+
+PEAL_TEST(each_worker_gets_its_share_in_turn)
+{
+	struct peal_kernel_options o = { .workers = WORKERS };
+	struct peal_runtime *rt = harness_open(1, "");
+	struct peal_kernel *k = tallies_launch(rt, 0, o);
+	struct peal_worker_info before, after;
+	struct peal_endpoint *e = harness_endpoint(rt);
+	struct peal_link_options lo = { .capacity = 16 };
+	static const uint32_t share[] = { 0, 0, 0, 0, 1, 1, 1, 2, 2, 2 };
+	uint32_t i;
+
+	CHECK_OK(peal_actor_spawn(k, "post", NULL, &other[0]));
+	CHECK_OK(peal_actor_spawn(k, "post", NULL, &other[1]));
+	CHECK_OK(peal_actor_spawn(k, "post", NULL, &other[2]));
+	tallies_spawn(k, "tally", -1, 0, 10, address);
+	for (i = 0; i < 10; i++) {
+		harness_from(rt, e, i, address[i], lo);
+		CHECK_OK(peal_worker_info(k, share[i], &before));
+		tallies_send(e, i, address[i], i, 0);
+		EVENTUALLY(!peal_worker_info(k, share[i], &after) &&
+			   after.handled == before.handled + 1);
+	}
+	CHECK_OK(peal_kernel_stop(k, PATIENCE));
+	CHECK_OK(peal_runtime_shutdown(rt));
+}
+
+PEAL_TEST(what_was_made_and_ended_in_any_order_can_be_used)
+{
+	struct peal_kernel_options o = { .workers = 2,
+					 .max_actors = 400,
+					 .mailbox_slots = 256,
+					 .arena_bytes = 400 * 32 };
+	struct peal_runtime *rt = harness_open(1, "");
+	struct peal_kernel *k = tallies_launch(rt, 0, o);
+	uint64_t random = 1, id = 0;
+	uint32_t n = 0, round, many, i;
+
+	for (round = 0; round < 200; round++) {
+		random = random * 6364136223846793005ULL + 1442695040888963407;
+		many = 1 + (uint32_t)(random >> 40) % 50;
+		if (random >> 63 && n >= many) {
+			for (i = 0; i < many; i++) { /* any of them */
+				uint32_t at =
+					(uint32_t)(random >> 20) % (n - i);
+				uint64_t a = address[at];
+
+				address[at] = address[n - 1 - i];
+				address[n - 1 - i] = a;
+			}
+			n -= many;
+			CHECK_OK(peal_actor_retire_many(rt, address + n, many));
+		} else if (n + many <= 190) { /* each worker keeps its own */
+			tallies_spawn(k, "tally", -1, id, many, address + n);
+			use_all(rt, k, address + n, id, many);
+			id += many;
+			n += many;
+		}
+		check_distinct(address, n);
+		CHECK_EQ(tallies_info(k).actors, n);
+	}
+	CHECK_OK(peal_kernel_stop(k, PATIENCE));
+	CHECK_OK(peal_runtime_shutdown(rt));
+}
+
+static void check_state(struct peal_runtime *rt, uint64_t at, uint64_t id)
+{
+	struct tally t = tallies_state(rt, at);
+
+	CHECK_EQ(t.id, id);
+	CHECK_EQ(t.next, 0);
+	CHECK_EQ(t.zero, 0);
+}
+
+PEAL_TEST(states_begin_with_their_init_whoever_writes_it)
+{
+	struct peal_kernel_options o = { .workers = 2,
+					 .max_actors = 100,
+					 .arena_bytes = 4 << 20 };
+	struct tally dirt = { 7, 7, 0 };
+	struct peal_actor_options a = { .size = sizeof(a),
+					.init = &dirt,
+					.init_bytes = sizeof(dirt) };
+	struct peal_runtime *rt = harness_open(1, "");
+	struct peal_kernel *k = tallies_launch(rt, 0, o);
+	uint32_t i;
+
+	/* by the worker: one init for all */
+	CHECK_OK(peal_actor_spawn_many(k, "tally", &a, 40, address));
+	CHECK_OK(peal_actor_spawn_many(k, "large", &a, 10, other));
+	CHECK_OK(peal_kernel_suspend(k, PATIENCE));
+	for (i = 0; i < 40; i++)
+		CHECK_EQ(tallies_state(rt, address[i]).next, 7);
+	for (i = 0; i < 10; i++)
+		CHECK_EQ(tallies_state(rt, other[i]).next, 7);
+	CHECK_OK(peal_kernel_resume(k));
+	CHECK_OK(peal_actor_retire_many(rt, other, 10));
+	CHECK_OK(peal_actor_retire_many(rt, address, 40));
+	/* where others were: nothing of theirs is left */
+	tallies_spawn(k, "tally", -1, 100, 40, address);
+	tallies_spawn(k, "large", -1, 200, 10, other);
+	CHECK_OK(peal_kernel_suspend(k, PATIENCE));
+	for (i = 0; i < 40; i++)
+		check_state(rt, address[i], 100 + i);
+	for (i = 0; i < 10; i++)
+		check_state(rt, other[i], 200 + i);
+	CHECK_OK(peal_kernel_stop(k, PATIENCE));
+	CHECK_OK(peal_runtime_shutdown(rt));
+}
+
+PEAL_TEST(all_or_none_are_made)
+{
+	struct peal_kernel_options o = { .workers = 2,
+					 .max_actors = 10,
+					 .max_ports = 3,
+					 .arena_bytes = 5 * 32,
+					 .name = "small" };
+	struct peal_actor_options a = { .size = sizeof(a), .worker = 1 };
+	struct peal_runtime *rt = harness_open(1, "");
+	struct peal_kernel *k = tallies_launch(rt, 0, o);
+	uint64_t init[2] = { 1, 2 };
+
+#define MANY(handler, n) peal_actor_spawn_many(k, handler, &a, n, address)
+	CHECK_FAILS(MANY("post", 0), PEAL_EINVAL, "n is 0");
+	CHECK_EQ(peal_actor_spawn_many(k, "post", &a, 1, NULL), PEAL_EINVAL);
+	CHECK_FAILS(MANY("post", 11), PEAL_ENOSPC,
+		    "11 more actors and 10 of max_actors are left");
+	CHECK_FAILS(MANY("tally", 6), PEAL_ENOSPC,
+		    "those of 6 actors 192, and 160 of arena_bytes");
+	CHECK_FAILS(MANY("post", 4), PEAL_ENOSPC,
+		    "3 of max_ports are left on worker 0");
+	a.worker = 0;
+	/* worker 0 has room for its share, worker 1 has not */
+	CHECK_FAILS(MANY("tally", 7), PEAL_ENOSPC, "arena_bytes");
+	a.init = init;
+	a.init_bytes = 16;
+	a.init_step = 8;
+	CHECK_FAILS(MANY("tally", 2), PEAL_EINVAL, "the inits would overlap");
+	a.init_bytes = a.init_step = 0;
+	CHECK_EQ(tallies_info(k).actors, 0);
+	/* nothing was lost by all that */
+	CHECK_OK(MANY("tally", 5));
+	CHECK_OK(peal_actor_spawn_many(k, "post", &a, 5, other));
+	CHECK_FAILS(MANY("post", 1), PEAL_ENOSPC, "all 10 of max_actors");
+#undef MANY
+	CHECK_OK(peal_kernel_stop(k, PATIENCE));
+	CHECK_FAILS(peal_actor_spawn_many(k, "post", &a, 1, other), PEAL_ENOSPC,
+		    "max_actors");
+	CHECK_EQ(peal_actor_retire_many(rt, address, 5), PEAL_ESTOPPED);
+	CHECK_OK(peal_runtime_shutdown(rt));
+}
+
+PEAL_TEST(all_or_none_are_ended)
+{
+	struct peal_runtime *rt = harness_open(2, "");
+	struct peal_kernel_options o = { .workers = 2, .name = "here" };
+	struct peal_kernel *k = tallies_launch(rt, 0, o);
+	struct peal_kernel *far = tallies_launch(rt, 1, o);
+	struct peal_link_options lo = { .capacity = 16 };
+	struct peal_endpoint *e = harness_endpoint(rt);
+	struct peal_link *link;
+
+	tallies_spawn(k, "tally", -1, 0, 8, address);
+	tallies_spawn(far, "tally", -1, 0, 1, other);
+	link = harness_from(rt, e, 0, address[6], lo);
+	CHECK_FAILS(peal_actor_retire_many(rt, address, 8), PEAL_EBUSY,
+		    "1 links come from or lead to actor");
+	CHECK_OK(peal_link_destroy(link));
+	address[8] = address[3];
+	CHECK_FAILS(peal_actor_retire_many(rt, address, 9), PEAL_EINVAL,
+		    "is there twice");
+	address[8] = other[0];
+	CHECK_FAILS(peal_actor_retire_many(rt, address, 9), PEAL_EINVAL,
+		    "kernel 'here' has no actor");
+	address[8] = address[3] + 40;
+	CHECK_FAILS(peal_actor_retire_many(rt, address, 9), PEAL_ENOENT,
+		    "kernel 'here' has no actor");
+	CHECK_EQ(peal_actor_retire_many(rt, address, 0), PEAL_EINVAL);
+	CHECK_EQ(peal_actor_retire_many(rt, NULL, 1), PEAL_EINVAL);
+	CHECK_EQ(peal_actor_retire_many(NULL, address, 1), PEAL_EINVAL);
+	CHECK_EQ(tallies_info(k).actors, 8);
+	use_all(rt, k, address, 0, 1);
+	CHECK_OK(peal_actor_retire_many(rt, address, 8));
+	CHECK_OK(peal_kernel_stop(k, PATIENCE));
+	CHECK_OK(peal_kernel_stop(far, PATIENCE));
+	CHECK_OK(peal_runtime_shutdown(rt));
+}
+
+/* ---- shared ports ---------------------------------------------------------- */
+
+PEAL_TEST(many_answer_by_the_ports_of_one)
+{
+	struct peal_kernel_options o = { .workers = 2,
+					 .max_actors = N,
+					 .max_ports = 2,
+					 .arena_bytes = N * 32 };
+	struct peal_actor_options a = { .size = sizeof(a), .worker = 2 };
+	struct peal_link_options lo = { .capacity = 64 };
+	struct peal_runtime *rt = harness_open(1, "");
+	struct peal_kernel *k = tallies_launch(rt, 0, o);
+	struct peal_endpoint *e = harness_endpoint(rt);
+	struct tally_message m = { 0, 0, 0 };
+	struct peal_received r;
+	struct peal_link *from;
+	uint64_t first;
+	uint32_t i;
+
+	CHECK_OK(peal_actor_spawn(k, "post", &a, &other[0]));
+	CHECK_OK(peal_actor_spawn(k, "answer", &a, &first));
+	a.ports_of = first;
+	a.worker = 0; /* it follows */
+	CHECK_OK(peal_actor_spawn_many(k, "answer", &a, N - 3, address));
+	harness_from(rt, e, 0, first, lo);
+	from = harness_to(rt, first, e, lo);
+	for (i = 0; i < N - 3; i++) { /* all have the id 0 */
+		m.actor = i;
+		CHECK_OK(peal_send_to(e, 0, address[i], 5, &m, sizeof(m),
+				      PATIENCE));
+		if (i >= 32) /* by then the rings would be full */
+			CHECK_OK(peal_receive(e, &m, sizeof(m), &r, PATIENCE));
+		CHECK(i < 32 || m.actor == i - 32);
+	}
+	for (i = N - 3 - 32; i < N - 3; i++) {
+		CHECK_OK(peal_receive(e, &m, sizeof(m), &r, PATIENCE));
+		CHECK_EQ(m.actor, i);
+	}
+	harness_delivered(from, N - 3);
+	CHECK_FAILS(peal_actor_retire(rt, first), PEAL_EBUSY,
+		    "share its ports");
+	CHECK_FAILS(peal_connect(rt, address[4], 0, peal_endpoint_address(e),
+				 NULL, NULL),
+		    PEAL_EINVAL, "shares the ports of actor");
+	CHECK_OK(peal_actor_retire_many(rt, address, N - 3));
+	CHECK_OK(peal_link_destroy(from));
+	CHECK_FAILS(peal_actor_retire(rt, first), PEAL_EBUSY, "1 links");
+	CHECK_OK(peal_kernel_stop(k, PATIENCE));
+	CHECK_OK(peal_runtime_shutdown(rt));
+}
+
+PEAL_TEST(ports_are_shared_with_those_they_fit)
+{
+	struct peal_runtime *rt = harness_open(1, "");
+	struct peal_kernel_options o = { .workers = 2, .name = "here" };
+	struct peal_kernel *k = tallies_launch(rt, 0, o);
+	struct peal_kernel *second = tallies_launch(rt, 0, o);
+	struct peal_actor_options a = { .size = sizeof(a), .worker = 1 };
+	uint64_t owner, portless, shares;
+
+	CHECK_OK(peal_actor_spawn(k, "answer", &a, &owner));
+	CHECK_OK(peal_actor_spawn(k, "tally", &a, &portless));
+	a.ports_of = owner;
+	CHECK_OK(peal_actor_spawn(k, "post", &a, &shares)); /* as many ports */
+	CHECK_OK(peal_actor_spawn(k, "tally", &a, &other[0])); /* fewer */
+	CHECK_FAILS(peal_actor_spawn(second, "post", &a, &other[1]),
+		    PEAL_ENOENT, "kernel 'here' has no actor");
+	a.worker = 2;
+	CHECK_FAILS(peal_actor_spawn(k, "post", &a, &other[1]), PEAL_EINVAL,
+		    "is of worker 0, not of 1");
+	a.worker = 0;
+	a.ports_of = shares;
+	CHECK_FAILS(peal_actor_spawn(k, "post", &a, &other[1]), PEAL_EINVAL,
+		    "has no ports of its own");
+	a.ports_of = portless;
+	CHECK_FAILS(peal_actor_spawn(k, "post", &a, &other[1]), PEAL_EINVAL,
+		    "shares no more than there is");
+	a.ports_of = portless + 30;
+	CHECK_FAILS(peal_actor_spawn(k, "post", &a, &other[1]), PEAL_ENOENT,
+		    "ports_of");
+	CHECK_EQ(tallies_info(k).actors, 4);
+	CHECK_OK(peal_kernel_stop(k, PATIENCE));
+	CHECK_OK(peal_kernel_stop(second, PATIENCE));
+	CHECK_OK(peal_runtime_shutdown(rt));
+}
+
+PEAL_TEST_MAIN(RUN(all_are_made_with_a_state_of_their_own_and_make_room_again);
+	       RUN(each_worker_gets_its_share_in_turn);
+	       RUN(what_was_made_and_ended_in_any_order_can_be_used);
+	       RUN(states_begin_with_their_init_whoever_writes_it);
+	       RUN(all_or_none_are_made); RUN(all_or_none_are_ended);
+	       RUN(many_answer_by_the_ports_of_one);
+	       RUN(ports_are_shared_with_those_they_fit);)
