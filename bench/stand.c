@@ -176,6 +176,8 @@ int peali_stand_launch(struct peali_stand *stand, int device,
 		.workers = workers,
 		.lanes = stand->lanes,
 		.cluster_workers = stand->cluster_workers,
+		.max_actors = stand->max_actors,
+		.arena_bytes = 16ULL * stand->max_actors,
 		.max_inputs = 32,
 		.max_ports = 32,
 	};

@@ -32,6 +32,7 @@ struct peali_stand {
 	uint32_t n_ports; /* of the host's endpoint that are connected */
 	uint32_t lanes; /* of the next kernels; 0: one */
 	uint32_t cluster_workers; /* of the next kernels; 0: no clusters */
+	uint32_t max_actors; /* of the next kernels, with 16 bytes each; 0: some */
 	int emulated;
 	int on_host; /* the host backend's devices alone: threads are peers */
 	int n_devices;

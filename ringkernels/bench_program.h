@@ -42,6 +42,14 @@ struct peali_bench_start {
 
 PEAL_STATIC_ASSERT(sizeof(struct peali_bench_start) == 64, "start");
 
+/** A message to one of many actors, and the state of that one. */
+struct peali_bench_call {
+	uint64_t guest; /* its number */
+	uint64_t calls; /* in the state: so many have come */
+};
+
+PEAL_STATIC_ASSERT(sizeof(struct peali_bench_call) == 16, "call");
+
 /** Ends a round; n_samples of 4 bytes follow, in nanoseconds times 8. */
 struct peali_bench_report {
 	uint64_t elapsed_ns; /* of the timed part, by the actor's clock */

@@ -5,6 +5,7 @@
  *
  *	ping ⇄ bounce		round trips
  *	respond			replies to requests
+ *	guest			is one of very many
  *	source → sink		messages
  *	feeder → relay → drain	large payloads
  *	phases			barriers
@@ -252,6 +253,21 @@ static PEAL_DEV int respond(struct peal_worker *w)
 	return peal_reply(w, 0, peal_type(w), peal_data(w), peal_length(w));
 }
 
+/* What comes is for it: it knows its number. */
+static PEAL_DEV int guest(struct peal_worker *w)
+{
+	struct peali_bench_call *mine =
+		(struct peali_bench_call *)peal_state(w);
+	const struct peali_bench_call *call =
+		(const struct peali_bench_call *)peal_data(w);
+
+	if (peal_length(w) != sizeof(*call) || call->guest != mine->guest)
+		return PEAL_EPROTO;
+	if (peal_is_leader(w))
+		mine->calls++;
+	return 0;
+}
+
 /* ---- source and sink ------------------------------------------------------ */
 
 /* Sends messages in batches; a message to itself (port 1) starts the next. */
@@ -438,6 +454,7 @@ static PEAL_DEV int hub15(struct peal_worker *w)
 	X(ping, sizeof(struct ping), PEAL_EMITS(2, 1))                         \
 	X(bounce, 0, PEAL_EMITS(1, 1))                                         \
 	X(respond, 0, PEAL_EMITS(1, 1))                                        \
+	X(guest, sizeof(struct peali_bench_call), PEAL_SINK)                   \
 	X(source, sizeof(struct round), PEAL_EMITS(2, PEALI_BENCH_BATCH))      \
 	X(sink, sizeof(struct round), PEAL_EMITS(1, 1))                        \
 	X(feeder, sizeof(struct round), PEAL_EMITS(2, 1))                      \

@@ -31,11 +31,13 @@ OWN = {
              "core_distance", "timed_by"],
     "request": ["route", "message_bytes", "batch", "request_ns_p50",
                 "request_ns_max", "versus_ns_p50", "core_distance", "timed_by"],
+    "actors": ["actors", "mega_per_s", "mega_per_s_min", "mega_per_s_max",
+               "versus_mega_per_s", "core_distance", "timed_by"],
     "idle": ["devices", "cpu_percent_of_one_core", "limit_percent"],
     "setup": ["devices", "links", "setup_ms", "bytes_per_link"],
 }
 LEAST = {"latency": 20, "throughput": 24, "stream": 19, "barrier": 8,
-         "echo": 8, "request": 6,
+         "echo": 8, "request": 6, "actors": 5,
          "idle": 12, "setup": 3}
 KEYS = {"latency": ["subject", "route", "message_bytes", "versus"],
         "throughput": ["subject", "route", "message_bytes", "batch",
@@ -44,6 +46,7 @@ KEYS = {"latency": ["subject", "route", "message_bytes", "versus"],
         "barrier": ["devices", "participants", "versus_ns_p50", "versus"],
         "echo": ["message_bytes", "batch", "versus"],
         "request": ["message_bytes", "batch", "versus"],
+        "actors": ["subject", "actors"],
         "setup": ["devices"], "idle": ["subject", "gap_ns", "versus"]}
 WAKE = ["what", "core_distance", "timed_by", "wake_ns_p50", "wake_ns_max",
         "versus_ns_p50", "n_rounds", "n_rounds_dropped"]
@@ -116,7 +119,7 @@ sys.exit(1 if failed else 0)
 END
 
 "$PEAL" info --json >info
-for name in latency throughput stream barrier echo request; do
+for name in latency throughput stream barrier echo request actors; do
     step "$name"
     "$PEAL" bench "$name" --seconds 0.1 --json >"$name.json"
     python3 check.py "$name.json" "$name"

@@ -60,6 +60,63 @@ static PEAL_DEV PEAL_INLINE uint64_t peali_port_room(struct peal_output *o,
 	return o->used && !o->switching && peal_link_fits(&o->link, emits);
 }
 
+#if PEAL_ON_HOST
+/* So many messages ahead an actor's entry is fetched, and half as many its
+ * state: what it takes until memory has answered. */
+#define PEALI_AHEAD 8
+/* Messages without another look, if so many were not there. */
+#define PEALI_AHEAD_PAUSE 32
+
+/* Whose message lies that far behind the one in hand; 0: it is not there yet, or
+ * beyond the ring's end, or nobody's. */
+static PEAL_INLINE struct peal_actor_entry *
+peali_actor_ahead(const struct peal_worker *w,
+		  const struct peal_link_consumer *c, uint32_t ahead)
+{
+	const uint8_t *slot = c->slot + (uint64_t)ahead * c->slot_bytes;
+	uint32_t actor;
+
+	if (c->head + ahead >= c->wrap ||
+	    !peal_slot_ready(PEAL_POLICY_SEQUENCE, slot, c->lap))
+		return 0;
+	actor = peal_load_relaxed_sys_u32(
+		(const uint32_t *)(const void *)(slot + 8));
+	if (actor >= w->params->max_actors)
+		return 0;
+	return (struct peal_actor_entry *)(uintptr_t)w->params->actors + actor;
+}
+
+/*
+ * Messages for one actor after another: memory that later ones need is fetched
+ * while this one is handled. Where the link holds so many that it pays; who
+ * sends is not disturbed by looks at slots that it is about to write.
+ */
+static PEAL_UNUSED PEAL_INLINE void peali_fetch_ahead(struct peal_worker *w)
+{
+	const struct peal_input *in = &w->inputs[w->state->cursor];
+	const struct peal_actor_entry *far, *near;
+
+	if (w->ahead_pause) {
+		w->ahead_pause--;
+		return;
+	}
+	if (w->state->cursor >= w->state->n_inputs ||
+	    in->link.policy != PEAL_POLICY_SEQUENCE || in->link.state)
+		return;
+	far = peali_actor_ahead(w, &in->link, PEALI_AHEAD);
+	if (!far) {
+		w->ahead_pause = PEALI_AHEAD_PAUSE;
+		return;
+	}
+	__builtin_prefetch(far);
+	near = peali_actor_ahead(w, &in->link, PEALI_AHEAD / 2);
+	/* its own worker alone writes an entry */
+	if (near &&
+	    PEAL_PLACE_WORKER(peal_load_relaxed_dev(&near->place)) == w->index)
+		__builtin_prefetch((const void *)(uintptr_t)near->state, 1);
+}
+#endif
+
 /*
  * Whether the actor of that index can handle a message now: 1 and w->actor, 0
  * not now, -1 there is no such actor. Finds out for how many messages in a row
@@ -73,6 +130,9 @@ peali_actor_choose(struct peal_worker *w, uint32_t index)
 	uint32_t port;
 
 	w->room_left = 0;
+#if PEAL_ON_HOST
+	peali_fetch_ahead(w);
+#endif
 	if (!actor)
 		return -1;
 	for (port = 0; port < actor->ports; port++) {

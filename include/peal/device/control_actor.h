@@ -85,8 +85,8 @@ peali_spawn_entries(struct peal_worker *w,
 	for (i = peal_lane(w); i < spawn->count; i += peal_lanes(w)) {
 		struct peal_actor_entry *entry = &first[i];
 
-		entry->state = spawn->entry.state +
-			       (uint64_t)i * spawn->state_step;
+		entry->state =
+			spawn->entry.state + (uint64_t)i * spawn->state_step;
 		entry->state_bytes = spawn->entry.state_bytes;
 		entry->ports = spawn->entry.ports;
 		entry->emits = spawn->entry.emits;
@@ -99,7 +99,8 @@ peali_spawn_entries(struct peal_worker *w,
 }
 
 /* Collective: makes the actors of the control message in w->message. */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void peali_spawn(struct peal_worker *w)
+static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
+peali_spawn(struct peal_worker *w)
 {
 	const struct peal_control_spawn *spawn =
 		(const struct peal_control_spawn *)w->message.data;

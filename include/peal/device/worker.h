@@ -173,6 +173,7 @@ struct peal_worker {
 	uint32_t ended; /* 1: the loop is over, for an epoch's end */
 #if PEAL_ON_HOST
 	uint32_t lane, lanes;
+	uint32_t ahead_pause; /* the leader's: see peali_fetch_ahead */
 #else
 	int32_t turn; /* what the leader decided */
 	uint32_t failed; /* 1: some lane's handler returned an error */

@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Many actors on one worker, timed by the host: how many are made a second,
+ * versus one call for each; and messages a second from the host to any of them
+ * in random order, versus as many to one of them. Each actor knows its number
+ * and compares it with the message's.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <sched.h>
+
+#include "bench/bench.h"
+#include "bench/frame.h"
+#include "bench/options.h"
+#include "bench/report.h"
+#include "bench/samples.h"
+#include "bench/stand.h"
+
+#define SECONDS 4
+#define ROUNDS_LEAST 5
+#define MESSAGES 50000 /* of a round */
+#define SINGLES 1000 /* actors of a round that are made one by one */
+#define MOST 1000000
+
+struct row {
+	int is_spawn;
+	uint32_t actors;
+};
+static const struct row rows[] = {
+	{ 1, 1000 }, { 1, MOST }, { 0, 1000 }, { 0, 32000 }, { 0, MOST },
+};
+#define ROWS (int)(sizeof(rows) / sizeof(rows[0]))
+
+struct crowd {
+	struct peali_bench_options options;
+	struct peali_report report;
+	struct peali_stand stand;
+	uint64_t row_ns; /* for each row */
+	int n_rows;
+	struct peali_cores cores; /* the worker's, the host's */
+	int has_cores;
+	struct peal_kernel *kernel;
+	uint64_t *address, *id; /* of MOST actors */
+	int port; /* of the host, to the worker */
+	uint64_t sent; /* to the worker, in all */
+	uint64_t random;
+};
+
+/* ---- making ----------------------------------------------------------------- */
+
+static int spawn(struct crowd *c, uint32_t n)
+{
+	const struct peal_actor_options options = {
+		.size = sizeof(options),
+		.init = c->id,
+		.init_bytes = sizeof(*c->id),
+		.init_step = sizeof(*c->id),
+	};
+
+	if (peal_actor_spawn_many(c->kernel, "guest", &options, n, c->address) <
+	    0)
+		return -peali_say_error("make actors");
+	return 0;
+}
+
+static int retire(struct crowd *c, uint32_t n)
+{
+	if (peal_actor_retire_many(c->stand.runtime, c->address, n) < 0)
+		return -peali_say_error("end actors");
+	return 0;
+}
+
+/* Actors made a second, in one call; negative: it failed. */
+static double spawn_rate(struct crowd *c, uint32_t n)
+{
+	uint64_t began = peali_bench_now_ns(), ended;
+
+	if (spawn(c, n))
+		return -1;
+	ended = peali_bench_now_ns();
+	return retire(c, n) ? -1 : n * 1e9 / (double)(ended - began);
+}
+
+/* The same, one by one. */
+static double single_rate(struct crowd *c)
+{
+	struct peal_actor_options options = {
+		.size = sizeof(options),
+		.init_bytes = sizeof(*c->id),
+	};
+	uint64_t began = peali_bench_now_ns(), ended;
+
+	for (uint32_t i = 0; i < SINGLES; i++) {
+		options.init = c->id + i;
+		if (peal_actor_spawn(c->kernel, "guest", &options,
+				     c->address + i) < 0)
+			return -peali_say_error("make an actor");
+	}
+	ended = peali_bench_now_ns();
+	return retire(c, SINGLES) ? -1 :
+				    SINGLES * 1e9 / (double)(ended - began);
+}
+
+/* ---- messages --------------------------------------------------------------- */
+
+/* Waits until the worker has handled all; 0 or -1. */
+static int await_all(struct crowd *c)
+{
+	uint64_t until = peali_bench_now_ns() + PEALI_STAND_WAIT_NS;
+	struct peal_kernel_info info;
+
+	for (;;) {
+		if (peal_kernel_info(c->kernel, &info) < 0)
+			return -peali_say_error("look at the kernel");
+		if (info.handled >= c->sent)
+			break;
+		if (peali_bench_now_ns() > until) {
+			peali_say("%llu of %llu messages were handled",
+				  (unsigned long long)info.handled,
+				  (unsigned long long)c->sent);
+			return -1;
+		}
+		sched_yield();
+	}
+	if (!info.failed)
+		return 0;
+	peali_say("%llu messages came to the wrong actor",
+		  (unsigned long long)info.failed);
+	return -1;
+}
+
+/* Messages a second to any of n actors; negative: it failed. */
+static double message_rate(struct crowd *c, uint32_t n)
+{
+	uint64_t began = peali_bench_now_ns();
+
+	for (int i = 0; i < MESSAGES; i++) {
+		struct peali_bench_call call = { 0 };
+		uint32_t at;
+
+		c->random =
+			c->random * 6364136223846793005u + 1442695040888963407u;
+		at = (uint32_t)((c->random >> 32) * n >> 32);
+		call.guest = at;
+		/* made in one call, so they lie one after another */
+		if (peal_send_to(c->stand.host, (uint32_t)c->port,
+				 c->address[0] + at, PEALI_BENCH_DATA, &call,
+				 sizeof(call), PEALI_STAND_WAIT_NS) < 0)
+			return -peali_say_error("send a message");
+	}
+	c->sent += MESSAGES;
+	if (await_all(c))
+		return -1;
+	return MESSAGES * 1e9 / (double)(peali_bench_now_ns() - began);
+}
+
+/* ---- rows ------------------------------------------------------------------- */
+
+static int build(struct crowd *c, const struct row *row)
+{
+	struct peali_stand *stand = &c->stand;
+	int kernel;
+
+	stand->max_actors = row->actors + 1;
+	kernel = peali_stand_launch(stand, 0, &peal_program_bench, 1);
+	stand->max_actors = 0;
+	if (kernel < 0)
+		return -1;
+	c->kernel = stand->kernels[kernel];
+	c->sent = 0;
+	/* The first worker has the first core, so the host takes the other. */
+	c->has_cores = stand->on_host && peali_cores_pick(&c->cores) == 0;
+	if (row->is_spawn)
+		return 0;
+	if (spawn(c, row->actors))
+		return -1;
+	c->port = peali_stand_from_host(stand, c->address[0],
+					sizeof(struct peali_bench_call));
+	return c->port < 0 ? -1 : 0;
+}
+
+static int run_round(struct crowd *c, const struct row *row,
+		     struct peali_samples *ours, struct peali_samples *peer)
+{
+	int before = c->has_cores ? peali_bare_distance(&c->cores) : 0;
+	double rate, versus;
+
+	if (c->has_cores)
+		peali_core_bind(c->cores.b);
+	versus = row->is_spawn ? single_rate(c) : message_rate(c, 1);
+	rate = versus < 0    ? -1 :
+	       row->is_spawn ? spawn_rate(c, row->actors) :
+			       message_rate(c, row->actors);
+	peali_core_bind(-1);
+	if (rate < 0)
+		return -1;
+	if (c->has_cores && peali_bare_distance(&c->cores) != before)
+		before = PEALI_TAG_MIXED;
+	peali_samples_add(peer, versus / 1e6);
+	peali_samples_add(ours, rate / 1e6);
+	peali_samples_close(peer, before, rate / versus);
+	peali_samples_close(ours, before, NAN);
+	return 0;
+}
+
+static void fill(struct crowd *c, const struct row *row,
+		 const struct peali_samples *ours,
+		 const struct peali_samples *peer)
+{
+	json_t *cells = peali_report_row(&c->report,
+					 row->is_spawn ? "actors made" :
+							 "messages to actors");
+
+	peali_row_uint(cells, "actors", row->actors);
+	peali_row_text(cells, "timed_by", "host");
+	peali_stand_cells(&c->stand, 0, cells);
+	if (c->has_cores)
+		peali_row_text(cells, "core_distance", "%s",
+			       peali_distance_name(peali_samples_tag(ours)));
+	else
+		peali_row_null(cells, "core_distance", "%s",
+			       peali_stand_no_cores(&c->stand));
+	peali_samples_row_rates(ours, cells, "mega_per_s");
+	peali_row_real(cells, "versus_mega_per_s",
+		       peali_samples_spread(peer).median);
+	peali_samples_row_versus(
+		peer, cells,
+		row->is_spawn ? "a call for each" : "all to one actor", NULL);
+}
+
+static int run_row(struct crowd *c, const struct row *row)
+{
+	struct peali_samples ours = { 0 }, peer = { 0 };
+	uint64_t until = peali_bench_now_ns() + c->row_ns;
+	char label[64];
+	int result;
+
+	peali_stand_fit_lanes(&c->stand, sizeof(struct peali_bench_call));
+	result = build(c, row);
+	for (int i = 0;
+	     !result && (i < ROUNDS_LEAST || peali_bench_now_ns() < until); i++)
+		result = run_round(c, row, &ours, &peer);
+	if (!result) {
+		fill(c, row, &ours, &peer);
+		snprintf(label, sizeof(label), "%s-%u",
+			 row->is_spawn ? "made" : "messages", row->actors);
+		result = peali_samples_write(&ours, &c->options, "actors",
+					     label, c->n_rows == 1);
+	}
+	if (peali_stand_clear(&c->stand))
+		result = -1;
+	peali_samples_fini(&ours);
+	peali_samples_fini(&peer);
+	return result;
+}
+
+/* Runs, or only counts, the rows that were asked for; their number or -1. */
+static int each_row(struct crowd *c, int count_only)
+{
+	int n = 0;
+
+	if (!peali_bench_wanted(&c->options, PEAL_ROUTE_MAPPED_HOST,
+				sizeof(struct peali_bench_call)))
+		return 0;
+	for (; n < ROWS; n++)
+		if (!count_only && run_row(c, &rows[n]))
+			return -1;
+	return n;
+}
+
+static const struct peali_column columns[] = {
+	{ "subject", "subject", 0 },
+	{ "actors", "actors", 0 },
+	{ "core_distance", "cores", 0 },
+	{ "mega_per_s", "M/s", 2 },
+	{ "mega_per_s_min", "min", 2 },
+	{ "mega_per_s_max", "max", 2 },
+	{ "n_samples", "rounds", 0 },
+	{ "versus", "versus", 0 },
+	{ "versus_mega_per_s", "its M/s", 2 },
+	{ "ratio", "ratio", 2 },
+	{ "ratio_min", "min", 2 },
+	{ "ratio_max", "max", 2 },
+	{ NULL, NULL, 0 },
+};
+
+static int measure_rows(void *context)
+{
+	struct crowd *c = context;
+	int result = -1;
+
+	c->random = peali_bench_seed();
+	c->address = calloc(MOST, sizeof(*c->address));
+	c->id = calloc(MOST, sizeof(*c->id));
+	for (uint64_t i = 0; c->id && i < MOST; i++)
+		c->id[i] = i;
+	if (c->address && c->id)
+		result = each_row(c, 0);
+	else
+		peali_say("no memory for %d addresses", MOST);
+	free(c->address);
+	free(c->id);
+	return result;
+}
+
+static int run(int argc, char **argv, int json)
+{
+	struct crowd c = { 0 };
+	const struct peali_frame frame = {
+		.benchmark = "actors",
+		.title =
+			"actors of one worker, by the host's clock; ratio above "
+			"1: faster than the peer",
+		.columns = columns,
+		.stand = &c.stand,
+		.report = &c.report,
+		.rows = measure_rows,
+		.context = &c,
+	};
+
+	peali_bench_parse(argc, argv,
+			  "Many actors of one worker: how many are made a "
+			  "second, and messages to any of them.",
+			  SECONDS, &c.options);
+	c.n_rows = each_row(&c, 1);
+	if (!c.n_rows) {
+		peali_say("no row of actors has that route and size");
+		return PEALI_EXIT_USAGE;
+	}
+	c.row_ns = (uint64_t)(c.options.seconds * 1e9 / c.n_rows);
+	return peali_frame_run(&frame, json);
+}
+
+const struct peali_bench peali_bench_actors = {
+	.name = "actors",
+	.help = "many actors: made a second, messages to any of them",
+	.run = run,
+};
