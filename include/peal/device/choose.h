@@ -63,24 +63,30 @@ static PEAL_DEV PEAL_INLINE uint64_t peali_port_room(struct peal_output *o,
 #if PEAL_ON_HOST
 /* So many messages ahead an actor's entry is fetched, and half as many its
  * state: what it takes until memory has answered. */
-#define PEALI_AHEAD 8
+#define PEALI_AHEAD 16
 /* Messages without another look, if so many were not there. */
 #define PEALI_AHEAD_PAUSE 32
 
 /* Whose message lies that far behind the one in hand; 0: it is not there yet, or
- * beyond the ring's end, or nobody's. */
+ * nobody's, or the ring is shorter. */
 static PEAL_INLINE struct peal_actor_entry *
 peali_actor_ahead(const struct peal_worker *w,
 		  const struct peal_link_consumer *c, uint32_t ahead)
 {
-	const uint8_t *slot = c->slot + (uint64_t)ahead * c->slot_bytes;
-	uint32_t actor;
+	uint8_t *slot = c->slot + (uint64_t)ahead * c->slot_bytes;
+	uint32_t actor, lap = c->lap;
+	struct peal_slot_view view;
 
-	if (c->head + ahead >= c->wrap ||
-	    !peal_slot_ready(PEAL_POLICY_SEQUENCE, slot, c->lap))
+	if (ahead >> c->capacity_log2)
 		return 0;
-	actor = peal_load_relaxed_sys_u32(
-		(const uint32_t *)(const void *)(slot + 8));
+	if (c->head + ahead >= c->wrap) {
+		slot -= (uint64_t)c->slot_bytes << c->capacity_log2;
+		lap++;
+	}
+	/* its acquire: who sends wrote the header with a plain store */
+	if (!peal_slot_peek(slot, lap, &view))
+		return 0;
+	__builtin_memcpy(&actor, view.content, sizeof(actor));
 	if (actor >= w->params->max_actors)
 		return 0;
 	return (struct peal_actor_entry *)(uintptr_t)w->params->actors + actor;
