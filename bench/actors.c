@@ -214,12 +214,9 @@ static void fill(struct crowd *c, const struct row *row,
 	peali_row_uint(cells, "actors", row->actors);
 	peali_row_text(cells, "timed_by", "host");
 	peali_stand_cells(&c->stand, 0, cells);
-	if (c->has_cores)
-		peali_row_text(cells, "core_distance", "%s",
-			       peali_distance_name(peali_samples_tag(ours)));
-	else
-		peali_row_null(cells, "core_distance", "%s",
-			       peali_stand_no_cores(&c->stand));
+	peali_samples_row_cores(ours, cells,
+				c->has_cores ? NULL :
+					       peali_stand_no_cores(&c->stand));
 	peali_samples_row_rates(ours, cells, "mega_per_s");
 	peali_row_real(cells, "versus_mega_per_s",
 		       peali_samples_spread(peer).median);

@@ -252,12 +252,9 @@ static void fill(struct barrier *b, const struct row *row, int peer,
 			       (int)b->participants > peali_report_cores());
 	peali_row_uint(cells, "phases", b->phases);
 	peali_row_text(cells, "timed_by", "slowest participant");
-	if (b->pinned)
-		peali_row_text(cells, "core_distance", "%s",
-			       peali_distance_name(peali_samples_tag(samples)));
-	else
-		peali_row_null(cells, "core_distance",
-			       "participants are not bound to two cores");
+	peali_samples_row_cores(
+		samples, cells,
+		b->pinned ? NULL : "participants are not bound to two cores");
 	peali_samples_row_durations(samples, cells, "phase_ns");
 	if (skip)
 		peali_row_null(cells, "versus_ns_p50", "%s", skip);

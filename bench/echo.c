@@ -195,11 +195,7 @@ static void fill(struct echo *e, const struct row *row, enum peer peer,
 	peali_row_text(cells, "what", "round trip of a batch, per message");
 	peali_row_text(cells, "timed_by", "host");
 	peali_stand_cells(&e->stand, 0, cells);
-	if (e->has_cores)
-		peali_row_text(cells, "core_distance", "%s",
-			       peali_distance_name(peali_samples_tag(ours)));
-	else
-		peali_row_null(cells, "core_distance", "%s", alone);
+	peali_samples_row_cores(ours, cells, e->has_cores ? NULL : alone);
 	peali_samples_row_durations(ours, cells, "echo_ns");
 	if (versus)
 		peali_row_real(cells, "versus_ns_p50",

@@ -331,11 +331,7 @@ static void fill(struct latency *l, const struct row *row, enum peer peer,
 	peali_stand_cells(&l->stand, row->route != PEAL_ROUTE_LOCAL, cells);
 	peali_row_text(cells, "timed_by", "initiating worker");
 	peali_row_uint(cells, "round_trips_per_sample", BATCH);
-	if (l->has_cores)
-		peali_row_text(cells, "core_distance", "%s",
-			       peali_distance_name(peali_samples_tag(ours)));
-	else
-		peali_row_null(cells, "core_distance", "%s", alone);
+	peali_samples_row_cores(ours, cells, l->has_cores ? NULL : alone);
 	peali_samples_row_durations(ours, cells, "latency_ns");
 	if (versus)
 		peali_row_real(cells, "versus_ns_p50",

@@ -309,9 +309,7 @@ static void fill(struct queues *q, uint32_t index)
 	peali_row_uint(row, "slots", c->ours.job.shape.slots);
 	peali_row_text(row, "timed_by", "%s",
 		       c->trips ? "initiating thread" : "receiving thread");
-	peali_row_text(
-		row, "core_distance", "%s",
-		peali_distance_name(peali_samples_tag(&c->peer.samples)));
+	peali_samples_row_cores(&c->peer.samples, row, NULL);
 	fill_gaps(row, "gap", c->ours.gaps);
 	fill_gaps(row, "versus_gap", c->peer.gaps);
 	fill_values(c, row);

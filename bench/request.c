@@ -6,7 +6,6 @@
  * request costs without a number, a deadline and its own links.
  */
 #include <math.h>
-#include <string.h>
 
 #include "bench/bench.h"
 #include "bench/frame.h"
@@ -164,12 +163,9 @@ static void fill(struct asks *a, const struct peali_samples *ours,
 	peali_row_uint(cells, "batch", a->trip.batch);
 	peali_row_text(cells, "timed_by", "host");
 	peali_stand_cells(&a->stand, 0, cells);
-	if (a->has_cores)
-		peali_row_text(cells, "core_distance", "%s",
-			       peali_distance_name(peali_samples_tag(ours)));
-	else
-		peali_row_null(cells, "core_distance", "%s",
-			       peali_stand_no_cores(&a->stand));
+	peali_samples_row_cores(ours, cells,
+				a->has_cores ? NULL :
+					       peali_stand_no_cores(&a->stand));
 	peali_samples_row_durations(ours, cells, "request_ns");
 	peali_row_real(cells, "versus_ns_p50",
 		       peali_samples_spread(peer).median);

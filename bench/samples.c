@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/bare.h"
 #include "runtime/cli/histogram.h"
 
 void peali_samples_fini(struct peali_samples *samples)
@@ -252,6 +253,16 @@ void peali_samples_row_rates(const struct peali_samples *samples, json_t *row,
 
 	row_spread(row, key, &spread, "there are no samples");
 	peali_row_uint(row, "n_samples", spread.n);
+}
+
+void peali_samples_row_cores(const struct peali_samples *samples, json_t *row,
+			     const char *why)
+{
+	if (why)
+		peali_row_null(row, "core_distance", "%s", why);
+	else
+		peali_row_text(row, "core_distance", "%s",
+			       peali_distance_name(peali_samples_tag(samples)));
 }
 
 void peali_samples_row_versus(const struct peali_samples *samples, json_t *row,

@@ -77,6 +77,8 @@ struct peali_spread peali_samples_ratio_of(const struct peali_samples *samples,
  * _rates	KEY, KEY_min, KEY_max: median and spread, n_samples
  * _versus	versus, ratio, ratio_min, ratio_max, n_rounds,
  *		n_rounds_dropped; versus NULL: null, and `why`
+ * _cores	core_distance, the tag of most rounds; null, and `why`, if that
+ *		is not NULL
  */
 void peali_samples_row_durations(const struct peali_samples *samples,
 				 json_t *row, const char *prefix);
@@ -84,6 +86,8 @@ void peali_samples_row_rates(const struct peali_samples *samples, json_t *row,
 			     const char *key);
 void peali_samples_row_versus(const struct peali_samples *samples, json_t *row,
 			      const char *versus, const char *why);
+void peali_samples_row_cores(const struct peali_samples *samples, json_t *row,
+			     const char *why);
 
 /**
  * Writes the kept samples where the options say.

@@ -345,8 +345,8 @@ static void fill(struct peali_stream *stream, const struct flow *f,
 	peali_stand_cells(f->stand, f->row->route != PEAL_ROUTE_LOCAL, cells);
 	peali_samples_row_rates(ours, cells, "gigabytes_per_s");
 	if (!f->stand->on_host) {
-		peali_row_null(cells, "core_distance", "%s",
-			       peali_stand_no_cores(f->stand));
+		peali_samples_row_cores(ours, cells,
+					peali_stand_no_cores(f->stand));
 		peali_row_real(cells, "versus_gigabytes_per_s",
 			       peali_samples_spread(peers).median);
 		peali_row_text(cells, "versus_timed_by", "host");
@@ -354,8 +354,7 @@ static void fill(struct peali_stream *stream, const struct flow *f,
 					 NULL);
 		return;
 	}
-	peali_row_text(cells, "core_distance", "%s",
-		       peali_distance_name(peali_samples_tag(ours)));
+	peali_samples_row_cores(ours, cells, NULL);
 	peali_row_real(cells, "memcpy_gigabytes_per_s",
 		       peali_samples_spread(copies).median);
 	peali_row_real(cells, "versus_gigabytes_per_s",

@@ -321,12 +321,9 @@ static void fill(struct peali_stream *stream, const struct video *v,
 	peali_row_uint(row, "height", HEIGHT);
 	peali_row_uint(row, "frames_of_a_round", v->round);
 	peali_row_text(row, "timed_by", "host");
-	if (v->has_cores)
-		peali_row_text(row, "core_distance", "%s",
-			       peali_distance_name(peali_samples_tag(ours)));
-	else
-		peali_row_null(row, "core_distance", "%s",
-			       peali_stand_no_cores(v->stand));
+	peali_samples_row_cores(ours, row,
+				v->has_cores ? NULL :
+					       peali_stand_no_cores(v->stand));
 	peali_stand_cells(v->stand, 1, row);
 	peali_samples_row_rates(ours, row, "frames_per_s");
 	peali_row_real(row, "gigabytes_per_s",

@@ -297,12 +297,9 @@ static void fill(struct throughput *t, const struct row *row, int peer,
 	peali_row_text(cells, "timed_by", "receiving worker");
 	peali_stand_cells(&t->stand,
 			  row->route && row->route != PEAL_ROUTE_LOCAL, cells);
-	if (t->has_cores)
-		peali_row_text(cells, "core_distance", "%s",
-			       peali_distance_name(peali_samples_tag(ours)));
-	else
-		peali_row_null(cells, "core_distance", "%s",
-			       peali_stand_no_cores(&t->stand));
+	peali_samples_row_cores(ours, cells,
+				t->has_cores ? NULL :
+					       peali_stand_no_cores(&t->stand));
 	peali_samples_row_rates(ours, cells, "messages_per_s");
 	peali_row_real(cells, "megamessages_per_s",
 		       peali_samples_spread(ours).median / 1e6);

@@ -83,12 +83,7 @@ static void fill(struct peali_report *report, const struct sides *s,
 		peali_row_uint(row, "gap_ns", s->row->gap_ns);
 	peali_row_text(row, "timed_by",
 		       "who puts, until the answer in a cache line");
-	if (why)
-		peali_row_null(row, "core_distance", "%s", why);
-	else
-		peali_row_text(
-			row, "core_distance", "%s",
-			peali_distance_name(peali_samples_tag(&s->ours)));
+	peali_samples_row_cores(&s->ours, row, why);
 	peali_samples_row_durations(&s->ours, row, "wake_ns");
 	peali_row_real(row, "versus_ns_p50",
 		       peali_samples_spread(&s->peer).median);
