@@ -377,37 +377,53 @@ int peal_send(struct peal_endpoint *e, uint32_t port, uint16_t type,
 	return send(e, port, header_of(p, type, 0), data, bytes, timeout_ns);
 }
 
-int peal_send_to(struct peal_endpoint *e, uint32_t port, uint64_t to,
-		 uint16_t type, const void *data, uint64_t bytes,
-		 int64_t timeout_ns)
+/* Whom a message of a port is for, if not who its link was made for. */
+static int address(const struct peal_endpoint *e, uint32_t port, uint64_t to,
+		   struct peal_header *header, const char *call)
 {
-	struct peal_header header = { (uint32_t)to, type, 0 };
-	struct peali_endpoint_port *p = NULL;
-	int result = check_port(e, port, &p);
-	const struct peal_link *link;
+	const struct peal_link *link = atomic_load(&e->ports[port].link);
 
-	if (PEAL_UNLIKELY(result))
-		return result;
-	link = atomic_load(&p->link);
 	if (PEAL_UNLIKELY((to ^ link->to.address) >> 32) ||
 	    PEAL_UNLIKELY((uint32_t)to >= link->to.kernel->params.max_actors))
-		return peali_fail(PEAL_ENOENT, "peal_send_to",
+		return peali_fail(PEAL_ENOENT, call,
 				  "port %u of '%s' leads to kernel '%s', none "
 				  "of whose actors has the address %#llx",
 				  port, e->name, link->to.kernel->name,
 				  (unsigned long long)to);
+	header->actor = (uint32_t)to;
+	return 0;
+}
+
+int peal_send_to(struct peal_endpoint *e, uint32_t port, uint64_t to,
+		 uint16_t type, const void *data, uint64_t bytes,
+		 int64_t timeout_ns)
+{
+	struct peal_header header = { 0, type, 0 };
+	struct peali_endpoint_port *p = NULL;
+	int result = check_port(e, port, &p);
+
+	if (PEAL_LIKELY(!result))
+		result = address(e, port, to, &header, "peal_send_to");
+	if (PEAL_UNLIKELY(result))
+		return result;
 	return send(e, port, header, data, bytes, timeout_ns);
 }
 
-int peali_endpoint_ask(struct peal_endpoint *e, uint32_t port, uint16_t type,
-		       uint64_t request, const void *data, uint64_t bytes,
-		       int64_t timeout_ns)
+int peali_endpoint_ask(struct peal_endpoint *e, uint32_t port, uint64_t to,
+		       uint16_t type, uint64_t request, const void *data,
+		       uint64_t bytes, int64_t timeout_ns)
 {
 	struct peali_endpoint_port *p = NULL;
+	struct peal_header header;
 	void *place = NULL;
 	int result = check_port(e, port, &p);
 
 	if (result)
+		return result;
+	header = header_of(p, type, PEAL_FLAG_REQUEST);
+	if (to)
+		result = address(e, port, to, &header, "peal_request_to");
+	if (PEAL_UNLIKELY(result))
 		return result;
 	result = reserve(e, p, PEAL_REQUEST_BYTES + bytes, timeout_ns, &place);
 	if (PEAL_UNLIKELY(result))
@@ -416,8 +432,7 @@ int peali_endpoint_ask(struct peal_endpoint *e, uint32_t port, uint16_t type,
 	*(uint64_t *)place = request;
 	if (bytes)
 		memcpy((uint8_t *)place + PEAL_REQUEST_BYTES, data, bytes);
-	peal_link_commit(&p->producer, header_of(p, type, PEAL_FLAG_REQUEST),
-			 PEAL_REQUEST_BYTES + bytes);
+	peal_link_commit(&p->producer, header, PEAL_REQUEST_BYTES + bytes);
 	return 0;
 }
 

@@ -6,7 +6,9 @@
 #include "runtime/requester.h"
 
 #define REQUEST "peal_request"
+#define REQUEST_TO "peal_request_to"
 #define BEGIN "peal_request_begin"
+#define BEGIN_TO "peal_request_begin_to"
 #define WAIT "peal_request_wait"
 #define CANCEL "peal_request_cancel"
 
@@ -233,17 +235,25 @@ static int await(struct peal_requester *r, const struct request *q,
 
 /* ---- sending ---------------------------------------------------------------- */
 
-static int check_request(const struct peal_requester *r, const void *data,
-			 uint64_t bytes, const char *call)
+/* What a request is made of. */
+struct question {
+	uint64_t to; /* 0: who the requester was opened for */
+	const void *data;
+	uint64_t bytes;
+	uint16_t type;
+};
+
+static int check_request(const struct peal_requester *r,
+			 const struct question *what, const char *call)
 {
-	if (!r || (!data && bytes))
+	if (!r || (!what->data && what->bytes))
 		return peali_fail(PEAL_EINVAL, call, "%s is NULL",
 				  r ? "data" : "requester");
-	if (bytes > r->message_bytes)
+	if (what->bytes > r->message_bytes)
 		return peali_fail(PEAL_EMSGSIZE, call,
 				  "%llu bytes: '%s' takes at most %llu, which "
 				  "is message_bytes",
-				  (unsigned long long)bytes, r->name,
+				  (unsigned long long)what->bytes, r->name,
 				  (unsigned long long)r->message_bytes);
 	if (r->n_links < 2)
 		return peali_fail(PEAL_ENOTCONN, call,
@@ -253,10 +263,17 @@ static int check_request(const struct peal_requester *r, const void *data,
 	return 0;
 }
 
+/* Sends it, as long as the caller alone does. */
+static int put(struct peal_requester *r, const struct request *q,
+	       const struct question *what, int64_t timeout_ns)
+{
+	return peali_endpoint_ask(r->endpoint, 0, what->to, what->type, q->id,
+				  what->data, what->bytes, timeout_ns);
+}
+
 /* Waits for room without the lock, and takes replies as long as there is none. */
 static int send_later(struct peal_requester *r, const struct request *q,
-		      uint16_t type, const void *data, uint64_t bytes,
-		      struct limit *limit)
+		      const struct question *what, struct limit *limit)
 {
 	int64_t slice;
 	int result;
@@ -270,8 +287,7 @@ static int send_later(struct peal_requester *r, const struct request *q,
 		receive_some(r);
 		slice = slice_of(limit);
 		pthread_mutex_unlock(&r->lock);
-		result = peali_endpoint_ask(r->endpoint, 0, type, q->id, data,
-					    bytes, slice);
+		result = put(r, q, what, slice);
 		pthread_mutex_lock(&r->lock);
 	} while ((result == PEAL_ETIMEDOUT || result == PEAL_EAGAIN) &&
 		 !is_late(limit));
@@ -282,35 +298,32 @@ static int send_later(struct peal_requester *r, const struct request *q,
 
 /* Sends it if there is room; with the lock. */
 static int send_now(struct peal_requester *r, const struct request *q,
-		    uint16_t type, const void *data, uint64_t bytes)
+		    const struct question *what)
 {
-	if (r->sending)
-		return PEAL_EAGAIN;
-	return peali_endpoint_ask(r->endpoint, 0, type, q->id, data, bytes, 0);
+	return r->sending ? PEAL_EAGAIN : put(r, q, what, 0);
 }
 
 /* Begins a request and sends it; 0 and q is out. With the lock. */
-static int ask(struct peal_requester *r, uint16_t type, const void *data,
-	       uint64_t bytes, struct limit *limit, const char *call,
-	       struct request **out)
+static int ask(struct peal_requester *r, const struct question *what,
+	       struct limit *limit, const char *call, struct request **out)
 {
 	int result = begin_request(r, limit, call, out);
 
 	if (result)
 		return result;
-	result = send_now(r, *out, type, data, bytes);
+	result = send_now(r, *out, what);
 	if (result == PEAL_EAGAIN) { /* for want of room for replies? */
 		receive_some(r);
-		result = send_now(r, *out, type, data, bytes);
+		result = send_now(r, *out, what);
 	}
 	if (result == PEAL_EAGAIN && limit->timeout_ns)
-		result = send_later(r, *out, type, data, bytes, limit);
+		result = send_later(r, *out, what, limit);
 	if (!result) {
 		r->info.asked++;
 		return 0;
 	}
 	end_request(r, *out);
-	if (result == PEAL_EAGAIN)
+	if (result == PEAL_EAGAIN || result == PEAL_ENOENT) /* has its text */
 		return result;
 	return peali_fail(result, call, "'%s': %s", r->name,
 			  result == PEAL_ETIMEDOUT ?
@@ -382,25 +395,26 @@ static int finish(struct peal_requester *r, struct request *q, const char *call,
 				  peal_error_text(result));
 }
 
-int peal_request(struct peal_requester *r, uint16_t type, const void *data,
-		 uint64_t bytes, void *buffer, uint64_t room,
-		 struct peal_received *reply_out, int64_t timeout_ns)
+/* Asks, and waits for the reply. */
+static int request(struct peal_requester *r, const struct question *what,
+		   void *buffer, uint64_t room, struct peal_received *reply_out,
+		   int64_t timeout_ns, const char *call)
 {
 	struct limit limit = { timeout_ns, 0 };
 	struct request *q = NULL;
-	int result = check_request(r, data, bytes, REQUEST);
+	int result = check_request(r, what, call);
 
 	if (result)
 		return result;
 	if (!buffer && room)
-		return peali_fail(PEAL_EINVAL, REQUEST, "buffer is NULL");
+		return peali_fail(PEAL_EINVAL, call, "buffer is NULL");
 	pthread_mutex_lock(&r->lock);
 	r->inside++;
-	result = ask(r, type, data, bytes, &limit, REQUEST, &q);
+	result = ask(r, what, &limit, call, &q);
 	if (!result) {
 		q->buffer = buffer;
 		q->room = room;
-		result = finish(r, q, REQUEST, reply_out, &limit);
+		result = finish(r, q, call, reply_out, &limit);
 		if (q->state != FREE) { /* nobody can wait again */
 			r->info.given_up++;
 			end_request(r, q);
@@ -408,33 +422,82 @@ int peal_request(struct peal_requester *r, uint16_t type, const void *data,
 	}
 	if (result == PEAL_EAGAIN)
 		result = peali_fail(
-			PEAL_ETIMEDOUT, REQUEST,
+			PEAL_ETIMEDOUT, call,
 			"'%s': no room, or no reply, without a wait", r->name);
 	r->inside--; /* it may be closed from here on */
 	pthread_mutex_unlock(&r->lock);
 	return result;
 }
 
-int peal_request_begin(struct peal_requester *r, uint16_t type,
-		       const void *data, uint64_t bytes, int64_t timeout_ns,
-		       uint64_t *request_out)
+/* Asks. */
+static int begin(struct peal_requester *r, const struct question *what,
+		 int64_t timeout_ns, uint64_t *request_out, const char *call)
 {
 	struct limit limit = { timeout_ns, 0 };
 	struct request *q = NULL;
-	int result = check_request(r, data, bytes, BEGIN);
+	int result = check_request(r, what, call);
 
 	if (result)
 		return result;
 	if (!request_out)
-		return peali_fail(PEAL_EINVAL, BEGIN, "request_out is NULL");
+		return peali_fail(PEAL_EINVAL, call, "request_out is NULL");
 	pthread_mutex_lock(&r->lock);
 	r->inside++;
-	result = ask(r, type, data, bytes, &limit, BEGIN, &q);
+	result = ask(r, what, &limit, call, &q);
 	if (!result)
 		*request_out = q->id;
 	r->inside--;
 	pthread_mutex_unlock(&r->lock);
 	return result;
+}
+
+/* To an actor of its own: which must not be 0, as that says it has none. */
+static int check_to(uint64_t to, const char *call)
+{
+	return to ? 0 :
+		    peali_fail(PEAL_ENOENT, call, "0 is no actor's address");
+}
+
+int peal_request(struct peal_requester *r, uint16_t type, const void *data,
+		 uint64_t bytes, void *buffer, uint64_t room,
+		 struct peal_received *reply_out, int64_t timeout_ns)
+{
+	const struct question what = { 0, data, bytes, type };
+
+	return request(r, &what, buffer, room, reply_out, timeout_ns, REQUEST);
+}
+
+int peal_request_to(struct peal_requester *r, uint64_t to, uint16_t type,
+		    const void *data, uint64_t bytes, void *buffer,
+		    uint64_t room, struct peal_received *reply_out,
+		    int64_t timeout_ns)
+{
+	const struct question what = { to, data, bytes, type };
+	int result = check_to(to, REQUEST_TO);
+
+	return result ? result :
+			request(r, &what, buffer, room, reply_out, timeout_ns,
+				REQUEST_TO);
+}
+
+int peal_request_begin(struct peal_requester *r, uint16_t type,
+		       const void *data, uint64_t bytes, int64_t timeout_ns,
+		       uint64_t *request_out)
+{
+	const struct question what = { 0, data, bytes, type };
+
+	return begin(r, &what, timeout_ns, request_out, BEGIN);
+}
+
+int peal_request_begin_to(struct peal_requester *r, uint64_t to, uint16_t type,
+			  const void *data, uint64_t bytes, int64_t timeout_ns,
+			  uint64_t *request_out)
+{
+	const struct question what = { to, data, bytes, type };
+	int result = check_to(to, BEGIN_TO);
+
+	return result ? result :
+			begin(r, &what, timeout_ns, request_out, BEGIN_TO);
 }
 
 /* The request that a caller names and nobody waits for; with the lock. */

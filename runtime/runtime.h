@@ -384,10 +384,11 @@ void peali_endpoint_attach_port(struct peal_endpoint *endpoint, uint32_t port,
 void peali_endpoint_attach_input(struct peal_endpoint *endpoint, uint32_t input,
 				 struct peal_link *link);
 void peali_endpoint_wake(struct peal_endpoint *endpoint);
-/* peal_send with the number of a request before the payload. */
+/* peal_send_to with the number of a request before the payload; to 0: to whom
+ * the link was made for. */
 int peali_endpoint_ask(struct peal_endpoint *endpoint, uint32_t port,
-		       uint16_t type, uint64_t request, const void *data,
-		       uint64_t bytes, int64_t timeout_ns);
+		       uint64_t to, uint16_t type, uint64_t request,
+		       const void *data, uint64_t bytes, int64_t timeout_ns);
 /* peal_receive_peek of a wait that may go on: its deadline, 0 as long as it was
  * not needed. */
 int peali_endpoint_peek(struct peal_endpoint *endpoint,

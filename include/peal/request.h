@@ -14,8 +14,8 @@ extern "C" {
 struct peal_runtime;
 
 /**
- * Sends requests from the host to one actor or pool and takes the replies: each
- * reply finds the request that it belongs to by a number that both carry. What
+ * Sends requests from the host to one actor or pool, or to any actor of a kernel
+ * (peal_request_to), and takes the replies: each reply finds the request that it belongs to by a number that both carry. What
  * handlers do is in peal/device/request.h.
  *
  *	peal_requester_open(runtime, actor, NULL, &requester);
@@ -122,6 +122,48 @@ int peal_request(struct peal_requester *requester, uint16_t type,
 int peal_request_begin(struct peal_requester *requester, uint16_t type,
 		       const void *data, uint64_t bytes, int64_t timeout_ns,
 		       uint64_t *request_out);
+
+/**
+ * peal_request to any actor of the kernel that is asked, as peal_send_to: by the
+ * requester's link, and by a mailbox to an actor of another worker (the message
+ * has PEAL_REQUEST_BYTES more there). Who replies is listened to; actors that
+ * share ports (ports_of in struct peal_actor_options) reply by one link.
+ *
+ * @param requester  that listens to who replies.
+ * @param to         address of the actor. One that is retired, or never was, in
+ *                   that kernel: the message is dead, reason "no-actor", and
+ *                   no reply comes.
+ * @param type       the program's own number.
+ * @param data       `bytes` bytes; NULL if bytes is 0.
+ * @param bytes      at most message_bytes.
+ * @param buffer     `room` bytes for the reply's payload.
+ * @param room       size of the buffer.
+ * @param reply_out  what came, its data in the buffer; NULL if not wanted.
+ * @param timeout_ns for all of it; -1: for ever.
+ * @return as peal_request; PEAL_ENOENT the address is none of that kernel.
+ *         Thread-safe.
+ */
+int peal_request_to(struct peal_requester *requester, uint64_t to,
+		    uint16_t type, const void *data, uint64_t bytes,
+		    void *buffer, uint64_t room,
+		    struct peal_received *reply_out, int64_t timeout_ns);
+
+/**
+ * peal_request_begin to any actor of the kernel that is asked.
+ *
+ * @param requester   that listens to who replies.
+ * @param to          as peal_request_to.
+ * @param type        the program's own number.
+ * @param data        `bytes` bytes; NULL if bytes is 0.
+ * @param bytes       at most message_bytes.
+ * @param timeout_ns  as peal_request_begin.
+ * @param request_out its number, for peal_request_wait or _cancel; never 0.
+ * @return as peal_request_begin; PEAL_ENOENT the address is none of that
+ *         kernel. Thread-safe.
+ */
+int peal_request_begin_to(struct peal_requester *requester, uint64_t to,
+			  uint16_t type, const void *data, uint64_t bytes,
+			  int64_t timeout_ns, uint64_t *request_out);
 
 /**
  * Waits for the reply of a request that was begun.

@@ -216,9 +216,145 @@ PEAL_TEST(a_drain_ends_behind_what_was_passed_on)
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
+/* n actors of a worker that are asked, replying by the ports of the first. */
+static void spawn_asked(struct peal_kernel *k, uint32_t worker, uint64_t first,
+			uint32_t n, uint64_t *addresses)
+{
+	struct peal_actor_options o = { .size = sizeof(o),
+					.worker = worker + 1,
+					.init_bytes = sizeof(first) };
+	uint32_t i;
+
+	for (i = 0; i < n; i++, first++) {
+		o.init = &first;
+		o.ports_of = i ? addresses[0] : 0;
+		CHECK_OK(peal_actor_spawn(k, "asked", &o, &addresses[i]));
+	}
+}
+
+/* The first half of the addresses is of worker 0, which has the requester's
+ * link, the other half of worker 1. */
+static struct peal_requester *ask_open(struct peal_runtime *rt,
+				       struct peal_kernel *k)
+{
+	struct peal_requester *r = NULL;
+
+	spawn_asked(k, 0, 0, N / 2, address);
+	spawn_asked(k, 1, N / 2, N / 2, address + N / 2);
+	CHECK_OK(peal_requester_open(rt, address[0], NULL, &r));
+	CHECK_OK(peal_requester_listen(r, address[0], 0));
+	CHECK_OK(peal_requester_listen(r, address[N / 2], 0));
+	return r;
+}
+
+struct asker {
+	struct peal_requester *requester;
+	uint32_t first; /* and every other one */
+};
+
+/* Many at a time, then one at a time. */
+static void *ask_all(void *argument)
+{
+	const struct asker *a = argument;
+	struct tally_message m = { 0, 0, 0 };
+	struct tally t = { 0, 0, 0 };
+	struct peal_received r;
+	uint64_t out[N];
+	uint32_t i;
+
+	for (i = a->first; i < N; i += 2) {
+		m.id = i;
+		CHECK_OK(peal_request_begin_to(a->requester, address[i], 0, &m,
+					       sizeof(m), PATIENCE, &out[i]));
+	}
+	for (i = a->first; i < N; i += 2) {
+		CHECK_OK(peal_request_wait(a->requester, out[i], &t, sizeof(t),
+					   &r, PATIENCE));
+		CHECK_EQ(t.id, i);
+		CHECK_EQ(t.next, 1);
+		CHECK_EQ(r.from, address[i / (N / 2) * (N / 2)]);
+	}
+	for (m.number = 1; m.number < EACH / 4; m.number++) {
+		for (i = a->first; i < N; i += 2) {
+			m.id = i;
+			CHECK_OK(peal_request_to(a->requester, address[i], 0,
+						 &m, sizeof(m), &t, sizeof(t),
+						 NULL, PATIENCE));
+			CHECK_EQ(t.id, i);
+			CHECK_EQ(t.next, m.number + 1);
+		}
+	}
+	return NULL;
+}
+
+PEAL_TEST(any_actor_of_a_kernel_is_asked_by_one_requester)
+{
+	struct peal_runtime *rt = harness_open(1, "");
+	struct peal_kernel *k = tallies_launch(rt, 0, two);
+	struct peal_requester *r = ask_open(rt, k);
+	struct asker odd = { r, 1 }, even = { r, 0 };
+	struct peal_requester_info info;
+	pthread_t thread;
+
+	CHECK(!pthread_create(&thread, NULL, ask_all, &odd));
+	ask_all(&even);
+	CHECK(!pthread_join(thread, NULL));
+	CHECK_OK(peal_requester_info(r, &info));
+	CHECK_EQ(info.asked, N * (EACH / 4));
+	CHECK_EQ(info.replied, info.asked);
+	EVENTUALLY(tallies_info(k).handled == info.asked);
+	CHECK_EQ(tallies_info(k).told, info.asked / 2);
+	CHECK_OK(peal_kernel_stop(k, PATIENCE));
+	CHECK_OK(peal_runtime_shutdown(rt));
+}
+
+PEAL_TEST(a_request_that_nobody_can_answer_says_so)
+{
+	struct peal_runtime *rt = harness_open(2, "");
+	struct peal_kernel *k = tallies_launch(rt, 0, two);
+	struct peal_kernel *far = tallies_launch(rt, 1, two);
+	struct peal_requester *r = ask_open(rt, k);
+	struct peal_requester_info info;
+	struct tally_message m = { 0, 0, 0 };
+	struct tally t = { 7, 7, 7 };
+	uint64_t there, number = 0;
+
+#define ASK(to)                                                                \
+	peal_request_to(r, to, 0, &m, sizeof(m), &t, sizeof(t), NULL, SECOND)
+#define BEGIN(to)                                                              \
+	peal_request_begin_to(r, to, 0, &m, sizeof(m), SECOND, &number)
+	CHECK_OK(peal_actor_spawn(far, "tally", NULL, &there));
+	CHECK_FAILS(ASK(there), PEAL_ENOENT, "port 0 of 'requester'");
+	CHECK_FAILS(ASK(0), PEAL_ENOENT, "0 is no actor's");
+	CHECK_FAILS(BEGIN(there), PEAL_ENOENT, "none of whose actors");
+	CHECK_FAILS(BEGIN(0), PEAL_ENOENT, "0 is no actor's");
+	CHECK_EQ(number, 0);
+	CHECK_OK(peal_requester_info(r, &info));
+	CHECK_EQ(info.asked, 0);
+	CHECK_OK(peal_actor_retire(rt, address[N - 1]));
+	CHECK_FAILS(ASK(address[N - 1]), PEAL_ETIMEDOUT, "no reply in time");
+	CHECK_EQ(t.id, 7);
+	/* the one that its state says is another: it refuses */
+	CHECK_FAILS(ASK(address[1]), PEAL_EPROTO, "has refused the request");
+	CHECK_OK(ASK(address[0]));
+	CHECK_OK(peal_requester_info(r, &info));
+	CHECK_EQ(info.asked, 3);
+	CHECK_EQ(info.given_up, 1);
+	CHECK_EQ(info.refused, 1);
+	CHECK_EQ(info.replied, 1);
+#undef BEGIN
+#undef ASK
+	harness_conserved(rt);
+	CHECK_OK(peal_kernel_stop(k, PATIENCE));
+	CHECK_OK(peal_kernel_stop(far, PATIENCE));
+	CHECK_OK(peal_runtime_shutdown(rt));
+}
+
 PEAL_TEST_MAIN(RUN(each_gets_its_own_in_order_whichever_worker_it_is_of);
 	       RUN(a_handler_sends_to_any_actor_of_another_device);
 	       RUN(what_nobody_gets_is_dead_with_its_reason);
 	       RUN(an_address_elsewhere_is_refused);
 	       RUN(a_full_mailbox_holds_the_link_back);
-	       RUN(a_drain_ends_behind_what_was_passed_on);)
+	       RUN(a_drain_ends_behind_what_was_passed_on);
+	       RUN(any_actor_of_a_kernel_is_asked_by_one_requester);
+	       RUN(a_request_that_nobody_can_answer_says_so);)

@@ -39,6 +39,16 @@ static PEAL_DEV int answer(struct peal_worker *w)
 				 peal_length(w));
 }
 
+/* Replies with what it is and how many it had. */
+static PEAL_DEV int asked(struct peal_worker *w)
+{
+	int wrong = count(w);
+
+	peal_sync(w); /* what is sent is what the leader has counted */
+	return wrong ? peal_refuse(w, 0, PEAL_EPROTO) :
+		       peal_reply(w, 0, 0, peal_state(w), sizeof(struct tally));
+}
+
 /* Sends to the actor that the message names, of the kernel behind its port. */
 static PEAL_DEV int post(struct peal_worker *w)
 {
@@ -53,5 +63,6 @@ static PEAL_DEV int post(struct peal_worker *w)
 	X(tally, sizeof(struct tally), PEAL_SINK)                              \
 	X(large, sizeof(struct tally_large), PEAL_SINK)                        \
 	X(answer, sizeof(struct tally), PEAL_EMITS(1, 1))                      \
+	X(asked, sizeof(struct tally), PEAL_EMITS(1, 1))                       \
 	X(post, 0, PEAL_EMITS(1, 1))
 PEAL_PROGRAM(tally, HANDLERS);
