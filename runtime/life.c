@@ -271,10 +271,10 @@ static const char *what_blocks(uint64_t blocked, char text[48])
 	return text;
 }
 
-/* Names the worker that keeps the kernel from its end. */
+/* Names the worker that keeps the kernel from its end, and what keeps it. */
 static int name_the_late(struct peal_kernel *k, int code, const char *call)
 {
-	char port[48];
+	char port[48], why[256] = "";
 	uint32_t i;
 
 	for (i = 0; i < k->params.n_workers; i++) {
@@ -289,16 +289,19 @@ static int name_the_late(struct peal_kernel *k, int code, const char *call)
 					  "handler of actor %llu",
 					  i, k->name,
 					  (unsigned long long)actor - 1);
+		peali_stuck_why(k, i, why);
 		if (blocked)
 			return peali_fail(code, call,
 					  "worker %u of kernel '%s' holds a "
-					  "message for actor %u, whose %s",
+					  "message for actor %u, whose %s%s%s",
 					  i, k->name, (uint32_t)(blocked >> 32),
-					  what_blocks(blocked, port));
+					  what_blocks(blocked, port),
+					  why[0] ? ": " : "", why);
 		return peali_fail(code, call,
 				  "worker %u of kernel '%s' is %s: an input "
-				  "has not ended",
-				  i, k->name, peali_phase_name(phase_of(k, i)));
+				  "has not ended%s%s",
+				  i, k->name, peali_phase_name(phase_of(k, i)),
+				  why[0] ? ": " : "", why);
 	}
 	return code;
 }

@@ -397,6 +397,11 @@ int peali_endpoint_peek(struct peal_endpoint *endpoint,
 /* The peeked message is dead, for that reason. */
 void peali_endpoint_drop(struct peal_endpoint *endpoint, uint32_t reason);
 
+/* What keeps a worker from going on, as peal_stuck says it: 1 and the text, or 0.
+ * Without the runtime's lock. */
+int peali_stuck_why(struct peal_kernel *kernel, uint32_t worker,
+		    char text[256]);
+
 uint32_t peali_requesters_count(const struct peal_runtime *rt);
 /* Frees them all; their links and endpoints are gone. */
 void peali_requesters_clear(struct peal_runtime *rt);

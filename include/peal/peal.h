@@ -21,6 +21,7 @@
 #include <peal/queue_of.h>
 #include <peal/request.h>
 #include <peal/runtime.h>
+#include <peal/stuck.h>
 #include <peal/topic.h>
 #include <peal/topology.h>
 

@@ -1,0 +1,630 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Why work does not go on. Workers and endpoints are the nodes of a graph whose
+ * edges lead from who waits to whom it waits for: a worker that has no room in a
+ * link to the link's other end. The way from each message that does not move
+ * ends at a cause, or runs in a circle, which is one.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <peal/stuck.h>
+#include "runtime/topic.h"
+
+#define CALL "peal_stuck"
+#define WATCH_NS 100000000ULL
+#define WATCH_NS_MAX 10000000000ULL
+#define LATE_WATCH_NS 10000000ULL /* by who has waited already */
+#define NOBODY UINT32_MAX
+
+/** A worker at one moment. */
+struct worker_look {
+	struct peal_kernel *kernel;
+	uint32_t id; /* the kernel's: a pointer may be another's by now */
+	uint32_t worker;
+	uint64_t phase, beat, handled, actor, blocked;
+	int still; /* 1: as at the look before */
+	uint32_t way; /* the latest that led here */
+};
+
+/** A link at one moment. */
+struct link_look {
+	const struct peal_link *link;
+	struct peal_link_info info;
+	int still;
+};
+
+struct looks {
+	struct worker_look *workers;
+	struct link_look *links;
+	uint32_t n_workers, n_links;
+};
+
+struct cause {
+	struct peal_stuck out;
+	const void *at; /* kernel, endpoint or link: */
+	uint32_t worker; /* two with the same of these are one */
+};
+
+struct search {
+	struct peal_runtime *rt;
+	struct looks now;
+	uint32_t n_ways;
+	uint64_t watch_ns;
+	struct cause *causes;
+	uint32_t n, room;
+	int no_memory;
+};
+
+const char *peal_stuck_name(uint32_t cause)
+{
+	static const char *const names[PEAL_STUCK_COUNT] = {
+		"handler",   "receive", "port", "cycle",
+		"suspended", "input",	"mail", "worker",
+	};
+
+	return cause < PEAL_STUCK_COUNT ? names[cause] : "?";
+}
+
+/* ---- looking -------------------------------------------------------------- */
+
+static void free_looks(struct looks *l)
+{
+	free(l->workers);
+	free(l->links);
+	memset(l, 0, sizeof(*l));
+}
+
+static void look_at_worker(struct peal_kernel *k, uint32_t i,
+			   struct worker_look *out)
+{
+	const struct peal_worker_status *s = &k->status[i];
+
+	memset(out, 0, sizeof(*out));
+	out->kernel = k;
+	out->id = k->id;
+	out->worker = i;
+	out->phase = peal_load_acquire_sys(&s->phase);
+	out->beat = peal_load_relaxed_sys(&s->beat);
+	out->handled = peal_load_relaxed_sys(&s->handled);
+	out->actor = peal_load_relaxed_sys(&s->actor);
+	out->blocked = peal_load_relaxed_sys(&s->blocked);
+}
+
+/* With the runtime's lock; 0 or PEAL_ENOMEM. */
+static int look(struct peal_runtime *rt, struct looks *l)
+{
+	struct peal_kernel *k;
+	struct peal_link *link;
+	uint32_t i;
+
+	memset(l, 0, sizeof(*l));
+	for (k = rt->kernels; k; k = k->next)
+		l->n_workers += k->params.n_workers;
+	for (link = rt->links; link; link = link->next)
+		l->n_links++;
+	l->workers = calloc(l->n_workers + 1u, sizeof(*l->workers));
+	l->links = calloc(l->n_links + 1u, sizeof(*l->links));
+	if (!l->workers || !l->links) {
+		free_looks(l);
+		return PEAL_ENOMEM;
+	}
+	l->n_workers = l->n_links = 0;
+	for (k = rt->kernels; k; k = k->next)
+		for (i = 0; i < k->params.n_workers; i++)
+			look_at_worker(k, i, &l->workers[l->n_workers++]);
+	for (link = rt->links; link; link = link->next) {
+		l->links[l->n_links].link = link;
+		peal_link_info(link, &l->links[l->n_links++].info);
+	}
+	return 0;
+}
+
+/* Both lists are newest first: what is in both is in the same order. */
+static void compare(const struct looks *before, struct looks *now)
+{
+	uint32_t i, j;
+
+	for (i = j = 0; i < now->n_workers; i++) {
+		struct worker_look *w = &now->workers[i];
+		const struct worker_look *b = before->workers;
+
+		while (j < before->n_workers &&
+		       (b[j].kernel != w->kernel || b[j].id != w->id ||
+			b[j].worker != w->worker))
+			j++;
+		if (j == before->n_workers) { /* new: start over */
+			j = 0;
+			continue;
+		}
+		w->still = b[j].phase == w->phase &&
+			   b[j].handled == w->handled &&
+			   b[j].blocked == w->blocked;
+		/* one that turns is in no handler, whatever it says */
+		if (b[j].beat != w->beat || b[j].actor != w->actor)
+			w->actor = 0;
+	}
+	for (i = j = 0; i < now->n_links; i++) {
+		struct link_look *l = &now->links[i];
+		const struct link_look *b = before->links;
+
+		while (j < before->n_links && b[j].info.id > l->info.id)
+			j++;
+		l->still = j < before->n_links && b[j].info.id == l->info.id &&
+			   b[j].info.undelivered_first ==
+				   l->info.undelivered_first;
+	}
+}
+
+/* ---- causes --------------------------------------------------------------- */
+
+__attribute__((format(printf, 2, 3))) static void say(struct cause *c,
+						      const char *format, ...)
+{
+	size_t used = strlen(c->out.text);
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(c->out.text + used, sizeof(c->out.text) - used, format,
+		  arguments);
+	va_end(arguments);
+}
+
+/* The cause of that kind there; new: its text is empty. NULL: no memory. */
+static struct cause *cause_at(struct search *s, enum peal_stuck_cause cause,
+			      const void *at, uint32_t worker)
+{
+	struct cause *c;
+	uint32_t i;
+
+	for (i = 0; i < s->n; i++) {
+		c = &s->causes[i];
+		if (c->out.cause == cause && c->at == at && c->worker == worker)
+			return c;
+	}
+	if (s->n == s->room) {
+		c = realloc(s->causes, (2 * s->room + 8) * sizeof(*c));
+		if (!c) {
+			s->no_memory = 1;
+			return NULL;
+		}
+		s->causes = c;
+		s->room = 2 * s->room + 8;
+	}
+	c = &s->causes[s->n++];
+	memset(c, 0, sizeof(*c));
+	c->out.cause = cause;
+	c->out.device = -1;
+	c->out.still_ns = s->watch_ns;
+	c->at = at;
+	c->worker = worker;
+	return c;
+}
+
+/* One that is at a worker: begins its text. */
+static struct cause *cause_of(struct search *s, enum peal_stuck_cause cause,
+			      const struct worker_look *w)
+{
+	struct cause *c = cause_at(s, cause, w->kernel, w->worker);
+
+	if (!c || c->out.text[0])
+		return c;
+	c->out.device = w->kernel->device;
+	c->out.worker = w->worker;
+	say(c, "worker %u of kernel '%s' on device %d ", w->worker,
+	    w->kernel->name, w->kernel->device);
+	return c;
+}
+
+static uint64_t address_of(const struct peal_kernel *k, uint32_t actor)
+{
+	return peali_address((uint32_t)k->device, k->id, actor);
+}
+
+static const char *handler_of(const struct peal_kernel *k, uint32_t actor)
+{
+	uint32_t handler = actor < k->params.max_actors ?
+				   k->actors[actor].handler :
+				   PEAL_NO_HANDLER;
+
+	return handler < k->program->n_handlers ?
+		       k->program->handlers[handler].name :
+		       "?";
+}
+
+static struct cause *handler_runs(struct search *s, const struct worker_look *w)
+{
+	struct cause *c = cause_of(s, PEAL_STUCK_HANDLER, w);
+	uint32_t actor = (uint32_t)w->actor - 1;
+	uint64_t moved;
+
+	if (!c || c->out.address)
+		return c;
+	moved = atomic_load(&w->kernel->workers[w->worker].beat_moved_ns);
+	if (moved && peali_now_ns() - moved > c->out.still_ns)
+		c->out.still_ns = peali_now_ns() - moved;
+	c->out.address = address_of(w->kernel, actor);
+	say(c, "is in handler '%s' of actor %u, for %llu ms so far",
+	    handler_of(w->kernel, actor), actor,
+	    (unsigned long long)c->out.still_ns / 1000000);
+	return c;
+}
+
+static struct cause *port_lost(struct search *s, const struct worker_look *w)
+{
+	struct cause *c = cause_of(s, PEAL_STUCK_PORT, w);
+	uint32_t actor = (uint32_t)(w->blocked >> 32);
+
+	if (!c || c->out.address)
+		return c;
+	c->out.address = address_of(w->kernel, actor);
+	say(c, "has a message for actor %u, whose port %u has no link", actor,
+	    PEAL_BLOCKED_PORT(w->blocked));
+	return c;
+}
+
+static struct cause *suspended(struct search *s, const struct worker_look *w)
+{
+	struct cause *c = cause_at(s, PEAL_STUCK_SUSPENDED, w->kernel, NOBODY);
+
+	if (!c || c->out.text[0])
+		return c;
+	c->out.device = w->kernel->device;
+	say(c, "kernel '%s' on device %d is suspended", w->kernel->name,
+	    w->kernel->device);
+	return c;
+}
+
+static struct cause *not_received(struct search *s,
+				  const struct peal_endpoint *e)
+{
+	struct cause *c = cause_at(s, PEAL_STUCK_RECEIVE, e, 0);
+
+	if (!c || c->out.text[0])
+		return c;
+	c->out.address = peal_endpoint_address(e);
+	say(c, "the host does not receive at '%s'", e->name);
+	return c;
+}
+
+static struct cause *plain(struct search *s, enum peal_stuck_cause cause,
+			   const struct worker_look *w, const char *text)
+{
+	struct cause *c = cause_of(s, cause, w);
+
+	if (c && !strstr(c->out.text, text))
+		say(c, "%s", text);
+	return c;
+}
+
+/* ---- the way from one to the next ------------------------------------------- */
+
+static struct worker_look *worker_at(struct search *s,
+				     const struct peali_end *end)
+{
+	uint32_t i;
+
+	for (i = 0; i < s->now.n_workers; i++)
+		if (s->now.workers[i].kernel == end->kernel)
+			return &s->now.workers[i + end->worker];
+	return NULL;
+}
+
+/* The end of the link or topic by a port of a worker; NULL: there is none. */
+static const struct peali_end *behind_port(struct search *s,
+					   const struct peal_kernel *k,
+					   uint32_t worker, uint32_t index)
+{
+	const struct peali_end *slowest = NULL;
+	struct peal_subscriber_info info;
+	const struct peali_topic *t;
+	uint64_t most = 0;
+	uint32_t i;
+
+	for (i = 0; i < s->now.n_links; i++) {
+		const struct peal_link *link = s->now.links[i].link;
+
+		if (link->from.kernel == k && link->from.worker == worker &&
+		    link->from.index == index)
+			return &link->to;
+	}
+	for (t = s->rt->topics; t; t = t->next) {
+		if (t->publisher.kernel != k || t->publisher.worker != worker ||
+		    t->publisher.index != index)
+			continue;
+		for (i = 0; i < t->spec.n_subscribers; i++) {
+			if (!t->subscribers[i].end.kernel)
+				continue;
+			peali_subscriber_read(t, i, &info);
+			if (info.queued > most)
+				slowest = &t->subscribers[i].end;
+			most = info.queued > most ? info.queued : most;
+		}
+	}
+	return slowest;
+}
+
+/* Who does not take what it is told: another worker of the kernel that is held
+ * up itself; one where no way has been is better. */
+static struct worker_look *behind_mail(struct search *s,
+				       const struct worker_look *from)
+{
+	struct worker_look *found = NULL;
+	uint32_t i;
+
+	for (i = 0; i < s->now.n_workers; i++) {
+		struct worker_look *w = &s->now.workers[i];
+
+		if (w->kernel != from->kernel || w == from || !w->still ||
+		    !(w->actor || w->blocked ||
+		      w->phase == PEAL_WORKER_SUSPENDED))
+			continue;
+		if (!found || (found->way == s->n_ways && w->way < s->n_ways))
+			found = w;
+	}
+	return found;
+}
+
+/* Where a worker that has no room waits: the next worker, or a cause. */
+static struct worker_look *step(struct search *s, const struct worker_look *w,
+				struct cause **cause_out)
+{
+	uint32_t actor = (uint32_t)(w->blocked >> 32);
+	uint32_t port = PEAL_BLOCKED_PORT(w->blocked);
+	const struct peali_end *end;
+	struct worker_look *next;
+
+	if (port == PEAL_BLOCKED_MAIL) {
+		next = behind_mail(s, w);
+		if (!next)
+			*cause_out = plain(s, PEAL_STUCK_MAIL, w,
+					   "waits for room in mailboxes or "
+					   "pools");
+		return next;
+	}
+	if (actor >= w->kernel->params.max_actors)
+		return NULL;
+	end = behind_port(s, w->kernel, w->worker,
+			  w->kernel->actors[actor].port_base + port);
+	if (end && end->endpoint) {
+		*cause_out = not_received(s, end->endpoint);
+		return NULL;
+	}
+	return end ? worker_at(s, end) : NULL;
+}
+
+/* The circle that a way runs in: named once, whoever comes to it. */
+static struct cause *cycle(struct search *s, const struct worker_look *in)
+{
+	const struct worker_look *w = in, *least = in;
+	struct cause *c = NULL, *none = NULL;
+	uint32_t n = 0;
+
+	do {
+		if (w < least)
+			least = w;
+		w = step(s, w, &none);
+	} while (w && w != in && ++n < s->now.n_workers);
+	c = cause_at(s, PEAL_STUCK_CYCLE, least->kernel, least->worker);
+	if (!c || c->out.text[0])
+		return c;
+	c->out.device = least->kernel->device;
+	c->out.worker = least->worker;
+	say(c, "workers wait for room in a circle:");
+	w = least;
+	n = 0;
+	do {
+		say(c, "%s worker %u of '%s'", n ? " for" : "", w->worker,
+		    w->kernel->name);
+		w = step(s, w, &none);
+	} while (w && w != least && ++n < s->now.n_workers);
+	return c;
+}
+
+/* From a worker to what it waits for; NULL: it does not wait, or moves. */
+static struct cause *follow(struct search *s, struct worker_look *w,
+			    int has_work)
+{
+	struct cause *c = NULL;
+
+	s->n_ways++;
+	while (w && w->still && w->phase < PEAL_WORKER_STOPPED) {
+		if (w->phase == PEAL_WORKER_SUSPENDED)
+			return suspended(s, w);
+		if (w->actor)
+			return handler_runs(s, w);
+		if (!w->blocked)
+			return has_work ? plain(s, PEAL_STUCK_WORKER, w,
+						"turns and does not take what "
+						"is there") :
+					  NULL;
+		if (w->blocked >> 16 & 1)
+			return port_lost(s, w);
+		if (w->way == s->n_ways)
+			return cycle(s, w);
+		w->way = s->n_ways;
+		w = step(s, w, &c);
+		if (c)
+			return c;
+		has_work = 1;
+	}
+	return NULL;
+}
+
+/* ---- where the ways begin ----------------------------------------------------- */
+
+/* Messages of a link wait for it. */
+static void hold(struct cause *c, const struct peal_link_info *info)
+{
+	if (!c->out.held) {
+		c->out.link = info->id;
+		c->out.message = info->undelivered_first;
+	}
+	c->out.held += info->queued;
+	c->out.n_links++;
+}
+
+/* Whether nobody will say that this link ends, unless it does so now. */
+static int not_ended(const struct link_look *l)
+{
+	const struct peal_link *link = l->link;
+	const struct peal_kernel *to = link->to.kernel, *from;
+
+	from = link->from.kernel;
+	return to && to->draining && !l->info.ended && !l->info.queued &&
+	       !atomic_load(&link->sender_gone) &&
+	       !atomic_load(&link->receiver_gone) &&
+	       !(from && (from == to || from->draining || from->stopping));
+}
+
+static struct cause *input_open(struct search *s, const struct link_look *l)
+{
+	const struct peal_link *link = l->link;
+	struct cause *c = cause_at(s, PEAL_STUCK_INPUT, link, 0);
+
+	if (!c || c->out.text[0])
+		return c;
+	c->out.device = link->from.device;
+	if (c->out.device == PEALI_HOST)
+		c->out.device = -1;
+	c->out.address = link->from.address;
+	c->out.link = l->info.id;
+	c->out.message = l->info.undelivered_first;
+	say(c,
+	    "kernel '%s' drains, and link %llu to it, from '%s' port %u, has "
+	    "not been ended",
+	    link->to.kernel->name, (unsigned long long)l->info.id,
+	    link->from.kernel ? link->from.kernel->name :
+				link->from.endpoint->name,
+	    link->from_port);
+	return c;
+}
+
+/* All ways; with the lock. */
+static void follow_all(struct search *s)
+{
+	struct cause *c;
+	uint32_t i;
+
+	for (i = 0; i < s->now.n_links; i++) {
+		struct link_look *l = &s->now.links[i];
+
+		if (not_ended(l))
+			input_open(s, l);
+		if (!l->still || !l->info.queued)
+			continue;
+		c = l->link->to.endpoint ?
+			    not_received(s, l->link->to.endpoint) :
+			    follow(s, worker_at(s, &l->link->to), 1);
+		if (c)
+			hold(c, &l->info);
+	}
+	for (i = 0; i < s->now.n_workers; i++)
+		if (s->now.workers[i].actor || s->now.workers[i].blocked)
+			follow(s, &s->now.workers[i], 0);
+}
+
+static int more_held(const void *a, const void *b)
+{
+	const struct cause *x = a, *y = b;
+
+	return (x->out.held < y->out.held) - (x->out.held > y->out.held);
+}
+
+/* Two looks, and what follows; the caller frees s->now, s->causes. The lock is
+ * held at the return of 0. */
+static int search(struct search *s, struct peal_runtime *rt, uint64_t watch_ns)
+{
+	struct looks before;
+	struct timespec pause = { (time_t)(watch_ns / 1000000000),
+				  (long)(watch_ns % 1000000000) };
+	int result;
+
+	memset(s, 0, sizeof(*s));
+	s->rt = rt;
+	s->watch_ns = watch_ns;
+	pthread_mutex_lock(&rt->lock);
+	result = look(rt, &before);
+	pthread_mutex_unlock(&rt->lock);
+	if (result)
+		return result;
+	while (nanosleep(&pause, &pause))
+		;
+	pthread_mutex_lock(&rt->lock);
+	result = look(rt, &s->now);
+	if (result)
+		pthread_mutex_unlock(&rt->lock);
+	else
+		compare(&before, &s->now);
+	free_looks(&before);
+	return result;
+}
+
+static void end_search(struct search *s)
+{
+	pthread_mutex_unlock(&s->rt->lock);
+	free_looks(&s->now);
+	free(s->causes);
+}
+
+int peal_stuck(struct peal_runtime *rt, uint64_t watch_ns,
+	       struct peal_stuck *causes_out, uint32_t n)
+{
+	struct search s;
+	uint32_t i;
+	int result;
+
+	if (!rt || (n && !causes_out))
+		return peali_fail(PEAL_EINVAL, CALL, "an argument is NULL");
+	if (watch_ns > WATCH_NS_MAX)
+		return peali_fail(PEAL_EINVAL, CALL,
+				  "watch_ns %llu: at most %llu",
+				  (unsigned long long)watch_ns, WATCH_NS_MAX);
+	if (search(&s, rt, watch_ns ? watch_ns : WATCH_NS))
+		return peali_fail(PEAL_ENOMEM, CALL, "no memory for a look");
+	follow_all(&s);
+	if (s.n)
+		qsort(s.causes, s.n, sizeof(*s.causes), more_held);
+	for (i = 0; i < s.n && i < n; i++) {
+		struct cause *c = &s.causes[i];
+
+		if (c->out.held)
+			say(c,
+			    "; %llu messages in %u links wait for it, the "
+			    "first is number %llu of link %llu",
+			    (unsigned long long)c->out.held, c->out.n_links,
+			    (unsigned long long)c->out.message,
+			    (unsigned long long)c->out.link);
+		causes_out[i] = c->out;
+	}
+	result = s.no_memory ? peali_fail(PEAL_ENOMEM, CALL,
+					  "no memory for the causes") :
+			       (int)s.n;
+	end_search(&s);
+	return result;
+}
+
+int peali_stuck_why(struct peal_kernel *k, uint32_t worker, char text[256])
+{
+	struct search s;
+	struct cause *c = NULL;
+	uint32_t i;
+
+	if (search(&s, k->rt, LATE_WATCH_NS))
+		return 0;
+	for (i = 0; i < s.now.n_workers && !c; i++)
+		if (s.now.workers[i].kernel == k &&
+		    s.now.workers[i].worker == worker)
+			c = follow(&s, &s.now.workers[i], 0);
+	for (i = 0; i < s.now.n_links && !c; i++)
+		if (s.now.links[i].link->to.kernel == k &&
+		    s.now.links[i].link->to.worker == worker &&
+		    not_ended(&s.now.links[i]))
+			c = input_open(&s, &s.now.links[i]);
+	if (c)
+		memcpy(text, c->out.text, sizeof(c->out.text));
+	end_search(&s);
+	return c != NULL;
+}

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who holds whom up: each cause by a thing that is really so. */
+#include "runtime/harness.h"
+
+#define CAUSES 8
+
+static struct peal_stuck cause[CAUSES];
+static const struct peal_link_options four = { .capacity = 4 };
+
+static int stuck(struct peal_runtime *rt)
+{
+	int n;
+
+	memset(cause, 0, sizeof(cause));
+	n = peal_stuck(rt, 0, cause, CAUSES);
+	CHECK(n >= 0);
+	return n;
+}
+
+/* Only that cause, which holds so many up; a worker may just be about to. */
+#define STUCK(rt, which, messages)                                             \
+	do {                                                                   \
+		EVENTUALLY(stuck(rt) == 1 && cause[0].cause == (which) &&      \
+			   cause[0].held == (uint64_t)(messages));             \
+		CHECK(cause[0].still_ns >= 100 * MS);                          \
+	} while (0)
+
+/* Sends until there has been no room for a while; how many. */
+static uint64_t fill(struct peal_endpoint *e, uint32_t port)
+{
+	struct relay_message m;
+	uint64_t n;
+
+	for (n = 0;; n++) {
+		harness_fill(&m, sizeof(m), 1, n);
+		if (peal_send(e, port, (uint16_t)n, &m, sizeof(m), SECOND / 2))
+			return n;
+	}
+}
+
+static uint64_t queued(struct peal_link *link)
+{
+	return harness_info(link).queued;
+}
+
+static void end(struct peal_runtime *rt)
+{
+	CHECK_OK(peal_runtime_shutdown(rt));
+}
+
+PEAL_TEST(nothing_is_stuck_where_nothing_waits)
+{
+	struct peal_runtime *rt = harness_open(2, "");
+	struct peal_endpoint *e = harness_endpoint(rt);
+	struct peal_kernel *k = harness_launch_with(
+		rt, 1, (struct peal_kernel_options){ .workers = 2 });
+	uint64_t echo = harness_spawn(k, "echo", 1);
+	struct peal_stuck one;
+
+	CHECK_EQ(stuck(rt), 0);
+	harness_from(rt, e, 0, echo, four);
+	harness_to(rt, echo, e, four);
+	harness_send(e, 0, 1, 0, 4);
+	harness_receive(e, 1, 0, 4);
+	CHECK_EQ(stuck(rt), 0);
+	CHECK_EQ(peal_stuck(NULL, 0, NULL, 0), PEAL_EINVAL);
+	CHECK_EQ(peal_stuck(rt, 0, NULL, 1), PEAL_EINVAL);
+	CHECK_FAILS(peal_stuck(rt, 11 * SECOND, &one, 1), PEAL_EINVAL,
+		    "watch_ns 11000000000: at most 10000000000");
+	CHECK_CONTAINS(peal_stuck_name(PEAL_STUCK_CYCLE), "cycle");
+	CHECK_CONTAINS(peal_stuck_name(PEAL_STUCK_COUNT), "?");
+	end(rt);
+}
+
+/* host -> echo on device 0 -> moody on device 1, which does not return. */
+PEAL_TEST(a_handler_that_does_not_return_holds_all_behind_it)
+{
+	struct peal_kernel_options o = { .workers = 2, .name = "deep" };
+	struct peal_runtime *rt = harness_open(2, "");
+	struct peal_endpoint *e = harness_endpoint(rt);
+	struct peal_kernel *far = harness_launch_with(rt, 1, o);
+	uint64_t echo = harness_spawn(harness_launch(rt, 0), "echo", 0);
+	uint64_t idle = harness_spawn(far, "moody", 0);
+	uint64_t moody = harness_spawn(far, "moody", 1);
+	struct peal_link *first = harness_from(rt, e, 0, echo, four);
+	struct peal_link *second = harness_link(rt, echo, 0, moody, four);
+	struct peal_link *other = harness_from(rt, e, 1, idle, four);
+	uint64_t n;
+
+	CHECK_OK(peal_send(e, 1, 0, "", 0, PATIENCE));
+	harness_delivered(other, 1);
+	CHECK_OK(peal_send(e, 0, 2, "", 0, PATIENCE));
+	n = fill(e, 0);
+	STUCK(rt, PEAL_STUCK_HANDLER, n + 1);
+	CHECK_EQ(queued(first) + queued(second), n + 1);
+	CHECK_EQ(cause[0].n_links, 2);
+	CHECK_EQ(cause[0].device, 1);
+	CHECK_EQ(cause[0].worker, 1);
+	CHECK_EQ(cause[0].address, moody);
+	CHECK_CONTAINS(cause[0].text,
+		       "worker 1 of kernel 'deep' on device 1 is in handler "
+		       "'moody' of actor 1, for ");
+	CHECK_CONTAINS(cause[0].text, "messages in 2 links wait for it");
+	CHECK_OK(peal_kernel_abort(far, PATIENCE));
+	EVENTUALLY(stuck(rt) == 0);
+	end(rt);
+}
+
+PEAL_TEST(the_host_does_not_receive)
+{
+	struct peal_kernel_options o = { .name = "near" };
+	struct peal_runtime *rt = harness_open(1, "");
+	struct peal_endpoint *e = harness_endpoint(rt);
+	struct peal_kernel *k = harness_launch_with(rt, 0, o);
+	uint64_t echo = harness_spawn(k, "echo", 0), n;
+
+	harness_from(rt, e, 0, echo, four);
+	harness_to(rt, echo, e, four);
+	n = fill(e, 0);
+	STUCK(rt, PEAL_STUCK_RECEIVE, n);
+	CHECK_EQ(cause[0].address, peal_endpoint_address(e));
+	CHECK_EQ(cause[0].device, -1);
+	CHECK_EQ(cause[0].n_links, 2);
+	CHECK_EQ(cause[0].message, 0);
+	CHECK_CONTAINS(cause[0].text, "does not receive at 'endpoint'; ");
+	/* who waits for the kernel is told the same */
+	CHECK_FAILS(peal_kernel_drain(k, 30 * MS), PEAL_ETIMEDOUT,
+		    "whose port 0 has no room: the host does not receive");
+	harness_receive(e, 1, 0, 2);
+	EVENTUALLY(stuck(rt) >= 1 && cause[0].held == n - 2);
+	CHECK_EQ(cause[0].message, 2);
+	harness_receive(e, 1, 2, n - 2);
+	end(rt);
+}
+
+PEAL_TEST(a_port_without_a_link_is_named)
+{
+	struct peal_runtime *rt = harness_open(1, "");
+	struct peal_endpoint *e = harness_endpoint(rt);
+	struct peal_kernel_options o = { .name = "near" };
+	struct peal_kernel *k = harness_launch_with(rt, 0, o);
+	uint64_t echo = harness_spawn(k, "echo", 0);
+
+	harness_from(rt, e, 0, echo, four);
+	harness_send(e, 0, 1, 0, 3);
+	STUCK(rt, PEAL_STUCK_PORT, 3);
+	CHECK_EQ(cause[0].address, echo);
+	CHECK_CONTAINS(cause[0].text, "actor 0, whose port 0 has no link");
+	harness_to(rt, echo, e, four);
+	harness_receive(e, 1, 0, 3);
+	CHECK_EQ(stuck(rt), 0);
+	end(rt);
+}
+
+/* Two that send on what the other sends, and the host adds to it. */
+PEAL_TEST(a_circle_is_one_cause)
+{
+	struct peal_kernel_options a = { .name = "a" }, b = { .name = "b" };
+	struct peal_runtime *rt = harness_open(2, "");
+	struct peal_endpoint *e = harness_endpoint(rt);
+	uint64_t near = harness_spawn(harness_launch_with(rt, 0, a), "echo", 0);
+	uint64_t far = harness_spawn(harness_launch_with(rt, 1, b), "echo", 0);
+	uint64_t n;
+
+	harness_link(rt, near, 0, far, four);
+	harness_link(rt, far, 0, near, four);
+	harness_from(rt, e, 0, near, four);
+	n = fill(e, 0);
+	STUCK(rt, PEAL_STUCK_CYCLE, n);
+	CHECK_EQ(cause[0].n_links, 3);
+	CHECK_CONTAINS(cause[0].text,
+		       "wait for room in a circle: worker 0 of ");
+	CHECK_CONTAINS(cause[0].text, " for worker 0 of ");
+	CHECK_CONTAINS(cause[0].text, "of 'a'");
+	CHECK_CONTAINS(cause[0].text, "of 'b'");
+	end(rt);
+}
+
+PEAL_TEST(a_suspended_kernel_is_named)
+{
+	struct peal_kernel_options o = { .name = "asleep" };
+	struct peal_runtime *rt = harness_open(1, "");
+	struct peal_endpoint *e = harness_endpoint(rt);
+	struct peal_kernel *k = harness_launch_with(rt, 0, o);
+	struct peal_link *link =
+		harness_from(rt, e, 0, harness_spawn(k, "sink", 0), four);
+
+	CHECK_OK(peal_kernel_suspend(k, PATIENCE));
+	CHECK_EQ(stuck(rt), 0);
+	harness_send(e, 0, 1, 0, 3);
+	STUCK(rt, PEAL_STUCK_SUSPENDED, 3);
+	CHECK_CONTAINS(cause[0].text, "kernel 'asleep' on device 0 is");
+	CHECK_OK(peal_kernel_resume(k));
+	harness_delivered(link, 3);
+	CHECK_EQ(stuck(rt), 0);
+	end(rt);
+}
+
+PEAL_TEST(an_input_that_was_not_ended_is_named)
+{
+	struct peal_kernel_options o = { .name = "drains" };
+	struct peal_runtime *rt = harness_open(1, "");
+	struct peal_endpoint *e = harness_endpoint(rt);
+	struct peal_kernel *k = harness_launch_with(rt, 0, o);
+	uint64_t sink = harness_spawn(k, "sink", 0);
+	struct peal_link *done = harness_from(rt, e, 0, sink, four);
+	struct peal_link *open = harness_from(rt, e, 5, sink, four);
+
+	harness_send(e, 5, 1, 0, 3);
+	harness_delivered(open, 3);
+	CHECK_OK(peal_send_end(e, 0, PATIENCE));
+	EVENTUALLY(harness_info(done).ended);
+	CHECK_EQ(stuck(rt), 0); /* nobody waits for it */
+	CHECK_FAILS(peal_kernel_drain(k, 30 * MS), PEAL_ETIMEDOUT,
+		    "an input has not ended: kernel 'drains' drains, and link");
+	STUCK(rt, PEAL_STUCK_INPUT, 0);
+	CHECK_EQ(cause[0].link, harness_info(open).id);
+	CHECK_EQ(cause[0].message, 3);
+	CHECK_EQ(cause[0].address, peal_endpoint_address(e));
+	CHECK_CONTAINS(cause[0].text, "from 'endpoint' port 5, has not been");
+	CHECK_OK(peal_send_end(e, 5, PATIENCE));
+	CHECK_OK(peal_kernel_drain(k, PATIENCE));
+	CHECK_EQ(stuck(rt), 0);
+	end(rt);
+}
+
+/* A worker tells another one that is in a handler, until its mailbox is full. */
+PEAL_TEST(a_full_mailbox_leads_to_its_worker)
+{
+	struct peal_kernel_options o = { .workers = 3, .mailbox_slots = 64 };
+	struct peal_runtime *rt = harness_open(1, "");
+	struct peal_endpoint *e = harness_endpoint(rt);
+	struct peal_kernel *k = harness_launch_with(rt, 0, o);
+	uint64_t hop = harness_spawn(k, "hop", 0);
+	uint64_t moody = harness_spawn(k, "moody", 2);
+	struct peal_link *link = harness_from(rt, e, 0, hop, four);
+	const struct relay_hop told = { 1, 2 };
+
+	harness_from(rt, e, 1, moody, four);
+	CHECK_OK(peal_send(e, 1, 2, "", 0, PATIENCE));
+	while (!peal_send(e, 0, 0, &told, sizeof(told), SECOND / 2))
+		;
+	CHECK(queued(link) > 0);
+	/* the one that it is in, too: its link counts it until it returns */
+	STUCK(rt, PEAL_STUCK_HANDLER, queued(link) + 1);
+	CHECK_EQ(cause[0].address, moody);
+	CHECK_EQ(cause[0].worker, 2);
+	CHECK_OK(peal_kernel_abort(k, PATIENCE));
+	end(rt);
+}
+
+/* A topic's publisher waits for the slowest. */
+PEAL_TEST(a_full_topic_leads_to_the_slowest)
+{
+	struct peal_topic_options o = { .size = sizeof(o), .capacity = 8 };
+	struct peal_kernel_options two = { .workers = 2 };
+	struct peal_runtime *rt = harness_open(1, "");
+	struct peal_endpoint *e = harness_endpoint(rt);
+	struct peal_kernel *k = harness_launch_with(rt, 0, two);
+	struct peal_kernel *slow = harness_launch_with(rt, 0, two);
+	uint64_t echo = harness_spawn(k, "echo", 0), topic;
+	uint64_t quick = harness_spawn(k, "sink", 1);
+	uint64_t moody = harness_spawn(slow, "moody", 1);
+	struct peal_link *link;
+
+	CHECK_OK(peal_topic_create(rt, 0, &o, &topic));
+	CHECK_OK(peal_publish(rt, echo, 0, topic));
+	CHECK_OK(peal_subscribe(rt, topic, quick, 0));
+	CHECK_OK(peal_subscribe(rt, topic, moody, 0));
+	link = harness_from(rt, e, 0, echo, four);
+	CHECK_OK(peal_send(e, 0, 2, "", 0, PATIENCE));
+	fill(e, 0);
+	STUCK(rt, PEAL_STUCK_HANDLER, queued(link));
+	CHECK(queued(link) > 0);
+	CHECK_EQ(cause[0].address, moody);
+	CHECK_OK(peal_kernel_abort(slow, PATIENCE));
+	harness_delivered(link, harness_info(link).accepted);
+	end(rt);
+}
+
+PEAL_TEST_MAIN(RUN(nothing_is_stuck_where_nothing_waits);
+	       RUN(a_handler_that_does_not_return_holds_all_behind_it);
+	       RUN(the_host_does_not_receive);
+	       RUN(a_port_without_a_link_is_named); RUN(a_circle_is_one_cause);
+	       RUN(a_suspended_kernel_is_named);
+	       RUN(an_input_that_was_not_ended_is_named);
+	       RUN(a_full_mailbox_leads_to_its_worker);
+	       RUN(a_full_topic_leads_to_the_slowest);)
