@@ -195,6 +195,7 @@ static int tear_down(struct peal_runtime *rt)
 {
 	int i, result = 0;
 
+	peali_stuck_unserve(rt);
 	if (rt->watchdog)
 		peali_watchdog_stop(rt);
 	if (rt->router)
@@ -250,6 +251,7 @@ int peal_runtime_open(const struct peal_runtime_options *options,
 		tear_down(rt);
 		return result;
 	}
+	peali_stuck_serve(rt);
 	*runtime_out = rt;
 	return 0;
 }

@@ -44,6 +44,7 @@ struct peal_runtime {
 	struct peali_peers *peers;
 	struct peali_router *router;
 	struct peali_watchdog *watchdog;
+	struct peali_stuck_socket *stuck_socket; /* NULL: nobody can ask */
 	uint64_t lease_ns;
 	uint64_t answer_ms; /* for a control message, or a worker is hung */
 	struct peal_kernel *kernels; /* lists, newest first */
@@ -401,6 +402,11 @@ void peali_endpoint_drop(struct peal_endpoint *endpoint, uint32_t reason);
  * Without the runtime's lock. */
 int peali_stuck_why(struct peal_kernel *kernel, uint32_t worker,
 		    char text[256]);
+
+/* Answers other processes' peal_stuck_of, from now to then; what keeps it from
+ * that is no error. */
+void peali_stuck_serve(struct peal_runtime *rt);
+void peali_stuck_unserve(struct peal_runtime *rt);
 
 uint32_t peali_requesters_count(const struct peal_runtime *rt);
 /* Frees them all; their links and endpoints are gone. */

@@ -28,6 +28,9 @@ enum peal_stuck_cause {
 	PEAL_STUCK_COUNT = 8
 };
 
+/** Most causes that a runtime tells another process. */
+#define PEAL_STUCK_TOLD 64
+
 /** One cause. */
 struct peal_stuck {
 	enum peal_stuck_cause cause;
@@ -65,6 +68,24 @@ struct peal_stuck {
  */
 int peal_stuck(struct peal_runtime *runtime, uint64_t watch_ns,
 	       struct peal_stuck *causes_out, uint32_t n);
+
+/**
+ * peal_stuck of another process of this machine, for all its runtimes: each of
+ * them answers on a socket of its own, to processes of its user and of root.
+ *
+ * @param pid        the process.
+ * @param watch_ns   as peal_stuck.
+ * @param causes_out room for n; NULL if n is 0. Of a runtime at most
+ *                   PEAL_STUCK_TOLD.
+ * @param n          how many are wanted.
+ * @return how many causes there are; PEAL_ENOENT nobody answers for the process:
+ *         it has no open runtime, has ended, is another user's, or lives in
+ *         another network namespace (a container); PEAL_ETIMEDOUT it does not
+ *         answer: it is stopped; PEAL_EPROTO its Peal is another version;
+ *         PEAL_EINVAL; PEAL_ENOMEM it, or this process. Thread-safe.
+ */
+int peal_stuck_of(int pid, uint64_t watch_ns, struct peal_stuck *causes_out,
+		  uint32_t n);
 
 /**
  * The name of a cause: "handler", "receive", ...

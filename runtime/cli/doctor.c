@@ -3,6 +3,7 @@
 #include "runtime/cli/doctor.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -222,21 +223,69 @@ static void print_table(const struct peali_doctor *doctor)
 	       doctor->n[1], doctor->n[2], doctor->n[3]);
 }
 
+struct arguments {
+	int json;
+	int pid; /* 0: the machine is looked at */
+};
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+	struct arguments *arguments = state->input;
+	char *end = NULL;
+	long pid;
+
+	if (key == ARGP_KEY_INIT) {
+		state->child_inputs[0] = &arguments->json;
+		return 0;
+	}
+	if (key != 's')
+		return ARGP_ERR_UNKNOWN;
+	errno = 0;
+	pid = strtol(argument, &end, 10);
+	if (errno || *end || end == argument || pid < 1 || pid > INT_MAX)
+		argp_error(state, "--stuck '%s': give the number of a process",
+			   argument);
+	arguments->pid = (int)pid;
+	return 0;
+}
+
+static void parse_arguments(int argc, char **argv, struct arguments *arguments)
+{
+	static const struct argp_option options[] = {
+		{ "stuck", 's', "PID", 0,
+		  "say what does not go on in that process, and why", 0 },
+		{ 0 },
+	};
+	static const struct argp common = { .options = peali_json_options,
+					    .parser = peali_json_parse };
+	const struct argp_child children[] = { { &common, 0, NULL, 0 }, { 0 } };
+	const struct argp argp = {
+		.options = options,
+		.parser = parse,
+		.children = children,
+		.doc = "Checks what Peal needs of the machine: PASS, WARN, "
+		       "FAIL or WAIVED each, with the cause and what to do. "
+		       "Exit status 1 if any check fails, or anything is stuck.",
+	};
+
+	argp_parse(&argp, argc, argv, 0, NULL, arguments);
+}
+
 static int doctor_run(int argc, char **argv)
 {
-	int json = peali_parse_json_only(
-		argc, argv,
-		"Checks what Peal needs of the machine: PASS, WARN, FAIL or "
-		"WAIVED each, with the cause and what to do. Exit status 1 if "
-		"any check fails.");
-	struct peali_doctor doctor = { .rows = json_array() };
+	struct arguments arguments = { 0, 0 };
+	struct peali_doctor doctor = { 0 };
 	json_t *object;
 
+	parse_arguments(argc, argv, &arguments);
+	if (arguments.pid)
+		return peali_doctor_stuck(arguments.pid, arguments.json);
+	doctor.rows = json_array();
 	peali_doctor_machine(&doctor);
 	check_settings(&doctor);
 	check_cache(&doctor);
 	check_runtime(&doctor);
-	if (json) {
+	if (arguments.json) {
 		object = json_object();
 		peali_row_flag(object, "ok", doctor.n[PEALI_HEALTH_FAIL] == 0);
 		peali_row_uint(object, "passed", (uint64_t)doctor.n[0]);

@@ -30,6 +30,13 @@ void peali_doctor_add(struct peali_doctor *doctor, const char *check,
 void peali_doctor_machine(struct peali_doctor *doctor);
 
 /**
+ * What is stuck in another process, as a table or JSON.
+ *
+ * @return the exit status: PEALI_EXIT_FAILED if anything is.
+ */
+int peali_doctor_stuck(int pid, int json);
+
+/**
  * The first line of a file of the system, without its newline.
  *
  * @param root stands before path: "" but in tests.

@@ -81,5 +81,50 @@ holds out.json "d['ok'] is False" \
     "any(c['status'] == 'FAIL' and 'PEAL_HOST_LINKS' in c['finding'] for c in d['checks'])"
 says 'doctor'
 
+# ---- doctor --stuck --------------------------------------------------------------
+# A run that waits for its input, then one whose output nobody takes.
+mkfifo in.fifo out.fifo
+"$peal" run --format lines -i in.fifo -o out.fifo xor >run.txt 2>&1 &
+run=$!
+exec 8>in.fifo 9<out.fifo
+# asks N: until the answer's exit status is N.
+asks() {
+    local status i
+    for i in $(seq 100); do
+        status=0
+        "$peal" doctor --stuck $run --json >out.json 2>err.txt || status=$?
+        [ $status != "$1" ] || return 0
+        sleep 0.2
+    done
+    fail "exit status $status, not $1: doctor --stuck"
+}
+asks 0
+holds out.json "d['ok'] is True and d['causes'] == [] and d['pid'] == $run"
+"$peal" doctor --stuck $run >text.txt || fail 'doctor --stuck as text'
+grep -q "process $run: nothing is stuck" text.txt || fail 'nothing is stuck'
+head -c 30000000 /dev/zero | tr '\0' 'x' | fold -w 100 >&8 2>/dev/null &
+feed=$!
+asks 1
+holds out.json "d['ok'] is False and d['n_causes'] == 1" \
+    "d['causes'][0]['cause'] == 'receive' and d['causes'][0]['device'] is None" \
+    "d['causes'][0]['held'] > 0 and d['causes'][0]['links'] == 2" \
+    "d['causes'][0]['still_ms'] >= 100" \
+    "'the host does not receive at' in d['causes'][0]['finding']"
+"$peal" doctor --stuck $run >text.txt && fail 'something is stuck'
+grep -q 'does not receive at' text.txt || fail 'doctor --stuck as text'
+kill -STOP $run
+refuses 1 'does not answer; is it stopped' "$peal" doctor --stuck $run
+kill -CONT $run
+exec 8>&- 9<&-
+kill $feed 2>/dev/null || true
+kill $run 2>/dev/null || true
+wait $run $feed 2>/dev/null || true
+refuses 1 'no runtime of process .* can be asked' "$peal" doctor --stuck $run
+refuses 1 'no runtime of process .* can be asked' "$peal" doctor --stuck $$
+for wrong in 0 -1 x 1x 99999999999 ''; do
+    refuses 2 'give the number of a process' "$peal" doctor --stuck "$wrong"
+done
+says 'doctor --stuck'
+
 # A full disk is told, not swallowed.
 refuses 1 'cannot write the standard output' bash -c '"$1" info >/dev/full' - "$peal"

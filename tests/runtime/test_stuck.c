@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Who holds whom up: each cause by a thing that is really so. */
+#include <sys/wait.h>
+
 #include "runtime/harness.h"
 
 #define CAUSES 8
@@ -278,6 +280,56 @@ PEAL_TEST(a_full_topic_leads_to_the_slowest)
 	end(rt);
 }
 
+/* A process of another user gets nothing. */
+static void ask_as_nobody(void)
+{
+	pid_t parent = getpid(), child = fork();
+	int status = 0;
+
+	CHECK(child >= 0);
+	if (!child) {
+		if (setgid(65534) || setuid(65534))
+			_exit(2);
+		_exit(peal_stuck_of((int)parent, 0, NULL, 0) != PEAL_ENOENT);
+	}
+	CHECK_EQ(waitpid(child, &status, 0), child);
+	CHECK(WIFEXITED(status));
+	CHECK_EQ(WEXITSTATUS(status), 0);
+}
+
+PEAL_TEST(a_process_answers_for_all_its_runtimes)
+{
+	struct peal_kernel_options o = { .name = "asleep" };
+	struct peal_runtime *rt = harness_open(1, ""), *other = NULL;
+	struct peal_endpoint *e = harness_endpoint(rt);
+	struct peal_kernel *k = harness_launch_with(rt, 0, o);
+	int pid = (int)getpid(), n;
+
+	harness_from(rt, e, 0, harness_spawn(k, "echo", 0), four);
+	harness_send(e, 0, 1, 0, 2);
+	/* GPUs of a vendor have one runtime of a process */
+	n = peal_runtime_open(NULL, &other);
+	CHECK(!n || n == PEAL_EBUSY);
+	EVENTUALLY(peal_stuck_of(pid, 0, cause, CAUSES) == 1 &&
+		   cause[0].held == 2);
+	CHECK_EQ(cause[0].cause, PEAL_STUCK_PORT);
+	CHECK_CONTAINS(cause[0].text, "of kernel 'asleep'");
+	CHECK_EQ(peal_stuck_of(pid, 0, NULL, 0), 1);
+	CHECK_FAILS(peal_stuck_of(pid, 11 * SECOND, NULL, 0), PEAL_EINVAL,
+		    "process");
+	CHECK_FAILS(peal_stuck_of(0, 0, NULL, 0), PEAL_EINVAL, "pid is not");
+	CHECK_EQ(peal_stuck_of(pid, 0, NULL, 1), PEAL_EINVAL);
+	if (geteuid() == 0)
+		ask_as_nobody();
+	end(rt);
+	if (other) {
+		CHECK_EQ(peal_stuck_of(pid, 0, NULL, 0), 0);
+		end(other);
+	}
+	CHECK_FAILS(peal_stuck_of(pid, 0, NULL, 0), PEAL_ENOENT,
+		    "can be asked: it has none");
+}
+
 PEAL_TEST_MAIN(RUN(nothing_is_stuck_where_nothing_waits);
 	       RUN(a_handler_that_does_not_return_holds_all_behind_it);
 	       RUN(the_host_does_not_receive);
@@ -285,4 +337,5 @@ PEAL_TEST_MAIN(RUN(nothing_is_stuck_where_nothing_waits);
 	       RUN(a_suspended_kernel_is_named);
 	       RUN(an_input_that_was_not_ended_is_named);
 	       RUN(a_full_mailbox_leads_to_its_worker);
-	       RUN(a_full_topic_leads_to_the_slowest);)
+	       RUN(a_full_topic_leads_to_the_slowest);
+	       RUN(a_process_answers_for_all_its_runtimes);)

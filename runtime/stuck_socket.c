@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * peal_stuck for another process: a thread of the runtime that waits at a socket
+ * of the abstract namespace, "peal-stuck-PID-0" and up, one for each runtime of
+ * the process. Who asks sends a question, and gets an answer and the causes.
+ * Both sides check by the kernel's word who the other one is.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <peal/stuck.h>
+#include "runtime/backend/log.h"
+#include "runtime/runtime.h"
+
+#define CALL "peal_stuck_of"
+#define SOCKETS_MAX 64 /* runtimes of a process that can be asked */
+#define MAGIC 0x6b6375747334656cULL /* of this form of question and answer */
+#define QUESTION_S 1 /* what who asks may take to say so */
+#define ANSWER_S 10 /* what a runtime may take beside the watch */
+
+struct question {
+	uint64_t magic;
+	uint64_t watch_ns;
+};
+
+struct answer {
+	uint64_t magic;
+	uint32_t bytes; /* of a cause */
+	int32_t causes; /* how many there are, or PEAL_E... */
+	uint32_t told; /* how many follow */
+	uint32_t reserved;
+};
+
+struct peali_stuck_socket {
+	struct peal_runtime *rt;
+	pthread_t thread;
+	int fd;
+};
+
+/* The address of a process's socket; its length. */
+static socklen_t name_of(int pid, int index, struct sockaddr_un *out)
+{
+	int n;
+
+	memset(out, 0, sizeof(*out));
+	out->sun_family = AF_UNIX;
+	n = snprintf(out->sun_path + 1, sizeof(out->sun_path) - 1,
+		     "peal-stuck-%d-%d", pid, index);
+	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 +
+			   (size_t)n);
+}
+
+static void limit(int fd, int option, uint64_t seconds)
+{
+	struct timeval t = { (time_t)seconds, 0 };
+
+	setsockopt(fd, SOL_SOCKET, option, &t, sizeof(t));
+}
+
+/* All bytes, or 0. */
+static int send_all(int fd, const void *data, size_t bytes)
+{
+	const char *at = data;
+	ssize_t n;
+
+	for (; bytes; at += n, bytes -= (size_t)n) {
+		n = send(fd, at, bytes, MSG_NOSIGNAL);
+		if (n <= 0 && errno == EINTR)
+			n = 0;
+		else if (n <= 0)
+			return 0;
+	}
+	return 1;
+}
+
+static int receive_all(int fd, void *data, size_t bytes)
+{
+	char *at = data;
+	ssize_t n;
+
+	for (; bytes; at += n, bytes -= (size_t)n) {
+		n = recv(fd, at, bytes, 0);
+		if (n < 0 && errno == EINTR)
+			n = 0;
+		else if (n <= 0)
+			return 0;
+	}
+	return 1;
+}
+
+/* ---- who is asked ----------------------------------------------------------- */
+
+static void answer(struct peal_runtime *rt, int fd)
+{
+	struct answer a = { .magic = MAGIC,
+			    .bytes = sizeof(struct peal_stuck) };
+	struct question q = { 0, 0 };
+	struct peal_stuck *causes;
+	struct ucred who;
+	socklen_t bytes = sizeof(who);
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &bytes) ||
+	    (who.uid != geteuid() && who.uid != 0))
+		return;
+	limit(fd, SO_RCVTIMEO, QUESTION_S);
+	limit(fd, SO_SNDTIMEO, QUESTION_S);
+	if (!receive_all(fd, &q, sizeof(q)) || q.magic != MAGIC)
+		return;
+	causes = calloc(PEAL_STUCK_TOLD, sizeof(*causes));
+	a.causes = causes ?
+			   peal_stuck(rt, q.watch_ns, causes, PEAL_STUCK_TOLD) :
+			   PEAL_ENOMEM;
+	if (a.causes > 0)
+		a.told = a.causes < PEAL_STUCK_TOLD ? (uint32_t)a.causes :
+						      PEAL_STUCK_TOLD;
+	if (send_all(fd, &a, sizeof(a)))
+		send_all(fd, causes, a.told * sizeof(*causes));
+	free(causes);
+}
+
+static void *serve(void *argument)
+{
+	struct peali_stuck_socket *s = argument;
+	int fd;
+
+	pthread_setname_np(pthread_self(), "peal-stuck");
+	for (;;) {
+		fd = accept4(s->fd, NULL, NULL, SOCK_CLOEXEC);
+		if (fd >= 0) {
+			answer(s->rt, fd);
+			close(fd);
+		} else if (errno == EINVAL) {
+			return NULL; /* it was shut down */
+		} else if (errno != EINTR && errno != ECONNABORTED) {
+			usleep(10000); /* no descriptors left, for a while? */
+		}
+	}
+}
+
+/* A socket that listens under the first name that is free; -1. */
+static int listen_at(void)
+{
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), i;
+	struct sockaddr_un at;
+
+	for (i = 0; fd >= 0 && i < SOCKETS_MAX; i++) {
+		socklen_t bytes = name_of((int)getpid(), i, &at);
+
+		if (bind(fd, (const struct sockaddr *)&at, bytes))
+			continue;
+		if (!listen(fd, 4))
+			return fd;
+		break;
+	}
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
+void peali_stuck_serve(struct peal_runtime *rt)
+{
+	struct peali_stuck_socket *s = calloc(1, sizeof(*s));
+
+	if (s) {
+		s->rt = rt;
+		s->fd = listen_at();
+		if (s->fd >= 0 && !pthread_create(&s->thread, NULL, serve, s)) {
+			rt->stuck_socket = s;
+			return;
+		}
+		if (s->fd >= 0)
+			close(s->fd);
+	}
+	free(s);
+	peali_log(1, "other processes cannot ask what is stuck here: no "
+		     "socket, no thread or no memory for it");
+}
+
+void peali_stuck_unserve(struct peal_runtime *rt)
+{
+	struct peali_stuck_socket *s = rt->stuck_socket;
+
+	if (!s)
+		return;
+	shutdown(s->fd, SHUT_RDWR);
+	pthread_join(s->thread, NULL);
+	close(s->fd);
+	free(s);
+	rt->stuck_socket = NULL;
+}
+
+/* ---- who asks --------------------------------------------------------------- */
+
+/* Asks one runtime; how many causes, or an error with its text. */
+static int ask(int fd, int pid, uint64_t watch_ns, struct peal_stuck *causes,
+	       uint32_t *told_out)
+{
+	struct question q = { MAGIC, watch_ns };
+	struct ucred who = { 0, 0, 0 };
+	socklen_t bytes = sizeof(who);
+	struct answer a;
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &bytes) ||
+	    who.pid != pid)
+		return peali_fail(PEAL_EPROTO, CALL,
+				  "process %d answers in the name of %d",
+				  (int)who.pid, pid);
+	limit(fd, SO_RCVTIMEO, ANSWER_S + watch_ns / 1000000000);
+	limit(fd, SO_SNDTIMEO, ANSWER_S);
+	errno = 0;
+	if (!send_all(fd, &q, sizeof(q)) || !receive_all(fd, &a, sizeof(a)))
+		return errno == EAGAIN ?
+			       peali_fail(PEAL_ETIMEDOUT, CALL,
+					  "process %d does not answer; is it "
+					  "stopped?",
+					  pid) :
+			       peali_fail(PEAL_ENOENT, CALL,
+					  "process %d gives no answer: it is "
+					  "another user's, or ends",
+					  pid);
+	if (a.magic != MAGIC || a.bytes != sizeof(*causes) ||
+	    a.told > PEAL_STUCK_TOLD ||
+	    !receive_all(fd, causes, a.told * sizeof(*causes)))
+		return peali_fail(PEAL_EPROTO, CALL,
+				  "process %d has another version of Peal",
+				  pid);
+	if (a.causes < 0)
+		return peali_fail(a.causes, CALL, "process %d: %s", pid,
+				  peal_error_text(a.causes));
+	*told_out = a.told;
+	return a.causes;
+}
+
+/* A socket that is connected to that runtime of a process; -1. */
+static int connect_to(int pid, int index)
+{
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	struct sockaddr_un at;
+	socklen_t bytes = name_of(pid, index, &at);
+
+	if (fd < 0)
+		return -1;
+	limit(fd, SO_SNDTIMEO, ANSWER_S); /* of the connect as well */
+	if (!connect(fd, (const struct sockaddr *)&at, bytes))
+		return fd;
+	close(fd);
+	return -1;
+}
+
+int peal_stuck_of(int pid, uint64_t watch_ns, struct peal_stuck *causes_out,
+		  uint32_t n)
+{
+	struct peal_stuck *causes;
+	uint32_t there = 0, told = 0, used = 0, i;
+	int result = 0, index, fd, asked = 0;
+
+	if (pid <= 0 || (n && !causes_out))
+		return peali_fail(PEAL_EINVAL, CALL, "%s",
+				  pid <= 0 ? "pid is not positive" :
+					     "causes_out is NULL");
+	causes = calloc(PEAL_STUCK_TOLD, sizeof(*causes));
+	if (!causes)
+		return peali_fail(PEAL_ENOMEM, CALL, "no memory for causes");
+	for (index = 0; index < SOCKETS_MAX && result >= 0; index++) {
+		fd = connect_to(pid, index);
+		if (fd < 0)
+			continue;
+		asked = 1;
+		result = ask(fd, pid, watch_ns, causes, &told);
+		close(fd);
+		if (result < 0)
+			break;
+		there += (uint32_t)result;
+		for (i = 0; i < told && used < n; i++) {
+			causes[i].text[sizeof(causes[i].text) - 1] = 0;
+			causes_out[used++] = causes[i];
+		}
+	}
+	free(causes);
+	if (result < 0)
+		return result;
+	if (!asked)
+		return peali_fail(PEAL_ENOENT, CALL,
+				  "no runtime of process %d can be asked: it "
+				  "has none, or is in another network "
+				  "namespace",
+				  pid);
+	return (int)there;
+}
