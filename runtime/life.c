@@ -7,6 +7,9 @@
 #include <peal/device/producer.h>
 #include "runtime/runtime.h"
 
+/* Who has waited for so long is told more. */
+#define WHY_NS 20000000
+
 /* ---- control messages ------------------------------------------------------ */
 
 uint64_t peali_kernel_bell(const struct peal_kernel *k, uint32_t worker)
@@ -271,8 +274,10 @@ static const char *what_blocks(uint64_t blocked, char text[48])
 	return text;
 }
 
-/* Names the worker that keeps the kernel from its end, and what keeps it. */
-static int name_the_late(struct peal_kernel *k, int code, const char *call)
+/* Names the worker that keeps the kernel from its end, and, to who has waited
+ * for a while, what keeps it: that takes a while, too. */
+static int name_the_late(struct peal_kernel *k, int code, int64_t waited_ns,
+			 const char *call)
 {
 	char port[48], why[256] = "";
 	uint32_t i;
@@ -289,7 +294,8 @@ static int name_the_late(struct peal_kernel *k, int code, const char *call)
 					  "handler of actor %llu",
 					  i, k->name,
 					  (unsigned long long)actor - 1);
-		peali_stuck_why(k, i, why);
+		if (waited_ns >= WHY_NS)
+			peali_stuck_why(k, i, why);
 		if (blocked)
 			return peali_fail(code, call,
 					  "worker %u of kernel '%s' holds a "
@@ -312,7 +318,8 @@ int peal_kernel_wait(struct peal_kernel *k, int64_t timeout_ns)
 		return peali_fail(PEAL_EINVAL, "peal_kernel_wait",
 				  "kernel is NULL");
 	if (await_end(k, timeout_ns))
-		return name_the_late(k, PEAL_ETIMEDOUT, "peal_kernel_wait");
+		return name_the_late(k, PEAL_ETIMEDOUT, timeout_ns,
+				     "peal_kernel_wait");
 	return how_it_ended(k, "peal_kernel_wait");
 }
 
@@ -389,7 +396,8 @@ int peal_kernel_drain(struct peal_kernel *k, int64_t timeout_ns)
 	if (await_end(k, timeout_ns)) {
 		if (timeout_ns == 0)
 			return 0;
-		return name_the_late(k, PEAL_ETIMEDOUT, "peal_kernel_drain");
+		return name_the_late(k, PEAL_ETIMEDOUT, timeout_ns,
+				     "peal_kernel_drain");
 	}
 	for (i = 0; i < k->params.n_workers; i++)
 		drained += phase_of(k, i) == PEAL_WORKER_DRAINED;
@@ -418,7 +426,8 @@ static int end_kernel(struct peal_kernel *k, uint64_t how, int64_t timeout_ns,
 	}
 	if (!await_end(k, timeout_ns))
 		return 0;
-	return timeout_ns == 0 ? 0 : name_the_late(k, late_code, call);
+	return timeout_ns == 0 ? 0 :
+				 name_the_late(k, late_code, timeout_ns, call);
 }
 
 int peal_kernel_stop(struct peal_kernel *k, int64_t timeout_ns)
