@@ -77,6 +77,22 @@ static void give_rooms(struct crew *c, uint32_t n)
 	}
 }
 
+/* Room for one, on the next worker that has it. */
+static int take_room(struct crew *c, uint32_t first, uint32_t workers)
+{
+	uint32_t turn;
+	int result = 0;
+
+	for (turn = 0; turn < workers; turn++) {
+		c->rooms.worker = (first + turn) % c->kernel->params.n_workers;
+		result = peali_rooms_take(&c->rooms, 1, c->index,
+					  "peal_actor_spawn");
+		if (!result)
+			break;
+	}
+	return result;
+}
+
 /* Rooms for all of them, on one worker or on each its share. */
 static int take_rooms(struct crew *c)
 {
@@ -87,6 +103,8 @@ static int take_rooms(struct crew *c)
 	uint32_t taken = 0, turn, share;
 	int result;
 
+	if (c->n == 1)
+		return take_room(c, first, workers);
 	for (turn = 0; turn < workers; turn++) {
 		share = c->n / workers + (turn < c->n % workers);
 		c->rooms.worker = (first + turn) % k->params.n_workers;
@@ -254,7 +272,11 @@ static int check_options(const struct peal_kernel *k, uint32_t handler,
 		return peali_fail(PEAL_ENOENT, "peal_actor_spawn",
 				  "no worker %u in kernel '%s': it has %u",
 				  o->worker - 1, k->name, k->params.n_workers);
-	if (o->init_bytes > h->state_bytes || (o->init_bytes && !o->init))
+	if (o->init_bytes && !o->init)
+		return peali_fail(PEAL_EINVAL, "peal_actor_spawn",
+				  "init is NULL, and init_bytes %llu",
+				  (unsigned long long)o->init_bytes);
+	if (o->init_bytes > h->state_bytes)
 		return peali_fail(
 			PEAL_EINVAL, "peal_actor_spawn",
 			"%llu init bytes for '%s', whose state has %u",
@@ -394,8 +416,11 @@ static int check_retire(struct peal_kernel *k, uint64_t address)
 					  PEAL_ENOENT,
 				  "peal_actor_retire",
 				  "kernel '%s' has no actor with the address "
-				  "%#llx",
-				  k->name, (unsigned long long)address);
+				  "%#llx%s",
+				  k->name, (unsigned long long)address,
+				  peali_kernel_of(k->rt, address) ?
+					  ", which is another kernel's" :
+					  "");
 	a = &k->actors[(uint32_t)address];
 	if (a->pool == LEAVING)
 		return peali_fail(PEAL_EINVAL, "peal_actor_retire",
@@ -408,9 +433,9 @@ static int check_retire(struct peal_kernel *k, uint64_t address)
 				  (uint32_t)address, k->name);
 	if (a->n_links)
 		return peali_fail(PEAL_EBUSY, "peal_actor_retire",
-				  "%u links come from or lead to actor %u of "
-				  "kernel '%s', or actors share its ports: end "
-				  "those first",
+				  "%u links or actors that share its ports "
+				  "hold actor %u of kernel '%s': end those "
+				  "first",
 				  a->n_links, (uint32_t)address, k->name);
 	return 0;
 }

@@ -409,6 +409,32 @@ int peal_send_to(struct peal_endpoint *e, uint32_t port, uint64_t to,
 	return send(e, port, header, data, bytes, timeout_ns);
 }
 
+/* Whether a request is longer than the mailbox takes by which it would go. */
+static int check_mailbox(const struct peal_endpoint *e, uint32_t port,
+			 uint32_t actor, uint64_t bytes)
+{
+	const struct peal_link *link = atomic_load(&e->ports[port].link);
+	struct peal_kernel *k = link->to.kernel;
+	uint32_t most = k->mailbox_message_bytes, worker;
+
+	if (PEAL_LIKELY(bytes <= most) || !k->params.mailboxes)
+		return 0;
+	pthread_mutex_lock(&k->rt->lock);
+	worker = k->actors[actor].handler == PEAL_NO_HANDLER ?
+			 link->to.worker :
+			 k->actors[actor].worker;
+	pthread_mutex_unlock(&k->rt->lock);
+	if (worker == link->to.worker)
+		return 0;
+	return peali_fail(PEAL_EMSGSIZE, "peal_request_to",
+			  "%llu bytes, %u of them the request's number: actor "
+			  "%u is of worker %u, the link leads to worker %u, "
+			  "and mailboxes of kernel '%s' take at most %u "
+			  "(mailbox_message_bytes)",
+			  (unsigned long long)bytes, PEAL_REQUEST_BYTES, actor,
+			  worker, link->to.worker, k->name, most);
+}
+
 int peali_endpoint_ask(struct peal_endpoint *e, uint32_t port, uint64_t to,
 		       uint16_t type, uint64_t request, const void *data,
 		       uint64_t bytes, int64_t timeout_ns)
@@ -423,6 +449,9 @@ int peali_endpoint_ask(struct peal_endpoint *e, uint32_t port, uint64_t to,
 	header = header_of(p, type, PEAL_FLAG_REQUEST);
 	if (to)
 		result = address(e, port, to, &header, "peal_request_to");
+	if (to && !result)
+		result = check_mailbox(e, port, (uint32_t)to,
+				       PEAL_REQUEST_BYTES + bytes);
 	if (PEAL_UNLIKELY(result))
 		return result;
 	result = reserve(e, p, PEAL_REQUEST_BYTES + bytes, timeout_ns, &place);

@@ -281,6 +281,7 @@ static int plan_mailboxes(struct peal_kernel *k, struct peali_mailbox_spec *box,
 	result = peali_mailbox_spec_complete(
 		box, b->ops->policies(b), (uint32_t)b->ops->default_policy(b),
 		CALL);
+	k->mailbox_message_bytes = box->message_bytes;
 	/* a message in hand keeps its slot while its handler tells */
 	if (!result && tells &&
 	    box->slots < o->workers * (box->lease + tells - 1) + 1)

@@ -323,7 +323,8 @@ static int ask(struct peal_requester *r, const struct question *what,
 		return 0;
 	}
 	end_request(r, *out);
-	if (result == PEAL_EAGAIN || result == PEAL_ENOENT) /* has its text */
+	if (result == PEAL_EAGAIN || result == PEAL_ENOENT ||
+	    result == PEAL_EMSGSIZE) /* they have their text */
 		return result;
 	return peali_fail(result, call, "'%s': %s", r->name,
 			  result == PEAL_ETIMEDOUT ?

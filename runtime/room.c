@@ -96,20 +96,25 @@ static int check_fresh(const struct peali_rooms *r, uint32_t n,
 	if (!entries && n)
 		return peali_fail(
 			PEAL_ENOSPC, call,
-			"all %u of max_actors are used in kernel '%s'",
-			k->params.max_actors, k->name);
+			"all %u of max_actors are used in kernel '%s': by %u "
+			"actors, the others kept for such as were retired, of "
+			"another handler or worker, or with ports of another "
+			"kind",
+			k->params.max_actors, k->name,
+			atomic_load(&k->n_actors));
 	if (n > entries)
 		return peali_fail(PEAL_ENOSPC, call,
-				  "%u more actors and %u of max_actors are "
-				  "left in kernel '%s'",
-				  n, entries, k->name);
+				  "%u more actors on worker %u and %u of "
+				  "max_actors are left in kernel '%s'",
+				  n, r->worker, entries, k->name);
 	if (n * peali_room_step(h) > bytes)
 		return peali_fail(PEAL_ENOSPC, call,
 				  "the state of '%s' takes %llu bytes, those "
-				  "of %u actors %llu, and %llu of arena_bytes "
-				  "are left in kernel '%s'",
+				  "of %u actors on worker %u %llu, and %llu of "
+				  "arena_bytes are left in kernel '%s'",
 				  h->name,
 				  (unsigned long long)peali_room_step(h), n,
+				  r->worker,
 				  (unsigned long long)(n * peali_room_step(h)),
 				  (unsigned long long)bytes, k->name);
 	if (!r->ports_of && (uint64_t)n * h->ports > ports)

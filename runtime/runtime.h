@@ -193,6 +193,7 @@ struct peal_kernel {
 	struct peali_actor *actors;
 	struct peali_pool *pools; /* max_pools */
 	_Atomic uint32_t n_actors; /* live ones */
+	uint32_t mailbox_message_bytes;
 	uint32_t next_worker; /* whose turn it is to get an actor */
 	uint64_t arena_offset, arena_bytes, arena_used;
 	uint32_t n_rooms; /* entries of `actors` that were ever used */

@@ -17,7 +17,8 @@ struct peal_runtime;
 /** Zero in a field: its default. */
 struct peal_actor_options {
 	uint32_t size; /* sizeof(struct peal_actor_options) */
-	uint32_t worker; /* 1 + worker; 0: they take turns */
+	uint32_t worker; /* 1 + worker; 0: they take turns, and who has no room
+			  * for one more is passed over */
 	const void *init; /* first bytes of the actor's state; the rest is 0 */
 	uint64_t init_bytes; /* at most the handler's state */
 	/*
@@ -30,13 +31,22 @@ struct peal_actor_options {
 	 * so many actors send by a few links. That one has ports of its own and
 	 * is of the same worker (which is the default then); its handler has
 	 * as many ports or more and declares as many messages or more, of the
-	 * same size. It cannot be retired before those that share its ports.
+	 * same size. What they send says that it comes from that one. It cannot
+	 * be retired before those that share its ports, nor in one call with
+	 * them.
 	 */
 	uint64_t ports_of;
 };
 
 /**
  * Makes an actor in a running kernel.
+ *
+ * It takes one of max_actors, its state in the arena (a multiple of 16 bytes),
+ * and its ports; max_actors is some 70 bytes each, half of them host memory,
+ * from the launch on. What a retired actor had is kept for later ones of the
+ * same handler on the same worker that have ports of their own as it had, or
+ * share some as it did; only the latest that was made gives its room back for
+ * any use.
  *
  * @param kernel      a kernel that runs or is suspended.
  * @param handler     name of its handler.
@@ -54,7 +64,8 @@ int peal_actor_spawn(struct peal_kernel *kernel, const char *handler,
 
 /**
  * Makes n actors of one handler, all or none. Without a worker in the options
- * each gets its share of them, the first ones the worker whose turn it is.
+ * each gets its share of them, in one piece: the first ones the worker whose turn
+ * it is. All shares have to fit.
  *
  * @param kernel        as peal_actor_spawn.
  * @param handler       name of their handler.
@@ -68,7 +79,9 @@ int peal_actor_spawn_many(struct peal_kernel *kernel, const char *handler,
 			  uint64_t *addresses_out);
 
 /**
- * Ends an actor. Messages for it that come later are dead, reason "no actor".
+ * Ends an actor. Messages for it that come later are dead, reason "no-actor",
+ * as long as nobody else has its address: the next actor that gets its room has
+ * it as well. So end what sends to it before, and do not use it afterwards.
  *
  * @param runtime an open runtime.
  * @param address of an actor.

@@ -36,7 +36,8 @@ struct peal_received {
 	const void *data; /* peal_receive: the caller's buffer */
 	uint64_t length; /* bytes */
 	uint64_t sequence; /* number in its link, from 0 */
-	uint64_t from; /* address of the sender */
+	uint64_t from; /* address of the actor or endpoint whose port it left
+			* by; of those that share ports, their owner */
 	uint32_t input; /* which of the endpoint's inputs, in connect order */
 	uint16_t type; /* the program's own number */
 	uint16_t refused; /* 1: a reply that is an error, by peal_refuse */
@@ -106,8 +107,9 @@ int peal_send(struct peal_endpoint *endpoint, uint32_t port, uint16_t type,
  *
  * @param endpoint   the sender.
  * @param port       of a link that leaves it.
- * @param to         address of the actor. One that is retired, or never was, in
- *                   that kernel: the message is dead, reason "no-actor".
+ * @param to         address of the actor, or of a pool. One that is retired, or
+ *                   never was, in that kernel: the message is dead, reason
+ *                   "no-actor".
  * @param type       the program's own number.
  * @param data       `bytes` bytes; NULL if bytes is 0.
  * @param bytes      at most the link's message_bytes.

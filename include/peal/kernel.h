@@ -35,7 +35,10 @@ struct peal_kernel_options {
 	uint32_t max_inputs; /* links into each worker; 16 */
 	uint32_t max_ports; /* ports of all actors of a worker; 16 */
 	uint32_t max_barriers; /* per worker; 4 */
-	uint32_t mailbox_slots; /* per worker, a power of two; 0: no mailboxes */
+	uint32_t mailbox_slots; /* per worker, a power of two of at least 2, and
+				 * more than n messages for each worker that
+				 * may tell it so many for one input; 0: no
+				 * mailboxes */
 	uint32_t mailbox_message_bytes; /* 48; at most 4080, with the policies
 					 * atom16 and atom8 3064 and 1016 */
 	uint32_t end_with_inputs; /* 1: end when all inputs have ended */
@@ -147,7 +150,8 @@ int peal_kernel_drain(struct peal_kernel *kernel, int64_t timeout_ns);
 /**
  * Ends the kernel after the messages in hand. What its inputs still hold is
  * then counted as dead with reason "stopped" (peal_link_info says how many and
- * from which sequence on).
+ * from which sequence on). What its mailboxes and pools still hold is told -
+ * mail_done - mail_dead of struct peal_kernel_info.
  *
  * @param kernel     a kernel in any state.
  * @param timeout_ns -1 for ever, 0 does not wait.

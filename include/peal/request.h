@@ -140,8 +140,9 @@ int peal_request_begin(struct peal_requester *requester, uint16_t type,
  * @param room       size of the buffer.
  * @param reply_out  what came, its data in the buffer; NULL if not wanted.
  * @param timeout_ns for all of it; -1: for ever.
- * @return as peal_request; PEAL_ENOENT the address is none of that kernel.
- *         Thread-safe.
+ * @return as peal_request, PEAL_EMSGSIZE also if the request is too long for a
+ *         mailbox and would go by one; PEAL_ENOENT the address is none of that
+ *         kernel. Thread-safe.
  */
 int peal_request_to(struct peal_requester *requester, uint64_t to,
 		    uint16_t type, const void *data, uint64_t bytes,
@@ -158,8 +159,7 @@ int peal_request_to(struct peal_requester *requester, uint64_t to,
  * @param bytes       at most message_bytes.
  * @param timeout_ns  as peal_request_begin.
  * @param request_out its number, for peal_request_wait or _cancel; never 0.
- * @return as peal_request_begin; PEAL_ENOENT the address is none of that
- *         kernel. Thread-safe.
+ * @return as peal_request_begin and peal_request_to. Thread-safe.
  */
 int peal_request_begin_to(struct peal_requester *requester, uint64_t to,
 			  uint16_t type, const void *data, uint64_t bytes,

@@ -52,7 +52,8 @@ struct peal_runtime_info {
  * @return 0; PEAL_EINVAL a bad option or setting (the text names it);
  *         PEAL_ENODEV no backend has a device; PEAL_EBUSY another runtime of
  *         this process has the GPUs of a vendor; PEAL_ENOMEM; PEAL_EDRIVER.
- *         Thread-safe; blocks for the time that the drivers take.
+ *         Thread-safe; blocks for the time that the drivers take. Addresses
+ *         are a runtime's own: another one of the process may have the same.
  */
 int peal_runtime_open(const struct peal_runtime_options *options,
 		      struct peal_runtime **runtime_out);

@@ -54,7 +54,8 @@ struct peal_stuck {
  * Says why work does not go on: looks twice at what every link holds and every
  * worker does, follows what has not moved from where it waits to what it waits
  * for, and gives the ends of these ways, those first that hold up most. Stops
- * nothing and calls no driver; what moves between the two looks is not stuck.
+ * nothing and calls no driver; what moves between the two looks is not stuck, and
+ * where things have only just come to a stop a way may seem to end too early.
  *
  * @param runtime    an open runtime.
  * @param watch_ns   time between the two looks, 1 to 10^10; 0: 100 ms. A handler

@@ -317,6 +317,7 @@ PEAL_TEST(a_request_that_nobody_can_answer_says_so)
 	struct peal_requester_info info;
 	struct tally_message m = { 0, 0, 0 };
 	struct tally t = { 7, 7, 7 };
+	const uint8_t longer[48] = { 0 }; /* id 0, its number 0 */
 	uint64_t there, number = 0;
 
 #define ASK(to)                                                                \
@@ -331,6 +332,17 @@ PEAL_TEST(a_request_that_nobody_can_answer_says_so)
 	CHECK_EQ(number, 0);
 	CHECK_OK(peal_requester_info(r, &info));
 	CHECK_EQ(info.asked, 0);
+	/* longer than a mailbox takes; the first's worker has the link */
+	CHECK_FAILS(peal_request_to(r, address[N / 2], 0, longer, 41, &t,
+				    sizeof(t), NULL, SECOND),
+		    PEAL_EMSGSIZE, "49 bytes, 8 of them the request's number");
+	CHECK_CONTAINS(peal_last_error()->text, "take at most 48");
+	CHECK_OK(peal_requester_info(r, &info));
+	CHECK_EQ(info.asked, 0);
+	CHECK_OK(peal_request_to(r, address[0], 0, longer, 48, &t, sizeof(t),
+				 NULL, PATIENCE));
+	m.number = 1;
+	t.id = 7;
 	CHECK_OK(peal_actor_retire(rt, address[N - 1]));
 	CHECK_FAILS(ASK(address[N - 1]), PEAL_ETIMEDOUT, "no reply in time");
 	CHECK_EQ(t.id, 7);
@@ -338,10 +350,10 @@ PEAL_TEST(a_request_that_nobody_can_answer_says_so)
 	CHECK_FAILS(ASK(address[1]), PEAL_EPROTO, "has refused the request");
 	CHECK_OK(ASK(address[0]));
 	CHECK_OK(peal_requester_info(r, &info));
-	CHECK_EQ(info.asked, 3);
+	CHECK_EQ(info.asked, 4);
 	CHECK_EQ(info.given_up, 1);
 	CHECK_EQ(info.refused, 1);
-	CHECK_EQ(info.replied, 1);
+	CHECK_EQ(info.replied, 2);
 #undef BEGIN
 #undef ASK
 	harness_conserved(rt);

@@ -195,9 +195,9 @@ PEAL_TEST(all_or_none_are_made)
 	CHECK_FAILS(MANY("post", 0), PEAL_EINVAL, "n is 0");
 	CHECK_EQ(peal_actor_spawn_many(k, "post", &a, 1, NULL), PEAL_EINVAL);
 	CHECK_FAILS(MANY("post", 11), PEAL_ENOSPC,
-		    "11 more actors and 10 of max_actors are left");
+		    "11 more actors on worker 0 and 10 of max_actors are");
 	CHECK_FAILS(MANY("tally", 6), PEAL_ENOSPC,
-		    "those of 6 actors 192, and 160 of arena_bytes");
+		    "those of 6 actors on worker 0 192, and 160 of");
 	CHECK_FAILS(MANY("post", 4), PEAL_ENOSPC,
 		    "3 of max_ports are left on worker 0");
 	a.worker = 0;
@@ -235,7 +235,7 @@ PEAL_TEST(all_or_none_are_ended)
 	tallies_spawn(far, "tally", -1, 0, 1, other);
 	link = harness_from(rt, e, 0, address[6], lo);
 	CHECK_FAILS(peal_actor_retire_many(rt, address, 8), PEAL_EBUSY,
-		    "1 links come from or lead to actor");
+		    "1 links or actors that share its ports hold actor");
 	CHECK_OK(peal_link_destroy(link));
 	address[8] = address[3];
 	CHECK_FAILS(peal_actor_retire_many(rt, address, 9), PEAL_EINVAL,
@@ -343,10 +343,36 @@ PEAL_TEST(ports_are_shared_with_those_they_fit)
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
+/* Rooms that are kept for worker 0 are no reason for the others' turn to fail. */
+PEAL_TEST(who_has_no_room_is_passed_over)
+{
+	struct peal_kernel_options o = { .workers = 2,
+					 .max_actors = 4,
+					 .mailbox_slots = 64 };
+	struct peal_runtime *rt = harness_open(1, "");
+	struct peal_kernel *k = tallies_launch(rt, 0, o);
+	uint64_t extra;
+	int i;
+
+	tallies_spawn(k, "tally", 0, 0, 4, address);
+	for (i = 0; i < 4; i++)
+		CHECK_OK(peal_actor_retire(rt, address[i]));
+	for (i = 0; i < 4; i++)
+		tallies_spawn(k, "tally", -1, 50 + (uint64_t)i, 1, address + i);
+	check_distinct(address, 4);
+	use_all(rt, k, address, 50, 4);
+	CHECK_FAILS(peal_actor_spawn(k, "tally", NULL, &extra), PEAL_ENOSPC,
+		    "all 4 of max_actors are used in kernel 'tally': by 4 "
+		    "actors");
+	CHECK_OK(peal_kernel_stop(k, PATIENCE));
+	CHECK_OK(peal_runtime_shutdown(rt));
+}
+
 PEAL_TEST_MAIN(RUN(all_are_made_with_a_state_of_their_own_and_make_room_again);
 	       RUN(each_worker_gets_its_share_in_turn);
 	       RUN(what_was_made_and_ended_in_any_order_can_be_used);
 	       RUN(states_begin_with_their_init_whoever_writes_it);
 	       RUN(all_or_none_are_made); RUN(all_or_none_are_ended);
 	       RUN(many_answer_by_the_ports_of_one);
-	       RUN(ports_are_shared_with_those_they_fit);)
+	       RUN(ports_are_shared_with_those_they_fit);
+	       RUN(who_has_no_room_is_passed_over);)

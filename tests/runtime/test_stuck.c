@@ -280,6 +280,78 @@ PEAL_TEST(a_full_topic_leads_to_the_slowest)
 	end(rt);
 }
 
+struct mover {
+	struct peal_endpoint *endpoint;
+	atomic_int quit;
+};
+
+static void *send_always(void *argument)
+{
+	struct mover *m = argument;
+
+	while (!atomic_load(&m->quit))
+		peal_send(m->endpoint, 0, 0, "", 0, 10 * MS);
+	return NULL;
+}
+
+static void *receive_slowly(void *argument)
+{
+	struct mover *m = argument;
+	struct peal_received r;
+	uint8_t buffer[64];
+
+	while (!atomic_load(&m->quit)) {
+		peal_receive(m->endpoint, buffer, sizeof(buffer), &r, 10 * MS);
+		usleep(2000);
+	}
+	return NULL;
+}
+
+/* All links are full all the time, and each message gets on. */
+PEAL_TEST(what_moves_slowly_is_not_stuck)
+{
+	struct peal_runtime *rt = harness_open(1, "");
+	struct mover m = { .endpoint = harness_endpoint(rt) };
+	uint64_t echo = harness_spawn(harness_launch(rt, 0), "echo", 0);
+	pthread_t sender, receiver;
+	int in_a_row = 0;
+
+	harness_from(rt, m.endpoint, 0, echo, four);
+	harness_to(rt, echo, m.endpoint, four);
+	CHECK(!pthread_create(&sender, NULL, send_always, &m));
+	CHECK(!pthread_create(&receiver, NULL, receive_slowly, &m));
+	EVENTUALLY((in_a_row = stuck(rt) ? 0 : in_a_row + 1) == 5);
+	atomic_store(&m.quit, 1);
+	CHECK(!pthread_join(sender, NULL));
+	CHECK(!pthread_join(receiver, NULL));
+	end(rt);
+}
+
+PEAL_TEST(what_holds_most_comes_first)
+{
+	struct peal_runtime *rt = harness_open(1, "");
+	struct peal_endpoint *e = harness_endpoint(rt);
+	struct peal_kernel *k = harness_launch_with(
+		rt, 0, (struct peal_kernel_options){ .workers = 3 });
+	uint64_t actor[3], i;
+
+	for (i = 0; i < 3; i++) {
+		actor[i] = harness_spawn(k, "echo", (int)i);
+		harness_from(rt, e, (uint32_t)i, actor[i], four);
+		harness_send(e, (uint32_t)i, 1, 0, i == 1 ? 3 : 1 + i / 2);
+	}
+	EVENTUALLY(stuck(rt) == 3 && cause[2].held == 1);
+	CHECK_EQ(cause[0].address, actor[1]);
+	CHECK_EQ(cause[0].held, 3);
+	CHECK_EQ(cause[1].address, actor[2]);
+	CHECK_EQ(cause[1].held, 2);
+	CHECK_EQ(cause[2].address, actor[0]);
+	/* there is room for two */
+	CHECK_EQ(peal_stuck(rt, 0, cause, 2), 3);
+	CHECK_EQ(cause[1].address, actor[2]);
+	end(rt);
+}
+
 /* A process of another user gets nothing. */
 static void ask_as_nobody(void)
 {
@@ -338,4 +410,6 @@ PEAL_TEST_MAIN(RUN(nothing_is_stuck_where_nothing_waits);
 	       RUN(an_input_that_was_not_ended_is_named);
 	       RUN(a_full_mailbox_leads_to_its_worker);
 	       RUN(a_full_topic_leads_to_the_slowest);
+	       RUN(what_moves_slowly_is_not_stuck);
+	       RUN(what_holds_most_comes_first);
 	       RUN(a_process_answers_for_all_its_runtimes);)
