@@ -5,13 +5,26 @@
  * another; those of retired actors are kept in lists, one for each handler on
  * each worker, for they fit a later actor as they are. So to find one takes the
  * same time however many there are.
+ *
+ * Where neither is enough, all lists are dissolved: their entries are bare from
+ * then on, and what lay in the arena and among the ports becomes spans, one for
+ * neighbours, from which any actor takes what fits.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "runtime/runtime.h"
 
-/* Lists by handler, worker, and whether the ports are shared; then that of
- * entries that were a pool's. A list is 1 + its first index, 0 if empty. */
+/** Free bytes of the arena, or free ports of a worker, between used ones. */
+struct peali_span {
+	uint32_t worker; /* whose ports; ARENA */
+	uint64_t at, length;
+};
+
+#define ARENA UINT32_MAX
+
+/* Lists by handler, worker, and whether the ports are shared; then that of bare
+ * entries, without state and ports. A list is 1 + its first index, 0 if empty. */
 static uint32_t n_lists(const struct peal_kernel *k)
 {
 	return k->program->n_handlers * k->params.n_workers * 2 + 1;
@@ -25,7 +38,7 @@ static uint32_t *list_of(const struct peali_rooms *r)
 			   (r->ports_of != 0)];
 }
 
-static uint32_t *list_of_pools(const struct peal_kernel *k)
+static uint32_t *list_of_bare(const struct peal_kernel *k)
 {
 	return &k->retired[n_lists(k) - 1];
 }
@@ -47,6 +60,7 @@ void peali_rooms_close(struct peal_kernel *k)
 {
 	free(k->actors);
 	free(k->retired);
+	free(k->spans);
 }
 
 uint64_t peali_room_step(const struct peal_handler_info *h)
@@ -82,64 +96,262 @@ static uint32_t count(const struct peal_kernel *k, uint32_t list, uint32_t n)
 	return found;
 }
 
-/* ---- room that was never used ------------------------------------------------ */
+/* ---- spans ------------------------------------------------------------------- */
 
-static int check_fresh(const struct peali_rooms *r, uint32_t n,
-		       const char *call)
+static int by_place(const void *a, const void *b)
+{
+	const struct peali_span *x = a, *y = b;
+
+	if (x->worker != y->worker)
+		return x->worker < y->worker ? -1 : 1;
+	return (x->at > y->at) - (x->at < y->at);
+}
+
+static int by_index(const void *a, const void *b)
+{
+	const uint32_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+static void add_span(struct peal_kernel *k, uint32_t worker, uint64_t at,
+		     uint64_t length)
+{
+	const struct peali_span span = { worker, at, length };
+
+	if (length)
+		k->spans[k->n_spans++] = span;
+}
+
+/* Makes one of those that touch; what nothing lies behind is as never used. */
+static void merge_spans(struct peal_kernel *k)
+{
+	uint32_t i, n = 0;
+
+	if (k->n_spans)
+		qsort(k->spans, k->n_spans, sizeof(*k->spans), by_place);
+	for (i = 0; i < k->n_spans; i++) {
+		struct peali_span *last = n ? &k->spans[n - 1] : NULL;
+
+		if (last && last->worker == k->spans[i].worker &&
+		    last->at + last->length == k->spans[i].at)
+			last->length += k->spans[i].length;
+		else
+			k->spans[n++] = k->spans[i];
+	}
+	k->n_spans = n;
+	for (i = n = 0; i < k->n_spans; i++) {
+		const struct peali_span *s = &k->spans[i];
+
+		if (s->worker == ARENA && s->at + s->length == k->arena_used)
+			k->arena_used = s->at;
+		else if (s->worker != ARENA &&
+			 s->at + s->length == k->workers[s->worker].n_ports)
+			k->workers[s->worker].n_ports = (uint32_t)s->at;
+		else
+			k->spans[n++] = *s;
+	}
+	k->n_spans = n;
+}
+
+/* Bare entries in order, so that those made together lie together. */
+static void sort_bare(struct peal_kernel *k)
+{
+	uint32_t *list = list_of_bare(k), i, n = count(k, *list, UINT32_MAX);
+	uint32_t *index = n ? malloc(n * sizeof(*index)) : NULL;
+
+	if (!index)
+		return;
+	for (i = 0; i < n; i++)
+		index[i] = pop(k, list);
+	qsort(index, n, sizeof(*index), by_index);
+	for (; n && index[n - 1] + 1 == k->n_rooms; n--)
+		k->n_rooms--;
+	while (n-- > 0)
+		push(k, list, index[n]);
+	free(index);
+}
+
+/* Takes all lists apart; without memory for it, none. */
+static void dissolve(struct peal_kernel *k)
+{
+	uint32_t lists = n_lists(k) - 1, n = 0, i, index;
+	struct peali_span *more;
+
+	for (i = 0; i < lists; i++)
+		n += count(k, k->retired[i], UINT32_MAX);
+	if (!n)
+		return;
+	if (k->n_spans + 2 * n > k->max_spans) {
+		more = realloc(k->spans,
+			       ((size_t)k->n_spans + 2 * n) * sizeof(*more));
+		if (!more)
+			return;
+		k->spans = more;
+		k->max_spans = k->n_spans + 2 * n;
+	}
+	for (i = 0; i < lists; i++) {
+		uint32_t worker = i / 2 % k->params.n_workers;
+		const struct peal_handler_info *h =
+			&k->program->handlers[i / 2 / k->params.n_workers];
+
+		while (k->retired[i]) {
+			index = pop(k, &k->retired[i]);
+			add_span(k, ARENA,
+				 k->actors[index].state_offset -
+					 k->arena_offset,
+				 peali_room_step(h));
+			if (!(i & 1))
+				add_span(k, worker, k->actors[index].port_base,
+					 h->ports);
+			push(k, list_of_bare(k), index);
+		}
+	}
+	merge_spans(k);
+	sort_bare(k);
+	more = realloc(k->spans, (k->n_spans + 1u) * sizeof(*more));
+	if (more) {
+		k->spans = more;
+		k->max_spans = k->n_spans + 1;
+	}
+}
+
+/* Where so much of a span was taken; -1: there is none. */
+static int64_t take_span(struct peal_kernel *k, uint32_t worker,
+			 uint64_t length)
+{
+	uint32_t i;
+	uint64_t at;
+
+	for (i = 0; i < k->n_spans; i++) {
+		struct peali_span *s = &k->spans[i];
+
+		if (s->worker != worker || s->length < length)
+			continue;
+		at = s->at;
+		s->at += length;
+		s->length -= length;
+		if (!s->length)
+			memmove(s, s + 1, (--k->n_spans - i) * sizeof(*s));
+		return (int64_t)at;
+	}
+	return -1;
+}
+
+/* Pieces of `each` in the spans and in `rest` behind them, and what there is of
+ * either in all. */
+static uint64_t pieces(const struct peal_kernel *k, uint32_t worker,
+		       uint64_t each, uint64_t rest, uint64_t *left_out)
+{
+	uint64_t n = rest / each;
+	uint32_t i;
+
+	*left_out = rest;
+	for (i = 0; i < k->n_spans; i++) {
+		if (k->spans[i].worker != worker)
+			continue;
+		n += k->spans[i].length / each;
+		*left_out += k->spans[i].length;
+	}
+	return n;
+}
+
+/* ---- room that nobody has ---------------------------------------------------- */
+
+enum lack { LACK_NOTHING, LACK_ENTRIES, LACK_BYTES, LACK_PORTS };
+
+/* Of what there is not enough for n more, and how much of it there is. */
+static enum lack what_lacks(const struct peali_rooms *r, uint32_t n,
+			    uint64_t *left_out)
 {
 	const struct peal_kernel *k = r->kernel;
 	const struct peal_handler_info *h = &k->program->handlers[r->handler];
-	uint32_t entries = k->params.max_actors - k->n_rooms;
-	uint64_t bytes = k->arena_bytes - k->arena_used;
-	uint32_t ports = k->params.max_ports - k->workers[r->worker].n_ports;
+	uint64_t step = peali_room_step(h);
 
-	if (!entries && n)
-		return peali_fail(
-			PEAL_ENOSPC, call,
-			"all %u of max_actors are used in kernel '%s': by %u "
-			"actors, the others kept for such as were retired, of "
-			"another handler or worker, or with ports of another "
-			"kind",
-			k->params.max_actors, k->name,
-			atomic_load(&k->n_actors));
-	if (n > entries)
+	*left_out = k->params.max_actors - k->n_rooms +
+		    count(k, *list_of_bare(k), n);
+	if (n > *left_out)
+		return LACK_ENTRIES;
+	if (step && n > pieces(k, ARENA, step, k->arena_bytes - k->arena_used,
+			       left_out))
+		return LACK_BYTES;
+	if (!r->ports_of && h->ports &&
+	    n > pieces(k, r->worker, h->ports,
+		       k->params.max_ports - k->workers[r->worker].n_ports,
+		       left_out))
+		return LACK_PORTS;
+	return LACK_NOTHING;
+}
+
+static int say_lack(const struct peali_rooms *r, uint32_t n, enum lack lack,
+		    uint64_t left, const char *call)
+{
+	const struct peal_kernel *k = r->kernel;
+	const struct peal_handler_info *h = &k->program->handlers[r->handler];
+	unsigned long long step = peali_room_step(h);
+
+	switch (lack) {
+	case LACK_NOTHING:
+		return 0;
+	case LACK_ENTRIES:
+		if (!left)
+			return peali_fail(PEAL_ENOSPC, call,
+					  "all %u of max_actors are used in "
+					  "kernel '%s'",
+					  k->params.max_actors, k->name);
 		return peali_fail(PEAL_ENOSPC, call,
-				  "%u more actors on worker %u and %u of "
+				  "%u more actors on worker %u and %llu of "
 				  "max_actors are left in kernel '%s'",
-				  n, r->worker, entries, k->name);
-	if (n * peali_room_step(h) > bytes)
+				  n, r->worker, (unsigned long long)left,
+				  k->name);
+	case LACK_BYTES:
 		return peali_fail(PEAL_ENOSPC, call,
 				  "the state of '%s' takes %llu bytes, those "
 				  "of %u actors on worker %u %llu, and %llu of "
 				  "arena_bytes are left in kernel '%s'",
-				  h->name,
-				  (unsigned long long)peali_room_step(h), n,
-				  r->worker,
-				  (unsigned long long)(n * peali_room_step(h)),
-				  (unsigned long long)bytes, k->name);
-	if (!r->ports_of && (uint64_t)n * h->ports > ports)
-		return peali_fail(PEAL_ENOSPC, call,
-				  "'%s' has %u ports, and for %u actors %u of "
-				  "max_ports are left on worker %u of kernel "
-				  "'%s': option ports_of shares one's",
-				  h->name, h->ports, n, ports, r->worker,
-				  k->name);
-	return 0;
+				  h->name, step, n, r->worker, n * step,
+				  (unsigned long long)left, k->name);
+	case LACK_PORTS:
+		break;
+	}
+	return peali_fail(PEAL_ENOSPC, call,
+			  "'%s' has %u ports, and for %u actors %llu of "
+			  "max_ports are left on worker %u of kernel '%s': "
+			  "option ports_of shares one's",
+			  h->name, h->ports, n, (unsigned long long)left,
+			  r->worker, k->name);
+}
+
+static uint32_t take_entry(struct peal_kernel *k)
+{
+	uint32_t *bare = list_of_bare(k);
+
+	return *bare ? pop(k, bare) : k->n_rooms++;
 }
 
 static uint32_t take_fresh(const struct peali_rooms *r)
 {
 	struct peal_kernel *k = r->kernel;
 	const struct peal_handler_info *h = &k->program->handlers[r->handler];
-	struct peali_actor *a = &k->actors[k->n_rooms];
+	uint64_t step = peali_room_step(h);
+	uint32_t index = take_entry(k);
+	struct peali_actor *a = &k->actors[index];
+	int64_t at = step ? take_span(k, ARENA, step) : -1;
 
-	a->state_offset = k->arena_offset + k->arena_used;
-	k->arena_used += peali_room_step(h);
-	if (!r->ports_of) {
-		a->port_base = k->workers[r->worker].n_ports;
+	if (at < 0) {
+		at = (int64_t)k->arena_used;
+		k->arena_used += step;
+	}
+	a->state_offset = k->arena_offset + (uint64_t)at;
+	if (r->ports_of)
+		return index;
+	at = h->ports ? take_span(k, r->worker, h->ports) : -1;
+	if (at < 0) {
+		at = k->workers[r->worker].n_ports;
 		k->workers[r->worker].n_ports += h->ports;
 	}
-	return k->n_rooms++;
+	a->port_base = (uint32_t)at;
+	return index;
 }
 
 /* ---- what the others call ---------------------------------------------------- */
@@ -149,10 +361,16 @@ int peali_rooms_take(const struct peali_rooms *r, uint32_t n,
 {
 	struct peal_kernel *k = r->kernel;
 	uint32_t reused = count(k, *list_of(r), n), i;
-	int result = check_fresh(r, n - reused, call);
+	uint64_t left = 0;
+	enum lack lack = what_lacks(r, n - reused, &left);
 
-	if (result)
-		return result;
+	if (lack) {
+		dissolve(k);
+		reused = count(k, *list_of(r), n);
+		lack = what_lacks(r, n - reused, &left);
+	}
+	if (lack)
+		return say_lack(r, n - reused, lack, left, call);
 	for (i = 0; i < n; i++) {
 		struct peali_actor *a;
 
@@ -166,16 +384,32 @@ int peali_rooms_take(const struct peali_rooms *r, uint32_t n,
 	return 0;
 }
 
+/* Whether nothing lies behind its entry, its state and its ports. */
+static int is_last(const struct peali_rooms *r, uint32_t index)
+{
+	const struct peal_kernel *k = r->kernel;
+	const struct peal_handler_info *h = &k->program->handlers[r->handler];
+	const struct peali_actor *a = &k->actors[index];
+	uint64_t step = peali_room_step(h);
+
+	return index + 1 == k->n_rooms &&
+	       (!step ||
+		a->state_offset + step == k->arena_offset + k->arena_used) &&
+	       (r->ports_of || !h->ports ||
+		a->port_base + h->ports == k->workers[r->worker].n_ports);
+}
+
 void peali_rooms_give(const struct peali_rooms *r, uint32_t index)
 {
 	struct peal_kernel *k = r->kernel;
 	const struct peal_handler_info *h = &k->program->handlers[r->handler];
 
-	push(k, list_of(r), index);
-	if (index + 1 != k->n_rooms)
+	if (!is_last(r, index)) {
+		push(k, list_of(r), index);
 		return;
-	/* the last one: nothing lies behind its state and its ports */
-	pop(k, list_of(r));
+	}
+	k->actors[index].handler = PEAL_NO_HANDLER;
+	k->actors[index].next = 0;
 	k->n_rooms--;
 	k->arena_used -= peali_room_step(h);
 	if (!r->ports_of)
@@ -184,18 +418,20 @@ void peali_rooms_give(const struct peali_rooms *r, uint32_t index)
 
 int64_t peali_pool_room_take(struct peal_kernel *k)
 {
-	uint32_t *list = list_of_pools(k);
-
-	if (*list)
-		return pop(k, list);
-	return k->n_rooms < k->params.max_actors ? (int64_t)k->n_rooms++ : -1;
+	if (!*list_of_bare(k) && k->n_rooms == k->params.max_actors)
+		dissolve(k);
+	if (!*list_of_bare(k) && k->n_rooms == k->params.max_actors)
+		return -1;
+	return take_entry(k);
 }
 
 void peali_pool_room_give(struct peal_kernel *k, uint32_t index)
 {
-	push(k, list_of_pools(k), index);
-	if (index + 1 == k->n_rooms) {
-		pop(k, list_of_pools(k));
-		k->n_rooms--;
+	if (index + 1 != k->n_rooms) {
+		push(k, list_of_bare(k), index);
+		return;
 	}
+	k->actors[index].handler = PEAL_NO_HANDLER;
+	k->actors[index].next = 0;
+	k->n_rooms--;
 }

@@ -198,6 +198,8 @@ struct peal_kernel {
 	uint64_t arena_offset, arena_bytes, arena_used;
 	uint32_t n_rooms; /* entries of `actors` that were ever used */
 	uint32_t *retired; /* lists of those that are free again: see room.c */
+	struct peali_span *spans; /* free arena and ports between others */
+	uint32_t n_spans, max_spans;
 	struct peali_launch *launch;
 	pthread_mutex_t call_lock; /* one control call at a time */
 	/* the control links' producers, and the stop word */

@@ -43,10 +43,8 @@ struct peal_actor_options {
  *
  * It takes one of max_actors, its state in the arena (a multiple of 16 bytes),
  * and its ports; max_actors is some 70 bytes each, half of them host memory,
- * from the launch on. What a retired actor had is kept for later ones of the
- * same handler on the same worker that have ports of their own as it had, or
- * share some as it did; only the latest that was made gives its room back for
- * any use.
+ * from the launch on. What a retired actor had is there for later ones,
+ * soonest for those of the same handler on the same worker.
  *
  * @param kernel      a kernel that runs or is suspended.
  * @param handler     name of its handler.

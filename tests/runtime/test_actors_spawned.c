@@ -343,6 +343,104 @@ PEAL_TEST(ports_are_shared_with_those_they_fit)
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
+static uint32_t random_of(uint64_t *state, uint32_t n)
+{
+	*state = *state * 6364136223846793005ULL + 1442695040888963407;
+	return (uint32_t)(*state >> 33) % n;
+}
+
+/* One of any kind on any worker. */
+static void spawn_any(struct peal_kernel *k, uint64_t *state, uint64_t id,
+		      uint64_t *address_out)
+{
+	static const char *const kinds[] = { "tally", "asked", "post",
+					     "large" };
+	uint32_t kind = random_of(state, 4);
+	struct peal_actor_options o = { .size = sizeof(o),
+					.worker = random_of(state, WORKERS + 1),
+					.init = &id,
+					.init_bytes = kind == 2 ? 0 : 8 };
+
+	CHECK_OK(peal_actor_spawn(k, kinds[kind], &o, address_out));
+}
+
+/* Whatever was retired in whatever order, there is room again: for as many, of
+ * any kind, on any worker. */
+PEAL_TEST(rooms_are_for_actors_of_any_kind_again)
+{
+	enum { MOST = 24, LARGE = 100000 }; /* LARGE: whole 16 bytes */
+	struct peal_kernel_options o = { .workers = WORKERS,
+					 .max_actors = MOST,
+					 .max_ports = MOST,
+					 .mailbox_slots = 64,
+					 .arena_bytes = 2 * MOST * LARGE };
+	struct peal_runtime *rt = harness_open(1, "");
+	struct peal_kernel *k = tallies_launch(rt, 0, o);
+	uint64_t state = 7, live[MOST] = { 0 }, i, at;
+	uint64_t rounds = IDENTITY_SANITIZED ? 300 : 1500;
+
+	for (i = 0; i < rounds; i++) {
+		at = random_of(&state, MOST);
+		if (live[at])
+			CHECK_OK(peal_actor_retire(rt, live[at]));
+		live[at] = 0;
+		if (random_of(&state, 4))
+			spawn_any(k, &state, i, &live[at]);
+	}
+	for (i = 0; i < MOST; i++) /* all of max_actors */
+		if (!live[i])
+			spawn_any(k, &state, i, &live[i]);
+	check_distinct(live, MOST);
+	for (i = 0; i < MOST; i++)
+		CHECK_OK(peal_actor_retire(rt, live[i]));
+	CHECK_EQ(tallies_info(k).actors, 0);
+	/* all of the arena, in one piece */
+	tallies_spawn(k, "large", 1, 0, MOST, live);
+	CHECK_OK(peal_actor_retire_many(rt, live, MOST));
+	/* all ports of a worker */
+	tallies_spawn(k, "answer", 2, 0, MOST, live);
+	CHECK_OK(peal_actor_retire_many(rt, live, MOST));
+	tallies_spawn(k, "tally", -1, 90, MOST, live);
+	use_all(rt, k, live, 90, MOST);
+	CHECK_OK(peal_kernel_stop(k, PATIENCE));
+	CHECK_OK(peal_runtime_shutdown(rt));
+}
+
+/* What is made where others were is as new, and leaves its neighbours alone. */
+PEAL_TEST(a_state_in_an_old_place_is_its_own)
+{
+	struct peal_kernel_options o = { .workers = WORKERS,
+					 .max_actors = 64,
+					 .mailbox_slots = 256,
+					 .arena_bytes = 64 * 32 };
+	struct peal_runtime *rt = harness_open(1, "");
+	struct peal_kernel *k = tallies_launch(rt, 0, o);
+	uint64_t odd[32], i, round;
+
+	tallies_spawn(k, "tally", 0, 0, 64, address);
+	use_all(rt, k, address, 0, 64);
+	for (i = 0; i < 32; i++)
+		odd[i] = address[2 * i + 1];
+	for (round = 1; round < 5; round++) {
+		CHECK_OK(peal_actor_retire_many(rt, odd, 32));
+		/* on another worker: all is full but for these */
+		tallies_spawn(k, "tally", (int)(round % WORKERS), 1000, 32,
+			      odd);
+		use_all(rt, k, odd, 1000, 32);
+		CHECK_OK(peal_kernel_suspend(k, PATIENCE));
+		for (i = 0; i < 32; i++) {
+			CHECK_EQ(tallies_state(rt, odd[i]).next, 2);
+			CHECK_EQ(tallies_state(rt, address[2 * i]).id, 2 * i);
+			CHECK_EQ(tallies_state(rt, address[2 * i]).next, 2);
+			address[2 * i + 1] = odd[i];
+		}
+		CHECK_OK(peal_kernel_resume(k));
+		check_distinct(address, 64);
+	}
+	CHECK_OK(peal_kernel_stop(k, PATIENCE));
+	CHECK_OK(peal_runtime_shutdown(rt));
+}
+
 /* Rooms that are kept for worker 0 are no reason for the others' turn to fail. */
 PEAL_TEST(who_has_no_room_is_passed_over)
 {
@@ -362,8 +460,7 @@ PEAL_TEST(who_has_no_room_is_passed_over)
 	check_distinct(address, 4);
 	use_all(rt, k, address, 50, 4);
 	CHECK_FAILS(peal_actor_spawn(k, "tally", NULL, &extra), PEAL_ENOSPC,
-		    "all 4 of max_actors are used in kernel 'tally': by 4 "
-		    "actors");
+		    "all 4 of max_actors are used in kernel 'tally'");
 	CHECK_OK(peal_kernel_stop(k, PATIENCE));
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
@@ -375,4 +472,6 @@ PEAL_TEST_MAIN(RUN(all_are_made_with_a_state_of_their_own_and_make_room_again);
 	       RUN(all_or_none_are_made); RUN(all_or_none_are_ended);
 	       RUN(many_answer_by_the_ports_of_one);
 	       RUN(ports_are_shared_with_those_they_fit);
-	       RUN(who_has_no_room_is_passed_over);)
+	       RUN(who_has_no_room_is_passed_over);
+	       RUN(rooms_are_for_actors_of_any_kind_again);
+	       RUN(a_state_in_an_old_place_is_its_own);)
