@@ -45,6 +45,7 @@ struct crew {
 	uint32_t n;
 	uint32_t *index; /* n */
 	int written; /* 1: the host writes their states */
+	int told; /* 1: workers have been asked to make them */
 	uint32_t n_runs;
 	struct peal_control_spawn *spawn; /* for each run */
 	uint32_t *worker; /* for each run */
@@ -249,15 +250,17 @@ static int spawn_crew(struct crew *c, uint64_t *addresses_out)
 	if (result)
 		return result;
 	result = plan_runs(c);
+	c->told = !result;
 	if (!result)
 		result = peali_kernel_tell_all(c->kernel, c->worker,
 					       PEAL_CONTROL_SPAWN, c->spawn,
 					       sizeof(*c->spawn), c->n_runs,
 					       "peal_actor_spawn");
-	if (result)
-		give_rooms(c, c->n);
-	else
+	if (!result)
 		enrol(c, addresses_out);
+	else if (!c->told || peali_kernel_ended(c->kernel))
+		give_rooms(c, c->n);
+	/* else a worker may do it yet: nobody else may have these rooms */
 	return result;
 }
 
@@ -388,6 +391,11 @@ int peal_actor_spawn_many(struct peal_kernel *k, const char *handler,
 	result = check_options(k, (uint32_t)number, &o);
 	if (result)
 		return result;
+	if (o.init_step > (SIZE_MAX - o.init_bytes) / n)
+		return peali_fail(PEAL_EINVAL, "peal_actor_spawn",
+				  "init_step %llu for %u actors: no memory is "
+				  "so large",
+				  (unsigned long long)o.init_step, n);
 	pthread_mutex_lock(&k->rt->lock);
 	result = spawn(k, (uint32_t)number, &o, n, addresses_out);
 	pthread_mutex_unlock(&k->rt->lock);

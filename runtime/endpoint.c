@@ -419,8 +419,11 @@ static int check_mailbox(const struct peal_endpoint *e, uint32_t port,
 
 	if (PEAL_LIKELY(bytes <= most) || !k->params.mailboxes)
 		return 0;
-	pthread_mutex_lock(&k->rt->lock);
-	worker = k->actors[actor].handler == PEAL_NO_HANDLER ?
+	/* who holds it for long spawns or connects: then it is found too long
+	 * where it arrives */
+	if (pthread_mutex_trylock(&k->rt->lock))
+		return 0;
+	worker = k->actors[actor].handler >= PEALI_POOL_HANDLER ?
 			 link->to.worker :
 			 k->actors[actor].worker;
 	pthread_mutex_unlock(&k->rt->lock);

@@ -11,7 +11,6 @@
  * neighbours, from which any actor takes what fits.
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "runtime/runtime.h"
 
@@ -136,10 +135,11 @@ static void merge_spans(struct peal_kernel *k)
 		if (last && last->worker == k->spans[i].worker &&
 		    last->at + last->length == k->spans[i].at)
 			last->length += k->spans[i].length;
-		else
+		else if (k->spans[i].length)
 			k->spans[n++] = k->spans[i];
 	}
 	k->n_spans = n;
+	k->arena_span = 0;
 	for (i = n = 0; i < k->n_spans; i++) {
 		const struct peali_span *s = &k->spans[i];
 
@@ -216,25 +216,39 @@ static void dissolve(struct peal_kernel *k)
 	}
 }
 
-/* Where so much of a span was taken; -1: there is none. */
-static int64_t take_span(struct peal_kernel *k, uint32_t worker,
-			 uint64_t length)
+/* The first `length` of a span; where they are. What is used up is left empty
+ * until spans are merged. */
+static int64_t take_first(struct peali_span *s, uint64_t length)
+{
+	s->at += length;
+	s->length -= length;
+	return (int64_t)(s->at - length);
+}
+
+/* So many bytes of the arena's spans, from where the last were on; -1. */
+static int64_t take_bytes(struct peal_kernel *k, uint64_t length)
+{
+	uint32_t n, i;
+
+	for (n = 0; n < k->n_spans; n++) {
+		i = (k->arena_span + n) % k->n_spans;
+		if (k->spans[i].worker != ARENA || k->spans[i].length < length)
+			continue;
+		k->arena_span = i;
+		return take_first(&k->spans[i], length);
+	}
+	return -1;
+}
+
+/* So many of a worker's ports; -1. Those are before the arena's. */
+static int64_t take_ports(struct peal_kernel *k, uint32_t worker,
+			  uint32_t ports)
 {
 	uint32_t i;
-	uint64_t at;
 
-	for (i = 0; i < k->n_spans; i++) {
-		struct peali_span *s = &k->spans[i];
-
-		if (s->worker != worker || s->length < length)
-			continue;
-		at = s->at;
-		s->at += length;
-		s->length -= length;
-		if (!s->length)
-			memmove(s, s + 1, (--k->n_spans - i) * sizeof(*s));
-		return (int64_t)at;
-	}
+	for (i = 0; i < k->n_spans && k->spans[i].worker <= worker; i++)
+		if (k->spans[i].worker == worker && k->spans[i].length >= ports)
+			return take_first(&k->spans[i], ports);
 	return -1;
 }
 
@@ -336,7 +350,7 @@ static uint32_t take_fresh(const struct peali_rooms *r)
 	uint64_t step = peali_room_step(h);
 	uint32_t index = take_entry(k);
 	struct peali_actor *a = &k->actors[index];
-	int64_t at = step ? take_span(k, ARENA, step) : -1;
+	int64_t at = step ? take_bytes(k, step) : -1;
 
 	if (at < 0) {
 		at = (int64_t)k->arena_used;
@@ -345,7 +359,7 @@ static uint32_t take_fresh(const struct peali_rooms *r)
 	a->state_offset = k->arena_offset + (uint64_t)at;
 	if (r->ports_of)
 		return index;
-	at = h->ports ? take_span(k, r->worker, h->ports) : -1;
+	at = h->ports ? take_ports(k, r->worker, h->ports) : -1;
 	if (at < 0) {
 		at = k->workers[r->worker].n_ports;
 		k->workers[r->worker].n_ports += h->ports;

@@ -200,6 +200,7 @@ struct peal_kernel {
 	uint32_t *retired; /* lists of those that are free again: see room.c */
 	struct peali_span *spans; /* free arena and ports between others */
 	uint32_t n_spans, max_spans;
+	uint32_t arena_span; /* where the arena's were taken from last */
 	struct peali_launch *launch;
 	pthread_mutex_t call_lock; /* one control call at a time */
 	/* the control links' producers, and the stop word */

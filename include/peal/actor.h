@@ -53,8 +53,10 @@ struct peal_actor_options {
  * @return 0; PEAL_ENOENT no such handler (the text lists them), worker, or
  *         actor whose ports to share; PEAL_ENOSPC max_actors, max_ports or the
  *         arena is used up (the text says which); PEAL_EINVAL more init bytes
- *         than state, or ports that cannot be shared; PEAL_ESTOPPED; PEAL_EHUNG
- *         the worker did not answer. Thread-safe.
+ *         than state, or ports that cannot be shared; PEAL_ENOMEM;
+ *         PEAL_ESTOPPED; PEAL_EHUNG the worker did not answer: then, and after
+ *         PEAL_ESTOPPED of a kernel that goes on, what they would have is lost
+ *         until the kernel's end. Thread-safe.
  */
 int peal_actor_spawn(struct peal_kernel *kernel, const char *handler,
 		     const struct peal_actor_options *options,
@@ -85,12 +87,14 @@ int peal_actor_spawn_many(struct peal_kernel *kernel, const char *handler,
  * @param address of an actor.
  * @return 0; PEAL_ENOENT no such actor; PEAL_EBUSY links come from or lead to
  *         it, actors share its ports, or it is a member of a pool;
- *         PEAL_ESTOPPED; PEAL_EHUNG. Thread-safe.
+ *         PEAL_ESTOPPED; PEAL_EHUNG the worker did not answer and may do it
+ *         yet, call again; PEAL_ENOMEM; PEAL_EINVAL. Thread-safe.
  */
 int peal_actor_retire(struct peal_runtime *runtime, uint64_t address);
 
 /**
- * Ends n actors of one kernel, all or none.
+ * Ends n actors of one kernel, all or none; after PEAL_ESTOPPED and PEAL_EHUNG
+ * some may have ended, and it is to be called again.
  *
  * @param runtime   an open runtime.
  * @param addresses of the actors.

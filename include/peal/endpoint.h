@@ -101,7 +101,8 @@ int peal_send(struct peal_endpoint *endpoint, uint32_t port, uint16_t type,
  * the link itself, one of another worker by its mailbox (mailbox_slots in struct
  * peal_kernel_options; without mailboxes it is dead at the link, reason
  * "no-actor"), where it counts as told by the kernel and at the link as
- * delivered. A message that is longer than mailbox_message_bytes is dead at the
+ * delivered. No length is checked against what the actor's handler declares,
+ * as it is for the one that the link was made for. A message that is longer than mailbox_message_bytes is dead at the
  * link then, reason "too-long". For each actor what leaves by one port stays in
  * order. While a mailbox is full, what is behind in the link waits.
  *

@@ -140,8 +140,9 @@ int peal_request_begin(struct peal_requester *requester, uint16_t type,
  * @param room       size of the buffer.
  * @param reply_out  what came, its data in the buffer; NULL if not wanted.
  * @param timeout_ns for all of it; -1: for ever.
- * @return as peal_request, PEAL_EMSGSIZE also if the request is too long for a
- *         mailbox and would go by one; PEAL_ENOENT the address is none of that
+ * @return as peal_request, PEAL_EMSGSIZE mostly also if the request is too long
+ *         for a mailbox and would go by one (if nothing is being connected or
+ *         made meanwhile; else no reply comes); PEAL_ENOENT the address is none of that
  *         kernel. Thread-safe.
  */
 int peal_request_to(struct peal_requester *requester, uint64_t to,
@@ -205,9 +206,9 @@ int peal_requester_info(struct peal_requester *requester,
 			struct peal_requester_info *info_out);
 
 /**
- * Takes its links down and frees it, with the requests that are out. An actor
- * that it listened to then has a port without a link, and does not run before
- * the port has one again.
+ * Takes its links down and frees it, with the requests that are out. What
+ * an actor that it listened to then emits there is dropped, until the port has
+ * a link again.
  *
  * @param requester a requester; NULL does nothing.
  * @return 0; PEAL_EBUSY a thread waits for a reply; PEAL_EHUNG a worker did not

@@ -376,7 +376,7 @@ PEAL_TEST(rooms_are_for_actors_of_any_kind_again)
 					 .arena_bytes = 2 * MOST * LARGE };
 	struct peal_runtime *rt = harness_open(1, "");
 	struct peal_kernel *k = tallies_launch(rt, 0, o);
-	uint64_t state = 7, live[MOST] = { 0 }, i, at;
+	uint64_t state = 7, live[MOST] = { 0 }, born[MOST], first, i, at;
 	uint64_t rounds = IDENTITY_SANITIZED ? 300 : 1500;
 
 	for (i = 0; i < rounds; i++) {
@@ -386,22 +386,58 @@ PEAL_TEST(rooms_are_for_actors_of_any_kind_again)
 		live[at] = 0;
 		if (random_of(&state, 4))
 			spawn_any(k, &state, i, &live[at]);
+		born[at] = i;
 	}
-	for (i = 0; i < MOST; i++) /* all of max_actors */
-		if (!live[i])
+	for (i = 0; i < MOST; i++) { /* all of max_actors */
+		if (!live[i]) {
 			spawn_any(k, &state, i, &live[i]);
+			born[i] = i;
+		}
+	}
 	check_distinct(live, MOST);
+	/* nobody was made over another one */
+	CHECK_OK(peal_kernel_suspend(k, PATIENCE));
+	for (i = 0; i < MOST; i++)
+		if (!peal_actor_state(rt, live[i], &first, sizeof(first)))
+			CHECK_EQ(first, born[i]);
+	CHECK_OK(peal_kernel_resume(k));
 	for (i = 0; i < MOST; i++)
 		CHECK_OK(peal_actor_retire(rt, live[i]));
 	CHECK_EQ(tallies_info(k).actors, 0);
-	/* all of the arena, in one piece */
-	tallies_spawn(k, "large", 1, 0, MOST, live);
-	CHECK_OK(peal_actor_retire_many(rt, live, MOST));
 	/* all ports of a worker */
 	tallies_spawn(k, "answer", 2, 0, MOST, live);
 	CHECK_OK(peal_actor_retire_many(rt, live, MOST));
 	tallies_spawn(k, "tally", -1, 90, MOST, live);
 	use_all(rt, k, live, 90, MOST);
+	CHECK_OK(peal_kernel_stop(k, PATIENCE));
+	CHECK_OK(peal_runtime_shutdown(rt));
+}
+
+/* What many small ones had, retired in any order, is one piece again. */
+PEAL_TEST(small_states_make_room_for_large_ones)
+{
+	enum { SMALL = 60, LARGE = 10 };
+	struct peal_kernel_options o = { .workers = WORKERS,
+					 .max_actors = SMALL,
+					 .arena_bytes = LARGE * 100000 };
+	struct peal_runtime *rt = harness_open(1, "");
+	struct peal_kernel *k = tallies_launch(rt, 0, o);
+	uint64_t state = 3, i;
+	int round;
+
+	for (round = 0; round < 3; round++) {
+		for (i = 0; i < SMALL; i++)
+			tallies_spawn(k, i % 3 ? "tally" : "asked",
+				      (int)(i % WORKERS), i, 1, address + i);
+		for (i = SMALL; i > 0; i--) {
+			uint64_t at = random_of(&state, (uint32_t)i);
+
+			CHECK_OK(peal_actor_retire(rt, address[at]));
+			address[at] = address[i - 1];
+		}
+		tallies_spawn(k, "large", round, 0, LARGE, address);
+		CHECK_OK(peal_actor_retire_many(rt, address, LARGE));
+	}
 	CHECK_OK(peal_kernel_stop(k, PATIENCE));
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
@@ -474,4 +510,5 @@ PEAL_TEST_MAIN(RUN(all_are_made_with_a_state_of_their_own_and_make_room_again);
 	       RUN(ports_are_shared_with_those_they_fit);
 	       RUN(who_has_no_room_is_passed_over);
 	       RUN(rooms_are_for_actors_of_any_kind_again);
+	       RUN(small_states_make_room_for_large_ones);
 	       RUN(a_state_in_an_old_place_is_its_own);)

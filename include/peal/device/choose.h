@@ -31,17 +31,28 @@ peali_tells_fit(struct peal_worker *w, uint32_t tells)
 	return fit;
 }
 
-/* The live actor of an index, or 0. Only its worker changes the entry. */
+/*
+ * The live actor of an index, or 0. Only its worker changes the entry: on a GPU
+ * a plain load, from the L1 cache, never says that an actor is this worker's
+ * which is not.
+ */
 static PEAL_DEV PEAL_INLINE struct peal_actor_entry *
 peali_actor(const struct peal_worker *w, uint32_t index)
 {
 	struct peal_actor_entry *entry =
 		(struct peal_actor_entry *)(uintptr_t)w->params->actors + index;
 
-	if (PEAL_UNLIKELY(index >= w->params->max_actors) ||
-	    PEAL_UNLIKELY(PEAL_PLACE_HANDLER(entry->place) ==
-			  PEAL_NO_HANDLER) ||
-	    PEAL_UNLIKELY(PEAL_PLACE_WORKER(entry->place) != w->index))
+	uint64_t place;
+
+	if (PEAL_UNLIKELY(index >= w->params->max_actors))
+		return 0;
+#if PEAL_ON_HOST
+	place = peal_load_relaxed_dev(&entry->place);
+#else
+	place = entry->place;
+#endif
+	if (PEAL_UNLIKELY(PEAL_PLACE_HANDLER(place) == PEAL_NO_HANDLER) ||
+	    PEAL_UNLIKELY(PEAL_PLACE_WORKER(place) != w->index))
 		return 0;
 	return entry;
 }

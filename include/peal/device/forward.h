@@ -47,12 +47,8 @@ peali_forward_fits(struct peal_worker *w)
 	return 0;
 }
 
-/*
- * Passes messages of an input on, up to a burst; the first is in w->message.
- * Between two turns, where it costs the loop no registers.
- */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
-peali_forward(struct peal_worker *w)
+/* Passes messages of an input on, up to a burst; the first is in w->message. */
+static PEAL_DEV PEAL_INLINE void peali_forward_burst(struct peal_worker *w)
 {
 	struct peal_message *m = &w->message;
 	struct peal_input *in = &w->inputs[w->state->aside_at];
@@ -75,6 +71,16 @@ peali_forward(struct peal_worker *w)
 		if (peal_link_peek(&in->link, m) || m->kind > PEAL_KIND_SLAB)
 			break; /* the next turn sees what it is */
 	}
+}
+
+/* Collective: the same by the leader. Between two turns, where it costs the loop
+ * no registers. */
+static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
+peali_forward(struct peal_worker *w)
+{
+	if (peal_is_leader(w))
+		peali_forward_burst(w);
+	peal_sync(w); /* all have read the turn before there is another one */
 }
 
 #endif

@@ -74,6 +74,7 @@ peali_worker_init(struct peal_worker *w,
 #if PEAL_ON_HOST
 	w->lane = lane;
 	w->lanes = params->lanes;
+	w->ahead_pause = 0;
 #else
 	(void)lane;
 	w->turn = 0;

@@ -276,7 +276,7 @@ static PEAL_DEV PEAL_INLINE int peal_loop_next(struct peal_worker *w)
 			peali_spawn(w);
 		else if (turn != PEALI_FORWARD)
 			break;
-		else if (peal_is_leader(w))
+		else
 			peali_forward(w);
 	}
 	if (PEAL_ON_HOST)
