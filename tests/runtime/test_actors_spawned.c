@@ -413,12 +413,106 @@ PEAL_TEST(rooms_are_for_actors_of_any_kind_again)
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
+/* Each that answers by a port of its own: what comes by its link is its own. */
+static void check_ports(struct peal_runtime *rt, const uint64_t *addresses,
+			const uint64_t *ids, uint32_t n)
+{
+	struct peal_endpoint *e = harness_endpoint(rt);
+	struct peal_link_options o = { .capacity = 4 };
+	struct peal_link *link[33] = { 0 };
+	struct tally_message m;
+	struct peal_received r;
+	uint32_t i;
+
+	CHECK(n <= 32);
+	link[n] = harness_from(rt, e, 0, addresses[0], o);
+	for (i = 0; i < n; i++)
+		link[i] = harness_to(rt, addresses[i], e, o);
+	for (i = 0; i < n; i++) {
+		tallies_send(e, 0, addresses[i], ids[i], 0);
+		CHECK_OK(peal_receive(e, &m, sizeof(m), &r, PATIENCE));
+		CHECK_EQ(r.from, addresses[i]);
+		CHECK_EQ(m.id, ids[i]);
+	}
+	for (i = 0; i <= n; i++)
+		CHECK_OK(peal_link_destroy(link[i]));
+	CHECK_OK(peal_endpoint_destroy(e));
+}
+
+PEAL_TEST(a_port_in_an_old_place_is_its_own)
+{
+	enum { MOST = 30 };
+	struct peal_kernel_options o = { .workers = WORKERS,
+					 .max_actors = MOST,
+					 .max_ports = MOST,
+					 .mailbox_slots = 64 };
+	struct peal_runtime *rt = harness_open(1, "");
+	struct peal_kernel *k = tallies_launch(rt, 0, o);
+	uint64_t state = 11, who[MOST], id[MOST], n, i, at;
+	int round;
+
+	for (round = 0; round < 6; round++) {
+		for (n = 0; n < MOST; n++) {
+			id[n] = n;
+			tallies_spawn(k,
+				      random_of(&state, 3) ? "answer" : "asked",
+				      (int)random_of(&state, WORKERS), n, 1,
+				      who + n);
+		}
+		for (i = 0; i < MOST / 2; i++) {
+			at = random_of(&state, (uint32_t)n);
+			CHECK_OK(peal_actor_retire(rt, who[at]));
+			who[at] = who[--n];
+		}
+		for (i = 0; i < n; i++)
+			CHECK_OK(peal_actor_retire(rt, who[i]));
+		for (n = 0; n < MOST; n++)
+			tallies_spawn(k, "answer",
+				      (int)random_of(&state, WORKERS),
+				      id[n] = 100 + n, 1, who + n);
+		for (i = 0; i < MOST; i += 2) { /* others between those */
+			CHECK_OK(peal_actor_retire(rt, who[i]));
+			tallies_spawn(k, "tally", 0, 0, 1, who + i);
+			CHECK_OK(peal_actor_retire(rt, who[i]));
+			tallies_spawn(k, "answer",
+				      (int)random_of(&state, WORKERS),
+				      id[i] = 200 + i, 1, who + i);
+		}
+		check_ports(rt, who, id, MOST);
+		CHECK_OK(peal_actor_retire_many(rt, who, MOST));
+	}
+	CHECK_OK(peal_kernel_stop(k, PATIENCE));
+	CHECK_OK(peal_runtime_shutdown(rt));
+}
+
+/* The ports that an actor shared stay their owner's. */
+PEAL_TEST(shared_ports_are_not_given_away)
+{
+	struct peal_kernel_options o = { .max_actors = 3, .mailbox_slots = 64 };
+	struct peal_runtime *rt = harness_open(1, "");
+	struct peal_kernel *k = tallies_launch(rt, 0, o);
+	struct peal_actor_options shared = { .size = sizeof(shared) };
+	uint64_t who[2], sharer, last, id[2] = { 5, 6 };
+
+	tallies_spawn(k, "answer", 0, 5, 1, &who[0]);
+	shared.ports_of = who[0];
+	CHECK_OK(peal_actor_spawn(k, "answer", &shared, &sharer));
+	tallies_spawn(k, "tally", 0, 0, 1, &last);
+	CHECK_OK(peal_actor_retire(rt, sharer));
+	tallies_spawn(k, "answer", 0, 6, 1, &who[1]);
+	CHECK_EQ(who[1], sharer); /* its entry, not its ports */
+	check_ports(rt, who, id, 2);
+	CHECK_OK(peal_kernel_stop(k, PATIENCE));
+	CHECK_OK(peal_runtime_shutdown(rt));
+}
+
 /* What many small ones had, retired in any order, is one piece again. */
 PEAL_TEST(small_states_make_room_for_large_ones)
 {
 	enum { SMALL = 60, LARGE = 10 };
 	struct peal_kernel_options o = { .workers = WORKERS,
 					 .max_actors = SMALL,
+					 .max_ports = SMALL,
 					 .arena_bytes = LARGE * 100000 };
 	struct peal_runtime *rt = harness_open(1, "");
 	struct peal_kernel *k = tallies_launch(rt, 0, o);
@@ -510,5 +604,7 @@ PEAL_TEST_MAIN(RUN(all_are_made_with_a_state_of_their_own_and_make_room_again);
 	       RUN(ports_are_shared_with_those_they_fit);
 	       RUN(who_has_no_room_is_passed_over);
 	       RUN(rooms_are_for_actors_of_any_kind_again);
+	       RUN(a_port_in_an_old_place_is_its_own);
+	       RUN(shared_ports_are_not_given_away);
 	       RUN(small_states_make_room_for_large_ones);
 	       RUN(a_state_in_an_old_place_is_its_own);)
