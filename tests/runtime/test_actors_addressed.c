@@ -11,20 +11,15 @@ static const struct peal_kernel_options two = { .workers = 2,
 static const struct peal_link_options small = { .capacity = 16 };
 static uint64_t address[N];
 
-static uint64_t random_of(uint64_t *state)
-{
-	*state = *state * 6364136223846793005ULL + 1442695040888963407;
-	return *state >> 33;
-}
-
 /* n messages to any of them, each one's in order. */
 static void send_any(struct peal_endpoint *e, uint32_t port, uint64_t n,
 		     uint64_t sent[N])
 {
-	uint64_t state = 1, i, at;
+	unsigned long long state = 1;
+	uint64_t i, at;
 
 	for (i = 0; i < n; i++) {
-		at = random_of(&state) % N;
+		at = test_random(&state) % N;
 		tallies_send(e, port, address[at], at, sent[at]++);
 	}
 }
@@ -58,7 +53,8 @@ PEAL_TEST(a_handler_sends_to_any_actor_of_another_device)
 	struct peal_kernel *near = tallies_launch(rt, 0, one);
 	struct peal_kernel *far = tallies_launch(rt, 1, two);
 	struct peal_endpoint *e = harness_endpoint(rt);
-	uint64_t sent[N] = { 0 }, state = 1, post, i, at;
+	uint64_t sent[N] = { 0 }, post, i, at;
+	unsigned long long state = 1;
 	struct peal_link *link;
 
 	CHECK_OK(peal_actor_spawn(near, "post", NULL, &post));
@@ -68,7 +64,7 @@ PEAL_TEST(a_handler_sends_to_any_actor_of_another_device)
 	for (i = 0; i < N * EACH; i++) {
 		struct tally_message m;
 
-		at = random_of(&state) % N;
+		at = test_random(&state) % N;
 		m.id = at;
 		m.number = sent[at]++;
 		m.actor = (uint32_t)address[at];

@@ -96,6 +96,14 @@ PEAL_TEST(each_worker_gets_its_share_in_turn)
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
+static void swap(uint64_t *a, uint64_t *b)
+{
+	uint64_t c = *a;
+
+	*a = *b;
+	*b = c;
+}
+
 PEAL_TEST(what_was_made_and_ended_in_any_order_can_be_used)
 {
 	struct peal_kernel_options o = { .workers = 2,
@@ -104,31 +112,33 @@ PEAL_TEST(what_was_made_and_ended_in_any_order_can_be_used)
 					 .arena_bytes = 400 * 32 };
 	struct peal_runtime *rt = harness_open(1, "");
 	struct peal_kernel *k = tallies_launch(rt, 0, o);
-	uint64_t random = 1, id = 0;
-	uint32_t n = 0, round, many, i;
+	unsigned long long state = 1;
+	uint64_t id = 0, ids[400];
+	uint32_t n = 0, round, many, i, at;
 
 	for (round = 0; round < 200; round++) {
-		random = random * 6364136223846793005ULL + 1442695040888963407;
-		many = 1 + (uint32_t)(random >> 40) % 50;
-		if (random >> 63 && n >= many) {
+		many = 1 + (uint32_t)(test_random(&state) % 50);
+		if (test_random(&state) % 2 && n >= many) {
 			for (i = 0; i < many; i++) { /* any of them */
-				uint32_t at =
-					(uint32_t)(random >> 20) % (n - i);
-				uint64_t a = address[at];
-
-				address[at] = address[n - 1 - i];
-				address[n - 1 - i] = a;
+				at = (uint32_t)(test_random(&state) % (n - i));
+				swap(&address[at], &address[n - 1 - i]);
+				swap(&ids[at], &ids[n - 1 - i]);
 			}
 			n -= many;
 			CHECK_OK(peal_actor_retire_many(rt, address + n, many));
-		} else if (n + many <= 190) { /* each worker keeps its own */
+		} else if (n + many <= 400) {
 			tallies_spawn(k, "tally", -1, id, many, address + n);
 			use_all(rt, k, address + n, id, many);
-			id += many;
-			n += many;
+			for (i = 0; i < many; i++)
+				ids[n++] = id++;
 		}
 		check_distinct(address, n);
 		CHECK_EQ(tallies_info(k).actors, n);
+	}
+	CHECK_OK(peal_kernel_suspend(k, PATIENCE));
+	for (i = 0; i < n; i++) { /* nobody was made over them */
+		CHECK_EQ(tallies_state(rt, address[i]).id, ids[i]);
+		CHECK_EQ(tallies_state(rt, address[i]).next, 2);
 	}
 	CHECK_OK(peal_kernel_stop(k, PATIENCE));
 	CHECK_OK(peal_runtime_shutdown(rt));
@@ -148,7 +158,8 @@ PEAL_TEST(states_begin_with_their_init_whoever_writes_it)
 	struct peal_kernel_options o = { .workers = 2,
 					 .max_actors = 100,
 					 .arena_bytes = 4 << 20 };
-	struct tally dirt = { 7, 7, 0 };
+	struct tally dirt = { 7, 7, 7 };
+	const uint64_t nine = 9;
 	struct peal_actor_options a = { .size = sizeof(a),
 					.init = &dirt,
 					.init_bytes = sizeof(dirt) };
@@ -167,7 +178,16 @@ PEAL_TEST(states_begin_with_their_init_whoever_writes_it)
 	CHECK_OK(peal_kernel_resume(k));
 	CHECK_OK(peal_actor_retire_many(rt, other, 10));
 	CHECK_OK(peal_actor_retire_many(rt, address, 40));
-	/* where others were: nothing of theirs is left */
+	/* where others were: nothing of theirs is left, by the worker */
+	a.init = &nine;
+	a.init_bytes = sizeof(nine);
+	CHECK_OK(peal_actor_spawn_many(k, "tally", &a, 40, address));
+	CHECK_OK(peal_kernel_suspend(k, PATIENCE));
+	for (i = 0; i < 40; i++)
+		check_state(rt, address[i], nine);
+	CHECK_OK(peal_kernel_resume(k));
+	CHECK_OK(peal_actor_retire_many(rt, address, 40));
+	/* and by the host */
 	tallies_spawn(k, "tally", -1, 100, 40, address);
 	tallies_spawn(k, "large", -1, 200, 10, other);
 	CHECK_OK(peal_kernel_suspend(k, PATIENCE));
@@ -175,6 +195,35 @@ PEAL_TEST(states_begin_with_their_init_whoever_writes_it)
 		check_state(rt, address[i], 100 + i);
 	for (i = 0; i < 10; i++)
 		check_state(rt, other[i], 200 + i);
+	CHECK_OK(peal_kernel_stop(k, PATIENCE));
+	CHECK_OK(peal_runtime_shutdown(rt));
+}
+
+/* An init that is too long for a control message, the same for all. */
+PEAL_TEST(long_inits_are_followed_by_zeros)
+{
+	static uint8_t full[TALLY_LARGE_BYTES], got[TALLY_LARGE_BYTES];
+	struct peal_kernel_options o = { .workers = 2,
+					 .max_actors = 4,
+					 .arena_bytes = 4 * TALLY_LARGE_BYTES };
+	struct peal_actor_options a = { .size = sizeof(a),
+					.init = full,
+					.init_bytes = sizeof(full) };
+	struct peal_runtime *rt = harness_open(1, "");
+	struct peal_kernel *k = tallies_launch(rt, 0, o);
+	uint32_t i, at;
+
+	memset(full, 0x55, sizeof(full));
+	CHECK_OK(peal_actor_spawn_many(k, "large", &a, 4, address));
+	CHECK_OK(peal_actor_retire_many(rt, address, 4));
+	a.init_bytes = 100;
+	CHECK_OK(peal_actor_spawn_many(k, "large", &a, 4, address));
+	CHECK_OK(peal_kernel_suspend(k, PATIENCE));
+	for (i = 0; i < 4; i++) {
+		CHECK_OK(peal_actor_state(rt, address[i], got, sizeof(got)));
+		for (at = 0; at < sizeof(got); at++)
+			CHECK_EQ(got[at], at < 100 ? 0x55 : 0);
+	}
 	CHECK_OK(peal_kernel_stop(k, PATIENCE));
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
@@ -343,23 +392,19 @@ PEAL_TEST(ports_are_shared_with_those_they_fit)
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
-static uint32_t random_of(uint64_t *state, uint32_t n)
-{
-	*state = *state * 6364136223846793005ULL + 1442695040888963407;
-	return (uint32_t)(*state >> 33) % n;
-}
-
 /* One of any kind on any worker. */
-static void spawn_any(struct peal_kernel *k, uint64_t *state, uint64_t id,
-		      uint64_t *address_out)
+static void spawn_any(struct peal_kernel *k, unsigned long long *state,
+		      uint64_t id, uint64_t *address_out)
 {
 	static const char *const kinds[] = { "tally", "asked", "post",
 					     "large" };
-	uint32_t kind = random_of(state, 4);
-	struct peal_actor_options o = { .size = sizeof(o),
-					.worker = random_of(state, WORKERS + 1),
-					.init = &id,
-					.init_bytes = kind == 2 ? 0 : 8 };
+	uint32_t kind = (uint32_t)(test_random(state) % (4));
+	struct peal_actor_options o = {
+		.size = sizeof(o),
+		.worker = (uint32_t)(test_random(state) % (WORKERS + 1)),
+		.init = &id,
+		.init_bytes = kind == 2 ? 0 : 8
+	};
 
 	CHECK_OK(peal_actor_spawn(k, kinds[kind], &o, address_out));
 }
@@ -376,15 +421,16 @@ PEAL_TEST(rooms_are_for_actors_of_any_kind_again)
 					 .arena_bytes = 2 * MOST * LARGE };
 	struct peal_runtime *rt = harness_open(1, "");
 	struct peal_kernel *k = tallies_launch(rt, 0, o);
-	uint64_t state = 7, live[MOST] = { 0 }, born[MOST], first, i, at;
+	unsigned long long state = 7;
+	uint64_t live[MOST] = { 0 }, born[MOST], first, i, at;
 	uint64_t rounds = IDENTITY_SANITIZED ? 300 : 1500;
 
 	for (i = 0; i < rounds; i++) {
-		at = random_of(&state, MOST);
+		at = test_random(&state) % MOST;
 		if (live[at])
 			CHECK_OK(peal_actor_retire(rt, live[at]));
 		live[at] = 0;
-		if (random_of(&state, 4))
+		if (test_random(&state) % 4)
 			spawn_any(k, &state, i, &live[at]);
 		born[at] = i;
 	}
@@ -448,19 +494,20 @@ PEAL_TEST(a_port_in_an_old_place_is_its_own)
 					 .mailbox_slots = 64 };
 	struct peal_runtime *rt = harness_open(1, "");
 	struct peal_kernel *k = tallies_launch(rt, 0, o);
-	uint64_t state = 11, who[MOST], id[MOST], n, i, at;
+	unsigned long long state = 11;
+	uint64_t who[MOST], id[MOST], n, i, at;
 	int round;
 
 	for (round = 0; round < 6; round++) {
 		for (n = 0; n < MOST; n++) {
 			id[n] = n;
-			tallies_spawn(k,
-				      random_of(&state, 3) ? "answer" : "asked",
-				      (int)random_of(&state, WORKERS), n, 1,
-				      who + n);
+			tallies_spawn(
+				k, test_random(&state) % 3 ? "answer" : "asked",
+				(int)(test_random(&state) % WORKERS), n, 1,
+				who + n);
 		}
 		for (i = 0; i < MOST / 2; i++) {
-			at = random_of(&state, (uint32_t)n);
+			at = test_random(&state) % n;
 			CHECK_OK(peal_actor_retire(rt, who[at]));
 			who[at] = who[--n];
 		}
@@ -468,14 +515,14 @@ PEAL_TEST(a_port_in_an_old_place_is_its_own)
 			CHECK_OK(peal_actor_retire(rt, who[i]));
 		for (n = 0; n < MOST; n++)
 			tallies_spawn(k, "answer",
-				      (int)random_of(&state, WORKERS),
+				      (int)(test_random(&state) % WORKERS),
 				      id[n] = 100 + n, 1, who + n);
 		for (i = 0; i < MOST; i += 2) { /* others between those */
 			CHECK_OK(peal_actor_retire(rt, who[i]));
 			tallies_spawn(k, "tally", 0, 0, 1, who + i);
 			CHECK_OK(peal_actor_retire(rt, who[i]));
 			tallies_spawn(k, "answer",
-				      (int)random_of(&state, WORKERS),
+				      (int)(test_random(&state) % WORKERS),
 				      id[i] = 200 + i, 1, who + i);
 		}
 		check_ports(rt, who, id, MOST);
@@ -516,7 +563,8 @@ PEAL_TEST(small_states_make_room_for_large_ones)
 					 .arena_bytes = LARGE * 100000 };
 	struct peal_runtime *rt = harness_open(1, "");
 	struct peal_kernel *k = tallies_launch(rt, 0, o);
-	uint64_t state = 3, i;
+	unsigned long long state = 3;
+	uint64_t i;
 	int round;
 
 	for (round = 0; round < 3; round++) {
@@ -524,7 +572,7 @@ PEAL_TEST(small_states_make_room_for_large_ones)
 			tallies_spawn(k, i % 3 ? "tally" : "asked",
 				      (int)(i % WORKERS), i, 1, address + i);
 		for (i = SMALL; i > 0; i--) {
-			uint64_t at = random_of(&state, (uint32_t)i);
+			uint64_t at = test_random(&state) % i;
 
 			CHECK_OK(peal_actor_retire(rt, address[at]));
 			address[at] = address[i - 1];
@@ -607,4 +655,5 @@ PEAL_TEST_MAIN(RUN(all_are_made_with_a_state_of_their_own_and_make_room_again);
 	       RUN(a_port_in_an_old_place_is_its_own);
 	       RUN(shared_ports_are_not_given_away);
 	       RUN(small_states_make_room_for_large_ones);
-	       RUN(a_state_in_an_old_place_is_its_own);)
+	       RUN(a_state_in_an_old_place_is_its_own);
+	       RUN(long_inits_are_followed_by_zeros);)
