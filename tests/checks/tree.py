@@ -18,6 +18,11 @@ class Check:
         self.tree = os.path.abspath(root)
         os.chdir(self.tree)
 
+    @staticmethod
+    def wanted(targets):
+        """Those that the command line names, or all."""
+        return [t for t in targets if t in sys.argv[2:] or not sys.argv[2:]]
+
     def fail(self, where, what):
         print(f"FAIL: {where}: {what}")
         self.failures += 1

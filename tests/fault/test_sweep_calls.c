@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* labels: double */
 /*
- * Every driver call fails once at each point where the scenario makes it. What
- * Peal then says names the call, or the result is right without it; nothing
+ * Every driver call fails once at each point where the scenario makes it, or at
+ * many of them (see next_point). What Peal then says names the call, or the result is right without it; nothing
  * crashes, hangs or is left with the driver.
  */
 #include "fault/sweep.h"
@@ -27,6 +27,9 @@ static const struct way hip_ways[] = {
 	{ "beside CUDA's", "cuda,hip", "1", "1", "", "" },
 };
 #define N_WAYS 4
+
+#define SWEEP_DENSE 24
+#define SWEEP_STEP 7
 
 static const struct way *way_at(int i)
 {
@@ -146,22 +149,38 @@ static int count_point(const struct way *way, size_t i, int nth,
 	return 1;
 }
 
-/* Some points at a time, from the nth on; 0: the last was not reached. */
-static int run_points(const struct way *way, size_t i, int error, int nth,
+/*
+ * The point behind the nth: each of the first, then each of some. What is called
+ * that often (a context is entered for all that is done) goes through the same
+ * few lines of ours. PEAL_SWEEP_STEP=1 takes all.
+ */
+static int next_point(int nth)
+{
+	const char *step = getenv("PEAL_SWEEP_STEP");
+
+	if (nth < SWEEP_DENSE)
+		return nth + 1;
+	return nth + (step && atoi(step) > 0 ? atoi(step) : SWEEP_STEP);
+}
+
+/* Some points at a time, from *nth on; 0: the last was not reached. */
+static int run_points(const struct way *way, size_t i, int error, int *nth,
 		      struct tally *tally)
 {
+	int c, reached = 1, at[SWEEP_CHILDREN];
 	char fault[96];
-	int c, reached = 1;
 
 	for (c = 0; c < SWEEP_CHILDREN; c++) {
+		at[c] = *nth;
 		snprintf(fault, sizeof(fault), "%s:%d:%d",
-			 sweep_call(i)->symbol, error, nth + c);
+			 sweep_call(i)->symbol, error, at[c]);
 		take_way(way, fault);
 		sweep_start(c);
+		*nth = next_point(*nth);
 	}
 	for (c = 0; c < SWEEP_CHILDREN; c++) {
 		if (sweep_survived(c))
-			reached = count_point(way, i, nth + c, tally);
+			reached = count_point(way, i, at[c], tally);
 		else
 			tally->bad++;
 	}
@@ -187,9 +206,10 @@ static int sweep_symbol(const struct way *way, size_t i, int calls)
 	choose_errors(symbol, errors);
 	for (e = 0; e < 2 && errors[e]; e++) {
 		memset(&tally, 0, sizeof(tally));
-		for (nth = 1; tally.bad < 5; nth += SWEEP_CHILDREN)
-			if (!run_points(way, i, errors[e], nth, &tally))
-				break;
+		nth = 1;
+		while (tally.bad < 5 &&
+		       run_points(way, i, errors[e], &nth, &tally))
+			;
 		bad += tally.bad;
 		printf("%-44s %3d calls, %d: %3d points, %3d errors: %s\n",
 		       symbol, calls, errors[e], tally.points, tally.failures,

@@ -127,11 +127,13 @@ peal_add_program(third SOURCES ../a/scale.c)
 add_executable(many_b ../a/main.c)
 target_link_libraries(many_b PRIVATE third)
 END
-cmake "${generator[@]}" -S "$work/many" -B "$work/many/build" -DCMAKE_PREFIX_PATH="$prefix" >"$work/many.log"
+cmake "${generator[@]}" -S "$work/many" -B "$work/many/build" -DCMAKE_PREFIX_PATH="$prefix" \
+    -DPEAL_CUDA_TARGETS=sm_90 -DPEAL_HIP_TARGETS=gfx90a >"$work/many.log"
 cmake --build "$work/many/build" >>"$work/many.log" || { cat "$work/many.log"; exit 1; }
 nm "$work/many/build/a/many_a" >"$work/symbols_a"
 nm "$work/many/build/b/many_b" >"$work/symbols_b"
-for target in ${PEAL_IMAGE_TARGETS//;/ }; do
+for target in sm_90 gfx90a; do
+    [[ ";$PEAL_IMAGE_TARGETS;" == *";$target;"* ]] || continue
     grep -q " peal_images_first_.*_$target\$" "$work/symbols_a" &&
         grep -q " peal_images_third_.*_$target\$" "$work/symbols_b" || {
         echo "no image for $target in many_a or many_b"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* labels: fast parallel */
 #include <setjmp.h>
 #include <signal.h>
 #include <ucontext.h>

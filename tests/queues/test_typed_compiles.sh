@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
+# labels: check
 # PEAL_QUEUE_OF, PEAL_THREAD_QUEUE_OF, PEAL_MESSAGE_OF and PEAL_ENDPOINT_OF compile
 # as C11 and as C++17, and refuse what is too long, of another type, or, in C++, not
 # plain; the second the ends of queues of another type, the third wrong numbers.
