@@ -450,11 +450,12 @@ int peali_endpoint_ask(struct peal_endpoint *e, uint32_t port, uint64_t to,
 	if (result)
 		return result;
 	header = header_of(p, type, PEAL_FLAG_REQUEST);
-	if (to)
+	if (to) {
 		result = address(e, port, to, &header, "peal_request_to");
-	if (to && !result)
-		result = check_mailbox(e, port, (uint32_t)to,
-				       PEAL_REQUEST_BYTES + bytes);
+		if (!result)
+			result = check_mailbox(e, port, (uint32_t)to,
+					       PEAL_REQUEST_BYTES + bytes);
+	}
 	if (PEAL_UNLIKELY(result))
 		return result;
 	result = reserve(e, p, PEAL_REQUEST_BYTES + bytes, timeout_ns, &place);

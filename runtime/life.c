@@ -294,7 +294,8 @@ static int name_the_late(struct peal_kernel *k, int code, int64_t waited_ns,
 					  "handler of actor %llu",
 					  i, k->name,
 					  (unsigned long long)actor - 1);
-		if (waited_ns >= WHY_NS)
+		/* what has no link is where the way ends */
+		if (waited_ns >= WHY_NS && !(blocked >> 16 & 1))
 			peali_stuck_why(k, i, why);
 		if (blocked)
 			return peali_fail(code, call,

@@ -40,17 +40,13 @@ static struct peal_requester *
 new_requester(struct peal_runtime *rt, const struct peal_requester_options *o)
 {
 	struct peal_requester *r = calloc(1, sizeof(*r));
-	pthread_condattr_t monotonic;
 	uint32_t i;
 
 	if (!r)
 		return NULL;
 	r->rt = rt;
 	pthread_mutex_init(&r->lock, NULL);
-	pthread_condattr_init(&monotonic);
-	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-	pthread_cond_init(&r->change, &monotonic);
-	pthread_condattr_destroy(&monotonic);
+	peali_cond_init(&r->change);
 	snprintf(r->name, sizeof(r->name), "%s", o->name);
 	r->message_bytes = o->message_bytes;
 	r->reply_bytes = o->reply_bytes;

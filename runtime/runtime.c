@@ -306,6 +306,7 @@ int peal_runtime_shutdown(struct peal_runtime *rt)
 			result = PEAL_EHUNG;
 	if (result) /* its memory is in use: better leaked than gone */
 		return result;
+	peali_stuck_unserve(rt); /* what follows goes without the lock */
 	while (rt->links)
 		peal_link_destroy(rt->links);
 	peali_topics_clear(rt);

@@ -410,6 +410,7 @@ int peali_stuck_why(struct peal_kernel *kernel, uint32_t worker,
 /* Answers other processes' peal_stuck_of, from now to then; what keeps it from
  * that is no error. */
 void peali_stuck_serve(struct peal_runtime *rt);
+/* Waits for the answer that is under way; again is harmless. */
 void peali_stuck_unserve(struct peal_runtime *rt);
 
 uint32_t peali_requesters_count(const struct peal_runtime *rt);

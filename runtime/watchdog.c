@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "runtime/backend/log.h"
+#include "runtime/backend/patience.h"
 #include "runtime/runtime.h"
 
 #define TICK_NS 20000000L
@@ -124,17 +125,13 @@ static void *run(void *argument)
 int peali_watchdog_start(struct peal_runtime *rt)
 {
 	struct peali_watchdog *d = calloc(1, sizeof(*d));
-	pthread_condattr_t monotonic;
 
 	if (!d)
 		return peali_fail(PEAL_ENOMEM, "peal_runtime_open",
 				  "no memory for the watchdog");
 	d->rt = rt;
 	pthread_mutex_init(&d->lock, NULL);
-	pthread_condattr_init(&monotonic);
-	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-	pthread_cond_init(&d->wake, &monotonic);
-	pthread_condattr_destroy(&monotonic);
+	peali_cond_init(&d->wake);
 	if (pthread_create(&d->thread, NULL, run, d)) {
 		free(d);
 		return peali_fail(PEAL_EDRIVER, "peal_runtime_open",

@@ -64,8 +64,8 @@ int peal_actor_spawn(struct peal_kernel *kernel, const char *handler,
 
 /**
  * Makes n actors of one handler, all or none. Without a worker in the options
- * each gets its share of them, in one piece: the first ones the worker whose turn
- * it is. All shares have to fit.
+ * each gets its share of them, in one piece: the first ones the worker whose
+ * turn it is. All shares have to fit.
  *
  * @param kernel        as peal_actor_spawn.
  * @param handler       name of their handler.

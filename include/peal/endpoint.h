@@ -101,10 +101,11 @@ int peal_send(struct peal_endpoint *endpoint, uint32_t port, uint16_t type,
  * the link itself, one of another worker by its mailbox (mailbox_slots in struct
  * peal_kernel_options; without mailboxes it is dead at the link, reason
  * "no-actor"), where it counts as told by the kernel and at the link as
- * delivered. No length is checked against what the actor's handler declares,
- * as it is for the one that the link was made for. A message that is longer than mailbox_message_bytes is dead at the
- * link then, reason "too-long". For each actor what leaves by one port stays in
- * order. While a mailbox is full, what is behind in the link waits.
+ * delivered; what is longer than mailbox_message_bytes is dead at the link then,
+ * reason "too-long". No length is checked against what the actor's handler
+ * declares, as it is for the actor that the link was made for. For each actor what
+ * leaves by one port stays in order. While a mailbox is full, what is behind in
+ * the link waits.
  *
  * @param endpoint   the sender.
  * @param port       of a link that leaves it.

@@ -140,10 +140,10 @@ int peal_request_begin(struct peal_requester *requester, uint16_t type,
  * @param room       size of the buffer.
  * @param reply_out  what came, its data in the buffer; NULL if not wanted.
  * @param timeout_ns for all of it; -1: for ever.
- * @return as peal_request, PEAL_EMSGSIZE mostly also if the request is too long
- *         for a mailbox and would go by one (if nothing is being connected or
- *         made meanwhile; else no reply comes); PEAL_ENOENT the address is none of that
- *         kernel. Thread-safe.
+ * @return as peal_request; PEAL_EMSGSIZE also if the request would go by a mailbox
+ *         and is too long for it (while things are connected or made in other
+ *         threads that may go unseen: then no reply comes); PEAL_ENOENT the
+ *         address is none of that kernel. Thread-safe.
  */
 int peal_request_to(struct peal_requester *requester, uint64_t to,
 		    uint16_t type, const void *data, uint64_t bytes,

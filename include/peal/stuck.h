@@ -83,7 +83,8 @@ int peal_stuck(struct peal_runtime *runtime, uint64_t watch_ns,
  *         it has no open runtime, has ended, is another user's, or lives in
  *         another network namespace (a container); PEAL_ETIMEDOUT it does not
  *         answer: it is stopped; PEAL_EPROTO its Peal is another version;
- *         PEAL_EINVAL; PEAL_ENOMEM it, or this process. Thread-safe.
+ *         PEAL_EINVAL; PEAL_ENOMEM it, or this process. Thread-safe. To close
+ *         there waits for an answer under way, for up to watch_ns.
  */
 int peal_stuck_of(int pid, uint64_t watch_ns, struct peal_stuck *causes_out,
 		  uint32_t n);

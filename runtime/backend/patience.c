@@ -29,6 +29,16 @@ int peali_late(uint64_t deadline)
 	return deadline != UINT64_MAX && peali_now_ns() >= deadline;
 }
 
+void peali_cond_init(pthread_cond_t *cond)
+{
+	pthread_condattr_t monotonic;
+
+	pthread_condattr_init(&monotonic);
+	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	pthread_cond_init(cond, &monotonic);
+	pthread_condattr_destroy(&monotonic);
+}
+
 void peali_poll_pause(uint32_t *turns)
 {
 	uint32_t n = (*turns)++;

@@ -2,6 +2,7 @@
 #ifndef PEALI_PATIENCE_H
 #define PEALI_PATIENCE_H
 
+#include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -14,6 +15,8 @@
 uint64_t peali_now_ns(void);
 uint64_t peali_deadline(int64_t timeout_ns);
 int peali_late(uint64_t deadline);
+/* A condition whose timed waits go by that clock, not by the time of day. */
+void peali_cond_init(pthread_cond_t *cond);
 
 /* One turn of waiting for something that the host polls: longer and longer. */
 void peali_poll_pause(uint32_t *turns);

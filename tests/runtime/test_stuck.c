@@ -4,7 +4,10 @@
 
 #include "runtime/harness.h"
 
+PEAL_DECLARE_PROGRAM(pools);
+
 #define CAUSES 8
+#define CLOSINGS 20
 
 static struct peal_stuck cause[CAUSES];
 static const struct peal_link_options four = { .capacity = 4 };
@@ -251,6 +254,28 @@ PEAL_TEST(a_full_mailbox_leads_to_its_worker)
 	end(rt);
 }
 
+/* Its queues fill up, and nobody is there to follow the way to. */
+PEAL_TEST(a_pool_without_members_is_a_cause)
+{
+	struct peal_kernel_options o = { .size = sizeof(o), .name = "lazy" };
+	struct peal_pool_options p = { .size = sizeof(p), .capacity = 8 };
+	struct peal_runtime *rt = harness_open(1, "");
+	struct peal_endpoint *e = harness_endpoint(rt);
+	struct peal_kernel *k;
+	struct peal_link *link;
+	uint64_t pool;
+
+	CHECK_OK(peal_kernel_launch(rt, 0, &peal_program_pools, &o, &k));
+	CHECK_OK(peal_pool_create(k, &p, &pool));
+	link = harness_from(rt, e, 0, pool, four);
+	CHECK(fill(e, 0) >= 8 + 4);
+	STUCK(rt, PEAL_STUCK_MAIL, queued(link));
+	CHECK(queued(link) > 0);
+	CHECK_CONTAINS(cause[0].text, "of kernel 'lazy' on device 0 waits for "
+				      "room in mailboxes or pools");
+	end(rt);
+}
+
 /* A topic's publisher waits for the slowest. */
 PEAL_TEST(a_full_topic_leads_to_the_slowest)
 {
@@ -402,6 +427,43 @@ PEAL_TEST(a_process_answers_for_all_its_runtimes)
 		    "can be asked: it has none");
 }
 
+static void *ask_always(void *argument)
+{
+	struct mover *m = argument;
+	int result;
+
+	while (!atomic_load(&m->quit)) {
+		result = peal_stuck_of((int)getpid(), 1, NULL, 0);
+		CHECK(result >= 0 || result == PEAL_ENOENT);
+	}
+	return NULL;
+}
+
+/* What they are told of is still there. */
+PEAL_TEST(runtimes_close_while_they_are_asked)
+{
+	struct peal_topic_options o = { .size = sizeof(o), .capacity = 8 };
+	struct mover asker = { NULL, 0 };
+	pthread_t thread;
+	int round;
+
+	CHECK_EQ(pthread_create(&thread, NULL, ask_always, &asker), 0);
+	for (round = 0; round < CLOSINGS; round++) {
+		struct peal_runtime *rt = harness_open(1, "");
+		struct peal_endpoint *e = harness_endpoint(rt);
+		struct peal_kernel *k = harness_launch(rt, 0);
+		uint64_t echo = harness_spawn(k, "echo", 0), topic;
+		int i;
+
+		harness_from(rt, e, 0, echo, four);
+		for (i = 0; i < 100; i++)
+			CHECK_OK(peal_topic_create(rt, 0, &o, &topic));
+		end(rt);
+	}
+	atomic_store(&asker.quit, 1);
+	pthread_join(thread, NULL);
+}
+
 PEAL_TEST_MAIN(RUN(nothing_is_stuck_where_nothing_waits);
 	       RUN(a_handler_that_does_not_return_holds_all_behind_it);
 	       RUN(the_host_does_not_receive);
@@ -409,7 +471,9 @@ PEAL_TEST_MAIN(RUN(nothing_is_stuck_where_nothing_waits);
 	       RUN(a_suspended_kernel_is_named);
 	       RUN(an_input_that_was_not_ended_is_named);
 	       RUN(a_full_mailbox_leads_to_its_worker);
+	       RUN(a_pool_without_members_is_a_cause);
 	       RUN(a_full_topic_leads_to_the_slowest);
 	       RUN(what_moves_slowly_is_not_stuck);
 	       RUN(what_holds_most_comes_first);
-	       RUN(a_process_answers_for_all_its_runtimes);)
+	       RUN(a_process_answers_for_all_its_runtimes);
+	       RUN(runtimes_close_while_they_are_asked);)

@@ -41,7 +41,6 @@ peali_actor(const struct peal_worker *w, uint32_t index)
 {
 	struct peal_actor_entry *entry =
 		(struct peal_actor_entry *)(uintptr_t)w->params->actors + index;
-
 	uint64_t place;
 
 	if (PEAL_UNLIKELY(index >= w->params->max_actors))

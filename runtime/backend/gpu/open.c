@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/backend/gpu/gpu.h"
+#include "runtime/backend/patience.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -496,7 +497,6 @@ int peali_gpu_open(const struct peali_gpu_vendor *vendor,
 		   const struct peali_backend_ops *ops,
 		   struct peali_backend **out)
 {
-	pthread_condattr_t monotonic;
 	struct peali_gpu *gpu;
 	int r = claim(vendor);
 
@@ -510,10 +510,7 @@ int peali_gpu_open(const struct peali_gpu_vendor *vendor,
 	}
 	gpu->base.ops = ops;
 	pthread_mutex_init(&gpu->lock, NULL);
-	pthread_condattr_init(&monotonic);
-	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-	pthread_cond_init(&gpu->monitor_wake, &monotonic);
-	pthread_condattr_destroy(&monotonic);
+	peali_cond_init(&gpu->monitor_wake);
 	r = set_up(gpu, vendor);
 	if (r < 0) {
 		take_down(gpu);

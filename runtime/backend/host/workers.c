@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/backend/host/host.h"
 #include "runtime/backend/log.h"
+#include "runtime/backend/patience.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -251,7 +252,6 @@ static struct peali_launch *new_launch(struct peali_host *host,
 				       const struct peali_launch_desc *desc)
 {
 	struct peali_launch *launch = calloc(1, sizeof(*launch));
-	pthread_condattr_t attributes;
 	uint32_t i;
 
 	if (!launch)
@@ -267,10 +267,7 @@ static struct peali_launch *new_launch(struct peali_host *host,
 	if (desc->lanes == 1 && desc->program->host_entry_single)
 		launch->entry = desc->program->host_entry_single;
 	pthread_mutex_init(&launch->lock, NULL);
-	pthread_condattr_init(&attributes);
-	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-	pthread_cond_init(&launch->changed, &attributes);
-	pthread_condattr_destroy(&attributes);
+	peali_cond_init(&launch->changed);
 	for (i = 0; i < desc->n_workers; i++) {
 		launch->worker[i].launch = launch;
 		launch->worker[i].index = i;
