@@ -9,6 +9,9 @@
 
 PEAL_DECLARE_PROGRAM(tally);
 
+/* Of a worker, where the case says nothing. */
+static uint32_t tallies_lanes = 1;
+
 static inline struct peal_kernel *tallies_launch(struct peal_runtime *rt,
 						 int device,
 						 struct peal_kernel_options o)
@@ -16,6 +19,8 @@ static inline struct peal_kernel *tallies_launch(struct peal_runtime *rt,
 	struct peal_kernel *k = NULL;
 
 	o.size = sizeof(o);
+	if (!o.lanes)
+		o.lanes = tallies_lanes;
 	CHECK_OK(peal_kernel_launch(rt, device, &peal_program_tally, &o, &k));
 	return k;
 }

@@ -358,11 +358,22 @@ PEAL_TEST(a_request_that_nobody_can_answer_says_so)
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
-PEAL_TEST_MAIN(RUN(each_gets_its_own_in_order_whichever_worker_it_is_of);
-	       RUN(a_handler_sends_to_any_actor_of_another_device);
-	       RUN(what_nobody_gets_is_dead_with_its_reason);
-	       RUN(an_address_elsewhere_is_refused);
-	       RUN(a_full_mailbox_holds_the_link_back);
-	       RUN(a_drain_ends_behind_what_was_passed_on);
-	       RUN(any_actor_of_a_kernel_is_asked_by_one_requester);
-	       RUN(a_request_that_nobody_can_answer_says_so);)
+static int run_all(int argc, char **argv, uint32_t lanes)
+{
+	int peal_cases_ = 0;
+
+	tallies_lanes = lanes;
+	printf("%u lanes\n", lanes);
+	RUN(each_gets_its_own_in_order_whichever_worker_it_is_of);
+	RUN(a_handler_sends_to_any_actor_of_another_device);
+	RUN(what_nobody_gets_is_dead_with_its_reason);
+	RUN(an_address_elsewhere_is_refused);
+	RUN(a_full_mailbox_holds_the_link_back);
+	RUN(a_drain_ends_behind_what_was_passed_on);
+	RUN(any_actor_of_a_kernel_is_asked_by_one_requester);
+	RUN(a_request_that_nobody_can_answer_says_so);
+	return peal_cases_;
+}
+
+PEAL_TEST_MAIN(peal_cases_ += run_all(argc, argv, 1);
+	       peal_cases_ += run_all(argc, argv, 32);)

@@ -532,6 +532,38 @@ PEAL_TEST(a_port_in_an_old_place_is_its_own)
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
+/* What has the ports of a retired one emits nothing before it is connected. */
+PEAL_TEST(a_port_in_an_old_place_is_not_connected)
+{
+	struct peal_kernel_options o = { .workers = 1,
+					 .max_actors = 2,
+					 .max_ports = 2 };
+	struct peal_runtime *rt = harness_open(1, "");
+	struct peal_kernel *k = tallies_launch(rt, 0, o);
+	struct peal_endpoint *e = harness_endpoint(rt);
+	struct peal_link_options four = { .capacity = 4 };
+	uint64_t who, was, id = 7;
+	struct peal_received r;
+	struct tally_message m;
+	struct peal_link *link;
+
+	tallies_spawn(k, "answer", 0, id, 1, &was);
+	check_ports(rt, &was, &id, 1);
+	CHECK_OK(peal_actor_retire(rt, was));
+	tallies_spawn(k, "answer", 0, 8, 1, &who);
+	CHECK_EQ(who, was);
+	link = harness_from(rt, e, 0, who, four);
+	tallies_send(e, 0, who, 8, 0);
+	usleep(20000);
+	CHECK_EQ(harness_info(link).delivered, 0);
+	harness_to(rt, who, e, four);
+	CHECK_OK(peal_receive(e, &m, sizeof(m), &r, PATIENCE));
+	CHECK_EQ(m.id, 8);
+	EVENTUALLY(harness_info(link).delivered == 1);
+	CHECK_OK(peal_kernel_stop(k, PATIENCE));
+	CHECK_OK(peal_runtime_shutdown(rt));
+}
+
 /* The ports that an actor shared stay their owner's. */
 PEAL_TEST(shared_ports_are_not_given_away)
 {
@@ -643,17 +675,70 @@ PEAL_TEST(who_has_no_room_is_passed_over)
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
-PEAL_TEST_MAIN(RUN(all_are_made_with_a_state_of_their_own_and_make_room_again);
-	       RUN(each_worker_gets_its_share_in_turn);
-	       RUN(what_was_made_and_ended_in_any_order_can_be_used);
-	       RUN(states_begin_with_their_init_whoever_writes_it);
-	       RUN(all_or_none_are_made); RUN(all_or_none_are_ended);
-	       RUN(many_answer_by_the_ports_of_one);
-	       RUN(ports_are_shared_with_those_they_fit);
-	       RUN(who_has_no_room_is_passed_over);
-	       RUN(rooms_are_for_actors_of_any_kind_again);
-	       RUN(a_port_in_an_old_place_is_its_own);
-	       RUN(shared_ports_are_not_given_away);
-	       RUN(small_states_make_room_for_large_ones);
-	       RUN(a_state_in_an_old_place_is_its_own);
-	       RUN(long_inits_are_followed_by_zeros);)
+/* What it was told it does later: until then that is nobody else's. */
+PEAL_TEST(a_worker_that_does_not_answer_keeps_what_it_was_told)
+{
+	struct peal_kernel_options o = { .workers = 2, .max_actors = 4 };
+	struct peal_actor_options first = { .size = sizeof(first),
+					    .worker = 1 };
+	struct peal_link_options four = { .capacity = 4 };
+	struct peal_runtime *rt = harness_open_hasty();
+	struct peal_kernel *k = harness_launch_with(rt, 0, o);
+	struct peal_endpoint *e = harness_endpoint(rt);
+	uint64_t gate = harness_spawn(k, "gate", 0), third, none = 0;
+	uint64_t spare = harness_spawn(k, "echo", 0), word = 0;
+	struct relay_gate at = { (uint64_t)(uintptr_t)&word };
+	struct peal_worker_info info;
+
+	harness_from(rt, e, 0, gate, four);
+	CHECK_OK(peal_send(e, 0, 0, &at, sizeof(at), PATIENCE));
+	EVENTUALLY(!peal_worker_info(k, 0, &info) && info.actor >= 0);
+	CHECK_FAILS(peal_actor_spawn(k, "echo", &first, &none), PEAL_EHUNG,
+		    "worker 0 of kernel");
+	CHECK_EQ(none, 0);
+	CHECK_FAILS(peal_actor_retire(rt, spare), PEAL_EHUNG, "worker 0");
+	CHECK_EQ(tallies_info(k).actors, 2);
+	third = harness_spawn(k, "echo", 1);
+	CHECK_FAILS(peal_actor_spawn(k, "echo", NULL, &none), PEAL_ENOSPC,
+		    "max_actors");
+	peal_store_release_sys(&word, 1);
+	CHECK_OK(peal_actor_retire(rt, spare)); /* it does so twice */
+	spare = harness_spawn(k, "echo", 0);
+	harness_from(rt, e, 1, spare, four);
+	harness_to(rt, spare, e, four);
+	harness_send(e, 1, 1, 0, 4);
+	harness_receive(e, 1, 0, 4);
+	CHECK_OK(peal_actor_retire(rt, third));
+	CHECK_EQ(tallies_info(k).actors, 2);
+	CHECK_OK(peal_kernel_stop(k, PATIENCE));
+	CHECK_OK(peal_runtime_shutdown(rt));
+}
+
+static int run_all(int argc, char **argv, uint32_t lanes)
+{
+	int peal_cases_ = 0;
+
+	tallies_lanes = lanes;
+	printf("%u lanes\n", lanes);
+	RUN(all_are_made_with_a_state_of_their_own_and_make_room_again);
+	RUN(each_worker_gets_its_share_in_turn);
+	RUN(what_was_made_and_ended_in_any_order_can_be_used);
+	RUN(states_begin_with_their_init_whoever_writes_it);
+	RUN(all_or_none_are_made);
+	RUN(all_or_none_are_ended);
+	RUN(many_answer_by_the_ports_of_one);
+	RUN(ports_are_shared_with_those_they_fit);
+	RUN(who_has_no_room_is_passed_over);
+	RUN(rooms_are_for_actors_of_any_kind_again);
+	RUN(a_port_in_an_old_place_is_its_own);
+	RUN(a_port_in_an_old_place_is_not_connected);
+	RUN(shared_ports_are_not_given_away);
+	RUN(small_states_make_room_for_large_ones);
+	RUN(a_state_in_an_old_place_is_its_own);
+	RUN(long_inits_are_followed_by_zeros);
+	return peal_cases_;
+}
+
+PEAL_TEST_MAIN(RUN(a_worker_that_does_not_answer_keeps_what_it_was_told);
+	       peal_cases_ += run_all(argc, argv, 1);
+	       peal_cases_ += run_all(argc, argv, 32);)

@@ -28,8 +28,12 @@ static PEAL_DEV PEAL_INLINE int
 peali_control_has(const struct peal_worker *w,
 		  const struct peal_control_spawn *spawn)
 {
-	return spawn->actor < w->params->max_actors &&
+	uint64_t ports = spawn->entry.port_base + (uint64_t)spawn->entry.ports +
+			 (uint64_t)spawn->port_step * (spawn->count - 1);
+
+	return spawn->actor < w->params->max_actors && spawn->count &&
 	       spawn->count <= w->params->max_actors - spawn->actor &&
+	       (!spawn->entry.ports || ports <= w->params->max_ports) &&
 	       PEAL_PLACE_WORKER(spawn->entry.place) == w->index;
 }
 
@@ -80,7 +84,7 @@ peali_spawn_entries(struct peal_worker *w,
 		    const struct peal_control_spawn *spawn)
 {
 	struct peal_actor_entry *first = peali_control_first(w, spawn);
-	uint32_t i;
+	uint32_t i, p;
 
 	for (i = peal_lane(w); i < spawn->count; i += peal_lanes(w)) {
 		struct peal_actor_entry *entry = &first[i];
@@ -93,6 +97,9 @@ peali_spawn_entries(struct peal_worker *w,
 		entry->tells = spawn->entry.tells;
 		entry->port_base = (uint16_t)(spawn->entry.port_base +
 					      i * spawn->port_step);
+		/* Its own are not connected, whoever had them before. */
+		for (p = 0; p < entry->ports && spawn->port_step; p++)
+			w->outputs[entry->port_base + p].used = 0;
 		/* Others read nothing but this word: see peali_tell. */
 		peal_store_relaxed_dev(&entry->place, spawn->entry.place);
 	}
