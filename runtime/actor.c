@@ -5,6 +5,11 @@
 
 #include "runtime/runtime.h"
 
+uint32_t peali_actor_number(const struct peal_kernel *k, uint32_t index)
+{
+	return k->actors[index].generation << PEAL_ACTOR_BITS | index;
+}
+
 struct peal_kernel *peali_kernel_at(struct peal_runtime *rt, uint64_t address)
 {
 	uint32_t id = (uint32_t)(address >> 32) & 0xffff;
@@ -15,13 +20,18 @@ struct peal_kernel *peali_kernel_at(struct peal_runtime *rt, uint64_t address)
 	for (k = rt->kernels; k; k = k->next)
 		if (k->id == id && (uint64_t)k->device == address >> 48)
 			break;
-	return k && (uint32_t)address < k->params.max_actors ? k : NULL;
+	return k && PEAL_ACTOR_INDEX(address) < k->params.max_actors &&
+			       (uint32_t)address ==
+				       peali_actor_number(
+					       k, PEAL_ACTOR_INDEX(address)) ?
+		       k :
+		       NULL;
 }
 
 struct peal_kernel *peali_kernel_of(struct peal_runtime *rt, uint64_t address)
 {
 	struct peal_kernel *k = peali_kernel_at(rt, address);
-	uint32_t handler = k ? k->actors[(uint32_t)address].handler :
+	uint32_t handler = k ? k->actors[PEAL_ACTOR_INDEX(address)].handler :
 			       PEAL_NO_HANDLER;
 
 	return handler == PEAL_NO_HANDLER || handler == PEALI_POOL_HANDLER ?
@@ -128,6 +138,7 @@ static int follows(const struct crew *c, uint32_t at)
 	uint64_t ports = c->rooms.ports_of ? 0 : c->handler->ports;
 
 	return c->index[at] == c->index[at - 1] + 1 && a->worker == b->worker &&
+	       a->generation == b->generation &&
 	       a->state_offset + peali_room_step(c->handler) ==
 		       b->state_offset &&
 	       a->port_base + ports == b->port_base;
@@ -179,11 +190,12 @@ static void plan_run(struct crew *c, uint32_t at, uint32_t n)
 	struct peal_kernel *k = c->kernel;
 	const struct peali_actor *a = &k->actors[c->index[at]];
 
-	spawn->actor = c->index[at];
+	spawn->actor = peali_actor_number(k, c->index[at]);
 	spawn->count = n;
 	spawn->entry.state =
 		peali_area_view(k->rt, k->device, &k->own) + a->state_offset;
-	spawn->entry.place = PEAL_PLACE(a->worker, c->rooms.handler);
+	spawn->entry.place =
+		PEAL_PLACE(spawn->actor, a->worker, c->rooms.handler);
 	spawn->entry.state_bytes = h->state_bytes;
 	spawn->entry.ports = h->ports;
 	spawn->entry.emits = h->emits;
@@ -234,7 +246,8 @@ static void enrol(struct crew *c, uint64_t *addresses_out)
 	for (i = 0; i < c->n; i++) {
 		k->actors[c->index[i]].handler = c->rooms.handler;
 		addresses_out[i] =
-			peali_address((uint32_t)k->device, k->id, c->index[i]);
+			peali_address((uint32_t)k->device, k->id,
+				      peali_actor_number(k, c->index[i]));
 	}
 	if (c->rooms.ports_of)
 		k->actors[c->rooms.ports_of - 1].n_links += c->n;
@@ -319,7 +332,7 @@ static int check_sharing(const struct peal_handler_info *h,
 static int find_owner(struct crew *c, struct peal_actor_options *o)
 {
 	struct peal_kernel *k = c->kernel;
-	uint32_t index = (uint32_t)o->ports_of;
+	uint32_t index = PEAL_ACTOR_INDEX(o->ports_of);
 	const struct peali_actor *a;
 
 	if (!o->ports_of)
@@ -429,22 +442,23 @@ static int check_retire(struct peal_kernel *k, uint64_t address)
 				  peali_kernel_of(k->rt, address) ?
 					  ", which is another kernel's" :
 					  "");
-	a = &k->actors[(uint32_t)address];
+	a = &k->actors[PEAL_ACTOR_INDEX(address)];
 	if (a->pool == LEAVING)
 		return peali_fail(PEAL_EINVAL, "peal_actor_retire",
 				  "actor %u of kernel '%s' is there twice",
-				  (uint32_t)address, k->name);
+				  PEAL_ACTOR_INDEX(address), k->name);
 	if (a->pool)
 		return peali_fail(PEAL_EBUSY, "peal_actor_retire",
 				  "actor %u of kernel '%s' is a member of a "
 				  "pool: let it leave that first",
-				  (uint32_t)address, k->name);
+				  PEAL_ACTOR_INDEX(address), k->name);
 	if (a->n_links)
 		return peali_fail(PEAL_EBUSY, "peal_actor_retire",
 				  "%u links or actors that share its ports "
 				  "hold actor %u of kernel '%s': end those "
 				  "first",
-				  a->n_links, (uint32_t)address, k->name);
+				  a->n_links, PEAL_ACTOR_INDEX(address),
+				  k->name);
 	return 0;
 }
 
@@ -457,10 +471,11 @@ static int mark(struct peal_kernel *k, const uint64_t *addresses, uint32_t n)
 	for (i = 0; i < n && !result; i++) {
 		result = check_retire(k, addresses[i]);
 		if (!result)
-			k->actors[(uint32_t)addresses[i]].pool = LEAVING;
+			k->actors[PEAL_ACTOR_INDEX(addresses[i])].pool =
+				LEAVING;
 	}
 	for (i -= result != 0; result && i-- > 0;)
-		k->actors[(uint32_t)addresses[i]].pool = 0;
+		k->actors[PEAL_ACTOR_INDEX(addresses[i])].pool = 0;
 	return result;
 }
 
@@ -468,9 +483,10 @@ static int mark(struct peal_kernel *k, const uint64_t *addresses, uint32_t n)
 static uint32_t end_of(const struct peal_kernel *k, const uint64_t *addresses,
 		       uint32_t n)
 {
-	uint32_t run = 1, index = (uint32_t)addresses[0];
+	uint32_t run = 1, index = PEAL_ACTOR_INDEX(addresses[0]);
 
 	while (run < n && run < RUN_ACTORS &&
+	       index + run < k->params.max_actors &&
 	       addresses[run] == addresses[0] + run &&
 	       k->actors[index + run].worker == k->actors[index].worker)
 		run++;
@@ -491,11 +507,12 @@ static int tell_ends(struct peal_kernel *k, const uint64_t *addresses,
 	worker = calloc(runs, sizeof(*worker));
 	for (at = runs = 0; spawn && worker && at < n; at += run, runs++) {
 		run = end_of(k, addresses + at, n - at);
-		worker[runs] = k->actors[(uint32_t)addresses[at]].worker;
+		worker[runs] =
+			k->actors[PEAL_ACTOR_INDEX(addresses[at])].worker;
 		spawn[runs].actor = (uint32_t)addresses[at];
 		spawn[runs].count = run;
-		spawn[runs].entry.place =
-			PEAL_PLACE(worker[runs], PEAL_NO_HANDLER);
+		spawn[runs].entry.place = PEAL_PLACE(
+			addresses[at], worker[runs], PEAL_NO_HANDLER);
 	}
 	result = spawn && worker ?
 			 peali_kernel_tell_all(k, worker, PEAL_CONTROL_RETIRE,
@@ -513,7 +530,7 @@ static void strike(struct peal_kernel *k, const uint64_t *addresses, uint32_t n)
 {
 	k->n_actors -= n;
 	while (n-- > 0) {
-		uint32_t index = (uint32_t)addresses[n];
+		uint32_t index = PEAL_ACTOR_INDEX(addresses[n]);
 		struct peali_actor *a = &k->actors[index];
 		struct peali_rooms rooms = rooms_of(k, a->handler, a);
 
@@ -541,7 +558,7 @@ static int retire(struct peal_runtime *rt, const uint64_t *addresses,
 		return result;
 	result = tell_ends(k, addresses, n);
 	for (i = 0; result && i < n; i++)
-		k->actors[(uint32_t)addresses[i]].pool = 0;
+		k->actors[PEAL_ACTOR_INDEX(addresses[i])].pool = 0;
 	if (!result)
 		strike(k, addresses, n);
 	return result;
@@ -587,7 +604,7 @@ static int read_state(struct peal_runtime *rt, uint64_t address,
 		return peali_fail(PEAL_EBUSY, "peal_actor_state",
 				  "kernel '%s' runs: suspend it or let it end",
 				  k->name);
-	a = &k->actors[(uint32_t)address];
+	a = &k->actors[PEAL_ACTOR_INDEX(address)];
 	if (bytes > k->program->handlers[a->handler].state_bytes)
 		return peali_fail(PEAL_EINVAL, "peal_actor_state",
 				  "%zu bytes of a state of %u", bytes,

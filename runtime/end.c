@@ -47,7 +47,7 @@ int peali_end_resolve(struct peal_runtime *rt, uint64_t address,
 				  "`%s`: kernel '%s' has ended", what,
 				  out->kernel->name);
 	out->device = out->kernel->device;
-	out->actor = (uint32_t)address;
+	out->actor = PEAL_ACTOR_INDEX(address);
 	out->worker = out->pool ? worker_of_pool(out->kernel, out->pool) :
 				  out->kernel->actors[out->actor].worker;
 	return 0;

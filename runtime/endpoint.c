@@ -384,7 +384,8 @@ static int address(const struct peal_endpoint *e, uint32_t port, uint64_t to,
 	const struct peal_link *link = atomic_load(&e->ports[port].link);
 
 	if (PEAL_UNLIKELY((to ^ link->to.address) >> 32) ||
-	    PEAL_UNLIKELY((uint32_t)to >= link->to.kernel->params.max_actors))
+	    PEAL_UNLIKELY(PEAL_ACTOR_INDEX(to) >=
+			  link->to.kernel->params.max_actors))
 		return peali_fail(PEAL_ENOENT, call,
 				  "port %u of '%s' leads to kernel '%s', none "
 				  "of whose actors has the address %#llx",
@@ -453,7 +454,7 @@ int peali_endpoint_ask(struct peal_endpoint *e, uint32_t port, uint64_t to,
 	if (to) {
 		result = address(e, port, to, &header, "peal_request_to");
 		if (!result)
-			result = check_mailbox(e, port, (uint32_t)to,
+			result = check_mailbox(e, port, PEAL_ACTOR_INDEX(to),
 					       PEAL_REQUEST_BYTES + bytes);
 	}
 	if (PEAL_UNLIKELY(result))

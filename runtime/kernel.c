@@ -230,7 +230,7 @@ static int write_image(struct peal_kernel *k, const struct kernel_layout *at,
 	}
 	actors = (struct peal_actor_entry *)(void *)(image + at->actors);
 	for (i = 0; i < k->params.max_actors; i++)
-		actors[i].place = PEAL_PLACE(0, PEAL_NO_HANDLER);
+		actors[i].place = PEAL_PLACE(0, 0, PEAL_NO_HANDLER);
 	result = peali_area_write(k->rt, &k->own, 0, image, at->arena);
 	free(image);
 	return result;

@@ -112,15 +112,15 @@ static int tell_failed(struct peal_kernel *k, uint32_t worker, uint16_t type,
 				  k->name);
 	if (result == PEAL_EHUNG) {
 		actor = peal_load_relaxed_sys(&k->status[worker].actor);
-		return peali_fail(result, call,
-				  "worker %u of kernel '%s' did not answer in "
-				  "%llu ms: %s %lld",
-				  worker, k->name,
-				  (unsigned long long)k->rt->answer_ms,
-				  actor ? "it is in the handler of actor" :
-					  "it runs no handler, beat",
-				  (long long)(actor ? actor - 1 :
-						      k->status[worker].beat));
+		return peali_fail(
+			result, call,
+			"worker %u of kernel '%s' did not answer in "
+			"%llu ms: %s %lld",
+			worker, k->name, (unsigned long long)k->rt->answer_ms,
+			actor ? "it is in the handler of actor" :
+				"it runs no handler, beat",
+			(long long)(actor ? PEAL_ACTOR_INDEX(actor - 1) :
+					    k->status[worker].beat));
 	}
 	return peali_fail(result, call,
 			  "worker %u of kernel '%s' refused control message %u",
@@ -291,9 +291,9 @@ static int name_the_late(struct peal_kernel *k, int code, int64_t waited_ns,
 		if (actor)
 			return peali_fail(code, call,
 					  "worker %u of kernel '%s' is in the "
-					  "handler of actor %llu",
+					  "handler of actor %u",
 					  i, k->name,
-					  (unsigned long long)actor - 1);
+					  PEAL_ACTOR_INDEX(actor - 1));
 		/* what has no link is where the way ends */
 		if (waited_ns >= WHY_NS && !(blocked >> 16 & 1))
 			peali_stuck_why(k, i, why);
@@ -301,7 +301,8 @@ static int name_the_late(struct peal_kernel *k, int code, int64_t waited_ns,
 			return peali_fail(code, call,
 					  "worker %u of kernel '%s' holds a "
 					  "message for actor %u, whose %s%s%s",
-					  i, k->name, (uint32_t)(blocked >> 32),
+					  i, k->name,
+					  PEAL_ACTOR_INDEX(blocked >> 32),
 					  what_blocks(blocked, port),
 					  why[0] ? ": " : "", why);
 		return peali_fail(code, call,

@@ -22,7 +22,7 @@ struct peali_pool *peali_pool_at(struct peal_runtime *rt, uint64_t address,
 
 	for (i = 0; k && i < k->params.max_pools; i++)
 		if (k->pools[i].used &&
-		    k->pools[i].actor == (uint32_t)address) {
+		    k->pools[i].actor == PEAL_ACTOR_INDEX(address)) {
 			*kernel_out = k;
 			return &k->pools[i];
 		}
@@ -122,8 +122,9 @@ static int tell_worker(struct peal_kernel *k, const struct peali_pool *p,
 	view.message = base + p->worker_offset + worker * p->worker_bytes;
 	view.stage = view.message + message_room(p);
 	view.index = (uint32_t)(p - k->pools);
-	view.actor = p->actor;
-	view.member = p->members[worker];
+	view.actor = peali_actor_number(k, p->actor);
+	if (p->members[worker])
+		view.member = 1 + peali_actor_number(k, p->members[worker] - 1);
 	view.message_bytes = p->spec.message_bytes;
 	return peali_kernel_tell(k, worker, type, &view, sizeof(view), call);
 }
@@ -236,7 +237,8 @@ static int create(struct peal_kernel *k, const struct peal_pool_options *o,
 	k->actors[actor].handler = PEALI_POOL_HANDLER;
 	result = tell_all(k, p, PEAL_CONTROL_POOL, CREATE);
 	if (!result) {
-		*address_out = peali_address((uint32_t)k->device, k->id, actor);
+		*address_out = peali_address((uint32_t)k->device, k->id,
+					     peali_actor_number(k, actor));
 	} else if (result == PEAL_ESTOPPED) {
 		result = take_down(k, p, CREATE);
 		if (!result)
@@ -340,12 +342,12 @@ static int join(struct peal_runtime *rt, uint64_t pool, uint64_t actor)
 				  "the actor is of kernel '%s' and the pool of "
 				  "kernel '%s'",
 				  peali_kernel_of(rt, actor)->name, k->name);
-	a = &k->actors[(uint32_t)actor];
+	a = &k->actors[PEAL_ACTOR_INDEX(actor)];
 	if (a->pool)
 		return peali_fail(PEAL_EEXIST, JOIN,
 				  "actor %u of kernel '%s' is a member of a "
 				  "pool already",
-				  (uint32_t)actor, k->name);
+				  PEAL_ACTOR_INDEX(actor), k->name);
 	if (p->members[a->worker])
 		return peali_fail(PEAL_EEXIST, JOIN,
 				  "worker %u of kernel '%s' has a member of "
@@ -355,7 +357,7 @@ static int join(struct peal_runtime *rt, uint64_t pool, uint64_t actor)
 	result = check_types(k, p, &k->program->handlers[a->handler]);
 	if (result)
 		return result;
-	p->members[a->worker] = 1 + (uint32_t)actor;
+	p->members[a->worker] = 1 + PEAL_ACTOR_INDEX(actor);
 	result = tell_worker(k, p, a->worker, PEAL_CONTROL_POOL_MEMBER, JOIN);
 	if (result && result != PEAL_EHUNG) {
 		p->members[a->worker] = 0;
@@ -389,17 +391,18 @@ static int leave(struct peal_runtime *rt, uint64_t pool, uint64_t actor)
 	if (!p)
 		return no_such_pool(pool, LEAVE);
 	if (peali_kernel_of(rt, actor) != k ||
-	    k->actors[(uint32_t)actor].pool != 1 + (uint32_t)(p - k->pools))
+	    k->actors[PEAL_ACTOR_INDEX(actor)].pool !=
+		    1 + (uint32_t)(p - k->pools))
 		return peali_fail(PEAL_ENOENT, LEAVE,
 				  "%#llx is no member of the pool",
 				  (unsigned long long)actor);
-	a = &k->actors[(uint32_t)actor];
+	a = &k->actors[PEAL_ACTOR_INDEX(actor)];
 	p->members[a->worker] = 0;
 	if (!peali_kernel_ended(k))
 		result = tell_worker(k, p, a->worker, PEAL_CONTROL_POOL_MEMBER,
 				     LEAVE);
 	if (result && result != PEAL_ESTOPPED) {
-		p->members[a->worker] = 1 + (uint32_t)actor;
+		p->members[a->worker] = 1 + PEAL_ACTOR_INDEX(actor);
 		return result;
 	}
 	a->pool = 0;

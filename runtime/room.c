@@ -80,9 +80,17 @@ static uint32_t pop(struct peal_kernel *k, uint32_t *list)
 
 static void push(struct peal_kernel *k, uint32_t *list, uint32_t index)
 {
-	k->actors[index].handler = PEAL_NO_HANDLER;
 	k->actors[index].next = *list;
 	*list = 1 + index;
+}
+
+/* Nobody has the entry any more; who has it next has another address. */
+static void vacate(struct peal_kernel *k, uint32_t index)
+{
+	struct peali_actor *a = &k->actors[index];
+
+	a->handler = PEAL_NO_HANDLER;
+	a->generation = (a->generation + 1) % PEAL_ACTOR_GENERATIONS;
 }
 
 /* How many of a list there are, up to n. */
@@ -418,11 +426,11 @@ void peali_rooms_give(const struct peali_rooms *r, uint32_t index)
 	struct peal_kernel *k = r->kernel;
 	const struct peal_handler_info *h = &k->program->handlers[r->handler];
 
+	vacate(k, index);
 	if (!is_last(r, index)) {
 		push(k, list_of(r), index);
 		return;
 	}
-	k->actors[index].handler = PEAL_NO_HANDLER;
 	k->actors[index].next = 0;
 	k->n_rooms--;
 	k->arena_used -= peali_room_step(h);
@@ -441,11 +449,11 @@ int64_t peali_pool_room_take(struct peal_kernel *k)
 
 void peali_pool_room_give(struct peal_kernel *k, uint32_t index)
 {
+	vacate(k, index);
 	if (index + 1 != k->n_rooms) {
 		push(k, list_of_bare(k), index);
 		return;
 	}
-	k->actors[index].handler = PEAL_NO_HANDLER;
 	k->actors[index].next = 0;
 	k->n_rooms--;
 }

@@ -81,7 +81,7 @@ int peali_area_write(struct peal_runtime *rt, const struct peali_area *area,
 int peali_area_read(struct peal_runtime *rt, const struct peali_area *area,
 		    uint64_t offset, void *to, uint64_t bytes);
 
-/* ---- addresses: device 8 | kernel 16 | actor 32 bits ---------------------- */
+/* ---- addresses: device 8 | kernel 16 | generation 8 | actor 24 bits --------- */
 
 #define PEALI_ADDRESS_HOST 0xff
 #define PEALI_ADDRESS_TOPIC (1ULL << 56) /* above the device */
@@ -141,6 +141,7 @@ struct peali_actor {
 	uint32_t n_links; /* that come from or lead to it, and actors that share
 			   * its ports */
 	uint32_t pool; /* 1 + the pool of which it is a member; 0: none */
+	uint32_t generation; /* so many had the entry before, in turn */
 	union {
 		uint32_t ports_of; /* 1 + whose ports it shares; 0: its own */
 		uint32_t next; /* of a retired one: see room.c */
@@ -150,6 +151,9 @@ struct peali_actor {
 
 /* As the handler of an entry: it is a pool, not an actor. */
 #define PEALI_POOL_HANDLER 0xfffffffeu
+
+/* The low half of an entry's address. */
+uint32_t peali_actor_number(const struct peal_kernel *kernel, uint32_t index);
 
 /** The host's record of a pool. */
 struct peali_pool {

@@ -218,9 +218,9 @@ static struct cause *cause_of(struct search *s, enum peal_stuck_cause cause,
 	return c;
 }
 
-static uint64_t address_of(const struct peal_kernel *k, uint32_t actor)
+static uint64_t address_of(const struct peal_kernel *k, uint32_t number)
 {
-	return peali_address((uint32_t)k->device, k->id, actor);
+	return peali_address((uint32_t)k->device, k->id, number);
 }
 
 static const char *handler_of(const struct peal_kernel *k, uint32_t actor)
@@ -237,7 +237,8 @@ static const char *handler_of(const struct peal_kernel *k, uint32_t actor)
 static struct cause *handler_runs(struct search *s, const struct worker_look *w)
 {
 	struct cause *c = cause_of(s, PEAL_STUCK_HANDLER, w);
-	uint32_t actor = (uint32_t)w->actor - 1;
+	uint32_t number = (uint32_t)w->actor - 1;
+	uint32_t actor = PEAL_ACTOR_INDEX(number);
 	uint64_t moved;
 
 	if (!c || c->out.address)
@@ -245,7 +246,7 @@ static struct cause *handler_runs(struct search *s, const struct worker_look *w)
 	moved = atomic_load(&w->kernel->workers[w->worker].beat_moved_ns);
 	if (moved && peali_now_ns() - moved > c->out.still_ns)
 		c->out.still_ns = peali_now_ns() - moved;
-	c->out.address = address_of(w->kernel, actor);
+	c->out.address = address_of(w->kernel, number);
 	say(c, "is in handler '%s' of actor %u, for %llu ms so far",
 	    handler_of(w->kernel, actor), actor,
 	    (unsigned long long)c->out.still_ns / 1000000);
@@ -255,13 +256,13 @@ static struct cause *handler_runs(struct search *s, const struct worker_look *w)
 static struct cause *port_lost(struct search *s, const struct worker_look *w)
 {
 	struct cause *c = cause_of(s, PEAL_STUCK_PORT, w);
-	uint32_t actor = (uint32_t)(w->blocked >> 32);
+	uint32_t number = (uint32_t)(w->blocked >> 32);
 
 	if (!c || c->out.address)
 		return c;
-	c->out.address = address_of(w->kernel, actor);
-	say(c, "has a message for actor %u, whose port %u has no link", actor,
-	    PEAL_BLOCKED_PORT(w->blocked));
+	c->out.address = address_of(w->kernel, number);
+	say(c, "has a message for actor %u, whose port %u has no link",
+	    PEAL_ACTOR_INDEX(number), PEAL_BLOCKED_PORT(w->blocked));
 	return c;
 }
 
@@ -371,7 +372,7 @@ static struct worker_look *behind_mail(struct search *s,
 static struct worker_look *step(struct search *s, const struct worker_look *w,
 				struct cause **cause_out)
 {
-	uint32_t actor = (uint32_t)(w->blocked >> 32);
+	uint32_t actor = PEAL_ACTOR_INDEX(w->blocked >> 32);
 	uint32_t port = PEAL_BLOCKED_PORT(w->blocked);
 	const struct peali_end *end;
 	struct worker_look *next;

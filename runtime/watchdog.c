@@ -55,7 +55,8 @@ static void look_at_worker(struct watched *w, uint32_t i, uint64_t now)
 		  "it %s %llu",
 		  i, k->name, (unsigned long long)((now - moved) / 1000000),
 		  actor ? "is in the handler of actor" : "is in phase",
-		  (unsigned long long)(actor ? actor - 1 : phase));
+		  (unsigned long long)(actor ? PEAL_ACTOR_INDEX(actor - 1) :
+					       phase));
 }
 
 /* One kernel; the list's lock is held. */

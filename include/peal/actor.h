@@ -80,8 +80,8 @@ int peal_actor_spawn_many(struct peal_kernel *kernel, const char *handler,
 
 /**
  * Ends an actor. Messages for it that come later are dead, reason "no-actor",
- * as long as nobody else has its address: the next actor that gets its room has
- * it as well. So end what sends to it before, and do not use it afterwards.
+ * also where another actor has its room: an address has the room's generation in
+ * it, and is given again only when 254 others have had the room since.
  *
  * @param runtime an open runtime.
  * @param address of an actor.

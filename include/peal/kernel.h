@@ -91,9 +91,10 @@ struct peal_worker_info {
 	uint64_t beat; /* moves as long as the worker turns */
 	uint64_t handled, emitted, told, mail_done, mail_dead, failed;
 	uint64_t idle_turns;
-	int64_t actor; /* whose handler runs; -1: nothing to do just now */
+	int64_t actor; /* whose handler runs, by its number, the low half of its
+			* address; -1: nothing to do just now */
 	int64_t blocked_port; /* that keeps a message waiting; -1: none */
-	int64_t blocked_actor; /* whose port that is; -1: none */
+	int64_t blocked_actor; /* whose port that is, the same; -1: none */
 	int result;
 	uint64_t silent_ns; /* since the beat moved, as the watchdog saw it */
 };

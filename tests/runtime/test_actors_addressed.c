@@ -78,6 +78,40 @@ PEAL_TEST(a_handler_sends_to_any_actor_of_another_device)
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
+/* Of the link's worker, and of the other one. */
+PEAL_TEST(who_has_the_room_of_a_retired_one_gets_nothing_of_it)
+{
+	struct peal_runtime *rt = harness_open(1, "");
+	struct peal_kernel *k = tallies_launch(rt, 0, two);
+	struct peal_endpoint *e = harness_endpoint(rt);
+	struct peal_link_options lo = { .capacity = 16 };
+	uint64_t next[2], old[2] = { 1, 3 };
+	struct peal_link *link;
+	uint32_t i;
+
+	tallies_spawn(k, "tally", -1, 0, 4, address);
+	link = harness_from(rt, e, 0, address[0], lo);
+	for (i = 0; i < 2; i++) {
+		CHECK_OK(peal_actor_retire(rt, address[old[i]]));
+		tallies_spawn(k, "tally", (int)i, 10 + i, 1, &next[i]);
+		CHECK(next[i] != address[old[i]]);
+		CHECK_EQ(PEAL_ACTOR_INDEX(next[i]),
+			 PEAL_ACTOR_INDEX(address[old[i]]));
+	}
+	for (i = 0; i < 2; i++) {
+		tallies_send(e, 0, address[old[i]], old[i], 0);
+		tallies_send(e, 0, next[i], 10 + i, 0);
+	}
+	EVENTUALLY(tallies_info(k).handled == 2);
+	EVENTUALLY(harness_info(link).dead[PEAL_REASON_NO_ACTOR] == 2);
+	CHECK_EQ(tallies_info(k).failed, 0);
+	harness_conserved(rt);
+	CHECK_OK(peal_kernel_stop(k, PATIENCE));
+	for (i = 0; i < 2; i++)
+		CHECK_EQ(tallies_state(rt, next[i]).next, 1);
+	CHECK_OK(peal_runtime_shutdown(rt));
+}
+
 PEAL_TEST(what_nobody_gets_is_dead_with_its_reason)
 {
 	struct peal_runtime *rt = harness_open(1, "");
@@ -366,6 +400,7 @@ static int run_all(int argc, char **argv, uint32_t lanes)
 	printf("%u lanes\n", lanes);
 	RUN(each_gets_its_own_in_order_whichever_worker_it_is_of);
 	RUN(a_handler_sends_to_any_actor_of_another_device);
+	RUN(who_has_the_room_of_a_retired_one_gets_nothing_of_it);
 	RUN(what_nobody_gets_is_dead_with_its_reason);
 	RUN(an_address_elsewhere_is_refused);
 	RUN(a_full_mailbox_holds_the_link_back);

@@ -198,12 +198,13 @@ static void tell_and_suspend(struct ring *r, uint64_t *word)
 	CHECK_OK(peal_kernel_suspend(r->k, PATIENCE));
 }
 
-PEAL_TEST(message_to_a_retired_actor_is_dead)
+/* With another one in its room, or with nobody there. */
+static void tell_the_retired(int with_successor)
 {
 	struct peal_kernel_info info;
 	struct peal_link_info link;
 	struct relay_hops state;
-	uint64_t word = 0;
+	uint64_t word = 0, next = 0;
 	struct ring r;
 
 	open_ring(&r, 2, 2, 64);
@@ -211,11 +212,19 @@ PEAL_TEST(message_to_a_retired_actor_is_dead)
 	CHECK_OK(peal_actor_retire(r.rt, r.actor[1]));
 	CHECK_FAILS(peal_actor_retire(r.rt, r.actor[1]), PEAL_ENOENT,
 		    "no actor");
+	if (with_successor) {
+		next = harness_spawn(r.k, "hop", 1);
+		CHECK_EQ(PEAL_ACTOR_INDEX(next), PEAL_ACTOR_INDEX(r.actor[1]));
+		CHECK_FAILS(peal_actor_retire(r.rt, r.actor[1]), PEAL_ENOENT,
+			    "no actor");
+		CHECK_FAILS(peal_actor_state(r.rt, r.actor[1], &state, 8),
+			    PEAL_ENOENT, "no actor");
+	}
 	CHECK_FAILS(peal_actor_retire(r.rt, r.actor[0]), PEAL_EBUSY, "1 links");
 	CHECK_OK(peal_kernel_resume(r.k));
 	EVENTUALLY(!peal_kernel_info(r.k, &info) && info.mail_done == 1);
 	CHECK_EQ(info.mail_dead, 1);
-	CHECK_EQ(info.actors, 2);
+	CHECK_EQ(info.actors, 2 + with_successor);
 	start(&r, 1); /* now the teller knows */
 	CHECK_OK(peal_send_end(r.e, 0, PATIENCE));
 	CHECK_OK(peal_send_end(r.e, 1, PATIENCE));
@@ -223,6 +232,10 @@ PEAL_TEST(message_to_a_retired_actor_is_dead)
 	CHECK_OK(peal_actor_state(r.rt, r.actor[0], &state, sizeof(state)));
 	CHECK_EQ(state.result, PEAL_ENOENT);
 	CHECK_EQ(state.seen, 2);
+	if (with_successor) {
+		CHECK_OK(peal_actor_state(r.rt, next, &state, sizeof(state)));
+		CHECK_EQ(state.seen, 0);
+	}
 	link = harness_info(r.link);
 	CHECK_EQ(link.dead[PEAL_REASON_HANDLER], 1);
 	CHECK_EQ(link.delivered, 1);
@@ -230,19 +243,35 @@ PEAL_TEST(message_to_a_retired_actor_is_dead)
 	CHECK_OK(peal_runtime_shutdown(r.rt));
 }
 
+PEAL_TEST(message_to_a_retired_actor_is_dead)
+{
+	tell_the_retired(0);
+	tell_the_retired(1);
+}
+
 PEAL_TEST(room_of_a_retired_actor_is_used_again)
 {
+	uint64_t had[PEAL_ACTOR_GENERATIONS] = { 0 };
 	struct peal_runtime *rt = harness_open(1, "");
 	struct peal_kernel_options o = { .max_actors = 2, .max_ports = 1 };
 	struct peal_kernel *k = harness_launch_with(rt, 0, o);
 	uint64_t first = harness_spawn(k, "echo", 0), second;
 	uint64_t other = harness_spawn(k, "sink", 0);
-	int i;
+	uint32_t i, j;
 
-	for (i = 0; i < 100; i++) {
+	for (i = 0; i < 2 * PEAL_ACTOR_GENERATIONS + 9; i++) {
 		CHECK_OK(peal_actor_retire(rt, first));
 		second = harness_spawn(k, "echo", 0);
-		CHECK_EQ(second, first);
+		CHECK_EQ(PEAL_ACTOR_INDEX(second), PEAL_ACTOR_INDEX(first));
+		CHECK_EQ(second >> 32, first >> 32);
+		first = second;
+		/* the same address again after all the others */
+		if (i >= PEAL_ACTOR_GENERATIONS)
+			CHECK_EQ(had[i % PEAL_ACTOR_GENERATIONS], second);
+		else
+			for (j = 0; j < i; j++)
+				CHECK(had[j] != second);
+		had[i % PEAL_ACTOR_GENERATIONS] = second;
 	}
 	CHECK(other != first);
 	CHECK_OK(peal_runtime_shutdown(rt));

@@ -620,7 +620,7 @@ PEAL_TEST(what_a_pool_holds_at_its_end_is_dead)
 	struct peal_runtime *rt = harness_open(1, "");
 	struct peal_kernel *k = launch(rt, 0, o);
 	struct peal_endpoint *in = harness_endpoint(rt);
-	uint64_t pool = make_pool(k, p), i;
+	uint64_t pool = make_pool(k, p), next, i;
 	struct peal_link *link = harness_from(rt, in, 0, pool, none);
 	struct peal_kernel_info info;
 
@@ -633,8 +633,13 @@ PEAL_TEST(what_a_pool_holds_at_its_end_is_dead)
 	CHECK_EQ(info.told, 10);
 	CHECK_EQ(info.mail_done, 10);
 	CHECK_EQ(peal_pool_destroy(rt, pool), PEAL_ENOENT);
-	pool = make_pool(k, p); /* its place is free again */
-	CHECK_OK(peal_pool_destroy(rt, pool));
+	next = make_pool(k, p); /* its place is free again */
+	CHECK(next != pool);
+	link = harness_from(rt, in, 0, next, none);
+	CHECK_OK(peal_send_to(in, 0, pool, 0, "", 0, PATIENCE));
+	EVENTUALLY(harness_info(link).dead[PEAL_REASON_NO_ACTOR] == 1);
+	CHECK_OK(peal_link_destroy(link));
+	CHECK_OK(peal_pool_destroy(rt, next));
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 

@@ -97,15 +97,27 @@ struct peal_actor_entry {
 	uint16_t reserved[2];
 };
 
+/** An actor's number, the low half of its address: the index of its entry, and
+ * above it a generation, another one for each that has the entry. */
+#define PEAL_ACTOR_BITS 24
+#define PEAL_ACTOR_INDEX(actor) ((uint32_t)(actor)&0xffffffu)
+#define PEAL_ACTOR_GENERATION(actor) ((uint32_t)(actor)&0xff000000u)
+#define PEAL_ACTOR_GENERATIONS 255u /* so that 1 + a number is a number */
+
 #define PEAL_NO_HANDLER 0xffffffffu
-/** An actor's worker, and its handler: index in the program; PEAL_NO_HANDLER
- * for an entry that is free. */
-#define PEAL_PLACE(worker, handler) ((uint64_t)(worker) << 32 | (handler))
-#define PEAL_PLACE_WORKER(place) ((uint32_t)((place) >> 32))
+/** An entry's generation, the actor's worker, and its handler: index in the
+ * program; PEAL_NO_HANDLER for an entry that is free. */
+#define PEAL_PLACE(actor, worker, handler)                                     \
+	((uint64_t)(PEAL_ACTOR_GENERATION(actor) | (worker)) << 32 | (handler))
+#define PEAL_PLACE_WORKER(place) PEAL_ACTOR_INDEX((place) >> 32)
 #define PEAL_PLACE_HANDLER(place) ((uint32_t)(place))
+/** Whether an entry is that of the actor with the number, or of a pool. */
+#define PEAL_PLACE_IS_OF(place, actor)                                         \
+	(PEAL_PLACE_HANDLER(place) != PEAL_NO_HANDLER &&                       \
+	 !PEAL_ACTOR_GENERATION((place) >> 32 ^ (actor)))
 /** As the worker of an entry: it is no actor but a pool, whose number in the
  * workers' tables takes the handler's place. */
-#define PEAL_POOL_WORKER 0xffffffffu
+#define PEAL_POOL_WORKER 0xffffffu
 PEAL_STATIC_ASSERT(sizeof(struct peal_actor_entry) == 32, "actor entry");
 
 /** Types of control messages. */
@@ -138,7 +150,7 @@ struct peal_pool_view {
 	uint64_t message; /* room for a message, 16-aligned, the worker's */
 	uint64_t stage; /* for atom policies a slot's content, the worker's */
 	uint32_t index; /* in the workers' tables */
-	uint32_t actor; /* the entry by which it is addressed */
+	uint32_t actor; /* the number by which it is addressed */
 	uint32_t member; /* 1 + the worker's actor that handles; 0: none */
 	uint32_t message_bytes;
 };
@@ -175,7 +187,7 @@ PEAL_STATIC_ASSERT(sizeof(struct peal_control_mend) == 8, "mend size");
 /** Makes or ends actors that follow one another, in the table and in memory. */
 struct peal_control_spawn {
 	struct peal_actor_entry entry; /* of the first */
-	uint32_t actor; /* the first */
+	uint32_t actor; /* number of the first; all are of its generation */
 	uint32_t count; /* of actors */
 	uint32_t state_step; /* bytes from one's state to the next one's */
 	uint32_t port_step; /* ports from one's to the next one's; 0: they

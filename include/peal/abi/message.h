@@ -11,7 +11,7 @@
 
 /** First 8 bytes of every message. */
 struct peal_header {
-	uint32_t actor; /* index of the receiving actor in its kernel */
+	uint32_t actor; /* number of the receiving actor in its kernel */
 	uint16_t type; /* the program's own number */
 	uint16_t flags; /* enum peal_flag */
 };

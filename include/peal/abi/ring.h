@@ -96,7 +96,7 @@ struct peal_link_view {
 	uint32_t message_bytes; /* largest payload of the link */
 	uint32_t mirror; /* 1: of a worker's input, whose stage has slot_bytes,
 			  * and behind them the mirror of all slots */
-	uint32_t actor; /* receiver's actor index for emitted messages */
+	uint32_t actor; /* receiver's actor number for emitted messages */
 	uint32_t index; /* the input or port that this view is for */
 };
 

@@ -32,13 +32,14 @@ peali_tells_fit(struct peal_worker *w, uint32_t tells)
 }
 
 /*
- * The live actor of an index, or 0. Only its worker changes the entry: on a GPU
+ * The live actor of a number, or 0. Only its worker changes the entry: on a GPU
  * a plain load, from the L1 cache, never says that an actor is this worker's
  * which is not.
  */
 static PEAL_DEV PEAL_INLINE struct peal_actor_entry *
-peali_actor(const struct peal_worker *w, uint32_t index)
+peali_actor(const struct peal_worker *w, uint32_t actor)
 {
+	uint32_t index = PEAL_ACTOR_INDEX(actor);
 	struct peal_actor_entry *entry =
 		(struct peal_actor_entry *)(uintptr_t)w->params->actors + index;
 	uint64_t place;
@@ -51,7 +52,8 @@ peali_actor(const struct peal_worker *w, uint32_t index)
 	place = entry->place;
 #endif
 	if (PEAL_UNLIKELY(PEAL_PLACE_HANDLER(place) == PEAL_NO_HANDLER) ||
-	    PEAL_UNLIKELY(PEAL_PLACE_WORKER(place) != w->index))
+	    PEAL_UNLIKELY((uint32_t)(place >> 32) !=
+			  (PEAL_ACTOR_GENERATION(actor) | w->index)))
 		return 0;
 	return entry;
 }
@@ -97,6 +99,7 @@ peali_actor_ahead(const struct peal_worker *w,
 	if (!peal_slot_peek(slot, lap, &view))
 		return 0;
 	__builtin_memcpy(&actor, view.content, sizeof(actor));
+	actor = PEAL_ACTOR_INDEX(actor);
 	if (actor >= w->params->max_actors)
 		return 0;
 	return (struct peal_actor_entry *)(uintptr_t)w->params->actors + actor;
@@ -134,14 +137,14 @@ static PEAL_UNUSED PEAL_INLINE void peali_fetch_ahead(struct peal_worker *w)
 #endif
 
 /*
- * Whether the actor of that index can handle a message now: 1 and w->actor, 0
+ * Whether the actor of that number can handle a message now: 1 and w->actor, 0
  * not now, -1 there is no such actor. Finds out for how many messages in a row
  * that will be so.
  */
 static PEAL_DEV PEAL_UNUSED PEAL_HOST_NOINLINE int
-peali_actor_choose(struct peal_worker *w, uint32_t index)
+peali_actor_choose(struct peal_worker *w, uint32_t number)
 {
-	struct peal_actor_entry *actor = peali_actor(w, index);
+	struct peal_actor_entry *actor = peali_actor(w, number);
 	uint64_t room = PEALI_BURST;
 	uint32_t port;
 
@@ -156,29 +159,30 @@ peali_actor_choose(struct peal_worker *w, uint32_t index)
 		uint64_t fits = peali_port_room(o, actor->emits);
 
 		if (!fits) {
-			w->state->blocked = PEAL_BLOCKED(index, !o->used, port);
+			w->state->blocked =
+				PEAL_BLOCKED(number, !o->used, port);
 			return 0;
 		}
 		if (fits < room)
 			room = fits;
 	}
 	if (actor->tells && !peali_tells_fit(w, actor->tells)) {
-		w->state->blocked = PEAL_BLOCKED(index, 0, PEAL_BLOCKED_MAIL);
+		w->state->blocked = PEAL_BLOCKED(number, 0, PEAL_BLOCKED_MAIL);
 		return 0;
 	}
 	w->actor = actor;
-	w->room_actor = index;
+	w->room_actor = number;
 	w->room_left = actor->tells ? 0 : (uint32_t)room - 1;
 	return 1;
 }
 
 /* The same, mostly without a look: a burst tends to be for one actor. */
 static PEAL_DEV PEAL_INLINE int peali_actor_take(struct peal_worker *w,
-						 uint32_t index)
+						 uint32_t number)
 {
 	if (PEAL_UNLIKELY(!w->room_left) ||
-	    PEAL_UNLIKELY(index != w->room_actor))
-		return peali_actor_choose(w, index);
+	    PEAL_UNLIKELY(number != w->room_actor))
+		return peali_actor_choose(w, number);
 	w->room_left--;
 	return 1;
 }

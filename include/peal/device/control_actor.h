@@ -30,9 +30,10 @@ peali_control_has(const struct peal_worker *w,
 {
 	uint64_t ports = spawn->entry.port_base + (uint64_t)spawn->entry.ports +
 			 (uint64_t)spawn->port_step * (spawn->count - 1);
+	uint32_t first = PEAL_ACTOR_INDEX(spawn->actor);
 
-	return spawn->actor < w->params->max_actors && spawn->count &&
-	       spawn->count <= w->params->max_actors - spawn->actor &&
+	return first < w->params->max_actors && spawn->count &&
+	       spawn->count <= w->params->max_actors - first &&
 	       (!spawn->entry.ports || ports <= w->params->max_ports) &&
 	       PEAL_PLACE_WORKER(spawn->entry.place) == w->index;
 }
@@ -42,7 +43,7 @@ peali_control_first(const struct peal_worker *w,
 		    const struct peal_control_spawn *spawn)
 {
 	return (struct peal_actor_entry *)(uintptr_t)w->params->actors +
-	       spawn->actor;
+	       PEAL_ACTOR_INDEX(spawn->actor);
 }
 
 static PEAL_DEV PEAL_UNUSED inline int
@@ -56,7 +57,8 @@ peali_control_retire(struct peal_worker *w,
 		return PEAL_EINVAL;
 	for (i = 0; i < spawn->count; i++, entry++)
 		peal_store_relaxed_dev(&entry->place,
-				       PEAL_PLACE(w->index, PEAL_NO_HANDLER));
+				       PEAL_PLACE(spawn->actor, w->index,
+						  PEAL_NO_HANDLER));
 	return 0;
 }
 

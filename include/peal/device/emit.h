@@ -164,7 +164,7 @@ peal_commit(struct peal_worker *w, uint32_t port, uint16_t type, uint64_t bytes)
  * @param w     the worker
  * @param port  as at the reserve; one that publishes to a topic or leads to an
  *              endpoint sends there, whatever `actor` is
- * @param actor its index in that kernel, the lower 32 bits of its address. If
+ * @param actor its number in that kernel, the low half of its address. If
  *              there is none the message is dead there, reason "no-actor". One
  *              of another worker than the link leads to gets it by its mailbox,
  *              see peal_send_to
@@ -238,16 +238,16 @@ peali_tell(struct peal_worker *w, uint32_t actor, uint16_t type, uint16_t flags,
 {
 	const struct peal_actor_entry *entry =
 		(const struct peal_actor_entry *)(uintptr_t)w->params->actors +
-		actor;
+		PEAL_ACTOR_INDEX(actor);
 	struct peal_header header;
 	uint64_t place;
 	uint32_t worker;
 	int result;
 
-	if (actor >= w->params->max_actors)
+	if (PEAL_ACTOR_INDEX(actor) >= w->params->max_actors)
 		return PEAL_ENOENT;
 	place = peal_load_relaxed_dev(&entry->place);
-	if (PEAL_PLACE_HANDLER(place) == PEAL_NO_HANDLER)
+	if (!PEAL_PLACE_IS_OF(place, actor))
 		return PEAL_ENOENT;
 	worker = PEAL_PLACE_WORKER(place);
 	header.actor = actor;
@@ -279,7 +279,7 @@ peali_tell(struct peal_worker *w, uint32_t actor, uint16_t type, uint16_t flags,
  * handles it.
  *
  * @param w     the worker
- * @param actor its index in the kernel
+ * @param actor its number in the kernel, the low half of its address
  * @param type  the program's own number
  * @param data  `bytes` bytes that the leader can read
  * @param bytes at most the kernel's mailbox_message_bytes, or the pool's

@@ -18,13 +18,13 @@ static PEAL_DEV PEAL_INLINE int peali_is_elsewhere(const struct peal_worker *w,
 {
 	const struct peal_actor_entry *entry =
 		(const struct peal_actor_entry *)(uintptr_t)w->params->actors +
-		actor;
+		PEAL_ACTOR_INDEX(actor);
 	uint64_t place;
 
-	if (actor >= w->params->max_actors)
+	if (PEAL_ACTOR_INDEX(actor) >= w->params->max_actors)
 		return 0;
 	place = peal_load_relaxed_dev(&entry->place);
-	return PEAL_PLACE_HANDLER(place) != PEAL_NO_HANDLER &&
+	return PEAL_PLACE_IS_OF(place, actor) &&
 	       PEAL_PLACE_WORKER(place) != w->index &&
 	       PEAL_PLACE_WORKER(place) != PEAL_POOL_WORKER;
 }
@@ -40,7 +40,8 @@ peali_forward_fits(struct peal_worker *w)
 
 	if (!peali_is_elsewhere(w, actor))
 		return -1;
-	worker = PEAL_PLACE_WORKER(peal_load_relaxed_dev(&actors[actor].place));
+	worker = PEAL_PLACE_WORKER(
+		peal_load_relaxed_dev(&actors[PEAL_ACTOR_INDEX(actor)].place));
 	if (peal_mailbox_admit(peali_mailbox(w, worker), &w->leases[worker], 1))
 		return 1;
 	w->state->blocked = PEAL_BLOCKED(actor, 0, PEAL_BLOCKED_MAIL);

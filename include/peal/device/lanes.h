@@ -216,7 +216,7 @@ static PEAL_DEV PEAL_INLINE void *peal_state(const struct peal_worker *w)
 	return (void *)(uintptr_t)w->actor->state;
 }
 
-/** The running actor's index in its kernel. */
+/** The running actor's number in its kernel: the low half of its address. */
 static PEAL_DEV PEAL_INLINE uint32_t peal_self(const struct peal_worker *w)
 {
 	return w->message.header.actor;

@@ -200,7 +200,7 @@ static PEAL_DEV PEAL_INLINE int peali_share_turn(struct peal_worker *w,
 	turn = w->state->turn;
 	w->message = w->state->message;
 	w->actor = (struct peal_actor_entry *)(uintptr_t)w->params->actors +
-		   w->message.header.actor;
+		   PEAL_ACTOR_INDEX(w->message.header.actor);
 	peal_sync(w);
 #else
 	/* the lanes have left the last message at peali_share_result */

@@ -247,10 +247,10 @@ peali_control_pool(struct peal_worker *w, uint32_t type,
 	struct peal_pool_place *p = &w->pools[view->index];
 	struct peal_actor_entry *entry =
 		(struct peal_actor_entry *)(uintptr_t)w->params->actors +
-		view->actor;
+		PEAL_ACTOR_INDEX(view->actor);
 
 	if (!PEAL_USES_POOLS || view->index >= w->params->max_pools ||
-	    view->actor >= w->params->max_actors)
+	    PEAL_ACTOR_INDEX(view->actor) >= w->params->max_actors)
 		return PEAL_EINVAL;
 	if (type == PEAL_CONTROL_POOL_MEMBER) {
 		if (!p->set)
@@ -264,11 +264,12 @@ peali_control_pool(struct peal_worker *w, uint32_t type,
 	else
 		peali_pool_detach(w, p);
 	if (w->index == 0)
-		peal_store_relaxed_dev(&entry->place,
-				       type == PEAL_CONTROL_POOL ?
-					       PEAL_PLACE(PEAL_POOL_WORKER,
-							  view->index) :
-					       PEAL_PLACE(0, PEAL_NO_HANDLER));
+		peal_store_relaxed_dev(
+			&entry->place,
+			type == PEAL_CONTROL_POOL ?
+				PEAL_PLACE(view->actor, PEAL_POOL_WORKER,
+					   view->index) :
+				PEAL_PLACE(view->actor, 0, PEAL_NO_HANDLER));
 	return 0;
 }
 

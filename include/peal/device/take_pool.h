@@ -10,19 +10,21 @@
  * to handle. For the leader; take.h and the loop call it.
  */
 
-/* The pool that an index in the table of actors stands for; -1: none. */
+/* The pool that a number in the place of an actor's stands for; -1: none. */
 static PEAL_DEV PEAL_INLINE int64_t
-peali_pool_index(const struct peal_worker *w, uint32_t index)
+peali_pool_index(const struct peal_worker *w, uint32_t actor)
 {
 	const struct peal_actor_entry *entry =
 		(const struct peal_actor_entry *)(uintptr_t)w->params->actors +
-		index;
+		PEAL_ACTOR_INDEX(actor);
 	uint64_t place;
 
-	if (!PEAL_USES_POOLS || index >= w->params->max_actors)
+	if (!PEAL_USES_POOLS ||
+	    PEAL_ACTOR_INDEX(actor) >= w->params->max_actors)
 		return -1;
 	place = peal_load_relaxed_dev(&entry->place);
 	if (PEAL_PLACE_WORKER(place) != PEAL_POOL_WORKER ||
+	    !PEAL_PLACE_IS_OF(place, actor) ||
 	    PEAL_PLACE_HANDLER(place) >= peali_pools(w) ||
 	    !w->pools[PEAL_PLACE_HANDLER(place)].set)
 		return -1;
