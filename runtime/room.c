@@ -84,13 +84,15 @@ static void push(struct peal_kernel *k, uint32_t *list, uint32_t index)
 	*list = 1 + index;
 }
 
-/* Nobody has the entry any more; who has it next has another address. */
+/* Nobody has the entry any more. If somebody had it, and not only the room for a
+ * while, who has it next has another address. */
 static void vacate(struct peal_kernel *k, uint32_t index)
 {
 	struct peali_actor *a = &k->actors[index];
 
+	if (a->handler != PEAL_NO_HANDLER)
+		a->generation = (a->generation + 1) % PEAL_ACTOR_GENERATIONS;
 	a->handler = PEAL_NO_HANDLER;
-	a->generation = (a->generation + 1) % PEAL_ACTOR_GENERATIONS;
 }
 
 /* How many of a list there are, up to n. */

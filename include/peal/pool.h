@@ -68,7 +68,7 @@ struct peal_pool_info {
  * @param kernel      a kernel that runs or is suspended.
  * @param options     NULL for all defaults.
  * @param address_out the pool's address, for peal_connect; its low 32 bits are
- *                    its index for peal_tell.
+ *                    its number for peal_tell.
  * @return 0; PEAL_EINVAL an option (named); PEAL_ENOTSUP the kernel's program
  *         does not define PEAL_USES_POOLS; PEAL_ENOSPC max_pools or max_actors
  *         of struct peal_kernel_options is used up; PEAL_ENOMEM; PEAL_ESTOPPED

@@ -21,7 +21,11 @@ class Check:
     @staticmethod
     def wanted(targets):
         """Those that the command line names, or all."""
-        return [t for t in targets if t in sys.argv[2:] or not sys.argv[2:]]
+        named = sys.argv[2:] or targets
+        unknown = [t for t in named if t not in targets]
+        if unknown:
+            sys.exit(f"no such target: {' '.join(unknown)}")
+        return named
 
     def fail(self, where, what):
         print(f"FAIL: {where}: {what}")

@@ -122,6 +122,9 @@ static const char *judge(const struct way *way, size_t i, int nth)
 	return "";
 }
 
+/* The way's run without a fault. */
+static struct sweep_result without_fault;
+
 struct tally {
 	int points, failures, bad;
 	char text[256];
@@ -150,17 +153,20 @@ static int count_point(const struct way *way, size_t i, int nth,
 }
 
 /*
- * The point behind the nth: each of the first, then each of some. What is called
- * that often (a context is entered for all that is done) goes through the same
- * few lines of ours. PEAL_SWEEP_STEP=1 takes all.
+ * The point behind the nth: each of the first and of those at the end, else each
+ * of some. What is called that often (a context is entered for all that is done)
+ * goes through the same few lines of ours. PEAL_SWEEP_STEP=1 takes all.
  */
-static int next_point(int nth)
+static int next_point(int nth, size_t i)
 {
 	const char *step = getenv("PEAL_SWEEP_STEP");
+	int closing = without_fault.calls_before_close[i];
+	int next = nth + (step && atoi(step) > 0 ? atoi(step) : SWEEP_STEP);
 
-	if (nth < SWEEP_DENSE)
+	if (nth < SWEEP_DENSE ||
+	    (nth >= closing && nth < without_fault.calls[i]))
 		return nth + 1;
-	return nth + (step && atoi(step) > 0 ? atoi(step) : SWEEP_STEP);
+	return nth < closing && next > closing ? closing : next;
 }
 
 /* Some points at a time, from *nth on; 0: the last was not reached. */
@@ -176,7 +182,7 @@ static int run_points(const struct way *way, size_t i, int error, int *nth,
 			 sweep_call(i)->symbol, error, at[c]);
 		take_way(way, fault);
 		sweep_start(c);
-		*nth = next_point(*nth);
+		*nth = next_point(*nth, i);
 	}
 	for (c = 0; c < SWEEP_CHILDREN; c++) {
 		if (sweep_survived(c))
@@ -236,6 +242,7 @@ PEAL_TEST(each_call_fails_once_at_each_point)
 			exit(1);
 		}
 		memcpy(calls, sweep->calls, sizeof(calls));
+		without_fault = *sweep;
 		printf("%s\n", way_at(w)->name);
 		for (i = 0; i < SWEEP_CALLS; i++) {
 			if (!calls[i] || swept[i])

@@ -2,6 +2,8 @@
 /* Many actors made and ended at a time, and the ports that they share. */
 #include "runtime/tallies.h"
 
+PEAL_DECLARE_PROGRAM(pools);
+
 #define N 3000 /* more than one control message makes */
 #define WORKERS 3
 
@@ -676,6 +678,30 @@ PEAL_TEST(who_has_no_room_is_passed_over)
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
+/* Only who has had an entry makes another address of it. */
+PEAL_TEST(calls_that_fail_use_no_addresses_up)
+{
+	struct peal_kernel_options o = { .size = sizeof(o), .max_actors = 4 };
+	struct peal_pool_options large = { .size = sizeof(large),
+					   .message_bytes = 1 << 20 };
+	struct peal_runtime *rt = harness_open(1, "");
+	struct peal_kernel *k = NULL;
+	uint64_t first, second, pool;
+	uint32_t i;
+
+	CHECK_OK(peal_kernel_launch(rt, 0, &peal_program_pools, &o, &k));
+	first = harness_spawn(k, "refuse", 0);
+	CHECK_OK(peal_actor_retire(rt, first));
+	for (i = 1; i < PEAL_ACTOR_GENERATIONS; i++)
+		CHECK_FAILS(peal_pool_create(k, &large, &pool), PEAL_EINVAL,
+			    "message_bytes");
+	second = harness_spawn(k, "refuse", 0);
+	CHECK_EQ(PEAL_ACTOR_INDEX(second), PEAL_ACTOR_INDEX(first));
+	CHECK(second != first);
+	CHECK_OK(peal_kernel_stop(k, PATIENCE));
+	CHECK_OK(peal_runtime_shutdown(rt));
+}
+
 /* What it was told it does later: until then that is nobody else's. */
 PEAL_TEST(a_worker_that_does_not_answer_keeps_what_it_was_told)
 {
@@ -740,6 +766,7 @@ static int run_all(int argc, char **argv, uint32_t lanes)
 	return peal_cases_;
 }
 
-PEAL_TEST_MAIN(RUN(a_worker_that_does_not_answer_keeps_what_it_was_told);
+PEAL_TEST_MAIN(RUN(calls_that_fail_use_no_addresses_up);
+	       RUN(a_worker_that_does_not_answer_keeps_what_it_was_told);
 	       peal_cases_ += run_all(argc, argv, 1);
 	       peal_cases_ += run_all(argc, argv, 32);)

@@ -101,7 +101,7 @@ peali_spawn_entries(struct peal_worker *w,
 					      i * spawn->port_step);
 		/* Its own are not connected, whoever had them before. */
 		for (p = 0; p < entry->ports && spawn->port_step; p++)
-			w->outputs[entry->port_base + p].used = 0;
+			peali_port_clear(w, entry->port_base + p);
 		/* Others read nothing but this word: see peali_tell. */
 		peal_store_relaxed_dev(&entry->place, spawn->entry.place);
 	}

@@ -125,7 +125,7 @@ static PEAL_DEV PEAL_UNUSED inline int peal_refuse(struct peal_worker *w,
  * hand; if it is a request, who is told replies to it. Counts as a peal_tell.
  *
  * @param w     the worker
- * @param actor its index in the kernel
+ * @param actor its number in the kernel, the low half of its address
  * @return as peal_tell; a request has PEAL_REQUEST_BYTES more than peal_length.
  */
 static PEAL_DEV PEAL_UNUSED inline int peal_delegate(struct peal_worker *w,

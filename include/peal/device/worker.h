@@ -182,7 +182,7 @@ struct peal_worker {
 #endif
 	/* the leader's: */
 	uint32_t room_left; /* messages for which `actor` has room; 0: look */
-	uint32_t room_actor; /* its index */
+	uint32_t room_actor; /* its number */
 };
 
 /* ---- its inputs and ports ------------------------------------------------ */
@@ -197,6 +197,18 @@ peali_input_begins(struct peal_worker *w, uint32_t index)
 	peal_store_release_sys(&w->status->drained, 0);
 	if (index >= w->state->n_inputs)
 		w->state->n_inputs = index + 1;
+}
+
+/* A port of that index is as at the launch, whatever it was before. */
+static PEAL_DEV PEAL_INLINE void peali_port_clear(struct peal_worker *w,
+						  uint32_t index)
+{
+	struct peal_output *o = &w->outputs[index];
+
+	o->used = 0;
+	o->switching = 0;
+	o->link.state = 0;
+	o->link.limit = o->link.tail;
 }
 
 /* A port of that index is used from now on. */
@@ -289,7 +301,7 @@ static PEAL_DEV PEAL_INLINE void peali_mail_release(struct peal_worker *w)
 
 /* ---- what it says -------------------------------------------------------- */
 
-/* Says which actor's handler runs: 1 + its index, or 0 for none. */
+/* Says which actor's handler runs: 1 + its number, or 0 for none. */
 static PEAL_DEV PEAL_INLINE void peali_say_actor(struct peal_worker *w,
 						 uint64_t actor)
 {
