@@ -2,7 +2,7 @@
 #ifndef PEAL_EXAMPLES_GUESTS_H
 #define PEAL_EXAMPLES_GUESTS_H
 
-/* What 11_million.c and programs/guests.c agree on. */
+/* What 11_million.c, 12_dead_letters.c and programs/guests.c agree on. */
 
 #include <peal/device/message_of.h>
 

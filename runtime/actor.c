@@ -245,9 +245,8 @@ static void enrol(struct crew *c, uint64_t *addresses_out)
 
 	for (i = 0; i < c->n; i++) {
 		k->actors[c->index[i]].handler = c->rooms.handler;
-		addresses_out[i] =
-			peali_address((uint32_t)k->device, k->id,
-				      peali_actor_number(k, c->index[i]));
+		addresses_out[i] = k->params.address |
+				   peali_actor_number(k, c->index[i]);
 	}
 	if (c->rooms.ports_of)
 		k->actors[c->rooms.ports_of - 1].n_links += c->n;

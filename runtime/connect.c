@@ -25,6 +25,28 @@ static const struct peal_handler_info *taker_of(const struct peali_end *to)
 	return NULL;
 }
 
+/* Dead letters come in any length from that of an empty one on. */
+static int check_dead_letters(const struct peal_link *link,
+			      const struct peal_handler_info *taker)
+{
+	if (taker && taker->input_bytes)
+		return peali_fail(PEAL_EINVAL, CALL,
+				  "handler '%s' takes messages of %u bytes and "
+				  "dead letters have any length",
+				  taker->name, taker->input_bytes);
+	if (link->spec.message_bytes < sizeof(struct peal_dead_letter))
+		return peali_fail(PEAL_EMSGSIZE, CALL,
+				  "option message_bytes is %llu and a dead "
+				  "letter has %zu bytes and what it keeps",
+				  (unsigned long long)link->spec.message_bytes,
+				  sizeof(struct peal_dead_letter));
+	if (link->spec.capacity < 2)
+		return peali_fail(PEAL_EINVAL, CALL,
+				  "option capacity is 1 and a link for dead "
+				  "letters keeps one slot free");
+	return 0;
+}
+
 /* Declared message sizes have to agree. */
 static int check_types(const struct peal_link *link)
 {
@@ -37,6 +59,8 @@ static int check_types(const struct peal_link *link)
 
 	if (result)
 		return result;
+	if (link->from.dead_letters)
+		return check_dead_letters(link, taker);
 	if (link->to.pool &&
 	    link->spec.message_bytes > link->to.pool->spec.message_bytes)
 		return peali_fail(PEAL_EMSGSIZE, CALL,
@@ -71,7 +95,7 @@ static int attach_input(struct peal_link *link)
 				   sizeof(view), CALL);
 	if (!result) {
 		to->kernel->workers[to->worker].input_used[to->index] = 1;
-		to->kernel->actors[to->actor].n_links++;
+		peali_end_add_links(to, 1);
 	}
 	return result;
 }
@@ -90,7 +114,7 @@ static int attach_port(struct peal_link *link)
 				   PEAL_CONTROL_ATTACH_PORT, &view,
 				   sizeof(view), CALL);
 	if (!result)
-		from->kernel->actors[from->actor].n_links++;
+		peali_end_add_links(from, 1);
 	return result;
 }
 
@@ -108,7 +132,7 @@ static int detach_input(struct peal_link *link, const char *call)
 	if (result)
 		return result;
 	to->kernel->workers[to->worker].input_used[to->index] = 0;
-	to->kernel->actors[to->actor].n_links--;
+	peali_end_add_links(to, -1);
 	return 0;
 }
 
@@ -125,7 +149,7 @@ static int detach_port(struct peal_link *link, const char *call)
 	result = peali_end_tell(from, PEAL_CONTROL_CLOSE_PORT, call);
 	if (result)
 		return result;
-	from->kernel->actors[from->actor].n_links--;
+	peali_end_add_links(from, -1);
 	return 0;
 }
 
@@ -173,7 +197,7 @@ static int plan(struct peal_link *link, uint64_t from, uint32_t port,
 		uint64_t to, const struct peal_link_options *o)
 {
 	struct peal_runtime *rt = link->rt;
-	int result = peali_end_resolve(rt, from, "from", &link->from, CALL);
+	int result = peali_end_resolve_sender(rt, from, &link->from, CALL);
 
 	if (!result)
 		result = peali_end_resolve(rt, to, "to", &link->to, CALL);
@@ -215,8 +239,9 @@ static int build(struct peal_link *link)
 {
 	struct peal_runtime *rt = link->rt;
 	enum peal_route route = PEAL_ROUTE_NONE;
-	uint32_t emits =
-		link->from.kernel ? peali_end_handler(&link->from)->emits : 1;
+	const struct peal_handler_info *emitter =
+		link->from.kernel ? peali_end_handler(&link->from) : NULL;
+	uint32_t emits = emitter ? emitter->emits : 1;
 	int result;
 
 	/* a message to oneself keeps its slot while its handler emits */
@@ -236,6 +261,7 @@ static int build(struct peal_link *link)
 		return result;
 	link->counts = (struct peal_link_counts *)(uintptr_t)peali_area_view(
 		rt, PEALI_HOST, &link->counts_area);
+	link->counts->id = link->id;
 	result = peali_path_make(link, route, &link->path, CALL);
 	if (!result)
 		result = attach_input(link);

@@ -53,18 +53,39 @@ int peali_end_resolve(struct peal_runtime *rt, uint64_t address,
 	return 0;
 }
 
+int peali_end_resolve_sender(struct peal_runtime *rt, uint64_t address,
+			     struct peali_end *out, const char *call)
+{
+	struct peal_kernel *k = peali_dead_letters_of(rt, address);
+
+	if (!k)
+		return peali_end_resolve(rt, address, "from", out, call);
+	memset(out, 0, sizeof(*out));
+	out->address = address;
+	out->kernel = k;
+	out->device = k->device;
+	out->dead_letters = 1;
+	if (peali_kernel_ended(k))
+		return peali_fail(PEAL_ESTOPPED, call,
+				  "`from`: kernel '%s' has ended", k->name);
+	return 0;
+}
+
 const struct peal_handler_info *peali_end_handler(const struct peali_end *end)
 {
 	const struct peal_kernel *k = end->kernel;
 
+	if (end->dead_letters)
+		return NULL;
 	return &k->program->handlers[k->actors[end->actor].handler];
 }
 
 int peali_end_port(struct peal_runtime *rt, struct peali_end *from,
 		   uint32_t port, const char *call)
 {
-	uint32_t n = from->kernel ? peali_end_handler(from)->ports :
-				    from->endpoint->max_ports;
+	uint32_t n = from->endpoint	? from->endpoint->max_ports :
+		     from->dead_letters ? from->kernel->params.n_workers :
+					  peali_end_handler(from)->ports;
 	const struct peal_link *link;
 	const char *topic;
 
@@ -73,15 +94,19 @@ int peali_end_port(struct peal_runtime *rt, struct peali_end *from,
 				  "no port %u at the sender: it has %u", port,
 				  n);
 	from->index = port;
-	if (from->kernel && from->kernel->actors[from->actor].ports_of)
+	if (from->dead_letters) {
+		from->worker = port;
+		from->index = from->kernel->params.max_ports;
+	} else if (from->kernel && from->kernel->actors[from->actor].ports_of) {
 		return peali_fail(
 			PEAL_EINVAL, call,
 			"actor %u of kernel '%s' shares the ports of actor %u: "
 			"connect those",
 			from->actor, from->kernel->name,
 			from->kernel->actors[from->actor].ports_of - 1);
-	if (from->kernel)
+	} else if (from->kernel) {
 		from->index += from->kernel->actors[from->actor].port_base;
+	}
 	for (link = rt->links; link; link = link->next)
 		if (link->from.address == from->address &&
 		    link->from_port == port)
@@ -132,6 +157,12 @@ int peali_handlers_agree(const struct peal_handler_info *emitter,
 			  emitter->name,
 			  (unsigned long long)emitter->output_bytes,
 			  taker->name, (unsigned long long)taker->input_bytes);
+}
+
+void peali_end_add_links(const struct peali_end *end, int n)
+{
+	if (end->kernel && !end->dead_letters)
+		end->kernel->actors[end->actor].n_links += (uint32_t)n;
 }
 
 int peali_end_lives(const struct peali_end *end)

@@ -470,6 +470,36 @@ int peali_endpoint_ask(struct peal_endpoint *e, uint32_t port, uint64_t to,
 	return 0;
 }
 
+int peal_dead_letter_replay(struct peal_endpoint *e, uint32_t port, uint64_t to,
+			    const struct peal_dead_letter *letter,
+			    uint64_t bytes, int64_t timeout_ns)
+{
+	const char *call = "peal_dead_letter_replay";
+	struct peal_header header = { 0, 0, 0 };
+	struct peali_endpoint_port *p = NULL;
+	int result = check_port(e, port, &p);
+
+	if (result)
+		return result;
+	if (!letter || bytes < sizeof(*letter) ||
+	    letter->reason >= PEAL_REASON_COUNT)
+		return peali_fail(PEAL_EINVAL, call,
+				  "%llu bytes are no dead letter",
+				  (unsigned long long)bytes);
+	if (letter->length != bytes - sizeof(*letter))
+		return peali_fail(PEAL_EMSGSIZE, call,
+				  "the letter has kept %llu of %llu bytes: "
+				  "option message_bytes of peal_dead_letters",
+				  (unsigned long long)(bytes - sizeof(*letter)),
+				  (unsigned long long)letter->length);
+	result = address(e, port, to ? to : letter->to, &header, call);
+	if (result)
+		return result;
+	header.type = letter->type;
+	header.flags = letter->flags;
+	return send(e, port, header, letter + 1, letter->length, timeout_ns);
+}
+
 int peal_send_end(struct peal_endpoint *e, uint32_t port, int64_t timeout_ns)
 {
 	struct peali_endpoint_port *p = NULL;
@@ -632,6 +662,8 @@ static void describe(const struct peal_endpoint *e, struct peal_received *out)
 	out->input = e->message.input;
 	out->type = e->message.header.type;
 	out->refused = prefix && e->message.header.flags & PEAL_FLAG_REFUSED;
+	out->dead_letter = (e->message.header.flags & PEAL_FLAG_DEAD_LETTER) !=
+			   0;
 }
 
 int peali_endpoint_peek(struct peal_endpoint *e,

@@ -345,6 +345,23 @@ static void free_kernel(struct peal_kernel *k)
 	free(k);
 }
 
+/* Gives the kernel its number, which is in all its addresses. */
+static void give_number(struct peal_kernel *k)
+{
+	struct peal_runtime *rt = k->rt;
+	const struct peal_kernel *other;
+
+	pthread_mutex_lock(&rt->lock);
+	do { /* 16 bits of an address: skips what is in use */
+		k->id = rt->next_kernel++ & 0xffff;
+		for (other = rt->kernels; other; other = other->next)
+			if (other->id == k->id)
+				break;
+	} while (!k->id || other);
+	pthread_mutex_unlock(&rt->lock);
+	k->params.address = peali_address((uint32_t)k->device, k->id, 0);
+}
+
 static struct peal_kernel *new_kernel(struct peal_runtime *rt, int device,
 				      const struct peal_program *program,
 				      const struct peal_kernel_options *o)
@@ -356,6 +373,7 @@ static struct peal_kernel *new_kernel(struct peal_runtime *rt, int device,
 		return NULL;
 	k->rt = rt;
 	k->device = device;
+	give_number(k);
 	k->program = program;
 	k->params.n_workers = o->workers;
 	k->params.lanes = o->lanes;
@@ -565,19 +583,11 @@ static int start(struct peal_kernel *k)
 	return result;
 }
 
-/* Gives the kernel its number and puts it into the list. */
 static void enlist(struct peal_kernel *k)
 {
 	struct peal_runtime *rt = k->rt;
-	const struct peal_kernel *other;
 
 	pthread_mutex_lock(&rt->lock);
-	do { /* 16 bits of an address: skips what is in use */
-		k->id = rt->next_kernel++ & 0xffff;
-		for (other = rt->kernels; other; other = other->next)
-			if (other->id == k->id)
-				break;
-	} while (!k->id || other);
 	k->next = rt->kernels;
 	rt->kernels = k;
 	pthread_mutex_unlock(&rt->lock);

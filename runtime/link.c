@@ -46,6 +46,7 @@ static void read_counts(const struct peal_link_counts *c,
 	out->accepted_bytes = peal_load_relaxed_sys(&c->accepted_bytes);
 	out->delivered_bytes = peal_load_relaxed_sys(&c->delivered_bytes);
 	out->full = peal_load_relaxed_sys(&c->full);
+	out->lost = peal_load_relaxed_sys(&c->lost);
 	out->switches = peal_load_relaxed_sys(&c->switches);
 	out->ended = (int)peal_load_relaxed_sys(&c->ended);
 	out->error = -(int)peal_load_relaxed_sys(&c->error);

@@ -237,8 +237,7 @@ static int create(struct peal_kernel *k, const struct peal_pool_options *o,
 	k->actors[actor].handler = PEALI_POOL_HANDLER;
 	result = tell_all(k, p, PEAL_CONTROL_POOL, CREATE);
 	if (!result) {
-		*address_out = peali_address((uint32_t)k->device, k->id,
-					     peali_actor_number(k, actor));
+		*address_out = k->params.address | peali_actor_number(k, actor);
 	} else if (result == PEAL_ESTOPPED) {
 		result = take_down(k, p, CREATE);
 		if (!result)

@@ -84,6 +84,7 @@ int peali_area_read(struct peal_runtime *rt, const struct peali_area *area,
 /* ---- addresses: device 8 | kernel 16 | generation 8 | actor 24 bits --------- */
 
 #define PEALI_ADDRESS_HOST 0xff
+#define PEALI_ADDRESS_DEAD_LETTERS 0xffffffffu /* no generation is 255 */
 #define PEALI_ADDRESS_TOPIC (1ULL << 56) /* above the device */
 
 static inline uint64_t peali_address(uint32_t device, uint32_t object,
@@ -98,6 +99,9 @@ struct peal_kernel *peali_kernel_at(struct peal_runtime *rt, uint64_t address);
 struct peal_kernel *peali_kernel_of(struct peal_runtime *rt, uint64_t address);
 struct peal_endpoint *peali_endpoint_of(struct peal_runtime *rt,
 					uint64_t address);
+/* The kernel whose dead letters have that address, or NULL. */
+struct peal_kernel *peali_dead_letters_of(struct peal_runtime *rt,
+					  uint64_t address);
 
 /* ---- programs ------------------------------------------------------------- */
 

@@ -218,11 +218,6 @@ static struct cause *cause_of(struct search *s, enum peal_stuck_cause cause,
 	return c;
 }
 
-static uint64_t address_of(const struct peal_kernel *k, uint32_t number)
-{
-	return peali_address((uint32_t)k->device, k->id, number);
-}
-
 static const char *handler_of(const struct peal_kernel *k, uint32_t actor)
 {
 	uint32_t handler = actor < k->params.max_actors ?
@@ -246,7 +241,7 @@ static struct cause *handler_runs(struct search *s, const struct worker_look *w)
 	moved = atomic_load(&w->kernel->workers[w->worker].beat_moved_ns);
 	if (moved && peali_now_ns() - moved > c->out.still_ns)
 		c->out.still_ns = peali_now_ns() - moved;
-	c->out.address = address_of(w->kernel, number);
+	c->out.address = w->kernel->params.address | number;
 	say(c, "is in handler '%s' of actor %u, for %llu ms so far",
 	    handler_of(w->kernel, actor), actor,
 	    (unsigned long long)c->out.still_ns / 1000000);
@@ -260,7 +255,7 @@ static struct cause *port_lost(struct search *s, const struct worker_look *w)
 
 	if (!c || c->out.address)
 		return c;
-	c->out.address = address_of(w->kernel, number);
+	c->out.address = w->kernel->params.address | number;
 	say(c, "has a message for actor %u, whose port %u has no link",
 	    PEAL_ACTOR_INDEX(number), PEAL_BLOCKED_PORT(w->blocked));
 	return c;

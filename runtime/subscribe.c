@@ -243,7 +243,7 @@ static int let_publisher_go(struct peali_topic *t, const char *call)
 
 	if (result)
 		return result;
-	p->kernel->actors[p->actor].n_links--;
+	peali_end_add_links(p, -1);
 	memset(p, 0, sizeof(*p));
 	return 0;
 }
@@ -331,7 +331,7 @@ static int publish(struct peali_topic *t, uint64_t from, uint32_t port)
 		silence(t, call);
 		return result;
 	}
-	end.kernel->actors[end.actor].n_links++;
+	peali_end_add_links(&end, 1);
 	t->publisher = end;
 	t->port = port;
 	t->ended = 0;
@@ -467,7 +467,7 @@ static int subscribe(struct peali_topic *t, uint64_t actor, uint32_t flags)
 		return result;
 	}
 	end.kernel->workers[end.worker].input_used[end.index] = 1;
-	end.kernel->actors[end.actor].n_links++;
+	peali_end_add_links(&end, 1);
 	t->subscribers[cursor].end = end;
 	return result;
 }
@@ -510,7 +510,7 @@ static int unsubscribe(struct peali_topic *t, uint64_t actor)
 	if (result)
 		return result;
 	end.kernel->workers[end.worker].input_used[end.index] = 0;
-	end.kernel->actors[end.actor].n_links--;
+	peali_end_add_links(&end, -1);
 	return 0;
 }
 

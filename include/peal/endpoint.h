@@ -44,6 +44,8 @@ struct peal_received {
 	uint64_t request; /* number of the request that it is the reply to; 0:
 			   * of none. Replies are taken by a requester, see
 			   * peal/request.h */
+	uint32_t dead_letter; /* 1: data are a struct peal_dead_letter and what
+			       * it kept, see peal/dead_letter.h */
 };
 
 /**

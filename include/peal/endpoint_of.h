@@ -69,7 +69,8 @@ extern "C" {
 		const struct peal_received *received)                          \
 	{                                                                      \
 		if (received->type != name##_number ||                         \
-		    received->length != sizeof(name##_message))                \
+		    received->length != sizeof(name##_message) ||              \
+		    received->dead_letter)                                     \
 			return NULL;                                           \
 		return (const name##_message *)received->data;                 \
 	}

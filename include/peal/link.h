@@ -54,6 +54,8 @@ struct peal_link_info {
 	uint64_t queued; /* neither delivered nor dead yet */
 	uint64_t staged; /* messages that the router has carried */
 	uint64_t full; /* times that the sender found no room */
+	uint64_t lost; /* dead letters that it had no room for; they are not
+			* among the accepted, see peal/dead_letter.h */
 	uint64_t switches; /* hand-overs to another ring */
 	/*
 	 * Once an end has stopped: the messages that were accepted and never

@@ -6,6 +6,7 @@
 
 #include <peal/actor.h>
 #include <peal/barrier.h>
+#include <peal/dead_letter.h>
 #include <peal/device.h>
 #include <peal/endpoint.h>
 #include <peal/endpoint_of.h>

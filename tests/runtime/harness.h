@@ -300,6 +300,22 @@ static inline void harness_conserved(struct peal_runtime *rt)
 	}
 }
 
+/* The link by which a worker's dead letters go; NULL: there is none. */
+static inline struct peal_link *harness_letters(struct peal_runtime *rt,
+						const struct peal_kernel *k,
+						uint32_t worker)
+{
+	struct peal_link *links[512];
+	int n = peal_link_list(rt, links, 512), i;
+
+	for (i = 0; i < n; i++)
+		if (harness_info(links[i]).from ==
+			    peal_dead_letters_address(k) &&
+		    harness_info(links[i]).from_port == worker)
+			return links[i];
+	return NULL;
+}
+
 /* The link took n messages, and all of them were handled. */
 static inline void harness_delivered(struct peal_link *link, uint64_t n)
 {

@@ -19,6 +19,13 @@ struct tally_message {
 	uint64_t actor; /* index, for `post` */
 };
 
+/** What a mourner has seen; it fails on letters about messages of this type. */
+#define TALLY_TOO_MUCH 13
+struct tally_mourner {
+	uint64_t letters, others;
+	uint64_t numbers; /* the sum over the messages that letters are about */
+};
+
 /** A state too large for a control message, and for a worker to fill. */
 #define TALLY_LARGE_BYTES 100000
 struct tally_large {

@@ -8,7 +8,7 @@ enum { FORWARD, LINGER, DIE, ANSWER, WORKERS };
 struct machine {
 	struct peal_runtime *rt;
 	struct peal_kernel *k;
-	struct peal_endpoint *in[ANSWER], *out;
+	struct peal_endpoint *in[ANSWER], *out, *letters;
 };
 
 static void build(struct machine *m, uint32_t policy)
@@ -24,6 +24,9 @@ static void build(struct machine *m, uint32_t policy)
 	o.mailbox_policy = harness_policy(m->rt, policy);
 	m->k = harness_launch_with(m->rt, 0, o);
 	m->out = harness_endpoint(m->rt);
+	m->letters = harness_endpoint(m->rt);
+	CHECK_OK(peal_dead_letters(m->k, peal_endpoint_address(m->letters),
+				   NULL));
 	actor = harness_spawn(m->k, "echo", ANSWER);
 	CHECK_EQ((uint32_t)actor, 0); /* as the others tell it */
 	harness_to(m->rt, actor, m->out, none);
@@ -64,6 +67,9 @@ static void check_conserved(struct machine *m, uint64_t delivered)
 	CHECK_EQ(info_of(m).mail_dead, 1);
 	CHECK_EQ(info_of(m).mail_poisoned, 1);
 	CHECK_EQ(info_of(m).failed, 0);
+	/* nobody knows what it would have been */
+	CHECK_EQ(harness_info(harness_letters(m->rt, m->k, ANSWER)).accepted,
+		 0);
 	harness_conserved(m->rt);
 }
 

@@ -229,8 +229,9 @@ struct peal_kernel_params {
 	uint32_t cluster_bytes; /* of its memory that each worker has */
 	uint64_t cluster_home; /* where that is kept from one epoch to the next,
 				* cluster_bytes for each worker; 0: no epochs */
+	uint64_t address; /* of its actors, but for their numbers */
 };
 
-PEAL_STATIC_ASSERT(sizeof(struct peal_kernel_params) == 136, "params size");
+PEAL_STATIC_ASSERT(sizeof(struct peal_kernel_params) == 144, "params size");
 
 #endif

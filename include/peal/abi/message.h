@@ -24,7 +24,9 @@ enum peal_flag {
 	/* the payload begins with the number of a request, a uint64_t: what an
 	 * actor gets is the request, what an endpoint gets is the reply */
 	PEAL_FLAG_REQUEST = 1,
-	PEAL_FLAG_REFUSED = 2 /* of a reply: an int32_t, PEAL_E... */
+	PEAL_FLAG_REFUSED = 2, /* of a reply: an int32_t, PEAL_E... */
+	/* the payload is a struct peal_dead_letter and what it kept */
+	PEAL_FLAG_DEAD_LETTER = 4
 };
 
 /** Bytes of that number; aligned as payloads are. */
@@ -76,6 +78,31 @@ enum peal_reason {
 		6, /* for the mailbox or the pool it goes on by */
 	PEAL_REASON_COUNT = 7
 };
+
+/**
+ * What is known of a dead message; its payload follows, as much of it as the
+ * link takes. Of a request that begins with the number, PEAL_REQUEST_BYTES.
+ */
+struct peal_dead_letter {
+	uint64_t to; /* address of the actor that it was for; of a pool's
+		      * message that a member has failed on, of that one */
+	uint64_t link; /* id of the link that brought it; PEAL_NO_LINK: it
+			* was in a mailbox, a pool or a topic */
+	uint64_t sequence; /* its number there, from 0 */
+	uint64_t length; /* of its payload, kept or not */
+	uint32_t reason; /* enum peal_reason */
+	int32_t error; /* what the handler returned, with several lanes
+			* PEAL_EHANDLER; 0: it did not run */
+	uint32_t worker; /* of the kernel, that found it dead */
+	uint16_t type; /* of its header */
+	uint16_t flags;
+};
+
+PEAL_STATIC_ASSERT(sizeof(struct peal_dead_letter) == 48, "letter size");
+PEAL_STATIC_ASSERT(offsetof(struct peal_dead_letter, reason) == 32,
+		   "letter layout");
+
+#define PEAL_NO_LINK ~0ULL
 
 /** Bytes from one slab payload to the next start at a multiple of this. */
 #define PEAL_SLAB_ALIGN 16

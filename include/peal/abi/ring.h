@@ -67,14 +67,16 @@ struct peal_link_counts {
 	uint64_t closed; /* messages dropped with PEAL_REASON_CLOSED */
 	uint64_t ended; /* 1 once END is written */
 	uint64_t full; /* times that no slot or slab space was free */
-	uint8_t producer_reserved[PEAL_SHARED_LINE - 48];
+	uint64_t lost; /* dead letters for which there was no room */
+	uint8_t producer_reserved[PEAL_SHARED_LINE - 56];
 	/* only writer: the consumer */
 	uint64_t delivered; /* handled messages */
 	uint64_t delivered_bytes;
 	uint64_t switches; /* SEAL marks followed */
 	uint64_t error; /* 0 or -PEAL_E...: why the consumer closed it */
 	uint64_t dead[PEAL_REASON_COUNT]; /* by reason, but for CLOSED */
-	uint8_t consumer_reserved[PEAL_SHARED_LINE - 88];
+	uint64_t id; /* the link's; the host writes it before all else */
+	uint8_t consumer_reserved[PEAL_SHARED_LINE - 96];
 };
 
 PEAL_STATIC_ASSERT(sizeof(struct peal_link_counts) == 2 * PEAL_SHARED_LINE,

@@ -20,8 +20,10 @@
 #define PEALI_FETCH 4 /* the lanes fetch slots of a mirror */
 #define PEALI_FORWARD 5 /* the leader moves an input's messages to mailboxes */
 #define PEALI_SPAWN 6 /* the lanes make actors */
-#define PEALI_TO_POOL 7 /* the leader moves an input's messages to a pool */
-#define PEALI_FROM_POOL 8 /* it takes a pool's next message */
+#define PEALI_BURY 7 /* the leader takes a message off that is for nobody */
+/* from here on for pools */
+#define PEALI_TO_POOL 8 /* the leader moves an input's messages to a pool */
+#define PEALI_FROM_POOL 9 /* it takes a pool's next message */
 
 /* Turns between two looks at control messages, lease and epoch. */
 #define PEALI_LOOK_EVERY 64
@@ -131,7 +133,7 @@ peali_control_port(struct peal_worker *w, uint32_t type,
 {
 	struct peal_output *o = &w->outputs[view->index];
 
-	if (view->index >= w->params->max_ports)
+	if (view->index > w->params->max_ports) /* that is the dead letters' */
 		return PEAL_EINVAL;
 	if (type != PEAL_CONTROL_CLOSE_PORT && peali_cluster_check(w, view))
 		return PEAL_ENOTSUP;

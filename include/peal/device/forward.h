@@ -66,7 +66,7 @@ static PEAL_DEV PEAL_INLINE void peali_forward_burst(struct peal_worker *w)
 		if (result == PEAL_EAGAIN || result == PEAL_ENOENT)
 			break;
 		if (result) /* longer than it takes */
-			peal_link_release_dead(&in->link, PEAL_REASON_TOO_LONG);
+			peali_input_too_long(w, in);
 		else
 			peal_link_release(&in->link, m);
 		if (peal_link_peek(&in->link, m) || m->kind > PEAL_KIND_SLAB)

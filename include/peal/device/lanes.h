@@ -196,6 +196,16 @@ static PEAL_DEV PEAL_INLINE uint16_t peal_type(const struct peal_worker *w)
 	return w->message.header.type;
 }
 
+/** The dead letter in hand, behind which lies what it has kept; 0: the message
+ * is none. See peal/dead_letter.h. */
+static PEAL_DEV PEAL_INLINE const struct peal_dead_letter *
+peal_dead_letter_in_hand(const struct peal_worker *w)
+{
+	return w->message.header.flags & PEAL_FLAG_DEAD_LETTER ?
+		       (const struct peal_dead_letter *)w->message.data :
+		       0;
+}
+
 /**
  * How many messages of its topic were lost to the running actor just before
  * this one: the topic overwrites, and it was too slow. 0 for any other message.

@@ -231,6 +231,22 @@ static PEAL_DEV PEAL_INLINE int peali_share_result(struct peal_worker *w,
 #endif
 }
 
+/* The handler of the message in hand has returned an error: it is dead. */
+static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
+peali_failed(struct peal_worker *w, int result)
+{
+	struct peal_link_consumer *c = 0;
+
+	peal_store_relaxed_sys(&w->status->failed, ++w->state->failed);
+	if (!w->state->mail)
+		c = &w->inputs[w->message.input].link;
+	peali_dead_letter(w, c, PEAL_REASON_HANDLER, result);
+	if (c)
+		peal_link_release_dead(c, PEAL_REASON_HANDLER);
+	else
+		peali_mail_done(w, result);
+}
+
 /* Collective: fetches what the leader wants in a mirror. */
 static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
 peali_fetch(struct peal_worker *w)
@@ -272,6 +288,8 @@ static PEAL_DEV PEAL_INLINE int peal_loop_next(struct peal_worker *w)
 			return 1;
 		if (turn == PEALI_FETCH)
 			peali_fetch(w);
+		else if (turn == PEALI_BURY)
+			peali_bury(w);
 		else if (turn == PEALI_SPAWN)
 			peali_spawn(w);
 		else if (turn != PEALI_FORWARD)
@@ -301,16 +319,12 @@ static PEAL_DEV PEAL_INLINE void peal_loop_done(struct peal_worker *w,
 		return;
 	s->handled++;
 	if (PEAL_UNLIKELY(result))
-		peal_store_relaxed_sys(&w->status->failed, ++s->failed);
-	if (PEAL_UNLIKELY(s->mail)) {
-		peali_mail_done(w, result);
-	} else if (PEAL_UNLIKELY(result)) {
-		peal_link_release_dead(&w->inputs[w->message.input].link,
-				       PEAL_REASON_HANDLER);
-	} else {
+		peali_failed(w, result);
+	else if (PEAL_UNLIKELY(s->mail))
+		peali_mail_done(w, 0);
+	else
 		peal_link_release(&w->inputs[w->message.input].link,
 				  &w->message);
-	}
 }
 
 #endif

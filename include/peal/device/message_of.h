@@ -72,7 +72,8 @@
 		const struct peal_worker *w)                                   \
 	{                                                                      \
 		if (peal_type(w) != name##_number ||                           \
-		    peal_length(w) != sizeof(name##_message))                  \
+		    peal_length(w) != sizeof(name##_message) ||                \
+		    peal_dead_letter_in_hand(w))                               \
 			return 0;                                              \
 		return (const name##_message *)peal_data(w);                   \
 	}                                                                      \

@@ -2,7 +2,7 @@
 #ifndef PEAL_DEVICE_POOL_H
 #define PEAL_DEVICE_POOL_H
 
-#include <peal/device/worker.h>
+#include <peal/device/dead_letter.h>
 
 /*
  * Pools: messages for one address that several actors of a kernel handle, each
@@ -219,6 +219,21 @@ peali_pool_attach(struct peal_worker *w, struct peal_pool_place *p,
 		w->state->n_pools = view->index + 1;
 }
 
+/* Writes dead letters about all that the worker's shard holds. */
+static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
+peali_pool_letters(struct peal_worker *w, struct peal_pool_place *p,
+		   struct peal_work *q)
+{
+	while (peal_work_pop(q, &p->taker.mine, p->message, p->message_bytes,
+			     &p->got) > 0) {
+		w->message.header = p->got.header;
+		w->message.data = p->message;
+		w->message.length = p->got.length;
+		w->message.sequence = p->got.number;
+		peali_dead_letter(w, 0, PEAL_REASON_NO_ACTOR, 0);
+	}
+}
+
 /* Counts what the worker's shard holds as dead. Nobody puts or takes there. */
 static PEAL_DEV PEAL_UNUSED inline void
 peali_pool_detach(struct peal_worker *w, struct peal_pool_place *p)
@@ -234,6 +249,8 @@ peali_pool_detach(struct peal_worker *w, struct peal_pool_place *p)
 	    peal_load_relaxed_dev(&q->handed);
 	w->state->mail_done += n;
 	w->state->mail_dead += n;
+	if (peali_dead_letters(w)->used)
+		peali_pool_letters(w, p, q);
 	peal_store_relaxed_dev_u32(&p->member, 0);
 	p->set = 0;
 }

@@ -88,7 +88,7 @@ peali_input_odd(struct peal_worker *w, struct peal_input *in, int result)
 	} else if (w->message.kind > PEAL_KIND_SLAB) {
 		peali_input_mark(w, in, w->message.kind);
 	} else {
-		peal_link_release_dead(&in->link, PEAL_REASON_NO_ACTOR);
+		w->state->aside = PEALI_BURY;
 	}
 	return 0;
 }
@@ -130,7 +130,7 @@ static PEAL_DEV PEAL_UNUSED inline int peali_mail_take(struct peal_worker *w)
 		*(const struct peal_header *)(const void *)view.content;
 	w->message.data = view.content + sizeof(struct peal_header);
 	w->message.length = view.length - sizeof(struct peal_header);
-	w->message.kind = PEAL_KIND_DATA;
+	w->message.kind = view.kind;
 	w->message.input = w->params->max_inputs;
 	w->message.sequence = w->state->mail_done;
 	taken = peali_actor_take(w, w->message.header.actor);
@@ -139,14 +139,8 @@ static PEAL_DEV PEAL_UNUSED inline int peali_mail_take(struct peal_worker *w)
 		w->state->mails++;
 		return 1;
 	}
-	if (taken < 0) {
-		if (view.kind == PEAL_KIND_DEAD)
-			peal_store_relaxed_sys(&w->status->mail_poisoned,
-					       ++w->state->mail_poisoned);
-		peali_mail_release(w);
-		w->state->mail_dead++;
-		w->state->mail_done++;
-	}
+	if (taken < 0)
+		w->state->aside = PEALI_BURY;
 	return 0;
 }
 
@@ -203,6 +197,8 @@ static PEAL_DEV PEAL_INLINE int peali_take(struct peal_worker *w)
 			    peali_mail_take(w))
 				return 1;
 			s->mails = 0;
+			if (s->aside)
+				return 0;
 		} else if (w->inputs[s->cursor].flags & PEAL_INPUT_USED &&
 			   peali_input_take(w, s->cursor)) {
 			s->mails = 0;

@@ -71,7 +71,7 @@ peali_pool_move(struct peal_worker *w, struct peal_input *in)
 		if (result == PEAL_EAGAIN)
 			break;
 		if (result) /* longer than it takes */
-			peal_link_release_dead(&in->link, PEAL_REASON_TOO_LONG);
+			peali_input_too_long(w, in);
 		else
 			peal_link_release(&in->link, m);
 		w->state->idle = 0;

@@ -59,10 +59,35 @@ static PEAL_DEV int post(struct peal_worker *w)
 			    peal_length(w));
 }
 
+/* Takes dead letters. */
+static PEAL_DEV int mourn(struct peal_worker *w)
+{
+	struct tally_mourner *s = (struct tally_mourner *)peal_state(w);
+	const struct peal_dead_letter *letter = peal_dead_letter_in_hand(w);
+	const struct tally_message *m =
+		(const struct tally_message *)(letter ? letter + 1 : 0);
+
+	if (peal_is_leader(w)) {
+		s->letters += letter != 0;
+		s->others += !letter;
+		s->numbers += letter ? m->number : 0;
+	}
+	return letter && letter->type == TALLY_TOO_MUCH ? PEAL_EIO : 0;
+}
+
+/* Declares how long its messages are. */
+static PEAL_DEV int exact(struct peal_worker *w)
+{
+	return count(w);
+}
+
 #define HANDLERS(X)                                                            \
 	X(tally, sizeof(struct tally), PEAL_SINK)                              \
 	X(large, sizeof(struct tally_large), PEAL_SINK)                        \
 	X(answer, sizeof(struct tally), PEAL_EMITS(1, 1))                      \
 	X(asked, sizeof(struct tally), PEAL_EMITS(1, 1))                       \
-	X(post, 0, PEAL_EMITS(1, 1))
+	X(post, 0, PEAL_EMITS(1, 1))                                           \
+	X(mourn, sizeof(struct tally_mourner), PEAL_SINK)                      \
+	X(exact, sizeof(struct tally),                                         \
+	  PEAL_LIMITS(0, 0, 0, sizeof(struct tally_message), 0))
 PEAL_PROGRAM(tally, HANDLERS);

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Dead letters: calls for a guest who has left, and for one who is somebody
+ * else, are dead. Each comes to the host as a letter that says whom it was for
+ * and why he did not have it, with the call itself; from there it goes to the
+ * right guest. The handler is in programs/guests.c.
+ */
+#include <inttypes.h>
+
+#include <peal/device/kernel.h>
+
+#include "example.h"
+#include "guests.h"
+
+PEAL_DECLARE_PROGRAM(guests);
+PEAL_ENDPOINT_OF(call)
+
+#define GUESTS 3
+
+/* A letter and the call in it. */
+struct letter {
+	struct peal_dead_letter about;
+	struct call call;
+};
+
+/* Guests with the numbers 0, 1 and 2, who answer by the ports of the first. */
+static void invite(struct peal_kernel *kernel, uint64_t addresses[GUESTS])
+{
+	struct peal_actor_options options = { .size = sizeof(options) };
+	struct call state = { 0 };
+
+	options.init = &state;
+	options.init_bytes = sizeof(state);
+	for (uint32_t i = 0; i < GUESTS; i++) {
+		state.guest = i;
+		options.ports_of = i ? addresses[0] : 0;
+		check(peal_actor_spawn(kernel, "guest", &options,
+				       &addresses[i]),
+		      "spawn an actor");
+	}
+}
+
+/* Calls a guest at an address. */
+static void call_at(struct peal_endpoint *host, uint64_t to, uint64_t guest)
+{
+	const struct call c = { .guest = guest };
+
+	check(peal_send_to(host, 0, to, call_number, &c, sizeof(c), SECOND),
+	      "send");
+}
+
+static struct letter next_letter(struct peal_endpoint *letters)
+{
+	struct peal_received got;
+	struct letter l;
+
+	check(peal_receive(letters, &l, sizeof(l), &got, 10 * SECOND),
+	      "receive a letter");
+	expect(got.dead_letter && got.length == sizeof(l), "a whole letter");
+	printf("guest %" PRIu64 " was not there: %s, message %" PRIu64
+	       " of link %" PRIu64 "\n",
+	       l.call.guest, peal_reason_name(l.about.reason), l.about.sequence,
+	       l.about.link);
+	return l;
+}
+
+/* The answer of a guest, who was called so often. */
+static void expect_answer(struct peal_endpoint *host, uint64_t guest,
+			  uint64_t calls)
+{
+	const struct call *answer;
+	struct peal_received got;
+
+	check(peal_receive_peek(host, &got, 10 * SECOND), "receive");
+	answer = call_received(&got);
+	expect(answer && answer->guest == guest && answer->calls == calls,
+	       "the answer");
+	check(peal_receive_release(host), "release");
+}
+
+int main(void)
+{
+	struct peal_runtime *runtime = open_runtime(1);
+	struct peal_kernel *kernel = launch(runtime, 0, &peal_program_guests);
+	struct peal_endpoint *host, *letters;
+	uint64_t addresses[GUESTS];
+	struct letter l;
+
+	check(peal_endpoint_create(runtime, NULL, &host), "make an endpoint");
+	check(peal_endpoint_create(runtime, NULL, &letters), "make another");
+	invite(kernel, addresses);
+	link_up(runtime, "calls", peal_endpoint_address(host), 0, addresses[0],
+		0);
+	link_up(runtime, "answers", addresses[0], 0,
+		peal_endpoint_address(host), 0);
+	check(peal_dead_letters(kernel, peal_endpoint_address(letters), NULL),
+	      "take the dead letters");
+
+	check(peal_actor_retire(runtime, addresses[2]), "retire an actor");
+	call_at(host, addresses[0], 0);
+	call_at(host, addresses[2], 2); /* has left */
+	call_at(host, addresses[0], 1); /* lives next door */
+	expect_answer(host, 0, 1);
+
+	expect(next_letter(letters).about.to == addresses[2],
+	       "whom it was for");
+	l = next_letter(letters);
+	expect(l.about.reason == PEAL_REASON_HANDLER, "why it is dead");
+	check(peal_dead_letter_replay(host, 0, addresses[1], &l.about,
+				      sizeof(l), SECOND),
+	      "send it once more");
+	expect_answer(host, 1, 1);
+	printf("guest 1 has been found\n");
+
+	check(peal_kernel_stop(kernel, 10 * SECOND), "stop the kernel");
+	check(peal_runtime_shutdown(runtime), "shut down");
+	return 0;
+}

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEAL_DEVICE_DEAD_LETTER_H
+#define PEAL_DEVICE_DEAD_LETTER_H
+
+#include <peal/device/lanes.h>
+
+/*
+ * Dead letters: a worker that finds a message dead sends what it knows of it,
+ * and the payload, to whoever takes the kernel's dead letters
+ * (peal/dead_letter.h). Each worker has a port for them behind those of its
+ * actors. Nothing ever waits for room there, so that the dead hold nobody up: a
+ * letter that does not fit is counted as lost. Nor is there a letter about a
+ * letter, so that who fails on one gets no other. For the leader.
+ */
+
+/* The port of a worker's dead letters; `used` if somebody takes them. */
+static PEAL_DEV PEAL_INLINE struct peal_output *
+peali_dead_letters(const struct peal_worker *w)
+{
+	return &w->outputs[w->params->max_ports];
+}
+
+/* Room for a letter: 0. The last slot is kept free for an END or a SEAL. */
+static PEAL_DEV PEAL_UNUSED inline int
+peali_dead_letter_reserve(struct peal_link_producer *p, uint64_t bytes,
+			  void **out)
+{
+	if (p->state) {
+		if (p->counts) /* else the link is gone */
+			peal_link_drop_closed(p, bytes);
+		return p->state;
+	}
+	if (peal_link_free_slots(p, 2) >= 2 &&
+	    !peal_link_reserve(p, bytes, out))
+		return 0;
+	peal_store_relaxed_sys(&p->counts->lost,
+			       peal_load_relaxed_sys(&p->counts->lost) + 1);
+	return PEAL_EAGAIN;
+}
+
+/* Sends the letter that was written. */
+static PEAL_DEV PEAL_UNUSED inline void
+peali_dead_letter_commit(struct peal_link_producer *p, uint64_t bytes)
+{
+	struct peal_header header;
+
+	header.actor = p->actor;
+	header.type = 0;
+	header.flags = PEAL_FLAG_DEAD_LETTER;
+	peal_link_commit(p, header, bytes);
+}
+
+/**
+ * Sends a letter about the message in w->message, if somebody takes letters.
+ *
+ * @param w      the worker; its leader calls
+ * @param c      the input that has brought it; 0: none has
+ * @param reason enum peal_reason
+ * @param error  what the handler has returned; 0: it did not run
+ */
+static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
+peali_dead_letter(struct peal_worker *w, const struct peal_link_consumer *c,
+		  uint32_t reason, int error)
+{
+	struct peal_link_producer *p = &peali_dead_letters(w)->link;
+	const struct peal_message *m = &w->message;
+	struct peal_dead_letter *letter;
+	uint64_t kept = m->length;
+	void *place = 0;
+
+	if (!peali_dead_letters(w)->used ||
+	    m->header.flags & PEAL_FLAG_DEAD_LETTER)
+		return;
+	if (kept > p->message_bytes - sizeof(*letter))
+		kept = p->message_bytes - sizeof(*letter);
+	if (peali_dead_letter_reserve(p, sizeof(*letter) + kept, &place))
+		return;
+	letter = (struct peal_dead_letter *)place;
+	letter->to = w->params->address | m->header.actor;
+	letter->link = PEAL_NO_LINK;
+	if (c && c->state != PEALI_STATE_TOPIC)
+		letter->link = peal_load_relaxed_sys(&c->counts->id);
+	letter->sequence = m->sequence;
+	letter->length = m->length;
+	letter->reason = reason;
+	letter->error = error;
+	letter->worker = w->index;
+	letter->type = m->header.type;
+	letter->flags = m->header.flags;
+	peal_copy(letter + 1, m->data, kept);
+	peali_dead_letter_commit(p, sizeof(*letter) + kept);
+}
+
+/* The message in w->message, an input's or the mailbox's next, is for nobody. */
+static PEAL_DEV PEAL_UNUSED inline void peali_bury_it(struct peal_worker *w)
+{
+	struct peal_worker_state *s = w->state;
+	struct peal_link_consumer *c = 0;
+
+	s->aside = 0;
+	s->idle = 0;
+	if (w->message.input < w->params->max_inputs)
+		c = &w->inputs[w->message.input].link;
+	if (w->message.kind != PEAL_KIND_DEAD) /* that never was a message */
+		peali_dead_letter(w, c, PEAL_REASON_NO_ACTOR, 0);
+	else
+		peal_store_relaxed_sys(&w->status->mail_poisoned,
+				       ++s->mail_poisoned);
+	if (c) {
+		peal_link_release_dead(c, PEAL_REASON_NO_ACTOR);
+		return;
+	}
+	peali_mail_release(w);
+	s->mail_dead++;
+	s->mail_done++;
+}
+
+/* Collective: the same by the leader. Between two turns, where it costs the loop
+ * no registers. */
+static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void peali_bury(struct peal_worker *w)
+{
+	if (peal_is_leader(w))
+		peali_bury_it(w);
+	peal_sync(w); /* all have read the turn before there is another one */
+}
+
+/* An input's next message, in w->message, is longer than what it goes on by. */
+static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
+peali_input_too_long(struct peal_worker *w, struct peal_input *in)
+{
+	peali_dead_letter(w, &in->link, PEAL_REASON_TOO_LONG, 0);
+	peal_link_release_dead(&in->link, PEAL_REASON_TOO_LONG);
+}
+
+#endif

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who takes the dead letters of a kernel. */
+#include <peal/dead_letter.h>
+
+#include <stdlib.h>
+
+#include "queues/policy.h"
+#include "runtime/runtime.h"
+
+#define CALL "peal_dead_letters"
+
+uint64_t peal_dead_letters_address(const struct peal_kernel *k)
+{
+	return k ? k->params.address | PEALI_ADDRESS_DEAD_LETTERS : 0;
+}
+
+struct peal_kernel *peali_dead_letters_of(struct peal_runtime *rt,
+					  uint64_t address)
+{
+	struct peal_kernel *k;
+
+	for (k = rt->kernels; k; k = k->next)
+		if (peal_dead_letters_address(k) == address)
+			break;
+	return k;
+}
+
+/* A link that carries them, the runtime's first one; NULL: none does. */
+static struct peal_link *link_of(struct peal_kernel *k)
+{
+	struct peal_link *link;
+
+	pthread_mutex_lock(&k->rt->lock);
+	for (link = k->rt->links; link; link = link->next)
+		if (link->from.dead_letters && link->from.kernel == k)
+			break;
+	pthread_mutex_unlock(&k->rt->lock);
+	return link;
+}
+
+/* Takes all the links down that carry them. */
+static int let_go(struct peal_kernel *k)
+{
+	struct peal_link *link;
+	int result = 0;
+
+	while (!result && (link = link_of(k)))
+		result = peal_link_destroy(link);
+	return result;
+}
+
+static int from_all_workers(struct peal_kernel *k, uint64_t to,
+			    const struct peal_link_options *o)
+{
+	uint32_t n = k->params.n_workers, i;
+	struct peal_link **links = calloc(n, sizeof(struct peal_link *));
+	int result = 0;
+
+	if (!links)
+		return peali_fail(PEAL_ENOMEM, CALL, "no memory for %u links",
+				  n);
+	for (i = 0; i < n && !result; i++)
+		result = peal_connect(k->rt, peal_dead_letters_address(k), i,
+				      to, o, &links[i]);
+	if (result)
+		for (i = 0; i < n && links[i]; i++)
+			peal_link_destroy(links[i]);
+	free(links);
+	return result;
+}
+
+/* Bytes of payloads that letters keep, where the caller does not say. */
+static uint64_t kept_of(const struct peal_kernel *k)
+{
+	return k->mailbox_message_bytes > PEALI_MESSAGE_DEFAULT ?
+		       k->mailbox_message_bytes :
+		       PEALI_MESSAGE_DEFAULT;
+}
+
+int peal_dead_letters(struct peal_kernel *k, uint64_t to,
+		      const struct peal_link_options *options)
+{
+	struct peal_link_options o;
+	int result;
+
+	if (!k)
+		return peali_fail(PEAL_EINVAL, CALL, "kernel is NULL");
+	result = peali_options_copy(&o, sizeof(o), options, CALL);
+	if (result)
+		return result;
+	if (!to)
+		return let_go(k);
+	o.size = sizeof(o);
+	if (!o.message_bytes)
+		o.message_bytes = sizeof(struct peal_dead_letter) + kept_of(k);
+	return from_all_workers(k, to, &o);
+}

@@ -1,0 +1,632 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Dead letters: each dead message makes one, that says all of it; none of them
+ * holds anybody up; what they kept can be sent once more. */
+#include "runtime/pools.h"
+#include "runtime/tallies.h"
+
+PEAL_DECLARE_PROGRAM(pools);
+
+#define N 32
+#define LETTER sizeof(struct peal_dead_letter)
+
+static const struct peal_kernel_options two = {
+	.workers = 2, .max_actors = 2 * N, .max_inputs = 8, .mailbox_slots = 64
+};
+static const struct peal_link_options small = { .capacity = 16 };
+static uint64_t address[N];
+
+/* A letter as it was received. */
+struct letter {
+	struct peal_dead_letter about;
+	uint8_t kept[4096];
+};
+
+/* A kernel with N actors on two workers, an endpoint that can send to each, and
+ * one that takes the dead letters. */
+struct scene {
+	struct peal_runtime *rt;
+	struct peal_kernel *k;
+	struct peal_endpoint *in, *out;
+	struct peal_link *link;
+};
+
+static struct scene open_scene(struct peal_link_options o)
+{
+	struct scene s = { .rt = harness_open(1, "") };
+
+	o.size = sizeof(o);
+	s.k = tallies_launch(s.rt, 0, two);
+	s.in = harness_endpoint(s.rt);
+	s.out = harness_endpoint(s.rt);
+	tallies_spawn(s.k, "tally", -1, 0, N, address);
+	CHECK_OK(peal_dead_letters(s.k, peal_endpoint_address(s.out), &o));
+	s.link = harness_from(s.rt, s.in, 0, address[0], small);
+	CHECK(harness_info(s.link).id > 0);
+	return s;
+}
+
+static void close_scene(struct scene *s)
+{
+	CHECK_OK(peal_kernel_stop(s->k, PATIENCE));
+	harness_conserved(s->rt);
+	CHECK_OK(peal_runtime_shutdown(s->rt));
+}
+
+/* The next letter; how many bytes of the payload it has kept. */
+static uint64_t take(struct peal_endpoint *e, struct letter *out)
+{
+	struct peal_received r;
+
+	memset(out, 0, sizeof(*out));
+	CHECK_OK(peal_receive(e, out, sizeof(*out), &r, PATIENCE));
+	CHECK_EQ(r.dead_letter, 1);
+	CHECK_EQ(r.type, 0);
+	CHECK_EQ(r.request, 0);
+	CHECK(r.length >= LETTER);
+	CHECK(out->about.reason < PEAL_REASON_COUNT);
+	CHECK(out->about.worker < 2);
+	return r.length - LETTER;
+}
+
+/* What a handler's error is in a letter. */
+static int as_said(int error)
+{
+	return tallies_lanes > 1 ? PEAL_EHANDLER : error;
+}
+
+static void check_letter(const struct letter *l, uint64_t to, uint32_t reason,
+			 int error, uint32_t worker)
+{
+	CHECK_EQ(l->about.to, to);
+	CHECK_EQ(l->about.reason, reason);
+	CHECK_EQ(l->about.error, error);
+	CHECK_EQ(l->about.worker, worker);
+}
+
+static void check_kept(const struct letter *l, uint64_t id, uint64_t number)
+{
+	struct tally_message m;
+
+	memcpy(&m, l->kept, sizeof(m));
+	CHECK_EQ(m.id, id);
+	CHECK_EQ(m.number, number);
+}
+
+PEAL_TEST(a_letter_says_what_died_where_and_why)
+{
+	struct scene s = open_scene(small);
+	struct tally_message m = { 0, 7, 0 };
+	struct letter l;
+
+	/* by a link, for who has gone; then for who fails on it */
+	CHECK_OK(peal_actor_retire(s.rt, address[1]));
+	tallies_send(s.in, 0, address[0], 0, 0);
+	CHECK_OK(
+		peal_send_to(s.in, 0, address[1], 77, &m, sizeof(m), PATIENCE));
+	CHECK_EQ(take(s.out, &l), sizeof(m));
+	check_letter(&l, address[1], PEAL_REASON_NO_ACTOR, 0, 0);
+	check_kept(&l, 0, 7);
+	CHECK_EQ(l.about.link, harness_info(s.link).id);
+	CHECK_EQ(l.about.sequence, 1);
+	CHECK_EQ(l.about.length, sizeof(m));
+	CHECK_EQ(l.about.type, 77);
+	CHECK_EQ(l.about.flags, 0);
+	CHECK_OK(
+		peal_send_to(s.in, 0, address[0], 78, &m, sizeof(m), PATIENCE));
+	CHECK_EQ(take(s.out, &l), sizeof(m));
+	check_letter(&l, address[0], PEAL_REASON_HANDLER, as_said(PEAL_EPROTO),
+		     0);
+	CHECK_EQ(l.about.sequence, 2);
+	CHECK_EQ(l.about.type, 78);
+	/* by a mailbox, for the other worker's */
+	tallies_send(s.in, 0, address[N - 1], N - 1, 5);
+	CHECK_EQ(take(s.out, &l), sizeof(m));
+	check_letter(&l, address[N - 1], PEAL_REASON_HANDLER,
+		     as_said(PEAL_EPROTO), 1);
+	check_kept(&l, N - 1, 5);
+	CHECK_EQ(l.about.link, PEAL_NO_LINK);
+	close_scene(&s);
+}
+
+/* It was on its way through a mailbox when it was retired. */
+PEAL_TEST(who_is_retired_has_letters_about_its_mail)
+{
+	struct scene s = open_scene(small);
+	struct peal_actor_options on_1 = { .size = sizeof(on_1), .worker = 2 };
+	struct peal_link_options two_slots = { .capacity = 2 };
+	struct tally_message m = { 0, 0, 0 };
+	struct peal_endpoint *e = harness_endpoint(s.rt);
+	struct peal_received r;
+	struct letter l;
+	uint64_t answer;
+
+	CHECK_OK(peal_actor_spawn(s.k, "answer", &on_1, &answer));
+	harness_to(s.rt, answer, e, two_slots);
+	for (m.number = 0; m.number < 3; m.number++)
+		CHECK_OK(peal_send_to(s.in, 0, answer, 0, &m, sizeof(m),
+				      PATIENCE));
+	/* behind one that waits for room */
+	tallies_send(s.in, 0, address[N - 1], N - 1, 0);
+	EVENTUALLY(harness_info(s.link).delivered == 4);
+	CHECK_OK(peal_actor_retire(s.rt, address[N - 1]));
+	for (m.number = 0; m.number < 3; m.number++)
+		CHECK_OK(peal_receive(e, &m, sizeof(m), &r, PATIENCE));
+	CHECK_EQ(take(s.out, &l), sizeof(m));
+	check_letter(&l, address[N - 1], PEAL_REASON_NO_ACTOR, 0, 1);
+	check_kept(&l, N - 1, 0);
+	CHECK_EQ(l.about.link, PEAL_NO_LINK);
+	EVENTUALLY(tallies_info(s.k).mail_dead == 1);
+	close_scene(&s);
+}
+
+/* By the slab, and the first bytes alone where the link takes no more. */
+PEAL_TEST(a_letter_keeps_as_much_as_its_link_takes)
+{
+	const uint64_t keeps[] = { 0, 8, 200, 4000 };
+	struct peal_link_options wide = { .capacity = 16,
+					  .message_bytes = 4000 };
+	struct peal_link_options o = small;
+	uint8_t payload[4000];
+	struct letter l;
+	uint32_t i;
+
+	harness_fill(payload, sizeof(payload), 3, 4);
+	for (i = 0; i < 4; i++) {
+		struct scene s;
+
+		o.message_bytes = LETTER + keeps[i];
+		s = open_scene(o);
+		harness_from(s.rt, s.in, 1, address[0], wide);
+		CHECK_OK(peal_actor_retire(s.rt, address[1]));
+		CHECK_OK(peal_send_to(s.in, 1, address[1], 0, payload,
+				      sizeof(payload), PATIENCE));
+		CHECK_EQ(take(s.out, &l), keeps[i]);
+		CHECK_EQ(l.about.length, sizeof(payload));
+		CHECK(!memcmp(l.kept, payload, keeps[i]));
+		/* for the other worker's, but its mailbox takes 48 */
+		CHECK_OK(peal_send_to(s.in, 1, address[N - 1], 0, payload,
+				      sizeof(payload), PATIENCE));
+		CHECK_EQ(take(s.out, &l), keeps[i]);
+		check_letter(&l, address[N - 1], PEAL_REASON_TOO_LONG, 0, 0);
+		CHECK_EQ(l.about.sequence, 1);
+		if (keeps[i] == sizeof(payload)) {
+			CHECK_FAILS(
+				peal_dead_letter_replay(s.in, 0, 0, &l.about,
+							LETTER + keeps[i], 0),
+				PEAL_EMSGSIZE, "the link takes at most 48");
+			CHECK_OK(peal_dead_letter_replay(
+				s.in, 1, address[0], &l.about,
+				LETTER + keeps[i], PATIENCE));
+			CHECK_EQ(take(s.out, &l), keeps[i]);
+			check_letter(&l, address[0], PEAL_REASON_HANDLER,
+				     as_said(PEAL_EPROTO), 0);
+			CHECK(!memcmp(l.kept, payload, keeps[i]));
+		} else {
+			CHECK_FAILS(peal_dead_letter_replay(
+					    s.in, 1, address[0], &l.about,
+					    LETTER + keeps[i], 0),
+				    PEAL_EMSGSIZE, "of 4000 bytes");
+		}
+		close_scene(&s);
+	}
+}
+
+static struct peal_link_info letters_of(const struct scene *s, uint32_t worker)
+{
+	return harness_info(harness_letters(s->rt, s->k, worker));
+}
+
+/* Nobody reads them: the worker goes on, and the kernel ends as it would. */
+PEAL_TEST(letters_hold_nobody_up)
+{
+	struct peal_link_options four = { .capacity = 4 };
+	struct scene s = open_scene(four);
+	struct peal_received r;
+	struct letter l;
+	uint64_t i;
+
+	CHECK_OK(peal_actor_retire(s.rt, address[1]));
+	for (i = 0; i < 100; i++)
+		tallies_send(s.in, 0, address[1], 1, i);
+	for (i = 0; i < 100; i++)
+		tallies_send(s.in, 0, address[0], 0, i);
+	EVENTUALLY(tallies_info(s.k).handled == 100);
+	CHECK_EQ(tallies_info(s.k).failed, 0);
+	CHECK_EQ(harness_info(s.link).dead[PEAL_REASON_NO_ACTOR], 100);
+	CHECK_EQ(letters_of(&s, 0).accepted, 3);
+	CHECK_EQ(letters_of(&s, 0).lost, 97);
+	/* there is room again */
+	CHECK_EQ(take(s.out, &l), sizeof(struct tally_message));
+	check_kept(&l, 1, 0);
+	for (i = 100; letters_of(&s, 0).accepted == 3; i++)
+		tallies_send(s.in, 0, address[1], 1, i);
+	EVENTUALLY(harness_info(s.link).queued == 0);
+	CHECK_EQ(letters_of(&s, 0).accepted + letters_of(&s, 0).lost, i);
+	/* all of its links end, the one of the letters too */
+	CHECK_OK(peal_send_end(s.in, 0, PATIENCE));
+	CHECK_OK(peal_kernel_drain(s.k, PATIENCE));
+	CHECK_EQ(letters_of(&s, 0).ended, 1);
+	for (i = letters_of(&s, 0).queued; i; i--)
+		take(s.out, &l);
+	CHECK_EQ(peal_receive(s.out, &l, sizeof(l), &r, PATIENCE), PEAL_EEND);
+	close_scene(&s);
+}
+
+/* Messages to actors of which every third has gone, and every third fails. */
+PEAL_TEST(each_dead_message_has_one_letter)
+{
+	enum { MESSAGES = 2000 };
+	struct peal_link_options wide = { .capacity = 4096 };
+	struct scene s = open_scene(wide);
+	uint8_t seen[MESSAGES] = { 0 };
+	unsigned long long state = 5;
+	uint64_t dead = 0, at, i;
+	struct tally_message m;
+	struct letter l;
+
+	for (i = 3; i < N; i += 3) /* the first has the link */
+		CHECK_OK(peal_actor_retire(s.rt, address[i]));
+	for (i = 0; i < MESSAGES; i++) {
+		at = test_random(&state) % N;
+		/* numbers that never are the next one; or its own */
+		dead += at % 3 != 2;
+		tallies_send(s.in, 0, address[at], at,
+			     at % 3 == 2 ? seen[at]++ : MESSAGES + i);
+	}
+	memset(seen, 0, sizeof(seen));
+	EVENTUALLY(harness_info(s.link).queued == 0);
+	for (i = 0; i < dead; i++) {
+		CHECK_EQ(take(s.out, &l), sizeof(m));
+		memcpy(&m, l.kept, sizeof(m));
+		CHECK(m.number >= MESSAGES && m.number < 2 * MESSAGES);
+		CHECK_EQ(seen[m.number - MESSAGES]++, 0);
+		CHECK_EQ(l.about.to, address[m.id]);
+		CHECK_EQ(l.about.reason, m.id % 3 || !m.id ?
+						 PEAL_REASON_HANDLER :
+						 PEAL_REASON_NO_ACTOR);
+	}
+	CHECK_EQ(tallies_info(s.k).handled - tallies_info(s.k).failed,
+		 MESSAGES - dead);
+	CHECK_EQ(letters_of(&s, 0).lost + letters_of(&s, 1).lost, 0);
+	CHECK_EQ(letters_of(&s, 0).accepted + letters_of(&s, 1).accepted, dead);
+	close_scene(&s);
+}
+
+PEAL_TEST(what_a_letter_kept_is_sent_once_more)
+{
+	struct scene s = open_scene(small);
+	struct letter l, odd;
+	uint64_t next;
+
+#define REPLAY(to, letter, bytes)                                              \
+	peal_dead_letter_replay(s.in, 0, to, letter, bytes, PATIENCE)
+	/* the second before the first, which it can have afterwards */
+	tallies_send(s.in, 0, address[0], 0, 1);
+	CHECK_EQ(take(s.out, &l), sizeof(struct tally_message));
+	tallies_send(s.in, 0, address[0], 0, 0);
+	CHECK_OK(REPLAY(0, &l.about, LETTER + sizeof(struct tally_message)));
+	EVENTUALLY(tallies_info(s.k).handled == 3);
+	CHECK_EQ(tallies_info(s.k).failed, 1);
+	/* of who has gone, to who has its place */
+	CHECK_OK(peal_actor_retire(s.rt, address[1]));
+	tallies_send(s.in, 0, address[1], 1, 0);
+	CHECK_EQ(take(s.out, &l), sizeof(struct tally_message));
+	tallies_spawn(s.k, "tally", 0, 1, 1, &next);
+	CHECK_OK(REPLAY(next, &l.about, LETTER + sizeof(struct tally_message)));
+	EVENTUALLY(tallies_info(s.k).handled == 4);
+	CHECK_EQ(tallies_info(s.k).failed, 1);
+	/* still nobody: the same letter again */
+	odd = l;
+	CHECK_OK(REPLAY(0, &l.about, LETTER + sizeof(struct tally_message)));
+	CHECK_EQ(take(s.out, &l), sizeof(struct tally_message));
+	CHECK_EQ(l.about.to, odd.about.to);
+	CHECK_EQ(l.about.sequence, 5);
+	/* what is none */
+	CHECK_FAILS(REPLAY(0, NULL, 100), PEAL_EINVAL, "no dead letter");
+	CHECK_FAILS(REPLAY(0, &l.about, LETTER - 1), PEAL_EINVAL,
+		    "47 bytes are no dead letter");
+	CHECK_FAILS(REPLAY(0, &l.about, LETTER + 23), PEAL_EMSGSIZE,
+		    "has kept 23 of 24 bytes");
+	odd.about.reason = PEAL_REASON_COUNT;
+	CHECK_EQ(REPLAY(0, &odd.about, LETTER + 24), PEAL_EINVAL);
+	CHECK_FAILS(REPLAY(peal_endpoint_address(s.in), &l.about, LETTER + 24),
+		    PEAL_ENOENT, "none of whose actors");
+	CHECK_FAILS(peal_dead_letter_replay(s.in, 1, 0, &l.about, LETTER + 24,
+					    0),
+		    PEAL_ENOTCONN, "no link at port 1");
+#undef REPLAY
+	close_scene(&s);
+}
+
+/* Its requester gets the reply, though another actor is asked at last. */
+PEAL_TEST(a_request_that_died_is_answered_when_it_is_sent_again)
+{
+	struct scene s = open_scene(small);
+	struct tally_message m = { N, 0, 0 };
+	struct peal_requester *r = NULL;
+	uint64_t asked[2], number = 0;
+	struct peal_received reply;
+	struct letter l;
+	struct tally t;
+
+	tallies_spawn(s.k, "asked", 0, N, 2, asked);
+	CHECK_OK(peal_requester_open(s.rt, asked[1], NULL, &r));
+	CHECK_OK(peal_requester_listen(r, asked[1], 0));
+	CHECK_OK(peal_actor_retire(s.rt, asked[0]));
+	m.id = N + 1;
+	CHECK_OK(peal_request_begin_to(r, asked[0], 0, &m, sizeof(m), PATIENCE,
+				       &number));
+	CHECK_EQ(take(s.out, &l), PEAL_REQUEST_BYTES + sizeof(m));
+	check_letter(&l, asked[0], PEAL_REASON_NO_ACTOR, 0, 0);
+	CHECK_EQ(l.about.flags, PEAL_FLAG_REQUEST);
+	CHECK(!memcmp(l.kept, &number, sizeof(number)));
+	CHECK_OK(peal_dead_letter_replay(s.in, 0, asked[1], &l.about,
+					 LETTER + l.about.length, PATIENCE));
+	CHECK_OK(peal_request_wait(r, number, &t, sizeof(t), &reply, PATIENCE));
+	CHECK_EQ(t.id, N + 1);
+	CHECK_EQ(t.next, 1);
+	CHECK_OK(peal_requester_close(r));
+	close_scene(&s);
+}
+
+/* ---- who takes them ---------------------------------------------------------- */
+
+static struct tally_mourner mourner_of(struct peal_runtime *rt,
+				       struct peal_kernel *k, uint64_t actor)
+{
+	struct tally_mourner m;
+
+	CHECK_OK(peal_kernel_suspend(k, PATIENCE));
+	CHECK_OK(peal_actor_state(rt, actor, &m, sizeof(m)));
+	CHECK_OK(peal_kernel_resume(k));
+	return m;
+}
+
+/* From two workers, to an actor of another device; it fails on some of them,
+ * of which there are no letters, for its own kernel's letters come to it too. */
+PEAL_TEST(an_actor_takes_them_and_none_comes_of_those_it_fails_on)
+{
+	struct peal_runtime *rt = harness_open(2, "");
+	struct peal_kernel *k = tallies_launch(rt, 0, two);
+	struct peal_kernel *far = tallies_launch(rt, 1, two);
+	struct peal_endpoint *e = harness_endpoint(rt);
+	struct tally_message m = { 0, 0, 0 };
+	struct tally_mourner seen;
+	uint64_t mourner, at, i;
+
+	tallies_spawn(k, "tally", -1, 0, N, address);
+	harness_from(rt, e, 0, address[0], small);
+	CHECK_OK(peal_actor_spawn(far, "mourn", NULL, &mourner));
+	CHECK_OK(peal_dead_letters(k, mourner, NULL));
+	CHECK_OK(peal_dead_letters(far, mourner, NULL));
+	CHECK_FAILS(peal_actor_retire(rt, mourner), PEAL_EBUSY, "links");
+	for (i = 0; i < 100; i++) {
+		/* never the next one; every tenth is too much for it */
+		at = i % 2 ? N - 1 : 0;
+		m.id = at;
+		m.number = 1000 + i;
+		CHECK_OK(peal_send_to(e, 0, address[at],
+				      i % 10 ? 1 : TALLY_TOO_MUCH, &m,
+				      sizeof(m), PATIENCE));
+		EVENTUALLY(tallies_info(far).handled == i + 1);
+	}
+	CHECK_EQ(tallies_info(far).failed, 10);
+	seen = mourner_of(rt, far, mourner);
+	CHECK_EQ(seen.letters, 100);
+	CHECK_EQ(seen.others, 0);
+	CHECK_EQ(seen.numbers, 100 * 1000 + 99 * 50);
+	CHECK_EQ(harness_info(harness_letters(rt, far, 0)).accepted, 0);
+	CHECK_EQ(harness_info(harness_letters(rt, far, 0)).lost, 0);
+	/* what is not about letters comes back to its own kernel */
+	harness_from(rt, e, 1, mourner, small);
+	CHECK_OK(peal_send_to(e, 1, mourner + 1, 1, &m, sizeof(m), PATIENCE));
+	EVENTUALLY(tallies_info(far).handled == 101);
+	seen = mourner_of(rt, far, mourner);
+	CHECK_EQ(seen.letters, 101);
+	/* nobody takes them any more */
+	CHECK_OK(peal_dead_letters(k, 0, NULL));
+	CHECK_OK(peal_dead_letters(far, 0, NULL));
+	CHECK(!harness_letters(rt, k, 0) && !harness_letters(rt, far, 1));
+	tallies_send(e, 0, address[0], 0, 9);
+	EVENTUALLY(tallies_info(k).failed == 101);
+	CHECK_OK(peal_kernel_stop(k, PATIENCE));
+	CHECK_OK(peal_kernel_stop(far, PATIENCE));
+	harness_conserved(rt);
+	CHECK_OK(peal_runtime_shutdown(rt));
+}
+
+/* Their links are links: another route, and a receiver that ends. */
+PEAL_TEST(letters_go_on_by_another_route_and_end_with_their_receiver)
+{
+	struct peal_runtime *rt = harness_open(2, "");
+	struct peal_kernel_options one = { .workers = 1 };
+	struct peal_kernel *k = tallies_launch(rt, 0, one);
+	struct peal_kernel *far = tallies_launch(rt, 1, one);
+	struct peal_endpoint *e = harness_endpoint(rt);
+	struct peal_link *link, *in;
+	uint64_t mourner, i;
+
+	tallies_spawn(k, "tally", 0, 0, 2, address);
+	in = harness_from(rt, e, 0, address[0], small);
+	CHECK_OK(peal_actor_retire(rt, address[1]));
+	CHECK_OK(peal_actor_spawn(far, "mourn", NULL, &mourner));
+	CHECK_OK(peal_dead_letters(k, mourner, NULL));
+	link = harness_letters(rt, k, 0);
+	for (i = 0; i < 10; i++)
+		tallies_send(e, 0, address[1], 1, i);
+	CHECK_OK(peal_link_set_route(link,
+				     harness_info(link).route ==
+						     PEAL_ROUTE_STAGED ?
+					     PEAL_ROUTE_MAPPED_HOST :
+					     PEAL_ROUTE_STAGED,
+				     PATIENCE));
+	for (; i < 20; i++)
+		tallies_send(e, 0, address[1], 1, i);
+	EVENTUALLY(tallies_info(far).handled == 20);
+	CHECK_EQ(mourner_of(rt, far, mourner).numbers, 190);
+	CHECK_OK(peal_kernel_stop(far, PATIENCE));
+	for (; i < 30; i++)
+		tallies_send(e, 0, address[1], 1, i);
+	EVENTUALLY(harness_info(in).dead[PEAL_REASON_NO_ACTOR] == 30);
+	CHECK_EQ(harness_info(link).accepted, 30);
+	CHECK_EQ(harness_info(link).delivered, 20);
+	CHECK_OK(peal_kernel_stop(k, PATIENCE));
+	CHECK_FAILS(peal_kernel_destroy(k), PEAL_EBUSY, "destroy the link");
+	CHECK_OK(peal_runtime_shutdown(rt));
+}
+
+/* ---- pools --------------------------------------------------------------------- */
+
+/* A member fails; then the pool ends with messages that nobody had. */
+PEAL_TEST(a_pool_has_letters_about_what_it_held)
+{
+	struct peal_kernel_options o = { .size = sizeof(o),
+					 .workers = 2,
+					 .lanes = tallies_lanes,
+					 .mailbox_slots = 64 };
+	struct peal_pool_options po = { .size = sizeof(po) };
+	struct peal_runtime *rt = harness_open(1, "");
+	struct peal_endpoint *in = harness_endpoint(rt);
+	struct peal_endpoint *out = harness_endpoint(rt);
+	uint64_t pool, member, i, seen = 0;
+	struct relay_message id;
+	struct peal_kernel *k;
+	struct peal_link *link;
+	struct letter l;
+
+	CHECK_OK(peal_kernel_launch(rt, 0, &peal_program_pools, &o, &k));
+	CHECK_OK(peal_dead_letters(k, peal_endpoint_address(out), NULL));
+	CHECK_OK(peal_pool_create(k, &po, &pool));
+	member = harness_spawn(k, "refuse", 0);
+	CHECK_OK(peal_pool_join(rt, pool, member));
+	link = harness_from(rt, in, 0, pool, small);
+	harness_send(in, 0, 1, 0, 5);
+	for (i = 0; i < 5; i++) {
+		CHECK_EQ(take(out, &l), sizeof(id));
+		check_letter(&l, member, PEAL_REASON_HANDLER, PEAL_EHANDLER, 0);
+		memcpy(&id, l.kept, sizeof(id));
+		CHECK(harness_intact(&id, sizeof(id), 1, id.sequence));
+		seen += id.sequence;
+	}
+	CHECK_EQ(seen, 10);
+	CHECK_OK(peal_pool_leave(rt, pool, member));
+	harness_send(in, 0, 1, 5, 5);
+	EVENTUALLY(harness_info(link).delivered == 10);
+	CHECK_OK(peal_link_destroy(link));
+	CHECK_OK(peal_pool_destroy(rt, pool));
+	for (i = 5; i < 10; i++) {
+		CHECK_EQ(take(out, &l), sizeof(id));
+		CHECK_EQ(l.about.to, pool);
+		CHECK_EQ(l.about.reason, PEAL_REASON_NO_ACTOR);
+		CHECK_EQ(l.about.link, PEAL_NO_LINK);
+		memcpy(&id, l.kept, sizeof(id));
+		CHECK_EQ(id.sequence, i);
+	}
+	EVENTUALLY(tallies_info(k).mail_dead == 10);
+	CHECK_OK(peal_kernel_stop(k, PATIENCE));
+	harness_conserved(rt);
+	CHECK_OK(peal_runtime_shutdown(rt));
+}
+
+/* ---- topics -------------------------------------------------------------------- */
+
+PEAL_TEST(a_subscriber_that_fails_has_a_letter)
+{
+	struct peal_topic_options to = { .size = sizeof(to), .capacity = 16 };
+	struct tally_message m = { 0, 5, 0 };
+	struct scene s = open_scene(small);
+	uint64_t post, topic;
+	struct letter l;
+
+	CHECK_OK(peal_topic_create(s.rt, 0, &to, &topic));
+	CHECK_OK(peal_actor_spawn(s.k, "post", NULL, &post));
+	CHECK_OK(peal_publish(s.rt, post, 0, topic));
+	CHECK_OK(peal_subscribe(s.rt, topic, address[N - 1], 0));
+	CHECK_OK(peal_send_to(s.in, 0, post, 9, &m, sizeof(m), PATIENCE));
+	CHECK_EQ(take(s.out, &l), sizeof(m));
+	check_letter(&l, address[N - 1], PEAL_REASON_HANDLER,
+		     as_said(PEAL_EPROTO), 1);
+	check_kept(&l, 0, 5);
+	CHECK_EQ(l.about.link, PEAL_NO_LINK);
+	CHECK_EQ(l.about.sequence, 0);
+	CHECK_EQ(l.about.type, 9);
+	close_scene(&s);
+}
+
+/* ---- errors -------------------------------------------------------------------- */
+
+PEAL_TEST(what_cannot_take_letters_says_why)
+{
+	struct peal_runtime *rt = harness_open(1, "");
+	struct peal_kernel *k = tallies_launch(rt, 0, two);
+	struct peal_endpoint_options one_input = { .size = sizeof(one_input),
+						   .max_inputs = 1 };
+	struct peal_link_options o = { .size = sizeof(o) };
+	struct peal_endpoint *e = harness_endpoint(rt), *narrow;
+	uint64_t to = peal_endpoint_address(e), exact;
+	uint64_t from = peal_dead_letters_address(k);
+
+#define LETTERS(to) peal_dead_letters(k, to, &o)
+	CHECK_OK(peal_endpoint_create(rt, &one_input, &narrow));
+	CHECK_OK(peal_actor_spawn(k, "exact", NULL, &exact));
+	CHECK_EQ(peal_dead_letters_address(NULL), 0);
+	CHECK_FAILS(peal_dead_letters(NULL, to, NULL), PEAL_EINVAL,
+		    "kernel is NULL");
+	CHECK_FAILS(LETTERS(to + 1), PEAL_ENOENT, "no actor, pool or endpoint");
+	CHECK_FAILS(LETTERS(from), PEAL_ENOENT, "no actor, pool or endpoint");
+	CHECK_FAILS(LETTERS(exact), PEAL_EINVAL,
+		    "'exact' takes messages of 24 bytes and dead letters");
+	CHECK_FAILS(LETTERS(peal_endpoint_address(narrow)), PEAL_ENOSPC,
+		    "all 1 of the receiver's max_inputs");
+	o.message_bytes = LETTER - 1;
+	CHECK_FAILS(LETTERS(to), PEAL_EMSGSIZE,
+		    "is 47 and a dead letter has 48");
+	o.message_bytes = 0;
+	o.capacity = 1;
+	CHECK_FAILS(LETTERS(to), PEAL_EINVAL, "keeps one slot free");
+	o.capacity = 3;
+	CHECK_FAILS(LETTERS(to), PEAL_EINVAL, "capacity");
+	o.capacity = 0;
+	CHECK_EQ(peal_link_list(rt, NULL, 0), 0); /* none was half made */
+	CHECK_OK(peal_dead_letters(k, 0, NULL)); /* nobody takes them */
+	CHECK_OK(LETTERS(to));
+	CHECK_FAILS(LETTERS(to), PEAL_EEXIST, "port 0 is connected already");
+	CHECK_EQ(peal_link_list(rt, NULL, 0), 2);
+	CHECK_OK(peal_actor_retire(rt, exact)); /* they are not its links */
+	CHECK_FAILS(peal_connect(rt, from, 2, to, NULL, NULL), PEAL_ENOENT,
+		    "no port 2");
+	CHECK_OK(LETTERS(0));
+	CHECK_OK(peal_connect(rt, from, 1, to, NULL, NULL)); /* of one worker */
+	CHECK_EQ(harness_info(harness_letters(rt, k, 1)).message_bytes, LETTER);
+	CHECK_FAILS(LETTERS(to), PEAL_EEXIST, "port 1");
+	CHECK_EQ(peal_link_list(rt, NULL, 0), 1);
+	CHECK_OK(LETTERS(0));
+	CHECK_OK(peal_kernel_stop(k, PATIENCE));
+	CHECK_FAILS(LETTERS(to), PEAL_ESTOPPED, "has ended");
+#undef LETTERS
+	CHECK_OK(peal_runtime_shutdown(rt));
+}
+
+static int run_all(int argc, char **argv, uint32_t lanes)
+{
+	int peal_cases_ = 0;
+
+	tallies_lanes = lanes;
+	printf("%u lanes\n", lanes);
+	RUN(a_letter_says_what_died_where_and_why);
+	RUN(who_is_retired_has_letters_about_its_mail);
+	RUN(a_letter_keeps_as_much_as_its_link_takes);
+	RUN(letters_hold_nobody_up);
+	RUN(each_dead_message_has_one_letter);
+	RUN(what_a_letter_kept_is_sent_once_more);
+	RUN(a_request_that_died_is_answered_when_it_is_sent_again);
+	RUN(an_actor_takes_them_and_none_comes_of_those_it_fails_on);
+	RUN(letters_go_on_by_another_route_and_end_with_their_receiver);
+	RUN(a_pool_has_letters_about_what_it_held);
+	RUN(a_subscriber_that_fails_has_a_letter);
+	RUN(what_cannot_take_letters_says_why);
+	return peal_cases_;
+}
+
+PEAL_TEST_MAIN(peal_cases_ += run_all(argc, argv, 1);
+	       peal_cases_ += run_all(argc, argv, 32);)
