@@ -2,7 +2,7 @@
 #ifndef PEAL_TESTS_TALLY_H
 #define PEAL_TESTS_TALLY_H
 
-#include <peal/device/platform.h>
+#include <peal/device/message_of.h>
 
 /* What the handlers of programs/tally.c and the tests agree on. */
 
@@ -22,9 +22,16 @@ struct tally_message {
 /** What a mourner has seen; it fails on letters about messages of this type. */
 #define TALLY_TOO_MUCH 13
 struct tally_mourner {
-	uint64_t letters, others;
+	uint64_t letters, others, mistaken; /* for a tally_parcel */
 	uint64_t numbers; /* the sum over the messages that letters are about */
 };
+
+/** As long as a letter about a tally_message, with its number, and none. */
+struct tally_parcel {
+	struct peal_dead_letter first;
+	struct tally_message second;
+};
+PEAL_MESSAGE_OF(parcel, struct tally_parcel, 0)
 
 /** A state too large for a control message, and for a worker to fill. */
 #define TALLY_LARGE_BYTES 100000

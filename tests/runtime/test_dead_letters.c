@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Dead letters: each dead message makes one, that says all of it; none of them
  * holds anybody up; what they kept can be sent once more. */
+#include <peal/endpoint_of.h>
+
 #include "runtime/pools.h"
 #include "runtime/tallies.h"
 
 PEAL_DECLARE_PROGRAM(pools);
+PEAL_ENDPOINT_OF(parcel)
 
 #define N 32
 #define LETTER sizeof(struct peal_dead_letter)
@@ -60,6 +63,7 @@ static uint64_t take(struct peal_endpoint *e, struct letter *out)
 	memset(out, 0, sizeof(*out));
 	CHECK_OK(peal_receive(e, out, sizeof(*out), &r, PATIENCE));
 	CHECK_EQ(r.dead_letter, 1);
+	CHECK(!parcel_received(&r));
 	CHECK_EQ(r.type, 0);
 	CHECK_EQ(r.request, 0);
 	CHECK(r.length >= LETTER);
@@ -414,6 +418,7 @@ PEAL_TEST(an_actor_takes_them_and_none_comes_of_those_it_fails_on)
 	seen = mourner_of(rt, far, mourner);
 	CHECK_EQ(seen.letters, 100);
 	CHECK_EQ(seen.others, 0);
+	CHECK_EQ(seen.mistaken, 0);
 	CHECK_EQ(seen.numbers, 100 * 1000 + 99 * 50);
 	CHECK_EQ(harness_info(harness_letters(rt, far, 0)).accepted, 0);
 	CHECK_EQ(harness_info(harness_letters(rt, far, 0)).lost, 0);

@@ -70,6 +70,7 @@ static PEAL_DEV int mourn(struct peal_worker *w)
 	if (peal_is_leader(w)) {
 		s->letters += letter != 0;
 		s->others += !letter;
+		s->mistaken += parcel_in(w) != 0;
 		s->numbers += letter ? m->number : 0;
 	}
 	return letter && letter->type == TALLY_TOO_MUCH ? PEAL_EIO : 0;
