@@ -412,7 +412,7 @@ PEAL_TEST(an_actor_takes_them_and_none_comes_of_those_it_fails_on)
 		CHECK_OK(peal_send_to(e, 0, address[at],
 				      i % 10 ? 1 : TALLY_TOO_MUCH, &m,
 				      sizeof(m), PATIENCE));
-		EVENTUALLY(tallies_info(far).handled == i + 1);
+		EVENTUALLY(tallies_info(far).handled > i);
 	}
 	CHECK_EQ(tallies_info(far).failed, 10);
 	seen = mourner_of(rt, far, mourner);
