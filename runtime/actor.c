@@ -384,6 +384,9 @@ static int spawn(struct peal_kernel *k, uint32_t handler,
 	return result;
 }
 
+static int retire(struct peal_runtime *rt, const uint64_t *addresses,
+		  uint32_t n);
+
 int peal_actor_spawn_many(struct peal_kernel *k, const char *handler,
 			  const struct peal_actor_options *options, uint32_t n,
 			  uint64_t *addresses_out)
@@ -403,13 +406,27 @@ int peal_actor_spawn_many(struct peal_kernel *k, const char *handler,
 	result = check_options(k, (uint32_t)number, &o);
 	if (result)
 		return result;
+	if (o.name && n > 1)
+		return peali_fail(PEAL_EINVAL, "peal_actor_spawn",
+				  "one name, '%s', for %u actors: "
+				  "peal_name_set",
+				  o.name, n);
 	if (o.init_step > (SIZE_MAX - o.init_bytes) / n)
 		return peali_fail(PEAL_EINVAL, "peal_actor_spawn",
 				  "init_step %llu for %u actors: no memory is "
 				  "so large",
 				  (unsigned long long)o.init_step, n);
 	pthread_mutex_lock(&k->rt->lock);
-	result = spawn(k, (uint32_t)number, &o, n, addresses_out);
+	if (o.name)
+		result = peali_name_check(k->rt, o.name, "peal_actor_spawn");
+	if (!result)
+		result = spawn(k, (uint32_t)number, &o, n, addresses_out);
+	if (!result && o.name) {
+		result = peali_name_give(k->rt, addresses_out[0], o.name,
+					 "peal_actor_spawn");
+		if (result)
+			retire(k->rt, addresses_out, 1);
+	}
 	pthread_mutex_unlock(&k->rt->lock);
 	return result;
 }
@@ -536,6 +553,7 @@ static void strike(struct peal_kernel *k, const uint64_t *addresses, uint32_t n)
 		if (a->ports_of)
 			k->actors[a->ports_of - 1].n_links--;
 		a->pool = 0;
+		peali_name_forget(k->rt, addresses[n]);
 		peali_rooms_give(&rooms, index);
 	}
 }

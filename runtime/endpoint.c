@@ -148,6 +148,7 @@ int peal_endpoint_destroy(struct peal_endpoint *e)
 		for (p = &rt->endpoints; *p != e; p = &(*p)->next)
 			;
 		*p = e->next;
+		peali_name_forget(rt, peal_endpoint_address(e));
 	}
 	pthread_mutex_unlock(&rt->lock);
 	if (!result)

@@ -689,6 +689,7 @@ int peal_kernel_destroy(struct peal_kernel *k)
 		for (p = &rt->kernels; *p != k; p = &(*p)->next)
 			;
 		*p = k->next;
+		peali_name_forget_kernel(rt, k->params.address);
 	}
 	pthread_mutex_unlock(&rt->lock);
 	if (result)

@@ -158,6 +158,8 @@ static int take_down(struct peal_kernel *k, struct peali_pool *p,
 		result = tell_all(k, p, PEAL_CONTROL_POOL_GONE, call);
 	if (result && result != PEAL_ESTOPPED)
 		return result;
+	peali_name_forget(k->rt,
+			  k->params.address | peali_actor_number(k, p->actor));
 	peali_pool_room_give(k, p->actor);
 	peali_area_free(k->rt, &p->area);
 	p->used = p->ending = 0;

@@ -210,6 +210,7 @@ static int tear_down(struct peal_runtime *rt)
 		peali_program_files_close(rt);
 	free(rt->devices.device);
 	free(rt->programs);
+	peali_names_clear(&rt->names);
 	pthread_mutex_destroy(&rt->launch_lock);
 	pthread_mutex_destroy(&rt->lock);
 	free(rt);
@@ -236,6 +237,7 @@ int peal_runtime_open(const struct peal_runtime_options *options,
 				  "no memory for the runtime");
 	pthread_mutex_init(&rt->lock, NULL);
 	pthread_mutex_init(&rt->launch_lock, NULL);
+	peali_names_init(&rt->names);
 	rt->next_kernel = rt->next_endpoint = 1;
 	rt->next_link = 1;
 	result = read_settings(rt, &o);

@@ -15,6 +15,7 @@
 #include "runtime/backend/patience.h"
 #include "runtime/backend/space.h"
 #include "runtime/end.h"
+#include "runtime/name.h"
 
 /*
  * The objects of a runtime and who may touch them.
@@ -53,6 +54,7 @@ struct peal_runtime {
 	struct peal_requester *requesters;
 	struct peal_barrier *barriers;
 	struct peali_topic *topics;
+	struct peali_names names;
 	uint32_t next_kernel; /* of the next kernel's address; from 1 */
 	uint32_t next_endpoint;
 	uint64_t next_link;

@@ -234,6 +234,7 @@ static struct cause *handler_runs(struct search *s, const struct worker_look *w)
 	struct cause *c = cause_of(s, PEAL_STUCK_HANDLER, w);
 	uint32_t number = (uint32_t)w->actor - 1;
 	uint32_t actor = PEAL_ACTOR_INDEX(number);
+	char name[PEAL_NAME_BYTES + 3];
 	uint64_t moved;
 
 	if (!c || c->out.address)
@@ -242,8 +243,9 @@ static struct cause *handler_runs(struct search *s, const struct worker_look *w)
 	if (moved && peali_now_ns() - moved > c->out.still_ns)
 		c->out.still_ns = peali_now_ns() - moved;
 	c->out.address = w->kernel->params.address | number;
-	say(c, "is in handler '%s' of actor %u, for %llu ms so far",
+	say(c, "is in handler '%s' of actor %u%s, for %llu ms so far",
 	    handler_of(w->kernel, actor), actor,
+	    peali_name_text(w->kernel->rt, c->out.address, name),
 	    (unsigned long long)c->out.still_ns / 1000000);
 	return c;
 }
@@ -252,12 +254,15 @@ static struct cause *port_lost(struct search *s, const struct worker_look *w)
 {
 	struct cause *c = cause_of(s, PEAL_STUCK_PORT, w);
 	uint32_t number = (uint32_t)(w->blocked >> 32);
+	char name[PEAL_NAME_BYTES + 3];
 
 	if (!c || c->out.address)
 		return c;
 	c->out.address = w->kernel->params.address | number;
-	say(c, "has a message for actor %u, whose port %u has no link",
-	    PEAL_ACTOR_INDEX(number), PEAL_BLOCKED_PORT(w->blocked));
+	say(c, "has a message for actor %u%s, whose port %u has no link",
+	    PEAL_ACTOR_INDEX(number),
+	    peali_name_text(w->kernel->rt, c->out.address, name),
+	    PEAL_BLOCKED_PORT(w->blocked));
 	return c;
 }
 

@@ -200,6 +200,7 @@ int peal_topic_destroy(struct peal_runtime *rt, uint64_t address)
 		for (p = &rt->topics; *p != t; p = &(*p)->next)
 			;
 		*p = t->next;
+		peali_name_forget(rt, address);
 		free_topic(t);
 	}
 	pthread_mutex_unlock(&rt->lock);

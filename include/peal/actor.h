@@ -36,6 +36,8 @@ struct peal_actor_options {
 	 * them.
 	 */
 	uint64_t ports_of;
+	const char *name; /* by which it is found, see peal/name.h; NULL: none.
+			   * Of one actor. Copied. */
 };
 
 /**
@@ -53,7 +55,8 @@ struct peal_actor_options {
  * @return 0; PEAL_ENOENT no such handler (the text lists them), worker, or
  *         actor whose ports to share; PEAL_ENOSPC max_actors, max_ports or the
  *         arena is used up (the text says which); PEAL_EINVAL more init bytes
- *         than state, or ports that cannot be shared; PEAL_ENOMEM;
+ *         than state, ports that cannot be shared, or a name that is too long;
+ *         PEAL_EEXIST the name is taken; PEAL_ENOMEM;
  *         PEAL_ESTOPPED; PEAL_EHUNG the worker did not answer: then, and after
  *         PEAL_ESTOPPED of a kernel that goes on, what they would have is lost
  *         until the kernel's end. Thread-safe.
@@ -72,7 +75,8 @@ int peal_actor_spawn(struct peal_kernel *kernel, const char *handler,
  * @param options       NULL for all defaults.
  * @param n             how many, at least 1.
  * @param addresses_out n addresses, in the order of the inits.
- * @return as peal_actor_spawn; PEAL_ENOMEM. Thread-safe.
+ * @return as peal_actor_spawn; PEAL_EINVAL also for a name of more than one
+ *         actor. Thread-safe.
  */
 int peal_actor_spawn_many(struct peal_kernel *kernel, const char *handler,
 			  const struct peal_actor_options *options, uint32_t n,

@@ -92,6 +92,7 @@ PEAL_TEST(a_handler_that_does_not_return_holds_all_behind_it)
 	struct peal_link *other = harness_from(rt, e, 1, idle, four);
 	uint64_t n;
 
+	CHECK_OK(peal_name_set(rt, moody, "deep one"));
 	CHECK_OK(peal_send(e, 1, 0, "", 0, PATIENCE));
 	harness_delivered(other, 1);
 	CHECK_OK(peal_send(e, 0, 2, "", 0, PATIENCE));
@@ -104,7 +105,7 @@ PEAL_TEST(a_handler_that_does_not_return_holds_all_behind_it)
 	CHECK_EQ(cause[0].address, moody);
 	CHECK_CONTAINS(cause[0].text,
 		       "worker 1 of kernel 'deep' on device 1 is in handler "
-		       "'moody' of actor 1, for ");
+		       "'moody' of actor 1 'deep one', for ");
 	CHECK_CONTAINS(cause[0].text, "messages in 2 links wait for it");
 	CHECK_OK(peal_kernel_abort(far, PATIENCE));
 	EVENTUALLY(stuck(rt) == 0);
@@ -151,6 +152,9 @@ PEAL_TEST(a_port_without_a_link_is_named)
 	STUCK(rt, PEAL_STUCK_PORT, 3);
 	CHECK_EQ(cause[0].address, echo);
 	CHECK_CONTAINS(cause[0].text, "actor 0, whose port 0 has no link");
+	CHECK_OK(peal_name_set(rt, echo, "nymph"));
+	CHECK_EQ(stuck(rt), 1);
+	CHECK_CONTAINS(cause[0].text, "actor 0 'nymph', whose port 0");
 	harness_to(rt, echo, e, four);
 	harness_receive(e, 1, 0, 3);
 	CHECK_EQ(stuck(rt), 0);

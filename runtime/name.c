@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/name.h"
+
+#include <search.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/runtime.h"
+#include "runtime/topic.h"
+
+/* A name and its address: what both trees hold. */
+struct named {
+	uint64_t address;
+	char name[PEAL_NAME_BYTES];
+};
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(((const struct named *)a)->name,
+		      ((const struct named *)b)->name);
+}
+
+static int by_number(uint64_t a, uint64_t b)
+{
+	return (a > b) - (a < b);
+}
+
+static int by_address(const void *a, const void *b)
+{
+	return by_number(((const struct named *)a)->address,
+			 ((const struct named *)b)->address);
+}
+
+/* All of a kernel's are equal. */
+static int by_kernel(const void *a, const void *b)
+{
+	return by_number(((const struct named *)a)->address >> 32,
+			 ((const struct named *)b)->address >> 32);
+}
+
+/* What tfind says, which is the address of the tree's own pointer. */
+static struct named *found(void *const *at)
+{
+	return at ? *at : NULL;
+}
+
+static struct named *with_name(const struct peali_names *names,
+			       const char *name)
+{
+	struct named key = { .address = 0 };
+
+	if (strlen(name) >= sizeof(key.name))
+		return NULL;
+	strcpy(key.name, name);
+	return found(tfind(&key, &names->by_name, by_name));
+}
+
+static struct named *with_address(const struct peali_names *names,
+				  uint64_t address)
+{
+	const struct named key = { .address = address };
+
+	return found(tfind(&key, &names->by_address, by_address));
+}
+
+/* ---- for the others --------------------------------------------------------------- */
+
+void peali_names_init(struct peali_names *names)
+{
+	pthread_mutex_init(&names->lock, NULL);
+}
+
+/* Both trees let go of it. */
+static void drop(struct peali_names *names, struct named *e)
+{
+	tdelete(e, &names->by_name, by_name);
+	tdelete(e, &names->by_address, by_address);
+	names->n--;
+	free(e);
+}
+
+void peali_names_clear(struct peali_names *names)
+{
+	while (names->by_name)
+		drop(names, *(struct named **)names->by_name);
+	pthread_mutex_destroy(&names->lock);
+}
+
+int peali_name_check(const struct peal_runtime *rt, const char *name,
+		     const char *call)
+{
+	const struct named *e;
+
+	if (!*name || strlen(name) >= PEAL_NAME_BYTES)
+		return peali_fail(PEAL_EINVAL, call,
+				  "a name has 1 to %d bytes, not %zu",
+				  PEAL_NAME_BYTES - 1, strlen(name));
+	e = with_name(&rt->names, name);
+	if (e)
+		return peali_fail(PEAL_EEXIST, call,
+				  "the address %#llx has the name '%s'",
+				  (unsigned long long)e->address, name);
+	return 0;
+}
+
+int peali_name_give(struct peal_runtime *rt, uint64_t address, const char *name,
+		    const char *call)
+{
+	struct peali_names *names = &rt->names;
+	struct named *e = calloc(1, sizeof(*e));
+	int given = 0;
+
+	if (e) {
+		e->address = address;
+		strcpy(e->name, name);
+		pthread_mutex_lock(&names->lock);
+		given = tsearch(e, &names->by_name, by_name) &&
+			tsearch(e, &names->by_address, by_address);
+		names->n++;
+		if (!given)
+			drop(names, e);
+		pthread_mutex_unlock(&names->lock);
+	}
+	return given ? 0 :
+		       peali_fail(PEAL_ENOMEM, call, "no memory for a name");
+}
+
+const char *peali_name_text(struct peal_runtime *rt, uint64_t address,
+			    char text[PEAL_NAME_BYTES + 3])
+{
+	const struct named *e;
+
+	pthread_mutex_lock(&rt->names.lock);
+	e = with_address(&rt->names, address);
+	snprintf(text, PEAL_NAME_BYTES + 3, e ? " '%s'" : "%s",
+		 e ? e->name : "");
+	pthread_mutex_unlock(&rt->names.lock);
+	return text;
+}
+
+static void forget(struct peali_names *names, struct named *e)
+{
+	pthread_mutex_lock(&names->lock);
+	drop(names, e);
+	pthread_mutex_unlock(&names->lock);
+}
+
+void peali_name_forget(struct peal_runtime *rt, uint64_t address)
+{
+	struct named *e = rt->names.n ? with_address(&rt->names, address) :
+					NULL;
+
+	if (e)
+		forget(&rt->names, e);
+}
+
+void peali_name_forget_kernel(struct peal_runtime *rt, uint64_t address)
+{
+	const struct named key = { .address = address };
+	struct named *e;
+
+	while ((e = found(tfind(&key, &rt->names.by_address, by_kernel))))
+		forget(&rt->names, e);
+}
+
+/* ---- public ---------------------------------------------------------------------- */
+
+/* Whether somebody has an address; the runtime's lock is held. */
+static int is_somebodys(struct peal_runtime *rt, uint64_t address)
+{
+	struct peal_kernel *k = NULL;
+
+	return peali_endpoint_of(rt, address) || peali_kernel_of(rt, address) ||
+	       peali_pool_at(rt, address, &k) ||
+	       peali_topic_of(rt, address, "peal_name_set");
+}
+
+static int set(struct peal_runtime *rt, uint64_t address, const char *name)
+{
+	const char *call = "peal_name_set";
+	const struct named *e;
+	int result = peali_name_check(rt, name, call);
+
+	if (result)
+		return result;
+	if (!is_somebodys(rt, address))
+		return peali_fail(PEAL_ENOENT, call,
+				  "no actor, pool, endpoint or topic has the "
+				  "address %#llx",
+				  (unsigned long long)address);
+	e = with_address(&rt->names, address);
+	if (e)
+		return peali_fail(PEAL_EEXIST, call,
+				  "the address %#llx has the name '%s': "
+				  "peal_name_clear first",
+				  (unsigned long long)address, e->name);
+	return peali_name_give(rt, address, name, call);
+}
+
+int peal_name_set(struct peal_runtime *rt, uint64_t address, const char *name)
+{
+	int result;
+
+	if (!rt || !name)
+		return peali_fail(PEAL_EINVAL, "peal_name_set",
+				  "an argument is NULL");
+	pthread_mutex_lock(&rt->lock);
+	result = set(rt, address, name);
+	pthread_mutex_unlock(&rt->lock);
+	return result;
+}
+
+int peal_name_find(struct peal_runtime *rt, const char *name,
+		   uint64_t *address_out)
+{
+	const struct named *e;
+
+	if (!rt || !name || !address_out)
+		return peali_fail(PEAL_EINVAL, "peal_name_find",
+				  "an argument is NULL");
+	pthread_mutex_lock(&rt->names.lock);
+	e = with_name(&rt->names, name);
+	if (e)
+		*address_out = e->address;
+	pthread_mutex_unlock(&rt->names.lock);
+	return e ? 0 :
+		   peali_fail(PEAL_ENOENT, "peal_name_find",
+			      "nobody has the name '%s'", name);
+}
+
+int peal_name_of(struct peal_runtime *rt, uint64_t address,
+		 char name_out[PEAL_NAME_BYTES])
+{
+	const struct named *e;
+
+	if (!rt || !name_out)
+		return peali_fail(PEAL_EINVAL, "peal_name_of",
+				  "an argument is NULL");
+	pthread_mutex_lock(&rt->names.lock);
+	e = with_address(&rt->names, address);
+	if (e)
+		memcpy(name_out, e->name, sizeof(e->name));
+	pthread_mutex_unlock(&rt->names.lock);
+	return e ? 0 :
+		   peali_fail(PEAL_ENOENT, "peal_name_of",
+			      "the address %#llx has no name",
+			      (unsigned long long)address);
+}
+
+int peal_name_clear(struct peal_runtime *rt, const char *name)
+{
+	struct named *e;
+
+	if (!rt || !name)
+		return peali_fail(PEAL_EINVAL, "peal_name_clear",
+				  "an argument is NULL");
+	pthread_mutex_lock(&rt->lock);
+	e = with_name(&rt->names, name);
+	if (e)
+		forget(&rt->names, e);
+	pthread_mutex_unlock(&rt->lock);
+	return e ? 0 :
+		   peali_fail(PEAL_ENOENT, "peal_name_clear",
+			      "nobody has the name '%s'", name);
+}
