@@ -25,15 +25,9 @@ static const struct peal_handler_info *taker_of(const struct peali_end *to)
 	return NULL;
 }
 
-/* Dead letters come in any length from that of an empty one on. */
-static int check_dead_letters(const struct peal_link *link,
-			      const struct peal_handler_info *taker)
+/* A link for dead letters has to have room for one, and for its end. */
+static int check_dead_letters(const struct peal_link *link)
 {
-	if (taker && taker->input_bytes)
-		return peali_fail(PEAL_EINVAL, CALL,
-				  "handler '%s' takes messages of %u bytes and "
-				  "dead letters have any length",
-				  taker->name, taker->input_bytes);
 	if (link->spec.message_bytes < sizeof(struct peal_dead_letter))
 		return peali_fail(PEAL_EMSGSIZE, CALL,
 				  "option message_bytes is %llu and a dead "
@@ -57,10 +51,12 @@ static int check_types(const struct peal_link *link)
 	uint64_t in = taker ? taker->input_bytes : 0;
 	int result = peali_handlers_agree(emitter, taker, CALL);
 
+	if (!result && link->from.dead_letters)
+		result = peali_handler_takes_dead_letters(taker, CALL);
+	if (!result && link->from.dead_letters)
+		result = check_dead_letters(link);
 	if (result)
 		return result;
-	if (link->from.dead_letters)
-		return check_dead_letters(link, taker);
 	if (link->to.pool &&
 	    link->spec.message_bytes > link->to.pool->spec.message_bytes)
 		return peali_fail(PEAL_EMSGSIZE, CALL,

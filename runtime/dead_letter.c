@@ -69,12 +69,14 @@ static int from_all_workers(struct peal_kernel *k, uint64_t to,
 	return result;
 }
 
-/* Bytes of payloads that letters keep, where the caller does not say. */
+/* Bytes of payloads that letters keep, where the caller does not say: those of
+ * a requester's messages, or of the mailboxes'. */
 static uint64_t kept_of(const struct peal_kernel *k)
 {
-	return k->mailbox_message_bytes > PEALI_MESSAGE_DEFAULT ?
-		       k->mailbox_message_bytes :
-		       PEALI_MESSAGE_DEFAULT;
+	uint64_t request = PEALI_MESSAGE_DEFAULT + PEAL_REQUEST_BYTES;
+
+	return k->mailbox_message_bytes > request ? k->mailbox_message_bytes :
+						    request;
 }
 
 int peal_dead_letters(struct peal_kernel *k, uint64_t to,

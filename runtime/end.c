@@ -96,7 +96,7 @@ int peali_end_port(struct peal_runtime *rt, struct peali_end *from,
 	from->index = port;
 	if (from->dead_letters) {
 		from->worker = port;
-		from->index = from->kernel->params.max_ports;
+		from->index = PEAL_PORT_DEAD_LETTERS;
 	} else if (from->kernel && from->kernel->actors[from->actor].ports_of) {
 		return peali_fail(
 			PEAL_EINVAL, call,
@@ -157,6 +157,17 @@ int peali_handlers_agree(const struct peal_handler_info *emitter,
 			  emitter->name,
 			  (unsigned long long)emitter->output_bytes,
 			  taker->name, (unsigned long long)taker->input_bytes);
+}
+
+int peali_handler_takes_dead_letters(const struct peal_handler_info *taker,
+				     const char *call)
+{
+	if (!taker || !taker->input_bytes)
+		return 0;
+	return peali_fail(PEAL_EINVAL, call,
+			  "handler '%s' takes messages of %u bytes and dead "
+			  "letters have any length",
+			  taker->name, taker->input_bytes);
 }
 
 void peali_end_add_links(const struct peali_end *end, int n)

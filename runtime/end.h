@@ -48,6 +48,10 @@ const struct peal_handler_info *peali_end_handler(const struct peali_end *end);
 int peali_handlers_agree(const struct peal_handler_info *emitter,
 			 const struct peal_handler_info *taker,
 			 const char *call);
+/* PEAL_EINVAL if a handler, or NULL, declares how long its messages are, for
+ * dead letters have any length. */
+int peali_handler_takes_dead_letters(const struct peal_handler_info *taker,
+				     const char *call);
 /* So many links more, or less, come from or lead to an end of a kernel. */
 void peali_end_add_links(const struct peali_end *end, int n);
 /* Whether it is at a kernel that has not ended. */

@@ -483,7 +483,8 @@ int peal_dead_letter_replay(struct peal_endpoint *e, uint32_t port, uint64_t to,
 	if (result)
 		return result;
 	if (!letter || bytes < sizeof(*letter) ||
-	    letter->reason >= PEAL_REASON_COUNT)
+	    letter->reason >= PEAL_REASON_COUNT ||
+	    letter->flags & PEAL_FLAG_DEAD_LETTER)
 		return peali_fail(PEAL_EINVAL, call,
 				  "%llu bytes are no dead letter",
 				  (unsigned long long)bytes);
@@ -663,8 +664,8 @@ static void describe(const struct peal_endpoint *e, struct peal_received *out)
 	out->input = e->message.input;
 	out->type = e->message.header.type;
 	out->refused = prefix && e->message.header.flags & PEAL_FLAG_REFUSED;
-	out->dead_letter = (e->message.header.flags & PEAL_FLAG_DEAD_LETTER) !=
-			   0;
+	out->dead_letter = e->message.header.flags & PEAL_FLAG_DEAD_LETTER &&
+			   out->length >= sizeof(struct peal_dead_letter);
 }
 
 int peali_endpoint_peek(struct peal_endpoint *e,

@@ -400,7 +400,7 @@ static struct peal_kernel *new_kernel(struct peal_runtime *rt, int device,
 				     o->cluster_bytes))
 			missing++;
 	}
-	if (peali_rooms_open(k) || !k->workers || !k->pools || missing) {
+	if (!k->workers || !k->pools || missing || peali_rooms_open(k)) {
 		free_kernel(k);
 		return NULL;
 	}

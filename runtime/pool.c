@@ -295,6 +295,8 @@ static int check_types(struct peal_kernel *k, const struct peali_pool *p,
 			continue;
 		result = peali_handlers_agree(peali_end_handler(&link->from), h,
 					      JOIN);
+		if (!result && link->from.dead_letters)
+			result = peali_handler_takes_dead_letters(h, JOIN);
 		if (result)
 			return result;
 	}

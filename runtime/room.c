@@ -52,6 +52,8 @@ int peali_rooms_open(struct peal_kernel *k)
 		return PEAL_ENOMEM;
 	for (i = 0; i < k->params.max_actors; i++)
 		k->actors[i].handler = PEAL_NO_HANDLER;
+	for (i = 0; i < k->params.n_workers; i++)
+		k->workers[i].n_ports = PEAL_PORTS_FIRST;
 	return 0;
 }
 
@@ -301,7 +303,8 @@ static enum lack what_lacks(const struct peali_rooms *r, uint32_t n,
 		return LACK_BYTES;
 	if (!r->ports_of && h->ports &&
 	    n > pieces(k, r->worker, h->ports,
-		       k->params.max_ports - k->workers[r->worker].n_ports,
+		       PEAL_PORTS_FIRST + k->params.max_ports -
+			       k->workers[r->worker].n_ports,
 		       left_out))
 		return LACK_PORTS;
 	return LACK_NOTHING;

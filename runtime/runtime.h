@@ -177,7 +177,7 @@ struct peali_pool {
 struct peali_worker {
 	struct peal_link_producer control; /* to the worker */
 	uint64_t control_sent;
-	uint32_t n_ports; /* used in its table */
+	uint32_t n_ports; /* used in its table, from PEAL_PORTS_FIRST on */
 	uint32_t n_barriers;
 	uint8_t *input_used; /* max_inputs flags */
 	struct peali_space cluster; /* of its cluster's memory its part */

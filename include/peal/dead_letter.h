@@ -49,20 +49,23 @@ struct peal_kernel;
  * others: until the kernel has ended they keep a kernel that receives them from
  * draining, the kernel itself too; a kernel cannot be destroyed before them.
  *
- * @param kernel  a kernel that runs or is suspended.
+ * @param kernel  a kernel that runs or is suspended; with `to` 0 also one that
+ *                has ended.
  * @param to      address of an endpoint, an actor or a pool, with an input for
  *                each worker; its handler declares no length of messages. 0:
  *                nobody takes them any more, their links are taken down, with
  *                what they hold.
  * @param options of each link, capacity at least 2; message_bytes: of a letter
  *                and what it keeps of the payload, by default
- *                sizeof(struct peal_dead_letter) and 48, or the
- *                kernel's mailbox_message_bytes if it is more. NULL for all
- *                defaults.
- * @return 0; PEAL_EEXIST somebody takes them already; PEAL_EMSGSIZE
- *         message_bytes is less than a letter; PEAL_EINVAL; else as
- *         peal_connect, and nobody takes them; with `to` 0 as
- *         peal_link_destroy. Thread-safe; with `to` 0 no other call on these
+ *                sizeof(struct peal_dead_letter) and what a requester sends by
+ *                default, 48 + PEAL_REQUEST_BYTES, or the kernel's
+ *                mailbox_message_bytes if they are more. NULL for all defaults.
+ * @return 0; PEAL_EEXIST a worker's are taken already; PEAL_EMSGSIZE
+ *         message_bytes is less than a letter, or more than the pool takes;
+ *         PEAL_EINVAL an option, a capacity of 1, or the handler declares how
+ *         long its messages are; else as peal_connect. After an error no link
+ *         was made. With `to` 0: 0; PEAL_EHUNG a worker did not answer, call
+ *         again; PEAL_EINVAL. Thread-safe; with `to` 0 no other call on these
  *         links may run at the same time, nor one that receives from them.
  */
 int peal_dead_letters(struct peal_kernel *kernel, uint64_t to,
@@ -70,7 +73,8 @@ int peal_dead_letters(struct peal_kernel *kernel, uint64_t to,
 
 /**
  * Where dead letters of a kernel come from: the `from` of their links and of
- * struct peal_received. The workers are its ports, for peal_connect.
+ * struct peal_received. The workers are its ports, for peal_connect, where
+ * message_bytes is 48 by default: a letter, and nothing of the payload.
  *
  * @param kernel a kernel.
  * @return the address; 0 for NULL. Thread-safe, wait-free.
@@ -88,7 +92,8 @@ uint64_t peal_dead_letters_address(const struct peal_kernel *kernel);
  * @param bytes      of both.
  * @param timeout_ns as peal_send.
  * @return as peal_send_to; PEAL_EMSGSIZE also if the letter has not kept all of
- *         the payload; PEAL_EINVAL it is no letter. One thread at a time.
+ *         the payload; PEAL_EINVAL it is no letter, or one about a letter. One
+ *         thread at a time.
  */
 int peal_dead_letter_replay(struct peal_endpoint *endpoint, uint32_t port,
 			    uint64_t to, const struct peal_dead_letter *letter,

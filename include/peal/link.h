@@ -54,8 +54,8 @@ struct peal_link_info {
 	uint64_t queued; /* neither delivered nor dead yet */
 	uint64_t staged; /* messages that the router has carried */
 	uint64_t full; /* times that the sender found no room */
-	uint64_t lost; /* dead letters that it had no room for; they are not
-			* among the accepted, see peal/dead_letter.h */
+	uint64_t lost; /* dead letters for which there was no room: dropped,
+			* not among the accepted; see peal/dead_letter.h */
 	uint64_t switches; /* hand-overs to another ring */
 	/*
 	 * Once an end has stopped: the messages that were accepted and never
@@ -71,9 +71,11 @@ struct peal_link_info {
  * Connects a sender to a receiver.
  *
  * @param runtime  an open runtime.
- * @param from     address of an actor or endpoint.
+ * @param from     address of an actor or endpoint, or of a kernel's dead
+ *                 letters.
  * @param port     of the sender, from 0; an actor has as many as its handler
- *                 says, an endpoint as many as its options say.
+ *                 says, an endpoint as many as its options say, dead letters
+ *                 one for each worker.
  * @param to       address of an actor, a pool or an endpoint.
  * @param options  NULL for all defaults.
  * @param link_out the link; NULL if not wanted. Stays the runtime's until

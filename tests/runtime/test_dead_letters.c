@@ -129,6 +129,9 @@ PEAL_TEST(a_letter_says_what_died_where_and_why)
 		     as_said(PEAL_EPROTO), 1);
 	check_kept(&l, N - 1, 5);
 	CHECK_EQ(l.about.link, PEAL_NO_LINK);
+	tallies_send(s.in, 0, address[N - 1], N - 1, 5);
+	take(s.out, &l);
+	CHECK_EQ(l.about.sequence, 0); /* also of the second */
 	close_scene(&s);
 }
 
@@ -289,8 +292,8 @@ PEAL_TEST(each_dead_message_has_one_letter)
 						 PEAL_REASON_HANDLER :
 						 PEAL_REASON_NO_ACTOR);
 	}
-	CHECK_EQ(tallies_info(s.k).handled - tallies_info(s.k).failed,
-		 MESSAGES - dead);
+	EVENTUALLY(tallies_info(s.k).handled - tallies_info(s.k).failed ==
+		   MESSAGES - dead);
 	CHECK_EQ(letters_of(&s, 0).lost + letters_of(&s, 1).lost, 0);
 	CHECK_EQ(letters_of(&s, 0).accepted + letters_of(&s, 1).accepted, dead);
 	close_scene(&s);
@@ -332,6 +335,9 @@ PEAL_TEST(what_a_letter_kept_is_sent_once_more)
 	CHECK_FAILS(REPLAY(0, &l.about, LETTER + 23), PEAL_EMSGSIZE,
 		    "has kept 23 of 24 bytes");
 	odd.about.reason = PEAL_REASON_COUNT;
+	CHECK_EQ(REPLAY(0, &odd.about, LETTER + 24), PEAL_EINVAL);
+	odd.about.reason = PEAL_REASON_NO_ACTOR;
+	odd.about.flags = PEAL_FLAG_DEAD_LETTER;
 	CHECK_EQ(REPLAY(0, &odd.about, LETTER + 24), PEAL_EINVAL);
 	CHECK_FAILS(REPLAY(peal_endpoint_address(s.in), &l.about, LETTER + 24),
 		    PEAL_ENOENT, "none of whose actors");
@@ -470,13 +476,21 @@ PEAL_TEST(letters_go_on_by_another_route_and_end_with_their_receiver)
 	EVENTUALLY(tallies_info(far).handled == 20);
 	CHECK_EQ(mourner_of(rt, far, mourner).numbers, 190);
 	CHECK_OK(peal_kernel_stop(far, PATIENCE));
+	/* it hears of that before it has paused */
+	CHECK_OK(peal_kernel_suspend(k, PATIENCE));
+	CHECK_OK(peal_kernel_resume(k));
 	for (; i < 30; i++)
 		tallies_send(e, 0, address[1], 1, i);
 	EVENTUALLY(harness_info(in).dead[PEAL_REASON_NO_ACTOR] == 30);
 	CHECK_EQ(harness_info(link).accepted, 30);
 	CHECK_EQ(harness_info(link).delivered, 20);
+	CHECK_EQ(harness_info(link).dead[PEAL_REASON_CLOSED], 10);
+	CHECK_EQ(harness_info(link).lost, 0);
 	CHECK_OK(peal_kernel_stop(k, PATIENCE));
+	CHECK_OK(peal_link_destroy(in));
 	CHECK_FAILS(peal_kernel_destroy(k), PEAL_EBUSY, "destroy the link");
+	CHECK_OK(peal_dead_letters(k, 0, NULL)); /* though it has ended */
+	CHECK_OK(peal_kernel_destroy(k));
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
@@ -530,6 +544,90 @@ PEAL_TEST(a_pool_has_letters_about_what_it_held)
 	EVENTUALLY(tallies_info(k).mail_dead == 10);
 	CHECK_OK(peal_kernel_stop(k, PATIENCE));
 	harness_conserved(rt);
+	CHECK_OK(peal_runtime_shutdown(rt));
+}
+
+/* Letters to members of a pool; and about what is too long for a pool. */
+PEAL_TEST(a_pool_takes_letters)
+{
+	struct peal_kernel_options o = { .size = sizeof(o),
+					 .workers = 2,
+					 .lanes = tallies_lanes,
+					 .max_pools = 2,
+					 .mailbox_slots = 64,
+					 .mailbox_message_bytes = 200 };
+	struct peal_pool_options small_pool = { .size = sizeof(small_pool) };
+	struct peal_pool_options large_pool = { .size = sizeof(large_pool),
+						.message_bytes = 256 };
+	struct peal_link_options wide = { .capacity = 16, .message_bytes = 64 };
+	uint64_t little, large, member, picky, other, i;
+	struct peal_runtime *rt = harness_open(1, "");
+	struct peal_endpoint *e = harness_endpoint(rt);
+	struct pool_toil done;
+	struct peal_kernel *k;
+	struct peal_link *link;
+
+	CHECK_OK(peal_kernel_launch(rt, 0, &peal_program_pools, &o, &k));
+	CHECK_OK(peal_pool_create(k, &small_pool, &little));
+	CHECK_OK(peal_pool_create(k, &large_pool, &large));
+	other = harness_spawn(k, "tally", 0);
+	member = harness_spawn(k, "tally", 1);
+	picky = harness_spawn(k, "picky", 0);
+	link = harness_from(rt, e, 0, other, wide);
+	CHECK_FAILS(peal_dead_letters(k, little, NULL), PEAL_EMSGSIZE,
+		    "the pool takes messages of at most 48 bytes");
+	CHECK_OK(peal_dead_letters(k, large, NULL));
+	CHECK_EQ(harness_info(harness_letters(rt, k, 0)).message_bytes,
+		 LETTER + 200);
+	CHECK_FAILS(peal_pool_join(rt, large, picky), PEAL_EINVAL,
+		    "'picky' takes messages of 32 bytes and dead letters");
+	CHECK_OK(peal_pool_join(rt, large, member));
+	for (i = 0; i < 30; i++) /* for who never was, or too long */
+		CHECK_OK(peal_send_to(e, 0, i % 3 ? little : other + 50, 0,
+				      &wide, i % 3 == 1 ? 64 : 8, PATIENCE));
+	EVENTUALLY(harness_info(link).queued == 0);
+	CHECK_EQ(harness_info(link).dead[PEAL_REASON_TOO_LONG], 10);
+	CHECK_EQ(harness_info(link).dead[PEAL_REASON_NO_ACTOR], 10);
+	EVENTUALLY(tallies_info(k).handled == 20);
+	CHECK_OK(peal_kernel_stop(k, PATIENCE));
+	CHECK_OK(peal_actor_state(rt, member, &done, sizeof(done)));
+	CHECK_EQ(done.done, 20);
+	harness_conserved(rt);
+	CHECK_OK(peal_runtime_shutdown(rt));
+}
+
+/* A kernel that takes its own letters ends once nobody does, in epochs too. */
+PEAL_TEST(a_kernel_that_takes_its_own_ends_without_them)
+{
+	struct peal_kernel_options o = { .workers = 2,
+					 .max_actors = 2 * N,
+					 .mailbox_slots = 64,
+					 .epoch_ns = 2 * MS };
+	struct peal_runtime *rt = harness_open(1, "");
+	struct peal_kernel *k = tallies_launch(rt, 0, o);
+	struct peal_endpoint *e = harness_endpoint(rt);
+	struct tally_mourner seen;
+	struct peal_link *link;
+	uint64_t mourner, i;
+
+	tallies_spawn(k, "tally", 0, 0, 2, address);
+	CHECK_OK(peal_actor_spawn(k, "mourn", NULL, &mourner));
+	CHECK_OK(peal_dead_letters(k, mourner, NULL));
+	link = harness_from(rt, e, 0, address[0], small);
+	CHECK_OK(peal_actor_retire(rt, address[1]));
+	for (i = 0; i < 100; i++) {
+		tallies_send(e, 0, address[1], 1, i);
+		EVENTUALLY(tallies_info(k).handled > i);
+	}
+	CHECK_OK(peal_send_end(e, 0, PATIENCE));
+	CHECK_FAILS(peal_kernel_drain(k, 300 * MS), PEAL_ETIMEDOUT,
+		    "an input has not ended");
+	CHECK_OK(peal_dead_letters(k, 0, NULL));
+	CHECK_OK(peal_kernel_drain(k, PATIENCE));
+	CHECK_EQ(harness_info(link).dead[PEAL_REASON_NO_ACTOR], 100);
+	CHECK_OK(peal_actor_state(rt, mourner, &seen, sizeof(seen)));
+	CHECK_EQ(seen.letters, 100);
+	CHECK_EQ(seen.numbers, 99 * 50);
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
@@ -594,7 +692,11 @@ PEAL_TEST(what_cannot_take_letters_says_why)
 	o.capacity = 0;
 	CHECK_EQ(peal_link_list(rt, NULL, 0), 0); /* none was half made */
 	CHECK_OK(peal_dead_letters(k, 0, NULL)); /* nobody takes them */
+	CHECK_OK(peal_kernel_suspend(k, PATIENCE));
 	CHECK_OK(LETTERS(to));
+	CHECK_OK(peal_kernel_resume(k));
+	CHECK_EQ(harness_info(harness_letters(rt, k, 1)).message_bytes,
+		 LETTER + 48 + PEAL_REQUEST_BYTES);
 	CHECK_FAILS(LETTERS(to), PEAL_EEXIST, "port 0 is connected already");
 	CHECK_EQ(peal_link_list(rt, NULL, 0), 2);
 	CHECK_OK(peal_actor_retire(rt, exact)); /* they are not its links */
@@ -628,6 +730,8 @@ static int run_all(int argc, char **argv, uint32_t lanes)
 	RUN(an_actor_takes_them_and_none_comes_of_those_it_fails_on);
 	RUN(letters_go_on_by_another_route_and_end_with_their_receiver);
 	RUN(a_pool_has_letters_about_what_it_held);
+	RUN(a_pool_takes_letters);
+	RUN(a_kernel_that_takes_its_own_ends_without_them);
 	RUN(a_subscriber_that_fails_has_a_letter);
 	RUN(what_cannot_take_letters_says_why);
 	return peal_cases_;

@@ -97,6 +97,10 @@ struct peal_actor_entry {
 	uint16_t reserved[2];
 };
 
+/** Index of a worker's port for dead letters, and of its actors' first one. */
+#define PEAL_PORT_DEAD_LETTERS 0
+#define PEAL_PORTS_FIRST 1u
+
 /** An actor's number, the low half of its address: the index of its entry, and
  * above it a generation, another one for each that has the entry. */
 #define PEAL_ACTOR_BITS 24

@@ -88,7 +88,8 @@ struct peal_dead_letter {
 		      * message that a member has failed on, of that one */
 	uint64_t link; /* id of the link that brought it; PEAL_NO_LINK: it
 			* was in a mailbox, a pool or a topic */
-	uint64_t sequence; /* its number there, from 0 */
+	uint64_t sequence; /* its number in the link, or among those of the
+			    * topic that the actor got, from 0; else 0 */
 	uint64_t length; /* of its payload, kept or not */
 	uint32_t reason; /* enum peal_reason */
 	int32_t error; /* what the handler returned, with several lanes

@@ -133,7 +133,7 @@ peali_control_port(struct peal_worker *w, uint32_t type,
 {
 	struct peal_output *o = &w->outputs[view->index];
 
-	if (view->index > w->params->max_ports) /* that is the dead letters' */
+	if (view->index >= PEAL_PORTS_FIRST + w->params->max_ports)
 		return PEAL_EINVAL;
 	if (type != PEAL_CONTROL_CLOSE_PORT && peali_cluster_check(w, view))
 		return PEAL_ENOTSUP;

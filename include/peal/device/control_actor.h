@@ -34,7 +34,8 @@ peali_control_has(const struct peal_worker *w,
 
 	return first < w->params->max_actors && spawn->count &&
 	       spawn->count <= w->params->max_actors - first &&
-	       (!spawn->entry.ports || ports <= w->params->max_ports) &&
+	       (!spawn->entry.ports ||
+		ports <= PEAL_PORTS_FIRST + w->params->max_ports) &&
 	       PEAL_PLACE_WORKER(spawn->entry.place) == w->index;
 }
 

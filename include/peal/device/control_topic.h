@@ -17,7 +17,7 @@ peali_control_topic(struct peal_worker *w, uint32_t type,
 
 	if (view->index >= (type == PEAL_CONTROL_SUBSCRIBE ?
 				    w->params->max_inputs :
-				    w->params->max_ports))
+				    PEAL_PORTS_FIRST + w->params->max_ports))
 		return PEAL_EINVAL;
 	if (type == PEAL_CONTROL_SUBSCRIBE) {
 		in->topic = (struct peal_subscription *)(uintptr_t)view->own;

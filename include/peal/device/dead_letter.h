@@ -7,7 +7,7 @@
 /*
  * Dead letters: a worker that finds a message dead sends what it knows of it,
  * and the payload, to whoever takes the kernel's dead letters
- * (peal/dead_letter.h). Each worker has a port for them behind those of its
+ * (peal/dead_letter.h). Each worker has a port for them, before those of its
  * actors. Nothing ever waits for room there, so that the dead hold nobody up: a
  * letter that does not fit is counted as lost. Nor is there a letter about a
  * letter, so that who fails on one gets no other. For the leader.
@@ -17,7 +17,7 @@
 static PEAL_DEV PEAL_INLINE struct peal_output *
 peali_dead_letters(const struct peal_worker *w)
 {
-	return &w->outputs[w->params->max_ports];
+	return &w->outputs[PEAL_PORT_DEAD_LETTERS];
 }
 
 /* Room for a letter: 0. The last slot is kept free for an END or a SEAL. */
@@ -80,7 +80,7 @@ peali_dead_letter(struct peal_worker *w, const struct peal_link_consumer *c,
 	letter->link = PEAL_NO_LINK;
 	if (c && c->state != PEALI_STATE_TOPIC)
 		letter->link = peal_load_relaxed_sys(&c->counts->id);
-	letter->sequence = m->sequence;
+	letter->sequence = c ? m->sequence : 0;
 	letter->length = m->length;
 	letter->reason = reason;
 	letter->error = error;

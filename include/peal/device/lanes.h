@@ -201,7 +201,9 @@ static PEAL_DEV PEAL_INLINE uint16_t peal_type(const struct peal_worker *w)
 static PEAL_DEV PEAL_INLINE const struct peal_dead_letter *
 peal_dead_letter_in_hand(const struct peal_worker *w)
 {
-	return w->message.header.flags & PEAL_FLAG_DEAD_LETTER ?
+	return w->message.header.flags & PEAL_FLAG_DEAD_LETTER &&
+			       w->message.length >=
+				       sizeof(struct peal_dead_letter) ?
 		       (const struct peal_dead_letter *)w->message.data :
 		       0;
 }

@@ -137,9 +137,9 @@ peal_worker_tables(const struct peal_kernel_params *params)
 	at.inputs = (sizeof(struct peal_worker_state) + 127) / 128 * 128;
 	at.outputs = at.inputs +
 		     (uint64_t)params->max_inputs * sizeof(struct peal_input);
-	/* behind the actors' ports the one of the dead letters */
-	at.pools = at.outputs +
-		   (params->max_ports + 1ULL) * sizeof(struct peal_output);
+	at.pools =
+		at.outputs + (PEAL_PORTS_FIRST + (uint64_t)params->max_ports) *
+				     sizeof(struct peal_output);
 	at.barriers = at.pools + (uint64_t)params->max_pools *
 					 sizeof(struct peal_pool_place);
 	at.leases = at.barriers + (uint64_t)params->max_barriers *
