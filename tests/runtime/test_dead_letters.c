@@ -12,9 +12,11 @@ PEAL_ENDPOINT_OF(parcel)
 #define N 32
 #define LETTER sizeof(struct peal_dead_letter)
 
-static const struct peal_kernel_options two = {
-	.workers = 2, .max_actors = 2 * N, .max_inputs = 8, .mailbox_slots = 64
-};
+static const struct peal_kernel_options two = { .workers = 2,
+						.max_actors = 2 * N,
+						.max_inputs = 8,
+						.max_ports = 2,
+						.mailbox_slots = 64 };
 static const struct peal_link_options small = { .capacity = 16 };
 static uint64_t address[N];
 
@@ -269,19 +271,23 @@ PEAL_TEST(each_dead_message_has_one_letter)
 	unsigned long long state = 5;
 	uint64_t dead = 0, at, i;
 	struct tally_message m;
+	struct peal_link *other;
 	struct letter l;
 
-	for (i = 3; i < N; i += 3) /* the first has the link */
+	/* by links to both workers, and from each of them by the mailbox of the
+	 * other one */
+	other = harness_from(s.rt, s.in, 1, address[N - 1], small);
+	for (i = 3; i < N; i += 3) /* the first has a link, as has the last */
 		CHECK_OK(peal_actor_retire(s.rt, address[i]));
 	for (i = 0; i < MESSAGES; i++) {
 		at = test_random(&state) % N;
 		/* numbers that never are the next one; or its own */
 		dead += at % 3 != 2;
-		tallies_send(s.in, 0, address[at], at,
+		tallies_send(s.in, at / 3 % 2, address[at], at,
 			     at % 3 == 2 ? seen[at]++ : MESSAGES + i);
 	}
 	memset(seen, 0, sizeof(seen));
-	EVENTUALLY(harness_info(s.link).queued == 0);
+	EVENTUALLY(!harness_info(s.link).queued && !harness_info(other).queued);
 	for (i = 0; i < dead; i++) {
 		CHECK_EQ(take(s.out, &l), sizeof(m));
 		memcpy(&m, l.kept, sizeof(m));
@@ -302,6 +308,7 @@ PEAL_TEST(each_dead_message_has_one_letter)
 PEAL_TEST(what_a_letter_kept_is_sent_once_more)
 {
 	struct scene s = open_scene(small);
+	struct tally_message m = { 1, 0, 0 };
 	struct letter l, odd;
 	uint64_t next;
 
@@ -316,7 +323,8 @@ PEAL_TEST(what_a_letter_kept_is_sent_once_more)
 	CHECK_EQ(tallies_info(s.k).failed, 1);
 	/* of who has gone, to who has its place */
 	CHECK_OK(peal_actor_retire(s.rt, address[1]));
-	tallies_send(s.in, 0, address[1], 1, 0);
+	CHECK_OK(
+		peal_send_to(s.in, 0, address[1], 55, &m, sizeof(m), PATIENCE));
 	CHECK_EQ(take(s.out, &l), sizeof(struct tally_message));
 	tallies_spawn(s.k, "tally", 0, 1, 1, &next);
 	CHECK_OK(REPLAY(next, &l.about, LETTER + sizeof(struct tally_message)));
@@ -327,6 +335,7 @@ PEAL_TEST(what_a_letter_kept_is_sent_once_more)
 	CHECK_OK(REPLAY(0, &l.about, LETTER + sizeof(struct tally_message)));
 	CHECK_EQ(take(s.out, &l), sizeof(struct tally_message));
 	CHECK_EQ(l.about.to, odd.about.to);
+	CHECK_EQ(l.about.type, 55);
 	CHECK_EQ(l.about.sequence, 5);
 	/* what is none */
 	CHECK_FAILS(REPLAY(0, NULL, 100), PEAL_EINVAL, "no dead letter");
