@@ -168,6 +168,39 @@ PEAL_TEST(who_is_retired_has_letters_about_its_mail)
 	close_scene(&s);
 }
 
+/* While an input of its worker waits for room: what it holds stays. */
+PEAL_TEST(dead_mail_takes_nothing_of_an_input_with_it)
+{
+	struct scene s = open_scene(small);
+	struct peal_actor_options on_1 = { .size = sizeof(on_1), .worker = 2 };
+	struct peal_link_options two_slots = { .capacity = 2 };
+	struct peal_endpoint *e = harness_endpoint(s.rt);
+	struct tally_message m = { 0, 0, 0 };
+	struct peal_received r;
+	uint64_t post, i, sum = 0;
+	struct letter l;
+
+	CHECK_OK(peal_actor_spawn(s.k, "post", &on_1, &post));
+	harness_to(s.rt, post, e, two_slots);
+	harness_from(s.rt, s.in, 1, post, small);
+	for (m.number = 0; m.number < 10; m.number++)
+		CHECK_OK(peal_send_to(s.in, 1, post, 0, &m, sizeof(m),
+				      PATIENCE));
+	CHECK_OK(peal_send_to(s.in, 0, post, 0, &m, sizeof(m), PATIENCE));
+	tallies_send(s.in, 0, address[N - 1], N - 1, 0);
+	EVENTUALLY(harness_info(s.link).delivered == 2);
+	CHECK_OK(peal_actor_retire(s.rt, address[N - 1]));
+	for (i = 0; i < 11; i++) {
+		CHECK_OK(peal_receive(e, &m, sizeof(m), &r, PATIENCE));
+		sum += m.number;
+		identity_sleep_us(2000); /* it waits again for the next */
+	}
+	CHECK_EQ(sum, 55);
+	take(s.out, &l);
+	check_letter(&l, address[N - 1], PEAL_REASON_NO_ACTOR, 0, 1);
+	close_scene(&s);
+}
+
 /* By the slab, and the first bytes alone where the link takes no more. */
 PEAL_TEST(a_letter_keeps_as_much_as_its_link_takes)
 {
@@ -731,6 +764,7 @@ static int run_all(int argc, char **argv, uint32_t lanes)
 	printf("%u lanes\n", lanes);
 	RUN(a_letter_says_what_died_where_and_why);
 	RUN(who_is_retired_has_letters_about_its_mail);
+	RUN(dead_mail_takes_nothing_of_an_input_with_it);
 	RUN(a_letter_keeps_as_much_as_its_link_takes);
 	RUN(letters_hold_nobody_up);
 	RUN(each_dead_message_has_one_letter);
