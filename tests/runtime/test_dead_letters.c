@@ -607,6 +607,7 @@ PEAL_TEST(a_pool_takes_letters)
 	uint64_t little, large, member, picky, other, i;
 	struct peal_runtime *rt = harness_open(1, "");
 	struct peal_endpoint *e = harness_endpoint(rt);
+	uint8_t longer[64] = { 0 };
 	struct pool_toil done;
 	struct peal_kernel *k;
 	struct peal_link *link;
@@ -628,7 +629,7 @@ PEAL_TEST(a_pool_takes_letters)
 	CHECK_OK(peal_pool_join(rt, large, member));
 	for (i = 0; i < 30; i++) /* for who never was, or too long */
 		CHECK_OK(peal_send_to(e, 0, i % 3 ? little : other + 50, 0,
-				      &wide, i % 3 == 1 ? 64 : 8, PATIENCE));
+				      longer, i % 3 == 1 ? 64 : 8, PATIENCE));
 	EVENTUALLY(harness_info(link).queued == 0);
 	CHECK_EQ(harness_info(link).dead[PEAL_REASON_TOO_LONG], 10);
 	CHECK_EQ(harness_info(link).dead[PEAL_REASON_NO_ACTOR], 10);
