@@ -82,14 +82,17 @@ PEAL_TEST(a_name_is_free_when_who_has_it_is_gone)
 {
 	struct peal_kernel_options o = { .size = sizeof(o) };
 	struct peal_runtime *rt = harness_open(2, "");
-	struct peal_kernel *k = tallies_launch(rt, 0, two);
 	struct peal_endpoint *e = harness_endpoint(rt);
 	struct peal_pool_options po = { .size = sizeof(po) };
 	struct peal_topic_options to = { .capacity = 16 };
 	uint64_t topic = topic_create(rt, 0, to), pool, last, next;
 	char text[PEAL_NAME_BYTES];
-	struct peal_kernel *pools;
+	struct peal_kernel *k, *pools;
 
+	/* Two devices may be parts of one GPU, whose programs are loaded
+	 * before its first kernel. */
+	CHECK_OK(peal_program_add(rt, &peal_program_pools));
+	k = tallies_launch(rt, 0, two);
 	CHECK_OK(peal_kernel_launch(rt, 1, &peal_program_pools, &o, &pools));
 	CHECK_OK(peal_pool_create(pools, &po, &pool));
 	CHECK_OK(peal_name_set(rt, pool, "pool"));
