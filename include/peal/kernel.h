@@ -152,7 +152,7 @@ int peal_kernel_drain(struct peal_kernel *kernel, int64_t timeout_ns);
  * Ends the kernel after the messages in hand. What its inputs still hold is
  * then counted as dead with reason "stopped" (peal_link_info says how many and
  * from which sequence on). What its mailboxes and pools still hold is told -
- * mail_done - mail_dead of struct peal_kernel_info.
+ * mail_done of struct peal_kernel_info.
  *
  * @param kernel     a kernel in any state.
  * @param timeout_ns -1 for ever, 0 does not wait.
