@@ -90,4 +90,6 @@ void peali_mailbox_header(struct peal_mailbox *out,
 	out->slots_offset = sizeof(*out);
 	out->stage_offset = stage_offset(spec);
 	out->policy = spec->policy;
+	out->keep = spec->keep;
+	out->leased = (uint64_t)spec->n_workers * spec->keep;
 }

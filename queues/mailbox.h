@@ -16,7 +16,14 @@
  *
  *	slots >= n_workers * (lease + tells - 1)
  *
- * grants every lease that was asked for. The lease is
+ * grants every lease that was asked for. Workers of a kernel keep what a handler
+ * tells, `keep` slots, and give all else back at every pause and at least every
+ * 64 turns: there
+ *
+ *	slots >= n_workers * keep + lease
+ *
+ * grants them all, one after the other; with keep = tells it follows from the
+ * above. The lease is
  *
  *	lease = max(tells, 1, min(32, slots / (2 * n_workers)))
  *
@@ -36,6 +43,8 @@ struct peali_mailbox_spec {
 	uint32_t slot_bytes; /* out */
 	uint32_t lease; /* 0: by the formula above; out */
 	uint32_t policy; /* enum peal_policy; 0: the default; out */
+	uint32_t keep; /* slots that each worker has from the start and keeps;
+			* 0: none, else `tells` */
 };
 
 /*

@@ -202,6 +202,26 @@ static void make_control(struct peal_kernel *k, const struct kernel_layout *at,
 	peal_link_producer_init(&k->workers[worker].control, &view);
 }
 
+/* A worker's mailbox, and what the worker has leased of all from the start. */
+static void make_mailbox(struct peal_kernel *k, const struct kernel_layout *at,
+			 uint8_t *image, uint32_t worker,
+			 const struct peali_mailbox_spec *box)
+{
+	struct peal_mailbox_lease *leases =
+		(struct peal_mailbox_lease
+			 *)(void *)(image + at->workers +
+				    worker * at->worker_stride +
+				    peal_worker_tables(&k->params).leases);
+	uint32_t i;
+
+	peali_mailbox_header(
+		(struct peal_mailbox *)(void *)(image + at->mailboxes +
+						worker * at->mailbox_stride),
+		box);
+	for (i = 0; i < k->params.n_workers; i++)
+		leases[i].granted = box->keep;
+}
+
 /* Builds the image of everything before the arena and writes it. */
 static int write_image(struct peal_kernel *k, const struct kernel_layout *at,
 		       const struct peali_mailbox_spec *box)
@@ -222,11 +242,7 @@ static int write_image(struct peal_kernel *k, const struct kernel_layout *at,
 
 		make_control(k, at, i, &state->control_view);
 		if (box)
-			peali_mailbox_header(
-				(struct peal_mailbox
-					 *)(void *)(image + at->mailboxes +
-						    i * at->mailbox_stride),
-				box);
+			make_mailbox(k, at, image, i, box);
 	}
 	actors = (struct peal_actor_entry *)(void *)(image + at->actors);
 	for (i = 0; i < k->params.max_actors; i++)
@@ -276,7 +292,7 @@ static int plan_mailboxes(struct peal_kernel *k, struct peali_mailbox_spec *box,
 	box->slots = o->mailbox_slots;
 	box->message_bytes = o->mailbox_message_bytes;
 	box->n_workers = o->workers;
-	box->tells = tells;
+	box->tells = box->keep = tells;
 	box->policy = o->mailbox_policy;
 	result = peali_mailbox_spec_complete(
 		box, b->ops->policies(b), (uint32_t)b->ops->default_policy(b),

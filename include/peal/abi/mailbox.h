@@ -23,10 +23,13 @@ struct peal_mailbox {
 	uint64_t slots_offset; /* from the start of this struct */
 	uint64_t stage_offset; /* the consumer's, for atom policies */
 	uint32_t policy; /* enum peal_policy: how slots are published */
-	uint8_t host_reserved[PEAL_SHARED_LINE - 44];
+	uint32_t keep; /* of what it has leased, a producer gives back only
+			* what is above that; each has so much from the start */
+	uint8_t host_reserved[PEAL_SHARED_LINE - 48];
 	/* added to by all producers */
 	uint64_t leased; /* slots ever asked for */
-	uint64_t returned; /* of those, given back unused */
+	uint64_t returned; /* of those, given back unused; less what the
+			    * consumer has kept to itself of what it freed */
 	uint64_t ticket; /* messages ever put: the next slot's number */
 	uint8_t producers_reserved[PEAL_SHARED_LINE - 24];
 	/* only writer: the consumer */
@@ -45,7 +48,7 @@ PEAL_STATIC_ASSERT(offsetof(struct peal_mailbox, head) == 2 * PEAL_SHARED_LINE,
 /** A producer's admission to a mailbox; private to that producer. */
 struct peal_mailbox_lease {
 	uint64_t granted; /* slots it may put into now */
-	uint64_t asked; /* slots of the lease that is not granted yet; 0 */
+	uint64_t asked; /* slots of the lease that are not granted yet; 0 */
 	uint64_t asked_end; /* where that lease ends in `leased` */
 };
 

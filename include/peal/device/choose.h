@@ -12,11 +12,16 @@
 /* Messages in a row from one input before the next has its turn. */
 #define PEALI_BURST 32
 
-/* Whether what the actor tells fits: a lease for every worker, and pools. */
+/*
+ * Whether what the actor tells fits: a lease for every worker, and pools. What
+ * comes from elsewhere than the mailbox leaves there what a worker keeps, so
+ * that mail is handled whatever else has been sent: who waits for its answer
+ * does not take the room from who has to give it.
+ */
 static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
 peali_tells_fit(struct peal_worker *w, uint32_t tells)
 {
-	uint32_t i;
+	uint32_t i, most = tells;
 	int fit = 1;
 
 	for (i = 0; i < peali_pools(w); i++)
@@ -24,9 +29,11 @@ peali_tells_fit(struct peal_worker *w, uint32_t tells)
 			fit &= peali_pool_fits(&w->pools[i], tells);
 	if (!w->params->mailboxes)
 		return fit; /* peal_tell says PEAL_ENOTSUP */
+	if (w->state->cursor != w->state->n_inputs)
+		most += w->mailbox->keep;
 	for (i = 0; i < w->params->n_workers; i++) {
 		fit &= peal_mailbox_admit(peali_mailbox(w, i), &w->leases[i],
-					  tells);
+					  most);
 	}
 	return fit;
 }

@@ -42,7 +42,9 @@ peali_forward_fits(struct peal_worker *w)
 		return -1;
 	worker = PEAL_PLACE_WORKER(
 		peal_load_relaxed_dev(&actors[PEAL_ACTOR_INDEX(actor)].place));
-	if (peal_mailbox_admit(peali_mailbox(w, worker), &w->leases[worker], 1))
+	/* what handlers keep there is not for these */
+	if (peal_mailbox_admit(peali_mailbox(w, worker), &w->leases[worker],
+			       1 + w->mailbox->keep))
 		return 1;
 	w->state->blocked = PEAL_BLOCKED(actor, 0, PEAL_BLOCKED_MAIL);
 	return 0;
@@ -59,11 +61,11 @@ static PEAL_DEV PEAL_INLINE void peali_forward_burst(struct peal_worker *w)
 	w->state->aside = 0;
 	w->state->idle = 0;
 	for (n = 0; n < PEALI_BURST; n++) {
-		if (!peali_is_elsewhere(w, m->header.actor))
+		if (peali_forward_fits(w) <= 0)
 			break;
 		result = peali_tell(w, m->header.actor, m->header.type,
 				    m->header.flags, m->data, m->length);
-		if (result == PEAL_EAGAIN || result == PEAL_ENOENT)
+		if (result == PEAL_ENOENT)
 			break;
 		if (result) /* longer than it takes */
 			peali_input_too_long(w, in);

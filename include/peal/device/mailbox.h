@@ -10,11 +10,11 @@
  * The mailbox: a queue from many producers of a device to one worker.
  *
  * Admission comes before the ticket, so that a producer that has a ticket never
- * waits: it leases slots in blocks by one add to `leased`. A lease that ends at
- * E is granted once E <= head + returned + capacity; leases are granted in the
- * order in which they were asked for, and only granted slots may be given back.
- * So granted and queued slots together never exceed the capacity, without a
- * compare-and-swap loop. Then the ticket is one add, and each slot is published
+ * waits: it leases slots in blocks by one add to `leased`. The slots up to E of
+ * all that were ever leased are granted once E <= head + returned + capacity:
+ * one by one, in the order in which they were asked for, and only granted slots
+ * may be given back. So granted and queued slots together never exceed the
+ * capacity, without a compare-and-swap loop. Then the ticket is one add, and each slot is published
  * by itself: a producer that stops between ticket and tag delays those behind
  * it in this mailbox, and nobody else.
  *
@@ -29,6 +29,11 @@
  * rests on the device: by C11 alone the later store could come to lie before
  * the earlier one; a memory that puts no store before what its thread has heard
  * of cannot do that (tests/model, "ticket of GPUs").
+ *
+ * A producer keeps the first `keep` slots that it has leased: what it puts next
+ * has room, whoever else has filled the mailbox. A consumer that puts into its
+ * own mailbox keeps them of what it frees, before others hear of it: else it
+ * could wait for room that nobody but itself makes.
  *
  * Order: first in, first out per producer. Progress: putting with a granted
  * lease is wait-free, leasing is wait-free, taking is wait-free. One lane.
@@ -48,20 +53,22 @@ peali_mailbox_lap(const struct peal_mailbox *m, uint64_t number)
 	return (uint32_t)(number >> m->capacity_log2) + 1;
 }
 
-/* Grants the lease that was asked for, if there is room by now. */
-static PEAL_DEV PEAL_INLINE int
+/* Grants what there is room for by now of the lease that was asked for. */
+static PEAL_DEV PEAL_INLINE void
 peali_mailbox_grant(struct peal_mailbox *m, struct peal_mailbox_lease *lease)
 {
 	/* A3: pairs with R3 in peal_mailbox_flush: the slots were read. */
 	uint64_t free = peal_load_acquire_dev(&m->head) +
 			peal_load_acquire_dev(&m->returned) +
 			(1ULL << m->capacity_log2);
+	int64_t left = (int64_t)(lease->asked_end - free);
 
-	if ((int64_t)(free - lease->asked_end) < 0)
-		return 0;
-	lease->granted += lease->asked;
-	lease->asked = 0;
-	return 1;
+	if (left < 0)
+		left = 0;
+	if ((uint64_t)left >= lease->asked)
+		return;
+	lease->granted += lease->asked - (uint64_t)left;
+	lease->asked = (uint64_t)left;
 }
 
 /* An admission that is not simply granted already. */
@@ -75,7 +82,8 @@ peali_mailbox_admit_slow(struct peal_mailbox *m,
 			peal_add_acqrel_dev(&m->leased, lease->asked) +
 			lease->asked;
 	}
-	return peali_mailbox_grant(m, lease) && lease->granted >= n;
+	peali_mailbox_grant(m, lease);
+	return lease->granted >= n;
 }
 
 /**
@@ -83,7 +91,7 @@ peali_mailbox_admit_slow(struct peal_mailbox *m,
  *
  * @param m     the mailbox
  * @param lease the producer's own for this mailbox
- * @param n     at most the mailbox's lease
+ * @param n     at most the mailbox's lease, and what a producer keeps
  * @return 1 it may; 0 not yet, ask again. Wait-free.
  */
 static PEAL_DEV PEAL_INLINE int
@@ -95,17 +103,17 @@ peal_mailbox_admit(struct peal_mailbox *m, struct peal_mailbox_lease *lease,
 }
 
 /**
- * Gives back what a producer has leased and not used; it calls this when it
- * goes idle, so that others find room.
+ * Gives back what a producer has leased and not used, but for what it keeps; it
+ * calls this when it goes idle, so that others find room.
  */
 static PEAL_DEV PEAL_UNUSED inline void
 peal_mailbox_return(struct peal_mailbox *m, struct peal_mailbox_lease *lease)
 {
 	if (lease->asked)
 		peali_mailbox_grant(m, lease);
-	if (lease->granted) {
-		peal_add_acqrel_dev(&m->returned, lease->granted);
-		lease->granted = 0;
+	if (lease->granted > m->keep) {
+		peal_add_acqrel_dev(&m->returned, lease->granted - m->keep);
+		lease->granted = m->keep;
 	}
 }
 
@@ -257,12 +265,41 @@ peal_mailbox_flush(struct peal_mailbox *m)
 		peal_store_release_dev(&m->head, m->taken);
 }
 
-/** Takes the peeked message off; only the consumer. Wait-free. */
-static PEAL_DEV PEAL_INLINE void peal_mailbox_release(struct peal_mailbox *m)
+/**
+ * The same by a consumer that puts into the mailbox too: of what it has freed,
+ * its own lease comes first, up to what a producer keeps.
+ *
+ * @param m   the mailbox
+ * @param own the consumer's lease as a producer. Wait-free.
+ */
+static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
+peal_mailbox_flush_own(struct peal_mailbox *m, struct peal_mailbox_lease *own)
+{
+	uint64_t n = m->taken - m->head;
+
+	if (PEAL_UNLIKELY(own->granted < m->keep) && n) {
+		if (n > m->keep - own->granted)
+			n = m->keep - own->granted;
+		/* Before head, whose R3 publishes it: who sees these slots as
+		 * read sees that they are not free. */
+		peal_add_relaxed_dev(&m->returned, 0 - n);
+		own->granted += n;
+	}
+	peal_mailbox_flush(m);
+}
+
+/* Takes the peeked message off; 1 if it is time to tell the producers. */
+static PEAL_DEV PEAL_INLINE int peali_mailbox_drop(struct peal_mailbox *m)
 {
 	uint64_t kept = ++m->taken - m->head;
 
-	if (PEAL_UNLIKELY(4 * kept >= 1ULL << m->capacity_log2))
+	return PEAL_UNLIKELY(4 * kept >= 1ULL << m->capacity_log2);
+}
+
+/** Takes the peeked message off; only the consumer. Wait-free. */
+static PEAL_DEV PEAL_INLINE void peal_mailbox_release(struct peal_mailbox *m)
+{
+	if (peali_mailbox_drop(m))
 		peal_mailbox_flush(m);
 }
 

@@ -285,7 +285,7 @@ static PEAL_DEV PEAL_INLINE void peali_mail_flush(struct peal_worker *w)
 
 	if (m->head == m->taken)
 		return;
-	peal_mailbox_flush(m);
+	peal_mailbox_flush_own(m, &w->leases[w->index]);
 	if (PEAL_ON_HOST)
 		peali_wake_all_waiting(w);
 }
@@ -293,11 +293,8 @@ static PEAL_DEV PEAL_INLINE void peali_mail_flush(struct peal_worker *w)
 /* Takes the message off the mailbox. */
 static PEAL_DEV PEAL_INLINE void peali_mail_release(struct peal_worker *w)
 {
-	struct peal_mailbox *m = w->mailbox;
-
-	peal_mailbox_release(m);
-	if (PEAL_ON_HOST && PEAL_UNLIKELY(m->head == m->taken))
-		peali_wake_all_waiting(w);
+	if (peali_mailbox_drop(w->mailbox))
+		peali_mail_flush(w);
 }
 
 /* ---- what it says -------------------------------------------------------- */
@@ -373,7 +370,8 @@ peali_settle(struct peal_worker *w)
 	/* nobody is woken for these: whoever waits is owed room that the
 	 * mailbox's worker makes, and two that wait would wake each other */
 	for (i = 0; i < w->params->n_workers; i++)
-		if (w->leases[i].granted || w->leases[i].asked)
+		if (w->leases[i].granted > w->mailbox->keep ||
+		    w->leases[i].asked)
 			peal_mailbox_return(peali_mailbox(w, i), &w->leases[i]);
 }
 

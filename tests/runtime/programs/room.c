@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Actors that tell each other more than a mailbox holds. */
+#include <peal/device/kernel.h>
+
+#include "../room.h"
+
+/* Passes what it gets on to the next one, if there is a next one. */
+static PEAL_DEV int pass(struct peal_worker *w)
+{
+	struct room_actor *s = (struct room_actor *)peal_state(w);
+	uint32_t next = s->next;
+
+	peal_sync(w);
+	if (peal_is_leader(w)) {
+		s->misordered += *(const uint64_t *)peal_data(w) != s->seen;
+		s->seen++;
+	}
+	if (next == ROOM_NOBODY)
+		return 0;
+	return peal_tell(w, next, peal_type(w), peal_data(w), peal_length(w));
+}
+
+/* Asks the next one about each message of its input, and hears the answers. */
+static PEAL_DEV int ask(struct peal_worker *w)
+{
+	struct room_actor *s = (struct room_actor *)peal_state(w);
+
+	if (peal_type(w) != ROOM_ANSWER)
+		return peal_tell(w, s->next, ROOM_QUESTION, peal_data(w),
+				 peal_length(w));
+	if (peal_is_leader(w)) {
+		s->misordered += *(const uint64_t *)peal_data(w) != s->seen;
+		s->seen++;
+	}
+	return 0;
+}
+
+static PEAL_DEV int answer(struct peal_worker *w)
+{
+	struct room_actor *s = (struct room_actor *)peal_state(w);
+
+	if (peal_is_leader(w))
+		s->seen++;
+	return peal_tell(w, s->next, ROOM_ANSWER, peal_data(w), peal_length(w));
+}
+
+/* Tells itself as often as the type says, one time less each. */
+static PEAL_DEV int again(struct peal_worker *w)
+{
+	struct room_actor *s = (struct room_actor *)peal_state(w);
+
+	if (peal_is_leader(w))
+		s->seen++;
+	if (!peal_type(w))
+		return 0;
+	return peal_tell(w, peal_self(w), (uint16_t)(peal_type(w) - 1),
+			 peal_data(w), peal_length(w));
+}
+
+/* Stays until its word is set. */
+static PEAL_DEV int hold(struct peal_worker *w)
+{
+	const uint64_t *word =
+		*(const uint64_t *const *)(const void *)peal_data(w);
+
+	while (!peal_load_acquire_sys(word) && !peal_aborting(w))
+		peal_pause();
+	return 0;
+}
+
+#define HANDLERS(X)                                                            \
+	X(pass, sizeof(struct room_actor), PEAL_TELLS(1))                      \
+	X(ask, sizeof(struct room_actor), PEAL_TELLS(1))                       \
+	X(answer, sizeof(struct room_actor), PEAL_TELLS(1))                    \
+	X(again, sizeof(struct room_actor), PEAL_TELLS(1))                     \
+	X(hold, 0, PEAL_SINK)
+PEAL_PROGRAM(room, HANDLERS);

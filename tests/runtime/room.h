@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEAL_TESTS_ROOM_H
+#define PEAL_TESTS_ROOM_H
+
+#include <peal/device/platform.h>
+
+/* What the handlers of programs/room.c and their tests agree on. */
+
+#define ROOM_QUESTION 1
+#define ROOM_ANSWER 2
+#define ROOM_NOBODY 0xffffffffu
+
+struct room_actor {
+	uint32_t next; /* whom it tells; ROOM_NOBODY */
+	uint32_t reserved;
+	uint64_t seen; /* messages, which are numbered from 0 */
+	uint64_t misordered;
+};
+
+#endif

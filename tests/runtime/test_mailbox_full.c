@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Mailboxes that are full: who waits for room waits for those whom it has told
+ * something, so that all goes on as soon as they do. Without what a worker keeps
+ * in each mailbox these stand still for good.
+ */
+#include "runtime/harness.h"
+#include "runtime/room.h"
+
+PEAL_DECLARE_PROGRAM(room);
+
+#define WORKERS_MAX 3
+#define MESSAGES (IDENTITY_SANITIZED ? 2000u : 20000u)
+
+/* A kernel with an actor on each worker, and a link to the first one. */
+struct row {
+	struct peal_runtime *rt;
+	struct peal_endpoint *e;
+	struct peal_kernel *k;
+	struct peal_link *link;
+	uint64_t actor[WORKERS_MAX];
+	uint32_t workers;
+	uint64_t gate; /* a word of the host: opens worker 1's */
+};
+
+static void open_row(struct row *r, uint32_t workers, uint32_t lanes,
+		     uint32_t slots)
+{
+	struct peal_kernel_options o = { .size = sizeof(o),
+					 .workers = workers,
+					 .lanes = lanes,
+					 .mailbox_slots = slots };
+
+	memset(r, 0, sizeof(*r));
+	r->rt = harness_open(1, "");
+	r->e = harness_endpoint(r->rt);
+	r->workers = workers;
+	CHECK_OK(peal_kernel_launch(r->rt, 0, &peal_program_room, &o, &r->k));
+}
+
+/* Each is to tell the one of that number; the first one has the link. */
+static void spawn_row(struct row *r, const char *const *handler,
+		      const uint32_t *next)
+{
+	struct peal_link_options none = { .capacity = 0 };
+	uint32_t i;
+
+	for (i = 0; i < r->workers; i++) {
+		struct room_actor init = { next[i], 0, 0, 0 };
+		struct peal_actor_options o = { .size = sizeof(o),
+						.worker = 1 + i,
+						.init = &init,
+						.init_bytes = sizeof(init) };
+
+		CHECK_OK(peal_actor_spawn(r->k, handler[i], &o, &r->actor[i]));
+		CHECK_EQ((uint32_t)r->actor[i], i);
+	}
+	r->link = harness_from(r->rt, r->e, 0, r->actor[0], none);
+}
+
+/* Worker 1 does nothing else until r->gate is set. */
+static void close_gate(struct row *r)
+{
+	struct peal_actor_options o = { .size = sizeof(o), .worker = 2 };
+	struct peal_link_options none = { .capacity = 0 };
+	uint64_t holder, word = (uint64_t)(uintptr_t)&r->gate;
+	struct peal_worker_info info;
+
+	CHECK_OK(peal_actor_spawn(r->k, "hold", &o, &holder));
+	harness_from(r->rt, r->e, 1, holder, none);
+	CHECK_OK(peal_send(r->e, 1, 0, &word, sizeof(word), PATIENCE));
+	EVENTUALLY(!peal_worker_info(r->k, 1, &info) &&
+		   info.actor == (int64_t)(uint32_t)holder);
+}
+
+static void send(struct row *r, uint16_t type, uint64_t first, uint64_t n)
+{
+	uint64_t i;
+
+	for (i = first; i < first + n; i++)
+		CHECK_OK(peal_send(r->e, 0, type, &i, sizeof(i), PATIENCE));
+}
+
+/* Ends it; all that was told was handled, and each actor has seen so many. */
+static void close_row(struct row *r, uint64_t n, uint64_t told,
+		      const uint64_t *seen)
+{
+	struct peal_kernel_info info;
+	struct room_actor state;
+	uint32_t i;
+
+	CHECK_OK(peal_send_end(r->e, 0, PATIENCE));
+	if (r->gate)
+		CHECK_OK(peal_send_end(r->e, 1, PATIENCE));
+	CHECK_OK(peal_kernel_drain(r->k, PATIENCE));
+	CHECK_OK(peal_kernel_info(r->k, &info));
+	CHECK_EQ(info.told, told);
+	CHECK_EQ(info.mail_done, told);
+	CHECK_EQ(info.mail_dead, 0);
+	CHECK_EQ(info.failed, 0);
+	for (i = 0; i < r->workers; i++) {
+		CHECK_OK(peal_actor_state(r->rt, r->actor[i], &state,
+					  sizeof(state)));
+		CHECK_EQ(state.seen, seen[i]);
+		CHECK_EQ(state.misordered, 0);
+	}
+	harness_delivered(r->link, n);
+	harness_conserved(r->rt);
+	CHECK_OK(peal_runtime_shutdown(r->rt));
+}
+
+/* ---- cases ---------------------------------------------------------------- */
+
+/* The first tells the second until that one's mailbox is full of messages that
+ * it is to tell a third: nothing goes in a circle. */
+static void chain(uint32_t lanes, uint32_t slots)
+{
+	static const char *const handlers[] = { "pass", "pass", "pass" };
+	static const uint32_t next[] = { 1, 2, ROOM_NOBODY };
+	const uint64_t seen[] = { 200, 200, 200 };
+	struct peal_worker_info info;
+	struct row r;
+	uint64_t told;
+
+	open_row(&r, 3, lanes, slots);
+	spawn_row(&r, handlers, next);
+	close_gate(&r);
+	send(&r, 0, 0, 60);
+	/* until it waits for room there */
+	EVENTUALLY(!peal_worker_info(r.k, 0, &info) &&
+		   info.blocked_port == PEAL_BLOCKED_MAIL);
+	told = info.told;
+	CHECK(told > 0 && told <= slots);
+	peal_store_release_sys(&r.gate, 1);
+	send(&r, 0, 60, 140);
+	close_row(&r, 200, 400, seen);
+}
+
+PEAL_TEST(a_chain_goes_on_when_who_was_late_does)
+{
+	chain(1, 16);
+	chain(32, 16);
+	chain(1, 4);
+}
+
+/* The mailbox of who asks fills with answers while its input goes on to ask:
+ * who answers gets its room by that the answers are heard. */
+static void dialogue(uint32_t workers, uint32_t lanes, uint32_t slots)
+{
+	static const char *const handlers[] = { "ask", "answer" };
+	const uint32_t next[] = { workers - 1, 0 };
+	struct peal_link_options none = { .capacity = 0 };
+	const uint64_t seen[] = { MESSAGES, MESSAGES };
+	struct row r;
+
+	open_row(&r, workers, lanes, slots);
+	if (workers == 2) {
+		spawn_row(&r, handlers, next);
+	} else { /* both on one worker */
+		struct room_actor to[2] = { { 1, 0, 0, 0 }, { 0, 0, 0, 0 } };
+		struct peal_actor_options o = { .size = sizeof(o),
+						.init = &to[0],
+						.init_bytes = sizeof(to[0]) };
+
+		CHECK_OK(peal_actor_spawn(r.k, "ask", &o, &r.actor[0]));
+		o.init = &to[1];
+		CHECK_OK(peal_actor_spawn(r.k, "answer", &o, &r.actor[1]));
+		r.link = harness_from(r.rt, r.e, 0, r.actor[0], none);
+	}
+	send(&r, 0, 0, MESSAGES);
+	close_row(&r, MESSAGES, 2 * MESSAGES, seen);
+}
+
+PEAL_TEST(questions_leave_room_for_their_answers)
+{
+	dialogue(2, 1, 4);
+	dialogue(2, 1, 16);
+	dialogue(2, 32, 16);
+	dialogue(1, 1, 2);
+	dialogue(1, 1, 16);
+}
+
+/* An actor that goes on by messages to itself, while another worker fills its
+ * mailbox: it has the room that it makes itself, before that one. */
+static void crowd(uint32_t lanes, uint32_t slots)
+{
+	static const char *const handlers[] = { "pass", "again" };
+	static const uint32_t next[] = { 1, ROOM_NOBODY };
+	const uint64_t seen[] = { MESSAGES / 4, MESSAGES / 4 * 8 };
+	struct row r;
+
+	open_row(&r, 2, lanes, slots);
+	spawn_row(&r, handlers, next);
+	send(&r, 7, 0, MESSAGES / 4);
+	close_row(&r, MESSAGES / 4, MESSAGES / 4 * 8, seen);
+}
+
+PEAL_TEST(who_tells_itself_has_its_room_in_a_mailbox_that_others_fill)
+{
+	crowd(1, 4);
+	crowd(1, 16);
+	crowd(32, 16);
+}
+
+/* What is passed on to another worker leaves handlers their room there: the
+ * actor that gets the answers may tell that worker something, and does not. */
+static void passage(uint32_t slots)
+{
+	static const char *const handlers[] = { "pass", "pass" };
+	static const uint32_t next[] = { ROOM_NOBODY, 0 };
+	const uint64_t seen[] = { MESSAGES, MESSAGES };
+	struct row r;
+	uint64_t i;
+
+	open_row(&r, 2, 1, slots);
+	spawn_row(&r, handlers, next);
+	for (i = 0; i < MESSAGES; i++)
+		CHECK_OK(peal_send_to(r.e, 0, r.actor[1], 0, &i, sizeof(i),
+				      PATIENCE));
+	close_row(&r, MESSAGES, 2 * MESSAGES, seen);
+}
+
+PEAL_TEST(what_is_passed_on_leaves_handlers_their_room)
+{
+	passage(4);
+	passage(16);
+}
+
+/* An actor that goes on by messages to itself, one for one, while its input
+ * brings more than its mailbox holds. */
+static void monologue(uint32_t workers, uint32_t slots)
+{
+	struct peal_kernel_options o = { .workers = workers,
+					 .mailbox_slots = slots };
+	struct peal_runtime *rt = harness_open(1, "");
+	struct peal_endpoint *e = harness_endpoint(rt);
+	struct peal_kernel *k = harness_launch_with(rt, 0, o);
+	struct peal_link_options none = { .capacity = 0 };
+	struct relay_hop hop = { 5, workers };
+	struct peal_kernel_info info;
+	struct peal_link *link;
+	uint64_t actor[WORKERS_MAX];
+	uint32_t i;
+
+	for (i = 0; i < workers; i++)
+		actor[i] = harness_spawn(k, "hop", (int)i);
+	link = harness_from(rt, e, 0, actor[0], none);
+	for (i = 0; i < MESSAGES; i++)
+		CHECK_OK(peal_send(e, 0, 0, &hop, sizeof(hop), PATIENCE));
+	CHECK_OK(peal_send_end(e, 0, PATIENCE));
+	CHECK_OK(peal_kernel_drain(k, PATIENCE));
+	CHECK_OK(peal_kernel_info(k, &info));
+	CHECK_EQ(info.told, 5 * MESSAGES);
+	CHECK_EQ(info.mail_done, info.told);
+	CHECK_EQ(info.failed, 0);
+	harness_delivered(link, MESSAGES);
+	harness_conserved(rt);
+	CHECK_OK(peal_runtime_shutdown(rt));
+}
+
+PEAL_TEST(who_goes_on_by_messages_to_itself_takes_no_more_than_fits)
+{
+	monologue(1, 2);
+	monologue(1, 16);
+}
+
+PEAL_TEST(what_comes_by_a_link_does_not_fill_a_circle)
+{
+	monologue(2, 4);
+	monologue(2, 64);
+	monologue(3, 64);
+}
+
+PEAL_TEST_MAIN(RUN(a_chain_goes_on_when_who_was_late_does);
+	       RUN(questions_leave_room_for_their_answers);
+	       RUN(who_tells_itself_has_its_room_in_a_mailbox_that_others_fill);
+	       RUN(what_is_passed_on_leaves_handlers_their_room);
+	       RUN(who_goes_on_by_messages_to_itself_takes_no_more_than_fits);
+	       RUN(what_comes_by_a_link_does_not_fill_a_circle);)
