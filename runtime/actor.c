@@ -57,6 +57,8 @@ struct crew {
 	int written; /* 1: the host writes their states */
 	int told; /* 1: workers have been asked to make them */
 	uint32_t n_runs;
+	struct peali_inits *inits; /* what a supervisor restarts them with */
+	struct peal_control_care *care; /* for each run, if they have one */
 	struct peal_control_spawn *spawn; /* for each run */
 	uint32_t *worker; /* for each run */
 };
@@ -64,6 +66,7 @@ struct crew {
 static void free_crew(struct crew *c)
 {
 	free(c->index);
+	free(c->care);
 	free(c->spawn);
 	free(c->worker);
 }
@@ -210,6 +213,12 @@ static void plan_run(struct crew *c, uint32_t at, uint32_t n)
 			memcpy(spawn->init, c->options->init,
 			       spawn->init_bytes);
 	}
+	if (c->care) {
+		c->care[c->n_runs] = peali_supervisor_care(
+			c->options->supervisor, c->inits, c->options, at);
+		c->care[c->n_runs].actor = spawn->actor;
+		c->care[c->n_runs].count = n;
+	}
 	c->worker[c->n_runs++] = a->worker;
 }
 
@@ -222,7 +231,9 @@ static int plan_runs(struct crew *c)
 		runs++;
 	c->spawn = calloc(runs, sizeof(*c->spawn));
 	c->worker = calloc(runs, sizeof(*c->worker));
-	if (!c->spawn || !c->worker)
+	if (c->options->supervisor)
+		c->care = calloc(runs, sizeof(*c->care));
+	if (!c->spawn || !c->worker || (c->options->supervisor && !c->care))
 		return peali_fail(PEAL_ENOMEM, "peal_actor_spawn",
 				  "no memory to make %u actors", c->n);
 	for (at = 0; at < c->n; at += n) {
@@ -248,11 +259,29 @@ static void enrol(struct crew *c, uint64_t *addresses_out)
 		addresses_out[i] = k->params.address |
 				   peali_actor_number(k, c->index[i]);
 	}
+	if (c->options->supervisor)
+		peali_supervisor_enrol(c->options->supervisor, c->inits,
+				       c->index, c->n);
 	if (c->rooms.ports_of)
 		k->actors[c->rooms.ports_of - 1].n_links += c->n;
 	k->n_actors += c->n;
 	if (!c->options->worker)
 		k->next_worker += c->n;
+}
+
+/* All that their workers need to be told; nobody is told yet. */
+static int plan_crew(struct crew *c)
+{
+	int result = 0;
+
+	if (c->options->supervisor)
+		result = peali_inits_make(c->kernel, c->options, c->n,
+					  &c->inits, "peal_actor_spawn");
+	if (!result)
+		result = plan_runs(c);
+	if (result && c->inits)
+		peali_inits_free(c->kernel, c->inits);
+	return result;
 }
 
 static int spawn_crew(struct crew *c, uint64_t *addresses_out)
@@ -261,8 +290,13 @@ static int spawn_crew(struct crew *c, uint64_t *addresses_out)
 
 	if (result)
 		return result;
-	result = plan_runs(c);
+	result = plan_crew(c);
 	c->told = !result;
+	if (!result && c->care)
+		result = peali_kernel_tell_all(c->kernel, c->worker,
+					       PEAL_CONTROL_CARE, c->care,
+					       sizeof(*c->care), c->n_runs,
+					       "peal_actor_spawn");
 	if (!result)
 		result = peali_kernel_tell_all(c->kernel, c->worker,
 					       PEAL_CONTROL_SPAWN, c->spawn,
@@ -419,6 +453,9 @@ int peal_actor_spawn_many(struct peal_kernel *k, const char *handler,
 	pthread_mutex_lock(&k->rt->lock);
 	if (o.name)
 		result = peali_name_check(k->rt, o.name, "peal_actor_spawn");
+	if (!result && o.supervisor)
+		result = peali_supervisor_check(o.supervisor, k, n,
+						"peal_actor_spawn");
 	if (!result)
 		result = spawn(k, (uint32_t)number, &o, n, addresses_out);
 	if (!result && o.name) {
@@ -552,6 +589,7 @@ static void strike(struct peal_kernel *k, const uint64_t *addresses, uint32_t n)
 
 		if (a->ports_of)
 			k->actors[a->ports_of - 1].n_links--;
+		peali_supervisor_strike(k, index);
 		a->pool = 0;
 		peali_name_forget(k->rt, addresses[n]);
 		peali_rooms_give(&rooms, index);

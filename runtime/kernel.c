@@ -25,6 +25,7 @@ struct kernel_layout {
 	/* device memory */
 	uint64_t params, workers, worker_stride, actors, mailboxes;
 	uint64_t mailbox_stride, worker_stages, cluster_home, arena, own_bytes;
+	uint64_t supervisors, care, report;
 	/* of the control rings */
 	struct peali_ring_spec spec;
 	uint64_t stage_bytes;
@@ -97,6 +98,9 @@ static int complete_options(struct peal_kernel_options *o,
 	DEFAULT(name, program->name);
 	result = option_range("workers", o->workers, 1, 65535);
 	if (!result)
+		result = option_range("max_supervisors", o->max_supervisors, 0,
+				      65535);
+	if (!result)
 		result = option_range("lanes", o->lanes, 1, 1024);
 	if (!result)
 		result = option_range("max_actors", o->max_actors, 1, 1 << 24);
@@ -153,7 +157,10 @@ static void lay_out(struct kernel_layout *at,
 	at->credits = at->rings + n * at->ring_stride;
 	at->counts = at->credits + n * sizeof(struct peal_credit);
 	at->stages = at->counts + n * sizeof(struct peal_link_counts);
-	at->shared_bytes = at->stages + n * at->stage_bytes;
+	at->report = peali_whole_lines(at->stages + n * at->stage_bytes);
+	at->shared_bytes =
+		at->report +
+		peali_whole_lines(sizeof(struct peal_supervisor_report));
 
 	at->params = 0;
 	at->workers = peali_whole_lines(sizeof(struct peal_kernel_params));
@@ -164,7 +171,14 @@ static void lay_out(struct kernel_layout *at,
 					       sizeof(struct peal_actor_entry));
 	at->mailbox_stride = p->mailbox_stride;
 	at->worker_stages = at->mailboxes + n * at->mailbox_stride;
-	at->cluster_home = at->worker_stages + n * at->stage_bytes;
+	at->supervisors =
+		peali_whole_lines(at->worker_stages + n * at->stage_bytes);
+	at->care = at->supervisors +
+		   p->max_supervisors * sizeof(struct peal_supervisor_record);
+	at->cluster_home = at->care;
+	if (p->max_supervisors)
+		at->cluster_home += peali_whole_lines(p->max_actors *
+						      sizeof(struct peal_care));
 	at->arena = at->cluster_home;
 	if (p->epoch_ns)
 		at->arena += n * p->cluster_bytes;
@@ -273,6 +287,11 @@ static void set_addresses(struct peal_kernel *k, const struct kernel_layout *at)
 	p->mailboxes = p->mailbox_stride ? own + at->mailboxes : 0;
 	p->cluster_home =
 		p->cluster_bytes && p->epoch_ns ? own + at->cluster_home : 0;
+	if (p->max_supervisors) {
+		p->supervisors = own + at->supervisors;
+		p->care = own + at->care;
+	}
+	k->report_offset = at->report;
 	k->arena_offset = at->arena;
 	k->control->magic = PEAL_CONTROL_MAGIC;
 }
@@ -348,6 +367,7 @@ static void free_kernel(struct peal_kernel *k)
 	if (!k)
 		return;
 	peali_pools_free(k);
+	peali_supervisors_close(k);
 	peali_area_free(k->rt, &k->own);
 	peali_area_free(k->rt, &k->shared);
 	for (i = 0; k->workers && i < k->params.n_workers; i++) {
@@ -398,6 +418,7 @@ static struct peal_kernel *new_kernel(struct peal_runtime *rt, int device,
 	k->params.max_ports = o->max_ports;
 	k->params.max_barriers = o->max_barriers;
 	k->params.max_pools = o->max_pools;
+	k->params.max_supervisors = o->max_supervisors;
 	k->params.lease_ns = o->lease_ns;
 	k->params.epoch_ns = o->epoch_ns;
 	k->params.end_with_inputs = o->end_with_inputs != 0;
@@ -416,7 +437,8 @@ static struct peal_kernel *new_kernel(struct peal_runtime *rt, int device,
 				     o->cluster_bytes))
 			missing++;
 	}
-	if (!k->workers || !k->pools || missing || peali_rooms_open(k)) {
+	if (!k->workers || !k->pools || missing || peali_rooms_open(k) ||
+	    peali_supervisors_open(k)) {
 		free_kernel(k);
 		return NULL;
 	}

@@ -351,6 +351,12 @@ static int join(struct peal_runtime *rt, uint64_t pool, uint64_t actor)
 				  "actor %u of kernel '%s' is a member of a "
 				  "pool already",
 				  PEAL_ACTOR_INDEX(actor), k->name);
+	if (k->wards && k->wards[PEAL_ACTOR_INDEX(actor)].supervisor)
+		return peali_fail(PEAL_EINVAL, JOIN,
+				  "actor %u of kernel '%s' has a supervisor, "
+				  "and a pool would not wait until it begins "
+				  "anew: join one that has none",
+				  PEAL_ACTOR_INDEX(actor), k->name);
 	if (p->members[a->worker])
 		return peali_fail(PEAL_EEXIST, JOIN,
 				  "worker %u of kernel '%s' has a member of "

@@ -203,6 +203,10 @@ struct peal_kernel {
 	struct peali_actor *actors;
 	struct peali_pool *pools; /* max_pools */
 	_Atomic uint32_t n_actors; /* live ones */
+	struct peal_supervisor *supervisors; /* max_supervisors */
+	struct peali_ward *wards; /* max_actors, if there are supervisors */
+	struct peali_inits *inits; /* what supervised actors begin with */
+	uint64_t report_offset; /* in `shared`: what a supervisor says */
 	uint32_t mailbox_message_bytes;
 	uint32_t next_worker; /* whose turn it is to get an actor */
 	uint64_t arena_offset, arena_bytes, arena_used;
@@ -244,6 +248,46 @@ void peali_rooms_give(const struct peali_rooms *rooms, uint32_t index);
 /* The same for an entry by which a pool is addressed; -1: none is left. */
 int64_t peali_pool_room_take(struct peal_kernel *kernel);
 void peali_pool_room_give(struct peal_kernel *kernel, uint32_t index);
+
+/* ---- supervisors ------------------------------------------------------------ */
+
+/** What supervised actors of one call begin with. */
+struct peali_inits {
+	struct peali_inits *next;
+	struct peali_area area;
+	uint64_t step; /* from one's to the next one's; 0: all alike */
+	uint32_t actors; /* that are there yet; freed behind the last one */
+};
+
+/** Who supervises an actor. */
+struct peali_ward {
+	struct peal_supervisor *supervisor; /* NULL: nobody */
+	struct peali_inits *inits; /* NULL: it begins with zeros */
+};
+
+/* 0; PEAL_ENOMEM without a text. */
+int peali_supervisors_open(struct peal_kernel *kernel);
+void peali_supervisors_close(struct peal_kernel *kernel);
+/* Whether actors of the kernel can have it. */
+int peali_supervisor_check(const struct peal_supervisor *supervisor,
+			   const struct peal_kernel *kernel, uint32_t n,
+			   const char *call);
+/* Writes down what n actors begin with; *inits_out, NULL for zeros. */
+int peali_inits_make(struct peal_kernel *kernel,
+		     const struct peal_actor_options *options, uint32_t n,
+		     struct peali_inits **inits_out, const char *call);
+/* Frees it, if it has no actors. */
+void peali_inits_free(struct peal_kernel *kernel, struct peali_inits *inits);
+/* The control message about the actors from one of them on. */
+struct peal_control_care
+peali_supervisor_care(const struct peal_supervisor *supervisor,
+		      const struct peali_inits *inits,
+		      const struct peal_actor_options *options, uint32_t at);
+/* They are there, the kernel's actors of those indices; one is gone. */
+void peali_supervisor_enrol(struct peal_supervisor *supervisor,
+			    struct peali_inits *inits, const uint32_t *index,
+			    uint32_t n);
+void peali_supervisor_strike(struct peal_kernel *kernel, uint32_t index);
 
 /* ---- pools ------------------------------------------------------------------ */
 

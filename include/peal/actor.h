@@ -13,6 +13,7 @@ extern "C" {
 
 struct peal_kernel;
 struct peal_runtime;
+struct peal_supervisor;
 
 /** Zero in a field: its default. */
 struct peal_actor_options {
@@ -38,6 +39,9 @@ struct peal_actor_options {
 	uint64_t ports_of;
 	const char *name; /* by which it is found, see peal/name.h; NULL: none.
 			   * Of one actor. Copied. */
+	struct peal_supervisor *supervisor; /* who restarts it when it fails,
+					     * see peal/supervisor.h; NULL:
+					     * nobody */
 };
 
 /**
@@ -55,7 +59,8 @@ struct peal_actor_options {
  * @return 0; PEAL_ENOENT no such handler (the text lists them), worker, or
  *         actor whose ports to share; PEAL_ENOSPC max_actors, max_ports or the
  *         arena is used up (the text says which); PEAL_EINVAL more init bytes
- *         than state, ports that cannot be shared, or a name that is too long;
+ *         than state, ports that cannot be shared, a supervisor of another
+ *         kernel, or a name that is too long;
  *         PEAL_EEXIST the name is taken; PEAL_ENOMEM;
  *         PEAL_ESTOPPED; PEAL_EHUNG the worker did not answer: then, and after
  *         PEAL_ESTOPPED of a kernel that goes on, what they would have is lost

@@ -61,6 +61,8 @@ struct peal_kernel_options {
 	uint32_t cluster_bytes; /* of that memory for the rings into a worker,
 				 * as far as they fit; 32 KiB. Rounded up to
 				 * 128, at most what a block can have */
+	uint32_t max_supervisors; /* see peal/supervisor.h; 0, up to 65535 */
+	uint32_t reserved; /* 0 */
 };
 
 /** A kernel and the sums over its workers. */

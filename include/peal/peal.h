@@ -24,6 +24,7 @@
 #include <peal/request.h>
 #include <peal/runtime.h>
 #include <peal/stuck.h>
+#include <peal/supervisor.h>
 #include <peal/topic.h>
 #include <peal/topology.h>
 

@@ -115,6 +115,11 @@ struct peal_actor_entry {
 	((uint64_t)(PEAL_ACTOR_GENERATION(actor) | (worker)) << 32 | (handler))
 #define PEAL_PLACE_WORKER(place) PEAL_ACTOR_INDEX((place) >> 32)
 #define PEAL_PLACE_HANDLER(place) ((uint32_t)(place))
+/** Set in a place by any worker, taken away by the actor's own: the actor begins
+ * anew before its next message, see abi/supervisor.h. */
+#define PEAL_PLACE_MARK 0x80000000u
+/** Whether no message can be handled there: it is free, or has the mark. */
+#define PEAL_PLACE_IS_SHUT(place) ((uint32_t)(place)&PEAL_PLACE_MARK)
 /** Whether an entry is that of the actor with the number, or of a pool. */
 #define PEAL_PLACE_IS_OF(place, actor)                                         \
 	(PEAL_PLACE_HANDLER(place) != PEAL_NO_HANDLER &&                       \
@@ -144,8 +149,10 @@ enum peal_control_type {
 	/* the input and the port of a topic end as those of links do */
 	PEAL_CONTROL_SUBSCRIBE = 15, /* struct peal_topic_view */
 	PEAL_CONTROL_PUBLISH = 16, /* struct peal_topic_view */
-	PEAL_CONTROL_FORGET = 17 /* struct peal_topic_view: index of the port,
-				  * cursor; nobody subscribes there now */
+	PEAL_CONTROL_FORGET = 17, /* struct peal_topic_view: index of the port,
+				   * cursor; nobody subscribes there now */
+	PEAL_CONTROL_SUPERVISOR = 18, /* struct peal_control_supervisor */
+	PEAL_CONTROL_CARE = 19 /* struct peal_control_care; SPAWN follows */
 };
 
 /** A pool, for one of its kernel's workers. */
@@ -234,8 +241,13 @@ struct peal_kernel_params {
 	uint64_t cluster_home; /* where that is kept from one epoch to the next,
 				* cluster_bytes for each worker; 0: no epochs */
 	uint64_t address; /* of its actors, but for their numbers */
+	uint64_t supervisors; /* struct peal_supervisor_record[max_supervisors];
+			       * 0: nobody is supervised */
+	uint64_t care; /* struct peal_care[max_actors], if there are some */
+	uint32_t max_supervisors;
+	uint32_t reserved;
 };
 
-PEAL_STATIC_ASSERT(sizeof(struct peal_kernel_params) == 144, "params size");
+PEAL_STATIC_ASSERT(sizeof(struct peal_kernel_params) == 168, "params size");
 
 #endif

@@ -76,7 +76,8 @@ enum peal_reason {
 	PEAL_REASON_LATE = 5, /* no request waits for it, or not any more */
 	PEAL_REASON_TOO_LONG =
 		6, /* for the mailbox or the pool it goes on by */
-	PEAL_REASON_COUNT = 7
+	PEAL_REASON_DOWN = 7, /* the actor's supervisor has given up */
+	PEAL_REASON_COUNT = 8
 };
 
 /**

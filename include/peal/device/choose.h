@@ -39,10 +39,22 @@ peali_tells_fit(struct peal_worker *w, uint32_t tells)
 }
 
 /*
- * The live actor of a number, or 0. Only its worker changes the entry: on a GPU
- * a plain load, from the L1 cache, never says that an actor is this worker's
- * which is not.
+ * What an entry says of its actor. Only its worker changes that, but for the
+ * mark: on a GPU a plain load, from the L1 cache, never says that an actor is
+ * this worker's which is not, and of a mark that another has set it knows at the
+ * next look at the control words.
  */
+static PEAL_DEV PEAL_INLINE uint64_t
+peali_place(const struct peal_actor_entry *entry)
+{
+#if PEAL_ON_HOST
+	return peal_load_relaxed_dev(&entry->place);
+#else
+	return entry->place;
+#endif
+}
+
+/* The live actor of a number that can have messages now, or 0. */
 static PEAL_DEV PEAL_INLINE struct peal_actor_entry *
 peali_actor(const struct peal_worker *w, uint32_t actor)
 {
@@ -53,12 +65,8 @@ peali_actor(const struct peal_worker *w, uint32_t actor)
 
 	if (PEAL_UNLIKELY(index >= w->params->max_actors))
 		return 0;
-#if PEAL_ON_HOST
-	place = peal_load_relaxed_dev(&entry->place);
-#else
-	place = entry->place;
-#endif
-	if (PEAL_UNLIKELY(PEAL_PLACE_HANDLER(place) == PEAL_NO_HANDLER) ||
+	place = peali_place(entry);
+	if (PEAL_UNLIKELY(PEAL_PLACE_IS_SHUT(place)) ||
 	    PEAL_UNLIKELY((uint32_t)(place >> 32) !=
 			  (PEAL_ACTOR_GENERATION(actor) | w->index)))
 		return 0;

@@ -21,9 +21,10 @@
 #define PEALI_FORWARD 5 /* the leader moves an input's messages to mailboxes */
 #define PEALI_SPAWN 6 /* the lanes make actors */
 #define PEALI_BURY 7 /* the leader takes a message off that is for nobody */
+#define PEALI_SUPERVISE 8 /* an actor has failed that has a supervisor */
 /* from here on for pools */
-#define PEALI_TO_POOL 8 /* the leader moves an input's messages to a pool */
-#define PEALI_FROM_POOL 9 /* it takes a pool's next message */
+#define PEALI_TO_POOL 9 /* the leader moves an input's messages to a pool */
+#define PEALI_FROM_POOL 10 /* it takes a pool's next message */
 
 /* Turns between two looks at control messages, lease and epoch. */
 #define PEALI_LOOK_EVERY 64
@@ -205,6 +206,12 @@ peali_control_handle(struct peal_worker *w, const struct peal_message *m)
 		w->barriers[view->index] = *view;
 		return 0;
 	}
+	case PEAL_CONTROL_CARE:
+		return peali_control_care(
+			w, (const struct peal_control_care *)m->data);
+	case PEAL_CONTROL_SUPERVISOR:
+		return peali_control_supervisor(
+			w, (const struct peal_control_supervisor *)m->data);
 	case PEAL_CONTROL_MEND:
 		return peali_control_mend(
 			w, (const struct peal_control_mend *)m->data);
@@ -218,6 +225,22 @@ peali_control_handle(struct peal_worker *w, const struct peal_message *m)
 	}
 }
 
+/* Whether a control message wants actors to begin anew, and whose. */
+static PEAL_DEV PEAL_UNUSED inline int
+peali_control_restarts(struct peal_worker *w, const struct peal_message *m)
+{
+	const struct peal_control_supervisor *c =
+		(const struct peal_control_supervisor *)m->data;
+
+	if (m->header.type != PEAL_CONTROL_SUPERVISOR ||
+	    c->wish != PEAL_SUPERVISOR_RESTART ||
+	    c->index >= w->params->max_supervisors)
+		return 0;
+	w->state->aside_at = c->index;
+	w->state->failure = 0;
+	return 1;
+}
+
 /* Handles the control messages that are there, up to one for all lanes. */
 static PEAL_DEV PEAL_UNUSED inline int peali_control(struct peal_worker *w)
 {
@@ -227,10 +250,13 @@ static PEAL_DEV PEAL_UNUSED inline int peali_control(struct peal_worker *w)
 		/* What the host wrote before it, a new actor's state for one:
 		 * a GPU's first-level cache may hold what was there earlier. */
 		peal_fence_acquire_sys();
-		if (m.header.type == PEAL_CONTROL_SPAWN) {
+		if (m.header.type == PEAL_CONTROL_SPAWN ||
+		    peali_control_restarts(w, &m)) {
 			w->message = m;
 			w->state->since_look = PEALI_LOOK_EVERY; /* come back */
-			return PEALI_SPAWN;
+			return m.header.type == PEAL_CONTROL_SPAWN ?
+				       PEALI_SPAWN :
+				       PEALI_SUPERVISE;
 		}
 		peali_control_done(w, &m, peali_control_handle(w, &m));
 	}

@@ -2,7 +2,7 @@
 #ifndef PEAL_DEVICE_CONTROL_ACTOR_H
 #define PEAL_DEVICE_CONTROL_ACTOR_H
 
-#include <peal/device/lanes.h>
+#include <peal/device/supervisor.h>
 
 /* Control messages about actors: some are made, which takes all lanes, as their
  * states are filled; some are ended. The loop and control.h call it. */
@@ -56,10 +56,17 @@ peali_control_retire(struct peal_worker *w,
 
 	if (!peali_control_has(w, spawn))
 		return PEAL_EINVAL;
-	for (i = 0; i < spawn->count; i++, entry++)
+	for (i = 0; i < spawn->count; i++, entry++) {
 		peal_store_relaxed_dev(&entry->place,
 				       PEAL_PLACE(spawn->actor, w->index,
 						  PEAL_NO_HANDLER));
+		if (w->params->care)
+			peal_store_relaxed_dev(
+				&peali_care(w,
+					    PEAL_ACTOR_INDEX(spawn->actor) + i)
+					 ->member,
+				0);
+	}
 	return 0;
 }
 
@@ -103,8 +110,14 @@ peali_spawn_entries(struct peal_worker *w,
 		/* Its own are not connected, whoever had them before. */
 		for (p = 0; p < entry->ports && spawn->port_step; p++)
 			peali_port_clear(w, entry->port_base + p);
-		/* Others read nothing but this word: see peali_tell. */
-		peal_store_relaxed_dev(&entry->place, spawn->entry.place);
+		/* Others read nothing but this word, see peali_tell; and who
+		 * supervises it. */
+		if (w->params->care) /* R11: pairs with A11 in peali_mark_all */
+			peal_store_release_dev(&entry->place,
+					       spawn->entry.place);
+		else
+			peal_store_relaxed_dev(&entry->place,
+					       spawn->entry.place);
 	}
 }
 

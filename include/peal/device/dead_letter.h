@@ -91,8 +91,10 @@ peali_dead_letter(struct peal_worker *w, const struct peal_link_consumer *c,
 	peali_dead_letter_commit(p, sizeof(*letter) + kept);
 }
 
-/* The message in w->message, an input's or the mailbox's next, is for nobody. */
-static PEAL_DEV PEAL_UNUSED inline void peali_bury_it(struct peal_worker *w)
+/* The message in w->message, an input's or the mailbox's next, is for nobody, for
+ * that reason. */
+static PEAL_DEV PEAL_UNUSED inline void peali_bury_it(struct peal_worker *w,
+						      uint32_t reason)
 {
 	struct peal_worker_state *s = w->state;
 	struct peal_link_consumer *c = 0;
@@ -102,26 +104,17 @@ static PEAL_DEV PEAL_UNUSED inline void peali_bury_it(struct peal_worker *w)
 	if (w->message.input < w->params->max_inputs)
 		c = &w->inputs[w->message.input].link;
 	if (w->message.kind != PEAL_KIND_DEAD) /* that never was a message */
-		peali_dead_letter(w, c, PEAL_REASON_NO_ACTOR, 0);
+		peali_dead_letter(w, c, reason, 0);
 	else
 		peal_store_relaxed_sys(&w->status->mail_poisoned,
 				       ++s->mail_poisoned);
 	if (c) {
-		peal_link_release_dead(c, PEAL_REASON_NO_ACTOR);
+		peal_link_release_dead(c, reason);
 		return;
 	}
 	peali_mail_release(w);
 	s->mail_dead++;
 	s->mail_done++;
-}
-
-/* Collective: the same by the leader. Between two turns, where it costs the loop
- * no registers. */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void peali_bury(struct peal_worker *w)
-{
-	if (peal_is_leader(w))
-		peali_bury_it(w);
-	peal_sync(w); /* all have read the turn before there is another one */
 }
 
 /* An input's next message, in w->message, is longer than what it goes on by. */

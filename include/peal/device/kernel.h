@@ -186,7 +186,8 @@ peali_worker_enter(struct peal_worker *w,
 	static PEAL_DEV PEAL_INLINE int peali_dispatch_##program(              \
 		struct peal_worker *w)                                         \
 	{                                                                      \
-		switch (PEAL_PLACE_HANDLER(w->actor->place)) {                 \
+		switch (PEAL_PLACE_HANDLER(peali_place(w->actor)) &            \
+			~PEAL_PLACE_MARK) {                                    \
 			HANDLERS(PEALI_CASE)                                   \
 		default:                                                       \
 			return PEAL_EHANDLER;                                  \

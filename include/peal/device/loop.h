@@ -4,6 +4,7 @@
 
 #include <peal/device/emit.h>
 #include <peal/device/end.h>
+#include <peal/device/supervise.h>
 #include <peal/device/take.h>
 
 /*
@@ -123,6 +124,8 @@ peali_turn_slow(struct peal_worker *w)
 
 	s->since_look += s->granted - s->burst + 1;
 	s->granted = s->burst = 0;
+	if (PEAL_UNLIKELY(s->failure))
+		return PEALI_SUPERVISE;
 	/* the mailbox has its burst by staying in hand */
 	if (s->mails == 0 || s->mails >= PEALI_BURST) {
 		s->mails = 0;
@@ -231,20 +234,14 @@ static PEAL_DEV PEAL_INLINE int peali_share_result(struct peal_worker *w,
 #endif
 }
 
-/* The handler of the message in hand has returned an error: it is dead. */
+/* The handler of the message in hand has returned an error: it is dead, at once
+ * or when those that begin anew for it have been marked. */
 static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
 peali_failed(struct peal_worker *w, int result)
 {
-	struct peal_link_consumer *c = 0;
-
 	peal_store_relaxed_sys(&w->status->failed, ++w->state->failed);
-	if (!w->state->mail)
-		c = &w->inputs[w->message.input].link;
-	peali_dead_letter(w, c, PEAL_REASON_HANDLER, result);
-	if (c)
-		peal_link_release_dead(c, PEAL_REASON_HANDLER);
-	else
-		peali_mail_done(w, result);
+	if (!peali_note_failure(w, result))
+		peali_fail_message(w, result);
 }
 
 /* Collective: fetches what the leader wants in a mirror. */
@@ -292,6 +289,8 @@ static PEAL_DEV PEAL_INLINE int peal_loop_next(struct peal_worker *w)
 			peali_bury(w);
 		else if (turn == PEALI_SPAWN)
 			peali_spawn(w);
+		else if (turn == PEALI_SUPERVISE)
+			peali_supervise(w);
 		else if (turn != PEALI_FORWARD)
 			break;
 		else

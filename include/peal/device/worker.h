@@ -94,6 +94,8 @@ struct peal_worker_state {
 	uint64_t idle_turns, beat, control_done;
 	uint64_t emitted; /* not beside handled: the two would be stored as one
 			   * and read as two, which the store buffer delays */
+	uint64_t failure; /* of an actor with a supervisor: error << 32 | actor;
+			   * 0: that is dealt with */
 	uint64_t blocked, blocked_said; /* in this turn; in the status */
 	uint64_t actor_said; /* in the status */
 	uint64_t lease, lease_seen_ns; /* the lease word, and when it moved */
@@ -114,7 +116,7 @@ struct peal_worker_state {
 	uint32_t suspended; /* as the phase in the status says */
 	int32_t aside; /* what is to be done before the turn goes on, by a value
 			* of control.h; 0: nothing */
-	uint32_t aside_at; /* for which input or pool */
+	uint32_t aside_at; /* for which input or pool; of which actor */
 	uint32_t cluster_kept; /* 1: there was an epoch, which kept its part of
 				* the cluster's memory */
 	/* for the lanes, on the host: what the leader decided */

@@ -1,0 +1,431 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Supervisors: making them, who is a member, what they have counted. What they
+ * do is done by workers, include/peal/device/supervise.h.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/runtime.h"
+
+#define CREATE "peal_supervisor_create"
+#define RESTARTS_DEFAULT 3
+#define PERIOD_DEFAULT_NS 5000000000ULL
+
+struct peal_supervisor {
+	struct peal_kernel *kernel; /* NULL: the place is free */
+	struct peal_supervisor *parent;
+	uint32_t n_members;
+	uint32_t next_order; /* of its next member */
+};
+
+static uint32_t index_of(const struct peal_supervisor *s)
+{
+	return (uint32_t)(s - s->kernel->supervisors);
+}
+
+int peali_supervisors_open(struct peal_kernel *k)
+{
+	uint32_t n = k->params.max_supervisors;
+
+	if (!n)
+		return 0;
+	k->supervisors = calloc(n, sizeof(*k->supervisors));
+	k->wards = calloc(k->params.max_actors, sizeof(*k->wards));
+	return k->supervisors && k->wards ? 0 : PEAL_ENOMEM;
+}
+
+void peali_supervisors_close(struct peal_kernel *k)
+{
+	while (k->inits) {
+		k->inits->actors = 0;
+		peali_inits_free(k, k->inits);
+	}
+	free(k->supervisors);
+	free(k->wards);
+}
+
+/* ---- what actors begin with -------------------------------------------------- */
+
+/* Bytes from one's to the next one's, if they do not begin alike. */
+static uint64_t inits_step(const struct peal_actor_options *o, uint32_t n)
+{
+	return n > 1 && o->init_step ? (o->init_bytes + 15) / 16 * 16 : 0;
+}
+
+static int write_inits(struct peal_kernel *k, struct peali_inits *inits,
+		       const struct peal_actor_options *o, uint32_t n,
+		       const char *call)
+{
+	uint64_t bytes = inits->step ? n * inits->step :
+				       (o->init_bytes + 15) / 16 * 16;
+	uint8_t *image = calloc(1, bytes);
+	uint32_t i;
+	int result;
+
+	if (!image)
+		return peali_fail(PEAL_ENOMEM, call,
+				  "no memory for what %u actors begin with", n);
+	for (i = 0; i < (inits->step ? n : 1); i++)
+		memcpy(image + i * inits->step,
+		       (const uint8_t *)o->init + i * o->init_step,
+		       o->init_bytes);
+	result = peali_area_alloc(k->rt, k->device, bytes, &inits->area);
+	if (!result)
+		result = peali_area_write(k->rt, &inits->area, 0, image, bytes);
+	free(image);
+	return result;
+}
+
+int peali_inits_make(struct peal_kernel *k, const struct peal_actor_options *o,
+		     uint32_t n, struct peali_inits **inits_out,
+		     const char *call)
+{
+	struct peali_inits *inits;
+	int result;
+
+	*inits_out = NULL;
+	if (!o->init_bytes)
+		return 0;
+	inits = calloc(1, sizeof(*inits));
+	if (!inits)
+		return peali_fail(PEAL_ENOMEM, call,
+				  "no memory for what %u actors begin with", n);
+	inits->step = inits_step(o, n);
+	result = write_inits(k, inits, o, n, call);
+	inits->next = k->inits;
+	k->inits = inits;
+	if (result)
+		peali_inits_free(k, inits);
+	else
+		*inits_out = inits;
+	return result;
+}
+
+void peali_inits_free(struct peal_kernel *k, struct peali_inits *inits)
+{
+	struct peali_inits **p = &k->inits;
+
+	if (inits->actors)
+		return;
+	while (*p != inits)
+		p = &(*p)->next;
+	*p = inits->next;
+	peali_area_free(k->rt, &inits->area);
+	free(inits);
+}
+
+/* ---- members ----------------------------------------------------------------- */
+
+int peali_supervisor_check(const struct peal_supervisor *s,
+			   const struct peal_kernel *k, uint32_t n,
+			   const char *call)
+{
+	if (s->kernel != k)
+		return peali_fail(PEAL_EINVAL, call,
+				  "the supervisor is of kernel '%s' and the "
+				  "actor of kernel '%s'",
+				  s->kernel ? s->kernel->name : "(none)",
+				  k->name);
+	if (n > UINT32_MAX - s->next_order)
+		return peali_fail(PEAL_ENOSPC, call,
+				  "supervisor %u of kernel '%s' has had %u "
+				  "members, and the order of %u more has no "
+				  "number: make another one",
+				  index_of(s), k->name, s->next_order, n);
+	return 0;
+}
+
+struct peal_control_care
+peali_supervisor_care(const struct peal_supervisor *s,
+		      const struct peali_inits *inits,
+		      const struct peal_actor_options *o, uint32_t at)
+{
+	struct peal_control_care care;
+
+	memset(&care, 0, sizeof(care));
+	care.member = PEAL_MEMBER(index_of(s), s->next_order + at);
+	if (!inits)
+		return care;
+	care.init = peali_area_view(s->kernel->rt, s->kernel->device,
+				    &inits->area) +
+		    at * inits->step;
+	care.init_bytes = (uint32_t)o->init_bytes;
+	care.init_step = (uint32_t)inits->step;
+	return care;
+}
+
+void peali_supervisor_enrol(struct peal_supervisor *s,
+			    struct peali_inits *inits, const uint32_t *index,
+			    uint32_t n)
+{
+	uint32_t i;
+
+	for (i = 0; i < n; i++) {
+		s->kernel->wards[index[i]].supervisor = s;
+		s->kernel->wards[index[i]].inits = inits;
+	}
+	if (inits)
+		inits->actors += n;
+	s->n_members += n;
+	s->next_order += n;
+}
+
+void peali_supervisor_strike(struct peal_kernel *k, uint32_t index)
+{
+	struct peali_ward *ward = k->wards ? &k->wards[index] : NULL;
+
+	if (!ward || !ward->supervisor)
+		return;
+	ward->supervisor->n_members--;
+	if (ward->inits) {
+		ward->inits->actors--;
+		peali_inits_free(k, ward->inits);
+	}
+	ward->supervisor = NULL;
+	ward->inits = NULL;
+}
+
+/* ---- the object ---------------------------------------------------------------- */
+
+static int check_options(const struct peal_kernel *k,
+			 struct peal_supervisor_options *o)
+{
+	const struct peal_supervisor *above;
+	uint32_t depth = 1;
+
+	if (o->strategy > PEAL_REST_FOR_ONE)
+		return peali_fail(PEAL_EINVAL, CREATE,
+				  "option strategy is %u: it must be one of "
+				  "enum peal_strategy, 0 to %u",
+				  o->strategy, PEAL_REST_FOR_ONE);
+	if (!o->restarts)
+		o->restarts = RESTARTS_DEFAULT;
+	else if (o->restarts == PEAL_RESTARTS_NONE)
+		o->restarts = 0;
+	else if (o->restarts > PEAL_RESTARTS_MAX)
+		return peali_fail(PEAL_EINVAL, CREATE,
+				  "option restarts is %u: it must be 1 to %u, "
+				  "or PEAL_RESTARTS_NONE",
+				  o->restarts, PEAL_RESTARTS_MAX);
+	if (o->reserved)
+		return peali_fail(PEAL_EINVAL, CREATE,
+				  "option reserved is %u: it must be 0",
+				  o->reserved);
+	if (!o->period_ns)
+		o->period_ns = PERIOD_DEFAULT_NS;
+	if (o->parent && o->parent->kernel != k)
+		return peali_fail(PEAL_EINVAL, CREATE,
+				  "option parent is a supervisor of kernel "
+				  "'%s', and the new one of kernel '%s'",
+				  o->parent->kernel ? o->parent->kernel->name :
+						      "(none)",
+				  k->name);
+	for (above = o->parent; above; above = above->parent)
+		depth++;
+	if (depth > PEAL_SUPERVISOR_DEPTH)
+		return peali_fail(PEAL_EINVAL, CREATE,
+				  "option parent: there would be %u "
+				  "supervisors above one another, and at most "
+				  "%u can be",
+				  depth, PEAL_SUPERVISOR_DEPTH);
+	return 0;
+}
+
+/* A free place; NULL with a text. */
+static struct peal_supervisor *find_place(struct peal_kernel *k)
+{
+	uint32_t i, n = k->params.max_supervisors;
+
+	for (i = 0; i < n; i++)
+		if (!k->supervisors[i].kernel)
+			return &k->supervisors[i];
+	peali_fail(PEAL_ENOSPC, CREATE,
+		   "all %u supervisors of kernel '%s' are used: launch it with "
+		   "a larger max_supervisors in struct peal_kernel_options, or "
+		   "destroy one",
+		   n, k->name);
+	return NULL;
+}
+
+/* One worker makes its record, and then all others hear of it. */
+static int tell_made(struct peal_kernel *k, uint32_t index,
+		     const struct peal_supervisor_options *o)
+{
+	struct peal_control_supervisor c;
+	uint32_t i;
+	int result;
+
+	memset(&c, 0, sizeof(c));
+	c.index = index;
+	c.wish = PEAL_SUPERVISOR_MAKE;
+	c.strategy = o->strategy;
+	c.restarts = o->restarts;
+	c.period_ns = o->period_ns;
+	if (o->parent)
+		c.member =
+			PEAL_MEMBER(index_of(o->parent), o->parent->next_order);
+	result = peali_kernel_tell(k, 0, PEAL_CONTROL_SUPERVISOR, &c, sizeof(c),
+				   CREATE);
+	c.wish = PEAL_SUPERVISOR_THERE;
+	for (i = 1; i < k->params.n_workers && !result; i++)
+		result = peali_kernel_tell(k, i, PEAL_CONTROL_SUPERVISOR, &c,
+					   sizeof(c), CREATE);
+	return result;
+}
+
+static int create(struct peal_kernel *k, struct peal_supervisor_options *o,
+		  struct peal_supervisor **out)
+{
+	struct peal_supervisor *s;
+	int result = check_options(k, o);
+
+	if (!result && o->parent)
+		result = peali_supervisor_check(o->parent, k, 1, CREATE);
+	if (result)
+		return result;
+	s = find_place(k);
+	if (!s)
+		return PEAL_ENOSPC;
+	result = tell_made(k, (uint32_t)(s - k->supervisors), o);
+	if (result)
+		return result;
+	memset(s, 0, sizeof(*s));
+	s->kernel = k;
+	s->parent = o->parent;
+	if (s->parent) {
+		s->parent->n_members++;
+		s->parent->next_order++;
+	}
+	*out = s;
+	return 0;
+}
+
+int peal_supervisor_create(struct peal_kernel *k,
+			   const struct peal_supervisor_options *options,
+			   struct peal_supervisor **supervisor_out)
+{
+	struct peal_supervisor_options o;
+	int result;
+
+	if (!k || !supervisor_out)
+		return peali_fail(PEAL_EINVAL, CREATE, "an argument is NULL");
+	result = peali_options_copy(&o, sizeof(o), options, CREATE);
+	if (result)
+		return result;
+	pthread_mutex_lock(&k->rt->lock);
+	result = create(k, &o, supervisor_out);
+	pthread_mutex_unlock(&k->rt->lock);
+	return result;
+}
+
+int peal_supervisor_destroy(struct peal_supervisor *s)
+{
+	struct peal_runtime *rt;
+	int result = 0;
+
+	if (!s || !s->kernel)
+		return 0;
+	rt = s->kernel->rt;
+	pthread_mutex_lock(&rt->lock);
+	if (s->n_members) {
+		result = peali_fail(PEAL_EBUSY, "peal_supervisor_destroy",
+				    "supervisor %u of kernel '%s' has %u "
+				    "members: retire its actors and destroy "
+				    "the supervisors below it first",
+				    index_of(s), s->kernel->name, s->n_members);
+	} else {
+		if (s->parent)
+			s->parent->n_members--;
+		s->kernel = NULL;
+	}
+	pthread_mutex_unlock(&rt->lock);
+	return result;
+}
+
+int peal_supervisor_restart(struct peal_supervisor *s)
+{
+	struct peal_control_supervisor c;
+	struct peal_runtime *rt;
+	int result;
+
+	if (!s || !s->kernel)
+		return peali_fail(PEAL_EINVAL, "peal_supervisor_restart",
+				  "supervisor is %s", s ? "destroyed" : "NULL");
+	rt = s->kernel->rt;
+	pthread_mutex_lock(&rt->lock);
+	memset(&c, 0, sizeof(c));
+	c.index = index_of(s);
+	c.wish = PEAL_SUPERVISOR_RESTART;
+	result = peali_kernel_tell(s->kernel, 0, PEAL_CONTROL_SUPERVISOR, &c,
+				   sizeof(c), "peal_supervisor_restart");
+	pthread_mutex_unlock(&rt->lock);
+	return result;
+}
+
+/* What the record says, by a worker's mouth or, when they have all ended, as it
+ * lies there. */
+static int read_report(struct peal_supervisor *s,
+		       struct peal_supervisor_report *out)
+{
+	struct peal_kernel *k = s->kernel;
+	struct peal_control_supervisor c;
+	struct peal_supervisor_record record;
+	uint64_t own = peali_area_view(k->rt, k->device, &k->own);
+	int result;
+
+	if (!peali_kernel_ended(k)) {
+		memset(&c, 0, sizeof(c));
+		c.index = index_of(s);
+		c.wish = PEAL_SUPERVISOR_REPORT;
+		c.report = peali_area_view(k->rt, k->device, &k->shared) +
+			   k->report_offset;
+		result = peali_kernel_tell(k, 0, PEAL_CONTROL_SUPERVISOR, &c,
+					   sizeof(c), "peal_supervisor_info");
+		memcpy(out,
+		       (const uint8_t *)(uintptr_t)peali_area_view(
+			       k->rt, PEALI_HOST, &k->shared) +
+			       k->report_offset,
+		       sizeof(*out));
+		if (result != PEAL_ESTOPPED)
+			return result;
+	}
+	result = peali_area_read(k->rt, &k->own,
+				 k->params.supervisors - own +
+					 index_of(s) * sizeof(record),
+				 &record, sizeof(record));
+	out->failures = record.failures;
+	out->restarted = record.restarted;
+	out->given_up = record.given_up;
+	out->last = record.last;
+	return result;
+}
+
+int peal_supervisor_info(struct peal_supervisor *s,
+			 struct peal_supervisor_info *info_out)
+{
+	struct peal_supervisor_report report;
+	struct peal_runtime *rt;
+	int result;
+
+	if (!s || !s->kernel || !info_out)
+		return peali_fail(PEAL_EINVAL, "peal_supervisor_info",
+				  "an argument is NULL, or the supervisor "
+				  "destroyed");
+	rt = s->kernel->rt;
+	pthread_mutex_lock(&rt->lock);
+	result = read_report(s, &report);
+	if (!result) {
+		memset(info_out, 0, sizeof(*info_out));
+		info_out->members = s->n_members;
+		info_out->given_up = (uint32_t)report.given_up;
+		info_out->failures = report.failures;
+		info_out->restarted = report.restarted;
+		if (report.last)
+			info_out->last_actor = s->kernel->params.address |
+					       (uint32_t)report.last;
+		info_out->last_error = (int32_t)(report.last >> 32);
+	}
+	pthread_mutex_unlock(&rt->lock);
+	return result;
+}

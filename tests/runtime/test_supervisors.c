@@ -1,0 +1,743 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Supervisors: who begins anew with whom, who is given up, and that it costs
+ * nobody a message but the one that was failed on.
+ */
+#include "runtime/harness.h"
+#include "runtime/ward.h"
+
+PEAL_DECLARE_PROGRAM(ward);
+
+#define WORKERS 3
+#define WARDS_MAX 16
+#define LONG_NS (3600 * SECOND)
+
+/* A kernel of wards that answer to the host; each has a link from it. */
+struct home {
+	struct peal_runtime *rt;
+	struct peal_endpoint *e;
+	struct peal_kernel *k;
+	uint32_t workers;
+	uint64_t actor[WARDS_MAX];
+	uint64_t name[WARDS_MAX];
+	struct peal_link *link[WARDS_MAX];
+	uint32_t n;
+	struct peal_link *letters[WORKERS];
+};
+
+static void open_home(struct home *h, uint32_t lanes, uint32_t supervisors)
+{
+	struct peal_kernel_options o = { .size = sizeof(o),
+					 .workers = WORKERS,
+					 .lanes = lanes,
+					 .max_inputs = WARDS_MAX,
+					 .max_supervisors = supervisors };
+
+	memset(h, 0, sizeof(*h));
+	h->rt = harness_open(1, "");
+	h->e = harness_endpoint(h->rt);
+	CHECK_OK(peal_kernel_launch(h->rt, 0, &peal_program_ward, &o, &h->k));
+}
+
+static struct peal_supervisor *make(struct home *h, uint32_t strategy,
+				    uint32_t restarts, int64_t period_ns,
+				    struct peal_supervisor *parent)
+{
+	struct peal_supervisor_options o = { .size = sizeof(o),
+					     .strategy = strategy,
+					     .restarts = restarts,
+					     .period_ns = (uint64_t)period_ns,
+					     .parent = parent };
+	struct peal_supervisor *s = NULL;
+
+	CHECK_OK(peal_supervisor_create(h->k, &o, &s));
+	return s;
+}
+
+/* One more ward, with a name of its own; its number. */
+static uint32_t add_to(struct home *h, const char *handler,
+		       struct peal_supervisor *s, const void *init,
+		       uint64_t bytes)
+{
+	struct peal_actor_options o = { .size = sizeof(o),
+					.worker = 1 + h->n % WORKERS,
+					.init = init,
+					.init_bytes = bytes,
+					.supervisor = s };
+	struct peal_link_options none = { .capacity = 0 };
+	uint32_t i = h->n++;
+
+	CHECK(i < WARDS_MAX);
+	memcpy(&h->name[i], init, sizeof(h->name[i]));
+	CHECK_OK(peal_actor_spawn(h->k, handler, &o, &h->actor[i]));
+	h->link[i] = harness_from(h->rt, h->e, i, h->actor[i], none);
+	harness_to(h->rt, h->actor[i], h->e, none);
+	return i;
+}
+
+static uint32_t add(struct home *h, struct peal_supervisor *s)
+{
+	uint64_t name = 1000 + h->n;
+
+	return add_to(h, "ward", s, &name, sizeof(name));
+}
+
+static void tell(struct home *h, uint32_t i, uint16_t type)
+{
+	uint64_t nothing = 0;
+
+	CHECK_OK(peal_send(h->e, i, type, &nothing, sizeof(nothing), PATIENCE));
+}
+
+/* The state of a ward, as it says. */
+static struct ward ask(struct home *h, uint32_t i)
+{
+	struct peal_received r;
+	struct ward state;
+
+	tell(h, i, WARD_ASK);
+	CHECK_OK(peal_receive(h->e, &state, sizeof(state), &r, PATIENCE));
+	CHECK_EQ(r.from, h->actor[i]);
+	CHECK_EQ(state.name, h->name[i]);
+	return state;
+}
+
+/* It has counted so many messages before this one, and was never spoilt since. */
+static void expect_count(struct home *h, uint32_t i, uint64_t before)
+{
+	struct ward state = ask(h, i);
+
+	CHECK_EQ(state.count, before + 1);
+	CHECK_EQ(state.spoilt, 0);
+}
+
+static struct peal_supervisor_info info_of(struct peal_supervisor *s)
+{
+	struct peal_supervisor_info info;
+
+	CHECK_OK(peal_supervisor_info(s, &info));
+	return info;
+}
+
+static uint64_t beat(struct home *h, uint32_t worker)
+{
+	struct peal_worker_info info;
+
+	CHECK_OK(peal_worker_info(h->k, worker, &info));
+	return info.beat;
+}
+
+/* All workers have looked at their control words since now. */
+static void all_look(struct home *h)
+{
+	uint64_t now[WORKERS];
+	uint32_t i;
+
+	for (i = 0; i < WORKERS; i++)
+		now[i] = beat(h, i);
+	for (i = 0; i < WORKERS; i++)
+		EVENTUALLY(beat(h, i) >= now[i] + 2);
+}
+
+/* Fails, and all workers know of that. */
+static void fail(struct home *h, uint32_t i)
+{
+	uint64_t dead = harness_info(h->link[i]).dead[PEAL_REASON_HANDLER];
+
+	tell(h, i, WARD_FAIL);
+	EVENTUALLY(harness_info(h->link[i]).dead[PEAL_REASON_HANDLER] ==
+		   dead + 1);
+	all_look(h);
+}
+
+static void count_all(struct home *h)
+{
+	uint32_t i;
+
+	for (i = 0; i < h->n; i++)
+		tell(h, i, WARD_COUNT);
+	for (i = 0; i < h->n; i++)
+		ask(h, i);
+}
+
+static void close_home(struct home *h)
+{
+	harness_conserved(h->rt);
+	CHECK_OK(peal_runtime_shutdown(h->rt));
+}
+
+/* ---- strategies ----------------------------------------------------------- */
+
+/* Six wards on three workers; the fourth fails. Which have begun anew? */
+static void strategy(uint32_t lanes, uint32_t strategy, uint32_t first,
+		     uint32_t last)
+{
+	struct peal_supervisor_info info;
+	struct peal_supervisor *s;
+	struct home h;
+	uint32_t i;
+
+	open_home(&h, lanes, 2);
+	s = make(&h, strategy, 0, 0, NULL);
+	for (i = 0; i < 6; i++)
+		add(&h, s);
+	add(&h, NULL); /* nobody's */
+	count_all(&h);
+	fail(&h, 3);
+	for (i = 0; i < h.n; i++)
+		expect_count(&h, i, i >= first && i <= last ? 0 : 2);
+	info = info_of(s);
+	CHECK_EQ(info.members, 6);
+	CHECK_EQ(info.failures, 1);
+	CHECK_EQ(info.restarted, last - first + 1);
+	CHECK_EQ(info.given_up, 0);
+	CHECK_EQ(info.last_actor, h.actor[3]);
+	CHECK_EQ(info.last_error, lanes == 1 ? WARD_ERROR : PEAL_EHANDLER);
+	close_home(&h);
+}
+
+PEAL_TEST(one_for_one_begins_anew_alone)
+{
+	strategy(1, PEAL_ONE_FOR_ONE, 3, 3);
+	strategy(32, PEAL_ONE_FOR_ONE, 3, 3);
+}
+
+PEAL_TEST(one_for_all_begins_anew_with_all_of_its_supervisor)
+{
+	strategy(1, PEAL_ONE_FOR_ALL, 0, 5);
+	strategy(32, PEAL_ONE_FOR_ALL, 0, 5);
+}
+
+PEAL_TEST(rest_for_one_begins_anew_with_those_made_later)
+{
+	strategy(1, PEAL_REST_FOR_ONE, 3, 5);
+	strategy(32, PEAL_REST_FOR_ONE, 3, 5);
+}
+
+PEAL_TEST(who_has_no_supervisor_goes_on_as_it_is)
+{
+	struct home h;
+	struct ward state;
+
+	open_home(&h, 1, 1);
+	add(&h, NULL);
+	fail(&h, 0);
+	state = ask(&h, 0);
+	CHECK_EQ(state.count, 2);
+	CHECK_EQ(state.spoilt, 1);
+	close_home(&h);
+}
+
+/* ---- how often --------------------------------------------------------------- */
+
+/* Messages for who is given up are dead, and nobody else has less. */
+static void expect_down(struct home *h, uint32_t i)
+{
+	uint64_t down = harness_info(h->link[i]).dead[PEAL_REASON_DOWN];
+
+	tell(h, i, WARD_COUNT);
+	EVENTUALLY(harness_info(h->link[i]).dead[PEAL_REASON_DOWN] == down + 1);
+}
+
+PEAL_TEST(who_fails_too_often_is_given_up_with_all_of_its_supervisor)
+{
+	struct peal_supervisor *s, *other;
+	struct home h;
+	uint32_t i;
+
+	open_home(&h, 1, 2);
+	s = make(&h, PEAL_ONE_FOR_ONE, 2, LONG_NS, NULL);
+	other = make(&h, PEAL_ONE_FOR_ONE, 0, 0, NULL);
+	add(&h, s);
+	add(&h, s);
+	add(&h, other);
+	add(&h, NULL);
+	for (i = 0; i < 2; i++) {
+		fail(&h, 0);
+		expect_count(&h, 0, 0);
+		CHECK(!info_of(s).given_up);
+	}
+	fail(&h, 1); /* the third of the same supervisor */
+	expect_down(&h, 0);
+	expect_down(&h, 1);
+	expect_count(&h, 2, 0);
+	expect_count(&h, 3, 0);
+	CHECK(info_of(s).given_up);
+	CHECK_EQ(info_of(s).failures, 3);
+	CHECK_EQ(info_of(s).restarted, 2);
+	CHECK(!info_of(other).given_up);
+	CHECK_OK(peal_supervisor_restart(s));
+	all_look(&h);
+	expect_count(&h, 0, 0);
+	expect_count(&h, 1, 0);
+	CHECK(!info_of(s).given_up);
+	fail(&h, 0); /* it counts anew */
+	expect_count(&h, 0, 0);
+	close_home(&h);
+}
+
+PEAL_TEST(without_restarts_the_first_failure_is_one_too_many)
+{
+	struct peal_supervisor *s;
+	struct home h;
+
+	open_home(&h, 1, 1);
+	s = make(&h, PEAL_ONE_FOR_ALL, PEAL_RESTARTS_NONE, LONG_NS, NULL);
+	add(&h, s);
+	add(&h, s);
+	fail(&h, 0);
+	expect_down(&h, 0);
+	expect_down(&h, 1);
+	CHECK_EQ(info_of(s).restarted, 0);
+	close_home(&h);
+}
+
+PEAL_TEST(failures_further_apart_than_the_period_are_no_reason_to_give_up)
+{
+	struct peal_supervisor *s;
+	struct home h;
+	uint32_t i;
+
+	open_home(&h, 1, 1);
+	s = make(&h, PEAL_ONE_FOR_ONE, 2, MS, NULL);
+	add(&h, s);
+	for (i = 0; i < 8; i++) {
+		fail(&h, 0);
+		expect_count(&h, 0, 0);
+		identity_sleep_us(3000);
+	}
+	CHECK_EQ(info_of(s).failures, 8);
+	CHECK_EQ(info_of(s).restarted, 8);
+	CHECK(!info_of(s).given_up);
+	close_home(&h);
+}
+
+PEAL_TEST(the_most_restarts_are_as_many_as_were_asked_for)
+{
+	struct peal_supervisor *s;
+	struct home h;
+	uint32_t i;
+
+	open_home(&h, 1, 1);
+	s = make(&h, PEAL_ONE_FOR_ONE, PEAL_RESTARTS_MAX, LONG_NS, NULL);
+	add(&h, s);
+	for (i = 0; i < PEAL_RESTARTS_MAX; i++) {
+		fail(&h, 0);
+		expect_count(&h, 0, 0);
+	}
+	fail(&h, 0);
+	expect_down(&h, 0);
+	close_home(&h);
+}
+
+/* ---- supervisors of supervisors ------------------------------------------------ */
+
+/* A supervisor that gives up is a failure of its parent's member. */
+static void tree(uint32_t top_strategy, int left_too, int right_too)
+{
+	struct peal_supervisor *top, *left, *middle, *right;
+	struct home h;
+	uint32_t i;
+
+	open_home(&h, 1, 4);
+	top = make(&h, top_strategy, 2, LONG_NS, NULL);
+	left = make(&h, PEAL_ONE_FOR_ONE, 1, LONG_NS, top);
+	middle = make(&h, PEAL_ONE_FOR_ONE, 1, LONG_NS, top);
+	right = make(&h, PEAL_ONE_FOR_ONE, 1, LONG_NS, top);
+	for (i = 0; i < 2; i++)
+		add(&h, left); /* 0, 1 */
+	for (i = 0; i < 2; i++)
+		add(&h, middle); /* 2, 3 */
+	for (i = 0; i < 2; i++)
+		add(&h, right); /* 4, 5 */
+	CHECK_EQ(info_of(top).members, 3);
+	count_all(&h);
+	fail(&h, 2);
+	expect_count(&h, 2, 0);
+	expect_count(&h, 3, 2);
+	fail(&h, 2); /* middle gives up, top begins it anew */
+	expect_count(&h, 2, 0);
+	expect_count(&h, 3, 0);
+	expect_count(&h, 0, left_too ? 0 : 2);
+	expect_count(&h, 1, left_too ? 0 : 2);
+	expect_count(&h, 4, right_too ? 0 : 2);
+	expect_count(&h, 5, right_too ? 0 : 2);
+	CHECK(!info_of(middle).given_up);
+	CHECK_EQ(info_of(top).failures, 1);
+	for (i = 0; i < 2; i++) { /* it has one restart each time */
+		fail(&h, 2);
+		expect_count(&h, 2, 0);
+		fail(&h, 2);
+		if (!i)
+			expect_count(&h, 2, 0);
+	}
+	CHECK(info_of(top).given_up); /* the third within its period */
+	for (i = 0; i < 6; i++)
+		expect_down(&h, i);
+	CHECK_OK(peal_supervisor_restart(top));
+	all_look(&h);
+	for (i = 0; i < 6; i++)
+		expect_count(&h, i, 0);
+	CHECK_FAILS(peal_supervisor_destroy(top), PEAL_EBUSY, "3 members");
+	close_home(&h);
+}
+
+PEAL_TEST(who_gives_up_is_a_failure_of_the_one_above)
+{
+	tree(PEAL_ONE_FOR_ONE, 0, 0);
+	tree(PEAL_REST_FOR_ONE, 0, 1);
+	tree(PEAL_ONE_FOR_ALL, 1, 1);
+}
+
+/* ---- states and messages ------------------------------------------------------- */
+
+static void large_state(uint32_t lanes)
+{
+	struct ward_large *init = calloc(1, sizeof(*init));
+	struct peal_supervisor *s;
+	struct home h;
+	uint64_t i;
+
+	CHECK(init);
+	open_home(&h, lanes, 1);
+	s = make(&h, PEAL_ONE_FOR_ALL, 9, LONG_NS, NULL);
+	for (i = 0; i < WARD_LARGE_WORDS; i++)
+		init->word[i] = i;
+	for (i = 0; i < 3; i++) {
+		init->ward.name = 77 + i;
+		add_to(&h, "ward_large", s, init, sizeof(*init));
+	}
+	for (i = 0; i < 3; i++) {
+		fail(&h, (uint32_t)i);
+		expect_count(&h, 0, 0);
+		expect_count(&h, 1, 0);
+		expect_count(&h, 2, 0);
+	}
+	free(init);
+	close_home(&h);
+}
+
+PEAL_TEST(every_byte_of_a_large_state_is_as_it_was_made)
+{
+	large_state(1);
+	large_state(32);
+}
+
+/* Many of one call, each with its own beginning; some begin with zeros. */
+PEAL_TEST(each_begins_with_what_it_was_made_with)
+{
+	enum { N = 2000 };
+	struct peal_actor_options o = { .size = sizeof(o) };
+	struct peal_link_options none = { .capacity = 0 };
+	struct peal_received r;
+	static uint64_t name[2 * N], address[N];
+	struct peal_supervisor *s;
+	struct ward state;
+	struct home h;
+	uint32_t i, k;
+	uint64_t zero = 0;
+
+	open_home(&h, 1, 1);
+	CHECK_OK(peal_kernel_stop(h.k, PATIENCE));
+	CHECK_OK(peal_kernel_destroy(h.k));
+	h.k = NULL;
+	{
+		struct peal_kernel_options big = { .size = sizeof(big),
+						   .max_actors = N + 1,
+						   .max_supervisors = 1 };
+
+		CHECK_OK(peal_kernel_launch(h.rt, 0, &peal_program_ward, &big,
+					    &h.k));
+	}
+	s = make(&h, PEAL_ONE_FOR_ALL, 1, LONG_NS, NULL);
+	o.supervisor = s;
+	CHECK_OK(peal_actor_spawn(h.k, "ward", &o, &h.actor[0]));
+	harness_from(h.rt, h.e, 0, h.actor[0], none);
+	harness_to(h.rt, h.actor[0], h.e, none);
+	for (i = 0; i < 2 * N; i++)
+		name[i] = 5000 + i;
+	o.ports_of = h.actor[0];
+	o.init = name;
+	o.init_bytes = sizeof(name[0]);
+	o.init_step = 2 * sizeof(name[0]);
+	CHECK_OK(peal_actor_spawn_many(h.k, "ward", &o, N, address));
+	for (k = 0; k < 2; k++)
+		for (i = 0; i < N; i++) {
+			CHECK_OK(peal_send_to(h.e, 0, address[i], WARD_ASK,
+					      &zero, sizeof(zero), PATIENCE));
+			CHECK_OK(peal_receive(h.e, &state, sizeof(state), &r,
+					      PATIENCE));
+			CHECK_EQ(state.name, name[2 * i]);
+			CHECK_EQ(state.count, 1);
+			if (i == N - 1 && !k)
+				CHECK_OK(peal_send_to(h.e, 0, address[N / 2],
+						      WARD_FAIL, &zero,
+						      sizeof(zero), PATIENCE));
+		}
+	CHECK_OK(peal_send_to(h.e, 0, h.actor[0], WARD_ASK, &zero, sizeof(zero),
+			      PATIENCE));
+	CHECK_OK(peal_receive(h.e, &state, sizeof(state), &r, PATIENCE));
+	CHECK_EQ(state.name, 0);
+	CHECK_EQ(info_of(s).members, N + 1);
+	CHECK_EQ(info_of(s).restarted, N + 1);
+	close_home(&h);
+}
+
+/* What is queued behind a failure is handled by the new state, in order. */
+static void queued(uint32_t lanes)
+{
+	struct peal_supervisor *s;
+	struct peal_received r;
+	struct ward state;
+	struct home h;
+	uint64_t i, j;
+
+	open_home(&h, lanes, 1);
+	s = make(&h, PEAL_ONE_FOR_ONE, PEAL_RESTARTS_MAX, MS, NULL);
+	add(&h, s);
+	CHECK_OK(peal_kernel_suspend(h.k, PATIENCE));
+	for (i = 0; i < 9; i++) {
+		for (j = 0; j < i; j++)
+			tell(&h, 0, WARD_COUNT);
+		tell(&h, 0, WARD_ASK);
+		tell(&h, 0, WARD_FAIL);
+	}
+	CHECK_OK(peal_kernel_resume(h.k));
+	for (i = 0; i < 9; i++) {
+		CHECK_OK(
+			peal_receive(h.e, &state, sizeof(state), &r, PATIENCE));
+		CHECK_EQ(state.count, i + 1);
+		CHECK_EQ(state.spoilt, 0);
+	}
+	EVENTUALLY(harness_info(h.link[0]).dead[PEAL_REASON_HANDLER] == 9);
+	CHECK_EQ(harness_info(h.link[0]).delivered, 36 + 9);
+	close_home(&h);
+}
+
+PEAL_TEST(what_is_queued_is_handled_by_the_new_state)
+{
+	queued(1);
+	queued(32);
+}
+
+/* Many that fail at random, beside one that does not: it has all of its
+ * messages, in order, and no message is lost without a reason. */
+static void storm(uint32_t lanes)
+{
+	const uint64_t rounds = IDENTITY_SANITIZED ? 300 : 3000;
+	unsigned long long random = 4711;
+	struct peal_supervisor *top, *s[2];
+	uint64_t failed = 0, i;
+	struct home h;
+	uint32_t calm, k;
+
+	open_home(&h, lanes, 3);
+	/* so short that it never gives up for good */
+	top = make(&h, PEAL_ONE_FOR_ALL, PEAL_RESTARTS_MAX, 1, NULL);
+	s[0] = make(&h, PEAL_REST_FOR_ONE, 1, 1, top);
+	s[1] = make(&h, PEAL_ONE_FOR_ALL, PEAL_RESTARTS_MAX, 1, top);
+	for (k = 0; k < 8; k++)
+		add(&h, s[k & 1]);
+	calm = add(&h, NULL);
+	for (i = 0; i < rounds; i++) {
+		k = (uint32_t)(test_random(&random) % 8);
+		tell(&h, k, i % 3 ? WARD_COUNT : WARD_FAIL);
+		failed += i % 3 == 0;
+		tell(&h, calm, WARD_COUNT);
+		if (i % 16 == 15)
+			expect_count(&h, calm, i + 1 + i / 16);
+	}
+	for (k = 0, i = 0; k < 8; k++) {
+		EVENTUALLY(!harness_info(h.link[k]).queued);
+		i += harness_info(h.link[k]).dead[PEAL_REASON_HANDLER];
+		CHECK_EQ(harness_info(h.link[k]).dead[PEAL_REASON_DOWN], 0);
+	}
+	CHECK_EQ(i, failed);
+	CHECK_EQ(info_of(s[0]).failures + info_of(s[1]).failures, failed);
+	close_home(&h);
+}
+
+PEAL_TEST(a_storm_of_failures_costs_others_nothing)
+{
+	storm(1);
+	storm(32);
+}
+
+/* ---- who comes and goes ---------------------------------------------------------- */
+
+PEAL_TEST(who_has_the_room_of_a_ward_is_not_one)
+{
+	struct peal_actor_options o = { .size = sizeof(o), .worker = 1 };
+	struct peal_link_options none = { .capacity = 0 };
+	struct peal_supervisor *s;
+	struct peal_link *link;
+	uint64_t first, second;
+	struct home h;
+	uint32_t i;
+
+	open_home(&h, 1, 1);
+	s = make(&h, PEAL_ONE_FOR_ALL, 9, LONG_NS, NULL);
+	add(&h, s);
+	o.supervisor = s;
+	for (i = 0; i < 5; i++) {
+		CHECK_OK(peal_actor_spawn(h.k, "ward", &o, &first));
+		CHECK_EQ(info_of(s).members, 2);
+		CHECK_OK(peal_actor_retire(h.rt, first));
+		CHECK_EQ(info_of(s).members, 1);
+	}
+	o.supervisor = NULL;
+	CHECK_OK(peal_actor_spawn(h.k, "ward", &o, &second));
+	CHECK_EQ(PEAL_ACTOR_INDEX(second), PEAL_ACTOR_INDEX(first));
+	h.actor[h.n] = second;
+	h.name[h.n] = 0;
+	link = harness_from(h.rt, h.e, h.n, second, none);
+	harness_to(h.rt, second, h.e, none);
+	h.link[h.n++] = link;
+	expect_count(&h, 1, 0);
+	fail(&h, 0);
+	expect_count(&h, 0, 0);
+	expect_count(&h, 1, 1); /* it went on */
+	CHECK_EQ(info_of(s).restarted, 1);
+	close_home(&h);
+}
+
+PEAL_TEST(a_supervisor_without_members_can_go_and_another_has_its_place)
+{
+	struct peal_supervisor *s, *t;
+	struct peal_supervisor_options o = { .size = sizeof(o) };
+	struct home h;
+
+	open_home(&h, 1, 1);
+	s = make(&h, PEAL_ONE_FOR_ONE, PEAL_RESTARTS_NONE, 0, NULL);
+	add(&h, s);
+	fail(&h, 0);
+	expect_down(&h, 0);
+	CHECK_FAILS(peal_supervisor_create(h.k, &o, &t), PEAL_ENOSPC,
+		    "max_supervisors");
+	CHECK_FAILS(peal_supervisor_destroy(s), PEAL_EBUSY, "1 members");
+	CHECK_OK(peal_link_destroy(h.link[0]));
+	h.link[0] = NULL;
+	{
+		struct peal_link *links[8];
+		int n = peal_link_list(h.rt, links, 8);
+
+		while (n-- > 0)
+			CHECK_OK(peal_link_destroy(links[n]));
+	}
+	CHECK_OK(peal_actor_retire(h.rt, h.actor[0]));
+	CHECK_OK(peal_supervisor_destroy(s));
+	t = make(&h, PEAL_ONE_FOR_ONE, 0, 0, NULL);
+	CHECK_EQ(info_of(t).failures, 0);
+	CHECK_EQ(info_of(t).given_up, 0);
+	h.n = 0;
+	add(&h, t);
+	fail(&h, 0);
+	expect_count(&h, 0, 0);
+	CHECK_OK(peal_kernel_stop(h.k, PATIENCE));
+	CHECK_EQ(info_of(t).failures, 1); /* out of the memory of its kernel */
+	CHECK_EQ(info_of(t).last_actor, h.actor[0]);
+	CHECK_FAILS(peal_supervisor_restart(t), PEAL_ESTOPPED, "ended");
+	close_home(&h);
+}
+
+PEAL_TEST(what_cannot_be_supervised_is_refused)
+{
+	struct peal_supervisor_options o = { .size = sizeof(o) };
+	struct peal_actor_options a = { .size = sizeof(a) };
+	struct peal_kernel_options ko = { .size = sizeof(ko),
+					  .max_supervisors = 65536 };
+	struct peal_supervisor_info info;
+	struct peal_supervisor *s = NULL, *deep;
+	struct peal_kernel *other;
+	struct home h;
+	uint64_t address;
+	uint32_t i;
+
+	open_home(&h, 1, 16);
+	CHECK_FAILS(peal_kernel_launch(h.rt, 0, &peal_program_ward, &ko,
+				       &other),
+		    PEAL_EINVAL, "max_supervisors is 65536");
+	ko.max_supervisors = 0;
+	CHECK_OK(peal_kernel_launch(h.rt, 0, &peal_program_ward, &ko, &other));
+	CHECK_FAILS(peal_supervisor_create(other, NULL, &s), PEAL_ENOSPC,
+		    "all 0 supervisors");
+	CHECK_FAILS(peal_supervisor_create(NULL, NULL, &s), PEAL_EINVAL,
+		    "NULL");
+	CHECK_FAILS(peal_supervisor_create(h.k, NULL, NULL), PEAL_EINVAL,
+		    "NULL");
+	o.strategy = 3;
+	CHECK_FAILS(peal_supervisor_create(h.k, &o, &s), PEAL_EINVAL,
+		    "strategy is 3");
+	o.strategy = 0;
+	o.restarts = PEAL_RESTARTS_MAX + 1;
+	CHECK_FAILS(peal_supervisor_create(h.k, &o, &s), PEAL_EINVAL,
+		    "restarts is 31");
+	o.restarts = 0;
+	o.reserved = 7;
+	CHECK_FAILS(peal_supervisor_create(h.k, &o, &s), PEAL_EINVAL,
+		    "reserved is 7");
+	o.reserved = 0;
+	CHECK_OK(peal_supervisor_create(h.k, &o, &s));
+	a.supervisor = s;
+	CHECK_FAILS(peal_actor_spawn(other, "ward", &a, &address), PEAL_EINVAL,
+		    "the supervisor is of kernel");
+	o.parent = s;
+	CHECK_FAILS(peal_supervisor_create(other, &o, &deep), PEAL_EINVAL,
+		    "parent is a supervisor of kernel");
+	for (i = 1; i < PEAL_SUPERVISOR_DEPTH; i++) {
+		CHECK_OK(peal_supervisor_create(h.k, &o, &deep));
+		o.parent = deep;
+	}
+	CHECK_FAILS(peal_supervisor_create(h.k, &o, &deep), PEAL_EINVAL,
+		    "at most 8");
+	CHECK_FAILS(peal_supervisor_info(NULL, &info), PEAL_EINVAL, "NULL");
+	CHECK_FAILS(peal_supervisor_info(s, NULL), PEAL_EINVAL, "NULL");
+	CHECK_FAILS(peal_supervisor_restart(NULL), PEAL_EINVAL, "NULL");
+	CHECK_OK(peal_supervisor_destroy(NULL));
+	CHECK_OK(peal_runtime_shutdown(h.rt));
+}
+
+/* Eight above one another, each of which gives up at once but the last. */
+PEAL_TEST(a_failure_climbs_to_the_top)
+{
+	struct peal_supervisor *s[PEAL_SUPERVISOR_DEPTH];
+	struct home h;
+	uint32_t i;
+
+	open_home(&h, 1, PEAL_SUPERVISOR_DEPTH);
+	for (i = 0; i < PEAL_SUPERVISOR_DEPTH; i++)
+		s[i] = make(&h, PEAL_ONE_FOR_ALL, i ? PEAL_RESTARTS_NONE : 1,
+			    LONG_NS, i ? s[i - 1] : NULL);
+	add(&h, s[PEAL_SUPERVISOR_DEPTH - 1]);
+	add(&h, s[0]);
+	count_all(&h);
+	fail(&h, 0);
+	expect_count(&h, 0, 0);
+	expect_count(&h, 1, 0);
+	CHECK_EQ(info_of(s[0]).failures, 1);
+	for (i = 0; i < PEAL_SUPERVISOR_DEPTH; i++)
+		CHECK(!info_of(s[i]).given_up);
+	fail(&h, 0);
+	expect_down(&h, 0);
+	expect_down(&h, 1);
+	close_home(&h);
+}
+
+PEAL_TEST_MAIN(
+	RUN(one_for_one_begins_anew_alone);
+	RUN(one_for_all_begins_anew_with_all_of_its_supervisor);
+	RUN(rest_for_one_begins_anew_with_those_made_later);
+	RUN(who_has_no_supervisor_goes_on_as_it_is);
+	RUN(who_fails_too_often_is_given_up_with_all_of_its_supervisor);
+	RUN(without_restarts_the_first_failure_is_one_too_many);
+	RUN(failures_further_apart_than_the_period_are_no_reason_to_give_up);
+	RUN(the_most_restarts_are_as_many_as_were_asked_for);
+	RUN(who_gives_up_is_a_failure_of_the_one_above);
+	RUN(every_byte_of_a_large_state_is_as_it_was_made);
+	RUN(each_begins_with_what_it_was_made_with);
+	RUN(what_is_queued_is_handled_by_the_new_state);
+	RUN(a_storm_of_failures_costs_others_nothing);
+	RUN(who_has_the_room_of_a_ward_is_not_one);
+	RUN(a_supervisor_without_members_can_go_and_another_has_its_place);
+	RUN(what_cannot_be_supervised_is_refused);
+	RUN(a_failure_climbs_to_the_top);)
