@@ -43,16 +43,25 @@ static inline struct peal_runtime *open_runtime(int devices)
 	return runtime;
 }
 
+/* A kernel with options. */
+static inline struct peal_kernel *
+launch_as(struct peal_runtime *runtime, int device,
+	  const struct peal_program *program,
+	  const struct peal_kernel_options *options)
+{
+	struct peal_kernel *kernel;
+
+	check(peal_kernel_launch(runtime, device, program, options, &kernel),
+	      "launch a kernel");
+	return kernel;
+}
+
 /* A kernel of one worker. */
 static inline struct peal_kernel *launch(struct peal_runtime *runtime,
 					 int device,
 					 const struct peal_program *program)
 {
-	struct peal_kernel *kernel;
-
-	check(peal_kernel_launch(runtime, device, program, NULL, &kernel),
-	      "launch a kernel");
-	return kernel;
+	return launch_as(runtime, device, program, NULL);
 }
 
 /* An actor; its address. */
@@ -65,13 +74,15 @@ static inline uint64_t spawn(struct peal_kernel *kernel, const char *handler)
 	return address;
 }
 
-/* A link for messages of up to so many bytes; prints the route it takes. */
-static inline void link_up(struct peal_runtime *runtime, const char *name,
+/* A link for messages of up to so many bytes, and for so many of them, 0: the
+ * default; prints the route it takes. */
+static inline void link_of(struct peal_runtime *runtime, const char *name,
 			   uint64_t from, uint32_t port, uint64_t to,
-			   uint64_t bytes)
+			   uint64_t bytes, uint32_t capacity)
 {
 	const struct peal_link_options options = {
 		.size = sizeof(options),
+		.capacity = capacity,
 		.message_bytes = bytes,
 	};
 	struct peal_link_info info;
@@ -81,6 +92,14 @@ static inline void link_up(struct peal_runtime *runtime, const char *name,
 	      "connect");
 	check(peal_link_info(link, &info), "read the link");
 	printf("%s: route %s\n", name, peal_route_name(info.route));
+}
+
+/* The same for the default number. */
+static inline void link_up(struct peal_runtime *runtime, const char *name,
+			   uint64_t from, uint32_t port, uint64_t to,
+			   uint64_t bytes)
+{
+	link_of(runtime, name, from, port, to, bytes, 0);
 }
 
 #endif

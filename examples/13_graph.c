@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * PageRank by actors: each vertex of a graph is one, half of them on each of two
+ * devices. It tells neighbours of its own device, and sends to others by the link
+ * that leads to all of them. There are no phases: a vertex goes on when it has
+ * heard its neighbours. The ranks are those of plain loops, to the bit. The
+ * handler is in programs/graph.c, the graphs and the loops are in graphs.h.
+ */
+#include <peal/device/kernel.h>
+
+#include "example.h"
+#include "graph.h"
+#include "graphs.h"
+
+PEAL_DECLARE_PROGRAM(graph);
+PEAL_ENDPOINT_OF(ranked)
+
+#define ROUNDS 12
+#define SIDE 100 /* of the grid; the other graphs have as many vertices */
+#define HALF (SIDE * SIDE / 2)
+#define EDGES (4 * SIDE * SIDE) /* at most, each from both its ends */
+/*
+ * Slots of every queue that vertices send to: for all that can ever be in it, two
+ * shares for each end of an edge, a step or a rank of each vertex, and what a
+ * worker takes ahead. So no worker ever waits for room, nor two of them for one
+ * another, which would be for good.
+ */
+#define SLOTS (1u << 17)
+PEAL_STATIC_ASSERT(SLOTS >= 2 * EDGES + 2 * HALF + 64, "all fits");
+
+static uint64_t actor[2 * HALF]; /* addresses, in the order of vertices */
+static uint64_t edge[EDGES]; /* the same, in the order of g.neighbour */
+
+/* Vertices of a graph on a device. They use the ports of one that is none. */
+static void enlist(struct peal_kernel *kernel, uint64_t gate, uint64_t *to)
+{
+	const struct peal_actor_options options = {
+		.size = sizeof(options),
+		.ports_of = gate,
+	};
+
+	check(peal_actor_spawn_many(kernel, "vertex", &options, HALF, to),
+	      "spawn vertices");
+}
+
+/* Begins all vertices, takes every rank once, and compares it. */
+static void rank(struct peal_runtime *runtime, struct peal_endpoint *host,
+		 struct graph *g, const uint64_t *edges)
+{
+	struct begin begin = { .rounds = ROUNDS };
+	struct peal_received got;
+	struct ranked r;
+
+	for (uint32_t i = 0; i < 2 * g->m; i++)
+		edge[i] = actor[g->neighbour[i]];
+	for (int i = 0; i < 2; i++)
+		check(peal_peer_copy(runtime, i, edges[i], PEAL_HOST_MEMORY,
+				     (uint64_t)(uintptr_t)edge, sizeof(edge)),
+		      "copy edges");
+	for (uint32_t i = 0; i < g->n; begin.vertex = ++i) {
+		begin.self = actor[i];
+		begin.edges = edges[i / HALF] + sizeof(*edge) * g->first[i];
+		begin.degree = g->first[i + 1] - g->first[i];
+		check(peal_send_to(host, i / HALF, actor[i], begin_number,
+				   &begin, sizeof(begin), SECOND),
+		      "begin");
+	}
+	for (uint32_t i = 0; i < g->n; i++) {
+		check(peal_receive(host, &r, sizeof(r), &got, 60 * SECOND),
+		      "receive");
+		expect(ranked_received(&got) && r.vertex < g->n, "who it is");
+		expect(r.rank == g->rank[r.vertex], "a rank");
+		g->rank[r.vertex] = 0; /* nobody has that, nor answers twice */
+	}
+	printf("%s: %u vertices, %u edges, ranks equal after %d rounds\n",
+	       g->name, g->n, g->m, ROUNDS);
+}
+
+int main(void)
+{
+	const struct peal_kernel_options o = { .size = sizeof(o),
+					       .max_actors = HALF + 1,
+					       .arena_bytes = HALF * 128,
+					       .mailbox_slots = SLOTS };
+	struct peal_runtime *runtime = open_runtime(2);
+	struct peal_kernel *kernel[2];
+	struct peal_endpoint *host;
+	uint64_t gate[2], edges[2], at;
+	struct graph g;
+
+	check(peal_endpoint_create(runtime, NULL, &host), "make an endpoint");
+	at = peal_endpoint_address(host);
+	for (int i = 0; i < 2; i++) {
+		kernel[i] = launch_as(runtime, i, &peal_program_graph, &o);
+		gate[i] = spawn(kernel[i], "vertex");
+		check(peal_memory_alloc(runtime, i, sizeof(edge), &edges[i]),
+		      "take memory");
+	}
+	for (uint32_t i = 0; i < 2; i++) {
+		link_up(runtime, "begins", at, i, gate[i], 0);
+		link_of(runtime, "ranks", gate[i], PORT_HOST, at, 0, SLOTS);
+		link_of(runtime, "shares", gate[i], PORT_AWAY, gate[!i], 0,
+			SLOTS);
+	}
+	for (int kind = 0; kind < GRAPHS; kind++) {
+		graph_make(&g, kind, SIDE, ROUNDS);
+		for (int i = 0; i < 2; i++)
+			enlist(kernel[i], gate[i], actor + i * HALF);
+		rank(runtime, host, &g, edges);
+		for (int i = 0; i < 2; i++)
+			check(peal_actor_retire_many(runtime, actor + i * HALF,
+						     HALF),
+			      "retire");
+		graph_free(&g);
+	}
+	check(peal_runtime_shutdown(runtime), "shut down");
+	return 0;
+}
