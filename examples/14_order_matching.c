@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Order books by actors, one for each symbol, on two devices in turn. The orders
+ * are those of data/orders.txt, and what becomes of them has to be, byte by byte,
+ * what data/trades.txt says; make_orders.c wrote both. The handler is in
+ * programs/order_book.c, order_text.h says what the lines mean.
+ *
+ *	14_order_matching [ORDERS [TRADES]]	without TRADES it prints them
+ */
+#include <peal/device/kernel.h>
+
+#include "example.h"
+#include "order_book.h"
+#include "order_text.h"
+
+PEAL_DECLARE_PROGRAM(order_book);
+PEAL_ENDPOINT_OF(report)
+
+/* A book as the host sees it. */
+static struct symbol {
+	uint64_t book; /* address */
+	uint32_t out; /* orders that are not done */
+	FILE *file; /* writes */
+	char *text; /* what has become of its orders */
+	size_t bytes;
+} symbols[SYMBOLS];
+
+/* Kernels, and books that know their numbers; those of one share its ports. */
+static void open_books(struct peal_runtime *runtime, struct peal_endpoint *host)
+{
+	/* mail: what a book tells itself, one at a time, and to spare */
+	const struct peal_kernel_options mail = { .size = sizeof(mail),
+						  .mailbox_slots = 64 };
+	struct peal_actor_options o = { .size = sizeof(o) };
+	struct peal_kernel *kernel[2];
+	uint64_t at = peal_endpoint_address(host);
+	uint32_t i;
+
+	for (i = 0; i < 2; i++)
+		kernel[i] = launch_as(runtime, (int)i, &peal_program_order_book,
+				      &mail);
+	o.init = &i;
+	o.init_bytes = sizeof(i);
+	for (i = 0; i < SYMBOLS; i++) {
+		o.ports_of = i < 2 ? 0 : symbols[i % 2].book;
+		check(peal_actor_spawn(kernel[i % 2], "book", &o,
+				       &symbols[i].book),
+		      "spawn a book");
+		symbols[i].file =
+			open_memstream(&symbols[i].text, &symbols[i].bytes);
+		expect(symbols[i].file != NULL, "memory for text");
+	}
+	for (i = 0; i < 2; i++) {
+		link_up(runtime, "orders", at, i, symbols[i].book, 0);
+		link_up(runtime, "reports", symbols[i].book, 0, at,
+			sizeof(struct report));
+	}
+}
+
+/* Takes a report. */
+static void take(struct peal_endpoint *host)
+{
+	struct peal_received got;
+	const struct report *r;
+
+	check(peal_receive_peek(host, &got, 10 * SECOND), "receive");
+	r = report_received(&got);
+	expect(r && r->symbol < SYMBOLS, "what came");
+	report_print(symbols[r->symbol].file, r);
+	symbols[r->symbol].out -= r->outcome != OUTCOME_GOES_ON;
+	check(peal_receive_release(host), "release");
+}
+
+/* Sends an order. A book has room for so many that wait, and the link for those
+ * of all its books: so a report is waited for here, and nowhere for room. */
+static void send(struct peal_endpoint *host, uint32_t symbol,
+		 const struct order *o)
+{
+	while (symbols[symbol].out == WAITING)
+		take(host);
+	check(peal_send_to(host, symbol % 2, symbols[symbol].book, order_number,
+			   o, sizeof(*o), SECOND),
+	      "send an order");
+	symbols[symbol].out++;
+}
+
+int main(int argc, char **argv)
+{
+	FILE *orders =
+		     open_text(argc > 1 ? argv[1] : EXAMPLE_DATA "/orders.txt"),
+	     *trades = NULL;
+	struct peal_runtime *runtime = open_runtime(2);
+	struct peal_endpoint *host;
+	uint32_t n, symbol;
+	char line[128];
+
+	if (argc != 2)
+		trades = open_text(argc > 2 ? argv[2] :
+					      EXAMPLE_DATA "/trades.txt");
+	check(peal_endpoint_create(runtime, NULL, &host), "make an endpoint");
+	open_books(runtime, host);
+	for (n = 0; fgets(line, sizeof(line), orders); n++) {
+		struct order o = order_of_line(line, &symbol);
+
+		send(host, symbol, &o);
+	}
+	for (symbol = 0; symbol < SYMBOLS; symbol++) {
+		while (symbols[symbol].out)
+			take(host);
+		fclose(symbols[symbol].file);
+		if (trades)
+			expect_lines(trades, symbols[symbol].text);
+		else
+			fputs(symbols[symbol].text, stdout);
+	}
+	expect(!trades || fgetc(trades) == EOF, "more than was recorded");
+	printf("%u orders%s\n", n, trades ? ", all as recorded" : "");
+	check(peal_runtime_shutdown(runtime), "shut down");
+	return 0;
+}
