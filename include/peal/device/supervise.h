@@ -190,9 +190,9 @@ peali_supervise_it(struct peal_worker *w, struct peali_fallout *f)
 	s->idle = 0;
 	w->room_left = 0;
 	if (s->failure) {
-		peali_climb(
-			w, peali_care(w, PEAL_ACTOR_INDEX(s->failure))->member,
-			s->failure, f);
+		peali_climb(w,
+			    peali_care(w, PEAL_ACTOR_INDEX(s->failure))->member,
+			    s->failure, f);
 	} else {
 		f->of = 1 + s->aside_at;
 		peali_pardon(peali_supervisor(w, s->aside_at));
