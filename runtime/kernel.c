@@ -20,6 +20,7 @@
 struct kernel_layout {
 	/* host memory */
 	uint64_t control, status, bells, rings, ring_stride, credits, counts;
+	uint64_t timers; /* what is said of them */
 	uint64_t stages; /* of the host's ends of the control rings */
 	uint64_t shared_bytes;
 	/* device memory */
@@ -113,6 +114,8 @@ static int complete_options(struct peal_kernel_options *o,
 	if (!result)
 		result = option_range("max_pools", o->max_pools, 1, 64);
 	if (!result)
+		result = option_range("timers", o->timers, 0, 1 << 20);
+	if (!result)
 		result = option_range("lease_ns", o->lease_ns,
 				      PEALI_LEASE_NS_MIN, UINT64_MAX);
 	if (!result)
@@ -158,9 +161,11 @@ static void lay_out(struct kernel_layout *at,
 	at->counts = at->credits + n * sizeof(struct peal_credit);
 	at->stages = at->counts + n * sizeof(struct peal_link_counts);
 	at->report = peali_whole_lines(at->stages + n * at->stage_bytes);
-	at->shared_bytes =
-		at->report +
-		peali_whole_lines(sizeof(struct peal_supervisor_report));
+	at->timers = at->report +
+		     peali_whole_lines(sizeof(struct peal_supervisor_report));
+	at->shared_bytes = at->timers;
+	if (p->max_timers)
+		at->shared_bytes += n * sizeof(struct peal_timer_status);
 
 	at->params = 0;
 	at->workers = peali_whole_lines(sizeof(struct peal_kernel_params));
@@ -285,6 +290,8 @@ static void set_addresses(struct peal_kernel *k, const struct kernel_layout *at)
 	p->worker_stride = at->worker_stride;
 	p->actors = own + at->actors;
 	p->mailboxes = p->mailbox_stride ? own + at->mailboxes : 0;
+	p->timer_status = p->max_timers ? shared + at->timers : 0;
+	k->timers = (struct peal_timer_status *)(void *)(host + at->timers);
 	p->cluster_home =
 		p->cluster_bytes && p->epoch_ns ? own + at->cluster_home : 0;
 	if (p->max_supervisors) {
@@ -332,6 +339,35 @@ static int plan_mailboxes(struct peal_kernel *k, struct peali_mailbox_spec *box,
 	return result;
 }
 
+/* What the options say of timers. They have a lease of their own for each
+ * mailbox, of one slot. */
+static int plan_timers(struct peal_kernel *k,
+		       const struct peali_mailbox_spec *box,
+		       const struct peal_kernel_options *o)
+{
+	uint32_t tells = box->tells ? box->tells : 1;
+	uint32_t hoards = o->workers * (box->lease + tells - 1);
+
+	if (!o->timers)
+		return 0;
+	if (!o->mailbox_slots)
+		return peali_fail(PEAL_EINVAL, CALL,
+				  "option timers is %u and mailbox_slots is 0: "
+				  "timers put their messages into mailboxes",
+				  o->timers);
+	if (box->slots < hoards + o->workers + (box->tells ? 1 : 0))
+		return peali_fail(
+			PEAL_EINVAL, CALL,
+			"mailbox_slots is %u: with timers it must have a slot "
+			"more for each of the %u workers; it must be a power "
+			"of two of at least %u",
+			box->slots, o->workers,
+			hoards + o->workers + (box->tells ? 1 : 0));
+	k->params.max_timers = o->timers;
+	k->params.timer_bytes = (box->message_bytes + 15) / 16 * 16;
+	return 0;
+}
+
 static int make_memory(struct peal_kernel *k, struct kernel_layout *at,
 		       const struct peal_kernel_options *o)
 {
@@ -340,6 +376,8 @@ static int make_memory(struct peal_kernel *k, struct kernel_layout *at,
 
 	if (o->mailbox_slots)
 		result = plan_mailboxes(k, &box, o);
+	if (!result)
+		result = plan_timers(k, &box, o);
 	if (result)
 		return result;
 	result = plan_control(k, at);

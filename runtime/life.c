@@ -269,9 +269,25 @@ static const char *what_blocks(uint64_t blocked, char text[48])
 
 	if (port == PEAL_BLOCKED_MAIL)
 		return "mailboxes or pools have no room";
+	if (port == PEAL_BLOCKED_TIMER)
+		return "own mailbox or pool has no room";
 	snprintf(text, 48, "port %u %s", port,
 		 blocked >> 16 & 1 ? "is not connected" : "has no room");
 	return text;
+}
+
+/* Timers that have yet to send keep the kernel from its end; 0: not they. */
+static int name_timers(struct peal_kernel *k, int code, const char *call)
+{
+	uint32_t worker = 0;
+	uint64_t n = peali_timers_keep(k, &worker);
+
+	if (!n)
+		return 0;
+	return peali_fail(code, call,
+			  "%llu timers of worker %u of kernel '%s' have yet to "
+			  "send: a stop does not wait for them",
+			  (unsigned long long)n, worker, k->name);
 }
 
 /* Names the worker that keeps the kernel from its end, and, to who has waited
@@ -305,6 +321,8 @@ static int name_the_late(struct peal_kernel *k, int code, int64_t waited_ns,
 					  PEAL_ACTOR_INDEX(blocked >> 32),
 					  what_blocks(blocked, port),
 					  why[0] ? ": " : "", why);
+		if (name_timers(k, code, call))
+			return code;
 		return peali_fail(code, call,
 				  "worker %u of kernel '%s' is %s: an input "
 				  "has not ended%s%s",
@@ -476,6 +494,7 @@ int peal_kernel_info(struct peal_kernel *k, struct peal_kernel_info *info_out)
 		info_out->handled += peal_load_relaxed_sys(&s->handled);
 		info_out->failed += peal_load_relaxed_sys(&s->failed);
 		info_out->emitted += peal_load_relaxed_sys(&s->emitted);
+		peali_timers_add(k, i, &info_out->timers);
 	}
 	for (i = 0; i < k->params.n_workers; i++)
 		info_out->told += peal_load_relaxed_sys(&k->status[i].told);
@@ -511,6 +530,7 @@ int peal_worker_info(struct peal_kernel *k, uint32_t worker,
 	info_out->blocked_port = (int64_t)(blocked & 0xffff) - 1;
 	info_out->blocked_actor = blocked ? (int64_t)(blocked >> 32) : -1;
 	info_out->result = -(int)peal_load_relaxed_sys(&s->result);
+	peali_timers_add(k, worker, &info_out->timers);
 	moved = atomic_load(&k->workers[worker].beat_moved_ns);
 	if (moved && info_out->phase < PEAL_WORKER_STOPPED)
 		info_out->silent_ns = peali_now_ns() - moved;

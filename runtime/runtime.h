@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 
 #include <peal/abi/control.h>
+#include <peal/abi/timer.h>
 #include <peal/device/link.h>
 #include <peal/peal.h>
 #include "p2p/peer.h"
@@ -198,6 +199,7 @@ struct peal_kernel {
 	struct peali_area own; /* device memory: all else */
 	struct peal_kernel_control *control;
 	struct peal_worker_status *status;
+	struct peal_timer_status *timers; /* if it has some */
 	struct peal_bell *bells;
 	struct peali_worker *workers;
 	struct peali_actor *actors;
@@ -224,6 +226,16 @@ struct peal_kernel {
 	uint32_t mend_step; /* enum peal_mend that is under way; 0: none */
 	uint32_t n_mended; /* dead workers that are dealt with */
 };
+
+/* ---- timers ----------------------------------------------------------------- */
+
+/* Adds what is known of a worker's timers; nothing where there are none. */
+void peali_timers_add(const struct peal_kernel *kernel, uint32_t worker,
+		      struct peal_timer_counts *sum);
+/* Where all inputs have ended: timers that wait, of the first worker that has
+ * some. 0: none, or inputs are open. */
+uint64_t peali_timers_keep(const struct peal_kernel *kernel,
+			   uint32_t *worker_out);
 
 /* ---- rooms: what an actor takes of a kernel, see room.c -------------------- */
 

@@ -377,12 +377,16 @@ static struct worker_look *step(struct search *s, const struct worker_look *w,
 	const struct peali_end *end;
 	struct worker_look *next;
 
-	if (port == PEAL_BLOCKED_MAIL) {
+	if (port == PEAL_BLOCKED_MAIL || port == PEAL_BLOCKED_TIMER) {
 		next = behind_mail(s, w);
 		if (!next)
 			*cause_out = plain(s, PEAL_STUCK_MAIL, w,
-					   "waits for room in mailboxes or "
-					   "pools");
+					   port == PEAL_BLOCKED_TIMER ?
+						   "has timers that are due "
+						   "and wait for room in "
+						   "mailboxes or pools" :
+						   "waits for room in "
+						   "mailboxes or pools");
 		return next;
 	}
 	if (actor >= w->kernel->params.max_actors)

@@ -62,7 +62,31 @@ struct peal_kernel_options {
 				 * as far as they fit; 32 KiB. Rounded up to
 				 * 128, at most what a block can have */
 	uint32_t max_supervisors; /* see peal/supervisor.h; 0, up to 65535 */
-	uint32_t reserved; /* 0 */
+	uint32_t timers; /* most that wait at a time for each worker, up to
+			  * 2^20: peal/device/timer.h. They need mailboxes. 0:
+			  * there are none */
+};
+
+/**
+ * Timers of a kernel or a worker. At its end, and at any moment but for what
+ * changes just then,
+ *
+ *	set = fired + cancelled + gone + drained + stopped + waiting
+ */
+struct peal_timer_counts {
+	uint64_t set; /* by peal_tell_after and peal_tell_every */
+	uint64_t fired; /* of those that send once: have sent */
+	uint64_t cancelled; /* before they were to fire, or to fire again */
+	uint64_t gone; /* periodic: over with the first message whose actor was
+			* no more */
+	uint64_t drained; /* periodic: over when the kernel's inputs had ended */
+	uint64_t stopped; /* waited when the kernel was stopped or failed */
+	uint64_t waiting; /* now */
+	uint64_t held; /* of those: due, and the mailbox or pool is full */
+	uint64_t ticks; /* messages of periodic ones; with `fired` and `gone`
+			 * all that timers have told */
+	uint64_t missed; /* times at which a periodic one was due while its
+			  * message before was late, and sent none */
 };
 
 /** A kernel and the sums over its workers. */
@@ -85,6 +109,7 @@ struct peal_kernel_info {
 				 * them */
 	uint32_t cluster_workers; /* of a cluster; 0: there are none */
 	uint32_t cluster_bytes; /* of its memory that each worker has */
+	struct peal_timer_counts timers;
 };
 
 /** One worker. */
@@ -99,6 +124,7 @@ struct peal_worker_info {
 	int64_t blocked_actor; /* whose port that is, the same; -1: none */
 	int result;
 	uint64_t silent_ns; /* since the beat moved, as the watchdog saw it */
+	struct peal_timer_counts timers;
 };
 
 /**
@@ -140,7 +166,9 @@ int peal_kernel_resume(struct peal_kernel *kernel);
 
 /**
  * Lets the kernel finish: it ends once all its inputs have ended (END marks
- * came) and are empty, and its mailboxes are; then it sends END on its ports.
+ * came) and are empty, its mailboxes are, and every timer that sends once has
+ * sent; then it sends END on its ports. Periodic timers are over when all its
+ * inputs have ended.
  *
  * @param kernel     a kernel that runs or is suspended (it is resumed).
  * @param timeout_ns -1 for ever, 0 does not wait.
@@ -154,7 +182,7 @@ int peal_kernel_drain(struct peal_kernel *kernel, int64_t timeout_ns);
  * Ends the kernel after the messages in hand. What its inputs still hold is
  * then counted as dead with reason "stopped" (peal_link_info says how many and
  * from which sequence on). What its mailboxes and pools still hold is told -
- * mail_done of struct peal_kernel_info.
+ * mail_done of struct peal_kernel_info; timers that wait are timers.stopped.
  *
  * @param kernel     a kernel in any state.
  * @param timeout_ns -1 for ever, 0 does not wait.

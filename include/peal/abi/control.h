@@ -81,6 +81,8 @@ struct peal_worker_status {
 	((uint64_t)(actor) << 32 | (uint64_t)(lost) << 16 | ((port) + 1u))
 #define PEAL_BLOCKED_PORT(blocked) ((uint32_t)((blocked)&0xffff) - 1u)
 #define PEAL_BLOCKED_MAIL 0xfffeu
+/** The same, of a timer's message that is due, for the actor itself. */
+#define PEAL_BLOCKED_TIMER 0xfffdu
 
 PEAL_STATIC_ASSERT(sizeof(struct peal_worker_status) == PEAL_SHARED_LINE,
 		   "status size");
@@ -246,8 +248,11 @@ struct peal_kernel_params {
 	uint64_t care; /* struct peal_care[max_actors], if there are some */
 	uint32_t max_supervisors;
 	uint32_t reserved;
+	uint64_t timer_status; /* struct peal_timer_status[n_workers]; 0 */
+	uint32_t max_timers; /* per worker; 0: there are none */
+	uint32_t timer_bytes; /* from one's message to the next one's */
 };
 
-PEAL_STATIC_ASSERT(sizeof(struct peal_kernel_params) == 168, "params size");
+PEAL_STATIC_ASSERT(sizeof(struct peal_kernel_params) == 184, "params size");
 
 #endif

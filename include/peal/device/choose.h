@@ -9,9 +9,6 @@
  * room for all that it may emit and tell. For the leader; take.h calls it.
  */
 
-/* Messages in a row from one input before the next has its turn. */
-#define PEALI_BURST 32
-
 /*
  * Whether what the actor tells fits: a lease for every worker, and pools. What
  * comes from elsewhere than the mailbox leaves there what a worker keeps, so

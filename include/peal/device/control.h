@@ -6,6 +6,7 @@
 #include <peal/device/control_actor.h>
 #include <peal/device/control_topic.h>
 #include <peal/device/pool.h>
+#include <peal/device/timer.h>
 
 /*
  * How a worker listens to the host: control words, control messages, lease and
@@ -22,9 +23,10 @@
 #define PEALI_SPAWN 6 /* the lanes make actors */
 #define PEALI_BURY 7 /* the leader takes a message off that is for nobody */
 #define PEALI_SUPERVISE 8 /* an actor has failed that has a supervisor */
+#define PEALI_TIMERS 9 /* the leader puts what is due into mailboxes */
 /* from here on for pools */
-#define PEALI_TO_POOL 9 /* the leader moves an input's messages to a pool */
-#define PEALI_FROM_POOL 10 /* it takes a pool's next message */
+#define PEALI_TO_POOL 10 /* the leader moves an input's messages to a pool */
+#define PEALI_FROM_POOL 11 /* it takes a pool's next message */
 
 /* Turns between two looks at control messages, lease and epoch. */
 #define PEALI_LOOK_EVERY 64
@@ -269,6 +271,8 @@ static PEAL_DEV PEAL_UNUSED inline int peali_control(struct peal_worker *w)
 static PEAL_DEV PEAL_UNUSED inline int peali_leave(struct peal_worker *w,
 						   uint64_t phase, int result)
 {
+	if (w->state->timers)
+		peali_timers_stopped(w);
 	peali_say_done(w);
 	peal_store_relaxed_sys(&w->status->result, (uint64_t)-result);
 	peal_store_release_sys(&w->status->phase, phase);

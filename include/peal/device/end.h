@@ -39,12 +39,35 @@ peali_mail_handled(const struct peal_worker *w)
 	return n;
 }
 
-/* Whether no worker of the kernel has, or can get, anything to do. */
-static PEAL_DEV PEAL_UNUSED inline int peali_quiet(const struct peal_worker *w)
+/* Whether no timer of any worker waits. */
+static PEAL_DEV PEAL_UNUSED inline int
+peali_timers_open(const struct peal_worker *w)
+{
+	uint32_t i;
+
+	for (i = 0; w->timers && i < w->params->n_workers; i++) {
+		const struct peal_timers *t =
+			(const struct peal_timers
+				 *)((uintptr_t)w->timers +
+				    (uintptr_t)((uint64_t)i *
+						w->params->worker_stride) -
+				    (uintptr_t)((uint64_t)w->index *
+						w->params->worker_stride));
+
+		/* A11: pairs with R11 in peali_timers_waiting. */
+		if (peal_load_acquire_dev(&t->open))
+			return 1;
+	}
+	return 0;
+}
+
+/* Whether the inputs of all workers have ended. */
+static PEAL_DEV PEAL_UNUSED inline int
+peali_all_drained(const struct peal_worker *w)
 {
 	const struct peal_worker_status *status =
 		(const struct peal_worker_status *)(uintptr_t)w->params->status;
-	uint64_t handled, drained = 0;
+	uint64_t drained = 0;
 	uint32_t i;
 
 	for (i = 0; i < w->params->n_workers; i++) {
@@ -54,24 +77,36 @@ static PEAL_DEV PEAL_UNUSED inline int peali_quiet(const struct peal_worker *w)
 			return 0;
 		drained |= level;
 	}
-	if (!(drained & PEAL_DRAINED_ENDED))
-		return 0; /* no input has come yet */
+	/* else no input has come yet */
+	return (drained & PEAL_DRAINED_ENDED) != 0;
+}
+
+/* Whether no worker of the kernel has, or can get, anything to do. */
+static PEAL_DEV PEAL_UNUSED inline int peali_quiet(const struct peal_worker *w)
+{
+	uint64_t handled;
+
 	/*
 	 * Tickets only grow. If twice all were handled and they were as many,
 	 * then after the first look at the last mailbox no message was under
 	 * way: the first that was would have been told by a handler of one that
-	 * was counted as handled, or of an input that has ended.
+	 * was counted as handled, or of an input that has ended; or by a timer.
+	 * So between the two looks no handler ran that could set one: where none
+	 * waits there is none any more, and if one went out before that was
+	 * looked at, the second look sees its ticket.
 	 */
 	handled = peali_mail_handled(w);
-	return handled != ~0ULL && peali_mail_handled(w) == handled;
+	return handled != ~0ULL && !peali_timers_open(w) &&
+	       peali_mail_handled(w) == handled;
 }
 
-/* Ends a worker whose inputs have all ended, if that is wanted; 0 not yet. */
+/* Says whether the worker's inputs have all ended and it is to end then: 1 if the
+ * same is so of all workers. */
 static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
-peali_try_end(struct peal_worker *w)
+peali_inputs_over(struct peal_worker *w)
 {
 	struct peal_worker_state *s = w->state;
-	uint32_t i, waiting = 0, level;
+	uint32_t i, level;
 	int drain;
 
 	for (i = 0; i < s->n_inputs; i++)
@@ -85,6 +120,20 @@ peali_try_end(struct peal_worker *w)
 		s->drained = level;
 		peal_store_release_sys(&w->status->drained, level);
 	}
+	return peali_all_drained(w);
+}
+
+/* Ends a worker whose inputs have all ended, if that is wanted; 0 not yet. */
+static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
+peali_try_end(struct peal_worker *w)
+{
+	struct peal_worker_state *s = w->state;
+	uint32_t i, waiting = 0;
+
+	if (!peali_inputs_over(w))
+		return 0;
+	if (s->timers)
+		peali_timers_drained(w);
 	if (!peali_quiet(w))
 		return 0;
 	for (i = 0; i < s->n_outputs; i++) {

@@ -7,6 +7,7 @@
 #include <peal/device/phase.h>
 #include <peal/device/placed.h>
 #include <peal/device/request.h>
+#include <peal/device/timer.h>
 #include <peal/device/typed.h>
 
 /*
@@ -65,6 +66,9 @@ peali_worker_init(struct peal_worker *w,
 	w->barriers = (struct peal_barrier_view *)(void *)(base + at.barriers);
 	w->leases = (struct peal_mailbox_lease *)(void *)(base + at.leases);
 	w->scratch = (uint64_t *)(void *)(base + at.scratch);
+	w->timers = params->max_timers ?
+			    (struct peal_timers *)(void *)(base + at.timers) :
+			    0;
 	w->mailbox = 0;
 	if (params->mailboxes)
 		w->mailbox = peali_mailbox(w, worker);
@@ -97,6 +101,9 @@ peali_worker_begin(struct peal_worker *w)
 		s->started = 1;
 		s->lease_seen_ns = s->epoch_began_ns;
 		peal_link_consumer_init(&s->control, &s->control_view);
+		s->burst_most = PEALI_BURST;
+		if (w->timers)
+			peali_timers_init(w->timers, w->params);
 	}
 	s->idle = 0;
 	peali_wait_limit(w);

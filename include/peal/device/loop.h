@@ -6,6 +6,7 @@
 #include <peal/device/end.h>
 #include <peal/device/supervise.h>
 #include <peal/device/take.h>
+#include <peal/device/take_timer.h>
 
 /*
  * The resident loop: one for all backends. The leader decides, the lanes
@@ -55,6 +56,19 @@ static PEAL_DEV PEAL_INLINE int peali_spin(struct peal_worker *w)
 	return 0;
 }
 
+/* One turn of waiting; no sleep is longer than to the next timer. */
+static PEAL_DEV PEAL_INLINE void peali_idle_wait(struct peal_worker *w,
+						 uint32_t looks)
+{
+#if PEAL_ON_HOST
+	if (PEAL_UNLIKELY(w->state->timers) && peali_wait_announced(w)) {
+		peali_timers_wait(w, looks);
+		return;
+	}
+#endif
+	peali_wait_turn(w, looks);
+}
+
 /* One idle turn; 0 or PEALI_AGAIN go on, else the loop ends with that value. */
 static PEAL_DEV PEAL_UNUSED inline int peali_idle(struct peal_worker *w)
 {
@@ -79,6 +93,8 @@ static PEAL_DEV PEAL_UNUSED inline int peali_idle(struct peal_worker *w)
 	}
 	if (end)
 		return end;
+	if (PEAL_UNLIKELY(s->timers) && peali_timers_ready(w, PEALI_BURST))
+		return PEALI_TIMERS;
 	if (!s->blocked && peali_spin(w)) {
 		if (s->idle > 1) /* else there was no wait */
 			peali_wait_reset(w);
@@ -96,7 +112,7 @@ static PEAL_DEV PEAL_UNUSED inline int peali_idle(struct peal_worker *w)
 		s->blocked_said = s->blocked;
 		peal_store_relaxed_sys(&w->status->blocked, s->blocked);
 	}
-	peali_wait_turn(w, s->blocked ? 1 : PEALI_SPINS);
+	peali_idle_wait(w, s->blocked ? 1 : PEALI_SPINS);
 	return 0;
 }
 
@@ -120,12 +136,15 @@ static PEAL_DEV PEAL_UNUSED PEAL_HOST_NOINLINE int
 peali_turn_slow(struct peal_worker *w)
 {
 	struct peal_worker_state *s = w->state;
+	uint32_t turns = s->granted - s->burst + 1;
 	int end;
 
-	s->since_look += s->granted - s->burst + 1;
+	s->since_look += turns;
 	s->granted = s->burst = 0;
 	if (PEAL_UNLIKELY(s->failure))
 		return PEALI_SUPERVISE;
+	if (PEAL_UNLIKELY(s->timers) && peali_timers_ready(w, turns))
+		return PEALI_TIMERS;
 	/* the mailbox has its burst by staying in hand */
 	if (s->mails == 0 || s->mails >= PEALI_BURST) {
 		s->mails = 0;
@@ -291,6 +310,8 @@ static PEAL_DEV PEAL_INLINE int peal_loop_next(struct peal_worker *w)
 			peali_spawn(w);
 		else if (turn == PEALI_SUPERVISE)
 			peali_supervise(w);
+		else if (turn == PEALI_TIMERS)
+			peali_timers_turn(w);
 		else if (turn != PEALI_FORWARD)
 			break;
 		else

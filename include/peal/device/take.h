@@ -169,9 +169,11 @@ peali_other_sources(const struct peal_worker *w)
 	return w->mailbox ? 1 : 0;
 }
 
-/* The input at the cursor is next, for so many messages. */
+/* The input at the cursor is next, for so many messages at most. */
 static PEAL_DEV PEAL_INLINE void peali_grant(struct peal_worker *w, uint32_t n)
 {
+	if (n > w->state->burst_most)
+		n = w->state->burst_most;
 	w->state->granted = w->state->burst = n;
 }
 

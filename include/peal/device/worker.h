@@ -7,6 +7,10 @@
 #include <peal/device/publish.h>
 #include <peal/device/steal.h>
 #include <peal/device/subscribe.h>
+#include <peal/device/timer_table.h>
+
+/* Messages in a row from one input before the next has its turn. */
+#define PEALI_BURST 32
 
 /* What a worker is made of; what its handlers call is in lanes.h and emit.h. */
 
@@ -117,6 +121,8 @@ struct peal_worker_state {
 	int32_t aside; /* what is to be done before the turn goes on, by a value
 			* of control.h; 0: nothing */
 	uint32_t aside_at; /* for which input or pool; of which actor */
+	uint32_t timers; /* that wait */
+	uint32_t burst_most; /* of PEALI_BURST, while they do */
 	uint32_t cluster_kept; /* 1: there was an epoch, which kept its part of
 				* the cluster's memory */
 	/* for the lanes, on the host: what the leader decided */
@@ -127,7 +133,8 @@ struct peal_worker_state {
 
 /** Where a worker's tables lie, in bytes from its state. */
 struct peal_worker_layout {
-	uint64_t inputs, outputs, pools, barriers, leases, scratch, total;
+	uint64_t inputs, outputs, pools, barriers, leases, timers, scratch;
+	uint64_t total;
 };
 
 /** The tables that kernel parameters ask for. Host and device. */
@@ -146,8 +153,10 @@ peal_worker_tables(const struct peal_kernel_params *params)
 					 sizeof(struct peal_pool_place);
 	at.leases = at.barriers + (uint64_t)params->max_barriers *
 					  sizeof(struct peal_barrier_view);
-	at.scratch = at.leases + (uint64_t)params->n_workers *
-					 sizeof(struct peal_mailbox_lease);
+	at.timers = at.leases + (uint64_t)params->n_workers *
+					sizeof(struct peal_mailbox_lease);
+	at.timers = (at.timers + 127) / 128 * 128;
+	at.scratch = at.timers + peal_timer_table(params).total;
 	at.total = at.scratch + (uint64_t)params->lanes * sizeof(uint64_t);
 	at.total = (at.total + 127) / 128 * 128;
 	return at;
@@ -169,6 +178,7 @@ struct peal_worker {
 	struct peal_barrier_view *barriers;
 	struct peal_mailbox_lease *leases;
 	struct peal_mailbox *mailbox; /* its own; 0: none */
+	struct peal_timers *timers; /* 0: none */
 	uint64_t *scratch; /* one word per lane */
 	struct peal_actor_entry *actor; /* whose handler runs */
 	struct peal_message message; /* that it runs for */

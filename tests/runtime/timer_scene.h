@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEAL_TESTS_TIMER_SCENE_H
+#define PEAL_TESTS_TIMER_SCENE_H
+
+#include "runtime/harness.h"
+#include "runtime/timers.h"
+
+PEAL_DECLARE_PROGRAM(timers);
+PEAL_DECLARE_PROGRAM(timer_pools);
+
+#define HOUR (3600 * SECOND)
+
+/* Every case runs with both. */
+static const uint32_t scene_lanes[] = { 1, 32 };
+static uint32_t lanes;
+
+#define RUN_LANES(name)                                                        \
+	for (lanes = scene_lanes[0];; lanes = scene_lanes[1]) {                \
+		RUN(name);                                                     \
+		if (lanes == scene_lanes[1])                                   \
+			break;                                                 \
+	}
+
+/* A kernel of up to two workers with an actor on each that sets timers, and an
+ * endpoint that orders it to. */
+struct scene {
+	struct peal_runtime *rt;
+	struct peal_kernel *k;
+	struct peal_endpoint *e;
+	uint32_t workers, next_port;
+	uint64_t setter[2];
+	struct peal_link *orders[2];
+};
+
+static inline void scene_launch(struct scene *s, int device,
+				struct peal_kernel_options o,
+				const struct peal_program *program)
+{
+	struct peal_link_options none = { .capacity = 0 };
+	uint32_t i;
+
+	memset(s->setter, 0, sizeof(s->setter));
+	o.size = sizeof(o);
+	o.lanes = lanes;
+	if (!o.workers)
+		o.workers = 1;
+	if (!o.mailbox_slots)
+		o.mailbox_slots = 64;
+	if (!o.timers)
+		o.timers = 64;
+	s->workers = o.workers;
+	CHECK_OK(peal_kernel_launch(s->rt, device, program, &o, &s->k));
+	for (i = 0; i < o.workers; i++) {
+		s->setter[i] = harness_spawn(s->k, "order", (int)i);
+		s->orders[i] = harness_from(s->rt, s->e, i, s->setter[i], none);
+		harness_to(s->rt, s->setter[i], s->e, none);
+	}
+	s->next_port = o.workers;
+}
+
+static inline struct scene scene_open(struct peal_kernel_options o)
+{
+	struct scene s = { .rt = harness_open(1, "") };
+
+	s.e = harness_endpoint(s.rt);
+	scene_launch(&s, 0, o, &peal_program_timers);
+	return s;
+}
+
+/* Orders the setter of a worker, and waits for what it has to say. */
+static inline struct timer_answer scene_order(struct scene *s, uint32_t worker,
+					      uint16_t type,
+					      struct timer_order o)
+{
+	struct timer_answer answer;
+	struct peal_received r;
+
+	if (!o.bytes)
+		o.bytes = TIMER_BYTES;
+	CHECK_OK(peal_send(s->e, worker, type, &o, sizeof(o), PATIENCE));
+	CHECK_OK(peal_receive(s->e, &answer, sizeof(answer), &r, PATIENCE));
+	CHECK_EQ(r.type, type);
+	CHECK_EQ(r.length, sizeof(answer));
+	return answer;
+}
+
+/* The same of n timers that fire once, with a result of 0. */
+static inline void scene_after(struct scene *s, uint32_t worker, uint64_t ns,
+			       uint64_t actor, uint32_t n)
+{
+	struct timer_order o = { .ns = ns, .actor = (uint32_t)actor, .n = n };
+	struct timer_answer a = scene_order(s, worker, TIMER_AFTER, o);
+
+	CHECK_EQ(a.result, 0);
+	CHECK_EQ(a.n, n);
+}
+
+static inline void scene_every(struct scene *s, uint32_t worker, uint64_t ns,
+			       uint64_t actor)
+{
+	struct timer_order o = { .ns = ns, .actor = (uint32_t)actor, .n = 1 };
+
+	CHECK_EQ(scene_order(s, worker, TIMER_EVERY, o).result, 0);
+}
+
+static inline int64_t scene_cancel(struct scene *s, uint32_t worker,
+				   uint32_t slot)
+{
+	struct timer_order o = { .slot = slot };
+
+	return scene_order(s, worker, TIMER_CANCEL, o).result;
+}
+
+static inline struct timer_notes scene_notes(const struct scene *s,
+					     uint64_t actor)
+{
+	struct peal_kernel_info info;
+	struct timer_notes notes;
+	int runs;
+
+	CHECK_OK(peal_kernel_info(s->k, &info));
+	runs = info.state == PEAL_KERNEL_RUNNING;
+	if (runs)
+		CHECK_OK(peal_kernel_suspend(s->k, PATIENCE));
+	CHECK_OK(peal_actor_state(s->rt, actor, &notes, sizeof(notes)));
+	if (runs)
+		CHECK_OK(peal_kernel_resume(s->k));
+	return notes;
+}
+
+/* Messages of timers that were handled, or found dead. */
+static inline uint64_t scene_done(const struct scene *s)
+{
+	struct peal_kernel_info info;
+
+	CHECK_OK(peal_kernel_info(s->k, &info));
+	return info.mail_done;
+}
+
+static inline struct peal_timer_counts scene_counts(const struct scene *s)
+{
+	struct peal_kernel_info info;
+
+	CHECK_OK(peal_kernel_info(s->k, &info));
+	return info.timers;
+}
+
+/* What came was right; how much. */
+static inline uint64_t scene_good(const struct scene *s, uint64_t actor)
+{
+	struct timer_notes n = scene_notes(s, actor);
+
+	CHECK_EQ(n.early, 0);
+	CHECK_EQ(n.early_ticks, 0);
+	CHECK_EQ(n.misordered, 0);
+	CHECK_EQ(n.damaged, 0);
+	return n.received;
+}
+
+/* Every timer that was set is in one of the counts, all that were told came
+ * from them or were told by handlers, and links conserve. */
+static inline struct peal_timer_counts scene_account(const struct scene *s,
+						     uint64_t by_handlers)
+{
+	struct peal_timer_counts t = scene_counts(s);
+	struct peal_kernel_info info;
+
+	CHECK_EQ(t.set, t.fired + t.cancelled + t.gone + t.drained + t.stopped +
+				t.waiting);
+	CHECK_OK(peal_kernel_info(s->k, &info));
+	CHECK_EQ(info.told, t.fired + t.ticks + t.gone + by_handlers);
+	harness_conserved(s->rt);
+	return t;
+}
+
+/* Ends it by a stop: nothing waits any more. */
+static inline struct peal_timer_counts scene_stop(struct scene *s)
+{
+	struct peal_timer_counts t;
+
+	CHECK_OK(peal_kernel_stop(s->k, PATIENCE));
+	t = scene_account(s, 0);
+	CHECK_EQ(t.waiting, 0);
+	CHECK_EQ(t.held, 0);
+	CHECK_OK(peal_runtime_shutdown(s->rt));
+	return t;
+}
+
+/* By a drain: everything that was told was handled, too. */
+static inline struct peal_timer_counts scene_drain(struct scene *s)
+{
+	struct peal_timer_counts t;
+	struct peal_kernel_info info;
+	uint32_t i;
+
+	for (i = 0; i < s->workers; i++)
+		CHECK_OK(peal_send_end(s->e, i, PATIENCE));
+	CHECK_OK(peal_kernel_drain(s->k, PATIENCE));
+	t = scene_account(s, 0);
+	CHECK_EQ(t.waiting, 0);
+	CHECK_EQ(t.stopped, 0);
+	CHECK_OK(peal_kernel_info(s->k, &info));
+	CHECK_EQ(info.mail_done, info.told);
+	return t;
+}
+
+#endif
