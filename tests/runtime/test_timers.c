@@ -35,7 +35,7 @@ PEAL_TEST(what_finds_no_room_keeps_its_place)
 	uint64_t there = harness_spawn(s.k, "note", 1);
 	uint64_t here = harness_spawn(s.k, "note", 0);
 	uint64_t held = harness_spawn(s.k, "hold", 1), gate = 0;
-	struct timer_spin hold = { (uint64_t)(uintptr_t)&gate, 0 };
+	struct timer_spin hold = { (uint64_t)(uintptr_t)&gate, 0, 0, 0 };
 	struct timer_order mix = { .ns = 2 * MS,
 				   .step_ns = 1000,
 				   .actor = (uint32_t)there,
@@ -125,7 +125,7 @@ PEAL_TEST(a_late_one_is_counted_and_not_made_up_for)
 	struct scene s = scene_open(o);
 	uint64_t actor = harness_spawn(s.k, "note", 1), gate = 0;
 	uint64_t held = harness_spawn(s.k, "hold", 1);
-	struct timer_spin hold = { (uint64_t)(uintptr_t)&gate, 0 };
+	struct timer_spin hold = { (uint64_t)(uintptr_t)&gate, 0, 0, 0 };
 	struct peal_link_options none = { .capacity = 0 };
 	struct peal_worker_info info;
 	uint64_t before;
@@ -185,7 +185,7 @@ PEAL_TEST(what_waits_for_room_can_be_cancelled)
 	struct scene s = scene_open(o);
 	uint64_t actor = harness_spawn(s.k, "note", 1), gate = 0;
 	uint64_t held = harness_spawn(s.k, "hold", 1);
-	struct timer_spin hold = { (uint64_t)(uintptr_t)&gate, 0 };
+	struct timer_spin hold = { (uint64_t)(uintptr_t)&gate, 0, 0, 0 };
 	struct peal_link_options none = { .capacity = 0 };
 	struct peal_worker_info info;
 	uint32_t i;
@@ -437,18 +437,18 @@ PEAL_TEST(a_pool_gets_what_is_sent_later)
 	CHECK_OK(peal_runtime_shutdown(s.rt));
 }
 
-PEAL_TEST_MAIN(
-	RUN_LANES(each_comes_once_not_early_and_in_order) RUN_LANES(
-		what_finds_no_room_keeps_its_place) RUN_LANES(a_delay_of_zero_is_soon_and_a_huge_one_never)
-		RUN_LANES(a_periodic_one_comes_until_it_is_cancelled) RUN_LANES(
-			a_late_one_is_counted_and_not_made_up_for) RUN_LANES(what_was_cancelled_never_comes)
-			RUN_LANES(what_waits_for_room_can_be_cancelled) RUN_LANES(
-				only_the_worker_that_has_set_it_cancels)
-				RUN_LANES(what_cannot_be_set_is_refused) RUN_LANES(
-					a_kernel_without_timers_says_so)
-					RUN_LANES(a_timer_for_who_was_retired_is_a_dead_letter) RUN_LANES(
-						a_suspended_kernel_sends_when_it_is_resumed)
-						RUN_LANES(timers_outlive_epochs) RUN_LANES(
-							two_devices_have_their_own)
-							RUN_LANES(
-								a_pool_gets_what_is_sent_later))
+PEAL_TEST_MAIN(RUN_LANES(each_comes_once_not_early_and_in_order);
+	       RUN_LANES(what_finds_no_room_keeps_its_place);
+	       RUN_LANES(a_delay_of_zero_is_soon_and_a_huge_one_never);
+	       RUN_LANES(a_periodic_one_comes_until_it_is_cancelled);
+	       RUN_LANES(a_late_one_is_counted_and_not_made_up_for);
+	       RUN_LANES(what_was_cancelled_never_comes);
+	       RUN_LANES(what_waits_for_room_can_be_cancelled);
+	       RUN_LANES(only_the_worker_that_has_set_it_cancels);
+	       RUN_LANES(what_cannot_be_set_is_refused);
+	       RUN_LANES(a_kernel_without_timers_says_so);
+	       RUN_LANES(a_timer_for_who_was_retired_is_a_dead_letter);
+	       RUN_LANES(a_suspended_kernel_sends_when_it_is_resumed);
+	       RUN_LANES(timers_outlive_epochs);
+	       RUN_LANES(two_devices_have_their_own);
+	       RUN_LANES(a_pool_gets_what_is_sent_later);)

@@ -151,10 +151,19 @@ static PEAL_DEV int churn(struct peal_worker *w)
 
 	if (peal_is_leader(w))
 		s->turns++;
-	timer_spend(in->ns);
+	if (peal_is_leader(w))
+		timer_spend(in->ns);
 	if (peal_load_acquire_sys((const uint64_t *)(uintptr_t)in->gate))
 		return 0;
 	return peal_tell(w, peal_self(w), 0, in, sizeof(*in));
+}
+
+/* Tells another what it gets. */
+static PEAL_DEV int pass(struct peal_worker *w)
+{
+	const struct timer_spin *in = (const struct timer_spin *)peal_data(w);
+
+	return peal_tell(w, in->actor, 0, in, sizeof(*in));
 }
 
 /* Takes so long and does nothing. */
@@ -165,7 +174,8 @@ static PEAL_DEV int slow(struct peal_worker *w)
 
 	if (peal_is_leader(w))
 		s->turns++;
-	timer_spend(in->ns);
+	if (peal_is_leader(w))
+		timer_spend(in->ns);
 	return 0;
 }
 
@@ -185,6 +195,7 @@ static PEAL_DEV int hold(struct peal_worker *w)
 	X(note, sizeof(struct timer_notes), PEAL_SINK)                         \
 	X(chain, sizeof(struct timer_notes), PEAL_SINK)                        \
 	X(churn, sizeof(struct timer_spins), PEAL_TELLS(1))                    \
+	X(pass, 0, PEAL_TELLS(1))                                              \
 	X(slow, sizeof(struct timer_spins), PEAL_SINK)                         \
 	X(hold, 0, PEAL_SINK)
 

@@ -52,6 +52,7 @@ struct timer_notes {
 struct timer_spin {
 	uint64_t gate; /* address of a host word: over when it is not 0 */
 	uint64_t ns; /* each takes */
+	uint32_t actor, reserved; /* who is told */
 };
 
 struct timer_spins {

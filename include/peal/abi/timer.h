@@ -100,7 +100,7 @@ struct peal_timers {
 	uint32_t every; /* turns from one look to the next */
 	uint32_t fired; /* 1: in the turn before */
 	uint32_t ticks; /* since it was asked whether all inputs have ended */
-	uint32_t reserved32;
+	uint32_t quick; /* looks in a row that came soon */
 	uint64_t count[PEAL_TIMERS_COUNT]; /* as in the status */
 	uint8_t worker_reserved[2 * PEAL_SHARED_LINE - 176];
 	/* read by the other workers, for the end of their kernel */

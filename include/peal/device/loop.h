@@ -102,7 +102,7 @@ static PEAL_DEV PEAL_UNUSED inline int peali_idle(struct peal_worker *w)
 		if (s->cursor >= s->n_inputs)
 			return 0; /* the mailbox, or a pool */
 		peali_grant(w, PEALI_BURST);
-		return PEALI_AGAIN;
+		return s->burst ? PEALI_AGAIN : 0;
 	}
 	if (s->blocked != s->blocked_said) {
 		/* who makes room looks at it: it is there before a sleep is

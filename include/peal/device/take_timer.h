@@ -17,29 +17,34 @@
  * timers messages.
  *
  * Reading the clock costs 25 to 40 ns on the host. So a busy worker reads it once
- * in so many turns that it is some PEALI_TIMER_LOOK_NS: before every message where
- * handlers take longer than that. When messages get slow all at once it is late
- * once, by up to PEALI_BURST of them.
+ * in some PEALI_TIMER_LOOK_NS: between any two messages where handlers take as
+ * long as that, else once in up to PEALI_BURST of them. A timer is late by one
+ * handler then, or once, when messages that were quick for long get slow, by so
+ * many of them.
  */
 
 #define PEALI_TIMER_LOOK_NS 2000
+#define PEALI_TIMER_QUICK 8 /* looks in a row until there are fewer */
 
 /* ---- looking --------------------------------------------------------------- */
 
-/* Turns until the clock is read again, and of a burst. */
+/* Turns until the clock is read again, more of them once they have been quick for
+ * a while; a burst is no longer. */
 static PEAL_DEV PEAL_INLINE void peali_timers_pace(struct peal_worker *w,
 						   uint64_t now)
 {
 	struct peal_timers *t = w->timers;
-	uint64_t took = now - t->looked_ns;
 
-	if (took > PEALI_TIMER_LOOK_NS)
+	if (now - t->looked_ns > PEALI_TIMER_LOOK_NS) {
 		t->every = 1;
-	else if (took < PEALI_TIMER_LOOK_NS / 2 && t->every < PEALI_BURST)
+		t->quick = 0;
+	} else if (++t->quick >= PEALI_TIMER_QUICK && t->every < PEALI_BURST) {
 		t->every *= 2;
+		t->quick = 0;
+	}
 	t->looked_ns = now;
 	t->turns = 0;
-	w->state->burst_most = t->every;
+	w->state->burst_most = t->every - 1;
 }
 
 /* The way to an actor; its own mailbox, to be found dead there, if it is no

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* labels: stress */
+/* Timers and the end of a kernel: a drain waits for those that send once, and
+ * for what their handlers begin; periodic ones go on as long as there are inputs;
+ * a stop leaves none uncounted. */
+#include "runtime/timer_scene.h"
+#include "queues/stress.h"
+#include "runtime/runtime.h"
+
+PEAL_TEST(a_drain_waits_for_what_is_to_be_sent)
+{
+	struct peal_kernel_options o = { .workers = 2 };
+	struct scene s = scene_open(o);
+	uint64_t actor = harness_spawn(s.k, "note", 1);
+
+	scene_after(&s, 0, 60 * MS, actor, 3);
+	CHECK_EQ(scene_counts(&s).waiting, 3);
+	CHECK_EQ(scene_drain(&s).fired, 3);
+	CHECK_EQ(scene_good(&s, actor), 3);
+	CHECK_OK(peal_runtime_shutdown(s.rt));
+}
+
+PEAL_TEST(an_end_with_inputs_waits_for_it_too)
+{
+	struct peal_kernel_options o = { .workers = 2, .end_with_inputs = 1 };
+	struct scene s = scene_open(o);
+	uint64_t actor = harness_spawn(s.k, "note", 1);
+	struct peal_timer_counts t;
+
+	scene_after(&s, 0, 60 * MS, actor, 3);
+	scene_every(&s, 1, 5 * MS, actor);
+	CHECK_OK(peal_send_end(s.e, 0, PATIENCE));
+	CHECK_OK(peal_send_end(s.e, 1, PATIENCE));
+	CHECK_OK(peal_kernel_wait(s.k, PATIENCE));
+	t = scene_account(&s, 0);
+	CHECK_EQ(t.fired, 3);
+	CHECK_EQ(t.drained, 1);
+	CHECK_EQ(t.waiting, 0);
+	CHECK_EQ(scene_good(&s, actor), 3 + t.ticks);
+	CHECK_OK(peal_runtime_shutdown(s.rt));
+}
+
+/* Its own inputs have ended and those of another worker have not: ticks go on,
+ * also where the worker itself is asked to end. */
+PEAL_TEST(a_periodic_one_goes_on_while_any_input_is_open)
+{
+	struct peal_kernel_options o = { .workers = 2 };
+	struct scene s = scene_open(o);
+	uint64_t actor = harness_spawn(s.k, "note", 1), before;
+	struct peal_timer_counts t;
+
+	scene_every(&s, 0, MS, actor);
+	CHECK_OK(peal_send_end(s.e, 0, PATIENCE));
+	CHECK_OK(peal_kernel_drain(s.k, 0));
+	EVENTUALLY(peal_load_acquire_sys(&s.k->status[0].drained));
+	before = scene_counts(&s).ticks;
+	EVENTUALLY(scene_counts(&s).ticks >= before + 20);
+	t = scene_counts(&s);
+	CHECK_EQ(t.drained, 0);
+	CHECK_EQ(t.waiting, 1);
+	CHECK_OK(peal_send_end(s.e, 1, PATIENCE));
+	CHECK_OK(peal_kernel_drain(s.k, PATIENCE));
+	t = scene_account(&s, 0);
+	CHECK_EQ(t.drained, 1);
+	CHECK_EQ(t.waiting, 0);
+	CHECK_EQ(scene_good(&s, actor), t.ticks);
+	CHECK_OK(peal_runtime_shutdown(s.rt));
+}
+
+/* It ticks faster than it is handled: the worker is never idle. */
+PEAL_TEST(no_tick_is_so_fast_that_a_drain_never_ends)
+{
+	struct peal_kernel_options o = { .workers = 2 };
+	struct scene s = scene_open(o);
+	uint64_t actor[4], got = 0;
+	struct peal_timer_counts t;
+	uint32_t i;
+
+	for (i = 0; i < 4; i++) {
+		actor[i] = harness_spawn(s.k, "note", (int)i / 2);
+		scene_every(&s, i % 2, 1, actor[i]);
+	}
+	EVENTUALLY(scene_counts(&s).ticks > 1000);
+	t = scene_drain(&s);
+	CHECK_EQ(t.drained, 4);
+	CHECK(t.missed > 0);
+	for (i = 0; i < 4; i++)
+		got += scene_good(&s, actor[i]);
+	CHECK_EQ(got, t.ticks);
+	CHECK_OK(peal_runtime_shutdown(s.rt));
+}
+
+/*
+ * Chains of timers over two workers, each set by the handler of the one before,
+ * while the inputs end: whoever finds the kernel quiet must not be wrong.
+ */
+static void chains(uint64_t seed, uint32_t end_with_inputs)
+{
+	struct peal_kernel_options o = { .workers = 2,
+					 .mailbox_slots = 16,
+					 .end_with_inputs = end_with_inputs };
+	struct scene s = scene_open(o);
+	unsigned long long random = seed;
+	uint64_t pair[2], links = 0, seen = 0;
+	uint32_t i, n = 1 + (uint32_t)(test_random(&random) % 4);
+	struct timer_order chain = { .n = 1 };
+	struct peal_timer_counts t;
+
+	pair[0] = harness_spawn(s.k, "chain", 0);
+	pair[1] = harness_spawn(s.k, "chain", 1);
+	CHECK_EQ((uint32_t)pair[0] ^ 1, (uint32_t)pair[1]);
+	for (i = 0; i < n; i++) {
+		chain.actor = (uint32_t)pair[test_random(&random) % 2];
+		chain.ns = test_random(&random) % 300000;
+		chain.slot = (uint32_t)(test_random(&random) % 60);
+		links += 1 + chain.slot;
+		CHECK_EQ(scene_order(&s, i % 2, TIMER_AFTER, chain).result, 0);
+	}
+	if (test_random(&random) % 2)
+		scene_every(&s, 0, 20000, pair[0]);
+	t = scene_drain(&s);
+	for (i = 0; i < 2; i++) {
+		CHECK_EQ(scene_notes(&s, pair[i]).early, 0);
+		seen += scene_notes(&s, pair[i]).received;
+	}
+	CHECK_EQ(t.fired, links);
+	CHECK_EQ(seen, links + t.ticks);
+	stress_verified += links;
+	CHECK_OK(peal_runtime_shutdown(s.rt));
+}
+
+PEAL_TEST(an_end_is_behind_all_that_timers_begin)
+{
+	struct stress_clock clock = stress_begin(24);
+	uint64_t round;
+
+	while (stress_next(&clock, &round))
+		chains(round * 7919 + lanes, round % 2);
+}
+
+PEAL_TEST(a_drain_names_what_it_waits_for_and_a_stop_counts_it)
+{
+	struct peal_kernel_options o = { .workers = 2 };
+	struct scene s = scene_open(o);
+	uint64_t actor = harness_spawn(s.k, "note", 1);
+	struct peal_worker_info info;
+	struct peal_timer_counts t;
+
+	scene_after(&s, 1, HOUR, actor, 3);
+	scene_every(&s, 0, HOUR, actor);
+	CHECK_OK(peal_send_end(s.e, 0, PATIENCE));
+	CHECK_OK(peal_send_end(s.e, 1, PATIENCE));
+	CHECK_OK(peal_kernel_drain(s.k, 0));
+	EVENTUALLY(scene_counts(&s).drained == 1);
+	CHECK_FAILS(peal_kernel_drain(s.k, 10 * MS), PEAL_ETIMEDOUT,
+		    "3 timers of worker 1 of kernel 'timers' have yet to send");
+	CHECK_OK(peal_worker_info(s.k, 1, &info));
+	CHECK_EQ(info.timers.waiting, 3);
+	t = scene_stop(&s);
+	CHECK_EQ(t.stopped, 3);
+	CHECK_EQ(t.drained, 1);
+	CHECK_EQ(t.fired, 0);
+}
+
+PEAL_TEST_MAIN(RUN_LANES(a_drain_waits_for_what_is_to_be_sent);
+	       RUN_LANES(an_end_with_inputs_waits_for_it_too);
+	       RUN_LANES(a_periodic_one_goes_on_while_any_input_is_open);
+	       RUN_LANES(no_tick_is_so_fast_that_a_drain_never_ends);
+	       RUN_LANES(an_end_is_behind_all_that_timers_begin);
+	       RUN_LANES(a_drain_names_what_it_waits_for_and_a_stop_counts_it);
+	       stress_say();)

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Timers of workers that are busy, and of those that sleep: neither messages nor
+ * timers starve the other, and a worker that waits for a timer does nothing else. */
+#include "runtime/timer_scene.h"
+
+#define TURNS 2000
+
+/* Sends so many tokens that each tell their actor themselves. */
+static void start_churn(struct scene *s, uint32_t port, uint64_t churn,
+			uint64_t *gate, uint64_t ns, uint32_t n)
+{
+	struct timer_spin spin = { (uint64_t)(uintptr_t)gate, ns, 0, 0 };
+	struct peal_link_options none = { .capacity = 0 };
+	uint32_t i;
+
+	harness_from(s->rt, s->e, port, churn, none);
+	for (i = 0; i < n; i++)
+		CHECK_OK(peal_send(s->e, port, 0, &spin, sizeof(spin),
+				   PATIENCE));
+}
+
+static uint64_t handled(const struct scene *s)
+{
+	struct peal_kernel_info info;
+
+	CHECK_OK(peal_kernel_info(s->k, &info));
+	return info.handled;
+}
+
+/*
+ * A worker that always has a message, as its handlers tell themselves, sends its
+ * ticks as well. Time in which the thread has no core is neither's: the measure is
+ * how many messages there are to a tick. A message takes 20 us, a tick is due
+ * each 500 us.
+ */
+PEAL_TEST(what_a_worker_tells_itself_starves_no_timer)
+{
+	struct peal_kernel_options o = { .mailbox_slots = 128 };
+	struct scene s = scene_open(o);
+	uint64_t churn = harness_spawn(s.k, "churn", 0);
+	uint64_t actor = harness_spawn(s.k, "note", 0), gate = 0;
+	uint64_t turns, before, ticks;
+
+	start_churn(&s, 1, churn, &gate, 20000, 24);
+	EVENTUALLY(handled(&s) > 100);
+	scene_every(&s, 0, MS / 2, actor);
+	before = handled(&s);
+	EVENTUALLY(handled(&s) - before >= TURNS);
+	ticks = scene_counts(&s).ticks;
+	turns = handled(&s) - before;
+	printf("    %llu messages, %llu ticks\n", (unsigned long long)turns,
+	       (unsigned long long)ticks);
+	CHECK(ticks >= TURNS / 200);
+	peal_store_release_sys(&gate, 1);
+	CHECK_EQ(scene_cancel(&s, 0, 0), 0);
+	EVENTUALLY(scene_notes(&s, actor).ticks == scene_counts(&s).ticks);
+	scene_good(&s, actor);
+	CHECK_OK(peal_kernel_stop(s.k, PATIENCE));
+	CHECK_OK(peal_runtime_shutdown(s.rt));
+}
+
+/*
+ * A mailbox that the worker keeps full with what its handlers tell takes its
+ * ticks, too: the room that comes is shared.
+ */
+PEAL_TEST(what_handlers_tell_takes_no_room_from_timers)
+{
+	struct peal_kernel_options o = { .workers = 2, .mailbox_slots = 16 };
+	struct scene s = scene_open(o);
+	struct timer_spin spin = { 0, 20000, 0, 0 };
+	struct peal_link_options none = { .capacity = 0 };
+	uint64_t teller = harness_spawn(s.k, "pass", 0);
+	uint64_t actor = harness_spawn(s.k, "note", 1), ticks, i;
+
+	spin.actor = (uint32_t)harness_spawn(s.k, "slow", 1);
+	harness_from(s.rt, s.e, 2, teller, none);
+	scene_every(&s, 0, MS / 2, actor);
+	for (i = 0; i < TURNS; i++)
+		CHECK_OK(peal_send(s.e, 2, 0, &spin, sizeof(spin), PATIENCE));
+	ticks = scene_counts(&s).ticks;
+	printf("    %d messages, %llu ticks\n", TURNS,
+	       (unsigned long long)ticks);
+	CHECK(ticks >= TURNS / 200);
+	EVENTUALLY(scene_done(&s) >= TURNS + ticks);
+	CHECK_EQ(scene_cancel(&s, 0, 0), 0);
+	scene_good(&s, actor);
+	CHECK_OK(peal_kernel_stop(s.k, PATIENCE));
+	scene_account(&s, TURNS);
+	CHECK_OK(peal_runtime_shutdown(s.rt));
+}
+
+/* And ticks that are always due leave messages their share. */
+PEAL_TEST(ticks_that_are_always_due_starve_no_message)
+{
+	struct peal_kernel_options o = { .mailbox_slots = 16 };
+	struct scene s = scene_open(o);
+	uint64_t spun = harness_spawn(s.k, "slow", 0), gate = 0, actor[16];
+	uint32_t i;
+
+	for (i = 0; i < 16; i++) {
+		actor[i] = harness_spawn(s.k, "note", 0);
+		scene_every(&s, 0, 1, actor[i]);
+	}
+	start_churn(&s, 1, spun, &gate, 0, 500);
+	EVENTUALLY(harness_info(s.orders[0]).queued == 0);
+	EVENTUALLY(handled(&s) > 1000);
+	CHECK_OK(peal_send_end(s.e, 1, PATIENCE));
+	scene_drain(&s);
+	for (i = 0; i < 16; i++)
+		scene_good(&s, actor[i]);
+	CHECK_EQ(scene_counts(&s).drained, 16);
+	CHECK_OK(peal_runtime_shutdown(s.rt));
+}
+
+/*
+ * Slow handlers of an input that is never empty: a tick is looked at between two
+ * of them, not once in a burst of 32. A message takes 1 ms, as does a tick.
+ */
+PEAL_TEST(a_burst_of_slow_messages_is_interrupted)
+{
+	struct peal_kernel_options o = { .mailbox_slots = 16 };
+	struct scene s = scene_open(o);
+	struct timer_spin spin = { 0, MS, 0, 0 };
+	struct peal_link_options wide = { .capacity = 256 };
+	uint64_t spun = harness_spawn(s.k, "slow", 0);
+	uint64_t actor = harness_spawn(s.k, "note", 0), before, ticks;
+	int i;
+
+	harness_from(s.rt, s.e, 1, spun, wide);
+	scene_every(&s, 0, MS, actor);
+	EVENTUALLY(scene_counts(&s).ticks > 0);
+	before = scene_counts(&s).ticks;
+	for (i = 0; i < 200; i++)
+		CHECK_OK(peal_send(s.e, 1, 0, &spin, sizeof(spin), PATIENCE));
+	EVENTUALLY(handled(&s) >= before + 200);
+	ticks = scene_counts(&s).ticks - before;
+	printf("    200 messages, %llu ticks\n", (unsigned long long)ticks);
+	CHECK(ticks >= 40);
+	scene_stop(&s);
+}
+
+/* A worker that has nothing else to do sleeps until the next one is due, however
+ * far that is, and no longer. */
+PEAL_TEST(a_worker_sleeps_until_the_next_one_is_due)
+{
+	struct peal_kernel_options o = { .timers = 8 };
+	struct scene s = scene_open(o);
+	uint64_t actor = harness_spawn(s.k, "note", 0);
+	struct peal_worker_info before, after;
+	int i;
+
+	HOST_CASE("workers of GPUs do not sleep");
+	scene_after(&s, 0, 400 * MS, actor, 1);
+	identity_sleep_us(100000);
+	CHECK_OK(peal_worker_info(s.k, 0, &before));
+	CHECK_EQ(before.timers.waiting, 1);
+	identity_sleep_us(200000);
+	CHECK_OK(peal_worker_info(s.k, 0, &after));
+	printf("    %llu turns in 200 ms\n",
+	       (unsigned long long)(after.idle_turns - before.idle_turns));
+	CHECK(after.idle_turns - before.idle_turns < 200);
+	EVENTUALLY(scene_done(&s) == 1);
+	/* a sleep has up to 50 ms, and begins at once */
+	for (i = 0; i < 10; i++) {
+		scene_after(&s, 0, 5 * MS, actor, 1);
+		EVENTUALLY(scene_done(&s) == 2 + (uint64_t)i);
+	}
+	printf("    %llu ns late at best\n",
+	       (unsigned long long)scene_notes(&s, actor).least_late_ns);
+	CHECK(scene_notes(&s, actor).least_late_ns < 20 * MS);
+	scene_good(&s, actor);
+	scene_stop(&s);
+}
+
+/* Suspended, it waits for its kernel, not for what is due already. */
+PEAL_TEST(a_suspended_worker_does_not_look_at_timers)
+{
+	struct peal_kernel_options o = { .timers = 8 };
+	struct scene s = scene_open(o);
+	uint64_t actor = harness_spawn(s.k, "note", 0);
+	struct peal_worker_info before, after;
+
+	HOST_CASE("workers of GPUs do not sleep");
+	scene_every(&s, 0, MS, actor);
+	EVENTUALLY(scene_done(&s) > 5);
+	CHECK_OK(peal_kernel_suspend(s.k, PATIENCE));
+	identity_sleep_us(100000);
+	CHECK_OK(peal_worker_info(s.k, 0, &before));
+	identity_sleep_us(200000);
+	CHECK_OK(peal_worker_info(s.k, 0, &after));
+	printf("    %llu beats in 200 ms\n",
+	       (unsigned long long)(after.beat - before.beat));
+	CHECK(after.beat - before.beat < 100);
+	CHECK_EQ(after.timers.ticks, before.timers.ticks);
+	CHECK_OK(peal_kernel_resume(s.k));
+	EVENTUALLY(scene_counts(&s).ticks > after.timers.ticks + 5);
+	scene_good(&s, actor);
+	scene_stop(&s);
+}
+
+/* Who waits for room in a mailbox that makes some is woken, if it sleeps. */
+PEAL_TEST(who_waits_for_room_is_woken)
+{
+	struct peal_kernel_options o = { .workers = 2, .mailbox_slots = 8 };
+	struct scene s = scene_open(o);
+	uint64_t actor = harness_spawn(s.k, "note", 1), gate = 0;
+	uint64_t held = harness_spawn(s.k, "hold", 1);
+	struct timer_spin hold = { (uint64_t)(uintptr_t)&gate, 0, 0, 0 };
+	struct peal_link_options none = { .capacity = 0 };
+	struct peal_worker_info info, after;
+
+	harness_from(s.rt, s.e, 2, held, none);
+	CHECK_OK(peal_send(s.e, 2, 0, &hold, sizeof(hold), PATIENCE));
+	EVENTUALLY(!peal_worker_info(s.k, 1, &info) &&
+		   info.actor == (int64_t)(uint32_t)held);
+	scene_after(&s, 0, 0, actor, 50);
+	EVENTUALLY(scene_counts(&s).held >= 40);
+	if (!test_on_gpu()) { /* it sleeps meanwhile */
+		identity_sleep_us(100000);
+		CHECK_OK(peal_worker_info(s.k, 0, &info));
+		identity_sleep_us(200000);
+		CHECK_OK(peal_worker_info(s.k, 0, &after));
+		CHECK(after.idle_turns - info.idle_turns < 200);
+	}
+	peal_store_release_sys(&gate, 1);
+	EVENTUALLY(scene_done(&s) == 50);
+	CHECK_EQ(scene_good(&s, actor), 50);
+	scene_stop(&s);
+}
+
+PEAL_TEST_MAIN(RUN_LANES(what_a_worker_tells_itself_starves_no_timer);
+	       RUN_LANES(what_handlers_tell_takes_no_room_from_timers);
+	       RUN_LANES(ticks_that_are_always_due_starve_no_message);
+	       RUN_LANES(a_burst_of_slow_messages_is_interrupted);
+	       RUN_LANES(a_worker_sleeps_until_the_next_one_is_due);
+	       RUN_LANES(a_suspended_worker_does_not_look_at_timers);
+	       RUN_LANES(who_waits_for_room_is_woken);)
