@@ -1,29 +1,45 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * When the workers of a kernel may end: no message is in a mailbox or in a
- * handler that may still tell, and once that is so they do end. Each of the
- * workers has an input and a mailbox; a message makes its handler tell another
- * worker as long as it has hops left.
+ * handler that may still tell, and no timer waits, and once that is so they do
+ * end. Each of the workers has an input and a mailbox; a message makes its
+ * handler tell another worker as long as it has hops left, now or by a timer.
+ * The first worker also has a periodic timer, which is over when all inputs have
+ * ended.
  *
  *	worker		peali_take, peali_mail_take (take.h), peal_loop_done
  *			(loop.h), peali_tell (emit.h), peal_mailbox_put and
  *			peal_mailbox_release, _flush (mailbox.h), peali_idle
- *	may_end		peali_try_end, peali_quiet, peali_mail_handled (end.h)
+ *	may_end		peali_try_end, peali_quiet, peali_mail_handled,
+ *			peali_timers_open (end.h)
+ *	fire		peali_timers_fire (take_timer.h), peali_timers_waiting
  *
  * A mailbox is its ticket, what was taken, `head`, and a tag for each slot.
  * Left out: leases (each mailbox has room for all), links and marks (drain.pml).
  *
  * run: -DWORKERS=2 -DTARGETS=2 -DHOPS=3
  * run: -DWORKERS=3 -DTARGETS=2 -DHOPS=4
+ * run: -DWORKERS=2 -DTARGETS=2 -DHOPS=3 -DTICKS=1
+ * run: -DWORKERS=3 -DTARGETS=2 -DHOPS=2 -DTICKS=1
  *
  * fault: FAULT_ONE_LOOK assert 1
  * fault: FAULT_OTHERS_NOT_ASKED assert 1
  * fault: FAULT_HEAD_BEFORE_HANDLER assert 1
  * fault: FAULT_NO_IDLE_FLUSH stall 1
  * fault: FAULT_SUMS_NOT_COMPARED assert 2
+ * fault: FAULT_TIMERS_NOT_ASKED assert 3
+ * fault: FAULT_TIMERS_ASKED_FIRST assert 3
+ * fault: FAULT_TIMERS_ASKED_LAST assert 3
+ * fault: FAULT_OVER_BEFORE_TICKET assert 3
+ * fault: FAULT_SET_AFTER_HEAD assert 3
+ * fault: FAULT_TICKS_NOT_TOLD assert 3
+ * fault: FAULT_TICKS_GO_ON stall 3
  */
 
-#define SLOTS 4 /* more than are ever told to one */
+#ifndef TICKS
+#define TICKS 0 /* no timers */
+#endif
+#define SLOTS (4 + TICKS) /* more than are ever told to one */
 #define NOT_YET 255
 #define LEVEL_ENDED 2
 
@@ -32,23 +48,57 @@ byte ticket[WORKERS], taken[WORKERS], head[WORKERS];
 #define SLOT(worker, number) slot[(worker) * SLOTS + (number)]
 byte slot[WORKERS * SLOTS];
 bool drained[WORKERS]; /* of the status: all inputs have ended */
+bool pending[WORKERS]; /* timers wait */
 byte told, done; /* by all: ghosts */
 byte n_ended;
 
-/* Handles one message with so many hops left: tells the next worker. */
+/* Puts a message with so many hops left into a mailbox. */
+inline put(hops)
+{
+	select(to : 0 .. TARGETS - 1); /* its own, too */
+	assert(n_ended == 0); /* nobody is there to take it */
+	told++;
+	d_step { number = ticket[to]; ticket[to]++ };
+	SLOT(to, number) = hops + 1;
+	to = 0;
+	number = 0
+}
+
+/* Whether a timer waits, for the others to see. */
+inline say_pending()
+{
+#if TICKS
+	pending[me] = timer != 0 || periodic
+#else
+	skip
+#endif
+}
+
+/* Handles one message with so many hops left: tells the next worker, or sets a
+ * timer that does. */
 inline handle(hops)
 {
 	if
-	:: hops > 0 ->
-		select(to : 0 .. TARGETS - 1); /* itself too */
-		assert(n_ended == 0); /* nobody is there to take it */
-		told++;
-		d_step { number = ticket[to]; ticket[to]++ };
-		SLOT(to, number) = hops /* its own hops: hops - 1 */
+	:: hops > 0 -> put(hops - 1)
+	:: hops > 0 && TICKS && timer == 0 ->
+		timer = hops; /* that it sends: hops - 1 */
+#ifndef FAULT_SET_AFTER_HEAD
+		say_pending()
+#endif
 	:: else
-	fi;
-	to = 0;
-	number = 0
+	fi
+}
+
+/* A timer is due, which may be at any moment. */
+inline fire()
+{
+#ifdef FAULT_OVER_BEFORE_TICKET
+	pending[me] = periodic;
+#endif
+	put(timer - 1);
+	timer = 0;
+	waits = false;
+	say_pending()
 }
 
 /* peali_mail_handled: their number, or NOT_YET */
@@ -69,6 +119,20 @@ inline mail_handled(sum)
 	seen = 0
 }
 
+/* peali_timers_open */
+inline timers_open()
+{
+	i = 0;
+	do
+	:: i == WORKERS || pending[i] -> break
+	:: else -> i++
+	od;
+	if
+	:: i < WORKERS -> i = 0; goto not_yet
+	:: else -> i = 0
+	fi
+}
+
 inline flush()
 {
 	if
@@ -80,9 +144,17 @@ inline flush()
 proctype worker(byte me)
 {
 	byte to, number, i, seen, first, second, hops;
+	byte timer, ticks = (me == 0 -> TICKS : 0);
+	bool waits;
+	bool periodic = (me == 0 && TICKS > 0);
 	bool input = (me == 0); /* one message comes from outside */
 
+#ifndef FAULT_TICKS_NOT_TOLD
+	say_pending();
+#endif
 	do
+	:: timer != 0 -> fire()
+	:: periodic && ticks > 0 -> ticks--; put(0)
 	:: input -> /* its END comes right behind it */
 		hops = HOPS;
 		handle(hops);
@@ -101,11 +173,18 @@ proctype worker(byte me)
 		:: head[me] = taken[me]
 		:: skip
 		fi
-	:: !input && (taken[me] == SLOTS || SLOT(me, taken[me]) == 0) ->
+	/* a timer that waits is due some time */
+	:: !waits && !input && (taken[me] == SLOTS || SLOT(me, taken[me]) == 0) ->
 #ifndef FAULT_NO_IDLE_FLUSH
 		flush();
 #endif
-		drained[me] = true;
+#ifdef FAULT_SET_AFTER_HEAD
+		say_pending();
+#endif
+		d_step {
+			waits = timer != 0;
+			drained[me] = true
+		};
 		/* peali_quiet */
 #ifndef FAULT_OTHERS_NOT_ASKED
 		if
@@ -113,11 +192,26 @@ proctype worker(byte me)
 		:: else -> goto not_yet
 		fi;
 #endif
+#ifndef FAULT_TICKS_GO_ON
+		periodic = false;
+#endif
+#ifndef FAULT_TICKS_NOT_TOLD
+		say_pending();
+#endif
+#ifdef FAULT_TIMERS_ASKED_FIRST
+		timers_open();
+#endif
 		mail_handled(first);
+#if !defined(FAULT_TIMERS_NOT_ASKED) && !defined(FAULT_TIMERS_ASKED_FIRST) && !defined(FAULT_TIMERS_ASKED_LAST)
+		timers_open();
+#endif
 #ifdef FAULT_ONE_LOOK
 		second = first;
 #else
 		mail_handled(second);
+#endif
+#ifdef FAULT_TIMERS_ASKED_LAST
+		timers_open();
 #endif
 #ifdef FAULT_SUMS_NOT_COMPARED
 		if

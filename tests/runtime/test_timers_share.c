@@ -144,12 +144,14 @@ PEAL_TEST(a_burst_of_slow_messages_is_interrupted)
 PEAL_TEST(a_worker_sleeps_until_the_next_one_is_due)
 {
 	struct peal_kernel_options o = { .timers = 8 };
-	struct scene s = scene_open(o);
-	uint64_t actor = harness_spawn(s.k, "note", 0);
+	struct scene s;
+	uint64_t actor;
 	struct peal_worker_info before, after;
 	int i;
 
 	HOST_CASE("workers of GPUs do not sleep");
+	s = scene_open(o);
+	actor = harness_spawn(s.k, "note", 0);
 	scene_after(&s, 0, 400 * MS, actor, 1);
 	identity_sleep_us(100000);
 	CHECK_OK(peal_worker_info(s.k, 0, &before));
@@ -176,11 +178,13 @@ PEAL_TEST(a_worker_sleeps_until_the_next_one_is_due)
 PEAL_TEST(a_suspended_worker_does_not_look_at_timers)
 {
 	struct peal_kernel_options o = { .timers = 8 };
-	struct scene s = scene_open(o);
-	uint64_t actor = harness_spawn(s.k, "note", 0);
+	struct scene s;
+	uint64_t actor;
 	struct peal_worker_info before, after;
 
 	HOST_CASE("workers of GPUs do not sleep");
+	s = scene_open(o);
+	actor = harness_spawn(s.k, "note", 0);
 	scene_every(&s, 0, MS, actor);
 	EVENTUALLY(scene_done(&s) > 5);
 	CHECK_OK(peal_kernel_suspend(s.k, PATIENCE));

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Timers: peers on a device beat every 5 ms, and a watcher there reports those
+ * that have not been heard of for 50 ms, and those that are there again. The host only
+ * tells them when to beat. The handlers are in programs/beats.c.
+ */
+#include <peal/device/kernel.h>
+#include <peal/endpoint_of.h>
+
+#include "beats.h"
+#include "example.h"
+
+PEAL_DECLARE_PROGRAM(beats);
+PEAL_ENDPOINT_OF(begin)
+PEAL_ENDPOINT_OF(report)
+
+#define PERIOD_NS 5000000
+
+static struct peal_endpoint *host;
+static uint64_t watcher;
+
+static void beat(uint32_t peer, uint64_t period_ns)
+{
+	const struct begin b = { period_ns, (uint32_t)watcher, peer };
+
+	check(peal_send(host, peer, begin_number, &b, sizeof(b), 10 * SECOND),
+	      "tell a peer");
+}
+
+/* The next report is that one of these peers is silent, or that it is there. */
+static void await(uint32_t peers, uint32_t silent)
+{
+	struct peal_received got;
+	struct report r;
+
+	check(peal_receive(host, &r, sizeof(r), &got, 10 * SECOND), "receive");
+	expect(report_received(&got) != NULL, "the report's type");
+	printf("peer %u %s\n", r.peer, r.silent ? "is silent" : "is there");
+	expect(peers >> r.peer & 1 && r.silent == silent, "the report");
+}
+
+/* A kernel with room for two timers of each peer: its beat, and its absence. */
+static struct peal_kernel *start(struct peal_runtime *runtime)
+{
+	const struct peal_kernel_options options = {
+		.size = sizeof(options),
+		.mailbox_slots = 64,
+		.timers = 2 * PEERS,
+	};
+	struct peal_kernel *kernel;
+
+	check(peal_kernel_launch(runtime, 0, &peal_program_beats, &options,
+				 &kernel),
+	      "launch a kernel");
+	watcher = spawn(kernel, "watcher");
+	link_up(runtime, "watcher to host", watcher, 0,
+		peal_endpoint_address(host), sizeof(struct report));
+	for (uint32_t i = 0; i < PEERS; i++)
+		check(peal_connect(runtime, peal_endpoint_address(host), i,
+				   spawn(kernel, "peer"), NULL, NULL),
+		      "connect");
+	return kernel;
+}
+
+int main(void)
+{
+	struct peal_runtime *runtime = open_runtime(1);
+	struct peal_kernel_info info;
+	struct peal_kernel *kernel;
+
+	check(peal_endpoint_create(runtime, NULL, &host), "an endpoint");
+	kernel = start(runtime);
+	for (uint32_t i = 0; i < PEERS; i++)
+		beat(i, PERIOD_NS);
+	for (uint32_t i = 0; i < PEERS; i++)
+		await((1 << PEERS) - 1, 0);
+	beat(1, 0);
+	await(1 << 1, 1); /* and nobody else, who go on */
+	beat(1, PERIOD_NS);
+	await(1 << 1, 0);
+
+	/* All inputs end: so do the beats, and the watcher hears no more. */
+	for (uint32_t i = 0; i < PEERS; i++)
+		check(peal_send_end(host, i, 10 * SECOND), "end");
+	check(peal_kernel_drain(kernel, 10 * SECOND), "drain");
+	check(peal_kernel_info(kernel, &info), "read the kernel");
+	printf("%llu beats; of %llu timers %llu fired, %llu were cancelled\n",
+	       (unsigned long long)info.timers.ticks,
+	       (unsigned long long)info.timers.set,
+	       (unsigned long long)info.timers.fired,
+	       (unsigned long long)info.timers.cancelled);
+	expect(info.timers.drained == PEERS, "the beats that the end ended");
+	expect(info.timers.waiting == 0 &&
+		       info.timers.set == info.timers.fired +
+						  info.timers.cancelled +
+						  info.timers.drained,
+	       "what became of the timers");
+	expect(info.told == info.mail_done && info.mail_dead == 0, "the mail");
+	check(peal_runtime_shutdown(runtime), "shut down");
+	return 0;
+}
