@@ -416,6 +416,7 @@ static void free_kernel(struct peal_kernel *k)
 	peali_rooms_close(k);
 	pthread_mutex_destroy(&k->call_lock);
 	pthread_mutex_destroy(&k->push_lock);
+	peali_clock_fini(&k->clock);
 	free(k);
 }
 
@@ -465,6 +466,7 @@ static struct peal_kernel *new_kernel(struct peal_runtime *rt, int device,
 	snprintf(k->name, sizeof(k->name), "%s", o->name);
 	pthread_mutex_init(&k->call_lock, NULL);
 	pthread_mutex_init(&k->push_lock, NULL);
+	peali_clock_init(&k->clock);
 	k->workers = calloc(o->workers, sizeof(*k->workers));
 	k->pools = calloc(o->max_pools, sizeof(*k->pools));
 	for (i = 0; k->workers && i < o->workers; i++) {
@@ -644,8 +646,10 @@ static int start(struct peal_kernel *k)
 	if (result)
 		return result;
 	result = await_check_in(k);
-	if (!result)
+	if (!result) {
+		peali_clock_begin(k);
 		return 0;
+	}
 	peal_store_release_sys(&k->control->stop, PEAL_STOP_ABORT);
 	if (d->backend->ops->launch_wait(k->launch, CHECK_IN_TIMEOUT_NS) ==
 	    PEAL_ETIMEDOUT)

@@ -15,6 +15,7 @@
 #include "runtime/backend/devices.h"
 #include "runtime/backend/patience.h"
 #include "runtime/backend/space.h"
+#include "runtime/clock.h"
 #include "runtime/end.h"
 #include "runtime/name.h"
 
@@ -225,6 +226,7 @@ struct peal_kernel {
 	_Atomic int reaped; /* neighbours know that it has ended */
 	uint32_t mend_step; /* enum peal_mend that is under way; 0: none */
 	uint32_t n_mended; /* dead workers that are dealt with */
+	struct peali_clock clock; /* the device's */
 };
 
 /* ---- timers ----------------------------------------------------------------- */

@@ -65,8 +65,7 @@ static void look_at_kernel(struct watched *w, uint64_t now)
 	struct peal_kernel *k = w->kernel;
 	uint32_t i;
 
-	peal_store_relaxed_sys(&k->control->lease,
-			       peal_load_relaxed_sys(&k->control->lease) + 1);
+	peali_clock_tick(k);
 	for (i = 0; i < k->params.n_workers; i++)
 		look_at_worker(w, i, now);
 }

@@ -6,6 +6,7 @@
 
 #include <peal/actor.h>
 #include <peal/barrier.h>
+#include <peal/clock.h>
 #include <peal/dead_letter.h>
 #include <peal/device.h>
 #include <peal/endpoint.h>

@@ -22,6 +22,9 @@
 	X(HOST_LINKS, TEXT, 0, 0, "", "",                                       \
 	  "their topology, as in 0-1:nvlink,0-2:pcie,2>3:none; *:KIND is for "  \
 	  "all pairs that are not named, which else are nvlink")                \
+	X(HOST_CLOCKS, TEXT, 0, 0, "", "",                                      \
+	  "what their clocks differ by from the host's, in seconds ahead and "  \
+	  "millionths faster, as in 0:7200:50,1:-86400")                        \
 	X(HOST_MEMORY, BYTES, 1ULL << 20, 1ULL << 40, "", "4G",                 \
 	  "heap of each emulated device, and of host memory; virtual")          \
 	X(HOST_PIN, CHOICE, 0, 0, "auto|on|off", "auto",                        \

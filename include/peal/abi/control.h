@@ -44,8 +44,12 @@ struct peal_kernel_control {
 	uint64_t stop; /* enum peal_stop */
 	uint64_t suspend; /* 0 or 1 */
 	uint64_t drain; /* 1: end once all inputs have ended */
-	uint64_t lease; /* moves as long as the host lives */
-	uint8_t reserved[PEAL_SHARED_LINE - 40];
+	uint64_t lease; /* moves as long as the host lives: the host's clock */
+	/* what the host's clock is less the device's: see struct peal_clock */
+	uint64_t clock_turn; /* odd while those change; 0: not known yet */
+	uint64_t clock_at; /* when, by the device's clock */
+	uint64_t clock_low, clock_high; /* at least and at most */
+	uint8_t reserved[PEAL_SHARED_LINE - 72];
 };
 
 PEAL_STATIC_ASSERT(sizeof(struct peal_kernel_control) == PEAL_SHARED_LINE,
@@ -71,6 +75,12 @@ struct peal_worker_status {
 	uint64_t blocked; /* what keeps a message waiting: PEAL_BLOCKED; or 0 */
 	uint64_t drained; /* enum peal_drained */
 	uint64_t mail_poisoned; /* of mail_dead: who told them died over it */
+	uint64_t mail_expired; /* of mail_dead: had passed their deadline */
+	/* by which the host knows the worker's clock: */
+	uint64_t clock_seen; /* the lease that it saw last */
+	uint64_t clock_first; /* its clock after it had seen that */
+	uint64_t clock_latest; /* its clock at its latest look */
+	uint8_t reserved[PEAL_SHARED_LINE - 32];
 };
 
 /**
@@ -84,8 +94,24 @@ struct peal_worker_status {
 /** The same, of a timer's message that is due, for the actor itself. */
 #define PEAL_BLOCKED_TIMER 0xfffdu
 
-PEAL_STATIC_ASSERT(sizeof(struct peal_worker_status) == PEAL_SHARED_LINE,
+PEAL_STATIC_ASSERT(sizeof(struct peal_worker_status) == 2 * PEAL_SHARED_LINE,
 		   "status size");
+PEAL_STATIC_ASSERT(offsetof(struct peal_worker_status, mail_expired) ==
+			   PEAL_SHARED_LINE,
+		   "status layout");
+
+/**
+ * How a device's clock stands to the host's, which is CLOCK_MONOTONIC in ns: at
+ * `at` of the device's the host's is at least at + low and at most at + high,
+ * modulo 2^64. What is known from then on grows wider by PEAL_CLOCK_WIDER of
+ * what has passed, as the two may not be equally fast.
+ */
+struct peal_clock {
+	uint64_t at, low, high;
+};
+
+/** By how much bounds are wider after so many ns: 1 in 1024, to either side. */
+#define PEAL_CLOCK_WIDER(ns) ((uint64_t)(ns) >> 10)
 
 /** One actor of a kernel; in device memory. */
 struct peal_actor_entry {

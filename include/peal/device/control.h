@@ -2,6 +2,7 @@
 #ifndef PEAL_DEVICE_CONTROL_H
 #define PEAL_DEVICE_CONTROL_H
 
+#include <peal/device/clock.h>
 #include <peal/device/cluster.h>
 #include <peal/device/control_actor.h>
 #include <peal/device/control_topic.h>
@@ -295,6 +296,7 @@ static PEAL_DEV PEAL_INLINE int peali_lease_over(struct peal_worker *w,
 		s->lease = lease;
 		s->lease_seen_ns = now;
 		s->doubt_ns = 0;
+		peali_clock_look(w, lease);
 	} else if (bound && !s->doubt_ns &&
 		   now - s->lease_seen_ns > bound - bound / 4) {
 		s->doubt_ns = now;
@@ -347,6 +349,7 @@ static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int peali_look(struct peal_worker *w)
 				peali_switch(&w->outputs[i]);
 		peal_store_relaxed_sys(&w->status->beat, ++s->beat);
 		now = peal_clock_ns();
+		peal_store_relaxed_sys(&w->status->clock_latest, now);
 		if (peali_lease_over(w, now))
 			return peali_leave(w, PEAL_WORKER_FAILED, PEAL_ELEASE);
 		suspend = peal_load_acquire_sys(&w->control->suspend) != 0;

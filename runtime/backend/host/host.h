@@ -6,6 +6,7 @@
 
 #include "runtime/backend/backend.h"
 #include "runtime/backend/copies.h"
+#include "runtime/backend/host/clocks.h"
 #include "runtime/backend/host/heap.h"
 #include "runtime/backend/host/links.h"
 
@@ -30,6 +31,7 @@ struct peali_host {
 	struct peali_heap *heap; /* of each device; then host memory */
 	struct peali_link_pair *pair; /* [from * n_devices + to] */
 	struct peali_host_window *window; /* likewise */
+	struct peali_host_clock *clock; /* of each device */
 	int n_launches; /* that are not freed */
 	struct peali_copies *copies;
 };

@@ -59,6 +59,7 @@ static void take_down(struct peali_host *host)
 	for (i = 0; host->heap && i <= host->n_devices; i++)
 		peali_heap_close(&host->heap[i]);
 	pthread_mutex_destroy(&host->lock);
+	free(host->clock);
 	free(host->window);
 	free(host->pair);
 	free(host->heap);
@@ -81,10 +82,12 @@ static int open_heaps(struct peali_host *host, uint64_t bytes)
 
 static int set_up(struct peali_host *host, uint64_t n_devices)
 {
-	const char *links;
+	const char *links, *clocks = "";
 	uint64_t bytes;
-	int r = peali_setting_text(PEALI_SETTING_HOST_LINKS, &links);
+	int i, r = peali_setting_text(PEALI_SETTING_HOST_LINKS, &links);
 
+	if (!r)
+		r = peali_setting_text(PEALI_SETTING_HOST_CLOCKS, &clocks);
 	if (!r)
 		r = peali_setting_number(PEALI_SETTING_HOST_MEMORY, &bytes);
 	if (!r)
@@ -95,10 +98,14 @@ static int set_up(struct peali_host *host, uint64_t n_devices)
 	host->heap = calloc(n_devices + 1, sizeof(*host->heap));
 	host->pair = calloc(n_devices * n_devices, sizeof(*host->pair));
 	host->window = calloc(n_devices * n_devices, sizeof(*host->window));
-	if (!host->heap || !host->pair || !host->window)
+	host->clock = calloc(n_devices, sizeof(*host->clock));
+	if (!host->heap || !host->pair || !host->window || !host->clock)
 		return peali_fail(PEAL_ENOMEM, "host: open",
 				  "no memory for %d devices", host->n_devices);
 	r = peali_links_parse(links, host->n_devices, host->pair);
+	for (i = 0; i < host->n_devices && !r; i++)
+		r = peali_clocks_parse(clocks, host->n_devices, i,
+				       &host->clock[i]);
 	if (!r)
 		r = open_heaps(host, bytes);
 	if (!r)

@@ -103,14 +103,6 @@ static int crowded(void)
 	       n_cores;
 }
 
-uint64_t peal_host_clock_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 void peal_host_wake(struct peal_bell *bell)
 {
 	/*

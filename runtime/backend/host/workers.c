@@ -45,6 +45,7 @@ struct peali_launch {
 	enum gate gate;
 	uint32_t running; /* workers that have not returned */
 	uint32_t started; /* threads to join */
+	struct peali_host_clock clock; /* the device's */
 	struct worker *worker;
 };
 
@@ -145,6 +146,7 @@ static void *worker_main(void *argument)
 	if (gate == GATE_CANCELLED)
 		return NULL;
 	bind_self(w->core);
+	peali_clock_shift(launch->clock);
 	peali_wait_enter();
 	while (run_epoch(w) == 1)
 		;
@@ -263,6 +265,7 @@ static struct peali_launch *new_launch(struct peali_host *host,
 	}
 	launch->host = host;
 	launch->desc = *desc;
+	launch->clock = host->clock[desc->device];
 	launch->entry = desc->program->host_entry;
 	if (desc->lanes == 1 && desc->program->host_entry_single)
 		launch->entry = desc->program->host_entry_single;

@@ -103,6 +103,24 @@ const char *double_arch(void)
 	return environment("PEAL_DOUBLE_ARCH", NULL, double_vendor.arch);
 }
 
+struct peali_host_clock double_clock(int device)
+{
+	const char *text =
+		environment("PEAL_DOUBLE_CLOCKS", "PEAL_HOST_CLOCKS", NULL);
+	struct peali_host_clock clock = { (device + 1) * 7200000000000LL,
+					  device & 1 ? -100 : 100 };
+	int (*parse)(const char *, int, int, struct peali_host_clock *);
+	void *symbol = dlsym(RTLD_DEFAULT, "peali_clocks_parse");
+
+	if (!symbol)
+		double_broken("the executable does not export "
+			      "peali_clocks_parse: link it with -rdynamic");
+	memcpy(&parse, &symbol, sizeof(parse));
+	if (text && parse(text, 64, device, &clock))
+		double_broken("PEAL_DOUBLE_CLOCKS: %s", text);
+	return clock;
+}
+
 int double_access(int from, int to)
 {
 	int (*parse)(const char *, int, struct peali_link_pair *);

@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "runtime/backend/host/clocks.h"
+
 /*
  * What the pretend drivers of this folder share. A double has up to 64 devices,
  * whose memory is the process's own; a launch runs the program's host entry on
@@ -116,6 +118,8 @@ const char *double_arch(void);
 int double_attribute(int attribute, int *value);
 /* Of an ordered pair: 1 access, 2 with atomics, 0 none. */
 int double_access(int from, int to);
+/* What a device's clock is, which is never the host's. */
+struct peali_host_clock double_clock(int device);
 
 /* ---- memory ------------------------------------------------------------------ */
 

@@ -34,6 +34,7 @@ static struct {
 	void (*leave)(void);
 	void (*unrung)(void);
 	void (*join)(const struct peali_host_cluster *cluster);
+	void (*shift)(struct peali_host_clock clock);
 } engine;
 
 /** A symbol that is looked for in all files of the process. */
@@ -82,12 +83,12 @@ static void find_engine(void)
 		"peali_fibers_create", "peali_fibers_destroy",
 		"peali_fibers_run",    "peali_wait_enter",
 		"peali_wait_leave",    "peali_wait_unrung",
-		"peali_cluster_join",
+		"peali_cluster_join",  "peali_clock_shift",
 	};
-	void *found[7];
+	void *found[8];
 	int i;
 
-	for (i = 0; i < 7; i++)
+	for (i = 0; i < 8; i++)
 		found[i] = exported(names[i]);
 	memcpy(&engine, found, sizeof(found));
 }
@@ -278,6 +279,7 @@ static void *block_main(void *argument)
 	struct kernel *k = b->kernel;
 
 	pthread_setname_np(pthread_self(), "double");
+	engine.shift(double_clock(k->device));
 	engine.enter();
 	engine.unrung();
 	if (k->clusters)
