@@ -97,3 +97,38 @@ int peal_dead_letters(struct peal_kernel *k, uint64_t to,
 		o.message_bytes = sizeof(struct peal_dead_letter) + kept_of(k);
 	return from_all_workers(k, to, &o);
 }
+
+int peal_dead_letter_replay(struct peal_endpoint *e, uint32_t port, uint64_t to,
+			    const struct peal_dead_letter *letter,
+			    uint64_t bytes, int64_t timeout_ns)
+{
+	const char *call = "peal_dead_letter_replay";
+	struct peal_header header = { 0, 0, 0 };
+	const uint8_t *data;
+	uint64_t kept;
+
+	if (!letter || bytes < sizeof(*letter) ||
+	    letter->reason >= PEAL_REASON_COUNT ||
+	    letter->flags & PEAL_FLAG_DEAD_LETTER)
+		return peali_fail(PEAL_EINVAL, call,
+				  "%llu bytes are no dead letter",
+				  (unsigned long long)bytes);
+	data = (const uint8_t *)(letter + 1);
+	kept = bytes - sizeof(*letter);
+	if (letter->length != kept)
+		return peali_fail(PEAL_EMSGSIZE, call,
+				  "the letter has kept %llu of %llu bytes: "
+				  "option message_bytes of peal_dead_letters",
+				  (unsigned long long)kept,
+				  (unsigned long long)letter->length);
+	header.type = letter->type;
+	header.flags = letter->flags;
+	if (letter->reason == PEAL_REASON_EXPIRED &&
+	    kept >= PEAL_DEADLINE_BYTES) { /* else it were dead again */
+		data += PEAL_DEADLINE_BYTES;
+		kept -= PEAL_DEADLINE_BYTES;
+		header.flags &= (uint16_t)~PEAL_FLAG_DEADLINE;
+	}
+	return peali_endpoint_send_to(e, port, to ? to : letter->to, header,
+				      data, kept, timeout_ns, call);
+}

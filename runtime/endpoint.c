@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <peal/device/clock.h>
 #include <peal/device/consumer.h>
 #include <peal/device/producer.h>
 #include "runtime/runtime.h"
@@ -396,19 +397,28 @@ static int address(const struct peal_endpoint *e, uint32_t port, uint64_t to,
 	return 0;
 }
 
+int peali_endpoint_send_to(struct peal_endpoint *e, uint32_t port, uint64_t to,
+			   struct peal_header header, const void *data,
+			   uint64_t bytes, int64_t timeout_ns, const char *call)
+{
+	struct peali_endpoint_port *p = NULL;
+	int result = check_port(e, port, &p);
+
+	if (PEAL_LIKELY(!result))
+		result = address(e, port, to, &header, call);
+	if (PEAL_UNLIKELY(result))
+		return result;
+	return send(e, port, header, data, bytes, timeout_ns);
+}
+
 int peal_send_to(struct peal_endpoint *e, uint32_t port, uint64_t to,
 		 uint16_t type, const void *data, uint64_t bytes,
 		 int64_t timeout_ns)
 {
 	struct peal_header header = { 0, type, 0 };
-	struct peali_endpoint_port *p = NULL;
-	int result = check_port(e, port, &p);
 
-	if (PEAL_LIKELY(!result))
-		result = address(e, port, to, &header, "peal_send_to");
-	if (PEAL_UNLIKELY(result))
-		return result;
-	return send(e, port, header, data, bytes, timeout_ns);
+	return peali_endpoint_send_to(e, port, to, header, data, bytes,
+				      timeout_ns, "peal_send_to");
 }
 
 /* Whether a request is longer than the mailbox takes by which it would go. */
@@ -440,10 +450,26 @@ static int check_mailbox(const struct peal_endpoint *e, uint32_t port,
 			  worker, link->to.worker, k->name, most);
 }
 
-int peali_endpoint_ask(struct peal_endpoint *e, uint32_t port, uint64_t to,
-		       uint16_t type, uint64_t request, const void *data,
-		       uint64_t bytes, int64_t timeout_ns)
+/* Writes what stands before the payload: its bytes. */
+static uint64_t write_cover(const struct peali_cover *cover, uint64_t *to)
 {
+	uint64_t n = 0;
+
+	if (cover->deadline)
+		to[n++] = cover->deadline;
+	if (cover->request)
+		to[n++] = cover->request;
+	return n * sizeof(*to);
+}
+
+int peali_endpoint_send(struct peal_endpoint *e, uint32_t port,
+			const struct peali_cover *cover, const void *data,
+			uint64_t bytes, int64_t timeout_ns, const char *call)
+{
+	uint16_t flags = (uint16_t)((cover->deadline ? PEAL_FLAG_DEADLINE : 0) |
+				    (cover->request ? PEAL_FLAG_REQUEST : 0));
+	uint64_t all = bytes + (cover->deadline ? PEAL_DEADLINE_BYTES : 0) +
+		       (cover->request ? PEAL_REQUEST_BYTES : 0);
 	struct peali_endpoint_port *p = NULL;
 	struct peal_header header;
 	void *place = NULL;
@@ -451,55 +477,25 @@ int peali_endpoint_ask(struct peal_endpoint *e, uint32_t port, uint64_t to,
 
 	if (result)
 		return result;
-	header = header_of(p, type, PEAL_FLAG_REQUEST);
-	if (to) {
-		result = address(e, port, to, &header, "peal_request_to");
-		if (!result)
-			result = check_mailbox(e, port, PEAL_ACTOR_INDEX(to),
-					       PEAL_REQUEST_BYTES + bytes);
-	}
+	header = header_of(p, cover->type, flags);
+	if (cover->to)
+		result = address(e, port, cover->to, &header, call);
+	if (!result && cover->to && cover->request)
+		result = check_mailbox(e, port, PEAL_ACTOR_INDEX(cover->to),
+				       all);
 	if (PEAL_UNLIKELY(result))
 		return result;
-	result = reserve(e, p, PEAL_REQUEST_BYTES + bytes, timeout_ns, &place);
+	p->reserved = 0;
+	result = reserve(e, p, all, timeout_ns, &place);
 	if (PEAL_UNLIKELY(result))
-		return send_failed(e, p, port, PEAL_REQUEST_BYTES + bytes,
-				   result);
-	*(uint64_t *)place = request;
+		return send_failed(e, p, port, all, result);
 	if (bytes)
-		memcpy((uint8_t *)place + PEAL_REQUEST_BYTES, data, bytes);
-	peal_link_commit(&p->producer, header, PEAL_REQUEST_BYTES + bytes);
+		memcpy((uint8_t *)place + write_cover(cover, place), data,
+		       bytes);
+	else
+		write_cover(cover, place);
+	peal_link_commit(&p->producer, header, all);
 	return 0;
-}
-
-int peal_dead_letter_replay(struct peal_endpoint *e, uint32_t port, uint64_t to,
-			    const struct peal_dead_letter *letter,
-			    uint64_t bytes, int64_t timeout_ns)
-{
-	const char *call = "peal_dead_letter_replay";
-	struct peal_header header = { 0, 0, 0 };
-	struct peali_endpoint_port *p = NULL;
-	int result = check_port(e, port, &p);
-
-	if (result)
-		return result;
-	if (!letter || bytes < sizeof(*letter) ||
-	    letter->reason >= PEAL_REASON_COUNT ||
-	    letter->flags & PEAL_FLAG_DEAD_LETTER)
-		return peali_fail(PEAL_EINVAL, call,
-				  "%llu bytes are no dead letter",
-				  (unsigned long long)bytes);
-	if (letter->length != bytes - sizeof(*letter))
-		return peali_fail(PEAL_EMSGSIZE, call,
-				  "the letter has kept %llu of %llu bytes: "
-				  "option message_bytes of peal_dead_letters",
-				  (unsigned long long)(bytes - sizeof(*letter)),
-				  (unsigned long long)letter->length);
-	result = address(e, port, to ? to : letter->to, &header, call);
-	if (result)
-		return result;
-	header.type = letter->type;
-	header.flags = letter->flags;
-	return send(e, port, header, letter + 1, letter->length, timeout_ns);
 }
 
 int peal_send_end(struct peal_endpoint *e, uint32_t port, int64_t timeout_ns)
@@ -529,6 +525,27 @@ int peal_send_end(struct peal_endpoint *e, uint32_t port, int64_t timeout_ns)
 
 /* ---- receiving -------------------------------------------------------------------- */
 
+/* Whether the deadline of a message has passed. */
+static int is_expired(const struct peal_message *m)
+{
+	uint64_t deadline = peali_message_deadline(m);
+
+	return deadline && deadline <= peali_now_ns();
+}
+
+/* peal_link_peek behind what nobody gets any more. */
+static int peek(struct peal_link_consumer *c, struct peal_message *m)
+{
+	int result = peal_link_peek(c, m);
+
+	while (PEAL_UNLIKELY(!result && m->kind & PEAL_KIND_TIMED) &&
+	       is_expired(m)) {
+		peal_link_release_dead(c, PEAL_REASON_EXPIRED);
+		result = peal_link_peek(c, m);
+	}
+	return result;
+}
+
 /* Looks at one input; 0 a message, PEAL_EAGAIN none, else it is done. */
 static int look(struct peali_endpoint_input *in, struct peal_link *link,
 		struct peal_message *m)
@@ -536,7 +553,7 @@ static int look(struct peali_endpoint_input *in, struct peal_link *link,
 	/* before the look: what it sent before it went is then seen */
 	int gone =
 		atomic_load_explicit(&link->sender_gone, memory_order_acquire);
-	int result = peal_link_peek(&in->consumer, m);
+	int result = peek(&in->consumer, m);
 
 	if (result == PEAL_EAGAIN)
 		return gone ? PEAL_ESTOPPED : result;

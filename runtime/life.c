@@ -491,6 +491,8 @@ int peal_kernel_info(struct peal_kernel *k, struct peal_kernel_info *info_out)
 		info_out->mail_dead += peal_load_relaxed_sys(&s->mail_dead);
 		info_out->mail_poisoned +=
 			peal_load_relaxed_sys(&s->mail_poisoned);
+		info_out->mail_expired +=
+			peal_load_relaxed_sys(&s->mail_expired);
 		info_out->handled += peal_load_relaxed_sys(&s->handled);
 		info_out->failed += peal_load_relaxed_sys(&s->failed);
 		info_out->emitted += peal_load_relaxed_sys(&s->emitted);

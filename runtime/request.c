@@ -241,6 +241,7 @@ struct question {
 	const void *data;
 	uint64_t bytes;
 	uint16_t type;
+	uint64_t deadline; /* that travels with it; 0: none */
 };
 
 static int check_request(const struct peal_requester *r,
@@ -267,8 +268,11 @@ static int check_request(const struct peal_requester *r,
 static int put(struct peal_requester *r, const struct request *q,
 	       const struct question *what, int64_t timeout_ns)
 {
-	return peali_endpoint_ask(r->endpoint, 0, what->to, what->type, q->id,
-				  what->data, what->bytes, timeout_ns);
+	const struct peali_cover cover = { what->to, what->deadline, q->id,
+					   what->type };
+
+	return peali_endpoint_send(r->endpoint, 0, &cover, what->data,
+				   what->bytes, timeout_ns, REQUEST_TO);
 }
 
 /* Waits for room without the lock, and takes replies as long as there is none. */
@@ -397,7 +401,7 @@ static int finish(struct peal_requester *r, struct request *q, const char *call,
 }
 
 /* Asks, and waits for the reply. */
-static int request(struct peal_requester *r, const struct question *what,
+static int request(struct peal_requester *r, struct question *what,
 		   void *buffer, uint64_t room, struct peal_received *reply_out,
 		   int64_t timeout_ns, const char *call)
 {
@@ -409,6 +413,8 @@ static int request(struct peal_requester *r, const struct question *what,
 		return result;
 	if (!buffer && room)
 		return peali_fail(PEAL_EINVAL, call, "buffer is NULL");
+	if (r->deadlines && timeout_ns >= 0)
+		what->deadline = deadline_of(&limit);
 	pthread_mutex_lock(&r->lock);
 	r->inside++;
 	result = ask(r, what, &limit, call, &q);
@@ -463,7 +469,7 @@ int peal_request(struct peal_requester *r, uint16_t type, const void *data,
 		 uint64_t bytes, void *buffer, uint64_t room,
 		 struct peal_received *reply_out, int64_t timeout_ns)
 {
-	const struct question what = { 0, data, bytes, type };
+	struct question what = { 0, data, bytes, type, 0 };
 
 	return request(r, &what, buffer, room, reply_out, timeout_ns, REQUEST);
 }
@@ -473,7 +479,7 @@ int peal_request_to(struct peal_requester *r, uint64_t to, uint16_t type,
 		    uint64_t room, struct peal_received *reply_out,
 		    int64_t timeout_ns)
 {
-	const struct question what = { to, data, bytes, type };
+	struct question what = { to, data, bytes, type, 0 };
 	int result = check_to(to, REQUEST_TO);
 
 	return result ? result :
@@ -485,7 +491,7 @@ int peal_request_begin(struct peal_requester *r, uint16_t type,
 		       const void *data, uint64_t bytes, int64_t timeout_ns,
 		       uint64_t *request_out)
 {
-	const struct question what = { 0, data, bytes, type };
+	struct question what = { 0, data, bytes, type, 0 };
 
 	return begin(r, &what, timeout_ns, request_out, BEGIN);
 }
@@ -494,7 +500,7 @@ int peal_request_begin_to(struct peal_requester *r, uint64_t to, uint16_t type,
 			  const void *data, uint64_t bytes, int64_t timeout_ns,
 			  uint64_t *request_out)
 {
-	const struct question what = { to, data, bytes, type };
+	struct question what = { to, data, bytes, type, 0 };
 	int result = check_to(to, BEGIN_TO);
 
 	return result ? result :

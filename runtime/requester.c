@@ -11,7 +11,8 @@
 #define CLOSE "peal_requester_close"
 
 #define OUTSTANDING_MAX 65535u
-#define PAYLOAD_MAX ((256ULL << 20) - PEAL_REQUEST_BYTES) /* a link's */
+/* a link's */
+#define PAYLOAD_MAX ((256ULL << 20) - PEAL_REQUEST_BYTES - PEAL_DEADLINE_BYTES)
 
 static uint32_t power_of_two(uint32_t least)
 {
@@ -50,6 +51,7 @@ new_requester(struct peal_runtime *rt, const struct peal_requester_options *o)
 	snprintf(r->name, sizeof(r->name), "%s", o->name);
 	r->message_bytes = o->message_bytes;
 	r->reply_bytes = o->reply_bytes;
+	r->deadlines = o->deadlines;
 	r->max_links = 1 + o->max_sources;
 	r->n_requests = r->n_free = o->max_outstanding;
 	r->links = calloc(r->max_links, sizeof(struct peal_link *));
@@ -87,8 +89,10 @@ static int check_options(struct peal_requester_options *o)
 				  (unsigned long long)o->message_bytes,
 				  (unsigned long long)o->reply_bytes,
 				  PAYLOAD_MAX);
-	if (o->reserved)
-		return peali_fail(PEAL_EINVAL, OPEN, "reserved is not 0");
+	if (o->deadlines > 1)
+		return peali_fail(PEAL_EINVAL, OPEN,
+				  "deadlines is %u: it must be 0 or 1",
+				  o->deadlines);
 	return 0;
 }
 
@@ -136,7 +140,9 @@ int peal_requester_open(struct peal_runtime *rt, uint64_t to,
 	result = peal_endpoint_create(rt, &at, &r->endpoint);
 	if (!result)
 		result = link_up(r, peal_endpoint_address(r->endpoint), 0, to,
-				 r->message_bytes);
+				 r->message_bytes +
+					 (r->deadlines ? PEAL_DEADLINE_BYTES :
+							 0));
 	if (result) {
 		peal_endpoint_destroy(r->endpoint);
 		free_requester(r);

@@ -34,6 +34,7 @@ struct peal_requester {
 	uint32_t n_links, max_links;
 	uint32_t n_requests;
 	uint64_t message_bytes, reply_bytes;
+	uint32_t deadlines; /* 1: that of the caller goes with the request */
 	pthread_mutex_t lock;
 	pthread_cond_t change; /* of anything that a thread waits for */
 	int sending, receiving; /* 1: a thread does */

@@ -99,7 +99,7 @@ static int carry(struct peali_stager *s)
 		return 0;
 	if (result)
 		return give_up(s, result);
-	if (m.kind > PEAL_KIND_SLAB)
+	if (peali_kind_is_mark(m.kind))
 		return carry_mark(s, m.kind);
 	result = peal_link_reserve(&s->out, m.length, &place);
 	if (result)

@@ -457,11 +457,24 @@ void peali_endpoint_attach_port(struct peal_endpoint *endpoint, uint32_t port,
 void peali_endpoint_attach_input(struct peal_endpoint *endpoint, uint32_t input,
 				 struct peal_link *link);
 void peali_endpoint_wake(struct peal_endpoint *endpoint);
-/* peal_send_to with the number of a request before the payload; to 0: to whom
- * the link was made for. */
-int peali_endpoint_ask(struct peal_endpoint *endpoint, uint32_t port,
-		       uint64_t to, uint16_t type, uint64_t request,
-		       const void *data, uint64_t bytes, int64_t timeout_ns);
+/* peal_send_to with the type and the flags of that header. */
+int peali_endpoint_send_to(struct peal_endpoint *endpoint, uint32_t port,
+			   uint64_t to, struct peal_header header,
+			   const void *data, uint64_t bytes, int64_t timeout_ns,
+			   const char *call);
+
+/** What a message is sent with. */
+struct peali_cover {
+	uint64_t to; /* 0: who the link was made for */
+	uint64_t deadline; /* 0: none */
+	uint64_t request; /* its number; 0: it is none */
+	uint16_t type;
+};
+
+/* peal_send_to with that. */
+int peali_endpoint_send(struct peal_endpoint *endpoint, uint32_t port,
+			const struct peali_cover *cover, const void *data,
+			uint64_t bytes, int64_t timeout_ns, const char *call);
 /* peal_receive_peek of a wait that may go on: its deadline, 0 as long as it was
  * not needed. */
 int peali_endpoint_peek(struct peal_endpoint *endpoint,

@@ -17,9 +17,9 @@ struct peal_kernel;
 
 /*
  * Dead letters. A message is dead if nobody can have it any more: it was for an
- * actor that is retired or never was, its handler has returned an error, or it
- * is too long for the mailbox or the pool that it has to go on by. It is counted,
- * and forgotten, unless somebody takes the kernel's dead letters: an endpoint, or
+ * actor that is retired or never was, its handler has returned an error, it is
+ * too long for the mailbox or the pool that it has to go on by, or its deadline
+ * has passed (peal/deadline.h). It is counted, and forgotten, unless somebody takes the kernel's dead letters: an endpoint, or
  * an actor or a pool on any device, in messages of their own that begin with a
  * struct peal_dead_letter (peal/abi/message.h).
  *
@@ -82,8 +82,8 @@ int peal_dead_letters(struct peal_kernel *kernel, uint64_t to,
 uint64_t peal_dead_letters_address(const struct peal_kernel *kernel);
 
 /**
- * Sends what a dead letter has kept once more: with its type, and as the
- * request that it was, if it was one.
+ * Sends what a dead letter has kept once more: with its type, as the request that
+ * it was, if it was one, and with its deadline, unless it had expired.
  *
  * @param endpoint   the sender.
  * @param port       of a link that leads to the kernel of who shall have it.

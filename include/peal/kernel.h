@@ -110,6 +110,7 @@ struct peal_kernel_info {
 	uint32_t cluster_workers; /* of a cluster; 0: there are none */
 	uint32_t cluster_bytes; /* of its memory that each worker has */
 	struct peal_timer_counts timers;
+	uint64_t mail_expired; /* of mail_dead: their deadline had passed */
 };
 
 /** One worker. */

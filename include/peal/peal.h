@@ -8,6 +8,7 @@
 #include <peal/barrier.h>
 #include <peal/clock.h>
 #include <peal/dead_letter.h>
+#include <peal/deadline.h>
 #include <peal/device.h>
 #include <peal/endpoint.h>
 #include <peal/endpoint_of.h>

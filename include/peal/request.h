@@ -37,7 +37,14 @@ struct peal_requester_options {
 	uint64_t message_bytes; /* largest payload of a request; 48 */
 	uint64_t reply_bytes; /* largest payload of a reply; 48 */
 	uint32_t max_sources; /* ports that replies may come from; 16 */
-	uint32_t reserved; /* 0 */
+	/*
+	 * 1: what peal_request and peal_request_to wait at most goes with the
+	 * request, as its deadline (peal/deadline.h): an actor does not handle
+	 * one whose requester has given up. A request then has
+	 * PEAL_DEADLINE_BYTES more, also in mailboxes and pools. Those of
+	 * peal_request_begin have none.
+	 */
+	uint32_t deadlines;
 	const char *name; /* for texts; "requester". Copied. */
 };
 

@@ -614,9 +614,9 @@ PEAL_TEST(what_is_wrong_is_refused)
 	CHECK_FAILS(peal_requester_open(s.rt, s.server, &o, &other),
 		    PEAL_EINVAL, "max_inputs 4097");
 	o = few();
-	o.reserved = 1;
+	o.deadlines = 2;
 	CHECK_FAILS(peal_requester_open(s.rt, s.server, &o, &other),
-		    PEAL_EINVAL, "reserved");
+		    PEAL_EINVAL, "deadlines is 2");
 	CHECK(!other);
 	o = few();
 	o.max_sources = 1;

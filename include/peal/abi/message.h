@@ -26,11 +26,19 @@ enum peal_flag {
 	PEAL_FLAG_REQUEST = 1,
 	PEAL_FLAG_REFUSED = 2, /* of a reply: an int32_t, PEAL_E... */
 	/* the payload is a struct peal_dead_letter and what it kept */
-	PEAL_FLAG_DEAD_LETTER = 4
+	PEAL_FLAG_DEAD_LETTER = 4,
+	/* the payload begins with a deadline, a uint64_t, in front of all else:
+	 * when the host's clock says that it is dead */
+	PEAL_FLAG_DEADLINE = 8
 };
 
 /** Bytes of that number; aligned as payloads are. */
 #define PEAL_REQUEST_BYTES 8
+/** Bytes of a deadline. */
+#define PEAL_DEADLINE_BYTES 8
+/** A deadline that has always passed, and one that never does. */
+#define PEAL_DEADLINE_PAST 1
+#define PEAL_DEADLINE_NEVER (~0ULL)
 
 /** What a slot holds. */
 enum peal_kind {
@@ -39,7 +47,11 @@ enum peal_kind {
 	PEAL_KIND_SLAB = 2, /* payload in the slab, slot holds a descriptor */
 	PEAL_KIND_END = 3, /* the producer sends no more: end of stream */
 	PEAL_KIND_SEAL = 4, /* the producer goes on in the link's next ring */
-	PEAL_KIND_DEAD = 5 /* no message: its producer ended before it put it */
+	PEAL_KIND_DEAD =
+		5, /* no message: its producer ended before it put it */
+	/* a bit beside DATA or SLAB in a link: the message has a deadline. So
+	 * one that has none is never asked for it. */
+	PEAL_KIND_TIMED = 8
 };
 
 /** Where a slab payload lies; follows the header in the slot. */
@@ -77,12 +89,14 @@ enum peal_reason {
 	PEAL_REASON_TOO_LONG =
 		6, /* for the mailbox or the pool it goes on by */
 	PEAL_REASON_DOWN = 7, /* the actor's supervisor has given up */
-	PEAL_REASON_COUNT = 8
+	PEAL_REASON_EXPIRED = 8, /* its deadline had passed */
+	PEAL_REASON_COUNT = 9
 };
 
 /**
  * What is known of a dead message; its payload follows, as much of it as the
- * link takes. Of a request that begins with the number, PEAL_REQUEST_BYTES.
+ * link takes. Of one with a deadline that begins with the deadline, of a request
+ * with the number: PEAL_DEADLINE_BYTES, PEAL_REQUEST_BYTES.
  */
 struct peal_dead_letter {
 	uint64_t to; /* address of the actor that it was for; of a pool's

@@ -80,4 +80,30 @@ peal_common_ns(const struct peal_worker *w, uint64_t *uncertainty_out)
 	return low + (high - low) / 2;
 }
 
+/* When so long has passed from then on; 0 or less: it has. */
+static PEAL_HD PEAL_UNUSED inline uint64_t peali_deadline_at(uint64_t now,
+							     int64_t lifetime)
+{
+	if (lifetime <= 0)
+		return PEAL_DEADLINE_PAST;
+	return now > PEAL_DEADLINE_NEVER - (uint64_t)lifetime ?
+		       PEAL_DEADLINE_NEVER :
+		       now + (uint64_t)lifetime;
+}
+
+/*
+ * Whether the deadline of the message in w->message has passed for sure: not
+ * before the lower bound of the host's clock is there.
+ */
+static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
+peali_expired(const struct peal_worker *w)
+{
+	uint64_t deadline = peali_message_deadline(&w->message), low, high;
+
+	if (deadline <= PEAL_DEADLINE_PAST)
+		return deadline == PEAL_DEADLINE_PAST;
+	return deadline != PEAL_DEADLINE_NEVER &&
+	       peali_clock_bounds(w, &low, &high) && low >= deadline;
+}
+
 #endif

@@ -113,6 +113,7 @@ peali_link_peek_slow(struct peal_link_consumer *c, struct peal_message *m)
 	m->data = 0;
 	m->length = 0;
 	c->slab_next = c->slab_head;
+	view.kind &= ~(uint32_t)PEAL_KIND_TIMED; /* a bit of those two only */
 	if (view.kind == PEAL_KIND_DATA) {
 		m->data = view.content + header;
 		m->length = view.length - header;
@@ -121,7 +122,7 @@ peali_link_peek_slow(struct peal_link_consumer *c, struct peal_message *m)
 	if (view.kind == PEAL_KIND_SLAB &&
 	    view.length >= header + sizeof(struct peal_slab_descriptor))
 		return peali_link_open_slab(c, view.content, m);
-	if (view.kind == PEAL_KIND_END || view.kind == PEAL_KIND_SEAL)
+	if (m->kind == PEAL_KIND_END || m->kind == PEAL_KIND_SEAL)
 		return 0;
 	return peali_link_fail(c);
 }
@@ -282,7 +283,7 @@ peal_link_pop_burst(struct peal_link_consumer *c, void *to, uint64_t bytes,
 
 	for (i = 0; i < n; i++) {
 		result = peal_link_peek(c, &m);
-		if (result || m.length > bytes || m.kind > PEAL_KIND_SLAB)
+		if (result || m.length > bytes || peali_kind_is_mark(m.kind))
 			break;
 		peal_copy(out + i * bytes, m.data, m.length);
 		lengths_out[i] = m.length;

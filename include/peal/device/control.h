@@ -22,7 +22,7 @@
 #define PEALI_FETCH 4 /* the lanes fetch slots of a mirror */
 #define PEALI_FORWARD 5 /* the leader moves an input's messages to mailboxes */
 #define PEALI_SPAWN 6 /* the lanes make actors */
-#define PEALI_BURY 7 /* the leader takes a message off that is for nobody */
+#define PEALI_BURY 7 /* the leader takes a message off that nobody gets */
 #define PEALI_SUPERVISE 8 /* an actor has failed that has a supervisor */
 #define PEALI_TIMERS 9 /* the leader puts what is due into mailboxes */
 /* from here on for pools */

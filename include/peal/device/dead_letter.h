@@ -91,8 +91,22 @@ peali_dead_letter(struct peal_worker *w, const struct peal_link_consumer *c,
 	peali_dead_letter_commit(p, sizeof(*letter) + kept);
 }
 
-/* The message in w->message, an input's or the mailbox's next, is for nobody, for
- * that reason. */
+/* A message of the mailbox or a pool is dead, for that reason. */
+static PEAL_DEV PEAL_UNUSED inline void peali_mail_died(struct peal_worker *w,
+							uint32_t reason)
+{
+	struct peal_worker_status *status = w->status;
+
+	if (reason == PEAL_REASON_EXPIRED)
+		peal_store_relaxed_sys(
+			&status->mail_expired,
+			peal_load_relaxed_sys(&status->mail_expired) + 1);
+	w->state->mail_dead++;
+	w->state->mail_done++;
+}
+
+/* The message in w->message, an input's or the mailbox's next, is for nobody, or
+ * its deadline has passed: for that reason. */
 static PEAL_DEV PEAL_UNUSED inline void peali_bury_it(struct peal_worker *w,
 						      uint32_t reason)
 {
@@ -113,8 +127,7 @@ static PEAL_DEV PEAL_UNUSED inline void peali_bury_it(struct peal_worker *w,
 		return;
 	}
 	peali_mail_release(w);
-	s->mail_dead++;
-	s->mail_done++;
+	peali_mail_died(w, reason);
 }
 
 /* An input's next message, in w->message, is longer than what it goes on by. */

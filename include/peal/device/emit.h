@@ -102,11 +102,11 @@ peali_header(const struct peal_worker *w, uint32_t port, uint16_t type,
 /* The same at a port that is a topic's; all lanes have written. */
 static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
 peali_commit_topic(struct peal_worker *w, struct peal_output *output,
-		   uint16_t type, uint64_t bytes)
+		   struct peal_header header, uint64_t bytes)
 {
 	if (!peal_is_leader(w) || output->link.state != PEALI_STATE_TOPIC)
 		return;
-	peali_publish_stage(&output->link, output->topic, type, bytes);
+	peali_publish_stage(&output->link, output->topic, header, bytes);
 	w->state->emitted++;
 }
 
@@ -122,7 +122,7 @@ static PEAL_DEV PEAL_INLINE void peali_commit(struct peal_worker *w,
 
 	peal_sync(w);
 	if (PEAL_UNLIKELY(p->state)) {
-		peali_commit_topic(w, output, header.type, bytes);
+		peali_commit_topic(w, output, header, bytes);
 		return;
 	}
 	if (peal_is_leader(w))

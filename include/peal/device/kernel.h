@@ -3,6 +3,7 @@
 #define PEAL_DEVICE_KERNEL_H
 
 #include <peal/abi/program.h>
+#include <peal/device/deadline.h>
 #include <peal/device/loop.h>
 #include <peal/device/phase.h>
 #include <peal/device/placed.h>

@@ -109,21 +109,59 @@ struct peal_message {
 	uint32_t kind; /* enum peal_kind */
 };
 
-/* Bytes of its data that stand before the payload: a request's number. */
+/* Bytes of its data that stand before the payload: a deadline, a request's
+ * number, or both. */
 static PEAL_DEV PEAL_INLINE uint32_t
 peali_message_prefix(const struct peal_message *m)
 {
-	if (!(m->header.flags & PEAL_FLAG_REQUEST) ||
-	    PEAL_UNLIKELY(m->length < PEAL_REQUEST_BYTES))
+	uint32_t flags = m->header.flags &
+			 (PEAL_FLAG_REQUEST | PEAL_FLAG_DEADLINE);
+	uint32_t bytes = 0;
+
+	if (PEAL_LIKELY(!flags))
 		return 0;
-	return PEAL_REQUEST_BYTES;
+	if (flags & PEAL_FLAG_REQUEST)
+		bytes = PEAL_REQUEST_BYTES;
+	if (flags & PEAL_FLAG_DEADLINE)
+		bytes += PEAL_DEADLINE_BYTES;
+	return PEAL_LIKELY(m->length >= bytes) ? bytes : 0;
 }
 
 /* That number; 0: it is no request, nor a reply. */
 static PEAL_DEV PEAL_INLINE uint64_t
 peali_message_request(const struct peal_message *m)
 {
-	return peali_message_prefix(m) ? *(const uint64_t *)m->data : 0;
+	uint32_t prefix = peali_message_prefix(m);
+
+	if (!prefix || !(m->header.flags & PEAL_FLAG_REQUEST))
+		return 0;
+	return *(const uint64_t *)(const void *)((const uint8_t *)m->data +
+						 prefix - PEAL_REQUEST_BYTES);
+}
+
+/* That deadline; 0: it has none. */
+static PEAL_DEV PEAL_INLINE uint64_t
+peali_message_deadline(const struct peal_message *m)
+{
+	if (!(m->header.flags & PEAL_FLAG_DEADLINE) || !peali_message_prefix(m))
+		return 0;
+	return *(const uint64_t *)m->data;
+}
+
+/* The kind of a slot that holds a message with that header. */
+static PEAL_DEV PEAL_INLINE uint32_t peali_kind(uint32_t kind,
+						struct peal_header header)
+{
+	if (PEAL_UNLIKELY(header.flags & PEAL_FLAG_DEADLINE))
+		kind |= PEAL_KIND_TIMED;
+	return kind;
+}
+
+/* Whether a peeked slot holds no message but a mark: END or SEAL. */
+static PEAL_DEV PEAL_INLINE int peali_kind_is_mark(uint32_t kind)
+{
+	return PEAL_UNLIKELY(kind > PEAL_KIND_SLAB) &&
+	       !(kind & PEAL_KIND_TIMED);
 }
 
 /** Slots of the link's ring. Wait-free. */

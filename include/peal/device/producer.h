@@ -256,17 +256,17 @@ peali_link_prepare(struct peal_link_producer *p, struct peal_header header,
 		peali_link_describe(p, bytes);
 		*length_out = (uint32_t)(sizeof(header) +
 					 sizeof(struct peal_slab_descriptor));
-		return PEAL_KIND_SLAB;
+		return peali_kind(PEAL_KIND_SLAB, header);
 	}
 	*length_out = (uint32_t)(sizeof(header) + bytes);
-	return PEAL_KIND_DATA;
+	return peali_kind(PEAL_KIND_DATA, header);
 }
 
 /* Third part of a commit, leader: goes on to the next slot. */
 static PEAL_DEV PEAL_INLINE void
 peali_link_advance(struct peal_link_producer *p, uint32_t kind, uint64_t bytes)
 {
-	if (PEAL_UNLIKELY(kind == PEAL_KIND_SLAB))
+	if (PEAL_UNLIKELY(kind & PEAL_KIND_SLAB))
 		p->slab_tail = p->reserved_at + PEAL_SLAB_ROUND(bytes);
 	peali_producer_step(p);
 #if PEAL_ON_HOST

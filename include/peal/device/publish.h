@@ -85,13 +85,9 @@ peali_publish_ring(const struct peal_publication *p)
 /* Publishes what is in the port's stage, for which there is room. */
 static PEAL_DEV PEAL_UNUSED inline void
 peali_publish_stage(struct peal_link_producer *link, struct peal_publication *p,
-		    uint16_t type, uint64_t bytes)
+		    struct peal_header header, uint64_t bytes)
 {
-	struct peal_header header;
-
 	header.actor = 0;
-	header.type = type;
-	header.flags = 0;
 	p->bytes += bytes;
 	peal_store_relaxed_sys(&p->counts->bytes, p->bytes);
 	/* before it can be seen: who sees it taken sees it published */

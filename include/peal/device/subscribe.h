@@ -154,7 +154,7 @@ peali_subscribe_peek(struct peal_link_consumer *link,
 	m->data = s->payload;
 	m->length = s->got.length;
 	m->sequence = link->sequence;
-	m->kind = PEAL_KIND_DATA;
+	m->kind = peali_kind(PEAL_KIND_DATA, m->header);
 	return 1;
 }
 

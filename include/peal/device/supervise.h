@@ -283,8 +283,9 @@ static PEAL_DEV PEAL_UNUSED inline uint32_t peali_revive(struct peal_worker *w)
 	const struct peal_care *care;
 	uint64_t *state, words, i;
 
-	reason = PEAL_REASON_NO_ACTOR;
-	if (peal_is_leader(w) && index < w->params->max_actors)
+	reason = w->state->aside_at; /* as who has found it dead says */
+	if (peal_is_leader(w) && reason == PEAL_REASON_NO_ACTOR &&
+	    index < w->params->max_actors)
 		reason = peali_revive_it(w, entry);
 	reason = (uint32_t)peal_broadcast(w, reason);
 	if (reason)

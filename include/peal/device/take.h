@@ -52,6 +52,29 @@ peali_input_topic(struct peal_worker *w, struct peal_input *in)
 	return PEALI_STATE_TOPIC;
 }
 
+/* A mark, as the result of a look at an input. */
+#define PEALI_MARK 2
+
+/*
+ * A look at an input that has not simply found a message. One that has a
+ * deadline is as any other: 0; if that has passed it is to be buried, as if
+ * there were none: PEALI_STATE_TOPIC. A mark: PEALI_MARK.
+ */
+static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
+peali_input_special(struct peal_worker *w, int result)
+{
+	if (result)
+		return result;
+	if (!(w->message.kind & PEAL_KIND_TIMED))
+		return PEALI_MARK;
+	w->message.kind &= ~(uint32_t)PEAL_KIND_TIMED;
+	if (!peali_expired(w))
+		return 0;
+	w->state->aside = PEALI_BURY;
+	w->state->aside_at = PEAL_REASON_EXPIRED;
+	return PEALI_STATE_TOPIC;
+}
+
 /* An input whose head is no message for one of the worker's actors, or that has
  * none. 1: it is, for a member of a pool. */
 static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
@@ -69,7 +92,7 @@ peali_input_odd(struct peal_worker *w, struct peal_input *in, int result)
 	}
 	if (result == PEAL_EAGAIN && !(in->flags & PEAL_INPUT_LAST))
 		return 0;
-	if (!result && w->message.kind <= PEAL_KIND_SLAB) {
+	if (!result) {
 		pool = peali_pool_index(w, w->message.header.actor);
 		if (pool >= 0)
 			return peali_input_pool(w, in, (uint32_t)pool);
@@ -82,13 +105,14 @@ peali_input_odd(struct peal_worker *w, struct peal_input *in, int result)
 			return 0;
 	}
 	w->state->idle = 0;
-	if (result) { /* failed, which the host sees; or empty for good */
+	if (result < 0) { /* failed, which the host sees; or empty for good */
 		in->flags = 0;
 		w->state->ended++;
-	} else if (w->message.kind > PEAL_KIND_SLAB) {
+	} else if (result == PEALI_MARK) {
 		peali_input_mark(w, in, w->message.kind);
 	} else {
 		w->state->aside = PEALI_BURY;
+		w->state->aside_at = PEAL_REASON_NO_ACTOR;
 	}
 	return 0;
 }
@@ -106,8 +130,12 @@ static PEAL_DEV PEAL_INLINE int peali_input_take(struct peal_worker *w,
 		result = peali_input_topic(w, in);
 		header = w->message.header;
 	}
-	if (PEAL_LIKELY(!result) &&
-	    PEAL_LIKELY(w->message.kind <= PEAL_KIND_SLAB))
+	if (PEAL_UNLIKELY(result) ||
+	    PEAL_UNLIKELY(w->message.kind > PEAL_KIND_SLAB)) {
+		result = peali_input_special(w, result);
+		header = w->message.header;
+	}
+	if (PEAL_LIKELY(!result))
 		taken = peali_actor_take(w, header.actor);
 	if (PEAL_UNLIKELY(taken < 0))
 		taken = peali_input_odd(w, in, result);
@@ -133,14 +161,22 @@ static PEAL_DEV PEAL_UNUSED inline int peali_mail_take(struct peal_worker *w)
 	w->message.kind = view.kind;
 	w->message.input = w->params->max_inputs;
 	w->message.sequence = w->state->mail_done;
+	if (PEAL_UNLIKELY(w->message.header.flags & PEAL_FLAG_DEADLINE) &&
+	    peali_expired(w)) {
+		w->state->aside = PEALI_BURY;
+		w->state->aside_at = PEAL_REASON_EXPIRED;
+		return 0;
+	}
 	taken = peali_actor_take(w, w->message.header.actor);
 	if (PEAL_LIKELY(taken > 0)) {
 		w->state->mail = 1;
 		w->state->mails++;
 		return 1;
 	}
-	if (taken < 0)
+	if (taken < 0) {
 		w->state->aside = PEALI_BURY;
+		w->state->aside_at = PEAL_REASON_NO_ACTOR;
+	}
 	return 0;
 }
 

@@ -3,6 +3,7 @@
 #define PEAL_DEVICE_TAKE_POOL_H
 
 #include <peal/device/choose.h>
+#include <peal/device/clock.h>
 #include <peal/device/control.h>
 
 /*
@@ -97,6 +98,18 @@ static PEAL_DEV PEAL_INLINE void peali_pool_run(struct peal_worker *w,
 	w->state->mail = 2 + index;
 }
 
+/* The message in hand, the pool's, has passed its deadline. */
+static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
+peali_pool_expired(struct peal_worker *w, struct peal_pool_place *p)
+{
+	w->message.header.actor = p->got.header.actor; /* the pool's number */
+	peali_dead_letter(w, 0, PEAL_REASON_EXPIRED, 0);
+	peali_mail_died(w, PEAL_REASON_EXPIRED);
+	p->handled++;
+	w->state->mail = 0;
+	w->state->idle = 0;
+}
+
 /* Whether a message of the pool could be handled now. Where not, who was woken
  * for it wakes another. */
 static PEAL_DEV PEAL_UNUSED PEAL_HOST_NOINLINE int
@@ -147,7 +160,11 @@ peali_pool_aside(struct peal_worker *w)
 	if (!peali_pool_pop(w, &w->pools[s->aside_at]))
 		return 0; /* others were quicker */
 	peali_pool_run(w, s->aside_at);
-	return 1;
+	if (PEAL_LIKELY(!(w->message.header.flags & PEAL_FLAG_DEADLINE)) ||
+	    !peali_expired(w))
+		return 1;
+	peali_pool_expired(w, &w->pools[s->aside_at]);
+	return 0;
 }
 
 #endif

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Handlers of the tests of deadlines, for programs with and without pools. */
+#include <peal/device/kernel.h>
+
+#include "deadlines.h"
+
+/* Waits at the gate, and says what it knows of the message and of the time. */
+static PEAL_DEV int mark(struct peal_worker *w)
+{
+	const struct deadline_order *in =
+		(const struct deadline_order *)peal_data(w);
+	struct deadline_report out = { 0, 0, 0, 0, 0, 0, 0, 0 };
+
+	out.device_ns = peal_clock_ns();
+	peali_clock_bounds(w, &out.low, &out.high);
+	out.common = peal_common_ns(w, &out.uncertainty);
+	out.number = in->number;
+	out.deadline = peal_deadline_in_hand(w);
+	while (in->gate && !peal_aborting(w) &&
+	       !peal_load_acquire_sys((const uint64_t *)(uintptr_t)in->gate))
+		peal_pause();
+	if (peal_request_in_hand(w))
+		return peal_reply(w, 0, 0, &out, sizeof(out));
+	return peal_emit(w, 0, 0, &out, sizeof(out));
+}
+
+/* The deadline of what is sent for the message in hand. */
+static PEAL_DEV uint64_t deadline_of(struct peal_worker *w)
+{
+	const struct deadline_order *in =
+		(const struct deadline_order *)peal_data(w);
+
+	return peal_type(w) == DEADLINE_AFTER ?
+		       peal_deadline_after(w, in->lifetime_ns) :
+		       peal_deadline_in_hand(w);
+}
+
+/* Emits the message. */
+static PEAL_DEV int pass(struct peal_worker *w)
+{
+	return peal_emit_before(w, 0, deadline_of(w), 0, peal_data(w),
+				peal_length(w));
+}
+
+/* Emits it to the actor that it names. */
+static PEAL_DEV int pass_to(struct peal_worker *w)
+{
+	const struct deadline_order *in =
+		(const struct deadline_order *)peal_data(w);
+
+	return peal_emit_to_before(w, 0, (uint32_t)in->actor, deadline_of(w), 0,
+				   peal_data(w), peal_length(w));
+}
+
+/* Emits it as it came. */
+static PEAL_DEV int hand_on(struct peal_worker *w)
+{
+	return peal_delegate_by(w, 0);
+}
+
+/* Tells the actor that it names. */
+static PEAL_DEV int tell(struct peal_worker *w)
+{
+	const struct deadline_order *in =
+		(const struct deadline_order *)peal_data(w);
+
+	return peal_tell_before(w, (uint32_t)in->actor, deadline_of(w), 0,
+				peal_data(w), peal_length(w));
+}
+
+/* Tells it the message as it came. */
+static PEAL_DEV int delegate(struct peal_worker *w)
+{
+	return peal_delegate(
+		w,
+		(uint32_t)((const struct deadline_order *)peal_data(w))->actor);
+}
+
+#define DEADLINE_HANDLERS(X)                                                   \
+	X(mark, 0, PEAL_EMITS(1, 1))                                           \
+	X(pass, 0, PEAL_EMITS(1, 1))                                           \
+	X(pass_to, 0, PEAL_EMITS(1, 1))                                        \
+	X(hand_on, 0, PEAL_EMITS(1, 1))                                        \
+	X(tell, 0, PEAL_TELLS(1))                                              \
+	X(delegate, 0, PEAL_TELLS(1))

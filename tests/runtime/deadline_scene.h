@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEAL_TESTS_DEADLINE_SCENE_H
+#define PEAL_TESTS_DEADLINE_SCENE_H
+
+/* What the tests of clocks and deadlines share: devices whose clocks are hours
+ * away from the host's and from each other, kernels, orders, reports. */
+
+#include "runtime/deadlines.h"
+#include "runtime/harness.h"
+
+PEAL_DECLARE_PROGRAM(deadlines);
+PEAL_DECLARE_PROGRAM(deadline_pools);
+
+static uint32_t scene_lanes = 1;
+static const struct peal_program *scene_program;
+
+static inline struct peal_runtime *scene_open(const char *links)
+{
+	setenv("PEAL_HOST_CLOCKS", "0:7200:400,1:-86400:-400", 1);
+	return harness_open(2, links);
+}
+
+static inline struct peal_kernel *scene_kernel(struct peal_runtime *rt,
+					       int device, uint32_t workers)
+{
+	struct peal_kernel_options o = { .size = sizeof(o),
+					 .workers = workers,
+					 .lanes = scene_lanes,
+					 .max_actors = 16,
+					 .max_inputs = 8,
+					 .max_ports = 8,
+					 .mailbox_slots = 64 };
+	struct peal_kernel *k = NULL;
+
+	CHECK_OK(peal_kernel_launch(rt, device, scene_program, &o, &k));
+	return k;
+}
+
+/* An actor that is connected from an endpoint's port, if from is not NULL, and
+ * to an endpoint. */
+static inline uint64_t scene_mark(struct peal_runtime *rt,
+				  struct peal_kernel *k, int worker,
+				  struct peal_endpoint *to)
+{
+	struct peal_link_options wide = {
+		.capacity = 256,
+		.message_bytes =
+			sizeof(struct deadline_report) + PEAL_REQUEST_BYTES
+	};
+	uint64_t actor = harness_spawn(k, "mark", worker);
+
+	if (to)
+		harness_to(rt, actor, to, wide);
+	return actor;
+}
+
+static inline struct peal_link *scene_from(struct peal_runtime *rt,
+					   struct peal_endpoint *e,
+					   uint32_t port, uint64_t to)
+{
+	struct peal_link_options o = { .capacity = 256 };
+
+	return harness_from(rt, e, port, to, o);
+}
+
+/* Sends an order with that deadline; 0: none. */
+static inline void scene_send(struct peal_endpoint *e, uint32_t port,
+			      uint64_t to, uint64_t deadline, uint16_t type,
+			      struct deadline_order o)
+{
+	CHECK_OK(peal_send_before(e, port, to, deadline, type, &o, sizeof(o),
+				  PATIENCE));
+}
+
+static inline struct deadline_report scene_report(struct peal_endpoint *e)
+{
+	struct deadline_report out;
+	struct peal_received r;
+
+	CHECK_OK(peal_receive(e, &out, sizeof(out), &r, PATIENCE));
+	CHECK_EQ(r.length, sizeof(out));
+	CHECK_EQ(r.dead_letter, 0);
+	return out;
+}
+
+/* The next report is about that order. */
+static inline void scene_reported(struct peal_endpoint *e, uint64_t number,
+				  uint64_t deadline)
+{
+	struct deadline_report r = scene_report(e);
+
+	CHECK_EQ(r.number, number);
+	CHECK_EQ(r.deadline, deadline);
+}
+
+/* Nothing more has come, nor will: the kernel has nothing left. */
+static inline void scene_silent(struct peal_endpoint *e)
+{
+	struct deadline_report out;
+	struct peal_received r;
+
+	CHECK_EQ(peal_receive(e, &out, sizeof(out), &r, 0), PEAL_EAGAIN);
+}
+
+/* Until the workers of a kernel know for sure that a deadline has passed. */
+static inline void scene_await(struct peal_kernel *k, uint64_t deadline)
+{
+	struct peal_clock clock;
+
+	CHECK_OK(peal_kernel_clock(k, &clock));
+	deadline += 2 * (clock.high - clock.low) + 20 * (uint64_t)MS;
+	EVENTUALLY(peal_clock_common_ns() > deadline);
+}
+
+/* ---- dead letters --------------------------------------------------------------- */
+
+struct scene_letter {
+	struct peal_dead_letter about;
+	uint64_t deadline;
+	struct deadline_order order;
+	uint8_t more[4096];
+};
+
+static inline void scene_letters(struct peal_kernel *k, struct peal_endpoint *e)
+{
+	struct peal_link_options o = { .size = sizeof(o), .capacity = 4096 };
+
+	CHECK_OK(peal_dead_letters(k, peal_endpoint_address(e), &o));
+}
+
+/* The next letter, about an order that has expired; its bytes. Nothing has
+ * expired before its deadline. */
+static inline uint64_t scene_expired(struct peal_endpoint *e,
+				     struct scene_letter *out)
+{
+	struct peal_received r;
+
+	memset(out, 0, sizeof(*out));
+	CHECK_OK(peal_receive(e, out, sizeof(*out), &r, PATIENCE));
+	CHECK_EQ(r.dead_letter, 1);
+	CHECK_EQ(out->about.reason, PEAL_REASON_EXPIRED);
+	CHECK_EQ(out->about.error, 0);
+	CHECK(out->about.flags & PEAL_FLAG_DEADLINE);
+	CHECK(r.length >= sizeof(out->about) + PEAL_DEADLINE_BYTES);
+	CHECK(peal_clock_common_ns() >= out->deadline);
+	return r.length;
+}
+
+static inline uint64_t scene_mail_expired(struct peal_kernel *k)
+{
+	struct peal_kernel_info info;
+
+	CHECK_OK(peal_kernel_info(k, &info));
+	return info.mail_expired;
+}
+
+/* Ends all; all that was told is done. */
+static inline void scene_close(struct peal_runtime *rt,
+			       struct peal_kernel *const *k, int n)
+{
+	struct peal_kernel_info info;
+	int i;
+
+	harness_conserved(rt);
+	for (i = 0; i < n; i++) {
+		CHECK_OK(peal_kernel_stop(k[i], PATIENCE));
+		CHECK_OK(peal_kernel_info(k[i], &info));
+		CHECK_EQ(info.told, info.mail_done);
+		CHECK_EQ(info.mail_dead, info.mail_expired);
+	}
+	CHECK_OK(peal_runtime_shutdown(rt));
+}
+
+#endif

@@ -1,0 +1,735 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Deadlines: what has passed its own is never handled, wherever it waits, and
+ * nothing dies before; whatever way it takes, on devices whose clocks are hours
+ * away from the host's. */
+#include "runtime/deadline_scene.h"
+
+#define HOUR (3600 * SECOND)
+
+static uint64_t gate;
+
+/* A kernel with an actor behind a link, and who takes its letters. */
+struct scene {
+	struct peal_runtime *rt;
+	struct peal_kernel *k;
+	struct peal_endpoint *in, *out, *dead;
+	struct peal_link *link;
+	uint64_t actor;
+};
+
+static struct scene open_scene(uint32_t workers, int worker)
+{
+	struct scene s = { .rt = scene_open("") };
+
+	gate = 0;
+	s.k = scene_kernel(s.rt, 0, workers);
+	s.in = harness_endpoint(s.rt);
+	s.out = harness_endpoint(s.rt);
+	s.dead = harness_endpoint(s.rt);
+	scene_letters(s.k, s.dead);
+	s.actor = scene_mark(s.rt, s.k, worker, s.out);
+	s.link = scene_from(s.rt, s.in, 0, s.actor);
+	return s;
+}
+
+static void close_scene(struct scene *s)
+{
+	scene_silent(s->out);
+	scene_silent(s->dead);
+	scene_close(s->rt, &s->k, 1);
+}
+
+static struct deadline_order order(uint64_t number)
+{
+	struct deadline_order o = { .number = number };
+
+	return o;
+}
+
+static int64_t runs(struct peal_kernel *k, uint32_t worker)
+{
+	struct peal_worker_info info;
+
+	CHECK_OK(peal_worker_info(k, worker, &info));
+	return info.actor;
+}
+
+/* Keeps an actor's worker until the gate opens: from when its handler runs. */
+static void hold(struct scene *s, uint32_t port, uint32_t worker)
+{
+	struct deadline_order o = { .gate = (uint64_t)(uintptr_t)&gate };
+
+	scene_send(s->in, port, 0, 0, 0, o);
+	EVENTUALLY(runs(s->k, worker) == (uint32_t)s->actor);
+}
+
+static void open_gate(void)
+{
+	peal_store_release_sys(&gate, 1);
+}
+
+/* The deadline of order i: of every third a short one, of every third none. */
+static uint64_t deadline_of(uint64_t i, uint64_t soon, uint64_t late)
+{
+	return i % 3 == 0 ? soon : i % 3 == 1 ? late : 0;
+}
+
+#define N 30
+
+/* Sends the orders 1 to N. */
+static void send_orders(struct scene *s, uint64_t to, uint64_t soon,
+			uint64_t late)
+{
+	uint64_t i;
+
+	for (i = 1; i <= N; i++)
+		scene_send(s->in, 0, to, deadline_of(i, soon, late), 7,
+			   order(i));
+}
+
+/* Those that live are reported in their order, from that one on. */
+static void check_reports(struct scene *s, uint64_t from, uint64_t soon,
+			  uint64_t late)
+{
+	uint64_t i;
+
+	for (i = from; i <= N; i++)
+		if (i % 3)
+			scene_reported(s->out, i, deadline_of(i, soon, late));
+}
+
+PEAL_TEST(what_expires_in_a_link_is_not_handled_and_has_a_letter)
+{
+	struct scene s = open_scene(1, 0);
+	struct scene_letter l[N / 3];
+	uint64_t soon, late, i;
+
+	hold(&s, 0, 0);
+	soon = peal_deadline_from_now(5 * MS);
+	late = peal_deadline_from_now(HOUR);
+	send_orders(&s, 0, soon, late);
+	scene_await(s.k, soon);
+	open_gate();
+	scene_reported(s.out, 0, 0);
+	check_reports(&s, 1, soon, late);
+	for (i = 0; i < N / 3; i++) {
+		CHECK_EQ(scene_expired(s.dead, &l[i]),
+			 offsetof(struct scene_letter, more));
+		CHECK_EQ(l[i].deadline, soon);
+		CHECK_EQ(l[i].order.number, 3 * i + 3);
+		CHECK_EQ(l[i].about.to, s.actor);
+		CHECK_EQ(l[i].about.link, harness_info(s.link).id);
+		CHECK_EQ(l[i].about.sequence, 3 * i + 3);
+		CHECK_EQ(l[i].about.length, 8 + sizeof(struct deadline_order));
+		CHECK_EQ(l[i].about.type, 7);
+		CHECK_EQ(l[i].about.flags, PEAL_FLAG_DEADLINE);
+	}
+	CHECK_EQ(harness_info(s.link).dead[PEAL_REASON_EXPIRED], N / 3);
+	harness_conserved(s.rt);
+	CHECK_EQ(harness_info(s.link).delivered, 1 + N - N / 3);
+	CHECK(!strcmp(peal_reason_name(PEAL_REASON_EXPIRED), "expired"));
+	/* once more: without the deadline that it has passed */
+	for (i = 0; i < N / 3; i++)
+		CHECK_OK(peal_dead_letter_replay(
+			s.in, 0, 0, &l[i].about,
+			offsetof(struct scene_letter, more), PATIENCE));
+	for (i = 0; i < N / 3; i++)
+		scene_reported(s.out, 3 * i + 3, 0);
+	CHECK_EQ(harness_info(s.link).dead[PEAL_REASON_EXPIRED], N / 3);
+	close_scene(&s);
+}
+
+/* One that died of something else keeps its deadline when it is sent again. */
+PEAL_TEST(a_letter_of_another_reason_is_sent_again_with_its_deadline)
+{
+	struct scene s = open_scene(1, 0);
+	uint64_t gone = harness_spawn(s.k, "mark", 0), late;
+	struct scene_letter l;
+	struct peal_received r;
+
+	CHECK_OK(peal_actor_retire(s.rt, gone));
+	late = peal_deadline_from_now(HOUR);
+	scene_send(s.in, 0, gone, late, 7, order(9));
+	CHECK_OK(peal_receive(s.dead, &l, sizeof(l), &r, PATIENCE));
+	CHECK_EQ(l.about.reason, PEAL_REASON_NO_ACTOR);
+	CHECK_EQ(l.deadline, late);
+	CHECK_OK(peal_dead_letter_replay(s.in, 0, s.actor, &l.about, r.length,
+					 PATIENCE));
+	scene_reported(s.out, 9, late);
+	close_scene(&s);
+}
+
+/* By a link to the other worker, which puts them into the mailbox. */
+PEAL_TEST(what_expires_in_a_mailbox_is_not_handled_and_has_a_letter)
+{
+	struct scene s = open_scene(2, 1);
+	uint64_t first = harness_spawn(s.k, "tell", 0), soon, late, i;
+	struct peal_link *link = scene_from(s.rt, s.in, 1, first);
+	struct deadline_order o = order(0);
+	struct scene_letter l;
+
+	hold(&s, 0, 1);
+	soon = peal_deadline_from_now(5 * MS);
+	late = peal_deadline_from_now(HOUR);
+	o.actor = (uint32_t)s.actor;
+	for (i = 1; i <= N; i++) { /* by the link, and told by a handler */
+		o.number = i;
+		scene_send(s.in, 1, i & 1 ? s.actor : 0,
+			   deadline_of(i, soon, late), 7, o);
+	}
+	EVENTUALLY(harness_info(link).delivered == N);
+	scene_await(s.k, soon);
+	open_gate();
+	scene_reported(s.out, 0, 0);
+	check_reports(&s, 1, soon, late);
+	for (i = 3; i <= N; i += 3) {
+		scene_expired(s.dead, &l);
+		CHECK_EQ(l.order.number, i);
+		CHECK_EQ(l.deadline, soon);
+		CHECK_EQ(l.about.to, s.actor);
+		CHECK_EQ(l.about.worker, 1);
+		CHECK_EQ(l.about.link, PEAL_NO_LINK);
+		CHECK_EQ(l.about.type, i & 1 ? 7 : 0);
+	}
+	EVENTUALLY(scene_mail_expired(s.k) == N / 3);
+	CHECK_EQ(harness_info(link).dead[PEAL_REASON_EXPIRED], 0);
+	close_scene(&s);
+}
+
+/* By deadlines that handlers set; and what is delegated keeps its own. */
+PEAL_TEST(handlers_tell_with_deadlines_of_their_own)
+{
+	struct scene s = open_scene(2, 1);
+	uint64_t teller = harness_spawn(s.k, "tell", 0), before, i;
+	uint64_t delegate = harness_spawn(s.k, "delegate", 0);
+	struct peal_link *link = scene_from(s.rt, s.in, 1, teller);
+	struct deadline_order o = order(1);
+	struct deadline_report r;
+	struct scene_letter l;
+
+	o.actor = (uint32_t)s.actor;
+	o.lifetime_ns = HOUR;
+	before = peal_clock_common_ns();
+	scene_send(s.in, 1, 0, 0, DEADLINE_AFTER, o);
+	r = scene_report(s.out);
+	CHECK(r.deadline >= before + (uint64_t)HOUR);
+	CHECK(r.deadline <
+	      peal_clock_common_ns() + (uint64_t)HOUR + (uint64_t)SECOND);
+	o.number = 2;
+	scene_send(s.in, 1, delegate, before + (uint64_t)HOUR, 0, o);
+	scene_reported(s.out, 2, before + (uint64_t)HOUR);
+	hold(&s, 0, 1);
+	o.lifetime_ns = 5 * MS;
+	for (i = 3; i < 6; i++) {
+		o.number = i;
+		scene_send(s.in, 1, 0, 0, DEADLINE_AFTER, o);
+	}
+	EVENTUALLY(harness_info(link).delivered == 5);
+	scene_await(s.k, peal_deadline_from_now(5 * MS));
+	open_gate();
+	scene_reported(s.out, 0, 0);
+	for (i = 3; i < 6; i++) {
+		scene_expired(s.dead, &l);
+		CHECK_EQ(l.order.number, i);
+	}
+	EVENTUALLY(scene_mail_expired(s.k) == 3);
+	close_scene(&s);
+}
+
+PEAL_TEST(what_expires_in_a_pool_is_not_handled_and_has_a_letter)
+{
+	struct peal_pool_options po = { .capacity = 64 };
+	struct scene s = open_scene(2, 1);
+	uint64_t first, pool, soon, late, i;
+	struct deadline_order o = order(0);
+	struct scene_letter l[N / 3];
+	struct peal_link *link;
+
+	po.size = sizeof(po);
+	CHECK_OK(peal_pool_create(s.k, &po, &pool));
+	CHECK_OK(peal_pool_join(s.rt, pool, s.actor));
+	first = harness_spawn(s.k, "tell", 0);
+	link = scene_from(s.rt, s.in, 1, first);
+	hold(&s, 0, 1);
+	soon = peal_deadline_from_now(5 * MS);
+	late = peal_deadline_from_now(HOUR);
+	o.actor = (uint32_t)pool;
+	for (i = 1; i <= N; i++) {
+		o.number = i;
+		scene_send(s.in, 1, i & 1 ? pool : 0,
+			   deadline_of(i, soon, late), 7, o);
+	}
+	EVENTUALLY(harness_info(link).delivered == N);
+	scene_await(s.k, soon);
+	open_gate();
+	scene_reported(s.out, 0, 0);
+	check_reports(&s, 1, soon, late);
+	for (i = 0; i < N / 3; i++) {
+		scene_expired(s.dead, &l[i]);
+		CHECK_EQ(l[i].order.number, 3 * i + 3);
+		CHECK_EQ(l[i].about.to, pool);
+		CHECK_EQ(l[i].about.link, PEAL_NO_LINK);
+	}
+	EVENTUALLY(scene_mail_expired(s.k) == N / 3);
+	for (i = 0; i < N / 3; i++) {
+		CHECK_OK(peal_dead_letter_replay(
+			s.in, 1, 0, &l[i].about,
+			offsetof(struct scene_letter, more), PATIENCE));
+		scene_reported(s.out, 3 * i + 3, 0);
+	}
+	close_scene(&s);
+}
+
+/* The pool's member has it from the link where the pool is full. */
+PEAL_TEST(what_expires_in_front_of_a_full_pool_is_not_handled)
+{
+	struct peal_pool_options po = { .capacity = 2 };
+	struct scene s = open_scene(1, 0);
+	uint64_t pool, soon, late, i;
+	struct scene_letter l;
+	uint64_t seen = 0;
+
+	po.size = sizeof(po);
+	CHECK_OK(peal_pool_create(s.k, &po, &pool));
+	CHECK_OK(peal_pool_join(s.rt, pool, s.actor));
+	hold(&s, 0, 0);
+	soon = peal_deadline_from_now(5 * MS);
+	late = peal_deadline_from_now(HOUR);
+	send_orders(&s, pool, soon, late);
+	scene_await(s.k, soon);
+	open_gate();
+	scene_reported(s.out, 0, 0);
+	for (i = 0; i < N - N / 3; i++) {
+		struct deadline_report r = scene_report(s.out);
+
+		CHECK(r.number % 3);
+		CHECK(!(seen & 1ULL << r.number));
+		seen |= 1ULL << r.number;
+	}
+	for (i = 0; i < N / 3; i++) {
+		scene_expired(s.dead, &l);
+		CHECK(l.order.number % 3 == 0);
+		CHECK_EQ(l.about.to, pool);
+	}
+	close_scene(&s);
+}
+
+PEAL_TEST(deadlines_pass_while_a_kernel_is_suspended)
+{
+	struct scene s = open_scene(1, 0);
+	struct scene_letter l;
+	uint64_t soon, late, i;
+
+	CHECK_OK(peal_kernel_suspend(s.k, PATIENCE));
+	soon = peal_deadline_from_now(5 * MS);
+	late = peal_deadline_from_now(HOUR);
+	send_orders(&s, 0, soon, late);
+	scene_await(s.k, soon);
+	CHECK_EQ(harness_info(s.link).queued, N);
+	CHECK_OK(peal_kernel_resume(s.k));
+	check_reports(&s, 1, soon, late);
+	for (i = 3; i <= N; i += 3) {
+		scene_expired(s.dead, &l);
+		CHECK_EQ(l.order.number, i);
+	}
+	close_scene(&s);
+}
+
+/* It waits for room at its actor's port: then too. */
+PEAL_TEST(deadlines_pass_at_the_head_of_a_link_that_waits_for_room)
+{
+	struct scene s = open_scene(1, 0);
+	struct peal_link_options two = {
+		.capacity = 2, .message_bytes = sizeof(struct deadline_report)
+	};
+	struct peal_endpoint *e = harness_endpoint(s.rt);
+	uint64_t narrow = harness_spawn(s.k, "mark", 0), i;
+	uint64_t soon = peal_deadline_from_now(50 * MS);
+	struct scene_letter l;
+
+	harness_to(s.rt, narrow, e, two);
+	for (i = 1; i <= 6; i++)
+		scene_send(s.in, 0, narrow, i > 2 ? soon : 0, 0, order(i));
+	scene_send(s.in, 0, s.actor, 0, 0, order(7));
+	for (i = 3; i <= 6; i++) {
+		scene_expired(s.dead, &l);
+		CHECK_EQ(l.order.number, i);
+	}
+	scene_reported(s.out, 7, 0); /* it is behind them */
+	scene_reported(e, 1, 0);
+	scene_reported(e, 2, 0);
+	close_scene(&s);
+}
+
+PEAL_TEST(lifetimes_from_none_to_for_ever)
+{
+	const int64_t dead[] = { 0, -1, INT64_MIN };
+	struct scene s = open_scene(1, 0);
+	struct scene_letter l;
+	uint64_t i;
+
+	CHECK_EQ(peal_deadline_from_now(INT64_MAX) > (uint64_t)INT64_MAX, 1);
+	for (i = 0; i < 3; i++) {
+		scene_send(s.in, 0, 0, peal_deadline_from_now(dead[i]), 0,
+			   order(i));
+		scene_expired(s.dead, &l);
+		CHECK_EQ(l.order.number, i);
+	}
+	scene_send(s.in, 0, 0, peal_deadline_from_now(INT64_MAX), 0, order(3));
+	CHECK_EQ(scene_report(s.out).number, 3);
+	scene_send(s.in, 0, 0, PEAL_DEADLINE_NEVER, 0, order(4));
+	scene_reported(s.out, 4, PEAL_DEADLINE_NEVER);
+	scene_send(s.in, 0, 0, 0, 0, order(5));
+	scene_reported(s.out, 5, 0);
+	/* of the host's clock, whatever the device's says: now, and one that
+	 * was when the host began */
+	scene_send(s.in, 0, 0, 2, 0, order(6));
+	scene_expired(s.dead, &l);
+	scene_send(s.in, 0, 0, peal_deadline_from_now(SECOND), 0, order(7));
+	CHECK_EQ(scene_report(s.out).number, 7);
+	CHECK_FAILS(peal_send_before(s.in, 0, 0, 9, 0, NULL, 1, 0), PEAL_EINVAL,
+		    "data is NULL");
+	CHECK_FAILS(peal_send_before(s.in, 0, 0, 9, 0, &l, 41, 0),
+		    PEAL_EMSGSIZE, "49 bytes");
+	CHECK_FAILS(peal_send_before(s.in, 9, 0, 9, 0, NULL, 0, 0),
+		    PEAL_ENOTCONN, "no link at port 9");
+	CHECK_FAILS(peal_send_before(s.in, 0, 1, 9, 0, NULL, 0, 0), PEAL_ENOENT,
+		    "none of whose actors has the address 0x1");
+	CHECK_FAILS(peal_send_before(NULL, 0, 0, 9, 0, NULL, 0, 0), PEAL_EINVAL,
+		    "endpoint is NULL");
+	close_scene(&s);
+}
+
+/* Payloads in the slab, with what stands before them. */
+PEAL_TEST(long_messages_have_deadlines)
+{
+	struct peal_link_options wide = { .capacity = 16,
+					  .message_bytes = 4000 };
+	struct scene s = open_scene(1, 0);
+	uint8_t payload[4000];
+	struct deadline_order o;
+	struct scene_letter l;
+	uint64_t soon, i;
+
+	harness_fill(payload, sizeof(payload), 5, 6);
+	CHECK_OK(peal_dead_letters(s.k, 0, NULL));
+	wide.message_bytes = sizeof(l);
+	wide.size = sizeof(wide);
+	CHECK_OK(peal_dead_letters(s.k, peal_endpoint_address(s.dead), &wide));
+	wide.message_bytes = 4000;
+	harness_from(s.rt, s.in, 1, s.actor, wide);
+	hold(&s, 1, 0);
+	soon = peal_deadline_from_now(5 * MS);
+	for (i = 1; i < 8; i++) {
+		o = order(i);
+		memcpy(payload, &o, sizeof(o));
+		CHECK_OK(peal_send_before(
+			s.in, 1, 0, i & 1 ? soon : soon + HOUR, 0, payload,
+			sizeof(payload) - 8, PATIENCE));
+	}
+	scene_await(s.k, soon);
+	open_gate();
+	scene_reported(s.out, 0, 0);
+	for (i = 2; i < 8; i += 2)
+		scene_reported(s.out, i, soon + HOUR);
+	for (i = 1; i < 8; i += 2) {
+		CHECK_EQ(scene_expired(s.dead, &l),
+			 sizeof(l.about) + sizeof(payload));
+		CHECK_EQ(l.order.number, i);
+		CHECK(!memcmp(l.more, payload + sizeof(o),
+			      sizeof(payload) - 8 - sizeof(o)));
+	}
+	close_scene(&s);
+}
+
+/* An endpoint receives none that has expired; the others as they were. */
+PEAL_TEST(an_endpoint_does_not_receive_what_has_expired)
+{
+	struct scene s = open_scene(1, 0);
+	uint64_t pass = harness_spawn(s.k, "pass", 0), hand, i;
+	struct peal_link_options o = { .capacity = 256 };
+	struct peal_endpoint *e = harness_endpoint(s.rt);
+	struct deadline_order got, sent = order(1);
+	struct peal_link *link;
+	struct peal_received r;
+
+	link = harness_to(s.rt, pass, e, o);
+	hand = harness_spawn(s.k, "hand_on", 0);
+	harness_to(s.rt, hand, e, o);
+	for (i = 0; i < 100; i++) {
+		sent.number = i;
+		sent.lifetime_ns = i % 4 == 3 ? HOUR : i % 4;
+		scene_send(s.in, 0, pass, 0, DEADLINE_AFTER, sent);
+	}
+	scene_send(s.in, 0, hand, peal_deadline_from_now(HOUR), 3, sent);
+	EVENTUALLY(harness_info(s.link).delivered == 101);
+	scene_await(s.k, peal_clock_common_ns());
+	for (i = 3; i < 100; i += 4) {
+		CHECK_OK(peal_receive(e, &got, sizeof(got), &r, 0));
+		CHECK_EQ(r.length, sizeof(got));
+		CHECK_EQ(got.number, i);
+		CHECK_EQ(r.sequence, i);
+	}
+	CHECK_EQ(harness_info(link).dead[PEAL_REASON_EXPIRED], 75);
+	CHECK_OK(peal_receive(e, &got, sizeof(got), &r, 0));
+	CHECK_EQ(r.type, 3);
+	CHECK_EQ(r.length, sizeof(got));
+	CHECK_EQ(peal_receive(e, &got, sizeof(got), &r, 0), PEAL_EAGAIN);
+	close_scene(&s);
+}
+
+PEAL_TEST(what_is_published_has_deadlines)
+{
+	struct peal_topic_options to = { .size = sizeof(to), .capacity = 64 };
+	struct scene s = open_scene(2, 1);
+	uint64_t pass = harness_spawn(s.k, "pass", 0), topic, soon, late, i;
+	struct peal_subscriber_info info;
+	struct scene_letter l;
+
+	CHECK_OK(peal_topic_create(s.rt, 0, &to, &topic));
+	CHECK_OK(peal_publish(s.rt, pass, 0, topic));
+	CHECK_OK(peal_subscribe(s.rt, topic, s.actor, 0));
+	scene_from(s.rt, s.in, 1, pass);
+	hold(&s, 0, 1);
+	soon = peal_deadline_from_now(5 * MS);
+	late = peal_deadline_from_now(HOUR);
+	for (i = 1; i <= N; i++)
+		scene_send(s.in, 1, pass, deadline_of(i, soon, late), 7,
+			   order(i));
+	scene_await(s.k, soon);
+	open_gate();
+	scene_reported(s.out, 0, 0);
+	check_reports(&s, 1, soon, late);
+	/* pass may itself have come too late for some */
+	for (i = 3; i <= N; i += 3) {
+		scene_expired(s.dead, &l);
+		CHECK_EQ(l.order.number % 3, 0);
+	}
+	CHECK_EQ(peal_topic_subscribers(s.rt, topic, &info, 1), 1);
+	CHECK_EQ(info.published, info.delivered + info.missed + info.queued +
+					 info.dead[PEAL_REASON_EXPIRED]);
+	CHECK(info.dead[PEAL_REASON_EXPIRED] > 0);
+	CHECK_OK(peal_unsubscribe(s.rt, topic, s.actor));
+	CHECK_OK(peal_unpublish(s.rt, topic));
+	close_scene(&s);
+}
+
+/* ---- two devices -------------------------------------------------------------- */
+
+/* Orders by a first device to a second one, whose clock is days away. */
+struct chain {
+	struct peal_runtime *rt;
+	struct peal_kernel *k[2];
+	struct peal_endpoint *in, *out, *dead;
+	struct peal_link *first, *second;
+	uint64_t pass, mark;
+};
+
+static struct chain open_chain(const char *handler, uint32_t route)
+{
+	struct peal_link_options o = { .capacity = 256, .require = route };
+	struct chain c = { .rt = scene_open("0-1:nvlink") };
+	int i;
+
+	c.in = harness_endpoint(c.rt);
+	c.out = harness_endpoint(c.rt);
+	c.dead = harness_endpoint(c.rt);
+	for (i = 0; i < 2; i++) {
+		c.k[i] = scene_kernel(c.rt, i, 1);
+		scene_letters(c.k[i], c.dead);
+	}
+	c.pass = harness_spawn(c.k[0], handler, 0);
+	c.mark = scene_mark(c.rt, c.k[1], 0, c.out);
+	c.first = scene_from(c.rt, c.in, 0, c.pass);
+	c.second = harness_link(c.rt, c.pass, 0, c.mark, o);
+	return c;
+}
+
+static void close_chain(struct chain *c)
+{
+	scene_silent(c->out);
+	scene_silent(c->dead);
+	scene_close(c->rt, c->k, 2);
+}
+
+/* By the router, by the other routes, and from one to another on the way. */
+PEAL_TEST(deadlines_go_by_every_route_and_over_hand_overs)
+{
+	static const char *const handlers[] = { "pass", "hand_on", "pass_to" };
+	const uint32_t routes[] = { PEAL_ROUTE_STAGED, PEAL_ROUTE_MAPPED_HOST };
+	struct deadline_order o = order(0);
+	struct scene_letter l;
+	uint64_t late, soon, i;
+	uint32_t h;
+
+	for (h = 0; h < 3; h++) {
+		struct chain c = open_chain(handlers[h], routes[h % 2]);
+		int result;
+
+		/* who is suspended still hears of hand-overs */
+		CHECK_OK(peal_kernel_suspend(c.k[1], PATIENCE));
+		soon = peal_deadline_from_now(20 * MS);
+		late = peal_deadline_from_now(HOUR);
+		o.actor = (uint32_t)c.mark;
+		for (i = 1; i <= N; i++) {
+			o.number = i;
+			scene_send(c.in, 0, 0, i & 1 ? late : 0, 0, o);
+		}
+		result = peal_link_set_route(
+			c.second, (enum peal_route)routes[1 - h % 2], 1);
+		if (result != PEAL_ETIMEDOUT)
+			CHECK_OK(result);
+		for (i = 1; i <= N; i++) {
+			o.number = N + i;
+			scene_send(c.in, 0, 0, i & 1 ? late : soon, 0, o);
+		}
+		scene_await(c.k[1], soon);
+		CHECK_OK(peal_kernel_resume(c.k[1]));
+		for (i = 1; i <= N; i++)
+			scene_reported(c.out, i, i & 1 ? late : 0);
+		for (i = 1; i <= N; i += 2)
+			scene_reported(c.out, N + i, late);
+		for (i = 2; i <= N; i += 2) { /* at one device or the other */
+			scene_expired(c.dead, &l);
+			CHECK(l.order.number > N && l.order.number % 2 == 0);
+		}
+		CHECK_EQ(
+			harness_info(c.first).dead[PEAL_REASON_EXPIRED] +
+				harness_info(c.second).dead[PEAL_REASON_EXPIRED],
+			N / 2);
+		close_chain(&c);
+	}
+}
+
+/* Short lifetimes, no gates: each is handled or has a letter, once; nothing dies
+ * before its deadline by the host's clock, and nothing begins long after it. */
+PEAL_TEST(each_is_handled_in_time_or_dead_in_time)
+{
+	enum { MESSAGES = 3000 };
+	struct chain c = open_chain("pass", PEAL_ROUTE_MAPPED_HOST);
+	static uint64_t deadline[MESSAGES];
+	static uint8_t seen[MESSAGES];
+	uint64_t handled = 0, expired = 0, sent = 0, late = 0;
+	unsigned long long state = 11;
+	struct peal_received r;
+	union {
+		struct deadline_report report;
+		struct scene_letter letter;
+	} got;
+
+	memset(seen, 0, sizeof(seen));
+	while (handled + expired < MESSAGES) {
+		if (sent < MESSAGES) {
+			deadline[sent] = peal_deadline_from_now(
+				1 + (int64_t)(test_random(&state) % (2 * MS)));
+			scene_send(c.in, 0, 0, deadline[sent], 0, order(sent));
+			sent++;
+		}
+		while (!peal_receive(c.out, &got, sizeof(got), &r, 0)) {
+			struct deadline_report *p = &got.report;
+
+			CHECK_EQ(p->deadline, deadline[p->number]);
+			CHECK_EQ(seen[p->number]++, 0);
+			late += p->low >= p->deadline;
+			handled++;
+		}
+		while (!peal_receive(c.dead, &got, sizeof(got), &r, 0)) {
+			struct scene_letter *l = &got.letter;
+
+			CHECK(peal_clock_common_ns() >= l->deadline);
+			CHECK_EQ(l->about.reason, PEAL_REASON_EXPIRED);
+			CHECK_EQ(l->deadline, deadline[l->order.number]);
+			CHECK_EQ(seen[l->order.number]++, 0);
+			expired++;
+		}
+	}
+	printf("    %llu handled, %llu expired, %llu between look and begin\n",
+	       (unsigned long long)handled, (unsigned long long)expired,
+	       (unsigned long long)late);
+	CHECK(handled > 0 && expired > 0);
+	/* from the look to the handler's first line it takes no time */
+	CHECK(late < MESSAGES / 20);
+	close_chain(&c);
+}
+
+/* ---- requests ------------------------------------------------------------------- */
+
+PEAL_TEST(a_request_is_not_handled_when_its_requester_has_given_up)
+{
+	struct scene s = open_scene(1, 0);
+	struct peal_requester_options o = { .size = sizeof(o), .deadlines = 1 };
+	struct deadline_order ask = order(1);
+	uint64_t server = harness_spawn(s.k, "mark", 0), id, left;
+	struct deadline_report reply;
+	struct peal_requester *q;
+	struct scene_letter l;
+	struct peal_received r;
+
+	o.reply_bytes = sizeof(reply);
+	CHECK_OK(peal_requester_open(s.rt, server, &o, &q));
+	CHECK_OK(peal_requester_listen(q, server, 0));
+	CHECK_OK(peal_request(q, 0, &ask, sizeof(ask), &reply, sizeof(reply),
+			      &r, HOUR));
+	CHECK_EQ(reply.number, 1);
+	left = reply.deadline - peal_clock_common_ns();
+	CHECK(left <= (uint64_t)HOUR && left > (uint64_t)(HOUR - 60 * SECOND));
+	CHECK_OK(peal_request_to(q, server, 0, &ask, sizeof(ask), &reply,
+				 sizeof(reply), &r, -1));
+	CHECK_EQ(reply.deadline, 0);
+	hold(&s, 0, 0);
+	ask.number = 2;
+	CHECK_EQ(peal_request(q, 0, &ask, sizeof(ask), &reply, sizeof(reply),
+			      &r, 20 * MS),
+		 PEAL_ETIMEDOUT);
+	scene_await(s.k, peal_clock_common_ns());
+	open_gate();
+	scene_reported(s.out, 0, 0);
+	scene_expired(s.dead, &l);
+	CHECK_EQ(l.about.flags, PEAL_FLAG_DEADLINE | PEAL_FLAG_REQUEST);
+	CHECK_EQ(l.about.to, server);
+	memcpy(&id, &l.order,
+	       sizeof(id)); /* its number is before the payload */
+	CHECK(id != 0);
+	/* as nobody has ever asked */
+	CHECK_OK(peal_request_begin(q, 0, &ask, sizeof(ask), PATIENCE, &id));
+	CHECK_OK(peal_request_wait(q, id, &reply, sizeof(reply), &r, PATIENCE));
+	CHECK_EQ(reply.number, 2);
+	CHECK_EQ(reply.deadline, 0);
+	CHECK_OK(peal_requester_close(q));
+	close_scene(&s);
+}
+
+static int run_all(int argc, char **argv, uint32_t lanes,
+		   const struct peal_program *program)
+{
+	int peal_cases_ = 0;
+
+	scene_lanes = lanes;
+	scene_program = program;
+	printf("%u lanes, %s\n", lanes, program->name);
+	RUN(what_expires_in_a_link_is_not_handled_and_has_a_letter);
+	RUN(a_letter_of_another_reason_is_sent_again_with_its_deadline);
+	RUN(what_expires_in_a_mailbox_is_not_handled_and_has_a_letter);
+	RUN(handlers_tell_with_deadlines_of_their_own);
+	if (program == &peal_program_deadline_pools) {
+		RUN(what_expires_in_a_pool_is_not_handled_and_has_a_letter);
+		RUN(what_expires_in_front_of_a_full_pool_is_not_handled);
+	}
+	RUN(deadlines_pass_while_a_kernel_is_suspended);
+	RUN(deadlines_pass_at_the_head_of_a_link_that_waits_for_room);
+	RUN(lifetimes_from_none_to_for_ever);
+	RUN(long_messages_have_deadlines);
+	RUN(an_endpoint_does_not_receive_what_has_expired);
+	RUN(what_is_published_has_deadlines);
+	RUN(deadlines_go_by_every_route_and_over_hand_overs);
+	RUN(each_is_handled_in_time_or_dead_in_time);
+	RUN(a_request_is_not_handled_when_its_requester_has_given_up);
+	return peal_cases_;
+}
+
+PEAL_TEST_MAIN(peal_cases_ += run_all(argc, argv, 1, &peal_program_deadlines);
+	       peal_cases_ += run_all(argc, argv, 32, &peal_program_deadlines);
+	       peal_cases_ +=
+	       run_all(argc, argv, 1, &peal_program_deadline_pools);
+	       peal_cases_ +=
+	       run_all(argc, argv, 32, &peal_program_deadline_pools);)
