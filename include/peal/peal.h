@@ -13,6 +13,7 @@
 #include <peal/endpoint.h>
 #include <peal/endpoint_of.h>
 #include <peal/errors.h>
+#include <peal/hlc.h>
 #include <peal/kernel.h>
 #include <peal/link.h>
 #include <peal/memory.h>

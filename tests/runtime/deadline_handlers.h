@@ -76,10 +76,25 @@ static PEAL_DEV int delegate(struct peal_worker *w)
 		(uint32_t)((const struct deadline_order *)peal_data(w))->actor);
 }
 
+/* Merges the latest word of a message into the worker's clock, adds that of the
+ * receipt and emits it. */
+static PEAL_DEV int stamp(struct peal_worker *w)
+{
+	struct deadline_words m = *(const struct deadline_words *)peal_data(w);
+	uint64_t word = 0;
+
+	if (m.n == 0 || m.n > 3)
+		return PEAL_EPROTO;
+	m.refused = peal_worker_hlc_merge(w, m.word[m.n - 1], &word);
+	m.word[m.n++] = word ? word : peal_worker_hlc_now(w);
+	return peal_emit(w, 0, 0, &m, sizeof(m));
+}
+
 #define DEADLINE_HANDLERS(X)                                                   \
 	X(mark, 0, PEAL_EMITS(1, 1))                                           \
 	X(pass, 0, PEAL_EMITS(1, 1))                                           \
 	X(pass_to, 0, PEAL_EMITS(1, 1))                                        \
 	X(hand_on, 0, PEAL_EMITS(1, 1))                                        \
+	X(stamp, 0, PEAL_EMITS(1, 1))                                          \
 	X(tell, 0, PEAL_TELLS(1))                                              \
 	X(delegate, 0, PEAL_TELLS(1))

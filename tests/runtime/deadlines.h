@@ -25,6 +25,13 @@ struct deadline_report {
 	int64_t result; /* of what it has sent */
 };
 
+/** A message that collects words of hybrid logical clocks. */
+struct deadline_words {
+	uint64_t word[4]; /* of who sent it first, then of each who had it */
+	uint64_t n;
+	int64_t refused; /* what the latest who did not take it said */
+};
+
 #define DEADLINE_AFTER 0x100 /* a type: a deadline of its own, by lifetime_ns */
 
 #endif

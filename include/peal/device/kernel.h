@@ -4,6 +4,7 @@
 
 #include <peal/abi/program.h>
 #include <peal/device/deadline.h>
+#include <peal/device/hlc.h>
 #include <peal/device/loop.h>
 #include <peal/device/phase.h>
 #include <peal/device/placed.h>

@@ -107,6 +107,7 @@ struct peal_worker_state {
 	uint64_t epoch_began_ns, epoch_looks;
 	uint64_t clock_turn; /* with which `clock` came; 0: it is not known */
 	struct peal_clock clock; /* its own, as the host has told it */
+	uint64_t hlc; /* its latest word, see hlc.h */
 	uint32_t n_inputs, n_outputs, n_pools; /* used parts of the tables */
 	uint32_t cursor; /* the input in hand; n_inputs: the mailbox; then the
 			  * pools */

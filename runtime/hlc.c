@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Hybrid logical clocks of the host. */
+#include <peal/hlc.h>
+
+#include <peal/device/hlc.h>
+#include "runtime/runtime.h"
+
+_Static_assert(PEAL_HLC_COUNT_BITS == 16 && PEAL_HLC_UNIT_BITS == 12 &&
+		       PEAL_HLC_DRIFT_NS == 1000000000ULL,
+	       "as peal/device/hlc.h has it");
+
+/* The next word, more than `least`: of those that take one at a time, each gets
+ * another. */
+static uint64_t next(struct peal_hlc *clock, uint64_t least, uint64_t ns)
+{
+	uint64_t last, word;
+
+	do {
+		last = peal_load_relaxed_dev(&clock->word);
+		word = peali_hlc_next(last > least ? last : least, ns);
+	} while (!peal_cas_relaxed_dev(&clock->word, last, word));
+	return word;
+}
+
+uint64_t peal_hlc_now(struct peal_hlc *clock)
+{
+	return next(clock, 0, peali_now_ns());
+}
+
+int peal_hlc_merge(struct peal_hlc *clock, uint64_t received,
+		   uint64_t *word_out)
+{
+	uint64_t ns = peali_now_ns(), word;
+
+	if (!clock)
+		return peali_fail(PEAL_EINVAL, "peal_hlc_merge",
+				  "clock is NULL");
+	if (peali_hlc_is_ahead(received, ns))
+		return peali_fail(
+			PEAL_EINVAL, "peal_hlc_merge",
+			"the word %#llx is %llu ms ahead of the "
+			"host's clock, and at most %llu are taken",
+			(unsigned long long)received,
+			(unsigned long long)(peal_hlc_ns(received) - ns) /
+				1000000,
+			PEAL_HLC_DRIFT_NS / 1000000);
+	word = next(clock, received, ns);
+	if (word_out)
+		*word_out = word;
+	return 0;
+}
+
+uint64_t peal_hlc_ns(uint64_t word)
+{
+	return word >> PEAL_HLC_COUNT_BITS << PEAL_HLC_UNIT_BITS;
+}
