@@ -7,9 +7,8 @@
 const char *peal_reason_name(uint32_t reason)
 {
 	static const char *const names[PEAL_REASON_COUNT] = {
-		"stopped", "no-actor", "handler",  "protocol",
-		"closed",  "late",     "too-long", "down",
-		"expired",
+		"stopped", "no-actor", "handler", "protocol", "closed",
+		"late",	   "too-long", "down",	  "expired",
 	};
 
 	return reason < PEAL_REASON_COUNT ? names[reason] : "?";

@@ -233,7 +233,7 @@ static uint32_t take(struct stress *s, struct peal_link_consumer *c,
 		s->unexpected = 1;
 		return PEAL_KIND_END;
 	}
-	if (m.kind >= PEAL_KIND_END) {
+	if (peali_kind_is_mark(m.kind)) { /* flags are as they come here */
 		peal_link_release_mark(c, m.kind);
 		return m.kind;
 	}

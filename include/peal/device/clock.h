@@ -71,7 +71,7 @@ peali_clock_bounds(const struct peal_worker *w, uint64_t *low_out,
 static PEAL_DEV PEAL_UNUSED inline uint64_t
 peal_common_ns(const struct peal_worker *w, uint64_t *uncertainty_out)
 {
-	uint64_t low, high;
+	uint64_t low = 0, high = 0;
 
 	if (!peali_clock_bounds(w, &low, &high))
 		return 0;
@@ -98,7 +98,8 @@ static PEAL_HD PEAL_UNUSED inline uint64_t peali_deadline_at(uint64_t now,
 static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
 peali_expired(const struct peal_worker *w)
 {
-	uint64_t deadline = peali_message_deadline(&w->message), low, high;
+	uint64_t deadline = peali_message_deadline(&w->message);
+	uint64_t low = 0, high = 0;
 
 	if (deadline <= PEAL_DEADLINE_PAST)
 		return deadline == PEAL_DEADLINE_PAST;

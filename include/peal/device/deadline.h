@@ -47,7 +47,7 @@ peal_deadline_in_hand(const struct peal_worker *w)
 static PEAL_DEV PEAL_UNUSED inline uint64_t
 peal_deadline_after(const struct peal_worker *w, int64_t lifetime_ns)
 {
-	uint64_t low, high = PEAL_DEADLINE_NEVER;
+	uint64_t low = 0, high = PEAL_DEADLINE_NEVER;
 
 	peali_clock_bounds(w, &low, &high);
 	return peali_deadline_at(high, lifetime_ns);
