@@ -163,13 +163,13 @@ PEAL_TEST(a_letter_of_another_reason_is_sent_again_with_its_deadline)
 PEAL_TEST(what_expires_in_a_mailbox_is_not_handled_and_has_a_letter)
 {
 	struct scene s = open_scene(2, 1);
-	uint64_t first = harness_spawn(s.k, "tell", 0), soon, late, i;
+	uint64_t first = harness_spawn(s.k, "tell", 0), soon, late, mail = 0, i;
 	struct peal_link *link = scene_from(s.rt, s.in, 1, first);
 	struct deadline_order o = order(0);
 	struct scene_letter l;
 
 	hold(&s, 0, 1);
-	soon = peal_deadline_from_now(5 * MS);
+	soon = peal_deadline_from_now(100 * MS);
 	late = peal_deadline_from_now(HOUR);
 	o.actor = (uint32_t)s.actor;
 	for (i = 1; i <= N; i++) { /* by the link, and told by a handler */
@@ -177,7 +177,7 @@ PEAL_TEST(what_expires_in_a_mailbox_is_not_handled_and_has_a_letter)
 		scene_send(s.in, 1, i & 1 ? s.actor : 0,
 			   deadline_of(i, soon, late), 7, o);
 	}
-	EVENTUALLY(harness_info(link).delivered == N);
+	EVENTUALLY(harness_info(link).queued == 0);
 	scene_await(s.k, soon);
 	open_gate();
 	scene_reported(s.out, 0, 0);
@@ -186,13 +186,17 @@ PEAL_TEST(what_expires_in_a_mailbox_is_not_handled_and_has_a_letter)
 		scene_expired(s.dead, &l);
 		CHECK_EQ(l.order.number, i);
 		CHECK_EQ(l.deadline, soon);
-		CHECK_EQ(l.about.to, s.actor);
+		if (i & 1)
+			CHECK_EQ(l.about.to, s.actor);
+		if (l.about.link != PEAL_NO_LINK)
+			continue; /* before it came there */
+		mail++;
 		CHECK_EQ(l.about.worker, 1);
-		CHECK_EQ(l.about.link, PEAL_NO_LINK);
 		CHECK_EQ(l.about.type, i & 1 ? 7 : 0);
 	}
-	EVENTUALLY(scene_mail_expired(s.k) == N / 3);
-	CHECK_EQ(harness_info(link).dead[PEAL_REASON_EXPIRED], 0);
+	CHECK(mail > 0);
+	EVENTUALLY(scene_mail_expired(s.k) == mail);
+	CHECK_EQ(harness_info(link).dead[PEAL_REASON_EXPIRED], N / 3 - mail);
 	close_scene(&s);
 }
 
@@ -240,7 +244,7 @@ PEAL_TEST(what_expires_in_a_pool_is_not_handled_and_has_a_letter)
 {
 	struct peal_pool_options po = { .capacity = 64 };
 	struct scene s = open_scene(2, 1);
-	uint64_t first, pool, soon, late, i;
+	uint64_t first, pool, soon, late, mail = 0, i;
 	struct deadline_order o = order(0);
 	struct scene_letter l[N / 3];
 	struct peal_link *link;
@@ -251,7 +255,7 @@ PEAL_TEST(what_expires_in_a_pool_is_not_handled_and_has_a_letter)
 	first = harness_spawn(s.k, "tell", 0);
 	link = scene_from(s.rt, s.in, 1, first);
 	hold(&s, 0, 1);
-	soon = peal_deadline_from_now(5 * MS);
+	soon = peal_deadline_from_now(100 * MS);
 	late = peal_deadline_from_now(HOUR);
 	o.actor = (uint32_t)pool;
 	for (i = 1; i <= N; i++) {
@@ -259,7 +263,7 @@ PEAL_TEST(what_expires_in_a_pool_is_not_handled_and_has_a_letter)
 		scene_send(s.in, 1, i & 1 ? pool : 0,
 			   deadline_of(i, soon, late), 7, o);
 	}
-	EVENTUALLY(harness_info(link).delivered == N);
+	EVENTUALLY(harness_info(link).queued == 0);
 	scene_await(s.k, soon);
 	open_gate();
 	scene_reported(s.out, 0, 0);
@@ -267,13 +271,16 @@ PEAL_TEST(what_expires_in_a_pool_is_not_handled_and_has_a_letter)
 	for (i = 0; i < N / 3; i++) {
 		scene_expired(s.dead, &l[i]);
 		CHECK_EQ(l[i].order.number, 3 * i + 3);
+		if (l[i].about.link != PEAL_NO_LINK)
+			continue; /* before it came there */
+		mail++;
 		CHECK_EQ(l[i].about.to, pool);
-		CHECK_EQ(l[i].about.link, PEAL_NO_LINK);
 	}
-	EVENTUALLY(scene_mail_expired(s.k) == N / 3);
+	CHECK(mail > 0);
+	EVENTUALLY(scene_mail_expired(s.k) == mail);
 	for (i = 0; i < N / 3; i++) {
 		CHECK_OK(peal_dead_letter_replay(
-			s.in, 1, 0, &l[i].about,
+			s.in, 1, pool, &l[i].about,
 			offsetof(struct scene_letter, more), PATIENCE));
 		scene_reported(s.out, 3 * i + 3, 0);
 	}
@@ -491,7 +498,7 @@ PEAL_TEST(what_is_published_has_deadlines)
 	CHECK_OK(peal_subscribe(s.rt, topic, s.actor, 0));
 	scene_from(s.rt, s.in, 1, pass);
 	hold(&s, 0, 1);
-	soon = peal_deadline_from_now(5 * MS);
+	soon = peal_deadline_from_now(200 * MS);
 	late = peal_deadline_from_now(HOUR);
 	for (i = 1; i <= N; i++)
 		scene_send(s.in, 1, pass, deadline_of(i, soon, late), 7,
