@@ -608,7 +608,7 @@ PEAL_TEST(deadlines_go_by_every_route_and_over_hand_overs)
 	}
 }
 
-/* Short lifetimes, no gates: each is handled or has a letter, once; nothing dies
+/* Lifetimes of all lengths, no gates: each is handled or has a letter, once; nothing dies
  * before its deadline by the host's clock, and nothing begins long after it. */
 PEAL_TEST(each_is_handled_in_time_or_dead_in_time)
 {
@@ -627,8 +627,9 @@ PEAL_TEST(each_is_handled_in_time_or_dead_in_time)
 	memset(seen, 0, sizeof(seen));
 	while (handled + expired < MESSAGES) {
 		if (sent < MESSAGES) {
+			/* from a microsecond to half a minute */
 			deadline[sent] = peal_deadline_from_now(
-				1 + (int64_t)(test_random(&state) % (2 * MS)));
+				1LL << (10 + test_random(&state) % 26));
 			scene_send(c.in, 0, 0, deadline[sent], 0, order(sent));
 			sent++;
 		}
@@ -655,7 +656,7 @@ PEAL_TEST(each_is_handled_in_time_or_dead_in_time)
 	       (unsigned long long)late);
 	CHECK(handled > 0 && expired > 0);
 	/* from the look to the handler's first line it takes no time */
-	CHECK(late < MESSAGES / 20);
+	CHECK(late < MESSAGES / 4);
 	close_chain(&c);
 }
 
