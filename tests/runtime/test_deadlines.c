@@ -169,7 +169,7 @@ PEAL_TEST(what_expires_in_a_mailbox_is_not_handled_and_has_a_letter)
 	struct scene_letter l;
 
 	hold(&s, 0, 1);
-	soon = peal_deadline_from_now(100 * MS);
+	soon = peal_deadline_from_now(1000 * MS);
 	late = peal_deadline_from_now(HOUR);
 	o.actor = (uint32_t)s.actor;
 	for (i = 1; i <= N; i++) { /* by the link, and told by a handler */
@@ -255,7 +255,7 @@ PEAL_TEST(what_expires_in_a_pool_is_not_handled_and_has_a_letter)
 	first = harness_spawn(s.k, "tell", 0);
 	link = scene_from(s.rt, s.in, 1, first);
 	hold(&s, 0, 1);
-	soon = peal_deadline_from_now(100 * MS);
+	soon = peal_deadline_from_now(1000 * MS);
 	late = peal_deadline_from_now(HOUR);
 	o.actor = (uint32_t)pool;
 	for (i = 1; i <= N; i++) {
@@ -498,7 +498,7 @@ PEAL_TEST(what_is_published_has_deadlines)
 	CHECK_OK(peal_subscribe(s.rt, topic, s.actor, 0));
 	scene_from(s.rt, s.in, 1, pass);
 	hold(&s, 0, 1);
-	soon = peal_deadline_from_now(200 * MS);
+	soon = peal_deadline_from_now(1000 * MS);
 	late = peal_deadline_from_now(HOUR);
 	for (i = 1; i <= N; i++)
 		scene_send(s.in, 1, pass, deadline_of(i, soon, late), 7,

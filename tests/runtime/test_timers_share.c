@@ -152,7 +152,7 @@ PEAL_TEST(a_worker_sleeps_until_the_next_one_is_due)
 	HOST_CASE("workers of GPUs do not sleep");
 	s = scene_open(o);
 	actor = harness_spawn(s.k, "note", 0);
-	scene_after(&s, 0, 400 * MS, actor, 1);
+	scene_after(&s, 0, 1500 * MS, actor, 1);
 	identity_sleep_us(100000);
 	CHECK_OK(peal_worker_info(s.k, 0, &before));
 	CHECK_EQ(before.timers.waiting, 1);
