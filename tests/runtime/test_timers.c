@@ -155,11 +155,11 @@ PEAL_TEST(what_was_cancelled_never_comes)
 	struct peal_kernel_options o = { .timers = 4 };
 	struct scene s = scene_open(o);
 	uint64_t actor = harness_spawn(s.k, "note", 0);
-	struct timer_order four = { .ns = 30 * MS,
+	struct timer_order four = { .ns = 400 * MS,
 				    .actor = (uint32_t)actor,
 				    .n = 5 };
 	struct timer_order one = {
-		.ns = 30 * MS, .actor = (uint32_t)actor, .n = 1, .slot = 9
+		.ns = 400 * MS, .actor = (uint32_t)actor, .n = 1, .slot = 9
 	};
 	struct timer_answer a = scene_order(&s, 0, TIMER_AFTER, four);
 
@@ -323,8 +323,8 @@ PEAL_TEST(a_timer_for_who_was_retired_is_a_dead_letter)
 	struct peal_timer_counts t;
 
 	CHECK_OK(peal_dead_letters(s.k, peal_endpoint_address(letters), NULL));
-	scene_after(&s, 0, 60 * MS, actor, 1);
-	scene_every(&s, 0, 60 * MS, actor);
+	scene_after(&s, 0, 400 * MS, actor, 1);
+	scene_every(&s, 0, 400 * MS, actor);
 	CHECK_OK(peal_actor_retire(s.rt, actor));
 	/* another in its room is not who is meant */
 	next = harness_spawn(s.k, "note", 1);
@@ -334,7 +334,7 @@ PEAL_TEST(a_timer_for_who_was_retired_is_a_dead_letter)
 	take_letter(&s, letters, actor);
 	EVENTUALLY(!peal_kernel_info(s.k, &info) && info.mail_dead == 2);
 	CHECK_EQ(info.mail_done, 2);
-	identity_sleep_us(100000); /* no other */
+	identity_sleep_us(600000); /* no other */
 	CHECK_EQ(scene_good(&s, next), 0);
 	t = scene_stop(&s);
 	CHECK_EQ(t.fired, 1);
@@ -350,9 +350,9 @@ PEAL_TEST(a_suspended_kernel_sends_when_it_is_resumed)
 	struct scene s = scene_open(o);
 	uint64_t actor = harness_spawn(s.k, "note", 0);
 
-	scene_after(&s, 0, 20 * MS, actor, 3);
+	scene_after(&s, 0, 800 * MS, actor, 3);
 	CHECK_OK(peal_kernel_suspend(s.k, PATIENCE));
-	identity_sleep_us(60000);
+	identity_sleep_us(999999);
 	CHECK_EQ(scene_counts(&s).fired, 0);
 	CHECK_EQ(scene_counts(&s).waiting, 3);
 	CHECK_OK(peal_kernel_resume(s.k));
@@ -429,7 +429,7 @@ PEAL_TEST(a_pool_gets_what_is_sent_later)
 	CHECK_EQ(scene_notes(&s, member[1]).received, 50);
 	/* what a pool is not there for any more is dead */
 	long_one.n = 2;
-	long_one.ns = 50 * MS;
+	long_one.ns = 400 * MS;
 	CHECK_EQ(scene_order(&s, 0, TIMER_AFTER, long_one).n, 2);
 	CHECK_OK(peal_pool_leave(s.rt, pool, member[1]));
 	CHECK_OK(peal_pool_destroy(s.rt, pool));

@@ -13,7 +13,7 @@ PEAL_TEST(a_drain_waits_for_what_is_to_be_sent)
 	struct scene s = scene_open(o);
 	uint64_t actor = harness_spawn(s.k, "note", 1);
 
-	scene_after(&s, 0, 60 * MS, actor, 3);
+	scene_after(&s, 0, 300 * MS, actor, 3);
 	CHECK_EQ(scene_counts(&s).waiting, 3);
 	CHECK_EQ(scene_drain(&s).fired, 3);
 	CHECK_EQ(scene_good(&s, actor), 3);
@@ -27,7 +27,7 @@ PEAL_TEST(an_end_with_inputs_waits_for_it_too)
 	uint64_t actor = harness_spawn(s.k, "note", 1);
 	struct peal_timer_counts t;
 
-	scene_after(&s, 0, 60 * MS, actor, 3);
+	scene_after(&s, 0, 300 * MS, actor, 3);
 	scene_every(&s, 1, 5 * MS, actor);
 	CHECK_OK(peal_send_end(s.e, 0, PATIENCE));
 	CHECK_OK(peal_send_end(s.e, 1, PATIENCE));

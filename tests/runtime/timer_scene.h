@@ -123,8 +123,11 @@ static inline struct timer_notes scene_notes(const struct scene *s,
 	if (runs)
 		CHECK_OK(peal_kernel_suspend(s->k, PATIENCE));
 	CHECK_OK(peal_actor_state(s->rt, actor, &notes, sizeof(notes)));
-	if (runs)
+	if (runs) { /* and does so again before anybody asks */
 		CHECK_OK(peal_kernel_resume(s->k));
+		EVENTUALLY(!peal_kernel_info(s->k, &info) &&
+			   info.state != PEAL_KERNEL_SUSPENDED);
+	}
 	return notes;
 }
 
