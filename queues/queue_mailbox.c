@@ -154,6 +154,8 @@ static int pop(struct peal_queue_end *end, void *buffer, uint64_t each,
 		peal_copy(to + i * each, view.content + header, lengths[i]);
 		peal_mailbox_release(m);
 	}
+	if (!i) /* idle: room that is not told is nobody's */
+		peal_mailbox_flush(m);
 	told(end, head);
 	return i ? (int)i : result;
 }

@@ -31,7 +31,13 @@ struct peal_kernel;
  * then peal_actor_state says how it failed. A worker hears of the failure of its
  * own actors at once, and of another worker's at the latest at its next look at
  * the control words, some 64 turns later (`beat` of struct peal_worker_info).
- * Links, names, addresses and what is queued stay as they are.
+ * Links, names, addresses and what is queued stay as they are. Who is spawned with
+ * a supervisor that has given up is down from the start. A member of a pool cannot
+ * have a supervisor.
+ *
+ * To find all that begin anew a worker looks at its kernel's entries, from the
+ * first to the last that the supervisor has ever had, and does nothing else
+ * meanwhile. An actor that begins anew alone costs no more than its state.
  */
 
 /** Who restarts actors of a kernel, and how often. It belongs to the kernel. */
@@ -60,10 +66,12 @@ struct peal_supervisor_options {
 struct peal_supervisor_info {
 	uint32_t members; /* actors and supervisors right below it */
 	uint32_t given_up; /* 1: it has */
-	uint64_t failures; /* that were counted here: of its actors, and of
-			    * supervisors below it that have given up */
+	uint64_t failures; /* that were counted here: of its actors, but for one
+			    * that was to begin anew anyway, and of supervisors
+			    * below it that have given up */
 	uint64_t restarted; /* its own actors that have begun anew */
-	uint64_t last_actor; /* address of who failed last; 0: nobody */
+	uint64_t last_actor; /* address of the actor that failed last, also
+			      * below another supervisor; 0: none */
 	int last_error; /* what its handler has returned, with several lanes
 			 * PEAL_EHANDLER */
 };

@@ -40,7 +40,9 @@ struct peal_supervisor_record {
 	uint64_t last; /* the failure before now: error << 32 | actor */
 	uint64_t when[PEAL_RESTARTS_MAX]; /* of the latest failures, in turn; 0:
 					   * there were not so many */
-	uint64_t workers_reserved[13];
+	uint64_t gate; /* added to by who gives up, and who begins anew: the later
+			* one knows of the other */
+	uint64_t workers_reserved[12];
 };
 
 PEAL_STATIC_ASSERT(sizeof(struct peal_supervisor_record) ==

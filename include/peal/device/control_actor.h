@@ -94,7 +94,14 @@ peali_spawn_entries(struct peal_worker *w,
 		    const struct peal_control_spawn *spawn)
 {
 	struct peal_actor_entry *first = peali_control_first(w, spawn);
+	uint64_t place = spawn->entry.place;
 	uint32_t i, p;
+
+	/* whose supervisor has given up gets no messages either */
+	if (w->params->care &&
+	    peali_is_down(
+		    w, peali_care(w, PEAL_ACTOR_INDEX(spawn->actor))->member))
+		place |= PEAL_PLACE_MARK;
 
 	for (i = peal_lane(w); i < spawn->count; i += peal_lanes(w)) {
 		struct peal_actor_entry *entry = &first[i];
@@ -113,11 +120,9 @@ peali_spawn_entries(struct peal_worker *w,
 		/* Others read nothing but this word, see peali_tell; and who
 		 * supervises it. */
 		if (w->params->care) /* R11: pairs with A11 in peali_mark_all */
-			peal_store_release_dev(&entry->place,
-					       spawn->entry.place);
+			peal_store_release_dev(&entry->place, place);
 		else
-			peal_store_relaxed_dev(&entry->place,
-					       spawn->entry.place);
+			peal_store_relaxed_dev(&entry->place, place);
 	}
 }
 

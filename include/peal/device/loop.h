@@ -143,7 +143,8 @@ peali_turn_slow(struct peal_worker *w)
 	s->granted = s->burst = 0;
 	if (PEAL_UNLIKELY(s->failure))
 		return PEALI_SUPERVISE;
-	if (PEAL_UNLIKELY(s->timers) && peali_timers_ready(w, turns))
+	if (PEAL_UNLIKELY(s->timers) && !s->suspended &&
+	    peali_timers_ready(w, turns))
 		return PEALI_TIMERS;
 	/* the mailbox has its burst by staying in hand */
 	if (s->mails == 0 || s->mails >= PEALI_BURST) {

@@ -45,6 +45,19 @@ peali_is_below(const struct peal_worker *w, uint64_t member,
 	return 0;
 }
 
+/* Puts the time of a failure where the one before in turn has its, and says what
+ * that was. It tries again only where another has just done so. */
+static PEAL_DEV PEAL_UNUSED inline uint64_t peali_exchange_time(uint64_t *when,
+								uint64_t now)
+{
+	uint64_t before;
+
+	do
+		before = peal_load_relaxed_dev(when);
+	while (!peal_cas_relaxed_dev(when, before, now));
+	return before;
+}
+
 /* Counts a failure: 1 if it is one too many for the period. */
 static PEAL_DEV PEAL_UNUSED inline int
 peali_too_often(struct peal_supervisor_record *s)
@@ -54,30 +67,43 @@ peali_too_often(struct peal_supervisor_record *s)
 
 	if (!s->restarts)
 		return 1;
-	before = peal_load_relaxed_dev(&s->when[n % s->restarts]);
-	peal_store_relaxed_dev(&s->when[n % s->restarts], now);
-	return before && now - before <= s->period_ns;
+	before = peali_exchange_time(&s->when[n % s->restarts], now);
+	/* the other may have read its clock a little later */
+	return before && (before > now || now - before <= s->period_ns);
+}
+
+/* Makes an actor begin anew before its next message, unless it is to do so, or
+ * gone. */
+static PEAL_DEV PEAL_UNUSED inline void
+peali_mark(struct peal_actor_entry *entry, uint64_t place)
+{
+	peal_cas_relaxed_dev(&entry->place, place, place | PEAL_PLACE_MARK);
 }
 
 /*
- * From a member that has failed to the first supervisor that goes on: who begins
+ * From an actor that has failed to the first supervisor that goes on: who begins
  * anew with it. Where none goes on it is all of the last one's, which is given
- * up as those below it.
+ * up as those below it. Nobody if it is to begin anew anyway, for the failure of
+ * another, or has been given up with it: that was counted. It alone is marked at
+ * once.
  */
-static PEAL_DEV PEAL_UNUSED inline void peali_climb(struct peal_worker *w,
-						    uint64_t member,
-						    uint64_t failure,
-						    struct peali_fallout *f)
+static PEAL_DEV PEAL_UNUSED inline void
+peali_climb(struct peal_worker *w, uint64_t failure, struct peali_fallout *f)
 {
-	uint32_t depth;
+	uint32_t index = PEAL_ACTOR_INDEX(failure), depth;
+	struct peal_actor_entry *entry = peali_entry(w, index);
+	uint64_t place = peal_load_relaxed_dev(&entry->place);
+	uint64_t member = peali_care(w, index)->member;
 
 	f->of = 0;
-	for (depth = 0; depth < PEAL_SUPERVISOR_DEPTH; depth++) {
+	for (depth = 0;
+	     depth < PEAL_SUPERVISOR_DEPTH && !PEAL_PLACE_IS_SHUT(place);
+	     depth++) {
 		uint32_t of = PEAL_MEMBER_OF(member);
 		uint32_t order = PEAL_MEMBER_ORDER(member);
 		struct peal_supervisor_record *s = peali_above(w, &member);
 
-		if (!s)
+		if (!s || peal_load_relaxed_dev(&s->given_up))
 			return;
 		f->of = of;
 		f->first = 0;
@@ -88,9 +114,15 @@ static PEAL_DEV PEAL_UNUSED inline void peali_climb(struct peal_worker *w,
 				f->first = order;
 			if (s->strategy == PEAL_ONE_FOR_ONE)
 				f->last = order;
+			if (f->last == f->first && !depth) {
+				peali_mark(entry, place);
+				f->of = 0;
+			}
 			return;
 		}
 		peal_store_relaxed_dev(&s->given_up, 1);
+		/* R12: pairs with A12 in peali_is_down. */
+		peal_add_acqrel_dev(&s->gate, 1);
 	}
 }
 
@@ -142,9 +174,7 @@ peali_mark_all(struct peal_worker *w, const struct peali_fallout *f)
 					    &peali_care(w, (uint32_t)i)->member),
 				    f))
 			continue;
-		/* else it was retired, or marked, just now */
-		peal_cas_relaxed_dev(&entry->place, place,
-				     place | PEAL_PLACE_MARK);
+		peali_mark(entry, place);
 	}
 }
 
@@ -190,9 +220,7 @@ peali_supervise_it(struct peal_worker *w, struct peali_fallout *f)
 	s->idle = 0;
 	w->room_left = 0;
 	if (s->failure) {
-		peali_climb(w,
-			    peali_care(w, PEAL_ACTOR_INDEX(s->failure))->member,
-			    s->failure, f);
+		peali_climb(w, s->failure, f);
 	} else {
 		f->of = 1 + s->aside_at;
 		peali_pardon(peali_supervisor(w, s->aside_at));
@@ -230,23 +258,6 @@ peali_supervise(struct peal_worker *w)
 
 /* ---- beginning anew --------------------------------------------------------- */
 
-/* Whether a supervisor above it has given up. */
-static PEAL_DEV PEAL_UNUSED inline int
-peali_is_down(const struct peal_worker *w, uint64_t member)
-{
-	const struct peal_supervisor_record *s;
-	uint32_t depth;
-
-	for (depth = 0; depth < PEAL_SUPERVISOR_DEPTH; depth++) {
-		s = peali_above(w, &member);
-		if (!s)
-			return 0;
-		if (peal_load_relaxed_dev(&s->given_up))
-			return 1;
-	}
-	return 0;
-}
-
 /* What becomes of the message in w->message. */
 #define PEALI_REVIVED 0 /* its actor begins anew, and then has it */
 
@@ -267,10 +278,20 @@ peali_revive_it(struct peal_worker *w, struct peal_actor_entry *entry)
 	/* First of all: who marks it from now on means its new state. */
 	peal_store_relaxed_dev(&entry->place,
 			       place & ~(uint64_t)PEAL_PLACE_MARK);
+	/* Who gave up meanwhile may have found the mark still there. */
+	if (peali_is_down(w, member)) {
+		peali_mark(entry, place & ~(uint64_t)PEAL_PLACE_MARK);
+		return PEAL_REASON_DOWN;
+	}
 	peal_add_relaxed_dev(
 		&peali_supervisor(w, PEAL_MEMBER_OF(member) - 1)->restarted, 1);
 	w->state->idle = 0;
 	w->state->aside = 0;
+	/* and has this message before others have their turns */
+	if (w->message.input < w->params->max_inputs)
+		w->state->granted = w->state->burst = 1;
+	else
+		w->state->mails = 1;
 	return PEALI_REVIVED;
 }
 

@@ -42,6 +42,26 @@ peali_above(const struct peal_worker *w, uint64_t *member)
 	return s;
 }
 
+/* Whether a supervisor above a member has given up. */
+static PEAL_DEV PEAL_UNUSED inline int
+peali_is_down(const struct peal_worker *w, uint64_t member)
+{
+	struct peal_supervisor_record *s;
+	uint32_t depth;
+
+	for (depth = 0; depth < PEAL_SUPERVISOR_DEPTH; depth++) {
+		s = peali_above(w, &member);
+		if (!s)
+			return 0;
+		/* A12: pairs with R12 in peali_climb: who gives up later sees
+		 * what this one has done to the mark. */
+		peal_add_acqrel_dev(&s->gate, 1);
+		if (peal_load_relaxed_dev(&s->given_up))
+			return 1;
+	}
+	return 0;
+}
+
 /* ---- making --------------------------------------------------------------- */
 
 /* Widens the range of a supervisor. Whoever was quicker has done so too: at most
