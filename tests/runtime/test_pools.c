@@ -778,25 +778,6 @@ PEAL_TEST(refusals_name_what_is_wrong)
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
-/* Nothing would make it begin anew: its messages are taken by whoever can. */
-PEAL_TEST(who_has_a_supervisor_is_no_member)
-{
-	struct peal_kernel_options o = { .workers = 1, .max_supervisors = 1 };
-	struct peal_actor_options a = { .size = sizeof(a) };
-	struct peal_runtime *rt = harness_open(1, "");
-	struct peal_kernel *k = launch(rt, 0, o);
-	uint64_t pool, actor;
-
-	CHECK_OK(peal_pool_create(k, NULL, &pool));
-	CHECK_OK(peal_supervisor_create(k, NULL, &a.supervisor));
-	CHECK_OK(peal_actor_spawn(k, "refuse", &a, &actor));
-	CHECK_FAILS(peal_pool_join(rt, pool, actor), PEAL_EINVAL,
-		    "has a supervisor");
-	CHECK_OK(peal_actor_retire(rt, actor));
-	CHECK_OK(peal_pool_join(rt, pool, harness_spawn(k, "refuse", 0)));
-	CHECK_OK(peal_runtime_shutdown(rt));
-}
-
 PEAL_TEST_MAIN(RUN(every_message_is_handled_once);
 	       RUN(a_pool_of_two_slots_serves); RUN(epochs_do_not_matter);
 	       RUN(who_is_free_takes_what_others_cannot);
@@ -810,5 +791,4 @@ PEAL_TEST_MAIN(RUN(every_message_is_handled_once);
 	       RUN(a_pool_ends_with_a_worker_gone);
 	       RUN(what_a_pool_holds_at_its_end_is_dead);
 	       RUN(failures_are_counted); RUN(another_device_takes_part);
-	       RUN(refusals_name_what_is_wrong);
-	       RUN(who_has_a_supervisor_is_no_member);)
+	       RUN(refusals_name_what_is_wrong);)

@@ -7,6 +7,7 @@
 #include "runtime/ward.h"
 
 PEAL_DECLARE_PROGRAM(ward);
+PEAL_DECLARE_PROGRAM(pools);
 
 #define WORKERS 3
 #define WARDS_MAX 16
@@ -414,6 +415,9 @@ PEAL_TEST(every_byte_of_a_large_state_is_as_it_was_made)
 PEAL_TEST(each_begins_with_what_it_was_made_with)
 {
 	enum { N = 2000 };
+	struct peal_kernel_options big = { .size = sizeof(big),
+					   .max_actors = N + 1,
+					   .max_supervisors = 1 };
 	struct peal_actor_options o = { .size = sizeof(o) };
 	struct peal_link_options none = { .capacity = 0 };
 	struct peal_received r;
@@ -428,14 +432,7 @@ PEAL_TEST(each_begins_with_what_it_was_made_with)
 	CHECK_OK(peal_kernel_stop(h.k, PATIENCE));
 	CHECK_OK(peal_kernel_destroy(h.k));
 	h.k = NULL;
-	{
-		struct peal_kernel_options big = { .size = sizeof(big),
-						   .max_actors = N + 1,
-						   .max_supervisors = 1 };
-
-		CHECK_OK(peal_kernel_launch(h.rt, 0, &peal_program_ward, &big,
-					    &h.k));
-	}
+	CHECK_OK(peal_kernel_launch(h.rt, 0, &peal_program_ward, &big, &h.k));
 	s = make(&h, PEAL_ONE_FOR_ALL, 1, LONG_NS, NULL);
 	o.supervisor = s;
 	CHECK_OK(peal_actor_spawn(h.k, "ward", &o, &h.actor[0]));
@@ -594,7 +591,9 @@ PEAL_TEST(a_supervisor_without_members_can_go_and_another_has_its_place)
 {
 	struct peal_supervisor *s, *t;
 	struct peal_supervisor_options o = { .size = sizeof(o) };
+	struct peal_link *links[8];
 	struct home h;
+	int n;
 
 	open_home(&h, 1, 1);
 	s = make(&h, PEAL_ONE_FOR_ONE, PEAL_RESTARTS_NONE, 0, NULL);
@@ -604,15 +603,9 @@ PEAL_TEST(a_supervisor_without_members_can_go_and_another_has_its_place)
 	CHECK_FAILS(peal_supervisor_create(h.k, &o, &t), PEAL_ENOSPC,
 		    "max_supervisors");
 	CHECK_FAILS(peal_supervisor_destroy(s), PEAL_EBUSY, "1 members");
-	CHECK_OK(peal_link_destroy(h.link[0]));
-	h.link[0] = NULL;
-	{
-		struct peal_link *links[8];
-		int n = peal_link_list(h.rt, links, 8);
-
-		while (n-- > 0)
-			CHECK_OK(peal_link_destroy(links[n]));
-	}
+	n = peal_link_list(h.rt, links, 8);
+	while (n-- > 0)
+		CHECK_OK(peal_link_destroy(links[n]));
 	CHECK_OK(peal_actor_retire(h.rt, h.actor[0]));
 	CHECK_OK(peal_supervisor_destroy(s));
 	t = make(&h, PEAL_ONE_FOR_ONE, 0, 0, NULL);
@@ -686,6 +679,77 @@ PEAL_TEST(what_cannot_be_supervised_is_refused)
 	CHECK_OK(peal_runtime_shutdown(h.rt));
 }
 
+/* Nothing would make it begin anew: its messages are taken by whoever can. */
+PEAL_TEST(who_has_a_supervisor_joins_no_pool)
+{
+	struct peal_kernel_options o = { .size = sizeof(o),
+					 .max_supervisors = 1 };
+	struct peal_actor_options a = { .size = sizeof(a) };
+	struct peal_runtime *rt = harness_open(1, "");
+	struct peal_kernel *k;
+	uint64_t pool, actor;
+
+	CHECK_OK(peal_kernel_launch(rt, 0, &peal_program_pools, &o, &k));
+	CHECK_OK(peal_pool_create(k, NULL, &pool));
+	CHECK_OK(peal_supervisor_create(k, NULL, &a.supervisor));
+	CHECK_OK(peal_actor_spawn(k, "refuse", &a, &actor));
+	CHECK_FAILS(peal_pool_join(rt, pool, actor), PEAL_EINVAL,
+		    "has a supervisor");
+	CHECK_OK(peal_actor_retire(rt, actor));
+	CHECK_OK(peal_pool_join(rt, pool, harness_spawn(k, "refuse", 0)));
+	CHECK_OK(peal_runtime_shutdown(rt));
+}
+
+/* Who is made under a supervisor that has given up begins with it. */
+PEAL_TEST(who_comes_to_a_supervisor_that_has_given_up_is_down)
+{
+	struct peal_supervisor *top, *s;
+	struct home h;
+
+	open_home(&h, 1, 2);
+	top = make(&h, PEAL_ONE_FOR_ONE, PEAL_RESTARTS_NONE, 0, NULL);
+	add(&h, top);
+	fail(&h, 0);
+	add(&h, top);
+	s = make(&h, PEAL_ONE_FOR_ONE, 0, 0, top);
+	add(&h, s);
+	expect_down(&h, 1);
+	expect_down(&h, 2);
+	CHECK_OK(peal_supervisor_restart(top));
+	all_look(&h);
+	expect_count(&h, 1, 0);
+	expect_count(&h, 2, 0);
+	close_home(&h);
+}
+
+/* One gives others reason to begin anew all the time; who is to begin anew has
+ * its message nevertheless, before a busy input has its turn. */
+PEAL_TEST(who_begins_anew_has_its_message_whatever_else_there_is)
+{
+	struct peal_supervisor *s;
+	struct home h;
+	uint32_t i, k, busy, waits;
+
+	open_home(&h, 1, 1);
+	s = make(&h, PEAL_ONE_FOR_ALL, 1, 1, NULL);
+	waits = add(&h, s); /* worker 0 */
+	add(&h, s); /* worker 1, which fails */
+	add(&h, NULL);
+	busy = add(&h, NULL); /* worker 0 */
+	for (i = 0; i < 100; i++) {
+		EVENTUALLY(harness_info(h.link[busy]).queued == 0);
+		CHECK_OK(peal_kernel_suspend(h.k, PATIENCE));
+		for (k = 0; k < 32; k++)
+			tell(&h, busy, WARD_COUNT);
+		tell(&h, waits, WARD_COUNT);
+		tell(&h, 1, WARD_FAIL);
+		CHECK_OK(peal_kernel_resume(h.k));
+		tell(&h, 1, WARD_FAIL);
+	}
+	EVENTUALLY(harness_info(h.link[waits]).delivered == 100);
+	close_home(&h);
+}
+
 /* Eight above one another, each of which gives up at once but the last. */
 PEAL_TEST(a_failure_climbs_to_the_top)
 {
@@ -729,4 +793,7 @@ PEAL_TEST_MAIN(
 	RUN(who_has_the_room_of_a_ward_is_not_one);
 	RUN(a_supervisor_without_members_can_go_and_another_has_its_place);
 	RUN(what_cannot_be_supervised_is_refused);
+	RUN(who_has_a_supervisor_joins_no_pool);
+	RUN(who_comes_to_a_supervisor_that_has_given_up_is_down);
+	RUN(who_begins_anew_has_its_message_whatever_else_there_is);
 	RUN(a_failure_climbs_to_the_top);)
