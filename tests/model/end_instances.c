@@ -176,7 +176,7 @@ static void end_thread(const void *config, uint32_t self)
 			handle_pool(k);
 		else
 			handle_mail(k, 1);
-	} else if (peali_quiet(&e.worker)) {
+	} else if (peali_all_drained(&e.worker) && peali_quiet(&e.worker)) {
 		model_expect(e.handled[0] && e.handled[1]);
 	}
 }
@@ -185,7 +185,7 @@ static void end_check(const void *config)
 {
 	(void)config;
 	model_expect(e.handled[0] && e.handled[1]);
-	model_expect(peali_quiet(&e.worker));
+	model_expect(peali_all_drained(&e.worker) && peali_quiet(&e.worker));
 }
 
 static const char *const gpu_ticket[] = { "peali_mailbox_ticket", NULL };

@@ -95,6 +95,11 @@ static inline uint32_t model_add_u32(struct model_site *site, uint32_t *p,
 	model_store_u32(MODEL_AT("store release", MODEL_RELEASE), p, v)
 #define peal_store_release_sys_u32(p, v)                                       \
 	model_store_u32(MODEL_AT("store release", MODEL_RELEASE), p, v)
+/* No queue has one, and no instance comes by those of supervisors. */
+#define peal_cas_relaxed_dev(p, old, v)                                        \
+	(model_fail("a compare-and-swap has no model"), (void)(p),             \
+	 (void)(old), (void)(v), 0)
+
 #define peal_add_relaxed_dev_u32(p, v)                                         \
 	model_add_u32(MODEL_AT("add relaxed", 0), p, v)
 #define peal_add_acqrel_dev_u32(p, v)                                          \
