@@ -90,6 +90,43 @@ void peali_mailbox_header(struct peal_mailbox *out,
 	out->slots_offset = sizeof(*out);
 	out->stage_offset = stage_offset(spec);
 	out->policy = spec->policy;
-	out->keep = spec->keep;
-	out->leased = (uint64_t)spec->n_workers * spec->keep;
+}
+
+int peali_admission_spec_complete(struct peali_admission_spec *spec,
+				  const char *call)
+{
+	uint64_t tells = spec->tells ? spec->tells : 1;
+	uint64_t held = (uint64_t)spec->n_workers *
+			(spec->tells + (spec->timers ? 1 : 0));
+	uint64_t rest = spec->slots - held;
+
+	if (spec->slots < held + tells)
+		return peali_fail(
+			PEAL_EINVAL, call,
+			"mailbox_slots is %u, too few for %u workers with "
+			"handlers that tell up to %u messages at a time%s; it "
+			"must be a power of two of at least %llu",
+			spec->slots, spec->n_workers, spec->tells,
+			spec->timers ? ", and timers" : "",
+			(unsigned long long)(held + tells));
+	spec->links = (uint32_t)(held + rest / 4 * 3);
+	if (spec->links < held + tells)
+		spec->links = (uint32_t)(held + tells);
+	spec->each = spec->slots / 4 + (uint32_t)((spec->links - held + 1) / 2);
+	spec->lease = (uint32_t)(rest / 4 / spec->n_workers);
+	if (spec->lease > PEALI_MAILBOX_LEASE_MAX)
+		spec->lease = PEALI_MAILBOX_LEASE_MAX;
+	return 0;
+}
+
+void peali_admission_header(struct peal_admission *out,
+			    const struct peali_admission_spec *spec)
+{
+	memset(out, 0, sizeof(*out));
+	out->slots = spec->links;
+	out->reserve = out->spare = spec->slots - spec->links;
+	out->each = spec->each;
+	out->lease = spec->lease;
+	out->keep = spec->tells;
+	out->leased = (uint64_t)spec->n_workers * spec->tells;
 }

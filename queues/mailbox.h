@@ -16,35 +16,36 @@
  *
  *	slots >= n_workers * (lease + tells - 1)
  *
- * grants every lease that was asked for. Workers of a kernel keep what a handler
- * tells, `keep` slots, and give all else back at every pause and at least every
- * 64 turns: there
- *
- *	slots >= n_workers * keep + lease
- *
- * grants them all, one after the other; with keep = tells it follows from the
- * above. The lease is
+ * grants every lease that was asked for. The lease is
  *
  *	lease = max(tells, 1, min(32, slots / (2 * n_workers)))
  *
  * which always satisfies that when slots / (2 * n_workers) >= tells, and leaves
  * half of the mailbox to those who are busy.
+ *
+ * The mailboxes of a kernel have one admission. There each worker keeps what a
+ * handler tells, and who waits for more holds nothing else; so
+ *
+ *	slots >= (n_workers + 1) * tells		n_workers more with timers
+ *
+ * grants all that was asked for, one after the other, once all messages are
+ * taken. Of the rest a quarter is for the handlers of mail alone; of what links
+ * may have, one mailbox takes half at most, beside the quarter of its slots that
+ * its worker may have taken and not told.
  */
 
 #define PEALI_MAILBOX_LEASE_MAX 32
 
-/* The sizes of a kernel's mailboxes; one per worker, all alike. */
+/* The sizes of a mailbox. */
 struct peali_mailbox_spec {
 	uint32_t slots; /* a power of two up to 2^20 */
 	uint32_t message_bytes; /* largest payload, up to what a slot of the
 				 * policy holds: 4080, 3064 or 1016; 0: 48 */
-	uint32_t n_workers; /* each of them may put into each mailbox */
+	uint32_t n_workers; /* that may put into it */
 	uint32_t tells; /* the largest of any handler; 0: none puts any */
 	uint32_t slot_bytes; /* out */
 	uint32_t lease; /* 0: by the formula above; out */
 	uint32_t policy; /* enum peal_policy; 0: the default; out */
-	uint32_t keep; /* slots that each worker has from the start and keeps;
-			* 0: none, else `tells` */
 };
 
 /*
@@ -64,5 +65,23 @@ uint64_t peali_mailbox_bytes(const struct peali_mailbox_spec *spec);
 /* The header of an empty mailbox; all behind it is zero. */
 void peali_mailbox_header(struct peal_mailbox *out,
 			  const struct peali_mailbox_spec *spec);
+
+/* What the admission to a kernel's mailboxes comes to. */
+struct peali_admission_spec {
+	uint32_t slots; /* of each mailbox, and for all of them together */
+	uint32_t n_workers;
+	uint32_t tells; /* the largest of any handler: what a worker keeps */
+	uint32_t timers; /* 1: each worker may lease a slot more, for those */
+	uint32_t links; /* out: of those, that anyone may lease */
+	uint32_t each, lease; /* out: see struct peal_admission */
+};
+
+/* Checks all, and fills in what is out: 0, or PEAL_EINVAL with text. */
+int peali_admission_spec_complete(struct peali_admission_spec *spec,
+				  const char *call);
+
+/* The admission before anything was put. */
+void peali_admission_header(struct peal_admission *out,
+			    const struct peali_admission_spec *spec);
 
 #endif

@@ -16,6 +16,12 @@
 #define CHECK_IN_TIMEOUT_NS 5000000000LL
 #define CONTROL_SLOTS 16
 
+/* What a kernel's mailboxes come to. */
+struct mail_plan {
+	struct peali_mailbox_spec box; /* each */
+	struct peali_admission_spec admission; /* to all */
+};
+
 /* Where the parts of the two areas lie. */
 struct kernel_layout {
 	/* host memory */
@@ -24,7 +30,7 @@ struct kernel_layout {
 	uint64_t stages; /* of the host's ends of the control rings */
 	uint64_t shared_bytes;
 	/* device memory */
-	uint64_t params, workers, worker_stride, actors, mailboxes;
+	uint64_t params, workers, worker_stride, actors, admission, mailboxes;
 	uint64_t mailbox_stride, worker_stages, cluster_home, arena, own_bytes;
 	uint64_t supervisors, care, report;
 	/* of the control rings */
@@ -171,9 +177,12 @@ static void lay_out(struct kernel_layout *at,
 	at->workers = peali_whole_lines(sizeof(struct peal_kernel_params));
 	at->worker_stride = peal_worker_tables(p).total;
 	at->actors = at->workers + n * at->worker_stride;
-	at->mailboxes =
+	at->admission =
 		at->actors + peali_whole_lines(p->max_actors *
 					       sizeof(struct peal_actor_entry));
+	at->mailboxes = at->admission;
+	if (p->mailbox_stride)
+		at->mailboxes += sizeof(struct peal_admission);
 	at->mailbox_stride = p->mailbox_stride;
 	at->worker_stages = at->mailboxes + n * at->mailbox_stride;
 	at->supervisors =
@@ -221,29 +230,25 @@ static void make_control(struct peal_kernel *k, const struct kernel_layout *at,
 	peal_link_producer_init(&k->workers[worker].control, &view);
 }
 
-/* A worker's mailbox, and what the worker has leased of all from the start. */
-static void make_mailbox(struct peal_kernel *k, const struct kernel_layout *at,
-			 uint8_t *image, uint32_t worker,
-			 const struct peali_mailbox_spec *box)
+static void make_mailboxes(struct peal_kernel *k,
+			   const struct kernel_layout *at, uint8_t *image,
+			   const struct mail_plan *mail)
 {
-	struct peal_mailbox_lease *leases =
-		(struct peal_mailbox_lease
-			 *)(void *)(image + at->workers +
-				    worker * at->worker_stride +
-				    peal_worker_tables(&k->params).leases);
 	uint32_t i;
 
-	peali_mailbox_header(
-		(struct peal_mailbox *)(void *)(image + at->mailboxes +
-						worker * at->mailbox_stride),
-		box);
+	peali_admission_header(
+		(struct peal_admission *)(void *)(image + at->admission),
+		&mail->admission);
 	for (i = 0; i < k->params.n_workers; i++)
-		leases[i].granted = box->keep;
+		peali_mailbox_header(
+			(struct peal_mailbox *)(void *)(image + at->mailboxes +
+							i * at->mailbox_stride),
+			&mail->box);
 }
 
 /* Builds the image of everything before the arena and writes it. */
 static int write_image(struct peal_kernel *k, const struct kernel_layout *at,
-		       const struct peali_mailbox_spec *box)
+		       const struct mail_plan *mail)
 {
 	uint8_t *image = calloc(1, at->arena);
 	struct peal_actor_entry *actors;
@@ -260,9 +265,9 @@ static int write_image(struct peal_kernel *k, const struct kernel_layout *at,
 					    i * at->worker_stride);
 
 		make_control(k, at, i, &state->control_view);
-		if (box)
-			make_mailbox(k, at, image, i, box);
 	}
+	if (mail)
+		make_mailboxes(k, at, image, mail);
 	actors = (struct peal_actor_entry *)(void *)(image + at->actors);
 	for (i = 0; i < k->params.max_actors; i++)
 		actors[i].place = PEAL_PLACE(0, 0, PEAL_NO_HANDLER);
@@ -290,6 +295,7 @@ static void set_addresses(struct peal_kernel *k, const struct kernel_layout *at)
 	p->worker_stride = at->worker_stride;
 	p->actors = own + at->actors;
 	p->mailboxes = p->mailbox_stride ? own + at->mailboxes : 0;
+	p->admission = p->mailbox_stride ? own + at->admission : 0;
 	p->timer_status = p->max_timers ? shared + at->timers : 0;
 	k->timers = (struct peal_timer_status *)(void *)(host + at->timers);
 	p->cluster_home =
@@ -303,81 +309,56 @@ static void set_addresses(struct peal_kernel *k, const struct kernel_layout *at)
 	k->control->magic = PEAL_CONTROL_MAGIC;
 }
 
-/* What the options say of mailboxes. */
-static int plan_mailboxes(struct peal_kernel *k, struct peali_mailbox_spec *box,
-			  const struct peal_kernel_options *o)
+/* What the options say of mailboxes, and of timers, which need some. */
+static int plan_mail(struct peal_kernel *k, struct mail_plan *mail,
+		     const struct peal_kernel_options *o)
 {
 	struct peali_backend *b = k->rt->devices.device[k->device].backend;
-	uint32_t i, tells = 0;
+	struct peali_mailbox_spec *box = &mail->box;
+	struct peali_admission_spec *admission = &mail->admission;
+	uint32_t i;
 	int result;
 
+	memset(mail, 0, sizeof(*mail));
 	for (i = 0; i < k->program->n_handlers; i++)
-		if (k->program->handlers[i].tells > tells)
-			tells = k->program->handlers[i].tells;
-	memset(box, 0, sizeof(*box));
-	box->slots = o->mailbox_slots;
+		if (k->program->handlers[i].tells > admission->tells)
+			admission->tells = k->program->handlers[i].tells;
+	admission->slots = box->slots = o->mailbox_slots;
+	admission->n_workers = o->workers;
+	admission->timers = o->timers != 0;
 	box->message_bytes = o->mailbox_message_bytes;
-	box->n_workers = o->workers;
-	box->tells = box->keep = tells;
+	box->n_workers = 1; /* the admission is not its own */
 	box->policy = o->mailbox_policy;
 	result = peali_mailbox_spec_complete(
 		box, b->ops->policies(b), (uint32_t)b->ops->default_policy(b),
 		CALL);
-	k->mailbox_message_bytes = box->message_bytes;
-	/* a message in hand keeps its slot while its handler tells */
-	if (!result && tells &&
-	    box->slots < o->workers * (box->lease + tells - 1) + 1)
-		result = peali_fail(
-			PEAL_EINVAL, CALL,
-			"mailbox_slots is %u: beside the message in hand there "
-			"is no room for what its handler tells; it must be a "
-			"power of two above that",
-			box->slots);
 	if (!result)
-		k->params.mailbox_stride =
-			peali_whole_lines(peali_mailbox_bytes(box));
-	return result;
-}
-
-/* What the options say of timers. They have a lease of their own for each
- * mailbox, of one slot. */
-static int plan_timers(struct peal_kernel *k,
-		       const struct peali_mailbox_spec *box,
-		       const struct peal_kernel_options *o)
-{
-	uint32_t tells = box->tells ? box->tells : 1;
-	uint32_t hoards = o->workers * (box->lease + tells - 1);
-
-	if (!o->timers)
-		return 0;
-	if (!o->mailbox_slots)
-		return peali_fail(PEAL_EINVAL, CALL,
-				  "option timers is %u and mailbox_slots is 0: "
-				  "timers put their messages into mailboxes",
-				  o->timers);
-	if (box->slots < hoards + o->workers + (box->tells ? 1 : 0))
-		return peali_fail(
-			PEAL_EINVAL, CALL,
-			"mailbox_slots is %u: with timers it must have a slot "
-			"more for each of the %u workers; it must be a power "
-			"of two of at least %u",
-			box->slots, o->workers,
-			hoards + o->workers + (box->tells ? 1 : 0));
-	k->params.max_timers = o->timers;
-	k->params.timer_bytes = (box->message_bytes + 15) / 16 * 16;
+		result = peali_admission_spec_complete(admission, CALL);
+	if (result)
+		return result;
+	k->mailbox_message_bytes = box->message_bytes;
+	k->params.mailbox_stride = peali_whole_lines(peali_mailbox_bytes(box));
+	if (o->timers) {
+		k->params.max_timers = o->timers;
+		k->params.timer_bytes = (box->message_bytes + 15) / 16 * 16;
+	}
 	return 0;
 }
 
 static int make_memory(struct peal_kernel *k, struct kernel_layout *at,
 		       const struct peal_kernel_options *o)
 {
-	struct peali_mailbox_spec box;
+	struct mail_plan mail;
 	int result = 0;
 
 	if (o->mailbox_slots)
-		result = plan_mailboxes(k, &box, o);
-	if (!result)
-		result = plan_timers(k, &box, o);
+		result = plan_mail(k, &mail, o);
+	else if (o->timers)
+		result = peali_fail(PEAL_EINVAL, CALL,
+				    "option timers is %u and mailbox_slots is "
+				    "0: timers put their messages into "
+				    "mailboxes",
+				    o->timers);
 	if (result)
 		return result;
 	result = plan_control(k, at);
@@ -393,7 +374,7 @@ static int make_memory(struct peal_kernel *k, struct kernel_layout *at,
 	if (result)
 		return result;
 	set_addresses(k, at);
-	return write_image(k, at, o->mailbox_slots ? &box : NULL);
+	return write_image(k, at, o->mailbox_slots ? &mail : NULL);
 }
 
 /* ---- the object ------------------------------------------------------------ */

@@ -35,10 +35,16 @@ struct peal_kernel_options {
 	uint32_t max_inputs; /* links into each worker; 16 */
 	uint32_t max_ports; /* ports of all actors of a worker; 16 */
 	uint32_t max_barriers; /* per worker; 4 */
-	uint32_t mailbox_slots; /* per worker, a power of two of at least 2, and
-				 * more than n messages for each worker that
-				 * may tell it so many for one input; 0: no
-				 * mailboxes */
+	/*
+	 * Messages that may be in the mailboxes of all workers together; each
+	 * worker's has as many slots. A power of two. Where handlers tell up to
+	 * n messages for one it is at least n for each worker and n more, with
+	 * timers 1 more for each worker. Links wait while there is only a
+	 * quarter of it left: that is for handlers that tell more messages than
+	 * they are told. If those need more they wait for ever, which
+	 * peal/stuck.h tells. 0: no mailboxes.
+	 */
+	uint32_t mailbox_slots;
 	uint32_t mailbox_message_bytes; /* 48; at most 4080, with the policies
 					 * atom16 and atom8 3064 and 1016 */
 	uint32_t end_with_inputs; /* 1: end when all inputs have ended */

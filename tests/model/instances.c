@@ -4,8 +4,9 @@
 #include <stdlib.h>
 
 static const struct instance_list *const lists[] = {
-	&link_instances,  &mailbox_instances, &work_instances,
-	&topic_instances, &barrier_instances, &end_instances,
+	&link_instances, &mailbox_instances, &admission_instances,
+	&work_instances, &topic_instances,   &barrier_instances,
+	&end_instances,
 };
 
 static const struct instance_list *const deep_lists[] = {
@@ -14,9 +15,10 @@ static const struct instance_list *const deep_lists[] = {
 };
 
 static const struct instance_list *const broken_lists[] = {
-	&broken_link_instances, &broken_mailbox_instances,
-	&broken_work_instances, &broken_topic_instances,
-	&broken_end_instances,	&broken_instances,
+	&broken_link_instances,	     &broken_mailbox_instances,
+	&broken_admission_instances, &broken_work_instances,
+	&broken_topic_instances,     &broken_end_instances,
+	&broken_instances,
 };
 
 static const struct model_instance *

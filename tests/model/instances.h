@@ -23,13 +23,15 @@ struct instance_list {
 };
 
 extern const struct instance_list link_instances, mailbox_instances,
-	work_instances, topic_instances, barrier_instances, end_instances;
+	admission_instances, work_instances, topic_instances, barrier_instances,
+	end_instances;
 /* sound ones that take longer: explored once, not again for each order */
 extern const struct instance_list deep_work_instances, deep_topic_instances;
 /* queues with a planted fault: each has to be caught */
 extern const struct instance_list broken_link_instances,
-	broken_mailbox_instances, broken_work_instances, broken_topic_instances,
-	broken_end_instances, broken_instances;
+	broken_mailbox_instances, broken_admission_instances,
+	broken_work_instances, broken_topic_instances, broken_end_instances,
+	broken_instances;
 
 #define INSTANCE_LIST(name, array)                                             \
 	const struct instance_list name = { array,                             \

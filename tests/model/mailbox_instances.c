@@ -9,7 +9,6 @@
 
 enum mailbox_fault {
 	FAULT_NONE,
-	FAULT_UNTIMELY, /* what the consumer keeps is taken after it is told */
 	FAULT_UNSEEN, /* who puts does not say that it is inside of a call */
 	FAULT_AT_ONCE /* nobody who was inside is waited for */
 };
@@ -21,8 +20,6 @@ struct mailbox_case {
 	int returns; /* a producer gives back what it has left; 3: both */
 	int admits; /* producer 1 is admitted once more, and puts nothing */
 	int ready; /* the consumer looks before it peeks */
-	uint32_t keep; /* 1: the consumer has the first slot that it frees, and
-			* puts a message of its own there */
 	int death; /* one more has died with a ticket, and is mended */
 	enum mailbox_fault fault;
 };
@@ -66,13 +63,11 @@ static void mailbox_setup(const void *config)
 	s.n_workers = 1; /* with more, so few slots would be refused */
 	s.lease = k->lease;
 	s.policy = k->policy;
-	s.keep = k->keep;
 	if (peali_mailbox_spec_complete(&s, 14, PEAL_POLICY_SEQUENCE, "model"))
 		model_fail("the mailbox's options are refused");
 	b.m = (struct peal_mailbox *)model_memory("mailbox",
 						  peali_mailbox_bytes(&s));
 	peali_mailbox_header(b.m, &s);
-	b.m->leased = 0; /* it keeps what it frees, and has nothing yet */
 	model_name(&b.m->leased, 8, "leased");
 	model_name(&b.m->returned, 8, "returned");
 	model_name(&b.m->ticket, 8, "ticket");
@@ -140,27 +135,6 @@ static void mend(const struct mailbox_case *k)
 	}
 }
 
-/* The first message is taken off, and one put where it was: nobody else may. */
-static void keep_one(const struct mailbox_case *k)
-{
-	struct peal_header header = { 0, 0, 0 };
-	uint8_t data[64];
-
-	if (k->fault == FAULT_UNTIMELY) {
-		b.m->taken++;
-		peal_mailbox_flush(b.m);
-		peal_add_relaxed_dev(&b.m->returned, 0 - 1ULL);
-		b.leases[0]->granted++;
-	} else {
-		peali_mailbox_drop(b.m);
-		peal_mailbox_flush_own(b.m, b.leases[0]);
-	}
-	model_expect(b.leases[0]->granted == 1);
-	instance_fill(data, k->bytes, 3, 0);
-	model_expect(
-		!peal_mailbox_put(b.m, b.leases[0], header, data, k->bytes));
-}
-
 static void take_one(const struct mailbox_case *k)
 {
 	struct peal_slot_view view;
@@ -172,15 +146,11 @@ static void take_one(const struct mailbox_case *k)
 	model_expect(view.kind == PEAL_KIND_DATA);
 	model_expect(view.length == sizeof(header) + k->bytes);
 	memcpy(&header, view.content, sizeof(header));
-	model_expect(header.actor >= !k->keep && header.actor <= 3);
+	model_expect(header.actor >= 1 && header.actor <= 3);
 	model_expect(header.type == b.next[header.actor]++);
 	model_expect(instance_filled(view.content + sizeof(header), k->bytes,
-				     header.actor ? header.actor - 1 : 3,
-				     header.type));
-	if (k->keep && !b.m->head)
-		keep_one(k);
-	else
-		peal_mailbox_release(b.m);
+				     header.actor - 1, header.type));
+	peal_mailbox_release(b.m);
 }
 
 static void mailbox_thread(const void *config, uint32_t self)
@@ -194,7 +164,7 @@ static void mailbox_thread(const void *config, uint32_t self)
 	}
 	if (k->death)
 		mend(k);
-	for (i = 0; i < k->keep + k->n[1] + k->n[2] + k->n[3]; i++)
+	for (i = 0; i < k->n[1] + k->n[2] + k->n[3]; i++)
 		take_one(k);
 	peal_mailbox_flush(b.m);
 }
@@ -202,8 +172,8 @@ static void mailbox_thread(const void *config, uint32_t self)
 static void mailbox_check(const void *config)
 {
 	const struct mailbox_case *k = (const struct mailbox_case *)config;
-	uint64_t end = k->number + k->n[1] + k->n[2] + k->n[3] +
-		       (k->death ? 1 : 0) + k->keep;
+	uint64_t end =
+		k->number + k->n[1] + k->n[2] + k->n[3] + (k->death ? 1 : 0);
 	uint64_t granted = 0; /* or asked for */
 	uint32_t i;
 
@@ -255,10 +225,6 @@ static const struct model_instance instances[] = {
 		BOX(SEQUENCE, 2, 1, 8), PUTS(1, 2), ROUND(2), .ready = 1),
 	MAILBOX_OF(3, "mailbox sequence, 2 slots, 1 + 1 + 1", NULL, 0,
 		   BOX(SEQUENCE, 2, 1, 8), .n = { 0, 1, 1, 1 }),
-	MAILBOX("mailbox sequence, 1 slot, 1 + 1, one is kept", NULL, 0,
-		BOX(SEQUENCE, 1, 1, 8), PUTS(1, 1), .keep = 1),
-	MAILBOX("mailbox sequence, 2 slots, 2 + 1, one is kept", NULL, 0,
-		BOX(SEQUENCE, 2, 1, 8), PUTS(2, 1), .keep = 1),
 	MAILBOX_OF(1, "mailbox sequence, 4 slots, one dead", NULL, 0,
 		   BOX(SEQUENCE, 4, 1, 8), PUTS(1, 0), .death = 1),
 	MAILBOX("mailbox sequence, 4 slots, one dead of three", NULL, 0,
@@ -275,8 +241,6 @@ static const struct model_instance instances[] = {
 		BOX(ATOM16, 2, 1, 4), PUTS(1, 2)),
 	MAILBOX("mailbox atom16, returned, ticket of GPUs", gpu_ticket, 1,
 		BOX(ATOM16, 2, 1, 4), PUTS(2, 1), .admits = 1, .returns = 1),
-	MAILBOX("mailbox atom16, 1 slot, one is kept, ticket of GPUs",
-		gpu_ticket, 1, BOX(ATOM16, 1, 1, 4), PUTS(1, 1), .keep = 1),
 	MAILBOX("mailbox atom8, 1 slot, 1 + 1", gpu_atoms, 0,
 		BOX(ATOM8, 1, 1, 0), PUTS(1, 1)),
 	MAILBOX("mailbox atom8, 2 slots, lap goes round", gpu_atoms, 0,
@@ -296,9 +260,6 @@ static const struct model_instance broken[] = {
 	/* Too few slots for leases of two: the bound is in queues/mailbox.h. */
 	MAILBOX("mailbox sequence, a lease that is kept", NULL, 0,
 		BOX(SEQUENCE, 2, 2, 8), PUTS(0, 1), .admits = 1),
-	MAILBOX("mailbox sequence, a slot that is kept and told", NULL, 0,
-		BOX(SEQUENCE, 1, 1, 8), PUTS(1, 1), .keep = 1,
-		.fault = FAULT_UNTIMELY),
 	MAILBOX_OF(1, "mailbox, who is inside does not say so", NULL, 0,
 		   BOX(SEQUENCE, 4, 1, 8), PUTS(1, 0), .death = 1,
 		   .fault = FAULT_UNSEEN),

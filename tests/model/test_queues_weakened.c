@@ -32,6 +32,8 @@ static const struct enough enough[] = {
 	  "who gives back uses nothing of what others gave, and who reads this "
 	  "has what they released too: an add goes on with their release "
 	  "sequence" },
+	{ "admission.h", "peal_admission_return", "add acqrel", 0,
+	  MODEL_ACQUIRE, "as peal_mailbox_return" },
 	{ "claim_work.h", "peal_work_flush", "add acqrel", 0, MODEL_ACQUIRE,
 	  "who tells uses nothing of what others told, and who reads this has "
 	  "that too: an add goes on with their release sequence" },

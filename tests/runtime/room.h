@@ -11,7 +11,8 @@
 #define ROOM_NOBODY 0xffffffffu
 
 struct room_actor {
-	uint32_t next; /* whom it tells; ROOM_NOBODY */
+	uint32_t next; /* whom it tells; ROOM_NOBODY. Who tells anyone: how many
+			* there are */
 	uint32_t reserved;
 	uint64_t seen; /* messages, which are numbered from 0 */
 	uint64_t misordered;

@@ -277,8 +277,9 @@ struct peal_kernel_params {
 	uint64_t timer_status; /* struct peal_timer_status[n_workers]; 0 */
 	uint32_t max_timers; /* per worker; 0: there are none */
 	uint32_t timer_bytes; /* from one's message to the next one's */
+	uint64_t admission; /* struct peal_admission, to the mailboxes */
 };
 
-PEAL_STATIC_ASSERT(sizeof(struct peal_kernel_params) == 184, "params size");
+PEAL_STATIC_ASSERT(sizeof(struct peal_kernel_params) == 192, "params size");
 
 #endif

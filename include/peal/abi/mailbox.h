@@ -23,13 +23,11 @@ struct peal_mailbox {
 	uint64_t slots_offset; /* from the start of this struct */
 	uint64_t stage_offset; /* the consumer's, for atom policies */
 	uint32_t policy; /* enum peal_policy: how slots are published */
-	uint32_t keep; /* of what it has leased, a producer gives back only
-			* what is above that; each has so much from the start */
+	uint32_t reserved;
 	uint8_t host_reserved[PEAL_SHARED_LINE - 48];
 	/* added to by all producers */
 	uint64_t leased; /* slots ever asked for */
-	uint64_t returned; /* of those, given back unused; less what the
-			    * consumer has kept to itself of what it freed */
+	uint64_t returned; /* of those, given back unused */
 	uint64_t ticket; /* messages ever put: the next slot's number */
 	uint8_t producers_reserved[PEAL_SHARED_LINE - 24];
 	/* only writer: the consumer */
@@ -45,11 +43,41 @@ PEAL_STATIC_ASSERT(offsetof(struct peal_mailbox, leased) == PEAL_SHARED_LINE,
 PEAL_STATIC_ASSERT(offsetof(struct peal_mailbox, head) == 2 * PEAL_SHARED_LINE,
 		   "mailbox layout");
 
-/** A producer's admission to a mailbox; private to that producer. */
+/** What a producer has leased of a mailbox, or a worker of all; its own. */
 struct peal_mailbox_lease {
 	uint64_t granted; /* slots it may put into now */
 	uint64_t asked; /* slots of the lease that are not granted yet; 0 */
 	uint64_t asked_end; /* where that lease ends in `leased` */
 };
+
+/**
+ * Admission to all mailboxes of a kernel, whose own `leased` and `returned` are
+ * not used. In device memory.
+ */
+struct peal_admission {
+	/* written by the host before the launch */
+	uint64_t slots; /* that anyone may lease; each mailbox has those and
+			 * `reserve` more */
+	uint64_t reserve; /* for handlers of mail alone */
+	uint64_t each; /* in one mailbox, past which a worker puts a single
+			* message there at a time that comes by links or is
+			* a timer's */
+	uint32_t lease; /* slots that a worker leases at a time, if there are
+			 * so many */
+	uint32_t keep; /* that it has from the start and does not give back */
+	uint8_t host_reserved[PEAL_SHARED_LINE - 32];
+	/* added to by all workers */
+	uint64_t leased; /* slots ever asked for */
+	uint8_t leased_reserved[PEAL_SHARED_LINE - 8];
+	uint64_t returned; /* of those, given back: unused, or by who took the
+			    * message */
+	uint64_t spare; /* of the reserve, not in use; two's complement */
+	uint8_t returned_reserved[PEAL_SHARED_LINE - 16];
+};
+
+PEAL_STATIC_ASSERT(sizeof(struct peal_admission) == 3 * PEAL_SHARED_LINE,
+		   "admission size");
+PEAL_STATIC_ASSERT(offsetof(struct peal_admission, leased) == PEAL_SHARED_LINE,
+		   "admission layout");
 
 #endif

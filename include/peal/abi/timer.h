@@ -76,11 +76,10 @@ PEAL_STATIC_ASSERT(sizeof(struct peal_timer_entry) == 64, "timer entry size");
 
 /** Who is due and waits for room in a mailbox or a pool, in their order. */
 struct peal_timer_way {
-	struct peal_mailbox_lease lease; /* a slot for the first of them */
 	uint32_t first, last; /* 1 + their places; 0: none */
 };
 
-PEAL_STATIC_ASSERT(sizeof(struct peal_timer_way) == 32, "timer way size");
+PEAL_STATIC_ASSERT(sizeof(struct peal_timer_way) == 8, "timer way size");
 
 /** A worker's table of timers; in device memory, written by the worker. */
 struct peal_timers {
@@ -91,6 +90,7 @@ struct peal_timers {
 	uint64_t messages; /* message_step apart */
 	uint64_t numbers; /* of timers, given so far */
 	uint64_t looked_ns; /* the clock at the last look */
+	struct peal_mailbox_lease lease; /* a slot for one that is due */
 	uint32_t n_ways, max, message_step;
 	uint32_t n_heap; /* timers that are not due */
 	uint32_t n_held; /* those that are */
@@ -102,7 +102,7 @@ struct peal_timers {
 	uint32_t ticks; /* since it was asked whether all inputs have ended */
 	uint32_t quick; /* looks in a row that came soon */
 	uint64_t count[PEAL_TIMERS_COUNT]; /* as in the status */
-	uint8_t worker_reserved[2 * PEAL_SHARED_LINE - 176];
+	uint8_t worker_reserved[2 * PEAL_SHARED_LINE - 200];
 	/* read by the other workers, for the end of their kernel */
 	uint64_t open; /* timers that wait, as last told */
 	uint8_t reserved[PEAL_SHARED_LINE - 8];

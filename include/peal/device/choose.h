@@ -10,29 +10,26 @@
  */
 
 /*
- * Whether what the actor tells fits: a lease for every worker, and pools. What
- * comes from elsewhere than the mailbox leaves there what a worker keeps, so
- * that mail is handled whatever else has been sent: who waits for its answer
- * does not take the room from who has to give it.
+ * Whether what the actor tells fits, into mailboxes and pools. What comes from
+ * elsewhere than the mailbox leaves what a worker keeps, so that mail is handled
+ * whatever else has been sent: who waits for its answer does not take the room
+ * from who has to give it.
  */
 static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
 peali_tells_fit(struct peal_worker *w, uint32_t tells)
 {
-	uint32_t i, most = tells;
-	int fit = 1;
+	int mail = w->state->cursor == w->state->n_inputs, fit = 1;
+	uint32_t i;
 
 	for (i = 0; i < peali_pools(w); i++)
 		if (w->pools[i].set)
 			fit &= peali_pool_fits(&w->pools[i], tells);
 	if (!w->params->mailboxes)
 		return fit; /* peal_tell says PEAL_ENOTSUP */
-	if (w->state->cursor != w->state->n_inputs)
-		most += w->mailbox->keep;
-	for (i = 0; i < w->params->n_workers; i++) {
-		fit &= peal_mailbox_admit(peali_mailbox(w, i), &w->leases[i],
-					  most);
-	}
-	return fit;
+	return fit & peal_admission_admit(
+			     peali_admission(w), &w->state->mail_lease,
+			     tells + (mail ? 0 : peali_admission(w)->keep),
+			     mail);
 }
 
 /*

@@ -2,7 +2,7 @@
 #ifndef PEAL_DEVICE_CONTROL_TOPIC_H
 #define PEAL_DEVICE_CONTROL_TOPIC_H
 
-#include <peal/device/worker.h>
+#include <peal/device/mail.h>
 
 /* Control messages that make an input or a port a topic's; see control.h. */
 

@@ -238,10 +238,9 @@ peali_mailbox_put_before(struct peal_worker *w, uint32_t worker,
 
 	if (PEAL_DEADLINE_BYTES + bytes > m->message_bytes)
 		return PEAL_EMSGSIZE;
-	if (!peal_mailbox_admit(m, &w->leases[worker], 1))
+	if (!w->state->mail_lease.granted)
 		return PEAL_EAGAIN;
-	w->leases[worker].granted--;
-	number = peali_mailbox_ticket(m, 1);
+	number = peali_mail_ticket(w, worker, &w->state->mail_lease);
 	peali_slot_put_before(peali_policy(m->policy),
 			      peali_mailbox_slot(m, number), m->slot_bytes,
 			      peali_mailbox_lap(m, number), header, deadline,
@@ -269,17 +268,16 @@ peali_tell_before(struct peal_worker *w, uint64_t deadline,
 	if (!PEAL_PLACE_IS_OF(place, header.actor))
 		return PEAL_ENOENT;
 	header.flags |= PEAL_FLAG_DEADLINE;
+	if (!PEAL_USES_POOLS || PEAL_PLACE_WORKER(place) != PEAL_POOL_WORKER)
+		return w->params->mailboxes ?
+			       peali_mailbox_put_before(
+				       w, PEAL_PLACE_WORKER(place), header,
+				       deadline, data, bytes) :
+			       PEAL_ENOTSUP;
 	/* counted first: nobody shall see it done and not yet told */
 	peal_store_relaxed_sys(&w->status->told, w->state->told + 1);
-	if (PEAL_USES_POOLS && PEAL_PLACE_WORKER(place) == PEAL_POOL_WORKER)
-		result = peali_pool_put_before(w, PEAL_PLACE_HANDLER(place),
-					       header, deadline, data, bytes);
-	else if (w->params->mailboxes)
-		result = peali_mailbox_put_before(w, PEAL_PLACE_WORKER(place),
-						  header, deadline, data,
-						  bytes);
-	else
-		result = PEAL_ENOTSUP;
+	result = peali_pool_put_before(w, PEAL_PLACE_HANDLER(place), header,
+				       deadline, data, bytes);
 	if (PEAL_UNLIKELY(result))
 		peal_store_relaxed_sys(&w->status->told, w->state->told);
 	else

@@ -231,6 +231,41 @@ peal_emit_to(struct peal_worker *w, uint32_t port, uint32_t actor,
 	return 0;
 }
 
+/*
+ * Takes a slot that was leased for a message into a worker's mailbox: the number
+ * of it, and that it is told. Counted first: nobody shall see it done and not yet
+ * told.
+ */
+static PEAL_DEV PEAL_INLINE uint64_t
+peali_mail_ticket(struct peal_worker *w, uint32_t worker,
+		  struct peal_mailbox_lease *lease)
+{
+	lease->granted--;
+	peal_store_relaxed_sys(&w->status->told, ++w->state->told);
+	return peali_mailbox_ticket(peali_mailbox(w, worker), 1);
+}
+
+/* A message into a worker's mailbox, by a slot that was leased. */
+static PEAL_DEV PEAL_UNUSED inline int
+peali_mail_put(struct peal_worker *w, uint32_t worker,
+	       struct peal_mailbox_lease *lease, struct peal_header header,
+	       const void *data, uint64_t bytes)
+{
+	struct peal_mailbox *m = peali_mailbox(w, worker);
+
+	if (PEAL_UNLIKELY(bytes > m->message_bytes))
+		return PEAL_EMSGSIZE;
+	if (PEAL_UNLIKELY(!lease->granted))
+		return PEAL_EAGAIN;
+	peali_mailbox_write(m, peali_mail_ticket(w, worker, lease), header,
+			    data, bytes);
+#if PEAL_ON_HOST
+	if (worker != w->index)
+		peal_bell_ring((uint64_t)(uintptr_t)peali_bell_of(w, worker));
+#endif
+	return 0;
+}
+
 /* The leader's part of peal_tell. */
 static PEAL_DEV PEAL_UNUSED inline int
 peali_tell(struct peal_worker *w, uint32_t actor, uint16_t type, uint16_t flags,
@@ -242,7 +277,6 @@ peali_tell(struct peal_worker *w, uint32_t actor, uint16_t type, uint16_t flags,
 	struct peal_header header;
 	uint64_t place;
 	uint32_t worker;
-	int result;
 
 	if (PEAL_ACTOR_INDEX(actor) >= w->params->max_actors)
 		return PEAL_ENOENT;
@@ -258,19 +292,8 @@ peali_tell(struct peal_worker *w, uint32_t actor, uint16_t type, uint16_t flags,
 				      data, bytes);
 	if (!w->params->mailboxes)
 		return PEAL_ENOTSUP;
-	/* Counted first: nobody shall see it done and not yet told. */
-	peal_store_relaxed_sys(&w->status->told, w->state->told + 1);
-	result = peal_mailbox_put(peali_mailbox(w, worker), &w->leases[worker],
-				  header, data, bytes);
-	if (PEAL_UNLIKELY(result)) {
-		peal_store_relaxed_sys(&w->status->told, w->state->told);
-		return result;
-	}
-	w->state->told++;
-#if PEAL_ON_HOST
-	peal_bell_ring((uint64_t)(uintptr_t)peali_bell_of(w, worker));
-#endif
-	return 0;
+	return peali_mail_put(w, worker, &w->state->mail_lease, header, data,
+			      bytes);
 }
 
 /**

@@ -29,10 +29,9 @@ static PEAL_DEV PEAL_INLINE int peali_is_elsewhere(const struct peal_worker *w,
 	       PEAL_PLACE_WORKER(place) != PEAL_POOL_WORKER;
 }
 
-/* Whether the message in w->message can be passed on now: 1; 0 the mailbox has
- * no room; -1 it is for no other worker's actor. */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
-peali_forward_fits(struct peal_worker *w)
+/* Whether the message in w->message can be passed on now: 1 + whose mailbox it
+ * goes to; 0 there is no room; -1 it is for no other worker's actor. */
+static PEAL_DEV PEAL_UNUSED inline int peali_forward_fits(struct peal_worker *w)
 {
 	const struct peal_actor_entry *actors =
 		(const struct peal_actor_entry *)(uintptr_t)w->params->actors;
@@ -42,10 +41,11 @@ peali_forward_fits(struct peal_worker *w)
 		return -1;
 	worker = PEAL_PLACE_WORKER(
 		peal_load_relaxed_dev(&actors[PEAL_ACTOR_INDEX(actor)].place));
-	/* what handlers keep there is not for these */
-	if (peal_mailbox_admit(peali_mailbox(w, worker), &w->leases[worker],
-			       1 + w->mailbox->keep))
-		return 1;
+	/* what the worker keeps is not for these */
+	if (peali_mail_open(w, worker) &&
+	    peal_admission_admit(peali_admission(w), &w->state->mail_lease,
+				 1 + peali_admission(w)->keep, 0))
+		return 1 + (int)worker;
 	w->state->blocked = PEAL_BLOCKED(actor, 0, PEAL_BLOCKED_MAIL);
 	return 0;
 }
@@ -55,22 +55,25 @@ static PEAL_DEV PEAL_INLINE void peali_forward_burst(struct peal_worker *w)
 {
 	struct peal_message *m = &w->message;
 	struct peal_input *in = &w->inputs[w->state->aside_at];
+	int result, to;
 	uint32_t n;
-	int result;
 
 	w->state->aside = 0;
 	w->state->idle = 0;
 	for (n = 0; n < PEALI_BURST; n++) {
-		if (peali_forward_fits(w) <= 0)
+		to = peali_forward_fits(w);
+		if (to <= 0)
 			break;
 		result = peali_tell(w, m->header.actor, m->header.type,
 				    m->header.flags, m->data, m->length);
 		if (result == PEAL_ENOENT)
 			break;
-		if (result) /* longer than it takes */
+		if (result) { /* longer than it takes */
 			peali_input_too_long(w, in);
-		else
+		} else {
+			peali_mail_sent(w, (uint32_t)to - 1);
 			peal_link_release(&in->link, m);
+		}
 		if (peal_link_peek(&in->link, m) || m->kind > PEAL_KIND_SLAB)
 			break; /* the next turn sees what it is */
 	}

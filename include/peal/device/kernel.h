@@ -66,7 +66,7 @@ peali_worker_init(struct peal_worker *w,
 	w->outputs = (struct peal_output *)(void *)(base + at.outputs);
 	w->pools = (struct peal_pool_place *)(void *)(base + at.pools);
 	w->barriers = (struct peal_barrier_view *)(void *)(base + at.barriers);
-	w->leases = (struct peal_mailbox_lease *)(void *)(base + at.leases);
+	w->sent = (uint64_t *)(void *)(base + at.sent);
 	w->scratch = (uint64_t *)(void *)(base + at.scratch);
 	w->timers = params->max_timers ?
 			    (struct peal_timers *)(void *)(base + at.timers) :
@@ -104,6 +104,11 @@ peali_worker_begin(struct peal_worker *w)
 		s->lease_seen_ns = s->epoch_began_ns;
 		peal_link_consumer_init(&s->control, &s->control_view);
 		s->burst_most = PEALI_BURST;
+		if (w->mailbox) {
+			s->mail_lease.granted = peali_admission(w)->keep;
+			s->mail_most = peali_admission(w)->keep +
+				       2 * (uint64_t)peali_admission(w)->lease;
+		}
 		if (w->timers)
 			peali_timers_init(w->timers, w->params);
 	}

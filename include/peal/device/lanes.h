@@ -2,7 +2,7 @@
 #ifndef PEAL_DEVICE_LANES_H
 #define PEAL_DEVICE_LANES_H
 
-#include <peal/device/worker.h>
+#include <peal/device/mail.h>
 
 /*
  * A worker: the lanes that take a message and run a handler together. Handlers

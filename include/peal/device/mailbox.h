@@ -30,10 +30,7 @@
  * the earlier one; a memory that puts no store before what its thread has heard
  * of cannot do that (tests/model, "ticket of GPUs").
  *
- * A producer keeps the first `keep` slots that it has leased: what it puts next
- * has room, whoever else has filled the mailbox. A consumer that puts into its
- * own mailbox keeps them of what it frees, before others hear of it: else it
- * could wait for room that nobody but itself makes.
+ * The mailboxes of a kernel have one admission for all of them: admission.h.
  *
  * Order: first in, first out per producer. Progress: putting with a granted
  * lease is wait-free, leasing is wait-free, taking is wait-free. One lane.
@@ -53,14 +50,11 @@ peali_mailbox_lap(const struct peal_mailbox *m, uint64_t number)
 	return (uint32_t)(number >> m->capacity_log2) + 1;
 }
 
-/* Grants what there is room for by now of the lease that was asked for. */
+/* Grants what there is room for of a lease that was asked for, if `free` slots
+ * of all that were ever leased may be in use. */
 static PEAL_DEV PEAL_INLINE void
-peali_mailbox_grant(struct peal_mailbox *m, struct peal_mailbox_lease *lease)
+peali_lease_grant(struct peal_mailbox_lease *lease, uint64_t free)
 {
-	/* A3: pairs with R3 in peal_mailbox_flush: the slots were read. */
-	uint64_t free = peal_load_acquire_dev(&m->head) +
-			peal_load_acquire_dev(&m->returned) +
-			(1ULL << m->capacity_log2);
 	int64_t left = (int64_t)(lease->asked_end - free);
 
 	if (left < 0)
@@ -69,6 +63,15 @@ peali_mailbox_grant(struct peal_mailbox *m, struct peal_mailbox_lease *lease)
 		return;
 	lease->granted += lease->asked - (uint64_t)left;
 	lease->asked = (uint64_t)left;
+}
+
+static PEAL_DEV PEAL_INLINE void
+peali_mailbox_grant(struct peal_mailbox *m, struct peal_mailbox_lease *lease)
+{
+	/* A3: pairs with R3 in peal_mailbox_flush: the slots were read. */
+	peali_lease_grant(lease, peal_load_acquire_dev(&m->head) +
+					 peal_load_acquire_dev(&m->returned) +
+					 (1ULL << m->capacity_log2));
 }
 
 /* An admission that is not simply granted already. */
@@ -91,7 +94,7 @@ peali_mailbox_admit_slow(struct peal_mailbox *m,
  *
  * @param m     the mailbox
  * @param lease the producer's own for this mailbox
- * @param n     at most the mailbox's lease, and what a producer keeps
+ * @param n     at most the mailbox's lease
  * @return 1 it may; 0 not yet, ask again. Wait-free.
  */
 static PEAL_DEV PEAL_INLINE int
@@ -103,17 +106,17 @@ peal_mailbox_admit(struct peal_mailbox *m, struct peal_mailbox_lease *lease,
 }
 
 /**
- * Gives back what a producer has leased and not used, but for what it keeps; it
- * calls this when it goes idle, so that others find room.
+ * Gives back what a producer has leased and not used; it calls this when it goes
+ * idle, so that others find room.
  */
 static PEAL_DEV PEAL_UNUSED inline void
 peal_mailbox_return(struct peal_mailbox *m, struct peal_mailbox_lease *lease)
 {
 	if (lease->asked)
 		peali_mailbox_grant(m, lease);
-	if (lease->granted > m->keep) {
-		peal_add_acqrel_dev(&m->returned, lease->granted - m->keep);
-		lease->granted = m->keep;
+	if (lease->granted) {
+		peal_add_acqrel_dev(&m->returned, lease->granted);
+		lease->granted = 0;
 	}
 }
 
@@ -263,29 +266,6 @@ peal_mailbox_flush(struct peal_mailbox *m)
 	/* R3: pairs with A3 in peali_mailbox_grant: the content was read. */
 	if (m->head != m->taken)
 		peal_store_release_dev(&m->head, m->taken);
-}
-
-/**
- * The same by a consumer that puts into the mailbox too: of what it has freed,
- * its own lease comes first, up to what a producer keeps.
- *
- * @param m   the mailbox
- * @param own the consumer's lease as a producer. Wait-free.
- */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
-peal_mailbox_flush_own(struct peal_mailbox *m, struct peal_mailbox_lease *own)
-{
-	uint64_t n = m->taken - m->head;
-
-	if (PEAL_UNLIKELY(own->granted < m->keep) && n) {
-		if (n > m->keep - own->granted)
-			n = m->keep - own->granted;
-		/* Before head, whose R3 publishes it: who sees these slots as
-		 * read sees that they are not free. */
-		peal_add_relaxed_dev(&m->returned, 0 - n);
-		own->granted += n;
-	}
-	peal_mailbox_flush(m);
 }
 
 /* Takes the peeked message off; 1 if it is time to tell the producers. */

@@ -3,6 +3,7 @@
 #define PEAL_DEVICE_TAKE_TIMER_H
 
 #include <peal/device/control.h>
+#include <peal/device/emit.h>
 #include <peal/device/end.h>
 #include <peal/device/timer.h>
 
@@ -12,8 +13,8 @@
  * where it costs the loop no registers. For the leader; the loop calls it.
  *
  * Share: at most every other turn is the timers', and then it is theirs before
- * any handler's; for room in mailboxes they have leases of their own, one slot
- * each, granted in turn with those of handlers. So messages starve no timers, nor
+ * any handler's; for room in mailboxes they have a lease of their own, of one
+ * slot, granted in turn with those of links. So messages starve no timers, nor
  * timers messages.
  *
  * Reading the clock costs 25 to 40 ns on the host. So a busy worker reads it once
@@ -73,21 +74,21 @@ peali_timer_way_to(const struct peal_worker *w, uint32_t actor, int *gone)
 static PEAL_DEV PEAL_UNUSED inline int peali_timer_fits(struct peal_worker *w,
 							uint32_t way)
 {
-	struct peal_mailbox_lease *lease =
-		&peali_timer_way(w->timers, way)->lease;
-	struct peal_mailbox *m;
+	struct peal_mailbox_lease *lease = &w->timers->lease;
+	struct peal_admission *a = peali_admission(w);
 
 	if (PEAL_USES_POOLS && way >= w->params->n_workers)
 		return peali_pool_fits(&w->pools[way - w->params->n_workers],
 				       1);
+	if (!peali_mail_open(w, way))
+		return 0;
 	if (lease->granted)
 		return 1;
-	m = peali_mailbox(w, way);
 	if (!lease->asked) { /* one slot: it hoards nothing */
 		lease->asked = 1;
-		lease->asked_end = peal_add_acqrel_dev(&m->leased, 1) + 1;
+		lease->asked_end = peal_add_relaxed_dev(&a->leased, 1) + 1;
 	}
-	peali_mailbox_grant(m, lease);
+	peali_admission_grant(a, lease);
 	return lease->granted != 0;
 }
 
@@ -169,15 +170,9 @@ peali_timer_put(struct peal_worker *w, uint32_t way, uint32_t place)
 			       message, entry->length);
 		return;
 	}
-	/* Counted first: nobody shall see it done and not yet told. */
-	peal_store_relaxed_sys(&w->status->told, ++w->state->told);
-	peal_mailbox_put(peali_mailbox(w, way),
-			 &peali_timer_way(w->timers, way)->lease, entry->header,
-			 message, entry->length);
-#if PEAL_ON_HOST
-	if (way != w->index)
-		peal_bell_ring((uint64_t)(uintptr_t)peali_bell_of(w, way));
-#endif
+	peali_mail_put(w, way, &w->timers->lease, entry->header, message,
+		       entry->length);
+	peali_mail_sent(w, way);
 }
 
 /* A periodic one has sent: it waits for the first multiple that is to come. */

@@ -3,7 +3,7 @@
 #define PEAL_DEVICE_WORKER_H
 
 #include <peal/abi/control.h>
-#include <peal/device/mailbox.h>
+#include <peal/device/admission.h>
 #include <peal/device/publish.h>
 #include <peal/device/steal.h>
 #include <peal/device/subscribe.h>
@@ -128,6 +128,8 @@ struct peal_worker_state {
 	uint32_t burst_most; /* of PEALI_BURST, while they do */
 	uint32_t cluster_kept; /* 1: there was an epoch, which kept its part of
 				* the cluster's memory */
+	struct peal_mailbox_lease mail_lease; /* of the kernel's mailboxes */
+	uint64_t mail_most; /* granted above which it gives some back */
 	/* for the lanes, on the host: what the leader decided */
 	int32_t turn;
 	uint32_t actor;
@@ -136,7 +138,7 @@ struct peal_worker_state {
 
 /** Where a worker's tables lie, in bytes from its state. */
 struct peal_worker_layout {
-	uint64_t inputs, outputs, pools, barriers, leases, timers, scratch;
+	uint64_t inputs, outputs, pools, barriers, sent, timers, scratch;
 	uint64_t total;
 };
 
@@ -154,10 +156,9 @@ peal_worker_tables(const struct peal_kernel_params *params)
 				     sizeof(struct peal_output);
 	at.barriers = at.pools + (uint64_t)params->max_pools *
 					 sizeof(struct peal_pool_place);
-	at.leases = at.barriers + (uint64_t)params->max_barriers *
-					  sizeof(struct peal_barrier_view);
-	at.timers = at.leases + (uint64_t)params->n_workers *
-					sizeof(struct peal_mailbox_lease);
+	at.sent = at.barriers + (uint64_t)params->max_barriers *
+					sizeof(struct peal_barrier_view);
+	at.timers = at.sent + (uint64_t)params->n_workers * sizeof(uint64_t);
 	at.timers = (at.timers + 127) / 128 * 128;
 	at.scratch = at.timers + peal_timer_table(params).total;
 	at.total = at.scratch + (uint64_t)params->lanes * sizeof(uint64_t);
@@ -179,7 +180,7 @@ struct peal_worker {
 	struct peal_output *outputs;
 	struct peal_pool_place *pools;
 	struct peal_barrier_view *barriers;
-	struct peal_mailbox_lease *leases;
+	uint64_t *sent; /* for each mailbox: see peal_admission_open */
 	struct peal_mailbox *mailbox; /* its own; 0: none */
 	struct peal_timers *timers; /* 0: none */
 	uint64_t *scratch; /* one word per lane */
@@ -238,80 +239,6 @@ static PEAL_DEV PEAL_UNUSED inline void peali_port_begins(struct peal_worker *w,
 		w->state->n_outputs = index + 1;
 }
 
-/* ---- its neighbours -------------------------------------------------------- */
-
-/* The mailbox of a worker of a kernel that has some. */
-static PEAL_DEV PEAL_INLINE struct peal_mailbox *
-peali_mailbox(const struct peal_worker *w, uint32_t worker)
-{
-	return (struct peal_mailbox
-			*)(uintptr_t)(w->params->mailboxes +
-				      worker * w->params->mailbox_stride);
-}
-
-#if PEAL_ON_HOST
-/* The bell of a worker of the kernel. */
-static PEAL_INLINE struct peal_bell *peali_bell_of(const struct peal_worker *w,
-						   uint32_t worker)
-{
-	return (struct peal_bell *)(uintptr_t)w->params->bells + worker;
-}
-#endif
-
-/* After room was made: wakes a worker that sleeps and has a message that waits
- * for room. It says what for, but may wait for something else as well. */
-static PEAL_DEV PEAL_INLINE void peali_wake_waiting(const struct peal_worker *w,
-						    uint32_t worker)
-{
-#if PEAL_ON_HOST
-	const struct peal_worker_status *status =
-		(const struct peal_worker_status *)(uintptr_t)w->params->status +
-		worker;
-	struct peal_bell *bell = peali_bell_of(w, worker);
-
-	peal_compiler_barrier();
-	if (PEAL_UNLIKELY(peal_load_relaxed_sys_u32(&bell->asleep)) &&
-	    peal_load_relaxed_sys(&status->blocked))
-		peal_host_wake(bell);
-#else
-	(void)w;
-	(void)worker;
-#endif
-}
-
-/* The same for all of them. */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
-peali_wake_all_waiting(const struct peal_worker *w)
-{
-#if PEAL_ON_HOST
-	uint32_t i;
-
-	for (i = 0; i < w->params->n_workers; i++)
-		peali_wake_waiting(w, i);
-#else
-	(void)w;
-#endif
-}
-
-/* Tells what was taken from the mailbox, if it was not told. */
-static PEAL_DEV PEAL_INLINE void peali_mail_flush(struct peal_worker *w)
-{
-	struct peal_mailbox *m = w->mailbox;
-
-	if (m->head == m->taken)
-		return;
-	peal_mailbox_flush_own(m, &w->leases[w->index]);
-	if (PEAL_ON_HOST)
-		peali_wake_all_waiting(w);
-}
-
-/* Takes the message off the mailbox. */
-static PEAL_DEV PEAL_INLINE void peali_mail_release(struct peal_worker *w)
-{
-	if (peali_mailbox_drop(w->mailbox))
-		peali_mail_flush(w);
-}
-
 /* ---- what it says -------------------------------------------------------- */
 
 /* Says which actor's handler runs: 1 + its number, or 0 for none. */
@@ -332,62 +259,6 @@ static PEAL_DEV PEAL_UNUSED inline void peali_say_done(struct peal_worker *w)
 	peal_store_relaxed_sys(&w->status->mail_dead, w->state->mail_dead);
 	peali_store_count(&w->status->mail_done, w->state->mail_done);
 	peali_say_actor(w, 0);
-}
-
-/* Pools that the worker knows. */
-static PEAL_DEV PEAL_INLINE uint32_t peali_pools(const struct peal_worker *w)
-{
-	return PEAL_USES_POOLS ? w->state->n_pools : 0;
-}
-
-/* Says how many messages of a pool are done. */
-static PEAL_DEV PEAL_INLINE void peali_pool_flush(struct peal_pool_place *p)
-{
-	/* R3: pairs with A3 in peali_pool_handled: it sees the tickets of all
-	 * that their handlers told. */
-	if (p->done != p->handled)
-		peal_store_release_dev(&p->done, p->handled);
-}
-
-/* Tells what room the worker has made, in links, topics and its mailbox; and
- * what it has done of pools. */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
-peali_give_room(struct peal_worker *w)
-{
-	uint32_t i;
-
-	for (i = 0; i < w->state->n_inputs; i++) {
-		struct peal_input *in = &w->inputs[i];
-
-		if (!(in->flags & PEAL_INPUT_USED))
-			continue;
-		if (in->link.state == PEALI_STATE_TOPIC)
-			peali_subscribe_flush(in->topic);
-		else
-			peal_link_flush_credit(&in->link);
-	}
-	for (i = 0; i < peali_pools(w); i++)
-		peali_pool_flush(&w->pools[i]);
-	if (w->mailbox)
-		peali_mail_flush(w);
-}
-
-/* What is owed to others: room and leases. At every pause and every look, but
- * not inside a handler, which needs its leases. */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
-peali_settle(struct peal_worker *w)
-{
-	uint32_t i;
-
-	peali_give_room(w);
-	if (!w->params->mailboxes)
-		return;
-	/* nobody is woken for these: whoever waits is owed room that the
-	 * mailbox's worker makes, and two that wait would wake each other */
-	for (i = 0; i < w->params->n_workers; i++)
-		if (w->leases[i].granted > w->mailbox->keep ||
-		    w->leases[i].asked)
-			peal_mailbox_return(peali_mailbox(w, i), &w->leases[i]);
 }
 
 #endif

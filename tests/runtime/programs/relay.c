@@ -129,18 +129,13 @@ static PEAL_DEV int forward(struct peal_worker *w)
 	return peal_tell(w, 0, peal_type(w), peal_data(w), peal_length(w));
 }
 
-/* The mailbox of actor 0, into which the worker may put one more. */
-static PEAL_DEV struct peal_mailbox *admitted(struct peal_worker *w)
+/* The worker of actor 0. */
+static PEAL_DEV uint32_t whom(struct peal_worker *w)
 {
 	const struct peal_actor_entry *entry =
 		(const struct peal_actor_entry *)(uintptr_t)w->params->actors;
-	uint32_t worker = PEAL_PLACE_WORKER(entry->place);
-	struct peal_mailbox *m = peali_mailbox(w, worker);
 
-	if (!peal_mailbox_admit(m, &w->leases[worker], 1))
-		return 0;
-	w->leases[worker].granted--;
-	return m;
+	return PEAL_PLACE_WORKER(entry->place);
 }
 
 /* What a worker is made to believe that is to end by itself. */
@@ -156,12 +151,10 @@ struct death {
 static PEAL_DEV int die(struct peal_worker *w)
 {
 	struct death *d = (struct death *)peal_state(w);
-	struct peal_mailbox *m = admitted(w);
 
-	if (!m)
+	if (!w->state->mail_lease.granted)
 		return PEAL_EHANDLER;
-	peal_store_relaxed_sys(&w->status->told, ++w->state->told);
-	peali_mailbox_ticket(m, 1);
+	peali_mail_ticket(w, whom(w), &w->state->mail_lease);
 	d->params = *w->params;
 	d->params.lease_ns = 4;
 	d->control.stop = peal_type(w) == 1 ? PEAL_STOP_STOP : PEAL_STOP_NONE;
@@ -177,18 +170,16 @@ static PEAL_DEV int linger(struct peal_worker *w)
 		(const struct relay_linger *)peal_data(w);
 	const uint64_t *word = (const uint64_t *)(uintptr_t)in->gate.word;
 	struct peal_header header = { 0, 0, 0 };
-	struct peal_mailbox *m = admitted(w);
 	uint64_t number;
 
-	if (!m)
+	if (!w->state->mail_lease.granted)
 		return PEAL_EHANDLER;
-	number = peali_mailbox_ticket(m, 1);
-	peal_store_relaxed_sys(&w->status->told, ++w->state->told);
+	number = peali_mail_ticket(w, whom(w), &w->state->mail_lease);
 	while (!peal_load_acquire_sys(word) && !peal_aborting(w))
 		peal_pause();
 	header.type = (uint16_t)in->message.sequence;
-	peali_mailbox_write(m, number, header, &in->message,
-			    sizeof(in->message));
+	peali_mailbox_write(peali_mailbox(w, whom(w)), number, header,
+			    &in->message, sizeof(in->message));
 	return 0;
 }
 

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEAL_DEVICE_ADMISSION_H
+#define PEAL_DEVICE_ADMISSION_H
+
+#include <peal/device/mailbox.h>
+
+/*
+ * Admission to the mailboxes of a kernel. There are as many slots to lease as
+ * each mailbox has: so no mailbox is ever too full for who has leased one,
+ * wherever it goes, and whether a handler's messages have room is one number.
+ *
+ * Who takes a message from its mailbox has its slot, when the handler has
+ * returned. So a handler that tells one message for each that it is told needs no
+ * room of others, and no circle of such messages stands still, however full it
+ * is. Each worker keeps what one handler tells from the launch on: one that only
+ * might tell more needs no more either. What comes by links, timers and pools
+ * leaves that to mail, and the reserve as well: mail that in truth becomes more
+ * has that before it can come to a stop, and what is given back goes there first.
+ * And where it is known to which mailbox it goes it does not fill that (`each`):
+ * one worker that takes nothing does not hold up what is for others.
+ *
+ *	who puts				who has taken
+ *	A13 returned, spare: is free <----	R13 the same: content was read
+ *
+ * What a worker does not return but uses itself needs no edge: by its message,
+ * and by the messages of those who take that and use the slot again, who writes
+ * to a slot knows that what was there was read. As many messages may come between
+ * as a mailbox has slots, not more.
+ *
+ * Slots that anyone may lease are granted in the order in which they were asked
+ * for; nobody asks for more than there are, but for what it needs. Asking and
+ * returning are wait-free.
+ */
+
+/* Gives n slots back to the reserve as far as it lacks some; how many are left. */
+static PEAL_DEV PEAL_UNUSED inline uint64_t
+peali_admission_refill(struct peal_admission *a, uint64_t n)
+{
+	int64_t lacks =
+		(int64_t)(a->reserve - peal_load_relaxed_dev(&a->spare));
+	int64_t over;
+
+	if (PEAL_LIKELY(lacks <= 0))
+		return n;
+	if (lacks > (int64_t)n)
+		lacks = (int64_t)n;
+	/* R13: as in peal_admission_return. */
+	over = (int64_t)(peal_add_acqrel_dev(&a->spare, (uint64_t)lacks) +
+			 (uint64_t)lacks - a->reserve);
+	if (over <= 0)
+		return n - (uint64_t)lacks;
+	if (over > lacks)
+		over = lacks;
+	peal_add_acqrel_dev(&a->spare, 0 - (uint64_t)over);
+	return n - (uint64_t)(lacks - over);
+}
+
+/* Takes n slots of the reserve: 1, or 0 and none. */
+static PEAL_DEV PEAL_UNUSED inline int
+peali_admission_spare(struct peal_admission *a, uint64_t n)
+{
+	if ((int64_t)peal_load_relaxed_dev(&a->spare) < (int64_t)n)
+		return 0;
+	/* A13: pairs with R13 in peali_admission_refill. */
+	if ((int64_t)peal_add_acqrel_dev(&a->spare, 0 - n) >= (int64_t)n)
+		return 1;
+	peal_add_acqrel_dev(&a->spare, n);
+	return 0;
+}
+
+/**
+ * Gives back what a worker has above `most`; only by who reads no slot of a
+ * message that it has taken any more. Wait-free.
+ *
+ * @return 1: others may find room now
+ */
+static PEAL_DEV PEAL_UNUSED inline int
+peal_admission_return(struct peal_admission *a,
+		      struct peal_mailbox_lease *lease, uint64_t most)
+{
+	uint64_t n = lease->granted - most;
+
+	if (lease->granted <= most)
+		return 0;
+	lease->granted = most;
+	n = peali_admission_refill(a, n);
+	/* R13: pairs with A13 in peali_admission_grant: the contents were read. */
+	if (n)
+		peal_add_acqrel_dev(&a->returned, n);
+	return 1;
+}
+
+/* Asks for what a worker lacks, or a lease, if there is one now. What it has
+ * above what it keeps goes back: who waits for slots holds none. */
+static PEAL_DEV PEAL_UNUSED inline void
+peali_admission_ask(struct peal_admission *a, struct peal_mailbox_lease *lease,
+		    uint64_t n)
+{
+	int64_t there;
+
+	peal_admission_return(a, lease, a->keep);
+	lease->asked = n - lease->granted;
+	there = (int64_t)(peal_load_relaxed_dev(&a->returned) + a->slots -
+			  peal_load_relaxed_dev(&a->leased));
+	if (there > (int64_t)a->lease)
+		there = a->lease;
+	if (there > (int64_t)lease->asked)
+		lease->asked = (uint64_t)there;
+	/* only the number counts */
+	lease->asked_end =
+		peal_add_relaxed_dev(&a->leased, lease->asked) + lease->asked;
+}
+
+/* Grants what there is of what was asked for. */
+static PEAL_DEV PEAL_INLINE void
+peali_admission_grant(struct peal_admission *a,
+		      struct peal_mailbox_lease *lease)
+{
+	/* A13: pairs with R13 in peal_admission_return: the slots were read. */
+	peali_lease_grant(lease,
+			  peal_load_acquire_dev(&a->returned) + a->slots);
+}
+
+/* An admission that is not simply granted already. */
+static PEAL_DEV PEAL_UNUSED inline int
+peali_admission_slow(struct peal_admission *a, struct peal_mailbox_lease *lease,
+		     uint64_t n, int mail)
+{
+	if (mail && peali_admission_spare(a, n - lease->granted)) {
+		lease->granted = n;
+		return 1;
+	}
+	if (!lease->asked)
+		peali_admission_ask(a, lease, n);
+	peali_admission_grant(a, lease);
+	return lease->granted >= n;
+}
+
+/**
+ * Whether a worker may put n messages; asks for slots if it may not.
+ *
+ * @param a     the kernel's
+ * @param lease the worker's
+ * @param n     more than it keeps, unless for mail
+ * @param mail  1: the handler of a message from the mailbox puts them
+ * @return 1 it may; 0 not yet, ask again. Wait-free.
+ */
+static PEAL_DEV PEAL_INLINE int
+peal_admission_admit(struct peal_admission *a, struct peal_mailbox_lease *lease,
+		     uint64_t n, int mail)
+{
+	return PEAL_LIKELY(lease->granted >= n) ||
+	       peali_admission_slow(a, lease, n, mail);
+}
+
+/**
+ * Whether what comes by links and timers may go to a mailbox, as far as its worker
+ * has told what it took: not if it is filled, but for one message. So many others
+ * may fill it, and yet each has its turn.
+ *
+ * @param a    the kernel's
+ * @param m    the mailbox
+ * @param sent its `ticket` after the last such message of the worker that asks
+ */
+static PEAL_DEV PEAL_INLINE int
+peal_admission_open(const struct peal_admission *a,
+		    const struct peal_mailbox *m, uint64_t sent)
+{
+	uint64_t head = peal_load_relaxed_dev(&m->head);
+
+	return peal_load_relaxed_dev(&m->ticket) - head < a->each ||
+	       (int64_t)(head - sent) >= 0;
+}
+
+/**
+ * The same by a worker that pauses, but for what it keeps. What it has asked for
+ * and not got it waits for, unless that has come by now. Wait-free.
+ *
+ * @return 1: others may find room now
+ */
+static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
+peal_admission_pause(struct peal_admission *a, struct peal_mailbox_lease *lease)
+{
+	if (lease->asked) {
+		peali_admission_grant(a, lease);
+		return 0; /* it has its turn to use that */
+	}
+	return peal_admission_return(a, lease, a->keep);
+}
+
+#endif

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEAL_DEVICE_MAIL_H
+#define PEAL_DEVICE_MAIL_H
+
+#include <peal/device/worker.h>
+
+/* A worker's mailbox among those of its neighbours, and what it owes to others:
+ * to be told what it took, and the room that it does not use. */
+
+/* ---- mailboxes ------------------------------------------------------------- */
+
+/* The mailbox of a worker of a kernel that has some. */
+static PEAL_DEV PEAL_INLINE struct peal_mailbox *
+peali_mailbox(const struct peal_worker *w, uint32_t worker)
+{
+	return (struct peal_mailbox
+			*)(uintptr_t)(w->params->mailboxes +
+				      worker * w->params->mailbox_stride);
+}
+
+/* The admission to all of them. */
+static PEAL_DEV PEAL_INLINE struct peal_admission *
+peali_admission(const struct peal_worker *w)
+{
+	return (struct peal_admission *)(uintptr_t)w->params->admission;
+}
+
+/* Whether a worker's mailbox takes what comes by links and timers. */
+static PEAL_DEV PEAL_INLINE int peali_mail_open(const struct peal_worker *w,
+						uint32_t worker)
+{
+	return peal_admission_open(peali_admission(w), peali_mailbox(w, worker),
+				   w->sent[worker]);
+}
+
+/* Such a message was put there. */
+static PEAL_DEV PEAL_INLINE void peali_mail_sent(struct peal_worker *w,
+						 uint32_t worker)
+{
+	w->sent[worker] =
+		peal_load_relaxed_dev(&peali_mailbox(w, worker)->ticket);
+}
+
+#if PEAL_ON_HOST
+/* The bell of a worker of the kernel. */
+static PEAL_INLINE struct peal_bell *peali_bell_of(const struct peal_worker *w,
+						   uint32_t worker)
+{
+	return (struct peal_bell *)(uintptr_t)w->params->bells + worker;
+}
+#endif
+
+/* After room was made: wakes a worker that sleeps and has a message that waits
+ * for room. It says what for, but may wait for something else as well. */
+static PEAL_DEV PEAL_INLINE void peali_wake_waiting(const struct peal_worker *w,
+						    uint32_t worker)
+{
+#if PEAL_ON_HOST
+	const struct peal_worker_status *status =
+		(const struct peal_worker_status *)(uintptr_t)w->params->status +
+		worker;
+	struct peal_bell *bell = peali_bell_of(w, worker);
+
+	peal_compiler_barrier();
+	if (PEAL_UNLIKELY(peal_load_relaxed_sys_u32(&bell->asleep)) &&
+	    peal_load_relaxed_sys(&status->blocked))
+		peal_host_wake(bell);
+#else
+	(void)w;
+	(void)worker;
+#endif
+}
+
+/* The same for all of them. */
+static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
+peali_wake_all_waiting(const struct peal_worker *w)
+{
+#if PEAL_ON_HOST
+	uint32_t i;
+
+	for (i = 0; i < w->params->n_workers; i++)
+		peali_wake_waiting(w, i);
+#else
+	(void)w;
+#endif
+}
+
+/* Tells what was taken from the mailbox, if it was not told. */
+static PEAL_DEV PEAL_INLINE void peali_mail_flush(struct peal_worker *w)
+{
+	if (w->mailbox->head == w->mailbox->taken)
+		return;
+	peal_mailbox_flush(w->mailbox);
+	if (PEAL_ON_HOST)
+		peali_wake_all_waiting(w);
+}
+
+/* So much was taken that others are told, or more is leased than is used. */
+static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
+peali_mail_give(struct peal_worker *w)
+{
+	struct peal_admission *a = peali_admission(w);
+
+	peali_mail_flush(w);
+	if (w->state->mail_lease.granted > w->state->mail_most &&
+	    peal_admission_return(a, &w->state->mail_lease,
+				  w->state->mail_most - a->lease) &&
+	    PEAL_ON_HOST)
+		peali_wake_all_waiting(w);
+}
+
+/* Takes the message off the mailbox: its slot is the worker's. */
+static PEAL_DEV PEAL_INLINE void peali_mail_release(struct peal_worker *w)
+{
+	struct peal_worker_state *s = w->state;
+
+	s->mail_lease.granted++;
+	if (PEAL_UNLIKELY(peali_mailbox_drop(w->mailbox) |
+			  (s->mail_lease.granted > s->mail_most)))
+		peali_mail_give(w);
+}
+
+/* ---- what it owes others ------------------------------------------------- */
+
+/* Pools that the worker knows. */
+static PEAL_DEV PEAL_INLINE uint32_t peali_pools(const struct peal_worker *w)
+{
+	return PEAL_USES_POOLS ? w->state->n_pools : 0;
+}
+
+/* Says how many messages of a pool are done. */
+static PEAL_DEV PEAL_INLINE void peali_pool_flush(struct peal_pool_place *p)
+{
+	/* R3: pairs with A3 in peali_pool_handled: it sees the tickets of all
+	 * that their handlers told. */
+	if (p->done != p->handled)
+		peal_store_release_dev(&p->done, p->handled);
+}
+
+/* Tells what room the worker has made, in links, topics and its mailbox; and
+ * what it has done of pools. */
+static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
+peali_give_room(struct peal_worker *w)
+{
+	uint32_t i;
+
+	for (i = 0; i < w->state->n_inputs; i++) {
+		struct peal_input *in = &w->inputs[i];
+
+		if (!(in->flags & PEAL_INPUT_USED))
+			continue;
+		if (in->link.state == PEALI_STATE_TOPIC)
+			peali_subscribe_flush(in->topic);
+		else
+			peal_link_flush_credit(&in->link);
+	}
+	for (i = 0; i < peali_pools(w); i++)
+		peali_pool_flush(&w->pools[i]);
+	if (w->mailbox)
+		peali_mail_flush(w);
+}
+
+/* What is owed to others: room and leases. At every pause and every look, but
+ * not inside a handler, which needs its lease. */
+static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
+peali_settle(struct peal_worker *w)
+{
+	peali_give_room(w);
+	if (w->mailbox &&
+	    peal_admission_pause(peali_admission(w), &w->state->mail_lease) &&
+	    PEAL_ON_HOST)
+		peali_wake_all_waiting(w);
+}
+
+#endif

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <peal/device/admission.h>
+
+#include "model/instances.h"
+#include "queues/mailbox.h"
+
+/*
+ * The mailboxes of a kernel and the one admission to them: each thread is a
+ * worker that takes from its own and puts into others'. What it does is a text, a
+ * step a letter: a digit puts a message into the mailbox of that worker, 't'
+ * takes one, 'r' gives back all that is leased.
+ */
+
+#define WORKERS_MAX 3
+
+struct admission_case {
+	uint32_t policy, slots, lease, bytes;
+	uint32_t granted; /* worker 0 has from the start */
+	uint32_t reserve; /* of the slots, which are for all the messages */
+	const char *steps[WORKERS_MAX];
+	int early; /* planted: a slot is used again before it was read */
+};
+
+static struct admission {
+	struct peal_admission *a;
+	struct peal_mailbox *m[WORKERS_MAX];
+	struct peal_mailbox_lease *leases[WORKERS_MAX];
+	uint32_t *next[WORKERS_MAX]; /* of each sender; the taker's own */
+} d;
+
+static void admission_setup(const void *config)
+{
+	const struct admission_case *k = (const struct admission_case *)config;
+	struct peali_mailbox_spec s;
+	uint32_t i;
+
+	memset(&s, 0, sizeof(s));
+	s.slots = k->slots;
+	s.message_bytes = k->bytes;
+	s.n_workers = 1;
+	s.policy = k->policy;
+	if (peali_mailbox_spec_complete(&s, 14, PEAL_POLICY_SEQUENCE, "model"))
+		model_fail("the mailbox's options are refused");
+	d.a = (struct peal_admission *)model_memory("admission", sizeof(*d.a));
+	d.a->slots = k->slots - k->reserve;
+	d.a->reserve = d.a->spare = k->reserve;
+	d.a->lease = k->lease;
+	d.a->leased = k->granted;
+	model_name(&d.a->leased, 8, "leased");
+	model_name(&d.a->returned, 8, "returned");
+	model_name(&d.a->spare, 8, "spare");
+	for (i = 0; i < WORKERS_MAX; i++) {
+		d.m[i] = (struct peal_mailbox *)model_memory(
+			"mailbox", peali_mailbox_bytes(&s));
+		peali_mailbox_header(d.m[i], &s);
+		model_name(&d.m[i]->ticket, 8, "ticket");
+		d.leases[i] = (struct peal_mailbox_lease *)model_memory(
+			"lease", sizeof(*d.leases[i]));
+		d.next[i] = (uint32_t *)model_memory(
+			"next", WORKERS_MAX * sizeof(uint32_t));
+	}
+	d.leases[0]->granted = k->granted;
+}
+
+static void put(const struct admission_case *k, uint32_t self, uint32_t to,
+		uint32_t number)
+{
+	struct peal_header header = { self, (uint16_t)number, 0 };
+	uint8_t data[64];
+
+	instance_fill(data, k->bytes, self, number);
+	MODEL_UNTIL(peal_admission_admit(d.a, d.leases[self], 1, 1));
+	d.leases[self]->granted--;
+	peali_mailbox_write(d.m[to], peali_mailbox_ticket(d.m[to], 1), header,
+			    data, k->bytes);
+}
+
+/* The slot of a message that was taken is who took it's, as peali_mail_release
+ * has it; whoever has no use for two gives them back. */
+static void gain(const struct admission_case *k, uint32_t self)
+{
+	if (++d.leases[self]->granted > 2ull * k->lease)
+		peal_admission_return(d.a, d.leases[self], k->lease);
+}
+
+static void check_message(const struct admission_case *k, uint32_t self,
+			  const struct peal_slot_view *view)
+{
+	struct peal_header header;
+
+	model_expect(view->kind == PEAL_KIND_DATA);
+	model_expect(view->length == sizeof(header) + k->bytes);
+	memcpy(&header, view->content, sizeof(header));
+	model_expect(header.actor < WORKERS_MAX);
+	model_expect(header.type == d.next[self][header.actor]++);
+	model_expect(instance_filled(view->content + sizeof(header), k->bytes,
+				     header.actor, header.type));
+}
+
+/* Takes one; with a fault puts one to worker 0 while it reads that. */
+static void take(const struct admission_case *k, uint32_t self)
+{
+	struct peal_slot_view view;
+
+	MODEL_UNTIL(peal_mailbox_peek(d.m[self], &view));
+	if (k->early && self == 1) {
+		gain(k, self);
+		put(k, self, 0, 0);
+	}
+	check_message(k, self, &view);
+	peal_mailbox_release(d.m[self]);
+	if (!k->early || self != 1)
+		gain(k, self);
+}
+
+static void admission_thread(const void *config, uint32_t self)
+{
+	const struct admission_case *k = (const struct admission_case *)config;
+	uint32_t to[WORKERS_MAX] = { 0, 0, 0 };
+	const char *step;
+
+	for (step = k->steps[self]; *step; step++) {
+		if (*step == 't') {
+			take(k, self);
+		} else if (*step == 'r') {
+			peal_admission_return(d.a, d.leases[self], 0);
+		} else {
+			uint32_t other = (uint32_t)(*step - '0');
+
+			put(k, self, other, to[other]++);
+		}
+	}
+}
+
+static void admission_check(const void *config)
+{
+	const struct admission_case *k = (const struct admission_case *)config;
+	uint64_t held = 0; /* or asked for */
+	uint32_t i;
+
+	for (i = 0; i < WORKERS_MAX; i++) {
+		model_expect(d.m[i]->ticket == d.m[i]->taken);
+		held += d.leases[i]->granted + d.leases[i]->asked;
+	}
+	model_expect(d.a->leased - d.a->returned + k->reserve - d.a->spare ==
+		     held);
+}
+
+/* Atoms and the ticket are relaxed there. */
+static const char *const gpu_ticket[] = { "peal_atom8_store", "peal_atom8_load",
+					  "peali_mailbox_ticket", NULL };
+
+#define ADMISSION_OF(n, name, gpu, causal, ...)                                \
+	{                                                                      \
+		name, n, &(const struct admission_case){ __VA_ARGS__ },        \
+			admission_setup, admission_thread, admission_check,    \
+			gpu, causal                                            \
+	}
+#define BOX(policy_, slots_, lease_, bytes_)                                   \
+	.policy = PEAL_POLICY_##policy_, .slots = slots_, .lease = lease_,     \
+	.bytes = bytes_
+#define STEPS(...) .steps = { __VA_ARGS__ }
+
+static const struct model_instance instances[] = {
+	/* one slot for all: who takes a message answers by it */
+	ADMISSION_OF(2, "admission, 1 slot, answered", NULL, 0,
+		     BOX(SEQUENCE, 1, 1, 8), .granted = 1,
+		     STEPS("1t1", "t0t", "")),
+	/* and the slot that is written again was read two workers ago */
+	ADMISSION_OF(3, "admission, 1 slot, a circle of three", NULL, 0,
+		     BOX(SEQUENCE, 1, 1, 8), .granted = 1,
+		     STEPS("1t1", "t2t", "t0")),
+	ADMISSION_OF(2, "admission, 2 slots, two under way", NULL, 0,
+		     BOX(SEQUENCE, 2, 1, 8), .granted = 2,
+		     STEPS("11t1", "t0tt", "")),
+	/* what was taken is given back, and somebody else asks for it */
+	ADMISSION_OF(3, "admission, 1 slot, two ask", NULL, 0,
+		     BOX(SEQUENCE, 1, 0, 8), STEPS("1", "tt", "1")),
+	ADMISSION_OF(2, "admission, 1 slot, asked for again", NULL, 0,
+		     BOX(SEQUENCE, 1, 0, 8), STEPS("11", "tt", "")),
+	ADMISSION_OF(3, "admission, 1 slot, unused and returned", NULL, 0,
+		     BOX(SEQUENCE, 1, 1, 8), .granted = 1,
+		     STEPS("1tr", "t0t", "1")),
+	/* the same with the reserve, which what is given back goes to first */
+	ADMISSION_OF(3, "admission, 1 slot of the reserve, two want it", NULL,
+		     0, BOX(SEQUENCE, 1, 0, 8), .reserve = 1,
+		     STEPS("1", "tt", "1")),
+	ADMISSION_OF(2, "admission, 1 slot of the reserve, wanted again", NULL,
+		     0, BOX(SEQUENCE, 1, 0, 8), .reserve = 1,
+		     STEPS("11", "tt", "")),
+	ADMISSION_OF(3, "admission, 2 slots, two give back to the reserve",
+		     NULL, 0, BOX(SEQUENCE, 2, 0, 8), .reserve = 1,
+		     STEPS("12", "t", "t")),
+	ADMISSION_OF(2, "admission atom16, 1 slot, answered", gpu_ticket, 1,
+		     BOX(ATOM16, 1, 1, 4), .granted = 1,
+		     STEPS("1t1", "t0t", "")),
+	ADMISSION_OF(3, "admission atom16, 1 slot, a circle of three",
+		     gpu_ticket, 1, BOX(ATOM16, 1, 1, 4), .granted = 1,
+		     STEPS("1t1", "t2t", "t0")),
+	ADMISSION_OF(3, "admission atom16, 1 slot of the reserve, two want it",
+		     gpu_ticket, 1, BOX(ATOM16, 1, 0, 4), .reserve = 1,
+		     STEPS("1", "tt", "1")),
+	ADMISSION_OF(3, "admission atom16, 1 slot, two ask", gpu_ticket, 1,
+		     BOX(ATOM16, 1, 0, 4), STEPS("1", "tt", "1")),
+	ADMISSION_OF(2, "admission atom8, 1 slot, answered", gpu_ticket, 1,
+		     BOX(ATOM8, 1, 1, 0), .granted = 1,
+		     STEPS("1t1", "t0t", "")),
+};
+
+INSTANCE_LIST(admission_instances, instances);
+
+static const struct model_instance broken[] = {
+	ADMISSION_OF(2, "admission, a slot used while its message is in hand",
+		     NULL, 0, BOX(SEQUENCE, 1, 1, 8), .granted = 1,
+		     STEPS("1t1", "tt", ""), .early = 1),
+};
+
+INSTANCE_LIST(broken_admission_instances, broken);

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Actors that tell anyone of their row, which is of one handler. */
+#include <peal/device/kernel.h>
+
+#include "../room.h"
+
+/* Tells anyone of the row as often as the type says, one time less each. */
+static PEAL_DEV int roam(struct peal_worker *w)
+{
+	struct room_actor *s = (struct room_actor *)peal_state(w);
+	uint64_t at = *(const uint64_t *)peal_data(w);
+
+	if (peal_is_leader(w))
+		s->seen++;
+	if (!peal_type(w))
+		return 0;
+	at = at * 6364136223846793005ULL + 1442695040888963407ULL;
+	return peal_tell(w, (uint32_t)((at >> 33) % s->next),
+			 (uint16_t)(peal_type(w) - 1), &at, sizeof(at));
+}
+
+/* The same by who might tell three. */
+static PEAL_DEV int wander(struct peal_worker *w)
+{
+	return roam(w);
+}
+
+/* Tells two of the row, who tell nobody. */
+static PEAL_DEV int fork(struct peal_worker *w)
+{
+	struct room_actor *s = (struct room_actor *)peal_state(w);
+	uint64_t at = *(const uint64_t *)peal_data(w);
+	int result;
+
+	if (peal_is_leader(w))
+		s->seen++;
+	if (!peal_type(w))
+		return 0;
+	result = peal_tell(w, (uint32_t)(at % s->next), 0, &at, sizeof(at));
+	if (result)
+		return result;
+	return peal_tell(w, (uint32_t)(at / 8 % s->next), 0, &at, sizeof(at));
+}
+
+#define HANDLERS(X)                                                            \
+	X(roam, sizeof(struct room_actor), PEAL_TELLS(1))                      \
+	X(wander, sizeof(struct room_actor), PEAL_TELLS(3))                    \
+	X(fork, sizeof(struct room_actor), PEAL_TELLS(2))
+PEAL_PROGRAM(roam, HANDLERS);

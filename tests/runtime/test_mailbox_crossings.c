@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Mailboxes that links keep full, of three and more workers that tell each other:
+ * all of it comes to an end, since a message that is handled leaves its slot to
+ * what is told then, wherever that goes.
+ */
+#include "runtime/harness.h"
+#include "runtime/room.h"
+
+PEAL_DECLARE_PROGRAM(roam);
+
+#define WORKERS_MAX 5
+#define MESSAGES (IDENTITY_SANITIZED ? 4000u : 40000u)
+
+/*
+ * Links keep all mailboxes full of messages for anyone, each of which goes on to
+ * anyone `hops` times: whoever is full and waits is told by who is full and
+ * waits. A link for each worker, which passes on what is not for it.
+ */
+static void crossing(const char *handler, uint32_t workers, uint32_t lanes,
+		     uint32_t slots, uint16_t hops, uint64_t told_each)
+{
+	struct peal_link_options none = { .capacity = 0 };
+	struct peal_runtime *rt = harness_open(1, "");
+	struct peal_endpoint *e = harness_endpoint(rt);
+	struct room_actor init = { workers, 0, 0, 0 };
+	struct peal_kernel_options o = { .size = sizeof(o),
+					 .workers = workers,
+					 .lanes = lanes,
+					 .mailbox_slots = slots };
+	uint64_t actor[WORKERS_MAX], n = MESSAGES / (1u + hops), sent = 0, at;
+	uint64_t seen = 0, told = 0, passed = 0;
+	struct peal_kernel_info info;
+	struct peal_kernel *k;
+	uint32_t i;
+
+	CHECK_OK(peal_kernel_launch(rt, 0, &peal_program_roam, &o, &k));
+	for (i = 0; i < workers; i++) {
+		struct peal_actor_options a = { .size = sizeof(a),
+						.worker = 1 + i,
+						.init = &init,
+						.init_bytes = sizeof(init) };
+
+		CHECK_OK(peal_actor_spawn(k, handler, &a, &actor[i]));
+		harness_from(rt, e, i, actor[i], none);
+	}
+	for (at = 0; at < n; at++) {
+		uint64_t word = at * 0x9e3779b97f4a7c15ULL;
+		uint32_t to = (uint32_t)(word >> 40) % workers;
+		uint16_t type = word >> 60 < 11 ? hops : 0; /* two thirds */
+
+		CHECK_OK(peal_send_to(e, at % workers, actor[to], type, &word,
+				      sizeof(word), PATIENCE));
+		sent++;
+		told += type ? told_each : 0;
+		passed += to != at % workers;
+	}
+	for (i = 0; i < workers; i++)
+		CHECK_OK(peal_send_end(e, i, PATIENCE));
+	CHECK_OK(peal_kernel_drain(k, PATIENCE));
+	CHECK_OK(peal_kernel_info(k, &info));
+	CHECK_EQ(info.told, told + passed);
+	CHECK_EQ(info.mail_done, told + passed);
+	CHECK_EQ(info.mail_dead, 0);
+	CHECK_EQ(info.failed, 0);
+	for (i = 0; i < workers; i++) {
+		CHECK_OK(peal_actor_state(rt, actor[i], &init, sizeof(init)));
+		seen += init.seen;
+	}
+	CHECK_EQ(seen, sent + told);
+	harness_conserved(rt);
+	CHECK_OK(peal_runtime_shutdown(rt));
+}
+
+PEAL_TEST(no_worker_waits_for_room_that_a_third_takes)
+{
+	crossing("roam", 3, 1, 16, 1, 1);
+	crossing("roam", 3, 1, 64, 1, 1);
+	crossing("roam", 3, 32, 64, 1, 1);
+	crossing("roam", 5, 1, 1024, 1, 1);
+}
+
+PEAL_TEST(long_ways_between_full_mailboxes_come_to_an_end)
+{
+	crossing("roam", 2, 1, 16, 20, 20);
+	crossing("roam", 3, 1, 16, 20, 20);
+	crossing("roam", 5, 1, 64, 200, 200);
+}
+
+PEAL_TEST(who_might_tell_more_than_it_tells_needs_no_room_of_others)
+{
+	crossing("wander", 3, 1, 16, 1, 1);
+	crossing("wander", 5, 1, 64, 20, 20);
+	crossing("wander", 3, 32, 64, 20, 20);
+}
+
+PEAL_TEST(what_becomes_more_in_mailboxes_has_room_that_links_leave)
+{
+	crossing("fork", 3, 1, 64, 1, 2);
+	crossing("fork", 3, 1, 1024, 1, 2);
+	crossing("fork", 5, 32, 256, 1, 2);
+}
+
+PEAL_TEST_MAIN(RUN(no_worker_waits_for_room_that_a_third_takes);
+	       RUN(long_ways_between_full_mailboxes_come_to_an_end);
+	       RUN(who_might_tell_more_than_it_tells_needs_no_room_of_others);
+	       RUN(what_becomes_more_in_mailboxes_has_room_that_links_leave);)
