@@ -97,17 +97,17 @@ int peali_admission_spec_complete(struct peali_admission_spec *spec,
 {
 	uint64_t tells = spec->tells ? spec->tells : 1;
 	uint64_t held = (uint64_t)spec->n_workers *
-			(spec->tells + (spec->timers ? 1 : 0));
+			((uint64_t)spec->tells + spec->others);
 	uint64_t rest = spec->slots - held;
 
 	if (spec->slots < held + tells)
 		return peali_fail(
 			PEAL_EINVAL, call,
 			"mailbox_slots is %u, too few for %u workers with "
-			"handlers that tell up to %u messages at a time%s; it "
-			"must be a power of two of at least %llu",
-			spec->slots, spec->n_workers, spec->tells,
-			spec->timers ? ", and timers" : "",
+			"handlers that tell up to %u messages at a time, and "
+			"%u more each for timers and monitors; it must be a "
+			"power of two of at least %llu",
+			spec->slots, spec->n_workers, spec->tells, spec->others,
 			(unsigned long long)(held + tells));
 	spec->links = (uint32_t)(held + rest / 4 * 3);
 	if (spec->links < held + tells)

@@ -26,7 +26,7 @@
  * The mailboxes of a kernel have one admission. There each worker keeps what a
  * handler tells, and who waits for more holds nothing else; so
  *
- *	slots >= (n_workers + 1) * tells		n_workers more with timers
+ *	slots >= (n_workers + 1) * tells + n_workers * others
  *
  * grants all that was asked for, one after the other, once all messages are
  * taken. Of the rest a quarter is for the handlers of mail alone; of what links
@@ -71,7 +71,8 @@ struct peali_admission_spec {
 	uint32_t slots; /* of each mailbox, and for all of them together */
 	uint32_t n_workers;
 	uint32_t tells; /* the largest of any handler: what a worker keeps */
-	uint32_t timers; /* 1: each worker may lease a slot more, for those */
+	uint32_t others; /* slots that each worker may lease beside, for what its
+			  * handlers do not tell: timers, monitors */
 	uint32_t links; /* out: of those, that anyone may lease */
 	uint32_t each, lease; /* out: see struct peal_admission */
 };

@@ -37,6 +37,7 @@ static void free_endpoint(struct peal_endpoint *e)
 	free(e->inputs);
 	free(e->send_bell);
 	free(e->receive_bell);
+	pthread_mutex_destroy(&e->monitors_lock);
 	free(e);
 }
 
@@ -58,6 +59,7 @@ static struct peal_endpoint *new_endpoint(struct peal_runtime *rt,
 	if (!e)
 		return NULL;
 	e->rt = rt;
+	pthread_mutex_init(&e->monitors_lock, NULL);
 	e->max_ports = o->max_ports ? o->max_ports : 16;
 	e->max_inputs = o->max_inputs ? o->max_inputs : 16;
 	snprintf(e->name, sizeof(e->name), "%s",
@@ -146,6 +148,7 @@ int peal_endpoint_destroy(struct peal_endpoint *e)
 					    (unsigned long long)link->id,
 					    e->name);
 	if (!result) {
+		peali_monitors_leave(e);
 		for (p = &rt->endpoints; *p != e; p = &(*p)->next)
 			;
 		*p = e->next;
@@ -564,6 +567,23 @@ static int look(struct peali_endpoint_input *in, struct peal_link *link,
 	return result;
 }
 
+/* As the input of a message: it is a monitor's. */
+#define DOWN_INPUT UINT32_MAX
+
+/* Looks for a down message: 0 and e->message; PEAL_EAGAIN none. */
+static int look_for_downs(struct peal_endpoint *e)
+{
+	memset(&e->message, 0, sizeof(e->message));
+	if (!peali_monitors_look(e, &e->down, &e->message.header.type))
+		return PEAL_EAGAIN;
+	e->message.header.flags = PEAL_FLAG_DOWN;
+	e->message.data = &e->down;
+	e->message.length = sizeof(e->down);
+	e->message.kind = PEAL_KIND_DATA;
+	e->message.input = DOWN_INPUT;
+	return 0;
+}
+
 /* One round over all inputs; 0 and e->message, or why there is none. */
 static int receive_round(struct peal_endpoint *e)
 {
@@ -571,6 +591,12 @@ static int receive_round(struct peal_endpoint *e)
 	uint32_t i, links = 0, ended = 0;
 	int result;
 
+	if (PEAL_UNLIKELY(atomic_load_explicit(&e->n_monitors,
+					       memory_order_relaxed))) {
+		if (!look_for_downs(e))
+			return 0;
+		links = 1u << 16; /* as one that is open */
+	}
 	for (i = 0; i < n; i++) {
 		uint32_t at = (e->cursor + i) % n;
 		struct peali_endpoint_input *in = &e->inputs[at];
@@ -670,14 +696,15 @@ static int hold(struct peal_endpoint *e, int64_t timeout_ns, uint64_t *deadline)
 
 static void describe(const struct peal_endpoint *e, struct peal_received *out)
 {
-	const struct peal_link *link = e->inputs[e->message.input].link;
 	uint32_t prefix = peali_message_prefix(&e->message);
 
 	out->data = (const uint8_t *)e->message.data + prefix;
 	out->length = e->message.length - prefix;
 	out->request = peali_message_request(&e->message);
 	out->sequence = e->message.sequence;
-	out->from = link->from.address;
+	out->down = e->message.input == DOWN_INPUT;
+	out->from = out->down ? e->down.actor :
+				e->inputs[e->message.input].link->from.address;
 	out->input = e->message.input;
 	out->type = e->message.header.type;
 	out->refused = prefix && e->message.header.flags & PEAL_FLAG_REFUSED;
@@ -711,6 +738,8 @@ int peal_receive_peek(struct peal_endpoint *e,
 static void released(struct peal_endpoint *e)
 {
 	e->peeked = 0;
+	if (PEAL_UNLIKELY(e->message.input == DOWN_INPUT))
+		return;
 	e->cursor = e->message.input;
 	if (++e->burst >= 32) { /* the next input has its turn */
 		e->burst = 0;
@@ -723,7 +752,9 @@ int peal_receive_release(struct peal_endpoint *e)
 	if (!e || !e->peeked)
 		return peali_fail(PEAL_EINVAL, "peal_receive_release",
 				  "no message is held");
-	peal_link_release(&e->inputs[e->message.input].consumer, &e->message);
+	if (PEAL_LIKELY(e->message.input != DOWN_INPUT))
+		peal_link_release(&e->inputs[e->message.input].consumer,
+				  &e->message);
 	released(e);
 	return 0;
 }
@@ -732,7 +763,9 @@ void peali_endpoint_drop(struct peal_endpoint *e, uint32_t reason)
 {
 	if (!e->peeked)
 		return;
-	peal_link_release_dead(&e->inputs[e->message.input].consumer, reason);
+	if (e->message.input != DOWN_INPUT)
+		peal_link_release_dead(&e->inputs[e->message.input].consumer,
+				       reason);
 	released(e);
 }
 

@@ -27,12 +27,13 @@ struct kernel_layout {
 	/* host memory */
 	uint64_t control, status, bells, rings, ring_stride, credits, counts;
 	uint64_t timers; /* what is said of them */
+	uint64_t downs; /* what endpoints find of monitors */
 	uint64_t stages; /* of the host's ends of the control rings */
 	uint64_t shared_bytes;
 	/* device memory */
 	uint64_t params, workers, worker_stride, actors, admission, mailboxes;
 	uint64_t mailbox_stride, worker_stages, cluster_home, arena, own_bytes;
-	uint64_t supervisors, care, report;
+	uint64_t supervisors, care, report, monitors;
 	/* of the control rings */
 	struct peali_ring_spec spec;
 	uint64_t stage_bytes;
@@ -122,6 +123,9 @@ static int complete_options(struct peal_kernel_options *o,
 	if (!result)
 		result = option_range("timers", o->timers, 0, 1 << 20);
 	if (!result)
+		result = option_range("max_monitors", o->max_monitors, 0,
+				      1 << PEAL_MONITOR_BITS);
+	if (!result)
 		result = option_range("lease_ns", o->lease_ns,
 				      PEALI_LEASE_NS_MIN, UINT64_MAX);
 	if (!result)
@@ -172,6 +176,8 @@ static void lay_out(struct kernel_layout *at,
 	at->shared_bytes = at->timers;
 	if (p->max_timers)
 		at->shared_bytes += n * sizeof(struct peal_timer_status);
+	at->downs = at->shared_bytes;
+	at->shared_bytes += p->max_monitors * sizeof(struct peal_down_slot);
 
 	at->params = 0;
 	at->workers = peali_whole_lines(sizeof(struct peal_kernel_params));
@@ -189,10 +195,15 @@ static void lay_out(struct kernel_layout *at,
 		peali_whole_lines(at->worker_stages + n * at->stage_bytes);
 	at->care = at->supervisors +
 		   p->max_supervisors * sizeof(struct peal_supervisor_record);
-	at->cluster_home = at->care;
+	at->monitors = at->care;
 	if (p->max_supervisors)
-		at->cluster_home += peali_whole_lines(p->max_actors *
-						      sizeof(struct peal_care));
+		at->monitors += peali_whole_lines(p->max_actors *
+						  sizeof(struct peal_care));
+	at->cluster_home = at->monitors;
+	if (p->max_monitors)
+		at->cluster_home += peali_whole_lines(
+			sizeof(struct peal_monitors) +
+			p->max_monitors * sizeof(struct peal_monitor_record));
 	at->arena = at->cluster_home;
 	if (p->epoch_ns)
 		at->arena += n * p->cluster_bytes;
@@ -269,6 +280,10 @@ static int write_image(struct peal_kernel *k, const struct kernel_layout *at,
 	if (mail)
 		make_mailboxes(k, at, image, mail);
 	actors = (struct peal_actor_entry *)(void *)(image + at->actors);
+	if (k->params.max_monitors)
+		((struct peal_monitors *)(void *)(image + at->monitors))->slots =
+			peali_area_view(k->rt, k->device, &k->shared) +
+			at->downs;
 	for (i = 0; i < k->params.max_actors; i++)
 		actors[i].place = PEAL_PLACE(0, 0, PEAL_NO_HANDLER);
 	result = peali_area_write(k->rt, &k->own, 0, image, at->arena);
@@ -304,6 +319,8 @@ static void set_addresses(struct peal_kernel *k, const struct kernel_layout *at)
 		p->supervisors = own + at->supervisors;
 		p->care = own + at->care;
 	}
+	p->monitors = p->max_monitors ? own + at->monitors : 0;
+	k->down_slots = (struct peal_down_slot *)(void *)(host + at->downs);
 	k->report_offset = at->report;
 	k->arena_offset = at->arena;
 	k->control->magic = PEAL_CONTROL_MAGIC;
@@ -325,7 +342,7 @@ static int plan_mail(struct peal_kernel *k, struct mail_plan *mail,
 			admission->tells = k->program->handlers[i].tells;
 	admission->slots = box->slots = o->mailbox_slots;
 	admission->n_workers = o->workers;
-	admission->timers = o->timers != 0;
+	admission->others = (o->timers != 0) + (o->max_monitors != 0);
 	box->message_bytes = o->mailbox_message_bytes;
 	box->n_workers = 1; /* the admission is not its own */
 	box->policy = o->mailbox_policy;
@@ -338,10 +355,6 @@ static int plan_mail(struct peal_kernel *k, struct mail_plan *mail,
 		return result;
 	k->mailbox_message_bytes = box->message_bytes;
 	k->params.mailbox_stride = peali_whole_lines(peali_mailbox_bytes(box));
-	if (o->timers) {
-		k->params.max_timers = o->timers;
-		k->params.timer_bytes = (box->message_bytes + 15) / 16 * 16;
-	}
 	return 0;
 }
 
@@ -353,12 +366,10 @@ static int make_memory(struct peal_kernel *k, struct kernel_layout *at,
 
 	if (o->mailbox_slots)
 		result = plan_mail(k, &mail, o);
-	else if (o->timers)
-		result = peali_fail(PEAL_EINVAL, CALL,
-				    "option timers is %u and mailbox_slots is "
-				    "0: timers put their messages into "
-				    "mailboxes",
-				    o->timers);
+	if (!result)
+		result = peali_timers_plan(k, o);
+	if (!result)
+		result = peali_monitors_plan(k, o);
 	if (result)
 		return result;
 	result = plan_control(k, at);
@@ -387,6 +398,7 @@ static void free_kernel(struct peal_kernel *k)
 		return;
 	peali_pools_free(k);
 	peali_supervisors_close(k);
+	peali_monitors_close(k);
 	peali_area_free(k->rt, &k->own);
 	peali_area_free(k->rt, &k->shared);
 	for (i = 0; k->workers && i < k->params.n_workers; i++) {
@@ -439,6 +451,7 @@ static struct peal_kernel *new_kernel(struct peal_runtime *rt, int device,
 	k->params.max_barriers = o->max_barriers;
 	k->params.max_pools = o->max_pools;
 	k->params.max_supervisors = o->max_supervisors;
+	k->params.max_monitors = o->max_monitors;
 	k->params.lease_ns = o->lease_ns;
 	k->params.epoch_ns = o->epoch_ns;
 	k->params.end_with_inputs = o->end_with_inputs != 0;
@@ -459,7 +472,7 @@ static struct peal_kernel *new_kernel(struct peal_runtime *rt, int device,
 			missing++;
 	}
 	if (!k->workers || !k->pools || missing || peali_rooms_open(k) ||
-	    peali_supervisors_open(k)) {
+	    peali_supervisors_open(k) || peali_monitors_open(k)) {
 		free_kernel(k);
 		return NULL;
 	}

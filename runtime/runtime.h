@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 
 #include <peal/abi/control.h>
+#include <peal/abi/monitor.h>
 #include <peal/abi/timer.h>
 #include <peal/device/link.h>
 #include <peal/peal.h>
@@ -27,6 +28,7 @@
  * endpoints, router) never takes it. Reading counters does not take it.
  */
 
+struct peali_mailbox_spec;
 struct peali_router;
 struct peali_topic;
 struct peali_watchdog;
@@ -209,7 +211,9 @@ struct peal_kernel {
 	struct peal_supervisor *supervisors; /* max_supervisors */
 	struct peali_ward *wards; /* max_actors, if there are supervisors */
 	struct peali_inits *inits; /* what supervised actors begin with */
-	uint64_t report_offset; /* in `shared`: what a supervisor says */
+	uint64_t report_offset; /* in `shared`: what a worker answers */
+	struct peali_monitor *monitors; /* max_monitors, of endpoints */
+	struct peal_down_slot *down_slots; /* as many, in `shared` */
 	uint32_t mailbox_message_bytes;
 	uint32_t next_worker; /* whose turn it is to get an actor */
 	uint64_t arena_offset, arena_bytes, arena_used;
@@ -231,6 +235,9 @@ struct peal_kernel {
 
 /* ---- timers ----------------------------------------------------------------- */
 
+/* What a kernel's options say of timers, into its parameters. */
+int peali_timers_plan(struct peal_kernel *kernel,
+		      const struct peal_kernel_options *options);
 /* Adds what is known of a worker's timers; nothing where there are none. */
 void peali_timers_add(const struct peal_kernel *kernel, uint32_t worker,
 		      struct peal_timer_counts *sum);
@@ -302,6 +309,21 @@ void peali_supervisor_enrol(struct peal_supervisor *supervisor,
 			    struct peali_inits *inits, const uint32_t *index,
 			    uint32_t n);
 void peali_supervisor_strike(struct peal_kernel *kernel, uint32_t index);
+
+/* ---- monitors --------------------------------------------------------------- */
+
+/* 0; PEAL_ENOMEM without a text. */
+int peali_monitors_open(struct peal_kernel *kernel);
+/* Whether its mailboxes take what its options say of monitors. */
+int peali_monitors_plan(const struct peal_kernel *kernel,
+			const struct peal_kernel_options *options);
+/* No endpoint knows any of the kernel's from then on. */
+void peali_monitors_close(struct peal_kernel *kernel);
+/* The endpoint monitors nobody any more; the caller has the runtime's lock. */
+void peali_monitors_leave(struct peal_endpoint *endpoint);
+/* Whether one that the endpoint monitors is down: 1 and what is said of it. */
+int peali_monitors_look(struct peal_endpoint *endpoint, struct peal_down *out,
+			uint16_t *type_out);
 
 /* ---- pools ------------------------------------------------------------------ */
 
@@ -448,6 +470,11 @@ struct peal_endpoint {
 	_Atomic int silent; /* it has or had a link with who cannot ring */
 	uint32_t cursor; /* the input that is received from */
 	uint32_t burst; /* messages from it in a row */
+	/* what it monitors; the lock is for these alone, before no other */
+	pthread_mutex_t monitors_lock;
+	struct peali_monitor *monitors;
+	_Atomic uint32_t n_monitors;
+	struct peal_down down; /* the message that is held, if it is one */
 	int peeked; /* a message is held */
 	struct peal_message message; /* that one */
 };

@@ -377,7 +377,8 @@ static struct worker_look *step(struct search *s, const struct worker_look *w,
 	const struct peali_end *end;
 	struct worker_look *next;
 
-	if (port == PEAL_BLOCKED_MAIL || port == PEAL_BLOCKED_TIMER) {
+	if (port == PEAL_BLOCKED_MAIL || port == PEAL_BLOCKED_TIMER ||
+	    port == PEAL_BLOCKED_DOWN) {
 		next = behind_mail(s, w);
 		if (!next)
 			*cause_out = plain(s, PEAL_STUCK_MAIL, w,
@@ -385,6 +386,10 @@ static struct worker_look *step(struct search *s, const struct worker_look *w,
 						   "has timers that are due "
 						   "and wait for room in "
 						   "mailboxes or pools" :
+					   port == PEAL_BLOCKED_DOWN ?
+						   "has down messages that "
+						   "wait for room in "
+						   "mailboxes" :
 						   "waits for room in "
 						   "mailboxes or pools");
 		return next;

@@ -2,11 +2,27 @@
 /* What is known of a kernel's timers; they live in its workers. */
 #include <string.h>
 
+#include "queues/mailbox.h"
 #include "runtime/runtime.h"
 
 _Static_assert(sizeof(struct peal_timer_counts) ==
 		       PEAL_TIMERS_COUNT * sizeof(uint64_t),
 	       "counts in the order of enum peal_timer_count");
+
+int peali_timers_plan(struct peal_kernel *k,
+		      const struct peal_kernel_options *o)
+{
+	if (!o->timers)
+		return 0;
+	if (!o->mailbox_slots)
+		return peali_fail(PEAL_EINVAL, "peal_kernel_launch",
+				  "option timers is %u and mailbox_slots is 0: "
+				  "timers put their messages into mailboxes",
+				  o->timers);
+	k->params.max_timers = o->timers;
+	k->params.timer_bytes = (k->mailbox_message_bytes + 15) / 16 * 16;
+	return 0;
+}
 
 void peali_timers_add(const struct peal_kernel *k, uint32_t worker,
 		      struct peal_timer_counts *sum)

@@ -46,6 +46,8 @@ struct peal_received {
 			   * peal/request.h */
 	uint32_t dead_letter; /* 1: data are a struct peal_dead_letter and what
 			       * it kept, see peal/dead_letter.h */
+	uint32_t down; /* 1: data are a struct peal_down, `from` is the actor,
+			* of no input and no number: see peal/monitor.h */
 };
 
 /**

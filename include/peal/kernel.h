@@ -39,7 +39,7 @@ struct peal_kernel_options {
 	 * Messages that may be in the mailboxes of all workers together; each
 	 * worker's has as many slots. A power of two. Where handlers tell up to
 	 * n messages for one it is at least n for each worker and n more, with
-	 * timers 1 more for each worker. Links wait while there is only a
+	 * timers 1 more for each worker, and with monitors another. Links wait while there is only a
 	 * quarter of it left: that is for handlers that tell more messages than
 	 * they are told. If those need more they wait for ever, which
 	 * peal/stuck.h tells. 0: no mailboxes.
@@ -71,6 +71,11 @@ struct peal_kernel_options {
 	uint32_t timers; /* most that wait at a time for each worker, up to
 			  * 2^20: peal/device/timer.h. They need mailboxes. 0:
 			  * there are none */
+	uint32_t max_monitors; /* set at a time, up to 2^20, 64 bytes each and
+				* as much host memory: peal/monitor.h. With
+				* them, who fails without a supervisor ends. 0:
+				* there are none */
+	uint32_t monitors_reserved; /* 0 */
 };
 
 /**

@@ -93,6 +93,8 @@ struct peal_worker_status {
 #define PEAL_BLOCKED_MAIL 0xfffeu
 /** The same, of a timer's message that is due, for the actor itself. */
 #define PEAL_BLOCKED_TIMER 0xfffdu
+/** The same, of a down message for the actor. */
+#define PEAL_BLOCKED_DOWN 0xfffcu
 
 PEAL_STATIC_ASSERT(sizeof(struct peal_worker_status) == 2 * PEAL_SHARED_LINE,
 		   "status size");
@@ -180,7 +182,8 @@ enum peal_control_type {
 	PEAL_CONTROL_FORGET = 17, /* struct peal_topic_view: index of the port,
 				   * cursor; nobody subscribes there now */
 	PEAL_CONTROL_SUPERVISOR = 18, /* struct peal_control_supervisor */
-	PEAL_CONTROL_CARE = 19 /* struct peal_control_care; SPAWN follows */
+	PEAL_CONTROL_CARE = 19, /* struct peal_control_care; SPAWN follows */
+	PEAL_CONTROL_MONITOR = 21 /* struct peal_control_monitor */
 };
 
 /** A pool, for one of its kernel's workers. */
@@ -278,8 +281,11 @@ struct peal_kernel_params {
 	uint32_t max_timers; /* per worker; 0: there are none */
 	uint32_t timer_bytes; /* from one's message to the next one's */
 	uint64_t admission; /* struct peal_admission, to the mailboxes */
+	uint64_t monitors; /* struct peal_monitors; 0: there are none */
+	uint32_t max_monitors;
+	uint32_t monitors_reserved;
 };
 
-PEAL_STATIC_ASSERT(sizeof(struct peal_kernel_params) == 192, "params size");
+PEAL_STATIC_ASSERT(sizeof(struct peal_kernel_params) == 208, "params size");
 
 #endif

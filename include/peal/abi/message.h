@@ -29,7 +29,8 @@ enum peal_flag {
 	PEAL_FLAG_DEAD_LETTER = 4,
 	/* the payload begins with a deadline, a uint64_t, in front of all else:
 	 * when the host's clock says that it is dead */
-	PEAL_FLAG_DEADLINE = 8
+	PEAL_FLAG_DEADLINE = 8,
+	PEAL_FLAG_DOWN = 32 /* the payload is a struct peal_down */
 };
 
 /** Bytes of that number; aligned as payloads are. */
@@ -88,7 +89,8 @@ enum peal_reason {
 	PEAL_REASON_LATE = 5, /* no request waits for it, or not any more */
 	PEAL_REASON_TOO_LONG =
 		6, /* for the mailbox or the pool it goes on by */
-	PEAL_REASON_DOWN = 7, /* the actor's supervisor has given up */
+	PEAL_REASON_DOWN = 7, /* the actor's supervisor has given up, or it has
+			       * ended: peal/monitor.h */
 	PEAL_REASON_EXPIRED = 8, /* its deadline had passed */
 	PEAL_REASON_COUNT = 9
 };

@@ -153,6 +153,21 @@ peal_admission_admit(struct peal_admission *a, struct peal_mailbox_lease *lease,
 	       peali_admission_slow(a, lease, n, mail);
 }
 
+/** A lease of a single slot, for what a worker sends beside its handlers: 1 it has
+ * that; 0 not yet, ask again. Wait-free. */
+static PEAL_DEV PEAL_UNUSED inline int
+peal_admission_one(struct peal_admission *a, struct peal_mailbox_lease *lease)
+{
+	if (lease->granted)
+		return 1;
+	if (!lease->asked) {
+		lease->asked = 1;
+		lease->asked_end = peal_add_relaxed_dev(&a->leased, 1) + 1;
+	}
+	peali_admission_grant(a, lease);
+	return lease->granted != 0;
+}
+
 /**
  * Whether what comes by links and timers may go to a mailbox, as far as its worker
  * has told what it took: not if it is filled, but for one message. So many others

@@ -2,7 +2,7 @@
 #ifndef PEAL_DEVICE_CONTROL_ACTOR_H
 #define PEAL_DEVICE_CONTROL_ACTOR_H
 
-#include <peal/device/supervisor.h>
+#include <peal/device/monitor.h>
 
 /* Control messages about actors: some are made, which takes all lanes, as their
  * states are filled; some are ended. The loop and control.h call it. */
@@ -67,6 +67,8 @@ peali_control_retire(struct peal_worker *w,
 					 ->member,
 				0);
 	}
+	peali_monitors_ended(w, spawn->actor, spawn->count, PEAL_DOWN_RETIRED,
+			     0);
 	return 0;
 }
 

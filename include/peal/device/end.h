@@ -61,6 +61,15 @@ peali_timers_open(const struct peal_worker *w)
 	return 0;
 }
 
+/* Whether a worker has down messages to send. */
+static PEAL_DEV PEAL_UNUSED inline int
+peali_downs_open(const struct peal_worker *w)
+{
+	/* A17: pairs with R17 in peali_down_over. */
+	return peali_monitors(w) &&
+	       peal_load_acquire_dev(&peali_monitors(w)->open);
+}
+
 /* Whether the inputs of all workers have ended. */
 static PEAL_DEV PEAL_UNUSED inline int
 peali_all_drained(const struct peal_worker *w)
@@ -90,14 +99,15 @@ static PEAL_DEV PEAL_UNUSED inline int peali_quiet(const struct peal_worker *w)
 	 * Tickets only grow. If twice all were handled and they were as many,
 	 * then after the first look at the last mailbox no message was under
 	 * way: the first that was would have been told by a handler of one that
-	 * was counted as handled, or of an input that has ended; or by a timer.
+	 * was counted as handled, or of an input that has ended; or by a timer;
+	 * or for a monitor, which is as a timer that was set.
 	 * So between the two looks no handler ran that could set one: where none
 	 * waits there is none any more, and if one went out before that was
 	 * looked at, the second look sees its ticket.
 	 */
 	handled = peali_mail_handled(w);
 	return handled != ~0ULL && !peali_timers_open(w) &&
-	       peali_mail_handled(w) == handled;
+	       !peali_downs_open(w) && peali_mail_handled(w) == handled;
 }
 
 /* Says whether the worker's inputs have all ended and it is to end then: 1 if the

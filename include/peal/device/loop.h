@@ -2,9 +2,10 @@
 #ifndef PEAL_DEVICE_LOOP_H
 #define PEAL_DEVICE_LOOP_H
 
+#include <peal/device/down.h>
 #include <peal/device/emit.h>
 #include <peal/device/end.h>
-#include <peal/device/supervise.h>
+#include <peal/device/revive.h>
 #include <peal/device/take.h>
 #include <peal/device/take_timer.h>
 
@@ -95,6 +96,8 @@ static PEAL_DEV PEAL_UNUSED inline int peali_idle(struct peal_worker *w)
 		return end;
 	if (PEAL_UNLIKELY(s->timers) && peali_timers_ready(w, PEALI_BURST))
 		return PEALI_TIMERS;
+	if (PEAL_UNLIKELY(s->downs) && peali_downs_ready(w))
+		return PEALI_DOWNS;
 	if (!s->blocked && peali_spin(w)) {
 		if (s->idle > 1) /* else there was no wait */
 			peali_wait_reset(w);
@@ -143,6 +146,8 @@ peali_turn_slow(struct peal_worker *w)
 	s->granted = s->burst = 0;
 	if (PEAL_UNLIKELY(s->failure))
 		return PEALI_SUPERVISE;
+	if (PEAL_UNLIKELY(s->downs) && !s->suspended && peali_downs_ready(w))
+		return PEALI_DOWNS;
 	if (PEAL_UNLIKELY(s->timers) && !s->suspended &&
 	    peali_timers_ready(w, turns))
 		return PEALI_TIMERS;
@@ -313,6 +318,8 @@ static PEAL_DEV PEAL_INLINE int peal_loop_next(struct peal_worker *w)
 			peali_supervise(w);
 		else if (turn == PEALI_TIMERS)
 			peali_timers_turn(w);
+		else if (turn == PEALI_DOWNS)
+			peali_downs_turn(w);
 		else if (turn != PEALI_FORWARD)
 			break;
 		else

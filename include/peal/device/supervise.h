@@ -178,17 +178,37 @@ peali_mark_all(struct peal_worker *w, const struct peali_fallout *f)
 	}
 }
 
-/* The message in hand was failed on: 1 if that is a supervisor's business, which
- * the worker comes to before anything else. For the leader. */
+/* Whether an actor has a supervisor. */
+static PEAL_DEV PEAL_INLINE int peali_is_cared_for(const struct peal_worker *w,
+						   uint32_t actor)
+{
+	return w->params->care &&
+	       peal_load_relaxed_dev(
+		       &peali_care(w, PEAL_ACTOR_INDEX(actor))->member);
+}
+
+/* Whether an actor without a supervisor ends by a failure: where there are
+ * monitors, unless it handles a pool's messages, which others then had to. */
+static PEAL_DEV PEAL_UNUSED inline int
+peali_ends_by_failure(const struct peal_worker *w, uint32_t actor)
+{
+	uint32_t i;
+
+	for (i = 0; i < peali_pools(w); i++)
+		if (w->pools[i].set && w->pools[i].member == 1 + actor)
+			return 0;
+	return w->params->monitors != 0;
+}
+
+/* The message in hand was failed on: 1 if that is the business of a supervisor or
+ * of monitors, which the worker comes to before anything else. For the leader. */
 static PEAL_DEV PEAL_INLINE int peali_note_failure(struct peal_worker *w,
 						   int error)
 {
 	struct peal_worker_state *s = w->state;
 	uint32_t actor = w->message.header.actor;
 
-	if (!w->params->care ||
-	    !peal_load_relaxed_dev(
-		    &peali_care(w, PEAL_ACTOR_INDEX(actor))->member))
+	if (!peali_is_cared_for(w, actor) && !peali_ends_by_failure(w, actor))
 		return 0;
 	s->failure = (uint64_t)(uint32_t)error << 32 | actor;
 	s->burst = 0;
@@ -210,6 +230,62 @@ peali_fail_message(struct peal_worker *w, int error)
 		peali_mail_done(w, error);
 }
 
+/* An actor without a supervisor has failed: it is over. */
+static PEAL_DEV PEAL_UNUSED inline void peali_fail_alone(struct peal_worker *w,
+							 uint64_t failure)
+{
+	uint32_t actor = (uint32_t)failure;
+	struct peal_actor_entry *entry =
+		peali_entry(w, PEAL_ACTOR_INDEX(actor));
+
+	peali_mark(entry, peal_load_relaxed_dev(&entry->place));
+	peali_monitors_ended(w, actor, 1, PEAL_DOWN_FAILED,
+			     (int32_t)(failure >> 32));
+}
+
+/*
+ * Monitors of an actor that has failed and of those that are marked with it: what
+ * is due is what has become of them. It does not count whether the mark is still
+ * there, as they may have begun anew.
+ */
+static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
+peali_monitors_supervised(struct peal_worker *w, const struct peali_fallout *f,
+			  uint32_t failed, int error)
+{
+	uint64_t state, member;
+	uint32_t place, actor;
+
+	if (!peali_monitors(w) || !w->params->care)
+		return;
+	/* R13: as in peali_monitors_ended. */
+	peal_add_acqrel_dev(&peali_monitors(w)->gate, 1);
+	for (place = 0; peali_monitor_next(w, &place, &state); place++) {
+		actor = (uint32_t)peal_load_relaxed_dev(
+			&peali_monitor(w, place)->who);
+		member = peal_load_relaxed_dev(
+			&peali_care(w, PEAL_ACTOR_INDEX(actor))->member);
+		if (!member || (actor != failed &&
+				!(f->of && peali_is_below(w, member, f))))
+			continue;
+		if (peali_is_down(w, member))
+			peali_monitor_due(w, place, state, PEAL_DOWN_GIVEN_UP,
+					  error);
+		else if (PEAL_MONITOR_FLAGS(state) & PEAL_MONITOR_RESTARTS)
+			peali_monitor_due(w, place, state, PEAL_DOWN_RESTARTED,
+					  error);
+	}
+}
+
+/* A record that was due is done with. */
+static PEAL_DEV PEAL_UNUSED inline void peali_down_over(struct peal_worker *w,
+							uint32_t place)
+{
+	peali_monitor_free(w, place);
+	/* R17: pairs with A17 in peali_downs_open: who sees that it is no more
+	 * sees the ticket of its message, and what else it has made due. */
+	peal_add_acqrel_dev(&peali_monitors(w)->open, ~0ULL);
+}
+
 /* The leader's part of peali_supervise. */
 static PEAL_DEV PEAL_UNUSED inline void
 peali_supervise_it(struct peal_worker *w, struct peali_fallout *f)
@@ -219,7 +295,9 @@ peali_supervise_it(struct peal_worker *w, struct peali_fallout *f)
 	s->aside = 0;
 	s->idle = 0;
 	w->room_left = 0;
-	if (s->failure) {
+	if (s->failure && !peali_is_cared_for(w, (uint32_t)s->failure)) {
+		peali_fail_alone(w, s->failure);
+	} else if (s->failure) {
 		peali_climb(w, s->failure, f);
 	} else {
 		f->of = 1 + s->aside_at;
@@ -228,6 +306,18 @@ peali_supervise_it(struct peal_worker *w, struct peali_fallout *f)
 	if (f->of &&
 	    !peal_load_relaxed_dev(&peali_supervisor(w, f->of - 1)->given_up))
 		peali_forgive(w, f);
+}
+
+/* Collective: marks what the leader knows of. */
+static PEAL_DEV PEAL_UNUSED inline void
+peali_mark_fallout(struct peal_worker *w, struct peali_fallout *f)
+{
+	f->of = (uint32_t)peal_broadcast(w, f->of);
+	f->first = (uint32_t)peal_broadcast(w, f->first);
+	f->last = (uint32_t)peal_broadcast(w, f->last);
+	if (f->of)
+		peali_mark_all(w, f);
+	peal_sync(w);
 }
 
 /* Collective: an actor has failed on the message in hand, s->failure; or the host
@@ -240,99 +330,20 @@ peali_supervise(struct peal_worker *w)
 
 	if (peal_is_leader(w))
 		peali_supervise_it(w, &f);
-	f.of = (uint32_t)peal_broadcast(w, f.of);
-	f.first = (uint32_t)peal_broadcast(w, f.first);
-	f.last = (uint32_t)peal_broadcast(w, f.last);
-	if (f.of)
-		peali_mark_all(w, &f);
-	peal_sync(w);
+	peali_mark_fallout(w, &f);
 	if (!peal_is_leader(w))
 		return;
 	peal_fence_acquire_dev(); /* it knows its own actors' marks at once */
+	peali_monitors_supervised(w, &f,
+				  w->state->failure ?
+					  (uint32_t)w->state->failure :
+					  PEAL_MONITOR_HOST,
+				  (int32_t)(w->state->failure >> 32));
 	if (w->state->failure)
 		peali_fail_message(w, (int32_t)(w->state->failure >> 32));
 	else
 		peali_control_done(w, &w->message, 0);
 	w->state->failure = 0;
-}
-
-/* ---- beginning anew --------------------------------------------------------- */
-
-/* What becomes of the message in w->message. */
-#define PEALI_REVIVED 0 /* its actor begins anew, and then has it */
-
-/* The leader's part of peali_revive: why it is dead, a reason, or 0. */
-static PEAL_DEV PEAL_UNUSED inline uint32_t
-peali_revive_it(struct peal_worker *w, struct peal_actor_entry *entry)
-{
-	uint64_t place = peal_load_relaxed_dev(&entry->place), member;
-
-	if (PEAL_PLACE_HANDLER(place) == PEAL_NO_HANDLER ||
-	    !PEAL_PLACE_IS_OF(place, w->message.header.actor) ||
-	    PEAL_PLACE_WORKER(place) != w->index || !w->params->care)
-		return PEAL_REASON_NO_ACTOR;
-	member =
-		peali_care(w, PEAL_ACTOR_INDEX(w->message.header.actor))->member;
-	if (peali_is_down(w, member))
-		return PEAL_REASON_DOWN;
-	/* First of all: who marks it from now on means its new state. */
-	peal_store_relaxed_dev(&entry->place,
-			       place & ~(uint64_t)PEAL_PLACE_MARK);
-	/* Who gave up meanwhile may have found the mark still there. */
-	if (peali_is_down(w, member)) {
-		peali_mark(entry, place & ~(uint64_t)PEAL_PLACE_MARK);
-		return PEAL_REASON_DOWN;
-	}
-	peal_add_relaxed_dev(
-		&peali_supervisor(w, PEAL_MEMBER_OF(member) - 1)->restarted, 1);
-	w->state->idle = 0;
-	w->state->aside = 0;
-	/* and has this message before others have their turns */
-	if (w->message.input < w->params->max_inputs)
-		w->state->granted = w->state->burst = 1;
-	else
-		w->state->mails = 1;
-	return PEALI_REVIVED;
-}
-
-/* Collective: if the actor of the message in w->message is to begin anew it does
- * so: 0; else why the message is dead. */
-static PEAL_DEV PEAL_UNUSED inline uint32_t peali_revive(struct peal_worker *w)
-{
-	uint32_t index = PEAL_ACTOR_INDEX(w->message.header.actor), reason;
-	struct peal_actor_entry *entry = peali_entry(w, index);
-	const struct peal_care *care;
-	uint64_t *state, words, i;
-
-	reason = w->state->aside_at; /* as who has found it dead says */
-	if (peal_is_leader(w) && reason == PEAL_REASON_NO_ACTOR &&
-	    index < w->params->max_actors)
-		reason = peali_revive_it(w, entry);
-	reason = (uint32_t)peal_broadcast(w, reason);
-	if (reason)
-		return reason;
-	care = peali_care(w, index);
-	state = (uint64_t *)(uintptr_t)entry->state;
-	words = ((uint64_t)entry->state_bytes + 15) / 16 * 2;
-	for (i = peal_lane(w); i < words; i += peal_lanes(w))
-		state[i] = 0;
-	peal_sync(w);
-	if (care->init_bytes)
-		peal_copy_lanes(w, state, (const void *)(uintptr_t)care->init,
-				care->init_bytes);
-	peal_sync(w);
-	return PEALI_REVIVED;
-}
-
-/* Collective: the message in w->message is for nobody, or for an actor that
- * begins anew first. */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void peali_bury(struct peal_worker *w)
-{
-	uint32_t reason = peali_revive(w);
-
-	if (peal_is_leader(w) && reason)
-		peali_bury_it(w, reason);
-	peal_sync(w); /* all have read the turn before there is another one */
 }
 
 #endif

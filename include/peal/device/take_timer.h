@@ -74,22 +74,12 @@ peali_timer_way_to(const struct peal_worker *w, uint32_t actor, int *gone)
 static PEAL_DEV PEAL_UNUSED inline int peali_timer_fits(struct peal_worker *w,
 							uint32_t way)
 {
-	struct peal_mailbox_lease *lease = &w->timers->lease;
-	struct peal_admission *a = peali_admission(w);
-
 	if (PEAL_USES_POOLS && way >= w->params->n_workers)
 		return peali_pool_fits(&w->pools[way - w->params->n_workers],
 				       1);
 	if (!peali_mail_open(w, way))
 		return 0;
-	if (lease->granted)
-		return 1;
-	if (!lease->asked) { /* one slot: it hoards nothing */
-		lease->asked = 1;
-		lease->asked_end = peal_add_relaxed_dev(&a->leased, 1) + 1;
-	}
-	peali_admission_grant(a, lease);
-	return lease->granted != 0;
+	return peal_admission_one(peali_admission(w), &w->timers->lease);
 }
 
 /* Whether one of those that are due can go out. */

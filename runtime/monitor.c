@@ -1,0 +1,437 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Monitors: setting them, taking them off, and what endpoints find of them. Who
+ * ends and who hears of it is up to workers, include/peal/device/monitor.h.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "queues/mailbox.h"
+#include "runtime/runtime.h"
+
+#define CALL "peal_monitor"
+
+/** An endpoint's monitor; its index is its slot's. */
+struct peali_monitor {
+	_Atomic uint32_t used; /* set with the runtime's lock; given back by
+				* who has unlinked it */
+	struct peal_kernel *kernel;
+	struct peali_monitor *next; /* of the endpoint's */
+	uint64_t handle, tag, actor;
+	uint32_t type;
+};
+
+/* As timers, their messages have a lease of their own for each mailbox, of one
+ * slot. */
+int peali_monitors_plan(const struct peal_kernel *k,
+			const struct peal_kernel_options *o)
+{
+	if (!o->max_monitors || !o->mailbox_slots ||
+	    k->mailbox_message_bytes >= sizeof(struct peal_down))
+		return 0;
+	return peali_fail(PEAL_EINVAL, "peal_kernel_launch",
+			  "mailbox_message_bytes is %u: with monitors it must "
+			  "be at least %zu, a struct peal_down",
+			  k->mailbox_message_bytes, sizeof(struct peal_down));
+}
+
+int peali_monitors_open(struct peal_kernel *k)
+{
+	uint32_t n = k->params.max_monitors;
+
+	if (!n)
+		return 0;
+	k->monitors = calloc(n, sizeof(*k->monitors));
+	return k->monitors ? 0 : PEAL_ENOMEM;
+}
+
+static struct peal_down_slot *slot_of(const struct peali_monitor *m)
+{
+	return &m->kernel->down_slots[m - m->kernel->monitors];
+}
+
+/* Takes one out of an endpoint's list, whose lock is held: 1 it was there. */
+static int unlink_one(struct peal_endpoint *e, const struct peali_monitor *m)
+{
+	struct peali_monitor **p;
+
+	for (p = &e->monitors; *p && *p != m; p = &(*p)->next)
+		;
+	if (!*p)
+		return 0;
+	*p = m->next;
+	atomic_fetch_sub(&e->n_monitors, 1);
+	return 1;
+}
+
+void peali_monitors_close(struct peal_kernel *k)
+{
+	struct peal_endpoint *e;
+	uint32_t i;
+
+	if (!k->monitors)
+		return;
+	pthread_mutex_lock(&k->rt->lock);
+	for (e = k->rt->endpoints; e; e = e->next) {
+		pthread_mutex_lock(&e->monitors_lock);
+		for (i = 0; i < k->params.max_monitors; i++)
+			unlink_one(e, &k->monitors[i]);
+		pthread_mutex_unlock(&e->monitors_lock);
+	}
+	pthread_mutex_unlock(&k->rt->lock);
+	free(k->monitors);
+}
+
+/* ---- what the host asks a worker for ------------------------------------------- */
+
+/* The worker that an actor's number says, if it is a live one's; else the first
+ * one: any can do it. */
+static uint32_t worker_of(struct peal_kernel *k, uint64_t actor)
+{
+	return peali_kernel_of(k->rt, actor) == k ?
+		       k->actors[PEAL_ACTOR_INDEX(actor)].worker :
+		       0;
+}
+
+static int ask(struct peal_kernel *k, uint64_t actor,
+	       struct peal_control_monitor *c, uint64_t *handle_out,
+	       const char *call)
+{
+	const uint64_t *said;
+	int result;
+
+	c->report = peali_area_view(k->rt, k->device, &k->shared) +
+		    k->report_offset;
+	result = peali_kernel_tell(k, worker_of(k, actor), PEAL_CONTROL_MONITOR,
+				   c, sizeof(*c), call);
+	said = (const uint64_t *)(uintptr_t)(peali_area_view(k->rt, PEALI_HOST,
+							     &k->shared) +
+					     k->report_offset);
+	if (!result && handle_out)
+		*handle_out = peal_load_relaxed_sys(said);
+	return result;
+}
+
+static int take_off(struct peal_kernel *k, uint64_t handle, const char *call)
+{
+	struct peal_control_monitor c;
+
+	memset(&c, 0, sizeof(c));
+	c.handle = handle;
+	return ask(k, 0, &c, NULL, call);
+}
+
+static int check_kernel(const struct peal_kernel *k, const char *call)
+{
+	if (!k)
+		return peali_fail(PEAL_EINVAL, call, "kernel is NULL");
+	if (k->monitors)
+		return 0;
+	return peali_fail(PEAL_ENOTSUP, call,
+			  "kernel '%s' was launched without monitors: say "
+			  "max_monitors in struct peal_kernel_options",
+			  k->name);
+}
+
+/* ---- setting ------------------------------------------------------------------- */
+
+static int check_options(const struct peal_monitor_options *o)
+{
+	if (o->flags & ~(uint32_t)(PEAL_MONITOR_RESTARTS | PEAL_MONITOR_BINDS))
+		return peali_fail(PEAL_EINVAL, CALL,
+				  "option flags is %#x: it must be of enum "
+				  "peal_monitor_flag",
+				  o->flags);
+	if (o->type > UINT16_MAX)
+		return peali_fail(PEAL_EINVAL, CALL,
+				  "option type is %u: it must be 0 to 65535",
+				  o->type);
+	if (o->reserved)
+		return peali_fail(PEAL_EINVAL, CALL,
+				  "option reserved is %u: it must be 0",
+				  o->reserved);
+	return 0;
+}
+
+static int check_actor(struct peal_kernel *k, uint64_t actor, const char *call)
+{
+	uint32_t index = PEAL_ACTOR_INDEX(actor);
+
+	if ((actor ^ k->params.address) >> 32 ||
+	    index >= k->params.max_actors ||
+	    (k->actors[index].handler == PEALI_POOL_HANDLER &&
+	     (uint32_t)actor == peali_actor_number(k, index)))
+		return peali_fail(PEAL_ENOENT, call,
+				  "no actor of kernel '%s' can have the "
+				  "address %#llx",
+				  k->name, (unsigned long long)actor);
+	return 0;
+}
+
+/* An actor that is to be told: 0 and its number in *c. */
+static int check_owner(struct peal_kernel *k, uint64_t owner, uint64_t actor,
+		       struct peal_control_monitor *c)
+{
+	const struct peal_kernel *of = peali_kernel_of(k->rt, owner);
+
+	if (of != k)
+		return peali_fail(of ? PEAL_EINVAL : PEAL_ENOENT, CALL,
+				  "owner %#llx is %s: it must be an endpoint "
+				  "or an actor of kernel '%s'",
+				  (unsigned long long)owner,
+				  of ? "another kernel's actor" :
+				       "neither an actor nor an endpoint",
+				  k->name);
+	if (owner == actor)
+		return peali_fail(PEAL_EINVAL, CALL,
+				  "actor %u of kernel '%s' cannot monitor "
+				  "itself",
+				  PEAL_ACTOR_INDEX(actor), k->name);
+	if (!k->params.mailboxes)
+		return peali_fail(PEAL_ENOTSUP, CALL,
+				  "kernel '%s' has no mailboxes, by which its "
+				  "actors get down messages: say mailbox_slots "
+				  "in struct peal_kernel_options",
+				  k->name);
+	c->owner = (uint32_t)owner;
+	return 0;
+}
+
+/* What peali_monitor_set could still have found wrong. */
+static int set_failed(struct peal_kernel *k, int result)
+{
+	if (result == PEAL_ENOSPC)
+		return peali_fail(result, CALL,
+				  "all %u monitors of kernel '%s' are set: "
+				  "launch it with a larger max_monitors in "
+				  "struct peal_kernel_options, or take one off",
+				  k->params.max_monitors, k->name);
+	return result;
+}
+
+/* A place for one of an endpoint's; NULL with a text. */
+static struct peali_monitor *find_place(struct peal_kernel *k)
+{
+	uint32_t i;
+
+	for (i = 0; i < k->params.max_monitors; i++)
+		if (!atomic_load_explicit(&k->monitors[i].used,
+					  memory_order_acquire))
+			return &k->monitors[i];
+	set_failed(k, PEAL_ENOSPC);
+	return NULL;
+}
+
+static int set_for_endpoint(struct peal_kernel *k, struct peal_endpoint *e,
+			    uint64_t actor, struct peal_control_monitor *c,
+			    uint64_t *handle_out)
+{
+	struct peali_monitor *m;
+	int result;
+
+	if (c->flags & PEAL_MONITOR_BINDS)
+		return peali_fail(PEAL_EINVAL, CALL,
+				  "option flags has PEAL_MONITOR_BINDS, and "
+				  "the owner is endpoint '%s', which does not "
+				  "end with an actor",
+				  e->name);
+	m = find_place(k);
+	if (!m)
+		return PEAL_ENOSPC;
+	m->kernel = k;
+	m->tag = c->tag;
+	m->actor = actor;
+	m->type = c->type;
+	peal_store_relaxed_sys(&slot_of(m)->posted, 0);
+	c->owner = PEAL_MONITOR_HOST;
+	c->slot = (uint32_t)(m - k->monitors);
+	result = ask(k, actor, c, &m->handle, CALL);
+	/* a worker that has not answered may use the slot yet */
+	if (!result || result == PEAL_EHUNG)
+		atomic_store(&m->used, 1);
+	if (result)
+		return set_failed(k, result);
+	*handle_out = m->handle;
+	atomic_store(&e->silent, 1); /* nobody rings for these */
+	pthread_mutex_lock(&e->monitors_lock);
+	m->next = e->monitors;
+	e->monitors = m;
+	atomic_fetch_add(&e->n_monitors, 1);
+	pthread_mutex_unlock(&e->monitors_lock);
+	return 0;
+}
+
+/* The runtime's lock is held. */
+static int set(struct peal_kernel *k, uint64_t owner, uint64_t actor,
+	       const struct peal_monitor_options *o, uint64_t *handle_out)
+{
+	struct peal_endpoint *e = peali_endpoint_of(k->rt, owner);
+	struct peal_control_monitor c;
+	int result = check_actor(k, actor, CALL);
+
+	if (result)
+		return result;
+	memset(&c, 0, sizeof(c));
+	c.actor = (uint32_t)actor;
+	c.tag = o->tag;
+	c.type = (uint16_t)o->type;
+	c.flags = (uint16_t)o->flags;
+	if (e)
+		return set_for_endpoint(k, e, actor, &c, handle_out);
+	result = check_owner(k, owner, actor, &c);
+	if (!result)
+		result = set_failed(k, ask(k, actor, &c, handle_out, CALL));
+	return result;
+}
+
+int peal_monitor(struct peal_kernel *k, uint64_t owner, uint64_t actor,
+		 const struct peal_monitor_options *options,
+		 uint64_t *monitor_out)
+{
+	struct peal_monitor_options o;
+	uint64_t handle = 0;
+	int result = check_kernel(k, CALL);
+
+	if (!result)
+		result = peali_options_copy(&o, sizeof(o), options, CALL);
+	if (!result)
+		result = check_options(&o);
+	if (result)
+		return result;
+	pthread_mutex_lock(&k->rt->lock);
+	result = set(k, owner, actor, &o, &handle);
+	pthread_mutex_unlock(&k->rt->lock);
+	if (!result && monitor_out)
+		*monitor_out = handle;
+	return result;
+}
+
+int peal_bond(struct peal_kernel *k, uint64_t a, uint64_t b,
+	      uint64_t bond_out[2])
+{
+	struct peal_monitor_options o = { .size = sizeof(o),
+					  .flags = PEAL_MONITOR_BINDS };
+	uint64_t bond[2] = { 0, 0 };
+	int result = check_kernel(k, "peal_bond");
+
+	if (result)
+		return result;
+	pthread_mutex_lock(&k->rt->lock);
+	if (peali_endpoint_of(k->rt, b))
+		result = peali_fail(PEAL_EINVAL, "peal_bond",
+				    "b is an endpoint: actors are bound");
+	if (!result)
+		result = set(k, a, b, &o, &bond[0]);
+	if (!result) {
+		result = set(k, b, a, &o, &bond[1]);
+		if (result)
+			take_off(k, bond[0], "peal_bond");
+	}
+	pthread_mutex_unlock(&k->rt->lock);
+	if (!result && bond_out)
+		memcpy(bond_out, bond, sizeof(bond));
+	return result;
+}
+
+/* ---- taking off ---------------------------------------------------------------- */
+
+/* A monitor that was taken off: whose endpoint's it was knows it no more. */
+static void forget(struct peal_kernel *k, uint64_t handle)
+{
+	struct peal_endpoint *e;
+	struct peali_monitor *m;
+
+	for (e = k->rt->endpoints; e; e = e->next) {
+		pthread_mutex_lock(&e->monitors_lock);
+		for (m = e->monitors; m; m = m->next)
+			if (m->kernel == k && m->handle == handle)
+				break;
+		if (m && unlink_one(e, m))
+			atomic_store(&m->used, 0);
+		pthread_mutex_unlock(&e->monitors_lock);
+	}
+}
+
+int peal_unmonitor(struct peal_kernel *k, uint64_t monitor)
+{
+	int result = check_kernel(k, "peal_unmonitor");
+
+	if (result)
+		return result;
+	if (!monitor)
+		return peali_fail(PEAL_ENOENT, "peal_unmonitor",
+				  "0 is no monitor");
+	pthread_mutex_lock(&k->rt->lock);
+	result = take_off(k, monitor, "peal_unmonitor");
+	if (!result)
+		forget(k, monitor);
+	pthread_mutex_unlock(&k->rt->lock);
+	if (result == PEAL_ENOENT)
+		return peali_fail(result, "peal_unmonitor",
+				  "monitor %#llx of kernel '%s' is over: its "
+				  "message was sent, it was taken off, or is "
+				  "none",
+				  (unsigned long long)monitor, k->name);
+	return result;
+}
+
+void peali_monitors_leave(struct peal_endpoint *e)
+{
+	struct peali_monitor *m;
+	int result;
+
+	while ((m = e->monitors)) {
+		result = peali_kernel_ended(m->kernel) ?
+				 0 :
+				 take_off(m->kernel, m->handle,
+					  "peal_endpoint_destroy");
+		pthread_mutex_lock(&e->monitors_lock);
+		unlink_one(e, m);
+		pthread_mutex_unlock(&e->monitors_lock);
+		/* else a worker may use the slot yet, or is about to */
+		if (!result || peal_load_acquire_sys(&slot_of(m)->posted))
+			atomic_store(&m->used, 0);
+	}
+}
+
+/* ---- receiving ----------------------------------------------------------------- */
+
+/* Whether a monitor has a message: 1 and *out. */
+static int look(const struct peali_monitor *m, struct peal_down *out)
+{
+	struct peal_down_slot *slot = slot_of(m);
+	/* before the look: what a worker has posted before its end is seen */
+	int ended = peali_kernel_ended(m->kernel);
+
+	/* A15: pairs with R15 in peali_down_post. */
+	if (peal_load_acquire_sys(&slot->posted)) {
+		*out = slot->down;
+		return 1;
+	}
+	if (!ended)
+		return 0;
+	memset(out, 0, sizeof(*out));
+	out->actor = m->actor;
+	out->monitor = m->handle;
+	out->tag = m->tag;
+	out->reason = PEAL_DOWN_KERNEL;
+	return 1;
+}
+
+int peali_monitors_look(struct peal_endpoint *e, struct peal_down *out,
+			uint16_t *type_out)
+{
+	struct peali_monitor *m;
+
+	pthread_mutex_lock(&e->monitors_lock);
+	for (m = e->monitors; m; m = m->next)
+		if (look(m, out))
+			break;
+	if (m) {
+		*type_out = (uint16_t)m->type;
+		unlink_one(e, m);
+		atomic_store(&m->used, 0);
+	}
+	pthread_mutex_unlock(&e->monitors_lock);
+	return m != NULL;
+}

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEAL_TESTS_MONITOR_SCENE_H
+#define PEAL_TESTS_MONITOR_SCENE_H
+
+#include "runtime/harness.h"
+#include "runtime/monitors.h"
+
+PEAL_DECLARE_PROGRAM(monitors);
+
+#define WORKERS 3
+#define MEMBERS_MAX 24
+#define HOUR (3600 * SECOND)
+
+/* Every case runs with both. */
+static const uint32_t scene_lanes[] = { 1, 32 };
+static uint32_t lanes;
+
+#define RUN_LANES(name)                                                        \
+	for (lanes = scene_lanes[0];; lanes = scene_lanes[1]) {                \
+		RUN(name);                                                     \
+		if (lanes == scene_lanes[1])                                   \
+			break;                                                 \
+	}
+
+/* A kernel of members that answer to an endpoint, each with a link from it; on
+ * each worker in turn. What is down is heard by another endpoint. */
+struct scene {
+	struct peal_runtime *rt;
+	struct peal_endpoint *e, *ear;
+	struct peal_kernel *k;
+	uint64_t actor[MEMBERS_MAX];
+	struct peal_link *link[MEMBERS_MAX];
+	uint32_t n;
+};
+
+static inline struct scene scene_open(struct peal_kernel_options o)
+{
+	struct scene s = { .rt = harness_open(1, "") };
+
+	s.e = harness_endpoint(s.rt);
+	s.ear = harness_endpoint(s.rt);
+	o.size = sizeof(o);
+	o.workers = WORKERS;
+	o.lanes = lanes;
+	o.max_inputs = MEMBERS_MAX;
+	o.max_supervisors = 3;
+	if (!o.mailbox_slots)
+		o.mailbox_slots = 128;
+	if (!o.max_monitors)
+		o.max_monitors = 64;
+	CHECK_OK(peal_kernel_launch(s.rt, 0, &peal_program_monitors, &o, &s.k));
+	return s;
+}
+
+static inline struct scene scene_plain(void)
+{
+	struct peal_kernel_options o = { .workers = 1 };
+
+	return scene_open(o);
+}
+
+/* One more member; its number. */
+static inline uint32_t add(struct scene *s, struct peal_supervisor *supervisor)
+{
+	struct peal_actor_options o = { .size = sizeof(o),
+					.worker = 1 + s->n % WORKERS,
+					.supervisor = supervisor };
+	struct peal_link_options none = { .capacity = 0 };
+	struct peal_link_options states = { .message_bytes = sizeof(
+						    struct monitors_state) };
+	uint32_t i = s->n++;
+
+	CHECK(i < MEMBERS_MAX);
+	CHECK_OK(peal_actor_spawn(s->k, "member", &o, &s->actor[i]));
+	s->link[i] = harness_from(s->rt, s->e, i, s->actor[i], none);
+	harness_to(s->rt, s->actor[i], s->e, states);
+	return i;
+}
+
+static inline void add_some(struct scene *s, uint32_t n)
+{
+	while (n--)
+		add(s, NULL);
+}
+
+/* Another actor, which no link holds, so that it can be retired. */
+static inline uint64_t spawn(struct scene *s, uint32_t worker)
+{
+	return harness_spawn(s->k, "mute", (int)worker);
+}
+
+static inline struct peal_supervisor *
+supervise(struct scene *s, uint32_t strategy, uint32_t restarts)
+{
+	struct peal_supervisor_options o = { .size = sizeof(o),
+					     .strategy = strategy,
+					     .restarts = restarts,
+					     .period_ns = HOUR };
+	struct peal_supervisor *supervisor = NULL;
+
+	CHECK_OK(peal_supervisor_create(s->k, &o, &supervisor));
+	return supervisor;
+}
+
+static inline void tell(struct scene *s, uint32_t i, uint16_t type)
+{
+	struct monitors_order nothing = { 0, 0, 0, 0, 0, 0 };
+
+	CHECK_OK(peal_send(s->e, i, type, &nothing, sizeof(nothing), PATIENCE));
+}
+
+/* What a member says of itself. */
+static inline struct monitors_state ask(struct scene *s, uint32_t i)
+{
+	struct monitors_state state;
+	struct peal_received r;
+
+	tell(s, i, MONITORS_ASK);
+	CHECK_OK(peal_receive(s->e, &state, sizeof(state), &r, PATIENCE));
+	CHECK_EQ(r.from, s->actor[i]);
+	CHECK_EQ(r.type, MONITORS_ASK);
+	return state;
+}
+
+/* Orders a member to set a monitor or to take it off. */
+static inline struct monitors_order
+order(struct scene *s, uint32_t i, uint16_t type, struct monitors_order o)
+{
+	struct peal_received r;
+
+	CHECK_OK(peal_send(s->e, i, type, &o, sizeof(o), PATIENCE));
+	CHECK_OK(peal_receive(s->e, &o, sizeof(o), &r, PATIENCE));
+	CHECK_EQ(r.from, s->actor[i]);
+	CHECK_EQ(r.type, type);
+	return o;
+}
+
+/* A member fails on a message. */
+static inline void fail(struct scene *s, uint32_t i)
+{
+	uint64_t dead = harness_info(s->link[i]).dead[PEAL_REASON_HANDLER];
+
+	tell(s, i, MONITORS_FAIL);
+	EVENTUALLY(harness_info(s->link[i]).dead[PEAL_REASON_HANDLER] ==
+		   dead + 1);
+}
+
+/* The error of a handler, as a worker knows it. */
+static inline int said_error(void)
+{
+	return lanes == 1 ? MONITORS_ERROR : PEAL_EHANDLER;
+}
+
+static inline uint64_t monitor(struct scene *s, uint64_t owner, uint64_t actor,
+			       uint32_t flags, uint32_t type, uint64_t tag)
+{
+	struct peal_monitor_options o = {
+		.size = sizeof(o), .flags = flags, .type = type, .tag = tag
+	};
+	uint64_t monitor = 0;
+
+	CHECK_OK(peal_monitor(s->k, owner, actor, &o, &monitor));
+	CHECK(monitor != 0);
+	return monitor;
+}
+
+/* The ear monitors an actor. */
+static inline uint64_t hear(struct scene *s, uint64_t actor, uint32_t flags)
+{
+	return monitor(s, peal_endpoint_address(s->ear), actor, flags,
+		       MONITORS_DOWN, actor + 1);
+}
+
+static inline void check_down(const struct peal_down *down, uint64_t actor,
+			      uint64_t monitor, uint32_t reason, int error)
+{
+	CHECK_EQ(down->actor, actor);
+	CHECK_EQ(down->monitor, monitor);
+	CHECK_EQ(down->tag, actor + 1);
+	CHECK_EQ(down->reason, reason);
+	CHECK_EQ(down->error, error);
+}
+
+/* The ear hears exactly that next. */
+static inline void heard(struct scene *s, uint64_t actor, uint64_t monitor,
+			 uint32_t reason, int error)
+{
+	struct peal_received r;
+	struct peal_down down;
+
+	CHECK_OK(peal_receive(s->ear, &down, sizeof(down), &r, PATIENCE));
+	CHECK_EQ(r.down, 1);
+	CHECK_EQ(r.dead_letter, 0);
+	CHECK_EQ(r.from, actor);
+	CHECK_EQ(r.type, MONITORS_DOWN);
+	CHECK_EQ(r.length, sizeof(down));
+	check_down(&down, actor, monitor, reason, error);
+}
+
+/* It hears nothing more; `open` monitors of it are set yet. */
+static inline void heard_all(struct scene *s, uint32_t open)
+{
+	struct peal_received r;
+	struct peal_down down;
+
+	CHECK_EQ(peal_receive(s->ear, &down, sizeof(down), &r, 5 * MS),
+		 open ? PEAL_ETIMEDOUT : PEAL_ENOTCONN);
+}
+
+/* A member has had so many down messages by now, this the last one of them. */
+static inline void told(struct scene *s, uint32_t i, uint64_t n, uint64_t actor,
+			uint64_t monitor, uint32_t reason, int error)
+{
+	struct monitors_state state;
+
+	EVENTUALLY(ask(s, i).downs >= n);
+	state = ask(s, i);
+	CHECK_EQ(state.downs, n);
+	check_down(&state.down, actor, monitor, reason, error);
+}
+
+/* All that was told is handled, and every link conserves. */
+static inline void scene_close(struct scene *s)
+{
+	struct peal_kernel_info info;
+	uint32_t i;
+
+	for (i = 0; i < 2; i++) { /* what ends is answered by what began */
+		EVENTUALLY(!peal_kernel_info(s->k, &info) &&
+			   (info.state != PEAL_KERNEL_RUNNING ||
+			    info.told == info.mail_done));
+	}
+	CHECK(info.mail_dead <= info.mail_done);
+	harness_conserved(s->rt);
+	CHECK_OK(peal_runtime_shutdown(s->rt));
+}
+
+#endif

@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Bonds: who ends with whom; monitors and bonds while actors come and go; and what
+ * is refused.
+ */
+#include "runtime/monitor_scene.h"
+
+/* ---- bonds ------------------------------------------------------------------- */
+
+static void expect_dead(struct scene *s, uint32_t i)
+{
+	uint64_t dead = harness_info(s->link[i]).dead[PEAL_REASON_DOWN];
+
+	tell(s, i, MONITORS_COUNT);
+	EVENTUALLY(harness_info(s->link[i]).dead[PEAL_REASON_DOWN] == dead + 1);
+}
+
+/* A line of actors, on all workers in turn: one in the middle fails. */
+PEAL_TEST(a_failure_goes_on_from_bond_to_bond)
+{
+	struct peal_kernel_options o = { .max_monitors = 128 };
+	struct scene s = scene_open(o);
+	uint64_t heard_of[20] = { 0 };
+	struct peal_received r;
+	struct peal_down down;
+	uint32_t i, n;
+
+	add_some(&s, 20);
+	for (i = 0; i < 20; i++)
+		hear(&s, s.actor[i], 0);
+	for (i = 1; i < 18; i++)
+		CHECK_OK(peal_bond(s.k, s.actor[i - 1], s.actor[i], NULL));
+	fail(&s, 7);
+	for (n = 0; n < 18; n++) {
+		CHECK_OK(
+			peal_receive(s.ear, &down, sizeof(down), &r, PATIENCE));
+		for (i = 0; i < 18 && s.actor[i] != down.actor; i++)
+			;
+		CHECK(i < 18);
+		heard_of[i]++;
+		check_down(&down, s.actor[i], down.monitor,
+			   i == 7 ? PEAL_DOWN_FAILED : PEAL_DOWN_BOUND,
+			   said_error());
+	}
+	for (i = 0; i < 18; i++) {
+		CHECK_EQ(heard_of[i], 1);
+		expect_dead(&s, i);
+	}
+	heard_all(&s, 2);
+	CHECK_EQ(ask(&s, 18).count, 0); /* bound to nobody */
+	scene_close(&s);
+}
+
+PEAL_TEST(who_is_bound_and_has_a_supervisor_begins_anew)
+{
+	struct scene s = scene_plain();
+	struct peal_supervisor *group = supervise(&s, PEAL_ONE_FOR_ALL, 1);
+	uint64_t anew, over;
+
+	add(&s, group);
+	add(&s, group);
+	add_some(&s, 2);
+	tell(&s, 0, MONITORS_COUNT);
+	tell(&s, 1, MONITORS_COUNT);
+	CHECK_EQ(ask(&s, 0).count, 1);
+	CHECK_EQ(ask(&s, 1).count, 1);
+	anew = hear(&s, s.actor[1], PEAL_MONITOR_RESTARTS);
+	CHECK_OK(peal_bond(s.k, s.actor[0], s.actor[2], NULL));
+	fail(&s, 2);
+	heard(&s, s.actor[1], anew, PEAL_DOWN_RESTARTED, said_error());
+	EVENTUALLY(ask(&s, 0).count == 0 && ask(&s, 1).count == 0);
+	over = hear(&s, s.actor[3], 0);
+	CHECK_OK(peal_bond(s.k, s.actor[3], s.actor[1], NULL));
+	fail(&s, 0); /* once too often: it is given up with the other */
+	heard(&s, s.actor[3], over, PEAL_DOWN_BOUND, said_error());
+	expect_dead(&s, 0);
+	expect_dead(&s, 1);
+	expect_dead(&s, 2);
+	expect_dead(&s, 3);
+	scene_close(&s);
+}
+
+PEAL_TEST(who_is_retired_takes_nobody_with_it)
+{
+	struct peal_kernel_options o = { .max_monitors = 2 };
+	struct scene s = scene_open(o);
+	uint64_t actor = spawn(&s, 2);
+
+	add_some(&s, 2);
+	CHECK_OK(peal_bond(s.k, s.actor[0], actor, NULL));
+	CHECK_EQ(peal_bond(s.k, s.actor[0], s.actor[1], NULL), PEAL_ENOSPC);
+	CHECK_OK(peal_actor_retire(s.rt, actor));
+	/* the worker that has retired it is done with the bond */
+	EVENTUALLY(!peal_bond(s.k, s.actor[0], s.actor[1], NULL));
+	CHECK_EQ(ask(&s, 0).count, 0);
+	fail(&s, 0);
+	EVENTUALLY(!peal_send(s.e, 1, MONITORS_COUNT, &o, 8, PATIENCE) &&
+		   harness_info(s.link[1]).dead[PEAL_REASON_DOWN] > 0);
+	scene_close(&s);
+}
+
+PEAL_TEST(a_bond_that_is_taken_off_binds_nobody)
+{
+	struct scene s = scene_plain();
+	uint64_t bond[2] = { 0, 0 }, m;
+
+	add_some(&s, 3);
+	CHECK_OK(peal_bond(s.k, s.actor[0], s.actor[1], bond));
+	CHECK_OK(peal_unmonitor(s.k, bond[0]));
+	CHECK_OK(peal_unmonitor(s.k, bond[1]));
+	m = hear(&s, s.actor[1], 0);
+	fail(&s, 1);
+	heard(&s, s.actor[1], m, PEAL_DOWN_FAILED, said_error());
+	CHECK_EQ(ask(&s, 0).count, 0);
+	/* with one that has failed one ends at once */
+	m = hear(&s, s.actor[0], 0);
+	CHECK_OK(peal_bond(s.k, s.actor[0], s.actor[1], NULL));
+	heard(&s, s.actor[0], m, PEAL_DOWN_BOUND, 0);
+	scene_close(&s);
+}
+
+/* One of two asks for messages instead, and a handler binds itself. */
+PEAL_TEST(who_asks_for_messages_is_told_instead)
+{
+	struct monitors_order o = { .flags = PEAL_MONITOR_BINDS };
+	struct scene s = scene_plain();
+	uint64_t told_by, heard_by;
+
+	add_some(&s, 4);
+	told_by = monitor(&s, s.actor[0], s.actor[1], 0, MONITORS_DOWN,
+			  s.actor[1] + 1);
+	o.actor = (uint32_t)s.actor[0];
+	CHECK_OK(order(&s, 1, MONITORS_SET, o).result);
+	CHECK_OK(order(&s, 2, MONITORS_SET, o).result);
+	fail(&s, 1);
+	told(&s, 0, 1, s.actor[1], told_by, PEAL_DOWN_FAILED, said_error());
+	heard_by = hear(&s, s.actor[2], 0);
+	fail(&s, 0);
+	heard(&s, s.actor[2], heard_by, PEAL_DOWN_BOUND, said_error());
+	CHECK_EQ(ask(&s, 3).downs, 0);
+	scene_close(&s);
+}
+
+/* A drain waits for the whole line: then all of it is down. */
+PEAL_TEST(a_drain_waits_for_bonds)
+{
+	struct scene s = scene_plain();
+	struct monitors_state state;
+	uint32_t i;
+
+	add_some(&s, 13);
+	for (i = 1; i < 12; i++)
+		CHECK_OK(peal_bond(s.k, s.actor[i - 1], s.actor[i], NULL));
+	monitor(&s, s.actor[12], s.actor[11], 0, MONITORS_DOWN,
+		s.actor[11] + 1);
+	tell(&s, 0, MONITORS_FAIL);
+	for (i = 0; i < 13; i++)
+		CHECK_OK(peal_send_end(s.e, i, PATIENCE));
+	CHECK_OK(peal_kernel_drain(s.k, PATIENCE));
+	CHECK_OK(peal_actor_state(s.rt, s.actor[12], &state, sizeof(state)));
+	CHECK_EQ(state.downs, 1);
+	check_down(&state.down, s.actor[11], state.down.monitor,
+		   PEAL_DOWN_BOUND, said_error());
+	scene_close(&s);
+}
+
+/* ---- coming and going ----------------------------------------------------------- */
+
+#define ROUNDS 12
+#define PER_ROUND 9
+
+/* What is set on one that comes and goes. */
+struct set {
+	uint64_t actor, monitor[2]; /* of a member, of the ear */
+	uint32_t owner;
+};
+
+static void come(struct scene *s, struct set *set, uint32_t i)
+{
+	set->actor = spawn(s, i % WORKERS);
+	set->owner = (i / WORKERS) % WORKERS;
+	set->monitor[0] = monitor(s, s->actor[set->owner], set->actor, 0,
+				  MONITORS_DOWN, set->actor + 1);
+	set->monitor[1] = hear(s, set->actor, 0);
+}
+
+/* It fails, is retired, or both at about the same time, and its monitors are
+ * perhaps taken off meanwhile: how many were. */
+static uint32_t go(struct scene *s, const struct set *set, uint32_t how,
+		   uint64_t expected[WORKERS])
+{
+	struct monitors_order nothing = { 0, 0, 0, 0, 0, 0 };
+	int result[2] = { PEAL_ENOENT, PEAL_ENOENT };
+
+	if (how & 1)
+		CHECK_OK(peal_send_to(s->e, (how >> 3) % WORKERS, set->actor,
+				      MONITORS_FAIL, &nothing, sizeof(nothing),
+				      PATIENCE));
+	if (how & 2)
+		result[0] = peal_unmonitor(s->k, set->monitor[0]);
+	if (how & 4)
+		result[1] = peal_unmonitor(s->k, set->monitor[1]);
+	CHECK(!result[0] || result[0] == PEAL_ENOENT);
+	CHECK(!result[1] || result[1] == PEAL_ENOENT);
+	CHECK_OK(peal_actor_retire(s->rt, set->actor));
+	expected[set->owner] += result[0] != 0;
+	return !result[1];
+}
+
+PEAL_TEST(each_monitor_says_it_once_or_was_taken_off)
+{
+	struct scene s = scene_plain();
+	struct set sets[PER_ROUND];
+	uint64_t expected[WORKERS] = { 0, 0, 0 };
+	uint32_t round, i, n, seed = 12345;
+	struct peal_received r;
+	struct peal_down down;
+
+	add_some(&s, WORKERS);
+	for (round = 0; round < ROUNDS; round++) {
+		for (i = 0; i < PER_ROUND; i++)
+			come(&s, &sets[i], i + round);
+		for (i = n = 0; i < PER_ROUND; i++) {
+			seed = seed * 1664525 + 1013904223;
+			n += go(&s, &sets[i], seed >> 16, expected);
+		}
+		for (; n < PER_ROUND; n++) {
+			CHECK_OK(peal_receive(s.ear, &down, sizeof(down), &r,
+					      PATIENCE));
+			for (i = 0; i < PER_ROUND; i++)
+				if (sets[i].monitor[1] == down.monitor)
+					break;
+			CHECK(i < PER_ROUND);
+			CHECK_EQ(sets[i].actor, down.actor);
+			sets[i].monitor[1] = 0;
+		}
+		heard_all(&s, 0);
+	}
+	for (i = 0; i < WORKERS; i++) {
+		EVENTUALLY(ask(&s, i).downs >= expected[i]);
+		CHECK_EQ(ask(&s, i).downs, expected[i]);
+	}
+	scene_close(&s);
+}
+
+/* ---- what is refused ------------------------------------------------------------- */
+
+PEAL_TEST(what_cannot_be_monitored_is_refused)
+{
+	struct peal_monitor_options o = { .size = sizeof(o) };
+	struct scene s = scene_plain();
+	uint64_t ear = peal_endpoint_address(s.ear), m = 7;
+	struct peal_kernel_options plain = { .size = sizeof(plain) };
+	struct peal_kernel *other = NULL;
+	uint64_t stranger;
+
+	CHECK_OK(peal_kernel_launch(s.rt, 0, &peal_program_monitors, &plain,
+				    &other));
+	stranger = harness_spawn(other, "mute", 0);
+	add_some(&s, 2);
+	CHECK_FAILS(peal_monitor(NULL, ear, s.actor[0], NULL, &m), PEAL_EINVAL,
+		    "NULL");
+	CHECK_FAILS(peal_monitor(other, ear, stranger, NULL, &m), PEAL_ENOTSUP,
+		    "max_monitors");
+	CHECK_FAILS(peal_monitor(s.k, ear, stranger, NULL, &m), PEAL_ENOENT,
+		    "monitors");
+	CHECK_FAILS(peal_monitor(s.k, stranger, s.actor[0], NULL, &m),
+		    PEAL_EINVAL, "another kernel");
+	CHECK_FAILS(peal_monitor(s.k, 1234, s.actor[0], NULL, &m), PEAL_ENOENT,
+		    "neither");
+	CHECK_FAILS(peal_monitor(s.k, s.actor[0], s.actor[0], NULL, &m),
+		    PEAL_EINVAL, "itself");
+	o.flags = 8;
+	CHECK_FAILS(peal_monitor(s.k, ear, s.actor[0], &o, &m), PEAL_EINVAL,
+		    "flags");
+	o.flags = PEAL_MONITOR_BINDS;
+	CHECK_FAILS(peal_monitor(s.k, ear, s.actor[0], &o, &m), PEAL_EINVAL,
+		    "BINDS");
+	o.flags = 0;
+	o.type = 65536;
+	CHECK_FAILS(peal_monitor(s.k, ear, s.actor[0], &o, &m), PEAL_EINVAL,
+		    "type");
+	o.type = 0;
+	o.reserved = 1;
+	CHECK_FAILS(peal_monitor(s.k, ear, s.actor[0], &o, &m), PEAL_EINVAL,
+		    "reserved");
+	CHECK_FAILS(peal_bond(s.k, s.actor[0], ear, NULL), PEAL_EINVAL,
+		    "endpoint");
+	CHECK_FAILS(peal_bond(s.k, s.actor[0], stranger, NULL), PEAL_ENOENT,
+		    "monitors");
+	CHECK_FAILS(peal_bond(NULL, s.actor[0], s.actor[1], NULL), PEAL_EINVAL,
+		    "NULL");
+	CHECK_FAILS(peal_unmonitor(s.k, 0), PEAL_ENOENT, "0");
+	CHECK_FAILS(peal_unmonitor(s.k, 12345), PEAL_ENOENT, "over");
+	CHECK_FAILS(peal_unmonitor(other, 1), PEAL_ENOTSUP, "max_monitors");
+	CHECK_FAILS(peal_unmonitor(NULL, 1), PEAL_EINVAL, "NULL");
+	CHECK_EQ(m, 7);
+	CHECK_OK(peal_kernel_stop(s.k, PATIENCE));
+	CHECK_FAILS(peal_monitor(s.k, ear, s.actor[0], NULL, &m), PEAL_ESTOPPED,
+		    "monitors");
+	scene_close(&s);
+}
+
+PEAL_TEST(monitors_need_room_in_mailboxes)
+{
+	struct peal_kernel_options o = { .size = sizeof(o),
+					 .workers = WORKERS,
+					 .max_monitors = 4,
+					 .mailbox_slots = 16 };
+	struct peal_runtime *rt = harness_open(1, "");
+	struct peal_endpoint *e = harness_endpoint(rt);
+	struct peal_kernel *k = NULL;
+	uint64_t a, b;
+
+	lanes = 1;
+	CHECK_FAILS(peal_kernel_launch(rt, 0, &peal_program_monitors, &o, &k),
+		    PEAL_EINVAL, "mailbox_slots");
+	o.mailbox_slots = 128;
+	o.mailbox_message_bytes = 24;
+	CHECK_FAILS(peal_kernel_launch(rt, 0, &peal_program_monitors, &o, &k),
+		    PEAL_EINVAL, "mailbox_message_bytes");
+	o.max_monitors = (1u << 20) + 1;
+	CHECK_FAILS(peal_kernel_launch(rt, 0, &peal_program_monitors, &o, &k),
+		    PEAL_EINVAL, "max_monitors");
+	/* without mailboxes they are for endpoints alone */
+	o.max_monitors = 4;
+	o.mailbox_slots = 0;
+	CHECK_OK(peal_kernel_launch(rt, 0, &peal_program_monitors, &o, &k));
+	a = harness_spawn(k, "mute", 0);
+	b = harness_spawn(k, "mute", 1);
+	CHECK_FAILS(peal_monitor(k, a, b, NULL, NULL), PEAL_ENOTSUP,
+		    "mailbox_slots");
+	CHECK_FAILS(peal_bond(k, a, b, NULL), PEAL_ENOTSUP, "mailbox_slots");
+	CHECK_OK(peal_monitor(k, peal_endpoint_address(e), b, NULL, NULL));
+	CHECK_OK(peal_runtime_shutdown(rt));
+}
+
+PEAL_TEST_MAIN(RUN_LANES(a_failure_goes_on_from_bond_to_bond);
+	       RUN_LANES(who_is_bound_and_has_a_supervisor_begins_anew);
+	       RUN_LANES(who_is_retired_takes_nobody_with_it);
+	       RUN_LANES(a_bond_that_is_taken_off_binds_nobody);
+	       RUN_LANES(who_asks_for_messages_is_told_instead);
+	       RUN_LANES(a_drain_waits_for_bonds);
+	       RUN_LANES(each_monitor_says_it_once_or_was_taken_off);
+	       RUN_LANES(what_cannot_be_monitored_is_refused);
+	       RUN(monitors_need_room_in_mailboxes);)

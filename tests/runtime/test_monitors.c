@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Monitors: who is told that an actor has ended, why, and once; by the mailbox of
+ * another worker or at an endpoint, set by the host or by handlers.
+ */
+#include "runtime/monitor_scene.h"
+
+/* ---- why -------------------------------------------------------------------- */
+
+PEAL_TEST(who_is_retired_is_down_once)
+{
+	struct scene s = scene_plain();
+	uint64_t actor, at_host, at_member;
+
+	add_some(&s, 2);
+	actor = spawn(&s, 2);
+	at_host = hear(&s, actor, 0);
+	at_member = monitor(&s, s.actor[0], actor, 0, MONITORS_DOWN, actor + 1);
+	heard_all(&s, 1);
+	CHECK_EQ(ask(&s, 0).downs, 0);
+	CHECK_OK(peal_actor_retire(s.rt, actor));
+	heard(&s, actor, at_host, PEAL_DOWN_RETIRED, 0);
+	heard_all(&s, 0);
+	told(&s, 0, 1, actor, at_member, PEAL_DOWN_RETIRED, 0);
+	CHECK_EQ(ask(&s, 1).downs, 0); /* who monitors nobody hears nothing */
+	scene_close(&s);
+}
+
+PEAL_TEST(who_fails_without_a_supervisor_is_down_and_over)
+{
+	struct scene s = scene_plain();
+	uint64_t at_host, at_member;
+
+	add_some(&s, 3);
+	at_host = hear(&s, s.actor[1], 0);
+	at_member = monitor(&s, s.actor[0], s.actor[1], PEAL_MONITOR_RESTARTS,
+			    MONITORS_DOWN, s.actor[1] + 1);
+	fail(&s, 1);
+	heard(&s, s.actor[1], at_host, PEAL_DOWN_FAILED, said_error());
+	told(&s, 0, 1, s.actor[1], at_member, PEAL_DOWN_FAILED, said_error());
+	tell(&s, 1, MONITORS_FAIL);
+	tell(&s, 1, MONITORS_COUNT);
+	EVENTUALLY(harness_info(s.link[1]).dead[PEAL_REASON_DOWN] == 2);
+	CHECK_EQ(harness_info(s.link[1]).dead[PEAL_REASON_HANDLER], 1);
+	heard_all(&s, 0);
+	CHECK_EQ(ask(&s, 0).downs, 1);
+	CHECK_EQ(ask(&s, 2).downs, 0);
+	scene_close(&s);
+}
+
+PEAL_TEST(who_is_given_up_is_down_wherever_it_is)
+{
+	struct scene s = scene_plain();
+	struct peal_supervisor *group = supervise(&s, PEAL_ONE_FOR_ALL, 1);
+	uint64_t at_host[WORKERS], at_member;
+	uint32_t i, got[WORKERS] = { 0, 0, 0 };
+	struct peal_received r;
+	struct peal_down down;
+
+	for (i = 0; i < WORKERS; i++)
+		add(&s, group);
+	add(&s, NULL);
+	for (i = 0; i < WORKERS; i++)
+		at_host[i] = hear(&s, s.actor[i], 0);
+	at_member = monitor(&s, s.actor[3], s.actor[2], 0, MONITORS_DOWN,
+			    s.actor[2] + 1);
+	fail(&s, 1);
+	heard_all(&s, WORKERS); /* it begins anew, and that is no end */
+	fail(&s, 1);
+	for (i = 0; i < WORKERS; i++) {
+		CHECK_OK(
+			peal_receive(s.ear, &down, sizeof(down), &r, PATIENCE));
+		CHECK(down.tag - 1 >= s.actor[0]);
+		for (uint32_t n = 0; n < WORKERS; n++)
+			if (down.actor == s.actor[n]) {
+				got[n]++;
+				check_down(&down, s.actor[n], at_host[n],
+					   PEAL_DOWN_GIVEN_UP, said_error());
+			}
+	}
+	for (i = 0; i < WORKERS; i++)
+		CHECK_EQ(got[i], 1);
+	heard_all(&s, 0);
+	told(&s, 3, 1, s.actor[2], at_member, PEAL_DOWN_GIVEN_UP, said_error());
+	scene_close(&s);
+}
+
+PEAL_TEST(who_begins_anew_is_down_for_who_wants_to_know)
+{
+	struct scene s = scene_plain();
+	struct peal_supervisor *alone = supervise(&s, PEAL_ONE_FOR_ONE, 9);
+	struct peal_supervisor *group = supervise(&s, PEAL_ONE_FOR_ALL, 9);
+	uint64_t wants, other;
+
+	add(&s, alone);
+	add(&s, group);
+	add(&s, group);
+	wants = hear(&s, s.actor[0], PEAL_MONITOR_RESTARTS);
+	hear(&s, s.actor[0], 0);
+	fail(&s, 0);
+	heard(&s, s.actor[0], wants, PEAL_DOWN_RESTARTED, said_error());
+	heard_all(&s, 1);
+	fail(&s, 0);
+	heard_all(&s, 1); /* it was over with the first */
+	other = hear(&s, s.actor[2], PEAL_MONITOR_RESTARTS);
+	fail(&s, 1);
+	heard(&s, s.actor[2], other, PEAL_DOWN_RESTARTED, said_error());
+	other = hear(&s, s.actor[1], PEAL_MONITOR_RESTARTS);
+	CHECK_OK(peal_supervisor_restart(group));
+	heard(&s, s.actor[1], other, PEAL_DOWN_RESTARTED, 0);
+	heard_all(&s, 1);
+	scene_close(&s);
+}
+
+PEAL_TEST(who_has_ended_is_said_to_be_at_once)
+{
+	struct scene s = scene_plain();
+	struct peal_supervisor *strict =
+		supervise(&s, PEAL_ONE_FOR_ONE, PEAL_RESTARTS_NONE);
+	uint64_t actor, m;
+
+	add_some(&s, 2);
+	add(&s, strict);
+	actor = spawn(&s, 1);
+	CHECK_OK(peal_actor_retire(s.rt, actor));
+	m = hear(&s, actor, 0);
+	heard(&s, actor, m, PEAL_DOWN_GONE, 0);
+	fail(&s, 1);
+	m = hear(&s, s.actor[1], 0);
+	heard(&s, s.actor[1], m, PEAL_DOWN_FAILED, 0);
+	fail(&s, 2);
+	m = hear(&s, s.actor[2], 0);
+	heard(&s, s.actor[2], m, PEAL_DOWN_GIVEN_UP, 0);
+	/* who has its entry now is another one */
+	CHECK(spawn(&s, 1) != actor);
+	m = monitor(&s, s.actor[0], actor, 0, MONITORS_DOWN, actor + 1);
+	told(&s, 0, 1, actor, m, PEAL_DOWN_GONE, 0);
+	heard_all(&s, 0);
+	scene_close(&s);
+}
+
+PEAL_TEST(the_end_of_a_kernel_is_heard_at_endpoints)
+{
+	struct scene s = scene_plain();
+	uint64_t m;
+
+	add_some(&s, 2);
+	m = hear(&s, s.actor[1], 0);
+	CHECK_OK(peal_kernel_stop(s.k, PATIENCE));
+	heard(&s, s.actor[1], m, PEAL_DOWN_KERNEL, 0);
+	heard_all(&s, 0);
+	scene_close(&s);
+}
+
+/* ---- taking off ---------------------------------------------------------------- */
+
+PEAL_TEST(a_monitor_that_is_taken_off_says_nothing)
+{
+	struct scene s = scene_plain();
+	uint64_t actor, at_host, at_member, kept;
+
+	add_some(&s, 2);
+	actor = spawn(&s, 1);
+	at_host = hear(&s, actor, 0);
+	at_member = monitor(&s, s.actor[0], actor, 0, MONITORS_DOWN, actor + 1);
+	kept = hear(&s, actor, 0);
+	CHECK_OK(peal_unmonitor(s.k, at_host));
+	CHECK_OK(peal_unmonitor(s.k, at_member));
+	CHECK_EQ(peal_unmonitor(s.k, at_host), PEAL_ENOENT);
+	CHECK_EQ(peal_unmonitor(s.k, at_member), PEAL_ENOENT);
+	CHECK_OK(peal_actor_retire(s.rt, actor));
+	heard(&s, actor, kept, PEAL_DOWN_RETIRED, 0);
+	CHECK_EQ(peal_unmonitor(s.k, kept), PEAL_ENOENT);
+	heard_all(&s, 0);
+	CHECK_EQ(ask(&s, 0).downs, 0);
+	scene_close(&s);
+}
+
+PEAL_TEST(monitors_end_with_their_owner)
+{
+	struct peal_kernel_options o = { .max_monitors = 1 };
+	struct scene s = scene_open(o);
+	uint64_t owner, first, m;
+
+	add_some(&s, 3);
+	owner = spawn(&s, 0);
+	first = monitor(&s, owner, s.actor[1], 0, MONITORS_DOWN, 0);
+	CHECK_EQ(peal_monitor(s.k, s.actor[0], s.actor[1], NULL, NULL),
+		 PEAL_ENOSPC);
+	CHECK_OK(peal_actor_retire(s.rt, owner));
+	CHECK_EQ(peal_unmonitor(s.k, first), PEAL_ENOENT);
+	monitor(&s, s.actor[2], s.actor[1], 0, MONITORS_DOWN, 0);
+	fail(&s, 2);
+	m = hear(&s, s.actor[1], 0);
+	fail(&s, 1);
+	heard(&s, s.actor[1], m, PEAL_DOWN_FAILED, said_error());
+	scene_close(&s);
+}
+
+PEAL_TEST(an_endpoint_that_goes_takes_its_monitors_along)
+{
+	struct peal_kernel_options o = { .max_monitors = 2 };
+	struct scene s = scene_open(o);
+	uint32_t i;
+
+	add_some(&s, 2);
+	for (i = 0; i < 5; i++) {
+		hear(&s, s.actor[1], 0);
+		hear(&s, s.actor[0], 0);
+		CHECK_OK(peal_endpoint_destroy(s.ear));
+		s.ear = harness_endpoint(s.rt);
+	}
+	scene_close(&s);
+}
+
+/* ---- handlers ------------------------------------------------------------------- */
+
+PEAL_TEST(handlers_set_monitors_and_take_them_off)
+{
+	struct scene s = scene_plain();
+	struct monitors_order o = { .type = MONITORS_DOWN }, done;
+
+	add_some(&s, 4);
+	o.actor = (uint32_t)s.actor[1];
+	o.tag = s.actor[1] + 1;
+	done = order(&s, 0, MONITORS_SET, o);
+	CHECK_OK(done.result);
+	CHECK_OK(order(&s, 0, MONITORS_SET, o).result);
+	CHECK_EQ(order(&s, 2, MONITORS_CANCEL, done).result, 0);
+	CHECK_EQ(order(&s, 2, MONITORS_CANCEL, done).result, PEAL_ENOENT);
+	done = order(&s, 3, MONITORS_SET, o);
+	fail(&s, 1);
+	told(&s, 3, 1, s.actor[1], done.monitor, PEAL_DOWN_FAILED,
+	     said_error());
+	EVENTUALLY(ask(&s, 0).downs == 1);
+	/* and of who is no more they hear at once */
+	done = order(&s, 3, MONITORS_SET, o);
+	told(&s, 3, 2, s.actor[1], done.monitor, PEAL_DOWN_FAILED, 0);
+	CHECK_EQ(order(&s, 3, MONITORS_CANCEL, done).result, PEAL_ENOENT);
+	CHECK_EQ(ask(&s, 0).downs, 1);
+	o.actor = (uint32_t)s.actor[3];
+	CHECK_EQ(order(&s, 3, MONITORS_SET, o).result, PEAL_EINVAL);
+	o.actor = PEAL_ACTOR_INDEX(~0u);
+	CHECK_EQ(order(&s, 3, MONITORS_SET, o).result, PEAL_ENOENT);
+	o.actor = (uint32_t)s.actor[0];
+	o.flags = 4;
+	CHECK_EQ(order(&s, 3, MONITORS_SET, o).result, PEAL_EINVAL);
+	scene_close(&s);
+}
+
+/* What it has told before it failed is handled first. */
+PEAL_TEST(a_down_message_comes_behind_what_was_told_before)
+{
+	struct scene s = scene_plain();
+	struct monitors_order o = { .type = MONITORS_DOWN };
+	struct monitors_state state;
+	uint32_t i;
+
+	add_some(&s, 20);
+	for (i = 1; i < 20; i++) {
+		monitor(&s, s.actor[0], s.actor[i], 0, MONITORS_DOWN, 0);
+		o.actor = (uint32_t)s.actor[0];
+		CHECK_OK(peal_send(s.e, i, MONITORS_TELL_AND_FAIL, &o,
+				   sizeof(o), PATIENCE));
+		EVENTUALLY(ask(&s, 0).downs == i);
+		state = ask(&s, 0);
+		CHECK_EQ(state.counted_before, i * MONITORS_TELLS);
+	}
+	scene_close(&s);
+}
+
+/* ---- room, and the end ------------------------------------------------------------ */
+
+/* The owner can handle nothing for a while, and many are due for it. */
+PEAL_TEST(down_messages_wait_for_room_and_none_is_lost)
+{
+	struct peal_kernel_options o = { .mailbox_slots = 32,
+					 .max_monitors = 400 };
+	struct scene s = scene_open(o);
+	struct monitors_state state;
+	struct peal_received r;
+	struct peal_down down;
+	uint64_t victim, free_one, m;
+	uint32_t i, downs = 0, n = 0;
+
+	add_some(&s, 2);
+	victim = spawn(&s, 1);
+	for (i = 0; i < 300; i++)
+		monitor(&s, s.actor[0], victim, 0, MONITORS_LOUD_DOWN,
+			victim + 1);
+	/* its port is full: it handles nothing that follows */
+	while (!peal_send(s.e, 0, MONITORS_EMIT, &s, sizeof(downs), 0))
+		n++;
+	free_one = spawn(&s, 1);
+	m = hear(&s, free_one, 0);
+	CHECK_OK(peal_actor_retire(s.rt, victim));
+	/* nobody else is held up */
+	CHECK_OK(peal_actor_retire(s.rt, free_one));
+	heard(&s, free_one, m, PEAL_DOWN_RETIRED, 0);
+	while (downs < 300 || n) {
+		CHECK_OK(
+			peal_receive(s.e, &state, sizeof(state), &r, PATIENCE));
+		if (r.type != MONITORS_LOUD_DOWN) {
+			n--;
+			continue;
+		}
+		memcpy(&down, &state, sizeof(down));
+		CHECK_EQ(down.actor, victim);
+		downs++;
+	}
+	CHECK_EQ(downs, 300);
+	CHECK_EQ(ask(&s, 0).downs, 300);
+	scene_close(&s);
+}
+
+/* A kernel that drains first sends what is due. */
+PEAL_TEST(a_drain_waits_for_down_messages)
+{
+	struct monitors_state state;
+	struct peal_kernel_info info;
+	uint32_t round;
+
+	for (round = 0; round < 20; round++) {
+		struct scene s = scene_plain();
+		uint64_t m;
+		uint32_t i;
+
+		add_some(&s, 4);
+		m = monitor(&s, s.actor[0], s.actor[1], 0, MONITORS_DOWN,
+			    s.actor[1] + 1);
+		monitor(&s, s.actor[2], s.actor[1], 0, MONITORS_DOWN, 0);
+		tell(&s, 1, MONITORS_FAIL);
+		for (i = 0; i < 4; i++)
+			CHECK_OK(peal_send_end(s.e, i, PATIENCE));
+		CHECK_OK(peal_kernel_drain(s.k, PATIENCE));
+		CHECK_OK(peal_actor_state(s.rt, s.actor[0], &state,
+					  sizeof(state)));
+		CHECK_EQ(state.downs, 1);
+		check_down(&state.down, s.actor[1], m, PEAL_DOWN_FAILED,
+			   said_error());
+		CHECK_OK(peal_actor_state(s.rt, s.actor[2], &state,
+					  sizeof(state)));
+		CHECK_EQ(state.downs, 1);
+		CHECK_OK(peal_kernel_info(s.k, &info));
+		CHECK_EQ(info.told, 2);
+		CHECK_EQ(info.mail_done, 2);
+		CHECK_EQ(info.mail_dead, 0);
+		scene_close(&s);
+	}
+}
+
+/* Whom a message is for who is no more: it is dead, and counted. */
+PEAL_TEST(a_down_message_for_who_is_down_too_is_dead)
+{
+	struct scene s = scene_plain();
+	struct peal_supervisor *strict =
+		supervise(&s, PEAL_ONE_FOR_ONE, PEAL_RESTARTS_NONE);
+	struct peal_kernel_info info;
+
+	add(&s, strict);
+	add(&s, NULL);
+	monitor(&s, s.actor[0], s.actor[1], 0, MONITORS_DOWN, 0);
+	fail(&s, 0);
+	fail(&s, 1);
+	EVENTUALLY(!peal_kernel_info(s.k, &info) && info.mail_done == 1);
+	CHECK_EQ(info.told, 1);
+	CHECK_EQ(info.mail_dead, 1);
+	scene_close(&s);
+}
+
+PEAL_TEST(monitors_live_over_epochs)
+{
+	struct peal_kernel_options o = { .epoch_ns = 2000000 };
+	struct scene s = scene_open(o);
+	uint64_t m, actor;
+	uint32_t i;
+
+	add_some(&s, 2);
+	for (i = 1; i < 6; i++) {
+		actor = spawn(&s, i % WORKERS);
+		m = monitor(&s, s.actor[0], actor, 0, MONITORS_DOWN, actor + 1);
+		identity_sleep_us(5000);
+		CHECK_OK(peal_actor_retire(s.rt, actor));
+		told(&s, 0, i, actor, m, PEAL_DOWN_RETIRED, 0);
+	}
+	scene_close(&s);
+}
+
+PEAL_TEST_MAIN(RUN_LANES(who_is_retired_is_down_once);
+	       RUN_LANES(who_fails_without_a_supervisor_is_down_and_over);
+	       RUN_LANES(who_is_given_up_is_down_wherever_it_is);
+	       RUN_LANES(who_begins_anew_is_down_for_who_wants_to_know);
+	       RUN_LANES(who_has_ended_is_said_to_be_at_once);
+	       RUN_LANES(the_end_of_a_kernel_is_heard_at_endpoints);
+	       RUN_LANES(a_monitor_that_is_taken_off_says_nothing);
+	       RUN_LANES(monitors_end_with_their_owner);
+	       RUN_LANES(an_endpoint_that_goes_takes_its_monitors_along);
+	       RUN_LANES(handlers_set_monitors_and_take_them_off);
+	       RUN_LANES(a_down_message_comes_behind_what_was_told_before);
+	       RUN_LANES(down_messages_wait_for_room_and_none_is_lost);
+	       RUN_LANES(a_drain_waits_for_down_messages);
+	       RUN_LANES(a_down_message_for_who_is_down_too_is_dead);
+	       RUN_LANES(monitors_live_over_epochs);)
