@@ -16,6 +16,7 @@
 	6 /* tells another one to count, MONITORS_TELLS
 				  * times, and fails */
 #define MONITORS_EMIT 7 /* sends its state to port 0, once for each */
+#define MONITORS_SET_MANY 8 /* sets `tag` of them */
 #define MONITORS_DOWN 77 /* as the type of a down message: notes it */
 #define MONITORS_LOUD_DOWN 78 /* the same, and sends it to port 0 */
 

@@ -18,6 +18,19 @@ static PEAL_DEV int obey(struct peal_worker *w)
 	return peal_emit(w, 0, peal_type(w), &o, sizeof(o));
 }
 
+/* Sets many monitors, and says how many. */
+static PEAL_DEV int obey_often(struct peal_worker *w)
+{
+	struct monitors_order o = *(const struct monitors_order *)peal_data(w);
+	uint64_t i;
+
+	for (i = 0; i < o.tag; i++)
+		if (peal_monitor_set(w, o.actor, 0, MONITORS_DOWN, 0, 0))
+			break;
+	o.tag = i;
+	return peal_emit(w, 0, MONITORS_SET_MANY, &o, sizeof(o));
+}
+
 /* Tells another one to count, and fails. */
 static PEAL_DEV int tell_and_fail(struct peal_worker *w)
 {
@@ -59,6 +72,8 @@ static PEAL_DEV int member(struct peal_worker *w)
 		return note_down(w, s);
 	if (type == MONITORS_SET || type == MONITORS_CANCEL)
 		return obey(w);
+	if (type == MONITORS_SET_MANY)
+		return obey_often(w);
 	if (type == MONITORS_TELL_AND_FAIL)
 		return tell_and_fail(w);
 	if (type == MONITORS_FAIL)
