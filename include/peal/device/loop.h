@@ -78,6 +78,9 @@ static PEAL_DEV PEAL_UNUSED inline int peali_idle(struct peal_worker *w)
 
 	s->idle_turns++;
 	if (s->idle++ == 0) {
+		/* what was done aside, or an input that has ended, may come in
+		 * the last look before a sleep: then that is not due yet */
+		peali_wait_reset(w);
 		if (s->n_inputs + (w->mailbox ? 1u : 0u) + peali_pools(w) > 0)
 			peali_settle(w);
 		/* messages for nobody could keep it from ever being idle */
