@@ -45,8 +45,10 @@ static int check_backends(const char *list)
 		if (!peali_backends[i])
 			return peali_fail(PEAL_EINVAL, "peal_runtime_open",
 					  "PEAL_BACKENDS names '%.*s': there "
-					  "are cuda, hip and host",
-					  (int)part, list);
+					  "%s",
+					  (int)part, list,
+					  PEAL_SIM ? "is host, in a simulator" :
+						     "are cuda, hip and host");
 	}
 	return 0;
 }
@@ -171,6 +173,11 @@ static int read_settings(struct peal_runtime *rt,
 	int result;
 
 	result = peali_settings_check();
+	if (!result && !PEAL_SIM && peali_setting_given(PEALI_SETTING_SIM_SEED))
+		result = peali_fail(PEAL_EINVAL, "peal_runtime_open",
+				    "PEAL_SIM_SEED is set, and this is no "
+				    "build for the simulator: unset it, or "
+				    "link the program to peal_sim");
 	if (!result)
 		result =
 			peali_setting_number(PEALI_SETTING_LEASE_MS, &lease_ms);

@@ -2,8 +2,10 @@
 #include "runtime/backend/backend.h"
 
 const struct peali_backend_ops *const peali_backends[] = {
+#if !PEAL_SIM
 	&peali_cuda_backend,
 	&peali_hip_backend,
+#endif
 	&peali_host_backend,
 	NULL,
 };

@@ -5,6 +5,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <peal/device/platform.h>
+
+/* The simulator has no say in what a driver does. */
+#if PEAL_SIM
+#define PEALI_BACKENDS_DEFAULT "host"
+#else
+#define PEALI_BACKENDS_DEFAULT "cuda,hip,host"
+#endif
+
 /*
  * Every environment variable that Peal reads, in one table:
  *
@@ -14,7 +23,7 @@
  * Nothing is kept between calls: each getter looks at the environment anew.
  */
 #define PEALI_SETTINGS(X)                                                       \
-	X(BACKENDS, TEXT, 0, 0, "", "cuda,hip,host",                            \
+	X(BACKENDS, TEXT, 0, 0, "", PEALI_BACKENDS_DEFAULT,                     \
 	  "which backends are used; the host's only where there is no GPU, or " \
 	  "with PEAL_HOST_DEVICES")                                             \
 	X(HOST_DEVICES, NUMBER, 1, 64, "", "2",                                 \
@@ -44,6 +53,8 @@
 	X(PROBE, CHOICE, 0, 0, "cache|fresh|off", "cache",                      \
 	  "proof of peer access: cache uses the proofs on disk, fresh proves "  \
 	  "again, off proves nothing and so uses no peer access")               \
+	X(SIM_SEED, NUMBER, 0, UINT64_MAX, "", "1",                             \
+	  "which run the simulator makes; only in builds for it")               \
 	X(COMMAND, PATH, 0, 0, "", "",                                          \
 	  "the command `peal`, which proves pairs of GPUs in a process of its " \
 	  "own; else the installed one")                                        \

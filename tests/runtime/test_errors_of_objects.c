@@ -41,6 +41,10 @@ PEAL_TEST(opening_names_the_setting_or_option)
 		    "PEAL_LEASE_MS");
 	CHECK_CONTAINS(peal_last_error()->text, "soon");
 	unsetenv("PEAL_LEASE_MS");
+	setenv("PEAL_SIM_SEED", "7", 1);
+	CHECK_FAILS(peal_runtime_open(NULL, &none), PEAL_EINVAL,
+		    "PEAL_SIM_SEED");
+	unsetenv("PEAL_SIM_SEED");
 	setenv("PEAL_HOST_DEVICES", "65", 1);
 	CHECK_FAILS(peal_runtime_open(NULL, &none), PEAL_EINVAL,
 		    "PEAL_HOST_DEVICES");

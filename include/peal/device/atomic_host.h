@@ -10,30 +10,48 @@
 
 #define PEAL_HAVE_CLUSTERS 1 /* of driver doubles */
 
+#if PEAL_SIM
+PEAL_BEGIN_C
+/** A yield point of the simulator: another thread may go on first. */
+void peal_sim_step(void);
+/** The same of a thread that waits for others: one of them goes on first. */
+void peal_sim_pause(void);
+PEAL_END_C
+#define PEALI_SIM_STEP() peal_sim_step()
+#else
+#define PEALI_SIM_STEP() ((void)0)
+#endif
+
 #define PEAL_HOST_SCOPE(scope, type, suffix)                                   \
 	static PEAL_INLINE type peal_load_relaxed_##scope##suffix(             \
 		const type *p)                                                 \
 	{                                                                      \
+		PEALI_SIM_STEP();                                              \
 		return __atomic_load_n(p, __ATOMIC_RELAXED);                   \
 	}                                                                      \
 	static PEAL_INLINE type peal_load_acquire_##scope##suffix(             \
 		const type *p)                                                 \
 	{                                                                      \
+		PEALI_SIM_STEP();                                              \
 		return __atomic_load_n(p, __ATOMIC_ACQUIRE);                   \
 	}                                                                      \
 	PEALI_DO(peal_store_relaxed_##scope##suffix, (type * p, type v),       \
+		 PEALI_SIM_STEP();                                             \
 		 __atomic_store_n(p, v, __ATOMIC_RELAXED))                     \
 	PEALI_DO(peal_store_release_##scope##suffix, (type * p, type v),       \
+		 PEALI_SIM_STEP();                                             \
 		 __atomic_store_n(p, v, __ATOMIC_RELEASE))
 #define PEAL_HOST_WORD(type, suffix)                                           \
 	PEAL_HOST_SCOPE(dev, type, suffix)                                     \
 	PEAL_HOST_SCOPE(sys, type, suffix)                                     \
 	static PEAL_INLINE type peal_add_relaxed_dev##suffix(type *p, type v)  \
 	{                                                                      \
+		PEALI_SIM_STEP();                                              \
 		return __atomic_fetch_add(p, v, __ATOMIC_RELAXED);             \
 	}                                                                      \
 	static PEAL_INLINE type peal_add_acqrel_dev##suffix(type *p, type v)   \
 	{                                                                      \
+		PEALI_SIM_STEP();                                              \
 		return __atomic_fetch_add(p, v, __ATOMIC_ACQ_REL);             \
 	}
 
@@ -41,6 +59,7 @@
 static PEAL_INLINE int peal_cas_relaxed_dev(uint64_t *p, uint64_t old,
 					    uint64_t v)
 {
+	PEALI_SIM_STEP();
 	return __atomic_compare_exchange_n(p, &old, v, 0, __ATOMIC_RELAXED,
 					   __ATOMIC_RELAXED);
 }
@@ -80,7 +99,9 @@ PEALI_DO(peal_compiler_barrier, (void), __atomic_signal_fence(__ATOMIC_SEQ_CST))
 /** As on CUDA. */
 static PEAL_INLINE void peal_pause(void)
 {
-#if defined(__x86_64__) || defined(__i386__)
+#if PEAL_SIM
+	peal_sim_pause();
+#elif defined(__x86_64__) || defined(__i386__)
 	__builtin_ia32_pause();
 #elif defined(__aarch64__)
 	__asm__ volatile("yield" ::: "memory");
@@ -96,7 +117,9 @@ static PEAL_INLINE void peal_pause(void)
  */
 static PEAL_INLINE void peal_poll_gap(void)
 {
-#if defined(__x86_64__) || defined(__i386__)
+#if PEAL_SIM
+	peal_sim_pause();
+#elif defined(__x86_64__) || defined(__i386__)
 	/*
 	 * Each waits for all before it. A round trip of 48 bytes (`peal bench
 	 * latency`, 2 cores of an EPYC (Zen 5), 2026-11-21, cores near / far)
@@ -130,6 +153,7 @@ PEAL_END_C
 static PEAL_INLINE void peal_atom16_store(struct peal_atom16 *p,
 					  struct peal_atom16 v)
 {
+	PEALI_SIM_STEP();
 #if PEAL_TSAN
 	__tsan_release(p);
 #endif
@@ -145,6 +169,7 @@ peal_atom16_load(const struct peal_atom16 *p)
 {
 	struct peal_atom16 v;
 
+	PEALI_SIM_STEP();
 	__asm__ volatile("movdqa %1, %%xmm0\n\tmovdqa %%xmm0, %0"
 			 : "=m"(v)
 			 : "m"(*p)

@@ -157,6 +157,9 @@ static PEAL_DEV PEAL_INLINE int peali_link_peek(struct peal_link_consumer *c,
 			m->data = content + header;
 			m->length = length;
 			c->slab_next = c->slab_head;
+			if (PEALI_SIM_FAULT(EARLY_CREDIT))
+				peal_store_release_sys(&c->credit_word->slots,
+						       c->head + 1);
 			return 0;
 		}
 	}

@@ -110,6 +110,12 @@ peali_control_input(struct peal_worker *w, uint32_t type,
 	} else if (type == PEAL_CONTROL_NEXT_RING) {
 		in->next = *view;
 		in->flags |= PEAL_INPUT_NEXT;
+		if (PEALI_SIM_FAULT(EARLY_FOLLOW) &&
+		    !peal_link_ready(&in->link)) {
+			in->link.counts->switches++;
+			peali_input_ring(in, &in->next);
+			in->flags &= ~(uint32_t)PEAL_INPUT_NEXT;
+		}
 	} else if (type == PEAL_CONTROL_END_INPUT) {
 		if (in->flags & PEAL_INPUT_USED)
 			in->flags |= PEAL_INPUT_LAST;

@@ -148,6 +148,29 @@ typedef __SIZE_TYPE__ size_t;
 #define PEAL_SINGLE_LANE 0
 #endif
 
+/*
+ * 1 in a build for the simulator (runtime/backend/sim), where each access to a
+ * word that others see is a place at which another thread may come first.
+ */
+#ifndef PEAL_SIM
+#define PEAL_SIM 0
+#endif
+
+/* Mistakes that a test of the simulator plants, to see that it finds them. */
+#if PEAL_SIM
+enum peali_sim_fault {
+	PEALI_FAULT_NONE,
+	PEALI_FAULT_EARLY_CREDIT, /* a slot is free before it was read */
+	PEALI_FAULT_EARLY_FOLLOW, /* a receiver does not wait for the SEAL */
+	PEALI_FAULT_DEAF_SLEEP, /* no last look before sleep */
+	PEALI_FAULTS
+};
+PEAL_EXTERN_C int peali_sim_planted;
+#define PEALI_SIM_FAULT(name) (peali_sim_planted == PEALI_FAULT_##name)
+#else
+#define PEALI_SIM_FAULT(name) 0
+#endif
+
 /* Words that different sides write are at least this far apart. */
 #define PEAL_SHARED_LINE 128
 

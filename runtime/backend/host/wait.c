@@ -20,12 +20,20 @@
  * it spins, some 25 to 50 ns each, then turns.
  */
 enum {
+#if PEAL_SIM /* where turns that find nothing only take time */
+	TURNS_HOT = 1,
+	TURNS_CROWDED = 2,
+	TURNS_SPIN = 4,
+	TURNS_YIELD = TURNS_SPIN + 1,
+#else
 	TURNS_HOT = 16, /* without a pause between two looks */
 	TURNS_CROWDED = 32, /* then yield, if there are too few cores */
 	TURNS_SPIN = 256,
 	TURNS_YIELD = TURNS_SPIN + 48,
+#endif
 	TURNS_ANNOUNCE = TURNS_YIELD, /* the turn that announces sleep */
-	TURNS_RESPIN = TURNS_SPIN - 64 /* where a woken waiter goes on */
+	TURNS_RESPIN =
+		TURNS_SPIN - TURNS_SPIN / 4 /* where a woken waiter goes on */
 };
 
 #define SLEEP_US_DEFAULT 50000
@@ -198,6 +206,8 @@ void peal_host_idle(struct peal_bell *bell, uint32_t looks)
 	} else if (turn == TURNS_ANNOUNCE) {
 		bell->steps =
 			TURNS_ANNOUNCE + (peal_host_announce(bell) ? 1 : 2);
+		if (PEALI_SIM_FAULT(DEAF_SLEEP))
+			sleep_now(bell);
 	} else {
 		sleep_now(bell);
 	}

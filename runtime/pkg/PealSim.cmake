@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# Builds for the simulator (runtime/backend/sim). Not installed.
+#
+# peal_sim                       the library
+# peal_sim_programs(<name> <source>...)
+#                                a library of program sources, host code only
+# peal_sim_executable(<name> SOURCES <source>... LINK <library>...)
+#                                a program whose every thread is simulated
+include_guard(GLOBAL)
+
+set(PEAL_SIM_FOLDER ${PROJECT_SOURCE_DIR}/runtime/backend/sim)
+
+# What a target for the simulator is compiled with; INTERCEPT: all but itself.
+function(_peal_sim_target name)
+  target_include_directories(${name} PRIVATE
+    ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR})
+  target_compile_definitions(${name} PRIVATE _GNU_SOURCE PEAL_SIM=1)
+  target_compile_options(${name} PRIVATE ${PEAL_C_WARNINGS})
+  if("INTERCEPT" IN_LIST ARGN)
+    target_compile_options(${name} PRIVATE
+      "SHELL:-include ${PEAL_SIM_FOLDER}/intercept.h")
+  endif()
+endfunction()
+
+function(peal_sim_programs name)
+  foreach(variant lanes single)
+    add_library(${name}_${variant} OBJECT ${ARGN})
+    _peal_sim_target(${name}_${variant} INTERCEPT)
+    target_include_directories(${name}_${variant} PRIVATE
+      ${PROJECT_SOURCE_DIR}/tests)
+  endforeach()
+  target_compile_definitions(${name}_single PRIVATE PEAL_SINGLE_LANE=1)
+  add_library(${name} STATIC
+    $<TARGET_OBJECTS:${name}_lanes> $<TARGET_OBJECTS:${name}_single>)
+  set_target_properties(${name} PROPERTIES LINKER_LANGUAGE C)
+endfunction()
+
+function(peal_sim_executable name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LINK")
+  add_executable(${name} ${arg_SOURCES})
+  _peal_sim_target(${name} INTERCEPT)
+  target_link_libraries(${name} PRIVATE ${arg_LINK} peal_sim
+    ${PEAL_DEPENDENCIES} m)
+endfunction()
+
+# Its own files, and what it shares with the library and must see as it is.
+peal_glob(own ${PEAL_SIM_FOLDER}/*.c)
+add_library(peal_sim_own OBJECT ${own}
+  ${PROJECT_SOURCE_DIR}/runtime/backend/host/fiber.c)
+_peal_sim_target(peal_sim_own)
+
+# The library's, but for those that its own are in place of.
+set(intercepted ${sources})
+list(FILTER intercepted EXCLUDE REGEX "/runtime/backend/host/fibers?\\.c$")
+add_library(peal_sim_objects OBJECT ${intercepted})
+_peal_sim_target(peal_sim_objects INTERCEPT)
+target_compile_definitions(peal_sim_objects PRIVATE
+  PEALI_VERSION="${PROJECT_VERSION}"
+  PEALI_INSTALLED_COMMAND="${CMAKE_INSTALL_FULL_BINDIR}/peal")
+target_link_libraries(peal_sim_objects PRIVATE ${PEAL_DEPENDENCIES})
+
+peal_sim_programs(peal_sim_builtin ${programs})
+add_library(peal_sim STATIC
+  $<TARGET_OBJECTS:peal_sim_own> $<TARGET_OBJECTS:peal_sim_objects>
+  $<TARGET_OBJECTS:peal_sim_builtin_lanes>
+  $<TARGET_OBJECTS:peal_sim_builtin_single>)
+set_target_properties(peal_sim PROPERTIES LINKER_LANGUAGE C)

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEAL_TESTS_SEEDS_H
+#define PEAL_TESTS_SEEDS_H
+
+/*
+ * A scene, run under many seeds of the simulator: those from PEAL_SIM_SEED on,
+ * PEAL_SIM_SEEDS of them, or else as many as `limit_ms` of real time allow, and
+ * the scene's `least` in any case.
+ */
+
+#include <sys/wait.h>
+
+#include "runtime/backend/sim/sim.h"
+#include "runtime/harness.h"
+
+struct seeds_scene {
+	const char *name;
+	void (*run)(uint64_t random); /* opens a runtime, and shuts it down */
+	uint64_t least; /* seeds, in a build without sanitizers */
+	uint64_t limit_ms;
+	struct peali_sim_options options;
+};
+
+/* What is stuck, of a run that fails; see peal/stuck.h. */
+static inline void seeds_say_stuck(void *context)
+{
+	struct peal_stuck cause[8];
+	int n = peal_stuck((struct peal_runtime *)context, 0, cause, 8), i;
+
+	for (i = 0; i < n && i < 8; i++)
+		fprintf(stderr, "sim: stuck: %s\n", cause[i].text);
+}
+
+/* A scene says so behind its opening. */
+static inline void seeds_tell_stuck(struct peal_runtime *rt)
+{
+	peali_sim_on_failure(seeds_say_stuck, rt);
+}
+
+static inline uint64_t seeds_number(const char *name, uint64_t otherwise)
+{
+	const char *text = getenv(name);
+
+	return text && *text ? strtoull(text, NULL, 10) : otherwise;
+}
+
+static inline uint64_t seeds_real_ms(void)
+{
+	struct timespec t;
+
+	(clock_gettime)(CLOCK_MONOTONIC, &t); /* not the simulated one */
+	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+/* A number that a scene draws its own choices from. */
+static inline struct peali_sim_report seeds_one(const struct seeds_scene *scene,
+						uint64_t seed)
+{
+	struct peali_sim_options o = scene->options;
+	unsigned long long random = seed ^ 0x5ce9e5ULL;
+	struct peali_sim_report report;
+
+	o.seed = seed;
+	o.tell_from = seeds_number("PEAL_SIM_TELL", 0);
+	peali_sim_begin(&o);
+	scene->run(test_random(&random));
+	peali_sim_on_failure(NULL, NULL);
+	peali_sim_end(&report);
+	return report;
+}
+
+/*
+ * Plants a fault and runs seeds in another process until one fails: that seed;
+ * 0 if none of them does. What it says is then in text.
+ */
+static inline uint64_t seeds_fail(const struct seeds_scene *scene, int fault,
+				  uint64_t first, uint64_t n, char *text,
+				  size_t bytes)
+{
+	size_t used = 0;
+	uint64_t seed;
+	int ends[2], status;
+	ssize_t got;
+	pid_t child;
+
+	fflush(NULL);
+	CHECK(!pipe(ends));
+	child = fork();
+	CHECK(child >= 0);
+	if (!child) {
+		harness_cache[0] = 0; /* it has one of its own */
+		dup2(ends[1], 2);
+		close(ends[0]);
+		close(ends[1]);
+		if (fault)
+			seeds_one(scene, 0);
+		peali_sim_planted = fault;
+		for (seed = first; seed < first + n; seed++)
+			seeds_one(scene, seed);
+		exit(0);
+	}
+	close(ends[1]);
+	while ((got = read(ends[0], text + used, bytes - 1 - used)) > 0)
+		used += (size_t)got;
+	text[used] = 0;
+	while (got > 0 && read(ends[0], &status, sizeof(status)) > 0)
+		;
+	close(ends[0]);
+	CHECK_EQ(waitpid(child, &status, 0), child);
+	if (WIFEXITED(status) && !WEXITSTATUS(status))
+		return 0;
+	CHECK_CONTAINS(text, "PEAL_SIM_SEED=");
+	return strtoull(strstr(text, "PEAL_SIM_SEED=") + 14, NULL, 10);
+}
+
+static inline void seeds_run(const struct seeds_scene *scene)
+{
+	uint64_t first = seeds_number("PEAL_SIM_SEED", 1);
+	uint64_t wanted = seeds_number("PEAL_SIM_SEEDS", 0);
+	uint64_t least = IDENTITY_SANITIZED ? scene->least / 20 : scene->least;
+	uint64_t points = 0, switches = 0, stalls = 0, n, began, ms;
+	uint64_t longest_ns = 0;
+	struct peali_sim_report r;
+
+	seeds_one(scene,
+		  0); /* the proofs of the machine are kept from here on */
+	began = seeds_real_ms();
+	for (n = 0;
+	     wanted ? n < wanted :
+		      n < least || seeds_real_ms() - began < scene->limit_ms;
+	     n++) {
+		r = seeds_one(scene, first + n);
+		points += r.points;
+		switches += r.switches;
+		stalls += r.stalls;
+		if (r.ns > longest_ns)
+			longest_ns = r.ns;
+	}
+	ms = seeds_real_ms() - began;
+	printf("    %s: %llu seeds from %llu on, %llu a second; of each %llu "
+	       "yield points, %llu switches, %llu stalls, at most %llu us; "
+	       "%.1f million yield points a second\n",
+	       scene->name, (unsigned long long)n, (unsigned long long)first,
+	       (unsigned long long)(n * 1000 / (ms + 1)),
+	       (unsigned long long)(points / n),
+	       (unsigned long long)(switches / n),
+	       (unsigned long long)(stalls / n),
+	       (unsigned long long)(longest_ns / 1000),
+	       (double)points / 1000 / (double)(ms + 1));
+}
+
+#endif
