@@ -355,24 +355,41 @@ static int check_alive(struct peal_kernel *k, const char *call)
 	return 0;
 }
 
+/* Workers that have not ended and say that they are suspended, or do not. */
+static uint32_t count_suspended(struct peal_kernel *k, int are)
+{
+	uint32_t n = 0, i;
+
+	for (i = 0; i < k->params.n_workers; i++) {
+		uint64_t phase = phase_of(k, i);
+
+		n += phase < PEAL_WORKER_STOPPED &&
+		     (phase == PEAL_WORKER_SUSPENDED) == are;
+	}
+	return n;
+}
+
 int peal_kernel_suspend(struct peal_kernel *k, int64_t timeout_ns)
 {
 	uint64_t deadline = peali_deadline(timeout_ns);
-	uint32_t turns = 0, i, left;
-	int result = check_alive(k, "peal_kernel_suspend");
+	uint32_t turns = 0, left;
+	int stale, result = check_alive(k, "peal_kernel_suspend");
 
 	if (result)
 		return result;
+	/* who goes on from the last time still says that it is suspended, and
+	 * must not be taken for one that is by now */
+	stale = peal_load_relaxed_sys(&k->control->suspend) == 0;
+	while (timeout_ns && stale && !peali_late(deadline)) {
+		stale = count_suspended(k, 1) != 0;
+		if (stale)
+			peali_poll_pause(&turns);
+	}
 	peal_store_release_sys(&k->control->suspend, 1);
 	wake_all(k);
-	for (;;) {
-		for (left = 0, i = 0; i < k->params.n_workers; i++) {
-			uint64_t phase = phase_of(k, i);
-
-			left += phase == PEAL_WORKER_RUNNING ||
-				phase == PEAL_WORKER_EPOCH;
-		}
-		if (!left)
+	for (turns = 0;;) {
+		left = count_suspended(k, 0);
+		if (!left && !stale)
 			return check_alive(k, "peal_kernel_suspend");
 		if (timeout_ns == 0)
 			return 0;
