@@ -149,4 +149,16 @@ static inline void seeds_run(const struct seeds_scene *scene)
 	       (double)points / 1000 / (double)(ms + 1));
 }
 
+/* One of the seeds that the scene runs at least finds the planted fault. */
+static inline void seeds_find(const struct seeds_scene *scene, int fault)
+{
+	char text[8192];
+	uint64_t seed =
+		seeds_fail(scene, fault, 1, scene->least, text, sizeof(text));
+
+	CHECK(seed);
+	printf("    by seed %llu: %.*s\n", (unsigned long long)seed,
+	       (int)strcspn(text, "\n"), text);
+}
+
 #endif

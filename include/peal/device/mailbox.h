@@ -125,6 +125,12 @@ static PEAL_DEV PEAL_INLINE uint64_t
 peali_mailbox_ticket(struct peal_mailbox *m, uint64_t n)
 {
 #if PEAL_ON_HOST
+	if (PEALI_SIM_FAULT(TORN_TICKET)) {
+		uint64_t number = peal_load_relaxed_dev(&m->ticket);
+
+		peal_store_relaxed_dev(&m->ticket, number + n);
+		return number;
+	}
 	/* acq_rel: who takes a later ticket knows what was free for this one */
 	return peal_add_acqrel_dev(&m->ticket, n);
 #else

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A stream through kernels on two devices, by a link that is handed over from
+ * route to route meanwhile: each message once, in order.
+ */
+#include "sim/seeds.h"
+
+#define MESSAGES 60
+#define HAND_OVERS 4
+
+/* Host, actor, actor, host. */
+struct stream {
+	struct peal_runtime *rt;
+	struct peal_endpoint *e;
+	struct peal_kernel *k[2];
+	struct peal_link *link; /* between the actors */
+	struct harness_sampler sampler;
+	unsigned long long random;
+	uint64_t messages;
+};
+
+static uint32_t draw(struct stream *s, uint32_t n)
+{
+	return (uint32_t)(test_random(&s->random) >> 32) % n;
+}
+
+static void begin(struct stream *s, uint64_t random)
+{
+	struct peal_link_options o = { .capacity = 0 };
+	struct peal_kernel_options k = { .end_with_inputs = 1 };
+	uint64_t a, b;
+
+	memset(s, 0, sizeof(*s));
+	s->random = random;
+	s->messages = 1 + draw(s, MESSAGES);
+	s->rt = harness_open(2, "0-1:nvlink");
+	seeds_tell_stuck(s->rt);
+	s->e = harness_endpoint(s->rt);
+	k.lanes = draw(s, 4) ? 1 : 3;
+	s->k[0] = harness_launch_with(s->rt, 0, k);
+	s->k[1] = harness_launch_with(s->rt, 1, k);
+	a = harness_spawn(s->k[0], "echo", 0);
+	b = harness_spawn(s->k[1], "echo", 0);
+	o.capacity = 1u << draw(s, 5);
+	harness_watch_add(&s->sampler, harness_from(s->rt, s->e, 0, a, o), 1);
+	s->link = harness_link(s->rt, a, 0, b, o);
+	/* the old route's rings and the new one's, of which one may be staged */
+	harness_watch_add(&s->sampler, s->link, 3);
+	harness_watch_add(&s->sampler, harness_to(s->rt, b, s->e, o), 1);
+	harness_watch(&s->sampler);
+}
+
+static void *send_all(void *argument)
+{
+	struct stream *s = (struct stream *)argument;
+
+	harness_send(s->e, 0, 1, 0, s->messages);
+	return NULL;
+}
+
+/* To another route, whichever it has. */
+static void hand_over(struct stream *s)
+{
+	static const enum peal_route routes[] = { PEAL_ROUTE_PEER,
+						  PEAL_ROUTE_MAPPED_HOST,
+						  PEAL_ROUTE_STAGED };
+	enum peal_route to = routes[draw(s, 3)];
+
+	while (to == (enum peal_route)harness_info(s->link).route)
+		to = routes[draw(s, 3)];
+	identity_sleep_us(draw(s, 60));
+	CHECK_OK(peal_link_set_route(s->link, to, PATIENCE));
+	CHECK_EQ(harness_info(s->link).route, to);
+}
+
+static void *hand_over_all(void *argument)
+{
+	struct stream *s = (struct stream *)argument;
+	int i;
+
+	for (i = 0; i < HAND_OVERS; i++)
+		hand_over(s);
+	return NULL;
+}
+
+static void end(struct stream *s)
+{
+	char nothing[64];
+	struct peal_received r;
+
+	CHECK_OK(peal_send_end(s->e, 0, PATIENCE));
+	CHECK_OK(peal_kernel_wait(s->k[0], PATIENCE));
+	CHECK_OK(peal_kernel_wait(s->k[1], PATIENCE));
+	CHECK_EQ(peal_receive(s->e, nothing, sizeof(nothing), &r, PATIENCE),
+		 PEAL_EEND);
+	harness_watch_end(&s->sampler);
+	harness_delivered(s->link, s->messages);
+	CHECK_EQ(harness_info(s->link).switches, HAND_OVERS);
+	harness_conserved(s->rt);
+	CHECK_OK(peal_runtime_shutdown(s->rt));
+}
+
+static void stream(uint64_t random)
+{
+	pthread_t sender, mover;
+	struct stream s;
+
+	begin(&s, random);
+	CHECK(!pthread_create(&sender, NULL, send_all, &s));
+	CHECK(!pthread_create(&mover, NULL, hand_over_all, &s));
+	harness_receive(s.e, 1, 0, s.messages);
+	CHECK(!pthread_join(sender, NULL));
+	CHECK(!pthread_join(mover, NULL));
+	end(&s);
+}
+
+static const struct seeds_scene streams = {
+	.name = "streams", .run = stream, .least = 1000, .limit_ms = 10000
+};
+
+PEAL_TEST(each_message_comes_once_and_in_order_while_routes_change)
+{
+	seeds_run(&streams);
+}
+
+PEAL_TEST(a_slot_that_is_free_before_it_was_read_is_found)
+{
+	seeds_find(&streams, PEALI_FAULT_EARLY_CREDIT);
+}
+
+PEAL_TEST(a_receiver_that_does_not_wait_for_the_seal_is_found)
+{
+	seeds_find(&streams, PEALI_FAULT_EARLY_FOLLOW);
+}
+
+PEAL_TEST_MAIN(RUN(each_message_comes_once_and_in_order_while_routes_change);
+	       RUN(a_slot_that_is_free_before_it_was_read_is_found);
+	       RUN(a_receiver_that_does_not_wait_for_the_seal_is_found);)
