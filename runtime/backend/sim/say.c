@@ -141,10 +141,17 @@ static void at_signal(int number)
 	raise(number);
 }
 
+#if PEAL_ASAN
+static void at_death(void)
+{
+	say_all("AddressSanitizer ends the program");
+}
+#endif
+
 /* Signals have a stack of their own: a fiber's may be full. */
 static void catch_signals(void)
 {
-#if !PEAL_ASAN && !PEAL_TSAN
+#if !PEAL_ASAN
 	static const int fatal[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT };
 	static char memory[65536];
 	stack_t stack = { .ss_sp = memory, .ss_size = sizeof(memory) };
@@ -157,8 +164,9 @@ static void catch_signals(void)
 	action.sa_flags = SA_ONSTACK;
 	for (i = 0; i < sizeof(fatal) / sizeof(fatal[0]); i++)
 		sigaction(fatal[i], &action, NULL);
-#else
+#elif PEAL_ASAN
 	(void)at_signal;
+	__sanitizer_set_death_callback(at_death);
 #endif
 }
 

@@ -210,8 +210,11 @@ void peali_sim_decide(int idle, const void *site)
 		now = peali_sim_now_ns();
 		check_limits(now);
 	}
-	if (next == self)
+	if (next == self) {
+		if (idle) /* nobody else has anything to do: it takes longer */
+			peali_sim.jumped_ns += PEALI_SIM_PAUSE_NS;
 		return;
+	}
 	remember(next);
 	self->site = site;
 	peali_task_switch(next);

@@ -14,6 +14,8 @@
 #define PEALI_SIM_FOREVER UINT64_MAX
 /* What a yield point takes. */
 #define PEALI_SIM_POINT_NS 10
+/* What a pause takes during which all others wait. */
+#define PEALI_SIM_PAUSE_NS 500
 #define PEALI_SIM_TRAIL 16
 
 enum peali_task_state { PEALI_TASK_READY, PEALI_TASK_BLOCKED, PEALI_TASK_DONE };

@@ -185,8 +185,12 @@ int peali_sim_event_write(int fd, eventfd_t value)
 /* Nobody from outside is let in: it would not come at the same time again. */
 int peali_sim_accept(int fd, int flags)
 {
-	peali_sim_block(key_of(fd), PEALI_SIM_FOREVER, "accept",
-			PEALI_SIM_SITE);
+	struct pollfd p = { fd, 0, 0 };
+
+	poll(&p, 1, 0);
+	if (!(p.revents & POLLHUP)) /* else it was shut down before */
+		peali_sim_block(key_of(fd), PEALI_SIM_FOREVER, "accept",
+				PEALI_SIM_SITE);
 	return accept4(fd, NULL, NULL, flags);
 }
 
