@@ -98,12 +98,12 @@ static void *receive_in_thread(void *argument)
 static void disturb(struct stream *s)
 {
 	struct peal_kernel_info before, after;
-	struct peal_kernel *k;
-	uint32_t n = draw(s, 4);
+	struct peal_kernel *k = s->k[draw(s, KERNELS)];
+	uint32_t n = draw(s, 5);
 
 	while (n--) {
-		k = s->k[draw(s, KERNELS)];
-		identity_sleep_us(draw(s, 50));
+		if (draw(s, 2)) /* else as soon as it was resumed */
+			identity_sleep_us(draw(s, 50));
 		CHECK_OK(peal_kernel_suspend(k, PATIENCE));
 		CHECK_OK(peal_kernel_info(k, &before));
 		identity_sleep_us(draw(s, 50));
