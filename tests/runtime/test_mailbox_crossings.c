@@ -96,9 +96,9 @@ PEAL_TEST(who_might_tell_more_than_it_tells_needs_no_room_of_others)
 
 PEAL_TEST(what_becomes_more_in_mailboxes_has_room_that_links_leave)
 {
-	crossing("fork", 3, 1, 64, 1, 2);
-	crossing("fork", 3, 1, 1024, 1, 2);
-	crossing("fork", 5, 32, 256, 1, 2);
+	crossing("split", 3, 1, 64, 1, 2);
+	crossing("split", 3, 1, 1024, 1, 2);
+	crossing("split", 5, 32, 256, 1, 2);
 }
 
 PEAL_TEST_MAIN(RUN(no_worker_waits_for_room_that_a_third_takes);

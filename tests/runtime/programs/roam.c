@@ -26,7 +26,7 @@ static PEAL_DEV int wander(struct peal_worker *w)
 }
 
 /* Tells two of the row, who tell nobody. */
-static PEAL_DEV int fork(struct peal_worker *w)
+static PEAL_DEV int split(struct peal_worker *w)
 {
 	struct room_actor *s = (struct room_actor *)peal_state(w);
 	uint64_t at = *(const uint64_t *)peal_data(w);
@@ -45,5 +45,5 @@ static PEAL_DEV int fork(struct peal_worker *w)
 #define HANDLERS(X)                                                            \
 	X(roam, sizeof(struct room_actor), PEAL_TELLS(1))                      \
 	X(wander, sizeof(struct room_actor), PEAL_TELLS(3))                    \
-	X(fork, sizeof(struct room_actor), PEAL_TELLS(2))
+	X(split, sizeof(struct room_actor), PEAL_TELLS(2))
 PEAL_PROGRAM(roam, HANDLERS);
