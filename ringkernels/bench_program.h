@@ -31,12 +31,13 @@ struct peali_bench_start {
 	uint64_t mask; /* ping: replies are the payload xor this */
 	uint64_t messages; /* source: to send; sink: to wait for; phases */
 	uint64_t budget_ns; /* ping: end warm-up, end early after it; 0: never */
-	uint64_t address; /* stream: the template; phases: shared words */
+	uint64_t address; /* stream: the template; phases: shared words; rally,
+			   * caller: number of whom it tells */
 	uint32_t bytes; /* of a message, a multiple of 8 */
 	uint32_t batch; /* ping: round trips per sample; source: per run */
 	uint32_t warm; /* ping, sink, phases: these many are not timed */
 	uint32_t samples; /* ping: how many to take at most */
-	uint32_t self; /* phases: this participant */
+	uint32_t self; /* phases, caller: this one; rally: 0 begins, 1 */
 	uint32_t participants; /* phases: of all */
 };
 
@@ -49,6 +50,10 @@ struct peali_bench_call {
 };
 
 PEAL_STATIC_ASSERT(sizeof(struct peali_bench_call) == 16, "call");
+
+/* Messages that one run of `caller` tells at most, and callers of a callee. */
+#define PEALI_BENCH_TELLS 16
+#define PEALI_BENCH_CALLERS 16
 
 /** Ends a round; n_samples of 4 bytes follow, in nanoseconds times 8. */
 struct peali_bench_report {

@@ -6,6 +6,8 @@
  *	ping ⇄ bounce		round trips
  *	respond			replies to requests
  *	guest			is one of very many
+ *	rally ⇄ rally		messages to and fro, by peal_tell or by links
+ *	callers → callee	messages to one, by peal_tell
  *	source → sink		messages
  *	feeder → relay → drain	large payloads
  *	phases			barriers
@@ -268,6 +270,128 @@ static PEAL_DEV int guest(struct peal_worker *w)
 	return 0;
 }
 
+/* ---- tells ------------------------------------------------------------------ */
+
+/* One plays a number to the other: the next one of both of them. */
+static PEAL_DEV int rally_play(struct peal_worker *w, struct round *r,
+			       uint64_t number, int tells)
+{
+	if (tells)
+		return peal_tell(w, (uint32_t)r->start.address,
+				 PEALI_BENCH_DATA, &number, sizeof(number));
+	return peal_emit(w, 1, PEALI_BENCH_DATA, &number, sizeof(number));
+}
+
+/* START with `messages`, an odd number: from 0 to that all are played, and who
+ * begins gets the last. */
+static PEAL_DEV int rally(struct peal_worker *w, int tells)
+{
+	struct round *r = (struct round *)peal_state(w);
+	uint64_t number;
+	int result;
+
+	if (peal_type(w) == PEALI_BENCH_START) {
+		result = round_start(w, r);
+		if (result)
+			return result;
+		if (peal_is_leader(w)) {
+			r->next = 1 - r->start.self;
+			r->began_ns = peal_clock_ns();
+		}
+		peal_sync(w);
+		return r->start.self ? 0 : rally_play(w, r, 0, tells);
+	}
+	if (peal_length(w) != sizeof(number))
+		return PEAL_EPROTO;
+	number = *(const uint64_t *)peal_data(w);
+	peal_sync(w);
+	if (peal_is_leader(w)) {
+		r->wrong += number != r->next;
+		r->next += 2;
+		if (number == r->start.messages)
+			round_end(r, number + 1);
+	}
+	peal_sync(w);
+	if (PEAL_LIKELY(number != r->start.messages))
+		return rally_play(w, r, number + 1, tells);
+	return round_report(w, 0, &r->report);
+}
+
+static PEAL_DEV int rally_tell(struct peal_worker *w)
+{
+	return rally(w, 1);
+}
+
+static PEAL_DEV int rally_emit(struct peal_worker *w)
+{
+	return rally(w, 0);
+}
+
+/* Tells the callee, and itself as long as there is more to tell. */
+static PEAL_DEV int caller(struct peal_worker *w)
+{
+	struct round *r = (struct round *)peal_state(w);
+	struct peali_bench_call call = { 0, 0 };
+	uint64_t n, i, next;
+	int result = 0;
+
+	if (peal_type(w) == PEALI_BENCH_START)
+		result = round_start(w, r);
+	call.guest = r->start.self;
+	next = r->next;
+	n = r->start.messages - next;
+	if (n > PEALI_BENCH_TELLS)
+		n = PEALI_BENCH_TELLS;
+	peal_sync(w);
+	for (i = 0; i < n && !result; i++) {
+		call.calls = next + i;
+		result = peal_tell(w, (uint32_t)r->start.address,
+				   PEALI_BENCH_DATA, &call, sizeof(call));
+	}
+	if (peal_is_leader(w))
+		r->next = next + n;
+	if (result || next + n == r->start.messages)
+		return result;
+	return peal_tell(w, peal_self(w), PEALI_BENCH_TICK, &n, sizeof(n));
+}
+
+struct callee {
+	struct round round;
+	uint64_t next[PEALI_BENCH_CALLERS];
+};
+
+/* START with the number of `messages` of all; each caller's come in order. */
+static PEAL_DEV int callee(struct peal_worker *w)
+{
+	struct callee *c = (struct callee *)peal_state(w);
+	const struct peali_bench_call *call =
+		(const struct peali_bench_call *)peal_data(w);
+	uint32_t i;
+	int result;
+
+	if (peal_type(w) == PEALI_BENCH_START) {
+		result = round_start(w, &c->round);
+		for (i = peal_lane(w); i < PEALI_BENCH_CALLERS;
+		     i += peal_lanes(w))
+			c->next[i] = 0;
+		if (peal_is_leader(w))
+			c->round.began_ns = peal_clock_ns();
+		return result;
+	}
+	if (peal_length(w) != sizeof(*call) ||
+	    call->guest >= PEALI_BENCH_CALLERS)
+		return PEAL_EPROTO;
+	if (peal_is_leader(w)) {
+		c->round.wrong += call->calls != c->next[call->guest]++;
+		if (++c->round.next == c->round.start.messages)
+			round_end(&c->round, c->round.next);
+	}
+	peal_sync(w);
+	if (PEAL_LIKELY(c->round.next != c->round.start.messages))
+		return 0;
+	return round_report(w, 0, &c->round.report);
+}
+
 /* ---- source and sink ------------------------------------------------------ */
 
 /* Sends messages in batches; a message to itself (port 1) starts the next. */
@@ -455,6 +579,10 @@ static PEAL_DEV int hub15(struct peal_worker *w)
 	X(bounce, 0, PEAL_EMITS(1, 1))                                         \
 	X(respond, 0, PEAL_EMITS(1, 1))                                        \
 	X(guest, sizeof(struct peali_bench_call), PEAL_SINK)                   \
+	X(rally_tell, sizeof(struct round), PEAL_LIMITS(1, 1, 1, 0, 0))        \
+	X(rally_emit, sizeof(struct round), PEAL_EMITS(2, 1))                  \
+	X(caller, sizeof(struct round), PEAL_TELLS(PEALI_BENCH_TELLS + 1))     \
+	X(callee, sizeof(struct callee), PEAL_EMITS(1, 1))                     \
 	X(source, sizeof(struct round), PEAL_EMITS(2, PEALI_BENCH_BATCH))      \
 	X(sink, sizeof(struct round), PEAL_EMITS(1, 1))                        \
 	X(feeder, sizeof(struct round), PEAL_EMITS(2, 1))                      \

@@ -33,11 +33,13 @@ OWN = {
                 "request_ns_max", "versus_ns_p50", "core_distance", "timed_by"],
     "actors": ["actors", "mega_per_s", "mega_per_s_min", "mega_per_s_max",
                "versus_mega_per_s", "core_distance", "timed_by"],
+    "tells": ["workers", "mega_per_s", "mega_per_s_min", "mega_per_s_max",
+              "core_distance", "timed_by"],
     "idle": ["devices", "cpu_percent_of_one_core", "limit_percent"],
     "setup": ["devices", "links", "setup_ms", "bytes_per_link"],
 }
 LEAST = {"latency": 20, "throughput": 24, "stream": 19, "barrier": 8,
-         "echo": 8, "request": 6, "actors": 5,
+         "echo": 8, "request": 6, "actors": 5, "tells": 6,
          "idle": 12, "setup": 3}
 KEYS = {"latency": ["subject", "route", "message_bytes", "versus"],
         "throughput": ["subject", "route", "message_bytes", "batch",
@@ -47,6 +49,7 @@ KEYS = {"latency": ["subject", "route", "message_bytes", "versus"],
         "echo": ["message_bytes", "batch", "versus"],
         "request": ["message_bytes", "batch", "versus"],
         "actors": ["subject", "actors"],
+        "tells": ["subject", "workers", "versus"],
         "setup": ["devices"], "idle": ["subject", "gap_ns", "versus"]}
 WAKE = ["what", "core_distance", "timed_by", "wake_ns_p50", "wake_ns_max",
         "versus_ns_p50", "n_rounds", "n_rounds_dropped"]
@@ -119,7 +122,7 @@ sys.exit(1 if failed else 0)
 END
 
 "$PEAL" info --json >info
-for name in latency throughput stream barrier echo request actors; do
+for name in latency throughput stream barrier echo request actors tells; do
     step "$name"
     "$PEAL" bench "$name" --seconds 0.1 --json >"$name.json"
     python3 check.py "$name.json" "$name"

@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Messages between actors of one kernel, by peal_tell and mailboxes: to and fro
+ * between two, versus the same by links; and both that and many actors that tell
+ * one, versus actors of CAF with as many threads.
+ */
+#include <math.h>
+#include <sched.h>
+
+#include "bench/bench.h"
+#include "bench/caf.h"
+#include "bench/frame.h"
+#include "bench/options.h"
+#include "bench/report.h"
+#include "bench/samples.h"
+#include "bench/stand.h"
+
+#define SECONDS 4
+#define ROUNDS_LEAST 5
+#define RALLY 20001 /* messages of a round but one; odd */
+#define EACH 4000 /* of a caller in a round */
+#define CALLERS 8
+#define SLOTS 1024
+
+enum peer { LINKS, CAF };
+
+struct row {
+	int is_gather;
+	uint32_t workers;
+	enum peer peer;
+};
+static const struct row rows[] = {
+	{ 0, 1, LINKS }, { 0, 2, LINKS }, { 0, 1, CAF },
+	{ 0, 2, CAF },	 { 1, 1, CAF },	  { 1, 2, CAF },
+};
+#define ROWS (int)(sizeof(rows) / sizeof(rows[0]))
+
+/* Two who play, or who is called and the callers. */
+struct team {
+	uint64_t address[1 + CALLERS];
+	int port[1 + CALLERS]; /* of the host, to each */
+	uint32_t n;
+};
+
+struct tells {
+	struct peali_bench_options options;
+	struct peali_report report;
+	struct peali_stand stand;
+	uint64_t row_ns; /* for each row */
+	int n_rows;
+	struct peali_cores cores; /* of the workers */
+	int has_cores;
+	struct peal_kernel *kernel;
+	struct team ours, links;
+	const struct peali_caf *caf;
+	const char *no_caf;
+};
+
+/* ---- rounds ------------------------------------------------------------------ */
+
+/* Waits until the kernel has handled so many messages; 0 or -1. */
+static int await_handled(struct tells *t, uint64_t messages)
+{
+	uint64_t until = peali_bench_now_ns() + PEALI_STAND_WAIT_NS;
+	struct peal_kernel_info info;
+
+	do {
+		if (peal_kernel_info(t->kernel, &info) < 0)
+			return -peali_say_error("look at the kernel");
+		if (info.handled >= messages)
+			return 0;
+		sched_yield();
+	} while (peali_bench_now_ns() < until);
+	peali_say("the actors did not begin");
+	return -1;
+}
+
+/* START to one, which has had it when this returns; 0 or -1. */
+static int prepare(struct tells *t, const struct team *team, uint32_t index,
+		   const struct peali_bench_start *start)
+{
+	struct peal_kernel_info info;
+
+	if (peal_kernel_info(t->kernel, &info) < 0)
+		return -peali_say_error("look at the kernel");
+	if (peali_stand_start(&t->stand, team->port[index], start))
+		return -1;
+	return await_handled(t, info.handled + 1);
+}
+
+/* Messages a second of a round; negative: it failed. */
+static double result_of(struct tells *t)
+{
+	struct peali_stand_report report;
+
+	if (peali_stand_wait(&t->stand, &report))
+		return -1;
+	return (double)report.head.messages * 1e9 /
+	       (double)report.head.elapsed_ns;
+}
+
+static double rally(struct tells *t, const struct team *team)
+{
+	struct peali_bench_start start = { .messages = RALLY, .self = 1 };
+
+	start.address = (uint32_t)team->address[0];
+	if (prepare(t, team, 1, &start))
+		return -1;
+	start.self = 0;
+	start.address = (uint32_t)team->address[1];
+	if (peali_stand_start(&t->stand, team->port[0], &start))
+		return -1;
+	return result_of(t);
+}
+
+static double gather(struct tells *t)
+{
+	struct peali_bench_start start = { .messages = CALLERS * EACH };
+
+	if (prepare(t, &t->ours, 0, &start))
+		return -1;
+	start.messages = EACH;
+	start.address = (uint32_t)t->ours.address[0];
+	for (uint32_t i = 1; i <= CALLERS; i++) {
+		start.self = i - 1;
+		if (peali_stand_start(&t->stand, t->ours.port[i], &start))
+			return -1;
+	}
+	return result_of(t);
+}
+
+/* The peer's; 0: there is none. */
+static double versus(struct tells *t, const struct row *row)
+{
+	uint64_t n = row->is_gather ? CALLERS * EACH : RALLY + 1;
+	double seconds = 0;
+	int result;
+
+	if (row->peer == LINKS)
+		return rally(t, &t->links);
+	if (!t->caf)
+		return 0;
+	result = row->is_gather ?
+			 t->caf->gather(row->workers, CALLERS, EACH, &seconds) :
+			 t->caf->rally(row->workers, RALLY, &seconds);
+	if (!result)
+		return (double)n / seconds;
+	peali_say("a message between actors of CAF was wrong");
+	return -1;
+}
+
+/* ---- rows -------------------------------------------------------------------- */
+
+/* One more of a team, which begins when the host says so and reports. */
+static int add(struct tells *t, struct team *team, const char *handler,
+	       uint32_t worker, int reports)
+{
+	uint32_t i = team->n++;
+
+	team->address[i] = peali_stand_spawn(&t->stand, 0, handler, worker);
+	if (!team->address[i] ||
+	    (reports && peali_stand_to_host(&t->stand, team->address[i], 0)))
+		return -1;
+	team->port[i] = peali_stand_from_host(&t->stand, team->address[i],
+					      sizeof(struct peali_bench_start));
+	return team->port[i] < 0 ? -1 : 0;
+}
+
+static int build(struct tells *t, const struct row *row)
+{
+	const struct peal_link_options link = { .size = sizeof(link) };
+	struct peali_stand *stand = &t->stand;
+	uint32_t last = row->workers - 1;
+	int kernel;
+
+	t->ours.n = t->links.n = 0;
+	stand->mailbox_slots = SLOTS;
+	kernel =
+		peali_stand_launch(stand, 0, &peal_program_bench, row->workers);
+	stand->mailbox_slots = 0;
+	if (kernel < 0)
+		return -1;
+	t->kernel = stand->kernels[kernel];
+	t->has_cores = stand->on_host && row->workers > 1 &&
+		       peali_cores_pick(&t->cores) == 0;
+	if (row->is_gather) {
+		if (add(t, &t->ours, "callee", last, 1))
+			return -1;
+		for (uint32_t i = 0; i < CALLERS; i++)
+			if (add(t, &t->ours, "caller", 0, 0))
+				return -1;
+		return 0;
+	}
+	if (add(t, &t->ours, "rally_tell", 0, 1) ||
+	    add(t, &t->ours, "rally_tell", last, 1) ||
+	    add(t, &t->links, "rally_emit", 0, 1) ||
+	    add(t, &t->links, "rally_emit", last, 1))
+		return -1;
+	return peali_stand_connect(stand, t->links.address[0], 1,
+				   t->links.address[1], &link) < 0 ||
+			       peali_stand_connect(stand, t->links.address[1],
+						   1, t->links.address[0],
+						   &link) < 0 ?
+		       -1 :
+		       0;
+}
+
+static int run_round(struct tells *t, const struct row *row,
+		     struct peali_samples *ours, struct peali_samples *peer)
+{
+	int before = t->has_cores ? peali_bare_distance(&t->cores) : 0;
+	double other = versus(t, row);
+	double rate = other < 0	     ? -1 :
+		      row->is_gather ? gather(t) :
+				       rally(t, &t->ours);
+
+	if (rate < 0)
+		return -1;
+	if (t->has_cores && peali_bare_distance(&t->cores) != before)
+		before = PEALI_TAG_MIXED;
+	peali_samples_add(peer, other / 1e6);
+	peali_samples_add(ours, rate / 1e6);
+	peali_samples_close(peer, before, other > 0 ? rate / other : NAN);
+	peali_samples_close(ours, before, NAN);
+	return 0;
+}
+
+static void fill(struct tells *t, const struct row *row,
+		 const struct peali_samples *ours,
+		 const struct peali_samples *peer)
+{
+	int has_peer = row->peer == LINKS || t->caf;
+	json_t *cells = peali_report_row(
+		&t->report, row->is_gather ? "many to one" : "to and fro");
+
+	peali_row_uint(cells, "workers", row->workers);
+	peali_row_text(cells, "timed_by", "who gets the last");
+	peali_stand_cells(&t->stand, 0, cells);
+	peali_samples_row_cores(
+		ours, cells, t->has_cores ? NULL : "one worker, or no cores");
+	peali_samples_row_rates(ours, cells, "mega_per_s");
+	if (has_peer)
+		peali_row_real(cells, "versus_mega_per_s",
+			       peali_samples_spread(peer).median);
+	peali_samples_row_versus(peer, cells,
+				 row->peer == LINKS ? "links" :
+				 has_peer	    ? "CAF, as many threads" :
+						      NULL,
+				 t->no_caf);
+}
+
+static int run_row(struct tells *t, const struct row *row)
+{
+	struct peali_samples ours = { 0 }, peer = { 0 };
+	uint64_t until = peali_bench_now_ns() + t->row_ns;
+	char label[64];
+	int result;
+
+	peali_stand_fit_lanes(&t->stand, sizeof(struct peali_bench_call));
+	result = build(t, row);
+	for (int i = 0;
+	     !result && (i < ROUNDS_LEAST || peali_bench_now_ns() < until); i++)
+		result = run_round(t, row, &ours, &peer);
+	if (!result) {
+		fill(t, row, &ours, &peer);
+		snprintf(label, sizeof(label), "%s-%u-%s",
+			 row->is_gather ? "gather" : "rally", row->workers,
+			 row->peer == LINKS ? "links" : "caf");
+		result = peali_samples_write(&ours, &t->options, "tells", label,
+					     t->n_rows == 1);
+	}
+	if (peali_stand_clear(&t->stand))
+		result = -1;
+	peali_samples_fini(&ours);
+	peali_samples_fini(&peer);
+	return result;
+}
+
+/* Runs, or only counts, the rows that were asked for; their number or -1. */
+static int each_row(struct tells *t, int count_only)
+{
+	int n = 0;
+
+	if (!peali_bench_wanted(&t->options, PEAL_ROUTE_LOCAL,
+				sizeof(struct peali_bench_call)))
+		return 0;
+	for (; n < ROWS; n++)
+		if (!count_only && run_row(t, &rows[n]))
+			return -1;
+	return n;
+}
+
+static const struct peali_column columns[] = {
+	{ "subject", "subject", 0 },
+	{ "workers", "workers", 0 },
+	{ "core_distance", "cores", 0 },
+	{ "mega_per_s", "M/s", 2 },
+	{ "mega_per_s_min", "min", 2 },
+	{ "mega_per_s_max", "max", 2 },
+	{ "n_samples", "rounds", 0 },
+	{ "versus", "versus", 0 },
+	{ "versus_mega_per_s", "its M/s", 2 },
+	{ "ratio", "ratio", 2 },
+	{ "ratio_min", "min", 2 },
+	{ "ratio_max", "max", 2 },
+	{ NULL, NULL, 0 },
+};
+
+static int measure_rows(void *context)
+{
+	struct tells *t = context;
+
+	t->no_caf = "the devices are no threads of this machine";
+	if (t->stand.on_host)
+		t->caf = peali_caf_open(&t->no_caf);
+	return each_row(t, 0);
+}
+
+static int run(int argc, char **argv, int json)
+{
+	struct tells t = { 0 };
+	const struct peali_frame frame = {
+		.benchmark = "tells",
+		.title = "messages between actors of a kernel, by the clock of "
+			 "who gets the last; ratio above 1: faster than the "
+			 "peer",
+		.columns = columns,
+		.stand = &t.stand,
+		.report = &t.report,
+		.rows = measure_rows,
+		.context = &t,
+	};
+
+	peali_bench_parse(argc, argv,
+			  "Messages between actors of one kernel: to and fro "
+			  "between two, and from many to one.",
+			  SECONDS, &t.options);
+	t.n_rows = each_row(&t, 1);
+	if (!t.n_rows) {
+		peali_say("no row of tells has that route and size");
+		return PEALI_EXIT_USAGE;
+	}
+	t.row_ns = (uint64_t)(t.options.seconds * 1e9 / t.n_rows);
+	return peali_frame_run(&frame, json);
+}
+
+const struct peali_bench peali_bench_tells = {
+	.name = "tells",
+	.help = "messages between actors of a kernel, by mailboxes",
+	.run = run,
+};
