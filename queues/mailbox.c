@@ -112,8 +112,16 @@ int peali_admission_spec_complete(struct peali_admission_spec *spec,
 	spec->links = (uint32_t)(held + rest / 4 * 3);
 	if (spec->links < held + tells)
 		spec->links = (uint32_t)(held + tells);
-	spec->each = spec->slots / 4 + (uint32_t)((spec->links - held + 1) / 2);
-	spec->lease = (uint32_t)(rest / 4 / spec->n_workers);
+	/* one past it for each worker, and for others what a handler tells */
+	rest = spec->links - held;
+	spec->each = rest > spec->n_workers + tells ?
+			     (uint32_t)(rest - spec->n_workers - tells) :
+			     1;
+	spec->tell = spec->each / 2 < spec->slots / 4 ? spec->each / 2 :
+							spec->slots / 4;
+	if (!spec->tell)
+		spec->tell = 1;
+	spec->lease = (uint32_t)((spec->slots - held) / 4 / spec->n_workers);
 	if (spec->lease > PEALI_MAILBOX_LEASE_MAX)
 		spec->lease = PEALI_MAILBOX_LEASE_MAX;
 	return 0;
@@ -126,6 +134,7 @@ void peali_admission_header(struct peal_admission *out,
 	out->slots = spec->links;
 	out->reserve = out->spare = spec->slots - spec->links;
 	out->each = spec->each;
+	out->tell = spec->tell;
 	out->lease = spec->lease;
 	out->keep = spec->tells;
 	out->leased = (uint64_t)spec->n_workers * spec->tells;

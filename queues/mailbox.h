@@ -29,9 +29,10 @@
  *	slots >= (n_workers + 1) * tells + n_workers * others
  *
  * grants all that was asked for, one after the other, once all messages are
- * taken. Of the rest a quarter is for the handlers of mail alone; of what links
- * may have, one mailbox takes half at most, beside the quarter of its slots that
- * its worker may have taken and not told.
+ * taken. Of the rest a quarter is for the handlers of mail alone. What links and
+ * timers put into one mailbox leaves of the others a slot for each worker and what
+ * a handler tells, if there are so many: so one worker that takes nothing does not
+ * hold up what goes to others.
  */
 
 #define PEALI_MAILBOX_LEASE_MAX 32
@@ -74,7 +75,7 @@ struct peali_admission_spec {
 	uint32_t others; /* slots that each worker may lease beside, for what its
 			  * handlers do not tell: timers, monitors */
 	uint32_t links; /* out: of those, that anyone may lease */
-	uint32_t each, lease; /* out: see struct peal_admission */
+	uint32_t each, tell, lease; /* out: see struct peal_admission */
 };
 
 /* Checks all, and fills in what is out: 0, or PEAL_EINVAL with text. */

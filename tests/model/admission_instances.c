@@ -8,7 +8,7 @@
  * The mailboxes of a kernel and the one admission to them: each thread is a
  * worker that takes from its own and puts into others'. What it does is a text, a
  * step a letter: a digit puts a message into the mailbox of that worker, 't'
- * takes one, 'r' gives back all that is leased.
+ * takes one, 'r' gives back all that is leased, 'a' leases one more if it can.
  */
 
 #define WORKERS_MAX 3
@@ -16,6 +16,8 @@
 struct admission_case {
 	uint32_t policy, slots, lease, bytes;
 	uint32_t granted; /* worker 0 has from the start */
+	uint32_t others; /* of the others from the start; one of them is of the
+			  * reserve */
 	uint32_t reserve; /* of the slots, which are for all the messages */
 	const char *steps[WORKERS_MAX];
 	int early; /* planted: a slot is used again before it was read */
@@ -60,6 +62,11 @@ static void admission_setup(const void *config)
 			"next", WORKERS_MAX * sizeof(uint32_t));
 	}
 	d.leases[0]->granted = k->granted;
+	if (k->others) {
+		d.leases[1]->granted = d.leases[2]->granted = k->others;
+		d.a->leased = 2ull * k->others - k->reserve;
+		d.a->spare = 0;
+	}
 }
 
 static void put(const struct admission_case *k, uint32_t self, uint32_t to,
@@ -122,6 +129,9 @@ static void admission_thread(const void *config, uint32_t self)
 	for (step = k->steps[self]; *step; step++) {
 		if (*step == 't') {
 			take(k, self);
+		} else if (*step == 'a') {
+			peal_admission_admit(d.a, d.leases[self],
+					     d.leases[self]->granted + 1, 1);
 		} else if (*step == 'r') {
 			peal_admission_return(d.a, d.leases[self], 0);
 		} else {
@@ -135,13 +145,15 @@ static void admission_thread(const void *config, uint32_t self)
 static void admission_check(const void *config)
 {
 	const struct admission_case *k = (const struct admission_case *)config;
-	uint64_t held = 0; /* or asked for */
+	uint64_t held = 0, granted = 0; /* or asked for; not that */
 	uint32_t i;
 
 	for (i = 0; i < WORKERS_MAX; i++) {
 		model_expect(d.m[i]->ticket == d.m[i]->taken);
 		held += d.leases[i]->granted + d.leases[i]->asked;
+		granted += d.leases[i]->granted;
 	}
+	model_expect(granted <= k->slots);
 	model_expect(d.a->leased - d.a->returned + k->reserve - d.a->spare ==
 		     held);
 }
@@ -191,6 +203,10 @@ static const struct model_instance instances[] = {
 	ADMISSION_OF(3, "admission, 2 slots, two give back to the reserve",
 		     NULL, 0, BOX(SEQUENCE, 2, 0, 8), .reserve = 1,
 		     STEPS("12", "t", "t")),
+	/* who finds it too full takes out what nobody has used meanwhile */
+	ADMISSION_OF(3, "admission, 2 slots, the reserve filled by two", NULL,
+		     0, BOX(SEQUENCE, 2, 0, 8), .reserve = 1, .others = 1,
+		     STEPS("aaa", "r", "r")),
 	ADMISSION_OF(2, "admission atom16, 1 slot, answered", gpu_ticket, 1,
 		     BOX(ATOM16, 1, 1, 4), .granted = 1,
 		     STEPS("1t1", "t0t", "")),

@@ -34,6 +34,12 @@ static const struct enough enough[] = {
 	  "sequence" },
 	{ "admission.h", "peal_admission_return", "add acqrel", 0,
 	  MODEL_ACQUIRE, "as peal_mailbox_return" },
+	{ "admission.h", "peali_admission_refill", "add acqrel", 0,
+	  MODEL_ACQUIRE, "as peal_mailbox_return" },
+	{ "admission.h", "peali_admission_spare", "add acqrel", 0,
+	  MODEL_RELEASE,
+	  "who takes says nothing; an add goes on with others' release "
+	  "sequence" },
 	{ "claim_work.h", "peal_work_flush", "add acqrel", 0, MODEL_ACQUIRE,
 	  "who tells uses nothing of what others told, and who reads this has "
 	  "that too: an add goes on with their release sequence" },

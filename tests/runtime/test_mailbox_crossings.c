@@ -9,7 +9,7 @@
 
 PEAL_DECLARE_PROGRAM(roam);
 
-#define WORKERS_MAX 5
+#define WORKERS_MAX 8
 #define MESSAGES (IDENTITY_SANITIZED ? 4000u : 40000u)
 
 /*
@@ -28,8 +28,9 @@ static void crossing(const char *handler, uint32_t workers, uint32_t lanes,
 					 .workers = workers,
 					 .lanes = lanes,
 					 .mailbox_slots = slots };
+	int sheds = !strcmp(handler, "shed");
 	uint64_t actor[WORKERS_MAX], n = MESSAGES / (1u + hops), sent = 0, at;
-	uint64_t seen = 0, told = 0, passed = 0;
+	uint64_t seen = 0, told = 0, passed = 0, step;
 	struct peal_kernel_info info;
 	struct peal_kernel *k;
 	uint32_t i;
@@ -53,6 +54,11 @@ static void crossing(const char *handler, uint32_t workers, uint32_t lanes,
 				      sizeof(word), PATIENCE));
 		sent++;
 		told += type ? told_each : 0;
+		for (step = word; type && sheds; type--) { /* as shed */
+			told += 2 * (step >> 60 == 5);
+			step = step * 6364136223846793005ULL +
+			       1442695040888963407ULL;
+		}
 		passed += to != at % workers;
 	}
 	for (i = 0; i < workers; i++)
@@ -101,7 +107,15 @@ PEAL_TEST(what_becomes_more_in_mailboxes_has_room_that_links_leave)
 	crossing("split", 5, 32, 256, 1, 2);
 }
 
+PEAL_TEST(what_links_bring_takes_nothing_of_what_mail_needs)
+{
+	crossing("shed", 2, 1, 64, 6, 6);
+	crossing("shed", 2, 32, 256, 6, 6);
+	crossing("shed", 8, 1, 1024, 6, 6);
+}
+
 PEAL_TEST_MAIN(RUN(no_worker_waits_for_room_that_a_third_takes);
 	       RUN(long_ways_between_full_mailboxes_come_to_an_end);
 	       RUN(who_might_tell_more_than_it_tells_needs_no_room_of_others);
-	       RUN(what_becomes_more_in_mailboxes_has_room_that_links_leave);)
+	       RUN(what_becomes_more_in_mailboxes_has_room_that_links_leave);
+	       RUN(what_links_bring_takes_nothing_of_what_mail_needs);)

@@ -226,6 +226,42 @@ PEAL_TEST(what_is_passed_on_leaves_handlers_their_room)
 	passage(16);
 }
 
+/* A worker that takes nothing, and a link that is full of messages for it: those
+ * of another link at the same worker arrive. */
+static void neighbour(uint32_t slots)
+{
+	static const char *const handlers[] = { "pass", "pass", "pass" };
+	static const uint32_t next[] = { ROOM_NOBODY, ROOM_NOBODY,
+					 ROOM_NOBODY };
+	const uint64_t filled = slots / 4 * 3, seen[] = { 0, filled, MESSAGES };
+	struct peal_link_options none = { .capacity = 0 };
+	struct peal_link *other;
+	struct row r;
+	uint64_t i;
+
+	open_row(&r, 3, 1, slots);
+	spawn_row(&r, handlers, next);
+	other = harness_from(r.rt, r.e, 2, r.actor[0], none);
+	close_gate(&r);
+	for (i = 0; i < filled; i++) /* more than it lets in */
+		CHECK_OK(peal_send_to(r.e, 0, r.actor[1], 0, &i, sizeof(i),
+				      PATIENCE));
+	for (i = 0; i < MESSAGES; i++)
+		CHECK_OK(peal_send_to(r.e, 2, r.actor[2], 0, &i, sizeof(i),
+				      PATIENCE));
+	EVENTUALLY(harness_info(other).queued == 0);
+	peal_store_release_sys(&r.gate, 1);
+	CHECK_OK(peal_send_end(r.e, 2, PATIENCE));
+	close_row(&r, filled, filled + MESSAGES, seen);
+}
+
+PEAL_TEST(who_takes_nothing_holds_up_nobody_else)
+{
+	neighbour(16);
+	neighbour(64);
+	neighbour(256);
+}
+
 /* An actor that goes on by messages to itself, one for one, while its input
  * brings more than its mailbox holds. */
 static void monologue(uint32_t workers, uint32_t slots)
@@ -275,5 +311,6 @@ PEAL_TEST_MAIN(RUN(a_chain_goes_on_when_who_was_late_does);
 	       RUN(questions_leave_room_for_their_answers);
 	       RUN(who_tells_itself_has_its_room_in_a_mailbox_that_others_fill);
 	       RUN(what_is_passed_on_leaves_handlers_their_room);
+	       RUN(who_takes_nothing_holds_up_nobody_else);
 	       RUN(who_goes_on_by_messages_to_itself_takes_no_more_than_fits);
 	       RUN(what_comes_by_a_link_does_not_fill_a_circle);)

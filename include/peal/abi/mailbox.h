@@ -65,17 +65,20 @@ struct peal_admission {
 	uint32_t lease; /* slots that a worker leases at a time, if there are
 			 * so many */
 	uint32_t keep; /* that it has from the start and does not give back */
-	uint8_t host_reserved[PEAL_SHARED_LINE - 32];
+	uint32_t tell; /* messages taken before `head` says so */
+	uint32_t reserved;
+	uint8_t host_reserved[PEAL_SHARED_LINE - 40];
 	/* added to by all workers */
 	uint64_t leased; /* slots ever asked for */
 	uint8_t leased_reserved[PEAL_SHARED_LINE - 8];
 	uint64_t returned; /* of those, given back: unused, or by who took the
 			    * message */
+	uint8_t returned_reserved[PEAL_SHARED_LINE - 8];
 	uint64_t spare; /* of the reserve, not in use; two's complement */
-	uint8_t returned_reserved[PEAL_SHARED_LINE - 16];
+	uint8_t spare_reserved[PEAL_SHARED_LINE - 8];
 };
 
-PEAL_STATIC_ASSERT(sizeof(struct peal_admission) == 3 * PEAL_SHARED_LINE,
+PEAL_STATIC_ASSERT(sizeof(struct peal_admission) == 4 * PEAL_SHARED_LINE,
 		   "admission size");
 PEAL_STATIC_ASSERT(offsetof(struct peal_admission, leased) == PEAL_SHARED_LINE,
 		   "admission layout");

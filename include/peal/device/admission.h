@@ -32,6 +32,19 @@
  * returning are wait-free.
  */
 
+/* Takes n slots of the reserve: 1, or 0 and none. */
+static PEAL_DEV PEAL_UNUSED inline int
+peali_admission_spare(struct peal_admission *a, uint64_t n)
+{
+	if ((int64_t)peal_load_relaxed_dev(&a->spare) < (int64_t)n)
+		return 0;
+	/* A13: pairs with R13 in peali_admission_refill. */
+	if ((int64_t)peal_add_acqrel_dev(&a->spare, 0 - n) >= (int64_t)n)
+		return 1;
+	peal_add_relaxed_dev(&a->spare, n); /* it never was away */
+	return 0;
+}
+
 /* Gives n slots back to the reserve as far as it lacks some; how many are left. */
 static PEAL_DEV PEAL_UNUSED inline uint64_t
 peali_admission_refill(struct peal_admission *a, uint64_t n)
@@ -47,25 +60,14 @@ peali_admission_refill(struct peal_admission *a, uint64_t n)
 	/* R13: as in peal_admission_return. */
 	over = (int64_t)(peal_add_acqrel_dev(&a->spare, (uint64_t)lacks) +
 			 (uint64_t)lacks - a->reserve);
-	if (over <= 0)
-		return n - (uint64_t)lacks;
+	n -= (uint64_t)lacks;
 	if (over > lacks)
 		over = lacks;
-	peal_add_acqrel_dev(&a->spare, 0 - (uint64_t)over);
-	return n - (uint64_t)(lacks - over);
-}
-
-/* Takes n slots of the reserve: 1, or 0 and none. */
-static PEAL_DEV PEAL_UNUSED inline int
-peali_admission_spare(struct peal_admission *a, uint64_t n)
-{
-	if ((int64_t)peal_load_relaxed_dev(&a->spare) < (int64_t)n)
-		return 0;
-	/* A13: pairs with R13 in peali_admission_refill. */
-	if ((int64_t)peal_add_acqrel_dev(&a->spare, 0 - n) >= (int64_t)n)
-		return 1;
-	peal_add_acqrel_dev(&a->spare, n);
-	return 0;
+	/* Two have filled it: what is too much is taken out again, but not
+	 * where it has been used meanwhile. */
+	if (over > 0 && peali_admission_spare(a, (uint64_t)over))
+		n += (uint64_t)over;
+	return n;
 }
 
 /**
@@ -90,16 +92,16 @@ peal_admission_return(struct peal_admission *a,
 	return 1;
 }
 
-/* Asks for what a worker lacks, or a lease, if there is one now. What it has
- * above what it keeps goes back: who waits for slots holds none. */
+/* Asks for what a worker lacks beside what it keeps, or a lease, if there is one
+ * now. */
 static PEAL_DEV PEAL_UNUSED inline void
 peali_admission_ask(struct peal_admission *a, struct peal_mailbox_lease *lease,
 		    uint64_t n)
 {
 	int64_t there;
 
-	peal_admission_return(a, lease, a->keep);
-	lease->asked = n - lease->granted;
+	lease->asked =
+		n - (lease->granted < a->keep ? lease->granted : a->keep);
 	there = (int64_t)(peal_load_relaxed_dev(&a->returned) + a->slots -
 			  peal_load_relaxed_dev(&a->leased));
 	if (there > (int64_t)a->lease)
@@ -111,14 +113,18 @@ peali_admission_ask(struct peal_admission *a, struct peal_mailbox_lease *lease,
 		peal_add_relaxed_dev(&a->leased, lease->asked) + lease->asked;
 }
 
-/* Grants what there is of what was asked for. */
+/* Grants what was asked for, all of it or nothing: who waits holds none. */
 static PEAL_DEV PEAL_INLINE void
 peali_admission_grant(struct peal_admission *a,
 		      struct peal_mailbox_lease *lease)
 {
 	/* A13: pairs with R13 in peal_admission_return: the slots were read. */
-	peali_lease_grant(lease,
-			  peal_load_acquire_dev(&a->returned) + a->slots);
+	uint64_t free = peal_load_acquire_dev(&a->returned) + a->slots;
+
+	if ((int64_t)(lease->asked_end - free) > 0)
+		return;
+	lease->granted += lease->asked;
+	lease->asked = 0;
 }
 
 /* An admission that is not simply granted already. */
@@ -126,12 +132,17 @@ static PEAL_DEV PEAL_UNUSED inline int
 peali_admission_slow(struct peal_admission *a, struct peal_mailbox_lease *lease,
 		     uint64_t n, int mail)
 {
+	if (lease->asked)
+		peali_admission_grant(a, lease);
+	if (lease->granted >= n)
+		return 1;
 	if (mail && peali_admission_spare(a, n - lease->granted)) {
 		lease->granted = n;
 		return 1;
 	}
-	if (!lease->asked)
-		peali_admission_ask(a, lease, n);
+	if (lease->asked)
+		return 0;
+	peali_admission_ask(a, lease, n);
 	peali_admission_grant(a, lease);
 	return lease->granted >= n;
 }
@@ -142,13 +153,19 @@ peali_admission_slow(struct peal_admission *a, struct peal_mailbox_lease *lease,
  * @param a     the kernel's
  * @param lease the worker's
  * @param n     more than it keeps, unless for mail
- * @param mail  1: the handler of a message from the mailbox puts them
+ * @param mail  1: the handler of a message from the mailbox puts them. Else what
+ *              the reserve lacks is given back first
  * @return 1 it may; 0 not yet, ask again. Wait-free.
  */
 static PEAL_DEV PEAL_INLINE int
 peal_admission_admit(struct peal_admission *a, struct peal_mailbox_lease *lease,
 		     uint64_t n, int mail)
 {
+	if (!mail &&
+	    PEAL_UNLIKELY(peal_load_relaxed_dev(&a->spare) != a->reserve) &&
+	    lease->granted > a->keep)
+		lease->granted = a->keep + peali_admission_refill(
+						   a, lease->granted - a->keep);
 	return PEAL_LIKELY(lease->granted >= n) ||
 	       peali_admission_slow(a, lease, n, mail);
 }
@@ -189,18 +206,18 @@ peal_admission_open(const struct peal_admission *a,
 
 /**
  * The same by a worker that pauses, but for what it keeps. What it has asked for
- * and not got it waits for, unless that has come by now. Wait-free.
+ * it still waits for; if that has come by now it has its turn to use it.
  *
- * @return 1: others may find room now
+ * @return 1: others may find room now. Wait-free.
  */
 static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
 peal_admission_pause(struct peal_admission *a, struct peal_mailbox_lease *lease)
 {
-	if (lease->asked) {
+	int given = peal_admission_return(a, lease, a->keep);
+
+	if (lease->asked)
 		peali_admission_grant(a, lease);
-		return 0; /* it has its turn to use that */
-	}
-	return peal_admission_return(a, lease, a->keep);
+	return given;
 }
 
 #endif

@@ -109,6 +109,7 @@ peali_worker_begin(struct peal_worker *w)
 			s->mail_lease.granted = peali_admission(w)->keep;
 			s->mail_most = peali_admission(w)->keep +
 				       2 * (uint64_t)peali_admission(w)->lease;
+			s->mail_tell = peali_admission(w)->tell;
 		}
 		if (w->timers)
 			peali_timers_init(w->timers, w->params);

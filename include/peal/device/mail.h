@@ -115,8 +115,10 @@ static PEAL_DEV PEAL_INLINE void peali_mail_release(struct peal_worker *w)
 	struct peal_worker_state *s = w->state;
 
 	s->mail_lease.granted++;
-	if (PEAL_UNLIKELY(peali_mailbox_drop(w->mailbox) |
-			  (s->mail_lease.granted > s->mail_most)))
+	w->mailbox->taken++;
+	if (PEAL_UNLIKELY(
+		    (w->mailbox->taken - w->mailbox->head >= s->mail_tell) |
+		    (s->mail_lease.granted > s->mail_most)))
 		peali_mail_give(w);
 }
 

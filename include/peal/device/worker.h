@@ -130,6 +130,7 @@ struct peal_worker_state {
 				* the cluster's memory */
 	struct peal_mailbox_lease mail_lease; /* of the kernel's mailboxes */
 	uint64_t mail_most; /* granted above which it gives some back */
+	uint64_t mail_tell; /* messages taken before it tells so */
 	uint32_t downs; /* monitors that are due, for the worker to send */
 	uint32_t down_first, down_last; /* 1 + the places of their records */
 	struct peal_mailbox_lease down_lease; /* a slot for one of those */
