@@ -103,8 +103,11 @@ peali_climb(struct peal_worker *w, uint64_t failure, struct peali_fallout *f)
 		uint32_t order = PEAL_MEMBER_ORDER(member);
 		struct peal_supervisor_record *s = peali_above(w, &member);
 
-		if (!s || peal_load_relaxed_dev(&s->given_up))
+		if (!s || peal_load_relaxed_dev(&s->given_up)) {
+			/* who gives up may not have come to this one yet */
+			peali_mark(entry, place);
 			return;
+		}
 		f->of = of;
 		f->first = 0;
 		f->last = 0xffffffffu;
