@@ -1,0 +1,521 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A bank: accounts of two devices pass money on to each other, by mailboxes and
+ * by links, under restarts, hand-overs of the links between the devices, stalls
+ * and suspension. (Accounts stay in the kernel that they were made in.) At the
+ * end each leg of each transfer was done once or is a dead letter, and what the
+ * accounts have, what dead letters carried and what restarts have forfeited is
+ * what there was at the beginning.
+ *
+ * An account that begins anew has what it began with. What it had is written
+ * down outside of its state: the difference is what the restart has forfeited.
+ * The money of a leg whose account failed on it, or was given up by its
+ * supervisor, is in that leg's dead letter, unless it failed when all was done.
+ */
+#include "sim/bank.h"
+#include "sim/seeds.h"
+
+PEAL_DECLARE_PROGRAM(bank);
+
+#define WORKERS 3 /* of a device, at most */
+#define HAND_OVERS 4
+#define SUSPENSIONS 3
+#define LETTERS 256 /* more than there are legs */
+
+PEAL_STATIC_ASSERT(LETTERS > 2 + BANK_TRANSFERS * BANK_LEGS, "none is lost");
+
+struct letter {
+	struct peal_dead_letter about;
+	struct bank_leg leg;
+};
+
+struct branch {
+	struct peal_kernel *k;
+	struct peal_supervisor *supervisor;
+	uint64_t book; /* address */
+	uint32_t workers, strategy, given_up;
+	uint64_t letters, failures; /* that came from there; of handlers */
+	uint64_t actor[BANK_OF_EACH];
+	struct peal_link *away[WORKERS];
+};
+
+struct bank {
+	struct peal_runtime *rt;
+	struct peal_endpoint *e;
+	struct branch branch[BANK_DEVICES];
+	unsigned long long random;
+	uint32_t transfers, fails;
+	uint32_t over; /* transfers */
+	uint32_t legs[BANK_TRANSFERS]; /* of each */
+	uint8_t dead[BANK_TRANSFERS][BANK_LEGS]; /* letters of legs not done */
+	uint8_t refused[BANK_TRANSFERS];
+	uint64_t dead_money;
+	uint64_t balance[BANK_ACCOUNTS];
+	uint8_t closed[BANK_ACCOUNTS];
+	struct bank_book book; /* both devices' in one */
+};
+
+static uint32_t draw(struct bank *b, uint32_t n)
+{
+	return (uint32_t)(test_random(&b->random) >> 32) % n;
+}
+
+/* ---- making it ----------------------------------------------------------------- */
+
+static uint32_t power_of_two(uint32_t n)
+{
+	uint32_t p = 1;
+
+	while (p < n)
+		p *= 2;
+	return p;
+}
+
+static void make_supervisor(struct bank *b, struct branch *of)
+{
+	struct peal_supervisor_options s = { .size = sizeof(s) };
+
+	s.strategy = of->strategy = draw(b, 3);
+	s.restarts = draw(b, 2) ? 3 : PEAL_RESTARTS_MAX;
+	CHECK_OK(peal_supervisor_create(of->k, &s, &of->supervisor));
+}
+
+/* Accounts of a worker send by the ports of the first one there. */
+static void make_accounts(struct bank *b, uint32_t device)
+{
+	struct branch *of = &b->branch[device];
+	struct bank_account init = { .balance = BANK_INITIAL };
+	struct peal_actor_options o = { .size = sizeof(o),
+					.init = &init,
+					.init_bytes = sizeof(init),
+					.supervisor = of->supervisor };
+	struct peal_link_options l = { .capacity = 64 };
+	uint32_t i, worker;
+
+	init.book = of->book;
+	for (i = 0; i < BANK_OF_EACH; i++) {
+		worker = i % of->workers;
+		init.number = device * BANK_OF_EACH + i;
+		o.worker = 1 + worker;
+		o.ports_of = i == worker ? 0 : of->actor[worker];
+		CHECK_OK(peal_actor_spawn(of->k, "account", &o, &of->actor[i]));
+		CHECK_EQ((uint32_t)of->actor[i], i);
+		if (i == worker)
+			harness_to(b->rt, of->actor[i], b->e, l);
+	}
+	l.capacity = 1u << draw(b, 5);
+	harness_from(b->rt, b->e, device, of->actor[0], l);
+	l.size = sizeof(l);
+	l.capacity = LETTERS;
+	l.message_bytes = sizeof(struct letter);
+	CHECK_OK(peal_dead_letters(of->k, peal_endpoint_address(b->e), &l));
+}
+
+/* Room for all that can be under way: who is told waits for nobody. */
+static void make_branch(struct bank *b, uint32_t device)
+{
+	static const uint32_t lanes[8] = { 1, 1, 1, 1, 1, 1, 3, 32 };
+	struct peal_kernel_options o = { .size = sizeof(o),
+					 .max_supervisors = 1,
+					 .max_actors = BANK_OF_EACH };
+	struct branch *of = &b->branch[device];
+
+	o.workers = of->workers = 1 + draw(b, WORKERS);
+	o.lanes = lanes[draw(b, 8)];
+	o.mailbox_slots = power_of_two(8 + 2 * b->transfers);
+	CHECK_OK(peal_kernel_launch(b->rt, (int)device, &peal_program_bank, &o,
+				    &of->k));
+	CHECK_OK(peal_memory_alloc(b->rt, (int)device, sizeof(b->book),
+				   &of->book));
+	make_supervisor(b, of);
+	make_accounts(b, device);
+}
+
+static void begin(struct bank *b, uint64_t random)
+{
+	struct peal_link_options l = { .capacity = 0 };
+	static const uint32_t fails[4] = { 0, 1, 2, 5 };
+	struct branch *of;
+	uint32_t i, worker;
+
+	memset(b, 0, sizeof(*b));
+	b->random = random;
+	b->transfers = 1 + draw(b, BANK_TRANSFERS);
+	b->fails = fails[draw(b, 4)];
+	b->rt = harness_open(BANK_DEVICES, "0-1:nvlink");
+	seeds_tell_stuck(b->rt);
+	b->e = harness_endpoint(b->rt);
+	for (i = 0; i < BANK_DEVICES; i++)
+		make_branch(b, i);
+	l.capacity = power_of_two(b->transfers);
+	for (i = 0; i < BANK_DEVICES; i++) {
+		of = &b->branch[i];
+		for (worker = 0; worker < of->workers; worker++)
+			of->away[worker] = harness_link(
+				b->rt, of->actor[worker], BANK_AWAY,
+				b->branch[!i].actor[draw(b, BANK_OF_EACH)], l);
+	}
+}
+
+/* ---- what goes on meanwhile ----------------------------------------------------- */
+
+static void order(struct bank *b, uint32_t account, uint16_t type,
+		  const struct bank_leg *leg)
+{
+	uint32_t device = account / BANK_OF_EACH;
+
+	CHECK_OK(peal_send_to(b->e, device,
+			      b->branch[device].actor[account % BANK_OF_EACH],
+			      type, leg, sizeof(*leg), PATIENCE));
+}
+
+static void *order_all(void *argument)
+{
+	struct bank *b = (struct bank *)argument;
+	struct bank_leg leg;
+	uint32_t i;
+
+	memset(&leg, 0, sizeof(leg));
+	leg.fails = b->fails;
+	leg.fault = (uint32_t)peali_sim_planted;
+	for (i = 0; i < b->transfers; i++) {
+		leg.id = i;
+		leg.legs = b->legs[i] = 2 + draw(b, BANK_LEGS - 1);
+		leg.amount = 1 + draw(b, BANK_INITIAL);
+		leg.random = test_random(&b->random);
+		order(b, bank_whose(&leg), BANK_LEG, &leg);
+	}
+	return NULL;
+}
+
+/* Links between the devices, to other routes. */
+static void *hand_over_all(void *argument)
+{
+	static const enum peal_route routes[] = { PEAL_ROUTE_PEER,
+						  PEAL_ROUTE_MAPPED_HOST,
+						  PEAL_ROUTE_STAGED };
+	struct bank *b = (struct bank *)argument;
+	uint32_t n = draw(b, HAND_OVERS + 1);
+	enum peal_route to;
+	struct peal_link *link;
+	struct branch *from;
+
+	while (n--) {
+		from = &b->branch[draw(b, BANK_DEVICES)];
+		link = from->away[draw(b, from->workers)];
+		to = routes[draw(b, 3)];
+		while (to == (enum peal_route)harness_info(link).route)
+			to = routes[draw(b, 3)];
+		identity_sleep_us(draw(b, 60));
+		CHECK_OK(peal_link_set_route(link, to, PATIENCE));
+	}
+	return NULL;
+}
+
+static void *suspend_all(void *argument)
+{
+	struct bank *b = (struct bank *)argument;
+	uint32_t n = draw(b, SUSPENSIONS + 1);
+	struct peal_kernel *k;
+
+	while (n--) {
+		k = b->branch[draw(b, BANK_DEVICES)].k;
+		identity_sleep_us(draw(b, 60));
+		CHECK_OK(peal_kernel_suspend(k, PATIENCE));
+		identity_sleep_us(draw(b, 40));
+		CHECK_OK(peal_kernel_resume(k));
+	}
+	return NULL;
+}
+
+/* ---- what comes to the host ------------------------------------------------------ */
+
+/* A leg that was not done has the money with it, but for the first one. */
+static void read_letter(struct bank *b, const struct peal_received *r,
+			const struct letter *l)
+{
+	const struct bank_leg *leg = &l->leg;
+	int device = r->from == peal_dead_letters_address(b->branch[1].k);
+	struct branch *of = &b->branch[device];
+
+	CHECK_EQ(r->from, peal_dead_letters_address(of->k));
+	CHECK_EQ(l->about.type, BANK_LEG);
+	CHECK_EQ(r->length, sizeof(*l));
+	CHECK(leg->id < b->transfers && leg->leg < b->legs[leg->id]);
+	CHECK_EQ(l->about.to, b->branch[bank_whose(leg) / BANK_OF_EACH]
+				      .actor[bank_whose(leg) % BANK_OF_EACH]);
+	of->letters++;
+	if (l->about.reason == PEAL_REASON_HANDLER) {
+		of->failures++;
+		CHECK(bank_failure(leg) != BANK_NEVER);
+		if (bank_failure(leg) == BANK_AFTER)
+			return;
+	} else {
+		CHECK_EQ(l->about.reason, PEAL_REASON_DOWN);
+	}
+	b->dead[leg->id][leg->leg]++;
+	b->dead_money += leg->leg ? leg->amount : 0;
+	b->over++;
+}
+
+static void read_over(struct bank *b, const struct bank_over *o)
+{
+	CHECK(o->id < b->transfers);
+	CHECK_EQ(o->leg, o->refused ? 0 : b->legs[o->id] - 1);
+	b->refused[o->id] = (uint8_t)o->refused;
+	b->over++;
+}
+
+static void read_balance(struct bank *b, const struct bank_balance *o)
+{
+	CHECK(o->account < BANK_ACCOUNTS && !b->closed[o->account]);
+	b->closed[o->account] = 1;
+	b->balance[o->account] = o->balance;
+}
+
+/* The next message, if one comes in time: its type; 0: a letter; or an error. */
+static int read_next(struct bank *b, int64_t timeout_ns)
+{
+	union {
+		struct letter letter;
+		struct bank_over over;
+		struct bank_balance balance;
+	} in;
+	struct peal_received r;
+	int result = peal_receive(b->e, &in, sizeof(in), &r, timeout_ns);
+
+	if (result)
+		return result;
+	if (r.dead_letter) {
+		read_letter(b, &r, &in.letter);
+		return 0;
+	}
+	if (r.type == BANK_OVER)
+		read_over(b, &in.over);
+	else if (r.type == BANK_BALANCE)
+		read_balance(b, &in.balance);
+	return r.type;
+}
+
+/* ---- the end -------------------------------------------------------------------- */
+
+/* All handlers have returned, and who has failed is known to its supervisor. */
+static void settle(struct bank *b)
+{
+	uint32_t i;
+
+	for (i = 0; i < BANK_DEVICES; i++) {
+		CHECK_OK(peal_kernel_suspend(b->branch[i].k, PATIENCE));
+		CHECK_OK(peal_kernel_resume(b->branch[i].k));
+	}
+}
+
+/* Asks each account what it has. Its letters were written before it says so. */
+static void close_accounts(struct bank *b)
+{
+	struct peal_supervisor_info info;
+	uint32_t i, closed = 0;
+	struct bank_leg none;
+	int result;
+
+	settle(b);
+	for (i = 0; i < BANK_DEVICES; i++) {
+		CHECK_OK(peal_supervisor_info(b->branch[i].supervisor, &info));
+		b->branch[i].given_up = info.given_up;
+		if (info.given_up)
+			CHECK_OK(peal_supervisor_restart(
+				b->branch[i].supervisor));
+	}
+	memset(&none, 0, sizeof(none));
+	for (i = 0; i < BANK_ACCOUNTS; i++)
+		order(b, i, BANK_CLOSE, &none);
+	while (closed < BANK_ACCOUNTS) {
+		result = read_next(b, PATIENCE);
+		CHECK(result >= 0);
+		closed += result == BANK_BALANCE;
+	}
+	do
+		result = read_next(b, 0);
+	while (result >= 0);
+	CHECK_EQ(result, PEAL_EAGAIN);
+}
+
+/* What is written down on a device: lines of its own accounts, and legs. */
+static void read_book(struct bank *b, uint32_t device)
+{
+	struct bank_book book;
+	uint32_t i, leg;
+
+	CHECK_OK(peal_peer_copy(b->rt, PEAL_HOST_MEMORY,
+				(uint64_t)(uintptr_t)&book, (int)device,
+				b->branch[device].book, sizeof(book)));
+	for (i = 0; i < BANK_ACCOUNTS; i++) {
+		if (i / BANK_OF_EACH == device)
+			b->book.line[i] = book.line[i];
+		else
+			CHECK_EQ(book.line[i].lives, 0);
+	}
+	for (i = 0; i < BANK_TRANSFERS; i++)
+		for (leg = 0; leg < BANK_LEGS; leg++)
+			b->book.done[i][leg] += book.done[i][leg];
+}
+
+/* Each leg that was to be was done or is dead, once; and no other. */
+static void check_legs(const struct bank *b)
+{
+	uint64_t expected;
+	uint32_t i, leg;
+
+	for (i = 0; i < b->transfers; i++) {
+		expected = 1;
+		for (leg = 0; leg < BANK_LEGS; leg++) {
+			expected -= !leg && b->refused[i];
+			expected = leg < b->legs[i] ? expected : 0;
+			CHECK_EQ(b->book.done[i][leg] + b->dead[i][leg],
+				 expected);
+			expected = b->book.done[i][leg];
+		}
+	}
+}
+
+static void check_money(const struct bank *b)
+{
+	uint64_t sum = b->dead_money;
+	uint32_t i;
+
+	for (i = 0; i < BANK_ACCOUNTS; i++) {
+		CHECK_EQ(b->balance[i], b->book.line[i].balance);
+		CHECK_EQ(b->book.line[i].spoilt, 0);
+		sum += b->balance[i] + b->book.line[i].forfeited;
+	}
+	CHECK_EQ(sum, BANK_ACCOUNTS * BANK_INITIAL);
+}
+
+/* Who has failed has begun anew, with whom its supervisor's strategy says. */
+static void check_branch(const struct bank *b, uint32_t device)
+{
+	const struct branch *of = &b->branch[device];
+	const struct bank_line *line =
+		&b->book.line[(size_t)device * BANK_OF_EACH];
+	struct peal_supervisor_info s;
+	struct peal_kernel_info k;
+	uint64_t lives = 0;
+	uint32_t i;
+
+	for (i = 0; i < BANK_OF_EACH; i++) {
+		CHECK(line[i].lives);
+		lives += line[i].lives;
+	}
+	CHECK_OK(peal_kernel_info(of->k, &k));
+	CHECK_EQ(k.failed, of->failures);
+	CHECK_EQ(k.told, k.mail_done);
+	CHECK_OK(peal_supervisor_info(of->supervisor, &s));
+	CHECK(!s.given_up);
+	CHECK(s.failures <= k.failed);
+	CHECK(lives <= BANK_OF_EACH + s.restarted);
+	if (of->strategy != PEAL_ONE_FOR_ONE || of->given_up)
+		return;
+	CHECK_EQ(s.restarted, k.failed);
+	CHECK_EQ(lives, BANK_OF_EACH + k.failed);
+}
+
+/* Every message that the runtime counts as dead has come as a letter. */
+static void check_letters(const struct bank *b)
+{
+	uint64_t letters = 0, dead = 0;
+	struct peal_link *links[64];
+	struct peal_link_info info;
+	struct peal_kernel_info k;
+	int n = peal_link_list(b->rt, links, 64), i;
+
+	CHECK(n > 0 && n <= 64);
+	for (i = 0; i < n; i++) {
+		info = harness_info(links[i]);
+		CHECK_EQ(info.lost, 0);
+		dead += harness_dead(&info);
+	}
+	for (i = 0; i < BANK_DEVICES; i++) {
+		CHECK_OK(peal_kernel_info(b->branch[i].k, &k));
+		dead += k.mail_dead;
+		letters += b->branch[i].letters;
+	}
+	CHECK_EQ(letters, dead);
+}
+
+static void end(struct bank *b)
+{
+	uint32_t i;
+
+	close_accounts(b);
+	CHECK_EQ(b->over, b->transfers);
+	for (i = 0; i < BANK_DEVICES; i++)
+		CHECK_OK(peal_kernel_stop(b->branch[i].k, PATIENCE));
+	harness_conserved(b->rt);
+	check_letters(b);
+	for (i = 0; i < BANK_DEVICES; i++)
+		read_book(b, i);
+	check_legs(b);
+	check_money(b);
+	for (i = 0; i < BANK_DEVICES; i++)
+		check_branch(b, i);
+	CHECK_OK(peal_runtime_shutdown(b->rt));
+}
+
+static void bank(uint64_t random)
+{
+	void *(*const run[3])(void *) = { order_all, hand_over_all,
+					  suspend_all };
+	pthread_t thread[3];
+	struct bank b;
+	uint32_t i;
+
+	begin(&b, random);
+	for (i = 0; i < 3; i++)
+		CHECK(!pthread_create(&thread[i], NULL, run[i], &b));
+	while (b.over < b.transfers)
+		CHECK(read_next(&b, PATIENCE) >= 0);
+	for (i = 0; i < 3; i++)
+		CHECK(!pthread_join(thread[i], NULL));
+	end(&b);
+}
+
+static const struct seeds_scene banks = {
+	.name = "bank", .run = bank, .least = 500, .limit_ms = 12000
+};
+
+PEAL_TEST(no_money_is_lost_or_made_while_accounts_begin_anew)
+{
+	seeds_run(&banks);
+}
+
+PEAL_TEST(money_that_is_added_twice_is_found)
+{
+	seeds_find(&banks, BANK_TWICE);
+}
+
+PEAL_TEST(money_that_a_restart_forfeits_unsaid_is_found)
+{
+	seeds_find(&banks, BANK_FORGETS);
+}
+
+PEAL_TEST(money_that_a_failure_drops_is_found)
+{
+	seeds_find(&banks, BANK_DROPS);
+}
+
+PEAL_TEST(a_receiver_that_does_not_wait_for_the_seal_is_found)
+{
+	seeds_find(&banks, PEALI_FAULT_EARLY_FOLLOW);
+}
+
+PEAL_TEST(two_messages_in_the_same_slot_of_a_mailbox_are_found)
+{
+	seeds_find(&banks, PEALI_FAULT_TORN_TICKET);
+}
+
+PEAL_TEST_MAIN(RUN(no_money_is_lost_or_made_while_accounts_begin_anew);
+	       RUN(money_that_is_added_twice_is_found);
+	       RUN(money_that_a_restart_forfeits_unsaid_is_found);
+	       RUN(money_that_a_failure_drops_is_found);
+	       RUN(a_receiver_that_does_not_wait_for_the_seal_is_found);
+	       RUN(two_messages_in_the_same_slot_of_a_mailbox_are_found);)
