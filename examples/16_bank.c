@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A bank: accounts on two devices pay each other by messages. Their handler fails
+ * now and then; a supervisor makes the account begin anew, with its balance from
+ * a ledger, and the message that it failed on comes to the host as a dead letter
+ * and is sent once more. At the end there is as much money as at the beginning.
+ * The handler is in programs/bank.c.
+ */
+#include <peal/device/kernel.h>
+
+#include "bank.h"
+#include "example.h"
+
+PEAL_DECLARE_PROGRAM(bank);
+
+#define EACH 500 /* accounts of a device */
+#define ALL (2 * EACH)
+#define INITIAL 100 /* what an account has */
+#define TRANSFERS 20000
+#define AT_A_TIME 32 /* transfers that are out: every queue has room for them */
+
+static struct peal_runtime *runtime;
+static struct peal_endpoint *host;
+static struct peal_kernel *kernel[2];
+static struct peal_supervisor *supervisor[2];
+static uint64_t account[ALL]; /* addresses; the first half on device 0 */
+static uint64_t *ledger; /* balances, in memory that all devices see */
+
+/* Accounts send by the ports of the first one of their device. The supervisor
+ * gives up if they fail more than 30 times within a microsecond. */
+static void open_branch(int device)
+{
+	const struct peal_kernel_options k = { .size = sizeof(k),
+					       .max_actors = EACH,
+					       .max_supervisors = 1,
+					       .mailbox_slots = 128 };
+	const struct peal_supervisor_options s = { .size = sizeof(s),
+						   .restarts = 30,
+						   .period_ns = 1000 };
+	uint64_t at = peal_endpoint_address(host);
+	uint64_t *mine = account + device * EACH;
+	struct account_state init = { 0 };
+	struct peal_actor_options o = { .size = sizeof(o),
+					.init = &init,
+					.init_bytes = sizeof(init) };
+
+	kernel[device] = launch_as(runtime, device, &peal_program_bank, &k);
+	check(peal_dead_letters(kernel[device], at, NULL), "take letters");
+	check(peal_supervisor_create(kernel[device], &s, &o.supervisor),
+	      "make a supervisor");
+	supervisor[device] = o.supervisor;
+	for (int i = 0; i < EACH; i++) {
+		ledger[device * EACH + i] = INITIAL;
+		init.ledger = (uint64_t)(uintptr_t)&ledger[device * EACH + i];
+		o.ports_of = i ? mine[0] : 0;
+		check(peal_actor_spawn(kernel[device], "client", &o, &mine[i]),
+		      "spawn an account");
+	}
+	link_up(runtime, "to accounts", at, (uint32_t)device, mine[0], 0);
+	link_up(runtime, "receipts", mine[0], PORT_HOST, at, 0);
+}
+
+/* Each time with another luck. */
+static void transfer(uint64_t to, struct transfer t)
+{
+	t.luck = (uint32_t)rand();
+	check(peal_send_to(host, to >> 32 != account[0] >> 32, to,
+			   transfer_number, &t, sizeof(t), 10 * SECOND),
+	      "send a transfer");
+}
+
+/* Takes what comes until all are over; how many had to be sent once more. */
+static uint64_t transfer_all(void)
+{
+	struct transfer t = { 0 };
+	struct peal_received got;
+	uint64_t again = 0;
+	struct letter l;
+
+	for (int out = 0, over = 0; over < TRANSFERS;) {
+		for (; out < AT_A_TIME && out + over < TRANSFERS; out++) {
+			t.from = account[rand() % ALL];
+			t.to = account[rand() % ALL];
+			t.amount = 1 + (uint64_t)rand() % INITIAL;
+			transfer(t.from, t);
+		}
+		check(peal_receive(host, &l, sizeof(l), &got, 10 * SECOND),
+		      "receive");
+		if (got.dead_letter) {
+			transfer(l.about.to, l.transfer);
+			again++;
+		} else {
+			expect(got.type == receipt_number, "what came");
+			over++;
+			out--;
+		}
+	}
+	return again;
+}
+
+int main(void)
+{
+	uint64_t at, again, restarted = 0, total = 0;
+	struct peal_supervisor_info info;
+
+	runtime = open_runtime(2);
+	check(peal_endpoint_create(runtime, NULL, &host), "make an endpoint");
+	check(peal_memory_alloc(runtime, PEAL_HOST_MEMORY, ALL * 8, &at),
+	      "take memory");
+	ledger = (uint64_t *)(uintptr_t)at;
+	open_branch(0);
+	open_branch(1);
+	link_up(runtime, "0 to 1", account[0], PORT_AWAY, account[EACH], 0);
+	link_up(runtime, "1 to 0", account[EACH], PORT_AWAY, account[0], 0);
+
+	again = transfer_all();
+	for (int i = 0; i < 2; i++) {
+		check(peal_kernel_stop(kernel[i], 10 * SECOND), "stop");
+		check(peal_supervisor_info(supervisor[i], &info), "ask");
+		restarted += info.restarted;
+	}
+	for (int i = 0; i < ALL; i++)
+		total += ledger[i];
+	printf("accounts have begun anew %d times; total: %d, at first: %d\n",
+	       (int)restarted, (int)total, ALL * INITIAL);
+	expect(again > 0 && restarted == again, "how often they have failed");
+	expect(total == ALL * INITIAL, "the total");
+	check(peal_runtime_shutdown(runtime), "shut down");
+	return 0;
+}
