@@ -255,9 +255,10 @@ PEAL_TEST(all_that_is_said_to_be_enough_is_enough_together)
 /* ---- nothing in the headers is left out ---------------------------------- */
 
 static const char *const headers[] = {
-	"atomic.h",  "slot.h",	  "link.h",  "producer.h",   "consumer.h",
-	"mailbox.h", "barrier.h", "work.h",  "claim_work.h", "take_work.h",
-	"poison.h",  "pack.h",	  "topic.h", "take_topic.h", "queues/calls.h"
+	"atomic.h",   "slot.h",	      "link.h",	      "producer.h",
+	"consumer.h", "mailbox.h",    "admission.h",  "barrier.h",
+	"work.h",     "claim_work.h", "take_work.h",  "poison.h",
+	"pack.h",     "topic.h",      "take_topic.h", "queues/calls.h"
 };
 static const char *const orders[] = { "peal_load_acquire", "peal_store_release",
 				      "peal_add_acqrel", "peal_fence_" };

@@ -158,7 +158,7 @@ static PEAL_DEV PEAL_INLINE int peali_link_peek(struct peal_link_consumer *c,
 			m->length = length;
 			c->slab_next = c->slab_head;
 			if (PEALI_SIM_FAULT(EARLY_CREDIT))
-				peal_store_release_sys(&c->credit_word->slots,
+				peal_store_relaxed_sys(&c->credit_word->slots,
 						       c->head + 1);
 			return 0;
 		}
