@@ -17,7 +17,6 @@
 #include "bench/stand.h"
 
 #define SECONDS 4
-#define ROUNDS_LEAST 5
 #define MESSAGES 50000 /* of a round */
 #define SINGLES 1000 /* actors of a round that are made one by one */
 #define MOST 1000000
@@ -37,6 +36,7 @@ struct crowd {
 	struct peali_stand stand;
 	uint64_t row_ns; /* for each row */
 	int n_rows;
+	const struct row *row; /* in hand */
 	struct peali_cores cores; /* the worker's, the host's */
 	int has_cores;
 	struct peal_kernel *kernel;
@@ -156,8 +156,10 @@ static double message_rate(struct crowd *c, uint32_t n)
 
 /* ---- rows ------------------------------------------------------------------- */
 
-static int build(struct crowd *c, const struct row *row)
+static int build(void *context)
 {
+	struct crowd *c = context;
+	const struct row *row = c->row;
 	struct peali_stand *stand = &c->stand;
 	int kernel;
 
@@ -179,9 +181,11 @@ static int build(struct crowd *c, const struct row *row)
 	return c->port < 0 ? -1 : 0;
 }
 
-static int run_round(struct crowd *c, const struct row *row,
-		     struct peali_samples *ours, struct peali_samples *peer)
+static int run_round(void *context, struct peali_samples *ours,
+		     struct peali_samples *peer)
 {
+	struct crowd *c = context;
+	const struct row *row = c->row;
 	int before = c->has_cores ? peali_bare_distance(&c->cores) : 0;
 	double rate, versus;
 
@@ -203,10 +207,11 @@ static int run_round(struct crowd *c, const struct row *row,
 	return 0;
 }
 
-static void fill(struct crowd *c, const struct row *row,
-		 const struct peali_samples *ours,
+static void fill(void *context, const struct peali_samples *ours,
 		 const struct peali_samples *peer)
 {
+	struct crowd *c = context;
+	const struct row *row = c->row;
 	json_t *cells = peali_report_row(&c->report,
 					 row->is_spawn ? "actors made" :
 							 "messages to actors");
@@ -227,28 +232,25 @@ static void fill(struct crowd *c, const struct row *row,
 
 static int run_row(struct crowd *c, const struct row *row)
 {
-	struct peali_samples ours = { 0 }, peer = { 0 };
-	uint64_t until = peali_bench_now_ns() + c->row_ns;
 	char label[64];
-	int result;
+	const struct peali_frame_row frame = {
+		.benchmark = "actors",
+		.label = label,
+		.options = &c->options,
+		.stand = &c->stand,
+		.for_ns = c->row_ns,
+		.bytes = sizeof(struct peali_bench_call),
+		.alone = c->n_rows == 1,
+		.build = build,
+		.round = run_round,
+		.fill = fill,
+		.context = c,
+	};
 
-	peali_stand_fit_lanes(&c->stand, sizeof(struct peali_bench_call));
-	result = build(c, row);
-	for (int i = 0;
-	     !result && (i < ROUNDS_LEAST || peali_bench_now_ns() < until); i++)
-		result = run_round(c, row, &ours, &peer);
-	if (!result) {
-		fill(c, row, &ours, &peer);
-		snprintf(label, sizeof(label), "%s-%u",
-			 row->is_spawn ? "made" : "messages", row->actors);
-		result = peali_samples_write(&ours, &c->options, "actors",
-					     label, c->n_rows == 1);
-	}
-	if (peali_stand_clear(&c->stand))
-		result = -1;
-	peali_samples_fini(&ours);
-	peali_samples_fini(&peer);
-	return result;
+	c->row = row;
+	snprintf(label, sizeof(label), "%s-%u",
+		 row->is_spawn ? "made" : "messages", row->actors);
+	return peali_frame_row(&frame);
 }
 
 /* Runs, or only counts, the rows that were asked for; their number or -1. */

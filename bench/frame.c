@@ -18,3 +18,30 @@ int peali_frame_run(const struct peali_frame *frame, int json)
 	peali_report_fini(frame->report);
 	return status;
 }
+
+int peali_frame_row(const struct peali_frame_row *row)
+{
+	struct peali_samples ours = { 0 }, peer = { 0 };
+	uint64_t until = peali_bench_now_ns() + row->for_ns;
+	int result;
+
+	peali_stand_fit_lanes(row->stand, row->bytes);
+	result = row->build(row->context);
+	for (int i = 0; !result && (i < PEALI_FRAME_ROUNDS ||
+				    peali_bench_now_ns() < until);
+	     i++)
+		result = row->round(row->context, &ours, &peer);
+	if (!result) {
+		row->fill(row->context, &ours, &peer);
+		result = peali_samples_write(&ours, row->options,
+					     row->benchmark, row->label,
+					     row->alone);
+	}
+	if (row->close && row->close(row->context))
+		result = -1;
+	if (peali_stand_clear(row->stand))
+		result = -1;
+	peali_samples_fini(&ours);
+	peali_samples_fini(&peer);
+	return result;
+}

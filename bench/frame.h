@@ -4,7 +4,9 @@
 
 /* What stands around the rows of a benchmark that needs two devices. */
 
+#include "bench/options.h"
 #include "bench/report.h"
+#include "bench/samples.h"
 #include "bench/stand.h"
 
 struct peali_frame {
@@ -19,5 +21,31 @@ struct peali_frame {
 
 /** Opens the stand, measures all rows, prints them; the exit status. */
 int peali_frame_run(const struct peali_frame *frame, int json);
+
+/* Rounds of a row that has no end before. */
+#define PEALI_FRAME_ROUNDS 5
+
+/** A row of ours and of one peer, measured in the same rounds. */
+struct peali_frame_row {
+	const char *benchmark;
+	const char *label; /* of its samples */
+	const struct peali_bench_options *options;
+	struct peali_stand *stand;
+	uint64_t for_ns; /* then no more rounds begin */
+	uint32_t bytes; /* of a message */
+	int alone; /* 1: there is no other row */
+	/* each 0 or negative, with a message */
+	int (*build)(void *context);
+	int (*round)(void *context, struct peali_samples *ours,
+		     struct peali_samples *peer);
+	void (*fill)(void *context, const struct peali_samples *ours,
+		     const struct peali_samples *peer);
+	int (*close)(void *context); /* before the stand is cleared; NULL */
+	void *context;
+};
+
+/** Builds it, runs rounds, fills a row of the report, writes the samples, takes
+ * all down; 0 or -1. */
+int peali_frame_row(const struct peali_frame_row *row);
 
 #endif

@@ -14,7 +14,6 @@
 #include "bench/trip.h"
 
 #define SECONDS 3
-#define ROUNDS_LEAST 5
 #define BATCH_MOST 32
 #define BYTES_MOST 512
 
@@ -33,21 +32,20 @@ struct asks {
 	struct peal_requester *requester;
 };
 
-static int build(struct asks *a, uint32_t bytes, uint32_t batch)
+static int build(void *context)
 {
+	struct asks *a = context;
 	const struct peal_requester_options options = {
 		.size = sizeof(options),
 		.max_outstanding = BATCH_MOST,
-		.message_bytes = bytes,
-		.reply_bytes = bytes,
+		.message_bytes = a->trip.bytes,
+		.reply_bytes = a->trip.bytes,
 	};
 	struct peali_stand *stand = &a->stand;
 	int kernel = peali_stand_launch(stand, 0, &peal_program_bench, 1);
 	uint64_t respond;
 
 	a->trip.stand = stand;
-	a->trip.bytes = bytes;
-	a->trip.batch = batch;
 	if (kernel < 0 || peali_trip_open(&a->trip, kernel))
 		return -1;
 	respond = peali_stand_spawn(stand, kernel, "respond", 0);
@@ -126,9 +124,10 @@ static double once(void *context)
 			(double)(peali_bench_now_ns() - began) / a->trip.batch;
 }
 
-static int run_round(struct asks *a, struct peali_samples *ours,
+static int run_round(void *context, struct peali_samples *ours,
 		     struct peali_samples *peer)
 {
+	struct asks *a = context;
 	int before = a->has_cores ? peali_bare_distance(&a->cores) : 0;
 	int result;
 
@@ -151,9 +150,10 @@ static int run_round(struct asks *a, struct peali_samples *ours,
 
 /* ---- rows ------------------------------------------------------------------- */
 
-static void fill(struct asks *a, const struct peali_samples *ours,
+static void fill(void *context, const struct peali_samples *ours,
 		 const struct peali_samples *peer)
 {
+	struct asks *a = context;
 	json_t *cells = peali_report_row(&a->report, "request and reply");
 
 	peali_row_text(
@@ -173,32 +173,37 @@ static void fill(struct asks *a, const struct peali_samples *ours,
 				 "send, and receive what is sent back", NULL);
 }
 
+static int close_requester(void *context)
+{
+	struct asks *a = context;
+	int result = peal_requester_close(a->requester);
+
+	a->requester = NULL;
+	return result ? -peali_say_error("close the requester") : 0;
+}
+
 static int run_row(struct asks *a, uint32_t bytes, uint32_t batch)
 {
-	struct peali_samples ours = { 0 }, peer = { 0 };
-	uint64_t until = peali_bench_now_ns() + a->row_ns;
 	char label[64];
-	int result;
+	const struct peali_frame_row frame = {
+		.benchmark = "request",
+		.label = label,
+		.options = &a->options,
+		.stand = &a->stand,
+		.for_ns = a->row_ns,
+		.bytes = bytes,
+		.alone = a->n_rows == 1,
+		.build = build,
+		.round = run_round,
+		.fill = fill,
+		.close = close_requester,
+		.context = a,
+	};
 
-	peali_stand_fit_lanes(&a->stand, bytes);
-	result = build(a, bytes, batch);
-	for (int i = 0;
-	     !result && (i < ROUNDS_LEAST || peali_bench_now_ns() < until); i++)
-		result = run_round(a, &ours, &peer);
-	if (!result) {
-		fill(a, &ours, &peer);
-		snprintf(label, sizeof(label), "%u-%u", bytes, batch);
-		result = peali_samples_write(&ours, &a->options, "request",
-					     label, a->n_rows == 1);
-	}
-	if (peal_requester_close(a->requester))
-		result = -peali_say_error("close the requester");
-	a->requester = NULL;
-	if (peali_stand_clear(&a->stand))
-		result = -1;
-	peali_samples_fini(&ours);
-	peali_samples_fini(&peer);
-	return result;
+	a->trip.bytes = bytes;
+	a->trip.batch = batch;
+	snprintf(label, sizeof(label), "%u-%u", bytes, batch);
+	return peali_frame_row(&frame);
 }
 
 /* Runs, or only counts, the rows that were asked for; their number or -1. */

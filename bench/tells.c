@@ -16,7 +16,6 @@
 #include "bench/stand.h"
 
 #define SECONDS 4
-#define ROUNDS_LEAST 5
 #define RALLY 20001 /* messages of a round but one; odd */
 #define EACH 4000 /* of a caller in a round */
 #define CALLERS 8
@@ -48,6 +47,7 @@ struct tells {
 	struct peali_stand stand;
 	uint64_t row_ns; /* for each row */
 	int n_rows;
+	const struct row *row; /* in hand */
 	struct peali_cores cores; /* of the workers */
 	int has_cores;
 	struct peal_kernel *kernel;
@@ -166,8 +166,10 @@ static int add(struct tells *t, struct team *team, const char *handler,
 	return team->port[i] < 0 ? -1 : 0;
 }
 
-static int build(struct tells *t, const struct row *row)
+static int build(void *context)
 {
+	struct tells *t = context;
+	const struct row *row = t->row;
 	const struct peal_link_options link = { .size = sizeof(link) };
 	struct peali_stand *stand = &t->stand;
 	uint32_t last = row->workers - 1;
@@ -205,9 +207,11 @@ static int build(struct tells *t, const struct row *row)
 		       0;
 }
 
-static int run_round(struct tells *t, const struct row *row,
-		     struct peali_samples *ours, struct peali_samples *peer)
+static int run_round(void *context, struct peali_samples *ours,
+		     struct peali_samples *peer)
 {
+	struct tells *t = context;
+	const struct row *row = t->row;
 	int before = t->has_cores ? peali_bare_distance(&t->cores) : 0;
 	double other = versus(t, row);
 	double rate = other < 0	     ? -1 :
@@ -225,10 +229,11 @@ static int run_round(struct tells *t, const struct row *row,
 	return 0;
 }
 
-static void fill(struct tells *t, const struct row *row,
-		 const struct peali_samples *ours,
+static void fill(void *context, const struct peali_samples *ours,
 		 const struct peali_samples *peer)
 {
+	struct tells *t = context;
+	const struct row *row = t->row;
 	int has_peer = row->peer == LINKS || t->caf;
 	json_t *cells = peali_report_row(
 		&t->report, row->is_gather ? "many to one" : "to and fro");
@@ -236,8 +241,11 @@ static void fill(struct tells *t, const struct row *row,
 	peali_row_uint(cells, "workers", row->workers);
 	peali_row_text(cells, "timed_by", "who gets the last");
 	peali_stand_cells(&t->stand, 0, cells);
-	peali_samples_row_cores(
-		ours, cells, t->has_cores ? NULL : "one worker, or no cores");
+	peali_samples_row_cores(ours, cells,
+				t->has_cores ? NULL :
+				row->workers == 1 ?
+					       "one worker has one core" :
+					       peali_stand_no_cores(&t->stand));
 	peali_samples_row_rates(ours, cells, "mega_per_s");
 	if (has_peer)
 		peali_row_real(cells, "versus_mega_per_s",
@@ -251,29 +259,26 @@ static void fill(struct tells *t, const struct row *row,
 
 static int run_row(struct tells *t, const struct row *row)
 {
-	struct peali_samples ours = { 0 }, peer = { 0 };
-	uint64_t until = peali_bench_now_ns() + t->row_ns;
 	char label[64];
-	int result;
+	const struct peali_frame_row frame = {
+		.benchmark = "tells",
+		.label = label,
+		.options = &t->options,
+		.stand = &t->stand,
+		.for_ns = t->row_ns,
+		.bytes = sizeof(struct peali_bench_call),
+		.alone = t->n_rows == 1,
+		.build = build,
+		.round = run_round,
+		.fill = fill,
+		.context = t,
+	};
 
-	peali_stand_fit_lanes(&t->stand, sizeof(struct peali_bench_call));
-	result = build(t, row);
-	for (int i = 0;
-	     !result && (i < ROUNDS_LEAST || peali_bench_now_ns() < until); i++)
-		result = run_round(t, row, &ours, &peer);
-	if (!result) {
-		fill(t, row, &ours, &peer);
-		snprintf(label, sizeof(label), "%s-%u-%s",
-			 row->is_gather ? "gather" : "rally", row->workers,
-			 row->peer == LINKS ? "links" : "caf");
-		result = peali_samples_write(&ours, &t->options, "tells", label,
-					     t->n_rows == 1);
-	}
-	if (peali_stand_clear(&t->stand))
-		result = -1;
-	peali_samples_fini(&ours);
-	peali_samples_fini(&peer);
-	return result;
+	t->row = row;
+	snprintf(label, sizeof(label), "%s-%u-%s",
+		 row->is_gather ? "gather" : "rally", row->workers,
+		 row->peer == LINKS ? "links" : "caf");
+	return peali_frame_row(&frame);
 }
 
 /* Runs, or only counts, the rows that were asked for; their number or -1. */

@@ -326,7 +326,7 @@ static void set_addresses(struct peal_kernel *k, const struct kernel_layout *at)
 	k->control->magic = PEAL_CONTROL_MAGIC;
 }
 
-/* What the options say of mailboxes, and of timers, which need some. */
+/* What the options say of mailboxes. */
 static int plan_mail(struct peal_kernel *k, struct mail_plan *mail,
 		     const struct peal_kernel_options *o)
 {

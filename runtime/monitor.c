@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "queues/mailbox.h"
 #include "runtime/runtime.h"
 
 #define CALL "peal_monitor"
@@ -21,8 +20,6 @@ struct peali_monitor {
 	uint32_t type;
 };
 
-/* As timers, their messages have a lease of their own for each mailbox, of one
- * slot. */
 int peali_monitors_plan(const struct peal_kernel *k,
 			const struct peal_kernel_options *o)
 {

@@ -28,7 +28,6 @@
  * endpoints, router) never takes it. Reading counters does not take it.
  */
 
-struct peali_mailbox_spec;
 struct peali_router;
 struct peali_topic;
 struct peali_watchdog;

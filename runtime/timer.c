@@ -2,7 +2,6 @@
 /* What is known of a kernel's timers; they live in its workers. */
 #include <string.h>
 
-#include "queues/mailbox.h"
 #include "runtime/runtime.h"
 
 _Static_assert(sizeof(struct peal_timer_counts) ==

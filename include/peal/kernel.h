@@ -39,10 +39,10 @@ struct peal_kernel_options {
 	 * Messages that may be in the mailboxes of all workers together; each
 	 * worker's has as many slots. A power of two. Where handlers tell up to
 	 * n messages for one it is at least n for each worker and n more, with
-	 * timers 1 more for each worker, and with monitors another. Links wait while there is only a
-	 * quarter of it left: that is for handlers that tell more messages than
-	 * they are told. If those need more they wait for ever, which
-	 * peal/stuck.h tells. 0: no mailboxes.
+	 * timers 1 more for each worker, and with monitors another. Links wait
+	 * while there is only a quarter of it left: that is for handlers that
+	 * tell more messages than they are told. If those need more they wait
+	 * for ever, which peal/stuck.h tells. 0: no mailboxes.
 	 */
 	uint32_t mailbox_slots;
 	uint32_t mailbox_message_bytes; /* 48; at most 4080, with the policies

@@ -2,7 +2,7 @@
 #ifndef PEAL_TESTS_MONITOR_SCENE_H
 #define PEAL_TESTS_MONITOR_SCENE_H
 
-#include "runtime/harness.h"
+#include "runtime/both_lanes.h"
 #include "runtime/monitors.h"
 
 PEAL_DECLARE_PROGRAM(monitors);
@@ -10,17 +10,6 @@ PEAL_DECLARE_PROGRAM(monitors);
 #define WORKERS 3
 #define MEMBERS_MAX 24
 #define HOUR (3600 * SECOND)
-
-/* Every case runs with both. */
-static const uint32_t scene_lanes[] = { 1, 32 };
-static uint32_t lanes;
-
-#define RUN_LANES(name)                                                        \
-	for (lanes = scene_lanes[0];; lanes = scene_lanes[1]) {                \
-		RUN(name);                                                     \
-		if (lanes == scene_lanes[1])                                   \
-			break;                                                 \
-	}
 
 /* A kernel of members that answer to an endpoint, each with a link from it; on
  * each worker in turn. What is down is heard by another endpoint. */

@@ -2,24 +2,13 @@
 #ifndef PEAL_TESTS_TIMER_SCENE_H
 #define PEAL_TESTS_TIMER_SCENE_H
 
-#include "runtime/harness.h"
+#include "runtime/both_lanes.h"
 #include "runtime/timers.h"
 
 PEAL_DECLARE_PROGRAM(timers);
 PEAL_DECLARE_PROGRAM(timer_pools);
 
 #define HOUR (3600 * SECOND)
-
-/* Every case runs with both. */
-static const uint32_t scene_lanes[] = { 1, 32 };
-static uint32_t lanes;
-
-#define RUN_LANES(name)                                                        \
-	for (lanes = scene_lanes[0];; lanes = scene_lanes[1]) {                \
-		RUN(name);                                                     \
-		if (lanes == scene_lanes[1])                                   \
-			break;                                                 \
-	}
 
 /* A kernel of up to two workers with an actor on each that sets timers, and an
  * endpoint that orders it to. */

@@ -20,7 +20,7 @@
  * one worker that takes nothing does not hold up what is for others.
  *
  *	who puts				who has taken
- *	A13 returned, spare: is free <----	R13 the same: content was read
+ *	A18 returned, spare: is free <----	R18 the same: content was read
  *
  * What a worker does not return but uses itself needs no edge: by its message,
  * and by the messages of those who take that and use the slot again, who writes
@@ -38,7 +38,7 @@ peali_admission_spare(struct peal_admission *a, uint64_t n)
 {
 	if ((int64_t)peal_load_relaxed_dev(&a->spare) < (int64_t)n)
 		return 0;
-	/* A13: pairs with R13 in peali_admission_refill. */
+	/* A18: pairs with R18 in peali_admission_refill. */
 	if ((int64_t)peal_add_acqrel_dev(&a->spare, 0 - n) >= (int64_t)n)
 		return 1;
 	peal_add_relaxed_dev(&a->spare, n); /* it never was away */
@@ -57,7 +57,7 @@ peali_admission_refill(struct peal_admission *a, uint64_t n)
 		return n;
 	if (lacks > (int64_t)n)
 		lacks = (int64_t)n;
-	/* R13: as in peal_admission_return. */
+	/* R18: as in peal_admission_return. */
 	over = (int64_t)(peal_add_acqrel_dev(&a->spare, (uint64_t)lacks) +
 			 (uint64_t)lacks - a->reserve);
 	n -= (uint64_t)lacks;
@@ -86,7 +86,7 @@ peal_admission_return(struct peal_admission *a,
 		return 0;
 	lease->granted = most;
 	n = peali_admission_refill(a, n);
-	/* R13: pairs with A13 in peali_admission_grant: the contents were read. */
+	/* R18: pairs with A18 in peali_admission_grant: the contents were read. */
 	if (n)
 		peal_add_acqrel_dev(&a->returned, n);
 	return 1;
@@ -118,7 +118,7 @@ static PEAL_DEV PEAL_INLINE void
 peali_admission_grant(struct peal_admission *a,
 		      struct peal_mailbox_lease *lease)
 {
-	/* A13: pairs with R13 in peal_admission_return: the slots were read. */
+	/* A18: pairs with R18 in peal_admission_return: the slots were read. */
 	uint64_t free = peal_load_acquire_dev(&a->returned) + a->slots;
 
 	if ((int64_t)(lease->asked_end - free) > 0)
@@ -153,21 +153,37 @@ peali_admission_slow(struct peal_admission *a, struct peal_mailbox_lease *lease,
  * @param a     the kernel's
  * @param lease the worker's
  * @param n     more than it keeps, unless for mail
- * @param mail  1: the handler of a message from the mailbox puts them. Else what
- *              the reserve lacks is given back first
+ * @param mail  1: the handler of a message from the mailbox puts them
  * @return 1 it may; 0 not yet, ask again. Wait-free.
  */
 static PEAL_DEV PEAL_INLINE int
 peal_admission_admit(struct peal_admission *a, struct peal_mailbox_lease *lease,
 		     uint64_t n, int mail)
 {
-	if (!mail &&
-	    PEAL_UNLIKELY(peal_load_relaxed_dev(&a->spare) != a->reserve) &&
-	    lease->granted > a->keep)
-		lease->granted = a->keep + peali_admission_refill(
-						   a, lease->granted - a->keep);
 	return PEAL_LIKELY(lease->granted >= n) ||
 	       peali_admission_slow(a, lease, n, mail);
+}
+
+/**
+ * What the reserve lacks, from what a worker has above what it keeps: before it
+ * uses that for what is no mail. So what mail has taken of the reserve comes back
+ * to it, whoever has handled the message. Wait-free.
+ *
+ * @return 1: others may find room now
+ */
+static PEAL_DEV PEAL_INLINE int
+peal_admission_fill(struct peal_admission *a, struct peal_mailbox_lease *lease)
+{
+	uint64_t left;
+
+	if (PEAL_LIKELY(peal_load_relaxed_dev(&a->spare) == a->reserve) ||
+	    lease->granted <= a->keep)
+		return 0;
+	left = a->keep + peali_admission_refill(a, lease->granted - a->keep);
+	if (left == lease->granted)
+		return 0;
+	lease->granted = left;
+	return 1;
 }
 
 /** A lease of a single slot, for what a worker sends beside its handlers: 1 it has

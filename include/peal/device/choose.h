@@ -26,10 +26,10 @@ peali_tells_fit(struct peal_worker *w, uint32_t tells)
 			fit &= peali_pool_fits(&w->pools[i], tells);
 	if (!w->params->mailboxes)
 		return fit; /* peal_tell says PEAL_ENOTSUP */
-	return fit & peal_admission_admit(
-			     peali_admission(w), &w->state->mail_lease,
-			     tells + (mail ? 0 : peali_admission(w)->keep),
-			     mail);
+	return fit &
+	       (mail ? peal_admission_admit(peali_admission(w),
+					    &w->state->mail_lease, tells, 1) :
+		       peali_links_fit(w, tells));
 }
 
 /*

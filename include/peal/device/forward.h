@@ -41,10 +41,7 @@ static PEAL_DEV PEAL_UNUSED inline int peali_forward_fits(struct peal_worker *w)
 		return -1;
 	worker = PEAL_PLACE_WORKER(
 		peal_load_relaxed_dev(&actors[PEAL_ACTOR_INDEX(actor)].place));
-	/* what the worker keeps is not for these */
-	if (peali_mail_open(w, worker) &&
-	    peal_admission_admit(peali_admission(w), &w->state->mail_lease,
-				 1 + peali_admission(w)->keep, 0))
+	if (peali_mail_open(w, worker) && peali_links_fit(w, 1))
 		return 1 + (int)worker;
 	w->state->blocked = PEAL_BLOCKED(actor, 0, PEAL_BLOCKED_MAIL);
 	return 0;

@@ -122,6 +122,18 @@ static PEAL_DEV PEAL_INLINE void peali_mail_release(struct peal_worker *w)
 		peali_mail_give(w);
 }
 
+/* Whether there is room for n messages that are not told by the handler of mail:
+ * beside what the worker keeps, and when the reserve has all of its own. */
+static PEAL_DEV PEAL_UNUSED inline int peali_links_fit(struct peal_worker *w,
+						       uint32_t n)
+{
+	struct peal_admission *a = peali_admission(w);
+
+	if (peal_admission_fill(a, &w->state->mail_lease) && PEAL_ON_HOST)
+		peali_wake_all_waiting(w);
+	return peal_admission_admit(a, &w->state->mail_lease, n + a->keep, 0);
+}
+
 /* ---- what it owes others ------------------------------------------------- */
 
 /* Pools that the worker knows. */

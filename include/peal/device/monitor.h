@@ -86,7 +86,10 @@ peali_monitor_due(struct peal_worker *w, uint32_t place, uint64_t state,
 	struct peal_monitor_record *r = peali_monitor(w, place);
 	struct peal_worker_state *s = w->state;
 
-	if (!peal_cas_relaxed_dev(&r->state, state, state | PEAL_MONITOR_DUE))
+	if (PEALI_SIM_FAULT(TWO_TELL))
+		peal_store_relaxed_dev(&r->state, state | PEAL_MONITOR_DUE);
+	else if (!peal_cas_relaxed_dev(&r->state, state,
+				       state | PEAL_MONITOR_DUE))
 		return;
 	r->reason = reason;
 	r->error = error;

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Two actors that are bound to each other fail, at any two moments: each ends the
+ * other, as well as itself, and yet who monitors one of them hears of it once.
+ */
+#include <pthread.h>
+
+#include "runtime/monitor_scene.h"
+#include "sim/seeds.h"
+
+enum { LEFT, RIGHT, OWNER, MEMBERS };
+
+struct failing {
+	struct scene *s;
+	uint32_t member;
+	uint64_t after_us;
+};
+
+static void *fail_later(void *argument)
+{
+	const struct failing *f = argument;
+
+	identity_sleep_us(f->after_us);
+	tell(f->s, f->member, MONITORS_FAIL);
+	return NULL;
+}
+
+/* The ear has heard of either once, whoever came first. */
+static void hear_both(struct scene *s)
+{
+	struct peal_received r;
+	struct peal_down down;
+	uint32_t heard[2] = { 0, 0 }, i;
+
+	for (i = 0; i < 2; i++) {
+		CHECK_OK(peal_receive(s->ear, &down, sizeof(down), &r,
+				      PATIENCE));
+		CHECK_EQ(r.down, 1);
+		CHECK(down.reason == PEAL_DOWN_FAILED ||
+		      down.reason == PEAL_DOWN_BOUND);
+		CHECK_EQ(down.error, said_error());
+		heard[down.actor == s->actor[RIGHT]]++;
+	}
+	CHECK_EQ(heard[0], 1);
+	CHECK_EQ(heard[1], 1);
+	heard_all(s, 0);
+}
+
+static void bonds(uint64_t random)
+{
+	struct peal_kernel_options o = { .max_monitors = 8 };
+	struct failing failing[2];
+	pthread_t thread[2];
+	struct scene s;
+	uint32_t i;
+
+	lanes = random % 8 ? 1 : 3;
+	s = scene_open(o);
+	seeds_tell_stuck(s.rt);
+	add_some(&s, MEMBERS);
+	CHECK_OK(peal_bond(s.k, s.actor[LEFT], s.actor[RIGHT], NULL));
+	for (i = LEFT; i <= RIGHT; i++) {
+		hear(&s, s.actor[i], 0);
+		monitor(&s, s.actor[OWNER], s.actor[i], 0, MONITORS_DOWN, 0);
+	}
+	for (i = LEFT; i <= RIGHT; i++) {
+		failing[i].s = &s;
+		failing[i].member = i;
+		failing[i].after_us = (random >> (8 + 8 * i)) % 4;
+		CHECK(!pthread_create(&thread[i], NULL, fail_later,
+				      &failing[i]));
+	}
+	for (i = LEFT; i <= RIGHT; i++)
+		CHECK(!pthread_join(thread[i], NULL));
+	hear_both(&s);
+	EVENTUALLY(ask(&s, OWNER).downs >= 2);
+	/* what could come twice has come */
+	CHECK_OK(peal_kernel_suspend(s.k, PATIENCE));
+	CHECK_OK(peal_kernel_resume(s.k));
+	CHECK_EQ(ask(&s, OWNER).downs, 2);
+	scene_close(&s);
+}
+
+static const struct seeds_scene bound = {
+	.name = "bonds", .run = bonds, .least = 2000, .limit_ms = 6000
+};
+
+PEAL_TEST(an_end_is_told_once_though_two_workers_know_of_it)
+{
+	seeds_run(&bound);
+}
+
+PEAL_TEST(an_end_that_two_workers_tell_is_found)
+{
+	seeds_find(&bound, PEALI_FAULT_TWO_TELL);
+}
+
+PEAL_TEST_MAIN(RUN(an_end_is_told_once_though_two_workers_know_of_it);
+	       RUN(an_end_that_two_workers_tell_is_found);)
