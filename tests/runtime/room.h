@@ -9,6 +9,7 @@
 #define ROOM_QUESTION 1
 #define ROOM_ANSWER 2
 #define ROOM_NOBODY 0xffffffffu
+#define ROOM_SHED 4
 
 struct room_actor {
 	uint32_t next; /* whom it tells; ROOM_NOBODY. Who tells anyone: how many

@@ -29,7 +29,8 @@ static void crossing(const char *handler, uint32_t workers, uint32_t lanes,
 					 .lanes = lanes,
 					 .mailbox_slots = slots };
 	int sheds = !strcmp(handler, "shed");
-	uint64_t actor[WORKERS_MAX], n = MESSAGES / (1u + hops), sent = 0, at;
+	uint64_t actor[WORKERS_MAX], n = MESSAGES / (sheds ? 2u : 1u + hops),
+				     sent = 0, at;
 	uint64_t seen = 0, told = 0, passed = 0, step;
 	struct peal_kernel_info info;
 	struct peal_kernel *k;
@@ -55,7 +56,7 @@ static void crossing(const char *handler, uint32_t workers, uint32_t lanes,
 		sent++;
 		told += type ? told_each : 0;
 		for (step = word; type && sheds; type--) { /* as shed */
-			told += 2 * (step >> 60 == 5);
+			told += ROOM_SHED * (step >> 60 == 5);
 			step = step * 6364136223846793005ULL +
 			       1442695040888963407ULL;
 		}
@@ -80,7 +81,7 @@ static void crossing(const char *handler, uint32_t workers, uint32_t lanes,
 
 PEAL_TEST(no_worker_waits_for_room_that_a_third_takes)
 {
-	crossing("roam", 3, 1, 16, 1, 1);
+	crossing("roam", 3, 1, 32, 1, 1);
 	crossing("roam", 3, 1, 64, 1, 1);
 	crossing("roam", 3, 32, 64, 1, 1);
 	crossing("roam", 5, 1, 1024, 1, 1);
@@ -89,13 +90,13 @@ PEAL_TEST(no_worker_waits_for_room_that_a_third_takes)
 PEAL_TEST(long_ways_between_full_mailboxes_come_to_an_end)
 {
 	crossing("roam", 2, 1, 16, 20, 20);
-	crossing("roam", 3, 1, 16, 20, 20);
+	crossing("roam", 3, 1, 32, 20, 20);
 	crossing("roam", 5, 1, 64, 200, 200);
 }
 
 PEAL_TEST(who_might_tell_more_than_it_tells_needs_no_room_of_others)
 {
-	crossing("wander", 3, 1, 16, 1, 1);
+	crossing("wander", 3, 1, 32, 1, 1);
 	crossing("wander", 5, 1, 64, 20, 20);
 	crossing("wander", 3, 32, 64, 20, 20);
 }
@@ -109,8 +110,8 @@ PEAL_TEST(what_becomes_more_in_mailboxes_has_room_that_links_leave)
 
 PEAL_TEST(what_links_bring_takes_nothing_of_what_mail_needs)
 {
-	crossing("shed", 2, 1, 64, 6, 6);
-	crossing("shed", 2, 32, 256, 6, 6);
+	crossing("shed", 2, 1, 256, 6, 6);
+	crossing("shed", 2, 32, 512, 6, 6);
 	crossing("shed", 8, 1, 1024, 6, 6);
 }
 

@@ -42,7 +42,7 @@ static PEAL_DEV int split(struct peal_worker *w)
 	return peal_tell(w, (uint32_t)(at / 8 % s->next), 0, &at, sizeof(at));
 }
 
-/* As roam; one step in 16 also tells two who tell nobody. */
+/* As roam; one step in 16 also tells ROOM_SHED who tell nobody. */
 static PEAL_DEV int shed(struct peal_worker *w)
 {
 	struct room_actor *s = (struct room_actor *)peal_state(w);
@@ -50,7 +50,8 @@ static PEAL_DEV int shed(struct peal_worker *w)
 	uint32_t i;
 	int result = roam(w);
 
-	for (i = 0; i < 2 && !result && peal_type(w) && at >> 60 == 5; i++)
+	for (i = 0; i < ROOM_SHED && !result && peal_type(w) && at >> 60 == 5;
+	     i++)
 		result = peal_tell(w, (uint32_t)((at >> (20 + i)) % s->next), 0,
 				   &at, sizeof(at));
 	return result;
@@ -59,6 +60,6 @@ static PEAL_DEV int shed(struct peal_worker *w)
 #define HANDLERS(X)                                                            \
 	X(roam, sizeof(struct room_actor), PEAL_TELLS(1))                      \
 	X(wander, sizeof(struct room_actor), PEAL_TELLS(3))                    \
-	X(shed, sizeof(struct room_actor), PEAL_TELLS(3))                      \
+	X(shed, sizeof(struct room_actor), PEAL_TELLS(1 + ROOM_SHED))          \
 	X(split, sizeof(struct room_actor), PEAL_TELLS(2))
 PEAL_PROGRAM(roam, HANDLERS);
