@@ -39,101 +39,6 @@ struct kernel_layout {
 	uint64_t stage_bytes;
 };
 
-/* ---- options -------------------------------------------------------------- */
-
-static int option_range(const char *name, uint64_t value, uint64_t low,
-			uint64_t high)
-{
-	if (value >= low && value <= high)
-		return 0;
-	return peali_fail(PEAL_EINVAL, CALL,
-			  "option %s is %llu: it must be %llu to %llu", name,
-			  (unsigned long long)value, (unsigned long long)low,
-			  (unsigned long long)high);
-}
-
-#define DEFAULT(field, value)                                                  \
-	do {                                                                   \
-		if (!o->field)                                                 \
-			o->field = (value);                                    \
-	} while (0)
-
-/* What is asked of clusters makes sense, on whatever device. */
-static int check_cluster(struct peal_kernel_options *o)
-{
-	uint32_t n = o->cluster_workers;
-
-	if (n > PEAL_CLUSTER_WORKERS_MAX || (n & (n - 1)))
-		return peali_fail(PEAL_EINVAL, CALL,
-				  "option cluster_workers is %u: it must be 0, "
-				  "1, 2, 4 or 8",
-				  n);
-	if (n && o->workers % n)
-		return peali_fail(
-			PEAL_EINVAL, CALL,
-			"option workers is %u (1 if not set), which is "
-			"no multiple of cluster_workers, %u",
-			o->workers, n);
-	if (n < 2) {
-		o->cluster_workers = o->cluster_bytes = 0;
-		return 0;
-	}
-	if (o->cluster_bytes > 1 << 20)
-		return option_range("cluster_bytes", o->cluster_bytes, 1,
-				    1 << 20);
-	o->cluster_bytes = (uint32_t)peali_whole_lines(o->cluster_bytes);
-	return 0;
-}
-
-/* Fills defaults in and checks the ranges. */
-static int complete_options(struct peal_kernel_options *o,
-			    const struct peal_runtime *rt,
-			    const struct peal_program *program)
-{
-	int result;
-
-	DEFAULT(workers, 1);
-	DEFAULT(lanes, 1);
-	DEFAULT(max_actors, 64);
-	DEFAULT(max_inputs, 16);
-	DEFAULT(max_ports, 16);
-	DEFAULT(max_barriers, 4);
-	DEFAULT(max_pools, 1);
-	DEFAULT(mailbox_message_bytes, 48);
-	DEFAULT(arena_bytes, 1 << 20);
-	DEFAULT(lease_ns, rt->lease_ns);
-	DEFAULT(cluster_bytes, 32 << 10);
-	DEFAULT(name, program->name);
-	result = option_range("workers", o->workers, 1, 65535);
-	if (!result)
-		result = option_range("max_supervisors", o->max_supervisors, 0,
-				      65535);
-	if (!result)
-		result = option_range("lanes", o->lanes, 1, 1024);
-	if (!result)
-		result = option_range("max_actors", o->max_actors, 1, 1 << 24);
-	if (!result)
-		result = option_range("max_inputs", o->max_inputs, 1, 4096);
-	if (!result)
-		result = option_range("max_ports", o->max_ports, 1, 4096);
-	if (!result)
-		result = option_range("max_barriers", o->max_barriers, 1, 256);
-	if (!result)
-		result = option_range("max_pools", o->max_pools, 1, 64);
-	if (!result)
-		result = option_range("timers", o->timers, 0, 1 << 20);
-	if (!result)
-		result = option_range("max_monitors", o->max_monitors, 0,
-				      1 << PEAL_MONITOR_BITS);
-	if (!result)
-		result = option_range("lease_ns", o->lease_ns,
-				      PEALI_LEASE_NS_MIN, UINT64_MAX);
-	if (!result)
-		result = option_range("arena_bytes", o->arena_bytes, 1,
-				      1ULL << 40);
-	return result ? result : check_cluster(o);
-}
-
 /* ---- memory --------------------------------------------------------------- */
 
 /* The control links' rings: by a policy that the device knows. */
@@ -686,7 +591,7 @@ int peal_kernel_launch(struct peal_runtime *rt, int device,
 		result = peali_options_copy(&o, sizeof(o), options, CALL);
 	if (result)
 		return result;
-	result = complete_options(&o, rt, program);
+	result = peali_kernel_options_complete(&o, rt, program);
 	if (!result)
 		result = check_fit(rt, device, program, &o);
 	if (result)

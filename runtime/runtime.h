@@ -232,6 +232,11 @@ struct peal_kernel {
 	struct peali_clock clock; /* the device's */
 };
 
+/* Fills defaults in and checks ranges; 0 or PEAL_EINVAL. */
+int peali_kernel_options_complete(struct peal_kernel_options *options,
+				  const struct peal_runtime *rt,
+				  const struct peal_program *program);
+
 /* ---- timers ----------------------------------------------------------------- */
 
 /* What a kernel's options say of timers, into its parameters. */

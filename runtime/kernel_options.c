@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Options of a kernel: their defaults and ranges. What depends on the device is
+ * asked in kernel.c, what one subject alone knows in that subject's file. */
+#include "runtime/backend/round.h"
+#include "runtime/runtime.h"
+
+#define CALL "peal_kernel_launch"
+
+/* An option's default, which stands for 0, and its range from then on. */
+struct option {
+	const char *name;
+	size_t offset, bytes;
+	uint64_t standard, low, high;
+};
+
+#define OPTION(field, standard, low, high)                                     \
+	{                                                                      \
+#field, offsetof(struct peal_kernel_options, field),           \
+			sizeof(((struct peal_kernel_options *)0)->field),      \
+			standard, low, high                                    \
+	}
+
+static const struct option options[] = {
+	OPTION(workers, 1, 1, 65535),
+	OPTION(lanes, 1, 1, 1024),
+	OPTION(max_actors, 64, 1, 1 << 24),
+	OPTION(max_inputs, 16, 1, 4096),
+	OPTION(max_ports, 16, 1, 4096),
+	OPTION(max_barriers, 4, 1, 256),
+	OPTION(max_pools, 1, 1, 64),
+	OPTION(max_supervisors, 0, 0, 65535),
+	OPTION(timers, 0, 0, 1 << 20),
+	OPTION(max_monitors, 0, 0, 1 << PEAL_MONITOR_BITS),
+	OPTION(mailbox_message_bytes, 48, 0, UINT32_MAX), /* queues/mailbox.h */
+	OPTION(arena_bytes, 1 << 20, 1, 1ULL << 40),
+	OPTION(cluster_bytes, 32 << 10, 0, UINT32_MAX), /* check_cluster */
+};
+
+static int check_range(const char *name, uint64_t value, uint64_t low,
+		       uint64_t high)
+{
+	if (value >= low && value <= high)
+		return 0;
+	return peali_fail(PEAL_EINVAL, CALL,
+			  "option %s is %llu: it must be %llu to %llu", name,
+			  (unsigned long long)value, (unsigned long long)low,
+			  (unsigned long long)high);
+}
+
+/* One option: its default, if it is 0, and its range. */
+static int complete(struct peal_kernel_options *o, const struct option *option)
+{
+	uint8_t *field = (uint8_t *)o + option->offset;
+	uint64_t value;
+
+	if (option->bytes == sizeof(uint32_t)) {
+		if (!*(uint32_t *)(void *)field)
+			*(uint32_t *)(void *)field = (uint32_t)option->standard;
+		value = *(uint32_t *)(void *)field;
+	} else {
+		if (!*(uint64_t *)(void *)field)
+			*(uint64_t *)(void *)field = option->standard;
+		value = *(uint64_t *)(void *)field;
+	}
+	return check_range(option->name, value, option->low, option->high);
+}
+
+/* What is asked of clusters makes sense, on whatever device. */
+static int check_cluster(struct peal_kernel_options *o)
+{
+	uint32_t n = o->cluster_workers;
+
+	if (n > PEAL_CLUSTER_WORKERS_MAX || (n & (n - 1)))
+		return peali_fail(PEAL_EINVAL, CALL,
+				  "option cluster_workers is %u: it must be 0, "
+				  "1, 2, 4 or 8",
+				  n);
+	if (n && o->workers % n)
+		return peali_fail(
+			PEAL_EINVAL, CALL,
+			"option workers is %u (1 if not set), which is "
+			"no multiple of cluster_workers, %u",
+			o->workers, n);
+	if (n < 2) {
+		o->cluster_workers = o->cluster_bytes = 0;
+		return 0;
+	}
+	if (o->cluster_bytes > 1 << 20)
+		return check_range("cluster_bytes", o->cluster_bytes, 1,
+				   1 << 20);
+	o->cluster_bytes = (uint32_t)peali_whole_lines(o->cluster_bytes);
+	return 0;
+}
+
+int peali_kernel_options_complete(struct peal_kernel_options *o,
+				  const struct peal_runtime *rt,
+				  const struct peal_program *program)
+{
+	size_t i;
+	int result = 0;
+
+	if (!o->lease_ns)
+		o->lease_ns = rt->lease_ns;
+	if (!o->name)
+		o->name = program->name;
+	for (i = 0; i < sizeof(options) / sizeof(options[0]) && !result; i++)
+		result = complete(o, &options[i]);
+	if (!result)
+		result = check_range("lease_ns", o->lease_ns,
+				     PEALI_LEASE_NS_MIN, UINT64_MAX);
+	return result ? result : check_cluster(o);
+}
