@@ -357,6 +357,8 @@ static struct peal_kernel *new_kernel(struct peal_runtime *rt, int device,
 	k->params.max_pools = o->max_pools;
 	k->params.max_supervisors = o->max_supervisors;
 	k->params.max_monitors = o->max_monitors;
+	k->params.max_steps = o->max_steps;
+	k->params.max_handler_ns = o->max_handler_ns;
 	k->params.lease_ns = o->lease_ns;
 	k->params.epoch_ns = o->epoch_ns;
 	k->params.end_with_inputs = o->end_with_inputs != 0;

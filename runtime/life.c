@@ -111,7 +111,7 @@ static int tell_failed(struct peal_kernel *k, uint32_t worker, uint16_t type,
 		return peali_fail(result, call, "kernel '%s' has ended",
 				  k->name);
 	if (result == PEAL_EHUNG) {
-		actor = peal_load_relaxed_sys(&k->status[worker].actor);
+		actor = peal_load_relaxed_sys(&k->status[worker].hand);
 		return peali_fail(
 			result, call,
 			"worker %u of kernel '%s' did not answer in "
@@ -299,7 +299,7 @@ static int name_the_late(struct peal_kernel *k, int code, int64_t waited_ns,
 	uint32_t i;
 
 	for (i = 0; i < k->params.n_workers; i++) {
-		uint64_t actor = peal_load_relaxed_sys(&k->status[i].actor);
+		uint64_t actor = peal_load_relaxed_sys(&k->status[i].hand);
 		uint64_t blocked = peal_load_relaxed_sys(&k->status[i].blocked);
 
 		if (phase_of(k, i) >= PEAL_WORKER_STOPPED)
@@ -524,7 +524,7 @@ int peal_worker_info(struct peal_kernel *k, uint32_t worker,
 		     struct peal_worker_info *info_out)
 {
 	const struct peal_worker_status *s;
-	uint64_t moved, blocked;
+	uint64_t moved, blocked, hand;
 
 	if (!k || !info_out)
 		return peali_fail(PEAL_EINVAL, "peal_worker_info",
@@ -544,7 +544,8 @@ int peal_worker_info(struct peal_kernel *k, uint32_t worker,
 	info_out->mail_dead = peal_load_relaxed_sys(&s->mail_dead);
 	info_out->failed = peal_load_relaxed_sys(&s->failed);
 	info_out->idle_turns = peal_load_relaxed_sys(&s->idle_turns);
-	info_out->actor = (int64_t)peal_load_relaxed_sys(&s->actor) - 1;
+	hand = peal_load_relaxed_sys(&s->hand);
+	info_out->actor = hand ? (int64_t)PEAL_HAND_ACTOR(hand) : -1;
 	blocked = peal_load_relaxed_sys(&s->blocked);
 	info_out->blocked_port = (int64_t)(blocked & 0xffff) - 1;
 	info_out->blocked_actor = blocked ? (int64_t)(blocked >> 32) : -1;

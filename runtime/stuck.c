@@ -89,7 +89,7 @@ static void look_at_worker(struct peal_kernel *k, uint32_t i,
 	out->phase = peal_load_acquire_sys(&s->phase);
 	out->beat = peal_load_relaxed_sys(&s->beat);
 	out->handled = peal_load_relaxed_sys(&s->handled);
-	out->actor = peal_load_relaxed_sys(&s->actor);
+	out->actor = peal_load_relaxed_sys(&s->hand);
 	out->blocked = peal_load_relaxed_sys(&s->blocked);
 }
 

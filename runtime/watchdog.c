@@ -49,7 +49,7 @@ static void look_at_worker(struct watched *w, uint32_t i, uint64_t now)
 	if (w->named || phase >= PEAL_WORKER_STOPPED || now - moved < SILENT_NS)
 		return;
 	w->named = 1;
-	actor = peal_load_relaxed_sys(&k->status[i].actor);
+	actor = peal_load_relaxed_sys(&k->status[i].hand);
 	peali_log(1,
 		  "worker %u of kernel '%s' has been silent for %llu ms: "
 		  "it %s %llu",

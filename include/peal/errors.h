@@ -35,7 +35,9 @@
 	X(EPROGRAM, -1006, "the program has no usable image")                  \
 	X(EHANDLER, -1007, "a handler reported failure")                       \
 	X(ELEASE, -1008, "the host's lease ran out")                           \
-	X(EABORTED, -1009, "aborted")
+	X(EABORTED, -1009, "aborted")                                          \
+	X(EBUDGET, -1010, "a handler has used up its budget")                  \
+	X(EMALFORMED, -1011, "not of the length that its handler takes")
 
 #define PEAL_ERROR_ENUM(name, value, text) PEAL_##name = value,
 /** Every error code; 0 is success, a positive result is a count. */

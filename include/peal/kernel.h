@@ -76,6 +76,13 @@ struct peal_kernel_options {
 				* them, who fails without a supervisor ends. 0:
 				* there are none */
 	uint32_t monitors_reserved; /* 0 */
+	/*
+	 * What a handler may use for one message, if it asks by peal_step, see
+	 * peal/device/budget.h: then it returns PEAL_EBUDGET, and its message
+	 * is dead. 0: no bound.
+	 */
+	uint64_t max_steps;
+	uint64_t max_handler_ns;
 };
 
 /**

@@ -73,8 +73,7 @@ struct peal_supervisor_info {
 	uint64_t restarted; /* its own actors that have begun anew */
 	uint64_t last_actor; /* address of the actor that failed last, also
 			      * below another supervisor; 0: none */
-	int last_error; /* what its handler has returned, with several lanes
-			 * PEAL_EHANDLER */
+	int last_error; /* what its handler has returned, as in a dead letter */
 };
 
 /**

@@ -134,12 +134,6 @@ static inline void fail(struct scene *s, uint32_t i)
 		   dead + 1);
 }
 
-/* The error of a handler, as a worker knows it. */
-static inline int said_error(void)
-{
-	return lanes == 1 ? MONITORS_ERROR : PEAL_EHANDLER;
-}
-
 static inline uint64_t monitor(struct scene *s, uint64_t owner, uint64_t actor,
 			       uint32_t flags, uint32_t type, uint64_t tag)
 {

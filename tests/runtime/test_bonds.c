@@ -40,7 +40,7 @@ PEAL_TEST(a_failure_goes_on_from_bond_to_bond)
 		heard_of[i]++;
 		check_down(&down, s.actor[i], down.monitor,
 			   i == 7 ? PEAL_DOWN_FAILED : PEAL_DOWN_BOUND,
-			   said_error());
+			   MONITORS_ERROR);
 	}
 	for (i = 0; i < 18; i++) {
 		CHECK_EQ(heard_of[i], 1);
@@ -67,12 +67,12 @@ PEAL_TEST(who_is_bound_and_has_a_supervisor_begins_anew)
 	anew = hear(&s, s.actor[1], PEAL_MONITOR_RESTARTS);
 	CHECK_OK(peal_bond(s.k, s.actor[0], s.actor[2], NULL));
 	fail(&s, 2);
-	heard(&s, s.actor[1], anew, PEAL_DOWN_RESTARTED, said_error());
+	heard(&s, s.actor[1], anew, PEAL_DOWN_RESTARTED, MONITORS_ERROR);
 	EVENTUALLY(ask(&s, 0).count == 0 && ask(&s, 1).count == 0);
 	over = hear(&s, s.actor[3], 0);
 	CHECK_OK(peal_bond(s.k, s.actor[3], s.actor[1], NULL));
 	fail(&s, 0); /* once too often: it is given up with the other */
-	heard(&s, s.actor[3], over, PEAL_DOWN_BOUND, said_error());
+	heard(&s, s.actor[3], over, PEAL_DOWN_BOUND, MONITORS_ERROR);
 	expect_dead(&s, 0);
 	expect_dead(&s, 1);
 	expect_dead(&s, 2);
@@ -110,7 +110,7 @@ PEAL_TEST(a_bond_that_is_taken_off_binds_nobody)
 	CHECK_OK(peal_unmonitor(s.k, bond[1]));
 	m = hear(&s, s.actor[1], 0);
 	fail(&s, 1);
-	heard(&s, s.actor[1], m, PEAL_DOWN_FAILED, said_error());
+	heard(&s, s.actor[1], m, PEAL_DOWN_FAILED, MONITORS_ERROR);
 	CHECK_EQ(ask(&s, 0).count, 0);
 	/* with one that has failed one ends at once */
 	m = hear(&s, s.actor[0], 0);
@@ -133,10 +133,10 @@ PEAL_TEST(who_asks_for_messages_is_told_instead)
 	CHECK_OK(order(&s, 1, MONITORS_SET, o).result);
 	CHECK_OK(order(&s, 2, MONITORS_SET, o).result);
 	fail(&s, 1);
-	told(&s, 0, 1, s.actor[1], told_by, PEAL_DOWN_FAILED, said_error());
+	told(&s, 0, 1, s.actor[1], told_by, PEAL_DOWN_FAILED, MONITORS_ERROR);
 	heard_by = hear(&s, s.actor[2], 0);
 	fail(&s, 0);
-	heard(&s, s.actor[2], heard_by, PEAL_DOWN_BOUND, said_error());
+	heard(&s, s.actor[2], heard_by, PEAL_DOWN_BOUND, MONITORS_ERROR);
 	CHECK_EQ(ask(&s, 3).downs, 0);
 	scene_close(&s);
 }
@@ -177,7 +177,7 @@ PEAL_TEST(a_drain_waits_for_bonds)
 	CHECK_OK(peal_actor_state(s.rt, s.actor[13], &state, sizeof(state)));
 	CHECK_EQ(state.downs, 1);
 	check_down(&state.down, s.actor[11], state.down.monitor,
-		   PEAL_DOWN_BOUND, said_error());
+		   PEAL_DOWN_BOUND, MONITORS_ERROR);
 	scene_close(&s);
 }
 

@@ -74,12 +74,6 @@ static uint64_t take(struct peal_endpoint *e, struct letter *out)
 	return r.length - LETTER;
 }
 
-/* What a handler's error is in a letter. */
-static int as_said(int error)
-{
-	return tallies_lanes > 1 ? PEAL_EHANDLER : error;
-}
-
 static void check_letter(const struct letter *l, uint64_t to, uint32_t reason,
 			 int error, uint32_t worker)
 {
@@ -120,15 +114,13 @@ PEAL_TEST(a_letter_says_what_died_where_and_why)
 	CHECK_OK(
 		peal_send_to(s.in, 0, address[0], 78, &m, sizeof(m), PATIENCE));
 	CHECK_EQ(take(s.out, &l), sizeof(m));
-	check_letter(&l, address[0], PEAL_REASON_HANDLER, as_said(PEAL_EPROTO),
-		     0);
+	check_letter(&l, address[0], PEAL_REASON_HANDLER, PEAL_EPROTO, 0);
 	CHECK_EQ(l.about.sequence, 2);
 	CHECK_EQ(l.about.type, 78);
 	/* by a mailbox, for the other worker's */
 	tallies_send(s.in, 0, address[N - 1], N - 1, 5);
 	CHECK_EQ(take(s.out, &l), sizeof(m));
-	check_letter(&l, address[N - 1], PEAL_REASON_HANDLER,
-		     as_said(PEAL_EPROTO), 1);
+	check_letter(&l, address[N - 1], PEAL_REASON_HANDLER, PEAL_EPROTO, 1);
 	check_kept(&l, N - 1, 5);
 	CHECK_EQ(l.about.link, PEAL_NO_LINK);
 	tallies_send(s.in, 0, address[N - 1], N - 1, 5);
@@ -243,7 +235,7 @@ PEAL_TEST(a_letter_keeps_as_much_as_its_link_takes)
 				LETTER + keeps[i], PATIENCE));
 			CHECK_EQ(take(s.out, &l), keeps[i]);
 			check_letter(&l, address[0], PEAL_REASON_HANDLER,
-				     as_said(PEAL_EPROTO), 0);
+				     PEAL_EPROTO, 0);
 			CHECK(!memcmp(l.kept, payload, keeps[i]));
 		} else {
 			CHECK_FAILS(peal_dead_letter_replay(
@@ -692,8 +684,7 @@ PEAL_TEST(a_subscriber_that_fails_has_a_letter)
 	CHECK_OK(peal_subscribe(s.rt, topic, address[N - 1], 0));
 	CHECK_OK(peal_send_to(s.in, 0, post, 9, &m, sizeof(m), PATIENCE));
 	CHECK_EQ(take(s.out, &l), sizeof(m));
-	check_letter(&l, address[N - 1], PEAL_REASON_HANDLER,
-		     as_said(PEAL_EPROTO), 1);
+	check_letter(&l, address[N - 1], PEAL_REASON_HANDLER, PEAL_EPROTO, 1);
 	check_kept(&l, 0, 5);
 	CHECK_EQ(l.about.link, PEAL_NO_LINK);
 	CHECK_EQ(l.about.sequence, 0);

@@ -36,8 +36,8 @@ PEAL_TEST(who_fails_without_a_supervisor_is_down_and_over)
 	at_member = monitor(&s, s.actor[0], s.actor[1], PEAL_MONITOR_RESTARTS,
 			    MONITORS_DOWN, s.actor[1] + 1);
 	fail(&s, 1);
-	heard(&s, s.actor[1], at_host, PEAL_DOWN_FAILED, said_error());
-	told(&s, 0, 1, s.actor[1], at_member, PEAL_DOWN_FAILED, said_error());
+	heard(&s, s.actor[1], at_host, PEAL_DOWN_FAILED, MONITORS_ERROR);
+	told(&s, 0, 1, s.actor[1], at_member, PEAL_DOWN_FAILED, MONITORS_ERROR);
 	tell(&s, 1, MONITORS_FAIL);
 	tell(&s, 1, MONITORS_COUNT);
 	EVENTUALLY(harness_info(s.link[1]).dead[PEAL_REASON_DOWN] == 2);
@@ -75,13 +75,14 @@ PEAL_TEST(who_is_given_up_is_down_wherever_it_is)
 			if (down.actor == s.actor[n]) {
 				got[n]++;
 				check_down(&down, s.actor[n], at_host[n],
-					   PEAL_DOWN_GIVEN_UP, said_error());
+					   PEAL_DOWN_GIVEN_UP, MONITORS_ERROR);
 			}
 	}
 	for (i = 0; i < WORKERS; i++)
 		CHECK_EQ(got[i], 1);
 	heard_all(&s, 0);
-	told(&s, 3, 1, s.actor[2], at_member, PEAL_DOWN_GIVEN_UP, said_error());
+	told(&s, 3, 1, s.actor[2], at_member, PEAL_DOWN_GIVEN_UP,
+	     MONITORS_ERROR);
 	scene_close(&s);
 }
 
@@ -98,13 +99,13 @@ PEAL_TEST(who_begins_anew_is_down_for_who_wants_to_know)
 	wants = hear(&s, s.actor[0], PEAL_MONITOR_RESTARTS);
 	hear(&s, s.actor[0], 0);
 	fail(&s, 0);
-	heard(&s, s.actor[0], wants, PEAL_DOWN_RESTARTED, said_error());
+	heard(&s, s.actor[0], wants, PEAL_DOWN_RESTARTED, MONITORS_ERROR);
 	heard_all(&s, 1);
 	fail(&s, 0);
 	heard_all(&s, 1); /* it was over with the first */
 	other = hear(&s, s.actor[2], PEAL_MONITOR_RESTARTS);
 	fail(&s, 1);
-	heard(&s, s.actor[2], other, PEAL_DOWN_RESTARTED, said_error());
+	heard(&s, s.actor[2], other, PEAL_DOWN_RESTARTED, MONITORS_ERROR);
 	other = hear(&s, s.actor[1], PEAL_MONITOR_RESTARTS);
 	CHECK_OK(peal_supervisor_restart(group));
 	heard(&s, s.actor[1], other, PEAL_DOWN_RESTARTED, 0);
@@ -193,7 +194,7 @@ PEAL_TEST(monitors_end_with_their_owner)
 	fail(&s, 2);
 	m = hear(&s, s.actor[1], 0);
 	fail(&s, 1);
-	heard(&s, s.actor[1], m, PEAL_DOWN_FAILED, said_error());
+	heard(&s, s.actor[1], m, PEAL_DOWN_FAILED, MONITORS_ERROR);
 	scene_close(&s);
 }
 
@@ -231,7 +232,7 @@ PEAL_TEST(handlers_set_monitors_and_take_them_off)
 	done = order(&s, 3, MONITORS_SET, o);
 	fail(&s, 1);
 	told(&s, 3, 1, s.actor[1], done.monitor, PEAL_DOWN_FAILED,
-	     said_error());
+	     MONITORS_ERROR);
 	EVENTUALLY(ask(&s, 0).downs == 1);
 	/* and of who is no more they hear at once */
 	done = order(&s, 3, MONITORS_SET, o);
@@ -337,7 +338,7 @@ PEAL_TEST(a_drain_waits_for_down_messages)
 					  sizeof(state)));
 		CHECK_EQ(state.downs, 1);
 		check_down(&state.down, s.actor[1], m, PEAL_DOWN_FAILED,
-			   said_error());
+			   MONITORS_ERROR);
 		CHECK_OK(peal_actor_state(s.rt, s.actor[2], &state,
 					  sizeof(state)));
 		CHECK_EQ(state.downs, 1);

@@ -180,7 +180,7 @@ static void strategy(uint32_t lanes, uint32_t strategy, uint32_t first,
 	CHECK_EQ(info.restarted, last - first + 1);
 	CHECK_EQ(info.given_up, 0);
 	CHECK_EQ(info.last_actor, h.actor[3]);
-	CHECK_EQ(info.last_error, lanes == 1 ? WARD_ERROR : PEAL_EHANDLER);
+	CHECK_EQ(info.last_error, WARD_ERROR);
 	close_home(&h);
 }
 

@@ -70,8 +70,8 @@ struct peal_worker_status {
 	uint64_t control_done; /* control messages handled */
 	uint64_t control_result; /* of the latest that failed: its number,
 				  * as in control_done, << 16 | -PEAL_E... */
-	uint64_t actor; /* 1 + the actor whose handler runs, or ran last
-			 * without a pause since; 0: none */
+	uint64_t hand; /* PEAL_HAND: whose handler runs on which message, or
+			* ran last without a pause since; 0: none */
 	uint64_t blocked; /* what keeps a message waiting: PEAL_BLOCKED; or 0 */
 	uint64_t drained; /* enum peal_drained */
 	uint64_t mail_poisoned; /* of mail_dead: who told them died over it */
@@ -82,6 +82,22 @@ struct peal_worker_status {
 	uint64_t clock_latest; /* its clock at its latest look */
 	uint8_t reserved[PEAL_SHARED_LINE - 32];
 };
+
+/**
+ * What a worker has in hand: 1 + the actor's number, the type of the message,
+ * and its `input` in struct peal_message. From max_inputs on that is
+ * PEAL_HAND_MAIL or PEAL_HAND_POOL more, and the low bits of its number: each
+ * is told from the next.
+ */
+#define PEAL_HAND(actor, type, input)                                          \
+	((uint64_t)((uint32_t)(type) | (uint32_t)(input) << 16) << 32 |        \
+	 (1u + (uint32_t)(actor)))
+#define PEAL_HAND_ACTOR(hand) ((uint32_t)(hand)-1u)
+#define PEAL_HAND_TYPE(hand) ((uint16_t)((hand) >> 32))
+#define PEAL_HAND_INPUT(hand) ((uint32_t)((hand) >> 48))
+#define PEAL_HAND_MAIL 0u
+#define PEAL_HAND_POOL 0x4000u
+#define PEAL_HAND_NUMBER(number) ((uint32_t)(number)&0x3fffu)
 
 /**
  * A message for an actor waits for a port: for room, or (lost 1) for a link.
@@ -284,8 +300,11 @@ struct peal_kernel_params {
 	uint64_t monitors; /* struct peal_monitors; 0: there are none */
 	uint32_t max_monitors;
 	uint32_t monitors_reserved;
+	/* what a handler may use for one message, see device/budget.h; 0: all */
+	uint64_t max_steps;
+	uint64_t max_handler_ns;
 };
 
-PEAL_STATIC_ASSERT(sizeof(struct peal_kernel_params) == 208, "params size");
+PEAL_STATIC_ASSERT(sizeof(struct peal_kernel_params) == 224, "params size");
 
 #endif

@@ -33,6 +33,10 @@ enum peal_flag {
 	PEAL_FLAG_DOWN = 32 /* the payload is a struct peal_down */
 };
 
+/** Of messages whose payload is Peal's own, whatever a handler declares. */
+#define PEAL_FLAGS_OWN                                                         \
+	(PEAL_FLAG_REFUSED | PEAL_FLAG_DEAD_LETTER | PEAL_FLAG_DOWN)
+
 /** Bytes of that number; aligned as payloads are. */
 #define PEAL_REQUEST_BYTES 8
 /** Bytes of a deadline. */
@@ -109,8 +113,9 @@ struct peal_dead_letter {
 			    * topic that the actor got, from 0; else 0 */
 	uint64_t length; /* of its payload, kept or not */
 	uint32_t reason; /* enum peal_reason */
-	int32_t error; /* what the handler returned, with several lanes
-			* PEAL_EHANDLER; 0: it did not run */
+	int32_t error; /* what the handler returned, of several lanes the first,
+			* or PEAL_EHANDLER if that one did not fail; 0: it did
+			* not run */
 	uint32_t worker; /* of the kernel, that found it dead */
 	uint16_t type; /* of its header */
 	uint16_t flags;

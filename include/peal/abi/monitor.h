@@ -34,9 +34,9 @@ struct peal_down {
 	uint64_t monitor; /* that has told so, and is over with it */
 	uint64_t tag; /* as the monitor was set */
 	uint32_t reason; /* enum peal_down_reason */
-	int32_t error; /* what the handler has returned that failed first, with
-			* several lanes PEAL_EHANDLER; 0: none has, or it was
-			* before the monitor was set */
+	int32_t error; /* what the handler has returned that failed first, as
+			* in a dead letter; 0: none has, or it was before the
+			* monitor was set */
 };
 
 PEAL_STATIC_ASSERT(sizeof(struct peal_down) == 32, "down size");

@@ -3,6 +3,7 @@
 #define PEAL_DEVICE_KERNEL_H
 
 #include <peal/abi/program.h>
+#include <peal/device/budget.h>
 #include <peal/device/deadline.h>
 #include <peal/device/hlc.h>
 #include <peal/device/loop.h>
@@ -36,16 +37,31 @@
 #define PEAL_EMITS(ports, per_port) (ports), (per_port), 0, 0, 0, 0
 /** Sends at most so many messages by peal_tell per input. */
 #define PEAL_TELLS(messages) 0, 0, (messages), 0, 0, 0
-/** All limits; the bytes of payloads it takes and emits, 0: any length. */
+/**
+ * All limits; the bytes of payloads it takes and emits, 0: any length. A message
+ * of another length than it takes is failed on without it, PEAL_EMALFORMED, but
+ * for what is Peal's own: down messages, dead letters.
+ */
 #define PEAL_LIMITS(ports, per_port, tells, input_bytes, output_bytes)         \
 	(ports), (per_port), (tells), 0, (input_bytes), (output_bytes)
 
 #define PEALI_ENUM(function, state_bytes, limits) peali_handler_##function,
 #define PEALI_CASE(function, state_bytes, limits)                              \
 	case peali_handler_##function:                                         \
-		return function(w);
+		PEALI_RUN(function, limits)
+#define PEALI_RUN(function, ports, emits, tells, reserved, input, output)      \
+	return peali_takes(w, (input)) ? function(w) : PEAL_EMALFORMED;
 #define PEALI_ROW(function, state_bytes, limits)                               \
 	{ #function, (uint32_t)(state_bytes), limits },
+
+/* Whether the message in hand is as the handler takes it: of so many bytes; 0:
+ * of any. */
+static PEAL_DEV PEAL_INLINE int peali_takes(const struct peal_worker *w,
+					    uint32_t bytes)
+{
+	return !bytes || PEAL_LIKELY(peal_length(w) == bytes) ||
+	       w->message.header.flags & PEAL_FLAGS_OWN;
+}
 
 /* Makes a worker, or on the host a lane's view of it. */
 static PEAL_DEV PEAL_UNUSED inline void
@@ -86,6 +102,7 @@ peali_worker_init(struct peal_worker *w,
 	(void)lane;
 	w->turn = 0;
 	w->failed = 0;
+	w->error = 0;
 	w->said = &w->said_word;
 #endif
 	w->room_left = 0;

@@ -105,7 +105,8 @@ struct peal_message {
 	const void *data;
 	uint64_t length; /* bytes of data */
 	uint64_t sequence; /* number in its link, from 0 */
-	uint32_t input; /* the worker's input it came from */
+	uint32_t input; /* the worker's input it came from; max_inputs and more:
+			 * of its mailbox or a pool, see PEAL_HAND */
 	uint32_t kind; /* enum peal_kind */
 };
 

@@ -243,22 +243,30 @@ static PEAL_DEV PEAL_INLINE int peali_share_turn(struct peal_worker *w,
 	return turn;
 }
 
-/* Collective: an error of any lane's handler to the leader; all have left. */
+/* Collective: whether any lane's handler has failed, to the leader: its own
+ * error, or PEAL_EHANDLER if it has none; all have left. */
 static PEAL_DEV PEAL_INLINE int peali_share_result(struct peal_worker *w,
 						   int result)
 {
 	if (peal_lanes(w) == 1)
 		return result;
 #if PEAL_ON_HOST
-	return peal_vote_any(w, result != 0) ? PEAL_EHANDLER : 0;
+	if (!peal_vote_any(w, result != 0))
+		return 0;
+	return result ? result : PEAL_EHANDLER;
 #else
-	if (PEAL_UNLIKELY(result))
+	if (PEAL_UNLIKELY(result)) {
 		w->failed = 1;
+		if (peal_is_leader(w))
+			w->error = result;
+	}
 	peal_sync(w);
 	if (PEAL_LIKELY(!peal_is_leader(w) || !w->failed))
 		return 0;
 	w->failed = 0; /* no lane fails again before it has got a turn */
-	return PEAL_EHANDLER;
+	result = w->error ? w->error : PEAL_EHANDLER;
+	w->error = 0;
+	return result;
 #endif
 }
 
@@ -306,7 +314,10 @@ static PEAL_DEV PEAL_INLINE int peal_loop_next(struct peal_worker *w)
 		if (peal_is_leader(w)) {
 			turn = peali_turns(w);
 			if (turn == PEALI_GO_ON)
-				peali_say_actor(w, 1 + w->message.header.actor);
+				peali_say_hand(
+					w, PEAL_HAND(w->message.header.actor,
+						     w->message.header.type,
+						     w->message.input));
 		}
 		turn = peali_share_turn(w, turn);
 		if (PEAL_LIKELY(turn == PEALI_GO_ON))

@@ -159,7 +159,8 @@ static PEAL_DEV PEAL_UNUSED inline int peali_mail_take(struct peal_worker *w)
 	w->message.data = view.content + sizeof(struct peal_header);
 	w->message.length = view.length - sizeof(struct peal_header);
 	w->message.kind = view.kind;
-	w->message.input = w->params->max_inputs;
+	w->message.input = w->params->max_inputs + PEAL_HAND_MAIL +
+			   PEAL_HAND_NUMBER(w->state->mail_done);
 	w->message.sequence = w->state->mail_done;
 	if (PEAL_UNLIKELY(w->message.header.flags & PEAL_FLAG_DEADLINE) &&
 	    peali_expired(w)) {

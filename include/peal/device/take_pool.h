@@ -93,7 +93,8 @@ static PEAL_DEV PEAL_INLINE void peali_pool_run(struct peal_worker *w,
 	w->message.data = p->message;
 	w->message.length = p->got.length;
 	w->message.kind = PEAL_KIND_DATA;
-	w->message.input = w->params->max_inputs;
+	w->message.input = w->params->max_inputs + PEAL_HAND_POOL +
+			   PEAL_HAND_NUMBER(p->got.number);
 	w->message.sequence = p->got.number;
 	w->state->mail = 2 + index;
 }

@@ -101,7 +101,14 @@ struct peal_worker_state {
 	uint64_t failure; /* of an actor with a supervisor: error << 32 | actor;
 			   * 0: that is dealt with */
 	uint64_t blocked, blocked_said; /* in this turn; in the status */
-	uint64_t actor_said; /* in the status */
+	uint64_t hand_said; /* in the status */
+	/* of the handler run that asks for steps, see budget.h */
+	uint64_t step_run; /* 1 + `handled` at that time; another: it has not
+			    * asked yet */
+	uint64_t steps; /* that it has got */
+	uint64_t steps_until; /* so many: then there is a look */
+	uint64_t step_stride; /* from one look to the next */
+	uint64_t step_began_ns, step_looked_ns; /* by the device's clock */
 	uint64_t lease, lease_seen_ns; /* the lease word, and when it moved */
 	uint64_t doubt_ns; /* since when it may be that the host is gone; 0 */
 	uint64_t epoch_began_ns, epoch_looks;
@@ -198,6 +205,7 @@ struct peal_worker {
 #else
 	int32_t turn; /* what the leader decided */
 	uint32_t failed; /* 1: some lane's handler returned an error */
+	int32_t error; /* the leader's, if it did */
 	uint64_t *said; /* what the leader broadcasts: the next word */
 	uint64_t said_word;
 #endif
@@ -245,13 +253,13 @@ static PEAL_DEV PEAL_UNUSED inline void peali_port_begins(struct peal_worker *w,
 
 /* ---- what it says -------------------------------------------------------- */
 
-/* Says which actor's handler runs: 1 + its number, or 0 for none. */
-static PEAL_DEV PEAL_INLINE void peali_say_actor(struct peal_worker *w,
-						 uint64_t actor)
+/* Says what is in hand, PEAL_HAND, or 0 for nothing. */
+static PEAL_DEV PEAL_INLINE void peali_say_hand(struct peal_worker *w,
+						uint64_t hand)
 {
-	if (PEAL_UNLIKELY(actor != w->state->actor_said)) {
-		w->state->actor_said = actor;
-		peal_store_relaxed_sys(&w->status->actor, actor);
+	if (PEAL_UNLIKELY(hand != w->state->hand_said)) {
+		w->state->hand_said = hand;
+		peal_store_relaxed_sys(&w->status->hand, hand);
 	}
 }
 
@@ -262,7 +270,7 @@ static PEAL_DEV PEAL_UNUSED inline void peali_say_done(struct peal_worker *w)
 	peal_store_relaxed_sys(&w->status->emitted, w->state->emitted);
 	peal_store_relaxed_sys(&w->status->mail_dead, w->state->mail_dead);
 	peali_store_count(&w->status->mail_done, w->state->mail_done);
-	peali_say_actor(w, 0);
+	peali_say_hand(w, 0);
 }
 
 #endif

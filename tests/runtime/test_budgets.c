@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A handler that asks how long it may run ends by its steps, by its time, by an
+ * abort and by the lease; a message that is not as its handler takes it never
+ * runs it. Of both only that message dies.
+ */
+#include <peal/dead_letter.h>
+#include <peal/monitor.h>
+
+#include "runtime/both_lanes.h"
+#include "runtime/budgets.h"
+#include "runtime/runtime.h"
+
+PEAL_DECLARE_PROGRAM(budgets);
+
+#define ACTORS 3 /* the first two on worker 0, the third on worker 1 */
+#define STEPS 5000 /* past some looks at the clock */
+
+/* A letter as it was received. */
+struct letter {
+	struct peal_dead_letter about;
+	uint8_t kept[64];
+};
+
+/* Actors that answer to the host, each with a link from it, and their dead. */
+struct scene {
+	struct peal_runtime *rt;
+	struct peal_endpoint *e, *dead;
+	struct peal_kernel *k;
+	struct peal_supervisor *supervisor;
+	uint64_t actor[ACTORS];
+	struct peal_link *link[ACTORS];
+};
+
+static void spawn(struct scene *s, uint32_t i, const char *handler)
+{
+	uint64_t name = 1000 + i;
+	struct peal_actor_options o = { .size = sizeof(o),
+					.worker = 1 + i / 2,
+					.init = &name,
+					.init_bytes = sizeof(name),
+					.supervisor = s->supervisor };
+	struct peal_link_options none = { .capacity = 0 };
+
+	CHECK_OK(peal_actor_spawn(s->k, handler, &o, &s->actor[i]));
+	s->link[i] = harness_from(s->rt, s->e, i, s->actor[i], none);
+	harness_to(s->rt, s->actor[i], s->e, none);
+}
+
+static struct scene open_scene(struct peal_kernel_options o,
+			       const char *handler)
+{
+	struct peal_link_options none = { .size = sizeof(none) };
+	/* it does not give up */
+	struct peal_supervisor_options so = { .size = sizeof(so),
+					      .restarts = 1,
+					      .period_ns = 1 };
+	struct scene s = { .rt = harness_open(1, "") };
+	uint32_t i;
+
+	o.size = sizeof(o);
+	o.workers = 2;
+	o.lanes = lanes;
+	o.mailbox_slots = 64;
+	s.e = harness_endpoint(s.rt);
+	s.dead = harness_endpoint(s.rt);
+	CHECK_OK(peal_kernel_launch(s.rt, 0, &peal_program_budgets, &o, &s.k));
+	if (o.max_supervisors)
+		CHECK_OK(peal_supervisor_create(s.k, &so, &s.supervisor));
+	for (i = 0; i < ACTORS; i++)
+		spawn(&s, i, handler);
+	CHECK_OK(peal_dead_letters(s.k, peal_endpoint_address(s.dead), &none));
+	return s;
+}
+
+static void close_scene(struct scene *s)
+{
+	CHECK_OK(peal_kernel_stop(s->k, PATIENCE));
+	harness_conserved(s->rt);
+	CHECK_OK(peal_runtime_shutdown(s->rt));
+}
+
+static void tell(struct scene *s, uint32_t i, uint16_t type, uint64_t steps)
+{
+	struct budgets_wish m = { steps, 77 };
+
+	CHECK_OK(peal_send(s->e, i, type, &m, sizeof(m), PATIENCE));
+}
+
+/* The next answer, of that actor. */
+static struct budgets heard(struct scene *s, uint32_t i)
+{
+	struct peal_received r;
+	struct budgets state;
+
+	CHECK_OK(peal_receive(s->e, &state, sizeof(state), &r, PATIENCE));
+	CHECK_EQ(r.from, s->actor[i]);
+	CHECK_EQ(r.length, sizeof(state));
+	CHECK_EQ(state.name, 1000 + i);
+	CHECK_EQ(state.split, 0);
+	return state;
+}
+
+static struct budgets ask(struct scene *s, uint32_t i)
+{
+	tell(s, i, BUDGETS_COUNT, 0);
+	return heard(s, i);
+}
+
+/* The letter of a message that the actor has failed on with that error. */
+static void died(struct scene *s, uint64_t to, int error, uint16_t type)
+{
+	struct peal_received r;
+	struct letter l;
+
+	CHECK_OK(peal_receive(s->dead, &l, sizeof(l), &r, PATIENCE));
+	CHECK_EQ(r.dead_letter, 1);
+	CHECK_EQ(l.about.to, to);
+	CHECK_EQ(l.about.reason, PEAL_REASON_HANDLER);
+	CHECK_EQ(l.about.error, error);
+	CHECK_EQ(l.about.type, type);
+}
+
+/* ---- budgets ----------------------------------------------------------------- */
+
+PEAL_TEST(a_handler_gets_as_many_steps_as_its_kernel_has)
+{
+	struct scene s = open_scene(
+		(struct peal_kernel_options){ .max_steps = STEPS }, "work");
+	struct budgets state;
+
+	tell(&s, 0, BUDGETS_STEPS, STEPS);
+	CHECK_EQ(heard(&s, 0).steps, STEPS);
+	tell(&s, 0, BUDGETS_STEPS, STEPS + 1);
+	died(&s, s.actor[0], PEAL_EBUDGET, BUDGETS_STEPS);
+	/* what is over stays over, and the next message has all of it again */
+	tell(&s, 0, BUDGETS_DEAF, 0);
+	died(&s, s.actor[0], PEAL_EBUDGET, BUDGETS_DEAF);
+	tell(&s, 0, BUDGETS_STEPS, STEPS);
+	state = heard(&s, 0);
+	CHECK_EQ(state.steps, 4ULL * STEPS);
+	CHECK_EQ(state.count, 2);
+	close_scene(&s);
+}
+
+PEAL_TEST(a_handler_without_a_bound_goes_on)
+{
+	struct scene s =
+		open_scene((struct peal_kernel_options){ .name = "" }, "work");
+
+	tell(&s, 0, BUDGETS_STEPS, 20 * STEPS);
+	CHECK_EQ(heard(&s, 0).steps, 20 * STEPS);
+	close_scene(&s);
+}
+
+PEAL_TEST(a_handler_ends_by_its_time)
+{
+	struct scene s = open_scene(
+		(struct peal_kernel_options){ .max_handler_ns = 30 * MS },
+		"work");
+	uint64_t began = harness_now_ns(), took;
+
+	tell(&s, 0, BUDGETS_ENDLESS, 0);
+	died(&s, s.actor[0], PEAL_EBUDGET, BUDGETS_ENDLESS);
+	took = harness_now_ns() - began;
+	CHECK(took >= (uint64_t)(30 * MS));
+	CHECK(took < (uint64_t)(10 * SECOND));
+	/* the next one has a time of its own */
+	tell(&s, 0, BUDGETS_STEPS, 10);
+	CHECK(heard(&s, 0).steps > 10);
+	close_scene(&s);
+}
+
+PEAL_TEST(an_abort_ends_a_handler_that_asks)
+{
+	struct scene s =
+		open_scene((struct peal_kernel_options){ .name = "" }, "work");
+	struct peal_link_info info;
+
+	tell(&s, 0, BUDGETS_ENDLESS, 0);
+	CHECK_EQ(peal_kernel_stop(s.k, 50 * MS), PEAL_ETIMEDOUT);
+	CHECK_OK(peal_kernel_abort(s.k, PATIENCE));
+	died(&s, s.actor[0], PEAL_EABORTED, BUDGETS_ENDLESS);
+	info = harness_info(s.link[0]);
+	CHECK_EQ(info.dead[PEAL_REASON_HANDLER], 1);
+	close_scene(&s);
+}
+
+PEAL_TEST(a_handler_that_asks_ends_when_the_host_is_gone)
+{
+	struct scene s = open_scene(
+		(struct peal_kernel_options){ .lease_ns = 300 * MS }, "work");
+
+	tell(&s, 0, BUDGETS_ENDLESS, 0);
+	EVENTUALLY(harness_info(s.link[0]).accepted == 1);
+	peali_watchdog_forget(s.k);
+	died(&s, s.actor[0], PEAL_ELEASE, BUDGETS_ENDLESS);
+	CHECK_FAILS(peal_kernel_wait(s.k, PATIENCE), PEAL_ELEASE, "lease");
+	close_scene(&s);
+}
+
+/* Endless ones again and again, and others on the same worker and beside. */
+PEAL_TEST(neighbours_of_an_endless_handler_get_all_their_messages)
+{
+	struct scene s =
+		open_scene((struct peal_kernel_options){ .max_steps = STEPS,
+							 .max_supervisors = 1 },
+			   "work");
+	uint64_t i;
+
+	for (i = 0; i < 20; i++) {
+		tell(&s, 0, BUDGETS_ENDLESS, 0);
+		tell(&s, 1, BUDGETS_COUNT, 0);
+		CHECK_EQ(heard(&s, 1).count, i + 1);
+		CHECK_EQ(ask(&s, 2).count, i + 1);
+		died(&s, s.actor[0], PEAL_EBUDGET, BUDGETS_ENDLESS);
+	}
+	close_scene(&s);
+}
+
+PEAL_TEST(a_supervisor_restarts_who_is_over)
+{
+	struct scene s =
+		open_scene((struct peal_kernel_options){ .max_steps = STEPS,
+							 .max_supervisors = 1 },
+			   "work");
+	struct peal_supervisor_info info;
+	struct budgets state;
+
+	CHECK_EQ(ask(&s, 0).count, 1);
+	tell(&s, 0, BUDGETS_ENDLESS, 0);
+	died(&s, s.actor[0], PEAL_EBUDGET, BUDGETS_ENDLESS);
+	state = ask(&s, 0);
+	CHECK_EQ(state.count, 1);
+	CHECK_EQ(state.steps, 0);
+	CHECK_EQ(ask(&s, 1).count, 1);
+	CHECK_OK(peal_supervisor_info(s.supervisor, &info));
+	CHECK_EQ(info.failures, 1);
+	CHECK_EQ(info.restarted, 1);
+	CHECK_EQ(info.last_error, PEAL_EBUDGET);
+	close_scene(&s);
+}
+
+/* ---- messages that are not as they should be ----------------------------------- */
+
+PEAL_TEST(a_message_of_another_length_does_not_run_its_handler)
+{
+	struct scene s =
+		open_scene((struct peal_kernel_options){ .name = "" }, "exact");
+	uint8_t bytes[48] = { 0 };
+	uint64_t n;
+
+	for (n = 0; n <= sizeof(bytes); n += 8) {
+		if (n == sizeof(struct budgets_wish))
+			continue;
+		CHECK_OK(peal_send(s.e, 0, 5, bytes, n, PATIENCE));
+		died(&s, s.actor[0], PEAL_EMALFORMED, 5);
+	}
+	CHECK_EQ(ask(&s, 0).count, 1);
+	CHECK_EQ(ask(&s, 2).count, 1);
+	CHECK_EQ(harness_info(s.link[0]).dead[PEAL_REASON_HANDLER], 6);
+	CHECK_EQ(harness_info(s.link[0]).delivered, 1);
+	close_scene(&s);
+}
+
+PEAL_TEST(a_tell_of_another_length_does_not_run_its_handler)
+{
+	struct peal_link_options none = { .capacity = 0 };
+	struct scene s =
+		open_scene((struct peal_kernel_options){ .name = "" }, "exact");
+	struct peal_kernel_info info;
+	struct budgets_wish m;
+	uint64_t teller = harness_spawn(s.k, "teller", 0);
+	uint32_t i;
+
+	harness_from(s.rt, s.e, ACTORS, teller, none);
+	for (i = 0; i < ACTORS; i++) { /* on both workers */
+		m.number = (uint32_t)s.actor[i];
+		m.steps = 8;
+		CHECK_OK(peal_send(s.e, ACTORS, 0, &m, sizeof(m), PATIENCE));
+		died(&s, s.actor[i], PEAL_EMALFORMED, BUDGETS_COUNT);
+		m.steps = sizeof(m);
+		CHECK_OK(peal_send(s.e, ACTORS, 0, &m, sizeof(m), PATIENCE));
+		CHECK_EQ(heard(&s, i).count, 1);
+	}
+	EVENTUALLY(!peal_kernel_info(s.k, &info) &&
+		   info.mail_done == 2 * ACTORS);
+	CHECK_EQ(info.mail_dead, ACTORS);
+	close_scene(&s);
+}
+
+/* Its prefix is not of the payload: a deadline goes before it. */
+PEAL_TEST(a_deadline_does_not_make_a_message_longer)
+{
+	struct scene s =
+		open_scene((struct peal_kernel_options){ .name = "" }, "exact");
+	struct budgets_wish m = { 0, 5 };
+	uint64_t until = harness_now_ns() + PATIENCE;
+
+	CHECK_OK(peal_send_before(s.e, 0, s.actor[0], until, BUDGETS_COUNT, &m,
+				  sizeof(m), PATIENCE));
+	CHECK_EQ(heard(&s, 0).number, 5);
+	CHECK_OK(peal_send_before(s.e, 0, s.actor[0], until, BUDGETS_COUNT, &m,
+				  8, PATIENCE));
+	died(&s, s.actor[0], PEAL_EMALFORMED, BUDGETS_COUNT);
+	close_scene(&s);
+}
+
+/* What is Peal's own has a length of its own. */
+PEAL_TEST(a_down_message_runs_its_handler_whatever_that_takes)
+{
+	struct scene s = open_scene(
+		(struct peal_kernel_options){ .max_monitors = 4 }, "exact");
+	struct budgets_wish m = { 0, (uint32_t)s.actor[2] };
+
+	CHECK_OK(peal_send(s.e, 0, BUDGETS_WATCH, &m, sizeof(m), PATIENCE));
+	CHECK_EQ(heard(&s, 0).count, 1);
+	CHECK_OK(peal_send(s.e, 2, 5, "", 0, PATIENCE));
+	died(&s, s.actor[2], PEAL_EMALFORMED, 5);
+	CHECK_EQ(heard(&s, 0).count, 2);
+	close_scene(&s);
+}
+
+PEAL_TEST(a_supervisor_restarts_who_got_what_it_does_not_take)
+{
+	struct scene s = open_scene(
+		(struct peal_kernel_options){ .max_supervisors = 1 }, "exact");
+	struct peal_supervisor_info info;
+
+	CHECK_EQ(ask(&s, 0).count, 1);
+	CHECK_OK(peal_send(s.e, 0, 5, "", 0, PATIENCE));
+	died(&s, s.actor[0], PEAL_EMALFORMED, 5);
+	CHECK_EQ(ask(&s, 0).count, 1);
+	CHECK_OK(peal_supervisor_info(s.supervisor, &info));
+	CHECK_EQ(info.last_error, PEAL_EMALFORMED);
+	close_scene(&s);
+}
+
+PEAL_TEST_MAIN(
+	RUN_LANES(a_handler_gets_as_many_steps_as_its_kernel_has);
+	RUN_LANES(a_handler_without_a_bound_goes_on);
+	RUN_LANES(a_handler_ends_by_its_time);
+	RUN_LANES(an_abort_ends_a_handler_that_asks);
+	RUN_LANES(a_handler_that_asks_ends_when_the_host_is_gone);
+	RUN_LANES(neighbours_of_an_endless_handler_get_all_their_messages);
+	RUN_LANES(a_supervisor_restarts_who_is_over);
+	RUN_LANES(a_message_of_another_length_does_not_run_its_handler);
+	RUN_LANES(a_tell_of_another_length_does_not_run_its_handler);
+	RUN_LANES(a_deadline_does_not_make_a_message_longer);
+	RUN_LANES(a_down_message_runs_its_handler_whatever_that_takes);
+	RUN_LANES(a_supervisor_restarts_who_got_what_it_does_not_take);)
