@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include <peal/device/producer.h>
-#include "runtime/runtime.h"
+#include "runtime/hand.h"
 
 /* Who has waited for so long is told more. */
 #define WHY_NS 20000000
@@ -290,6 +290,25 @@ static int name_timers(struct peal_kernel *k, int code, const char *call)
 			  (unsigned long long)n, worker, k->name);
 }
 
+/* The worker is in a handler: 1, with the text. */
+static int name_hand(struct peal_kernel *k, uint32_t i, int code,
+		     const char *call)
+{
+	struct peali_hand hand;
+	char text[256];
+	int has;
+
+	pthread_mutex_lock(&k->rt->lock);
+	has = peali_hand_read(k, i, &hand);
+	if (has)
+		peali_hand_text(&hand, k, text);
+	pthread_mutex_unlock(&k->rt->lock);
+	if (has)
+		peali_fail(code, call, "worker %u of kernel '%s' %s", i,
+			   k->name, text);
+	return has;
+}
+
 /* Names the worker that keeps the kernel from its end, and, to who has waited
  * for a while, what keeps it: that takes a while, too. */
 static int name_the_late(struct peal_kernel *k, int code, int64_t waited_ns,
@@ -299,17 +318,12 @@ static int name_the_late(struct peal_kernel *k, int code, int64_t waited_ns,
 	uint32_t i;
 
 	for (i = 0; i < k->params.n_workers; i++) {
-		uint64_t actor = peal_load_relaxed_sys(&k->status[i].hand);
 		uint64_t blocked = peal_load_relaxed_sys(&k->status[i].blocked);
 
 		if (phase_of(k, i) >= PEAL_WORKER_STOPPED)
 			continue;
-		if (actor)
-			return peali_fail(code, call,
-					  "worker %u of kernel '%s' is in the "
-					  "handler of actor %u",
-					  i, k->name,
-					  PEAL_ACTOR_INDEX(actor - 1));
+		if (name_hand(k, i, code, call))
+			return code;
 		/* what has no link is where the way ends */
 		if (waited_ns >= WHY_NS && !(blocked >> 16 & 1))
 			peali_stuck_why(k, i, why);
@@ -330,6 +344,15 @@ static int name_the_late(struct peal_kernel *k, int code, int64_t waited_ns,
 				  why[0] ? ": " : "", why);
 	}
 	return code;
+}
+
+/* The same to who has told it to end, with all that is stuck in the log. */
+static int waited_in_vain(struct peal_kernel *k, int code, int64_t waited_ns,
+			  const char *call)
+{
+	if (waited_ns >= WHY_NS)
+		peali_stuck_log(k->rt);
+	return name_the_late(k, code, waited_ns, call);
 }
 
 int peal_kernel_wait(struct peal_kernel *k, int64_t timeout_ns)
@@ -433,8 +456,8 @@ int peal_kernel_drain(struct peal_kernel *k, int64_t timeout_ns)
 	if (await_end(k, timeout_ns)) {
 		if (timeout_ns == 0)
 			return 0;
-		return name_the_late(k, PEAL_ETIMEDOUT, timeout_ns,
-				     "peal_kernel_drain");
+		return waited_in_vain(k, PEAL_ETIMEDOUT, timeout_ns,
+				      "peal_kernel_drain");
 	}
 	for (i = 0; i < k->params.n_workers; i++)
 		drained += phase_of(k, i) == PEAL_WORKER_DRAINED;
@@ -464,7 +487,7 @@ static int end_kernel(struct peal_kernel *k, uint64_t how, int64_t timeout_ns,
 	if (!await_end(k, timeout_ns))
 		return 0;
 	return timeout_ns == 0 ? 0 :
-				 name_the_late(k, late_code, timeout_ns, call);
+				 waited_in_vain(k, late_code, timeout_ns, call);
 }
 
 int peal_kernel_stop(struct peal_kernel *k, int64_t timeout_ns)

@@ -54,6 +54,15 @@ static void read_counts(const struct peal_link_counts *c,
 		out->error = PEAL_EPROTO;
 }
 
+uint64_t peali_counts_done(const struct peal_link_counts *c)
+{
+	uint64_t done = peal_load_acquire_sys(&c->delivered), i;
+
+	for (i = 0; i < PEAL_REASON_COUNT; i++)
+		done += peal_load_acquire_sys(&c->dead[i]);
+	return done;
+}
+
 /* Whether nobody will take what is queued any more. */
 static int receiver_is_gone(const struct peal_link *link)
 {

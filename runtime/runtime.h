@@ -176,6 +176,12 @@ struct peali_pool {
 	uint64_t worker_offset, worker_bytes; /* of the latter, in the area */
 };
 
+/** How far something has come, as the watchdog has seen it: with the lock. */
+struct peali_progress {
+	uint64_t done;
+	uint64_t moved_ns; /* when that was new; 0: never looked at */
+};
+
 /** The host's side of one worker. */
 struct peali_worker {
 	struct peal_link_producer control; /* to the worker */
@@ -186,6 +192,7 @@ struct peali_worker {
 	struct peali_space cluster; /* of its cluster's memory its part */
 	uint64_t mend_number; /* of the control message of this step; 0 */
 	uint64_t beat_seen; /* by the watchdog */
+	struct peali_progress progress; /* of what it has in hand */
 	_Atomic uint64_t beat_moved_ns;
 };
 
@@ -411,6 +418,7 @@ struct peal_link {
 	_Atomic uint64_t staged; /* carried by routers that are gone */
 	_Atomic int staged_error; /* why the router gave it up */
 	_Atomic int sender_gone, receiver_gone; /* ended before its time */
+	struct peali_progress progress; /* messages delivered or dead */
 };
 
 /* The two ends' views of the path's first and last segment. */
@@ -426,6 +434,8 @@ int peali_path_make(struct peal_link *link, enum peal_route route,
 /* The bell of an end, for who sends to it or gives credit back. */
 uint64_t peali_end_bell(const struct peali_end *end, int receiving);
 
+/* Messages that the receiver is done with. */
+uint64_t peali_counts_done(const struct peal_link_counts *counts);
 /* Bytes of all its memory, on all devices. */
 uint64_t peali_link_memory(const struct peal_link *link);
 /* Closes broken links for their senders; the caller has the lock. */
@@ -518,6 +528,9 @@ void peali_endpoint_drop(struct peal_endpoint *endpoint, uint32_t reason);
  * Without the runtime's lock. */
 int peali_stuck_why(struct peal_kernel *kernel, uint32_t worker,
 		    char text[256]);
+
+/* Writes what peal_stuck says to the log, for who has waited in vain. */
+void peali_stuck_log(struct peal_runtime *rt);
 
 /* Answers other processes' peal_stuck_of, from now to then; what keeps it from
  * that is no error. */

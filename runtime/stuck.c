@@ -11,6 +11,8 @@
 #include <string.h>
 
 #include <peal/stuck.h>
+#include "runtime/backend/log.h"
+#include "runtime/hand.h"
 #include "runtime/topic.h"
 
 #define CALL "peal_stuck"
@@ -24,7 +26,8 @@ struct worker_look {
 	struct peal_kernel *kernel;
 	uint32_t id; /* the kernel's: a pointer may be another's by now */
 	uint32_t worker;
-	uint64_t phase, beat, handled, actor, blocked;
+	uint64_t phase, beat, handled, blocked;
+	struct peali_hand hand;
 	int still; /* 1: as at the look before */
 	uint32_t way; /* the latest that led here */
 };
@@ -89,7 +92,7 @@ static void look_at_worker(struct peal_kernel *k, uint32_t i,
 	out->phase = peal_load_acquire_sys(&s->phase);
 	out->beat = peal_load_relaxed_sys(&s->beat);
 	out->handled = peal_load_relaxed_sys(&s->handled);
-	out->actor = peal_load_relaxed_sys(&s->hand);
+	peali_hand_read(k, i, &out->hand);
 	out->blocked = peal_load_relaxed_sys(&s->blocked);
 }
 
@@ -142,9 +145,11 @@ static void compare(const struct looks *before, struct looks *now)
 		w->still = b[j].phase == w->phase &&
 			   b[j].handled == w->handled &&
 			   b[j].blocked == w->blocked;
-		/* one that turns is in no handler, whatever it says */
-		if (b[j].beat != w->beat || b[j].actor != w->actor)
-			w->actor = 0;
+		/* one that turns is in no handler, whatever it says, and one
+		 * that has another message in hand is not stuck */
+		if (b[j].beat != w->beat || b[j].hand.word != w->hand.word ||
+		    b[j].hand.message != w->hand.message)
+			w->hand.word = 0;
 	}
 	for (i = j = 0; i < now->n_links; i++) {
 		struct link_look *l = &now->links[i];
@@ -218,35 +223,23 @@ static struct cause *cause_of(struct search *s, enum peal_stuck_cause cause,
 	return c;
 }
 
-static const char *handler_of(const struct peal_kernel *k, uint32_t actor)
-{
-	uint32_t handler = actor < k->params.max_actors ?
-				   k->actors[actor].handler :
-				   PEAL_NO_HANDLER;
-
-	return handler < k->program->n_handlers ?
-		       k->program->handlers[handler].name :
-		       "?";
-}
-
 static struct cause *handler_runs(struct search *s, const struct worker_look *w)
 {
 	struct cause *c = cause_of(s, PEAL_STUCK_HANDLER, w);
-	uint32_t number = (uint32_t)w->actor - 1;
-	uint32_t actor = PEAL_ACTOR_INDEX(number);
-	char name[PEAL_NAME_BYTES + 3];
-	uint64_t moved;
+	struct peali_hand hand = w->hand;
+	char text[256];
 
 	if (!c || c->out.address)
 		return c;
-	moved = atomic_load(&w->kernel->workers[w->worker].beat_moved_ns);
-	if (moved && peali_now_ns() - moved > c->out.still_ns)
-		c->out.still_ns = peali_now_ns() - moved;
-	c->out.address = w->kernel->params.address | number;
-	say(c, "is in handler '%s' of actor %u%s, for %llu ms so far",
-	    handler_of(w->kernel, actor), actor,
-	    peali_name_text(w->kernel->rt, c->out.address, name),
-	    (unsigned long long)c->out.still_ns / 1000000);
+	if (hand.since_ns < c->out.still_ns)
+		hand.since_ns = c->out.still_ns;
+	c->out.still_ns = hand.since_ns;
+	c->out.address = hand.address;
+	c->out.hand_link = hand.link;
+	c->out.hand_message = hand.link ? hand.message : 0;
+	c->out.hand_type = PEAL_HAND_TYPE(hand.word);
+	peali_hand_text(&hand, w->kernel, text);
+	say(c, "%s", text);
 	return c;
 }
 
@@ -359,7 +352,7 @@ static struct worker_look *behind_mail(struct search *s,
 		struct worker_look *w = &s->now.workers[i];
 
 		if (w->kernel != from->kernel || w == from || !w->still ||
-		    !(w->actor || w->blocked ||
+		    !(w->hand.word || w->blocked ||
 		      w->phase == PEAL_WORKER_SUSPENDED))
 			continue;
 		if (!found || (found->way == s->n_ways && w->way < s->n_ways))
@@ -443,7 +436,7 @@ static struct cause *follow(struct search *s, struct worker_look *w,
 	while (w && w->still && w->phase < PEAL_WORKER_STOPPED) {
 		if (w->phase == PEAL_WORKER_SUSPENDED)
 			return suspended(s, w);
-		if (w->actor)
+		if (w->hand.word)
 			return handler_runs(s, w);
 		if (!w->blocked)
 			return has_work ? plain(s, PEAL_STUCK_WORKER, w,
@@ -532,7 +525,7 @@ static void follow_all(struct search *s)
 			hold(c, &l->info);
 	}
 	for (i = 0; i < s->now.n_workers; i++)
-		if (s->now.workers[i].actor || s->now.workers[i].blocked)
+		if (s->now.workers[i].hand.word || s->now.workers[i].blocked)
 			follow(s, &s->now.workers[i], 0);
 }
 
@@ -637,4 +630,18 @@ int peali_stuck_why(struct peal_kernel *k, uint32_t worker, char text[256])
 		memcpy(text, c->out.text, sizeof(c->out.text));
 	end_search(&s);
 	return c != NULL;
+}
+
+void peali_stuck_log(struct peal_runtime *rt)
+{
+	struct peal_stuck causes[16];
+	int n, i;
+
+	if (!peali_log_wanted(1))
+		return;
+	n = peal_stuck(rt, LATE_WATCH_NS, causes, 16);
+	for (i = 0; i < n && i < 16; i++)
+		peali_log(1, "stuck: %s", causes[i].text);
+	if (n == 0)
+		peali_log(1, "stuck: nothing is");
 }

@@ -14,6 +14,7 @@ struct peali_subscriber {
 	int gone; /* its kernel has ended */
 	int forgotten; /* and the publisher does not heed it any more */
 	int told; /* that the publisher is gone */
+	struct peali_progress progress; /* as a link's */
 	/* Once either is gone: messages that were published by then. */
 	int closed;
 	uint64_t published;

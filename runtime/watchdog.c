@@ -6,12 +6,13 @@
  * ended. So it goes on when a driver hangs, and kernels end when it does not.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "runtime/backend/log.h"
 #include "runtime/backend/patience.h"
-#include "runtime/runtime.h"
+#include "runtime/hand.h"
 
 #define TICK_NS 20000000L
 /* A worker that is silent for so long is named in the log, once. */
@@ -20,6 +21,7 @@
 struct watched {
 	struct watched *next;
 	struct peal_kernel *kernel;
+	uint32_t silent; /* 1 + the worker that is; 0: none */
 	int named; /* in the log */
 };
 
@@ -39,24 +41,41 @@ static void look_at_worker(struct watched *w, uint32_t i, uint64_t now)
 	struct peali_worker *worker = &k->workers[i];
 	uint64_t beat = peal_load_relaxed_sys(&k->status[i].beat);
 	uint64_t phase = peal_load_relaxed_sys(&k->status[i].phase);
-	uint64_t moved = atomic_load(&worker->beat_moved_ns), actor;
+	uint64_t moved = atomic_load(&worker->beat_moved_ns);
 
 	if (beat != worker->beat_seen || !moved) {
 		worker->beat_seen = beat;
 		atomic_store(&worker->beat_moved_ns, now);
-		return;
+	} else if (phase < PEAL_WORKER_STOPPED && now - moved >= SILENT_NS) {
+		w->silent = i + 1;
 	}
-	if (w->named || phase >= PEAL_WORKER_STOPPED || now - moved < SILENT_NS)
+}
+
+/* Names the worker that is silent, in the log, once. Who holds the runtime's
+ * lock for long may wait for it: after a while less is said. */
+static void name_silent(struct watched *w, uint64_t now, int locked)
+{
+	struct peal_kernel *k = w->kernel;
+	uint32_t i = w->silent - 1;
+	char text[256] = "runs a handler, or hangs";
+	struct peali_hand hand;
+	uint64_t silence;
+
+	if (!w->silent || w->named)
+		return;
+	silence = now - atomic_load(&k->workers[i].beat_moved_ns);
+	if (!locked && silence < 2 * SILENT_NS)
 		return;
 	w->named = 1;
-	actor = peal_load_relaxed_sys(&k->status[i].hand);
+	if (locked && peali_hand_read(k, i, &hand))
+		peali_hand_text(&hand, k, text);
+	else if (locked)
+		snprintf(text, sizeof(text), "runs no handler, in phase '%s'",
+			 peali_phase_name(
+				 peal_load_relaxed_sys(&k->status[i].phase)));
 	peali_log(1,
-		  "worker %u of kernel '%s' has been silent for %llu ms: "
-		  "it %s %llu",
-		  i, k->name, (unsigned long long)((now - moved) / 1000000),
-		  actor ? "is in the handler of actor" : "is in phase",
-		  (unsigned long long)(actor ? PEAL_ACTOR_INDEX(actor - 1) :
-					       phase));
+		  "worker %u of kernel '%s' has been silent for %llu ms: it %s",
+		  i, k->name, (unsigned long long)(silence / 1000000), text);
 }
 
 /* One kernel; the list's lock is held. */
@@ -71,13 +90,17 @@ static void look_at_kernel(struct watched *w, uint64_t now)
 }
 
 /* What those who are linked to others have to be told; the same lock. */
-static void look_at_links(struct peali_watchdog *d)
+static void look_at_links(struct peali_watchdog *d, uint64_t now)
 {
+	/* who holds it may wait for a worker: the lease must not */
+	int locked = !pthread_mutex_trylock(&d->rt->lock);
 	struct watched *w;
 
-	/* who holds it may wait for a worker: the lease must not */
-	if (pthread_mutex_trylock(&d->rt->lock))
+	for (w = d->list; w; w = w->next)
+		name_silent(w, now, locked);
+	if (!locked)
 		return;
+	peali_hands_watch(d->rt, now);
 	for (w = d->list; w; w = w->next) {
 		if (!atomic_load(&w->kernel->reaped) &&
 		    peali_kernel_ended(w->kernel))
@@ -111,7 +134,7 @@ static void *run(void *argument)
 
 		for (w = d->list; w; w = w->next)
 			look_at_kernel(w, now);
-		look_at_links(d);
+		look_at_links(d, now);
 		tick_end(&t);
 		if (d->list)
 			pthread_cond_timedwait(&d->wake, &d->lock, &t);

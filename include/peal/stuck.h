@@ -41,12 +41,16 @@ struct peal_stuck {
 	uint64_t held; /* messages in links that wait for it, or wait behind
 			* those that do */
 	uint32_t n_links; /* so many links hold these */
-	uint32_t reserved;
+	uint32_t hand_type; /* of the message that a HANDLER runs for */
 	uint64_t link; /* id of one of them, with INPUT of the one that was not
 			* ended; 0: none */
 	uint64_t message; /* number of the oldest message there that was not
 			   * handled */
-	uint64_t still_ns; /* nothing has moved there for so long, or longer */
+	uint64_t hand_link; /* id of the link that brought it; 0: it was in a
+			     * mailbox, a pool or a topic */
+	uint64_t hand_message; /* its number there */
+	uint64_t still_ns; /* nothing has moved there for so long, or longer; a
+			    * HANDLER has run for this one message */
 	char text[256]; /* the same in words */
 };
 

@@ -6,13 +6,19 @@
 
 #include "runtime/backend/settings.h"
 
-void peali_log(int level, const char *format, ...)
+int peali_log_wanted(int level)
 {
 	uint64_t wanted = 0;
+
+	return !peali_setting_number(PEALI_SETTING_LOG, &wanted) &&
+	       level <= (int)wanted;
+}
+
+void peali_log(int level, const char *format, ...)
+{
 	va_list arguments;
 
-	if (peali_setting_number(PEALI_SETTING_LOG, &wanted) ||
-	    level > (int)wanted)
+	if (!peali_log_wanted(level))
 		return;
 	va_start(arguments, format);
 	fputs("peal: ", stderr);

@@ -25,6 +25,17 @@ static void fill(json_t *row, const struct peal_stuck *c)
 		peali_row_null(row, "message", "no link waits for it");
 	}
 	peali_row_text(row, "address", "%#llx", (unsigned long long)c->address);
+	if (c->cause == PEAL_STUCK_HANDLER)
+		peali_row_uint(row, "hand_type", c->hand_type);
+	else
+		peali_row_null(row, "hand_type", "no handler runs there");
+	if (c->hand_link) {
+		peali_row_uint(row, "hand_link", c->hand_link);
+		peali_row_uint(row, "hand_message", c->hand_message);
+	} else {
+		peali_row_null(row, "hand_link", "no link has brought it");
+		peali_row_null(row, "hand_message", "no link has brought it");
+	}
 	peali_row_uint(row, "still_ms", c->still_ns / 1000000);
 	peali_row_text(row, "finding", "%s", c->text);
 }

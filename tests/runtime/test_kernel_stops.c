@@ -117,7 +117,8 @@ PEAL_TEST(abort_ends_a_handler_that_stop_names)
 	send_type(&o, 2);
 	EVENTUALLY(worker(&o, 0).actor == 0);
 	CHECK_FAILS(peal_kernel_stop(o.k, 30 * MS), PEAL_ETIMEDOUT,
-		    "worker 0 of kernel 'stuck' is in the handler of actor 0");
+		    "worker 0 of kernel 'stuck' is in handler 'moody' of actor "
+		    "0, on message 0 of link ");
 	CHECK_FAILS(peal_kernel_wait(o.k, 0), PEAL_ETIMEDOUT, "actor 0");
 	CHECK_FAILS(peal_kernel_destroy(o.k), PEAL_EBUSY, "stuck");
 	began = harness_now_ns();

@@ -3,7 +3,9 @@
 #include <sys/wait.h>
 
 #include "runtime/harness.h"
+#include "runtime/load.h"
 
+PEAL_DECLARE_PROGRAM(load);
 PEAL_DECLARE_PROGRAM(pools);
 
 #define CAUSES 8
@@ -90,11 +92,13 @@ PEAL_TEST(a_handler_that_does_not_return_holds_all_behind_it)
 	struct peal_link *first = harness_from(rt, e, 0, echo, four);
 	struct peal_link *second = harness_link(rt, echo, 0, moody, four);
 	struct peal_link *other = harness_from(rt, e, 1, idle, four);
+	char on[64];
 	uint64_t n;
 
 	CHECK_OK(peal_name_set(rt, moody, "deep one"));
 	CHECK_OK(peal_send(e, 1, 0, "", 0, PATIENCE));
 	harness_delivered(other, 1);
+	CHECK_OK(peal_send(e, 0, 5, "", 0, PATIENCE));
 	CHECK_OK(peal_send(e, 0, 2, "", 0, PATIENCE));
 	n = fill(e, 0);
 	STUCK(rt, PEAL_STUCK_HANDLER, n + 1);
@@ -105,7 +109,13 @@ PEAL_TEST(a_handler_that_does_not_return_holds_all_behind_it)
 	CHECK_EQ(cause[0].address, moody);
 	CHECK_CONTAINS(cause[0].text,
 		       "worker 1 of kernel 'deep' on device 1 is in handler "
-		       "'moody' of actor 1 'deep one', for ");
+		       "'moody' of actor 1 'deep one', on message 1 of link ");
+	snprintf(on, sizeof(on), "of link %llu, of type 2, for ",
+		 (unsigned long long)harness_info(second).id);
+	CHECK_CONTAINS(cause[0].text, on);
+	CHECK_EQ(cause[0].hand_link, harness_info(second).id);
+	CHECK_EQ(cause[0].hand_message, 1);
+	CHECK_EQ(cause[0].hand_type, 2);
 	CHECK_CONTAINS(cause[0].text, "messages in 2 links wait for it");
 	CHECK_OK(peal_kernel_abort(far, PATIENCE));
 	EVENTUALLY(stuck(rt) == 0);
@@ -304,6 +314,9 @@ PEAL_TEST(a_full_topic_leads_to_the_slowest)
 	STUCK(rt, PEAL_STUCK_HANDLER, queued(link));
 	CHECK(queued(link) > 0);
 	CHECK_EQ(cause[0].address, moody);
+	CHECK_CONTAINS(cause[0].text,
+		       "on message 0 of topic 'topic', of type 2");
+	CHECK_EQ(cause[0].hand_link, 0);
 	CHECK_OK(peal_kernel_abort(slow, PATIENCE));
 	harness_delivered(link, harness_info(link).accepted);
 	end(rt);
@@ -353,6 +366,119 @@ PEAL_TEST(what_moves_slowly_is_not_stuck)
 	atomic_store(&m.quit, 1);
 	CHECK(!pthread_join(sender, NULL));
 	CHECK(!pthread_join(receiver, NULL));
+	end(rt);
+}
+
+/* Tells it, or sends it itself, and is told by type 1 to keep its worker. */
+static struct peal_kernel *launch_load(struct peal_runtime *rt,
+				       struct peal_endpoint *e,
+				       uint64_t *record, uint64_t *teller)
+{
+	struct peal_kernel_options o = { .size = sizeof(o),
+					 .workers = 2,
+					 .mailbox_slots = 64 };
+	struct peal_kernel *k;
+
+	CHECK_OK(peal_kernel_launch(rt, 0, &peal_program_load, &o, &k));
+	*record = harness_spawn(k, "record", 0);
+	*teller = harness_spawn(k, "tell", 1);
+	harness_from(rt, e, 0, *record, four);
+	harness_from(rt, e, 1, *teller, four);
+	return k;
+}
+
+PEAL_TEST(a_message_of_a_mailbox_is_named)
+{
+	struct peal_runtime *rt = harness_open(1, "");
+	struct peal_endpoint *e = harness_endpoint(rt);
+	uint64_t word = 0, record, teller;
+	struct peal_kernel *k = launch_load(rt, e, &record, &teller);
+	struct load_note note = { (uint32_t)record, (uint64_t)(uintptr_t)&word,
+				  0 };
+
+	CHECK_OK(peal_send(e, 1, 1, &note, sizeof(note), PATIENCE));
+	STUCK(rt, PEAL_STUCK_HANDLER, 0);
+	CHECK_EQ(cause[0].address, record);
+	CHECK_CONTAINS(cause[0].text, "handler 'record' of actor 0, on a "
+				      "message of its mailbox, of type 1, for");
+	CHECK_EQ(cause[0].hand_link, 0);
+	CHECK_FAILS(peal_kernel_stop(k, 30 * MS), PEAL_ETIMEDOUT,
+		    "is in handler 'record' of actor 0, on a message of its "
+		    "mailbox, of type 1, for ");
+	CHECK_OK(peal_kernel_abort(k, PATIENCE));
+	end(rt);
+}
+
+/* Many that each take a while, one after the other: none is stuck. */
+PEAL_TEST(a_worker_that_is_slow_with_many_is_not_stuck)
+{
+	uint64_t word = 1, record, teller, i;
+	struct peal_runtime *rt = harness_open(1, "");
+	struct peal_endpoint *e = harness_endpoint(rt);
+	struct peal_kernel *k = launch_load(rt, e, &record, &teller);
+	struct load_note note = { (uint32_t)record, (uint64_t)(uintptr_t)&word,
+				  30 * MS };
+	int way, calm, n;
+
+	CHECK_OK(peal_send(e, 0, 1, &note, sizeof(note), PATIENCE));
+	for (way = 0; way < 2; way++) { /* by its link, by its mailbox */
+		for (i = 0; i < 4; i++)
+			CHECK_OK(peal_send(e, (uint32_t)way, 0, &note,
+					   sizeof(note), PATIENCE));
+		for (calm = n = 0; calm < 3 && n < 200; n++) {
+			while (!peal_send(e, (uint32_t)way, 0, &note,
+					  sizeof(note), 0))
+				;
+			calm = stuck(rt) ? 0 : calm + 1;
+		}
+		CHECK_EQ(calm, 3);
+	}
+	CHECK_OK(peal_kernel_abort(k, PATIENCE));
+	end(rt);
+}
+
+/* What was written to the file so far. */
+static const char *written(FILE *f)
+{
+	static char text[8192];
+	size_t n;
+
+	fflush(stderr);
+	rewind(f);
+	n = fread(text, 1, sizeof(text) - 1, f);
+	text[n] = 0;
+	return text;
+}
+
+PEAL_TEST(who_waits_in_vain_finds_the_culprit_in_the_log)
+{
+	struct peal_kernel_options o = { .workers = 2, .name = "stuck" };
+	struct peal_runtime *rt = harness_open(1, "");
+	struct peal_endpoint *e = harness_endpoint(rt);
+	struct peal_kernel *k = harness_launch_with(rt, 0, o);
+	uint64_t moody = harness_spawn(k, "moody", 1);
+	int keep = dup(STDERR_FILENO);
+	FILE *f = tmpfile();
+	char log[8192];
+
+	harness_from(rt, e, 0, moody, four);
+	CHECK_OK(peal_send(e, 0, 2, "", 0, PATIENCE));
+	CHECK(f && keep >= 0);
+	EVENTUALLY(stuck(rt) == 1);
+	setenv("PEAL_LOG", "1", 1);
+	dup2(fileno(f), STDERR_FILENO);
+	peal_kernel_stop(k, 30 * MS);
+	while (!strstr(written(f), "has been silent for"))
+		identity_sleep_us(10000); /* the watchdog, after two seconds */
+	snprintf(log, sizeof(log), "%s", written(f));
+	dup2(keep, STDERR_FILENO);
+	unsetenv("PEAL_LOG");
+	CHECK_CONTAINS(log, "peal: stuck: worker 1 of kernel 'stuck' on device "
+			    "0 is in handler 'moody' of actor 0, on message 0");
+	CHECK_CONTAINS(log, "ms: it is in handler 'moody' of actor 0, on ");
+	fclose(f);
+	close(keep);
+	CHECK_OK(peal_kernel_abort(k, PATIENCE));
 	end(rt);
 }
 
@@ -478,6 +604,9 @@ PEAL_TEST_MAIN(RUN(nothing_is_stuck_where_nothing_waits);
 	       RUN(a_pool_without_members_is_a_cause);
 	       RUN(a_full_topic_leads_to_the_slowest);
 	       RUN(what_moves_slowly_is_not_stuck);
+	       RUN(a_message_of_a_mailbox_is_named);
+	       RUN(a_worker_that_is_slow_with_many_is_not_stuck);
+	       RUN(who_waits_in_vain_finds_the_culprit_in_the_log);
 	       RUN(what_holds_most_comes_first);
 	       RUN(a_process_answers_for_all_its_runtimes);
 	       RUN(runtimes_close_while_they_are_asked);)
