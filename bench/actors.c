@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Many actors on one worker, timed by the host: how many are made a second,
- * versus one call for each; and messages a second from the host to any of them
+ * Many actors on one worker, timed by the host: how many are made a second, in
+ * one call or by a handler, versus one call for each; and messages a second from the host to any of them
  * in random order, versus as many to one of them. Each actor knows its number
  * and compares it with the message's.
  */
@@ -21,12 +21,22 @@
 #define SINGLES 1000 /* actors of a round that are made one by one */
 #define MOST 1000000
 
+#define HATCHES 100 /* messages of a round to who makes as many */
+
+enum what { MADE, BY_HANDLER, MESSAGES_TO };
+
+static const char *const labels[] = { "made", "by-handler", "messages" };
+static const char *const subjects[] = { "actors made",
+					"actors made and ended by a handler",
+					"messages to actors" };
+
 struct row {
-	int is_spawn;
-	uint32_t actors;
+	enum what what;
+	uint32_t actors; /* BY_HANDLER: of one message */
 };
 static const struct row rows[] = {
-	{ 1, 1000 }, { 1, MOST }, { 0, 1000 }, { 0, 32000 }, { 0, MOST },
+	{ MADE, 1000 },	       { MADE, MOST },	       { BY_HANDLER, 1000 },
+	{ MESSAGES_TO, 1000 }, { MESSAGES_TO, 32000 }, { MESSAGES_TO, MOST },
 };
 #define ROWS (int)(sizeof(rows) / sizeof(rows[0]))
 
@@ -154,6 +164,24 @@ static double message_rate(struct crowd *c, uint32_t n)
 	return MESSAGES * 1e9 / (double)(peali_bench_now_ns() - began);
 }
 
+/* Actors a second that a handler makes and ends; negative: it failed. */
+static double handler_rate(struct crowd *c, uint32_t n)
+{
+	const struct peali_bench_call call = { .guest = n };
+	uint64_t began = peali_bench_now_ns();
+
+	for (int i = 0; i < HATCHES; i++)
+		if (peal_send(c->stand.host, (uint32_t)c->port,
+			      PEALI_BENCH_DATA, &call, sizeof(call),
+			      PEALI_STAND_WAIT_NS) < 0)
+			return -peali_say_error("send a message");
+	c->sent += HATCHES;
+	if (await_all(c))
+		return -1;
+	return HATCHES * (double)n * 1e9 /
+	       (double)(peali_bench_now_ns() - began);
+}
+
 /* ---- rows ------------------------------------------------------------------- */
 
 static int build(void *context)
@@ -164,17 +192,20 @@ static int build(void *context)
 	int kernel;
 
 	stand->max_actors = row->actors + 1;
+	stand->spawn_rooms = row->what == BY_HANDLER ? row->actors : 0;
 	kernel = peali_stand_launch(stand, 0, &peal_program_bench, 1);
-	stand->max_actors = 0;
+	stand->max_actors = stand->spawn_rooms = 0;
 	if (kernel < 0)
 		return -1;
 	c->kernel = stand->kernels[kernel];
 	c->sent = 0;
 	/* The first worker has the first core, so the host takes the other. */
 	c->has_cores = stand->on_host && peali_cores_pick(&c->cores) == 0;
-	if (row->is_spawn)
+	if (row->what == MADE)
 		return 0;
-	if (spawn(c, row->actors))
+	if (row->what == BY_HANDLER)
+		c->address[0] = peali_stand_spawn(stand, kernel, "nursery", 0);
+	else if (spawn(c, row->actors))
 		return -1;
 	c->port = peali_stand_from_host(stand, c->address[0],
 					sizeof(struct peali_bench_call));
@@ -191,10 +222,11 @@ static int run_round(void *context, struct peali_samples *ours,
 
 	if (c->has_cores)
 		peali_core_bind(c->cores.b);
-	versus = row->is_spawn ? single_rate(c) : message_rate(c, 1);
-	rate = versus < 0    ? -1 :
-	       row->is_spawn ? spawn_rate(c, row->actors) :
-			       message_rate(c, row->actors);
+	versus = row->what == MESSAGES_TO ? message_rate(c, 1) : single_rate(c);
+	rate = versus < 0	       ? -1 :
+	       row->what == MADE       ? spawn_rate(c, row->actors) :
+	       row->what == BY_HANDLER ? handler_rate(c, row->actors) :
+					 message_rate(c, row->actors);
 	peali_core_bind(-1);
 	if (rate < 0)
 		return -1;
@@ -212,9 +244,7 @@ static void fill(void *context, const struct peali_samples *ours,
 {
 	struct crowd *c = context;
 	const struct row *row = c->row;
-	json_t *cells = peali_report_row(&c->report,
-					 row->is_spawn ? "actors made" :
-							 "messages to actors");
+	json_t *cells = peali_report_row(&c->report, subjects[row->what]);
 
 	peali_row_uint(cells, "actors", row->actors);
 	peali_row_text(cells, "timed_by", "host");
@@ -225,9 +255,10 @@ static void fill(void *context, const struct peali_samples *ours,
 	peali_samples_row_rates(ours, cells, "mega_per_s");
 	peali_row_real(cells, "versus_mega_per_s",
 		       peali_samples_spread(peer).median);
-	peali_samples_row_versus(
-		peer, cells,
-		row->is_spawn ? "a call for each" : "all to one actor", NULL);
+	peali_samples_row_versus(peer, cells,
+				 row->what == MESSAGES_TO ? "all to one actor" :
+							    "a call for each",
+				 NULL);
 }
 
 static int run_row(struct crowd *c, const struct row *row)
@@ -248,8 +279,7 @@ static int run_row(struct crowd *c, const struct row *row)
 	};
 
 	c->row = row;
-	snprintf(label, sizeof(label), "%s-%u",
-		 row->is_spawn ? "made" : "messages", row->actors);
+	snprintf(label, sizeof(label), "%s-%u", labels[row->what], row->actors);
 	return peali_frame_row(&frame);
 }
 

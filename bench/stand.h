@@ -33,6 +33,7 @@ struct peali_stand {
 	uint32_t lanes; /* of the next kernels; 0: one */
 	uint32_t cluster_workers; /* of the next kernels; 0: no clusters */
 	uint32_t max_actors; /* of the next kernels, with 16 bytes each; 0: some */
+	uint32_t spawn_rooms; /* of the next kernels, of each worker; 0: none */
 	uint32_t mailbox_slots; /* of the next kernels; 0: no mailboxes */
 	int emulated;
 	int on_host; /* the host backend's devices alone: threads are peers */

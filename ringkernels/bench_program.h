@@ -45,7 +45,7 @@ PEAL_STATIC_ASSERT(sizeof(struct peali_bench_start) == 64, "start");
 
 /** A message to one of many actors, and the state of that one. */
 struct peali_bench_call {
-	uint64_t guest; /* its number */
+	uint64_t guest; /* its number; nursery: how many to make and end */
 	uint64_t calls; /* in the state: so many have come */
 };
 

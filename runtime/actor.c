@@ -20,6 +20,9 @@ struct peal_kernel *peali_kernel_at(struct peal_runtime *rt, uint64_t address)
 	for (k = rt->kernels; k; k = k->next)
 		if (k->id == id && (uint64_t)k->device == address >> 48)
 			break;
+	if (k && peali_is_spawned(k, address))
+		k->actors[PEAL_ACTOR_INDEX(address)] =
+			peali_actor_look(k, PEAL_ACTOR_INDEX(address));
 	return k && PEAL_ACTOR_INDEX(address) < k->params.max_actors &&
 			       (uint32_t)address ==
 				       peali_actor_number(
@@ -204,6 +207,8 @@ static void plan_run(struct crew *c, uint32_t at, uint32_t n)
 	spawn->entry.emits = h->emits;
 	spawn->entry.tells = h->tells;
 	spawn->entry.port_base = (uint16_t)a->port_base;
+	if (c->rooms.ports_of)
+		spawn->entry.shares = PEAL_SHARES | (c->rooms.ports_of - 1);
 	spawn->port_step = c->rooms.ports_of ? 0 : h->ports;
 	spawn->state_step = (uint32_t)peali_room_step(h);
 	spawn->init_bytes = PEAL_CONTROL_WRITTEN;
@@ -376,6 +381,12 @@ static int find_owner(struct crew *c, struct peal_actor_options *o)
 				  "the address %#llx",
 				  k->name, (unsigned long long)o->ports_of);
 	a = &k->actors[index];
+	if (peali_is_spawned(k, o->ports_of))
+		return peali_fail(PEAL_EINVAL, "peal_actor_spawn",
+				  "`ports_of`: actor %u of kernel '%s' was "
+				  "made by a handler: such have no ports of "
+				  "their own",
+				  index, k->name);
 	if (a->ports_of)
 		return peali_fail(PEAL_EINVAL, "peal_actor_spawn",
 				  "`ports_of`: actor %u of kernel '%s' has no "
@@ -505,7 +516,8 @@ static int check_retire(struct peal_kernel *k, uint64_t address)
 				  "actor %u of kernel '%s' is a member of a "
 				  "pool: let it leave that first",
 				  PEAL_ACTOR_INDEX(address), k->name);
-	if (a->n_links)
+	/* handlers end those that they make, whoever sends to them */
+	if (a->n_links && !peali_is_spawned(k, address))
 		return peali_fail(PEAL_EBUSY, "peal_actor_retire",
 				  "%u links or actors that share its ports "
 				  "hold actor %u of kernel '%s': end those "
@@ -578,15 +590,37 @@ static int tell_ends(struct peal_kernel *k, const uint64_t *addresses,
 	return result;
 }
 
+/* Why a worker did not end them; what it says of them, a handler has done. */
+static int refused(const struct peal_kernel *k, int result)
+{
+	if (result == PEAL_ENOENT)
+		return peali_fail(
+			result, "peal_actor_retire",
+			"one of the actors of kernel '%s' was made by "
+			"a handler, and has been ended by one",
+			k->name);
+	if (result == PEAL_EBUSY)
+		return peali_fail(result, "peal_actor_retire",
+				  "actors that handlers have made share the "
+				  "ports of one of the actors of kernel '%s': "
+				  "end those first",
+				  k->name);
+	return result;
+}
+
 /* They are gone, the last first: so their rooms are taken as they lie. */
 static void strike(struct peal_kernel *k, const uint64_t *addresses, uint32_t n)
 {
-	k->n_actors -= n;
 	while (n-- > 0) {
 		uint32_t index = PEAL_ACTOR_INDEX(addresses[n]);
 		struct peali_actor *a = &k->actors[index];
 		struct peali_rooms rooms = rooms_of(k, a->handler, a);
 
+		if (peali_is_spawned(k, index)) {
+			peali_name_forget(k->rt, addresses[n]);
+			continue;
+		}
+		k->n_actors--;
 		if (a->ports_of)
 			k->actors[a->ports_of - 1].n_links--;
 		peali_supervisor_strike(k, index);
@@ -611,7 +645,7 @@ static int retire(struct peal_runtime *rt, const uint64_t *addresses,
 	result = mark(k, addresses, n);
 	if (result)
 		return result;
-	result = tell_ends(k, addresses, n);
+	result = refused(k, tell_ends(k, addresses, n));
 	for (i = 0; result && i < n; i++)
 		k->actors[PEAL_ACTOR_INDEX(addresses[i])].pool = 0;
 	if (!result)

@@ -438,9 +438,9 @@ static int check_mailbox(const struct peal_endpoint *e, uint32_t port,
 	 * where it arrives */
 	if (pthread_mutex_trylock(&k->rt->lock))
 		return 0;
-	worker = k->actors[actor].handler >= PEALI_POOL_HANDLER ?
+	worker = peali_actor_look(k, actor).handler >= PEALI_POOL_HANDLER ?
 			 link->to.worker :
-			 k->actors[actor].worker;
+			 peali_actor_look(k, actor).worker;
 	pthread_mutex_unlock(&k->rt->lock);
 	if (worker == link->to.worker)
 		return 0;

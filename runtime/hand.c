@@ -89,25 +89,13 @@ static void from_topic(const struct peal_kernel *k, uint32_t worker,
 
 /* ---- whose ------------------------------------------------------------------- */
 
-/* The handler of an actor of that number: as the host knows it, or as the entry
- * says, where the host sees that. */
 static const char *handler_of(const struct peal_kernel *k, uint32_t number)
 {
-	uint32_t index = PEAL_ACTOR_INDEX(number), handler = PEAL_NO_HANDLER;
-	uint64_t own = peali_area_view(k->rt, k->device, &k->own), host;
-	const struct peal_actor_entry *entry;
+	uint32_t index = PEAL_ACTOR_INDEX(number);
+	uint32_t handler = index < k->params.max_actors ?
+				   peali_actor_look(k, index).handler :
+				   PEAL_NO_HANDLER;
 
-	host = peali_area_view(k->rt, PEALI_HOST, &k->own);
-	if (index < k->params.max_actors)
-		handler = k->actors[index].handler;
-	if (handler >= k->program->n_handlers && host &&
-	    index < k->params.max_actors) {
-		entry = (const struct peal_actor_entry
-				 *)(uintptr_t)(host + k->params.actors - own);
-		handler = PEAL_PLACE_HANDLER(
-				  peal_load_relaxed_dev(&entry[index].place)) &
-			  ~PEAL_PLACE_MARK;
-	}
 	return handler < k->program->n_handlers ?
 		       k->program->handlers[handler].name :
 		       "?";

@@ -28,12 +28,13 @@ struct kernel_layout {
 	uint64_t control, status, bells, rings, ring_stride, credits, counts;
 	uint64_t timers; /* what is said of them */
 	uint64_t downs; /* what endpoints find of monitors */
+	uint64_t rooms; /* who has a room of a worker */
 	uint64_t stages; /* of the host's ends of the control rings */
 	uint64_t shared_bytes;
 	/* device memory */
 	uint64_t params, workers, worker_stride, actors, admission, mailboxes;
 	uint64_t mailbox_stride, worker_stages, cluster_home, arena, own_bytes;
-	uint64_t supervisors, care, report, monitors;
+	uint64_t supervisors, care, report, monitors, handlers, room_states;
 	/* of the control rings */
 	struct peali_ring_spec spec;
 	uint64_t stage_bytes;
@@ -83,6 +84,8 @@ static void lay_out(struct kernel_layout *at,
 		at->shared_bytes += n * sizeof(struct peal_timer_status);
 	at->downs = at->shared_bytes;
 	at->shared_bytes += p->max_monitors * sizeof(struct peal_down_slot);
+	at->rooms = at->shared_bytes;
+	at->shared_bytes += peali_spawned_words(p);
 
 	at->params = 0;
 	at->workers = peali_whole_lines(sizeof(struct peal_kernel_params));
@@ -104,15 +107,20 @@ static void lay_out(struct kernel_layout *at,
 	if (p->max_supervisors)
 		at->monitors += peali_whole_lines(p->max_actors *
 						  sizeof(struct peal_care));
-	at->cluster_home = at->monitors;
+	at->handlers = at->monitors;
 	if (p->max_monitors)
-		at->cluster_home += peali_whole_lines(
+		at->handlers += peali_whole_lines(
 			sizeof(struct peal_monitors) +
 			p->max_monitors * sizeof(struct peal_monitor_record));
+	at->cluster_home = at->handlers +
+			   peali_whole_lines(p->n_handlers *
+					     sizeof(struct peal_handler_entry));
 	at->arena = at->cluster_home;
 	if (p->epoch_ns)
 		at->arena += n * p->cluster_bytes;
-	at->own_bytes = at->arena + peali_whole_lines(arena_bytes);
+	at->room_states = at->arena + peali_whole_lines(arena_bytes);
+	at->own_bytes =
+		at->room_states + peali_whole_lines(peali_spawned_states(p));
 }
 
 /* The control link's view for the worker, and the host's end of it. */
@@ -189,6 +197,8 @@ static int write_image(struct peal_kernel *k, const struct kernel_layout *at,
 		((struct peal_monitors *)(void *)(image + at->monitors))->slots =
 			peali_area_view(k->rt, k->device, &k->shared) +
 			at->downs;
+	peali_spawned_handlers(
+		k, (struct peal_handler_entry *)(void *)(image + at->handlers));
 	for (i = 0; i < k->params.max_actors; i++)
 		actors[i].place = PEAL_PLACE(0, 0, PEAL_NO_HANDLER);
 	result = peali_area_write(k->rt, &k->own, 0, image, at->arena);
@@ -226,6 +236,11 @@ static void set_addresses(struct peal_kernel *k, const struct kernel_layout *at)
 	}
 	p->monitors = p->max_monitors ? own + at->monitors : 0;
 	k->down_slots = (struct peal_down_slot *)(void *)(host + at->downs);
+	p->handlers = own + at->handlers;
+	p->rooms = shared + at->rooms;
+	p->room_states = own + at->room_states;
+	peali_spawned_open(k, (uint64_t *)(void *)(host + at->rooms));
+	k->rooms_offset = at->room_states;
 	k->report_offset = at->report;
 	k->arena_offset = at->arena;
 	k->control->magic = PEAL_CONTROL_MAGIC;
@@ -350,7 +365,6 @@ static struct peal_kernel *new_kernel(struct peal_runtime *rt, int device,
 	k->program = program;
 	k->params.n_workers = o->workers;
 	k->params.lanes = o->lanes;
-	k->params.max_actors = o->max_actors;
 	k->params.max_inputs = o->max_inputs;
 	k->params.max_ports = o->max_ports;
 	k->params.max_barriers = o->max_barriers;
@@ -359,6 +373,7 @@ static struct peal_kernel *new_kernel(struct peal_runtime *rt, int device,
 	k->params.max_monitors = o->max_monitors;
 	k->params.max_steps = o->max_steps;
 	k->params.max_handler_ns = o->max_handler_ns;
+	peali_spawned_plan(k, o);
 	k->params.lease_ns = o->lease_ns;
 	k->params.epoch_ns = o->epoch_ns;
 	k->params.end_with_inputs = o->end_with_inputs != 0;

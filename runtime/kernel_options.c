@@ -32,6 +32,8 @@ static const struct option options[] = {
 	OPTION(timers, 0, 0, 1 << 20),
 	OPTION(max_monitors, 0, 0, 1 << PEAL_MONITOR_BITS),
 	OPTION(mailbox_message_bytes, 48, 0, UINT32_MAX), /* queues/mailbox.h */
+	OPTION(spawn_rooms, 0, 0, 1 << 24),
+	OPTION(spawn_state_bytes, 0, 0, UINT32_MAX), /* spawned.c */
 	OPTION(arena_bytes, 1 << 20, 1, 1ULL << 40),
 	OPTION(cluster_bytes, 32 << 10, 0, UINT32_MAX), /* check_cluster */
 };
@@ -108,5 +110,7 @@ int peali_kernel_options_complete(struct peal_kernel_options *o,
 	if (!result)
 		result = check_range("lease_ns", o->lease_ns,
 				     PEALI_LEASE_NS_MIN, UINT64_MAX);
+	if (!result)
+		result = peali_spawned_check(o, program);
 	return result ? result : check_cluster(o);
 }

@@ -520,7 +520,9 @@ int peal_kernel_info(struct peal_kernel *k, struct peal_kernel_info *info_out)
 	info_out->lanes = k->params.lanes;
 	info_out->cluster_workers = k->params.cluster_workers;
 	info_out->cluster_bytes = k->params.cluster_bytes;
-	info_out->actors = k->n_actors;
+	info_out->actors =
+		k->n_actors +
+		peali_spawned_live(k, &info_out->spawned, &info_out->retired);
 	info_out->state = peali_kernel_state(k, &info_out->result);
 	info_out->memory_bytes = k->own.bytes + k->shared.bytes;
 	for (i = 0; i < k->params.n_workers; i++) {

@@ -87,16 +87,39 @@ void peali_names_clear(struct peali_names *names)
 	pthread_mutex_destroy(&names->lock);
 }
 
-int peali_name_check(const struct peal_runtime *rt, const char *name,
+static void forget(struct peali_names *names, struct named *e)
+{
+	pthread_mutex_lock(&names->lock);
+	drop(names, e);
+	pthread_mutex_unlock(&names->lock);
+}
+
+/* Whether it is that of an actor that a handler has made, and that has ended: of
+ * that nobody has told the host. */
+static int was_spawned(struct peal_runtime *rt, uint64_t address)
+{
+	const struct peal_kernel *k = rt->kernels;
+
+	while (k && (k->params.address ^ address) >> 32)
+		k = k->next;
+	return k && peali_is_spawned(k, address) &&
+	       !peali_kernel_of(rt, address);
+}
+
+int peali_name_check(struct peal_runtime *rt, const char *name,
 		     const char *call)
 {
-	const struct named *e;
+	struct named *e;
 
 	if (!*name || strlen(name) >= PEAL_NAME_BYTES)
 		return peali_fail(PEAL_EINVAL, call,
 				  "a name has 1 to %d bytes, not %zu",
 				  PEAL_NAME_BYTES - 1, strlen(name));
 	e = with_name(&rt->names, name);
+	if (e && was_spawned(rt, e->address)) {
+		forget(&rt->names, e);
+		e = NULL;
+	}
 	if (e)
 		return peali_fail(PEAL_EEXIST, call,
 				  "the address %#llx has the name '%s'",
@@ -137,13 +160,6 @@ const char *peali_name_text(struct peal_runtime *rt, uint64_t address,
 		 e ? e->name : "");
 	pthread_mutex_unlock(&rt->names.lock);
 	return text;
-}
-
-static void forget(struct peali_names *names, struct named *e)
-{
-	pthread_mutex_lock(&names->lock);
-	drop(names, e);
-	pthread_mutex_unlock(&names->lock);
 }
 
 void peali_name_forget(struct peal_runtime *rt, uint64_t address)

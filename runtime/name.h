@@ -25,7 +25,7 @@ void peali_names_init(struct peali_names *names);
 void peali_names_clear(struct peali_names *names);
 /* 0 if a name can be given; PEAL_EINVAL, PEAL_EEXIST. The runtime's lock is
  * held, as it is for what follows. */
-int peali_name_check(const struct peal_runtime *rt, const char *name,
+int peali_name_check(struct peal_runtime *rt, const char *name,
 		     const char *call);
 /* Gives a name that was checked to an address that has none; PEAL_ENOMEM. */
 int peali_name_give(struct peal_runtime *rt, uint64_t address, const char *name,

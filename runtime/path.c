@@ -341,9 +341,8 @@ static struct peal_link_view view_of(const struct peal_link *link,
 	view.counts =
 		peali_area_view(link->rt, end->device, &link->counts_area);
 	view.message_bytes = (uint32_t)link->spec.message_bytes;
-	if (link->to.kernel)
-		view.actor =
-			peali_actor_number(link->to.kernel, link->to.actor);
+	if (link->to.kernel) /* as it was: who has its room now is another */
+		view.actor = (uint32_t)link->to.address;
 	view.index = end->index;
 	return view;
 }

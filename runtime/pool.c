@@ -188,7 +188,7 @@ static int find_room(struct peal_kernel *k, struct peali_pool **pool_out,
 			PEAL_ENOSPC, CREATE,
 			"all %u of max_actors are used in kernel '%s', and a "
 			"pool takes one: launch it with a larger max_actors",
-			k->params.max_actors, k->name);
+			k->params.first_room, k->name);
 	*pool_out = &k->pools[i];
 	*actor_out = (uint32_t)actor;
 	return 0;
@@ -345,6 +345,12 @@ static int join(struct peal_runtime *rt, uint64_t pool, uint64_t actor)
 				  "the actor is of kernel '%s' and the pool of "
 				  "kernel '%s'",
 				  peali_kernel_of(rt, actor)->name, k->name);
+	if (peali_is_spawned(k, actor))
+		return peali_fail(PEAL_EINVAL, JOIN,
+				  "actor %u of kernel '%s' was made by a "
+				  "handler, which may end it at any time: join "
+				  "one that the host has made",
+				  PEAL_ACTOR_INDEX(actor), k->name);
 	a = &k->actors[PEAL_ACTOR_INDEX(actor)];
 	if (a->pool)
 		return peali_fail(PEAL_EEXIST, JOIN,

@@ -294,7 +294,7 @@ static enum lack what_lacks(const struct peali_rooms *r, uint32_t n,
 	const struct peal_handler_info *h = &k->program->handlers[r->handler];
 	uint64_t step = peali_room_step(h);
 
-	*left_out = k->params.max_actors - k->n_rooms +
+	*left_out = k->params.first_room - k->n_rooms +
 		    count(k, *list_of_bare(k), n);
 	if (n > *left_out)
 		return LACK_ENTRIES;
@@ -325,7 +325,7 @@ static int say_lack(const struct peali_rooms *r, uint32_t n, enum lack lack,
 			return peali_fail(PEAL_ENOSPC, call,
 					  "all %u of max_actors are used in "
 					  "kernel '%s'",
-					  k->params.max_actors, k->name);
+					  k->params.first_room, k->name);
 		return peali_fail(PEAL_ENOSPC, call,
 				  "%u more actors on worker %u and %llu of "
 				  "max_actors are left in kernel '%s'",
@@ -445,9 +445,9 @@ void peali_rooms_give(const struct peali_rooms *r, uint32_t index)
 
 int64_t peali_pool_room_take(struct peal_kernel *k)
 {
-	if (!*list_of_bare(k) && k->n_rooms == k->params.max_actors)
+	if (!*list_of_bare(k) && k->n_rooms == k->params.first_room)
 		dissolve(k);
-	if (!*list_of_bare(k) && k->n_rooms == k->params.max_actors)
+	if (!*list_of_bare(k) && k->n_rooms == k->params.first_room)
 		return -1;
 	return take_entry(k);
 }

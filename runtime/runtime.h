@@ -211,7 +211,8 @@ struct peal_kernel {
 	struct peal_timer_status *timers; /* if it has some */
 	struct peal_bell *bells;
 	struct peali_worker *workers;
-	struct peali_actor *actors;
+	struct peali_actor *actors; /* max_actors; of who was made by a handler
+				     * as peali_kernel_at has found it */
 	struct peali_pool *pools; /* max_pools */
 	_Atomic uint32_t n_actors; /* live ones */
 	struct peal_supervisor *supervisors; /* max_supervisors */
@@ -223,6 +224,8 @@ struct peal_kernel {
 	uint32_t mailbox_message_bytes;
 	uint32_t next_worker; /* whose turn it is to get an actor */
 	uint64_t arena_offset, arena_bytes, arena_used;
+	uint64_t *rooms; /* who has those of workers, see spawned.c */
+	uint64_t rooms_offset; /* of their states */
 	uint32_t n_rooms; /* entries of `actors` that were ever used */
 	uint32_t *retired; /* lists of those that are free again: see room.c */
 	struct peali_span *spans; /* free arena and ports between others */
@@ -243,6 +246,32 @@ struct peal_kernel {
 int peali_kernel_options_complete(struct peal_kernel_options *options,
 				  const struct peal_runtime *rt,
 				  const struct peal_program *program);
+
+/* ---- actors that handlers make --------------------------------------------- */
+
+/* What the options say of them: 0 and a default, or PEAL_EINVAL. */
+int peali_spawned_check(struct peal_kernel_options *options,
+			const struct peal_program *program);
+/* The same, into the kernel's parameters. */
+void peali_spawned_plan(struct peal_kernel *kernel,
+			const struct peal_kernel_options *options);
+/* Bytes of host memory that say who has a room, and of the rooms' states. */
+uint64_t peali_spawned_words(const struct peal_kernel_params *params);
+uint64_t peali_spawned_states(const struct peal_kernel_params *params);
+/* The former are there: nobody has any. */
+void peali_spawned_open(struct peal_kernel *kernel, uint64_t *rooms);
+/* What devices need to know of the program's handlers. */
+void peali_spawned_handlers(const struct peal_kernel *kernel,
+			    struct peal_handler_entry *out);
+/* Whether the entry that an address names is for an actor of a handler. */
+int peali_is_spawned(const struct peal_kernel *kernel, uint64_t address);
+/* What the host knows of an entry's actor, whoever has made it; without the
+ * runtime's lock it may end at any moment. */
+struct peali_actor peali_actor_look(const struct peal_kernel *kernel,
+				    uint32_t index);
+/* How many were made and ended by now; how many there are. */
+uint32_t peali_spawned_live(const struct peal_kernel *kernel, uint64_t *spawned,
+			    uint64_t *retired);
 
 /* ---- timers ----------------------------------------------------------------- */
 

@@ -390,7 +390,7 @@ static struct worker_look *step(struct search *s, const struct worker_look *w,
 	if (actor >= w->kernel->params.max_actors)
 		return NULL;
 	end = behind_port(s, w->kernel, w->worker,
-			  w->kernel->actors[actor].port_base + port);
+			  peali_actor_look(w->kernel, actor).port_base + port);
 	if (end && end->endpoint) {
 		*cause_out = not_received(s, end->endpoint);
 		return NULL;

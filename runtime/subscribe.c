@@ -453,7 +453,7 @@ static int subscribe(struct peali_topic *t, uint64_t actor, uint32_t flags)
 	if (result)
 		return result;
 	view = peali_topic_view(t, cursor);
-	view.actor = peali_actor_number(end.kernel, end.actor);
+	view.actor = (uint32_t)end.address;
 	view.index = end.index;
 	view.oldest = flags & PEAL_SUBSCRIBE_OLDEST;
 	memset(&t->counts[cursor], 0, sizeof(t->counts[cursor]));

@@ -83,6 +83,11 @@ struct peal_kernel_options {
 	 */
 	uint64_t max_steps;
 	uint64_t max_handler_ns;
+	uint32_t spawn_rooms; /* for actors that handlers make, of each worker,
+			       * beside max_actors, some 80 bytes each and as
+			       * much state: peal/device/spawn.h. 0: none */
+	uint32_t spawn_state_bytes; /* most that the state of such an actor has;
+				     * the largest of the program's handlers */
 };
 
 /**
@@ -112,7 +117,8 @@ struct peal_kernel_info {
 	char name[48];
 	char program[48];
 	int device;
-	uint32_t workers, lanes, actors;
+	uint32_t workers, lanes;
+	uint32_t actors; /* that there are, those of handlers among them */
 	enum peal_kernel_state state;
 	int result; /* PEAL_E... of a failed kernel */
 	uint64_t handled; /* messages whose handler returned; of a busy worker
@@ -129,6 +135,8 @@ struct peal_kernel_info {
 	uint32_t cluster_bytes; /* of its memory that each worker has */
 	struct peal_timer_counts timers;
 	uint64_t mail_expired; /* of mail_dead: their deadline had passed */
+	uint64_t spawned; /* actors that handlers have made */
+	uint64_t retired; /* of those, ended, by whomever */
 };
 
 /** One worker. */

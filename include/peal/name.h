@@ -20,9 +20,10 @@ struct peal_runtime;
  * endpoint or a topic. An address has one name at most, and a name one address. It
  * is free again when the actor is retired, the pool, the endpoint or the topic is
  * destroyed, or the kernel: who comes later, and be it to the same room, has not
- * inherited it. Names are the host's: messages are sent to addresses. peal_stuck
- * says them. They are not the `name` that options have for texts, which nobody is
- * found by.
+ * inherited it. Where a handler has ended the actor the host is not told: then
+ * the name is free for who is given it next, and until then found. Names are the
+ * host's: messages are sent to addresses. peal_stuck says them. They are not the
+ * `name` that options have for texts, which nobody is found by.
  */
 
 /**

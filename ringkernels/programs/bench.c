@@ -6,6 +6,7 @@
  *	ping ⇄ bounce		round trips
  *	respond			replies to requests
  *	guest			is one of very many
+ *	nursery			makes guests, and ends them
  *	rally ⇄ rally		messages to and fro, by peal_tell or by links
  *	callers → callee	messages to one, by peal_tell
  *	source → sink		messages
@@ -19,6 +20,27 @@
 #include <peal/device/kernel.h>
 
 #include "ringkernels/bench_program.h"
+
+#define HANDLERS(X)                                                            \
+	X(ping, sizeof(struct ping), PEAL_EMITS(2, 1))                         \
+	X(bounce, 0, PEAL_EMITS(1, 1))                                         \
+	X(respond, 0, PEAL_EMITS(1, 1))                                        \
+	X(guest, sizeof(struct peali_bench_call), PEAL_SINK)                   \
+	X(nursery, 0, PEAL_SINK)                                               \
+	X(rally_tell, sizeof(struct round), PEAL_LIMITS(1, 1, 1, 0, 0))        \
+	X(rally_emit, sizeof(struct round), PEAL_EMITS(2, 1))                  \
+	X(caller, sizeof(struct round), PEAL_TELLS(PEALI_BENCH_TELLS + 1))     \
+	X(callee, sizeof(struct callee), PEAL_EMITS(1, 1))                     \
+	X(source, sizeof(struct round), PEAL_EMITS(2, PEALI_BENCH_BATCH))      \
+	X(sink, sizeof(struct round), PEAL_EMITS(1, 1))                        \
+	X(feeder, sizeof(struct round), PEAL_EMITS(2, 1))                      \
+	X(relay, 0, PEAL_EMITS(1, 1))                                          \
+	X(drain, sizeof(struct round), PEAL_EMITS(1, 1))                       \
+	X(phases, sizeof(struct round), PEAL_EMITS(1, 1))                      \
+	X(hub3, 0, PEAL_EMITS(3, 1))                                           \
+	X(hub7, 0, PEAL_EMITS(7, 1))                                           \
+	X(hub15, 0, PEAL_EMITS(15, 1))
+PEAL_HANDLERS(HANDLERS);
 
 /* The part of a state that every actor begins with. */
 struct round {
@@ -268,6 +290,25 @@ static PEAL_DEV int guest(struct peal_worker *w)
 	if (peal_is_leader(w))
 		mine->calls++;
 	return 0;
+}
+
+/* Makes so many guests, one after another, and ends each. */
+static PEAL_DEV int nursery(struct peal_worker *w)
+{
+	struct peali_bench_call call =
+		*(const struct peali_bench_call *)peal_data(w);
+	uint64_t n = call.guest;
+	uint32_t actor = 0;
+	int result = 0;
+
+	call.calls = 0;
+	for (call.guest = 0; call.guest < n && !result; call.guest++) {
+		result = peal_spawn(w, PEAL_HANDLER(guest), &call, sizeof(call),
+				    0, &actor);
+		if (!result)
+			result = peal_retire(w, actor);
+	}
+	return result;
 }
 
 /* ---- tells ------------------------------------------------------------------ */
@@ -574,22 +615,4 @@ static PEAL_DEV int hub15(struct peal_worker *w)
 	return hub(w, 15);
 }
 
-#define HANDLERS(X)                                                            \
-	X(ping, sizeof(struct ping), PEAL_EMITS(2, 1))                         \
-	X(bounce, 0, PEAL_EMITS(1, 1))                                         \
-	X(respond, 0, PEAL_EMITS(1, 1))                                        \
-	X(guest, sizeof(struct peali_bench_call), PEAL_SINK)                   \
-	X(rally_tell, sizeof(struct round), PEAL_LIMITS(1, 1, 1, 0, 0))        \
-	X(rally_emit, sizeof(struct round), PEAL_EMITS(2, 1))                  \
-	X(caller, sizeof(struct round), PEAL_TELLS(PEALI_BENCH_TELLS + 1))     \
-	X(callee, sizeof(struct callee), PEAL_EMITS(1, 1))                     \
-	X(source, sizeof(struct round), PEAL_EMITS(2, PEALI_BENCH_BATCH))      \
-	X(sink, sizeof(struct round), PEAL_EMITS(1, 1))                        \
-	X(feeder, sizeof(struct round), PEAL_EMITS(2, 1))                      \
-	X(relay, 0, PEAL_EMITS(1, 1))                                          \
-	X(drain, sizeof(struct round), PEAL_EMITS(1, 1))                       \
-	X(phases, sizeof(struct round), PEAL_EMITS(1, 1))                      \
-	X(hub3, 0, PEAL_EMITS(3, 1))                                           \
-	X(hub7, 0, PEAL_EMITS(7, 1))                                           \
-	X(hub15, 0, PEAL_EMITS(15, 1))
 PEAL_PROGRAM(bench, HANDLERS);

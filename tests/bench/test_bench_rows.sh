@@ -39,7 +39,7 @@ OWN = {
     "setup": ["devices", "links", "setup_ms", "bytes_per_link"],
 }
 LEAST = {"latency": 20, "throughput": 24, "stream": 19, "barrier": 8,
-         "echo": 8, "request": 6, "actors": 5, "tells": 6,
+         "echo": 8, "request": 6, "actors": 6, "tells": 6,
          "idle": 12, "setup": 3}
 KEYS = {"latency": ["subject", "route", "message_bytes", "versus"],
         "throughput": ["subject", "route", "message_bytes", "batch",

@@ -4,6 +4,7 @@
 
 #include <peal/abi/barrier.h>
 #include <peal/abi/ring.h>
+#include <peal/abi/room.h>
 
 /*
  * How the host and a resident kernel talk: words in host memory that both map,
@@ -80,7 +81,9 @@ struct peal_worker_status {
 	uint64_t clock_seen; /* the lease that it saw last */
 	uint64_t clock_first; /* its clock after it had seen that */
 	uint64_t clock_latest; /* its clock at its latest look */
-	uint8_t reserved[PEAL_SHARED_LINE - 32];
+	uint64_t spawned; /* actors that its handlers have made */
+	uint64_t retired; /* of those, ended, by whomever */
+	uint8_t reserved[PEAL_SHARED_LINE - 48];
 };
 
 /**
@@ -140,7 +143,8 @@ struct peal_actor_entry {
 	uint16_t emits; /* most messages per port for one input */
 	uint16_t tells; /* most mailbox messages for one input */
 	uint16_t port_base; /* of its ports in the worker's table */
-	uint16_t reserved[2];
+	uint32_t shares; /* PEAL_SHARES and the index of whose ports it uses;
+			  * else how many that handlers have made use its */
 };
 
 /** Index of a worker's port for dead letters, and of its actors' first one. */
@@ -303,8 +307,18 @@ struct peal_kernel_params {
 	/* what a handler may use for one message, see device/budget.h; 0: all */
 	uint64_t max_steps;
 	uint64_t max_handler_ns;
+	/* for actors that handlers make, see abi/room.h; of max_actors, those
+	 * from first_room on, spawn_rooms for each worker */
+	uint64_t handlers; /* struct peal_handler_entry[n_handlers] */
+	uint64_t rooms; /* host only: a PEAL_ROOM for each */
+	uint64_t room_states; /* a state for each */
+	uint64_t room_step; /* from one's to the next one's */
+	uint32_t n_handlers;
+	uint32_t first_room;
+	uint32_t spawn_rooms; /* per worker; 0: there are none */
+	uint32_t spawn_state_bytes; /* most that such an actor's state has */
 };
 
-PEAL_STATIC_ASSERT(sizeof(struct peal_kernel_params) == 224, "params size");
+PEAL_STATIC_ASSERT(sizeof(struct peal_kernel_params) == 272, "params size");
 
 #endif

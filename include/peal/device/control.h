@@ -22,7 +22,7 @@
 #define PEALI_AGAIN 3 /* an input has something: try it */
 #define PEALI_FETCH 4 /* the lanes fetch slots of a mirror */
 #define PEALI_FORWARD 5 /* the leader moves an input's messages to mailboxes */
-#define PEALI_SPAWN 6 /* the lanes make actors */
+#define PEALI_SPAWN 6 /* the lanes make actors, or the leader ends some */
 #define PEALI_BURY 7 /* the leader takes a message off that nobody gets */
 #define PEALI_SUPERVISE 8 /* an actor has failed that has a supervisor */
 #define PEALI_TIMERS 9 /* the leader puts what is due into mailboxes */
@@ -204,9 +204,6 @@ peali_control_handle(struct peal_worker *w, const struct peal_message *m)
 	case PEAL_CONTROL_FORGET:
 		return peali_control_topic(
 			w, type, (const struct peal_topic_view *)m->data);
-	case PEAL_CONTROL_RETIRE:
-		return peali_control_retire(
-			w, (const struct peal_control_spawn *)m->data);
 	case PEAL_CONTROL_BARRIER: {
 		const struct peal_barrier_view *view =
 			(const struct peal_barrier_view *)m->data;
@@ -254,6 +251,14 @@ peali_control_restarts(struct peal_worker *w, const struct peal_message *m)
 	return 1;
 }
 
+/* Whether a control message makes or ends actors. */
+static PEAL_DEV PEAL_INLINE int
+peali_control_crowd(const struct peal_message *m)
+{
+	return m->header.type == PEAL_CONTROL_SPAWN ||
+	       m->header.type == PEAL_CONTROL_RETIRE;
+}
+
 /* Handles the control messages that are there, up to one for all lanes. */
 static PEAL_DEV PEAL_UNUSED inline int peali_control(struct peal_worker *w)
 {
@@ -263,13 +268,11 @@ static PEAL_DEV PEAL_UNUSED inline int peali_control(struct peal_worker *w)
 		/* What the host wrote before it, a new actor's state for one:
 		 * a GPU's first-level cache may hold what was there earlier. */
 		peal_fence_acquire_sys();
-		if (m.header.type == PEAL_CONTROL_SPAWN ||
-		    peali_control_restarts(w, &m)) {
+		if (peali_control_crowd(&m) || peali_control_restarts(w, &m)) {
 			w->message = m;
 			w->state->since_look = PEALI_LOOK_EVERY; /* come back */
-			return m.header.type == PEAL_CONTROL_SPAWN ?
-				       PEALI_SPAWN :
-				       PEALI_SUPERVISE;
+			return peali_control_crowd(&m) ? PEALI_SPAWN :
+							 PEALI_SUPERVISE;
 		}
 		peali_control_done(w, &m, peali_control_handle(w, &m));
 	}

@@ -2,7 +2,7 @@
 #ifndef PEAL_DEVICE_CONTROL_ACTOR_H
 #define PEAL_DEVICE_CONTROL_ACTOR_H
 
-#include <peal/device/monitor.h>
+#include <peal/device/room.h>
 
 /* Control messages about actors: some are made, which takes all lanes, as their
  * states are filled; some are ended. The loop and control.h call it. */
@@ -47,28 +47,53 @@ peali_control_first(const struct peal_worker *w,
 	       PEAL_ACTOR_INDEX(spawn->actor);
 }
 
+/* Whether those that it names can end: an actor of a handler may have done so by
+ * itself, and handlers' may share the ports of others. 0 or PEAL_E... */
 static PEAL_DEV PEAL_UNUSED inline int
-peali_control_retire(struct peal_worker *w,
-		     const struct peal_control_spawn *spawn)
+peali_control_may_end(const struct peal_worker *w,
+		      const struct peal_control_spawn *spawn)
 {
-	struct peal_actor_entry *entry = peali_control_first(w, spawn);
+	const struct peal_actor_entry *entry = peali_control_first(w, spawn);
 	uint32_t i;
 
 	if (!peali_control_has(w, spawn))
 		return PEAL_EINVAL;
 	for (i = 0; i < spawn->count; i++, entry++) {
-		peal_store_relaxed_dev(&entry->place,
+		if (peali_is_room(w, PEAL_ACTOR_INDEX(spawn->actor) + i) &&
+		    !PEAL_PLACE_IS_OF(peal_load_relaxed_dev(&entry->place),
+				      spawn->actor))
+			return PEAL_ENOENT;
+		if (entry->shares && !(entry->shares & PEAL_SHARES))
+			return PEAL_EBUSY;
+	}
+	return 0;
+}
+
+static PEAL_DEV PEAL_UNUSED inline int
+peali_control_retire(struct peal_worker *w,
+		     const struct peal_control_spawn *spawn)
+{
+	uint32_t first = PEAL_ACTOR_INDEX(spawn->actor), i;
+	int result = peali_control_may_end(w, spawn);
+
+	if (result)
+		return result;
+	for (i = 0; i < spawn->count; i++) {
+		if (peali_is_room(w, first + i)) {
+			peali_room_end(w, spawn->actor + i);
+			peali_room_free(w, first + i);
+			continue;
+		}
+		peal_store_relaxed_dev(&peali_entry(w, first + i)->place,
 				       PEAL_PLACE(spawn->actor, w->index,
 						  PEAL_NO_HANDLER));
 		if (w->params->care)
 			peal_store_relaxed_dev(
-				&peali_care(w,
-					    PEAL_ACTOR_INDEX(spawn->actor) + i)
-					 ->member,
-				0);
+				&peali_care(w, first + i)->member, 0);
 	}
-	peali_monitors_ended(w, spawn->actor, spawn->count, PEAL_DOWN_RETIRED,
-			     0);
+	if (!peali_is_room(w, first)) /* those have said so themselves */
+		peali_monitors_ended(w, spawn->actor, spawn->count,
+				     PEAL_DOWN_RETIRED, 0);
 	return 0;
 }
 
@@ -114,6 +139,7 @@ peali_spawn_entries(struct peal_worker *w,
 		entry->ports = spawn->entry.ports;
 		entry->emits = spawn->entry.emits;
 		entry->tells = spawn->entry.tells;
+		entry->shares = spawn->entry.shares;
 		entry->port_base = (uint16_t)(spawn->entry.port_base +
 					      i * spawn->port_step);
 		/* Its own are not connected, whoever had them before. */
@@ -128,7 +154,7 @@ peali_spawn_entries(struct peal_worker *w,
 	}
 }
 
-/* Collective: makes the actors of the control message in w->message. */
+/* Collective: makes or ends the actors of the control message in w->message. */
 static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
 peali_spawn(struct peal_worker *w)
 {
@@ -136,6 +162,12 @@ peali_spawn(struct peal_worker *w)
 		(const struct peal_control_spawn *)w->message.data;
 	int good = peali_control_has(w, spawn);
 
+	if (w->message.header.type == PEAL_CONTROL_RETIRE) {
+		if (peal_is_leader(w))
+			peali_control_done(w, &w->message,
+					   peali_control_retire(w, spawn));
+		return;
+	}
 	if (good && spawn->init_bytes != PEAL_CONTROL_WRITTEN)
 		peali_spawn_states(w, spawn);
 	if (good)

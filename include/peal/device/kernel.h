@@ -11,6 +11,7 @@
 #include <peal/device/phase.h>
 #include <peal/device/placed.h>
 #include <peal/device/request.h>
+#include <peal/device/spawn.h>
 #include <peal/device/timer.h>
 #include <peal/device/typed.h>
 
@@ -24,6 +25,10 @@
  *
  *	#define HANDLERS(X) X(scale, sizeof(struct scale), PEAL_EMITS(1, 1))
  *	PEAL_PROGRAM(scaler, HANDLERS)
+ *
+ * Where handlers make actors the list comes before them, with
+ * PEAL_HANDLERS(HANDLERS) behind it: then PEAL_HANDLER(scale) is such a handler,
+ * see spawn.h.
  *
  * A source whose kernels shall have pools defines PEAL_USES_POOLS as 1 first.
  *
@@ -45,6 +50,7 @@
 #define PEAL_LIMITS(ports, per_port, tells, input_bytes, output_bytes)         \
 	(ports), (per_port), (tells), 0, (input_bytes), (output_bytes)
 
+#define PEALI_INDEX(function, state_bytes, limits) peali_index_##function,
 #define PEALI_ENUM(function, state_bytes, limits) peali_handler_##function,
 #define PEALI_CASE(function, state_bytes, limits)                              \
 	case peali_handler_##function:                                         \
@@ -62,6 +68,16 @@ static PEAL_DEV PEAL_INLINE int peali_takes(const struct peal_worker *w,
 	return !bytes || PEAL_LIKELY(peal_length(w) == bytes) ||
 	       w->message.header.flags & PEAL_FLAGS_OWN;
 }
+
+/**
+ * Before handlers that make actors: of which handlers, by the list that the
+ * program is made of. HANDLERS itself needs nothing of what follows it.
+ */
+#define PEAL_HANDLERS(HANDLERS)                                                \
+	enum peali_indices { HANDLERS(PEALI_INDEX) peali_n_indices }
+
+/** A handler's number in its program, for peal_spawn. */
+#define PEAL_HANDLER(function) ((uint32_t)peali_index_##function)
 
 /* Makes a worker, or on the host a lane's view of it. */
 static PEAL_DEV PEAL_UNUSED inline void

@@ -141,6 +141,13 @@ struct peal_worker_state {
 	uint32_t downs; /* monitors that are due, for the worker to send */
 	uint32_t down_first, down_last; /* 1 + the places of their records */
 	struct peal_mailbox_lease down_lease; /* a slot for one of those */
+	/* of its rooms, see room.h */
+	uint64_t spawned, retired;
+	uint64_t leaving_at; /* `handled`, when the actor in hand has ended */
+	uint32_t leaving; /* 1 + the entry of that one; 0 */
+	uint32_t rooms_used; /* those from there on never were */
+	uint32_t room_first, room_last; /* 1 + the entries of those that are
+					 * free again, in line; 0 */
 	/* for the lanes, on the host: what the leader decided */
 	int32_t turn;
 	uint32_t actor;

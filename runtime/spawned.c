@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Actors that handlers make: their rooms, and who has them. A worker says so of
+ * each of its rooms in a word of host memory, so that it costs the host neither a
+ * look into the device's memory nor a question. */
+#include <string.h>
+
+#include "runtime/runtime.h"
+
+#define CALL "peal_kernel_launch"
+
+static uint64_t rooms_of(const struct peal_kernel *k)
+{
+	return (uint64_t)k->params.n_workers * k->params.spawn_rooms;
+}
+
+static uint32_t largest_state(const struct peal_program *program)
+{
+	uint32_t most = 0, i;
+
+	for (i = 0; i < program->n_handlers; i++)
+		if (program->handlers[i].state_bytes > most)
+			most = program->handlers[i].state_bytes;
+	return most;
+}
+
+int peali_spawned_check(struct peal_kernel_options *o,
+			const struct peal_program *program)
+{
+	uint64_t all = o->max_actors + (uint64_t)o->workers * o->spawn_rooms;
+
+	if (all > 1ULL << PEAL_ACTOR_BITS)
+		return peali_fail(PEAL_EINVAL, CALL,
+				  "options max_actors, %u, and spawn_rooms, %u "
+				  "for each of %u workers, come to %llu "
+				  "actors: a kernel has at most %u",
+				  o->max_actors, o->spawn_rooms, o->workers,
+				  (unsigned long long)all,
+				  1u << PEAL_ACTOR_BITS);
+	if (o->spawn_state_bytes && !o->spawn_rooms)
+		return peali_fail(PEAL_EINVAL, CALL,
+				  "option spawn_state_bytes is %u, and there "
+				  "are no spawn_rooms with such a state",
+				  o->spawn_state_bytes);
+	if (o->spawn_rooms && !o->spawn_state_bytes)
+		o->spawn_state_bytes = largest_state(program);
+	return 0;
+}
+
+void peali_spawned_plan(struct peal_kernel *k,
+			const struct peal_kernel_options *o)
+{
+	struct peal_kernel_params *p = &k->params;
+
+	p->n_handlers = k->program->n_handlers;
+	p->first_room = o->max_actors;
+	p->spawn_rooms = o->spawn_rooms;
+	p->spawn_state_bytes = o->spawn_state_bytes;
+	p->room_step = ((uint64_t)o->spawn_state_bytes + 15) / 16 * 16;
+	p->max_actors = o->max_actors + (uint32_t)rooms_of(k);
+}
+
+uint64_t peali_spawned_words(const struct peal_kernel_params *p)
+{
+	return (uint64_t)p->n_workers * p->spawn_rooms * sizeof(uint64_t);
+}
+
+uint64_t peali_spawned_states(const struct peal_kernel_params *p)
+{
+	return (uint64_t)p->n_workers * p->spawn_rooms * p->room_step;
+}
+
+void peali_spawned_open(struct peal_kernel *k, uint64_t *rooms)
+{
+	uint64_t i;
+
+	k->rooms = rooms;
+	for (i = 0; i < rooms_of(k); i++)
+		peal_store_relaxed_sys(&rooms[i],
+				       PEAL_ROOM(0, PEAL_ROOM_FREE, 0));
+}
+
+void peali_spawned_handlers(const struct peal_kernel *k,
+			    struct peal_handler_entry *out)
+{
+	uint32_t i;
+
+	for (i = 0; i < k->program->n_handlers; i++) {
+		const struct peal_handler_info *h = &k->program->handlers[i];
+
+		out[i].state_bytes = h->state_bytes;
+		out[i].output_bytes = h->output_bytes;
+		out[i].ports = h->ports;
+		out[i].emits = h->emits;
+		out[i].tells = h->tells;
+	}
+}
+
+int peali_is_spawned(const struct peal_kernel *k, uint64_t address)
+{
+	uint32_t index = PEAL_ACTOR_INDEX(address);
+
+	return index >= k->params.first_room && index < k->params.max_actors;
+}
+
+struct peali_actor peali_actor_look(const struct peal_kernel *k, uint32_t index)
+{
+	uint32_t at = index - k->params.first_room;
+	struct peali_actor a;
+	uint64_t room;
+
+	if (!peali_is_spawned(k, index))
+		return k->actors[index];
+	room = peal_load_relaxed_sys(&k->rooms[at]);
+	memset(&a, 0, sizeof(a));
+	a.handler = PEAL_ROOM_HANDLER(room) == PEAL_ROOM_FREE ?
+			    PEAL_NO_HANDLER :
+			    PEAL_ROOM_HANDLER(room);
+	a.worker = at / k->params.spawn_rooms;
+	a.generation = PEAL_ROOM_GENERATION(room);
+	a.ports_of = PEAL_ROOM_PORTS_OF(room);
+	if (a.ports_of)
+		a.port_base = k->actors[a.ports_of - 1].port_base;
+	a.state_offset = k->rooms_offset + at * k->params.room_step;
+	return a;
+}
+
+uint32_t peali_spawned_live(const struct peal_kernel *k, uint64_t *spawned,
+			    uint64_t *retired)
+{
+	uint32_t i;
+
+	*spawned = *retired = 0;
+	for (i = 0; i < k->params.n_workers; i++)
+		*retired += peal_load_relaxed_sys(&k->status[i].retired);
+	for (i = 0; i < k->params.n_workers; i++)
+		*spawned += peal_load_relaxed_sys(&k->status[i].spawned);
+	if (*spawned < *retired) /* a GPU's words may come in any order */
+		*spawned = *retired;
+	return (uint32_t)(*spawned - *retired);
+}

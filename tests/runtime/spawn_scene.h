@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEAL_TESTS_SPAWN_SCENE_H
+#define PEAL_TESTS_SPAWN_SCENE_H
+
+#include "runtime/both_lanes.h"
+#include "runtime/spawns.h"
+
+PEAL_DECLARE_PROGRAM(spawns);
+
+#define WORKERS_MAX 4
+
+/* A kernel with a maker on each worker, which answers to an endpoint and has a
+ * link from it. */
+struct scene {
+	struct peal_runtime *rt;
+	struct peal_endpoint *e;
+	struct peal_kernel *k;
+	uint32_t n;
+	uint64_t maker[WORKERS_MAX];
+	struct peal_link *link[WORKERS_MAX];
+};
+
+static inline struct scene scene_open(struct peal_kernel_options o)
+{
+	struct scene s = { .rt = harness_open(1, "") };
+	struct peal_link_options none = { .capacity = 0 };
+	struct peal_link_options orders = { .message_bytes = sizeof(
+						    struct spawns_state) };
+	uint32_t i;
+
+	s.e = harness_endpoint(s.rt);
+	s.n = o.workers ? o.workers : 1;
+	o.size = sizeof(o);
+	o.lanes = lanes;
+	if (!o.mailbox_slots)
+		o.mailbox_slots = 256;
+	CHECK_OK(peal_kernel_launch(s.rt, 0, &peal_program_spawns, &o, &s.k));
+	for (i = 0; i < s.n; i++) {
+		s.maker[i] = harness_spawn(s.k, "maker", (int)i);
+		s.link[i] = harness_from(s.rt, s.e, i, s.maker[i], none);
+		harness_to(s.rt, s.maker[i], s.e, orders);
+	}
+	return s;
+}
+
+/* One worker with so many rooms, for states as the child's. */
+static inline struct scene scene_plain(uint32_t rooms)
+{
+	struct peal_kernel_options o = {
+		.spawn_rooms = rooms,
+		.spawn_state_bytes = sizeof(struct spawns_state),
+		.max_monitors = 8,
+	};
+
+	return scene_open(o);
+}
+
+/* What comes of an order to a maker. */
+static inline struct spawns_order obey(struct scene *s, uint32_t worker,
+				       uint16_t type, struct spawns_order o)
+{
+	struct peal_received r;
+
+	CHECK_OK(peal_send(s->e, worker, type, &o, sizeof(o), PATIENCE));
+	CHECK_OK(peal_receive(s->e, &o, sizeof(o), &r, PATIENCE));
+	CHECK_EQ(r.type, type);
+	CHECK_EQ(r.from, s->maker[worker]);
+	CHECK_EQ(o.self, (uint32_t)s->maker[worker]);
+	return o;
+}
+
+/* One of that handler; its result, and if that is 0 its address. */
+static inline int try_make(struct scene *s, uint32_t handler, uint64_t value,
+			   uint64_t ports_of, uint64_t *address_out)
+{
+	struct spawns_order o = { .handler = handler,
+				  .n = 1,
+				  .value = value,
+				  .ports_of = (uint32_t)ports_of,
+				  .init_bytes = 16 };
+
+	o = obey(s, 0, SPAWNS_MAKE, o);
+	*address_out = (s->maker[0] >> 32 << 32) | o.actor;
+	return o.result;
+}
+
+static inline uint64_t make(struct scene *s, uint64_t value)
+{
+	uint64_t address;
+
+	CHECK_OK(try_make(s, SPAWNS_CHILD, value, 0, &address));
+	return address;
+}
+
+static inline int end(struct scene *s, uint64_t address)
+{
+	struct spawns_order o = { .actor = (uint32_t)address };
+
+	return obey(s, 0, SPAWNS_END, o).result;
+}
+
+static inline struct peal_kernel_info info_of(struct scene *s)
+{
+	struct peal_kernel_info info;
+
+	CHECK_OK(peal_kernel_info(s->k, &info));
+	return info;
+}
+
+/* By the maker's link, to an actor of a handler. */
+static inline void say(struct scene *s, uint64_t address, uint16_t type)
+{
+	uint64_t nothing = 0;
+
+	CHECK_OK(peal_send_to(s->e, 0, address, type, &nothing, sizeof(nothing),
+			      PATIENCE));
+}
+
+/* Everything is handled that was sent and told. */
+static inline void scene_quiet(struct scene *s)
+{
+	struct peal_kernel_info info = info_of(s);
+	uint32_t i;
+
+	for (i = 0; i < 2; i++) {
+		harness_conserved(s->rt);
+		EVENTUALLY(!peal_kernel_info(s->k, &info) &&
+			   info.told == info.mail_done);
+	}
+}
+
+/* Its state, of a kernel that is suspended meanwhile. */
+static inline struct spawns_state state_of(struct scene *s, uint64_t address)
+{
+	struct spawns_state state;
+
+	scene_quiet(s);
+	CHECK_OK(peal_kernel_suspend(s->k, PATIENCE));
+	CHECK_OK(peal_actor_state(s->rt, address, &state, sizeof(state)));
+	CHECK_OK(peal_kernel_resume(s->k));
+	return state;
+}
+
+/* So many actors of handlers there are, and all is conserved. */
+static inline void scene_close(struct scene *s, uint64_t left)
+{
+	struct peal_kernel_info info;
+
+	if (info_of(s).state != PEAL_KERNEL_STOPPED)
+		scene_quiet(s);
+	info = info_of(s);
+	CHECK_EQ(info.spawned - info.retired, left);
+	CHECK_EQ(info.actors, s->n + left);
+	harness_conserved(s->rt);
+	CHECK_OK(peal_runtime_shutdown(s->rt));
+}
+
+#endif

@@ -1,0 +1,527 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Actors that handlers make and end: with what state and by whose ports, how long
+ * their addresses are theirs, when there is no room for more, and what the host
+ * knows of them.
+ */
+#include "runtime/spawn_scene.h"
+
+/* ---- life --------------------------------------------------------------------- */
+
+PEAL_TEST(a_handler_makes_an_actor_that_has_messages_and_ends_it)
+{
+	struct scene s = scene_plain(4);
+	struct peal_monitor_options o = { .size = sizeof(o), .tag = 5 };
+	struct spawns_state state;
+	struct peal_received r;
+	struct peal_down down;
+	struct peal_endpoint *ear = harness_endpoint(s.rt);
+	uint64_t actor = make(&s, 0x1234);
+
+	CHECK_EQ(info_of(&s).actors, 2);
+	CHECK_EQ(info_of(&s).spawned, 1);
+	CHECK_OK(
+		peal_monitor(s.k, peal_endpoint_address(ear), actor, &o, NULL));
+	say(&s, actor, SPAWNS_HELLO);
+	say(&s, actor, SPAWNS_COUNT);
+	say(&s, actor, SPAWNS_COUNT);
+	state = state_of(&s, actor);
+	CHECK_EQ(state.value, 0x1234);
+	CHECK_EQ(state.maker, (uint32_t)s.maker[0]);
+	CHECK_EQ(state.hellos, 1);
+	CHECK_EQ(state.count, 2);
+	CHECK_OK(end(&s, actor));
+	CHECK_OK(peal_receive(ear, &down, sizeof(down), &r, PATIENCE));
+	CHECK_EQ(r.down, 1);
+	CHECK_EQ(down.actor, actor);
+	CHECK_EQ(down.reason, PEAL_DOWN_RETIRED);
+	CHECK_EQ(end(&s, actor), PEAL_ENOENT);
+	CHECK_EQ(info_of(&s).actors, 1);
+	CHECK_EQ(info_of(&s).retired, 1);
+	say(&s, actor, SPAWNS_COUNT);
+	EVENTUALLY(harness_info(s.link[0]).dead[PEAL_REASON_NO_ACTOR] == 1);
+	CHECK_EQ(info_of(&s).failed, 0);
+	scene_close(&s, 0);
+}
+
+PEAL_TEST(a_room_is_used_again_with_another_address)
+{
+	struct scene s = scene_plain(1);
+	uint64_t first = make(&s, 1), before = first, actor = 0;
+	uint32_t i;
+
+	say(&s, first, SPAWNS_HELLO);
+	CHECK_OK(end(&s, first));
+	for (i = 1; i <= PEAL_ACTOR_GENERATIONS; i++, before = actor) {
+		actor = make(&s, i);
+		CHECK_EQ(PEAL_ACTOR_INDEX(actor), PEAL_ACTOR_INDEX(first));
+		CHECK(actor != before);
+		CHECK_EQ(actor == first, i == PEAL_ACTOR_GENERATIONS);
+		say(&s, actor, SPAWNS_HELLO); /* as if nobody had been there */
+		say(&s, before, SPAWNS_COUNT); /* who is no more */
+		CHECK_OK(end(&s, actor));
+	}
+	scene_quiet(&s);
+	CHECK_EQ(info_of(&s).failed, 0);
+	CHECK_EQ(harness_info(s.link[0]).dead[PEAL_REASON_NO_ACTOR],
+		 PEAL_ACTOR_GENERATIONS);
+	scene_close(&s, 0);
+}
+
+PEAL_TEST(messages_under_way_do_not_come_to_who_has_the_room_next)
+{
+	struct scene s = scene_plain(1);
+	struct spawns_order o = {
+		.handler = SPAWNS_CHILD, .n = 3, .value = 7, .init_bytes = 8
+	};
+	uint64_t actor;
+
+	o = obey(&s, 0, SPAWNS_LATE, o);
+	CHECK_OK(o.result);
+	actor = (s.maker[0] >> 32 << 32) | o.actor;
+	say(&s, actor, SPAWNS_HELLO);
+	scene_quiet(&s);
+	CHECK_EQ(info_of(&s).mail_dead, 3);
+	CHECK_EQ(info_of(&s).failed, 0);
+	CHECK_EQ(state_of(&s, actor).count, 0);
+	scene_close(&s, 1);
+}
+
+PEAL_TEST(who_ends_itself_has_its_state_until_its_handler_returns)
+{
+	struct scene s = scene_plain(1);
+	struct spawns_order none = { .n = 0 };
+	uint64_t actor = make(&s, 3), next;
+
+	say(&s, actor, SPAWNS_LEAVE);
+	scene_quiet(&s);
+	CHECK_EQ(info_of(&s).failed, 0);
+	CHECK_EQ(info_of(&s).retired, 1);
+	/* it has tried to make another one, and there was no room yet */
+	CHECK_EQ(obey(&s, 0, SPAWNS_LEAVES, none).value, 1);
+	next = make(&s, 4);
+	CHECK_EQ(PEAL_ACTOR_INDEX(next), PEAL_ACTOR_INDEX(actor));
+	CHECK(next != actor);
+	say(&s, next, SPAWNS_HELLO);
+	say(&s, next, SPAWNS_LEAVE); /* and once more, by the same room */
+	say(&s, next, SPAWNS_COUNT);
+	scene_quiet(&s);
+	CHECK_EQ(obey(&s, 0, SPAWNS_LEAVES, none).value, 2);
+	CHECK_EQ(harness_info(s.link[0]).dead[PEAL_REASON_NO_ACTOR], 1);
+	next = make(&s, 5);
+	CHECK_OK(end(&s, next));
+	CHECK_EQ(info_of(&s).failed, 0);
+	scene_close(&s, 0);
+}
+
+PEAL_TEST(who_ends_itself_has_none_of_the_messages_behind)
+{
+	struct scene s = scene_plain(1);
+	uint64_t actor;
+
+	CHECK_OK(try_make(&s, SPAWNS_MUTE, 1, 0, &actor));
+	CHECK_OK(peal_kernel_suspend(s.k, PATIENCE)); /* they come in a row */
+	say(&s, actor, SPAWNS_COUNT);
+	say(&s, actor, SPAWNS_LEAVE);
+	say(&s, actor, SPAWNS_COUNT);
+	CHECK_OK(peal_kernel_resume(s.k));
+	EVENTUALLY(harness_info(s.link[0]).queued == 0);
+	CHECK_EQ(harness_info(s.link[0]).dead[PEAL_REASON_NO_ACTOR], 1);
+	scene_close(&s, 0);
+}
+
+PEAL_TEST(all_rooms_are_used_and_each_is_given_once)
+{
+	struct scene s = scene_plain(40);
+	struct spawns_order o = { .handler = SPAWNS_CHILD,
+				  .n = 41,
+				  .init_bytes = 8 };
+	uint64_t actor[40], one;
+	uint32_t i, j, turn;
+
+	o = obey(&s, 0, SPAWNS_MAKE, o);
+	CHECK_EQ(o.result, PEAL_ENOSPC);
+	CHECK_EQ(o.n, 40);
+	for (i = 0; i < 40; i++) { /* in the order in which they were made */
+		actor[i] = (s.maker[0] >> 32 << 32) |
+			   (uint64_t)(64 + i); /* max_actors */
+		say(&s, actor[i], SPAWNS_HELLO);
+	}
+	for (turn = 0; turn < 3; turn++) {
+		for (i = turn; i < 40; i += 2) {
+			CHECK_OK(end(&s, actor[i]));
+			CHECK_EQ(end(&s, actor[i]), PEAL_ENOENT);
+		}
+		for (i = turn; i < 40; i += 2) {
+			actor[i] = make(&s, i);
+			say(&s, actor[i], SPAWNS_HELLO);
+		}
+		CHECK_EQ(try_make(&s, SPAWNS_CHILD, 1, 0, &one), PEAL_ENOSPC);
+		for (i = 0; i < 40; i++)
+			for (j = 0; j < i; j++)
+				CHECK(PEAL_ACTOR_INDEX(actor[i]) !=
+				      PEAL_ACTOR_INDEX(actor[j]));
+	}
+	scene_quiet(&s);
+	CHECK_EQ(info_of(&s).failed, 0);
+	for (i = 0; i < 40; i++)
+		CHECK_EQ(state_of(&s, actor[i]).hellos, 1);
+	scene_close(&s, 40);
+}
+
+PEAL_TEST(a_million_are_made_and_ended)
+{
+	struct scene s = scene_plain(1000);
+	struct spawns_order o = { .handler = SPAWNS_CHILD,
+				  .n = lanes == 1 ? 20000 : 1000,
+				  .init_bytes = 16 };
+	uint32_t i;
+
+	for (i = 0; i < 50; i++) {
+		struct spawns_order got = obey(&s, 0, SPAWNS_CHURN, o);
+
+		CHECK_OK(got.result);
+		CHECK_EQ(got.n, o.n);
+	}
+	CHECK_EQ(info_of(&s).spawned, 50ULL * o.n);
+	CHECK_EQ(info_of(&s).retired, 50ULL * o.n);
+	scene_close(&s, 0);
+}
+
+/* ---- ports ---------------------------------------------------------------------- */
+
+static struct spawns_state heard(struct scene *s, uint16_t type)
+{
+	struct spawns_state state;
+	struct peal_received r;
+
+	CHECK_OK(peal_receive(s->e, &state, sizeof(state), &r, PATIENCE));
+	CHECK_EQ(r.type, type);
+	CHECK_EQ(r.from, s->maker[0]);
+	return state;
+}
+
+PEAL_TEST(an_actor_of_a_handler_sends_by_the_ports_of_another)
+{
+	struct scene s = scene_plain(4);
+	struct spawns_state state;
+	uint64_t first, second, third;
+
+	CHECK_OK(try_make(&s, SPAWNS_SPEAKER, 10, s.maker[0], &first));
+	say(&s, first, SPAWNS_SAY);
+	CHECK_EQ(heard(&s, SPAWNS_SAY).value, 10);
+	say(&s, first, SPAWNS_BREED); /* by its own, which are the maker's */
+	state = heard(&s, SPAWNS_BREED);
+	CHECK_OK(state.result);
+	second = (s.maker[0] >> 32 << 32) | state.made;
+	say(&s, second, SPAWNS_SAY);
+	CHECK_EQ(heard(&s, SPAWNS_SAY).value, 11);
+	CHECK_OK(end(&s, first));
+	say(&s, second, SPAWNS_BREED); /* whoever has made it */
+	third = (s.maker[0] >> 32 << 32) | heard(&s, SPAWNS_BREED).made;
+	say(&s, third, SPAWNS_SAY);
+	CHECK_EQ(heard(&s, SPAWNS_SAY).value, 12);
+	scene_close(&s, 2);
+}
+
+PEAL_TEST(who_has_the_ports_outlives_those_that_share_them)
+{
+	struct scene s = scene_plain(4);
+	struct peal_actor_options sharing = { .size = sizeof(sharing) };
+	uint64_t owner = harness_spawn(s.k, "maker", 0), sharer, a, b, other[2];
+
+	CHECK_OK(try_make(&s, SPAWNS_SPEAKER, 1, owner, &a));
+	CHECK_OK(try_make(&s, SPAWNS_SPEAKER, 1, a, &b));
+	CHECK_EQ(peal_actor_retire(s.rt, owner), PEAL_EBUSY);
+	CHECK(strstr(peal_last_error()->text, "handlers have made share"));
+	CHECK_OK(end(&s, a));
+	other[0] = harness_spawn(s.k, "child", 0);
+	other[1] = owner;
+	CHECK_EQ(peal_actor_retire_many(s.rt, other, 2), PEAL_EBUSY);
+	CHECK_OK(end(&s, b));
+	CHECK_OK(peal_actor_retire_many(s.rt, other, 2));
+	/* one that the host has made, and that shares, stands for its owner */
+	owner = harness_spawn(s.k, "maker", 0);
+	sharing.ports_of = owner;
+	CHECK_OK(peal_actor_spawn(s.k, "maker", &sharing, &sharer));
+	CHECK_OK(try_make(&s, SPAWNS_SPEAKER, 1, sharer, &a));
+	CHECK_OK(peal_actor_retire(s.rt, sharer));
+	CHECK_EQ(peal_actor_retire(s.rt, owner), PEAL_EBUSY);
+	CHECK_OK(peal_actor_retire(s.rt, a));
+	CHECK_OK(peal_actor_retire(s.rt, owner));
+	scene_close(&s, 0);
+}
+
+/* ---- what is refused --------------------------------------------------------------- */
+
+PEAL_TEST(what_cannot_be_made_is_refused)
+{
+	struct scene s = scene_plain(4);
+	struct spawns_order o = { .handler = SPAWNS_CHILD, .n = 1 };
+	uint64_t child = harness_spawn(s.k, "child", 0), actor;
+
+	CHECK_EQ(try_make(&s, SPAWNS_HANDLERS, 1, 0, &actor), PEAL_EINVAL);
+	CHECK_EQ(try_make(&s, SPAWNS_NONE, 1, 0, &actor), PEAL_EINVAL);
+	CHECK_EQ(try_make(&s, SPAWNS_WIDE, 1, 0, &actor), PEAL_EINVAL);
+	o.init_bytes = sizeof(struct spawns_state) + 1;
+	CHECK_EQ(obey(&s, 0, SPAWNS_MAKE, o).result, PEAL_EINVAL);
+	/* ports that are none, too few, for messages of another size, nobody's */
+	CHECK_EQ(try_make(&s, SPAWNS_SPEAKER, 1, child, &actor), PEAL_EINVAL);
+	CHECK_EQ(try_make(&s, SPAWNS_OTHER, 1, s.maker[0], &actor),
+		 PEAL_EINVAL);
+	CHECK_EQ(try_make(&s, SPAWNS_SPEAKER, 1, 63, &actor), PEAL_ENOENT);
+	CHECK_EQ(try_make(&s, SPAWNS_SPEAKER, 1, ~0u, &actor), PEAL_ENOENT);
+	CHECK_EQ(info_of(&s).spawned, 0);
+	/* and none of that has used up a room */
+	o.init_bytes = 8;
+	o.n = 5;
+	CHECK_EQ(obey(&s, 0, SPAWNS_MAKE, o).n, 4);
+	CHECK_EQ(end(&s, child), PEAL_EINVAL); /* the host has made it */
+	CHECK_EQ(end(&s, 1 << 20), PEAL_EINVAL);
+	CHECK_OK(peal_actor_retire(s.rt, child));
+	scene_close(&s, 4);
+}
+
+PEAL_TEST(a_worker_has_its_own_rooms)
+{
+	struct peal_kernel_options k = { .workers = 2, .spawn_rooms = 2 };
+	struct scene s = scene_open(k);
+	struct spawns_order o = { .handler = SPAWNS_CHILD,
+				  .n = 3,
+				  .init_bytes = 8 };
+	struct spawns_order got;
+
+	o = obey(&s, 0, SPAWNS_MAKE, o);
+	CHECK_EQ(o.result, PEAL_ENOSPC);
+	CHECK_EQ(o.n, 2);
+	o.n = 1;
+	o.result = 0;
+	got = obey(&s, 1, SPAWNS_MAKE, o);
+	CHECK_OK(got.result);
+	CHECK_EQ(obey(&s, 0, SPAWNS_END, got).result, PEAL_EINVAL);
+	got.result = 0;
+	CHECK_EQ(obey(&s, 1, SPAWNS_END, got).result, 0);
+	/* nor does it share the ports of another worker's */
+	o.handler = SPAWNS_SPEAKER;
+	o.ports_of = (uint32_t)s.maker[0];
+	CHECK_EQ(obey(&s, 1, SPAWNS_MAKE, o).result, PEAL_ENOENT);
+	scene_close(&s, 2);
+}
+
+PEAL_TEST(without_rooms_there_are_none)
+{
+	struct peal_kernel_options o = { .workers = 1 };
+	struct scene s = scene_open(o);
+	uint64_t actor;
+
+	CHECK_EQ(try_make(&s, SPAWNS_CHILD, 1, 0, &actor), PEAL_ENOTSUP);
+	CHECK_EQ(end(&s, s.maker[0]), PEAL_ENOTSUP);
+	scene_close(&s, 0);
+}
+
+static void refused(struct peal_runtime *rt, struct peal_kernel_options o,
+		    const char *text)
+{
+	struct peal_kernel *k;
+
+	o.size = sizeof(o);
+	CHECK_EQ(peal_kernel_launch(rt, 0, &peal_program_spawns, &o, &k),
+		 PEAL_EINVAL);
+	CHECK(strstr(peal_last_error()->text, text));
+}
+
+PEAL_TEST(options_that_are_too_large_are_refused)
+{
+	struct peal_runtime *rt = harness_open(1, "");
+	struct peal_kernel_options rooms = { .spawn_rooms = (1 << 24) + 1 };
+	struct peal_kernel_options all = { .workers = 4,
+					   .max_actors = 1 << 20,
+					   .spawn_rooms = 1 << 22 };
+	struct peal_kernel_options states = { .spawn_state_bytes = 8 };
+
+	refused(rt, rooms, "spawn_rooms");
+	refused(rt, all, "come to 17825792 actors");
+	refused(rt, states, "no spawn_rooms");
+	CHECK_OK(peal_runtime_shutdown(rt));
+}
+
+/* ---- what the host knows -------------------------------------------------------- */
+
+PEAL_TEST(the_host_links_names_and_ends_what_a_handler_has_made)
+{
+	struct scene s = scene_plain(2);
+	struct peal_link_options none = { .capacity = 0 };
+	struct peal_link *link;
+	uint64_t actor = make(&s, 1), next, found = 0, any = 0;
+
+	CHECK_OK(peal_name_set(s.rt, actor, "guest"));
+	CHECK_OK(peal_name_find(s.rt, "guest", &found));
+	CHECK_EQ(found, actor);
+	link = harness_from(s.rt, s.e, 9, actor, none);
+	CHECK_OK(peal_send(s.e, 9, SPAWNS_COUNT, &any, sizeof(any), PATIENCE));
+	CHECK_EQ(state_of(&s, actor).count, 1);
+	CHECK_OK(peal_actor_retire(s.rt, actor)); /* whoever sends to it */
+	CHECK_EQ(peal_name_find(s.rt, "guest", &found), PEAL_ENOENT);
+	CHECK_EQ(peal_actor_retire(s.rt, actor), PEAL_ENOENT);
+	CHECK_EQ(peal_actor_state(s.rt, actor, &found, 0), PEAL_ENOENT);
+	CHECK_EQ(end(&s, actor), PEAL_ENOENT);
+	/* the link leads to who is no more, also when another has its room */
+	make(&s, 2);
+	next = make(&s, 3);
+	CHECK_EQ(PEAL_ACTOR_INDEX(next), PEAL_ACTOR_INDEX(actor));
+	CHECK_OK(peal_send(s.e, 9, SPAWNS_COUNT, &any, sizeof(any), PATIENCE));
+	EVENTUALLY(harness_info(link).dead[PEAL_REASON_NO_ACTOR] == 1);
+	CHECK_EQ(state_of(&s, next).count, 0);
+	/* a name of who has been ended by a handler is free for others */
+	CHECK_OK(peal_name_set(s.rt, next, "guest"));
+	CHECK_EQ(peal_name_set(s.rt, s.maker[0], "guest"), PEAL_EEXIST);
+	CHECK_OK(end(&s, next));
+	CHECK_OK(peal_name_set(s.rt, s.maker[0], "guest"));
+	scene_close(&s, 1);
+}
+
+PEAL_TEST(the_host_refuses_what_it_cannot_do_with_them)
+{
+	struct scene s = scene_plain(2);
+	struct peal_actor_options sharing = { .size = sizeof(sharing) };
+	uint64_t actor, speaker, other;
+
+	actor = make(&s, 1);
+	CHECK_OK(try_make(&s, SPAWNS_SPEAKER, 1, s.maker[0], &speaker));
+	sharing.ports_of = speaker;
+	CHECK_EQ(peal_actor_spawn(s.k, "maker", &sharing, &other), PEAL_EINVAL);
+	CHECK(strstr(peal_last_error()->text, "made by a handler"));
+	CHECK_EQ(peal_connect(s.rt, speaker, 0, peal_endpoint_address(s.e),
+			      NULL, NULL),
+		 PEAL_EINVAL);
+	CHECK(strstr(peal_last_error()->text, "shares the ports of actor 0"));
+	CHECK_EQ(peal_connect(s.rt, actor, 0, peal_endpoint_address(s.e), NULL,
+			      NULL),
+		 PEAL_ENOENT);
+	CHECK_OK(peal_kernel_stop(s.k, PATIENCE));
+	CHECK_EQ(peal_actor_retire(s.rt, actor), PEAL_ESTOPPED);
+	scene_close(&s, 2);
+}
+
+PEAL_TEST(a_handler_of_such_an_actor_is_named_when_it_is_stuck)
+{
+	struct scene s = scene_plain(2);
+	struct peal_stuck cause;
+	uint64_t actor = make(&s, 1);
+
+	say(&s, actor, SPAWNS_SPIN);
+	EVENTUALLY(peal_stuck(s.rt, MS, &cause, 1) == 1 &&
+		   cause.cause == PEAL_STUCK_HANDLER);
+	CHECK_EQ(cause.address, actor);
+	CHECK(strstr(cause.text, "is in handler 'child' of actor 64"));
+	CHECK_OK(peal_kernel_abort(s.k, PATIENCE));
+	CHECK_OK(peal_runtime_shutdown(s.rt));
+}
+
+PEAL_TEST(who_fails_is_down_and_its_room_comes_back)
+{
+	struct scene s = scene_plain(1);
+	uint64_t actor = make(&s, 1), next;
+
+	say(&s, actor, SPAWNS_FAIL);
+	say(&s, actor, SPAWNS_COUNT);
+	EVENTUALLY(harness_info(s.link[0]).dead[PEAL_REASON_DOWN] == 1);
+	CHECK_EQ(info_of(&s).actors, 2); /* until somebody ends it */
+	CHECK_OK(end(&s, actor));
+	next = make(&s, 2);
+	say(&s, next, SPAWNS_HELLO);
+	say(&s, next, SPAWNS_COUNT);
+	CHECK_EQ(state_of(&s, next).count, 1);
+	scene_close(&s, 1);
+}
+
+/* ---- storms ----------------------------------------------------------------------- */
+
+#define TREES 3
+
+/* Trees grow on all workers; the leaves of each are counted by the next one's
+ * maker. All come, or are known not to have had room. The mailboxes take all of
+ * them at a time: handlers that tell more than they are told need that. */
+static void storm(struct peal_kernel_options k, uint32_t turns, uint32_t depth,
+		  int pause)
+{
+	struct scene s = scene_open(k);
+	struct spawns_order o = { .n = TREES, .value = depth }, none = { 0 };
+	uint64_t all = 0;
+	uint32_t turn, i;
+
+	for (turn = 0; turn < turns; turn++) {
+		for (i = 0; i < s.n; i++) {
+			struct spawns_order got;
+
+			o.actor = (uint32_t)s.maker[(i + 1) % s.n];
+			got = obey(&s, i, SPAWNS_STORM, o);
+			CHECK(!got.result || got.result == PEAL_ENOSPC);
+		}
+		if (!pause)
+			continue;
+		CHECK_OK(peal_kernel_suspend(s.k, PATIENCE));
+		CHECK_OK(peal_kernel_resume(s.k));
+	}
+	EVENTUALLY(info_of(&s).spawned == info_of(&s).retired);
+	scene_quiet(&s);
+	for (i = 0; i < s.n; i++)
+		all += obey(&s, i, SPAWNS_LEAVES, none).value;
+	CHECK_EQ(info_of(&s).failed, 0);
+	CHECK_EQ(info_of(&s).mail_dead, 0);
+	CHECK_EQ(all % (1ULL << depth), 0);
+	CHECK(all <= ((uint64_t)TREES * s.n * turns) << depth);
+	if (k.spawn_rooms >= ((uint64_t)TREES * turns) << depth)
+		CHECK_EQ(all, ((uint64_t)TREES * s.n * turns) << depth);
+	scene_close(&s, 0);
+}
+
+PEAL_TEST(trees_grow_on_all_workers)
+{
+	struct peal_kernel_options k = { .workers = 3,
+					 .mailbox_slots = 8192,
+					 .spawn_rooms = TREES << 8 };
+
+	storm(k, 1, 8, 0);
+}
+
+PEAL_TEST(trees_grow_where_there_is_little_room)
+{
+	struct peal_kernel_options k = { .workers = 2,
+					 .mailbox_slots = 16384,
+					 .spawn_rooms = 7 };
+
+	storm(k, lanes == 1 ? 60 : 10, 5, 0);
+}
+
+PEAL_TEST(trees_grow_while_the_kernel_is_suspended_and_over_epochs)
+{
+	struct peal_kernel_options k = { .workers = 2,
+					 .mailbox_slots = 16384,
+					 .spawn_rooms = 40,
+					 .epoch_ns = 2 * MS };
+
+	storm(k, lanes == 1 ? 30 : 6, 6, 1);
+}
+
+PEAL_TEST_MAIN(
+	RUN_LANES(a_handler_makes_an_actor_that_has_messages_and_ends_it);
+	RUN_LANES(a_room_is_used_again_with_another_address);
+	RUN_LANES(messages_under_way_do_not_come_to_who_has_the_room_next);
+	RUN_LANES(who_ends_itself_has_its_state_until_its_handler_returns);
+	RUN_LANES(who_ends_itself_has_none_of_the_messages_behind);
+	RUN_LANES(all_rooms_are_used_and_each_is_given_once);
+	RUN_LANES(a_million_are_made_and_ended);
+	RUN_LANES(an_actor_of_a_handler_sends_by_the_ports_of_another);
+	RUN_LANES(who_has_the_ports_outlives_those_that_share_them);
+	RUN_LANES(what_cannot_be_made_is_refused);
+	RUN_LANES(a_worker_has_its_own_rooms);
+	RUN_LANES(without_rooms_there_are_none);
+	RUN_LANES(options_that_are_too_large_are_refused);
+	RUN_LANES(the_host_links_names_and_ends_what_a_handler_has_made);
+	RUN_LANES(the_host_refuses_what_it_cannot_do_with_them);
+	RUN_LANES(a_handler_of_such_an_actor_is_named_when_it_is_stuck);
+	RUN_LANES(who_fails_is_down_and_its_room_comes_back);
+	RUN_LANES(trees_grow_on_all_workers);
+	RUN_LANES(trees_grow_where_there_is_little_room);
+	RUN_LANES(trees_grow_while_the_kernel_is_suspended_and_over_epochs);)

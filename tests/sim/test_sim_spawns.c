@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Actors that a handler makes, by few rooms, and that end in the middle of what
+ * goes on: by the handler or the host, whoever is first, while messages for them
+ * are under way from another worker. Each ends once, and no message comes to who
+ * has its room next.
+ */
+#include <pthread.h>
+
+#include "runtime/spawn_scene.h"
+#include "sim/seeds.h"
+
+#define TURNS 6
+#define MESSAGES 3
+
+/* Who sends to an actor, and who ends it for the host. */
+struct other {
+	struct scene *s;
+	struct peal_endpoint *e;
+	uint64_t actor, value, after_us;
+	int result;
+};
+
+static void *send_some(void *argument)
+{
+	struct other *o = argument;
+	uint32_t i;
+
+	identity_sleep_us(o->after_us);
+	for (i = 0; i < MESSAGES; i++)
+		CHECK_OK(peal_send_to(o->e, 0, o->actor, SPAWNS_COUNT,
+				      &o->value, sizeof(o->value), PATIENCE));
+	return NULL;
+}
+
+static void *end_it(void *argument)
+{
+	struct other *o = argument;
+
+	identity_sleep_us(o->after_us);
+	o->result = peal_actor_retire(o->s->rt, o->actor);
+	CHECK(o->result == 0 || o->result == PEAL_ENOENT);
+	return NULL;
+}
+
+/* One actor, from when it is made to when it has ended. */
+static void one(struct scene *s, struct peal_endpoint *e, uint64_t random,
+		uint64_t value)
+{
+	struct other other[2];
+	pthread_t thread[2];
+	uint32_t i, ended;
+
+	for (i = 0; i < 2; i++) {
+		other[i].s = s;
+		other[i].e = e;
+		other[i].value = value;
+		other[i].after_us = (random >> 8 * i) % 5;
+		other[i].result = PEAL_ENOENT;
+	}
+	other[0].actor = other[1].actor = make(s, value);
+	CHECK(!pthread_create(&thread[0], NULL, send_some, &other[0]));
+	if (random >> 32 & 1)
+		CHECK(!pthread_create(&thread[1], NULL, end_it, &other[1]));
+	identity_sleep_us((random >> 16) % 5);
+	ended = end(s, other[0].actor) == 0;
+	if (random >> 33 & 1) { /* the room has another one meanwhile */
+		uint64_t next = make(s, value + 1000);
+
+		CHECK(next != other[0].actor);
+		CHECK_OK(end(s, next));
+	}
+	CHECK(!pthread_join(thread[0], NULL));
+	if (random >> 32 & 1)
+		CHECK(!pthread_join(thread[1], NULL));
+	CHECK_EQ(ended + (other[1].result == 0), 1);
+}
+
+static void ends(uint64_t random)
+{
+	struct peal_link_options none = { .capacity = 0 };
+	struct peal_kernel_options k = {
+		.workers = 2,
+		.spawn_rooms = 1 + random % 2,
+		.mailbox_slots = 64,
+	};
+	unsigned long long draw = random;
+	struct peal_endpoint *e;
+	struct peal_link *link;
+	struct scene s;
+	uint32_t i;
+
+	lanes = random % 16 ? 1 : 3;
+	s = scene_open(k);
+	seeds_tell_stuck(s.rt);
+	e = harness_endpoint(s.rt);
+	link = harness_from(s.rt, e, 0, s.maker[random >> 9 & 1], none);
+	for (i = 0; i < TURNS; i++)
+		one(&s, e, test_random(&draw), 1 + i);
+	scene_quiet(&s);
+	CHECK_EQ(info_of(&s).failed, 0);
+	CHECK_EQ(harness_info(link).accepted, TURNS * MESSAGES);
+	scene_close(&s, 0);
+}
+
+static const struct seeds_scene scene_of_ends = {
+	.name = "spawns", .run = ends, .least = 300, .limit_ms = 6000
+};
+
+PEAL_TEST(who_is_ended_by_two_ends_once_and_nobody_has_its_messages)
+{
+	seeds_run(&scene_of_ends);
+}
+
+PEAL_TEST(an_address_that_is_given_twice_is_found)
+{
+	seeds_find(&scene_of_ends, PEALI_FAULT_SAME_ADDRESS);
+}
+
+PEAL_TEST_MAIN(RUN(who_is_ended_by_two_ends_once_and_nobody_has_its_messages);
+	       RUN(an_address_that_is_given_twice_is_found);)
