@@ -221,11 +221,13 @@ void peali_topics_clear(struct peal_runtime *rt)
 {
 	struct peali_topic *t;
 
+	pthread_mutex_lock(&rt->lock); /* the watchdog looks at them */
 	while (rt->topics) {
 		t = rt->topics;
 		rt->topics = t->next;
 		free_topic(t);
 	}
+	pthread_mutex_unlock(&rt->lock);
 }
 
 /* ---- counters ---------------------------------------------------------------- */
