@@ -194,6 +194,16 @@ static int is_close(struct peal_kernel *k)
 	return close;
 }
 
+static int is_known(struct peal_kernel *k)
+{
+	int known;
+
+	pthread_mutex_lock(&k->clock.lock);
+	known = k->clock.known;
+	pthread_mutex_unlock(&k->clock.lock);
+	return known;
+}
+
 void peali_clock_begin(struct peal_kernel *k)
 {
 	uint64_t deadline, since;
@@ -202,7 +212,7 @@ void peali_clock_begin(struct peal_kernel *k)
 	for (i = 0; i < ROUNDS && !is_close(k); i++) {
 		since = peali_now_ns();
 		peali_clock_tick(k);
-		deadline = peali_deadline(k->clock.known ? ROUND_NS : FIRST_NS);
+		deadline = peali_deadline(is_known(k) ? ROUND_NS : FIRST_NS);
 		turns = 0;
 		while (!answered(k, since) && !peali_late(deadline))
 			peali_poll_pause(&turns);
