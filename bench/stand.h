@@ -35,6 +35,8 @@ struct peali_stand {
 	uint32_t max_actors; /* of the next kernels, with 16 bytes each; 0: some */
 	uint32_t spawn_rooms; /* of the next kernels, of each worker; 0: none */
 	uint32_t mailbox_slots; /* of the next kernels; 0: no mailboxes */
+	uint32_t max_supervisors; /* of the next kernels; 0: none */
+	uint64_t max_handler_ns; /* of the next kernels; 0: no bound */
 	int emulated;
 	int on_host; /* the host backend's devices alone: threads are peers */
 	int n_devices;

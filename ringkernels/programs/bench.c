@@ -39,7 +39,10 @@
 	X(phases, sizeof(struct round), PEAL_EMITS(1, 1))                      \
 	X(hub3, 0, PEAL_EMITS(3, 1))                                           \
 	X(hub7, 0, PEAL_EMITS(7, 1))                                           \
-	X(hub15, 0, PEAL_EMITS(15, 1))
+	X(hub15, 0, PEAL_EMITS(15, 1))                                         \
+	X(endless, 0, PEAL_SINK)                                               \
+	X(exact, 0, PEAL_LIMITS(0, 0, 0, sizeof(struct peali_bench_call), 0))  \
+	X(spout, 0, PEAL_EMITS(2, 1))
 PEAL_HANDLERS(HANDLERS);
 
 /* The part of a state that every actor begins with. */
@@ -613,6 +616,35 @@ static PEAL_DEV int hub7(struct peal_worker *w)
 static PEAL_DEV int hub15(struct peal_worker *w)
 {
 	return hub(w, 15);
+}
+
+/* ---- faults --------------------------------------------------------------- */
+
+/* Goes on as long as it may. */
+static PEAL_DEV int endless(struct peal_worker *w)
+{
+	int over;
+
+	do
+		over = peal_step(w);
+	while (!over);
+	return over;
+}
+
+/* Takes messages of one length. */
+static PEAL_DEV int exact(struct peal_worker *w)
+{
+	(void)w;
+	return 0;
+}
+
+/* Sends as many of those as it can. */
+static PEAL_DEV int spout(struct peal_worker *w)
+{
+	const struct peali_bench_call call = { 0, 0 };
+	int result = peal_emit(w, 0, PEALI_BENCH_DATA, &call, sizeof(call));
+
+	return result ? result : peal_emit(w, 1, PEALI_BENCH_TICK, &call, 0);
 }
 
 PEAL_PROGRAM(bench, HANDLERS);

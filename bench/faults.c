@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Two neighbours that send to and fro, beside actors that fail again and again,
+ * versus the same two alone, by turns: what a fault costs who has none. The
+ * ratio is that of the 99th percentiles of a round.
+ */
+#include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <peal/dead_letter.h>
+
+#include "bench/bench.h"
+#include "bench/frame.h"
+#include "bench/options.h"
+#include "bench/report.h"
+
+#define SECONDS 6
+#define BYTES 64
+#define BATCH 8
+#define REPORTS 40 /* of PEALI_BENCH_SAMPLES, with and without faults */
+#define HANDLER_NS 200000 /* that an endless handler may use */
+#define PRODUCER_US 2000 /* that a producer lives */
+
+enum fault { ENDLESS = 0, MALFORMED = 1, KILLED = 2, FAULTS = 3 };
+
+static const char *const subjects[FAULTS] = {
+	"endless handler, ended by its budget",
+	"messages of another length",
+	"producer, aborted and launched again",
+};
+
+struct faults {
+	struct peali_bench_options options;
+	struct peali_report report;
+	struct peali_stand stand;
+	uint64_t row_ns; /* for each row */
+	enum fault fault; /* of this row */
+	int start; /* the host's port to ping */
+	uint32_t workers; /* that the pair has; the next one has the fault */
+	uint64_t victim; /* who fails */
+	struct peal_link *link; /* from the fault's own endpoint to it */
+	struct peal_endpoint *endpoint;
+	pthread_t thread;
+	int has_thread;
+	atomic_int on, quit, failed;
+	_Atomic uint64_t n; /* faults so far */
+};
+
+/* ---- faults ------------------------------------------------------------------ */
+
+/* One more message that its handler fails on; a letter tells of each. */
+static int fail_once(struct faults *f)
+{
+	uint8_t letter[256];
+	struct peal_received got;
+	int result =
+		peal_send(f->endpoint, 0, PEALI_BENCH_DATA, "", 0, 1000000);
+
+	if (result && result != PEAL_EAGAIN && result != PEAL_ETIMEDOUT)
+		return -peali_say_error("send what is failed on");
+	while (!peal_receive(f->endpoint, letter, sizeof(letter), &got, 0))
+		f->n++;
+	return 0;
+}
+
+/* A kernel with an actor that sends as fast as it can, to the neighbours' one. */
+static int live_and_die(struct faults *f)
+{
+	struct peal_runtime *rt = f->stand.runtime;
+	uint64_t host = peal_endpoint_address(f->endpoint), spout;
+	struct peal_link *links[3] = { NULL, NULL, NULL };
+	struct peal_kernel *k = NULL;
+	int result;
+
+	result = peal_kernel_launch(rt, 0, &peal_program_bench, NULL, &k);
+	if (!result)
+		result = peal_actor_spawn(k, "spout", NULL, &spout);
+	if (!result)
+		result = peal_connect(rt, spout, 0, f->victim, NULL, &links[0]);
+	if (!result)
+		result = peal_connect(rt, spout, 1, spout, NULL, &links[1]);
+	if (!result)
+		result = peal_connect(rt, host, 0, spout, NULL, &links[2]);
+	if (!result)
+		result = peal_send(f->endpoint, 0, PEALI_BENCH_START, "", 0,
+				   PEALI_STAND_WAIT_NS);
+	if (!result)
+		usleep(PRODUCER_US);
+	if (k && !result)
+		result = peal_kernel_abort(k, PEALI_STAND_WAIT_NS);
+	for (int i = 0; i < 3; i++)
+		if (peal_link_destroy(links[i]) && !result)
+			result = peal_last_error()->code;
+	if (k && !result)
+		result = peal_kernel_destroy(k);
+	f->n++;
+	return result ? -peali_say_error("kill a producer") : 0;
+}
+
+static void *trouble(void *context)
+{
+	struct faults *f = context;
+	int result = 0;
+
+	if (f->stand.on_host)
+		peali_core_bind(peali_core_at(f->workers));
+	while (!atomic_load(&f->quit) && !result) {
+		if (!atomic_load(&f->on)) {
+			usleep(500);
+			continue;
+		}
+		result = f->fault == KILLED ? live_and_die(f) : fail_once(f);
+	}
+	if (result)
+		atomic_store(&f->failed, 1);
+	return NULL;
+}
+
+/* ---- the stand ----------------------------------------------------------------- */
+
+/* To and fro between two actors, on one worker or two. */
+static int build_pair(struct faults *f, int kernel)
+{
+	struct peali_stand *stand = &f->stand;
+	const struct peal_link_options options = { .size = sizeof(options),
+						   .message_bytes = BYTES };
+	uint64_t ping = peali_stand_spawn(stand, kernel, "ping", 0);
+	uint64_t bounce =
+		peali_stand_spawn(stand, kernel, "bounce", f->workers - 1);
+
+	if (!ping || !bounce ||
+	    peali_stand_connect(stand, ping, 0, bounce, &options) < 0 ||
+	    peali_stand_connect(stand, bounce, 0, ping, &options) < 0 ||
+	    peali_stand_to_host(stand, ping, 1))
+		return -1;
+	f->start = peali_stand_from_host(stand, ping,
+					 sizeof(struct peali_bench_start));
+	return f->start < 0 ? -1 : 0;
+}
+
+/* Who fails, on a worker of its own, and begins anew. */
+static int build_fault(struct faults *f, struct peal_kernel *k)
+{
+	struct peal_supervisor_options so = { .size = sizeof(so),
+					      .restarts = 1,
+					      .period_ns = 1 };
+	struct peal_actor_options o = { .size = sizeof(o),
+					.worker = f->workers + 1 };
+	struct peal_runtime *rt = f->stand.runtime;
+	int result;
+
+	result = peal_endpoint_create(rt, NULL, &f->endpoint);
+	if (!result)
+		result = peal_supervisor_create(k, &so, &o.supervisor);
+	if (!result)
+		result = peal_actor_spawn(
+			k, f->fault == ENDLESS ? "endless" : "exact", &o,
+			&f->victim);
+	if (!result && f->fault != KILLED)
+		result = peal_connect(rt, peal_endpoint_address(f->endpoint), 0,
+				      f->victim, NULL, &f->link);
+	if (!result && f->fault != KILLED)
+		result = peal_dead_letters(
+			k, peal_endpoint_address(f->endpoint), NULL);
+	if (result)
+		return -peali_say_error("make who fails");
+	if (pthread_create(&f->thread, NULL, trouble, f)) {
+		peali_say("no thread for faults");
+		return -1;
+	}
+	f->has_thread = 1;
+	return 0;
+}
+
+static int build(void *context)
+{
+	struct faults *f = context;
+	int kernel;
+
+	/* the pair is not to share a core with the fault, if that can be */
+	f->workers = f->stand.on_host && peali_core_at(3) < 0 ? 1 : 2;
+	f->stand.max_supervisors = 1;
+	f->stand.max_handler_ns = HANDLER_NS;
+	kernel = peali_stand_launch(&f->stand, 0, &peal_program_bench,
+				    f->workers + 1);
+	f->stand.max_supervisors = 0;
+	f->stand.max_handler_ns = 0;
+	if (kernel < 0 || build_pair(f, kernel))
+		return -1;
+	return build_fault(f, f->stand.kernels[kernel]);
+}
+
+/* The thread ends; its links, whose messages have died, and its endpoint go. */
+static int close_fault(void *context)
+{
+	struct faults *f = context;
+	int result = 0;
+
+	atomic_store(&f->quit, 1);
+	if (f->has_thread)
+		pthread_join(f->thread, NULL);
+	f->has_thread = 0;
+	if (f->link && f->fault != KILLED && f->stand.n_kernels)
+		result = peal_dead_letters(f->stand.kernels[0], 0, NULL);
+	if (peal_link_destroy(f->link))
+		result = -1;
+	f->link = NULL;
+	if (peal_endpoint_destroy(f->endpoint))
+		result = -1;
+	f->endpoint = NULL;
+	return result ? -peali_say_error("take faults down") : 0;
+}
+
+/* ---- rounds -------------------------------------------------------------------- */
+
+static int run_pair(struct faults *f, struct peali_samples *samples)
+{
+	for (int i = 0; i < REPORTS; i++) {
+		const struct peali_bench_start start = {
+			.seed = peali_bench_seed(),
+			.mask = ~UINT64_C(0),
+			.bytes = BYTES,
+			.batch = BATCH,
+			.warm = 20,
+			.samples = PEALI_BENCH_SAMPLES,
+		};
+		struct peali_stand_report report;
+
+		if (peali_stand_start(&f->stand, f->start, &start) ||
+		    peali_stand_wait(&f->stand, &report))
+			return -1;
+		for (uint32_t j = 0; j < report.head.n_samples; j++)
+			peali_samples_add(samples,
+					  (double)report.samples[j] /
+						  PEALI_BENCH_UNITS_PER_NS);
+	}
+	return 0;
+}
+
+static int ascending(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* The 99th percentile of the open round; NAN: no memory. */
+static double open_p99(const struct peali_samples *s)
+{
+	size_t n = s->n_values - s->open;
+	double *sorted = malloc((n + 1) * sizeof(*sorted)), p99 = NAN;
+
+	if (sorted && n) {
+		memcpy(sorted, s->values + s->open, n * sizeof(*sorted));
+		qsort(sorted, n, sizeof(*sorted), ascending);
+		p99 = sorted[n * 99 / 100];
+	}
+	free(sorted);
+	return p99;
+}
+
+/* Faults begin, and one has been when this returns; 0 or -1. */
+static int begin(struct faults *f)
+{
+	uint64_t before = f->n,
+		 until = peali_bench_now_ns() + (uint64_t)PEALI_STAND_WAIT_NS;
+
+	atomic_store(&f->on, 1);
+	while (f->n == before && !atomic_load(&f->failed)) {
+		if (peali_bench_now_ns() > until) {
+			peali_say("nothing has failed");
+			return -1;
+		}
+		usleep(100);
+	}
+	return atomic_load(&f->failed) ? -1 : 0;
+}
+
+/* Alone, then beside. */
+static int run_round(void *context, struct peali_samples *ours,
+		     struct peali_samples *peer)
+{
+	struct faults *f = context;
+	int result;
+
+	if (f->stand.on_host)
+		peali_core_bind(peali_core_at(f->workers));
+	usleep(5000); /* what is left of the round before has ended */
+	result = run_pair(f, peer);
+	if (!result)
+		result = begin(f);
+	if (!result)
+		result = run_pair(f, ours);
+	atomic_store(&f->on, 0);
+	peali_core_bind(-1);
+	if (result)
+		return -1;
+	peali_samples_close(peer, 0, open_p99(peer) / open_p99(ours));
+	peali_samples_close(ours, 0, NAN);
+	return 0;
+}
+
+/* ---- rows ------------------------------------------------------------------- */
+
+static void fill(void *context, const struct peali_samples *ours,
+		 const struct peali_samples *peer)
+{
+	struct faults *f = context;
+	json_t *cells = peali_report_row(&f->report, subjects[f->fault]);
+
+	peali_row_uint(cells, "message_bytes", BYTES);
+	peali_row_uint(cells, "workers", f->workers);
+	peali_row_text(cells, "timed_by", "the worker that begins");
+	peali_row_uint(cells, "faults", f->n);
+	peali_stand_cells(&f->stand, 0, cells);
+	peali_samples_row_cores(ours, cells,
+				"only rounds on the same cores are compared");
+	peali_samples_row_durations(peer, cells, "alone_ns");
+	peali_samples_row_durations(ours, cells, "beside_ns");
+	peali_samples_row_versus(
+		peer, cells, "the same two alone, by the p99 of a round", NULL);
+}
+
+static int run_row(struct faults *f, enum fault fault)
+{
+	static const char *const labels[] = { "endless", "malformed",
+					      "killed" };
+	const struct peali_frame_row frame = {
+		.benchmark = "faults",
+		.label = labels[fault],
+		.options = &f->options,
+		.stand = &f->stand,
+		.for_ns = f->row_ns,
+		.bytes = BYTES,
+		.build = build,
+		.round = run_round,
+		.fill = fill,
+		.close = close_fault,
+		.context = f,
+	};
+
+	f->fault = fault;
+	atomic_store(&f->on, 0);
+	atomic_store(&f->quit, 0);
+	atomic_store(&f->failed, 0);
+	f->n = 0;
+	return peali_frame_row(&frame);
+}
+
+static const struct peali_column columns[] = {
+	{ "subject", "beside", 0 },
+	{ "workers", "workers", 0 },
+	{ "faults", "faults", 0 },
+	{ "alone_ns_p50", "alone p50 [ns]", 0 },
+	{ "alone_ns_p99", "p99", 0 },
+	{ "beside_ns_p50", "beside p50", 0 },
+	{ "beside_ns_p99", "p99", 0 },
+	{ "beside_ns_max", "max", 0 },
+	{ "n_samples", "samples", 0 },
+	{ "ratio", "ratio", 2 },
+	{ "ratio_min", "min", 2 },
+	{ "ratio_max", "max", 2 },
+	{ NULL, NULL, 0 },
+};
+
+static int measure_rows(void *context)
+{
+	struct faults *f = context;
+
+	for (int i = 0; i < FAULTS; i++)
+		if (run_row(f, (enum fault)i))
+			return -1;
+	return 0;
+}
+
+static int run(int argc, char **argv, int json)
+{
+	struct faults f = { 0 };
+	const struct peali_frame frame = {
+		.benchmark = "faults",
+		.title = "round trips of two neighbours beside faults and "
+			 "alone, by turns; ratio of the p99: 0.5 is twice as "
+			 "long",
+		.columns = columns,
+		.stand = &f.stand,
+		.report = &f.report,
+		.rows = measure_rows,
+		.context = &f,
+	};
+
+	peali_bench_parse(argc, argv,
+			  "Round trips of two actors, beside others that fail "
+			  "again and again.",
+			  SECONDS, &f.options);
+	f.row_ns = (uint64_t)(f.options.seconds * 1e9 / FAULTS);
+	if (!peali_bench_wanted(&f.options, PEAL_ROUTE_LOCAL, BYTES)) {
+		peali_say("no row of faults has that route and size");
+		return PEALI_EXIT_USAGE;
+	}
+	return peali_frame_run(&frame, json);
+}
+
+const struct peali_bench peali_bench_faults = {
+	.name = "faults",
+	.help = "two actors that send to and fro, beside others that fail",
+	.run = run,
+};
