@@ -98,6 +98,29 @@ int peal_dead_letters(struct peal_kernel *k, uint64_t to,
 	return from_all_workers(k, to, &o);
 }
 
+/* Bytes of what a letter has kept that are not sent again: a deadline that has
+ * passed, or else it were dead again; the number of an ask, which is over. */
+static uint64_t leave_out(const struct peal_dead_letter *letter,
+			  struct peal_header *header)
+{
+	uint64_t number = 0;
+
+	if (letter->reason == PEAL_REASON_EXPIRED &&
+	    letter->length >= PEAL_DEADLINE_BYTES) {
+		header->flags &= (uint16_t)~PEAL_FLAG_DEADLINE;
+		return PEAL_DEADLINE_BYTES;
+	}
+	if (letter->flags & PEAL_FLAG_REQUEST &&
+	    !(letter->flags & PEAL_FLAG_DEADLINE) &&
+	    letter->length >= PEAL_REQUEST_BYTES)
+		memcpy(&number, letter + 1, sizeof(number));
+	if (!(number & PEAL_ASK_BIT))
+		return 0;
+	header->flags &= (uint16_t) ~(PEAL_FLAG_REQUEST | PEAL_FLAG_ANSWER |
+				      PEAL_FLAG_REFUSED | PEAL_FLAG_UNANSWERED);
+	return PEAL_REQUEST_BYTES;
+}
+
 int peal_dead_letter_replay(struct peal_endpoint *e, uint32_t port, uint64_t to,
 			    const struct peal_dead_letter *letter,
 			    uint64_t bytes, int64_t timeout_ns)
@@ -105,7 +128,7 @@ int peal_dead_letter_replay(struct peal_endpoint *e, uint32_t port, uint64_t to,
 	const char *call = "peal_dead_letter_replay";
 	struct peal_header header = { 0, 0, 0 };
 	const uint8_t *data;
-	uint64_t kept;
+	uint64_t kept, out;
 
 	if (!letter || bytes < sizeof(*letter) ||
 	    letter->reason >= PEAL_REASON_COUNT ||
@@ -123,12 +146,7 @@ int peal_dead_letter_replay(struct peal_endpoint *e, uint32_t port, uint64_t to,
 				  (unsigned long long)letter->length);
 	header.type = letter->type;
 	header.flags = letter->flags;
-	if (letter->reason == PEAL_REASON_EXPIRED &&
-	    kept >= PEAL_DEADLINE_BYTES) { /* else it were dead again */
-		data += PEAL_DEADLINE_BYTES;
-		kept -= PEAL_DEADLINE_BYTES;
-		header.flags &= (uint16_t)~PEAL_FLAG_DEADLINE;
-	}
+	out = leave_out(letter, &header);
 	return peali_endpoint_send_to(e, port, to ? to : letter->to, header,
-				      data, kept, timeout_ns, call);
+				      data + out, kept - out, timeout_ns, call);
 }

@@ -26,7 +26,7 @@ struct mail_plan {
 struct kernel_layout {
 	/* host memory */
 	uint64_t control, status, bells, rings, ring_stride, credits, counts;
-	uint64_t timers; /* what is said of them */
+	uint64_t timers, asks; /* what is said of them */
 	uint64_t downs; /* what endpoints find of monitors */
 	uint64_t rooms; /* who has a room of a worker */
 	uint64_t stages; /* of the host's ends of the control rings */
@@ -82,6 +82,9 @@ static void lay_out(struct kernel_layout *at,
 	at->shared_bytes = at->timers;
 	if (p->max_timers)
 		at->shared_bytes += n * sizeof(struct peal_timer_status);
+	at->asks = at->shared_bytes;
+	if (p->max_asks)
+		at->shared_bytes += n * sizeof(struct peal_ask_status);
 	at->downs = at->shared_bytes;
 	at->shared_bytes += p->max_monitors * sizeof(struct peal_down_slot);
 	at->rooms = at->shared_bytes;
@@ -228,6 +231,8 @@ static void set_addresses(struct peal_kernel *k, const struct kernel_layout *at)
 	p->admission = p->mailbox_stride ? own + at->admission : 0;
 	p->timer_status = p->max_timers ? shared + at->timers : 0;
 	k->timers = (struct peal_timer_status *)(void *)(host + at->timers);
+	p->ask_status = p->max_asks ? shared + at->asks : 0;
+	k->asks = (struct peal_ask_status *)(void *)(host + at->asks);
 	p->cluster_home =
 		p->cluster_bytes && p->epoch_ns ? own + at->cluster_home : 0;
 	if (p->max_supervisors) {
@@ -271,6 +276,8 @@ static int plan_mail(struct peal_kernel *k, struct mail_plan *mail,
 		CALL);
 	if (!result)
 		result = peali_admission_spec_complete(admission, CALL);
+	if (!result)
+		result = peali_asks_plan(k, o, box);
 	if (result)
 		return result;
 	k->mailbox_message_bytes = box->message_bytes;
@@ -286,6 +293,8 @@ static int make_memory(struct peal_kernel *k, struct kernel_layout *at,
 
 	if (o->mailbox_slots)
 		result = plan_mail(k, &mail, o);
+	else
+		result = peali_asks_plan(k, o, NULL);
 	if (!result)
 		result = peali_timers_plan(k, o);
 	if (!result)

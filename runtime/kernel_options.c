@@ -30,6 +30,7 @@ static const struct option options[] = {
 	OPTION(max_pools, 1, 1, 64),
 	OPTION(max_supervisors, 0, 0, 65535),
 	OPTION(timers, 0, 0, 1 << 20),
+	OPTION(asks, 0, 0, 65535),
 	OPTION(max_monitors, 0, 0, 1 << PEAL_MONITOR_BITS),
 	OPTION(mailbox_message_bytes, 48, 0, UINT32_MAX), /* queues/mailbox.h */
 	OPTION(spawn_rooms, 0, 0, 1 << 24),

@@ -309,6 +309,22 @@ static int name_hand(struct peal_kernel *k, uint32_t i, int code,
 	return has;
 }
 
+/* Asks that are open keep it, too; 0: not they. */
+static int name_asks(struct peal_kernel *k, int code, const char *call)
+{
+	uint32_t worker = 0;
+	uint64_t n = peali_asks_keep(k, &worker);
+
+	if (!n)
+		return 0;
+	return peali_fail(
+		code, call,
+		"%llu asks of worker %u of kernel '%s' have no answer "
+		"yet: they have one when their time is up, and a stop "
+		"does not wait for that",
+		(unsigned long long)n, worker, k->name);
+}
+
 /* Names the worker that keeps the kernel from its end, and, to who has waited
  * for a while, what keeps it: that takes a while, too. */
 static int name_the_late(struct peal_kernel *k, int code, int64_t waited_ns,
@@ -335,7 +351,7 @@ static int name_the_late(struct peal_kernel *k, int code, int64_t waited_ns,
 					  PEAL_ACTOR_INDEX(blocked >> 32),
 					  what_blocks(blocked, port),
 					  why[0] ? ": " : "", why);
-		if (name_timers(k, code, call))
+		if (name_asks(k, code, call) || name_timers(k, code, call))
 			return code;
 		return peali_fail(code, call,
 				  "worker %u of kernel '%s' is %s: an input "
@@ -539,6 +555,7 @@ int peal_kernel_info(struct peal_kernel *k, struct peal_kernel_info *info_out)
 		info_out->failed += peal_load_relaxed_sys(&s->failed);
 		info_out->emitted += peal_load_relaxed_sys(&s->emitted);
 		peali_timers_add(k, i, &info_out->timers);
+		peali_asks_add(k, i, &info_out->asks);
 	}
 	for (i = 0; i < k->params.n_workers; i++)
 		info_out->told += peal_load_relaxed_sys(&k->status[i].told);
@@ -576,6 +593,7 @@ int peal_worker_info(struct peal_kernel *k, uint32_t worker,
 	info_out->blocked_actor = blocked ? (int64_t)(blocked >> 32) : -1;
 	info_out->result = -(int)peal_load_relaxed_sys(&s->result);
 	peali_timers_add(k, worker, &info_out->timers);
+	peali_asks_add(k, worker, &info_out->asks);
 	moved = atomic_load(&k->workers[worker].beat_moved_ns);
 	if (moved && info_out->phase < PEAL_WORKER_STOPPED)
 		info_out->silent_ns = peali_now_ns() - moved;

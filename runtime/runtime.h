@@ -7,6 +7,7 @@
 
 #include <peal/abi/control.h>
 #include <peal/abi/monitor.h>
+#include <peal/abi/ask.h>
 #include <peal/abi/timer.h>
 #include <peal/device/link.h>
 #include <peal/peal.h>
@@ -209,6 +210,7 @@ struct peal_kernel {
 	struct peal_kernel_control *control;
 	struct peal_worker_status *status;
 	struct peal_timer_status *timers; /* if it has some */
+	struct peal_ask_status *asks; /* the same */
 	struct peal_bell *bells;
 	struct peali_worker *workers;
 	struct peali_actor *actors; /* max_actors; of who was made by a handler
@@ -285,6 +287,23 @@ void peali_timers_add(const struct peal_kernel *kernel, uint32_t worker,
  * some. 0: none, or inputs are open. */
 uint64_t peali_timers_keep(const struct peal_kernel *kernel,
 			   uint32_t *worker_out);
+
+/* ---- asks ------------------------------------------------------------------- */
+
+struct peali_mailbox_spec;
+
+/* What a kernel's options say of asks, into its parameters and, as more slots,
+ * into a completed spec of its mailboxes. */
+int peali_asks_plan(struct peal_kernel *kernel,
+		    const struct peal_kernel_options *options,
+		    struct peali_mailbox_spec *box);
+/* Adds what is known of a worker's asks; nothing where there are none. */
+void peali_asks_add(const struct peal_kernel *kernel, uint32_t worker,
+		    struct peal_ask_counts *sum);
+/* Where all inputs have ended: asks that are open, of the first worker that has
+ * some. 0: none, or inputs are open. */
+uint64_t peali_asks_keep(const struct peal_kernel *kernel,
+			 uint32_t *worker_out);
 
 /* ---- rooms: what an actor takes of a kernel, see room.c -------------------- */
 

@@ -11,14 +11,14 @@ _Static_assert(sizeof(struct peal_timer_counts) ==
 int peali_timers_plan(struct peal_kernel *k,
 		      const struct peal_kernel_options *o)
 {
-	if (!o->timers)
-		return 0;
-	if (!o->mailbox_slots)
+	if (o->timers && !o->mailbox_slots)
 		return peali_fail(PEAL_EINVAL, "peal_kernel_launch",
 				  "option timers is %u and mailbox_slots is 0: "
 				  "timers put their messages into mailboxes",
 				  o->timers);
 	k->params.max_timers = o->timers;
+	if (k->params.max_asks) /* one for each */
+		k->params.max_timers += k->params.max_asks + 1;
 	k->params.timer_bytes = (k->mailbox_message_bytes + 15) / 16 * 16;
 	return 0;
 }

@@ -91,6 +91,8 @@ int peal_actor_spawn_many(struct peal_kernel *kernel, const char *handler,
  * Ends an actor. Messages for it that come later are dead, reason "no-actor",
  * also where another actor has its room: an address has the room's generation in
  * it, and is given again only when 254 others have had the room since.
+ * Who has asked by one (peal/device/ask.h) hears so at once; answers to its own asks
+ * are dead, too, and the asks are over.
  *
  * @param runtime an open runtime.
  * @param address of an actor.

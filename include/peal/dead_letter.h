@@ -31,11 +31,15 @@ struct peal_kernel;
  *
  * A handler asks peal_dead_letter_in_hand.
  *
+ * Who has asked by a message (peal/device/ask.h) that is dead hears that at once.
+ * A reply to an ask that was over makes a letter, reason "late", of the kernel's
+ * address and no actor: without the ask's number, its length that of its payload.
+ *
  * No letter comes of what is only counted: what a kernel that has stopped, or a
  * link that broke, still holds (reasons "stopped", "protocol"), what was emitted
  * to a closed port ("closed": peal_emit drops it before it is written, and
- * peal_reserve says PEAL_EPIPE), replies that come too late ("late"), what a
- * worker that died was about to tell (mail_poisoned), what a topic overwrites.
+ * peal_reserve says PEAL_EPIPE), replies to the host that come too late ("late"),
+ * what a worker that died was about to tell (mail_poisoned), what a topic overwrites.
  */
 
 /**
@@ -83,7 +87,8 @@ uint64_t peal_dead_letters_address(const struct peal_kernel *kernel);
 
 /**
  * Sends what a dead letter has kept once more: with its type, as the request that
- * it was, if it was one, and with its deadline, unless it had expired.
+ * it was, if it was one, and with its deadline, unless it had expired. An actor's
+ * ask, which is over, and the answer to one are sent as messages of their type.
  *
  * @param endpoint   the sender.
  * @param port       of a link that leads to the kernel of who shall have it.

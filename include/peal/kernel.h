@@ -75,7 +75,10 @@ struct peal_kernel_options {
 				* as much host memory: peal/monitor.h. With
 				* them, who fails without a supervisor ends. 0:
 				* there are none */
-	uint32_t monitors_reserved; /* 0 */
+	uint32_t asks; /* most that are open at a time for each worker, up to
+			* 65535, a mailbox slot and some 200 bytes each:
+			* peal/device/ask.h. They need mailboxes. 0: there are
+			* none */
 	/*
 	 * What a handler may use for one message, if it asks by peal_step, see
 	 * peal/device/budget.h: then it returns PEAL_EBUDGET, and its message
@@ -112,6 +115,27 @@ struct peal_timer_counts {
 			  * message before was late, and sent none */
 };
 
+/**
+ * Asks of a kernel, or of a worker's actors. At its end, and at any moment but for
+ * what changes just then,
+ *
+ *	asked = answered + refused + timed_out + failed + stopped + open
+ *
+ * Each is counted when the handler of its answer has returned, or that was found
+ * dead. The timeout of each counts as a timer, too: set, and fired or cancelled.
+ */
+struct peal_ask_counts {
+	uint64_t asked; /* by peal_ask */
+	uint64_t answered; /* by a reply */
+	uint64_t refused; /* by who was asked */
+	uint64_t timed_out;
+	uint64_t failed; /* the request was a dead letter */
+	uint64_t stopped; /* open when the kernel was stopped or failed */
+	uint64_t open; /* now */
+	uint64_t late; /* replies to asks that were over, by the worker's
+			* actors; their messages were never sent */
+};
+
 /** A kernel and the sums over its workers. */
 struct peal_kernel_info {
 	char name[48];
@@ -137,6 +161,7 @@ struct peal_kernel_info {
 	uint64_t mail_expired; /* of mail_dead: their deadline had passed */
 	uint64_t spawned; /* actors that handlers have made */
 	uint64_t retired; /* of those, ended, by whomever */
+	struct peal_ask_counts asks;
 };
 
 /** One worker. */
@@ -152,6 +177,7 @@ struct peal_worker_info {
 	int result;
 	uint64_t silent_ns; /* since the beat moved, as the watchdog saw it */
 	struct peal_timer_counts timers;
+	struct peal_ask_counts asks;
 };
 
 /**
@@ -193,8 +219,8 @@ int peal_kernel_resume(struct peal_kernel *kernel);
 
 /**
  * Lets the kernel finish: it ends once all its inputs have ended (END marks
- * came) and are empty, its mailboxes are, and every timer that sends once has
- * sent; then it sends END on its ports. Periodic timers are over when all its
+ * came) and are empty, its mailboxes are, every timer that sends once has sent,
+ * and every ask has its answer; then it sends END on its ports. Periodic timers are over when all its
  * inputs have ended.
  *
  * @param kernel     a kernel that runs or is suspended (it is resumed).
@@ -209,7 +235,8 @@ int peal_kernel_drain(struct peal_kernel *kernel, int64_t timeout_ns);
  * Ends the kernel after the messages in hand. What its inputs still hold is
  * then counted as dead with reason "stopped" (peal_link_info says how many and
  * from which sequence on). What its mailboxes and pools still hold is told -
- * mail_done of struct peal_kernel_info; timers that wait are timers.stopped.
+ * mail_done of struct peal_kernel_info; timers that wait are timers.stopped, asks
+ * that are open asks.stopped.
  *
  * @param kernel     a kernel in any state.
  * @param timeout_ns -1 for ever, 0 does not wait.

@@ -303,7 +303,7 @@ struct peal_kernel_params {
 	uint64_t admission; /* struct peal_admission, to the mailboxes */
 	uint64_t monitors; /* struct peal_monitors; 0: there are none */
 	uint32_t max_monitors;
-	uint32_t monitors_reserved;
+	uint32_t max_asks; /* open at a time, per worker; 0: there are none */
 	/* what a handler may use for one message, see device/budget.h; 0: all */
 	uint64_t max_steps;
 	uint64_t max_handler_ns;
@@ -317,8 +317,9 @@ struct peal_kernel_params {
 	uint32_t first_room;
 	uint32_t spawn_rooms; /* per worker; 0: there are none */
 	uint32_t spawn_state_bytes; /* most that such an actor's state has */
+	uint64_t ask_status; /* struct peal_ask_status[n_workers]; 0 */
 };
 
-PEAL_STATIC_ASSERT(sizeof(struct peal_kernel_params) == 272, "params size");
+PEAL_STATIC_ASSERT(sizeof(struct peal_kernel_params) == 280, "params size");
 
 #endif

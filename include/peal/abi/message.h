@@ -30,7 +30,13 @@ enum peal_flag {
 	/* the payload begins with a deadline, a uint64_t, in front of all else:
 	 * when the host's clock says that it is dead */
 	PEAL_FLAG_DEADLINE = 8,
-	PEAL_FLAG_DOWN = 32 /* the payload is a struct peal_down */
+	/* beside PEAL_FLAG_REQUEST: the number is that of an ask, of which this
+	 * is the answer */
+	PEAL_FLAG_ANSWER = 16,
+	PEAL_FLAG_DOWN = 32, /* the payload is a struct peal_down */
+	/* of an answer that is refused: not by who was asked, but because
+	 * nobody has answered */
+	PEAL_FLAG_UNANSWERED = 64
 };
 
 /** Of messages whose payload is Peal's own, whatever a handler declares. */
@@ -90,7 +96,7 @@ enum peal_reason {
 	PEAL_REASON_HANDLER = 2, /* the handler returned an error */
 	PEAL_REASON_PROTOCOL = 3, /* the ring was corrupt */
 	PEAL_REASON_CLOSED = 4, /* emitted to a port whose link is closed */
-	PEAL_REASON_LATE = 5, /* no request waits for it, or not any more */
+	PEAL_REASON_LATE = 5, /* no request or ask waits for it any more */
 	PEAL_REASON_TOO_LONG =
 		6, /* for the mailbox or the pool it goes on by */
 	PEAL_REASON_DOWN = 7, /* the actor's supervisor has given up, or it has

@@ -101,10 +101,13 @@ struct peal_timers {
 	uint32_t fired; /* 1: in the turn before */
 	uint32_t ticks; /* since it was asked whether all inputs have ended */
 	uint32_t quick; /* looks in a row that came soon */
+	uint32_t own; /* of `max`, for handlers; the others are for asks */
+	uint32_t asking; /* of those that wait, for asks */
 	uint64_t count[PEAL_TIMERS_COUNT]; /* as in the status */
-	uint8_t worker_reserved[2 * PEAL_SHARED_LINE - 200];
+	uint8_t worker_reserved[2 * PEAL_SHARED_LINE - 208];
 	/* read by the other workers, for the end of their kernel */
-	uint64_t open; /* timers that wait, as last told */
+	uint64_t open; /* timers that wait and asks that are not over, as last
+			* told */
 	uint8_t reserved[PEAL_SHARED_LINE - 8];
 };
 

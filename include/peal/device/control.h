@@ -287,6 +287,8 @@ static PEAL_DEV PEAL_UNUSED inline int peali_leave(struct peal_worker *w,
 {
 	if (w->state->timers)
 		peali_timers_stopped(w);
+	if (w->asks)
+		peali_asks_stopped(w);
 	peali_say_done(w);
 	peal_store_relaxed_sys(&w->status->result, (uint64_t)-result);
 	peal_store_release_sys(&w->status->phase, phase);

@@ -2,6 +2,7 @@
 #ifndef PEAL_DEVICE_DEAD_LETTER_H
 #define PEAL_DEVICE_DEAD_LETTER_H
 
+#include <peal/device/ask_table.h>
 #include <peal/device/lanes.h>
 
 /*
@@ -51,7 +52,8 @@ peali_dead_letter_commit(struct peal_link_producer *p, uint64_t bytes)
 }
 
 /**
- * Sends a letter about the message in w->message, if somebody takes letters.
+ * Sends a letter about the message in w->message, if somebody takes letters; who
+ * has asked by it hears that nobody answers.
  *
  * @param w      the worker; its leader calls
  * @param c      the input that has brought it; 0: none has
@@ -68,6 +70,8 @@ peali_dead_letter(struct peal_worker *w, const struct peal_link_consumer *c,
 	uint64_t kept = m->length;
 	void *place = 0;
 
+	if (PEAL_UNLIKELY(m->header.flags & PEAL_FLAG_REQUEST))
+		peali_ask_died(w, reason);
 	if (!peali_dead_letters(w)->used ||
 	    m->header.flags & PEAL_FLAG_DEAD_LETTER)
 		return;
@@ -126,7 +130,7 @@ static PEAL_DEV PEAL_UNUSED inline void peali_bury_it(struct peal_worker *w,
 		peal_link_release_dead(c, reason);
 		return;
 	}
-	peali_mail_release(w);
+	peali_mail_over(w);
 	peali_mail_died(w, reason);
 }
 

@@ -129,7 +129,8 @@ peal_emit_to_before(struct peal_worker *w, uint32_t port, uint32_t actor,
  * @param w    the worker
  * @param port of the running actor; its link takes as much as that which has
  *             brought the message
- * @return as peal_emit; PEAL_EINVAL it is a request, and the port is a topic's.
+ * @return as peal_emit; PEAL_EINVAL it is a request, and the port is a topic's; it
+ *         is an ask's, which only actors of the kernel can reply to, or an answer.
  */
 static PEAL_DEV PEAL_UNUSED inline int peal_delegate_by(struct peal_worker *w,
 							uint32_t port)
@@ -140,6 +141,8 @@ static PEAL_DEV PEAL_UNUSED inline int peal_delegate_by(struct peal_worker *w,
 	int result;
 
 	if (port >= w->actor->ports)
+		return PEAL_EINVAL;
+	if (flags & PEAL_FLAG_ANSWER || peal_request_in_hand(w) & PEAL_ASK_BIT)
 		return PEAL_EINVAL;
 	if (flags & (PEAL_FLAG_REQUEST | PEAL_FLAG_DEAD_LETTER) &&
 	    peali_output(w, port)->link.state == PEALI_STATE_TOPIC)
@@ -154,136 +157,6 @@ static PEAL_DEV PEAL_UNUSED inline int peal_delegate_by(struct peal_worker *w,
 }
 
 /* ---- by mailboxes and pools ---------------------------------------------- */
-
-/* Writes a message and its deadline to a slot and publishes it: what mailboxes
- * and work queues do with one that has none. */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
-peali_slot_put_before(uint32_t policy, uint8_t *slot, uint32_t slot_bytes,
-		      uint32_t lap, struct peal_header header,
-		      uint64_t deadline, const void *data, uint32_t bytes)
-{
-	const uint32_t before = sizeof(header) + sizeof(deadline);
-	uint32_t each = peali_atom_payload(policy), length = before + bytes;
-	uint32_t i, k;
-
-	if (policy == PEAL_POLICY_SEQUENCE) {
-		peal_header_store(slot + 8, header);
-		peal_copy(slot + 16, &deadline, sizeof(deadline));
-		peal_copy(slot + 24, data, bytes);
-		peal_slot_publish(slot, lap, PEAL_KIND_DATA, length);
-		return;
-	}
-	if (lap % PEAL_SLOT_REFRESH_LAPS == 0)
-		peal_slot_refresh(policy, slot, slot_bytes, lap, length, 0, 1);
-	for (i = 0; i * each < length; i++) {
-		uint32_t word[3] = { 0, 0, 0 };
-
-		for (k = 0; k < each / 4; k++) {
-			uint32_t at = i * each + 4 * k;
-
-			/* the header's place is the deadline's 8 bytes on */
-			word[k] =
-				at < sizeof(header) ?
-					peali_pack_word(
-						peali_header_word(header),
-						(const uint8_t *)data, bytes,
-						at) :
-					peali_pack_word(
-						deadline, (const uint8_t *)data,
-						bytes,
-						at - (uint32_t)sizeof(header));
-		}
-		peali_atom_write(policy, slot, i,
-				 peali_atom_tag(each, lap, PEAL_KIND_DATA, i,
-						length),
-				 (const uint8_t *)word, each);
-	}
-}
-
-/* Into a pool; it is counted as told. */
-static PEAL_DEV PEAL_UNUSED inline int
-peali_pool_put_before(struct peal_worker *w, uint32_t pool,
-		      struct peal_header header, uint64_t deadline,
-		      const void *data, uint64_t bytes)
-{
-	struct peal_pool_place *p = &w->pools[pool];
-	struct peal_work *q;
-	uint64_t number = 0;
-	int result;
-
-	if (pool >= peali_pools(w) || !p->set)
-		return PEAL_ENOENT;
-	q = peali_pool_shard(p, w->index);
-	if (PEAL_DEADLINE_BYTES + bytes > q->message_bytes)
-		return PEAL_EMSGSIZE;
-	result = peal_work_take_tickets(q, &p->producer, 1, &number);
-	if (result)
-		return result;
-	peali_slot_put_before(peali_policy(q->policy),
-			      peali_work_slot(q, number), q->slot_bytes,
-			      peali_work_lap(q, number), header, deadline, data,
-			      (uint32_t)bytes);
-	peali_pool_wake(w, p);
-	return 0;
-}
-
-/* Into a worker's mailbox; it is counted as told. */
-static PEAL_DEV PEAL_UNUSED inline int
-peali_mailbox_put_before(struct peal_worker *w, uint32_t worker,
-			 struct peal_header header, uint64_t deadline,
-			 const void *data, uint64_t bytes)
-{
-	struct peal_mailbox *m = peali_mailbox(w, worker);
-	uint64_t number;
-
-	if (PEAL_DEADLINE_BYTES + bytes > m->message_bytes)
-		return PEAL_EMSGSIZE;
-	if (!w->state->mail_lease.granted)
-		return PEAL_EAGAIN;
-	number = peali_mail_ticket(w, worker, &w->state->mail_lease);
-	peali_slot_put_before(peali_policy(m->policy),
-			      peali_mailbox_slot(m, number), m->slot_bytes,
-			      peali_mailbox_lap(m, number), header, deadline,
-			      data, (uint32_t)bytes);
-#if PEAL_ON_HOST
-	peal_bell_ring((uint64_t)(uintptr_t)peali_bell_of(w, worker));
-#endif
-	return 0;
-}
-
-/* The leader's part of peal_tell_before. */
-static PEAL_DEV PEAL_UNUSED inline int
-peali_tell_before(struct peal_worker *w, uint64_t deadline,
-		  struct peal_header header, const void *data, uint64_t bytes)
-{
-	const struct peal_actor_entry *entry =
-		(const struct peal_actor_entry *)(uintptr_t)w->params->actors +
-		PEAL_ACTOR_INDEX(header.actor);
-	uint64_t place;
-	int result;
-
-	if (PEAL_ACTOR_INDEX(header.actor) >= w->params->max_actors)
-		return PEAL_ENOENT;
-	place = peal_load_relaxed_dev(&entry->place);
-	if (!PEAL_PLACE_IS_OF(place, header.actor))
-		return PEAL_ENOENT;
-	header.flags |= PEAL_FLAG_DEADLINE;
-	if (!PEAL_USES_POOLS || PEAL_PLACE_WORKER(place) != PEAL_POOL_WORKER)
-		return w->params->mailboxes ?
-			       peali_mailbox_put_before(
-				       w, PEAL_PLACE_WORKER(place), header,
-				       deadline, data, bytes) :
-			       PEAL_ENOTSUP;
-	/* counted first: nobody shall see it done and not yet told */
-	peal_store_relaxed_sys(&w->status->told, w->state->told + 1);
-	result = peali_pool_put_before(w, PEAL_PLACE_HANDLER(place), header,
-				       deadline, data, bytes);
-	if (PEAL_UNLIKELY(result))
-		peal_store_relaxed_sys(&w->status->told, w->state->told);
-	else
-		w->state->told++;
-	return result;
-}
 
 /**
  * Collective: peal_tell of a message with a deadline. It also expires while it
@@ -301,14 +174,14 @@ static PEAL_DEV PEAL_UNUSED inline int
 peal_tell_before(struct peal_worker *w, uint32_t actor, uint64_t deadline,
 		 uint16_t type, const void *data, uint64_t bytes)
 {
-	struct peal_header header = { actor, type, 0 };
+	struct peal_header header = { actor, type, PEAL_FLAG_DEADLINE };
 	int result = 0;
 
 	if (!deadline)
 		return peal_tell(w, actor, type, data, bytes);
 	peal_sync(w);
 	if (peal_is_leader(w))
-		result = peali_tell_before(w, deadline, header, data, bytes);
+		result = peali_tell_word(w, deadline, header, data, bytes);
 	return (int)(int64_t)peal_broadcast(w, (uint64_t)(int64_t)result);
 }
 

@@ -3,6 +3,7 @@
 #define PEAL_DEVICE_KERNEL_H
 
 #include <peal/abi/program.h>
+#include <peal/device/ask.h>
 #include <peal/device/budget.h>
 #include <peal/device/deadline.h>
 #include <peal/device/hlc.h>
@@ -104,6 +105,9 @@ peali_worker_init(struct peal_worker *w,
 	w->timers = params->max_timers ?
 			    (struct peal_timers *)(void *)(base + at.timers) :
 			    0;
+	w->asks = params->max_asks ?
+			  (struct peal_asks *)(void *)(base + at.asks) :
+			  0;
 	w->mailbox = 0;
 	if (params->mailboxes)
 		w->mailbox = peali_mailbox(w, worker);
@@ -146,6 +150,8 @@ peali_worker_begin(struct peal_worker *w)
 		}
 		if (w->timers)
 			peali_timers_init(w->timers, w->params);
+		if (w->asks)
+			w->asks->max = w->params->max_asks;
 	}
 	s->idle = 0;
 	peali_wait_limit(w);

@@ -134,7 +134,9 @@ peali_message_request(const struct peal_message *m)
 {
 	uint32_t prefix = peali_message_prefix(m);
 
-	if (!prefix || !(m->header.flags & PEAL_FLAG_REQUEST))
+	if (!prefix ||
+	    (m->header.flags & (PEAL_FLAG_REQUEST | PEAL_FLAG_ANSWER)) !=
+		    PEAL_FLAG_REQUEST)
 		return 0;
 	return *(const uint64_t *)(const void *)((const uint8_t *)m->data +
 						 prefix - PEAL_REQUEST_BYTES);

@@ -2,7 +2,7 @@
 #ifndef PEAL_DEVICE_MESSAGE_OF_H
 #define PEAL_DEVICE_MESSAGE_OF_H
 
-#include <peal/device/request.h>
+#include <peal/device/ask.h>
 
 /*
  * Messages that host and handlers agree on. PEAL_MESSAGE_OF(name, type, number)
@@ -26,12 +26,15 @@
  *	}
  *
  *	<name>_in(w)			the message in hand; 0 if it has another
- *					number or another length
+ *					number or another length, or is the
+ *					error of an ask
  *	<name>_emit(w, port, item)	as peal_emit
  *	<name>_reserve(w, port, place_out), <name>_commit(w, port)
  *					as peal_reserve, peal_commit
  *	<name>_tell(w, actor, item)	as peal_tell
  *	<name>_reply(w, port, item)	as peal_reply
+ *	<name>_ask(w, actor, item, answer_type, timeout_ns, ask_out)
+ *					as peal_ask
  *	<name>_number			a constant, for a switch over peal_type
  *
  * Results, lanes and progress are those of the functions without a type. A
@@ -73,7 +76,7 @@
 	{                                                                      \
 		if (peal_type(w) != name##_number ||                           \
 		    peal_length(w) != sizeof(name##_message) ||                \
-		    peal_dead_letter_in_hand(w))                               \
+		    peal_dead_letter_in_hand(w) || peal_answer_error(w))       \
 			return 0;                                              \
 		return (const name##_message *)peal_data(w);                   \
 	}                                                                      \
@@ -101,6 +104,14 @@
 	{                                                                      \
 		return peal_tell(w, actor, name##_number, item,                \
 				 sizeof(*item));                               \
+	}                                                                      \
+	PEALI_MESSAGE int name##_ask(struct peal_worker *w, uint32_t actor,    \
+				     const name##_message *item,               \
+				     uint16_t answer_type,                     \
+				     uint64_t timeout_ns, uint64_t *ask_out)   \
+	{                                                                      \
+		return peal_ask(w, actor, name##_number, item, sizeof(*item),  \
+				answer_type, timeout_ns, ask_out);             \
 	}                                                                      \
 	PEALI_MESSAGE int name##_reply(struct peal_worker *w, uint32_t port,   \
 				       const name##_message *item)             \

@@ -91,4 +91,49 @@ static PEAL_DEV PEAL_UNUSED inline int peali_slot_open(uint32_t policy,
 	return 0;
 }
 
+/* Writes a message to a slot, a word in front of its payload, and publishes it:
+ * what mailboxes and work queues do with one that has none. */
+static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
+peali_slot_put_word(uint32_t policy, uint8_t *slot, uint32_t slot_bytes,
+		    uint32_t lap, struct peal_header header, uint64_t first,
+		    const void *data, uint32_t bytes)
+{
+	const uint32_t before = sizeof(header) + sizeof(first);
+	uint32_t each = peali_atom_payload(policy), length = before + bytes;
+	uint32_t i, k;
+
+	if (policy == PEAL_POLICY_SEQUENCE) {
+		peal_header_store(slot + 8, header);
+		peal_copy(slot + 16, &first, sizeof(first));
+		peal_copy(slot + 24, data, bytes);
+		peal_slot_publish(slot, lap, PEAL_KIND_DATA, length);
+		return;
+	}
+	if (lap % PEAL_SLOT_REFRESH_LAPS == 0)
+		peal_slot_refresh(policy, slot, slot_bytes, lap, length, 0, 1);
+	for (i = 0; i * each < length; i++) {
+		uint32_t word[3] = { 0, 0, 0 };
+
+		for (k = 0; k < each / 4; k++) {
+			uint32_t at = i * each + 4 * k;
+
+			/* the header's place is the word's 8 bytes on */
+			word[k] =
+				at < sizeof(header) ?
+					peali_pack_word(
+						peali_header_word(header),
+						(const uint8_t *)data, bytes,
+						at) :
+					peali_pack_word(
+						first, (const uint8_t *)data,
+						bytes,
+						at - (uint32_t)sizeof(header));
+		}
+		peali_atom_write(policy, slot, i,
+				 peali_atom_tag(each, lap, PEAL_KIND_DATA, i,
+						length),
+				 (const uint8_t *)word, each);
+	}
+}
+
 #endif

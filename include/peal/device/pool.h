@@ -219,7 +219,7 @@ peali_pool_attach(struct peal_worker *w, struct peal_pool_place *p,
 		w->state->n_pools = view->index + 1;
 }
 
-/* Writes dead letters about all that the worker's shard holds. */
+/* Writes dead letters about all that the worker's shard holds, and ends asks. */
 static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
 peali_pool_letters(struct peal_worker *w, struct peal_pool_place *p,
 		   struct peal_work *q)
@@ -249,7 +249,7 @@ peali_pool_detach(struct peal_worker *w, struct peal_pool_place *p)
 	    peal_load_relaxed_dev(&q->handed);
 	w->state->mail_done += n;
 	w->state->mail_dead += n;
-	if (peali_dead_letters(w)->used)
+	if (peali_dead_letters(w)->used || w->asks)
 		peali_pool_letters(w, p, q);
 	peal_store_relaxed_dev_u32(&p->member, 0);
 	p->set = 0;

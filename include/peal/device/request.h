@@ -2,7 +2,7 @@
 #ifndef PEAL_DEVICE_REQUEST_H
 #define PEAL_DEVICE_REQUEST_H
 
-#include <peal/device/emit.h>
+#include <peal/device/tell_word.h>
 
 /*
  * Replies to the requests of peal/request.h. A request is a message with a
@@ -21,6 +21,10 @@
  *
  * A reply leaves by a port and counts as one of its messages. A handler that
  * fails sends none: its request times out.
+ *
+ * Requests of other actors of the kernel (device/ask.h) are replied to by the
+ * same calls: then whatever port is named is not used, and need not be there, and
+ * the reply counts as no message. A handler that fails on one refuses it thereby.
  */
 
 /**
@@ -35,6 +39,43 @@ peal_request_in_hand(const struct peal_worker *w)
 	return peali_message_request(&w->message);
 }
 
+/* Counts a reply to an ask that was over. */
+static PEAL_DEV PEAL_UNUSED inline void peali_ask_late(struct peal_worker *w,
+						       uint16_t type,
+						       const void *data,
+						       uint64_t bytes)
+{
+	struct peal_message in_hand = w->message;
+
+	peali_ask_count(w, PEAL_ASKS_LATE, 1);
+	w->message.header.actor = ~0u;
+	w->message.header.type = type;
+	w->message.header.flags = 0;
+	w->message.data = data;
+	w->message.length = bytes;
+	peali_dead_letter(w, 0, PEAL_REASON_LATE, 0);
+	w->message = in_hand;
+}
+
+/* Collective: a reply to an ask. */
+static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
+peali_reply_ask(struct peal_worker *w, uint64_t request, uint16_t type,
+		uint16_t flags, const void *data, uint64_t bytes)
+{
+	int result = 0;
+
+	peal_sync(w);
+	if (peal_is_leader(w)) {
+		if (!peali_ask_of(w, request))
+			result = PEAL_EINVAL;
+		else if (PEAL_REQUEST_BYTES + bytes > w->mailbox->message_bytes)
+			result = PEAL_EMSGSIZE;
+		else if (!peali_ask_end(w, request, flags, data, bytes))
+			peali_ask_late(w, type, data, bytes);
+	}
+	return (int)(int64_t)peal_broadcast(w, (uint64_t)(int64_t)result);
+}
+
 /* A numbered message: the number, then `bytes` bytes at data. */
 static PEAL_DEV PEAL_UNUSED inline int
 peali_reply(struct peal_worker *w, uint32_t port, uint64_t request,
@@ -43,6 +84,8 @@ peali_reply(struct peal_worker *w, uint32_t port, uint64_t request,
 	void *place = 0;
 	int result;
 
+	if (PEAL_UNLIKELY(request & PEAL_ASK_BIT))
+		return peali_reply_ask(w, request, type, flags, data, bytes);
 	if (!request ||
 	    (port < w->actor->ports &&
 	     peali_output(w, port)->link.state == PEALI_STATE_TOPIC))
@@ -72,7 +115,11 @@ peali_reply(struct peal_worker *w, uint32_t port, uint64_t request,
  * @param data    `bytes` bytes that every lane can read
  * @param bytes   how many; the port's link takes PEAL_REQUEST_BYTES more, as
  *                those of a requester do
- * @return as peal_emit; PEAL_EINVAL request is 0, or the port is a topic's.
+ * @return as peal_emit; PEAL_EINVAL request is 0, or the port is a topic's. To an
+ *         ask: 0, also if it is over: the reply then counts as late;
+ *         PEAL_EMSGSIZE longer than the kernel's mailbox_message_bytes less
+ *         PEAL_REQUEST_BYTES, and the ask is still open; PEAL_EINVAL none of the
+ *         kernel has that number.
  */
 static PEAL_DEV PEAL_UNUSED inline int
 peal_reply_to(struct peal_worker *w, uint32_t port, uint64_t request,
@@ -102,7 +149,7 @@ static PEAL_DEV PEAL_UNUSED inline int peal_reply(struct peal_worker *w,
 
 /**
  * Collective: answers the request in hand with an error, which peal_request
- * then returns.
+ * then returns, and peal_answer_error says.
  *
  * @param w     the worker
  * @param port  of the running actor, a link's
@@ -127,6 +174,7 @@ static PEAL_DEV PEAL_UNUSED inline int peal_refuse(struct peal_worker *w,
  * @param w     the worker
  * @param actor its number in the kernel, the low half of its address
  * @return as peal_tell; a request has PEAL_REQUEST_BYTES more than peal_length.
+ *         PEAL_EINVAL the message is an answer, which is nobody else's.
  */
 static PEAL_DEV PEAL_UNUSED inline int peal_delegate(struct peal_worker *w,
 						     uint32_t actor)
@@ -135,9 +183,11 @@ static PEAL_DEV PEAL_UNUSED inline int peal_delegate(struct peal_worker *w,
 
 	peal_sync(w);
 	if (peal_is_leader(w))
-		result = peali_tell(w, actor, w->message.header.type,
-				    w->message.header.flags, w->message.data,
-				    w->message.length);
+		result = w->message.header.flags & PEAL_FLAG_ANSWER ?
+				 PEAL_EINVAL :
+				 peali_tell(w, actor, w->message.header.type,
+					    w->message.header.flags,
+					    w->message.data, w->message.length);
 	return (int)(int64_t)peal_broadcast(w, (uint64_t)(int64_t)result);
 }
 

@@ -143,6 +143,22 @@ static PEAL_DEV PEAL_INLINE int peali_input_take(struct peal_worker *w,
 	return taken > 0;
 }
 
+/* The mailbox's next message has a deadline, or is an answer, which is for who has
+ * asked. 1: it is to be buried. */
+static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
+peali_mail_special(struct peal_worker *w)
+{
+	if (w->message.header.flags & PEAL_FLAG_ANSWER) {
+		peali_answer_address(w);
+		return 0;
+	}
+	if (!peali_expired(w))
+		return 0;
+	w->state->aside = PEALI_BURY;
+	w->state->aside_at = PEAL_REASON_EXPIRED;
+	return 1;
+}
+
 /* The same for the mailbox. */
 static PEAL_DEV PEAL_UNUSED inline int peali_mail_take(struct peal_worker *w)
 {
@@ -162,12 +178,10 @@ static PEAL_DEV PEAL_UNUSED inline int peali_mail_take(struct peal_worker *w)
 	w->message.input = w->params->max_inputs + PEAL_HAND_MAIL +
 			   PEAL_HAND_NUMBER(w->state->mail_done);
 	w->message.sequence = w->state->mail_done;
-	if (PEAL_UNLIKELY(w->message.header.flags & PEAL_FLAG_DEADLINE) &&
-	    peali_expired(w)) {
-		w->state->aside = PEALI_BURY;
-		w->state->aside_at = PEAL_REASON_EXPIRED;
+	if (PEAL_UNLIKELY(w->message.header.flags &
+			  (PEAL_FLAG_DEADLINE | PEAL_FLAG_ANSWER)) &&
+	    peali_mail_special(w))
 		return 0;
-	}
 	taken = peali_actor_take(w, w->message.header.actor);
 	if (PEAL_LIKELY(taken > 0)) {
 		w->state->mail = 1;
@@ -188,7 +202,7 @@ static PEAL_DEV PEAL_INLINE void peali_mail_done(struct peal_worker *w,
 	struct peal_worker_state *s = w->state;
 
 	if (!PEAL_USES_POOLS || PEAL_LIKELY(s->mail == 1))
-		peali_mail_release(w);
+		peali_mail_over(w);
 	else
 		w->pools[s->mail - 2].handled++;
 	s->mail = 0;

@@ -208,7 +208,7 @@ peali_timer_go(struct peal_worker *w, uint32_t way, uint64_t now)
 	return 1;
 }
 
-/* Those that are due stand in line for room, in their order. */
+/* Those that are due stand in line for room, in their order; asks' have it. */
 static PEAL_DEV PEAL_UNUSED inline void
 peali_timers_line_up(struct peal_worker *w, uint64_t now)
 {
@@ -221,6 +221,11 @@ peali_timers_line_up(struct peal_worker *w, uint64_t now)
 			break;
 		place = peali_timer_heap(t)->place;
 		peali_timer_remove(t, 0);
+		if (peali_timer_entry(t, place)->header.flags &
+		    PEAL_FLAG_ANSWER) {
+			peali_ask_time_out(w, place);
+			continue;
+		}
 		peali_timer_hold(
 			t, place,
 			peali_timer_way_to(

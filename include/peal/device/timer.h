@@ -4,6 +4,7 @@
 
 #include <peal/device/lanes.h>
 #include <peal/device/pool.h>
+#include <peal/device/timer_count.h>
 
 /*
  * Timers: how a handler sends later, once or again and again, by the device's
@@ -25,51 +26,6 @@
  * out. The counts of all that: struct peal_timer_counts.
  */
 
-/* Counts; the host may look at any time. */
-static PEAL_DEV PEAL_UNUSED inline void
-peali_timer_count(struct peal_worker *w, uint32_t what, int64_t n)
-{
-	struct peal_timer_status *status =
-		(struct peal_timer_status *)(uintptr_t)w->params->timer_status +
-		w->index;
-
-	w->timers->count[what] += (uint64_t)n;
-	peal_store_relaxed_sys(&status->count[what], w->timers->count[what]);
-}
-
-/* So many timers wait. */
-static PEAL_DEV PEAL_UNUSED inline void
-peali_timers_waiting(struct peal_worker *w, int64_t more)
-{
-	struct peal_timers *t = w->timers;
-
-	w->state->timers += (uint32_t)more;
-	if (!w->state->timers)
-		w->state->burst_most = PEALI_BURST;
-	peali_timer_count(w, PEAL_TIMERS_WAITING, more);
-	/* R11: pairs with A11 in peali_timers_open: who sees that a timer is no
-	 * more sees the ticket of its message. */
-	peal_store_release_dev(&t->open, w->state->timers);
-}
-
-/* A timer is over, for the reason that is counted. */
-static PEAL_DEV PEAL_UNUSED inline void
-peali_timer_over(struct peal_worker *w, uint32_t place, uint32_t why)
-{
-	peali_timer_give(w->timers, place);
-	peali_timer_count(w, why, 1);
-	peali_timers_waiting(w, -1);
-}
-
-/* Takes a place that waits out of the table's order. */
-static PEAL_DEV PEAL_UNUSED inline void peali_timer_out(struct peal_worker *w,
-							uint32_t place)
-{
-	if (peali_timer_entry(w->timers, place)->at == PEAL_TIMER_HELD)
-		peali_timer_count(w, PEAL_TIMERS_HELD, -1);
-	peali_timer_leave(w->timers, place);
-}
-
 /* ---- setting --------------------------------------------------------------- */
 
 /* Whether such a message may be sent later: 0 or PEAL_E... */
@@ -81,7 +37,7 @@ peali_timer_check(const struct peal_worker *w, uint32_t actor, uint64_t bytes)
 		PEAL_ACTOR_INDEX(actor);
 	uint64_t place;
 
-	if (!w->timers)
+	if (!w->timers || !w->timers->own)
 		return PEAL_ENOTSUP;
 	if (PEAL_ACTOR_INDEX(actor) >= w->params->max_actors)
 		return PEAL_ENOENT;
@@ -129,9 +85,9 @@ peali_timer_set(struct peal_worker *w, uint64_t delay_ns, uint64_t period_ns,
 
 	if (result)
 		return result;
-	place = peali_timer_take(t);
-	if (place == t->max)
+	if (w->state->timers - t->asking >= t->own)
 		return PEAL_ENOSPC;
+	place = peali_timer_take(t);
 	entry = peali_timer_entry(t, place);
 	entry->header = header;
 	entry->length = (uint32_t)bytes;

@@ -75,6 +75,7 @@ peali_timers_init(struct peal_timers *t,
 	t->messages = base + at.messages;
 	t->n_ways = params->n_workers + params->max_pools;
 	t->max = params->max_timers;
+	t->own = t->max - (params->max_asks ? params->max_asks + 1 : 0);
 	t->message_step = params->timer_bytes;
 	t->every = 1;
 }

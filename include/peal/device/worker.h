@@ -2,6 +2,7 @@
 #ifndef PEAL_DEVICE_WORKER_H
 #define PEAL_DEVICE_WORKER_H
 
+#include <peal/abi/ask.h>
 #include <peal/abi/control.h>
 #include <peal/device/admission.h>
 #include <peal/device/publish.h>
@@ -156,7 +157,7 @@ struct peal_worker_state {
 
 /** Where a worker's tables lie, in bytes from its state. */
 struct peal_worker_layout {
-	uint64_t inputs, outputs, pools, barriers, sent, timers, scratch;
+	uint64_t inputs, outputs, pools, barriers, sent, timers, asks, scratch;
 	uint64_t total;
 };
 
@@ -178,7 +179,12 @@ peal_worker_tables(const struct peal_kernel_params *params)
 					sizeof(struct peal_barrier_view);
 	at.timers = at.sent + (uint64_t)params->n_workers * sizeof(uint64_t);
 	at.timers = (at.timers + 127) / 128 * 128;
-	at.scratch = at.timers + peal_timer_table(params).total;
+	at.asks = at.timers + peal_timer_table(params).total;
+	at.scratch = at.asks;
+	if (params->max_asks)
+		at.scratch += sizeof(struct peal_asks) +
+			      (params->max_asks + 1ULL) *
+				      sizeof(struct peal_ask_entry);
 	at.total = at.scratch + (uint64_t)params->lanes * sizeof(uint64_t);
 	at.total = (at.total + 127) / 128 * 128;
 	return at;
@@ -201,6 +207,7 @@ struct peal_worker {
 	uint64_t *sent; /* for each mailbox: see peal_admission_open */
 	struct peal_mailbox *mailbox; /* its own; 0: none */
 	struct peal_timers *timers; /* 0: none */
+	struct peal_asks *asks; /* 0: none */
 	uint64_t *scratch; /* one word per lane */
 	struct peal_actor_entry *actor; /* whose handler runs */
 	struct peal_message message; /* that it runs for */

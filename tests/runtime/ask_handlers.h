@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEAL_TESTS_ASK_HANDLERS_H
+#define PEAL_TESTS_ASK_HANDLERS_H
+
+#include <peal/device/kernel.h>
+
+#include "asks.h"
+
+/* Handlers for programs with pools and without. */
+
+static PEAL_DEV struct asks_state *ask_state(struct peal_worker *w)
+{
+	return (struct asks_state *)peal_state(w);
+}
+
+/* ---- who asks ---------------------------------------------------------------- */
+
+static PEAL_DEV void ask_note(struct peal_worker *w, uint64_t number,
+			      uint64_t value)
+{
+	struct asks_state *s = ask_state(w);
+	uint32_t i;
+
+	for (i = 0; peal_is_leader(w) && i < ASKS_OPEN; i++) {
+		if (s->open[i])
+			continue;
+		s->open[i] = number;
+		s->value[i] = value;
+		s->asked_ns[i] = peal_clock_ns();
+		break;
+	}
+	peal_sync(w);
+}
+
+static PEAL_DEV int ask_ordered(struct peal_worker *w)
+{
+	struct asks_order o = *(const struct asks_order *)peal_data(w);
+	struct asks_ordered out = { 0, 0 };
+	uint64_t number = 0;
+	uint32_t i;
+
+	if (peal_is_leader(w))
+		ask_state(w)->quiet = o.quiet;
+	o.request.from = peal_self(w);
+	for (i = 0; i < o.n; i++) {
+		out.result = peal_ask(w, o.to, ASKS_REQUEST, &o.request,
+				      o.bytes ? o.bytes : sizeof(o.request),
+				      ASKS_ANSWER, o.timeout_ns, &number);
+		if (out.result)
+			break;
+		out.n++;
+		ask_note(w, number, o.request.value++);
+	}
+	return peal_emit(w, 0, ASKS_ORDER, &out, sizeof(out));
+}
+
+/* Finds the ask that is answered, and looks at the answer. For the leader. */
+static PEAL_DEV void ask_look(struct peal_worker *w, struct asks_answer *out)
+{
+	uint64_t number = peal_answer_in_hand(w), now = peal_clock_ns();
+	struct asks_state *s = ask_state(w);
+	uint32_t i;
+
+	out->error = peal_answer_error(w);
+	if (!out->error && peal_length(w) == sizeof(uint64_t))
+		out->value = *(const uint64_t *)peal_data(w);
+	for (i = 0; i < ASKS_OPEN && s->open[i] != number; i++)
+		;
+	s->order = (s->order * 10 + 9) % 1000;
+	if (i == ASKS_OPEN || !number) {
+		s->unknown++;
+		return;
+	}
+	out->known = 1;
+	out->late_ns = now - s->asked_ns[i];
+	s->open[i] = 0;
+	if (out->error)
+		s->errors++;
+	else if (out->value == 2 * s->value[i] + 1)
+		s->replies++;
+	else
+		s->wrong++;
+}
+
+static PEAL_DEV int ask_answered(struct peal_worker *w)
+{
+	struct asks_answer out = { 0, 0, 0, 0 };
+	uint32_t quiet = ask_state(w)->quiet;
+
+	peal_sync(w);
+	if (peal_is_leader(w))
+		ask_look(w, &out);
+	out.error = (int64_t)peal_broadcast(w, (uint64_t)out.error);
+	out.value = peal_broadcast(w, out.value);
+	out.known = peal_broadcast(w, out.known);
+	out.late_ns = peal_broadcast(w, out.late_ns);
+	if (quiet)
+		return 0;
+	return peal_emit(w, 0, ASKS_ANSWER, &out, sizeof(out));
+}
+
+/* ---- who is asked -------------------------------------------------------------- */
+
+static PEAL_DEV int ask_reply(struct peal_worker *w, uint64_t number,
+			      uint64_t value)
+{
+	value = 2 * value + 1;
+	return peal_reply_to(w, 77, number, ASKS_REPLIED, &value,
+			     sizeof(value));
+}
+
+static PEAL_DEV int ask_keep(struct peal_worker *w, uint64_t value)
+{
+	if (peal_is_leader(w)) {
+		ask_state(w)->kept = peal_request_in_hand(w);
+		ask_state(w)->kept_value = value;
+	}
+	peal_sync(w);
+	return 0;
+}
+
+static PEAL_DEV int ask_tell(struct peal_worker *w,
+			     const struct asks_request *in)
+{
+	uint64_t first = 1, second = 2;
+	int result = peal_tell(w, in->from, ASKS_PLAIN, &first, sizeof(first));
+
+	if (!result)
+		result = ask_reply(w, peal_request_in_hand(w), in->value);
+	if (!result)
+		result = peal_tell(w, in->from, ASKS_PLAIN, &second,
+				   sizeof(second));
+	return result;
+}
+
+/* Notes for which request another ask is. */
+static PEAL_DEV int ask_chain(struct peal_worker *w, uint64_t number,
+			      uint64_t value)
+{
+	struct asks_state *s = ask_state(w);
+	uint32_t i;
+
+	for (i = 0; i < ASKS_TELLS && s->chain[i]; i++)
+		;
+	if (i == ASKS_TELLS)
+		return PEAL_ENOSPC;
+	peal_sync(w);
+	if (peal_is_leader(w)) {
+		s->chain[i] = number;
+		s->chain_request[i] = peal_request_in_hand(w);
+		s->chain_value[i] = value;
+	}
+	peal_sync(w);
+	return 0;
+}
+
+/* Goes on with the request for which the ask was that is answered. */
+static PEAL_DEV int ask_chained(struct peal_worker *w)
+{
+	struct asks_state *s = ask_state(w);
+	uint64_t number = peal_answer_in_hand(w), request, value;
+	uint32_t i;
+
+	for (i = 0; i < ASKS_TELLS && s->chain[i] != number; i++)
+		;
+	if (i == ASKS_TELLS)
+		return 0; /* as it has begun anew */
+	request = s->chain_request[i];
+	value = s->chain_value[i];
+	peal_sync(w);
+	if (peal_is_leader(w)) {
+		s->chain[i] = 0;
+		s->wrong += !peal_answer_error(w) &&
+			    *(const uint64_t *)peal_data(w) != 2 * value + 1;
+	}
+	return ask_reply(w, request, value);
+}
+
+/* What takes room in mailboxes. */
+static PEAL_DEV int ask_serve_by(struct peal_worker *w,
+				 const struct asks_request *in)
+{
+	struct asks_request next = *in;
+	uint64_t number = 0;
+	int result;
+
+	if (in->how == ASKS_TELL)
+		return ask_tell(w, in);
+	if (in->how == ASKS_DELEGATE && in->other != peal_self(w))
+		return peal_delegate(w, in->other);
+	if (in->how == ASKS_DELEGATE)
+		return ask_reply(w, peal_request_in_hand(w), in->value);
+	next.how = ASKS_REPLY;
+	result = peal_ask(w, in->other, ASKS_REQUEST, &next, sizeof(next),
+			  ASKS_CHAINED, 1000000000, &number);
+	return result ? result : ask_chain(w, number, in->value);
+}
+
+static PEAL_DEV int ask_serve(struct peal_worker *w)
+{
+	struct asks_request in = *(const struct asks_request *)peal_data(w);
+	uint64_t number = peal_request_in_hand(w), scratch[64] = { 0 };
+
+	if (peal_is_leader(w))
+		ask_state(w)->requests++;
+	switch (in.how) {
+	case ASKS_REPLY:
+		return ask_reply(w, number, in.value);
+	case ASKS_REFUSE:
+		return peal_refuse(w, 77, in.error);
+	case ASKS_KEEP:
+		return ask_keep(w, in.value);
+	case ASKS_FAIL:
+		return PEAL_EPERM;
+	case ASKS_TWICE:
+		return ask_reply(w, number, in.value) ||
+		       ask_reply(w, number, in.value + 1);
+	case ASKS_LONG:
+		if (peal_reply(w, 77, 0, scratch, sizeof(scratch)) !=
+		    PEAL_EMSGSIZE)
+			return PEAL_EPROTO;
+		return ask_reply(w, number, in.value);
+	case ASKS_BOTH:
+		return ask_reply(w, number, in.value) ? 0 : PEAL_EPERM;
+	default:
+		return ask_serve_by(w, &in);
+	}
+}
+
+/* It replies to the request that it has kept; or to its own number, for none. */
+static PEAL_DEV int ask_release(struct peal_worker *w)
+{
+	return ask_reply(w, ask_state(w)->kept, ask_state(w)->kept_value);
+}
+
+static PEAL_DEV int ask_plain(struct peal_worker *w)
+{
+	uint64_t value = *(const uint64_t *)peal_data(w);
+
+	if (peal_is_leader(w)) {
+		ask_state(w)->order = (ask_state(w)->order * 10 + value) % 1000;
+		ask_state(w)->last = value;
+	}
+	return 0;
+}
+
+/* Asks, is asked, and asks others before it replies. */
+static PEAL_DEV int party(struct peal_worker *w)
+{
+	switch (peal_type(w)) {
+	case ASKS_ORDER:
+		return ask_ordered(w);
+	case ASKS_REQUEST:
+		return ask_serve(w);
+	case ASKS_ANSWER:
+		return ask_answered(w);
+	case ASKS_CHAINED:
+		return ask_chained(w);
+	case ASKS_RELEASE:
+		return ask_release(w);
+	case ASKS_PLAIN:
+		return ask_plain(w);
+	default:
+		return PEAL_EPERM;
+	}
+}
+
+/* Is asked, and needs no room for what it says. */
+static PEAL_DEV int server(struct peal_worker *w)
+{
+	if (peal_type(w) == ASKS_REQUEST)
+		return ask_serve(w);
+	if (peal_type(w) == ASKS_RELEASE)
+		return ask_release(w);
+	if (peal_type(w) == ASKS_PLAIN)
+		return ask_plain(w);
+	return PEAL_EPERM;
+}
+
+/* The same; it has a port that nothing is connected to, and so never runs. */
+static PEAL_DEV int mute(struct peal_worker *w)
+{
+	return server(w);
+}
+
+#define ASK_HANDLERS(X)                                                        \
+	X(party, sizeof(struct asks_state),                                    \
+	  PEAL_LIMITS(1, 1, ASKS_TELLS, 0, 0))                                 \
+	X(server, sizeof(struct asks_state), PEAL_SINK)                        \
+	X(mute, sizeof(struct asks_state), PEAL_EMITS(1, 1))
+
+#endif

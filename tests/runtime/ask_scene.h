@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEAL_TESTS_ASK_SCENE_H
+#define PEAL_TESTS_ASK_SCENE_H
+
+#include "runtime/asks.h"
+#include "runtime/both_lanes.h"
+
+PEAL_DECLARE_PROGRAM(asks);
+PEAL_DECLARE_PROGRAM(ask_pools);
+
+#define NEVER (3600ULL * SECOND)
+
+/* A kernel with an actor on each worker that asks as it is ordered to, and an
+ * endpoint that orders it. */
+struct scene {
+	struct peal_runtime *rt;
+	struct peal_kernel *k;
+	struct peal_endpoint *e, *ear; /* what becomes of it; dead letters */
+	uint64_t party[2];
+	uint32_t workers, next_port;
+};
+
+/* One that asks, on a worker. */
+static inline uint64_t scene_party(struct scene *s, int worker,
+				   struct peal_supervisor *supervisor)
+{
+	struct peal_actor_options o = { .size = sizeof(o),
+					.worker = (uint32_t)(worker + 1),
+					.supervisor = supervisor };
+	struct peal_link_options none = { .capacity = 0 };
+	uint64_t actor = 0;
+
+	CHECK_OK(peal_actor_spawn(s->k, "party", &o, &actor));
+	harness_from(s->rt, s->e, s->next_port++, actor, none);
+	harness_to(s->rt, actor, s->e, none);
+	return actor;
+}
+
+static inline void scene_launch(struct scene *s, struct peal_kernel_options o,
+				const struct peal_program *program)
+{
+	uint32_t i;
+
+	o.size = sizeof(o);
+	o.lanes = lanes;
+	if (!o.workers)
+		o.workers = 2;
+	if (!o.mailbox_slots)
+		o.mailbox_slots = 64;
+	if (!o.asks)
+		o.asks = 16;
+	s->workers = o.workers;
+	CHECK_OK(peal_kernel_launch(s->rt, 0, program, &o, &s->k));
+	for (i = 0; i < o.workers; i++)
+		s->party[i] = scene_party(s, (int)i, NULL);
+}
+
+static inline struct scene scene_open(struct peal_kernel_options o)
+{
+	struct scene s = { .rt = harness_open(1, "") };
+
+	s.e = harness_endpoint(s.rt);
+	scene_launch(&s, o, &peal_program_asks);
+	return s;
+}
+
+/* Has its dead letters from now on. */
+static inline void scene_letters(struct scene *s)
+{
+	s->ear = harness_endpoint(s->rt);
+	CHECK_OK(peal_dead_letters(s->k, peal_endpoint_address(s->ear), NULL));
+}
+
+static inline void scene_letter(struct scene *s, uint32_t reason)
+{
+	uint8_t buffer[256];
+	const struct peal_dead_letter *letter = (const void *)buffer;
+	struct peal_received r;
+
+	CHECK_OK(peal_receive(s->ear, buffer, sizeof(buffer), &r, PATIENCE));
+	CHECK_EQ(letter->reason, reason);
+}
+
+static inline void scene_tell(struct scene *s, uint32_t port, uint16_t type,
+			      uint64_t value)
+{
+	CHECK_OK(peal_send(s->e, port, type, &value, sizeof(value), PATIENCE));
+}
+
+/* An order, and what it says at once. */
+static inline struct asks_ordered scene_order(struct scene *s, uint32_t port,
+					      struct asks_order o)
+{
+	struct asks_ordered out;
+	struct peal_received r;
+
+	if (!o.timeout_ns)
+		o.timeout_ns = NEVER;
+	CHECK_OK(peal_send(s->e, port, ASKS_ORDER, &o, sizeof(o), PATIENCE));
+	CHECK_OK(peal_receive(s->e, &out, sizeof(out), &r, PATIENCE));
+	CHECK_EQ(r.type, ASKS_ORDER);
+	return out;
+}
+
+/* One ask that is made. */
+static inline void scene_ask(struct scene *s, uint32_t port, uint64_t to,
+			     uint32_t how, uint64_t timeout_ns)
+{
+	struct asks_order o = { .to = (uint32_t)to, .n = 1 };
+
+	o.request.how = how;
+	o.request.value = 20;
+	o.timeout_ns = timeout_ns;
+	CHECK_EQ(scene_order(s, port, o).result, 0);
+}
+
+static inline struct asks_answer scene_answer(struct scene *s)
+{
+	struct asks_answer a = { 0 };
+	struct peal_received r;
+
+	CHECK_OK(peal_receive(s->e, &a, sizeof(a), &r, PATIENCE));
+	CHECK_EQ(r.type, ASKS_ANSWER);
+	CHECK_EQ(r.length, sizeof(a));
+	return a;
+}
+
+/* The next answer is that error, or with 0 that value, and comes once. */
+static inline void scene_expect(struct scene *s, int error, uint64_t value)
+{
+	struct asks_answer a = scene_answer(s);
+
+	CHECK_EQ(a.error, error);
+	CHECK_EQ(a.value, value);
+	CHECK_EQ(a.known, 1);
+}
+
+static inline struct peal_ask_counts scene_counts(const struct scene *s)
+{
+	struct peal_kernel_info info;
+
+	CHECK_OK(peal_kernel_info(s->k, &info));
+	return info.asks;
+}
+
+static inline struct asks_state scene_state(const struct scene *s,
+					    uint64_t actor)
+{
+	struct peal_kernel_info info;
+	struct asks_state state;
+	int runs;
+
+	CHECK_OK(peal_kernel_info(s->k, &info));
+	runs = info.state == PEAL_KERNEL_RUNNING;
+	if (runs)
+		CHECK_OK(peal_kernel_suspend(s->k, PATIENCE));
+	CHECK_OK(peal_actor_state(s->rt, actor, &state, sizeof(state)));
+	if (runs) { /* and does so again before anybody asks */
+		CHECK_OK(peal_kernel_resume(s->k));
+		EVENTUALLY(!peal_kernel_info(s->k, &info) &&
+			   info.state != PEAL_KERNEL_SUSPENDED);
+	}
+	return state;
+}
+
+/* Every ask is in one of the counts, each worker's too, and links conserve. */
+static inline struct peal_ask_counts scene_account(const struct scene *s)
+{
+	struct peal_ask_counts a = scene_counts(s);
+	struct peal_worker_info info;
+	uint64_t asked = 0;
+	uint32_t i;
+
+	CHECK_EQ(a.asked, a.answered + a.refused + a.timed_out + a.failed +
+				  a.stopped + a.open);
+	for (i = 0; i < s->workers; i++) {
+		CHECK_OK(peal_worker_info(s->k, i, &info));
+		asked += info.asks.asked;
+	}
+	CHECK_EQ(asked, a.asked);
+	harness_conserved(s->rt);
+	return a;
+}
+
+/* Ends it by a drain: all that was told was handled, nothing is open. */
+static inline struct peal_ask_counts scene_close(struct scene *s)
+{
+	struct peal_kernel_info info;
+	struct peal_ask_counts a;
+	uint32_t i;
+
+	for (i = 0; i < s->next_port; i++)
+		CHECK_OK(peal_send_end(s->e, i, PATIENCE));
+	CHECK_OK(peal_kernel_drain(s->k, PATIENCE));
+	CHECK_OK(peal_kernel_info(s->k, &info));
+	a = scene_account(s);
+	CHECK_EQ(a.open, 0);
+	CHECK_EQ(a.stopped, 0);
+	CHECK_EQ(info.told, info.mail_done);
+	CHECK_EQ(info.timers.waiting, 0);
+	CHECK_OK(peal_runtime_shutdown(s->rt));
+	return a;
+}
+
+#endif

@@ -1,0 +1,6 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The same with pools. */
+#define PEAL_USES_POOLS 1
+#include "../ask_handlers.h"
+
+PEAL_PROGRAM(ask_pools, ASK_HANDLERS);

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Asks: each has one answer, a reply or an error, whatever becomes of who is
+ * asked; what comes later is late. */
+#include "runtime/ask_scene.h"
+
+/* ---- answers ------------------------------------------------------------------- */
+
+PEAL_TEST(a_reply_comes_from_this_worker_another_one_and_oneself)
+{
+	struct peal_kernel_options o = { .asks = 1 };
+	struct scene s = scene_open(o);
+	uint64_t here = harness_spawn(s.k, "server", 0);
+	uint64_t there = harness_spawn(s.k, "server", 1);
+	struct peal_kernel_info info;
+	uint32_t i;
+
+	for (i = 0; i < 20; i++) {
+		scene_ask(&s, 0, here, ASKS_REPLY, 0);
+		scene_expect(&s, 0, 41);
+		scene_ask(&s, 0, there, ASKS_REPLY, 0);
+		scene_expect(&s, 0, 41);
+		scene_ask(&s, 0, s.party[0], ASKS_REPLY, 0);
+		scene_expect(&s, 0, 41);
+		scene_ask(&s, 1, s.party[0], ASKS_REPLY, 0);
+		scene_expect(&s, 0, 41);
+	}
+	CHECK_OK(peal_kernel_info(s.k, &info));
+	CHECK_EQ(info.failed, 0);
+	CHECK_EQ(scene_close(&s).answered, 80);
+}
+
+PEAL_TEST(a_refusal_comes_with_its_error_unless_that_says_too_little)
+{
+	static const int32_t as_it_is[] = { PEAL_EPERM, PEAL_ENOSPC,
+					    PEAL_ENOENT };
+	static const int32_t mapped[] = {
+		PEAL_EAGAIN, PEAL_ETIMEDOUT, PEAL_EMSGSIZE, PEAL_EBUSY, 0, 5
+	};
+	struct peal_kernel_options none = { .asks = 0 };
+	struct scene s = scene_open(none);
+	struct asks_order o = { .to = (uint32_t)s.party[1], .n = 1 };
+	uint32_t i;
+
+	o.request.how = ASKS_REFUSE;
+	for (i = 0; i < 3; i++) {
+		o.request.error = as_it_is[i];
+		CHECK_EQ(scene_order(&s, 0, o).result, 0);
+		scene_expect(&s, as_it_is[i], 0);
+	}
+	for (i = 0; i < 6; i++) {
+		o.request.error = mapped[i];
+		CHECK_EQ(scene_order(&s, 0, o).result, 0);
+		scene_expect(&s, PEAL_EHANDLER, 0);
+	}
+	CHECK_EQ(scene_close(&s).refused, 9);
+}
+
+/* Who is asked replies later, or another does, or asks another first. */
+PEAL_TEST(replies_come_later_by_others_and_through_chains)
+{
+	struct peal_kernel_options none = { .asks = 1 };
+	struct scene s = scene_open(none);
+	uint64_t server = harness_spawn(s.k, "server", 1);
+	struct peal_link_options link = { .capacity = 0 };
+	struct asks_order o = { .to = (uint32_t)s.party[1], .n = 1 };
+	uint32_t how;
+
+	harness_from(s.rt, s.e, s.next_port++, server, link);
+	scene_ask(&s, 0, server, ASKS_KEEP, 0);
+	EVENTUALLY(scene_counts(&s).open == 1);
+	scene_tell(&s, 2, ASKS_RELEASE, 0);
+	scene_expect(&s, 0, 41);
+	for (how = ASKS_DELEGATE; how <= ASKS_CHAIN; how++) {
+		o.request.how = how;
+		o.request.value = 20;
+		/* to an actor of its worker, of the first, to who asks */
+		o.request.other = (uint32_t)server;
+		CHECK_EQ(scene_order(&s, 0, o).result, 0);
+		scene_expect(&s, 0, 41);
+		o.request.other = (uint32_t)s.party[0];
+		CHECK_EQ(scene_order(&s, 0, o).result, 0);
+		scene_expect(&s, 0, 41);
+	}
+	CHECK_EQ(scene_close(&s).answered, 7);
+}
+
+PEAL_TEST(an_answer_is_in_order_with_what_its_worker_tells)
+{
+	struct peal_kernel_options none = { .asks = 0 };
+	struct scene s = scene_open(none);
+	uint32_t i;
+
+	for (i = 0; i < 5; i++) {
+		scene_ask(&s, 0, s.party[1], ASKS_TELL, 0);
+		scene_expect(&s, 0, 41);
+		EVENTUALLY(scene_state(&s, s.party[0]).last == 2);
+		CHECK_EQ(scene_state(&s, s.party[0]).order, 192);
+		scene_tell(&s, 0, ASKS_PLAIN, 0);
+		EVENTUALLY(scene_state(&s, s.party[0]).last == 0);
+	}
+	scene_close(&s);
+}
+
+/* ---- nobody answers -------------------------------------------------------------- */
+
+PEAL_TEST(a_timeout_comes_in_time_and_the_reply_is_late)
+{
+	struct peal_kernel_options none = { .asks = 0 };
+	struct scene s = scene_open(none);
+	struct asks_answer a;
+
+	scene_letters(&s);
+	scene_ask(&s, 0, s.party[1], ASKS_KEEP, 20 * MS);
+	a = scene_answer(&s);
+	CHECK_EQ(a.error, PEAL_ETIMEDOUT);
+	CHECK(a.known && a.late_ns >= 19 * MS);
+	scene_tell(&s, 1, ASKS_RELEASE, 0);
+	scene_letter(&s, PEAL_REASON_LATE);
+	EVENTUALLY(scene_counts(&s).late == 1);
+	/* the place is used again: the old number is still late */
+	scene_ask(&s, 0, s.party[0], ASKS_KEEP, 0);
+	scene_tell(&s, 1, ASKS_RELEASE, 0);
+	EVENTUALLY(scene_counts(&s).late == 2);
+	scene_tell(&s, 0, ASKS_RELEASE, 0);
+	scene_expect(&s, 0, 41);
+	CHECK_EQ(scene_counts(&s).timed_out, 1);
+	CHECK_OK(peal_dead_letters(s.k, 0, NULL));
+	CHECK_EQ(scene_close(&s).late, 2);
+}
+
+PEAL_TEST(a_second_reply_is_late_and_one_too_long_is_none)
+{
+	struct peal_kernel_options none = { .asks = 0 };
+	struct scene s = scene_open(none);
+
+	scene_ask(&s, 0, s.party[1], ASKS_TWICE, 0);
+	scene_expect(&s, 0, 41);
+	scene_ask(&s, 0, s.party[1], ASKS_LONG, 0);
+	scene_expect(&s, 0, 41);
+	EVENTUALLY(scene_counts(&s).late == 1);
+	CHECK_EQ(scene_close(&s).answered, 2);
+}
+
+/* It has replied, and what it returns then makes no other answer. */
+PEAL_TEST(who_fails_refuses_what_it_has_not_replied_to)
+{
+	struct peal_kernel_options none = { .asks = 0 };
+	struct scene s = scene_open(none);
+	uint64_t server = harness_spawn(s.k, "server", 1);
+
+	scene_ask(&s, 0, server, ASKS_FAIL, 0);
+	scene_expect(&s, PEAL_EHANDLER, 0);
+	scene_ask(&s, 0, s.party[0], ASKS_FAIL, 0);
+	scene_expect(&s, PEAL_EHANDLER, 0);
+	scene_ask(&s, 0, server, ASKS_BOTH, 0);
+	scene_expect(&s, 0, 41);
+	EVENTUALLY(scene_counts(&s).open == 0);
+	CHECK_EQ(scene_counts(&s).late, 0);
+	CHECK_EQ(scene_close(&s).failed, 2);
+}
+
+/* The request lies in the mailbox when its actor is retired. */
+PEAL_TEST(who_is_retired_answers_at_once)
+{
+	struct peal_kernel_options none = { .asks = 0 };
+	struct scene s = scene_open(none);
+	uint64_t mute = harness_spawn(s.k, "mute", 1);
+	struct asks_order o = { .to = (uint32_t)mute, .n = 3 };
+	uint32_t i;
+
+	scene_letters(&s);
+	CHECK_EQ(scene_order(&s, 0, o).n, 3);
+	CHECK_OK(peal_actor_retire(s.rt, mute));
+	for (i = 0; i < 3; i++) {
+		scene_expect(&s, PEAL_ENOENT, 0);
+		scene_letter(&s, PEAL_REASON_NO_ACTOR);
+	}
+	CHECK_EQ(scene_order(&s, 0, o).result, PEAL_ENOENT);
+	CHECK_OK(peal_dead_letters(s.k, 0, NULL));
+	CHECK_EQ(scene_close(&s).failed, 3);
+}
+
+PEAL_TEST(calls_that_make_no_ask_say_so)
+{
+	struct peal_kernel_options two = { .asks = 2 };
+	struct scene s = scene_open(two);
+	struct asks_order o = { .to = (uint32_t)s.party[1], .n = 1 };
+
+	o.bytes = 41;
+	CHECK_EQ(scene_order(&s, 0, o).result, PEAL_EMSGSIZE);
+	o.bytes = 0;
+	o.to = 63;
+	CHECK_EQ(scene_order(&s, 0, o).result, PEAL_ENOENT);
+	o.to = 1 << 23;
+	CHECK_EQ(scene_order(&s, 0, o).result, PEAL_ENOENT);
+	o.to = (uint32_t)s.party[1];
+	o.request.how = ASKS_KEEP;
+	o.n = 3;
+	o.timeout_ns = 300 * MS;
+	CHECK_EQ(scene_order(&s, 0, o).n, 2);
+	CHECK_EQ(scene_order(&s, 0, o).result, PEAL_ENOSPC);
+	scene_expect(&s, PEAL_ETIMEDOUT, 0);
+	scene_expect(&s, PEAL_ETIMEDOUT, 0);
+	CHECK_EQ(scene_close(&s).asked, 2);
+}
+
+/* ---- options --------------------------------------------------------------------- */
+
+static void refused(struct peal_kernel_options o, const char *text)
+{
+	struct peal_runtime *rt = harness_open(1, "");
+	struct peal_kernel *k = NULL;
+
+	o.size = sizeof(o);
+	o.lanes = lanes;
+	CHECK_FAILS(peal_kernel_launch(rt, 0, &peal_program_asks, &o, &k),
+		    PEAL_EINVAL, text);
+	CHECK_OK(peal_runtime_shutdown(rt));
+}
+
+PEAL_TEST(options_that_make_no_sense_are_refused)
+{
+	struct peal_kernel_options many = { .asks = 65536,
+					    .mailbox_slots = 64 };
+	struct peal_kernel_options alone = { .asks = 1 };
+	struct peal_kernel_options small = { .asks = 1,
+					     .mailbox_slots = 64,
+					     .mailbox_message_bytes = 8 };
+	struct peal_kernel_options big = { .asks = 1,
+					   .mailbox_slots = 1 << 20 };
+	struct peal_kernel_options odd = { .asks = 1, .mailbox_slots = 65 };
+
+	refused(many, "asks is 65536");
+	refused(alone, "mailbox_slots is 0");
+	refused(small, "mailbox_message_bytes is 8");
+	refused(big, "asks is 1 and mailbox_slots is 1048576");
+	refused(odd, "mailbox_slots is 65");
+}
+
+/* A kernel with timers and no asks, and one with asks and no timers. */
+PEAL_TEST(asks_and_timers_are_asked_for_each_by_itself)
+{
+	struct peal_kernel_options o = { .size = sizeof(o),
+					 .lanes = lanes,
+					 .workers = 2,
+					 .mailbox_slots = 64,
+					 .timers = 4 };
+	struct scene s = { .rt = harness_open(1, "") };
+	struct asks_order ask = { .n = 1 };
+
+	s.e = harness_endpoint(s.rt);
+	s.workers = 1;
+	CHECK_OK(peal_kernel_launch(s.rt, 0, &peal_program_asks, &o, &s.k));
+	s.party[0] = scene_party(&s, 0, NULL);
+	ask.to = (uint32_t)s.party[0];
+	CHECK_EQ(scene_order(&s, 0, ask).result, PEAL_ENOTSUP);
+	CHECK_EQ(scene_close(&s).asked, 0);
+}
+
+PEAL_TEST_MAIN(
+	RUN_LANES(a_reply_comes_from_this_worker_another_one_and_oneself);
+	RUN_LANES(a_refusal_comes_with_its_error_unless_that_says_too_little);
+	RUN_LANES(replies_come_later_by_others_and_through_chains);
+	RUN_LANES(an_answer_is_in_order_with_what_its_worker_tells);
+	RUN_LANES(a_timeout_comes_in_time_and_the_reply_is_late);
+	RUN_LANES(a_second_reply_is_late_and_one_too_long_is_none);
+	RUN_LANES(who_fails_refuses_what_it_has_not_replied_to);
+	RUN_LANES(who_is_retired_answers_at_once);
+	RUN_LANES(calls_that_make_no_ask_say_so);
+	RUN_LANES(options_that_make_no_sense_are_refused);
+	RUN_LANES(asks_and_timers_are_asked_for_each_by_itself);)

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Asks where things end: pools that are destroyed, actors that begin anew or are
+ * retired, kernels that drain or stop, and more asks than there may be. */
+#include "runtime/ask_scene.h"
+#include "runtime/runtime.h"
+
+/* ---- pools ----------------------------------------------------------------------- */
+
+static struct scene pool_open(struct peal_pool_options p, uint64_t *pool_out)
+{
+	struct peal_kernel_options none = { .asks = 0 };
+	struct scene s = { .rt = harness_open(1, "") };
+
+	s.e = harness_endpoint(s.rt);
+	scene_launch(&s, none, &peal_program_ask_pools);
+	p.size = sizeof(p);
+	CHECK_OK(peal_pool_create(s.k, &p, pool_out));
+	return s;
+}
+
+PEAL_TEST(a_member_of_a_pool_replies_refuses_and_fails)
+{
+	struct peal_pool_options p = { .capacity = 16 };
+	uint64_t pool = 0, member[2];
+	struct scene s = pool_open(p, &pool);
+	struct asks_order o = { .to = (uint32_t)pool, .n = 1 };
+	uint32_t i;
+
+	for (i = 0; i < 2; i++) {
+		member[i] = harness_spawn(s.k, "server", (int)i);
+		CHECK_OK(peal_pool_join(s.rt, pool, member[i]));
+	}
+	for (i = 0; i < 20; i++) {
+		scene_ask(&s, i % 2, pool, ASKS_REPLY, 0);
+		scene_expect(&s, 0, 41);
+		scene_ask(&s, i % 2, pool, ASKS_FAIL, 0);
+		scene_expect(&s, PEAL_EHANDLER, 0);
+		o.request.how = ASKS_REFUSE;
+		o.request.error = PEAL_EPERM;
+		CHECK_EQ(scene_order(&s, i % 2, o).result, 0);
+		scene_expect(&s, PEAL_EPERM, 0);
+	}
+	o.request.how = ASKS_CHAIN;
+	o.request.other = (uint32_t)pool;
+	o.request.value = 20;
+	o.to = (uint32_t)s.party[1];
+	CHECK_EQ(scene_order(&s, 0, o).result, 0);
+	scene_expect(&s, 0, 41);
+	for (i = 0; i < 2; i++)
+		CHECK_OK(peal_pool_leave(s.rt, pool, member[i]));
+	CHECK_OK(peal_pool_destroy(s.rt, pool));
+	CHECK_EQ(scene_close(&s).failed, 20);
+}
+
+/* Whether somebody takes dead letters or not. */
+PEAL_TEST(asks_in_a_pool_that_is_destroyed_fail_at_once)
+{
+	struct peal_pool_options p = { .capacity = 16 };
+	struct asks_order o = { .n = 5 };
+	uint64_t pool = 0;
+	struct scene s;
+	uint32_t i, heard;
+
+	for (heard = 0; heard < 2; heard++) {
+		s = pool_open(p, &pool);
+		if (heard)
+			scene_letters(&s);
+		o.to = (uint32_t)pool;
+		CHECK_EQ(scene_order(&s, 0, o).n, 5);
+		CHECK_EQ(scene_order(&s, 1, o).n, 5);
+		CHECK_OK(peal_pool_destroy(s.rt, pool));
+		for (i = 0; i < 10; i++)
+			scene_expect(&s, PEAL_ENOENT, 0);
+		if (heard)
+			CHECK_OK(peal_dead_letters(s.k, 0, NULL));
+		CHECK_EQ(scene_close(&s).failed, 10);
+	}
+}
+
+/* ---- more than there may be ---------------------------------------------------------- */
+
+/* Both ask both for as long as they can; the mailboxes are small and full of
+ * requests, and yet each reply comes. */
+PEAL_TEST(a_storm_of_asks_is_answered_or_refused_to_begin)
+{
+	struct peal_kernel_options tight = { .asks = 5, .mailbox_slots = 32 };
+	struct scene s = scene_open(tight);
+	struct asks_order o = { .n = ASKS_TELLS, .quiet = 1 };
+	struct asks_ordered out;
+	struct peal_ask_counts a;
+	uint64_t asked = 0, full = 0;
+	uint32_t i, how;
+
+	for (i = 0; i < 400; i++) {
+		how = i % 4;
+		o.request.how = how == 3 ? ASKS_DELEGATE :
+				how == 2 ? ASKS_REFUSE :
+					   ASKS_REPLY;
+		o.request.error = PEAL_EPERM;
+		o.request.other = (uint32_t)s.party[i / 3 % 2];
+		o.to = (uint32_t)s.party[i % 2];
+		out = scene_order(&s, i / 2 % 2, o);
+		asked += out.n;
+		CHECK(!out.result || out.result == PEAL_ENOSPC);
+		full += out.result != 0;
+	}
+	EVENTUALLY(scene_counts(&s).open == 0);
+	a = scene_counts(&s);
+	CHECK_EQ(a.asked, asked);
+	CHECK_EQ(a.answered + a.refused, asked);
+	CHECK(full > 0);
+	for (i = how = 0; i < 2; i++) {
+		struct asks_state state = scene_state(&s, s.party[i]);
+
+		CHECK_EQ(state.unknown, 0);
+		CHECK_EQ(state.wrong, 0);
+		how += (uint32_t)(state.replies + state.errors);
+	}
+	CHECK_EQ(how, asked);
+	scene_close(&s);
+}
+
+/* Who keeps all requests: those beyond the limit are not asked, and as soon as
+ * one is answered there is room for another. */
+PEAL_TEST(what_is_open_is_limited_for_each_worker)
+{
+	struct peal_kernel_options few = { .asks = 3 };
+	struct scene s = scene_open(few);
+	struct asks_order o = { .to = (uint32_t)s.party[1], .n = 8 };
+	uint32_t round;
+
+	o.request.how = ASKS_KEEP;
+	o.quiet = 1;
+	o.timeout_ns = 50 * MS;
+	for (round = 0; round < 5; round++) {
+		CHECK_EQ(scene_order(&s, 0, o).n, 3);
+		/* another worker has its own */
+		CHECK_EQ(scene_order(&s, 1, o).n, 3);
+		EVENTUALLY(scene_counts(&s).open == 0);
+	}
+	CHECK_EQ(scene_state(&s, s.party[0]).errors, 15);
+	CHECK_EQ(scene_state(&s, s.party[1]).errors, 15);
+	CHECK_EQ(scene_close(&s).timed_out, 30);
+}
+
+/* ---- ends of the kernel ----------------------------------------------------------------- */
+
+PEAL_TEST(a_drain_waits_for_answers)
+{
+	struct peal_kernel_options none = { .asks = 0 };
+	struct scene s = scene_open(none);
+	struct asks_order o = { .to = (uint32_t)s.party[1],
+				.n = 3,
+				.quiet = 1 };
+	uint32_t i;
+	int result;
+
+	o.request.how = ASKS_KEEP;
+	o.timeout_ns = 400 * MS;
+	CHECK_EQ(scene_order(&s, 0, o).n, 3);
+	for (i = 0; i < 2; i++)
+		CHECK_OK(peal_send_end(s.e, i, PATIENCE));
+	CHECK_OK(peal_kernel_drain(s.k, 0));
+	EVENTUALLY(peal_load_acquire_sys(&s.k->status[0].drained) &&
+		   peal_load_acquire_sys(&s.k->status[1].drained));
+	result = peal_kernel_wait(s.k, 0);
+	if (scene_counts(&s).open == 3) {
+		CHECK_EQ(result, PEAL_ETIMEDOUT);
+		CHECK_CONTAINS(peal_last_error()->text, "3 asks of worker 0");
+	}
+	CHECK_OK(peal_kernel_wait(s.k, PATIENCE));
+	CHECK_EQ(scene_account(&s).timed_out, 3);
+	CHECK_EQ(scene_state(&s, s.party[0]).errors, 3);
+	CHECK_OK(peal_runtime_shutdown(s.rt));
+}
+
+/* It ends by itself when its inputs have, behind a chain of asks. */
+PEAL_TEST(an_end_with_inputs_waits_for_chains)
+{
+	struct peal_kernel_options end = { .end_with_inputs = 1 };
+	struct asks_order o = { .n = 4, .quiet = 1 };
+	struct peal_kernel_info info;
+	struct scene s;
+	uint32_t i, round;
+
+	for (round = 0; round < 10; round++) {
+		s = scene_open(end);
+		o.request.how = ASKS_DELEGATE;
+		o.request.other = (uint32_t)s.party[round % 2];
+		for (i = 0; i < 2; i++) {
+			o.to = (uint32_t)s.party[1 - i];
+			CHECK_OK(peal_send(s.e, i, ASKS_ORDER, &o, sizeof(o),
+					   PATIENCE));
+			CHECK_OK(peal_send_end(s.e, i, PATIENCE));
+		}
+		CHECK_OK(peal_kernel_wait(s.k, PATIENCE));
+		CHECK_OK(peal_kernel_info(s.k, &info));
+		CHECK_EQ(info.told, info.mail_done);
+		CHECK_EQ(scene_counts(&s).open, 0);
+		CHECK_OK(peal_runtime_shutdown(s.rt));
+	}
+}
+
+PEAL_TEST(a_stop_counts_what_is_open)
+{
+	struct peal_kernel_options none = { .asks = 0 };
+	struct scene s = scene_open(none);
+	struct asks_order o = { .to = (uint32_t)s.party[1], .n = 5 };
+	struct peal_ask_counts a;
+
+	o.request.how = ASKS_KEEP;
+	CHECK_EQ(scene_order(&s, 0, o).n, 5);
+	CHECK_OK(peal_kernel_stop(s.k, PATIENCE));
+	a = scene_account(&s);
+	CHECK_EQ(a.stopped, 5);
+	CHECK_EQ(a.open, 0);
+	CHECK_OK(peal_runtime_shutdown(s.rt));
+}
+
+/* ---- ends of actors ---------------------------------------------------------------------- */
+
+static struct peal_supervisor *restarts(struct scene *s, uint32_t n)
+{
+	struct peal_supervisor_options o = { .size = sizeof(o),
+					     .restarts = n,
+					     .period_ns = NEVER };
+	struct peal_supervisor *supervisor = NULL;
+
+	CHECK_OK(peal_supervisor_create(s->k, &o, &supervisor));
+	return supervisor;
+}
+
+/* The answer comes to the address: who has begun anew there knows nothing of it. */
+PEAL_TEST(who_asks_and_begins_anew_gets_an_answer_that_it_does_not_know)
+{
+	struct peal_kernel_options o = { .max_supervisors = 2 };
+	struct scene s = scene_open(o);
+	uint64_t asker = scene_party(&s, 0, restarts(&s, 5));
+	struct asks_answer a;
+
+	CHECK(asker);
+	scene_ask(&s, 2, s.party[1], ASKS_KEEP, 0);
+	scene_tell(&s, 2, ASKS_FAIL_NOW, 0);
+	scene_tell(&s, 2, ASKS_PLAIN, 5);
+	EVENTUALLY(scene_state(&s, asker).last == 5);
+	scene_tell(&s, 1, ASKS_RELEASE, 0);
+	a = scene_answer(&s);
+	CHECK_EQ(a.value, 41);
+	CHECK_EQ(a.known, 0);
+	CHECK_EQ(scene_close(&s).answered, 1);
+}
+
+/* Who is asked forgets the request with its state; then it is given up. */
+PEAL_TEST(who_is_asked_begins_anew_and_is_given_up)
+{
+	struct peal_kernel_options o = { .max_supervisors = 2 };
+	struct scene s = scene_open(o);
+	uint64_t asked = scene_party(&s, 1, restarts(&s, 2));
+
+	scene_ask(&s, 0, asked, ASKS_KEEP, 100 * MS);
+	scene_ask(&s, 0, asked, ASKS_FAIL, 0); /* and begins anew */
+	scene_expect(&s, PEAL_EHANDLER, 0);
+	scene_ask(&s, 0, asked, ASKS_REPLY, 0);
+	scene_expect(&s, 0, 41);
+	scene_expect(&s, PEAL_ETIMEDOUT, 0);
+	scene_ask(&s, 0, asked, ASKS_FAIL, 0);
+	scene_expect(&s, PEAL_EHANDLER, 0);
+	scene_ask(&s, 0, asked, ASKS_FAIL, 0);
+	scene_expect(&s, PEAL_EHANDLER, 0);
+	scene_ask(&s, 0, asked, ASKS_REPLY, 0);
+	scene_expect(&s, PEAL_ESTOPPED, 0);
+	CHECK_EQ(scene_close(&s).failed, 4);
+}
+
+/* Its answers are dead, as any message for it is; and its asks are over. */
+PEAL_TEST(answers_for_who_was_retired_are_dead)
+{
+	struct peal_kernel_options none = { .asks = 4 };
+	struct scene s = scene_open(none);
+	uint64_t asker = harness_spawn(s.k, "party", 0);
+	struct peal_link_options link = { .capacity = 0 };
+	struct asks_order o = { .to = (uint32_t)s.party[1], .n = 3 };
+	struct peal_link *in, *out;
+	struct peal_ask_counts a;
+	struct peal_kernel_info info;
+
+	scene_letters(&s);
+	in = harness_from(s.rt, s.e, 8, asker, link);
+	out = harness_to(s.rt, asker, s.e, link);
+	o.request.how = ASKS_KEEP;
+	o.timeout_ns = 300 * MS;
+	CHECK_EQ(scene_order(&s, 8, o).n, 3);
+	CHECK_OK(peal_link_destroy(in));
+	CHECK_OK(peal_link_destroy(out));
+	CHECK_OK(peal_actor_retire(s.rt, asker));
+	scene_tell(&s, 1, ASKS_RELEASE, 0);
+	scene_letter(&s, PEAL_REASON_NO_ACTOR);
+	scene_letter(&s, PEAL_REASON_NO_ACTOR);
+	scene_letter(&s, PEAL_REASON_NO_ACTOR);
+	EVENTUALLY(scene_counts(&s).open == 0);
+	a = scene_counts(&s);
+	CHECK_EQ(a.answered + a.timed_out, 3);
+	CHECK(a.timed_out >= 2);
+	EVENTUALLY(!peal_kernel_info(s.k, &info) && info.mail_dead == 3);
+	CHECK_OK(peal_dead_letters(s.k, 0, NULL));
+	scene_close(&s);
+}
+
+/* ---- dead letters --------------------------------------------------------------------------- */
+
+/* An ask that is over is sent again as a message like any other. */
+PEAL_TEST(a_dead_ask_is_sent_again_as_a_plain_message)
+{
+	struct peal_kernel_options none = { .asks = 0 };
+	struct scene s = scene_open(none);
+	uint64_t mute = harness_spawn(s.k, "mute", 1);
+	uint8_t buffer[256];
+	const struct peal_dead_letter *letter = (const void *)buffer;
+	struct peal_received r;
+	struct asks_state state;
+
+	scene_letters(&s);
+	scene_ask(&s, 0, mute, ASKS_KEEP, 0);
+	CHECK_OK(peal_actor_retire(s.rt, mute));
+	scene_expect(&s, PEAL_ENOENT, 0);
+	CHECK_OK(peal_receive(s.ear, buffer, sizeof(buffer), &r, PATIENCE));
+	CHECK_EQ(letter->length,
+		 sizeof(struct asks_request) + PEAL_REQUEST_BYTES);
+	CHECK_OK(peal_dead_letter_replay(s.e, 1, s.party[1], letter, r.length,
+					 PATIENCE));
+	EVENTUALLY(scene_state(&s, s.party[1]).requests == 1);
+	state = scene_state(&s, s.party[1]);
+	CHECK_EQ(state.kept, 0); /* it was no request */
+	CHECK_EQ(state.kept_value, 20);
+	CHECK_OK(peal_dead_letters(s.k, 0, NULL));
+	scene_close(&s);
+}
+
+PEAL_TEST_MAIN(
+	RUN_LANES(a_member_of_a_pool_replies_refuses_and_fails);
+	RUN_LANES(asks_in_a_pool_that_is_destroyed_fail_at_once);
+	RUN_LANES(a_storm_of_asks_is_answered_or_refused_to_begin);
+	RUN_LANES(what_is_open_is_limited_for_each_worker);
+	RUN_LANES(a_drain_waits_for_answers);
+	RUN_LANES(an_end_with_inputs_waits_for_chains);
+	RUN_LANES(a_stop_counts_what_is_open);
+	RUN_LANES(who_asks_and_begins_anew_gets_an_answer_that_it_does_not_know);
+	RUN_LANES(who_is_asked_begins_anew_and_is_given_up);
+	RUN_LANES(answers_for_who_was_retired_are_dead);
+	RUN_LANES(a_dead_ask_is_sent_again_as_a_plain_message);)
