@@ -40,7 +40,7 @@ static PEAL_DEV int ask_ordered(struct peal_worker *w)
 	uint32_t i;
 
 	if (peal_is_leader(w))
-		ask_state(w)->quiet = o.quiet;
+		ask_state(w)->order_in = o;
 	o.request.from = peal_self(w);
 	for (i = 0; i < o.n; i++) {
 		out.result = peal_ask(w, o.to, ASKS_REQUEST, &o.request,
@@ -51,6 +51,17 @@ static PEAL_DEV int ask_ordered(struct peal_worker *w)
 		out.n++;
 		ask_note(w, number, o.request.value++);
 	}
+	return peal_emit(w, 0, ASKS_ORDER, &out, sizeof(out));
+}
+
+static PEAL_DEV int ask_later(struct peal_worker *w)
+{
+	struct asks_ordered out = { 0, 0 };
+	uint64_t value = 0;
+
+	out.result = peal_tell_after(w, *(const uint64_t *)peal_data(w),
+				     peal_self(w), ASKS_PLAIN, &value,
+				     sizeof(value), 0);
 	return peal_emit(w, 0, ASKS_ORDER, &out, sizeof(out));
 }
 
@@ -85,7 +96,9 @@ static PEAL_DEV void ask_look(struct peal_worker *w, struct asks_answer *out)
 static PEAL_DEV int ask_answered(struct peal_worker *w)
 {
 	struct asks_answer out = { 0, 0, 0, 0 };
-	uint32_t quiet = ask_state(w)->quiet;
+	struct asks_order again = ask_state(w)->order_in;
+	uint64_t number = 0;
+	int result = 0;
 
 	peal_sync(w);
 	if (peal_is_leader(w))
@@ -94,8 +107,18 @@ static PEAL_DEV int ask_answered(struct peal_worker *w)
 	out.value = peal_broadcast(w, out.value);
 	out.known = peal_broadcast(w, out.known);
 	out.late_ns = peal_broadcast(w, out.late_ns);
-	if (quiet)
-		return 0;
+	if (again.again) {
+		again.request.from = peal_self(w);
+		result = peal_ask(w, again.to, ASKS_REQUEST, &again.request,
+				  sizeof(again.request), ASKS_ANSWER,
+				  again.timeout_ns, &number);
+		if (peal_is_leader(w))
+			ask_state(w)->order_in.again--;
+		if (!result)
+			ask_note(w, number, again.request.value);
+	}
+	if (again.quiet || result)
+		return result;
 	return peal_emit(w, 0, ASKS_ANSWER, &out, sizeof(out));
 }
 
@@ -260,6 +283,8 @@ static PEAL_DEV int party(struct peal_worker *w)
 		return ask_release(w);
 	case ASKS_PLAIN:
 		return ask_plain(w);
+	case ASKS_TIMER:
+		return ask_later(w);
 	default:
 		return PEAL_EPERM;
 	}

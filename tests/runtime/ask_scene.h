@@ -4,6 +4,7 @@
 
 #include "runtime/asks.h"
 #include "runtime/both_lanes.h"
+#include "runtime/runtime.h"
 
 PEAL_DECLARE_PROGRAM(asks);
 PEAL_DECLARE_PROGRAM(ask_pools);
@@ -87,19 +88,24 @@ static inline void scene_tell(struct scene *s, uint32_t port, uint16_t type,
 	CHECK_OK(peal_send(s->e, port, type, &value, sizeof(value), PATIENCE));
 }
 
-/* An order, and what it says at once. */
-static inline struct asks_ordered scene_order(struct scene *s, uint32_t port,
-					      struct asks_order o)
+static inline struct asks_ordered scene_ordered(struct scene *s)
 {
 	struct asks_ordered out;
 	struct peal_received r;
 
-	if (!o.timeout_ns)
-		o.timeout_ns = NEVER;
-	CHECK_OK(peal_send(s->e, port, ASKS_ORDER, &o, sizeof(o), PATIENCE));
 	CHECK_OK(peal_receive(s->e, &out, sizeof(out), &r, PATIENCE));
 	CHECK_EQ(r.type, ASKS_ORDER);
 	return out;
+}
+
+/* An order, and what it says at once. */
+static inline struct asks_ordered scene_order(struct scene *s, uint32_t port,
+					      struct asks_order o)
+{
+	if (!o.timeout_ns)
+		o.timeout_ns = NEVER;
+	CHECK_OK(peal_send(s->e, port, ASKS_ORDER, &o, sizeof(o), PATIENCE));
+	return scene_ordered(s);
 }
 
 /* One ask that is made. */
@@ -182,6 +188,29 @@ static inline struct peal_ask_counts scene_account(const struct scene *s)
 	return a;
 }
 
+/* Of a kernel that has drained: the room in mailboxes that workers have is what
+ * they have leased. An answer has room of its own, and takes and leaves none. */
+static inline void scene_room(const struct scene *s)
+{
+	const struct peal_kernel_params *p = &s->k->params;
+	const struct peal_admission *a =
+		(const struct peal_admission *)(uintptr_t)p->admission;
+	uint64_t granted = 0;
+	uint32_t i;
+
+	if (test_on_gpu())
+		return;
+	for (i = 0; i < p->n_workers; i++) {
+		const struct peal_worker_state *state =
+			(const struct peal_worker_state
+				 *)(uintptr_t)(p->workers +
+					       i * p->worker_stride);
+
+		granted += state->mail_lease.granted;
+	}
+	CHECK_EQ(a->leased - a->returned + a->reserve - a->spare, granted);
+}
+
 /* Ends it by a drain: all that was told was handled, nothing is open. */
 static inline struct peal_ask_counts scene_close(struct scene *s)
 {
@@ -198,6 +227,7 @@ static inline struct peal_ask_counts scene_close(struct scene *s)
 	CHECK_EQ(a.stopped, 0);
 	CHECK_EQ(info.told, info.mail_done);
 	CHECK_EQ(info.timers.waiting, 0);
+	scene_room(s);
 	CHECK_OK(peal_runtime_shutdown(s->rt));
 	return a;
 }

@@ -17,6 +17,7 @@ enum asks_type {
 	ASKS_RELEASE = 5, /* it replies to what it has kept */
 	ASKS_PLAIN = 6, /* a uint64_t, of no request */
 	ASKS_FAIL_NOW = 7, /* it fails */
+	ASKS_TIMER = 8, /* a uint64_t: it tells itself so much later */
 	ASKS_REPLIED = 99 /* of replies: nobody sees it */
 };
 
@@ -47,7 +48,8 @@ struct asks_order {
 	uint64_t timeout_ns;
 	uint32_t to, n;
 	uint32_t bytes; /* of a request; 0: a struct asks_request */
-	uint32_t quiet; /* 1: its answers are counted and not passed on */
+	uint16_t quiet; /* 1: its answers are counted and not passed on */
+	uint16_t again; /* so often it asks once more when it is answered */
 };
 
 struct asks_ordered {
@@ -77,7 +79,7 @@ struct asks_state {
 	uint64_t order, last; /* the latest three that came: the values of
 			       * ASKS_PLAIN, 9 for an answer */
 	uint64_t requests;
-	uint32_t quiet, reserved;
+	struct asks_order order_in; /* the latest */
 };
 
 #endif

@@ -101,12 +101,29 @@ PEAL_TEST(an_answer_is_in_order_with_what_its_worker_tells)
 	scene_close(&s);
 }
 
+/* The one that there may be is no more when its answer comes. */
+PEAL_TEST(who_has_an_answer_asks_again)
+{
+	struct peal_kernel_options one = { .asks = 1 };
+	struct scene s = scene_open(one);
+	struct asks_order o = { .to = (uint32_t)s.party[1],
+				.n = 1,
+				.again = 30 };
+	uint32_t i;
+
+	o.request.value = 20;
+	CHECK_EQ(scene_order(&s, 0, o).result, 0);
+	for (i = 0; i < 31; i++)
+		scene_expect(&s, 0, 41);
+	CHECK_EQ(scene_close(&s).answered, 31);
+}
+
 /* ---- nobody answers -------------------------------------------------------------- */
 
 PEAL_TEST(a_timeout_comes_in_time_and_the_reply_is_late)
 {
-	struct peal_kernel_options none = { .asks = 0 };
-	struct scene s = scene_open(none);
+	struct peal_kernel_options one = { .asks = 1 }; /* two places */
+	struct scene s = scene_open(one);
 	struct asks_answer a;
 
 	scene_letters(&s);
@@ -117,10 +134,13 @@ PEAL_TEST(a_timeout_comes_in_time_and_the_reply_is_late)
 	scene_tell(&s, 1, ASKS_RELEASE, 0);
 	scene_letter(&s, PEAL_REASON_LATE);
 	EVENTUALLY(scene_counts(&s).late == 1);
-	/* the place is used again: the old number is still late */
+	/* its place is used again: the old number is still late */
+	scene_ask(&s, 0, s.party[0], ASKS_REPLY, 0);
+	scene_expect(&s, 0, 41);
 	scene_ask(&s, 0, s.party[0], ASKS_KEEP, 0);
 	scene_tell(&s, 1, ASKS_RELEASE, 0);
 	EVENTUALLY(scene_counts(&s).late == 2);
+	CHECK_EQ(scene_counts(&s).open, 1);
 	scene_tell(&s, 0, ASKS_RELEASE, 0);
 	scene_expect(&s, 0, 41);
 	CHECK_EQ(scene_counts(&s).timed_out, 1);
@@ -257,15 +277,41 @@ PEAL_TEST(asks_and_timers_are_asked_for_each_by_itself)
 	CHECK_EQ(scene_close(&s).asked, 0);
 }
 
+/* A timer takes no place of an ask's, nor the other way round. */
+PEAL_TEST(timers_have_their_own_number_beside_asks)
+{
+	struct peal_kernel_options o = { .asks = 4, .timers = 1 };
+	struct asks_order ask = { .n = 8, .timeout_ns = 100 * MS, .quiet = 1 };
+	struct scene s = scene_open(o);
+
+	ask.request.how = ASKS_KEEP;
+	ask.to = (uint32_t)s.party[1];
+	scene_tell(&s, 0, ASKS_TIMER, 2 * SECOND);
+	CHECK_EQ(scene_ordered(&s).result, 0);
+	scene_tell(&s, 0, ASKS_TIMER, 50 * MS);
+	CHECK_EQ(scene_ordered(&s).result, PEAL_ENOSPC);
+	CHECK_EQ(scene_order(&s, 0, ask).n, 4);
+	scene_tell(&s, 0, ASKS_TIMER, 50 * MS);
+	CHECK_EQ(scene_ordered(&s).result, PEAL_ENOSPC);
+	CHECK_EQ(scene_close(&s).timed_out, 4);
+	o.timers = 0;
+	s = scene_open(o);
+	scene_tell(&s, 0, ASKS_TIMER, 1);
+	CHECK_EQ(scene_ordered(&s).result, PEAL_ENOTSUP);
+	scene_close(&s);
+}
+
 PEAL_TEST_MAIN(
 	RUN_LANES(a_reply_comes_from_this_worker_another_one_and_oneself);
 	RUN_LANES(a_refusal_comes_with_its_error_unless_that_says_too_little);
 	RUN_LANES(replies_come_later_by_others_and_through_chains);
 	RUN_LANES(an_answer_is_in_order_with_what_its_worker_tells);
+	RUN_LANES(who_has_an_answer_asks_again);
 	RUN_LANES(a_timeout_comes_in_time_and_the_reply_is_late);
 	RUN_LANES(a_second_reply_is_late_and_one_too_long_is_none);
 	RUN_LANES(who_fails_refuses_what_it_has_not_replied_to);
 	RUN_LANES(who_is_retired_answers_at_once);
 	RUN_LANES(calls_that_make_no_ask_say_so);
 	RUN_LANES(options_that_make_no_sense_are_refused);
-	RUN_LANES(asks_and_timers_are_asked_for_each_by_itself);)
+	RUN_LANES(asks_and_timers_are_asked_for_each_by_itself);
+	RUN_LANES(timers_have_their_own_number_beside_asks);)

@@ -2,7 +2,6 @@
 /* Asks where things end: pools that are destroyed, actors that begin anew or are
  * retired, kernels that drain or stop, and more asks than there may be. */
 #include "runtime/ask_scene.h"
-#include "runtime/runtime.h"
 
 /* ---- pools ----------------------------------------------------------------------- */
 
