@@ -90,6 +90,7 @@ static void give_rooms(struct crew *c, uint32_t n)
 			rooms_of(c->kernel, c->rooms.handler,
 				 &c->kernel->actors[c->index[n]]);
 
+		peali_limit_give(c->kernel, c->index[n]);
 		peali_rooms_give(&rooms, c->index[n]);
 	}
 }
@@ -147,6 +148,7 @@ static int follows(const struct crew *c, uint32_t at)
 	       a->generation == b->generation &&
 	       a->state_offset + peali_room_step(c->handler) ==
 		       b->state_offset &&
+	       (!a->limit || a->limit + 1 == b->limit) &&
 	       a->port_base + ports == b->port_base;
 }
 
@@ -201,7 +203,11 @@ static void plan_run(struct crew *c, uint32_t at, uint32_t n)
 	spawn->entry.state =
 		peali_area_view(k->rt, k->device, &k->own) + a->state_offset;
 	spawn->entry.place =
-		PEAL_PLACE(spawn->actor, a->worker, c->rooms.handler);
+		PEAL_PLACE(spawn->actor, a->worker,
+			   a->limit << PEAL_LIMIT_SHIFT | c->rooms.handler);
+	if (a->limit)
+		spawn->limit = PEAL_SPAWN_LIMIT(c->options->mailbox_limit,
+						c->options->mailbox_full);
 	spawn->entry.state_bytes = h->state_bytes;
 	spawn->entry.ports = h->ports;
 	spawn->entry.emits = h->emits;
@@ -261,6 +267,9 @@ static void enrol(struct crew *c, uint64_t *addresses_out)
 
 	for (i = 0; i < c->n; i++) {
 		k->actors[c->index[i]].handler = c->rooms.handler;
+		k->actors[c->index[i]].mailbox_limit =
+			c->options->mailbox_limit;
+		k->actors[c->index[i]].mailbox_full = c->options->mailbox_full;
 		addresses_out[i] = k->params.address |
 				   peali_actor_number(k, c->index[i]);
 	}
@@ -295,6 +304,8 @@ static int spawn_crew(struct crew *c, uint64_t *addresses_out)
 
 	if (result)
 		return result;
+	if (c->options->mailbox_limit)
+		peali_limits_take(c->kernel, c->index, c->n);
 	result = plan_crew(c);
 	c->told = !result;
 	if (!result && c->care)
@@ -464,6 +475,8 @@ int peal_actor_spawn_many(struct peal_kernel *k, const char *handler,
 	pthread_mutex_lock(&k->rt->lock);
 	if (o.name)
 		result = peali_name_check(k->rt, o.name, "peal_actor_spawn");
+	if (!result)
+		result = peali_limits_check(k, &o, n);
 	if (!result && o.supervisor)
 		result = peali_supervisor_check(o.supervisor, k, n,
 						"peal_actor_spawn");
@@ -624,6 +637,7 @@ static void strike(struct peal_kernel *k, const uint64_t *addresses, uint32_t n)
 		if (a->ports_of)
 			k->actors[a->ports_of - 1].n_links--;
 		peali_supervisor_strike(k, index);
+		peali_limit_give(k, index);
 		a->pool = 0;
 		peali_name_forget(k->rt, addresses[n]);
 		peali_rooms_give(&rooms, index);

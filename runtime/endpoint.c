@@ -7,6 +7,7 @@
 #include <peal/device/clock.h>
 #include <peal/device/consumer.h>
 #include <peal/device/producer.h>
+#include "runtime/board.h"
 #include "runtime/runtime.h"
 
 /* ---- the object --------------------------------------------------------------- */
@@ -567,8 +568,9 @@ static int look(struct peali_endpoint_input *in, struct peal_link *link,
 	return result;
 }
 
-/* As the input of a message: it is a monitor's. */
+/* As the input of a message: it is a monitor's, or a board's. */
 #define DOWN_INPUT UINT32_MAX
+#define BOARD_INPUT (UINT32_MAX - 1)
 
 /* Looks for a down message: 0 and e->message; PEAL_EAGAIN none. */
 static int look_for_downs(struct peal_endpoint *e)
@@ -581,6 +583,23 @@ static int look_for_downs(struct peal_endpoint *e)
 	e->message.length = sizeof(e->down);
 	e->message.kind = PEAL_KIND_DATA;
 	e->message.input = DOWN_INPUT;
+	return 0;
+}
+
+/* Looks for a request that nobody will answer: the same. */
+static int look_at_board(struct peal_endpoint *e)
+{
+	struct peali_refused *r = &e->refused;
+
+	if (!atomic_load_explicit(&e->rt->limited, memory_order_relaxed) ||
+	    !peali_board_look(e->board, &r->request, &r->error))
+		return PEAL_EAGAIN;
+	memset(&e->message, 0, sizeof(e->message));
+	e->message.header.flags = PEAL_FLAG_REQUEST | PEAL_FLAG_REFUSED;
+	e->message.data = r;
+	e->message.length = PEAL_REQUEST_BYTES + sizeof(r->error);
+	e->message.kind = PEAL_KIND_DATA;
+	e->message.input = BOARD_INPUT;
 	return 0;
 }
 
@@ -597,6 +616,8 @@ static int receive_round(struct peal_endpoint *e)
 			return 0;
 		links = 1u << 16; /* as one that is open */
 	}
+	if (PEAL_UNLIKELY(e->board != NULL) && !look_at_board(e))
+		return 0;
 	for (i = 0; i < n; i++) {
 		uint32_t at = (e->cursor + i) % n;
 		struct peali_endpoint_input *in = &e->inputs[at];
@@ -704,6 +725,8 @@ static void describe(const struct peal_endpoint *e, struct peal_received *out)
 	out->sequence = e->message.sequence;
 	out->down = e->message.input == DOWN_INPUT;
 	out->from = out->down ? e->down.actor :
+		    e->message.input == BOARD_INPUT ?
+				0 :
 				e->inputs[e->message.input].link->from.address;
 	out->input = e->message.input;
 	out->type = e->message.header.type;
@@ -738,7 +761,7 @@ int peal_receive_peek(struct peal_endpoint *e,
 static void released(struct peal_endpoint *e)
 {
 	e->peeked = 0;
-	if (PEAL_UNLIKELY(e->message.input == DOWN_INPUT))
+	if (PEAL_UNLIKELY(e->message.input >= BOARD_INPUT))
 		return;
 	e->cursor = e->message.input;
 	if (++e->burst >= 32) { /* the next input has its turn */
@@ -752,7 +775,7 @@ int peal_receive_release(struct peal_endpoint *e)
 	if (!e || !e->peeked)
 		return peali_fail(PEAL_EINVAL, "peal_receive_release",
 				  "no message is held");
-	if (PEAL_LIKELY(e->message.input != DOWN_INPUT))
+	if (PEAL_LIKELY(e->message.input < BOARD_INPUT))
 		peal_link_release(&e->inputs[e->message.input].consumer,
 				  &e->message);
 	released(e);
@@ -763,7 +786,7 @@ void peali_endpoint_drop(struct peal_endpoint *e, uint32_t reason)
 {
 	if (!e->peeked)
 		return;
-	if (e->message.input != DOWN_INPUT)
+	if (e->message.input < BOARD_INPUT)
 		peal_link_release_dead(&e->inputs[e->message.input].consumer,
 				       reason);
 	released(e);

@@ -10,6 +10,7 @@
 #include "queues/mailbox.h"
 #include "runtime/backend/log.h"
 #include "runtime/backend/round.h"
+#include "runtime/board.h"
 #include "runtime/runtime.h"
 
 #define CALL "peal_kernel_launch"
@@ -29,12 +30,14 @@ struct kernel_layout {
 	uint64_t timers, asks; /* what is said of them */
 	uint64_t downs; /* what endpoints find of monitors */
 	uint64_t rooms; /* who has a room of a worker */
+	uint64_t boards; /* where the requesters' are */
 	uint64_t stages; /* of the host's ends of the control rings */
 	uint64_t shared_bytes;
 	/* device memory */
 	uint64_t params, workers, worker_stride, actors, admission, mailboxes;
 	uint64_t mailbox_stride, worker_stages, cluster_home, arena, own_bytes;
-	uint64_t supervisors, care, report, monitors, handlers, room_states;
+	uint64_t supervisors, care, report, monitors, handlers, room_states,
+		limits;
 	/* of the control rings */
 	struct peali_ring_spec spec;
 	uint64_t stage_bytes;
@@ -89,6 +92,9 @@ static void lay_out(struct kernel_layout *at,
 	at->shared_bytes += p->max_monitors * sizeof(struct peal_down_slot);
 	at->rooms = at->shared_bytes;
 	at->shared_bytes += peali_spawned_words(p);
+	at->boards = at->shared_bytes;
+	if (p->max_limits)
+		at->shared_bytes += PEAL_BOARDS_MAX * sizeof(uint64_t);
 
 	at->params = 0;
 	at->workers = peali_whole_lines(sizeof(struct peal_kernel_params));
@@ -115,9 +121,12 @@ static void lay_out(struct kernel_layout *at,
 		at->handlers += peali_whole_lines(
 			sizeof(struct peal_monitors) +
 			p->max_monitors * sizeof(struct peal_monitor_record));
-	at->cluster_home = at->handlers +
-			   peali_whole_lines(p->n_handlers *
-					     sizeof(struct peal_handler_entry));
+	at->limits = at->handlers +
+		     peali_whole_lines(p->n_handlers *
+				       sizeof(struct peal_handler_entry));
+	at->cluster_home = at->limits +
+			   peali_whole_lines(p->max_limits *
+					     sizeof(struct peal_limit_record));
 	at->arena = at->cluster_home;
 	if (p->epoch_ns)
 		at->arena += n * p->cluster_bytes;
@@ -246,6 +255,11 @@ static void set_addresses(struct peal_kernel *k, const struct kernel_layout *at)
 	p->room_states = own + at->room_states;
 	peali_spawned_open(k, (uint64_t *)(void *)(host + at->rooms));
 	k->rooms_offset = at->room_states;
+	if (p->max_limits) {
+		p->limits = own + at->limits;
+		p->boards = shared + at->boards;
+		k->boards = (uint64_t *)(void *)(host + at->boards);
+	}
 	k->report_offset = at->report;
 	k->arena_offset = at->arena;
 	k->control->magic = PEAL_CONTROL_MAGIC;
@@ -299,6 +313,8 @@ static int make_memory(struct peal_kernel *k, struct kernel_layout *at,
 		result = peali_timers_plan(k, o);
 	if (!result)
 		result = peali_monitors_plan(k, o);
+	if (!result)
+		result = peali_limits_plan(o);
 	if (result)
 		return result;
 	result = plan_control(k, at);
@@ -335,6 +351,7 @@ static void free_kernel(struct peal_kernel *k)
 		peali_space_close(&k->workers[i].cluster);
 	}
 	free(k->workers);
+	free(k->free_limits);
 	peali_rooms_close(k);
 	pthread_mutex_destroy(&k->call_lock);
 	pthread_mutex_destroy(&k->push_lock);
@@ -383,6 +400,7 @@ static struct peal_kernel *new_kernel(struct peal_runtime *rt, int device,
 	k->params.max_steps = o->max_steps;
 	k->params.max_handler_ns = o->max_handler_ns;
 	peali_spawned_plan(k, o);
+	k->params.max_limits = o->max_limits;
 	k->params.lease_ns = o->lease_ns;
 	k->params.epoch_ns = o->epoch_ns;
 	k->params.end_with_inputs = o->end_with_inputs != 0;
@@ -403,7 +421,8 @@ static struct peal_kernel *new_kernel(struct peal_runtime *rt, int device,
 			missing++;
 	}
 	if (!k->workers || !k->pools || missing || peali_rooms_open(k) ||
-	    peali_supervisors_open(k) || peali_monitors_open(k)) {
+	    peali_supervisors_open(k) || peali_monitors_open(k) ||
+	    peali_limits_open(k)) {
 		free_kernel(k);
 		return NULL;
 	}
@@ -595,6 +614,10 @@ static void enlist(struct peal_kernel *k)
 	pthread_mutex_lock(&rt->lock);
 	k->next = rt->kernels;
 	rt->kernels = k;
+	if (k->boards) {
+		peali_boards_show(k);
+		atomic_store(&rt->limited, 1);
+	}
 	pthread_mutex_unlock(&rt->lock);
 }
 

@@ -32,6 +32,7 @@ static const struct option options[] = {
 	OPTION(timers, 0, 0, 1 << 20),
 	OPTION(asks, 0, 0, 65535),
 	OPTION(max_monitors, 0, 0, 1 << PEAL_MONITOR_BITS),
+	OPTION(max_limits, 0, 0, PEAL_LIMITS_MAX),
 	OPTION(mailbox_message_bytes, 48, 0, UINT32_MAX), /* queues/mailbox.h */
 	OPTION(spawn_rooms, 0, 0, 1 << 24),
 	OPTION(spawn_state_bytes, 0, 0, UINT32_MAX), /* spawned.c */

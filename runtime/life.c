@@ -551,6 +551,7 @@ int peal_kernel_info(struct peal_kernel *k, struct peal_kernel_info *info_out)
 			peal_load_relaxed_sys(&s->mail_poisoned);
 		info_out->mail_expired +=
 			peal_load_relaxed_sys(&s->mail_expired);
+		info_out->mail_full += peal_load_relaxed_sys(&s->mail_full);
 		info_out->handled += peal_load_relaxed_sys(&s->handled);
 		info_out->failed += peal_load_relaxed_sys(&s->failed);
 		info_out->emitted += peal_load_relaxed_sys(&s->emitted);

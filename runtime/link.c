@@ -8,7 +8,7 @@ const char *peal_reason_name(uint32_t reason)
 {
 	static const char *const names[PEAL_REASON_COUNT] = {
 		"stopped", "no-actor", "handler", "protocol", "closed",
-		"late",	   "too-long", "down",	  "expired",
+		"late",	   "too-long", "down",	  "expired",  "full",
 	};
 
 	return reason < PEAL_REASON_COUNT ? names[reason] : "?";

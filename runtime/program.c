@@ -38,6 +38,11 @@ int peali_program_check(const struct peal_program *program, const char *call)
 		return peali_fail(PEAL_EPROGRAM, call,
 				  "program '%s' has no handler",
 				  program->name ? program->name : "?");
+	if (program->n_handlers > PEAL_HANDLER_MASK)
+		return peali_fail(PEAL_EPROGRAM, call,
+				  "program '%s' has %u handlers: at most %u",
+				  program->name, program->n_handlers,
+				  PEAL_HANDLER_MASK);
 	if (!program->host_entry)
 		return peali_fail(PEAL_EPROGRAM, call,
 				  "program '%s' has no host image",

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/board.h"
 #include "runtime/requester.h"
 
 #define REQUEST "peal_request"
@@ -103,7 +104,8 @@ static int begin_request(struct peal_requester *r, struct limit *limit,
 	q->state = ASKED;
 	q->error = 0;
 	q->waited = 0;
-	q->id = ++r->n_ids << 16 | (uint64_t)(q - r->requests + 1);
+	q->id = PEAL_REQUEST_NUMBER(++r->n_ids, r->board ? r->board->number : 0,
+				    q - r->requests + 1);
 	*out = q;
 	return 0;
 }
@@ -195,6 +197,8 @@ static int receive(struct peal_requester *r, struct limit *limit)
 	struct peal_received got;
 	int result;
 
+	if (r->board && atomic_load(&r->rt->limited))
+		atomic_store(&r->endpoint->silent, 1); /* boards do not ring */
 	r->receiving = 1;
 	pthread_mutex_unlock(&r->lock);
 	result = peali_endpoint_peek(r->endpoint, &got, limit->timeout_ns,
@@ -357,9 +361,9 @@ static int take(struct peal_requester *r, struct request *q, const char *call,
 		end_request(r, q);
 		return peali_fail(
 			error, call, "'%s': %s: %s", r->name,
-			q->reply.refused ?
-				"the handler has refused the request" :
-				"the reply cannot be kept",
+			!q->reply.refused ? "the reply cannot be kept" :
+			q->reply.from ? "the handler has refused the request" :
+					"nobody handles the request",
 			peal_error_text(error));
 	}
 	if (q->reply.length > q->room)

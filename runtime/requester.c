@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/board.h"
 #include "runtime/requester.h"
 
 #define OPEN "peal_requester_open"
@@ -113,6 +114,24 @@ static int link_up(struct peal_requester *r, uint64_t from, uint32_t port,
 	return result;
 }
 
+static int take_board(struct peal_requester *r)
+{
+	int result;
+
+	pthread_mutex_lock(&r->rt->lock);
+	result = peali_board_take(r->rt, r->n_requests, &r->board);
+	pthread_mutex_unlock(&r->rt->lock);
+	r->endpoint->board = r->board;
+	return result;
+}
+
+static void give_board(struct peal_requester *r)
+{
+	pthread_mutex_lock(&r->rt->lock);
+	peali_board_give(r->board);
+	pthread_mutex_unlock(&r->rt->lock);
+}
+
 int peal_requester_open(struct peal_runtime *rt, uint64_t to,
 			const struct peal_requester_options *options,
 			struct peal_requester **requester_out)
@@ -139,11 +158,14 @@ int peal_requester_open(struct peal_runtime *rt, uint64_t to,
 	at.name = r->name;
 	result = peal_endpoint_create(rt, &at, &r->endpoint);
 	if (!result)
+		result = take_board(r);
+	if (!result)
 		result = link_up(r, peal_endpoint_address(r->endpoint), 0, to,
 				 r->message_bytes +
 					 (r->deadlines ? PEAL_DEADLINE_BYTES :
 							 0));
 	if (result) {
+		give_board(r);
 		peal_endpoint_destroy(r->endpoint);
 		free_requester(r);
 		return result;
@@ -205,6 +227,7 @@ int peal_requester_close(struct peal_requester *r)
 	if (result)
 		return result;
 	forget(r);
+	give_board(r);
 	free_requester(r);
 	return 0;
 }

@@ -30,6 +30,8 @@ struct peal_requester {
 	struct peal_requester *next; /* of the runtime's */
 	char name[48];
 	struct peal_endpoint *endpoint;
+	struct peali_board *board; /* where requests end that nobody answers;
+				    * NULL: there are too many requesters */
 	struct peal_link **links; /* the requests', then those of replies */
 	uint32_t n_links, max_links;
 	uint32_t n_requests;

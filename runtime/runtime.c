@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "runtime/backend/settings.h"
+#include "runtime/board.h"
 #include "runtime/runtime.h"
 
 const char *peal_version(void)
@@ -209,6 +210,7 @@ static int tear_down(struct peal_runtime *rt)
 		peali_router_stop(rt);
 	if (rt->peers)
 		result = peali_peers_destroy(rt->peers);
+	peali_boards_clear(rt);
 	for (i = rt->n_backends; i-- > 0;)
 		if (rt->backends[i] &&
 		    rt->backends[i]->ops->close(rt->backends[i]))

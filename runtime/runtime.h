@@ -66,6 +66,9 @@ struct peal_runtime {
 	const struct peal_program **programs;
 	uint32_t n_programs;
 	struct peali_program_file *program_files;
+	struct peali_board **boards; /* of requesters, PEAL_BOARDS_MAX */
+	uint32_t n_boards; /* that were ever made */
+	_Atomic int limited; /* 1: there is or was a kernel with limits */
 };
 
 /** An allocation that knows its owner by the runtime's number. */
@@ -157,6 +160,8 @@ struct peali_actor {
 		uint32_t next; /* of a retired one: see room.c */
 	};
 	uint64_t state_offset; /* in the kernel's device area */
+	uint32_t limit; /* 1 + the place of its limit; 0: it has none */
+	uint32_t mailbox_limit, mailbox_full; /* as its options said */
 };
 
 /* As the handler of an entry: it is a pool, not an actor. */
@@ -223,6 +228,9 @@ struct peal_kernel {
 	uint64_t report_offset; /* in `shared`: what a worker answers */
 	struct peali_monitor *monitors; /* max_monitors, of endpoints */
 	struct peal_down_slot *down_slots; /* as many, in `shared` */
+	uint32_t *free_limits; /* max_limits: 1 + places that nobody has */
+	uint32_t n_free_limits;
+	uint64_t *boards; /* PEAL_BOARDS_MAX, in `shared`, if it has limits */
 	uint32_t mailbox_message_bytes;
 	uint32_t next_worker; /* whose turn it is to get an actor */
 	uint64_t arena_offset, arena_bytes, arena_used;
@@ -304,6 +312,21 @@ void peali_asks_add(const struct peal_kernel *kernel, uint32_t worker,
  * some. 0: none, or inputs are open. */
 uint64_t peali_asks_keep(const struct peal_kernel *kernel,
 			 uint32_t *worker_out);
+
+/* ---- limits ----------------------------------------------------------------- */
+
+/* Whether a kernel's options make sense of limits. */
+int peali_limits_plan(const struct peal_kernel_options *options);
+/* 0; PEAL_ENOMEM without a text. */
+int peali_limits_open(struct peal_kernel *kernel);
+/* Whether n actors can have the limit that their options say. */
+int peali_limits_check(const struct peal_kernel *kernel,
+		       const struct peal_actor_options *options, uint32_t n);
+/* Places for the limits of n actors, which there are. */
+void peali_limits_take(struct peal_kernel *kernel, const uint32_t *index,
+		       uint32_t n);
+/* An actor that is not, or no more, has no limit. */
+void peali_limit_give(struct peal_kernel *kernel, uint32_t index);
 
 /* ---- rooms: what an actor takes of a kernel, see room.c -------------------- */
 
@@ -519,6 +542,13 @@ struct peali_endpoint_input {
 	int done; /* 0, PEAL_EEND or why it ended */
 };
 
+/** What a board says, as the message of a link would. */
+struct peali_refused {
+	uint64_t request;
+	int32_t error;
+	uint32_t reserved;
+};
+
 struct peal_endpoint {
 	struct peal_runtime *rt;
 	struct peal_endpoint *next;
@@ -537,6 +567,8 @@ struct peal_endpoint {
 	struct peali_monitor *monitors;
 	_Atomic uint32_t n_monitors;
 	struct peal_down down; /* the message that is held, if it is one */
+	struct peali_board *board; /* a requester's; or NULL */
+	struct peali_refused refused; /* a message that it has made */
 	int peeked; /* a message is held */
 	struct peal_message message; /* that one */
 };

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <peal/abi/limit.h>
 #include <peal/errors.h>
 
 #ifdef __cplusplus
@@ -42,6 +43,28 @@ struct peal_actor_options {
 	struct peal_supervisor *supervisor; /* who restarts it when it fails,
 					     * see peal/supervisor.h; NULL:
 					     * nobody */
+	/*
+	 * Messages that may wait for it in its worker's mailbox, up to 2^20: told
+	 * by handlers, come by a link to another worker, sent by timers, down
+	 * messages. What comes by a link to its own worker is in no mailbox, and
+	 * the message in hand does not wait. 0: no limit, and who sends waits for
+	 * slots. Of a kernel with max_limits.
+	 */
+	uint32_t mailbox_limit;
+	uint32_t mailbox_full; /* with a limit: enum peal_mailbox_full of
+				* <peal/abi/limit.h>, what becomes of one more */
+};
+
+/** The mailbox of an actor that has a limit. */
+struct peal_actor_mailbox_info {
+	uint64_t limit;
+	uint32_t full; /* enum peal_mailbox_full */
+	uint32_t reserved;
+	uint64_t waiting; /* messages that wait now */
+	uint64_t most; /* that ever waited at a time */
+	uint64_t dropped; /* messages that were dead for the limit, at once
+			   * also where the worker has yet to come to them */
+	uint64_t refused; /* times that peal_tell said PEAL_ENOSPC */
 };
 
 /**
@@ -57,11 +80,12 @@ struct peal_actor_options {
  * @param options     NULL for all defaults.
  * @param address_out its address: the name by which it is connected.
  * @return 0; PEAL_ENOENT no such handler (the text lists them), worker, or
- *         actor whose ports to share; PEAL_ENOSPC max_actors, max_ports or the
- *         arena is used up (the text says which); PEAL_EINVAL more init bytes
- *         than state, ports that cannot be shared, a supervisor of another
- *         kernel, or a name that is too long;
- *         PEAL_EEXIST the name is taken; PEAL_ENOMEM;
+ *         actor whose ports to share; PEAL_ENOSPC max_actors, max_ports,
+ *         max_limits or the arena is used up (the text says which); PEAL_EINVAL
+ *         more init bytes than state, ports that cannot be shared, a supervisor
+ *         of another kernel, a limit without mailbox_full or the other way
+ *         round, or a name that is too long; PEAL_ENOTSUP a limit, and the
+ *         kernel has no max_limits; PEAL_EEXIST the name is taken; PEAL_ENOMEM;
  *         PEAL_ESTOPPED; PEAL_EHUNG the worker did not answer: then, and after
  *         PEAL_ESTOPPED of a kernel that goes on, what they would have is lost
  *         until the kernel's end. Thread-safe.
@@ -128,6 +152,27 @@ int peal_actor_retire_many(struct peal_runtime *runtime,
  */
 int peal_actor_state(struct peal_runtime *runtime, uint64_t address,
 		     void *state_out, size_t bytes);
+
+/**
+ * What waits for an actor that has a limit, and what became of messages too many.
+ *
+ * A limit holds exactly, whoever sends at the same time. Messages that are dropped
+ * are dead, reason "full": as other dead letters they are sent to who takes those
+ * (peal/dead_letter.h), and a request of the host's among them ends at once, with
+ * PEAL_ENOSPC. One that comes by a link and is dropped is counted as dead there, all
+ * others in mail_full of struct peal_kernel_info. Where the oldest is dropped it
+ * keeps its slot until its worker comes to it, and its letter, its request's end and
+ * mail_full follow then. An actor that begins anew keeps what waits; with one
+ * that is retired its counts end.
+ *
+ * @param runtime  an open runtime.
+ * @param address  of an actor.
+ * @param info_out filled on success.
+ * @return 0; PEAL_ENOENT no such actor, or it is a pool; PEAL_ENOTSUP it has no
+ *         limit; PEAL_EHUNG all workers are in handlers, and one did not answer; PEAL_EINVAL. Thread-safe.
+ */
+int peal_actor_mailbox(struct peal_runtime *runtime, uint64_t address,
+		       struct peal_actor_mailbox_info *info_out);
 
 #ifdef __cplusplus
 }

@@ -79,6 +79,9 @@ struct peal_kernel_options {
 			* 65535, a mailbox slot and some 200 bytes each:
 			* peal/device/ask.h. They need mailboxes. 0: there are
 			* none */
+	uint32_t max_limits; /* actors at a time whose mailbox has a limit, up
+			      * to 16383, 64 bytes each: mailbox_limit of struct
+			      * peal_actor_options. 0: there are none */
 	/*
 	 * What a handler may use for one message, if it asks by peal_step, see
 	 * peal/device/budget.h: then it returns PEAL_EBUDGET, and its message
@@ -162,6 +165,9 @@ struct peal_kernel_info {
 	uint64_t spawned; /* actors that handlers have made */
 	uint64_t retired; /* of those, ended, by whomever */
 	struct peal_ask_counts asks;
+	uint64_t mail_full; /* of mail_dead: their actor's limit was reached;
+			     * one that was dropped as the oldest once its
+			     * worker has come to it */
 };
 
 /** One worker. */

@@ -83,7 +83,8 @@ struct peal_worker_status {
 	uint64_t clock_latest; /* its clock at its latest look */
 	uint64_t spawned; /* actors that its handlers have made */
 	uint64_t retired; /* of those, ended, by whomever */
-	uint8_t reserved[PEAL_SHARED_LINE - 48];
+	uint64_t mail_full; /* of mail_dead: their actor's limit was reached */
+	uint8_t reserved[PEAL_SHARED_LINE - 56];
 };
 
 /**
@@ -160,7 +161,8 @@ struct peal_actor_entry {
 
 #define PEAL_NO_HANDLER 0xffffffffu
 /** An entry's generation, the actor's worker, and its handler: index in the
- * program; PEAL_NO_HANDLER for an entry that is free. */
+ * program, and above it 1 + the place of its limit, if it has one;
+ * PEAL_NO_HANDLER for an entry that is free. */
 #define PEAL_PLACE(actor, worker, handler)                                     \
 	((uint64_t)(PEAL_ACTOR_GENERATION(actor) | (worker)) << 32 | (handler))
 #define PEAL_PLACE_WORKER(place) PEAL_ACTOR_INDEX((place) >> 32)
@@ -168,6 +170,12 @@ struct peal_actor_entry {
 /** Set in a place by any worker, taken away by the actor's own: the actor begins
  * anew before its next message, see abi/supervisor.h. */
 #define PEAL_PLACE_MARK 0x80000000u
+/** The two parts of an actor's handler; of no other entry. */
+#define PEAL_HANDLER_MASK 0xffffu
+#define PEAL_LIMIT_SHIFT 16
+#define PEAL_LIMITS_MAX 0x3fffu
+#define PEAL_PLACE_LIMIT(place)                                                \
+	((uint32_t)(place) >> PEAL_LIMIT_SHIFT & PEAL_LIMITS_MAX)
 /** Whether no message can be handled there: it is free, or has the mark. */
 #define PEAL_PLACE_IS_SHUT(place) ((uint32_t)(place)&PEAL_PLACE_MARK)
 /** Whether an entry is that of the actor with the number, or of a pool. */
@@ -203,6 +211,7 @@ enum peal_control_type {
 				   * cursor; nobody subscribes there now */
 	PEAL_CONTROL_SUPERVISOR = 18, /* struct peal_control_supervisor */
 	PEAL_CONTROL_CARE = 19, /* struct peal_control_care; SPAWN follows */
+	PEAL_CONTROL_LIMIT = 20, /* struct peal_control_limit */
 	PEAL_CONTROL_MONITOR = 21 /* struct peal_control_monitor */
 };
 
@@ -246,6 +255,11 @@ PEAL_STATIC_ASSERT(sizeof(struct peal_control_mend) == 8, "mend size");
 /** As init_bytes: the host has written the states already. */
 #define PEAL_CONTROL_WRITTEN 0xffffffffu
 
+/** A limit and what it comes to, as one word. */
+#define PEAL_SPAWN_LIMIT(limit, full) ((uint32_t)(full) << 24 | (limit))
+#define PEAL_SPAWN_LIMIT_OF(word) ((word)&0xffffffu)
+#define PEAL_SPAWN_FULL_OF(word) ((word) >> 24)
+
 /** Makes or ends actors that follow one another, in the table and in memory. */
 struct peal_control_spawn {
 	struct peal_actor_entry entry; /* of the first */
@@ -256,7 +270,8 @@ struct peal_control_spawn {
 			     * share them */
 	uint32_t init_bytes; /* that each state begins with, zeros behind it;
 			      * or PEAL_CONTROL_WRITTEN */
-	uint32_t reserved;
+	uint32_t limit; /* of each, and above it enum peal_mailbox_full; their
+			 * places follow one another. 0: they have none */
 	uint8_t init[PEAL_CONTROL_INIT];
 };
 
@@ -304,6 +319,7 @@ struct peal_kernel_params {
 	uint64_t monitors; /* struct peal_monitors; 0: there are none */
 	uint32_t max_monitors;
 	uint32_t max_asks; /* open at a time, per worker; 0: there are none */
+	uint32_t max_limits;
 	/* what a handler may use for one message, see device/budget.h; 0: all */
 	uint64_t max_steps;
 	uint64_t max_handler_ns;
@@ -318,8 +334,12 @@ struct peal_kernel_params {
 	uint32_t spawn_rooms; /* per worker; 0: there are none */
 	uint32_t spawn_state_bytes; /* most that such an actor's state has */
 	uint64_t ask_status; /* struct peal_ask_status[n_workers]; 0 */
+	uint64_t limits; /* struct peal_limit_record[max_limits]; 0: nobody has
+			  * a limit */
+	uint64_t boards; /* addresses of PEAL_BOARDS_MAX struct peal_board, in
+			  * host memory; 0: there are none */
 };
 
-PEAL_STATIC_ASSERT(sizeof(struct peal_kernel_params) == 280, "params size");
+PEAL_STATIC_ASSERT(sizeof(struct peal_kernel_params) == 304, "params size");
 
 #endif

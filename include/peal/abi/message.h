@@ -36,7 +36,9 @@ enum peal_flag {
 	PEAL_FLAG_DOWN = 32, /* the payload is a struct peal_down */
 	/* of an answer that is refused: not by who was asked, but because
 	 * nobody has answered */
-	PEAL_FLAG_UNANSWERED = 64
+	PEAL_FLAG_UNANSWERED = 64,
+	/* in a slot of a mailbox alone: it was counted for its actor's limit */
+	PEAL_FLAG_COUNTED = 2048
 };
 
 /** Of messages whose payload is Peal's own, whatever a handler declares. */
@@ -102,7 +104,8 @@ enum peal_reason {
 	PEAL_REASON_DOWN = 7, /* the actor's supervisor has given up, or it has
 			       * ended: peal/monitor.h */
 	PEAL_REASON_EXPIRED = 8, /* its deadline had passed */
-	PEAL_REASON_COUNT = 9
+	PEAL_REASON_FULL = 9, /* its actor's limit was reached */
+	PEAL_REASON_COUNT = 10
 };
 
 /**

@@ -155,6 +155,8 @@ peali_ask_died(struct peal_worker *w, uint32_t reason)
 		error = PEAL_ESTOPPED;
 	else if (reason == PEAL_REASON_TOO_LONG)
 		error = PEAL_EMSGSIZE;
+	else if (reason == PEAL_REASON_FULL)
+		error = PEAL_ENOSPC;
 	peali_ask_fail(w, number, error);
 }
 

@@ -17,6 +17,7 @@
 /* What a turn of the loop comes to. */
 #define PEALI_LEAVE (-1) /* the worker ends for good */
 #define PEALI_DOWNS (-2) /* the leader sends down messages */
+#define PEALI_LIMITS (-4) /* the leader counts a message as waiting no more */
 #define PEALI_EPOCH 2 /* it returns to be launched again */
 #define PEALI_GO_ON 1
 #define PEALI_AGAIN 3 /* an input has something: try it */
@@ -219,6 +220,9 @@ peali_control_handle(struct peal_worker *w, const struct peal_message *m)
 	case PEAL_CONTROL_SUPERVISOR:
 		return peali_control_supervisor(
 			w, (const struct peal_control_supervisor *)m->data);
+	case PEAL_CONTROL_LIMIT:
+		return peali_control_limit(
+			w, (const struct peal_control_limit *)m->data);
 	case PEAL_CONTROL_MONITOR:
 		return peali_control_monitor(
 			w, (const struct peal_control_monitor *)m->data);

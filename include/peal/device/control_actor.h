@@ -2,6 +2,7 @@
 #ifndef PEAL_DEVICE_CONTROL_ACTOR_H
 #define PEAL_DEVICE_CONTROL_ACTOR_H
 
+#include <peal/device/limit.h>
 #include <peal/device/room.h>
 
 /* Control messages about actors: some are made, which takes all lanes, as their
@@ -84,6 +85,10 @@ peali_control_retire(struct peal_worker *w,
 			peali_room_free(w, first + i);
 			continue;
 		}
+		if (w->params->limits)
+			peali_limit_end(
+				w, peal_load_relaxed_dev(
+					   &peali_entry(w, first + i)->place));
 		peal_store_relaxed_dev(&peali_entry(w, first + i)->place,
 				       PEAL_PLACE(spawn->actor, w->index,
 						  PEAL_NO_HANDLER));
@@ -122,6 +127,7 @@ peali_spawn_entries(struct peal_worker *w,
 {
 	struct peal_actor_entry *first = peali_control_first(w, spawn);
 	uint64_t place = spawn->entry.place;
+	uint64_t next = spawn->limit ? 1u << PEAL_LIMIT_SHIFT : 0;
 	uint32_t i, p;
 
 	/* whose supervisor has given up gets no messages either */
@@ -145,12 +151,16 @@ peali_spawn_entries(struct peal_worker *w,
 		/* Its own are not connected, whoever had them before. */
 		for (p = 0; p < entry->ports && spawn->port_step; p++)
 			peali_port_clear(w, entry->port_base + p);
+		if (spawn->limit)
+			peali_limit_begin(w, place + i * next, spawn->actor + i,
+					  PEAL_SPAWN_LIMIT_OF(spawn->limit),
+					  PEAL_SPAWN_FULL_OF(spawn->limit));
 		/* Others read nothing but this word, see peali_tell; and who
 		 * supervises it. */
 		if (w->params->care) /* R11: pairs with A11 in peali_mark_all */
-			peal_store_release_dev(&entry->place, place);
+			peal_store_release_dev(&entry->place, place + i * next);
 		else
-			peal_store_relaxed_dev(&entry->place, place);
+			peal_store_relaxed_dev(&entry->place, place + i * next);
 	}
 }
 

@@ -3,7 +3,7 @@
 #define PEAL_DEVICE_DEAD_LETTER_H
 
 #include <peal/device/ask_table.h>
-#include <peal/device/lanes.h>
+#include <peal/device/limit.h>
 
 /*
  * Dead letters: a worker that finds a message dead sends what it knows of it,
@@ -95,18 +95,64 @@ peali_dead_letter(struct peal_worker *w, const struct peal_link_consumer *c,
 	peali_dead_letter_commit(p, sizeof(*letter) + kept);
 }
 
+/*
+ * Nobody can answer the message in w->message any more: if it is a request of the
+ * host's, its requester hears at once with which error it is over. Where its board
+ * is, any kernel that has limits knows.
+ */
+static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
+peali_nobody_answers(const struct peal_worker *w, int error)
+{
+	const struct peal_message *m = &w->message;
+	const uint64_t *boards = (const uint64_t *)(uintptr_t)w->params->boards;
+	uint64_t number = peali_message_request(m);
+	uint32_t at = PEAL_REQUEST_BOARD(number) - 1;
+	uint32_t place = PEAL_REQUEST_PLACE(number) - 1;
+	struct peal_refusal *refusal;
+	struct peal_board *board;
+
+	if (!boards || m->header.flags & PEAL_FLAG_REFUSED || !number ||
+	    number & PEAL_ASK_BIT || at >= PEAL_BOARDS_MAX)
+		return;
+	/* A21: pairs with R21 in peali_boards_show: it is there. */
+	board = (struct peal_board *)(uintptr_t)peal_load_acquire_sys(
+		&boards[at]);
+	if (!board || place >= board->places)
+		return;
+	refusal = (struct peal_refusal *)(void *)(board + 1) + place;
+	peal_store_relaxed_sys(&refusal->error, (uint64_t)-error);
+	/* R20: pairs with A20 in peali_board_look, both times. */
+	peal_store_release_sys(&refusal->number, number);
+	peal_store_release_sys(&board->latest, number);
+}
+
 /* A message of the mailbox or a pool is dead, for that reason. */
 static PEAL_DEV PEAL_UNUSED inline void peali_mail_died(struct peal_worker *w,
 							uint32_t reason)
 {
 	struct peal_worker_status *status = w->status;
 
+	uint64_t *count = 0;
+
 	if (reason == PEAL_REASON_EXPIRED)
-		peal_store_relaxed_sys(
-			&status->mail_expired,
-			peal_load_relaxed_sys(&status->mail_expired) + 1);
+		count = &status->mail_expired;
+	else if (reason == PEAL_REASON_FULL)
+		count = &status->mail_full;
+	if (count)
+		peal_store_relaxed_sys(count, peal_load_relaxed_sys(count) + 1);
 	w->state->mail_dead++;
 	w->state->mail_done++;
+}
+
+/* The mailbox's next message is dead: if it is counted for its actor's limit it is
+ * no more. 1: it was dropped for that. */
+static PEAL_DEV PEAL_UNUSED inline int peali_mail_uncount(struct peal_worker *w)
+{
+	int counted = w->message.header.flags & PEAL_FLAG_COUNTED &&
+		      w->state->mail_cleared != 1 + w->mailbox->taken;
+
+	w->message.header.flags &= (uint16_t)~PEAL_FLAG_COUNTED;
+	return counted && peali_limit_leave(w, w->message.header.actor, 1);
 }
 
 /* The message in w->message, an input's or the mailbox's next, is for nobody, or
@@ -121,6 +167,8 @@ static PEAL_DEV PEAL_UNUSED inline void peali_bury_it(struct peal_worker *w,
 	s->idle = 0;
 	if (w->message.input < w->params->max_inputs)
 		c = &w->inputs[w->message.input].link;
+	else if (peali_mail_uncount(w))
+		reason = PEAL_REASON_FULL; /* whatever else it is dead of */
 	if (w->message.kind != PEAL_KIND_DEAD) /* that never was a message */
 		peali_dead_letter(w, c, reason, 0);
 	else
@@ -130,8 +178,75 @@ static PEAL_DEV PEAL_UNUSED inline void peali_bury_it(struct peal_worker *w,
 		peal_link_release_dead(c, reason);
 		return;
 	}
+	if (reason == PEAL_REASON_FULL)
+		peali_nobody_answers(w, PEAL_ENOSPC);
 	peali_mail_over(w);
 	peali_mail_died(w, reason);
+}
+
+/* Collective: the mailbox's next message, in w->message, is taken away from what
+ * waits for its actor, and handled before others have their turns; or it is dead,
+ * as it was dropped. Between two turns, where it costs the loop no registers. */
+static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
+peali_limits_turn(struct peal_worker *w)
+{
+	struct peal_worker_state *s = w->state;
+
+	if (peal_is_leader(w)) {
+		s->aside = 0;
+		s->idle = 0;
+		if (peali_limit_leave(w, w->message.header.actor, 0)) {
+			peali_bury_it(w, PEAL_REASON_FULL);
+		} else {
+			s->mail_cleared = 1 + w->mailbox->taken;
+			s->mails = 1;
+		}
+	}
+	peal_sync(w); /* all have read the turn before there is another one */
+}
+
+/* The message in w->message is not let into the mailbox of an actor with a limit:
+ * it was told, and is done. */
+static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
+peali_limit_drop(struct peal_worker *w)
+{
+	struct peal_limit_record *r =
+		peali_limit_of(w, w->message.header.actor);
+
+	if (r)
+		peal_add_relaxed_dev(&r->dropped, 1);
+	peal_store_relaxed_sys(&w->status->told, ++w->state->told);
+	peali_dead_letter(w, 0, PEAL_REASON_FULL, 0);
+	peali_nobody_answers(w, PEAL_ENOSPC);
+	peali_mail_died(w, PEAL_REASON_FULL);
+}
+
+/* The same, of one that a handler tells while it has another one in hand. */
+static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
+peali_limit_drop_told(struct peal_worker *w, struct peal_header header,
+		      const void *data, uint64_t bytes)
+{
+	struct peal_message in_hand = w->message;
+
+	w->message.header = header;
+	w->message.data = data;
+	w->message.length = bytes;
+	peali_limit_drop(w);
+	w->message = in_hand;
+}
+
+/* The message in w->message, an input's, is not let in. */
+static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
+peali_input_full(struct peal_worker *w, struct peal_input *in)
+{
+	struct peal_limit_record *r =
+		peali_limit_of(w, w->message.header.actor);
+
+	if (r)
+		peal_add_relaxed_dev(&r->dropped, 1);
+	peali_dead_letter(w, &in->link, PEAL_REASON_FULL, 0);
+	peali_nobody_answers(w, PEAL_ENOSPC);
+	peal_link_release_dead(&in->link, PEAL_REASON_FULL);
 }
 
 /* An input's next message, in w->message, is longer than what it goes on by. */

@@ -266,6 +266,78 @@ peali_mail_put(struct peal_worker *w, uint32_t worker,
 	return 0;
 }
 
+/*
+ * Whether a message may be put into the mailbox of an actor with a limit: 0, and it
+ * is counted; 1 it is dead, for that is what becomes of the newest; else an error.
+ * `before`: bytes that do not stand in its data yet. Of a deadline there the letter
+ * knows nothing; an ask is never dead of it, who asks is told at once.
+ */
+static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
+peali_limit_admit(struct peal_worker *w, uint64_t place, uint32_t before,
+		  struct peal_header header, const void *data, uint64_t bytes)
+{
+	struct peal_limit_record *r =
+		peali_limit_record(w, PEAL_PLACE_LIMIT(place) - 1);
+	int result;
+
+	if (before + bytes > w->mailbox->message_bytes)
+		return PEAL_EMSGSIZE;
+	if (!w->state->mail_lease.granted)
+		return PEAL_EAGAIN;
+	result = peali_limit_enter(w, place, header.actor);
+	if (result != PEAL_ENOSPC)
+		return result;
+	if (peal_load_relaxed_dev_u32(&r->full) == PEAL_FULL_FAIL ||
+	    (before && header.flags & PEAL_FLAG_REQUEST)) {
+		peal_add_relaxed_dev(&r->refused, 1);
+		return PEAL_ENOSPC;
+	}
+	if (before)
+		header.flags &= (uint16_t)~PEAL_FLAG_DEADLINE;
+	peali_limit_drop_told(w, header, data, bytes);
+	return 1;
+}
+
+/* The leader's part of peal_tell to an actor with a limit. */
+static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
+peali_tell_limited(struct peal_worker *w, uint64_t place,
+		   struct peal_header header, const void *data, uint64_t bytes)
+{
+	int result = peali_limit_admit(w, place, 0, header, data, bytes);
+
+	if (result)
+		return result > 0 ? 0 : result;
+	header.flags |= PEAL_FLAG_COUNTED;
+	return peali_mail_put(w, PEAL_PLACE_WORKER(place),
+			      &w->state->mail_lease, header, data, bytes);
+}
+
+/* The leader's part of peal_tell to an actor without a limit, or a pool. */
+static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
+peali_tell_unlimited(struct peal_worker *w, struct peal_header header,
+		     const void *data, uint64_t bytes)
+{
+	const struct peal_actor_entry *entry =
+		(const struct peal_actor_entry *)(uintptr_t)w->params->actors +
+		PEAL_ACTOR_INDEX(header.actor);
+	uint64_t place;
+	uint32_t worker;
+
+	if (PEAL_ACTOR_INDEX(header.actor) >= w->params->max_actors)
+		return PEAL_ENOENT;
+	place = peal_load_relaxed_dev(&entry->place);
+	if (!PEAL_PLACE_IS_OF(place, header.actor))
+		return PEAL_ENOENT;
+	worker = PEAL_PLACE_WORKER(place);
+	if (PEAL_USES_POOLS && PEAL_UNLIKELY(worker == PEAL_POOL_WORKER))
+		return peali_pool_put(w, PEAL_PLACE_HANDLER(place), header,
+				      data, bytes);
+	if (!w->params->mailboxes)
+		return PEAL_ENOTSUP;
+	return peali_mail_put(w, worker, &w->state->mail_lease, header, data,
+			      bytes);
+}
+
 /* The leader's part of peal_tell. */
 static PEAL_DEV PEAL_UNUSED inline int
 peali_tell(struct peal_worker *w, uint32_t actor, uint16_t type, uint16_t flags,
@@ -292,6 +364,8 @@ peali_tell(struct peal_worker *w, uint32_t actor, uint16_t type, uint16_t flags,
 				      data, bytes);
 	if (!w->params->mailboxes)
 		return PEAL_ENOTSUP;
+	if (PEAL_UNLIKELY(PEAL_PLACE_LIMIT(place)))
+		return peali_tell_limited(w, place, header, data, bytes);
 	return peali_mail_put(w, worker, &w->state->mail_lease, header, data,
 			      bytes);
 }
@@ -307,9 +381,12 @@ peali_tell(struct peal_worker *w, uint32_t actor, uint16_t type, uint16_t flags,
  * @param data  `bytes` bytes that the leader can read
  * @param bytes at most the kernel's mailbox_message_bytes, or the pool's
  *              message_bytes
- * @return 0; PEAL_ENOENT no such actor; PEAL_EMSGSIZE; PEAL_EAGAIN more
- *         messages than the handler declared; PEAL_ENOTSUP it is no
- *         pool and the kernel was launched without mailboxes.
+ * @return 0, also where the actor's limit has made this message or another one
+ *         dead; PEAL_ENOENT no such actor; PEAL_EMSGSIZE; PEAL_EAGAIN more
+ *         messages than the handler declared; PEAL_ENOSPC as many wait for the
+ *         actor as its limit says (PEAL_FULL_FAIL), and nothing was sent;
+ *         PEAL_ENOTSUP it is no pool and the kernel was launched without
+ *         mailboxes.
  */
 static PEAL_DEV PEAL_UNUSED inline int peal_tell(struct peal_worker *w,
 						 uint32_t actor, uint16_t type,

@@ -47,7 +47,45 @@ static PEAL_DEV PEAL_UNUSED inline int peali_forward_fits(struct peal_worker *w)
 	return 0;
 }
 
-/* Passes messages of an input on, up to a burst; the first is in w->message. */
+/* Whether the message in w->message is for an actor with a limit. */
+static PEAL_DEV PEAL_INLINE int
+peali_forward_counts(const struct peal_worker *w)
+{
+	return PEAL_UNLIKELY(w->params->limits != 0) &&
+	       peali_limit_of(w, w->message.header.actor);
+}
+
+/* Passes one message of an input on to an actor with a limit, if there is a slot
+ * for it; one that is not let in is dead. */
+static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
+peali_forward_limited(struct peal_worker *w)
+{
+	struct peal_input *in = &w->inputs[w->state->aside_at];
+	struct peal_message *m = &w->message;
+	uint64_t place = peali_limit_place(w, m->header.actor);
+	struct peal_header header = m->header;
+	int result;
+
+	if (m->length > w->mailbox->message_bytes) {
+		peali_input_too_long(w, in);
+		return;
+	}
+	result = peali_limit_enter(w, place, header.actor);
+	if (result == PEAL_ENOSPC) {
+		peali_input_full(w, in);
+		return;
+	}
+	if (result)
+		return;
+	header.flags |= PEAL_FLAG_COUNTED;
+	peali_mail_put(w, PEAL_PLACE_WORKER(place), &w->state->mail_lease,
+		       header, m->data, m->length);
+	peali_mail_sent(w, PEAL_PLACE_WORKER(place));
+	peal_link_release(&in->link, m);
+}
+
+/* Passes messages of an input on, up to a burst or to one for an actor with a
+ * limit; the first is in w->message. */
 static PEAL_DEV PEAL_INLINE void peali_forward_burst(struct peal_worker *w)
 {
 	struct peal_message *m = &w->message;
@@ -55,17 +93,15 @@ static PEAL_DEV PEAL_INLINE void peali_forward_burst(struct peal_worker *w)
 	int result, to;
 	uint32_t n;
 
-	w->state->aside = 0;
-	w->state->idle = 0;
 	for (n = 0; n < PEALI_BURST; n++) {
 		to = peali_forward_fits(w);
-		if (to <= 0)
+		if (to <= 0 || peali_forward_counts(w))
 			break;
-		result = peali_tell(w, m->header.actor, m->header.type,
-				    m->header.flags, m->data, m->length);
+		result = peali_tell_unlimited(w, m->header, m->data, m->length);
 		if (result == PEAL_ENOENT)
 			break;
-		if (result) { /* longer than it takes */
+		if (result) {
+			/* longer than it takes */
 			peali_input_too_long(w, in);
 		} else {
 			peali_mail_sent(w, (uint32_t)to - 1);
@@ -81,8 +117,14 @@ static PEAL_DEV PEAL_INLINE void peali_forward_burst(struct peal_worker *w)
 static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
 peali_forward(struct peal_worker *w)
 {
-	if (peal_is_leader(w))
-		peali_forward_burst(w);
+	if (peal_is_leader(w)) {
+		w->state->aside = 0;
+		w->state->idle = 0;
+		if (peali_forward_counts(w))
+			peali_forward_limited(w);
+		else
+			peali_forward_burst(w);
+	}
 	peal_sync(w); /* all have read the turn before there is another one */
 }
 

@@ -242,7 +242,7 @@ peali_worker_enter(struct peal_worker *w,
 		struct peal_worker *w)                                         \
 	{                                                                      \
 		switch (PEAL_PLACE_HANDLER(peali_place(w->actor)) &            \
-			~PEAL_PLACE_MARK) {                                    \
+			PEAL_HANDLER_MASK) {                                   \
 			HANDLERS(PEALI_CASE)                                   \
 		default:                                                       \
 			return PEAL_EHANDLER;                                  \

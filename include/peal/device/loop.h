@@ -334,6 +334,8 @@ static PEAL_DEV PEAL_INLINE int peal_loop_next(struct peal_worker *w)
 			peali_timers_turn(w);
 		else if (turn == PEALI_DOWNS)
 			peali_downs_turn(w);
+		else if (turn == PEALI_LIMITS)
+			peali_limits_turn(w);
 		else if (turn != PEALI_FORWARD)
 			break;
 		else

@@ -167,6 +167,7 @@ enum peali_sim_fault {
 	PEALI_FAULT_TWO_TELL, /* an end is told by all who know of it */
 	PEALI_FAULT_SAME_ADDRESS, /* who has a room next has its address, too */
 	PEALI_FAULT_TWO_ANSWER, /* an ask is ended by all who want to */
+	PEALI_FAULT_TORN_LIMIT, /* two who tell can be counted as one */
 	PEALI_FAULTS
 };
 PEAL_EXTERN_C int peali_sim_planted;

@@ -143,6 +143,15 @@ static PEAL_DEV PEAL_INLINE int peali_input_take(struct peal_worker *w,
 	return taken > 0;
 }
 
+/* The mailbox's next message is to be dead, for that reason. */
+static PEAL_DEV PEAL_INLINE int peali_mail_dead(struct peal_worker *w,
+						uint32_t reason)
+{
+	w->state->aside = PEALI_BURY;
+	w->state->aside_at = reason;
+	return 0;
+}
+
 /* The mailbox's next message has a deadline, or is an answer, which is for who has
  * asked. 1: it is to be buried. */
 static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
@@ -154,9 +163,20 @@ peali_mail_special(struct peal_worker *w)
 	}
 	if (!peali_expired(w))
 		return 0;
-	w->state->aside = PEALI_BURY;
-	w->state->aside_at = PEAL_REASON_EXPIRED;
+	peali_mail_dead(w, PEAL_REASON_EXPIRED);
 	return 1;
+}
+
+/* The mailbox's next message, which can be handled now, is counted for its actor's
+ * limit: 1 it is to be taken away there first, aside; 0 it has been. */
+static PEAL_DEV PEAL_INLINE int peali_mail_counts(struct peal_worker *w)
+{
+	if (w->state->mail_cleared != 1 + w->mailbox->taken) {
+		w->state->aside = PEALI_LIMITS;
+		return 1;
+	}
+	w->message.header.flags &= (uint16_t)~PEAL_FLAG_COUNTED;
+	return 0;
 }
 
 /* The same for the mailbox. */
@@ -184,15 +204,15 @@ static PEAL_DEV PEAL_UNUSED inline int peali_mail_take(struct peal_worker *w)
 		return 0;
 	taken = peali_actor_take(w, w->message.header.actor);
 	if (PEAL_LIKELY(taken > 0)) {
+		if (PEAL_UNLIKELY(w->message.header.flags &
+				  PEAL_FLAG_COUNTED) &&
+		    peali_mail_counts(w))
+			return 0;
 		w->state->mail = 1;
 		w->state->mails++;
 		return 1;
 	}
-	if (taken < 0) {
-		w->state->aside = PEALI_BURY;
-		w->state->aside_at = PEAL_REASON_NO_ACTOR;
-	}
-	return 0;
+	return taken < 0 ? peali_mail_dead(w, PEAL_REASON_NO_ACTOR) : 0;
 }
 
 /* Ends a message in hand that is not from an input. */

@@ -57,6 +57,22 @@ peali_mailbox_put_word(struct peal_worker *w, uint32_t worker,
 	return 0;
 }
 
+/* The same for an actor with a limit. */
+static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
+peali_tell_word_limited(struct peal_worker *w, uint64_t place,
+			struct peal_header header, uint64_t first,
+			const void *data, uint64_t bytes)
+{
+	int result =
+		peali_limit_admit(w, place, sizeof(first), header, data, bytes);
+
+	if (result)
+		return result > 0 ? 0 : result;
+	header.flags |= PEAL_FLAG_COUNTED;
+	return peali_mailbox_put_word(w, PEAL_PLACE_WORKER(place), header,
+				      first, data, bytes);
+}
+
 /* peali_tell of such a message; its header says what the word is. */
 static PEAL_DEV PEAL_UNUSED inline int
 peali_tell_word(struct peal_worker *w, uint64_t first,
@@ -73,6 +89,9 @@ peali_tell_word(struct peal_worker *w, uint64_t first,
 	place = peal_load_relaxed_dev(&entry->place);
 	if (!PEAL_PLACE_IS_OF(place, header.actor))
 		return PEAL_ENOENT;
+	if (PEAL_UNLIKELY(PEAL_PLACE_LIMIT(place)))
+		return peali_tell_word_limited(w, place, header, first, data,
+					       bytes);
 	if (!PEAL_USES_POOLS || PEAL_PLACE_WORKER(place) != PEAL_POOL_WORKER)
 		return w->params->mailboxes ?
 			       peali_mailbox_put_word(w,

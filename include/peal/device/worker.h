@@ -149,6 +149,8 @@ struct peal_worker_state {
 	uint32_t rooms_used; /* those from there on never were */
 	uint32_t room_first, room_last; /* 1 + the entries of those that are
 					 * free again, in line; 0 */
+	uint64_t mail_cleared; /* 1 + the number of the mailbox's message that
+				* counts for its actor's limit no more */
 	/* for the lanes, on the host: what the leader decided */
 	int32_t turn;
 	uint32_t actor;

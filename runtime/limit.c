@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Limits of actors: who has one, and what has come of it. What they do is done by
+ * workers, include/peal/device/limit.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/runtime.h"
+
+#define SPAWN "peal_actor_spawn"
+#define CALL "peal_actor_mailbox"
+
+int peali_limits_plan(const struct peal_kernel_options *o)
+{
+	if (!o->max_limits || o->mailbox_slots)
+		return 0;
+	return peali_fail(PEAL_EINVAL, "peal_kernel_launch",
+			  "option max_limits is %u and mailbox_slots is 0: "
+			  "limits are of mailboxes",
+			  o->max_limits);
+}
+
+int peali_limits_open(struct peal_kernel *k)
+{
+	uint32_t i;
+
+	if (!k->params.max_limits)
+		return 0;
+	k->free_limits = calloc(k->params.max_limits, sizeof(uint32_t));
+	if (!k->free_limits)
+		return PEAL_ENOMEM;
+	k->n_free_limits = k->params.max_limits;
+	for (i = 0; i < k->n_free_limits; i++) /* the first ones first */
+		k->free_limits[i] = k->n_free_limits - i;
+	return 0;
+}
+
+/* ---- spawning ----------------------------------------------------------------- */
+
+static int check_values(const struct peal_actor_options *o)
+{
+	if (o->mailbox_full > PEAL_FULL_DROP_OLDEST)
+		return peali_fail(PEAL_EINVAL, SPAWN,
+				  "option mailbox_full is %u: it must be of "
+				  "enum peal_mailbox_full",
+				  o->mailbox_full);
+	if (!o->mailbox_limit != !o->mailbox_full)
+		return peali_fail(
+			PEAL_EINVAL, SPAWN,
+			"option mailbox_limit is %u and mailbox_full is %u: %s",
+			o->mailbox_limit, o->mailbox_full,
+			o->mailbox_limit ?
+				"say what becomes of a message too many" :
+				"without a limit a mailbox is never full");
+	if (o->mailbox_limit > PEAL_LIMIT_MAX)
+		return peali_fail(PEAL_EINVAL, SPAWN,
+				  "option mailbox_limit is %u: at most %u",
+				  o->mailbox_limit, PEAL_LIMIT_MAX);
+	return 0;
+}
+
+int peali_limits_check(const struct peal_kernel *k,
+		       const struct peal_actor_options *o, uint32_t n)
+{
+	int result = check_values(o);
+
+	if (result || !o->mailbox_limit)
+		return result;
+	if (!k->params.max_limits)
+		return peali_fail(PEAL_ENOTSUP, SPAWN,
+				  "option mailbox_limit is %u, and kernel '%s' "
+				  "was launched without limits: say max_limits "
+				  "in struct peal_kernel_options",
+				  o->mailbox_limit, k->name);
+	if (n > k->n_free_limits)
+		return peali_fail(PEAL_ENOSPC, SPAWN,
+				  "%u actors with a limit: of the %u that "
+				  "kernel '%s' can have (max_limits) %u are "
+				  "left",
+				  n, k->params.max_limits, k->name,
+				  k->n_free_limits);
+	return 0;
+}
+
+void peali_limits_take(struct peal_kernel *k, const uint32_t *index, uint32_t n)
+{
+	uint32_t i;
+
+	for (i = 0; i < n; i++)
+		k->actors[index[i]].limit = k->free_limits[--k->n_free_limits];
+}
+
+void peali_limit_give(struct peal_kernel *k, uint32_t index)
+{
+	struct peali_actor *a = &k->actors[index];
+
+	if (a->limit)
+		k->free_limits[k->n_free_limits++] = a->limit;
+	a->limit = a->mailbox_limit = 0;
+}
+
+/* ---- looking ------------------------------------------------------------------ */
+
+/* A worker that can answer now: the actor's own one may be in the very handler for
+ * which its mailbox is full. */
+static uint32_t who_can_tell(const struct peal_kernel *k, uint32_t worker)
+{
+	uint32_t i, n = k->params.n_workers;
+
+	for (i = 0; i < n; i++)
+		if (!peal_load_relaxed_sys(&k->status[(worker + i) % n].actor))
+			return (worker + i) % n;
+	return worker;
+}
+
+/* What the record says, by a worker's mouth or, when the kernel has ended, as it
+ * lies there. */
+static int read_report(struct peal_kernel *k, const struct peali_actor *a,
+		       struct peal_limit_report *out)
+{
+	uint64_t own = peali_area_view(k->rt, k->device, &k->own);
+	struct peal_control_limit c = { a->limit - 1, 0, 0 };
+	struct peal_limit_record r;
+	int result;
+
+	if (!peali_kernel_ended(k)) {
+		c.report = peali_area_view(k->rt, k->device, &k->shared) +
+			   k->report_offset;
+		result = peali_kernel_tell(k, who_can_tell(k, a->worker),
+					   PEAL_CONTROL_LIMIT, &c, sizeof(c),
+					   CALL);
+		memcpy(out,
+		       (const uint8_t *)(uintptr_t)peali_area_view(
+			       k->rt, PEALI_HOST, &k->shared) +
+			       k->report_offset,
+		       sizeof(*out));
+		if (result != PEAL_ESTOPPED)
+			return result;
+	}
+	result = peali_area_read(k->rt, &k->own,
+				 k->params.limits - own +
+					 (a->limit - 1) * sizeof(r),
+				 &r, sizeof(r));
+	out->waiting = PEAL_LIMIT_WAITING(r.word);
+	out->most = r.most;
+	out->dropped = r.dropped;
+	out->refused = r.refused;
+	return result;
+}
+
+/* The actor of an address that has a limit; NULL with a text and *result. */
+static const struct peali_actor *find(struct peal_runtime *rt, uint64_t address,
+				      int *result)
+{
+	struct peal_kernel *at = peali_kernel_at(rt, address);
+	const struct peali_actor *a;
+
+	*result = PEAL_ENOENT;
+	if (at && at->actors[PEAL_ACTOR_INDEX(address)].handler ==
+			  PEALI_POOL_HANDLER) {
+		peali_fail(PEAL_ENOENT, CALL,
+			   "%#llx is a pool of kernel '%s': limits are of "
+			   "actors, for what their mailboxes hold",
+			   (unsigned long long)address, at->name);
+		return NULL;
+	}
+	if (!peali_kernel_of(rt, address)) {
+		peali_fail(PEAL_ENOENT, CALL, "no actor with the address %#llx",
+			   (unsigned long long)address);
+		return NULL;
+	}
+	a = &at->actors[PEAL_ACTOR_INDEX(address)];
+	if (a->limit)
+		return a;
+	*result = PEAL_ENOTSUP;
+	peali_fail(PEAL_ENOTSUP, CALL,
+		   "actor %u of kernel '%s' has no limit, so nothing is "
+		   "counted: say mailbox_limit in struct peal_actor_options",
+		   PEAL_ACTOR_INDEX(address), at->name);
+	return NULL;
+}
+
+int peal_actor_mailbox(struct peal_runtime *rt, uint64_t address,
+		       struct peal_actor_mailbox_info *info_out)
+{
+	struct peal_limit_report report;
+	const struct peali_actor *a;
+	int result = 0;
+
+	if (!rt || !info_out)
+		return peali_fail(PEAL_EINVAL, CALL, "an argument is NULL");
+	memset(&report, 0, sizeof(report));
+	pthread_mutex_lock(&rt->lock);
+	a = find(rt, address, &result);
+	if (a)
+		result = read_report(peali_kernel_of(rt, address), a, &report);
+	if (!result) {
+		memset(info_out, 0, sizeof(*info_out));
+		info_out->limit = a->mailbox_limit;
+		info_out->full = (enum peal_mailbox_full)a->mailbox_full;
+		info_out->waiting = report.waiting;
+		info_out->most = report.most;
+		info_out->dropped = report.dropped;
+		info_out->refused = report.refused;
+	}
+	pthread_mutex_unlock(&rt->lock);
+	return result;
+}

@@ -1,0 +1,641 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Limits of mailboxes: they hold exactly, whoever sends; what is too many is
+ * refused or dead as the policy says, counted, and to be had as a dead letter.
+ */
+#include "runtime/limit_scene.h"
+
+#define LIMIT 5
+#define SENT 20
+
+static const struct peal_kernel_options usual = { .mailbox_slots = 0 };
+static const struct peal_link_options none = { .capacity = 0 };
+
+/* The numbers that are handled of SENT ones, in order. */
+static void check_handled(struct scene *s, uint32_t full)
+{
+	struct limits_note note = scene_note(s);
+	uint64_t first = full == PEAL_FULL_DROP_OLDEST ? SENT - LIMIT : 0, i;
+
+	CHECK_EQ(note.seen, LIMIT);
+	for (i = 0; i < LIMIT; i++)
+		CHECK_EQ(note.log[i], first + i);
+}
+
+static void check_mailbox(struct scene *s, uint64_t waiting, uint64_t most,
+			  uint64_t dropped, uint64_t refused)
+{
+	struct peal_actor_mailbox_info m = scene_mailbox(s);
+
+	CHECK_EQ(m.waiting, waiting);
+	CHECK_EQ(m.most, most);
+	CHECK_EQ(m.dropped, dropped);
+	CHECK_EQ(m.refused, refused);
+}
+
+/* ---- the policies -------------------------------------------------------------- */
+
+PEAL_TEST(as_many_wait_as_the_limit_says_and_the_policy_decides_the_rest)
+{
+	uint32_t full;
+
+	for (full = PEAL_FULL_FAIL; full <= PEAL_FULL_DROP_OLDEST; full++) {
+		uint64_t fails = full == PEAL_FULL_FAIL ? SENT - LIMIT : 0;
+		uint64_t drops = SENT - LIMIT - fails;
+		struct scene s;
+
+		scene_open(&s, usual, "note", LIMIT, full);
+		scene_hold(&s);
+		scene_order(&s, 0, LIMITS_TELL, 0, SENT);
+		check_mailbox(&s, LIMIT, LIMIT, drops, fails);
+		CHECK_EQ(scene_mailbox(&s).limit, LIMIT);
+		CHECK_EQ(scene_mailbox(&s).full, full);
+		EVENTUALLY(scene_info(&s).told == SENT - fails);
+		scene_let_go(&s);
+		scene_done(&s);
+		check_mailbox(&s, 0, LIMIT, drops, fails);
+		/* there is room again */
+		scene_order(&s, 0, LIMITS_TELL, 100, LIMIT);
+		EVENTUALLY(scene_info(&s).mail_done == SENT + LIMIT - fails);
+		CHECK_EQ(scene_info(&s).mail_full, drops);
+		CHECK_EQ(scene_info(&s).mail_dead, drops);
+		scene_drain(&s);
+		CHECK_EQ(scene_teller(&s, 0).told, SENT + LIMIT - fails);
+		CHECK_EQ(scene_teller(&s, 0).refused, fails);
+		CHECK_EQ(scene_note(&s).seen, 2 * LIMIT);
+		check_mailbox(&s, 0, LIMIT, drops,
+			      fails); /* as it lies there */
+		scene_close(&s);
+	}
+}
+
+/* The first and the last of what waits are those that the policy leaves. */
+PEAL_TEST(the_newest_or_the_oldest_are_dropped)
+{
+	uint32_t full;
+
+	for (full = PEAL_FULL_FAIL; full <= PEAL_FULL_DROP_OLDEST; full++) {
+		struct scene s;
+
+		scene_open(&s, usual, "note", LIMIT, full);
+		scene_hold(&s);
+		scene_order(&s, 0, LIMITS_TELL, 0, SENT);
+		scene_let_go(&s);
+		scene_drain(&s);
+		check_handled(&s, full);
+		scene_close(&s);
+	}
+}
+
+/* Two workers tell at the same time, while the actor stands still and while not. */
+PEAL_TEST(the_limit_holds_whoever_tells_at_the_same_time)
+{
+	const uint32_t orders = IDENTITY_SANITIZED ? 100 : 1000;
+	uint32_t full, i, t;
+
+	for (full = PEAL_FULL_FAIL; full <= PEAL_FULL_DROP_OLDEST; full++) {
+		struct limits_order burst = { .n = LIMITS_BURST };
+		uint64_t all = 0, refused = 0, held;
+		struct peal_actor_mailbox_info m;
+		struct scene s;
+
+		scene_open(&s, usual, "note", LIMIT, full);
+		scene_hold(&s);
+		for (i = 0; i < 3; i++)
+			for (t = 0; t < SCENE_TELLERS; t++)
+				scene_order_as(&s, t, burst);
+		for (t = 0; t < SCENE_TELLERS; t++)
+			EVENTUALLY(harness_info(s.to[t]).delivered == 3);
+		held = 3 * SCENE_TELLERS * LIMITS_BURST;
+		m = scene_mailbox(&s);
+		CHECK_EQ(m.waiting, LIMIT);
+		CHECK_EQ(m.dropped + m.refused, held - LIMIT);
+		scene_let_go(&s);
+		for (i = 0; i < orders; i++)
+			for (t = 0; t < SCENE_TELLERS; t++)
+				scene_order_as(&s, t, burst);
+		scene_drain(&s);
+		m = scene_mailbox(&s);
+		for (t = 0; t < SCENE_TELLERS; t++) {
+			all += scene_teller(&s, t).told;
+			refused += scene_teller(&s, t).refused;
+		}
+		CHECK_EQ(all + refused, held + (uint64_t)orders *
+							SCENE_TELLERS *
+							LIMITS_BURST);
+		CHECK_EQ(scene_info(&s).told, all);
+		CHECK_EQ(m.waiting, 0);
+		CHECK_EQ(m.most, LIMIT);
+		CHECK_EQ(m.refused, refused);
+		CHECK_EQ(m.dropped, scene_info(&s).mail_full);
+		CHECK_EQ(scene_note(&s).seen + m.dropped, all);
+		scene_close(&s);
+	}
+}
+
+/* A refusal costs no slot of the mailboxes: else there were none for others. */
+PEAL_TEST(what_is_refused_or_dropped_takes_no_slot)
+{
+	struct peal_kernel_options few = { .mailbox_slots = 128 };
+	uint32_t full, i;
+
+	for (full = PEAL_FULL_FAIL; full <= PEAL_FULL_DROP_NEWEST; full++) {
+		struct limits_order o = { .n = LIMITS_BURST };
+		struct scene s;
+
+		scene_open(&s, few, "note", 1, full);
+		scene_hold(&s);
+		for (i = 0; i < 40; i++)
+			scene_order(&s, 0, LIMITS_TELL, 0, LIMITS_BURST);
+		CHECK_EQ(scene_mailbox(&s).waiting, 1);
+		/* a neighbour on a worker that goes on */
+		o.actor = (uint32_t)harness_spawn(s.k, "note", 1);
+		for (i = 0; i < 40; i++)
+			scene_order_as(&s, 0, o);
+		EVENTUALLY(harness_info(s.to[0]).delivered == 80);
+		scene_let_go(&s);
+		scene_drain(&s);
+		CHECK_EQ(scene_note(&s).seen, 1);
+		CHECK_EQ(scene_teller(&s, 0).told + scene_teller(&s, 0).refused,
+			 80 * LIMITS_BURST);
+		scene_close(&s);
+	}
+}
+
+/* ---- from elsewhere ------------------------------------------------------------- */
+
+PEAL_TEST(what_comes_by_a_link_to_another_worker_is_counted_there)
+{
+	uint32_t full;
+
+	for (full = PEAL_FULL_FAIL; full <= PEAL_FULL_DROP_OLDEST; full++) {
+		int oldest = full == PEAL_FULL_DROP_OLDEST;
+		uint64_t over = SENT - LIMIT;
+		struct scene s;
+
+		scene_open(&s, usual, "note", LIMIT, full);
+		scene_hold(&s);
+		scene_send(&s, 1, 0, SENT);
+		EVENTUALLY(harness_info(s.to[1]).queued == 0);
+		check_mailbox(&s, LIMIT, LIMIT, over, 0);
+		CHECK_EQ(harness_info(s.to[1]).dead[PEAL_REASON_FULL],
+			 oldest ? 0 : over);
+		scene_let_go(&s);
+		scene_drain(&s);
+		CHECK_EQ(scene_info(&s).mail_full, oldest ? over : 0);
+		check_handled(&s, full);
+		scene_close(&s);
+	}
+}
+
+/* There they are in no mailbox. */
+PEAL_TEST(what_comes_by_a_link_to_its_own_worker_is_not_counted)
+{
+	struct scene s;
+	uint64_t i;
+
+	scene_open(&s, usual, "note", LIMIT, PEAL_FULL_DROP_NEWEST);
+	scene_hold(&s);
+	for (i = 0; i < SENT; i++)
+		CHECK_OK(peal_send(s.e, SCENE_PORT_NEAR, 0, &i, sizeof(i),
+				   PATIENCE));
+	check_mailbox(&s, 0, 0, 0, 0);
+	scene_let_go(&s);
+	scene_drain(&s);
+	CHECK_EQ(scene_note(&s).seen, SENT);
+	scene_close(&s);
+}
+
+PEAL_TEST(timers_and_down_messages_are_counted)
+{
+	struct peal_kernel_options o = { .timers = 64, .max_monitors = 8 };
+	uint32_t full, i;
+
+	for (full = PEAL_FULL_FAIL; full <= PEAL_FULL_DROP_OLDEST; full++) {
+		uint64_t ended[LIMIT + 2];
+		struct scene s;
+
+		scene_open(&s, o, "note", LIMIT, full);
+		scene_hold(&s);
+		scene_order(&s, 0, LIMITS_AFTER, 0, SENT);
+		EVENTUALLY(scene_info(&s).timers.fired == SENT);
+		check_mailbox(&s, LIMIT, LIMIT, SENT - LIMIT, 0);
+		for (i = 0; i < 2; i++) {
+			ended[i] = harness_spawn(s.k, "note", 0);
+			CHECK_OK(peal_monitor(s.k, s.actor, ended[i], NULL,
+					      NULL));
+			CHECK_OK(peal_actor_retire(s.rt, ended[i]));
+		}
+		EVENTUALLY(scene_mailbox(&s).dropped == SENT - LIMIT + 2);
+		CHECK_EQ(scene_mailbox(&s).waiting, LIMIT);
+		EVENTUALLY(scene_info(&s).told == SENT + 2);
+		scene_let_go(&s);
+		scene_drain(&s);
+		CHECK_EQ(scene_info(&s).mail_full, SENT - LIMIT + 2);
+		CHECK_EQ(scene_note(&s).seen, LIMIT);
+		scene_close(&s);
+	}
+}
+
+/* A message with a deadline counts like any other, also when it is dead of it. */
+PEAL_TEST(deadlines_and_limits_go_together)
+{
+	struct limits_order past = { .what = LIMITS_BEFORE,
+				     .n = SENT - LIMIT - 1,
+				     .ns = PEAL_DEADLINE_PAST };
+	uint64_t kept[16];
+	struct peal_dead_letter *letter = (struct peal_dead_letter *)kept;
+	struct peal_received r;
+	uint32_t full;
+
+	for (full = PEAL_FULL_FAIL; full <= PEAL_FULL_DROP_OLDEST; full++) {
+		int oldest = full == PEAL_FULL_DROP_OLDEST;
+		uint64_t i, expired = 0;
+		struct scene s;
+
+		scene_open(&s, usual, "note", LIMIT, full);
+		scene_take_letters(&s);
+		scene_hold(&s);
+		scene_order_as(&s, 0, past);
+		EVENTUALLY(harness_info(s.to[0]).delivered == 1);
+		CHECK_EQ(scene_mailbox(&s).waiting, LIMIT);
+		scene_let_go(&s);
+		scene_done(&s);
+		check_mailbox(&s, 0, LIMIT,
+			      full == PEAL_FULL_FAIL ? 0 : past.n - LIMIT,
+			      full == PEAL_FULL_FAIL ? past.n - LIMIT : 0);
+		CHECK_EQ(scene_info(&s).mail_expired, LIMIT);
+		for (i = 0; i < scene_info(&s).mail_dead; i++) {
+			CHECK_OK(peal_receive(s.letters, kept, sizeof(kept), &r,
+					      PATIENCE));
+			expired += letter->reason == PEAL_REASON_EXPIRED;
+			if (letter->reason == PEAL_REASON_FULL && !oldest) {
+				CHECK_EQ(letter->flags, 0);
+				CHECK_EQ(letter->length, 8);
+				CHECK(kept[6] >= LIMIT);
+				continue;
+			}
+			CHECK_EQ(letter->flags, PEAL_FLAG_DEADLINE);
+			CHECK_EQ(letter->length, 16);
+			CHECK_EQ(kept[6], PEAL_DEADLINE_PAST);
+			if (letter->reason == PEAL_REASON_FULL)
+				CHECK(kept[7] < past.n - LIMIT);
+		}
+		CHECK_EQ(expired, LIMIT);
+		scene_drain(&s);
+		CHECK_EQ(scene_note(&s).seen, 0);
+		scene_close(&s);
+	}
+}
+
+/* ---- letters and requests --------------------------------------------------------- */
+
+PEAL_TEST(what_is_dropped_makes_letters_that_can_be_sent_again)
+{
+	uint64_t kept[8];
+	struct peal_dead_letter *letter = (struct peal_dead_letter *)kept;
+	struct peal_received r;
+	uint32_t full, by_link;
+
+	CHECK(!strcmp(peal_reason_name(PEAL_REASON_FULL), "full"));
+	for (full = PEAL_FULL_DROP_NEWEST; full <= PEAL_FULL_DROP_OLDEST;
+	     full++)
+		for (by_link = 0; by_link < 2; by_link++) {
+			int oldest = full == PEAL_FULL_DROP_OLDEST;
+			struct scene s;
+			uint64_t i;
+
+			scene_open(&s, usual, "note", LIMIT, full);
+			scene_take_letters(&s);
+			scene_hold(&s);
+			if (by_link)
+				scene_send(&s, 0, 0, SENT);
+			else
+				scene_order(&s, 0, LIMITS_TELL, 0, SENT);
+			EVENTUALLY(scene_mailbox(&s).dropped == SENT - LIMIT);
+			scene_let_go(&s);
+			for (i = 0; i < SENT - LIMIT; i++) {
+				CHECK_OK(peal_receive(s.letters, kept,
+						      sizeof(kept), &r,
+						      PATIENCE));
+				CHECK_EQ(r.dead_letter, 1);
+				CHECK_EQ(letter->to, s.actor);
+				CHECK_EQ(letter->reason, PEAL_REASON_FULL);
+				CHECK_EQ(letter->error, 0);
+				CHECK_EQ(letter->flags, 0);
+				CHECK_EQ(letter->length, 8);
+				CHECK_EQ(letter->link,
+					 by_link && !oldest ?
+						 harness_info(s.to[0]).id :
+						 PEAL_NO_LINK);
+				CHECK_EQ(letter->worker,
+					 oldest ? SCENE_TELLERS : 0);
+				CHECK_EQ(kept[6], oldest ? i : LIMIT + i);
+			}
+			scene_done(&s);
+			CHECK_OK(peal_dead_letter_replay(s.e, 0, 0, letter,
+							 r.length, PATIENCE));
+			EVENTUALLY(harness_info(s.to[0]).queued == 0);
+			scene_drain(&s);
+			CHECK_EQ(scene_note(&s).seen, LIMIT + 1);
+			CHECK_EQ(scene_note(&s).log[LIMIT], kept[6]);
+			scene_close(&s);
+		}
+}
+
+/* A requester whose link leads to a teller's worker; it asks the actor. */
+static struct peal_requester *ask_from(struct scene *s)
+{
+	struct peal_requester *r = NULL;
+
+	CHECK_OK(peal_requester_open(s->rt, s->teller[0], NULL, &r));
+	CHECK_OK(peal_requester_listen(r, s->actor, 0));
+	return r;
+}
+
+static void begin(struct peal_requester *r, uint64_t to, uint64_t number,
+		  uint64_t *request)
+{
+	CHECK_OK(peal_request_begin_to(r, to, 0, &number, sizeof(number),
+				       PATIENCE, request));
+}
+
+static void check_answer(struct peal_requester *r, uint64_t request,
+			 uint64_t number)
+{
+	struct peal_received got;
+	uint64_t answer = 0;
+
+	CHECK_OK(peal_request_wait(r, request, &answer, sizeof(answer), &got,
+				   PATIENCE));
+	CHECK_EQ(answer, number);
+}
+
+/* Not one of them waits for its time to be over: it would be PEAL_ETIMEDOUT. */
+PEAL_TEST(a_request_that_is_dropped_ends_at_once)
+{
+	uint32_t full;
+
+	for (full = PEAL_FULL_FAIL; full <= PEAL_FULL_DROP_OLDEST; full++) {
+		int oldest = full == PEAL_FULL_DROP_OLDEST;
+		struct peal_requester_info info;
+		struct peal_requester *r, *other;
+		uint64_t request[3], answer = 7;
+		struct peal_received got;
+		struct scene s;
+
+		scene_open(&s, usual, "answer", 2, full);
+		other = ask_from(&s);
+		r = ask_from(&s);
+		scene_hold(&s);
+		begin(r, s.actor, 0, &request[0]);
+		begin(r, s.actor, 1, &request[1]);
+		EVENTUALLY(scene_mailbox(&s).waiting == 2);
+		begin(r, s.actor, 2, &request[2]);
+		EVENTUALLY(scene_mailbox(&s).dropped == 1);
+		if (oldest)
+			scene_let_go(&s);
+		CHECK_FAILS(peal_request_wait(r, request[oldest ? 0 : 2],
+					      &answer, sizeof(answer), &got,
+					      PATIENCE),
+			    PEAL_ENOSPC, "nobody handles the request");
+		CHECK_EQ(got.refused, 1);
+		CHECK_EQ(answer, 7);
+		if (!oldest)
+			CHECK_FAILS(peal_request_to(other, s.actor, 0, &answer,
+						    sizeof(answer), &answer,
+						    sizeof(answer), NULL,
+						    PATIENCE),
+				    PEAL_ENOSPC, "nobody handles");
+		scene_let_go(&s);
+		check_answer(r, request[1], 1);
+		check_answer(r, request[oldest ? 2 : 0], oldest ? 2 : 0);
+		CHECK_OK(peal_requester_info(r, &info));
+		CHECK_EQ(info.asked, 3);
+		CHECK_EQ(info.replied, 2);
+		CHECK_EQ(info.refused, 1);
+		CHECK_OK(peal_requester_close(r));
+		CHECK_OK(peal_requester_close(other));
+		scene_close(&s);
+	}
+}
+
+/* Handed on by a handler; and its board is for the next requester afterwards. */
+PEAL_TEST(a_request_that_a_handler_hands_on_ends_as_well)
+{
+	struct limits_order on = { .what = LIMITS_DELEGATE, .n = 1 };
+	uint32_t i;
+	struct scene s;
+
+	scene_open(&s, usual, "answer", 1, PEAL_FULL_DROP_NEWEST);
+	on.actor = (uint32_t)s.actor;
+	scene_hold(&s);
+	scene_order(&s, 0, LIMITS_TELL, 0, 1);
+	for (i = 0; i < 3; i++) {
+		struct peal_requester *r = ask_from(&s);
+		uint64_t request = 0, answer;
+
+		CHECK_FAILS(peal_request(r, limits_order_number, &on,
+					 sizeof(on), &answer, sizeof(answer),
+					 NULL, PATIENCE),
+			    PEAL_ENOSPC, "nobody handles");
+		/* while another waits, which the actor has had before */
+		if (i == 2) {
+			scene_let_go(&s);
+			scene_done(&s);
+			begin(r, s.actor, 9, &request);
+			check_answer(r, request, 9);
+		}
+		CHECK_OK(peal_requester_close(r));
+	}
+	CHECK_EQ(scene_mailbox(&s).dropped, 3);
+	scene_close(&s);
+}
+
+/* ---- lives ------------------------------------------------------------------------ */
+
+/* What waits is there after a restart, and after a failure its count is right. */
+PEAL_TEST(who_begins_anew_keeps_what_waits)
+{
+	struct peal_kernel_options o = { .max_supervisors = 1 };
+	uint64_t number = 3;
+	struct scene s;
+
+	scene_open(&s, o, "note", LIMIT, PEAL_FULL_DROP_NEWEST);
+	scene_hold(&s);
+	CHECK_OK(peal_send_to(s.e, 0, s.actor, LIMITS_FAIL, &number,
+			      sizeof(number), PATIENCE));
+	EVENTUALLY(scene_mailbox(&s).waiting == 1);
+	scene_order(&s, 0, LIMITS_TELL, 0, SENT);
+	check_mailbox(&s, LIMIT, LIMIT, SENT - LIMIT + 1, 0);
+	scene_let_go(&s);
+	scene_done(&s);
+	check_mailbox(&s, 0, LIMIT, SENT - LIMIT + 1, 0);
+	CHECK_EQ(scene_info(&s).failed, 1);
+	scene_drain(&s);
+	CHECK_EQ(scene_note(&s).seen, LIMIT - 1);
+	scene_close(&s);
+}
+
+/* Its messages are dead as those of any other; the next one's limit is its own. */
+PEAL_TEST(who_is_retired_leaves_no_count_to_the_next)
+{
+	struct peal_kernel_options o = { .max_limits = 1 };
+	uint64_t more = 0;
+	struct scene s;
+
+	scene_open(&s, o, "note", LIMIT, PEAL_FULL_DROP_OLDEST);
+	CHECK_FAILS(peal_actor_spawn(
+			    s.k, "note",
+			    &(struct peal_actor_options){
+				    .size = sizeof(struct peal_actor_options),
+				    .mailbox_limit = 1,
+				    .mailbox_full = PEAL_FULL_FAIL },
+			    &more),
+		    PEAL_ENOSPC, "(max_limits) 0 are left");
+	CHECK_OK(peal_link_destroy(s.near));
+	scene_hold(&s);
+	scene_order(&s, 0, LIMITS_TELL, 0, SENT);
+	scene_let_go(&s);
+	CHECK_OK(peal_kernel_suspend(s.k, PATIENCE));
+	CHECK_OK(peal_kernel_resume(s.k));
+	scene_hold(&s);
+	scene_order(&s, 0, LIMITS_TELL, 0, SENT);
+	scene_let_go(&s);
+	CHECK_OK(peal_actor_retire(s.rt, s.actor));
+	CHECK_EQ(peal_actor_mailbox(s.rt, s.actor,
+				    &(struct peal_actor_mailbox_info){ 0 }),
+		 PEAL_ENOENT);
+	scene_done(&s);
+	s.actor = scene_spawn(&s, "note", 2, PEAL_FULL_FAIL);
+	check_mailbox(&s, 0, 0, 0, 0);
+	scene_hold(&s);
+	scene_order(&s, 0, LIMITS_TELL, 0, 3);
+	check_mailbox(&s, 2, 2, 0, 1);
+	scene_let_go(&s);
+	scene_done(&s);
+	scene_close(&s);
+}
+
+/* Each of many has its own, of whatever place. */
+PEAL_TEST(many_actors_have_a_limit_each)
+{
+	enum { MANY = 60 };
+	struct peal_kernel_options o = { .max_actors = 200, .max_limits = 80 };
+	struct peal_actor_options a = { .size = sizeof(a),
+					.worker = 1 + SCENE_TELLERS,
+					.mailbox_limit = 2,
+					.mailbox_full = PEAL_FULL_FAIL };
+	struct limits_order three = { .n = 3 };
+	uint64_t actor[MANY], again[MANY / 2];
+	struct scene s;
+	uint32_t i;
+
+	scene_open(&s, o, "note", 1, PEAL_FULL_FAIL);
+	CHECK_OK(peal_actor_spawn_many(s.k, "note", &a, MANY, actor));
+	for (i = 0; i < MANY / 2; i++)
+		CHECK_OK(peal_actor_retire(s.rt, actor[2 * i]));
+	CHECK_OK(peal_actor_spawn_many(s.k, "note", &a, MANY / 2, again));
+	for (i = 0; i < MANY / 2; i++)
+		actor[2 * i] = again[i];
+	scene_hold(&s);
+	for (i = 0; i < MANY; i++) {
+		three.actor = (uint32_t)actor[i];
+		scene_order_as(&s, i % SCENE_TELLERS, three);
+	}
+	for (i = 0; i < SCENE_TELLERS; i++)
+		EVENTUALLY(harness_info(s.to[i]).delivered ==
+			   MANY / SCENE_TELLERS);
+	for (i = 0; i < MANY; i++) {
+		s.actor = actor[i];
+		check_mailbox(&s, 2, 2, 0, 1);
+	}
+	scene_let_go(&s);
+	scene_done(&s);
+	CHECK_EQ(scene_info(&s).told, 2 * MANY);
+	scene_close(&s);
+}
+
+/* What waits when the kernel is stopped is told and not done. */
+PEAL_TEST(a_stop_counts_what_waits)
+{
+	struct scene s;
+
+	scene_open(&s, usual, "note", LIMIT, PEAL_FULL_DROP_OLDEST);
+	scene_hold(&s);
+	scene_order(&s, 0, LIMITS_TELL, 0, SENT);
+	CHECK_OK(peal_kernel_stop(s.k, 0));
+	scene_let_go(&s);
+	CHECK_OK(peal_kernel_stop(s.k, PATIENCE));
+	CHECK_EQ(scene_info(&s).told, SENT);
+	CHECK_EQ(scene_info(&s).mail_done, 0);
+	check_mailbox(&s, LIMIT, LIMIT, SENT - LIMIT, 0);
+	scene_close(&s);
+}
+
+/* ---- what cannot be ----------------------------------------------------------------- */
+
+static void refuse(struct peal_kernel *k, uint32_t limit, uint32_t full,
+		   int code, const char *text)
+{
+	struct peal_actor_options o = { .size = sizeof(o),
+					.mailbox_limit = limit,
+					.mailbox_full = full };
+	uint64_t address = 0;
+
+	CHECK_FAILS(peal_actor_spawn(k, "note", &o, &address), code, text);
+}
+
+PEAL_TEST(what_cannot_be_limited_is_said)
+{
+	struct peal_kernel_options o = { .size = sizeof(o), .max_limits = 1 };
+	struct peal_actor_mailbox_info m;
+	struct peal_kernel *plain = NULL;
+	struct scene s;
+
+	scene_open(&s, usual, "note", LIMIT, PEAL_FULL_FAIL);
+	CHECK_FAILS(peal_kernel_launch(s.rt, 0, &peal_program_limits, &o,
+				       &plain),
+		    PEAL_EINVAL, "max_limits is 1 and mailbox_slots is 0");
+	o.mailbox_slots = 64;
+	o.max_limits = PEAL_LIMITS_MAX + 1;
+	CHECK_FAILS(peal_kernel_launch(s.rt, 0, &peal_program_limits, &o,
+				       &plain),
+		    PEAL_EINVAL, "max_limits is 16384: it must be 0 to 16383");
+	o.max_limits = 0;
+	CHECK_OK(peal_kernel_launch(s.rt, 0, &peal_program_limits, &o, &plain));
+	refuse(plain, 1, PEAL_FULL_FAIL, PEAL_ENOTSUP, "say max_limits");
+	refuse(s.k, 1, 0, PEAL_EINVAL, "say what becomes");
+	refuse(s.k, 0, PEAL_FULL_FAIL, PEAL_EINVAL, "never full");
+	refuse(s.k, 1, 4, PEAL_EINVAL, "enum peal_mailbox_full");
+	refuse(s.k, PEAL_LIMIT_MAX + 1, 1, PEAL_EINVAL, "at most 1048576");
+	CHECK_FAILS(peal_actor_mailbox(s.rt, s.teller[0], &m), PEAL_ENOTSUP,
+		    "has no limit, so nothing is counted");
+	CHECK_FAILS(peal_actor_mailbox(s.rt, 4711, &m), PEAL_ENOENT,
+		    "no actor with the address");
+	CHECK_FAILS(peal_actor_mailbox(NULL, s.actor, &m), PEAL_EINVAL, "NULL");
+	CHECK_FAILS(peal_actor_mailbox(s.rt, s.actor, NULL), PEAL_EINVAL,
+		    "NULL");
+	harness_from(s.rt, s.e, 20, harness_spawn(plain, "note", 0), none);
+	CHECK_OK(peal_kernel_stop(plain, PATIENCE));
+	scene_close(&s);
+}
+
+PEAL_TEST_MAIN(
+	RUN_LANES(
+		as_many_wait_as_the_limit_says_and_the_policy_decides_the_rest);
+	RUN_LANES(the_newest_or_the_oldest_are_dropped);
+	RUN_LANES(the_limit_holds_whoever_tells_at_the_same_time);
+	RUN_LANES(what_is_refused_or_dropped_takes_no_slot);
+	RUN_LANES(what_comes_by_a_link_to_another_worker_is_counted_there);
+	RUN_LANES(what_comes_by_a_link_to_its_own_worker_is_not_counted);
+	RUN_LANES(timers_and_down_messages_are_counted);
+	RUN_LANES(deadlines_and_limits_go_together);
+	RUN_LANES(what_is_dropped_makes_letters_that_can_be_sent_again);
+	RUN_LANES(a_request_that_is_dropped_ends_at_once);
+	RUN_LANES(a_request_that_a_handler_hands_on_ends_as_well);
+	RUN_LANES(who_begins_anew_keeps_what_waits);
+	RUN_LANES(who_is_retired_leaves_no_count_to_the_next);
+	RUN_LANES(many_actors_have_a_limit_each);
+	RUN_LANES(a_stop_counts_what_waits); lanes = 1;
+	RUN(what_cannot_be_limited_is_said);)
