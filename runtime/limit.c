@@ -107,7 +107,7 @@ static uint32_t who_can_tell(const struct peal_kernel *k, uint32_t worker)
 	uint32_t i, n = k->params.n_workers;
 
 	for (i = 0; i < n; i++)
-		if (!peal_load_relaxed_sys(&k->status[(worker + i) % n].actor))
+		if (!peal_load_relaxed_sys(&k->status[(worker + i) % n].hand))
 			return (worker + i) % n;
 	return worker;
 }
@@ -163,7 +163,7 @@ static const struct peali_actor *find(struct peal_runtime *rt, uint64_t address,
 			   (unsigned long long)address, at->name);
 		return NULL;
 	}
-	if (!peali_kernel_of(rt, address)) {
+	if (!at || !peali_kernel_of(rt, address)) {
 		peali_fail(PEAL_ENOENT, CALL, "no actor with the address %#llx",
 			   (unsigned long long)address);
 		return NULL;

@@ -45,10 +45,11 @@ struct peal_actor_options {
 					     * nobody */
 	/*
 	 * Messages that may wait for it in its worker's mailbox, up to 2^20: told
-	 * by handlers, come by a link to another worker, sent by timers, down
-	 * messages. What comes by a link to its own worker is in no mailbox, and
-	 * the message in hand does not wait. 0: no limit, and who sends waits for
-	 * slots. Of a kernel with max_limits.
+	 * by handlers, or come by a link to another worker. Those of timers and
+	 * down messages are let in beside them, as many as there can be of those.
+	 * What comes by a link to its own worker is in no mailbox, and the message
+	 * in hand does not wait. 0: no limit, and who sends waits for slots. Of a
+	 * kernel with max_limits.
 	 */
 	uint32_t mailbox_limit;
 	uint32_t mailbox_full; /* with a limit: enum peal_mailbox_full of

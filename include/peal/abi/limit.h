@@ -13,8 +13,8 @@
 /** What becomes of a message for an actor whose limit is reached. */
 enum peal_mailbox_full {
 	PEAL_FULL_WAIT = 0, /* there is no limit: who sends waits for slots */
-	PEAL_FULL_FAIL = 1, /* peal_tell returns PEAL_ENOSPC; what comes from
-			     * elsewhere than a handler is dead */
+	PEAL_FULL_FAIL = 1, /* peal_tell returns PEAL_ENOSPC; what comes by a
+			     * link is dead */
 	PEAL_FULL_DROP_NEWEST = 2, /* it is dead, reason "full" */
 	PEAL_FULL_DROP_OLDEST = 3 /* of those that wait for the actor the first
 				   * is dead, reason "full" */

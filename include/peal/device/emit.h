@@ -312,32 +312,6 @@ peali_tell_limited(struct peal_worker *w, uint64_t place,
 			      &w->state->mail_lease, header, data, bytes);
 }
 
-/* The leader's part of peal_tell to an actor without a limit, or a pool. */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
-peali_tell_unlimited(struct peal_worker *w, struct peal_header header,
-		     const void *data, uint64_t bytes)
-{
-	const struct peal_actor_entry *entry =
-		(const struct peal_actor_entry *)(uintptr_t)w->params->actors +
-		PEAL_ACTOR_INDEX(header.actor);
-	uint64_t place;
-	uint32_t worker;
-
-	if (PEAL_ACTOR_INDEX(header.actor) >= w->params->max_actors)
-		return PEAL_ENOENT;
-	place = peal_load_relaxed_dev(&entry->place);
-	if (!PEAL_PLACE_IS_OF(place, header.actor))
-		return PEAL_ENOENT;
-	worker = PEAL_PLACE_WORKER(place);
-	if (PEAL_USES_POOLS && PEAL_UNLIKELY(worker == PEAL_POOL_WORKER))
-		return peali_pool_put(w, PEAL_PLACE_HANDLER(place), header,
-				      data, bytes);
-	if (!w->params->mailboxes)
-		return PEAL_ENOTSUP;
-	return peali_mail_put(w, worker, &w->state->mail_lease, header, data,
-			      bytes);
-}
-
 /* The leader's part of peal_tell. */
 static PEAL_DEV PEAL_UNUSED inline int
 peali_tell(struct peal_worker *w, uint32_t actor, uint16_t type, uint16_t flags,

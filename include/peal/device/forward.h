@@ -84,24 +84,31 @@ peali_forward_limited(struct peal_worker *w)
 	peal_link_release(&in->link, m);
 }
 
+/* Puts the message in w->message into a worker's mailbox, in which there is a slot
+ * for it; else it is longer than those take. Out of line: so it costs the loop no
+ * registers. */
+static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
+peali_forward_put(struct peal_worker *w, uint32_t worker)
+{
+	return peali_mail_put(w, worker, &w->state->mail_lease,
+			      w->message.header, w->message.data,
+			      w->message.length);
+}
+
 /* Passes messages of an input on, up to a burst or to one for an actor with a
  * limit; the first is in w->message. */
 static PEAL_DEV PEAL_INLINE void peali_forward_burst(struct peal_worker *w)
 {
 	struct peal_message *m = &w->message;
 	struct peal_input *in = &w->inputs[w->state->aside_at];
-	int result, to;
 	uint32_t n;
+	int to;
 
 	for (n = 0; n < PEALI_BURST; n++) {
 		to = peali_forward_fits(w);
 		if (to <= 0 || peali_forward_counts(w))
 			break;
-		result = peali_tell_unlimited(w, m->header, m->data, m->length);
-		if (result == PEAL_ENOENT)
-			break;
-		if (result) {
-			/* longer than it takes */
+		if (peali_forward_put(w, (uint32_t)to - 1)) {
 			peali_input_too_long(w, in);
 		} else {
 			peali_mail_sent(w, (uint32_t)to - 1);
