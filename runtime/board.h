@@ -17,6 +17,8 @@ struct peali_board {
 	uint32_t number; /* 1 + its place in the kernels' tables */
 	uint32_t places;
 	int used; /* 1: a requester has it; guarded by the runtime's lock */
+	uint64_t n_ids; /* requests of those that had it: the next one's go on
+			 * behind them, so that no number comes twice */
 	/* of who receives for the requester: */
 	uint64_t latest; /* the request at which it has looked */
 	uint32_t at; /* the place to look at next; `places`: none */

@@ -121,6 +121,8 @@ static int take_board(struct peal_requester *r)
 	pthread_mutex_lock(&r->rt->lock);
 	result = peali_board_take(r->rt, r->n_requests, &r->board);
 	pthread_mutex_unlock(&r->rt->lock);
+	if (r->board)
+		r->n_ids = r->board->n_ids;
 	r->endpoint->board = r->board;
 	return result;
 }
@@ -128,6 +130,8 @@ static int take_board(struct peal_requester *r)
 static void give_board(struct peal_requester *r)
 {
 	pthread_mutex_lock(&r->rt->lock);
+	if (r->board)
+		r->board->n_ids = r->n_ids;
 	peali_board_give(r->board);
 	pthread_mutex_unlock(&r->rt->lock);
 }
