@@ -103,13 +103,6 @@ struct peal_worker_state {
 			   * 0: that is dealt with */
 	uint64_t blocked, blocked_said; /* in this turn; in the status */
 	uint64_t hand_said; /* in the status */
-	/* of the handler run that asks for steps, see budget.h */
-	uint64_t step_run; /* 1 + `handled` at that time; another: it has not
-			    * asked yet */
-	uint64_t steps; /* that it has got */
-	uint64_t steps_until; /* so many: then there is a look */
-	uint64_t step_stride; /* from one look to the next */
-	uint64_t step_began_ns, step_looked_ns; /* by the device's clock */
 	uint64_t lease, lease_seen_ns; /* the lease word, and when it moved */
 	uint64_t doubt_ns; /* since when it may be that the host is gone; 0 */
 	uint64_t epoch_began_ns, epoch_looks;
@@ -142,6 +135,13 @@ struct peal_worker_state {
 	uint32_t downs; /* monitors that are due, for the worker to send */
 	uint32_t down_first, down_last; /* 1 + the places of their records */
 	struct peal_mailbox_lease down_lease; /* a slot for one of those */
+	/* of the handler run that asks for steps, see budget.h */
+	uint64_t step_run; /* 1 + `handled` at that time; another: it has not
+			    * asked yet */
+	uint64_t steps; /* that it has got */
+	uint64_t steps_until; /* so many: then there is a look */
+	uint64_t step_stride; /* from one look to the next */
+	uint64_t step_began_ns, step_looked_ns; /* by the device's clock */
 	/* of its rooms, see room.h */
 	uint64_t spawned, retired;
 	uint64_t leaving_at; /* `handled`, when the actor in hand has ended */
