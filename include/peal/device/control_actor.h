@@ -170,14 +170,16 @@ peali_spawn(struct peal_worker *w)
 {
 	const struct peal_control_spawn *spawn =
 		(const struct peal_control_spawn *)w->message.data;
-	int good = peali_control_has(w, spawn);
+	int good;
 
 	if (w->message.header.type == PEAL_CONTROL_RETIRE) {
 		if (peal_is_leader(w))
 			peali_control_done(w, &w->message,
 					   peali_control_retire(w, spawn));
+		peal_sync(w); /* all know what the turn was */
 		return;
 	}
+	good = peali_control_has(w, spawn);
 	if (good && spawn->init_bytes != PEAL_CONTROL_WRITTEN)
 		peali_spawn_states(w, spawn);
 	if (good)
