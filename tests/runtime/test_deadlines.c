@@ -159,8 +159,20 @@ PEAL_TEST(a_letter_of_another_reason_is_sent_again_with_its_deadline)
 	close_scene(&s);
 }
 
+/* Runs a case with longer lifetimes until some come as far as where they are to
+ * expire: on a busy machine they may expire before. */
+static void some_come_there(uint64_t (*run)(int64_t lifetime))
+{
+	int64_t lifetime = 100 * MS;
+
+	while (!run(lifetime)) {
+		lifetime *= 4;
+		CHECK(lifetime < PATIENCE / 2);
+	}
+}
+
 /* By a link to the other worker, which puts them into the mailbox. */
-PEAL_TEST(what_expires_in_a_mailbox_is_not_handled_and_has_a_letter)
+static uint64_t expire_in_mailbox(int64_t lifetime)
 {
 	struct scene s = open_scene(2, 1);
 	uint64_t first = harness_spawn(s.k, "tell", 0), soon, late, mail = 0, i;
@@ -169,7 +181,7 @@ PEAL_TEST(what_expires_in_a_mailbox_is_not_handled_and_has_a_letter)
 	struct scene_letter l;
 
 	hold(&s, 0, 1);
-	soon = peal_deadline_from_now(1000 * MS);
+	soon = peal_deadline_from_now(lifetime);
 	late = peal_deadline_from_now(HOUR);
 	o.actor = (uint32_t)s.actor;
 	for (i = 1; i <= N; i++) { /* by the link, and told by a handler */
@@ -194,10 +206,15 @@ PEAL_TEST(what_expires_in_a_mailbox_is_not_handled_and_has_a_letter)
 		CHECK_EQ(l.about.worker, 1);
 		CHECK_EQ(l.about.type, i & 1 ? 7 : 0);
 	}
-	CHECK(mail > 0);
 	EVENTUALLY(scene_mail_expired(s.k) == mail);
 	CHECK_EQ(harness_info(link).dead[PEAL_REASON_EXPIRED], N / 3 - mail);
 	close_scene(&s);
+	return mail;
+}
+
+PEAL_TEST(what_expires_in_a_mailbox_is_not_handled_and_has_a_letter)
+{
+	some_come_there(expire_in_mailbox);
 }
 
 /* By deadlines that handlers set; and what is delegated keeps its own. */
@@ -240,7 +257,7 @@ PEAL_TEST(handlers_tell_with_deadlines_of_their_own)
 	close_scene(&s);
 }
 
-PEAL_TEST(what_expires_in_a_pool_is_not_handled_and_has_a_letter)
+static uint64_t expire_in_pool(int64_t lifetime)
 {
 	struct peal_pool_options po = { .capacity = 64 };
 	struct scene s = open_scene(2, 1);
@@ -255,7 +272,7 @@ PEAL_TEST(what_expires_in_a_pool_is_not_handled_and_has_a_letter)
 	first = harness_spawn(s.k, "tell", 0);
 	link = scene_from(s.rt, s.in, 1, first);
 	hold(&s, 0, 1);
-	soon = peal_deadline_from_now(1000 * MS);
+	soon = peal_deadline_from_now(lifetime);
 	late = peal_deadline_from_now(HOUR);
 	o.actor = (uint32_t)pool;
 	for (i = 1; i <= N; i++) {
@@ -276,7 +293,6 @@ PEAL_TEST(what_expires_in_a_pool_is_not_handled_and_has_a_letter)
 		mail++;
 		CHECK_EQ(l[i].about.to, pool);
 	}
-	CHECK(mail > 0);
 	EVENTUALLY(scene_mail_expired(s.k) == mail);
 	for (i = 0; i < N / 3; i++) {
 		CHECK_OK(peal_dead_letter_replay(
@@ -285,6 +301,12 @@ PEAL_TEST(what_expires_in_a_pool_is_not_handled_and_has_a_letter)
 		scene_reported(s.out, 3 * i + 3, 0);
 	}
 	close_scene(&s);
+	return mail;
+}
+
+PEAL_TEST(what_expires_in_a_pool_is_not_handled_and_has_a_letter)
+{
+	some_come_there(expire_in_pool);
 }
 
 /* The pool's member has it from the link where the pool is full. */
@@ -485,7 +507,7 @@ PEAL_TEST(an_endpoint_does_not_receive_what_has_expired)
 	close_scene(&s);
 }
 
-PEAL_TEST(what_is_published_has_deadlines)
+static uint64_t expire_in_topic(int64_t lifetime)
 {
 	struct peal_topic_options to = { .size = sizeof(to), .capacity = 64 };
 	struct scene s = open_scene(2, 1);
@@ -498,7 +520,7 @@ PEAL_TEST(what_is_published_has_deadlines)
 	CHECK_OK(peal_subscribe(s.rt, topic, s.actor, 0));
 	scene_from(s.rt, s.in, 1, pass);
 	hold(&s, 0, 1);
-	soon = peal_deadline_from_now(1000 * MS);
+	soon = peal_deadline_from_now(lifetime);
 	late = peal_deadline_from_now(HOUR);
 	for (i = 1; i <= N; i++)
 		scene_send(s.in, 1, pass, deadline_of(i, soon, late), 7,
@@ -515,10 +537,15 @@ PEAL_TEST(what_is_published_has_deadlines)
 	CHECK_EQ(peal_topic_subscribers(s.rt, topic, &info, 1), 1);
 	CHECK_EQ(info.published, info.delivered + info.missed + info.queued +
 					 info.dead[PEAL_REASON_EXPIRED]);
-	CHECK(info.dead[PEAL_REASON_EXPIRED] > 0);
 	CHECK_OK(peal_unsubscribe(s.rt, topic, s.actor));
 	CHECK_OK(peal_unpublish(s.rt, topic));
 	close_scene(&s);
+	return info.dead[PEAL_REASON_EXPIRED];
+}
+
+PEAL_TEST(what_is_published_has_deadlines)
+{
+	some_come_there(expire_in_topic);
 }
 
 /* ---- two devices -------------------------------------------------------------- */
