@@ -68,8 +68,9 @@ peali_too_often(struct peal_supervisor_record *s)
 	if (!s->restarts)
 		return 1;
 	before = peali_exchange_time(&s->when[n % s->restarts], now);
-	/* the other may have read its clock a little later */
-	return before && (before > now || now - before <= s->period_ns);
+	/* the other may have read its clock later: this one was held up since */
+	return before &&
+	       (before > now ? before - now : now - before) <= s->period_ns;
 }
 
 /* Makes an actor begin anew before its next message, unless it is to do so, or
