@@ -77,7 +77,8 @@ static void free_crew(struct crew *c)
 static struct peali_rooms rooms_of(struct peal_kernel *k, uint32_t handler,
 				   const struct peali_actor *a)
 {
-	struct peali_rooms rooms = { k, handler, a->worker, a->ports_of };
+	struct peali_rooms rooms = { k, handler, a->worker, a->ports_of,
+				     a->moved_from != 0 };
 
 	return rooms;
 }
@@ -356,37 +357,17 @@ static int check_options(const struct peal_kernel *k, uint32_t handler,
 	return 0;
 }
 
-/* Whether messages of a handler may leave by the ports of another one's. */
-static int check_sharing(const struct peal_handler_info *h,
-			 const struct peal_handler_info *owner)
-{
-	if (h->ports > owner->ports || h->emits > owner->emits)
-		return peali_fail(PEAL_EINVAL, "peal_actor_spawn",
-				  "`ports_of`: '%s' has %u ports and emits %u, "
-				  "'%s' has %u and emits %u: it shares no more "
-				  "than there is",
-				  h->name, h->ports, h->emits, owner->name,
-				  owner->ports, owner->emits);
-	if (h->output_bytes != owner->output_bytes)
-		return peali_fail(PEAL_EINVAL, "peal_actor_spawn",
-				  "`ports_of`: '%s' emits messages of %llu "
-				  "bytes and '%s' of %llu",
-				  h->name, (unsigned long long)h->output_bytes,
-				  owner->name,
-				  (unsigned long long)owner->output_bytes);
-	return 0;
-}
-
 /* Whose ports they are to share; it is of the worker, or makes it so. */
 static int find_owner(struct crew *c, struct peal_actor_options *o)
 {
 	struct peal_kernel *k = c->kernel;
-	uint32_t index = PEAL_ACTOR_INDEX(o->ports_of);
+	uint64_t address = peali_address_lives(k->rt, o->ports_of);
+	uint32_t index = PEAL_ACTOR_INDEX(address);
 	const struct peali_actor *a;
 
 	if (!o->ports_of)
 		return 0;
-	if (peali_kernel_of(k->rt, o->ports_of) != k)
+	if (peali_kernel_of(k->rt, address) != k)
 		return peali_fail(PEAL_ENOENT, "peal_actor_spawn",
 				  "`ports_of`: kernel '%s' has no actor with "
 				  "the address %#llx",
@@ -411,7 +392,9 @@ static int find_owner(struct crew *c, struct peal_actor_options *o)
 				  index, k->name, a->worker, o->worker - 1);
 	o->worker = 1 + a->worker;
 	c->rooms.ports_of = 1 + index;
-	return check_sharing(c->handler, &k->program->handlers[a->handler]);
+	return peali_sharing_check(c->handler,
+				   &k->program->handlers[a->handler],
+				   "peal_actor_spawn");
 }
 
 /* The runtime's lock is held. */
@@ -504,9 +487,20 @@ int peal_actor_spawn(struct peal_kernel *k, const char *handler,
 /* As the pool of an actor: it is about to be ended. */
 #define LEAVING 0xffffffffu
 
+/* What holds an actor at any of its entries, from the newest one on. */
+static uint32_t links_of(const struct peal_kernel *k, uint32_t index)
+{
+	uint32_t n = k->actors[index].n_links;
+
+	for (; k->actors[index].moved_from; n += k->actors[index].n_links)
+		index = k->actors[index].moved_from - 1;
+	return n;
+}
+
 static int check_retire(struct peal_kernel *k, uint64_t address)
 {
 	const struct peali_actor *a;
+	uint32_t index;
 
 	if (peali_kernel_of(k->rt, address) != k)
 		return peali_fail(peali_kernel_of(k->rt, address) ?
@@ -519,7 +513,8 @@ static int check_retire(struct peal_kernel *k, uint64_t address)
 				  peali_kernel_of(k->rt, address) ?
 					  ", which is another kernel's" :
 					  "");
-	a = &k->actors[PEAL_ACTOR_INDEX(address)];
+	index = peali_actor_lives(k, PEAL_ACTOR_INDEX(address));
+	a = &k->actors[index];
 	if (a->pool == LEAVING)
 		return peali_fail(PEAL_EINVAL, "peal_actor_retire",
 				  "actor %u of kernel '%s' is there twice",
@@ -530,14 +525,19 @@ static int check_retire(struct peal_kernel *k, uint64_t address)
 				  "pool: let it leave that first",
 				  PEAL_ACTOR_INDEX(address), k->name);
 	/* handlers end those that they make, whoever sends to them */
-	if (a->n_links && !peali_is_spawned(k, address))
+	if (links_of(k, index) && !peali_is_spawned(k, address))
 		return peali_fail(PEAL_EBUSY, "peal_actor_retire",
 				  "%u links or actors that share its ports "
 				  "hold actor %u of kernel '%s': end those "
 				  "first",
-				  a->n_links, PEAL_ACTOR_INDEX(address),
+				  links_of(k, index), PEAL_ACTOR_INDEX(address),
 				  k->name);
-	return 0;
+	return peali_move_settle(k, index, "peal_actor_retire");
+}
+
+static void set_pool(struct peal_kernel *k, uint64_t address, uint32_t pool)
+{
+	k->actors[peali_actor_lives(k, PEAL_ACTOR_INDEX(address))].pool = pool;
 }
 
 /* Marks those that are to be ended; none if one of them cannot be. */
@@ -549,11 +549,10 @@ static int mark(struct peal_kernel *k, const uint64_t *addresses, uint32_t n)
 	for (i = 0; i < n && !result; i++) {
 		result = check_retire(k, addresses[i]);
 		if (!result)
-			k->actors[PEAL_ACTOR_INDEX(addresses[i])].pool =
-				LEAVING;
+			set_pool(k, addresses[i], LEAVING);
 	}
 	for (i -= result != 0; result && i-- > 0;)
-		k->actors[PEAL_ACTOR_INDEX(addresses[i])].pool = 0;
+		set_pool(k, addresses[i], 0);
 	return result;
 }
 
@@ -621,27 +620,82 @@ static int refused(const struct peal_kernel *k, int result)
 	return result;
 }
 
-/* They are gone, the last first: so their rooms are taken as they lie. */
-static void strike(struct peal_kernel *k, const uint64_t *addresses, uint32_t n)
+/* Those of the addresses' actors that have moved are still known by the entries
+ * that they had: these end when all actors have. */
+static int tell_former_ends(struct peal_kernel *k, const uint64_t *living,
+			    uint32_t n)
 {
-	while (n-- > 0) {
-		uint32_t index = PEAL_ACTOR_INDEX(addresses[n]);
-		struct peali_actor *a = &k->actors[index];
-		struct peali_rooms rooms = rooms_of(k, a->handler, a);
+	uint64_t *former = k->n_moved ? calloc(k->n_moved, sizeof(*former)) :
+					NULL;
+	uint32_t found = 0, i, index;
+	int result = 0;
 
-		if (peali_is_spawned(k, index)) {
-			peali_name_forget(k->rt, addresses[n]);
+	if (k->n_moved && !former)
+		return peali_fail(PEAL_ENOMEM, "peal_actor_retire",
+				  "no memory to end %u actors", n);
+	for (i = 0; k->n_moved && i < n; i++) {
+		index = PEAL_ACTOR_INDEX(living[i]);
+		while (k->actors[index].moved_from) {
+			index = k->actors[index].moved_from - 1;
+			former[found++] = k->params.address |
+					  peali_actor_number(k, index);
+		}
+	}
+	if (found)
+		result = tell_ends(k, former, found);
+	free(former);
+	return result;
+}
+
+/* An entry is nobody's. */
+static void strike_entry(struct peal_kernel *k, uint32_t index)
+{
+	struct peali_actor *a = &k->actors[index];
+	struct peali_rooms rooms = rooms_of(k, a->handler, a);
+
+	if (a->ports_of && !a->moved_to)
+		k->actors[a->ports_of - 1].n_links--;
+	peali_supervisor_strike(k, index);
+	peali_limit_give(k, index);
+	k->n_moved -= a->moved_to != 0;
+	a->pool = a->moved_to = a->moved_from = 0;
+	peali_name_forget(k->rt,
+			  k->params.address | peali_actor_number(k, index));
+	peali_rooms_give(&rooms, index);
+}
+
+/* They are gone, the last first: so their rooms are taken as they lie. */
+static void strike(struct peal_kernel *k, const uint64_t *living, uint32_t n)
+{
+	uint32_t index, former;
+
+	while (n-- > 0) {
+		if (peali_is_spawned(k, living[n])) {
+			peali_name_forget(k->rt, living[n]);
 			continue;
 		}
 		k->n_actors--;
-		if (a->ports_of)
-			k->actors[a->ports_of - 1].n_links--;
-		peali_supervisor_strike(k, index);
-		peali_limit_give(k, index);
-		a->pool = 0;
-		peali_name_forget(k->rt, addresses[n]);
-		peali_rooms_give(&rooms, index);
+		for (former = 1 + PEAL_ACTOR_INDEX(living[n]); former;) {
+			index = former - 1;
+			former = k->actors[index].moved_from;
+			strike_entry(k, index);
+		}
 	}
+}
+
+/* Ends those that are marked. */
+static int end_marked(struct peal_kernel *k, const uint64_t *living, uint32_t n)
+{
+	uint32_t i;
+	int result = refused(k, tell_ends(k, living, n));
+
+	if (!result)
+		result = tell_former_ends(k, living, n);
+	for (i = 0; result && i < n; i++)
+		set_pool(k, living[i], 0);
+	if (!result)
+		strike(k, living, n);
+	return result;
 }
 
 /* The runtime's lock is held. */
@@ -649,6 +703,7 @@ static int retire(struct peal_runtime *rt, const uint64_t *addresses,
 		  uint32_t n)
 {
 	struct peal_kernel *k = peali_kernel_of(rt, addresses[0]);
+	uint64_t *living;
 	uint32_t i;
 	int result;
 
@@ -659,11 +714,19 @@ static int retire(struct peal_runtime *rt, const uint64_t *addresses,
 	result = mark(k, addresses, n);
 	if (result)
 		return result;
-	result = refused(k, tell_ends(k, addresses, n));
-	for (i = 0; result && i < n; i++)
-		k->actors[PEAL_ACTOR_INDEX(addresses[i])].pool = 0;
-	if (!result)
-		strike(k, addresses, n);
+	if (!k->n_moved)
+		return end_marked(k, addresses, n);
+	living = calloc(n, sizeof(*living));
+	for (i = 0; i < n; i++) {
+		if (living)
+			living[i] = peali_address_lives(rt, addresses[i]);
+		else
+			set_pool(k, addresses[i], 0);
+	}
+	result = living ? end_marked(k, living, n) :
+			  peali_fail(PEAL_ENOMEM, "peal_actor_retire",
+				     "no memory to end %u actors", n);
+	free(living);
 	return result;
 }
 

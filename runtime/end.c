@@ -23,6 +23,7 @@ static uint32_t worker_of_pool(struct peal_kernel *k,
 int peali_end_resolve(struct peal_runtime *rt, uint64_t address,
 		      const char *what, struct peali_end *out, const char *call)
 {
+	address = peali_address_lives(rt, address);
 	memset(out, 0, sizeof(*out));
 	out->address = address;
 	out->device = PEALI_HOST;

@@ -86,7 +86,8 @@ void peali_monitors_close(struct peal_kernel *k)
 static uint32_t worker_of(struct peal_kernel *k, uint64_t actor)
 {
 	return peali_kernel_of(k->rt, actor) == k ?
-		       k->actors[PEAL_ACTOR_INDEX(actor)].worker :
+		       k->actors[peali_actor_lives(k, PEAL_ACTOR_INDEX(actor))]
+			       .worker :
 		       0;
 }
 
@@ -179,7 +180,8 @@ static int check_owner(struct peal_kernel *k, uint64_t owner, uint64_t actor,
 				  of ? "another kernel's actor" :
 				       "neither an actor nor an endpoint",
 				  k->name);
-	if (owner == actor)
+	if (peali_address_lives(k->rt, owner) ==
+	    peali_address_lives(k->rt, actor))
 		return peali_fail(PEAL_EINVAL, CALL,
 				  "actor %u of kernel '%s' cannot monitor "
 				  "itself",

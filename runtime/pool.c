@@ -331,6 +331,7 @@ static int join(struct peal_runtime *rt, uint64_t pool, uint64_t actor)
 	struct peali_actor *a;
 	int result;
 
+	actor = peali_address_lives(rt, actor);
 	if (!p)
 		return no_such_pool(pool, JOIN);
 	result = peali_pool_open(p, JOIN);
@@ -403,6 +404,7 @@ static int leave(struct peal_runtime *rt, uint64_t pool, uint64_t actor)
 	struct peali_actor *a;
 	int result = 0;
 
+	actor = peali_address_lives(rt, actor);
 	if (!p)
 		return no_such_pool(pool, LEAVE);
 	if (peali_kernel_of(rt, actor) != k ||

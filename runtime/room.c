@@ -9,6 +9,9 @@
  * Where neither is enough, all lists are dissolved: their entries are bare from
  * then on, and what lay in the arena and among the ports becomes spans, one for
  * neighbours, from which any actor takes what fits.
+ *
+ * Who has moved has its state where it was made, and takes an entry and ports
+ * alone: the entry is bare again afterwards, and the ports are a span.
  */
 #include <stdlib.h>
 
@@ -67,6 +70,14 @@ void peali_rooms_close(struct peal_kernel *k)
 uint64_t peali_room_step(const struct peal_handler_info *h)
 {
 	return ((uint64_t)h->state_bytes + 15) / 16 * 16;
+}
+
+/* Bytes of the arena that one of them takes. */
+static uint64_t step_of(const struct peali_rooms *r)
+{
+	return r->moved ? 0 :
+			  peali_room_step(
+				  &r->kernel->program->handlers[r->handler]);
 }
 
 /* ---- lists ----------------------------------------------------------------- */
@@ -292,7 +303,7 @@ static enum lack what_lacks(const struct peali_rooms *r, uint32_t n,
 {
 	const struct peal_kernel *k = r->kernel;
 	const struct peal_handler_info *h = &k->program->handlers[r->handler];
-	uint64_t step = peali_room_step(h);
+	uint64_t step = step_of(r);
 
 	*left_out = k->params.first_room - k->n_rooms +
 		    count(k, *list_of_bare(k), n);
@@ -360,7 +371,7 @@ static uint32_t take_fresh(const struct peali_rooms *r)
 {
 	struct peal_kernel *k = r->kernel;
 	const struct peal_handler_info *h = &k->program->handlers[r->handler];
-	uint64_t step = peali_room_step(h);
+	uint64_t step = step_of(r);
 	uint32_t index = take_entry(k);
 	struct peali_actor *a = &k->actors[index];
 	int64_t at = step ? take_bytes(k, step) : -1;
@@ -387,13 +398,13 @@ int peali_rooms_take(const struct peali_rooms *r, uint32_t n,
 		     uint32_t *index_out, const char *call)
 {
 	struct peal_kernel *k = r->kernel;
-	uint32_t reused = count(k, *list_of(r), n), i;
+	uint32_t reused = r->moved ? 0 : count(k, *list_of(r), n), i;
 	uint64_t left = 0;
 	enum lack lack = what_lacks(r, n - reused, &left);
 
 	if (lack) {
 		dissolve(k);
-		reused = count(k, *list_of(r), n);
+		reused = r->moved ? 0 : count(k, *list_of(r), n);
 		lack = what_lacks(r, n - reused, &left);
 	}
 	if (lack)
@@ -417,13 +428,31 @@ static int is_last(const struct peali_rooms *r, uint32_t index)
 	const struct peal_kernel *k = r->kernel;
 	const struct peal_handler_info *h = &k->program->handlers[r->handler];
 	const struct peali_actor *a = &k->actors[index];
-	uint64_t step = peali_room_step(h);
+	uint64_t step = step_of(r);
 
 	return index + 1 == k->n_rooms &&
 	       (!step ||
 		a->state_offset + step == k->arena_offset + k->arena_used) &&
 	       (r->ports_of || !h->ports ||
 		a->port_base + h->ports == k->workers[r->worker].n_ports);
+}
+
+/* The ports of who had moved there are free; without memory for a span they stay
+ * unused until the kernel's end. */
+static void give_ports(struct peal_kernel *k, uint32_t worker, uint64_t at,
+		       uint32_t ports)
+{
+	struct peali_span *more;
+
+	if (k->n_spans == k->max_spans) {
+		more = realloc(k->spans, (k->n_spans + 1u) * sizeof(*more));
+		if (!more)
+			return;
+		k->spans = more;
+		k->max_spans = k->n_spans + 1;
+	}
+	add_span(k, worker, at, ports);
+	merge_spans(k);
 }
 
 void peali_rooms_give(const struct peali_rooms *r, uint32_t index)
@@ -433,12 +462,15 @@ void peali_rooms_give(const struct peali_rooms *r, uint32_t index)
 
 	vacate(k, index);
 	if (!is_last(r, index)) {
-		push(k, list_of(r), index);
+		if (r->moved && !r->ports_of && h->ports)
+			give_ports(k, r->worker, k->actors[index].port_base,
+				   h->ports);
+		push(k, r->moved ? list_of_bare(k) : list_of(r), index);
 		return;
 	}
 	k->actors[index].next = 0;
 	k->n_rooms--;
-	k->arena_used -= peali_room_step(h);
+	k->arena_used -= step_of(r);
 	if (!r->ports_of)
 		k->workers[r->worker].n_ports -= h->ports;
 }

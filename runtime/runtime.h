@@ -155,6 +155,10 @@ struct peali_actor {
 			   * its ports */
 	uint32_t pool; /* 1 + the pool of which it is a member; 0: none */
 	uint32_t generation; /* so many had the entry before, in turn */
+	uint32_t moved_to, moved_from; /* 1 + its next entry, and the one
+					* before; 0: see migrate.c */
+	uint32_t moving; /* 1 + its next entry, if its worker has yet to say
+			  * whether it has moved there; 0 */
 	union {
 		uint32_t ports_of; /* 1 + whose ports it shares; 0: its own */
 		uint32_t next; /* of a retired one: see room.c */
@@ -222,6 +226,7 @@ struct peal_kernel {
 				     * as peali_kernel_at has found it */
 	struct peali_pool *pools; /* max_pools */
 	_Atomic uint32_t n_actors; /* live ones */
+	uint32_t n_moved; /* entries that they have left, and keep */
 	struct peal_supervisor *supervisors; /* max_supervisors */
 	struct peali_ward *wards; /* max_actors, if there are supervisors */
 	struct peali_inits *inits; /* what supervised actors begin with */
@@ -336,6 +341,7 @@ struct peali_rooms {
 	uint32_t handler;
 	uint32_t worker;
 	uint32_t ports_of; /* 1 + whose ports they share; 0: their own */
+	uint32_t moved; /* 1: it has moved there, and has a state already */
 };
 
 /* 0; PEAL_ENOMEM without a text. */
@@ -351,6 +357,21 @@ void peali_rooms_give(const struct peali_rooms *rooms, uint32_t index);
 /* The same for an entry by which a pool is addressed; -1: none is left. */
 int64_t peali_pool_room_take(struct peal_kernel *kernel);
 void peali_pool_room_give(struct peal_kernel *kernel, uint32_t index);
+
+/* ---- migration -------------------------------------------------------------- */
+
+/* The index of the entry where an actor lives that has, or had, that one. */
+uint32_t peali_actor_lives(const struct peal_kernel *kernel, uint32_t index);
+/* The newest address of an actor; of all else, the address. */
+uint64_t peali_address_lives(struct peal_runtime *rt, uint64_t address);
+/* If a worker has not answered yet whether an actor has moved, it is asked again;
+ * the index is that of the entry where the actor lives. */
+int peali_move_settle(struct peal_kernel *kernel, uint32_t index,
+		      const char *call);
+/* Whether messages of a handler may leave by the ports of another one's. */
+int peali_sharing_check(const struct peal_handler_info *handler,
+			const struct peal_handler_info *owner,
+			const char *call);
 
 /* ---- supervisors ------------------------------------------------------------ */
 

@@ -390,13 +390,16 @@ int peal_unpublish(struct peal_runtime *rt, uint64_t topic)
 
 /* ---- subscribing --------------------------------------------------------------------- */
 
-/* The cursor of an actor, or of nobody: address 0; -1 there is none. */
+/* The cursor of an actor, by any address that it has had, or of nobody: address
+ * 0; -1 there is none. */
 static int cursor_of(const struct peali_topic *t, uint64_t address)
 {
 	uint32_t i;
 
+	address = peali_address_lives(t->rt, address);
 	for (i = 0; i < t->spec.n_subscribers; i++)
-		if (t->subscribers[i].end.address == address)
+		if (peali_address_lives(t->rt, t->subscribers[i].end.address) ==
+		    address)
 			return (int)i;
 	return -1;
 }

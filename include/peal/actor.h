@@ -72,7 +72,7 @@ struct peal_actor_mailbox_info {
  * Makes an actor in a running kernel.
  *
  * It takes one of max_actors, its state in the arena (a multiple of 16 bytes),
- * and its ports; max_actors is some 70 bytes each, half of them host memory,
+ * and its ports; max_actors is some 80 bytes each, most of them host memory,
  * from the launch on. What a retired actor had is there for later ones,
  * soonest for those of the same handler on the same worker.
  *

@@ -80,7 +80,7 @@ struct peal_kernel_options {
 			* peal/device/ask.h. They need mailboxes. 0: there are
 			* none */
 	uint32_t max_limits; /* actors at a time whose mailbox has a limit, up
-			      * to 16383, 64 bytes each: mailbox_limit of struct
+			      * to 8191, 64 bytes each: mailbox_limit of struct
 			      * peal_actor_options. 0: there are none */
 	/*
 	 * What a handler may use for one message, if it asks by peal_step, see

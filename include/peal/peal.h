@@ -17,6 +17,7 @@
 #include <peal/kernel.h>
 #include <peal/link.h>
 #include <peal/memory.h>
+#include <peal/migrate.h>
 #include <peal/monitor.h>
 #include <peal/name.h>
 #include <peal/peer.h>

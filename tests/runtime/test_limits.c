@@ -587,7 +587,7 @@ PEAL_TEST(what_cannot_be_limited_is_said)
 	o.max_limits = PEAL_LIMITS_MAX + 1;
 	CHECK_FAILS(peal_kernel_launch(s.rt, 0, &peal_program_limits, &o,
 				       &plain),
-		    PEAL_EINVAL, "max_limits is 16384: it must be 0 to 16383");
+		    PEAL_EINVAL, "max_limits is 8192: it must be 0 to 8191");
 	o.max_limits = 0;
 	CHECK_OK(peal_kernel_launch(s.rt, 0, &peal_program_limits, &o, &plain));
 	refuse(plain, 1, PEAL_FULL_FAIL, PEAL_ENOTSUP, "say max_limits");

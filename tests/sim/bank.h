@@ -13,12 +13,21 @@
 #define BANK_DEVICES 2
 #define BANK_OF_EACH 5 /* accounts of a device */
 #define BANK_ACCOUNTS (BANK_DEVICES * BANK_OF_EACH)
+#define BANK_WORKERS 3 /* of a device, at most; each has a clerk */
 #define BANK_TRANSFERS 24 /* at most */
 #define BANK_LEGS 6 /* of a transfer, at most */
 #define BANK_INITIAL 1000 /* of an account; and when it begins anew */
 
-#define BANK_HOST 0 /* ports */
+#define BANK_HOST 0 /* ports: the clerks', whom nobody sends anything */
 #define BANK_AWAY 1
+
+/* The first number in its kernel that an account has. */
+#define BANK_NUMBER(account) (BANK_WORKERS + (account) % BANK_OF_EACH)
+/* Ways that a leg can take: by the clerks' ports, by mailboxes. What takes one way
+ * is in order. */
+#define BANK_BY_MAIL BANK_WORKERS
+#define BANK_WAYS (BANK_WORKERS + 1)
+#define BANK_CUSTOMER BANK_ACCOUNTS /* as who has sent it: the host */
 
 /** Types of messages. */
 #define BANK_LEG 1 /* struct bank_leg, to an account */
@@ -37,9 +46,12 @@ struct bank_leg {
 	uint64_t random; /* whose leg it is, and how it fails */
 	uint32_t id, leg, legs; /* of a transfer; leg 0, 1, ... legs - 1 */
 	uint32_t amount;
-	uint32_t from; /* account that has sent it; leg 0: 0 */
+	uint32_t from; /* account that has sent it; or BANK_CUSTOMER */
 	uint32_t fails; /* of 16 legs so many */
-	uint32_t fault, reserved;
+	uint32_t fault;
+	uint32_t way, order; /* the so manyth of who has sent it, that way to
+			      * that account; from 1 */
+	uint32_t reserved;
 };
 
 struct bank_over {
@@ -72,6 +84,11 @@ struct bank_line {
 struct bank_book {
 	struct bank_line line[BANK_ACCOUNTS];
 	uint64_t done[BANK_TRANSFERS][BANK_LEGS]; /* times that a leg was */
+	/* legs that accounts of the device have sent, and the last that they
+	 * have got */
+	uint64_t sent[BANK_WAYS][BANK_ACCOUNTS][BANK_ACCOUNTS];
+	uint64_t got[BANK_WAYS][BANK_CUSTOMER + 1][BANK_ACCOUNTS];
+	uint64_t disorder; /* legs that came behind later ones */
 };
 
 /* How the handler of a leg fails. */

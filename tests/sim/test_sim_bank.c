@@ -2,8 +2,8 @@
 /*
  * A bank: accounts of two devices pass money on to each other, by mailboxes and
  * by links, under restarts, hand-overs of the links between the devices, stalls
- * and suspension. (Accounts stay in the kernel that they were made in.) At the
- * end each leg of each transfer was done once or is a dead letter, and what the
+ * and suspension, and while accounts move from worker to worker. At the end each
+ * leg of each transfer was done once or is a dead letter, and what the
  * accounts have, what dead letters carried and what restarts have forfeited is
  * what there was at the beginning.
  *
@@ -11,15 +11,18 @@
  * down outside of its state: the difference is what the restart has forfeited.
  * The money of a leg whose account failed on it, or was given up by its
  * supervisor, is in that leg's dead letter, unless it failed when all was done.
+ *
+ * Who sends to an account does so by its first number, whatever moves it has made;
+ * what one account sends another by mailboxes, or by one link, comes in order.
  */
 #include "sim/bank.h"
 #include "sim/seeds.h"
 
 PEAL_DECLARE_PROGRAM(bank);
 
-#define WORKERS 3 /* of a device, at most */
 #define HAND_OVERS 4
 #define SUSPENSIONS 3
+#define MOVES 10 /* of accounts of a device */
 #define LETTERS 256 /* more than there are legs */
 
 PEAL_STATIC_ASSERT(LETTERS > 2 + BANK_TRANSFERS * BANK_LEGS, "none is lost");
@@ -35,8 +38,16 @@ struct branch {
 	uint64_t book; /* address */
 	uint32_t workers, strategy, given_up;
 	uint64_t letters, failures; /* that came from there; of handlers */
-	uint64_t actor[BANK_OF_EACH];
-	struct peal_link *away[WORKERS];
+	uint64_t clerk[BANK_WORKERS];
+	uint64_t actor[BANK_OF_EACH]; /* by their first addresses */
+	uint64_t newest[BANK_OF_EACH];
+	uint32_t at[BANK_OF_EACH]; /* of which worker it is */
+	uint32_t moves;
+	uint8_t lived[BANK_WORKERS + BANK_OF_EACH + MOVES + 1]; /* there did:
+						* 1 + which of its accounts */
+	uint32_t mourned[BANK_TRANSFERS * BANK_LEGS + 2]; /* of letters: */
+	uint8_t mourner[BANK_TRANSFERS * BANK_LEGS + 2]; /* number, account */
+	struct peal_link *away[BANK_WORKERS];
 };
 
 struct bank {
@@ -80,7 +91,22 @@ static void make_supervisor(struct bank *b, struct branch *of)
 	CHECK_OK(peal_supervisor_create(of->k, &s, &of->supervisor));
 }
 
-/* Accounts of a worker send by the ports of the first one there. */
+/* By whose ports accounts send that are of its worker. */
+static void make_clerks(struct bank *b, uint32_t device)
+{
+	struct branch *of = &b->branch[device];
+	struct peal_actor_options o = { .size = sizeof(o) };
+	struct peal_link_options l = { .capacity = 64 };
+	uint32_t i;
+
+	for (i = 0; i < BANK_WORKERS; i++) {
+		o.worker = 1 + i % of->workers;
+		CHECK_OK(peal_actor_spawn(of->k, "account", &o, &of->clerk[i]));
+		if (i < of->workers)
+			harness_to(b->rt, of->clerk[i], b->e, l);
+	}
+}
+
 static void make_accounts(struct bank *b, uint32_t device)
 {
 	struct branch *of = &b->branch[device];
@@ -89,19 +115,19 @@ static void make_accounts(struct bank *b, uint32_t device)
 					.init = &init,
 					.init_bytes = sizeof(init),
 					.supervisor = of->supervisor };
-	struct peal_link_options l = { .capacity = 64 };
-	uint32_t i, worker;
+	struct peal_link_options l = { .capacity = 0 };
+	uint32_t i;
 
 	init.book = of->book;
 	for (i = 0; i < BANK_OF_EACH; i++) {
-		worker = i % of->workers;
+		of->at[i] = i % of->workers;
 		init.number = device * BANK_OF_EACH + i;
-		o.worker = 1 + worker;
-		o.ports_of = i == worker ? 0 : of->actor[worker];
+		o.worker = 1 + of->at[i];
+		o.ports_of = of->clerk[of->at[i]];
 		CHECK_OK(peal_actor_spawn(of->k, "account", &o, &of->actor[i]));
-		CHECK_EQ((uint32_t)of->actor[i], i);
-		if (i == worker)
-			harness_to(b->rt, of->actor[i], b->e, l);
+		CHECK_EQ((uint32_t)of->actor[i], BANK_NUMBER(i));
+		of->newest[i] = of->actor[i];
+		of->lived[BANK_NUMBER(i)] = (uint8_t)(1 + i);
 	}
 	l.capacity = 1u << draw(b, 5);
 	harness_from(b->rt, b->e, device, of->actor[0], l);
@@ -111,16 +137,37 @@ static void make_accounts(struct bank *b, uint32_t device)
 	CHECK_OK(peal_dead_letters(of->k, peal_endpoint_address(b->e), &l));
 }
 
+/*
+ * Behind the accounts, as many entries as they will move to, and a supervised
+ * actor behind these: so who looks for those below a supervisor comes by each
+ * entry that an account ever has.
+ */
+static void make_room(struct bank *b, struct branch *of)
+{
+	struct peal_actor_options o = { .size = sizeof(o),
+					.worker = 1,
+					.ports_of = of->clerk[0] };
+	uint64_t guest[MOVES], last = 0;
+
+	CHECK_OK(peal_actor_spawn_many(of->k, "account", &o, MOVES, guest));
+	o.supervisor = of->supervisor;
+	CHECK_OK(peal_actor_spawn(of->k, "account", &o, &last));
+	CHECK_OK(peal_actor_retire_many(b->rt, guest, MOVES));
+	CHECK((uint32_t)last > (uint32_t)guest[MOVES - 1]);
+}
+
 /* Room for all that can be under way: who is told waits for nobody. */
 static void make_branch(struct bank *b, uint32_t device)
 {
 	static const uint32_t lanes[8] = { 1, 1, 1, 1, 1, 1, 3, 32 };
-	struct peal_kernel_options o = { .size = sizeof(o),
-					 .max_supervisors = 1,
-					 .max_actors = BANK_OF_EACH };
+	struct peal_kernel_options o = {
+		.size = sizeof(o),
+		.max_supervisors = 1,
+		.max_actors = BANK_WORKERS + BANK_OF_EACH + MOVES + 1
+	};
 	struct branch *of = &b->branch[device];
 
-	o.workers = of->workers = 1 + draw(b, WORKERS);
+	o.workers = of->workers = 1 + draw(b, BANK_WORKERS);
 	o.lanes = lanes[draw(b, 8)];
 	o.mailbox_slots = power_of_two(8 + 2 * b->transfers);
 	CHECK_OK(peal_kernel_launch(b->rt, (int)device, &peal_program_bank, &o,
@@ -128,7 +175,9 @@ static void make_branch(struct bank *b, uint32_t device)
 	CHECK_OK(peal_memory_alloc(b->rt, (int)device, sizeof(b->book),
 				   &of->book));
 	make_supervisor(b, of);
+	make_clerks(b, device);
 	make_accounts(b, device);
+	make_room(b, of);
 }
 
 static void begin(struct bank *b, uint64_t random)
@@ -152,7 +201,7 @@ static void begin(struct bank *b, uint64_t random)
 		of = &b->branch[i];
 		for (worker = 0; worker < of->workers; worker++)
 			of->away[worker] = harness_link(
-				b->rt, of->actor[worker], BANK_AWAY,
+				b->rt, of->clerk[worker], BANK_AWAY,
 				b->branch[!i].actor[draw(b, BANK_OF_EACH)], l);
 	}
 }
@@ -178,8 +227,10 @@ static void *order_all(void *argument)
 	memset(&leg, 0, sizeof(leg));
 	leg.fails = b->fails;
 	leg.fault = (uint32_t)peali_sim_planted;
+	leg.from = BANK_CUSTOMER;
 	for (i = 0; i < b->transfers; i++) {
 		leg.id = i;
+		leg.order = 1 + i;
 		leg.legs = b->legs[i] = 2 + draw(b, BANK_LEGS - 1);
 		leg.amount = 1 + draw(b, BANK_INITIAL);
 		leg.random = test_random(&b->random);
@@ -208,6 +259,38 @@ static void *hand_over_all(void *argument)
 			to = routes[draw(b, 3)];
 		identity_sleep_us(draw(b, 60));
 		CHECK_OK(peal_link_set_route(link, to, PATIENCE));
+	}
+	return NULL;
+}
+
+/* An account, to another worker: by its first address or by its newest one. */
+static void move_one(struct bank *b, struct branch *of)
+{
+	struct peal_migrate_options o = { .size = sizeof(o) };
+	uint32_t i = draw(b, BANK_OF_EACH);
+	uint64_t address = draw(b, 2) ? of->actor[i] : of->newest[i];
+
+	of->at[i] = (of->at[i] + 1 + draw(b, of->workers - 1)) % of->workers;
+	if (draw(b, 2))
+		o.worker = 1 + of->at[i];
+	o.ports_of = of->clerk[of->at[i]];
+	CHECK_OK(peal_actor_migrate(b->rt, address, &o, &of->newest[i]));
+	CHECK((of->newest[i] ^ of->actor[i]) >> 32 == 0);
+	of->lived[PEAL_ACTOR_INDEX(of->newest[i])] = (uint8_t)(1 + i);
+	of->moves++;
+}
+
+static void *move_all(void *argument)
+{
+	struct bank *b = (struct bank *)argument;
+	uint32_t n = draw(b, 2 * MOVES + 1);
+	struct branch *of;
+
+	while (n--) {
+		of = &b->branch[draw(b, BANK_DEVICES)];
+		identity_sleep_us(draw(b, 20));
+		if (of->workers > 1 && of->moves < MOVES)
+			move_one(b, of);
 	}
 	return NULL;
 }
@@ -242,8 +325,10 @@ static void read_letter(struct bank *b, const struct peal_received *r,
 	CHECK_EQ(l->about.type, BANK_LEG);
 	CHECK_EQ(r->length, sizeof(*l));
 	CHECK(leg->id < b->transfers && leg->leg < b->legs[leg->id]);
-	CHECK_EQ(l->about.to, b->branch[bank_whose(leg) / BANK_OF_EACH]
-				      .actor[bank_whose(leg) % BANK_OF_EACH]);
+	CHECK_EQ(bank_whose(leg) / BANK_OF_EACH, device);
+	CHECK_EQ(l->about.to >> 32, of->actor[0] >> 32);
+	of->mourned[of->letters] = (uint32_t)l->about.to;
+	of->mourner[of->letters] = (uint8_t)(bank_whose(leg) % BANK_OF_EACH);
 	of->letters++;
 	if (l->about.reason == PEAL_REASON_HANDLER) {
 		of->failures++;
@@ -358,6 +443,7 @@ static void read_book(struct bank *b, uint32_t device)
 	for (i = 0; i < BANK_TRANSFERS; i++)
 		for (leg = 0; leg < BANK_LEGS; leg++)
 			b->book.done[i][leg] += book.done[i][leg];
+	b->book.disorder += book.disorder;
 }
 
 /* Each leg that was to be was done or is dead, once; and no other. */
@@ -389,6 +475,33 @@ static void check_money(const struct bank *b)
 		sum += b->balance[i] + b->book.line[i].forfeited;
 	}
 	CHECK_EQ(sum, BANK_ACCOUNTS * BANK_INITIAL);
+	CHECK_EQ(b->book.disorder, 0);
+}
+
+/* Letters name the account that the leg was for, by a number that it had. */
+static void check_mourned(const struct branch *of)
+{
+	uint32_t index;
+	uint64_t i;
+
+	for (i = 0; i < of->letters; i++) {
+		index = PEAL_ACTOR_INDEX(of->mourned[i]);
+		CHECK(index < sizeof(of->lived));
+		CHECK_EQ(of->lived[index], 1 + of->mourner[i]);
+	}
+}
+
+/* All together: once for each failure that the supervisor has counted, or less
+ * often, but not never. */
+static void check_all_began(const struct bank_line *line,
+			    const struct peal_supervisor_info *s)
+{
+	uint32_t i;
+
+	for (i = 0; i < BANK_OF_EACH; i++)
+		CHECK(line[i].lives <= 1 + s->failures);
+	CHECK(s->restarted <= BANK_OF_EACH * s->failures);
+	CHECK(s->restarted >= BANK_OF_EACH * (s->failures != 0));
 }
 
 /* Who has failed has begun anew, with whom its supervisor's strategy says. */
@@ -413,6 +526,9 @@ static void check_branch(const struct bank *b, uint32_t device)
 	CHECK(!s.given_up);
 	CHECK(s.failures <= k.failed);
 	CHECK(lives <= BANK_OF_EACH + s.restarted);
+	check_mourned(of);
+	if (of->strategy == PEAL_ONE_FOR_ALL && !of->given_up)
+		check_all_began(line, &s);
 	if (of->strategy != PEAL_ONE_FOR_ONE || of->given_up)
 		return;
 	CHECK_EQ(s.restarted, k.failed);
@@ -463,18 +579,18 @@ static void end(struct bank *b)
 
 static void bank(uint64_t random)
 {
-	void *(*const run[3])(void *) = { order_all, hand_over_all,
-					  suspend_all };
-	pthread_t thread[3];
+	void *(*const run[4])(void *) = { order_all, hand_over_all, suspend_all,
+					  move_all };
+	pthread_t thread[4];
 	struct bank b;
 	uint32_t i;
 
 	begin(&b, random);
-	for (i = 0; i < 3; i++)
+	for (i = 0; i < 4; i++)
 		CHECK(!pthread_create(&thread[i], NULL, run[i], &b));
 	while (b.over < b.transfers)
 		CHECK(read_next(&b, PATIENCE) >= 0);
-	for (i = 0; i < 3; i++)
+	for (i = 0; i < 4; i++)
 		CHECK(!pthread_join(thread[i], NULL));
 	end(&b);
 }
@@ -513,9 +629,15 @@ PEAL_TEST(two_messages_in_the_same_slot_of_a_mailbox_are_found)
 	seeds_find(&banks, PEALI_FAULT_TORN_TICKET);
 }
 
+PEAL_TEST(a_message_that_follows_a_moved_account_twice_is_found)
+{
+	seeds_find(&banks, PEALI_FAULT_ONWARD_TWICE);
+}
+
 PEAL_TEST_MAIN(RUN(no_money_is_lost_or_made_while_accounts_begin_anew);
 	       RUN(money_that_is_added_twice_is_found);
 	       RUN(money_that_a_restart_forfeits_unsaid_is_found);
 	       RUN(money_that_a_failure_drops_is_found);
 	       RUN(a_receiver_that_does_not_wait_for_the_seal_is_found);
-	       RUN(two_messages_in_the_same_slot_of_a_mailbox_are_found);)
+	       RUN(two_messages_in_the_same_slot_of_a_mailbox_are_found);
+	       RUN(a_message_that_follows_a_moved_account_twice_is_found);)

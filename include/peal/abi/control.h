@@ -165,26 +165,63 @@ struct peal_actor_entry {
  * PEAL_NO_HANDLER for an entry that is free. */
 #define PEAL_PLACE(actor, worker, handler)                                     \
 	((uint64_t)(PEAL_ACTOR_GENERATION(actor) | (worker)) << 32 | (handler))
-#define PEAL_PLACE_WORKER(place) PEAL_ACTOR_INDEX((place) >> 32)
+#define PEAL_PLACE_WORKER(place) ((uint32_t)((place) >> 32) & 0xffffu)
 #define PEAL_PLACE_HANDLER(place) ((uint32_t)(place))
 /** Set in a place by any worker, taken away by the actor's own: the actor begins
  * anew before its next message, see abi/supervisor.h. */
 #define PEAL_PLACE_MARK 0x80000000u
-/** The two parts of an actor's handler; of no other entry. */
-#define PEAL_HANDLER_MASK 0xffffu
+/** The two parts of an actor's handler, and nothing of any other entry; between
+ * them are NEW, AWAITED and LATER, see below. */
+#define PEAL_HANDLER_MASK 0xfffu
 #define PEAL_LIMIT_SHIFT 16
-#define PEAL_LIMITS_MAX 0x3fffu
+#define PEAL_LIMITS_MAX 0x1fffu
 #define PEAL_PLACE_LIMIT(place)                                                \
 	((uint32_t)(place) >> PEAL_LIMIT_SHIFT & PEAL_LIMITS_MAX)
 /** Whether no message can be handled there: it is free, or has the mark. */
 #define PEAL_PLACE_IS_SHUT(place) ((uint32_t)(place)&PEAL_PLACE_MARK)
+/*
+ * An actor that moves to another worker gets another entry there. The one that
+ * it had stays its worker's, which passes on what comes for it: it has the mark
+ * and MOVED and says the next entry. Until the actor has had a message there, that
+ * one has the mark and NEW, and at first AWAITED, too: its former worker has it
+ * still. See device/migrate.h.
+ */
+#define PEAL_PLACE_MOVED 0x40000000u
+/** It lived elsewhere before. */
+#define PEAL_PLACE_CAME 0x20000000u
+#define PEAL_PLACE_NEW 0x8000u /* taken away by the actor's worker */
+#define PEAL_PLACE_AWAITED 0x4000u /* taken away by the former worker */
+/** Beside NEW: it begins anew before its first message. As the mark. */
+#define PEAL_PLACE_LATER 0x2000u
+#define PEAL_PLACE_ARRIVES                                                     \
+	(PEAL_PLACE_MARK | PEAL_PLACE_CAME | PEAL_PLACE_NEW |                  \
+	 PEAL_PLACE_AWAITED)
+/** An entry whose actor has moved on to the one with the index `next`: that has
+ * the place of its handler, and above the worker what the worker does not need. */
+#define PEAL_PLACE_TO(place, next)                                             \
+	(((place)&0xff00ffff00000000u) | ((uint64_t)(next)&0xff0000u) << 32 |  \
+	 PEAL_PLACE_MARK | PEAL_PLACE_MOVED | ((place)&PEAL_PLACE_CAME) |      \
+	 ((next)&0xffffu))
+#define PEAL_PLACE_NEXT(place)                                                 \
+	(((uint32_t)((place) >> 32) & 0xff0000u) | ((uint32_t)(place)&0xffffu))
+/** Of no entry that is free. */
+#define PEAL_PLACE_IS_MOVED(place)                                             \
+	(((uint32_t)(place)&0xdfff0000u) ==                                    \
+	 (PEAL_PLACE_MARK | PEAL_PLACE_MOVED))
+#define PEAL_PLACE_IS_NEW(place)                                               \
+	(((uint32_t)(place) & (PEAL_PLACE_MOVED | PEAL_PLACE_NEW)) ==          \
+	 PEAL_PLACE_NEW)
+/** Whether it begins anew before it has a message, or there is nobody. */
+#define PEAL_PLACE_IS_DUE(place)                                               \
+	((uint32_t)(place) &                                                   \
+	 (PEAL_PLACE_IS_NEW(place) ? PEAL_PLACE_LATER : PEAL_PLACE_MARK))
 /** Whether an entry is that of the actor with the number, or of a pool. */
 #define PEAL_PLACE_IS_OF(place, actor)                                         \
 	(PEAL_PLACE_HANDLER(place) != PEAL_NO_HANDLER &&                       \
 	 !PEAL_ACTOR_GENERATION((place) >> 32 ^ (actor)))
 /** As the worker of an entry: it is no actor but a pool, whose number in the
  * workers' tables takes the handler's place. */
-#define PEAL_POOL_WORKER 0xffffffu
+#define PEAL_POOL_WORKER 0xffffu
 PEAL_STATIC_ASSERT(sizeof(struct peal_actor_entry) == 32, "actor entry");
 
 /** Types of control messages. */
@@ -212,7 +249,9 @@ enum peal_control_type {
 	PEAL_CONTROL_SUPERVISOR = 18, /* struct peal_control_supervisor */
 	PEAL_CONTROL_CARE = 19, /* struct peal_control_care; SPAWN follows */
 	PEAL_CONTROL_LIMIT = 20, /* struct peal_control_limit */
-	PEAL_CONTROL_MONITOR = 21 /* struct peal_control_monitor */
+	PEAL_CONTROL_MONITOR = 21, /* struct peal_control_monitor */
+	PEAL_CONTROL_MOVE = 28 /* struct peal_control_move; it was made where it
+				* moves to, by SPAWN */
 };
 
 /** A pool, for one of its kernel's workers. */
@@ -246,6 +285,15 @@ struct peal_control_mend {
 };
 
 PEAL_STATIC_ASSERT(sizeof(struct peal_control_mend) == 8, "mend size");
+
+/** An actor moves on: from the entry that it has, of the worker that gets this,
+ * to one that awaits it. */
+struct peal_control_move {
+	uint32_t actor; /* its number there */
+	uint32_t next; /* its number from then on */
+};
+
+PEAL_STATIC_ASSERT(sizeof(struct peal_control_move) == 8, "move size");
 
 /** A control message's payload is at most this. */
 #define PEAL_CONTROL_BYTES 112

@@ -84,6 +84,7 @@ static PEAL_DEV PEAL_UNUSED inline void peali_ask_give(struct peal_asks *a,
 						       uint32_t place)
 {
 	peali_ask_entry(a, place)->next = 0;
+	peali_ask_entry(a, place)->actor = ~0u; /* nobody: see migrate.h */
 	if (a->free_last)
 		peali_ask_entry(a, a->free_last - 1)->next = place + 1;
 	else

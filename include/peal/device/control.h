@@ -6,6 +6,7 @@
 #include <peal/device/cluster.h>
 #include <peal/device/control_actor.h>
 #include <peal/device/control_topic.h>
+#include <peal/device/migrate.h>
 #include <peal/device/pool.h>
 #include <peal/device/timer.h>
 
@@ -168,10 +169,8 @@ peali_control_port(struct peal_worker *w, uint32_t type,
 	return 0;
 }
 
-/*
- * A step of mending. That this worker answers at all says that it is in the
- * middle of no put: what it had a ticket for before has its tag.
- */
+/* A step of mending. That this worker answers at all says that it is in the middle
+ * of no put: what it had a ticket for before has its tag. */
 static PEAL_DEV PEAL_UNUSED inline int
 peali_control_mend(struct peal_worker *w, const struct peal_control_mend *mend)
 {
@@ -226,6 +225,9 @@ peali_control_handle(struct peal_worker *w, const struct peal_message *m)
 	case PEAL_CONTROL_MONITOR:
 		return peali_control_monitor(
 			w, (const struct peal_control_monitor *)m->data);
+	case PEAL_CONTROL_MOVE:
+		return peali_control_move(
+			w, (const struct peal_control_move *)m->data);
 	case PEAL_CONTROL_MEND:
 		return peali_control_mend(
 			w, (const struct peal_control_mend *)m->data);

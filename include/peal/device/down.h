@@ -118,11 +118,9 @@ static PEAL_DEV PEAL_UNUSED inline void
 peali_down_bound(struct peal_worker *w, uint32_t owner, int error,
 		 struct peali_fallout *f)
 {
-	struct peal_actor_entry *entry =
-		peali_entry(w, PEAL_ACTOR_INDEX(owner));
-	uint64_t place = peal_load_acquire_dev(&entry->place);
+	uint64_t place = peali_living(w, &owner);
 
-	if (!PEAL_PLACE_IS_OF(place, owner) || PEAL_PLACE_IS_SHUT(place))
+	if (PEAL_PLACE_IS_DUE(place))
 		return;
 	if (w->params->care &&
 	    peal_load_relaxed_dev(
@@ -130,7 +128,7 @@ peali_down_bound(struct peal_worker *w, uint32_t owner, int error,
 		peali_climb(w, (uint64_t)(uint32_t)error << 32 | owner, f);
 		return;
 	}
-	peali_mark(entry, place);
+	peali_mark(w, owner);
 	peali_monitors_ended(w, owner, 1, PEAL_DOWN_BOUND, error);
 }
 

@@ -4,12 +4,13 @@
 
 #include <peal/device/choose.h>
 #include <peal/device/emit.h>
+#include <peal/device/onward.h>
 
 /*
  * What comes by a link for an actor of another worker than the link leads to:
  * the worker puts it into that one's mailbox. It is one producer there, so what
- * comes by one link for one actor stays in order. For the leader; take.h calls
- * it.
+ * comes by one link for one actor stays in order. An actor that has moved from
+ * this worker is such a one, by its next number. For the leader; take.h calls it.
  */
 
 /* Whether an actor is another worker's of the kernel. */
@@ -35,8 +36,10 @@ static PEAL_DEV PEAL_UNUSED inline int peali_forward_fits(struct peal_worker *w)
 {
 	const struct peal_actor_entry *actors =
 		(const struct peal_actor_entry *)(uintptr_t)w->params->actors;
-	uint32_t actor = w->message.header.actor, worker;
+	uint32_t actor, worker;
 
+	peali_onward(w);
+	actor = w->message.header.actor;
 	if (!peali_is_elsewhere(w, actor))
 		return -1;
 	worker = PEAL_PLACE_WORKER(

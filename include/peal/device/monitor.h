@@ -3,7 +3,7 @@
 #define PEAL_DEVICE_MONITOR_H
 
 #include <peal/abi/monitor.h>
-#include <peal/device/supervisor.h>
+#include <peal/device/onward.h>
 
 /*
  * Monitors: how a handler asks to be told when another actor of its kernel ends,
@@ -140,9 +140,9 @@ peali_monitors_ended(struct peal_worker *w, uint32_t first, uint32_t n,
 		struct peal_monitor_record *r = peali_monitor(w, place);
 
 		who = peal_load_relaxed_dev(&r->who);
-		if ((uint32_t)who - first < n)
+		if (peali_is_among(w, (uint32_t)who, first, n))
 			peali_monitor_due(w, place, state, reason, error);
-		else if ((uint32_t)(who >> 32) - first < n &&
+		else if (peali_is_among(w, (uint32_t)(who >> 32), first, n) &&
 			 peal_cas_relaxed_dev(&r->state, state,
 					      state | PEAL_MONITOR_DUE))
 			peali_monitor_free(w, place);
@@ -187,16 +187,15 @@ peali_monitor_take(struct peal_worker *w, uint64_t *number_out)
 static PEAL_DEV PEAL_UNUSED inline uint32_t
 peali_monitor_gone(const struct peal_worker *w, uint32_t actor)
 {
-	uint32_t index = PEAL_ACTOR_INDEX(actor);
-	uint64_t place = peal_load_acquire_dev(&peali_entry(w, index)->place);
-	uint64_t member = 0;
+	uint64_t place = peali_living(w, &actor), member = 0;
 
 	if (!PEAL_PLACE_IS_OF(place, actor))
 		return PEAL_DOWN_GONE;
-	if (!PEAL_PLACE_IS_SHUT(place))
+	if (!PEAL_PLACE_IS_DUE(place))
 		return 0;
 	if (w->params->care)
-		member = peal_load_relaxed_dev(&peali_care(w, index)->member);
+		member = peal_load_relaxed_dev(
+			&peali_care(w, PEAL_ACTOR_INDEX(actor))->member);
 	if (!member)
 		return PEAL_DOWN_FAILED;
 	return peali_is_down(w, member) ? PEAL_DOWN_GIVEN_UP : 0;

@@ -168,6 +168,8 @@ enum peali_sim_fault {
 	PEALI_FAULT_SAME_ADDRESS, /* who has a room next has its address, too */
 	PEALI_FAULT_TWO_ANSWER, /* an ask is ended by all who want to */
 	PEALI_FAULT_TORN_LIMIT, /* two who tell can be counted as one */
+	PEALI_FAULT_OVERTAKES, /* what goes on to a moved actor takes a short cut */
+	PEALI_FAULT_ONWARD_TWICE, /* what has gone on to it stays, too */
 	PEALI_FAULTS
 };
 PEAL_EXTERN_C int peali_sim_planted;

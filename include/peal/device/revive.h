@@ -2,6 +2,7 @@
 #ifndef PEAL_DEVICE_REVIVE_H
 #define PEAL_DEVICE_REVIVE_H
 
+#include <peal/device/migrate.h>
 #include <peal/device/supervise.h>
 
 /* An actor that is marked begins anew before its next message, by its own worker,
@@ -9,6 +10,18 @@
 
 /* What becomes of the message in w->message. */
 #define PEALI_REVIVED 0 /* its actor begins anew, and then has it */
+#define PEALI_STAYS 0xffffffffu /* it is looked at again, or was passed on */
+
+/* Whoever has the message in w->message now has it before others have theirs. */
+static PEAL_DEV PEAL_UNUSED inline void peali_has_it(struct peal_worker *w)
+{
+	w->state->idle = 0;
+	w->state->aside = 0;
+	if (w->message.input < w->params->max_inputs)
+		w->state->granted = w->state->burst = 1;
+	else
+		w->state->mails = 1;
+}
 
 /* The leader's part of peali_revive: why it is dead, a reason, or 0. */
 static PEAL_DEV PEAL_UNUSED inline uint32_t
@@ -20,6 +33,23 @@ peali_revive_it(struct peal_worker *w, struct peal_actor_entry *entry)
 	    !PEAL_PLACE_IS_OF(place, w->message.header.actor) ||
 	    PEAL_PLACE_WORKER(place) != w->index)
 		return PEAL_REASON_NO_ACTOR;
+	if (PEAL_PLACE_IS_MOVED(place)) {
+		if (w->message.input < w->params->max_inputs)
+			return PEAL_REASON_NO_ACTOR; /* take.h knows it */
+		peali_mail_onward(w);
+		return PEALI_STAYS;
+	}
+	if (PEAL_PLACE_IS_NEW(place)) {
+		if (!peali_arrive(w, entry)) {
+			w->state->aside = 0;
+			return PEALI_STAYS;
+		}
+		place = peal_load_relaxed_dev(&entry->place);
+		if (!PEAL_PLACE_IS_SHUT(place)) {
+			peali_has_it(w);
+			return PEALI_STAYS;
+		}
+	}
 	if (!peali_is_cared_for(w, w->message.header.actor))
 		return PEAL_REASON_DOWN; /* it has failed: peali_fail_alone */
 	member =
@@ -31,18 +61,12 @@ peali_revive_it(struct peal_worker *w, struct peal_actor_entry *entry)
 			       place & ~(uint64_t)PEAL_PLACE_MARK);
 	/* Who gave up meanwhile may have found the mark still there. */
 	if (peali_is_down(w, member)) {
-		peali_mark(entry, place & ~(uint64_t)PEAL_PLACE_MARK);
+		peali_mark(w, w->message.header.actor);
 		return PEAL_REASON_DOWN;
 	}
 	peal_add_relaxed_dev(
 		&peali_supervisor(w, PEAL_MEMBER_OF(member) - 1)->restarted, 1);
-	w->state->idle = 0;
-	w->state->aside = 0;
-	/* and has this message before others have their turns */
-	if (w->message.input < w->params->max_inputs)
-		w->state->granted = w->state->burst = 1;
-	else
-		w->state->mails = 1;
+	peali_has_it(w);
 	return PEALI_REVIVED;
 }
 
@@ -75,13 +99,13 @@ static PEAL_DEV PEAL_UNUSED inline uint32_t peali_revive(struct peal_worker *w)
 	return PEALI_REVIVED;
 }
 
-/* Collective: the message in w->message is for nobody, or for an actor that
- * begins anew first. */
+/* Collective: the message in w->message is for nobody, for an actor that begins
+ * anew or is taken over first, or for one that has moved. */
 static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void peali_bury(struct peal_worker *w)
 {
 	uint32_t reason = peali_revive(w);
 
-	if (peal_is_leader(w) && reason)
+	if (peal_is_leader(w) && reason && reason != PEALI_STAYS)
 		peali_bury_it(w, reason);
 	peal_sync(w); /* all have read the turn before there is another one */
 }

@@ -31,7 +31,7 @@ peali_spawn_ports(const struct peal_worker *w,
 	entry = peali_entry(w, index);
 	place = peal_load_relaxed_dev(&entry->place);
 	if (!PEAL_PLACE_IS_OF(place, ports_of) ||
-	    PEAL_PLACE_WORKER(place) != w->index)
+	    PEAL_PLACE_WORKER(place) != w->index || PEAL_PLACE_IS_MOVED(place))
 		return PEAL_ENOENT;
 	if (entry->shares & PEAL_SHARES) {
 		index = PEAL_ACTOR_INDEX(entry->shares);
@@ -40,7 +40,7 @@ peali_spawn_ports(const struct peal_worker *w,
 	}
 	owner = (const struct peal_handler_entry *)(uintptr_t)
 			w->params->handlers +
-		(PEAL_PLACE_HANDLER(place) & ~PEAL_PLACE_MARK);
+		(PEAL_PLACE_HANDLER(place) & PEAL_HANDLER_MASK);
 	if (h->ports > entry->ports || h->emits > entry->emits ||
 	    h->output_bytes != owner->output_bytes)
 		return PEAL_EINVAL;

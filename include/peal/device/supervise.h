@@ -73,14 +73,6 @@ peali_too_often(struct peal_supervisor_record *s)
 	       (before > now ? before - now : now - before) <= s->period_ns;
 }
 
-/* Makes an actor begin anew before its next message, unless it is to do so, or
- * gone. */
-static PEAL_DEV PEAL_UNUSED inline void
-peali_mark(struct peal_actor_entry *entry, uint64_t place)
-{
-	peal_cas_relaxed_dev(&entry->place, place, place | PEAL_PLACE_MARK);
-}
-
 /*
  * From an actor that has failed to the first supervisor that goes on: who begins
  * anew with it. Where none goes on it is all of the last one's, which is given
@@ -91,14 +83,14 @@ peali_mark(struct peal_actor_entry *entry, uint64_t place)
 static PEAL_DEV PEAL_UNUSED inline void
 peali_climb(struct peal_worker *w, uint64_t failure, struct peali_fallout *f)
 {
-	uint32_t index = PEAL_ACTOR_INDEX(failure), depth;
-	struct peal_actor_entry *entry = peali_entry(w, index);
-	uint64_t place = peal_load_relaxed_dev(&entry->place);
-	uint64_t member = peali_care(w, index)->member;
+	uint32_t actor = (uint32_t)failure, depth;
+	uint64_t place = peali_living(w, &actor);
+	uint64_t member = peal_load_relaxed_dev(
+		&peali_care(w, PEAL_ACTOR_INDEX(actor))->member);
 
 	f->of = 0;
 	for (depth = 0;
-	     depth < PEAL_SUPERVISOR_DEPTH && !PEAL_PLACE_IS_SHUT(place);
+	     depth < PEAL_SUPERVISOR_DEPTH && !PEAL_PLACE_IS_DUE(place);
 	     depth++) {
 		uint32_t of = PEAL_MEMBER_OF(member);
 		uint32_t order = PEAL_MEMBER_ORDER(member);
@@ -106,7 +98,7 @@ peali_climb(struct peal_worker *w, uint64_t failure, struct peali_fallout *f)
 
 		if (!s || peal_load_relaxed_dev(&s->given_up)) {
 			/* who gives up may not have come to this one yet */
-			peali_mark(entry, place);
+			peali_mark(w, actor);
 			return;
 		}
 		f->of = of;
@@ -119,7 +111,7 @@ peali_climb(struct peal_worker *w, uint64_t failure, struct peali_fallout *f)
 			if (s->strategy == PEAL_ONE_FOR_ONE)
 				f->last = order;
 			if (f->last == f->first && !depth) {
-				peali_mark(entry, place);
+				peali_mark(w, actor);
 				f->of = 0;
 			}
 			return;
@@ -156,7 +148,9 @@ peali_forgive(struct peal_worker *w, const struct peali_fallout *f)
 	}
 }
 
-/* All lanes: marks the actors that are below. */
+/* All lanes: marks the actors that are below. Those that have moved are found from
+ * their first entry, and from there alone: so each is marked once, even if it
+ * moves while this goes on. */
 static PEAL_DEV PEAL_UNUSED inline void
 peali_mark_all(struct peal_worker *w, const struct peali_fallout *f)
 {
@@ -171,14 +165,15 @@ peali_mark_all(struct peal_worker *w, const struct peali_fallout *f)
 		/* A11: pairs with R11 in peali_spawn_entries: the member is
 		 * this actor. */
 		place = peal_load_acquire_dev(&entry->place);
-		if (PEAL_PLACE_IS_SHUT(place) ||
+		if (PEAL_PLACE_HANDLER(place) == PEAL_NO_HANDLER ||
+		    (uint32_t)place & PEAL_PLACE_CAME ||
 		    PEAL_PLACE_WORKER(place) == PEAL_POOL_WORKER ||
 		    !peali_is_below(w,
 				    peal_load_relaxed_dev(
 					    &peali_care(w, (uint32_t)i)->member),
 				    f))
 			continue;
-		peali_mark(entry, place);
+		peali_mark(w, PEAL_ACTOR_GENERATION(place >> 32) | (uint32_t)i);
 	}
 }
 
@@ -239,10 +234,8 @@ static PEAL_DEV PEAL_UNUSED inline void peali_fail_alone(struct peal_worker *w,
 							 uint64_t failure)
 {
 	uint32_t actor = (uint32_t)failure;
-	struct peal_actor_entry *entry =
-		peali_entry(w, PEAL_ACTOR_INDEX(actor));
 
-	peali_mark(entry, peal_load_relaxed_dev(&entry->place));
+	peali_mark(w, actor);
 	peali_monitors_ended(w, actor, 1, PEAL_DOWN_FAILED,
 			     (int32_t)(failure >> 32));
 }
@@ -266,6 +259,7 @@ peali_monitors_supervised(struct peal_worker *w, const struct peali_fallout *f,
 	for (place = 0; peali_monitor_next(w, &place, &state); place++) {
 		actor = (uint32_t)peal_load_relaxed_dev(
 			&peali_monitor(w, place)->who);
+		peali_living(w, &actor);
 		member = peal_load_relaxed_dev(
 			&peali_care(w, PEAL_ACTOR_INDEX(actor))->member);
 		if (!member || (actor != failed &&

@@ -36,6 +36,33 @@ static PEAL_DEV int fail(struct peal_worker *w)
 	return BANK_ERROR;
 }
 
+/* Writes down which of those on its way it is. */
+static PEAL_DEV void number(struct peal_worker *w, struct bank_book *book,
+			    struct bank_leg *out, uint32_t way, uint32_t next)
+{
+	uint64_t *sent = &book->sent[way][out->from][next];
+	uint64_t n = 0;
+
+	if (peal_is_leader(w)) {
+		n = peal_load_relaxed_dev(sent) + 1;
+		peal_store_relaxed_dev(sent, n);
+	}
+	out->way = way;
+	out->order = (uint32_t)peal_broadcast(w, n);
+}
+
+/* The leader looks whether it comes behind one that was sent later. */
+static PEAL_DEV void look_at_order(struct bank_book *book,
+				   const struct bank_account *a,
+				   const struct bank_leg *in)
+{
+	uint64_t *got = &book->got[in->way][in->from][a->number];
+
+	if (in->order <= peal_load_relaxed_dev(got))
+		peal_add_relaxed_dev(&book->disorder, 1);
+	peal_store_relaxed_dev(got, in->order);
+}
+
 /* To the next account, wherever that is; or the host hears that it is over. */
 static PEAL_DEV int pass_on(struct peal_worker *w, const struct bank_account *a,
 			    const struct bank_leg *in, int refused)
@@ -55,10 +82,14 @@ static PEAL_DEV int pass_on(struct peal_worker *w, const struct bank_account *a,
 	out.from = (uint32_t)a->number;
 	out.random = bank_random(in->random);
 	next = bank_whose(&out);
-	if (next / BANK_OF_EACH == out.from / BANK_OF_EACH)
-		return peal_tell(w, next % BANK_OF_EACH, BANK_LEG, &out,
+	if (next / BANK_OF_EACH == out.from / BANK_OF_EACH) {
+		number(w, (struct bank_book *)(uintptr_t)a->book, &out,
+		       BANK_BY_MAIL, next);
+		return peal_tell(w, BANK_NUMBER(next), BANK_LEG, &out,
 				 sizeof(out));
-	return peal_emit_to(w, BANK_AWAY, next % BANK_OF_EACH, BANK_LEG, &out,
+	}
+	number(w, (struct bank_book *)(uintptr_t)a->book, &out, w->index, next);
+	return peal_emit_to(w, BANK_AWAY, BANK_NUMBER(next), BANK_LEG, &out,
 			    sizeof(out));
 }
 
@@ -102,8 +133,11 @@ static PEAL_DEV int account(struct peal_worker *w)
 	struct bank_balance balance;
 	int result;
 
-	if (peal_is_leader(w))
+	if (peal_is_leader(w)) {
 		begin(&a, &book->line[a.number], fault);
+		if (peal_type(w) == BANK_LEG)
+			look_at_order(book, &a, leg);
+	}
 	a.began = 1;
 	balance.account = a.number;
 	balance.balance = a.balance;

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEAL_MIGRATE_H
+#define PEAL_MIGRATE_H
+
+#include <stdint.h>
+
+#include <peal/errors.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct peal_runtime;
+
+/** Zero in a field: its default. */
+struct peal_migrate_options {
+	uint32_t size; /* sizeof(struct peal_migrate_options) */
+	uint32_t worker; /* 1 + the worker that it moves to; 0: that of
+			  * `ports_of`, or the one behind its own */
+	/*
+	 * Address of an actor of that worker whose ports it uses from then on,
+	 * as in struct peal_actor_options; for one that shares ports, and has
+	 * to leave those, needed. 0: it has ports of its own there
+	 */
+	uint64_t ports_of;
+};
+
+/**
+ * Moves an actor to another worker of its kernel, while messages come for it.
+ *
+ * It has another address then. All that it had lead to it for ever, for calls of
+ * the host, for links and for handlers: what comes by them is passed on by the
+ * worker that it was of at the time. Its state stays where it is, and so do its
+ * name, its supervisor with what it has counted, and who monitors it. Between two
+ * messages the one worker lets go of it; the other takes it over before its next
+ * message.
+ *
+ * Nothing is lost or comes twice, and what one sender sends to one of its
+ * addresses stays in order. Not so what is sent to a newer address meanwhile, for
+ * that takes a shorter way; nor what the actor itself sends by other ports than
+ * before. A handler finds its newest address by peal_self.
+ *
+ * For each of its moves it keeps an entry of max_actors, until it is retired, and
+ * what comes by an older address goes through the mailbox of one more worker.
+ * Messages go on by mailboxes: of those that a link brings to an older address,
+ * what is longer than mailbox_message_bytes is dead, reason "too-long". Timers
+ * that its handler has set stay with the worker that it was of: they fire, but
+ * cannot be cancelled by it any more. A barrier is that of its new worker.
+ *
+ * @param runtime     an open runtime.
+ * @param address     of an actor: any that it has had.
+ * @param options     NULL for all defaults.
+ * @param address_out its newest address, also after an error; NULL: nobody wants
+ *                    to know.
+ * @return 0; PEAL_ENOENT no such actor or worker, or none to share ports of;
+ *         PEAL_EINVAL it is of that worker, or ports cannot be shared;
+ *         PEAL_EBUSY links or topics are at its own ports, others share them, or
+ *         it is a member of a pool (the text says which); PEAL_EAGAIN it
+ *         waits for answers to its asks: again later; PEAL_ENOSPC max_actors
+ *         or max_ports are used up; PEAL_ENOTSUP the kernel has no mailboxes,
+ *         a handler has made the actor, or it has a limit (mailbox_limit);
+ *         PEAL_ESTOPPED the kernel has ended, or is about to; PEAL_EHUNG a worker
+ *         did not answer (the text says which): if the one that it moves to,
+ *         nothing has moved and its entry there is lost until the kernel's end;
+ *         if its own, it moves when that goes on, and calling again says whether
+ *         it has; PEAL_ENOMEM. Until it has moved it stays where it was, and gets
+ *         its messages there. Thread-safe.
+ */
+int peal_actor_migrate(struct peal_runtime *runtime, uint64_t address,
+		       const struct peal_migrate_options *options,
+		       uint64_t *address_out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,738 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Actors that move to other workers of their kernel while messages come for them:
+ * each message once, each sender's in order, the state as it was; and all that has
+ * led to them leads there still.
+ */
+#include "runtime/both_lanes.h"
+#include "runtime/guest.h"
+
+PEAL_DECLARE_PROGRAM(guest);
+PEAL_DECLARE_PROGRAM(pools);
+
+#define CALL "peal_actor_migrate"
+#define WORKERS 3
+#define ACTORS 24
+#define MANY 70000
+#define ID 0x1d1d1d1dULL
+
+/* Senders of notes to the guest, and the ports by which the host drives them. */
+enum sender {
+	BY_LINK, /* that was made for the guest */
+	BY_OTHER_LINK, /* that leads to an actor of another worker */
+	BY_TELL, /* of a herald of worker 1 */
+	BY_OTHER_TELL, /* of a herald of worker 2 */
+	BY_TIMER, /* of a herald of worker 0, where the guest is at first */
+	BY_DELEGATE, /* of a herald of worker 1 */
+	BY_TOPIC,
+	SENDERS
+};
+
+struct house {
+	struct peal_runtime *rt;
+	struct peal_endpoint *e;
+	struct peal_kernel *k;
+	uint64_t guest; /* by its first address, on worker 0 */
+	uint64_t newest;
+	uint64_t herald[SENDERS];
+	uint64_t topic;
+	uint64_t sent[SENDERS];
+	uint32_t at; /* the guest's worker */
+};
+
+static const struct peal_link_options plain = { .capacity = 0 };
+
+static void open_house(struct house *h, struct peal_runtime *rt, uint32_t n)
+{
+	struct peal_kernel_options o = { .size = sizeof(o),
+					 .workers = WORKERS,
+					 .lanes = n,
+					 .max_actors = ACTORS,
+					 .max_ports = 4,
+					 .mailbox_slots = 16,
+					 .timers = 1024,
+					 .max_supervisors = 1,
+					 .asks = 4,
+					 .spawn_rooms = 2,
+					 .max_monitors = 4 };
+
+	memset(h, 0, sizeof(*h));
+	h->rt = rt;
+	h->e = harness_endpoint(h->rt);
+	CHECK_OK(peal_kernel_launch(h->rt, 0, &peal_program_guest, &o, &h->k));
+}
+
+static uint64_t spawn(struct house *h, const char *handler, uint32_t worker,
+		      uint64_t ports_of)
+{
+	struct guest init = { .id = ID };
+	struct peal_actor_options o = { .size = sizeof(o),
+					.worker = 1 + worker,
+					.init = &init,
+					.init_bytes = sizeof(init),
+					.ports_of = ports_of };
+	uint64_t address = 0;
+
+	CHECK_OK(peal_actor_spawn(h->k, handler, &o, &address));
+	return address;
+}
+
+static uint64_t spawn_bare(struct house *h, const char *handler,
+			   uint32_t worker)
+{
+	return harness_spawn(h->k, handler, (int)worker);
+}
+
+static void spawn_herald(struct house *h, enum sender sender, uint32_t worker)
+{
+	struct herald init = { .guest = (uint32_t)h->guest, .sender = sender };
+	struct peal_actor_options o = { .size = sizeof(o),
+					.worker = 1 + worker,
+					.init = &init,
+					.init_bytes = sizeof(init) };
+
+	CHECK_OK(peal_actor_spawn(h->k, "herald", &o, &h->herald[sender]));
+	harness_from(h->rt, h->e, sender, h->herald[sender], plain);
+}
+
+/* The guest on worker 0, and all who send to it. */
+static void open_full(struct house *h)
+{
+	struct peal_topic_options t = { .size = sizeof(t) };
+	uint64_t crier;
+
+	open_house(h, harness_open(1, ""), lanes);
+	h->newest = h->guest = spawn(h, "guest", 0, 0);
+	harness_from(h->rt, h->e, BY_LINK, h->guest, plain);
+	spawn_herald(h, BY_OTHER_LINK, 2); /* who gets nothing itself */
+	spawn_herald(h, BY_TELL, 1);
+	spawn_herald(h, BY_OTHER_TELL, 2);
+	spawn_herald(h, BY_TIMER, 0);
+	spawn_herald(h, BY_DELEGATE, 1);
+	CHECK_OK(peal_topic_create(h->rt, 0, &t, &h->topic));
+	crier = spawn_bare(h, "crier", 1);
+	CHECK_OK(peal_publish(h->rt, crier, 0, h->topic));
+	CHECK_OK(peal_subscribe(h->rt, h->topic, h->guest, 0));
+	harness_from(h->rt, h->e, BY_TOPIC, crier, plain);
+}
+
+/* The next note of a sender is on its way. */
+static void send_note(struct house *h, enum sender s)
+{
+	static const uint16_t types[SENDERS] = { GUEST_NOTE, GUEST_NOTE,
+						 GUEST_TELL, GUEST_TELL,
+						 GUEST_TIME, GUEST_NOTE,
+						 GUEST_NOTE };
+	struct guest_note n = { .sender = s, .number = h->sent[s]++ };
+	uint16_t type = s == BY_DELEGATE ? GUEST_DELEGATE : types[s];
+
+	if (s == BY_OTHER_LINK)
+		CHECK_OK(peal_send_to(h->e, s, h->guest, type, &n, sizeof(n),
+				      PATIENCE));
+	else
+		CHECK_OK(peal_send(h->e, s, type, &n, sizeof(n), PATIENCE));
+}
+
+static int move_to(struct house *h, uint64_t address, uint32_t worker,
+		   uint64_t ports_of)
+{
+	struct peal_migrate_options o = { .size = sizeof(o),
+					  .worker = 1 + worker,
+					  .ports_of = ports_of };
+
+	return peal_actor_migrate(h->rt, address, &o, &h->newest);
+}
+
+static uint64_t notes_sent(const struct house *h)
+{
+	uint64_t sum = 0;
+	uint32_t i;
+
+	for (i = 0; i < SENDERS; i++)
+		sum += h->sent[i];
+	return sum;
+}
+
+/* What the guest has in its state when it has had all notes. */
+static struct guest settle(struct house *h, uint64_t address)
+{
+	uint64_t until = harness_now_ns() + PATIENCE;
+	struct guest g;
+
+	do {
+		CHECK_OK(peal_kernel_suspend(h->k, PATIENCE));
+		CHECK_OK(peal_actor_state(h->rt, address, &g, sizeof(g)));
+		CHECK_OK(peal_kernel_resume(h->k));
+		CHECK(harness_now_ns() < until);
+	} while (g.notes < notes_sent(h));
+	return g;
+}
+
+static void close_house(struct house *h)
+{
+	struct peal_kernel_info k;
+
+	CHECK_OK(peal_kernel_stop(h->k, PATIENCE));
+	harness_conserved(h->rt);
+	CHECK_OK(peal_kernel_info(h->k, &k));
+	CHECK_EQ(k.told, k.mail_done);
+	CHECK_OK(peal_runtime_shutdown(h->rt));
+}
+
+/* ---- messages ------------------------------------------------------------------ */
+
+PEAL_TEST(an_actor_moves_while_all_kinds_of_senders_send_and_nothing_is_lost)
+{
+	struct peal_kernel_info k;
+	struct house h;
+	struct guest g;
+	uint32_t i, s;
+
+	open_full(&h);
+	for (i = 0; i < 300; i++) {
+		for (s = 0; s < SENDERS; s++)
+			send_note(&h, (enum sender)s);
+		if (i % 37 != 20)
+			continue;
+		h.at = (h.at + 1 + i / 37 % 2) % WORKERS;
+		CHECK_OK(move_to(&h, i & 1 ? h.guest : h.newest, h.at, 0));
+		CHECK(h.newest != h.guest);
+	}
+	g = settle(&h, h.guest);
+	CHECK_EQ(g.id, ID);
+	CHECK_EQ(g.notes, notes_sent(&h));
+	CHECK_EQ(g.disorder, 0);
+	for (s = 0; s < SENDERS; s++)
+		CHECK_EQ(g.next[s], h.sent[s]);
+	CHECK_OK(peal_kernel_info(h.k, &k));
+	CHECK_EQ(k.failed, 0);
+	CHECK_EQ(k.mail_dead, 0);
+	CHECK_EQ(k.actors, 7);
+	CHECK_OK(peal_unsubscribe(h.rt, h.topic, h.newest));
+	close_house(&h);
+}
+
+PEAL_TEST(who_moved_before_its_kernel_drains_gets_all_that_was_sent)
+{
+	struct house h;
+	struct guest g;
+	uint32_t i;
+
+	open_house(&h, harness_open(1, ""), lanes);
+	h.guest = spawn(&h, "guest", 0, 0);
+	harness_from(h.rt, h.e, BY_LINK, h.guest, plain);
+	for (i = 0; i < 300; i++) {
+		send_note(&h, BY_LINK);
+		if (i == 100 || i == 200)
+			CHECK_OK(move_to(&h, h.guest, i / 100, 0));
+	}
+	CHECK_OK(peal_send_end(h.e, BY_LINK, PATIENCE));
+	CHECK_OK(peal_kernel_drain(h.k, PATIENCE));
+	CHECK_OK(peal_actor_state(h.rt, h.guest, &g, sizeof(g)));
+	CHECK_EQ(g.notes, 300);
+	CHECK_EQ(g.disorder, 0);
+	CHECK_EQ(move_to(&h, h.guest, 0, 0), PEAL_ESTOPPED);
+	CHECK_CONTAINS(peal_last_error()->text, "has ended");
+	CHECK_OK(peal_actor_state(h.rt, h.newest, &g, sizeof(g)));
+	close_house(&h);
+}
+
+/* ---- addresses ----------------------------------------------------------------- */
+
+PEAL_TEST(all_addresses_of_a_moved_actor_lead_to_it)
+{
+	struct peal_link_info info;
+	struct peal_link *link;
+	uint64_t found = 0, second;
+	char name[PEAL_NAME_BYTES];
+	struct house h;
+
+	open_full(&h);
+	CHECK_OK(peal_name_set(h.rt, h.guest, "guest"));
+	CHECK_OK(move_to(&h, h.guest, 1, 0));
+	second = h.newest;
+	CHECK_OK(move_to(&h, h.guest, 2, 0));
+	CHECK(second != h.guest && second != h.newest);
+	CHECK_OK(peal_name_find(h.rt, "guest", &found));
+	CHECK_EQ(found, h.guest);
+	CHECK_OK(peal_name_of(h.rt, h.guest, name));
+	link = harness_from(h.rt, h.e, SENDERS, second, plain);
+	info = harness_info(link);
+	CHECK_EQ(info.to, h.newest);
+	CHECK_OK(peal_link_destroy(link));
+	CHECK_OK(peal_unsubscribe(h.rt, h.topic, second));
+	CHECK_OK(peal_subscribe(h.rt, h.topic, h.guest, 0));
+	CHECK_EQ(peal_subscribe(h.rt, h.topic, h.newest, 0), PEAL_EEXIST);
+	send_note(&h, BY_TOPIC);
+	CHECK_EQ(settle(&h, second).next[BY_TOPIC], 1);
+	close_house(&h);
+}
+
+PEAL_TEST(requests_to_an_old_address_are_replied_to)
+{
+	struct peal_received r;
+	struct peal_requester *asker = NULL;
+	uint64_t porter[2], owner[2], notes = 7, i;
+	struct house h;
+
+	open_house(&h, harness_open(1, ""), lanes);
+	for (i = 0; i < 2; i++)
+		owner[i] = spawn(&h, "porter", (uint32_t)i, 0);
+	porter[0] = spawn(&h, "porter", 0, owner[0]);
+	CHECK_OK(peal_requester_open(h.rt, porter[0], NULL, &asker));
+	for (i = 0; i < 2; i++)
+		CHECK_OK(peal_requester_listen(asker, owner[i], 0));
+	for (i = 0; i < 4; i++) {
+		CHECK_OK(peal_request(asker, GUEST_ASK, NULL, 0, &notes,
+				      sizeof(notes), &r, PATIENCE));
+		CHECK_EQ(notes, 0);
+		CHECK_OK(move_to(&h, porter[0], i % 2 ? 0 : 1,
+				 owner[i % 2 ? 0 : 1]));
+	}
+	CHECK_OK(peal_requester_close(asker));
+	close_house(&h);
+}
+
+/* ---- the end of it --------------------------------------------------------------- */
+
+/* It lives on worker 2, after two moves: its addresses. */
+static void make_mover(struct house *h, uint64_t was[3])
+{
+	h->guest = was[0] = spawn(h, "guest", 0, 0);
+	CHECK_OK(move_to(h, was[0], 1, 0));
+	was[1] = h->newest;
+	CHECK_OK(move_to(h, was[0], 2, 0));
+	was[2] = h->newest;
+}
+
+PEAL_TEST(the_end_of_a_moved_actor_frees_all_that_it_had)
+{
+	uint64_t was[3], actors[ACTORS];
+	struct house h;
+	uint32_t by, i;
+
+	open_house(&h, harness_open(1, ""), lanes);
+	for (by = 0; by < 3; by++) {
+		make_mover(&h, was);
+		CHECK_OK(peal_name_set(h.rt, was[1], "mover"));
+		CHECK_EQ(peal_actor_retire_many(h.rt, was, 2), PEAL_EINVAL);
+		CHECK_CONTAINS(peal_last_error()->text, "is there twice");
+		CHECK_OK(peal_actor_retire(h.rt, was[by]));
+		for (i = 0; i < 3; i++)
+			CHECK_EQ(peal_actor_retire(h.rt, was[i]), PEAL_ENOENT);
+		/* all of max_actors are there again */
+		CHECK_OK(peal_actor_spawn_many(h.k, "guest", NULL, ACTORS,
+					       actors));
+		CHECK_OK(peal_actor_retire_many(h.rt, actors, ACTORS));
+	}
+	close_house(&h);
+}
+
+PEAL_TEST(an_end_that_is_refused_takes_no_address_away)
+{
+	struct peal_link *link;
+	uint64_t was[3];
+	struct house h;
+	uint32_t i;
+
+	open_house(&h, harness_open(1, ""), lanes);
+	make_mover(&h, was);
+	link = harness_from(h.rt, h.e, BY_LINK, was[0], plain);
+	spawn_herald(&h, BY_OTHER_LINK, 1);
+	for (i = 0; i < 3; i++) {
+		CHECK_EQ(peal_actor_retire(h.rt, was[i]), PEAL_EBUSY);
+		CHECK_CONTAINS(peal_last_error()->text, "1 links or actors");
+	}
+	send_note(&h, BY_LINK);
+	send_note(&h, BY_OTHER_LINK); /* to the first one */
+	CHECK_EQ(settle(&h, was[1]).notes, 2);
+	CHECK_OK(peal_link_destroy(link));
+	CHECK_OK(peal_actor_retire(h.rt, was[1]));
+	close_house(&h);
+}
+
+PEAL_TEST(messages_for_a_moved_actor_that_has_ended_are_dead)
+{
+	struct peal_kernel_info k;
+	struct peal_link *link;
+	uint64_t was[3];
+	struct house h;
+
+	open_house(&h, harness_open(1, ""), lanes);
+	make_mover(&h, was);
+	link = harness_from(h.rt, h.e, BY_OTHER_LINK,
+			    spawn_bare(&h, "guest", 1), plain);
+	send_note(&h, BY_OTHER_LINK);
+	CHECK_EQ(settle(&h, was[0]).notes, 1);
+	CHECK_OK(peal_actor_retire(h.rt, was[0]));
+	send_note(&h, BY_OTHER_LINK);
+	EVENTUALLY(harness_info(link).dead[PEAL_REASON_NO_ACTOR] == 1);
+	CHECK_OK(peal_kernel_info(h.k, &k));
+	CHECK_EQ(k.actors, 1);
+	close_house(&h);
+}
+
+/* ---- supervisors, monitors --------------------------------------------------------- */
+
+static uint64_t spawn_ward(struct house *h, struct peal_supervisor *s,
+			   uint32_t worker)
+{
+	struct guest init = { .id = ID };
+	struct peal_actor_options o = { .size = sizeof(o),
+					.worker = 1 + worker,
+					.init = &init,
+					.init_bytes = sizeof(init),
+					.supervisor = s };
+	uint64_t address = 0;
+
+	CHECK_OK(peal_actor_spawn(h->k, "guest", &o, &address));
+	return address;
+}
+
+/* Fails, and then gets a note: what it has in its state behind that. */
+static struct guest fail_and_note(struct house *h, uint32_t port, uint64_t ward)
+{
+	struct guest_note n = { .sender = 0 };
+	struct guest g;
+
+	CHECK_OK(peal_send(h->e, port, GUEST_FAIL, &n, sizeof(n), PATIENCE));
+	CHECK_OK(peal_send(h->e, port, GUEST_NOTE, &n, sizeof(n), PATIENCE));
+	h->sent[0] = 1;
+	g = settle(h, ward);
+	CHECK_EQ(g.notes, 1);
+	CHECK_EQ(g.id, ID);
+	return g;
+}
+
+PEAL_TEST(a_moved_actor_begins_anew_where_it_is_with_all_of_its_supervisor)
+{
+	struct peal_supervisor_options o = { .size = sizeof(o),
+					     .strategy = PEAL_ONE_FOR_ALL,
+					     .restarts = 2,
+					     .period_ns = 3600ULL * SECOND };
+	struct peal_supervisor_info info;
+	struct peal_supervisor *s = NULL;
+	struct peal_kernel_info k;
+	uint64_t ward[2];
+	struct house h;
+
+	open_house(&h, harness_open(1, ""), lanes);
+	CHECK_OK(peal_supervisor_create(h.k, &o, &s));
+	ward[0] = spawn_ward(&h, s, 0);
+	ward[1] = spawn_ward(&h, s, 1);
+	harness_from(h.rt, h.e, 0, ward[0], plain);
+	harness_from(h.rt, h.e, 1, ward[1], plain);
+	CHECK_OK(move_to(&h, ward[0], 2, 0));
+	fail_and_note(&h, 0, ward[0]);
+	/* the other one has the mark, and takes it along */
+	CHECK_OK(move_to(&h, ward[1], 2, 0));
+	fail_and_note(&h, 1, ward[1]);
+	CHECK_OK(move_to(&h, ward[0], 1, 0));
+	CHECK_OK(peal_supervisor_info(s, &info));
+	CHECK_EQ(info.members, 2);
+	CHECK_EQ(info.failures, 2);
+	CHECK_EQ(info.given_up, 0);
+	/* one too many: both are given up, wherever they are */
+	h.sent[0] = 0;
+	CHECK_OK(peal_send(h.e, 0, GUEST_FAIL, &info, 16, PATIENCE));
+	EVENTUALLY(!peal_supervisor_info(s, &info) && info.given_up);
+	CHECK_OK(move_to(&h, ward[1], 0, 0));
+	CHECK_OK(peal_send(h.e, 1, GUEST_NOTE, &info, 16, PATIENCE));
+	EVENTUALLY(!peal_kernel_info(h.k, &k) && k.mail_dead == 4);
+	close_house(&h);
+}
+
+PEAL_TEST(who_monitors_an_actor_hears_of_its_end_after_a_move)
+{
+	struct peal_monitor_options o = { .size = sizeof(o), .tag = 5 };
+	struct peal_received r;
+	struct peal_down down;
+	uint64_t was[3], monitor;
+	struct house h;
+	uint32_t i;
+
+	open_house(&h, harness_open(1, ""), lanes);
+	make_mover(&h, was);
+	for (i = 0; i < 3; i++)
+		CHECK_OK(peal_monitor(h.k, peal_endpoint_address(h.e), was[i],
+				      &o, &monitor));
+	CHECK_OK(peal_actor_retire(h.rt, was[1]));
+	for (i = 0; i < 3; i++) {
+		CHECK_OK(peal_receive(h.e, &down, sizeof(down), &r, PATIENCE));
+		CHECK_EQ(down.reason, PEAL_DOWN_RETIRED);
+		CHECK_EQ(down.tag, 5);
+	}
+	CHECK(peal_receive(h.e, &down, sizeof(down), &r, 0) < 0);
+	close_house(&h);
+}
+
+/* ---- what is refused --------------------------------------------------------------- */
+
+static void expect_refused(struct house *h, uint64_t address, uint32_t worker,
+			   uint64_t ports_of, int code, const char *text)
+{
+	CHECK_EQ(move_to(h, address, worker, ports_of), code);
+	CHECK_CONTAINS(peal_last_error()->text, text);
+}
+
+PEAL_TEST(what_cannot_move_is_refused_and_stays)
+{
+	uint64_t guest, owner[2], sharer, other;
+	struct peal_migrate_options o = { .size = sizeof(o) };
+	struct peal_link *link;
+	struct house h;
+
+	open_house(&h, harness_open(1, ""), 1);
+	guest = spawn(&h, "guest", 0, 0);
+	owner[0] = spawn(&h, "porter", 0, 0);
+	owner[1] = spawn(&h, "porter", 1, 0);
+	other = spawn(&h, "porter", 2, 0);
+	CHECK_EQ(peal_actor_migrate(NULL, guest, &o, NULL), PEAL_EINVAL);
+	o.size = 3;
+	CHECK_EQ(peal_actor_migrate(h.rt, guest, &o, NULL), PEAL_EINVAL);
+	expect_refused(&h, guest + 100, 1, 0, PEAL_ENOENT,
+		       "no actor with the address");
+	expect_refused(&h, peal_endpoint_address(h.e), 1, 0, PEAL_ENOENT,
+		       "no actor with the address");
+	expect_refused(&h, guest, WORKERS, 0, PEAL_ENOENT, "no worker 3");
+	expect_refused(&h, guest, 0, 0, PEAL_EINVAL, "is of worker 0 already");
+	link = harness_to(h.rt, owner[0], h.e, plain);
+	expect_refused(&h, owner[0], 1, 0, PEAL_EBUSY, "comes from port 0");
+	CHECK_OK(peal_link_destroy(link));
+	sharer = spawn(&h, "porter", 0, owner[0]);
+	expect_refused(&h, owner[0], 1, 0, PEAL_EBUSY, "shares the ports");
+	expect_refused(&h, sharer, 1, 0, PEAL_EINVAL, "name an actor of its");
+	expect_refused(&h, sharer, 1, guest, PEAL_EINVAL, "of worker 0, not");
+	expect_refused(&h, sharer, 0, sharer, PEAL_EINVAL,
+		       "the one that moves");
+	expect_refused(&h, sharer, 1, guest + 100, PEAL_ENOENT, "`ports_of`");
+	CHECK_OK(move_to(&h, guest, 1, 0));
+	expect_refused(&h, sharer, 1, h.newest, PEAL_EINVAL, "has 1 ports");
+	CHECK_OK(move_to(&h, sharer, 1, owner[1]));
+	CHECK_EQ(peal_actor_retire(h.rt, owner[1]), PEAL_EBUSY);
+	CHECK_OK(peal_actor_retire(h.rt, sharer));
+	CHECK_OK(move_to(&h, owner[0], 2, 0)); /* nobody shares its ports now */
+	/* all four of worker 1's ports: one is owner[1]'s */
+	spawn(&h, "porter", 1, 0);
+	spawn(&h, "porter", 1, 0);
+	spawn(&h, "porter", 1, 0);
+	expect_refused(&h, other, 1, 0, PEAL_ENOSPC, "of max_ports are left");
+	close_house(&h);
+}
+
+PEAL_TEST(an_actor_moves_until_the_table_is_full_and_is_none_the_worse)
+{
+	struct peal_migrate_options next = { .size = sizeof(next) };
+	struct peal_link *link;
+	struct house h;
+	uint32_t i;
+
+	open_house(&h, harness_open(1, ""), 1);
+	h.guest = spawn(&h, "guest", 0, 0);
+	link = harness_from(h.rt, h.e, BY_LINK, h.guest, plain);
+	for (i = 1; i < ACTORS; i++) {
+		send_note(&h, BY_LINK);
+		CHECK_OK(peal_actor_migrate(h.rt, h.guest, &next, NULL));
+	}
+	CHECK_EQ(peal_actor_migrate(h.rt, h.guest, &next, &h.newest),
+		 PEAL_ENOSPC);
+	CHECK_CONTAINS(peal_last_error()->text, "all 24 of max_actors");
+	CHECK(h.newest != h.guest);
+	send_note(&h, BY_LINK);
+	CHECK_EQ(settle(&h, h.newest).disorder, 0);
+	CHECK_OK(peal_link_destroy(link));
+	CHECK_OK(peal_actor_retire(h.rt, h.guest));
+	close_house(&h);
+}
+
+PEAL_TEST(an_actor_moves_to_any_entry_of_a_large_table)
+{
+	struct peal_kernel_options k = { .size = sizeof(k),
+					 .workers = WORKERS,
+					 .max_actors = MANY + 3,
+					 .mailbox_slots = 16 };
+	uint64_t *others = calloc(MANY, sizeof(*others));
+	struct peal_link *link;
+	struct house h;
+
+	memset(&h, 0, sizeof(h));
+	h.rt = harness_open(1, "");
+	h.e = harness_endpoint(h.rt);
+	CHECK_OK(peal_kernel_launch(h.rt, 0, &peal_program_guest, &k, &h.k));
+	CHECK_OK(peal_actor_spawn_many(h.k, "lie", NULL, MANY, others));
+	free(others);
+	h.guest = spawn(&h, "guest", 0, 0);
+	link = harness_from(h.rt, h.e, BY_LINK, h.guest, plain);
+	send_note(&h, BY_LINK);
+	CHECK_OK(move_to(&h, h.guest, 1, 0));
+	send_note(&h, BY_LINK);
+	CHECK_OK(move_to(&h, h.guest, 2, 0));
+	CHECK_EQ((uint32_t)h.newest, MANY + 2);
+	send_note(&h, BY_LINK);
+	CHECK_EQ(settle(&h, h.newest).disorder, 0);
+	CHECK_EQ(settle(&h, h.newest).notes, 3);
+	CHECK_OK(peal_link_destroy(link));
+	close_house(&h);
+}
+
+PEAL_TEST(actors_with_a_limit_stay)
+{
+	struct peal_kernel_options k = { .size = sizeof(k),
+					 .workers = WORKERS,
+					 .mailbox_slots = 16,
+					 .max_limits = 1 };
+	struct peal_actor_options o = { .size = sizeof(o),
+					.worker = 1,
+					.mailbox_limit = 4,
+					.mailbox_full = PEAL_FULL_FAIL };
+	struct house h;
+
+	memset(&h, 0, sizeof(h));
+	h.rt = harness_open(1, "");
+	h.e = harness_endpoint(h.rt);
+	CHECK_OK(peal_kernel_launch(h.rt, 0, &peal_program_guest, &k, &h.k));
+	CHECK_OK(peal_actor_spawn(h.k, "guest", &o, &h.guest));
+	expect_refused(&h, h.guest, 1, 0, PEAL_ENOTSUP, "has a limit");
+	CHECK_EQ(h.newest, h.guest);
+	CHECK_OK(peal_actor_retire(h.rt, h.guest));
+	CHECK_OK(move_to(&h, spawn(&h, "guest", 0, 0), 1, 0));
+	close_house(&h);
+}
+
+PEAL_TEST(kernels_without_mailboxes_and_members_of_pools_do_not_move)
+{
+	struct peal_kernel_options o = { .size = sizeof(o),
+					 .workers = 2,
+					 .max_pools = 1 };
+	uint64_t pool, member, address;
+	struct house h;
+
+	memset(&h, 0, sizeof(h));
+	h.rt = harness_open(1, "");
+	CHECK_OK(peal_kernel_launch(h.rt, 0, &peal_program_pools, &o, &h.k));
+	member = harness_spawn(h.k, "tally", 0);
+	CHECK_OK(peal_pool_create(h.k, NULL, &pool));
+	expect_refused(&h, member, 1, 0, PEAL_ENOTSUP, "has no mailboxes");
+	CHECK_OK(peal_kernel_stop(h.k, PATIENCE));
+	CHECK_OK(peal_kernel_destroy(h.k));
+	o.mailbox_slots = 64;
+	CHECK_OK(peal_kernel_launch(h.rt, 0, &peal_program_pools, &o, &h.k));
+	CHECK_OK(peal_pool_create(h.k, NULL, &pool));
+	member = harness_spawn(h.k, "tally", 0);
+	expect_refused(&h, pool, 1, 0, PEAL_ENOENT, "no actor");
+	CHECK_OK(peal_pool_join(h.rt, pool, member));
+	expect_refused(&h, member, 1, 0, PEAL_EBUSY, "is a member of a pool");
+	CHECK_OK(peal_pool_leave(h.rt, pool, member));
+	CHECK_OK(move_to(&h, member, 1, 0));
+	address = h.newest;
+	CHECK_OK(peal_pool_join(h.rt, pool, member)); /* of its new worker */
+	CHECK_EQ(peal_pool_join(h.rt, pool, address), PEAL_EEXIST);
+	CHECK_OK(peal_pool_leave(h.rt, pool, member));
+	CHECK_OK(peal_runtime_shutdown(h.rt));
+}
+
+/* ---- workers that do not answer ------------------------------------------------------ */
+
+/* A worker that is in a handler until the word is set. */
+static void hold(struct house *h, uint32_t worker, const uint64_t *word)
+{
+	uint64_t holder = spawn_bare(h, "lie", worker);
+	uint64_t at = (uint64_t)(uintptr_t)word;
+	struct peal_worker_info info;
+
+	harness_from(h->rt, h->e, 10 + worker, holder, plain);
+	CHECK_OK(peal_send(h->e, 10 + worker, 0, &at, sizeof(at), PATIENCE));
+	EVENTUALLY(!peal_worker_info(h->k, worker, &info) &&
+		   info.actor == (int64_t)(uint32_t)holder);
+}
+
+PEAL_TEST(a_worker_that_does_not_answer_is_named_and_nothing_is_half_done)
+{
+	uint64_t open[2] = { 0, 0 };
+	struct peal_link *link;
+	struct house h;
+
+	open_house(&h, harness_open_hasty(), 1);
+	h.guest = spawn(&h, "guest", 0, 0);
+	link = harness_from(h.rt, h.e, BY_LINK, h.guest, plain);
+	hold(&h, 1, &open[1]);
+	expect_refused(&h, h.guest, 1, 0, PEAL_EHUNG, "worker 1 of kernel");
+	CHECK_EQ(h.newest, h.guest);
+	send_note(&h, BY_LINK);
+	EVENTUALLY(harness_info(link).delivered == 1);
+	peal_store_release_sys(&open[1], 1);
+	hold(&h, 0, &open[0]);
+	send_note(&h, BY_LINK); /* which waits behind that */
+	expect_refused(&h, h.guest, 2, 0, PEAL_EHUNG, "worker 0 of kernel");
+	CHECK_EQ(h.newest, h.guest);
+	peal_store_release_sys(&open[0], 1);
+	/* it is there, or moves there now */
+	expect_refused(&h, h.guest, 2, 0, PEAL_EINVAL, "of worker 2 already");
+	CHECK(h.newest != h.guest);
+	send_note(&h, BY_LINK);
+	CHECK_EQ(settle(&h, h.guest).notes, 3);
+	CHECK_EQ(settle(&h, h.newest).disorder, 0);
+	CHECK_OK(peal_actor_retire(h.rt, spawn_bare(&h, "guest", 0)));
+	close_house(&h);
+}
+
+PEAL_TEST(who_waits_for_answers_moves_when_they_have_come)
+{
+	struct peal_kernel_info k;
+	uint64_t open = 0;
+	struct house h;
+
+	open_house(&h, harness_open(1, ""), lanes);
+	h.guest = spawn(&h, "guest", 1, 0);
+	spawn_herald(&h, BY_TELL, 0);
+	hold(&h, 1, &open);
+	CHECK_OK(peal_send(h.e, BY_TELL, GUEST_QUERY, NULL, 0, PATIENCE));
+	EVENTUALLY(!peal_kernel_info(h.k, &k) && k.asks.open == 1);
+	CHECK_EQ(move_to(&h, h.herald[BY_TELL], 2, 0), PEAL_EAGAIN);
+	CHECK_CONTAINS(peal_last_error()->text, "waits for answers");
+	CHECK_EQ(h.newest, h.herald[BY_TELL]);
+	peal_store_release_sys(&open, 1);
+	EVENTUALLY(!move_to(&h, h.herald[BY_TELL], 2, 0));
+	close_house(&h);
+}
+
+PEAL_TEST(actors_of_handlers_stay_and_so_do_the_ports_that_they_share)
+{
+	uint64_t owner, made;
+	struct house h;
+
+	open_house(&h, harness_open(1, ""), lanes);
+	spawn_herald(&h, BY_TELL, 0);
+	owner = spawn(&h, "porter", 0, 0);
+	made = (owner >> 32 << 32) | ACTORS; /* the first one of worker 0 */
+	CHECK_OK(peal_send(h.e, BY_TELL, GUEST_BREED, &owner, sizeof(owner),
+			   PATIENCE));
+	EVENTUALLY(move_to(&h, made, 1, 0) == PEAL_ENOTSUP);
+	CHECK_CONTAINS(peal_last_error()->text, "was made by a handler");
+	expect_refused(&h, owner, 1, 0, PEAL_EBUSY, "handlers have made share");
+	CHECK_EQ(h.newest, owner);
+	CHECK_OK(peal_actor_retire(h.rt, made));
+	CHECK_OK(move_to(&h, owner, 1, 0));
+	close_house(&h);
+}
+
+PEAL_TEST_MAIN(
+	RUN_LANES(
+		an_actor_moves_while_all_kinds_of_senders_send_and_nothing_is_lost);
+	RUN_LANES(who_moved_before_its_kernel_drains_gets_all_that_was_sent);
+	RUN_LANES(all_addresses_of_a_moved_actor_lead_to_it);
+	RUN_LANES(requests_to_an_old_address_are_replied_to);
+	RUN_LANES(the_end_of_a_moved_actor_frees_all_that_it_had);
+	RUN_LANES(an_end_that_is_refused_takes_no_address_away);
+	RUN_LANES(messages_for_a_moved_actor_that_has_ended_are_dead);
+	RUN_LANES(
+		a_moved_actor_begins_anew_where_it_is_with_all_of_its_supervisor);
+	RUN_LANES(who_monitors_an_actor_hears_of_its_end_after_a_move);
+	RUN_LANES(who_waits_for_answers_moves_when_they_have_come);
+	RUN_LANES(actors_of_handlers_stay_and_so_do_the_ports_that_they_share);
+	RUN(what_cannot_move_is_refused_and_stays);
+	RUN(an_actor_moves_until_the_table_is_full_and_is_none_the_worse);
+	RUN(an_actor_moves_to_any_entry_of_a_large_table);
+	RUN(actors_with_a_limit_stay);
+	RUN(kernels_without_mailboxes_and_members_of_pools_do_not_move);
+	RUN(a_worker_that_does_not_answer_is_named_and_nothing_is_half_done);)

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A guest goes from worker to worker while others send it notes, by links and by
+ * mailboxes: it gets each once, those of each sender in order. Wards fail
+ * meanwhile, one of which moves too: all begin anew, once for each failure.
+ */
+#include "runtime/guest.h"
+#include "sim/seeds.h"
+
+PEAL_DECLARE_PROGRAM(guest);
+
+#define WORKERS 3
+#define MOVES 10 /* at most */
+#define NOTES 240 /* at most */
+#define WARDS 3
+
+/* Senders: the host, by its link to the guest's first worker and to another one;
+ * and a herald of each worker. */
+#define SENDERS (2 + WORKERS)
+
+struct scene {
+	struct peal_runtime *rt;
+	struct peal_kernel *k;
+	struct peal_endpoint *e;
+	struct peal_supervisor *supervisor;
+	unsigned long long random;
+	uint64_t guest, herald[WORKERS], ward[WARDS];
+	uint64_t sent[SENDERS];
+	uint32_t notes;
+	uint32_t fails, failed; /* that are yet to come; that came */
+	uint32_t at; /* the guest's worker */
+	uint32_t ward_at; /* that of the last ward */
+};
+
+static uint32_t draw(struct scene *s, uint32_t n)
+{
+	return (uint32_t)(test_random(&s->random) >> 32) % n;
+}
+
+static uint64_t spawn(struct scene *s, const char *handler, uint32_t worker,
+		      const void *init, uint64_t bytes,
+		      struct peal_supervisor *supervisor)
+{
+	struct peal_actor_options o = { .size = sizeof(o),
+					.worker = 1 + worker,
+					.init = init,
+					.init_bytes = bytes,
+					.supervisor = supervisor };
+	uint64_t address = 0;
+
+	CHECK_OK(peal_actor_spawn(s->k, handler, &o, &address));
+	return address;
+}
+
+static void make_actors(struct scene *s)
+{
+	struct peal_supervisor_options o = { .size = sizeof(o),
+					     .strategy = PEAL_ONE_FOR_ALL,
+					     .restarts = PEAL_RESTARTS_MAX };
+	struct guest init = { .id = 1 };
+	struct peal_link_options l = { .capacity = 8 };
+	struct herald herald;
+	uint32_t i;
+
+	CHECK_OK(peal_supervisor_create(s->k, &o, &s->supervisor));
+	s->guest = spawn(s, "guest", 0, &init, sizeof(init), NULL);
+	harness_from(s->rt, s->e, 0, s->guest, l);
+	for (i = 0; i < WORKERS; i++) {
+		herald.guest = (uint32_t)s->guest;
+		herald.sender = 2 + i;
+		herald.number = 0;
+		s->herald[i] =
+			spawn(s, "herald", i, &herald, sizeof(herald), NULL);
+		harness_from(s->rt, s->e, 2 + i, s->herald[i], l);
+	}
+	harness_from(s->rt, s->e, 1, s->herald[1], l);
+	for (i = 0; i < WARDS; i++) {
+		s->ward[i] = spawn(s, "guest", i % WORKERS, &init, sizeof(init),
+				   s->supervisor);
+		harness_from(s->rt, s->e, SENDERS + i, s->ward[i], l);
+	}
+	s->ward_at = (WARDS - 1) % WORKERS;
+}
+
+static void begin(struct scene *s, uint64_t random)
+{
+	struct peal_kernel_options o = { .size = sizeof(o),
+					 .workers = WORKERS,
+					 .max_supervisors = 1,
+					 .max_actors = 8 + 2 * MOVES };
+
+	memset(s, 0, sizeof(*s));
+	s->random = random;
+	s->notes = 1 + draw(s, NOTES);
+	s->fails = draw(s, 3);
+	s->rt = harness_open(1, "");
+	seeds_tell_stuck(s->rt);
+	s->e = harness_endpoint(s->rt);
+	o.lanes = draw(s, 8) ? 1 : 3;
+	o.mailbox_slots = 4u << draw(s, 4);
+	CHECK_OK(peal_kernel_launch(s->rt, 0, &peal_program_guest, &o, &s->k));
+	make_actors(s);
+}
+
+static void send(struct scene *s, uint32_t port, uint64_t to, uint16_t type,
+		 uint32_t sender)
+{
+	struct guest_note n = { .sender = sender, .number = s->sent[sender]++ };
+
+	CHECK_OK(to ? peal_send_to(s->e, port, to, type, &n, sizeof(n),
+				   PATIENCE) :
+		      peal_send(s->e, port, type, &n, sizeof(n), PATIENCE));
+}
+
+/* One of the wards fails, now and then. */
+static void fail(struct scene *s)
+{
+	struct guest_note n = { .sender = 0 };
+
+	if (!s->fails || draw(s, 8))
+		return;
+	s->fails--;
+	s->failed++;
+	CHECK_OK(peal_send(s->e, SENDERS + draw(s, WARDS), GUEST_FAIL, &n,
+			   sizeof(n), PATIENCE));
+}
+
+static void *send_all(void *argument)
+{
+	struct scene *s = (struct scene *)argument;
+	uint32_t i, sender;
+
+	for (i = 0; i < s->notes; i++) {
+		sender = draw(s, SENDERS);
+		send(s, sender, sender == 1 ? s->guest : 0,
+		     sender < 2 ? GUEST_NOTE : GUEST_TELL, sender);
+		fail(s);
+	}
+	return NULL;
+}
+
+/* From where it is to another worker. */
+static void move(struct scene *s, uint64_t actor, uint32_t *at)
+{
+	struct peal_migrate_options o = { .size = sizeof(o) };
+
+	*at = (*at + 1 + draw(s, WORKERS - 1)) % WORKERS;
+	o.worker = 1 + *at;
+	CHECK_OK(peal_actor_migrate(s->rt, actor, &o, NULL));
+}
+
+static void *move_all(void *argument)
+{
+	struct scene *s = (struct scene *)argument;
+	uint32_t n = draw(s, MOVES + 1);
+
+	while (n--) {
+		identity_sleep_us(draw(s, 20));
+		move(s, s->guest, &s->at);
+		if (draw(s, 2))
+			move(s, s->ward[WARDS - 1], &s->ward_at);
+	}
+	return NULL;
+}
+
+/* What an actor has, when it has had so many notes. */
+static struct guest await(struct scene *s, uint64_t actor, uint64_t notes)
+{
+	uint64_t until = harness_now_ns() + PATIENCE;
+	struct guest g;
+
+	do {
+		CHECK(harness_now_ns() < until);
+		CHECK_OK(peal_kernel_suspend(s->k, PATIENCE));
+		CHECK_OK(peal_actor_state(s->rt, actor, &g, sizeof(g)));
+		CHECK_OK(peal_kernel_resume(s->k));
+	} while (g.notes < notes);
+	return g;
+}
+
+/* Who is to begin anew does so before its last note. */
+static void check_wards(struct scene *s)
+{
+	struct guest_note n = { .sender = 0 };
+	struct peal_supervisor_info info;
+	struct guest g;
+	uint32_t i;
+
+	for (i = 0; i < WARDS; i++)
+		CHECK_OK(peal_send(s->e, SENDERS + i, GUEST_NOTE, &n, sizeof(n),
+				   PATIENCE));
+	for (i = 0; i < WARDS; i++) {
+		g = await(s, s->ward[i], 1);
+		CHECK_EQ(g.id, 1);
+		CHECK_EQ(g.notes, 1);
+	}
+	CHECK_OK(peal_supervisor_info(s->supervisor, &info));
+	CHECK_EQ(info.members, WARDS);
+	CHECK(info.restarted <= WARDS * info.failures);
+	CHECK(info.restarted >= WARDS * (info.failures != 0));
+}
+
+static void end(struct scene *s)
+{
+	uint64_t sum = 0;
+	struct peal_kernel_info k;
+	struct guest g;
+	uint32_t i;
+
+	for (i = 0; i < SENDERS; i++)
+		sum += s->sent[i];
+	g = await(s, s->guest, sum);
+	CHECK_EQ(g.notes, sum);
+	CHECK_EQ(g.disorder, 0);
+	for (i = 0; i < SENDERS; i++)
+		CHECK_EQ(g.next[i], s->sent[i]);
+	EVENTUALLY(!peal_kernel_info(s->k, &k) && k.failed == s->failed);
+	await(s, s->guest, sum); /* and their supervisor knows of them */
+	check_wards(s);
+	CHECK_OK(peal_kernel_stop(s->k, PATIENCE));
+	harness_conserved(s->rt);
+	CHECK_OK(peal_kernel_info(s->k, &k));
+	CHECK_EQ(k.told, k.mail_done);
+	CHECK_OK(peal_runtime_shutdown(s->rt));
+}
+
+static void guests(uint64_t random)
+{
+	pthread_t thread[2];
+	struct scene s;
+	uint32_t i;
+
+	begin(&s, random);
+	CHECK(!pthread_create(&thread[0], NULL, send_all, &s));
+	CHECK(!pthread_create(&thread[1], NULL, move_all, &s));
+	for (i = 0; i < 2; i++)
+		CHECK(!pthread_join(thread[i], NULL));
+	end(&s);
+}
+
+static const struct seeds_scene moves = {
+	.name = "moves", .run = guests, .least = 400, .limit_ms = 3000
+};
+
+PEAL_TEST(a_guest_that_moves_gets_each_note_once_and_in_order)
+{
+	seeds_run(&moves);
+}
+
+PEAL_TEST(a_note_that_follows_a_guest_twice_is_found)
+{
+	seeds_find(&moves, PEALI_FAULT_ONWARD_TWICE);
+}
+
+PEAL_TEST(a_note_that_overtakes_others_by_a_short_cut_is_found)
+{
+	seeds_find(&moves, PEALI_FAULT_OVERTAKES);
+}
+
+PEAL_TEST_MAIN(RUN(a_guest_that_moves_gets_each_note_once_and_in_order);
+	       RUN(a_note_that_follows_a_guest_twice_is_found);
+	       RUN(a_note_that_overtakes_others_by_a_short_cut_is_found);)
