@@ -112,8 +112,8 @@ void peali_board_give(struct peali_board *b)
 		b->used = 0;
 }
 
-int peali_board_look(struct peali_board *b, uint64_t *number_out,
-		     int32_t *error_out)
+/* Whether a request has ended that was not told yet: 1, its number and its error. */
+static int look(struct peali_board *b, struct peali_refused *out)
 {
 	const struct peal_refusal *refusal =
 		(const struct peal_refusal *)(const void *)(b->words + 1);
@@ -130,11 +130,25 @@ int peali_board_look(struct peali_board *b, uint64_t *number_out,
 		if (number == b->seen[b->at])
 			continue;
 		b->seen[b->at] = number;
-		*number_out = number;
-		*error_out =
+		out->request = number;
+		out->error =
 			-(int32_t)peal_load_relaxed_sys(&refusal[b->at].error);
 		b->at++;
 		return 1;
 	}
 	return 0;
+}
+
+int peali_board_receive(struct peal_endpoint *e, uint32_t input)
+{
+	if (!atomic_load_explicit(&e->rt->limited, memory_order_relaxed) ||
+	    !look(e->board, &e->refused))
+		return 0;
+	memset(&e->message, 0, sizeof(e->message));
+	e->message.header.flags = PEAL_FLAG_REQUEST | PEAL_FLAG_REFUSED;
+	e->message.data = &e->refused;
+	e->message.length = PEAL_REQUEST_BYTES + sizeof(e->refused.error);
+	e->message.kind = PEAL_KIND_DATA;
+	e->message.input = input;
+	return 1;
 }

@@ -33,9 +33,8 @@ void peali_board_give(struct peali_board *board);
 /* A kernel that has limits begins: it knows all boards. */
 void peali_boards_show(struct peal_kernel *kernel);
 void peali_boards_clear(struct peal_runtime *rt);
-/* Whether a request has ended that was not told yet: 1, its number and its error.
- * One thread at a time. */
-int peali_board_look(struct peali_board *board, uint64_t *number_out,
-		     int32_t *error_out);
+/* Whether a request of an endpoint's board has ended that was not told yet: 1 and
+ * its message, as of that input. One thread at a time. */
+int peali_board_receive(struct peal_endpoint *endpoint, uint32_t input);
 
 #endif

@@ -568,9 +568,8 @@ static int look(struct peali_endpoint_input *in, struct peal_link *link,
 	return result;
 }
 
-/* As the input of a message: it is a monitor's, or a board's. */
-#define DOWN_INPUT UINT32_MAX
-#define BOARD_INPUT (UINT32_MAX - 1)
+#define DOWN_INPUT UINT32_MAX /* of a message: it is a monitor's */
+#define BOARD_INPUT (UINT32_MAX - 1) /* a board's */
 
 /* Looks for a down message: 0 and e->message; PEAL_EAGAIN none. */
 static int look_for_downs(struct peal_endpoint *e)
@@ -583,23 +582,6 @@ static int look_for_downs(struct peal_endpoint *e)
 	e->message.length = sizeof(e->down);
 	e->message.kind = PEAL_KIND_DATA;
 	e->message.input = DOWN_INPUT;
-	return 0;
-}
-
-/* Looks for a request that nobody will answer: the same. */
-static int look_at_board(struct peal_endpoint *e)
-{
-	struct peali_refused *r = &e->refused;
-
-	if (!atomic_load_explicit(&e->rt->limited, memory_order_relaxed) ||
-	    !peali_board_look(e->board, &r->request, &r->error))
-		return PEAL_EAGAIN;
-	memset(&e->message, 0, sizeof(e->message));
-	e->message.header.flags = PEAL_FLAG_REQUEST | PEAL_FLAG_REFUSED;
-	e->message.data = r;
-	e->message.length = PEAL_REQUEST_BYTES + sizeof(r->error);
-	e->message.kind = PEAL_KIND_DATA;
-	e->message.input = BOARD_INPUT;
 	return 0;
 }
 
@@ -616,7 +598,8 @@ static int receive_round(struct peal_endpoint *e)
 			return 0;
 		links = 1u << 16; /* as one that is open */
 	}
-	if (PEAL_UNLIKELY(e->board != NULL) && !look_at_board(e))
+	if (PEAL_UNLIKELY(e->board != NULL) &&
+	    peali_board_receive(e, BOARD_INPUT))
 		return 0;
 	for (i = 0; i < n; i++) {
 		uint32_t at = (e->cursor + i) % n;
