@@ -252,6 +252,24 @@ PEAL_TEST(who_has_the_ports_outlives_those_that_share_them)
 	scene_close(&s, 0);
 }
 
+PEAL_TEST(who_has_the_ports_may_have_a_mailbox_with_a_limit)
+{
+	struct peal_kernel_options k = { .spawn_rooms = 2, .max_limits = 4 };
+	struct scene s = scene_open(k);
+	struct peal_actor_options limited = { .size = sizeof(limited),
+					      .mailbox_limit = 4,
+					      .mailbox_full = PEAL_FULL_FAIL };
+	uint64_t owner, actor;
+
+	CHECK_OK(peal_actor_spawn(s.k, "other", &limited, &owner));
+	CHECK_OK(try_make(&s, SPAWNS_OTHER, 1, owner, &actor));
+	CHECK_EQ(try_make(&s, SPAWNS_SPEAKER, 1, owner, &actor), PEAL_EINVAL);
+	CHECK_EQ(peal_actor_retire(s.rt, owner), PEAL_EBUSY);
+	CHECK_OK(peal_actor_retire(s.rt, (s.maker[0] >> 32 << 32) | 64));
+	CHECK_OK(peal_actor_retire(s.rt, owner));
+	scene_close(&s, 0);
+}
+
 /* ---- what is refused --------------------------------------------------------------- */
 
 PEAL_TEST(what_cannot_be_made_is_refused)
@@ -514,6 +532,7 @@ PEAL_TEST_MAIN(
 	RUN_LANES(a_million_are_made_and_ended);
 	RUN_LANES(an_actor_of_a_handler_sends_by_the_ports_of_another);
 	RUN_LANES(who_has_the_ports_outlives_those_that_share_them);
+	RUN_LANES(who_has_the_ports_may_have_a_mailbox_with_a_limit);
 	RUN_LANES(what_cannot_be_made_is_refused);
 	RUN_LANES(a_worker_has_its_own_rooms);
 	RUN_LANES(without_rooms_there_are_none);
