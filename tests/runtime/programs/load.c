@@ -18,6 +18,7 @@ static PEAL_DEV int record(struct peal_worker *w)
 {
 	struct load_record *r = (struct load_record *)peal_state(w);
 	const struct load_note *note = (const struct load_note *)peal_data(w);
+	uint32_t max = w->params->max_inputs;
 
 	if (!peal_is_leader(w))
 		return 0;
@@ -29,8 +30,10 @@ static PEAL_DEV int record(struct peal_worker *w)
 			;
 		return 0;
 	}
-	if (r->n < LOAD_RECORDS)
-		r->input[r->n] = (uint8_t)w->message.input;
+	if (r->n < LOAD_RECORDS) /* mail has a number behind the inputs' */
+		r->input[r->n] = (uint8_t)(w->message.input < max ?
+						   w->message.input :
+						   max);
 	/* for whoever watches while it goes on */
 	peal_store_relaxed_sys(&r->n, r->n + 1);
 	load_spin(r->spin_ns);
