@@ -123,7 +123,7 @@ static PEAL_DEV PEAL_INLINE void peal_copy(void *to, const void *from,
 		memcpy(out + n - 16, in + n - 16, 16);
 	} else if (n == 8) {
 		memcpy(out, in, 8);
-	} else {
+	} else if (n) { /* of no bytes there may be no address */
 		memcpy(out, in, (size_t)n);
 	}
 #else
