@@ -50,31 +50,22 @@ int peali_asks_plan(struct peal_kernel *k, const struct peal_kernel_options *o,
 void peali_asks_add(const struct peal_kernel *k, uint32_t worker,
 		    struct peal_ask_counts *sum)
 {
-	uint64_t *out = (uint64_t *)sum;
-	int i;
+	/* asked is read last: it is never less than what became of them */
+	if (k->params.max_asks)
+		peali_counts_add((uint64_t *)sum, k->asks[worker].count,
+				 PEAL_ASKS_COUNT);
+}
 
-	if (!k->params.max_asks)
-		return;
-	/* asked last: it is never less than what became of them */
-	for (i = PEAL_ASKS_COUNT - 1; i >= 0; i--)
-		out[i] += peal_load_relaxed_sys(&k->asks[worker].count[i]);
+static uint64_t open_at(const struct peal_kernel *k, uint32_t worker)
+{
+	struct peal_ask_counts counts;
+
+	memset(&counts, 0, sizeof(counts));
+	peali_asks_add(k, worker, &counts);
+	return counts.open;
 }
 
 uint64_t peali_asks_keep(const struct peal_kernel *k, uint32_t *worker_out)
 {
-	struct peal_ask_counts counts;
-	uint64_t found = 0;
-	uint32_t i;
-
-	for (i = 0; i < k->params.n_workers; i++) {
-		if (!peal_load_acquire_sys(&k->status[i].drained))
-			return 0;
-		memset(&counts, 0, sizeof(counts));
-		peali_asks_add(k, i, &counts);
-		if (!counts.open || found)
-			continue;
-		found = counts.open;
-		*worker_out = i;
-	}
-	return found;
+	return peali_kernel_keeps(k, open_at, worker_out);
 }

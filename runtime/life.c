@@ -160,6 +160,19 @@ int peali_kernel_tell_all(struct peal_kernel *k, const uint32_t *worker,
 	return tell_failed(k, worker[i ? i - 1 : sent - 1], type, result, call);
 }
 
+uint64_t peali_report_view(const struct peal_kernel *k)
+{
+	return peali_area_view(k->rt, k->device, &k->shared) + k->report_offset;
+}
+
+void peali_report_read(const struct peal_kernel *k, void *out, size_t bytes)
+{
+	const uint8_t *host = (const uint8_t *)(uintptr_t)peali_area_view(
+		k->rt, PEALI_HOST, &k->shared);
+
+	memcpy(out, host + k->report_offset, bytes);
+}
+
 int peali_kernel_tell(struct peal_kernel *k, uint32_t worker, uint16_t type,
 		      const void *data, uint32_t bytes, const char *call)
 {
@@ -274,6 +287,32 @@ static const char *what_blocks(uint64_t blocked, char text[48])
 	snprintf(text, 48, "port %u %s", port,
 		 blocked >> 16 & 1 ? "is not connected" : "has no room");
 	return text;
+}
+
+void peali_counts_add(uint64_t *sum, const uint64_t *count, uint32_t n)
+{
+	while (n-- > 0)
+		sum[n] += peal_load_relaxed_sys(&count[n]);
+}
+
+uint64_t peali_kernel_keeps(const struct peal_kernel *k,
+			    uint64_t (*waiting_at)(const struct peal_kernel *,
+						   uint32_t worker),
+			    uint32_t *worker_out)
+{
+	uint64_t found = 0, n;
+	uint32_t i;
+
+	for (i = 0; i < k->params.n_workers; i++) {
+		if (!peal_load_acquire_sys(&k->status[i].drained))
+			return 0;
+		n = waiting_at(k, i);
+		if (!n || found)
+			continue;
+		found = n;
+		*worker_out = i;
+	}
+	return found;
 }
 
 /* Timers that have yet to send keep the kernel from its end; 0: not they. */

@@ -123,16 +123,11 @@ static int read_report(struct peal_kernel *k, const struct peali_actor *a,
 	int result;
 
 	if (!peali_kernel_ended(k)) {
-		c.report = peali_area_view(k->rt, k->device, &k->shared) +
-			   k->report_offset;
+		c.report = peali_report_view(k);
 		result = peali_kernel_tell(k, who_can_tell(k, a->worker),
 					   PEAL_CONTROL_LIMIT, &c, sizeof(c),
 					   CALL);
-		memcpy(out,
-		       (const uint8_t *)(uintptr_t)peali_area_view(
-			       k->rt, PEALI_HOST, &k->shared) +
-			       k->report_offset,
-		       sizeof(*out));
+		peali_report_read(k, out, sizeof(*out));
 		if (result != PEAL_ESTOPPED)
 			return result;
 	}

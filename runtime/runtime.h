@@ -288,6 +288,17 @@ struct peali_actor peali_actor_look(const struct peal_kernel *kernel,
 uint32_t peali_spawned_live(const struct peal_kernel *kernel, uint64_t *spawned,
 			    uint64_t *retired);
 
+/* ---- what workers count of timers and asks ---------------------------------- */
+
+/* Adds a worker's n counts, the last one first. */
+void peali_counts_add(uint64_t *sum, const uint64_t *count, uint32_t n);
+/* Where all inputs have ended: how many wait at the first worker at which some do.
+ * 0: none, or inputs are open. */
+uint64_t peali_kernel_keeps(const struct peal_kernel *kernel,
+			    uint64_t (*waiting_at)(const struct peal_kernel *,
+						   uint32_t worker),
+			    uint32_t *worker_out);
+
 /* ---- timers ----------------------------------------------------------------- */
 
 /* What a kernel's options say of timers, into its parameters. */
@@ -444,6 +455,11 @@ int peali_kernel_ended(struct peal_kernel *kernel);
 int peali_kernel_tell(struct peal_kernel *kernel, uint32_t worker,
 		      uint16_t type, const void *data, uint32_t bytes,
 		      const char *call);
+/* Where a worker that is asked to writes a report, as it sees that; and what it
+ * has written, once it has answered. */
+uint64_t peali_report_view(const struct peal_kernel *kernel);
+void peali_report_read(const struct peal_kernel *kernel, void *out,
+		       size_t bytes);
 /* Sends n of them, laid out one after another, each to a worker, and then waits
  * for all answers. */
 int peali_kernel_tell_all(struct peal_kernel *kernel, const uint32_t *worker,

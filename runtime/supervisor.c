@@ -378,15 +378,10 @@ static int read_report(struct peal_supervisor *s,
 		memset(&c, 0, sizeof(c));
 		c.index = index_of(s);
 		c.wish = PEAL_SUPERVISOR_REPORT;
-		c.report = peali_area_view(k->rt, k->device, &k->shared) +
-			   k->report_offset;
+		c.report = peali_report_view(k);
 		result = peali_kernel_tell(k, 0, PEAL_CONTROL_SUPERVISOR, &c,
 					   sizeof(c), "peal_supervisor_info");
-		memcpy(out,
-		       (const uint8_t *)(uintptr_t)peali_area_view(
-			       k->rt, PEALI_HOST, &k->shared) +
-			       k->report_offset,
-		       sizeof(*out));
+		peali_report_read(k, out, sizeof(*out));
 		if (result != PEAL_ESTOPPED)
 			return result;
 	}

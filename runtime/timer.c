@@ -26,31 +26,22 @@ int peali_timers_plan(struct peal_kernel *k,
 void peali_timers_add(const struct peal_kernel *k, uint32_t worker,
 		      struct peal_timer_counts *sum)
 {
-	uint64_t *out = (uint64_t *)sum;
-	int i;
+	/* set is read last: it is never less than what became of them */
+	if (k->params.max_timers)
+		peali_counts_add((uint64_t *)sum, k->timers[worker].count,
+				 PEAL_TIMERS_COUNT);
+}
 
-	if (!k->params.max_timers)
-		return;
-	/* set last: it is never less than what became of them */
-	for (i = PEAL_TIMERS_COUNT - 1; i >= 0; i--)
-		out[i] += peal_load_relaxed_sys(&k->timers[worker].count[i]);
+static uint64_t waiting_at(const struct peal_kernel *k, uint32_t worker)
+{
+	struct peal_timer_counts counts;
+
+	memset(&counts, 0, sizeof(counts));
+	peali_timers_add(k, worker, &counts);
+	return counts.waiting;
 }
 
 uint64_t peali_timers_keep(const struct peal_kernel *k, uint32_t *worker_out)
 {
-	struct peal_timer_counts counts;
-	uint64_t found = 0;
-	uint32_t i;
-
-	for (i = 0; i < k->params.n_workers; i++) {
-		if (!peal_load_acquire_sys(&k->status[i].drained))
-			return 0;
-		memset(&counts, 0, sizeof(counts));
-		peali_timers_add(k, i, &counts);
-		if (!counts.waiting || found)
-			continue;
-		found = counts.waiting;
-		*worker_out = i;
-	}
-	return found;
+	return peali_kernel_keeps(k, waiting_at, worker_out);
 }

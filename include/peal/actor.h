@@ -160,7 +160,7 @@ int peal_actor_state(struct peal_runtime *runtime, uint64_t address,
  * A limit holds exactly, whoever sends at the same time. Messages that are dropped
  * are dead, reason "full": as other dead letters they are sent to who takes those
  * (peal/dead_letter.h), and a request of the host's among them ends at once, with
- * PEAL_ENOSPC. One that comes by a link and is dropped is counted as dead there, all
+ * PEAL_ENOSPC; but for requesters beyond 1,024, whose requests then time out. One that comes by a link and is dropped is counted as dead there, all
  * others in mail_full of struct peal_kernel_info. Where the oldest is dropped it
  * keeps its slot until its worker comes to it, and its letter, its request's end and
  * mail_full follow then. An actor that begins anew keeps what waits; with one
@@ -170,7 +170,8 @@ int peal_actor_state(struct peal_runtime *runtime, uint64_t address,
  * @param address  of an actor.
  * @param info_out filled on success.
  * @return 0; PEAL_ENOENT no such actor, or it is a pool; PEAL_ENOTSUP it has no
- *         limit; PEAL_EHUNG all workers are in handlers, and one did not answer; PEAL_EINVAL. Thread-safe.
+ *         limit; PEAL_EHUNG all workers are in handlers, and one did not answer;
+ *         PEAL_EINVAL. Thread-safe.
  */
 int peal_actor_mailbox(struct peal_runtime *runtime, uint64_t address,
 		       struct peal_actor_mailbox_info *info_out);

@@ -131,7 +131,6 @@ static PEAL_DEV PEAL_UNUSED inline void peali_mail_died(struct peal_worker *w,
 							uint32_t reason)
 {
 	struct peal_worker_status *status = w->status;
-
 	uint64_t *count = 0;
 
 	if (reason == PEAL_REASON_EXPIRED)
