@@ -107,6 +107,16 @@ static struct budgets ask(struct scene *s, uint32_t i)
 	return heard(s, i);
 }
 
+/* The first actor is in a handler that has no end. */
+static void begin_endless(struct scene *s)
+{
+	struct peal_worker_info info;
+
+	tell(s, 0, BUDGETS_ENDLESS, 0);
+	EVENTUALLY(!peal_worker_info(s->k, 0, &info) &&
+		   info.actor == (int64_t)(uint32_t)s->actor[0]);
+}
+
 /* The letter of a message that the actor has failed on with that error. */
 static void died(struct scene *s, uint64_t to, int error, uint16_t type)
 {
@@ -156,15 +166,15 @@ PEAL_TEST(a_handler_without_a_bound_goes_on)
 PEAL_TEST(a_handler_ends_by_its_time)
 {
 	struct scene s = open_scene(
-		(struct peal_kernel_options){ .max_handler_ns = 30 * MS },
+		(struct peal_kernel_options){ .max_handler_ns = 200 * MS },
 		"work");
 	uint64_t began = harness_now_ns(), took;
 
 	tell(&s, 0, BUDGETS_ENDLESS, 0);
 	died(&s, s.actor[0], PEAL_EBUDGET, BUDGETS_ENDLESS);
 	took = harness_now_ns() - began;
-	CHECK(took >= (uint64_t)(30 * MS));
-	CHECK(took < (uint64_t)(10 * SECOND));
+	CHECK(took >= (uint64_t)(200 * MS));
+	CHECK(took < (uint64_t)(PATIENCE / 2));
 	/* the next one has a time of its own */
 	tell(&s, 0, BUDGETS_STEPS, 10);
 	CHECK(heard(&s, 0).steps > 10);
@@ -177,7 +187,7 @@ PEAL_TEST(an_abort_ends_a_handler_that_asks)
 		open_scene((struct peal_kernel_options){ .name = "" }, "work");
 	struct peal_link_info info;
 
-	tell(&s, 0, BUDGETS_ENDLESS, 0);
+	begin_endless(&s);
 	CHECK_EQ(peal_kernel_stop(s.k, 50 * MS), PEAL_ETIMEDOUT);
 	CHECK_OK(peal_kernel_abort(s.k, PATIENCE));
 	died(&s, s.actor[0], PEAL_EABORTED, BUDGETS_ENDLESS);
@@ -189,10 +199,9 @@ PEAL_TEST(an_abort_ends_a_handler_that_asks)
 PEAL_TEST(a_handler_that_asks_ends_when_the_host_is_gone)
 {
 	struct scene s = open_scene(
-		(struct peal_kernel_options){ .lease_ns = 300 * MS }, "work");
+		(struct peal_kernel_options){ .lease_ns = SECOND }, "work");
 
-	tell(&s, 0, BUDGETS_ENDLESS, 0);
-	EVENTUALLY(harness_info(s.link[0]).accepted == 1);
+	begin_endless(&s);
 	peali_watchdog_forget(s.k);
 	died(&s, s.actor[0], PEAL_ELEASE, BUDGETS_ENDLESS);
 	CHECK_FAILS(peal_kernel_wait(s.k, PATIENCE), PEAL_ELEASE, "lease");
