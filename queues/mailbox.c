@@ -98,7 +98,7 @@ int peali_admission_spec_complete(struct peali_admission_spec *spec,
 	uint64_t tells = spec->tells ? spec->tells : 1;
 	uint64_t held = (uint64_t)spec->n_workers *
 			((uint64_t)spec->tells + spec->others);
-	uint64_t rest = spec->slots - held;
+	uint64_t rest = spec->slots - held, past;
 
 	if (spec->slots < held + tells)
 		return peali_fail(
@@ -112,11 +112,10 @@ int peali_admission_spec_complete(struct peali_admission_spec *spec,
 	spec->links = (uint32_t)(held + rest / 4 * 3);
 	if (spec->links < held + tells)
 		spec->links = (uint32_t)(held + tells);
-	/* one past it for each worker, and for others what a handler tells */
+	/* for each worker one past it, and for others what a handler tells */
+	past = (uint64_t)spec->n_workers * (spec->boxes > 1 ? 2 : 1) + tells;
 	rest = spec->links - held;
-	spec->each = rest > spec->n_workers + tells ?
-			     (uint32_t)(rest - spec->n_workers - tells) :
-			     1;
+	spec->each = rest > past ? (uint32_t)(rest - past) : 1;
 	spec->tell = spec->each / 2 < spec->slots / 4 ? spec->each / 2 :
 							spec->slots / 4;
 	if (!spec->tell)

@@ -30,9 +30,9 @@
  *
  * grants all that was asked for, one after the other, once all messages are
  * taken. Of the rest a quarter is for the handlers of mail alone. What links and
- * timers put into one mailbox leaves of the others a slot for each worker and what
- * a handler tells, if there are so many: so one worker that takes nothing does not
- * hold up what goes to others.
+ * timers put into the mailboxes of one worker leaves of the others a slot for each
+ * worker and mailbox of one, and what a handler tells, if there are so many: so one
+ * worker that takes nothing does not hold up what goes to others.
  */
 
 #define PEALI_MAILBOX_LEASE_MAX 32
@@ -74,6 +74,7 @@ struct peali_admission_spec {
 	uint32_t tells; /* the largest of any handler: what a worker keeps */
 	uint32_t others; /* slots that each worker may lease beside, for what its
 			  * handlers do not tell: timers, monitors */
+	uint32_t boxes; /* mailboxes of each worker: 2 with high priority */
 	uint32_t links; /* out: of those, that anyone may lease */
 	uint32_t each, tell, lease; /* out: see struct peal_admission */
 };

@@ -212,9 +212,17 @@ static int plan(struct peal_link *link, uint64_t from, uint32_t port,
 		return peali_fail(PEAL_EINVAL, CALL,
 				  "`from` is a pool, which sends nothing: "
 				  "connect its members");
+	if (link->to.endpoint && o->priority)
+		return peali_fail(
+			PEAL_EINVAL, CALL,
+			"option priority is %u and the receiver is an "
+			"endpoint, which takes what comes in turn: "
+			"priority is for links to actors and pools",
+			o->priority);
 	link->from_port = port;
 	link->require = o->require;
 	link->forbid = o->forbid;
+	link->priority = o->priority;
 	result = peali_end_port(rt, &link->from, port, CALL);
 	if (!result)
 		result = peali_end_input(&link->to, CALL);
@@ -288,6 +296,12 @@ static int check_options(const struct peal_link_options *o)
 				  "options require and forbid are masks of "
 				  "enum peal_route, not %#x and %#x",
 				  o->require, o->forbid);
+	if (o->priority > PEAL_PRIORITY_HIGH)
+		return peali_fail(
+			PEAL_EINVAL, CALL,
+			"option priority is %u: it must be 0 (normal) "
+			"or 1 (high)",
+			o->priority);
 	return 0;
 }
 

@@ -107,7 +107,8 @@ static void lay_out(struct kernel_layout *at,
 	if (p->mailbox_stride)
 		at->mailboxes += sizeof(struct peal_admission);
 	at->mailbox_stride = p->mailbox_stride;
-	at->worker_stages = at->mailboxes + n * at->mailbox_stride;
+	at->worker_stages =
+		at->mailboxes + (n + p->high_boxes) * at->mailbox_stride;
 	at->supervisors =
 		peali_whole_lines(at->worker_stages + n * at->stage_bytes);
 	at->care = at->supervisors +
@@ -175,7 +176,7 @@ static void make_mailboxes(struct peal_kernel *k,
 	peali_admission_header(
 		(struct peal_admission *)(void *)(image + at->admission),
 		&mail->admission);
-	for (i = 0; i < k->params.n_workers; i++)
+	for (i = 0; i < k->params.n_workers + k->params.high_boxes; i++)
 		peali_mailbox_header(
 			(struct peal_mailbox *)(void *)(image + at->mailboxes +
 							i * at->mailbox_stride),
@@ -282,6 +283,7 @@ static int plan_mail(struct peal_kernel *k, struct mail_plan *mail,
 	admission->slots = box->slots = o->mailbox_slots;
 	admission->n_workers = o->workers;
 	admission->others = (o->timers != 0) + (o->max_monitors != 0);
+	admission->boxes = 1 + (o->high_mailboxes != 0);
 	box->message_bytes = o->mailbox_message_bytes;
 	box->n_workers = 1; /* the admission is not its own */
 	box->policy = o->mailbox_policy;
@@ -296,6 +298,7 @@ static int plan_mail(struct peal_kernel *k, struct mail_plan *mail,
 		return result;
 	k->mailbox_message_bytes = box->message_bytes;
 	k->params.mailbox_stride = peali_whole_lines(peali_mailbox_bytes(box));
+	k->params.high_boxes = o->high_mailboxes ? o->workers : 0;
 	return 0;
 }
 

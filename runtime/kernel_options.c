@@ -33,6 +33,7 @@ static const struct option options[] = {
 	OPTION(asks, 0, 0, 65535),
 	OPTION(max_monitors, 0, 0, 1 << PEAL_MONITOR_BITS),
 	OPTION(max_limits, 0, 0, PEAL_LIMITS_MAX),
+	OPTION(high_mailboxes, 0, 0, 1),
 	OPTION(mailbox_message_bytes, 48, 0, UINT32_MAX), /* queues/mailbox.h */
 	OPTION(spawn_rooms, 0, 0, 1 << 24),
 	OPTION(spawn_state_bytes, 0, 0, UINT32_MAX), /* spawned.c */
@@ -96,6 +97,16 @@ static int check_cluster(struct peal_kernel_options *o)
 	return 0;
 }
 
+/* Mailboxes of high priority are as large as the others, and beside them. */
+static int check_high(const struct peal_kernel_options *o)
+{
+	if (!o->high_mailboxes || o->mailbox_slots)
+		return 0;
+	return peali_fail(PEAL_EINVAL, CALL,
+			  "option high_mailboxes is 1 and mailbox_slots is 0: "
+			  "say how many slots mailboxes have");
+}
+
 int peali_kernel_options_complete(struct peal_kernel_options *o,
 				  const struct peal_runtime *rt,
 				  const struct peal_program *program)
@@ -114,5 +125,7 @@ int peali_kernel_options_complete(struct peal_kernel_options *o,
 				     PEALI_LEASE_NS_MIN, UINT64_MAX);
 	if (!result)
 		result = peali_spawned_check(o, program);
+	if (!result)
+		result = check_high(o);
 	return result ? result : check_cluster(o);
 }

@@ -104,6 +104,7 @@ int peal_link_info(struct peal_link *link, struct peal_link_info *info_out)
 	info_out->policy = link->spec.policy;
 	info_out->message_bytes = link->spec.message_bytes;
 	info_out->slab_bytes = link->spec.slab_bytes;
+	info_out->priority = link->priority;
 	describe_path(link, info_out);
 	gone = receiver_is_gone(link);
 	read_counts(link->counts, info_out);

@@ -367,7 +367,8 @@ struct peal_link_view peali_link_receiver_view(const struct peal_link *link,
 
 	view.stage =
 		peali_area_view(link->rt, link->to.device, &s->stage_consumer);
-	view.mirror = s->mirror;
+	view.mirror = (uint16_t)s->mirror;
+	view.priority = (uint16_t)link->priority;
 	view.bell = bell_for(link, path, &link->to, &link->from);
 	return view;
 }

@@ -522,6 +522,7 @@ struct peal_link {
 	struct peali_path path, old;
 	char why[160];
 	uint32_t require, forbid;
+	uint32_t priority; /* enum peal_priority */
 	uint64_t n_switches; /* hand-overs begun */
 	_Atomic uint64_t staged; /* carried by routers that are gone */
 	_Atomic int staged_error; /* why the router gave it up */

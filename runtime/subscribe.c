@@ -459,6 +459,8 @@ static int subscribe(struct peali_topic *t, uint64_t actor, uint32_t flags)
 	view.actor = (uint32_t)end.address;
 	view.index = end.index;
 	view.oldest = flags & PEAL_SUBSCRIBE_OLDEST;
+	view.priority = flags & PEAL_SUBSCRIBE_HIGH ? PEAL_PRIORITY_HIGH :
+						      PEAL_PRIORITY_NORMAL;
 	memset(&t->counts[cursor], 0, sizeof(t->counts[cursor]));
 	peal_store_relaxed_sys(&t->bells[1 + cursor],
 			       peali_kernel_bell(end.kernel, end.worker));
@@ -472,6 +474,7 @@ static int subscribe(struct peali_topic *t, uint64_t actor, uint32_t flags)
 	end.kernel->workers[end.worker].input_used[end.index] = 1;
 	peali_end_add_links(&end, 1);
 	t->subscribers[cursor].end = end;
+	t->subscribers[cursor].priority = view.priority;
 	return result;
 }
 
@@ -484,9 +487,10 @@ int peal_subscribe(struct peal_runtime *rt, uint64_t topic, uint64_t actor,
 	if (!rt)
 		return peali_fail(PEAL_EINVAL, "peal_subscribe",
 				  "runtime is NULL");
-	if (flags & ~(uint32_t)PEAL_SUBSCRIBE_OLDEST)
+	if (flags & ~(uint32_t)(PEAL_SUBSCRIBE_OLDEST | PEAL_SUBSCRIBE_HIGH))
 		return peali_fail(PEAL_EINVAL, "peal_subscribe",
-				  "flags are %#x: allowed is 1 (oldest)",
+				  "flags are %#x: allowed are 1 (oldest) and 2 "
+				  "(high)",
 				  flags);
 	pthread_mutex_lock(&rt->lock);
 	t = peali_topic_of(rt, topic, "peal_subscribe");

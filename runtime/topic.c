@@ -282,6 +282,7 @@ void peali_subscriber_read(const struct peali_topic *t, uint32_t cursor,
 	out->queued = out->published < seen ? 0 : out->published - seen;
 	out->ended = ended != 0;
 	out->gone = s->gone && !out->ended;
+	out->priority = s->priority;
 	if (out->gone || out->ended) { /* nobody takes it any more */
 		out->dead[PEAL_REASON_STOPPED] += out->queued;
 		out->queued = 0;

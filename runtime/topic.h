@@ -15,6 +15,7 @@ struct peali_subscriber {
 	int forgotten; /* and the publisher does not heed it any more */
 	int told; /* that the publisher is gone */
 	struct peali_progress progress; /* as a link's */
+	uint32_t priority; /* enum peal_priority */
 	/* Once either is gone: messages that were published by then. */
 	int closed;
 	uint64_t published;

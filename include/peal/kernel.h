@@ -94,6 +94,14 @@ struct peal_kernel_options {
 			       * much state: peal/device/spawn.h. 0: none */
 	uint32_t spawn_state_bytes; /* most that the state of such an actor has;
 				     * the largest of the program's handlers */
+	/*
+	 * 1: each worker has a second mailbox, as large as the first one, for
+	 * messages of high priority: those of peal_tell_high, and those of links
+	 * that have it for an actor of another worker. They share mailbox_slots
+	 * with all others. 0: such messages go as the others do.
+	 */
+	uint32_t high_mailboxes;
+	uint32_t priorities_reserved; /* 0 */
 };
 
 /**

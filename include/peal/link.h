@@ -35,6 +35,14 @@ struct peal_link_options {
 	uint64_t slab_bytes;
 	uint32_t require; /* mask of enum peal_route: one of these or fail */
 	uint32_t forbid; /* mask of enum peal_route: none of these */
+	/*
+	 * enum peal_priority. The receiver's worker takes what comes by links of
+	 * PEAL_PRIORITY_HIGH before all that is for its actors otherwise, but
+	 * for one message of that after 32 of those. An endpoint takes all in
+	 * turn: for a link to one it is an error.
+	 */
+	uint32_t priority;
+	uint32_t priority_reserved; /* 0 */
 };
 
 /** A link and its counters: accepted = delivered + dead + queued, always. */
@@ -65,6 +73,7 @@ struct peal_link_info {
 	uint64_t undelivered, undelivered_first;
 	int ended; /* 1: the sender has said END */
 	int error; /* PEAL_E...: why the receiver closed it */
+	uint32_t priority; /* enum peal_priority */
 };
 
 /**

@@ -71,11 +71,13 @@ struct peal_subscriber_info {
 	uint64_t queued; /* none of these yet */
 	int ended; /* 1: it has come to the end of the stream */
 	int gone; /* 1: its kernel has ended before that */
+	uint32_t priority; /* enum peal_priority */
 };
 
 /** Flags of peal_subscribe. */
 enum peal_subscribe_flag {
-	PEAL_SUBSCRIBE_OLDEST = 1 /* begins with the oldest that is there */
+	PEAL_SUBSCRIBE_OLDEST = 1, /* begins with the oldest that is there */
+	PEAL_SUBSCRIBE_HIGH = 2 /* has PEAL_PRIORITY_HIGH, as a link can have */
 };
 
 /**

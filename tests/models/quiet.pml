@@ -8,7 +8,7 @@
  * ended.
  *
  *	worker		peali_take, peali_mail_take (take.h), peal_loop_done
- *			(loop.h), peali_tell (emit.h), peal_mailbox_put and
+ *			(loop.h), peali_tell (tell.h), peal_mailbox_put and
  *			peal_mailbox_release, _flush (mailbox.h), peali_idle
  *	may_end		peali_try_end, peali_quiet, peali_mail_handled,
  *			peali_timers_open (end.h)

@@ -144,7 +144,7 @@ PEAL_TEST(subscribe_names_what_is_wrong_with_the_receiver)
 
 	begin(2);
 	CHECK_EQ(peal_subscribe(NULL, topic, sink, 0), PEAL_EINVAL);
-	CHECK_FAILS(peal_subscribe(rt, topic, sink, 2), PEAL_EINVAL, "flags");
+	CHECK_FAILS(peal_subscribe(rt, topic, sink, 4), PEAL_EINVAL, "flags");
 	CHECK_FAILS(peal_subscribe(rt, 99, sink, 0), PEAL_ENOENT, "no topic");
 	CHECK_FAILS(peal_subscribe(rt, topic, 99, 0), PEAL_ENOENT, "`actor`");
 	CHECK_FAILS(peal_subscribe(rt, topic, peal_endpoint_address(e), 0),

@@ -337,7 +337,8 @@ struct peal_kernel_params {
 	uint64_t workers; /* struct peal_worker_state, worker_stride apart */
 	uint64_t worker_stride;
 	uint64_t actors; /* struct peal_actor_entry[max_actors] */
-	uint64_t mailboxes; /* struct peal_mailbox, mailbox_stride apart; 0 */
+	uint64_t mailboxes; /* struct peal_mailbox[n_workers + high_boxes],
+			     * mailbox_stride apart; 0 */
 	uint64_t mailbox_stride;
 	uint64_t bells; /* host only: struct peal_bell[n_workers] */
 	uint64_t lease_ns; /* end when the lease has not moved for so long */
@@ -359,7 +360,8 @@ struct peal_kernel_params {
 			       * 0: nobody is supervised */
 	uint64_t care; /* struct peal_care[max_actors], if there are some */
 	uint32_t max_supervisors;
-	uint32_t reserved;
+	uint32_t high_boxes; /* n_workers: behind their mailboxes they have as
+			      * many for messages of high priority; 0 */
 	uint64_t timer_status; /* struct peal_timer_status[n_workers]; 0 */
 	uint32_t max_timers; /* per worker; 0: there are none */
 	uint32_t timer_bytes; /* from one's message to the next one's */

@@ -17,7 +17,9 @@ enum peal_mailbox_full {
 			     * link is dead */
 	PEAL_FULL_DROP_NEWEST = 2, /* it is dead, reason "full" */
 	PEAL_FULL_DROP_OLDEST = 3 /* of those that wait for the actor the first
-				   * is dead, reason "full" */
+				   * that its worker comes to, one of high
+				   * priority before others, is dead, reason
+				   * "full" */
 };
 
 /** The largest limit. */

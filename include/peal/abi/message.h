@@ -53,6 +53,9 @@ enum peal_flag {
 #define PEAL_DEADLINE_PAST 1
 #define PEAL_DEADLINE_NEVER (~0ULL)
 
+/** Which messages a worker takes first: see device/priority.h. */
+enum peal_priority { PEAL_PRIORITY_NORMAL = 0, PEAL_PRIORITY_HIGH = 1 };
+
 /** What a slot holds. */
 enum peal_kind {
 	PEAL_KIND_EMPTY = 0,

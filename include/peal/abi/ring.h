@@ -96,8 +96,9 @@ struct peal_link_view {
 	uint64_t stage; /* slot_bytes of private memory; 0 if not needed */
 	uint64_t bell; /* host only: the other side's doorbell; 0 if none */
 	uint32_t message_bytes; /* largest payload of the link */
-	uint32_t mirror; /* 1: of a worker's input, whose stage has slot_bytes,
+	uint16_t mirror; /* 1: of a worker's input, whose stage has slot_bytes,
 			  * and behind them the mirror of all slots */
+	uint16_t priority; /* enum peal_priority, of a worker's input */
 	uint32_t actor; /* receiver's actor number for emitted messages */
 	uint32_t index; /* the input or port that this view is for */
 };

@@ -124,7 +124,8 @@ struct peal_topic_view {
 	uint32_t actor; /* of a subscriber: who gets the messages */
 	uint32_t cursor; /* of a subscriber */
 	uint32_t index; /* the input or port that this view is for */
-	uint32_t oldest; /* 1: begins with the oldest message */
+	uint16_t oldest; /* 1: begins with the oldest message */
+	uint16_t priority; /* of a subscriber: enum peal_priority */
 };
 
 PEAL_STATIC_ASSERT(sizeof(struct peal_topic_view) == 48, "view size");

@@ -206,17 +206,23 @@ peal_admission_one(struct peal_admission *a, struct peal_mailbox_lease *lease)
  * has told what it took: not if it is filled, but for one message. So many others
  * may fill it, and yet each has its turn.
  *
- * @param a    the kernel's
- * @param m    the mailbox
- * @param sent its `ticket` after the last such message of the worker that asks
+ * @param a     the kernel's
+ * @param m     the mailbox
+ * @param other another one of the same worker, which fills up with it; or 0
+ * @param sent  its `ticket` after the last such message of the worker that asks
  */
 static PEAL_DEV PEAL_INLINE int
 peal_admission_open(const struct peal_admission *a,
-		    const struct peal_mailbox *m, uint64_t sent)
+		    const struct peal_mailbox *m,
+		    const struct peal_mailbox *other, uint64_t sent)
 {
-	uint64_t head = peal_load_relaxed_dev(&m->head);
+	uint64_t head = peal_load_relaxed_dev(&m->head), there = 0 - head;
 
-	return peal_load_relaxed_dev(&m->ticket) - head < a->each ||
+	if (PEAL_UNLIKELY(other != 0)) {
+		there -= peal_load_relaxed_dev(&other->head);
+		there += peal_load_relaxed_dev(&other->ticket);
+	}
+	return there + peal_load_relaxed_dev(&m->ticket) < a->each ||
 	       (int64_t)(head - sent) >= 0;
 }
 

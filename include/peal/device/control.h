@@ -108,6 +108,7 @@ peali_control_input(struct peal_worker *w, uint32_t type,
 	}
 	if (type == PEAL_CONTROL_ATTACH_INPUT) {
 		peali_input_begins(w, view->index);
+		peali_input_rank(w, view->index, view->priority);
 		peali_input_ring(in, view);
 	} else if (type == PEAL_CONTROL_NEXT_RING) {
 		in->next = *view;
@@ -169,19 +170,6 @@ peali_control_port(struct peal_worker *w, uint32_t type,
 	return 0;
 }
 
-/* A step of mending. That this worker answers at all says that it is in the middle
- * of no put: what it had a ticket for before has its tag. */
-static PEAL_DEV PEAL_UNUSED inline int
-peali_control_mend(struct peal_worker *w, const struct peal_control_mend *mend)
-{
-	if (w->mailbox && mend->step == PEAL_MEND_NOTE)
-		w->state->mail_noted =
-			peal_load_relaxed_dev(&w->mailbox->ticket);
-	else if (mend->step == PEAL_MEND_POISON)
-		w->state->mail_until = w->state->mail_noted;
-	return 0;
-}
-
 static PEAL_DEV PEAL_UNUSED inline int
 peali_control_handle(struct peal_worker *w, const struct peal_message *m)
 {
@@ -229,7 +217,7 @@ peali_control_handle(struct peal_worker *w, const struct peal_message *m)
 		return peali_control_move(
 			w, (const struct peal_control_move *)m->data);
 	case PEAL_CONTROL_MEND:
-		return peali_control_mend(
+		return peali_mail_mend(
 			w, (const struct peal_control_mend *)m->data);
 	case PEAL_CONTROL_POOL:
 	case PEAL_CONTROL_POOL_MEMBER:

@@ -22,8 +22,10 @@ peali_control_topic(struct peal_worker *w, uint32_t type,
 	if (type == PEAL_CONTROL_SUBSCRIBE) {
 		in->topic = (struct peal_subscription *)(uintptr_t)view->own;
 		result = peali_subscribe_begin(&in->link, in->topic, view);
-		if (!result)
+		if (!result) {
 			peali_input_begins(w, view->index);
+			peali_input_rank(w, view->index, view->priority);
+		}
 		return result;
 	}
 	if (type == PEAL_CONTROL_PUBLISH) {

@@ -51,6 +51,26 @@ peali_dead_letter_commit(struct peal_link_producer *p, uint64_t bytes)
 	peal_link_commit(p, header, bytes);
 }
 
+/* Sends the letter in w->state->letter, with as much of the message's payload as it
+ * has room for. */
+static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
+peali_dead_letter_send(struct peal_worker *w)
+{
+	struct peal_link_producer *p = &peali_dead_letters(w)->link;
+	uint64_t kept = w->message.length;
+	struct peal_dead_letter *letter;
+	void *place = 0;
+
+	if (kept > p->message_bytes - sizeof(*letter))
+		kept = p->message_bytes - sizeof(*letter);
+	if (peali_dead_letter_reserve(p, sizeof(*letter) + kept, &place))
+		return;
+	letter = (struct peal_dead_letter *)place;
+	*letter = w->state->letter;
+	peal_copy(letter + 1, w->message.data, kept);
+	peali_dead_letter_commit(p, sizeof(*letter) + kept);
+}
+
 /**
  * Sends a letter about the message in w->message, if somebody takes letters; who
  * has asked by it hears that nobody answers.
@@ -64,22 +84,9 @@ static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
 peali_dead_letter(struct peal_worker *w, const struct peal_link_consumer *c,
 		  uint32_t reason, int error)
 {
-	struct peal_link_producer *p = &peali_dead_letters(w)->link;
+	struct peal_dead_letter *letter = &w->state->letter;
 	const struct peal_message *m = &w->message;
-	struct peal_dead_letter *letter;
-	uint64_t kept = m->length;
-	void *place = 0;
 
-	if (PEAL_UNLIKELY(m->header.flags & PEAL_FLAG_REQUEST))
-		peali_ask_died(w, reason);
-	if (!peali_dead_letters(w)->used ||
-	    m->header.flags & PEAL_FLAG_DEAD_LETTER)
-		return;
-	if (kept > p->message_bytes - sizeof(*letter))
-		kept = p->message_bytes - sizeof(*letter);
-	if (peali_dead_letter_reserve(p, sizeof(*letter) + kept, &place))
-		return;
-	letter = (struct peal_dead_letter *)place;
 	letter->to = w->params->address | m->header.actor;
 	letter->link = PEAL_NO_LINK;
 	if (c && c->state != PEALI_STATE_TOPIC)
@@ -91,8 +98,12 @@ peali_dead_letter(struct peal_worker *w, const struct peal_link_consumer *c,
 	letter->worker = w->index;
 	letter->type = m->header.type;
 	letter->flags = m->header.flags;
-	peal_copy(letter + 1, m->data, kept);
-	peali_dead_letter_commit(p, sizeof(*letter) + kept);
+	/* nothing is kept in registers from here on: this is a deep call */
+	if (PEAL_UNLIKELY(m->header.flags & PEAL_FLAG_REQUEST))
+		peali_ask_died(w, reason);
+	if (peali_dead_letters(w)->used &&
+	    !(w->message.header.flags & PEAL_FLAG_DEAD_LETTER))
+		peali_dead_letter_send(w);
 }
 
 /*
@@ -148,7 +159,7 @@ static PEAL_DEV PEAL_UNUSED inline void peali_mail_died(struct peal_worker *w,
 static PEAL_DEV PEAL_UNUSED inline int peali_mail_uncount(struct peal_worker *w)
 {
 	int counted = w->message.header.flags & PEAL_FLAG_COUNTED &&
-		      w->state->mail_cleared != 1 + w->mailbox->taken;
+		      !peali_mail_is_cleared(w);
 
 	w->message.header.flags &= (uint16_t)~PEAL_FLAG_COUNTED;
 	return counted && peali_limit_leave(w, w->message.header.actor, 1);
@@ -164,10 +175,12 @@ static PEAL_DEV PEAL_UNUSED inline void peali_bury_it(struct peal_worker *w,
 
 	s->aside = 0;
 	s->idle = 0;
-	if (w->message.input < w->params->max_inputs)
+	if (w->message.input < w->params->max_inputs) {
 		c = &w->inputs[w->message.input].link;
-	else if (peali_mail_uncount(w))
+	} else if (peali_mail_uncount(w)) {
 		reason = PEAL_REASON_FULL; /* whatever else it is dead of */
+	}
+	peali_passed(w, peali_is_high(w), 1);
 	if (w->message.kind != PEAL_KIND_DEAD) /* that never was a message */
 		peali_dead_letter(w, c, reason, 0);
 	else
@@ -197,7 +210,8 @@ peali_limits_turn(struct peal_worker *w)
 		if (peali_limit_leave(w, w->message.header.actor, 0)) {
 			peali_bury_it(w, PEAL_REASON_FULL);
 		} else {
-			s->mail_cleared = 1 + w->mailbox->taken;
+			s->mail_cleared[w->box != w->mailbox] =
+				1 + w->box->taken;
 			s->mails = 1;
 		}
 	}
@@ -225,35 +239,29 @@ static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
 peali_limit_drop_told(struct peal_worker *w, struct peal_header header,
 		      const void *data, uint64_t bytes)
 {
-	struct peal_message in_hand = w->message;
-
+	w->state->in_hand = w->message;
 	w->message.header = header;
 	w->message.data = data;
 	w->message.length = bytes;
 	peali_limit_drop(w);
-	w->message = in_hand;
+	w->message = w->state->in_hand;
 }
 
-/* The message in w->message, an input's, is not let in. */
+/* An input's next message, in w->message, does not get to whom it goes on: it is
+ * longer than what it goes on by, or its actor's limit does not let it in. */
 static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
-peali_input_full(struct peal_worker *w, struct peal_input *in)
+peali_input_dead(struct peal_worker *w, struct peal_input *in, uint32_t reason)
 {
-	struct peal_limit_record *r =
-		peali_limit_of(w, w->message.header.actor);
+	struct peal_limit_record *r = 0;
 
+	if (reason == PEAL_REASON_FULL) {
+		r = peali_limit_of(w, w->message.header.actor);
+		peali_nobody_answers(w, PEAL_ENOSPC);
+	}
 	if (r)
 		peal_add_relaxed_dev(&r->dropped, 1);
-	peali_dead_letter(w, &in->link, PEAL_REASON_FULL, 0);
-	peali_nobody_answers(w, PEAL_ENOSPC);
-	peal_link_release_dead(&in->link, PEAL_REASON_FULL);
-}
-
-/* An input's next message, in w->message, is longer than what it goes on by. */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
-peali_input_too_long(struct peal_worker *w, struct peal_input *in)
-{
-	peali_dead_letter(w, &in->link, PEAL_REASON_TOO_LONG, 0);
-	peal_link_release_dead(&in->link, PEAL_REASON_TOO_LONG);
+	peali_dead_letter(w, &in->link, reason, 0);
+	peal_link_release_dead(&in->link, reason);
 }
 
 #endif

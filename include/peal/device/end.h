@@ -26,7 +26,7 @@ peali_mail_handled(const struct peal_worker *w)
 			return ~0ULL;
 		n += pooled;
 	}
-	for (i = 0; w->mailbox && i < w->params->n_workers; i++) {
+	for (i = 0; i < peali_boxes(w); i++) {
 		const struct peal_mailbox *m = peali_mailbox(w, i);
 		/* R3: who sees a message taken off sees all tickets of those
 		 * that its handler told. */

@@ -3,14 +3,16 @@
 #define PEAL_DEVICE_FORWARD_H
 
 #include <peal/device/choose.h>
-#include <peal/device/emit.h>
+#include <peal/device/tell.h>
 #include <peal/device/onward.h>
 
 /*
  * What comes by a link for an actor of another worker than the link leads to:
  * the worker puts it into that one's mailbox. It is one producer there, so what
  * comes by one link for one actor stays in order. An actor that has moved from
- * this worker is such a one, by its next number. For the leader; take.h calls it.
+ * this worker is such a one, by its next number. What a link of high priority
+ * brings goes into the mailbox of high priority if the kernel has those. For the
+ * leader; take.h calls it.
  */
 
 /* Whether an actor is another worker's of the kernel. */
@@ -30,22 +32,32 @@ static PEAL_DEV PEAL_INLINE int peali_is_elsewhere(const struct peal_worker *w,
 	       PEAL_PLACE_WORKER(place) != PEAL_POOL_WORKER;
 }
 
-/* Whether the message in w->message can be passed on now: 1 + whose mailbox it
- * goes to; 0 there is no room; -1 it is for no other worker's actor. */
-static PEAL_DEV PEAL_UNUSED inline int peali_forward_fits(struct peal_worker *w)
+/* How much further on the boxes lie that messages of an input go to. */
+static PEAL_DEV PEAL_INLINE uint32_t
+peali_forward_further(const struct peal_worker *w, const struct peal_input *in)
+{
+	return peali_input_is_high(in) ? w->params->high_boxes : 0;
+}
+
+/* Whether the message in w->message, of that input, can be passed on now: 1 +
+ * the box that it goes to; 0 there is no room; -1 it is for no other worker's
+ * actor. */
+static PEAL_DEV PEAL_UNUSED inline int
+peali_forward_fits(struct peal_worker *w, const struct peal_input *in)
 {
 	const struct peal_actor_entry *actors =
 		(const struct peal_actor_entry *)(uintptr_t)w->params->actors;
-	uint32_t actor, worker;
+	uint32_t actor, box;
 
 	peali_onward(w);
 	actor = w->message.header.actor;
 	if (!peali_is_elsewhere(w, actor))
 		return -1;
-	worker = PEAL_PLACE_WORKER(
-		peal_load_relaxed_dev(&actors[PEAL_ACTOR_INDEX(actor)].place));
-	if (peali_mail_open(w, worker) && peali_links_fit(w, 1))
-		return 1 + (int)worker;
+	box = PEAL_PLACE_WORKER(peal_load_relaxed_dev(
+		      &actors[PEAL_ACTOR_INDEX(actor)].place)) +
+	      peali_forward_further(w, in);
+	if (peali_mail_open(w, box) && peali_links_fit(w, 1))
+		return 1 + (int)box;
 	w->state->blocked = PEAL_BLOCKED(actor, 0, PEAL_BLOCKED_MAIL);
 	return 0;
 }
@@ -58,83 +70,101 @@ peali_forward_counts(const struct peal_worker *w)
 	       peali_limit_of(w, w->message.header.actor);
 }
 
+/* What has become of an input's message: nothing yet; or it is in a box; else it
+ * is dead, for that reason. */
+#define PEALI_WAITS (-1)
+#define PEALI_IS_ON 0
+
 /* Passes one message of an input on to an actor with a limit, if there is a slot
- * for it; one that is not let in is dead. */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
-peali_forward_limited(struct peal_worker *w)
+ * for it. Who calls sends the letter about one that is dead: nothing else shall
+ * be kept in registers meanwhile. */
+static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
+peali_forward_limited(struct peal_worker *w, struct peal_input *in)
 {
-	struct peal_input *in = &w->inputs[w->state->aside_at];
 	struct peal_message *m = &w->message;
 	uint64_t place = peali_limit_place(w, m->header.actor);
+	uint32_t box = PEAL_PLACE_WORKER(place) + peali_forward_further(w, in);
 	struct peal_header header = m->header;
 	int result;
 
-	if (m->length > w->mailbox->message_bytes) {
-		peali_input_too_long(w, in);
-		return;
-	}
+	if (m->length > w->mailbox->message_bytes)
+		return PEAL_REASON_TOO_LONG;
 	result = peali_limit_enter(w, place, header.actor);
-	if (result == PEAL_ENOSPC) {
-		peali_input_full(w, in);
-		return;
-	}
+	if (result == PEAL_ENOSPC)
+		return PEAL_REASON_FULL;
 	if (result)
-		return;
+		return PEALI_WAITS;
 	header.flags |= PEAL_FLAG_COUNTED;
-	peali_mail_put(w, PEAL_PLACE_WORKER(place), &w->state->mail_lease,
-		       header, m->data, m->length);
-	peali_mail_sent(w, PEAL_PLACE_WORKER(place));
+	peali_mail_put(w, box, &w->state->mail_lease, header, m->data,
+		       m->length);
+	peali_mail_sent(w, box);
 	peal_link_release(&in->link, m);
+	return PEALI_IS_ON;
 }
 
-/* Puts the message in w->message into a worker's mailbox, in which there is a slot
- * for it; else it is longer than those take. Out of line: so it costs the loop no
- * registers. */
+/* Puts the message in w->message into a box, in which there is a slot for it; else
+ * it is longer than those take. Out of line: so it costs the loop no registers. */
 static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
-peali_forward_put(struct peal_worker *w, uint32_t worker)
+peali_forward_put(struct peal_worker *w, uint32_t box)
 {
-	return peali_mail_put(w, worker, &w->state->mail_lease,
-			      w->message.header, w->message.data,
-			      w->message.length);
+	return peali_mail_put(w, box, &w->state->mail_lease, w->message.header,
+			      w->message.data, w->message.length);
 }
 
 /* Passes messages of an input on, up to a burst or to one for an actor with a
  * limit; the first is in w->message. */
-static PEAL_DEV PEAL_INLINE void peali_forward_burst(struct peal_worker *w)
+static PEAL_DEV PEAL_INLINE void peali_forward_burst(struct peal_worker *w,
+						     struct peal_input *in)
 {
 	struct peal_message *m = &w->message;
-	struct peal_input *in = &w->inputs[w->state->aside_at];
-	uint32_t n;
+	uint32_t n, most = peali_moves(w, peali_input_is_high(in));
 	int to;
 
-	for (n = 0; n < PEALI_BURST; n++) {
-		to = peali_forward_fits(w);
+	for (n = 0; n < most; n++) {
+		to = peali_forward_fits(w, in);
 		if (to <= 0 || peali_forward_counts(w))
 			break;
 		if (peali_forward_put(w, (uint32_t)to - 1)) {
-			peali_input_too_long(w, in);
+			peali_input_dead(w, in, PEAL_REASON_TOO_LONG);
 		} else {
 			peali_mail_sent(w, (uint32_t)to - 1);
 			peal_link_release(&in->link, m);
 		}
-		if (peal_link_peek(&in->link, m) || m->kind > PEAL_KIND_SLAB)
-			break; /* the next turn sees what it is */
+		if (peal_link_peek(&in->link, m) || m->kind > PEAL_KIND_SLAB) {
+			n++; /* the next turn sees what it is */
+			break;
+		}
 	}
+	peali_passed(w, peali_input_is_high(in), n);
 }
 
-/* Collective: the same by the leader. Between two turns, where it costs the loop
- * no registers. */
+/* The leader's part of peali_forward. */
+static PEAL_DEV PEAL_INLINE void peali_forward_turn(struct peal_worker *w)
+{
+	struct peal_input *in = &w->inputs[w->state->aside_at];
+	int became;
+
+	w->state->aside = 0;
+	w->state->idle = 0;
+	if (!peali_forward_counts(w)) {
+		peali_forward_burst(w, in);
+		return;
+	}
+	became = peali_forward_limited(w, in);
+	if (became == PEALI_WAITS)
+		return;
+	peali_passed(w, peali_input_is_high(in), 1);
+	if (became != PEALI_IS_ON)
+		peali_input_dead(w, in, (uint32_t)became);
+}
+
+/* Collective: passes messages of the input on that a turn has found. Between two
+ * turns, where it costs the loop no registers. */
 static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
 peali_forward(struct peal_worker *w)
 {
-	if (peal_is_leader(w)) {
-		w->state->aside = 0;
-		w->state->idle = 0;
-		if (peali_forward_counts(w))
-			peali_forward_limited(w);
-		else
-			peali_forward_burst(w);
-	}
+	if (peal_is_leader(w))
+		peali_forward_turn(w);
 	peal_sync(w); /* all have read the turn before there is another one */
 }
 

@@ -101,6 +101,7 @@ peali_worker_init(struct peal_worker *w,
 	w->pools = (struct peal_pool_place *)(void *)(base + at.pools);
 	w->barriers = (struct peal_barrier_view *)(void *)(base + at.barriers);
 	w->sent = (uint64_t *)(void *)(base + at.sent);
+	w->highs = (uint32_t *)(void *)(base + at.highs);
 	w->scratch = (uint64_t *)(void *)(base + at.scratch);
 	w->timers = params->max_timers ?
 			    (struct peal_timers *)(void *)(base + at.timers) :
@@ -111,6 +112,7 @@ peali_worker_init(struct peal_worker *w,
 	w->mailbox = 0;
 	if (params->mailboxes)
 		w->mailbox = peali_mailbox(w, worker);
+	w->box = w->mailbox;
 	w->actor = 0;
 	w->index = worker;
 	w->ended = 0;
@@ -147,6 +149,7 @@ peali_worker_begin(struct peal_worker *w)
 			s->mail_most = peali_admission(w)->keep +
 				       2 * (uint64_t)peali_admission(w)->lease;
 			s->mail_tell = peali_admission(w)->tell;
+			s->ranked = w->params->high_boxes != 0;
 		}
 		if (w->timers)
 			peali_timers_init(w->timers, w->params);

@@ -20,7 +20,8 @@
  * Where the oldest is dropped it lies somewhere in the mailbox. Who tells counts it
  * as dropped, there and then; its slot, its letter, and what the kernel counts of
  * it, follow when the worker comes to it: as many of the actor's messages as were
- * dropped are dead, the first ones.
+ * dropped are dead, the first ones that it comes to: where a mailbox of high
+ * priority is, which counts for the same limit, those of it before older others.
  *
  *	who tells				the actor's worker
  *	A19 word: the record is this actor's <-	R19 word: limit, policy, number

@@ -41,6 +41,8 @@ static PEAL_DEV PEAL_INLINE int peali_spin(struct peal_worker *w)
 				w->state->cursor = i;
 				return 1;
 			}
+		if (PEAL_UNLIKELY(w->state->ranked) && peali_high_mail_ready(w))
+			return 1;
 		if (w->mailbox && peal_mailbox_ready(w->mailbox)) {
 			w->state->cursor = n;
 			return 1;
@@ -105,8 +107,8 @@ static PEAL_DEV PEAL_UNUSED inline int peali_idle(struct peal_worker *w)
 		if (s->idle > 1) /* else there was no wait */
 			peali_wait_reset(w);
 		s->idle = 0;
-		if (s->cursor >= s->n_inputs)
-			return 0; /* the mailbox, or a pool */
+		if (s->ranked || s->cursor >= s->n_inputs)
+			return 0; /* who is first; the mailbox, or a pool */
 		peali_grant(w, PEALI_BURST);
 		return s->burst ? PEALI_AGAIN : 0;
 	}
@@ -167,6 +169,8 @@ peali_turn_slow(struct peal_worker *w)
 	for (;;) {
 		s->blocked = 0;
 		if (peali_take(w)) {
+			if (PEAL_UNLIKELY(s->ranked))
+				peali_rank_taken(w);
 			if (s->idle)
 				peali_wait_reset(w);
 			s->idle = 0;

@@ -2,20 +2,49 @@
 #ifndef PEAL_DEVICE_MAIL_H
 #define PEAL_DEVICE_MAIL_H
 
-#include <peal/device/worker.h>
+#include <peal/device/priority.h>
 
 /* A worker's mailbox among those of its neighbours, and what it owes to others:
- * to be told what it took, and the room that it does not use. */
+ * to be told what it took, and the room that it does not use. Behind the
+ * mailboxes of all workers, a box for each, lie those of high priority, if there
+ * are such: high_boxes further on. */
 
 /* ---- mailboxes ------------------------------------------------------------- */
 
-/* The mailbox of a worker of a kernel that has some. */
+/* A box of a kernel that has some: that of the worker of this number, and of
+ * high_boxes more that of high priority. */
 static PEAL_DEV PEAL_INLINE struct peal_mailbox *
-peali_mailbox(const struct peal_worker *w, uint32_t worker)
+peali_mailbox(const struct peal_worker *w, uint32_t box)
 {
 	return (struct peal_mailbox
 			*)(uintptr_t)(w->params->mailboxes +
-				      worker * w->params->mailbox_stride);
+				      box * w->params->mailbox_stride);
+}
+
+/* How many boxes there are. */
+static PEAL_DEV PEAL_INLINE uint32_t peali_boxes(const struct peal_worker *w)
+{
+	return w->mailbox ? w->params->n_workers + w->params->high_boxes : 0;
+}
+
+/* Its own one of high priority, or 0. */
+static PEAL_DEV PEAL_INLINE struct peal_mailbox *
+peali_high_mailbox(const struct peal_worker *w)
+{
+	if (!w->params->high_boxes)
+		return 0;
+	return peali_mailbox(w, w->params->high_boxes + w->index);
+}
+
+/* The other one of the same worker, or 0. */
+static PEAL_DEV PEAL_INLINE const struct peal_mailbox *
+peali_other_box(const struct peal_worker *w, uint32_t box)
+{
+	uint32_t highs = w->params->high_boxes;
+
+	if (!highs)
+		return 0;
+	return peali_mailbox(w, box < highs ? box + highs : box - highs);
 }
 
 /* The admission to all of them. */
@@ -25,20 +54,19 @@ peali_admission(const struct peal_worker *w)
 	return (struct peal_admission *)(uintptr_t)w->params->admission;
 }
 
-/* Whether a worker's mailbox takes what comes by links and timers. */
+/* Whether a box takes what comes by links and timers. */
 static PEAL_DEV PEAL_INLINE int peali_mail_open(const struct peal_worker *w,
-						uint32_t worker)
+						uint32_t box)
 {
-	return peal_admission_open(peali_admission(w), peali_mailbox(w, worker),
-				   w->sent[worker]);
+	return peal_admission_open(peali_admission(w), peali_mailbox(w, box),
+				   peali_other_box(w, box), w->sent[box]);
 }
 
 /* Such a message was put there. */
 static PEAL_DEV PEAL_INLINE void peali_mail_sent(struct peal_worker *w,
-						 uint32_t worker)
+						 uint32_t box)
 {
-	w->sent[worker] =
-		peal_load_relaxed_dev(&peali_mailbox(w, worker)->ticket);
+	w->sent[box] = peal_load_relaxed_dev(&peali_mailbox(w, box)->ticket);
 }
 
 #if PEAL_ON_HOST
@@ -85,12 +113,13 @@ peali_wake_all_waiting(const struct peal_worker *w)
 #endif
 }
 
-/* Tells what was taken from the mailbox, if it was not told. */
-static PEAL_DEV PEAL_INLINE void peali_mail_flush(struct peal_worker *w)
+/* Tells what was taken from a mailbox of its own, if it was not told. */
+static PEAL_DEV PEAL_INLINE void peali_mail_flush(struct peal_worker *w,
+						  struct peal_mailbox *m)
 {
-	if (w->mailbox->head == w->mailbox->taken)
+	if (m->head == m->taken)
 		return;
-	peal_mailbox_flush(w->mailbox);
+	peal_mailbox_flush(m);
 	if (PEAL_ON_HOST)
 		peali_wake_all_waiting(w);
 }
@@ -101,7 +130,7 @@ peali_mail_give(struct peal_worker *w)
 {
 	struct peal_admission *a = peali_admission(w);
 
-	peali_mail_flush(w);
+	peali_mail_flush(w, w->box);
 	if (w->state->mail_lease.granted > w->state->mail_most &&
 	    peal_admission_return(a, &w->state->mail_lease,
 				  w->state->mail_most - a->lease) &&
@@ -115,11 +144,40 @@ static PEAL_DEV PEAL_INLINE void peali_mail_release(struct peal_worker *w)
 	struct peal_worker_state *s = w->state;
 
 	s->mail_lease.granted++;
-	w->mailbox->taken++;
-	if (PEAL_UNLIKELY(
-		    (w->mailbox->taken - w->mailbox->head >= s->mail_tell) |
-		    (s->mail_lease.granted > s->mail_most)))
+	w->box->taken++;
+	if (PEAL_UNLIKELY((w->box->taken - w->box->head >= s->mail_tell) |
+			  (s->mail_lease.granted > s->mail_most)))
 		peali_mail_give(w);
+}
+
+/* Whether the next message of the box that is looked at, which was counted for its
+ * actor's limit, is so no more. Of either box that is remembered: it may be another
+ * one's turn before it is handled. */
+static PEAL_DEV PEAL_INLINE int
+peali_mail_is_cleared(const struct peal_worker *w)
+{
+	return w->state->mail_cleared[w->box != w->mailbox] ==
+	       1 + w->box->taken;
+}
+
+/*
+ * A step of mending. That this worker answers at all says that it is in the
+ * middle of no put: what it had a ticket for before has its tag.
+ */
+static PEAL_DEV PEAL_UNUSED inline int
+peali_mail_mend(struct peal_worker *w, const struct peal_control_mend *mend)
+{
+	struct peal_mailbox *box[2] = { w->mailbox, peali_high_mailbox(w) };
+	struct peal_worker_state *s = w->state;
+	uint32_t i;
+
+	for (i = 0; i < 2; i++)
+		if (box[i] && mend->step == PEAL_MEND_NOTE)
+			s->mail_noted[i] =
+				peal_load_relaxed_dev(&box[i]->ticket);
+		else if (mend->step == PEAL_MEND_POISON)
+			s->mail_until[i] = s->mail_noted[i];
+	return 0;
 }
 
 /* Whether there is room for n messages that are not told by the handler of mail:
@@ -171,7 +229,9 @@ peali_give_room(struct peal_worker *w)
 	for (i = 0; i < peali_pools(w); i++)
 		peali_pool_flush(&w->pools[i]);
 	if (w->mailbox)
-		peali_mail_flush(w);
+		peali_mail_flush(w, w->mailbox);
+	if (w->params->high_boxes)
+		peali_mail_flush(w, peali_high_mailbox(w));
 }
 
 /* What is owed to others: room and leases. At every pause and every look, but

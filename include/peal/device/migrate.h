@@ -3,7 +3,7 @@
 #define PEAL_DEVICE_MIGRATE_H
 
 #include <peal/device/ask_table.h>
-#include <peal/device/emit.h>
+#include <peal/device/tell.h>
 #include <peal/device/onward.h>
 
 /*
@@ -14,8 +14,9 @@
  *
  * All who know the former entry go on sending to its worker, which passes their
  * messages on, by the mailbox of the other one, in the order in which they come.
- * Each message of the mailbox takes the slot along that it had: so passing on
- * never waits for room, and no circle can stand still by it. What comes by a link
+ * Each message of a mailbox takes the slot along that it had: so passing on never
+ * waits for room, and no circle can stand still by it. What lies in that of high
+ * priority goes on to such a one. What comes by a link
  * waits for room as all that comes by links (forward.h). So what one sender sends
  * to one number stays in order, however often the actor moves meanwhile, and a
  * number leads to the actor for ever.
@@ -158,13 +159,13 @@ peali_control_move(struct peal_worker *w, const struct peal_control_move *c)
 
 /* ---- passing on ------------------------------------------------------------ */
 
-/* The next message of the mailbox into w->message, if there is one that may be
+/* The next message of w->box into w->message, if there is one that may be
  * passed on as it is: 1. */
 static PEAL_DEV PEAL_UNUSED inline int peali_mail_next(struct peal_worker *w)
 {
 	struct peal_slot_view view = { 0, 0, 0 };
 
-	if (!peal_mailbox_peek(w->mailbox, &view))
+	if (!peal_mailbox_peek(w->box, &view))
 		return 0;
 	w->message.header =
 		*(const struct peal_header *)(const void *)view.content;
@@ -175,41 +176,48 @@ static PEAL_DEV PEAL_UNUSED inline int peali_mail_next(struct peal_worker *w)
 		 (PEAL_FLAG_DEADLINE | PEAL_FLAG_ANSWER));
 }
 
-/* Puts the message in w->message, which is the mailbox's next, into the mailbox of
- * its actor's worker, by the slot that it has. */
+/* Puts the message in w->message, the next one of w->box, into such a box of its
+ * actor's worker, by the slot that it has. */
 static PEAL_DEV PEAL_UNUSED inline void peali_mail_pass(struct peal_worker *w)
 {
 	const struct peal_message *m = &w->message;
 	uint64_t place = peal_load_relaxed_dev(
 		&peali_entry(w, PEAL_ACTOR_INDEX(m->header.actor))->place);
+	uint32_t box = PEAL_PLACE_WORKER(place);
 
+	if (w->box != w->mailbox)
+		box += w->params->high_boxes;
 	w->state->mail_lease.granted++; /* nothing is read of it behind that */
-	peali_mail_put(w, PEAL_PLACE_WORKER(place), &w->state->mail_lease,
-		       m->header, m->data, m->length);
+	peali_mail_put(w, box, &w->state->mail_lease, m->header, m->data,
+		       m->length);
 }
 
-/* The message in w->message, the mailbox's next, is for an actor that has moved:
- * passes it on, and such as are behind it, up to a burst. Each is counted as told
- * before it is counted as done. */
+/* The message in w->message, the next one of w->box, is for an actor that has
+ * moved: passes it on, and such as are behind it, as many as may be moved at a time.
+ * Each is counted as told before it is counted as done. */
 static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
 peali_mail_onward(struct peal_worker *w)
 {
 	struct peal_worker_state *s = w->state;
-	uint32_t n;
+	int high = w->box != w->mailbox;
+	uint32_t n, most = peali_moves(w, high);
 
 	s->aside = 0;
 	s->idle = 0;
-	for (n = 0; n < PEALI_BURST && peali_onward(w); n++) {
+	for (n = 0; n < most && peali_onward(w); n++) {
 		peali_mail_pass(w);
 		if (PEALI_SIM_FAULT(ONWARD_TWICE) && !(s->told & 7))
 			peali_mail_pass(w);
-		w->mailbox->taken++;
-		if (w->mailbox->taken - w->mailbox->head >= s->mail_tell)
-			peali_mail_flush(w);
+		w->box->taken++;
+		if (w->box->taken - w->box->head >= s->mail_tell)
+			peali_mail_flush(w, w->box);
 		s->mail_done++;
-		if (!peali_mail_next(w))
+		if (!peali_mail_next(w)) {
+			n++;
 			break;
+		}
 	}
+	peali_passed(w, high, n);
 }
 
 #endif

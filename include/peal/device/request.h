@@ -2,6 +2,7 @@
 #ifndef PEAL_DEVICE_REQUEST_H
 #define PEAL_DEVICE_REQUEST_H
 
+#include <peal/device/emit.h>
 #include <peal/device/tell_word.h>
 
 /*
@@ -179,16 +180,13 @@ static PEAL_DEV PEAL_UNUSED inline int peal_refuse(struct peal_worker *w,
 static PEAL_DEV PEAL_UNUSED inline int peal_delegate(struct peal_worker *w,
 						     uint32_t actor)
 {
-	int result = 0;
+	struct peal_header header = w->message.header;
 
-	peal_sync(w);
-	if (peal_is_leader(w))
-		result = w->message.header.flags & PEAL_FLAG_ANSWER ?
-				 PEAL_EINVAL :
-				 peali_tell(w, actor, w->message.header.type,
-					    w->message.header.flags,
-					    w->message.data, w->message.length);
-	return (int)(int64_t)peal_broadcast(w, (uint64_t)(int64_t)result);
+	if (header.flags & PEAL_FLAG_ANSWER)
+		return PEAL_EINVAL;
+	header.actor = actor;
+	return peali_tell_lanes(w, 0, header, w->message.data,
+				w->message.length);
 }
 
 #endif

@@ -17,8 +17,9 @@ static PEAL_DEV PEAL_UNUSED inline void peali_has_it(struct peal_worker *w)
 {
 	w->state->idle = 0;
 	w->state->aside = 0;
-	if (w->message.input < w->params->max_inputs)
-		w->state->granted = w->state->burst = 1;
+	if (w->message.input < w->params->max_inputs) /* ranked: its turn
+						       * is still its */
+		w->state->granted = w->state->burst = !w->state->ranked;
 	else
 		w->state->mails = 1;
 }
@@ -42,6 +43,8 @@ peali_revive_it(struct peal_worker *w, struct peal_actor_entry *entry)
 	if (PEAL_PLACE_IS_NEW(place)) {
 		if (!peali_arrive(w, entry)) {
 			w->state->aside = 0;
+			/* holds up nobody meanwhile */
+			peali_passed(w, peali_is_high(w), 1);
 			return PEALI_STAYS;
 		}
 		place = peal_load_relaxed_dev(&entry->place);

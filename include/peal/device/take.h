@@ -4,6 +4,7 @@
 
 #include <peal/device/cluster.h>
 #include <peal/device/forward.h>
+#include <peal/device/rank.h>
 #include <peal/device/take_pool.h>
 
 /*
@@ -96,7 +97,7 @@ peali_input_odd(struct peal_worker *w, struct peal_input *in, int result)
 		pool = peali_pool_index(w, w->message.header.actor);
 		if (pool >= 0)
 			return peali_input_pool(w, in, (uint32_t)pool);
-		fits = w->params->mailboxes ? peali_forward_fits(w) : -1;
+		fits = w->params->mailboxes ? peali_forward_fits(w, in) : -1;
 		if (fits > 0) {
 			w->state->aside = PEALI_FORWARD;
 			w->state->aside_at = (uint32_t)(in - w->inputs);
@@ -171,7 +172,7 @@ peali_mail_special(struct peal_worker *w)
  * limit: 1 it is to be taken away there first, aside; 0 it has been. */
 static PEAL_DEV PEAL_INLINE int peali_mail_counts(struct peal_worker *w)
 {
-	if (w->state->mail_cleared != 1 + w->mailbox->taken) {
+	if (!peali_mail_is_cleared(w)) {
 		w->state->aside = PEALI_LIMITS;
 		return 1;
 	}
@@ -179,15 +180,17 @@ static PEAL_DEV PEAL_INLINE int peali_mail_counts(struct peal_worker *w)
 	return 0;
 }
 
-/* The same for the mailbox. */
+/* The same for a mailbox: w->box. */
 static PEAL_DEV PEAL_UNUSED inline int peali_mail_take(struct peal_worker *w)
 {
 	struct peal_slot_view view = { 0, 0, 0 };
 	int taken;
 
-	if (!peal_mailbox_peek(w->mailbox, &view)) {
-		if (PEAL_UNLIKELY(w->state->mail_until))
-			peal_mailbox_poison(w->mailbox, w->state->mail_until);
+	if (!peal_mailbox_peek(w->box, &view)) {
+		if (PEAL_UNLIKELY(w->state->mail_until[w->box != w->mailbox]))
+			peal_mailbox_poison(
+				w->box,
+				w->state->mail_until[w->box != w->mailbox]);
 		return 0;
 	}
 	w->message.header =
@@ -230,24 +233,6 @@ static PEAL_DEV PEAL_INLINE void peali_mail_done(struct peal_worker *w,
 	s->mail_done++;
 }
 
-/* What there is to take from beside inputs: the mailbox, which has its number
- * where there are pools even if there is none, and the pools. */
-static PEAL_DEV PEAL_INLINE uint32_t
-peali_other_sources(const struct peal_worker *w)
-{
-	if (PEAL_USES_POOLS)
-		return 1 + peali_pools(w);
-	return w->mailbox ? 1 : 0;
-}
-
-/* The input at the cursor is next, for so many messages at most. */
-static PEAL_DEV PEAL_INLINE void peali_grant(struct peal_worker *w, uint32_t n)
-{
-	if (n > w->state->burst_most)
-		n = w->state->burst_most;
-	w->state->granted = w->state->burst = n;
-}
-
 /*
  * One round over all inputs, from the cursor on, or up to one for which
  * something is to be done first. Where one has a message, the next ones of its
@@ -256,11 +241,15 @@ static PEAL_DEV PEAL_INLINE void peali_grant(struct peal_worker *w, uint32_t n)
 static PEAL_DEV PEAL_INLINE int peali_take(struct peal_worker *w)
 {
 	struct peal_worker_state *s = w->state;
-	uint32_t sources = s->n_inputs + peali_other_sources(w), i;
+	uint32_t sources = s->n_inputs + peali_other_sources(w) + s->ranked, i;
 
 	for (i = 0; i < sources; i++, s->cursor++) {
-		if (s->cursor >= sources)
+		if (PEAL_UNLIKELY(s->ranked)) {
+			if (!peali_rank_next(w, i))
+				return 0;
+		} else if (s->cursor >= sources) {
 			s->cursor = 0;
+		}
 		if (PEAL_USES_POOLS && s->cursor > s->n_inputs) {
 			peali_pool_take(w, s->cursor - s->n_inputs - 1);
 			if (s->aside)

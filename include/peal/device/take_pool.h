@@ -62,24 +62,28 @@ static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
 peali_pool_move(struct peal_worker *w, struct peal_input *in)
 {
 	struct peal_message *m = &w->message;
-	uint32_t index = m->header.actor, n;
+	uint32_t index = m->header.actor, n, most;
 	int64_t pool = peali_pool_index(w, index);
 	int result;
 
-	for (n = 0; n < PEALI_BURST; n++) {
+	most = peali_moves(w, peali_input_is_high(in));
+	for (n = 0; n < most; n++) {
 		result = peali_pool_put(w, (uint32_t)pool, m->header, m->data,
 					m->length);
 		if (result == PEAL_EAGAIN)
 			break;
 		if (result) /* longer than it takes */
-			peali_input_too_long(w, in);
+			peali_input_dead(w, in, PEAL_REASON_TOO_LONG);
 		else
 			peal_link_release(&in->link, m);
 		w->state->idle = 0;
 		if (peal_link_peek(&in->link, m) || m->kind > PEAL_KIND_SLAB ||
-		    m->header.actor != index)
-			break; /* the next turn sees what it is */
+		    m->header.actor != index) {
+			n++; /* the next turn sees what it is */
+			break;
+		}
 	}
+	peali_passed(w, peali_input_is_high(in), n);
 }
 
 /* Puts the message that was taken into the worker's hand. */
@@ -160,6 +164,7 @@ peali_pool_aside(struct peal_worker *w)
 	}
 	if (!peali_pool_pop(w, &w->pools[s->aside_at]))
 		return 0; /* others were quicker */
+	peali_passed(w, 0, 1);
 	peali_pool_run(w, s->aside_at);
 	if (PEAL_LIKELY(!(w->message.header.flags & PEAL_FLAG_DEADLINE)) ||
 	    !peali_expired(w))

@@ -3,7 +3,7 @@
 #define PEAL_DEVICE_TAKE_TIMER_H
 
 #include <peal/device/control.h>
-#include <peal/device/emit.h>
+#include <peal/device/tell.h>
 #include <peal/device/end.h>
 #include <peal/device/timer.h>
 

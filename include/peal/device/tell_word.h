@@ -2,7 +2,7 @@
 #ifndef PEAL_DEVICE_TELL_WORD_H
 #define PEAL_DEVICE_TELL_WORD_H
 
-#include <peal/device/emit.h>
+#include <peal/device/tell.h>
 
 /* Telling a message that has a word in front of its payload, a deadline or the
  * number of an ask, without a copy of both. For the leader. */

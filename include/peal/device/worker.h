@@ -13,7 +13,8 @@
 /* Messages in a row from one input before the next has its turn. */
 #define PEALI_BURST 32
 
-/* What a worker is made of; what its handlers call is in lanes.h and emit.h. */
+/* What a worker is made of; what its handlers call is in lanes.h,
+ * emit.h and tell.h. */
 
 /** A worker's input: the receiving end of a link, and its next ring; or a
  * topic, if the link's state is PEALI_STATE_TOPIC. */
@@ -32,7 +33,8 @@ PEAL_STATIC_ASSERT(sizeof(struct peal_input) == 256, "found by a shift");
 enum peal_input_flag {
 	PEAL_INPUT_USED = 1, /* has a link */
 	PEAL_INPUT_NEXT = 2, /* `next` is filled */
-	PEAL_INPUT_LAST = 4 /* the sender is gone: ends when empty */
+	PEAL_INPUT_LAST = 4, /* the sender is gone: ends when empty */
+	PEAL_INPUT_HIGH = 8 /* of high priority */
 };
 
 /** One port's sending end: a link's, or a topic's as for an input. */
@@ -94,11 +96,16 @@ struct peal_worker_state {
 	struct peal_link_consumer control;
 	uint64_t started; /* 0 until the first launch */
 	uint64_t handled, told, mail_done, mail_dead, mail_poisoned, failed;
-	uint64_t mail_noted; /* tickets of the mailbox at PEAL_MEND_NOTE */
-	uint64_t mail_until; /* those below it that have no tag never get one */
+	/* of its mailbox, and of that of high priority: */
+	uint64_t mail_noted[2]; /* tickets at PEAL_MEND_NOTE */
+	uint64_t mail_until[2]; /* those below it that have no tag never get
+				 * one */
 	uint64_t idle_turns, beat, control_done;
 	uint64_t emitted; /* not beside handled: the two would be stored as one
 			   * and read as two, which the store buffer delays */
+	/* kept here, as calls that are deep cost the loop registers: */
+	struct peal_dead_letter letter; /* the last one that was written */
+	struct peal_message in_hand; /* while there is one of another message */
 	uint64_t failure; /* of an actor with a supervisor: error << 32 | actor;
 			   * 0: that is dealt with */
 	uint64_t blocked, blocked_said; /* in this turn; in the status */
@@ -149,8 +156,20 @@ struct peal_worker_state {
 	uint32_t rooms_used; /* those from there on never were */
 	uint32_t room_first, room_last; /* 1 + the entries of those that are
 					 * free again, in line; 0 */
-	uint64_t mail_cleared; /* 1 + the number of the mailbox's message that
-				* counts for its actor's limit no more */
+	/* of its mailbox, and of that of high priority: */
+	uint64_t mail_cleared[2]; /* 1 + the number of the message that counts
+				   * for its actor's limit no more */
+	/* for sources of high priority, see priority.h */
+	uint32_t ranked; /* 1: there are some */
+	uint32_t n_highs; /* inputs in `highs` */
+	uint32_t high_next; /* place in `highs` of the next one; n_highs: the
+			     * mailbox */
+	uint32_t low_next; /* the next one of the others, as `cursor` */
+	uint32_t low_row; /* messages taken from that in a row */
+	uint32_t rank; /* which of them are tried: see rank.h */
+	uint32_t tried; /* of those, in this turn */
+	uint64_t high_mark; /* `handled` less what was taken from high ones
+			     * since one of the others had its turn */
 	/* for the lanes, on the host: what the leader decided */
 	int32_t turn;
 	uint32_t actor;
@@ -159,7 +178,8 @@ struct peal_worker_state {
 
 /** Where a worker's tables lie, in bytes from its state. */
 struct peal_worker_layout {
-	uint64_t inputs, outputs, pools, barriers, sent, timers, asks, scratch;
+	uint64_t inputs, outputs, pools, barriers, sent, highs, timers, asks,
+		scratch;
 	uint64_t total;
 };
 
@@ -179,7 +199,10 @@ peal_worker_tables(const struct peal_kernel_params *params)
 					 sizeof(struct peal_pool_place);
 	at.sent = at.barriers + (uint64_t)params->max_barriers *
 					sizeof(struct peal_barrier_view);
-	at.timers = at.sent + (uint64_t)params->n_workers * sizeof(uint64_t);
+	at.highs =
+		at.sent + ((uint64_t)params->n_workers + params->high_boxes) *
+				  sizeof(uint64_t);
+	at.timers = at.highs + (uint64_t)params->max_inputs * sizeof(uint32_t);
 	at.timers = (at.timers + 127) / 128 * 128;
 	at.asks = at.timers + peal_timer_table(params).total;
 	at.scratch = at.asks;
@@ -207,7 +230,11 @@ struct peal_worker {
 	struct peal_pool_place *pools;
 	struct peal_barrier_view *barriers;
 	uint64_t *sent; /* for each mailbox: see peal_admission_open */
+	uint32_t *highs; /* its inputs of high priority: see priority.h */
 	struct peal_mailbox *mailbox; /* its own; 0: none */
+	struct peal_mailbox *box; /* of its own the one that is looked at, for
+				   * the leader: the same, or that of high
+				   * priority */
 	struct peal_timers *timers; /* 0: none */
 	struct peal_asks *asks; /* 0: none */
 	uint64_t *scratch; /* one word per lane */

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEAL_DEVICE_TELL_H
+#define PEAL_DEVICE_TELL_H
+
+#include <peal/device/lanes.h>
+#include <peal/device/pool.h>
+
+/*
+ * Messages into mailboxes and pools: from a handler to an actor of its kernel, and
+ * what others put there. A handler may tell as many as it has declared; for those
+ * there is room, as the loop took its message only when there was.
+ */
+
+/*
+ * Takes a slot that was leased for a message into a worker's mailbox: the number
+ * of it, and that it is told. Counted first: nobody shall see it done and not yet
+ * told.
+ */
+static PEAL_DEV PEAL_INLINE uint64_t peali_mail_ticket(
+	struct peal_worker *w, uint32_t box, struct peal_mailbox_lease *lease)
+{
+	lease->granted--;
+	peal_store_relaxed_sys(&w->status->told, ++w->state->told);
+	return peali_mailbox_ticket(peali_mailbox(w, box), 1);
+}
+
+/* A message into a box, by a slot that was leased. */
+static PEAL_DEV PEAL_UNUSED inline int
+peali_mail_put(struct peal_worker *w, uint32_t box,
+	       struct peal_mailbox_lease *lease, struct peal_header header,
+	       const void *data, uint64_t bytes)
+{
+	struct peal_mailbox *m = peali_mailbox(w, box);
+
+	if (PEAL_UNLIKELY(bytes > m->message_bytes))
+		return PEAL_EMSGSIZE;
+	if (PEAL_UNLIKELY(!lease->granted))
+		return PEAL_EAGAIN;
+	peali_mailbox_write(m, peali_mail_ticket(w, box, lease), header, data,
+			    bytes);
+#if PEAL_ON_HOST
+	if (box >= w->params->n_workers)
+		box -= w->params->n_workers;
+	if (box != w->index)
+		peal_bell_ring((uint64_t)(uintptr_t)peali_bell_of(w, box));
+#endif
+	return 0;
+}
+
+/*
+ * Whether a message may be put into the mailbox of an actor with a limit: 0, and it
+ * is counted; 1 it is dead, for that is what becomes of the newest; else an error.
+ * `before`: bytes that do not stand in its data yet. Of a deadline there the letter
+ * knows nothing; an ask is never dead of it, who asks is told at once.
+ */
+static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
+peali_limit_admit(struct peal_worker *w, uint64_t place, uint32_t before,
+		  struct peal_header header, const void *data, uint64_t bytes)
+{
+	struct peal_limit_record *r =
+		peali_limit_record(w, PEAL_PLACE_LIMIT(place) - 1);
+	int result;
+
+	if (before + bytes > w->mailbox->message_bytes)
+		return PEAL_EMSGSIZE;
+	if (!w->state->mail_lease.granted)
+		return PEAL_EAGAIN;
+	result = peali_limit_enter(w, place, header.actor);
+	if (result != PEAL_ENOSPC)
+		return result;
+	if (peal_load_relaxed_dev_u32(&r->full) == PEAL_FULL_FAIL ||
+	    (before && header.flags & PEAL_FLAG_REQUEST)) {
+		peal_add_relaxed_dev(&r->refused, 1);
+		return PEAL_ENOSPC;
+	}
+	if (before)
+		header.flags &= (uint16_t)~PEAL_FLAG_DEADLINE;
+	peali_limit_drop_told(w, header, data, bytes);
+	return 1;
+}
+
+/* The leader's part of peal_tell to an actor with a limit. */
+static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
+peali_tell_limited(struct peal_worker *w, uint32_t further, uint64_t place,
+		   struct peal_header header, const void *data, uint64_t bytes)
+{
+	int result = peali_limit_admit(w, place, 0, header, data, bytes);
+
+	if (result)
+		return result > 0 ? 0 : result;
+	header.flags |= PEAL_FLAG_COUNTED;
+	return peali_mail_put(w, PEAL_PLACE_WORKER(place) + further,
+			      &w->state->mail_lease, header, data, bytes);
+}
+
+/* The leader's part of peal_tell; the box of the actor's worker is so many
+ * further on: high_boxes, or 0. */
+static PEAL_DEV PEAL_UNUSED inline int
+peali_tell(struct peal_worker *w, uint32_t further, struct peal_header header,
+	   const void *data, uint64_t bytes)
+{
+	uint32_t actor = header.actor;
+	const struct peal_actor_entry *entry =
+		(const struct peal_actor_entry *)(uintptr_t)w->params->actors +
+		PEAL_ACTOR_INDEX(actor);
+	uint64_t place;
+	uint32_t worker;
+
+	if (PEAL_ACTOR_INDEX(actor) >= w->params->max_actors)
+		return PEAL_ENOENT;
+	place = peal_load_relaxed_dev(&entry->place);
+	if (!PEAL_PLACE_IS_OF(place, actor))
+		return PEAL_ENOENT;
+	worker = PEAL_PLACE_WORKER(place);
+	if (PEAL_USES_POOLS && PEAL_UNLIKELY(worker == PEAL_POOL_WORKER))
+		return peali_pool_put(w, PEAL_PLACE_HANDLER(place), header,
+				      data, bytes);
+	if (!w->params->mailboxes)
+		return PEAL_ENOTSUP;
+	if (PEAL_UNLIKELY(PEAL_PLACE_LIMIT(place)))
+		return peali_tell_limited(w, further, place, header, data,
+					  bytes);
+	return peali_mail_put(w, worker + further, &w->state->mail_lease,
+			      header, data, bytes);
+}
+
+/* The same by all lanes. */
+static PEAL_DEV PEAL_UNUSED inline int
+peali_tell_lanes(struct peal_worker *w, uint32_t further,
+		 struct peal_header header, const void *data, uint64_t bytes)
+{
+	int result = 0;
+
+	peal_sync(w);
+	if (peal_is_leader(w))
+		result = peali_tell(w, further, header, data, bytes);
+	return (int)(int64_t)peal_broadcast(w, (uint64_t)(int64_t)result);
+}
+
+/**
+ * Collective: sends to an actor of the same kernel, whichever worker it
+ * belongs to, by its worker's mailbox; or to a pool, one of whose members
+ * handles it.
+ *
+ * @param w     the worker
+ * @param actor its number in the kernel, the low half of its address
+ * @param type  the program's own number
+ * @param data  `bytes` bytes that the leader can read
+ * @param bytes at most the kernel's mailbox_message_bytes, or the pool's
+ *              message_bytes
+ * @return 0, also where the actor's limit has made this message or another one
+ *         dead; PEAL_ENOENT no such actor; PEAL_EMSGSIZE; PEAL_EAGAIN more
+ *         messages than the handler declared; PEAL_ENOSPC as many wait for the
+ *         actor as its limit says (PEAL_FULL_FAIL), and nothing was sent;
+ *         PEAL_ENOTSUP it is no pool and the kernel was launched without
+ *         mailboxes.
+ */
+static PEAL_DEV PEAL_UNUSED inline int peal_tell(struct peal_worker *w,
+						 uint32_t actor, uint16_t type,
+						 const void *data,
+						 uint64_t bytes)
+{
+	struct peal_header header = { actor, type, 0 };
+
+	return peali_tell_lanes(w, 0, header, data, bytes);
+}
+
+/**
+ * Collective: as peal_tell, with high priority: if the kernel has mailboxes for
+ * that (`high_mailboxes` of its options) the message overtakes those told
+ * without, also this actor's own. Those told with it stay in order. In a pool
+ * all are alike.
+ *
+ * @param w     the worker
+ * @param actor its number in the kernel, the low half of its address
+ * @param type  the program's own number
+ * @param data  `bytes` bytes that the leader can read
+ * @param bytes as for peal_tell
+ * @return as peal_tell, and counts as one.
+ */
+static PEAL_DEV PEAL_UNUSED inline int
+peal_tell_high(struct peal_worker *w, uint32_t actor, uint16_t type,
+	       const void *data, uint64_t bytes)
+{
+	struct peal_header header = { actor, type, 0 };
+
+	return peali_tell_lanes(w, w->params->high_boxes, header, data, bytes);
+}
+
+#endif

@@ -1,0 +1,6 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The same handlers as in ranks.c, where there are pools. */
+#define PEAL_USES_POOLS 1
+#include "../rank_handlers.h"
+
+PEAL_PROGRAM(rank_pools, RANK_HANDLERS);

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEAL_TESTS_RANK_HANDLERS_H
+#define PEAL_TESTS_RANK_HANDLERS_H
+
+/* Handlers that write down in which order a worker takes its messages. */
+#include <peal/device/kernel.h>
+
+#include "ranks.h"
+
+/* Writes a message down; waits at a gate. For the leader. */
+static PEAL_DEV void rank_write(struct peal_worker *w)
+{
+	const struct rank_note *in = (const struct rank_note *)peal_data(w);
+	struct rank_list *list = (struct rank_list *)(uintptr_t)in->list;
+
+	if (peal_type(w) & RANK_GATE) {
+		peal_store_release_sys(&list->waits, 1);
+		while (!peal_load_acquire_sys(&list->word) && !peal_aborting(w))
+			peal_pause();
+		peal_store_release_sys(&list->waits, 0);
+	} else if (in->from && list->n < RANK_LIST) {
+		list->from[list->n] = (uint8_t)in->from;
+		list->told[list->n] = (uint32_t)w->state->told;
+		/* for whoever watches while it goes on */
+		peal_store_release_sys(&list->n, list->n + 1);
+	}
+}
+
+static PEAL_DEV int note(struct peal_worker *w)
+{
+	if (peal_is_leader(w))
+		rank_write(w);
+	return 0;
+}
+
+static PEAL_DEV int echo(struct peal_worker *w)
+{
+	return peal_emit(w, 0, peal_type(w), peal_data(w), peal_length(w));
+}
+
+/* Both. */
+static PEAL_DEV int relate(struct peal_worker *w)
+{
+	note(w);
+	return echo(w);
+}
+
+/* Tells it on, as its type says; waits at a gate before. */
+static PEAL_DEV int pass_on(struct peal_worker *w)
+{
+	struct rank_note out = *(const struct rank_note *)peal_data(w);
+	uint32_t to = out.to;
+	uint16_t type = peal_type(w);
+
+	if (peal_is_leader(w) && type == RANK_GATE)
+		rank_write(w);
+	out.to = out.then;
+	if (type & RANK_HIGH)
+		return peal_tell_high(w, to, (uint16_t)(type & ~RANK_HIGH),
+				      &out, sizeof(out));
+	return peal_tell(w, to, type == RANK_GATE ? 0 : type, &out,
+			 sizeof(out));
+}
+
+struct rank_death {
+	struct peal_kernel_control control;
+};
+
+/* Takes a ticket for a message to an actor and ends over it: its worker finds
+ * that it is stopped. For one lane. */
+static PEAL_DEV int perish(struct peal_worker *w)
+{
+	const struct rank_note *in = (const struct rank_note *)peal_data(w);
+	const struct peal_actor_entry *entry =
+		(const struct peal_actor_entry *)(uintptr_t)w->params->actors +
+		PEAL_ACTOR_INDEX(in->to);
+	struct rank_death *d = (struct rank_death *)peal_state(w);
+	uint32_t box = PEAL_PLACE_WORKER(entry->place);
+
+	if (!w->state->mail_lease.granted)
+		return PEAL_EHANDLER;
+	if (peal_type(w) & RANK_HIGH)
+		box += w->params->high_boxes;
+	peali_mail_ticket(w, box, &w->state->mail_lease);
+	d->control.stop = PEAL_STOP_STOP;
+	w->control = &d->control;
+	return 0;
+}
+
+#define RANK_HANDLERS(X)                                                       \
+	X(note, 0, PEAL_SINK)                                                  \
+	X(echo, 0, PEAL_EMITS(1, 1))                                           \
+	X(relate, 0, PEAL_EMITS(1, 1))                                         \
+	X(pass_on, 0, PEAL_TELLS(1))                                           \
+	X(perish, sizeof(struct rank_death), PEAL_TELLS(1))
+
+#endif

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEAL_TESTS_RANK_STAND_H
+#define PEAL_TESTS_RANK_STAND_H
+
+/*
+ * A kernel whose workers are made to stand at a gate while their queues are
+ * filled, and what handlers of one of them wrote down then: its order.
+ */
+
+#include "runtime/both_lanes.h"
+#include "runtime/ranks.h"
+
+PEAL_DECLARE_PROGRAM(ranks);
+PEAL_DECLARE_PROGRAM(rank_pools);
+
+#define ROW 32 /* messages of high priority for one of the others */
+#define PLENTY 4096 /* mailbox slots and messages: nothing waits for room */
+#define MIDDLE 300
+
+/* Who sends: what is written down. Odd ones have high priority. */
+enum { NOBODY, HIGH, LOW, HIGH_TOO, LOW_TOO, HIGH_MAIL, MAIL };
+
+static struct stand {
+	struct peal_runtime *rt;
+	struct peal_endpoint *e;
+	struct peal_kernel *k;
+	uint64_t note; /* of worker 0 */
+	uint32_t ports;
+	struct rank_list list;
+} s;
+
+/* ---- a kernel and its links --------------------------------------------------- */
+
+static inline void open_stand(struct peal_kernel_options o, int pools)
+{
+	memset(&s, 0, sizeof(s));
+	s.rt = harness_open(2, "0-1:nvlink");
+	s.e = harness_endpoint(s.rt);
+	/* both devices may be parts of one, which takes none later */
+	CHECK_OK(peal_program_add(s.rt, &peal_program_relay));
+	o.size = sizeof(o);
+	o.lanes = lanes;
+	if (!o.workers)
+		o.workers = 1;
+	CHECK_OK(peal_kernel_launch(
+		s.rt, 0, pools ? &peal_program_rank_pools : &peal_program_ranks,
+		&o, &s.k));
+	s.note = harness_spawn(s.k, "note", 0);
+}
+
+/* With so many workers, and mailboxes, high ones too, where nothing waits. */
+static inline void open_mail(uint32_t workers, int pools)
+{
+	struct peal_kernel_options o = { .workers = workers,
+					 .mailbox_slots = PLENTY,
+					 .high_mailboxes = 1 };
+
+	open_stand(o, pools);
+}
+
+static inline void open_plain(void)
+{
+	struct peal_kernel_options o = { .workers = 1 };
+
+	open_stand(o, 0);
+}
+
+static inline void close_stand(void)
+{
+	peal_store_release_sys(&s.list.word, 1);
+	CHECK_OK(peal_kernel_stop(s.k, PATIENCE));
+	harness_conserved(s.rt);
+	CHECK_OK(peal_runtime_shutdown(s.rt));
+}
+
+/* A link from the endpoint's next port. */
+static inline struct peal_link *link_to(uint64_t to, uint32_t priority,
+					uint32_t *port_out)
+{
+	struct peal_link_options o = { .capacity = PLENTY,
+				       .priority = priority };
+
+	*port_out = s.ports++;
+	return harness_from(s.rt, s.e, *port_out, to, o);
+}
+
+static inline struct rank_note say(uint32_t from, uint64_t to)
+{
+	struct rank_note note = { (uint64_t)(uintptr_t)&s.list, from,
+				  (uint32_t)to, 0, 0 };
+
+	return note;
+}
+
+static inline void send_note(uint32_t port, uint16_t type,
+			     struct rank_note note, uint64_t n)
+{
+	while (n--)
+		CHECK_OK(peal_send(s.e, port, type, &note, sizeof(note),
+				   PATIENCE));
+}
+
+/* The same to another actor than the link's. */
+static inline void send_far(uint32_t port, uint64_t to, struct rank_note note,
+			    uint64_t n)
+{
+	while (n--)
+		CHECK_OK(peal_send_to(s.e, port, to, 0, &note, sizeof(note),
+				      PATIENCE));
+}
+
+/* A handler of the list's worker stands at the gate; it came by this port. */
+static inline void close_gate(uint32_t port)
+{
+	peal_store_release_sys(&s.list.word, 0);
+	send_note(port, RANK_GATE, say(NOBODY, 0), 1);
+	EVENTUALLY(peal_load_acquire_sys(&s.list.waits));
+}
+
+static inline void open_gate(void)
+{
+	peal_store_release_sys(&s.list.word, 1);
+}
+
+/* So many were written down by now. */
+static inline void written(uint64_t n)
+{
+	EVENTUALLY(peal_load_acquire_sys(&s.list.n) >= n);
+	CHECK_EQ(peal_load_acquire_sys(&s.list.n), n);
+}
+
+static inline struct peal_kernel_info kernel_info(void)
+{
+	struct peal_kernel_info info;
+
+	CHECK_OK(peal_kernel_info(s.k, &info));
+	return info;
+}
+
+static inline int is_high(uint64_t i)
+{
+	return s.list.from[i] & 1;
+}
+
+/* Between two of the others at most ROW messages went on, and as many as that
+ * while there are some. */
+static inline void check_moved(uint64_t moved)
+{
+	uint64_t i;
+
+	for (i = 1; i < s.list.n; i++)
+		CHECK(s.list.told[i] - s.list.told[i - 1] <= ROW);
+	CHECK(s.list.told[0] <= ROW);
+	CHECK_EQ(s.list.told[moved / ROW - 1], moved / ROW * ROW);
+}
+
+#endif

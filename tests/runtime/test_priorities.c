@@ -1,0 +1,666 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Priorities: what has high priority is first, and never so often that others
+ * starve. The order is what handlers of worker 0 wrote down, which stood at a
+ * gate while the queues were filled. Where it is about others that have their
+ * turn at all, a loop of messages of high priority never pauses.
+ */
+#include "runtime/topics.h"
+
+#include "runtime/rank_stand.h"
+
+#define LOOP 48 /* messages in the endless loop */
+
+/* A loop of high priority at worker 0 that never pauses, from now on. */
+static void begin_loop(void)
+{
+	struct peal_link_options o = { .capacity = 64,
+				       .priority = PEAL_PRIORITY_HIGH };
+	uint64_t relate = harness_spawn(s.k, "relate", 0);
+	struct peal_link *loop = harness_link(s.rt, relate, 0, relate, o);
+	uint32_t port;
+
+	link_to(relate, PEAL_PRIORITY_NORMAL, &port);
+	send_note(port, 0, say(NOBODY, 0), LOOP);
+	EVENTUALLY(harness_info(loop).delivered > 1000);
+}
+
+/* ---- the order ---------------------------------------------------------------- */
+
+/* From `first` on ROW of high priority come for each of the others, as long as
+ * there are some; one of so many others that have each as many turns as any. */
+static void check_rows(uint64_t first, uint64_t highs, uint32_t others)
+{
+	uint64_t i = first, row, had[16] = { 0 };
+	uint32_t n = 0, who;
+
+	while (highs >= ROW) {
+		for (row = 0; row < ROW; row++)
+			CHECK(is_high(i++));
+		highs -= ROW;
+		CHECK(!is_high(i));
+		who = s.list.from[i++];
+		had[who]++;
+		/* each of them is next when all have had as many */
+		CHECK_EQ(had[who], 1 + n++ / others);
+	}
+}
+
+PEAL_TEST(a_high_message_overtakes_a_long_queue)
+{
+	uint32_t low, high, i;
+
+	open_plain();
+	link_to(s.note, PEAL_PRIORITY_NORMAL, &low);
+	link_to(s.note, PEAL_PRIORITY_HIGH, &high);
+	close_gate(low);
+	send_note(low, 0, say(LOW, 0), 500);
+	send_note(high, 0, say(HIGH, 0), 5);
+	open_gate();
+	written(505);
+	for (i = 0; i < 505; i++)
+		CHECK_EQ(s.list.from[i], i < 5 ? HIGH : LOW);
+	close_stand();
+}
+
+/* Low links, mailbox; by what comes a slot at a time, or is fetched first. */
+PEAL_TEST(all_others_have_a_turn_after_a_row_of_high_ones)
+{
+	uint32_t low, low_too, high, mail;
+	uint64_t teller;
+
+	open_mail(2, 0);
+	teller = harness_spawn(s.k, "pass_on", 1);
+	link_to(s.note, PEAL_PRIORITY_NORMAL, &low);
+	link_to(s.note, PEAL_PRIORITY_NORMAL, &low_too);
+	link_to(s.note, PEAL_PRIORITY_HIGH, &high);
+	link_to(teller, PEAL_PRIORITY_NORMAL, &mail);
+	close_gate(low);
+	send_note(mail, 0, say(MAIL, s.note), MIDDLE);
+	EVENTUALLY(kernel_info().told == MIDDLE);
+	send_note(low, 0, say(LOW, 0), MIDDLE);
+	send_note(low_too, 0, say(LOW_TOO, 0), MIDDLE);
+	send_note(high, 0, say(HIGH, 0), 2000);
+	open_gate();
+	written(2000 + 3 * MIDDLE);
+	check_rows(0, 2000, 3);
+	close_stand();
+}
+
+/* High links and mail have rows in turn, where there are others and alone. */
+static void high_ones_take_turns(uint64_t others)
+{
+	uint32_t low, port[2], mail;
+	uint64_t teller, i, n, each = 10 * ROW, row = 0;
+	uint8_t last = NOBODY;
+
+	open_mail(2, 0);
+	teller = harness_spawn(s.k, "pass_on", 1);
+	link_to(s.note, PEAL_PRIORITY_NORMAL, &low);
+	link_to(s.note, PEAL_PRIORITY_HIGH, &port[0]);
+	link_to(s.note, PEAL_PRIORITY_HIGH, &port[1]);
+	link_to(teller, PEAL_PRIORITY_NORMAL, &mail);
+	close_gate(low);
+	send_note(port[0], 0, say(HIGH, 0), each);
+	send_note(port[1], 0, say(HIGH_TOO, 0), each);
+	send_note(mail, RANK_HIGH, say(HIGH_MAIL, s.note), each);
+	send_note(low, 0, say(LOW, 0), others);
+	EVENTUALLY(kernel_info().told == each);
+	open_gate();
+	n = 3 * each + others;
+	written(n);
+	for (i = 0; i < 3 * each; i++) {
+		if (!is_high(i))
+			continue;
+		row = s.list.from[i] == last ? row + 1 : 1;
+		if (row == 1 && i > 0)
+			CHECK_EQ(i % (ROW + (others ? 1 : 0)), 0);
+		last = s.list.from[i];
+		CHECK(row <= ROW);
+	}
+	close_stand();
+}
+
+PEAL_TEST(several_high_ones_take_turns)
+{
+	high_ones_take_turns(1000);
+	high_ones_take_turns(0);
+}
+
+/* The others have whole rows again. */
+PEAL_TEST(when_the_high_link_is_gone_all_is_as_before)
+{
+	uint32_t low, low_too, high, i, row = 0, longest = 0;
+	struct peal_link *link;
+
+	open_plain();
+	link_to(s.note, PEAL_PRIORITY_NORMAL, &low);
+	link_to(s.note, PEAL_PRIORITY_NORMAL, &low_too);
+	link = link_to(s.note, PEAL_PRIORITY_HIGH, &high);
+	send_note(high, 0, say(HIGH, 0), 10);
+	written(10);
+	CHECK_OK(peal_link_destroy(link));
+	close_gate(low);
+	send_note(low, 0, say(LOW, 0), 10 * ROW);
+	send_note(low_too, 0, say(LOW_TOO, 0), 10 * ROW);
+	open_gate();
+	written(10 + 20 * ROW);
+	/* whole ones, or two where the other's slots had to be fetched */
+	for (i = 10; i < 10 + 10 * ROW; i++) {
+		row = s.list.from[i] == s.list.from[i - 1] ? row + 1 : 1;
+		longest = row > longest ? row : longest;
+	}
+	CHECK(longest > 1 && longest <= 2 * ROW);
+	close_stand();
+}
+
+/* ---- what is moved on --------------------------------------------------------- */
+
+PEAL_TEST(what_a_high_link_forwards_counts_each)
+{
+	uint32_t low, high;
+	uint64_t far;
+
+	open_mail(2, 0);
+	far = harness_spawn(s.k, "note", 1);
+	link_to(s.note, PEAL_PRIORITY_NORMAL, &low);
+	link_to(s.note, PEAL_PRIORITY_HIGH, &high);
+	close_gate(low);
+	send_note(low, 0, say(LOW, 0), MIDDLE);
+	send_far(high, far, say(NOBODY, 0), 1600);
+	open_gate();
+	written(MIDDLE);
+	EVENTUALLY(kernel_info().mail_done == 1600);
+	check_moved(1600);
+	close_stand();
+}
+
+PEAL_TEST(what_a_high_link_forwards_to_one_with_a_limit_counts_each)
+{
+	struct peal_kernel_options o = { .workers = 2,
+					 .mailbox_slots = PLENTY,
+					 .max_limits = 1 };
+	struct peal_actor_options limited = { .size = sizeof(limited),
+					      .worker = 2,
+					      .mailbox_limit = 1600,
+					      .mailbox_full = PEAL_FULL_FAIL };
+	uint32_t low, high;
+	uint64_t far;
+
+	open_stand(o, 0);
+	CHECK_OK(peal_actor_spawn(s.k, "note", &limited, &far));
+	link_to(s.note, PEAL_PRIORITY_NORMAL, &low);
+	link_to(s.note, PEAL_PRIORITY_HIGH, &high);
+	close_gate(low);
+	send_note(low, 0, say(LOW, 0), MIDDLE);
+	send_far(high, far, say(NOBODY, 0), 1600);
+	open_gate();
+	written(MIDDLE);
+	EVENTUALLY(kernel_info().mail_done == 1600);
+	check_moved(1600);
+	close_stand();
+}
+
+PEAL_TEST(what_a_high_link_moves_to_a_pool_counts_each)
+{
+	struct peal_pool_options o = { .size = sizeof(o), .capacity = PLENTY };
+	uint64_t pool, member;
+	uint32_t low, high;
+
+	open_mail(2, 1);
+	member = harness_spawn(s.k, "note", 1);
+	CHECK_OK(peal_pool_create(s.k, &o, &pool));
+	CHECK_OK(peal_pool_join(s.rt, pool, member));
+	link_to(s.note, PEAL_PRIORITY_NORMAL, &low);
+	/* by worker 0, whichever worker a link of the pool would lead to */
+	link_to(s.note, PEAL_PRIORITY_HIGH, &high);
+	close_gate(low);
+	send_note(low, 0, say(LOW, 0), MIDDLE);
+	send_far(high, pool, say(NOBODY, 0), 1600);
+	open_gate();
+	written(MIDDLE);
+	EVENTUALLY(kernel_info().mail_done == 1600);
+	check_moved(1600);
+	close_stand();
+}
+
+/* Worker 1 stands at the gate; what waits for it came by links to worker 0. */
+static void forwards(uint32_t high_mailboxes)
+{
+	struct peal_kernel_options o = { .workers = 2,
+					 .mailbox_slots = PLENTY,
+					 .high_mailboxes = high_mailboxes };
+	uint32_t low, high, gate, i;
+	uint64_t far;
+
+	open_stand(o, 0);
+	far = harness_spawn(s.k, "note", 1);
+	link_to(s.note, PEAL_PRIORITY_NORMAL, &low);
+	link_to(s.note, PEAL_PRIORITY_HIGH, &high);
+	link_to(far, PEAL_PRIORITY_NORMAL, &gate);
+	close_gate(gate);
+	send_far(low, far, say(LOW, 0), 200);
+	EVENTUALLY(kernel_info().told == 200);
+	send_far(high, far, say(HIGH, 0), 20);
+	EVENTUALLY(kernel_info().told == 220);
+	open_gate();
+	written(220);
+	for (i = 0; i < 220; i++)
+		CHECK_EQ(is_high(i), high_mailboxes ? i < 20 : i >= 200);
+	close_stand();
+}
+
+PEAL_TEST(what_is_forwarded_keeps_its_priority)
+{
+	forwards(1);
+}
+
+PEAL_TEST(without_a_mailbox_of_high_priority_it_goes_as_the_rest)
+{
+	forwards(0);
+}
+
+PEAL_TEST(what_is_told_with_high_priority_overtakes)
+{
+	uint32_t port, gate, i;
+	uint64_t teller;
+
+	open_mail(2, 0);
+	teller = harness_spawn(s.k, "pass_on", 1);
+	link_to(s.note, PEAL_PRIORITY_NORMAL, &gate);
+	link_to(teller, PEAL_PRIORITY_NORMAL, &port);
+	close_gate(gate);
+	send_note(port, 0, say(MAIL, s.note), 300);
+	send_note(port, RANK_HIGH, say(HIGH_MAIL, s.note), 20);
+	EVENTUALLY(kernel_info().told == 320);
+	open_gate();
+	written(320);
+	for (i = 0; i < 320; i++)
+		CHECK_EQ(s.list.from[i], i < 20 ? HIGH_MAIL : MAIL);
+	EVENTUALLY(kernel_info().mail_done == 320);
+	close_stand();
+}
+
+/* ---- all kinds of others have their turn -------------------------------------- */
+
+/* A publisher at worker 1, and the port that makes it publish. */
+static uint64_t publisher(uint32_t overwrite, uint32_t *port_out)
+{
+	struct peal_topic_options o = { .capacity = 8, .overwrite = overwrite };
+	uint64_t topic = topic_create(s.rt, 0, o);
+	uint64_t echo = harness_spawn(s.k, "echo", 1);
+
+	CHECK_OK(peal_publish(s.rt, echo, 0, topic));
+	link_to(echo, PEAL_PRIORITY_NORMAL, port_out);
+	return topic;
+}
+
+static struct peal_subscriber_info subscriber(uint64_t topic)
+{
+	return topic_subscriber(s.rt, topic, s.note);
+}
+
+static void topic_has_its_turn(uint32_t overwrite)
+{
+	uint64_t topic;
+	uint32_t port;
+
+	open_mail(2, 0);
+	topic = publisher(overwrite, &port);
+	CHECK_OK(peal_subscribe(s.rt, topic, s.note, 0));
+	begin_loop();
+	send_note(port, 0, say(NOBODY, 0), 1000);
+	EVENTUALLY(subscriber(topic).published == 1000 &&
+		   subscriber(topic).queued == 0);
+	CHECK(overwrite || subscriber(topic).missed == 0);
+	CHECK_EQ(subscriber(topic).priority, PEAL_PRIORITY_NORMAL);
+	close_stand();
+}
+
+PEAL_TEST(topics_have_their_turn)
+{
+	topic_has_its_turn(0);
+	topic_has_its_turn(1);
+}
+
+/* Taken while its actor has no room for what it sends, and held from then on. */
+PEAL_TEST(a_message_of_a_topic_that_is_held_has_its_turn)
+{
+	struct peal_link_options two = { .capacity = 2 };
+	struct peal_received r;
+	struct rank_note got;
+	uint64_t topic, held;
+	uint32_t port, i;
+
+	open_mail(2, 0);
+	topic = publisher(0, &port);
+	held = harness_spawn(s.k, "relate", 0);
+	harness_to(s.rt, held, s.e, two);
+	CHECK_OK(peal_subscribe(s.rt, topic, held, 0));
+	begin_loop();
+	send_note(port, 0, say(NOBODY, 0), 6);
+	EVENTUALLY(topic_subscriber(s.rt, topic, held).delivered == 2);
+	for (i = 0; i < 6; i++)
+		CHECK_OK(peal_receive(s.e, &got, sizeof(got), &r, PATIENCE));
+	close_stand();
+}
+
+PEAL_TEST(a_topic_can_have_high_priority)
+{
+	uint32_t port, low, i;
+	uint64_t topic;
+
+	open_mail(2, 0);
+	topic = publisher(0, &port);
+	link_to(s.note, PEAL_PRIORITY_NORMAL, &low);
+	CHECK_OK(peal_subscribe(s.rt, topic, s.note, PEAL_SUBSCRIBE_HIGH));
+	CHECK_EQ(subscriber(topic).priority, PEAL_PRIORITY_HIGH);
+	close_gate(low);
+	send_note(low, 0, say(LOW, 0), 100);
+	send_note(port, 0, say(HIGH, 0), 5);
+	EVENTUALLY(topic_info(s.rt, topic).published == 5);
+	open_gate();
+	written(105);
+	for (i = 0; i < 105; i++)
+		CHECK_EQ(is_high(i), i < 5);
+	close_stand();
+}
+
+PEAL_TEST(a_slot_that_a_dead_worker_has_left_has_its_turn)
+{
+	uint16_t high = 0;
+	uint64_t teller, dead;
+	uint32_t port, end;
+
+	if (lanes > 1) /* a worker dies by one lane */
+		return;
+	for (high = 0; high <= RANK_HIGH; high += RANK_HIGH) {
+		open_mail(3, 0);
+		teller = harness_spawn(s.k, "pass_on", 1);
+		dead = harness_spawn(s.k, "perish", 2);
+		link_to(teller, PEAL_PRIORITY_NORMAL, &port);
+		link_to(dead, PEAL_PRIORITY_NORMAL, &end);
+		begin_loop();
+		send_note(end, high, say(NOBODY, s.note), 1);
+		EVENTUALLY(kernel_info().told == 1);
+		send_note(port, high, say(LOW, s.note), 20);
+		written(20);
+		EVENTUALLY(kernel_info().mail_done == 21);
+		CHECK_EQ(kernel_info().mail_poisoned, 1);
+		close_stand();
+	}
+}
+
+/* The host's ring is fetched many slots at a time where that is far. */
+PEAL_TEST(what_is_fetched_has_its_turn)
+{
+	uint32_t port;
+
+	open_plain();
+	link_to(s.note, PEAL_PRIORITY_NORMAL, &port);
+	begin_loop();
+	send_note(port, 0, say(LOW, 0), 1000);
+	written(1000);
+	close_stand();
+}
+
+PEAL_TEST(a_pool_has_its_turn)
+{
+	struct peal_pool_options o = { .size = sizeof(o) };
+	uint32_t port, direct;
+	uint64_t pool, teller;
+
+	open_mail(2, 1);
+	teller = harness_spawn(s.k, "pass_on", 1);
+	CHECK_OK(peal_pool_create(s.k, &o, &pool));
+	CHECK_OK(peal_pool_join(s.rt, pool, s.note));
+	link_to(teller, PEAL_PRIORITY_NORMAL, &port);
+	link_to(pool, PEAL_PRIORITY_NORMAL, &direct);
+	begin_loop();
+	send_note(port, 0, say(LOW, pool), 200);
+	send_note(direct, 0, say(LOW, 0), 200);
+	written(400);
+	close_stand();
+}
+
+PEAL_TEST(what_is_for_nobody_has_its_turn)
+{
+	struct peal_link *link;
+	uint32_t port;
+	uint64_t gone;
+
+	open_plain();
+	gone = harness_spawn(s.k, "note", 0);
+	link = link_to(s.note, PEAL_PRIORITY_NORMAL, &port);
+	begin_loop();
+	CHECK_OK(peal_actor_retire(s.rt, gone));
+	send_far(port, gone, say(LOW, 0), 100);
+	send_note(port, 0, say(LOW, 0), 100);
+	written(100);
+	CHECK_EQ(harness_info(link).dead[PEAL_REASON_NO_ACTOR], 100);
+	close_stand();
+}
+
+/* One for nobody goes on after a row of high ones, and not with the next one. */
+PEAL_TEST(what_is_for_nobody_is_a_turn)
+{
+	uint32_t low, low_too, high, i, highs, seconds;
+	uint64_t gone;
+
+	open_plain();
+	gone = harness_spawn(s.k, "note", 0);
+	CHECK_OK(peal_actor_retire(s.rt, gone));
+	link_to(s.note, PEAL_PRIORITY_NORMAL, &low);
+	link_to(s.note, PEAL_PRIORITY_NORMAL, &low_too);
+	link_to(s.note, PEAL_PRIORITY_HIGH, &high);
+	close_gate(low);
+	send_far(low, gone, say(LOW, 0), 20);
+	send_note(low_too, 0, say(LOW_TOO, 0), 20);
+	send_note(high, 0, say(HIGH, 0), 20 * ROW);
+	open_gate();
+	written(20 + 20 * ROW);
+	for (i = highs = seconds = 0; seconds < 2; i++) {
+		highs += is_high(i);
+		seconds += !is_high(i);
+	}
+	CHECK(highs >= 3 * ROW);
+	close_stand();
+}
+
+/* ---- a high one that is held up ----------------------------------------------- */
+
+PEAL_TEST(a_high_link_that_is_held_up_holds_up_nobody)
+{
+	struct peal_link_options four = { .capacity = 4 };
+	struct peal_link *link;
+	uint32_t low, high, i;
+	struct peal_received r;
+	struct rank_note got;
+	uint64_t relate;
+
+	open_plain();
+	relate = harness_spawn(s.k, "relate", 0);
+	harness_to(s.rt, relate, s.e, four);
+	link_to(s.note, PEAL_PRIORITY_NORMAL, &low);
+	link = link_to(relate, PEAL_PRIORITY_HIGH, &high);
+	close_gate(low);
+	send_note(low, 0, say(LOW, 0), 500);
+	send_note(high, 0, say(HIGH, 0), 10);
+	open_gate();
+	/* four go out, all others have their turn */
+	written(504);
+	for (i = 0; i < 504; i++)
+		CHECK_EQ(is_high(i), i < 4);
+	CHECK_EQ(harness_info(link).queued, 6);
+	/* and it goes on as soon as it can, before what comes then */
+	close_gate(low);
+	send_note(low, 0, say(LOW, 0), 100);
+	for (i = 0; i < 3; i++)
+		CHECK_OK(peal_receive(s.e, &got, sizeof(got), &r, PATIENCE));
+	open_gate();
+	EVENTUALLY(peal_load_acquire_sys(&s.list.n) >= 604 + 1);
+	CHECK(is_high(504));
+	for (i = 3; i < 10; i++)
+		CHECK_OK(peal_receive(s.e, &got, sizeof(got), &r, PATIENCE));
+	written(610);
+	close_stand();
+}
+
+/* ---- mailboxes ------------------------------------------------------------------ */
+
+/* One worker that takes nothing fills neither of its mailboxes so far that
+ * nothing is left for others. */
+PEAL_TEST(who_takes_nothing_leaves_room_for_others)
+{
+	struct peal_kernel_options o = { .workers = 3,
+					 .mailbox_slots = 64,
+					 .high_mailboxes = 1 };
+	uint32_t to_stuck, to_stuck_high, to_other, gate;
+	struct peal_link *link;
+	uint64_t stuck, other;
+
+	open_stand(o, 0);
+	stuck = harness_spawn(s.k, "note", 1);
+	other = harness_spawn(s.k, "note", 2);
+	link_to(stuck, PEAL_PRIORITY_NORMAL, &gate);
+	link_to(s.note, PEAL_PRIORITY_NORMAL, &to_stuck);
+	link_to(s.note, PEAL_PRIORITY_HIGH, &to_stuck_high);
+	link = link_to(s.note, PEAL_PRIORITY_NORMAL, &to_other);
+	close_gate(gate);
+	send_far(to_stuck, stuck, say(NOBODY, 0), 500);
+	send_far(to_stuck_high, stuck, say(NOBODY, 0), 500);
+	send_far(to_other, other, say(NOBODY, 0), 500);
+	EVENTUALLY(harness_info(link).delivered == 500);
+	CHECK(kernel_info().mail_done >= 400);
+	open_gate();
+	EVENTUALLY(kernel_info().mail_done == 1500);
+	close_stand();
+}
+
+/* Worker 0 has no input any more and nothing in hand; what it will be told lies
+ * in worker 1's mailbox of high priority. */
+PEAL_TEST(a_kernel_ends_when_mailboxes_of_high_priority_are_empty)
+{
+	struct peal_kernel_options o = { .workers = 2,
+					 .mailbox_slots = 64,
+					 .high_mailboxes = 1,
+					 .end_with_inputs = 1 };
+	struct rank_note note;
+	struct peal_worker_info info;
+	uint64_t teller, far;
+	uint32_t port;
+
+	open_stand(o, 0);
+	teller = harness_spawn(s.k, "pass_on", 0);
+	far = harness_spawn(s.k, "pass_on", 1);
+	link_to(teller, PEAL_PRIORITY_NORMAL, &port);
+	note = say(MAIL, far);
+	note.then = (uint32_t)s.note;
+	send_note(port, RANK_HIGH | RANK_GATE, note, 1);
+	EVENTUALLY(peal_load_acquire_sys(&s.list.waits));
+	CHECK_OK(peal_send_end(s.e, port, PATIENCE));
+	identity_sleep_us(20000); /* in which it could end wrongly */
+	CHECK_OK(peal_worker_info(s.k, 0, &info));
+	CHECK_EQ(info.phase, PEAL_WORKER_RUNNING);
+	open_gate();
+	CHECK_OK(peal_kernel_wait(s.k, PATIENCE));
+	CHECK_EQ(s.list.n, 1);
+	CHECK_EQ(kernel_info().mail_done, 2);
+	close_stand();
+}
+
+/* ---- what is said of it ----------------------------------------------------------- */
+
+/* From a kernel on the other device, by one route after the other. */
+PEAL_TEST(a_link_that_is_handed_over_keeps_its_priority)
+{
+	static const enum peal_route routes[] = { PEAL_ROUTE_MAPPED_HOST,
+						  PEAL_ROUTE_PEER };
+	struct peal_kernel_options one = { .lanes = lanes };
+	struct peal_link_options o = { .capacity = 64,
+				       .priority = PEAL_PRIORITY_HIGH };
+	struct peal_kernel *from;
+	struct peal_link *link;
+	uint32_t low, port, i, turn;
+	uint64_t echo;
+
+	open_plain();
+	from = harness_launch_with(s.rt, 1, one);
+	echo = harness_spawn(from, "echo", 0);
+	link = harness_link(s.rt, echo, 0, s.note, o);
+	link_to(s.note, PEAL_PRIORITY_NORMAL, &low);
+	link_to(echo, PEAL_PRIORITY_NORMAL, &port);
+	for (turn = 0; turn < 2; turn++) {
+		s.list.n = 0;
+		CHECK_OK(peal_link_set_route(link, routes[turn], PATIENCE));
+		CHECK_EQ(harness_info(link).route, routes[turn]);
+		CHECK_EQ(harness_info(link).priority, PEAL_PRIORITY_HIGH);
+		close_gate(low);
+		send_note(low, 0, say(LOW, 0), 100);
+		send_note(port, 0, say(HIGH, 0), 5);
+		EVENTUALLY(harness_info(link).accepted == 5 * turn + 5);
+		open_gate();
+		written(105);
+		for (i = 0; i < 105; i++)
+			CHECK_EQ(is_high(i), i < 5);
+	}
+	CHECK_OK(peal_kernel_stop(from, PATIENCE));
+	close_stand();
+}
+
+PEAL_TEST(options_are_checked)
+{
+	struct peal_kernel_options k = { .size = sizeof(k),
+					 .high_mailboxes = 1 };
+	struct peal_link_options o = { .size = sizeof(o), .priority = 2 };
+	struct peal_kernel *none;
+	uint32_t port;
+
+	open_plain();
+	CHECK_EQ(peal_kernel_launch(s.rt, 0, &peal_program_ranks, &k, &none),
+		 PEAL_EINVAL);
+	CHECK(strstr(peal_last_error()->text, "mailbox_slots is 0"));
+	k.mailbox_slots = 64;
+	k.high_mailboxes = 2;
+	CHECK_EQ(peal_kernel_launch(s.rt, 0, &peal_program_ranks, &k, &none),
+		 PEAL_EINVAL);
+	CHECK(strstr(peal_last_error()->text, "high_mailboxes is 2"));
+	CHECK_EQ(peal_connect(s.rt, peal_endpoint_address(s.e), 0, s.note, &o,
+			      NULL),
+		 PEAL_EINVAL);
+	CHECK(strstr(peal_last_error()->text, "priority is 2"));
+	o.priority = PEAL_PRIORITY_HIGH;
+	CHECK_EQ(peal_connect(s.rt, harness_spawn(s.k, "relate", 0), 0,
+			      peal_endpoint_address(s.e), &o, NULL),
+		 PEAL_EINVAL);
+	CHECK(strstr(peal_last_error()->text, "endpoint, which takes"));
+	CHECK_EQ(harness_info(link_to(s.note, 0, &port)).priority,
+		 PEAL_PRIORITY_NORMAL);
+	CHECK_EQ(harness_info(link_to(s.note, 1, &port)).priority,
+		 PEAL_PRIORITY_HIGH);
+	close_stand();
+}
+
+PEAL_TEST_MAIN(
+	RUN_LANES(a_high_message_overtakes_a_long_queue);
+	RUN_LANES(all_others_have_a_turn_after_a_row_of_high_ones);
+	RUN_LANES(several_high_ones_take_turns);
+	RUN_LANES(when_the_high_link_is_gone_all_is_as_before);
+	RUN_LANES(what_a_high_link_forwards_counts_each);
+	RUN_LANES(what_a_high_link_forwards_to_one_with_a_limit_counts_each);
+	RUN_LANES(what_a_high_link_moves_to_a_pool_counts_each);
+	RUN_LANES(what_is_forwarded_keeps_its_priority);
+	RUN_LANES(without_a_mailbox_of_high_priority_it_goes_as_the_rest);
+	RUN_LANES(what_is_told_with_high_priority_overtakes);
+	RUN_LANES(topics_have_their_turn);
+	RUN_LANES(a_message_of_a_topic_that_is_held_has_its_turn);
+	RUN_LANES(a_topic_can_have_high_priority);
+	RUN_LANES(a_slot_that_a_dead_worker_has_left_has_its_turn);
+	RUN_LANES(what_is_fetched_has_its_turn); RUN_LANES(a_pool_has_its_turn);
+	RUN_LANES(what_is_for_nobody_has_its_turn);
+	RUN_LANES(what_is_for_nobody_is_a_turn);
+	RUN_LANES(a_high_link_that_is_held_up_holds_up_nobody);
+	RUN_LANES(who_takes_nothing_leaves_room_for_others);
+	RUN_LANES(a_kernel_ends_when_mailboxes_of_high_priority_are_empty);
+	RUN_LANES(a_link_that_is_handed_over_keeps_its_priority);
+	RUN_LANES(options_are_checked);)

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Priorities of what goes to actors with a limit, and to actors that have moved:
+ * test_priorities.c says how the order is known.
+ */
+#include <peal/migrate.h>
+
+#include "runtime/rank_stand.h"
+
+/* ---- actors with a limit ---------------------------------------------------------- */
+
+static struct peal_actor_mailbox_info mailbox(uint64_t actor)
+{
+	struct peal_actor_mailbox_info info;
+
+	CHECK_OK(peal_actor_mailbox(s.rt, actor, &info));
+	return info;
+}
+
+/* At worker 0; with room for all that waits here. */
+static uint64_t open_limited(uint32_t limit, uint32_t full)
+{
+	struct peal_kernel_options o = { .workers = 3,
+					 .mailbox_slots = PLENTY,
+					 .high_mailboxes = 1,
+					 .max_limits = 1 };
+	struct peal_actor_options a = { .size = sizeof(a),
+					.worker = 1,
+					.mailbox_limit = limit,
+					.mailbox_full = full };
+	uint64_t address = 0;
+
+	open_stand(o, 0);
+	CHECK_OK(peal_actor_spawn(s.k, "note", &a, &address));
+	return address;
+}
+
+/* Told, or by a link to another worker. */
+static void send_limited(int by_link, uint32_t port, uint64_t to, uint32_t from,
+			 uint64_t n)
+{
+	if (by_link)
+		send_far(port, to, say(from, 0), n);
+	else
+		send_note(port, from & 1 ? RANK_HIGH : 0, say(from, to), n);
+}
+
+/* Five may wait. Three do, and four of high priority come: all count, and of
+ * those two are dropped, the last ones or those that would come first. */
+static void one_limit_for_both(int by_link, uint32_t full)
+{
+	int oldest = full == PEAL_FULL_DROP_OLDEST;
+	uint64_t limited = open_limited(5, full), teller;
+	uint32_t gate, port, high, i;
+
+	teller = harness_spawn(s.k, "pass_on", 1);
+	link_to(s.note, PEAL_PRIORITY_NORMAL, &gate);
+	link_to(teller, PEAL_PRIORITY_NORMAL, &port);
+	high = port;
+	if (by_link)
+		link_to(teller, PEAL_PRIORITY_HIGH, &high);
+	close_gate(gate);
+	send_limited(by_link, port, limited, MAIL, 3);
+	EVENTUALLY(mailbox(limited).waiting == 3);
+	send_limited(by_link, high, limited, HIGH, 2);
+	send_limited(by_link, high, limited, HIGH_TOO, 2);
+	EVENTUALLY(mailbox(limited).dropped == 2);
+	CHECK_EQ(mailbox(limited).waiting, 5);
+	open_gate();
+	written(5);
+	for (i = 0; i < 5; i++)
+		CHECK_EQ(s.list.from[i], i > 1	? MAIL :
+					 oldest ? HIGH_TOO :
+						  HIGH);
+	EVENTUALLY(kernel_info().mail_done == kernel_info().told);
+	CHECK_EQ(mailbox(limited).waiting, 0);
+	CHECK_EQ(mailbox(limited).most, 5);
+	CHECK_EQ(kernel_info().mail_full, oldest || !by_link ? 2 : 0);
+	close_stand();
+}
+
+PEAL_TEST(a_limit_counts_high_ones_and_others)
+{
+	int by_link;
+
+	for (by_link = 0; by_link < 2; by_link++) {
+		one_limit_for_both(by_link, PEAL_FULL_DROP_NEWEST);
+		one_limit_for_both(by_link, PEAL_FULL_DROP_OLDEST);
+	}
+}
+
+/* While the next of the one mailbox is about to be handled one of the other comes
+ * first: each counts once. */
+PEAL_TEST(each_that_waits_counts_once_whichever_is_first)
+{
+	uint64_t limited = open_limited(PLENTY, PEAL_FULL_DROP_OLDEST), i;
+	uint32_t port[2];
+
+	for (i = 0; i < 2; i++)
+		link_to(harness_spawn(s.k, "pass_on", 1 + (int)i),
+			PEAL_PRIORITY_NORMAL, &port[i]);
+	for (i = 0; i < 1500; i++) {
+		send_note(port[0], 0, say(MAIL, limited), 1);
+		send_note(port[1], RANK_HIGH, say(HIGH_MAIL, limited), 1);
+	}
+	written(3000);
+	EVENTUALLY(kernel_info().mail_done == 3000);
+	CHECK_EQ(mailbox(limited).waiting, 0);
+	CHECK_EQ(mailbox(limited).dropped, 0);
+	close_stand();
+}
+
+/* ---- actors that have moved --------------------------------------------------------- */
+
+/* From worker 0 to worker 1; its first address. */
+static uint64_t moved_note(void)
+{
+	struct peal_migrate_options o = { .size = sizeof(o), .worker = 2 };
+	uint64_t note = harness_spawn(s.k, "note", 0);
+
+	CHECK_OK(peal_actor_migrate(s.rt, note, &o, NULL));
+	return note;
+}
+
+/* Both mailboxes of the former worker fill up, then those of the new one. */
+PEAL_TEST(what_is_passed_on_keeps_its_priority)
+{
+	static struct rank_list door; /* the former worker's gate */
+	struct rank_note stop = say(NOBODY, 0);
+	uint32_t port, gate, front, i;
+	uint64_t moved, teller;
+
+	open_mail(3, 0);
+	moved = moved_note();
+	teller = harness_spawn(s.k, "pass_on", 2);
+	link_to(s.note, PEAL_PRIORITY_NORMAL, &front);
+	link_to(harness_spawn(s.k, "note", 1), PEAL_PRIORITY_NORMAL, &gate);
+	link_to(teller, PEAL_PRIORITY_NORMAL, &port);
+	close_gate(gate);
+	stop.list = (uint64_t)(uintptr_t)&door;
+	peal_store_release_sys(&door.word, 0);
+	send_note(front, RANK_GATE, stop, 1);
+	EVENTUALLY(peal_load_acquire_sys(&door.waits));
+	send_note(port, 0, say(MAIL, moved), 200);
+	send_note(port, RANK_HIGH, say(HIGH, moved), 10);
+	send_note(port, RANK_HIGH, say(HIGH_TOO, moved), 10);
+	EVENTUALLY(kernel_info().told == 220);
+	peal_store_release_sys(&door.word, 1);
+	EVENTUALLY(kernel_info().told == 440);
+	CHECK_EQ(s.list.n, 0);
+	open_gate();
+	written(220);
+	for (i = 0; i < 220; i++)
+		CHECK_EQ(s.list.from[i], i < 10 ? HIGH :
+					 i < 20 ? HIGH_TOO :
+						  MAIL);
+	EVENTUALLY(kernel_info().mail_done == 440);
+	close_stand();
+}
+
+PEAL_TEST(what_is_passed_on_counts_each)
+{
+	uint64_t moved, teller;
+	uint32_t low, port;
+
+	open_mail(3, 0);
+	moved = moved_note();
+	teller = harness_spawn(s.k, "pass_on", 2);
+	link_to(s.note, PEAL_PRIORITY_NORMAL, &low);
+	link_to(teller, PEAL_PRIORITY_NORMAL, &port);
+	close_gate(low);
+	send_note(low, 0, say(LOW, 0), MIDDLE);
+	send_note(port, RANK_HIGH, say(NOBODY, moved), 1600);
+	EVENTUALLY(kernel_info().told == 1600);
+	open_gate();
+	written(MIDDLE);
+	EVENTUALLY(kernel_info().mail_done == 3200);
+	check_moved(1600);
+	close_stand();
+}
+
+PEAL_TEST_MAIN(RUN_LANES(a_limit_counts_high_ones_and_others);
+	       RUN_LANES(each_that_waits_counts_once_whichever_is_first);
+	       RUN_LANES(what_is_passed_on_keeps_its_priority);
+	       RUN_LANES(what_is_passed_on_counts_each);)
