@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* labels: fast alone */
 #include <errno.h>
 #include <linux/audit.h>
 #include <linux/filter.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* labels: fast parallel */
 /*
  * The embedded text of programs, compiled by the machine's own NVRTC, for
  * devices that it need not have. test_rtc_double.c is about all that can fail.

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* labels: fast alone */
 /* Every queue of `peal bench queues` moves all messages in each of its shapes. */
 #include "peal_test.h"
 

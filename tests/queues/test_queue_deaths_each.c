@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* labels: fast parallel */
 #include <setjmp.h>
 #include <signal.h>
 #include <ucontext.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* labels: fast parallel */
 /* The table of timers by itself: against a plain list, and when a periodic one
  * is due again. */
 #include <peal/device/kernel.h>

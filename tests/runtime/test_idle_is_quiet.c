@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* labels: fast alone */
 /* A runtime that has nothing to do leaves the processor to others. */
 #include "runtime/harness.h"
 
