@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "runtime/name.h"
 #include "runtime/runtime.h"
 
 #define CALL "peal_actor_migrate"
@@ -38,6 +39,33 @@ uint64_t peali_address_lives(struct peal_runtime *rt, uint64_t address)
 	       peali_actor_number(k, peali_actor_lives(k, index));
 }
 
+/* The address of an entry, by 1 + its index; 0: there is none. */
+static uint64_t address_at(const struct peal_kernel *k, uint32_t entry)
+{
+	return entry ? k->params.address | peali_actor_number(k, entry - 1) : 0;
+}
+
+uint64_t peali_address_first(struct peal_runtime *rt, uint64_t address)
+{
+	const struct peal_kernel *k = peali_kernel_of(rt, address);
+	uint32_t index = PEAL_ACTOR_INDEX(address);
+
+	if (!k || !k->actors[index].moved_from)
+		return address;
+	while (k->actors[index].moved_from)
+		index = k->actors[index].moved_from - 1;
+	return address_at(k, 1 + index);
+}
+
+uint64_t peali_address_next(struct peal_runtime *rt, uint64_t address)
+{
+	const struct peal_kernel *k = peali_kernel_of(rt, address);
+
+	return k ? address_at(k,
+			      k->actors[PEAL_ACTOR_INDEX(address)].moved_to) :
+		   0;
+}
+
 /* It lives at its next entry from now on. */
 static void record(const struct move *m)
 {
@@ -51,6 +79,8 @@ static void record(const struct move *m)
 	a->moved_to = 1 + m->next;
 	a->moving = 0;
 	k->n_moved++;
+	peali_name_follow(k->rt, address_at(k, 1 + m->index),
+			  address_at(k, 1 + m->next));
 	if (a->ports_of)
 		k->actors[a->ports_of - 1].n_links--;
 	if (next->ports_of)

@@ -9,9 +9,16 @@
 #include "runtime/runtime.h"
 #include "runtime/topic.h"
 
-/* A name and its address: what both trees hold. */
-struct named {
+/* An address by which who has a name is known: what one tree holds. */
+struct known {
 	uint64_t address;
+	struct named *as;
+	struct known *former; /* of an actor that has moved: the one before */
+};
+
+/* A name: what the other tree holds. */
+struct named {
+	struct known *newest;
 	char name[PEAL_NAME_BYTES];
 };
 
@@ -28,19 +35,19 @@ static int by_number(uint64_t a, uint64_t b)
 
 static int by_address(const void *a, const void *b)
 {
-	return by_number(((const struct named *)a)->address,
-			 ((const struct named *)b)->address);
+	return by_number(((const struct known *)a)->address,
+			 ((const struct known *)b)->address);
 }
 
 /* All of a kernel's are equal. */
 static int by_kernel(const void *a, const void *b)
 {
-	return by_number(((const struct named *)a)->address >> 32,
-			 ((const struct named *)b)->address >> 32);
+	return by_number(((const struct known *)a)->address >> 32,
+			 ((const struct known *)b)->address >> 32);
 }
 
 /* What tfind says, which is the address of the tree's own pointer. */
-static struct named *found(void *const *at)
+static void *found(void *const *at)
 {
 	return at ? *at : NULL;
 }
@@ -48,7 +55,7 @@ static struct named *found(void *const *at)
 static struct named *with_name(const struct peali_names *names,
 			       const char *name)
 {
-	struct named key = { .address = 0 };
+	struct named key = { .newest = NULL };
 
 	if (strlen(name) >= sizeof(key.name))
 		return NULL;
@@ -59,9 +66,11 @@ static struct named *with_name(const struct peali_names *names,
 static struct named *with_address(const struct peali_names *names,
 				  uint64_t address)
 {
-	const struct named key = { .address = address };
+	const struct known key = { .address = address };
+	const struct known *k =
+		found(tfind(&key, &names->by_address, by_address));
 
-	return found(tfind(&key, &names->by_address, by_address));
+	return k ? k->as : NULL;
 }
 
 /* ---- for the others --------------------------------------------------------------- */
@@ -74,10 +83,34 @@ void peali_names_init(struct peali_names *names)
 /* Both trees let go of it. */
 static void drop(struct peali_names *names, struct named *e)
 {
+	struct known *known;
+
 	tdelete(e, &names->by_name, by_name);
-	tdelete(e, &names->by_address, by_address);
+	while ((known = e->newest)) {
+		e->newest = known->former;
+		tdelete(known, &names->by_address, by_address);
+		free(known);
+	}
 	names->n--;
 	free(e);
+}
+
+/* It is known by one more address, the newest: 0; -1 there is no memory. */
+static int know(struct peali_names *names, struct named *e, uint64_t address)
+{
+	struct known *known = calloc(1, sizeof(*known));
+
+	if (!known)
+		return -1;
+	known->address = address;
+	known->as = e;
+	known->former = e->newest;
+	if (!tsearch(known, &names->by_address, by_address)) {
+		free(known);
+		return -1;
+	}
+	e->newest = known;
+	return 0;
 }
 
 void peali_names_clear(struct peali_names *names)
@@ -116,14 +149,14 @@ int peali_name_check(struct peal_runtime *rt, const char *name,
 				  "a name has 1 to %d bytes, not %zu",
 				  PEAL_NAME_BYTES - 1, strlen(name));
 	e = with_name(&rt->names, name);
-	if (e && was_spawned(rt, e->address)) {
+	if (e && was_spawned(rt, e->newest->address)) {
 		forget(&rt->names, e);
 		e = NULL;
 	}
 	if (e)
 		return peali_fail(PEAL_EEXIST, call,
 				  "the address %#llx has the name '%s'",
-				  (unsigned long long)e->address, name);
+				  (unsigned long long)e->newest->address, name);
 	return 0;
 }
 
@@ -135,11 +168,10 @@ int peali_name_give(struct peal_runtime *rt, uint64_t address, const char *name,
 	int given = 0;
 
 	if (e) {
-		e->address = address;
 		strcpy(e->name, name);
 		pthread_mutex_lock(&names->lock);
 		given = tsearch(e, &names->by_name, by_name) &&
-			tsearch(e, &names->by_address, by_address);
+			!know(names, e, address);
 		names->n++;
 		if (!given)
 			drop(names, e);
@@ -147,6 +179,17 @@ int peali_name_give(struct peal_runtime *rt, uint64_t address, const char *name,
 	}
 	return given ? 0 :
 		       peali_fail(PEAL_ENOMEM, call, "no memory for a name");
+}
+
+void peali_name_follow(struct peal_runtime *rt, uint64_t from, uint64_t to)
+{
+	struct named *e;
+
+	pthread_mutex_lock(&rt->names.lock);
+	e = with_address(&rt->names, from);
+	if (e)
+		know(&rt->names, e, to);
+	pthread_mutex_unlock(&rt->names.lock);
 }
 
 const char *peali_name_text(struct peal_runtime *rt, uint64_t address,
@@ -173,11 +216,11 @@ void peali_name_forget(struct peal_runtime *rt, uint64_t address)
 
 void peali_name_forget_kernel(struct peal_runtime *rt, uint64_t address)
 {
-	const struct named key = { .address = address };
-	struct named *e;
+	const struct known key = { .address = address };
+	const struct known *k;
 
-	while ((e = found(tfind(&key, &rt->names.by_address, by_kernel))))
-		forget(&rt->names, e);
+	while ((k = found(tfind(&key, &rt->names.by_address, by_kernel))))
+		forget(&rt->names, k->as);
 }
 
 /* ---- public ---------------------------------------------------------------------- */
@@ -196,6 +239,7 @@ static int set(struct peal_runtime *rt, uint64_t address, const char *name)
 {
 	const char *call = "peal_name_set";
 	const struct named *e;
+	uint64_t next;
 	int result = peali_name_check(rt, name, call);
 
 	if (result)
@@ -211,7 +255,13 @@ static int set(struct peal_runtime *rt, uint64_t address, const char *name)
 				  "the address %#llx has the name '%s': "
 				  "peal_name_clear first",
 				  (unsigned long long)address, e->name);
-	return peali_name_give(rt, address, name, call);
+	address = peali_address_first(rt, address);
+	result = peali_name_give(rt, address, name, call);
+	while (!result && (next = peali_address_next(rt, address))) {
+		peali_name_follow(rt, address, next);
+		address = next;
+	}
+	return result;
 }
 
 int peal_name_set(struct peal_runtime *rt, uint64_t address, const char *name)
@@ -238,7 +288,7 @@ int peal_name_find(struct peal_runtime *rt, const char *name,
 	pthread_mutex_lock(&rt->names.lock);
 	e = with_name(&rt->names, name);
 	if (e)
-		*address_out = e->address;
+		*address_out = e->newest->address;
 	pthread_mutex_unlock(&rt->names.lock);
 	return e ? 0 :
 		   peali_fail(PEAL_ENOENT, "peal_name_find",

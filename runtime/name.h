@@ -17,7 +17,7 @@ struct peal_runtime;
 
 struct peali_names {
 	pthread_mutex_t lock;
-	void *by_name, *by_address; /* trees of tsearch(3), of the same names */
+	void *by_name, *by_address; /* trees of tsearch(3) */
 	uint32_t n;
 };
 
@@ -30,11 +30,14 @@ int peali_name_check(struct peal_runtime *rt, const char *name,
 /* Gives a name that was checked to an address that has none; PEAL_ENOMEM. */
 int peali_name_give(struct peal_runtime *rt, uint64_t address, const char *name,
 		    const char *call);
+/* Who has an address has one more, by which its name, if it has one, is found from
+ * now on; without memory it is found by the ones before. */
+void peali_name_follow(struct peal_runtime *rt, uint64_t from, uint64_t to);
 /* " 'name'", for texts; "" if the address has none. Without the runtime's lock
  * or with it. */
 const char *peali_name_text(struct peal_runtime *rt, uint64_t address,
 			    char text[PEAL_NAME_BYTES + 3]);
-/* The address is gone: its name, if it has one, is free. */
+/* The address is gone, and all of who had it: its name, if it has one, is free. */
 void peali_name_forget(struct peal_runtime *rt, uint64_t address);
 /* The same for all addresses of a kernel. */
 void peali_name_forget_kernel(struct peal_runtime *rt, uint64_t address);

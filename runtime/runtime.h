@@ -375,6 +375,9 @@ void peali_pool_room_give(struct peal_kernel *kernel, uint32_t index);
 uint32_t peali_actor_lives(const struct peal_kernel *kernel, uint32_t index);
 /* The newest address of an actor; of all else, the address. */
 uint64_t peali_address_lives(struct peal_runtime *rt, uint64_t address);
+/* The first one that it had; and the one that came after an address, or 0. */
+uint64_t peali_address_first(struct peal_runtime *rt, uint64_t address);
+uint64_t peali_address_next(struct peal_runtime *rt, uint64_t address);
 /* If a worker has not answered yet whether an actor has moved, it is asked again;
  * the index is that of the entry where the actor lives. */
 int peali_move_settle(struct peal_kernel *kernel, uint32_t index,

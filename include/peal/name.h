@@ -21,8 +21,9 @@ struct peal_runtime;
  * is free again when the actor is retired, the pool, the endpoint or the topic is
  * destroyed, or the kernel: who comes later, and be it to the same room, has not
  * inherited it. Where a handler has ended the actor the host is not told: then
- * the name is free for who is given it next, and until then found. Names are the
- * host's: messages are sent to addresses. peal_stuck says them. They are not the
+ * the name is free for who is given it next, and until then found. An actor that
+ * moves (peal/migrate.h) keeps its name: it is of all addresses that it has had, and
+ * leads to the newest. Names are the host's: messages are sent to addresses. peal_stuck says them. They are not the
  * `name` that options have for texts, which nobody is found by.
  */
 
@@ -44,7 +45,7 @@ int peal_name_set(struct peal_runtime *runtime, uint64_t address,
  *
  * @param runtime     an open runtime.
  * @param name        a name.
- * @param address_out its address.
+ * @param address_out its address, the newest one.
  * @return 0; PEAL_ENOENT nobody has it; PEAL_EINVAL. Thread-safe.
  */
 int peal_name_find(struct peal_runtime *runtime, const char *name,

@@ -240,13 +240,22 @@ PEAL_TEST(who_moved_before_its_kernel_drains_gets_all_that_was_sent)
 
 /* ---- addresses ----------------------------------------------------------------- */
 
+static void check_named(const struct house *h, const char *name, uint64_t who)
+{
+	uint64_t found = 0;
+
+	CHECK_OK(peal_name_find(h->rt, name, &found));
+	CHECK_EQ(found, who);
+}
+
 PEAL_TEST(all_addresses_of_a_moved_actor_lead_to_it)
 {
 	struct peal_link_info info;
 	struct peal_link *link;
-	uint64_t found = 0, second;
 	char name[PEAL_NAME_BYTES];
+	uint64_t second;
 	struct house h;
+	uint32_t i;
 
 	open_full(&h);
 	CHECK_OK(peal_name_set(h.rt, h.guest, "guest"));
@@ -254,9 +263,14 @@ PEAL_TEST(all_addresses_of_a_moved_actor_lead_to_it)
 	second = h.newest;
 	CHECK_OK(move_to(&h, h.guest, 2, 0));
 	CHECK(second != h.guest && second != h.newest);
-	CHECK_OK(peal_name_find(h.rt, "guest", &found));
-	CHECK_EQ(found, h.guest);
-	CHECK_OK(peal_name_of(h.rt, h.guest, name));
+	check_named(&h, "guest", h.newest);
+	for (i = 0; i < 3; i++) {
+		uint64_t was = i == 0 ? h.guest : i == 1 ? second : h.newest;
+
+		CHECK_OK(peal_name_of(h.rt, was, name));
+		CHECK(!strcmp(name, "guest"));
+		CHECK_EQ(peal_name_set(h.rt, was, "other"), PEAL_EEXIST);
+	}
 	link = harness_from(h.rt, h.e, SENDERS, second, plain);
 	info = harness_info(link);
 	CHECK_EQ(info.to, h.newest);
@@ -316,11 +330,13 @@ PEAL_TEST(the_end_of_a_moved_actor_frees_all_that_it_had)
 	for (by = 0; by < 3; by++) {
 		make_mover(&h, was);
 		CHECK_OK(peal_name_set(h.rt, was[1], "mover"));
+		check_named(&h, "mover", was[2]);
 		CHECK_EQ(peal_actor_retire_many(h.rt, was, 2), PEAL_EINVAL);
 		CHECK_CONTAINS(peal_last_error()->text, "is there twice");
 		CHECK_OK(peal_actor_retire(h.rt, was[by]));
 		for (i = 0; i < 3; i++)
 			CHECK_EQ(peal_actor_retire(h.rt, was[i]), PEAL_ENOENT);
+		CHECK_EQ(peal_name_clear(h.rt, "mover"), PEAL_ENOENT);
 		/* all of max_actors are there again */
 		CHECK_OK(peal_actor_spawn_many(h.k, "guest", NULL, ACTORS,
 					       actors));
