@@ -65,7 +65,8 @@ struct peal_actor_mailbox_info {
 	uint64_t most; /* that ever waited at a time */
 	uint64_t dropped; /* messages that were dead for the limit, at once
 			   * also where the worker has yet to come to them */
-	uint64_t refused; /* times that peal_tell said PEAL_ENOSPC */
+	uint64_t refused; /* times that peal_tell said PEAL_ENOSPC, or peal_ask
+			   * for the limit */
 };
 
 /**
@@ -76,7 +77,8 @@ struct peal_actor_mailbox_info {
  * from the launch on. What a retired actor had is there for later ones,
  * soonest for those of the same handler on the same worker.
  *
- * @param kernel      a kernel that runs or is suspended.
+ * @param kernel      a kernel that runs or is suspended; while it drains too: the
+ *                    actor is over with it.
  * @param handler     name of its handler.
  * @param options     NULL for all defaults.
  * @param address_out its address: the name by which it is connected.
@@ -160,8 +162,10 @@ int peal_actor_state(struct peal_runtime *runtime, uint64_t address,
  * A limit holds exactly, whoever sends at the same time. Messages that are dropped
  * are dead, reason "full": as other dead letters they are sent to who takes those
  * (peal/dead_letter.h), and a request of the host's among them ends at once, with
- * PEAL_ENOSPC; but for requesters beyond 1,024, whose requests then time out. One that comes by a link and is dropped is counted as dead there, all
- * others in mail_full of struct peal_kernel_info. Where the oldest is dropped it
+ * PEAL_ENOSPC; but for requesters beyond 1,024, whose requests then time out. An
+ * ask is never dropped as the newest: who asks is told. One that comes by a link and
+ * is dropped is counted as dead there, all others in mail_full of struct
+ * peal_kernel_info. Where the oldest is dropped it
  * keeps its slot until its worker comes to it, and its letter, its request's end and
  * mail_full follow then. An actor that begins anew keeps what waits; with one
  * that is retired its counts end.

@@ -161,8 +161,9 @@ struct peal_kernel_info {
 	uint64_t failed; /* of those, with an error */
 	uint64_t emitted; /* messages sent through ports; as handled */
 	uint64_t told; /* messages put into mailboxes and pools */
-	uint64_t mail_done, mail_dead; /* of those, taken off and handled; and
-					* that failed; as handled */
+	uint64_t mail_done, mail_dead; /* of those, taken off, handled or not;
+					* and of these that are dead; as
+					* handled */
 	uint64_t memory_bytes; /* of the kernel itself, without links */
 	uint64_t mail_poisoned; /* of mail_dead: a worker died while it told
 				 * them */
@@ -217,7 +218,8 @@ int peal_kernel_launch(struct peal_runtime *runtime, int device,
  * Makes all workers pause between two messages; queues keep what they hold.
  *
  * @param kernel     a running kernel; a suspended one stays so.
- * @param timeout_ns until all have; -1 for ever, 0 does not wait.
+ * @param timeout_ns until all have; -1 for ever. 0 says it to them and does not
+ *                   wait: the result is 0 whether they pause or not.
  * @return 0; PEAL_ETIMEDOUT some are still in a handler, they pause later;
  *         PEAL_ESTOPPED; PEAL_EINVAL. Thread-safe.
  */
@@ -238,7 +240,9 @@ int peal_kernel_resume(struct peal_kernel *kernel);
  * inputs have ended.
  *
  * @param kernel     a kernel that runs or is suspended (it is resumed).
- * @param timeout_ns -1 for ever, 0 does not wait.
+ * @param timeout_ns -1 for ever. 0 says it to them and does not wait: the result
+ *                   is 0 whether it has ended or not, which
+ *                   peal_kernel_wait(kernel, 0) knows.
  * @return 0 it has ended and every message was handled; PEAL_ETIMEDOUT (the
  *         text names what keeps it); PEAL_ESTOPPED it was stopped before;
  *         PEAL_EINVAL; or why the kernel failed. Thread-safe.
@@ -253,7 +257,9 @@ int peal_kernel_drain(struct peal_kernel *kernel, int64_t timeout_ns);
  * that are open asks.stopped.
  *
  * @param kernel     a kernel in any state.
- * @param timeout_ns -1 for ever, 0 does not wait.
+ * @param timeout_ns -1 for ever. 0 says it to them and does not wait: the result
+ *                   is 0 whether it has ended or not, which
+ *                   peal_kernel_wait(kernel, 0) knows.
  * @return 0 it has ended (also: before); PEAL_ETIMEDOUT a handler still runs
  *         (named); PEAL_EINVAL. Thread-safe.
  */
@@ -263,7 +269,9 @@ int peal_kernel_stop(struct peal_kernel *kernel, int64_t timeout_ns);
  * Like stop, and ends waits inside handlers too.
  *
  * @param kernel     a kernel in any state.
- * @param timeout_ns -1 for ever, 0 does not wait.
+ * @param timeout_ns -1 for ever. 0 says it to them and does not wait: the result
+ *                   is 0 whether it has ended or not, which
+ *                   peal_kernel_wait(kernel, 0) knows.
  * @return as peal_kernel_stop; PEAL_EHUNG instead of PEAL_ETIMEDOUT.
  *         Thread-safe.
  */

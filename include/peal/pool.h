@@ -88,8 +88,9 @@ int peal_pool_create(struct peal_kernel *kernel,
  * @param actor   address of an actor of the same kernel.
  * @return 0; PEAL_ENOENT no such pool or actor; PEAL_EEXIST the actor is a
  *         member of a pool, or its worker has one of this pool (named);
- *         PEAL_EINVAL the actor is of another kernel, it has a supervisor, or
- *         its handler or those of the links to the pool declare messages of another length;
+ *         PEAL_EINVAL the actor is of another kernel, a handler has made it, it
+ *         has a supervisor, or its handler or those of the links to the pool
+ *         declare messages of another length;
  *         PEAL_EBUSY the pool's end has begun; PEAL_ESTOPPED; PEAL_EHUNG the
  *         worker did not answer: the actor is a member once it does.
  *         Thread-safe.

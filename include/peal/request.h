@@ -138,8 +138,9 @@ int peal_request_begin(struct peal_requester *requester, uint16_t type,
  *
  * @param requester  that listens to who replies.
  * @param to         address of the actor. One that is retired, or never was, in
- *                   that kernel: the message is dead, reason "no-actor", and
- *                   no reply comes.
+ *                   that kernel, or that its supervisor has given up: the
+ *                   message is dead, reason "no-actor" or "down", and no reply
+ *                   comes, as when its handler fails.
  * @param type       the program's own number.
  * @param data       `bytes` bytes; NULL if bytes is 0.
  * @param bytes      at most message_bytes.

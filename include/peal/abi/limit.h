@@ -15,7 +15,8 @@ enum peal_mailbox_full {
 	PEAL_FULL_WAIT = 0, /* there is no limit: who sends waits for slots */
 	PEAL_FULL_FAIL = 1, /* peal_tell returns PEAL_ENOSPC; what comes by a
 			     * link is dead */
-	PEAL_FULL_DROP_NEWEST = 2, /* it is dead, reason "full" */
+	PEAL_FULL_DROP_NEWEST = 2, /* it is dead, reason "full"; of an ask
+				    * who asks is told, as above */
 	PEAL_FULL_DROP_OLDEST = 3 /* of those that wait for the actor the first
 				   * that its worker comes to, one of high
 				   * priority before others, is dead, reason

@@ -37,10 +37,14 @@
  *			refused it with an error that says less
  *	PEAL_ESTOPPED	the actor that had it is over: given up by its
  *			supervisor, or ended by a failure
- *	PEAL_EPROTO	the request is a dead letter for another reason
+ *	PEAL_ENOSPC	the request was dropped for its actor's limit, while it
+ *			waited or where it was handed on (mailbox_full)
+ *	PEAL_EMSGSIZE	it is longer than what it was handed on by
+ *	PEAL_EPROTO	it is a dead letter for another reason
  *	another one	what it was refused with
  *
- * All but the first and the last come as soon as a worker finds the request
+ * Who ends itself in the handler of a request, or ends it without a reply, has not
+ * answered: that is the first one. All but the first and the last come as soon as a worker finds the request
  * dead. A reply that comes when the ask is over is dropped: it is counted as
  * `late` (struct peal_ask_counts) and a dead letter, reason "late", for no actor.
  * That of a request that is handed on twice, for one. Only a worker that dies
@@ -154,8 +158,10 @@ peali_ask(struct peal_worker *w, const struct peali_asking *ask,
  * @param ask_out     each lane's own: its number, as peal_answer_in_hand says it
  *                    later; 0: not wanted
  * @return 0 an answer will come; PEAL_ENOSPC as many asks of the worker are open
- *         as the kernel's option `asks` says; PEAL_ENOENT no such actor, and no
- *         answer comes, nor after any other error; PEAL_EMSGSIZE; PEAL_EAGAIN
+ *         as the kernel's option `asks` says, or the actor's limit is reached
+ *         and what it drops is not the oldest: of an ask who asks is told, and
+ *         nothing is dead; PEAL_ENOENT no such actor, and no answer comes, nor
+ *         after any other error; PEAL_EMSGSIZE; PEAL_EAGAIN
  *         more messages than the handler declared; PEAL_EINVAL timeout_ns is 0;
  *         PEAL_ENOTSUP the kernel was launched without asks. Wait-free.
  */
