@@ -22,7 +22,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 RESULTS = os.path.join(HERE, "results")
 # Benchmarks, and their shares of the seconds.
 SHARES = {"latency": 0.25, "throughput": 0.25, "stream": 0.15, "echo": 0.1,
-          "request": 0.05, "actors": 0.03, "tells": 0.02, "barrier": 0.1,
+          "request": 0.05, "actors": 0.03, "tells": 0.02, "moves": 0.01,
+          "barrier": 0.1,
           "idle": 0.05}
 VERSUS = ("versus", "ratio", "ratio_min", "ratio_max")
 TABLES = {
@@ -44,6 +45,8 @@ TABLES = {
                "mega_per_s_max", "n_samples", "versus_mega_per_s"),
     "tells": ("subject", "lanes", "workers", "mega_per_s", "mega_per_s_min",
               "mega_per_s_max", "n_samples", "versus_mega_per_s"),
+    "moves": ("subject", "lanes", "state_bytes", "waiting", "move_ns_p50",
+              "move_ns_p99", "move_ns_max", "n_samples", "versus_ns_p50"),
     "barrier": ("device_link", "devices", "participants", "phase_ns_p50",
                 "phase_ns_max", "versus_ns_p50"),
     "idle": ("subject", "devices", "workers", "cpu_percent_of_one_core",

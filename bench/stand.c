@@ -182,7 +182,9 @@ int peali_stand_launch(struct peali_stand *stand, int device,
 		.spawn_state_bytes = stand->spawn_rooms ? 16 : 0,
 		.max_supervisors = stand->max_supervisors,
 		.max_handler_ns = stand->max_handler_ns,
-		.arena_bytes = 16ULL * stand->max_actors,
+		.arena_bytes = stand->arena_bytes ? stand->arena_bytes :
+						    16ULL * stand->max_actors,
+		.asks = stand->asks,
 		.max_inputs = 32,
 		.max_ports = 32,
 	};
@@ -226,6 +228,16 @@ int peali_stand_connect(struct peali_stand *stand, uint64_t from, uint32_t port,
 	return -1;
 }
 
+int peali_stand_from_host_by(struct peali_stand *stand, uint64_t to,
+			     const struct peal_link_options *options)
+{
+	if (need_host(stand) ||
+	    peali_stand_connect(stand, peal_endpoint_address(stand->host),
+				stand->n_ports, to, options) < 0)
+		return -1;
+	return (int)stand->n_ports++;
+}
+
 int peali_stand_from_host(struct peali_stand *stand, uint64_t to,
 			  uint64_t bytes)
 {
@@ -234,11 +246,7 @@ int peali_stand_from_host(struct peali_stand *stand, uint64_t to,
 		.message_bytes = bytes,
 	};
 
-	if (need_host(stand) ||
-	    peali_stand_connect(stand, peal_endpoint_address(stand->host),
-				stand->n_ports, to, &options) < 0)
-		return -1;
-	return (int)stand->n_ports++;
+	return peali_stand_from_host_by(stand, to, &options);
 }
 
 int peali_stand_to_host(struct peali_stand *stand, uint64_t from, uint32_t port)

@@ -34,7 +34,9 @@ struct peali_stand {
 	uint32_t cluster_workers; /* of the next kernels; 0: no clusters */
 	uint32_t max_actors; /* of the next kernels, with 16 bytes each; 0: some */
 	uint32_t spawn_rooms; /* of the next kernels, of each worker; 0: none */
+	uint64_t arena_bytes; /* of the next kernels; 0: those of max_actors */
 	uint32_t mailbox_slots; /* of the next kernels; 0: no mailboxes */
+	uint32_t asks; /* of the next kernels, of each worker; 0: none */
 	uint32_t max_supervisors; /* of the next kernels; 0: none */
 	uint64_t max_handler_ns; /* of the next kernels; 0: no bound */
 	int emulated;
@@ -87,7 +89,10 @@ uint64_t peali_stand_spawn(struct peali_stand *stand, int kernel,
 int peali_stand_connect(struct peali_stand *stand, uint64_t from, uint32_t port,
 			uint64_t to, const struct peal_link_options *options);
 
-/** Connects the host's next port to an actor; the port or -1. */
+/** Connects the host's next port to an actor, by a link of such options or for
+ * messages of so many bytes; the port or -1. */
+int peali_stand_from_host_by(struct peali_stand *stand, uint64_t to,
+			     const struct peal_link_options *options);
 int peali_stand_from_host(struct peali_stand *stand, uint64_t to,
 			  uint64_t bytes);
 

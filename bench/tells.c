@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Messages between actors of one kernel, by peal_tell and mailboxes: to and fro
- * between two, versus the same by links; and both that and many actors that tell
- * one, versus actors of CAF with as many threads.
+ * between two, versus the same by links; asks and their answers versus that; and
+ * both that and many actors that tell one, versus actors of CAF with as many
+ * threads.
  */
 #include <math.h>
 #include <sched.h>
@@ -21,16 +22,25 @@
 #define CALLERS 8
 #define SLOTS 1024
 
-enum peer { LINKS, CAF };
+enum what { RALLY_OF, GATHER, ASKS };
+enum peer { LINKS, CAF, TELLS };
+
+static const char *const labels[] = { "rally", "gather", "asks" };
+static const char *const subjects[] = { "to and fro", "many to one",
+					"asked and answered" };
+static const char *const peers[] = { "links", "caf", "tells" };
+static const char *const peer_names[] = { "links", "CAF, as many threads",
+					  "told to and fro" };
 
 struct row {
-	int is_gather;
+	enum what what;
 	uint32_t workers;
 	enum peer peer;
 };
 static const struct row rows[] = {
-	{ 0, 1, LINKS }, { 0, 2, LINKS }, { 0, 1, CAF },
-	{ 0, 2, CAF },	 { 1, 1, CAF },	  { 1, 2, CAF },
+	{ RALLY_OF, 1, LINKS }, { RALLY_OF, 2, LINKS }, { ASKS, 1, TELLS },
+	{ ASKS, 2, TELLS },	{ RALLY_OF, 1, CAF },	{ RALLY_OF, 2, CAF },
+	{ GATHER, 1, CAF },	{ GATHER, 2, CAF },
 };
 #define ROWS (int)(sizeof(rows) / sizeof(rows[0]))
 
@@ -51,7 +61,7 @@ struct tells {
 	struct peali_cores cores; /* of the workers */
 	int has_cores;
 	struct peal_kernel *kernel;
-	struct team ours, links;
+	struct team ours, links, asks;
 	const struct peali_caf *caf;
 	const char *no_caf;
 };
@@ -113,6 +123,16 @@ static double rally(struct tells *t, const struct team *team)
 	return result_of(t);
 }
 
+static double asks(struct tells *t)
+{
+	struct peali_bench_start start = { .messages = RALLY };
+
+	start.address = (uint32_t)t->asks.address[1];
+	if (peali_stand_start(&t->stand, t->asks.port[0], &start))
+		return -1;
+	return result_of(t);
+}
+
 static double gather(struct tells *t)
 {
 	struct peali_bench_start start = { .messages = CALLERS * EACH };
@@ -132,15 +152,17 @@ static double gather(struct tells *t)
 /* The peer's; 0: there is none. */
 static double versus(struct tells *t, const struct row *row)
 {
-	uint64_t n = row->is_gather ? CALLERS * EACH : RALLY + 1;
+	uint64_t n = row->what == GATHER ? CALLERS * EACH : RALLY + 1;
 	double seconds = 0;
 	int result;
 
 	if (row->peer == LINKS)
 		return rally(t, &t->links);
+	if (row->peer == TELLS)
+		return rally(t, &t->ours);
 	if (!t->caf)
 		return 0;
-	result = row->is_gather ?
+	result = row->what == GATHER ?
 			 t->caf->gather(row->workers, CALLERS, EACH, &seconds) :
 			 t->caf->rally(row->workers, RALLY, &seconds);
 	if (!result)
@@ -175,17 +197,18 @@ static int build(void *context)
 	uint32_t last = row->workers - 1;
 	int kernel;
 
-	t->ours.n = t->links.n = 0;
+	t->ours.n = t->links.n = t->asks.n = 0;
 	stand->mailbox_slots = SLOTS;
+	stand->asks = row->what == ASKS;
 	kernel =
 		peali_stand_launch(stand, 0, &peal_program_bench, row->workers);
-	stand->mailbox_slots = 0;
+	stand->mailbox_slots = stand->asks = 0;
 	if (kernel < 0)
 		return -1;
 	t->kernel = stand->kernels[kernel];
 	t->has_cores = stand->on_host && row->workers > 1 &&
 		       peali_cores_pick(&t->cores) == 0;
-	if (row->is_gather) {
+	if (row->what == GATHER) {
 		if (add(t, &t->ours, "callee", last, 1))
 			return -1;
 		for (uint32_t i = 0; i < CALLERS; i++)
@@ -194,8 +217,14 @@ static int build(void *context)
 		return 0;
 	}
 	if (add(t, &t->ours, "rally_tell", 0, 1) ||
-	    add(t, &t->ours, "rally_tell", last, 1) ||
-	    add(t, &t->links, "rally_emit", 0, 1) ||
+	    add(t, &t->ours, "rally_tell", last, 1))
+		return -1;
+	if (row->what == ASKS)
+		return add(t, &t->asks, "rally_ask", 0, 1) ||
+				       add(t, &t->asks, "answer", last, 0) ?
+			       -1 :
+			       0;
+	if (add(t, &t->links, "rally_emit", 0, 1) ||
 	    add(t, &t->links, "rally_emit", last, 1))
 		return -1;
 	return peali_stand_connect(stand, t->links.address[0], 1,
@@ -214,9 +243,10 @@ static int run_round(void *context, struct peali_samples *ours,
 	const struct row *row = t->row;
 	int before = t->has_cores ? peali_bare_distance(&t->cores) : 0;
 	double other = versus(t, row);
-	double rate = other < 0	     ? -1 :
-		      row->is_gather ? gather(t) :
-				       rally(t, &t->ours);
+	double rate = other < 0		  ? -1 :
+		      row->what == GATHER ? gather(t) :
+		      row->what == ASKS	  ? asks(t) :
+					    rally(t, &t->ours);
 
 	if (rate < 0)
 		return -1;
@@ -234,9 +264,8 @@ static void fill(void *context, const struct peali_samples *ours,
 {
 	struct tells *t = context;
 	const struct row *row = t->row;
-	int has_peer = row->peer == LINKS || t->caf;
-	json_t *cells = peali_report_row(
-		&t->report, row->is_gather ? "many to one" : "to and fro");
+	int has_peer = row->peer != CAF || t->caf;
+	json_t *cells = peali_report_row(&t->report, subjects[row->what]);
 
 	peali_row_uint(cells, "workers", row->workers);
 	peali_row_text(cells, "timed_by", "who gets the last");
@@ -251,9 +280,7 @@ static void fill(void *context, const struct peali_samples *ours,
 		peali_row_real(cells, "versus_mega_per_s",
 			       peali_samples_spread(peer).median);
 	peali_samples_row_versus(peer, cells,
-				 row->peer == LINKS ? "links" :
-				 has_peer	    ? "CAF, as many threads" :
-						      NULL,
+				 has_peer ? peer_names[row->peer] : NULL,
 				 t->no_caf);
 }
 
@@ -275,9 +302,8 @@ static int run_row(struct tells *t, const struct row *row)
 	};
 
 	t->row = row;
-	snprintf(label, sizeof(label), "%s-%u-%s",
-		 row->is_gather ? "gather" : "rally", row->workers,
-		 row->peer == LINKS ? "links" : "caf");
+	snprintf(label, sizeof(label), "%s-%u-%s", labels[row->what],
+		 row->workers, peers[row->peer]);
 	return peali_frame_row(&frame);
 }
 

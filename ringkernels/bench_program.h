@@ -51,6 +51,11 @@ struct peali_bench_call {
 
 PEAL_STATIC_ASSERT(sizeof(struct peali_bench_call) == 16, "call");
 
+/* Bytes of the state of `mover`. */
+#define PEALI_BENCH_MOVED (1 << 20)
+/* How long `rally_ask` waits for an answer. */
+#define PEALI_BENCH_ASK_NS 5000000000
+
 /* Messages that one run of `caller` tells at most, and callers of a callee. */
 #define PEALI_BENCH_TELLS 16
 #define PEALI_BENCH_CALLERS 16

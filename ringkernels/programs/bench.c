@@ -8,6 +8,8 @@
  *	guest			is one of very many
  *	nursery			makes guests, and ends them
  *	rally ⇄ rally		messages to and fro, by peal_tell or by links
+ *	rally ⇄ answer		asks and their answers
+ *	mover			moves to another worker, with messages behind it
  *	callers → callee	messages to one, by peal_tell
  *	source → sink		messages
  *	feeder → relay → drain	large payloads
@@ -29,6 +31,9 @@
 	X(nursery, 0, PEAL_SINK)                                               \
 	X(rally_tell, sizeof(struct round), PEAL_LIMITS(1, 1, 1, 0, 0))        \
 	X(rally_emit, sizeof(struct round), PEAL_EMITS(2, 1))                  \
+	X(rally_ask, sizeof(struct round), PEAL_LIMITS(1, 1, 1, 0, 0))         \
+	X(answer, 0, PEAL_SINK)                                                \
+	X(mover, sizeof(struct mover), PEAL_SINK)                              \
 	X(caller, sizeof(struct round), PEAL_TELLS(PEALI_BENCH_TELLS + 1))     \
 	X(callee, sizeof(struct callee), PEAL_EMITS(1, 1))                     \
 	X(source, sizeof(struct round), PEAL_EMITS(2, PEALI_BENCH_BATCH))      \
@@ -295,6 +300,26 @@ static PEAL_DEV int guest(struct peal_worker *w)
 	return 0;
 }
 
+struct mover {
+	uint64_t next;
+	uint8_t rest[PEALI_BENCH_MOVED - sizeof(uint64_t)];
+};
+
+/* What comes is in order. */
+static PEAL_DEV int mover(struct peal_worker *w)
+{
+	struct mover *m = (struct mover *)peal_state(w);
+	uint64_t next = m->next;
+
+	peal_sync(w);
+	if (peal_length(w) != sizeof(struct peali_bench_call) ||
+	    ((const struct peali_bench_call *)peal_data(w))->calls != next)
+		return PEAL_EPROTO;
+	if (peal_is_leader(w))
+		m->next = next + 1;
+	return 0;
+}
+
 /* Makes so many guests, one after another, and ends each. */
 static PEAL_DEV int nursery(struct peal_worker *w)
 {
@@ -316,19 +341,29 @@ static PEAL_DEV int nursery(struct peal_worker *w)
 
 /* ---- tells ------------------------------------------------------------------ */
 
+#define RALLY_EMIT 0
+#define RALLY_TELL 1
+#define RALLY_ASK 2
+
 /* One plays a number to the other: the next one of both of them. */
 static PEAL_DEV int rally_play(struct peal_worker *w, struct round *r,
-			       uint64_t number, int tells)
+			       uint64_t number, int way)
 {
-	if (tells)
-		return peal_tell(w, (uint32_t)r->start.address,
-				 PEALI_BENCH_DATA, &number, sizeof(number));
-	return peal_emit(w, 1, PEALI_BENCH_DATA, &number, sizeof(number));
+	uint32_t to = (uint32_t)r->start.address;
+
+	if (way == RALLY_EMIT)
+		return peal_emit(w, 1, PEALI_BENCH_DATA, &number,
+				 sizeof(number));
+	if (way == RALLY_TELL)
+		return peal_tell(w, to, PEALI_BENCH_DATA, &number,
+				 sizeof(number));
+	return peal_ask(w, to, PEALI_BENCH_DATA, &number, sizeof(number),
+			PEALI_BENCH_DATA, PEALI_BENCH_ASK_NS, 0);
 }
 
 /* START with `messages`, an odd number: from 0 to that all are played, and who
  * begins gets the last. */
-static PEAL_DEV int rally(struct peal_worker *w, int tells)
+static PEAL_DEV int rally(struct peal_worker *w, int way)
 {
 	struct round *r = (struct round *)peal_state(w);
 	uint64_t number;
@@ -343,7 +378,7 @@ static PEAL_DEV int rally(struct peal_worker *w, int tells)
 			r->began_ns = peal_clock_ns();
 		}
 		peal_sync(w);
-		return r->start.self ? 0 : rally_play(w, r, 0, tells);
+		return r->start.self ? 0 : rally_play(w, r, 0, way);
 	}
 	if (peal_length(w) != sizeof(number))
 		return PEAL_EPROTO;
@@ -357,18 +392,34 @@ static PEAL_DEV int rally(struct peal_worker *w, int tells)
 	}
 	peal_sync(w);
 	if (PEAL_LIKELY(number != r->start.messages))
-		return rally_play(w, r, number + 1, tells);
+		return rally_play(w, r, number + 1, way);
 	return round_report(w, 0, &r->report);
 }
 
 static PEAL_DEV int rally_tell(struct peal_worker *w)
 {
-	return rally(w, 1);
+	return rally(w, RALLY_TELL);
 }
 
 static PEAL_DEV int rally_emit(struct peal_worker *w)
 {
-	return rally(w, 0);
+	return rally(w, RALLY_EMIT);
+}
+
+static PEAL_DEV int rally_ask(struct peal_worker *w)
+{
+	return rally(w, RALLY_ASK);
+}
+
+/* Answers with the next number. */
+static PEAL_DEV int answer(struct peal_worker *w)
+{
+	uint64_t number;
+
+	if (peal_length(w) != sizeof(number))
+		return PEAL_EPROTO;
+	number = 1 + *(const uint64_t *)peal_data(w);
+	return peal_reply(w, 0, PEALI_BENCH_DATA, &number, sizeof(number));
 }
 
 /* Tells the callee, and itself as long as there is more to tell. */

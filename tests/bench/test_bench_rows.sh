@@ -35,6 +35,8 @@ OWN = {
                "versus_mega_per_s", "core_distance", "timed_by"],
     "tells": ["workers", "mega_per_s", "mega_per_s_min", "mega_per_s_max",
               "core_distance", "timed_by"],
+    "moves": ["state_bytes", "waiting", "move_ns_p50", "move_ns_max",
+              "versus_ns_p50", "core_distance", "timed_by"],
     "idle": ["devices", "cpu_percent_of_one_core", "limit_percent"],
     "setup": ["devices", "links", "setup_ms", "bytes_per_link"],
     "faults": ["message_bytes", "workers", "faults", "alone_ns_p50",
@@ -42,7 +44,7 @@ OWN = {
                "beside_ns_max", "core_distance", "timed_by"],
 }
 LEAST = {"latency": 20, "throughput": 24, "stream": 19, "barrier": 8,
-         "echo": 8, "request": 6, "actors": 6, "tells": 6,
+         "echo": 8, "request": 6, "actors": 6, "tells": 8, "moves": 2,
          "idle": 12, "setup": 3, "faults": 3}
 KEYS = {"latency": ["subject", "route", "message_bytes", "versus"],
         "throughput": ["subject", "route", "message_bytes", "batch",
@@ -53,6 +55,7 @@ KEYS = {"latency": ["subject", "route", "message_bytes", "versus"],
         "request": ["message_bytes", "batch", "versus"],
         "actors": ["subject", "actors"],
         "tells": ["subject", "workers", "versus"],
+        "moves": ["subject", "waiting"],
         "setup": ["devices"], "faults": ["subject"], "idle": ["subject", "gap_ns", "versus"]}
 WAKE = ["what", "core_distance", "timed_by", "wake_ns_p50", "wake_ns_max",
         "versus_ns_p50", "n_rounds", "n_rounds_dropped"]
@@ -125,7 +128,7 @@ sys.exit(1 if failed else 0)
 END
 
 "$PEAL" info --json >info
-for name in latency throughput stream barrier echo request actors tells faults; do
+for name in latency throughput stream barrier echo request actors tells moves faults; do
     step "$name"
     "$PEAL" bench "$name" --seconds 0.1 --json >"$name.json"
     python3 check.py "$name.json" "$name"

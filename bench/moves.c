@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * An actor with a large state moves to the other worker of its kernel while
+ * messages wait for it: from the call until it has handled all of them there, in
+ * order, timed by the host; versus a plain copy of as many bytes as state and
+ * messages have. Within a kernel the state stays where it is and only messages
+ * follow, so that is what ours does not pay; it pays for the control messages, for
+ * workers that go on, and for the handlers.
+ */
+#include <math.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/bench.h"
+#include "bench/frame.h"
+#include "bench/options.h"
+#include "bench/report.h"
+#include "bench/samples.h"
+#include "bench/stand.h"
+
+#define SECONDS 2
+#define SLOTS 2048 /* of the link and of the mailboxes */
+#define MOVES 4 /* of a round */
+#define BYTES (uint32_t)sizeof(struct peali_bench_call)
+
+static const uint32_t rows[] = { 0, 1000 }; /* messages that wait */
+#define ROWS (int)(sizeof(rows) / sizeof(rows[0]))
+
+struct moves {
+	struct peali_bench_options options;
+	struct peali_report report;
+	struct peali_stand stand;
+	uint64_t row_ns; /* for each row */
+	int n_rows;
+	uint32_t waiting; /* in hand: of a row */
+	struct peali_cores cores; /* of the workers */
+	int has_cores;
+	struct peal_kernel *kernel;
+	int port; /* of the host, to worker 0 */
+	uint64_t handled; /* by the kernel, in all */
+	uint8_t *from, *to; /* of the copy */
+};
+
+/* ---- rounds ------------------------------------------------------------------ */
+
+/* Waits until the kernel has handled all; 0 or -1. */
+static int await_all(struct moves *m)
+{
+	uint64_t until = peali_bench_now_ns() + PEALI_STAND_WAIT_NS;
+	struct peal_kernel_info info;
+
+	do {
+		if (peal_kernel_info(m->kernel, &info) < 0)
+			return -peali_say_error("look at the kernel");
+		if (info.failed) {
+			peali_say("%llu messages were not in order",
+				  (unsigned long long)info.failed);
+			return -1;
+		}
+		if (info.handled >= m->handled)
+			return 0;
+	} while (peali_bench_now_ns() < until);
+	peali_say("%llu of %llu messages were handled",
+		  (unsigned long long)info.handled,
+		  (unsigned long long)m->handled);
+	return -1;
+}
+
+/* Messages that wait for an actor of a suspended kernel; 0 or -1. */
+static int send_all(struct moves *m, uint64_t to)
+{
+	struct peali_bench_call call = { 0, 0 };
+
+	for (; call.calls < m->waiting; call.calls++)
+		if (peal_send_to(m->stand.host, (uint32_t)m->port, to,
+				 PEALI_BENCH_DATA, &call, sizeof(call),
+				 PEALI_STAND_WAIT_NS) < 0)
+			return -peali_say_error("send a message");
+	m->handled += m->waiting;
+	return 0;
+}
+
+/* ns of one move; negative: it failed. */
+static double move(struct moves *m)
+{
+	const struct peal_migrate_options there = { .size = sizeof(there),
+						    .worker = 2 };
+	uint64_t actor = peali_stand_spawn(&m->stand, 0, "mover", 0), began;
+	double ns;
+
+	if (!actor)
+		return -1;
+	if (peal_kernel_suspend(m->kernel, PEALI_STAND_WAIT_NS) < 0)
+		return -peali_say_error("suspend the kernel");
+	if (send_all(m, actor))
+		return -1;
+	began = peali_bench_now_ns();
+	if (peal_actor_migrate(m->stand.runtime, actor, &there, NULL) < 0)
+		return -peali_say_error("move an actor");
+	if (peal_kernel_resume(m->kernel) < 0)
+		return -peali_say_error("resume the kernel");
+	if (await_all(m))
+		return -1;
+	ns = (double)(peali_bench_now_ns() - began);
+	if (peal_actor_retire(m->stand.runtime, actor) < 0)
+		return -peali_say_error("end an actor");
+	return ns;
+}
+
+/* ns of a copy of its bytes. */
+static double copy(struct moves *m)
+{
+	size_t bytes = PEALI_BENCH_MOVED + (size_t)m->waiting * BYTES;
+	uint64_t began = peali_bench_now_ns();
+
+	memcpy(m->to, m->from, bytes);
+	return (double)(peali_bench_now_ns() - began);
+}
+
+static int run_round(void *context, struct peali_samples *ours,
+		     struct peali_samples *peer)
+{
+	struct moves *m = context;
+	int before = m->has_cores ? peali_bare_distance(&m->cores) : 0;
+
+	for (int i = 0; i < MOVES; i++) {
+		double other = copy(m), ns = move(m);
+
+		if (ns < 0)
+			return -1;
+		peali_samples_add(peer, other);
+		peali_samples_add(ours, ns);
+	}
+	if (m->has_cores && peali_bare_distance(&m->cores) != before)
+		before = PEALI_TAG_MIXED;
+	peali_samples_close(peer, before,
+			    peali_samples_open_median(peer) /
+				    peali_samples_open_median(ours));
+	peali_samples_close(ours, before, NAN);
+	return 0;
+}
+
+/* ---- rows -------------------------------------------------------------------- */
+
+static int build(void *context)
+{
+	struct moves *m = context;
+	struct peali_stand *stand = &m->stand;
+	const struct peal_link_options link = {
+		.size = sizeof(link),
+		.capacity = SLOTS,
+		.message_bytes = BYTES,
+	};
+	uint64_t anchor;
+	int kernel;
+
+	stand->mailbox_slots = SLOTS;
+	stand->max_actors = 8;
+	stand->arena_bytes = 2 * PEALI_BENCH_MOVED;
+	kernel = peali_stand_launch(stand, 0, &peal_program_bench, 2);
+	stand->arena_bytes = stand->max_actors = stand->mailbox_slots = 0;
+	if (kernel < 0)
+		return -1;
+	m->kernel = stand->kernels[kernel];
+	m->handled = 0;
+	m->has_cores = stand->on_host && peali_cores_pick(&m->cores) == 0;
+	anchor = peali_stand_spawn(stand, kernel, "guest", 0);
+	if (!anchor)
+		return -1;
+	m->port = peali_stand_from_host_by(stand, anchor, &link);
+	return m->port < 0 ? -1 : 0;
+}
+
+static void fill(void *context, const struct peali_samples *ours,
+		 const struct peali_samples *peer)
+{
+	struct moves *m = context;
+	json_t *cells = peali_report_row(&m->report, "to another worker");
+
+	peali_row_uint(cells, "state_bytes", PEALI_BENCH_MOVED);
+	peali_row_uint(cells, "waiting", m->waiting);
+	peali_row_uint(cells, "message_bytes", BYTES);
+	peali_row_text(cells, "timed_by", "host");
+	peali_stand_cells(&m->stand, 0, cells);
+	peali_samples_row_cores(ours, cells,
+				m->has_cores ? NULL :
+					       peali_stand_no_cores(&m->stand));
+	peali_samples_row_durations(ours, cells, "move_ns");
+	peali_row_real(cells, "versus_ns_p50",
+		       peali_samples_spread(peer).median);
+	peali_samples_row_versus(peer, cells,
+				 "memcpy of the state and the messages", NULL);
+}
+
+static int run_row(struct moves *m, uint32_t waiting)
+{
+	char label[64];
+	const struct peali_frame_row frame = {
+		.benchmark = "moves",
+		.label = label,
+		.options = &m->options,
+		.stand = &m->stand,
+		.for_ns = m->row_ns,
+		.bytes = BYTES,
+		.alone = m->n_rows == 1,
+		.build = build,
+		.round = run_round,
+		.fill = fill,
+		.context = m,
+	};
+
+	m->waiting = waiting;
+	snprintf(label, sizeof(label), "worker-%u", waiting);
+	return peali_frame_row(&frame);
+}
+
+/* Runs, or only counts, the rows that were asked for; their number or -1. */
+static int each_row(struct moves *m, int count_only)
+{
+	int n = 0;
+
+	if (!peali_bench_wanted(&m->options, PEAL_ROUTE_MAPPED_HOST, BYTES))
+		return 0;
+	for (; n < ROWS; n++)
+		if (!count_only && run_row(m, rows[n]))
+			return -1;
+	return n;
+}
+
+static const struct peali_column columns[] = {
+	{ "subject", "subject", 0 },
+	{ "state_bytes", "state", 0 },
+	{ "waiting", "messages", 0 },
+	{ "core_distance", "cores", 0 },
+	{ "move_ns_p50", "p50 [ns]", 0 },
+	{ "move_ns_p90", "p90", 0 },
+	{ "move_ns_p99", "p99", 0 },
+	{ "move_ns_max", "max", 0 },
+	{ "n_samples", "samples", 0 },
+	{ "versus", "versus", 0 },
+	{ "versus_ns_p50", "its p50", 0 },
+	{ "ratio", "ratio", 2 },
+	{ "ratio_min", "min", 2 },
+	{ "ratio_max", "max", 2 },
+	{ NULL, NULL, 0 },
+};
+
+static int measure_rows(void *context)
+{
+	struct moves *m = context;
+	size_t most = PEALI_BENCH_MOVED + (size_t)SLOTS * BYTES;
+	int result = -1;
+
+	m->from = malloc(most);
+	m->to = malloc(most);
+	if (m->from && m->to) {
+		memset(m->from, 1, most); /* both are there before a copy */
+		memset(m->to, 2, most);
+		result = each_row(m, 0);
+	} else {
+		peali_say("no memory for two times %zu bytes", most);
+	}
+	free(m->from);
+	free(m->to);
+	return result;
+}
+
+static int run(int argc, char **argv, int json)
+{
+	struct moves m = { 0 };
+	const struct peali_frame frame = {
+		.benchmark = "moves",
+		.title = "an actor moves to another worker and handles there "
+			 "what waits, by the host's clock; ratio above 1: "
+			 "faster than a copy of its bytes",
+		.columns = columns,
+		.stand = &m.stand,
+		.report = &m.report,
+		.rows = measure_rows,
+		.context = &m,
+	};
+
+	peali_bench_parse(argc, argv,
+			  "Actors that move to another worker of their kernel, "
+			  "with messages that wait for them.",
+			  SECONDS, &m.options);
+	m.n_rows = each_row(&m, 1);
+	if (!m.n_rows) {
+		peali_say("no row of moves has that route and size");
+		return PEALI_EXIT_USAGE;
+	}
+	m.row_ns = (uint64_t)(m.options.seconds * 1e9 / m.n_rows);
+	return peali_frame_run(&frame, json);
+}
+
+const struct peali_bench peali_bench_moves = {
+	.name = "moves",
+	.help = "actors that move to another worker, with what waits for them",
+	.run = run,
+};
