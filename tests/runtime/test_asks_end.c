@@ -142,6 +142,62 @@ PEAL_TEST(what_is_open_is_limited_for_each_worker)
 	CHECK_EQ(scene_close(&s).timed_out, 30);
 }
 
+/* ---- limits of who is asked ------------------------------------------------------------- */
+
+/* Four asks of one whose limit is two, and who cannot run yet. */
+static void ask_a_full_one(uint32_t full)
+{
+	struct peal_kernel_options limited = { .max_limits = 1 };
+	struct peal_actor_options o = { .size = sizeof(o),
+					.worker = 2,
+					.mailbox_limit = 2,
+					.mailbox_full = full };
+	struct peal_link_options none = { .capacity = 0 };
+	struct scene s = scene_open(limited);
+	struct peal_actor_mailbox_info info;
+	struct asks_ordered ordered;
+	struct asks_order order = { .n = 4 };
+	struct peal_received r;
+	uint8_t letter[256];
+	int drops = full == PEAL_FULL_DROP_OLDEST;
+	uint64_t mute, i, first = drops ? 22 : 20;
+
+	scene_letters(&s);
+	CHECK_OK(peal_actor_spawn(s.k, "mute", &o, &mute));
+	order.to = (uint32_t)mute;
+	order.request.value = 20;
+	ordered = scene_order(&s, 0, order);
+	CHECK_EQ(ordered.n, drops ? 4 : 2);
+	CHECK_EQ(ordered.result, drops ? 0 : PEAL_ENOSPC);
+	CHECK_OK(peal_actor_mailbox(s.rt, mute, &info));
+	CHECK_EQ(info.waiting, 2);
+	CHECK_EQ(info.refused, drops ? 0 : 1);
+	CHECK_EQ(info.dropped, drops ? 2 : 0);
+	harness_to(s.rt, mute, s.e, none); /* it runs from now on */
+	for (i = 0; drops && i < 2; i++) {
+		scene_letter(&s, PEAL_REASON_FULL);
+		scene_expect(&s, PEAL_ENOSPC, 0);
+	}
+	for (i = first; i < first + 2; i++)
+		scene_expect(&s, 0, 2 * i + 1);
+	EVENTUALLY(scene_counts(&s).open == 0);
+	CHECK_EQ(peal_receive(s.ear, letter, sizeof(letter), &r, 0),
+		 PEAL_EAGAIN);
+	CHECK_OK(peal_dead_letters(s.k, 0, NULL));
+	scene_close(&s);
+}
+
+PEAL_TEST(who_asks_one_whose_limit_is_reached_is_told_at_once)
+{
+	ask_a_full_one(PEAL_FULL_FAIL);
+	ask_a_full_one(PEAL_FULL_DROP_NEWEST);
+}
+
+PEAL_TEST(an_ask_that_is_dropped_as_the_oldest_is_answered_with_that)
+{
+	ask_a_full_one(PEAL_FULL_DROP_OLDEST);
+}
+
 /* ---- ends of the kernel ----------------------------------------------------------------- */
 
 PEAL_TEST(a_drain_waits_for_answers)
@@ -340,6 +396,8 @@ PEAL_TEST_MAIN(
 	RUN_LANES(asks_in_a_pool_that_is_destroyed_fail_at_once);
 	RUN_LANES(a_storm_of_asks_is_answered_or_refused_to_begin);
 	RUN_LANES(what_is_open_is_limited_for_each_worker);
+	RUN_LANES(who_asks_one_whose_limit_is_reached_is_told_at_once);
+	RUN_LANES(an_ask_that_is_dropped_as_the_oldest_is_answered_with_that);
 	RUN_LANES(a_drain_waits_for_answers);
 	RUN_LANES(an_end_with_inputs_waits_for_chains);
 	RUN_LANES(a_stop_counts_what_is_open);
