@@ -60,6 +60,7 @@ static int await_all(struct moves *m)
 		}
 		if (info.handled >= m->handled)
 			return 0;
+		sched_yield(); /* the workers may have all cores */
 	} while (peali_bench_now_ns() < until);
 	peali_say("%llu of %llu messages were handled",
 		  (unsigned long long)info.handled,
