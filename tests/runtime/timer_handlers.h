@@ -148,12 +148,15 @@ static PEAL_DEV int churn(struct peal_worker *w)
 {
 	const struct timer_spin *in = (const struct timer_spin *)peal_data(w);
 	struct timer_spins *s = (struct timer_spins *)peal_state(w);
+	uint64_t open = 0;
 
-	if (peal_is_leader(w))
+	if (peal_is_leader(w)) {
 		s->turns++;
-	if (peal_is_leader(w))
 		timer_spend(in->ns);
-	if (peal_load_acquire_sys((const uint64_t *)(uintptr_t)in->gate))
+		open = peal_load_acquire_sys(
+			(const uint64_t *)(uintptr_t)in->gate);
+	}
+	if (peal_broadcast(w, open)) /* all see it open, or none */
 		return 0;
 	return peal_tell(w, peal_self(w), 0, in, sizeof(*in));
 }
