@@ -305,6 +305,57 @@ static int check_options(const struct peal_link_options *o)
 	return 0;
 }
 
+/* What has become of making it: it is the runtime's, or gone; a worker that hangs
+ * may still read the ring: that stays until close. */
+static int enlist(struct peal_link *link, int result)
+{
+	struct peal_runtime *rt = link->rt;
+
+	if (result && result != PEAL_EHUNG)
+		free_link(link);
+	if (result)
+		return result;
+	rt->next_link++;
+	link->next = rt->links;
+	rt->links = link;
+	return 0;
+}
+
+static struct peal_link *new_link(struct peal_runtime *rt)
+{
+	struct peal_link *link = calloc(1, sizeof(*link));
+
+	if (!link)
+		return NULL;
+	link->rt = rt;
+	pthread_mutex_init(&link->path_lock, NULL);
+	return link;
+}
+
+int peali_link_make(const struct peal_link *like, struct peal_link **link_out,
+		    const char *call)
+{
+	struct peal_link *link = new_link(like->rt);
+	int result;
+
+	if (!link)
+		return peali_fail(PEAL_ENOMEM, call, "no memory for a link");
+	link->id = like->rt->next_link;
+	link->from = like->from;
+	link->to = like->to;
+	link->from_port = like->from_port;
+	link->spec = like->spec;
+	result = peali_end_input(&link->to, call);
+	if (!result)
+		result = complete_specs(link);
+	if (!result)
+		result = build(link);
+	result = enlist(link, result);
+	if (!result)
+		*link_out = link;
+	return result;
+}
+
 int peal_connect(struct peal_runtime *rt, uint64_t from, uint32_t port,
 		 uint64_t to, const struct peal_link_options *options,
 		 struct peal_link **link_out)
@@ -321,52 +372,50 @@ int peal_connect(struct peal_runtime *rt, uint64_t from, uint32_t port,
 	result = check_options(&o);
 	if (result)
 		return result;
-	link = calloc(1, sizeof(*link));
+	link = new_link(rt);
 	if (!link)
 		return peali_fail(PEAL_ENOMEM, CALL, "no memory for a link");
-	link->rt = rt;
-	pthread_mutex_init(&link->path_lock, NULL);
 	pthread_mutex_lock(&rt->lock);
 	link->id = rt->next_link;
 	result = plan(link, from, port, to, &o);
 	if (!result)
 		result = build(link);
-	if (result == PEAL_EHUNG) {
-		/* the worker may still read the ring: it stays until close */
-	} else if (result) {
-		free_link(link);
-	} else {
-		rt->next_link++;
-		link->next = rt->links;
-		rt->links = link;
-		if (link_out)
-			*link_out = link;
-	}
+	result = enlist(link, result);
+	if (!result && link_out)
+		*link_out = link;
 	pthread_mutex_unlock(&rt->lock);
 	return result;
 }
 
 /* ---- destroy ------------------------------------------------------------------ */
 
+int peali_link_take_down(struct peal_link *link, const char *call)
+{
+	struct peal_link **p;
+	int result;
+
+	result = detach_port(link, call);
+	if (!result)
+		result = detach_input(link, call);
+	if (result)
+		return result;
+	for (p = &link->rt->links; *p != link; p = &(*p)->next)
+		;
+	*p = link->next;
+	free_link(link);
+	return 0;
+}
+
 int peal_link_destroy(struct peal_link *link)
 {
 	struct peal_runtime *rt;
-	struct peal_link **p;
 	int result;
 
 	if (!link)
 		return 0;
 	rt = link->rt;
 	pthread_mutex_lock(&rt->lock);
-	result = detach_port(link, "peal_link_destroy");
-	if (!result)
-		result = detach_input(link, "peal_link_destroy");
-	if (!result) {
-		for (p = &rt->links; *p != link; p = &(*p)->next)
-			;
-		*p = link->next;
-		free_link(link);
-	}
+	result = peali_link_take_down(link, "peal_link_destroy");
 	pthread_mutex_unlock(&rt->lock);
 	return result;
 }

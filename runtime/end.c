@@ -76,7 +76,7 @@ const struct peal_handler_info *peali_end_handler(const struct peali_end *end)
 {
 	const struct peal_kernel *k = end->kernel;
 
-	if (end->dead_letters)
+	if (end->dead_letters || end->passage)
 		return NULL;
 	return &k->program->handlers[k->actors[end->actor].handler];
 }
@@ -173,7 +173,7 @@ int peali_handler_takes_dead_letters(const struct peal_handler_info *taker,
 
 void peali_end_add_links(const struct peali_end *end, int n)
 {
-	if (end->kernel && !end->dead_letters)
+	if (end->kernel && !end->dead_letters && !end->passage)
 		end->kernel->actors[end->actor].n_links += (uint32_t)n;
 }
 

@@ -23,6 +23,7 @@ struct peali_end {
 	struct peal_endpoint *endpoint;
 	struct peali_pool *pool; /* of the kernel, else NULL: an actor */
 	int dead_letters; /* 1: those of the kernel, not an actor */
+	int passage; /* 1: of actors that move to another kernel: cross.c */
 	uint32_t actor, worker;
 	uint32_t index; /* port in the worker's table, or input */
 	int device; /* PEALI_HOST: the host */

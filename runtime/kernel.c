@@ -711,7 +711,9 @@ int peal_kernel_destroy(struct peal_kernel *k)
 	rt = k->rt;
 	ops = rt->devices.device[k->device].backend->ops;
 	pthread_mutex_lock(&rt->lock);
-	result = in_use(k);
+	result = peali_kernel_ended(k) ? peali_passages_end(k) : 0;
+	if (!result)
+		result = in_use(k);
 	/* a kernel that failed has ended as well */
 	if (!result &&
 	    ops->launch_wait(k->launch, 1000000000) == PEAL_ETIMEDOUT)

@@ -282,6 +282,8 @@ static const char *what_blocks(uint64_t blocked, char text[48])
 
 	if (port == PEAL_BLOCKED_MAIL)
 		return "mailboxes or pools have no room";
+	if (port == PEAL_BLOCKED_AWAY)
+		return "way to another kernel, where it lives, has no room";
 	if (port == PEAL_BLOCKED_TIMER || port == PEAL_BLOCKED_DOWN)
 		return "own mailbox or pool has no room";
 	snprintf(text, 48, "port %u %s", port,

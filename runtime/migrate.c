@@ -13,7 +13,7 @@
 
 /* An actor that is to move. */
 struct move {
-	struct peal_kernel *kernel;
+	struct peal_kernel *kernel, *to; /* mostly one */
 	uint32_t index, next; /* its entry, and that to be */
 	const struct peal_handler_info *handler;
 	struct peali_rooms rooms; /* what it takes */
@@ -23,47 +23,56 @@ struct move {
 
 uint32_t peali_actor_lives(const struct peal_kernel *k, uint32_t index)
 {
-	while (k->actors[index].moved_to)
+	while (k->actors[index].moved_to &&
+	       k->actors[index].moved_to != PEALI_ELSEWHERE)
 		index = k->actors[index].moved_to - 1;
 	return index;
 }
 
-uint64_t peali_address_lives(struct peal_runtime *rt, uint64_t address)
+/* The address of an entry. */
+static uint64_t address_at(const struct peal_kernel *k, uint32_t index)
 {
-	const struct peal_kernel *k = peali_kernel_of(rt, address);
-	uint32_t index = PEAL_ACTOR_INDEX(address);
-
-	if (!k || !k->actors[index].moved_to)
-		return address;
-	return k->params.address |
-	       peali_actor_number(k, peali_actor_lives(k, index));
-}
-
-/* The address of an entry, by 1 + its index; 0: there is none. */
-static uint64_t address_at(const struct peal_kernel *k, uint32_t entry)
-{
-	return entry ? k->params.address | peali_actor_number(k, entry - 1) : 0;
-}
-
-uint64_t peali_address_first(struct peal_runtime *rt, uint64_t address)
-{
-	const struct peal_kernel *k = peali_kernel_of(rt, address);
-	uint32_t index = PEAL_ACTOR_INDEX(address);
-
-	if (!k || !k->actors[index].moved_from)
-		return address;
-	while (k->actors[index].moved_from)
-		index = k->actors[index].moved_from - 1;
-	return address_at(k, 1 + index);
+	return k->params.address | peali_actor_number(k, index);
 }
 
 uint64_t peali_address_next(struct peal_runtime *rt, uint64_t address)
 {
 	const struct peal_kernel *k = peali_kernel_of(rt, address);
+	uint32_t next = k ? k->actors[PEAL_ACTOR_INDEX(address)].moved_to : 0;
 
-	return k ? address_at(k,
-			      k->actors[PEAL_ACTOR_INDEX(address)].moved_to) :
-		   0;
+	if (next == PEALI_ELSEWHERE)
+		return peali_crossing_from(rt, address)->to;
+	return next ? address_at(k, next - 1) : 0;
+}
+
+uint64_t peali_address_before(struct peal_runtime *rt, uint64_t address)
+{
+	const struct peal_kernel *k = peali_kernel_of(rt, address);
+	uint32_t was = k ? k->actors[PEAL_ACTOR_INDEX(address)].moved_from : 0;
+	const struct peali_crossing *c;
+
+	if (was != PEALI_ELSEWHERE)
+		return was ? address_at(k, was - 1) : 0;
+	c = peali_crossing_to(rt, address); /* else that kernel is gone */
+	return c ? c->from : 0;
+}
+
+uint64_t peali_address_lives(struct peal_runtime *rt, uint64_t address)
+{
+	uint64_t next;
+
+	while ((next = peali_address_next(rt, address)))
+		address = next;
+	return address;
+}
+
+uint64_t peali_address_first(struct peal_runtime *rt, uint64_t address)
+{
+	uint64_t before;
+
+	while ((before = peali_address_before(rt, address)))
+		address = before;
+	return address;
 }
 
 /* It lives at its next entry from now on. */
@@ -71,21 +80,25 @@ static void record(const struct move *m)
 {
 	struct peal_kernel *k = m->kernel;
 	struct peali_actor *a = &k->actors[m->index];
-	struct peali_actor *next = &k->actors[m->next];
+	struct peali_actor *next = &m->to->actors[m->next];
+	int away = m->to != k;
 
 	next->handler = a->handler;
-	next->state_offset = a->state_offset;
-	next->moved_from = 1 + m->index;
-	a->moved_to = 1 + m->next;
+	next->moved_from = away ? PEALI_ELSEWHERE : 1 + m->index;
+	if (!away)
+		next->state_offset = a->state_offset;
+	a->moved_to = away ? PEALI_ELSEWHERE : 1 + m->next;
 	a->moving = 0;
 	k->n_moved++;
-	peali_name_follow(k->rt, address_at(k, 1 + m->index),
-			  address_at(k, 1 + m->next));
+	k->n_actors -= away;
+	m->to->n_actors += away;
+	peali_name_follow(k->rt, address_at(k, m->index),
+			  address_at(m->to, m->next));
 	if (a->ports_of)
 		k->actors[a->ports_of - 1].n_links--;
 	if (next->ports_of)
-		k->actors[next->ports_of - 1].n_links++;
-	if (!k->wards)
+		m->to->actors[next->ports_of - 1].n_links++;
+	if (!k->wards || away)
 		return;
 	k->wards[m->next] = k->wards[m->index];
 	memset(&k->wards[m->index], 0, sizeof(k->wards[m->index]));
@@ -199,23 +212,23 @@ static int check_actor(const struct move *m)
 /* Whose ports it is to share; in *worker its worker, or where it is to be. */
 static int find_owner(struct move *m, uint64_t ports_of, uint32_t *worker)
 {
-	struct peal_kernel *k = m->kernel;
+	struct peal_kernel *k = m->to;
 	uint64_t address = peali_address_lives(k->rt, ports_of);
 	uint32_t index = PEAL_ACTOR_INDEX(address);
 	const struct peali_actor *owner = &k->actors[index];
+	int itself = k == m->kernel && index == m->index;
 
 	if (peali_kernel_of(k->rt, address) != k)
 		return peali_fail(PEAL_ENOENT, CALL,
 				  "`ports_of`: kernel '%s' has no actor with "
 				  "the address %#llx",
 				  k->name, (unsigned long long)ports_of);
-	if (owner->ports_of || index == m->index)
+	if (owner->ports_of || itself)
 		return peali_fail(PEAL_EINVAL, CALL,
 				  "`ports_of`: actor %u of kernel '%s' %s",
 				  index, k->name,
-				  index == m->index ?
-					  "is the one that moves" :
-					  "has no ports of its own");
+				  itself ? "is the one that moves" :
+					   "has no ports of its own");
 	if (*worker && *worker - 1 != owner->worker)
 		return peali_fail(PEAL_EINVAL, CALL,
 				  "`ports_of`: actor %u of kernel '%s' is of "
@@ -230,15 +243,15 @@ static int find_owner(struct move *m, uint64_t ports_of, uint32_t *worker)
 /* Where it is to move to. */
 static int choose(struct move *m, const struct peal_migrate_options *o)
 {
-	struct peal_kernel *k = m->kernel;
+	struct peal_kernel *k = m->kernel, *to = m->to;
 	const struct peali_actor *a = &k->actors[m->index];
 	uint32_t worker = o->worker;
 	int result = 0;
 
-	if (worker > k->params.n_workers)
+	if (worker > to->params.n_workers)
 		return peali_fail(PEAL_ENOENT, CALL,
 				  "no worker %u in kernel '%s': it has %u",
-				  worker - 1, k->name, k->params.n_workers);
+				  worker - 1, to->name, to->params.n_workers);
 	if (o->ports_of)
 		result = find_owner(m, o->ports_of, &worker);
 	else if (a->ports_of && m->handler->ports)
@@ -250,8 +263,9 @@ static int choose(struct move *m, const struct peal_migrate_options *o)
 	if (result)
 		return result;
 	if (!worker)
-		worker = 1 + (a->worker + 1) % k->params.n_workers;
-	if (worker - 1 == a->worker)
+		worker = to == k ? 1 + (a->worker + 1) % k->params.n_workers :
+				   1;
+	if (to == k && worker - 1 == a->worker)
 		return peali_fail(PEAL_EINVAL, CALL,
 				  "actor %u of kernel '%s' is of worker %u "
 				  "already%s",
@@ -259,19 +273,26 @@ static int choose(struct move *m, const struct peal_migrate_options *o)
 				  k->params.n_workers > 1 ?
 					  "" :
 					  ", and there is no other");
-	m->rooms.kernel = k;
+	m->rooms.kernel = to;
 	m->rooms.handler = a->handler;
 	m->rooms.worker = worker - 1;
-	m->rooms.moved = 1;
+	m->rooms.moved = to == k;
 	return 0;
 }
 
 /* ---- moving ------------------------------------------------------------------ */
 
+/* Where its state is to be: within a kernel, where it is. */
+static uint64_t state_offset(const struct move *m)
+{
+	return m->to == m->kernel ? m->kernel->actors[m->index].state_offset :
+				    m->to->actors[m->next].state_offset;
+}
+
 /* Its new worker makes the entry, in which it awaits the actor. */
 static int tell_next(const struct move *m)
 {
-	struct peal_kernel *k = m->kernel;
+	struct peal_kernel *k = m->to;
 	const struct peali_actor *next = &k->actors[m->next];
 	const struct peal_handler_info *h = m->handler;
 	struct peal_control_spawn spawn;
@@ -279,8 +300,8 @@ static int tell_next(const struct move *m)
 	memset(&spawn, 0, sizeof(spawn));
 	spawn.actor = peali_actor_number(k, m->next);
 	spawn.count = 1;
-	spawn.entry.state = peali_area_view(k->rt, k->device, &k->own) +
-			    k->actors[m->index].state_offset;
+	spawn.entry.state =
+		peali_area_view(k->rt, k->device, &k->own) + state_offset(m);
 	spawn.entry.place =
 		PEAL_PLACE(spawn.actor, m->rooms.worker, m->rooms.handler) |
 		PEAL_PLACE_ARRIVES;
@@ -300,7 +321,7 @@ static int tell_next(const struct move *m)
 /* It has not moved, and nobody will know its next entry. */
 static void take_back(const struct move *m)
 {
-	struct peal_kernel *k = m->kernel;
+	struct peal_kernel *k = m->to;
 	struct peal_error_info failed = *peal_last_error();
 	struct peal_control_spawn spawn;
 	int result;
@@ -317,7 +338,36 @@ static void take_back(const struct move *m)
 	peali_fail(failed.code, CALL, "%s", failed.text);
 }
 
-/* Its own worker lets go of it. */
+/* Why a worker did not let go of it. */
+static void say_refused(const struct move *m, int result, const char *call)
+{
+	const struct peal_kernel *k = m->kernel;
+
+	if (result == PEAL_EBUSY)
+		peali_fail(result, call,
+			   "actors that handlers have made share the ports of "
+			   "actor %u of kernel '%s', which do not move: end "
+			   "those first",
+			   m->index, k->name);
+	if (result == PEAL_EAGAIN)
+		peali_fail(result, call,
+			   "actor %u of kernel '%s' waits for answers to its "
+			   "asks, which come to worker %u: move it when they "
+			   "have come",
+			   m->index, k->name, k->actors[m->index].worker);
+	if (result == PEAL_EEXIST)
+		peali_fail(result, call,
+			   "actor %u of kernel '%s' is monitored, and monitors "
+			   "do not follow to another kernel: take them off "
+			   "first",
+			   m->index, k->name);
+	if (result == PEAL_ESTOPPED && !peali_kernel_ended(m->kernel))
+		peali_fail(result, call,
+			   "actor %u of kernel '%s' has failed, and is over",
+			   m->index, k->name);
+}
+
+/* Its own worker lets go of it; within the kernel it lives there then. */
 static int tell_move(const struct move *m, const char *call)
 {
 	struct peal_kernel *k = m->kernel;
@@ -330,18 +380,7 @@ static int tell_move(const struct move *m, const char *call)
 	a->moving = 1 + m->next;
 	result = peali_kernel_tell(k, a->worker, PEAL_CONTROL_MOVE, &move,
 				   sizeof(move), call);
-	if (result == PEAL_EBUSY)
-		peali_fail(result, call,
-			   "actors that handlers have made share the ports of "
-			   "actor %u of kernel '%s', which do not move: end "
-			   "those first",
-			   m->index, k->name);
-	if (result == PEAL_EAGAIN)
-		peali_fail(result, call,
-			   "actor %u of kernel '%s' waits for answers to its "
-			   "asks, which come to worker %u: move it when they "
-			   "have come",
-			   m->index, k->name, a->worker);
+	say_refused(m, result, call);
 	if (!result) {
 		record(m);
 	} else if (result != PEAL_EHUNG) {
@@ -351,56 +390,176 @@ static int tell_move(const struct move *m, const char *call)
 	return result;
 }
 
+/* Its state follows it to the other kernel, and then its worker there has it. */
+static int bring(const struct move *m, const char *call)
+{
+	struct peal_kernel *k = m->kernel, *to = m->to;
+	uint64_t at = k->actors[m->index].state_offset;
+	uint64_t to_at = to->actors[m->next].state_offset;
+	struct peali_place from = {
+		k->device, peali_area_view(k->rt, k->device, &k->own) + at
+	};
+	struct peali_place into = {
+		to->device,
+		peali_area_view(to->rt, to->device, &to->own) + to_at
+	};
+	struct peal_control_move arrive = { 0, 0 };
+	int result = 0;
+
+	if (m->handler->state_bytes)
+		result = peali_copy_now(k->rt->peers, into, from,
+					m->handler->state_bytes);
+	if (result)
+		return result; /* asked again, it is copied again */
+	peali_crossing_from(k->rt, address_at(k, m->index))->passage = NULL;
+	record(m);
+	arrive.actor = peali_actor_number(to, m->next);
+	return peali_kernel_tell(to, m->rooms.worker, PEAL_CONTROL_ARRIVE,
+				 &arrive, sizeof(arrive), call);
+}
+
+/* Its own worker lets go of it, for another kernel. */
+static int tell_leave(const struct move *m, const struct peal_link *passage,
+		      const char *call)
+{
+	struct peal_kernel *k = m->kernel;
+	struct peali_actor *a = &k->actors[m->index];
+	struct peal_control_leave leave = { 0, 0, 0, 0 };
+	int result;
+
+	leave.actor = peali_actor_number(k, m->index);
+	leave.to = peali_actor_number(m->to, m->next);
+	leave.port = passage->from.index;
+	a->moving = PEALI_ELSEWHERE;
+	result = peali_kernel_tell(k, a->worker, PEAL_CONTROL_LEAVE, &leave,
+				   sizeof(leave), call);
+	say_refused(m, result, call);
+	if (!result)
+		return bring(m, call);
+	if (result == PEAL_EHUNG)
+		return result;
+	a->moving = 0;
+	peali_crossing_remove(
+		k->rt, peali_crossing_from(k->rt, address_at(k, m->index)));
+	take_back(m);
+	return result;
+}
+
+/* The passage is there, and what leads to the other kernel is written down. */
+static int leave(const struct move *m)
+{
+	struct peal_kernel *k = m->kernel;
+	struct peali_crossing c = { address_at(k, m->index),
+				    address_at(m->to, m->next), NULL };
+	int result = peali_passage_make(k, k->actors[m->index].worker, m->to,
+					m->rooms.worker, &c.passage, CALL);
+
+	if (!result)
+		result = peali_crossing_add(k->rt, &c, CALL);
+	if (result) {
+		take_back(m);
+		return result;
+	}
+	return tell_leave(m, c.passage, CALL);
+}
+
 int peali_move_settle(struct peal_kernel *k, uint32_t index, const char *call)
 {
 	struct peali_actor *a = &k->actors[index];
-	struct move m = { .kernel = k, .index = index };
+	struct move m = { .kernel = k, .to = k, .index = index };
+	const struct peali_crossing *c = NULL;
 
 	if (!a->moving)
 		return 0;
-	m.next = a->moving - 1;
-	m.rooms.kernel = k;
+	if (a->moving == PEALI_ELSEWHERE) {
+		c = peali_crossing_from(k->rt, address_at(k, index));
+		m.to = c->passage->to.kernel;
+	}
+	m.next = c ? PEAL_ACTOR_INDEX(c->to) : a->moving - 1;
+	m.handler = &k->program->handlers[a->handler];
+	m.rooms.kernel = m.to;
 	m.rooms.handler = a->handler;
-	m.rooms.worker = k->actors[m.next].worker;
-	m.rooms.ports_of = k->actors[m.next].ports_of;
-	m.rooms.moved = 1;
-	return tell_move(&m, call);
+	m.rooms.worker = m.to->actors[m.next].worker;
+	m.rooms.ports_of = m.to->actors[m.next].ports_of;
+	m.rooms.moved = !c;
+	return c ? tell_leave(&m, c->passage, call) : tell_move(&m, call);
 }
 
 static int move_on(struct move *m)
 {
-	struct peal_kernel *k = m->kernel;
 	int result = peali_rooms_take(&m->rooms, 1, &m->next, CALL);
 
 	if (result)
 		return result;
 	result = tell_next(m);
 	if (!result)
-		return tell_move(m, CALL);
-	if (peali_kernel_ended(k))
+		return m->to == m->kernel ? tell_move(m, CALL) : leave(m);
+	if (peali_kernel_ended(m->to))
 		peali_rooms_give(&m->rooms, m->next);
 	/* else a worker may make it yet: nobody else may have that entry */
 	return result;
+}
+
+/* Whether it can move to the other kernel. */
+static int check_other(const struct move *m)
+{
+	const struct peal_kernel *k = m->kernel, *to = m->to;
+
+	if (to == k)
+		return 0;
+	if (to->rt != k->rt)
+		return peali_fail(PEAL_EINVAL, CALL,
+				  "kernel '%s' is of another runtime than "
+				  "kernel '%s'",
+				  to->name, k->name);
+	if (to->id < k->id) /* or else two could wait for each other's room */
+		return peali_fail(
+			PEAL_ENOTSUP, CALL,
+			"kernel '%s' was launched before kernel '%s', "
+			"where actor %u is: actors move only to "
+			"kernels that were launched later",
+			to->name, k->name, m->index);
+	if (to->program != k->program)
+		return peali_fail(PEAL_EINVAL, CALL,
+				  "kernel '%s' runs program '%s', and an actor "
+				  "of kernel '%s' program '%s': its handler is "
+				  "not there",
+				  to->name, to->program->name, k->name,
+				  k->program->name);
+	if (k->wards && k->wards[m->index].supervisor)
+		return peali_fail(PEAL_ENOTSUP, CALL,
+				  "actor %u of kernel '%s' has a supervisor, "
+				  "which stays in that kernel: only those move "
+				  "to another one that have none",
+				  m->index, k->name);
+	return check_kernel(m->to);
 }
 
 /* The runtime's lock is held. */
 static int migrate(struct peal_runtime *rt, uint64_t address,
 		   const struct peal_migrate_options *o, uint64_t *address_out)
 {
-	struct peal_kernel *k = peali_kernel_of(rt, address);
-	struct move m = { .kernel = k };
+	struct peal_kernel *k;
+	struct move m = { .kernel = NULL };
 	int result;
 
+	address = peali_address_lives(rt, address);
+	k = peali_kernel_of(rt, address);
 	if (!k)
 		return peali_fail(PEAL_ENOENT, CALL,
 				  "no actor with the address %#llx",
 				  (unsigned long long)address);
-	m.index = peali_actor_lives(k, PEAL_ACTOR_INDEX(address));
 	result = check_kernel(k);
 	if (!result)
-		result = peali_move_settle(k, m.index, CALL);
-	m.index = peali_actor_lives(k, m.index);
-	m.handler = &k->program->handlers[k->actors[m.index].handler];
+		result = peali_move_settle(k, PEAL_ACTOR_INDEX(address), CALL);
+	address = peali_address_lives(rt, address);
+	m.kernel = peali_kernel_of(rt, address);
+	m.to = o->kernel ? o->kernel : m.kernel;
+	m.index = PEAL_ACTOR_INDEX(address);
+	m.handler =
+		&m.kernel->program->handlers[m.kernel->actors[m.index].handler];
+	if (!result)
+		result = check_other(&m);
 	if (!result)
 		result = check_actor(&m);
 	if (!result)

@@ -394,6 +394,16 @@ static uint32_t take_fresh(const struct peali_rooms *r)
 
 /* ---- what the others call ---------------------------------------------------- */
 
+struct peali_rooms peali_rooms_of(struct peal_kernel *k, uint32_t handler,
+				  const struct peali_actor *a)
+{
+	struct peali_rooms rooms = { k, handler, a->worker, a->ports_of,
+				     a->moved_from != 0 &&
+					     a->moved_from != PEALI_ELSEWHERE };
+
+	return rooms;
+}
+
 int peali_rooms_take(const struct peali_rooms *r, uint32_t n,
 		     uint32_t *index_out, const char *call)
 {
@@ -473,6 +483,21 @@ void peali_rooms_give(const struct peali_rooms *r, uint32_t index)
 	k->arena_used -= step_of(r);
 	if (!r->ports_of)
 		k->workers[r->worker].n_ports -= h->ports;
+}
+
+int64_t peali_port_take(struct peal_kernel *k, uint32_t worker)
+{
+	int64_t at = take_ports(k, worker, 1);
+
+	if (at < 0 &&
+	    k->workers[worker].n_ports < PEAL_PORTS_FIRST + k->params.max_ports)
+		at = k->workers[worker].n_ports++;
+	return at;
+}
+
+void peali_port_give(struct peal_kernel *k, uint32_t worker, uint32_t port)
+{
+	give_ports(k, worker, port, 1);
 }
 
 int64_t peali_pool_room_take(struct peal_kernel *k)

@@ -219,6 +219,7 @@ static int tear_down(struct peal_runtime *rt)
 		peali_program_files_close(rt);
 	free(rt->devices.device);
 	free(rt->programs);
+	free(rt->crossings);
 	peali_names_clear(&rt->names);
 	pthread_mutex_destroy(&rt->launch_lock);
 	pthread_mutex_destroy(&rt->lock);

@@ -69,6 +69,8 @@ struct peal_runtime {
 	struct peali_board **boards; /* of requesters, PEAL_BOARDS_MAX */
 	uint32_t n_boards; /* that were ever made */
 	_Atomic int limited; /* 1: there is or was a kernel with limits */
+	struct peali_crossing *crossings; /* addresses that lead elsewhere */
+	uint32_t n_crossings, max_crossings;
 };
 
 /** An allocation that knows its owner by the runtime's number. */
@@ -156,9 +158,10 @@ struct peali_actor {
 	uint32_t pool; /* 1 + the pool of which it is a member; 0: none */
 	uint32_t generation; /* so many had the entry before, in turn */
 	uint32_t moved_to, moved_from; /* 1 + its next entry, and the one
-					* before; 0: see migrate.c */
+					* before; PEALI_ELSEWHERE; 0: see
+					* migrate.c */
 	uint32_t moving; /* 1 + its next entry, if its worker has yet to say
-			  * whether it has moved there; 0 */
+			  * whether it has moved there; PEALI_ELSEWHERE; 0 */
 	union {
 		uint32_t ports_of; /* 1 + whose ports it shares; 0: its own */
 		uint32_t next; /* of a retired one: see room.c */
@@ -167,6 +170,9 @@ struct peali_actor {
 	uint32_t limit; /* 1 + the place of its limit; 0: it has none */
 	uint32_t mailbox_limit, mailbox_full; /* as its options said */
 };
+
+/* An entry of another kernel: see cross.c. */
+#define PEALI_ELSEWHERE UINT32_MAX
 
 /* As the handler of an entry: it is a pool, not an actor. */
 #define PEALI_POOL_HANDLER 0xfffffffeu
@@ -360,6 +366,9 @@ int peali_rooms_open(struct peal_kernel *kernel);
 void peali_rooms_close(struct peal_kernel *kernel);
 /* Bytes from one state to the next. */
 uint64_t peali_room_step(const struct peal_handler_info *handler);
+/* The room that an actor of that handler has. */
+struct peali_rooms peali_rooms_of(struct peal_kernel *kernel, uint32_t handler,
+				  const struct peali_actor *actor);
 /* Takes n rooms, all or none; their indices. PEAL_ENOSPC. */
 int peali_rooms_take(const struct peali_rooms *rooms, uint32_t n,
 		     uint32_t *index_out, const char *call);
@@ -367,7 +376,15 @@ int peali_rooms_take(const struct peali_rooms *rooms, uint32_t n,
 void peali_rooms_give(const struct peali_rooms *rooms, uint32_t index);
 /* The same for an entry by which a pool is addressed; -1: none is left. */
 int64_t peali_pool_room_take(struct peal_kernel *kernel);
+/* A port of a worker that is no actor's, in its table; -1: none is left. */
+int64_t peali_port_take(struct peal_kernel *kernel, uint32_t worker);
+void peali_port_give(struct peal_kernel *kernel, uint32_t worker,
+		     uint32_t port);
 void peali_pool_room_give(struct peal_kernel *kernel, uint32_t index);
+
+/* peal_actor_retire_many for who has the lock. */
+int peali_actors_retire(struct peal_runtime *rt, const uint64_t *addresses,
+			uint32_t n);
 
 /* ---- migration -------------------------------------------------------------- */
 
@@ -378,6 +395,8 @@ uint64_t peali_address_lives(struct peal_runtime *rt, uint64_t address);
 /* The first one that it had; and the one that came after an address, or 0. */
 uint64_t peali_address_first(struct peal_runtime *rt, uint64_t address);
 uint64_t peali_address_next(struct peal_runtime *rt, uint64_t address);
+/* The one that came before an address, or 0. */
+uint64_t peali_address_before(struct peal_runtime *rt, uint64_t address);
 /* If a worker has not answered yet whether an actor has moved, it is asked again;
  * the index is that of the entry where the actor lives. */
 int peali_move_settle(struct peal_kernel *kernel, uint32_t index,
@@ -386,6 +405,36 @@ int peali_move_settle(struct peal_kernel *kernel, uint32_t index,
 int peali_sharing_check(const struct peal_handler_info *handler,
 			const struct peal_handler_info *owner,
 			const char *call);
+
+/* ---- migration to other kernels ------------------------------------------------ */
+
+/** An address that leads to one of another kernel. */
+struct peali_crossing {
+	uint64_t from, to;
+	struct peal_link *passage; /* until it has moved: by which it does */
+};
+
+/* The crossing from, or else to, an address; NULL. */
+struct peali_crossing *peali_crossing_from(const struct peal_runtime *rt,
+					   uint64_t address);
+struct peali_crossing *peali_crossing_to(const struct peal_runtime *rt,
+					 uint64_t address);
+/* One more: PEAL_ENOMEM. One less. */
+int peali_crossing_add(struct peal_runtime *rt,
+		       const struct peali_crossing *crossing, const char *call);
+void peali_crossing_remove(struct peal_runtime *rt,
+			   struct peali_crossing *crossing);
+/* The passage from a worker to another kernel; NULL. */
+struct peal_link *peali_passage_find(const struct peal_kernel *from,
+				     uint32_t worker,
+				     const struct peal_kernel *to);
+/* The same, which is made if there is none; it ends at that worker then. */
+int peali_passage_make(struct peal_kernel *from, uint32_t worker,
+		       struct peal_kernel *to, uint32_t to_worker,
+		       struct peal_link **link_out, const char *call);
+/* Takes down all of a kernel that has ended, and what is known of its addresses.
+ * PEAL_EHUNG: a worker of another one does not let go. */
+int peali_passages_end(struct peal_kernel *kernel);
 
 /* ---- supervisors ------------------------------------------------------------ */
 
@@ -545,6 +594,13 @@ int peali_path_make(struct peal_link *link, enum peal_route route,
 
 /* The bell of an end, for who sends to it or gives credit back. */
 uint64_t peali_end_bell(const struct peali_end *end, int receiving);
+
+/* Makes a link like that one, of which ends, but for the input's index, and spec
+ * are known. The caller has the lock. */
+int peali_link_make(const struct peal_link *like, struct peal_link **link_out,
+		    const char *call);
+/* peal_link_destroy for who has the lock. */
+int peali_link_take_down(struct peal_link *link, const char *call);
 
 /* Messages that the receiver is done with. */
 uint64_t peali_counts_done(const struct peal_link_counts *counts);

@@ -361,6 +361,20 @@ static struct worker_look *behind_mail(struct search *s,
 	return found;
 }
 
+/* Where messages go on to for an actor that lives in another kernel; NULL. */
+static const struct peali_end *behind_passage(const struct worker_look *w,
+					      uint32_t actor)
+{
+	struct peal_kernel *k = w->kernel;
+	uint64_t next = peali_address_next(
+		k->rt, k->params.address | peali_actor_number(k, actor));
+	const struct peal_kernel *to = peali_kernel_of(k->rt, next);
+	const struct peal_link *link =
+		to ? peali_passage_find(k, w->worker, to) : NULL;
+
+	return link ? &link->to : NULL;
+}
+
 /* Where a worker that has no room waits: the next worker, or a cause. */
 static struct worker_look *step(struct search *s, const struct worker_look *w,
 				struct cause **cause_out)
@@ -389,8 +403,12 @@ static struct worker_look *step(struct search *s, const struct worker_look *w,
 	}
 	if (actor >= w->kernel->params.max_actors)
 		return NULL;
-	end = behind_port(s, w->kernel, w->worker,
-			  peali_actor_look(w->kernel, actor).port_base + port);
+	if (port == PEAL_BLOCKED_AWAY)
+		end = behind_passage(w, actor);
+	else
+		end = behind_port(s, w->kernel, w->worker,
+				  peali_actor_look(w->kernel, actor).port_base +
+					  port);
 	if (end && end->endpoint) {
 		*cause_out = not_received(s, end->endpoint);
 		return NULL;

@@ -11,22 +11,27 @@ extern "C" {
 #endif
 
 struct peal_runtime;
+struct peal_kernel;
 
 /** Zero in a field: its default. */
 struct peal_migrate_options {
 	uint32_t size; /* sizeof(struct peal_migrate_options) */
 	uint32_t worker; /* 1 + the worker that it moves to; 0: that of
-			  * `ports_of`, or the one behind its own */
+			  * `ports_of`, or the one behind its own; in another
+			  * kernel the first */
 	/*
 	 * Address of an actor of that worker whose ports it uses from then on,
 	 * as in struct peal_actor_options; for one that shares ports, and has
 	 * to leave those, needed. 0: it has ports of its own there
 	 */
 	uint64_t ports_of;
+	struct peal_kernel *kernel; /* that it moves to, also on another device;
+				     * NULL: it stays in its own */
 };
 
 /**
- * Moves an actor to another worker of its kernel, while messages come for it.
+ * Moves an actor to another worker of its kernel, or to another kernel, also on
+ * another device, while messages come for it.
  *
  * It has another address then. All that it had lead to it for ever, for calls of
  * the host, for links and for handlers: what comes by them is passed on by the
@@ -47,19 +52,37 @@ struct peal_migrate_options {
  * that its handler has set stay with the worker that it was of: they fire, but
  * cannot be cancelled by it any more. A barrier is that of its new worker.
  *
+ * To another kernel (`kernel`) its state is copied, and the former worker passes
+ * messages on by a passage: a link to the other kernel, which takes a port of that
+ * worker and an input there, and is in peal_link_list with addresses that end in
+ * PEAL_PASSAGE_ACTOR. It is made with the first actor that moves from the one to
+ * the other, and goes with the first of the two kernels that is destroyed. Messages
+ * wait for room in it as in any link. So that no two kernels ever wait for each
+ * other's room, actors move only to kernels that were launched later than theirs.
+ * What is longer than the mailboxes' message_bytes is dead, reason "too-long". An
+ * ask that comes by a former address is answered with PEAL_ENOENT; requests of the
+ * host are replied to by the ports there, for which peal_requester_listen is
+ * needed. A drain of the other kernel does not wait for the former one: what that
+ * still sends is dead, reason "stopped" or "closed", and once the kernel is
+ * destroyed, "no-actor".
+ *
  * @param runtime     an open runtime.
  * @param address     of an actor: any that it has had.
  * @param options     NULL for all defaults.
  * @param address_out its newest address, also after an error; NULL: nobody wants
  *                    to know.
  * @return 0; PEAL_ENOENT no such actor or worker, or none to share ports of;
- *         PEAL_EINVAL it is of that worker, or ports cannot be shared;
+ *         PEAL_EINVAL it is of that worker, ports cannot be shared, or the other
+ *         kernel is of another runtime or program;
  *         PEAL_EBUSY links or topics are at its own ports, others share them, or
- *         it is a member of a pool (the text says which); PEAL_EAGAIN it
+ *         it is a member of a pool (the text says which); PEAL_EEXIST it is
+ *         monitored, which does not follow to another kernel; PEAL_EAGAIN it
  *         waits for answers to its asks: again later; PEAL_ENOSPC max_actors
  *         or max_ports are used up; PEAL_ENOTSUP the kernel has no mailboxes,
- *         a handler has made the actor, or it has a limit (mailbox_limit);
- *         PEAL_ESTOPPED the kernel has ended, or is about to; PEAL_EHUNG a worker
+ *         a handler has made the actor, it has a limit (mailbox_limit), or a
+ *         supervisor and is to move to another kernel, or that one was launched
+ *         earlier; PEAL_ESTOPPED a kernel has ended, or is about to, or the actor
+ *         has failed and is over; PEAL_EHUNG a worker
  *         did not answer (the text says which): if the one that it moves to,
  *         nothing has moved and its entry there is lost until the kernel's end;
  *         if its own, it moves when that goes on, and calling again says whether

@@ -99,9 +99,13 @@ struct peal_link_view {
 	uint16_t mirror; /* 1: of a worker's input, whose stage has slot_bytes,
 			  * and behind them the mirror of all slots */
 	uint16_t priority; /* enum peal_priority, of a worker's input */
-	uint32_t actor; /* receiver's actor number for emitted messages */
+	uint32_t actor; /* receiver's actor number for emitted messages;
+			 * PEAL_PASSAGE_ACTOR */
 	uint32_t index; /* the input or port that this view is for */
 };
+
+/** No actor's number: the link is a passage, each message says whom it is for. */
+#define PEAL_PASSAGE_ACTOR 0xfffffffeu
 
 PEAL_STATIC_ASSERT(sizeof(struct peal_link_view) == 56, "view size");
 

@@ -2,6 +2,7 @@
 #ifndef PEAL_DEVICE_CONTROL_H
 #define PEAL_DEVICE_CONTROL_H
 
+#include <peal/device/away.h>
 #include <peal/device/clock.h>
 #include <peal/device/cluster.h>
 #include <peal/device/control_actor.h>
@@ -15,7 +16,7 @@
  * epoch. For the leader; the loop calls it.
  */
 
-/* What a turn of the loop comes to. */
+/* What a turn of the loop comes to; and PEALI_AWAY. */
 #define PEALI_LEAVE (-1) /* the worker ends for good */
 #define PEALI_DOWNS (-2) /* the leader sends down messages */
 #define PEALI_LIMITS (-4) /* the leader counts a message as waiting no more */
@@ -109,6 +110,8 @@ peali_control_input(struct peal_worker *w, uint32_t type,
 	if (type == PEAL_CONTROL_ATTACH_INPUT) {
 		peali_input_begins(w, view->index);
 		peali_input_rank(w, view->index, view->priority);
+		if (view->actor == PEAL_PASSAGE_ACTOR)
+			in->flags |= PEAL_INPUT_PASSAGE;
 		peali_input_ring(in, view);
 	} else if (type == PEAL_CONTROL_NEXT_RING) {
 		in->next = *view;
@@ -215,6 +218,12 @@ peali_control_handle(struct peal_worker *w, const struct peal_message *m)
 			w, (const struct peal_control_monitor *)m->data);
 	case PEAL_CONTROL_MOVE:
 		return peali_control_move(
+			w, (const struct peal_control_move *)m->data);
+	case PEAL_CONTROL_LEAVE:
+		return peali_control_leave(
+			w, (const struct peal_control_leave *)m->data);
+	case PEAL_CONTROL_ARRIVE:
+		return peali_control_arrive(
 			w, (const struct peal_control_move *)m->data);
 	case PEAL_CONTROL_MEND:
 		return peali_mail_mend(

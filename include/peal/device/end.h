@@ -111,19 +111,25 @@ static PEAL_DEV PEAL_UNUSED inline int peali_quiet(const struct peal_worker *w)
 }
 
 /* Says whether the worker's inputs have all ended and it is to end then: 1 if the
- * same is so of all workers. */
+ * same is so of all workers. A drain does not wait for passages, which a worker
+ * that comes here has found empty: their kernels may never end, and what they
+ * still send is dead, reason "stopped". */
 static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
 peali_inputs_over(struct peal_worker *w)
 {
 	struct peal_worker_state *s = w->state;
-	uint32_t i, level;
+	uint32_t i, level, passages = 0;
 	int drain;
 
-	for (i = 0; i < s->n_inputs; i++)
-		if (w->inputs[i].flags & PEAL_INPUT_USED)
+	for (i = 0; i < s->n_inputs; i++) {
+		uint32_t flags = w->inputs[i].flags;
+
+		if (flags & PEAL_INPUT_USED && !(flags & PEAL_INPUT_PASSAGE))
 			return 0;
+		passages |= flags & PEAL_INPUT_USED;
+	}
 	drain = peal_load_relaxed_sys(&w->control->drain) != 0;
-	if (!drain && !w->params->end_with_inputs)
+	if (!drain && (passages || !w->params->end_with_inputs))
 		return 0;
 	level = drain || s->ended ? PEAL_DRAINED_ENDED : PEAL_DRAINED_NO_INPUT;
 	if (s->drained != level) {

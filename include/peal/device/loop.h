@@ -340,7 +340,10 @@ static PEAL_DEV PEAL_INLINE int peal_loop_next(struct peal_worker *w)
 			peali_downs_turn(w);
 		else if (turn == PEALI_LIMITS)
 			peali_limits_turn(w);
-		else if (turn != PEALI_FORWARD)
+		else if (turn == PEALI_AWAY) {
+			if (peali_away_turn(w))
+				peali_bury(w);
+		} else if (turn != PEALI_FORWARD)
 			break;
 		else
 			peali_forward(w);

@@ -41,6 +41,8 @@ peali_living(const struct peal_worker *w, uint32_t *actor)
 			break;
 		if (!PEAL_PLACE_IS_MOVED(place))
 			return place;
+		if (PEAL_PLACE_IS_AWAY(place))
+			break;
 		*actor = peali_next_of(w, place);
 	}
 	return PEAL_PLACE(*actor, 0, PEAL_NO_HANDLER);
@@ -57,7 +59,7 @@ peali_short_cut(const struct peal_worker *w, uint32_t next)
 }
 
 /* If the message in w->message is for an actor that has moved from this worker, it
- * is for that one at its next entry from now on: 1. Not at a later one: what was
+ * is for that one at its next entry from now on: 1; not so in another kernel. Not at a later one: what was
  * passed on before may be on its way to that still. */
 static PEAL_DEV PEAL_UNUSED inline int peali_onward(struct peal_worker *w)
 {
@@ -69,7 +71,7 @@ static PEAL_DEV PEAL_UNUSED inline int peali_onward(struct peal_worker *w)
 	place = peal_load_relaxed_dev(
 		&peali_entry(w, PEAL_ACTOR_INDEX(actor))->place);
 	if (!PEAL_PLACE_IS_OF(place, actor) || !PEAL_PLACE_IS_MOVED(place) ||
-	    PEAL_PLACE_WORKER(place) != w->index)
+	    PEAL_PLACE_WORKER(place) != w->index || PEAL_PLACE_IS_AWAY(place))
 		return 0;
 	actor = peali_next_of(w, place);
 	w->message.header.actor =

@@ -35,7 +35,8 @@ peali_revive_it(struct peal_worker *w, struct peal_actor_entry *entry)
 	    PEAL_PLACE_WORKER(place) != w->index)
 		return PEAL_REASON_NO_ACTOR;
 	if (PEAL_PLACE_IS_MOVED(place)) {
-		if (w->message.input < w->params->max_inputs)
+		if (w->message.input < w->params->max_inputs ||
+		    PEAL_PLACE_IS_AWAY(place))
 			return PEAL_REASON_NO_ACTOR; /* take.h knows it */
 		peali_mail_onward(w);
 		return PEALI_STAYS;

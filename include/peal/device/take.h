@@ -97,6 +97,9 @@ peali_input_odd(struct peal_worker *w, struct peal_input *in, int result)
 		pool = peali_pool_index(w, w->message.header.actor);
 		if (pool >= 0)
 			return peali_input_pool(w, in, (uint32_t)pool);
+		fits = peali_away_fits(w);
+		if (fits >= 0)
+			return 0;
 		fits = w->params->mailboxes ? peali_forward_fits(w, in) : -1;
 		if (fits > 0) {
 			w->state->aside = PEALI_FORWARD;
@@ -151,6 +154,16 @@ static PEAL_DEV PEAL_INLINE int peali_mail_dead(struct peal_worker *w,
 	w->state->aside = PEALI_BURY;
 	w->state->aside_at = reason;
 	return 0;
+}
+
+/* It is for no actor of the worker: for one that is away, or it is to be dead, or its
+ * actor begins anew first. */
+static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
+peali_mail_odd(struct peal_worker *w)
+{
+	return peali_away_fits(w) < 0 ?
+		       peali_mail_dead(w, PEAL_REASON_NO_ACTOR) :
+		       0;
 }
 
 /* The mailbox's next message has a deadline, or is an answer, which is for who has
@@ -215,7 +228,7 @@ static PEAL_DEV PEAL_UNUSED inline int peali_mail_take(struct peal_worker *w)
 		w->state->mails++;
 		return 1;
 	}
-	return taken < 0 ? peali_mail_dead(w, PEAL_REASON_NO_ACTOR) : 0;
+	return taken < 0 ? peali_mail_odd(w) : 0;
 }
 
 /* Ends a message in hand that is not from an input. */

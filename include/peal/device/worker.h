@@ -34,7 +34,8 @@ enum peal_input_flag {
 	PEAL_INPUT_USED = 1, /* has a link */
 	PEAL_INPUT_NEXT = 2, /* `next` is filled */
 	PEAL_INPUT_LAST = 4, /* the sender is gone: ends when empty */
-	PEAL_INPUT_HIGH = 8 /* of high priority */
+	PEAL_INPUT_HIGH = 8, /* of high priority */
+	PEAL_INPUT_PASSAGE = 16 /* what follows actors from another kernel */
 };
 
 /** One port's sending end: a link's, or a topic's as for an input. */

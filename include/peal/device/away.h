@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEAL_DEVICE_AWAY_H
+#define PEAL_DEVICE_AWAY_H
+
+#include <peal/device/dead_letter.h>
+#include <peal/device/forward.h>
+#include <peal/device/migrate.h>
+#include <peal/device/monitor.h>
+
+/*
+ * An actor that moves to another kernel, on its device or another one; as within
+ * a kernel (device/migrate.h) it has an entry there, made before and marked as
+ * awaited, and its worker lets go of it between two messages. From there on its
+ * own entry says that it is away, and the host copies the state:
+ *
+ *	former worker		host			new worker
+ *	entry is away --------> copies the state -----> A22' awaited no more
+ *	passes messages on, by a passage -------------> finds it new, and waits
+ *
+ * A passage is a link from the worker to one of the other kernel, for all actors
+ * that have moved between these two. Each message is passed on when there is room
+ * for it, in the order in which they come, so that what one sender sends to one
+ * number stays in order. In the other kernel it goes on as what any link brings.
+ * Slots of mailboxes wait for room in passages here, and passages for slots there:
+ * so that this comes to an end they lead to kernels that were launched later, alone.
+ *
+ * Of an entry that is away `state` is the number there and `port_base` the
+ * passage's port. For the leader.
+ */
+
+/* As a turn of the loop: the leader passes a message on to another kernel. */
+#define PEALI_AWAY (-10)
+
+/* ---- letting go ------------------------------------------------------------ */
+
+/* Whether somebody monitors an actor: 1. */
+static PEAL_DEV PEAL_UNUSED inline int
+peali_is_monitored(const struct peal_worker *w, uint32_t actor)
+{
+	uint32_t place, who;
+	uint64_t state;
+
+	if (!peali_monitors(w))
+		return 0;
+	for (place = 0; peali_monitor_next(w, &place, &state); place++) {
+		who = (uint32_t)peal_load_relaxed_dev(
+			&peali_monitor(w, place)->who);
+		peali_living(w, &who);
+		if (who == actor)
+			return 1;
+	}
+	return 0;
+}
+
+/* Whether an actor, here, can leave: 0 or PEAL_E... */
+static PEAL_DEV PEAL_UNUSED inline int
+peali_leave_check(struct peal_worker *w, const struct peal_control_leave *c)
+{
+	struct peal_actor_entry *entry =
+		peali_entry(w, PEAL_ACTOR_INDEX(c->actor));
+	uint64_t place = peal_load_relaxed_dev(&entry->place);
+
+	if (!PEAL_PLACE_IS_OF(place, c->actor) ||
+	    PEAL_PLACE_WORKER(place) != w->index ||
+	    PEAL_PLACE_IS_MOVED(place) || PEAL_PLACE_LIMIT(place) ||
+	    c->port >= PEAL_PORTS_FIRST + w->params->max_ports)
+		return PEAL_EINVAL;
+	if (entry->shares && !(entry->shares & PEAL_SHARES))
+		return PEAL_EBUSY;
+	if (peali_move_asks(w, c->actor))
+		return PEAL_EAGAIN;
+	if (PEAL_PLACE_IS_NEW(place) && !peali_arrive(w, entry))
+		return PEAL_EINVAL;
+	if (PEAL_PLACE_IS_SHUT(peal_load_relaxed_dev(&entry->place)))
+		return PEAL_ESTOPPED; /* it has failed, and is over */
+	return peali_is_monitored(w, c->actor) ? PEAL_EEXIST : 0;
+}
+
+/* PEAL_CONTROL_LEAVE. One that was done already, whose answer nobody has waited
+ * for, may come again. */
+static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
+peali_control_leave(struct peal_worker *w, const struct peal_control_leave *c)
+{
+	struct peal_actor_entry *entry;
+	uint64_t place;
+	int result;
+
+	if (PEAL_ACTOR_INDEX(c->actor) >= w->params->max_actors)
+		return PEAL_EINVAL;
+	entry = peali_entry(w, PEAL_ACTOR_INDEX(c->actor));
+	place = peal_load_relaxed_dev(&entry->place);
+	if (PEAL_PLACE_IS_OF(place, c->actor) && PEAL_PLACE_IS_AWAY(place) &&
+	    entry->state == c->to)
+		return 0;
+	result = peali_leave_check(w, c);
+	if (result)
+		return result;
+	w->room_left = 0; /* it may have had the last message */
+	entry->state = c->to;
+	entry->port_base = (uint16_t)c->port;
+	peali_move_on(entry, PEAL_PLACE_ELSEWHERE);
+	return 0;
+}
+
+/* PEAL_CONTROL_ARRIVE: the host has written its state. A22': pairs with the
+ * release of that control message, whose acquire is peali_control's. */
+static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
+peali_control_arrive(struct peal_worker *w, const struct peal_control_move *c)
+{
+	struct peal_actor_entry *entry;
+	uint64_t place;
+
+	if (PEAL_ACTOR_INDEX(c->actor) >= w->params->max_actors)
+		return PEAL_EINVAL;
+	entry = peali_entry(w, PEAL_ACTOR_INDEX(c->actor));
+	place = peal_load_relaxed_dev(&entry->place);
+	if (!PEAL_PLACE_IS_OF(place, c->actor) ||
+	    PEAL_PLACE_WORKER(place) != w->index)
+		return PEAL_EINVAL;
+	if (PEAL_PLACE_IS_NEW(place) && (uint32_t)place & PEAL_PLACE_AWAITED)
+		peal_add_acqrel_dev(&entry->place,
+				    0 - (uint64_t)PEAL_PLACE_AWAITED);
+	return 0;
+}
+
+/* ---- passing on ------------------------------------------------------------ */
+
+/* The entry of the actor of the message in w->message, if it is away from here;
+ * 0. */
+static PEAL_DEV PEAL_UNUSED inline struct peal_actor_entry *
+peali_away(const struct peal_worker *w)
+{
+	uint32_t actor = w->message.header.actor;
+	struct peal_actor_entry *entry;
+	uint64_t place;
+
+	if (PEAL_ACTOR_INDEX(actor) >= w->params->max_actors)
+		return 0;
+	entry = peali_entry(w, PEAL_ACTOR_INDEX(actor));
+	place = peal_load_relaxed_dev(&entry->place);
+	return PEAL_PLACE_IS_OF(place, actor) && PEAL_PLACE_IS_AWAY(place) &&
+			       PEAL_PLACE_WORKER(place) == w->index ?
+		       entry :
+		       0;
+}
+
+/* Whether the message in w->message can be passed on to another kernel now: 1,
+ * and that is the worker's next turn; 0 there is no room; -1 its actor is not
+ * away. */
+static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
+peali_away_fits(struct peal_worker *w)
+{
+	const struct peal_actor_entry *entry = peali_away(w);
+	struct peal_output *o;
+
+	if (!entry)
+		return -1;
+	o = &w->outputs[entry->port_base];
+	if (o->used && !peali_port_room(o, 1)) {
+		w->state->blocked = PEAL_BLOCKED(w->message.header.actor, 0,
+						 PEAL_BLOCKED_AWAY);
+		return 0;
+	}
+	w->state->aside = PEALI_AWAY;
+	return 1;
+}
+
+/* The passage of the actor of the message in w->message, which is away. */
+static PEAL_DEV PEAL_INLINE struct peal_output *
+peali_away_output(const struct peal_worker *w)
+{
+	return &w->outputs[peali_entry(
+				   w, PEAL_ACTOR_INDEX(w->message.header.actor))
+				   ->port_base];
+}
+
+/* What becomes of the message in w->message: it is passed on, PEALI_IS_ON, or why
+ * it is dead. */
+static PEAL_DEV PEAL_UNUSED inline int
+peali_away_check(const struct peal_worker *w)
+{
+	const struct peal_output *o = peali_away_output(w);
+
+	if (!o->used || !o->link.counts)
+		return PEAL_REASON_NO_ACTOR; /* that kernel is gone */
+	/* who is asked there cannot answer here */
+	if (w->message.header.flags & PEAL_FLAG_ANSWER ||
+	    peali_message_request(&w->message) & PEAL_ASK_BIT)
+		return PEAL_REASON_NO_ACTOR;
+	return w->message.length > o->link.fits_slot ? PEAL_REASON_TOO_LONG :
+						       PEALI_IS_ON;
+}
+
+/* Puts the message in w->message into the passage, in which there is a slot: all
+ * that it takes fits one. */
+static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
+peali_away_put(struct peal_worker *w)
+{
+	struct peal_link_producer *p = &peali_away_output(w)->link;
+	const struct peal_message *m = &w->message;
+	struct peal_header header = m->header;
+
+	if (p->state) { /* that kernel has ended, or fails */
+		peal_link_drop_closed(p, m->length);
+		return;
+	}
+	peal_copy(peali_link_payload(p), m->data, m->length);
+	header.actor =
+		(uint32_t)peali_entry(w, PEAL_ACTOR_INDEX(header.actor))->state;
+	header.flags &= (uint16_t)~PEAL_FLAG_COUNTED;
+	peal_link_commit(p, header, m->length);
+}
+
+/* The message in w->message is done with: it was passed on. */
+static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
+peali_away_over(struct peal_worker *w)
+{
+	peali_passed(w, peali_is_high(w), 1);
+	if (w->message.input < w->params->max_inputs) {
+		peal_link_release(&w->inputs[w->message.input].link,
+				  &w->message);
+		return;
+	}
+	w->state->mail_done++;
+	peali_mail_over(w);
+}
+
+/* Collective: passes the message in w->message on, to the kernel where its actor
+ * lives: 0; 1 it is to be buried. Between two turns, where it costs the loop no
+ * registers; and so who calls buries. */
+static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
+peali_away_turn(struct peal_worker *w)
+{
+	int became;
+
+	if (peal_is_leader(w)) {
+		became = peali_away_check(w);
+		if (became == PEALI_IS_ON)
+			peali_away_put(w);
+		w->state->aside = 0;
+		w->state->idle = 0;
+		w->state->aside_at = (uint32_t)became;
+		if (became == PEALI_IS_ON)
+			peali_away_over(w);
+	}
+	return (int32_t)peal_broadcast(w, w->state->aside_at) > 0;
+}
+
+#endif

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Between kernels that actors move between: which address leads to which, and the
+ * passages, by which messages follow. A passage is a link from one worker to
+ * another kernel, for all actors that have moved from the one to the other; its
+ * ends are the kernels' own, so that it holds no actor. How the worker uses it is in
+ * include/peal/device/away.h.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "queues/policy.h"
+#include "runtime/runtime.h"
+
+/* ---- addresses ---------------------------------------------------------------- */
+
+struct peali_crossing *peali_crossing_from(const struct peal_runtime *rt,
+					   uint64_t address)
+{
+	uint32_t i;
+
+	for (i = 0; i < rt->n_crossings; i++)
+		if (rt->crossings[i].from == address)
+			return &rt->crossings[i];
+	return NULL;
+}
+
+struct peali_crossing *peali_crossing_to(const struct peal_runtime *rt,
+					 uint64_t address)
+{
+	uint32_t i;
+
+	for (i = 0; i < rt->n_crossings; i++)
+		if (rt->crossings[i].to == address)
+			return &rt->crossings[i];
+	return NULL;
+}
+
+int peali_crossing_add(struct peal_runtime *rt,
+		       const struct peali_crossing *crossing, const char *call)
+{
+	struct peali_crossing *more;
+
+	if (rt->n_crossings == rt->max_crossings) {
+		uint32_t max = rt->max_crossings ? 2 * rt->max_crossings : 16;
+
+		more = realloc(rt->crossings, max * sizeof(*more));
+		if (!more)
+			return peali_fail(PEAL_ENOMEM, call,
+					  "no memory for %u addresses that "
+					  "lead to other kernels",
+					  max);
+		rt->crossings = more;
+		rt->max_crossings = max;
+	}
+	rt->crossings[rt->n_crossings++] = *crossing;
+	return 0;
+}
+
+void peali_crossing_remove(struct peal_runtime *rt,
+			   struct peali_crossing *crossing)
+{
+	*crossing = rt->crossings[--rt->n_crossings];
+}
+
+/* ---- passages ----------------------------------------------------------------- */
+
+struct peal_link *peali_passage_find(const struct peal_kernel *from,
+				     uint32_t worker,
+				     const struct peal_kernel *to)
+{
+	struct peal_link *link;
+
+	for (link = from->rt->links; link; link = link->next)
+		if (link->from.passage && link->from.kernel == from &&
+		    link->from.worker == worker && link->to.kernel == to)
+			break;
+	return link;
+}
+
+static void set_end(struct peali_end *end, struct peal_kernel *k,
+		    uint32_t worker)
+{
+	end->address = k->params.address | PEAL_PASSAGE_ACTOR;
+	end->kernel = k;
+	end->passage = 1;
+	end->worker = worker;
+	end->device = k->device;
+}
+
+/* A passage takes what the mailboxes do, by which the messages go on: each in a
+ * slot, whatever the policy. */
+static void set_sizes(struct peal_link *like)
+{
+	const struct peal_kernel *from = like->from.kernel;
+	const struct peal_kernel *to = like->to.kernel;
+	uint32_t most = UINT32_MAX, bytes, policy;
+
+	bytes = from->mailbox_message_bytes > to->mailbox_message_bytes ?
+			from->mailbox_message_bytes :
+			to->mailbox_message_bytes;
+	like->spec.message_bytes = bytes;
+	bytes += (uint32_t)sizeof(struct peal_header);
+	for (policy = PEAL_POLICY_SEQUENCE; policy <= PEAL_POLICY_ATOM8;
+	     policy++) {
+		uint32_t slot = peali_policy_slot(policy, bytes);
+
+		if (slot > like->spec.slot_bytes)
+			like->spec.slot_bytes = slot;
+		if (peali_policy_slot_max(policy) < most)
+			most = peali_policy_slot_max(policy);
+	}
+	if (like->spec.slot_bytes > most) /* longer ones are dead */
+		like->spec.slot_bytes = most;
+}
+
+int peali_passage_make(struct peal_kernel *from, uint32_t worker,
+		       struct peal_kernel *to, uint32_t to_worker,
+		       struct peal_link **link_out, const char *call)
+{
+	struct peal_link like;
+	int64_t port;
+	int result;
+
+	*link_out = peali_passage_find(from, worker, to);
+	if (*link_out)
+		return 0;
+	port = peali_port_take(from, worker);
+	if (port < 0)
+		return peali_fail(PEAL_ENOSPC, call,
+				  "all %u of max_ports are used on worker %u "
+				  "of kernel '%s', which needs one for what "
+				  "goes on to kernel '%s'",
+				  from->params.max_ports, worker, from->name,
+				  to->name);
+	memset(&like, 0, sizeof(like));
+	like.rt = from->rt;
+	set_end(&like.from, from, worker);
+	set_end(&like.to, to, to_worker);
+	like.from.index = (uint32_t)port;
+	like.from_port = worker;
+	set_sizes(&like);
+	result = peali_link_make(&like, link_out, call);
+	if (result && result != PEAL_EHUNG)
+		peali_port_give(from, worker, (uint32_t)port);
+	return result;
+}
+
+int peali_passages_end(struct peal_kernel *k)
+{
+	struct peal_link *link, *next;
+	uint32_t i = 0;
+	int result;
+
+	for (link = k->rt->links; link; link = next) {
+		next = link->next;
+		if (!link->from.passage ||
+		    (link->from.kernel != k && link->to.kernel != k))
+			continue;
+		result = peali_link_take_down(link, "peal_kernel_destroy");
+		if (result)
+			return result;
+	}
+	/* who came from there does not lead back any more; who went there is
+	 * not found */
+	while (i < k->rt->n_crossings)
+		if (!((k->rt->crossings[i].from ^ k->params.address) >> 32))
+			peali_crossing_remove(k->rt, &k->rt->crossings[i]);
+		else
+			i++;
+	return 0;
+}

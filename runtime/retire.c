@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The end of actors by the host, at all entries that they have had. */
+#include <stdlib.h>
+
+#include "runtime/name.h"
+#include "runtime/runtime.h"
+
+/* What one control message ends at most, so that a worker is soon back. */
+#define RUN_ACTORS 1024u
+
+/* As the pool of an actor: it is about to be ended. */
+#define LEAVING 0xffffffffu
+
+/* What holds an actor at any of its entries, from the newest one on. */
+static uint32_t links_of(struct peal_runtime *rt, uint64_t address)
+{
+	uint32_t n = 0;
+
+	for (; address; address = peali_address_before(rt, address))
+		n += peali_kernel_of(rt, address)
+			     ->actors[PEAL_ACTOR_INDEX(address)]
+			     .n_links;
+	return n;
+}
+
+static int check_retire(struct peal_kernel *k, uint64_t address)
+{
+	const struct peali_actor *a;
+	uint32_t index, held;
+
+	if (peali_kernel_of(k->rt, address) != k)
+		return peali_fail(peali_kernel_of(k->rt, address) ?
+					  PEAL_EINVAL :
+					  PEAL_ENOENT,
+				  "peal_actor_retire",
+				  "kernel '%s' has no actor with the address "
+				  "%#llx%s",
+				  k->name, (unsigned long long)address,
+				  peali_kernel_of(k->rt, address) ?
+					  ", which is another kernel's" :
+					  "");
+	index = peali_actor_lives(k, PEAL_ACTOR_INDEX(address));
+	a = &k->actors[index];
+	if (a->pool == LEAVING)
+		return peali_fail(PEAL_EINVAL, "peal_actor_retire",
+				  "actor %u of kernel '%s' is there twice",
+				  PEAL_ACTOR_INDEX(address), k->name);
+	if (a->pool)
+		return peali_fail(PEAL_EBUSY, "peal_actor_retire",
+				  "actor %u of kernel '%s' is a member of a "
+				  "pool: let it leave that first",
+				  PEAL_ACTOR_INDEX(address), k->name);
+	/* handlers end those that they make, whoever sends to them */
+	held = links_of(k->rt, peali_address_lives(k->rt, address));
+	if (held && !peali_is_spawned(k, address))
+		return peali_fail(PEAL_EBUSY, "peal_actor_retire",
+				  "%u links or actors that share its ports "
+				  "hold actor %u of kernel '%s': end those "
+				  "first",
+				  held, PEAL_ACTOR_INDEX(address), k->name);
+	return peali_move_settle(k, index, "peal_actor_retire");
+}
+
+static void set_pool(struct peal_kernel *k, uint64_t address, uint32_t pool)
+{
+	k->actors[peali_actor_lives(k, PEAL_ACTOR_INDEX(address))].pool = pool;
+}
+
+/* Marks those that are to be ended; none if one of them cannot be. */
+static int mark(struct peal_kernel *k, const uint64_t *addresses, uint32_t n)
+{
+	uint32_t i;
+	int result = 0;
+
+	for (i = 0; i < n && !result; i++) {
+		result = check_retire(k, addresses[i]);
+		if (!result)
+			set_pool(k, addresses[i], LEAVING);
+	}
+	for (i -= result != 0; result && i-- > 0;)
+		set_pool(k, addresses[i], 0);
+	return result;
+}
+
+/* How many of them, from one on, end by one control message. */
+static uint32_t end_of(const struct peal_kernel *k, const uint64_t *addresses,
+		       uint32_t n)
+{
+	uint32_t run = 1, index = PEAL_ACTOR_INDEX(addresses[0]);
+
+	while (run < n && run < RUN_ACTORS &&
+	       index + run < k->params.max_actors &&
+	       addresses[run] == addresses[0] + run &&
+	       k->actors[index + run].worker == k->actors[index].worker)
+		run++;
+	return run;
+}
+
+/* Tells their workers to end them. */
+static int tell_ends(struct peal_kernel *k, const uint64_t *addresses,
+		     uint32_t n)
+{
+	struct peal_control_spawn *spawn;
+	uint32_t *worker, at, run, runs = 0;
+	int result;
+
+	for (at = 0; at < n; at += end_of(k, addresses + at, n - at))
+		runs++;
+	spawn = calloc(runs, sizeof(*spawn));
+	worker = calloc(runs, sizeof(*worker));
+	for (at = runs = 0; spawn && worker && at < n; at += run, runs++) {
+		run = end_of(k, addresses + at, n - at);
+		worker[runs] =
+			k->actors[PEAL_ACTOR_INDEX(addresses[at])].worker;
+		spawn[runs].actor = (uint32_t)addresses[at];
+		spawn[runs].count = run;
+		spawn[runs].entry.place = PEAL_PLACE(
+			addresses[at], worker[runs], PEAL_NO_HANDLER);
+	}
+	result = spawn && worker ?
+			 peali_kernel_tell_all(k, worker, PEAL_CONTROL_RETIRE,
+					       spawn, sizeof(*spawn), runs,
+					       "peal_actor_retire") :
+			 peali_fail(PEAL_ENOMEM, "peal_actor_retire",
+				    "no memory to end %u actors", n);
+	free(spawn);
+	free(worker);
+	return result;
+}
+
+/* Why a worker did not end them; what it says of them, a handler has done. */
+static int refused(const struct peal_kernel *k, int result)
+{
+	if (result == PEAL_ENOENT)
+		return peali_fail(
+			result, "peal_actor_retire",
+			"one of the actors of kernel '%s' was made by "
+			"a handler, and has been ended by one",
+			k->name);
+	if (result == PEAL_EBUSY)
+		return peali_fail(result, "peal_actor_retire",
+				  "actors that handlers have made share the "
+				  "ports of one of the actors of kernel '%s': "
+				  "end those first",
+				  k->name);
+	return result;
+}
+
+/* Those of the addresses' actors that have moved are still known by the entries
+ * that they had: these end when all actors have. */
+static int tell_former_ends(struct peal_kernel *k, const uint64_t *living,
+			    uint32_t n)
+{
+	uint64_t *former = k->n_moved ? calloc(k->n_moved, sizeof(*former)) :
+					NULL;
+	uint32_t found = 0, i, index;
+	int result = 0;
+
+	if (k->n_moved && !former)
+		return peali_fail(PEAL_ENOMEM, "peal_actor_retire",
+				  "no memory to end %u actors", n);
+	for (i = 0; k->n_moved && i < n; i++) {
+		index = PEAL_ACTOR_INDEX(living[i]);
+		while (k->actors[index].moved_from &&
+		       k->actors[index].moved_from != PEALI_ELSEWHERE) {
+			index = k->actors[index].moved_from - 1;
+			former[found++] = k->params.address |
+					  peali_actor_number(k, index);
+		}
+	}
+	if (found)
+		result = tell_ends(k, former, found);
+	free(former);
+	return result;
+}
+
+/* An entry is nobody's. */
+static void strike_entry(struct peal_kernel *k, uint32_t index)
+{
+	struct peali_actor *a = &k->actors[index];
+	struct peali_rooms rooms = peali_rooms_of(k, a->handler, a);
+
+	if (a->ports_of && !a->moved_to)
+		k->actors[a->ports_of - 1].n_links--;
+	peali_supervisor_strike(k, index);
+	peali_limit_give(k, index);
+	k->n_moved -= a->moved_to != 0;
+	a->pool = a->moved_to = a->moved_from = 0;
+	peali_name_forget(k->rt,
+			  k->params.address | peali_actor_number(k, index));
+	peali_rooms_give(&rooms, index);
+}
+
+/* They are gone, the last first: so their rooms are taken as they lie. */
+static void strike(struct peal_kernel *k, const uint64_t *living, uint32_t n)
+{
+	uint32_t index, former;
+
+	while (n-- > 0) {
+		if (peali_is_spawned(k, living[n])) {
+			peali_name_forget(k->rt, living[n]);
+			continue;
+		}
+		k->n_actors--;
+		for (former = 1 + PEAL_ACTOR_INDEX(living[n]);
+		     former && former != PEALI_ELSEWHERE;) {
+			index = former - 1;
+			former = k->actors[index].moved_from;
+			strike_entry(k, index);
+		}
+	}
+}
+
+/* One that led, in the end, to another kernel. */
+static int end_crossing(struct peal_runtime *rt, uint64_t address)
+{
+	struct peal_kernel *k = peali_kernel_of(rt, address);
+	struct peali_crossing *c = peali_crossing_from(rt, address);
+	int result = peali_kernel_ended(k) ? 0 : tell_ends(k, &address, 1);
+
+	if (result)
+		return result;
+	if (c)
+		peali_crossing_remove(rt, c);
+	strike_entry(k, PEAL_ACTOR_INDEX(address));
+	return 0;
+}
+
+/* The entries that led here from other kernels end, too, and those before. */
+static int end_crossings(struct peal_runtime *rt, const uint64_t *living,
+			 uint32_t n)
+{
+	uint64_t address, before;
+	int crossed, result = 0;
+	uint32_t i;
+
+	for (i = 0; rt->n_crossings && i < n; i++) {
+		crossed = 0;
+		for (address = living[i]; address && !result;
+		     address = before) {
+			before = peali_address_before(rt, address);
+			if (crossed)
+				result = end_crossing(rt, address);
+			else if (before && (before ^ address) >> 32)
+				crossed = 1;
+		}
+	}
+	return result;
+}
+
+/* Ends those that are marked. */
+static int end_marked(struct peal_kernel *k, const uint64_t *living, uint32_t n)
+{
+	uint32_t i;
+	int result = refused(k, tell_ends(k, living, n));
+
+	if (!result)
+		result = tell_former_ends(k, living, n);
+	if (!result)
+		result = end_crossings(k->rt, living, n);
+	for (i = 0; result && i < n; i++)
+		set_pool(k, living[i], 0);
+	if (!result)
+		strike(k, living, n);
+	return result;
+}
+
+/* The same, of addresses of one kernel. The runtime's lock is held. */
+static int retire_there(struct peal_runtime *rt, const uint64_t *addresses,
+			uint32_t n)
+{
+	struct peal_kernel *k = peali_kernel_of(rt, addresses[0]);
+	uint64_t *living;
+	uint32_t i;
+	int result;
+
+	if (!k)
+		return peali_fail(PEAL_ENOENT, "peal_actor_retire",
+				  "no actor with the address %#llx",
+				  (unsigned long long)addresses[0]);
+	result = mark(k, addresses, n);
+	if (result)
+		return result;
+	if (!k->n_moved)
+		return end_marked(k, addresses, n);
+	living = calloc(n, sizeof(*living));
+	for (i = 0; i < n; i++) {
+		if (living)
+			living[i] = peali_address_lives(rt, addresses[i]);
+		else
+			set_pool(k, addresses[i], 0);
+	}
+	result = living ? end_marked(k, living, n) :
+			  peali_fail(PEAL_ENOMEM, "peal_actor_retire",
+				     "no memory to end %u actors", n);
+	free(living);
+	return result;
+}
+
+int peali_actors_retire(struct peal_runtime *rt, const uint64_t *addresses,
+			uint32_t n)
+{
+	uint64_t *living;
+	uint32_t i;
+	int result;
+
+	if (!rt->n_crossings)
+		return retire_there(rt, addresses, n);
+	living = calloc(n, sizeof(*living));
+	if (!living)
+		return peali_fail(PEAL_ENOMEM, "peal_actor_retire",
+				  "no memory to end %u actors", n);
+	for (i = 0; i < n; i++)
+		living[i] = peali_address_lives(rt, addresses[i]);
+	result = retire_there(rt, living, n);
+	free(living);
+	return result;
+}
+
+int peal_actor_retire_many(struct peal_runtime *rt, const uint64_t *addresses,
+			   uint32_t n)
+{
+	int result;
+
+	if (!rt || !addresses || !n)
+		return peali_fail(PEAL_EINVAL, "peal_actor_retire",
+				  !rt ? "runtime is NULL" :
+				  !n  ? "n is 0" :
+					"addresses is NULL");
+	pthread_mutex_lock(&rt->lock);
+	result = peali_actors_retire(rt, addresses, n);
+	pthread_mutex_unlock(&rt->lock);
+	return result;
+}
+
+int peal_actor_retire(struct peal_runtime *rt, uint64_t address)
+{
+	return peal_actor_retire_many(rt, &address, 1);
+}

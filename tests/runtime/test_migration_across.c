@@ -1,0 +1,515 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Actors that move to other kernels, on other devices, while messages come for
+ * them: each message once, each sender's in order, the state as it was; and all
+ * that has led to them leads there still.
+ */
+#include "runtime/both_lanes.h"
+#include "runtime/guest.h"
+
+PEAL_DECLARE_PROGRAM(guest);
+PEAL_DECLARE_PROGRAM(pools);
+
+#define KERNELS 3
+#define DEVICES 2
+#define WORKERS 2
+#define ACTORS 12
+#define ID 0x1d1d1d1dULL
+
+/* Senders of notes to the guest, and the ports by which the host drives them. */
+enum sender {
+	BY_LINK, /* that was made for the guest */
+	BY_OTHER_LINK, /* that leads to an actor of another worker */
+	BY_TELL, /* of a herald of worker 0, where the guest is at first */
+	BY_OTHER_TELL, /* of a herald of worker 1 */
+	BY_TIMER, /* of a herald of worker 0 */
+	SENDERS
+};
+
+struct street {
+	struct peal_runtime *rt;
+	struct peal_endpoint *e;
+	struct peal_kernel *k[KERNELS]; /* on devices 0, 1, 0 */
+	uint64_t guest; /* by its first address, in kernel 0 on worker 0 */
+	uint64_t newest;
+	uint64_t herald[SENDERS];
+	uint64_t sent[SENDERS];
+};
+
+static const struct peal_link_options plain = { .capacity = 0 };
+
+static void open_street(struct street *s)
+{
+	struct peal_kernel_options o = { .size = sizeof(o),
+					 .workers = WORKERS,
+					 .lanes = lanes,
+					 .max_actors = ACTORS,
+					 .max_ports = 4,
+					 .mailbox_slots = 16,
+					 .timers = 256,
+					 .max_supervisors = 1,
+					 .asks = 4,
+					 .max_monitors = 4 };
+	int i;
+
+	memset(s, 0, sizeof(*s));
+	s->rt = harness_open(DEVICES, "");
+	CHECK_OK(peal_program_add(s->rt, &peal_program_pools));
+	s->e = harness_endpoint(s->rt);
+	for (i = 0; i < KERNELS; i++)
+		CHECK_OK(peal_kernel_launch(s->rt, i % DEVICES,
+					    &peal_program_guest, &o, &s->k[i]));
+}
+
+static uint64_t spawn_with(struct peal_kernel *k, const char *handler,
+			   uint32_t worker, uint64_t ports_of,
+			   struct peal_supervisor *supervisor)
+{
+	struct guest init = { .id = ID };
+	struct peal_actor_options o = { .size = sizeof(o),
+					.worker = 1 + worker,
+					.init = &init,
+					.init_bytes = sizeof(init),
+					.ports_of = ports_of,
+					.supervisor = supervisor };
+	uint64_t address = 0;
+
+	CHECK_OK(peal_actor_spawn(k, handler, &o, &address));
+	return address;
+}
+
+static uint64_t spawn(struct peal_kernel *k, const char *handler,
+		      uint32_t worker)
+{
+	return spawn_with(k, handler, worker, 0, NULL);
+}
+
+static void spawn_herald(struct street *s, enum sender sender, uint32_t worker)
+{
+	struct herald init = { .guest = (uint32_t)s->guest, .sender = sender };
+	struct peal_actor_options o = { .size = sizeof(o),
+					.worker = 1 + worker,
+					.init = &init,
+					.init_bytes = sizeof(init) };
+
+	CHECK_OK(peal_actor_spawn(s->k[0], "herald", &o, &s->herald[sender]));
+	harness_from(s->rt, s->e, sender, s->herald[sender], plain);
+}
+
+/* The guest on worker 0 of kernel 0, and all who send to it. */
+static void open_full(struct street *s)
+{
+	open_street(s);
+	s->newest = s->guest = spawn(s->k[0], "guest", 0);
+	harness_from(s->rt, s->e, BY_LINK, s->guest, plain);
+	spawn_herald(s, BY_OTHER_LINK, 1);
+	spawn_herald(s, BY_TELL, 0);
+	spawn_herald(s, BY_OTHER_TELL, 1);
+	spawn_herald(s, BY_TIMER, 0);
+}
+
+/* The next note of a sender is on its way. */
+static void send_note(struct street *s, enum sender by)
+{
+	static const uint16_t types[SENDERS] = { GUEST_NOTE, GUEST_NOTE,
+						 GUEST_TELL, GUEST_TELL,
+						 GUEST_TIME };
+	struct guest_note n = { .sender = by, .number = s->sent[by]++ };
+
+	if (by == BY_OTHER_LINK)
+		CHECK_OK(peal_send_to(s->e, by, s->guest, types[by], &n,
+				      sizeof(n), PATIENCE));
+	else
+		CHECK_OK(peal_send(s->e, by, types[by], &n, sizeof(n),
+				   PATIENCE));
+}
+
+static int move_to(struct street *s, uint64_t address, int kernel,
+		   uint32_t worker, uint64_t ports_of)
+{
+	struct peal_migrate_options o = { .size = sizeof(o),
+					  .worker = 1 + worker,
+					  .ports_of = ports_of,
+					  .kernel = s->k[kernel] };
+
+	return peal_actor_migrate(s->rt, address, &o, &s->newest);
+}
+
+static uint64_t notes_sent(const struct street *s)
+{
+	uint64_t sum = 0;
+	uint32_t i;
+
+	for (i = 0; i < SENDERS; i++)
+		sum += s->sent[i];
+	return sum;
+}
+
+/* What the guest has in its state when it has had all notes; it is in kernel. */
+static struct guest settle(struct street *s, uint64_t address, int kernel)
+{
+	uint64_t until = harness_now_ns() + PATIENCE;
+	struct guest g;
+
+	do {
+		CHECK_OK(peal_kernel_suspend(s->k[kernel], PATIENCE));
+		CHECK_OK(peal_actor_state(s->rt, address, &g, sizeof(g)));
+		CHECK_OK(peal_kernel_resume(s->k[kernel]));
+		CHECK(harness_now_ns() < until);
+	} while (g.notes < notes_sent(s));
+	return g;
+}
+
+static void close_street(struct street *s)
+{
+	struct peal_kernel_info k;
+	int i;
+
+	for (i = 0; i < KERNELS; i++) {
+		EVENTUALLY(!peal_kernel_info(s->k[i], &k) &&
+			   k.told == k.mail_done);
+		CHECK_OK(peal_kernel_stop(s->k[i], PATIENCE));
+	}
+	harness_conserved(s->rt);
+	CHECK_OK(peal_runtime_shutdown(s->rt));
+}
+
+/* ---- messages ------------------------------------------------------------------ */
+
+PEAL_TEST(an_actor_moves_between_devices_and_nothing_is_lost)
+{
+	static const int stay[6][2] = { { 0, 1 }, { 1, 0 }, { 1, 1 },
+					{ 1, 0 }, { 2, 1 }, { 2, 0 } };
+	struct peal_kernel_info k;
+	struct street s;
+	struct guest g;
+	uint32_t i, by;
+
+	open_full(&s);
+	for (i = 0; i < 300; i++) {
+		for (by = 0; by < SENDERS; by++)
+			send_note(&s, (enum sender)by);
+		if (i % 50 != 20)
+			continue;
+		CHECK_OK(move_to(&s, i & 4 ? s.guest : s.newest,
+				 stay[i / 50][0], (uint32_t)stay[i / 50][1],
+				 0));
+		CHECK(s.newest != s.guest);
+	}
+	g = settle(&s, s.guest, 2);
+	CHECK_EQ(g.id, ID);
+	CHECK_EQ(g.notes, notes_sent(&s));
+	CHECK_EQ(g.disorder, 0);
+	for (by = 0; by < SENDERS; by++)
+		CHECK_EQ(g.next[by], s.sent[by]);
+	for (i = 0; i < KERNELS; i++) {
+		CHECK_OK(peal_kernel_info(s.k[i], &k));
+		CHECK_EQ(k.failed, 0);
+		CHECK_EQ(k.mail_dead, 0);
+		CHECK_EQ(k.actors, i == 0 ? 4 : i == 2);
+	}
+	close_street(&s);
+}
+
+PEAL_TEST(messages_wait_for_room_on_their_way_to_another_kernel)
+{
+	uint64_t open = 0, lie, word = (uintptr_t)&open;
+	struct street s;
+	struct guest g;
+	uint32_t i;
+
+	open_full(&s);
+	lie = harness_spawn(s.k[1], "lie", 0);
+	harness_from(s.rt, s.e, SENDERS, lie, plain);
+	CHECK_OK(move_to(&s, s.guest, 1, 0, 0));
+	CHECK_OK(peal_send(s.e, SENDERS, 1, &word, sizeof(word), PATIENCE));
+	for (i = 0; i < 64; i++) { /* more than the passage takes */
+		send_note(&s, BY_LINK);
+		send_note(&s, BY_TELL);
+	}
+	peal_store_release_sys(&open, 1);
+	for (i = 0; i < 64; i++)
+		send_note(&s, BY_LINK);
+	g = settle(&s, s.guest, 1);
+	CHECK_EQ(g.notes, 192);
+	CHECK_EQ(g.disorder, 0);
+	close_street(&s);
+}
+
+PEAL_TEST(kernels_drain_one_after_another)
+{
+	struct street s;
+	struct guest g;
+	uint32_t i;
+
+	open_street(&s);
+	s.guest = spawn(s.k[0], "guest", 0);
+	harness_from(s.rt, s.e, BY_LINK, s.guest, plain);
+	CHECK_OK(move_to(&s, s.guest, 1, 1, 0));
+	for (i = 0; i < 100; i++)
+		send_note(&s, BY_LINK);
+	CHECK_OK(peal_send_end(s.e, BY_LINK, PATIENCE));
+	CHECK_OK(peal_kernel_drain(s.k[0], PATIENCE));
+	CHECK_OK(peal_kernel_drain(s.k[1], PATIENCE));
+	CHECK_OK(peal_actor_state(s.rt, s.guest, &g, sizeof(g)));
+	CHECK_EQ(g.notes, 100);
+	CHECK_EQ(g.disorder, 0);
+	CHECK_EQ(move_to(&s, s.newest, 2, 0, 0), PEAL_ESTOPPED);
+	close_street(&s);
+}
+
+/* Who else could wait for a passage that never ends? */
+PEAL_TEST(a_kernel_drains_beside_those_whose_actors_it_has)
+{
+	struct street s;
+
+	open_street(&s);
+	s.guest = spawn(s.k[0], "guest", 0);
+	harness_from(s.rt, s.e, BY_LINK, s.guest, plain);
+	CHECK_OK(move_to(&s, s.guest, 1, 1, 0));
+	send_note(&s, BY_LINK);
+	CHECK_EQ(settle(&s, s.guest, 1).notes, 1);
+	CHECK_OK(peal_kernel_drain(s.k[1], PATIENCE));
+	close_street(&s);
+}
+
+/* ---- addresses ----------------------------------------------------------------- */
+
+PEAL_TEST(all_addresses_lead_to_the_other_kernel)
+{
+	struct peal_link *link;
+	uint64_t second, found;
+	struct street s;
+
+	open_full(&s);
+	CHECK_OK(peal_name_set(s.rt, s.guest, "guest"));
+	CHECK_OK(move_to(&s, s.guest, 1, 1, 0));
+	second = s.newest;
+	CHECK(second >> 32 != s.guest >> 32);
+	CHECK_OK(peal_name_find(s.rt, "guest", &found));
+	CHECK_EQ(found, second);
+	CHECK_OK(move_to(&s, s.guest, 2, 1, 0));
+	CHECK_OK(peal_name_find(s.rt, "guest", &found));
+	CHECK_EQ(found, s.newest);
+	link = harness_from(s.rt, s.e, SENDERS, second, plain);
+	CHECK_EQ(harness_info(link).to, s.newest);
+	CHECK_OK(peal_link_destroy(link));
+	send_note(&s, BY_TELL);
+	CHECK_EQ(settle(&s, second, 2).next[BY_TELL], 1);
+	close_street(&s);
+}
+
+PEAL_TEST(requests_follow_an_actor_to_another_kernel)
+{
+	struct peal_received r;
+	struct peal_requester *asker = NULL;
+	uint64_t porter, owner[KERNELS], notes = 7, i;
+	struct street s;
+
+	open_street(&s);
+	for (i = 0; i < KERNELS; i++)
+		owner[i] = spawn(s.k[i], "porter", 0);
+	porter = spawn_with(s.k[0], "porter", 0, owner[0], NULL);
+	CHECK_OK(peal_requester_open(s.rt, porter, NULL, &asker));
+	for (i = 0; i < KERNELS; i++)
+		CHECK_OK(peal_requester_listen(asker, owner[i], 0));
+	for (i = 0; i < KERNELS; i++) {
+		CHECK_OK(peal_request(asker, GUEST_ASK, NULL, 0, &notes,
+				      sizeof(notes), &r, PATIENCE));
+		CHECK_EQ(notes, 0);
+		if (i + 1 < KERNELS)
+			CHECK_OK(move_to(&s, porter, (int)i + 1, 0,
+					 owner[i + 1]));
+	}
+	CHECK_OK(peal_requester_close(asker));
+	close_street(&s);
+}
+
+/* Nobody there can answer: who asks hears so at once. */
+PEAL_TEST(asks_do_not_follow_to_another_kernel)
+{
+	struct peal_kernel_info k;
+	struct street s;
+
+	open_full(&s);
+	CHECK_OK(move_to(&s, s.guest, 1, 0, 0));
+	CHECK_OK(peal_send(s.e, BY_TELL, GUEST_QUERY, NULL, 0, PATIENCE));
+	EVENTUALLY(!peal_kernel_info(s.k[0], &k) && k.asks.asked == 1 &&
+		   !k.asks.open);
+	CHECK_EQ(k.mail_dead, 1);
+	close_street(&s);
+}
+
+/* ---- the end of it --------------------------------------------------------------- */
+
+PEAL_TEST(the_end_of_who_has_moved_frees_all_that_it_had_in_all_kernels)
+{
+	uint64_t was[5], actors[ACTORS];
+	struct street s;
+	uint32_t by, i;
+
+	open_street(&s);
+	for (by = 0; by < 5; by++) {
+		was[0] = spawn(s.k[0], "guest", 0);
+		CHECK_OK(move_to(&s, was[0], 0, 1, 0));
+		was[1] = s.newest;
+		CHECK_OK(move_to(&s, was[0], 1, 0, 0));
+		was[2] = s.newest;
+		CHECK_OK(move_to(&s, was[1], 1, 1, 0));
+		was[3] = s.newest;
+		CHECK_OK(move_to(&s, was[2], 2, 0, 0));
+		was[4] = s.newest;
+		CHECK_EQ(peal_actor_retire_many(s.rt, was, 2), PEAL_EINVAL);
+		CHECK_CONTAINS(peal_last_error()->text, "is there twice");
+		CHECK_OK(peal_actor_retire(s.rt, was[by]));
+		for (i = 0; i < 5; i++)
+			CHECK_EQ(peal_actor_retire(s.rt, was[i]), PEAL_ENOENT);
+		for (i = 0; i < KERNELS; i++) {
+			CHECK_OK(peal_actor_spawn_many(s.k[i], "guest", NULL,
+						       ACTORS, actors));
+			CHECK_OK(peal_actor_retire_many(s.rt, actors, ACTORS));
+		}
+	}
+	close_street(&s);
+}
+
+PEAL_TEST(a_link_to_a_former_address_holds_the_actor)
+{
+	struct peal_link *link;
+	struct street s;
+
+	open_street(&s);
+	s.guest = spawn(s.k[0], "guest", 0);
+	link = harness_from(s.rt, s.e, BY_LINK, s.guest, plain);
+	CHECK_OK(move_to(&s, s.guest, 1, 0, 0));
+	CHECK_EQ(peal_actor_retire(s.rt, s.newest), PEAL_EBUSY);
+	send_note(&s, BY_LINK);
+	CHECK_EQ(settle(&s, s.guest, 1).notes, 1);
+	CHECK_OK(peal_link_destroy(link));
+	CHECK_OK(peal_actor_retire(s.rt, s.guest));
+	close_street(&s);
+}
+
+PEAL_TEST(what_comes_for_an_actor_of_a_kernel_that_has_ended_is_counted)
+{
+	struct peal_link *link[1] = { NULL };
+	struct peal_link_info info;
+	struct peal_link *all[8];
+	struct peal_kernel_info k;
+	struct street s;
+	int n, i, passages = 0;
+
+	open_full(&s);
+	CHECK_OK(move_to(&s, s.guest, 1, 0, 0));
+	send_note(&s, BY_TELL);
+	CHECK_EQ(settle(&s, s.guest, 1).notes, 1);
+	CHECK_OK(peal_kernel_stop(s.k[1], PATIENCE));
+	n = peal_link_list(s.rt, all, 8);
+	for (i = 0; i < n; i++) {
+		CHECK_OK(peal_link_info(all[i], &info));
+		if ((uint32_t)info.from != PEAL_PASSAGE_ACTOR)
+			continue;
+		passages++;
+		link[0] = all[i];
+	}
+	CHECK_EQ(passages, 1);
+	send_note(&s, BY_TELL);
+	EVENTUALLY(!peal_link_info(link[0], &info) && info.accepted == 2 &&
+		   info.dead[PEAL_REASON_CLOSED] +
+				   info.dead[PEAL_REASON_STOPPED] ==
+			   1);
+	/* and when it is gone */
+	CHECK_OK(peal_kernel_destroy(s.k[1]));
+	send_note(&s, BY_TELL);
+	EVENTUALLY(!peal_kernel_info(s.k[0], &k) && k.mail_dead == 1);
+	CHECK_EQ(peal_actor_retire(s.rt, s.guest), PEAL_ENOENT);
+	s.k[1] = s.k[0];
+	close_street(&s);
+}
+
+/* ---- what is refused --------------------------------------------------------------- */
+
+static void expect_refused(struct street *s, uint64_t address, uint32_t worker,
+			   uint64_t ports_of, int code, const char *text)
+{
+	CHECK_EQ(move_to(s, address, 1, worker, ports_of), code);
+	CHECK_CONTAINS(peal_last_error()->text, text);
+}
+
+PEAL_TEST(what_cannot_leave_is_refused_and_stays)
+{
+	struct peal_kernel_options o = { .size = sizeof(o),
+					 .mailbox_slots = 16,
+					 .lanes = lanes };
+	struct peal_monitor_options m = { .size = sizeof(m) };
+	struct peal_supervisor_options v = { .size = sizeof(v) };
+	struct peal_supervisor *supervisor = NULL;
+	struct peal_kernel *mine, *other = NULL, *bare = NULL;
+	uint64_t owner, sharer, monitor;
+	struct street s;
+
+	open_full(&s);
+	expect_refused(&s, s.guest, WORKERS, 0, PEAL_ENOENT, "no worker 2");
+	CHECK_EQ(move_to(&s, spawn(s.k[2], "guest", 0), 1, 0, 0), PEAL_ENOTSUP);
+	CHECK_CONTAINS(peal_last_error()->text, "was launched before");
+	owner = spawn(s.k[0], "porter", 0);
+	sharer = spawn_with(s.k[0], "porter", 0, owner, NULL);
+	expect_refused(&s, sharer, 0, 0, PEAL_EINVAL, "name an actor of its");
+	expect_refused(&s, sharer, 0, owner, PEAL_ENOENT, "`ports_of`");
+	expect_refused(&s, owner, 0, 0, PEAL_EBUSY, "shares the ports");
+	CHECK_OK(peal_supervisor_create(s.k[0], &v, &supervisor));
+	expect_refused(&s, spawn_with(s.k[0], "guest", 0, 0, supervisor), 0, 0,
+		       PEAL_ENOTSUP, "has a supervisor");
+	CHECK_OK(peal_monitor(s.k[0], peal_endpoint_address(s.e), s.guest, &m,
+			      &monitor));
+	expect_refused(&s, s.guest, 0, 0, PEAL_EEXIST, "is monitored");
+	CHECK_EQ(s.newest, s.guest);
+	CHECK_OK(peal_unmonitor(s.k[0], monitor));
+	mine = s.k[1];
+	CHECK_OK(peal_kernel_launch(s.rt, 1, &peal_program_pools, &o, &other));
+	s.k[1] = other;
+	expect_refused(&s, s.guest, 0, 0, PEAL_EINVAL, "runs program 'pools'");
+	o.mailbox_slots = 0;
+	CHECK_OK(peal_kernel_launch(s.rt, 1, &peal_program_guest, &o, &bare));
+	s.k[1] = bare;
+	expect_refused(&s, s.guest, 0, 0, PEAL_ENOTSUP, "has no mailboxes");
+	CHECK_OK(peal_kernel_stop(other, PATIENCE));
+	CHECK_OK(peal_kernel_stop(bare, PATIENCE));
+	expect_refused(&s, s.guest, 0, 0, PEAL_ESTOPPED, "has ended");
+	s.k[1] = mine;
+	send_note(&s, BY_TELL);
+	CHECK_EQ(settle(&s, s.guest, 0).notes, 1);
+	CHECK_OK(move_to(&s, s.guest, 1, 0, 0));
+	send_note(&s, BY_TELL);
+	CHECK_EQ(settle(&s, s.guest, 1).notes, 2);
+	close_street(&s);
+}
+
+PEAL_TEST(a_kernel_without_room_is_named)
+{
+	uint64_t actors[ACTORS];
+	struct street s;
+
+	open_full(&s);
+	CHECK_OK(peal_actor_spawn_many(s.k[1], "guest", NULL, ACTORS, actors));
+	expect_refused(&s, s.guest, 0, 0, PEAL_ENOSPC, "max_actors are used");
+	CHECK_OK(peal_actor_retire(s.rt, actors[3]));
+	send_note(&s, BY_LINK);
+	CHECK_OK(move_to(&s, s.guest, 1, 0, 0));
+	CHECK_EQ(settle(&s, s.guest, 1).notes, 1);
+	close_street(&s);
+}
+
+PEAL_TEST_MAIN(
+	RUN_LANES(an_actor_moves_between_devices_and_nothing_is_lost);
+	RUN_LANES(messages_wait_for_room_on_their_way_to_another_kernel);
+	RUN_LANES(kernels_drain_one_after_another);
+	RUN_LANES(a_kernel_drains_beside_those_whose_actors_it_has);
+	RUN_LANES(all_addresses_lead_to_the_other_kernel);
+	RUN_LANES(requests_follow_an_actor_to_another_kernel);
+	RUN_LANES(asks_do_not_follow_to_another_kernel);
+	RUN_LANES(the_end_of_who_has_moved_frees_all_that_it_had_in_all_kernels);
+	RUN_LANES(a_link_to_a_former_address_holds_the_actor);
+	RUN_LANES(what_comes_for_an_actor_of_a_kernel_that_has_ended_is_counted);
+	RUN_LANES(what_cannot_leave_is_refused_and_stays);
+	RUN_LANES(a_kernel_without_room_is_named);)
