@@ -146,11 +146,42 @@ int peali_passage_make(struct peal_kernel *from, uint32_t worker,
 	return result;
 }
 
+/* Those that a worker has yet to let go of, for a kernel or from it: it is asked
+ * again. PEAL_EHUNG: it does not answer. */
+static int settle(struct peal_kernel *k)
+{
+	struct peal_runtime *rt = k->rt;
+	struct peal_kernel *from;
+	uint32_t i = 0, index;
+
+	while (i < rt->n_crossings) {
+		const struct peali_crossing *c = &rt->crossings[i];
+
+		from = peali_kernel_of(rt, c->from);
+		index = PEAL_ACTOR_INDEX(c->from);
+		if (!c->passage || (from != k && c->passage->to.kernel != k)) {
+			i++;
+			continue;
+		}
+		if (peali_move_settle(from, index, "peal_kernel_destroy") ==
+		    PEAL_EHUNG)
+			return PEAL_EHUNG;
+		if (from->actors[index].moving) { /* its state went nowhere */
+			from->actors[index].moving = 0;
+			peali_crossing_remove(rt, &rt->crossings[i]);
+		}
+	}
+	return 0;
+}
+
 int peali_passages_end(struct peal_kernel *k)
 {
 	struct peal_link *link, *next;
 	uint32_t i = 0;
-	int result;
+	int result = settle(k);
+
+	if (result)
+		return result;
 
 	for (link = k->rt->links; link; link = next) {
 		next = link->next;

@@ -535,25 +535,35 @@ static int check_other(const struct move *m)
 	return check_kernel(m->to);
 }
 
+/* The kernel where the actor of *address lives, which says so then; NULL. */
+static struct peal_kernel *home_of(struct peal_runtime *rt, uint64_t *address)
+{
+	struct peal_kernel *k;
+
+	*address = peali_address_lives(rt, *address);
+	k = peali_kernel_of(rt, *address);
+	if (!k) /* never was, or a handler has just ended it */
+		peali_fail(PEAL_ENOENT, CALL, "no actor with the address %#llx",
+			   (unsigned long long)*address);
+	return k;
+}
+
 /* The runtime's lock is held. */
 static int migrate(struct peal_runtime *rt, uint64_t address,
 		   const struct peal_migrate_options *o, uint64_t *address_out)
 {
-	struct peal_kernel *k;
+	struct peal_kernel *k = home_of(rt, &address);
 	struct move m = { .kernel = NULL };
 	int result;
 
-	address = peali_address_lives(rt, address);
-	k = peali_kernel_of(rt, address);
 	if (!k)
-		return peali_fail(PEAL_ENOENT, CALL,
-				  "no actor with the address %#llx",
-				  (unsigned long long)address);
+		return PEAL_ENOENT;
 	result = check_kernel(k);
 	if (!result)
 		result = peali_move_settle(k, PEAL_ACTOR_INDEX(address), CALL);
-	address = peali_address_lives(rt, address);
-	m.kernel = peali_kernel_of(rt, address);
+	m.kernel = result ? k : home_of(rt, &address);
+	if (!m.kernel)
+		return PEAL_ENOENT;
 	m.to = o->kernel ? o->kernel : m.kernel;
 	m.index = PEAL_ACTOR_INDEX(address);
 	m.handler =

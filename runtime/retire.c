@@ -51,8 +51,10 @@ static int check_retire(struct peal_kernel *k, uint64_t address)
 				  "pool: let it leave that first",
 				  PEAL_ACTOR_INDEX(address), k->name);
 	/* handlers end those that they make, whoever sends to them */
-	held = links_of(k->rt, peali_address_lives(k->rt, address));
-	if (held && !peali_is_spawned(k, address))
+	held = peali_is_spawned(k, address) ?
+		       0 :
+		       links_of(k->rt, peali_address_lives(k->rt, address));
+	if (held)
 		return peali_fail(PEAL_EBUSY, "peal_actor_retire",
 				  "%u links or actors that share its ports "
 				  "hold actor %u of kernel '%s': end those "
@@ -297,12 +299,28 @@ static int retire_there(struct peal_runtime *rt, const uint64_t *addresses,
 	return result;
 }
 
+/* Where an actor lives, once its worker has said whether it has left. */
+static int find_living(struct peal_runtime *rt, uint64_t address,
+		       uint64_t *living_out)
+{
+	struct peal_kernel *k;
+	int result = 0;
+
+	address = peali_address_lives(rt, address);
+	k = peali_kernel_of(rt, address);
+	if (k && k->actors[PEAL_ACTOR_INDEX(address)].moving == PEALI_ELSEWHERE)
+		result = peali_move_settle(k, PEAL_ACTOR_INDEX(address),
+					   "peal_actor_retire");
+	*living_out = peali_address_lives(rt, address);
+	return result;
+}
+
 int peali_actors_retire(struct peal_runtime *rt, const uint64_t *addresses,
 			uint32_t n)
 {
 	uint64_t *living;
 	uint32_t i;
-	int result;
+	int result = 0;
 
 	if (!rt->n_crossings)
 		return retire_there(rt, addresses, n);
@@ -310,9 +328,10 @@ int peali_actors_retire(struct peal_runtime *rt, const uint64_t *addresses,
 	if (!living)
 		return peali_fail(PEAL_ENOMEM, "peal_actor_retire",
 				  "no memory to end %u actors", n);
-	for (i = 0; i < n; i++)
-		living[i] = peali_address_lives(rt, addresses[i]);
-	result = retire_there(rt, living, n);
+	for (i = 0; i < n && !result; i++)
+		result = find_living(rt, addresses[i], &living[i]);
+	if (!result)
+		result = retire_there(rt, living, n);
 	free(living);
 	return result;
 }

@@ -57,7 +57,7 @@ struct peal_migrate_options {
  * worker and an input there, and is in peal_link_list with addresses that end in
  * PEAL_PASSAGE_ACTOR. It is made with the first actor that moves from the one to
  * the other, and goes with the first of the two kernels that is destroyed. Messages
- * wait for room in it as in any link. So that no two kernels ever wait for each
+ * wait for room in it as in any link, and high priority ends there. So that no two kernels ever wait for each
  * other's room, actors move only to kernels that were launched later than theirs.
  * What is longer than the mailboxes' message_bytes is dead, reason "too-long". An
  * ask that comes by a former address is answered with PEAL_ENOENT; requests of the

@@ -89,12 +89,12 @@ static inline struct peal_runtime *harness_open(int devices, const char *links)
 }
 
 /* Calls wait for two seconds only: nobody but who is busy needs longer. */
-static inline struct peal_runtime *harness_open_hasty(void)
+static inline struct peal_runtime *harness_open_hasty(int devices)
 {
 	struct peal_runtime *rt;
 
 	setenv("PEAL_ANSWER_MS", "2000", 1);
-	rt = harness_open(1, "");
+	rt = harness_open(devices, "");
 	unsetenv("PEAL_ANSWER_MS");
 	return rt;
 }

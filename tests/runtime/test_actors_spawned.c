@@ -709,7 +709,7 @@ PEAL_TEST(a_worker_that_does_not_answer_keeps_what_it_was_told)
 	struct peal_actor_options first = { .size = sizeof(first),
 					    .worker = 1 };
 	struct peal_link_options four = { .capacity = 4 };
-	struct peal_runtime *rt = harness_open_hasty();
+	struct peal_runtime *rt = harness_open_hasty(1);
 	struct peal_kernel *k = harness_launch_with(rt, 0, o);
 	struct peal_endpoint *e = harness_endpoint(rt);
 	uint64_t gate = harness_spawn(k, "gate", 0), third, none = 0;

@@ -669,7 +669,7 @@ PEAL_TEST(a_worker_that_does_not_answer_is_named_and_nothing_is_half_done)
 	struct peal_link *link;
 	struct house h;
 
-	open_house(&h, harness_open_hasty(), 1);
+	open_house(&h, harness_open_hasty(1), 1);
 	h.guest = spawn(&h, "guest", 0, 0);
 	link = harness_from(h.rt, h.e, BY_LINK, h.guest, plain);
 	hold(&h, 1, &open[1]);

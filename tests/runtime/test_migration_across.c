@@ -14,6 +14,7 @@ PEAL_DECLARE_PROGRAM(pools);
 #define DEVICES 2
 #define WORKERS 2
 #define ACTORS 12
+#define STATE ((sizeof(struct guest) + 15) / 16 * 16)
 #define ID 0x1d1d1d1dULL
 
 /* Senders of notes to the guest, and the ports by which the host drives them. */
@@ -23,6 +24,7 @@ enum sender {
 	BY_TELL, /* of a herald of worker 0, where the guest is at first */
 	BY_OTHER_TELL, /* of a herald of worker 1 */
 	BY_TIMER, /* of a herald of worker 0 */
+	BY_TOPIC,
 	SENDERS
 };
 
@@ -38,13 +40,14 @@ struct street {
 
 static const struct peal_link_options plain = { .capacity = 0 };
 
-static void open_street(struct street *s)
+static void open_streets(struct street *s, int hasty)
 {
 	struct peal_kernel_options o = { .size = sizeof(o),
 					 .workers = WORKERS,
 					 .lanes = lanes,
 					 .max_actors = ACTORS,
 					 .max_ports = 4,
+					 .arena_bytes = ACTORS * STATE,
 					 .mailbox_slots = 16,
 					 .timers = 256,
 					 .max_supervisors = 1,
@@ -53,12 +56,17 @@ static void open_street(struct street *s)
 	int i;
 
 	memset(s, 0, sizeof(*s));
-	s->rt = harness_open(DEVICES, "");
+	s->rt = hasty ? harness_open_hasty(DEVICES) : harness_open(DEVICES, "");
 	CHECK_OK(peal_program_add(s->rt, &peal_program_pools));
 	s->e = harness_endpoint(s->rt);
 	for (i = 0; i < KERNELS; i++)
 		CHECK_OK(peal_kernel_launch(s->rt, i % DEVICES,
 					    &peal_program_guest, &o, &s->k[i]));
+}
+
+static void open_street(struct street *s)
+{
+	open_streets(s, 0);
 }
 
 static uint64_t spawn_with(struct peal_kernel *k, const char *handler,
@@ -99,6 +107,9 @@ static void spawn_herald(struct street *s, enum sender sender, uint32_t worker)
 /* The guest on worker 0 of kernel 0, and all who send to it. */
 static void open_full(struct street *s)
 {
+	struct peal_topic_options t = { .size = sizeof(t) };
+	uint64_t topic, crier;
+
 	open_street(s);
 	s->newest = s->guest = spawn(s->k[0], "guest", 0);
 	harness_from(s->rt, s->e, BY_LINK, s->guest, plain);
@@ -106,6 +117,11 @@ static void open_full(struct street *s)
 	spawn_herald(s, BY_TELL, 0);
 	spawn_herald(s, BY_OTHER_TELL, 1);
 	spawn_herald(s, BY_TIMER, 0);
+	CHECK_OK(peal_topic_create(s->rt, 0, &t, &topic));
+	crier = harness_spawn(s->k[0], "crier", 1);
+	CHECK_OK(peal_publish(s->rt, crier, 0, topic));
+	CHECK_OK(peal_subscribe(s->rt, topic, s->guest, 0));
+	harness_from(s->rt, s->e, BY_TOPIC, crier, plain);
 }
 
 /* The next note of a sender is on its way. */
@@ -113,7 +129,7 @@ static void send_note(struct street *s, enum sender by)
 {
 	static const uint16_t types[SENDERS] = { GUEST_NOTE, GUEST_NOTE,
 						 GUEST_TELL, GUEST_TELL,
-						 GUEST_TIME };
+						 GUEST_TIME, GUEST_NOTE };
 	struct guest_note n = { .sender = by, .number = s->sent[by]++ };
 
 	if (by == BY_OTHER_LINK)
@@ -206,7 +222,7 @@ PEAL_TEST(an_actor_moves_between_devices_and_nothing_is_lost)
 		CHECK_OK(peal_kernel_info(s.k[i], &k));
 		CHECK_EQ(k.failed, 0);
 		CHECK_EQ(k.mail_dead, 0);
-		CHECK_EQ(k.actors, i == 0 ? 4 : i == 2);
+		CHECK_EQ(k.actors, i == 0 ? 5 : i == 2);
 	}
 	close_street(&s);
 }
@@ -335,8 +351,7 @@ PEAL_TEST(asks_do_not_follow_to_another_kernel)
 	CHECK_OK(move_to(&s, s.guest, 1, 0, 0));
 	CHECK_OK(peal_send(s.e, BY_TELL, GUEST_QUERY, NULL, 0, PATIENCE));
 	EVENTUALLY(!peal_kernel_info(s.k[0], &k) && k.asks.asked == 1 &&
-		   !k.asks.open);
-	CHECK_EQ(k.mail_dead, 1);
+		   !k.asks.open && k.mail_dead == 1);
 	close_street(&s);
 }
 
@@ -419,7 +434,7 @@ PEAL_TEST(what_comes_for_an_actor_of_a_kernel_that_has_ended_is_counted)
 				   info.dead[PEAL_REASON_STOPPED] ==
 			   1);
 	/* and when it is gone */
-	CHECK_OK(peal_kernel_destroy(s.k[1]));
+	CHECK_EQ(peal_kernel_destroy(s.k[1]), 0);
 	send_note(&s, BY_TELL);
 	EVENTUALLY(!peal_kernel_info(s.k[0], &k) && k.mail_dead == 1);
 	CHECK_EQ(peal_actor_retire(s.rt, s.guest), PEAL_ENOENT);
@@ -500,6 +515,83 @@ PEAL_TEST(a_kernel_without_room_is_named)
 	close_street(&s);
 }
 
+/* Worker 0 of kernel 0 does not answer when the guest is to leave. */
+static void leave_hung(struct street *s, uint64_t *open)
+{
+	uint64_t holder, at = (uint64_t)(uintptr_t)open;
+	struct peal_worker_info info;
+
+	open_streets(s, 1);
+	/* the passage is there before */
+	CHECK_OK(move_to(s, spawn(s->k[0], "guest", 0), 1, 0, 0));
+	s->guest = spawn(s->k[0], "guest", 0);
+	harness_from(s->rt, s->e, BY_LINK, s->guest, plain);
+	holder = harness_spawn(s->k[0], "lie", 0);
+	harness_from(s->rt, s->e, SENDERS, holder, plain);
+	CHECK_OK(peal_send(s->e, SENDERS, 0, &at, sizeof(at), PATIENCE));
+	EVENTUALLY(!peal_worker_info(s->k[0], 0, &info) &&
+		   info.actor == (int64_t)(uint32_t)holder);
+	send_note(s, BY_LINK); /* which waits behind that */
+	expect_refused(s, s->guest, 1, 0, PEAL_EHUNG, "worker 0 of kernel");
+	CHECK_EQ(s->newest, s->guest);
+	CHECK_EQ(peal_actor_retire(s->rt, s->guest), PEAL_EHUNG);
+	peal_store_release_sys(open, 1);
+}
+
+PEAL_TEST(who_leaves_late_is_not_half_there)
+{
+	uint64_t open = 0;
+	struct street s;
+
+	leave_hung(&s, &open);
+	/* it is there, or moves there now */
+	expect_refused(&s, s.guest, 1, 0, PEAL_EINVAL, "of worker 1 already");
+	CHECK(s.newest != s.guest);
+	send_note(&s, BY_LINK);
+	CHECK_EQ(settle(&s, s.guest, 1).notes, 2);
+	CHECK_EQ(settle(&s, s.newest, 1).disorder, 0);
+	close_street(&s);
+}
+
+PEAL_TEST(who_leaves_late_can_be_retired)
+{
+	struct peal_link *all[8];
+	uint64_t open = 0, actors[ACTORS];
+	struct street s;
+	int i;
+
+	leave_hung(&s, &open);
+	CHECK(peal_link_list(s.rt, all, 8) == 3);
+	for (i = 0; i < 3; i++)
+		if (harness_info(all[i]).to == s.guest)
+			CHECK_OK(peal_link_destroy(all[i]));
+	CHECK_OK(peal_actor_retire(s.rt, s.guest));
+	CHECK_EQ(peal_actor_retire(s.rt, s.guest), PEAL_ENOENT);
+	/* there is one more in kernel 1, and its former entry in kernel 0 */
+	CHECK_OK(peal_actor_spawn_many(s.k[1], "guest", NULL, ACTORS - 1,
+				       actors));
+	CHECK_OK(peal_actor_spawn_many(s.k[0], "guest", NULL, ACTORS - 2,
+				       actors));
+	close_street(&s);
+}
+
+PEAL_TEST(a_kernel_goes_to_which_somebody_leaves_late)
+{
+	struct peal_kernel_info k;
+	uint64_t open = 0;
+	struct street s;
+
+	leave_hung(&s, &open);
+	CHECK_OK(peal_kernel_stop(s.k[1], PATIENCE));
+	CHECK_OK(peal_kernel_destroy(s.k[1]));
+	send_note(&s, BY_LINK);
+	CHECK_EQ(peal_actor_retire(s.rt, s.guest), PEAL_ENOENT);
+	CHECK_OK(peal_kernel_info(s.k[0], &k));
+	CHECK_EQ(k.actors, 1);
+	s.k[1] = s.k[0];
+	close_street(&s);
+}
+
 PEAL_TEST_MAIN(
 	RUN_LANES(an_actor_moves_between_devices_and_nothing_is_lost);
 	RUN_LANES(messages_wait_for_room_on_their_way_to_another_kernel);
@@ -512,4 +604,7 @@ PEAL_TEST_MAIN(
 	RUN_LANES(a_link_to_a_former_address_holds_the_actor);
 	RUN_LANES(what_comes_for_an_actor_of_a_kernel_that_has_ended_is_counted);
 	RUN_LANES(what_cannot_leave_is_refused_and_stays);
-	RUN_LANES(a_kernel_without_room_is_named);)
+	RUN_LANES(a_kernel_without_room_is_named);
+	RUN(who_leaves_late_is_not_half_there);
+	RUN(who_leaves_late_can_be_retired);
+	RUN(a_kernel_goes_to_which_somebody_leaves_late);)

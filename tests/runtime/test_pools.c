@@ -496,7 +496,7 @@ static void be_busy(struct busy *b, uint32_t worker, uint64_t *pool_out)
 	uint64_t actor;
 
 	b->gate = 0;
-	b->rt = harness_open_hasty();
+	b->rt = harness_open_hasty(1);
 	b->k = launch(b->rt, 0, o);
 	b->in = harness_endpoint(b->rt);
 	b->out = harness_endpoint(b->rt);
@@ -552,7 +552,7 @@ PEAL_TEST(who_joins_late_can_leave)
 	struct peal_link_options none = { .capacity = 0 };
 	struct peal_kernel_options o = { .workers = 2 };
 	struct peal_pool_options p = { .capacity = 0 };
-	struct peal_runtime *rt = harness_open_hasty();
+	struct peal_runtime *rt = harness_open_hasty(1);
 	struct peal_kernel *k = launch(rt, 0, o);
 	struct peal_endpoint *in = harness_endpoint(rt);
 	struct peal_endpoint *out = harness_endpoint(rt);
