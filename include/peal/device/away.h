@@ -231,6 +231,7 @@ peali_away_over(struct peal_worker *w)
 static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
 peali_away_turn(struct peal_worker *w)
 {
+	uint64_t said = 0; /* the leader's alone */
 	int became;
 
 	if (peal_is_leader(w)) {
@@ -242,8 +243,9 @@ peali_away_turn(struct peal_worker *w)
 		w->state->aside_at = (uint32_t)became;
 		if (became == PEALI_IS_ON)
 			peali_away_over(w);
+		said = w->state->aside_at;
 	}
-	return (int32_t)peal_broadcast(w, w->state->aside_at) > 0;
+	return (int32_t)peal_broadcast(w, said) > 0;
 }
 
 #endif
