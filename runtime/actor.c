@@ -200,6 +200,8 @@ static void plan_run(struct crew *c, uint32_t at, uint32_t n)
 	if (a->limit)
 		spawn->limit = PEAL_SPAWN_LIMIT(c->options->mailbox_limit,
 						c->options->mailbox_full);
+	if (h->hooks)
+		spawn->entry.place |= PEAL_PLACE_MARK | PEAL_PLACE_HOOK;
 	spawn->entry.state_bytes = h->state_bytes;
 	spawn->entry.ports = h->ports;
 	spawn->entry.emits = h->emits;

@@ -595,6 +595,8 @@ int peal_kernel_info(struct peal_kernel *k, struct peal_kernel_info *info_out)
 		info_out->mail_full += peal_load_relaxed_sys(&s->mail_full);
 		info_out->handled += peal_load_relaxed_sys(&s->handled);
 		info_out->failed += peal_load_relaxed_sys(&s->failed);
+		info_out->inits += peal_load_relaxed_sys(&s->inits);
+		info_out->exits += peal_load_relaxed_sys(&s->exits);
 		info_out->emitted += peal_load_relaxed_sys(&s->emitted);
 		peali_timers_add(k, i, &info_out->timers);
 		peali_asks_add(k, i, &info_out->asks);

@@ -352,8 +352,8 @@ static void say_refused(const struct move *m, int result, const char *call)
 	if (result == PEAL_EAGAIN)
 		peali_fail(result, call,
 			   "actor %u of kernel '%s' waits for answers to its "
-			   "asks, which come to worker %u: move it when they "
-			   "have come",
+			   "asks, which come to worker %u, or for its init: "
+			   "move it when they have come",
 			   m->index, k->name, k->actors[m->index].worker);
 	if (result == PEAL_EEXIST)
 		peali_fail(result, call,

@@ -98,6 +98,43 @@ static uint32_t end_of(const struct peal_kernel *k, const uint64_t *addresses,
 	return run;
 }
 
+/* Their exits have yet to run, and wait. */
+static int say_exits_wait(const struct peal_kernel *k)
+{
+	uint64_t blocked = 0;
+	uint32_t i;
+
+	for (i = 0; i < k->params.n_workers && !blocked; i++)
+		blocked = peal_load_relaxed_sys(&k->status[i].blocked);
+	return peali_fail(PEAL_EAGAIN, "peal_actor_retire",
+			  "exits of actors of kernel '%s' wait for room for "
+			  "what they send, as actor %u does: they run when "
+			  "there is some; retire the actors again then",
+			  k->name, PEAL_ACTOR_INDEX(blocked >> 32));
+}
+
+/* Ends them; in the meantime, exits run that they have. */
+static int tell_runs(struct peal_kernel *k, const uint32_t *worker,
+		     struct peal_control_spawn *spawn, uint32_t runs)
+{
+	uint64_t deadline = peali_deadline((int64_t)k->rt->answer_ms * 1000000);
+	uint32_t turns = 0, i;
+	int result;
+
+	for (;;) {
+		result = peali_kernel_tell_all(k, worker, PEAL_CONTROL_RETIRE,
+					       spawn, sizeof(*spawn), runs,
+					       "peal_actor_retire");
+		if (result != PEAL_EAGAIN)
+			return result;
+		if (peali_late(deadline))
+			return say_exits_wait(k);
+		for (i = 0; i < runs; i++)
+			spawn[i].init_bytes = PEAL_CONTROL_AGAIN;
+		peali_poll_pause(&turns);
+	}
+}
+
 /* Tells their workers to end them. */
 static int tell_ends(struct peal_kernel *k, const uint64_t *addresses,
 		     uint32_t n)
@@ -119,12 +156,9 @@ static int tell_ends(struct peal_kernel *k, const uint64_t *addresses,
 		spawn[runs].entry.place = PEAL_PLACE(
 			addresses[at], worker[runs], PEAL_NO_HANDLER);
 	}
-	result = spawn && worker ?
-			 peali_kernel_tell_all(k, worker, PEAL_CONTROL_RETIRE,
-					       spawn, sizeof(*spawn), runs,
-					       "peal_actor_retire") :
-			 peali_fail(PEAL_ENOMEM, "peal_actor_retire",
-				    "no memory to end %u actors", n);
+	result = spawn && worker ? tell_runs(k, worker, spawn, runs) :
+				   peali_fail(PEAL_ENOMEM, "peal_actor_retire",
+					      "no memory to end %u actors", n);
 	free(spawn);
 	free(worker);
 	return result;

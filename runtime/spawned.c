@@ -50,8 +50,11 @@ void peali_spawned_plan(struct peal_kernel *k,
 			const struct peal_kernel_options *o)
 {
 	struct peal_kernel_params *p = &k->params;
+	uint32_t i;
 
 	p->n_handlers = k->program->n_handlers;
+	for (i = 0; i < p->n_handlers; i++)
+		p->hooks |= k->program->handlers[i].hooks;
 	p->first_room = o->max_actors;
 	p->spawn_rooms = o->spawn_rooms;
 	p->spawn_state_bytes = o->spawn_state_bytes;
@@ -92,6 +95,7 @@ void peali_spawned_handlers(const struct peal_kernel *k,
 		out[i].ports = h->ports;
 		out[i].emits = h->emits;
 		out[i].tells = h->tells;
+		out[i].hooks = h->hooks;
 	}
 }
 

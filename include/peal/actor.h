@@ -119,11 +119,14 @@ int peal_actor_spawn_many(struct peal_kernel *kernel, const char *handler,
  * also where another actor has its room: an address has the room's generation in
  * it, and is given again only when 254 others have had the room since.
  * Who has asked by one (peal/device/ask.h) hears so at once; answers to its own asks
- * are dead, too, and the asks are over.
+ * are dead, too, and the asks are over. One whose handler has hooks has its exit
+ * first (peal/device/hook.h), which has run when this returns 0.
  *
  * @param runtime an open runtime.
  * @param address of an actor.
- * @return 0; PEAL_ENOENT no such actor; PEAL_EBUSY links come from or lead to
+ * @return 0; PEAL_ENOENT no such actor; PEAL_EAGAIN its exit waits for room for what
+ *         it sends, and runs when there is some: messages for it are dead by
+ *         now; call again; PEAL_EBUSY links come from or lead to
  *         it, actors share its ports, or it is a member of a pool;
  *         PEAL_ESTOPPED; PEAL_EHUNG the worker did not answer and may do it
  *         yet, call again; PEAL_ENOMEM; PEAL_EINVAL. Thread-safe.
@@ -131,8 +134,8 @@ int peal_actor_spawn_many(struct peal_kernel *kernel, const char *handler,
 int peal_actor_retire(struct peal_runtime *runtime, uint64_t address);
 
 /**
- * Ends n actors of one kernel, all or none; after PEAL_ESTOPPED and PEAL_EHUNG
- * some may have ended, and it is to be called again.
+ * Ends n actors of one kernel, all or none; after PEAL_ESTOPPED, PEAL_EHUNG and
+ * PEAL_EAGAIN some may have ended, and it is to be called again.
  *
  * @param runtime   an open runtime.
  * @param addresses of the actors.

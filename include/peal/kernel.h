@@ -177,6 +177,9 @@ struct peal_kernel_info {
 	uint64_t mail_full; /* of mail_dead: their actor's limit was reached;
 			     * one that was dropped as the oldest once its
 			     * worker has come to it */
+	uint64_t inits, exits; /* of actors whose handlers have hooks, that have
+				* run: no messages, not among `handled`; those
+				* that fail are among `failed` */
 };
 
 /** One worker. */

@@ -77,7 +77,7 @@ struct peal_migrate_options {
  *         PEAL_EBUSY links or topics are at its own ports, others share them, or
  *         it is a member of a pool (the text says which); PEAL_EEXIST it is
  *         monitored, which does not follow to another kernel; PEAL_EAGAIN it
- *         waits for answers to its asks: again later; PEAL_ENOSPC max_actors
+ *         waits for answers to its asks, or for its init: again later; PEAL_ENOSPC max_actors
  *         or max_ports are used up; PEAL_ENOTSUP the kernel has no mailboxes,
  *         a handler has made the actor, it has a limit (mailbox_limit), or a
  *         supervisor and is to move to another kernel, or that one was launched

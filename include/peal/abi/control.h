@@ -37,7 +37,8 @@ enum peal_worker_phase {
 enum peal_drained {
 	PEAL_DRAINED_NOT = 0, /* inputs are open */
 	PEAL_DRAINED_NO_INPUT = 1, /* it never had one */
-	PEAL_DRAINED_ENDED = 2 /* all have ended: it may end with the others */
+	PEAL_DRAINED_ENDED = 2, /* all have ended: it may end with the others */
+	PEAL_DRAINED_EXITED = 4 /* a bit beside: its actors' exits have run */
 };
 
 /** Host to kernel. Only writer of each word: the host. */
@@ -85,7 +86,8 @@ struct peal_worker_status {
 	uint64_t spawned; /* actors that its handlers have made */
 	uint64_t retired; /* of those, ended, by whomever */
 	uint64_t mail_full; /* of mail_dead: their actor's limit was reached */
-	uint8_t reserved[PEAL_SHARED_LINE - 56];
+	uint64_t inits, exits; /* of its actors, that have run */
+	uint8_t reserved[PEAL_SHARED_LINE - 72];
 };
 
 /**
@@ -230,6 +232,9 @@ PEAL_STATIC_ASSERT(sizeof(struct peal_control_leave) == 16, "leave size");
 #define PEAL_CONTROL_INIT 56
 /** As init_bytes: the host has written the states already. */
 #define PEAL_CONTROL_WRITTEN 0xffffffffu
+/** The same, where actors are ended: whoever is no more has ended since the host
+ * has first asked for it, by its exit. */
+#define PEAL_CONTROL_AGAIN 0xfffffffeu
 
 /** A limit and what it comes to, as one word. */
 #define PEAL_SPAWN_LIMIT(limit, full) ((uint32_t)(full) << 24 | (limit))
@@ -316,8 +321,10 @@ struct peal_kernel_params {
 			  * a limit */
 	uint64_t boards; /* addresses of PEAL_BOARDS_MAX struct peal_board, in
 			  * host memory; 0: there are none */
+	uint32_t hooks; /* 1: some of its handlers have hooks */
+	uint32_t reserved;
 };
 
-PEAL_STATIC_ASSERT(sizeof(struct peal_kernel_params) == 304, "params size");
+PEAL_STATIC_ASSERT(sizeof(struct peal_kernel_params) == 312, "params size");
 
 #endif

@@ -37,13 +37,17 @@ enum peal_flag {
 	/* of an answer that is refused: not by who was asked, but because
 	 * nobody has answered */
 	PEAL_FLAG_UNANSWERED = 64,
+	/* no message, but the actor's begin or end: see device/hook.h */
+	PEAL_FLAG_INIT = 512,
+	PEAL_FLAG_EXIT = 1024,
 	/* in a slot of a mailbox alone: it was counted for its actor's limit */
 	PEAL_FLAG_COUNTED = 2048
 };
 
 /** Of messages whose payload is Peal's own, whatever a handler declares. */
 #define PEAL_FLAGS_OWN                                                         \
-	(PEAL_FLAG_REFUSED | PEAL_FLAG_DEAD_LETTER | PEAL_FLAG_DOWN)
+	(PEAL_FLAG_REFUSED | PEAL_FLAG_DEAD_LETTER | PEAL_FLAG_DOWN |          \
+	 PEAL_FLAG_INIT | PEAL_FLAG_EXIT)
 
 /** Bytes of that number; aligned as payloads are. */
 #define PEAL_REQUEST_BYTES 8

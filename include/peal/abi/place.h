@@ -43,7 +43,7 @@ struct peal_actor_entry {
  * anew before its next message, see abi/supervisor.h. */
 #define PEAL_PLACE_MARK 0x80000000u
 /** The two parts of an actor's handler, and nothing of any other entry; between
- * them are NEW, AWAITED and LATER, see below. */
+ * them are NEW, AWAITED, LATER and HOOK, see below. */
 #define PEAL_HANDLER_MASK 0xfffu
 #define PEAL_LIMIT_SHIFT 16
 #define PEAL_LIMITS_MAX 0x1fffu
@@ -63,8 +63,12 @@ struct peal_actor_entry {
 #define PEAL_PLACE_CAME 0x20000000u
 #define PEAL_PLACE_NEW 0x8000u /* taken away by the actor's worker */
 #define PEAL_PLACE_AWAITED 0x4000u /* taken away by the former worker */
-/** Beside NEW: it begins anew before its first message. As the mark. */
+/** Beside NEW: it begins anew before its first message. As the mark. Beside HOOK:
+ * that is an exit. */
 #define PEAL_PLACE_LATER 0x2000u
+/** Beside the mark: its handler is to run for its begin, before it has messages, or
+ * for its end, behind them; by the actor's worker, see device/hook.h. */
+#define PEAL_PLACE_HOOK 0x1000u
 #define PEAL_PLACE_ARRIVES                                                     \
 	(PEAL_PLACE_MARK | PEAL_PLACE_CAME | PEAL_PLACE_NEW |                  \
 	 PEAL_PLACE_AWAITED)
@@ -89,10 +93,19 @@ struct peal_actor_entry {
 #define PEAL_PLACE_IS_NEW(place)                                               \
 	(((uint32_t)(place) & (PEAL_PLACE_MOVED | PEAL_PLACE_NEW)) ==          \
 	 PEAL_PLACE_NEW)
+#define PEAL_PLACE_IS_HOOK(place)                                              \
+	(((uint32_t)(place) & (PEAL_PLACE_MARK | PEAL_PLACE_MOVED |            \
+			       PEAL_PLACE_NEW | PEAL_PLACE_HOOK)) ==           \
+	 (PEAL_PLACE_MARK | PEAL_PLACE_HOOK))
+#define PEAL_PLACE_IS_INIT(place)                                              \
+	(PEAL_PLACE_IS_HOOK(place) && !((uint32_t)(place)&PEAL_PLACE_LATER))
+#define PEAL_PLACE_IS_EXIT(place)                                              \
+	(PEAL_PLACE_IS_HOOK(place) && (uint32_t)(place)&PEAL_PLACE_LATER)
 /** Whether it begins anew before it has a message, or there is nobody. */
 #define PEAL_PLACE_IS_DUE(place)                                               \
-	((uint32_t)(place) &                                                   \
-	 (PEAL_PLACE_IS_NEW(place) ? PEAL_PLACE_LATER : PEAL_PLACE_MARK))
+	((uint32_t)(place) & (PEAL_PLACE_IS_NEW(place)	? PEAL_PLACE_LATER :   \
+			      PEAL_PLACE_IS_HOOK(place) ? 0u :                 \
+							  PEAL_PLACE_MARK))
 /** Whether an entry is that of the actor with the number, or of a pool. */
 #define PEAL_PLACE_IS_OF(place, actor)                                         \
 	(PEAL_PLACE_HANDLER(place) != PEAL_NO_HANDLER &&                       \

@@ -18,7 +18,7 @@ struct peal_handler_info {
 	uint16_t ports; /* it may emit to ports 0 .. ports-1 */
 	uint16_t emits; /* at most so many messages per port and input */
 	uint16_t tells; /* at most so many mailbox messages per input */
-	uint16_t reserved;
+	uint16_t hooks; /* 1: it runs for its actors' begin and end, too */
 	uint32_t input_bytes; /* payload it takes; 0: any length */
 	uint32_t output_bytes; /* payload it emits; 0: any length */
 };

@@ -10,13 +10,13 @@
  * them and gets them back by itself.
  */
 
-/** What an actor of a handler needs to know of it; in device memory, one for each
+/** What making an actor of a handler takes, and its end; in device memory, one for each
  * handler of the program, written at the launch. */
 struct peal_handler_entry {
 	uint32_t state_bytes; /* as in struct peal_handler_info, all of it */
 	uint32_t output_bytes;
 	uint16_t ports, emits, tells;
-	uint16_t reserved;
+	uint16_t hooks;
 };
 
 PEAL_STATIC_ASSERT(sizeof(struct peal_handler_entry) == 16, "handler entry");

@@ -19,6 +19,7 @@
 /* What a turn of the loop comes to; and PEALI_AWAY. */
 #define PEALI_LEAVE (-1) /* the worker ends for good */
 #define PEALI_DOWNS (-2) /* the leader sends down messages */
+#define PEALI_HOOKS (-8) /* an init or an exit is to run, if it can */
 #define PEALI_LIMITS (-4) /* the leader counts a message as waiting no more */
 #define PEALI_EPOCH 2 /* it returns to be launched again */
 #define PEALI_GO_ON 1

@@ -2,8 +2,8 @@
 #ifndef PEAL_DEVICE_CONTROL_ACTOR_H
 #define PEAL_DEVICE_CONTROL_ACTOR_H
 
+#include <peal/device/control_hook.h>
 #include <peal/device/limit.h>
-#include <peal/device/room.h>
 
 /* Control messages about actors: some are made, which takes all lanes, as their
  * states are filled; some are ended. The loop and control.h call it. */
@@ -61,6 +61,7 @@ peali_control_may_end(const struct peal_worker *w,
 		return PEAL_EINVAL;
 	for (i = 0; i < spawn->count; i++, entry++) {
 		if (peali_is_room(w, PEAL_ACTOR_INDEX(spawn->actor) + i) &&
+		    spawn->init_bytes != PEAL_CONTROL_AGAIN &&
 		    !PEAL_PLACE_IS_OF(peal_load_relaxed_dev(&entry->place),
 				      spawn->actor))
 			return PEAL_ENOENT;
@@ -70,32 +71,44 @@ peali_control_may_end(const struct peal_worker *w,
 	return 0;
 }
 
+/* Ends an actor of the worker, or an entry that one has had. */
+static PEAL_DEV PEAL_UNUSED inline void peali_control_end(struct peal_worker *w,
+							  uint32_t actor)
+{
+	uint32_t index = PEAL_ACTOR_INDEX(actor);
+	struct peal_actor_entry *entry = peali_entry(w, index);
+
+	if (peali_is_room(w, index)) {
+		peali_room_end(w, actor);
+		peali_room_free(w, index);
+		return;
+	}
+	if (w->params->limits)
+		peali_limit_end(w, peal_load_relaxed_dev(&entry->place));
+	peal_store_relaxed_dev(&entry->place,
+			       PEAL_PLACE(actor, w->index, PEAL_NO_HANDLER));
+	if (w->params->care)
+		peal_store_relaxed_dev(&peali_care(w, index)->member, 0);
+}
+
 static PEAL_DEV PEAL_UNUSED inline int
 peali_control_retire(struct peal_worker *w,
 		     const struct peal_control_spawn *spawn)
 {
-	uint32_t first = PEAL_ACTOR_INDEX(spawn->actor), i;
+	uint32_t first = PEAL_ACTOR_INDEX(spawn->actor), i, exits = 0;
 	int result = peali_control_may_end(w, spawn);
 
 	if (result)
 		return result;
-	for (i = 0; i < spawn->count; i++) {
-		if (peali_is_room(w, first + i)) {
-			peali_room_end(w, spawn->actor + i);
-			peali_room_free(w, first + i);
-			continue;
-		}
-		if (w->params->limits)
-			peali_limit_end(
-				w, peal_load_relaxed_dev(
-					   &peali_entry(w, first + i)->place));
-		peal_store_relaxed_dev(&peali_entry(w, first + i)->place,
-				       PEAL_PLACE(spawn->actor, w->index,
-						  PEAL_NO_HANDLER));
-		if (w->params->care)
-			peal_store_relaxed_dev(
-				&peali_care(w, first + i)->member, 0);
-	}
+	for (i = 0; w->params->hooks && i < spawn->count; i++)
+		exits |= (uint32_t)peali_exit_ask(w, first + i);
+	if (exits)
+		return PEAL_EAGAIN;
+	for (i = 0; i < spawn->count; i++)
+		if (PEAL_PLACE_IS_OF(peal_load_relaxed_dev(
+					     &peali_entry(w, first + i)->place),
+				     spawn->actor)) /* else its exit has run */
+			peali_control_end(w, spawn->actor + i);
 	if (!peali_is_room(w, first)) /* those have said so themselves */
 		peali_monitors_ended(w, spawn->actor, spawn->count,
 				     PEAL_DOWN_RETIRED, 0);
@@ -185,8 +198,13 @@ peali_spawn(struct peal_worker *w)
 	if (good)
 		peali_spawn_entries(w, spawn);
 	peal_sync(w);
-	if (peal_is_leader(w))
-		peali_control_done(w, &w->message, good ? 0 : PEAL_EINVAL);
+	if (!peal_is_leader(w))
+		return;
+	if (good && PEAL_PLACE_IS_HOOK(spawn->entry.place))
+		peali_hooks_due(w, PEAL_ACTOR_INDEX(spawn->actor),
+				PEAL_ACTOR_INDEX(spawn->actor) + spawn->count -
+					1);
+	peali_control_done(w, &w->message, good ? 0 : PEAL_EINVAL);
 }
 
 #endif

@@ -100,14 +100,16 @@ static PEAL_DEV PEAL_UNUSED inline int peali_quiet(const struct peal_worker *w)
 	 * then after the first look at the last mailbox no message was under
 	 * way: the first that was would have been told by a handler of one that
 	 * was counted as handled, or of an input that has ended; or by a timer;
-	 * or for a monitor, which is as a timer that was set.
+	 * or for a monitor, which is as a timer that was set; or by an init,
+	 * which is, too.
 	 * So between the two looks no handler ran that could set one: where none
 	 * waits there is none any more, and if one went out before that was
 	 * looked at, the second look sees its ticket.
 	 */
 	handled = peali_mail_handled(w);
 	return handled != ~0ULL && !peali_timers_open(w) &&
-	       !peali_downs_open(w) && peali_mail_handled(w) == handled;
+	       !peali_downs_open(w) && !peali_hooks_open(w) &&
+	       peali_mail_handled(w) == handled;
 }
 
 /* Says whether the worker's inputs have all ended and it is to end then: 1 if the
@@ -132,6 +134,7 @@ peali_inputs_over(struct peal_worker *w)
 	if (!drain && (passages || !w->params->end_with_inputs))
 		return 0;
 	level = drain || s->ended ? PEAL_DRAINED_ENDED : PEAL_DRAINED_NO_INPUT;
+	level |= s->drained & PEAL_DRAINED_EXITED;
 	if (s->drained != level) {
 		s->drained = level;
 		peal_store_release_sys(&w->status->drained, level);
@@ -151,6 +154,9 @@ peali_try_end(struct peal_worker *w)
 	if (s->timers)
 		peali_timers_drained(w);
 	if (!peali_quiet(w))
+		return 0;
+	if (PEAL_UNLIKELY(w->params->hooks) &&
+	    (!peali_exits_over(w) || !peali_quiet(w)))
 		return 0;
 	for (i = 0; i < s->n_outputs; i++) {
 		struct peal_output *o = &w->outputs[i];

@@ -51,12 +51,20 @@
 #define PEAL_LIMITS(ports, per_port, tells, input_bytes, output_bytes)         \
 	(ports), (per_port), (tells), 0, (input_bytes), (output_bytes)
 
+/**
+ * Such limits, of a handler that runs for its actors' begin and end, too: see
+ * hook.h.
+ */
+#define PEAL_WITH_HOOKS(...) PEALI_WITH_HOOKS(__VA_ARGS__)
+#define PEALI_WITH_HOOKS(ports, per_port, tells, hooks, input, output)         \
+	(ports), (per_port), (tells), 1, (input), (output)
+
 #define PEALI_INDEX(function, state_bytes, limits) peali_index_##function,
 #define PEALI_ENUM(function, state_bytes, limits) peali_handler_##function,
 #define PEALI_CASE(function, state_bytes, limits)                              \
 	case peali_handler_##function:                                         \
 		PEALI_RUN(function, limits)
-#define PEALI_RUN(function, ports, emits, tells, reserved, input, output)      \
+#define PEALI_RUN(function, ports, emits, tells, hooks, input, output)         \
 	return peali_takes(w, (input)) ? function(w) : PEAL_EMALFORMED;
 #define PEALI_ROW(function, state_bytes, limits)                               \
 	{ #function, (uint32_t)(state_bytes), limits },

@@ -103,6 +103,8 @@ static PEAL_DEV PEAL_UNUSED inline int peali_idle(struct peal_worker *w)
 		return PEALI_TIMERS;
 	if (PEAL_UNLIKELY(s->downs) && peali_downs_ready(w))
 		return PEALI_DOWNS;
+	if (PEAL_UNLIKELY(s->hooks) && s->hook_may)
+		return PEALI_HOOKS;
 	if (!s->blocked && peali_spin(w)) {
 		if (s->idle > 1) /* else there was no wait */
 			peali_wait_reset(w);
@@ -121,6 +123,7 @@ static PEAL_DEV PEAL_UNUSED inline int peali_idle(struct peal_worker *w)
 		peal_store_relaxed_sys(&w->status->blocked, s->blocked);
 	}
 	peali_idle_wait(w, s->blocked ? 1 : PEALI_SPINS);
+	s->hook_may = 1;
 	return 0;
 }
 
@@ -156,6 +159,8 @@ peali_turn_slow(struct peal_worker *w)
 	if (PEAL_UNLIKELY(s->timers) && !s->suspended &&
 	    peali_timers_ready(w, turns))
 		return PEALI_TIMERS;
+	if (PEAL_UNLIKELY(s->hooks) && !s->suspended && peali_hooks_ready(w))
+		return PEALI_HOOKS;
 	/* the mailbox has its burst by staying in hand */
 	if (s->mails == 0 || s->mails >= PEALI_BURST) {
 		s->mails = 0;
@@ -167,7 +172,7 @@ peali_turn_slow(struct peal_worker *w)
 			return end;
 	}
 	for (;;) {
-		s->blocked = 0;
+		s->blocked = s->hook_blocked;
 		if (peali_take(w)) {
 			if (PEAL_UNLIKELY(s->ranked))
 				peali_rank_taken(w);
@@ -218,61 +223,7 @@ static PEAL_DEV PEAL_INLINE int peali_turns(struct peal_worker *w)
 	return turn;
 }
 
-/* ---- the lanes ----------------------------------------------------------- */
-
-/* Collective: the leader's turn, its message and its actor to every lane. */
-static PEAL_DEV PEAL_INLINE int peali_share_turn(struct peal_worker *w,
-						 int turn)
-{
-	if (peal_lanes(w) == 1)
-		return turn;
-#if PEAL_ON_HOST
-	if (peal_is_leader(w)) {
-		w->state->turn = turn;
-		w->state->message = w->message;
-	}
-	peal_sync(w);
-	turn = w->state->turn;
-	w->message = w->state->message;
-	w->actor = (struct peal_actor_entry *)(uintptr_t)w->params->actors +
-		   PEAL_ACTOR_INDEX(w->message.header.actor);
-	peal_sync(w);
-#else
-	/* the lanes have left the last message at peali_share_result */
-	if (peal_is_leader(w))
-		w->turn = turn;
-	peal_sync(w);
-	turn = w->turn;
-#endif
-	return turn;
-}
-
-/* Collective: whether any lane's handler has failed, to the leader: its own
- * error, or PEAL_EHANDLER if it has none; all have left. */
-static PEAL_DEV PEAL_INLINE int peali_share_result(struct peal_worker *w,
-						   int result)
-{
-	if (peal_lanes(w) == 1)
-		return result;
-#if PEAL_ON_HOST
-	if (!peal_vote_any(w, result != 0))
-		return 0;
-	return result ? result : PEAL_EHANDLER;
-#else
-	if (PEAL_UNLIKELY(result)) {
-		w->failed = 1;
-		if (peal_is_leader(w))
-			w->error = result;
-	}
-	peal_sync(w);
-	if (PEAL_LIKELY(!peal_is_leader(w) || !w->failed))
-		return 0;
-	w->failed = 0; /* no lane fails again before it has got a turn */
-	result = w->error ? w->error : PEAL_EHANDLER;
-	w->error = 0;
-	return result;
-#endif
-}
+/* ---- between two turns --------------------------------------------------- */
 
 /* The handler of the message in hand has returned an error: it is dead, at once
  * or when those that begin anew for it have been marked. */
@@ -343,6 +294,9 @@ static PEAL_DEV PEAL_INLINE int peal_loop_next(struct peal_worker *w)
 		else if (turn == PEALI_AWAY) {
 			if (peali_away_turn(w))
 				peali_bury(w);
+		} else if (turn == PEALI_HOOKS) {
+			if (peali_hooks_turn(w))
+				return 1;
 		} else if (turn != PEALI_FORWARD)
 			break;
 		else

@@ -116,7 +116,7 @@ peali_move_check(struct peal_worker *w, const struct peal_control_move *c)
 		return PEAL_EINVAL;
 	if (entry->shares && !(entry->shares & PEAL_SHARES))
 		return PEAL_EBUSY;
-	if (peali_move_asks(w, c->actor))
+	if (PEAL_PLACE_IS_HOOK(place) || peali_move_asks(w, c->actor))
 		return PEAL_EAGAIN;
 	if (PEAL_PLACE_IS_NEW(place) && !peali_arrive(w, entry))
 		return PEAL_EINVAL;

@@ -90,6 +90,8 @@ static PEAL_DEV PEAL_UNUSED inline void peali_mark(const struct peal_worker *w,
 		place = peali_living(w, &actor);
 		marked = place | (PEAL_PLACE_IS_NEW(place) ? PEAL_PLACE_LATER :
 							     PEAL_PLACE_MARK);
+		if (PEAL_PLACE_IS_INIT(place)) /* not before it is anew */
+			marked = place & ~(uint64_t)PEAL_PLACE_HOOK;
 	} while (place != marked &&
 		 !peal_cas_relaxed_dev(
 			 &peali_entry(w, PEAL_ACTOR_INDEX(actor))->place, place,

@@ -166,6 +166,7 @@ enum peali_sim_fault {
 	PEALI_FAULT_TORN_TICKET, /* two producers can have the same slot */
 	PEALI_FAULT_TWO_TELL, /* an end is told by all who know of it */
 	PEALI_FAULT_SAME_ADDRESS, /* who has a room next has its address, too */
+	PEALI_FAULT_EARLY_LEAVE, /* a worker ends before others' exits have run */
 	PEALI_FAULT_TWO_ANSWER, /* an ask is ended by all who want to */
 	PEALI_FAULT_TORN_LIMIT, /* two who tell can be counted as one */
 	PEALI_FAULT_OVERTAKES, /* what goes on to a moved actor takes a short cut */

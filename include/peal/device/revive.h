@@ -54,6 +54,12 @@ peali_revive_it(struct peal_worker *w, struct peal_actor_entry *entry)
 			return PEALI_STAYS;
 		}
 	}
+	if (PEAL_PLACE_IS_EXIT(place))
+		return PEAL_REASON_NO_ACTOR;
+	if (PEAL_PLACE_IS_INIT(place)) { /* take.h knows it from now on */
+		w->state->aside = 0;
+		return PEALI_STAYS;
+	}
 	if (!peali_is_cared_for(w, w->message.header.actor))
 		return PEAL_REASON_DOWN; /* it has failed: peali_fail_alone */
 	member =
@@ -62,7 +68,9 @@ peali_revive_it(struct peal_worker *w, struct peal_actor_entry *entry)
 		return PEAL_REASON_DOWN;
 	/* First of all: who marks it from now on means its new state. */
 	peal_store_relaxed_dev(&entry->place,
-			       place & ~(uint64_t)PEAL_PLACE_MARK);
+			       peali_has_hooks(w, place) ?
+				       place | PEAL_PLACE_HOOK :
+				       place & ~(uint64_t)PEAL_PLACE_MARK);
 	/* Who gave up meanwhile may have found the mark still there. */
 	if (peali_is_down(w, member)) {
 		peali_mark(w, w->message.header.actor);
@@ -100,6 +108,8 @@ static PEAL_DEV PEAL_UNUSED inline uint32_t peali_revive(struct peal_worker *w)
 		peal_copy_lanes(w, state, (const void *)(uintptr_t)care->init,
 				care->init_bytes);
 	peal_sync(w);
+	if (peal_is_leader(w) && w->params->hooks)
+		peali_hooks_due(w, index, index);
 	return PEALI_REVIVED;
 }
 

@@ -2,7 +2,7 @@
 #ifndef PEAL_DEVICE_SPAWN_H
 #define PEAL_DEVICE_SPAWN_H
 
-#include <peal/device/room.h>
+#include <peal/device/hook.h>
 
 /*
  * Actors that handlers make, on their own worker, in a kernel that was launched
@@ -31,7 +31,8 @@ peali_spawn_ports(const struct peal_worker *w,
 	entry = peali_entry(w, index);
 	place = peal_load_relaxed_dev(&entry->place);
 	if (!PEAL_PLACE_IS_OF(place, ports_of) ||
-	    PEAL_PLACE_WORKER(place) != w->index || PEAL_PLACE_IS_MOVED(place))
+	    PEAL_PLACE_WORKER(place) != w->index ||
+	    PEAL_PLACE_IS_MOVED(place) || PEAL_PLACE_IS_EXIT(place))
 		return PEAL_ENOENT;
 	if (entry->shares & PEAL_SHARES) {
 		index = PEAL_ACTOR_INDEX(entry->shares);
@@ -95,16 +96,22 @@ peali_spawn_begin(struct peal_worker *w, uint32_t handler, uint64_t init_bytes,
 	       index;
 }
 
-/* Its state is there: from now on it has messages. Others read nothing but this
+/* Its state is there: from now on, or from its init on, it has messages. Others read nothing but this
  * word. */
 static PEAL_DEV PEAL_UNUSED inline void
 peali_spawn_end(struct peal_worker *w, uint32_t actor, uint32_t handler)
 {
 	struct peal_actor_entry *entry =
 		peali_entry(w, PEAL_ACTOR_INDEX(actor));
+	uint64_t place = PEAL_PLACE(actor, w->index, handler);
+	int hooks = peali_has_hooks(w, place);
 
-	peal_store_relaxed_dev(&entry->place,
-			       PEAL_PLACE(actor, w->index, handler));
+	if (hooks)
+		place |= PEAL_PLACE_MARK | PEAL_PLACE_HOOK;
+	peal_store_relaxed_dev(&entry->place, place);
+	if (hooks)
+		peali_hooks_due(w, PEAL_ACTOR_INDEX(actor),
+				PEAL_ACTOR_INDEX(actor));
 	peali_room_say(w, actor, handler,
 		       entry->shares ? 1 + PEAL_ACTOR_INDEX(entry->shares) : 0);
 	peal_store_relaxed_sys(&w->status->spawned, ++w->state->spawned);
@@ -168,6 +175,7 @@ static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
 peali_spawn_retire(struct peal_worker *w, uint32_t actor)
 {
 	uint32_t index = PEAL_ACTOR_INDEX(actor);
+	uint64_t place;
 	int result;
 
 	if (!w->params->spawn_rooms)
@@ -175,6 +183,13 @@ peali_spawn_retire(struct peal_worker *w, uint32_t actor)
 	if (!peali_is_room(w, index))
 		return PEAL_EINVAL;
 	peali_room_settle(w);
+	place = peal_load_relaxed_dev(&peali_entry(w, index)->place);
+	if (PEAL_PLACE_IS_OF(place, actor) && peali_has_hooks(w, place)) {
+		if (PEAL_PLACE_IS_EXIT(place))
+			return PEAL_ENOENT;
+		if (peali_exit_due(w, index))
+			return 0;
+	}
 	result = peali_room_end(w, actor);
 	if (result)
 		return result;

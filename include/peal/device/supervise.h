@@ -187,12 +187,15 @@ static PEAL_DEV PEAL_INLINE int peali_is_cared_for(const struct peal_worker *w,
 }
 
 /* Whether an actor without a supervisor ends by a failure: where there are
- * monitors, unless it handles a pool's messages, which others then had to. */
+ * monitors, unless it handles a pool's messages, which others then had to; and by
+ * that of its init. */
 static PEAL_DEV PEAL_UNUSED inline int
 peali_ends_by_failure(const struct peal_worker *w, uint32_t actor)
 {
 	uint32_t i;
 
+	if (peal_is_init(w))
+		return 1;
 	for (i = 0; i < peali_pools(w); i++)
 		if (w->pools[i].set && w->pools[i].member == 1 + actor)
 			return 0;
@@ -207,19 +210,25 @@ static PEAL_DEV PEAL_INLINE int peali_note_failure(struct peal_worker *w,
 	struct peal_worker_state *s = w->state;
 	uint32_t actor = w->message.header.actor;
 
-	if (!peali_is_cared_for(w, actor) && !peali_ends_by_failure(w, actor))
+	if (peal_is_exit(w) ||
+	    (!peali_is_cared_for(w, actor) && !peali_ends_by_failure(w, actor)))
 		return 0;
 	s->failure = (uint64_t)(uint32_t)error << 32 | actor;
 	s->burst = 0;
 	return 1;
 }
 
-/* The message in hand is dead: its handler has returned an error. */
+/* The message in hand is dead: its handler has returned an error. An init or an
+ * exit is over. */
 static PEAL_DEV PEAL_UNUSED inline void
 peali_fail_message(struct peal_worker *w, int error)
 {
 	struct peal_link_consumer *c = 0;
 
+	if (w->state->mail == PEALI_HOOK) {
+		peali_hook_over(w);
+		return;
+	}
 	if (!w->state->mail)
 		c = &w->inputs[w->message.input].link;
 	peali_dead_letter(w, c, PEAL_REASON_HANDLER, error);

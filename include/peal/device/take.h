@@ -5,6 +5,7 @@
 #include <peal/device/cluster.h>
 #include <peal/device/forward.h>
 #include <peal/device/rank.h>
+#include <peal/device/take_hook.h>
 #include <peal/device/take_pool.h>
 
 /*
@@ -94,6 +95,8 @@ peali_input_odd(struct peal_worker *w, struct peal_input *in, int result)
 	if (result == PEAL_EAGAIN && !(in->flags & PEAL_INPUT_LAST))
 		return 0;
 	if (!result) {
+		if (peali_hook_holds(w))
+			return 0;
 		pool = peali_pool_index(w, w->message.header.actor);
 		if (pool >= 0)
 			return peali_input_pool(w, in, (uint32_t)pool);
@@ -161,6 +164,8 @@ static PEAL_DEV PEAL_INLINE int peali_mail_dead(struct peal_worker *w,
 static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
 peali_mail_odd(struct peal_worker *w)
 {
+	if (peali_hook_holds(w))
+		return 0;
 	return peali_away_fits(w) < 0 ?
 		       peali_mail_dead(w, PEAL_REASON_NO_ACTOR) :
 		       0;
@@ -237,6 +242,10 @@ static PEAL_DEV PEAL_INLINE void peali_mail_done(struct peal_worker *w,
 {
 	struct peal_worker_state *s = w->state;
 
+	if (PEAL_UNLIKELY(s->mail == PEALI_HOOK)) {
+		peali_hook_over(w);
+		return;
+	}
 	if (!PEAL_USES_POOLS || PEAL_LIKELY(s->mail == 1))
 		peali_mail_over(w);
 	else

@@ -126,7 +126,8 @@ struct peal_worker_state {
 	uint32_t since_look; /* turns since then */
 	uint32_t ended; /* inputs that have had their END */
 	uint32_t mail; /* 1: the message in hand is from the mailbox; 2 and
-			* more: from a pool; 0: from an input */
+			* more: from a pool; PEALI_HOOK: none at all; 0: from
+			* an input */
 	uint32_t mails; /* taken from the mailbox in a row */
 	uint32_t drained; /* said in the status */
 	uint32_t suspended; /* as the phase in the status says */
@@ -157,6 +158,16 @@ struct peal_worker_state {
 	uint32_t rooms_used; /* those from there on never were */
 	uint32_t room_first, room_last; /* 1 + the entries of those that are
 					 * free again, in line; 0 */
+	/* of inits and exits that are due, see hook.h */
+	uint64_t hooks; /* 1: there may be some. Others look at it */
+	uint64_t hook_blocked; /* what one of them waits for, as `blocked` */
+	uint64_t inits, exits; /* that have run */
+	uint32_t hook_at, hook_to; /* entries that this round has yet to see */
+	uint32_t hook_first, hook_last; /* 1 + those that it leaves for the next
+					 * one, from and to; 0: none */
+	uint32_t hook_tried; /* 1: it is the turn of others */
+	uint32_t hook_may; /* 1: since the last wait none has had no room */
+	uint32_t exiting; /* 1: the kernel ends: all exits have been made due */
 	/* of its mailbox, and of that of high priority: */
 	uint64_t mail_cleared[2]; /* 1 + the number of the message that counts
 				   * for its actor's limit no more */
@@ -310,7 +321,9 @@ static PEAL_DEV PEAL_INLINE void peali_say_hand(struct peal_worker *w,
 /* Says what was done so far, and that no handler runs. */
 static PEAL_DEV PEAL_UNUSED inline void peali_say_done(struct peal_worker *w)
 {
-	peal_store_relaxed_sys(&w->status->handled, w->state->handled);
+	peal_store_relaxed_sys(&w->status->handled, w->state->handled -
+							    w->state->inits -
+							    w->state->exits);
 	peal_store_relaxed_sys(&w->status->emitted, w->state->emitted);
 	peal_store_relaxed_sys(&w->status->mail_dead, w->state->mail_dead);
 	peali_store_count(&w->status->mail_done, w->state->mail_done);

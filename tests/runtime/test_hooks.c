@@ -1,0 +1,628 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Inits and exits: each runs once, the init before all messages, the exit behind
+ * them; what they tell and emit arrives; who fails, moves, waits or is stopped in
+ * the middle.
+ */
+#include "runtime/both_lanes.h"
+#include "runtime/hooks.h"
+
+PEAL_DECLARE_PROGRAM(hooks);
+
+/* A kernel whose worker 0 has an actor that says to an endpoint what it is told. */
+struct house {
+	struct peal_runtime *rt;
+	struct peal_endpoint *e;
+	struct peal_kernel *k;
+	uint64_t teller;
+};
+
+static struct house open_with(struct peal_runtime *rt,
+			      struct peal_kernel_options o, int listens)
+{
+	struct peal_link_options large = { .capacity = 1024 };
+	struct house h = { .rt = rt };
+
+	h.e = harness_endpoint(rt);
+	o.size = sizeof(o);
+	o.lanes = lanes;
+	if (!o.mailbox_slots)
+		o.mailbox_slots = 256;
+	CHECK_OK(peal_kernel_launch(rt, 0, &peal_program_hooks, &o, &h.k));
+	h.teller = harness_spawn(h.k, "teller", 0);
+	if (listens)
+		harness_to(rt, h.teller, h.e, large);
+	return h;
+}
+
+static struct house house_open(uint32_t workers)
+{
+	struct peal_kernel_options o = {
+		.workers = workers,
+		.spawn_rooms = 4,
+		.spawn_state_bytes = sizeof(struct hooks_state),
+		.max_monitors = 8,
+		.max_supervisors = 2,
+		.max_actors = 4096,
+	};
+
+	return open_with(harness_open(2, ""), o, 1);
+}
+
+static struct peal_kernel_info info_of(const struct house *h)
+{
+	struct peal_kernel_info info;
+
+	CHECK_OK(peal_kernel_info(h->k, &info));
+	return info;
+}
+
+static int try_guest(const struct house *h, const char *handler, uint32_t id,
+		     uint32_t wish, struct peal_actor_options o,
+		     uint64_t *address_out)
+{
+	uint32_t init[3] = { id, 1 + (uint32_t)h->teller, wish };
+
+	o.size = sizeof(o);
+	o.init = init;
+	o.init_bytes = sizeof(init);
+	return peal_actor_spawn(h->k, handler, &o, address_out);
+}
+
+static uint64_t guest(const struct house *h, uint32_t id, uint32_t worker,
+		      uint32_t wish)
+{
+	struct peal_actor_options o = { .worker = 1 + worker };
+	uint64_t address;
+
+	CHECK_OK(try_guest(h, "guest", id, wish, o, &address));
+	return address;
+}
+
+/* Who says so next, and what it has counted. */
+static void hear(const struct house *h, uint16_t type, uint32_t id,
+		 uint32_t messages)
+{
+	struct peal_received r;
+	uint64_t message = 0;
+
+	CHECK_OK(peal_receive(h->e, &message, sizeof(message), &r, PATIENCE));
+	CHECK_EQ(r.type, type);
+	CHECK_EQ((uint32_t)message, id);
+	CHECK_EQ(message >> 32, messages);
+}
+
+static void hear_nothing(const struct house *h)
+{
+	struct peal_received r;
+	uint64_t message;
+
+	CHECK(peal_receive(h->e, &message, sizeof(message), &r, 0) < 0);
+}
+
+static struct peal_link *link_to(const struct house *h, uint64_t actor)
+{
+	struct peal_link_options none = { .capacity = 0 };
+	static uint32_t port;
+
+	return harness_from(h->rt, h->e, port++ % 64, actor, none);
+}
+
+static void end(const struct house *h, struct peal_link *link)
+{
+	CHECK_OK(peal_send_end(h->e, harness_info(link).from_port, PATIENCE));
+}
+
+static void say(const struct house *h, struct peal_link *link, uint16_t type)
+{
+	uint64_t nothing = 0;
+
+	CHECK_OK(peal_send(h->e, harness_info(link).from_port, type, &nothing,
+			   sizeof(nothing), PATIENCE));
+}
+
+static struct hooks_state state_of(const struct house *h, uint64_t actor)
+{
+	struct hooks_state state;
+
+	harness_conserved(h->rt);
+	CHECK_OK(peal_kernel_suspend(h->k, PATIENCE));
+	CHECK_OK(peal_actor_state(h->rt, actor, &state, sizeof(state)));
+	CHECK_OK(peal_kernel_resume(h->k));
+	return state;
+}
+
+/* So many ran, so many handler runs failed, and all is conserved. */
+static void house_close(struct house *h, uint64_t inits, uint64_t exits,
+			uint64_t failed)
+{
+	harness_conserved(h->rt);
+	EVENTUALLY(info_of(h).told == info_of(h).mail_done);
+	CHECK_EQ(info_of(h).inits, inits);
+	CHECK_EQ(info_of(h).exits, exits);
+	CHECK_EQ(info_of(h).failed, failed);
+	hear_nothing(h);
+	CHECK_OK(peal_runtime_shutdown(h->rt));
+}
+
+/* ---- begin and end ---------------------------------------------------------------- */
+
+PEAL_TEST(an_init_runs_without_a_message_and_an_exit_before_the_retire_returns)
+{
+	struct house h = house_open(2);
+	struct peal_monitor_options o = { .size = sizeof(o) };
+	struct peal_endpoint *ear = harness_endpoint(h.rt);
+	struct peal_link *link;
+	struct peal_received r;
+	struct peal_down down;
+	uint64_t actor = guest(&h, 7, 1, 0);
+
+	hear(&h, HOOKS_BEGUN, 7, 0);
+	CHECK_OK(
+		peal_monitor(h.k, peal_endpoint_address(ear), actor, &o, NULL));
+	link = link_to(&h, actor);
+	say(&h, link, HOOKS_COUNT);
+	say(&h, link, HOOKS_COUNT);
+	harness_delivered(link, 2);
+	CHECK_EQ(state_of(&h, actor).odd, 0);
+	CHECK_EQ(info_of(&h).exits, 0);
+	CHECK_OK(peal_link_destroy(link));
+	CHECK_OK(peal_actor_retire(h.rt, actor));
+	CHECK_EQ(info_of(&h).exits, 1);
+	hear(&h, HOOKS_ENDED, 7, 2);
+	CHECK_OK(peal_receive(ear, &down, sizeof(down), &r, PATIENCE));
+	CHECK_EQ(down.reason, PEAL_DOWN_RETIRED);
+	CHECK_EQ(peal_actor_retire(h.rt, actor), PEAL_ENOENT);
+	/* neither is a message: 2, and what the teller had */
+	EVENTUALLY(info_of(&h).handled == 4);
+	house_close(&h, 1, 1, 0);
+}
+
+PEAL_TEST(thousands_that_are_made_and_ended_at_once_have_theirs_each)
+{
+	enum { N = 3000 };
+	static uint64_t actor[N];
+	struct house h = house_open(2);
+	struct peal_actor_options o = { .size = sizeof(o) };
+	uint32_t init[3] = { 0, 0, 0 }, i;
+	struct hooks_state state;
+
+	o.init = init;
+	o.init_bytes = sizeof(init);
+	CHECK_OK(peal_actor_spawn_many(h.k, "guest", &o, N, actor));
+	EVENTUALLY(info_of(&h).inits == N);
+	CHECK_OK(peal_kernel_suspend(h.k, PATIENCE));
+	for (i = 0; i < N; i++) {
+		CHECK_OK(peal_actor_state(h.rt, actor[i], &state,
+					  sizeof(state)));
+		CHECK_EQ(state.inits, 1);
+		CHECK_EQ(state.messages + state.exits, 0);
+	}
+	CHECK_OK(peal_kernel_resume(h.k));
+	CHECK_OK(peal_actor_retire_many(h.rt, actor, N));
+	CHECK_EQ(info_of(&h).exits, N);
+	CHECK_EQ(info_of(&h).actors, 1);
+	house_close(&h, N, N, 0);
+}
+
+PEAL_TEST(a_handler_without_hooks_runs_for_messages_alone)
+{
+	struct house h = house_open(1);
+	struct peal_actor_options o = { .worker = 1 };
+	struct peal_link *link;
+	uint64_t actor;
+
+	CHECK_OK(try_guest(&h, "plain", 1, 0, o, &actor));
+	link = link_to(&h, actor);
+	say(&h, link, HOOKS_COUNT);
+	harness_delivered(link, 1);
+	CHECK_EQ(state_of(&h, actor).messages, 1);
+	CHECK_EQ(state_of(&h, actor).inits, 0);
+	CHECK_OK(peal_link_destroy(link));
+	CHECK_OK(peal_actor_retire(h.rt, actor));
+	house_close(&h, 0, 0, 0);
+}
+
+/* ---- made by handlers ---------------------------------------------------------------- */
+
+static struct hooks_order obey(const struct house *h, struct peal_link *link,
+			       uint16_t type, struct hooks_order o)
+{
+	CHECK_OK(peal_send(h->e, harness_info(link).from_port, type, &o,
+			   sizeof(o), PATIENCE));
+	return o;
+}
+
+static struct hooks_order answer(const struct house *h, uint16_t type)
+{
+	struct hooks_order o;
+	struct peal_received r;
+
+	CHECK_OK(peal_receive(h->e, &o, sizeof(o), &r, PATIENCE));
+	CHECK_EQ(r.type, type);
+	CHECK_OK(o.result);
+	return o;
+}
+
+PEAL_TEST(
+	who_is_told_at_once_has_its_init_first_and_its_room_is_free_after_the_exit)
+{
+	struct house h = house_open(1);
+	struct peal_link_options none = { .capacity = 0 };
+	uint64_t maker = harness_spawn(h.k, "maker", 0), actor;
+	struct hooks_order o = { .n = 1, .teller = 1 + (uint32_t)h.teller };
+	struct peal_endpoint *ears = h.e;
+	struct peal_link *link = link_to(&h, maker), *by;
+	uint32_t i;
+
+	h.e = harness_endpoint(h.rt); /* for the maker's answers */
+	harness_to(h.rt, maker, h.e, none);
+	for (i = 0; i < 9; i++) { /* there are 4 rooms */
+		struct house to = h, from = h;
+
+		to.e = ears;
+		obey(&to, link, HOOKS_MAKE, o);
+		actor = (maker >> 32 << 32) | answer(&from, HOOKS_MAKE).actor;
+		hear(&to, HOOKS_BEGUN, 0, 0);
+		EVENTUALLY(info_of(&h).told == info_of(&h).mail_done);
+		CHECK_EQ(state_of(&h, actor).messages, 1);
+		CHECK_EQ(state_of(&h, actor).odd, 0);
+		if (i % 3 == 0) {
+			o.actor = (uint32_t)actor;
+			obey(&to, link, HOOKS_END, o);
+			answer(&from, HOOKS_END);
+		} else if (i % 3 == 1) {
+			CHECK_OK(peal_actor_retire(h.rt, actor));
+		} else {
+			uint64_t nothing = 0;
+
+			by = link;
+			CHECK_OK(peal_send_to(ears, harness_info(by).from_port,
+					      actor, HOOKS_LEAVE, &nothing, 8,
+					      PATIENCE));
+			CHECK_OK(peal_send_to(ears, harness_info(by).from_port,
+					      actor, HOOKS_COUNT, &nothing, 8,
+					      PATIENCE));
+		}
+		hear(&to, HOOKS_ENDED, 0, i % 3 == 2 ? 2 : 1);
+		EVENTUALLY(info_of(&h).retired == i + 1);
+	}
+	EVENTUALLY(harness_info(link).queued == 0);
+	CHECK_EQ(harness_info(link).dead[PEAL_REASON_NO_ACTOR], 3);
+	h.e = ears;
+	house_close(&h, 9, 9, 0);
+}
+
+PEAL_TEST(who_ends_itself_in_its_init_has_its_exit_and_no_message)
+{
+	struct house h = house_open(1);
+	struct peal_link_options none = { .capacity = 0 };
+	uint64_t maker = harness_spawn(h.k, "maker", 0);
+	struct hooks_order o = { .n = 3,
+				 .teller = 1 + (uint32_t)h.teller,
+				 .wish = HOOKS_MEETS };
+	struct peal_link *link = link_to(&h, maker);
+	struct house from = h;
+	uint32_t i;
+
+	from.e = harness_endpoint(h.rt);
+	harness_to(h.rt, maker, from.e, none);
+	obey(&h, link, HOOKS_MAKE, o);
+	CHECK_EQ(answer(&from, HOOKS_MAKE).n, 3);
+	for (i = 0; i < 3; i++)
+		hear(&h, HOOKS_BEGUN, i, 0);
+	for (i = 0; i < 3; i++)
+		hear(&h, HOOKS_ENDED, i, 0);
+	EVENTUALLY(info_of(&h).mail_dead == 3);
+	CHECK_EQ(info_of(&h).retired, 3);
+	house_close(&h, 3, 3, 0);
+}
+
+/* ---- failures ---------------------------------------------------------------------- */
+
+PEAL_TEST(who_fails_in_its_init_is_over)
+{
+	struct peal_kernel_options o = { .workers = 1 }; /* no monitors */
+	struct house h = open_with(harness_open(1, ""), o, 1);
+	uint64_t actor = guest(&h, 3, 0, HOOKS_FAILS_INIT);
+	struct peal_link *link;
+
+	hear(&h, HOOKS_BEGUN, 3, 0);
+	link = link_to(&h, actor);
+	say(&h, link, HOOKS_COUNT);
+	EVENTUALLY(harness_info(link).dead[PEAL_REASON_DOWN] == 1);
+	CHECK_OK(peal_link_destroy(link));
+	CHECK_OK(peal_actor_retire(h.rt, actor)); /* without an exit */
+	house_close(&h, 1, 0, 1);
+}
+
+PEAL_TEST(who_begins_anew_has_its_init_again_and_no_exit)
+{
+	struct house h = house_open(1);
+	struct peal_supervisor_options so = { .size = sizeof(so),
+					      .strategy = PEAL_ONE_FOR_ONE,
+					      .restarts = 3,
+					      .period_ns = 60 * SECOND };
+	struct peal_supervisor *s;
+	struct peal_actor_options o = { .worker = 1 };
+	struct peal_link *link;
+	uint64_t actor;
+
+	CHECK_OK(peal_supervisor_create(h.k, &so, &s));
+	o.supervisor = s;
+	CHECK_OK(try_guest(&h, "guest", 4, 0, o, &actor));
+	hear(&h, HOOKS_BEGUN, 4, 0);
+	link = link_to(&h, actor);
+	say(&h, link, HOOKS_COUNT);
+	say(&h, link, HOOKS_FAIL);
+	say(&h, link, HOOKS_COUNT);
+	hear(&h, HOOKS_BEGUN, 4, 0);
+	EVENTUALLY(harness_info(link).queued == 0);
+	CHECK_EQ(state_of(&h, actor).inits, 1); /* of its new state */
+	CHECK_EQ(state_of(&h, actor).messages, 1);
+	CHECK_EQ(state_of(&h, actor).odd, 0);
+	CHECK_OK(peal_link_destroy(link));
+	CHECK_OK(peal_actor_retire(h.rt, actor));
+	hear(&h, HOOKS_ENDED, 4, 1);
+	house_close(&h, 2, 1, 1);
+}
+
+PEAL_TEST(whose_init_fails_again_and_again_is_given_up)
+{
+	struct house h = house_open(1);
+	struct peal_supervisor_options so = { .size = sizeof(so),
+					      .strategy = PEAL_ONE_FOR_ONE,
+					      .restarts = 2,
+					      .period_ns = 60 * SECOND };
+	struct peal_supervisor_info info;
+	struct peal_supervisor *s;
+	struct peal_actor_options o = { .worker = 1 };
+	struct peal_link *link;
+	uint64_t actor;
+	int i;
+
+	CHECK_OK(peal_supervisor_create(h.k, &so, &s));
+	o.supervisor = s;
+	CHECK_OK(try_guest(&h, "guest", 5, HOOKS_FAILS_INIT, o, &actor));
+	link = link_to(&h, actor);
+	say(&h, link, HOOKS_COUNT); /* it waits for an init that succeeds */
+	for (i = 0; i < 3; i++)
+		hear(&h, HOOKS_BEGUN, 5, 0);
+	EVENTUALLY(harness_info(link).dead[PEAL_REASON_DOWN] == 1);
+	CHECK_OK(peal_supervisor_info(s, &info));
+	CHECK(info.given_up);
+	house_close(&h, 3, 0, 3);
+}
+
+PEAL_TEST(who_fails_in_its_exit_is_gone_all_the_same)
+{
+	struct house h = house_open(1);
+	struct peal_supervisor_options so = { .size = sizeof(so),
+					      .strategy = PEAL_ONE_FOR_ALL,
+					      .restarts = 1,
+					      .period_ns = 60 * SECOND };
+	struct peal_supervisor_info info;
+	struct peal_supervisor *s;
+	struct peal_actor_options o = { .worker = 1 };
+	uint64_t actor;
+	uint32_t i;
+
+	CHECK_OK(peal_supervisor_create(h.k, &so, &s));
+	o.supervisor = s;
+	for (i = 0; i < 3; i++) {
+		CHECK_OK(
+			try_guest(&h, "guest", i, HOOKS_FAILS_EXIT, o, &actor));
+		hear(&h, HOOKS_BEGUN, i, 0);
+		CHECK_OK(peal_actor_retire(h.rt, actor));
+		hear(&h, HOOKS_ENDED, i, 0);
+	}
+	CHECK_OK(peal_supervisor_info(s, &info)); /* it is no failure to it */
+	CHECK_EQ(info.failures, 0);
+	CHECK_EQ(info.given_up, 0);
+	CHECK_EQ(info_of(&h).actors, 1);
+	house_close(&h, 3, 3, 3);
+}
+
+/* ---- room ------------------------------------------------------------------------ */
+
+/* The teller has nobody to say it to: its worker's mailbox fills up. */
+PEAL_TEST(hooks_wait_for_room_and_nobody_else_does)
+{
+	struct peal_kernel_options ko = { .mailbox_slots = 32,
+					  .max_actors = 128,
+					  .max_monitors = 4 };
+	struct house h = open_with(harness_open_hasty(1), ko, 0);
+	struct peal_link_options none = { .capacity = 0 };
+	struct peal_actor_options o = { .worker = 1 };
+	struct peal_monitor_options mo = { .size = sizeof(mo) };
+	struct peal_worker_info worker;
+	uint64_t plain, actor[64], i, waits = 0, begun;
+	struct peal_link *link, *first;
+
+	for (i = 0; i < 64; i++)
+		actor[i] = guest(&h, (uint32_t)i, 0, 0);
+	EVENTUALLY(!peal_worker_info(h.k, 0, &worker) &&
+		   worker.blocked_actor >= 0);
+	/* the mailbox waits for the teller's port, and the inits for it */
+	begun = info_of(&h).inits;
+	CHECK(begun > 0 && begun < 64);
+	CHECK_OK(try_guest(&h, "plain", 1, 0, o, &plain));
+	link = link_to(&h, plain);
+	say(&h, link, HOOKS_COUNT);
+	harness_delivered(link, 1);
+	/* who waits for its init has not failed */
+	CHECK_OK(peal_monitor(h.k, peal_endpoint_address(h.e), actor[63], &mo,
+			      NULL));
+	first = link_to(&h, actor[63]);
+	say(&h, first, HOOKS_COUNT);
+	/* who had its init can only end with what it has to tell */
+	CHECK_FAILS(peal_actor_retire(h.rt, actor[0]), PEAL_EAGAIN,
+		    "wait for room");
+	CHECK_EQ(info_of(&h).exits, 0);
+	harness_to(h.rt, h.teller, h.e, none);
+	for (i = 0; i < 65; i++) {
+		struct peal_received r;
+		uint64_t message;
+
+		CHECK_OK(peal_receive(h.e, &message, sizeof(message), &r,
+				      PATIENCE));
+		CHECK(!r.down);
+		waits += r.type == HOOKS_ENDED;
+	}
+	CHECK_EQ(waits, 1);
+	EVENTUALLY(info_of(&h).inits == 64);
+	harness_delivered(first, 1);
+	CHECK_EQ(state_of(&h, actor[63]).odd, 0);
+	CHECK_EQ(info_of(&h).actors, 66);
+	CHECK_OK(peal_actor_retire(h.rt, actor[0])); /* it has ended since */
+	CHECK_EQ(info_of(&h).actors, 65);
+	house_close(&h, 64, 1, 0);
+}
+
+PEAL_TEST(an_init_has_no_port_yet_and_an_exit_emits)
+{
+	struct house h = house_open(1);
+	struct peal_link_options none = { .capacity = 0 };
+	struct peal_actor_options o = { .worker = 1 };
+	struct peal_link *link;
+	uint64_t actor;
+
+	CHECK_OK(try_guest(&h, "singer", 8, 0, o, &actor));
+	EVENTUALLY(info_of(&h).inits == 1);
+	CHECK_EQ(state_of(&h, actor).emitted, PEAL_ENOTCONN);
+	harness_to(h.rt, actor, h.e, none);
+	link = link_to(&h, actor);
+	say(&h, link, HOOKS_COUNT);
+	hear(&h, HOOKS_COUNT, 8, 1);
+	end(&h, link);
+	CHECK_OK(peal_kernel_drain(h.k, PATIENCE));
+	hear(&h, HOOKS_ENDED, 8, 1);
+	house_close(&h, 1, 1, 0);
+}
+
+/* ---- the kernel's end ------------------------------------------------------------- */
+
+PEAL_TEST(a_drain_runs_exits_behind_all_messages_and_handles_what_they_tell)
+{
+	enum { N = 100, EACH = 20 };
+	struct house h = house_open(3);
+	uint64_t actor[N], seen[N] = { 0 };
+	struct peal_link *link[8];
+	struct peal_received r;
+	uint64_t message;
+	uint32_t i, j;
+
+	for (i = 0; i < N; i++)
+		actor[i] = guest(&h, i, i % 3, 0);
+	for (i = 0; i < N; i++)
+		CHECK_OK(peal_receive(h.e, &message, sizeof(message), &r,
+				      PATIENCE));
+	for (i = 0; i < 8; i++)
+		link[i] = link_to(&h, actor[i]);
+	for (j = 0; j < EACH; j++)
+		for (i = 0; i < 8; i++)
+			say(&h, link[i], HOOKS_COUNT);
+	for (i = 0; i < 8; i++)
+		end(&h, link[i]);
+	CHECK_OK(peal_kernel_drain(h.k, PATIENCE));
+	for (i = 0; i < N; i++) {
+		CHECK_OK(peal_receive(h.e, &message, sizeof(message), &r,
+				      PATIENCE));
+		CHECK_EQ(r.type, HOOKS_ENDED);
+		CHECK((uint32_t)message < N && !seen[(uint32_t)message]++);
+		CHECK_EQ(message >> 32, (uint32_t)message < 8 ? EACH : 0);
+	}
+	CHECK_EQ(info_of(&h).state, PEAL_KERNEL_STOPPED);
+	house_close(&h, N, N, 0);
+}
+
+PEAL_TEST(a_kernel_that_ends_with_its_inputs_runs_exits)
+{
+	struct peal_kernel_options o = { .end_with_inputs = 1, .workers = 2 };
+	struct house h = open_with(harness_open(1, ""), o, 1);
+	uint64_t actor = guest(&h, 9, 1, 0);
+	struct peal_link *link;
+
+	hear(&h, HOOKS_BEGUN, 9, 0);
+	link = link_to(&h, actor);
+	say(&h, link, HOOKS_COUNT);
+	end(&h, link);
+	hear(&h, HOOKS_ENDED, 9, 1);
+	CHECK_OK(peal_kernel_wait(h.k, PATIENCE));
+	house_close(&h, 1, 1, 0);
+}
+
+PEAL_TEST(a_stop_runs_none)
+{
+	struct house h = house_open(1);
+
+	guest(&h, 1, 0, 0);
+	hear(&h, HOOKS_BEGUN, 1, 0);
+	CHECK_OK(peal_kernel_stop(h.k, PATIENCE));
+	house_close(&h, 1, 0, 0);
+}
+
+/* ---- moving ------------------------------------------------------------------------ */
+
+PEAL_TEST(who_moves_has_neither_and_its_exit_where_it_lives)
+{
+	struct house h = house_open(2);
+	struct peal_migrate_options o = { .size = sizeof(o), .worker = 2 };
+	uint64_t actor = guest(&h, 2, 0, 0), other = guest(&h, 3, 0, 0), now;
+
+	hear(&h, HOOKS_BEGUN, 2, 0);
+	hear(&h, HOOKS_BEGUN, 3, 0);
+	CHECK_OK(peal_actor_migrate(h.rt, actor, &o, &now));
+	CHECK_OK(peal_actor_migrate(h.rt, other, &o, &now));
+	CHECK_EQ(info_of(&h).exits, 0);
+	CHECK_OK(peal_actor_retire(h.rt, actor));
+	CHECK_EQ(info_of(&h).exits, 1);
+	hear(&h, HOOKS_ENDED, 2, 0);
+	CHECK_OK(peal_kernel_drain(h.k, PATIENCE));
+	hear(&h, HOOKS_ENDED, 3, 0);
+	house_close(&h, 2, 2, 0);
+}
+
+PEAL_TEST(who_waits_for_its_init_does_not_move)
+{
+	struct peal_kernel_options ko = { .mailbox_slots = 32,
+					  .max_actors = 128,
+					  .workers = 2 };
+	struct house h = open_with(harness_open(1, ""), ko, 0);
+	struct peal_link_options none = { .capacity = 0 };
+	struct peal_migrate_options o = { .size = sizeof(o), .worker = 2 };
+	struct peal_worker_info worker;
+	uint64_t actor = 0, now;
+	uint32_t i;
+
+	for (i = 0; i < 64; i++)
+		actor = guest(&h, i, 0, 0);
+	EVENTUALLY(!peal_worker_info(h.k, 0, &worker) &&
+		   worker.blocked_actor >= 0);
+	CHECK_FAILS(peal_actor_migrate(h.rt, actor, &o, &now), PEAL_EAGAIN,
+		    "or for its init");
+	CHECK_OK(peal_actor_retire(h.rt, actor)); /* that had none: no exit */
+	harness_to(h.rt, h.teller, h.e, none);
+	for (i = 0; i < 63; i++)
+		hear(&h, HOOKS_BEGUN, i, 0);
+	house_close(&h, 63, 0, 0);
+}
+
+PEAL_TEST_MAIN(
+	RUN_LANES(
+		an_init_runs_without_a_message_and_an_exit_before_the_retire_returns);
+	RUN_LANES(thousands_that_are_made_and_ended_at_once_have_theirs_each);
+	RUN_LANES(a_handler_without_hooks_runs_for_messages_alone); RUN_LANES(
+		who_is_told_at_once_has_its_init_first_and_its_room_is_free_after_the_exit);
+	RUN_LANES(who_ends_itself_in_its_init_has_its_exit_and_no_message);
+	RUN_LANES(who_fails_in_its_init_is_over);
+	RUN_LANES(who_begins_anew_has_its_init_again_and_no_exit);
+	RUN_LANES(whose_init_fails_again_and_again_is_given_up);
+	RUN_LANES(who_fails_in_its_exit_is_gone_all_the_same);
+	RUN_LANES(hooks_wait_for_room_and_nobody_else_does);
+	RUN_LANES(an_init_has_no_port_yet_and_an_exit_emits); RUN_LANES(
+		a_drain_runs_exits_behind_all_messages_and_handles_what_they_tell);
+	RUN_LANES(a_kernel_that_ends_with_its_inputs_runs_exits);
+	RUN_LANES(a_stop_runs_none);
+	RUN_LANES(who_moves_has_neither_and_its_exit_where_it_lives);
+	RUN_LANES(who_waits_for_its_init_does_not_move);)
