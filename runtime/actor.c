@@ -264,6 +264,7 @@ static void enrol(struct crew *c, uint64_t *addresses_out)
 		k->actors[c->index[i]].mailbox_limit =
 			c->options->mailbox_limit;
 		k->actors[c->index[i]].mailbox_full = c->options->mailbox_full;
+		k->actors[c->index[i]].pinned = c->options->worker != 0;
 		addresses_out[i] = k->params.address |
 				   peali_actor_number(k, c->index[i]);
 	}

@@ -84,6 +84,7 @@ static void record(const struct move *m)
 	int away = m->to != k;
 
 	next->handler = a->handler;
+	next->pinned = a->pinned;
 	next->moved_from = away ? PEALI_ELSEWHERE : 1 + m->index;
 	if (!away)
 		next->state_offset = a->state_offset;

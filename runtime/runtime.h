@@ -169,6 +169,7 @@ struct peali_actor {
 	uint64_t state_offset; /* in the kernel's device area */
 	uint32_t limit; /* 1 + the place of its limit; 0: it has none */
 	uint32_t mailbox_limit, mailbox_full; /* as its options said */
+	uint32_t pinned; /* 1: they named its worker */
 };
 
 /* An entry of another kernel: see cross.c. */

@@ -20,7 +20,8 @@ struct peal_supervisor;
 struct peal_actor_options {
 	uint32_t size; /* sizeof(struct peal_actor_options) */
 	uint32_t worker; /* 1 + worker; 0: they take turns, and who has no room
-			  * for one more is passed over */
+			  * for one more is passed over; peal_kernel_balance
+			  * may place it anew */
 	const void *init; /* first bytes of the actor's state; the rest is 0 */
 	uint64_t init_bytes; /* at most the handler's state */
 	/*

@@ -5,6 +5,7 @@
 /* The whole host API. Kernel sources include <peal/device/kernel.h> instead. */
 
 #include <peal/actor.h>
+#include <peal/balance.h>
 #include <peal/barrier.h>
 #include <peal/clock.h>
 #include <peal/dead_letter.h>

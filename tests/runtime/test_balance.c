@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Actors that the runtime places anew: what is planned, by numbers; who moves when
+ * one worker has all the work, or a way around; who stays; what is asked for
+ * wrongly.
+ */
+#include "runtime/balance.h"
+#include "runtime/both_lanes.h"
+#include "runtime/load.h"
+
+PEAL_DECLARE_PROGRAM(load);
+
+/* ---- plans ----------------------------------------------------------------------- */
+
+#define PLAN_MAX 8
+
+/* What each has: its worker, its load, where its messages arrive, how many. */
+struct part {
+	uint32_t worker, load, home;
+	uint64_t traffic;
+};
+
+static uint32_t plan(const struct part *part, uint32_t n, uint64_t *load,
+		     uint32_t workers, uint32_t tolerance, uint32_t moves,
+		     uint32_t to[PLAN_MAX])
+{
+	struct peali_balance_actor a[PLAN_MAX];
+	uint32_t i, planned;
+
+	memset(a, 0, sizeof(a));
+	for (i = 0; i < n; i++) {
+		a[i].worker = part[i].worker;
+		a[i].load = part[i].load;
+		a[i].home = part[i].home;
+		a[i].traffic = part[i].traffic;
+	}
+	planned = peali_balance_plan(a, n, load, workers, tolerance, moves);
+	for (i = 0; i < n; i++)
+		to[i] = a[i].to;
+	return planned;
+}
+
+PEAL_TEST(load_is_spread_over_workers_by_as_few_as_it_takes)
+{
+	struct part four[] = { { 0, 25, 0, 0 },
+			       { 0, 25, 0, 0 },
+			       { 0, 25, 0, 0 },
+			       { 0, 25, 0, 0 } };
+	struct part two[] = { { 0, 70, 0, 0 }, { 0, 30, 0, 0 } };
+	uint64_t load[] = { 100, 0 }, third[] = { 100, 0, 0 },
+		 uneven[] = { 100, 0 };
+	uint32_t to[PLAN_MAX];
+
+	CHECK_EQ(plan(four, 4, load, 2, 20, 32, to), 2);
+	CHECK_EQ(to[0] + to[1] + to[2] + to[3], 2);
+	CHECK_EQ(load[0], 50);
+	CHECK_EQ(load[1], 50);
+	/* 50, 25, 25 is more than a fifth above the mean, and no move helps */
+	CHECK_EQ(plan(four, 4, third, 3, 20, 32, to), 2);
+	CHECK_EQ(third[0], 50);
+	CHECK_EQ(third[1], 25);
+	CHECK_EQ(third[2], 25);
+	/* the larger one's gap is 40 to either side: the smaller one goes */
+	CHECK_EQ(plan(two, 2, uneven, 2, 20, 32, to), 1);
+	CHECK_EQ(uneven[0] + uneven[1], 100);
+	CHECK(uneven[0] == 70 || uneven[1] == 70);
+}
+
+PEAL_TEST(what_is_even_or_one_actors_stays)
+{
+	struct part even[] = { { 0, 50, 0, 0 }, { 1, 45, 1, 0 } };
+	struct part one[] = { { 0, 100, 0, 0 } };
+	uint64_t load[] = { 50, 45 }, alone[] = { 100, 0 }, fixed[] = { 90, 0 };
+	uint32_t to[PLAN_MAX];
+
+	CHECK_EQ(plan(even, 2, load, 2, 20, 32, to), 0);
+	CHECK_EQ(plan(even, 2, load, 2, 1, 32, to), 0); /* 50 to the other? */
+	CHECK_EQ(plan(one, 1, alone, 2, 20, 32, to), 0);
+	CHECK_EQ(alone[0], 100);
+	CHECK_EQ(plan(even, 0, fixed, 2, 20, 32, to), 0); /* nobody may move */
+}
+
+PEAL_TEST(no_more_move_than_may)
+{
+	struct part four[] = { { 0, 25, 0, 0 },
+			       { 0, 25, 0, 0 },
+			       { 0, 25, 0, 0 },
+			       { 0, 25, 1, 9 } };
+	uint64_t load[] = { 100, 0 };
+	uint32_t to[PLAN_MAX];
+
+	CHECK_EQ(plan(four, 4, load, 2, 20, 1, to), 1);
+	CHECK_EQ(to[3], 1); /* who has a way to save goes first */
+}
+
+PEAL_TEST(who_has_a_way_around_goes_home_if_there_is_room)
+{
+	struct part parts[] = { { 0, 20, 1, 1000 },
+				{ 1, 20, 1, 1000 },
+				{ 0, 20, 0, 1000 },
+				{ 1, 20, 0, 5 } };
+	struct part busy[] = { { 0, 10, 1, 1000 }, { 1, 90, 1, 1000 } };
+	uint64_t load[] = { 40, 40 }, full[] = { 10, 90 };
+	uint32_t to[PLAN_MAX];
+
+	/* 60 to 20: the one with little traffic makes it even again */
+	CHECK_EQ(plan(parts, 4, load, 2, 60, 32, to), 1);
+	CHECK_EQ(to[0], 1);
+	CHECK_EQ(to[3], 1);
+	CHECK_EQ(load[0], 20);
+	CHECK_EQ(plan(busy, 2, full, 2, 20, 32, to), 0);
+}
+
+/* ---- kernels --------------------------------------------------------------------- */
+
+#define BUSY 4
+
+/* Some actors, all on the first worker, and a thread that keeps their links full. */
+struct stand {
+	struct peal_runtime *rt;
+	struct peal_kernel *k;
+	struct peal_endpoint *e;
+	uint64_t actor[BUSY];
+	struct peal_link *link[BUSY];
+	uint32_t n;
+	_Atomic int over;
+	pthread_t sender;
+};
+
+static uint64_t spawn(struct stand *s, uint32_t worker, uint64_t spin_ns)
+{
+	uint64_t init[2] = { 0, spin_ns }, address;
+	struct peal_actor_options o = { .size = sizeof(o),
+					.worker = worker,
+					.init = init,
+					.init_bytes = sizeof(init) };
+
+	CHECK_OK(peal_actor_spawn(s->k, "record", &o, &address));
+	return address;
+}
+
+static struct stand stand_open(uint32_t n, int pinned)
+{
+	struct peal_kernel_options o = { .size = sizeof(o),
+					 .workers = 2,
+					 .mailbox_slots = 256,
+					 .max_inputs = 16,
+					 .arena_bytes = 1 << 20,
+					 .lanes = lanes };
+	struct peal_link_options none = { .capacity = 0 };
+	struct stand s = { .rt = harness_open(1, ""), .n = n };
+	uint32_t i;
+
+	s.e = harness_endpoint(s.rt);
+	CHECK_OK(peal_kernel_launch(s.rt, 0, &peal_program_load, &o, &s.k));
+	for (i = 0; i < n; i++) {
+		s.actor[i] = spawn(&s, pinned ? 1 : 0, 50000);
+		if (!pinned) /* they take turns: the other worker's is idle */
+			spawn(&s, 0, 0);
+		s.link[i] = harness_from(s.rt, s.e, i, s.actor[i], none);
+	}
+	return s;
+}
+
+static void *send_all(void *argument)
+{
+	struct stand *s = argument;
+	struct load_note note = { 0, 0, 0 };
+	uint32_t i;
+	int result;
+
+	while (!s->over) {
+		for (i = 0; i < s->n; i++) {
+			result = peal_send(s->e, i, 0, &note, sizeof(note), 0);
+			CHECK(result == 0 || result == PEAL_EAGAIN);
+		}
+		identity_sleep_us(10);
+	}
+	return NULL;
+}
+
+static void stand_begin(struct stand *s)
+{
+	CHECK(!pthread_create(&s->sender, NULL, send_all, s));
+	for (uint32_t i = 0; i < s->n; i++)
+		EVENTUALLY(harness_info(s->link[i]).delivered > 0);
+}
+
+static void stand_close(struct stand *s)
+{
+	struct peal_kernel_info info;
+
+	s->over = 1;
+	CHECK(!pthread_join(s->sender, NULL));
+	harness_conserved(s->rt);
+	EVENTUALLY(!peal_kernel_info(s->k, &info) &&
+		   info.told == info.mail_done);
+	CHECK_EQ(info.mail_dead, 0);
+	CHECK_EQ(info.failed, 0);
+	CHECK_OK(peal_runtime_shutdown(s->rt));
+}
+
+PEAL_TEST(what_one_worker_has_is_shared_by_two_and_stays_so)
+{
+	struct stand s = stand_open(BUSY, 0);
+	struct peal_balance_move move[8];
+	struct peal_balance_options o = { .size = sizeof(o),
+					  .watch_ms = 400,
+					  .moves = 8,
+					  .moves_out = move };
+	struct peal_balance_report r;
+	uint32_t i, j, known = 0;
+
+	stand_begin(&s);
+	o.only_look = 1;
+	CHECK_OK(peal_kernel_balance(s.k, &o, &r));
+	CHECK(r.moves > 0);
+	CHECK_EQ(r.moved, 0);
+	o.only_look = 0;
+	CHECK_OK(peal_kernel_balance(s.k, &o, &r));
+	CHECK(r.looks > 0 && r.load > 0);
+	CHECK(r.moves > 0 && r.moves < BUSY);
+	CHECK_EQ(r.moved, r.moves);
+	CHECK(r.busiest_then < r.busiest);
+	CHECK(r.idlest_then > r.idlest);
+	for (i = 0; i < r.moves; i++) {
+		CHECK_EQ(move[i].from, 0);
+		CHECK_EQ(move[i].to, 1);
+		CHECK_EQ(move[i].result, 0);
+		for (j = 0; j < BUSY; j++) /* it has a new address */
+			known += move[i].actor == s.actor[j];
+	}
+	CHECK_EQ(known, 0);
+	/* both have always something to do now */
+	EVENTUALLY(!peal_kernel_balance(s.k, &o, &r) && r.moves == 0 &&
+		   r.idlest > 0);
+	stand_close(&s);
+}
+
+PEAL_TEST(who_was_given_a_worker_stays_there)
+{
+	struct stand s = stand_open(BUSY, 1);
+	struct peal_balance_report r;
+
+	stand_begin(&s);
+	CHECK_OK(peal_kernel_balance(s.k, NULL, &r));
+	CHECK(r.busiest > 0);
+	CHECK_EQ(r.idlest, 0);
+	CHECK_EQ(r.moves, 0);
+	CHECK(r.pinned > 0);
+	stand_close(&s);
+}
+
+PEAL_TEST(who_has_moved_away_from_its_link_comes_back)
+{
+	struct stand s = stand_open(1, 0);
+	struct peal_migrate_options mo = { .size = sizeof(mo), .worker = 2 };
+	struct peal_balance_move move[8];
+	struct peal_balance_options o = { .size = sizeof(o),
+					  .moves = 8,
+					  .moves_out = move };
+	struct peal_balance_report r;
+	uint64_t now;
+
+	CHECK_OK(peal_actor_migrate(s.rt, s.actor[0], &mo, &now));
+	stand_begin(&s);
+	CHECK_OK(peal_kernel_balance(s.k, &o, &r));
+	CHECK_EQ(r.moves, 1);
+	CHECK_EQ(r.moved, 1);
+	CHECK_EQ(move[0].from, 1);
+	CHECK_EQ(move[0].to, 0);
+	CHECK(move[0].traffic > 0);
+	CHECK(move[0].actor != now);
+	CHECK_OK(peal_kernel_balance(s.k, &o, &r));
+	CHECK_EQ(r.moves, 0);
+	stand_close(&s);
+}
+
+PEAL_TEST(who_cannot_move_is_said_and_nothing_is_lost)
+{
+	struct stand s = stand_open(1, 0);
+	struct peal_migrate_options mo = { .size = sizeof(mo), .worker = 2 };
+	struct peal_balance_report r;
+	uint64_t now, init[2] = { 0, 0 };
+	struct peal_actor_options ao = { .size = sizeof(ao),
+					 .init = init,
+					 .init_bytes = sizeof(init) };
+	struct peal_balance_move move[8];
+	struct peal_balance_options o = { .size = sizeof(o),
+					  .moves = 8,
+					  .moves_out = move };
+
+	CHECK_OK(peal_actor_migrate(s.rt, s.actor[0], &mo, &now));
+	/* its next entry is one more: there is none */
+	while (!peal_actor_spawn(s.k, "tell", &ao, &init[1]))
+		;
+	ao.init_bytes = 0;
+	while (!peal_actor_spawn(s.k, "tell", &ao, &init[1]))
+		;
+	stand_begin(&s);
+	CHECK_OK(peal_kernel_balance(s.k, &o, &r));
+	CHECK_EQ(r.moves, 1);
+	CHECK_EQ(r.moved, 0);
+	CHECK_EQ(move[0].result, PEAL_ENOSPC);
+	CHECK_EQ(move[0].actor, now);
+	stand_close(&s);
+}
+
+PEAL_TEST(an_idle_kernel_stays_as_it_is)
+{
+	struct stand s = stand_open(2, 0);
+	struct peal_balance_options o = { .size = sizeof(o), .watch_ms = 20 };
+	struct peal_balance_report r;
+
+	CHECK_OK(peal_kernel_balance(s.k, &o, &r));
+	CHECK(r.looks > 0);
+	CHECK_EQ(r.load, 0);
+	CHECK_EQ(r.moves, 0);
+	CHECK_OK(peal_runtime_shutdown(s.rt));
+}
+
+/* ---- errors ---------------------------------------------------------------------- */
+
+PEAL_TEST(what_is_asked_for_wrongly_is_refused)
+{
+	struct stand s = stand_open(1, 0);
+	struct peal_kernel_options none = { .size = sizeof(none),
+					    .lanes = lanes };
+	struct peal_balance_options o = { .size = sizeof(o), .watch_ms = 1 };
+	struct peal_balance_report r;
+	struct peal_kernel *plain;
+
+	CHECK_FAILS(peal_kernel_balance(NULL, NULL, &r), PEAL_EINVAL, "NULL");
+	CHECK_OK(peal_kernel_balance(s.k, &o, NULL));
+	o.look_us = 101;
+	CHECK_FAILS(peal_kernel_balance(s.k, &o, &r), PEAL_EINVAL,
+		    "look_us is 101: at most 100");
+	CHECK_EQ(r.looks, 0);
+	o.look_us = 0;
+	o.watch_ms = 60001;
+	CHECK_FAILS(peal_kernel_balance(s.k, &o, &r), PEAL_EINVAL, "watch_ms");
+	o.watch_ms = 1;
+	o.moves = 4097;
+	CHECK_FAILS(peal_kernel_balance(s.k, &o, &r), PEAL_EINVAL, "moves");
+	o.moves = 0;
+	o.tolerance = 1001;
+	CHECK_FAILS(peal_kernel_balance(s.k, &o, &r), PEAL_EINVAL, "tolerance");
+	o.tolerance = 0;
+	o.only_look = 2;
+	CHECK_FAILS(peal_kernel_balance(s.k, &o, &r), PEAL_EINVAL, "only_look");
+	o.only_look = 0;
+	CHECK_OK(
+		peal_kernel_launch(s.rt, 0, &peal_program_load, &none, &plain));
+	CHECK_FAILS(peal_kernel_balance(plain, &o, &r), PEAL_ENOTSUP,
+		    "no mailboxes");
+	CHECK_OK(peal_kernel_stop(s.k, PATIENCE));
+	CHECK_FAILS(peal_kernel_balance(s.k, &o, &r), PEAL_ESTOPPED,
+		    "has ended");
+	CHECK_OK(peal_runtime_shutdown(s.rt));
+}
+
+PEAL_TEST_MAIN(RUN(load_is_spread_over_workers_by_as_few_as_it_takes);
+	       RUN(what_is_even_or_one_actors_stays);
+	       RUN(no_more_move_than_may);
+	       RUN(who_has_a_way_around_goes_home_if_there_is_room);
+	       RUN_LANES(what_one_worker_has_is_shared_by_two_and_stays_so);
+	       RUN_LANES(who_was_given_a_worker_stays_there);
+	       RUN_LANES(who_has_moved_away_from_its_link_comes_back);
+	       RUN_LANES(who_cannot_move_is_said_and_nothing_is_lost);
+	       RUN_LANES(an_idle_kernel_stays_as_it_is);
+	       RUN_LANES(what_is_asked_for_wrongly_is_refused);)
