@@ -593,6 +593,8 @@ int peal_kernel_info(struct peal_kernel *k, struct peal_kernel_info *info_out)
 		info_out->mail_expired +=
 			peal_load_relaxed_sys(&s->mail_expired);
 		info_out->mail_full += peal_load_relaxed_sys(&s->mail_full);
+		info_out->mail_duplicate +=
+			peal_load_relaxed_sys(&s->mail_duplicate);
 		info_out->handled += peal_load_relaxed_sys(&s->handled);
 		info_out->failed += peal_load_relaxed_sys(&s->failed);
 		info_out->inits += peal_load_relaxed_sys(&s->inits);

@@ -7,8 +7,9 @@
 const char *peal_reason_name(uint32_t reason)
 {
 	static const char *const names[PEAL_REASON_COUNT] = {
-		"stopped", "no-actor", "handler", "protocol", "closed",
-		"late",	   "too-long", "down",	  "expired",  "full",
+		"stopped", "no-actor", "handler",   "protocol",
+		"closed",  "late",     "too-long",  "down",
+		"expired", "full",     "duplicate",
 	};
 
 	return reason < PEAL_REASON_COUNT ? names[reason] : "?";

@@ -37,7 +37,8 @@
 	X(ELEASE, -1008, "the host's lease ran out")                           \
 	X(EABORTED, -1009, "aborted")                                          \
 	X(EBUDGET, -1010, "a handler has used up its budget")                  \
-	X(EMALFORMED, -1011, "not of the length that its handler takes")
+	X(EMALFORMED, -1011, "not of the length that its handler takes")       \
+	X(EDUPLICATE, -1012, "its actor has had that message")
 
 #define PEAL_ERROR_ENUM(name, value, text) PEAL_##name = value,
 /** Every error code; 0 is success, a positive result is a count. */

@@ -180,6 +180,8 @@ struct peal_kernel_info {
 	uint64_t inits, exits; /* of actors whose handlers have hooks, that have
 				* run: no messages, not among `handled`; those
 				* that fail are among `failed` */
+	uint64_t mail_duplicate; /* of mail_dead: their actor has had them, see
+				  * peal/device/once.h; not among `failed` */
 };
 
 /** One worker. */

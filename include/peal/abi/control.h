@@ -87,7 +87,8 @@ struct peal_worker_status {
 	uint64_t retired; /* of those, ended, by whomever */
 	uint64_t mail_full; /* of mail_dead: their actor's limit was reached */
 	uint64_t inits, exits; /* of its actors, that have run */
-	uint8_t reserved[PEAL_SHARED_LINE - 72];
+	uint64_t mail_duplicate; /* of mail_dead: their actor has had them */
+	uint8_t reserved[PEAL_SHARED_LINE - 80];
 };
 
 /**

@@ -112,7 +112,9 @@ enum peal_reason {
 			       * ended: peal/monitor.h */
 	PEAL_REASON_EXPIRED = 8, /* its deadline had passed */
 	PEAL_REASON_FULL = 9, /* its actor's limit was reached */
-	PEAL_REASON_COUNT = 10
+	PEAL_REASON_DUPLICATE =
+		10, /* its actor has had it: peal/device/once.h */
+	PEAL_REASON_COUNT = 11
 };
 
 /**

@@ -76,7 +76,6 @@ struct peal_link_counts {
 	uint64_t error; /* 0 or -PEAL_E...: why the consumer closed it */
 	uint64_t dead[PEAL_REASON_COUNT]; /* by reason, but for CLOSED */
 	uint64_t id; /* the link's; the host writes it before all else */
-	uint8_t consumer_reserved[PEAL_SHARED_LINE - 120];
 };
 
 PEAL_STATIC_ASSERT(sizeof(struct peal_link_counts) == 2 * PEAL_SHARED_LINE,

@@ -158,6 +158,8 @@ peali_ask_died(struct peal_worker *w, uint32_t reason)
 		error = PEAL_EMSGSIZE;
 	else if (reason == PEAL_REASON_FULL)
 		error = PEAL_ENOSPC;
+	else if (reason == PEAL_REASON_DUPLICATE)
+		error = PEAL_EDUPLICATE;
 	peali_ask_fail(w, number, error);
 }
 

@@ -9,6 +9,7 @@
 #include <peal/device/hlc.h>
 #include <peal/device/loop.h>
 #include <peal/device/monitor.h>
+#include <peal/device/once.h>
 #include <peal/device/phase.h>
 #include <peal/device/placed.h>
 #include <peal/device/request.h>

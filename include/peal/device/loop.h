@@ -230,6 +230,10 @@ static PEAL_DEV PEAL_INLINE int peali_turns(struct peal_worker *w)
 static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
 peali_failed(struct peal_worker *w, int result)
 {
+	if (result == PEAL_EDUPLICATE && w->state->mail != PEALI_HOOK) {
+		peali_fail_message(w, result); /* which is no failure */
+		return;
+	}
 	peal_store_relaxed_sys(&w->status->failed, ++w->state->failed);
 	if (!peali_note_failure(w, result))
 		peali_fail_message(w, result);

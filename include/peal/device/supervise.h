@@ -218,24 +218,32 @@ static PEAL_DEV PEAL_INLINE int peali_note_failure(struct peal_worker *w,
 	return 1;
 }
 
-/* The message in hand is dead: its handler has returned an error. An init or an
- * exit is over. */
+/* The message in hand is dead: its handler has returned an error, or says that the
+ * actor has had it. An init or an exit is over. */
 static PEAL_DEV PEAL_UNUSED inline void
 peali_fail_message(struct peal_worker *w, int error)
 {
 	struct peal_link_consumer *c = 0;
+	uint32_t reason = PEAL_REASON_HANDLER;
 
 	if (w->state->mail == PEALI_HOOK) {
 		peali_hook_over(w);
 		return;
 	}
+	if (error == PEAL_EDUPLICATE)
+		reason = PEAL_REASON_DUPLICATE;
 	if (!w->state->mail)
 		c = &w->inputs[w->message.input].link;
-	peali_dead_letter(w, c, PEAL_REASON_HANDLER, error);
-	if (c)
-		peal_link_release_dead(c, PEAL_REASON_HANDLER);
-	else
-		peali_mail_done(w, error);
+	peali_dead_letter(w, c, reason, error);
+	if (c) {
+		peal_link_release_dead(c, reason);
+		return;
+	}
+	if (reason == PEAL_REASON_DUPLICATE)
+		peal_store_relaxed_sys(
+			&w->status->mail_duplicate,
+			peal_load_relaxed_sys(&w->status->mail_duplicate) + 1);
+	peali_mail_done(w, error);
 }
 
 /* An actor without a supervisor has failed: it is over. */
