@@ -17,8 +17,8 @@
  * Exit: when it is retired, behind the messages that it had by then, and when its
  * kernel has drained: all messages were handled, and links lead on still. What is
  * sent to it meanwhile is dead, reason "no-actor". It has none if it has failed, is
- * stopped with its kernel, or has not had its init; whether it fails there does
- * not count.
+ * to begin anew (as nothing came for it since), is stopped with its kernel, or has
+ * not had its init; whether it fails there does not count.
  *
  * Both emit and tell as the handler declares; they do not run before there is room
  * for that, but in ports without a link there is none: PEAL_ENOTCONN. For room
