@@ -414,6 +414,14 @@ int peal_link_destroy(struct peal_link *link)
 	if (!link)
 		return 0;
 	rt = link->rt;
+	if (link->from.passage)
+		return peali_fail(PEAL_EBUSY, "peal_link_destroy",
+				  "link %llu is a passage, by which messages "
+				  "follow actors from kernel '%s' to '%s': it "
+				  "goes with one of these",
+				  (unsigned long long)link->id,
+				  link->from.kernel->name,
+				  link->to.kernel->name);
 	pthread_mutex_lock(&rt->lock);
 	result = peali_link_take_down(link, "peal_link_destroy");
 	pthread_mutex_unlock(&rt->lock);

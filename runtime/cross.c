@@ -89,7 +89,7 @@ static void set_end(struct peali_end *end, struct peal_kernel *k,
 }
 
 /* A passage takes what the mailboxes do, by which the messages go on: each in a
- * slot, whatever the policy. */
+ * slot, whatever the policy; and all that the sender's have slots for. */
 static void set_sizes(struct peal_link *like)
 {
 	const struct peal_kernel *from = like->from.kernel;
@@ -99,6 +99,7 @@ static void set_sizes(struct peal_link *like)
 	bytes = from->mailbox_message_bytes > to->mailbox_message_bytes ?
 			from->mailbox_message_bytes :
 			to->mailbox_message_bytes;
+	like->spec.capacity = from->mailbox_slots;
 	like->spec.message_bytes = bytes;
 	bytes += (uint32_t)sizeof(struct peal_header);
 	for (policy = PEAL_POLICY_SEQUENCE; policy <= PEAL_POLICY_ATOM8;

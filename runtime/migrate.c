@@ -127,6 +127,21 @@ int peali_sharing_check(const struct peal_handler_info *h,
 	return 0;
 }
 
+/* Whether what other kernels send can have slots when all others are used. */
+static int check_reserve(const struct peal_kernel *k)
+{
+	uint32_t least = k->mailbox_tells ? k->mailbox_tells : 1;
+
+	if (k->mailbox_reserve >= least)
+		return 0;
+	return peali_fail(PEAL_ENOTSUP, CALL,
+			  "kernel '%s' has mailbox_slots %u, of which %u are "
+			  "left to messages from other kernels when all others "
+			  "are used, and a handler tells up to %u: say more",
+			  k->name, k->mailbox_slots, k->mailbox_reserve,
+			  k->mailbox_tells);
+}
+
 static int check_kernel(struct peal_kernel *k)
 {
 	if (peali_kernel_ended(k))
@@ -505,6 +520,7 @@ static int move_on(struct move *m)
 static int check_other(const struct move *m)
 {
 	const struct peal_kernel *k = m->kernel, *to = m->to;
+	int result;
 
 	if (to == k)
 		return 0;
@@ -513,13 +529,6 @@ static int check_other(const struct move *m)
 				  "kernel '%s' is of another runtime than "
 				  "kernel '%s'",
 				  to->name, k->name);
-	if (to->id < k->id) /* or else two could wait for each other's room */
-		return peali_fail(
-			PEAL_ENOTSUP, CALL,
-			"kernel '%s' was launched before kernel '%s', "
-			"where actor %u is: actors move only to "
-			"kernels that were launched later",
-			to->name, k->name, m->index);
 	if (to->program != k->program)
 		return peali_fail(PEAL_EINVAL, CALL,
 				  "kernel '%s' runs program '%s', and an actor "
@@ -533,7 +542,8 @@ static int check_other(const struct move *m)
 				  "which stays in that kernel: only those move "
 				  "to another one that have none",
 				  m->index, k->name);
-	return check_kernel(m->to);
+	result = check_kernel(m->to);
+	return result ? result : check_reserve(m->to);
 }
 
 /* The kernel where the actor of *address lives, which says so then; NULL. */

@@ -320,7 +320,7 @@ int peal_runtime_shutdown(struct peal_runtime *rt)
 		return result;
 	peali_stuck_unserve(rt); /* what follows goes without the lock */
 	while (rt->links)
-		peal_link_destroy(rt->links);
+		peali_link_take_down(rt->links, "peal_runtime_shutdown");
 	peali_topics_clear(rt);
 	while (rt->barriers)
 		peal_barrier_destroy(rt->barriers);

@@ -361,6 +361,27 @@ static struct worker_look *behind_mail(struct search *s,
 	return found;
 }
 
+/* Who does not take the messages that hold the room instead, on their way from
+ * the kernel to it. */
+static struct worker_look *behind_passages(struct search *s,
+					   const struct peal_kernel *k)
+{
+	const struct peal_link *most = NULL;
+	uint64_t queued = 0;
+	uint32_t i;
+
+	for (i = 0; i < s->now.n_links; i++) {
+		const struct link_look *l = &s->now.links[i];
+
+		if (l->link->from.kernel != k || !l->link->from.passage ||
+		    l->info.queued <= queued)
+			continue;
+		queued = l->info.queued;
+		most = l->link;
+	}
+	return most ? worker_at(s, &most->to) : NULL;
+}
+
 /* Where messages go on to for an actor that lives in another kernel; NULL. */
 static const struct peali_end *behind_passage(const struct worker_look *w,
 					      uint32_t actor)
@@ -387,6 +408,8 @@ static struct worker_look *step(struct search *s, const struct worker_look *w,
 	if (port == PEAL_BLOCKED_MAIL || port == PEAL_BLOCKED_TIMER ||
 	    port == PEAL_BLOCKED_DOWN) {
 		next = behind_mail(s, w);
+		if (!next)
+			next = behind_passages(s, w->kernel);
 		if (!next)
 			*cause_out = plain(s, PEAL_STUCK_MAIL, w,
 					   port == PEAL_BLOCKED_TIMER ?

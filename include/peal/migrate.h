@@ -54,17 +54,26 @@ struct peal_migrate_options {
  *
  * To another kernel (`kernel`) its state is copied, and the former worker passes
  * messages on by a passage: a link to the other kernel, which takes a port of that
- * worker and an input there, and is in peal_link_list with addresses that end in
- * PEAL_PASSAGE_ACTOR. It is made with the first actor that moves from the one to
- * the other, and goes with the first of the two kernels that is destroyed. Messages
- * wait for room in it as in any link, and high priority ends there. So that no two kernels ever wait for each
- * other's room, actors move only to kernels that were launched later than theirs.
+ * worker, an input there and as many slots as there are mailbox_slots here, and is
+ * in peal_link_list with addresses that end in PEAL_PASSAGE_ACTOR. It is made with
+ * the first actor that moves from the one to the other, and goes with the first of
+ * the two kernels that is destroyed. High priority ends there. Actors may move back,
+ * and there are passages both ways then.
+ *
+ * A message has a slot of the mailboxes that it comes from until the other kernel
+ * has taken it: of one that takes nothing it gets no more than these have. What a
+ * passage brings may use a quarter of the slots there that links leave, so that two
+ * kernels that are full of messages for each other go on. More than two may wait
+ * for each other in a circle, when others send into it what nobody there handles
+ * without telling another one of them as much: peal/stuck.h names them then.
+ *
  * What is longer than the mailboxes' message_bytes is dead, reason "too-long". An
  * ask that comes by a former address is answered with PEAL_ENOENT; requests of the
  * host are replied to by the ports there, for which peal_requester_listen is
  * needed. A drain of the other kernel does not wait for the former one: what that
  * still sends is dead, reason "stopped" or "closed", and once the kernel is
- * destroyed, "no-actor".
+ * destroyed, "no-actor". Kernels that end with their inputs wait for passages:
+ * two that have them both ways need a drain.
  *
  * @param runtime     an open runtime.
  * @param address     of an actor: any that it has had.
@@ -80,8 +89,8 @@ struct peal_migrate_options {
  *         waits for answers to its asks, or for its init: again later; PEAL_ENOSPC max_actors
  *         or max_ports are used up; PEAL_ENOTSUP the kernel has no mailboxes,
  *         a handler has made the actor, it has a limit (mailbox_limit), or a
- *         supervisor and is to move to another kernel, or that one was launched
- *         earlier; PEAL_ESTOPPED a kernel has ended, or is about to, or the actor
+ *         supervisor and is to move to another kernel, or that one has too few
+ *         mailbox_slots for messages of others; PEAL_ESTOPPED a kernel has ended, or is about to, or the actor
  *         has failed and is over; PEAL_EHUNG a worker
  *         did not answer (the text says which): if the one that it moves to,
  *         nothing has moved and its entry there is lost until the kernel's end;

@@ -24,6 +24,11 @@
 
 #define GUEST_ERROR (-71) /* PEAL_EPROTO */
 
+#define GUEST_BALL 10 /* struct ball, to a player */
+
+#define BALL_SENDERS 4
+#define BALL_HOPS 16
+
 struct guest_note {
 	uint64_t sender;
 	uint64_t number; /* the so manyth of its sender's, from 0 */
@@ -39,6 +44,19 @@ struct guest {
 struct herald {
 	uint64_t guest; /* whom it tells: the number */
 	uint64_t sender, number;
+};
+
+/** Is told by players to their partners, until it has no hops left. */
+struct ball {
+	uint64_t sender, number, hops;
+};
+
+struct player {
+	uint64_t partner; /* whom it tells: the number */
+	uint64_t balls;
+	uint64_t disorder; /* balls that were not the next of their sender's
+			    * with so many hops left */
+	uint64_t next[BALL_SENDERS][BALL_HOPS];
 };
 
 #endif

@@ -6,6 +6,7 @@
 #include <peal/device/forward.h>
 #include <peal/device/migrate.h>
 #include <peal/device/monitor.h>
+#include <peal/device/turn.h>
 
 /*
  * An actor that moves to another kernel, on its device or another one; as within
@@ -18,18 +19,26 @@
  *	passes messages on, by a passage -------------> finds it new, and waits
  *
  * A passage is a link from the worker to one of the other kernel, for all actors
- * that have moved between these two. Each message is passed on when there is room
- * for it, in the order in which they come, so that what one sender sends to one
- * number stays in order. In the other kernel it goes on as what any link brings.
- * Slots of mailboxes wait for room in passages here, and passages for slots there:
- * so that this comes to an end they lead to kernels that were launched later, alone.
+ * that have moved between these two. Messages are passed on in the order in which
+ * they come, so that what one sender sends to one number stays in order. In the
+ * other kernel they go on as what any link brings.
+ *
+ * Passages lead both ways, and no two kernels may wait for each other's room. So a
+ * message keeps, or gets, a slot of the mailboxes that it comes from, and has that
+ * until the other kernel has taken it: a passage has room for as many as these
+ * mailboxes have slots, so that no mail ever waits for one. And what a passage
+ * brings may use the reserve (admission.h), as mail does. Where all slots of two
+ * kernels are full of messages for each other, one of them takes a message by its
+ * reserve; by that the other one has a slot again, which fills its reserve first;
+ * and so in turn: the two have as much of their reserves left as one has, always.
+ * It is the bubble of Carrion et al., "A Flow Control Mechanism to Avoid Message
+ * Deadlock in k-ary n-cube Networks" (HiPC 1997), for two. Of more kernels, in
+ * circles that cross, some can lose theirs to another one, by messages that nobody
+ * handles without telling another kernel as much: peal/stuck.h names such a circle.
  *
  * Of an entry that is away `state` is the number there and `port_base` the
  * passage's port. For the leader.
  */
-
-/* As a turn of the loop: the leader passes a message on to another kernel. */
-#define PEALI_AWAY (-10)
 
 /* ---- letting go ------------------------------------------------------------ */
 
@@ -144,21 +153,38 @@ peali_away(const struct peal_worker *w)
 		       0;
 }
 
-/* Whether the message in w->message can be passed on to another kernel now: 1,
- * and that is the worker's next turn; 0 there is no room; -1 its actor is not
- * away. */
+/* What a message of that input, or mail (0), waits for before it can go by a
+ * passage: a slot, or room there; 0. What comes by links leaves slots to others,
+ * however slow the other kernel is. */
+static PEAL_DEV PEAL_UNUSED inline uint32_t
+peali_away_waits(struct peal_worker *w, const struct peal_input *in,
+		 struct peal_output *o)
+{
+	if (!o->used || o->link.state)
+		return 0; /* it will be dead */
+	if (in && !peali_is_passage(in) && o->held >= peali_admission(w)->each)
+		return PEAL_BLOCKED_AWAY;
+	if (in && !peali_links_fit(w, 1, peali_is_passage(in)))
+		return PEAL_BLOCKED_MAIL;
+	/* there is, but behind a hand-over to another ring */
+	return peali_port_room(o, 1) ? 0 : PEAL_BLOCKED_AWAY;
+}
+
+/* Whether the message in w->message, that input's or mail (0), can be passed on to
+ * another kernel now: 1, and that is the worker's next turn; 0 there is no room;
+ * -1 its actor is not away. */
 static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
-peali_away_fits(struct peal_worker *w)
+peali_away_fits(struct peal_worker *w, const struct peal_input *in)
 {
 	const struct peal_actor_entry *entry = peali_away(w);
-	struct peal_output *o;
+	uint32_t waits;
 
 	if (!entry)
 		return -1;
-	o = &w->outputs[entry->port_base];
-	if (o->used && !peali_port_room(o, 1)) {
-		w->state->blocked = PEAL_BLOCKED(w->message.header.actor, 0,
-						 PEAL_BLOCKED_AWAY);
+	waits = peali_away_waits(w, in, &w->outputs[entry->port_base]);
+	if (waits) {
+		w->state->blocked =
+			PEAL_BLOCKED(w->message.header.actor, 0, waits);
 		return 0;
 	}
 	w->state->aside = PEALI_AWAY;
@@ -192,11 +218,13 @@ peali_away_check(const struct peal_worker *w)
 }
 
 /* Puts the message in w->message into the passage, in which there is a slot: all
- * that it takes fits one. */
+ * that it takes fits one. It has a slot of the mailboxes' from now on; that mail
+ * brings its own is counted behind this. */
 static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
 peali_away_put(struct peal_worker *w)
 {
-	struct peal_link_producer *p = &peali_away_output(w)->link;
+	struct peal_output *o = peali_away_output(w);
+	struct peal_link_producer *p = &o->link;
 	const struct peal_message *m = &w->message;
 	struct peal_header header = m->header;
 
@@ -208,6 +236,7 @@ peali_away_put(struct peal_worker *w)
 	header.actor =
 		(uint32_t)peali_entry(w, PEAL_ACTOR_INDEX(header.actor))->state;
 	header.flags &= (uint16_t)~PEAL_FLAG_COUNTED;
+	peali_passage_holds(w, o, o->held + 1ULL);
 	peal_link_commit(p, header, m->length);
 }
 

@@ -13,13 +13,13 @@
  * Whether what the actor tells fits, into mailboxes and pools. What comes from
  * elsewhere than the mailbox leaves what a worker keeps, so that mail is handled
  * whatever else has been sent: who waits for its answer does not take the room
- * from who has to give it.
+ * from who has to give it. What comes by a passage was mail where it came from.
  */
 static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
 peali_tells_fit(struct peal_worker *w, uint32_t tells)
 {
-	int mail = w->state->cursor == w->state->n_inputs, fit = 1;
-	uint32_t i;
+	uint32_t from = w->state->cursor, i;
+	int mail = from == w->state->n_inputs, fit = 1;
 
 	for (i = 0; i < peali_pools(w); i++)
 		if (w->pools[i].set)
@@ -29,7 +29,10 @@ peali_tells_fit(struct peal_worker *w, uint32_t tells)
 	return fit &
 	       (mail ? peal_admission_admit(peali_admission(w),
 					    &w->state->mail_lease, tells, 1) :
-		       peali_links_fit(w, tells));
+		       peali_links_fit(
+			       w, tells,
+			       from < w->state->n_inputs &&
+				       peali_is_passage(&w->inputs[from])));
 }
 
 /*

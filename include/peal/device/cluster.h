@@ -171,7 +171,7 @@ peali_cluster_find(struct peal_worker *w)
 	for (i = 0; i < w->state->n_outputs; i++) {
 		struct peal_output *o = &w->outputs[i];
 
-		if (!o->cluster_place)
+		if (o->used == PEAL_OUTPUT_PASSAGE || !o->cluster_place)
 			continue;
 		o->link.slots = peali_cluster_slots(o->cluster_place);
 		peali_producer_place(&o->link);

@@ -10,29 +10,12 @@
 #include <peal/device/migrate.h>
 #include <peal/device/pool.h>
 #include <peal/device/timer.h>
+#include <peal/device/turn.h>
 
 /*
  * How a worker listens to the host: control words, control messages, lease and
  * epoch. For the leader; the loop calls it.
  */
-
-/* What a turn of the loop comes to; and PEALI_AWAY. */
-#define PEALI_LEAVE (-1) /* the worker ends for good */
-#define PEALI_DOWNS (-2) /* the leader sends down messages */
-#define PEALI_HOOKS (-8) /* an init or an exit is to run, if it can */
-#define PEALI_LIMITS (-4) /* the leader counts a message as waiting no more */
-#define PEALI_EPOCH 2 /* it returns to be launched again */
-#define PEALI_GO_ON 1
-#define PEALI_AGAIN 3 /* an input has something: try it */
-#define PEALI_FETCH 4 /* the lanes fetch slots of a mirror */
-#define PEALI_FORWARD 5 /* the leader moves an input's messages to mailboxes */
-#define PEALI_SPAWN 6 /* the lanes make actors, or the leader ends some */
-#define PEALI_BURY 7 /* the leader takes a message off that nobody gets */
-#define PEALI_SUPERVISE 8 /* an actor has failed that has a supervisor */
-#define PEALI_TIMERS 9 /* the leader puts what is due into mailboxes */
-/* from here on for pools */
-#define PEALI_TO_POOL 10 /* the leader moves an input's messages to a pool */
-#define PEALI_FROM_POOL 11 /* it takes a pool's next message */
 
 /* Turns between two looks at control messages, lease and epoch. */
 #define PEALI_LOOK_EVERY 64
@@ -135,11 +118,13 @@ peali_control_input(struct peal_worker *w, uint32_t type,
 }
 
 /* Writes the SEAL that a switch waits for; then the port has its new ring. */
-static PEAL_DEV PEAL_UNUSED inline void peali_switch(struct peal_output *o)
+static PEAL_DEV PEAL_UNUSED inline void peali_switch(struct peal_worker *w,
+						     struct peal_output *o)
 {
 	if (o->link.state) { /* closed meanwhile: nothing to seal */
 		o->switching = 0;
 	} else if (!peal_link_push_mark(&o->link, PEAL_KIND_SEAL)) {
+		peali_passage_over(w, o);
 		peali_output_ring(o, &o->next);
 		o->switching = 0;
 	}
@@ -157,19 +142,22 @@ peali_control_port(struct peal_worker *w, uint32_t type,
 		return PEAL_ENOTSUP;
 	if (type == PEAL_CONTROL_ATTACH_PORT) {
 		peali_port_begins(w, view->index);
+		if (view->actor == PEAL_PASSAGE_ACTOR)
+			o->used = PEAL_OUTPUT_PASSAGE;
 		peali_output_ring(o, view);
 	} else if (type == PEAL_CONTROL_SWITCH_PORT) {
 		if (!o->used || o->switching)
 			return PEAL_EBUSY;
 		o->next = *view;
 		o->switching = 1;
-		peali_switch(o);
+		peali_switch(w, o);
 	} else { /* the ring may be gone: nothing of it is touched again */
 		peali_producer_close(&o->link, PEAL_ESTOPPED);
 		/* 0: the whole link is, and what is emitted is not counted */
 		o->link.counts =
 			(struct peal_link_counts *)(uintptr_t)view->counts;
 		o->switching = 0;
+		peali_passage_over(w, o);
 	}
 	return 0;
 }
@@ -365,7 +353,7 @@ static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int peali_look(struct peal_worker *w)
 			return (int)i;
 		for (i = 0; i < s->n_outputs; i++)
 			if (w->outputs[i].switching)
-				peali_switch(&w->outputs[i]);
+				peali_switch(w, &w->outputs[i]);
 		peal_store_relaxed_sys(&w->status->beat, ++s->beat);
 		now = peal_clock_ns();
 		peal_store_relaxed_sys(&w->status->clock_latest, now);

@@ -56,7 +56,8 @@ peali_forward_fits(struct peal_worker *w, const struct peal_input *in)
 	box = PEAL_PLACE_WORKER(peal_load_relaxed_dev(
 		      &actors[PEAL_ACTOR_INDEX(actor)].place)) +
 	      peali_forward_further(w, in);
-	if (peali_mail_open(w, box) && peali_links_fit(w, 1))
+	if (peali_mail_open(w, box) &&
+	    peali_links_fit(w, 1, peali_is_passage(in)))
 		return 1 + (int)box;
 	w->state->blocked = PEAL_BLOCKED(actor, 0, PEAL_BLOCKED_MAIL);
 	return 0;

@@ -181,15 +181,17 @@ peali_mail_mend(struct peal_worker *w, const struct peal_control_mend *mend)
 }
 
 /* Whether there is room for n messages that are not told by the handler of mail:
- * beside what the worker keeps, and when the reserve has all of its own. */
+ * beside what the worker keeps, and when the reserve has all of its own; of that,
+ * too, for what comes by a passage (device/away.h). */
 static PEAL_DEV PEAL_UNUSED inline int peali_links_fit(struct peal_worker *w,
-						       uint32_t n)
+						       uint32_t n, int passage)
 {
 	struct peal_admission *a = peali_admission(w);
 
 	if (peal_admission_fill(a, &w->state->mail_lease) && PEAL_ON_HOST)
 		peali_wake_all_waiting(w);
-	return peal_admission_admit(a, &w->state->mail_lease, n + a->keep, 0);
+	return peal_admission_admit(a, &w->state->mail_lease, n + a->keep,
+				    passage);
 }
 
 /* ---- what it owes others ------------------------------------------------- */
@@ -234,12 +236,51 @@ peali_give_room(struct peal_worker *w)
 		peali_mail_flush(w, peali_high_mailbox(w));
 }
 
+/* Messages in a passage have so many slots of mailboxes from now on. */
+static PEAL_DEV PEAL_UNUSED inline void
+peali_passage_holds(struct peal_worker *w, struct peal_output *o, uint64_t n)
+{
+	w->state->mail_lease.granted += o->held - n;
+	w->state->held -= o->held - n;
+	o->held = (uint32_t)n;
+}
+
+/* A port's ring is left: if that was a passage's, messages in it hold none. */
+static PEAL_DEV PEAL_INLINE void peali_passage_over(struct peal_worker *w,
+						    struct peal_output *o)
+{
+	if (o->used == PEAL_OUTPUT_PASSAGE)
+		peali_passage_holds(w, o, 0);
+}
+
+/* Takes the slots of those back that the other kernel has taken, or never will. */
+static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
+peali_passages_settle(struct peal_worker *w)
+{
+	uint64_t left;
+	uint32_t i;
+
+	for (i = 0; i < w->state->n_outputs; i++) {
+		struct peal_output *o = &w->outputs[i];
+
+		if (o->used != PEAL_OUTPUT_PASSAGE || !o->held)
+			continue;
+		if (!o->link.state)
+			peali_link_read_credit(&o->link);
+		left = o->link.state ? 0 : o->link.tail - o->link.credit;
+		if (left < o->held)
+			peali_passage_holds(w, o, left);
+	}
+}
+
 /* What is owed to others: room and leases. At every pause and every look, but
  * not inside a handler, which needs its lease. */
 static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
 peali_settle(struct peal_worker *w)
 {
 	peali_give_room(w);
+	if (PEAL_UNLIKELY(w->state->held))
+		peali_passages_settle(w);
 	if (w->mailbox &&
 	    peal_admission_pause(peali_admission(w), &w->state->mail_lease) &&
 	    PEAL_ON_HOST)

@@ -45,6 +45,11 @@ static PEAL_DEV PEAL_INLINE int peali_input_is_high(const struct peal_input *in)
 	return (in->flags & PEAL_INPUT_HIGH) != 0;
 }
 
+static PEAL_DEV PEAL_INLINE int peali_is_passage(const struct peal_input *in)
+{
+	return (in->flags & PEAL_INPUT_PASSAGE) != 0;
+}
+
 /* Whether the message in w->message, an input's or a mailbox's next, is of a high
  * source. */
 static PEAL_DEV PEAL_UNUSED inline int

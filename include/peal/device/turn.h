@@ -7,6 +7,25 @@
 /* What the leader and the other lanes tell each other of a turn: what it comes to,
  * and whether a handler has failed. The loop and take_hook.h call it. */
 
+/* What a turn of the loop comes to. */
+#define PEALI_LEAVE (-1) /* the worker ends for good */
+#define PEALI_DOWNS (-2) /* the leader sends down messages */
+#define PEALI_HOOKS (-8) /* an init or an exit is to run, if it can */
+#define PEALI_LIMITS (-4) /* the leader counts a message as waiting no more */
+#define PEALI_AWAY (-10) /* it passes a message on to another kernel */
+#define PEALI_EPOCH 2 /* it returns to be launched again */
+#define PEALI_GO_ON 1
+#define PEALI_AGAIN 3 /* an input has something: try it */
+#define PEALI_FETCH 4 /* the lanes fetch slots of a mirror */
+#define PEALI_FORWARD 5 /* the leader moves an input's messages to mailboxes */
+#define PEALI_SPAWN 6 /* the lanes make actors, or the leader ends some */
+#define PEALI_BURY 7 /* the leader takes a message off that nobody gets */
+#define PEALI_SUPERVISE 8 /* an actor has failed that has a supervisor */
+#define PEALI_TIMERS 9 /* the leader puts what is due into mailboxes */
+/* from here on for pools */
+#define PEALI_TO_POOL 10 /* the leader moves an input's messages to a pool */
+#define PEALI_FROM_POOL 11 /* it takes a pool's next message */
+
 /* Collective: the leader's turn, its message and its actor to every lane. */
 static PEAL_DEV PEAL_INLINE int peali_share_turn(struct peal_worker *w,
 						 int turn)

@@ -41,9 +41,13 @@ enum peal_input_flag {
 /** One port's sending end: a link's, or a topic's as for an input. */
 struct peal_output {
 	struct peal_link_producer link;
-	uint16_t used; /* 1: has a link, or a topic */
+	uint16_t used; /* 1: has a link, or a topic; PEAL_OUTPUT_PASSAGE */
 	uint16_t switching; /* 1: `next` is filled */
-	uint32_t cluster_place; /* as an input's */
+	union {
+		uint32_t cluster_place; /* as an input's */
+		uint32_t held; /* a passage's: slots of mailboxes that messages
+				* in it have, see device/away.h */
+	};
 	union {
 		struct peal_link_view next; /* after the SEAL that waits */
 		struct peal_publication *topic;
@@ -51,6 +55,9 @@ struct peal_output {
 };
 
 PEAL_STATIC_ASSERT(sizeof(struct peal_output) == 256, "found by a shift");
+
+/** As `used`: it is what follows actors to another kernel. */
+#define PEAL_OUTPUT_PASSAGE 2
 
 /**
  * 1, defined by a kernel source before it includes anything of this: its kernels
@@ -168,6 +175,7 @@ struct peal_worker_state {
 	uint32_t hook_tried; /* 1: it is the turn of others */
 	uint32_t hook_may; /* 1: since the last wait none has had no room */
 	uint32_t exiting; /* 1: the kernel ends: all exits have been made due */
+	uint64_t held; /* slots that messages in all its passages have */
 	/* of its mailbox, and of that of high priority: */
 	uint64_t mail_cleared[2]; /* 1 + the number of the message that counts
 				   * for its actor's limit no more */

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Actors that have moved between kernels in both directions: messages for each
+ * other that fill both kernels stop neither, and a kernel that takes nothing stops
+ * nobody who does not send to it.
+ */
+#include "runtime/both_lanes.h"
+#include "runtime/guest.h"
+
+PEAL_DECLARE_PROGRAM(guest);
+
+#define KERNELS 3
+#define WORKERS 2
+#define SLOTS 16
+#define ACTORS 8
+#define STATE ((sizeof(struct player) + 15) / 16 * 16)
+
+struct court {
+	struct peal_runtime *rt;
+	struct peal_endpoint *e;
+	struct peal_kernel *k[KERNELS];
+	uint64_t player[BALL_SENDERS]; /* by their first addresses */
+	uint64_t sent[BALL_SENDERS];
+	uint32_t players;
+};
+
+static struct peal_kernel_options options(void)
+{
+	struct peal_kernel_options o = { .size = sizeof(o),
+					 .workers = WORKERS,
+					 .lanes = lanes,
+					 .max_actors = ACTORS,
+					 .arena_bytes = ACTORS * STATE,
+					 .mailbox_slots = SLOTS };
+
+	return o;
+}
+
+static void open_court(struct court *c)
+{
+	struct peal_kernel_options o = options();
+	int i;
+
+	memset(c, 0, sizeof(*c));
+	c->rt = harness_open(2, "");
+	c->e = harness_endpoint(c->rt);
+	for (i = 0; i < KERNELS; i++)
+		CHECK_OK(peal_kernel_launch(c->rt, i % 2, &peal_program_guest,
+					    &o, &c->k[i]));
+}
+
+static void close_court(struct court *c)
+{
+	struct peal_kernel_info info;
+	int i;
+
+	for (i = 0; i < KERNELS; i++) {
+		EVENTUALLY(!peal_kernel_info(c->k[i], &info) &&
+			   info.told == info.mail_done);
+		CHECK_EQ(info.mail_dead, 0);
+		CHECK_OK(peal_kernel_stop(c->k[i], PATIENCE));
+	}
+	harness_conserved(c->rt);
+	CHECK_OK(peal_runtime_shutdown(c->rt));
+}
+
+/* A player, the `place`th actor of a kernel where it is not to stay, whose partner
+ * has the number `partner` in the kernel where it is. */
+static void spawn_player(struct court *c, uint32_t kernel, uint32_t worker,
+			 uint32_t place, uint32_t partner)
+{
+	struct player init = { .partner = partner };
+	struct peal_actor_options o = { .size = sizeof(o),
+					.worker = 1 + worker,
+					.init = &init,
+					.init_bytes = sizeof(init) };
+	uint64_t *player = &c->player[c->players];
+
+	CHECK_OK(peal_actor_spawn(c->k[kernel], "player", &o, player));
+	CHECK_EQ((uint32_t)*player, place);
+	/* made before it moves: so what it brings goes by a passage, too */
+	harness_from(c->rt, c->e, c->players, *player,
+		     (struct peal_link_options){ .capacity = 0 });
+	c->players++;
+}
+
+static void move_to(struct court *c, uint64_t address, uint32_t kernel,
+		    uint32_t worker)
+{
+	struct peal_migrate_options o = { .size = sizeof(o),
+					  .worker = 1 + worker,
+					  .kernel = c->k[kernel] };
+
+	CHECK_OK(peal_actor_migrate(c->rt, address, &o, NULL));
+}
+
+/* The next ball of a sender: 0, or PEAL_EAGAIN. */
+static int serve(struct court *c, uint32_t by, uint64_t hops)
+{
+	struct ball b = { .sender = by, .number = c->sent[by], .hops = hops };
+	int result = peal_send(c->e, by, GUEST_BALL, &b, sizeof(b), 2 * MS);
+
+	if (result == PEAL_ETIMEDOUT)
+		return PEAL_EAGAIN;
+	CHECK_OK(result);
+	c->sent[by]++;
+	return 0;
+}
+
+static struct player look_at(struct court *c, uint32_t who)
+{
+	struct player p;
+	int still[KERNELS], i;
+
+	for (i = 0; i < KERNELS; i++) {
+		still[i] = peal_kernel_suspend(c->k[i], PATIENCE);
+		CHECK(!still[i] || still[i] == PEAL_ESTOPPED);
+	}
+	CHECK_OK(peal_actor_state(c->rt, c->player[who], &p, sizeof(p)));
+	for (i = 0; i < KERNELS; i++)
+		if (!still[i])
+			CHECK_OK(peal_kernel_resume(c->k[i]));
+	return p;
+}
+
+/* All balls have made all their hops, in order. */
+static void expect_all(struct court *c, uint64_t hops)
+{
+	uint64_t until = harness_now_ns() + PATIENCE, balls, due = 0;
+	uint32_t i;
+
+	for (i = 0; i < c->players; i++)
+		due += c->sent[i] * (1 + hops);
+	do {
+		CHECK(harness_now_ns() < until);
+		for (balls = i = 0; i < c->players; i++) {
+			struct player p = look_at(c, i);
+
+			balls += p.balls;
+			CHECK_EQ(p.disorder, 0);
+		}
+	} while (balls < due);
+	CHECK_EQ(balls, due);
+}
+
+/* Serves from all sides as fast as it goes. */
+static void play(struct court *c, uint64_t balls, uint64_t hops)
+{
+	uint64_t until = harness_now_ns() + PATIENCE, n = 0;
+	uint32_t i;
+
+	while (n < balls * c->players) {
+		CHECK(harness_now_ns() < until);
+		for (n = i = 0; i < c->players; i++) {
+			if (c->sent[i] < balls)
+				serve(c, i, hops);
+			n += c->sent[i];
+		}
+	}
+	expect_all(c, hops);
+}
+
+/* ---- full of messages for each other --------------------------------------------- */
+
+/* Each was made where the other one is: all that they are told comes from the
+ * other kernel. */
+PEAL_TEST(two_kernels_full_of_messages_for_each_other_go_on)
+{
+	struct court c;
+
+	open_court(&c);
+	spawn_player(&c, 0, 0, 0, 0);
+	spawn_player(&c, 1, 0, 0, 0);
+	move_to(&c, c.player[0], 1, 0);
+	move_to(&c, c.player[1], 0, 0);
+	play(&c, 2000, 9);
+	close_court(&c);
+}
+
+/* The same of two; what is told to the second one comes to another worker than
+ * its own, and goes on by a mailbox. */
+PEAL_TEST(two_pairs_on_all_workers_go_on)
+{
+	struct court c;
+	uint32_t i;
+
+	open_court(&c);
+	for (i = 0; i < 4; i++)
+		spawn_player(&c, i % 2, 0, i / 2, i / 2);
+	for (i = 0; i < 4; i++)
+		move_to(&c, c.player[i], 1 - i % 2, i / 2);
+	play(&c, 1000, 9);
+	close_court(&c);
+}
+
+PEAL_TEST(three_kernels_in_a_circle_go_on)
+{
+	struct court c;
+	uint32_t i;
+
+	open_court(&c);
+	for (i = 0; i < KERNELS; i++)
+		spawn_player(&c, i, i % WORKERS, 0, 0);
+	for (i = 0; i < KERNELS; i++)
+		move_to(&c, c.player[i], (i + 1) % KERNELS, i % WORKERS);
+	play(&c, 1000, 11);
+	close_court(&c);
+}
+
+/* ---- a kernel that takes nothing --------------------------------------------------- */
+
+/* Two players of kernel 0 play, whatever waits for a third one in kernel 1. */
+PEAL_TEST(what_waits_for_another_kernel_leaves_room_to_others)
+{
+	struct court c;
+	uint32_t n;
+
+	open_court(&c);
+	spawn_player(&c, 0, 0, 0, 1);
+	spawn_player(&c, 0, 1, 1, 0);
+	spawn_player(&c, 0, 0, 2, 0);
+	move_to(&c, c.player[2], 1, 0);
+	CHECK_OK(peal_kernel_suspend(c.k[1], PATIENCE));
+	/* the link and what may wait in the passage are full */
+	for (n = 0; !serve(&c, 2, 0); n++)
+		CHECK(n < 64 + SLOTS);
+	CHECK(n > 64);
+	for (n = 0; n < 300; n++)
+		while (serve(&c, n % 2, 9))
+			;
+	CHECK_OK(peal_kernel_resume(c.k[1]));
+	/* those without hops are not for all */
+	EVENTUALLY(look_at(&c, 2).balls == c.sent[2]);
+	CHECK_EQ(look_at(&c, 2).disorder, 0);
+	EVENTUALLY(look_at(&c, 0).balls + look_at(&c, 1).balls == 3000);
+	close_court(&c);
+}
+
+/* What was told to who has left holds room, but not behind the end of the kernel
+ * where it went. */
+PEAL_TEST(the_end_of_a_kernel_gives_room_back)
+{
+	struct peal_link *all[8];
+	struct peal_link_info info;
+	struct peal_stuck cause;
+	struct court c;
+	uint32_t n;
+	int i, links;
+
+	open_court(&c);
+	spawn_player(&c, 0, 0, 0, 2);
+	spawn_player(&c, 0, 1, 1, 1);
+	spawn_player(&c, 0, 0, 2, 0);
+	move_to(&c, c.player[2], 1, 0);
+	CHECK_OK(peal_kernel_suspend(c.k[1], PATIENCE));
+	/* told by the first one, until there is no room for more */
+	for (n = 0; !serve(&c, 0, 1); n++)
+		CHECK(n < 64 + SLOTS);
+	EVENTUALLY(peal_stuck(c.rt, 0, &cause, 1) == 1 &&
+		   cause.cause == PEAL_STUCK_SUSPENDED);
+	CHECK_EQ(cause.device, 1);
+	CHECK_OK(peal_kernel_stop(c.k[1], PATIENCE));
+	for (n = 0; n < 200; n++)
+		while (serve(&c, 1, 9))
+			;
+	EVENTUALLY(look_at(&c, 1).balls == 2000);
+	EVENTUALLY(look_at(&c, 0).balls == c.sent[0]);
+	links = peal_link_list(c.rt, all, 8);
+	for (i = 0; i < links; i++) {
+		CHECK_OK(peal_link_info(all[i], &info));
+		if ((uint32_t)info.from != PEAL_PASSAGE_ACTOR)
+			continue;
+		CHECK_EQ(info.accepted, c.sent[0]);
+		CHECK_EQ(info.delivered, 0);
+		CHECK_EQ(info.queued, 0);
+		/* it is no user's */
+		CHECK_EQ(peal_link_destroy(all[i]), PEAL_EBUSY);
+		CHECK_CONTAINS(peal_last_error()->text, "is a passage");
+		break;
+	}
+	CHECK(i < links);
+	close_court(&c);
+}
+
+/* ---- what is refused --------------------------------------------------------------- */
+
+PEAL_TEST(a_kernel_without_a_reserve_takes_nobody_in)
+{
+	struct peal_kernel_options o = options();
+	struct peal_migrate_options m = { .size = sizeof(m) };
+	struct peal_kernel *small = NULL;
+	struct court c;
+
+	open_court(&c);
+	spawn_player(&c, 0, 0, 0, 0);
+	o.workers = 1;
+	o.mailbox_slots = 2; /* one to keep, one to lease */
+	CHECK_OK(peal_kernel_launch(c.rt, 1, &peal_program_guest, &o, &small));
+	m.kernel = small;
+	CHECK_EQ(peal_actor_migrate(c.rt, c.player[0], &m, NULL), PEAL_ENOTSUP);
+	CHECK_CONTAINS(peal_last_error()->text,
+		       "has mailbox_slots 2, of which 0");
+	CHECK_OK(peal_kernel_stop(small, PATIENCE));
+	play(&c, 1, 0);
+	close_court(&c);
+}
+
+PEAL_TEST_MAIN(RUN_LANES(two_kernels_full_of_messages_for_each_other_go_on);
+	       RUN_LANES(two_pairs_on_all_workers_go_on);
+	       RUN_LANES(three_kernels_in_a_circle_go_on);
+	       RUN_LANES(what_waits_for_another_kernel_leaves_room_to_others);
+	       RUN_LANES(the_end_of_a_kernel_gives_room_back);
+	       RUN(a_kernel_without_a_reserve_takes_nobody_in);)
