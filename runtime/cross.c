@@ -175,15 +175,104 @@ static int settle(struct peal_kernel *k)
 	return 0;
 }
 
+/* What the kernel has sent by its passages is to be taken before they go. */
+static int await_taken(struct peal_kernel *k)
+{
+	uint64_t deadline = peali_deadline((int64_t)k->rt->answer_ms * 1000000);
+	struct peal_link_info info;
+	struct peal_link *link;
+	uint32_t turns = 0;
+
+	for (link = k->rt->links; link; link = link->next) {
+		if (!link->from.passage || link->from.kernel != k)
+			continue;
+		while (!peal_link_info(link, &info) && info.queued) {
+			if (peali_late(deadline))
+				return peali_fail(
+					PEAL_EBUSY, "peal_kernel_destroy",
+					"%llu messages of kernel '%s' for "
+					"actors that have moved to kernel '%s' "
+					"wait there: destroy it when they are "
+					"taken, or that one has ended",
+					(unsigned long long)info.queued,
+					k->name, link->to.kernel->name);
+			peali_poll_pause(&turns);
+		}
+	}
+	return 0;
+}
+
+/* Tells a former entry's worker where it leads now: 0 it knows; else it leads
+ * nowhere. */
+static int tell_again(struct peal_kernel *from, uint64_t address,
+		      struct peal_kernel *to, uint64_t now)
+{
+	static const char call[] = "peal_kernel_destroy";
+	uint32_t worker = from->actors[PEAL_ACTOR_INDEX(address)].worker;
+	struct peal_control_leave leave = { (uint32_t)address, (uint32_t)now,
+					    PEAL_CONTROL_BACK, 1 };
+	struct peal_link *passage;
+	int result = 0;
+
+	if (to != from && !peali_kernel_ended(to)) {
+		result = peali_passage_make(
+			from, worker, to,
+			to->actors[PEAL_ACTOR_INDEX(now)].worker, &passage,
+			call);
+		if (!result)
+			leave.port = passage->from.index;
+	} else if (to != from) {
+		result = PEAL_ESTOPPED;
+	}
+	return result ? result :
+			peali_kernel_tell(from, worker, PEAL_CONTROL_LEAVE,
+					  &leave, sizeof(leave), call);
+}
+
+/* Who came by that crossing to the kernel, which has ended, and has left it, is
+ * found past it from now on. PEAL_EHUNG: a worker does not answer. */
+static int lead_past(struct peal_kernel *k, struct peali_crossing *c)
+{
+	struct peal_runtime *rt = k->rt;
+	struct peal_kernel *from = peali_kernel_of(rt, c->from), *to;
+	uint64_t now = c->to;
+	int result;
+
+	while (now && !((now ^ k->params.address) >> 32))
+		now = peali_address_next(rt, now);
+	to = now ? peali_kernel_of(rt, now) : NULL;
+	if (!from || !to)
+		return 0; /* it ends with the kernel */
+	result = peali_kernel_ended(from) ? 0 :
+					    tell_again(from, c->from, to, now);
+	if (result)
+		return result == PEAL_EHUNG ? result : 0;
+	if (to != from) {
+		c->to = now;
+		return 0;
+	}
+	from->actors[PEAL_ACTOR_INDEX(c->from)].moved_to =
+		1 + PEAL_ACTOR_INDEX(now);
+	from->actors[PEAL_ACTOR_INDEX(now)].moved_from =
+		1 + PEAL_ACTOR_INDEX(c->from);
+	/* as one of the kernel's own, which end with it */
+	c->from = k->params.address | PEAL_PASSAGE_ACTOR;
+	return 0;
+}
+
 int peali_passages_end(struct peal_kernel *k)
 {
 	struct peal_link *link, *next;
-	uint32_t i = 0;
+	uint32_t i;
 	int result = settle(k);
 
+	if (!result)
+		result = await_taken(k);
+	for (i = 0; !result && i < k->rt->n_crossings; i++)
+		if (!((k->rt->crossings[i].to ^ k->params.address) >> 32))
+			result = lead_past(k, &k->rt->crossings[i]);
 	if (result)
 		return result;
-
 	for (link = k->rt->links; link; link = next) {
 		next = link->next;
 		if (!link->from.passage ||
@@ -193,9 +282,9 @@ int peali_passages_end(struct peal_kernel *k)
 		if (result)
 			return result;
 	}
-	/* who came from there does not lead back any more; who went there is
-	 * not found */
-	while (i < k->rt->n_crossings)
+	/* who came from there does not lead back any more; who is there is not
+	 * found */
+	for (i = 0; i < k->rt->n_crossings;)
 		if (!((k->rt->crossings[i].from ^ k->params.address) >> 32))
 			peali_crossing_remove(k->rt, &k->rt->crossings[i]);
 		else

@@ -682,7 +682,8 @@ static int in_use(struct peal_kernel *k)
 				  "kernel '%s' still runs: stop or drain it",
 				  k->name);
 	for (link = k->rt->links; link; link = link->next)
-		if (link->from.kernel == k || link->to.kernel == k)
+		if (!link->from.passage &&
+		    (link->from.kernel == k || link->to.kernel == k))
 			return peali_fail(
 				PEAL_EBUSY, "peal_kernel_destroy",
 				"link %llu names kernel '%s': destroy "
@@ -714,9 +715,9 @@ int peal_kernel_destroy(struct peal_kernel *k)
 	rt = k->rt;
 	ops = rt->devices.device[k->device].backend->ops;
 	pthread_mutex_lock(&rt->lock);
-	result = peali_kernel_ended(k) ? peali_passages_end(k) : 0;
+	result = in_use(k);
 	if (!result)
-		result = in_use(k);
+		result = peali_passages_end(k);
 	/* a kernel that failed has ended as well */
 	if (!result &&
 	    ops->launch_wait(k->launch, 1000000000) == PEAL_ETIMEDOUT)

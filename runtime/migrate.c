@@ -86,6 +86,7 @@ static void record(const struct move *m)
 	next->handler = a->handler;
 	next->pinned = a->pinned;
 	next->moved_from = away ? PEALI_ELSEWHERE : 1 + m->index;
+	next->bare = !away;
 	if (!away)
 		next->state_offset = a->state_offset;
 	a->moved_to = away ? PEALI_ELSEWHERE : 1 + m->next;

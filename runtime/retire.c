@@ -221,7 +221,7 @@ static void strike_entry(struct peal_kernel *k, uint32_t index)
 	peali_supervisor_strike(k, index);
 	peali_limit_give(k, index);
 	k->n_moved -= a->moved_to != 0;
-	a->pool = a->moved_to = a->moved_from = 0;
+	a->pool = a->moved_to = a->moved_from = a->bare = 0;
 	peali_name_forget(k->rt,
 			  k->params.address | peali_actor_number(k, index));
 	peali_rooms_give(&rooms, index);

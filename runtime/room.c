@@ -398,8 +398,7 @@ struct peali_rooms peali_rooms_of(struct peal_kernel *k, uint32_t handler,
 				  const struct peali_actor *a)
 {
 	struct peali_rooms rooms = { k, handler, a->worker, a->ports_of,
-				     a->moved_from != 0 &&
-					     a->moved_from != PEALI_ELSEWHERE };
+				     a->bare };
 
 	return rooms;
 }

@@ -170,6 +170,7 @@ struct peali_actor {
 	uint32_t limit; /* 1 + the place of its limit; 0: it has none */
 	uint32_t mailbox_limit, mailbox_full; /* as its options said */
 	uint32_t pinned; /* 1: they named its worker */
+	uint32_t bare; /* 1: its state is where a former entry has it */
 };
 
 /* An entry of another kernel: see cross.c. */

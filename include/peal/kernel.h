@@ -293,11 +293,14 @@ int peal_kernel_abort(struct peal_kernel *kernel, int64_t timeout_ns);
 int peal_kernel_wait(struct peal_kernel *kernel, int64_t timeout_ns);
 
 /**
- * Frees a kernel that has ended and has no links left.
+ * Frees a kernel that has ended and has no links left. What it has passed on to
+ * actors that have moved to other kernels is to be taken there before.
  *
  * @param kernel a kernel; NULL does nothing.
- * @return 0; PEAL_EBUSY it runs, or links or barriers name it (the text says
- *         which). No other call on it may run at the same time.
+ * @return 0; PEAL_EBUSY it runs, links or barriers name it, or what it has passed on
+ *         has not been taken within PEAL_ANSWER_MS (the text says which); PEAL_EHUNG
+ *         a worker of another kernel did not answer. No other call on it may run at
+ *         the same time.
  */
 int peal_kernel_destroy(struct peal_kernel *kernel);
 

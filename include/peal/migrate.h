@@ -71,8 +71,9 @@ struct peal_migrate_options {
  * ask that comes by a former address is answered with PEAL_ENOENT; requests of the
  * host are replied to by the ports there, for which peal_requester_listen is
  * needed. A drain of the other kernel does not wait for the former one: what that
- * still sends is dead, reason "stopped" or "closed", and once the kernel is
- * destroyed, "no-actor". Kernels that end with their inputs wait for passages:
+ * still sends is dead, reason "stopped" or "closed". Once that kernel is destroyed
+ * the addresses that led there lead on to who has left it in time, if the worker has
+ * a port for it; what comes for others is dead, "no-actor". Kernels that end with their inputs wait for passages:
  * two that have them both ways need a drain.
  *
  * @param runtime     an open runtime.

@@ -36,17 +36,22 @@ static struct peal_kernel_options options(void)
 	return o;
 }
 
-static void open_court(struct court *c)
+static void open_court_with(struct court *c, struct peal_runtime *rt)
 {
 	struct peal_kernel_options o = options();
 	int i;
 
 	memset(c, 0, sizeof(*c));
-	c->rt = harness_open(2, "");
+	c->rt = rt;
 	c->e = harness_endpoint(c->rt);
 	for (i = 0; i < KERNELS; i++)
 		CHECK_OK(peal_kernel_launch(c->rt, i % 2, &peal_program_guest,
 					    &o, &c->k[i]));
+}
+
+static void open_court(struct court *c)
+{
+	open_court_with(c, harness_open(2, ""));
 }
 
 static void close_court(struct court *c)
@@ -282,6 +287,150 @@ PEAL_TEST(the_end_of_a_kernel_gives_room_back)
 	close_court(&c);
 }
 
+/* ---- a kernel that is gone ---------------------------------------------------------- */
+
+/* Of the link by that port of the host's: 1. */
+static int link_by(struct court *c, uint32_t port, struct peal_link_info *info)
+{
+	struct peal_link *all[16];
+	int i, n = peal_link_list(c->rt, all, 16);
+
+	for (i = 0; i < n; i++)
+		if (!peal_link_info(all[i], info) && info->from_port == port &&
+		    info->from == peal_endpoint_address(c->e))
+			return 1;
+	return 0;
+}
+
+static void expect_balls(struct court *c, uint64_t balls)
+{
+	while (c->sent[0] < balls)
+		CHECK_OK(serve(c, 0, 0));
+	EVENTUALLY(look_at(c, 0).balls == balls);
+	CHECK_EQ(look_at(c, 0).disorder, 0);
+}
+
+/* An actor of kernel 0 lives a while at those places of kernel 1, and then in
+ * kernel `last`, when kernel 1 goes; its first address leads to it. */
+static void outlive(const int *workers, int n, uint32_t last)
+{
+	struct peal_migrate_options o = { .size = sizeof(o) };
+	uint64_t actors[ACTORS], newest = 0;
+	struct peal_link *link = NULL, *all[8];
+	struct court c;
+	int i, passages = 0;
+
+	open_court(&c);
+	spawn_player(&c, 0, 0, 0, 0);
+	expect_balls(&c, 20);
+	for (i = 0; i < n; i++)
+		move_to(&c, c.player[0], 1, (uint32_t)workers[i]);
+	expect_balls(&c, 40);
+	o.kernel = c.k[last];
+	o.worker = 2;
+	CHECK_OK(peal_actor_migrate(c.rt, c.player[0], &o, &newest));
+	expect_balls(&c, 60);
+	CHECK_OK(peal_kernel_drain(c.k[1], PATIENCE));
+	CHECK_OK(peal_kernel_destroy(c.k[1]));
+	c.k[1] = c.k[0];
+	expect_balls(&c, 80);
+	/* it moves, and is known by all addresses, as others are */
+	move_to(&c, c.player[0], last, 0);
+	expect_balls(&c, 100);
+	for (i = peal_link_list(c.rt, all, 8); i-- > 0;)
+		if ((uint32_t)harness_info(all[i]).from == PEAL_PASSAGE_ACTOR)
+			passages++;
+		else
+			link = all[i];
+	CHECK_EQ(passages, last != 0);
+	CHECK_EQ(peal_actor_retire(c.rt, newest), PEAL_EBUSY);
+	CHECK_OK(peal_link_destroy(link));
+	CHECK_OK(peal_actor_retire(c.rt, c.player[0]));
+	CHECK_EQ(peal_actor_retire(c.rt, newest), PEAL_ENOENT);
+	for (i = 0; i < KERNELS; i++) {
+		CHECK_OK(peal_actor_spawn_many(c.k[i], "player", NULL, ACTORS,
+					       actors));
+		CHECK_OK(peal_actor_retire_many(c.rt, actors, ACTORS));
+	}
+	close_court(&c);
+}
+
+PEAL_TEST(who_has_come_back_is_found_when_the_kernel_between_is_gone)
+{
+	outlive((const int[]){ 0 }, 1, 0);
+	outlive((const int[]){ 1, 0, 1 }, 3, 0);
+}
+
+PEAL_TEST(who_has_gone_on_is_found_when_the_kernel_between_is_gone)
+{
+	outlive((const int[]){ 1 }, 1, 2);
+	outlive((const int[]){ 0, 1 }, 2, 2);
+}
+
+PEAL_TEST(what_a_kernel_has_passed_on_is_taken_before_it_goes)
+{
+	struct peal_link_info info;
+	struct peal_link *link;
+	struct court c;
+	uint32_t i;
+
+	open_court_with(&c, harness_open_hasty(2));
+	spawn_player(&c, 0, 0, 0, 0);
+	move_to(&c, c.player[0], 1, 0);
+	link = harness_from(c.rt, c.e, 1, c.player[0],
+			    (struct peal_link_options){ .capacity = 0 });
+	move_to(&c, c.player[0], 0, 1);
+	CHECK_OK(peal_kernel_suspend(c.k[0], PATIENCE));
+	for (i = 0; i < 3; i++)
+		CHECK_OK(serve(&c, 1, 0));
+	EVENTUALLY(link_by(&c, 1, &info) && info.delivered == 3);
+	CHECK_OK(peal_link_destroy(link));
+	CHECK_OK(peal_kernel_drain(c.k[1], PATIENCE));
+	CHECK_EQ(peal_kernel_destroy(c.k[1]), PEAL_EBUSY);
+	CHECK_CONTAINS(peal_last_error()->text,
+		       "3 messages of kernel 'guest' for actors that have "
+		       "moved to kernel 'guest' wait there");
+	CHECK_OK(peal_kernel_resume(c.k[0]));
+	CHECK_OK(peal_kernel_destroy(c.k[1]));
+	c.k[1] = c.k[0];
+	EVENTUALLY(look_at(&c, 0).balls == 3);
+	CHECK_OK(serve(&c, 0, 0));
+	EVENTUALLY(look_at(&c, 0).balls == 4);
+	CHECK_EQ(look_at(&c, 0).disorder, 0);
+	close_court(&c);
+}
+
+/* Who stays there is gone with it, and so is who has no way past it. */
+PEAL_TEST(what_comes_for_who_is_gone_is_dead)
+{
+	struct peal_kernel_options o = options();
+	struct peal_link_info info;
+	struct court c;
+
+	o.max_ports = 1; /* for one passage */
+	open_court(&c);
+	CHECK_OK(peal_kernel_stop(c.k[0], PATIENCE));
+	CHECK_OK(peal_kernel_destroy(c.k[0]));
+	CHECK_OK(peal_kernel_launch(c.rt, 0, &peal_program_guest, &o, &c.k[0]));
+	spawn_player(&c, 0, 0, 0, 0);
+	spawn_player(&c, 0, 0, 1, 0);
+	move_to(&c, c.player[0], 1, 0);
+	move_to(&c, c.player[1], 1, 0);
+	move_to(&c, c.player[1], 2, 0);
+	CHECK_OK(serve(&c, 1, 0));
+	EVENTUALLY(look_at(&c, 1).balls == 1);
+	CHECK_OK(peal_kernel_drain(c.k[1], PATIENCE));
+	CHECK_OK(peal_kernel_destroy(c.k[1]));
+	c.k[1] = c.k[0];
+	CHECK_OK(serve(&c, 0, 0));
+	CHECK_OK(serve(&c, 1, 0));
+	EVENTUALLY(link_by(&c, 0, &info) &&
+		   info.dead[PEAL_REASON_NO_ACTOR] == 1);
+	EVENTUALLY(link_by(&c, 1, &info) &&
+		   info.dead[PEAL_REASON_NO_ACTOR] == 1);
+	close_court(&c);
+}
+
 /* ---- what is refused --------------------------------------------------------------- */
 
 PEAL_TEST(a_kernel_without_a_reserve_takes_nobody_in)
@@ -305,9 +454,14 @@ PEAL_TEST(a_kernel_without_a_reserve_takes_nobody_in)
 	close_court(&c);
 }
 
-PEAL_TEST_MAIN(RUN_LANES(two_kernels_full_of_messages_for_each_other_go_on);
-	       RUN_LANES(two_pairs_on_all_workers_go_on);
-	       RUN_LANES(three_kernels_in_a_circle_go_on);
-	       RUN_LANES(what_waits_for_another_kernel_leaves_room_to_others);
-	       RUN_LANES(the_end_of_a_kernel_gives_room_back);
-	       RUN(a_kernel_without_a_reserve_takes_nobody_in);)
+PEAL_TEST_MAIN(
+	RUN_LANES(two_kernels_full_of_messages_for_each_other_go_on);
+	RUN_LANES(two_pairs_on_all_workers_go_on);
+	RUN_LANES(three_kernels_in_a_circle_go_on);
+	RUN_LANES(what_waits_for_another_kernel_leaves_room_to_others);
+	RUN_LANES(the_end_of_a_kernel_gives_room_back);
+	RUN_LANES(who_has_come_back_is_found_when_the_kernel_between_is_gone);
+	RUN_LANES(who_has_gone_on_is_found_when_the_kernel_between_is_gone);
+	RUN_LANES(what_a_kernel_has_passed_on_is_taken_before_it_goes);
+	RUN_LANES(what_comes_for_who_is_gone_is_dead);
+	RUN(a_kernel_without_a_reserve_takes_nobody_in);)

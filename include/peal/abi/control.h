@@ -216,13 +216,18 @@ struct peal_control_move {
 
 PEAL_STATIC_ASSERT(sizeof(struct peal_control_move) == 8, "move size");
 
-/** An actor leaves for another kernel. */
+/** An actor leaves for another kernel; or one that has left is by now elsewhere,
+ * and its way over the other kernel has ended. */
 struct peal_control_leave {
 	uint32_t actor; /* its number here */
 	uint32_t to; /* its number there */
-	uint32_t port; /* of this worker's table: the passage there */
-	uint32_t reserved;
+	uint32_t port; /* of this worker's table: the passage there; or
+			* PEAL_CONTROL_BACK */
+	uint32_t again; /* 1: it has left before */
 };
+
+/** As a port: it has come back, and `to` is another number here. */
+#define PEAL_CONTROL_BACK 0xffffffffu
 
 PEAL_STATIC_ASSERT(sizeof(struct peal_control_leave) == 16, "leave size");
 

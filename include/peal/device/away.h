@@ -85,6 +85,30 @@ peali_leave_check(struct peal_worker *w, const struct peal_control_leave *c)
 	return peali_is_monitored(w, c->actor) ? PEAL_EEXIST : 0;
 }
 
+/* An entry that led to another kernel, which is no more, leads where its actor is
+ * now. Nothing that has gone there can still come from there: the host has seen to
+ * that. */
+static PEAL_DEV PEAL_UNUSED inline int
+peali_leave_again(struct peal_worker *w, const struct peal_control_leave *c)
+{
+	struct peal_actor_entry *entry =
+		peali_entry(w, PEAL_ACTOR_INDEX(c->actor));
+	uint32_t next = PEAL_ACTOR_INDEX(c->to);
+	uint64_t place = peal_load_relaxed_dev(&entry->place);
+
+	if (PEAL_PLACE_WORKER(place) != w->index)
+		return PEAL_EINVAL;
+	if (c->port != PEAL_CONTROL_BACK) {
+		entry->state = c->to;
+		entry->port_base = (uint16_t)c->port;
+		return 0;
+	}
+	if (next >= w->params->max_actors)
+		return PEAL_EINVAL;
+	peal_store_relaxed_dev(&entry->place, PEAL_PLACE_TO(place, next));
+	return 0;
+}
+
 /* PEAL_CONTROL_LEAVE. One that was done already, whose answer nobody has waited
  * for, may come again. */
 static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
@@ -98,9 +122,14 @@ peali_control_leave(struct peal_worker *w, const struct peal_control_leave *c)
 		return PEAL_EINVAL;
 	entry = peali_entry(w, PEAL_ACTOR_INDEX(c->actor));
 	place = peal_load_relaxed_dev(&entry->place);
-	if (PEAL_PLACE_IS_OF(place, c->actor) && PEAL_PLACE_IS_AWAY(place) &&
-	    entry->state == c->to)
-		return 0;
+	if (PEAL_PLACE_IS_OF(place, c->actor) && PEAL_PLACE_IS_AWAY(place)) {
+		if (c->again)
+			return peali_leave_again(w, c);
+		if (entry->state == c->to)
+			return 0;
+	}
+	if (c->again)
+		return 0; /* it was told before */
 	result = peali_leave_check(w, c);
 	if (result)
 		return result;
