@@ -16,6 +16,7 @@ struct move {
 	struct peal_kernel *kernel, *to; /* mostly one */
 	uint32_t index, next; /* its entry, and that to be */
 	const struct peal_handler_info *handler;
+	struct peal_supervisor *supervisor; /* in another kernel; NULL */
 	struct peali_rooms rooms; /* what it takes */
 };
 
@@ -100,6 +101,8 @@ static void record(const struct move *m)
 		k->actors[a->ports_of - 1].n_links--;
 	if (next->ports_of)
 		m->to->actors[next->ports_of - 1].n_links++;
+	if (away)
+		peali_supervisor_strike(k, m->index);
 	if (!k->wards || away)
 		return;
 	k->wards[m->next] = k->wards[m->index];
@@ -322,6 +325,8 @@ static int tell_next(const struct move *m)
 	spawn.entry.place =
 		PEAL_PLACE(spawn.actor, m->rooms.worker, m->rooms.handler) |
 		PEAL_PLACE_ARRIVES;
+	if (k != m->kernel) /* its supervisor there knows it by this entry */
+		spawn.entry.place &= ~(uint64_t)PEAL_PLACE_CAME;
 	spawn.entry.state_bytes = h->state_bytes;
 	spawn.entry.ports = h->ports;
 	spawn.entry.emits = h->emits;
@@ -350,6 +355,7 @@ static void take_back(const struct move *m)
 		PEAL_PLACE(spawn.actor, m->rooms.worker, PEAL_NO_HANDLER);
 	result = peali_kernel_tell(k, m->rooms.worker, PEAL_CONTROL_RETIRE,
 				   &spawn, sizeof(spawn), CALL);
+	peali_supervisor_strike(k, m->next);
 	if (!result || peali_kernel_ended(k))
 		peali_rooms_give(&m->rooms, m->next);
 	peali_fail(failed.code, CALL, "%s", failed.text);
@@ -407,8 +413,9 @@ static int tell_move(const struct move *m, const char *call)
 	return result;
 }
 
-/* Its state follows it to the other kernel, and then its worker there has it. */
-static int bring(const struct move *m, const char *call)
+/* Its state follows it to the other kernel, and then its worker there has it. It may
+ * be one that is to begin anew. */
+static int bring(const struct move *m, int anew, const char *call)
 {
 	struct peal_kernel *k = m->kernel, *to = m->to;
 	uint64_t at = k->actors[m->index].state_offset;
@@ -431,6 +438,7 @@ static int bring(const struct move *m, const char *call)
 	peali_crossing_from(k->rt, address_at(k, m->index))->passage = NULL;
 	record(m);
 	arrive.actor = peali_actor_number(to, m->next);
+	arrive.next = (uint32_t)anew;
 	return peali_kernel_tell(to, m->rooms.worker, PEAL_CONTROL_ARRIVE,
 				 &arrive, sizeof(arrive), call);
 }
@@ -451,8 +459,8 @@ static int tell_leave(const struct move *m, const struct peal_link *passage,
 	result = peali_kernel_tell(k, a->worker, PEAL_CONTROL_LEAVE, &leave,
 				   sizeof(leave), call);
 	say_refused(m, result, call);
-	if (!result)
-		return bring(m, call);
+	if (!result || result == PEAL_EHANDLER)
+		return bring(m, result != 0, call);
 	if (result == PEAL_EHUNG)
 		return result;
 	a->moving = 0;
@@ -502,19 +510,69 @@ int peali_move_settle(struct peal_kernel *k, uint32_t index, const char *call)
 	return c ? tell_leave(&m, c->passage, call) : tell_move(&m, call);
 }
 
+/* Its worker there knows whose it is when it makes the entry. */
+static int tell_care(const struct move *m)
+{
+	struct peal_actor_options o = { .size = sizeof(o) };
+	struct peal_kernel *to = m->to;
+	struct peali_inits *inits = NULL;
+	struct peal_control_care care;
+	int result = peali_inits_carry(m->kernel, m->index, to, &inits, CALL);
+
+	if (result)
+		return result;
+	o.init_bytes = inits ? inits->bytes : 0;
+	care = peali_supervisor_care(m->supervisor, inits, &o, 0);
+	care.actor = peali_actor_number(to, m->next);
+	care.count = 1;
+	peali_supervisor_enrol(m->supervisor, inits, &m->next, 1);
+	result = peali_kernel_tell(to, m->rooms.worker, PEAL_CONTROL_CARE,
+				   &care, sizeof(care), CALL);
+	if (result)
+		peali_supervisor_strike(to, m->next);
+	return result;
+}
+
 static int move_on(struct move *m)
 {
 	int result = peali_rooms_take(&m->rooms, 1, &m->next, CALL);
 
 	if (result)
 		return result;
+	result = m->supervisor ? tell_care(m) : 0;
+	if (result) {
+		peali_rooms_give(&m->rooms, m->next);
+		return result;
+	}
 	result = tell_next(m);
 	if (!result)
 		return m->to == m->kernel ? tell_move(m, CALL) : leave(m);
+	peali_supervisor_strike(m->to, m->next);
 	if (peali_kernel_ended(m->to))
 		peali_rooms_give(&m->rooms, m->next);
 	/* else a worker may make it yet: nobody else may have that entry */
 	return result;
+}
+
+/* Whether it has somebody there to begin it anew, as it has here. */
+static int check_supervisor(const struct move *m)
+{
+	const struct peal_kernel *k = m->kernel;
+	int has = k->wards && k->wards[m->index].supervisor;
+
+	if (has && !m->supervisor)
+		return peali_fail(PEAL_EINVAL, CALL,
+				  "actor %u of kernel '%s' has a supervisor, "
+				  "which stays in that kernel: name one of "
+				  "kernel '%s' (supervisor)",
+				  m->index, k->name, m->to->name);
+	if (!has && m->supervisor)
+		return peali_fail(PEAL_EINVAL, CALL,
+				  "`supervisor`: actor %u of kernel '%s' has "
+				  "none, and nobody has kept what it began "
+				  "with",
+				  m->index, k->name);
+	return has ? peali_supervisor_check(m->supervisor, m->to, 1, CALL) : 0;
 }
 
 /* Whether it can move to the other kernel. */
@@ -523,6 +581,11 @@ static int check_other(const struct move *m)
 	const struct peal_kernel *k = m->kernel, *to = m->to;
 	int result;
 
+	if (to == k && m->supervisor)
+		return peali_fail(PEAL_EINVAL, CALL,
+				  "`supervisor`: actor %u stays in kernel '%s' "
+				  "and has the supervisor that it had",
+				  m->index, k->name);
 	if (to == k)
 		return 0;
 	if (to->rt != k->rt)
@@ -537,13 +600,9 @@ static int check_other(const struct move *m)
 				  "not there",
 				  to->name, to->program->name, k->name,
 				  k->program->name);
-	if (k->wards && k->wards[m->index].supervisor)
-		return peali_fail(PEAL_ENOTSUP, CALL,
-				  "actor %u of kernel '%s' has a supervisor, "
-				  "which stays in that kernel: only those move "
-				  "to another one that have none",
-				  m->index, k->name);
-	result = check_kernel(m->to);
+	result = check_supervisor(m);
+	if (!result)
+		result = check_kernel(m->to);
 	return result ? result : check_reserve(m->to);
 }
 
@@ -577,6 +636,7 @@ static int migrate(struct peal_runtime *rt, uint64_t address,
 	if (!m.kernel)
 		return PEAL_ENOENT;
 	m.to = o->kernel ? o->kernel : m.kernel;
+	m.supervisor = o->supervisor;
 	m.index = PEAL_ACTOR_INDEX(address);
 	m.handler =
 		&m.kernel->program->handlers[m.kernel->actors[m.index].handler];

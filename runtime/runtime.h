@@ -447,6 +447,7 @@ int peali_passages_end(struct peal_kernel *kernel);
 struct peali_inits {
 	struct peali_inits *next;
 	struct peali_area area;
+	uint64_t bytes; /* of each; its state has zeros behind them */
 	uint64_t step; /* from one's to the next one's; 0: all alike */
 	uint32_t actors; /* that are there yet; freed behind the last one */
 };
@@ -455,6 +456,7 @@ struct peali_inits {
 struct peali_ward {
 	struct peal_supervisor *supervisor; /* NULL: nobody */
 	struct peali_inits *inits; /* NULL: it begins with zeros */
+	uint64_t init_offset; /* of its own in there */
 };
 
 /* 0; PEAL_ENOMEM without a text. */
@@ -468,6 +470,10 @@ int peali_supervisor_check(const struct peal_supervisor *supervisor,
 int peali_inits_make(struct peal_kernel *kernel,
 		     const struct peal_actor_options *options, uint32_t n,
 		     struct peali_inits **inits_out, const char *call);
+/* The same of what an actor of another kernel began with. */
+int peali_inits_carry(const struct peal_kernel *from, uint32_t index,
+		      struct peal_kernel *kernel,
+		      struct peali_inits **inits_out, const char *call);
 /* Frees it, if it has no actors. */
 void peali_inits_free(struct peal_kernel *kernel, struct peali_inits *inits);
 /* The control message about the actors from one of them on. */

@@ -91,6 +91,7 @@ int peali_inits_make(struct peal_kernel *k, const struct peal_actor_options *o,
 	if (!inits)
 		return peali_fail(PEAL_ENOMEM, call,
 				  "no memory for what %u actors begin with", n);
+	inits->bytes = o->init_bytes;
 	inits->step = inits_step(o, n);
 	result = write_inits(k, inits, o, n, call);
 	inits->next = k->inits;
@@ -99,6 +100,32 @@ int peali_inits_make(struct peal_kernel *k, const struct peal_actor_options *o,
 		peali_inits_free(k, inits);
 	else
 		*inits_out = inits;
+	return result;
+}
+
+int peali_inits_carry(const struct peal_kernel *from, uint32_t index,
+		      struct peal_kernel *k, struct peali_inits **inits_out,
+		      const char *call)
+{
+	const struct peali_ward *ward = &from->wards[index];
+	struct peal_actor_options o = { .size = sizeof(o) };
+	void *image;
+	int result;
+
+	*inits_out = NULL;
+	if (!ward->inits)
+		return 0;
+	image = malloc(ward->inits->bytes);
+	if (!image)
+		return peali_fail(PEAL_ENOMEM, call,
+				  "no memory for what an actor begins with");
+	result = peali_area_read(k->rt, &ward->inits->area, ward->init_offset,
+				 image, ward->inits->bytes);
+	o.init = image;
+	o.init_bytes = ward->inits->bytes;
+	if (!result)
+		result = peali_inits_make(k, &o, 1, inits_out, call);
+	free(image);
 	return result;
 }
 
@@ -164,6 +191,8 @@ void peali_supervisor_enrol(struct peal_supervisor *s,
 	for (i = 0; i < n; i++) {
 		s->kernel->wards[index[i]].supervisor = s;
 		s->kernel->wards[index[i]].inits = inits;
+		s->kernel->wards[index[i]].init_offset =
+			inits ? i * inits->step : 0;
 	}
 	if (inits)
 		inits->actors += n;

@@ -12,6 +12,7 @@ extern "C" {
 
 struct peal_runtime;
 struct peal_kernel;
+struct peal_supervisor;
 
 /** Zero in a field: its default. */
 struct peal_migrate_options {
@@ -27,6 +28,12 @@ struct peal_migrate_options {
 	uint64_t ports_of;
 	struct peal_kernel *kernel; /* that it moves to, also on another device;
 				     * NULL: it stays in its own */
+	/*
+	 * In the other kernel, for an actor that has one: whose member it is from
+	 * then on, the last one that was made; it begins anew with what it was
+	 * spawned with
+	 */
+	struct peal_supervisor *supervisor;
 };
 
 /**
@@ -82,16 +89,17 @@ struct peal_migrate_options {
  * @param address_out its newest address, also after an error; NULL: nobody wants
  *                    to know.
  * @return 0; PEAL_ENOENT no such actor or worker, or none to share ports of;
- *         PEAL_EINVAL it is of that worker, ports cannot be shared, or the other
- *         kernel is of another runtime or program;
+ *         PEAL_EINVAL it is of that worker, ports cannot be shared, the other
+ *         kernel is of another runtime or program, or `supervisor` is missing,
+ *         too much or another kernel's;
  *         PEAL_EBUSY links or topics are at its own ports, others share them, or
  *         it is a member of a pool (the text says which); PEAL_EEXIST it is
  *         monitored, which does not follow to another kernel; PEAL_EAGAIN it
  *         waits for answers to its asks, or for its init: again later; PEAL_ENOSPC max_actors
  *         or max_ports are used up; PEAL_ENOTSUP the kernel has no mailboxes,
- *         a handler has made the actor, it has a limit (mailbox_limit), or a
- *         supervisor and is to move to another kernel, or that one has too few
- *         mailbox_slots for messages of others; PEAL_ESTOPPED a kernel has ended, or is about to, or the actor
+ *         a handler has made the actor, it has a limit (mailbox_limit), or the
+ *         other kernel has too few mailbox_slots for messages of others;
+ *         PEAL_ESTOPPED a kernel has ended, or is about to, or the actor
  *         has failed and is over; PEAL_EHUNG a worker
  *         did not answer (the text says which): if the one that it moves to,
  *         nothing has moved and its entry there is lost until the kernel's end;

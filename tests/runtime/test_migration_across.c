@@ -474,7 +474,7 @@ PEAL_TEST(what_cannot_leave_is_refused_and_stays)
 	expect_refused(&s, owner, 0, 0, PEAL_EBUSY, "shares the ports");
 	CHECK_OK(peal_supervisor_create(s.k[0], &v, &supervisor));
 	expect_refused(&s, spawn_with(s.k[0], "guest", 0, 0, supervisor), 0, 0,
-		       PEAL_ENOTSUP, "has a supervisor");
+		       PEAL_EINVAL, "has a supervisor");
 	CHECK_OK(peal_monitor(s.k[0], peal_endpoint_address(s.e), s.guest, &m,
 			      &monitor));
 	expect_refused(&s, s.guest, 0, 0, PEAL_EEXIST, "is monitored");

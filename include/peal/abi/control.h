@@ -172,7 +172,7 @@ enum peal_control_type {
 	PEAL_CONTROL_LEAVE = 29, /* struct peal_control_leave: the same, to
 				  * another kernel */
 	PEAL_CONTROL_ARRIVE = 30 /* struct peal_control_move: actor; its state
-				  * is there */
+				  * is there. `next`: 1 if it begins anew */
 };
 
 /** A pool, for one of its kernel's workers. */

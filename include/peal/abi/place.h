@@ -59,7 +59,7 @@ struct peal_actor_entry {
  * still. See device/migrate.h.
  */
 #define PEAL_PLACE_MOVED 0x40000000u
-/** It lived elsewhere before. */
+/** It lived elsewhere in the kernel before. */
 #define PEAL_PLACE_CAME 0x20000000u
 #define PEAL_PLACE_NEW 0x8000u /* taken away by the actor's worker */
 #define PEAL_PLACE_AWAITED 0x4000u /* taken away by the former worker */

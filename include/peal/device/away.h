@@ -36,8 +36,8 @@
  * circles that cross, some can lose theirs to another one, by messages that nobody
  * handles without telling another kernel as much: peal/stuck.h names such a circle.
  *
- * Of an entry that is away `state` is the number there and `port_base` the
- * passage's port. For the leader.
+ * Of an entry that is away `state` is the number there, `port_base` the passage's
+ * port, and `emits` whether it was to begin anew. For the leader.
  */
 
 /* ---- letting go ------------------------------------------------------------ */
@@ -61,6 +61,19 @@ peali_is_monitored(const struct peal_worker *w, uint32_t actor)
 	return 0;
 }
 
+/* Whether an actor that gets no messages is to begin anew, which it does there: its
+ * supervisor has not given up. */
+static PEAL_DEV PEAL_UNUSED inline int
+peali_leaves_anew(const struct peal_worker *w, uint32_t index)
+{
+	uint64_t member;
+
+	if (!w->params->care)
+		return 0;
+	member = peal_load_relaxed_dev(&peali_care(w, index)->member);
+	return member && !peali_is_down(w, member);
+}
+
 /* Whether an actor, here, can leave: 0 or PEAL_E... */
 static PEAL_DEV PEAL_UNUSED inline int
 peali_leave_check(struct peal_worker *w, const struct peal_control_leave *c)
@@ -80,7 +93,8 @@ peali_leave_check(struct peal_worker *w, const struct peal_control_leave *c)
 		return PEAL_EAGAIN;
 	if (PEAL_PLACE_IS_NEW(place) && !peali_arrive(w, entry))
 		return PEAL_EINVAL;
-	if (PEAL_PLACE_IS_SHUT(peal_load_relaxed_dev(&entry->place)))
+	if (PEAL_PLACE_IS_SHUT(peal_load_relaxed_dev(&entry->place)) &&
+	    !peali_leaves_anew(w, PEAL_ACTOR_INDEX(c->actor)))
 		return PEAL_ESTOPPED; /* it has failed, and is over */
 	return peali_is_monitored(w, c->actor) ? PEAL_EEXIST : 0;
 }
@@ -109,8 +123,8 @@ peali_leave_again(struct peal_worker *w, const struct peal_control_leave *c)
 	return 0;
 }
 
-/* PEAL_CONTROL_LEAVE. One that was done already, whose answer nobody has waited
- * for, may come again. */
+/* PEAL_CONTROL_LEAVE: 0, or PEAL_EHANDLER if it has left and is to begin anew there.
+ * One that was done already, whose answer nobody has waited for, may come again. */
 static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
 peali_control_leave(struct peal_worker *w, const struct peal_control_leave *c)
 {
@@ -126,7 +140,7 @@ peali_control_leave(struct peal_worker *w, const struct peal_control_leave *c)
 		if (c->again)
 			return peali_leave_again(w, c);
 		if (entry->state == c->to)
-			return 0;
+			return entry->emits ? PEAL_EHANDLER : 0;
 	}
 	if (c->again)
 		return 0; /* it was told before */
@@ -136,8 +150,8 @@ peali_control_leave(struct peal_worker *w, const struct peal_control_leave *c)
 	w->room_left = 0; /* it may have had the last message */
 	entry->state = c->to;
 	entry->port_base = (uint16_t)c->port;
-	peali_move_on(entry, PEAL_PLACE_ELSEWHERE);
-	return 0;
+	entry->emits = peali_move_on(entry, PEAL_PLACE_ELSEWHERE) != 0;
+	return entry->emits ? PEAL_EHANDLER : 0;
 }
 
 /* PEAL_CONTROL_ARRIVE: the host has written its state. A22': pairs with the
@@ -155,9 +169,12 @@ peali_control_arrive(struct peal_worker *w, const struct peal_control_move *c)
 	if (!PEAL_PLACE_IS_OF(place, c->actor) ||
 	    PEAL_PLACE_WORKER(place) != w->index)
 		return PEAL_EINVAL;
-	if (PEAL_PLACE_IS_NEW(place) && (uint32_t)place & PEAL_PLACE_AWAITED)
-		peal_add_acqrel_dev(&entry->place,
-				    0 - (uint64_t)PEAL_PLACE_AWAITED);
+	if (!PEAL_PLACE_IS_NEW(place) ||
+	    !((uint32_t)place & PEAL_PLACE_AWAITED))
+		return 0;
+	if (c->next) /* it was to begin anew when it left */
+		peali_mark(w, c->actor);
+	peal_add_acqrel_dev(&entry->place, 0 - (uint64_t)PEAL_PLACE_AWAITED);
 	return 0;
 }
 

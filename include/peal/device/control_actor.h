@@ -147,7 +147,8 @@ peali_spawn_entries(struct peal_worker *w,
 	if (w->params->care &&
 	    peali_is_down(
 		    w, peali_care(w, PEAL_ACTOR_INDEX(spawn->actor))->member))
-		place |= PEAL_PLACE_MARK;
+		place |= PEAL_PLACE_IS_NEW(place) ? PEAL_PLACE_LATER :
+						    PEAL_PLACE_MARK;
 
 	for (i = peal_lane(w); i < spawn->count; i += peal_lanes(w)) {
 		struct peal_actor_entry *entry = &first[i];

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Actors that have supervisors move to other kernels, to supervisors there. */
+#include "runtime/both_lanes.h"
+#include "runtime/guest.h"
+
+PEAL_DECLARE_PROGRAM(guest);
+
+#define KERNELS 2
+#define ACTORS 8
+#define STATE ((sizeof(struct guest) + 15) / 16 * 16)
+#define ID 0x1d1d1d1dULL
+
+/* Ports of the host, and whom they lead to. */
+enum who { FIRST, OTHER, NATIVE, GUESTS };
+
+struct ward {
+	struct peal_runtime *rt;
+	struct peal_endpoint *e;
+	struct peal_kernel *k[KERNELS];
+	struct peal_supervisor *s[KERNELS];
+	uint64_t guest[GUESTS];
+	uint64_t sent[GUESTS];
+};
+
+static uint64_t spawn(struct ward *w, enum who who, int kernel)
+{
+	struct guest init = { .id = ID + who };
+	struct peal_actor_options o = { .size = sizeof(o),
+					.worker = 1 + who % 2,
+					.init = &init,
+					.init_bytes = sizeof(init),
+					.supervisor = w->s[kernel] };
+
+	CHECK_OK(peal_actor_spawn(w->k[kernel], "guest", &o, &w->guest[who]));
+	harness_from(w->rt, w->e, who, w->guest[who],
+		     (struct peal_link_options){ .capacity = 0 });
+	return w->guest[who];
+}
+
+/* Two guests in kernel 0, one in kernel 1, each kernel with a supervisor. */
+static void open_ward(struct ward *w, uint32_t strategy, uint32_t restarts)
+{
+	struct peal_kernel_options o = { .size = sizeof(o),
+					 .workers = 2,
+					 .lanes = lanes,
+					 .max_actors = ACTORS,
+					 .arena_bytes = ACTORS * STATE,
+					 .mailbox_slots = 16,
+					 .max_supervisors = 2 };
+	struct peal_supervisor_options so = { .size = sizeof(so),
+					      .strategy = strategy,
+					      .restarts = restarts };
+	int i;
+
+	memset(w, 0, sizeof(*w));
+	w->rt = harness_open(2, "");
+	w->e = harness_endpoint(w->rt);
+	for (i = 0; i < KERNELS; i++) {
+		CHECK_OK(peal_kernel_launch(w->rt, i, &peal_program_guest, &o,
+					    &w->k[i]));
+		CHECK_OK(peal_supervisor_create(w->k[i], &so, &w->s[i]));
+	}
+	spawn(w, FIRST, 0);
+	spawn(w, OTHER, 0);
+	spawn(w, NATIVE, 1);
+}
+
+static void close_ward(struct ward *w)
+{
+	int i;
+
+	for (i = 0; i < KERNELS; i++)
+		CHECK_OK(peal_kernel_stop(w->k[i], PATIENCE));
+	harness_conserved(w->rt);
+	CHECK_OK(peal_runtime_shutdown(w->rt));
+}
+
+static void send_type(struct ward *w, enum who who, uint16_t type)
+{
+	struct guest_note n = { .sender = 0, .number = w->sent[who]++ };
+
+	CHECK_OK(peal_send(w->e, who, type, &n, sizeof(n), PATIENCE));
+}
+
+static struct guest look_at(struct ward *w, enum who who)
+{
+	struct guest g;
+	int i;
+
+	for (i = 0; i < KERNELS; i++)
+		CHECK_OK(peal_kernel_suspend(w->k[i], PATIENCE));
+	CHECK_OK(peal_actor_state(w->rt, w->guest[who], &g, sizeof(g)));
+	for (i = 0; i < KERNELS; i++)
+		CHECK_OK(peal_kernel_resume(w->k[i]));
+	return g;
+}
+
+static int move_to(struct ward *w, enum who who, int kernel,
+		   struct peal_supervisor *supervisor)
+{
+	struct peal_migrate_options o = { .size = sizeof(o),
+					  .worker = 1 + who % 2,
+					  .kernel = w->k[kernel],
+					  .supervisor = supervisor };
+
+	return peal_actor_migrate(w->rt, w->guest[who], &o, NULL);
+}
+
+static struct peal_supervisor_info of(struct peal_supervisor *s)
+{
+	struct peal_supervisor_info info;
+
+	CHECK_OK(peal_supervisor_info(s, &info));
+	return info;
+}
+
+/* A failure of who has moved is its new supervisor's, and it begins with what it
+ * was spawned with, wherever it has moved by then. */
+PEAL_TEST(who_has_moved_begins_anew_as_it_was_spawned)
+{
+	struct ward w;
+	int i;
+
+	open_ward(&w, PEAL_ONE_FOR_ONE, 0);
+	for (i = 1; i <= 3; i++) {
+		send_type(&w, OTHER, GUEST_NOTE);
+		EVENTUALLY(look_at(&w, OTHER).notes == 1);
+		CHECK_OK(move_to(&w, OTHER, i % 2, w.s[i % 2]));
+		CHECK_EQ(look_at(&w, OTHER).notes, 1);
+		CHECK_EQ(of(w.s[0]).members, i % 2 ? 1 : 2);
+		CHECK_EQ(of(w.s[1]).members, i % 2 ? 2 : 1);
+		send_type(&w, OTHER, GUEST_FAIL);
+		EVENTUALLY(look_at(&w, OTHER).id == ID + OTHER + 1);
+		CHECK_EQ(of(w.s[i % 2]).failures, i / 2 + i % 2);
+	}
+	send_type(&w, OTHER, GUEST_NOTE);
+	EVENTUALLY(look_at(&w, OTHER).notes == 1);
+	CHECK_EQ(look_at(&w, OTHER).id, ID + OTHER);
+	CHECK_EQ(of(w.s[0]).restarted, 1);
+	CHECK_EQ(of(w.s[1]).restarted, 2);
+	CHECK_EQ(look_at(&w, FIRST).id, ID + FIRST);
+	close_ward(&w);
+}
+
+/* One for all, there: also if it moves on in that kernel. No more so here. */
+PEAL_TEST(who_has_moved_begins_anew_with_those_who_are_there)
+{
+	struct peal_migrate_options o = { .size = sizeof(o) };
+	struct ward w;
+	int i;
+
+	open_ward(&w, PEAL_ONE_FOR_ALL, 10);
+	CHECK_OK(move_to(&w, OTHER, 1, w.s[1]));
+	for (i = 0; i < 3; i++) {
+		send_type(&w, OTHER, GUEST_NOTE);
+		EVENTUALLY(look_at(&w, OTHER).notes == 1);
+		send_type(&w, FIRST, GUEST_FAIL);
+		EVENTUALLY(of(w.s[0]).failures == (uint64_t)i + 1);
+		send_type(&w, OTHER, GUEST_NOTE);
+		EVENTUALLY(look_at(&w, OTHER).notes == 2);
+		send_type(&w, NATIVE, GUEST_FAIL);
+		EVENTUALLY(of(w.s[1]).failures == (uint64_t)i + 1);
+		CHECK_OK(peal_actor_migrate(w.rt, w.guest[OTHER], &o, NULL));
+	}
+	send_type(&w, OTHER, GUEST_NOTE);
+	EVENTUALLY(look_at(&w, OTHER).notes == 1);
+	close_ward(&w);
+}
+
+/* Who is to begin anew when it leaves does so there. */
+PEAL_TEST(who_leaves_marked_begins_anew_when_it_arrives)
+{
+	struct ward w;
+
+	open_ward(&w, PEAL_ONE_FOR_ALL, 0);
+	send_type(&w, OTHER, GUEST_NOTE);
+	EVENTUALLY(look_at(&w, OTHER).notes == 1);
+	send_type(&w, FIRST, GUEST_FAIL);
+	EVENTUALLY(of(w.s[0]).failures == 1);
+	CHECK_OK(move_to(&w, OTHER, 1, w.s[1]));
+	send_type(&w, OTHER, GUEST_NOTE);
+	EVENTUALLY(of(w.s[1]).restarted == 1);
+	EVENTUALLY(look_at(&w, OTHER).notes == 1);
+	CHECK_EQ(of(w.s[1]).failures, 0);
+	close_ward(&w);
+}
+
+/* It gets no messages where its supervisor has given up, here or there, and those
+ * who have been given up do not leave. */
+PEAL_TEST(who_is_given_up_gets_nothing_there)
+{
+	struct peal_link_info info;
+	struct peal_link *all[8];
+	struct ward w;
+	int i;
+
+	open_ward(&w, PEAL_ONE_FOR_ONE, PEAL_RESTARTS_NONE);
+	send_type(&w, NATIVE, GUEST_FAIL);
+	EVENTUALLY(of(w.s[1]).given_up);
+	CHECK_OK(move_to(&w, OTHER, 1, w.s[1]));
+	send_type(&w, OTHER, GUEST_NOTE);
+	i = peal_link_list(w.rt, all, 8);
+	while (i-- > 0) {
+		CHECK_OK(peal_link_info(all[i], &info));
+		if ((uint32_t)info.from == PEAL_PASSAGE_ACTOR)
+			break;
+	}
+	CHECK(i >= 0);
+	EVENTUALLY(!peal_link_info(all[i], &info) &&
+		   info.dead[PEAL_REASON_DOWN] == 1);
+	CHECK_EQ(look_at(&w, OTHER).notes, 0);
+	send_type(&w, FIRST, GUEST_FAIL);
+	EVENTUALLY(of(w.s[0]).given_up);
+	CHECK_EQ(move_to(&w, FIRST, 1, w.s[1]), PEAL_ESTOPPED);
+	CHECK_CONTAINS(peal_last_error()->text, "has failed, and is over");
+	CHECK_EQ(of(w.s[0]).members, 1);
+	CHECK_EQ(of(w.s[1]).members, 2);
+	close_ward(&w);
+}
+
+PEAL_TEST(supervisors_of_others_are_refused)
+{
+	struct peal_migrate_options o = { .size = sizeof(o) };
+	struct peal_actor_options a = { .size = sizeof(a) };
+	struct ward w;
+	uint64_t alone;
+
+	open_ward(&w, PEAL_ONE_FOR_ONE, 0);
+	CHECK_EQ(move_to(&w, FIRST, 1, NULL), PEAL_EINVAL);
+	CHECK_CONTAINS(peal_last_error()->text,
+		       "has a supervisor, which stays");
+	CHECK_EQ(move_to(&w, FIRST, 1, w.s[0]), PEAL_EINVAL);
+	CHECK_CONTAINS(peal_last_error()->text, "the supervisor is of kernel");
+	o.supervisor = w.s[0];
+	CHECK_EQ(peal_actor_migrate(w.rt, w.guest[FIRST], &o, NULL),
+		 PEAL_EINVAL);
+	CHECK_CONTAINS(peal_last_error()->text, "the supervisor that it had");
+	CHECK_OK(peal_actor_spawn(w.k[0], "guest", &a, &alone));
+	o.supervisor = w.s[1];
+	o.kernel = w.k[1];
+	CHECK_EQ(peal_actor_migrate(w.rt, alone, &o, NULL), PEAL_EINVAL);
+	CHECK_CONTAINS(peal_last_error()->text, "what it began with");
+	/* nothing is kept of these */
+	CHECK_EQ(of(w.s[1]).members, 1);
+	CHECK_OK(peal_actor_retire(w.rt, alone));
+	CHECK_OK(move_to(&w, FIRST, 1, w.s[1]));
+	CHECK_EQ(of(w.s[1]).members, 2);
+	close_ward(&w);
+}
+
+/* What it takes is free again behind it, in both kernels. */
+PEAL_TEST(the_end_of_who_has_moved_frees_what_it_begins_with)
+{
+	struct ward w;
+	struct peal_link *all[8];
+	int i, n, turn;
+
+	open_ward(&w, PEAL_ONE_FOR_ONE, 0);
+	for (turn = 0; turn < 20; turn++) {
+		CHECK_OK(move_to(&w, OTHER, 1, w.s[1]));
+		n = peal_link_list(w.rt, all, 8);
+		for (i = 0; i < n; i++)
+			if (harness_info(all[i]).from_port == OTHER &&
+			    (uint32_t)harness_info(all[i]).from !=
+				    PEAL_PASSAGE_ACTOR)
+				CHECK_OK(peal_link_destroy(all[i]));
+		CHECK_OK(peal_actor_retire(w.rt, w.guest[OTHER]));
+		CHECK_EQ(of(w.s[0]).members, 1);
+		CHECK_EQ(of(w.s[1]).members, 1);
+		spawn(&w, OTHER, 0);
+	}
+	CHECK_OK(move_to(&w, FIRST, 1, w.s[1]));
+	CHECK_OK(move_to(&w, OTHER, 1, w.s[1]));
+	CHECK_OK(peal_supervisor_destroy(w.s[0]));
+	close_ward(&w);
+}
+
+PEAL_TEST_MAIN(RUN_LANES(who_has_moved_begins_anew_as_it_was_spawned);
+	       RUN_LANES(who_has_moved_begins_anew_with_those_who_are_there);
+	       RUN_LANES(who_leaves_marked_begins_anew_when_it_arrives);
+	       RUN_LANES(who_is_given_up_gets_nothing_there);
+	       RUN(supervisors_of_others_are_refused);
+	       RUN(the_end_of_who_has_moved_frees_what_it_begins_with);)
