@@ -199,35 +199,41 @@ peali_away(const struct peal_worker *w)
 		       0;
 }
 
-/* What a message of that input, or mail (0), waits for before it can go by a
- * passage: a slot, or room there; 0. What comes by links leaves slots to others,
- * however slow the other kernel is. */
+/* What a message of the source in hand waits for before it can go by a passage: a
+ * slot, which mail has, or room there; 0. What comes by links leaves slots to
+ * others, however slow the other kernel is. */
 static PEAL_DEV PEAL_UNUSED inline uint32_t
-peali_away_waits(struct peal_worker *w, const struct peal_input *in,
-		 struct peal_output *o)
+peali_away_waits(struct peal_worker *w, struct peal_output *o)
 {
+	const struct peal_input *in = &w->inputs[w->state->cursor];
+	int passage;
+
 	if (!o->used || o->link.state)
 		return 0; /* it will be dead */
-	if (in && !peali_is_passage(in) && o->held >= peali_admission(w)->each)
+	if (o->link.limit == o->link.tail) { /* behind a hand-over alone */
+		peali_link_read_credit(&o->link);
 		return PEAL_BLOCKED_AWAY;
-	if (in && !peali_links_fit(w, 1, peali_is_passage(in)))
-		return PEAL_BLOCKED_MAIL;
-	/* there is, but behind a hand-over to another ring */
-	return peali_port_room(o, 1) ? 0 : PEAL_BLOCKED_AWAY;
+	}
+	if (w->state->cursor >= w->state->n_inputs)
+		return 0;
+	passage = peali_is_passage(in);
+	if (!passage && o->held >= peali_admission(w)->each)
+		return PEAL_BLOCKED_AWAY;
+	return peali_links_fit(w, 1, passage) ? 0 : PEAL_BLOCKED_MAIL;
 }
 
-/* Whether the message in w->message, that input's or mail (0), can be passed on to
+/* Whether the message in w->message, of the source in hand, can be passed on to
  * another kernel now: 1, and that is the worker's next turn; 0 there is no room;
  * -1 its actor is not away. */
 static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
-peali_away_fits(struct peal_worker *w, const struct peal_input *in)
+peali_away_fits(struct peal_worker *w)
 {
 	const struct peal_actor_entry *entry = peali_away(w);
 	uint32_t waits;
 
 	if (!entry)
 		return -1;
-	waits = peali_away_waits(w, in, &w->outputs[entry->port_base]);
+	waits = peali_away_waits(w, &w->outputs[entry->port_base]);
 	if (waits) {
 		w->state->blocked =
 			PEAL_BLOCKED(w->message.header.actor, 0, waits);

@@ -100,7 +100,7 @@ peali_input_odd(struct peal_worker *w, struct peal_input *in, int result)
 		pool = peali_pool_index(w, w->message.header.actor);
 		if (pool >= 0)
 			return peali_input_pool(w, in, (uint32_t)pool);
-		fits = peali_away_fits(w, in);
+		fits = peali_away_fits(w);
 		if (fits >= 0)
 			return 0;
 		fits = w->params->mailboxes ? peali_forward_fits(w, in) : -1;
@@ -166,7 +166,7 @@ peali_mail_odd(struct peal_worker *w)
 {
 	if (peali_hook_holds(w))
 		return 0;
-	return peali_away_fits(w, 0) < 0 ?
+	return peali_away_fits(w) < 0 ?
 		       peali_mail_dead(w, PEAL_REASON_NO_ACTOR) :
 		       0;
 }
