@@ -53,7 +53,8 @@ struct peal_balance_report {
 /**
  * Places the actors of a kernel anew: watches what its workers do, and then moves
  * actors (peal/migrate.h) that had more to do than others, or whose messages take
- * a way around. It is called as often as the load changes.
+ * a way around. It is called when the load has changed, not all the time: each move
+ * keeps an entry of max_actors and is one more hop for what comes by old addresses.
  *
  * Load: which actor's handler a worker runs is looked at again and again. First an
  * actor moves to the worker at which the links end that bring most of its messages,

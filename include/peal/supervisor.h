@@ -16,7 +16,7 @@ struct peal_kernel;
 /*
  * Supervisors. An actor whose handler returns an error goes on as if nothing had
  * been, with whatever its state is by then (in kernels without monitors: see
- * peal/monitor.h); unless it has a supervisor. Then it
+ * peal/monitor.h; but whose init fails is over), unless it has a supervisor. Then it
  * begins anew, with the state that it was made with, and with it whoever the
  * supervisor's strategy names. The message that it failed on is dead, reason
  * "handler", as ever; those behind it are handled, by the new state. Who fails

@@ -18,10 +18,13 @@
  * kernel has drained: all messages were handled, and links lead on still. What is
  * sent to it meanwhile is dead, reason "no-actor". It has none if it has failed, is
  * to begin anew (as nothing came for it since), is stopped with its kernel, or has
- * not had its init; whether it fails there does not count.
+ * not had its init (nor is there a message then that it could have had); whether it
+ * fails there does not count.
  *
  * Both emit and tell as the handler declares; they do not run before there is room
- * for that, but in ports without a link there is none: PEAL_ENOTCONN. For room
+ * for that, but in ports without a link there is none: PEAL_ENOTCONN. That is so of
+ * the first init of who has ports of its own, which runs before the host can connect
+ * them; an init emits by ports that it shares (ports_of). For room
  * in mailboxes they leave the actor's next message what its handler needs.
  *
  * The entry says what is due (PEAL_PLACE_HOOK); the worker knows between which

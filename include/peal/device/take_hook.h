@@ -130,8 +130,9 @@ static PEAL_DEV PEAL_UNUSED inline int peali_hook_take(struct peal_worker *w)
 			return 1;
 	if (s->hook_at < s->hook_to)
 		return 0;
-	/* the round is over */
-	s->hook_may = 0;
+	/* the round is over; the next one need not wait, if nobody in it lacks
+	 * room */
+	s->hook_may = !s->hook_blocked;
 	if (s->hook_first) {
 		s->hook_at = s->hook_first - 1;
 		s->hook_to = s->hook_last;

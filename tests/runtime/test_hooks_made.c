@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Handlers make and end actors with inits and exits as fast as messages come, while
+ * other messages wait in their worker's mailbox for these inits. */
+#include "runtime/both_lanes.h"
+
+PEAL_DECLARE_PROGRAM(brood);
+
+#define MESSAGES 3000
+
+static void breed(uint32_t workers, uint32_t slots, uint32_t worker)
+{
+	struct peal_kernel_options o = { .size = sizeof(o),
+					 .workers = workers,
+					 .lanes = lanes,
+					 .max_actors = 64,
+					 .mailbox_slots = slots,
+					 .spawn_rooms = 16 };
+	struct peal_runtime *rt = harness_open(1, "");
+	struct peal_endpoint *e = harness_endpoint(rt);
+	struct peal_kernel_info info;
+	struct peal_kernel *k = NULL;
+	uint64_t brood, door, i;
+
+	CHECK_OK(peal_kernel_launch(rt, 0, &peal_program_brood, &o, &k));
+	door = harness_spawn(k, "door", 0);
+	brood = harness_spawn(k, "brood", (int)worker);
+	harness_from(rt, e, 0, door,
+		     (struct peal_link_options){ .capacity = 0 });
+	for (i = 0; i < MESSAGES; i++)
+		CHECK_OK(peal_send_to(e, 0, brood, 1, NULL, 0, PATIENCE));
+	CHECK_OK(peal_send_end(e, 0, PATIENCE));
+	CHECK_OK(peal_kernel_drain(k, PATIENCE));
+	CHECK_OK(peal_kernel_info(k, &info));
+	CHECK_EQ(info.spawned, MESSAGES);
+	CHECK_EQ(info.retired, MESSAGES - 1);
+	CHECK_EQ(info.inits, info.exits);
+	CHECK_EQ(info.failed, 0);
+	/* what came for a child that ended before its init is dead */
+	CHECK_EQ(info.told, info.mail_done);
+	CHECK(info.mail_dead <= MESSAGES);
+	harness_conserved(rt);
+	CHECK_OK(peal_runtime_shutdown(rt));
+}
+
+PEAL_TEST(messages_that_wait_for_inits_do_not_stop_them)
+{
+	breed(1, 16, 0);
+	breed(2, 8, 1);
+	breed(2, 16, 1);
+	breed(3, 16, 2);
+}
+
+PEAL_TEST_MAIN(RUN_LANES(messages_that_wait_for_inits_do_not_stop_them);)
