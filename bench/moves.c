@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An actor with a large state moves to the other worker of its kernel while
- * messages wait for it: from the call until it has handled all of them there, in
- * order, timed by the host; versus a plain copy of as many bytes as state and
- * messages have. Within a kernel the state stays where it is and only messages
- * follow, so that is what ours does not pay; it pays for the control messages, for
- * workers that go on, and for the handlers.
+ * An actor with a large state moves to the other worker of its kernel, or to a
+ * kernel on another device, while messages wait for it: from the call until it has
+ * handled all of them there, in order, timed by the host; versus a plain copy of as
+ * many bytes as state and messages have. Within a kernel the state stays where it
+ * is and only messages follow, so that is what ours does not pay; it pays for the
+ * control messages, for workers that go on, and for the handlers.
  */
 #include <math.h>
 #include <sched.h>
@@ -24,7 +24,16 @@
 #define MOVES 4 /* of a round */
 #define BYTES (uint32_t)sizeof(struct peali_bench_call)
 
-static const uint32_t rows[] = { 0, 1000 }; /* messages that wait */
+#define KERNELS 2 /* each on a device of its own, if there are two */
+
+struct row {
+	int away; /* 1: to the other kernel */
+	uint32_t waiting; /* messages */
+};
+
+static const struct row rows[] = {
+	{ 0, 0 }, { 0, 1000 }, { 1, 0 }, { 1, 1000 }
+};
 #define ROWS (int)(sizeof(rows) / sizeof(rows[0]))
 
 struct moves {
@@ -33,38 +42,52 @@ struct moves {
 	struct peali_stand stand;
 	uint64_t row_ns; /* for each row */
 	int n_rows;
-	uint32_t waiting; /* in hand: of a row */
+	struct row row; /* in hand */
 	struct peali_cores cores; /* of the workers */
 	int has_cores;
-	struct peal_kernel *kernel;
-	int port; /* of the host, to worker 0 */
-	uint64_t handled; /* by the kernel, in all */
+	struct peal_kernel *kernels[KERNELS]; /* the first is where it begins */
+	int port; /* of the host, to worker 0 of that */
+	uint64_t handled; /* by the kernels, in all */
 	uint8_t *from, *to; /* of the copy */
 };
 
 /* ---- rounds ------------------------------------------------------------------ */
 
-/* Waits until the kernel has handled all; 0 or -1. */
+/* What the kernels have handled; in *failed what was not in order. */
+static int look(const struct moves *m, uint64_t *handled, uint64_t *failed)
+{
+	struct peal_kernel_info info;
+
+	*handled = *failed = 0;
+	for (int i = 0; i < KERNELS; i++) {
+		if (peal_kernel_info(m->kernels[i], &info) < 0)
+			return -peali_say_error("look at a kernel");
+		*handled += info.handled;
+		*failed += info.failed;
+	}
+	return 0;
+}
+
+/* Waits until all is handled; 0 or -1. */
 static int await_all(struct moves *m)
 {
 	uint64_t until = peali_bench_now_ns() + PEALI_STAND_WAIT_NS;
-	struct peal_kernel_info info;
+	uint64_t handled, failed;
 
 	do {
-		if (peal_kernel_info(m->kernel, &info) < 0)
-			return -peali_say_error("look at the kernel");
-		if (info.failed) {
+		if (look(m, &handled, &failed))
+			return -1;
+		if (failed) {
 			peali_say("%llu messages were not in order",
-				  (unsigned long long)info.failed);
+				  (unsigned long long)failed);
 			return -1;
 		}
-		if (info.handled >= m->handled)
+		if (handled >= m->handled)
 			return 0;
 		sched_yield(); /* the workers may have all cores */
 	} while (peali_bench_now_ns() < until);
 	peali_say("%llu of %llu messages were handled",
-		  (unsigned long long)info.handled,
-		  (unsigned long long)m->handled);
+		  (unsigned long long)handled, (unsigned long long)m->handled);
 	return -1;
 }
 
@@ -73,33 +96,36 @@ static int send_all(struct moves *m, uint64_t to)
 {
 	struct peali_bench_call call = { 0, 0 };
 
-	for (; call.calls < m->waiting; call.calls++)
+	for (; call.calls < m->row.waiting; call.calls++)
 		if (peal_send_to(m->stand.host, (uint32_t)m->port, to,
 				 PEALI_BENCH_DATA, &call, sizeof(call),
 				 PEALI_STAND_WAIT_NS) < 0)
 			return -peali_say_error("send a message");
-	m->handled += m->waiting;
+	m->handled += m->row.waiting;
 	return 0;
 }
 
 /* ns of one move; negative: it failed. */
 static double move(struct moves *m)
 {
-	const struct peal_migrate_options there = { .size = sizeof(there),
-						    .worker = 2 };
+	const struct peal_migrate_options there = {
+		.size = sizeof(there),
+		.worker = 2,
+		.kernel = m->kernels[m->row.away],
+	};
 	uint64_t actor = peali_stand_spawn(&m->stand, 0, "mover", 0), began;
 	double ns;
 
 	if (!actor)
 		return -1;
-	if (peal_kernel_suspend(m->kernel, PEALI_STAND_WAIT_NS) < 0)
+	if (peal_kernel_suspend(m->kernels[0], PEALI_STAND_WAIT_NS) < 0)
 		return -peali_say_error("suspend the kernel");
 	if (send_all(m, actor))
 		return -1;
 	began = peali_bench_now_ns();
 	if (peal_actor_migrate(m->stand.runtime, actor, &there, NULL) < 0)
 		return -peali_say_error("move an actor");
-	if (peal_kernel_resume(m->kernel) < 0)
+	if (peal_kernel_resume(m->kernels[0]) < 0)
 		return -peali_say_error("resume the kernel");
 	if (await_all(m))
 		return -1;
@@ -112,7 +138,7 @@ static double move(struct moves *m)
 /* ns of a copy of its bytes. */
 static double copy(struct moves *m)
 {
-	size_t bytes = PEALI_BENCH_MOVED + (size_t)m->waiting * BYTES;
+	size_t bytes = PEALI_BENCH_MOVED + (size_t)m->row.waiting * BYTES;
 	uint64_t began = peali_bench_now_ns();
 
 	memcpy(m->to, m->from, bytes);
@@ -154,19 +180,23 @@ static int build(void *context)
 		.message_bytes = BYTES,
 	};
 	uint64_t anchor;
-	int kernel;
+	int kernel = 0;
 
 	stand->mailbox_slots = SLOTS;
 	stand->max_actors = 8;
 	stand->arena_bytes = 2 * PEALI_BENCH_MOVED;
-	kernel = peali_stand_launch(stand, 0, &peal_program_bench, 2);
+	for (int i = 0; i < KERNELS && kernel >= 0; i++) {
+		kernel = peali_stand_launch(stand, i % stand->n_devices,
+					    &peal_program_bench, 2);
+		if (kernel >= 0)
+			m->kernels[i] = stand->kernels[kernel];
+	}
 	stand->arena_bytes = stand->max_actors = stand->mailbox_slots = 0;
 	if (kernel < 0)
 		return -1;
-	m->kernel = stand->kernels[kernel];
 	m->handled = 0;
 	m->has_cores = stand->on_host && peali_cores_pick(&m->cores) == 0;
-	anchor = peali_stand_spawn(stand, kernel, "guest", 0);
+	anchor = peali_stand_spawn(stand, 0, "guest", 0);
 	if (!anchor)
 		return -1;
 	m->port = peali_stand_from_host_by(stand, anchor, &link);
@@ -177,10 +207,13 @@ static void fill(void *context, const struct peali_samples *ours,
 		 const struct peali_samples *peer)
 {
 	struct moves *m = context;
-	json_t *cells = peali_report_row(&m->report, "to another worker");
+	json_t *cells = peali_report_row(
+		&m->report, !m->row.away	   ? "to another worker" :
+			    m->stand.n_devices > 1 ? "to another device" :
+						     "to another kernel");
 
 	peali_row_uint(cells, "state_bytes", PEALI_BENCH_MOVED);
-	peali_row_uint(cells, "waiting", m->waiting);
+	peali_row_uint(cells, "waiting", m->row.waiting);
 	peali_row_uint(cells, "message_bytes", BYTES);
 	peali_row_text(cells, "timed_by", "host");
 	peali_stand_cells(&m->stand, 0, cells);
@@ -194,7 +227,7 @@ static void fill(void *context, const struct peali_samples *ours,
 				 "memcpy of the state and the messages", NULL);
 }
 
-static int run_row(struct moves *m, uint32_t waiting)
+static int run_row(struct moves *m, struct row row)
 {
 	char label[64];
 	const struct peali_frame_row frame = {
@@ -211,8 +244,9 @@ static int run_row(struct moves *m, uint32_t waiting)
 		.context = m,
 	};
 
-	m->waiting = waiting;
-	snprintf(label, sizeof(label), "worker-%u", waiting);
+	m->row = row;
+	snprintf(label, sizeof(label), "%s-%u", row.away ? "kernel" : "worker",
+		 row.waiting);
 	return peali_frame_row(&frame);
 }
 
@@ -272,9 +306,9 @@ static int run(int argc, char **argv, int json)
 	struct moves m = { 0 };
 	const struct peali_frame frame = {
 		.benchmark = "moves",
-		.title = "an actor moves to another worker and handles there "
-			 "what waits, by the host's clock; ratio above 1: "
-			 "faster than a copy of its bytes",
+		.title = "an actor moves to another worker, or device, and "
+			 "handles there what waits, by the host's clock; ratio "
+			 "above 1: faster than a copy of its bytes",
 		.columns = columns,
 		.stand = &m.stand,
 		.report = &m.report,
@@ -284,7 +318,8 @@ static int run(int argc, char **argv, int json)
 
 	peali_bench_parse(argc, argv,
 			  "Actors that move to another worker of their kernel, "
-			  "with messages that wait for them.",
+			  "or to a kernel on another device, with messages "
+			  "that wait for them.",
 			  SECONDS, &m.options);
 	m.n_rows = each_row(&m, 1);
 	if (!m.n_rows) {
@@ -297,6 +332,7 @@ static int run(int argc, char **argv, int json)
 
 const struct peali_bench peali_bench_moves = {
 	.name = "moves",
-	.help = "actors that move to another worker, with what waits for them",
+	.help = "actors that move to another worker or device, with what "
+		"waits for them",
 	.run = run,
 };
