@@ -76,6 +76,8 @@ struct peali_admission_spec {
 			  * handlers do not tell: timers, monitors */
 	uint32_t boxes; /* mailboxes of each worker: 2 with high priority */
 	uint32_t links; /* out: of those, that anyone may lease */
+	uint32_t transit; /* out: of the others, for what other kernels pass on:
+			   * what a handler tells, or 0 if there are not more */
 	uint32_t each, tell, lease; /* out: see struct peal_admission */
 };
 

@@ -298,8 +298,7 @@ static int plan_mail(struct peal_kernel *k, struct mail_plan *mail,
 		return result;
 	k->mailbox_message_bytes = box->message_bytes;
 	k->mailbox_slots = admission->slots;
-	k->mailbox_reserve = admission->slots - admission->links;
-	k->mailbox_tells = admission->tells;
+	k->mailbox_transit = admission->transit;
 	k->params.mailbox_stride = peali_whole_lines(peali_mailbox_bytes(box));
 	k->params.high_boxes = o->high_mailboxes ? o->workers : 0;
 	return 0;

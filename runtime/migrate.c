@@ -131,19 +131,16 @@ int peali_sharing_check(const struct peal_handler_info *h,
 	return 0;
 }
 
-/* Whether what other kernels send can have slots when all others are used. */
+/* Whether it keeps slots for what other kernels pass on. */
 static int check_reserve(const struct peal_kernel *k)
 {
-	uint32_t least = k->mailbox_tells ? k->mailbox_tells : 1;
-
-	if (k->mailbox_reserve >= least)
+	if (k->mailbox_transit)
 		return 0;
 	return peali_fail(PEAL_ENOTSUP, CALL,
-			  "kernel '%s' has mailbox_slots %u, of which %u are "
-			  "left to messages from other kernels when all others "
-			  "are used, and a handler tells up to %u: say more",
-			  k->name, k->mailbox_slots, k->mailbox_reserve,
-			  k->mailbox_tells);
+			  "kernel '%s' has mailbox_slots %u, too few to keep "
+			  "some for what other kernels pass on: say twice as "
+			  "many",
+			  k->name, k->mailbox_slots);
 }
 
 static int check_kernel(struct peal_kernel *k)

@@ -68,9 +68,9 @@ struct peal_migrate_options {
  * and there are passages both ways then.
  *
  * A message has a slot of the mailboxes that it comes from until the other kernel
- * has taken it: of one that takes nothing it gets no more than these have. What a
- * passage brings may use a quarter of the slots there that links leave, so that two
- * kernels that are full of messages for each other go on. More than two may wait
+ * has taken it: of one that takes nothing it gets no more than these have. Of its
+ * slots each kernel keeps as many as a handler tells for what passages bring, so that
+ * two kernels that are full of messages for each other go on. More than two may wait
  * for each other in a circle, when others send into it what nobody there handles
  * without telling another one of them as much: peal/stuck.h names them then.
  *
@@ -80,7 +80,8 @@ struct peal_migrate_options {
  * needed. A drain of the other kernel does not wait for the former one: what that
  * still sends is dead, reason "stopped" or "closed". Once that kernel is destroyed
  * the addresses that led there lead on to who has left it in time, if the worker has
- * a port for it; what comes for others is dead, "no-actor". Kernels that end with their inputs wait for passages:
+ * a port for it; what comes for others is dead, "no-actor". Its own addresses are
+ * nobody's then, also those of who has left it. Kernels that end with their inputs wait for passages:
  * two that have them both ways need a drain.
  *
  * @param runtime     an open runtime.

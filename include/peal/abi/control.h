@@ -38,7 +38,9 @@ enum peal_drained {
 	PEAL_DRAINED_NOT = 0, /* inputs are open */
 	PEAL_DRAINED_NO_INPUT = 1, /* it never had one */
 	PEAL_DRAINED_ENDED = 2, /* all have ended: it may end with the others */
-	PEAL_DRAINED_EXITED = 4 /* a bit beside: its actors' exits have run */
+	PEAL_DRAINED_EXITED = 4, /* a bit beside: its actors' exits have run */
+	PEAL_DRAINED_OPEN =
+		8 /* another one: what passages bring is taken yet */
 };
 
 /** Host to kernel. Only writer of each word: the host. */

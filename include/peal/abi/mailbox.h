@@ -56,8 +56,8 @@ struct peal_mailbox_lease {
  */
 struct peal_admission {
 	/* written by the host before the launch */
-	uint64_t slots; /* that anyone may lease; each mailbox has those and
-			 * `reserve` more */
+	uint64_t slots; /* that anyone may lease; each mailbox has those, and
+			 * `reserve` and `transit` more */
 	uint64_t reserve; /* for handlers of mail alone */
 	uint64_t each; /* in one mailbox, past which a worker puts a single
 			* message there at a time that comes by links or is
@@ -66,7 +66,8 @@ struct peal_admission {
 			 * so many */
 	uint32_t keep; /* that it has from the start and does not give back */
 	uint32_t tell; /* messages taken before `head` says so */
-	uint32_t reserved;
+	uint32_t transit; /* of those that nobody may lease: for what passages
+			   * bring alone */
 	uint8_t host_reserved[PEAL_SHARED_LINE - 40];
 	/* added to by all workers */
 	uint64_t leased; /* slots ever asked for */
@@ -75,7 +76,8 @@ struct peal_admission {
 			    * message */
 	uint8_t returned_reserved[PEAL_SHARED_LINE - 8];
 	uint64_t spare; /* of the reserve, not in use; two's complement */
-	uint8_t spare_reserved[PEAL_SHARED_LINE - 8];
+	uint64_t passing; /* the same of `transit` */
+	uint8_t spare_reserved[PEAL_SHARED_LINE - 16];
 };
 
 PEAL_STATIC_ASSERT(sizeof(struct peal_admission) == 4 * PEAL_SHARED_LINE,

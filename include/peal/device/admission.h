@@ -17,7 +17,8 @@
  * leaves that to mail, and the reserve as well: mail that in truth becomes more
  * has that before it can come to a stop, and what is given back goes there first.
  * And where it is known to which mailbox it goes it does not fill that (`each`):
- * one worker that takes nothing does not hold up what is for others.
+ * one worker that takes nothing does not hold up what is for others. What comes by
+ * passages has a reserve of its own (away.h), which is filled before that of mail.
  *
  *	who puts				who has taken
  *	A18 returned, spare: is free <----	R18 the same: content was read
@@ -32,25 +33,25 @@
  * returning are wait-free.
  */
 
-/* Takes n slots of the reserve: 1, or 0 and none. */
-static PEAL_DEV PEAL_UNUSED inline int
-peali_admission_spare(struct peal_admission *a, uint64_t n)
+/* Takes n slots of a reserve, `spare` or `passing`: 1, or 0 and none. */
+static PEAL_DEV PEAL_UNUSED inline int peali_admission_take(uint64_t *spare,
+							    uint64_t n)
 {
-	if ((int64_t)peal_load_relaxed_dev(&a->spare) < (int64_t)n)
+	if ((int64_t)peal_load_relaxed_dev(spare) < (int64_t)n)
 		return 0;
-	/* A18: pairs with R18 in peali_admission_refill. */
-	if ((int64_t)peal_add_acqrel_dev(&a->spare, 0 - n) >= (int64_t)n)
+	/* A18: pairs with R18 in peali_admission_put. */
+	if ((int64_t)peal_add_acqrel_dev(spare, 0 - n) >= (int64_t)n)
 		return 1;
-	peal_add_relaxed_dev(&a->spare, n); /* it never was away */
+	peal_add_relaxed_dev(spare, n); /* it never was away */
 	return 0;
 }
 
-/* Gives n slots back to the reserve as far as it lacks some; how many are left. */
-static PEAL_DEV PEAL_UNUSED inline uint64_t
-peali_admission_refill(struct peal_admission *a, uint64_t n)
+/* Gives n slots back to a reserve of so many as far as it lacks some; how many are
+ * left. */
+static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE uint64_t
+peali_admission_put(uint64_t *spare, uint64_t reserve, uint64_t n)
 {
-	int64_t lacks =
-		(int64_t)(a->reserve - peal_load_relaxed_dev(&a->spare));
+	int64_t lacks = (int64_t)(reserve - peal_load_relaxed_dev(spare));
 	int64_t over;
 
 	if (PEAL_LIKELY(lacks <= 0))
@@ -58,16 +59,32 @@ peali_admission_refill(struct peal_admission *a, uint64_t n)
 	if (lacks > (int64_t)n)
 		lacks = (int64_t)n;
 	/* R18: as in peal_admission_return. */
-	over = (int64_t)(peal_add_acqrel_dev(&a->spare, (uint64_t)lacks) +
-			 (uint64_t)lacks - a->reserve);
+	over = (int64_t)(peal_add_acqrel_dev(spare, (uint64_t)lacks) +
+			 (uint64_t)lacks - reserve);
 	n -= (uint64_t)lacks;
 	if (over > lacks)
 		over = lacks;
 	/* Two have filled it: what is too much is taken out again, but not
 	 * where it has been used meanwhile. */
-	if (over > 0 && peali_admission_spare(a, (uint64_t)over))
+	if (over > 0 && peali_admission_take(spare, (uint64_t)over))
 		n += (uint64_t)over;
 	return n;
+}
+
+/* The same of both reserves, that of passages first. */
+static PEAL_DEV PEAL_UNUSED inline uint64_t
+peali_admission_refill(struct peal_admission *a, uint64_t n)
+{
+	n = peali_admission_put(&a->passing, a->transit, n);
+	return peali_admission_put(&a->spare, a->reserve, n);
+}
+
+/* Whether neither reserve lacks any. */
+static PEAL_DEV PEAL_INLINE int
+peali_admission_is_full(const struct peal_admission *a)
+{
+	return (peal_load_relaxed_dev(&a->spare) == a->reserve) &
+	       (peal_load_relaxed_dev(&a->passing) == a->transit);
 }
 
 /**
@@ -136,7 +153,7 @@ peali_admission_slow(struct peal_admission *a, struct peal_mailbox_lease *lease,
 		peali_admission_grant(a, lease);
 	if (lease->granted >= n)
 		return 1;
-	if (mail && peali_admission_spare(a, n - lease->granted)) {
+	if (mail && peali_admission_take(&a->spare, n - lease->granted)) {
 		lease->granted = n;
 		return 1;
 	}
@@ -165,7 +182,24 @@ peal_admission_admit(struct peal_admission *a, struct peal_mailbox_lease *lease,
 }
 
 /**
- * What the reserve lacks, from what a worker has above what it keeps: before it
+ * Whether a worker may put n messages for one that a passage has brought, beside
+ * what it keeps, or else by the reserve for those. What it is granted by that it
+ * uses before it asks again. Wait-free.
+ */
+static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
+peal_admission_pass(struct peal_admission *a, struct peal_mailbox_lease *lease,
+		    uint64_t n)
+{
+	if (peal_admission_admit(a, lease, n + a->keep, 0))
+		return 1;
+	if (!peali_admission_take(&a->passing, n))
+		return 0;
+	lease->granted += n;
+	return 1;
+}
+
+/**
+ * What the reserves lack, from what a worker has above what it keeps: before it
  * uses that for what is no mail. So what mail has taken of the reserve comes back
  * to it, whoever has handled the message. Wait-free.
  *
@@ -176,7 +210,7 @@ peal_admission_fill(struct peal_admission *a, struct peal_mailbox_lease *lease)
 {
 	uint64_t left;
 
-	if (PEAL_LIKELY(peal_load_relaxed_dev(&a->spare) == a->reserve) ||
+	if (PEAL_LIKELY(peali_admission_is_full(a)) ||
 	    lease->granted <= a->keep)
 		return 0;
 	left = a->keep + peali_admission_refill(a, lease->granted - a->keep);

@@ -26,11 +26,11 @@
  * Passages lead both ways, and no two kernels may wait for each other's room. So a
  * message keeps, or gets, a slot of the mailboxes that it comes from, and has that
  * until the other kernel has taken it: a passage has room for as many as these
- * mailboxes have slots, so that no mail ever waits for one. And what a passage
- * brings may use the reserve (admission.h), as mail does. Where all slots of two
- * kernels are full of messages for each other, one of them takes a message by its
- * reserve; by that the other one has a slot again, which fills its reserve first;
- * and so in turn: the two have as much of their reserves left as one has, always.
+ * mailboxes have slots, so that no mail ever waits for one. And for what passages
+ * bring there is a reserve that nothing else uses (admission.h). Where all slots of
+ * two kernels have messages for each other, one of them takes a message by that;
+ * then the other one has a slot again, which goes to its reserve before anybody has
+ * it; and so in turn: the two have as much of their reserves left as one has, always.
  * It is the bubble of Carrion et al., "A Flow Control Mechanism to Avoid Message
  * Deadlock in k-ary n-cube Networks" (HiPC 1997), for two. Of more kernels, in
  * circles that cross, some can lose theirs to another one, by messages that nobody
@@ -288,7 +288,9 @@ peali_away_put(struct peal_worker *w)
 	header.actor =
 		(uint32_t)peali_entry(w, PEAL_ACTOR_INDEX(header.actor))->state;
 	header.flags &= (uint16_t)~PEAL_FLAG_COUNTED;
-	peali_passage_holds(w, o, o->held + 1ULL);
+	w->state->mail_lease.granted--;
+	w->state->held++;
+	o->held++;
 	peal_link_commit(p, header, m->length);
 }
 
@@ -296,7 +298,6 @@ peali_away_put(struct peal_worker *w)
 static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
 peali_away_over(struct peal_worker *w)
 {
-	peali_passed(w, peali_is_high(w), 1);
 	if (w->message.input < w->params->max_inputs) {
 		peal_link_release(&w->inputs[w->message.input].link,
 				  &w->message);
@@ -306,27 +307,69 @@ peali_away_over(struct peal_worker *w)
 	peali_mail_over(w);
 }
 
-/* Collective: passes the message in w->message on, to the kernel where its actor
- * lives: 0; 1 it is to be buried. Between two turns, where it costs the loop no
- * registers; and so who calls buries. */
+/* Whether the next message of the source in hand may go by a passage as well, without
+ * a look at what it waits for: there is a slot that nobody has to be asked for. */
+static PEAL_DEV PEAL_UNUSED inline int
+peali_away_simply(const struct peal_worker *w, const struct peal_output *o)
+{
+	const struct peal_admission *a = peali_admission(w);
+
+	if (!o->used || o->link.state || o->link.limit == o->link.tail)
+		return 0;
+	return w->state->cursor >= w->state->n_inputs ||
+	       (o->held < a->each && w->state->mail_lease.granted > a->keep &&
+		peali_admission_is_full(a));
+}
+
+/* The next message of the source in hand into w->message: 1 if it simply goes on,
+ * too. */
+static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
+peali_away_next(struct peal_worker *w)
+{
+	struct peal_message *m = &w->message;
+
+	if (m->input >= w->params->max_inputs) {
+		if (!peali_mail_next(w))
+			return 0;
+	} else if (peal_link_peek(&w->inputs[m->input].link, m) ||
+		   m->kind > PEAL_KIND_SLAB) {
+		return 0;
+	}
+	return peali_away(w) && peali_away_simply(w, peali_away_output(w)) &&
+	       peali_away_check(w) == PEALI_IS_ON;
+}
+
+/* The leader's part of peali_away_turn: up to a burst of the source in hand. */
+static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
+peali_away_burst(struct peal_worker *w)
+{
+	int became = peali_away_check(w), high = peali_is_high(w);
+	uint32_t n = 0, most = peali_moves(w, high);
+
+	w->state->aside = 0;
+	w->state->idle = 0;
+	w->state->aside_at = (uint32_t)became;
+	if (became != PEALI_IS_ON)
+		return 1;
+	do {
+		peali_away_put(w);
+		peali_away_over(w);
+	} while (++n < most && peali_away_next(w));
+	peali_passed(w, high, n);
+	return 0;
+}
+
+/* Collective: passes messages on to the kernels where their actors live, the first of
+ * which is in w->message: 0; 1 that one is to be buried. Between two turns, where it
+ * costs the loop no registers; and so who calls buries. */
 static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
 peali_away_turn(struct peal_worker *w)
 {
-	uint64_t said = 0; /* the leader's alone */
-	int became;
+	uint64_t dead = 0; /* the leader's alone */
 
-	if (peal_is_leader(w)) {
-		became = peali_away_check(w);
-		if (became == PEALI_IS_ON)
-			peali_away_put(w);
-		w->state->aside = 0;
-		w->state->idle = 0;
-		w->state->aside_at = (uint32_t)became;
-		if (became == PEALI_IS_ON)
-			peali_away_over(w);
-		said = w->state->aside_at;
-	}
-	return (int32_t)peal_broadcast(w, said) > 0;
+	if (peal_is_leader(w))
+		dead = (uint64_t)peali_away_burst(w);
+	return peal_broadcast(w, dead) != 0;
 }
 
 #endif

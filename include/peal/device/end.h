@@ -70,8 +70,8 @@ peali_downs_open(const struct peal_worker *w)
 	       peal_load_acquire_dev(&peali_monitors(w)->open);
 }
 
-/* Whether the inputs of all workers have ended. */
-static PEAL_DEV PEAL_UNUSED inline int
+/* What all workers say, if the inputs of all have ended; or 0. */
+static PEAL_DEV PEAL_UNUSED inline uint64_t
 peali_all_drained(const struct peal_worker *w)
 {
 	const struct peal_worker_status *status =
@@ -80,6 +80,7 @@ peali_all_drained(const struct peal_worker *w)
 	uint32_t i;
 
 	for (i = 0; i < w->params->n_workers; i++) {
+		/* A25: pairs with R25 in peali_passages_shut. */
 		uint64_t level = peal_load_acquire_sys(&status[i].drained);
 
 		if (!level)
@@ -87,7 +88,7 @@ peali_all_drained(const struct peal_worker *w)
 		drained |= level;
 	}
 	/* else no input has come yet */
-	return (drained & PEAL_DRAINED_ENDED) != 0;
+	return drained & PEAL_DRAINED_ENDED ? drained : 0;
 }
 
 /* Whether no worker of the kernel has, or can get, anything to do. */
@@ -112,15 +113,33 @@ static PEAL_DEV PEAL_UNUSED inline int peali_quiet(const struct peal_worker *w)
 	       peali_mail_handled(w) == handled;
 }
 
+/* The worker takes nothing from passages any more. */
+static PEAL_DEV PEAL_UNUSED inline void
+peali_passages_shut(struct peal_worker *w)
+{
+	struct peal_worker_state *s = w->state;
+	uint32_t i;
+
+	for (i = 0; i < s->n_inputs; i++)
+		if (peali_is_passage(&w->inputs[i]))
+			w->inputs[i].flags = 0;
+	s->drained &= ~(uint32_t)PEAL_DRAINED_OPEN;
+	/* R25: pairs with A25 in peali_all_drained: who sees it sees all that
+	 * they have brought. */
+	peal_store_release_sys(&w->status->drained, s->drained);
+}
+
 /* Says whether the worker's inputs have all ended and it is to end then: 1 if the
- * same is so of all workers. A drain does not wait for passages, which a worker
- * that comes here has found empty: their kernels may never end, and what they
- * still send is dead, reason "stopped". */
+ * same is so of all workers. A drain does not wait for passages: their kernels may
+ * never end. When all else has ended at all workers these take nothing from
+ * passages any more, so that none of them is told something when it has ended
+ * itself; and what is there or comes later is dead, reason "stopped". */
 static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
 peali_inputs_over(struct peal_worker *w)
 {
 	struct peal_worker_state *s = w->state;
 	uint32_t i, level, passages = 0;
+	uint64_t all;
 	int drain;
 
 	for (i = 0; i < s->n_inputs; i++) {
@@ -135,11 +154,16 @@ peali_inputs_over(struct peal_worker *w)
 		return 0;
 	level = drain || s->ended ? PEAL_DRAINED_ENDED : PEAL_DRAINED_NO_INPUT;
 	level |= s->drained & PEAL_DRAINED_EXITED;
+	if (passages)
+		level |= PEAL_DRAINED_OPEN;
 	if (s->drained != level) {
 		s->drained = level;
 		peal_store_release_sys(&w->status->drained, level);
 	}
-	return peali_all_drained(w);
+	all = peali_all_drained(w);
+	if (all && passages)
+		peali_passages_shut(w);
+	return all && !(all & PEAL_DRAINED_OPEN);
 }
 
 /* Ends a worker whose inputs have all ended, if that is wanted; 0 not yet. */

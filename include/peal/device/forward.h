@@ -47,15 +47,17 @@ peali_forward_fits(struct peal_worker *w, const struct peal_input *in)
 {
 	const struct peal_actor_entry *actors =
 		(const struct peal_actor_entry *)(uintptr_t)w->params->actors;
-	uint32_t actor, box;
+	int moved = peali_onward(w);
+	uint32_t actor = w->message.header.actor, box;
+	uint64_t place;
 
-	peali_onward(w);
-	actor = w->message.header.actor;
-	if (!peali_is_elsewhere(w, actor))
+	/* one that has moved may have come back, from another kernel */
+	if (!moved && !peali_is_elsewhere(w, actor))
 		return -1;
-	box = PEAL_PLACE_WORKER(peal_load_relaxed_dev(
-		      &actors[PEAL_ACTOR_INDEX(actor)].place)) +
-	      peali_forward_further(w, in);
+	place = peal_load_relaxed_dev(&actors[PEAL_ACTOR_INDEX(actor)].place);
+	if (!PEAL_PLACE_IS_OF(place, actor))
+		return -1;
+	box = PEAL_PLACE_WORKER(place) + peali_forward_further(w, in);
 	if (peali_mail_open(w, box) &&
 	    peali_links_fit(w, 1, peali_is_passage(in)))
 		return 1 + (int)box;
@@ -113,16 +115,17 @@ peali_forward_put(struct peal_worker *w, uint32_t box)
 }
 
 /* Passes messages of an input on, up to a burst or to one for an actor with a
- * limit; the first is in w->message. */
+ * limit; the first is in w->message, and there is room for it. */
 static PEAL_DEV PEAL_INLINE void peali_forward_burst(struct peal_worker *w,
 						     struct peal_input *in)
 {
 	struct peal_message *m = &w->message;
 	uint32_t n, most = peali_moves(w, peali_input_is_high(in));
-	int to;
+	int to = (int)w->state->forward_to;
 
 	for (n = 0; n < most; n++) {
-		to = peali_forward_fits(w, in);
+		if (n)
+			to = peali_forward_fits(w, in);
 		if (to <= 0 || peali_forward_counts(w))
 			break;
 		if (peali_forward_put(w, (uint32_t)to - 1)) {

@@ -181,8 +181,8 @@ peali_mail_mend(struct peal_worker *w, const struct peal_control_mend *mend)
 }
 
 /* Whether there is room for n messages that are not told by the handler of mail:
- * beside what the worker keeps, and when the reserve has all of its own; of that,
- * too, for what comes by a passage (device/away.h). */
+ * beside what the worker keeps, and when the reserves have all of their own; for
+ * what comes by a passage of its reserve, too (device/away.h). */
 static PEAL_DEV PEAL_UNUSED inline int peali_links_fit(struct peal_worker *w,
 						       uint32_t n, int passage)
 {
@@ -190,8 +190,9 @@ static PEAL_DEV PEAL_UNUSED inline int peali_links_fit(struct peal_worker *w,
 
 	if (peal_admission_fill(a, &w->state->mail_lease) && PEAL_ON_HOST)
 		peali_wake_all_waiting(w);
-	return peal_admission_admit(a, &w->state->mail_lease, n + a->keep,
-				    passage);
+	if (passage)
+		return peal_admission_pass(a, &w->state->mail_lease, n);
+	return peal_admission_admit(a, &w->state->mail_lease, n + a->keep, 0);
 }
 
 /* ---- what it owes others ------------------------------------------------- */
@@ -236,13 +237,21 @@ peali_give_room(struct peal_worker *w)
 		peali_mail_flush(w, peali_high_mailbox(w));
 }
 
-/* Messages in a passage have so many slots of mailboxes from now on. */
-static PEAL_DEV PEAL_UNUSED inline void
-peali_passage_holds(struct peal_worker *w, struct peal_output *o, uint64_t n)
+/* Messages in a passage have no more than `left` slots of mailboxes from now on. The
+ * others go to the reserve of passages before the worker has them itself: by those
+ * two kernels always go on (device/away.h). */
+static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
+peali_passage_gives(struct peal_worker *w, struct peal_output *o, uint64_t left)
 {
-	w->state->mail_lease.granted += o->held - n;
-	w->state->held -= o->held - n;
-	o->held = (uint32_t)n;
+	struct peal_admission *a = peali_admission(w);
+	uint64_t n = o->held - left;
+
+	o->held = (uint32_t)left;
+	w->state->held -= n;
+	w->state->mail_lease.granted +=
+		peali_admission_put(&a->passing, a->transit, n);
+	if (PEAL_ON_HOST)
+		peali_wake_all_waiting(w);
 }
 
 /* A port's ring is left: if that was a passage's, messages in it hold none. */
@@ -250,7 +259,7 @@ static PEAL_DEV PEAL_INLINE void peali_passage_over(struct peal_worker *w,
 						    struct peal_output *o)
 {
 	if (o->used == PEAL_OUTPUT_PASSAGE)
-		peali_passage_holds(w, o, 0);
+		peali_passage_gives(w, o, 0);
 }
 
 /* Takes the slots of those back that the other kernel has taken, or never will. */
@@ -269,7 +278,7 @@ peali_passages_settle(struct peal_worker *w)
 			peali_link_read_credit(&o->link);
 		left = o->link.state ? 0 : o->link.tail - o->link.credit;
 		if (left < o->held)
-			peali_passage_holds(w, o, left);
+			peali_passage_gives(w, o, left);
 	}
 }
 

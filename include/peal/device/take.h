@@ -107,6 +107,7 @@ peali_input_odd(struct peal_worker *w, struct peal_input *in, int result)
 		if (fits > 0) {
 			w->state->aside = PEALI_FORWARD;
 			w->state->aside_at = (uint32_t)(in - w->inputs);
+			w->state->forward_to = (uint32_t)fits;
 		}
 		if (fits >= 0)
 			return 0;

@@ -10,6 +10,7 @@
 	X(herald, sizeof(struct herald), PEAL_TELLS(1))                        \
 	X(crier, 0, PEAL_EMITS(1, 1))                                          \
 	X(player, sizeof(struct player), PEAL_TELLS(1))                        \
+	X(gossip, sizeof(struct player), PEAL_TELLS(2))                        \
 	X(lie, 0, PEAL_SINK)
 PEAL_HANDLERS(HANDLERS);
 
@@ -91,6 +92,23 @@ static PEAL_DEV int player(struct peal_worker *w)
 	if (!b.hops--)
 		return 0;
 	return peal_tell(w, (uint32_t)p->partner, GUEST_BALL, &b, sizeof(b));
+}
+
+/* Tells its partner of each ball, and itself the next one. */
+static PEAL_DEV int gossip(struct peal_worker *w)
+{
+	struct player *p = (struct player *)peal_state(w);
+	struct ball b = *(const struct ball *)peal_data(w), news = { 0, 0, 0 };
+	int result;
+
+	news.number = p->balls;
+	result = peal_tell(w, (uint32_t)p->partner, GUEST_BALL, &news,
+			   sizeof(news));
+	if (peal_is_leader(w))
+		p->balls++;
+	if (result || !b.hops--)
+		return result;
+	return peal_tell(w, peal_self(w), GUEST_BALL, &b, sizeof(b));
 }
 
 /* Stays until a word of the host's is set. */
