@@ -319,8 +319,10 @@ int peal_runtime_shutdown(struct peal_runtime *rt)
 	if (result) /* its memory is in use: better leaked than gone */
 		return result;
 	peali_stuck_unserve(rt); /* what follows goes without the lock */
+	pthread_mutex_lock(&rt->lock); /* the watchdog looks at links, too */
 	while (rt->links)
 		peali_link_take_down(rt->links, "peal_runtime_shutdown");
+	pthread_mutex_unlock(&rt->lock);
 	peali_topics_clear(rt);
 	while (rt->barriers)
 		peal_barrier_destroy(rt->barriers);

@@ -34,10 +34,9 @@ static const struct enough enough[] = {
 	  "sequence" },
 	{ "admission.h", "peal_admission_return", "add acqrel", 0,
 	  MODEL_ACQUIRE, "as peal_mailbox_return" },
-	{ "admission.h", "peali_admission_refill", "add acqrel", 0,
-	  MODEL_ACQUIRE, "as peal_mailbox_return" },
-	{ "admission.h", "peali_admission_spare", "add acqrel", 0,
-	  MODEL_RELEASE,
+	{ "admission.h", "peali_admission_put", "add acqrel", 0, MODEL_ACQUIRE,
+	  "as peal_mailbox_return" },
+	{ "admission.h", "peali_admission_take", "add acqrel", 0, MODEL_RELEASE,
 	  "who takes says nothing; an add goes on with others' release "
 	  "sequence" },
 	{ "claim_work.h", "peal_work_flush", "add acqrel", 0, MODEL_ACQUIRE,

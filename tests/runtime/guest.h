@@ -4,8 +4,8 @@
 
 #include <peal/device/platform.h>
 
-/* What the handlers of programs/guest.c and the test agree on: guests move, and
- * others send them notes. */
+/* What the handlers of programs/guest.c and court.c and the tests agree on: guests
+ * move, and others send them notes; players move, and send each other balls. */
 
 #define GUEST_SENDERS 8
 

@@ -124,7 +124,8 @@ PEAL_TEST(who_has_moved_begins_anew_as_it_was_spawned)
 	open_ward(&w, PEAL_ONE_FOR_ONE, 0);
 	for (i = 1; i <= 3; i++) {
 		send_type(&w, OTHER, GUEST_NOTE);
-		EVENTUALLY(look_at(&w, OTHER).notes == 1);
+		EVENTUALLY(look_at(&w, OTHER).id == ID + OTHER &&
+			   look_at(&w, OTHER).notes == 1);
 		CHECK_OK(move_to(&w, OTHER, i % 2, w.s[i % 2]));
 		CHECK_EQ(look_at(&w, OTHER).notes, 1);
 		CHECK_EQ(of(w.s[0]).members, i % 2 ? 1 : 2);
@@ -134,8 +135,8 @@ PEAL_TEST(who_has_moved_begins_anew_as_it_was_spawned)
 		CHECK_EQ(of(w.s[i % 2]).failures, i / 2 + i % 2);
 	}
 	send_type(&w, OTHER, GUEST_NOTE);
-	EVENTUALLY(look_at(&w, OTHER).notes == 1);
-	CHECK_EQ(look_at(&w, OTHER).id, ID + OTHER);
+	EVENTUALLY(look_at(&w, OTHER).id == ID + OTHER &&
+		   look_at(&w, OTHER).notes == 1);
 	CHECK_EQ(of(w.s[0]).restarted, 1);
 	CHECK_EQ(of(w.s[1]).restarted, 2);
 	CHECK_EQ(look_at(&w, FIRST).id, ID + FIRST);

@@ -9,8 +9,6 @@
 	X(porter, sizeof(struct guest), PEAL_EMITS(1, 1))                      \
 	X(herald, sizeof(struct herald), PEAL_TELLS(1))                        \
 	X(crier, 0, PEAL_EMITS(1, 1))                                          \
-	X(player, sizeof(struct player), PEAL_TELLS(1))                        \
-	X(gossip, sizeof(struct player), PEAL_TELLS(2))                        \
 	X(lie, 0, PEAL_SINK)
 PEAL_HANDLERS(HANDLERS);
 
@@ -75,40 +73,6 @@ static PEAL_DEV int herald(struct peal_worker *w)
 static PEAL_DEV int crier(struct peal_worker *w)
 {
 	return peal_emit(w, 0, GUEST_NOTE, peal_data(w), peal_length(w));
-}
-
-/* Passes the ball on. */
-static PEAL_DEV int player(struct peal_worker *w)
-{
-	struct player *p = (struct player *)peal_state(w);
-	struct ball b = *(const struct ball *)peal_data(w);
-	uint64_t *next = &p->next[b.sender % BALL_SENDERS][b.hops % BALL_HOPS];
-
-	if (peal_is_leader(w)) {
-		p->balls++;
-		p->disorder += b.number != *next;
-		*next = b.number + 1;
-	}
-	if (!b.hops--)
-		return 0;
-	return peal_tell(w, (uint32_t)p->partner, GUEST_BALL, &b, sizeof(b));
-}
-
-/* Tells its partner of each ball, and itself the next one. */
-static PEAL_DEV int gossip(struct peal_worker *w)
-{
-	struct player *p = (struct player *)peal_state(w);
-	struct ball b = *(const struct ball *)peal_data(w), news = { 0, 0, 0 };
-	int result;
-
-	news.number = p->balls;
-	result = peal_tell(w, (uint32_t)p->partner, GUEST_BALL, &news,
-			   sizeof(news));
-	if (peal_is_leader(w))
-		p->balls++;
-	if (result || !b.hops--)
-		return result;
-	return peal_tell(w, peal_self(w), GUEST_BALL, &b, sizeof(b));
 }
 
 /* Stays until a word of the host's is set. */
