@@ -29,7 +29,8 @@
  *	slots >= (n_workers + 1) * tells + n_workers * others
  *
  * grants all that was asked for, one after the other, once all messages are
- * taken. Of the rest a quarter is for the handlers of mail alone. What links and
+ * taken. Of the rest a quarter is for the handlers of mail alone, but for as many as
+ * a handler tells, which are for what other kernels pass on. What links and
  * timers put into the mailboxes of one worker leaves of the others a slot for each
  * worker and mailbox of one, and what a handler tells, if there are so many: so one
  * worker that takes nothing does not hold up what goes to others.

@@ -204,13 +204,13 @@ static int await_taken(struct peal_kernel *k)
 
 /* Tells a former entry's worker where it leads now: 0 it knows; else it leads
  * nowhere. */
-static int tell_again(struct peal_kernel *from, uint64_t address,
-		      struct peal_kernel *to, uint64_t now)
+static int tell_lead(struct peal_kernel *from, uint64_t address,
+		     struct peal_kernel *to, uint64_t now)
 {
 	static const char call[] = "peal_kernel_destroy";
 	uint32_t worker = from->actors[PEAL_ACTOR_INDEX(address)].worker;
-	struct peal_control_leave leave = { (uint32_t)address, (uint32_t)now,
-					    PEAL_CONTROL_BACK, 1 };
+	struct peal_control_leave lead = { (uint32_t)address, (uint32_t)now,
+					   PEAL_CONTROL_BACK, 0 };
 	struct peal_link *passage;
 	int result = 0;
 
@@ -220,13 +220,13 @@ static int tell_again(struct peal_kernel *from, uint64_t address,
 			to->actors[PEAL_ACTOR_INDEX(now)].worker, &passage,
 			call);
 		if (!result)
-			leave.port = passage->from.index;
+			lead.port = passage->from.index;
 	} else if (to != from) {
 		result = PEAL_ESTOPPED;
 	}
 	return result ? result :
-			peali_kernel_tell(from, worker, PEAL_CONTROL_LEAVE,
-					  &leave, sizeof(leave), call);
+			peali_kernel_tell(from, worker, PEAL_CONTROL_LEAD,
+					  &lead, sizeof(lead), call);
 }
 
 /* Who came by that crossing to the kernel, which has ended, and has left it, is
@@ -244,7 +244,7 @@ static int lead_past(struct peal_kernel *k, struct peali_crossing *c)
 	if (!from || !to)
 		return 0; /* it ends with the kernel */
 	result = peali_kernel_ended(from) ? 0 :
-					    tell_again(from, c->from, to, now);
+					    tell_lead(from, c->from, to, now);
 	if (result)
 		return result == PEAL_EHUNG ? result : 0;
 	if (to != from) {

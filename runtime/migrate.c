@@ -538,7 +538,9 @@ static int move_on(struct move *m)
 		return result;
 	result = m->supervisor ? tell_care(m) : 0;
 	if (result) {
-		peali_rooms_give(&m->rooms, m->next);
+		/* else the worker may hear of that yet: see below */
+		if (result != PEAL_EHUNG || peali_kernel_ended(m->to))
+			peali_rooms_give(&m->rooms, m->next);
 		return result;
 	}
 	result = tell_next(m);

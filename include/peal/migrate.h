@@ -78,11 +78,12 @@ struct peal_migrate_options {
  * ask that comes by a former address is answered with PEAL_ENOENT; requests of the
  * host are replied to by the ports there, for which peal_requester_listen is
  * needed. A drain of the other kernel does not wait for the former one: what that
- * still sends is dead, reason "stopped" or "closed". Once that kernel is destroyed
- * the addresses that led there lead on to who has left it in time, if the worker has
- * a port for it; what comes for others is dead, "no-actor". Its own addresses are
- * nobody's then, also those of who has left it. Kernels that end with their inputs wait for passages:
- * two that have them both ways need a drain.
+ * still sends is dead, reason "stopped" or "closed"; the passage counts it until it
+ * goes with one of the kernels. Once that kernel is destroyed the addresses that led
+ * there lead on to who has left it in time, if the worker has a port for it; what
+ * comes for others is dead, "no-actor". Its own addresses are nobody's then, also
+ * those of who has left it. Kernels that end with their inputs wait for passages: two
+ * that have them both ways need a drain.
  *
  * @param runtime     an open runtime.
  * @param address     of an actor: any that it has had.

@@ -300,6 +300,15 @@ static inline void harness_conserved(struct peal_runtime *rt)
 	}
 }
 
+/* Stops a kernel when all that was told in it is done. */
+static inline void harness_stop_quiet(struct peal_kernel *k)
+{
+	struct peal_kernel_info info;
+
+	EVENTUALLY(!peal_kernel_info(k, &info) && info.told == info.mail_done);
+	CHECK_OK(peal_kernel_stop(k, PATIENCE));
+}
+
 /* The link by which a worker's dead letters go; NULL: there is none. */
 static inline struct peal_link *harness_letters(struct peal_runtime *rt,
 						const struct peal_kernel *k,

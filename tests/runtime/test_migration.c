@@ -172,8 +172,7 @@ static void close_house(struct house *h)
 {
 	struct peal_kernel_info k;
 
-	EVENTUALLY(!peal_kernel_info(h->k, &k) && k.told == k.mail_done);
-	CHECK_OK(peal_kernel_stop(h->k, PATIENCE));
+	harness_stop_quiet(h->k);
 	harness_conserved(h->rt);
 	CHECK_OK(peal_kernel_info(h->k, &k));
 	CHECK_EQ(k.told, k.mail_done);

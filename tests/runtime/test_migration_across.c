@@ -178,14 +178,10 @@ static struct guest settle(struct street *s, uint64_t address, int kernel)
 
 static void close_street(struct street *s)
 {
-	struct peal_kernel_info k;
 	int i;
 
-	for (i = 0; i < KERNELS; i++) {
-		EVENTUALLY(!peal_kernel_info(s->k[i], &k) &&
-			   k.told == k.mail_done);
-		CHECK_OK(peal_kernel_stop(s->k[i], PATIENCE));
-	}
+	for (i = 0; i < KERNELS; i++)
+		harness_stop_quiet(s->k[i]);
 	harness_conserved(s->rt);
 	CHECK_OK(peal_runtime_shutdown(s->rt));
 }

@@ -61,10 +61,9 @@ static void close_court(struct court *c)
 	int i;
 
 	for (i = 0; i < KERNELS; i++) {
-		EVENTUALLY(!peal_kernel_info(c->k[i], &info) &&
-			   info.told == info.mail_done);
+		harness_stop_quiet(c->k[i]);
+		CHECK_OK(peal_kernel_info(c->k[i], &info));
 		CHECK_EQ(info.mail_dead, 0);
-		CHECK_OK(peal_kernel_stop(c->k[i], PATIENCE));
 	}
 	harness_conserved(c->rt);
 	CHECK_OK(peal_runtime_shutdown(c->rt));
@@ -117,6 +116,28 @@ static int serve(struct court *c, uint32_t by, uint64_t hops)
 	CHECK_OK(result);
 	c->sent[by]++;
 	return 0;
+}
+
+/* Of the link by that port of the host's: 1. */
+static int link_by(struct court *c, uint32_t port, struct peal_link_info *info)
+{
+	struct peal_link *all[16];
+	int i, n = peal_link_list(c->rt, all, 16);
+
+	for (i = 0; i < n; i++)
+		if (!peal_link_info(all[i], info) && info->from_port == port &&
+		    info->from == peal_endpoint_address(c->e))
+			return 1;
+	return 0;
+}
+
+/* Serves until the link is full, and nothing is taken from it. */
+static void fill(struct court *c, uint32_t by, uint64_t hops)
+{
+	struct peal_link_info info;
+
+	EVENTUALLY(serve(c, by, hops) && link_by(c, by, &info) &&
+		   info.queued == info.capacity);
 }
 
 static struct player look_at(struct court *c, uint32_t who)
@@ -244,21 +265,26 @@ PEAL_TEST(what_becomes_more_does_not_stop_two_kernels)
 
 /* ---- a kernel that takes nothing --------------------------------------------------- */
 
+/* Three players of kernel 0, which tell those numbers; the third one is in kernel 1,
+ * which takes nothing. */
+static void open_divided(struct court *c, uint32_t first, uint32_t second)
+{
+	open_court(c);
+	spawn_player(c, 0, 0, 0, first);
+	spawn_player(c, 0, 1, 1, second);
+	spawn_player(c, 0, 0, 2, 0);
+	move_to(c, c->player[2], 1, 0);
+	CHECK_OK(peal_kernel_suspend(c->k[1], PATIENCE));
+}
+
 /* Two players of kernel 0 play, whatever waits for a third one in kernel 1. */
 PEAL_TEST(what_waits_for_another_kernel_leaves_room_to_others)
 {
 	struct court c;
 	uint32_t n;
 
-	open_court(&c);
-	spawn_player(&c, 0, 0, 0, 1);
-	spawn_player(&c, 0, 1, 1, 0);
-	spawn_player(&c, 0, 0, 2, 0);
-	move_to(&c, c.player[2], 1, 0);
-	CHECK_OK(peal_kernel_suspend(c.k[1], PATIENCE));
-	/* the link and what may wait in the passage are full */
-	for (n = 0; !serve(&c, 2, 0); n++)
-		CHECK(n < 64 + SLOTS);
+	open_divided(&c, 1, 0);
+	fill(&c, 2, 0);
 	for (n = 0; n < 300; n++)
 		while (serve(&c, n % 2, 9))
 			;
@@ -281,15 +307,8 @@ PEAL_TEST(the_end_of_a_kernel_gives_room_back)
 	uint32_t n;
 	int i, links;
 
-	open_court(&c);
-	spawn_player(&c, 0, 0, 0, 2);
-	spawn_player(&c, 0, 1, 1, 1);
-	spawn_player(&c, 0, 0, 2, 0);
-	move_to(&c, c.player[2], 1, 0);
-	CHECK_OK(peal_kernel_suspend(c.k[1], PATIENCE));
-	/* told by the first one, until there is no room for more */
-	for (n = 0; !serve(&c, 0, 1); n++)
-		CHECK(n < 64 + SLOTS);
+	open_divided(&c, 2, 1);
+	fill(&c, 0, 1); /* told by the first one */
 	EVENTUALLY(peal_stuck(c.rt, 0, &cause, 1) == 1 &&
 		   cause.cause == PEAL_STUCK_SUSPENDED);
 	CHECK_EQ(cause.device, 1);
@@ -318,24 +337,21 @@ PEAL_TEST(the_end_of_a_kernel_gives_room_back)
 
 /* ---- a kernel that is gone ---------------------------------------------------------- */
 
-/* Of the link by that port of the host's: 1. */
-static int link_by(struct court *c, uint32_t port, struct peal_link_info *info)
-{
-	struct peal_link *all[16];
-	int i, n = peal_link_list(c->rt, all, 16);
-
-	for (i = 0; i < n; i++)
-		if (!peal_link_info(all[i], info) && info->from_port == port &&
-		    info->from == peal_endpoint_address(c->e))
-			return 1;
-	return 0;
-}
-
 static void expect_balls(struct court *c, uint64_t balls)
 {
 	while (c->sent[0] < balls)
 		EVENTUALLY(!serve(c, 0, 0));
-	EVENTUALLY(look_at(c, 0).balls == balls);
+	EVENTUALLY(look_at(c, 0).next[0][0] == balls);
+	CHECK_EQ(look_at(c, 0).disorder, 0);
+}
+
+/* The other player of kernel 0 tells it one more. */
+static void expect_told(struct court *c)
+{
+	uint64_t balls = look_at(c, 0).balls;
+
+	EVENTUALLY(!serve(c, 1, 1));
+	EVENTUALLY(look_at(c, 0).balls == balls + 1);
 	CHECK_EQ(look_at(c, 0).disorder, 0);
 }
 
@@ -345,12 +361,13 @@ static void outlive(const int *workers, int n, uint32_t last, uint32_t worker)
 {
 	struct peal_migrate_options o = { .size = sizeof(o) };
 	uint64_t actors[ACTORS], newest = 0;
-	struct peal_link *link = NULL, *all[8];
+	struct peal_link *all[8];
 	struct court c;
 	int i, passages = 0;
 
 	open_court(&c);
 	spawn_player(&c, 0, 0, 0, 0);
+	spawn_player(&c, 0, 1, 1, 0);
 	expect_balls(&c, 20);
 	for (i = 0; i < n; i++)
 		move_to(&c, c.player[0], 1, (uint32_t)workers[i]);
@@ -363,18 +380,21 @@ static void outlive(const int *workers, int n, uint32_t last, uint32_t worker)
 	CHECK_OK(peal_kernel_destroy(c.k[1]));
 	c.k[1] = c.k[0];
 	expect_balls(&c, 80);
+	expect_told(&c);
 	/* it moves, and is known by all addresses, as others are */
 	move_to(&c, c.player[0], last, 1 - worker);
 	expect_balls(&c, 100);
+	expect_told(&c);
+	CHECK_EQ(peal_actor_retire(c.rt, newest), PEAL_EBUSY);
 	for (i = peal_link_list(c.rt, all, 8); i-- > 0;)
 		if ((uint32_t)harness_info(all[i]).from == PEAL_PASSAGE_ACTOR)
 			passages++;
 		else
-			link = all[i];
-	CHECK_EQ(passages, last != 0);
-	CHECK_EQ(peal_actor_retire(c.rt, newest), PEAL_EBUSY);
-	CHECK_OK(peal_link_destroy(link));
+			CHECK_OK(peal_link_destroy(all[i]));
+	/* from where the told ones come as well */
+	CHECK_EQ(passages, last ? 1 : 0);
 	CHECK_OK(peal_actor_retire(c.rt, c.player[0]));
+	CHECK_OK(peal_actor_retire(c.rt, c.player[1]));
 	CHECK_EQ(peal_actor_retire(c.rt, newest), PEAL_ENOENT);
 	for (i = 0; i < KERNELS; i++) {
 		CHECK_OK(peal_actor_spawn_many(c.k[i], "player", NULL, ACTORS,

@@ -37,8 +37,8 @@ static uint64_t spawn(struct ward *w, enum who who, int kernel)
 	return w->guest[who];
 }
 
-/* Two guests in kernel 0, one in kernel 1, each kernel with a supervisor. */
-static void open_ward(struct ward *w, uint32_t strategy, uint32_t restarts)
+static void open_ward_with(struct ward *w, struct peal_runtime *rt,
+			   uint32_t strategy, uint32_t restarts)
 {
 	struct peal_kernel_options o = { .size = sizeof(o),
 					 .workers = 2,
@@ -53,7 +53,7 @@ static void open_ward(struct ward *w, uint32_t strategy, uint32_t restarts)
 	int i;
 
 	memset(w, 0, sizeof(*w));
-	w->rt = harness_open(2, "");
+	w->rt = rt;
 	w->e = harness_endpoint(w->rt);
 	for (i = 0; i < KERNELS; i++) {
 		CHECK_OK(peal_kernel_launch(w->rt, i, &peal_program_guest, &o,
@@ -63,6 +63,12 @@ static void open_ward(struct ward *w, uint32_t strategy, uint32_t restarts)
 	spawn(w, FIRST, 0);
 	spawn(w, OTHER, 0);
 	spawn(w, NATIVE, 1);
+}
+
+/* Two guests in kernel 0, one in kernel 1, each kernel with a supervisor. */
+static void open_ward(struct ward *w, uint32_t strategy, uint32_t restarts)
+{
+	open_ward_with(w, harness_open(2, ""), strategy, restarts);
 }
 
 static void close_ward(struct ward *w)
@@ -249,6 +255,48 @@ PEAL_TEST(supervisors_of_others_are_refused)
 	close_ward(&w);
 }
 
+/* A worker that hears late whose an actor was to be does not take the next one
+ * there for that. */
+PEAL_TEST(who_hears_late_of_a_member_knows_nobody_else_by_it)
+{
+	struct peal_actor_options a = { .size = sizeof(a), .worker = 2 };
+	uint64_t open = 0, at = (uint64_t)(uintptr_t)&open, holder;
+	struct peal_worker_info info;
+	struct ward w;
+	int i;
+
+	open_ward_with(&w, harness_open_hasty(2), PEAL_ONE_FOR_ONE, 0);
+	holder = harness_spawn(w.k[1], "lie", 1);
+	harness_from(w.rt, w.e, GUESTS, holder,
+		     (struct peal_link_options){ .capacity = 0 });
+	CHECK_OK(peal_send(w.e, GUESTS, 0, &at, sizeof(at), PATIENCE));
+	EVENTUALLY(!peal_worker_info(w.k[1], 1, &info) &&
+		   info.actor == (int64_t)(uint32_t)holder);
+	CHECK_EQ(move_to(&w, OTHER, 1, w.s[1]), PEAL_EHUNG);
+	CHECK_CONTAINS(peal_last_error()->text, "worker 1 of kernel");
+	CHECK_EQ(of(w.s[0]).members, 2);
+	peal_store_release_sys(&open, 1);
+	EVENTUALLY(!peal_worker_info(w.k[1], 1, &info) && info.actor < 0);
+	CHECK_EQ(of(w.s[1]).members, 1);
+	/* nobody begins anew of those without a supervisor */
+	for (i = 0; i < 3; i++) {
+		CHECK_OK(peal_actor_spawn(w.k[1], "guest", &a,
+					  &w.guest[NATIVE]));
+		harness_from(w.rt, w.e, GUESTS + 1 + (uint32_t)i,
+			     w.guest[NATIVE],
+			     (struct peal_link_options){ .capacity = 0 });
+		CHECK_OK(peal_send(w.e, GUESTS + 1 + (uint32_t)i, GUEST_FAIL,
+				   NULL, 0, PATIENCE));
+		CHECK_OK(peal_send(w.e, GUESTS + 1 + (uint32_t)i, GUEST_FAIL,
+				   NULL, 0, PATIENCE));
+		EVENTUALLY(look_at(&w, NATIVE).id == 2);
+	}
+	CHECK_EQ(of(w.s[1]).failures, 0);
+	CHECK_OK(move_to(&w, OTHER, 1, w.s[1]));
+	CHECK_EQ(of(w.s[1]).members, 2);
+	close_ward(&w);
+}
+
 /* What it takes is free again behind it, in both kernels. */
 PEAL_TEST(the_end_of_who_has_moved_frees_what_it_begins_with)
 {
@@ -281,4 +329,5 @@ PEAL_TEST_MAIN(RUN_LANES(who_has_moved_begins_anew_as_it_was_spawned);
 	       RUN_LANES(who_leaves_marked_begins_anew_when_it_arrives);
 	       RUN_LANES(who_is_given_up_gets_nothing_there);
 	       RUN(supervisors_of_others_are_refused);
+	       RUN(who_hears_late_of_a_member_knows_nobody_else_by_it);
 	       RUN(the_end_of_who_has_moved_frees_what_it_begins_with);)

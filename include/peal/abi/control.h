@@ -173,8 +173,11 @@ enum peal_control_type {
 				 * it moves to, by SPAWN */
 	PEAL_CONTROL_LEAVE = 29, /* struct peal_control_leave: the same, to
 				  * another kernel */
-	PEAL_CONTROL_ARRIVE = 30 /* struct peal_control_move: actor; its state
-				  * is there. `next`: 1 if it begins anew */
+	PEAL_CONTROL_ARRIVE = 30, /* struct peal_control_move: actor; its state
+				   * is there. `next`: 1 if it begins anew */
+	PEAL_CONTROL_LEAD = 31 /* struct peal_control_leave: one that has left
+				* is elsewhere by now, and its way over the other
+				* kernel has ended */
 };
 
 /** A pool, for one of its kernel's workers. */
@@ -218,19 +221,16 @@ struct peal_control_move {
 
 PEAL_STATIC_ASSERT(sizeof(struct peal_control_move) == 8, "move size");
 
-/** An actor leaves for another kernel; or one that has left is by now elsewhere,
- * and its way over the other kernel has ended. */
+/** An actor leaves for another kernel. */
 struct peal_control_leave {
 	uint32_t actor; /* its number here */
 	uint32_t to; /* its number there */
-	uint32_t port; /* of this worker's table: the passage there; or
-			* PEAL_CONTROL_BACK */
-	uint32_t again; /* 1: it has left before */
+	uint32_t port; /* of this worker's table: the passage there. To LEAD:
+			* PEAL_CONTROL_BACK, `to` is another number here */
+	uint32_t reserved;
 };
 
-/** As a port: it has come back, and `to` is another number here. */
 #define PEAL_CONTROL_BACK 0xffffffffu
-
 PEAL_STATIC_ASSERT(sizeof(struct peal_control_leave) == 16, "leave size");
 
 /** A control message's payload is at most this. */

@@ -99,30 +99,6 @@ peali_leave_check(struct peal_worker *w, const struct peal_control_leave *c)
 	return peali_is_monitored(w, c->actor) ? PEAL_EEXIST : 0;
 }
 
-/* An entry that led to another kernel, which is no more, leads where its actor is
- * now. Nothing that has gone there can still come from there: the host has seen to
- * that. */
-static PEAL_DEV PEAL_UNUSED inline int
-peali_leave_again(struct peal_worker *w, const struct peal_control_leave *c)
-{
-	struct peal_actor_entry *entry =
-		peali_entry(w, PEAL_ACTOR_INDEX(c->actor));
-	uint32_t next = PEAL_ACTOR_INDEX(c->to);
-	uint64_t place = peal_load_relaxed_dev(&entry->place);
-
-	if (PEAL_PLACE_WORKER(place) != w->index)
-		return PEAL_EINVAL;
-	if (c->port != PEAL_CONTROL_BACK) {
-		entry->state = c->to;
-		entry->port_base = (uint16_t)c->port;
-		return 0;
-	}
-	if (next >= w->params->max_actors)
-		return PEAL_EINVAL;
-	peal_store_relaxed_dev(&entry->place, PEAL_PLACE_TO(place, next));
-	return 0;
-}
-
 /* PEAL_CONTROL_LEAVE: 0, or PEAL_EHANDLER if it has left and is to begin anew there.
  * One that was done already, whose answer nobody has waited for, may come again. */
 static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
@@ -136,14 +112,9 @@ peali_control_leave(struct peal_worker *w, const struct peal_control_leave *c)
 		return PEAL_EINVAL;
 	entry = peali_entry(w, PEAL_ACTOR_INDEX(c->actor));
 	place = peal_load_relaxed_dev(&entry->place);
-	if (PEAL_PLACE_IS_OF(place, c->actor) && PEAL_PLACE_IS_AWAY(place)) {
-		if (c->again)
-			return peali_leave_again(w, c);
-		if (entry->state == c->to)
-			return entry->emits ? PEAL_EHANDLER : 0;
-	}
-	if (c->again)
-		return 0; /* it was told before */
+	if (PEAL_PLACE_IS_OF(place, c->actor) && PEAL_PLACE_IS_AWAY(place) &&
+	    entry->state == c->to)
+		return entry->emits ? PEAL_EHANDLER : 0;
 	result = peali_leave_check(w, c);
 	if (result)
 		return result;
@@ -152,6 +123,33 @@ peali_control_leave(struct peal_worker *w, const struct peal_control_leave *c)
 	entry->port_base = (uint16_t)c->port;
 	entry->emits = peali_move_on(entry, PEAL_PLACE_ELSEWHERE) != 0;
 	return entry->emits ? PEAL_EHANDLER : 0;
+}
+
+/* PEAL_CONTROL_LEAD. Nothing that has gone to the kernel that is no more can still
+ * come from there: the host has seen to that. May come again. */
+static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
+peali_control_lead(struct peal_worker *w, const struct peal_control_leave *c)
+{
+	uint32_t next = PEAL_ACTOR_INDEX(c->to);
+	struct peal_actor_entry *entry;
+	uint64_t place;
+
+	if (PEAL_ACTOR_INDEX(c->actor) >= w->params->max_actors ||
+	    (c->port == PEAL_CONTROL_BACK && next >= w->params->max_actors))
+		return PEAL_EINVAL;
+	entry = peali_entry(w, PEAL_ACTOR_INDEX(c->actor));
+	place = peal_load_relaxed_dev(&entry->place);
+	if (!PEAL_PLACE_IS_OF(place, c->actor) || !PEAL_PLACE_IS_MOVED(place) ||
+	    PEAL_PLACE_WORKER(place) != w->index)
+		return PEAL_EINVAL;
+	if (c->port == PEAL_CONTROL_BACK) {
+		peal_store_relaxed_dev(&entry->place,
+				       PEAL_PLACE_TO(place, next));
+	} else {
+		entry->state = c->to;
+		entry->port_base = (uint16_t)c->port;
+	}
+	return 0;
 }
 
 /* PEAL_CONTROL_ARRIVE: the host has written its state. A22': pairs with the

@@ -211,6 +211,9 @@ peali_control_handle(struct peal_worker *w, const struct peal_message *m)
 	case PEAL_CONTROL_LEAVE:
 		return peali_control_leave(
 			w, (const struct peal_control_leave *)m->data);
+	case PEAL_CONTROL_LEAD:
+		return peali_control_lead(
+			w, (const struct peal_control_leave *)m->data);
 	case PEAL_CONTROL_ARRIVE:
 		return peali_control_arrive(
 			w, (const struct peal_control_move *)m->data);
