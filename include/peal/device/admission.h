@@ -83,8 +83,8 @@ peali_admission_refill(struct peal_admission *a, uint64_t n)
 static PEAL_DEV PEAL_INLINE int
 peali_admission_is_full(const struct peal_admission *a)
 {
-	return (peal_load_relaxed_dev(&a->spare) == a->reserve) &
-	       (peal_load_relaxed_dev(&a->passing) == a->transit);
+	return ((peal_load_relaxed_dev(&a->spare) ^ a->reserve) |
+		(peal_load_relaxed_dev(&a->passing) ^ a->transit)) == 0;
 }
 
 /**
