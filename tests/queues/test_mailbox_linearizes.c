@@ -29,7 +29,7 @@ static struct boxes *boxes_open(uint32_t policy, uint32_t slots, uint32_t bulk,
 				uint32_t n)
 {
 	struct peali_mailbox_spec spec = { slots, 16,	PRODUCERS, bulk,
-					   0,	  bulk, policy,	   0 };
+					   0,	  bulk, policy };
 	struct boxes *b = (struct boxes *)aligned_alloc(128, sizeof(*b));
 	uint32_t i;
 

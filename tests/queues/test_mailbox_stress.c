@@ -51,7 +51,7 @@ static void box_open(struct box *b, uint32_t policy, uint32_t slots,
 		     uint32_t tells, uint32_t lease)
 {
 	struct peali_mailbox_spec spec = { slots, 16,	 PRODUCERS, tells,
-					   0,	  lease, policy,    0 };
+					   0,	  lease, policy };
 
 	box_make(b, spec);
 }
@@ -378,9 +378,7 @@ PEAL_TEST(messages_of_every_size_and_alignment_arrive_whole)
 
 	EACH_POLICY(policy)
 	{
-		struct peali_mailbox_spec spec = {
-			4, 100, 1, 1, 0, 1, policy, 0
-		};
+		struct peali_mailbox_spec spec = { 4, 100, 1, 1, 0, 1, policy };
 
 		box_make(&b, spec);
 		for (bytes = 0; bytes <= 100; bytes++)
@@ -401,9 +399,7 @@ PEAL_TEST(every_atom_is_written_now_and_then)
 
 	EACH_POLICY(policy)
 	{
-		struct peali_mailbox_spec spec = {
-			1, 100, 1, 1, 0, 1, policy, 0
-		};
+		struct peali_mailbox_spec spec = { 1, 100, 1, 1, 0, 1, policy };
 
 		if (policy == PEAL_POLICY_SEQUENCE)
 			continue;

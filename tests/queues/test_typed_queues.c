@@ -123,7 +123,7 @@ PEAL_TEST(mailbox_of_a_type)
 	EACH_POLICY(policy)
 	{
 		struct peali_mailbox_spec spec = {
-			4, sizeof(struct task), 1, 1, 0, 0, policy, 0
+			4, sizeof(struct task), 1, 1, 0, 0, policy
 		};
 		struct peal_mailbox *m;
 
@@ -155,7 +155,7 @@ static void vanish(struct peal_mailbox *m, struct peal_mailbox_lease *lease)
 static void give_up(uint32_t policy)
 {
 	struct peali_mailbox_spec spec = {
-		8, sizeof(struct task), 1, 1, 0, 0, policy, 0
+		8, sizeof(struct task), 1, 1, 0, 0, policy
 	};
 	struct peal_mailbox_lease lease = { 0, 0, 0 };
 	struct peal_mailbox *m;
