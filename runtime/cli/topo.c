@@ -234,7 +234,7 @@ static void print_matrix(const char *title, const json_t *pairs, int n,
 			 cell_fn cell)
 {
 	struct peali_column columns[DEVICES_SHOWN + 2];
-	char keys[DEVICES_SHOWN][8];
+	char keys[DEVICES_SHOWN][12];
 	json_t *rows = json_array();
 	int shown = n < DEVICES_SHOWN ? n : DEVICES_SHOWN;
 

@@ -234,8 +234,8 @@ static int describe(struct peali_gpu *gpu, int device)
 		return peali_gpu_fail(gpu, device, error, symbol, CALL,
 				      "what it is");
 	if (d->parts > 1)
-		snprintf(d->name, sizeof(d->name), "%s (part %d of %d)", name,
-			 d->part, d->parts);
+		snprintf(d->name, sizeof(d->name), "%.31s (part %d of %d)",
+			 name, d->part, d->parts);
 	else
 		snprintf(d->name, sizeof(d->name), "%s", name);
 	name_uuid(gpu, d);
