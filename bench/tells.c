@@ -3,7 +3,7 @@
  * Messages between actors of one kernel, by peal_tell and mailboxes: to and fro
  * between two, versus the same by links; asks and their answers versus that; and
  * both that and many actors that tell one, versus actors of CAF with as many
- * threads.
+ * threads. Between two kernels, by proxies, versus links from the one to the other.
  */
 #include <math.h>
 #include <sched.h>
@@ -22,12 +22,13 @@
 #define CALLERS 8
 #define SLOTS 1024
 
-enum what { RALLY_OF, GATHER, ASKS };
+enum what { RALLY_OF, GATHER, ASKS, FAR };
 enum peer { LINKS, CAF, TELLS };
 
-static const char *const labels[] = { "rally", "gather", "asks" };
+static const char *const labels[] = { "rally", "gather", "asks", "far" };
 static const char *const subjects[] = { "to and fro", "many to one",
-					"asked and answered" };
+					"asked and answered",
+					"between two kernels" };
 static const char *const peers[] = { "links", "caf", "tells" };
 static const char *const peer_names[] = { "links", "CAF, as many threads",
 					  "told to and fro" };
@@ -40,13 +41,14 @@ struct row {
 static const struct row rows[] = {
 	{ RALLY_OF, 1, LINKS }, { RALLY_OF, 2, LINKS }, { ASKS, 1, TELLS },
 	{ ASKS, 2, TELLS },	{ RALLY_OF, 1, CAF },	{ RALLY_OF, 2, CAF },
-	{ GATHER, 1, CAF },	{ GATHER, 2, CAF },
+	{ GATHER, 1, CAF },	{ GATHER, 2, CAF },	{ FAR, 1, LINKS },
 };
 #define ROWS (int)(sizeof(rows) / sizeof(rows[0]))
 
 /* Two who play, or who is called and the callers. */
 struct team {
 	uint64_t address[1 + CALLERS];
+	uint32_t number[1 + CALLERS]; /* by which the others tell it */
 	int port[1 + CALLERS]; /* of the host, to each */
 	uint32_t n;
 };
@@ -60,7 +62,8 @@ struct tells {
 	const struct row *row; /* in hand */
 	struct peali_cores cores; /* of the workers */
 	int has_cores;
-	struct peal_kernel *kernel;
+	struct peal_kernel *kernel; /* of who has START first */
+	int far; /* of FAR: the other one, of the second of a team */
 	struct team ours, links, asks;
 	const struct peali_caf *caf;
 	const char *no_caf;
@@ -113,11 +116,11 @@ static double rally(struct tells *t, const struct team *team)
 {
 	struct peali_bench_start start = { .messages = RALLY, .self = 1 };
 
-	start.address = (uint32_t)team->address[0];
+	start.address = team->number[0];
 	if (prepare(t, team, 1, &start))
 		return -1;
 	start.self = 0;
-	start.address = (uint32_t)team->address[1];
+	start.address = team->number[1];
 	if (peali_stand_start(&t->stand, team->port[0], &start))
 		return -1;
 	return result_of(t);
@@ -179,13 +182,52 @@ static int add(struct tells *t, struct team *team, const char *handler,
 {
 	uint32_t i = team->n++;
 
-	team->address[i] = peali_stand_spawn(&t->stand, 0, handler, worker);
+	team->address[i] =
+		peali_stand_spawn(&t->stand, i ? t->far : 0, handler, worker);
+	team->number[i] = (uint32_t)team->address[i];
 	if (!team->address[i] ||
 	    (reports && peali_stand_to_host(&t->stand, team->address[i], 0)))
 		return -1;
 	team->port[i] = peali_stand_from_host(&t->stand, team->address[i],
 					      sizeof(struct peali_bench_start));
 	return team->port[i] < 0 ? -1 : 0;
+}
+
+/* Each of two is told by a proxy in the other one's kernel; 0 or -1. */
+static int add_proxies(struct tells *t, struct team *team)
+{
+	uint64_t proxy;
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		if (peal_proxy_create(t->stand.kernels[i ? 0 : t->far],
+				      team->address[i], NULL, &proxy))
+			return -peali_say_error("make a proxy");
+		team->number[i] = (uint32_t)proxy;
+	}
+	return 0;
+}
+
+static int launch(struct tells *t)
+{
+	const struct row *row = t->row;
+	struct peali_stand *stand = &t->stand;
+	int kernel;
+
+	stand->mailbox_slots = SLOTS;
+	stand->asks = row->what == ASKS;
+	kernel =
+		peali_stand_launch(stand, 0, &peal_program_bench, row->workers);
+	t->far = 0;
+	if (kernel >= 0 && row->what == FAR)
+		kernel = t->far =
+			peali_stand_launch(stand, stand->n_devices > 1,
+					   &peal_program_bench, row->workers);
+	stand->mailbox_slots = stand->asks = 0;
+	if (kernel < 0)
+		return -1;
+	t->kernel = stand->kernels[kernel];
+	return 0;
 }
 
 static int build(void *context)
@@ -195,18 +237,11 @@ static int build(void *context)
 	const struct peal_link_options link = { .size = sizeof(link) };
 	struct peali_stand *stand = &t->stand;
 	uint32_t last = row->workers - 1;
-	int kernel;
 
 	t->ours.n = t->links.n = t->asks.n = 0;
-	stand->mailbox_slots = SLOTS;
-	stand->asks = row->what == ASKS;
-	kernel =
-		peali_stand_launch(stand, 0, &peal_program_bench, row->workers);
-	stand->mailbox_slots = stand->asks = 0;
-	if (kernel < 0)
+	if (launch(t))
 		return -1;
-	t->kernel = stand->kernels[kernel];
-	t->has_cores = stand->on_host && row->workers > 1 &&
+	t->has_cores = stand->on_host && (row->workers > 1 || t->far) &&
 		       peali_cores_pick(&t->cores) == 0;
 	if (row->what == GATHER) {
 		if (add(t, &t->ours, "callee", last, 1))
@@ -224,6 +259,8 @@ static int build(void *context)
 				       add(t, &t->asks, "answer", last, 0) ?
 			       -1 :
 			       0;
+	if (t->far && add_proxies(t, &t->ours))
+		return -1;
 	if (add(t, &t->links, "rally_emit", 0, 1) ||
 	    add(t, &t->links, "rally_emit", last, 1))
 		return -1;
@@ -272,7 +309,7 @@ static void fill(void *context, const struct peali_samples *ours,
 	peali_stand_cells(&t->stand, 0, cells);
 	peali_samples_row_cores(ours, cells,
 				t->has_cores ? NULL :
-				row->workers == 1 ?
+				row->workers == 1 && !t->far ?
 					       "one worker has one core" :
 					       peali_stand_no_cores(&t->stand));
 	peali_samples_row_rates(ours, cells, "mega_per_s");
@@ -364,7 +401,8 @@ static int run(int argc, char **argv, int json)
 
 	peali_bench_parse(argc, argv,
 			  "Messages between actors of one kernel: to and fro "
-			  "between two, and from many to one.",
+			  "between two, and from many to one; and of two "
+			  "kernels, by proxies.",
 			  SECONDS, &t.options);
 	t.n_rows = each_row(&t, 1);
 	if (!t.n_rows) {

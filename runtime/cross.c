@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Between kernels that actors move between: which address leads to which, and the
- * passages, by which messages follow. A passage is a link from one worker to
- * another kernel, for all actors that have moved from the one to the other; its
- * ends are the kernels' own, so that it holds no actor. How the worker uses it is in
+ * Between kernels: which address leads to which, of actors that have moved and of
+ * proxies (proxy.c), and the passages, by which messages follow. A passage is a link
+ * from one worker to another kernel, for all actors of that which have an address
+ * here; its ends are the kernels' own, so that it holds no actor. How the worker uses it is in
  * include/peal/device/away.h.
  */
 #include <stdlib.h>
@@ -31,7 +31,7 @@ struct peali_crossing *peali_crossing_to(const struct peal_runtime *rt,
 	uint32_t i;
 
 	for (i = 0; i < rt->n_crossings; i++)
-		if (rt->crossings[i].to == address)
+		if (rt->crossings[i].to == address && !rt->crossings[i].proxy)
 			return &rt->crossings[i];
 	return NULL;
 }
@@ -147,6 +147,45 @@ int peali_passage_make(struct peal_kernel *from, uint32_t worker,
 	return result;
 }
 
+int peali_kernel_passes_on(struct peal_kernel *k, const char *call)
+{
+	if (peali_kernel_ended(k))
+		return peali_fail(PEAL_ESTOPPED, call, "kernel '%s' has ended",
+				  k->name);
+	if (k->draining || k->stopping)
+		return peali_fail(PEAL_ESTOPPED, call,
+				  "kernel '%s' is about to end", k->name);
+	if (!k->params.mailboxes)
+		return peali_fail(PEAL_ENOTSUP, call,
+				  "kernel '%s' has no mailboxes, by which "
+				  "messages would follow: say mailbox_slots in "
+				  "struct peal_kernel_options",
+				  k->name);
+	return 0;
+}
+
+int peali_passage_check(struct peal_kernel *from, struct peal_kernel *to,
+			const char *call)
+{
+	int result;
+
+	if (from->rt != to->rt)
+		return peali_fail(PEAL_EINVAL, call,
+				  "kernel '%s' is of another runtime than "
+				  "kernel '%s'",
+				  to->name, from->name);
+	result = peali_kernel_passes_on(from, call);
+	if (!result)
+		result = peali_kernel_passes_on(to, call);
+	if (result || to->mailbox_transit)
+		return result;
+	return peali_fail(PEAL_ENOTSUP, call,
+			  "kernel '%s' has mailbox_slots %u, too few to keep "
+			  "some for what other kernels pass on: say twice as "
+			  "many",
+			  to->name, to->mailbox_slots);
+}
+
 /* Those that a worker has yet to let go of, for a kernel or from it: it is asked
  * again. PEAL_EHUNG: it does not answer. */
 static int settle(struct peal_kernel *k)
@@ -248,6 +287,10 @@ static int lead_past(struct peal_kernel *k, struct peali_crossing *c)
 	if (result)
 		return result == PEAL_EHUNG ? result : 0;
 	if (to != from) {
+		c->to = now;
+		return 0;
+	}
+	if (c->proxy) { /* one of those that lead to the same */
 		c->to = now;
 		return 0;
 	}

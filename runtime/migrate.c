@@ -131,35 +131,6 @@ int peali_sharing_check(const struct peal_handler_info *h,
 	return 0;
 }
 
-/* Whether it keeps slots for what other kernels pass on. */
-static int check_reserve(const struct peal_kernel *k)
-{
-	if (k->mailbox_transit)
-		return 0;
-	return peali_fail(PEAL_ENOTSUP, CALL,
-			  "kernel '%s' has mailbox_slots %u, too few to keep "
-			  "some for what other kernels pass on: say twice as "
-			  "many",
-			  k->name, k->mailbox_slots);
-}
-
-static int check_kernel(struct peal_kernel *k)
-{
-	if (peali_kernel_ended(k))
-		return peali_fail(PEAL_ESTOPPED, CALL, "kernel '%s' has ended",
-				  k->name);
-	if (k->draining || k->stopping)
-		return peali_fail(PEAL_ESTOPPED, CALL,
-				  "kernel '%s' is about to end", k->name);
-	if (!k->params.mailboxes)
-		return peali_fail(PEAL_ENOTSUP, CALL,
-				  "kernel '%s' has no mailboxes, by which "
-				  "messages would follow: say mailbox_slots in "
-				  "struct peal_kernel_options",
-				  k->name);
-	return 0;
-}
-
 /* Links and topics that messages leave by, which cannot move. */
 static int check_ports(const struct move *m)
 {
@@ -471,8 +442,8 @@ static int tell_leave(const struct move *m, const struct peal_link *passage,
 static int leave(const struct move *m)
 {
 	struct peal_kernel *k = m->kernel;
-	struct peali_crossing c = { address_at(k, m->index),
-				    address_at(m->to, m->next), NULL };
+	struct peali_crossing c = { .from = address_at(k, m->index),
+				    .to = address_at(m->to, m->next) };
 	int result = peali_passage_make(k, k->actors[m->index].worker, m->to,
 					m->rooms.worker, &c.passage, CALL);
 
@@ -577,7 +548,7 @@ static int check_supervisor(const struct move *m)
 /* Whether it can move to the other kernel. */
 static int check_other(const struct move *m)
 {
-	const struct peal_kernel *k = m->kernel, *to = m->to;
+	struct peal_kernel *k = m->kernel, *to = m->to;
 	int result;
 
 	if (to == k && m->supervisor)
@@ -587,11 +558,9 @@ static int check_other(const struct move *m)
 				  m->index, k->name);
 	if (to == k)
 		return 0;
-	if (to->rt != k->rt)
-		return peali_fail(PEAL_EINVAL, CALL,
-				  "kernel '%s' is of another runtime than "
-				  "kernel '%s'",
-				  to->name, k->name);
+	result = peali_passage_check(k, to, CALL);
+	if (result)
+		return result;
 	if (to->program != k->program)
 		return peali_fail(PEAL_EINVAL, CALL,
 				  "kernel '%s' runs program '%s', and an actor "
@@ -599,10 +568,7 @@ static int check_other(const struct move *m)
 				  "not there",
 				  to->name, to->program->name, k->name,
 				  k->program->name);
-	result = check_supervisor(m);
-	if (!result)
-		result = check_kernel(m->to);
-	return result ? result : check_reserve(m->to);
+	return check_supervisor(m);
 }
 
 /* The kernel where the actor of *address lives, which says so then; NULL. */
@@ -628,7 +594,7 @@ static int migrate(struct peal_runtime *rt, uint64_t address,
 
 	if (!k)
 		return PEAL_ENOENT;
-	result = check_kernel(k);
+	result = peali_kernel_passes_on(k, CALL);
 	if (!result)
 		result = peali_move_settle(k, PEAL_ACTOR_INDEX(address), CALL);
 	m.kernel = result ? k : home_of(rt, &address);

@@ -160,7 +160,7 @@ static int take_down(struct peal_kernel *k, struct peali_pool *p,
 		return result;
 	peali_name_forget(k->rt,
 			  k->params.address | peali_actor_number(k, p->actor));
-	peali_pool_room_give(k, p->actor);
+	peali_entry_give(k, p->actor);
 	peali_area_free(k->rt, &p->area);
 	p->used = p->ending = 0;
 	return 0;
@@ -182,7 +182,7 @@ static int find_room(struct peal_kernel *k, struct peali_pool **pool_out,
 			"it with a larger max_pools in struct "
 			"peal_kernel_options, or destroy a pool",
 			k->params.max_pools, k->name);
-	actor = peali_pool_room_take(k);
+	actor = peali_entry_take(k);
 	if (actor < 0)
 		return peali_fail(
 			PEAL_ENOSPC, CREATE,
@@ -230,7 +230,7 @@ static int create(struct peal_kernel *k, const struct peal_pool_options *o,
 		return result;
 	result = make(k, o, p);
 	if (result) {
-		peali_pool_room_give(k, actor);
+		peali_entry_give(k, actor);
 		return result;
 	}
 	p->actor = actor;

@@ -224,7 +224,10 @@ static void strike_entry(struct peal_kernel *k, uint32_t index)
 	a->pool = a->moved_to = a->moved_from = a->bare = 0;
 	peali_name_forget(k->rt,
 			  k->params.address | peali_actor_number(k, index));
-	peali_rooms_give(&rooms, index);
+	if (a->handler == PEALI_PROXY_HANDLER)
+		peali_entry_give(k, index);
+	else
+		peali_rooms_give(&rooms, index);
 }
 
 /* They are gone, the last first: so their rooms are taken as they lie. */
@@ -247,8 +250,7 @@ static void strike(struct peal_kernel *k, const uint64_t *living, uint32_t n)
 	}
 }
 
-/* One that led, in the end, to another kernel. */
-static int end_crossing(struct peal_runtime *rt, uint64_t address)
+int peali_crossing_end(struct peal_runtime *rt, uint64_t address)
 {
 	struct peal_kernel *k = peali_kernel_of(rt, address);
 	struct peali_crossing *c = peali_crossing_from(rt, address);
@@ -276,10 +278,29 @@ static int end_crossings(struct peal_runtime *rt, const uint64_t *living,
 		     address = before) {
 			before = peali_address_before(rt, address);
 			if (crossed)
-				result = end_crossing(rt, address);
+				result = peali_crossing_end(rt, address);
 			else if (before && (before ^ address) >> 32)
 				crossed = 1;
 		}
+	}
+	return result;
+}
+
+/* The proxies of those that are marked end, too. */
+static int end_proxies(struct peal_runtime *rt)
+{
+	uint32_t i = 0;
+	int result = 0;
+
+	while (i < rt->n_crossings && !result) {
+		uint64_t to = peali_address_lives(rt, rt->crossings[i].to);
+		const struct peal_kernel *k = peali_kernel_of(rt, to);
+
+		if (rt->crossings[i].proxy && k &&
+		    k->actors[PEAL_ACTOR_INDEX(to)].pool == LEAVING)
+			result = peali_crossing_end(rt, rt->crossings[i].from);
+		else
+			i++;
 	}
 	return result;
 }
@@ -292,6 +313,8 @@ static int end_marked(struct peal_kernel *k, const uint64_t *living, uint32_t n)
 
 	if (!result)
 		result = tell_former_ends(k, living, n);
+	if (!result)
+		result = end_proxies(k->rt);
 	if (!result)
 		result = end_crossings(k->rt, living, n);
 	for (i = 0; result && i < n; i++)

@@ -499,7 +499,7 @@ void peali_port_give(struct peal_kernel *k, uint32_t worker, uint32_t port)
 	give_ports(k, worker, port, 1);
 }
 
-int64_t peali_pool_room_take(struct peal_kernel *k)
+int64_t peali_entry_take(struct peal_kernel *k)
 {
 	if (!*list_of_bare(k) && k->n_rooms == k->params.first_room)
 		dissolve(k);
@@ -508,7 +508,7 @@ int64_t peali_pool_room_take(struct peal_kernel *k)
 	return take_entry(k);
 }
 
-void peali_pool_room_give(struct peal_kernel *k, uint32_t index)
+void peali_entry_give(struct peal_kernel *k, uint32_t index)
 {
 	vacate(k, index);
 	if (index + 1 != k->n_rooms) {

@@ -176,8 +176,10 @@ struct peali_actor {
 /* An entry of another kernel: see cross.c. */
 #define PEALI_ELSEWHERE UINT32_MAX
 
-/* As the handler of an entry: it is a pool, not an actor. */
+/* As the handler of an entry: it is a pool, not an actor; or a proxy, which leads
+ * to one of another kernel. */
 #define PEALI_POOL_HANDLER 0xfffffffeu
+#define PEALI_PROXY_HANDLER 0xfffffffdu
 
 /* The low half of an entry's address. */
 uint32_t peali_actor_number(const struct peal_kernel *kernel, uint32_t index);
@@ -378,17 +380,19 @@ int peali_rooms_take(const struct peali_rooms *rooms, uint32_t n,
 		     uint32_t *index_out, const char *call);
 /* Gives one back: those of the same kind get it again. */
 void peali_rooms_give(const struct peali_rooms *rooms, uint32_t index);
-/* The same for an entry by which a pool is addressed; -1: none is left. */
-int64_t peali_pool_room_take(struct peal_kernel *kernel);
+/* The same for an entry alone, a pool's or a proxy's; -1: none is left. */
+int64_t peali_entry_take(struct peal_kernel *kernel);
+void peali_entry_give(struct peal_kernel *kernel, uint32_t index);
 /* A port of a worker that is no actor's, in its table; -1: none is left. */
 int64_t peali_port_take(struct peal_kernel *kernel, uint32_t worker);
 void peali_port_give(struct peal_kernel *kernel, uint32_t worker,
 		     uint32_t port);
-void peali_pool_room_give(struct peal_kernel *kernel, uint32_t index);
 
 /* peal_actor_retire_many for who has the lock. */
 int peali_actors_retire(struct peal_runtime *rt, const uint64_t *addresses,
 			uint32_t n);
+/* Ends an address that leads to another kernel. */
+int peali_crossing_end(struct peal_runtime *rt, uint64_t address);
 
 /* ---- migration -------------------------------------------------------------- */
 
@@ -416,9 +420,10 @@ int peali_sharing_check(const struct peal_handler_info *handler,
 struct peali_crossing {
 	uint64_t from, to;
 	struct peal_link *passage; /* until it has moved: by which it does */
+	int proxy; /* 1: nobody has lived there */
 };
 
-/* The crossing from, or else to, an address; NULL. */
+/* The crossing from an address; that of who has moved to one; NULL. */
 struct peali_crossing *peali_crossing_from(const struct peal_runtime *rt,
 					   uint64_t address);
 struct peali_crossing *peali_crossing_to(const struct peal_runtime *rt,
@@ -433,6 +438,11 @@ struct peal_link *peali_passage_find(const struct peal_kernel *from,
 				     uint32_t worker,
 				     const struct peal_kernel *to);
 /* The same, which is made if there is none; it ends at that worker then. */
+/* Whether messages go on by a kernel's mailboxes, and whether by a passage between
+ * two: 0 or PEAL_E..., said. */
+int peali_kernel_passes_on(struct peal_kernel *kernel, const char *call);
+int peali_passage_check(struct peal_kernel *from, struct peal_kernel *to,
+			const char *call);
 int peali_passage_make(struct peal_kernel *from, uint32_t worker,
 		       struct peal_kernel *to, uint32_t to_worker,
 		       struct peal_link **link_out, const char *call);

@@ -25,6 +25,7 @@
 #include <peal/placed.h>
 #include <peal/pool.h>
 #include <peal/program.h>
+#include <peal/proxy.h>
 #include <peal/queue.h>
 #include <peal/queue_of.h>
 #include <peal/request.h>

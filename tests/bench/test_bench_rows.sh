@@ -44,7 +44,7 @@ OWN = {
                "beside_ns_max", "core_distance", "timed_by"],
 }
 LEAST = {"latency": 20, "throughput": 24, "stream": 19, "barrier": 8,
-         "echo": 8, "request": 6, "actors": 6, "tells": 8, "moves": 4,
+         "echo": 8, "request": 6, "actors": 6, "tells": 9, "moves": 4,
          "idle": 12, "setup": 3, "faults": 3}
 KEYS = {"latency": ["subject", "route", "message_bytes", "versus"],
         "throughput": ["subject", "route", "message_bytes", "batch",

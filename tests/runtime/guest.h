@@ -11,7 +11,7 @@
 
 /** Types of messages. */
 #define GUEST_NOTE 1 /* struct guest_note, to a guest */
-#define GUEST_ASK 2 /* to a porter: how many notes has it had? */
+#define GUEST_ASK 2 /* to a porter, who answers all requests: how many notes? */
 #define GUEST_FAIL 3 /* to a guest */
 #define GUEST_TELL 4 /* to a herald: a note, by mailbox */
 #define GUEST_TIME 5 /* to a herald: one by a timer */

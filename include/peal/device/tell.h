@@ -140,7 +140,7 @@ peali_tell_lanes(struct peal_worker *w, uint32_t further,
 /**
  * Collective: sends to an actor of the same kernel, whichever worker it
  * belongs to, by its worker's mailbox; or to a pool, one of whose members
- * handles it.
+ * handles it; or to a proxy (peal/proxy.h) of one of another kernel.
  *
  * @param w     the worker
  * @param actor its number in the kernel, the low half of its address

@@ -35,7 +35,7 @@ static PEAL_DEV int porter(struct peal_worker *w)
 {
 	const struct guest *g = (const struct guest *)peal_state(w);
 
-	if (peal_type(w) != GUEST_ASK)
+	if (peal_type(w) == GUEST_FAIL || !peal_request_in_hand(w))
 		return guest(w);
 	return peal_reply(w, 0, GUEST_ASK, &g->notes, sizeof(g->notes));
 }

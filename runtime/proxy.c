@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Proxies: addresses in one kernel of actors in others. On the device such an entry
+ * is that of an actor that is away (include/peal/device/away.h), though none has
+ * been there; here it is a crossing.
+ */
+#include <string.h>
+
+#include "runtime/runtime.h"
+
+#define CREATE "peal_proxy_create"
+
+/* The kernel where the actor, or the pool, of an address lives; NULL. */
+static struct peal_kernel *home_of(struct peal_runtime *rt, uint64_t address)
+{
+	struct peal_kernel *k = peali_kernel_of(rt, address);
+
+	if (!k)
+		peali_pool_at(rt, address, &k);
+	return k;
+}
+
+/* The worker there that is to take what comes for it. */
+static uint32_t arrives_at(const struct peal_kernel *to, uint64_t address)
+{
+	const struct peali_actor *a = &to->actors[PEAL_ACTOR_INDEX(address)];
+
+	return a->handler == PEALI_POOL_HANDLER ? 0 : a->worker;
+}
+
+/* The worker that has a way there, or else the first. */
+static uint32_t choose_worker(const struct peal_kernel *k,
+			      const struct peal_kernel *to)
+{
+	uint32_t i;
+
+	for (i = 0; i < k->params.n_workers; i++)
+		if (peali_passage_find(k, i, to))
+			return i;
+	return 0;
+}
+
+static int tell_proxy(struct peal_kernel *k, uint32_t index, uint64_t address,
+		      uint32_t port)
+{
+	uint32_t worker = k->actors[index].worker;
+	struct peal_control_spawn spawn;
+
+	memset(&spawn, 0, sizeof(spawn));
+	spawn.actor = peali_actor_number(k, index);
+	spawn.count = 1;
+	spawn.entry.state = (uint32_t)address;
+	spawn.entry.port_base = (uint16_t)port;
+	spawn.entry.place = PEAL_PLACE_TO(PEAL_PLACE(spawn.actor, worker, 0),
+					  PEAL_PLACE_ELSEWHERE);
+	spawn.init_bytes = PEAL_CONTROL_WRITTEN;
+	return peali_kernel_tell(k, worker, PEAL_CONTROL_SPAWN, &spawn,
+				 sizeof(spawn), CREATE);
+}
+
+/* An entry that leads to the address, by that passage. */
+static int make(struct peal_kernel *k, struct peal_link *passage,
+		uint64_t address, uint64_t *address_out)
+{
+	struct peali_crossing c = { .to = address, .proxy = 1 };
+	int64_t index = peali_entry_take(k);
+	struct peali_actor *a;
+	int result;
+
+	if (index < 0)
+		return peali_fail(PEAL_ENOSPC, CREATE,
+				  "all %u of max_actors are used in kernel "
+				  "'%s', and a proxy takes one",
+				  k->params.first_room, k->name);
+	c.from = k->params.address | peali_actor_number(k, (uint32_t)index);
+	result = peali_crossing_add(k->rt, &c, CREATE);
+	if (result) {
+		peali_entry_give(k, (uint32_t)index);
+		return result;
+	}
+	a = &k->actors[index];
+	a->handler = PEALI_PROXY_HANDLER;
+	a->worker = passage->from.worker;
+	a->moved_to = PEALI_ELSEWHERE;
+	k->n_moved++;
+	result = tell_proxy(k, (uint32_t)index, address, passage->from.index);
+	if (!result)
+		*address_out = c.from;
+	else if (result != PEAL_EHUNG) /* else the worker may make it yet */
+		peali_crossing_end(k->rt, c.from);
+	return result;
+}
+
+static int create(struct peal_kernel *k, uint64_t address, uint32_t worker,
+		  uint64_t *address_out)
+{
+	struct peal_kernel *to = home_of(k->rt, address);
+	struct peal_link *passage;
+	int result;
+
+	if (!to)
+		return peali_fail(PEAL_ENOENT, CREATE,
+				  "no actor or pool has the address %#llx",
+				  (unsigned long long)address);
+	if (to == k)
+		return peali_fail(PEAL_EINVAL, CREATE,
+				  "%#llx is in kernel '%s' itself, whose "
+				  "handlers tell it by its own number, %u",
+				  (unsigned long long)address, k->name,
+				  (uint32_t)address);
+	result = peali_passage_check(k, to, CREATE);
+	if (result)
+		return result;
+	if (worker > k->params.n_workers)
+		return peali_fail(PEAL_ENOENT, CREATE,
+				  "no worker %u in kernel '%s': it has %u",
+				  worker - 1, k->name, k->params.n_workers);
+	worker = worker ? worker - 1 : choose_worker(k, to);
+	result = peali_passage_make(k, worker, to, arrives_at(to, address),
+				    &passage, CREATE);
+	return result ? result : make(k, passage, address, address_out);
+}
+
+int peal_proxy_create(struct peal_kernel *k, uint64_t address,
+		      const struct peal_proxy_options *options,
+		      uint64_t *address_out)
+{
+	struct peal_proxy_options o;
+	int result;
+
+	if (!k || !address_out)
+		return peali_fail(PEAL_EINVAL, CREATE, "an argument is NULL");
+	result = peali_options_copy(&o, sizeof(o), options, CREATE);
+	if (result)
+		return result;
+	pthread_mutex_lock(&k->rt->lock);
+	result = create(k, peali_address_lives(k->rt, address), o.worker,
+			address_out);
+	pthread_mutex_unlock(&k->rt->lock);
+	return result;
+}
+
+int peal_proxy_destroy(struct peal_runtime *rt, uint64_t address)
+{
+	const struct peali_crossing *c;
+	int result;
+
+	if (!rt)
+		return peali_fail(PEAL_EINVAL, "peal_proxy_destroy",
+				  "runtime is NULL");
+	pthread_mutex_lock(&rt->lock);
+	c = peali_crossing_from(rt, address);
+	result = c && c->proxy ? peali_crossing_end(rt, address) :
+				 peali_fail(PEAL_ENOENT, "peal_proxy_destroy",
+					    "%#llx is no proxy's address",
+					    (unsigned long long)address);
+	pthread_mutex_unlock(&rt->lock);
+	return result;
+}
