@@ -137,6 +137,14 @@ static inline struct peal_kernel_info kernel_info(void)
 	return info;
 }
 
+/* What a worker has counted as told or accepted lies in its queue now, which is so
+ * a little later: it answers a spawn in a turn of its own. */
+static inline void in_queue(struct peal_kernel *k, const char *handler,
+			    int worker)
+{
+	harness_spawn(k, handler, worker);
+}
+
 static inline int is_high(uint64_t i)
 {
 	return s.list.from[i] & 1;

@@ -78,6 +78,7 @@ PEAL_TEST(all_others_have_a_turn_after_a_row_of_high_ones)
 	close_gate(low);
 	send_note(mail, 0, say(MAIL, s.note), MIDDLE);
 	EVENTUALLY(kernel_info().told == MIDDLE);
+	in_queue(s.k, "note", 1);
 	send_note(low, 0, say(LOW, 0), MIDDLE);
 	send_note(low_too, 0, say(LOW_TOO, 0), MIDDLE);
 	send_note(high, 0, say(HIGH, 0), 2000);
@@ -106,6 +107,7 @@ static void high_ones_take_turns(uint64_t others)
 	send_note(mail, RANK_HIGH, say(HIGH_MAIL, s.note), each);
 	send_note(low, 0, say(LOW, 0), others);
 	EVENTUALLY(kernel_info().told == each);
+	in_queue(s.k, "note", 1);
 	open_gate();
 	n = 3 * each + others;
 	written(n);
@@ -241,8 +243,10 @@ static void forwards(uint32_t high_mailboxes)
 	close_gate(gate);
 	send_far(low, far, say(LOW, 0), 200);
 	EVENTUALLY(kernel_info().told == 200);
+	in_queue(s.k, "note", 0);
 	send_far(high, far, say(HIGH, 0), 20);
 	EVENTUALLY(kernel_info().told == 220);
+	in_queue(s.k, "note", 0);
 	open_gate();
 	written(220);
 	for (i = 0; i < 220; i++)
@@ -273,6 +277,7 @@ PEAL_TEST(what_is_told_with_high_priority_overtakes)
 	send_note(port, 0, say(MAIL, s.note), 300);
 	send_note(port, RANK_HIGH, say(HIGH_MAIL, s.note), 20);
 	EVENTUALLY(kernel_info().told == 320);
+	in_queue(s.k, "note", 1);
 	open_gate();
 	written(320);
 	for (i = 0; i < 320; i++)
@@ -599,6 +604,7 @@ PEAL_TEST(a_link_that_is_handed_over_keeps_its_priority)
 		send_note(low, 0, say(LOW, 0), 100);
 		send_note(port, 0, say(HIGH, 0), 5);
 		EVENTUALLY(harness_info(link).accepted == 5 * turn + 5);
+		in_queue(from, "echo", 0);
 		open_gate();
 		written(105);
 		for (i = 0; i < 105; i++)

@@ -66,6 +66,7 @@ static void one_limit_for_both(int by_link, uint32_t full)
 	send_limited(by_link, high, limited, HIGH_TOO, 2);
 	EVENTUALLY(mailbox(limited).dropped == 2);
 	CHECK_EQ(mailbox(limited).waiting, 5);
+	in_queue(s.k, "note", 1);
 	open_gate();
 	written(5);
 	for (i = 0; i < 5; i++)
@@ -145,8 +146,10 @@ PEAL_TEST(what_is_passed_on_keeps_its_priority)
 	send_note(port, RANK_HIGH, say(HIGH, moved), 10);
 	send_note(port, RANK_HIGH, say(HIGH_TOO, moved), 10);
 	EVENTUALLY(kernel_info().told == 220);
+	in_queue(s.k, "note", 2);
 	peal_store_release_sys(&door.word, 1);
 	EVENTUALLY(kernel_info().told == 440);
+	in_queue(s.k, "note", 0);
 	CHECK_EQ(s.list.n, 0);
 	open_gate();
 	written(220);
@@ -172,6 +175,7 @@ PEAL_TEST(what_is_passed_on_counts_each)
 	send_note(low, 0, say(LOW, 0), MIDDLE);
 	send_note(port, RANK_HIGH, say(NOBODY, moved), 1600);
 	EVENTUALLY(kernel_info().told == 1600);
+	in_queue(s.k, "note", 2);
 	open_gate();
 	written(MIDDLE);
 	EVENTUALLY(kernel_info().mail_done == 3200);
