@@ -112,10 +112,6 @@ int peali_admission_spec_complete(struct peali_admission_spec *spec,
 	spec->links = (uint32_t)(held + rest / 4 * 3);
 	if (spec->links < held + tells)
 		spec->links = (uint32_t)(held + tells);
-	if (spec->slots - spec->links <= tells &&
-	    spec->links >= held + 2 * tells)
-		spec->links -= (uint32_t)tells;
-	spec->transit = spec->slots - spec->links > tells ? (uint32_t)tells : 0;
 	/* for each worker one past it, and for others what a handler tells */
 	past = (uint64_t)spec->n_workers * (spec->boxes > 1 ? 2 : 1) + tells;
 	rest = spec->links - held;
@@ -135,9 +131,8 @@ void peali_admission_header(struct peal_admission *out,
 {
 	memset(out, 0, sizeof(*out));
 	out->slots = spec->links;
-	out->transit = spec->transit;
-	out->passing = spec->transit;
-	out->reserve = out->spare = spec->slots - spec->links - spec->transit;
+	out->passing = spec->passages;
+	out->reserve = out->spare = spec->slots - spec->links;
 	out->each = spec->each;
 	out->tell = spec->tell;
 	out->lease = spec->lease;

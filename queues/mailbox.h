@@ -39,6 +39,8 @@
 #define PEALI_MAILBOX_LEASE_MAX 32
 
 /* The sizes of a mailbox. */
+#define PEALI_MAILBOX_SLOTS_MAX (1u << 20)
+
 struct peali_mailbox_spec {
 	uint32_t slots; /* a power of two up to 2^20 */
 	uint32_t message_bytes; /* largest payload, up to what a slot of the
@@ -76,9 +78,8 @@ struct peali_admission_spec {
 	uint32_t others; /* slots that each worker may lease beside, for what its
 			  * handlers do not tell: timers, monitors */
 	uint32_t boxes; /* mailboxes of each worker: 2 with high priority */
-	uint32_t links; /* out: of those, that anyone may lease */
-	uint32_t transit; /* out: of the others, for what other kernels pass on:
-			   * what a handler tells, or 0 if there are not more */
+	uint32_t passages; /* places beside those for what passages bring */
+	uint32_t links; /* out: of the slots, that anyone may lease */
 	uint32_t each, tell, lease; /* out: see struct peal_admission */
 };
 

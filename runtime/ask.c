@@ -17,8 +17,6 @@ _Static_assert(sizeof(struct peal_ask_counts) ==
 int peali_asks_plan(struct peal_kernel *k, const struct peal_kernel_options *o,
 		    struct peali_mailbox_spec *box)
 {
-	uint64_t slots = o->mailbox_slots;
-
 	if (!o->asks)
 		return 0;
 	if (!o->mailbox_slots)
@@ -32,17 +30,6 @@ int peali_asks_plan(struct peal_kernel *k, const struct peal_kernel_options *o,
 				  "is %u: an answer needs at least %u",
 				  o->asks, box->message_bytes,
 				  (unsigned)(PEAL_REQUEST_BYTES + ERROR_BYTES));
-	/* those of admission, and one for each answer that may come */
-	while (slots < (uint64_t)o->mailbox_slots + o->asks + 1)
-		slots *= 2;
-	if (slots > 1 << 20)
-		return peali_fail(
-			PEAL_EINVAL, CALL,
-			"option asks is %u and mailbox_slots is %u: a "
-			"mailbox has a slot for each of both, and one "
-			"has at most 2^20",
-			o->asks, o->mailbox_slots);
-	box->slots = (uint32_t)slots;
 	k->params.max_asks = o->asks;
 	return 0;
 }

@@ -89,7 +89,8 @@ static void set_end(struct peali_end *end, struct peal_kernel *k,
 }
 
 /* A passage takes what the mailboxes do, by which the messages go on: each in a
- * slot, whatever the policy; and all that the sender's have slots for. */
+ * slot, whatever the policy; and all that the sender's kernel has slots and places
+ * for. */
 static void set_sizes(struct peal_link *like)
 {
 	const struct peal_kernel *from = like->from.kernel;
@@ -100,6 +101,8 @@ static void set_sizes(struct peal_link *like)
 			from->mailbox_message_bytes :
 			to->mailbox_message_bytes;
 	like->spec.capacity = from->mailbox_slots;
+	while (like->spec.capacity < from->mailbox_slots + from->passage_slots)
+		like->spec.capacity *= 2;
 	like->spec.message_bytes = bytes;
 	bytes += (uint32_t)sizeof(struct peal_header);
 	for (policy = PEAL_POLICY_SEQUENCE; policy <= PEAL_POLICY_ATOM8;
@@ -164,6 +167,17 @@ int peali_kernel_passes_on(struct peal_kernel *k, const char *call)
 	return 0;
 }
 
+/* What one of its handlers tells at most; 1 is passed on. */
+static uint32_t most_tells(const struct peal_program *program)
+{
+	uint32_t i, most = 1;
+
+	for (i = 0; i < program->n_handlers; i++)
+		if (program->handlers[i].tells > most)
+			most = program->handlers[i].tells;
+	return most;
+}
+
 int peali_passage_check(struct peal_kernel *from, struct peal_kernel *to,
 			const char *call)
 {
@@ -177,13 +191,12 @@ int peali_passage_check(struct peal_kernel *from, struct peal_kernel *to,
 	result = peali_kernel_passes_on(from, call);
 	if (!result)
 		result = peali_kernel_passes_on(to, call);
-	if (result || to->mailbox_transit)
+	if (result || to->passage_slots >= most_tells(to->program))
 		return result;
 	return peali_fail(PEAL_ENOTSUP, call,
-			  "kernel '%s' has mailbox_slots %u, too few to keep "
-			  "some for what other kernels pass on: say twice as "
-			  "many",
-			  to->name, to->mailbox_slots);
+			  "kernel '%s' has passage_slots %u, too few for "
+			  "handlers that tell up to %u messages",
+			  to->name, to->passage_slots, most_tells(to->program));
 }
 
 /* Those that a worker has yet to let go of, for a kernel or from it: it is asked

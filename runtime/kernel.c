@@ -267,6 +267,27 @@ static void set_addresses(struct peal_kernel *k, const struct kernel_layout *at)
 }
 
 /* What the options say of mailboxes. */
+/* As many as may be there at a time: those of admission, what passages bring, and
+ * an answer for each ask that may be open and for the one in hand. */
+static int grow_box(struct peali_mailbox_spec *box,
+		    const struct peal_kernel_options *o)
+{
+	uint64_t most = (uint64_t)o->mailbox_slots + o->passage_slots +
+			(o->asks ? o->asks + 1ULL : 0);
+	uint64_t slots = box->slots;
+
+	while (slots < most)
+		slots *= 2;
+	if (slots > PEALI_MAILBOX_SLOTS_MAX)
+		return peali_fail(PEAL_EINVAL, CALL,
+				  "mailbox_slots is %u, passage_slots %u and "
+				  "asks %u: a mailbox has a slot for each of "
+				  "them, and one has at most 2^20",
+				  o->mailbox_slots, o->passage_slots, o->asks);
+	box->slots = (uint32_t)slots;
+	return 0;
+}
+
 static int plan_mail(struct peal_kernel *k, struct mail_plan *mail,
 		     const struct peal_kernel_options *o)
 {
@@ -281,6 +302,7 @@ static int plan_mail(struct peal_kernel *k, struct mail_plan *mail,
 		if (k->program->handlers[i].tells > admission->tells)
 			admission->tells = k->program->handlers[i].tells;
 	admission->slots = box->slots = o->mailbox_slots;
+	admission->passages = o->passage_slots;
 	admission->n_workers = o->workers;
 	admission->others = (o->timers != 0) + (o->max_monitors != 0);
 	admission->boxes = 1 + (o->high_mailboxes != 0);
@@ -294,11 +316,13 @@ static int plan_mail(struct peal_kernel *k, struct mail_plan *mail,
 		result = peali_admission_spec_complete(admission, CALL);
 	if (!result)
 		result = peali_asks_plan(k, o, box);
+	if (!result)
+		result = grow_box(box, o);
 	if (result)
 		return result;
 	k->mailbox_message_bytes = box->message_bytes;
 	k->mailbox_slots = admission->slots;
-	k->mailbox_transit = admission->transit;
+	k->passage_slots = admission->passages;
 	k->params.mailbox_stride = peali_whole_lines(peali_mailbox_bytes(box));
 	k->params.high_boxes = o->high_mailboxes ? o->workers : 0;
 	return 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Options of a kernel: their defaults and ranges. What depends on the device is
  * asked in kernel.c, what one subject alone knows in that subject's file. */
+#include "queues/mailbox.h"
 #include "runtime/backend/round.h"
 #include "runtime/runtime.h"
 
@@ -107,6 +108,14 @@ static int check_high(const struct peal_kernel_options *o)
 			  "say how many slots mailboxes have");
 }
 
+/* As many as mailbox_slots, where a mailbox may have both. */
+static void complete_passages(struct peal_kernel_options *o)
+{
+	if (!o->passage_slots &&
+	    o->mailbox_slots <= PEALI_MAILBOX_SLOTS_MAX / 2)
+		o->passage_slots = o->mailbox_slots;
+}
+
 int peali_kernel_options_complete(struct peal_kernel_options *o,
 				  const struct peal_runtime *rt,
 				  const struct peal_program *program)
@@ -127,5 +136,6 @@ int peali_kernel_options_complete(struct peal_kernel_options *o,
 		result = peali_spawned_check(o, program);
 	if (!result)
 		result = check_high(o);
+	complete_passages(o);
 	return result ? result : check_cluster(o);
 }

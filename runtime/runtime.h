@@ -248,7 +248,7 @@ struct peal_kernel {
 	uint64_t *boards; /* PEAL_BOARDS_MAX, in `shared`, if it has limits */
 	uint32_t mailbox_message_bytes;
 	uint32_t mailbox_slots; /* that there are for all messages together */
-	uint32_t mailbox_transit; /* of those, for what other kernels pass on */
+	uint32_t passage_slots; /* places beside those for what passages bring */
 	uint32_t next_worker; /* whose turn it is to get an actor */
 	uint64_t arena_offset, arena_bytes, arena_used;
 	uint64_t *rooms; /* who has those of workers, see spawned.c */

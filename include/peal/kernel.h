@@ -41,9 +41,8 @@ struct peal_kernel_options {
 	 * n messages for one it is at least n for each worker and n more, with
 	 * timers 1 more for each worker, and with monitors another. Links wait
 	 * while there is only a quarter of it left: that is for handlers that
-	 * tell more messages than they are told, and n of it for what other
-	 * kernels pass on (peal/migrate.h). If those handlers need more they
-	 * wait for ever, which peal/stuck.h tells. 0: no mailboxes.
+	 * tell more messages than they are told. If those need more they wait
+	 * for ever, which peal/stuck.h tells. 0: no mailboxes.
 	 */
 	uint32_t mailbox_slots;
 	uint32_t mailbox_message_bytes; /* 48; at most 4080, with the policies
@@ -102,7 +101,15 @@ struct peal_kernel_options {
 	 * with all others. 0: such messages go as the others do.
 	 */
 	uint32_t high_mailboxes;
-	uint32_t priorities_reserved; /* 0 */
+	/*
+	 * Of each mailbox, beside mailbox_slots: for messages that come from
+	 * other kernels by passages (peal/migrate.h, peal/proxy.h) while all
+	 * slots are used. At least what a handler tells. Of K kernels that are
+	 * full of messages for each other none waits for ever for another one
+	 * if each has more than half of the mailbox_slots of K - 2 of them.
+	 * mailbox_slots, which is enough for three.
+	 */
+	uint32_t passage_slots;
 };
 
 /**

@@ -68,11 +68,12 @@ struct peal_migrate_options {
  * priority ends there. Actors may move back, and there are passages both ways then.
  *
  * A message has a slot of the mailboxes that it comes from until the other kernel
- * has taken it: of one that takes nothing it gets no more than these have. Of its
- * slots each kernel keeps as many as a handler tells for what passages bring, so that
- * two kernels that are full of messages for each other go on. More than two may wait
- * for each other in a circle, when others send into it what nobody there handles
- * without telling another one of them as much: peal/stuck.h names them then.
+ * has taken it, and has one for it: of one that takes nothing it gets no more than
+ * these have. For what passages bring each kernel has `passage_slots` beside, so that
+ * kernels that are full of messages for each other go on, two with any number of
+ * them, three with those that they have if nothing else is said, more with more
+ * (struct peal_kernel_options). With too few they may wait for each other in a
+ * circle: peal/stuck.h names them then.
  *
  * What is longer than the mailboxes' message_bytes is dead, reason "too-long". An
  * ask that comes by a former address is answered with PEAL_ENOENT; requests of the
@@ -100,7 +101,7 @@ struct peal_migrate_options {
  *         waits for answers to its asks, or for its init: again later; PEAL_ENOSPC max_actors
  *         or max_ports are used up; PEAL_ENOTSUP the kernel has no mailboxes,
  *         a handler has made the actor, it has a limit (mailbox_limit), or the
- *         other kernel has too few mailbox_slots for messages of others;
+ *         other kernel has too few passage_slots for its handlers;
  *         PEAL_ESTOPPED a kernel has ended, or is about to, or the actor
  *         has failed and is over; PEAL_EHUNG a worker
  *         did not answer (the text says which): if the one that it moves to,

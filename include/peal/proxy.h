@@ -56,7 +56,7 @@ struct peal_proxy_options {
  *
  * The first one on a worker for a kernel makes the passage, which takes one of
  * max_ports of that worker and memory for as many messages as `kernel` has
- * mailbox_slots.
+ * mailbox_slots and passage_slots.
  *
  * High priority ends at a proxy. An ask of one is answered with PEAL_ENOENT: asks
  * stay within a kernel. A request of the host that a handler hands on to one
@@ -72,8 +72,8 @@ struct peal_proxy_options {
  *         whose handlers tell it by its own address, or in another runtime;
  *         PEAL_ENOENT no such actor, pool or worker; PEAL_ENOSPC max_actors or
  *         max_ports are used up (the text says which); PEAL_ENOTSUP one of the
- *         kernels has no mailboxes, or the other too few mailbox_slots for
- *         messages of others; PEAL_ESTOPPED one of them has ended, or is about to;
+ *         kernels has no mailboxes, or the other too few passage_slots for its
+ *         handlers; PEAL_ESTOPPED one of them has ended, or is about to;
  *         PEAL_EHUNG a worker did not answer: the entry is lost until the kernel's
  *         end; PEAL_ENOMEM. Thread-safe.
  */

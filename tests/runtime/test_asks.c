@@ -253,7 +253,7 @@ PEAL_TEST(options_that_make_no_sense_are_refused)
 	refused(many, "asks is 65536");
 	refused(alone, "mailbox_slots is 0");
 	refused(small, "mailbox_message_bytes is 8");
-	refused(big, "asks is 1 and mailbox_slots is 1048576");
+	refused(big, "mailbox_slots is 1048576, passage_slots 0 and asks 1");
 	refused(odd, "mailbox_slots is 65");
 }
 

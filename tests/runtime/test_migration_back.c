@@ -510,7 +510,7 @@ PEAL_TEST(what_comes_for_who_is_gone_is_dead)
 
 /* ---- what is refused --------------------------------------------------------------- */
 
-PEAL_TEST(a_kernel_without_a_reserve_takes_nobody_in)
+PEAL_TEST(a_kernel_without_places_takes_nobody_in)
 {
 	struct peal_kernel_options o = options();
 	struct peal_migrate_options m = { .size = sizeof(m) };
@@ -520,11 +520,11 @@ PEAL_TEST(a_kernel_without_a_reserve_takes_nobody_in)
 	open_court(&c);
 	spawn_player(&c, 0, 0, 0, 0);
 	o.workers = 1;
-	o.mailbox_slots = 4; /* two to keep, two to lease */
+	o.passage_slots = 1; /* its handlers tell two */
 	CHECK_OK(peal_kernel_launch(c.rt, 1, &peal_program_court, &o, &small));
 	m.kernel = small;
 	CHECK_EQ(peal_actor_migrate(c.rt, c.player[0], &m, NULL), PEAL_ENOTSUP);
-	CHECK_CONTAINS(peal_last_error()->text, "has mailbox_slots 4, too few");
+	CHECK_CONTAINS(peal_last_error()->text, "has passage_slots 1, too few");
 	CHECK_OK(peal_kernel_stop(small, PATIENCE));
 	play(&c, 1, 0);
 	close_court(&c);
@@ -542,4 +542,4 @@ PEAL_TEST_MAIN(
 	RUN_LANES(who_has_gone_on_is_found_when_the_kernel_between_is_gone);
 	RUN_LANES(what_a_kernel_has_passed_on_is_taken_before_it_goes);
 	RUN_LANES(what_comes_for_who_is_gone_is_dead);
-	RUN(a_kernel_without_a_reserve_takes_nobody_in);)
+	RUN(a_kernel_without_places_takes_nobody_in);)

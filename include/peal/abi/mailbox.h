@@ -48,6 +48,7 @@ struct peal_mailbox_lease {
 	uint64_t granted; /* slots it may put into now */
 	uint64_t asked; /* slots of the lease that are not granted yet; 0 */
 	uint64_t asked_end; /* where that lease ends in `leased` */
+	uint64_t owes; /* slots to other kernels: see device/away.h */
 };
 
 /**
@@ -57,7 +58,7 @@ struct peal_mailbox_lease {
 struct peal_admission {
 	/* written by the host before the launch */
 	uint64_t slots; /* that anyone may lease; each mailbox has those, and
-			 * `reserve` and `transit` more */
+			 * `reserve` and at first `passing` more */
 	uint64_t reserve; /* for handlers of mail alone */
 	uint64_t each; /* in one mailbox, past which a worker puts a single
 			* message there at a time that comes by links or is
@@ -66,9 +67,7 @@ struct peal_admission {
 			 * so many */
 	uint32_t keep; /* that it has from the start and does not give back */
 	uint32_t tell; /* messages taken before `head` says so */
-	uint32_t transit; /* of those that nobody may lease: for what passages
-			   * bring alone */
-	uint8_t host_reserved[PEAL_SHARED_LINE - 40];
+	uint8_t host_reserved[PEAL_SHARED_LINE - 36];
 	/* added to by all workers */
 	uint64_t leased; /* slots ever asked for */
 	uint8_t leased_reserved[PEAL_SHARED_LINE - 8];
@@ -76,8 +75,15 @@ struct peal_admission {
 			    * message */
 	uint8_t returned_reserved[PEAL_SHARED_LINE - 8];
 	uint64_t spare; /* of the reserve, not in use; two's complement */
-	uint64_t passing; /* the same of `transit` */
-	uint8_t spare_reserved[PEAL_SHARED_LINE - 16];
+	uint64_t passing; /* the same of places beside all those, for what
+			   * passages bring alone: see device/away.h */
+	uint64_t lent; /* of what is granted, so many are such places that
+			* nobody misses */
+	uint64_t owed; /* and so many such that another kernel is owed a slot
+			* for */
+	uint64_t paid; /* slots for those, and the other kernel does not know
+			* yet */
+	uint8_t spare_reserved[PEAL_SHARED_LINE - 40];
 };
 
 PEAL_STATIC_ASSERT(sizeof(struct peal_admission) == 4 * PEAL_SHARED_LINE,

@@ -104,7 +104,7 @@ struct peal_timers {
 	uint32_t own; /* of `max`, for handlers; the others are for asks */
 	uint32_t asking; /* of those that wait, for asks */
 	uint64_t count[PEAL_TIMERS_COUNT]; /* as in the status */
-	uint8_t worker_reserved[2 * PEAL_SHARED_LINE - 208];
+	uint8_t worker_reserved[2 * PEAL_SHARED_LINE - 216];
 	/* read by the other workers, for the end of their kernel */
 	uint64_t open; /* timers that wait and asks that are not over, as last
 			* told */

@@ -18,7 +18,7 @@
  * has that before it can come to a stop, and what is given back goes there first.
  * And where it is known to which mailbox it goes it does not fill that (`each`):
  * one worker that takes nothing does not hold up what is for others. What comes by
- * passages has a reserve of its own (away.h), which is filled before that of mail.
+ * passages has places of its own (away.h), which have their slots before others do.
  *
  *	who puts				who has taken
  *	A18 returned, spare: is free <----	R18 the same: content was read
@@ -33,7 +33,7 @@
  * returning are wait-free.
  */
 
-/* Takes n slots of a reserve, `spare` or `passing`: 1, or 0 and none. */
+/* Takes n of `spare`, `passing` and the like: 1, or 0 and none. */
 static PEAL_DEV PEAL_UNUSED inline int peali_admission_take(uint64_t *spare,
 							    uint64_t n)
 {
@@ -46,8 +46,7 @@ static PEAL_DEV PEAL_UNUSED inline int peali_admission_take(uint64_t *spare,
 	return 0;
 }
 
-/* Gives n slots back to a reserve of so many as far as it lacks some; how many are
- * left. */
+/* Gives n slots back to the reserve as far as it lacks some; how many are left. */
 static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE uint64_t
 peali_admission_put(uint64_t *spare, uint64_t reserve, uint64_t n)
 {
@@ -71,20 +70,59 @@ peali_admission_put(uint64_t *spare, uint64_t reserve, uint64_t n)
 	return n;
 }
 
-/* The same of both reserves, that of passages first. */
-static PEAL_DEV PEAL_UNUSED inline uint64_t
-peali_admission_refill(struct peal_admission *a, uint64_t n)
+/* Up to n of `lent` or `owed` are so no more: how many. */
+static PEAL_DEV PEAL_UNUSED inline uint64_t peali_admission_less(uint64_t *of,
+								 uint64_t n)
 {
-	n = peali_admission_put(&a->passing, a->transit, n);
-	return peali_admission_put(&a->spare, a->reserve, n);
+	int64_t there = (int64_t)peal_load_relaxed_dev(of);
+
+	if (PEAL_LIKELY(there <= 0))
+		return 0;
+	if (n > (uint64_t)there)
+		n = (uint64_t)there;
+	return peali_admission_take(of, n) ? n : 0;
 }
 
-/* Whether neither reserve lacks any. */
+/* Pays what is owed, of n slots: how many are left. */
+static PEAL_DEV PEAL_UNUSED inline uint64_t
+peali_admission_pay(struct peal_admission *a, uint64_t n)
+{
+	uint64_t owed = peali_admission_less(&a->owed, n);
+
+	if (owed)
+		peal_add_relaxed_dev(&a->paid, owed);
+	return n - owed;
+}
+
+/* Gives n slots for what is lent and owed, whose places are free by that; how many
+ * are left. */
+static PEAL_DEV PEAL_UNUSED inline uint64_t
+peali_admission_clear(struct peal_admission *a, uint64_t n)
+{
+	uint64_t left = n - peali_admission_less(&a->lent, n);
+
+	left = peali_admission_pay(a, left);
+	/* R18: pairs with A18 in peali_admission_take. */
+	if (left < n)
+		peal_add_acqrel_dev(&a->passing, n - left);
+	return left;
+}
+
+/* Whether anything is lent or owed. */
+static PEAL_DEV PEAL_INLINE int
+peali_admission_owes(const struct peal_admission *a)
+{
+	return (peal_load_relaxed_dev(&a->lent) |
+		peal_load_relaxed_dev(&a->owed)) != 0;
+}
+
+/* Whether nothing is lent nor owed and the reserve lacks none. */
 static PEAL_DEV PEAL_INLINE int
 peali_admission_is_full(const struct peal_admission *a)
 {
 	return ((peal_load_relaxed_dev(&a->spare) ^ a->reserve) |
-		(peal_load_relaxed_dev(&a->passing) ^ a->transit)) == 0;
+		peal_load_relaxed_dev(&a->lent) |
+		peal_load_relaxed_dev(&a->owed)) == 0;
 }
 
 /**
@@ -102,7 +140,7 @@ peal_admission_return(struct peal_admission *a,
 	if (lease->granted <= most)
 		return 0;
 	lease->granted = most;
-	n = peali_admission_refill(a, n);
+	n = peali_admission_put(&a->spare, a->reserve, n);
 	/* R18: pairs with A18 in peali_admission_grant: the contents were read. */
 	if (n)
 		peal_add_acqrel_dev(&a->returned, n);
@@ -183,19 +221,38 @@ peal_admission_admit(struct peal_admission *a, struct peal_mailbox_lease *lease,
 
 /**
  * Whether a worker may put n messages for one that a passage has brought, beside
- * what it keeps, or else by the reserve for those. What it is granted by that it
- * uses before it asks again. Wait-free.
+ * what it keeps, or else by places of the passages: then it owes a slot for the
+ * message. What it is granted by that it uses before it asks again. Wait-free.
  */
 static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
 peal_admission_pass(struct peal_admission *a, struct peal_mailbox_lease *lease,
 		    uint64_t n)
 {
-	if (peal_admission_admit(a, lease, n + a->keep, 0))
+	if (!n || peal_admission_admit(a, lease, n + a->keep, 0))
 		return 1;
 	if (!peali_admission_take(&a->passing, n))
 		return 0;
+	peal_add_relaxed_dev(&a->lent, n - 1);
+	peal_add_relaxed_dev(&a->owed, 1);
 	lease->granted += n;
+	lease->owes++;
 	return 1;
+}
+
+/**
+ * What comes of n slots that messages had in other kernels: how many of them the
+ * worker has now; the others were owed, or, in *kept_out, wait until there are
+ * places in their stead. Wait-free.
+ */
+static PEAL_DEV PEAL_UNUSED inline uint64_t
+peal_admission_back(struct peal_admission *a, uint64_t n, uint64_t *kept_out)
+{
+	*kept_out = 0;
+	n = peali_admission_pay(a, n);
+	if (!n || peali_admission_take(&a->passing, n))
+		return n;
+	*kept_out = n;
+	return 0;
 }
 
 /**
@@ -213,7 +270,8 @@ peal_admission_fill(struct peal_admission *a, struct peal_mailbox_lease *lease)
 	if (PEAL_LIKELY(peali_admission_is_full(a)) ||
 	    lease->granted <= a->keep)
 		return 0;
-	left = a->keep + peali_admission_refill(a, lease->granted - a->keep);
+	left = peali_admission_clear(a, lease->granted - a->keep);
+	left = a->keep + peali_admission_put(&a->spare, a->reserve, left);
 	if (left == lease->granted)
 		return 0;
 	lease->granted = left;

@@ -23,18 +23,25 @@
  * they come, so that what one sender sends to one number stays in order. In the
  * other kernel they go on as what any link brings.
  *
- * Passages lead both ways, and no two kernels may wait for each other's room. So a
- * message keeps, or gets, a slot of the mailboxes that it comes from, and has that
- * until the other kernel has taken it: a passage has room for as many as these
- * mailboxes have slots, so that no mail ever waits for one. And for what passages
- * bring there is a reserve that nothing else uses (admission.h). Where all slots of
- * two kernels have messages for each other, one of them takes a message by that;
- * then the other one has a slot again, which goes to its reserve before anybody has
- * it; and so in turn: the two have as much of their reserves left as one has, always.
+ * Passages lead both ways, and in circles, and no kernels may wait for each other's
+ * room. So each kernel has, beside its slots of mailboxes, places that nothing uses
+ * but what passages bring (admission.h). Who sends a message has a slot for it, and
+ * who takes it from a passage gives that back, if it has a slot of its own for it
+ * then; else it takes a place, and owes the slot until it has one again: a message
+ * that it tells for this one has both. So in all kernels there are never more messages
+ * than slots, and always as many more places than messages as there were at first:
+ * some kernels stand still only if all places of theirs are taken, by messages that
+ * have slots of others. Nobody is held up where each kernel has more places than
+ * others have slots: two always go on, three with as many places as slots each,
+ * K with more than half of the slots of K - 2 (passage_slots).
+ *
+ * A message that is passed on leaves its place when the other kernel has taken it,
+ * whether that owes the slot or not. A passage has room for as many as its kernel has
+ * slots and places, so that no mail ever waits for one.
+ *
  * It is the bubble of Carrion et al., "A Flow Control Mechanism to Avoid Message
- * Deadlock in k-ary n-cube Networks" (HiPC 1997), for two. Of more kernels, in
- * circles that cross, some can lose theirs to another one, by messages that nobody
- * handles without telling another kernel as much: peal/stuck.h names such a circle.
+ * Deadlock in k-ary n-cube Networks" (HiPC 1997), and as many of them as it takes
+ * for circles of any shape.
  *
  * Of an entry that is away `state` is the number there, `port_base` the passage's
  * port, and `emits` whether it was to begin anew. For the leader.
@@ -288,6 +295,7 @@ peali_away_put(struct peal_worker *w)
 	header.flags &= (uint16_t)~PEAL_FLAG_COUNTED;
 	w->state->mail_lease.granted--;
 	w->state->held++;
+	w->state->lying++;
 	o->held++;
 	peal_link_commit(p, header, m->length);
 }

@@ -118,13 +118,11 @@ peali_control_input(struct peal_worker *w, uint32_t type,
 }
 
 /* Writes the SEAL that a switch waits for; then the port has its new ring. */
-static PEAL_DEV PEAL_UNUSED inline void peali_switch(struct peal_worker *w,
-						     struct peal_output *o)
+static PEAL_DEV PEAL_UNUSED inline void peali_switch(struct peal_output *o)
 {
 	if (o->link.state) { /* closed meanwhile: nothing to seal */
 		o->switching = 0;
 	} else if (!peal_link_push_mark(&o->link, PEAL_KIND_SEAL)) {
-		peali_passage_over(w, o);
 		peali_output_ring(o, &o->next);
 		o->switching = 0;
 	}
@@ -150,14 +148,13 @@ peali_control_port(struct peal_worker *w, uint32_t type,
 			return PEAL_EBUSY;
 		o->next = *view;
 		o->switching = 1;
-		peali_switch(w, o);
+		peali_switch(o);
 	} else { /* the ring may be gone: nothing of it is touched again */
 		peali_producer_close(&o->link, PEAL_ESTOPPED);
 		/* 0: the whole link is, and what is emitted is not counted */
 		o->link.counts =
 			(struct peal_link_counts *)(uintptr_t)view->counts;
 		o->switching = 0;
-		peali_passage_over(w, o);
 	}
 	return 0;
 }
@@ -356,7 +353,7 @@ static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int peali_look(struct peal_worker *w)
 			return (int)i;
 		for (i = 0; i < s->n_outputs; i++)
 			if (w->outputs[i].switching)
-				peali_switch(w, &w->outputs[i]);
+				peali_switch(&w->outputs[i]);
 		peal_store_relaxed_sys(&w->status->beat, ++s->beat);
 		now = peal_clock_ns();
 		peal_store_relaxed_sys(&w->status->clock_latest, now);

@@ -79,7 +79,8 @@ static PEAL_INLINE struct peal_bell *peali_bell_of(const struct peal_worker *w,
 #endif
 
 /* After room was made: wakes a worker that sleeps and has a message that waits
- * for room. It says what for, but may wait for something else as well. */
+ * for room. It says what for, but may wait for something else as well; or it has to
+ * tell another kernel that a slot is paid. */
 static PEAL_DEV PEAL_INLINE void peali_wake_waiting(const struct peal_worker *w,
 						    uint32_t worker)
 {
@@ -91,7 +92,8 @@ static PEAL_DEV PEAL_INLINE void peali_wake_waiting(const struct peal_worker *w,
 
 	peal_compiler_barrier();
 	if (PEAL_UNLIKELY(peal_load_relaxed_sys_u32(&bell->asleep)) &&
-	    peal_load_relaxed_sys(&status->blocked))
+	    (peal_load_relaxed_sys(&status->blocked) ||
+	     (w->mailbox && peal_load_relaxed_dev(&peali_admission(w)->paid))))
 		peal_host_wake(bell);
 #else
 	(void)w;
@@ -132,6 +134,7 @@ peali_mail_give(struct peal_worker *w)
 
 	peali_mail_flush(w, w->box);
 	if (w->state->mail_lease.granted > w->state->mail_most &&
+	    !peali_admission_owes(a) && /* that is paid at the next look */
 	    peal_admission_return(a, &w->state->mail_lease,
 				  w->state->mail_most - a->lease) &&
 	    PEAL_ON_HOST)
@@ -181,8 +184,8 @@ peali_mail_mend(struct peal_worker *w, const struct peal_control_mend *mend)
 }
 
 /* Whether there is room for n messages that are not told by the handler of mail:
- * beside what the worker keeps, and when the reserves have all of their own; for
- * what comes by a passage of its reserve, too (device/away.h). */
+ * beside what the worker keeps, and when nothing is owed and the reserve has all of
+ * its own; for what comes by a passage there are places, too (device/away.h). */
 static PEAL_DEV PEAL_UNUSED inline int peali_links_fit(struct peal_worker *w,
 						       uint32_t n, int passage)
 {
@@ -212,11 +215,38 @@ static PEAL_DEV PEAL_INLINE void peali_pool_flush(struct peal_pool_place *p)
 		peal_store_release_dev(&p->done, p->handled);
 }
 
+/* How many slots the worker still owes to other kernels. */
+static PEAL_DEV PEAL_UNUSED inline uint64_t peali_owes(struct peal_worker *w)
+{
+	struct peal_mailbox_lease *lease = &w->state->mail_lease;
+
+	if (PEAL_UNLIKELY(lease->owes))
+		lease->owes -= peali_admission_less(&peali_admission(w)->paid,
+						    lease->owes);
+	return lease->owes;
+}
+
+/* Says how many messages from a passage have left their slots to the other kernel:
+ * all but so many for which slots are owed, of which this returns the rest. Where
+ * they lie that one knows by the link's own credit; this is the slab's, of which a
+ * passage has none. */
+static PEAL_DEV PEAL_UNUSED inline uint64_t
+peali_passage_tell(struct peal_input *in, uint64_t owes)
+{
+	uint64_t behind = in->link.head - in->link.slab_head;
+	uint64_t kept = behind < owes ? behind : owes;
+
+	in->link.slab_head += behind - kept;
+	in->link.slab_next = in->link.slab_head;
+	return owes - kept;
+}
+
 /* Tells what room the worker has made, in links, topics and its mailbox; and
  * what it has done of pools. */
 static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
 peali_give_room(struct peal_worker *w)
 {
+	uint64_t owes = peali_owes(w);
 	uint32_t i;
 
 	for (i = 0; i < w->state->n_inputs; i++) {
@@ -224,10 +254,13 @@ peali_give_room(struct peal_worker *w)
 
 		if (!(in->flags & PEAL_INPUT_USED))
 			continue;
-		if (in->link.state == PEALI_STATE_TOPIC)
+		if (in->link.state == PEALI_STATE_TOPIC) {
 			peali_subscribe_flush(in->topic);
-		else
-			peal_link_flush_credit(&in->link);
+			continue;
+		}
+		if (PEAL_UNLIKELY(peali_is_passage(in)))
+			owes = peali_passage_tell(in, owes);
+		peal_link_flush_credit(&in->link);
 	}
 	for (i = 0; i < peali_pools(w); i++)
 		peali_pool_flush(&w->pools[i]);
@@ -237,49 +270,43 @@ peali_give_room(struct peal_worker *w)
 		peali_mail_flush(w, peali_high_mailbox(w));
 }
 
-/* Messages in a passage have no more than `left` slots of mailboxes from now on. The
- * others go to the reserve of passages before the worker has them itself: by those
- * two kernels always go on (device/away.h). */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
-peali_passage_gives(struct peal_worker *w, struct peal_output *o, uint64_t left)
-{
-	struct peal_admission *a = peali_admission(w);
-	uint64_t n = o->held - left;
-
-	o->held = (uint32_t)left;
-	w->state->held -= n;
-	w->state->mail_lease.granted +=
-		peali_admission_put(&a->passing, a->transit, n);
-	if (PEAL_ON_HOST)
-		peali_wake_all_waiting(w);
-}
-
-/* A port's ring is left: if that was a passage's, messages in it hold none. */
-static PEAL_DEV PEAL_INLINE void peali_passage_over(struct peal_worker *w,
-						    struct peal_output *o)
-{
-	if (o->used == PEAL_OUTPUT_PASSAGE)
-		peali_passage_gives(w, o, 0);
-}
-
-/* Takes the slots of those back that the other kernel has taken, or never will. */
+/* Takes the slots and places of messages in its passages back: places when the other
+ * kernel has taken them, slots when it does not owe them, or never will give them
+ * back. Of a ring that is left none is any more. */
 static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
 peali_passages_settle(struct peal_worker *w)
 {
-	uint64_t left;
+	struct peal_admission *a = peali_admission(w);
+	uint64_t held = 0, lying = 0, kept;
 	uint32_t i;
 
 	for (i = 0; i < w->state->n_outputs; i++) {
 		struct peal_output *o = &w->outputs[i];
 
-		if (o->used != PEAL_OUTPUT_PASSAGE || !o->held)
+		if (o->used != PEAL_OUTPUT_PASSAGE)
 			continue;
-		if (!o->link.state)
-			peali_link_read_credit(&o->link);
-		left = o->link.state ? 0 : o->link.tail - o->link.credit;
-		if (left < o->held)
-			peali_passage_gives(w, o, left);
+		o->held = 0;
+		if (o->link.state)
+			continue;
+		o->link.slab_tail = o->link.tail;
+		peali_link_read_credit(&o->link);
+		if (o->link.state)
+			continue;
+		o->held = (uint32_t)(o->link.tail - o->link.slab_credit);
+		held += o->link.tail - o->link.slab_credit;
+		lying += o->link.tail - o->link.credit;
 	}
+	/* R18: pairs with A18 in peali_admission_take. */
+	if (lying != w->state->lying)
+		peal_add_acqrel_dev(&a->passing, w->state->lying - lying);
+	w->state->lying = lying;
+	if (held == w->state->held)
+		return;
+	w->state->mail_lease.granted +=
+		peal_admission_back(a, w->state->held - held, &kept);
+	w->state->held = held + kept;
+	if (PEAL_ON_HOST)
+		peali_wake_all_waiting(w);
 }
 
 /* What is owed to others: room and leases. At every pause and every look, but
@@ -287,9 +314,13 @@ peali_passages_settle(struct peal_worker *w)
 static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
 peali_settle(struct peal_worker *w)
 {
+	if (PEAL_UNLIKELY(w->state->held | w->state->lying))
+		peali_passages_settle(w); /* by which more is paid */
+	if (w->mailbox &&
+	    peal_admission_fill(peali_admission(w), &w->state->mail_lease) &&
+	    PEAL_ON_HOST)
+		peali_wake_all_waiting(w);
 	peali_give_room(w);
-	if (PEAL_UNLIKELY(w->state->held))
-		peali_passages_settle(w);
 	if (w->mailbox &&
 	    peal_admission_pause(peali_admission(w), &w->state->mail_lease) &&
 	    PEAL_ON_HOST)

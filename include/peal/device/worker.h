@@ -176,6 +176,7 @@ struct peal_worker_state {
 	uint32_t hook_may; /* 1: since the last wait none has had no room */
 	uint32_t exiting; /* 1: the kernel ends: all exits have been made due */
 	uint64_t held; /* slots that messages in all its passages have */
+	uint64_t lying; /* of those messages, that nobody has taken */
 	uint32_t forward_to; /* of the message in w->message: 1 + the box that
 			      * it goes to */
 	/* of its mailbox, and of that of high priority: */
