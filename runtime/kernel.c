@@ -266,7 +266,6 @@ static void set_addresses(struct peal_kernel *k, const struct kernel_layout *at)
 	k->control->magic = PEAL_CONTROL_MAGIC;
 }
 
-/* What the options say of mailboxes. */
 /* As many as may be there at a time: those of admission, what passages bring, and
  * an answer for each ask that may be open and for the one in hand. */
 static int grow_box(struct peali_mailbox_spec *box,
@@ -288,6 +287,7 @@ static int grow_box(struct peali_mailbox_spec *box,
 	return 0;
 }
 
+/* What the options say of mailboxes. */
 static int plan_mail(struct peal_kernel *k, struct mail_plan *mail,
 		     const struct peal_kernel_options *o)
 {

@@ -8,7 +8,9 @@
  * The mailboxes of a kernel and the one admission to them: each thread is a
  * worker that takes from its own and puts into others'. What it does is a text, a
  * step a letter: a digit puts a message into the mailbox of that worker, 't'
- * takes one, 'r' gives back all that is leased, 'a' leases one more if it can.
+ * takes one, 'r' gives back all that is leased, 'a' leases one more if it can; 'p'
+ * may put one for a passage, 'f' gives what others lack, 'v' leaves a place that it
+ * has no use for, as who has put a message into a passage does when it was taken.
  */
 
 #define WORKERS_MAX 3
@@ -19,6 +21,9 @@ struct admission_case {
 	uint32_t others; /* of the others from the start; one of them is of the
 			  * reserve */
 	uint32_t reserve; /* of the slots, which are for all the messages */
+	uint32_t places; /* of the slots, which are for passages alone */
+	uint32_t passed; /* what worker 0 has from the start are so many of those,
+			  * for a message that it owes a slot for */
 	const char *steps[WORKERS_MAX];
 	int early; /* planted: a slot is used again before it was read */
 };
@@ -44,13 +49,20 @@ static void admission_setup(const void *config)
 	if (peali_mailbox_spec_complete(&s, 14, PEAL_POLICY_SEQUENCE, "model"))
 		model_fail("the mailbox's options are refused");
 	d.a = (struct peal_admission *)model_memory("admission", sizeof(*d.a));
-	d.a->slots = k->slots - k->reserve;
+	d.a->slots = k->slots - k->reserve - k->places;
 	d.a->reserve = d.a->spare = k->reserve;
 	d.a->lease = k->lease;
-	d.a->leased = k->granted;
+	d.a->passing = k->places - k->passed;
+	d.a->owed = k->passed != 0;
+	d.a->lent = k->passed - d.a->owed;
+	d.a->leased = k->granted - k->passed;
 	model_name(&d.a->leased, 8, "leased");
 	model_name(&d.a->returned, 8, "returned");
 	model_name(&d.a->spare, 8, "spare");
+	model_name(&d.a->passing, 8, "passing");
+	model_name(&d.a->lent, 8, "lent");
+	model_name(&d.a->owed, 8, "owed");
+	model_name(&d.a->paid, 8, "paid");
 	for (i = 0; i < WORKERS_MAX; i++) {
 		d.m[i] = (struct peal_mailbox *)model_memory(
 			"mailbox", peali_mailbox_bytes(&s));
@@ -62,6 +74,7 @@ static void admission_setup(const void *config)
 			"next", WORKERS_MAX * sizeof(uint32_t));
 	}
 	d.leases[0]->granted = k->granted;
+	d.leases[0]->owes = d.a->owed;
 	if (k->others) {
 		d.leases[1]->granted = d.leases[2]->granted = k->others;
 		d.a->leased = 2ull * k->others - k->reserve;
@@ -134,6 +147,14 @@ static void admission_thread(const void *config, uint32_t self)
 					     d.leases[self]->granted + 1, 1);
 		} else if (*step == 'r') {
 			peal_admission_return(d.a, d.leases[self], 0);
+		} else if (*step == 'p') {
+			MODEL_UNTIL(
+				peal_admission_pass(d.a, d.leases[self], 1));
+		} else if (*step == 'f') {
+			peal_admission_fill(d.a, d.leases[self]);
+		} else if (*step == 'v') {
+			d.leases[self]->granted--;
+			peali_admission_vacate(d.a, 1);
 		} else {
 			uint32_t other = (uint32_t)(*step - '0');
 
@@ -146,16 +167,20 @@ static void admission_check(const void *config)
 {
 	const struct admission_case *k = (const struct admission_case *)config;
 	uint64_t held = 0, granted = 0; /* or asked for; not that */
+	uint64_t owes = 0;
 	uint32_t i;
 
 	for (i = 0; i < WORKERS_MAX; i++) {
 		model_expect(d.m[i]->ticket == d.m[i]->taken);
 		held += d.leases[i]->granted + d.leases[i]->asked;
 		granted += d.leases[i]->granted;
+		owes += d.leases[i]->owes;
 	}
 	model_expect(granted <= k->slots);
-	model_expect(d.a->leased - d.a->returned + k->reserve - d.a->spare ==
+	model_expect(d.a->leased - d.a->returned + k->reserve - d.a->spare +
+			     k->places - d.a->passing ==
 		     held);
+	model_expect(d.a->owed + d.a->paid == owes);
 }
 
 /* Atoms and the ticket are relaxed there. */
@@ -207,6 +232,19 @@ static const struct model_instance instances[] = {
 	ADMISSION_OF(3, "admission, 2 slots, the reserve filled by two", NULL,
 		     0, BOX(SEQUENCE, 2, 0, 8), .reserve = 1, .others = 1,
 		     STEPS("aaa", "r", "r")),
+	/* who gives a slot for a place leaves a place that was read */
+	ADMISSION_OF(3, "admission, 1 place, owed and wanted again", NULL, 0,
+		     BOX(SEQUENCE, 1, 1, 8), .granted = 1, .places = 1,
+		     .passed = 1, STEPS("1", "tft", "p1")),
+	ADMISSION_OF(3, "admission, 1 place, left and wanted again", NULL, 0,
+		     BOX(SEQUENCE, 1, 1, 8), .granted = 1, .places = 1,
+		     .passed = 1, STEPS("1", "tvt", "p1")),
+	ADMISSION_OF(3, "admission, 2 places, lent and owed, wanted again",
+		     NULL, 0, BOX(SEQUENCE, 2, 1, 8), .granted = 2, .places = 2,
+		     .passed = 2, STEPS("11", "tftft", "p1")),
+	ADMISSION_OF(3, "admission atom16, 1 place, owed and wanted again",
+		     gpu_ticket, 1, BOX(ATOM16, 1, 1, 4), .granted = 1,
+		     .places = 1, .passed = 1, STEPS("1", "tft", "p1")),
 	ADMISSION_OF(2, "admission atom16, 1 slot, answered", gpu_ticket, 1,
 		     BOX(ATOM16, 1, 1, 4), .granted = 1,
 		     STEPS("1t1", "t0t", "")),

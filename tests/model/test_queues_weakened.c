@@ -36,6 +36,8 @@ static const struct enough enough[] = {
 	  MODEL_ACQUIRE, "as peal_mailbox_return" },
 	{ "admission.h", "peali_admission_put", "add acqrel", 0, MODEL_ACQUIRE,
 	  "as peal_mailbox_return" },
+	{ "admission.h", "peali_admission_vacate", "add acqrel", 0,
+	  MODEL_ACQUIRE, "as peal_mailbox_return" },
 	{ "admission.h", "peali_admission_take", "add acqrel", 0, MODEL_RELEASE,
 	  "who takes says nothing; an add goes on with others' release "
 	  "sequence" },

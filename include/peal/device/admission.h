@@ -94,6 +94,14 @@ peali_admission_pay(struct peal_admission *a, uint64_t n)
 	return n - owed;
 }
 
+/* Leaves n places, which nobody reads any more. */
+static PEAL_DEV PEAL_UNUSED inline void
+peali_admission_vacate(struct peal_admission *a, uint64_t n)
+{
+	/* R18: pairs with A18 in peali_admission_take. */
+	peal_add_acqrel_dev(&a->passing, n);
+}
+
 /* Gives n slots for what is lent and owed, whose places are free by that; how many
  * are left. */
 static PEAL_DEV PEAL_UNUSED inline uint64_t
@@ -102,9 +110,8 @@ peali_admission_clear(struct peal_admission *a, uint64_t n)
 	uint64_t left = n - peali_admission_less(&a->lent, n);
 
 	left = peali_admission_pay(a, left);
-	/* R18: pairs with A18 in peali_admission_take. */
 	if (left < n)
-		peal_add_acqrel_dev(&a->passing, n - left);
+		peali_admission_vacate(a, n - left);
 	return left;
 }
 

@@ -296,9 +296,8 @@ peali_passages_settle(struct peal_worker *w)
 		held += o->link.tail - o->link.slab_credit;
 		lying += o->link.tail - o->link.credit;
 	}
-	/* R18: pairs with A18 in peali_admission_take. */
 	if (lying != w->state->lying)
-		peal_add_acqrel_dev(&a->passing, w->state->lying - lying);
+		peali_admission_vacate(a, w->state->lying - lying);
 	w->state->lying = lying;
 	if (held == w->state->held)
 		return;
