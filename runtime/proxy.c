@@ -58,6 +58,15 @@ static int tell_proxy(struct peal_kernel *k, uint32_t index, uint64_t address,
 				 sizeof(spawn), CREATE);
 }
 
+/* Takes back what nobody has been told; what is said stays why it failed. */
+static void give_up(struct peal_kernel *k, uint64_t from)
+{
+	struct peal_error_info failed = *peal_last_error();
+
+	peali_crossing_end(k->rt, from);
+	peali_fail(failed.code, CREATE, "%s", failed.text);
+}
+
 /* An entry that leads to the address, by that passage. */
 static int make(struct peal_kernel *k, struct peal_link *passage,
 		uint64_t address, uint64_t *address_out)
@@ -87,7 +96,7 @@ static int make(struct peal_kernel *k, struct peal_link *passage,
 	if (!result)
 		*address_out = c.from;
 	else if (result != PEAL_EHUNG) /* else the worker may make it yet */
-		peali_crossing_end(k->rt, c.from);
+		give_up(k, c.from);
 	return result;
 }
 

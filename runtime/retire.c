@@ -286,6 +286,13 @@ static int end_crossings(struct peal_runtime *rt, const uint64_t *living,
 	return result;
 }
 
+static int is_leaving(struct peal_runtime *rt, uint64_t address)
+{
+	const struct peal_kernel *k = peali_kernel_of(rt, address);
+
+	return k && k->actors[PEAL_ACTOR_INDEX(address)].pool == LEAVING;
+}
+
 /* The proxies of those that are marked end, too. */
 static int end_proxies(struct peal_runtime *rt)
 {
@@ -293,12 +300,10 @@ static int end_proxies(struct peal_runtime *rt)
 	int result = 0;
 
 	while (i < rt->n_crossings && !result) {
-		uint64_t to = peali_address_lives(rt, rt->crossings[i].to);
-		const struct peal_kernel *k = peali_kernel_of(rt, to);
+		const struct peali_crossing *c = &rt->crossings[i];
 
-		if (rt->crossings[i].proxy && k &&
-		    k->actors[PEAL_ACTOR_INDEX(to)].pool == LEAVING)
-			result = peali_crossing_end(rt, rt->crossings[i].from);
+		if (c->proxy && is_leaving(rt, peali_address_lives(rt, c->to)))
+			result = peali_crossing_end(rt, c->from);
 		else
 			i++;
 	}

@@ -437,12 +437,13 @@ void peali_crossing_remove(struct peal_runtime *rt,
 struct peal_link *peali_passage_find(const struct peal_kernel *from,
 				     uint32_t worker,
 				     const struct peal_kernel *to);
-/* The same, which is made if there is none; it ends at that worker then. */
 /* Whether messages go on by a kernel's mailboxes, and whether by a passage between
  * two: 0 or PEAL_E..., said. */
 int peali_kernel_passes_on(struct peal_kernel *kernel, const char *call);
 int peali_passage_check(struct peal_kernel *from, struct peal_kernel *to,
 			const char *call);
+/* The one between these two, which is made if there is none; it ends at that worker
+ * then. */
 int peali_passage_make(struct peal_kernel *from, uint32_t worker,
 		       struct peal_kernel *to, uint32_t to_worker,
 		       struct peal_link **link_out, const char *call);

@@ -221,6 +221,7 @@ PEAL_TEST(for_the_host_a_proxy_is_an_address_of_its_actor)
 	CHECK_OK(peal_link_destroy(link));
 	CHECK_OK(peal_name_set(s.rt, s.guest, "guest"));
 	CHECK_OK(peal_name_find(s.rt, "guest", &found));
+	CHECK_EQ(found, s.newest);
 	/* a proxy of a proxy leads to the actor at once */
 	second = proxy_at(&s, 2, 1, s.guest);
 	CHECK_OK(peal_proxy_destroy(s.rt, s.guest));
@@ -383,7 +384,7 @@ PEAL_TEST(what_cannot_have_a_proxy_is_refused)
 
 PEAL_TEST(a_worker_without_a_port_is_named)
 {
-	uint64_t guest[5], proxy;
+	uint64_t guest[1], proxy;
 	struct street s;
 	uint32_t i;
 
