@@ -86,12 +86,6 @@ struct peali_peers {
 	struct peali_cache cache;
 };
 
-/** A range that was looked up: where it is, and what keeps it there. */
-struct peali_range {
-	struct peali_place place; /* by the runtime's numbers */
-	struct peali_record *record; /* NULL: nothing to keep */
-};
-
 static inline struct peali_pair *peali_pair_of(struct peali_peers *peers,
 					       int from, int to)
 {

@@ -96,6 +96,7 @@ static int resolve(struct peali_peers *peers, struct peali_place place,
 	struct peali_memory memory;
 
 	out->place = place;
+	out->bytes = bytes;
 	out->record = NULL;
 	if (!bytes)
 		return 0;
@@ -117,31 +118,65 @@ static int resolve(struct peali_peers *peers, struct peali_place place,
 	return 0;
 }
 
+/* Looks a place up and keeps what it is in. Lock held. */
+static int keep_one(struct peali_peers *peers, struct peali_range *range,
+		    uint64_t bytes, const char *call)
+{
+	int r = resolve(peers, range->place, bytes, call, range);
+
+	if (!r && range->record)
+		range->record->n_copies++;
+	return r;
+}
+
+/* Lock held. */
+static void let_go_of(struct peali_range *range)
+{
+	if (range->record)
+		range->record->n_copies--;
+	range->record = NULL;
+	range->bytes = 0;
+}
+
+/* The same of both. Lock held. */
+static void let_go(struct peali_range *to, struct peali_range *from)
+{
+	let_go_of(to);
+	let_go_of(from);
+}
+
 /* Looks both places up and keeps what they are in. Lock held. */
 static int keep(struct peali_peers *peers, struct peali_range *to,
 		struct peali_range *from, uint64_t bytes, const char *call)
 {
-	int r = resolve(peers, to->place, bytes, call, to);
+	int r = keep_one(peers, to, bytes, call);
 
-	if (!r)
-		r = resolve(peers, from->place, bytes, call, from);
 	if (r < 0)
 		return r;
-	if (to->record)
-		to->record->n_copies++;
-	if (from->record)
-		from->record->n_copies++;
-	return 0;
+	r = keep_one(peers, from, bytes, call);
+	if (r < 0)
+		let_go_of(to);
+	return r;
 }
 
-/* Lock held. */
-static void let_go(struct peali_range *to, struct peali_range *from)
+int peali_range_keep(struct peali_peers *peers, struct peali_place place,
+		     uint64_t bytes, const char *call, struct peali_range *out)
 {
-	if (to->record)
-		to->record->n_copies--;
-	if (from->record)
-		from->record->n_copies--;
-	to->record = from->record = NULL;
+	int r;
+
+	memset(out, 0, sizeof(*out));
+	out->place = place;
+	pthread_mutex_lock(&peers->lock);
+	r = keep_one(peers, out, bytes, call);
+	pthread_mutex_unlock(&peers->lock);
+	return r;
+}
+
+void peali_range_let_go(struct peali_peers *peers, struct peali_range *range)
+{
+	pthread_mutex_lock(&peers->lock);
+	let_go_of(range);
+	pthread_mutex_unlock(&peers->lock);
 }
 
 static int check_devices(struct peali_peers *peers, struct peali_place to,
@@ -198,7 +233,7 @@ static int through_host(struct peali_peers *peers, struct peali_place to,
 int peali_copy_now(struct peali_peers *peers, struct peali_place to,
 		   struct peali_place from, uint64_t bytes)
 {
-	struct peali_range target = { to, NULL }, source = { from, NULL };
+	struct peali_range target = { to, 0, NULL }, source = { from, 0, NULL };
 	const char *call = "peal_peer_copy";
 	int r = check_devices(peers, to, from, call);
 

@@ -13,6 +13,13 @@
  */
 struct peali_peers;
 
+/** A range that was looked up: where it is, and what keeps it there. */
+struct peali_range {
+	struct peali_place place; /* by the runtime's numbers */
+	uint64_t bytes;
+	struct peali_record *record; /* NULL: nothing to keep */
+};
+
 /* ---- what runtime/runtime.c defines --------------------------------------- */
 
 struct peali_peers *peali_runtime_peers(struct peal_runtime *runtime);
@@ -55,6 +62,14 @@ int peali_peer_unmap(struct peali_peers *peers, int remote, uint64_t address);
 int peali_memory_alloc(struct peali_peers *peers, int device, uint64_t bytes,
 		       uint64_t *address_out);
 int peali_memory_free(struct peali_peers *peers, int device, uint64_t address);
+/*
+ * Looks up memory at a place, of so many bytes, 0 too, and keeps it from being freed
+ * until it is let go of, once or more: then `range` is empty. PEAL_EFAULT: there is
+ * none, for `call`.
+ */
+int peali_range_keep(struct peali_peers *peers, struct peali_place place,
+		     uint64_t bytes, const char *call, struct peali_range *out);
+void peali_range_let_go(struct peali_peers *peers, struct peali_range *range);
 int peali_copy_now(struct peali_peers *peers, struct peali_place to,
 		   struct peali_place from, uint64_t bytes);
 int peali_copy_begin(struct peali_peers *peers, struct peali_place to,

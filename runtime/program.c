@@ -8,8 +8,11 @@
 #include "runtime/runtime.h"
 
 extern const struct peal_program peal_program_stages;
+extern const struct peal_program peal_program_collective;
 
-static const struct peal_program *const built_in[] = { &peal_program_stages };
+static const struct peal_program *const built_in[] = {
+	&peal_program_stages, &peal_program_collective
+};
 
 int peali_programs_init(struct peal_runtime *rt)
 {

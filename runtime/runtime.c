@@ -275,18 +275,19 @@ static int children_left(struct peal_runtime *rt)
 
 	peal_runtime_info(rt, &info);
 	if (!info.n_kernels && !info.n_links && !info.n_endpoints &&
-	    !info.n_barriers && !info.n_memories && !info.n_topics)
+	    !info.n_barriers && !info.n_memories && !info.n_topics &&
+	    !info.n_groups)
 		return 0;
 	return peali_fail(
 		PEAL_EBUSY, "peal_runtime_close",
 		"left: %u kernels%s%s%s, %u links, %u endpoints, %u barriers, "
-		"%u topics, %u requesters, %u allocations; destroy them, or "
-		"call peal_runtime_shutdown",
+		"%u topics, %u requesters, %u groups, %u allocations; destroy "
+		"them, or call peal_runtime_shutdown",
 		info.n_kernels, info.n_kernels ? " (newest '" : "",
 		info.n_kernels ? rt->kernels->name : "",
 		info.n_kernels ? "')" : "", info.n_links, info.n_endpoints,
 		info.n_barriers, info.n_topics, info.n_requesters,
-		info.n_memories);
+		info.n_groups, info.n_memories);
 }
 
 int peal_runtime_close(struct peal_runtime *rt)
@@ -318,6 +319,10 @@ int peal_runtime_shutdown(struct peal_runtime *rt)
 			result = PEAL_EHUNG;
 	if (result) /* its memory is in use: better leaked than gone */
 		return result;
+	while (rt->groups && !result)
+		result = peal_group_destroy(rt->groups);
+	if (result)
+		return result;
 	peali_stuck_unserve(rt); /* what follows goes without the lock */
 	pthread_mutex_lock(&rt->lock); /* the watchdog looks at links, too */
 	while (rt->links)
@@ -343,6 +348,7 @@ static void count_children(struct peal_runtime *rt,
 	struct peal_link *link;
 	struct peal_endpoint *endpoint;
 	struct peal_barrier *barrier;
+	struct peal_group *group;
 
 	for (kernel = rt->kernels; kernel; kernel = kernel->next)
 		info->n_kernels++;
@@ -351,6 +357,8 @@ static void count_children(struct peal_runtime *rt,
 	for (barrier = rt->barriers; barrier;
 	     barrier = peali_barrier_next(barrier))
 		info->n_barriers++;
+	for (group = rt->groups; group; group = peali_group_next(group))
+		info->n_groups++;
 	info->n_topics = peali_topics_count(rt);
 	info->n_requesters = peali_requesters_count(rt);
 	for (link = rt->links; link; link = link->next) {

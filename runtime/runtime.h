@@ -57,6 +57,7 @@ struct peal_runtime {
 	struct peal_endpoint *endpoints;
 	struct peal_requester *requesters;
 	struct peal_barrier *barriers;
+	struct peal_group *groups;
 	struct peali_topic *topics;
 	struct peali_names names;
 	uint32_t next_kernel; /* of the next kernel's address; from 1 */
@@ -131,6 +132,10 @@ struct peal_barrier *peali_barrier_next(struct peal_barrier *barrier);
 /* Whether a worker of the kernel has joined a barrier. */
 int peali_barrier_names(struct peal_runtime *rt,
 			const struct peal_kernel *kernel);
+
+/* ---- groups --------------------------------------------------------------- */
+
+struct peal_group *peali_group_next(struct peal_group *group);
 
 /* ---- topics --------------------------------------------------------------- */
 

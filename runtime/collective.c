@@ -1,0 +1,437 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Collectives: what a group is asked for, and waiting for it. */
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "runtime/group.h"
+
+#define START "peal_collective_start"
+#define WAIT "peal_collective_wait"
+#define LOOK_NS 20000000LL /* between two looks at who has ended */
+
+/* ---- what it is to be ----------------------------------------------------------- */
+
+static int reduces(const struct peal_collective *c)
+{
+	return c->kind == PEAL_ALL_REDUCE || c->kind == PEAL_REDUCE ||
+	       c->kind == PEAL_REDUCE_SCATTER;
+}
+
+static int has_root(const struct peal_collective *c)
+{
+	return c->kind == PEAL_REDUCE || c->kind == PEAL_BROADCAST ||
+	       c->kind == PEAL_GATHER || c->kind == PEAL_SCATTER;
+}
+
+static int refuse(const char *what, uint32_t value, uint32_t most)
+{
+	return peali_fail(PEAL_EINVAL, START, "%s is %u: it is %s%u", what,
+			  value, most ? "at most " : "to be ", most);
+}
+
+static int check(const struct peal_group *g, const struct peal_collective *c)
+{
+	if (!c->kind || c->kind >= PEAL_COLLECTIVE_KINDS)
+		return refuse("kind", c->kind, PEAL_COLLECTIVE_KINDS - 1);
+	if (c->algorithm >= PEAL_ALGORITHMS)
+		return refuse("algorithm", c->algorithm, PEAL_ALGORITHMS - 1);
+	if (c->kind == PEAL_GROUP_BARRIER)
+		return 0;
+	if (!c->element || c->element >= PEAL_ELEMENTS)
+		return refuse("element", c->element, PEAL_ELEMENTS - 1);
+	if (reduces(c) ? !c->reduction || c->reduction >= PEAL_REDUCTIONS :
+			 c->reduction != 0)
+		return refuse("reduction", c->reduction,
+			      reduces(c) ? PEAL_REDUCTIONS - 1 : 0);
+	if (has_root(c) ? c->root >= g->n : c->root != 0)
+		return refuse("root", c->root, has_root(c) ? g->n - 1 : 0);
+	if (c->count > UINT64_MAX / 16)
+		return peali_fail(PEAL_EINVAL, START,
+				  "count is %llu: more than any memory has",
+				  (unsigned long long)c->count);
+	if (c->count && (!c->in || !c->out))
+		return peali_fail(PEAL_EINVAL, START, "%s is NULL",
+				  c->in ? "out" : "in");
+	return 0;
+}
+
+/* ---- its memory ----------------------------------------------------------------- */
+
+/** What a member reads or writes. */
+struct span {
+	uint64_t address, bytes;
+};
+
+/* Bytes of a part, and where it lies in the whole. */
+static uint64_t part_bytes(const struct peal_group *g,
+			   const struct peal_collective *c, uint32_t rank,
+			   uint64_t *offset_out)
+{
+	uint64_t bytes = peal_element_bytes(c->element), length;
+
+	*offset_out = peal_part(c->count, g->n, rank, &length) * bytes;
+	return length * bytes;
+}
+
+static struct span in_of(const struct peal_group *g,
+			 const struct peal_collective *c, uint32_t rank)
+{
+	struct span s = { 0, c->count * peal_element_bytes(c->element) };
+	uint64_t offset;
+
+	if (c->kind == PEAL_ALL_GATHER || c->kind == PEAL_GATHER)
+		s.bytes = part_bytes(g, c, rank, &offset);
+	else if ((c->kind == PEAL_BROADCAST || c->kind == PEAL_SCATTER) &&
+		 rank != c->root)
+		s.bytes = 0;
+	if (s.bytes)
+		s.address = c->in[rank];
+	return s;
+}
+
+static struct span out_of(const struct peal_group *g,
+			  const struct peal_collective *c, uint32_t rank)
+{
+	struct span s = { 0, c->count * peal_element_bytes(c->element) };
+	uint64_t offset;
+
+	if (c->kind == PEAL_REDUCE_SCATTER || c->kind == PEAL_SCATTER)
+		s.bytes = part_bytes(g, c, rank, &offset);
+	else if ((c->kind == PEAL_REDUCE || c->kind == PEAL_GATHER) &&
+		 rank != c->root)
+		s.bytes = 0;
+	if (s.bytes)
+		s.address = c->out[rank];
+	return s;
+}
+
+static int keep(struct peal_group *g, const struct peal_collective *c,
+		struct peali_member *m, const char *what, struct span s,
+		struct peali_range *kept)
+{
+	struct peali_place place = { m->device, s.address };
+
+	if (s.address % peal_element_bytes(c->element))
+		return peali_fail(PEAL_EINVAL, START,
+				  "`%s` of rank %u is 0x%llx: not aligned to "
+				  "elements of %u bytes",
+				  what, m->rank, (unsigned long long)s.address,
+				  peal_element_bytes(c->element));
+	return peali_range_keep(g->rt->peers, place, s.bytes, START, kept);
+}
+
+static int overlap(const struct peali_range *a, const struct peali_range *b)
+{
+	return a->bytes && b->bytes && a->place.device == b->place.device &&
+	       a->place.address < b->place.address + b->bytes &&
+	       b->place.address < a->place.address + a->bytes;
+}
+
+/* Whether a member's `in` and `out` begin at the same element of the whole. */
+static int is_in_place(const struct peal_group *g,
+		       const struct peal_collective *c,
+		       const struct peali_member *m)
+{
+	uint64_t offset, in = m->in.place.address, out = m->out.place.address;
+
+	part_bytes(g, c, m->rank, &offset);
+	if (c->kind == PEAL_ALL_GATHER || c->kind == PEAL_GATHER)
+		return in == out + offset;
+	if (c->kind == PEAL_REDUCE_SCATTER || c->kind == PEAL_SCATTER)
+		return out == in + offset;
+	return in == out;
+}
+
+static int check_overlaps(const struct peal_group *g,
+			  const struct peal_collective *c)
+{
+	const struct peali_member *a, *b, *end = g->members + g->n;
+
+	for (a = g->members; a < end; a++)
+		for (b = g->members; b < end; b++)
+			if ((overlap(&a->out, &b->in) &&
+			     !(a == b && is_in_place(g, c, a))) ||
+			    (a != b && overlap(&a->out, &b->out)))
+				return peali_fail(
+					PEAL_EINVAL, START,
+					"`out` of rank %u (device %d) overlaps "
+					"`%s` of rank %u (device %d)",
+					a->rank, a->device,
+					a != b && overlap(&a->out, &b->out) ?
+						"out" :
+						"in",
+					b->rank, b->device);
+	return 0;
+}
+
+void peali_collective_let_go(struct peal_group *g)
+{
+	uint32_t i;
+
+	for (i = 0; i < g->n; i++) {
+		peali_range_let_go(g->rt->peers, &g->members[i].in);
+		peali_range_let_go(g->rt->peers, &g->members[i].out);
+	}
+}
+
+static int keep_all(struct peal_group *g, const struct peal_collective *c)
+{
+	uint32_t i;
+	int result = 0;
+
+	for (i = 0; i < g->n && !result; i++) {
+		struct peali_member *m = &g->members[i];
+
+		result = keep(g, c, m, "in", in_of(g, c, m->rank), &m->in);
+		if (!result)
+			result = keep(g, c, m, "out", out_of(g, c, m->rank),
+				      &m->out);
+	}
+	return result ? result : check_overlaps(g, c);
+}
+
+/* What a member has already of what it is to have in the end. */
+static int copy_own(struct peal_group *g, const struct peal_collective *c,
+		    const struct peali_member *m)
+{
+	struct peali_place from = { m->device, 0 }, to = from;
+	struct span in = in_of(g, c, m->rank), out = out_of(g, c, m->rank);
+	uint64_t offset, bytes = part_bytes(g, c, m->rank, &offset);
+	int is_part = c->kind == PEAL_ALL_GATHER || c->kind == PEAL_GATHER ||
+		      c->kind == PEAL_SCATTER;
+
+	if (!in.bytes || !out.bytes || is_in_place(g, c, m) ||
+	    (g->n > 1 && reduces(c)))
+		return 0;
+	if (!is_part)
+		bytes = out.bytes;
+	from.address = in.address + (c->kind == PEAL_SCATTER ? offset : 0);
+	to.address = out.address +
+		     (is_part && c->kind != PEAL_SCATTER ? offset : 0);
+	return peali_copy_now(g->rt->peers, to, from, bytes);
+}
+
+/* ---- beginning -------------------------------------------------------------------- */
+
+static int check_members(struct peal_group *g, const char *call)
+{
+	struct peal_kernel_info info;
+	uint32_t i;
+
+	for (i = 0; i < g->n; i++) {
+		struct peali_member *m = &g->members[i];
+
+		if (!m->kernel || !peali_kernel_ended(m->kernel))
+			continue;
+		if (peal_kernel_info(m->kernel, &info) || !info.result)
+			info.result = PEAL_ESTOPPED;
+		return peali_fail(PEAL_EABORTED, call,
+				  "the member of rank %u on device %d has "
+				  "ended: %s; the group can only be destroyed",
+				  m->rank, m->device,
+				  peal_error_text(info.result));
+	}
+	return 0;
+}
+
+/* Bytes of the longest message that it takes to exchange it. */
+static uint64_t message_bytes(const struct peal_group *g,
+			      const struct peal_collective *c)
+{
+	uint64_t offset;
+
+	if (c->kind == PEAL_GROUP_BARRIER)
+		return 0;
+	if (c->kind == PEAL_ALL_REDUCE || c->kind == PEAL_REDUCE ||
+	    c->kind == PEAL_BROADCAST)
+		return c->count * peal_element_bytes(c->element);
+	return part_bytes(g, c, 0, &offset);
+}
+
+static int choose(const struct peal_group *g, const struct peal_collective *c,
+		  uint32_t *exchanges_out)
+{
+	uint64_t bytes = message_bytes(g, c);
+
+	*exchanges_out = c->algorithm == PEAL_ALGORITHM_EXCHANGE ||
+			 c->kind == PEAL_GROUP_BARRIER ||
+			 (c->algorithm == PEAL_ALGORITHM_DEFAULT &&
+			  bytes <= PEAL_EXCHANGE_BYTES);
+	if (!*exchanges_out || bytes <= PEAL_EXCHANGE_BYTES)
+		return 0;
+	return peali_fail(PEAL_EMSGSIZE, START,
+			  "an exchange of %llu bytes from member to member: at "
+			  "most %u go by one",
+			  (unsigned long long)bytes, PEAL_EXCHANGE_BYTES);
+}
+
+static void write_plan(struct peal_group *g, const struct peal_collective *c)
+{
+	struct peal_collective_plan *p = g->plan;
+	uint32_t i;
+
+	p->sequence++;
+	p->kind = c->kind;
+	p->element = c->kind == PEAL_GROUP_BARRIER ? PEAL_I32 : c->element;
+	p->reduction = c->reduction;
+	p->count = c->kind == PEAL_GROUP_BARRIER ? 0 : c->count;
+	p->slice = g->slice_bytes / peal_element_bytes(p->element);
+	p->members = g->n;
+	p->channels = g->channels;
+	p->root = has_root(c) ? g->place_of[c->root] : 0;
+	for (i = 0; i < g->n; i++) {
+		struct peali_member *m = &g->members[i];
+
+		p->rank[i] = m->rank;
+		p->in[i] = p->count ? in_of(g, c, m->rank).address : 0;
+		p->out[i] = p->count ? out_of(g, c, m->rank).address : 0;
+		m->done = 0;
+	}
+}
+
+/* Tells the actors of all members; what cannot be told has ended. */
+static int tell_members(struct peal_group *g)
+{
+	uint32_t first = g->exchanges ? g->channels : 0;
+	uint32_t end = g->exchanges ? g->channels + 1 : g->channels;
+	uint32_t place, channel;
+
+	for (place = 0; place < g->n; place++)
+		for (channel = first; channel < end; channel++) {
+			int result = peal_send(
+				g->host, peali_member_port(g, place, channel),
+				PEAL_MEMBER_BEGIN, NULL, 0, -1);
+
+			if (result)
+				return check_members(g, START) ? PEAL_EABORTED :
+								 result;
+			g->waits_for++;
+		}
+	return 0;
+}
+
+static int begin(struct peal_group *g, const struct peal_collective *c)
+{
+	uint32_t i;
+	int result = choose(g, c, &g->exchanges);
+
+	if (!result && c->kind != PEAL_GROUP_BARRIER)
+		result = keep_all(g, c);
+	if (!result)
+		result = check_members(g, START);
+	for (i = 0; i < g->n && !result && c->kind != PEAL_GROUP_BARRIER; i++)
+		result = copy_own(g, c, &g->members[i]);
+	if (!result && g->n > 1) {
+		write_plan(g, c);
+		result = tell_members(g);
+	}
+	if (!g->waits_for) /* else some members have begun, and the group is lost */
+		peali_collective_let_go(g);
+	if (!result && !g->waits_for)
+		atomic_fetch_add(&g->ended, 1);
+	return result;
+}
+
+int peal_collective_start(struct peal_group *g,
+			  const struct peal_collective *collective)
+{
+	struct peal_collective c;
+	int result;
+
+	if (!g || !collective)
+		return peali_fail(PEAL_EINVAL, START, "an argument is NULL");
+	result = peali_options_copy(&c, sizeof(c), collective, START);
+	if (!result)
+		result = check(g, &c);
+	if (result)
+		return result;
+	if (g->waits_for)
+		return peali_fail(PEAL_EBUSY, START,
+				  "%u reports of the collective before are yet "
+				  "to come: call peal_collective_wait",
+				  g->waits_for);
+	if (!c.count && c.kind != PEAL_GROUP_BARRIER) {
+		atomic_fetch_add(&g->ended, 1);
+		return 0;
+	}
+	return begin(g, &c);
+}
+
+/* ---- waiting ---------------------------------------------------------------------- */
+
+/* Takes a report, and waits so long for it. */
+static int take(struct peal_group *g, int64_t timeout_ns)
+{
+	struct peal_member_done done;
+	struct peal_received got;
+	int result = peal_receive(g->host, &done, sizeof(done), &got,
+				  timeout_ns);
+
+	if (result)
+		return result == PEAL_ETIMEDOUT ? PEAL_EAGAIN : result;
+	if (got.length != sizeof(done) || done.place >= g->n ||
+	    done.sequence != g->plan->sequence)
+		return peali_fail(PEAL_EPROTO, WAIT,
+				  "a member says what nobody has asked for");
+	g->members[done.place].done |= 1ULL << done.channel;
+	g->waits_for--;
+	return 0;
+}
+
+/* The members that have not ended it, as far as the text has room. */
+static int say_late(const struct peal_group *g, int64_t timeout_ns)
+{
+	uint64_t all = g->exchanges ? 1 : UINT64_MAX >> (64 - g->channels);
+	char text[160] = "";
+	size_t at = 0;
+	uint32_t i;
+
+	for (i = 0; i < g->n && at < sizeof(text); i++)
+		if (g->members[i].done != all)
+			at += (size_t)snprintf(text + at, sizeof(text) - at,
+					       "%s%u (device %d)",
+					       at ? ", " : "",
+					       g->members[i].rank,
+					       g->members[i].device);
+	return peali_fail(PEAL_ETIMEDOUT, WAIT, "after %lld ns not yet: %s %s",
+			  (long long)timeout_ns, at ? "ranks" : "", text);
+}
+
+int peal_collective_wait(struct peal_group *g, int64_t timeout_ns)
+{
+	uint64_t began = peal_clock_ns();
+	int64_t left = timeout_ns;
+	int result;
+
+	if (!g)
+		return peali_fail(PEAL_EINVAL, WAIT, "the group is NULL");
+	if (!g->waits_for)
+		return 0;
+	while (g->waits_for) {
+		result = take(g, left < 0 || left > LOOK_NS ? LOOK_NS : left);
+		if (!result)
+			continue;
+		if (result == PEAL_EAGAIN)
+			result = check_members(g, WAIT);
+		if (result)
+			return result;
+		if (timeout_ns < 0)
+			continue;
+		left = timeout_ns - (int64_t)(peal_clock_ns() - began);
+		if (left <= 0)
+			return say_late(g, timeout_ns);
+	}
+	peali_collective_let_go(g);
+	atomic_fetch_add(&g->ended, 1);
+	return 0;
+}
+
+int peal_collective_run(struct peal_group *g,
+			const struct peal_collective *collective,
+			int64_t timeout_ns)
+{
+	int result = peal_collective_start(g, collective);
+
+	return result ? result : peal_collective_wait(g, timeout_ns);
+}

@@ -1,0 +1,453 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Groups: their ring, kernels, links. What they do is in collective.c. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "p2p/probe.h"
+#include "runtime/group.h"
+
+#define CALL "peal_group_create"
+#define CHANNELS_MAX 64
+#define SLICE_BYTES_MAX (16u << 20)
+#define RING_SLOTS 16 /* as ringkernels/programs/collective.c says why */
+#define STOP_NS 2000000000LL
+
+extern const struct peal_program peal_program_collective;
+
+/* ---- the ring -------------------------------------------------------------------- */
+
+/* How good a way from one device to another is. */
+static uint32_t worth(struct peal_runtime *rt, int from, int to)
+{
+	struct peal_pair_info pair;
+
+	if (peali_probe_prove(rt->peers, from, to, &pair))
+		return 0;
+	if (pair.route == PEAL_ROUTE_PEER)
+		return strcmp(pair.kind, "nvlink") ? 3 : 4;
+	return pair.route == PEAL_ROUTE_MAPPED_HOST ? 1 : 0;
+}
+
+/*
+ * The ring of the most worth, of those the first by ranks. M. Held, R. M. Karp, "A
+ * Dynamic Programming Approach to Sequencing Problems" (1962): best[set][i] is the
+ * best way from rank 0 through a set of the others, in bits, to rank i + 1 of it.
+ */
+static void best_ring(uint32_t n, uint32_t way[PEAL_GROUP_MAX][PEAL_GROUP_MAX],
+		      uint8_t *best, uint32_t *ring_out)
+{
+	uint32_t others = n - 1, sets = 1u << others, set, i, j, at;
+
+	for (set = sets - 1; set; set--) /* what lies behind a set that is done */
+		for (i = 0; i < others; i++) {
+			uint8_t most = set == sets - 1 ? (uint8_t)way[i + 1][0] :
+							 0;
+
+			for (j = 0; j < others; j++) {
+				uint32_t value;
+
+				if (set & 1u << j)
+					continue;
+				value = way[i + 1][j + 1] +
+					best[(set | 1u << j) * others + j];
+				if (value > most)
+					most = (uint8_t)value;
+			}
+			best[set * others + i] = most;
+		}
+	ring_out[0] = 0;
+	for (at = 1, set = 0; at < n; at++) {
+		uint32_t from = ring_out[at - 1], next = n;
+		uint32_t most = 0;
+
+		for (j = 0; j < others; j++) {
+			uint32_t value;
+
+			if (set & 1u << j)
+				continue;
+			value = way[from][j + 1] +
+				best[(set | 1u << j) * others + j];
+			if (next == n || value > most) {
+				next = j;
+				most = value;
+			}
+		}
+		set |= 1u << next;
+		ring_out[at] = next + 1;
+	}
+}
+
+static int lay_ring(struct peal_group *g, const int *devices)
+{
+	uint32_t way[PEAL_GROUP_MAX][PEAL_GROUP_MAX] = { { 0 } };
+	uint32_t ring[PEAL_GROUP_MAX] = { 0 }, i, j;
+	uint8_t *best;
+
+	if (g->n > 1) {
+		best = malloc((size_t)(g->n - 1) << (g->n - 1));
+		if (!best)
+			return peali_fail(PEAL_ENOMEM, CALL,
+					  "no memory to lay a ring of %u",
+					  g->n);
+		for (i = 0; i < g->n; i++)
+			for (j = 0; j < g->n; j++)
+				if (i != j)
+					way[i][j] = worth(g->rt, devices[i],
+							  devices[j]);
+		best_ring(g->n, way, best, ring);
+		free(best);
+	}
+	for (i = 0; i < g->n; i++) {
+		g->members[i].rank = ring[i];
+		g->members[i].device = devices[ring[i]];
+		g->place_of[ring[i]] = i;
+	}
+	return 0;
+}
+
+/* ---- kernels and links ----------------------------------------------------------- */
+
+static int launch(struct peal_group *g, struct peali_member *m)
+{
+	struct peal_device_info device;
+	struct peal_kernel_options o = { .size = sizeof(o),
+					 .workers = g->channels,
+					 .max_inputs = g->n + 2,
+					 .max_ports = g->n + 2,
+					 .max_actors = g->channels + 1,
+					 .name = "group" };
+	int result = peal_device_info(g->rt, m->device, &device);
+
+	if (result)
+		return result;
+	o.lanes = g->lanes;
+	if (!o.lanes && !device.emulated)
+		o.lanes = device.max_lanes < 256 ? device.max_lanes : 256;
+	return peal_kernel_launch(g->rt, m->device, &peal_program_collective,
+				  &o, &m->kernel);
+}
+
+static int spawn(struct peal_group *g, uint32_t place, uint32_t channel,
+		 uint64_t *address_out)
+{
+	struct peali_member *m = &g->members[place];
+	struct peal_member_init init = {
+		peali_area_view(g->rt, m->device, &g->plan_area), place,
+		channel % g->channels
+	};
+	struct peal_actor_options o = { .size = sizeof(o),
+					.worker = 1 + channel % g->channels,
+					.init = &init,
+					.init_bytes = sizeof(init) };
+	char exchange[24];
+
+	snprintf(exchange, sizeof(exchange), "exchange_%u", g->n);
+	return peal_actor_spawn(m->kernel,
+				channel < g->channels ? "ring" : exchange, &o,
+				address_out);
+}
+
+static int connect_two(struct peal_group *g, uint64_t from, uint32_t port,
+		       uint64_t to, uint32_t capacity, uint64_t bytes)
+{
+	struct peal_link_options o = { .size = sizeof(o),
+				       .capacity = capacity,
+				       .message_bytes = bytes,
+				       .slab_bytes = 0 };
+	struct peal_link_info info;
+	int result;
+
+	if (bytes > 256)
+		o.slab_bytes = (capacity + 1) * ((bytes + 127) / 64 * 64);
+	result = peal_connect(g->rt, from, port, to, &o, &g->links[g->n_links]);
+	if (result)
+		return result;
+	if (!peal_link_info(g->links[g->n_links], &info))
+		g->link_bytes += info.memory_bytes;
+	g->n_links++;
+	return 0;
+}
+
+/* To and from the host, of an actor whose last port leads there. */
+static int connect_host(struct peal_group *g, uint32_t port, uint64_t actor,
+			uint32_t last)
+{
+	uint64_t host = peal_endpoint_address(g->host);
+	int result = connect_two(g, host, port, actor, 4, 16);
+
+	return result ? result :
+			connect_two(g, actor, last, host, 8,
+				    sizeof(struct peal_member_done));
+}
+
+/* One channel of the ring. */
+static int connect_ring(struct peal_group *g, uint32_t channel)
+{
+	uint64_t actor[PEAL_GROUP_MAX],
+		bytes = sizeof(struct peal_member_head) + g->slice_bytes;
+	uint32_t i;
+	int result = 0;
+
+	for (i = 0; i < g->n && !result; i++) {
+		result = spawn(g, i, channel, &actor[i]);
+		if (!result)
+			result = connect_host(g,
+					      peali_member_port(g, i, channel),
+					      actor[i], 1);
+	}
+	for (i = 0; i < g->n && !result; i++) {
+		result = connect_two(g, actor[i], 0, actor[(i + 1) % g->n],
+				     RING_SLOTS, bytes);
+		if (!result && !channel)
+			g->members[i].next = g->links[g->n_links - 1];
+	}
+	return result;
+}
+
+static int connect_exchange(struct peal_group *g)
+{
+	uint64_t actor[PEAL_GROUP_MAX];
+	uint32_t i, j;
+	int result = 0;
+
+	for (i = 0; i < g->n && !result; i++) {
+		result = spawn(g, i, g->channels, &actor[i]);
+		if (!result)
+			result = connect_host(
+				g, peali_member_port(g, i, g->channels),
+				actor[i], g->n - 1);
+	}
+	for (i = 0; i < g->n && !result; i++)
+		for (j = 0; j < g->n && !result; j++)
+			if (i != j)
+				result = connect_two(
+					g, actor[i], j < i ? j : j - 1,
+					actor[j], 4,
+					sizeof(struct peal_member_head) +
+						PEAL_EXCHANGE_BYTES);
+	return result;
+}
+
+static int start_members(struct peal_group *g)
+{
+	uint32_t ends = g->n * (g->channels + 1), i;
+	struct peal_endpoint_options o = { .size = sizeof(o),
+					   .max_ports = ends,
+					   .max_inputs = ends,
+					   .name = "group" };
+	int result = peali_area_alloc(g->rt, PEALI_HOST, sizeof(*g->plan),
+				      &g->plan_area);
+
+	if (result)
+		return result;
+	g->plan = (struct peal_collective_plan *)(uintptr_t)peali_area_view(
+		g->rt, PEALI_HOST, &g->plan_area);
+	g->max_links = 2 * ends + g->n * (g->channels + g->n);
+	g->links = calloc(g->max_links, sizeof(*g->links));
+	if (!g->links)
+		return peali_fail(PEAL_ENOMEM, CALL, "no memory for a group");
+	result = peal_endpoint_create(g->rt, &o, &g->host);
+	for (i = 0; i < g->n && !result; i++)
+		result = launch(g, &g->members[i]);
+	for (i = 0; i < g->channels && !result; i++)
+		result = connect_ring(g, i);
+	return result ? result : connect_exchange(g);
+}
+
+struct peal_group *peali_group_next(struct peal_group *g)
+{
+	return g->next;
+}
+
+/* ---- create, destroy ------------------------------------------------------------ */
+
+static int check_options(const struct peal_group_options *o)
+{
+	if (o->channels > CHANNELS_MAX)
+		return peali_fail(PEAL_EINVAL, CALL,
+				  "channels is %u: at most %u", o->channels,
+				  CHANNELS_MAX);
+	if (o->slice_bytes % 8 || o->slice_bytes > SLICE_BYTES_MAX)
+		return peali_fail(PEAL_EINVAL, CALL,
+				  "slice_bytes is %u: a multiple of 8 up to %u",
+				  o->slice_bytes, SLICE_BYTES_MAX);
+	return 0;
+}
+
+static int check_devices(struct peal_runtime *rt, const int *devices,
+			 uint32_t n)
+{
+	uint32_t i, j;
+	int result;
+
+	if (!n || n > PEAL_GROUP_MAX)
+		return peali_fail(PEAL_EINVAL, CALL,
+				  "%u devices: a group has 1 to %u", n,
+				  PEAL_GROUP_MAX);
+	for (i = 0; i < n; i++) {
+		result = peali_devices_check(&rt->devices, devices[i], CALL);
+		if (result)
+			return result;
+		for (j = 0; j < i; j++)
+			if (devices[i] == devices[j])
+				return peali_fail(PEAL_EINVAL, CALL,
+						  "device %d has two ranks, %u "
+						  "and %u: each device is in a "
+						  "group once",
+						  devices[i], j, i);
+	}
+	return 0;
+}
+
+/* Ends what there is of it: 0, or PEAL_EHUNG and it stays. */
+static int take_down(struct peal_group *g)
+{
+	uint32_t i;
+	int result = 0, ended;
+
+	for (i = 0; i < g->n; i++)
+		if (g->members[i].kernel)
+			peal_kernel_stop(g->members[i].kernel, 0);
+	for (i = 0; i < g->n; i++) {
+		if (!g->members[i].kernel)
+			continue;
+		ended = peal_kernel_stop(g->members[i].kernel, STOP_NS);
+		if (ended == PEAL_ETIMEDOUT)
+			ended = peal_kernel_abort(g->members[i].kernel,
+						  STOP_NS);
+		if (ended == PEAL_EHUNG)
+			result = ended;
+	}
+	if (result)
+		return result;
+	peali_collective_let_go(g);
+	while (g->n_links)
+		peal_link_destroy(g->links[--g->n_links]);
+	for (i = 0; i < g->n; i++)
+		if (!result && g->members[i].kernel) {
+			result = peal_kernel_destroy(g->members[i].kernel);
+			if (!result)
+				g->members[i].kernel = NULL;
+		}
+	if (result)
+		return result;
+	peal_endpoint_destroy(g->host);
+	peali_area_free(g->rt, &g->plan_area);
+	free(g->links);
+	free(g->members);
+	free(g);
+	return 0;
+}
+
+static void enlist(struct peal_group *g)
+{
+	pthread_mutex_lock(&g->rt->lock);
+	g->next = g->rt->groups;
+	g->rt->groups = g;
+	pthread_mutex_unlock(&g->rt->lock);
+}
+
+static void strike(struct peal_group *g)
+{
+	struct peal_group **at;
+
+	pthread_mutex_lock(&g->rt->lock);
+	for (at = &g->rt->groups; *at && *at != g; at = &(*at)->next)
+		;
+	if (*at)
+		*at = g->next;
+	pthread_mutex_unlock(&g->rt->lock);
+}
+
+/* Takes back what could not be made; what is said stays why. */
+static void give_up(struct peal_group *g)
+{
+	struct peal_error_info failed = *peal_last_error();
+
+	if (take_down(g))
+		enlist(g); /* the runtime's close names it */
+	peali_fail(failed.code, CALL, "%s", failed.text);
+}
+
+int peal_group_create(struct peal_runtime *rt, const int *devices, uint32_t n,
+		      const struct peal_group_options *options,
+		      struct peal_group **group_out)
+{
+	struct peal_group_options o;
+	struct peal_group *g;
+	int result;
+
+	if (!rt || !devices || !group_out)
+		return peali_fail(PEAL_EINVAL, CALL, "an argument is NULL");
+	result = peali_options_copy(&o, sizeof(o), options, CALL);
+	if (!result)
+		result = check_options(&o);
+	if (!result)
+		result = check_devices(rt, devices, n);
+	if (result)
+		return result;
+	g = calloc(1, sizeof(*g));
+	if (g)
+		g->members = calloc(n, sizeof(*g->members));
+	if (!g || !g->members) {
+		free(g);
+		return peali_fail(PEAL_ENOMEM, CALL, "no memory for a group");
+	}
+	g->rt = rt;
+	g->n = n;
+	g->channels = o.channels ? o.channels : 1;
+	g->lanes = o.lanes;
+	g->slice_bytes = o.slice_bytes ? o.slice_bytes : 65536;
+	result = lay_ring(g, devices);
+	if (!result && n > 1)
+		result = start_members(g);
+	if (result) {
+		give_up(g);
+		return result;
+	}
+	enlist(g);
+	*group_out = g;
+	return 0;
+}
+
+int peal_group_destroy(struct peal_group *g)
+{
+	int result;
+
+	if (!g)
+		return 0;
+	strike(g);
+	result = take_down(g);
+	if (result)
+		enlist(g);
+	return result;
+}
+
+/* ---- looking ---------------------------------------------------------------------- */
+
+int peal_group_info(struct peal_group *g, struct peal_group_info *info_out)
+{
+	struct peal_link_info link;
+	struct peal_kernel_info kernel;
+	uint32_t i;
+
+	if (!g || !info_out)
+		return peali_fail(PEAL_EINVAL, "peal_group_info",
+				  "an argument is NULL");
+	memset(info_out, 0, sizeof(*info_out));
+	info_out->members = g->n;
+	info_out->channels = g->channels;
+	info_out->slice_bytes = (uint32_t)g->slice_bytes;
+	info_out->memory_bytes = g->link_bytes;
+	info_out->done = atomic_load(&g->ended);
+	for (i = 0; i < g->n; i++) {
+		info_out->device[g->members[i].rank] = g->members[i].device;
+		info_out->ring[i] = g->members[i].rank;
+		if (g->n > 1 && !peal_link_info(g->members[i].next, &link))
+			info_out->route[i] = link.route;
+	}
+	if (g->n > 1 && !peal_kernel_info(g->members[0].kernel, &kernel))
+		info_out->lanes = kernel.lanes;
+	return 0;
+}

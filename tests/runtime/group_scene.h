@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEAL_TESTS_GROUP_SCENE_H
+#define PEAL_TESTS_GROUP_SCENE_H
+
+/*
+ * A group, memory of its members, and what a collective is to make of it, worked
+ * out here from the words of peal/group.h, an element at a time.
+ */
+
+#include <peal/group.h>
+
+#include "runtime/both_lanes.h"
+
+#define GUARD 64 /* bytes behind what is written, which stay as they are */
+#define BLANK 0xa5
+
+/* One collective, of a scene. */
+struct act {
+	uint32_t kind, element, reduction, root, algorithm;
+	uint64_t count;
+	int in_place;
+};
+
+struct scene {
+	struct peal_runtime *rt;
+	struct peal_group *g;
+	struct peal_group_info info;
+	uint32_t n;
+	uint64_t bytes; /* of each of a member's two buffers */
+	uint64_t in[PEAL_GROUP_MAX], out[PEAL_GROUP_MAX];
+	/* host copies: what goes in; what comes out; what is to */
+	uint8_t *given[PEAL_GROUP_MAX], *got, *due;
+	uint64_t turn; /* seed of the next values */
+};
+
+static inline void scene_open(struct scene *s, uint32_t n, const char *links,
+			      uint64_t bytes, struct peal_group_options o)
+{
+	int devices[PEAL_GROUP_MAX];
+	uint32_t i;
+
+	memset(s, 0, sizeof(*s));
+	s->rt = harness_open((int)n, links);
+	s->n = n;
+	s->bytes = bytes + GUARD;
+	s->got = malloc(s->bytes);
+	s->due = malloc(s->bytes);
+	CHECK(s->got && s->due);
+	for (i = 0; i < n; i++) /* ranks are no devices */
+		devices[i] = (int)((i + 1) % n);
+	o.size = sizeof(o);
+	o.lanes = lanes;
+	CHECK_OK(peal_group_create(s->rt, devices, n, &o, &s->g));
+	CHECK_OK(peal_group_info(s->g, &s->info));
+	CHECK_EQ(s->info.members, n);
+	for (i = 0; i < n; i++) {
+		CHECK_EQ(s->info.device[i], devices[i]);
+		CHECK_OK(peal_memory_alloc(s->rt, devices[i], s->bytes,
+					   &s->in[i]));
+		CHECK_OK(peal_memory_alloc(s->rt, devices[i], s->bytes,
+					   &s->out[i]));
+		s->given[i] = malloc(s->bytes);
+		CHECK(s->given[i]);
+	}
+}
+
+static inline void scene_close(struct scene *s)
+{
+	uint32_t i;
+
+	CHECK_OK(peal_group_destroy(s->g));
+	for (i = 0; i < s->n; i++) {
+		CHECK_OK(peal_memory_free(s->rt, s->info.device[i], s->in[i]));
+		CHECK_OK(peal_memory_free(s->rt, s->info.device[i], s->out[i]));
+		free(s->given[i]);
+	}
+	free(s->got);
+	free(s->due);
+	CHECK_OK(peal_runtime_close(s->rt));
+}
+
+/* ---- elements --------------------------------------------------------------- */
+
+static inline uint64_t act_bytes(const struct act *a)
+{
+	return a->element == PEAL_I32 || a->element == PEAL_F32 ? 4 : 8;
+}
+
+static inline uint64_t mix(uint64_t x)
+{
+	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ULL;
+	x = (x ^ x >> 27) * 0x94d049bb133111ebULL;
+	return x ^ x >> 31;
+}
+
+/* Any integers; floats whose sums depend on the order. */
+static inline void act_fill(const struct act *a, uint8_t *to, uint64_t n,
+			    uint64_t seed)
+{
+	uint64_t i, x;
+
+	for (i = 0; i < n; i++) {
+		float f;
+		double d;
+
+		x = mix(seed + i);
+		f = (float)(int32_t)x * 1e-9f;
+		d = (double)(int64_t)x * 1e-19;
+		switch (a->element) {
+		case PEAL_F32:
+			memcpy(to + 4 * i, &f, 4);
+			break;
+		case PEAL_F64:
+			memcpy(to + 8 * i, &d, 8);
+			break;
+		default:
+			memcpy(to + act_bytes(a) * i, &x, act_bytes(a));
+		}
+	}
+}
+
+#define COMBINE(type, sum, product)                                            \
+	do {                                                                   \
+		type a_, b_;                                                   \
+		memcpy(&a_, so_far, sizeof(a_));                               \
+		memcpy(&b_, next, sizeof(b_));                                 \
+		if (a->reduction == PEAL_SUM)                                  \
+			a_ = (type)(sum);                                      \
+		else if (a->reduction == PEAL_PROD)                            \
+			a_ = (type)(product);                                  \
+		else if (a->reduction == PEAL_MIN ? b_ < a_ : b_ > a_)         \
+			a_ = b_;                                               \
+		memcpy(so_far, &a_, sizeof(a_));                               \
+	} while (0)
+
+static inline void combine(const struct act *a, uint8_t *so_far,
+			   const uint8_t *next)
+{
+	switch (a->element) {
+	case PEAL_I32:
+		COMBINE(int32_t, (uint32_t)a_ + (uint32_t)b_,
+			(uint32_t)a_ * (uint32_t)b_);
+		break;
+	case PEAL_I64:
+		COMBINE(int64_t, (uint64_t)a_ + (uint64_t)b_,
+			(uint64_t)a_ * (uint64_t)b_);
+		break;
+	case PEAL_F32:
+		COMBINE(float, a_ + b_, a_ * b_);
+		break;
+	default:
+		COMBINE(double, a_ + b_, a_ * b_);
+	}
+}
+
+/* ---- what is to be -------------------------------------------------------------- */
+
+/* Whose part an element is, by dealing the elements out: blocks, the first ones of
+ * one more. */
+static inline uint32_t owner_of(uint64_t count, uint32_t n, uint64_t i)
+{
+	uint64_t small = count / n, larger = count % n;
+
+	if (i < larger * (small + 1))
+		return (uint32_t)(i / (small + 1));
+	return (uint32_t)(larger + (i - larger * (small + 1)) / small);
+}
+
+/* The first element of a part, as the sum of those before. */
+static inline uint64_t part_first(uint64_t count, uint32_t n, uint32_t rank)
+{
+	uint64_t first = 0;
+	uint32_t i;
+
+	for (i = 0; i < rank; i++)
+		first += (count - first + (n - i) - 1) / (n - i);
+	return first;
+}
+
+static inline int act_reduces(const struct act *a)
+{
+	return a->kind == PEAL_ALL_REDUCE || a->kind == PEAL_REDUCE ||
+	       a->kind == PEAL_REDUCE_SCATTER;
+}
+
+static inline int act_exchanges(const struct scene *s, const struct act *a)
+{
+	uint64_t most = a->count;
+
+	if (a->kind == PEAL_REDUCE_SCATTER || a->kind == PEAL_ALL_GATHER ||
+	    a->kind == PEAL_GATHER || a->kind == PEAL_SCATTER)
+		most = (most + s->n - 1) / s->n;
+	return a->algorithm == PEAL_ALGORITHM_EXCHANGE ||
+	       (!a->algorithm && most * act_bytes(a) <= PEAL_EXCHANGE_BYTES);
+}
+
+/* One element of what is reduced, in the order that is promised. */
+static inline void reduced(const struct scene *s, const struct act *a,
+			   uint64_t i, uint8_t *to)
+{
+	uint64_t e = act_bytes(a);
+	uint32_t owner = a->kind == PEAL_REDUCE ? a->root :
+						  owner_of(a->count, s->n, i);
+	uint32_t place = 0, k, rank;
+
+	while (s->info.ring[place] != owner)
+		place++;
+	for (k = 0; k < s->n; k++) {
+		rank = act_exchanges(s, a) ?
+			       k :
+			       s->info.ring[(place + 1 + k) % s->n];
+		if (k)
+			combine(a, to, s->given[rank] + i * e);
+		else
+			memcpy(to, s->given[rank] + i * e, e);
+	}
+}
+
+/* Whether a member's buffer is the whole, a part, or nothing of it is used. */
+enum { NOTHING, PART, WHOLE };
+
+static inline int in_is(const struct act *a, uint32_t rank)
+{
+	if (a->kind == PEAL_ALL_GATHER || a->kind == PEAL_GATHER)
+		return PART;
+	if (a->kind == PEAL_BROADCAST || a->kind == PEAL_SCATTER)
+		return rank == a->root ? WHOLE : NOTHING;
+	return WHOLE;
+}
+
+static inline int out_is(const struct act *a, uint32_t rank)
+{
+	if (a->kind == PEAL_REDUCE_SCATTER || a->kind == PEAL_SCATTER)
+		return PART;
+	if (a->kind == PEAL_REDUCE || a->kind == PEAL_GATHER)
+		return rank == a->root ? WHOLE : NOTHING;
+	return WHOLE;
+}
+
+static inline uint64_t span(const struct scene *s, const struct act *a,
+			    uint32_t rank, int is, uint64_t *first_out)
+{
+	*first_out = is == PART ? part_first(a->count, s->n, rank) : 0;
+	if (is == NOTHING)
+		return 0;
+	return is == WHOLE ? a->count :
+			     part_first(a->count, s->n, rank + 1) - *first_out;
+}
+
+/* An element of the whole that nobody reduces: of the root, or of its owner. */
+static inline const uint8_t *element(const struct scene *s, const struct act *a,
+				     uint64_t i)
+{
+	uint64_t e = act_bytes(a);
+	uint32_t owner;
+
+	if (a->kind == PEAL_BROADCAST || a->kind == PEAL_SCATTER)
+		return s->given[a->root] + i * e;
+	owner = owner_of(a->count, s->n, i);
+	return s->given[owner] + (i - part_first(a->count, s->n, owner)) * e;
+}
+
+/* What a member's `out` is to be. */
+static inline void make_due(struct scene *s, const struct act *a, uint32_t rank)
+{
+	uint64_t e = act_bytes(a), first,
+		 n = span(s, a, rank, out_is(a, rank), &first), i;
+
+	for (i = 0; i < n; i++) {
+		if (act_reduces(a))
+			reduced(s, a, first + i, s->due + i * e);
+		else
+			memcpy(s->due + i * e, element(s, a, first + i), e);
+	}
+	memset(s->due + n * e, BLANK, GUARD);
+}
+
+/* ---- doing it ------------------------------------------------------------------- */
+
+/* Where a member's buffers are: both in one, if that is asked for. */
+static inline void place_buffers(const struct scene *s, const struct act *a,
+				 uint64_t *in, uint64_t *out)
+{
+	uint64_t e = act_bytes(a), first, rank;
+
+	for (rank = 0; rank < s->n; rank++) {
+		in[rank] = s->in[rank];
+		out[rank] = s->out[rank];
+		if (!a->in_place)
+			continue;
+		first = part_first(a->count, s->n, (uint32_t)rank);
+		in[rank] = out[rank];
+		if (in_is(a, (uint32_t)rank) == PART)
+			in[rank] += first * e;
+		else if (out_is(a, (uint32_t)rank) == PART &&
+			 in_is(a, (uint32_t)rank) == WHOLE)
+			out[rank] += first * e;
+	}
+}
+
+static inline void scene_copy(const struct scene *s, uint32_t rank, int to_host,
+			      uint64_t address, void *host, uint64_t bytes)
+{
+	int d = s->info.device[rank];
+	uint64_t h = (uint64_t)(uintptr_t)host;
+
+	if (to_host)
+		CHECK_OK(peal_peer_copy(s->rt, PEAL_HOST_MEMORY, h, d, address,
+					bytes));
+	else
+		CHECK_OK(peal_peer_copy(s->rt, d, address, PEAL_HOST_MEMORY, h,
+					bytes));
+}
+
+static inline struct peal_collective act_asks(const struct act *a,
+					      const uint64_t *in,
+					      const uint64_t *out)
+{
+	struct peal_collective c = { .size = sizeof(c),
+				     .kind = a->kind,
+				     .element = a->element,
+				     .reduction = a->reduction,
+				     .count = a->count,
+				     .root = a->root,
+				     .algorithm = a->algorithm,
+				     .in = in,
+				     .out = out };
+
+	return c;
+}
+
+/* Gives all members values that were never there, and does it. */
+static inline void scene_do(struct scene *s, const struct act *a, uint64_t *out)
+{
+	uint64_t in[PEAL_GROUP_MAX], first, n, e = act_bytes(a);
+	struct peal_collective c;
+	uint32_t i;
+
+	place_buffers(s, a, in, out);
+	c = act_asks(a, in, out);
+	memset(s->got, BLANK, s->bytes);
+	for (i = 0; i < s->n; i++)
+		scene_copy(s, i, 0, s->out[i], s->got, s->bytes);
+	for (i = 0; i < s->n; i++) {
+		n = span(s, a, i, in_is(a, i), &first);
+		act_fill(a, s->given[i], n, ++s->turn << 32);
+		scene_copy(s, i, 0, in[i], s->given[i], n * e);
+	}
+	CHECK_OK(peal_collective_run(s->g, &c, PATIENCE));
+}
+
+/* The same, and checks every byte of what each member has then. */
+static inline void scene_check(struct scene *s, struct act a)
+{
+	uint64_t out[PEAL_GROUP_MAX], first, n, e = act_bytes(&a);
+	uint32_t i;
+
+	scene_do(s, &a, out);
+	for (i = 0; i < s->n; i++) {
+		make_due(s, &a, i);
+		n = span(s, &a, i, out_is(&a, i), &first) * e;
+		/* what lies behind is its own input where both are in one */
+		scene_copy(s, i, 1, out[i], s->got,
+			   n + (a.in_place ? 0 : GUARD));
+		if (memcmp(s->got, s->due, n + (a.in_place ? 0 : GUARD)))
+			fprintf(stderr,
+				"kind %u element %u reduction %u root %u "
+				"algorithm %u count %llu in place %d: rank "
+				"%u of %u\n",
+				a.kind, a.element, a.reduction, a.root,
+				a.algorithm, (unsigned long long)a.count,
+				a.in_place, i, s->n);
+		CHECK(!memcmp(s->got, s->due, n + (a.in_place ? 0 : GUARD)));
+	}
+}
+
+#endif

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Collectives against a plain reference: every byte that every member has in the
+ * end, in the order of reduction that is promised, bit by bit.
+ */
+#include "runtime/group_scene.h"
+
+static const uint32_t sizes[] = { 1, 2, 3, 5, 8 };
+
+/* Slices so small that few elements make many. */
+static const struct peal_group_options small = { .slice_bytes = 64 };
+
+/* ---- all of them ------------------------------------------------------------------ */
+
+/* What of the same kind differs from one case to the next, in turn. */
+static void vary(struct act *a, const struct scene *s, uint64_t turn)
+{
+	a->in_place = turn & 1;
+	if (a->kind == PEAL_REDUCE || a->kind == PEAL_BROADCAST ||
+	    a->kind == PEAL_GATHER || a->kind == PEAL_SCATTER)
+		a->root = (uint32_t)(turn / 2 % s->n);
+}
+
+static void each_element(struct scene *s, struct act a, uint64_t *turn)
+{
+	uint32_t most = act_reduces(&a) ? PEAL_MAX : PEAL_SUM;
+
+	for (a.element = PEAL_I32; a.element <= PEAL_F64; a.element++)
+		for (a.reduction = PEAL_SUM; a.reduction <= most;
+		     a.reduction++) {
+			struct act b = a;
+
+			if (!act_reduces(&a))
+				b.reduction = 0;
+			vary(&b, s, (*turn)++);
+			scene_check(s, b);
+		}
+}
+
+static void each_kind(uint32_t n, const char *links,
+		      struct peal_group_options o)
+{
+	uint64_t lengths[] = { 0, 1, n - 1, n, n + 1, 211 }, turn = 0;
+	struct act a = { 0 };
+	struct scene s;
+	size_t i;
+
+	scene_open(&s, n, links, 4096, o);
+	for (a.kind = PEAL_ALL_REDUCE; a.kind <= PEAL_SCATTER; a.kind++)
+		for (i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+			a.count = lengths[i];
+			a.algorithm = PEAL_ALGORITHM_RING;
+			each_element(&s, a, &turn);
+			a.algorithm = PEAL_ALGORITHM_EXCHANGE;
+			each_element(&s, a, &turn);
+		}
+	scene_close(&s);
+}
+
+PEAL_TEST(all_kinds_are_right_in_groups_of_all_sizes)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+		if (lanes == 1 || sizes[i] == 3)
+			each_kind(sizes[i], "", small);
+}
+
+/* Slices by three workers of each member. */
+PEAL_TEST(all_kinds_are_right_by_several_channels)
+{
+	struct peal_group_options o = { .slice_bytes = 64, .channels = 3 };
+
+	each_kind(3, "", o);
+}
+
+/* Pairs that have no access to each other: by host memory, or staged. */
+PEAL_TEST(all_kinds_are_right_in_random_topologies)
+{
+	static const char *const kinds[] = { "nvlink", "pcie", "none" };
+	char links[256];
+	size_t at;
+	uint32_t turn, i, j;
+
+	if (lanes > 1)
+		return;
+	for (turn = 0; turn < 3; turn++) {
+		for (i = at = 0; i < 5; i++)
+			for (j = i + 1; j < 5; j++)
+				at += (size_t)snprintf(
+					links + at, sizeof(links) - at,
+					"%s%u-%u:%s", at ? "," : "", i, j,
+					kinds[mix(turn * 100 + i * 10 + j) % 3]);
+		each_kind(5, links, small);
+	}
+}
+
+/* ---- long ones ----------------------------------------------------------------------- */
+
+PEAL_TEST(ten_million_elements)
+{
+	struct peal_group_options o = { 0 };
+	struct act a = { .kind = PEAL_ALL_REDUCE,
+			 .element = PEAL_I32,
+			 .reduction = PEAL_SUM,
+			 .count = 10000000 };
+	struct scene s;
+
+	if (lanes > 1)
+		return;
+	scene_open(&s, 3, "", 4 * a.count, o);
+	scene_check(&s, a);
+	a.kind = PEAL_BROADCAST;
+	a.reduction = 0;
+	a.root = 1;
+	scene_check(&s, a);
+	scene_close(&s);
+}
+
+/* The default slices, by the ring and with a remainder everywhere. */
+PEAL_TEST(a_prime_number_of_elements)
+{
+	struct peal_group_options o = { 0 };
+	struct act a = { .element = PEAL_F32, .count = 300007 };
+	struct scene s;
+
+	scene_open(&s, 5, "", 4 * a.count, o);
+	for (a.kind = PEAL_ALL_REDUCE; a.kind <= PEAL_SCATTER; a.kind++) {
+		a.reduction = act_reduces(&a) ? PEAL_SUM : 0;
+		vary(&a, &s, 3 + a.kind);
+		if (a.kind == PEAL_REDUCE_SCATTER || a.kind == PEAL_ALL_GATHER)
+			a.root = 0;
+		scene_check(&s, a);
+		a.root = 0;
+	}
+	scene_close(&s);
+}
+
+/* ---- order ---------------------------------------------------------------------------- */
+
+/* While other threads keep the members from keeping pace. */
+PEAL_TEST(each_run_has_the_same_bits)
+{
+	struct peal_group_options o = { .slice_bytes = 1024, .channels = 2 };
+	struct act a = { .kind = PEAL_ALL_REDUCE,
+			 .element = PEAL_F32,
+			 .reduction = PEAL_SUM,
+			 .count = 20011,
+			 .algorithm = PEAL_ALGORITHM_RING };
+	uint64_t out[PEAL_GROUP_MAX], bytes = 4 * a.count, turn;
+	struct scene s;
+	uint32_t i, k;
+
+	scene_open(&s, 3, "", bytes, o);
+	for (k = 0; k < 100; k++) {
+		turn = s.turn;
+		scene_do(&s, &a, out);
+		s.turn = turn; /* the same values again */
+		for (i = 0; i < s.n; i++) {
+			scene_copy(&s, i, 1, out[i], s.got, bytes);
+			if (!k && !i)
+				memcpy(s.due, s.got, bytes);
+			CHECK(!memcmp(s.got, s.due, bytes));
+		}
+	}
+	scene_close(&s);
+}
+
+/* ---- a ring as it is often written ------------------------------------------------------ */
+
+/* Each adds what its neighbour has so far, N - 1 times. */
+static void naive_ring(const struct scene *s, const struct act *a,
+		       uint8_t *last_out)
+{
+	static int32_t now[PEAL_GROUP_MAX][64], before[PEAL_GROUP_MAX][64];
+	uint32_t step, rank, i;
+
+	CHECK(a->count <= 64 && a->element == PEAL_I32);
+	for (rank = 0; rank < s->n; rank++)
+		memcpy(now[rank], s->given[rank], 4 * a->count);
+	for (step = 0; step + 1 < s->n; step++) {
+		memcpy(before, now, sizeof(now));
+		for (rank = 0; rank < s->n; rank++)
+			for (i = 0; i < a->count; i++)
+				now[rank][i] = (int32_t)(
+					(uint32_t)now[rank][i] +
+					(uint32_t)before[(rank + s->n - 1) %
+							 s->n][i]);
+	}
+	memcpy(last_out, now[0], 4 * a->count);
+}
+
+/* Of two it is right; of three it counts some twice, and the check says so. */
+PEAL_TEST(a_ring_that_counts_twice_is_found)
+{
+	struct act a = { .kind = PEAL_ALL_REDUCE,
+			 .element = PEAL_I32,
+			 .reduction = PEAL_SUM,
+			 .count = 50 };
+	uint32_t n;
+
+	for (n = 2; n <= 3; n++) {
+		uint64_t out[PEAL_GROUP_MAX];
+		struct scene s;
+
+		scene_open(&s, n, "", 4096, small);
+		scene_do(&s, &a, out);
+		make_due(&s, &a, 0);
+		naive_ring(&s, &a, s.got);
+		CHECK_EQ(!memcmp(s.got, s.due, 4 * a.count), n == 2);
+		scene_close(&s);
+	}
+}
+
+PEAL_TEST_MAIN(RUN_LANES(all_kinds_are_right_in_groups_of_all_sizes);
+	       RUN_LANES(all_kinds_are_right_by_several_channels);
+	       RUN_LANES(all_kinds_are_right_in_random_topologies);
+	       RUN_LANES(ten_million_elements);
+	       RUN_LANES(a_prime_number_of_elements);
+	       RUN_LANES(each_run_has_the_same_bits);
+	       RUN_LANES(a_ring_that_counts_twice_is_found);)
