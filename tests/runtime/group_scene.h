@@ -64,6 +64,16 @@ static inline void scene_open(struct scene *s, uint32_t n, const char *links,
 	}
 }
 
+static inline void scene_free_host(struct scene *s)
+{
+	uint32_t i;
+
+	for (i = 0; i < s->n; i++)
+		free(s->given[i]);
+	free(s->got);
+	free(s->due);
+}
+
 static inline void scene_close(struct scene *s)
 {
 	uint32_t i;
@@ -72,10 +82,8 @@ static inline void scene_close(struct scene *s)
 	for (i = 0; i < s->n; i++) {
 		CHECK_OK(peal_memory_free(s->rt, s->info.device[i], s->in[i]));
 		CHECK_OK(peal_memory_free(s->rt, s->info.device[i], s->out[i]));
-		free(s->given[i]);
 	}
-	free(s->got);
-	free(s->due);
+	scene_free_host(s);
 	CHECK_OK(peal_runtime_close(s->rt));
 }
 
