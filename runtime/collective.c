@@ -207,8 +207,8 @@ static int copy_own(struct peal_group *g, const struct peal_collective *c,
 	if (!is_part)
 		bytes = out.bytes;
 	from.address = in.address + (c->kind == PEAL_SCATTER ? offset : 0);
-	to.address = out.address +
-		     (is_part && c->kind != PEAL_SCATTER ? offset : 0);
+	to.address =
+		out.address + (is_part && c->kind != PEAL_SCATTER ? offset : 0);
 	return peali_copy_now(g->rt->peers, to, from, bytes);
 }
 
@@ -365,8 +365,8 @@ static int take(struct peal_group *g, int64_t timeout_ns)
 {
 	struct peal_member_done done;
 	struct peal_received got;
-	int result = peal_receive(g->host, &done, sizeof(done), &got,
-				  timeout_ns);
+	int result =
+		peal_receive(g->host, &done, sizeof(done), &got, timeout_ns);
 
 	if (result)
 		return result == PEAL_ETIMEDOUT ? PEAL_EAGAIN : result;

@@ -39,10 +39,11 @@ static void best_ring(uint32_t n, uint32_t way[PEAL_GROUP_MAX][PEAL_GROUP_MAX],
 {
 	uint32_t others = n - 1, sets = 1u << others, set, i, j, at;
 
-	for (set = sets - 1; set; set--) /* what lies behind a set that is done */
+	for (set = sets - 1; set;
+	     set--) /* what lies behind a set that is done */
 		for (i = 0; i < others; i++) {
-			uint8_t most = set == sets - 1 ? (uint8_t)way[i + 1][0] :
-							 0;
+			uint8_t most =
+				set == sets - 1 ? (uint8_t)way[i + 1][0] : 0;
 
 			for (j = 0; j < others; j++) {
 				uint32_t value;
@@ -132,10 +133,9 @@ static int spawn(struct peal_group *g, uint32_t place, uint32_t channel,
 		 uint64_t *address_out)
 {
 	struct peali_member *m = &g->members[place];
-	struct peal_member_init init = {
-		peali_area_view(g->rt, m->device, &g->plan_area), place,
-		channel % g->channels
-	};
+	struct peal_member_init init = { peali_area_view(g->rt, m->device,
+							 &g->plan_area),
+					 place, channel % g->channels };
 	struct peal_actor_options o = { .size = sizeof(o),
 					.worker = 1 + channel % g->channels,
 					.init = &init,

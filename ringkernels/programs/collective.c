@@ -47,9 +47,9 @@ struct exchange {
 
 /* `to` may be `later`, which may be the same as `to` in whole. */
 #define FOLD(name, type, expression)                                           \
-	static PEAL_DEV PEAL_UNUSED void name(                                 \
-		const struct peal_worker *w, void *to, const void *earlier,    \
-		const void *later, uint64_t n)                                 \
+	static PEAL_DEV PEAL_UNUSED void name(const struct peal_worker *w,     \
+					      void *to, const void *earlier,   \
+					      const void *later, uint64_t n)   \
 	{                                                                      \
 		const type *x = (const type *)earlier;                         \
 		const type *y = (const type *)later;                           \
@@ -96,9 +96,10 @@ FOLD(max_f64, double, b > a ? b : a)
 		f##_f64(w, to, earlier, later, n);                             \
 	}
 
-static PEAL_DEV PEAL_NOINLINE void
-fold(const struct peal_worker *w, const struct peal_collective_plan *p,
-     void *to, const void *earlier, const void *later, uint64_t n)
+static PEAL_DEV PEAL_NOINLINE void fold(const struct peal_worker *w,
+					const struct peal_collective_plan *p,
+					void *to, const void *earlier,
+					const void *later, uint64_t n)
 {
 	switch (p->reduction) {
 	case PEAL_SUM:
@@ -257,7 +258,8 @@ static PEAL_DEV uint32_t comes(const struct peal_collective_plan *p,
 	if (!first) /* itself: it is back, and may be the final one then */
 		return 1;
 	return (uint32_t)is_written(p, owner, first) +
-	       (uint32_t)(p->kind == PEAL_ALL_REDUCE && first + n <= 2 * n - 2 &&
+	       (uint32_t)(p->kind == PEAL_ALL_REDUCE &&
+			  first + n <= 2 * n - 2 &&
 			  is_written(p, owner, first + n));
 }
 
@@ -408,7 +410,8 @@ static PEAL_DEV int pass_on(struct peal_worker *w, const struct member *m,
 			    const struct peal_collective_plan *p,
 			    const struct peal_member_head *head)
 {
-	uint32_t hop = head->hop, owner = head->owner, most = last_data(p, owner);
+	uint32_t hop = head->hop, owner = head->owner,
+		 most = last_data(p, owner);
 	uint32_t hops = p->kind == PEAL_ALL_REDUCE ? most : p->members;
 	int folds = reduces(p) && hop < p->members;
 	int written = is_written(p, owner, hop);
@@ -645,8 +648,9 @@ static PEAL_DEV PEAL_NOINLINE int exchange(struct peal_worker *w)
 
 /* A handler has as many ports as it declares: one for each number of members. */
 #define EACH_NUMBER(F, X)                                                      \
-	F(X, 2) F(X, 3) F(X, 4) F(X, 5) F(X, 6) F(X, 7) F(X, 8) F(X, 9)        \
-	F(X, 10) F(X, 11) F(X, 12) F(X, 13) F(X, 14) F(X, 15) F(X, 16)
+	F(X, 2)                                                                \
+	F(X, 3) F(X, 4) F(X, 5) F(X, 6) F(X, 7) F(X, 8) F(X, 9) F(X, 10)       \
+		F(X, 11) F(X, 12) F(X, 13) F(X, 14) F(X, 15) F(X, 16)
 
 #define EXCHANGE(X, n)                                                         \
 	static PEAL_DEV int exchange_##n(struct peal_worker *w)                \

@@ -320,9 +320,8 @@ static inline void scene_copy(const struct scene *s, uint32_t rank, int to_host,
 					bytes));
 }
 
-static inline struct peal_collective act_asks(const struct act *a,
-					      const uint64_t *in,
-					      const uint64_t *out)
+static inline struct peal_collective
+act_asks(const struct act *a, const uint64_t *in, const uint64_t *out)
 {
 	struct peal_collective c = { .size = sizeof(c),
 				     .kind = a->kind,

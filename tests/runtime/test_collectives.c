@@ -182,10 +182,11 @@ static void naive_ring(const struct scene *s, const struct act *a,
 		memcpy(before, now, sizeof(now));
 		for (rank = 0; rank < s->n; rank++)
 			for (i = 0; i < a->count; i++)
-				now[rank][i] = (int32_t)(
-					(uint32_t)now[rank][i] +
-					(uint32_t)before[(rank + s->n - 1) %
-							 s->n][i]);
+				now[rank][i] =
+					(int32_t)((uint32_t)now[rank][i] +
+						  (uint32_t)before[(rank +
+								    s->n - 1) %
+								   s->n][i]);
 	}
 	memcpy(last_out, now[0], 4 * a->count);
 }

@@ -242,7 +242,7 @@ PEAL_TEST(members_that_write_to_one_place_are_refused)
 
 PEAL_TEST(groups_that_cannot_be_are_refused)
 {
-	static const int devices[] = { 0, 1, 2, 3, 4, 5, 6, 7, 8,
+	static const int devices[] = { 0, 1,  2,  3,  4,  5,  6,  7, 8,
 				       9, 10, 11, 12, 13, 14, 15, 16 };
 	static const int twice[] = { 0, 1, 0 }, none[] = { 0, 7 };
 	struct peal_group_options o = { .size = sizeof(o) };
