@@ -5,7 +5,7 @@ int peali_frame_run(const struct peali_frame *frame, int json)
 {
 	int status = PEALI_EXIT_OK;
 
-	if (peali_stand_open(frame->stand, 2))
+	if (peali_stand_open(frame->stand, frame->devices ? frame->devices : 2))
 		return PEALI_EXIT_FAILED;
 	peali_report_init(frame->report, frame->benchmark,
 			  frame->stand->emulated);

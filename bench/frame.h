@@ -2,7 +2,7 @@
 #ifndef PEAL_BENCH_FRAME_H
 #define PEAL_BENCH_FRAME_H
 
-/* What stands around the rows of a benchmark that needs two devices. */
+/* What stands around the rows of a benchmark. */
 
 #include "bench/options.h"
 #include "bench/report.h"
@@ -13,6 +13,7 @@ struct peali_frame {
 	const char *benchmark;
 	const char *title;
 	const struct peali_column *columns;
+	uint32_t devices; /* of the stand; 0: two */
 	struct peali_stand *stand; /* opened and closed here */
 	struct peali_report *report; /* filled by the rows */
 	int (*rows)(void *context); /* negative: a row failed */

@@ -21,9 +21,9 @@ LIMIT_S = 480  # for everything
 HERE = os.path.dirname(os.path.abspath(__file__))
 RESULTS = os.path.join(HERE, "results")
 # Benchmarks, and their shares of the seconds.
-SHARES = {"latency": 0.25, "throughput": 0.25, "stream": 0.15, "echo": 0.1,
+SHARES = {"latency": 0.22, "throughput": 0.25, "stream": 0.15, "echo": 0.1,
           "request": 0.05, "actors": 0.03, "tells": 0.02, "moves": 0.01,
-          "barrier": 0.1,
+          "barrier": 0.1, "collectives": 0.03,
           "idle": 0.05}
 VERSUS = ("versus", "ratio", "ratio_min", "ratio_max")
 TABLES = {
@@ -49,6 +49,9 @@ TABLES = {
               "move_ns_p99", "move_ns_max", "n_samples", "versus_ns_p50"),
     "barrier": ("device_link", "devices", "participants", "phase_ns_p50",
                 "phase_ns_max", "versus_ns_p50"),
+    "collectives": ("subject", "device_link", "devices", "lanes", "bytes",
+                    "collective_ns_p50", "collective_ns_max", "n_samples",
+                    "versus_ns_p50"),
     "idle": ("subject", "devices", "workers", "cpu_percent_of_one_core",
              "gigabytes_per_s", "versus_gigabytes_per_s"),
 }

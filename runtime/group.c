@@ -9,6 +9,7 @@
 
 #define CALL "peal_group_create"
 #define CHANNELS_MAX 64
+#define SLICE_BYTES (256u << 10)
 #define SLICE_BYTES_MAX (16u << 20)
 #define RING_SLOTS 16 /* as ringkernels/programs/collective.c says why */
 #define STOP_NS 2000000000LL
@@ -398,7 +399,7 @@ int peal_group_create(struct peal_runtime *rt, const int *devices, uint32_t n,
 	g->n = n;
 	g->channels = o.channels ? o.channels : 1;
 	g->lanes = o.lanes;
-	g->slice_bytes = o.slice_bytes ? o.slice_bytes : 65536;
+	g->slice_bytes = o.slice_bytes ? o.slice_bytes : SLICE_BYTES;
 	result = lay_ring(g, devices);
 	if (!result && n > 1)
 		result = start_members(g);

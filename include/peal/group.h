@@ -45,7 +45,7 @@ struct peal_group_options {
 			    * up to 64; 1 */
 	uint32_t lanes; /* of each worker; 1 on emulated devices, on others 256
 			 * or as many as they have */
-	uint32_t slice_bytes; /* of the ring, a multiple of 8 up to 16 MiB; 64
+	uint32_t slice_bytes; /* of the ring, a multiple of 8 up to 16 MiB; 256
 			       * KiB. Each link of the ring has memory for 17
 			       * of them */
 };

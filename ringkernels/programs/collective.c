@@ -649,8 +649,13 @@ static PEAL_DEV PEAL_NOINLINE int exchange(struct peal_worker *w)
 /* A handler has as many ports as it declares: one for each number of members. */
 #define EACH_NUMBER(F, X)                                                      \
 	F(X, 2)                                                                \
-	F(X, 3) F(X, 4) F(X, 5) F(X, 6) F(X, 7) F(X, 8) F(X, 9) F(X, 10)       \
-		F(X, 11) F(X, 12) F(X, 13) F(X, 14) F(X, 15) F(X, 16)
+	F(X, 3)                                                                \
+	F(X, 4)                                                                \
+	F(X, 5)                                                                \
+	F(X, 6)                                                                \
+	F(X, 7)                                                                \
+	F(X, 8)                                                                \
+	F(X, 9) F(X, 10) F(X, 11) F(X, 12) F(X, 13) F(X, 14) F(X, 15) F(X, 16)
 
 #define EXCHANGE(X, n)                                                         \
 	static PEAL_DEV int exchange_##n(struct peal_worker *w)                \

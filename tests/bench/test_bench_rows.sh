@@ -37,6 +37,8 @@ OWN = {
               "core_distance", "timed_by"],
     "moves": ["state_bytes", "waiting", "move_ns_p50", "move_ns_max",
               "versus_ns_p50", "core_distance", "timed_by"],
+    "collectives": ["devices", "bytes", "collective_ns_p50",
+                    "collective_ns_max", "versus_ns_p50", "timed_by"],
     "idle": ["devices", "cpu_percent_of_one_core", "limit_percent"],
     "setup": ["devices", "links", "setup_ms", "bytes_per_link"],
     "faults": ["message_bytes", "workers", "faults", "alone_ns_p50",
@@ -44,7 +46,7 @@ OWN = {
                "beside_ns_max", "core_distance", "timed_by"],
 }
 LEAST = {"latency": 20, "throughput": 24, "stream": 19, "barrier": 8,
-         "echo": 8, "request": 6, "actors": 6, "tells": 9, "moves": 4,
+         "echo": 8, "request": 6, "actors": 6, "tells": 9, "moves": 4, "collectives": 4,
          "idle": 12, "setup": 3, "faults": 3}
 KEYS = {"latency": ["subject", "route", "message_bytes", "versus"],
         "throughput": ["subject", "route", "message_bytes", "batch",
@@ -55,7 +57,7 @@ KEYS = {"latency": ["subject", "route", "message_bytes", "versus"],
         "request": ["message_bytes", "batch", "versus"],
         "actors": ["subject", "actors"],
         "tells": ["subject", "workers", "versus"],
-        "moves": ["subject", "waiting"],
+        "moves": ["subject", "waiting"], "collectives": ["devices", "bytes"],
         "setup": ["devices"], "faults": ["subject"], "idle": ["subject", "gap_ns", "versus"]}
 WAKE = ["what", "core_distance", "timed_by", "wake_ns_p50", "wake_ns_max",
         "versus_ns_p50", "n_rounds", "n_rounds_dropped"]
@@ -128,7 +130,7 @@ sys.exit(1 if failed else 0)
 END
 
 "$PEAL" info --json >info
-for name in latency throughput stream barrier echo request actors tells moves faults; do
+for name in latency throughput stream barrier echo request actors tells moves collectives faults; do
     step "$name"
     "$PEAL" bench "$name" --seconds 0.1 --json >"$name.json"
     python3 check.py "$name.json" "$name"

@@ -21,26 +21,26 @@ static void vary(struct act *a, const struct scene *s, uint64_t turn)
 		a->root = (uint32_t)(turn / 2 % s->n);
 }
 
-static void each_element(struct scene *s, struct act a, uint64_t *turn)
+/* All elements and reductions; or only one, which is another one each time. */
+static void each_element(struct scene *s, struct act a, int all, uint64_t *turn)
 {
-	uint32_t most = act_reduces(&a) ? PEAL_MAX : PEAL_SUM;
+	uint32_t reductions = act_reduces(&a) ? PEAL_REDUCTIONS - 1 : 1;
+	uint64_t i, n = (PEAL_ELEMENTS - 1) * reductions;
 
-	for (a.element = PEAL_I32; a.element <= PEAL_F64; a.element++)
-		for (a.reduction = PEAL_SUM; a.reduction <= most;
-		     a.reduction++) {
-			struct act b = a;
-
-			if (!act_reduces(&a))
-				b.reduction = 0;
-			vary(&b, s, (*turn)++);
-			scene_check(s, b);
-		}
+	for (i = all ? 0 : *turn % n; i < n; i = all ? i + 1 : n) {
+		a.element = PEAL_I32 + (uint32_t)(i / reductions);
+		a.reduction = act_reduces(&a) ?
+				      PEAL_SUM + (uint32_t)(i % reductions) :
+				      0;
+		vary(&a, s, (*turn)++);
+		scene_check(s, a);
+	}
 }
 
 static void each_kind(uint32_t n, const char *links,
 		      struct peal_group_options o)
 {
-	uint64_t lengths[] = { 0, 1, n - 1, n, n + 1, 211 }, turn = 0;
+	uint64_t lengths[] = { 211, 0, 1, n - 1, n, n + 1 }, turn = 0;
 	struct act a = { 0 };
 	struct scene s;
 	size_t i;
@@ -50,9 +50,9 @@ static void each_kind(uint32_t n, const char *links,
 		for (i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
 			a.count = lengths[i];
 			a.algorithm = PEAL_ALGORITHM_RING;
-			each_element(&s, a, &turn);
+			each_element(&s, a, !i, &turn);
 			a.algorithm = PEAL_ALGORITHM_EXCHANGE;
-			each_element(&s, a, &turn);
+			each_element(&s, a, !i, &turn);
 		}
 	scene_close(&s);
 }

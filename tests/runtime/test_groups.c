@@ -46,8 +46,8 @@ PEAL_TEST(a_ring_goes_by_peers)
 	CHECK_EQ(s.info.done, 1);
 	CHECK_EQ(s.info.lanes, lanes);
 	CHECK_EQ(s.info.channels, 1);
-	CHECK_EQ(s.info.slice_bytes, 65536);
-	CHECK(s.info.memory_bytes > 5 * 17 * 65536);
+	CHECK_EQ(s.info.slice_bytes, 262144);
+	CHECK(s.info.memory_bytes > 5 * 17 * 262144);
 	scene_close(&s);
 }
 
