@@ -454,7 +454,7 @@ static PEAL_DEV int ring_data(struct peal_worker *w, struct member *m,
 {
 	const struct peal_member_head *head =
 		(const struct peal_member_head *)peal_data(w);
-	int result, is_back;
+	int result, is_back, is_awaited;
 
 	if (peal_length(w) < sizeof(*head) || head->sequence != p->sequence ||
 	    head->owner >= p->members)
@@ -462,15 +462,15 @@ static PEAL_DEV int ring_data(struct peal_worker *w, struct member *m,
 	if (m->sequence != p->sequence)
 		enter_ring(w, m, p);
 	is_back = head->hop == p->members;
+	is_awaited = is_back || is_written(p, head->owner, head->hop);
 	result = pass_on(w, m, p, head);
+	/* Of what this member does not wait for all can be over by now, and the
+	 * plan the next one. */
 	if (!result && is_back)
 		result = begin_slice(w, m, p);
 	if (result < 0)
 		return result;
-	if (is_back || is_written(p, head->owner, head->hop))
-		if (count(w, m, 1, 0))
-			return say_done(w, m, 1, 0);
-	return 0;
+	return is_awaited && count(w, m, 1, 0) ? say_done(w, m, 1, 0) : 0;
 }
 
 static PEAL_DEV int ring(struct peal_worker *w)
