@@ -243,9 +243,9 @@ static int await_taken(struct peal_kernel *k)
 				return peali_fail(
 					PEAL_EBUSY, "peal_kernel_destroy",
 					"%llu messages of kernel '%s' for "
-					"actors that have moved to kernel '%s' "
-					"wait there: destroy it when they are "
-					"taken, or that one has ended",
+					"actors of kernel '%s' wait there: "
+					"destroy it when they are taken, or "
+					"that one has ended",
 					(unsigned long long)info.queued,
 					k->name, link->to.kernel->name);
 			peali_poll_pause(&turns);

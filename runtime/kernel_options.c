@@ -98,22 +98,34 @@ static int check_cluster(struct peal_kernel_options *o)
 	return 0;
 }
 
-/* Mailboxes of high priority are as large as the others, and beside them. */
-static int check_high(const struct peal_kernel_options *o)
+/* What belongs to mailboxes needs some. */
+static int check_mailboxes(const struct peal_kernel_options *o)
 {
-	if (!o->high_mailboxes || o->mailbox_slots)
+	const char *name = o->high_mailboxes ? "high_mailboxes" :
+					       "passage_slots";
+	uint32_t value = o->high_mailboxes ? o->high_mailboxes :
+					     o->passage_slots;
+
+	if (!value || o->mailbox_slots)
 		return 0;
 	return peali_fail(PEAL_EINVAL, CALL,
-			  "option high_mailboxes is 1 and mailbox_slots is 0: "
-			  "say how many slots mailboxes have");
+			  "option %s is %u and mailbox_slots is 0: say how "
+			  "many slots mailboxes have",
+			  name, value);
 }
 
-/* As many as mailbox_slots, where a mailbox may have both. */
+/* As many as mailbox_slots, as far as a mailbox has slots for both and for asks. */
 static void complete_passages(struct peal_kernel_options *o)
 {
-	if (!o->passage_slots &&
-	    o->mailbox_slots <= PEALI_MAILBOX_SLOTS_MAX / 2)
-		o->passage_slots = o->mailbox_slots;
+	uint64_t used =
+		(uint64_t)o->mailbox_slots + (o->asks ? o->asks + 1ULL : 0);
+	uint64_t left = used < PEALI_MAILBOX_SLOTS_MAX ?
+				PEALI_MAILBOX_SLOTS_MAX - used :
+				0;
+
+	if (!o->passage_slots)
+		o->passage_slots = o->mailbox_slots < left ? o->mailbox_slots :
+							     (uint32_t)left;
 }
 
 int peali_kernel_options_complete(struct peal_kernel_options *o,
@@ -135,7 +147,7 @@ int peali_kernel_options_complete(struct peal_kernel_options *o,
 	if (!result)
 		result = peali_spawned_check(o, program);
 	if (!result)
-		result = check_high(o);
+		result = check_mailboxes(o);
 	complete_passages(o);
 	return result ? result : check_cluster(o);
 }

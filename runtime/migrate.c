@@ -574,13 +574,16 @@ static int check_other(const struct move *m)
 /* The kernel where the actor of *address lives, which says so then; NULL. */
 static struct peal_kernel *home_of(struct peal_runtime *rt, uint64_t *address)
 {
+	uint64_t given = *address;
 	struct peal_kernel *k;
 
-	*address = peali_address_lives(rt, *address);
+	*address = peali_address_lives(rt, given);
 	k = peali_kernel_of(rt, *address);
 	if (!k) /* never was, or a handler has just ended it */
-		peali_fail(PEAL_ENOENT, CALL, "no actor with the address %#llx",
-			   (unsigned long long)*address);
+		peali_fail(PEAL_ENOENT, CALL,
+			   "no actor with the address %#llx%s",
+			   (unsigned long long)given,
+			   given == *address ? "" : ", nor where it leads");
 	return k;
 }
 

@@ -100,17 +100,20 @@ static int make(struct peal_kernel *k, struct peal_link *passage,
 	return result;
 }
 
-static int create(struct peal_kernel *k, uint64_t address, uint32_t worker,
+static int create(struct peal_kernel *k, uint64_t given, uint32_t worker,
 		  uint64_t *address_out)
 {
+	uint64_t address = peali_address_lives(k->rt, given);
 	struct peal_kernel *to = home_of(k->rt, address);
 	struct peal_link *passage;
 	int result;
 
 	if (!to)
-		return peali_fail(PEAL_ENOENT, CREATE,
-				  "no actor or pool has the address %#llx",
-				  (unsigned long long)address);
+		return peali_fail(
+			PEAL_ENOENT, CREATE,
+			"no actor or pool has the address %#llx%s",
+			(unsigned long long)given,
+			given == address ? "" : ", nor has where it leads");
 	if (to == k)
 		return peali_fail(PEAL_EINVAL, CREATE,
 				  "%#llx is in kernel '%s' itself, whose "
@@ -143,8 +146,7 @@ int peal_proxy_create(struct peal_kernel *k, uint64_t address,
 	if (result)
 		return result;
 	pthread_mutex_lock(&k->rt->lock);
-	result = create(k, peali_address_lives(k->rt, address), o.worker,
-			address_out);
+	result = create(k, address, o.worker, address_out);
 	pthread_mutex_unlock(&k->rt->lock);
 	return result;
 }

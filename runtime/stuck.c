@@ -444,7 +444,7 @@ static struct cause *cycle(struct search *s, const struct worker_look *in)
 {
 	const struct worker_look *w = in, *least = in;
 	struct cause *c = NULL, *none = NULL;
-	uint32_t n = 0;
+	uint32_t n = 0, crosses = 0;
 
 	do {
 		if (w < least)
@@ -460,10 +460,14 @@ static struct cause *cycle(struct search *s, const struct worker_look *in)
 	w = least;
 	n = 0;
 	do {
-		say(c, "%s worker %u of '%s'", n ? " for" : "", w->worker,
-		    w->kernel->name);
+		say(c, "%s worker %u of '%s' (device %d)", n ? " for" : "",
+		    w->worker, w->kernel->name, w->kernel->device);
 		w = step(s, w, &none);
+		crosses |= w && w->kernel != least->kernel;
 	} while (w && w != least && ++n < s->now.n_workers);
+	if (crosses && least->kernel->passage_slots)
+		say(c, "; where passages lead from kernel to kernel more "
+		       "passage_slots let them go on");
 	return c;
 }
 

@@ -104,10 +104,11 @@ struct peal_kernel_options {
 	/*
 	 * Of each mailbox, beside mailbox_slots: for messages that come from
 	 * other kernels by passages (peal/migrate.h, peal/proxy.h) while all
-	 * slots are used. At least what a handler tells. Of K kernels that are
-	 * full of messages for each other none waits for ever for another one
-	 * if each has more than half of the mailbox_slots of K - 2 of them.
-	 * mailbox_slots, which is enough for three.
+	 * slots are used. At least what a handler tells, and with mailbox_slots
+	 * and asks at most 2^20. Of K kernels that are full of messages for each
+	 * other none waits for ever for another one if each has more than half
+	 * of the mailbox_slots of K - 2 of them: of two with any number. Default:
+	 * mailbox_slots, or what is left of 2^20; enough for three.
 	 */
 	uint32_t passage_slots;
 };
@@ -302,7 +303,8 @@ int peal_kernel_wait(struct peal_kernel *kernel, int64_t timeout_ns);
 
 /**
  * Frees a kernel that has ended and has no links left. What it has passed on to
- * actors that have moved to other kernels is to be taken there before.
+ * other kernels, for actors that have moved or by proxies, is to be taken there
+ * before.
  *
  * @param kernel a kernel; NULL does nothing.
  * @return 0; PEAL_EBUSY it runs, links or barriers name it, or what it has passed on

@@ -146,8 +146,8 @@ int peal_link_list(struct peal_runtime *runtime, struct peal_link **links_out,
  *
  * @param link a link; NULL does nothing.
  * @return 0; PEAL_EHUNG a worker did not answer, the link stays; PEAL_EBUSY it is
- *         what follows actors to another kernel (peal/migrate.h). No other call
- *         on this link may run at the same time, nor may an endpoint of it.
+ *         a passage, by which messages go on to another kernel (peal/migrate.h).
+ *         No other call on this link may run at the same time, nor may an endpoint of it.
  */
 int peal_link_destroy(struct peal_link *link);
 

@@ -61,8 +61,8 @@ struct peal_migrate_options {
  *
  * To another kernel (`kernel`) its state is copied, and the former worker passes
  * messages on by a passage: a link to the other kernel, which takes a port of that
- * worker, an input there and as many slots as there are mailbox_slots here, and is
- * in peal_link_list with addresses that end in PEAL_PASSAGE_ACTOR. It is made with
+ * worker, an input there and slots for as many messages as there are mailbox_slots
+ * and passage_slots here, and is in peal_link_list with addresses that end in PEAL_PASSAGE_ACTOR. It is made with
  * the first actor that moves from the one to the other, or that has a proxy
  * (peal/proxy.h), and goes with the first of the two kernels that is destroyed. High
  * priority ends there. Actors may move back, and there are passages both ways then.

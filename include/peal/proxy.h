@@ -68,9 +68,10 @@ struct peal_proxy_options {
  * @param address     of an actor, any that it has or had, or of a pool.
  * @param options     NULL for all defaults.
  * @param address_out the proxy's address.
- * @return 0; PEAL_EINVAL an argument is NULL, the actor lives in `kernel` itself,
- *         whose handlers tell it by its own address, or in another runtime;
- *         PEAL_ENOENT no such actor, pool or worker; PEAL_ENOSPC max_actors or
+ * @return 0; PEAL_EINVAL an argument is NULL, or the actor lives in `kernel`
+ *         itself, whose handlers tell it by its own address; PEAL_ENOENT no such
+ *         actor, pool or worker in the kernel's runtime (another one's addresses
+ *         mean something else here); PEAL_ENOSPC max_actors or
  *         max_ports are used up (the text says which); PEAL_ENOTSUP one of the
  *         kernels has no mailboxes, or the other too few passage_slots for its
  *         handlers; PEAL_ESTOPPED one of them has ended, or is about to;

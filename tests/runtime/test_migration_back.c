@@ -527,6 +527,16 @@ PEAL_TEST(a_kernel_without_places_takes_nobody_in)
 	CHECK_CONTAINS(peal_last_error()->text, "has passage_slots 1, too few");
 	CHECK_OK(peal_kernel_stop(small, PATIENCE));
 	play(&c, 1, 0);
+	o.passage_slots = 1 << 20;
+	CHECK_EQ(peal_kernel_launch(c.rt, 1, &peal_program_court, &o, &small),
+		 PEAL_EINVAL);
+	CHECK_CONTAINS(peal_last_error()->text, "passage_slots 1048576 and");
+	o.passage_slots = 1;
+	o.mailbox_slots = 0;
+	CHECK_EQ(peal_kernel_launch(c.rt, 1, &peal_program_court, &o, &small),
+		 PEAL_EINVAL);
+	CHECK_CONTAINS(peal_last_error()->text,
+		       "option passage_slots is 1 and mailbox_slots is 0");
 	close_court(&c);
 }
 
