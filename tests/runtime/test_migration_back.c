@@ -438,8 +438,8 @@ PEAL_TEST(what_a_kernel_has_passed_on_is_taken_before_it_goes)
 	CHECK_OK(peal_kernel_drain(c.k[1], PATIENCE));
 	CHECK_EQ(peal_kernel_destroy(c.k[1]), PEAL_EBUSY);
 	CHECK_CONTAINS(peal_last_error()->text,
-		       "3 messages of kernel 'court' for actors that have "
-		       "moved to kernel 'court' wait there");
+		       "3 messages of kernel 'court' for actors of kernel "
+		       "'court' wait there");
 	CHECK_OK(peal_kernel_resume(c.k[0]));
 	CHECK_OK(peal_kernel_destroy(c.k[1]));
 	c.k[1] = c.k[0];
