@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * An all-reduce of a group of devices, from the host's call to its return, which is
+ * when all members have all of it; versus a barrier of the same group, or for more
+ * than goes by an exchange the same sums and copies in one plain loop per core.
+ */
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/bench.h"
+#include "bench/frame.h"
+#include "bench/options.h"
+#include "bench/report.h"
+#include "bench/samples.h"
+#include "bench/stand.h"
+
+#define SECONDS 6
+#define DEVICES 4
+#define CORES_MOST 16
+#define BATCH 16 /* small ones in a round */
+
+static const uint64_t rows[] = { 4, PEAL_EXCHANGE_BYTES, 1 << 20, 64 << 20 };
+#define ROWS (int)(sizeof(rows) / sizeof(rows[0]))
+
+struct collectives {
+	struct peali_bench_options options;
+	struct peali_report report;
+	struct peali_stand stand;
+	uint64_t row_ns;
+	int n_rows;
+	uint64_t bytes; /* of the row in hand */
+	uint32_t n; /* members */
+	struct peal_group *group;
+	uint64_t in[DEVICES], out[DEVICES]; /* of the members */
+	uint32_t *from[DEVICES], *to[DEVICES]; /* the peer's */
+	uint32_t round;
+};
+
+static int is_small(const struct collectives *c)
+{
+	return c->bytes <= PEAL_EXCHANGE_BYTES;
+}
+
+/* ---- the peer --------------------------------------------------------------- */
+
+struct share {
+	const struct collectives *c;
+	uint64_t first, end; /* elements */
+	pthread_t thread;
+};
+
+/* A piece at a time, so that what was added up is copied from the cache. */
+static void *sum_share(void *argument)
+{
+	const struct share *s = argument;
+	const struct collectives *c = s->c;
+	uint64_t at, n, i;
+
+	for (at = s->first; at < s->end; at += n) {
+		uint32_t *to = c->to[0] + at;
+
+		n = s->end - at < 4096 ? s->end - at : 4096;
+		memcpy(to, c->from[0] + at, 4 * n);
+		for (uint32_t d = 1; d < c->n; d++) {
+			const uint32_t *from = c->from[d] + at;
+
+			for (i = 0; i < n; i++)
+				to[i] += from[i];
+		}
+		for (uint32_t d = 1; d < c->n; d++)
+			memcpy(c->to[d] + at, to, 4 * n);
+	}
+	return NULL;
+}
+
+/* ns of the same sums and copies; negative: it failed. */
+static double run_plain(struct collectives *c)
+{
+	struct share shares[CORES_MOST];
+	uint64_t count = c->bytes / 4, began = peali_bench_now_ns();
+	int cores = peali_report_cores(), i, n = 0;
+
+	if (cores > CORES_MOST)
+		cores = CORES_MOST;
+	for (i = 0; i < cores; i++) {
+		struct share *s = &shares[i];
+
+		s->c = c;
+		s->first = count * (uint64_t)i / (uint64_t)cores;
+		s->end = count * (uint64_t)(i + 1) / (uint64_t)cores;
+		if (i + 1 == cores)
+			sum_share(s);
+		else if (pthread_create(&s->thread, NULL, sum_share, s))
+			break;
+		else
+			n++;
+	}
+	while (n-- > 0)
+		pthread_join(shares[n].thread, NULL);
+	return i < cores ? -1 : (double)(peali_bench_now_ns() - began);
+}
+
+/* ---- ours -------------------------------------------------------------------- */
+
+/* ns of one; negative: it failed. */
+static double run_one(struct collectives *c, uint32_t kind)
+{
+	const struct peal_collective one = {
+		.size = sizeof(one),
+		.kind = kind,
+		.element = PEAL_I32,
+		.reduction = kind == PEAL_ALL_REDUCE ? PEAL_SUM : 0,
+		.count = c->bytes / 4,
+		.in = c->in,
+		.out = c->out,
+	};
+	uint64_t began = peali_bench_now_ns();
+
+	if (peal_collective_run(c->group, &one, PEALI_STAND_WAIT_NS) < 0)
+		return -peali_say_error("run a collective");
+	return (double)(peali_bench_now_ns() - began);
+}
+
+/* The word of a member's element in this round. */
+static uint32_t word(const struct collectives *c, uint32_t rank, uint64_t i)
+{
+	return (uint32_t)(i * 2654435761u) + c->round * 97 + rank * 1299709;
+}
+
+static int copy(struct collectives *c, uint32_t rank, int out, uint32_t *host)
+{
+	uint64_t there = out ? c->out[rank] : c->in[rank];
+	uint64_t here = (uint64_t)(uintptr_t)host;
+	int device = (int)rank,
+	    result = out ? peal_peer_copy(c->stand.runtime, PEAL_HOST_MEMORY,
+					  here, device, there, c->bytes) :
+			   peal_peer_copy(c->stand.runtime, device, there,
+					  PEAL_HOST_MEMORY, here, c->bytes);
+
+	return result < 0 ? -peali_say_error("copy elements") : 0;
+}
+
+/* New elements for all members, and for the peer. */
+static int fill_in(struct collectives *c)
+{
+	uint64_t count = c->bytes / 4, i;
+
+	c->round++;
+	for (uint32_t d = 0; d < c->n; d++) {
+		for (i = 0; i < count; i++)
+			c->from[d][i] = word(c, d, i);
+		if (copy(c, d, 0, c->from[d]))
+			return -1;
+	}
+	return 0;
+}
+
+/* Every element that every member has, and the peer's. */
+static int check(struct collectives *c)
+{
+	uint64_t count = c->bytes / 4, i;
+	uint32_t d, m;
+
+	for (m = 0; m < 2 * c->n; m++) {
+		if (m < c->n && (is_small(c) || !c->stand.on_host))
+			continue; /* there is no such peer */
+		if (m >= c->n && copy(c, m - c->n, 1, c->to[0]))
+			return -1;
+		for (i = 0; i < count; i++) {
+			uint32_t sum = 0;
+
+			for (d = 0; d < c->n; d++)
+				sum += word(c, d, i);
+			if (c->to[m < c->n ? m : 0][i] == sum)
+				continue;
+			peali_say("element %llu of member %u is wrong",
+				  (unsigned long long)i, m % c->n);
+			return -1;
+		}
+	}
+	return 0;
+}
+
+static int run_round(void *context, struct peali_samples *ours,
+		     struct peali_samples *peer)
+{
+	struct collectives *c = context;
+	int has_peer = is_small(c) || c->stand.on_host;
+	double ns, other;
+
+	if (fill_in(c))
+		return -1;
+	for (int i = 0; i < (is_small(c) ? BATCH : 1); i++) {
+		other = is_small(c) ? run_one(c, PEAL_GROUP_BARRIER) :
+			has_peer    ? run_plain(c) :
+				      NAN;
+		ns = run_one(c, PEAL_ALL_REDUCE);
+		if (ns < 0 || other < 0)
+			return -1;
+		peali_samples_add(ours, ns);
+		if (has_peer)
+			peali_samples_add(peer, other);
+	}
+	ns = peali_samples_open_median(ours);
+	other = has_peer ? peali_samples_open_median(peer) : NAN;
+	peali_samples_close(peer, 0, other / ns);
+	peali_samples_close(ours, 0, NAN);
+	return check(c);
+}
+
+/* ---- rows -------------------------------------------------------------------- */
+
+static int build(void *context)
+{
+	struct collectives *c = context;
+	const struct peal_group_options options = {
+		.size = sizeof(options),
+		.lanes = c->stand.lanes,
+	};
+	int devices[DEVICES];
+
+	c->n = (uint32_t)c->stand.n_devices < DEVICES ?
+		       (uint32_t)c->stand.n_devices :
+		       DEVICES;
+	for (uint32_t i = 0; i < c->n; i++) {
+		devices[i] = (int)i;
+		c->from[i] = malloc(c->bytes);
+		c->to[i] = malloc(c->bytes);
+		if (!c->from[i] || !c->to[i]) {
+			peali_say("no memory for %llu bytes",
+				  (unsigned long long)c->bytes);
+			return -1;
+		}
+		memset(c->to[i], 0, c->bytes);
+		if (peal_memory_alloc(c->stand.runtime, (int)i, c->bytes,
+				      &c->in[i]) < 0 ||
+		    peal_memory_alloc(c->stand.runtime, (int)i, c->bytes,
+				      &c->out[i]) < 0)
+			return -peali_say_error("take memory of a device");
+	}
+	if (peal_group_create(c->stand.runtime, devices, c->n, &options,
+			      &c->group) < 0)
+		return -peali_say_error("make a group");
+	/* what is touched first is slower */
+	return fill_in(c) || run_one(c, PEAL_ALL_REDUCE) < 0 ? -1 : 0;
+}
+
+static int take_down(void *context)
+{
+	struct collectives *c = context;
+	int failed = 0;
+
+	if (peal_group_destroy(c->group) < 0)
+		failed = peali_say_error("end a group");
+	c->group = NULL;
+	for (uint32_t i = 0; i < c->n; i++) {
+		if (c->in[i] &&
+		    peal_memory_free(c->stand.runtime, (int)i, c->in[i]) < 0)
+			failed = peali_say_error("give memory back");
+		if (c->out[i] &&
+		    peal_memory_free(c->stand.runtime, (int)i, c->out[i]) < 0)
+			failed = peali_say_error("give memory back");
+		free(c->from[i]);
+		free(c->to[i]);
+		c->from[i] = c->to[i] = NULL;
+		c->in[i] = c->out[i] = 0;
+	}
+	return failed ? -1 : 0;
+}
+
+static void fill(void *context, const struct peali_samples *ours,
+		 const struct peali_samples *peer)
+{
+	struct collectives *c = context;
+	json_t *cells = peali_report_row(&c->report, "all-reduce");
+
+	peali_row_uint(cells, "devices", c->n);
+	peali_row_uint(cells, "bytes", c->bytes);
+	peali_row_text(cells, "timed_by", "host");
+	peali_stand_cells(&c->stand, 1, cells);
+	peali_samples_row_durations(ours, cells, "collective_ns");
+	if (is_small(c) || c->stand.on_host) {
+		peali_row_real(cells, "versus_ns_p50",
+			       peali_samples_spread(peer).median);
+		peali_samples_row_versus(
+			peer, cells,
+			is_small(c) ? "a barrier of the group" :
+				      "the sums and copies, a loop per core",
+			NULL);
+	} else {
+		peali_row_null(cells, "versus_ns_p50", "nothing yet");
+		peali_samples_row_versus(peer, cells, NULL, "nothing yet");
+	}
+}
+
+static int run_row(struct collectives *c, uint64_t bytes)
+{
+	char label[64];
+	const struct peali_frame_row frame = {
+		.benchmark = "collectives",
+		.label = label,
+		.options = &c->options,
+		.stand = &c->stand,
+		.for_ns = c->row_ns,
+		.bytes = (uint32_t)bytes,
+		.alone = c->n_rows == 1,
+		.build = build,
+		.round = run_round,
+		.fill = fill,
+		.close = take_down,
+		.context = c,
+	};
+
+	c->bytes = bytes;
+	snprintf(label, sizeof(label), "all-reduce-%llu",
+		 (unsigned long long)bytes);
+	return peali_frame_row(&frame);
+}
+
+/* Runs, or only counts, the rows that were asked for; their number or -1. */
+static int each_row(struct collectives *c, int count_only)
+{
+	int n = 0;
+
+	for (int i = 0; i < ROWS; i++) {
+		if (!peali_bench_wanted(&c->options, PEAL_ROUTE_NONE, rows[i]))
+			continue;
+		if (!count_only && run_row(c, rows[i]))
+			return -1;
+		n++;
+	}
+	return n;
+}
+
+static const struct peali_column columns[] = {
+	{ "subject", "subject", 0 },
+	{ "devices", "devices", 0 },
+	{ "bytes", "bytes", 0 },
+	{ "collective_ns_p50", "p50 [ns]", 0 },
+	{ "collective_ns_p90", "p90", 0 },
+	{ "collective_ns_max", "max", 0 },
+	{ "n_samples", "samples", 0 },
+	{ "versus", "versus", 0 },
+	{ "versus_ns_p50", "its p50", 0 },
+	{ "ratio", "ratio", 2 },
+	{ "ratio_min", "min", 2 },
+	{ "ratio_max", "max", 2 },
+	{ NULL, NULL, 0 },
+};
+
+static int measure_rows(void *context)
+{
+	return each_row(context, 0);
+}
+
+static int run(int argc, char **argv, int json)
+{
+	struct collectives c = { 0 };
+	const struct peali_frame frame = {
+		.benchmark = "collectives",
+		.title = "an all-reduce of a group, by the host's clock; ratio "
+			 "above 1: faster than what it is compared with",
+		.columns = columns,
+		.devices = DEVICES,
+		.stand = &c.stand,
+		.report = &c.report,
+		.rows = measure_rows,
+		.context = &c,
+	};
+
+	peali_bench_parse(argc, argv,
+			  "All-reduces of a group of devices, small and large.",
+			  SECONDS, &c.options);
+	c.n_rows = each_row(&c, 1);
+	if (!c.n_rows) {
+		peali_say("no row of collectives has that size");
+		return PEALI_EXIT_USAGE;
+	}
+	c.row_ns = (uint64_t)(c.options.seconds * 1e9 / c.n_rows);
+	return peali_frame_run(&frame, json);
+}
+
+const struct peali_bench peali_bench_collectives = {
+	.name = "collectives",
+	.help = "all-reduces of a group of devices",
+	.run = run,
+};
