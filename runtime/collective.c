@@ -12,12 +12,6 @@
 
 /* ---- what it is to be ----------------------------------------------------------- */
 
-static int reduces(const struct peal_collective *c)
-{
-	return c->kind == PEAL_ALL_REDUCE || c->kind == PEAL_REDUCE ||
-	       c->kind == PEAL_REDUCE_SCATTER;
-}
-
 static int has_root(const struct peal_collective *c)
 {
 	return c->kind == PEAL_REDUCE || c->kind == PEAL_BROADCAST ||
@@ -40,10 +34,12 @@ static int check(const struct peal_group *g, const struct peal_collective *c)
 		return 0;
 	if (!c->element || c->element >= PEAL_ELEMENTS)
 		return refuse("element", c->element, PEAL_ELEMENTS - 1);
-	if (reduces(c) ? !c->reduction || c->reduction >= PEAL_REDUCTIONS :
-			 c->reduction != 0)
-		return refuse("reduction", c->reduction,
-			      reduces(c) ? PEAL_REDUCTIONS - 1 : 0);
+	if (peali_kind_reduces(c->kind) ?
+		    !c->reduction || c->reduction >= PEAL_REDUCTIONS :
+		    c->reduction != 0)
+		return refuse(
+			"reduction", c->reduction,
+			peali_kind_reduces(c->kind) ? PEAL_REDUCTIONS - 1 : 0);
 	if (has_root(c) ? c->root >= g->n : c->root != 0)
 		return refuse("root", c->root, has_root(c) ? g->n - 1 : 0);
 	if (c->count > UINT64_MAX / 16)
@@ -80,7 +76,7 @@ static struct span in_of(const struct peal_group *g,
 	struct span s = { 0, c->count * peal_element_bytes(c->element) };
 	uint64_t offset;
 
-	if (c->kind == PEAL_ALL_GATHER || c->kind == PEAL_GATHER)
+	if (peali_kind_takes_parts(c->kind))
 		s.bytes = part_bytes(g, c, rank, &offset);
 	else if ((c->kind == PEAL_BROADCAST || c->kind == PEAL_SCATTER) &&
 		 rank != c->root)
@@ -96,7 +92,7 @@ static struct span out_of(const struct peal_group *g,
 	struct span s = { 0, c->count * peal_element_bytes(c->element) };
 	uint64_t offset;
 
-	if (c->kind == PEAL_REDUCE_SCATTER || c->kind == PEAL_SCATTER)
+	if (peali_kind_gives_parts(c->kind))
 		s.bytes = part_bytes(g, c, rank, &offset);
 	else if ((c->kind == PEAL_REDUCE || c->kind == PEAL_GATHER) &&
 		 rank != c->root)
@@ -135,10 +131,12 @@ static int is_in_place(const struct peal_group *g,
 {
 	uint64_t offset, in = m->in.place.address, out = m->out.place.address;
 
+	if (m->in.place.device != m->out.place.device)
+		return 0;
 	part_bytes(g, c, m->rank, &offset);
-	if (c->kind == PEAL_ALL_GATHER || c->kind == PEAL_GATHER)
+	if (peali_kind_takes_parts(c->kind))
 		return in == out + offset;
-	if (c->kind == PEAL_REDUCE_SCATTER || c->kind == PEAL_SCATTER)
+	if (peali_kind_gives_parts(c->kind))
 		return out == in + offset;
 	return in == out;
 }
@@ -198,17 +196,18 @@ static int copy_own(struct peal_group *g, const struct peal_collective *c,
 	struct peali_place from = { m->device, 0 }, to = from;
 	struct span in = in_of(g, c, m->rank), out = out_of(g, c, m->rank);
 	uint64_t offset, bytes = part_bytes(g, c, m->rank, &offset);
-	int is_part = c->kind == PEAL_ALL_GATHER || c->kind == PEAL_GATHER ||
-		      c->kind == PEAL_SCATTER;
 
 	if (!in.bytes || !out.bytes || is_in_place(g, c, m) ||
-	    (g->n > 1 && reduces(c)))
+	    (g->n > 1 && peali_kind_reduces(c->kind)))
 		return 0;
-	if (!is_part)
+	from.address = in.address;
+	to.address = out.address;
+	if (peali_kind_takes_parts(c->kind))
+		to.address += offset;
+	else if (peali_kind_gives_parts(c->kind))
+		from.address += offset;
+	else
 		bytes = out.bytes;
-	from.address = in.address + (c->kind == PEAL_SCATTER ? offset : 0);
-	to.address =
-		out.address + (is_part && c->kind != PEAL_SCATTER ? offset : 0);
 	return peali_copy_now(g->rt->peers, to, from, bytes);
 }
 
@@ -290,7 +289,8 @@ static void write_plan(struct peal_group *g, const struct peal_collective *c)
 	}
 }
 
-/* Tells the actors of all members; what cannot be told has ended. */
+/* Tells the actors of all members, which have room for that: it is one at a time.
+ * What cannot be told has ended. */
 static int tell_members(struct peal_group *g)
 {
 	uint32_t first = g->exchanges ? g->channels : 0;
@@ -301,7 +301,7 @@ static int tell_members(struct peal_group *g)
 		for (channel = first; channel < end; channel++) {
 			int result = peal_send(
 				g->host, peali_member_port(g, place, channel),
-				PEAL_MEMBER_BEGIN, NULL, 0, -1);
+				PEAL_MEMBER_BEGIN, NULL, 0, 0);
 
 			if (result)
 				return check_members(g, START) ? PEAL_EABORTED :
@@ -410,16 +410,19 @@ int peal_collective_wait(struct peal_group *g, int64_t timeout_ns)
 		return 0;
 	while (g->waits_for) {
 		result = take(g, left < 0 || left > LOOK_NS ? LOOK_NS : left);
-		if (!result)
-			continue;
-		if (result == PEAL_EAGAIN)
-			result = check_members(g, WAIT);
-		if (result)
-			return result;
+		if (result) {
+			int ended = check_members(g, WAIT);
+
+			if (ended || result != PEAL_EAGAIN)
+				return ended ? ended : result;
+		}
 		if (timeout_ns < 0)
 			continue;
 		left = timeout_ns - (int64_t)(peal_clock_ns() - began);
-		if (left <= 0)
+		if (left > 0)
+			continue;
+		left = 0;
+		if (result)
 			return say_late(g, timeout_ns);
 	}
 	peali_collective_let_go(g);

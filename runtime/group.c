@@ -11,7 +11,7 @@
 #define CHANNELS_MAX 64
 #define SLICE_BYTES (256u << 10)
 #define SLICE_BYTES_MAX (16u << 20)
-#define RING_SLOTS 16 /* as ringkernels/programs/collective.c says why */
+#define RING_SLOTS (4 * PEAL_RING_WINDOW)
 #define STOP_NS 2000000000LL
 
 extern const struct peal_program peal_program_collective;
@@ -154,13 +154,12 @@ static int connect_two(struct peal_group *g, uint64_t from, uint32_t port,
 {
 	struct peal_link_options o = { .size = sizeof(o),
 				       .capacity = capacity,
-				       .message_bytes = bytes,
-				       .slab_bytes = 0 };
+				       .message_bytes = bytes };
 	struct peal_link_info info;
 	int result;
 
-	if (bytes > 256)
-		o.slab_bytes = (capacity + 1) * ((bytes + 127) / 64 * 64);
+	/* a slab of one's own has room for all slots, however long they are */
+	o.slab_bytes = (capacity + 1) * PEAL_SLAB_ROUND(bytes);
 	result = peal_connect(g->rt, from, port, to, &o, &g->links[g->n_links]);
 	if (result)
 		return result;

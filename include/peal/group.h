@@ -20,9 +20,9 @@ struct peal_runtime;
  * is to be done goes to all of them by a message, and from there on they need the
  * host no more until it is done.
  *
- *	ring		each slice of the data goes from member to member; each
- *			link carries (N - 1) / N of the data, twice for an
- *			all-reduce, whatever N is
+ *	ring		each slice of the data goes from member to member; no
+ *			link carries more than all of the data, twice (N - 1) / N
+ *			for an all-reduce, however many members there are
  *	exchange	each member sends to each other at once what that needs, up
  *			to PEAL_EXCHANGE_BYTES: one hop
  *
@@ -110,8 +110,9 @@ int peal_group_create(struct peal_runtime *runtime, const int *devices,
  *         devices); PEAL_EFAULT a range is in no allocation that the member's
  *         device sees; PEAL_EMSGSIZE too long for the exchange that was asked
  *         for; PEAL_EBUSY the one before has not been waited for to its end;
- *         PEAL_EABORTED a member has ended (named). Then nothing has begun. One
- *         thread at a time for a group.
+ *         PEAL_EABORTED a member has ended (named). Then nothing has begun, unless
+ *         that member ended just now: then others may have written a part, and
+ *         the group can only be destroyed. One thread at a time for a group.
  */
 int peal_collective_start(struct peal_group *group,
 			  const struct peal_collective *collective);

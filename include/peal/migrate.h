@@ -62,10 +62,11 @@ struct peal_migrate_options {
  * To another kernel (`kernel`) its state is copied, and the former worker passes
  * messages on by a passage: a link to the other kernel, which takes a port of that
  * worker, an input there and slots for as many messages as there are mailbox_slots
- * and passage_slots here, and is in peal_link_list with addresses that end in PEAL_PASSAGE_ACTOR. It is made with
- * the first actor that moves from the one to the other, or that has a proxy
- * (peal/proxy.h), and goes with the first of the two kernels that is destroyed. High
- * priority ends there. Actors may move back, and there are passages both ways then.
+ * and passage_slots here, and is in peal_link_list with addresses that end in
+ * PEAL_PASSAGE_ACTOR. It is made with the first actor that moves from the one to the
+ * other, or that has a proxy (peal/proxy.h), and goes with the first of the two
+ * kernels that is destroyed. High priority ends there. Actors may move back, and
+ * there are passages both ways then.
  *
  * A message has a slot of the mailboxes that it comes from until the other kernel
  * has taken it, and has one for it: of one that takes nothing it gets no more than

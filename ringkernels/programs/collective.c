@@ -5,9 +5,9 @@
  * the last port of all leads to the host.
  *
  * By the ring every slice makes its way from the member that begins it back to that
- * one, which then sends its next one: so no more than WINDOW of a part are on their
+ * one, which then sends its next one: so no more than PEAL_RING_WINDOW of a part are on their
  * way, twice as many in an all-reduce, and no member ever waits for room that
- * waits for it (the links have room for more than three times WINDOW). With N
+ * waits for it (the links have room for more than three times PEAL_RING_WINDOW). With N
  * members, places are counted around the ring from 0:
  *
  *	reduces		begins behind the part's owner, and has been at all of them
@@ -24,8 +24,6 @@
 #include <peal/device/kernel.h>
 
 #include <peal/abi/collective.h>
-
-#define WINDOW 4 /* slices that a member begins at once */
 
 struct member {
 	struct peal_member_init init; /* by the host */
@@ -157,7 +155,7 @@ static PEAL_DEV uint64_t part(const struct peal_collective_plan *p,
 	return peal_part(p->count, p->members, p->rank[owner], length);
 }
 
-/* The same to ring: how many slices of it go by this channel. */
+/* How many slices of it go by a channel of the ring. */
 static PEAL_DEV uint64_t slices(const struct peal_collective_plan *p,
 				uint32_t owner, uint32_t channel)
 {
@@ -185,17 +183,15 @@ static PEAL_DEV const void *in_at(const struct peal_collective_plan *p,
 				  uint32_t place, uint32_t owner,
 				  uint64_t index)
 {
-	return at(p, p->in[place],
-		  p->kind != PEAL_ALL_GATHER && p->kind != PEAL_GATHER, owner,
+	return at(p, p->in[place], !peali_kind_takes_parts(p->kind), owner,
 		  index);
 }
 
 static PEAL_DEV void *out_at(const struct peal_collective_plan *p,
 			     uint32_t place, uint32_t owner, uint64_t index)
 {
-	return at(p, p->out[place],
-		  p->kind != PEAL_REDUCE_SCATTER && p->kind != PEAL_SCATTER,
-		  owner, index);
+	return at(p, p->out[place], !peali_kind_gives_parts(p->kind), owner,
+		  index);
 }
 
 /* ---- the ring: which hop does what ---------------------------------------------- */
@@ -207,19 +203,13 @@ static PEAL_DEV uint32_t way(const struct peal_collective_plan *p,
 	return to >= from ? to - from : to + p->members - from;
 }
 
-static PEAL_DEV int reduces(const struct peal_collective_plan *p)
-{
-	return p->kind <= PEAL_REDUCE_SCATTER;
-}
-
 /* Who begins the slices of a part. */
 static PEAL_DEV uint32_t beginner(const struct peal_collective_plan *p,
 				  uint32_t owner)
 {
-	if (reduces(p))
+	if (peali_kind_reduces(p->kind))
 		return owner + 1 == p->members ? 0 : owner + 1;
-	return p->kind == PEAL_ALL_GATHER || p->kind == PEAL_GATHER ? owner :
-								      p->root;
+	return peali_kind_takes_parts(p->kind) ? owner : p->root;
 }
 
 /* The hop after which nobody needs the data any more. */
@@ -242,7 +232,7 @@ static PEAL_DEV uint32_t last_data(const struct peal_collective_plan *p,
 static PEAL_DEV int is_written(const struct peal_collective_plan *p,
 			       uint32_t owner, uint32_t hop)
 {
-	if (reduces(p))
+	if (peali_kind_reduces(p->kind))
 		return hop >= p->members - 1 && hop <= last_data(p, owner);
 	return p->kind == PEAL_BROADCAST || p->kind == PEAL_ALL_GATHER ?
 		       hop < p->members :
@@ -266,14 +256,13 @@ static PEAL_DEV uint32_t comes(const struct peal_collective_plan *p,
 /* ---- both --------------------------------------------------------------------- */
 
 static PEAL_DEV int say_done(struct peal_worker *w, const struct member *m,
-			     uint32_t port, uint32_t exchange)
+			     uint32_t port)
 {
 	struct peal_member_done done;
 
 	done.sequence = m->sequence;
 	done.place = m->init.place;
 	done.channel = m->init.channel;
-	done.exchange = exchange;
 	return peal_emit(w, port, PEAL_MEMBER_DONE, &done, sizeof(done));
 }
 
@@ -413,7 +402,7 @@ static PEAL_DEV int pass_on(struct peal_worker *w, const struct member *m,
 	uint32_t hop = head->hop, owner = head->owner,
 		 most = last_data(p, owner);
 	uint32_t hops = p->kind == PEAL_ALL_REDUCE ? most : p->members;
-	int folds = reduces(p) && hop < p->members;
+	int folds = peali_kind_reduces(p->kind) && hop < p->members;
 	int written = is_written(p, owner, hop);
 	struct peal_member_head next = *head;
 	const void *data = head + 1;
@@ -470,7 +459,7 @@ static PEAL_DEV int ring_data(struct peal_worker *w, struct member *m,
 		result = begin_slice(w, m, p);
 	if (result < 0)
 		return result;
-	return is_awaited && count(w, m, 1, 0) ? say_done(w, m, 1, 0) : 0;
+	return is_awaited && count(w, m, 1, 0) ? say_done(w, m, 1) : 0;
 }
 
 static PEAL_DEV int ring(struct peal_worker *w)
@@ -483,11 +472,11 @@ static PEAL_DEV int ring(struct peal_worker *w)
 		return ring_data(w, m, p);
 	if (m->sequence != p->sequence)
 		enter_ring(w, m, p);
-	for (i = 0; i < WINDOW && result > 0; i++)
+	for (i = 0; i < PEAL_RING_WINDOW && result > 0; i++)
 		result = begin_slice(w, m, p);
 	if (result < 0)
 		return result;
-	return count(w, m, 0, 1) ? say_done(w, m, 1, 0) : 0;
+	return count(w, m, 0, 1) ? say_done(w, m, 1) : 0;
 }
 
 /* ---- the exchange ------------------------------------------------------------------ */
@@ -512,10 +501,7 @@ static PEAL_DEV int sends(const struct peal_collective_plan *p, uint32_t from,
 static PEAL_DEV const void *sent(const struct peal_collective_plan *p,
 				 uint32_t from, uint32_t to, uint64_t *n)
 {
-	uint32_t owner = p->kind == PEAL_REDUCE_SCATTER ||
-					 p->kind == PEAL_SCATTER ?
-				 to :
-				 from;
+	uint32_t owner = peali_kind_gives_parts(p->kind) ? to : from;
 
 	if (p->kind == PEAL_GROUP_BARRIER)
 		*n = 0;
@@ -559,40 +545,39 @@ static PEAL_DEV void fold_all(struct peal_worker *w, struct exchange *e,
 
 /* Collective: all is there that was to come, and the host has said so. */
 static PEAL_DEV int finish(struct peal_worker *w, struct exchange *e,
-			   const struct peal_collective_plan *p, uint32_t ports)
+			   const struct peal_collective_plan *p)
 {
-	if (reduces(p) &&
+	if (peali_kind_reduces(p->kind) &&
 	    (p->kind != PEAL_REDUCE || p->root == e->member.init.place))
 		fold_all(w, e, p);
-	return say_done(w, &e->member, ports - 1, 1);
+	return say_done(w, &e->member, p->members - 1);
 }
 
 static PEAL_DEV int exchange_data(struct peal_worker *w, struct exchange *e,
-				  const struct peal_collective_plan *p,
-				  uint32_t ports)
+				  const struct peal_collective_plan *p)
 {
 	const struct peal_member_head *head =
 		(const struct peal_member_head *)peal_data(w);
 	uint32_t place = e->member.init.place;
-	uint32_t owner = p->kind == PEAL_SCATTER ? place : 0;
 	uint64_t n;
 
 	if (peal_length(w) < sizeof(*head) || head->sequence != p->sequence ||
 	    head->owner >= p->members)
 		return PEAL_EPROTO;
-	if (p->kind != PEAL_SCATTER)
-		owner = head->owner;
 	if (e->member.sequence != p->sequence)
 		enter_exchange(w, &e->member, p);
 	sent(p, head->owner, place, &n);
 	if (peal_length(w) !=
 	    sizeof(*head) + n * peal_element_bytes(p->element))
 		return PEAL_EPROTO;
-	if (reduces(p))
+	if (peali_kind_reduces(p->kind))
 		copy(w, p, e->data[p->rank[head->owner]], head + 1, n);
 	else
-		copy(w, p, out_at(p, place, owner, 0), head + 1, n);
-	return count(w, &e->member, 1, 0) ? finish(w, e, p, ports) : 0;
+		copy(w, p,
+		     out_at(p, place,
+			    p->kind == PEAL_SCATTER ? place : head->owner, 0),
+		     head + 1, n);
+	return count(w, &e->member, 1, 0) ? finish(w, e, p) : 0;
 }
 
 /* To each of the others that it sends to, by the port of its own. */
@@ -637,13 +622,13 @@ static PEAL_DEV PEAL_NOINLINE int exchange(struct peal_worker *w)
 	int result;
 
 	if (peal_type(w) == PEAL_MEMBER_DATA)
-		return exchange_data(w, e, p, p->members);
+		return exchange_data(w, e, p);
 	if (e->member.sequence != p->sequence)
 		enter_exchange(w, &e->member, p);
 	result = exchange_begin(w, e, p);
 	if (result)
 		return result;
-	return count(w, &e->member, 0, 1) ? finish(w, e, p, p->members) : 0;
+	return count(w, &e->member, 0, 1) ? finish(w, e, p) : 0;
 }
 
 /* A handler has as many ports as it declares: one for each number of members. */
@@ -667,6 +652,6 @@ EACH_NUMBER(EXCHANGE, )
 #define EXCHANGE_OF(X, n)                                                      \
 	X(exchange_##n, sizeof(struct exchange), PEAL_EMITS(n, 1))
 #define HANDLERS(X)                                                            \
-	X(ring, sizeof(struct member), PEAL_EMITS(2, WINDOW))                  \
+	X(ring, sizeof(struct member), PEAL_EMITS(2, PEAL_RING_WINDOW))        \
 	EACH_NUMBER(EXCHANGE_OF, X)
 PEAL_PROGRAM(collective, HANDLERS);

@@ -20,6 +20,10 @@
 /** The most bytes from one member to another that can be exchanged. */
 #define PEAL_EXCHANGE_BYTES 4096
 
+/** Slices of a part that a member begins at once; a link of the ring has room for four
+ * times as many (ringkernels/programs/collective.c says why). */
+#define PEAL_RING_WINDOW 4
+
 /** What a group does together. `whole` are `count` elements; `part` those of one
  * member, as peal_part has it. */
 enum peal_collective_kind {
@@ -58,6 +62,23 @@ enum peal_algorithm {
 	PEAL_ALGORITHM_EXCHANGE = 2,
 	PEAL_ALGORITHMS = 3
 };
+
+/* Whether a kind reduces; and whether a member's `in`, or `out`, is a part. */
+static PEAL_HD PEAL_INLINE int peali_kind_reduces(uint32_t kind)
+{
+	return kind == PEAL_ALL_REDUCE || kind == PEAL_REDUCE ||
+	       kind == PEAL_REDUCE_SCATTER;
+}
+
+static PEAL_HD PEAL_INLINE int peali_kind_takes_parts(uint32_t kind)
+{
+	return kind == PEAL_ALL_GATHER || kind == PEAL_GATHER;
+}
+
+static PEAL_HD PEAL_INLINE int peali_kind_gives_parts(uint32_t kind)
+{
+	return kind == PEAL_REDUCE_SCATTER || kind == PEAL_SCATTER;
+}
 
 /** Bytes of an element. */
 static PEAL_HD PEAL_INLINE uint32_t peal_element_bytes(uint32_t element)
@@ -132,7 +153,6 @@ struct peal_member_done {
 	uint32_t sequence;
 	uint32_t place;
 	uint32_t channel;
-	uint32_t exchange; /* 1: it was one */
 };
 
 #endif

@@ -39,7 +39,7 @@ static PEAL_DEV PEAL_UNUSED inline int peali_admission_take(uint64_t *spare,
 {
 	if ((int64_t)peal_load_relaxed_dev(spare) < (int64_t)n)
 		return 0;
-	/* A18: pairs with R18 in peali_admission_put. */
+	/* A18: pairs with R18 in peali_admission_put and _vacate. */
 	if ((int64_t)peal_add_acqrel_dev(spare, 0 - n) >= (int64_t)n)
 		return 1;
 	peal_add_relaxed_dev(spare, n); /* it never was away */
