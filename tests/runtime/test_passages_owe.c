@@ -28,51 +28,74 @@ static uint64_t passed(void)
 	return sum;
 }
 
-/* The same when that has not changed for a while. */
-static uint64_t passed_at_rest(void)
+static uint64_t told(struct peal_kernel *k)
 {
-	uint64_t before, now = passed();
+	struct peal_kernel_info info;
+
+	CHECK_OK(peal_kernel_info(k, &info));
+	return info.told;
+}
+
+/* Until nothing moves any more, in either kernel. */
+static void rest(struct peal_kernel *far)
+{
+	uint64_t before, now = passed() + told(far);
 
 	do {
 		before = now;
 		identity_sleep_us(200000);
-		now = passed();
+		now = passed() + told(far);
 	} while (now != before);
-	return now;
 }
 
-/* Worker 1 of the other kernel stands at a gate; what is for it comes by a passage
- * to worker 0. */
+/* Workers 1 and 2 of the other kernel stand at gates. What a link brings for 1 takes
+ * slots; then what a passage brings for 2 has more places than slots. */
 PEAL_TEST(no_more_is_passed_on_than_there_are_slots_for)
 {
+	static struct rank_list door; /* the gate of worker 1 */
 	struct peal_kernel_options mine = { .workers = 1,
 					    .mailbox_slots = SLOTS };
 	struct peal_kernel_options o = { .size = sizeof(o),
-					 .workers = 2,
+					 .workers = 3,
 					 .lanes = lanes,
 					 .mailbox_slots = SLOTS,
 					 .passage_slots = PLACES };
-	uint64_t note, front, proxy[2], before, turn;
+	uint64_t actor[3], proxy[2], before, turn;
 	struct peal_kernel *far = NULL;
-	uint32_t gate, port;
+	uint32_t front, gate[2], port;
+	struct rank_note stop;
+	int i;
 
 	open_stand(mine, 0);
+	stop = say(NOBODY, 0);
+	stop.list = (uint64_t)(uintptr_t)&door;
 	CHECK_OK(peal_kernel_launch(s.rt, 1, &peal_program_ranks, &o, &far));
-	front = harness_spawn(far, "note", 0);
-	note = harness_spawn(far, "note", 1);
-	CHECK_OK(peal_proxy_create(s.k, front, NULL, &proxy[0]));
-	CHECK_OK(peal_proxy_create(s.k, note, NULL, &proxy[1]));
-	link_to(note, PEAL_PRIORITY_NORMAL, &gate);
+	for (i = 0; i < 3; i++)
+		actor[i] = harness_spawn(far, "note", i);
+	/* the passage leads to worker 0 */
+	CHECK_OK(peal_proxy_create(s.k, actor[0], NULL, &proxy[0]));
+	CHECK_OK(peal_proxy_create(s.k, actor[2], NULL, &proxy[1]));
+	link_to(actor[0], PEAL_PRIORITY_NORMAL, &front);
+	link_to(actor[1], PEAL_PRIORITY_NORMAL, &gate[0]);
+	link_to(actor[2], PEAL_PRIORITY_NORMAL, &gate[1]);
 	link_to(s.note, PEAL_PRIORITY_NORMAL, &port);
-	for (turn = 1; turn <= 3; turn++) {
-		before = passed();
-		close_gate(gate);
+	for (turn = 0; turn < 3; turn++) {
+		before = told(far);
+		peal_store_release_sys(&door.word, 0);
+		send_note(gate[0], RANK_GATE, stop, 1);
+		EVENTUALLY(peal_load_acquire_sys(&door.waits));
+		close_gate(gate[1]);
+		send_far(front, actor[1], say(NOBODY, 0), NOTES);
+		rest(far);
 		send_far(port, proxy[1], say(LOW, 0), NOTES);
-		EVENTUALLY(passed() - before > SLOTS); /* by places, too */
-		CHECK(passed_at_rest() - before <= 2 * SLOTS);
+		EVENTUALLY(told(far) - before > SLOTS); /* by places */
+		rest(far);
+		CHECK(passed() - turn * NOTES <= SLOTS);
+		peal_store_release_sys(&door.word, 1);
 		open_gate();
-		written(turn * NOTES);
-		CHECK_EQ(passed(), turn * NOTES);
+		written((turn + 1) * NOTES);
+		EVENTUALLY(told(far) - before == 2 * NOTES);
+		CHECK_EQ(passed(), (turn + 1) * NOTES);
 	}
 	CHECK_OK(peal_kernel_stop(far, PATIENCE));
 	close_stand();
