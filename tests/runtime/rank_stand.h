@@ -138,7 +138,8 @@ static inline struct peal_kernel_info kernel_info(void)
 }
 
 /* What a worker has counted as told or accepted lies in its queue now, which is so
- * a little later: it answers a spawn in a turn of its own. */
+ * a little later: it answers a spawn in a turn of its own. It has said, too, what it
+ * took. */
 static inline void in_queue(struct peal_kernel *k, const char *handler,
 			    int worker)
 {

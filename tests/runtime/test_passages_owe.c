@@ -36,6 +36,15 @@ static uint64_t told(struct peal_kernel *k)
 	return info.told;
 }
 
+/* All that was told is handled, and the workers have said so. */
+static int is_idle(struct peal_kernel *k)
+{
+	struct peal_kernel_info info;
+
+	CHECK_OK(peal_kernel_info(k, &info));
+	return info.mail_done == info.told;
+}
+
 /* Until nothing moves any more, in either kernel. */
 static void rest(struct peal_kernel *far)
 {
@@ -80,13 +89,16 @@ PEAL_TEST(no_more_is_passed_on_than_there_are_slots_for)
 	link_to(actor[2], PEAL_PRIORITY_NORMAL, &gate[1]);
 	link_to(s.note, PEAL_PRIORITY_NORMAL, &port);
 	for (turn = 0; turn < 3; turn++) {
+		EVENTUALLY(is_idle(far));
+		in_queue(far, "note", 1);
+		in_queue(far, "note", 2);
 		before = told(far);
 		peal_store_release_sys(&door.word, 0);
 		send_note(gate[0], RANK_GATE, stop, 1);
 		EVENTUALLY(peal_load_acquire_sys(&door.waits));
 		close_gate(gate[1]);
 		send_far(front, actor[1], say(NOBODY, 0), NOTES);
-		rest(far);
+		EVENTUALLY(told(far) - before > SLOTS / 2);
 		send_far(port, proxy[1], say(LOW, 0), NOTES);
 		EVENTUALLY(told(far) - before > SLOTS); /* by places */
 		rest(far);
