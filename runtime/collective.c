@@ -248,21 +248,31 @@ static uint64_t message_bytes(const struct peal_group *g,
 	return part_bytes(g, c, 0, &offset);
 }
 
+/* How it is done: what was asked for, if it can be. */
 static int choose(const struct peal_group *g, const struct peal_collective *c,
-		  uint32_t *exchanges_out)
+		  uint32_t *algorithm_out)
 {
 	uint64_t bytes = message_bytes(g, c);
+	uint32_t algorithm = c->algorithm;
 
-	*exchanges_out = c->algorithm == PEAL_ALGORITHM_EXCHANGE ||
-			 c->kind == PEAL_GROUP_BARRIER ||
-			 (c->algorithm == PEAL_ALGORITHM_DEFAULT &&
-			  bytes <= PEAL_EXCHANGE_BYTES);
-	if (!*exchanges_out || bytes <= PEAL_EXCHANGE_BYTES)
-		return 0;
-	return peali_fail(PEAL_EMSGSIZE, START,
-			  "an exchange of %llu bytes from member to member: at "
-			  "most %u go by one",
-			  (unsigned long long)bytes, PEAL_EXCHANGE_BYTES);
+	if (algorithm == PEAL_ALGORITHM_TREE && !peali_kind_has_tree(c->kind))
+		return peali_fail(PEAL_EINVAL, START,
+				  "a tree carries no parts of elements: say "
+				  "another algorithm, or 0");
+	if (c->kind == PEAL_GROUP_BARRIER && algorithm != PEAL_ALGORITHM_TREE)
+		algorithm = PEAL_ALGORITHM_EXCHANGE;
+	if (!algorithm)
+		algorithm = bytes <= PEAL_EXCHANGE_BYTES ?
+				    PEAL_ALGORITHM_EXCHANGE :
+				    PEAL_ALGORITHM_RING;
+	if (algorithm != PEAL_ALGORITHM_RING && bytes > PEAL_EXCHANGE_BYTES)
+		return peali_fail(PEAL_EMSGSIZE, START,
+				  "%llu bytes from member to member: at most "
+				  "%u go by an exchange or a tree",
+				  (unsigned long long)bytes,
+				  PEAL_EXCHANGE_BYTES);
+	*algorithm_out = algorithm;
+	return 0;
 }
 
 static void write_plan(struct peal_group *g, const struct peal_collective *c)
@@ -279,6 +289,7 @@ static void write_plan(struct peal_group *g, const struct peal_collective *c)
 	p->members = g->n;
 	p->channels = g->channels;
 	p->root = has_root(c) ? g->place_of[c->root] : 0;
+	p->algorithm = g->algorithm;
 	for (i = 0; i < g->n; i++) {
 		struct peali_member *m = &g->members[i];
 
@@ -293,8 +304,9 @@ static void write_plan(struct peal_group *g, const struct peal_collective *c)
  * What cannot be told has ended. */
 static int tell_members(struct peal_group *g)
 {
-	uint32_t first = g->exchanges ? g->channels : 0;
-	uint32_t end = g->exchanges ? g->channels + 1 : g->channels;
+	int by_ring = g->algorithm == PEAL_ALGORITHM_RING;
+	uint32_t first = by_ring ? 0 : g->channels;
+	uint32_t end = by_ring ? g->channels : g->channels + 1;
 	uint32_t place, channel;
 
 	for (place = 0; place < g->n; place++)
@@ -314,7 +326,7 @@ static int tell_members(struct peal_group *g)
 static int begin(struct peal_group *g, const struct peal_collective *c)
 {
 	uint32_t i;
-	int result = choose(g, c, &g->exchanges);
+	int result = choose(g, c, &g->algorithm);
 
 	if (!result && c->kind != PEAL_GROUP_BARRIER)
 		result = keep_all(g, c);
@@ -382,7 +394,9 @@ static int take(struct peal_group *g, int64_t timeout_ns)
 /* The members that have not ended it, as far as the text has room. */
 static int say_late(const struct peal_group *g, int64_t timeout_ns)
 {
-	uint64_t all = g->exchanges ? 1 : UINT64_MAX >> (64 - g->channels);
+	uint64_t all = g->algorithm == PEAL_ALGORITHM_RING ?
+			       UINT64_MAX >> (64 - g->channels) :
+			       1;
 	char text[160] = "";
 	size_t at = 0;
 	uint32_t i;

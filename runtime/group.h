@@ -17,7 +17,7 @@ struct peali_member {
 	struct peal_kernel *kernel;
 	struct peal_link *next; /* of channel 0, to the next place */
 	uint64_t done; /* channels that have ended the collective in hand, a bit
-			* each; an exchange is channel 0 */
+			* each; what goes not by the ring is channel 0 */
 	/* what the collective in hand keeps allocated */
 	struct peali_range in, out;
 };
@@ -36,7 +36,7 @@ struct peal_group {
 	uint32_t n_links, max_links;
 	uint64_t link_bytes;
 	uint32_t waits_for; /* reports that are to come; 0: nothing goes on */
-	uint32_t exchanges; /* 1: the collective in hand is an exchange */
+	uint32_t algorithm; /* of the collective in hand */
 	_Atomic uint64_t ended; /* collectives */
 };
 

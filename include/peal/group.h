@@ -25,6 +25,9 @@ struct peal_runtime;
  *			for an all-reduce, however many members there are
  *	exchange	each member sends to each other at once what that needs, up
  *			to PEAL_EXCHANGE_BYTES: one hop
+ *	tree		all goes up to a root and down again, the same bytes at most:
+ *			2 log2 N hops, 2 (N - 1) messages where an exchange has
+ *			N (N - 1). For an all-reduce, reduce, broadcast, barrier
  *
  * The ring is laid out so that as many neighbours as possible reach each other
  * directly, which depends on the topology alone, not on what was measured.
@@ -34,7 +37,10 @@ struct peal_runtime;
  * one after another. By the exchange that is the order of ranks, ((e0 + e1) + e2)
  * + ...; by the ring that of places in it (peal_group_info.ring), from the one
  * behind the owner of the part (peal_part) around to the owner; of a reduce to one
- * root, that is the owner of all.
+ * root, that is the owner of all. By the tree each member's own, then what its
+ * children have made of theirs, the nearest first: that v places behind the root (of
+ * an all-reduce, place 0) has those v + 1, v + 2, v + 4 ... behind it, as long as v is
+ * a multiple of twice the step.
  */
 struct peal_group;
 
@@ -108,8 +114,8 @@ int peal_group_create(struct peal_runtime *runtime, const int *devices,
  * @return 0; PEAL_EINVAL an element is out of its range, an address is not aligned,
  *         or memory that is written overlaps (the text names the ranks and
  *         devices); PEAL_EFAULT a range is in no allocation that the member's
- *         device sees; PEAL_EMSGSIZE too long for the exchange that was asked
- *         for; PEAL_EBUSY the one before has not been waited for to its end;
+ *         device sees; PEAL_EMSGSIZE too long for the exchange or tree that was
+ *         asked for; PEAL_EBUSY the one before has not been waited for to its end;
  *         PEAL_EABORTED a member has ended (named). Then nothing has begun, unless
  *         that member ended just now: then others may have written a part, and
  *         the group can only be destroyed. One thread at a time for a group.

@@ -18,12 +18,19 @@
  * What no later member needs is left away. This is the ring of Patarasu and Yuan,
  * "Bandwidth Optimal All-reduce Algorithms for Clusters of Workstations" (2009).
  *
+ * The tree is the binomial one of places behind the root: that at v has the children
+ * v + 1, v + 2, v + 4, ..., as long as v is a multiple of twice the step (R. Thakur,
+ * R. Rabenseifner, W. Gropp, "Optimization of Collective Communication Operations in
+ * MPICH", 2005, is one of many that describe it). Each sends what it and all below it
+ * have up once, and what comes down on to its children.
+ *
  * The order in which elements are reduced is fixed: by the ring from the member
- * behind the owner on, around to the owner; by an exchange in order of ranks.
+ * behind the owner on, around to the owner; by an exchange in order of ranks; by a
+ * tree each member's own, then what its children send, the nearest first.
  */
 #include <peal/device/kernel.h>
 
-#include <peal/abi/collective.h>
+#include "ringkernels/collective_math.h"
 
 struct member {
 	struct peal_member_init init; /* by the host */
@@ -37,99 +44,10 @@ struct member {
 
 struct exchange {
 	struct member member;
-	/* what has come and is to be reduced, by rank */
+	/* what has come and is to be reduced, by rank; by a tree that of the
+	 * k-th child at 1 + k */
 	uint8_t data[PEAL_GROUP_MAX][PEAL_EXCHANGE_BYTES];
 };
-
-/* ---- elements --------------------------------------------------------------- */
-
-/* `to` may be `later`, which may be the same as `to` in whole. */
-#define FOLD(name, type, expression)                                           \
-	static PEAL_DEV PEAL_UNUSED void name(const struct peal_worker *w,     \
-					      void *to, const void *earlier,   \
-					      const void *later, uint64_t n)   \
-	{                                                                      \
-		const type *x = (const type *)earlier;                         \
-		const type *y = (const type *)later;                           \
-		type *z = (type *)to;                                          \
-		uint64_t i;                                                    \
-                                                                               \
-		for (i = peal_lane(w); i < n; i += peal_lanes(w)) {            \
-			type a = x[i], b = y[i];                               \
-                                                                               \
-			z[i] = expression;                                     \
-		}                                                              \
-	}
-
-FOLD(sum_u32, uint32_t, a + b)
-FOLD(sum_u64, uint64_t, a + b)
-FOLD(sum_f32, float, a + b)
-FOLD(sum_f64, double, a + b)
-FOLD(prod_u32, uint32_t, a *b)
-FOLD(prod_u64, uint64_t, a *b)
-FOLD(prod_f32, float, a *b)
-FOLD(prod_f64, double, a *b)
-FOLD(min_i32, int32_t, b < a ? b : a)
-FOLD(min_i64, int64_t, b < a ? b : a)
-FOLD(min_f32, float, b < a ? b : a)
-FOLD(min_f64, double, b < a ? b : a)
-FOLD(max_i32, int32_t, b > a ? b : a)
-FOLD(max_i64, int64_t, b > a ? b : a)
-FOLD(max_f32, float, b > a ? b : a)
-FOLD(max_f64, double, b > a ? b : a)
-
-/* The same by what the elements are. */
-#define FOLD_AS(f, i32, i64)                                                   \
-	switch (p->element) {                                                  \
-	case PEAL_I32:                                                         \
-		f##_##i32(w, to, earlier, later, n);                           \
-		break;                                                         \
-	case PEAL_I64:                                                         \
-		f##_##i64(w, to, earlier, later, n);                           \
-		break;                                                         \
-	case PEAL_F32:                                                         \
-		f##_f32(w, to, earlier, later, n);                             \
-		break;                                                         \
-	default:                                                               \
-		f##_f64(w, to, earlier, later, n);                             \
-	}
-
-static PEAL_DEV PEAL_NOINLINE void fold(const struct peal_worker *w,
-					const struct peal_collective_plan *p,
-					void *to, const void *earlier,
-					const void *later, uint64_t n)
-{
-	switch (p->reduction) {
-	case PEAL_SUM:
-		FOLD_AS(sum, u32, u64)
-		break;
-	case PEAL_PROD:
-		FOLD_AS(prod, u32, u64)
-		break;
-	case PEAL_MIN:
-		FOLD_AS(min, i32, i64)
-		break;
-	default:
-		FOLD_AS(max, i32, i64)
-	}
-}
-
-/* Copies elements, which are aligned as such. */
-static PEAL_DEV PEAL_NOINLINE void copy(const struct peal_worker *w,
-					const struct peal_collective_plan *p,
-					void *to, const void *from, uint64_t n)
-{
-	uint64_t i;
-
-	if (to == from)
-		return;
-	if (peal_element_bytes(p->element) == 8)
-		for (i = peal_lane(w); i < n; i += peal_lanes(w))
-			((uint64_t *)to)[i] = ((const uint64_t *)from)[i];
-	else
-		for (i = peal_lane(w); i < n; i += peal_lanes(w))
-			((uint32_t *)to)[i] = ((const uint32_t *)from)[i];
-}
 
 /* ---- which part, and where ---------------------------------------------------- */
 
@@ -554,18 +472,12 @@ static PEAL_DEV int finish(struct peal_worker *w, struct exchange *e,
 }
 
 static PEAL_DEV int exchange_data(struct peal_worker *w, struct exchange *e,
-				  const struct peal_collective_plan *p)
+				  const struct peal_collective_plan *p,
+				  const struct peal_member_head *head)
 {
-	const struct peal_member_head *head =
-		(const struct peal_member_head *)peal_data(w);
 	uint32_t place = e->member.init.place;
 	uint64_t n;
 
-	if (peal_length(w) < sizeof(*head) || head->sequence != p->sequence ||
-	    head->owner >= p->members)
-		return PEAL_EPROTO;
-	if (e->member.sequence != p->sequence)
-		enter_exchange(w, &e->member, p);
 	sent(p, head->owner, place, &n);
 	if (peal_length(w) !=
 	    sizeof(*head) + n * peal_element_bytes(p->element))
@@ -580,55 +492,235 @@ static PEAL_DEV int exchange_data(struct peal_worker *w, struct exchange *e,
 	return count(w, &e->member, 1, 0) ? finish(w, e, p) : 0;
 }
 
-/* To each of the others that it sends to, by the port of its own. */
-static PEAL_DEV int exchange_begin(struct peal_worker *w, struct exchange *e,
-				   const struct peal_collective_plan *p)
+/* Collective: room for n elements to another member, by the port to it. */
+static PEAL_DEV int reserve_to(struct peal_worker *w, const struct exchange *e,
+			       const struct peal_collective_plan *p,
+			       uint32_t to, uint32_t hop, uint64_t n,
+			       void **data_out)
 {
-	uint32_t place = e->member.init.place, to, port = 0;
-	struct peal_member_head head, *put = 0;
-	uint64_t n, bytes;
-	const void *from;
+	uint32_t place = e->member.init.place;
+	struct peal_member_head *put = 0;
 	void *room = 0;
-	int result;
+	int result = peal_reserve(
+		w, to < place ? to : to - 1,
+		sizeof(*put) + n * peal_element_bytes(p->element), &room);
 
-	head.sequence = p->sequence;
-	head.owner = place;
-	head.slice = head.hop = 0;
-	for (to = 0; to < p->members; to++) {
-		if (to == place)
-			continue;
-		if (sends(p, place, to)) {
-			from = sent(p, place, to, &n);
-			bytes = sizeof(head) +
-				n * peal_element_bytes(p->element);
-			result = peal_reserve(w, port, bytes, &room);
-			if (result)
-				return result;
-			put = (struct peal_member_head *)room;
-			if (peal_is_leader(w))
-				*put = head;
-			copy(w, p, put + 1, from, n);
-			peal_commit(w, port, PEAL_MEMBER_DATA, bytes);
-		}
-		port++;
+	if (result)
+		return result;
+	put = (struct peal_member_head *)room;
+	if (peal_is_leader(w)) {
+		put->sequence = p->sequence;
+		put->owner = place;
+		put->slice = 0;
+		put->hop = hop;
 	}
+	*data_out = put + 1;
 	return 0;
 }
+
+static PEAL_DEV void commit_to(struct peal_worker *w, const struct exchange *e,
+			       const struct peal_collective_plan *p,
+			       uint32_t to, uint64_t n)
+{
+	peal_commit(w, to < e->member.init.place ? to : to - 1,
+		    PEAL_MEMBER_DATA,
+		    sizeof(struct peal_member_head) +
+			    n * peal_element_bytes(p->element));
+}
+
+static PEAL_DEV int send_to(struct peal_worker *w, const struct exchange *e,
+			    const struct peal_collective_plan *p, uint32_t to,
+			    uint32_t hop, const void *from, uint64_t n)
+{
+	void *data = 0;
+	int result = reserve_to(w, e, p, to, hop, n, &data);
+
+	if (result)
+		return result;
+	copy(w, p, data, from, n);
+	commit_to(w, e, p, to, n);
+	return 0;
+}
+
+/* To each of the others that it sends to. */
+static PEAL_DEV int exchange_begin(struct peal_worker *w,
+				   const struct exchange *e,
+				   const struct peal_collective_plan *p)
+{
+	uint32_t place = e->member.init.place, to;
+	const void *from;
+	uint64_t n;
+	int result = 0;
+
+	for (to = 0; to < p->members && !result; to++)
+		if (to != place && sends(p, place, to)) {
+			from = sent(p, place, to, &n);
+			result = send_to(w, e, p, to, 0, from, n);
+		}
+	return result;
+}
+
+/* ---- the tree ------------------------------------------------------------------------ */
+
+enum { UP = 1, DOWN = 2 };
+
+/* The place so far behind the root. */
+static PEAL_DEV uint32_t behind(const struct peal_collective_plan *p,
+				uint32_t v)
+{
+	v += p->root;
+	return v < p->members ? v : v - p->members;
+}
+
+/* Whether the member so far behind the root has a k-th child. */
+static PEAL_DEV int has_child(const struct peal_collective_plan *p, uint32_t v,
+			      uint32_t k)
+{
+	return !(v & ((2u << k) - 1)) && v + (1u << k) < p->members;
+}
+
+/* Whether messages go up, and down. */
+static PEAL_DEV int goes_up(const struct peal_collective_plan *p)
+{
+	return p->kind != PEAL_BROADCAST;
+}
+
+static PEAL_DEV int goes_down(const struct peal_collective_plan *p)
+{
+	return p->kind != PEAL_REDUCE;
+}
+
+static PEAL_DEV void enter_tree(struct peal_worker *w, struct member *m,
+				const struct peal_collective_plan *p)
+{
+	uint32_t v = way(p, p->root, m->init.place), k = 0;
+
+	while (has_child(p, v, k))
+		k++;
+	enter(w, m, goes_up(p) ? k : v != 0);
+}
+
+/* What it has, and what its children have sent, into one. */
+static PEAL_DEV void fold_children(struct peal_worker *w, struct exchange *e,
+				   const struct peal_collective_plan *p,
+				   uint32_t v, void *to)
+{
+	const void *before =
+		(const void *)(uintptr_t)p->in[e->member.init.place];
+	uint32_t k;
+
+	if (!p->count)
+		return;
+	if (!has_child(p, v, 0))
+		copy(w, p, to, before, p->count);
+	for (k = 0; has_child(p, v, k); k++) {
+		void *sum = has_child(p, v, k + 1) ? e->data[0] : to;
+
+		fold(w, p, sum, before, e->data[1 + k], p->count);
+		before = sum;
+	}
+}
+
+static PEAL_DEV int send_down(struct peal_worker *w, const struct exchange *e,
+			      const struct peal_collective_plan *p, uint32_t v,
+			      const void *from)
+{
+	uint32_t k = 0;
+	int result = 0;
+
+	while (has_child(p, v, k))
+		k++;
+	while (k-- && !result) /* who has most below it first */
+		result = send_to(w, e, p, behind(p, v + (1u << k)), DOWN, from,
+				 p->count);
+	return result;
+}
+
+/* Collective: all has come from below, or from above if nothing goes up, and the host
+ * has said so. */
+static PEAL_DEV int tree_ready(struct peal_worker *w, struct exchange *e,
+			       const struct peal_collective_plan *p)
+{
+	uint32_t place = e->member.init.place, v = way(p, p->root, place);
+	void *to = (void *)(uintptr_t)p->out[place];
+	int result = 0;
+
+	if (v && goes_up(p)) {
+		uint32_t up = behind(p, v & (v - 1));
+
+		result = reserve_to(w, e, p, up, UP, p->count, &to);
+		if (result)
+			return result;
+		fold_children(w, e, p, v, to);
+		commit_to(w, e, p, up, p->count);
+		if (goes_down(p))
+			return 0;
+	} else if (!v) {
+		if (goes_up(p))
+			fold_children(w, e, p, v, to);
+		else
+			to = (void *)(uintptr_t)p->in[place];
+		if (goes_down(p))
+			result = send_down(w, e, p, v, to);
+	}
+	return result ? result : say_done(w, &e->member, p->members - 1);
+}
+
+static PEAL_DEV int tree_data(struct peal_worker *w, struct exchange *e,
+			      const struct peal_collective_plan *p,
+			      const struct peal_member_head *head)
+{
+	uint32_t place = e->member.init.place, v = way(p, p->root, place);
+	uint32_t k = 0;
+	int result;
+
+	if (peal_length(w) !=
+	    sizeof(*head) + p->count * peal_element_bytes(p->element))
+		return PEAL_EPROTO;
+	if (head->hop == UP) {
+		while (has_child(p, v, k) &&
+		       head->owner != behind(p, v + (1u << k)))
+			k++;
+		if (!has_child(p, v, k))
+			return PEAL_EPROTO;
+		copy(w, p, e->data[1 + k], head + 1, p->count);
+		return count(w, &e->member, 1, 0) ? tree_ready(w, e, p) : 0;
+	}
+	copy(w, p, (void *)(uintptr_t)p->out[place], head + 1, p->count);
+	result = send_down(w, e, p, v, head + 1);
+	if (result || (!goes_up(p) && !count(w, &e->member, 1, 0)))
+		return result;
+	return say_done(w, &e->member, p->members - 1);
+}
+
+/* ---- either ---------------------------------------------------------------------------- */
 
 static PEAL_DEV PEAL_NOINLINE int exchange(struct peal_worker *w)
 {
 	struct exchange *e = (struct exchange *)peal_state(w);
 	const struct peal_collective_plan *p = plan_of(&e->member);
-	int result;
+	const struct peal_member_head *head =
+		(const struct peal_member_head *)peal_data(w);
+	int is_data = peal_type(w) == PEAL_MEMBER_DATA,
+	    is_tree = p->algorithm == PEAL_ALGORITHM_TREE, result;
 
-	if (peal_type(w) == PEAL_MEMBER_DATA)
-		return exchange_data(w, e, p);
-	if (e->member.sequence != p->sequence)
-		enter_exchange(w, &e->member, p);
-	result = exchange_begin(w, e, p);
-	if (result)
+	if (is_data &&
+	    (peal_length(w) < sizeof(*head) || head->sequence != p->sequence ||
+	     head->owner >= p->members))
+		return PEAL_EPROTO;
+	if (e->member.sequence != p->sequence) {
+		if (is_tree)
+			enter_tree(w, &e->member, p);
+		else
+			enter_exchange(w, &e->member, p);
+	}
+	if (is_data)
+		return is_tree ? tree_data(w, e, p, head) :
+				 exchange_data(w, e, p, head);
+	result = is_tree ? 0 : exchange_begin(w, e, p);
+	if (result || !count(w, &e->member, 0, 1))
 		return result;
-	return count(w, &e->member, 0, 1) ? finish(w, e, p) : 0;
+	return is_tree ? tree_ready(w, e, p) : finish(w, e, p);
 }
 
 /* A handler has as many ports as it declares: one for each number of members. */

@@ -202,6 +202,22 @@ static inline int act_exchanges(const struct scene *s, const struct act *a)
 	       (!a->algorithm && most * act_bytes(a) <= PEAL_EXCHANGE_BYTES);
 }
 
+/* One element by a tree: of the member v places behind the root, and all below it. */
+static inline void reduced_by_tree(const struct scene *s, const struct act *a,
+				   uint64_t i, uint32_t root, uint32_t v,
+				   uint8_t *to)
+{
+	uint64_t e = act_bytes(a);
+	uint8_t below[8];
+	uint32_t step;
+
+	memcpy(to, s->given[s->info.ring[(root + v) % s->n]] + i * e, e);
+	for (step = 1; v % (2 * step) == 0 && v + step < s->n; step *= 2) {
+		reduced_by_tree(s, a, i, root, v + step, below);
+		combine(a, to, below);
+	}
+}
+
 /* One element of what is reduced, in the order that is promised. */
 static inline void reduced(const struct scene *s, const struct act *a,
 			   uint64_t i, uint8_t *to)
@@ -213,6 +229,11 @@ static inline void reduced(const struct scene *s, const struct act *a,
 
 	while (s->info.ring[place] != owner)
 		place++;
+	if (a->algorithm == PEAL_ALGORITHM_TREE) {
+		reduced_by_tree(s, a, i, a->kind == PEAL_REDUCE ? place : 0, 0,
+				to);
+		return;
+	}
 	for (k = 0; k < s->n; k++) {
 		rank = act_exchanges(s, a) ?
 			       k :

@@ -5,7 +5,7 @@
  */
 #include "runtime/group_scene.h"
 
-static const uint32_t sizes[] = { 1, 2, 3, 5, 8 };
+static const uint32_t sizes[] = { 1, 2, 3, 5, 8, 16 };
 
 /* Slices so small that few elements make many. */
 static const struct peal_group_options small = { .slice_bytes = 64 };
@@ -40,7 +40,7 @@ static void each_element(struct scene *s, struct act a, int all, uint64_t *turn)
 static void each_kind(uint32_t n, const char *links,
 		      struct peal_group_options o)
 {
-	uint64_t lengths[] = { 211, 0, 1, n - 1, n, n + 1 }, turn = 0;
+	uint64_t lengths[] = { 211, 0, 1, n - 1, n, n + 1, 337 }, turn = 0;
 	struct act a = { 0 };
 	struct scene s;
 	size_t i;
@@ -52,6 +52,10 @@ static void each_kind(uint32_t n, const char *links,
 			a.algorithm = PEAL_ALGORITHM_RING;
 			each_element(&s, a, !i, &turn);
 			a.algorithm = PEAL_ALGORITHM_EXCHANGE;
+			each_element(&s, a, !i, &turn);
+			if (a.kind > PEAL_REDUCE && a.kind != PEAL_BROADCAST)
+				continue;
+			a.algorithm = PEAL_ALGORITHM_TREE;
 			each_element(&s, a, !i, &turn);
 		}
 	scene_close(&s);

@@ -68,10 +68,11 @@ PEAL_TEST(without_peers_all_have_a_place_in_it)
 
 /* ---- barriers ---------------------------------------------------------------------- */
 
-PEAL_TEST(a_barrier_waits_for_all)
+static void barrier_waits(uint32_t algorithm)
 {
 	struct peal_collective c = { .size = sizeof(c),
-				     .kind = PEAL_GROUP_BARRIER };
+				     .kind = PEAL_GROUP_BARRIER,
+				     .algorithm = algorithm };
 
 	open_three();
 	CHECK_OK(peal_collective_run(s.g, &c, PATIENCE));
@@ -87,6 +88,12 @@ PEAL_TEST(a_barrier_waits_for_all)
 	CHECK_OK(peal_collective_wait(s.g, PATIENCE));
 	CHECK_OK(peal_collective_wait(s.g, 0)); /* there is none */
 	scene_close(&s);
+}
+
+PEAL_TEST(a_barrier_waits_for_all)
+{
+	barrier_waits(PEAL_ALGORITHM_DEFAULT);
+	barrier_waits(PEAL_ALGORITHM_TREE);
 }
 
 /* ---- who does not answer ------------------------------------------------------------ */
@@ -175,7 +182,7 @@ PEAL_TEST(what_makes_no_sense_is_refused)
 	d = c, d.element = 5, refused(d, PEAL_EINVAL, "element is 5");
 	d = c, d.reduction = 0, refused(d, PEAL_EINVAL, "reduction is 0");
 	d = c, d.reduction = 5, refused(d, PEAL_EINVAL, "reduction is 5");
-	d = c, d.algorithm = 3, refused(d, PEAL_EINVAL, "algorithm is 3");
+	d = c, d.algorithm = 4, refused(d, PEAL_EINVAL, "algorithm is 4");
 	d = c, d.root = 1, refused(d, PEAL_EINVAL, "root is 1");
 	d = c, d.count = UINT64_MAX / 4, refused(d, PEAL_EINVAL, "count is");
 	d = c, d.in = NULL, refused(d, PEAL_EINVAL, "in is NULL");
@@ -185,6 +192,10 @@ PEAL_TEST(what_makes_no_sense_is_refused)
 	d.reduction = 0, d.root = 3, refused(d, PEAL_EINVAL, "root is 3");
 	d = c, d.algorithm = PEAL_ALGORITHM_EXCHANGE, d.count = 1025;
 	refused(d, PEAL_EMSGSIZE, "4100 bytes");
+	d.algorithm = PEAL_ALGORITHM_TREE;
+	refused(d, PEAL_EMSGSIZE, "4100 bytes");
+	d.count = 3, d.kind = PEAL_REDUCE_SCATTER;
+	refused(d, PEAL_EINVAL, "a tree");
 	CHECK_OK(peal_group_info(s.g, &s.info));
 	CHECK_EQ(s.info.done, 0);
 	scene_check(&s, sum);

@@ -11,13 +11,14 @@
  * The elements are cut into a part for each member, and parts into slices. By the
  * *ring* each slice goes from member to member, around once or, for an all-reduce,
  * almost twice, and with it what was made of it so far; by the *exchange*, for
- * what fits one message, each member sends to each other one at once.
+ * what fits one message, each member sends to each other one at once; by the *tree*,
+ * for the same, up to the root and down again.
  */
 
 /** The most members of a group. */
 #define PEAL_GROUP_MAX 16
 
-/** The most bytes from one member to another that can be exchanged. */
+/** The most bytes of a message of an exchange, or a tree. */
 #define PEAL_EXCHANGE_BYTES 4096
 
 /** Slices of a part that a member begins at once; a link of the ring has room for four
@@ -60,7 +61,8 @@ enum peal_algorithm {
 	PEAL_ALGORITHM_DEFAULT = 0, /* by its size */
 	PEAL_ALGORITHM_RING = 1,
 	PEAL_ALGORITHM_EXCHANGE = 2,
-	PEAL_ALGORITHMS = 3
+	PEAL_ALGORITHM_TREE = 3, /* of what has no parts */
+	PEAL_ALGORITHMS = 4
 };
 
 /* Whether a kind reduces; and whether a member's `in`, or `out`, is a part. */
@@ -78,6 +80,13 @@ static PEAL_HD PEAL_INLINE int peali_kind_takes_parts(uint32_t kind)
 static PEAL_HD PEAL_INLINE int peali_kind_gives_parts(uint32_t kind)
 {
 	return kind == PEAL_REDUCE_SCATTER || kind == PEAL_SCATTER;
+}
+
+/* Whether it can go by a tree. */
+static PEAL_HD PEAL_INLINE int peali_kind_has_tree(uint32_t kind)
+{
+	return kind == PEAL_ALL_REDUCE || kind == PEAL_REDUCE ||
+	       kind == PEAL_BROADCAST || kind == PEAL_GROUP_BARRIER;
 }
 
 /** Bytes of an element. */
@@ -120,7 +129,7 @@ struct peal_collective_plan {
 	uint32_t members;
 	uint32_t channels; /* slice s goes by channel s modulo so many */
 	uint32_t root; /* its place in the ring */
-	uint32_t reserved;
+	uint32_t algorithm; /* enum peal_algorithm, not its default */
 	/* by place in the ring */
 	uint32_t rank[PEAL_GROUP_MAX];
 	uint64_t in[PEAL_GROUP_MAX]; /* as its device sees it */
@@ -144,9 +153,10 @@ enum peal_member_message {
 struct peal_member_head {
 	uint32_t sequence;
 	uint32_t owner; /* place of the member whose part it is; of who has sent
-			 * it by an exchange */
+			 * it, if not by the ring */
 	uint32_t slice; /* of that part */
-	uint32_t hop; /* members that it has come to, this one too */
+	uint32_t hop; /* members that it has come to, this one too; by a tree 1
+		       * on its way up, 2 down; by an exchange 0 */
 };
 
 struct peal_member_done {

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEAL_RINGKERNELS_COLLECTIVE_MATH_H
+#define PEAL_RINGKERNELS_COLLECTIVE_MATH_H
+
+/* Elements of a collective: reducing and copying them, all lanes together. */
+
+#include <peal/device/kernel.h>
+
+#include <peal/abi/collective.h>
+
+/* `to` may be `later`, which may be the same as `to` in whole. */
+#define FOLD(name, type, expression)                                           \
+	static PEAL_DEV PEAL_UNUSED void name(const struct peal_worker *w,     \
+					      void *to, const void *earlier,   \
+					      const void *later, uint64_t n)   \
+	{                                                                      \
+		const type *x = (const type *)earlier;                         \
+		const type *y = (const type *)later;                           \
+		type *z = (type *)to;                                          \
+		uint64_t i;                                                    \
+                                                                               \
+		for (i = peal_lane(w); i < n; i += peal_lanes(w)) {            \
+			type a = x[i], b = y[i];                               \
+                                                                               \
+			z[i] = expression;                                     \
+		}                                                              \
+	}
+
+FOLD(sum_u32, uint32_t, a + b)
+FOLD(sum_u64, uint64_t, a + b)
+FOLD(sum_f32, float, a + b)
+FOLD(sum_f64, double, a + b)
+FOLD(prod_u32, uint32_t, a *b)
+FOLD(prod_u64, uint64_t, a *b)
+FOLD(prod_f32, float, a *b)
+FOLD(prod_f64, double, a *b)
+FOLD(min_i32, int32_t, b < a ? b : a)
+FOLD(min_i64, int64_t, b < a ? b : a)
+FOLD(min_f32, float, b < a ? b : a)
+FOLD(min_f64, double, b < a ? b : a)
+FOLD(max_i32, int32_t, b > a ? b : a)
+FOLD(max_i64, int64_t, b > a ? b : a)
+FOLD(max_f32, float, b > a ? b : a)
+FOLD(max_f64, double, b > a ? b : a)
+
+/* The same by what the elements are. */
+#define FOLD_AS(f, i32, i64)                                                   \
+	switch (p->element) {                                                  \
+	case PEAL_I32:                                                         \
+		f##_##i32(w, to, earlier, later, n);                           \
+		break;                                                         \
+	case PEAL_I64:                                                         \
+		f##_##i64(w, to, earlier, later, n);                           \
+		break;                                                         \
+	case PEAL_F32:                                                         \
+		f##_f32(w, to, earlier, later, n);                             \
+		break;                                                         \
+	default:                                                               \
+		f##_f64(w, to, earlier, later, n);                             \
+	}
+
+static PEAL_DEV PEAL_NOINLINE void fold(const struct peal_worker *w,
+					const struct peal_collective_plan *p,
+					void *to, const void *earlier,
+					const void *later, uint64_t n)
+{
+	switch (p->reduction) {
+	case PEAL_SUM:
+		FOLD_AS(sum, u32, u64)
+		break;
+	case PEAL_PROD:
+		FOLD_AS(prod, u32, u64)
+		break;
+	case PEAL_MIN:
+		FOLD_AS(min, i32, i64)
+		break;
+	default:
+		FOLD_AS(max, i32, i64)
+	}
+}
+
+/* Copies elements, which are aligned as such. */
+static PEAL_DEV PEAL_NOINLINE void copy(const struct peal_worker *w,
+					const struct peal_collective_plan *p,
+					void *to, const void *from, uint64_t n)
+{
+	uint64_t i;
+
+	if (to == from)
+		return;
+	if (peal_element_bytes(p->element) == 8)
+		for (i = peal_lane(w); i < n; i += peal_lanes(w))
+			((uint64_t *)to)[i] = ((const uint64_t *)from)[i];
+	else
+		for (i = peal_lane(w); i < n; i += peal_lanes(w))
+			((uint32_t *)to)[i] = ((const uint32_t *)from)[i];
+}
+
+#endif
