@@ -2,7 +2,10 @@
 /*
  * An all-reduce of a group of devices, from the host's call to its return, which is
  * when all members have all of it; versus a barrier of the same group, or for more
- * than goes by an exchange the same sums and copies in one plain loop per core.
+ * than goes by an exchange the same sums and copies in one plain loop per core; and
+ * versus that of Open MPI, with as many processes as there are members. A send is
+ * half of the way from the host's buffer by a link to an actor that sends it back
+ * into another buffer, versus the same of MPI_Send and MPI_Recv between two processes.
  */
 #include <math.h>
 #include <pthread.h>
@@ -11,17 +14,43 @@
 
 #include "bench/bench.h"
 #include "bench/frame.h"
+#include "bench/mpi.h"
 #include "bench/options.h"
 #include "bench/report.h"
 #include "bench/samples.h"
 #include "bench/stand.h"
 
-#define SECONDS 6
+#define SECONDS 16
 #define DEVICES 4
 #define CORES_MOST 16
 #define BATCH 16 /* small ones in a round */
 
-static const uint64_t rows[] = { 4, PEAL_EXCHANGE_BYTES, 1 << 20, 64 << 20 };
+enum { BARRIER, PLAIN, MPI, MPI_SEND };
+
+struct row {
+	uint64_t bytes;
+	int peer;
+	uint32_t algorithm;
+};
+
+static const struct row rows[] = {
+	{ 4, BARRIER, PEAL_ALGORITHM_EXCHANGE },
+	{ 4, BARRIER, PEAL_ALGORITHM_TREE },
+	{ PEAL_EXCHANGE_BYTES, BARRIER, PEAL_ALGORITHM_EXCHANGE },
+	{ PEAL_EXCHANGE_BYTES, BARRIER, PEAL_ALGORITHM_TREE },
+	{ 1 << 20, PLAIN, PEAL_ALGORITHM_RING },
+	{ 64 << 20, PLAIN, PEAL_ALGORITHM_RING },
+	{ 8, MPI, 0 },
+	{ PEAL_EXCHANGE_BYTES, MPI, 0 },
+	{ 64 << 10, MPI, 0 },
+	{ 1 << 20, MPI, 0 },
+	{ 64 << 20, MPI, 0 },
+	{ 8, MPI_SEND, 0 },
+	{ PEAL_EXCHANGE_BYTES, MPI_SEND, 0 },
+	{ 64 << 10, MPI_SEND, 0 },
+	{ 1 << 20, MPI_SEND, 0 },
+	{ 64 << 20, MPI_SEND, 0 },
+};
 #define ROWS (int)(sizeof(rows) / sizeof(rows[0]))
 
 struct collectives {
@@ -30,17 +59,33 @@ struct collectives {
 	struct peali_stand stand;
 	uint64_t row_ns;
 	int n_rows;
-	uint64_t bytes; /* of the row in hand */
+	const struct row *row; /* in hand */
+	uint64_t bytes; /* of it */
 	uint32_t n; /* members */
+	struct peali_mpi *mpi; /* as many ranks; NULL: no_mpi says why */
+	const char *no_mpi;
 	struct peal_group *group;
 	uint64_t in[DEVICES], out[DEVICES]; /* of the members */
 	uint32_t *from[DEVICES], *to[DEVICES]; /* the peer's */
+	int port; /* to who sends back */
 	uint32_t round;
 };
 
 static int is_small(const struct collectives *c)
 {
 	return c->bytes <= PEAL_EXCHANGE_BYTES;
+}
+
+static int is_send(const struct collectives *c)
+{
+	return c->row->peer == MPI_SEND;
+}
+
+static int has_peer(const struct collectives *c)
+{
+	if (c->row->peer == MPI || is_send(c))
+		return c->mpi != NULL;
+	return c->row->peer == BARRIER || c->stand.on_host;
 }
 
 /* ---- the peer --------------------------------------------------------------- */
@@ -113,6 +158,7 @@ static double run_one(struct collectives *c, uint32_t kind)
 		.element = PEAL_I32,
 		.reduction = kind == PEAL_ALL_REDUCE ? PEAL_SUM : 0,
 		.count = c->bytes / 4,
+		.algorithm = c->row->algorithm,
 		.in = c->in,
 		.out = c->out,
 	};
@@ -121,6 +167,20 @@ static double run_one(struct collectives *c, uint32_t kind)
 	if (peal_collective_run(c->group, &one, PEALI_STAND_WAIT_NS) < 0)
 		return -peali_say_error("run a collective");
 	return (double)(peali_bench_now_ns() - began);
+}
+
+/* ns of a message there and back, by half; negative: it failed. */
+static double run_send(struct collectives *c)
+{
+	uint64_t began = peali_bench_now_ns();
+	struct peal_received got;
+
+	if (peal_send(c->stand.host, (uint32_t)c->port, PEALI_BENCH_DATA,
+		      c->from[0], c->bytes, PEALI_STAND_WAIT_NS) < 0 ||
+	    peal_receive(c->stand.host, c->to[0], c->bytes, &got,
+			 PEALI_STAND_WAIT_NS) < 0)
+		return -peali_say_error("send a message and take it back");
+	return (double)(peali_bench_now_ns() - began) / 2;
 }
 
 /* The word of a member's element in this round. */
@@ -151,35 +211,76 @@ static int fill_in(struct collectives *c)
 	for (uint32_t d = 0; d < c->n; d++) {
 		for (i = 0; i < count; i++)
 			c->from[d][i] = word(c, d, i);
-		if (copy(c, d, 0, c->from[d]))
+		if (!is_send(c) && copy(c, d, 0, c->from[d]))
 			return -1;
 	}
 	return 0;
 }
 
-/* Every element that every member has, and the peer's. */
-static int check(struct collectives *c)
+/* What an element is to be. */
+static uint32_t due(const struct collectives *c, uint64_t i)
+{
+	uint32_t sum = 0, d;
+
+	if (is_send(c)) /* who sends it back turns all bits over */
+		return ~word(c, 0, i);
+	for (d = 0; d < c->n; d++)
+		sum += word(c, d, i);
+	return sum;
+}
+
+static int check_all(const struct collectives *c, const char *whose)
 {
 	uint64_t count = c->bytes / 4, i;
-	uint32_t d, m;
 
-	for (m = 0; m < 2 * c->n; m++) {
-		if (m < c->n && (is_small(c) || !c->stand.on_host))
-			continue; /* there is no such peer */
-		if (m >= c->n && copy(c, m - c->n, 1, c->to[0]))
-			return -1;
-		for (i = 0; i < count; i++) {
-			uint32_t sum = 0;
-
-			for (d = 0; d < c->n; d++)
-				sum += word(c, d, i);
-			if (c->to[m < c->n ? m : 0][i] == sum)
-				continue;
-			peali_say("element %llu of member %u is wrong",
-				  (unsigned long long)i, m % c->n);
+	for (i = 0; i < count; i++)
+		if (c->to[0][i] != due(c, i)) {
+			peali_say("element %llu of %s is wrong",
+				  (unsigned long long)i, whose);
 			return -1;
 		}
+	return 0;
+}
+
+/* Every element that every member has; the plain loop's are looked at before. */
+static int check(struct collectives *c)
+{
+	uint32_t m;
+
+	if (is_send(c))
+		return check_all(c, "what came back");
+	if (c->row->peer == PLAIN && has_peer(c) &&
+	    check_all(c, "the plain loop"))
+		return -1;
+	for (m = 0; m < c->n; m++)
+		if (copy(c, m, 1, c->to[0]) || check_all(c, "a member"))
+			return -1;
+	return 0;
+}
+
+/* Of the peer: n times, into its samples. */
+static int run_peer(struct collectives *c, int n, struct peali_samples *peer)
+{
+	double ns[BATCH];
+	int i;
+
+	if (c->row->peer == MPI || is_send(c)) {
+		if (peali_mpi_run(c->mpi,
+				  is_send(c) ? PEALI_MPI_SEND :
+					       PEALI_MPI_ALL_REDUCE,
+				  c->bytes, (uint32_t)n, ns))
+			return -1;
+	} else {
+		for (i = 0; i < n; i++) {
+			ns[i] = c->row->peer == BARRIER ?
+					run_one(c, PEAL_GROUP_BARRIER) :
+					run_plain(c);
+			if (ns[i] < 0)
+				return -1;
+		}
 	}
+	for (i = 0; i < n; i++)
+		peali_samples_add(peer, ns[i]);
 	return 0;
 }
 
@@ -187,24 +288,20 @@ static int run_round(void *context, struct peali_samples *ours,
 		     struct peali_samples *peer)
 {
 	struct collectives *c = context;
-	int has_peer = is_small(c) || c->stand.on_host;
-	double ns, other;
+	int n = is_small(c) ? BATCH : c->bytes <= 1 << 20 ? 4 : 1, i;
+	double ns = 0, other = NAN;
 
-	if (fill_in(c))
+	if (fill_in(c) || (has_peer(c) && run_peer(c, n, peer)))
 		return -1;
-	for (int i = 0; i < (is_small(c) ? BATCH : 1); i++) {
-		other = is_small(c) ? run_one(c, PEAL_GROUP_BARRIER) :
-			has_peer    ? run_plain(c) :
-				      NAN;
-		ns = run_one(c, PEAL_ALL_REDUCE);
-		if (ns < 0 || other < 0)
+	for (i = 0; i < n; i++) {
+		ns = is_send(c) ? run_send(c) : run_one(c, PEAL_ALL_REDUCE);
+		if (ns < 0)
 			return -1;
 		peali_samples_add(ours, ns);
-		if (has_peer)
-			peali_samples_add(peer, other);
 	}
 	ns = peali_samples_open_median(ours);
-	other = has_peer ? peali_samples_open_median(peer) : NAN;
+	if (has_peer(c))
+		other = peali_samples_open_median(peer);
 	peali_samples_close(peer, 0, other / ns);
 	peali_samples_close(ours, 0, NAN);
 	return check(c);
@@ -212,28 +309,40 @@ static int run_round(void *context, struct peali_samples *ours,
 
 /* ---- rows -------------------------------------------------------------------- */
 
-static int build(void *context)
+static int build_send(struct collectives *c)
 {
-	struct collectives *c = context;
+	const struct peal_link_options options = {
+		.size = sizeof(options),
+		.capacity = 4,
+		.message_bytes = c->bytes,
+		.slab_bytes = 2 * PEAL_SLAB_ROUND(c->bytes),
+	};
+	int kernel = peali_stand_launch(&c->stand, 0, &peal_program_bench, 1);
+	uint64_t bounce =
+		kernel < 0 ? 0 :
+			     peali_stand_spawn(&c->stand, kernel, "bounce", 0);
+
+	if (!bounce)
+		return -1;
+	c->port = peali_stand_from_host_by(&c->stand, bounce, &options);
+	if (c->port < 0 ||
+	    peali_stand_connect(&c->stand, bounce, 0,
+				peal_endpoint_address(c->stand.host),
+				&options) < 0)
+		return -1;
+	return fill_in(c) || run_send(c) < 0 ? -1 : 0;
+}
+
+static int build_group(struct collectives *c)
+{
 	const struct peal_group_options options = {
 		.size = sizeof(options),
 		.lanes = c->stand.lanes,
 	};
 	int devices[DEVICES];
 
-	c->n = (uint32_t)c->stand.n_devices < DEVICES ?
-		       (uint32_t)c->stand.n_devices :
-		       DEVICES;
 	for (uint32_t i = 0; i < c->n; i++) {
 		devices[i] = (int)i;
-		c->from[i] = malloc(c->bytes);
-		c->to[i] = malloc(c->bytes);
-		if (!c->from[i] || !c->to[i]) {
-			peali_say("no memory for %llu bytes",
-				  (unsigned long long)c->bytes);
-			return -1;
-		}
-		memset(c->to[i], 0, c->bytes);
 		if (peal_memory_alloc(c->stand.runtime, (int)i, c->bytes,
 				      &c->in[i]) < 0 ||
 		    peal_memory_alloc(c->stand.runtime, (int)i, c->bytes,
@@ -245,6 +354,30 @@ static int build(void *context)
 		return -peali_say_error("make a group");
 	/* what is touched first is slower */
 	return fill_in(c) || run_one(c, PEAL_ALL_REDUCE) < 0 ? -1 : 0;
+}
+
+static int build(void *context)
+{
+	struct collectives *c = context;
+	uint32_t all = (uint32_t)c->stand.n_devices;
+
+	if (all > DEVICES)
+		all = DEVICES;
+	c->n = is_send(c) ? 1 : all;
+	if ((c->row->peer == MPI || is_send(c)) && !c->mpi && !c->no_mpi &&
+	    c->stand.on_host)
+		peali_mpi_open(all, &c->mpi, &c->no_mpi);
+	for (uint32_t i = 0; i < c->n; i++) {
+		c->from[i] = malloc(c->bytes);
+		c->to[i] = malloc(c->bytes);
+		if (!c->from[i] || !c->to[i]) {
+			peali_say("no memory for %llu bytes",
+				  (unsigned long long)c->bytes);
+			return -1;
+		}
+		memset(c->to[i], 0, c->bytes);
+	}
+	return is_send(c) ? build_send(c) : build_group(c);
 }
 
 static int take_down(void *context)
@@ -270,32 +403,39 @@ static int take_down(void *context)
 	return failed ? -1 : 0;
 }
 
+static const char *const algorithms[] = { "default", "ring", "exchange",
+					  "tree" };
+static const char *const peers[] = { "a barrier of the group",
+				     "the sums and copies, a loop per core",
+				     "MPI_Allreduce of Open MPI",
+				     "MPI_Send, MPI_Recv of Open MPI" };
+
 static void fill(void *context, const struct peali_samples *ours,
 		 const struct peali_samples *peer)
 {
 	struct collectives *c = context;
-	json_t *cells = peali_report_row(&c->report, "all-reduce");
+	json_t *cells = peali_report_row(&c->report,
+					 is_send(c) ? "send" : "all-reduce");
+	const char *why = c->no_mpi ? c->no_mpi : "nothing yet";
 
 	peali_row_uint(cells, "devices", c->n);
 	peali_row_uint(cells, "bytes", c->bytes);
+	peali_row_text(cells, "algorithm", algorithms[c->row->algorithm]);
 	peali_row_text(cells, "timed_by", "host");
 	peali_stand_cells(&c->stand, 1, cells);
 	peali_samples_row_durations(ours, cells, "collective_ns");
-	if (is_small(c) || c->stand.on_host) {
+	if (has_peer(c)) {
 		peali_row_real(cells, "versus_ns_p50",
 			       peali_samples_spread(peer).median);
-		peali_samples_row_versus(
-			peer, cells,
-			is_small(c) ? "a barrier of the group" :
-				      "the sums and copies, a loop per core",
-			NULL);
+		peali_samples_row_versus(peer, cells, peers[c->row->peer],
+					 NULL);
 	} else {
-		peali_row_null(cells, "versus_ns_p50", "nothing yet");
-		peali_samples_row_versus(peer, cells, NULL, "nothing yet");
+		peali_row_null(cells, "versus_ns_p50", why);
+		peali_samples_row_versus(peer, cells, NULL, why);
 	}
 }
 
-static int run_row(struct collectives *c, uint64_t bytes)
+static int run_row(struct collectives *c, const struct row *row)
 {
 	char label[64];
 	const struct peali_frame_row frame = {
@@ -304,7 +444,7 @@ static int run_row(struct collectives *c, uint64_t bytes)
 		.options = &c->options,
 		.stand = &c->stand,
 		.for_ns = c->row_ns,
-		.bytes = (uint32_t)bytes,
+		.bytes = (uint32_t)row->bytes,
 		.alone = c->n_rows == 1,
 		.build = build,
 		.round = run_round,
@@ -313,9 +453,12 @@ static int run_row(struct collectives *c, uint64_t bytes)
 		.context = c,
 	};
 
-	c->bytes = bytes;
-	snprintf(label, sizeof(label), "all-reduce-%llu",
-		 (unsigned long long)bytes);
+	c->row = row;
+	c->bytes = row->bytes;
+	snprintf(label, sizeof(label), "%s-%llu-%s%s",
+		 is_send(c) ? "send" : "all-reduce",
+		 (unsigned long long)row->bytes, algorithms[row->algorithm],
+		 row->peer == MPI || is_send(c) ? "-mpi" : "");
 	return peali_frame_row(&frame);
 }
 
@@ -325,9 +468,10 @@ static int each_row(struct collectives *c, int count_only)
 	int n = 0;
 
 	for (int i = 0; i < ROWS; i++) {
-		if (!peali_bench_wanted(&c->options, PEAL_ROUTE_NONE, rows[i]))
+		if (!peali_bench_wanted(&c->options, PEAL_ROUTE_NONE,
+					rows[i].bytes))
 			continue;
-		if (!count_only && run_row(c, rows[i]))
+		if (!count_only && run_row(c, &rows[i]))
 			return -1;
 		n++;
 	}
@@ -338,6 +482,7 @@ static const struct peali_column columns[] = {
 	{ "subject", "subject", 0 },
 	{ "devices", "devices", 0 },
 	{ "bytes", "bytes", 0 },
+	{ "algorithm", "algorithm", 0 },
 	{ "collective_ns_p50", "p50 [ns]", 0 },
 	{ "collective_ns_p90", "p90", 0 },
 	{ "collective_ns_max", "max", 0 },
@@ -369,6 +514,7 @@ static int run(int argc, char **argv, int json)
 		.rows = measure_rows,
 		.context = &c,
 	};
+	int status;
 
 	peali_bench_parse(argc, argv,
 			  "All-reduces of a group of devices, small and large.",
@@ -379,7 +525,9 @@ static int run(int argc, char **argv, int json)
 		return PEALI_EXIT_USAGE;
 	}
 	c.row_ns = (uint64_t)(c.options.seconds * 1e9 / c.n_rows);
-	return peali_frame_run(&frame, json);
+	status = peali_frame_run(&frame, json);
+	peali_mpi_close(c.mpi);
+	return status;
 }
 
 const struct peali_bench peali_bench_collectives = {
