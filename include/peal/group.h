@@ -76,7 +76,8 @@ struct peal_collective {
 	uint64_t count; /* elements, of all parts together; 0 does nothing */
 	uint32_t root; /* its rank, where there is one */
 	uint32_t algorithm; /* enum peal_algorithm; 0: an exchange for what fits
-			     * one, else the ring */
+			     * one, else the ring. A tree was never faster
+			     * where it was measured, emulated devices */
 	/*
 	 * For each rank where its elements are, as its device sees it, aligned
 	 * to their size: its own memory, host memory, or what peal_peer_map

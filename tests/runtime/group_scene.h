@@ -385,7 +385,9 @@ static inline void scene_check(struct scene *s, struct act a)
 
 	scene_do(s, &a, out);
 	for (i = 0; i < s->n; i++) {
-		make_due(s, &a, i);
+		/* the same for all, of an all-reduce */
+		if (!i || a.kind != PEAL_ALL_REDUCE)
+			make_due(s, &a, i);
 		n = span(s, &a, i, out_is(&a, i), &first) * e;
 		/* what lies behind is its own input where both are in one */
 		scene_copy(s, i, 1, out[i], s->got,

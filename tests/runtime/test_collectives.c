@@ -43,20 +43,22 @@ static void each_kind(uint32_t n, const char *links,
 	uint64_t lengths[] = { 211, 0, 1, n - 1, n, n + 1, 337 }, turn = 0;
 	struct act a = { 0 };
 	struct scene s;
+	int all; /* elements and reductions, each with each length */
 	size_t i;
 
 	scene_open(&s, n, links, 4096, o);
 	for (a.kind = PEAL_ALL_REDUCE; a.kind <= PEAL_SCATTER; a.kind++)
 		for (i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
 			a.count = lengths[i];
+			all = !i || n == 3;
 			a.algorithm = PEAL_ALGORITHM_RING;
-			each_element(&s, a, !i, &turn);
+			each_element(&s, a, all, &turn);
 			a.algorithm = PEAL_ALGORITHM_EXCHANGE;
-			each_element(&s, a, !i, &turn);
+			each_element(&s, a, all, &turn);
 			if (a.kind > PEAL_REDUCE && a.kind != PEAL_BROADCAST)
 				continue;
 			a.algorithm = PEAL_ALGORITHM_TREE;
-			each_element(&s, a, !i, &turn);
+			each_element(&s, a, all, &turn);
 		}
 	scene_close(&s);
 }
@@ -101,7 +103,7 @@ PEAL_TEST(all_kinds_are_right_in_random_topologies)
 
 /* ---- long ones ----------------------------------------------------------------------- */
 
-PEAL_TEST(ten_million_elements)
+static void ten_million(uint32_t n)
 {
 	struct peal_group_options o = { 0 };
 	struct act a = { .kind = PEAL_ALL_REDUCE,
@@ -110,15 +112,32 @@ PEAL_TEST(ten_million_elements)
 			 .count = 10000000 };
 	struct scene s;
 
-	if (lanes > 1)
-		return;
-	scene_open(&s, 3, "", 4 * a.count, o);
+	scene_open(&s, n, "", 4 * a.count, o);
 	scene_check(&s, a);
 	a.kind = PEAL_BROADCAST;
 	a.reduction = 0;
-	a.root = 1;
+	a.root = n / 2;
 	scene_check(&s, a);
 	scene_close(&s);
+}
+
+PEAL_TEST(ten_million_elements)
+{
+	if (lanes == 1)
+		ten_million(3);
+}
+
+PEAL_TEST(ten_million_elements_of_all_others)
+{
+	HOST_CASE("it takes a GiB, and the program is the same on all");
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+	if (lanes == 1) { /* and a sanitizer's shadow of that several */
+		ten_million(1);
+		ten_million(2);
+		ten_million(5);
+		ten_million(8);
+	}
+#endif
 }
 
 /* The default slices, by the ring and with a remainder everywhere. */
@@ -221,6 +240,7 @@ PEAL_TEST_MAIN(RUN_LANES(all_kinds_are_right_in_groups_of_all_sizes);
 	       RUN_LANES(all_kinds_are_right_by_several_channels);
 	       RUN_LANES(all_kinds_are_right_in_random_topologies);
 	       RUN_LANES(ten_million_elements);
+	       RUN_LANES(ten_million_elements_of_all_others);
 	       RUN_LANES(a_prime_number_of_elements);
 	       RUN_LANES(each_run_has_the_same_bits);
 	       RUN_LANES(a_ring_that_counts_twice_is_found);)
