@@ -420,7 +420,7 @@ static void fill(void *context, const struct peali_samples *ours,
 
 	peali_row_uint(cells, "devices", c->n);
 	peali_row_uint(cells, "bytes", c->bytes);
-	peali_row_text(cells, "algorithm", algorithms[c->row->algorithm]);
+	peali_row_text(cells, "algorithm", "%s", algorithms[c->row->algorithm]);
 	peali_row_text(cells, "timed_by", "host");
 	peali_stand_cells(&c->stand, 1, cells);
 	peali_samples_row_durations(ours, cells, "collective_ns");
@@ -430,7 +430,7 @@ static void fill(void *context, const struct peali_samples *ours,
 		peali_samples_row_versus(peer, cells, peers[c->row->peer],
 					 NULL);
 	} else {
-		peali_row_null(cells, "versus_ns_p50", why);
+		peali_row_null(cells, "versus_ns_p50", "%s", why);
 		peali_samples_row_versus(peer, cells, NULL, why);
 	}
 }

@@ -276,18 +276,18 @@ static int children_left(struct peal_runtime *rt)
 	peal_runtime_info(rt, &info);
 	if (!info.n_kernels && !info.n_links && !info.n_endpoints &&
 	    !info.n_barriers && !info.n_memories && !info.n_topics &&
-	    !info.n_groups)
+	    !info.n_groups && !info.n_events)
 		return 0;
 	return peali_fail(
 		PEAL_EBUSY, "peal_runtime_close",
 		"left: %u kernels%s%s%s, %u links, %u endpoints, %u barriers, "
-		"%u topics, %u requesters, %u groups, %u allocations; destroy "
-		"them, or call peal_runtime_shutdown",
+		"%u topics, %u requesters, %u groups, %u events, %u "
+		"allocations; destroy them, or call peal_runtime_shutdown",
 		info.n_kernels, info.n_kernels ? " (newest '" : "",
 		info.n_kernels ? rt->kernels->name : "",
 		info.n_kernels ? "')" : "", info.n_links, info.n_endpoints,
 		info.n_barriers, info.n_topics, info.n_requesters,
-		info.n_groups, info.n_memories);
+		info.n_groups, info.n_events, info.n_memories);
 }
 
 int peal_runtime_close(struct peal_runtime *rt)
@@ -329,6 +329,8 @@ int peal_runtime_shutdown(struct peal_runtime *rt)
 		peali_link_take_down(rt->links, "peal_runtime_shutdown");
 	pthread_mutex_unlock(&rt->lock);
 	peali_topics_clear(rt);
+	while (rt->events)
+		peal_event_destroy(rt->events);
 	while (rt->barriers)
 		peal_barrier_destroy(rt->barriers);
 	while (rt->endpoints)
@@ -349,6 +351,7 @@ static void count_children(struct peal_runtime *rt,
 	struct peal_endpoint *endpoint;
 	struct peal_barrier *barrier;
 	struct peal_group *group;
+	struct peal_event *event;
 
 	for (kernel = rt->kernels; kernel; kernel = kernel->next)
 		info->n_kernels++;
@@ -359,6 +362,8 @@ static void count_children(struct peal_runtime *rt,
 		info->n_barriers++;
 	for (group = rt->groups; group; group = peali_group_next(group))
 		info->n_groups++;
+	for (event = rt->events; event; event = peali_event_next(event))
+		info->n_events++;
 	info->n_topics = peali_topics_count(rt);
 	info->n_requesters = peali_requesters_count(rt);
 	for (link = rt->links; link; link = link->next) {

@@ -58,6 +58,7 @@ struct peal_runtime {
 	struct peal_requester *requesters;
 	struct peal_barrier *barriers;
 	struct peal_group *groups;
+	struct peal_event *events;
 	struct peali_topic *topics;
 	struct peali_names names;
 	uint32_t next_kernel; /* of the next kernel's address; from 1 */
@@ -136,6 +137,10 @@ int peali_barrier_names(struct peal_runtime *rt,
 /* ---- groups --------------------------------------------------------------- */
 
 struct peal_group *peali_group_next(struct peal_group *group);
+
+/* ---- events --------------------------------------------------------------- */
+
+struct peal_event *peali_event_next(struct peal_event *event);
 
 /* ---- topics --------------------------------------------------------------- */
 

@@ -41,6 +41,7 @@ struct peal_runtime_info {
 	uint32_t n_topics;
 	uint32_t n_requesters; /* each has links and an endpoint, too */
 	uint32_t n_groups; /* each has kernels, links and an endpoint, too */
+	uint32_t n_events;
 };
 
 /**

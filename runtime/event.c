@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Events: a cell for each device that looks, and where it lies. */
+#include <peal/event.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <peal/device/event.h>
+#include "p2p/probe.h"
+#include "runtime/runtime.h"
+
+#define CALL "peal_event_create"
+
+/** One of the devices that an event is for, beside its recorder's. */
+struct watcher {
+	int device;
+	int holds; /* 1: the recorder's access to its memory */
+	struct peali_area area; /* its cell */
+};
+
+struct peal_event {
+	struct peal_runtime *rt;
+	struct peal_event *next; /* of the runtime's; its lock guards the list */
+	char name[48];
+	int device;
+	uint32_t n;
+	struct watcher *watchers;
+	struct peali_area record; /* on the device */
+	struct peali_area host;
+	struct peal_event_cell *cell; /* host view */
+};
+
+struct peal_event *peali_event_next(struct peal_event *e)
+{
+	return e->next;
+}
+
+/* ---- memory ------------------------------------------------------------------- */
+
+/* A cell where its device polls it: in its own memory, if it can be written there. */
+static int make_cell(struct peal_event *e, struct watcher *w)
+{
+	struct peali_peers *peers = e->rt->peers;
+	struct peal_pair_info pair;
+	int result = peali_probe_prove(peers, e->device, w->device, &pair);
+
+	if (!result && pair.route == PEAL_ROUTE_PEER) {
+		result = peali_peer_hold(peers, e->device, w->device);
+		if (result)
+			return result;
+		w->holds = 1;
+	}
+	result = peali_area_alloc(e->rt, w->holds ? w->device : PEALI_HOST,
+				  sizeof(struct peal_event_cell), &w->area);
+	if (result)
+		return result;
+	if (peali_area_view(e->rt, e->device, &w->area) &&
+	    peali_area_view(e->rt, w->device, &w->area))
+		return 0;
+	return peali_fail(PEAL_ENOPEER, CALL,
+			  "devices %d and %d have no memory in common: name "
+			  "watchers of the same backend",
+			  e->device, w->device);
+}
+
+static int make_record(struct peal_event *e)
+{
+	struct peal_event_record r;
+	uint32_t i;
+	int result =
+		peali_area_alloc(e->rt, PEALI_HOST, sizeof(*e->cell), &e->host);
+
+	if (!result)
+		result = peali_area_alloc(e->rt, e->device, sizeof(r),
+					  &e->record);
+	if (result)
+		return result;
+	e->cell = (struct peal_event_cell *)(uintptr_t)peali_area_view(
+		e->rt, PEALI_HOST, &e->host);
+	memset(&r, 0, sizeof(r));
+	r.cell[0] = peali_area_view(e->rt, e->device, &e->host);
+	r.cell[1] = peali_area_view(e->rt, e->device, &e->record);
+	for (i = 0; i < e->n; i++)
+		r.cell[2 + i] =
+			peali_area_view(e->rt, e->device, &e->watchers[i].area);
+	r.n_cells = 2 + e->n;
+	return peali_area_write(e->rt, &e->record, 0, &r, sizeof(r));
+}
+
+static void free_event(struct peal_event *e)
+{
+	uint32_t i;
+
+	for (i = 0; i < e->n; i++) {
+		peali_area_free(e->rt, &e->watchers[i].area);
+		if (e->watchers[i].holds)
+			peali_peer_release(e->rt->peers, e->device,
+					   e->watchers[i].device);
+	}
+	peali_area_free(e->rt, &e->record);
+	peali_area_free(e->rt, &e->host);
+	free(e->watchers);
+	free(e);
+}
+
+/* ---- create, destroy ------------------------------------------------------------ */
+
+static int check_devices(struct peal_runtime *rt, int device,
+			 const int *watchers, uint32_t n)
+{
+	uint32_t i, j;
+	int result = peali_devices_check(&rt->devices, device, CALL);
+
+	if (!result && n >= PEAL_EVENT_DEVICES_MAX)
+		return peali_fail(PEAL_EINVAL, CALL,
+				  "%u watchers: an event has at most %d", n,
+				  PEAL_EVENT_DEVICES_MAX - 1);
+	for (i = 0; i < n && !result; i++) {
+		result = peali_devices_check(&rt->devices, watchers[i], CALL);
+		for (j = 0; j < i && watchers[j] != watchers[i]; j++)
+			;
+		if (!result && (j < i || watchers[i] == device))
+			return peali_fail(PEAL_EINVAL, CALL,
+					  "device %d is named twice",
+					  watchers[i]);
+	}
+	return result;
+}
+
+static int make(struct peal_event *e, const int *watchers, uint32_t n)
+{
+	int result = 0;
+	uint32_t i;
+
+	e->watchers = calloc(n ? n : 1, sizeof(*e->watchers));
+	if (!e->watchers)
+		return peali_fail(PEAL_ENOMEM, CALL, "no memory for an event");
+	for (i = 0; i < n && !result; i++) {
+		e->watchers[i].device = watchers[i];
+		e->n++;
+		result = make_cell(e, &e->watchers[i]);
+	}
+	return result ? result : make_record(e);
+}
+
+int peal_event_create(struct peal_runtime *rt, int device, const int *watchers,
+		      uint32_t n, const struct peal_event_options *options,
+		      struct peal_event **event_out)
+{
+	struct peal_event_options o;
+	struct peal_event *e;
+	int result;
+
+	if (!rt || (n && !watchers) || !event_out)
+		return peali_fail(PEAL_EINVAL, CALL, "an argument is NULL");
+	result = peali_options_copy(&o, sizeof(o), options, CALL);
+	if (!result && o.reserved)
+		result = peali_fail(PEAL_EINVAL, CALL, "reserved is %u, not 0",
+				    o.reserved);
+	if (!result)
+		result = check_devices(rt, device, watchers, n);
+	if (result)
+		return result;
+	e = calloc(1, sizeof(*e));
+	if (!e)
+		return peali_fail(PEAL_ENOMEM, CALL, "no memory for an event");
+	e->rt = rt;
+	e->device = device;
+	snprintf(e->name, sizeof(e->name), "%s", o.name ? o.name : "event");
+	result = make(e, watchers, n);
+	if (result) {
+		struct peal_error_info failed = *peal_last_error();
+
+		free_event(e);
+		return peali_fail(result, CALL, "%s", failed.text);
+	}
+	pthread_mutex_lock(&rt->lock);
+	e->next = rt->events;
+	rt->events = e;
+	pthread_mutex_unlock(&rt->lock);
+	*event_out = e;
+	return 0;
+}
+
+int peal_event_destroy(struct peal_event *e)
+{
+	struct peal_event **at;
+
+	if (!e)
+		return 0;
+	pthread_mutex_lock(&e->rt->lock);
+	for (at = &e->rt->events; *at && *at != e; at = &(*at)->next)
+		;
+	if (*at)
+		*at = e->next;
+	pthread_mutex_unlock(&e->rt->lock);
+	free_event(e);
+	return 0;
+}
+
+/* ---- using it --------------------------------------------------------------------- */
+
+int peal_event_address(const struct peal_event *e, int device,
+		       uint64_t *address_out)
+{
+	char text[128] = "";
+	size_t at = 0;
+	uint32_t i;
+
+	if (!e || !address_out)
+		return peali_fail(PEAL_EINVAL, "peal_event_address",
+				  "an argument is NULL");
+	if (device == e->device) {
+		*address_out = peali_area_view(e->rt, device, &e->record);
+		return 0;
+	}
+	for (i = 0; i < e->n; i++) {
+		if (e->watchers[i].device == device) {
+			*address_out = peali_area_view(e->rt, device,
+						       &e->watchers[i].area);
+			return 0;
+		}
+		if (at < sizeof(text))
+			at += (size_t)snprintf(text + at, sizeof(text) - at,
+					       ", %d", e->watchers[i].device);
+	}
+	return peali_fail(PEAL_ENODEV, "peal_event_address",
+			  "event '%s' is for the devices %d%s, not for %d",
+			  e->name, e->device, text, device);
+}
+
+int peal_event_wait(struct peal_event *e, uint64_t count, int64_t timeout_ns)
+{
+	PEAL_ALIGNED(PEAL_SHARED_LINE) struct peal_bell bell = { 0 };
+	struct peali_patience wait;
+	int result = 0;
+
+	if (!e)
+		return peali_fail(PEAL_EINVAL, "peal_event_wait",
+				  "event is NULL");
+	peali_patience_begin(&wait, &bell, 1, timeout_ns); /* nobody rings it */
+	while (peal_event_count((uintptr_t)e->cell) < count && !result)
+		result = peali_patience_turn(&wait);
+	peali_patience_end(&wait);
+	if (result != PEAL_ETIMEDOUT)
+		return result;
+	return peali_fail(
+		result, "peal_event_wait",
+		"event '%s' was recorded %llu times, not %llu, in %lld ns",
+		e->name,
+		(unsigned long long)peal_event_count((uintptr_t)e->cell),
+		(unsigned long long)count, (long long)timeout_ns);
+}
+
+/* All of one record: 0; PEAL_EAGAIN the next one has begun. */
+static int read_cell(const struct peal_event_cell *c,
+		     struct peal_event_info *out)
+{
+	out->count = peal_event_count((uintptr_t)c);
+	/* A27: pair with R27 in peali_event_write. */
+	out->device_ns = peal_load_acquire_sys(&c->device_ns);
+	out->common_ns = peal_load_acquire_sys(&c->common_ns);
+	out->uncertainty_ns = peal_load_acquire_sys(&c->uncertainty_ns);
+	return peal_load_relaxed_sys(&c->begun) == out->count ? 0 : PEAL_EAGAIN;
+}
+
+#define LOOKS 1000
+
+int peal_event_info(const struct peal_event *e,
+		    struct peal_event_info *info_out)
+{
+	struct peal_event_info info;
+	uint32_t i, looks = 0;
+
+	if (!e || !info_out)
+		return peali_fail(PEAL_EINVAL, "peal_event_info",
+				  "an argument is NULL");
+	memset(&info, 0, sizeof(info));
+	memcpy(info.name, e->name, sizeof(info.name));
+	info.device = e->device;
+	info.watchers = e->n;
+	for (i = 0; i < e->n; i++)
+		info.in_host_memory += e->watchers[i].area.owner == PEALI_HOST;
+	while (read_cell(e->cell, &info)) {
+		if (++looks == LOOKS)
+			return peali_fail(PEAL_EAGAIN, "peal_event_info",
+					  "event '%s' is recorded all the "
+					  "time: look again",
+					  e->name);
+		peal_pause();
+	}
+	*info_out = info;
+	return 0;
+}
+
+int peal_event_elapsed(const struct peal_event_info *earlier,
+		       const struct peal_event_info *later, int64_t *ns_out,
+		       uint64_t *uncertainty_out)
+{
+	const char *call = "peal_event_elapsed";
+	uint64_t uncertainty = 0;
+	int64_t ns;
+
+	if (!earlier || !later || !ns_out)
+		return peali_fail(PEAL_EINVAL, call, "an argument is NULL");
+	if (!earlier->count || !later->count)
+		return peali_fail(PEAL_EAGAIN, call,
+				  "event '%s' was never recorded",
+				  earlier->count ? later->name : earlier->name);
+	ns = (int64_t)(later->device_ns - earlier->device_ns);
+	if (earlier->device != later->device) {
+		if (!earlier->common_ns || !later->common_ns)
+			return peali_fail(PEAL_EAGAIN, call,
+					  "the worker that recorded event '%s' "
+					  "did not know the host's clock: "
+					  "record it again",
+					  earlier->common_ns ? later->name :
+							       earlier->name);
+		ns = (int64_t)(later->common_ns - earlier->common_ns);
+		uncertainty = later->uncertainty_ns + earlier->uncertainty_ns;
+	}
+	*ns_out = ns;
+	if (uncertainty_out)
+		*uncertainty_out = uncertainty;
+	return 0;
+}
