@@ -21,6 +21,7 @@ enum peali_use {
 	PEALI_USE_CALLER, /* peal_peer_enable */
 	PEALI_USE_LINK, /* peali_peer_hold */
 	PEALI_USE_MAP, /* peal_peer_map */
+	PEALI_USE_BUFFER, /* peali_buffer_view_take */
 	PEALI_USE_PROBE,
 	PEALI_USES
 };
@@ -45,6 +46,7 @@ struct peali_record {
 	uint64_t address; /* as the owner sees it */
 	uint64_t bytes;
 	struct peali_memory memory;
+	int is_buffer; /* of peali_buffer_alloc */
 	uint32_t n_maps, n_copies; /* that keep it from being freed */
 };
 
@@ -74,6 +76,7 @@ struct peali_peers {
 	struct peali_pair *pair; /* [from * devices->n + to] */
 	struct peali_record **record; /* by device, then by address */
 	size_t n_records, max_records;
+	size_t n_buffers; /* of the records */
 	struct peali_mapping *mapping;
 	size_t n_mappings, max_mappings;
 	struct peal_copy *copies; /* that are not destroyed */

@@ -90,23 +90,15 @@ static int insert(struct peali_peers *peers, struct peali_record *record)
 	return 0;
 }
 
-int peali_memory_alloc(struct peali_peers *peers, int device, uint64_t bytes,
-		       uint64_t *address_out)
+/* Memory and its record. */
+static int take(struct peali_peers *peers, int device, uint64_t bytes,
+		int is_buffer, uint64_t *address_out)
 {
-	const char *call = "peal_memory_alloc";
-	struct peali_record *record;
-	int r = peali_devices_check_place(peers->devices, device, call);
+	struct peali_record *record = calloc(1, sizeof(*record));
+	int r;
 
-	if (r < 0)
-		return r;
-	if (!bytes)
-		return peali_fail(PEAL_EINVAL, call,
-				  "an allocation of 0 bytes on device %d: ask "
-				  "for 1 or more",
-				  device);
-	record = calloc(1, sizeof(*record));
 	if (!record)
-		return peali_fail(PEAL_ENOMEM, call,
+		return peali_fail(PEAL_ENOMEM, "peal_memory_alloc",
 				  "no host memory for the record of an "
 				  "allocation");
 	r = peali_devices_alloc(peers->devices, device, bytes, &record->memory);
@@ -116,12 +108,15 @@ int peali_memory_alloc(struct peali_peers *peers, int device, uint64_t bytes,
 	}
 	record->device = device;
 	record->bytes = bytes;
+	record->is_buffer = is_buffer;
 	record->address = peali_devices_view(peers->devices, device, device,
 					     &record->memory);
 	pthread_mutex_lock(&peers->lock);
 	r = insert(peers, record);
-	if (!r)
+	if (!r) {
+		peers->n_buffers += (size_t)is_buffer;
 		*address_out = record->address;
+	}
 	pthread_mutex_unlock(&peers->lock);
 	if (r < 0) {
 		peali_devices_free(peers->devices, device, &record->memory);
@@ -130,20 +125,47 @@ int peali_memory_alloc(struct peali_peers *peers, int device, uint64_t bytes,
 	return r;
 }
 
+int peali_memory_alloc(struct peali_peers *peers, int device, uint64_t bytes,
+		       uint64_t *address_out)
+{
+	const char *call = "peal_memory_alloc";
+	int r = peali_devices_check_place(peers->devices, device, call);
+
+	if (r < 0)
+		return r;
+	if (!bytes)
+		return peali_fail(PEAL_EINVAL, call,
+				  "an allocation of 0 bytes on device %d: ask "
+				  "for 1 or more",
+				  device);
+	return take(peers, device, bytes, 0, address_out);
+}
+
+int peali_buffer_alloc(struct peali_peers *peers, int device, uint64_t bytes,
+		       uint64_t *address_out)
+{
+	return take(peers, device, bytes, 1, address_out);
+}
+
 /* Takes a record out of the books if nothing uses it. Lock held. */
 static int take_out(struct peali_peers *peers, int device, uint64_t address,
-		    struct peali_record **out)
+		    int is_buffer, struct peali_record **out)
 {
-	const char *call = "peal_memory_free";
+	const char *call = is_buffer ? "peal_buffer_destroy" :
+				       "peal_memory_free";
 	struct peali_record *record = peali_record_find(peers, device, address);
 	size_t i;
 
-	if (!record || record->address != address)
+	if (!record || record->address != address ||
+	    record->is_buffer != is_buffer)
 		return peali_fail(
 			PEAL_EFAULT, call,
 			"no allocation of device %d starts at 0x%llx: "
-			"give what peal_memory_alloc gave, once",
-			device, (unsigned long long)address);
+			"give what peal_memory_alloc gave, once%s",
+			device, (unsigned long long)address,
+			record && record->is_buffer ?
+				"; this is a buffer's (peal_buffer_destroy)" :
+				"");
 	if (record->n_copies)
 		peali_copies_settle(peers);
 	if (record->n_maps || record->n_copies)
@@ -156,28 +178,83 @@ static int take_out(struct peali_peers *peers, int device, uint64_t address,
 			record->n_copies);
 	i = place_of(peers, device, address);
 	peers->n_records--;
+	peers->n_buffers -= (size_t)is_buffer;
 	memmove(&peers->record[i], &peers->record[i + 1],
 		(peers->n_records - i) * sizeof(*peers->record));
 	*out = record;
 	return 0;
 }
 
-int peali_memory_free(struct peali_peers *peers, int device, uint64_t address)
+static int give(struct peali_peers *peers, int device, uint64_t address,
+		int is_buffer)
 {
 	struct peali_record *record = NULL;
-	int r = peali_devices_check_place(peers->devices, device,
-					  "peal_memory_free");
+	int r;
 
-	if (r < 0)
-		return r;
 	pthread_mutex_lock(&peers->lock);
-	r = take_out(peers, device, address, &record);
+	r = take_out(peers, device, address, is_buffer, &record);
 	pthread_mutex_unlock(&peers->lock);
 	if (r < 0)
 		return r;
 	peali_devices_free(peers->devices, device, &record->memory);
 	free(record);
 	return 0;
+}
+
+int peali_memory_free(struct peali_peers *peers, int device, uint64_t address)
+{
+	int r = peali_devices_check_place(peers->devices, device,
+					  "peal_memory_free");
+
+	return r < 0 ? r : give(peers, device, address, 0);
+}
+
+int peali_buffer_free(struct peali_peers *peers, int device, uint64_t address)
+{
+	return give(peers, device, address, 1);
+}
+
+/* Lock held. */
+static int view_take(struct peali_peers *peers, int viewer, int owner,
+		     uint64_t address, uint64_t *view_out)
+{
+	const char *call = "peal_buffer_address";
+	struct peali_record *record = peali_record_find(peers, owner, address);
+	uint64_t view;
+	int r = peali_pair_take(peers, viewer, owner, PEALI_USE_BUFFER, call);
+
+	if (r < 0)
+		return r;
+	view = record ? peali_devices_view(peers->devices, viewer, owner,
+					   &record->memory) :
+			0;
+	if (view) {
+		*view_out = view;
+		return 0;
+	}
+	peali_pair_give(peers, viewer, owner, PEALI_USE_BUFFER);
+	return peali_fail(PEAL_EDRIVER, call,
+			  "device %d -> device %d: enabled, but the backend "
+			  "gives no address",
+			  viewer, owner);
+}
+
+int peali_buffer_view_take(struct peali_peers *peers, int viewer, int owner,
+			   uint64_t address, uint64_t *view_out)
+{
+	int r;
+
+	pthread_mutex_lock(&peers->lock);
+	r = view_take(peers, viewer, owner, address, view_out);
+	pthread_mutex_unlock(&peers->lock);
+	return r;
+}
+
+void peali_buffer_view_give(struct peali_peers *peers, int viewer, int owner)
+{
+	pthread_mutex_lock(&peers->lock);
+	peali_pair_give(peers, viewer, owner, PEALI_USE_BUFFER);
+	pthread_mutex_unlock(&peers->lock);
 }
 
 void peali_records_clear(struct peali_peers *peers)
@@ -190,6 +267,7 @@ void peali_records_clear(struct peali_peers *peers)
 				   &record->memory);
 		free(record);
 	}
+	peers->n_buffers = 0;
 }
 
 /* ---- public ---------------------------------------------------------------- */

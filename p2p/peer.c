@@ -78,9 +78,9 @@ static void list_left(struct peali_peers *peers, char *out, size_t bytes)
 	int from, to;
 
 	out[0] = '\0';
-	if (peers->n_records)
+	if (peers->n_records > peers->n_buffers)
 		append(&text, ", %zu allocations (peal_memory_free)",
-		       peers->n_records);
+		       peers->n_records - peers->n_buffers);
 	if (peers->n_copies)
 		append(&text, ", %u copies (peal_copy_destroy)",
 		       peers->n_copies);
@@ -139,7 +139,8 @@ int peali_peers_destroy(struct peali_peers *peers)
 
 void peali_peers_clear(struct peali_peers *peers)
 {
-	enum peali_use uses[] = { PEALI_USE_CALLER, PEALI_USE_LINK };
+	enum peali_use uses[] = { PEALI_USE_CALLER, PEALI_USE_LINK,
+				  PEALI_USE_BUFFER };
 	int from, to;
 	size_t i;
 
@@ -159,7 +160,7 @@ uint32_t peali_peers_n_memories(struct peali_peers *peers)
 	uint32_t n;
 
 	pthread_mutex_lock(&peers->lock);
-	n = (uint32_t)peers->n_records;
+	n = (uint32_t)(peers->n_records - peers->n_buffers);
 	pthread_mutex_unlock(&peers->lock);
 	return n;
 }
@@ -314,7 +315,8 @@ static int disable(struct peali_peers *peers, int from, int to,
 {
 	struct peali_pair *pair = peali_pair_of(peers, from, to);
 	uint32_t n_links = pair->n_uses[PEALI_USE_LINK];
-	uint32_t n_maps = pair->n_uses[PEALI_USE_MAP];
+	uint32_t n_maps =
+		pair->n_uses[PEALI_USE_MAP] + pair->n_uses[PEALI_USE_BUFFER];
 
 	if (!pair->n_uses[PEALI_USE_CALLER])
 		return peali_fail(PEAL_EINVAL, call,

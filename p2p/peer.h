@@ -29,7 +29,7 @@ struct peali_peers *peali_runtime_peers(struct peal_runtime *runtime);
 /* `devices` outlives it. PEAL_ENOMEM. */
 int peali_peers_create(const struct peali_devices *devices,
 		       struct peali_peers **out);
-/* 0, or PEAL_EBUSY with a text that names what is left. */
+/* 0, or PEAL_EBUSY with a text that names what is left beside buffers. */
 int peali_peers_check_idle(struct peali_peers *peers);
 /* As peali_peers_check_idle, and then nothing is done. NULL: 0. */
 int peali_peers_destroy(struct peali_peers *peers);
@@ -38,7 +38,7 @@ int peali_peers_destroy(struct peali_peers *peers);
  * memory back. Pointers to them are gone. No kernel may be resident.
  */
 void peali_peers_clear(struct peali_peers *peers);
-/* Allocations of peal_memory_alloc. */
+/* Allocations of peal_memory_alloc; not those of buffers. */
 uint32_t peali_peers_n_memories(struct peali_peers *peers);
 
 /* ---- access of one device to another --------------------------------------- */
@@ -62,6 +62,21 @@ int peali_peer_unmap(struct peali_peers *peers, int remote, uint64_t address);
 int peali_memory_alloc(struct peali_peers *peers, int device, uint64_t bytes,
 		       uint64_t *address_out);
 int peali_memory_free(struct peali_peers *peers, int device, uint64_t address);
+/*
+ * Memory of a buffer: it is counted apart, peali_memory_free refuses it, and no
+ * check for what is left names it. `device` and `bytes` are checked already.
+ */
+int peali_buffer_alloc(struct peali_peers *peers, int device, uint64_t bytes,
+		       uint64_t *address_out);
+/* PEAL_EBUSY as peal_memory_free. */
+int peali_buffer_free(struct peali_peers *peers, int device, uint64_t address);
+/*
+ * Where another device sees it, and a share in the pair's access until that is
+ * given back. The errors of peal_peer_enable.
+ */
+int peali_buffer_view_take(struct peali_peers *peers, int viewer, int owner,
+			   uint64_t address, uint64_t *view_out);
+void peali_buffer_view_give(struct peali_peers *peers, int viewer, int owner);
 /*
  * Looks up memory at a place, of so many bytes, 0 too, and keeps it from being freed
  * until it is let go of, once or more: then `range` is empty. PEAL_EFAULT: there is

@@ -164,6 +164,8 @@ static int open_devices(struct peal_runtime *rt)
 		result = share_host_memory(rt);
 	if (!result)
 		result = peali_peers_create(&rt->devices, &rt->peers);
+	if (!result)
+		result = peali_buffers_open(rt);
 	return result;
 }
 
@@ -230,6 +232,7 @@ static int tear_down(struct peal_runtime *rt)
 int peal_runtime_open(const struct peal_runtime_options *options,
 		      struct peal_runtime **runtime_out)
 {
+	struct peal_leak_report ignored;
 	struct peal_runtime_options o;
 	struct peal_runtime *rt;
 	int result;
@@ -260,6 +263,7 @@ int peal_runtime_open(const struct peal_runtime_options *options,
 	if (!result)
 		result = peali_watchdog_start(rt);
 	if (result) {
+		peali_buffers_close(rt, &ignored);
 		tear_down(rt);
 		return result;
 	}
@@ -290,22 +294,38 @@ static int children_left(struct peal_runtime *rt)
 		info.n_groups, info.n_events, info.n_memories);
 }
 
-int peal_runtime_close(struct peal_runtime *rt)
+int peal_runtime_close_report(struct peal_runtime *rt,
+			      struct peal_leak_report *report_out)
 {
 	int result;
 
-	if (!rt)
+	if (!report_out)
+		return peali_fail(PEAL_EINVAL, "peal_runtime_close_report",
+				  "report_out is NULL");
+	if (!rt) {
+		memset(report_out, 0, sizeof(*report_out));
 		return 0;
+	}
 	result = children_left(rt);
 	if (!result)
 		result = peali_peers_check_idle(rt->peers);
 	if (result)
 		return result;
+	peali_buffers_close(rt, report_out);
+	peali_peers_clear(rt->peers); /* nothing but memory of buffers */
 	return tear_down(rt);
+}
+
+int peal_runtime_close(struct peal_runtime *rt)
+{
+	struct peal_leak_report ignored;
+
+	return peal_runtime_close_report(rt, &ignored);
 }
 
 int peal_runtime_shutdown(struct peal_runtime *rt)
 {
+	struct peal_leak_report ignored;
 	struct peal_kernel *kernel;
 	int result = 0;
 
@@ -338,6 +358,7 @@ int peal_runtime_shutdown(struct peal_runtime *rt)
 	peali_requesters_clear(rt);
 	while (rt->kernels)
 		peal_kernel_destroy(rt->kernels);
+	peali_buffers_close(rt, &ignored);
 	peali_peers_clear(rt->peers);
 	return tear_down(rt);
 }
@@ -381,6 +402,7 @@ int peal_runtime_info(struct peal_runtime *rt,
 	memset(info_out, 0, sizeof(*info_out));
 	info_out->n_devices = (uint32_t)rt->devices.n;
 	info_out->n_memories = peali_peers_n_memories(rt->peers);
+	info_out->n_buffers = peali_buffers_count(rt);
 	pthread_mutex_lock(&rt->lock);
 	count_children(rt, info_out);
 	pthread_mutex_unlock(&rt->lock);

@@ -29,6 +29,7 @@
  * endpoints, router) never takes it. Reading counters does not take it.
  */
 
+struct peali_buffers;
 struct peali_router;
 struct peali_topic;
 struct peali_watchdog;
@@ -60,6 +61,7 @@ struct peal_runtime {
 	struct peal_group *groups;
 	struct peal_event *events;
 	struct peali_topic *topics;
+	struct peali_buffers *buffers; /* with a lock of their own */
 	struct peali_names names;
 	uint32_t next_kernel; /* of the next kernel's address; from 1 */
 	uint32_t next_endpoint;
@@ -141,6 +143,22 @@ struct peal_group *peali_group_next(struct peal_group *group);
 /* ---- events --------------------------------------------------------------- */
 
 struct peal_event *peali_event_next(struct peal_event *event);
+
+/* ---- buffers -------------------------------------------------------------- */
+
+int peali_buffers_open(struct peal_runtime *rt);
+uint32_t peali_buffers_count(const struct peal_runtime *rt);
+/*
+ * Reports and forgets those that are left, whose memory goes with the runtime's
+ * peers. NULL or half opened: nothing.
+ */
+void peali_buffers_close(struct peal_runtime *rt,
+			 struct peal_leak_report *report_out);
+/* The runtime of a range that is inside its buffer, and where it is: 0, or as
+ * peal_buffer_write. */
+int peali_range_place(struct peal_range range, const char *call,
+		      struct peal_runtime **rt_out,
+		      struct peali_place *place_out);
 
 /* ---- topics --------------------------------------------------------------- */
 

@@ -41,6 +41,39 @@ int peal_memory_alloc(struct peal_runtime *runtime, int device, uint64_t bytes,
 int peal_memory_free(struct peal_runtime *runtime, int device,
 		     uint64_t address);
 
+/** The memory of a device, or host memory that all devices map. */
+struct peal_memory_info {
+	uint64_t total_bytes; /* of its heap */
+	uint64_t free_bytes; /* of that, in pieces */
+	uint64_t largest_bytes; /* the largest piece */
+	uint64_t limit_bytes; /* of peal_memory_limit; 0: none */
+	uint64_t buffer_bytes; /* what its buffers have */
+	uint64_t room_bytes; /* the largest buffer that could be made now */
+	uint32_t n_buffers;
+};
+
+/**
+ * How much memory a device has, and has free.
+ *
+ * @param runtime  an open runtime.
+ * @param device   its index, or PEAL_HOST_MEMORY.
+ * @param info_out filled on success; others may take and free meanwhile.
+ * @return 0; PEAL_ENODEV; PEAL_EINVAL a NULL pointer. Thread-safe.
+ */
+int peal_memory_info(struct peal_runtime *runtime, int device,
+		     struct peal_memory_info *info_out);
+
+/**
+ * Limits what buffers may have of a device's memory, all of them together. What
+ * they have already stays; kernels, links and peal_memory_alloc are not limited.
+ *
+ * @param runtime an open runtime.
+ * @param device  its index, or PEAL_HOST_MEMORY.
+ * @param bytes   the most; 0: no limit.
+ * @return 0; PEAL_ENODEV; PEAL_EINVAL a NULL runtime. Thread-safe.
+ */
+int peal_memory_limit(struct peal_runtime *runtime, int device, uint64_t bytes);
+
 #ifdef __cplusplus
 }
 #endif

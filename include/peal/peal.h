@@ -7,6 +7,7 @@
 #include <peal/actor.h>
 #include <peal/balance.h>
 #include <peal/barrier.h>
+#include <peal/buffer.h>
 #include <peal/clock.h>
 #include <peal/dead_letter.h>
 #include <peal/deadline.h>

@@ -42,6 +42,7 @@ struct peal_runtime_info {
 	uint32_t n_requesters; /* each has links and an endpoint, too */
 	uint32_t n_groups; /* each has kernels, links and an endpoint, too */
 	uint32_t n_events;
+	uint32_t n_buffers; /* not among n_memories */
 };
 
 /**
@@ -61,7 +62,8 @@ int peal_runtime_open(const struct peal_runtime_options *options,
 		      struct peal_runtime **runtime_out);
 
 /**
- * Closes a runtime that has no children left.
+ * Closes a runtime that has no children left but buffers: those are freed, and
+ * each is named in the log (PEAL_LOG=1).
  *
  * @param runtime an open runtime; NULL does nothing.
  * @return 0; PEAL_EBUSY kernels, links, endpoints, barriers, topics, memory or
@@ -69,6 +71,33 @@ int peal_runtime_open(const struct peal_runtime_options *options,
  *         on this runtime may run at the same time.
  */
 int peal_runtime_close(struct peal_runtime *runtime);
+
+/** A buffer that nobody destroyed. */
+struct peal_leak {
+	char name[32]; /* as its options had it */
+	int device; /* whose memory; PEAL_HOST_MEMORY */
+	uint64_t bytes;
+};
+
+#define PEAL_LEAKS_LISTED 8
+
+/** Buffers that were left when a runtime closed, and were freed by that. */
+struct peal_leak_report {
+	uint32_t n_buffers;
+	uint32_t n_listed; /* of them, below: the oldest */
+	uint64_t bytes; /* of all */
+	struct peal_leak listed[PEAL_LEAKS_LISTED];
+};
+
+/**
+ * The same, and says which buffers were left.
+ *
+ * @param runtime    an open runtime; NULL: an empty report.
+ * @param report_out filled when it returns 0.
+ * @return as peal_runtime_close; PEAL_EINVAL report_out is NULL.
+ */
+int peal_runtime_close_report(struct peal_runtime *runtime,
+			      struct peal_leak_report *report_out);
 
 /**
  * Stops every kernel, takes all links, endpoints, barriers, topics and memory

@@ -9,6 +9,7 @@
 #include <peal/device.h>
 #include <peal/program.h>
 #include "runtime/backend/error.h"
+#include "runtime/backend/space.h"
 
 /*
  * The only seam to the hardware: a table of operations that a backend fills.
@@ -106,6 +107,9 @@ struct peali_backend_ops {
 		     int device, uint64_t bytes, struct peali_memory *out);
 	void (*free)(struct peali_backend *backend,
 		     const struct peali_memory *memory); /* (resident) */
+	/* What a device's heap, or host memory, has free. (resident) */
+	int (*room)(struct peali_backend *backend, int device,
+		    struct peali_room *out);
 	/*
 	 * The address at which `viewer` sees the memory, 0 if it does not: the
 	 * host sees host memory only, a device its own, host memory, and that

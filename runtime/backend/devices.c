@@ -78,6 +78,14 @@ int peali_devices_alloc(const struct peali_devices *devices, int device,
 	return r == PEAL_ENOMEM ? say_where_room_is(devices, device, bytes) : r;
 }
 
+int peali_devices_room(const struct peali_devices *devices, int device,
+		       struct peali_room *out)
+{
+	struct peali_backend *backend = device_of(devices, device)->backend;
+
+	return backend->ops->room(backend, local_of(devices, device), out);
+}
+
 void peali_devices_free(const struct peali_devices *devices, int device,
 			const struct peali_memory *memory)
 {

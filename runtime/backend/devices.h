@@ -43,6 +43,10 @@ int peali_devices_same_backend(const struct peali_devices *devices, int a,
 int peali_devices_alloc(const struct peali_devices *devices, int device,
 			uint64_t bytes, struct peali_memory *out);
 
+/** What a device, or the host (PEALI_HOST), has free. */
+int peali_devices_room(const struct peali_devices *devices, int device,
+		       struct peali_room *out);
+
 void peali_devices_free(const struct peali_devices *devices, int device,
 			const struct peali_memory *memory);
 

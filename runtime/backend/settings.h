@@ -34,6 +34,8 @@
 	X(HOST_CLOCKS, TEXT, 0, 0, "", "",                                      \
 	  "what their clocks differ by from the host's, in seconds ahead and "  \
 	  "millionths faster, as in 0:7200:50,1:-86400")                        \
+	X(HOST_LACKS, TEXT, 0, 0, "", "",                                       \
+	  "what they cannot do, as in 0:unified+atomics,1:cooperative")         \
 	X(HOST_MEMORY, BYTES, 1ULL << 20, 1ULL << 40, "", "4G",                 \
 	  "heap of each emulated device, and of host memory; virtual")          \
 	X(HOST_PIN, CHOICE, 0, 0, "auto|on|off", "auto",                        \

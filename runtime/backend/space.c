@@ -321,3 +321,10 @@ uint64_t peali_space_largest(const struct peali_space *space)
 {
 	return free_max_of(space->root);
 }
+
+void peali_space_room(const struct peali_space *space, struct peali_room *out)
+{
+	out->total = space->bytes;
+	out->free = space->bytes - space->used;
+	out->largest = peali_space_largest(space);
+}

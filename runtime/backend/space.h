@@ -35,6 +35,11 @@ struct peali_piece {
 	uint64_t fresh;
 };
 
+/** What is left of a space, or of the heap that it keeps the books of. */
+struct peali_room {
+	uint64_t total, free, largest; /* bytes; of the largest free piece */
+};
+
 /* PEAL_ENOMEM. */
 int peali_space_open(struct peali_space *space, const char *name, uint64_t base,
 		     uint64_t bytes);
@@ -56,5 +61,6 @@ int peali_space_find(const struct peali_space *space, uint64_t offset,
 		     uint64_t bytes, struct peali_piece *out);
 /* Bytes of the largest free block. */
 uint64_t peali_space_largest(const struct peali_space *space);
+void peali_space_room(const struct peali_space *space, struct peali_room *out);
 
 #endif

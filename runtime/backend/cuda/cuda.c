@@ -220,6 +220,7 @@ const struct peali_gpu_vendor peali_cuda_vendor = {
 		[PEALI_GPU_MULTIPROCESSORS] = 16,
 		[PEALI_GPU_WATCHDOG] = 17,
 		[PEALI_GPU_INTEGRATED] = 18,
+		[PEALI_GPU_MAPS_HOST] = 19,
 		[PEALI_GPU_COMPUTE_MODE] = 20,
 		[PEALI_GPU_MAJOR] = 75,
 		[PEALI_GPU_MINOR] = 76,

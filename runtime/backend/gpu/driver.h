@@ -268,6 +268,7 @@ enum peali_gpu_attribute {
 	PEALI_GPU_VMM_SUPPORT,
 	PEALI_GPU_FD_SUPPORT, /* of exporting memory */
 	PEALI_GPU_HOST_ATOMICS, /* across the bus to the host */
+	PEALI_GPU_MAPS_HOST, /* sees pinned host memory */
 	PEALI_GPU_ATTRIBUTES
 };
 

@@ -43,7 +43,7 @@ struct peali_gpu_device {
 	void *state; /* of device_open; of part 0, the others borrow it */
 	char name[64], uuid[40], architecture[64], pci[24];
 	uint32_t units, max_lanes;
-	int cooperative;
+	int cooperative, maps_host, host_atomics;
 	uint32_t max_cluster_workers; /* 0: no clusters */
 	/* the heap */
 	struct peali_space space;
@@ -158,6 +158,8 @@ int peali_gpu_alloc(struct peali_backend *backend, enum peali_memory_kind kind,
 		    int device, uint64_t bytes, struct peali_memory *out);
 void peali_gpu_free(struct peali_backend *backend,
 		    const struct peali_memory *memory);
+int peali_gpu_room(struct peali_backend *backend, int device,
+		   struct peali_room *out);
 uint64_t peali_gpu_view(struct peali_backend *backend, int viewer,
 			const struct peali_memory *memory);
 uint64_t peali_gpu_host_view(struct peali_backend *backend, uint64_t address);

@@ -63,6 +63,9 @@ static int device_info(struct peali_backend *backend, int device,
 	out->numa_node = numa_node(d->pci);
 	out->policies = gpu->driver.vendor->policies;
 	out->max_cluster_workers = d->max_cluster_workers;
+	out->capabilities = (d->cooperative ? PEAL_CAN_COOPERATIVE : 0u) |
+			    (d->maps_host ? PEAL_CAN_UNIFIED : 0u) |
+			    (d->host_atomics ? PEAL_CAN_ATOMICS : 0u);
 	return 0;
 }
 
@@ -100,6 +103,7 @@ static enum peal_policy default_policy(struct peali_backend *backend)
 		.default_policy = default_policy,                              \
 		.alloc = peali_gpu_alloc,                                      \
 		.free = peali_gpu_free,                                        \
+		.room = peali_gpu_room,                                        \
 		.view = peali_gpu_view,                                        \
 		.host_range = peali_gpu_host_range,                            \
 		.adopt = peali_gpu_adopt,                                      \

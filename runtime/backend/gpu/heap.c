@@ -512,6 +512,24 @@ void peali_gpu_free(struct peali_backend *backend,
 		peali_log(1, "%s", peal_last_error()->text);
 }
 
+int peali_gpu_room(struct peali_backend *backend, int device,
+		   struct peali_room *out)
+{
+	struct peali_gpu *gpu = peali_gpu_of(backend);
+	int r = 0;
+
+	if (device != PEALI_HOST)
+		r = peali_gpu_check(gpu, device, "room");
+	if (r < 0)
+		return r;
+	pthread_mutex_lock(&gpu->lock);
+	peali_space_room(device == PEALI_HOST ? &gpu->host_space :
+						&gpu->device[device].space,
+			 out);
+	pthread_mutex_unlock(&gpu->lock);
+	return 0;
+}
+
 uint64_t peali_gpu_view(struct peali_backend *backend, int viewer,
 			const struct peali_memory *memory)
 {

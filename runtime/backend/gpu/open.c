@@ -241,6 +241,9 @@ static int describe(struct peali_gpu *gpu, int device)
 	name_uuid(gpu, d);
 	d->cooperative =
 		peali_gpu_attribute(gpu, device, PEALI_GPU_COOPERATIVE);
+	d->maps_host = peali_gpu_attribute(gpu, device, PEALI_GPU_MAPS_HOST);
+	d->host_atomics =
+		peali_gpu_attribute(gpu, device, PEALI_GPU_HOST_ATOMICS);
 	d->max_cluster_workers = peali_gpu_clusters_max(gpu, device);
 	r = must_know(gpu, device, PEALI_GPU_MULTIPROCESSORS,
 		      "its multiprocessors", &d->units);

@@ -8,6 +8,7 @@
 #include "runtime/backend/copies.h"
 #include "runtime/backend/host/clocks.h"
 #include "runtime/backend/host/heap.h"
+#include "runtime/backend/host/lacks.h"
 #include "runtime/backend/host/links.h"
 
 /*
@@ -32,6 +33,7 @@ struct peali_host {
 	struct peali_link_pair *pair; /* [from * n_devices + to] */
 	struct peali_host_window *window; /* likewise */
 	struct peali_host_clock *clock; /* of each device */
+	uint32_t *lacks; /* likewise: enum peal_device_capability, by bits */
 	int n_launches; /* that are not freed */
 	struct peali_copies *copies;
 };

@@ -59,6 +59,7 @@ static void take_down(struct peali_host *host)
 	for (i = 0; host->heap && i <= host->n_devices; i++)
 		peali_heap_close(&host->heap[i]);
 	pthread_mutex_destroy(&host->lock);
+	free(host->lacks);
 	free(host->clock);
 	free(host->window);
 	free(host->pair);
@@ -82,12 +83,14 @@ static int open_heaps(struct peali_host *host, uint64_t bytes)
 
 static int set_up(struct peali_host *host, uint64_t n_devices)
 {
-	const char *links, *clocks = "";
+	const char *links, *clocks = "", *lacks = "";
 	uint64_t bytes;
 	int i, r = peali_setting_text(PEALI_SETTING_HOST_LINKS, &links);
 
 	if (!r)
 		r = peali_setting_text(PEALI_SETTING_HOST_CLOCKS, &clocks);
+	if (!r)
+		r = peali_setting_text(PEALI_SETTING_HOST_LACKS, &lacks);
 	if (!r)
 		r = peali_setting_number(PEALI_SETTING_HOST_MEMORY, &bytes);
 	if (!r)
@@ -99,13 +102,19 @@ static int set_up(struct peali_host *host, uint64_t n_devices)
 	host->pair = calloc(n_devices * n_devices, sizeof(*host->pair));
 	host->window = calloc(n_devices * n_devices, sizeof(*host->window));
 	host->clock = calloc(n_devices, sizeof(*host->clock));
-	if (!host->heap || !host->pair || !host->window || !host->clock)
+	host->lacks = calloc(n_devices, sizeof(*host->lacks));
+	if (!host->heap || !host->pair || !host->window || !host->clock ||
+	    !host->lacks)
 		return peali_fail(PEAL_ENOMEM, "host: open",
 				  "no memory for %d devices", host->n_devices);
 	r = peali_links_parse(links, host->n_devices, host->pair);
-	for (i = 0; i < host->n_devices && !r; i++)
+	for (i = 0; i < host->n_devices && !r; i++) {
 		r = peali_clocks_parse(clocks, host->n_devices, i,
 				       &host->clock[i]);
+		if (!r)
+			r = peali_lacks_parse(lacks, host->n_devices, i,
+					      &host->lacks[i]);
+	}
 	if (!r)
 		r = open_heaps(host, bytes);
 	if (!r)
@@ -212,6 +221,9 @@ static int host_device_info(struct peali_backend *backend, int device,
 	/* Its workers and pages are wherever the system puts them. */
 	out->numa_node = -1;
 	out->policies = host_policies(backend);
+	out->capabilities =
+		(PEAL_CAN_UNIFIED | PEAL_CAN_ATOMICS | PEAL_CAN_COOPERATIVE) &
+		~host->lacks[device];
 	return 0;
 }
 
@@ -272,6 +284,22 @@ static uint64_t host_view(struct peali_backend *backend, int viewer,
 				       memory->offset);
 	pthread_mutex_unlock(&host->lock);
 	return address;
+}
+
+static int host_room(struct peali_backend *backend, int device,
+		     struct peali_room *out)
+{
+	struct peali_host *host = peali_host_of(backend);
+	int r = 0;
+
+	if (device != PEALI_HOST)
+		r = peali_host_check(host, device, "host: room");
+	if (r < 0)
+		return r;
+	pthread_mutex_lock(&host->lock);
+	peali_space_room(&peali_host_heap(host, device)->space, out);
+	pthread_mutex_unlock(&host->lock);
+	return 0;
 }
 
 /* Threads see all memory of the process. */
@@ -346,6 +374,7 @@ const struct peali_backend_ops peali_host_backend = {
 	.default_policy = host_default_policy,
 	.alloc = host_alloc,
 	.free = host_free,
+	.room = host_room,
 	.view = host_view,
 	.host_range = host_range,
 	.adopt = host_adopt,

@@ -69,7 +69,8 @@ int peali_host_peer_info(struct peali_backend *backend, int from, int to,
 	 * All atomics of this machine work on all of its memory. It says no for
 	 * pcie because the machines that it stands for do.
 	 */
-	out->atomics = kind == PEALI_LINK_NVLINK;
+	out->atomics = kind == PEALI_LINK_NVLINK &&
+		       !(host->lacks[from] & PEAL_CAN_ATOMICS);
 	return 0;
 }
 

@@ -160,8 +160,11 @@ static void *worker_main(void *argument)
 
 /* ---- launch ------------------------------------------------------------------ */
 
-static uint32_t most_workers(uint32_t lanes)
+static uint32_t most_workers(const struct peali_host *host, int device,
+			     uint32_t lanes)
 {
+	if (host->lacks[device] & PEAL_CAN_COOPERATIVE)
+		return 1;
 	if (lanes > LAUNCH_LANES / PEALI_HOST_WORKERS_MAX)
 		return LAUNCH_LANES / lanes;
 	return PEALI_HOST_WORKERS_MAX;
@@ -188,7 +191,7 @@ int peali_host_max_workers(struct peali_backend *backend, int device,
 
 	(void)program;
 	if (!r)
-		*out = most_workers(lanes);
+		*out = most_workers(peali_host_of(backend), device, lanes);
 	return r;
 }
 
@@ -197,11 +200,12 @@ static int check_desc(struct peali_host *host,
 {
 	const struct peal_program *p = desc->program;
 	const char *call = "host: launch";
-	uint32_t most = most_workers(desc->lanes);
 	int r = check_lanes(host, desc->device, desc->lanes, call);
+	uint32_t most;
 
 	if (r)
 		return r;
+	most = most_workers(host, desc->device, desc->lanes);
 	if (!p ||
 	    !(p->host_entry || (desc->lanes == 1 && p->host_entry_single)))
 		return peali_fail(PEAL_EPROGRAM, call,

@@ -200,6 +200,7 @@ static int device_attribute(int *value, int attribute, int device)
 	case 120: /* CLUSTER_LAUNCH */
 		*value = atoi(double_arch() + 3) >= 90;
 		return 0;
+	case 19: /* CAN_MAP_HOST_MEMORY */
 	case 41: /* UNIFIED_ADDRESSING */
 	case 95: /* COOPERATIVE_LAUNCH */
 	case 102: /* VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED */

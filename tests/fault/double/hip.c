@@ -156,6 +156,7 @@ API hipDeviceGetAttribute(int *value, int attribute, int device)
 	case 63: /* MultiprocessorCount */
 		*value = (int)double_units();
 		return 0;
+	case 3: /* CanMapHostMemory */
 	case 10: /* CooperativeLaunch */
 		*value = 1;
 		return 0;
