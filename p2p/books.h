@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stddef.h>
 
+#include <peal/transfer.h>
 #include "p2p/cache.h"
 #include "p2p/peer.h"
 
@@ -70,6 +71,17 @@ struct peali_reference {
 
 #define PEALI_REFERENCES 16
 
+struct peali_stages;
+
+/** Copies in the background that wait for one thread. */
+struct peali_line {
+	pthread_mutex_t lock;
+	pthread_cond_t work; /* something in line, or time to end */
+	struct peal_copy *first, **last;
+	int has_thread, stop;
+	pthread_t thread;
+};
+
 struct peali_peers {
 	const struct peali_devices *devices;
 	pthread_mutex_t lock;
@@ -79,6 +91,9 @@ struct peali_peers {
 	size_t n_buffers; /* of the records */
 	struct peali_mapping *mapping;
 	size_t n_mappings, max_mappings;
+	struct peal_transfer_counts *counts; /* see peali_counts_of */
+	struct peali_stages *stages; /* NULL: no copy was staged yet */
+	struct peali_line *line; /* of copies to each device; first the host's */
 	struct peal_copy *copies; /* that are not destroyed */
 	uint32_t n_copies; /* of them */
 	uint32_t n_running; /* copies that wait for their end in the call */
@@ -94,6 +109,15 @@ static inline struct peali_pair *peali_pair_of(struct peali_peers *peers,
 {
 	return &peers->pair[(size_t)from * (size_t)peers->devices->n +
 			    (size_t)to];
+}
+
+/* What was copied between two places; either may be PEALI_HOST. Lock held. */
+static inline struct peal_transfer_counts *
+peali_counts_of(struct peali_peers *peers, int from, int to)
+{
+	size_t n = (size_t)peers->devices->n + 1;
+
+	return &peers->counts[(size_t)(from + 1) * n + (size_t)(to + 1)];
 }
 
 /* peer.c; lock held: one more or one less use of a pair. */
@@ -120,7 +144,10 @@ const struct peali_mapping *peali_mapping_find(const struct peali_peers *peers,
 					       uint64_t bytes);
 void peali_mappings_clear(struct peali_peers *peers);
 
-/* copy.c; lock held: lets go of the memory of copies that have ended. */
+/* copy_async.c: the lines, at the opening and the end. PEAL_ENOMEM. */
+int peali_lines_open(struct peali_peers *peers);
+void peali_lines_close(struct peali_peers *peers);
+/* copy_async.c; lock held: lets go of the memory of copies that have ended. */
 void peali_copies_settle(struct peali_peers *peers);
 /* Cancels and frees all copies. Lock not held. */
 void peali_copies_clear(struct peali_peers *peers);

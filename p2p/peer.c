@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "p2p/books.h"
+#include "p2p/carry.h"
 #include "p2p/probe.h"
 
 /* ---- life ------------------------------------------------------------------ */
@@ -18,15 +19,23 @@ int peali_peers_create(const struct peali_devices *devices,
 	size_t n = (size_t)devices->n;
 	struct peali_peers *peers = calloc(1, sizeof(*peers));
 
-	if (peers)
+	if (peers) {
+		peers->devices = devices;
 		peers->pair = calloc(n * n, sizeof(*peers->pair));
-	if (!peers || !peers->pair) {
+		peers->counts =
+			calloc((n + 1) * (n + 1), sizeof(*peers->counts));
+	}
+	if (!peers || !peers->pair || !peers->counts ||
+	    peali_lines_open(peers) < 0) {
+		if (peers) {
+			free(peers->counts);
+			free(peers->pair);
+		}
 		free(peers);
 		return peali_fail(PEAL_ENOMEM, "peal_runtime_open",
 				  "no memory for the %zu pairs of %zu devices",
 				  n * n, n);
 	}
-	peers->devices = devices;
 	pthread_mutex_init(&peers->lock, NULL);
 	pthread_mutex_init(&peers->probe_lock, NULL);
 	*out = peers;
@@ -127,11 +136,14 @@ int peali_peers_destroy(struct peali_peers *peers)
 	r = peali_peers_check_idle(peers);
 	if (r < 0)
 		return r;
+	peali_lines_close(peers);
+	peali_stages_close(peers);
 	peali_cache_close(&peers->cache);
 	pthread_mutex_destroy(&peers->probe_lock);
 	pthread_mutex_destroy(&peers->lock);
 	free(peers->mapping);
 	free(peers->record);
+	free(peers->counts);
 	free(peers->pair);
 	free(peers);
 	return 0;

@@ -4,6 +4,7 @@
 
 #include <peal/memory.h>
 #include <peal/peer.h>
+#include <peal/transfer.h>
 #include "runtime/backend/devices.h"
 
 /*
@@ -85,6 +86,20 @@ void peali_buffer_view_give(struct peali_peers *peers, int viewer, int owner);
 int peali_range_keep(struct peali_peers *peers, struct peali_place place,
 		     uint64_t bytes, const char *call, struct peali_range *out);
 void peali_range_let_go(struct peali_peers *peers, struct peali_range *range);
+/** How copies are to be done. */
+struct peali_order {
+	const char *call; /* for texts */
+	uint32_t routes; /* as in peal_transfer_options */
+	uint64_t chunk_bytes; /* likewise */
+};
+
+/* Places as their devices see them. PEAL_ENODEV, PEAL_EFAULT, and as carry.h. */
+int peali_move_now(struct peali_peers *peers, const struct peali_move *moves,
+		   uint32_t n, const struct peali_order *order,
+		   struct peal_copy_result *result_out);
+int peali_move_begin(struct peali_peers *peers, const struct peali_move *moves,
+		     uint32_t n, const struct peali_order *order,
+		     struct peal_copy **out);
 int peali_copy_now(struct peali_peers *peers, struct peali_place to,
 		   struct peali_place from, uint64_t bytes);
 int peali_copy_begin(struct peali_peers *peers, struct peali_place to,

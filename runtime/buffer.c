@@ -604,31 +604,32 @@ int peal_buffer_address(struct peal_range range, int viewer,
 
 /* ---- content --------------------------------------------------------------- */
 
+/* Between a range and memory of the caller. */
+static int move(struct peal_range range, void *memory, int write,
+		const char *call)
+{
+	const struct peali_order order = { .call = call };
+	struct peali_move move = { { PEALI_HOST, (uint64_t)(uintptr_t)memory },
+				   { PEALI_HOST, (uint64_t)(uintptr_t)memory },
+				   range.bytes };
+	struct peal_runtime *rt;
+	int r = peali_range_place(range, call, &rt,
+				  write ? &move.to : &move.from);
+
+	if (!r && !memory)
+		r = peali_fail(PEAL_EINVAL, call, "%s is NULL",
+			       write ? "from" : "to");
+	return r < 0 ? r : peali_move_now(rt->peers, &move, 1, &order, NULL);
+}
+
 int peal_buffer_write(struct peal_range to, const void *from)
 {
-	const char *call = "peal_buffer_write";
-	struct peali_place target,
-		source = { PEALI_HOST, (uint64_t)(uintptr_t)from };
-	struct peal_runtime *rt;
-	int r = peali_range_place(to, call, &rt, &target);
-
-	if (!r && !from)
-		r = peali_fail(PEAL_EINVAL, call, "from is NULL");
-	return r < 0 ? r : peali_copy_now(rt->peers, target, source, to.bytes);
+	return move(to, (void *)(uintptr_t)from, 1, "peal_buffer_write");
 }
 
 int peal_buffer_read(struct peal_range from, void *to)
 {
-	const char *call = "peal_buffer_read";
-	struct peali_place source,
-		target = { PEALI_HOST, (uint64_t)(uintptr_t)to };
-	struct peal_runtime *rt;
-	int r = peali_range_place(from, call, &rt, &source);
-
-	if (!r && !to)
-		r = peali_fail(PEAL_EINVAL, call, "to is NULL");
-	return r < 0 ? r :
-		       peali_copy_now(rt->peers, target, source, from.bytes);
+	return move(from, to, 0, "peal_buffer_read");
 }
 
 static int fill(struct peal_range to, const void *pattern, uint64_t n)

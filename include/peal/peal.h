@@ -37,5 +37,6 @@
 #include <peal/supervisor.h>
 #include <peal/topic.h>
 #include <peal/topology.h>
+#include <peal/transfer.h>
 
 #endif

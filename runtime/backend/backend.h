@@ -24,7 +24,6 @@
 
 struct peali_backend;
 struct peali_launch;
-struct peali_copy;
 
 /** As a viewer or a place: the host itself. */
 #define PEALI_HOST (-1)
@@ -46,6 +45,12 @@ struct peali_memory {
 struct peali_place {
 	int device; /* PEALI_HOST: `address` is a host pointer */
 	uint64_t address; /* in the device's own view */
+};
+
+/** What is copied from where to where. */
+struct peali_move {
+	struct peali_place to, from;
+	uint64_t bytes;
 };
 
 /** A resident launch. */
@@ -141,14 +146,10 @@ struct peali_backend_ops {
 	/* Returns when done. Both places are whole allocations' inside. */
 	int (*copy)(struct peali_backend *backend, struct peali_place to,
 		    struct peali_place from, uint64_t bytes); /* (resident) */
-	/* Starts a copy; `done_bell` (host) is rung at its end, 0: none. */
-	int (*copy_start)(struct peali_backend *backend, struct peali_place to,
-			  struct peali_place from, uint64_t bytes,
-			  uint64_t done_bell, struct peali_copy **out);
-	/* PEAL_EAGAIN still going, 0 done, PEAL_ECANCELED, or its error. */
-	int (*copy_query)(struct peali_copy *copy); /* (resident) */
-	void (*copy_cancel)(struct peali_copy *copy); /* (resident) */
-	void (*copy_free)(struct peali_copy *copy); /* waits for its end */
+	/* Several, in any order, with one wait for all of them. */
+	int (*copy_all)(struct peali_backend *backend,
+			const struct peali_move *moves,
+			uint32_t n); /* (resident) */
 
 	/*
 	 * Brings a program's code onto a device. PEAL_EPROGRAM no image for it;

@@ -63,29 +63,46 @@ static int look_up(struct peali_gpu *gpu, struct peali_place place,
 	return r;
 }
 
+/* Starts one transfer by the engine of a device that the thread is in. */
+static int begin(struct peali_gpu *gpu, int device, uint64_t to, uint64_t from,
+		 uint64_t bytes)
+{
+	const char *symbol = PEALI_GPU_SYMBOL(gpu, copy);
+	int error;
+
+	if (!*symbol)
+		symbol = PEALI_GPU_SYMBOL(gpu, copy_kind);
+	error = gpu->driver.transfer(&gpu->driver, to, from, bytes,
+				     gpu->device[device].copy_stream);
+	return peali_gpu_fail(gpu, device, error, symbol, "copy",
+			      "a copy of %llu bytes",
+			      (unsigned long long)bytes);
+}
+
+/* Waits for all that were started. */
+static int finish(struct peali_gpu *gpu, int device)
+{
+	int error = gpu->driver.stream_wait(gpu->device[device].copy_stream);
+
+	return peali_gpu_fail(gpu, device, error,
+			      PEALI_GPU_SYMBOL(gpu, stream_wait), "copy",
+			      "the end of a copy");
+}
+
 /* One transfer to its end. The device's copy_lock is held. */
 static int transfer(struct peali_gpu *gpu, int device, uint64_t to,
 		    uint64_t from, uint64_t bytes)
 {
-	struct peali_gpu_device *d = &gpu->device[device];
-	const char *symbol = PEALI_GPU_SYMBOL(gpu, copy);
 	void *before = NULL;
-	int error, r = peali_gpu_enter(gpu, device, "copy", &before);
+	int r = peali_gpu_enter(gpu, device, "copy", &before);
 
 	if (r < 0)
 		return r;
-	if (!*symbol)
-		symbol = PEALI_GPU_SYMBOL(gpu, copy_kind);
-	error = gpu->driver.transfer(&gpu->driver, to, from, bytes,
-				     d->copy_stream);
-	if (!error) {
-		symbol = PEALI_GPU_SYMBOL(gpu, stream_wait);
-		error = gpu->driver.stream_wait(d->copy_stream);
-	}
+	r = begin(gpu, device, to, from, bytes);
+	if (!r)
+		r = finish(gpu, device);
 	peali_gpu_leave(gpu, before);
-	return peali_gpu_fail(gpu, device, error, symbol, "copy",
-			      "a copy of %llu bytes",
-			      (unsigned long long)bytes);
+	return r;
 }
 
 static uint64_t stage_address(const struct peali_gpu *gpu,
@@ -159,61 +176,120 @@ static int between(struct peali_gpu *gpu, const struct end *to,
 	return r;
 }
 
-static int is_direct(struct peali_gpu *gpu, const struct end *to,
+/* Whose engine can do it in one; -1: nobody's. */
+static int engine_of(struct peali_gpu *gpu, const struct end *to,
 		     const struct end *from, uint64_t bytes)
 {
-	if (to->device == PEALI_HOST || from->device == PEALI_HOST)
-		return to->device == PEALI_HOST ? to->pinned : from->pinned;
-	return (to->device == from->device && !overlap(to, from, bytes)) ||
-	       (to->device != from->device &&
-		peali_gpu_pair(gpu, to->device, from->device)->can_access);
+	if (to->device == PEALI_HOST)
+		return to->pinned ? from->device : -1;
+	if (from->device == PEALI_HOST)
+		return from->pinned ? to->device : -1;
+	if (to->device == from->device)
+		return overlap(to, from, bytes) ? -1 : to->device;
+	if (peali_gpu_pair(gpu, to->device, from->device)->can_access)
+		return to->device;
+	if (peali_gpu_pair(gpu, from->device, to->device)->can_access)
+		return from->device;
+	return -1;
+}
+
+/* Looks both ends up; `engine_out`: see engine_of. */
+static int look_up_both(struct peali_gpu *gpu, const struct peali_move *move,
+			struct end *to, struct end *from, int *engine_out)
+{
+	int r = look_up(gpu, move->to, move->bytes, "copy", to);
+
+	if (!r)
+		r = look_up(gpu, move->from, move->bytes, "copy", from);
+	if (r < 0)
+		return r;
+	*engine_out = -1;
+	if (to->device != PEALI_HOST || from->device != PEALI_HOST)
+		*engine_out = engine_of(gpu, to, from, move->bytes);
+	return 0;
 }
 
 int peali_gpu_copy(struct peali_backend *backend, struct peali_place to,
 		   struct peali_place from, uint64_t bytes)
 {
 	struct peali_gpu *gpu = peali_gpu_of(backend);
+	const struct peali_move move = { to, from, bytes };
 	struct end target, source;
-	int device, r;
+	int engine, r;
 
 	if (!bytes)
 		return 0;
-	r = look_up(gpu, to, bytes, "copy", &target);
-	if (!r)
-		r = look_up(gpu, from, bytes, "copy", &source);
+	r = look_up_both(gpu, &move, &target, &source, &engine);
 	if (r < 0)
 		return r;
 	if (target.device == PEALI_HOST && source.device == PEALI_HOST) {
 		memmove(target.host, source.host, bytes);
 		return 0;
 	}
-	if (!is_direct(gpu, &target, &source, bytes))
+	if (engine < 0)
 		return target.device == PEALI_HOST ||
 				       source.device == PEALI_HOST ?
 			       through_stage(gpu, &target, &source, bytes) :
 			       between(gpu, &target, &source, bytes);
-	device = target.device == PEALI_HOST ? source.device : target.device;
-	pthread_mutex_lock(&gpu->device[device].copy_lock);
-	r = transfer(gpu, device, target.address, source.address, bytes);
-	pthread_mutex_unlock(&gpu->device[device].copy_lock);
+	pthread_mutex_lock(&gpu->device[engine].copy_lock);
+	r = transfer(gpu, engine, target.address, source.address, bytes);
+	pthread_mutex_unlock(&gpu->device[engine].copy_lock);
 	return r;
 }
 
-int peali_gpu_copy_start(struct peali_backend *backend, struct peali_place to,
-			 struct peali_place from, uint64_t bytes,
-			 uint64_t done_bell, struct peali_copy **out)
+/*
+ * Starts the moves from the first on that one engine can do, and waits for them
+ * once; in *done how many that were, 0: the first is for no engine.
+ */
+static int by_one_engine(struct peali_gpu *gpu, const struct peali_move *moves,
+			 uint32_t n, uint32_t *done)
 {
-	struct peali_gpu *gpu = peali_gpu_of(backend);
-	struct end ignored;
+	int first = -1, engine, entered = 0, r = 0, waited;
+	struct end to, from;
+	void *before = NULL;
+
+	for (*done = 0; !r && *done < n; (*done)++) {
+		r = look_up_both(gpu, &moves[*done], &to, &from, &engine);
+		if (r < 0 || engine < 0 || (entered && engine != first))
+			break;
+		if (!entered) {
+			pthread_mutex_lock(&gpu->device[engine].copy_lock);
+			r = peali_gpu_enter(gpu, engine, "copy", &before);
+			if (r < 0) {
+				pthread_mutex_unlock(
+					&gpu->device[engine].copy_lock);
+				return r;
+			}
+			first = engine;
+			entered = 1;
+		}
+		r = begin(gpu, engine, to.address, from.address,
+			  moves[*done].bytes);
+	}
+	if (!entered)
+		return r;
+	waited = finish(gpu, first); /* also for those before one that failed */
+	peali_gpu_leave(gpu, before);
+	pthread_mutex_unlock(&gpu->device[first].copy_lock);
+	return r < 0 ? r : waited;
+}
+
+int peali_gpu_copy_all(struct peali_backend *backend,
+		       const struct peali_move *moves, uint32_t n)
+{
+	uint32_t i, done;
 	int r = 0;
 
-	if (bytes)
-		r = look_up(gpu, to, bytes, "copy_start", &ignored);
-	if (!r && bytes)
-		r = look_up(gpu, from, bytes, "copy_start", &ignored);
-	if (r < 0)
-		return r;
-	return peali_copies_start(gpu->copies, to, from, bytes, done_bell, out);
+	for (i = 0; !r && i < n; i += done) {
+		r = by_one_engine(peali_gpu_of(backend), moves + i, n - i,
+				  &done);
+		if (r < 0 || done)
+			continue;
+		r = peali_gpu_copy(backend, moves[i].to, moves[i].from,
+				   moves[i].bytes);
+		done = 1;
+	}
+	return r;
 }
 
 int peali_gpu_wipe(struct peali_gpu *gpu, int device, uint64_t address,

@@ -5,7 +5,6 @@
 #include <pthread.h>
 
 #include "runtime/backend/backend.h"
-#include "runtime/backend/copies.h"
 #include "runtime/backend/gpu/driver.h"
 #include "runtime/backend/image.h"
 #include "runtime/backend/space.h"
@@ -88,7 +87,6 @@ struct peali_gpu {
 	const uint8_t *zero; /* in it: PEALI_GPU_STAGE_BYTES of zeros */
 	void *adopted; /* another backend's, registered here */
 	uint64_t adopted_bytes, adopted_device;
-	struct peali_copies *copies;
 	/* the thread that looks after launches */
 	pthread_t monitor;
 	pthread_cond_t monitor_wake;
@@ -184,9 +182,8 @@ int peali_gpu_peer_disable(struct peali_backend *backend, int from, int to);
 
 int peali_gpu_copy(struct peali_backend *backend, struct peali_place to,
 		   struct peali_place from, uint64_t bytes);
-int peali_gpu_copy_start(struct peali_backend *backend, struct peali_place to,
-			 struct peali_place from, uint64_t bytes,
-			 uint64_t done_bell, struct peali_copy **out);
+int peali_gpu_copy_all(struct peali_backend *backend,
+		       const struct peali_move *moves, uint32_t n);
 /* Zeros device memory that was in use before, by copies alone. */
 int peali_gpu_wipe(struct peali_gpu *gpu, int device, uint64_t address,
 		   uint64_t bytes);

@@ -113,10 +113,7 @@ static enum peal_policy default_policy(struct peali_backend *backend)
 		.peer_enable = peali_gpu_peer_enable,                          \
 		.peer_disable = peali_gpu_peer_disable,                        \
 		.copy = peali_gpu_copy,                                        \
-		.copy_start = peali_gpu_copy_start,                            \
-		.copy_query = peali_copies_query,                              \
-		.copy_cancel = peali_copies_cancel,                            \
-		.copy_free = peali_copies_free,                                \
+		.copy_all = peali_gpu_copy_all,                                \
 		.load = peali_gpu_load,                                        \
 		.max_workers = peali_gpu_max_workers,                          \
 		.max_clustered = peali_gpu_max_clustered,                      \

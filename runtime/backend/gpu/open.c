@@ -490,10 +490,7 @@ static int set_up(struct peali_gpu *gpu, const struct peali_gpu_vendor *vendor)
 		r = init_driver(&gpu->driver, &count, reason, sizeof(reason));
 	if (r < 0)
 		return peali_fail(r, CALL, "%s: %s", vendor->name, reason);
-	r = open_devices(gpu, count, (int)parts);
-	if (!r)
-		r = peali_copies_open(&gpu->base, &gpu->copies);
-	return r;
+	return open_devices(gpu, count, (int)parts);
 }
 
 int peali_gpu_open(const struct peali_gpu_vendor *vendor,
@@ -528,7 +525,7 @@ int peali_gpu_close(struct peali_backend *backend)
 {
 	struct peali_gpu *gpu = peali_gpu_of(backend);
 	const struct peali_gpu_vendor *vendor = gpu->driver.vendor;
-	int n, r;
+	int n;
 
 	pthread_mutex_lock(&gpu->lock);
 	n = gpu->n_launches;
@@ -537,9 +534,6 @@ int peali_gpu_close(struct peali_backend *backend)
 		return peali_fail(PEAL_EBUSY, "close",
 				  "%s: %d launches are not freed",
 				  gpu->driver.vendor->name, n);
-	r = peali_copies_close(gpu->copies);
-	if (r < 0)
-		return r;
 	peali_gpu_monitor_stop(gpu);
 	take_down(gpu);
 	give_up_claim(vendor);

@@ -55,19 +55,14 @@ int peali_host_copy(struct peali_backend *backend, struct peali_place to,
 	return r;
 }
 
-int peali_host_copy_start(struct peali_backend *backend, struct peali_place to,
-			  struct peali_place from, uint64_t bytes,
-			  uint64_t done_bell, struct peali_copy **out)
+int peali_host_copy_all(struct peali_backend *backend,
+			const struct peali_move *moves, uint32_t n)
 {
-	struct peali_host *host = peali_host_of(backend);
-	const char *call = "host: copy_start";
-	uint8_t *ignored;
-	int r = resolve(host, to, bytes, call, &ignored);
+	uint32_t i;
+	int r = 0;
 
-	if (!r)
-		r = resolve(host, from, bytes, call, &ignored);
-	if (r < 0)
-		return r;
-	return peali_copies_start(host->copies, to, from, bytes, done_bell,
-				  out);
+	for (i = 0; !r && i < n; i++)
+		r = peali_host_copy(backend, moves[i].to, moves[i].from,
+				    moves[i].bytes);
+	return r;
 }

@@ -5,7 +5,6 @@
 #include <pthread.h>
 
 #include "runtime/backend/backend.h"
-#include "runtime/backend/copies.h"
 #include "runtime/backend/host/clocks.h"
 #include "runtime/backend/host/heap.h"
 #include "runtime/backend/host/lacks.h"
@@ -35,7 +34,6 @@ struct peali_host {
 	struct peali_host_clock *clock; /* of each device */
 	uint32_t *lacks; /* likewise: enum peal_device_capability, by bits */
 	int n_launches; /* that are not freed */
-	struct peali_copies *copies;
 };
 
 static inline struct peali_host *peali_host_of(struct peali_backend *backend)
@@ -65,9 +63,8 @@ void peali_host_peers_close(struct peali_host *host);
 
 int peali_host_copy(struct peali_backend *backend, struct peali_place to,
 		    struct peali_place from, uint64_t bytes);
-int peali_host_copy_start(struct peali_backend *backend, struct peali_place to,
-			  struct peali_place from, uint64_t bytes,
-			  uint64_t done_bell, struct peali_copy **out);
+int peali_host_copy_all(struct peali_backend *backend,
+			const struct peali_move *moves, uint32_t n);
 
 /* ---- workers.c ------------------------------------------------------------- */
 

@@ -49,7 +49,7 @@ static int host_probe(char *reason, size_t reason_bytes)
 	return 0;
 }
 
-/* Undoes any part of an open; the copies are closed already. */
+/* Undoes any part of an open. */
 static void take_down(struct peali_host *host)
 {
 	int i;
@@ -117,8 +117,6 @@ static int set_up(struct peali_host *host, uint64_t n_devices)
 	}
 	if (!r)
 		r = open_heaps(host, bytes);
-	if (!r)
-		r = peali_copies_open(&host->base, &host->copies);
 	return r;
 }
 
@@ -149,7 +147,7 @@ static int host_open(struct peali_backend **out)
 static int host_close(struct peali_backend *backend)
 {
 	struct peali_host *host = peali_host_of(backend);
-	int n, r;
+	int n;
 
 	pthread_mutex_lock(&host->lock);
 	n = host->n_launches;
@@ -157,10 +155,8 @@ static int host_close(struct peali_backend *backend)
 	if (n)
 		return peali_fail(PEAL_EBUSY, "host: close",
 				  "%d launches are not freed", n);
-	r = peali_copies_close(host->copies);
-	if (!r)
-		take_down(host);
-	return r;
+	take_down(host);
+	return 0;
 }
 
 /* ---- devices ----------------------------------------------------------------- */
@@ -384,10 +380,7 @@ const struct peali_backend_ops peali_host_backend = {
 	.peer_enable = peali_host_peer_enable,
 	.peer_disable = peali_host_peer_disable,
 	.copy = peali_host_copy,
-	.copy_start = peali_host_copy_start,
-	.copy_query = peali_copies_query,
-	.copy_cancel = peali_copies_cancel,
-	.copy_free = peali_copies_free,
+	.copy_all = peali_host_copy_all,
 	.load = host_load,
 	.max_workers = peali_host_max_workers,
 	.launch = peali_host_launch,

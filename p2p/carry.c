@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "p2p/carry.h"
+
+#include <string.h>
+
+#include <peal/device/host.h>
+#include "p2p/books.h"
+#include "runtime/backend/log.h"
+
+#define TOGETHER 64 /* copies that a backend is given at a time */
+/* Of a copy in the background, between two looks at who cancels it. */
+#define AT_ONCE ((uint64_t)8 << 20)
+
+void peali_run_add(struct peali_run *run, uint64_t bytes)
+{
+	run->result.bytes += bytes;
+	if (run->done)
+		atomic_fetch_add_explicit(run->done, bytes,
+					  memory_order_relaxed);
+}
+
+int peali_run_cancelled(const struct peali_run *run)
+{
+	return run->cancel &&
+	       atomic_load_explicit(run->cancel, memory_order_relaxed);
+}
+
+/* ---- ways ------------------------------------------------------------------ */
+
+/* Whether one of two devices has access to the other: 1, and nobody has proved
+ * that it does not work. */
+static int is_direct(struct peali_peers *peers, int a, int b)
+{
+	const struct peali_pair *pair = peali_pair_of(peers, a, b);
+	const struct peali_device *d = &peers->devices->device[a];
+	struct peali_peer_info info;
+	int broken;
+
+	pthread_mutex_lock(&peers->lock);
+	broken = pair->proof != PEALI_PROOF_NONE &&
+		 (pair->info.verdict == PEAL_VERDICT_WRONG_DATA ||
+		  pair->info.verdict == PEAL_VERDICT_NEVER_VISIBLE ||
+		  pair->info.verdict == PEAL_VERDICT_FAULTED);
+	pthread_mutex_unlock(&peers->lock);
+	if (broken || !peali_devices_same_backend(peers->devices, a, b) ||
+	    d->backend->ops->peer_info(d->backend, d->local,
+				       peers->devices->device[b].local, &info))
+		return broken ? -1 : 0;
+	return info.can_access != 0;
+}
+
+/* Whether a device's driver can read and write host memory by itself. */
+static int is_mapped(struct peali_peers *peers, int device, uint64_t address,
+		     uint64_t bytes)
+{
+	struct peali_backend *backend = peers->devices->device[device].backend;
+
+	return backend->ops->host_view(backend, address) &&
+	       backend->ops->host_view(backend, address + bytes - 1);
+}
+
+static enum peal_route way_of(struct peali_peers *peers,
+			      const struct peali_move *move)
+{
+	int to = move->to.device, from = move->from.device, there, back;
+
+	if (to == from)
+		return PEAL_ROUTE_LOCAL;
+	if (to == PEALI_HOST || from == PEALI_HOST)
+		return is_mapped(peers, to == PEALI_HOST ? from : to,
+				 to == PEALI_HOST ? move->to.address :
+						    move->from.address,
+				 move->bytes) ?
+			       PEAL_ROUTE_MAPPED_HOST :
+			       PEAL_ROUTE_STAGED;
+	there = is_direct(peers, from, to);
+	back = is_direct(peers, to, from);
+	return there >= 0 && back >= 0 && there + back > 0 ? PEAL_ROUTE_PEER :
+							     PEAL_ROUTE_STAGED;
+}
+
+/* The route that it takes, of those that it may; negative: PEAL_ENOPEER. */
+static int choose(struct peali_peers *peers, const struct peali_move *move,
+		  const struct peali_run *run)
+{
+	enum peal_route way = way_of(peers, move);
+
+	if (!run->routes || run->routes & way)
+		return (int)way;
+	if (run->routes & PEAL_ROUTE_STAGED)
+		return PEAL_ROUTE_STAGED;
+	return peali_fail(PEAL_ENOPEER, run->call,
+			  "device %d -> device %d (-1: host): its route is %s, "
+			  "which `routes`, 0x%x, does not have; add "
+			  "PEAL_ROUTE_STAGED",
+			  move->from.device, move->to.device,
+			  peal_route_name(way), run->routes);
+}
+
+/* ---- directly -------------------------------------------------------------- */
+
+/** Moves between two places that wait to be handed to their backend. */
+struct batch {
+	struct peali_backend *backend;
+	struct peali_move moves[TOGETHER];
+	uint32_t n;
+	uint64_t bytes;
+};
+
+static int flush(struct batch *batch, struct peali_run *run)
+{
+	int r = 0;
+
+	if (batch->n == 1)
+		r = batch->backend->ops->copy(batch->backend,
+					      batch->moves[0].to,
+					      batch->moves[0].from,
+					      batch->moves[0].bytes);
+	else if (batch->n)
+		r = batch->backend->ops->copy_all(batch->backend, batch->moves,
+						  batch->n);
+	if (!r)
+		peali_run_add(run, batch->bytes);
+	batch->n = 0;
+	batch->bytes = 0;
+	return r;
+}
+
+static int local_of(const struct peali_peers *peers, int device)
+{
+	return device == PEALI_HOST ? PEALI_HOST :
+				      peers->devices->device[device].local;
+}
+
+/* A move for its backend; flushes first what does not go with it. */
+static int put(struct peali_peers *peers, struct batch *batch,
+	       const struct peali_move *move, struct peali_run *run)
+{
+	struct peali_move *at;
+	int r = 0;
+
+	if (batch->n == TOGETHER ||
+	    (run->cancel && batch->bytes + move->bytes > AT_ONCE))
+		r = flush(batch, run);
+	if (r < 0)
+		return r;
+	if (peali_run_cancelled(run))
+		return PEAL_ECANCELED;
+	at = &batch->moves[batch->n++];
+	*at = *move;
+	at->to.device = local_of(peers, move->to.device);
+	at->from.device = local_of(peers, move->from.device);
+	batch->bytes += move->bytes;
+	return 0;
+}
+
+/* The same in pieces, from the end where it would else overwrite its source. */
+static int put_pieces(struct peali_peers *peers, struct batch *batch,
+		      const struct peali_move *move, struct peali_run *run)
+{
+	int backwards = move->to.device == move->from.device &&
+			move->to.address - move->from.address < move->bytes;
+	struct peali_move piece = *move;
+	uint64_t done = 0, at;
+	int r = 0;
+
+	if (!run->cancel || move->bytes <= AT_ONCE)
+		return put(peers, batch, move, run);
+	while (!r && done < move->bytes) {
+		piece.bytes = move->bytes - done < AT_ONCE ?
+				      move->bytes - done :
+				      AT_ONCE;
+		at = backwards ? move->bytes - done - piece.bytes : done;
+		piece.to.address = move->to.address + at;
+		piece.from.address = move->from.address + at;
+		r = put(peers, batch, &piece, run);
+		if (!r) /* in order, if they overlap */
+			r = flush(batch, run);
+		done += piece.bytes;
+	}
+	return r;
+}
+
+/* ---- all of them ----------------------------------------------------------- */
+
+static int same_pair(const struct peali_move *a, const struct peali_move *b)
+{
+	return a->to.device == b->to.device && a->from.device == b->from.device;
+}
+
+/* Moves from the first on that go the same way between the same two. */
+static uint32_t alike(struct peali_peers *peers, const struct peali_move *moves,
+		      uint32_t n, enum peal_route way,
+		      const struct peali_run *run)
+{
+	int host = moves->to.device == PEALI_HOST ||
+		   moves->from.device == PEALI_HOST;
+	uint32_t i;
+
+	for (i = 1; i < n && same_pair(&moves[i], moves); i++)
+		if (host && choose(peers, &moves[i], run) != (int)way)
+			break; /* that depends on the memory, too */
+	return i;
+}
+
+/* Says once for each pair of devices that it is staged. */
+static void warn(struct peali_peers *peers, const struct peali_move *move,
+		 const struct peali_run *run)
+{
+	struct peal_transfer_counts *counts =
+		peali_counts_of(peers, move->from.device, move->to.device);
+	int first;
+
+	if (move->to.device == PEALI_HOST || move->from.device == PEALI_HOST ||
+	    move->to.device == move->from.device)
+		return;
+	pthread_mutex_lock(&peers->lock);
+	first = !counts->warnings;
+	counts->warnings = 1;
+	pthread_mutex_unlock(&peers->lock);
+	if (first)
+		peali_log(1,
+			  "device %d -> device %d: copies are staged through "
+			  "the host, which is slower: %s",
+			  move->from.device, move->to.device,
+			  run->routes ? "as the caller wants" :
+					"no device has access to the other");
+}
+
+static int carry_directly(struct peali_peers *peers,
+			  const struct peali_move *moves, uint32_t n,
+			  struct peali_run *run)
+{
+	int device = moves->to.device == PEALI_HOST ? moves->from.device :
+						      moves->to.device;
+	struct batch batch;
+	uint32_t i;
+	int r = 0;
+
+	batch.backend =
+		peers->devices->device[device == PEALI_HOST ? 0 : device]
+			.backend;
+	batch.n = 0;
+	batch.bytes = 0;
+	for (i = 0; !r && i < n; i++)
+		r = put_pieces(peers, &batch, &moves[i], run);
+	return r < 0 ? r : flush(&batch, run);
+}
+
+static int carry_group(struct peali_peers *peers,
+		       const struct peali_move *moves, uint32_t n,
+		       enum peal_route way, struct peali_run *run)
+{
+	struct peal_transfer_counts *counts =
+		peali_counts_of(peers, moves->from.device, moves->to.device);
+	uint64_t before = run->result.bytes;
+	uint64_t staged = run->result.staged_bytes;
+	int r;
+
+	if (way > run->result.route)
+		run->result.route = way;
+	if (way == PEAL_ROUTE_STAGED) {
+		warn(peers, moves, run);
+		r = peali_stage_run(peers, moves, n, run);
+	} else {
+		r = carry_directly(peers, moves, n, run);
+	}
+	pthread_mutex_lock(&peers->lock);
+	counts->copies += r ? 0 : n;
+	counts->bytes += run->result.bytes - before;
+	counts->staged_bytes += run->result.staged_bytes - staged;
+	pthread_mutex_unlock(&peers->lock);
+	return r;
+}
+
+int peali_carry(struct peali_peers *peers, const struct peali_move *moves,
+		uint32_t n, struct peali_run *run)
+{
+	uint64_t began = peal_clock_ns();
+	uint32_t i, group;
+	int way, r = 0;
+
+	run->result.n_copies = n;
+	for (i = 0; !r && i < n; i += group) {
+		way = peali_run_cancelled(run) ? PEAL_ECANCELED :
+						 choose(peers, &moves[i], run);
+		if (way < 0) {
+			r = way;
+			break;
+		}
+		group = alike(peers, &moves[i], n - i, (enum peal_route)way,
+			      run);
+		r = carry_group(peers, &moves[i], group, (enum peal_route)way,
+				run);
+	}
+	run->result.nanoseconds = peal_clock_ns() - began;
+	if (n) {
+		pthread_mutex_lock(&peers->lock);
+		peali_counts_of(peers, moves[n - 1].from.device,
+				moves[n - 1].to.device)
+			->nanoseconds += run->result.nanoseconds;
+		pthread_mutex_unlock(&peers->lock);
+	}
+	return r;
+}
+
+int peal_transfer_counts(struct peal_runtime *runtime, int from, int to,
+			 struct peal_transfer_counts *counts_out)
+{
+	const char *call = "peal_transfer_counts";
+	struct peali_peers *peers = peali_peers_of(runtime, call);
+	int r;
+
+	if (!peers)
+		return PEAL_EINVAL;
+	if (!counts_out)
+		return peali_fail(PEAL_EINVAL, call, "counts_out is NULL");
+	r = peali_devices_check_place(peers->devices, from, call);
+	if (!r)
+		r = peali_devices_check_place(peers->devices, to, call);
+	if (r < 0)
+		return r;
+	pthread_mutex_lock(&peers->lock);
+	*counts_out = *peali_counts_of(peers, from, to);
+	pthread_mutex_unlock(&peers->lock);
+	return 0;
+}

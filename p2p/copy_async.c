@@ -1,0 +1,435 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <peal/peer.h>
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <peal/device/host.h>
+#include "p2p/books.h"
+#include "p2p/load.h"
+#include "runtime/backend/round.h"
+
+/*
+ * Copies in the background. Those to one device wait in one line, for its thread,
+ * which is made by the first of them and does them one after another.
+ */
+
+struct peal_copy {
+	struct peali_peers *peers;
+	struct peal_copy *next, *previous; /* of all that are not destroyed */
+	struct peal_copy *behind; /* in the line */
+	struct peali_line *line; /* NULL: there was nothing to do */
+	struct peali_load load;
+	int to, from; /* of the first, for texts */
+	int settled; /* it has ended and lets go of memory; peers->lock */
+	struct peali_run run; /* the thread's, until it has ended */
+	atomic_int state; /* PEAL_EAGAIN; then how it ended */
+	atomic_int cancel;
+	_Atomic uint64_t done; /* bytes */
+	pthread_mutex_t waiting; /* whose turn it is to sleep on the bell */
+	struct peal_bell bell;
+};
+
+/* ---- lines ----------------------------------------------------------------- */
+
+static void *line_main(void *argument)
+{
+	struct peali_line *line = argument;
+	struct peal_copy *c;
+	int r;
+
+	pthread_setname_np(pthread_self(), "peal-copy");
+	pthread_mutex_lock(&line->lock);
+	while (!line->stop) {
+		c = line->first;
+		if (!c) {
+			pthread_cond_wait(&line->work, &line->lock);
+			continue;
+		}
+		line->first = c->behind;
+		if (!line->first)
+			line->last = &line->first;
+		pthread_mutex_unlock(&line->lock);
+		r = peali_carry(c->peers, c->load.moves, c->load.n_moves,
+				&c->run);
+		pthread_mutex_lock(&line->lock);
+		atomic_store_explicit(&c->state, r, memory_order_release);
+		/* Under the lock: whoever frees the copy takes it first. */
+		peal_bell_ring((uintptr_t)&c->bell);
+	}
+	pthread_mutex_unlock(&line->lock);
+	return NULL;
+}
+
+/* The line's lock is held. */
+static int need_thread(struct peali_line *line, const char *call)
+{
+	sigset_t all, before;
+	int error;
+
+	if (line->has_thread)
+		return 0;
+	line->last = &line->first;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	error = pthread_create(&line->thread, NULL, line_main, line);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (error)
+		return peali_fail_driver(PEAL_EDRIVER, error, call,
+					 "no thread for copies: %s",
+					 strerror(error));
+	line->has_thread = 1;
+	return 0;
+}
+
+static int put_in_line(struct peal_copy *c)
+{
+	struct peali_line *line = &c->peers->line[c->to + 1];
+	int r;
+
+	pthread_mutex_lock(&line->lock);
+	r = need_thread(line, c->run.call);
+	if (!r) {
+		c->line = line;
+		*line->last = c;
+		line->last = &c->behind;
+		pthread_cond_signal(&line->work);
+	}
+	pthread_mutex_unlock(&line->lock);
+	return r;
+}
+
+int peali_lines_open(struct peali_peers *peers)
+{
+	int i, n = peers->devices->n + 1;
+
+	peers->line = calloc((size_t)n, sizeof(*peers->line));
+	if (!peers->line)
+		return PEAL_ENOMEM;
+	for (i = 0; i < n; i++) {
+		pthread_mutex_init(&peers->line[i].lock, NULL);
+		pthread_cond_init(&peers->line[i].work, NULL);
+	}
+	return 0;
+}
+
+void peali_lines_close(struct peali_peers *peers)
+{
+	int i, n = peers->devices->n + 1;
+
+	for (i = 0; i < n; i++) {
+		struct peali_line *line = &peers->line[i];
+
+		pthread_mutex_lock(&line->lock);
+		line->stop = 1;
+		pthread_cond_signal(&line->work);
+		pthread_mutex_unlock(&line->lock);
+		if (line->has_thread)
+			pthread_join(line->thread, NULL);
+		pthread_cond_destroy(&line->work);
+		pthread_mutex_destroy(&line->lock);
+	}
+	free(peers->line);
+}
+
+/* ---- starting -------------------------------------------------------------- */
+
+static struct peal_copy *new_copy(struct peali_peers *peers,
+				  const struct peali_order *order)
+{
+	size_t size = peali_whole_lines(sizeof(struct peal_copy));
+	struct peal_copy *c = aligned_alloc(PEAL_SHARED_LINE, size);
+
+	if (!c) {
+		peali_fail(PEAL_ENOMEM, order->call,
+			   "no host memory for a copy");
+		return NULL;
+	}
+	memset(c, 0, size);
+	c->peers = peers;
+	c->run.call = order->call;
+	c->run.routes = order->routes;
+	c->run.chunk_bytes = order->chunk_bytes;
+	c->run.cancel = &c->cancel;
+	c->run.done = &c->done;
+	atomic_init(&c->state, 0);
+	atomic_init(&c->cancel, 0);
+	atomic_init(&c->done, 0);
+	pthread_mutex_init(&c->waiting, NULL);
+	return c;
+}
+
+/* Lock held. */
+static void list_in(struct peal_copy *c)
+{
+	c->next = c->peers->copies;
+	if (c->next)
+		c->next->previous = c;
+	c->peers->copies = c;
+	c->peers->n_copies++;
+}
+
+/* Lock held. */
+static void list_out(struct peal_copy *c)
+{
+	if (c->previous)
+		c->previous->next = c->next;
+	else
+		c->peers->copies = c->next;
+	if (c->next)
+		c->next->previous = c->previous;
+	c->peers->n_copies--;
+}
+
+static void drop(struct peal_copy *c)
+{
+	peali_load_free(&c->load);
+	pthread_mutex_destroy(&c->waiting);
+	free(c);
+}
+
+/* Lock held. */
+static int start(struct peal_copy *c, const struct peali_move *moves,
+		 uint32_t n)
+{
+	int r = peali_load_take(c->peers, moves, n, c->run.call, &c->load);
+
+	if (r < 0) {
+		memset(&c->load, 0, sizeof(c->load));
+		c->load.kept = c->load.one_kept;
+		c->load.moves = &c->load.one_move;
+		return r;
+	}
+	c->to = moves[0].to.device;
+	c->from = moves[0].from.device;
+	if (!c->load.n_moves)
+		return 0;
+	atomic_store_explicit(&c->state, PEAL_EAGAIN, memory_order_relaxed);
+	r = put_in_line(c);
+	if (r < 0)
+		peali_load_let_go(&c->load);
+	return r;
+}
+
+int peali_move_begin(struct peali_peers *peers, const struct peali_move *moves,
+		     uint32_t n, const struct peali_order *order,
+		     struct peal_copy **out)
+{
+	struct peal_copy *c = new_copy(peers, order);
+	int r;
+
+	if (!c)
+		return PEAL_ENOMEM;
+	pthread_mutex_lock(&peers->lock);
+	r = start(c, moves, n);
+	if (!r)
+		list_in(c);
+	pthread_mutex_unlock(&peers->lock);
+	if (r < 0)
+		drop(c);
+	else
+		*out = c;
+	return r;
+}
+
+int peali_copy_begin(struct peali_peers *peers, struct peali_place to,
+		     struct peali_place from, uint64_t bytes,
+		     struct peal_copy **out)
+{
+	const struct peali_order order = { .call = "peal_peer_copy_async" };
+	const struct peali_move move = { to, from, bytes };
+
+	return peali_move_begin(peers, &move, 1, &order, out);
+}
+
+/* PEAL_EAGAIN while it goes on, then how it ended. */
+static int query(const struct peal_copy *c)
+{
+	return atomic_load_explicit(&c->state, memory_order_acquire);
+}
+
+/* Lock held. */
+static void settle(struct peal_copy *c)
+{
+	if (c->settled || query(c) == PEAL_EAGAIN)
+		return;
+	c->settled = 1;
+	peali_load_let_go(&c->load);
+}
+
+void peali_copies_settle(struct peali_peers *peers)
+{
+	struct peal_copy *c;
+
+	for (c = peers->copies; c; c = c->next)
+		settle(c);
+}
+
+/* ---- waiting --------------------------------------------------------------- */
+
+/* Sleeps at most that long, and no longer than until the copy's end. */
+static void sleep_by_bell(struct peal_copy *c, uint64_t most_ns)
+{
+	uint64_t ms = most_ns / 1000000;
+
+	c->bell.max_sleep_us = 1000 * (ms < 1  ? 1 :
+				       ms > 50 ? 50 :
+						 (uint32_t)ms);
+	peal_host_idle(&c->bell, 1);
+}
+
+/* The bell is another waiter's. */
+static void sleep_by_time(uint64_t most_ns)
+{
+	struct timespec t = { 0, most_ns < 200000 ? (long)most_ns : 200000 };
+
+	nanosleep(&t, NULL);
+}
+
+static int wait_for_end(struct peal_copy *c, int64_t timeout_ns)
+{
+	uint64_t began = peal_clock_ns(), spent = 0, left = UINT64_MAX;
+	int owner, r;
+
+	if (!timeout_ns)
+		return query(c);
+	owner = !pthread_mutex_trylock(&c->waiting);
+	for (;;) {
+		r = query(c);
+		if (r != PEAL_EAGAIN)
+			break;
+		if (timeout_ns > 0) {
+			spent = peal_clock_ns() - began;
+			if (spent >= (uint64_t)timeout_ns)
+				break;
+			left = (uint64_t)timeout_ns - spent;
+		}
+		if (owner && left >= 1000000)
+			sleep_by_bell(c, left);
+		else
+			sleep_by_time(left);
+	}
+	if (owner) {
+		peal_bell_reset(&c->bell);
+		pthread_mutex_unlock(&c->waiting);
+	}
+	return r;
+}
+
+int peal_copy_wait(struct peal_copy *copy, int64_t timeout_ns)
+{
+	const char *call = "peal_copy_wait";
+	int to, from, r;
+
+	if (!copy)
+		return peali_fail(PEAL_EINVAL, call, "the copy is NULL");
+	to = copy->to;
+	from = copy->from;
+	r = wait_for_end(copy, timeout_ns);
+	if (r == PEAL_EAGAIN)
+		return peali_fail(PEAL_ETIMEDOUT, call,
+				  "device %d -> device %d (-1: host): the copy "
+				  "of %llu bytes goes on after %lld ns",
+				  from, to,
+				  (unsigned long long)copy->load.bytes,
+				  (long long)timeout_ns);
+	pthread_mutex_lock(&copy->peers->lock);
+	settle(copy);
+	pthread_mutex_unlock(&copy->peers->lock);
+	if (r < 0)
+		return peali_fail(r, call,
+				  "device %d -> device %d (-1: host): the copy "
+				  "of %llu bytes ended early: %s",
+				  from, to,
+				  (unsigned long long)copy->load.bytes,
+				  peal_error_text(r));
+	return 0;
+}
+
+int peal_copy_cancel(struct peal_copy *copy)
+{
+	if (!copy)
+		return peali_fail(PEAL_EINVAL, "peal_copy_cancel",
+				  "the copy is NULL");
+	atomic_store_explicit(&copy->cancel, 1, memory_order_relaxed);
+	return 0;
+}
+
+int peal_copy_progress(const struct peal_copy *copy,
+		       struct peal_copy_progress *progress_out)
+{
+	if (!copy || !progress_out)
+		return peali_fail(PEAL_EINVAL, "peal_copy_progress",
+				  "an argument is NULL");
+	progress_out->bytes = copy->load.bytes;
+	progress_out->done_bytes =
+		atomic_load_explicit(&copy->done, memory_order_relaxed);
+	return 0;
+}
+
+int peal_copy_result(const struct peal_copy *copy,
+		     struct peal_copy_result *result_out)
+{
+	if (!copy || !result_out)
+		return peali_fail(PEAL_EINVAL, "peal_copy_result",
+				  "an argument is NULL");
+	if (query(copy) == PEAL_EAGAIN)
+		return peali_fail(PEAL_EAGAIN, "peal_copy_result",
+				  "the copy goes on: peal_copy_wait");
+	*result_out = copy->run.result;
+	return 0;
+}
+
+void peal_copy_destroy(struct peal_copy *copy)
+{
+	struct peali_peers *peers;
+
+	if (!copy)
+		return;
+	peers = copy->peers;
+	wait_for_end(copy, -1);
+	if (copy->line) { /* its thread has rung the bell */
+		pthread_mutex_lock(&copy->line->lock);
+		pthread_mutex_unlock(&copy->line->lock);
+	}
+	pthread_mutex_lock(&peers->lock);
+	settle(copy);
+	list_out(copy);
+	pthread_mutex_unlock(&peers->lock);
+	drop(copy);
+}
+
+void peali_copies_clear(struct peali_peers *peers)
+{
+	struct peal_copy *c;
+
+	for (;;) {
+		pthread_mutex_lock(&peers->lock);
+		c = peers->copies;
+		pthread_mutex_unlock(&peers->lock);
+		if (!c)
+			break;
+		peal_copy_cancel(c);
+		peal_copy_destroy(c);
+	}
+}
+
+/* ---- public ---------------------------------------------------------------- */
+
+int peal_peer_copy_async(struct peal_runtime *runtime, int to,
+			 uint64_t to_address, int from, uint64_t from_address,
+			 uint64_t bytes, struct peal_copy **copy_out)
+{
+	const char *call = "peal_peer_copy_async";
+	struct peali_peers *peers = peali_peers_of(runtime, call);
+	struct peali_place target = { to, to_address };
+	struct peali_place source = { from, from_address };
+
+	if (!peers)
+		return PEAL_EINVAL;
+	if (!copy_out)
+		return peali_fail(PEAL_EINVAL, call, "copy_out is NULL");
+	return peali_copy_begin(peers, target, source, bytes, copy_out);
+}

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Transfers between ranges of buffers: what is checked before anything moves. */
+#include <peal/transfer.h>
+
+#include <stdlib.h>
+
+#include "runtime/runtime.h"
+
+/** One side of a copy, to be ordered by where it is. */
+struct side {
+	struct peali_place place;
+	uint64_t end; /* address behind its last byte */
+	uint32_t copy; /* its number */
+	int written;
+};
+
+static int by_place(const void *first, const void *second)
+{
+	const struct side *a = first, *b = second;
+
+	if (a->place.device != b->place.device)
+		return a->place.device < b->place.device ? -1 : 1;
+	if (a->place.address != b->place.address)
+		return a->place.address < b->place.address ? -1 : 1;
+	return 0;
+}
+
+static int overlap(const struct side *a, const struct side *b, const char *call)
+{
+	return peali_fail(PEAL_EINVAL, call,
+			  "a range of device %d (-1: host) that copy %u %s "
+			  "overlaps one that copy %u %s",
+			  a->place.device, a->copy,
+			  a->written ? "writes" : "reads", b->copy,
+			  b->written ? "writes" : "reads");
+}
+
+/*
+ * By a sweep over all sides: of those before, the one that reaches furthest, and
+ * of those that are written.
+ */
+static int check_overlaps(struct side *side, uint32_t n, const char *call)
+{
+	const struct side *any = NULL, *written = NULL;
+	uint32_t i;
+
+	qsort(side, n, sizeof(*side), by_place);
+	for (i = 0; i < n; i++) {
+		const struct side *s = &side[i];
+
+		if (any && any->place.device != s->place.device)
+			any = written = NULL;
+		if (written && s->place.address < written->end)
+			return overlap(written, s, call);
+		if (s->written && any && s->place.address < any->end)
+			return overlap(any, s, call);
+		if (!any || s->end > any->end)
+			any = s;
+		if (s->written && (!written || s->end > written->end))
+			written = s;
+	}
+	return 0;
+}
+
+/* Where one copy goes. */
+static int place(struct peal_runtime *rt, const struct peal_transfer *transfer,
+		 uint32_t i, const char *call, struct peali_move *out)
+{
+	struct peal_runtime *to_rt, *from_rt;
+	int r = peali_range_place(transfer->to, call, &to_rt, &out->to);
+
+	if (!r)
+		r = peali_range_place(transfer->from, call, &from_rt,
+				      &out->from);
+	if (r < 0)
+		return r;
+	if (to_rt != rt || from_rt != rt)
+		return peali_fail(PEAL_EINVAL, call,
+				  "copy %u is of a buffer of another runtime",
+				  i);
+	out->bytes = transfer->to.bytes;
+	if (out->bytes == transfer->from.bytes)
+		return 0;
+	return peali_fail(PEAL_EINVAL, call,
+			  "copy %u is of %llu bytes to %llu bytes: both ranges "
+			  "have the same length",
+			  i, (unsigned long long)transfer->from.bytes,
+			  (unsigned long long)transfer->to.bytes);
+}
+
+static int place_all(struct peal_runtime *rt,
+		     const struct peal_transfer *transfers, uint32_t n,
+		     const char *call, struct peali_move *moves)
+{
+	struct side *side = calloc(n, 2 * sizeof(*side));
+	uint32_t i;
+	int r = 0;
+
+	if (!side)
+		return peali_fail(PEAL_ENOMEM, call,
+				  "no host memory for %u copies", n);
+	for (i = 0; !r && i < n; i++) {
+		r = place(rt, &transfers[i], i, call, &moves[i]);
+		side[2 * i].place = moves[i].to;
+		side[2 * i].end = moves[i].to.address + moves[i].bytes;
+		side[2 * i].copy = i;
+		side[2 * i].written = 1;
+		side[2 * i + 1].place = moves[i].from;
+		side[2 * i + 1].end = moves[i].from.address + moves[i].bytes;
+		side[2 * i + 1].copy = i;
+	}
+	if (!r)
+		r = check_overlaps(side, 2 * n, call);
+	free(side);
+	return r;
+}
+
+static int check_options(const struct peal_transfer_options *o,
+			 const char *call)
+{
+	const uint32_t routes = PEAL_ROUTE_LOCAL | PEAL_ROUTE_PEER |
+				PEAL_ROUTE_MAPPED_HOST | PEAL_ROUTE_STAGED;
+
+	if (o->routes & ~routes)
+		return peali_fail(PEAL_EINVAL, call,
+				  "option routes is 0x%x: there are only the "
+				  "bits of enum peal_route, 0x%x",
+				  o->routes, routes);
+	if (o->chunk_bytes && (o->chunk_bytes < PEAL_TRANSFER_CHUNK_MIN ||
+			       o->chunk_bytes > PEAL_TRANSFER_CHUNK_MAX))
+		return peali_fail(PEAL_EINVAL, call,
+				  "option chunk_bytes is %llu: %d to %d",
+				  (unsigned long long)o->chunk_bytes,
+				  PEAL_TRANSFER_CHUNK_MIN,
+				  PEAL_TRANSFER_CHUNK_MAX);
+	return 0;
+}
+
+/* Everything that may be wrong; the moves are the caller's to free. */
+static int prepare(struct peal_runtime *rt,
+		   const struct peal_transfer *transfers, uint32_t n,
+		   const struct peal_transfer_options *options,
+		   struct peali_order *order, struct peali_move **moves_out)
+{
+	struct peal_transfer_options o;
+	struct peali_move *moves;
+	int r;
+
+	if (!rt || !transfers || !n)
+		return peali_fail(PEAL_EINVAL, order->call,
+				  !rt	     ? "runtime is NULL" :
+				  !transfers ? "transfers is NULL" :
+					       "there are 0 copies");
+	if (n > PEAL_TRANSFERS_MAX)
+		return peali_fail(PEAL_EINVAL, order->call,
+				  "there are %u copies: at most %d", n,
+				  PEAL_TRANSFERS_MAX);
+	r = peali_options_copy(&o, sizeof(o), options, order->call);
+	if (!r)
+		r = check_options(&o, order->call);
+	if (r < 0)
+		return r;
+	order->routes = o.routes;
+	order->chunk_bytes = o.chunk_bytes;
+	moves = calloc(n, sizeof(*moves));
+	if (!moves)
+		return peali_fail(PEAL_ENOMEM, order->call,
+				  "no host memory for %u copies", n);
+	r = place_all(rt, transfers, n, order->call, moves);
+	if (r < 0)
+		free(moves);
+	else
+		*moves_out = moves;
+	return r;
+}
+
+int peal_transfer_run(struct peal_runtime *runtime,
+		      const struct peal_transfer *transfers, uint32_t n,
+		      const struct peal_transfer_options *options,
+		      struct peal_copy_result *result_out)
+{
+	struct peali_order order = { .call = "peal_transfer_run" };
+	struct peali_move *moves = NULL;
+	int r = prepare(runtime, transfers, n, options, &order, &moves);
+
+	if (!r)
+		r = peali_move_now(runtime->peers, moves, n, &order,
+				   result_out);
+	free(moves);
+	return r;
+}
+
+int peal_transfer_start(struct peal_runtime *runtime,
+			const struct peal_transfer *transfers, uint32_t n,
+			const struct peal_transfer_options *options,
+			struct peal_copy **copy_out)
+{
+	struct peali_order order = { .call = "peal_transfer_start" };
+	struct peali_move *moves = NULL;
+	int r;
+
+	if (!copy_out)
+		return peali_fail(PEAL_EINVAL, order.call, "copy_out is NULL");
+	r = prepare(runtime, transfers, n, options, &order, &moves);
+	if (!r)
+		r = peali_move_begin(runtime->peers, moves, n, &order,
+				     copy_out);
+	free(moves);
+	return r;
+}

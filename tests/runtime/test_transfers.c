@@ -1,0 +1,695 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Transfers: every route gives the same bytes and says which it was; what is staged
+ * is said once; batches; cancelling; what is refused before anything moves.
+ */
+#include "runtime/harness.h"
+
+#define MIB ((uint64_t)1 << 20)
+#define BIG (64 * MIB)
+
+static struct peal_runtime *rt;
+
+static void open_machine(int devices, const char *links)
+{
+	rt = harness_open(devices, links);
+}
+
+static struct peal_buffer *make(int device, uint64_t bytes)
+{
+	const struct peal_buffer_options o = {
+		.size = sizeof(o),
+		.kind = device == PEAL_HOST_MEMORY ? PEAL_BUFFER_PINNED :
+						     PEAL_BUFFER_DEVICE,
+		.device = device == PEAL_HOST_MEMORY ? 0 : device,
+		.bytes = bytes,
+	};
+	struct peal_buffer *b = NULL;
+
+	CHECK_OK(peal_buffer_create(rt, &o, &b));
+	return b;
+}
+
+static struct peal_range part(struct peal_buffer *b, uint64_t offset,
+			      uint64_t bytes)
+{
+	struct peal_range r;
+
+	CHECK_OK(peal_buffer_range(b, offset, bytes, &r));
+	return r;
+}
+
+static uint64_t word(uint64_t i, uint64_t seed)
+{
+	return (i + seed) * 0x9e3779b97f4a7c15u;
+}
+
+/* Words of a seed; the bytes are a multiple of 8. */
+static void write_words(struct peal_range to, uint64_t seed)
+{
+	uint64_t *p = malloc(to.bytes), i;
+
+	CHECK(p);
+	for (i = 0; i < to.bytes / 8; i++)
+		p[i] = word(i, seed);
+	CHECK_OK(peal_buffer_write(to, p));
+	free(p);
+}
+
+static int has_words(struct peal_range from, uint64_t seed)
+{
+	uint64_t *p = malloc(from.bytes), i;
+
+	CHECK(p);
+	CHECK_OK(peal_buffer_read(from, p));
+	for (i = 0; i < from.bytes / 8 && p[i] == word(i, seed); i++)
+		;
+	free(p);
+	return i == from.bytes / 8;
+}
+
+static struct peal_transfer whole(struct peal_buffer *to,
+				  struct peal_buffer *from)
+{
+	struct peal_transfer t = { peal_buffer_whole(to),
+				   peal_buffer_whole(from) };
+
+	return t;
+}
+
+static int destroy(struct peal_buffer *a, struct peal_buffer *b)
+{
+	CHECK_OK(peal_buffer_destroy(a));
+	CHECK_OK(peal_buffer_destroy(b));
+	return 0;
+}
+
+/* From one place to another, in the call and in the background. */
+static void check_route(int to, int from, uint64_t bytes,
+			struct peal_transfer_options o, enum peal_route route)
+{
+	struct peal_buffer *a = make(from, bytes), *b = make(to, bytes);
+	struct peal_transfer t = whole(b, a);
+	struct peal_transfer_counts before, after;
+	struct peal_copy_progress progress;
+	struct peal_copy_result result;
+	struct peal_copy *copy;
+	int background;
+
+	o.size = sizeof(o);
+	for (background = 0; background < 2; background++) {
+		CHECK_OK(peal_transfer_counts(rt, from, to, &before));
+		write_words(t.from, 5 + (unsigned)background);
+		if (background) {
+			CHECK_OK(peal_transfer_start(rt, &t, 1, &o, &copy));
+			CHECK_OK(peal_copy_wait(copy, PATIENCE));
+			CHECK_OK(peal_copy_result(copy, &result));
+			CHECK_OK(peal_copy_progress(copy, &progress));
+			CHECK_EQ(progress.bytes, bytes);
+			CHECK_EQ(progress.done_bytes, bytes);
+			peal_copy_destroy(copy);
+		} else {
+			CHECK_OK(peal_transfer_run(rt, &t, 1, &o, &result));
+		}
+		CHECK(has_words(t.to, 5 + (unsigned)background));
+		CHECK_EQ(result.route, route);
+		CHECK_EQ(result.n_copies, 1);
+		CHECK_EQ(result.bytes, bytes);
+		CHECK(result.nanoseconds > 0);
+		CHECK_EQ(result.staged_bytes,
+			 route == PEAL_ROUTE_STAGED ? bytes : 0);
+		if (o.chunk_bytes && route == PEAL_ROUTE_STAGED)
+			CHECK_EQ(result.chunks,
+				 (bytes + o.chunk_bytes - 1) / o.chunk_bytes);
+		CHECK_OK(peal_transfer_counts(rt, from, to, &after));
+		if (to >= 0 && from >= 0 && to != from) {
+			CHECK_EQ(after.copies - before.copies, 1);
+			CHECK_EQ(after.bytes - before.bytes, bytes);
+			CHECK_EQ(after.staged_bytes - before.staged_bytes,
+				 result.staged_bytes);
+			CHECK_EQ(after.nanoseconds - before.nanoseconds,
+				 result.nanoseconds);
+		}
+	}
+	destroy(a, b);
+}
+
+PEAL_TEST(each_pair_of_places_has_its_route)
+{
+	static const struct peal_transfer_options plain;
+	static const uint64_t sizes[] = { 8, 4096, MIB + 8, 9 * MIB + 24 };
+	int a, b;
+	size_t i;
+
+	open_machine(3, "0-1:nvlink,0-2:none,1>2:pcie,2>1:none");
+	for (i = 0; i < 4; i++) {
+		for (a = 0; a < 3; a++)
+			check_route(a, a, sizes[i], plain, PEAL_ROUTE_LOCAL);
+		check_route(-1, -1, sizes[i], plain, PEAL_ROUTE_LOCAL);
+		for (a = 0; a < 3; a++) {
+			check_route(-1, a, sizes[i], plain,
+				    PEAL_ROUTE_MAPPED_HOST);
+			check_route(a, -1, sizes[i], plain,
+				    PEAL_ROUTE_MAPPED_HOST);
+		}
+		for (a = 0; a < 3; a++) {
+			b = (a + 1) % 3; /* one of two has access: enough */
+			check_route(a, b, sizes[i], plain,
+				    a + b == 2 ? PEAL_ROUTE_STAGED :
+						 PEAL_ROUTE_PEER);
+			check_route(b, a, sizes[i], plain,
+				    a + b == 2 ? PEAL_ROUTE_STAGED :
+						 PEAL_ROUTE_PEER);
+		}
+	}
+	CHECK_OK(peal_runtime_close(rt));
+}
+
+PEAL_TEST(staged_copies_are_whole_with_any_chunk)
+{
+	static const uint64_t chunks[] = { 4096, 4097, 65536 + 8, 524288,
+					   2 * MIB };
+	static const uint64_t sizes[] = { 8, 4088, 4096, 8192, 3 * MIB + 16 };
+	struct peal_transfer_options o = { .routes = PEAL_ROUTE_STAGED };
+	size_t i, k;
+
+	open_machine(2, "");
+	for (i = 0; i < 5; i++) {
+		for (k = 0; k < 5; k++) {
+			o.chunk_bytes = chunks[i];
+			check_route(1, 0, sizes[k], o, PEAL_ROUTE_STAGED);
+		}
+	}
+	/* A device's own, and the host's, where the caller wants it so. */
+	check_route(0, 0, 3 * MIB, o, PEAL_ROUTE_STAGED);
+	check_route(0, -1, 3 * MIB, o, PEAL_ROUTE_STAGED);
+	check_route(-1, 0, 3 * MIB, o, PEAL_ROUTE_STAGED);
+	CHECK_OK(peal_runtime_close(rt));
+}
+
+/* What a call writes to the log. */
+static void logged(void (*call)(void), char *text, size_t size)
+{
+	FILE *file = tmpfile();
+	int saved = dup(2);
+	size_t n;
+
+	CHECK(file && saved >= 0);
+	setenv("PEAL_LOG", "1", 1);
+	fflush(stderr);
+	CHECK(dup2(fileno(file), 2) >= 0);
+	call();
+	fflush(stderr);
+	CHECK(dup2(saved, 2) >= 0);
+	close(saved);
+	unsetenv("PEAL_LOG");
+	rewind(file);
+	n = fread(text, 1, size - 1, file);
+	text[n] = 0;
+	fclose(file);
+}
+
+static struct peal_buffer *two[2];
+
+static void copy_both_ways(void)
+{
+	struct peal_transfer t[2] = { whole(two[0], two[1]),
+				      whole(two[1], two[0]) };
+	struct peal_copy *copy;
+
+	CHECK_OK(peal_transfer_run(rt, &t[0], 1, NULL, NULL));
+	CHECK_OK(peal_transfer_run(rt, &t[0], 1, NULL, NULL));
+	CHECK_OK(peal_transfer_run(rt, &t[1], 1, NULL, NULL));
+	CHECK_OK(peal_transfer_start(rt, &t[1], 1, NULL, &copy));
+	CHECK_OK(peal_copy_wait(copy, PATIENCE));
+	peal_copy_destroy(copy);
+}
+
+PEAL_TEST(a_staged_pair_is_named_once)
+{
+	struct peal_transfer_counts counts;
+	char text[1024];
+	const char *first;
+
+	open_machine(3, "0-1:none");
+	two[0] = make(0, 4096);
+	two[1] = make(1, 4096);
+	CHECK_OK(peal_transfer_counts(rt, 0, 1, &counts));
+	CHECK_EQ(counts.warnings, 0);
+	logged(copy_both_ways, text, sizeof(text));
+	first = strstr(text, "device 1 -> device 0: copies are staged");
+	CHECK(first && !strstr(first + 1, "device 1 -> device 0"));
+	first = strstr(text, "device 0 -> device 1: copies are staged");
+	CHECK(first && !strstr(first + 1, "device 0 -> device 1"));
+	logged(copy_both_ways, text, sizeof(text));
+	CHECK(!text[0]);
+	CHECK_OK(peal_transfer_counts(rt, 0, 1, &counts));
+	CHECK_EQ(counts.warnings, 1);
+	CHECK_EQ(counts.copies, 4);
+	CHECK_EQ(counts.staged_bytes, 4 * 4096);
+	destroy(two[0], two[1]);
+	two[0] = make(0, 4096); /* a pair that is not staged is never named */
+	two[1] = make(2, 4096);
+	logged(copy_both_ways, text, sizeof(text));
+	CHECK(!text[0]);
+	destroy(two[0], two[1]);
+	CHECK_OK(peal_runtime_close(rt));
+}
+
+PEAL_TEST(a_pair_that_is_proved_broken_is_staged)
+{
+	static const struct peal_transfer_options plain;
+	struct peal_pair_info info;
+
+	HOST_CASE("only emulated pairs lie");
+	open_machine(2, "0>1:nvlink!lost");
+	check_route(1, 0, 4096, plain, PEAL_ROUTE_PEER);
+	CHECK_OK(peal_topology_pair(rt, 0, 1, &info));
+	CHECK_EQ(info.verdict, PEAL_VERDICT_NEVER_VISIBLE);
+	check_route(1, 0, 4096, plain, PEAL_ROUTE_STAGED);
+	check_route(0, 1, 4096, plain, PEAL_ROUTE_STAGED);
+	CHECK_OK(peal_runtime_close(rt));
+}
+
+/* Every second word of a buffer to the other's end, in `n` copies of `bytes`. */
+static void check_batch(const char *links, uint32_t n, uint64_t bytes,
+			uint64_t gap, uint32_t wanted)
+{
+	struct peal_buffer *a, *b;
+	struct peal_transfer *t = calloc(n, sizeof(*t));
+	struct peal_copy_result result;
+	uint64_t all = n * (bytes + gap), i, *p = malloc(all);
+	struct peal_copy *copy;
+
+	CHECK(t && p);
+	open_machine(2, links);
+	a = make(0, all);
+	b = make(1, all);
+	write_words(peal_buffer_whole(a), 3);
+	for (i = 0; i < n; i++) {
+		t[i].from = part(a, i * (bytes + gap), bytes);
+		t[i].to = part(b, i * (bytes + gap), bytes);
+	}
+	CHECK_OK(peal_transfer_run(rt, t, n, NULL, &result));
+	CHECK_EQ(result.n_copies, wanted);
+	CHECK_EQ(result.bytes, n * bytes);
+	CHECK_OK(peal_buffer_read(peal_buffer_whole(b), p));
+	for (i = 0; i < all / 8; i++)
+		CHECK_EQ(p[i], 8 * i % (bytes + gap) < bytes ? word(i, 3) : 0);
+	CHECK_OK(peal_buffer_fill(peal_buffer_whole(b), NULL, 8));
+	CHECK_OK(peal_transfer_start(rt, t, n, NULL, &copy));
+	CHECK_OK(peal_copy_wait(copy, PATIENCE));
+	CHECK_OK(peal_copy_result(copy, &result));
+	CHECK_EQ(result.n_copies, wanted);
+	peal_copy_destroy(copy);
+	CHECK_OK(peal_buffer_read(peal_buffer_whole(b), p));
+	for (i = 0; i < all / 8; i++)
+		CHECK_EQ(p[i], 8 * i % (bytes + gap) < bytes ? word(i, 3) : 0);
+	destroy(a, b);
+	CHECK_OK(peal_runtime_close(rt));
+	free(t);
+	free(p);
+}
+
+PEAL_TEST(a_batch_is_whole_and_adjacent_ones_are_one)
+{
+	check_batch("", 1000, 24, 8, 1000);
+	check_batch("", 1000, 24, 0, 1);
+	check_batch("0-1:none", 1000, 24, 8, 1000);
+	check_batch("0-1:none", 1000, 24, 0, 1);
+	check_batch("0-1:none", 100, 100000, 8, 100);
+	check_batch("", 3, 3 * MIB, 8, 3);
+}
+
+PEAL_TEST(small_staged_copies_share_chunks)
+{
+	struct peal_buffer *a, *b;
+	struct peal_transfer t[60];
+	struct peal_copy_result result;
+	uint64_t i;
+
+	open_machine(2, "0-1:none");
+	a = make(0, 60 * 64);
+	b = make(1, 60 * 64);
+	for (i = 0; i < 60; i++) {
+		t[i].from = part(a, i * 64, 32);
+		t[i].to = part(b, i * 64, 32);
+	}
+	CHECK_OK(peal_transfer_run(rt, t, 60, NULL, &result));
+	CHECK_EQ(result.n_copies, 60);
+	CHECK_EQ(result.chunks, 1);
+	destroy(a, b);
+	CHECK_OK(peal_runtime_close(rt));
+}
+
+/* Copies of one call to several places, by several routes. */
+PEAL_TEST(a_batch_of_several_pairs_reports_its_slowest_route)
+{
+	struct peal_buffer *b[4];
+	struct peal_transfer t[3];
+	struct peal_copy_result result;
+	int i;
+
+	open_machine(3, "0-1:nvlink,0-2:none,1-2:none");
+	for (i = 0; i < 4; i++)
+		b[i] = make(i - 1, MIB);
+	write_words(peal_buffer_whole(b[1]), 8);
+	t[0] = whole(b[2], b[1]); /* 0 -> 1 */
+	t[1] = whole(b[3], b[1]); /* 0 -> 2 */
+	t[2] = whole(b[0], b[1]); /* 0 -> host */
+	CHECK_OK(peal_transfer_run(rt, t, 3, NULL, &result));
+	CHECK_EQ(result.route, PEAL_ROUTE_STAGED);
+	CHECK_EQ(result.staged_bytes, MIB);
+	CHECK_EQ(result.bytes, 3 * MIB);
+	for (i = 0; i < 4; i++)
+		CHECK(has_words(peal_buffer_whole(b[i]), 8));
+	t[1] = t[2];
+	CHECK_OK(peal_transfer_run(rt, t, 2, NULL, &result));
+	CHECK_EQ(result.route, PEAL_ROUTE_MAPPED_HOST);
+	CHECK_OK(peal_transfer_run(rt, t, 1, NULL, &result));
+	CHECK_EQ(result.route, PEAL_ROUTE_PEER);
+	for (i = 0; i < 4; i++)
+		CHECK_OK(peal_buffer_destroy(b[i]));
+	CHECK_OK(peal_runtime_close(rt));
+}
+
+/* It is cancelled once some of it is there, and before all is. */
+static void cancel_in_the_middle(const char *links)
+{
+	struct peal_copy_progress progress = { 0, 0 }, after;
+	struct peal_copy_result result;
+	struct peal_buffer *a, *b;
+	struct peal_transfer t;
+	struct peal_copy *copy;
+	uint64_t last = 0;
+	int i, r = 0;
+
+	open_machine(2, links);
+	a = make(0, BIG);
+	b = make(1, BIG);
+	write_words(peal_buffer_whole(a), 2);
+	t = whole(b, a);
+	for (i = 0; i < 200 && r != PEAL_ECANCELED; i++) {
+		CHECK_OK(peal_buffer_fill(part(b, 0, MIB), NULL, 8));
+		CHECK_OK(peal_transfer_start(rt, &t, 1, NULL, &copy));
+		CHECK_EQ(peal_buffer_destroy(b), PEAL_EBUSY);
+		do {
+			CHECK_OK(peal_copy_progress(copy, &progress));
+			CHECK(progress.done_bytes >= last);
+			CHECK(progress.done_bytes <= BIG);
+			last = progress.done_bytes;
+		} while (!progress.done_bytes);
+		CHECK_OK(peal_copy_cancel(copy));
+		r = peal_copy_wait(copy, PATIENCE);
+		CHECK(r == 0 || r == PEAL_ECANCELED);
+		CHECK_OK(peal_copy_result(copy, &result));
+		CHECK_OK(peal_copy_progress(copy, &after));
+		CHECK_EQ(after.done_bytes, result.bytes);
+		CHECK(after.done_bytes >= progress.done_bytes);
+		CHECK_EQ(result.bytes == BIG, r == 0);
+		peal_copy_destroy(copy);
+		last = 0;
+		/* What it says is there, is. */
+		CHECK(has_words(part(b, 0, result.bytes), 2));
+	}
+	CHECK_EQ(r, PEAL_ECANCELED);
+	/* The next one of the same pair is whole again. */
+	CHECK_OK(peal_transfer_run(rt, &t, 1, NULL, &result));
+	CHECK(has_words(peal_buffer_whole(b), 2));
+	destroy(a, b);
+	CHECK_OK(peal_runtime_close(rt));
+}
+
+PEAL_TEST(a_copy_that_is_cancelled_in_the_middle_says_what_is_there)
+{
+	cancel_in_the_middle("");
+	cancel_in_the_middle("0-1:none");
+}
+
+PEAL_TEST(a_copy_that_goes_on_has_no_result_and_keeps_its_buffers)
+{
+	struct peal_copy_result result;
+	struct peal_copy_progress progress;
+	struct peal_leak_report report;
+	struct peal_buffer *a, *b, *c;
+	struct peal_transfer t[2];
+	struct peal_copy *copy, *behind;
+
+	open_machine(2, "0-1:none");
+	a = make(0, BIG);
+	b = make(1, BIG);
+	c = make(1, 4096);
+	t[0] = whole(b, a);
+	t[1].to = peal_buffer_whole(c);
+	t[1].from = part(a, 0, 4096);
+	CHECK_OK(peal_transfer_start(rt, &t[0], 1, NULL, &copy));
+	CHECK_OK(peal_transfer_start(rt, &t[1], 1, NULL, &behind));
+	/* In line for the same device, so it has not ended before the first. */
+	if (peal_copy_result(behind, &result) == PEAL_EAGAIN) {
+		CHECK_CONTAINS(peal_last_error()->text, "goes on");
+		CHECK_EQ(peal_buffer_destroy(c) == PEAL_EBUSY ||
+				 peal_copy_wait(behind, 0) == 0,
+			 1);
+	}
+	CHECK_EQ(peal_runtime_close_report(rt, &report), PEAL_EBUSY);
+	CHECK_OK(peal_copy_wait(behind, PATIENCE));
+	CHECK_OK(peal_copy_wait(copy, 0));
+	CHECK_EQ(peal_copy_progress(NULL, &progress), PEAL_EINVAL);
+	CHECK_EQ(peal_copy_progress(copy, NULL), PEAL_EINVAL);
+	CHECK_EQ(peal_copy_result(NULL, &result), PEAL_EINVAL);
+	CHECK_EQ(peal_copy_result(copy, NULL), PEAL_EINVAL);
+	peal_copy_destroy(behind);
+	peal_copy_destroy(copy);
+	destroy(a, b);
+	CHECK_OK(peal_runtime_close_report(rt, &report));
+	CHECK_EQ(report.n_buffers, 1);
+}
+
+PEAL_TEST(a_shutdown_ends_copies_and_frees_buffers)
+{
+	const char *const links[] = { "", "0-1:none" };
+	struct peal_buffer *a, *b;
+	struct peal_transfer t;
+	struct peal_copy *copy;
+	int i, k;
+
+	for (k = 0; k < 2; k++) {
+		open_machine(2, links[k]);
+		a = make(0, BIG);
+		b = make(1, BIG);
+		t = whole(b, a);
+		for (i = 0; i < 4; i++)
+			CHECK_OK(peal_transfer_start(rt, &t, 1, NULL, &copy));
+		CHECK_OK(peal_runtime_shutdown(rt));
+	}
+}
+
+static void refused(int code, const struct peal_transfer *t, uint32_t n,
+		    const struct peal_transfer_options *o, const char *part_of)
+{
+	struct peal_copy_result result = { .n_copies = 77 };
+	struct peal_copy *copy = NULL;
+
+	CHECK_FAILS(peal_transfer_run(rt, t, n, o, &result), code, part_of);
+	CHECK_CONTAINS(peal_last_error()->call, "peal_transfer_run");
+	CHECK_EQ(result.n_copies, 77);
+	CHECK_FAILS(peal_transfer_start(rt, t, n, o, &copy), code, part_of);
+	CHECK_CONTAINS(peal_last_error()->call, "peal_transfer_start");
+	CHECK(!copy);
+}
+
+PEAL_TEST(ranges_that_overlap_are_refused)
+{
+	struct peal_buffer *a, *b;
+	struct peal_transfer t[4];
+
+	open_machine(2, "");
+	a = make(0, 4096);
+	b = make(1, 4096);
+	t[0].to = part(a, 100, 1000);
+	t[0].from = part(a, 0, 1000);
+	refused(PEAL_EINVAL, t, 1, NULL, "copy 0 reads");
+	t[0].from = part(a, 1099, 1000);
+	refused(PEAL_EINVAL, t, 1, NULL, "overlaps");
+	t[0].from = t[0].to;
+	refused(PEAL_EINVAL, t, 1, NULL, "overlaps");
+	t[0].from = part(a, 1100, 1000); /* end to end */
+	CHECK_OK(peal_transfer_run(rt, t, 1, NULL, NULL));
+	/* Reading twice is fine, writing twice and reading what is written
+	 * are not; also behind a long range that ends much later. */
+	t[0].to = part(b, 0, 2000);
+	t[0].from = part(a, 0, 2000);
+	t[1].to = part(b, 2000, 10);
+	t[1].from = part(a, 5, 10);
+	t[2].to = part(b, 2010, 10);
+	t[2].from = part(a, 5, 10);
+	CHECK_OK(peal_transfer_run(rt, t, 3, NULL, NULL));
+	t[2].to = part(b, 1990, 10);
+	refused(PEAL_EINVAL, t, 3, NULL, "overlaps one that copy 2 writes");
+	CHECK_CONTAINS(peal_last_error()->text, "device 1");
+	t[2].to = part(a, 1500, 10);
+	refused(PEAL_EINVAL, t, 3, NULL, "overlaps one that copy 2 writes");
+	t[2].to = part(b, 2010, 10);
+	t[2].from = part(b, 1000, 10);
+	refused(PEAL_EINVAL, t, 3, NULL,
+		"copy 0 writes overlaps one that copy 2 reads");
+	destroy(a, b);
+	CHECK_OK(peal_runtime_close(rt));
+}
+
+PEAL_TEST(bad_arguments_are_named_and_nothing_moves)
+{
+	struct peal_transfer_options o = { .size = sizeof(o) };
+	const struct peal_transfer_options good = o;
+	struct peal_transfer_counts counts;
+	struct peal_buffer *a, *b;
+	struct peal_transfer t[2];
+	struct peal_copy *copy;
+
+	open_machine(2, "0-1:none");
+	a = make(0, 4096);
+	b = make(1, 4096);
+	write_words(peal_buffer_whole(a), 1);
+	t[0] = t[1] = whole(b, a);
+	refused(PEAL_EINVAL, NULL, 1, NULL, "transfers is NULL");
+	refused(PEAL_EINVAL, t, 0, NULL, "0 copies");
+	refused(PEAL_EINVAL, t, PEAL_TRANSFERS_MAX + 1, NULL, "at most");
+	CHECK_EQ(peal_transfer_run(NULL, t, 1, NULL, NULL), PEAL_EINVAL);
+	CHECK_EQ(peal_transfer_start(NULL, t, 1, NULL, &copy), PEAL_EINVAL);
+	CHECK_EQ(peal_transfer_start(rt, t, 1, NULL, NULL), PEAL_EINVAL);
+	t[0].to.bytes = 4088;
+	refused(PEAL_EINVAL, t, 1, NULL, "copy 0 is of 4096 bytes to 4088");
+	t[0].from.bytes = t[0].to.bytes = 0;
+	refused(PEAL_EINVAL, t, 1, NULL, "0 bytes");
+	t[0].from.bytes = t[0].to.bytes = 4097;
+	refused(PEAL_EFAULT, t, 1, NULL, "the buffer has 4096");
+	t[0] = t[1];
+	t[0].to.offset = UINT64_MAX - 8;
+	refused(PEAL_EFAULT, t, 1, NULL, "the buffer has 4096");
+	t[0].to.buffer = NULL;
+	refused(PEAL_EINVAL, t, 1, NULL, "no buffer");
+	t[0] = t[1];
+	o.routes = 16;
+	refused(PEAL_EINVAL, t, 1, &o, "routes is 0x10");
+	o = good;
+	o.chunk_bytes = PEAL_TRANSFER_CHUNK_MIN - 1;
+	refused(PEAL_EINVAL, t, 1, &o, "chunk_bytes is 4095");
+	o.chunk_bytes = PEAL_TRANSFER_CHUNK_MAX + 1;
+	refused(PEAL_EINVAL, t, 1, &o, "chunk_bytes is 2097153");
+	o = good;
+	o.size = 5;
+	refused(PEAL_EINVAL, t, 1, &o, "size");
+	/* No route of those that may be taken. */
+	o = good;
+	o.routes = PEAL_ROUTE_PEER | PEAL_ROUTE_LOCAL;
+	CHECK_FAILS(peal_transfer_run(rt, t, 1, &o, NULL), PEAL_ENOPEER,
+		    "device 0 -> device 1 (-1: host): its route is staged");
+	CHECK_OK(peal_transfer_start(rt, t, 1, &o, &copy));
+	CHECK_EQ(peal_copy_wait(copy, PATIENCE), PEAL_ENOPEER);
+	peal_copy_destroy(copy);
+	CHECK(!has_words(peal_buffer_whole(b), 1));
+	CHECK_EQ(peal_transfer_counts(rt, 0, 1, NULL), PEAL_EINVAL);
+	CHECK_EQ(peal_transfer_counts(NULL, 0, 1, &counts), PEAL_EINVAL);
+	CHECK_EQ(peal_transfer_counts(rt, 2, 1, &counts), PEAL_ENODEV);
+	CHECK_EQ(peal_transfer_counts(rt, 0, -2, &counts), PEAL_ENODEV);
+	CHECK_OK(peal_transfer_counts(rt, 0, 1, &counts));
+	CHECK_EQ(counts.bytes + counts.copies + counts.warnings, 0);
+	destroy(a, b);
+	CHECK_OK(peal_runtime_close(rt));
+}
+
+PEAL_TEST(buffers_of_another_runtime_are_refused)
+{
+	struct peal_runtime *other, *first;
+	struct peal_buffer *a, *b;
+	struct peal_transfer t;
+
+	HOST_CASE("a process has one runtime with a GPU");
+	open_machine(1, "");
+	first = rt;
+	a = make(0, 64);
+	open_machine(1, "");
+	other = rt;
+	b = make(0, 64);
+	t = whole(b, a);
+	refused(PEAL_EINVAL, &t, 1, NULL, "another runtime");
+	CHECK_OK(peal_buffer_destroy(b));
+	CHECK_OK(peal_runtime_close(other));
+	CHECK_OK(peal_buffer_destroy(a));
+	CHECK_OK(peal_runtime_close(first));
+}
+
+PEAL_TEST(without_pinned_memory_a_staged_copy_says_so)
+{
+	struct peal_memory_info info;
+	struct peal_buffer *a, *b, *all;
+	struct peal_transfer t;
+
+	open_machine(2, "0-1:none");
+	a = make(0, 4096);
+	b = make(1, 4096);
+	write_words(peal_buffer_whole(a), 6);
+	t = whole(b, a);
+	CHECK_OK(peal_memory_info(rt, PEAL_HOST_MEMORY, &info));
+	all = make(PEAL_HOST_MEMORY, info.largest_bytes);
+	CHECK_FAILS(peal_transfer_run(rt, &t, 1, NULL, NULL), PEAL_ENOMEM,
+		    "no pinned host memory to stage a copy");
+	CHECK_OK(peal_buffer_destroy(all));
+	CHECK_OK(peal_transfer_run(rt, &t, 1, NULL, NULL));
+	CHECK(has_words(t.to, 6));
+	destroy(a, b);
+	CHECK_OK(peal_runtime_close(rt));
+}
+
+static void *copy_about(void *argument)
+{
+	unsigned i, seed = (unsigned)(uintptr_t)argument;
+	struct peal_buffer *a = make((int)(seed % 3), 2 * MIB);
+	struct peal_buffer *b = make((int)((seed + 1) % 3), 2 * MIB);
+	struct peal_transfer t = whole(b, a);
+	struct peal_copy *copy;
+
+	for (i = 0; i < 10; i++) {
+		write_words(t.from, 100 * seed + i);
+		if (i % 2) {
+			CHECK_OK(peal_transfer_run(rt, &t, 1, NULL, NULL));
+		} else {
+			CHECK_OK(peal_transfer_start(rt, &t, 1, NULL, &copy));
+			CHECK_OK(peal_copy_wait(copy, PATIENCE));
+			peal_copy_destroy(copy);
+		}
+		CHECK(has_words(t.to, 100 * seed + i));
+	}
+	destroy(a, b);
+	return NULL;
+}
+
+/* More at once than there are stages. */
+PEAL_TEST(threads_that_stage_keep_apart)
+{
+	pthread_t thread[9];
+	uintptr_t i;
+
+	open_machine(3, "*:none");
+	for (i = 0; i < 9; i++)
+		CHECK(!pthread_create(&thread[i], NULL, copy_about, (void *)i));
+	for (i = 0; i < 9; i++)
+		pthread_join(thread[i], NULL);
+	CHECK_OK(peal_runtime_close(rt));
+}
+
+PEAL_TEST_MAIN(RUN(each_pair_of_places_has_its_route);
+	       RUN(staged_copies_are_whole_with_any_chunk);
+	       RUN(a_staged_pair_is_named_once);
+	       RUN(a_pair_that_is_proved_broken_is_staged);
+	       RUN(a_batch_is_whole_and_adjacent_ones_are_one);
+	       RUN(small_staged_copies_share_chunks);
+	       RUN(a_batch_of_several_pairs_reports_its_slowest_route);
+	       RUN(a_copy_that_is_cancelled_in_the_middle_says_what_is_there);
+	       RUN(a_copy_that_goes_on_has_no_result_and_keeps_its_buffers);
+	       RUN(a_shutdown_ends_copies_and_frees_buffers);
+	       RUN(ranges_that_overlap_are_refused);
+	       RUN(bad_arguments_are_named_and_nothing_moves);
+	       RUN(buffers_of_another_runtime_are_refused);
+	       RUN(without_pinned_memory_a_staged_copy_says_so);
+	       RUN(threads_that_stage_keep_apart);)
