@@ -247,6 +247,26 @@ static int carry_directly(struct peali_peers *peers,
 	return r < 0 ? r : flush(&batch, run);
 }
 
+/* Of the host's own memory the backend stages what it must by itself, if there
+ * is no pinned memory left for two buffers. */
+static int carry_staged(struct peali_peers *peers,
+			const struct peali_move *moves, uint32_t n,
+			struct peali_run *run)
+{
+	uint64_t before = run->result.bytes;
+	int r;
+
+	warn(peers, moves, run);
+	r = peali_stage_run(peers, moves, n, run);
+	if (r != PEAL_ENOMEM || run->result.bytes != before ||
+	    (moves->to.device != PEALI_HOST &&
+	     moves->from.device != PEALI_HOST))
+		return r;
+	r = carry_directly(peers, moves, n, run);
+	run->result.staged_bytes += run->result.bytes - before;
+	return r;
+}
+
 static int carry_group(struct peali_peers *peers,
 		       const struct peali_move *moves, uint32_t n,
 		       enum peal_route way, struct peali_run *run)
@@ -259,12 +279,8 @@ static int carry_group(struct peali_peers *peers,
 
 	if (way > run->result.route)
 		run->result.route = way;
-	if (way == PEAL_ROUTE_STAGED) {
-		warn(peers, moves, run);
-		r = peali_stage_run(peers, moves, n, run);
-	} else {
-		r = carry_directly(peers, moves, n, run);
-	}
+	r = way == PEAL_ROUTE_STAGED ? carry_staged(peers, moves, n, run) :
+				       carry_directly(peers, moves, n, run);
 	pthread_mutex_lock(&peers->lock);
 	counts->copies += r ? 0 : n;
 	counts->bytes += run->result.bytes - before;

@@ -50,7 +50,8 @@ struct peal_transfer_options {
 			  * its own is not among them and staged is, it is
 			  * staged */
 	uint64_t chunk_bytes; /* of a staged one, PEAL_TRANSFER_CHUNK_MIN ..
-			       * PEAL_TRANSFER_CHUNK_MAX; 512 KiB */
+			       * PEAL_TRANSFER_CHUNK_MAX; 128 KiB between
+			       * emulated devices, else 1 MiB */
 };
 
 /** How a copy went. */

@@ -137,7 +137,7 @@ static void check_route(int to, int from, uint64_t bytes,
 PEAL_TEST(each_pair_of_places_has_its_route)
 {
 	static const struct peal_transfer_options plain;
-	static const uint64_t sizes[] = { 8, 4096, MIB + 8, 9 * MIB + 24 };
+	static const uint64_t sizes[] = { 8, 4096, MIB + 8, 5 * MIB + 24 };
 	int a, b;
 	size_t i;
 
@@ -621,9 +621,15 @@ PEAL_TEST(buffers_of_another_runtime_are_refused)
 
 PEAL_TEST(without_pinned_memory_a_staged_copy_says_so)
 {
+	/* More than a stage has from an earlier copy. */
+	const struct peal_transfer_options o = {
+		.size = sizeof(o),
+		.chunk_bytes = PEAL_TRANSFER_CHUNK_MAX,
+	};
 	struct peal_memory_info info;
-	struct peal_buffer *a, *b, *all;
+	struct peal_buffer *a, *b, *all[8];
 	struct peal_transfer t;
+	int n = 0;
 
 	open_machine(2, "0-1:none");
 	a = make(0, 4096);
@@ -631,10 +637,21 @@ PEAL_TEST(without_pinned_memory_a_staged_copy_says_so)
 	write_words(peal_buffer_whole(a), 6);
 	t = whole(b, a);
 	CHECK_OK(peal_memory_info(rt, PEAL_HOST_MEMORY, &info));
-	all = make(PEAL_HOST_MEMORY, info.largest_bytes);
-	CHECK_FAILS(peal_transfer_run(rt, &t, 1, NULL, NULL), PEAL_ENOMEM,
+	all[n++] = make(PEAL_HOST_MEMORY, info.largest_bytes);
+	CHECK_FAILS(peal_transfer_run(rt, &t, 1, &o, NULL), PEAL_ENOMEM,
 		    "no pinned host memory to stage a copy");
-	CHECK_OK(peal_buffer_destroy(all));
+	CHECK_CONTAINS(peal_last_error()->call, "peal_transfer_run");
+	CHECK_OK(peal_memory_info(rt, PEAL_HOST_MEMORY, &info));
+	for (; n < 8 && info.largest_bytes > 65536; n++) {
+		all[n] = make(PEAL_HOST_MEMORY, info.largest_bytes);
+		CHECK_OK(peal_memory_info(rt, PEAL_HOST_MEMORY, &info));
+	}
+	/* Memory of the process needs none of it. */
+	write_words(t.to, 9);
+	CHECK(has_words(t.to, 9));
+	CHECK_EQ(peal_transfer_run(rt, &t, 1, NULL, NULL), PEAL_ENOMEM);
+	while (n--)
+		CHECK_OK(peal_buffer_destroy(all[n]));
 	CHECK_OK(peal_transfer_run(rt, &t, 1, NULL, NULL));
 	CHECK(has_words(t.to, 6));
 	destroy(a, b);

@@ -8,7 +8,10 @@
  * like those of a copy engine.
  */
 
-/* A place's host pointer, once its bounds are known to be right. */
+#define TOGETHER 64 /* looked up at a time */
+
+/* A place's host pointer, once its bounds are known to be right. The lock is
+ * held. */
 static int resolve(struct peali_host *host, struct peali_place place,
 		   uint64_t bytes, const char *call, uint8_t **out)
 {
@@ -27,10 +30,8 @@ static int resolve(struct peali_host *host, struct peali_place place,
 		    peali_heap_holds(peali_host_heap(host, PEALI_HOST),
 				     place.address))
 			heap = peali_host_heap(host, PEALI_HOST);
-		pthread_mutex_lock(&host->lock);
 		r = peali_heap_find(heap, place.address - (uintptr_t)heap->base,
 				    bytes, &piece);
-		pthread_mutex_unlock(&host->lock);
 	} else if (!place.address && bytes) {
 		r = peali_fail(PEAL_EFAULT, call,
 			       "a copy of %llu bytes has a NULL host pointer",
@@ -41,28 +42,46 @@ static int resolve(struct peali_host *host, struct peali_place place,
 	return r;
 }
 
+/* At most TOGETHER of them: all are looked up before any is done. */
+static int copy_some(struct peali_host *host, const struct peali_move *moves,
+		     uint32_t n)
+{
+	uint8_t *to[TOGETHER], *from[TOGETHER];
+	uint32_t i;
+	int r = 0;
+
+	pthread_mutex_lock(&host->lock);
+	for (i = 0; !r && i < n; i++) {
+		r = resolve(host, moves[i].to, moves[i].bytes, "host: copy",
+			    &to[i]);
+		if (!r)
+			r = resolve(host, moves[i].from, moves[i].bytes,
+				    "host: copy", &from[i]);
+	}
+	pthread_mutex_unlock(&host->lock);
+	for (i = 0; !r && i < n; i++)
+		if (moves[i].bytes)
+			memmove(to[i], from[i], moves[i].bytes);
+	return r;
+}
+
 int peali_host_copy(struct peali_backend *backend, struct peali_place to,
 		    struct peali_place from, uint64_t bytes)
 {
-	struct peali_host *host = peali_host_of(backend);
-	uint8_t *target, *source;
-	int r = resolve(host, to, bytes, "host: copy", &target);
+	const struct peali_move move = { to, from, bytes };
 
-	if (!r)
-		r = resolve(host, from, bytes, "host: copy", &source);
-	if (!r && bytes)
-		memmove(target, source, bytes);
-	return r;
+	return copy_some(peali_host_of(backend), &move, 1);
 }
 
 int peali_host_copy_all(struct peali_backend *backend,
 			const struct peali_move *moves, uint32_t n)
 {
-	uint32_t i;
+	uint32_t i, some;
 	int r = 0;
 
-	for (i = 0; !r && i < n; i++)
-		r = peali_host_copy(backend, moves[i].to, moves[i].from,
-				    moves[i].bytes);
+	for (i = 0; !r && i < n; i += some) {
+		some = n - i < TOGETHER ? n - i : TOGETHER;
+		r = copy_some(peali_host_of(backend), moves + i, some);
+	}
 	return r;
 }

@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Copies between two devices, from the call to its return: directly, versus a
+ * memcpy of as many bytes; staged through the host, versus the slower of its two
+ * hops alone; and many small ones in one call, versus a call for each.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/bench.h"
+#include "bench/frame.h"
+#include "bench/options.h"
+#include "bench/report.h"
+#include "bench/samples.h"
+#include "bench/stand.h"
+
+#define SECONDS 6
+#define PIECE 256 /* bytes of a copy of a batch; as many lie between two */
+#define PIECES 1024
+#define BATCH 16 /* small ones in a round */
+#define SMALL (2 << 20)
+
+enum what { DIRECT, STAGED, MANY };
+
+struct row {
+	enum what what;
+	enum peal_route route; /* that is asked for by */
+	uint64_t bytes; /* of all */
+};
+
+static const struct row rows[] = {
+	{ DIRECT, PEAL_ROUTE_PEER, 65536 },
+	{ DIRECT, PEAL_ROUTE_PEER, 1 << 20 },
+	{ DIRECT, PEAL_ROUTE_PEER, 64 << 20 },
+	{ STAGED, PEAL_ROUTE_STAGED, 1 << 20 },
+	{ STAGED, PEAL_ROUTE_STAGED, 64 << 20 },
+	{ MANY, PEAL_ROUTE_PEER, PIECE *PIECES },
+	{ MANY, PEAL_ROUTE_STAGED, PIECE *PIECES },
+};
+#define ROWS (int)(sizeof(rows) / sizeof(rows[0]))
+
+static const char *const subjects[] = { "one copy", "one copy", "1024 copies" };
+
+struct transfers {
+	struct peali_bench_options options;
+	struct peali_report report;
+	struct peali_stand stand;
+	uint64_t row_ns;
+	int n_rows;
+	struct row row; /* in hand */
+	uint64_t bytes; /* of each buffer */
+	struct peal_buffer *from, *to; /* of two devices, if there are two */
+	struct peal_buffer *pinned[2]; /* between them; and of a memcpy */
+	struct peal_transfer *pieces;
+	uint32_t *host; /* what is written and read */
+	uint32_t round;
+	enum peal_route route; /* that the copies took */
+};
+
+static int is_small(const struct transfers *t)
+{
+	return t->bytes <= SMALL;
+}
+
+static struct peal_transfer_options options_of(const struct transfers *t)
+{
+	struct peal_transfer_options o = { .size = sizeof(o) };
+
+	if (t->row.route == PEAL_ROUTE_STAGED)
+		o.routes = PEAL_ROUTE_STAGED;
+	return o;
+}
+
+/* ---- what is timed ----------------------------------------------------------- */
+
+/* ns of one call; negative: it failed. */
+static double run(struct transfers *t, const struct peal_transfer *transfers,
+		  uint32_t n, const struct peal_transfer_options *options,
+		  struct peal_copy_result *result)
+{
+	uint64_t began = peali_bench_now_ns();
+
+	if (peal_transfer_run(t->stand.runtime, transfers, n, options, result) <
+	    0)
+		return -peali_say_error("copy");
+	return (double)(peali_bench_now_ns() - began);
+}
+
+static double run_ours(struct transfers *t)
+{
+	const struct peal_transfer_options o = options_of(t);
+	const struct peal_transfer one = { peal_buffer_whole(t->to),
+					   peal_buffer_whole(t->from) };
+	struct peal_copy_result result;
+	double ns;
+
+	if (t->row.what == MANY)
+		ns = run(t, t->pieces, PIECES, &o, &result);
+	else
+		ns = run(t, &one, 1, &o, &result);
+	if (ns >= 0)
+		t->route = result.route;
+	return ns;
+}
+
+/* The same bytes, by a call for each piece. */
+static double run_each(struct transfers *t)
+{
+	const struct peal_transfer_options o = options_of(t);
+	uint64_t began = peali_bench_now_ns();
+
+	for (int i = 0; i < PIECES; i++)
+		if (run(t, &t->pieces[i], 1, &o, NULL) < 0)
+			return -1;
+	return (double)(peali_bench_now_ns() - began);
+}
+
+/* The slower of two hops, all of it in one. */
+static double run_hops(struct transfers *t)
+{
+	const struct peal_transfer in = { peal_buffer_whole(t->pinned[0]),
+					  peal_buffer_whole(t->from) };
+	const struct peal_transfer out = { peal_buffer_whole(t->to),
+					   peal_buffer_whole(t->pinned[0]) };
+	double first = run(t, &in, 1, NULL, NULL);
+	double second = run(t, &out, 1, NULL, NULL);
+
+	return first < 0 || second < 0 ? -1 : first > second ? first : second;
+}
+
+static double run_memcpy(struct transfers *t)
+{
+	uint64_t to = 0, from = 0, began;
+
+	if (peal_buffer_address(peal_buffer_whole(t->pinned[0]),
+				PEAL_HOST_MEMORY, &from) < 0 ||
+	    peal_buffer_address(peal_buffer_whole(t->pinned[1]),
+				PEAL_HOST_MEMORY, &to) < 0)
+		return -peali_say_error("see host memory");
+	began = peali_bench_now_ns();
+	memcpy((void *)(uintptr_t)to, (const void *)(uintptr_t)from, t->bytes);
+	return (double)(peali_bench_now_ns() - began);
+}
+
+static int has_peer(const struct transfers *t)
+{
+	return t->row.what != DIRECT || t->stand.on_host;
+}
+
+static double run_peer(struct transfers *t)
+{
+	return !has_peer(t)	     ? NAN :
+	       t->row.what == DIRECT ? run_memcpy(t) :
+	       t->row.what == STAGED ? run_hops(t) :
+				       run_each(t);
+}
+
+/* ---- rounds ------------------------------------------------------------------ */
+
+static uint32_t word(const struct transfers *t, uint64_t i)
+{
+	return (uint32_t)(i * 2654435761u) + t->round * 97;
+}
+
+static int fill_in(struct transfers *t)
+{
+	t->round++;
+	for (uint64_t i = 0; i < t->bytes / 4; i++)
+		t->host[i] = word(t, i);
+	if (peal_buffer_write(peal_buffer_whole(t->from), t->host) < 0)
+		return -peali_say_error("fill a buffer");
+	return 0;
+}
+
+/* Every word that should be there, and of a batch none between. */
+static int check(struct transfers *t)
+{
+	if (peal_buffer_read(peal_buffer_whole(t->to), t->host) < 0)
+		return -peali_say_error("read a buffer");
+	for (uint64_t i = 0; i < t->bytes / 4; i++) {
+		int gap = t->row.what == MANY && 4 * i / PIECE % 2;
+
+		if (t->host[i] == (gap ? 0 : word(t, i)))
+			continue;
+		peali_say("word %llu is wrong", (unsigned long long)i);
+		return -1;
+	}
+	return 0;
+}
+
+static int run_round(void *context, struct peali_samples *ours,
+		     struct peali_samples *peer)
+{
+	struct transfers *t = context;
+	double ns, other;
+
+	if (fill_in(t))
+		return -1;
+	for (int i = 0; i < (is_small(t) ? BATCH : 1); i++) {
+		other = run_peer(t);
+		ns = run_ours(t);
+		if (ns < 0 || other < 0)
+			return -1;
+		peali_samples_add(ours, ns);
+		if (has_peer(t))
+			peali_samples_add(peer, other);
+	}
+	ns = peali_samples_open_median(ours);
+	other = has_peer(t) ? peali_samples_open_median(peer) : NAN;
+	peali_samples_close(peer, 0, other / ns);
+	peali_samples_close(ours, 0, NAN);
+	return check(t);
+}
+
+/* ---- rows -------------------------------------------------------------------- */
+
+static struct peal_buffer *make(struct transfers *t, uint32_t kind, int device)
+{
+	const struct peal_buffer_options o = { .size = sizeof(o),
+					       .kind = kind,
+					       .device = device,
+					       .bytes = t->bytes,
+					       .name = "bench" };
+	struct peal_buffer *buffer = NULL;
+
+	if (peal_buffer_create(t->stand.runtime, &o, &buffer) < 0)
+		peali_say_error("make a buffer");
+	return buffer;
+}
+
+static int cut(struct transfers *t)
+{
+	t->pieces = calloc(PIECES, sizeof(*t->pieces));
+	for (uint64_t i = 0; t->pieces && i < PIECES; i++)
+		if (peal_buffer_range(t->to, 2 * PIECE * i, PIECE,
+				      &t->pieces[i].to) < 0 ||
+		    peal_buffer_range(t->from, 2 * PIECE * i, PIECE,
+				      &t->pieces[i].from) < 0)
+			return -peali_say_error("cut a buffer");
+	if (!t->pieces)
+		peali_say("no memory for %d copies", PIECES);
+	return t->pieces ? 0 : -1;
+}
+
+static int build(void *context)
+{
+	struct transfers *t = context;
+
+	t->bytes = t->row.bytes * (t->row.what == MANY ? 2 : 1);
+	t->host = malloc(t->bytes);
+	t->from = make(t, PEAL_BUFFER_DEVICE, 0);
+	t->to = make(t, PEAL_BUFFER_DEVICE, t->stand.n_devices > 1 ? 1 : 0);
+	for (int i = 0; i < 2; i++)
+		t->pinned[i] = make(t, PEAL_BUFFER_PINNED, 0);
+	if (!t->host || !t->from || !t->to || !t->pinned[0] || !t->pinned[1])
+		return -1;
+	for (int i = 0; i < 2; i++) /* what is touched first is slower */
+		if (peal_buffer_fill(peal_buffer_whole(t->pinned[i]), "x", 1) <
+		    0)
+			return -peali_say_error("fill a buffer");
+	if ((t->row.what == MANY && cut(t)) || fill_in(t) || run_ours(t) < 0)
+		return -1;
+	return 0;
+}
+
+static int take_down(void *context)
+{
+	struct transfers *t = context;
+	struct peal_buffer **buffer[] = { &t->from, &t->to, &t->pinned[0],
+					  &t->pinned[1] };
+	int failed = 0;
+
+	for (int i = 0; i < 4; i++) {
+		if (peal_buffer_destroy(*buffer[i]) < 0)
+			failed = peali_say_error("give a buffer back");
+		*buffer[i] = NULL;
+	}
+	free(t->pieces);
+	free(t->host);
+	t->pieces = NULL;
+	t->host = NULL;
+	return failed ? -1 : 0;
+}
+
+static void fill(void *context, const struct peali_samples *ours,
+		 const struct peali_samples *peer)
+{
+	static const char *const versus[] = { "memcpy",
+					      "the slower of its two hops",
+					      "a call for each" };
+	struct transfers *t = context;
+	json_t *cells = peali_report_row(&t->report, subjects[t->row.what]);
+	double ns = peali_samples_spread(ours).median;
+
+	peali_row_text(cells, "route", "%s", peal_route_name(t->route));
+	peali_row_uint(cells, "bytes", t->row.bytes);
+	peali_row_text(cells, "timed_by", "host");
+	peali_stand_cells(&t->stand, 1, cells);
+	peali_samples_row_durations(ours, cells, "copy_ns");
+	peali_row_real(cells, "gigabytes_per_s", (double)t->row.bytes / ns);
+	if (has_peer(t)) {
+		peali_row_real(cells, "versus_ns_p50",
+			       peali_samples_spread(peer).median);
+		peali_samples_row_versus(peer, cells, versus[t->row.what],
+					 NULL);
+	} else {
+		peali_row_null(cells, "versus_ns_p50", "nothing yet");
+		peali_samples_row_versus(peer, cells, NULL, "nothing yet");
+	}
+}
+
+static int run_row(struct transfers *t, const struct row *row)
+{
+	char label[64];
+	const struct peali_frame_row frame = {
+		.benchmark = "transfers",
+		.label = label,
+		.options = &t->options,
+		.stand = &t->stand,
+		.for_ns = t->row_ns,
+		.bytes = (uint32_t)row->bytes,
+		.alone = t->n_rows == 1,
+		.build = build,
+		.round = run_round,
+		.fill = fill,
+		.close = take_down,
+		.context = t,
+	};
+
+	t->row = *row;
+	snprintf(label, sizeof(label), "%s-%s-%llu",
+		 row->what == MANY ? "many" : "one",
+		 peal_route_name(row->route), (unsigned long long)row->bytes);
+	return peali_frame_row(&frame);
+}
+
+/* Runs, or only counts, the rows that were asked for; their number or -1. */
+static int each_row(struct transfers *t, int count_only)
+{
+	int n = 0;
+
+	for (int i = 0; i < ROWS; i++) {
+		if (!peali_bench_wanted(&t->options, rows[i].route,
+					rows[i].bytes))
+			continue;
+		if (!count_only && run_row(t, &rows[i]))
+			return -1;
+		n++;
+	}
+	return n;
+}
+
+static const struct peali_column columns[] = {
+	{ "subject", "subject", 0 },	  { "route", "route", 0 },
+	{ "bytes", "bytes", 0 },	  { "copy_ns_p50", "p50 [ns]", 0 },
+	{ "copy_ns_p90", "p90", 0 },	  { "copy_ns_max", "max", 0 },
+	{ "gigabytes_per_s", "GB/s", 2 }, { "n_samples", "samples", 0 },
+	{ "versus", "versus", 0 },	  { "versus_ns_p50", "its p50", 0 },
+	{ "ratio", "ratio", 2 },	  { "ratio_min", "min", 2 },
+	{ "ratio_max", "max", 2 },	  { NULL, NULL, 0 },
+};
+
+static int measure_rows(void *context)
+{
+	return each_row(context, 0);
+}
+
+static int run_transfers(int argc, char **argv, int json)
+{
+	struct transfers t = { 0 };
+	const struct peali_frame frame = {
+		.benchmark = "transfers",
+		.title = "copies between two devices, by the host's clock; "
+			 "ratio above 1: faster than what it is compared with",
+		.columns = columns,
+		.stand = &t.stand,
+		.report = &t.report,
+		.rows = measure_rows,
+		.context = &t,
+	};
+
+	peali_bench_parse(argc, argv,
+			  "Copies between two devices: direct ones, staged "
+			  "ones, and many small ones in one call.",
+			  SECONDS, &t.options);
+	t.n_rows = each_row(&t, 1);
+	if (!t.n_rows) {
+		peali_say("no row of transfers has that route and size");
+		return PEALI_EXIT_USAGE;
+	}
+	t.row_ns = (uint64_t)(t.options.seconds * 1e9 / t.n_rows);
+	return peali_frame_run(&frame, json);
+}
+
+const struct peali_bench peali_bench_transfers = {
+	.name = "transfers",
+	.help = "copies between two devices",
+	.run = run_transfers,
+};
