@@ -51,7 +51,7 @@ struct transfers {
 	struct row row; /* in hand */
 	uint64_t bytes; /* of each buffer */
 	struct peal_buffer *from, *to; /* of two devices, if there are two */
-	struct peal_buffer *pinned[2]; /* between them; and of a memcpy */
+	struct peal_buffer *between; /* pinned: what two hops meet in */
 	struct peal_transfer *pieces;
 	uint32_t *host; /* what is written and read */
 	uint32_t round;
@@ -119,27 +119,29 @@ static double run_each(struct transfers *t)
 /* The slower of two hops, all of it in one. */
 static double run_hops(struct transfers *t)
 {
-	const struct peal_transfer in = { peal_buffer_whole(t->pinned[0]),
+	const struct peal_transfer in = { peal_buffer_whole(t->between),
 					  peal_buffer_whole(t->from) };
 	const struct peal_transfer out = { peal_buffer_whole(t->to),
-					   peal_buffer_whole(t->pinned[0]) };
+					   peal_buffer_whole(t->between) };
 	double first = run(t, &in, 1, NULL, NULL);
 	double second = run(t, &out, 1, NULL, NULL);
 
 	return first < 0 || second < 0 ? -1 : first > second ? first : second;
 }
 
+/* The very same bytes: an emulated device's address is one of the process. */
 static double run_memcpy(struct transfers *t)
 {
-	uint64_t to = 0, from = 0, began;
+	struct peal_range from = peal_buffer_whole(t->from),
+			  to = peal_buffer_whole(t->to);
+	uint64_t source = 0, target = 0, began;
 
-	if (peal_buffer_address(peal_buffer_whole(t->pinned[0]),
-				PEAL_HOST_MEMORY, &from) < 0 ||
-	    peal_buffer_address(peal_buffer_whole(t->pinned[1]),
-				PEAL_HOST_MEMORY, &to) < 0)
-		return -peali_say_error("see host memory");
+	if (peal_buffer_address(from, 0, &source) < 0 ||
+	    peal_buffer_address(to, t->stand.n_devices > 1, &target) < 0)
+		return -peali_say_error("see a buffer");
 	began = peali_bench_now_ns();
-	memcpy((void *)(uintptr_t)to, (const void *)(uintptr_t)from, t->bytes);
+	memcpy((void *)(uintptr_t)target, (const void *)(uintptr_t)source,
+	       t->bytes);
 	return (double)(peali_bench_now_ns() - began);
 }
 
@@ -251,14 +253,12 @@ static int build(void *context)
 	t->host = malloc(t->bytes);
 	t->from = make(t, PEAL_BUFFER_DEVICE, 0);
 	t->to = make(t, PEAL_BUFFER_DEVICE, t->stand.n_devices > 1 ? 1 : 0);
-	for (int i = 0; i < 2; i++)
-		t->pinned[i] = make(t, PEAL_BUFFER_PINNED, 0);
-	if (!t->host || !t->from || !t->to || !t->pinned[0] || !t->pinned[1])
+	t->between = make(t, PEAL_BUFFER_PINNED, 0);
+	if (!t->host || !t->from || !t->to || !t->between)
 		return -1;
-	for (int i = 0; i < 2; i++) /* what is touched first is slower */
-		if (peal_buffer_fill(peal_buffer_whole(t->pinned[i]), "x", 1) <
-		    0)
-			return -peali_say_error("fill a buffer");
+	/* what is touched first is slower */
+	if (peal_buffer_fill(peal_buffer_whole(t->between), "x", 1) < 0)
+		return -peali_say_error("fill a buffer");
 	if ((t->row.what == MANY && cut(t)) || fill_in(t) || run_ours(t) < 0)
 		return -1;
 	return 0;
@@ -267,11 +267,10 @@ static int build(void *context)
 static int take_down(void *context)
 {
 	struct transfers *t = context;
-	struct peal_buffer **buffer[] = { &t->from, &t->to, &t->pinned[0],
-					  &t->pinned[1] };
+	struct peal_buffer **buffer[] = { &t->from, &t->to, &t->between };
 	int failed = 0;
 
-	for (int i = 0; i < 4; i++) {
+	for (int i = 0; i < 3; i++) {
 		if (peal_buffer_destroy(*buffer[i]) < 0)
 			failed = peali_say_error("give a buffer back");
 		*buffer[i] = NULL;

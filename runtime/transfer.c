@@ -6,6 +6,8 @@
 
 #include "runtime/runtime.h"
 
+#define FEW 4 /* copies for which nothing is allocated */
+
 /** One side of a copy, to be ordered by where it is. */
 struct side {
 	struct peali_place place;
@@ -92,7 +94,8 @@ static int place_all(struct peal_runtime *rt,
 		     const struct peal_transfer *transfers, uint32_t n,
 		     const char *call, struct peali_move *moves)
 {
-	struct side *side = calloc(n, 2 * sizeof(*side));
+	struct side few[2 * FEW] = { 0 };
+	struct side *side = n > FEW ? calloc(n, 2 * sizeof(*side)) : few;
 	uint32_t i;
 	int r = 0;
 
@@ -111,7 +114,8 @@ static int place_all(struct peal_runtime *rt,
 	}
 	if (!r)
 		r = check_overlaps(side, 2 * n, call);
-	free(side);
+	if (side != few)
+		free(side);
 	return r;
 }
 
