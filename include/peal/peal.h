@@ -24,6 +24,7 @@
 #include <peal/migrate.h>
 #include <peal/monitor.h>
 #include <peal/name.h>
+#include <peal/partition.h>
 #include <peal/peer.h>
 #include <peal/placed.h>
 #include <peal/pool.h>

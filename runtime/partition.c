@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Partitions: the arithmetic of parts. scatter.c moves elements by it. */
+#include <string.h>
+
+#include <peal/abi/collective.h>
+#include <peal/partition.h>
+#include "runtime/runtime.h"
+
+#define BLOCK "peal_partition_block"
+#define CYCLIC "peal_partition_cyclic"
+#define WEIGHTED "peal_partition_weighted"
+#define EXTENT "peal_partition_extent"
+#define FIND "peal_partition_find"
+
+__extension__ typedef unsigned __int128 wide;
+
+/* ---- making one ----------------------------------------------------------------- */
+
+static int check(uint32_t parts, const struct peal_partition *out,
+		 const char *call)
+{
+	if (!out)
+		return peali_fail(PEAL_EINVAL, call, "partition_out is NULL");
+	if (!parts || parts > PEAL_PARTS_MAX)
+		return peali_fail(PEAL_EINVAL, call,
+				  "parts is %u: there are 1 to %u", parts,
+				  PEAL_PARTS_MAX);
+	return 0;
+}
+
+static void begin(struct peal_partition *p, uint32_t kind, uint64_t count,
+		  uint32_t parts)
+{
+	memset(p, 0, sizeof(*p));
+	p->kind = kind;
+	p->count = count;
+	p->parts = parts;
+}
+
+int peal_partition_block(uint64_t count, uint32_t parts,
+			 struct peal_partition *partition_out)
+{
+	uint64_t length;
+	uint32_t i;
+	int result = check(parts, partition_out, BLOCK);
+
+	if (result)
+		return result;
+	begin(partition_out, PEAL_PARTITION_BLOCK, count, parts);
+	for (i = 0; i < parts; i++)
+		partition_out->bound[i] = peal_part(count, parts, i, &length);
+	partition_out->bound[parts] = count;
+	return 0;
+}
+
+int peal_partition_cyclic(uint64_t count, uint64_t block, uint32_t parts,
+			  struct peal_partition *partition_out)
+{
+	int result = check(parts, partition_out, CYCLIC);
+
+	if (!result && !block)
+		result = peali_fail(PEAL_EINVAL, CYCLIC,
+				    "block is 0: it has 1 element or more");
+	if (result)
+		return result;
+	begin(partition_out, PEAL_PARTITION_CYCLIC, count, parts);
+	partition_out->block = block;
+	return 0;
+}
+
+/* Shares by weights, whose sum is `sum`: whole elements first, then one more where
+ * the rest is largest. */
+static void share(uint64_t count, const uint64_t *weight, uint64_t sum,
+		  uint32_t n, uint64_t *share_out)
+{
+	uint64_t rest[PEAL_PARTS_MAX], left = count;
+	uint32_t i, most;
+
+	for (i = 0; i < n; i++) {
+		wide all = (wide)count * weight[i];
+
+		share_out[i] = (uint64_t)(all / sum);
+		rest[i] = (uint64_t)(all % sum);
+		left -= share_out[i];
+	}
+	for (; left; left--) { /* fewer than parts with a rest */
+		for (most = 0, i = 1; i < n; i++)
+			if (rest[i] > rest[most])
+				most = i;
+		share_out[most]++;
+		rest[most] = 0;
+	}
+}
+
+/* The sum of the weights of parts that take elements, and what those can take. */
+static int add_up(uint64_t count, const uint64_t *weight,
+		  const uint64_t *limits, uint32_t n, uint64_t *sum_out)
+{
+	uint64_t sum = 0, room = 0, more;
+	uint32_t i;
+
+	for (i = 0; i < n; i++) {
+		if (weight[i] > UINT64_MAX - sum)
+			return peali_fail(PEAL_EINVAL, WEIGHTED,
+					  "the weights are too large: their "
+					  "sum is below 2^64");
+		sum += weight[i];
+		more = limits && weight[i] ? limits[i] :
+		       weight[i]	   ? UINT64_MAX :
+					     0;
+		room = more > UINT64_MAX - room ? UINT64_MAX : room + more;
+	}
+	if (count && !sum)
+		return peali_fail(PEAL_EINVAL, WEIGHTED,
+				  "all weights are 0: nobody takes the %llu "
+				  "elements",
+				  (unsigned long long)count);
+	if (room < count)
+		return peali_fail(PEAL_ENOSPC, WEIGHTED,
+				  "the limits of the parts are %llu elements "
+				  "less than there are",
+				  (unsigned long long)(count - room));
+	*sum_out = sum;
+	return 0;
+}
+
+/* Gives those their limit whose share is more than that, as long as there are such;
+ * then the others theirs. */
+static void share_limited(uint64_t count, uint64_t *weight, uint64_t sum,
+			  const uint64_t *limits, uint32_t n,
+			  uint64_t *length_out)
+{
+	uint64_t given[PEAL_PARTS_MAX], left = count;
+	uint32_t i;
+	int again = 1;
+
+	memset(length_out, 0, n * sizeof(*length_out));
+	while (again && left) {
+		again = 0;
+		share(left, weight, sum, n, given);
+		for (i = 0; limits && i < n; i++) {
+			if (given[i] <= limits[i])
+				continue;
+			again = 1;
+			length_out[i] = limits[i];
+			left -= limits[i];
+			sum -= weight[i];
+			weight[i] = 0;
+		}
+	}
+	for (i = 0; left && i < n; i++)
+		if (weight[i])
+			length_out[i] = given[i];
+}
+
+int peal_partition_weighted(uint64_t count, const uint64_t *weights,
+			    const uint64_t *limits, uint32_t parts,
+			    struct peal_partition *partition_out)
+{
+	uint64_t weight[PEAL_PARTS_MAX], length[PEAL_PARTS_MAX], sum = 0;
+	uint32_t i;
+	int result = check(parts, partition_out, WEIGHTED);
+
+	if (result)
+		return result;
+	for (i = 0; i < parts; i++)
+		weight[i] = weights ? weights[i] : 1;
+	result = add_up(count, weight, limits, parts, &sum);
+	if (result)
+		return result;
+	share_limited(count, weight, sum, limits, parts, length);
+	begin(partition_out, PEAL_PARTITION_WEIGHTED, count, parts);
+	for (i = 0; i < parts; i++)
+		partition_out->bound[i + 1] =
+			partition_out->bound[i] + length[i];
+	return 0;
+}
+
+/* ---- looking --------------------------------------------------------------------- */
+
+static int is_part(const struct peal_partition *p, uint32_t part)
+{
+	return p && part < p->parts && p->parts <= PEAL_PARTS_MAX;
+}
+
+/* Blocks of all parts together. */
+static uint64_t blocks(const struct peal_partition *p)
+{
+	return p->count ? (p->count - 1) / p->block + 1 : 0;
+}
+
+uint64_t peal_partition_length(const struct peal_partition *p, uint32_t part)
+{
+	uint64_t all, n, last;
+
+	if (!is_part(p, part))
+		return 0;
+	if (p->kind != PEAL_PARTITION_CYCLIC)
+		return p->bound[part + 1] - p->bound[part];
+	n = peal_partition_extents(p, part);
+	if (!n)
+		return 0;
+	all = blocks(p);
+	last = (all - 1) % p->parts == part ? p->count - (all - 1) * p->block :
+					      p->block;
+	return (n - 1) * p->block + last;
+}
+
+uint64_t peal_partition_extents(const struct peal_partition *p, uint32_t part)
+{
+	uint64_t all;
+
+	if (!is_part(p, part))
+		return 0;
+	if (p->kind != PEAL_PARTITION_CYCLIC)
+		return p->bound[part + 1] > p->bound[part];
+	all = blocks(p);
+	return all > part ? (all - part - 1) / p->parts + 1 : 0;
+}
+
+int peal_partition_extent(const struct peal_partition *p, uint32_t part,
+			  uint64_t i, struct peal_extent *extent_out)
+{
+	if (!p || !extent_out)
+		return peali_fail(PEAL_EINVAL, EXTENT, "an argument is NULL");
+	if (i >= peal_partition_extents(p, part))
+		return peali_fail(PEAL_ENOENT, EXTENT,
+				  "part %u has no extent %llu", part,
+				  (unsigned long long)i);
+	if (p->kind != PEAL_PARTITION_CYCLIC) {
+		extent_out->offset = p->bound[part];
+		extent_out->count = p->bound[part + 1] - p->bound[part];
+		return 0;
+	}
+	extent_out->offset = (i * p->parts + part) * p->block;
+	extent_out->count = p->count - extent_out->offset < p->block ?
+				    p->count - extent_out->offset :
+				    p->block;
+	return 0;
+}
+
+int peal_partition_find(const struct peal_partition *p, uint64_t element,
+			uint32_t *part_out, uint64_t *index_out)
+{
+	uint64_t block, index;
+	uint32_t part = 0;
+
+	if (!p || !part_out)
+		return peali_fail(PEAL_EINVAL, FIND, "an argument is NULL");
+	if (element >= p->count)
+		return peali_fail(PEAL_ENOENT, FIND,
+				  "there is no element %llu of %llu",
+				  (unsigned long long)element,
+				  (unsigned long long)p->count);
+	if (p->kind == PEAL_PARTITION_CYCLIC) {
+		block = element / p->block;
+		part = (uint32_t)(block % p->parts);
+		index = block / p->parts * p->block + element % p->block;
+	} else {
+		while (p->bound[part + 1] <= element)
+			part++;
+		index = element - p->bound[part];
+	}
+	*part_out = part;
+	if (index_out)
+		*index_out = index;
+	return 0;
+}
