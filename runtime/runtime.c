@@ -276,22 +276,40 @@ int peal_runtime_open(const struct peal_runtime_options *options,
 static int children_left(struct peal_runtime *rt)
 {
 	struct peal_runtime_info info;
+	char text[200] = "";
+	size_t at = 0, i;
 
 	peal_runtime_info(rt, &info);
-	if (!info.n_kernels && !info.n_links && !info.n_endpoints &&
-	    !info.n_barriers && !info.n_memories && !info.n_topics &&
-	    !info.n_groups && !info.n_events)
+	const struct {
+		uint32_t n;
+		const char *what;
+	} left[] = {
+		{ info.n_kernels, "kernels" },
+		{ info.n_links, "links" },
+		{ info.n_endpoints, "endpoints" },
+		{ info.n_barriers, "barriers" },
+		{ info.n_topics, "topics" },
+		{ info.n_requesters, "requesters" },
+		{ info.n_groups, "groups" },
+		{ info.n_executors, "executors" },
+		{ info.n_events, "events" },
+		{ info.n_memories, "allocations" },
+	};
+
+	for (i = 0; i < sizeof(left) / sizeof(left[0]); i++)
+		if (left[i].n && at < sizeof(text))
+			at += (size_t)snprintf(text + at, sizeof(text) - at,
+					       "%s%u %s", at ? ", " : "",
+					       left[i].n, left[i].what);
+	if (!at)
 		return 0;
-	return peali_fail(
-		PEAL_EBUSY, "peal_runtime_close",
-		"left: %u kernels%s%s%s, %u links, %u endpoints, %u barriers, "
-		"%u topics, %u requesters, %u groups, %u events, %u "
-		"allocations; destroy them, or call peal_runtime_shutdown",
-		info.n_kernels, info.n_kernels ? " (newest '" : "",
-		info.n_kernels ? rt->kernels->name : "",
-		info.n_kernels ? "')" : "", info.n_links, info.n_endpoints,
-		info.n_barriers, info.n_topics, info.n_requesters,
-		info.n_groups, info.n_events, info.n_memories);
+	return peali_fail(PEAL_EBUSY, "peal_runtime_close",
+			  "left: %s%s%s%s; destroy them, or call "
+			  "peal_runtime_shutdown",
+			  text,
+			  info.n_kernels ? "; the newest kernel is '" : "",
+			  info.n_kernels ? rt->kernels->name : "",
+			  info.n_kernels ? "'" : "");
 }
 
 int peal_runtime_close_report(struct peal_runtime *rt,
@@ -341,6 +359,8 @@ int peal_runtime_shutdown(struct peal_runtime *rt)
 		return result;
 	while (rt->groups && !result)
 		result = peal_group_destroy(rt->groups);
+	while (rt->executors && !result)
+		result = peal_executor_destroy(rt->executors);
 	if (result)
 		return result;
 	peali_stuck_unserve(rt); /* what follows goes without the lock */
@@ -373,6 +393,7 @@ static void count_children(struct peal_runtime *rt,
 	struct peal_barrier *barrier;
 	struct peal_group *group;
 	struct peal_event *event;
+	struct peal_executor *executor;
 
 	for (kernel = rt->kernels; kernel; kernel = kernel->next)
 		info->n_kernels++;
@@ -385,6 +406,9 @@ static void count_children(struct peal_runtime *rt,
 		info->n_groups++;
 	for (event = rt->events; event; event = peali_event_next(event))
 		info->n_events++;
+	for (executor = rt->executors; executor;
+	     executor = peali_executor_next(executor))
+		info->n_executors++;
 	info->n_topics = peali_topics_count(rt);
 	info->n_requesters = peali_requesters_count(rt);
 	for (link = rt->links; link; link = link->next) {

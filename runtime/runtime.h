@@ -60,6 +60,7 @@ struct peal_runtime {
 	struct peal_barrier *barriers;
 	struct peal_group *groups;
 	struct peal_event *events;
+	struct peal_executor *executors;
 	struct peali_topic *topics;
 	struct peali_buffers *buffers; /* with a lock of their own */
 	struct peali_names names;
@@ -159,6 +160,10 @@ void peali_buffers_close(struct peal_runtime *rt,
 int peali_range_place(struct peal_range range, const char *call,
 		      struct peal_runtime **rt_out,
 		      struct peali_place *place_out);
+
+/* ---- executors ------------------------------------------------------------ */
+
+struct peal_executor *peali_executor_next(struct peal_executor *executor);
 
 /* ---- topics --------------------------------------------------------------- */
 

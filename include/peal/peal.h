@@ -16,6 +16,7 @@
 #include <peal/endpoint_of.h>
 #include <peal/errors.h>
 #include <peal/event.h>
+#include <peal/execute.h>
 #include <peal/group.h>
 #include <peal/hlc.h>
 #include <peal/kernel.h>

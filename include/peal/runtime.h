@@ -43,6 +43,7 @@ struct peal_runtime_info {
 	uint32_t n_groups; /* each has kernels, links and an endpoint, too */
 	uint32_t n_events;
 	uint32_t n_buffers; /* not among n_memories */
+	uint32_t n_executors; /* likewise */
 };
 
 /**

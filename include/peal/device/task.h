@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEAL_DEVICE_TASK_H
+#define PEAL_DEVICE_TASK_H
+
+/* Tasks come by a pool. */
+#ifndef PEAL_USES_POOLS
+#define PEAL_USES_POOLS 1
+#endif
+
+#include <peal/abi/task.h>
+#include <peal/device/kernel.h>
+
+#if !PEAL_USES_POOLS
+#error "include peal/device/task.h before peal/device/kernel.h, or define PEAL_USES_POOLS as 1"
+#endif
+
+/*
+ * Handlers that do the jobs of an executor (peal/execute.h), some elements at a
+ * time: a task. All lanes of the worker share it.
+ *
+ *	PEAL_TASK(add)
+ *	{
+ *		const struct peal_task *t = peal_task(w);
+ *		const float *a = (const float *)peal_task_argument(w, 0);
+ *		const float *b = (const float *)peal_task_argument(w, 1);
+ *		float *sum = (float *)peal_task_argument(w, 2);
+ *		uint64_t i;
+ *
+ *		for (i = peal_lane(w); i < t->count; i += peal_lanes(w))
+ *			sum[i] = a[i] + b[i];
+ *		return 0;
+ *	}
+ *	#define HANDLERS(X) X(add, 0, PEAL_TASKS)
+ *	PEAL_PROGRAM(vectors, HANDLERS);
+ *
+ * One that returns an error ends its job with that error; of several lanes that
+ * is the first one's, or PEAL_EHANDLER if that has none. A handler of tasks has
+ * no state and sends nothing: that it is done is said for it.
+ */
+
+/** What the list of handlers says of one that does tasks. */
+#define PEAL_TASKS PEAL_LIMITS(1, 1, 0, 0, sizeof(struct peal_task_done))
+
+/**
+ * The task in hand.
+ *
+ * @param w the worker
+ * @return it, until the handler returns; `count` is 1 or more
+ */
+static PEAL_DEV PEAL_INLINE const struct peal_task *
+peal_task(const struct peal_worker *w)
+{
+	return (const struct peal_task *)peal_data(w);
+}
+
+/**
+ * An argument of the job.
+ *
+ * @param w the worker
+ * @param i 0 .. n_arguments - 1
+ * @return where the task's first element is in it; of an argument that is the
+ *         same for all tasks, where it begins
+ */
+static PEAL_DEV PEAL_INLINE void *
+peal_task_argument(const struct peal_worker *w, uint32_t i)
+{
+	return (void *)(uintptr_t)peal_task(w)->argument[i];
+}
+
+/**
+ * The parameters of the job.
+ *
+ * @param w the worker
+ * @return parameter_bytes of the task, aligned to 8
+ */
+static PEAL_DEV PEAL_INLINE const void *
+peal_task_parameters(const struct peal_worker *w)
+{
+	return peal_task(w)->parameter;
+}
+
+/* Whether the message in hand is a task: 0, or PEAL_EPROTO. */
+static PEAL_DEV PEAL_UNUSED inline int
+peali_task_check(const struct peal_worker *w)
+{
+	const struct peal_task *t = peal_task(w);
+
+	return peal_length(w) < offsetof(struct peal_task, parameter) ||
+			       t->n_arguments > PEAL_TASK_ARGUMENTS ||
+			       peal_length(w) !=
+				       offsetof(struct peal_task, parameter) +
+					       t->parameter_bytes ?
+		       PEAL_EPROTO :
+		       0;
+}
+
+/* Collective: says that the task in hand is over. What its lanes have written can
+ * be read by then. */
+static PEAL_DEV PEAL_UNUSED inline int
+peali_task_end(struct peal_worker *w, uint64_t began_ns, int result)
+{
+	const struct peal_task *t = peal_task(w);
+	struct peal_task_done done;
+	int failed = peal_vote_any(w, result != 0);
+
+	if (failed && !result && peal_is_leader(w))
+		result = PEAL_EHANDLER;
+	done.job = t->job;
+	done.slot = t->slot;
+	done.rank = t->rank;
+	done.result =
+		(int32_t)(int64_t)peal_broadcast(w, (uint64_t)(int64_t)result);
+	done.worker = w->index;
+	done.busy_ns = peal_broadcast(w, peal_clock_ns() - began_ns);
+	result = peal_emit(w, 0, 0, &done, sizeof(done));
+	return result ? result : done.result;
+}
+
+/** Defines a handler that does tasks; its body follows. */
+#define PEAL_TASK(name)                                                        \
+	static PEAL_DEV int peali_task_##name(struct peal_worker *w);          \
+	static PEAL_DEV int name(struct peal_worker *w)                        \
+	{                                                                      \
+		uint64_t began_ns = peal_clock_ns();                           \
+		int result = peali_task_check(w);                              \
+                                                                               \
+		if (PEAL_UNLIKELY(result))                                     \
+			return result;                                         \
+		if (PEAL_LIKELY(peal_task(w)->count))                          \
+			result = peali_task_##name(w);                         \
+		return peali_task_end(w, began_ns, result);                    \
+	}                                                                      \
+	static PEAL_DEV int peali_task_##name(struct peal_worker *w)
+
+#endif

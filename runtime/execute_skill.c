@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Executors: what a handler needs on each device, made when it does its first job. */
+#include <stdlib.h>
+
+#include "runtime/execute.h"
+
+#define START "peal_execute_start"
+#define TURNS 9 /* tasks of no elements, whose median counts */
+#define PART_NS 100000000LL /* between two looks at who has ended */
+
+static uint32_t power_of_two(uint32_t n)
+{
+	uint32_t power = 4;
+
+	while (power < n)
+		power *= 2;
+	return power;
+}
+
+static int connect_one(struct peal_executor *e, uint64_t from, uint32_t port,
+		       uint64_t to, uint32_t window, uint64_t bytes)
+{
+	struct peal_link_options o = { .size = sizeof(o),
+				       .capacity = power_of_two(window),
+				       .message_bytes = bytes };
+	int result =
+		peal_connect(e->rt, from, port, to, &o, &e->links[e->n_links]);
+
+	if (!result)
+		e->n_links++;
+	return result;
+}
+
+/* A member of the pool on a worker. */
+static int add_member(struct peal_executor *e, struct peali_station *s,
+		      uint32_t worker, const char *handler, uint64_t pool)
+{
+	struct peal_actor_options o = { .size = sizeof(o),
+					.worker = 1 + worker,
+					.ports_of = s->owner[worker] };
+	uint64_t actor;
+	int result = peal_actor_spawn(s->kernel, handler, &o, &actor);
+
+	if (!result && !s->owner[worker]) {
+		result = connect_one(e, actor, 0,
+				     peal_endpoint_address(e->host), s->window,
+				     sizeof(struct peal_task_done));
+		if (!result)
+			s->owner[worker] = actor;
+	}
+	return result ? result : peal_pool_join(e->rt, pool, actor);
+}
+
+static int prepare_station(struct peal_executor *e, uint32_t rank,
+			   const char *handler, uint64_t *pool_out)
+{
+	struct peali_station *s = &e->stations[rank];
+	struct peal_pool_options o = { .size = sizeof(o),
+				       .capacity = power_of_two(s->window),
+				       .message_bytes =
+					       sizeof(struct peal_task) };
+	uint64_t pool;
+	uint32_t i;
+	int result = peal_pool_create(s->kernel, &o, &pool);
+
+	for (i = 0; i < s->workers && !result; i++)
+		result = add_member(e, s, i, handler, pool);
+	if (!result && !s->is_linked)
+		result = connect_one(e, peal_endpoint_address(e->host), rank,
+				     pool, s->window, sizeof(struct peal_task));
+	if (result)
+		return result;
+	s->is_linked = 1;
+	*pool_out = pool;
+	return 0;
+}
+
+/* ---- tasks of no elements -------------------------------------------------------- */
+
+/* Takes the answers to `n` of them. */
+static int take_empty(struct peal_executor *e, uint32_t n)
+{
+	uint64_t until = peal_clock_ns() + e->rt->answer_ms * 1000000u;
+	struct peal_task_done done;
+	struct peal_received got;
+	int result;
+
+	while (n) {
+		result = peal_receive(e->host, &done, sizeof(done), &got,
+				      PART_NS);
+		if (!result && got.length == sizeof(done) && !done.job)
+			n--; /* others are of a job that is over */
+		if (n && peal_clock_ns() > until)
+			return peali_fail(PEAL_EHUNG, START,
+					  "%u devices have not answered to a "
+					  "task of no elements",
+					  n);
+	}
+	return 0;
+}
+
+static int send_empty(struct peal_executor *e, const struct peali_skill *skill,
+		      uint32_t rank)
+{
+	struct peal_task none = { .rank = (uint16_t)rank };
+
+	return peal_send_to(e->host, rank, skill->pool[rank], 0, &none,
+			    offsetof(struct peal_task, parameter), 0);
+}
+
+/* There and back: of one device, or with rank e->n of all. */
+static int time_empty(struct peal_executor *e, const struct peali_skill *skill,
+		      uint32_t rank, uint64_t *ns_out)
+{
+	uint64_t began = peal_clock_ns();
+	uint32_t first = rank < e->n ? rank : 0, sent = 0, i;
+	uint32_t end = rank < e->n ? rank + 1 : e->n;
+	int result = 0;
+
+	for (i = first; i < end && !result; i++)
+		if (!e->stations[i].result) {
+			result = send_empty(e, skill, i);
+			sent += !result;
+		}
+	if (!result)
+		result = take_empty(e, sent);
+	*ns_out = peal_clock_ns() - began;
+	return result;
+}
+
+static int by_size(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+static int measure(struct peal_executor *e, struct peali_skill *skill)
+{
+	uint64_t ns[TURNS];
+	uint32_t rank, i;
+	int result = 0;
+
+	for (rank = 0; rank <= e->n; rank++) {
+		if (rank < e->n && e->stations[rank].result)
+			continue;
+		for (i = 0; i < TURNS && !result; i++)
+			result = time_empty(e, skill, rank, &ns[i]);
+		if (result)
+			return result;
+		qsort(ns, TURNS, sizeof(ns[0]), by_size);
+		if (rank < e->n)
+			skill->empty_ns[rank] = ns[TURNS / 2];
+		else
+			skill->empty_all_ns = ns[TURNS / 2];
+	}
+	return 0;
+}
+
+int peali_skill_prepare(struct peal_executor *e, uint32_t handler)
+{
+	struct peali_skill *skill = &e->skills[handler];
+	uint32_t i;
+	int result = 0;
+
+	for (i = 0; i < e->n && !result; i++)
+		if (!skill->pool[i] && !e->stations[i].result)
+			result = prepare_station(
+				e, i, e->program->handlers[handler].name,
+				&skill->pool[i]);
+	if (!result)
+		result = measure(e, skill);
+	skill->ready = !result;
+	return result;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Handlers that do tasks of jobs, and one that does not. */
+#include <peal/device/task.h>
+
+#include "../tasks.h"
+
+/* sum[i] = a[i] * factor + table[i % 3], of 32 bits */
+PEAL_TASK(combine)
+{
+	const struct peal_task *t = peal_task(w);
+	const uint32_t *a = (const uint32_t *)peal_task_argument(w, 0);
+	const uint32_t *table = (const uint32_t *)peal_task_argument(w, 1);
+	uint32_t *sum = (uint32_t *)peal_task_argument(w, 2);
+	uint32_t factor = *(const uint32_t *)peal_task_parameters(w);
+	uint64_t i;
+
+	for (i = peal_lane(w); i < t->count; i += peal_lanes(w))
+		sum[i] = a[i] * factor + table[(t->first + i) % 3];
+	return 0;
+}
+
+/* Counts one more for each element, and writes its number. */
+PEAL_TASK(visit)
+{
+	const struct peal_task *t = peal_task(w);
+	const struct visit *v = (const struct visit *)peal_task_parameters(w);
+	const uint64_t *gate = (const uint64_t *)(uintptr_t)v->gate;
+	uint32_t *visits = (uint32_t *)peal_task_argument(w, 0);
+	uint64_t *number = (uint64_t *)peal_task_argument(w, 1);
+	uint64_t began = peal_clock_ns(), i;
+	int mine = 0;
+
+	if (v->gate_at != UINT64_MAX && v->gate_at - t->first >= t->count)
+		gate = 0;
+	while (gate && !peal_load_acquire_sys(gate) && !peal_aborting(w))
+		peal_pause();
+	while (peal_clock_ns() - began < v->slow_ns * t->count)
+		peal_pause();
+	for (i = peal_lane(w); i < t->count; i += peal_lanes(w)) {
+		visits[i]++;
+		number[i] = t->first + i;
+		mine |= t->first + i == v->fails_at;
+	}
+	if (v->leader && v->fails_at - t->first < t->count)
+		mine = 1;
+	return mine ? (int)v->error : 0;
+}
+
+/* Does no tasks. */
+static PEAL_DEV int other(struct peal_worker *w)
+{
+	return peal_emit(w, 0, 0, peal_data(w), peal_length(w));
+}
+
+#define HANDLERS(X)                                                            \
+	X(combine, 0, PEAL_TASKS)                                              \
+	X(visit, 0, PEAL_TASKS)                                                \
+	X(other, 0, PEAL_EMITS(1, 1))
+PEAL_PROGRAM(tasks, HANDLERS);

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEAL_TESTS_TASK_SCENE_H
+#define PEAL_TESTS_TASK_SCENE_H
+
+/* An executor of several devices, and jobs whose every element is counted. */
+
+#include <peal/execute.h>
+
+#include "runtime/both_lanes.h"
+#include "runtime/execute.h"
+#include "runtime/tasks.h"
+
+PEAL_DECLARE_PROGRAM(tasks);
+
+#define SCENE_MOST 20000 /* elements */
+
+struct scene {
+	struct peal_runtime *rt;
+	struct peal_executor *e;
+	uint32_t n;
+	int devices[PEAL_PARTS_MAX];
+	/* host memory that all devices map */
+	uint64_t gate; /* address of a word */
+	uint64_t visits[PEAL_PARTS_MAX], number[PEAL_PARTS_MAX];
+	struct peal_argument argument[2];
+	struct visit visit;
+	struct peal_job job; /* visits all elements, if nothing is changed */
+	struct peal_execute_report report;
+};
+
+static inline void scene_open(struct scene *s, uint32_t n, uint32_t workers)
+{
+	struct peal_executor_options o = { .size = sizeof(o),
+					   .workers = workers,
+					   .lanes = lanes };
+	uint32_t i;
+
+	memset(s, 0, sizeof(*s));
+	s->n = n;
+	s->rt = harness_open((int)n, "");
+	for (i = 0; i < n; i++) /* ranks are no devices */
+		s->devices[i] = (int)((i + 1) % n);
+	CHECK_OK(peal_executor_create(s->rt, s->devices, n, &peal_program_tasks,
+				      &o, &s->e));
+	CHECK_OK(peal_memory_alloc(s->rt, PEAL_HOST_MEMORY, 8, &s->gate));
+	CHECK_OK(peal_memory_alloc(s->rt, PEAL_HOST_MEMORY, 4 * SCENE_MOST,
+				   &s->visits[0]));
+	CHECK_OK(peal_memory_alloc(s->rt, PEAL_HOST_MEMORY, 8 * SCENE_MOST,
+				   &s->number[0]));
+	for (i = 1; i < n; i++) {
+		s->visits[i] = s->visits[0];
+		s->number[i] = s->number[0];
+	}
+	s->argument[0].address = s->visits;
+	s->argument[0].element_bytes = 4;
+	s->argument[1].address = s->number;
+	s->argument[1].element_bytes = 8;
+	s->visit.fails_at = s->visit.gate_at = UINT64_MAX;
+	s->job.size = sizeof(s->job);
+	s->job.handler = "visit";
+	s->job.n_arguments = 2;
+	s->job.arguments = s->argument;
+	s->job.parameters = &s->visit;
+	s->job.parameter_bytes = sizeof(s->visit);
+}
+
+static inline void scene_close(struct scene *s)
+{
+	CHECK_OK(peal_executor_destroy(s->e));
+	CHECK_OK(peal_memory_free(s->rt, PEAL_HOST_MEMORY, s->gate));
+	CHECK_OK(peal_memory_free(s->rt, PEAL_HOST_MEMORY, s->visits[0]));
+	CHECK_OK(peal_memory_free(s->rt, PEAL_HOST_MEMORY, s->number[0]));
+	CHECK_OK(peal_runtime_close(s->rt));
+}
+
+static inline uint32_t *scene_visits(const struct scene *s)
+{
+	return (uint32_t *)(uintptr_t)s->visits[0];
+}
+
+static inline void scene_clear(struct scene *s)
+{
+	memset(scene_visits(s), 0, 4 * SCENE_MOST);
+	memset((void *)(uintptr_t)s->number[0], 0, 8 * SCENE_MOST);
+}
+
+/* Words that the handlers wait for. */
+static inline void scene_gate(struct scene *s, int is_open)
+{
+	s->visit.gate = s->gate;
+	peal_store_release_sys((uint64_t *)(uintptr_t)s->gate,
+			       (uint64_t)is_open);
+}
+
+/* Elements that were visited so often. */
+static inline uint64_t scene_count(const struct scene *s, uint32_t times)
+{
+	uint64_t n = 0, i;
+
+	for (i = 0; i < s->job.count; i++)
+		n += scene_visits(s)[i] == times;
+	return n;
+}
+
+/* The report of a job, whose numbers agree. */
+static inline void scene_report(struct scene *s)
+{
+	uint64_t tasks = 0, elements = 0;
+	uint32_t i, took = 0;
+
+	CHECK_OK(peal_execute_report(s->e, &s->report));
+	CHECK_EQ(s->report.devices, s->n);
+	for (i = 0; i < s->n; i++) {
+		const struct peal_execute_share *d = &s->report.share[i];
+
+		CHECK_EQ(d->device, s->devices[i]);
+		tasks += d->tasks;
+		elements += d->elements;
+		took += d->tasks > 0;
+		CHECK(d->elements >= d->tasks);
+		CHECK(d->first_ns <= d->last_ns || !d->tasks);
+		CHECK(d->last_ns <= s->report.ns || d->result);
+	}
+	CHECK_EQ(s->report.tasks, tasks);
+	CHECK_EQ(s->report.elements, elements);
+	CHECK_EQ(s->report.took_part, took);
+	CHECK(s->report.imbalance >= 1 && s->report.imbalance <= s->n + 0.01);
+}
+
+/* Each element was visited once, and is itself; nothing behind them. */
+static inline void scene_visited(const struct scene *s)
+{
+	const uint64_t *number = (const uint64_t *)(uintptr_t)s->number[0];
+	uint64_t i;
+
+	for (i = 0; i < SCENE_MOST; i++) {
+		CHECK_EQ(scene_visits(s)[i], i < s->job.count);
+		CHECK_EQ(number[i], i < s->job.count ? i : 0);
+	}
+}
+
+/* Does the job, and checks all of it. */
+static inline void scene_check(struct scene *s)
+{
+	scene_clear(s);
+	CHECK_OK(peal_execute(s->e, &s->job, PATIENCE));
+	scene_visited(s);
+	scene_report(s);
+	CHECK_EQ(s->report.elements, s->job.count);
+}
+
+#endif

@@ -1,0 +1,485 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Jobs that do not end well: what is said of whom, and that nothing hangs. */
+#include "runtime/task_scene.h"
+
+static struct scene s;
+
+/* Words of what a call has failed with. */
+static void says(const char *part)
+{
+	CHECK_CONTAINS(peal_last_error()->text, part);
+}
+
+/* ---- handlers that fail -------------------------------------------------------- */
+
+PEAL_TEST(who_fails_is_named_and_the_rest_ends)
+{
+	uint32_t sharing;
+	uint64_t done;
+
+	scene_open(&s, 3, 1);
+	for (sharing = 0; sharing < PEAL_SHARINGS; sharing++) {
+		scene_clear(&s);
+		s.job.sharing = sharing;
+		s.job.count = 9000;
+		s.job.grain = 10;
+		s.visit.fails_at = 4321;
+		s.visit.error = PEAL_EIO;
+		s.visit.leader = 1;
+		CHECK_EQ(peal_execute(s.e, &s.job, PATIENCE), PEAL_EIO);
+		says("the task of elements ");
+		says(" on device ");
+		CHECK_CONTAINS(peal_last_error()->call, "peal_execute_wait");
+		scene_report(&s);
+		/* all that was begun is over, and what is done was reported */
+		done = scene_count(&s, 1);
+		CHECK_EQ(scene_count(&s, 0) + done, 9000);
+		CHECK(s.report.elements < done);
+		CHECK_OK(peal_execute_wait(s.e, 0)); /* there is none */
+		s.visit.fails_at = UINT64_MAX;
+		scene_check(&s);
+	}
+	scene_close(&s);
+}
+
+/* The elements that the text names are those of the task. */
+PEAL_TEST(the_elements_of_the_task_are_named)
+{
+	scene_open(&s, 2, 1);
+	s.job.sharing = PEAL_SHARING_GUIDED;
+	s.job.count = 1000;
+	s.job.grain = 500;
+	s.visit.fails_at = 700;
+	s.visit.error = PEAL_ENOSPC;
+	s.visit.leader = 1;
+	CHECK_EQ(peal_execute(s.e, &s.job, PATIENCE), PEAL_ENOSPC);
+	says("the task of elements 500 to 999 on device 0: no space left");
+	scene_close(&s);
+}
+
+/* Of lanes that fail alone the error is not known; nor is one that is no end. */
+PEAL_TEST(errors_that_say_something_else_are_of_the_handler)
+{
+	scene_open(&s, 1, 1);
+	s.job.count = 64;
+	s.visit.fails_at = 63; /* of the last lane */
+	s.visit.error = PEAL_EIO;
+	CHECK_EQ(peal_execute(s.e, &s.job, PATIENCE),
+		 lanes > 1 ? PEAL_EHANDLER : PEAL_EIO);
+	s.visit.leader = 1;
+	s.visit.error = PEAL_ETIMEDOUT;
+	CHECK_EQ(peal_execute(s.e, &s.job, PATIENCE), PEAL_EHANDLER);
+	says("timed out");
+	s.visit.error = 5;
+	CHECK_EQ(peal_execute(s.e, &s.job, PATIENCE), PEAL_EHANDLER);
+	scene_close(&s);
+}
+
+/* ---- in the middle --------------------------------------------------------------- */
+
+/* Its tasks wait. They are of the grain where speeds matter: all seem to be slow. */
+static void start_waiting(uint32_t sharing)
+{
+	uint32_t i;
+
+	for (i = 0; i < s.n; i++) {
+		s.e->skills[1].elements[i] = 1e3;
+		s.e->skills[1].busy_ns[i] = 1e12;
+	}
+	scene_clear(&s);
+	scene_gate(&s, 0);
+	s.job.sharing = sharing;
+	s.job.count = 6000;
+	s.job.grain = 100;
+	CHECK_OK(peal_execute_start(s.e, &s.job));
+}
+
+PEAL_TEST(a_job_is_cancelled_in_the_middle)
+{
+	uint32_t sharing;
+
+	scene_open(&s, 3, 1);
+	for (sharing = 1; sharing < PEAL_SHARINGS; sharing++) {
+		s.visit.gate = 0;
+		s.job.sharing = sharing;
+		s.job.count = 600; /* speeds are known, and not large */
+		scene_check(&s);
+		start_waiting(sharing);
+		CHECK_EQ(peal_execute_start(s.e, &s.job), PEAL_EBUSY);
+		CHECK_FAILS(peal_execute_wait(s.e, 5 * MS), PEAL_ETIMEDOUT,
+			    "devices that have tasks: 1 (");
+		CHECK_EQ(peal_memory_free(s.rt, PEAL_HOST_MEMORY, s.visits[0]),
+			 PEAL_EBUSY);
+		CHECK_OK(peal_execute_cancel(s.e));
+		CHECK_EQ(peal_execute_wait(s.e, 0), PEAL_ETIMEDOUT);
+		scene_gate(&s, 1);
+		CHECK_EQ(peal_execute_wait(s.e, -1), PEAL_ECANCELED);
+		says("cancelled: ");
+		scene_report(&s);
+		CHECK(s.report.elements < 6000);
+		CHECK_EQ(scene_count(&s, 1), s.report.elements);
+		CHECK_EQ(scene_count(&s, 0), 6000 - s.report.elements);
+		scene_check(&s); /* it goes on to the next */
+	}
+	/* all is handed out: it ends as done */
+	s.job.count = 2;
+	s.job.sharing = PEAL_SHARING_STATIC;
+	s.job.grain = 1;
+	scene_clear(&s);
+	scene_gate(&s, 0);
+	CHECK_OK(peal_execute_start(s.e, &s.job));
+	CHECK_OK(peal_execute_cancel(s.e));
+	scene_gate(&s, 1);
+	CHECK_OK(peal_execute_wait(s.e, PATIENCE));
+	scene_visited(&s);
+	scene_close(&s);
+}
+
+/* One that takes longer than it may is cancelled. */
+PEAL_TEST(a_job_that_takes_too_long_is_cancelled)
+{
+	scene_open(&s, 2, 1);
+	s.job.count = 6000;
+	s.job.grain = 100;
+	scene_check(&s);
+	scene_clear(&s);
+	scene_gate(&s, 0);
+	s.job.sharing = PEAL_SHARING_GUIDED;
+	CHECK_EQ(peal_execute(s.e, &s.job, MS), PEAL_ETIMEDOUT);
+	scene_gate(&s, 1);
+	CHECK_EQ(peal_execute_wait(s.e, PATIENCE), PEAL_ECANCELED);
+	CHECK(scene_count(&s, 0) > 0);
+	scene_close(&s);
+}
+
+static void *open_gate(void *argument)
+{
+	struct scene *scene = argument;
+
+	identity_sleep_us(20000);
+	scene_gate(scene, 1);
+	return NULL;
+}
+
+/* ---- devices that end --------------------------------------------------------------- */
+
+/* Ends the kernel of rank 1, whose tasks wait, in the middle of a job. */
+static void end_one(void)
+{
+	struct peal_kernel *k = s.e->stations[1].kernel;
+	pthread_t opener;
+
+	EVENTUALLY(s.e->stations[1].in_flight > 0);
+	CHECK_OK(peal_kernel_abort(k, PATIENCE)); /* whose handlers look */
+	CHECK(!pthread_create(&opener, NULL, open_gate, &s));
+	pthread_join(opener, NULL);
+}
+
+PEAL_TEST(a_device_that_ends_is_named_and_others_finish)
+{
+	uint32_t sharing;
+
+	for (sharing = 1; sharing < PEAL_SHARINGS; sharing++) {
+		scene_open(&s, 3, 1);
+		s.job.count = 600;
+		scene_check(&s); /* speeds are known */
+		start_waiting(sharing);
+		end_one();
+		CHECK_EQ(peal_execute_wait(s.e, PATIENCE), PEAL_EABORTED);
+		says("device 2 has ended: ");
+		says("tasks are lost, from element ");
+		scene_report(&s);
+		CHECK_EQ(s.report.share[0].result, 0);
+		CHECK(s.report.share[1].result < 0);
+		CHECK(s.report.share[0].tasks > 0);
+		/* what the others had was done */
+		CHECK(scene_count(&s, 1) >= s.report.elements);
+		CHECK(s.report.elements < 6000);
+		/* and the jobs that follow are theirs */
+		scene_check(&s);
+		CHECK_EQ(s.report.share[1].tasks, 0);
+		CHECK_EQ(s.report.took_part, 2);
+		scene_close(&s);
+	}
+}
+
+/* Where tasks may be done twice, others do what it had, and all of its part. */
+PEAL_TEST(what_may_be_done_twice_is_done_by_others)
+{
+	uint32_t sharing;
+
+	for (sharing = 1; sharing < PEAL_SHARINGS; sharing++) {
+		const uint64_t *number;
+		uint64_t i;
+
+		scene_open(&s, 3, 1);
+		s.job.count = 600;
+		scene_check(&s);
+		s.job.repeatable = 1;
+		start_waiting(sharing);
+		end_one();
+		CHECK_OK(peal_execute_wait(s.e, PATIENCE));
+		scene_report(&s);
+		CHECK_EQ(s.report.elements, 6000);
+		CHECK(s.report.share[1].result < 0);
+		CHECK_EQ(scene_count(&s, 0), 0);
+		number = (const uint64_t *)(uintptr_t)s.number[0];
+		for (i = 0; i < 6000; i++)
+			CHECK_EQ(number[i], i);
+		scene_close(&s);
+	}
+}
+
+/* One that ends before it is given its part. */
+PEAL_TEST(a_part_of_who_is_gone_goes_to_others)
+{
+	scene_open(&s, 3, 1);
+	s.job.count = 600;
+	scene_check(&s);
+	CHECK_OK(peal_kernel_suspend(s.e->stations[2].kernel, PATIENCE));
+	s.job.sharing = PEAL_SHARING_STATIC;
+	s.job.repeatable = 1;
+	s.job.count = 3000;
+	scene_clear(&s);
+	CHECK_OK(peal_execute_start(s.e, &s.job));
+	EVENTUALLY(peal_execute_wait(s.e, MS) == PEAL_ETIMEDOUT &&
+		   !s.e->stations[0].in_flight && !s.e->stations[1].in_flight);
+	CHECK_FAILS(peal_execute_wait(s.e, 0), PEAL_ETIMEDOUT,
+		    "devices that have tasks: 0 (");
+	CHECK_OK(peal_kernel_stop(s.e->stations[2].kernel, PATIENCE));
+	CHECK_OK(peal_execute_wait(s.e, PATIENCE));
+	scene_visited(&s);
+	scene_report(&s);
+	CHECK_EQ(s.report.share[2].elements, 0);
+	scene_close(&s);
+}
+
+/* A part that it alone has is lost with it. */
+PEAL_TEST(a_device_with_a_part_of_its_own_is_missed)
+{
+	struct peal_partition p;
+
+	scene_open(&s, 3, 1);
+	CHECK_OK(peal_partition_block(3000, 3, &p));
+	s.job.count = 3000;
+	s.job.partition = &p;
+	/* packed: all begin at the first element */
+	scene_clear(&s);
+	CHECK_OK(peal_execute(s.e, &s.job, PATIENCE));
+	CHECK_OK(peal_kernel_suspend(s.e->stations[1].kernel, PATIENCE));
+	s.job.repeatable = 1;
+	CHECK_OK(peal_execute_start(s.e, &s.job));
+	CHECK_OK(peal_kernel_stop(s.e->stations[1].kernel, PATIENCE));
+	CHECK_EQ(peal_execute_wait(s.e, PATIENCE), PEAL_EABORTED);
+	says("device 2 has ended: ");
+	CHECK_FAILS(peal_execute_start(s.e, &s.job), PEAL_EABORTED,
+		    "it has a part of 1000 elements");
+	s.job.partition = NULL;
+	scene_check(&s);
+	CHECK_OK(peal_kernel_stop(s.e->stations[0].kernel, PATIENCE));
+	CHECK_OK(peal_kernel_stop(s.e->stations[2].kernel, PATIENCE));
+	CHECK_FAILS(peal_execute_start(s.e, &s.job), PEAL_EABORTED,
+		    "all devices");
+	scene_close(&s);
+}
+
+PEAL_TEST(nobody_is_left)
+{
+	uint32_t i;
+
+	scene_open(&s, 2, 1);
+	s.job.count = 600;
+	scene_check(&s);
+	for (i = 0; i < 2; i++)
+		CHECK_OK(
+			peal_kernel_suspend(s.e->stations[i].kernel, PATIENCE));
+	s.job.repeatable = 1;
+	s.job.sharing = PEAL_SHARING_GUIDED;
+	CHECK_OK(peal_execute_start(s.e, &s.job));
+	for (i = 0; i < 2; i++)
+		CHECK_OK(peal_kernel_stop(s.e->stations[i].kernel, PATIENCE));
+	CHECK_FAILS(peal_execute_wait(s.e, PATIENCE), PEAL_EABORTED,
+		    "all devices");
+	scene_close(&s);
+}
+
+/* In the middle of one, and by the runtime. */
+PEAL_TEST(an_executor_ends_at_any_time)
+{
+	scene_open(&s, 2, 1);
+	start_waiting(PEAL_SHARING_GUIDED);
+	scene_close(&s); /* handlers look for an abort */
+	scene_open(&s, 2, 2);
+	start_waiting(PEAL_SHARING_DYNAMIC);
+	scene_gate(&s, 1);
+	CHECK_EQ(peal_runtime_close(s.rt), PEAL_EBUSY);
+	says("1 executors");
+	CHECK_OK(peal_runtime_shutdown(s.rt));
+}
+
+/* ---- what is refused ----------------------------------------------------------------- */
+
+PEAL_TEST(jobs_that_make_no_sense_are_refused)
+{
+	static const uint64_t weights[] = { 1, 1 }, zero[] = { 0, 0 };
+	struct peal_argument arguments[2];
+	struct peal_partition p;
+	struct peal_job j;
+
+	scene_open(&s, 2, 1);
+	s.job.count = 100;
+	CHECK_EQ(peal_execute_report(s.e, &s.report), PEAL_ENOENT);
+	CHECK_EQ(peal_execute_start(NULL, &s.job), PEAL_EINVAL);
+	CHECK_EQ(peal_execute_start(s.e, NULL), PEAL_EINVAL);
+	CHECK_EQ(peal_execute_wait(NULL, 0), PEAL_EINVAL);
+	CHECK_EQ(peal_execute_cancel(NULL), PEAL_EINVAL);
+	CHECK_EQ(peal_execute_report(NULL, &s.report), PEAL_EINVAL);
+	CHECK_EQ(peal_execute_report(s.e, NULL), PEAL_EINVAL);
+#define REFUSED(error, part)                                                   \
+	CHECK_FAILS(peal_execute_start(s.e, &j), error, part)
+	j = s.job, j.sharing = 4;
+	REFUSED(PEAL_EINVAL, "sharing is 4");
+	j = s.job, j.handler = NULL;
+	REFUSED(PEAL_EINVAL, "handler is NULL");
+	j = s.job, j.handler = "nobody";
+	REFUSED(PEAL_ENOENT, "combine");
+	j = s.job, j.handler = "other";
+	REFUSED(PEAL_ENOTSUP, "'other' does no tasks");
+	j = s.job, j.n_arguments = 9;
+	REFUSED(PEAL_EINVAL, "n_arguments is 9");
+	j = s.job, j.arguments = NULL;
+	REFUSED(PEAL_EINVAL, "arguments is NULL");
+	j = s.job, j.parameter_bytes = 97;
+	REFUSED(PEAL_EINVAL, "parameter_bytes is 97");
+	j = s.job, j.parameters = NULL;
+	REFUSED(PEAL_EINVAL, "parameters is NULL");
+	j = s.job, j.repeatable = 2;
+	REFUSED(PEAL_EINVAL, "repeatable is 2");
+	j = s.job, j.reserved = 1;
+	REFUSED(PEAL_EINVAL, "reserved is 1");
+	j = s.job, j.count = UINT64_MAX / 4;
+	REFUSED(PEAL_EINVAL, "count is ");
+	j = s.job, j.weights = weights, j.sharing = PEAL_SHARING_DYNAMIC;
+	REFUSED(PEAL_EINVAL, "weights is for static sharing");
+	j.sharing = 0, j.weights = zero;
+	REFUSED(PEAL_EINVAL, "all weights are 0");
+	CHECK_OK(peal_partition_block(100, 3, &p));
+	j = s.job, j.partition = &p;
+	REFUSED(PEAL_EINVAL, "3 parts of 100 elements");
+	CHECK_OK(peal_partition_block(99, 2, &p));
+	REFUSED(PEAL_EINVAL, "2 parts of 99 elements");
+	CHECK_OK(peal_partition_block(100, 2, &p));
+	j.weights = weights;
+	REFUSED(PEAL_EINVAL, "one of them");
+	memcpy(arguments, s.argument, sizeof(arguments));
+	j = s.job, j.arguments = arguments;
+	arguments[1].bytes = 4;
+	REFUSED(PEAL_EINVAL, "argument 1 has either");
+	arguments[1].bytes = arguments[1].element_bytes = 0;
+	REFUSED(PEAL_EINVAL, "argument 1 has either");
+	arguments[1].element_bytes = 1ULL << 32;
+	REFUSED(PEAL_EINVAL, "element_bytes is 4294967296");
+	arguments[1] = s.argument[1], arguments[0].address = NULL;
+	REFUSED(PEAL_EINVAL, "argument 0 has no addresses");
+	j = s.job, j.count = SCENE_MOST + 100;
+	REFUSED(PEAL_EFAULT, "argument 0 on device 1: ");
+#undef REFUSED
+	/* nothing is kept of what was refused */
+	scene_check(&s);
+	scene_close(&s);
+}
+
+PEAL_TEST(limits_of_parts_are_told)
+{
+	uint64_t limits[] = { 12 * 40, 12 * 100 };
+	struct peal_partition p;
+
+	scene_open(&s, 2, 1);
+	CHECK_OK(peal_partition_block(100, 2, &p));
+	s.job.count = 100;
+	s.job.partition = &p;
+	s.job.limits = limits;
+	CHECK_FAILS(peal_execute_start(s.e, &s.job), PEAL_ENOSPC,
+		    "the part of device 1 is 50 elements: its limit is 40");
+	CHECK_OK(peal_partition_weighted(100, NULL, (uint64_t[]){ 40, 100 }, 2,
+					 &p));
+	CHECK_OK(peal_execute(s.e, &s.job, PATIENCE));
+	scene_close(&s);
+}
+
+PEAL_TEST(executors_that_cannot_be_are_refused)
+{
+	static const int twice[] = { 0, 1, 0 }, none[] = { 0, 7 };
+	int many[PEAL_PARTS_MAX + 1] = { 0 };
+	struct peal_executor_options o = { .size = sizeof(o) };
+	struct peal_executor *e = NULL;
+	const struct peal_program *t = &peal_program_tasks;
+
+	if (lanes > 1)
+		return;
+	scene_open(&s, 2, 1);
+	CHECK_EQ(peal_executor_create(NULL, none, 1, t, NULL, &e), PEAL_EINVAL);
+	CHECK_EQ(peal_executor_create(s.rt, NULL, 1, t, NULL, &e), PEAL_EINVAL);
+	CHECK_EQ(peal_executor_create(s.rt, none, 1, NULL, NULL, &e),
+		 PEAL_EINVAL);
+	CHECK_EQ(peal_executor_create(s.rt, none, 1, t, NULL, NULL),
+		 PEAL_EINVAL);
+	CHECK_FAILS(peal_executor_create(s.rt, none, 0, t, NULL, &e),
+		    PEAL_EINVAL, "0 devices");
+	CHECK_FAILS(peal_executor_create(s.rt, many, 65, t, NULL, &e),
+		    PEAL_EINVAL, "65 devices");
+	CHECK_FAILS(peal_executor_create(s.rt, twice, 3, t, NULL, &e),
+		    PEAL_EINVAL, "device 0 has two ranks");
+	CHECK_EQ(peal_executor_create(s.rt, none, 2, t, NULL, &e), PEAL_ENODEV);
+	CHECK_FAILS(peal_executor_create(s.rt, none, 1, &peal_program_relay,
+					 NULL, &e),
+		    PEAL_ENOTSUP, "no handler of 'relay'");
+	o.workers = 1025;
+	CHECK_FAILS(peal_executor_create(s.rt, none, 1, t, &o, &e), PEAL_EINVAL,
+		    "workers is 1025");
+	o.workers = 0, o.lanes = 1000000;
+	CHECK_EQ(peal_executor_create(s.rt, none, 1, t, &o, &e), PEAL_EINVAL);
+	CHECK(!e);
+	CHECK_OK(peal_executor_destroy(NULL));
+	/* two of the same device */
+	CHECK_OK(peal_executor_create(s.rt, none, 1, t, NULL, &e));
+	s.job.count = 500;
+	scene_check(&s);
+	CHECK_OK(peal_execute(e, &s.job, PATIENCE));
+	CHECK_EQ(scene_count(&s, 2), 500);
+	CHECK_OK(peal_executor_destroy(e));
+	scene_close(&s);
+}
+
+/* A worker that does not answer while a handler is made known. */
+PEAL_TEST(who_does_not_answer_at_the_first_job_is_told)
+{
+	if (lanes > 1)
+		return;
+	setenv("PEAL_ANSWER_MS", "300", 1);
+	scene_open(&s, 2, 1);
+	unsetenv("PEAL_ANSWER_MS");
+	s.job.count = 100;
+	s.e->skills[1].ready = 0;
+	CHECK_OK(peal_kernel_suspend(s.e->stations[1].kernel, PATIENCE));
+	CHECK_EQ(peal_execute_start(s.e, &s.job), PEAL_EHUNG);
+	CHECK_OK(peal_kernel_resume(s.e->stations[1].kernel));
+	scene_check(&s);
+	scene_close(&s);
+}
+
+PEAL_TEST_MAIN(RUN_LANES(who_fails_is_named_and_the_rest_ends);
+	       RUN_LANES(the_elements_of_the_task_are_named);
+	       RUN_LANES(errors_that_say_something_else_are_of_the_handler);
+	       RUN_LANES(a_job_is_cancelled_in_the_middle);
+	       RUN_LANES(a_job_that_takes_too_long_is_cancelled);
+	       RUN_LANES(a_device_that_ends_is_named_and_others_finish);
+	       RUN_LANES(what_may_be_done_twice_is_done_by_others);
+	       RUN_LANES(a_part_of_who_is_gone_goes_to_others);
+	       RUN_LANES(a_device_with_a_part_of_its_own_is_missed);
+	       RUN_LANES(nobody_is_left);
+	       RUN_LANES(an_executor_ends_at_any_time);
+	       RUN_LANES(jobs_that_make_no_sense_are_refused);
+	       RUN_LANES(limits_of_parts_are_told);
+	       RUN_LANES(executors_that_cannot_be_are_refused);
+	       RUN_LANES(who_does_not_answer_at_the_first_job_is_told);)
