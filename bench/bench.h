@@ -28,6 +28,7 @@ extern const struct peali_bench peali_bench_moves;
 extern const struct peali_bench peali_bench_barrier;
 extern const struct peali_bench peali_bench_collectives;
 extern const struct peali_bench peali_bench_transfers;
+extern const struct peali_bench peali_bench_balance;
 extern const struct peali_bench peali_bench_idle;
 extern const struct peali_bench peali_bench_setup;
 extern const struct peali_bench peali_bench_faults;

@@ -41,6 +41,9 @@ OWN = {
                     "collective_ns_max", "versus_ns_p50", "timed_by"],
     "transfers": ["route", "bytes", "copy_ns_p50", "copy_ns_max",
                   "gigabytes_per_s", "versus_ns_p50", "timed_by"],
+    "balance": ["devices", "elements", "finish_ns_p50", "finish_ns_max",
+                "took_part", "tasks", "imbalance", "threshold",
+                "versus_ns_p50", "timed_by"],
     "idle": ["devices", "cpu_percent_of_one_core", "limit_percent"],
     "setup": ["devices", "links", "setup_ms", "bytes_per_link"],
     "faults": ["message_bytes", "workers", "faults", "alone_ns_p50",
@@ -50,6 +53,7 @@ OWN = {
 LEAST = {"latency": 20, "throughput": 24, "stream": 19, "barrier": 8,
          "echo": 8, "request": 6, "actors": 6, "tells": 9, "moves": 4, "collectives": 4,
          "transfers": 7,
+         "echo": 8, "request": 6, "actors": 6, "tells": 9, "moves": 4, "collectives": 4, "balance": 4,
          "idle": 12, "setup": 3, "faults": 3}
 KEYS = {"latency": ["subject", "route", "message_bytes", "versus"],
         "throughput": ["subject", "route", "message_bytes", "batch",
@@ -62,6 +66,7 @@ KEYS = {"latency": ["subject", "route", "message_bytes", "versus"],
         "tells": ["subject", "workers", "versus"],
         "moves": ["subject", "waiting"], "collectives": ["devices", "bytes"],
         "transfers": ["subject", "route", "bytes"],
+        "moves": ["subject", "waiting"], "collectives": ["devices", "bytes"], "balance": ["subject"],
         "setup": ["devices"], "faults": ["subject"], "idle": ["subject", "gap_ns", "versus"]}
 WAKE = ["what", "core_distance", "timed_by", "wake_ns_p50", "wake_ns_max",
         "versus_ns_p50", "n_rounds", "n_rounds_dropped"]
@@ -135,6 +140,7 @@ END
 
 "$PEAL" info --json >info
 for name in latency throughput stream barrier echo request actors tells moves collectives transfers faults; do
+for name in latency throughput stream barrier echo request actors tells moves collectives balance faults; do
     step "$name"
     "$PEAL" bench "$name" --seconds 0.1 --json >"$name.json"
     python3 check.py "$name.json" "$name"

@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Jobs of an executor. Three devices that are made to be of speeds 4, 2 and 1 share
+ * one: how much later the last of them is through than if all were at the same time,
+ * by each sharing. And a small job by kernels that stay, versus kernels that are
+ * launched for it.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "bench/bench.h"
+#include "bench/frame.h"
+#include "ringkernels/jobs_program.h"
+
+#define SECONDS 8
+#define DEVICES PEALI_CRAWL_DEVICES
+#define ELEMENTS 14000
+#define SMALL 1000
+#define BATCH 16 /* small ones in a round */
+
+extern const struct peal_program peal_program_jobs;
+
+static const struct peali_crawl speeds = { { 25000, 50000, 100000 } };
+
+static const struct {
+	const char *name;
+	uint32_t sharing; /* ~0: a small job */
+	uint64_t elements;
+} rows[] = {
+	{ "dynamic", PEAL_SHARING_DYNAMIC, ELEMENTS },
+	{ "guided", PEAL_SHARING_GUIDED, ELEMENTS },
+	{ "static", PEAL_SHARING_STATIC, ELEMENTS },
+	{ "small", PEAL_SHARING_DEFAULT, SMALL },
+};
+#define ROWS (int)(sizeof(rows) / sizeof(rows[0]))
+
+struct balance {
+	struct peali_bench_options options;
+	struct peali_report report;
+	struct peali_stand stand;
+	uint64_t row_ns;
+	int n_rows, row;
+	uint32_t n; /* devices */
+	int devices[DEVICES];
+	struct peal_executor *executor;
+	struct peal_execute_report last;
+	uint64_t memory[3]; /* host memory that all devices map */
+	uint64_t address[3][DEVICES];
+	struct peal_argument argument[3];
+	struct peal_job job;
+	uint32_t round;
+};
+
+static int is_small(const struct balance *b)
+{
+	return b->job.count == SMALL;
+}
+
+/* ns until the last is through if all are then. */
+static double ideal_ns(const struct balance *b)
+{
+	double all = 0;
+
+	for (uint32_t i = 0; i < b->n; i++)
+		all += 1 / (double)speeds.element_ns[i];
+	return (double)b->job.count / all;
+}
+
+static struct peal_executor_options executor_options(const struct balance *b)
+{
+	struct peal_executor_options o = { .size = sizeof(o),
+					   .workers = 1,
+					   .lanes = b->stand.lanes };
+
+	return o;
+}
+
+/* ---- one job --------------------------------------------------------------------- */
+
+/* ns by the host's clock; negative: it failed. */
+static double run_one(struct balance *b)
+{
+	uint64_t began = peali_bench_now_ns();
+
+	if (peal_execute(b->executor, &b->job, PEALI_STAND_WAIT_NS) < 0)
+		return -peali_say_error("do a job");
+	return (double)(peali_bench_now_ns() - began);
+}
+
+static double run_launched(struct balance *b)
+{
+	struct peal_executor_options o = executor_options(b);
+	uint64_t began = peali_bench_now_ns();
+
+	if (peal_execute_launch(b->stand.runtime, b->devices, b->n,
+				&peal_program_jobs, &o, &b->job,
+				PEALI_STAND_WAIT_NS) < 0)
+		return -peali_say_error("do a job by a launch");
+	return (double)(peali_bench_now_ns() - began);
+}
+
+static uint32_t *word(const struct balance *b, int argument)
+{
+	return (uint32_t *)(uintptr_t)b->memory[argument];
+}
+
+/* Every element was visited once, or is a sum; and is made anew. */
+static int check(struct balance *b)
+{
+	for (uint32_t i = 0; i < b->job.count; i++) {
+		uint32_t due = is_small(b) ? word(b, 0)[i] + word(b, 1)[i] : 1;
+		uint32_t *got = &word(b, is_small(b) ? 2 : 0)[i];
+
+		if (*got != due) {
+			peali_say("element %u is %u, not %u", i, *got, due);
+			return -1;
+		}
+		*got = 0;
+	}
+	return 0;
+}
+
+static int run_round(void *context, struct peali_samples *ours,
+		     struct peali_samples *peer)
+{
+	struct balance *b = context;
+	double ns, other;
+
+	for (int i = 0; i < (is_small(b) ? BATCH : 1); i++) {
+		ns = run_one(b);
+		if (ns < 0 || check(b))
+			return -1;
+		other = is_small(b) ? run_launched(b) : ideal_ns(b);
+		if (other < 0 || (is_small(b) && check(b)))
+			return -1;
+		peali_samples_add(ours, ns);
+		peali_samples_add(peer, other);
+	}
+	if (peal_execute_report(b->executor, &b->last) < 0)
+		return -peali_say_error("ask for a report");
+	ns = peali_samples_open_median(ours);
+	other = peali_samples_open_median(peer);
+	peali_samples_close(peer, 0, other / ns);
+	peali_samples_close(ours, 0, NAN);
+	return 0;
+}
+
+/* ---- rows ------------------------------------------------------------------------ */
+
+static int take_memory(struct balance *b)
+{
+	uint32_t n = is_small(b) ? 3 : 1;
+
+	for (uint32_t k = 0; k < n; k++) {
+		if (peal_memory_alloc(b->stand.runtime, PEAL_HOST_MEMORY,
+				      4 * b->job.count, &b->memory[k]) < 0)
+			return -peali_say_error("take host memory");
+		for (uint32_t i = 0; i < b->n; i++)
+			b->address[k][i] = b->memory[k];
+		b->argument[k].address = b->address[k];
+		b->argument[k].element_bytes = 4;
+	}
+	for (uint32_t i = 0; is_small(b) && i < SMALL; i++) {
+		word(b, 0)[i] = i * 2654435761u;
+		word(b, 1)[i] = i * 40503u;
+	}
+	b->job.arguments = b->argument;
+	b->job.n_arguments = n;
+	return 0;
+}
+
+static int build(void *context)
+{
+	struct balance *b = context;
+	struct peal_executor_options o = executor_options(b);
+
+	b->n = (uint32_t)b->stand.n_devices < DEVICES ?
+		       (uint32_t)b->stand.n_devices :
+		       DEVICES;
+	for (uint32_t i = 0; i < b->n; i++)
+		b->devices[i] = (int)i;
+	memset(&b->job, 0, sizeof(b->job));
+	b->job.size = sizeof(b->job);
+	b->job.sharing = rows[b->row].sharing;
+	b->job.count = rows[b->row].elements;
+	b->job.handler = is_small(b) ? "add" : "crawl";
+	b->job.parameters = is_small(b) ? NULL : &speeds;
+	b->job.parameter_bytes = is_small(b) ? 0 : sizeof(speeds);
+	if (take_memory(b))
+		return -1;
+	if (peal_executor_create(b->stand.runtime, b->devices, b->n,
+				 &peal_program_jobs, &o, &b->executor) < 0)
+		return -peali_say_error("make an executor");
+	/* the first measures speeds */
+	return run_one(b) < 0 || check(b) ? -1 : 0;
+}
+
+static int take_down(void *context)
+{
+	struct balance *b = context;
+	int failed = 0;
+
+	if (peal_executor_destroy(b->executor) < 0)
+		failed = peali_say_error("end an executor");
+	b->executor = NULL;
+	for (int k = 0; k < 3; k++) {
+		if (b->memory[k] &&
+		    peal_memory_free(b->stand.runtime, PEAL_HOST_MEMORY,
+				     b->memory[k]) < 0)
+			failed = peali_say_error("give memory back");
+		b->memory[k] = 0;
+	}
+	return failed ? -1 : 0;
+}
+
+static void fill(void *context, const struct peali_samples *ours,
+		 const struct peali_samples *peer)
+{
+	struct balance *b = context;
+	json_t *cells = peali_report_row(&b->report, rows[b->row].name);
+
+	peali_row_uint(cells, "devices", b->n);
+	peali_row_uint(cells, "elements", b->job.count);
+	peali_row_text(cells, "timed_by", "host");
+	peali_stand_cells(&b->stand, 1, cells);
+	peali_samples_row_durations(ours, cells, "finish_ns");
+	peali_row_uint(cells, "took_part", b->last.took_part);
+	peali_row_uint(cells, "tasks", b->last.tasks);
+	peali_row_real(cells, "imbalance", b->last.imbalance);
+	peali_row_uint(cells, "threshold", b->last.threshold);
+	peali_row_real(cells, "versus_ns_p50",
+		       peali_samples_spread(peer).median);
+	peali_samples_row_versus(peer, cells,
+				 is_small(b) ? "kernels launched for it" :
+					       "all through at once",
+				 NULL);
+}
+
+static int run_row(struct balance *b, int row)
+{
+	const struct peali_frame_row frame = {
+		.benchmark = "balance",
+		.label = rows[row].name,
+		.options = &b->options,
+		.stand = &b->stand,
+		.for_ns = b->row_ns,
+		.bytes = 4,
+		.alone = b->n_rows == 1,
+		.build = build,
+		.round = run_round,
+		.fill = fill,
+		.close = take_down,
+		.context = b,
+	};
+
+	b->row = row;
+	return peali_frame_row(&frame);
+}
+
+static const struct peali_column columns[] = {
+	{ "subject", "sharing", 0 },	 { "devices", "devices", 0 },
+	{ "elements", "elements", 0 },	 { "finish_ns_p50", "p50 [ns]", 0 },
+	{ "finish_ns_max", "max", 0 },	 { "n_samples", "samples", 0 },
+	{ "took_part", "took part", 0 }, { "tasks", "tasks", 0 },
+	{ "imbalance", "imbalance", 2 }, { "threshold", "threshold", 0 },
+	{ "versus", "versus", 0 },	 { "versus_ns_p50", "its p50", 0 },
+	{ "ratio", "ratio", 3 },	 { "ratio_min", "min", 3 },
+	{ "ratio_max", "max", 3 },	 { NULL, NULL, 0 },
+};
+
+static int measure_rows(void *context)
+{
+	struct balance *b = context;
+
+	for (int i = 0; i < ROWS; i++)
+		if (run_row(b, i))
+			return -1;
+	return 0;
+}
+
+static int run(int argc, char **argv, int json)
+{
+	struct balance b = { 0 };
+	const struct peali_frame frame = {
+		.benchmark = "balance",
+		.title =
+			"a job of devices that are made to be of speeds 4, 2 "
+			"and 1, to the end of the last; and a small one, by the "
+			"host's clock; ratio above 1: faster than what it is "
+			"compared with",
+		.columns = columns,
+		.devices = DEVICES,
+		.stand = &b.stand,
+		.report = &b.report,
+		.rows = measure_rows,
+		.context = &b,
+	};
+
+	peali_bench_parse(argc, argv,
+			  "Jobs of an executor, shared among devices of "
+			  "different speed.",
+			  SECONDS, &b.options);
+	if (!peali_bench_wanted(&b.options, PEAL_ROUTE_NONE, 4)) {
+		peali_say("no row of balance has that size");
+		return PEALI_EXIT_USAGE;
+	}
+	b.n_rows = ROWS;
+	b.row_ns = (uint64_t)(b.options.seconds * 1e9 / b.n_rows);
+	return peali_frame_run(&frame, json);
+}
+
+const struct peali_bench peali_bench_balance = {
+	.name = "balance",
+	.help = "jobs shared among devices of different speed",
+	.run = run,
+};
