@@ -27,10 +27,12 @@ struct peal_runtime;
  *	dynamic		tasks go to the device that would be through with one
  *			first, by the speeds that were measured, half of what is
  *			left at a time (S. F. Hummel, E. Schonberg, L. E. Flynn,
- *			"Factoring", 1992), so that all end together
+ *			"Factoring", 1992), so that all end together if elements
+ *			take alike
  *	guided		who is free gets the P-th part of what is left, of P
  *			workers (C. D. Polychronopoulos, D. J. Kuck, "Guided
- *			Self-Scheduling", 1987), whatever their speeds
+ *			Self-Scheduling", 1987), whatever their speeds, and
+ *			however uneven elements are
  *
  * Tasks are handed out by who waits: between peal_execute_start and
  * peal_execute_wait devices go on with what they have, two tasks for each worker.

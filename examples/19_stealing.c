@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Numbers whose divisors are counted by trying take very different times. Two devices,
+ * each with two workers, share them: by equal parts, where the second device has the
+ * large ones; and by tasks that go to who is free, within a device and across. The
+ * handler is in programs/vectors.c.
+ */
+#include <inttypes.h>
+
+#include <peal/device/kernel.h>
+
+#include "example.h"
+
+PEAL_DECLARE_PROGRAM(vectors);
+
+#define COUNT 12000
+#define DEVICES 2
+
+static uint32_t due[COUNT];
+
+/* Each number divides its multiples. */
+static void count_divisors(void)
+{
+	for (uint32_t d = 1; d < COUNT; d++)
+		for (uint32_t n = d; n < COUNT; n += d)
+			due[n]++;
+}
+
+/* Does the job, says who did how much, and checks all of it. */
+static void share(struct peal_executor *executor, struct peal_job *job,
+		  uint32_t sharing, const char *name, uint32_t *divisors)
+{
+	struct peal_execute_report r;
+
+	for (uint64_t i = 0; i < COUNT; i++)
+		divisors[i] = UINT32_MAX;
+	job->sharing = sharing;
+	check(peal_execute(executor, job, 60 * SECOND), "count divisors");
+	check(peal_execute_report(executor, &r), "ask for the report");
+	printf("%s: imbalance %.2f, all through after %.1f ms\n", name,
+	       r.imbalance, (double)r.ns / 1e6);
+	for (int i = 0; i < DEVICES; i++)
+		printf("  device %d: %" PRIu64 " numbers in %" PRIu64
+		       " tasks, busy for %.1f ms\n",
+		       i, r.share[i].elements, r.share[i].tasks,
+		       (double)r.share[i].busy_ns / 1e6);
+	expect(r.elements == COUNT, "how many were done");
+	for (uint64_t i = 0; i < COUNT; i++)
+		expect(divisors[i] == due[i], "how many divisors a number has");
+}
+
+int main(void)
+{
+	struct peal_runtime *runtime = open_runtime(DEVICES);
+	const struct peal_executor_options options = {
+		.size = sizeof(options),
+		.workers = 2,
+	};
+	const int devices[DEVICES] = { 0, 1 };
+	uint64_t memory, address[DEVICES];
+	struct peal_argument divisors = { .address = address,
+					  .element_bytes = 4 };
+	struct peal_job job = { .size = sizeof(job),
+				.handler = "divide",
+				.count = COUNT,
+				.grain = 20,
+				.n_arguments = 1,
+				.arguments = &divisors };
+	struct peal_executor *executor;
+
+	count_divisors();
+	/* host memory that both see */
+	check(peal_memory_alloc(runtime, PEAL_HOST_MEMORY, 4 * COUNT, &memory),
+	      "take memory");
+	address[0] = address[1] = memory;
+	check(peal_executor_create(runtime, devices, DEVICES,
+				   &peal_program_vectors, &options, &executor),
+	      "make an executor");
+	share(executor, &job, PEAL_SHARING_STATIC, "equal parts",
+	      (uint32_t *)(uintptr_t)memory);
+	share(executor, &job, PEAL_SHARING_GUIDED,
+	      "who is free, shrinking tasks", (uint32_t *)(uintptr_t)memory);
+	check(peal_executor_destroy(executor), "end the executor");
+	check(peal_runtime_shutdown(runtime), "shut down");
+	return 0;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef IMAGES_H
+#define IMAGES_H
+
+#include <stdint.h>
+#include <string.h>
+
+#include "vectors.h"
+
+/* Of the host side of 20: the images, and what becomes of a pixel by a plain loop. */
+
+#define IMAGES 22
+#define PIXELS (96 * 64)
+
+static const struct image_size size = { 96, 64 };
+
+/* The first is all of one grey; the others are noise of their own. */
+static inline void make_images(uint8_t (*images)[PIXELS])
+{
+	uint32_t noise = 1;
+
+	memset(images[0], 137, PIXELS);
+	for (int i = 1; i < IMAGES; i++)
+		for (int k = 0; k < PIXELS; k++) {
+			noise = noise * 1664525u + 1013904223u;
+			images[i][k] = (uint8_t)(noise >> 24);
+		}
+}
+
+static inline int inside(int at, int end)
+{
+	return at < 0 ? 0 : at < end ? at : end - 1;
+}
+
+/* A blurred pixel. */
+static inline uint8_t reference(const uint32_t *weights, const uint8_t *image,
+				int x, int y)
+{
+	uint64_t sum = BLUR_WHOLE / 2;
+
+	for (int i = 0; i < BLUR_TAPS; i++) {
+		int px = inside(x + i % 5 - BLUR_REACH, (int)size.width);
+		int py = inside(y + i / 5 - BLUR_REACH, (int)size.height);
+
+		sum += (uint64_t)weights[i] * image[py * (int)size.width + px];
+	}
+	return (uint8_t)(sum / BLUR_WHOLE);
+}
+
+#endif

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The kernel of 18_vector_add, 19_stealing and 20_image_batch: handlers that do
+ * some elements of a job at a time.
+ */
+#include <peal/device/task.h>
+
+#include "../vectors.h"
+
+/* Two vectors become their sum. */
+PEAL_TASK(add)
+{
+	const struct peal_task *t = peal_task(w);
+	const float *a = (const float *)peal_task_argument(w, 0);
+	const float *b = (const float *)peal_task_argument(w, 1);
+	float *sum = (float *)peal_task_argument(w, 2);
+	uint64_t i;
+
+	for (i = peal_lane(w); i < t->count; i += peal_lanes(w))
+		sum[i] = a[i] + b[i];
+	return 0;
+}
+
+/* Counts the divisors of each element's number by trying all there can be: the larger
+ * that is the longer it takes. */
+PEAL_TASK(divide)
+{
+	const struct peal_task *t = peal_task(w);
+	uint32_t *divisors = (uint32_t *)peal_task_argument(w, 0);
+	uint64_t i;
+	uint32_t n, d, found;
+
+	for (i = peal_lane(w); i < t->count; i += peal_lanes(w)) {
+		n = (uint32_t)(t->first + i);
+		for (found = 0, d = 1; d <= n; d++)
+			found += n % d == 0;
+		divisors[i] = found;
+	}
+	return 0;
+}
+
+/* A pixel and those around it, by the weights of all taps; beyond an edge the pixel
+ * at the edge counts again. */
+static PEAL_DEV uint8_t blurred(const uint8_t *image, struct image_size size,
+				const uint32_t *weights, uint32_t x, uint32_t y)
+{
+	uint32_t sum = BLUR_WHOLE / 2, tap = 0;
+	int dx, dy, px, py;
+
+	for (dy = -BLUR_REACH; dy <= BLUR_REACH; dy++)
+		for (dx = -BLUR_REACH; dx <= BLUR_REACH; dx++) {
+			px = (int)x + dx;
+			py = (int)y + dy;
+			px = px < 0 ? 0 : px;
+			py = py < 0 ? 0 : py;
+			px = px < (int)size.width ? px : (int)size.width - 1;
+			py = py < (int)size.height ? py : (int)size.height - 1;
+			sum += weights[tap++] *
+			       image[(uint32_t)py * size.width + (uint32_t)px];
+		}
+	return (uint8_t)(sum / BLUR_WHOLE);
+}
+
+/* An element is an image; the weights are the same for all. */
+PEAL_TASK(blur)
+{
+	const struct peal_task *t = peal_task(w);
+	const struct image_size size =
+		*(const struct image_size *)peal_task_parameters(w);
+	const uint8_t *in = (const uint8_t *)peal_task_argument(w, 0);
+	const uint32_t *weights = (const uint32_t *)peal_task_argument(w, 1);
+	uint8_t *out = (uint8_t *)peal_task_argument(w, 2);
+	uint64_t pixels = (uint64_t)size.width * size.height, i;
+
+	for (i = peal_lane(w); i < t->count * pixels; i += peal_lanes(w)) {
+		uint32_t at = (uint32_t)(i % pixels);
+
+		out[i] = blurred(in + (i - at), size, weights, at % size.width,
+				 at / size.width);
+	}
+	return 0;
+}
+
+#define HANDLERS(X)                                                            \
+	X(add, 0, PEAL_TASKS)                                                  \
+	X(divide, 0, PEAL_TASKS)                                               \
+	X(blur, 0, PEAL_TASKS)
+PEAL_PROGRAM(vectors, HANDLERS);
