@@ -211,28 +211,38 @@ static int give_probe(struct peal_executor *e, uint32_t *rank_out,
 	return 0;
 }
 
-/* Who would be through first with a small task more: so the last ones do not go to
- * who is slow. It may have no room for one now. */
+/*
+ * Who would be through first with a small task more, of those that have room for one.
+ * Who is so slow that all could be through before does not get it, if who has no room
+ * now would be through with it earlier.
+ */
 static int earliest(const struct peal_executor *e, uint32_t *rank_out)
 {
-	double best = 0, speed, ns;
-	int found = 0;
+	double best = 0, waiting = 0, all = 0, speed, ns;
+	uint64_t out = left(e);
+	int found = 0, waits = 0;
 	uint32_t i;
 
 	for (i = 0; i < e->n; i++) {
 		speed = peali_station_speed(e, i);
 		if (e->stations[i].result || speed <= 0)
 			continue;
+		all += speed;
+		out += e->stations[i].out;
 		ns = ((double)e->stations[i].out +
 		      (double)at_most(least(e, i), left(e))) /
 		     speed;
-		if (found && ns >= best)
-			continue;
-		found = 1;
-		best = ns;
-		*rank_out = i;
+		if (!has_room(e, i)) {
+			waiting = waits && waiting < ns ? waiting : ns;
+			waits = 1;
+		} else if (!found || ns < best) {
+			found = 1;
+			best = ns;
+			*rank_out = i;
+		}
 	}
-	return found;
+	return found &&
+	       (!waits || best <= waiting || best <= (double)out / all);
 }
 
 static int next_dynamic(struct peal_executor *e, uint32_t *rank_out,
@@ -243,7 +253,7 @@ static int next_dynamic(struct peal_executor *e, uint32_t *rank_out,
 
 	if (give_probe(e, rank_out, out))
 		return 1;
-	if (!earliest(e, rank_out) || !has_room(e, *rank_out))
+	if (!earliest(e, rank_out))
 		return 0;
 	for (i = 0; i < e->n; i++)
 		if (!e->stations[i].result)

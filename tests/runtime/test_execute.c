@@ -9,12 +9,12 @@ static struct scene s;
 static void check_counts(uint32_t sharing)
 {
 	static const uint64_t counts[] = { 1, 0, 2, 3, 31, 1000, 19999 };
-	static const uint64_t grains[] = { 0, 1, 7, 5000 };
+	static const uint64_t grains[] = { 0, 7, 5000 };
 	uint32_t i, k;
 
 	s.job.sharing = sharing;
 	for (i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
-		for (k = 0; k < 4; k++) {
+		for (k = 0; k < 3; k++) {
 			s.job.count = counts[i];
 			s.job.grain = grains[k];
 			scene_check(&s);
@@ -255,6 +255,38 @@ PEAL_TEST(a_device_has_no_more_at_a_time)
 	scene_close(&s);
 }
 
+/* Nobody waits for a device that is fast and has little memory, but where what is
+ * left is too much for who is slow. */
+PEAL_TEST(one_that_is_full_does_not_hold_up_others)
+{
+	uint64_t limits[] = { 12 * 20, 12 * 1000 };
+	struct peali_skill *skill;
+	int turn;
+
+	scene_open(&s, 2, 1);
+	s.job.count = 1;
+	scene_check(&s);
+	skill = &s.e->skills[1];
+	skill->empty_ns[0] = skill->empty_ns[1] = 1000;
+	s.job.sharing = PEAL_SHARING_DYNAMIC;
+	s.job.limits = limits;
+	s.job.grain = 10;
+	for (turn = 0; turn < 2; turn++) {
+		scene_clear(&s);
+		scene_gate(&s, 0);
+		s.job.count = turn ? 40 : 1000;
+		skill->elements[0] = 1e6, skill->busy_ns[0] = 1e12;
+		skill->elements[1] = turn ? 1e2 : 1e5, skill->busy_ns[1] = 1e12;
+		CHECK_OK(peal_execute_start(s.e, &s.job));
+		CHECK_EQ(s.e->stations[0].out, 20);
+		CHECK_EQ(s.e->stations[1].in_flight > 0, !turn);
+		scene_gate(&s, 1);
+		CHECK_OK(peal_execute_wait(s.e, PATIENCE));
+		scene_visited(&s);
+	}
+	scene_close(&s);
+}
+
 /* ---- small ones ------------------------------------------------------------------ */
 
 /* n / v + one = n / (v + v') + all, as the words of peal/execute.h have it. */
@@ -386,6 +418,7 @@ PEAL_TEST_MAIN(RUN_LANES(each_element_is_done_once);
 	       RUN_LANES(each_device_has_its_part_alone);
 	       RUN_LANES(limits_are_kept);
 	       RUN_LANES(a_device_has_no_more_at_a_time);
+	       RUN_LANES(one_that_is_full_does_not_hold_up_others);
 	       RUN_LANES(a_small_job_stays_on_the_fastest);
 	       RUN_LANES(two_handlers_and_many_jobs);
 	       RUN_LANES(an_idle_worker_takes_what_is_there);
