@@ -7,6 +7,7 @@
 
 #include <peal/transfer.h>
 #include "p2p/cache.h"
+#include "p2p/ledger.h"
 #include "p2p/peer.h"
 
 /*
@@ -91,12 +92,12 @@ struct peali_peers {
 	size_t n_buffers; /* of the records */
 	struct peali_mapping *mapping;
 	size_t n_mappings, max_mappings;
-	struct peal_transfer_counts *counts; /* see peali_counts_of */
 	struct peali_stages *stages; /* NULL: no copy was staged yet */
 	struct peali_line *line; /* of copies to each device; first the host's */
 	struct peal_copy *copies; /* that are not destroyed */
 	uint32_t n_copies; /* of them */
 	uint32_t n_running; /* copies that wait for their end in the call */
+	struct peali_ledger ledger; /* has a lock of its own */
 	pthread_mutex_t probe_lock;
 	/* under probe_lock */
 	struct peali_reference reference[PEALI_REFERENCES];
@@ -109,15 +110,6 @@ static inline struct peali_pair *peali_pair_of(struct peali_peers *peers,
 {
 	return &peers->pair[(size_t)from * (size_t)peers->devices->n +
 			    (size_t)to];
-}
-
-/* What was copied between two places; either may be PEALI_HOST. Lock held. */
-static inline struct peal_transfer_counts *
-peali_counts_of(struct peali_peers *peers, int from, int to)
-{
-	size_t n = (size_t)peers->devices->n + 1;
-
-	return &peers->counts[(size_t)(from + 1) * n + (size_t)(to + 1)];
 }
 
 /* peer.c; lock held: one more or one less use of a pair. */

@@ -207,18 +207,11 @@ static uint32_t alike(struct peali_peers *peers, const struct peali_move *moves,
 static void warn(struct peali_peers *peers, const struct peali_move *move,
 		 const struct peali_run *run)
 {
-	struct peal_transfer_counts *counts =
-		peali_counts_of(peers, move->from.device, move->to.device);
-	int first;
-
 	if (move->to.device == PEALI_HOST || move->from.device == PEALI_HOST ||
 	    move->to.device == move->from.device)
 		return;
-	pthread_mutex_lock(&peers->lock);
-	first = !counts->warnings;
-	counts->warnings = 1;
-	pthread_mutex_unlock(&peers->lock);
-	if (first)
+	if (peali_ledger_warns(&peers->ledger, move->from.device,
+			       move->to.device))
 		peali_log(1,
 			  "device %d -> device %d: copies are staged through "
 			  "the host, which is slower: %s",
@@ -271,21 +264,20 @@ static int carry_group(struct peali_peers *peers,
 		       const struct peali_move *moves, uint32_t n,
 		       enum peal_route way, struct peali_run *run)
 {
-	struct peal_transfer_counts *counts =
-		peali_counts_of(peers, moves->from.device, moves->to.device);
-	uint64_t before = run->result.bytes;
-	uint64_t staged = run->result.staged_bytes;
+	struct peali_ledger_copy entry = { .to = moves->to.device,
+					   .from = moves->from.device,
+					   .staged = way == PEAL_ROUTE_STAGED };
+	uint64_t before = run->result.bytes, began = peal_clock_ns();
 	int r;
 
 	if (way > run->result.route)
 		run->result.route = way;
 	r = way == PEAL_ROUTE_STAGED ? carry_staged(peers, moves, n, run) :
 				       carry_directly(peers, moves, n, run);
-	pthread_mutex_lock(&peers->lock);
-	counts->copies += r ? 0 : n;
-	counts->bytes += run->result.bytes - before;
-	counts->staged_bytes += run->result.staged_bytes - staged;
-	pthread_mutex_unlock(&peers->lock);
+	*(r ? &entry.failed : &entry.copies) = n;
+	entry.bytes = run->result.bytes - before;
+	entry.ns = peal_clock_ns() - began;
+	peali_ledger_enter(&peers->ledger, &entry);
 	return r;
 }
 
@@ -310,13 +302,6 @@ int peali_carry(struct peali_peers *peers, const struct peali_move *moves,
 				run);
 	}
 	run->result.nanoseconds = peal_clock_ns() - began;
-	if (n) {
-		pthread_mutex_lock(&peers->lock);
-		peali_counts_of(peers, moves[n - 1].from.device,
-				moves[n - 1].to.device)
-			->nanoseconds += run->result.nanoseconds;
-		pthread_mutex_unlock(&peers->lock);
-	}
 	return r;
 }
 
@@ -336,8 +321,6 @@ int peal_transfer_counts(struct peal_runtime *runtime, int from, int to,
 		r = peali_devices_check_place(peers->devices, to, call);
 	if (r < 0)
 		return r;
-	pthread_mutex_lock(&peers->lock);
-	*counts_out = *peali_counts_of(peers, from, to);
-	pthread_mutex_unlock(&peers->lock);
+	peali_ledger_read_pair(&peers->ledger, from, to, counts_out);
 	return 0;
 }

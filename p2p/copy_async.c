@@ -291,10 +291,10 @@ static void sleep_by_time(uint64_t most_ns)
 static int wait_for_end(struct peal_copy *c, int64_t timeout_ns)
 {
 	uint64_t began = peal_clock_ns(), spent = 0, left = UINT64_MAX;
-	int owner, r;
+	int owner, r = query(c);
 
-	if (!timeout_ns)
-		return query(c);
+	if (!timeout_ns || r != PEAL_EAGAIN)
+		return r;
 	owner = !pthread_mutex_trylock(&c->waiting);
 	for (;;) {
 		r = query(c);
@@ -315,6 +315,7 @@ static int wait_for_end(struct peal_copy *c, int64_t timeout_ns)
 		peal_bell_reset(&c->bell);
 		pthread_mutex_unlock(&c->waiting);
 	}
+	peali_ledger_waited(&c->peers->ledger, peal_clock_ns() - began);
 	return r;
 }
 

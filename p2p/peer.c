@@ -22,13 +22,12 @@ int peali_peers_create(const struct peali_devices *devices,
 	if (peers) {
 		peers->devices = devices;
 		peers->pair = calloc(n * n, sizeof(*peers->pair));
-		peers->counts =
-			calloc((n + 1) * (n + 1), sizeof(*peers->counts));
 	}
-	if (!peers || !peers->pair || !peers->counts ||
+	if (!peers || !peers->pair ||
+	    peali_ledger_open(&peers->ledger, devices->n) ||
 	    peali_lines_open(peers) < 0) {
 		if (peers) {
-			free(peers->counts);
+			peali_ledger_close(&peers->ledger);
 			free(peers->pair);
 		}
 		free(peers);
@@ -127,6 +126,11 @@ int peali_peers_check_idle(struct peali_peers *peers)
 			  left + 2);
 }
 
+struct peali_ledger *peali_peers_ledger(struct peali_peers *peers)
+{
+	return &peers->ledger;
+}
+
 int peali_peers_destroy(struct peali_peers *peers)
 {
 	int r;
@@ -139,11 +143,11 @@ int peali_peers_destroy(struct peali_peers *peers)
 	peali_lines_close(peers);
 	peali_stages_close(peers);
 	peali_cache_close(&peers->cache);
+	peali_ledger_close(&peers->ledger);
 	pthread_mutex_destroy(&peers->probe_lock);
 	pthread_mutex_destroy(&peers->lock);
 	free(peers->mapping);
 	free(peers->record);
-	free(peers->counts);
 	free(peers->pair);
 	free(peers);
 	return 0;

@@ -39,6 +39,9 @@ int peali_peers_destroy(struct peali_peers *peers);
  * memory back. Pointers to them are gone. No kernel may be resident.
  */
 void peali_peers_clear(struct peali_peers *peers);
+struct peali_ledger;
+/* Of what was copied. */
+struct peali_ledger *peali_peers_ledger(struct peali_peers *peers);
 /* Allocations of peal_memory_alloc; not those of buffers. */
 uint32_t peali_peers_n_memories(struct peali_peers *peers);
 

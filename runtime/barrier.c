@@ -5,6 +5,7 @@
 
 #include <peal/device/barrier.h>
 #include "p2p/probe.h"
+#include "runtime/meter.h"
 #include "runtime/runtime.h"
 
 #define CALL "peal_barrier_create"
@@ -467,7 +468,7 @@ int peal_barrier_arrive(struct peal_barrier *b, uint32_t participant)
 int peal_barrier_wait(struct peal_barrier *b, uint32_t participant,
 		      int64_t timeout_ns)
 {
-	uint64_t deadline = peali_deadline(timeout_ns);
+	uint64_t deadline = peali_deadline(timeout_ns), began = 0;
 	struct participant *p = NULL;
 	int result = host_participant(b, participant, "peal_barrier_wait", &p);
 
@@ -477,6 +478,8 @@ int peal_barrier_wait(struct peal_barrier *b, uint32_t participant,
 		result = peal_barrier_test(&p->view);
 		if (result != PEAL_EAGAIN)
 			break;
+		if (!began && timeout_ns)
+			began = peali_now_ns();
 		if (peali_late(deadline)) {
 			result = PEAL_ETIMEDOUT;
 			break;
@@ -485,6 +488,8 @@ int peal_barrier_wait(struct peal_barrier *b, uint32_t participant,
 		peal_host_idle(p->bell, 1);
 	}
 	peal_bell_reset(p->bell);
+	if (began)
+		peali_meter_waited(b->rt, PEAL_WAIT_BARRIER, began);
 	if (result == PEAL_ETIMEDOUT)
 		return peali_fail(result, "peal_barrier_wait",
 				  "not all %u participants arrived in time",

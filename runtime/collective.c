@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "runtime/group.h"
+#include "runtime/meter.h"
 
 #define START "peal_collective_start"
 #define WAIT "peal_collective_wait"
@@ -412,16 +413,12 @@ static int say_late(const struct peal_group *g, int64_t timeout_ns)
 			  (long long)timeout_ns, at ? "ranks" : "", text);
 }
 
-int peal_collective_wait(struct peal_group *g, int64_t timeout_ns)
+static int wait_for_all(struct peal_group *g, int64_t timeout_ns,
+			uint64_t began)
 {
-	uint64_t began = peal_clock_ns();
 	int64_t left = timeout_ns;
 	int result;
 
-	if (!g)
-		return peali_fail(PEAL_EINVAL, WAIT, "the group is NULL");
-	if (!g->waits_for)
-		return 0;
 	while (g->waits_for) {
 		result = take(g, left < 0 || left > LOOK_NS ? LOOK_NS : left);
 		if (result) {
@@ -442,6 +439,21 @@ int peal_collective_wait(struct peal_group *g, int64_t timeout_ns)
 	peali_collective_let_go(g);
 	atomic_fetch_add(&g->ended, 1);
 	return 0;
+}
+
+int peal_collective_wait(struct peal_group *g, int64_t timeout_ns)
+{
+	uint64_t began = peal_clock_ns();
+	int result;
+
+	if (!g)
+		return peali_fail(PEAL_EINVAL, WAIT, "the group is NULL");
+	if (!g->waits_for)
+		return 0;
+	result = wait_for_all(g, timeout_ns, began);
+	if (timeout_ns)
+		peali_meter_waited(g->rt, PEAL_WAIT_COLLECTIVE, began);
+	return result;
 }
 
 int peal_collective_run(struct peal_group *g,

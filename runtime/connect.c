@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/meter.h"
 #include "runtime/runtime.h"
 
 #define CALL "peal_connect"
@@ -402,6 +403,7 @@ int peali_link_take_down(struct peal_link *link, const char *call)
 	for (p = &link->rt->links; *p != link; p = &(*p)->next)
 		;
 	*p = link->next;
+	peali_meter_keep_link(link);
 	free_link(link);
 	return 0;
 }

@@ -11,6 +11,7 @@
 #include "runtime/backend/log.h"
 #include "runtime/backend/round.h"
 #include "runtime/board.h"
+#include "runtime/meter.h"
 #include "runtime/runtime.h"
 
 #define CALL "peal_kernel_launch"
@@ -749,6 +750,7 @@ int peal_kernel_destroy(struct peal_kernel *k)
 		for (p = &rt->kernels; *p != k; p = &(*p)->next)
 			;
 		*p = k->next;
+		peali_meter_keep_kernel(k);
 		peali_name_forget_kernel(rt, k->params.address);
 	}
 	pthread_mutex_unlock(&rt->lock);

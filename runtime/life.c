@@ -6,6 +6,7 @@
 
 #include <peal/device/producer.h>
 #include "runtime/hand.h"
+#include "runtime/meter.h"
 
 /* Who has waited for so long is told more. */
 #define WHY_NS 20000000
@@ -243,14 +244,21 @@ static void take_end(struct peal_kernel *k)
 /* Waits for the kernel's end: 0, or PEAL_ETIMEDOUT without a text. */
 static int await_end(struct peal_kernel *k, int64_t timeout_ns)
 {
-	uint64_t deadline = peali_deadline(timeout_ns);
+	uint64_t deadline = peali_deadline(timeout_ns), began = 0;
 	uint32_t turns = 0;
+	int late = 0;
 
-	while (!peali_kernel_ended(k)) {
-		if (peali_late(deadline))
-			return PEAL_ETIMEDOUT;
-		peali_poll_pause(&turns);
+	while (!late && !peali_kernel_ended(k)) {
+		if (!began && timeout_ns)
+			began = peali_now_ns();
+		late = peali_late(deadline);
+		if (!late)
+			peali_poll_pause(&turns);
 	}
+	if (began)
+		peali_meter_waited(k->rt, PEAL_WAIT_KERNEL, began);
+	if (late)
+		return PEAL_ETIMEDOUT;
 	take_end(k);
 	return 0;
 }

@@ -6,6 +6,7 @@
 
 #include "runtime/backend/settings.h"
 #include "runtime/board.h"
+#include "runtime/meter.h"
 #include "runtime/runtime.h"
 
 const char *peal_version(void)
@@ -222,6 +223,7 @@ static int tear_down(struct peal_runtime *rt)
 	free(rt->devices.device);
 	free(rt->programs);
 	free(rt->crossings);
+	peali_meter_close(rt);
 	peali_names_clear(&rt->names);
 	pthread_mutex_destroy(&rt->launch_lock);
 	pthread_mutex_destroy(&rt->lock);
@@ -258,6 +260,8 @@ int peal_runtime_open(const struct peal_runtime_options *options,
 		result = open_devices(rt);
 	if (!result)
 		result = peali_programs_init(rt);
+	if (!result)
+		result = peali_meter_open(rt);
 	if (!result)
 		result = peali_router_start(rt);
 	if (!result)

@@ -30,6 +30,7 @@
  */
 
 struct peali_buffers;
+struct peali_meter;
 struct peali_router;
 struct peali_topic;
 struct peali_watchdog;
@@ -50,6 +51,7 @@ struct peal_runtime {
 	struct peali_peers *peers;
 	struct peali_router *router;
 	struct peali_watchdog *watchdog;
+	struct peali_meter *meter;
 	struct peali_stuck_socket *stuck_socket; /* NULL: nobody can ask */
 	uint64_t lease_ns;
 	uint64_t answer_ms; /* for a control message, or a worker is hung */
@@ -249,6 +251,11 @@ struct peali_worker {
 	_Atomic uint64_t beat_moved_ns;
 };
 
+/** Time of workers, by the watchdog's looks; the meter's lock. */
+struct peali_times {
+	uint64_t samples, worker_ns, busy_ns, blocked_ns;
+};
+
 struct peal_kernel {
 	struct peal_runtime *rt;
 	struct peal_kernel *next;
@@ -300,6 +307,7 @@ struct peal_kernel {
 	uint32_t mend_step; /* enum peal_mend that is under way; 0: none */
 	uint32_t n_mended; /* dead workers that are dealt with */
 	struct peali_clock clock; /* the device's */
+	struct peali_times times;
 };
 
 /* Fills defaults in and checks ranges; 0 or PEAL_EINVAL. */
@@ -634,6 +642,10 @@ struct peal_link {
 	_Atomic int staged_error; /* why the router gave it up */
 	_Atomic int sender_gone, receiver_gone; /* ended before its time */
 	struct peali_progress progress; /* messages delivered or dead */
+	/* by the watchdog, with the runtime's lock: messages in it, or in their
+	 * handler, times ns; and when that was added up last */
+	_Atomic uint64_t stay_ns;
+	uint64_t stay_at_ns;
 };
 
 /* The two ends' views of the path's first and last segment. */

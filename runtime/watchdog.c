@@ -13,14 +13,16 @@
 #include "runtime/backend/log.h"
 #include "runtime/backend/patience.h"
 #include "runtime/hand.h"
+#include "runtime/meter.h"
 
-#define TICK_NS 20000000L
+#define TICK_NS 20000000ULL
 /* A worker that is silent for so long is named in the log, once. */
 #define SILENT_NS 2000000000ULL
 
 struct watched {
 	struct watched *next;
 	struct peal_kernel *kernel;
+	uint64_t looked_ns; /* when it was looked at last */
 	uint32_t silent; /* 1 + the worker that is; 0: none */
 	int named; /* in the log */
 };
@@ -31,6 +33,7 @@ struct peali_watchdog {
 	pthread_mutex_t lock; /* the list, and quit */
 	pthread_cond_t wake;
 	int quit;
+	uint64_t random; /* see tick_end */
 	struct watched *list;
 };
 
@@ -85,6 +88,8 @@ static void look_at_kernel(struct watched *w, uint64_t now)
 	uint32_t i;
 
 	peali_clock_tick(k);
+	peali_meter_look(k, now - w->looked_ns);
+	w->looked_ns = now;
 	for (i = 0; i < k->params.n_workers; i++)
 		look_at_worker(w, i, now);
 }
@@ -101,6 +106,7 @@ static void look_at_links(struct peali_watchdog *d, uint64_t now)
 	if (!locked)
 		return;
 	peali_hands_watch(d->rt, now);
+	peali_meter_look_links(d->rt, now);
 	for (w = d->list; w; w = w->next) {
 		if (!atomic_load(&w->kernel->reaped) &&
 		    peali_kernel_ended(w->kernel))
@@ -111,10 +117,14 @@ static void look_at_links(struct peali_watchdog *d, uint64_t now)
 	pthread_mutex_unlock(&d->rt->lock);
 }
 
-static void tick_end(struct timespec *t)
+/* 3/4 to 5/4 of a tick from now: what goes on is sampled, and shall not be in step
+ * with what does something 50 times a second. */
+static void tick_end(struct peali_watchdog *d, struct timespec *t)
 {
+	d->random = d->random * 6364136223846793005ULL + 1442695040888963407ULL;
 	clock_gettime(CLOCK_MONOTONIC, t);
-	t->tv_nsec += TICK_NS;
+	t->tv_nsec +=
+		(long)(TICK_NS * 3 / 4 + (d->random >> 33) % (TICK_NS / 2));
 	if (t->tv_nsec >= 1000000000L) {
 		t->tv_nsec -= 1000000000L;
 		t->tv_sec++;
@@ -135,7 +145,7 @@ static void *run(void *argument)
 		for (w = d->list; w; w = w->next)
 			look_at_kernel(w, now);
 		look_at_links(d, now);
-		tick_end(&t);
+		tick_end(d, &t);
 		if (d->list)
 			pthread_cond_timedwait(&d->wake, &d->lock, &t);
 		else
@@ -188,6 +198,7 @@ int peali_watchdog_watch(struct peal_kernel *k)
 		return peali_fail(PEAL_ENOMEM, "peal_kernel_launch",
 				  "no memory to watch a kernel");
 	w->kernel = k;
+	w->looked_ns = peali_now_ns();
 	pthread_mutex_lock(&d->lock);
 	w->next = d->list;
 	d->list = w;

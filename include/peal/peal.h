@@ -22,6 +22,7 @@
 #include <peal/kernel.h>
 #include <peal/link.h>
 #include <peal/memory.h>
+#include <peal/metrics.h>
 #include <peal/migrate.h>
 #include <peal/monitor.h>
 #include <peal/name.h>

@@ -75,8 +75,7 @@ struct peal_transfer_counts {
 	uint64_t copies; /* as in n_copies */
 	uint64_t bytes;
 	uint64_t staged_bytes; /* of them */
-	uint64_t nanoseconds; /* that they took, each by itself; those of one call
-			       * to several places count for the last one */
+	uint64_t nanoseconds; /* that they took, of each call by itself */
 	uint32_t warnings; /* that the pair is staged: 0 or 1 */
 };
 

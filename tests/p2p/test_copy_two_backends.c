@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "machine.h"
+#include "p2p/ledger.h"
 #include "p2p/probe.h"
 
 /*
@@ -112,6 +113,35 @@ PEAL_TEST(a_copy_between_two_backends_goes_through_the_host)
 	free(out);
 }
 
+PEAL_TEST(a_copy_between_two_backends_is_entered_as_staged)
+{
+	struct peal_copy_counts copies[PEAL_COPY_WAYS];
+	struct peali_ledger_place at[5];
+	struct peal_wait_counts waits;
+	struct peal_copy *copy;
+	uint64_t a, b;
+
+	open_both();
+	a = alloc(1, BYTES);
+	b = alloc(2, BYTES);
+	CHECK_OK(peali_copy_now(peers, place(2, b), place(1, a), BYTES));
+	CHECK_OK(peali_copy_begin(peers, place(1, a), place(2, b), 999, &copy));
+	CHECK_OK(peal_copy_wait(copy, -1));
+	peal_copy_destroy(copy);
+	peali_ledger_read(peali_peers_ledger(peers), at, copies, &waits);
+	CHECK_EQ(copies[PEAL_COPY_STAGED].copies, 2);
+	CHECK_EQ(copies[PEAL_COPY_STAGED].bytes, BYTES + 999);
+	CHECK(copies[PEAL_COPY_STAGED].ns > 0);
+	CHECK_EQ(copies[PEAL_COPY_DEVICES].copies, 0);
+	CHECK_EQ(at[1].read[PEAL_COPY_STAGED].bytes, BYTES);
+	CHECK_EQ(at[1].written[PEAL_COPY_STAGED].bytes, 999);
+	CHECK_EQ(at[2].written[PEAL_COPY_STAGED].bytes, BYTES);
+	CHECK_EQ(at[4].written[PEAL_COPY_STAGED].copies, 0);
+	CHECK_OK(peali_memory_free(peers, 1, a));
+	CHECK_OK(peali_memory_free(peers, 2, b));
+	close_both();
+}
+
 PEAL_TEST(a_staged_copy_can_be_cancelled_and_cleared)
 {
 	const uint64_t big = (uint64_t)128 << 20;
@@ -137,4 +167,5 @@ PEAL_TEST(a_staged_copy_can_be_cancelled_and_cleared)
 
 PEAL_TEST_MAIN(machine_begin(); RUN(devices_of_two_backends_are_no_peers);
 	       RUN(a_copy_between_two_backends_goes_through_the_host);
+	       RUN(a_copy_between_two_backends_is_entered_as_staged);
 	       RUN(a_staged_copy_can_be_cancelled_and_cleared);)
