@@ -365,6 +365,8 @@ int peal_runtime_shutdown(struct peal_runtime *rt)
 		result = peal_group_destroy(rt->groups);
 	while (rt->executors && !result)
 		result = peal_executor_destroy(rt->executors);
+	while (rt->pipelines && !result)
+		result = peal_pipeline_destroy(rt->pipelines);
 	if (result)
 		return result;
 	peali_stuck_unserve(rt); /* what follows goes without the lock */

@@ -63,6 +63,7 @@ struct peal_runtime {
 	struct peal_group *groups;
 	struct peal_event *events;
 	struct peal_executor *executors;
+	struct peal_pipeline *pipelines;
 	struct peali_topic *topics;
 	struct peali_buffers *buffers; /* with a lock of their own */
 	struct peali_names names;

@@ -28,6 +28,7 @@
 #include <peal/name.h>
 #include <peal/partition.h>
 #include <peal/peer.h>
+#include <peal/pipeline.h>
 #include <peal/placed.h>
 #include <peal/pool.h>
 #include <peal/program.h>

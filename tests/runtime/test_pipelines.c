@@ -1,0 +1,693 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Pipelines: what is pushed comes out in order, once, or it is said why not. */
+#include "runtime/both_lanes.h"
+#include "runtime/steps.h"
+
+PEAL_DECLARE_PROGRAM(steps);
+
+#define STAGES 3
+#define BATCH_MOST 1600
+#define CAPACITY 4
+
+struct scene {
+	struct peal_runtime *rt;
+	struct peal_pipeline *p;
+	struct step_config config[STAGES];
+	struct peal_pipeline_stage stage[STAGES];
+	struct peal_link_options link;
+	struct peal_pipeline_options options;
+	uint64_t word; /* that gates wait for */
+};
+
+/* Three stages on two devices, as yet with nothing made. */
+static struct scene plan(void)
+{
+	struct scene s = { .rt = harness_open(2, "") };
+	uint32_t i;
+
+	s.link.size = sizeof(s.link);
+	s.link.capacity = CAPACITY;
+	s.link.message_bytes = BATCH_MOST;
+	s.options.size = sizeof(s.options);
+	CHECK_OK(peal_memory_alloc(s.rt, PEAL_HOST_MEMORY, 64, &s.word));
+	for (i = 0; i < STAGES; i++) {
+		s.config[i].add = 1000 * (i + 1);
+		s.stage[i].size = sizeof(s.stage[i]);
+		s.stage[i].device = (int32_t)(i & 1);
+		s.stage[i].program = &peal_program_steps;
+		s.stage[i].handler = "step";
+		s.stage[i].init_bytes = sizeof(s.config[i]);
+		s.stage[i].lanes = lanes;
+	}
+	return s;
+}
+
+static int make(struct scene *s, uint32_t n)
+{
+	uint32_t i;
+
+	for (i = 0; i < STAGES; i++)
+		s->stage[i].init = &s->config[i];
+	s->options.link = &s->link;
+	return peal_pipeline_create(s->rt, s->stage, n, &s->options, &s->p);
+}
+
+static void open_gate(struct scene *s)
+{
+	*(_Atomic uint64_t *)(uintptr_t)s->word = 1;
+}
+
+static void finish(struct scene *s)
+{
+	CHECK_OK(peal_pipeline_destroy(s->p));
+	CHECK_OK(peal_memory_free(s->rt, PEAL_HOST_MEMORY, s->word));
+	CHECK_OK(peal_runtime_close(s->rt)); /* nothing is left */
+}
+
+/* ---- batches -------------------------------------------------------------- */
+
+/* As long as its number says, up to the most that a link takes. */
+static uint64_t length_of(uint64_t number)
+{
+	return sizeof(struct step_batch) + number * 37 % (BATCH_MOST - 15);
+}
+
+static uint8_t byte_of(uint64_t number, uint64_t i)
+{
+	return (uint8_t)(number * 131 + i * 7);
+}
+
+static void fill(uint8_t *to, uint64_t number)
+{
+	struct step_batch head = { number, number * 3 };
+	uint64_t i;
+
+	memcpy(to, &head, sizeof(head));
+	for (i = sizeof(head); i < length_of(number); i++)
+		to[i] = byte_of(number, i);
+}
+
+static int push(struct scene *s, uint64_t number, int64_t timeout_ns)
+{
+	uint8_t batch[BATCH_MOST];
+	void *place;
+	int result;
+
+	if (number & 1) {
+		fill(batch, number);
+		return peal_pipeline_push(s->p, (uint16_t)number, batch,
+					  length_of(number), timeout_ns);
+	}
+	result = peal_pipeline_reserve(s->p, length_of(number), timeout_ns,
+				       &place);
+	if (result)
+		return result;
+	fill(place, number);
+	return peal_pipeline_commit(s->p, (uint16_t)number);
+}
+
+/* It is the batch of that number, of which `before` came out already. */
+static void is_batch(const struct peal_received *r, uint64_t number,
+		     uint64_t before, uint64_t added)
+{
+	const uint8_t *data = (const uint8_t *)r->data;
+	struct step_batch head;
+	uint64_t i;
+
+	CHECK_EQ(r->length, length_of(number));
+	CHECK_EQ(r->type, (uint16_t)number);
+	CHECK_EQ(r->sequence, before);
+	memcpy(&head, data, sizeof(head));
+	CHECK_EQ(head.number, number);
+	CHECK_EQ(head.value, number * 3 + added);
+	for (i = sizeof(head); i < r->length; i++)
+		CHECK_EQ(data[i], byte_of(number, i));
+}
+
+static void pull(struct scene *s, uint64_t number, uint64_t before,
+		 uint64_t added)
+{
+	uint8_t batch[BATCH_MOST];
+	struct peal_received r;
+
+	if (number % 3) {
+		CHECK_OK(peal_pipeline_pull(s->p, batch, sizeof(batch), &r,
+					    PATIENCE));
+		is_batch(&r, number, before, added);
+		return;
+	}
+	CHECK_OK(peal_pipeline_peek(s->p, &r, PATIENCE));
+	is_batch(&r, number, before, added);
+	CHECK_OK(peal_pipeline_release(s->p));
+}
+
+static int pull_fails(struct scene *s, int64_t timeout_ns)
+{
+	struct peal_received r;
+	uint8_t batch[BATCH_MOST];
+
+	return peal_pipeline_pull(s->p, batch, sizeof(batch), &r, timeout_ns);
+}
+
+static struct peal_pipeline_info info_of(struct scene *s)
+{
+	struct peal_pipeline_info info;
+
+	CHECK_OK(peal_pipeline_info(s->p, &info));
+	return info;
+}
+
+/* ---- order and number ----------------------------------------------------- */
+
+struct pusher {
+	struct scene *s;
+	uint64_t n;
+};
+
+static void *push_all(void *argument)
+{
+	struct pusher *pusher = (struct pusher *)argument;
+	uint64_t i;
+
+	for (i = 0; i < pusher->n; i++)
+		CHECK_OK(push(pusher->s, i, PATIENCE));
+	CHECK_OK(peal_pipeline_close(pusher->s->p, PATIENCE));
+	return NULL;
+}
+
+/* Each stage has handled all, and its links hold nothing. */
+static void is_conserved(struct scene *s, uint64_t n)
+{
+	struct peal_pipeline_info info = info_of(s);
+	uint32_t i;
+
+	CHECK_EQ(info.pushed, n);
+	CHECK_EQ(info.pulled, n);
+	CHECK_EQ(info.pushed_bytes, info.pulled_bytes);
+	CHECK_EQ(info.inside, 0);
+	CHECK_EQ(info.dead, 0);
+	CHECK_EQ(info.failed_stage, -1);
+	CHECK_EQ(info.closed, 1);
+	for (i = 0; i < info.stages; i++) {
+		struct peal_pipeline_stage_info stage;
+
+		CHECK_OK(peal_pipeline_stage_info(s->p, i, &stage));
+		CHECK_EQ(stage.accepted, n);
+		CHECK_EQ(stage.delivered, n);
+		CHECK_EQ(stage.delivered_bytes, info.pushed_bytes);
+		CHECK_EQ(stage.handled, n);
+		CHECK_EQ(stage.failed, 0);
+		CHECK_EQ(stage.dead, 0);
+		CHECK_EQ(stage.queued, 0);
+		CHECK_EQ(stage.workers, info.workers);
+		CHECK_EQ(stage.lanes, lanes);
+		CHECK_EQ(stage.device, i & 1);
+		CHECK(stage.busy_ns + stage.blocked_ns <= stage.worker_ns);
+	}
+	harness_conserved(s->rt);
+}
+
+static void go_through(uint32_t stages, uint32_t workers, uint64_t n)
+{
+	struct scene s = plan();
+	struct pusher pusher = { &s, n };
+	pthread_t thread;
+	uint64_t i, added = 0;
+
+	s.options.workers = workers;
+	CHECK_OK(make(&s, stages));
+	for (i = 0; i < stages; i++)
+		added += s.config[i].add;
+	CHECK(!pthread_create(&thread, NULL, push_all, &pusher));
+	for (i = 0; i < n; i++)
+		pull(&s, i, i, added);
+	CHECK_EQ(pull_fails(&s, PATIENCE), PEAL_EEND);
+	CHECK_EQ(pull_fails(&s, 0), PEAL_EEND); /* and again */
+	CHECK(!pthread_join(thread, NULL));
+	CHECK_OK(peal_pipeline_drain(s.p, PATIENCE));
+	is_conserved(&s, n);
+	finish(&s);
+}
+
+PEAL_TEST(batches_come_out_in_order_and_once)
+{
+	go_through(3, 1, 300);
+	go_through(1, 1, 50);
+	go_through(2, 1, 0);
+}
+
+PEAL_TEST(batches_of_several_workers_come_out_in_order_and_once)
+{
+	go_through(3, 3, 200);
+	go_through(2, 4, 3); /* less than workers */
+}
+
+PEAL_TEST(a_stage_of_one_worker_may_drop_and_multiply)
+{
+	struct scene s = plan();
+	uint64_t i;
+
+	s.config[1].drop = 1;
+	s.stage[2].handler = "twice";
+	s.stage[2].init_bytes = 0;
+	CHECK_OK(make(&s, 3));
+	for (i = 0; i < 4; i++)
+		CHECK_OK(push(&s, i, PATIENCE));
+	for (i = 0; i < 4; i++)
+		pull(&s, i / 2 * 2, i, 3000 + i % 2);
+	CHECK_OK(peal_pipeline_close(s.p, PATIENCE));
+	CHECK_EQ(pull_fails(&s, PATIENCE), PEAL_EEND);
+	harness_conserved(s.rt);
+	finish(&s);
+}
+
+/* ---- room ----------------------------------------------------------------- */
+
+static uint64_t queued_at(struct scene *s, uint32_t stage)
+{
+	return harness_info(peal_pipeline_link(s->p, stage, 0)).queued;
+}
+
+static struct peal_worker_info worker_of(struct scene *s, uint32_t stage)
+{
+	struct peal_worker_info info;
+
+	CHECK_OK(peal_worker_info(peal_pipeline_kernel(s->p, stage), 0, &info));
+	return info;
+}
+
+static int push_more(struct scene *s, uint64_t *n)
+{
+	while (!push(s, *n, 0))
+		(*n)++;
+	return queued_at(s, 0) == CAPACITY && queued_at(s, 1) == CAPACITY;
+}
+
+/* Pushes until the second stage, which does not go on, holds up all before it; how
+ * many. */
+static uint64_t fill_up(struct scene *s)
+{
+	uint64_t n = 0;
+
+	EVENTUALLY(push_more(s, &n));
+	EVENTUALLY(worker_of(s, 0).blocked_port >= 0);
+	EVENTUALLY(worker_of(s, 1).actor >= 0);
+	return n;
+}
+
+PEAL_TEST(a_stage_that_does_not_go_on_holds_up_who_pushes_in_bounded_memory)
+{
+	struct scene s = plan();
+	struct peal_pipeline_info info, full;
+	uint64_t n, i;
+
+	s.config[1].gate = s.word;
+	CHECK_OK(make(&s, 3));
+	info = info_of(&s);
+	CHECK_EQ(info.inside_most, 4 * CAPACITY);
+	CHECK_EQ(info.capacity, CAPACITY);
+	CHECK(info.memory_bytes > 0);
+	n = fill_up(&s);
+	CHECK_EQ(push(&s, n, 2 * MS), PEAL_ETIMEDOUT);
+	CHECK_EQ(push(&s, n, 0), PEAL_EAGAIN);
+	CHECK_EQ(n, 2 * CAPACITY);
+	full = info_of(&s);
+	CHECK_EQ(full.pushed, n);
+	CHECK_EQ(full.inside, n);
+	CHECK(full.inside <= full.inside_most);
+	CHECK_EQ(full.memory_bytes, info.memory_bytes);
+	CHECK_EQ(pull_fails(&s, 0), PEAL_EAGAIN);
+	CHECK_FAILS(pull_fails(&s, 2 * MS), PEAL_ETIMEDOUT, "in time");
+	CHECK_FAILS(peal_pipeline_drain(s.p, 2 * MS), PEAL_ETIMEDOUT, "");
+	open_gate(&s);
+	for (i = 0; i < n; i++)
+		pull(&s, i, i, 6000);
+	CHECK_OK(peal_pipeline_drain(s.p, PATIENCE));
+	CHECK_EQ(pull_fails(&s, PATIENCE), PEAL_EEND);
+	is_conserved(&s, n);
+	finish(&s);
+}
+
+/* Samples of a stage in a time in which nothing changes. */
+static struct peal_pipeline_stage_info looked_at(struct scene *s,
+						 uint32_t stage)
+{
+	struct peal_pipeline_stage_info before, after;
+
+	CHECK_OK(peal_pipeline_stage_info(s->p, stage, &before));
+	do { /* the first look may have begun before */
+		identity_sleep_us(1000);
+		CHECK_OK(peal_pipeline_stage_info(s->p, stage, &after));
+	} while (after.samples < before.samples + 2);
+	before = after;
+	do {
+		identity_sleep_us(1000);
+		CHECK_OK(peal_pipeline_stage_info(s->p, stage, &after));
+	} while (after.samples < before.samples + 5);
+	after.samples -= before.samples;
+	after.worker_ns -= before.worker_ns;
+	after.busy_ns -= before.busy_ns;
+	after.blocked_ns -= before.blocked_ns;
+	after.stay_ns -= before.stay_ns;
+	return after;
+}
+
+PEAL_TEST(times_say_which_stage_holds_up_the_others)
+{
+	struct scene s = plan();
+	struct peal_pipeline_stage_info stage;
+
+	s.config[1].gate = s.word;
+	CHECK_OK(make(&s, 3));
+	fill_up(&s);
+	stage = looked_at(&s, 0);
+	CHECK(stage.worker_ns > 0);
+	CHECK_EQ(stage.busy_ns, 0);
+	CHECK_EQ(stage.blocked_ns, stage.worker_ns);
+	CHECK(stage.stay_ns > 0);
+	CHECK(stage.full > 0);
+	stage = looked_at(&s, 1);
+	CHECK_EQ(stage.busy_ns, stage.worker_ns);
+	CHECK_EQ(stage.blocked_ns, 0);
+	CHECK(stage.stay_ns > 0);
+	CHECK_CONTAINS(stage.name, "step@1");
+	stage = looked_at(&s, 2);
+	CHECK_EQ(stage.busy_ns + stage.blocked_ns, 0);
+	CHECK_EQ(stage.stay_ns, 0);
+	CHECK_EQ(stage.delivered, 0);
+	open_gate(&s);
+	finish(&s); /* with all that is inside */
+}
+
+/* ---- what fails ----------------------------------------------------------- */
+
+static uint64_t dead_at(struct scene *s, uint32_t stage)
+{
+	struct peal_link_info info =
+		harness_info(peal_pipeline_link(s->p, stage, 0));
+
+	return harness_dead(&info);
+}
+
+PEAL_TEST(what_came_before_a_failure_is_pulled_and_the_stage_is_named)
+{
+	struct scene s = plan();
+	uint64_t i;
+	int result = 0;
+
+	s.config[1].fail_at = 1 + 3;
+	s.config[2].gate = s.word;
+	s.stage[1].name = "the second";
+	CHECK_OK(make(&s, 3));
+	for (i = 0; i < 6 && !result; i++)
+		result = push(&s, i, PATIENCE);
+	CHECK(!result || result == PEAL_EHANDLER);
+	EVENTUALLY(dead_at(&s, 1) > 0);
+	/* some are yet to come from there */
+	CHECK_EQ(pull_fails(&s, 0), PEAL_EAGAIN);
+	CHECK_EQ(pull_fails(&s, MS), PEAL_ETIMEDOUT);
+	open_gate(&s);
+	for (i = 0; i < 3; i++)
+		pull(&s, i, i, 6000);
+	CHECK_FAILS(pull_fails(&s, PATIENCE), PEAL_EHANDLER, "stage 1");
+	CHECK_CONTAINS(peal_last_error()->text, "'the second' on device 1");
+	CHECK_FAILS(push(&s, 9, PATIENCE), PEAL_EHANDLER, "'the second'");
+	CHECK_EQ(info_of(&s).failed_stage, 1);
+	CHECK_FAILS(peal_pipeline_drain(s.p, PATIENCE), PEAL_EHANDLER,
+		    "'the second'");
+	CHECK_EQ(pull_fails(&s, PATIENCE), PEAL_EHANDLER); /* at its end */
+	CHECK_EQ(info_of(&s).pulled, 3);
+	EVENTUALLY(info_of(&s).inside == 0);
+	/* none is lost without being counted */
+	CHECK_EQ(info_of(&s).pushed, 3 + info_of(&s).dead);
+	harness_conserved(s.rt);
+	finish(&s);
+}
+
+PEAL_TEST(a_failure_of_one_of_several_workers_ends_the_pipeline)
+{
+	struct scene s = plan();
+	uint64_t i;
+	int result = 0;
+
+	s.options.workers = 3;
+	s.config[2].fail_at = 1 + 4;
+	CHECK_OK(make(&s, 3));
+	for (i = 0; i < 7 && !result; i++)
+		result = push(&s, i, PATIENCE);
+	CHECK(!result || result == PEAL_EHANDLER);
+	for (i = 0; i < 4; i++)
+		pull(&s, i, i, 6000);
+	CHECK_FAILS(pull_fails(&s, PATIENCE), PEAL_EHANDLER, "stage 2");
+	CHECK_EQ(info_of(&s).failed_stage, 2);
+	finish(&s);
+}
+
+PEAL_TEST(failed_batches_are_skipped_if_that_is_asked_for)
+{
+	struct scene s = plan();
+	uint64_t i, n = 0;
+
+	s.options.skip_failed = 1;
+	s.config[1].fail_at = 1 + 2;
+	CHECK_OK(make(&s, 3));
+	for (i = 0; i < 5; i++)
+		CHECK_OK(push(&s, i, PATIENCE));
+	CHECK_OK(peal_pipeline_close(s.p, PATIENCE));
+	for (i = 0; i < 5; i++)
+		if (i != 2)
+			pull(&s, i, n++, 6000);
+	CHECK_EQ(pull_fails(&s, PATIENCE), PEAL_EEND);
+	CHECK_OK(peal_pipeline_drain(s.p, PATIENCE));
+	CHECK_EQ(info_of(&s).dead, 1);
+	CHECK_EQ(info_of(&s).pushed, info_of(&s).pulled + 1);
+	CHECK_EQ(info_of(&s).failed_stage, -1);
+	harness_conserved(s.rt);
+	finish(&s);
+}
+
+PEAL_TEST(workers_that_do_not_emit_one_for_each_are_found_out)
+{
+	struct scene s = plan();
+	uint64_t i;
+
+	s.options.workers = 2;
+	s.config[0].drop = 1; /* all of the second worker */
+	CHECK_OK(make(&s, 2));
+	for (i = 0; i < 4; i++)
+		CHECK_OK(push(&s, i, PATIENCE));
+	CHECK_OK(peal_pipeline_close(s.p, PATIENCE));
+	pull(&s, 0, 0, 3000);
+	CHECK_FAILS(pull_fails(&s, PATIENCE), PEAL_EPROTO, "worker 0");
+	finish(&s);
+}
+
+PEAL_TEST(a_kernel_that_is_stopped_is_named)
+{
+	struct scene s = plan();
+
+	CHECK_OK(make(&s, 3));
+	CHECK_OK(push(&s, 0, PATIENCE));
+	pull(&s, 0, 0, 6000);
+	CHECK_OK(peal_kernel_stop(peal_pipeline_kernel(s.p, 2), PATIENCE));
+	CHECK_FAILS(pull_fails(&s, PATIENCE), PEAL_ESTOPPED, "stage 2");
+	CHECK_OK(peal_kernel_stop(peal_pipeline_kernel(s.p, 0), PATIENCE));
+	EVENTUALLY(push(&s, 2, 0) == PEAL_ESTOPPED);
+	CHECK_CONTAINS(peal_last_error()->text, "stage 0");
+	CHECK_FAILS(peal_pipeline_drain(s.p, PATIENCE), PEAL_ESTOPPED, "stage");
+	finish(&s);
+}
+
+PEAL_TEST(a_kernel_in_the_middle_that_is_stopped_is_no_end)
+{
+	struct scene s = plan();
+	uint64_t i;
+
+	s.config[1].gate = s.word;
+	CHECK_OK(make(&s, 3));
+	for (i = 0; i < 5; i++)
+		CHECK_OK(push(&s, i, PATIENCE));
+	CHECK_OK(peal_kernel_stop(peal_pipeline_kernel(s.p, 1), 0));
+	open_gate(&s);
+	while (!(pull_fails(&s, PATIENCE)))
+		;
+	CHECK_EQ(peal_last_error()->code, PEAL_ESTOPPED);
+	CHECK_CONTAINS(peal_last_error()->text, "stage 1");
+	finish(&s);
+}
+
+PEAL_TEST(a_buffer_that_is_too_small_loses_nothing)
+{
+	struct scene s = plan();
+	uint8_t small[32];
+	struct peal_received r;
+
+	CHECK_OK(make(&s, 1));
+	CHECK_OK(push(&s, 7, PATIENCE));
+	CHECK_FAILS(peal_pipeline_pull(s.p, small, sizeof(small), &r, PATIENCE),
+		    PEAL_EMSGSIZE, "the buffer 32");
+	CHECK_EQ(r.length, length_of(7));
+	CHECK_EQ(info_of(&s).pulled, 0);
+	pull(&s, 7, 0, 1000);
+	CHECK_EQ(info_of(&s).pulled, 1);
+	finish(&s);
+}
+
+PEAL_TEST(a_pipeline_is_stopped_with_all_that_is_inside)
+{
+	struct scene s = plan();
+	uint64_t i;
+
+	s.config[2].gate = s.word;
+	CHECK_OK(make(&s, 3));
+	for (i = 0; i < 5; i++)
+		CHECK_OK(push(&s, i, PATIENCE));
+	EVENTUALLY(info_of(&s).inside == 5);
+	CHECK_OK(peal_pipeline_stop(s.p, 0));
+	CHECK_FAILS(peal_pipeline_stop(s.p, 2 * MS), PEAL_ETIMEDOUT, "'step@");
+	open_gate(&s);
+	CHECK_OK(peal_pipeline_stop(s.p, PATIENCE));
+	EVENTUALLY(info_of(&s).inside <= 1); /* what can be pulled yet */
+	harness_info(peal_pipeline_link(s.p, 0, 0));
+	finish(&s);
+}
+
+PEAL_TEST(a_runtime_takes_its_pipelines_down)
+{
+	struct scene s = plan();
+
+	CHECK_OK(make(&s, 3));
+	CHECK_OK(push(&s, 0, PATIENCE));
+	CHECK_FAILS(peal_runtime_close(s.rt), PEAL_EBUSY, "3 kernels");
+	CHECK_OK(peal_runtime_shutdown(s.rt));
+}
+
+/* ---- errors --------------------------------------------------------------- */
+
+/* It cannot be made, and nothing is left of it. */
+static void refused(struct scene *s, uint32_t n, int error, const char *text)
+{
+	struct peal_runtime_info info;
+
+	CHECK_FAILS(make(s, n), error, text);
+	CHECK_OK(peal_runtime_info(s->rt, &info));
+	CHECK_EQ(info.n_kernels, 0);
+	CHECK_EQ(info.n_links, 0);
+	CHECK_EQ(info.n_endpoints, 0);
+}
+
+/* The same with one field of the first or second stage, or of options, changed. */
+#define REFUSED_WITH(field, value, error, text)                                \
+	do {                                                                   \
+		struct scene other_ = s;                                       \
+		other_.field = value;                                          \
+		refused(&other_, 2, error, text);                              \
+	} while (0)
+
+PEAL_TEST(what_cannot_be_made_is_said_and_leaves_nothing)
+{
+	struct scene s = plan();
+
+	refused(&s, 0, PEAL_EINVAL, "one stage or more");
+	CHECK_FAILS(peal_pipeline_create(NULL, s.stage, 1, NULL, &s.p),
+		    PEAL_EINVAL, "NULL");
+	CHECK_FAILS(peal_pipeline_create(s.rt, NULL, 1, NULL, &s.p),
+		    PEAL_EINVAL, "NULL");
+	CHECK_FAILS(peal_pipeline_create(s.rt, s.stage, 1, NULL, NULL),
+		    PEAL_EINVAL, "NULL");
+	REFUSED_WITH(stage[1].handler, "stepp", PEAL_ENOENT,
+		     "stage 1, 'stepp@1' on device 1: program 'steps' has no "
+		     "handler 'stepp'");
+	REFUSED_WITH(stage[1].handler, NULL, PEAL_EINVAL, "stage 1 has no h");
+	REFUSED_WITH(stage[1].program, NULL, PEAL_EINVAL, "stage 1 has no p");
+	REFUSED_WITH(stage[1].device, 2, PEAL_ENODEV, "stage 1");
+	REFUSED_WITH(stage[0].device, -1, PEAL_ENODEV, "stage 0");
+	REFUSED_WITH(stage[1].init_bytes, 4096, PEAL_EINVAL, "4096 bytes");
+	REFUSED_WITH(stage[1].size, 8, PEAL_EINVAL, "stage 1 says a size of 8");
+	REFUSED_WITH(stage[1].lanes, 1u << 20, PEAL_EINVAL, "stage 1");
+	REFUSED_WITH(stage[0].require, PEAL_ROUTE_PEER, PEAL_EINVAL, "stage 0");
+	REFUSED_WITH(stage[1].require, PEAL_ROUTE_LOCAL, PEAL_ENOPEER,
+		     "from 'step@0' to 'step@1'");
+	REFUSED_WITH(link.capacity, 3, PEAL_EINVAL, "the host");
+	REFUSED_WITH(link.require, PEAL_ROUTE_PEER, PEAL_EINVAL, "require");
+	REFUSED_WITH(options.workers, 5000, PEAL_EINVAL, "workers is 5000");
+	REFUSED_WITH(options.skip_failed, 2, PEAL_EINVAL, "skip_failed");
+	s.stage[1].handler = "swallow";
+	s.stage[1].init_bytes = 0;
+	refused(&s, 2, PEAL_EINVAL, "no port to emit on");
+	s.stage[1].handler = "twice";
+	s.options.workers = 2;
+	refused(&s, 2, PEAL_EINVAL, "more than one message");
+	s.options.skip_failed = 1;
+	refused(&s, 2, PEAL_EINVAL, "the wrong turns");
+	CHECK_OK(peal_memory_free(s.rt, PEAL_HOST_MEMORY, s.word));
+	CHECK_OK(peal_runtime_close(s.rt));
+}
+
+PEAL_TEST(calls_that_make_no_sense_are_refused)
+{
+	struct peal_pipeline_stage_info stage;
+	struct peal_pipeline_info info;
+	struct peal_received r;
+	struct scene s = plan();
+	uint8_t batch[2 * BATCH_MOST] = { 0 };
+	void *place;
+
+	CHECK_OK(make(&s, 2));
+	CHECK_FAILS(peal_pipeline_push(NULL, 0, batch, 1, 0), PEAL_EINVAL, "");
+	CHECK_FAILS(peal_pipeline_push(s.p, 0, NULL, 1, 0), PEAL_EINVAL, "");
+	CHECK_EQ(peal_pipeline_push(s.p, 0, batch, sizeof(batch), 0),
+		 PEAL_EMSGSIZE);
+	CHECK_FAILS(peal_pipeline_reserve(NULL, 1, 0, &place), PEAL_EINVAL, "");
+	CHECK_FAILS(peal_pipeline_reserve(s.p, 1, 0, NULL), PEAL_EINVAL, "");
+	CHECK_FAILS(peal_pipeline_commit(NULL, 0), PEAL_EINVAL, "NULL");
+	CHECK_FAILS(peal_pipeline_commit(s.p, 0), PEAL_EINVAL, "reserved");
+	CHECK_FAILS(peal_pipeline_pull(NULL, batch, 1, &r, 0), PEAL_EINVAL, "");
+	CHECK_FAILS(peal_pipeline_pull(s.p, NULL, 1, &r, 0), PEAL_EINVAL, "");
+	CHECK_FAILS(peal_pipeline_pull(s.p, batch, 1, NULL, 0), PEAL_EINVAL,
+		    "");
+	CHECK_FAILS(peal_pipeline_peek(s.p, NULL, 0), PEAL_EINVAL, "");
+	CHECK_FAILS(peal_pipeline_release(s.p), PEAL_EINVAL, "held");
+	CHECK_FAILS(peal_pipeline_release(NULL), PEAL_EINVAL, "NULL");
+	CHECK_FAILS(peal_pipeline_close(NULL, 0), PEAL_EINVAL, "NULL");
+	CHECK_FAILS(peal_pipeline_drain(NULL, 0), PEAL_EINVAL, "NULL");
+	CHECK_FAILS(peal_pipeline_stop(NULL, 0), PEAL_EINVAL, "NULL");
+	CHECK_FAILS(peal_pipeline_info(s.p, NULL), PEAL_EINVAL, "NULL");
+	CHECK_FAILS(peal_pipeline_info(NULL, &info), PEAL_EINVAL, "NULL");
+	CHECK_FAILS(peal_pipeline_stage_info(s.p, 0, NULL), PEAL_EINVAL, "");
+	CHECK_FAILS(peal_pipeline_stage_info(s.p, 2, &stage), PEAL_ENOENT,
+		    "no stage 2");
+	CHECK(!peal_pipeline_kernel(s.p, 2) && !peal_pipeline_kernel(NULL, 0));
+	CHECK(!peal_pipeline_actor(s.p, 2, 0) &&
+	      !peal_pipeline_actor(s.p, 0, 1));
+	CHECK(!peal_pipeline_link(s.p, 3, 0) && !peal_pipeline_link(s.p, 0, 1));
+	CHECK(peal_pipeline_link(s.p, 2, 0) && peal_pipeline_actor(s.p, 1, 0));
+	CHECK_OK(peal_pipeline_reserve(s.p, 64, PATIENCE, &place));
+	CHECK_OK(peal_pipeline_close(s.p, PATIENCE)); /* which drops that */
+	CHECK_FAILS(peal_pipeline_commit(s.p, 0), PEAL_EINVAL, "reserved");
+	CHECK_FAILS(push(&s, 1, 0), PEAL_EPIPE, "closed");
+	CHECK_FAILS(push(&s, 2, 0), PEAL_EPIPE, "closed");
+	CHECK_FAILS(peal_pipeline_close(s.p, 0), PEAL_EPIPE, "closed before");
+	CHECK_EQ(pull_fails(&s, PATIENCE), PEAL_EEND);
+	CHECK_OK(peal_pipeline_drain(s.p, PATIENCE));
+	CHECK_OK(peal_pipeline_destroy(NULL));
+	finish(&s);
+}
+
+PEAL_TEST_MAIN(
+	RUN_LANES(batches_come_out_in_order_and_once);
+	RUN_LANES(batches_of_several_workers_come_out_in_order_and_once);
+	RUN_LANES(a_stage_of_one_worker_may_drop_and_multiply); RUN_LANES(
+		a_stage_that_does_not_go_on_holds_up_who_pushes_in_bounded_memory);
+	RUN_LANES(times_say_which_stage_holds_up_the_others);
+	RUN_LANES(what_came_before_a_failure_is_pulled_and_the_stage_is_named);
+	RUN_LANES(a_failure_of_one_of_several_workers_ends_the_pipeline);
+	RUN_LANES(failed_batches_are_skipped_if_that_is_asked_for);
+	RUN_LANES(workers_that_do_not_emit_one_for_each_are_found_out);
+	lanes = 1; RUN(a_kernel_that_is_stopped_is_named);
+	RUN(a_kernel_in_the_middle_that_is_stopped_is_no_end);
+	RUN(a_buffer_that_is_too_small_loses_nothing);
+	RUN(a_pipeline_is_stopped_with_all_that_is_inside);
+	RUN(a_runtime_takes_its_pipelines_down);
+	RUN(what_cannot_be_made_is_said_and_leaves_nothing);
+	RUN(calls_that_make_no_sense_are_refused);)
