@@ -18,7 +18,8 @@ enum {
 	KEY_CAPACITY,
 	KEY_LINE_BYTES,
 	KEY_LANES,
-	KEY_PROGRESS
+	KEY_PROGRESS,
+	KEY_PROFILE
 };
 
 static const struct argp_option options[] = {
@@ -46,6 +47,10 @@ static const struct argp_option options[] = {
 	  "lanes of each worker; 1 on emulated devices, 128 on GPUs", 0 },
 	{ "progress", KEY_PROGRESS, NULL, 0,
 	  "progress on standard error even if that is no terminal", 0 },
+	{ "profile", KEY_PROFILE, NULL, 0,
+	  "report how busy stages and devices were, and for how long they "
+	  "computed, copied and waited",
+	  0 },
 	{ "json", 'j', NULL, 0, "report as JSON instead of tables", 0 },
 	{ 0 },
 };
@@ -157,6 +162,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		return 0;
 	case KEY_PROGRESS:
 		to->progress = 1;
+		return 0;
+	case KEY_PROFILE:
+		to->profile = 1;
 		return 0;
 	case ARGP_KEY_ARG:
 		if (to->text)
@@ -303,6 +311,9 @@ static int set_up(struct peali_run *run)
 
 static int stream(struct peali_run *run)
 {
+	if (run->options.profile &&
+	    peal_metrics_snapshot(run->runtime, &run->before) < 0)
+		return peali_say_error("read the runtime's counters");
 	peali_run_monitor_flow(run);
 	peali_run_flow(run);
 	peali_run_collect(run);
@@ -332,6 +343,8 @@ static struct peali_run *make_run(void)
 		return NULL;
 	run->reader.fd = -1;
 	run->writer.fd = -1;
+	run->before.size = sizeof(run->before);
+	run->after.size = sizeof(run->after);
 	pthread_mutex_init(&run->failing, NULL);
 	pthread_mutex_init(&run->sampled, NULL);
 	return run;

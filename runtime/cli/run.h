@@ -43,13 +43,13 @@ struct peali_run_options {
 	int verify;
 	int json;
 	int progress; /* even if stderr is no terminal */
+	int profile;
 };
 
 struct peali_run_node {
 	char text[96]; /* peali_stage_describe */
-	struct peal_kernel *kernel;
-	uint64_t actor; /* its address */
 	struct peal_kernel_info info; /* at the end */
+	struct peal_pipeline_stage_info stage; /* the same */
 	struct peal_stage_state state; /* at the end; crc32c only */
 	int has_state;
 };
@@ -77,8 +77,8 @@ struct peali_run {
 	struct peali_run_node nodes[PEALI_STAGES_MAX]; /* n_stages */
 	struct peali_run_link links[PEALI_RUN_LINKS_MAX]; /* n_stages + 1 */
 	uint32_t n_links; /* that there are so far */
-	struct peal_endpoint *source;
-	struct peal_endpoint *sink;
+	struct peal_pipeline *flow;
+	struct peal_metrics before, after; /* of --profile */
 	uint64_t message_bytes;
 	int ended; /* every kernel has ended by itself */
 
@@ -175,7 +175,11 @@ void peali_run_monitor_rest(struct peali_run *run);
 /** Ends the monitor. */
 void peali_run_monitor_stop(struct peali_run *run);
 
-/* ---- run_report.c -------------------------------------------------------- */
+/* ---- run_report.c, run_profile.c -------------------------------------------------------- */
+
+/** What --profile adds to the report: to its object, and as tables. */
+void peali_run_profile(const struct peali_run *run, json_t *object);
+void peali_run_profile_print(FILE *to, const json_t *object);
 
 /** Where the report goes: not where the items go. */
 FILE *peali_run_report_to(const struct peali_run_options *options);

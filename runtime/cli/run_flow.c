@@ -70,8 +70,8 @@ static int send_item(struct peali_run *run, const struct peal_item *item)
 	int result;
 
 	do
-		result = peal_send(run->source, 0, 0, item, bytes,
-				   PEALI_RUN_WAIT_NS);
+		result = peal_pipeline_push(run->flow, 0, item, bytes,
+					    PEALI_RUN_WAIT_NS);
 	while (result == PEAL_ETIMEDOUT && !halted(run));
 	if (result < 0)
 		return send_failed(run, "send an item");
@@ -98,15 +98,15 @@ static int forward_in_place(struct peali_run *run)
 	int result;
 
 	do
-		result = peal_send_reserve(run->source, 0, run->message_bytes,
-					   PEALI_RUN_WAIT_NS, &place);
+		result = peal_pipeline_reserve(run->flow, run->message_bytes,
+					       PEALI_RUN_WAIT_NS, &place);
 	while (result == PEAL_ETIMEDOUT && !halted(run));
 	if (result < 0)
 		return send_failed(run, "make room for an item");
 	if (read_item(run, place))
 		return 1;
 	head = *(struct peal_item *)place;
-	if (peal_send_commit(run->source, 0, 0) < 0)
+	if (peal_pipeline_commit(run->flow, 0) < 0)
 		return send_failed(run, "send an item");
 	count_sent(run, &head);
 	return 0;
@@ -138,8 +138,8 @@ static void send_all(struct peali_run *run)
 			break;
 	do
 		result = halted(run) ? 0 :
-				       peal_send_end(run->source, 0,
-						     PEALI_RUN_WAIT_NS);
+				       peal_pipeline_close(run->flow,
+							   PEALI_RUN_WAIT_NS);
 	while (result == PEAL_ETIMEDOUT);
 	if (result < 0)
 		send_failed(run, "end the stream");
@@ -217,14 +217,14 @@ static int wait_for_item(struct peali_run *run, struct peal_received *received)
 	if (run->options.output) {
 		if (atomic_load(&run->input_waits))
 			peali_writer_flush(&run->writer);
-		result = peal_receive_peek(run->sink, received, DRY_NS);
+		result = peal_pipeline_peek(run->flow, received, DRY_NS);
 		if (result != PEAL_ETIMEDOUT)
 			return result;
 		peali_writer_flush(&run->writer);
 		if (run->writer.result)
 			return PEAL_EIO;
 	}
-	return peal_receive_peek(run->sink, received, PEALI_RUN_WAIT_NS);
+	return peal_pipeline_peek(run->flow, received, PEALI_RUN_WAIT_NS);
 }
 
 static void write_failed(struct peali_run *run)
@@ -240,7 +240,7 @@ static void *receive_all(void *argument)
 
 	while (!halted(run)) {
 		struct peal_received received;
-		int result = peal_receive_peek(run->sink, &received, 0);
+		int result = peal_pipeline_peek(run->flow, &received, 0);
 
 		if (result == PEAL_EAGAIN)
 			result = wait_for_item(run, &received);
@@ -263,7 +263,7 @@ static void *receive_all(void *argument)
 			break;
 		}
 		result = take(run, &received);
-		peal_receive_release(run->sink);
+		peal_pipeline_release(run->flow);
 		if (result < 0) {
 			write_failed(run);
 			break;

@@ -12,7 +12,6 @@
 /* Slots for lines: most of them fit and need no slab. */
 #define LINE_SLOT_BYTES 256
 #define SLAB_BYTES_MOST (64ull << 20)
-#define LANES_ON_GPU 128
 #define SLAB_MESSAGES_LEAST 3
 #define END_NS INT64_C(2000000000)
 #define STOP_NS INT64_C(200000000)
@@ -52,54 +51,13 @@ static struct peal_link_options link_options(const struct peali_run *run)
 	return options;
 }
 
-/* Emulated lanes take turns on one core; those of a GPU run together. */
-static uint32_t lanes_on(struct peal_runtime *runtime, int device)
-{
-	struct peal_device_info info;
-
-	if (peal_device_info(runtime, device, &info) < 0 || info.emulated)
-		return 1;
-	return LANES_ON_GPU;
-}
-
-static int launch(struct peali_run *run, const struct peal_program *program,
-		  uint32_t i)
-{
-	const struct peali_stage *stage = run->pipeline.stages + i;
-	struct peali_run_node *node = run->nodes + i;
-	const struct peal_kernel_options options = {
-		.size = sizeof(options),
-		.lanes = run->options.lanes ?
-				 run->options.lanes :
-				 lanes_on(run->runtime, stage->device),
-		.end_with_inputs = 1,
-		.name = node->text,
-	};
-	const struct peal_actor_options actor = {
-		.size = sizeof(actor),
-		.init = &stage->config,
-		.init_bytes = sizeof(stage->config),
-	};
-	char doing[160];
-
-	snprintf(doing, sizeof(doing), "launch '%s' on device %d", node->text,
-		 stage->device);
-	if (peal_kernel_launch(run->runtime, stage->device, program, &options,
-			       &node->kernel) < 0 ||
-	    peal_actor_spawn(node->kernel, "stage", &actor, &node->actor) < 0) {
-		peali_run_fail_call(run, doing);
-		return -1;
-	}
-	return 0;
-}
-
 /* Messages between two stages of one device need no peer access at all. */
 static uint32_t required(const struct peali_run *run, uint32_t i)
 {
 	const struct peali_stage *stages = run->pipeline.stages;
 	uint32_t require = run->options.require;
 
-	if (i == 0 || i == run->pipeline.n_stages)
+	if (i == 0)
 		return 0;
 	if (require != PEAL_ROUTE_PEER ||
 	    stages[i - 1].device != stages[i].device)
@@ -110,57 +68,56 @@ static uint32_t required(const struct peali_run *run, uint32_t i)
 	return PEAL_ROUTE_PEER | PEAL_ROUTE_LOCAL;
 }
 
-/* Link i leads to stage i; the last one to the sink. */
-static int connect_link(struct peali_run *run, uint32_t i,
-			struct peal_link_options options)
+static struct peal_pipeline_stage stage_of(const struct peali_run *run,
+					   const struct peal_program *program,
+					   uint32_t i)
 {
-	uint32_t n = run->pipeline.n_stages;
-	struct peali_run_link *link = run->links + i;
-	uint64_t from = i ? run->nodes[i - 1].actor :
-			    peal_endpoint_address(run->source);
-	uint64_t to = i < n ? run->nodes[i].actor :
-			      peal_endpoint_address(run->sink);
-	char doing[256];
+	const struct peali_stage *stage = run->pipeline.stages + i;
 
-	link->from = i ? run->nodes[i - 1].text : "input";
-	link->to = i < n ? run->nodes[i].text : "output";
-	options.require = required(run, i);
-	if (peal_connect(run->runtime, from, 0, to, &options, &link->link) <
-	    0) {
-		snprintf(doing, sizeof(doing), "connect '%s' to '%s'",
-			 link->from, link->to);
-		peali_run_fail_call(run, doing);
-		return -1;
-	}
-	run->n_links = i + 1;
-	return 0;
+	return (struct peal_pipeline_stage){
+		.size = sizeof(struct peal_pipeline_stage),
+		.device = stage->device,
+		.program = program,
+		.handler = "stage",
+		.init = &stage->config,
+		.init_bytes = sizeof(stage->config),
+		.lanes = run->options.lanes,
+		.require = required(run, i),
+		.name = run->nodes[i].text,
+	};
 }
 
-static int make_endpoint(struct peali_run *run, const char *name,
-			 struct peal_endpoint **out)
+/* Link i leads to stage i; the last one to who receives. */
+static void list_links(struct peali_run *run)
 {
-	const struct peal_endpoint_options options = {
-		.size = sizeof(options),
-		.name = name,
-	};
+	uint32_t n = run->pipeline.n_stages;
 
-	if (peal_endpoint_create(run->runtime, &options, out) < 0) {
-		peali_run_fail_call(run, "make an endpoint");
-		return -1;
+	for (uint32_t i = 0; i <= n; i++) {
+		run->links[i].link = peal_pipeline_link(run->flow, i, 0);
+		run->links[i].from = i ? run->nodes[i - 1].text : "input";
+		run->links[i].to = i < n ? run->nodes[i].text : "output";
 	}
-	return 0;
+	run->n_links = n + 1;
 }
 
 int peali_run_build(struct peali_run *run)
 {
 	uint32_t n = run->pipeline.n_stages;
+	struct peal_pipeline_stage stages[PEALI_STAGES_MAX];
 	const struct peal_program *program;
-	struct peal_link_options options;
+	struct peal_link_options link;
+	/* one that fails is told of as not delivered, and the others go on */
+	const struct peal_pipeline_options options = {
+		.size = sizeof(options),
+		.link = &link,
+		.name = "peal run",
+		.skip_failed = 1,
+	};
 
 	run->message_bytes = sizeof(struct peal_item) +
 			     (uint64_t)run->reader.stream.item_bytes_max;
-	options = link_options(run);
-	run->options.capacity = options.capacity;
+	link = link_options(run);
+	run->options.capacity = link.capacity;
 	if (run->options.require && n < 2)
 		peali_say("--require asks for nothing here: one stage has no "
 			  "link to another");
@@ -173,15 +130,14 @@ int peali_run_build(struct peali_run *run)
 		peali_stage_describe(run->pipeline.stages + i,
 				     run->nodes[i].text,
 				     sizeof(run->nodes[i].text));
-	if (make_endpoint(run, "input", &run->source) ||
-	    make_endpoint(run, "output", &run->sink))
-		return -1;
 	for (uint32_t i = 0; i < n; i++)
-		if (launch(run, program, i))
-			return -1;
-	for (uint32_t i = 0; i <= n; i++)
-		if (connect_link(run, i, options))
-			return -1;
+		stages[i] = stage_of(run, program, i);
+	if (peal_pipeline_create(run->runtime, stages, n, &options,
+				 &run->flow) < 0) {
+		peali_run_fail_call(run, "make the pipeline");
+		return -1;
+	}
+	list_links(run);
 	return 0;
 }
 
@@ -208,13 +164,17 @@ static void read_counts(struct peali_run *run)
 	for (uint32_t i = 0; i < run->pipeline.n_stages; i++) {
 		struct peali_run_node *node = run->nodes + i;
 
-		if (peal_kernel_info(node->kernel, &node->info) < 0)
+		if (peal_kernel_info(peal_pipeline_kernel(run->flow, i),
+				     &node->info) < 0 ||
+		    peal_pipeline_stage_info(run->flow, i, &node->stage) < 0)
 			peali_run_fail_call(run, "read a kernel's counters");
 		if (run->pipeline.stages[i].config.kind != PEAL_STAGE_CRC32C)
 			continue;
-		node->has_state = peal_actor_state(run->runtime, node->actor,
-						   &node->state,
-						   sizeof(node->state)) == 0;
+		node->has_state =
+			peal_actor_state(run->runtime,
+					 peal_pipeline_actor(run->flow, i, 0),
+					 &node->state,
+					 sizeof(node->state)) == 0;
 		if (!node->has_state && run->ended)
 			peali_run_fail_call(run, "read a stage's state");
 	}
@@ -223,21 +183,15 @@ static void read_counts(struct peali_run *run)
 
 void peali_run_collect(struct peali_run *run)
 {
-	uint32_t n = run->pipeline.n_stages;
-	int halted = !run->finished;
-
-	/* All are told first, so that they end at the same time. */
-	for (uint32_t i = 0; halted && i < n; i++)
-		peal_kernel_stop(run->nodes[i].kernel, 0);
-	run->ended = !halted;
-	for (uint32_t i = 0; i < n; i++) {
-		int result = peal_kernel_wait(run->nodes[i].kernel,
-					      halted ? STOP_NS : END_NS);
-
-		if (result < 0 && !halted) {
-			run->ended = 0;
-			peali_run_fail_call(run, "wait for a kernel's end");
-		}
+	run->ended = run->finished;
+	if (!run->finished) {
+		peal_pipeline_stop(run->flow, STOP_NS);
+	} else if (peal_pipeline_drain(run->flow, END_NS) < 0) {
+		run->ended = 0;
+		peali_run_fail_call(run, "wait for the pipeline's end");
 	}
+	if (run->options.profile &&
+	    peal_metrics_snapshot(run->runtime, &run->after) < 0)
+		peali_run_fail_call(run, "read the runtime's counters");
 	read_counts(run);
 }

@@ -252,6 +252,8 @@ static json_t *make_object(struct peali_run *run)
 		link_row(links, run->links + i);
 	json_object_set_new(object, "links", links);
 	json_object_set_new(object, "kernels", kernel_rows(run));
+	if (run->options.profile)
+		peali_run_profile(run, object);
 	checksums = checksum_rows(run);
 	json_object_set_new(object, "checksums", checksums);
 	judge(run, holds);
@@ -277,6 +279,8 @@ static void print_tables(FILE *to, const struct peali_run *run,
 	fprintf(to, "\n");
 	peali_table_print(to, "Kernels", kernel_columns,
 			  json_object_get(object, "kernels"));
+	if (run->options.profile)
+		peali_run_profile_print(to, object);
 	if (json_array_size(checksums) == 0)
 		return;
 	fprintf(to, "\n");
