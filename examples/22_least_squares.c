@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A fit by least squares, data-parallel: each device has a part of the rows and a
+ * copy of the model. In each round all of them compute the gradient of their rows,
+ * an all-reduce adds these up, and all go the same step: their models stay the same,
+ * bit by bit. What they come to is checked against the normal equations. The handler
+ * is in programs/least_squares.c.
+ */
+#include <math.h>
+#include <string.h>
+
+#include <peal/device/kernel.h>
+
+#include "example.h"
+#include "rows.h"
+
+PEAL_DECLARE_PROGRAM(least_squares);
+
+#define ROUNDS 70
+#define BYTES (WEIGHTS * sizeof(double))
+
+/* Memory of a device, with something from the host in it, or zeros. */
+static uint64_t place(struct peal_runtime *runtime, int device,
+		      const void *from, uint64_t bytes)
+{
+	uint64_t at;
+
+	check(peal_memory_alloc(runtime, device, bytes, &at), "take memory");
+	if (from)
+		check(peal_peer_copy(runtime, device, at, PEAL_HOST_MEMORY,
+				     (uintptr_t)from, bytes),
+		      "copy to a device");
+	return at;
+}
+
+/* Gives a device its rows and a model of zeros, and links its actor both ways. */
+static struct fit enlist(struct peal_runtime *runtime,
+			 struct peal_endpoint *host, int device, int devices)
+{
+	const struct peal_kernel_options lanes = { .size = sizeof(lanes),
+						   .lanes = 32 };
+	struct fit fit = { .rate = 1.0 / ROWS };
+	const struct peal_actor_options options = { .size = sizeof(options),
+						    .init = &fit,
+						    .init_bytes = sizeof(fit) };
+	uint64_t actor, first = peal_part(ROWS, (uint32_t)devices,
+					  (uint32_t)device, &fit.n);
+
+	fit.rows = place(runtime, device, rows + first, fit.n * sizeof(*rows));
+	fit.weights = place(runtime, device, NULL, BYTES);
+	fit.gradient = place(runtime, device, NULL, BYTES);
+	fit.sum = place(runtime, device, NULL, BYTES);
+	check(peal_actor_spawn(launch_as(runtime, device,
+					 &peal_program_least_squares, &lanes),
+			       "descend", &options, &actor),
+	      "spawn an actor");
+	link_up(runtime, "host to device", peal_endpoint_address(host),
+		(uint32_t)device, actor, sizeof(struct lap));
+	link_up(runtime, "device to host", actor, 0,
+		peal_endpoint_address(host), sizeof(struct lap));
+	return fit;
+}
+
+/* One round of all: their gradients, and the sum of these for each. */
+static void go_round(struct peal_endpoint *host, struct peal_group *group,
+		     const struct peal_collective *all, int n, uint64_t number)
+{
+	struct lap lap = { number };
+	struct peal_received received;
+
+	for (int i = 0; i < n; i++)
+		check(peal_send(host, (uint32_t)i, 1, &lap, sizeof(lap),
+				SECOND),
+		      "send");
+	for (int i = 0; i < n; i++)
+		check(peal_receive(host, &lap, sizeof(lap), &received,
+				   60 * SECOND),
+		      "receive");
+	check(peal_collective_run(group, all, 60 * SECOND), "all-reduce");
+}
+
+int main(void)
+{
+	struct peal_runtime *runtime = open_runtime(2);
+	int devices[PEAL_GROUP_MAX], n = peal_device_count(runtime);
+	uint64_t in[PEAL_GROUP_MAX], out[PEAL_GROUP_MAX];
+	const struct peal_collective all = { .size = sizeof(all),
+					     .kind = PEAL_ALL_REDUCE,
+					     .element = PEAL_F64,
+					     .reduction = PEAL_SUM,
+					     .count = WEIGHTS,
+					     .in = in,
+					     .out = out };
+	double expected[WEIGHTS], weights[2][WEIGHTS];
+	struct fit fits[PEAL_GROUP_MAX];
+	struct peal_endpoint *host;
+	struct peal_group *group;
+
+	n = n < PEAL_GROUP_MAX ? n : PEAL_GROUP_MAX;
+	make_rows();
+	solve(expected);
+	check(peal_endpoint_create(runtime, NULL, &host), "make an endpoint");
+	for (int i = 0; i < n; i++) {
+		devices[i] = i;
+		fits[i] = enlist(runtime, host, i, n);
+		in[i] = fits[i].gradient;
+		out[i] = fits[i].sum;
+	}
+	check(peal_group_create(runtime, devices, (uint32_t)n, NULL, &group),
+	      "make a group");
+	for (uint64_t number = 0; number < ROUNDS; number++)
+		go_round(host, group, &all, n, number);
+	for (int i = 0; i < n; i++) {
+		check(peal_peer_copy(runtime, PEAL_HOST_MEMORY,
+				     (uintptr_t)weights[i > 0], i,
+				     fits[i].weights, BYTES),
+		      "copy from a device");
+		expect(!i || !memcmp(weights[0], weights[1], BYTES),
+		       "two models, which are to be the same bits");
+	}
+	for (int j = 0; j < WEIGHTS; j++) {
+		printf("weight %d: %.9f, by the normal equations %.9f\n", j,
+		       weights[0][j], expected[j]);
+		expect(fabs(weights[0][j] - expected[j]) < 1e-9, "a weight");
+	}
+	printf("%d rows, %d rounds, the same bits on all %d devices\n", ROWS,
+	       ROUNDS, n);
+	check(peal_runtime_shutdown(runtime), "shut down");
+	return 0;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The kernel of 21_distributed_sum: adds up the numbers of its device. The lanes
+ * take turns with the numbers, and add their sums up at the end.
+ */
+#include <peal/device/kernel.h>
+
+struct job {
+	uint64_t numbers, n; /* where they are, and how many */
+	uint64_t sum; /* where their sum goes */
+};
+
+static PEAL_DEV int add_up(struct peal_worker *w)
+{
+	const struct job *job = (const struct job *)peal_data(w);
+	const uint64_t *numbers = (const uint64_t *)(uintptr_t)job->numbers;
+	uint64_t sum = 0, i;
+
+	for (i = peal_lane(w); i < job->n; i += peal_lanes(w))
+		sum += numbers[i];
+	sum = peal_sum(w, sum);
+	if (peal_is_leader(w)) {
+		*(uint64_t *)(uintptr_t)job->sum = sum;
+		peal_fence_release_sys(); /* it is there for who hears of it */
+	}
+	return peal_emit(w, 0, 0, &sum, sizeof(sum));
+}
+
+#define HANDLERS(X) X(add_up, 0, PEAL_EMITS(1, 1))
+PEAL_PROGRAM(add_up, HANDLERS);
