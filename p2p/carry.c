@@ -293,6 +293,13 @@ int peali_carry(struct peali_peers *peers, const struct peali_move *moves,
 		way = peali_run_cancelled(run) ? PEAL_ECANCELED :
 						 choose(peers, &moves[i], run);
 		if (way < 0) {
+			const struct peali_ledger_copy entry = {
+				.to = moves[i].to.device,
+				.from = moves[i].from.device,
+				.failed = 1
+			};
+
+			peali_ledger_enter(&peers->ledger, &entry);
 			r = way;
 			break;
 		}
