@@ -477,7 +477,13 @@ static void task_done(struct peal_executor *e,
 	e->ended_ns = peal_clock_ns();
 	if (done->result) {
 		e->handed -= flight.count;
-		say_failed(e, s, &flight, done->result);
+		if (done->result == PEAL_EABORTED && e->job.repeatable &&
+		    !e->packed) { /* its kernel is about to end */
+			s->result = PEAL_EABORTED;
+			give_back(e, &flight);
+		} else {
+			say_failed(e, s, &flight, done->result);
+		}
 		return;
 	}
 	s->share.tasks++;

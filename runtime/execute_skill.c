@@ -103,9 +103,14 @@ static int send_empty(struct peal_executor *e, const struct peali_skill *skill,
 		      uint32_t rank)
 {
 	struct peal_task none = { .rank = (uint16_t)rank };
+	int result = peal_send_to(e->host, rank, skill->pool[rank], 0, &none,
+				  offsetof(struct peal_task, parameter), 0);
 
-	return peal_send_to(e->host, rank, skill->pool[rank], 0, &none,
-			    offsetof(struct peal_task, parameter), 0);
+	if (result != PEAL_EAGAIN)
+		return result;
+	return peali_fail(PEAL_EHUNG, START,
+			  "device %d has not taken tasks of no elements",
+			  e->stations[rank].device);
 }
 
 /* There and back: of one device, or with rank e->n of all. */

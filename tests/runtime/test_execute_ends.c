@@ -161,6 +161,26 @@ static void *open_gate(void *argument)
 	return NULL;
 }
 
+/* One that is launched for itself is stopped. */
+PEAL_TEST(a_job_alone_that_takes_too_long_is_stopped)
+{
+	struct peal_executor_options o = { .size = sizeof(o), .lanes = lanes };
+	struct peal_runtime_info info;
+
+	scene_open(&s, 2, 1);
+	s.job.count = 600;
+	scene_clear(&s);
+	scene_gate(&s, 0);
+	CHECK_EQ(peal_execute_launch(s.rt, s.devices, 2, &peal_program_tasks,
+				     &o, &s.job, 5 * MS),
+		 PEAL_ETIMEDOUT);
+	says("have tasks: ");
+	CHECK_OK(peal_runtime_info(s.rt, &info));
+	CHECK_EQ(info.n_executors, 1);
+	CHECK_EQ(info.n_kernels, 2);
+	scene_close(&s);
+}
+
 /* ---- devices that end --------------------------------------------------------------- */
 
 /* Ends the kernel of rank 1, whose tasks wait, in the middle of a job. */
@@ -184,13 +204,11 @@ PEAL_TEST(a_device_that_ends_is_named_and_others_finish)
 		s.job.count = 600;
 		scene_check(&s); /* speeds are known */
 		start_waiting(sharing);
-		end_one();
+		end_one(); /* in its handler */
 		CHECK_EQ(peal_execute_wait(s.e, PATIENCE), PEAL_EABORTED);
-		says("device 2 has ended: ");
-		says("tasks are lost, from element ");
+		says("device 2");
 		scene_report(&s);
 		CHECK_EQ(s.report.share[0].result, 0);
-		CHECK(s.report.share[1].result < 0);
 		CHECK(s.report.share[0].tasks > 0);
 		/* what the others had was done */
 		CHECK(scene_count(&s, 1) >= s.report.elements);
@@ -199,6 +217,31 @@ PEAL_TEST(a_device_that_ends_is_named_and_others_finish)
 		scene_check(&s);
 		CHECK_EQ(s.report.share[1].tasks, 0);
 		CHECK_EQ(s.report.took_part, 2);
+		scene_close(&s);
+	}
+}
+
+/* What it has never begun is lost, too. */
+PEAL_TEST(tasks_that_are_lost_are_told)
+{
+	uint32_t sharing;
+
+	for (sharing = 1; sharing < PEAL_SHARINGS; sharing++) {
+		scene_open(&s, 3, 1);
+		s.job.count = 600;
+		scene_check(&s);
+		CHECK_OK(
+			peal_kernel_suspend(s.e->stations[1].kernel, PATIENCE));
+		start_waiting(sharing);
+		CHECK(s.e->stations[1].in_flight > 0);
+		scene_gate(&s, 1);
+		CHECK_OK(peal_kernel_stop(s.e->stations[1].kernel, PATIENCE));
+		CHECK_EQ(peal_execute_wait(s.e, PATIENCE), PEAL_EABORTED);
+		says("device 2 has ended: ");
+		says("tasks are lost, from element ");
+		scene_report(&s);
+		CHECK(s.report.share[1].result < 0);
+		CHECK_EQ(s.report.share[1].tasks, 0);
 		scene_close(&s);
 	}
 }
@@ -454,16 +497,25 @@ PEAL_TEST(executors_that_cannot_be_are_refused)
 /* A worker that does not answer while a handler is made known. */
 PEAL_TEST(who_does_not_answer_at_the_first_job_is_told)
 {
+	int i;
+
 	if (lanes > 1)
 		return;
 	setenv("PEAL_ANSWER_MS", "300", 1);
 	scene_open(&s, 2, 1);
 	unsetenv("PEAL_ANSWER_MS");
 	s.job.count = 100;
+	CHECK_OK(peal_execute(s.e, &s.job, PATIENCE));
 	s.e->skills[1].ready = 0;
 	CHECK_OK(peal_kernel_suspend(s.e->stations[1].kernel, PATIENCE));
-	CHECK_EQ(peal_execute_start(s.e, &s.job), PEAL_EHUNG);
+	for (i = 0; i < 4; i++)
+		CHECK_FAILS(peal_execute_start(s.e, &s.job), PEAL_EHUNG,
+			    "not answered");
+	/* no room for one more */
+	CHECK_FAILS(peal_execute_start(s.e, &s.job), PEAL_EHUNG,
+		    "device 0 has not taken");
 	CHECK_OK(peal_kernel_resume(s.e->stations[1].kernel));
+	EVENTUALLY(!peal_execute(s.e, &s.job, PATIENCE));
 	scene_check(&s);
 	scene_close(&s);
 }
@@ -473,7 +525,9 @@ PEAL_TEST_MAIN(RUN_LANES(who_fails_is_named_and_the_rest_ends);
 	       RUN_LANES(errors_that_say_something_else_are_of_the_handler);
 	       RUN_LANES(a_job_is_cancelled_in_the_middle);
 	       RUN_LANES(a_job_that_takes_too_long_is_cancelled);
+	       RUN_LANES(a_job_alone_that_takes_too_long_is_stopped);
 	       RUN_LANES(a_device_that_ends_is_named_and_others_finish);
+	       RUN_LANES(tasks_that_are_lost_are_told);
 	       RUN_LANES(what_may_be_done_twice_is_done_by_others);
 	       RUN_LANES(a_part_of_who_is_gone_goes_to_others);
 	       RUN_LANES(a_device_with_a_part_of_its_own_is_missed);

@@ -34,6 +34,8 @@ PEAL_TASK(visit)
 		gate = 0;
 	while (gate && !peal_load_acquire_sys(gate) && !peal_aborting(w))
 		peal_pause();
+	if (gate && peal_aborting(w))
+		return PEAL_EABORTED;
 	while (peal_clock_ns() - began < v->slow_ns * t->count)
 		peal_pause();
 	for (i = peal_lane(w); i < t->count; i += peal_lanes(w)) {
