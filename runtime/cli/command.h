@@ -21,6 +21,7 @@ extern const struct peali_command peali_command_info;
 extern const struct peali_command peali_command_topo;
 extern const struct peali_command peali_command_run;
 extern const struct peali_command peali_command_bench;
+extern const struct peali_command peali_command_spawn;
 extern const struct peali_command peali_command_doctor;
 extern const struct peali_command peali_command_prove;
 

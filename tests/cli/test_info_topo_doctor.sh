@@ -10,7 +10,7 @@ json() { # COMMAND [ARGUMENT...]
 }
 
 [ "$("$peal" --version)" = 'peal 0.1.0' ] || fail '--version'
-for command in '' info topo run bench doctor; do
+for command in '' info topo run bench spawn doctor; do
     status=0
     # shellcheck disable=SC2086
     "$peal" $command --help >help.txt 2>err.txt || status=$?

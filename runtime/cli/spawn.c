@@ -1,0 +1,553 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * `peal spawn`: starts one program several times, as the processes of a set
+ * (peal/process.h), hands signals on to them, and waits for them all.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "runtime/backend/patience.h"
+#include "runtime/cli/command.h"
+#include "runtime/cli/output.h"
+#include "runtime/cli/spawn.h"
+
+#define PROCESSES_MAX 64 /* of a set, as peal/process.h has it */
+#define GRACE_MS 2000
+#define GRACE_MS_MAX 3600000
+
+struct process {
+	pid_t pid; /* 0: not started */
+	int ended; /* 1: it was waited for, `status` is what wait says */
+	int status;
+	int told; /* 1: it was told to end, because another one failed */
+	uint64_t end_ns;
+	struct peali_labelled output[2]; /* stdout, stderr */
+};
+
+struct spawn {
+	/* arguments */
+	int n;
+	int label, keep, json;
+	uint64_t grace_ms;
+	const char *given; /* --rendezvous */
+	char **program;
+	/* state */
+	char rendezvous[4096];
+	char folder[4096]; /* of its own, or empty */
+	int signals; /* the signalfd */
+	sigset_t before; /* the mask that processes get */
+	uint64_t start_ns,
+		kill_ns; /* kill_ns: 0 or when those left are killed */
+	int first_failed; /* rank, or -1 */
+	struct process process[PROCESSES_MAX];
+};
+
+/* ---- arguments ---------------------------------------------------------------- */
+
+static const struct argp_option options[] = {
+	{ "processes", 'n', "N", 0, "how many processes; 1 to 64", 0 },
+	{ "rendezvous", 'r', "FILE", 0,
+	  "where they find each other, which must not be there yet; else one in "
+	  "a folder of its own that is removed at the end",
+	  0 },
+	{ "label", 'l', NULL, 0, "print the rank in front of every line", 0 },
+	{ "keep", 'k', NULL, 0, "leave the others running when a process fails",
+	  0 },
+	{ "grace", 'g', "MS", 0,
+	  "how long the others may take to end once they have been told to, "
+	  "before they are killed; 2000",
+	  0 },
+	{ "json", 'j', NULL, 0,
+	  "print what became of each process as JSON; what they print to stdout "
+	  "goes to stderr then",
+	  0 },
+	{ 0 },
+};
+
+static uint64_t parse_number(const char *text, const char *option, uint64_t low,
+			     uint64_t high, struct argp_state *state)
+{
+	char *end = NULL;
+	unsigned long long value;
+
+	errno = 0;
+	value = strtoull(text, &end, 10);
+	if (errno || end == text || *end || *text == '-' || value < low ||
+	    value > high)
+		argp_error(state, "%s is '%s': it must be %llu to %llu", option,
+			   text, (unsigned long long)low,
+			   (unsigned long long)high);
+	return value;
+}
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+	struct spawn *s = state->input;
+
+	switch (key) {
+	case 'n':
+		s->n = (int)parse_number(argument, "--processes", 1,
+					 PROCESSES_MAX, state);
+		return 0;
+	case 'r':
+		s->given = argument;
+		return 0;
+	case 'l':
+		s->label = 1;
+		return 0;
+	case 'k':
+		s->keep = 1;
+		return 0;
+	case 'g':
+		s->grace_ms = parse_number(argument, "--grace", 0, GRACE_MS_MAX,
+					   state);
+		return 0;
+	case 'j':
+		s->json = 1;
+		peali_json_due(stdout);
+		return 0;
+	case ARGP_KEY_ARGS: /* the program and all behind it */
+		s->program = state->argv + state->next;
+		state->next = state->argc;
+		return 0;
+	case ARGP_KEY_END:
+		if (!s->n)
+			argp_error(state, "how many processes? -n N says it");
+		if (!s->program)
+			argp_error(state, "which program? It and its arguments "
+					  "come last");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+/* ---- rendezvous ----------------------------------------------------------------- */
+
+/* A name that is not there yet, absolute: processes may change their folder. */
+static int take_given(struct spawn *s)
+{
+	char here[2048] = "";
+	struct stat is;
+
+	if (*s->given != '/' && !getcwd(here, sizeof(here))) {
+		peali_say("the current folder has no name: %s; give "
+			  "--rendezvous as an absolute path",
+			  strerror(errno));
+		return PEALI_EXIT_FAILED;
+	}
+	if (snprintf(s->rendezvous, sizeof(s->rendezvous), "%s%s%s", here,
+		     *here ? "/" : "",
+		     s->given) >= (int)sizeof(s->rendezvous)) {
+		peali_say("--rendezvous is too long");
+		return PEALI_EXIT_FAILED;
+	}
+	if (!lstat(s->rendezvous, &is)) {
+		peali_say(
+			"--rendezvous %s is there already: of a run that goes "
+			"on, or that has died; remove it if none does",
+			s->given);
+		return PEALI_EXIT_FAILED;
+	}
+	return 0;
+}
+
+static int make_rendezvous(struct spawn *s)
+{
+	const char *temporary = getenv("TMPDIR");
+
+	if (s->given)
+		return take_given(s);
+	snprintf(s->folder, sizeof(s->folder) - 32, "%s",
+		 temporary && *temporary == '/' ? temporary : "/tmp");
+	strcat(s->folder, "/peal-spawn-XXXXXX");
+	if (!mkdtemp(s->folder)) {
+		peali_say("cannot make a folder %s: %s", s->folder,
+			  strerror(errno));
+		s->folder[0] = 0;
+		return PEALI_EXIT_FAILED;
+	}
+	snprintf(s->rendezvous, sizeof(s->rendezvous), "%.4000s/rendezvous",
+		 s->folder);
+	return 0;
+}
+
+/* The processes are gone: what one that was killed has left goes, too. */
+static void remove_rendezvous(struct spawn *s)
+{
+	if (s->rendezvous[0])
+		unlink(s->rendezvous);
+	if (s->folder[0] && rmdir(s->folder))
+		peali_say("%s stays: %s", s->folder, strerror(errno));
+}
+
+/* ---- starting ------------------------------------------------------------------- */
+
+/* What is between fork and exec; says errno by the pipe if that fails. */
+static void become(const struct spawn *s, int rank, pid_t parent, int out[2],
+		   int report)
+{
+	char number[16];
+	int error, null;
+
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	if (getppid() != parent)
+		_exit(PEALI_EXIT_FAILED);
+	if (rank > 0) { /* one reads what comes in: rank 0 */
+		null = open("/dev/null", O_RDONLY);
+		if (null >= 0)
+			dup2(null, 0);
+		if (null > 2)
+			close(null);
+	}
+	if (out[1] >= 0)
+		dup2(out[1], 2);
+	if (out[0] >= 0)
+		dup2(out[0], 1);
+	else if (s->json)
+		dup2(2, 1);
+	snprintf(number, sizeof(number), "%d", rank);
+	setenv("PEAL_RANK", number, 1);
+	snprintf(number, sizeof(number), "%d", s->n);
+	setenv("PEAL_RANKS", number, 1);
+	setenv("PEAL_RENDEZVOUS", s->rendezvous, 1);
+	signal(SIGPIPE, SIG_DFL);
+	signal(SIGXFSZ, SIG_DFL);
+	sigprocmask(SIG_SETMASK, &s->before, NULL);
+	execvp(s->program[0], s->program);
+	error = errno;
+	if (write(report, &error, sizeof(error)) < 0)
+		_exit(126);
+	_exit(127);
+}
+
+/* The pipes of one process, if its lines are to be labelled. */
+static int make_output(struct spawn *s, int rank, int write_end[2])
+{
+	int i, ends[2];
+
+	for (i = 0; i < 2; i++) {
+		struct peali_labelled *o = &s->process[rank].output[i];
+
+		if (!s->label)
+			continue;
+		if (pipe2(ends, O_CLOEXEC))
+			return -1;
+		fcntl(ends[0], F_SETFL, O_NONBLOCK);
+		o->from = ends[0];
+		o->to = i == 0 && !s->json ? 1 : 2;
+		o->rank = rank;
+		write_end[i] = ends[1];
+	}
+	return 0;
+}
+
+static int start_one(struct spawn *s, int rank)
+{
+	int write_end[2] = { -1, -1 }, report[2] = { -1, -1 }, error = 0, i;
+	struct process *p = &s->process[rank];
+	pid_t parent = getpid();
+
+	if (pipe2(report, O_CLOEXEC) || make_output(s, rank, write_end))
+		error = errno;
+	if (!error) {
+		p->pid = fork();
+		if (p->pid == 0)
+			become(s, rank, parent, write_end, report[1]);
+		if (p->pid < 0) {
+			error = errno;
+			p->pid = 0;
+		}
+	}
+	for (i = 0; i < 2; i++)
+		if (write_end[i] >= 0)
+			close(write_end[i]);
+	if (report[1] >= 0)
+		close(report[1]);
+	if (!error && read(report[0], &error, sizeof(error)) < 0)
+		error = errno;
+	if (report[0] >= 0)
+		close(report[0]);
+	if (error)
+		peali_say("cannot start '%s' as rank %d: %s", s->program[0],
+			  rank, strerror(error));
+	return error ? PEALI_EXIT_FAILED : 0;
+}
+
+/* Signals are read from a descriptor from here on, by this thread alone. */
+static int take_signals(struct spawn *s)
+{
+	static const int taken[] = { SIGCHLD, SIGINT,  SIGTERM, SIGHUP,
+				     SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM };
+	sigset_t set;
+	size_t i;
+
+	signal(SIGCHLD, SIG_DFL); /* ignored, nobody could be waited for */
+	sigemptyset(&set);
+	for (i = 0; i < sizeof(taken) / sizeof(taken[0]); i++)
+		sigaddset(&set, taken[i]);
+	sigprocmask(SIG_BLOCK, &set, &s->before);
+	s->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (s->signals >= 0)
+		return 0;
+	peali_say("no signalfd: %s", strerror(errno));
+	return PEALI_EXIT_FAILED;
+}
+
+/* ---- while they run --------------------------------------------------------------- */
+
+static int left(const struct spawn *s)
+{
+	int rank, n = 0;
+
+	for (rank = 0; rank < s->n; rank++)
+		n += s->process[rank].pid && !s->process[rank].ended;
+	return n;
+}
+
+static void send_all(struct spawn *s, int number, int telling)
+{
+	int rank;
+
+	for (rank = 0; rank < s->n; rank++) {
+		struct process *p = &s->process[rank];
+
+		if (!p->pid || p->ended)
+			continue;
+		p->told |= telling;
+		kill(p->pid, number);
+	}
+}
+
+/* The others are told to end, and killed after the grace. */
+static void end_others(struct spawn *s)
+{
+	if (s->kill_ns || !left(s))
+		return;
+	peali_say("the other %d get SIGTERM now and SIGKILL in %llu ms",
+		  left(s), (unsigned long long)s->grace_ms);
+	send_all(s, SIGTERM, 1);
+	s->kill_ns = peali_now_ns() + s->grace_ms * 1000000;
+}
+
+/* "ended with exit status 3", "was ended by signal 9 (Killed)". */
+static const char *fate(const struct process *p, char text[96])
+{
+	if (WIFSIGNALED(p->status))
+		snprintf(text, 96, "was ended by signal %d (%s)",
+			 WTERMSIG(p->status), strsignal(WTERMSIG(p->status)));
+	else
+		snprintf(text, 96, "ended with exit status %d",
+			 WEXITSTATUS(p->status));
+	return text;
+}
+
+static void reap(struct spawn *s)
+{
+	char text[96];
+	int rank;
+
+	for (rank = 0; rank < s->n; rank++) {
+		struct process *p = &s->process[rank];
+
+		if (!p->pid || p->ended ||
+		    waitpid(p->pid, &p->status, WNOHANG) != p->pid)
+			continue;
+		p->ended = 1;
+		p->end_ns = peali_now_ns();
+		if (!p->status || (p->told && s->first_failed >= 0))
+			continue;
+		peali_say("rank %d (pid %d) %s", rank, (int)p->pid,
+			  fate(p, text));
+		if (s->first_failed < 0)
+			s->first_failed = rank;
+	}
+	if (s->first_failed >= 0 && !s->keep)
+		end_others(s);
+}
+
+static void take(struct spawn *s)
+{
+	struct signalfd_siginfo info;
+
+	while (read(s->signals, &info, sizeof(info)) == sizeof(info)) {
+		/* a terminal's go to all of its foreground by themselves */
+		if (info.ssi_signo == SIGCHLD)
+			reap(s);
+		else if (info.ssi_code != SI_KERNEL)
+			send_all(s, (int)info.ssi_signo, 0);
+	}
+}
+
+/* How long to sleep at most, in ms; -1: for ever. */
+static int until_kill(struct spawn *s)
+{
+	uint64_t now = peali_now_ns();
+
+	if (!s->kill_ns)
+		return -1;
+	if (s->kill_ns == UINT64_MAX)
+		return 1000; /* they are killed: it cannot take long */
+	if (now >= s->kill_ns) {
+		send_all(s, SIGKILL, 1);
+		s->kill_ns = UINT64_MAX;
+		return 1000;
+	}
+	return (int)((s->kill_ns - now) / 1000000) + 1;
+}
+
+static void watch(struct spawn *s)
+{
+	struct pollfd fds[1 + 2 * PROCESSES_MAX];
+	struct peali_labelled *of[1 + 2 * PROCESSES_MAX];
+	nfds_t n, i;
+	int rank, k;
+
+	while (left(s)) {
+		fds[0].fd = s->signals;
+		fds[0].events = POLLIN;
+		n = 1;
+		for (rank = 0; rank < s->n; rank++)
+			for (k = 0; k < 2; k++) {
+				struct peali_labelled *o =
+					&s->process[rank].output[k];
+
+				if (o->from < 0)
+					continue;
+				of[n] = o;
+				fds[n].fd = o->from;
+				fds[n++].events = POLLIN;
+			}
+		if (poll(fds, n, until_kill(s)) <= 0)
+			continue;
+		for (i = 1; i < n; i++)
+			if (fds[i].revents)
+				peali_labelled_pass(of[i]);
+		take(s);
+	}
+	for (rank = 0; rank < s->n; rank++)
+		for (k = 0; k < 2; k++)
+			if (s->process[rank].output[k].from >= 0)
+				peali_labelled_end(&s->process[rank].output[k]);
+}
+
+/* ---- what became of them ------------------------------------------------------------ */
+
+/* Of the command: that of the first process that failed. */
+static int status_of(const struct spawn *s)
+{
+	int status;
+
+	if (s->first_failed < 0)
+		return PEALI_EXIT_OK;
+	status = s->process[s->first_failed].status;
+	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) :
+				     WEXITSTATUS(status);
+}
+
+static void describe(json_t *row, const struct spawn *s, int rank)
+{
+	const struct process *p = &s->process[rank];
+
+	peali_row_uint(row, "rank", (uint64_t)rank);
+	peali_row_uint(row, "pid", (uint64_t)p->pid);
+	if (WIFSIGNALED(p->status)) {
+		peali_row_null(row, "exit_status", "a signal ended it");
+		peali_row_uint(row, "signal", (uint64_t)WTERMSIG(p->status));
+	} else {
+		peali_row_uint(row, "exit_status",
+			       (uint64_t)WEXITSTATUS(p->status));
+		peali_row_null(row, "signal", "no signal ended it");
+	}
+	peali_row_flag(row, "told_to_end", p->told);
+	peali_row_real(row, "seconds", (double)(p->end_ns - s->start_ns) / 1e9);
+}
+
+static void report(const struct spawn *s)
+{
+	json_t *object = json_object(), *rows = json_array();
+	int rank;
+
+	for (rank = 0; rank < s->n; rank++)
+		describe(peali_row_append(rows), s, rank);
+	peali_row_uint(object, "n", (uint64_t)s->n);
+	peali_row_flag(object, "ok", s->first_failed < 0);
+	peali_row_uint(object, "exit_status", (uint64_t)status_of(s));
+	if (s->first_failed < 0)
+		peali_row_null(object, "first_failed", "none failed");
+	else
+		peali_row_uint(object, "first_failed",
+			       (uint64_t)s->first_failed);
+	json_object_set_new(object, "processes", rows);
+	peali_json_print(stdout, object);
+	json_decref(object);
+}
+
+static int start_and_watch(struct spawn *s)
+{
+	int rank, result = 0;
+
+	s->start_ns = peali_now_ns();
+	for (rank = 0; rank < s->n && !result; rank++)
+		result = start_one(s, rank);
+	if (result)
+		end_others(s);
+	watch(s);
+	if (!result && s->json)
+		report(s);
+	return result ? result : status_of(s);
+}
+
+static int run_spawn(int argc, char **argv)
+{
+	const struct argp argp = {
+		.options = options,
+		.parser = parse,
+		.args_doc = "-- PROGRAM [ARGUMENT...]",
+		.doc = "Starts a program as N processes that find each other "
+		       "(peal/process.h) by PEAL_RANK, PEAL_RANKS and "
+		       "PEAL_RENDEZVOUS, which it sets. Signals are handed on, "
+		       "standard input is rank 0's. When one fails, the others "
+		       "are told to end.\vExit status: that of the first "
+		       "process that failed, 128 and its number if it was a "
+		       "signal; 0 if none did.",
+	};
+	struct spawn *s = calloc(1, sizeof(*s));
+	int result, rank;
+
+	if (!s) {
+		peali_say("no memory");
+		return PEALI_EXIT_FAILED;
+	}
+	s->grace_ms = GRACE_MS;
+	s->first_failed = s->signals = -1;
+	for (rank = 0; rank < PROCESSES_MAX; rank++)
+		s->process[rank].output[0].from =
+			s->process[rank].output[1].from = -1;
+	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, s);
+	result = take_signals(s);
+	if (!result)
+		result = make_rendezvous(s);
+	if (!result) {
+		result = start_and_watch(s);
+		remove_rendezvous(s);
+	}
+	if (s->signals >= 0)
+		close(s->signals);
+	free(s);
+	return result;
+}
+
+const struct peali_command peali_command_spawn = {
+	"spawn", "starts a program as several processes that find each other",
+	run_spawn
+};

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Lines of several processes, each with the rank of who printed it. */
+#include "runtime/cli/spawn.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* All of it; what cannot be written is lost, as it would be for the process. */
+static void write_all(int to, const char *text, size_t bytes)
+{
+	struct pollfd room = { .fd = to, .events = POLLOUT };
+	ssize_t n;
+
+	for (; bytes; text += n, bytes -= (size_t)n) {
+		n = write(to, text, bytes);
+		if (n < 0 && errno == EAGAIN)
+			poll(&room, 1, -1);
+		else if (n < 0 && errno != EINTR)
+			return;
+		if (n < 0)
+			n = 0;
+	}
+}
+
+/* One line without its newline: one write, so that lines stay whole. */
+static void print(const struct peali_labelled *s, const char *line, size_t n)
+{
+	char text[sizeof(s->line) + 32];
+	size_t label = (size_t)snprintf(text, 24, "[%d] ", s->rank);
+
+	memcpy(text + label, line, n);
+	text[label + n] = '\n';
+	write_all(s->to, text, label + n + 1);
+}
+
+/* Prints all whole lines, and what fills the room of one. */
+static void print_lines(struct peali_labelled *s)
+{
+	size_t at = 0;
+	char *end;
+
+	for (;;) {
+		end = memchr(s->line + at, '\n', s->used - at);
+		if (!end)
+			break;
+		print(s, s->line + at, (size_t)(end - s->line) - at);
+		at = (size_t)(end - s->line) + 1;
+	}
+	if (at == 0 && s->used == sizeof(s->line)) {
+		print(s, s->line, s->used);
+		at = s->used;
+	}
+	memmove(s->line, s->line + at, s->used - at);
+	s->used -= at;
+}
+
+static void finish(struct peali_labelled *s)
+{
+	if (s->used)
+		print(s, s->line, s->used);
+	s->used = 0;
+	close(s->from);
+	s->from = -1;
+}
+
+void peali_labelled_pass(struct peali_labelled *s)
+{
+	ssize_t n;
+
+	while (s->from >= 0) {
+		n = read(s->from, s->line + s->used, sizeof(s->line) - s->used);
+		if (n > 0) {
+			s->used += (size_t)n;
+			print_lines(s);
+		} else if (n == 0) {
+			finish(s);
+		} else if (errno == EAGAIN) {
+			return;
+		} else if (errno != EINTR) {
+			finish(s);
+		}
+	}
+}
+
+void peali_labelled_end(struct peali_labelled *s)
+{
+	peali_labelled_pass(s);
+	if (s->from >= 0)
+		finish(s);
+}

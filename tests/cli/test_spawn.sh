@@ -1,0 +1,120 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# peal spawn: what processes are given, signals, exit statuses, who is told to
+# end, and that nothing stays.
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+export TMPDIR=$work/tmp
+mkdir "$TMPDIR"
+
+# spawn STATUS ARGUMENT...: it exits so, and leaves no file.
+spawn() {
+    local status=$1 got=0
+    shift
+    timeout 60 "$peal" spawn "$@" >out.txt 2>err.txt </dev/null || got=$?
+    [ "$got" = "$status" ] || fail "exit status $got, not $status: spawn $*"
+    [ -z "$(ls "$TMPDIR")" ] || fail "left in the temporary folder: $(ls "$TMPDIR")"
+}
+lines() { sort out.txt | tr '\n' '|'; }
+
+# ---- what each is given ------------------------------------------------------------
+spawn 0 -n 3 -- bash -c 'echo "$PEAL_RANK of $PEAL_RANKS"'
+[ "$(lines)" = '0 of 3|1 of 3|2 of 3|' ] || fail "ranks: $(lines)"
+# shellcheck disable=SC2016
+spawn 0 -n 2 bash -c 'echo "$PEAL_RENDEZVOUS"; [ -d "$(dirname "$PEAL_RENDEZVOUS")" ]'
+[ "$(uniq out.txt | wc -l)" = 1 ] || fail 'not one rendezvous for all'
+grep -q "^$TMPDIR/" out.txt || fail 'the rendezvous is not in TMPDIR'
+spawn 0 -n 2 --rendezvous meet -- bash -c 'echo "$PEAL_RENDEZVOUS"; echo x >"$PEAL_RENDEZVOUS"'
+[ "$(sort -u out.txt)" = "$work/meet" ] || fail "--rendezvous: $(cat out.txt)"
+[ ! -e meet ] || fail 'the rendezvous file stays'
+printf 'line\n' | "$peal" spawn -n 2 -- bash -c 'read -r x && echo "$PEAL_RANK $x"' >out.txt || true
+[ "$(cat out.txt)" = '0 line' ] || fail "standard input is not rank 0's: $(cat out.txt)"
+says 'ranks, rendezvous, standard input'
+
+# ---- output ------------------------------------------------------------------------
+spawn 0 -n 2 --label -- bash -c 'echo out; echo err >&2; printf "%5000s\n" x; printf rest'
+[ "$(grep -c '^\[0\] out$' out.txt)" = 1 ] || fail 'label of stdout'
+[ "$(grep -c '^\[1\] err$' err.txt)" = 1 ] || fail 'label of stderr'
+[ "$(grep -c '^\[1\] rest$' out.txt)" = 1 ] || fail 'a last line without newline'
+[ "$(wc -l <out.txt)" = 8 ] || fail "lines of 5000 are cut into two: $(wc -l <out.txt)"
+! grep -qv '^\[[01]\] ' out.txt || fail 'a line without label'
+# who holds the pipe and lives on does not keep spawn
+start=$SECONDS
+spawn 0 -n 1 --label -- bash -c 'sleep 30 & echo there'
+[ "$(cat out.txt)" = '[0] there' ] || fail 'what a parent printed'
+[ $((SECONDS - start)) -lt 25 ] || fail 'it waited for a grandchild'
+says 'labels'
+
+# ---- failure -----------------------------------------------------------------------
+spawn 7 -n 3 -- bash -c '[ "$PEAL_RANK" = 1 ] && exit 7; exec sleep 60'
+grep -Eq 'rank 1 \(pid [0-9]+\) ended with exit status 7' err.txt || fail 'who failed is not named'
+spawn 137 -n 2 -- bash -c '[ "$PEAL_RANK" = 0 ] && kill -9 $$; exec sleep 60'
+grep -Eq 'rank 0 \(pid [0-9]+\) was ended by signal 9 \(Killed\)' err.txt || fail 'the signal is not named'
+# one that does not end when told is killed
+spawn 3 -n 2 --grace 300 -- bash -c 'if [ "$PEAL_RANK" = 0 ]; then until [ -e deaf ]; do sleep 0.05; done; exit 3; fi
+    trap "" TERM; touch deaf; while :; do sleep 0.1; done'
+# --keep leaves them alone: the other one ends by itself and writes
+spawn 4 -n 2 --keep -- bash -c '[ "$PEAL_RANK" = 0 ] && exit 4; sleep 1; echo kept'
+[ "$(cat out.txt)" = kept ] || fail '--keep'
+refuses 1 "cannot start './none' as rank 0" "$peal" spawn -n 2 -- ./none
+says 'failures'
+
+# ---- signals -----------------------------------------------------------------------
+cat >trap.sh <<'END'
+trap 'echo "$PEAL_RANK usr1"' USR1
+trap 'echo "$PEAL_RANK term"; exit 0' TERM
+touch "ready.$PEAL_RANK"
+while :; do sleep 0.05; done
+END
+rm -f ready.*
+"$peal" spawn -n 2 -- bash trap.sh >out.txt 2>err.txt &
+pid=$!
+for _ in $(seq 600); do [ -e ready.0 ] && [ -e ready.1 ] && break; sleep 0.05; done
+kill -USR1 $pid
+for _ in $(seq 600); do [ "$(grep -c usr1 out.txt)" = 2 ] && break; sleep 0.05; done
+kill -TERM $pid
+status=0
+wait $pid || status=$?
+[ $status = 0 ] || fail "exit status $status after handed signals"
+[ "$(lines)" = '0 term|0 usr1|1 term|1 usr1|' ] || fail "signals: $(lines)"
+# if spawn itself is killed, its processes end
+rm -f ready.*
+"$peal" spawn -n 2 --rendezvous orphans -- bash -c 'echo $$ >"pid.$PEAL_RANK"; exec sleep 60' &
+pid=$!
+for _ in $(seq 600); do [ -s pid.0 ] && [ -s pid.1 ] && break; sleep 0.05; done
+kill -KILL $pid
+wait $pid 2>/dev/null || true
+for _ in $(seq 600); do
+    ! kill -0 "$(cat pid.0)" 2>/dev/null && ! kill -0 "$(cat pid.1)" 2>/dev/null && break
+    sleep 0.05
+done
+! kill -0 "$(cat pid.0)" 2>/dev/null || grep -q 'State:.Z' "/proc/$(cat pid.0)/status" ||
+    fail 'a process lives on without spawn'
+says 'signals'
+
+# ---- JSON --------------------------------------------------------------------------
+got=0
+"$peal" spawn -n 2 --json -- bash -c 'echo noise; [ "$PEAL_RANK" = 1 ] && exit 5; exec sleep 60' \
+    >out.json 2>err.txt || got=$?
+[ $got = 5 ] || fail "exit status $got with --json"
+holds out.json "d['n'] == 2 and d['ok'] is False and d['first_failed'] == 1" \
+    "d['exit_status'] == 5 and d['processes'][1]['exit_status'] == 5" \
+    "d['processes'][0]['signal'] == 15 and d['processes'][0]['told_to_end'] is True" \
+    "d['processes'][1]['told_to_end'] is False and d['processes'][1]['signal'] is None"
+[ "$(grep -c '^noise$' err.txt)" -ge 1 ] || fail 'with --json stdout goes to stderr'
+"$peal" spawn -n 2 --json -- true >out.json || fail 'two that are well'
+holds out.json "d['ok'] is True and d['exit_status'] == 0 and d['first_failed'] is None"
+says 'JSON'
+
+# ---- wrong use ---------------------------------------------------------------------
+refuses 2 "--processes is '0': it must be 1 to 64" "$peal" spawn -n 0 -- true
+refuses 2 "--processes is '65'" "$peal" spawn -n 65 -- true
+refuses 2 "--processes is '2x'" "$peal" spawn -n 2x -- true
+refuses 2 'how many processes' "$peal" spawn -- true
+refuses 2 'which program' "$peal" spawn -n 2
+refuses 2 "--grace is '-1'" "$peal" spawn -n 2 --grace -1 -- true
+touch there
+refuses 1 'there is there already' "$peal" spawn -n 2 --rendezvous there -- true
+[ -e there ] || fail 'a file that it has not made is gone'
+export TMPDIR=$work/no/such
+refuses 1 'cannot make a folder' "$peal" spawn -n 2 -- true
+says 'wrong use'
