@@ -49,6 +49,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		if (route <= 0)
 			argp_error(state, "--route: %s",
 				   peal_last_error()->text);
+		if (route == PEAL_ROUTE_PROCESS)
+			argp_error(state, "--route process: all ends are "
+					  "in this process");
 		options->route = (enum peal_route)route;
 		return 0;
 	case 'b':

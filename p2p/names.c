@@ -14,6 +14,7 @@ static const struct {
 	{ PEAL_ROUTE_PEER, "peer" },
 	{ PEAL_ROUTE_MAPPED_HOST, "mapped-host" },
 	{ PEAL_ROUTE_STAGED, "staged" },
+	{ PEAL_ROUTE_PROCESS, "process" },
 	{ PEAL_ROUTE_NONE, "none" },
 };
 
@@ -50,7 +51,7 @@ int peal_route_parse(const char *name)
 	}
 	return peali_fail(PEAL_EINVAL, "peal_route_parse",
 			  "no route '%.40s': there are local, peer, "
-			  "mapped-host, staged and none",
+			  "mapped-host, staged, process and none",
 			  name ? name : "(NULL)");
 }
 

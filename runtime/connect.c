@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/far.h"
 #include "runtime/meter.h"
 #include "runtime/runtime.h"
 
@@ -11,8 +12,9 @@
 /* ---- what is checked ---------------------------------------------------------- */
 
 /* What takes the messages: a handler, of a member where it is a pool; NULL. */
-static const struct peal_handler_info *taker_of(const struct peali_end *to)
+const struct peal_handler_info *peali_link_taker(const struct peal_link *link)
 {
+	const struct peali_end *to = &link->to;
 	const struct peal_kernel *k = to->kernel;
 	uint32_t i;
 
@@ -27,46 +29,46 @@ static const struct peal_handler_info *taker_of(const struct peali_end *to)
 }
 
 /* A link for dead letters has to have room for one, and for its end. */
-static int check_dead_letters(const struct peal_link *link)
+static int check_dead_letters(const struct peal_link *link, const char *call)
 {
 	if (link->spec.message_bytes < sizeof(struct peal_dead_letter))
-		return peali_fail(PEAL_EMSGSIZE, CALL,
+		return peali_fail(PEAL_EMSGSIZE, call,
 				  "option message_bytes is %llu and a dead "
 				  "letter has %zu bytes and what it keeps",
 				  (unsigned long long)link->spec.message_bytes,
 				  sizeof(struct peal_dead_letter));
 	if (link->spec.capacity < 2)
-		return peali_fail(PEAL_EINVAL, CALL,
+		return peali_fail(PEAL_EINVAL, call,
 				  "option capacity is 1 and a link for dead "
 				  "letters keeps one slot free");
 	return 0;
 }
 
 /* Declared message sizes have to agree. */
-static int check_types(const struct peal_link *link)
+int peali_link_check_types(const struct peal_link *link, const char *call)
 {
-	const struct peal_handler_info *taker = taker_of(&link->to);
+	const struct peal_handler_info *taker = peali_link_taker(link);
 	const struct peal_handler_info *emitter =
 		link->from.kernel ? peali_end_handler(&link->from) : NULL;
 	uint64_t out = emitter ? emitter->output_bytes : 0;
 	uint64_t in = taker ? taker->input_bytes : 0;
-	int result = peali_handlers_agree(emitter, taker, CALL);
+	int result = peali_handlers_agree(emitter, taker, call);
 
 	if (!result && link->from.dead_letters)
-		result = peali_handler_takes_dead_letters(taker, CALL);
+		result = peali_handler_takes_dead_letters(taker, call);
 	if (!result && link->from.dead_letters)
-		result = check_dead_letters(link);
+		result = check_dead_letters(link, call);
 	if (result)
 		return result;
 	if (link->to.pool &&
 	    link->spec.message_bytes > link->to.pool->spec.message_bytes)
-		return peali_fail(PEAL_EMSGSIZE, CALL,
+		return peali_fail(PEAL_EMSGSIZE, call,
 				  "option message_bytes is %llu and the pool "
 				  "takes messages of at most %u bytes",
 				  (unsigned long long)link->spec.message_bytes,
 				  link->to.pool->spec.message_bytes);
 	if ((out ? out : in) > link->spec.message_bytes)
-		return peali_fail(PEAL_EMSGSIZE, CALL,
+		return peali_fail(PEAL_EMSGSIZE, call,
 				  "the ends declare messages of %llu bytes and "
 				  "option message_bytes is %llu",
 				  (unsigned long long)(out ? out : in),
@@ -76,7 +78,7 @@ static int check_types(const struct peal_link *link)
 
 /* ---- the two ends' sides ------------------------------------------------------ */
 
-static int attach_input(struct peal_link *link)
+int peali_link_attach_input(struct peal_link *link, const char *call)
 {
 	struct peali_end *to = &link->to;
 	struct peal_link_view view =
@@ -89,7 +91,7 @@ static int attach_input(struct peal_link *link)
 	}
 	result = peali_kernel_tell(to->kernel, to->worker,
 				   PEAL_CONTROL_ATTACH_INPUT, &view,
-				   sizeof(view), CALL);
+				   sizeof(view), call);
 	if (!result) {
 		to->kernel->workers[to->worker].input_used[to->index] = 1;
 		peali_end_add_links(to, 1);
@@ -97,7 +99,7 @@ static int attach_input(struct peal_link *link)
 	return result;
 }
 
-static int attach_port(struct peal_link *link)
+int peali_link_attach_port(struct peal_link *link, const char *call)
 {
 	struct peali_end *from = &link->from;
 	struct peal_link_view view = peali_link_sender_view(link, &link->path);
@@ -109,7 +111,7 @@ static int attach_port(struct peal_link *link)
 	}
 	result = peali_kernel_tell(from->kernel, from->worker,
 				   PEAL_CONTROL_ATTACH_PORT, &view,
-				   sizeof(view), CALL);
+				   sizeof(view), call);
 	if (!result)
 		peali_end_add_links(from, 1);
 	return result;
@@ -121,6 +123,8 @@ static int detach_input(struct peal_link *link, const char *call)
 	struct peali_end *to = &link->to;
 	int result;
 
+	if (peali_end_is_far(to))
+		return 0; /* it is told, and lets go of its own mapping */
 	if (to->endpoint) {
 		peali_endpoint_attach_input(to->endpoint, to->index, NULL);
 		return 0;
@@ -139,6 +143,8 @@ static int detach_port(struct peal_link *link, const char *call)
 	struct peali_end *from = &link->from;
 	int result;
 
+	if (peali_end_is_far(from))
+		return 0; /* it is told, and lets go of its own mapping */
 	if (from->endpoint) {
 		peali_endpoint_attach_port(from->endpoint, from->index, NULL);
 		return 0;
@@ -236,7 +242,7 @@ static int plan(struct peal_link *link, uint64_t from, uint32_t port,
 	link->spec.slab_bytes = o->slab_bytes;
 	result = complete_specs(link);
 	if (!result)
-		result = check_types(link);
+		result = peali_link_check_types(link, CALL);
 	return result;
 }
 
@@ -269,20 +275,21 @@ static int build(struct peal_link *link)
 	link->counts->id = link->id;
 	result = peali_path_make(link, route, &link->path, CALL);
 	if (!result)
-		result = attach_input(link);
+		result = peali_link_attach_input(link, CALL);
 	if (result)
 		return result;
-	result = attach_port(link);
+	result = peali_link_attach_port(link, CALL);
 	if (result)
 		detach_input(link, CALL);
 	return result;
 }
 
-static void free_link(struct peal_link *link)
+void peali_link_free(struct peal_link *link)
 {
 	peali_path_free(link, &link->old);
 	peali_path_free(link, &link->path);
 	peali_area_free(link->rt, &link->counts_area);
+	peali_far_free(link);
 	pthread_mutex_destroy(&link->path_lock);
 	free(link);
 }
@@ -308,12 +315,12 @@ static int check_options(const struct peal_link_options *o)
 
 /* What has become of making it: it is the runtime's, or gone; a worker that hangs
  * may still read the ring: that stays until close. */
-static int enlist(struct peal_link *link, int result)
+int peali_link_enlist(struct peal_link *link, int result)
 {
 	struct peal_runtime *rt = link->rt;
 
 	if (result && result != PEAL_EHUNG)
-		free_link(link);
+		peali_link_free(link);
 	if (result)
 		return result;
 	rt->next_link++;
@@ -322,7 +329,7 @@ static int enlist(struct peal_link *link, int result)
 	return 0;
 }
 
-static struct peal_link *new_link(struct peal_runtime *rt)
+struct peal_link *peali_link_new(struct peal_runtime *rt)
 {
 	struct peal_link *link = calloc(1, sizeof(*link));
 
@@ -336,7 +343,7 @@ static struct peal_link *new_link(struct peal_runtime *rt)
 int peali_link_make(const struct peal_link *like, struct peal_link **link_out,
 		    const char *call)
 {
-	struct peal_link *link = new_link(like->rt);
+	struct peal_link *link = peali_link_new(like->rt);
 	int result;
 
 	if (!link)
@@ -351,7 +358,7 @@ int peali_link_make(const struct peal_link *like, struct peal_link **link_out,
 		result = complete_specs(link);
 	if (!result)
 		result = build(link);
-	result = enlist(link, result);
+	result = peali_link_enlist(link, result);
 	if (!result)
 		*link_out = link;
 	return result;
@@ -373,7 +380,7 @@ int peal_connect(struct peal_runtime *rt, uint64_t from, uint32_t port,
 	result = check_options(&o);
 	if (result)
 		return result;
-	link = new_link(rt);
+	link = peali_link_new(rt);
 	if (!link)
 		return peali_fail(PEAL_ENOMEM, CALL, "no memory for a link");
 	pthread_mutex_lock(&rt->lock);
@@ -381,7 +388,7 @@ int peal_connect(struct peal_runtime *rt, uint64_t from, uint32_t port,
 	result = plan(link, from, port, to, &o);
 	if (!result)
 		result = build(link);
-	result = enlist(link, result);
+	result = peali_link_enlist(link, result);
 	if (!result && link_out)
 		*link_out = link;
 	pthread_mutex_unlock(&rt->lock);
@@ -404,7 +411,7 @@ int peali_link_take_down(struct peal_link *link, const char *call)
 		;
 	*p = link->next;
 	peali_meter_keep_link(link);
-	free_link(link);
+	peali_link_free(link);
 	return 0;
 }
 

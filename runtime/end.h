@@ -29,6 +29,12 @@ struct peali_end {
 	int device; /* PEALI_HOST: the host */
 };
 
+/* Whether it is in another process: see far.h. */
+static inline int peali_end_is_far(const struct peali_end *end)
+{
+	return !end->kernel && !end->endpoint;
+}
+
 /* Finds an actor that lives, or an endpoint: all but the index. `what` is its
  * name in texts. The lock is held. */
 int peali_end_resolve(struct peal_runtime *rt, uint64_t address,

@@ -1,165 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Endpoints: where the host sends from and receives at. */
-#include <stdio.h>
-#include <stdlib.h>
+/* Endpoints: sending and receiving at the host. */
 #include <string.h>
 
 #include <peal/device/clock.h>
 #include <peal/device/consumer.h>
 #include <peal/device/producer.h>
 #include "runtime/board.h"
+#include "runtime/far.h"
 #include "runtime/runtime.h"
 
-/* ---- the object --------------------------------------------------------------- */
-
-struct peal_endpoint *peali_endpoint_of(struct peal_runtime *rt,
-					uint64_t address)
-{
-	struct peal_endpoint *e;
-
-	if (address >> 48 != PEALI_ADDRESS_HOST || (uint32_t)address)
-		return NULL;
-	for (e = rt->endpoints; e; e = e->next)
-		if (e->id == ((uint32_t)(address >> 32) & 0xffff))
-			return e;
-	return NULL;
-}
-
-uint64_t peal_endpoint_address(const struct peal_endpoint *e)
-{
-	return e ? peali_address(PEALI_ADDRESS_HOST, e->id, 0) : 0;
-}
-
-static void free_endpoint(struct peal_endpoint *e)
-{
-	if (!e)
-		return;
-	free(e->ports);
-	free(e->inputs);
-	free(e->send_bell);
-	free(e->receive_bell);
-	pthread_mutex_destroy(&e->monitors_lock);
-	free(e);
-}
-
-static struct peal_bell *new_bell(void)
-{
-	struct peal_bell *bell = NULL;
-
-	if (posix_memalign((void **)&bell, PEAL_SHARED_LINE, sizeof(*bell)))
-		return NULL;
-	memset(bell, 0, sizeof(*bell));
-	return bell;
-}
-
-static struct peal_endpoint *new_endpoint(struct peal_runtime *rt,
-					  const struct peal_endpoint_options *o)
-{
-	struct peal_endpoint *e = calloc(1, sizeof(*e));
-
-	if (!e)
-		return NULL;
-	e->rt = rt;
-	pthread_mutex_init(&e->monitors_lock, NULL);
-	e->max_ports = o->max_ports ? o->max_ports : 16;
-	e->max_inputs = o->max_inputs ? o->max_inputs : 16;
-	snprintf(e->name, sizeof(e->name), "%s",
-		 o->name ? o->name : "endpoint");
-	e->ports = calloc(e->max_ports, sizeof(*e->ports));
-	e->inputs = calloc(e->max_inputs, sizeof(*e->inputs));
-	e->send_bell = new_bell();
-	e->receive_bell = new_bell();
-	if (e->ports && e->inputs && e->send_bell && e->receive_bell)
-		return e;
-	free_endpoint(e);
-	return NULL;
-}
-
-/* A number that no endpoint has: 16 bits of its address; 0: all are used. */
-static uint32_t free_id(struct peal_runtime *rt)
-{
-	const struct peal_endpoint *e;
-	uint32_t id, tries;
-
-	for (tries = 0; tries < 65536; tries++) {
-		id = rt->next_endpoint++ & 0xffff;
-		for (e = rt->endpoints; e && e->id != id; e = e->next)
-			;
-		if (id && !e)
-			return id;
-	}
-	return 0;
-}
-
-int peal_endpoint_create(struct peal_runtime *rt,
-			 const struct peal_endpoint_options *options,
-			 struct peal_endpoint **endpoint_out)
-{
-	struct peal_endpoint_options o;
-	struct peal_endpoint *e;
-	int result;
-
-	if (!rt || !endpoint_out)
-		return peali_fail(PEAL_EINVAL, "peal_endpoint_create",
-				  "an argument is NULL");
-	result = peali_options_copy(&o, sizeof(o), options,
-				    "peal_endpoint_create");
-	if (result)
-		return result;
-	if (o.max_ports > 4096 || o.max_inputs > 4096)
-		return peali_fail(PEAL_EINVAL, "peal_endpoint_create",
-				  "max_ports %u, max_inputs %u: at most 4096",
-				  o.max_ports, o.max_inputs);
-	e = new_endpoint(rt, &o);
-	if (!e)
-		return peali_fail(PEAL_ENOMEM, "peal_endpoint_create",
-				  "no memory for an endpoint");
-	pthread_mutex_lock(&rt->lock);
-	e->id = free_id(rt);
-	if (e->id) {
-		e->next = rt->endpoints;
-		rt->endpoints = e;
-	}
-	pthread_mutex_unlock(&rt->lock);
-	if (!e->id) {
-		free_endpoint(e);
-		return peali_fail(PEAL_ENOMEM, "peal_endpoint_create",
-				  "there are 65535 endpoints already");
-	}
-	*endpoint_out = e;
-	return 0;
-}
-
-int peal_endpoint_destroy(struct peal_endpoint *e)
-{
-	struct peal_endpoint **p;
-	struct peal_runtime *rt;
-	struct peal_link *link;
-	int result = 0;
-
-	if (!e)
-		return 0;
-	rt = e->rt;
-	pthread_mutex_lock(&rt->lock);
-	for (link = rt->links; link && !result; link = link->next)
-		if (link->from.endpoint == e || link->to.endpoint == e)
-			result = peali_fail(PEAL_EBUSY, "peal_endpoint_destroy",
-					    "link %llu names endpoint '%s': "
-					    "destroy the link first",
-					    (unsigned long long)link->id,
-					    e->name);
-	if (!result) {
-		peali_monitors_leave(e);
-		for (p = &rt->endpoints; *p != e; p = &(*p)->next)
-			;
-		*p = e->next;
-		peali_name_forget(rt, peal_endpoint_address(e));
-	}
-	pthread_mutex_unlock(&rt->lock);
-	if (!result)
-		free_endpoint(e);
-	return result;
-}
+/* ---- links come and go ---------------------------------------------------------- */
 
 void peali_endpoint_attach_port(struct peal_endpoint *e, uint32_t port,
 				struct peal_link *link)
@@ -229,6 +79,13 @@ static int send_failed(const struct peal_endpoint *e,
 		       const struct peali_endpoint_port *p, uint32_t port,
 		       uint64_t bytes, int result)
 {
+	const struct peal_link *link = atomic_load(&p->link);
+	char why[200];
+
+	if (result == PEAL_EDIED ||
+	    (result != PEAL_EAGAIN && result == peali_far_error(link)))
+		return peali_fail(result, "peal_send", "port %u of '%s': %s",
+				  port, e->name, peali_far_why(link, why));
 	switch (result) {
 	case PEAL_EAGAIN:
 		return result;
@@ -261,12 +118,17 @@ static int send_failed(const struct peal_endpoint *e,
 /* Why nobody takes messages any more; 0 somebody does. */
 static int closed(const struct peal_link *link)
 {
-	if (PEAL_LIKELY(!atomic_load_explicit(&link->receiver_gone,
-					      memory_order_relaxed)))
+	int gone = atomic_load_explicit(&link->receiver_gone,
+					memory_order_relaxed);
+
+	if (PEAL_LIKELY(!gone && !link->far))
 		return 0;
 	if (peal_load_relaxed_sys(&link->counts->error))
 		return PEAL_EPROTO;
-	return PEAL_ESTOPPED;
+	if (!gone)
+		return 0;
+	gone = peali_far_error(link);
+	return gone ? gone : PEAL_ESTOPPED;
 }
 
 /* Waits for room of one message, reserved. */
@@ -389,6 +251,11 @@ static int address(const struct peal_endpoint *e, uint32_t port, uint64_t to,
 {
 	const struct peal_link *link = atomic_load(&e->ports[port].link);
 
+	if (PEAL_UNLIKELY(!link->to.kernel))
+		return peali_fail(PEAL_ENOTSUP, call,
+				  "port %u of '%s' leads to another process, "
+				  "and there to whom it offers",
+				  port, e->name);
 	if (PEAL_UNLIKELY((to ^ link->to.address) >> 32) ||
 	    PEAL_UNLIKELY(PEAL_ACTOR_INDEX(to) >=
 			  link->to.kernel->params.max_actors))
@@ -559,8 +426,10 @@ static int look(struct peali_endpoint_input *in, struct peal_link *link,
 		atomic_load_explicit(&link->sender_gone, memory_order_acquire);
 	int result = peek(&in->consumer, m);
 
-	if (result == PEAL_EAGAIN)
-		return gone ? PEAL_ESTOPPED : result;
+	if (result == PEAL_EAGAIN && gone) {
+		result = peali_far_error(link);
+		return result ? result : PEAL_ESTOPPED;
+	}
 	if (!result && m->kind == PEAL_KIND_END) {
 		peal_link_release_mark(&in->consumer, m->kind);
 		return PEAL_EEND;
@@ -590,7 +459,7 @@ static int receive_round(struct peal_endpoint *e)
 {
 	uint32_t n = atomic_load_explicit(&e->n_inputs, memory_order_acquire);
 	uint32_t i, links = 0, ended = 0;
-	int result;
+	int result, died = 0;
 
 	if (PEAL_UNLIKELY(atomic_load_explicit(&e->n_monitors,
 					       memory_order_relaxed))) {
@@ -612,6 +481,7 @@ static int receive_round(struct peal_endpoint *e)
 		links++;
 		if (in->done) {
 			ended += in->done == PEAL_EEND;
+			died |= in->done == PEAL_EDIED;
 			continue;
 		}
 		result = look(in, link, &e->message);
@@ -624,7 +494,7 @@ static int receive_round(struct peal_endpoint *e)
 			continue;
 		}
 		in->done = result;
-		if (result == PEAL_EPROTO)
+		if (result == PEAL_EPROTO || result == PEAL_EDIED)
 			return result;
 		ended += result == PEAL_EEND;
 	}
@@ -632,6 +502,8 @@ static int receive_round(struct peal_endpoint *e)
 		return PEAL_EAGAIN;
 	if (!links)
 		return PEAL_ENOTCONN;
+	if (died)
+		return PEAL_EDIED;
 	return ended == links ? PEAL_EEND : PEAL_ESTOPPED;
 }
 
@@ -645,8 +517,31 @@ static void settle(struct peal_endpoint *e)
 			peal_link_flush_credit(&e->inputs[i].consumer);
 }
 
+/* An input whose link has lost its other end that way; NULL. */
+static const struct peal_link *lost(const struct peal_endpoint *e, int error)
+{
+	uint32_t n = atomic_load(&e->n_inputs), i;
+	const struct peal_link *link;
+
+	for (i = 0; i < n; i++) {
+		link = atomic_load(&e->inputs[i].link);
+		if (link && e->inputs[i].done == error &&
+		    peali_far_error(link) == error)
+			return link;
+	}
+	return NULL;
+}
+
 static int receive_failed(const struct peal_endpoint *e, int result)
 {
+	const struct peal_link *link;
+	char why[200];
+
+	link = result == PEAL_EAGAIN || result == PEAL_EEND ? NULL :
+							      lost(e, result);
+	if (link)
+		return peali_fail(result, "peal_receive", "'%s': %s", e->name,
+				  peali_far_why(link, why));
 	switch (result) {
 	case PEAL_EAGAIN:
 	case PEAL_EEND:

@@ -2,6 +2,8 @@
 /* Links as those who watch see them, and what becomes of them at an end. */
 #include <string.h>
 
+#include "runtime/far.h"
+#include "runtime/process.h"
 #include "runtime/runtime.h"
 
 const char *peal_reason_name(uint32_t reason)
@@ -25,6 +27,7 @@ const char *peal_reason_name(uint32_t reason)
  * until the sender's count has caught up.
  */
 static void read_counts(const struct peal_link_counts *c,
+			const struct peal_link_counts *sent,
 			struct peal_link_info *out)
 {
 	uint64_t done, i;
@@ -36,20 +39,20 @@ static void read_counts(const struct peal_link_counts *c,
 		done += out->dead[i];
 	}
 	out->undelivered_first = done;
-	out->dead[PEAL_REASON_CLOSED] = peal_load_acquire_sys(&c->closed);
+	out->dead[PEAL_REASON_CLOSED] = peal_load_acquire_sys(&sent->closed);
 	done += out->dead[PEAL_REASON_CLOSED];
-	out->accepted = peal_load_acquire_sys(&c->accepted);
+	out->accepted = peal_load_acquire_sys(&sent->accepted);
 	for (i = 0; i < COUNT_LOOKS && out->accepted < done; i++) {
 		peal_pause();
-		out->accepted = peal_load_acquire_sys(&c->accepted);
+		out->accepted = peal_load_acquire_sys(&sent->accepted);
 	}
 	out->queued = out->accepted < done ? 0 : out->accepted - done;
-	out->accepted_bytes = peal_load_relaxed_sys(&c->accepted_bytes);
+	out->accepted_bytes = peal_load_relaxed_sys(&sent->accepted_bytes);
 	out->delivered_bytes = peal_load_relaxed_sys(&c->delivered_bytes);
-	out->full = peal_load_relaxed_sys(&c->full);
-	out->lost = peal_load_relaxed_sys(&c->lost);
+	out->full = peal_load_relaxed_sys(&sent->full);
+	out->lost = peal_load_relaxed_sys(&sent->lost);
 	out->switches = peal_load_relaxed_sys(&c->switches);
-	out->ended = (int)peal_load_relaxed_sys(&c->ended);
+	out->ended = (int)peal_load_relaxed_sys(&sent->ended);
 	out->error = -(int)peal_load_relaxed_sys(&c->error);
 	if (out->accepted < done) /* somebody writes there who should not */
 		out->error = PEAL_EPROTO;
@@ -64,12 +67,19 @@ uint64_t peali_counts_done(const struct peal_link_counts *c)
 	return done;
 }
 
+/* Whether the receiver, or the router, has found nonsense in it. */
+static int is_broken(const struct peal_link *link)
+{
+	const struct peal_link_counts *c = peali_far_receiver_counts(link);
+
+	return peal_load_relaxed_sys(&c->error) ||
+	       atomic_load(&link->staged_error);
+}
+
 /* Whether nobody will take what is queued any more. */
 static int receiver_is_gone(const struct peal_link *link)
 {
-	return atomic_load(&link->receiver_gone) ||
-	       peal_load_relaxed_sys(&link->counts->error) ||
-	       atomic_load(&link->staged_error);
+	return atomic_load(&link->receiver_gone) || is_broken(link);
 }
 
 /* What a hand-over changes. */
@@ -108,7 +118,8 @@ int peal_link_info(struct peal_link *link, struct peal_link_info *info_out)
 	info_out->priority = link->priority;
 	describe_path(link, info_out);
 	gone = receiver_is_gone(link);
-	read_counts(link->counts, info_out);
+	read_counts(peali_far_receiver_counts(link),
+		    peali_far_sender_counts(link), info_out);
 	if (!info_out->error)
 		info_out->error = atomic_load(&link->staged_error);
 	if (gone) {
@@ -119,6 +130,8 @@ int peal_link_info(struct peal_link *link, struct peal_link_info *info_out)
 		info_out->dead[reason] += info_out->queued;
 		info_out->queued = 0;
 	}
+	if (!info_out->error)
+		info_out->error = peali_far_error(link);
 	return 0;
 }
 
@@ -150,15 +163,21 @@ static int tell_sender(struct peal_link *link)
 
 	if (atomic_load(&link->receiver_gone))
 		return 0;
+	if (peali_end_is_far(&link->from)) {
+		peali_far_tell(link,
+			       is_broken(link) ? PEAL_EPROTO : PEAL_ESTOPPED);
+		atomic_store(&link->receiver_gone, 1);
+		return 0;
+	}
 	if (link->from.endpoint) {
 		atomic_store(&link->receiver_gone, 1);
 		peali_endpoint_wake(link->from.endpoint);
 		return 0;
 	}
 	/* the link lives on: what is emitted is counted as dead */
-	result = peali_end_post(&link->from, PEAL_CONTROL_CLOSE_PORT,
-				peali_area_view(link->rt, link->from.device,
-						&link->counts_area));
+	result = peali_end_post(
+		&link->from, PEAL_CONTROL_CLOSE_PORT,
+		peali_link_sender_view(link, &link->path).counts);
 	if (result)
 		return result;
 	atomic_store(&link->receiver_gone, 1);
@@ -178,9 +197,12 @@ static int tell_receiver(struct peal_link *link)
 
 	if (atomic_load(&link->sender_gone))
 		return 0;
+	if ((peali_end_lives(&link->to) || peali_end_is_far(&link->to)) &&
+	    (!carried(link, &link->old) || !carried(link, &link->path)))
+		return PEAL_EAGAIN; /* first what is on its way */
+	if (peali_end_is_far(&link->to))
+		peali_far_tell(link, PEAL_ESTOPPED);
 	if (peali_end_lives(&link->to)) {
-		if (!carried(link, &link->old) || !carried(link, &link->path))
-			return PEAL_EAGAIN; /* first what is on its way */
 		result = peali_end_post(&link->to, PEAL_CONTROL_END_INPUT, 0);
 		if (result)
 			return result;
@@ -213,8 +235,14 @@ void peali_links_close_broken(struct peal_runtime *rt)
 {
 	struct peal_link *link;
 
-	for (link = rt->links; link; link = link->next)
-		if (peal_load_relaxed_sys(&link->counts->error) ||
-		    atomic_load(&link->staged_error))
+	for (link = rt->links; link; link = link->next) {
+		if (is_broken(link))
 			tell_sender(link);
+		if (!peali_far_error(link))
+			continue;
+		if (peali_far_sends(link))
+			tell_sender(link);
+		else if (!peal_load_relaxed_sys(&link->far->counts->ended))
+			tell_receiver(link);
+	}
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "p2p/probe.h"
+#include "runtime/far.h"
 #include "runtime/runtime.h"
 
 /* ---- choice ----------------------------------------------------------------- */
@@ -246,6 +247,34 @@ static void release_peers(struct peal_link *link)
 	peali_peer_release(link->rt->peers, to, from);
 }
 
+/*
+ * The other end is in another process: the ring between is there already, with
+ * its credit. What is missing is the stage of the end that is here; or, where its
+ * device does not see that ring, one of its own and the stage of the router.
+ */
+static int make_far_segments(struct peal_link *link, struct peali_path *path)
+{
+	struct peali_segment *s = path->segment;
+	uint64_t stage = peali_far_stage_bytes(link);
+	int sends = peali_far_sends(link), staged = peali_far_staged(link);
+	int device = sends ? link->from.device : link->to.device;
+	int at = staged ? PEALI_HOST : device, result = 0;
+
+	path->n_segments = staged ? 2 : 1;
+	if (stage && sends)
+		result = peali_area_alloc(link->rt, at, stage,
+					  &s[staged].stage_producer);
+	else if (stage)
+		result = peali_area_alloc(link->rt, at, stage,
+					  &s[0].stage_consumer);
+	if (result || !staged)
+		return result;
+	return sends ? make_segment(link, &link->spec, PEALI_HOST, PEALI_HOST,
+				    device, PEALI_HOST, &s[0]) :
+		       make_segment(link, &link->last_spec, PEALI_HOST,
+				    PEALI_HOST, PEALI_HOST, device, &s[1]);
+}
+
 static int make_segments(struct peal_link *link, struct peali_path *path)
 {
 	int from = link->from.device, to = link->to.device;
@@ -257,6 +286,8 @@ static int make_segments(struct peal_link *link, struct peali_path *path)
 		path->n_segments = 1;
 		return make_segment(link, &link->spec, to, from, from, to,
 				    &path->segment[0]);
+	case PEAL_ROUTE_PROCESS:
+		return make_far_segments(link, path);
 	case PEAL_ROUTE_STAGED:
 		path->n_segments = 2;
 		result = make_segment(link, &link->spec, PEALI_HOST, PEALI_HOST,
@@ -299,7 +330,7 @@ int peali_path_make(struct peal_link *link, enum peal_route route,
 	}
 	if (!result)
 		result = make_segments(link, out);
-	if (!result && route == PEAL_ROUTE_STAGED)
+	if (!result && (route == PEAL_ROUTE_STAGED || peali_far_staged(link)))
 		result = peali_router_add(link, out, call);
 	if (result)
 		peali_path_free(link, out);
@@ -310,6 +341,8 @@ int peali_path_make(struct peal_link *link, enum peal_route route,
 
 uint64_t peali_end_bell(const struct peali_end *end, int receiving)
 {
+	if (peali_end_is_far(end))
+		return 0;
 	if (end->kernel)
 		return peali_kernel_bell(end->kernel, end->worker);
 	return (uint64_t)(uintptr_t)(receiving ? end->endpoint->receive_bell :
@@ -340,8 +373,10 @@ static struct peal_link_view view_of(const struct peal_link *link,
 	view.credit = peali_area_view(link->rt, end->device, &s->credit);
 	view.counts =
 		peali_area_view(link->rt, end->device, &link->counts_area);
+	if (peali_far_direct(link))
+		peali_far_view(link, &view);
 	view.message_bytes = (uint32_t)link->spec.message_bytes;
-	if (link->to.kernel) /* as it was: who has its room now is another */
+	if (!link->to.endpoint) /* as it was: who has its room now is another */
 		view.actor = (uint32_t)link->to.address;
 	view.index = end->index;
 	return view;
@@ -377,13 +412,15 @@ int peali_link_silent(const struct peal_link *link)
 {
 	const struct peali_devices *devices = &link->rt->devices;
 
+	if (link->far) /* nor can another process */
+		return 1;
 	return !peali_devices_ring(devices, link->from.device) ||
 	       !peali_devices_ring(devices, link->to.device);
 }
 
 uint64_t peali_link_memory(const struct peal_link *link)
 {
-	uint64_t sum = link->counts_area.bytes;
+	uint64_t sum = link->counts_area.bytes + peali_far_memory(link);
 	uint32_t i;
 
 	for (i = 0; i < 2; i++) {

@@ -59,6 +59,11 @@ static int check(struct peal_link *link, enum peal_route route)
 		return peali_fail(PEAL_EINVAL, CALL,
 				  "%#x is not one route of enum peal_route",
 				  (unsigned)route);
+	if (link->far)
+		return peali_fail(PEAL_ENOTSUP, CALL,
+				  "an end of link %llu is in another process: "
+				  "it has no other route",
+				  (unsigned long long)link->id);
 	if (link->from.endpoint || link->to.endpoint)
 		return peali_fail(
 			PEAL_ENOTSUP, CALL,

@@ -20,6 +20,7 @@
 #include <peal/device/consumer.h>
 #include <peal/device/producer.h>
 #include "runtime/backend/log.h"
+#include "runtime/far.h"
 #include "runtime/runtime.h"
 
 #define COMMANDS 64
@@ -119,6 +120,8 @@ static int carry_burst(struct peali_stager *s)
 	struct peal_message m;
 	int n = 0;
 
+	if (peali_far_staged(s->link))
+		peali_far_publish(s->link);
 	if (atomic_load_explicit(&s->done, memory_order_relaxed))
 		return 0;
 	while (n < BURST && carry(s))
@@ -380,6 +383,12 @@ static void views(struct peal_link *link, struct peali_path *path,
 	out->stage = peali_area_view(rt, PEALI_HOST, &b->stage_producer);
 	out->counts = (uint64_t)(uintptr_t)&s->out_counts;
 	out->bell = peali_end_bell(&link->to, 1);
+	if (!peali_far_staged(link))
+		return;
+	/* one of them is shared with another process */
+	peali_far_view(link, peali_far_sends(link) ? out : in);
+	if (!peali_far_sends(link)) /* it counts what the receiver has done */
+		in->counts = (uint64_t)(uintptr_t)&s->in_counts;
 }
 
 int peali_router_add(struct peal_link *link, struct peali_path *path,

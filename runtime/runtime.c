@@ -6,6 +6,7 @@
 
 #include "runtime/backend/settings.h"
 #include "runtime/board.h"
+#include "runtime/far.h"
 #include "runtime/meter.h"
 #include "runtime/runtime.h"
 
@@ -297,6 +298,7 @@ static int children_left(struct peal_runtime *rt)
 		{ info.n_groups, "groups" },
 		{ info.n_executors, "executors" },
 		{ info.n_events, "events" },
+		{ info.n_process_sets, "sets of processes" },
 		{ info.n_memories, "allocations" },
 	};
 
@@ -374,6 +376,7 @@ int peal_runtime_shutdown(struct peal_runtime *rt)
 	while (rt->links)
 		peali_link_take_down(rt->links, "peal_runtime_shutdown");
 	pthread_mutex_unlock(&rt->lock);
+	peali_processes_clear(rt);
 	peali_topics_clear(rt);
 	while (rt->events)
 		peal_event_destroy(rt->events);
@@ -416,6 +419,7 @@ static void count_children(struct peal_runtime *rt,
 	     executor = peali_executor_next(executor))
 		info->n_executors++;
 	info->n_topics = peali_topics_count(rt);
+	info->n_process_sets = peali_processes_count(rt);
 	info->n_requesters = peali_requesters_count(rt);
 	for (link = rt->links; link; link = link->next) {
 		info->n_links++;

@@ -31,6 +31,7 @@
 
 struct peali_buffers;
 struct peali_meter;
+struct peali_far;
 struct peali_router;
 struct peali_topic;
 struct peali_watchdog;
@@ -66,6 +67,7 @@ struct peal_runtime {
 	struct peal_pipeline *pipelines;
 	struct peali_topic *topics;
 	struct peali_buffers *buffers; /* with a lock of their own */
+	struct peal_processes *sets; /* of processes */
 	struct peali_names names;
 	uint32_t next_kernel; /* of the next kernel's address; from 1 */
 	uint32_t next_endpoint;
@@ -629,6 +631,7 @@ struct peal_link {
 					   * where they share no policy */
 	struct peali_area counts_area;
 	struct peal_link_counts *counts; /* host view */
+	struct peali_far *far; /* the end in another process; NULL: it has none */
 	/*
 	 * The route now, and the one being left (n_segments 0: none). Changed
 	 * with the runtime's lock and path_lock held; so either will do to read.
@@ -654,6 +657,16 @@ struct peal_link_view peali_link_sender_view(const struct peal_link *link,
 					     const struct peali_path *path);
 struct peal_link_view peali_link_receiver_view(const struct peal_link *link,
 					       const struct peali_path *path);
+/* Steps of making a link, for who makes one of its ends: the struct; what takes the
+ * messages, NULL if that is not known; whether declared sizes agree; the ends that
+ * are there; what has become of it, which frees it if it failed. */
+struct peal_link *peali_link_new(struct peal_runtime *rt);
+void peali_link_free(struct peal_link *link);
+const struct peal_handler_info *peali_link_taker(const struct peal_link *link);
+int peali_link_check_types(const struct peal_link *link, const char *call);
+int peali_link_attach_input(struct peal_link *link, const char *call);
+int peali_link_attach_port(struct peal_link *link, const char *call);
+int peali_link_enlist(struct peal_link *link, int result);
 /* Takes down all of a link but the struct; the ends have let go of it. */
 void peali_path_free(struct peal_link *link, struct peali_path *path);
 int peali_path_make(struct peal_link *link, enum peal_route route,

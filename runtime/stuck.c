@@ -544,8 +544,9 @@ static struct cause *input_open(struct search *s, const struct link_look *l)
 	    "kernel '%s' drains, and link %llu to it, from '%s' port %u, has "
 	    "not been ended",
 	    link->to.kernel->name, (unsigned long long)l->info.id,
-	    link->from.kernel ? link->from.kernel->name :
-				link->from.endpoint->name,
+	    link->from.kernel	? link->from.kernel->name :
+	    link->from.endpoint ? link->from.endpoint->name :
+				  "another process",
 	    link->from_port);
 	return c;
 }

@@ -9,20 +9,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/time.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <peal/stuck.h>
 #include "runtime/backend/log.h"
 #include "runtime/runtime.h"
+#include "runtime/socket.h"
 
 #define CALL "peal_stuck_of"
 #define SOCKETS_MAX 64 /* runtimes of a process that can be asked */
 #define MAGIC 0x6b6375747334656cULL /* of this form of question and answer */
-#define QUESTION_S 1 /* what who asks may take to say so */
-#define ANSWER_S 10 /* what a runtime may take beside the watch */
+#define QUESTION_NS 1000000000ULL /* what who asks may take to say so */
+#define ANSWER_NS 10000000000ULL /* what a runtime may take beside the watch */
 
 struct question {
 	uint64_t magic;
@@ -46,21 +44,7 @@ struct peali_stuck_socket {
 /* The address of a process's socket; its length. */
 static socklen_t name_of(int pid, int index, struct sockaddr_un *out)
 {
-	int n;
-
-	memset(out, 0, sizeof(*out));
-	out->sun_family = AF_UNIX;
-	n = snprintf(out->sun_path + 1, sizeof(out->sun_path) - 1,
-		     "peal-stuck-%d-%d", pid, index);
-	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 +
-			   (size_t)n);
-}
-
-static void limit(int fd, int option, uint64_t seconds)
-{
-	struct timeval t = { (time_t)seconds, 0 };
-
-	setsockopt(fd, SOL_SOCKET, option, &t, sizeof(t));
+	return peali_socket_name(out, "peal-stuck-%d-%d", pid, index);
 }
 
 /* All bytes, or 0. */
@@ -103,13 +87,12 @@ static void answer(struct peal_runtime *rt, int fd)
 	struct question q = { 0, 0 };
 	struct peal_stuck *causes;
 	struct ucred who;
-	socklen_t bytes = sizeof(who);
 
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &bytes) ||
+	if (peali_socket_peer(fd, &who) ||
 	    (who.uid != geteuid() && who.uid != 0))
 		return;
-	limit(fd, SO_RCVTIMEO, QUESTION_S);
-	limit(fd, SO_SNDTIMEO, QUESTION_S);
+	peali_socket_limit(fd, SO_RCVTIMEO, QUESTION_NS);
+	peali_socket_limit(fd, SO_SNDTIMEO, QUESTION_NS);
 	if (!receive_all(fd, &q, sizeof(q)) || q.magic != MAGIC)
 		return;
 	causes = calloc(PEAL_STUCK_TOLD, sizeof(*causes));
@@ -203,16 +186,14 @@ static int ask(int fd, int pid, uint64_t watch_ns, struct peal_stuck *causes,
 {
 	struct question q = { MAGIC, watch_ns };
 	struct ucred who = { 0, 0, 0 };
-	socklen_t bytes = sizeof(who);
 	struct answer a;
 
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &bytes) ||
-	    who.pid != pid)
+	if (peali_socket_peer(fd, &who) || who.pid != pid)
 		return peali_fail(PEAL_EPROTO, CALL,
 				  "process %d answers in the name of %d",
 				  (int)who.pid, pid);
-	limit(fd, SO_RCVTIMEO, ANSWER_S + watch_ns / 1000000000);
-	limit(fd, SO_SNDTIMEO, ANSWER_S);
+	peali_socket_limit(fd, SO_RCVTIMEO, ANSWER_NS + watch_ns);
+	peali_socket_limit(fd, SO_SNDTIMEO, ANSWER_NS);
 	errno = 0;
 	if (!send_all(fd, &q, sizeof(q)) || !receive_all(fd, &a, sizeof(a)))
 		return errno == EAGAIN ?
@@ -246,7 +227,8 @@ static int connect_to(int pid, int index)
 
 	if (fd < 0)
 		return -1;
-	limit(fd, SO_SNDTIMEO, ANSWER_S); /* of the connect as well */
+	peali_socket_limit(fd, SO_SNDTIMEO,
+			   ANSWER_NS); /* of the connect as well */
 	if (!connect(fd, (const struct sockaddr *)&at, bytes))
 		return fd;
 	close(fd);

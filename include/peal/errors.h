@@ -38,7 +38,8 @@
 	X(EABORTED, -1009, "aborted")                                          \
 	X(EBUDGET, -1010, "a handler has used up its budget")                  \
 	X(EMALFORMED, -1011, "not of the length that its handler takes")       \
-	X(EDUPLICATE, -1012, "its actor has had that message")
+	X(EDUPLICATE, -1012, "its actor has had that message")                 \
+	X(EDIED, -1013, "the process at the other end has died")
 
 #define PEAL_ERROR_ENUM(name, value, text) PEAL_##name = value,
 /** Every error code; 0 is success, a positive result is a count. */

@@ -31,6 +31,7 @@
 #include <peal/pipeline.h>
 #include <peal/placed.h>
 #include <peal/pool.h>
+#include <peal/process.h>
 #include <peal/program.h>
 #include <peal/proxy.h>
 #include <peal/queue.h>

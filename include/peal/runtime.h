@@ -44,6 +44,7 @@ struct peal_runtime_info {
 	uint32_t n_events;
 	uint32_t n_buffers; /* not among n_memories */
 	uint32_t n_executors; /* likewise */
+	uint32_t n_process_sets;
 };
 
 /**

@@ -18,7 +18,8 @@ enum peal_route {
 	PEAL_ROUTE_LOCAL = 1, /* one device: ring in its memory */
 	PEAL_ROUTE_PEER = 2, /* ring in the consumer's memory, mapped */
 	PEAL_ROUTE_MAPPED_HOST = 4, /* ring in host memory that both map */
-	PEAL_ROUTE_STAGED = 8 /* the router copies between two rings */
+	PEAL_ROUTE_STAGED = 8, /* the router copies between two rings */
+	PEAL_ROUTE_PROCESS = 16 /* ring in memory that two processes share */
 };
 
 /** What the probe found of an ordered pair. */
@@ -60,7 +61,8 @@ int peal_topology_pair(struct peal_runtime *runtime, int from, int to,
 		       struct peal_pair_info *info_out);
 
 /**
- * The name of a route: "local", "peer", "mapped-host", "staged", "none".
+ * The name of a route: "local", "peer", "mapped-host", "staged",
+ * "process", "none".
  *
  * @param route one route, not a mask.
  * @return a static string. Thread-safe, wait-free.

@@ -55,6 +55,12 @@
 	X(PROBE, CHOICE, 0, 0, "cache|fresh|off", "cache",                      \
 	  "proof of peer access: cache uses the proofs on disk, fresh proves "  \
 	  "again, off proves nothing and so uses no peer access")               \
+	X(RANK, NUMBER, 0, 63, "", "0",                                         \
+	  "which process of a set this one is; `peal spawn` sets it")           \
+	X(RANKS, NUMBER, 1, 64, "", "1",                                        \
+	  "how many processes that set has; `peal spawn` sets it")              \
+	X(RENDEZVOUS, PATH, 0, 0, "", "",                                       \
+	  "the file by which they find each other; `peal spawn` sets it")       \
 	X(SIM_SEED, NUMBER, 0, UINT64_MAX, "", "1",                             \
 	  "which run the simulator makes; only in builds for it")               \
 	X(COMMAND, PATH, 0, 0, "", "",                                          \

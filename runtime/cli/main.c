@@ -13,14 +13,10 @@
 #include "runtime/cli/output.h"
 
 static const struct peali_command *const commands[] = {
-	&peali_command_info,
-	&peali_command_topo,
-	&peali_command_run,
-	&peali_command_bench,
-	&peali_command_spawn,
-	&peali_command_doctor,
-	&peali_command_prove,
-	NULL,
+	&peali_command_info,  &peali_command_topo,
+	&peali_command_run,   &peali_command_bench,
+	&peali_command_spawn, &peali_command_doctor,
+	&peali_command_prove, NULL,
 };
 
 /* What the parser found: the sub-command and where its arguments begin. */

@@ -108,7 +108,7 @@ static void parse_route(struct argp_state *state, const char *text,
 {
 	int route = peal_route_parse(text);
 
-	if (route <= 0)
+	if (route <= 0 || route == PEAL_ROUTE_PROCESS)
 		argp_error(state,
 			   "--require is '%s': say local, peer, mapped-host or "
 			   "staged",

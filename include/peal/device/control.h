@@ -7,6 +7,7 @@
 #include <peal/device/cluster.h>
 #include <peal/device/control_actor.h>
 #include <peal/device/control_topic.h>
+#include <peal/device/idle.h>
 #include <peal/device/migrate.h>
 #include <peal/device/pool.h>
 #include <peal/device/timer.h>
@@ -19,61 +20,6 @@
 
 /* Turns between two looks at control messages, lease and epoch. */
 #define PEALI_LOOK_EVERY 64
-
-/* ---- waiting ------------------------------------------------------------- */
-
-/* One turn of waiting, longer and longer; after so many looks. */
-static PEAL_DEV PEAL_INLINE void peali_wait_turn(struct peal_worker *w,
-						 uint32_t looks)
-{
-#if PEAL_ON_HOST
-	peal_host_idle(peali_bell_of(w, w->index), looks);
-#else
-	(void)looks;
-	if (w->state->idle > 64)
-		peal_pause();
-#endif
-}
-
-/* Whether the next waiting turn sleeps: look at everything before it. */
-static PEAL_DEV PEAL_INLINE int
-peali_wait_announced(const struct peal_worker *w)
-{
-#if PEAL_ON_HOST
-	return peal_load_relaxed_sys_u32(&peali_bell_of(w, w->index)->asleep) !=
-	       0;
-#else
-	(void)w;
-	return 0;
-#endif
-}
-
-/* No sleep may be so long that the lease is not looked at in time. */
-static PEAL_DEV PEAL_INLINE void peali_wait_limit(struct peal_worker *w)
-{
-#if PEAL_ON_HOST
-	uint64_t ms = w->params->lease_ns / 8000000;
-
-	if (w->params->epoch_ns && w->params->epoch_ns / 1000000 < ms)
-		ms = w->params->epoch_ns / 1000000;
-	if (!w->params->lease_ns || ms > 50)
-		ms = 50;
-	peali_bell_of(w, w->index)->max_sleep_us = ms ? (uint32_t)ms * 1000 :
-							1000;
-#else
-	(void)w;
-#endif
-}
-
-/* There was something: the next wait begins short again. */
-static PEAL_DEV PEAL_INLINE void peali_wait_reset(struct peal_worker *w)
-{
-#if PEAL_ON_HOST
-	peal_bell_reset(peali_bell_of(w, w->index));
-#else
-	(void)w;
-#endif
-}
 
 /* ---- control messages ---------------------------------------------------- */
 
@@ -97,6 +43,7 @@ peali_control_input(struct peal_worker *w, uint32_t type,
 		if (view->actor == PEAL_PASSAGE_ACTOR)
 			in->flags |= PEAL_INPUT_PASSAGE;
 		peali_input_ring(in, view);
+		peali_wait_heed(w, view->bell);
 	} else if (type == PEAL_CONTROL_NEXT_RING) {
 		in->next = *view;
 		in->flags |= PEAL_INPUT_NEXT;
@@ -143,6 +90,7 @@ peali_control_port(struct peal_worker *w, uint32_t type,
 		if (view->actor == PEAL_PASSAGE_ACTOR)
 			o->used = PEAL_OUTPUT_PASSAGE;
 		peali_output_ring(o, view);
+		peali_wait_heed(w, view->bell);
 	} else if (type == PEAL_CONTROL_SWITCH_PORT) {
 		if (!o->used || o->switching)
 			return PEAL_EBUSY;

@@ -129,6 +129,7 @@ peali_worker_init(struct peal_worker *w,
 	w->lane = lane;
 	w->lanes = params->lanes;
 	w->ahead_pause = 0;
+	w->unrung = 0;
 #else
 	(void)lane;
 	w->turn = 0;

@@ -268,6 +268,8 @@ struct peal_worker {
 #if PEAL_ON_HOST
 	uint32_t lane, lanes;
 	uint32_t ahead_pause; /* the leader's: see peali_fetch_ahead */
+	uint32_t unrung; /* the leader's: 1: who writes to it, or takes from it,
+			  * is in another process and cannot ring its bell */
 #else
 	int32_t turn; /* what the leader decided */
 	uint32_t failed; /* 1: some lane's handler returned an error */

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Endpoints: making them, finding them by their address, freeing them. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/runtime.h"
+
+struct peal_endpoint *peali_endpoint_of(struct peal_runtime *rt,
+					uint64_t address)
+{
+	struct peal_endpoint *e;
+
+	if (address >> 48 != PEALI_ADDRESS_HOST || (uint32_t)address)
+		return NULL;
+	for (e = rt->endpoints; e; e = e->next)
+		if (e->id == ((uint32_t)(address >> 32) & 0xffff))
+			return e;
+	return NULL;
+}
+
+uint64_t peal_endpoint_address(const struct peal_endpoint *e)
+{
+	return e ? peali_address(PEALI_ADDRESS_HOST, e->id, 0) : 0;
+}
+
+static void free_endpoint(struct peal_endpoint *e)
+{
+	if (!e)
+		return;
+	free(e->ports);
+	free(e->inputs);
+	free(e->send_bell);
+	free(e->receive_bell);
+	pthread_mutex_destroy(&e->monitors_lock);
+	free(e);
+}
+
+static struct peal_bell *new_bell(void)
+{
+	struct peal_bell *bell = NULL;
+
+	if (posix_memalign((void **)&bell, PEAL_SHARED_LINE, sizeof(*bell)))
+		return NULL;
+	memset(bell, 0, sizeof(*bell));
+	return bell;
+}
+
+static struct peal_endpoint *new_endpoint(struct peal_runtime *rt,
+					  const struct peal_endpoint_options *o)
+{
+	struct peal_endpoint *e = calloc(1, sizeof(*e));
+
+	if (!e)
+		return NULL;
+	e->rt = rt;
+	pthread_mutex_init(&e->monitors_lock, NULL);
+	e->max_ports = o->max_ports ? o->max_ports : 16;
+	e->max_inputs = o->max_inputs ? o->max_inputs : 16;
+	snprintf(e->name, sizeof(e->name), "%s",
+		 o->name ? o->name : "endpoint");
+	e->ports = calloc(e->max_ports, sizeof(*e->ports));
+	e->inputs = calloc(e->max_inputs, sizeof(*e->inputs));
+	e->send_bell = new_bell();
+	e->receive_bell = new_bell();
+	if (e->ports && e->inputs && e->send_bell && e->receive_bell)
+		return e;
+	free_endpoint(e);
+	return NULL;
+}
+
+/* A number that no endpoint has: 16 bits of its address; 0: all are used. */
+static uint32_t free_id(struct peal_runtime *rt)
+{
+	const struct peal_endpoint *e;
+	uint32_t id, tries;
+
+	for (tries = 0; tries < 65536; tries++) {
+		id = rt->next_endpoint++ & 0xffff;
+		for (e = rt->endpoints; e && e->id != id; e = e->next)
+			;
+		if (id && !e)
+			return id;
+	}
+	return 0;
+}
+
+int peal_endpoint_create(struct peal_runtime *rt,
+			 const struct peal_endpoint_options *options,
+			 struct peal_endpoint **endpoint_out)
+{
+	struct peal_endpoint_options o;
+	struct peal_endpoint *e;
+	int result;
+
+	if (!rt || !endpoint_out)
+		return peali_fail(PEAL_EINVAL, "peal_endpoint_create",
+				  "an argument is NULL");
+	result = peali_options_copy(&o, sizeof(o), options,
+				    "peal_endpoint_create");
+	if (result)
+		return result;
+	if (o.max_ports > 4096 || o.max_inputs > 4096)
+		return peali_fail(PEAL_EINVAL, "peal_endpoint_create",
+				  "max_ports %u, max_inputs %u: at most 4096",
+				  o.max_ports, o.max_inputs);
+	e = new_endpoint(rt, &o);
+	if (!e)
+		return peali_fail(PEAL_ENOMEM, "peal_endpoint_create",
+				  "no memory for an endpoint");
+	pthread_mutex_lock(&rt->lock);
+	e->id = free_id(rt);
+	if (e->id) {
+		e->next = rt->endpoints;
+		rt->endpoints = e;
+	}
+	pthread_mutex_unlock(&rt->lock);
+	if (!e->id) {
+		free_endpoint(e);
+		return peali_fail(PEAL_ENOMEM, "peal_endpoint_create",
+				  "there are 65535 endpoints already");
+	}
+	*endpoint_out = e;
+	return 0;
+}
+
+int peal_endpoint_destroy(struct peal_endpoint *e)
+{
+	struct peal_endpoint **p;
+	struct peal_runtime *rt;
+	struct peal_link *link;
+	int result = 0;
+
+	if (!e)
+		return 0;
+	rt = e->rt;
+	pthread_mutex_lock(&rt->lock);
+	for (link = rt->links; link && !result; link = link->next)
+		if (link->from.endpoint == e || link->to.endpoint == e)
+			result = peali_fail(PEAL_EBUSY, "peal_endpoint_destroy",
+					    "link %llu names endpoint '%s': "
+					    "destroy the link first",
+					    (unsigned long long)link->id,
+					    e->name);
+	if (!result) {
+		peali_monitors_leave(e);
+		for (p = &rt->endpoints; *p != e; p = &(*p)->next)
+			;
+		*p = e->next;
+		peali_name_forget(rt, peal_endpoint_address(e));
+	}
+	pthread_mutex_unlock(&rt->lock);
+	if (!result)
+		free_endpoint(e);
+	return result;
+}

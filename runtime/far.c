@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a link shares with another process: its memory, its counts, its end. */
+#include "runtime/far.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "runtime/process.h"
+
+int peali_far_direct(const struct peal_link *link)
+{
+	return link->far && !link->far->staged;
+}
+
+int peali_far_staged(const struct peal_link *link)
+{
+	return link->far && link->far->staged;
+}
+
+int peali_far_sends(const struct peal_link *link)
+{
+	return link->far && link->far->sends;
+}
+
+void peali_far_view(const struct peal_link *link, struct peal_link_view *out)
+{
+	const struct peali_far *far = link->far;
+
+	out->ring = (uint64_t)(uintptr_t)far->ring;
+	out->credit = (uint64_t)(uintptr_t)far->credit;
+	out->counts = (uint64_t)(uintptr_t)far->counts;
+}
+
+uint64_t peali_far_stage_bytes(const struct peal_link *link)
+{
+	return peali_ring_stage_bytes(&link->far->spec);
+}
+
+uint64_t peali_far_memory(const struct peal_link *link)
+{
+	return link->far ? link->far->bytes : 0;
+}
+
+const struct peal_link_counts *
+peali_far_sender_counts(const struct peal_link *link)
+{
+	return link->far && !link->far->sends ? link->far->counts :
+						link->counts;
+}
+
+const struct peal_link_counts *
+peali_far_receiver_counts(const struct peal_link *link)
+{
+	return link->far && link->far->sends ? link->far->counts : link->counts;
+}
+
+void peali_far_publish(struct peal_link *link)
+{
+	const struct peal_link_counts *own = link->counts;
+	struct peal_link_counts *shared = link->far->counts;
+	uint32_t i;
+
+	if (link->far->sends)
+		return;
+	for (i = 0; i < PEAL_REASON_COUNT; i++)
+		peal_store_release_sys(&shared->dead[i],
+				       peal_load_acquire_sys(&own->dead[i]));
+	peal_store_relaxed_sys(&shared->delivered_bytes,
+			       peal_load_relaxed_sys(&own->delivered_bytes));
+	peal_store_relaxed_sys(&shared->error,
+			       peal_load_relaxed_sys(&own->error));
+	peal_store_release_sys(&shared->delivered,
+			       peal_load_acquire_sys(&own->delivered));
+}
+
+int peali_far_error(const struct peal_link *link)
+{
+	return link->far ? atomic_load_explicit(&link->far->error,
+						memory_order_acquire) :
+			   0;
+}
+
+const char *peali_far_why(const struct peal_link *link, char text[200])
+{
+	struct peali_peer *p = link->far->peer;
+
+	pthread_mutex_lock(&p->set->lock);
+	if (p->state != PEAL_PROCESS_HERE)
+		snprintf(text, 200, "%s", p->why);
+	else if (peali_far_error(link) == PEAL_EPROTO)
+		snprintf(text, 200,
+			 "rank %u (pid %d) has found the link broken", p->rank,
+			 p->member.pid);
+	else
+		snprintf(text, 200,
+			 "rank %u (pid %d) has closed its end of the link",
+			 p->rank, p->member.pid);
+	pthread_mutex_unlock(&p->set->lock);
+	return text;
+}
+
+void peali_far_end(struct peali_far *far, int error)
+{
+	struct peal_link *link = far->link;
+
+	if (atomic_load(&far->error))
+		return;
+	atomic_store_explicit(&far->error, error, memory_order_release);
+	/* kernels are told by the watchdog, which may wait for the lock */
+	if (far->sends && link->from.endpoint) {
+		atomic_store(&link->receiver_gone, 1);
+		peali_endpoint_wake(link->from.endpoint);
+	} else if (!far->sends && link->to.endpoint) {
+		atomic_store(&link->sender_gone, 1);
+		peali_endpoint_wake(link->to.endpoint);
+	}
+}
+
+void peali_far_tell(struct peal_link *link, int error)
+{
+	struct peali_record r = peali_record(PEALI_RECORD_CLOSE);
+	struct peali_far *far = link->far;
+
+	pthread_mutex_lock(&far->peer->set->lock);
+	if (far->listed && !far->told) {
+		r.number = far->number;
+		r.sender = (uint32_t)far->sends;
+		r.error = error;
+		peali_peer_post(far->peer, &r);
+		far->told = 1;
+	}
+	pthread_mutex_unlock(&far->peer->set->lock);
+}
+
+void peali_far_free(struct peal_link *link)
+{
+	struct peali_far *far = link->far, **p;
+
+	if (!far)
+		return;
+	peali_far_tell(link, PEAL_ESTOPPED);
+	pthread_mutex_lock(&far->peer->set->lock);
+	if (far->listed) {
+		for (p = &far->peer->links; *p != far; p = &(*p)->next)
+			;
+		*p = far->next;
+	}
+	pthread_mutex_unlock(&far->peer->set->lock);
+	if (far->base)
+		munmap(far->base, far->bytes);
+	free(far);
+	link->far = NULL;
+}

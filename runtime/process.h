@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEALI_PROCESS_H
+#define PEALI_PROCESS_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include <peal/process.h>
+#include "queues/ring.h"
+#include "runtime/rendezvous.h"
+#include "runtime/runtime.h"
+
+/*
+ * Sets of processes, inside. Who may touch what:
+ *
+ *	set->lock	states of peers, their lists of links, offers, questions
+ *			that wait for an answer, jobs; after the runtime's lock,
+ *			before none
+ *
+ * Two threads a set: the one reads what comes by the sockets and notices ends, and
+ * never waits for anything else; the other does what takes time: it makes the
+ * receivers' ends of links, and sends what the first one wants sent.
+ */
+
+/* ---- records ------------------------------------------------------------------- */
+
+#define PEALI_RECORD_MAGIC 0x315245534c414550ULL /* "PEALSER1" */
+#define PEALI_RECORD_VERSION 1
+
+enum peali_record_type {
+	PEALI_RECORD_HELLO = 1, /* who it is; the first one, both ways */
+	PEALI_RECORD_CONNECT, /* asks for a link; ACCEPT or REFUSE answer it */
+	PEALI_RECORD_ACCEPT, /* with the descriptor of the link's memory */
+	PEALI_RECORD_REFUSE,
+	PEALI_RECORD_CLOSE, /* an end of a link is gone, error says why */
+	PEALI_RECORD_LEAVE, /* the process leaves; LEFT answers it */
+	PEALI_RECORD_LEFT
+};
+
+/** What goes over a connection: always all of it. */
+struct peali_record {
+	uint64_t magic;
+	uint32_t version, type;
+	uint64_t number; /* of the link, by who sends on it */
+	int32_t error; /* PEAL_E..., of REFUSE and CLOSE */
+	uint32_t sender; /* of CLOSE: 1: the sender's end */
+	char id[PEALI_SET_ID]; /* of HELLO */
+	uint32_t rank, ranks; /* of HELLO */
+	uint64_t start; /* of HELLO: as the rendezvous file has it */
+	uint64_t address; /* of CONNECT: the sender's; of ACCEPT: the receiver's */
+	uint64_t message_bytes, slab_bytes;
+	uint64_t memory_bytes; /* of ACCEPT */
+	uint32_t capacity, slot_bytes, policy;
+	uint32_t policies; /* that the sender's end can do */
+	uint32_t emits; /* messages at a time */
+	uint32_t handler_bytes; /* that the sender's handler declares; 0 */
+	char name[PEAL_PROCESS_NAME]; /* of CONNECT: the offer's */
+	char text[256]; /* of REFUSE and CLOSE */
+	uint8_t reserved[40];
+};
+
+PEAL_STATIC_ASSERT(sizeof(struct peali_record) == 480, "record size");
+
+/* ---- the set ------------------------------------------------------------------- */
+
+struct peali_far;
+
+/** Another process of the set. */
+struct peali_peer {
+	struct peal_processes *set;
+	uint32_t rank;
+	struct peali_member member;
+	int fd; /* its socket; -1 for the process itself */
+	int pidfd; /* -1: the system has none */
+	/* set->lock; states are changed by the reading thread alone */
+	enum peal_process_state state;
+	int error; /* PEAL_E... of links to it, once it is not here */
+	uint64_t gone_ns;
+	char why[160];
+	_Atomic int deaf; /* what was sent has not been read for long */
+	int heard; /* it has answered that this process leaves */
+	uint32_t n_jobs; /* of its records */
+	struct peali_far *links;
+};
+
+struct peali_offer {
+	struct peali_offer *next;
+	char name[PEAL_PROCESS_NAME];
+	uint64_t address;
+};
+
+/** A CONNECT that waits for its answer; on the stack of who asks. */
+struct peali_question {
+	struct peali_question *next;
+	struct peali_peer *peer;
+	uint64_t number;
+	int answered; /* 1: `answer` and fd, or `error` if the peer is gone */
+	int error;
+	int fd; /* -1: none came */
+	struct peali_record answer;
+};
+
+/** Something for the second thread. */
+struct peali_job {
+	struct peali_job *next;
+	struct peali_peer *peer;
+	int answer; /* 1: to a record of the peer; 0: to be sent to it */
+	struct peali_record record;
+};
+
+struct peal_processes {
+	struct peal_runtime *rt;
+	struct peal_processes *next; /* the runtime's list */
+	struct peali_set_plan plan;
+	char id[PEALI_SET_ID + 1];
+	pthread_mutex_t lock;
+	pthread_cond_t changed; /* answers, jobs, ends */
+	struct peali_peer peers[PEAL_PROCESSES_MAX];
+	struct peali_offer *offers;
+	uint32_t n_offers;
+	struct peali_question *questions;
+	struct peali_job *jobs, **last_job;
+	int working; /* the second thread has one in hand */
+	uint64_t n_worked; /* that it is done with */
+	uint64_t next_number;
+	int leaving;
+	int event_fd; /* wakes the first thread */
+	_Atomic int quit;
+	int reading_started, working_started;
+	pthread_t reading, worker;
+};
+
+/* ---- meeting ------------------------------------------------------------------- */
+
+/* By the rendezvous file to a connection with every peer; PEAL_E... The caller
+ * closes what there is (peali_peers_close). */
+int peali_processes_meet(struct peal_processes *set, uint64_t deadline);
+void peali_peers_close(struct peal_processes *set);
+/* A record with all that every one has. */
+struct peali_record peali_record(enum peali_record_type type);
+
+/* ---- serving ------------------------------------------------------------------- */
+
+int peali_serve_start(struct peal_processes *set);
+/* Both threads end; the second one does first what it has to do. */
+void peali_serve_stop(struct peal_processes *set);
+/* Sends a record now, with a descriptor or -1: 0; PEAL_EPIPE, PEAL_ETIMEDOUT. */
+int peali_peer_send(struct peali_peer *peer, const struct peali_record *record,
+		    int fd);
+/* The same for the second thread: who does not read it is given up. */
+void peali_peer_answer(struct peali_peer *peer,
+		       const struct peali_record *record, int fd);
+/* Has it sent by the second thread; set->lock is held. */
+void peali_peer_post(struct peali_peer *peer,
+		     const struct peali_record *record);
+/* Text and code of what a peer is if not here, for a call; set->lock is held. */
+int peali_peer_gone(const struct peali_peer *peer, const char *call);
+
+/* ---- links --------------------------------------------------------------------- */
+
+/** The other side of a link whose ends are in two processes. */
+struct peali_far {
+	struct peali_far *next; /* the peer's list; set->lock */
+	struct peali_peer *peer;
+	struct peal_link *link;
+	uint64_t number;
+	int sends; /* 1: the sender's end is in this process */
+	int staged; /* 1: that end's device does not see the shared memory: the
+		     * router carries */
+	int listed; /* in the peer's list */
+	int told; /* the peer knows that this end is gone; set->lock */
+	struct peali_ring_spec spec; /* of the shared ring */
+	uint8_t *base; /* a private page, then the shared memory */
+	uint64_t bytes; /* of all that */
+	struct peal_ring *ring; /* its header is private, the rest shared */
+	struct peal_credit *credit;
+	struct peal_link_counts *counts;
+	_Atomic int error; /* PEAL_E... once the other end is gone */
+};
+
+/* The other end is gone: what waits for it is woken. set->lock is held. */
+void peali_far_end(struct peali_far *far, int error);
+/* A peer asks for a link: makes it and answers. */
+void peali_far_answer(struct peali_peer *peer,
+		      const struct peali_record *record);
+
+#endif

@@ -1,0 +1,677 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Making links whose ends are in two processes. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "queues/policy.h"
+#include "runtime/backend/round.h"
+#include "runtime/far.h"
+#include "runtime/process.h"
+
+#define CALL "peal_process_connect"
+#define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
+#define LINKS_MAX 4096 /* with one peer */
+#define AGAIN_US 2000 /* between two questions for a name */
+
+/* ---- the shared memory ----------------------------------------------------------- */
+
+static uint64_t page(void)
+{
+	return (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+/* Where the credit lies, behind slots and slab; the counts are behind it. */
+static uint64_t credit_offset(const struct peali_ring_spec *spec)
+{
+	return peali_round_up(peali_ring_bytes(spec) - sizeof(struct peal_ring),
+			      PEAL_SHARED_LINE);
+}
+
+static uint64_t shared_bytes(const struct peali_ring_spec *spec)
+{
+	return peali_round_up(credit_offset(spec) + sizeof(struct peal_credit) +
+				      sizeof(struct peal_link_counts),
+			      page());
+}
+
+/*
+ * Maps it behind a page of its own, whose last line is the ring's header: so
+ * each process reads sizes and offsets that nobody else can write.
+ */
+static int map_shared(struct peali_far *far, int fd, uint64_t link_id,
+		      const char *call)
+{
+	uint64_t bytes = shared_bytes(&far->spec);
+	uint8_t *base, *shared;
+
+	base = mmap(NULL, page() + bytes, PROT_READ | PROT_WRITE,
+		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (base == MAP_FAILED)
+		return peali_fail_driver(PEAL_ENOMEM, errno, call,
+					 "no room for %llu bytes: %s",
+					 (unsigned long long)bytes,
+					 strerror(errno));
+	far->base = base;
+	far->bytes = page() + bytes;
+	shared = base + page();
+	if (mmap(shared, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+		 fd, 0) != shared)
+		return peali_fail_driver(PEAL_ENOMEM, errno, call,
+					 "%llu shared bytes are not mapped: %s",
+					 (unsigned long long)bytes,
+					 strerror(errno));
+	far->ring =
+		(struct peal_ring *)(void *)(shared - sizeof(struct peal_ring));
+	peali_ring_header(far->ring, &far->spec, link_id);
+	far->credit = (struct peal_credit *)(void *)(shared +
+						     credit_offset(&far->spec));
+	far->counts = (struct peal_link_counts *)(void *)(far->credit + 1);
+	return 0;
+}
+
+/* Memory for a ring, sealed; the descriptor, or an error. */
+static int make_shared(const struct peali_ring_spec *spec)
+{
+	uint64_t bytes = shared_bytes(spec);
+	int fd = memfd_create("peal link", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	if (fd >= 0 && !ftruncate(fd, (off_t)bytes) &&
+	    !fcntl(fd, F_ADD_SEALS, SEALS))
+		return fd;
+	peali_fail_driver(PEAL_ENOMEM, errno, CALL,
+			  "no shared memory of %llu bytes: %s",
+			  (unsigned long long)bytes, strerror(errno));
+	if (fd >= 0)
+		close(fd);
+	return PEAL_ENOMEM;
+}
+
+/* Whether a descriptor is such memory, which nobody can cut off. */
+static int check_shared(const struct peali_ring_spec *spec, uint32_t rank,
+			int fd)
+{
+	uint64_t bytes = shared_bytes(spec);
+	struct stat is;
+	int seals = fcntl(fd, F_GET_SEALS);
+
+	if (fstat(fd, &is) || seals < 0 || (seals & SEALS) != SEALS ||
+	    (uint64_t)is.st_size != bytes)
+		return peali_fail(PEAL_EPROTO, CALL,
+				  "rank %u sent memory that is not sealed, or "
+				  "has not %llu bytes",
+				  rank, (unsigned long long)bytes);
+	return 0;
+}
+
+/* ---- a link of two processes ------------------------------------------------------ */
+
+/* Whether a device sees the memory of this process as the host does. */
+static int is_staged(const struct peal_link *link, int device)
+{
+	return !peali_devices_ring(&link->rt->devices, device);
+}
+
+/* What the shared ring's end in this process can publish by. */
+static uint32_t policies(const struct peal_link *link, int device)
+{
+	return peali_devices_policies(&link->rt->devices,
+				      is_staged(link, device) ? PEALI_HOST :
+								device);
+}
+
+/* The local ring of a staged end: as deep, for messages as long. */
+static int local_spec(const struct peal_link *link, int device,
+		      struct peali_ring_spec *out)
+{
+	const struct peali_devices *devices = &link->rt->devices;
+	struct peali_backend *b;
+
+	*out = link->far->spec;
+	if (device == PEALI_HOST || !link->far->staged)
+		return 0;
+	b = devices->device[device].backend;
+	out->policy = 0;
+	out->slot_bytes = 0;
+	out->slab_bytes = 0;
+	return peali_ring_spec_complete(out,
+					peali_devices_policies(devices, device),
+					(uint32_t)b->ops->default_policy(b),
+					CALL);
+}
+
+static void describe(struct peal_link *link)
+{
+	const struct peali_far *far = link->far;
+
+	snprintf(link->why, sizeof(link->why),
+		 "the other end is in the process of rank %u%s",
+		 far->peer->rank,
+		 far->staged ? "; the router carries, the device does not see "
+			       "the shared memory" :
+			       "");
+}
+
+/* The end that is in the other process. */
+static void set_far_end(struct peali_end *end, const struct peali_peer *p,
+			uint64_t address)
+{
+	memset(end, 0, sizeof(*end));
+	end->address = (address & ((1ULL << 56) - 1)) |
+		       (uint64_t)(p->rank + 1) << PEALI_ADDRESS_RANK_SHIFT;
+	end->device = PEALI_HOST;
+}
+
+/* Both local specs, the mapping and the path; the spec is known. */
+static int build(struct peal_link *link, int device, int fd)
+{
+	struct peali_far *far = link->far;
+	int result;
+
+	link->from_port = far->sends ? link->from_port : 0;
+	result = far->sends ? local_spec(link, device, &link->spec) :
+			      local_spec(link, device, &link->last_spec);
+	if (far->sends)
+		link->last_spec = far->spec;
+	else
+		link->spec = far->spec;
+	if (!result)
+		result = map_shared(far, fd, link->id, CALL);
+	if (result)
+		return result;
+	link->counts = far->counts;
+	if (far->staged) {
+		result = peali_area_alloc(link->rt, PEALI_HOST,
+					  sizeof(struct peal_link_counts),
+					  &link->counts_area);
+		if (result)
+			return result;
+		link->counts =
+			(struct peal_link_counts *)(uintptr_t)peali_area_view(
+				link->rt, PEALI_HOST, &link->counts_area);
+	}
+	peal_store_relaxed_sys(&link->counts->id, link->id);
+	describe(link);
+	return peali_path_make(link, PEAL_ROUTE_PROCESS, &link->path, CALL);
+}
+
+static struct peal_link *new_far(struct peali_peer *p, uint64_t number,
+				 int sends)
+{
+	struct peal_link *link = peali_link_new(p->set->rt);
+	struct peali_far *far = calloc(1, sizeof(*far));
+
+	if (!link || !far) {
+		free(far);
+		if (link)
+			peali_link_free(link);
+		peali_fail(PEAL_ENOMEM, CALL, "no memory for a link");
+		return NULL;
+	}
+	far->peer = p;
+	far->link = link;
+	far->number = number;
+	far->sends = sends;
+	link->far = far;
+	link->id = p->set->rt->next_link;
+	return link;
+}
+
+/* The peer's list has it from now on, if the peer is here. */
+static int list(struct peali_far *far)
+{
+	struct peali_peer *p = far->peer;
+	const struct peali_far *other;
+	uint32_t n = 0;
+	int result = 0;
+
+	pthread_mutex_lock(&p->set->lock);
+	for (other = p->links; other && !result; other = other->next, n++)
+		if (other->number == far->number && other->sends == far->sends)
+			result = peali_fail(PEAL_EPROTO, CALL,
+					    "rank %u asks twice by one number",
+					    p->rank);
+	if (!result && p->state != PEAL_PROCESS_HERE)
+		result = peali_peer_gone(p, CALL);
+	if (!result && p->set->leaving)
+		result = peali_fail(PEAL_ESTOPPED, CALL,
+				    "this process leaves the set");
+	if (!result && n >= LINKS_MAX)
+		result = peali_fail(PEAL_ENOSPC, CALL,
+				    "there are %d links with rank %u",
+				    LINKS_MAX, p->rank);
+	if (!result) {
+		far->next = p->links;
+		p->links = far;
+		far->listed = 1;
+	}
+	pthread_mutex_unlock(&p->set->lock);
+	return result;
+}
+
+/* ---- who is asked: the receiver's end ----------------------------------------------- */
+
+static int find_offer(struct peal_processes *set, const char *name,
+		      uint64_t *address_out)
+{
+	const struct peali_offer *offer;
+	int result = 0;
+
+	pthread_mutex_lock(&set->lock);
+	for (offer = set->offers; offer && strcmp(offer->name, name);
+	     offer = offer->next)
+		;
+	if (offer)
+		*address_out = offer->address;
+	else
+		result = peali_fail(PEAL_ENOENT, CALL, "'%s' is not offered",
+				    name);
+	pthread_mutex_unlock(&set->lock);
+	return result;
+}
+
+/* The receiver's end, and sizes that both can do; the lock is held. */
+static int plan_receiver(struct peal_link *link, uint64_t address,
+			 const struct peali_record *r)
+{
+	struct peali_far *far = link->far;
+	struct peal_handler_info sender = { .name = "of the sender" };
+	uint32_t mask;
+	int result;
+
+	result = peali_end_resolve(link->rt, address, "to", &link->to, CALL);
+	if (!result && link->to.pool)
+		result = peali_pool_open(link->to.pool, CALL);
+	if (!result)
+		result = peali_end_input(&link->to, CALL);
+	if (result)
+		return result;
+	set_far_end(&link->from, far->peer, r->address);
+	far->staged = is_staged(link, link->to.device);
+	far->spec.capacity = r->capacity;
+	far->spec.slot_bytes = r->slot_bytes;
+	far->spec.policy = r->policy;
+	far->spec.message_bytes = r->message_bytes;
+	far->spec.slab_bytes = r->slab_bytes;
+	mask = policies(link, link->to.device) & r->policies;
+	if (!mask)
+		return peali_fail(PEAL_ENOTSUP, CALL,
+				  "the processes share no policy");
+	result = peali_ring_spec_complete(
+		&far->spec, mask,
+		(uint32_t)peali_host_backend.default_policy(NULL), CALL);
+	if (!result)
+		result = peali_ring_spec_emits(&far->spec, r->emits, CALL);
+	link->spec = far->spec;
+	sender.output_bytes = r->handler_bytes;
+	if (!result)
+		result = peali_handlers_agree(&sender, peali_link_taker(link),
+					      CALL);
+	return result ? result : peali_link_check_types(link, CALL);
+}
+
+/* Makes the receiver's end; the memory's descriptor, or an error. */
+static int accept_link(struct peali_peer *p, const struct peali_record *r,
+		       uint64_t address, struct peali_record *answer)
+{
+	struct peal_runtime *rt = p->set->rt;
+	struct peal_link *link;
+	int fd = -1, result;
+
+	pthread_mutex_lock(&rt->lock);
+	link = new_far(p, r->number, 0);
+	result = link ? plan_receiver(link, address, r) : PEAL_ENOMEM;
+	if (!result) {
+		fd = make_shared(&link->far->spec);
+		result = fd < 0 ? fd : build(link, link->to.device, fd);
+	}
+	if (!result)
+		result = list(link->far);
+	if (!result)
+		result = peali_link_attach_input(link, CALL);
+	if (!result) {
+		const struct peali_ring_spec *spec = &link->far->spec;
+
+		answer->address = link->to.address;
+		answer->capacity = spec->capacity;
+		answer->slot_bytes = spec->slot_bytes;
+		answer->policy = spec->policy;
+		answer->message_bytes = spec->message_bytes;
+		answer->slab_bytes = spec->slab_bytes;
+		answer->memory_bytes = shared_bytes(spec);
+	}
+	if (link)
+		result = peali_link_enlist(link, result);
+	pthread_mutex_unlock(&rt->lock);
+	if (!result)
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	return result;
+}
+
+void peali_far_answer(struct peali_peer *p, const struct peali_record *r)
+{
+	struct peali_record answer = peali_record(PEALI_RECORD_ACCEPT);
+	uint64_t address = 0;
+	int fd, result = find_offer(p->set, r->name, &address);
+
+	answer.number = r->number;
+	fd = result ? result : accept_link(p, r, address, &answer);
+	if (fd < 0) {
+		answer = peali_record(PEALI_RECORD_REFUSE);
+		answer.number = r->number;
+		answer.error = fd;
+		snprintf(answer.text, sizeof(answer.text), "%s",
+			 peal_last_error()->text);
+	}
+	peali_peer_answer(p, &answer, fd);
+	if (fd >= 0)
+		close(fd);
+}
+
+/* ---- who asks: the sender's end ------------------------------------------------------ */
+
+/* What is asked for. */
+struct wish {
+	struct peali_peer *peer;
+	const char *name;
+	uint64_t from;
+	uint32_t port;
+	const struct peal_link_options *options;
+	uint64_t deadline; /* for the name to be offered */
+};
+
+/* The sender's end; the lock is held. */
+static int plan_sender(const struct wish *w, struct peali_end *from)
+{
+	struct peal_runtime *rt = w->peer->set->rt;
+	int result = peali_end_resolve_sender(rt, w->from, from, CALL);
+
+	if (result)
+		return result;
+	if (from->dead_letters)
+		return peali_fail(PEAL_ENOTSUP, CALL,
+				  "dead letters do not leave their process: "
+				  "connect them to an endpoint");
+	if (from->pool)
+		return peali_fail(PEAL_EINVAL, CALL,
+				  "`from` is a pool, which sends nothing: "
+				  "connect its members");
+	return peali_end_port(rt, from, w->port, CALL);
+}
+
+static int check_wish(const struct peal_processes *set, uint32_t rank,
+		      const char *name, const struct peal_link_options *o)
+{
+	size_t n = name ? strnlen(name, PEAL_PROCESS_NAME) : 0;
+
+	if (rank >= set->plan.ranks || rank == set->plan.rank)
+		return peali_fail(
+			PEAL_ENOENT, CALL,
+			rank == set->plan.rank ?
+				"rank %u is this process: peal_connect "
+				"connects within it (%u processes)" :
+				"no rank %u: the set has %u processes",
+			rank, set->plan.ranks);
+	if (!n || n >= PEAL_PROCESS_NAME)
+		return peali_fail(PEAL_EINVAL, CALL, "a name has 1 to %d bytes",
+				  PEAL_PROCESS_NAME - 1);
+	if ((o->require && !(o->require & PEAL_ROUTE_PROCESS)) ||
+	    o->forbid & PEAL_ROUTE_PROCESS)
+		return peali_fail(PEAL_ENOPEER, CALL,
+				  "links between processes have the route "
+				  "process, which `require` or `forbid` rule "
+				  "out");
+	if (o->priority)
+		return peali_fail(PEAL_EINVAL, CALL,
+				  "option priority is %u: links between "
+				  "processes have none",
+				  o->priority);
+	return 0;
+}
+
+static struct peali_record
+ask_for(const struct wish *w, const struct peal_link *like, uint64_t number)
+{
+	const struct peal_link_options *o = w->options;
+	const struct peal_handler_info *emitter =
+		like->from.kernel ? peali_end_handler(&like->from) : NULL;
+	struct peali_record r = peali_record(PEALI_RECORD_CONNECT);
+
+	r.number = number;
+	r.address = like->from.address;
+	r.message_bytes = o->message_bytes;
+	r.slab_bytes = o->slab_bytes;
+	r.capacity = o->capacity;
+	r.slot_bytes = o->slot_bytes;
+	r.policy = o->policy;
+	r.policies = policies(like, like->from.device);
+	r.emits = emitter ? emitter->emits : 1;
+	r.handler_bytes = emitter ? emitter->output_bytes : 0;
+	snprintf(r.name, sizeof(r.name), "%s", w->name);
+	return r;
+}
+
+/* Waits for the answer to a question that was sent; with the lock. */
+static int await_answer(struct peali_question *q)
+{
+	struct peal_processes *set = q->peer->set;
+	uint64_t deadline =
+		peali_deadline((int64_t)set->rt->answer_ms * 2000000);
+	struct timespec t = { (time_t)(deadline / 1000000000),
+			      (long)(deadline % 1000000000) };
+
+	while (!q->answered && !peali_late(deadline))
+		pthread_cond_timedwait(&set->changed, &set->lock, &t);
+	if (!q->answered)
+		return peali_fail(PEAL_ETIMEDOUT, CALL,
+				  "rank %u (pid %d) does not answer; is it "
+				  "stopped?",
+				  q->peer->rank, q->peer->member.pid);
+	return q->error ? peali_peer_gone(q->peer, CALL) : 0;
+}
+
+/* Asks, and waits for the answer. */
+static int ask(const struct wish *w, const struct peal_link *like,
+	       struct peali_question *q)
+{
+	struct peal_processes *set = w->peer->set;
+	struct peali_question **p;
+	struct peali_record r;
+	int result = 0;
+
+	memset(q, 0, sizeof(*q));
+	q->peer = w->peer;
+	q->fd = -1;
+	pthread_mutex_lock(&set->lock);
+	q->number = ++set->next_number;
+	if (w->peer->state != PEAL_PROCESS_HERE)
+		result = peali_peer_gone(w->peer, CALL);
+	q->next = set->questions;
+	set->questions = q;
+	pthread_mutex_unlock(&set->lock);
+	r = ask_for(w, like, q->number);
+	if (!result && peali_peer_send(w->peer, &r, -1) == PEAL_ETIMEDOUT)
+		result = peali_fail(PEAL_ETIMEDOUT, CALL,
+				    "rank %u (pid %d) does not read what it is "
+				    "sent; is it stopped?",
+				    w->peer->rank, w->peer->member.pid);
+	/* one that is gone answers, too: the first thread does for it */
+	pthread_mutex_lock(&set->lock);
+	if (!result)
+		result = await_answer(q);
+	for (p = &set->questions; *p != q; p = &(*p)->next)
+		;
+	*p = q->next;
+	pthread_mutex_unlock(&set->lock);
+	if (result && q->fd >= 0)
+		close(q->fd);
+	return result;
+}
+
+/* What a peer says of its refusal. */
+static int refused(const struct wish *w, const struct peali_record *r)
+{
+	int error = r->error < 0 && r->error > -2000 ? r->error : PEAL_EPROTO;
+	char text[sizeof(r->text)];
+	size_t i;
+
+	snprintf(text, sizeof(text), "%s", r->text);
+	for (i = 0; text[i]; i++)
+		if ((unsigned char)text[i] < ' ' || text[i] == 127)
+			text[i] = '?';
+	return peali_fail(error, CALL, "rank %u (pid %d): %s", w->peer->rank,
+			  w->peer->member.pid, text);
+}
+
+/* Whether what was accepted is what was asked for, and makes sense. */
+static int check_answer(const struct wish *w, const struct peal_link *link,
+			const struct peali_record *r,
+			struct peali_ring_spec *out)
+{
+	const struct peal_link_options *o = w->options;
+	struct peali_ring_spec spec = { r->capacity, r->slot_bytes, r->policy,
+					r->message_bytes, r->slab_bytes };
+	struct peali_ring_spec again = spec;
+	int wrong;
+
+	wrong = (o->capacity && o->capacity != r->capacity) ||
+		(o->message_bytes && o->message_bytes != r->message_bytes) ||
+		(o->slot_bytes && o->slot_bytes != r->slot_bytes) ||
+		(o->policy && o->policy != r->policy);
+	/* a spec that is complete stays as it is */
+	if (wrong || !r->capacity || !r->slot_bytes || !r->policy ||
+	    peali_ring_spec_complete(&again, policies(link, link->from.device),
+				     0, CALL) ||
+	    again.slab_bytes != spec.slab_bytes ||
+	    again.message_bytes != spec.message_bytes ||
+	    r->memory_bytes != shared_bytes(&spec))
+		return peali_fail(PEAL_EPROTO, CALL,
+				  "rank %u (pid %d) accepts a link of other "
+				  "sizes than it was asked for",
+				  w->peer->rank, w->peer->member.pid);
+	*out = spec;
+	return 0;
+}
+
+/* The sender's end of what was accepted. */
+static int join_link(const struct wish *w, struct peali_question *q,
+		     struct peal_link **link_out)
+{
+	const struct peali_record *r = &q->answer;
+	struct peal_runtime *rt = w->peer->set->rt;
+	struct peal_link *link;
+	int result;
+
+	pthread_mutex_lock(&rt->lock);
+	link = new_far(w->peer, q->number, 1);
+	result = link ? plan_sender(w, &link->from) : PEAL_ENOMEM;
+	if (!result) {
+		link->from_port = w->port;
+		set_far_end(&link->to, w->peer, r->address);
+		link->far->staged = is_staged(link, link->from.device);
+		result = check_answer(w, link, r, &link->far->spec);
+	}
+	if (!result)
+		result = check_shared(&link->far->spec, w->peer->rank, q->fd);
+	if (!result)
+		result = build(link, link->from.device, q->fd);
+	if (!result)
+		result = peali_link_check_types(link, CALL);
+	if (!result)
+		result = list(link->far);
+	if (!result)
+		result = peali_link_attach_port(link, CALL);
+	if (link)
+		result = peali_link_enlist(link, result);
+	if (!result)
+		*link_out = link;
+	pthread_mutex_unlock(&rt->lock);
+	return result;
+}
+
+/* Nobody wants what a peer has accepted. */
+static void decline(const struct wish *w, uint64_t number)
+{
+	struct peali_record r = peali_record(PEALI_RECORD_CLOSE);
+
+	r.number = number;
+	r.sender = 1;
+	r.error = PEAL_ESTOPPED;
+	pthread_mutex_lock(&w->peer->set->lock);
+	peali_peer_post(w->peer, &r);
+	pthread_mutex_unlock(&w->peer->set->lock);
+}
+
+/* One try; *again: the name is not offered, or not yet. */
+static int try(const struct wish *w, struct peal_link **link_out, int *again)
+{
+	struct peal_link like = { .rt = w->peer->set->rt };
+	struct peali_question q;
+	int result;
+
+	pthread_mutex_lock(&like.rt->lock);
+	result = plan_sender(w, &like.from);
+	pthread_mutex_unlock(&like.rt->lock);
+	if (!result)
+		result = ask(w, &like, &q);
+	if (result)
+		return result;
+	if (q.answer.type == PEALI_RECORD_REFUSE) {
+		if (q.fd >= 0)
+			close(q.fd);
+		*again = q.answer.error == PEAL_ENOENT;
+		return refused(w, &q.answer);
+	}
+	result = q.fd < 0 ? peali_fail(PEAL_EPROTO, CALL,
+				       "rank %u accepts without memory",
+				       w->peer->rank) :
+			    join_link(w, &q, link_out);
+	if (q.fd >= 0)
+		close(q.fd);
+	if (result)
+		decline(w, q.number);
+	return result;
+}
+
+int peal_process_connect(struct peal_processes *set, uint32_t rank,
+			 const char *name, uint64_t from, uint32_t port,
+			 const struct peal_link_options *options,
+			 int64_t timeout_ns, struct peal_link **link_out)
+{
+	struct peal_link_options o;
+	struct peal_link *link = NULL;
+	struct wish w;
+	int result;
+
+	if (!set)
+		return peali_fail(PEAL_EINVAL, CALL, "set is NULL");
+	result = peali_options_copy(&o, sizeof(o), options, CALL);
+	if (!result)
+		result = check_wish(set, rank, name, &o);
+	if (result)
+		return result;
+	w.peer = &set->peers[rank];
+	w.name = name;
+	w.from = from;
+	w.port = port;
+	w.options = &o;
+	w.deadline = peali_deadline(timeout_ns);
+	for (;;) {
+		int again = 0;
+
+		result = try(&w, &link, &again);
+		if (!again || !timeout_ns || peali_late(w.deadline))
+			break;
+		usleep(AGAIN_US);
+	}
+	if (!result && link_out)
+		*link_out = link;
+	return result;
+}

@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How the processes of a set meet: by the file to the sockets. */
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "runtime/backend/log.h"
+#include "runtime/process.h"
+#include "runtime/socket.h"
+
+#define CALL "peal_processes_join"
+#define HELLO_NS 2000000000ULL /* what a stranger may take to say who it is */
+#define SEND_NS 1000000000ULL /* what a record may wait for room */
+#define LOOK_MS 20 /* between two looks at who has ended */
+
+struct peali_record peali_record(enum peali_record_type type)
+{
+	struct peali_record r;
+
+	memset(&r, 0, sizeof(r));
+	r.magic = PEALI_RECORD_MAGIC;
+	r.version = PEALI_RECORD_VERSION;
+	r.type = (uint32_t)type;
+	return r;
+}
+
+/* How long until a deadline, at most that many ms. */
+static int ms_left(uint64_t deadline, int most)
+{
+	uint64_t now = peali_now_ns();
+
+	if (now >= deadline)
+		return 0;
+	if ((deadline - now) / 1000000 < (uint64_t)most)
+		return (int)((deadline - now) / 1000000) + 1;
+	return most;
+}
+
+/* ---- the file ------------------------------------------------------------------- */
+
+static int late_for_file(const struct peal_processes *set)
+{
+	return peali_fail(
+		PEAL_ETIMEDOUT, CALL,
+		"rank %u of %u waited in vain for the rendezvous file "
+		"%.90s, which rank 0 makes",
+		set->plan.rank, set->plan.ranks, set->plan.path);
+}
+
+/* Who has not come in time: "rank 2, 3". */
+static int late_for(const struct peal_processes *set,
+		    const struct peali_rendezvous *r)
+{
+	char names[80] = "";
+	size_t used = 0;
+	uint32_t rank;
+
+	for (rank = 0; rank < r->ranks && used < sizeof(names) - 12; rank++)
+		if (!r->member[rank].pid)
+			used += (size_t)snprintf(names + used,
+						 sizeof(names) - used, "%s%u",
+						 used ? ", " : "", rank);
+	return peali_fail(PEAL_ETIMEDOUT, CALL,
+			  "%u of %u processes have come to %.90s in time; rank "
+			  "%s is missing",
+			  r->here, r->ranks, set->plan.path, names);
+}
+
+/* A socket that listens at the process's name; -1 and an error. */
+static int listen_at(const char *id, uint32_t rank)
+{
+	struct sockaddr_un at;
+	socklen_t bytes = peali_socket_name(&at, "peal-%s-%u", id, rank);
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+
+	if (fd >= 0 && !bind(fd, (const struct sockaddr *)&at, bytes) &&
+	    !listen(fd, PEAL_PROCESSES_MAX))
+		return fd;
+	peali_fail_driver(PEAL_EDRIVER, errno, CALL,
+			  "no socket @%s to be found at: %s", at.sun_path + 1,
+			  strerror(errno));
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
+/* Enters the file and listens, whatever the others do. */
+static int enter(struct peal_processes *set, uint64_t deadline,
+		 struct peali_rendezvous *r, int *listener)
+{
+	int result = PEAL_EAGAIN;
+
+	if (set->plan.rank == 0)
+		result = peali_rendezvous_begin(&set->plan, r);
+	while (result == PEAL_EAGAIN) {
+		result = peali_rendezvous_enter(&set->plan, r);
+		if (result != PEAL_EAGAIN)
+			break;
+		if (peali_late(deadline))
+			return late_for_file(set);
+		usleep(2000);
+	}
+	if (result)
+		return result;
+	*listener = listen_at(r->id, set->plan.rank);
+	return *listener < 0 ? PEAL_EDRIVER : 0;
+}
+
+/* Waits until all have entered. */
+static int await_all(struct peal_processes *set, uint64_t deadline,
+		     struct peali_rendezvous *r)
+{
+	int result = r->here == r->ranks ? 0 : PEAL_EAGAIN;
+
+	while (result == PEAL_EAGAIN) {
+		result = peali_rendezvous_look(&set->plan, r);
+		if (result != PEAL_EAGAIN)
+			break;
+		if (peali_late(deadline))
+			return late_for(set, r);
+		usleep(2000);
+	}
+	return result;
+}
+
+/* ---- hello ---------------------------------------------------------------------- */
+
+static struct peali_record hello(const struct peal_processes *set,
+				 const struct peali_rendezvous *r)
+{
+	struct peali_record h = peali_record(PEALI_RECORD_HELLO);
+
+	memcpy(h.id, r->id, sizeof(h.id));
+	h.rank = set->plan.rank;
+	h.ranks = set->plan.ranks;
+	h.start = r->member[set->plan.rank].start;
+	return h;
+}
+
+/* Whether who is at the other end is the one that the file names: by the
+ * kernel's word. */
+static int is_member(int fd, const struct peali_rendezvous *r, uint32_t rank,
+		     const char **why)
+{
+	struct ucred who;
+
+	*why = "the kernel does not say who it is";
+	if (peali_socket_peer(fd, &who))
+		return 0;
+	*why = "another user's process answers there";
+	if (who.uid != geteuid())
+		return 0;
+	*why = "another process answers there";
+	return who.pid == r->member[rank].pid;
+}
+
+static int is_hello(const struct peali_record *h, ssize_t bytes,
+		    const struct peali_rendezvous *r)
+{
+	return bytes == sizeof(*h) && h->magic == PEALI_RECORD_MAGIC &&
+	       h->version == PEALI_RECORD_VERSION &&
+	       h->type == PEALI_RECORD_HELLO &&
+	       !memcmp(h->id, r->id, sizeof(h->id)) && h->ranks == r->ranks &&
+	       h->rank < r->ranks && h->start == r->member[h->rank].start;
+}
+
+/* A connection that both sides have checked. */
+static void keep(struct peal_processes *set, const struct peali_rendezvous *r,
+		 uint32_t rank, int fd)
+{
+	struct peali_peer *p = &set->peers[rank];
+
+	peali_socket_limit(fd, SO_SNDTIMEO, SEND_NS);
+	peali_socket_limit(fd, SO_RCVTIMEO, 0);
+	p->fd = fd;
+	p->member = r->member[rank];
+#ifdef SYS_pidfd_open
+	p->pidfd = (int)syscall(SYS_pidfd_open, p->member.pid, 0);
+	if (p->pidfd >= 0 && !peali_member_lives(&p->member)) {
+		close(p->pidfd); /* that pid may be another's by now */
+		p->pidfd = -1;
+	}
+#endif
+	if (p->pidfd < 0)
+		peali_log(2,
+			  "no pidfd of rank %u (pid %d): its end is told by "
+			  "its connection",
+			  rank, p->member.pid);
+	p->state = PEAL_PROCESS_HERE;
+}
+
+/* Why a rank cannot be reached: it has ended, or what was found. */
+static int cannot_meet(const struct peali_rendezvous *r, uint32_t rank,
+		       int code, const char *why)
+{
+	if (!peali_member_lives(&r->member[rank]))
+		return peali_fail(
+			PEAL_EDIED, CALL,
+			"rank %u (pid %d) has ended before all had met", rank,
+			r->member[rank].pid);
+	return peali_fail(code, CALL, "rank %u (pid %d) cannot be met: %s",
+			  rank, r->member[rank].pid, why);
+}
+
+/* To a lower rank, which listens or will, and answers once it accepts. */
+static int call_on(struct peal_processes *set, uint64_t deadline,
+		   const struct peali_rendezvous *r, uint32_t rank)
+{
+	struct peali_record mine = hello(set, r), h;
+	struct sockaddr_un at;
+	socklen_t bytes = peali_socket_name(&at, "peal-%s-%u", r->id, rank);
+	struct pollfd answer = { .events = POLLIN };
+	const char *why = "it does not answer";
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+
+	if (fd < 0)
+		return cannot_meet(r, rank, PEAL_EDRIVER, strerror(errno));
+	while (connect(fd, (const struct sockaddr *)&at, bytes)) {
+		/* it has entered, and listens at once */
+		if (peali_late(deadline) ||
+		    !peali_member_lives(&r->member[rank]))
+			goto refused;
+		usleep(2000);
+	}
+	if (!is_member(fd, r, rank, &why))
+		goto refused;
+	why = "it closes the connection";
+	if (send(fd, &mine, sizeof(mine), MSG_NOSIGNAL) != sizeof(mine))
+		goto refused;
+	answer.fd = fd;
+	while (poll(&answer, 1, ms_left(deadline, LOOK_MS)) <= 0) {
+		if (peali_member_lives(&r->member[rank]) &&
+		    !peali_late(deadline))
+			continue;
+		why = "it does not answer";
+		goto refused;
+	}
+	if (!is_hello(&h, recv(fd, &h, sizeof(h), MSG_DONTWAIT), r) ||
+	    h.rank != rank)
+		goto refused;
+	keep(set, r, rank, fd);
+	return 0;
+refused:
+	close(fd);
+	return cannot_meet(r, rank,
+			   peali_late(deadline) ? PEAL_ETIMEDOUT : PEAL_EPROTO,
+			   why);
+}
+
+/* One who has connected: a higher rank, or nobody that is waited for. */
+static void welcome(struct peal_processes *set,
+		    const struct peali_rendezvous *r, int fd)
+{
+	struct peali_record mine = hello(set, r), h;
+	const char *why = "it says no hello of this set";
+
+	peali_socket_limit(fd, SO_RCVTIMEO, HELLO_NS);
+	peali_socket_limit(fd, SO_SNDTIMEO, HELLO_NS);
+	if (is_hello(&h, recv(fd, &h, sizeof(h), 0), r) &&
+	    h.rank > set->plan.rank && set->peers[h.rank].fd < 0 &&
+	    is_member(fd, r, h.rank, &why) &&
+	    send(fd, &mine, sizeof(mine), MSG_NOSIGNAL) == sizeof(mine)) {
+		keep(set, r, h.rank, fd);
+		return;
+	}
+	peali_log(1, "a connection to rank %u is refused: %s", set->plan.rank,
+		  why);
+	close(fd);
+}
+
+/* Until all higher ranks have connected. */
+static int receive_all(struct peal_processes *set, uint64_t deadline,
+		       const struct peali_rendezvous *r, int listener)
+{
+	struct pollfd p = { .fd = listener, .events = POLLIN };
+	uint32_t rank = set->plan.rank + 1;
+	int fd;
+
+	while (rank < set->plan.ranks) {
+		if (set->peers[rank].fd >= 0) {
+			rank++;
+			continue;
+		}
+		if (poll(&p, 1, ms_left(deadline, LOOK_MS)) > 0) {
+			fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+			if (fd >= 0)
+				welcome(set, r, fd);
+		} else if (peali_late(deadline) ||
+			   !peali_member_lives(&r->member[rank])) {
+			return cannot_meet(r, rank, PEAL_ETIMEDOUT,
+					   "it does not connect");
+		}
+	}
+	return 0;
+}
+
+/* ---- all of it -------------------------------------------------------------------- */
+
+/* A set of one needs nobody. */
+static int meet_oneself(struct peal_processes *set)
+{
+	set->peers[0].member = peali_member_self();
+	return peali_rendezvous_id(set->id);
+}
+
+int peali_processes_meet(struct peal_processes *set, uint64_t deadline)
+{
+	struct peali_rendezvous r;
+	int listener = -1, result;
+	uint32_t rank;
+
+	if (set->plan.ranks == 1)
+		return meet_oneself(set);
+	memset(&r, 0, sizeof(r));
+	result = enter(set, deadline, &r, &listener);
+	if (!result)
+		result = await_all(set, deadline, &r);
+	for (rank = 0; rank < set->plan.rank && !result; rank++)
+		result = call_on(set, deadline, &r, rank);
+	if (!result)
+		result = receive_all(set, deadline, &r, listener);
+	if (listener >= 0)
+		close(listener);
+	/* whoever has connected here has read it all */
+	if (set->plan.rank == 0 && r.id[0])
+		peali_rendezvous_end(&set->plan, &r);
+	memcpy(set->id, r.id, sizeof(set->id));
+	set->peers[set->plan.rank].member = r.member[set->plan.rank];
+	return result;
+}
+
+void peali_peers_close(struct peal_processes *set)
+{
+	uint32_t rank;
+
+	for (rank = 0; rank < set->plan.ranks; rank++) {
+		if (set->peers[rank].fd >= 0)
+			close(set->peers[rank].fd);
+		if (set->peers[rank].pidfd >= 0)
+			close(set->peers[rank].pidfd);
+		set->peers[rank].fd = set->peers[rank].pidfd = -1;
+	}
+}

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEAL_TESTS_CREW_H
+#define PEAL_TESTS_CREW_H
+
+#include <dirent.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "runtime/harness.h"
+
+/*
+ * Processes of a set for tests: forked before any of them has opened a runtime,
+ * each runs a function and exits with 0, or fails by itself. The caller waits for
+ * all, with a bound, and looks that nothing stays behind.
+ */
+
+#define CREW_MAX 8
+
+/** What they share, beside what is tested. */
+struct crew_board {
+	_Atomic uint64_t word[64];
+};
+
+struct crew {
+	int n;
+	pid_t pid[CREW_MAX];
+	int status[CREW_MAX];
+	int gone[CREW_MAX];
+	char folder[32];
+	struct crew_board *board;
+};
+
+static int crew_ranks; /* of the set that the calling process is in */
+static struct crew_board *crew_board;
+
+typedef void (*crew_fn)(int rank);
+
+/* A folder and a board for them. */
+static inline void crew_prepare(struct crew *c, int n)
+{
+	memset(c, 0, sizeof(*c));
+	c->n = n;
+	strcpy(c->folder, "/tmp/peal-crew-XXXXXX");
+	CHECK(mkdtemp(c->folder));
+	c->board = mmap(NULL, sizeof(*c->board), PROT_READ | PROT_WRITE,
+			MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	CHECK(c->board != MAP_FAILED);
+	memset(c->board, 0, sizeof(*c->board));
+}
+
+static inline void crew_environment(const struct crew *c, int rank)
+{
+	char text[128];
+
+	snprintf(text, sizeof(text), "%d", rank);
+	setenv("PEAL_RANK", text, 1);
+	snprintf(text, sizeof(text), "%d", c->n);
+	setenv("PEAL_RANKS", text, 1);
+	snprintf(text, sizeof(text), "%s/meet", c->folder);
+	setenv("PEAL_RENDEZVOUS", text, 1);
+}
+
+static inline void crew_fork(struct crew *c, int rank, crew_fn run)
+{
+	fflush(stdout);
+	c->pid[rank] = fork();
+	CHECK(c->pid[rank] >= 0);
+	if (c->pid[rank])
+		return;
+	crew_environment(c, rank);
+	/* one for all, which goes even if they are killed */
+	snprintf(harness_cache, sizeof(harness_cache), "%s/cache", c->folder);
+	crew_ranks = c->n;
+	crew_board = c->board;
+	alarm(240); /* none outlives its test for long */
+	run(rank);
+	exit(0);
+}
+
+static inline void crew_start(struct crew *c, int n, crew_fn run)
+{
+	int rank;
+
+	crew_prepare(c, n);
+	for (rank = 0; rank < n; rank++)
+		crew_fork(c, rank, run);
+}
+
+/* Waits for one, with a bound; its status. */
+static inline int crew_await(struct crew *c, int rank)
+{
+	uint64_t until = harness_now_ns() + 2 * PATIENCE;
+
+	while (!c->gone[rank]) {
+		if (waitpid(c->pid[rank], &c->status[rank], WNOHANG) ==
+		    c->pid[rank]) {
+			c->gone[rank] = 1;
+		} else if (harness_now_ns() > until) {
+			fprintf(stderr, "rank %d hangs\n", rank);
+			for (rank = 0; rank < c->n; rank++)
+				if (c->pid[rank] && !c->gone[rank])
+					kill(c->pid[rank], SIGKILL);
+			exit(1);
+		} else {
+			identity_sleep_us(500);
+		}
+	}
+	return c->status[rank];
+}
+
+/* Nothing is left in the folder, which goes. */
+static inline void crew_tidy(struct crew *c)
+{
+	char command[96];
+
+	snprintf(command, sizeof(command), "rm -rf '%s/cache'", c->folder);
+	CHECK(!system(command));
+	if (rmdir(c->folder)) {
+		fprintf(stderr, "something is left in %s\n", c->folder);
+		exit(1);
+	}
+	munmap(c->board, sizeof(*c->board));
+}
+
+/* All of them end well. */
+static inline void crew_join(struct crew *c)
+{
+	int rank, bad = 0;
+
+	for (rank = 0; rank < c->n; rank++)
+		if (crew_await(c, rank)) {
+			fprintf(stderr, "rank %d: status %#x\n", rank,
+				(unsigned)c->status[rank]);
+			bad = 1;
+		}
+	CHECK(!bad);
+	crew_tidy(c);
+}
+
+#define CREW(n, run)                                                           \
+	do {                                                                   \
+		struct crew crew_;                                             \
+		crew_start(&crew_, n, run);                                    \
+		crew_join(&crew_);                                             \
+	} while (0)
+
+/* ---- in a process -------------------------------------------------------------- */
+
+static inline struct peal_processes *crew_enter(struct peal_runtime *rt)
+{
+	struct peal_processes_options o = { .size = sizeof(o),
+					    .timeout_ns = PATIENCE };
+	struct peal_processes *set = NULL;
+
+	CHECK_OK(peal_processes_join(rt, &o, &set));
+	return set;
+}
+
+static inline struct peal_link *crew_connect(struct peal_processes *set,
+					     int rank, const char *name,
+					     uint64_t from, uint32_t port,
+					     struct peal_link_options o)
+{
+	struct peal_link *link = NULL;
+
+	o.size = sizeof(o);
+	CHECK_OK(peal_process_connect(set, (uint32_t)rank, name, from, port, &o,
+				      PATIENCE, &link));
+	return link;
+}
+
+/* All of the set come here before one goes on; each place once. */
+static inline void crew_meet(int place)
+{
+	atomic_fetch_add(&crew_board->word[place], 1);
+	EVENTUALLY(atomic_load(&crew_board->word[place]) >=
+		   (uint64_t)crew_ranks);
+}
+
+static inline struct peal_process_info crew_info(struct peal_processes *set,
+						 int rank)
+{
+	struct peal_process_info info;
+
+	CHECK_OK(peal_process_info(set, (uint32_t)rank, &info));
+	return info;
+}
+
+/* How many descriptors the process has. */
+static inline int crew_descriptors(void)
+{
+	DIR *d = opendir("/proc/self/fd");
+	int n = 0;
+
+	CHECK(d);
+	while (readdir(d))
+		n++;
+	closedir(d);
+	return n;
+}
+
+#endif

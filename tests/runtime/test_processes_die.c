@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* labels: stress */
+/*
+ * Processes are killed at random moments: the others hear of it, by each link and
+ * by the set, whoever they wait for; what had arrived whole is there.
+ */
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+#include "runtime/crew.h"
+
+#define ROUNDS (IDENTITY_SANITIZED || test_on_gpu() ? 12 : 200)
+#define DEAD 40 /* of the board: who is killed */
+#define WHEN 41 /* and when that was, in ns */
+#define LATE 42 /* the longest time until one had noticed, of all rounds */
+#define NOTICED 43 /* how often */
+
+static const struct peal_link_options small = { .capacity = 8,
+						.message_bytes = 300 };
+
+/* ---- survivors ---------------------------------------------------------------------- */
+
+/* Where each has an endpoint for each other one, and an actor in between. */
+struct member {
+	struct peal_runtime *rt;
+	struct peal_processes *set;
+	struct peal_kernel *k;
+	struct peal_endpoint *e[CREW_MAX];
+	struct peal_link *link[CREW_MAX];
+	uint64_t sent[CREW_MAX], got[CREW_MAX];
+	int done_sending[CREW_MAX], done_receiving[CREW_MAX];
+};
+
+static void set_up(struct member *m, int rank)
+{
+	struct peal_kernel_options o = { .end_with_inputs = 0 };
+	char name[32];
+	int other;
+
+	memset(m, 0, sizeof(*m));
+	m->rt = harness_open(1, "");
+	m->k = harness_launch_with(m->rt, 0, o);
+	m->set = crew_enter(m->rt);
+	for (other = 0; other < crew_ranks; other++) {
+		if (other == rank)
+			continue;
+		m->e[other] = harness_endpoint(m->rt);
+		snprintf(name, sizeof(name), "from %d", other);
+		CHECK_OK(peal_process_offer(
+			m->set, name, peal_endpoint_address(m->e[other])));
+		snprintf(name, sizeof(name), "actor %d", other);
+		CHECK_OK(peal_process_offer(m->set, name,
+					    harness_spawn(m->k, "sink", -1)));
+	}
+	snprintf(name, sizeof(name), "from %d", rank);
+	for (other = 0; other < crew_ranks; other++)
+		if (other != rank)
+			m->link[other] = crew_connect(
+				m->set, other, name,
+				peal_endpoint_address(m->e[other]), 0, small);
+	snprintf(name, sizeof(name), "actor %d", rank);
+	for (other = 0; other < crew_ranks; other++)
+		if (other != rank)
+			crew_connect(m->set, other, name,
+				     peal_endpoint_address(m->e[other]), 1,
+				     small);
+}
+
+/* A process that is killed is known as dead; the error names it. */
+static void is_dead(struct member *m, int other, int error)
+{
+	int dead = (int)atomic_load(&crew_board->word[DEAD]) - 1;
+	struct peal_process_info info = crew_info(m->set, other);
+	char name[32];
+
+	CHECK_EQ(error, PEAL_EDIED);
+	CHECK_EQ(other, dead);
+	snprintf(name, sizeof(name), "rank %d (pid %d)", other, info.pid);
+	CHECK_CONTAINS(peal_last_error()->text, name);
+	CHECK_EQ(info.state, PEAL_PROCESS_DEAD);
+	CHECK_CONTAINS(info.why, "has died");
+}
+
+/* Sends what there is room for; 1 something went, or is over. */
+static int send_some(struct member *m, int rank, int other)
+{
+	uint8_t data[300];
+	uint64_t n = 24 + m->sent[other] % 276;
+	int result, port;
+
+	if (m->done_sending[other])
+		return 0;
+	harness_fill(data, n, (uint64_t)rank, m->sent[other]);
+	result = peal_send(m->e[other], 0, 1, data, n, 0);
+	if (!result) {
+		m->sent[other]++;
+		peal_send(m->e[other], 1, 1, data, n, 0); /* to the actor */
+	}
+	if (!result || result == PEAL_EAGAIN)
+		return !result;
+	is_dead(m, other, result);
+	for (port = 0; port < 2; port++) {
+		result = peal_send(m->e[other], (uint32_t)port, 1, data, 24,
+				   PATIENCE);
+		is_dead(m, other, result);
+	}
+	CHECK_EQ(harness_info(m->link[other]).error, PEAL_EDIED);
+	m->done_sending[other] = 1;
+	return 1;
+}
+
+static int receive_some(struct member *m, int other, int64_t timeout_ns)
+{
+	uint8_t data[300];
+	struct peal_received r;
+	int result;
+
+	if (m->done_receiving[other])
+		return 0;
+	result = peal_receive(m->e[other], data, sizeof(data), &r, timeout_ns);
+	if (result == PEAL_EAGAIN || result == PEAL_ETIMEDOUT)
+		return 0;
+	if (!result) { /* whole, in order, each once */
+		CHECK_EQ(r.length, 24 + m->got[other] % 276);
+		CHECK(harness_intact(data, r.length, (uint64_t)other,
+				     m->got[other]));
+		m->got[other]++;
+		return 1;
+	}
+	is_dead(m, other, result);
+	CHECK_EQ(peal_receive(m->e[other], data, sizeof(data), &r, PATIENCE),
+		 PEAL_EDIED);
+	m->done_receiving[other] = 1;
+	return 1;
+}
+
+/* How long it took to notice. */
+static void note(struct member *m, int dead)
+{
+	uint64_t at = crew_info(m->set, dead).gone_ns, when, most;
+
+	EVENTUALLY(atomic_load(&crew_board->word[WHEN]));
+	when = atomic_load(&crew_board->word[WHEN]);
+	atomic_fetch_add(&crew_board->word[NOTICED], 1);
+	if (at <= when)
+		return;
+	most = atomic_load(&crew_board->word[LATE]);
+	while (at - when > most &&
+	       !atomic_compare_exchange_weak(&crew_board->word[LATE], &most,
+					     at - when))
+		;
+}
+
+/* Sends and receives until one of them is dead, and both directions say so. */
+static void survive(int rank)
+{
+	struct peal_processes_info info;
+	struct member m;
+	int other, dead = -1, moved;
+
+	set_up(&m, rank);
+	crew_meet(0);
+	while (dead < 0) {
+		moved = 0;
+		for (other = 0; other < crew_ranks; other++) {
+			if (other == rank)
+				continue;
+			moved += send_some(&m, rank, other);
+			moved += receive_some(&m, other, 0);
+			if (m.done_sending[other] && m.done_receiving[other])
+				dead = other;
+		}
+		if (!moved)
+			identity_sleep_us(50);
+	}
+	CHECK_OK(peal_processes_info(m.set, &info));
+	CHECK_EQ(info.dead, 1);
+	CHECK_EQ(info.lost, 0);
+	CHECK_FAILS(peal_process_connect(m.set, (uint32_t)dead, "x",
+					 peal_endpoint_address(m.e[dead]), 7,
+					 NULL, PATIENCE, NULL),
+		    PEAL_EDIED, "has died");
+	note(&m, dead);
+	/* who leaves earlier would be taken for another one that has died */
+	atomic_fetch_add(&crew_board->word[1], 1);
+	EVENTUALLY(atomic_load(&crew_board->word[1]) >=
+		   (uint64_t)crew_ranks - 1);
+	CHECK_OK(peal_processes_leave(m.set, PATIENCE));
+	CHECK_OK(peal_runtime_shutdown(m.rt));
+}
+
+/* ---- rounds ------------------------------------------------------------------------ */
+
+static unsigned long long seed = 1;
+
+static void one_round(int n, crew_fn run, uint64_t *late, uint64_t *noticed)
+{
+	int dead = (int)(test_random(&seed) % (unsigned)n), rank;
+	struct crew c;
+
+	crew_start(&c, n, run);
+	EVENTUALLY(atomic_load(&c.board->word[0]) == (uint64_t)n);
+	identity_sleep_us((unsigned)(test_random(&seed) % 4000));
+	atomic_store(&c.board->word[DEAD], (uint64_t)dead + 1);
+	kill(c.pid[dead], SIGKILL);
+	atomic_store(&c.board->word[WHEN], harness_now_ns());
+	CHECK(WIFSIGNALED(crew_await(&c, dead)));
+	for (rank = 0; rank < n; rank++)
+		if (rank != dead && crew_await(&c, rank)) {
+			fprintf(stderr, "rank %d of %d: status %#x\n", rank, n,
+				(unsigned)c.status[rank]);
+			exit(1);
+		}
+	if (atomic_load(&c.board->word[LATE]) > *late)
+		*late = atomic_load(&c.board->word[LATE]);
+	*noticed += atomic_load(&c.board->word[NOTICED]);
+	crew_tidy(&c);
+}
+
+PEAL_TEST(survivors_name_who_was_killed_at_any_moment)
+{
+	uint64_t late = 0, noticed = 0, end;
+	const char *seconds = getenv("PEAL_STRESS_SECONDS");
+	int i, rounds = ROUNDS;
+
+	end = harness_now_ns() +
+	      (uint64_t)(seconds ? atoi(seconds) : 0) * 1000000000u;
+	for (i = 0; i < rounds || harness_now_ns() < end; i++)
+		one_round(i % 4 == 3 ? 4 : 2, survive, &late, &noticed);
+	printf("    %d rounds, noticed %llu times, the latest after %.3f ms\n",
+	       i, (unsigned long long)noticed, (double)late / 1e6);
+	CHECK(noticed >= (uint64_t)i);
+	CHECK(late < 5000000000u); /* whatever the machine is doing */
+}
+
+/* ---- who waits ---------------------------------------------------------------------- */
+
+/* In the middle of a wait for ever: for a message, for room. */
+static void waits_for_ever(int rank)
+{
+	struct relay_message m = { 0, 0, 0 };
+	struct member me;
+	struct peal_received r;
+	int result;
+
+	set_up(&me, rank);
+	crew_meet(0);
+	if (rank == 0) {
+		is_dead(&me, 1, peal_receive(me.e[1], &m, sizeof(m), &r, -1));
+	} else if (rank == 2) {
+		do {
+			result = peal_send(me.e[1], 0, 1, &m, sizeof(m), -1);
+		} while (!result);
+		is_dead(&me, 1, result);
+	} else {
+		for (;;)
+			pause();
+	}
+	note(&me, 1);
+	CHECK_OK(peal_processes_leave(me.set, PATIENCE));
+	CHECK_OK(peal_runtime_shutdown(me.rt));
+}
+
+PEAL_TEST(who_waits_for_ever_is_woken_by_the_others_end)
+{
+	struct crew c;
+
+	crew_start(&c, 3, waits_for_ever);
+	EVENTUALLY(atomic_load(&c.board->word[0]) == 3);
+	identity_sleep_us(200000); /* they sleep, most likely */
+	atomic_store(&c.board->word[DEAD], 2);
+	kill(c.pid[1], SIGKILL);
+	atomic_store(&c.board->word[WHEN], harness_now_ns());
+	CHECK(WIFSIGNALED(crew_await(&c, 1)));
+	CHECK_EQ(crew_await(&c, 0), 0);
+	CHECK_EQ(crew_await(&c, 2), 0);
+	crew_tidy(&c);
+}
+
+/* A kernel that is told to end with its inputs does so when they have died. */
+static void ends_with_inputs(int rank)
+{
+	struct peal_runtime *rt = harness_open(1, "");
+	struct peal_processes *set = crew_enter(rt);
+	struct peal_kernel *k = harness_launch(rt, 0);
+	uint64_t actor = harness_spawn(k, "sink", -1);
+	struct peal_endpoint *e = harness_endpoint(rt);
+	struct relay_sink sink;
+	struct peal_link *links[4];
+
+	if (rank == 1) {
+		crew_connect(set, 0, "sink", peal_endpoint_address(e), 0,
+			     small);
+		harness_send(e, 0, 1, 0, 5);
+		crew_meet(0);
+		for (;;)
+			pause();
+	}
+	CHECK_OK(peal_process_offer(set, "sink", actor));
+	crew_meet(0);
+	CHECK_OK(peal_kernel_wait(k, PATIENCE));
+	CHECK_OK(peal_actor_state(rt, actor, &sink, sizeof(sink)));
+	CHECK_EQ(sink.received, 5);
+	CHECK_EQ(sink.damaged + sink.misordered, 0);
+	CHECK_EQ(peal_link_list(rt, links, 4), 1);
+	CHECK_EQ(harness_info(links[0]).delivered, 5);
+	CHECK_EQ(harness_info(links[0]).error, PEAL_EDIED);
+	harness_conserved(rt);
+	CHECK_OK(peal_processes_leave(set, PATIENCE));
+	CHECK_OK(peal_runtime_shutdown(rt));
+}
+
+PEAL_TEST(a_kernel_ends_whose_senders_have_died)
+{
+	struct crew c;
+
+	crew_start(&c, 2, ends_with_inputs);
+	EVENTUALLY(atomic_load(&c.board->word[0]) == 2);
+	kill(c.pid[1], SIGKILL);
+	CHECK(WIFSIGNALED(crew_await(&c, 1)));
+	CHECK_EQ(crew_await(&c, 0), 0);
+	crew_tidy(&c);
+}
+
+/* ---- old kernels ---------------------------------------------------------------------- */
+
+/* From here on there is no pidfd_open, as before Linux 5.3. */
+static void forbid_pidfd(void)
+{
+#ifdef SYS_pidfd_open
+	struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+			 offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_pidfd_open, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | 38 /* ENOSYS */),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = { 4, filter };
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program)) {
+		printf("    no seccomp here: pidfd_open stays\n");
+		return;
+	}
+	CHECK(syscall(SYS_pidfd_open, getpid(), 0) < 0);
+#endif
+}
+
+static void survive_without(int rank)
+{
+	forbid_pidfd();
+	survive(rank);
+}
+
+PEAL_TEST(without_pidfd_the_connections_tell)
+{
+	uint64_t late = 0, noticed = 0;
+	int i;
+
+	for (i = 0; i < 4; i++)
+		one_round(2 + i / 2, survive_without, &late, &noticed);
+	printf("    noticed %llu times, the latest after %.3f ms\n",
+	       (unsigned long long)noticed, (double)late / 1e6);
+}
+
+PEAL_TEST_MAIN(RUN(survivors_name_who_was_killed_at_any_moment);
+	       RUN(who_waits_for_ever_is_woken_by_the_others_end);
+	       RUN(a_kernel_ends_whose_senders_have_died);
+	       RUN(without_pidfd_the_connections_tell);)

@@ -1,0 +1,643 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A process of the set says and writes nonsense: whoever hears it closes what it
+ * is about, with an error that names it, and goes on with the others. And what
+ * connections refuse that is only wrong.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/socket.h>
+
+#include <peal/device/consumer.h>
+#include "runtime/crew.h"
+#include "runtime/process.h"
+
+static const struct peal_link_options plain = { .capacity = 16 };
+
+/* Rank 1 is the hostile one; what it does: */
+static void (*mischief)(struct peal_processes *set);
+
+/* A record as rank 1 may send it. */
+static void send_record(struct peal_processes *set, struct peali_record r,
+			size_t bytes, const int *fds, int n_fds)
+{
+	char control[CMSG_SPACE(8 * sizeof(int))];
+	struct iovec part = { &r, bytes };
+	struct msghdr m = { .msg_iov = &part, .msg_iovlen = 1 };
+	struct cmsghdr *c;
+
+	if (n_fds) {
+		memset(control, 0, sizeof(control));
+		m.msg_control = control;
+		m.msg_controllen = CMSG_SPACE((size_t)n_fds * sizeof(int));
+		c = CMSG_FIRSTHDR(&m);
+		c->cmsg_level = SOL_SOCKET;
+		c->cmsg_type = SCM_RIGHTS;
+		c->cmsg_len = CMSG_LEN((size_t)n_fds * sizeof(int));
+		memcpy(CMSG_DATA(c), fds, (size_t)n_fds * sizeof(int));
+	}
+	CHECK(sendmsg(set->peers[0].fd, &m, MSG_NOSIGNAL) >= 0);
+}
+
+/* ---- nonsense in records ---------------------------------------------------------- */
+
+static void bad_magic(struct peal_processes *set)
+{
+	struct peali_record r = peali_record(PEALI_RECORD_LEAVE);
+
+	r.magic++;
+	send_record(set, r, sizeof(r), NULL, 0);
+}
+
+static void bad_version(struct peal_processes *set)
+{
+	struct peali_record r = peali_record(PEALI_RECORD_LEAVE);
+
+	r.version = 77;
+	send_record(set, r, sizeof(r), NULL, 0);
+}
+
+static void bad_kind(struct peal_processes *set)
+{
+	send_record(set, peali_record((enum peali_record_type)99),
+		    sizeof(struct peali_record), NULL, 0);
+}
+
+static void second_hello(struct peal_processes *set)
+{
+	send_record(set, peali_record(PEALI_RECORD_HELLO),
+		    sizeof(struct peali_record), NULL, 0);
+}
+
+static void too_short(struct peal_processes *set)
+{
+	send_record(set, peali_record(PEALI_RECORD_CLOSE), 100, NULL, 0);
+}
+
+static void descriptors(struct peal_processes *set)
+{
+	int fds[8] = { 0, 1, 2, 0, 1, 2, 0, 1 };
+
+	send_record(set, peali_record(PEALI_RECORD_ACCEPT),
+		    sizeof(struct peali_record), fds, 8);
+}
+
+static void unasked_descriptor(struct peal_processes *set)
+{
+	int fd = 1;
+
+	send_record(set, peali_record(PEALI_RECORD_CONNECT),
+		    sizeof(struct peali_record), &fd, 1);
+}
+
+static void flood(struct peal_processes *set)
+{
+	struct peali_record r = peali_record(PEALI_RECORD_CONNECT);
+	int i;
+
+	/* it would be refused again and again, if it read that */
+	atomic_store(&set->quit, 1);
+	for (i = 0; i < 200000; i++) {
+		r.number = (uint64_t)i;
+		if (send(set->peers[0].fd, &r, sizeof(r), MSG_NOSIGNAL) < 0 &&
+		    errno != EAGAIN)
+			break;
+	}
+	CHECK(i < 200000);
+}
+
+static int closes; /* 1: it may also have closed the link */
+
+static int is_told(int error)
+{
+	return (error == PEAL_EPROTO || (closes && error == PEAL_ESTOPPED)) &&
+	       strstr(peal_last_error()->text, "rank 1 (pid ") != NULL;
+}
+
+/* Of rank 0 nothing but the connection to rank 1 is gone: with rank 2 it goes on. */
+static void goes_on(struct peal_processes *set, struct peal_endpoint *e,
+		    struct peal_endpoint *f)
+{
+	struct peal_process_info info;
+	struct peal_received r;
+	uint8_t data[4096];
+	int result;
+
+	EVENTUALLY(crew_info(set, 1).state == PEAL_PROCESS_LOST);
+	info = crew_info(set, 1);
+	CHECK_CONTAINS(info.why, "rank 1 (pid ");
+	if (!closes)
+		printf("    %s\n", info.why);
+	CHECK_EQ(crew_info(set, 2).state, PEAL_PROCESS_HERE);
+	/* the link with rank 1 says it, too; that with rank 2 brings on */
+	CHECK(is_told(peal_send(e, 1, 0, NULL, 0, PATIENCE)));
+	result = peal_receive(e, data, sizeof(data), &r, PATIENCE);
+	CHECK(is_told(result));
+	harness_send(f, 2, 0, 0, 40);
+	harness_receive(f, 2, 0, 40);
+}
+
+/* Rank 0 has an endpoint for each of the others, those have one. */
+static void nonsense(int rank)
+{
+	struct peal_runtime *rt = harness_open(1, "");
+	struct peal_processes *set = crew_enter(rt);
+	struct peal_endpoint *e = harness_endpoint(rt);
+	struct peal_endpoint *f = harness_endpoint(rt);
+	int before = crew_descriptors();
+
+	CHECK_OK(peal_process_offer(set, "in1", peal_endpoint_address(e)));
+	CHECK_OK(peal_process_offer(set, "in2", peal_endpoint_address(f)));
+	if (rank == 0) {
+		crew_connect(set, 1, "in1", peal_endpoint_address(e), 1, plain);
+		crew_connect(set, 2, "in1", peal_endpoint_address(f), 2, plain);
+	} else {
+		crew_connect(set, 0, rank == 1 ? "in1" : "in2",
+			     peal_endpoint_address(e), 0, plain);
+	}
+	crew_meet(0);
+	if (rank == 0) {
+		goes_on(set, e, f);
+		EVENTUALLY(crew_descriptors() == before);
+	} else if (rank == 1) {
+		mischief(set);
+	} else {
+		harness_receive(e, 0, 0, 40);
+		harness_send(e, 0, 2, 0, 40);
+	}
+	atomic_fetch_add(&crew_board->word[1], 1);
+	EVENTUALLY(atomic_load(&crew_board->word[1]) == 3);
+	CHECK_OK(peal_processes_leave(set, PATIENCE));
+	CHECK_OK(peal_endpoint_destroy(e));
+	CHECK_OK(peal_endpoint_destroy(f));
+	CHECK_OK(peal_runtime_close(rt));
+}
+
+#define NONSENSE(what)                                                         \
+	do {                                                                   \
+		mischief = what;                                               \
+		CREW(3, nonsense);                                             \
+	} while (0)
+
+PEAL_TEST(nonsense_in_a_connection_ends_that_one_alone)
+{
+	NONSENSE(bad_magic);
+	NONSENSE(bad_version);
+	NONSENSE(bad_kind);
+	NONSENSE(second_hello);
+	NONSENSE(too_short);
+	NONSENSE(descriptors);
+	NONSENSE(unasked_descriptor);
+	NONSENSE(flood);
+}
+
+/* Random records, most of them of a known kind: whatever comes of it, no harm. */
+static void noise(struct peal_processes *set)
+{
+	unsigned long long seed = (unsigned long long)getpid();
+	struct peali_record r;
+	size_t i, n;
+
+	for (n = 0; n < 2000; n++) {
+		for (i = 0; i < sizeof(r) / 8; i++)
+			((uint64_t *)(void *)&r)[i] = test_random(&seed);
+		r.magic = PEALI_RECORD_MAGIC;
+		r.version = PEALI_RECORD_VERSION;
+		r.type = 2 + (uint32_t)(test_random(&seed) % 4);
+		if (r.type == PEALI_RECORD_LEAVE)
+			r.type = PEALI_RECORD_CONNECT;
+		r.number %= 16;
+		if (n % 2) {
+			strcpy(r.name, "in1");
+			r.policies = ~0u;
+			r.policy %= 4;
+			r.slab_bytes %= 1 << 20;
+			r.message_bytes %= 1 << 12;
+			r.capacity = 1u << r.capacity % 8;
+			r.slot_bytes = r.slot_bytes % 8 * 16;
+			r.emits %= 4;
+			r.handler_bytes = 0;
+		}
+		if (send(set->peers[0].fd, &r, sizeof(r), MSG_NOSIGNAL) < 0)
+			break;
+		identity_sleep_us(20);
+	}
+	r = peali_record((enum peali_record_type)99); /* the end */
+	send(set->peers[0].fd, &r, sizeof(r), MSG_NOSIGNAL);
+}
+
+PEAL_TEST(random_records_do_no_harm)
+{
+	closes = 1;
+	NONSENSE(noise);
+	closes = 0;
+}
+
+/* ---- nonsense in the memory that is shared ------------------------------------------- */
+
+static struct peal_link *link_that(struct peal_runtime *rt, int sends)
+{
+	struct peal_link *links[8];
+	int n = peal_link_list(rt, links, 8), i;
+
+	for (i = 0; i < n; i++)
+		if (links[i]->far->sends == sends)
+			return links[i];
+	CHECK(!"no such link");
+	return NULL;
+}
+
+/* All that a peer can write is filled with it. */
+static void scribble(struct peal_link *link, uint8_t with)
+{
+	uint8_t *from = (uint8_t *)(link->far->ring + 1);
+
+	memset(from, with, (size_t)(link->far->base + link->far->bytes - from));
+}
+
+static uint8_t ink;
+
+static void memory(int rank)
+{
+	struct peal_runtime *rt = harness_open(1, "");
+	struct peal_processes *set = crew_enter(rt);
+	struct peal_endpoint *e = harness_endpoint(rt);
+	struct peal_received r;
+	struct peal_link_info info;
+	uint8_t data[48] = { 0 };
+	int i, result;
+
+	CHECK_OK(peal_process_offer(set, "in", peal_endpoint_address(e)));
+	crew_connect(set, 1 - rank, "in", peal_endpoint_address(e), 0, plain);
+	crew_meet(0);
+	if (rank == 1) {
+		scribble(link_that(rt, 1), ink);
+		scribble(link_that(rt, 0), ink);
+	}
+	crew_meet(1);
+	if (rank == 0) {
+		/* it ends, is full, or has found no end: it does not hang, nor
+		 * read or write where it may not */
+		for (i = 0; i < 1000; i++) {
+			result = peal_receive(e, data, sizeof(data), &r, 0);
+			if (!result)
+				CHECK(r.length <= 48);
+			result = peal_send(e, 0, 0, data, sizeof(data), 0);
+			CHECK(!result || result == PEAL_EAGAIN ||
+			      result == PEAL_EPROTO);
+			if (result == PEAL_EPROTO)
+				CHECK_CONTAINS(peal_last_error()->text,
+					       "broke the protocol");
+		}
+		CHECK_OK(peal_link_info(link_that(rt, 1), &info));
+		CHECK_OK(peal_link_info(link_that(rt, 0), &info));
+		CHECK_EQ(info.capacity, 16);
+		CHECK_EQ(crew_info(set, 1).state, PEAL_PROCESS_HERE);
+	}
+	crew_meet(2);
+	CHECK_OK(peal_processes_leave(set, PATIENCE));
+	CHECK_OK(peal_endpoint_destroy(e));
+	CHECK_OK(peal_runtime_close(rt));
+}
+
+PEAL_TEST(nonsense_in_shared_memory_is_found)
+{
+	static const uint8_t inks[] = { 0xff, 0x01, 0x80, 0x7f, 0x55, 0x20 };
+	size_t i;
+
+	for (i = 0; i < sizeof(inks); i++) {
+		ink = inks[i];
+		CREW(2, memory);
+	}
+}
+
+/* A credit that gives back more than was sent closes the sender's end. */
+static void credit(int rank)
+{
+	struct peal_runtime *rt = harness_open(1, "");
+	struct peal_processes *set = crew_enter(rt);
+	struct peal_endpoint *e = harness_endpoint(rt);
+	struct relay_message m = { 0, 0, 0 };
+
+	if (rank == 1) {
+		CHECK_OK(peal_process_offer(set, "in",
+					    peal_endpoint_address(e)));
+		crew_meet(0);
+		peal_store_release_sys(&link_that(rt, 0)->far->credit->slots,
+				       1000);
+		crew_meet(1);
+	} else {
+		crew_connect(set, 1, "in", peal_endpoint_address(e), 0, plain);
+		harness_send(e, 0, 0, 0, 16);
+		crew_meet(0);
+		crew_meet(1);
+		CHECK_FAILS(peal_send(e, 0, 0, &m, sizeof(m), PATIENCE),
+			    PEAL_EPROTO, "broke the protocol");
+	}
+	crew_meet(2);
+	CHECK_OK(peal_processes_leave(set, PATIENCE));
+	CHECK_OK(peal_runtime_shutdown(rt));
+}
+
+PEAL_TEST(a_credit_for_what_was_never_sent_closes_the_link)
+{
+	CREW(2, credit);
+}
+
+/* A slot with a message that is too long: the receiver closes, the sender knows. */
+static void slot(int rank)
+{
+	struct peal_runtime *rt = harness_open(1, "");
+	struct peal_processes *set = crew_enter(rt);
+	struct peal_endpoint *e = harness_endpoint(rt);
+	struct relay_message m = { 0, 0, 0 };
+	struct peal_link *link;
+	struct peal_received r;
+
+	if (rank == 0) {
+		CHECK_OK(peal_process_offer(set, "in",
+					    peal_endpoint_address(e)));
+		crew_meet(0);
+		CHECK_FAILS(peal_receive(e, &m, sizeof(m), &r, PATIENCE),
+			    PEAL_EPROTO, "broke the protocol");
+		CHECK_EQ(harness_info(link_that(rt, 0)).error, PEAL_EPROTO);
+		crew_meet(1);
+	} else {
+		link = crew_connect(set, 0, "in", peal_endpoint_address(e), 0,
+				    plain);
+		peal_slot_publish(e->ports[0].producer.slot, 1, PEAL_KIND_DATA,
+				  60000);
+		crew_meet(0);
+		crew_meet(1);
+		CHECK_EQ(peal_send(e, 0, 0, &m, sizeof(m), PATIENCE),
+			 PEAL_EPROTO);
+		CHECK_EQ(harness_info(link).error, PEAL_EPROTO);
+	}
+	crew_meet(2);
+	CHECK_OK(peal_processes_leave(set, PATIENCE));
+	CHECK_OK(peal_runtime_shutdown(rt));
+}
+
+PEAL_TEST(a_message_that_is_too_long_for_its_slot_closes_the_link)
+{
+	CREW(2, slot);
+}
+
+/* ---- hostile answers ------------------------------------------------------------------ */
+
+/* Rank 1 answers a question in its own way, instead of its second thread. */
+static int answers; /* which way */
+
+static int memory_of(uint64_t bytes, int seals)
+{
+	int fd = memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	CHECK(fd >= 0 && !ftruncate(fd, (off_t)bytes));
+	CHECK(!fcntl(fd, F_ADD_SEALS, seals));
+	return fd;
+}
+
+static void answer(struct peal_processes *set, const struct peali_record *q)
+{
+	static const int sealed = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+	struct peali_record r = peali_record(PEALI_RECORD_ACCEPT);
+	int fd = -1;
+
+	r.number = q->number;
+	r.capacity = 16;
+	r.message_bytes = 48;
+	r.slot_bytes = 64;
+	r.policy = PEAL_POLICY_SEQUENCE;
+	r.memory_bytes = 4096;
+	switch (answers) {
+	case 0: /* can be cut off */
+		fd = memory_of(4096, F_SEAL_SEAL);
+		break;
+	case 1: /* too short */
+		fd = memory_of(128, sealed);
+		break;
+	case 2: /* no memory at all */
+		fd = open("/dev/null", O_RDWR);
+		break;
+	case 3: /* a ring that is larger than its memory */
+		r.capacity = 1 << 20;
+		fd = memory_of(4096, sealed);
+		break;
+	case 4: /* not what was asked for */
+		r.message_bytes = 32;
+		fd = memory_of(4096, sealed);
+		break;
+	case 5: /* sizes that are none */
+		r.slot_bytes = 17;
+		fd = memory_of(4096, sealed);
+		break;
+	case 6:
+		break; /* nothing */
+	default: /* a refusal with an error that is none */
+		r = peali_record(PEALI_RECORD_REFUSE);
+		r.number = q->number;
+		r.error = 77;
+		memset(r.text, '\a', sizeof(r.text));
+	}
+	send_record(set, r, sizeof(r), &fd, fd >= 0);
+	if (fd >= 0)
+		close(fd);
+}
+
+static void asks(int rank)
+{
+	static const char *const parts[] = { "not sealed",
+					     "not sealed",
+					     "not sealed",
+					     "other sizes",
+					     "other sizes",
+					     "other sizes",
+					     "accepts without memory",
+					     "???" };
+	struct peal_runtime *rt = harness_open(1, "");
+	struct peal_processes *set = crew_enter(rt);
+	struct peal_endpoint *e = harness_endpoint(rt);
+	struct peal_link_options o = plain;
+	struct peali_record q;
+	int before = crew_descriptors();
+
+	o.size = sizeof(o);
+	o.message_bytes = 48;
+	if (rank == 1) { /* its own threads hear nothing any more */
+		peali_serve_stop(set);
+		crew_meet(0);
+		CHECK_EQ(recv(set->peers[0].fd, &q, sizeof(q), 0), sizeof(q));
+		CHECK_EQ(q.type, PEALI_RECORD_CONNECT);
+		answer(set, &q);
+		crew_meet(1);
+		peali_peers_close(set);
+		exit(0);
+	}
+	crew_meet(0);
+	CHECK_FAILS(peal_process_connect(set, 1, "in", peal_endpoint_address(e),
+					 0, &o, 0, NULL),
+		    PEAL_EPROTO, parts[answers]);
+	CHECK_CONTAINS(peal_last_error()->text, "rank 1");
+	CHECK_EQ(crew_descriptors(), before);
+	crew_meet(1);
+	CHECK_OK(peal_processes_leave(set, PATIENCE));
+	CHECK_OK(peal_endpoint_destroy(e));
+	CHECK_OK(peal_runtime_close(rt));
+}
+
+PEAL_TEST(answers_that_make_no_sense_are_refused)
+{
+	for (answers = 0; answers < 8; answers++)
+		CREW(2, asks);
+}
+
+/* One that never answers, and lives: the wait has an end, and so has leaving. */
+static void silent(int rank)
+{
+	struct peal_runtime *rt = harness_open_hasty(1);
+	struct peal_processes *set = crew_enter(rt);
+	struct peal_endpoint *e = harness_endpoint(rt);
+
+	if (rank == 1) {
+		peali_serve_stop(set);
+		crew_meet(0);
+		crew_meet(1);
+		peali_peers_close(set);
+		exit(0);
+	}
+	crew_meet(0);
+	CHECK_FAILS(peal_process_connect(set, 1, "in", peal_endpoint_address(e),
+					 0, NULL, 0, NULL),
+		    PEAL_ETIMEDOUT, "rank 1 (pid ");
+	CHECK_OK(peal_processes_leave(set, 10 * MS));
+	CHECK_OK(peal_endpoint_destroy(e));
+	CHECK_OK(peal_runtime_close(rt));
+	crew_meet(1);
+}
+
+PEAL_TEST(who_does_not_answer_is_not_waited_for_for_ever)
+{
+	CREW(2, silent);
+}
+
+/* ---- what is only wrong ------------------------------------------------------------- */
+
+#define REFUSED(error, part, to, name, port, ...)                              \
+	do {                                                                   \
+		struct peal_link_options o_ = { .size = sizeof(o_),            \
+						__VA_ARGS__ };                 \
+		CHECK_FAILS(peal_process_connect(set, to, name, from, port,    \
+						 &o_, 0, NULL),                \
+			    error, part);                                      \
+	} while (0)
+
+static void wrong(int rank)
+{
+	struct peal_runtime *rt = harness_open(1, "");
+	struct peal_processes *set = crew_enter(rt);
+	struct peal_endpoint_options narrow = { .size = sizeof(narrow),
+						.max_inputs = 1,
+						.max_ports = 4 };
+	struct peal_endpoint *e;
+	uint64_t from;
+
+	CHECK_OK(peal_endpoint_create(rt, &narrow, &e));
+	from = peal_endpoint_address(e);
+	CHECK_OK(peal_process_offer(set, "in", from));
+	crew_meet(0);
+	if (rank == 0) {
+		REFUSED(PEAL_ENOENT, "rank 1 (pid ", 1, "out", 0, 0);
+		CHECK_CONTAINS(peal_last_error()->text, "'out' is not offered");
+		REFUSED(PEAL_EINVAL, "1 to 47 bytes", 1, "", 0, 0);
+		REFUSED(PEAL_ENOENT, "no port 9", 1, "in", 9, 0);
+		REFUSED(PEAL_EINVAL, "rank 1 (pid ", 1, "in", 0,
+			.capacity = 33);
+		CHECK_CONTAINS(peal_last_error()->text, "capacity");
+		REFUSED(PEAL_EINVAL, "slot_bytes", 1, "in", 0,
+			.slot_bytes = 17);
+		REFUSED(PEAL_EINVAL, "message_bytes", 1, "in", 0,
+			.message_bytes = 1ULL << 30);
+		REFUSED(PEAL_EINVAL, "policy", 1, "in", 0, .policy = 9);
+		REFUSED(PEAL_EINVAL, "priority is 1", 1, "in", 0,
+			.priority = 1);
+		REFUSED(PEAL_ENOPEER, "rule out", 1, "in", 0,
+			.require = PEAL_ROUTE_PEER);
+		REFUSED(PEAL_ENOPEER, "rule out", 1, "in", 0,
+			.forbid = PEAL_ROUTE_PROCESS);
+		CHECK_FAILS(peal_process_connect(set, 1, "in", 12345, 0, NULL,
+						 0, NULL),
+			    PEAL_ENOENT, "no actor, pool or endpoint");
+		CHECK_FAILS(peal_process_connect(set, 1, "later", from, 0, NULL,
+						 20 * MS, NULL),
+			    PEAL_ENOENT, "'later' is not offered");
+		crew_connect(set, 1, "in", from, 0,
+			     (struct peal_link_options){
+				     .require = PEAL_ROUTE_PROCESS });
+		REFUSED(PEAL_EEXIST, "port 0 is connected already", 1, "in", 0,
+			0);
+		REFUSED(PEAL_ENOSPC, "max_inputs", 1, "in", 1, 0);
+		CHECK_FAILS(
+			peal_connect(rt, from, 1, from,
+				     &(struct peal_link_options){
+					     .size = sizeof(plain),
+					     .require = PEAL_ROUTE_PROCESS },
+				     NULL),
+			PEAL_EINVAL, "masks of enum peal_route");
+	}
+	crew_meet(1);
+	CHECK_OK(peal_processes_leave(set, PATIENCE));
+	CHECK_OK(peal_endpoint_destroy(e));
+	CHECK_OK(peal_runtime_close(rt));
+}
+
+PEAL_TEST(wrong_options_are_refused_by_who_is_asked)
+{
+	CREW(2, wrong);
+}
+
+/* A kernel whose dead letters would leave the process; an address that is gone. */
+static void letters(int rank)
+{
+	struct peal_runtime *rt = harness_open(1, "");
+	struct peal_processes *set = crew_enter(rt);
+	struct peal_endpoint *e = harness_endpoint(rt);
+	struct peal_kernel *k = harness_launch(rt, 0);
+	uint64_t actor = harness_spawn(k, "sink", -1);
+
+	CHECK_OK(peal_process_offer(set, "gone", actor));
+	CHECK_OK(peal_kernel_stop(k, PATIENCE));
+	crew_meet(0);
+	if (rank == 0) {
+		CHECK_FAILS(peal_process_connect(set, 1, "gone",
+						 peal_dead_letters_address(k),
+						 0, NULL, 0, NULL),
+			    PEAL_ESTOPPED, "has ended");
+		CHECK_FAILS(peal_process_connect(set, 1, "gone",
+						 peal_endpoint_address(e), 0,
+						 NULL, 0, NULL),
+			    PEAL_ESTOPPED, "rank 1 (pid ");
+		k = harness_launch(rt, 0);
+		CHECK_FAILS(peal_process_connect(set, 1, "gone",
+						 peal_dead_letters_address(k),
+						 0, NULL, 0, NULL),
+			    PEAL_ENOTSUP, "dead letters");
+	}
+	crew_meet(1);
+	CHECK_OK(peal_processes_leave(set, PATIENCE));
+	CHECK_OK(peal_runtime_shutdown(rt));
+}
+
+PEAL_TEST(ends_that_cannot_be_linked_are_named)
+{
+	CREW(2, letters);
+}
+
+PEAL_TEST_MAIN(RUN(nonsense_in_a_connection_ends_that_one_alone);
+	       RUN(random_records_do_no_harm);
+	       RUN(nonsense_in_shared_memory_is_found);
+	       RUN(a_credit_for_what_was_never_sent_closes_the_link);
+	       RUN(a_message_that_is_too_long_for_its_slot_closes_the_link);
+	       RUN(answers_that_make_no_sense_are_refused);
+	       RUN(who_does_not_answer_is_not_waited_for_for_ever);
+	       RUN(wrong_options_are_refused_by_who_is_asked);
+	       RUN(ends_that_cannot_be_linked_are_named);)

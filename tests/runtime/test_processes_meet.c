@@ -1,0 +1,532 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How processes find each other, and what keeps them from it: each is named. */
+#include <fcntl.h>
+#include <limits.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include "runtime/crew.h"
+
+#define ID "0123456789abcdef0123456789abcdef"
+
+static struct peal_runtime *rt; /* of the process that runs */
+
+/* One process that is to be rank `rank` of `ranks`, and fails. */
+#define REFUSED(c, at, of, ns, error, part)                                    \
+	do {                                                                   \
+		struct peal_processes_options o_ = { .size = sizeof(o_),       \
+						     .rank = at,               \
+						     .ranks = of,              \
+						     .rendezvous = path_of(c), \
+						     .timeout_ns = ns };       \
+		struct peal_processes *set_ = NULL;                            \
+		CHECK_FAILS(peal_processes_join(rt, &o_, &set_), error, part); \
+		CHECK(!set_);                                                  \
+	} while (0)
+
+static const char *path_of(const struct crew *c)
+{
+	static char path[128];
+
+	snprintf(path, sizeof(path), "%s/meet", c->folder);
+	return path;
+}
+
+static void write_file(const struct crew *c, const char *text, mode_t mode)
+{
+	int fd = open(path_of(c), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+
+	CHECK(fd >= 0);
+	CHECK_EQ(write(fd, text, strlen(text)), strlen(text));
+	close(fd);
+	CHECK(!chmod(path_of(c), mode));
+}
+
+/* A pid that nobody has: of a child that has ended and was waited for. */
+static int no_pid(void)
+{
+	pid_t pid = fork();
+
+	if (!pid)
+		_exit(0);
+	CHECK(pid > 0 && waitpid(pid, NULL, 0) == pid);
+	return (int)pid;
+}
+
+static int is_there(const struct crew *c)
+{
+	return !access(path_of(c), F_OK);
+}
+
+/* ---- the environment ---------------------------------------------------------------- */
+
+static const char *const variables[] = { "PEAL_RANK",
+					 "PEAL_RANKS",
+					 "PEAL_RENDEZVOUS",
+					 "OMPI_COMM_WORLD_RANK",
+					 "OMPI_COMM_WORLD_SIZE",
+					 "OMPI_MCA_ess_base_jobid",
+					 "PMIX_RANK",
+					 "PMIX_SIZE",
+					 "PMIX_NAMESPACE",
+					 "PMI_RANK",
+					 "PMI_SIZE",
+					 "PMI_JOBID",
+					 "SLURM_PROCID",
+					 "SLURM_NTASKS",
+					 "SLURM_JOB_ID",
+					 "SLURM_STEP_ID" };
+
+static void clear_environment(void)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(variables) / sizeof(variables[0]); i++)
+		unsetenv(variables[i]);
+}
+
+PEAL_TEST(a_set_of_one_needs_nobody)
+{
+	struct peal_processes_options o = { .size = sizeof(o), .ranks = 1 };
+	struct peal_processes_info info;
+	struct peal_process_info self;
+	struct peal_processes *set;
+
+	CHECK_OK(peal_processes_join(rt, &o, &set));
+	CHECK_OK(peal_processes_info(set, &info));
+	CHECK_EQ(info.ranks, 1);
+	CHECK_EQ(info.here + info.left + info.dead + info.lost, 0);
+	CHECK(!strcmp(info.source, "options"));
+	CHECK_EQ(strlen(info.id), 32);
+	self = crew_info(set, 0);
+	CHECK_EQ(self.pid, getpid());
+	CHECK_EQ(self.state, PEAL_PROCESS_SELF);
+	CHECK_OK(peal_processes_leave(set, PATIENCE));
+}
+
+PEAL_TEST(bad_arguments_are_named)
+{
+	struct peal_processes_options o = { .size = sizeof(o), .ranks = 1 };
+	struct peal_processes *set = NULL;
+	struct peal_processes_info info;
+	struct peal_process_info one;
+	char name[64];
+
+	CHECK_FAILS(peal_processes_join(NULL, &o, &set), PEAL_EINVAL, "NULL");
+	CHECK_FAILS(peal_processes_join(rt, &o, NULL), PEAL_EINVAL, "NULL");
+	o.ranks = 65;
+	CHECK_FAILS(peal_processes_join(rt, &o, &set), PEAL_EINVAL,
+		    "65 processes (by options): there may be 1 to 64");
+	o.ranks = o.rank = 2;
+	CHECK_FAILS(peal_processes_join(rt, &o, &set), PEAL_EINVAL,
+		    "rank 2 (by options): of 2 processes it must be less");
+	o.rank = 0;
+	CHECK_FAILS(peal_processes_join(rt, &o, &set), PEAL_EINVAL,
+		    "no rendezvous file");
+	o.size = 3;
+	CHECK_FAILS(peal_processes_join(rt, &o, &set), PEAL_EINVAL, "size");
+	CHECK_FAILS(peal_processes_join(rt, NULL, &set), PEAL_EINVAL,
+		    "nothing says which process this is");
+	CHECK(!set);
+	CHECK_OK(peal_processes_leave(NULL, 0));
+	CHECK_FAILS(peal_processes_info(NULL, &info), PEAL_EINVAL, "NULL");
+	CHECK_FAILS(peal_process_info(NULL, 0, &one), PEAL_EINVAL, "NULL");
+	CHECK_FAILS(peal_process_offer(NULL, "a", 1), PEAL_EINVAL, "NULL");
+	CHECK_FAILS(peal_process_withdraw(NULL, "a"), PEAL_EINVAL, "NULL");
+	CHECK_FAILS(peal_process_connect(NULL, 0, "a", 1, 0, NULL, 0, NULL),
+		    PEAL_EINVAL, "NULL");
+	o.size = sizeof(o);
+	o.ranks = 1;
+	CHECK_OK(peal_processes_join(rt, &o, &set));
+	CHECK_FAILS(peal_processes_info(set, NULL), PEAL_EINVAL, "NULL");
+	CHECK_FAILS(peal_process_info(set, 1, &one), PEAL_ENOENT,
+		    "no rank 1: the set has 1 processes");
+	memset(name, 'n', sizeof(name));
+	name[PEAL_PROCESS_NAME] = 0;
+	CHECK_FAILS(peal_process_offer(set, name, 1), PEAL_EINVAL,
+		    "1 to 47 bytes");
+	CHECK_FAILS(peal_process_offer(set, "", 1), PEAL_EINVAL, "1 to 47");
+	CHECK_FAILS(peal_process_withdraw(set, "x"), PEAL_ENOENT,
+		    "'x' is not offered");
+	CHECK_FAILS(peal_process_offer(set, "x", 12345), PEAL_ENOENT,
+		    "no actor, pool or endpoint");
+	CHECK_FAILS(peal_process_connect(set, 1, "a", 1, 0, NULL, 0, NULL),
+		    PEAL_ENOENT, "no rank 1");
+	CHECK_FAILS(peal_process_connect(set, 0, "a", 1, 0, NULL, 0, NULL),
+		    PEAL_ENOENT, "rank 0 is this process");
+	CHECK_OK(peal_processes_leave(set, 0));
+	CHECK(!strcmp(peal_process_state_name(PEAL_PROCESS_DEAD), "dead"));
+	CHECK(!strcmp(peal_process_state_name((enum peal_process_state)9),
+		      "?"));
+	CHECK_EQ(peal_process_rank_of(0), -1);
+}
+
+PEAL_TEST(offers_have_names_of_their_own)
+{
+	struct peal_processes_options o = { .size = sizeof(o), .ranks = 1 };
+	struct peal_endpoint *e = harness_endpoint(rt);
+	struct peal_processes_info info;
+	struct peal_processes *set;
+	char name[16];
+	int i;
+
+	CHECK_OK(peal_processes_join(rt, &o, &set));
+	for (i = 0; i < 1024; i++) {
+		snprintf(name, sizeof(name), "n%d", i);
+		CHECK_OK(peal_process_offer(set, name,
+					    peal_endpoint_address(e)));
+	}
+	CHECK_FAILS(peal_process_offer(set, "n7", peal_endpoint_address(e)),
+		    PEAL_EEXIST, "'n7' is offered already");
+	CHECK_FAILS(peal_process_offer(set, "m", peal_endpoint_address(e)),
+		    PEAL_ENOSPC, "1024");
+	CHECK_OK(peal_process_withdraw(set, "n7"));
+	CHECK_OK(peal_process_offer(set, "m", peal_endpoint_address(e)));
+	CHECK_OK(peal_processes_info(set, &info));
+	CHECK_EQ(info.n_offers, 1024);
+	CHECK_OK(peal_processes_leave(set, 0));
+	CHECK_OK(peal_endpoint_destroy(e));
+}
+
+PEAL_TEST(variables_that_say_nonsense_are_named)
+{
+	struct peal_processes *set = NULL;
+
+	setenv("PMI_RANK", "0", 1);
+	CHECK_FAILS(peal_processes_join(rt, NULL, &set), PEAL_EINVAL,
+		    "PMI_SIZE is missing");
+	setenv("PMI_SIZE", "two", 1);
+	CHECK_FAILS(peal_processes_join(rt, NULL, &set), PEAL_EINVAL,
+		    "PMI_SIZE is 'two'");
+	setenv("PMI_SIZE", "2", 1);
+	CHECK_FAILS(peal_processes_join(rt, NULL, &set), PEAL_EINVAL,
+		    "nothing names the job");
+	setenv("PEAL_RANK", "1", 1); /* Peal's own come first */
+	CHECK_FAILS(peal_processes_join(rt, NULL, &set), PEAL_EINVAL,
+		    "PEAL_RANKS is missing");
+	setenv("PEAL_RANKS", "1", 1);
+	CHECK_FAILS(peal_processes_join(rt, NULL, &set), PEAL_EINVAL,
+		    "rank 1 (by PEAL_RANK)");
+	clear_environment();
+}
+
+/* As launchers of MPI say it, with a job's name and no rendezvous file. */
+static const struct launcher {
+	const char *rank, *ranks, *job;
+} launchers[] = {
+	{ "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "PMIX_NAMESPACE" },
+	{ "PMIX_RANK", "PMIX_SIZE", "PMIX_NAMESPACE" },
+	{ "PMI_RANK", "PMI_SIZE", "PMI_JOBID" },
+	{ "SLURM_PROCID", "SLURM_NTASKS", "SLURM_JOB_ID" },
+};
+static const struct launcher *launcher;
+
+static void launched(int rank)
+{
+	struct peal_processes_info info;
+	struct peal_processes *set;
+	char text[64];
+
+	snprintf(text, sizeof(text), "%d", rank);
+	CHECK_EQ(atoi(getenv("PEAL_RANK")), rank);
+	snprintf(text, sizeof(text), "%s", getenv("PEAL_RENDEZVOUS"));
+	*strrchr(text, '/') = 0;
+	clear_environment();
+	setenv("XDG_RUNTIME_DIR", text, 1);
+	setenv(launcher->job, "prterun-host/4711@1", 1);
+	snprintf(text, sizeof(text), "%d", rank);
+	setenv(launcher->rank, text, 1);
+	setenv(launcher->ranks, "3", 1);
+	rt = harness_open(1, "");
+	set = crew_enter(rt);
+	CHECK_OK(peal_processes_info(set, &info));
+	CHECK_EQ(info.rank, rank);
+	CHECK_EQ(info.ranks, 3);
+	CHECK(!strcmp(info.source, launcher->rank));
+	crew_meet(0); /* the last one would else wait in vain for a word */
+	CHECK_OK(peal_processes_leave(set, PATIENCE));
+	CHECK_OK(peal_runtime_close(rt));
+}
+
+PEAL_TEST(variables_of_launchers_of_mpi_are_enough)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(launchers) / sizeof(launchers[0]); i++) {
+		launcher = &launchers[i];
+		CREW(3, launched);
+	}
+}
+
+/* ---- files that are not for this set -------------------------------------------------- */
+
+PEAL_TEST(a_stale_file_is_named_and_stays)
+{
+	struct crew c;
+	char text[256];
+
+	crew_prepare(&c, 2);
+	snprintf(text, sizeof(text),
+		 "peal-rendezvous 1 " ID " ranks 2 uid 0\nrank 0 pid %d start "
+		 "17 socket @peal-" ID "-0\n",
+		 no_pid());
+	write_file(&c, text, 0600);
+	REFUSED(&c, 0, 2, SECOND, PEAL_EEXIST, "is stale: its rank 0 was pid");
+	REFUSED(&c, 1, 2, SECOND, PEAL_EEXIST, "is stale");
+	CHECK(is_there(&c));
+	/* the pid is somebody's, who began at another time */
+	snprintf(text, sizeof(text),
+		 "peal-rendezvous 1 " ID " ranks 2 uid 0\nrank 0 pid %d start "
+		 "17 socket @peal-" ID "-0\n",
+		 (int)getpid());
+	write_file(&c, text, 0600);
+	REFUSED(&c, 0, 2, SECOND, PEAL_EEXIST, "is stale");
+	CHECK(!unlink(path_of(&c)));
+	crew_tidy(&c);
+}
+
+PEAL_TEST(files_of_other_forms_are_named)
+{
+	static const struct {
+		const char *text, *part;
+	} bad[] = {
+		{ "", "it is empty" },
+		{ "hello\n", "it does not begin a rendezvous" },
+		{ "peal-rendezvous 1 " ID " ranks 2 uid 0", "it has no end" },
+		{ "peal-rendezvous 2 " ID " ranks 2 uid 0\n", "of version 2" },
+		{ "peal-rendezvous 1 abc ranks 2 uid 0\n", "id, ranks or uid" },
+		{ "peal-rendezvous 1 " ID " ranks 2 uid 0 more\n",
+		  "id, ranks or uid" },
+		{ "peal-rendezvous 1 " ID " ranks 3 uid 0\n",
+		  "is for 3 processes and this one was told that there are 2" },
+		{ "peal-rendezvous 1 " ID " ranks 2 uid 0\n",
+		  "rank 0 is missing" },
+		{ "peal-rendezvous 1 " ID
+		  " ranks 2 uid 0\nrank 2 pid 1 start 1 "
+		  "socket @peal-" ID "-2\n",
+		  "line 2" },
+		{ "peal-rendezvous 1 " ID
+		  " ranks 2 uid 0\nrank 0 pid -1 start 1 "
+		  "socket @peal-" ID "-0\n",
+		  "line 2" },
+		{ "peal-rendezvous 1 " ID
+		  " ranks 2 uid 0\nrank 0 pid 1 start 1 "
+		  "socket @peal-" ID "-1\n",
+		  "line 2" },
+		{ "peal-rendezvous 1 " ID
+		  " ranks 2 uid 0\nrank 0 pid 1 start 1 "
+		  "socket @peal-" ID "-0\nrank 0 pid 1 start 1 socket @peal-" ID
+		  "-0\n",
+		  "a rank that is there twice" },
+	};
+	struct crew c;
+	size_t i;
+
+	crew_prepare(&c, 2);
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		write_file(&c, bad[i].text, 0600);
+		REFUSED(&c, 0, 2, SECOND, PEAL_EPROTO, bad[i].part);
+		REFUSED(&c, 1, 2, SECOND, PEAL_EPROTO, bad[i].part);
+	}
+	CHECK(!truncate(path_of(&c), 100000)); /* zeros behind */
+	REFUSED(&c, 1, 2, SECOND, PEAL_EPROTO, "too long, or no text");
+	CHECK(!unlink(path_of(&c)));
+	crew_tidy(&c);
+}
+
+PEAL_TEST(files_that_others_may_have_written_are_refused)
+{
+	struct crew c;
+
+	crew_prepare(&c, 2);
+	write_file(&c, "", 0620);
+	REFUSED(&c, 1, 2, SECOND, PEAL_EPERM, "others may write it (mode 620)");
+	REFUSED(&c, 0, 2, SECOND, PEAL_EPERM, "others may write it");
+	write_file(&c, "", 0602);
+	REFUSED(&c, 1, 2, SECOND, PEAL_EPERM, "others may write it (mode 602)");
+	CHECK(!unlink(path_of(&c)));
+	CHECK(!symlink("/etc/passwd", path_of(&c)));
+	REFUSED(&c, 1, 2, SECOND, PEAL_EPERM, "foreign or not safe");
+	REFUSED(&c, 0, 2, SECOND, PEAL_EPERM, "foreign or not safe");
+	CHECK(!unlink(path_of(&c)));
+	CHECK(!mkfifo(path_of(&c), 0600));
+	REFUSED(&c, 1, 2, SECOND, PEAL_EPERM, "no plain file");
+	CHECK(!unlink(path_of(&c)));
+	CHECK(!mkdir(path_of(&c), 0700));
+	REFUSED(&c, 1, 2, SECOND, PEAL_EPERM, "foreign or not safe");
+	CHECK(!rmdir(path_of(&c)));
+	if (!geteuid()) { /* only root can give files away */
+		write_file(&c, "", 0600);
+		CHECK(!chown(path_of(&c), 12345, 12345));
+		REFUSED(&c, 1, 2, SECOND, PEAL_EPERM,
+			"is foreign: it belongs to user 12345");
+		CHECK(!unlink(path_of(&c)));
+	}
+	crew_tidy(&c);
+}
+
+PEAL_TEST(a_folder_that_is_not_there_is_named)
+{
+	struct peal_processes_options o = { .size = sizeof(o),
+					    .ranks = 2,
+					    .rendezvous = "/no/such/meet" };
+	struct peal_processes *set = NULL;
+	char path[PATH_MAX + 16];
+
+	CHECK_FAILS(peal_processes_join(rt, &o, &set), PEAL_EDRIVER,
+		    "/no/such/meet: cannot be made");
+	memset(path, 'x', sizeof(path));
+	path[sizeof(path) - 1] = 0;
+	o.rendezvous = path;
+	CHECK_FAILS(peal_processes_join(rt, &o, &set), PEAL_EINVAL,
+		    "at most 4095");
+}
+
+/* ---- who does not come ----------------------------------------------------------------- */
+
+PEAL_TEST(who_is_missing_in_time_is_named_and_no_file_stays)
+{
+	struct crew c;
+
+	crew_prepare(&c, 4);
+	REFUSED(&c, 2, 4, 50 * MS, PEAL_ETIMEDOUT,
+		"rank 2 of 4 waited in vain for the rendezvous file");
+	REFUSED(&c, 0, 4, 50 * MS, PEAL_ETIMEDOUT,
+		"1 of 4 processes have come");
+	CHECK_CONTAINS(peal_last_error()->text, "rank 1, 2, 3 is missing");
+	crew_tidy(&c);
+}
+
+/* Rank 0 is killed while it waits for the others: its file is stale then. */
+static void waits_for_all(int rank)
+{
+	(void)rank;
+	crew_enter(harness_open(1, ""));
+}
+
+PEAL_TEST(a_rank_0_that_dies_early_leaves_a_file_that_is_known_as_stale)
+{
+	struct crew c;
+
+	crew_prepare(&c, 3);
+	crew_fork(&c, 0, waits_for_all);
+	rt = harness_open(1, "");
+	EVENTUALLY(is_there(&c));
+	REFUSED(&c, 0, 3, SECOND, PEAL_EEXIST,
+		"is of another run that goes on: its rank 0 is pid");
+	REFUSED(&c, 1, 4, SECOND, PEAL_EPROTO, "is for 3 processes");
+	kill(c.pid[0], SIGKILL);
+	crew_await(&c, 0);
+	REFUSED(&c, 1, 3, SECOND, PEAL_EEXIST, "is stale");
+	CHECK_OK(peal_runtime_close(rt));
+	CHECK(!unlink(path_of(&c)));
+	crew_tidy(&c);
+}
+
+/* A rank that has entered dies: who waits for all hears it at once. */
+static void hears_of_the_dead(int rank)
+{
+	struct peal_processes_options o = { .size = sizeof(o),
+					    .timeout_ns = PATIENCE };
+	struct peal_processes *set = NULL;
+
+	(void)rank;
+	CHECK_FAILS(peal_processes_join(harness_open(1, ""), &o, &set),
+		    PEAL_EDIED, "rank 1 (pid ");
+	CHECK_CONTAINS(peal_last_error()->text, "before all");
+}
+
+static int has_line(const struct crew *c, const char *part)
+{
+	char text[4096] = "";
+	int fd = open(path_of(c), O_RDONLY);
+
+	if (fd < 0)
+		return 0;
+	if (read(fd, text, sizeof(text) - 1) < 0)
+		text[0] = 0;
+	close(fd);
+	return strstr(text, part) != NULL;
+}
+
+PEAL_TEST(a_rank_that_dies_before_all_have_come_is_named)
+{
+	struct crew c;
+
+	crew_prepare(&c, 3);
+	crew_fork(&c, 0, hears_of_the_dead);
+	crew_fork(&c, 1, waits_for_all);
+	rt = harness_open(1, "");
+	EVENTUALLY(has_line(&c, "rank 1 pid"));
+	REFUSED(&c, 1, 3, SECOND, PEAL_EEXIST, "has a rank 1 already, pid");
+	kill(c.pid[1], SIGKILL);
+	crew_await(&c, 1);
+	CHECK_EQ(crew_await(&c, 0), 0);
+	CHECK_OK(peal_runtime_close(rt));
+	crew_tidy(&c); /* rank 0 has removed its file */
+}
+
+/* Somebody who is no member connects to the socket first: no harm is done. */
+static void late_rank_1(int rank)
+{
+	struct peal_processes *set;
+	struct peal_runtime *own = harness_open(1, "");
+
+	set = crew_enter(own);
+	crew_meet(0);
+	CHECK_EQ(crew_info(set, 1 - rank).state, PEAL_PROCESS_HERE);
+	crew_meet(1);
+	CHECK_OK(peal_processes_leave(set, PATIENCE));
+	CHECK_OK(peal_runtime_close(own));
+}
+
+PEAL_TEST(strangers_at_the_socket_are_sent_away)
+{
+	struct sockaddr_un at = { .sun_family = AF_UNIX };
+	char id[64] = "", text[512] = "", got[512];
+	struct crew c;
+	int fd, i;
+
+	crew_prepare(&c, 2);
+	crew_fork(&c, 0, late_rank_1);
+	EVENTUALLY(has_line(&c, "rank 0 pid"));
+	fd = open(path_of(&c), O_RDONLY);
+	CHECK(read(fd, text, sizeof(text) - 1) > 0);
+	close(fd);
+	CHECK_EQ(sscanf(text, "peal-rendezvous 1 %32s", id), 1);
+	i = snprintf(at.sun_path + 1, sizeof(at.sun_path) - 1, "peal-%s-0", id);
+	i += (int)offsetof(struct sockaddr_un, sun_path) + 1;
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	EVENTUALLY(!connect(fd, (struct sockaddr *)&at, (socklen_t)i));
+	memset(text, 'x', sizeof(text));
+	CHECK(send(fd, text, 480, MSG_NOSIGNAL) == 480);
+	crew_fork(&c, 1, late_rank_1);
+	CHECK_EQ(recv(fd, got, sizeof(got), 0), 0); /* it is closed */
+	close(fd);
+	crew_join(&c);
+}
+
+int main(int argc, char **argv)
+{
+	int peal_cases_ = 0;
+
+	clear_environment();
+	/* these fork: no runtime is open yet */
+	RUN(variables_of_launchers_of_mpi_are_enough);
+	RUN(strangers_at_the_socket_are_sent_away);
+	RUN(a_rank_0_that_dies_early_leaves_a_file_that_is_known_as_stale);
+	RUN(a_rank_that_dies_before_all_have_come_is_named);
+	rt = harness_open(1, "");
+	RUN(a_set_of_one_needs_nobody);
+	RUN(bad_arguments_are_named);
+	RUN(offers_have_names_of_their_own);
+	RUN(variables_that_say_nonsense_are_named);
+	RUN(a_stale_file_is_named_and_stays);
+	RUN(files_of_other_forms_are_named);
+	RUN(files_that_others_may_have_written_are_refused);
+	RUN(a_folder_that_is_not_there_is_named);
+	RUN(who_is_missing_in_time_is_named_and_no_file_stays);
+	CHECK_OK(peal_runtime_close(rt));
+	printf("%d cases passed\n", peal_cases_);
+	return peal_cases_ ? 0 : 1;
+}
