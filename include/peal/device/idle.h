@@ -2,7 +2,7 @@
 #ifndef PEAL_DEVICE_IDLE_H
 #define PEAL_DEVICE_IDLE_H
 
-#include <peal/device/worker.h>
+#include <peal/device/mail.h>
 
 /* How a worker waits that finds nothing to do. For the leader; the loop calls it. */
 
