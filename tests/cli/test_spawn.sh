@@ -105,6 +105,25 @@ holds out.json "d['n'] == 2 and d['ok'] is False and d['first_failed'] == 1" \
 holds out.json "d['ok'] is True and d['exit_status'] == 0 and d['first_failed'] is None"
 says 'JSON'
 
+# ---- a set -------------------------------------------------------------------------
+if [ -x "$build/examples/24_processes" ]; then
+    for n in 1 2 3; do
+        spawn 0 -n $n --label -- "$build/examples/24_processes"
+        grep -q "^\[0\] around $n processes: HELLO, PROCESSES$" out.txt || fail "a set of $n"
+        grep -q '^\[0\] sum: 499999500000$' out.txt || fail "the sum of $n"
+    done
+    # a launcher of MPI does as well: it says rank, size and job
+    for r in 0 1; do
+        env OMPI_COMM_WORLD_RANK=$r OMPI_COMM_WORLD_SIZE=2 PMIX_NAMESPACE="job.$$" \
+            XDG_RUNTIME_DIR="$work" "$build/examples/24_processes" >"mpi.$r" 2>err.txt &
+    done
+    wait
+    grep -q 'around 2 processes: HELLO' mpi.0 || fail "by an MPI launcher's variables: $(cat mpi.0)"
+    "$build/examples/24_processes" >out.txt || fail 'alone'
+    grep -q 'peal spawn -n N' out.txt || fail 'alone it does not say how to start it'
+    says 'a set of processes'
+fi
+
 # ---- wrong use ---------------------------------------------------------------------
 refuses 2 "--processes is '0': it must be 1 to 64" "$peal" spawn -n 0 -- true
 refuses 2 "--processes is '65'" "$peal" spawn -n 65 -- true

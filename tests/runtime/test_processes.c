@@ -270,11 +270,13 @@ static void waits_long(int rank)
 	if (rank == 1) {
 		CHECK_OK(peal_process_offer(set, "actor", actor));
 		crew_connect(set, 0, "back", actor, 0, plain);
+		crew_meet(1);
 	} else {
 		CHECK_OK(peal_process_offer(set, "back",
 					    peal_endpoint_address(e)));
 		crew_connect(set, 1, "actor", peal_endpoint_address(e), 0,
 			     plain);
+		crew_meet(1); /* the way back is there, too */
 		for (i = 0; i < 5; i++) {
 			identity_sleep_us(60000);
 			harness_send(e, 0, 3, i, 1);
@@ -388,6 +390,7 @@ static void kernel_ends(int rank)
 	if (rank == 1) {
 		CHECK_OK(peal_process_offer(set, "actor", actor));
 		crew_connect(set, 0, "back", actor, 0, plain);
+		crew_meet(2); /* both ways are there */
 		crew_meet(0);
 		CHECK_OK(peal_kernel_stop(k, PATIENCE));
 	} else {
@@ -395,6 +398,7 @@ static void kernel_ends(int rank)
 					    peal_endpoint_address(e)));
 		crew_connect(set, 1, "actor", peal_endpoint_address(e), 0,
 			     plain);
+		crew_meet(2);
 		harness_send(e, 0, 3, 0, 4);
 		harness_receive(e, 3, 0, 4);
 		crew_meet(0);
