@@ -96,6 +96,8 @@ struct peali_peers {
 	struct peali_line *line; /* of copies to each device; first the host's */
 	struct peal_copy *copies; /* that are not destroyed */
 	uint32_t n_copies; /* of them */
+	uint64_t n_started; /* so far */
+	pthread_cond_t copy_ended; /* or cancelled */
 	uint32_t n_running; /* copies that wait for their end in the call */
 	struct peali_ledger ledger; /* has a lock of its own */
 	pthread_mutex_t probe_lock;

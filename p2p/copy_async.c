@@ -13,8 +13,16 @@
 
 /*
  * Copies in the background. Those to one device wait in one line, for its thread,
- * which is made by the first of them and does them one after another.
+ * which is made by the first of them and does them one after another. It also
+ * waits for copies of other lines that were started before and touch the same
+ * memory: those have smaller numbers, so that nobody waits in a circle.
  */
+
+/** The least range that holds all that a copy writes, or reads. */
+struct hull {
+	int device;
+	uint64_t start, end;
+};
 
 struct peal_copy {
 	struct peali_peers *peers;
@@ -23,6 +31,9 @@ struct peal_copy {
 	struct peali_line *line; /* NULL: there was nothing to do */
 	struct peali_load load;
 	int to, from; /* of the first, for texts */
+	uint64_t number; /* in the order of starts */
+	struct hull writes, reads;
+	int is_wide; /* it has several devices on a side: it touches all */
 	int settled; /* it has ended and lets go of memory; peers->lock */
 	struct peali_run run; /* the thread's, until it has ended */
 	atomic_int state; /* PEAL_EAGAIN; then how it ended */
@@ -32,11 +43,85 @@ struct peal_copy {
 	struct peal_bell bell;
 };
 
+/* ---- what copies touch ------------------------------------------------------- */
+
+static void stretch(struct hull *hull, struct peali_place place, uint64_t bytes)
+{
+	if (place.address < hull->start)
+		hull->start = place.address;
+	if (place.address + bytes > hull->end)
+		hull->end = place.address + bytes;
+}
+
+/* Looks at all moves once, before the copy is in line. */
+static void find_hulls(struct peal_copy *c)
+{
+	const struct peali_move *moves = c->load.moves;
+	uint32_t i;
+
+	c->writes.device = moves->to.device;
+	c->reads.device = moves->from.device;
+	c->writes.start = c->reads.start = UINT64_MAX;
+	for (i = 0; i < c->load.n_moves; i++) {
+		if (moves[i].to.device != moves->to.device ||
+		    moves[i].from.device != moves->from.device)
+			c->is_wide = 1;
+		stretch(&c->writes, moves[i].to, moves[i].bytes);
+		stretch(&c->reads, moves[i].from, moves[i].bytes);
+	}
+}
+
+static int meet(const struct hull *a, const struct hull *b)
+{
+	return a->device == b->device && a->start < b->end && b->start < a->end;
+}
+
+/* Whether the order of two copies matters. */
+static int conflict(const struct peal_copy *a, const struct peal_copy *b)
+{
+	return a->is_wide || b->is_wide || meet(&a->writes, &b->writes) ||
+	       meet(&a->writes, &b->reads) || meet(&a->reads, &b->writes);
+}
+
+/* Whether a copy that was started before has to end first. The lock of the peers
+ * is held. */
+static int is_behind(const struct peal_copy *c)
+{
+	const struct peal_copy *other;
+
+	if (peali_run_cancelled(&c->run))
+		return 0;
+	for (other = c->peers->copies; other; other = other->next)
+		if (other->number < c->number && other->load.n_moves &&
+		    atomic_load_explicit(&other->state, memory_order_acquire) ==
+			    PEAL_EAGAIN &&
+		    conflict(other, c))
+			return 1;
+	return 0;
+}
+
+static void await_turn(struct peal_copy *c)
+{
+	pthread_mutex_lock(&c->peers->lock);
+	while (is_behind(c))
+		pthread_cond_wait(&c->peers->copy_ended, &c->peers->lock);
+	pthread_mutex_unlock(&c->peers->lock);
+}
+
+/* A copy has ended, or is cancelled. */
+static void tell_others(struct peali_peers *peers)
+{
+	pthread_mutex_lock(&peers->lock);
+	pthread_cond_broadcast(&peers->copy_ended);
+	pthread_mutex_unlock(&peers->lock);
+}
+
 /* ---- lines ----------------------------------------------------------------- */
 
 static void *line_main(void *argument)
 {
 	struct peali_line *line = argument;
+	struct peali_peers *peers;
 	struct peal_copy *c;
 	int r;
 
@@ -52,12 +137,16 @@ static void *line_main(void *argument)
 		if (!line->first)
 			line->last = &line->first;
 		pthread_mutex_unlock(&line->lock);
-		r = peali_carry(c->peers, c->load.moves, c->load.n_moves,
-				&c->run);
+		peers = c->peers;
+		await_turn(c);
+		r = peali_carry(peers, c->load.moves, c->load.n_moves, &c->run);
 		pthread_mutex_lock(&line->lock);
 		atomic_store_explicit(&c->state, r, memory_order_release);
 		/* Under the lock: whoever frees the copy takes it first. */
 		peal_bell_ring((uintptr_t)&c->bell);
+		pthread_mutex_unlock(&line->lock);
+		tell_others(peers);
+		pthread_mutex_lock(&line->lock);
 	}
 	pthread_mutex_unlock(&line->lock);
 	return NULL;
@@ -105,6 +194,7 @@ int peali_lines_open(struct peali_peers *peers)
 {
 	int i, n = peers->devices->n + 1;
 
+	pthread_cond_init(&peers->copy_ended, NULL);
 	peers->line = calloc((size_t)n, sizeof(*peers->line));
 	if (!peers->line)
 		return PEAL_ENOMEM;
@@ -131,6 +221,7 @@ void peali_lines_close(struct peali_peers *peers)
 		pthread_cond_destroy(&line->work);
 		pthread_mutex_destroy(&line->lock);
 	}
+	pthread_cond_destroy(&peers->copy_ended);
 	free(peers->line);
 }
 
@@ -206,6 +297,8 @@ static int start(struct peal_copy *c, const struct peali_move *moves,
 	c->from = moves[0].from.device;
 	if (!c->load.n_moves)
 		return 0;
+	find_hulls(c);
+	c->number = ++c->peers->n_started;
 	atomic_store_explicit(&c->state, PEAL_EAGAIN, memory_order_relaxed);
 	r = put_in_line(c);
 	if (r < 0)
@@ -355,6 +448,7 @@ int peal_copy_cancel(struct peal_copy *copy)
 		return peali_fail(PEAL_EINVAL, "peal_copy_cancel",
 				  "the copy is NULL");
 	atomic_store_explicit(&copy->cancel, 1, memory_order_relaxed);
+	tell_others(copy->peers);
 	return 0;
 }
 
@@ -406,15 +500,13 @@ void peali_copies_clear(struct peali_peers *peers)
 {
 	struct peal_copy *c;
 
-	for (;;) {
-		pthread_mutex_lock(&peers->lock);
-		c = peers->copies;
-		pthread_mutex_unlock(&peers->lock);
-		if (!c)
-			break;
-		peal_copy_cancel(c);
-		peal_copy_destroy(c);
-	}
+	pthread_mutex_lock(&peers->lock);
+	for (c = peers->copies; c; c = c->next) /* all, before one is awaited */
+		atomic_store_explicit(&c->cancel, 1, memory_order_relaxed);
+	pthread_cond_broadcast(&peers->copy_ended);
+	pthread_mutex_unlock(&peers->lock);
+	while (peers->copies)
+		peal_copy_destroy(peers->copies);
 }
 
 /* ---- public ---------------------------------------------------------------- */

@@ -91,7 +91,9 @@ int peal_peer_map(struct peal_runtime *runtime, int device, uint64_t address,
 int peal_peer_unmap(struct peal_runtime *runtime, int remote, uint64_t address);
 
 /**
- * Copies between any two devices, or a device and the host, and waits.
+ * Copies between any two devices, or a device and the host, and waits. Its way is
+ * that of peal_transfer_run (peal/transfer.h): direct, or staged where there is no
+ * access.
  *
  * @param runtime   an open runtime.
  * @param to        the device that is written, or PEAL_HOST_MEMORY.
@@ -100,14 +102,16 @@ int peal_peer_unmap(struct peal_runtime *runtime, int remote, uint64_t address);
  * @param from_address as that device sees it, or a host pointer.
  * @param bytes     0 does nothing.
  * @return 0; PEAL_EFAULT a range is not inside an allocation; PEAL_ENODEV;
- *         PEAL_EDRIVER. Thread-safe; blocking.
+ *         PEAL_ENOMEM no memory to stage it; PEAL_EDRIVER. Thread-safe; blocking.
  */
 int peal_peer_copy(struct peal_runtime *runtime, int to, uint64_t to_address,
 		   int from, uint64_t from_address, uint64_t bytes);
 
 /**
  * Starts a copy and returns; arguments as peal_peer_copy. The memory stays
- * allocated until the copy is done.
+ * allocated until the copy is done. Copies to one device are done one after
+ * another, and so are those that touch the same memory, in the order in which
+ * they were started.
  *
  * @param runtime  an open runtime.
  * @param to       as peal_peer_copy.

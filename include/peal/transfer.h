@@ -106,7 +106,8 @@ int peal_transfer_run(struct peal_runtime *runtime,
 /**
  * Starts them and returns; peal_copy_wait, _cancel and _destroy as for
  * peal_peer_copy_async. The buffers stay until it has ended. Copies to one
- * device are done one after another, in the order in which they were started.
+ * device are done one after another, and so are those that touch the same memory,
+ * in the order in which they were started.
  *
  * @param runtime   as peal_transfer_run.
  * @param transfers as there; copied.
