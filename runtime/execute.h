@@ -98,8 +98,6 @@ double peali_station_speed(const struct peal_executor *executor, uint32_t rank);
  * *fastest_out. 0: not known, or there are none. */
 uint64_t peali_share_threshold(const struct peal_executor *executor,
 			       uint32_t *fastest_out);
-/* Static: goes on to the next extent of a device's part, if it is through with one. */
-void peali_share_rest(struct peal_executor *executor, uint32_t rank);
 /* The next task and who has room for it: 1; 0 none now. */
 int peali_share_next(struct peal_executor *executor, uint32_t *rank_out,
 		     struct peali_flight *flight_out);

@@ -511,9 +511,8 @@ static int take(struct peal_executor *e, int64_t timeout_ns)
 }
 
 /* What a device had that has ended. */
-static void lose_all(struct peal_executor *e, uint32_t rank)
+static void lose_all(struct peal_executor *e, struct peali_station *s)
 {
-	struct peali_station *s = &e->stations[rank];
 	int repeats = e->job.repeatable && !e->packed;
 	struct peali_flight first = { 0 };
 	uint32_t i, lost = 0;
@@ -543,7 +542,6 @@ static void lose_all(struct peal_executor *e, uint32_t rank)
 		end_early(e, PEAL_EABORTED, why);
 	}
 	if (!e->packed) {
-		peali_share_rest(e, rank);
 		give_back(e, &s->rest);
 		s->rest.count = 0;
 	}
@@ -571,8 +569,9 @@ static void look_at_ends(struct peal_executor *e)
 			continue;
 		while (!take(e, 0))
 			; /* what it has said before its end */
-		if (s->in_flight || s->rest.count || s->extents < s->length)
-			lose_all(e, i);
+		if (s->in_flight || s->rest.count ||
+		    (e->packed && s->share.elements < s->length))
+			lose_all(e, s);
 	}
 	if (!live && e->goes_on && e->handed < e->job.count)
 		end_early(e, PEAL_EABORTED,

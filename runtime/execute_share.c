@@ -114,12 +114,13 @@ static int give(struct peal_executor *e, uint32_t rank, uint64_t n,
 
 /* ---- static ------------------------------------------------------------------------ */
 
-void peali_share_rest(struct peal_executor *e, uint32_t rank)
+/* Goes on to the next extent of a device's part, if it is through with one. */
+static void next_extent(struct peal_executor *e, uint32_t rank)
 {
 	struct peali_station *s = &e->stations[rank];
 	struct peal_extent extent;
 
-	if (e->sharing != PEAL_SHARING_STATIC || s->rest.count ||
+	if (s->rest.count ||
 	    s->extents >= peal_partition_extents(&e->partition, rank))
 		return;
 	peal_partition_extent(&e->partition, rank, s->extents++, &extent);
@@ -138,7 +139,7 @@ static int give_part(struct peal_executor *e, uint32_t rank,
 	uint64_t n =
 		at_least((s->length + pieces - 1) / pieces, least(e, rank));
 
-	peali_share_rest(e, rank);
+	next_extent(e, rank);
 	if (!s->rest.count)
 		return e->n_back && give(e, rank, n, out);
 	*out = s->rest;

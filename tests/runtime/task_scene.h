@@ -92,6 +92,27 @@ static inline void scene_gate(struct scene *s, int is_open)
 			       (uint64_t)is_open);
 }
 
+/* Each device has its part alone, behind those of the others. */
+static inline void scene_pack(struct scene *s, const struct peal_partition *p)
+{
+	uint32_t i;
+
+	for (i = 1; i < s->n; i++) {
+		s->visits[i] = s->visits[0] + 4 * p->bound[i];
+		s->number[i] = s->number[0] + 8 * p->bound[i];
+	}
+	s->job.partition = p;
+}
+
+/* And again all of it. */
+static inline void scene_unpack(struct scene *s)
+{
+	static const struct peal_partition none;
+
+	scene_pack(s, &none);
+	s->job.partition = NULL;
+}
+
 /* Elements that were visited so often. */
 static inline uint64_t scene_count(const struct scene *s, uint32_t times)
 {

@@ -61,7 +61,7 @@ PEAL_TEST(the_elements_of_the_task_are_named)
 PEAL_TEST(errors_that_say_something_else_are_of_the_handler)
 {
 	scene_open(&s, 1, 1);
-	s.job.count = 64;
+	s.job.count = s.job.grain = 64;
 	s.visit.fails_at = 63; /* of the last lane */
 	s.visit.error = PEAL_EIO;
 	CHECK_EQ(peal_execute(s.e, &s.job, PATIENCE),
@@ -305,10 +305,8 @@ PEAL_TEST(a_device_with_a_part_of_its_own_is_missed)
 	scene_open(&s, 3, 1);
 	CHECK_OK(peal_partition_block(3000, 3, &p));
 	s.job.count = 3000;
-	s.job.partition = &p;
-	/* packed: all begin at the first element */
-	scene_clear(&s);
-	CHECK_OK(peal_execute(s.e, &s.job, PATIENCE));
+	scene_pack(&s, &p);
+	scene_check(&s);
 	CHECK_OK(peal_kernel_suspend(s.e->stations[1].kernel, PATIENCE));
 	s.job.repeatable = 1;
 	CHECK_OK(peal_execute_start(s.e, &s.job));
@@ -317,7 +315,7 @@ PEAL_TEST(a_device_with_a_part_of_its_own_is_missed)
 	says("device 2 has ended: ");
 	CHECK_FAILS(peal_execute_start(s.e, &s.job), PEAL_EABORTED,
 		    "it has a part of 1000 elements");
-	s.job.partition = NULL;
+	scene_unpack(&s);
 	scene_check(&s);
 	CHECK_OK(peal_kernel_stop(s.e->stations[0].kernel, PATIENCE));
 	CHECK_OK(peal_kernel_stop(s.e->stations[2].kernel, PATIENCE));
@@ -440,13 +438,14 @@ PEAL_TEST(limits_of_parts_are_told)
 	scene_open(&s, 2, 1);
 	CHECK_OK(peal_partition_block(100, 2, &p));
 	s.job.count = 100;
-	s.job.partition = &p;
+	scene_pack(&s, &p);
 	s.job.limits = limits;
 	CHECK_FAILS(peal_execute_start(s.e, &s.job), PEAL_ENOSPC,
 		    "the part of device 1 is 50 elements: its limit is 40");
 	CHECK_OK(peal_partition_weighted(100, NULL, (uint64_t[]){ 40, 100 }, 2,
 					 &p));
-	CHECK_OK(peal_execute(s.e, &s.job, PATIENCE));
+	scene_pack(&s, &p);
+	scene_check(&s);
 	scene_close(&s);
 }
 

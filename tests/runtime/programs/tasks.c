@@ -30,6 +30,8 @@ PEAL_TASK(visit)
 	uint64_t began = peal_clock_ns(), i;
 	int mine = 0;
 
+	if (!t->count) /* none of those comes here */
+		return PEAL_EPROTO;
 	if (v->gate_at != UINT64_MAX && v->gate_at - t->first >= t->count)
 		gate = 0;
 	while (gate && !peal_load_acquire_sys(gate) && !peal_aborting(w))
