@@ -89,7 +89,7 @@ static int say_ended(struct peal_pipeline *p, const char *call)
 			drained += peal_load_acquire_sys(
 					   &k->status[worker].phase) ==
 				   PEAL_WORKER_DRAINED;
-		if (drained == p->workers && atomic_load(&p->closed))
+		if (drained == p->workers)
 			continue;
 		if (peal_kernel_info(k, &info) || !info.result)
 			info.result = PEAL_ESTOPPED;
@@ -308,26 +308,13 @@ int peal_pipeline_stop(struct peal_pipeline *p, int64_t timeout_ns)
 static int at_end(struct peal_pipeline *p)
 {
 	struct peal_received more;
-	uint32_t failed = failed_anywhere(p), worker, stage;
+	uint32_t failed = failed_anywhere(p), worker;
 
 	if (failed < p->n)
 		return say_failed(p, failed, PULL);
 	if (say_ended(p, PULL))
 		return PEAL_ESTOPPED;
 	for (worker = 0; worker < p->workers; worker++) {
-		struct peal_link_info info;
-
-		for (stage = 0; stage < p->n; stage++)
-			if (!peal_link_info(peali_pipeline_link(p, stage,
-								worker),
-					    &info) &&
-			    info.dead[PEAL_REASON_STOPPED])
-				return peali_fail(
-					PEAL_ESTOPPED, PULL,
-					"stage %u of '%s', '%s' on device %d, "
-					"has ended before its time",
-					stage, p->name, p->stages[stage].name,
-					p->stages[stage].device);
 		if (p->workers > 1 &&
 		    !peal_receive_peek(p->sinks[worker], &more, 0))
 			return peali_fail(
