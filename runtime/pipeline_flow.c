@@ -103,6 +103,15 @@ static int say_ended(struct peal_pipeline *p, const char *call)
 	return 0;
 }
 
+/* Says why a stage has failed: a handler also does because who it emits to has
+ * ended. */
+static int say_why(struct peal_pipeline *p, uint32_t stage, const char *call)
+{
+	if (!atomic_load(&p->failed) && say_ended(p, call))
+		return PEAL_ESTOPPED;
+	return say_failed(p, stage, call);
+}
+
 /* ---- pushing -------------------------------------------------------------- */
 
 /* Whether something can be pushed at all: also looks at who has failed. */
@@ -115,7 +124,7 @@ static int may_push(struct peal_pipeline *p, int look)
 	if (failed)
 		return say_failed(p, failed - 1, PUSH);
 	failed = look ? failed_anywhere(p) : p->n;
-	return failed < p->n ? say_failed(p, failed, PUSH) : 0;
+	return failed < p->n ? say_why(p, failed, PUSH) : 0;
 }
 
 /* What a send to the first stage has come to. */
@@ -275,7 +284,7 @@ int peal_pipeline_drain(struct peal_pipeline *p, int64_t timeout_ns)
 	}
 	failed = failed_anywhere(p);
 	if (failed < p->n)
-		return say_failed(p, failed, call);
+		return say_why(p, failed, call);
 	if (result && result != PEAL_ETIMEDOUT)
 		return say_ended(p, call) ? PEAL_ESTOPPED : result;
 	return result ? result : say_ended(p, call);
@@ -311,7 +320,7 @@ static int at_end(struct peal_pipeline *p)
 	uint32_t failed = failed_anywhere(p), worker;
 
 	if (failed < p->n)
-		return say_failed(p, failed, PULL);
+		return say_why(p, failed, PULL);
 	if (say_ended(p, PULL))
 		return PEAL_ESTOPPED;
 	for (worker = 0; worker < p->workers; worker++) {
@@ -338,7 +347,7 @@ static int look(struct peal_pipeline *p, uint32_t turn,
 	/* what came before that */
 	result = peal_receive_peek(p->sinks[turn], received_out, 0);
 	return result == PEAL_EAGAIN || result == PEAL_EEND ?
-		       say_failed(p, failed, PULL) :
+		       say_why(p, failed, PULL) :
 		       result;
 }
 

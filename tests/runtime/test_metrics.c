@@ -126,7 +126,7 @@ PEAL_TEST(who_is_in_a_handler_is_busy_and_who_has_nothing_to_do_is_not)
 		if (!i)
 			close_gate(rt, e, 1, k[1], word);
 	}
-	*(uint64_t *)(uintptr_t)word = 1;
+	peal_store_release_sys((uint64_t *)(uintptr_t)word, 1);
 	EVENTUALLY(!in_a_handler(k[0], 0) && !in_a_handler(k[1], 0));
 	m = looked(rt, 2);
 	CHECK_EQ(m->compute_ns, 0);
@@ -479,7 +479,7 @@ PEAL_TEST(who_waits_is_counted_by_what_for)
 struct observer {
 	struct peal_runtime *rt;
 	atomic_int stop;
-	uint64_t snapshots;
+	_Atomic uint64_t snapshots;
 };
 
 /* No counter of a device is less than before. */

@@ -54,7 +54,7 @@ static int make(struct scene *s, uint32_t n)
 
 static void open_gate(struct scene *s)
 {
-	*(_Atomic uint64_t *)(uintptr_t)s->word = 1;
+	peal_store_release_sys((uint64_t *)(uintptr_t)s->word, 1);
 }
 
 static void finish(struct scene *s)
