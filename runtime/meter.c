@@ -95,11 +95,11 @@ void peali_meter_look_links(struct peal_runtime *rt, uint64_t now)
 		uint64_t done = peali_counts_done(link->counts);
 		uint64_t accepted =
 			peal_load_acquire_sys(&link->counts->accepted);
-		uint64_t since = link->stay_at_ns;
+		uint64_t since = link->stay.at_ns;
 
-		link->stay_at_ns = now;
+		link->stay.at_ns = now;
 		if (since && accepted > done)
-			atomic_fetch_add(&link->stay_ns,
+			atomic_fetch_add(&link->stay.ns,
 					 (accepted - done) * (now - since));
 	}
 }

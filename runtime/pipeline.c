@@ -536,7 +536,7 @@ int peal_pipeline_stage_info(struct peal_pipeline *p, uint32_t stage,
 		info.dead += dead_of(&link);
 		info.queued += link.queued;
 		info.full += link.full;
-		info.stay_ns += atomic_load(&l->stay_ns);
+		info.stay_ns += atomic_load(&l->stay.ns);
 	}
 	if (result)
 		return result;

@@ -20,6 +20,7 @@
 #include "runtime/clock.h"
 #include "runtime/end.h"
 #include "runtime/name.h"
+#include "runtime/times.h"
 
 /*
  * The objects of a runtime and who may touch them.
@@ -252,11 +253,6 @@ struct peali_worker {
 	uint64_t beat_seen; /* by the watchdog */
 	struct peali_progress progress; /* of what it has in hand */
 	_Atomic uint64_t beat_moved_ns;
-};
-
-/** Time of workers, by the watchdog's looks; the meter's lock. */
-struct peali_times {
-	uint64_t samples, worker_ns, busy_ns, blocked_ns;
 };
 
 struct peal_kernel {
@@ -646,10 +642,7 @@ struct peal_link {
 	_Atomic int staged_error; /* why the router gave it up */
 	_Atomic int sender_gone, receiver_gone; /* ended before its time */
 	struct peali_progress progress; /* messages delivered or dead */
-	/* by the watchdog, with the runtime's lock: messages in it, or in their
-	 * handler, times ns; and when that was added up last */
-	_Atomic uint64_t stay_ns;
-	uint64_t stay_at_ns;
+	struct peali_stay stay;
 };
 
 /* The two ends' views of the path's first and last segment. */

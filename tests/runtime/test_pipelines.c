@@ -278,9 +278,13 @@ static struct peal_worker_info worker_of(struct scene *s, uint32_t stage)
 
 static int push_more(struct scene *s, uint64_t *n)
 {
+	/* from then on the first stage takes nothing more off its link */
+	int blocked = queued_at(s, 1) == CAPACITY &&
+		      worker_of(s, 0).blocked_port >= 0;
+
 	while (!push(s, *n, 0))
 		(*n)++;
-	return queued_at(s, 0) == CAPACITY && queued_at(s, 1) == CAPACITY;
+	return blocked && queued_at(s, 0) == CAPACITY;
 }
 
 /* Pushes until the second stage, which does not go on, holds up all before it; how
@@ -290,7 +294,6 @@ static uint64_t fill_up(struct scene *s)
 	uint64_t n = 0;
 
 	EVENTUALLY(push_more(s, &n));
-	EVENTUALLY(worker_of(s, 0).blocked_port >= 0);
 	EVENTUALLY(worker_of(s, 1).actor >= 0);
 	return n;
 }
