@@ -4,6 +4,7 @@
 
 #include "queues/mailbox.h"
 #include "runtime/runtime.h"
+#include "runtime/timer.h"
 
 _Static_assert(sizeof(struct peal_ask_counts) ==
 		       PEAL_ASKS_COUNT * sizeof(uint64_t),

@@ -13,6 +13,7 @@
 #include "runtime/board.h"
 #include "runtime/meter.h"
 #include "runtime/runtime.h"
+#include "runtime/timer.h"
 
 #define CALL "peal_kernel_launch"
 #define CHECK_IN_TIMEOUT_NS 5000000000LL

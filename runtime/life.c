@@ -7,6 +7,7 @@
 #include <peal/device/producer.h>
 #include "runtime/hand.h"
 #include "runtime/meter.h"
+#include "runtime/timer.h"
 
 /* Who has waited for so long is told more. */
 #define WHY_NS 20000000

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "runtime/runtime.h"
+#include "runtime/timer.h"
 
 _Static_assert(sizeof(struct peal_timer_counts) ==
 		       PEAL_TIMERS_COUNT * sizeof(uint64_t),
