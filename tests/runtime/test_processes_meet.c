@@ -6,6 +6,8 @@
 #include <sys/un.h>
 
 #include "runtime/crew.h"
+#include "runtime/process.h"
+#include "runtime/socket.h"
 
 #define ID "0123456789abcdef0123456789abcdef"
 
@@ -433,7 +435,7 @@ static void hears_of_the_dead(int rank)
 	(void)rank;
 	CHECK_FAILS(peal_processes_join(harness_open(1, ""), &o, &set),
 		    PEAL_EDIED, "rank 1 (pid ");
-	CHECK_CONTAINS(peal_last_error()->text, "before all");
+	CHECK_CONTAINS(peal_last_error()->text, "has ended before all had ");
 }
 
 static int has_line(const struct crew *c, const char *part)
@@ -506,6 +508,55 @@ PEAL_TEST(strangers_at_the_socket_are_sent_away)
 	crew_join(&c);
 }
 
+/* One who knows all that a hello says, and is another process than the file
+ * names: the kernel knows better. */
+static void is_only_named(int rank)
+{
+	atomic_store(&crew_board->word[1], peali_member_self().start);
+	crew_meet(0);
+	for (;;)
+		pause();
+	(void)rank;
+}
+
+PEAL_TEST(who_takes_the_place_of_another_process_is_sent_away)
+{
+	struct peali_record hello = peali_record(PEALI_RECORD_HELLO), got;
+	struct sockaddr_un at;
+	socklen_t bytes;
+	char id[64] = "", text[512] = "";
+	struct crew c;
+	int fd, n;
+
+	crew_prepare(&c, 2);
+	crew_fork(&c, 0, hears_of_the_dead);
+	EVENTUALLY(has_line(&c, "rank 0 pid"));
+	crew_fork(&c, 1, is_only_named);
+	EVENTUALLY(atomic_load(&c.board->word[0]) == 1);
+	fd = open(path_of(&c), O_RDWR);
+	CHECK(read(fd, text, sizeof(text) - 1) > 0);
+	CHECK_EQ(sscanf(text, "peal-rendezvous 1 %32s", id), 1);
+	hello.rank = 1;
+	hello.ranks = 2;
+	hello.start = atomic_load(&c.board->word[1]);
+	memcpy(hello.id, id, sizeof(hello.id));
+	n = snprintf(text, sizeof(text),
+		     "rank 1 pid %d start %llu socket @peal-%s-1\n",
+		     (int)c.pid[1], (unsigned long long)hello.start, id);
+	CHECK_EQ(write(fd, text, (size_t)n), n);
+	close(fd);
+	bytes = peali_socket_name(&at, "peal-%s-0", id);
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	EVENTUALLY(!connect(fd, (struct sockaddr *)&at, bytes));
+	CHECK(send(fd, &hello, sizeof(hello), MSG_NOSIGNAL) == sizeof(hello));
+	CHECK_EQ(recv(fd, &got, sizeof(got), 0), 0); /* no hello for it */
+	close(fd);
+	kill(c.pid[1], SIGKILL);
+	crew_await(&c, 1);
+	CHECK_EQ(crew_await(&c, 0), 0);
+	crew_tidy(&c);
+}
+
 int main(int argc, char **argv)
 {
 	int peal_cases_ = 0;
@@ -514,6 +565,7 @@ int main(int argc, char **argv)
 	/* these fork: no runtime is open yet */
 	RUN(variables_of_launchers_of_mpi_are_enough);
 	RUN(strangers_at_the_socket_are_sent_away);
+	RUN(who_takes_the_place_of_another_process_is_sent_away);
 	RUN(a_rank_0_that_dies_early_leaves_a_file_that_is_known_as_stale);
 	RUN(a_rank_that_dies_before_all_have_come_is_named);
 	rt = harness_open(1, "");
