@@ -26,7 +26,7 @@ grep -q "^$TMPDIR/" out.txt || fail 'the rendezvous is not in TMPDIR'
 spawn 0 -n 2 --rendezvous meet -- bash -c 'echo "$PEAL_RENDEZVOUS"; echo x >"$PEAL_RENDEZVOUS"'
 [ "$(sort -u out.txt)" = "$work/meet" ] || fail "--rendezvous: $(cat out.txt)"
 [ ! -e meet ] || fail 'the rendezvous file stays'
-printf 'line\n' | "$peal" spawn -n 2 -- bash -c 'read -r x && echo "$PEAL_RANK $x"' >out.txt || true
+printf 'line\n' | "$peal" spawn -n 2 --keep -- bash -c 'read -r x && echo "$PEAL_RANK $x"' >out.txt || true
 [ "$(cat out.txt)" = '0 line' ] || fail "standard input is not rank 0's: $(cat out.txt)"
 says 'ranks, rendezvous, standard input'
 
