@@ -204,6 +204,11 @@ PEAL_TEST(capabilities_are_what_the_driver_says)
 					    PEAL_CAN_ATOMICS |
 					    PEAL_CAN_COOPERATIVE);
 	CHECK_OK(peal_runtime_close(rt));
+	open_machine(2, "0-1:pcie", "");
+	CHECK_OK(peal_device_info(rt, 0, &info));
+	CHECK_EQ(info.capabilities,
+		 PEAL_CAN_PEER | PEAL_CAN_UNIFIED | PEAL_CAN_COOPERATIVE);
+	CHECK_OK(peal_runtime_close(rt));
 	setenv("PEAL_DOUBLE_ATTRIBUTES", no, 1);
 	open_machine(2, "0-1:pcie", "");
 	CHECK_OK(peal_device_info(rt, 0, &info));

@@ -321,6 +321,35 @@ PEAL_TEST(a_batch_is_whole_and_adjacent_ones_are_one)
 	check_batch("", 3, 3 * MIB, 8, 3);
 }
 
+/* Adjacent on one side alone: what lies between must not come along. */
+PEAL_TEST(what_is_adjacent_on_one_side_only_is_not_one)
+{
+	struct peal_buffer *a, *b;
+	struct peal_transfer t[4];
+	struct peal_copy_result result;
+	uint64_t p[8], i, gather;
+
+	open_machine(2, "");
+	a = make(0, 64);
+	b = make(1, 64);
+	write_words(peal_buffer_whole(a), 4);
+	for (gather = 0; gather < 2; gather++) {
+		CHECK_OK(peal_buffer_fill(peal_buffer_whole(b), NULL, 8));
+		for (i = 0; i < 4; i++) {
+			t[i].from = part(a, gather ? 16 * i : 8 * i, 8);
+			t[i].to = part(b, gather ? 8 * i : 16 * i, 8);
+		}
+		CHECK_OK(peal_transfer_run(rt, t, 4, NULL, &result));
+		CHECK_EQ(result.n_copies, 4);
+		CHECK_OK(peal_buffer_read(peal_buffer_whole(b), p));
+		for (i = 0; i < 8; i++)
+			CHECK_EQ(p[i], gather ? (i < 4 ? word(2 * i, 4) : 0) :
+						(i % 2 ? 0 : word(i / 2, 4)));
+	}
+	destroy(a, b);
+	CHECK_OK(peal_runtime_close(rt));
+}
+
 PEAL_TEST(small_staged_copies_share_chunks)
 {
 	struct peal_buffer *a, *b;
@@ -468,14 +497,15 @@ PEAL_TEST(a_copy_that_goes_on_has_no_result_and_keeps_its_buffers)
 /* From device to device to device: each reads what the one before has written. */
 PEAL_TEST(copies_that_touch_the_same_memory_keep_their_order)
 {
-	struct peal_buffer *b[4];
+	struct peal_buffer *b[4], *other;
 	struct peal_copy *copy[4];
 	struct peal_transfer t;
 	int i, round;
 
 	open_machine(3, "0-1:none");
+	other = make(0, 8);
 	for (i = 0; i < 4; i++)
-		b[i] = make(i % 3, 8 * MIB);
+		b[i] = make(i < 3 ? i : 2, 8 * MIB);
 	for (round = 0; round < 3; round++) {
 		write_words(peal_buffer_whole(b[0]), (unsigned)round);
 		for (i = 0; i < 3; i++) {
@@ -484,8 +514,7 @@ PEAL_TEST(copies_that_touch_the_same_memory_keep_their_order)
 				peal_transfer_start(rt, &t, 1, NULL, &copy[i]));
 		}
 		/* This overwrites what the first one reads. */
-		t = whole(b[0], b[2]);
-		t.from = part(b[2], 0, 8);
+		t.from = peal_buffer_whole(other);
 		t.to = part(b[0], 8 * MIB - 8, 8);
 		CHECK_OK(peal_transfer_start(rt, &t, 1, NULL, &copy[3]));
 		for (i = 3; i >= 0; i--) {
@@ -498,6 +527,7 @@ PEAL_TEST(copies_that_touch_the_same_memory_keep_their_order)
 	}
 	for (i = 0; i < 4; i++)
 		CHECK_OK(peal_buffer_destroy(b[i]));
+	CHECK_OK(peal_buffer_destroy(other));
 	CHECK_OK(peal_runtime_close(rt));
 }
 
@@ -736,6 +766,7 @@ PEAL_TEST_MAIN(RUN(each_pair_of_places_has_its_route);
 	       RUN(a_staged_pair_is_named_once);
 	       RUN(a_pair_that_is_proved_broken_is_staged);
 	       RUN(a_batch_is_whole_and_adjacent_ones_are_one);
+	       RUN(what_is_adjacent_on_one_side_only_is_not_one);
 	       RUN(small_staged_copies_share_chunks);
 	       RUN(a_batch_of_several_pairs_reports_its_slowest_route);
 	       RUN(a_copy_that_is_cancelled_in_the_middle_says_what_is_there);
