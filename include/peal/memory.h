@@ -65,8 +65,8 @@ int peal_memory_info(struct peal_runtime *runtime, int device,
 
 /**
  * Limits what buffers may have of a device's memory, all of them together. What
- * they have already stays; kernels, links, what copies
- * are staged through and peal_memory_alloc are not limited.
+ * they have already stays; kernels, links, what copies are staged through and
+ * peal_memory_alloc are not limited.
  *
  * @param runtime an open runtime.
  * @param device  its index, or PEAL_HOST_MEMORY.
