@@ -60,6 +60,7 @@ struct peal_executor {
 	struct peal_endpoint *host; /* port: rank */
 	struct peal_link **links;
 	uint32_t n_links, max_links;
+	uint16_t empty; /* number of the last tasks of no elements */
 	/* the job in hand, or the last one */
 	uint32_t number; /* 0: there was none */
 	int goes_on; /* 1: it has not been waited for to its end */

@@ -88,8 +88,9 @@ static int take_empty(struct peal_executor *e, uint32_t n)
 	while (n) {
 		result = peal_receive(e->host, &done, sizeof(done), &got,
 				      PART_NS);
-		if (!result && got.length == sizeof(done) && !done.job)
-			n--; /* others are of a job that is over */
+		if (!result && got.length == sizeof(done) && !done.job &&
+		    done.slot == e->empty)
+			n--; /* others have come too late */
 		if (n && peal_clock_ns() > until)
 			return peali_fail(PEAL_EHUNG, START,
 					  "%u devices have not answered to a "
@@ -102,7 +103,7 @@ static int take_empty(struct peal_executor *e, uint32_t n)
 static int send_empty(struct peal_executor *e, const struct peali_skill *skill,
 		      uint32_t rank)
 {
-	struct peal_task none = { .rank = (uint16_t)rank };
+	struct peal_task none = { .slot = e->empty, .rank = (uint16_t)rank };
 	int result = peal_send_to(e->host, rank, skill->pool[rank], 0, &none,
 				  offsetof(struct peal_task, parameter), 0);
 
@@ -122,6 +123,7 @@ static int time_empty(struct peal_executor *e, const struct peali_skill *skill,
 	uint32_t end = rank < e->n ? rank + 1 : e->n;
 	int result = 0;
 
+	e->empty++;
 	for (i = first; i < end && !result; i++)
 		if (!e->stations[i].result) {
 			result = send_empty(e, skill, i);
