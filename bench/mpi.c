@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "runtime/cli/command.h"
+#include "runtime/cli/output.h"
 
 #ifdef PEALI_MPI_PROGRAM
 
@@ -32,15 +32,16 @@ extern char **environ;
 static int start(struct peali_mpi *mpi)
 {
 	char ranks[16];
-	char *const argv[] = { "mpirun",	  "-n",	       ranks,
-			       "--oversubscribe", "--bind-to", "none",
-			       PEALI_MPI_PROGRAM, mpi->path,   NULL };
+	const char *const argv[] = { "mpirun",		"-n",	     ranks,
+				     "--oversubscribe", "--bind-to", "none",
+				     PEALI_MPI_PROGRAM, mpi->path,   NULL };
 
 	snprintf(ranks, sizeof(ranks), "%u", mpi->ranks);
 	setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 1);
 	setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 1);
-	return posix_spawnp(&mpi->launcher, "mpirun", NULL, NULL, argv,
-			    environ);
+	/* which writes to none of them */
+	return posix_spawnp(&mpi->launcher, argv[0], NULL, NULL,
+			    (char *const *)(uintptr_t)argv, environ);
 }
 
 /* Waits until all ranks have said so: 0, or -1. */
