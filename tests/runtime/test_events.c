@@ -237,6 +237,7 @@ PEAL_TEST(a_wait_in_a_handler_ends_in_time_and_with_its_kernel)
 	CHECK_EQ(report().result, PEAL_ETIMEDOUT);
 	a.timeout_ns = -1;
 	CHECK_OK(peal_send(s.e, port, 0, &a, sizeof(a), PATIENCE));
+	CHECK_OK(peal_event_wait(s.event[0], 3, PATIENCE));
 	CHECK_OK(peal_kernel_stop(s.k[0], PATIENCE));
 	CHECK_OK(
 		peal_actor_state(s.rt, s.actor[port], &result, sizeof(result)));
