@@ -167,7 +167,7 @@ static void nonsense(int rank)
 	}
 	atomic_fetch_add(&crew_board->word[1], 1);
 	EVENTUALLY(atomic_load(&crew_board->word[1]) == 3);
-	CHECK_OK(peal_processes_leave(set, PATIENCE));
+	CHECK_OK(peal_processes_leave(set, rank == 1 ? SECOND : PATIENCE));
 	CHECK_OK(peal_endpoint_destroy(e));
 	CHECK_OK(peal_endpoint_destroy(f));
 	CHECK_OK(peal_runtime_close(rt));
