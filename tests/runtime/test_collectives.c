@@ -50,7 +50,7 @@ static void each_kind(uint32_t n, const char *links,
 	for (a.kind = PEAL_ALL_REDUCE; a.kind <= PEAL_SCATTER; a.kind++)
 		for (i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
 			a.count = lengths[i];
-			all = !i || n == 3;
+			all = !i || (n == 3 && !IDENTITY_SANITIZED);
 			a.algorithm = PEAL_ALGORITHM_RING;
 			each_element(&s, a, all, &turn);
 			a.algorithm = PEAL_ALGORITHM_EXCHANGE;
@@ -68,7 +68,8 @@ PEAL_TEST(all_kinds_are_right_in_groups_of_all_sizes)
 	size_t i;
 
 	for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
-		if (lanes == 1 || sizes[i] == 3)
+		if ((lanes == 1 && (sizes[i] < 16 || !IDENTITY_SANITIZED)) ||
+		    sizes[i] == 3)
 			each_kind(sizes[i], "", small);
 }
 
