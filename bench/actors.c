@@ -284,8 +284,9 @@ static int run_row(struct crowd *c, const struct row *row)
 }
 
 /* Runs, or only counts, the rows that were asked for; their number or -1. */
-static int each_row(struct crowd *c, int count_only)
+static int each_row(void *context, int count_only)
 {
+	struct crowd *c = context;
 	int n = 0;
 
 	if (!peali_bench_wanted(&c->options, PEAL_ROUTE_MAPPED_HOST,
@@ -345,19 +346,16 @@ static int run(int argc, char **argv, int json)
 		.report = &c.report,
 		.rows = measure_rows,
 		.context = &c,
+		.about = "Many actors of one worker: how many are made a "
+			 "second, and messages to any of them.",
+		.seconds = SECONDS,
+		.options = &c.options,
+		.each_row = each_row,
+		.n_rows = &c.n_rows,
+		.row_ns = &c.row_ns,
 	};
 
-	peali_bench_parse(argc, argv,
-			  "Many actors of one worker: how many are made a "
-			  "second, and messages to any of them.",
-			  SECONDS, &c.options);
-	c.n_rows = each_row(&c, 1);
-	if (!c.n_rows) {
-		peali_say("no row of actors has that route and size");
-		return PEALI_EXIT_USAGE;
-	}
-	c.row_ns = (uint64_t)(c.options.seconds * 1e9 / c.n_rows);
-	return peali_frame_run(&frame, json);
+	return peali_frame_main(&frame, argc, argv, json);
 }
 
 const struct peali_bench peali_bench_actors = {

@@ -269,14 +269,17 @@ static const struct peali_column columns[] = {
 	{ "ratio_max", "max", 3 },	 { NULL, NULL, 0 },
 };
 
-static int measure_rows(void *context)
+/* Runs, or only counts, the rows that were asked for; their number or -1. */
+static int each_row(void *context, int count_only)
 {
 	struct balance *b = context;
 
-	for (int i = 0; i < ROWS; i++)
+	if (!peali_bench_wanted(&b->options, PEAL_ROUTE_NONE, 4))
+		return 0;
+	for (int i = 0; i < ROWS && !count_only; i++)
 		if (run_row(b, i))
 			return -1;
-	return 0;
+	return ROWS;
 }
 
 static int run(int argc, char **argv, int json)
@@ -293,21 +296,17 @@ static int run(int argc, char **argv, int json)
 		.devices = DEVICES,
 		.stand = &b.stand,
 		.report = &b.report,
-		.rows = measure_rows,
 		.context = &b,
+		.about = "Jobs of an executor, shared among devices of "
+			 "different speed.",
+		.seconds = SECONDS,
+		.options = &b.options,
+		.each_row = each_row,
+		.n_rows = &b.n_rows,
+		.row_ns = &b.row_ns,
 	};
 
-	peali_bench_parse(argc, argv,
-			  "Jobs of an executor, shared among devices of "
-			  "different speed.",
-			  SECONDS, &b.options);
-	if (!peali_bench_wanted(&b.options, PEAL_ROUTE_NONE, 4)) {
-		peali_say("no row of balance has that size");
-		return PEALI_EXIT_USAGE;
-	}
-	b.n_rows = ROWS;
-	b.row_ns = (uint64_t)(b.options.seconds * 1e9 / b.n_rows);
-	return peali_frame_run(&frame, json);
+	return peali_frame_main(&frame, argc, argv, json);
 }
 
 const struct peali_bench peali_bench_balance = {

@@ -463,8 +463,9 @@ static int run_row(struct collectives *c, const struct row *row)
 }
 
 /* Runs, or only counts, the rows that were asked for; their number or -1. */
-static int each_row(struct collectives *c, int count_only)
+static int each_row(void *context, int count_only)
 {
+	struct collectives *c = context;
 	int n = 0;
 
 	for (int i = 0; i < ROWS; i++) {
@@ -495,11 +496,6 @@ static const struct peali_column columns[] = {
 	{ NULL, NULL, 0 },
 };
 
-static int measure_rows(void *context)
-{
-	return each_row(context, 0);
-}
-
 static int run(int argc, char **argv, int json)
 {
 	struct collectives c = { 0 };
@@ -511,21 +507,16 @@ static int run(int argc, char **argv, int json)
 		.devices = DEVICES,
 		.stand = &c.stand,
 		.report = &c.report,
-		.rows = measure_rows,
 		.context = &c,
+		.about = "All-reduces of a group of devices, small and large.",
+		.seconds = SECONDS,
+		.options = &c.options,
+		.each_row = each_row,
+		.n_rows = &c.n_rows,
+		.row_ns = &c.row_ns,
 	};
-	int status;
+	int status = peali_frame_main(&frame, argc, argv, json);
 
-	peali_bench_parse(argc, argv,
-			  "All-reduces of a group of devices, small and large.",
-			  SECONDS, &c.options);
-	c.n_rows = each_row(&c, 1);
-	if (!c.n_rows) {
-		peali_say("no row of collectives has that size");
-		return PEALI_EXIT_USAGE;
-	}
-	c.row_ns = (uint64_t)(c.options.seconds * 1e9 / c.n_rows);
-	status = peali_frame_run(&frame, json);
 	peali_mpi_close(c.mpi);
 	return status;
 }

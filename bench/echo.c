@@ -235,8 +235,9 @@ static int run_row(struct echo *e, const struct row *row)
 }
 
 /* Runs, or only counts, the rows that were asked for; their number or -1. */
-static int each_row(struct echo *e, int count_only)
+static int each_row(void *context, int count_only)
 {
+	struct echo *e = context;
 	int n = 0;
 
 	for (int b = 0; b < 2; b++) {
@@ -266,13 +267,6 @@ static const struct peali_column columns[] = {
 	{ "ratio_max", "max", 2 },	  { NULL, NULL, 0 },
 };
 
-static int measure_rows(void *context)
-{
-	struct echo *e = context;
-
-	return each_row(e, 0);
-}
-
 static int run(int argc, char **argv, int json)
 {
 	struct echo e = { 0 };
@@ -283,21 +277,17 @@ static int run(int argc, char **argv, int json)
 		.columns = columns,
 		.stand = &e.stand,
 		.report = &e.report,
-		.rows = measure_rows,
 		.context = &e,
+		.about = "Messages from the host to a worker and back, by the "
+			 "clock of the host.",
+		.seconds = SECONDS,
+		.options = &e.options,
+		.each_row = each_row,
+		.n_rows = &e.n_rows,
+		.row_ns = &e.row_ns,
 	};
 
-	peali_bench_parse(argc, argv,
-			  "Messages from the host to a worker and back, by the "
-			  "clock of the host.",
-			  SECONDS, &e.options);
-	e.n_rows = each_row(&e, 1);
-	if (!e.n_rows) {
-		peali_say("no row of echo has that route and size");
-		return PEALI_EXIT_USAGE;
-	}
-	e.row_ns = (uint64_t)(e.options.seconds * 1e9 / e.n_rows);
-	return peali_frame_run(&frame, json);
+	return peali_frame_main(&frame, argc, argv, json);
 }
 
 const struct peali_bench peali_bench_echo = {

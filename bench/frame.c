@@ -9,7 +9,8 @@ int peali_frame_run(const struct peali_frame *frame, int json)
 		return PEALI_EXIT_FAILED;
 	peali_report_init(frame->report, frame->benchmark,
 			  frame->stand->emulated);
-	if (frame->rows(frame->context) < 0)
+	if ((frame->rows ? frame->rows(frame->context) :
+			   frame->each_row(frame->context, 0)) < 0)
 		status = PEALI_EXIT_FAILED;
 	if (peali_stand_close(frame->stand))
 		status = PEALI_EXIT_FAILED;
@@ -17,6 +18,22 @@ int peali_frame_run(const struct peali_frame *frame, int json)
 				    frame->columns, status);
 	peali_report_fini(frame->report);
 	return status;
+}
+
+int peali_frame_main(const struct peali_frame *frame, int argc, char **argv,
+		     int json)
+{
+	peali_bench_parse(argc, argv, frame->about, frame->seconds,
+			  frame->options);
+	*frame->n_rows = frame->each_row(frame->context, 1);
+	if (!*frame->n_rows) {
+		peali_say("no row of %s has that route and size",
+			  frame->benchmark);
+		return PEALI_EXIT_USAGE;
+	}
+	*frame->row_ns =
+		(uint64_t)(frame->options->seconds * 1e9 / *frame->n_rows);
+	return peali_frame_run(frame, json);
 }
 
 int peali_frame_row(const struct peali_frame_row *row)

@@ -16,12 +16,25 @@ struct peali_frame {
 	uint32_t devices; /* of the stand; 0: two */
 	struct peali_stand *stand; /* opened and closed here */
 	struct peali_report *report; /* filled by the rows */
-	int (*rows)(void *context); /* negative: a row failed */
+	int (*rows)(void *context); /* negative: a row failed; NULL: each_row */
 	void *context;
+	/* for peali_frame_main */
+	const char *about; /* for --help */
+	double seconds; /* for all rows, if the caller does not say */
+	struct peali_bench_options *options;
+	/* Runs, or only counts, the rows that were asked for: how many, or -1. */
+	int (*each_row)(void *context, int count_only);
+	int *n_rows; /* what it counts */
+	uint64_t *row_ns; /* for each of them */
 };
 
 /** Opens the stand, measures all rows, prints them; the exit status. */
 int peali_frame_run(const struct peali_frame *frame, int json);
+
+/** Parses what was asked for, shares the time among the rows that are of that,
+ * and runs them; the exit status. */
+int peali_frame_main(const struct peali_frame *frame, int argc, char **argv,
+		     int json);
 
 /* Rounds of a row that has no end before. */
 #define PEALI_FRAME_ROUNDS 5

@@ -539,8 +539,9 @@ static int run_clusters(struct latency *l)
 /* ---- rows ------------------------------------------------------------------------ */
 
 /* Calls run_row for each row that was asked for, or only counts them. */
-static int each_row(struct latency *l, int count_only)
+static int each_row(void *context, int count_only)
 {
+	struct latency *l = context;
 	static const enum peal_route routes[] = {
 		PEAL_ROUTE_PEER,   PEAL_ROUTE_LOCAL, PEAL_ROUTE_MAPPED_HOST,
 		PEAL_ROUTE_STAGED, PEAL_ROUTE_LOCAL, /* null */
@@ -611,19 +612,16 @@ static int run(int argc, char **argv, int json)
 		.report = &l.report,
 		.rows = measure_rows,
 		.context = &l,
+		.about = "Round trips between two workers, by the clock of "
+			 "the one that starts them.",
+		.seconds = SECONDS,
+		.options = &l.options,
+		.each_row = each_row,
+		.n_rows = &l.n_rows,
+		.row_ns = &l.row_ns,
 	};
 
-	peali_bench_parse(argc, argv,
-			  "Round trips between two workers, by the clock of "
-			  "the one that starts them.",
-			  SECONDS, &l.options);
-	l.n_rows = each_row(&l, 1);
-	if (!l.n_rows) {
-		peali_say("no row of latency has that route and size");
-		return PEALI_EXIT_USAGE;
-	}
-	l.row_ns = (uint64_t)(l.options.seconds * 1e9 / l.n_rows);
-	return peali_frame_run(&frame, json);
+	return peali_frame_main(&frame, argc, argv, json);
 }
 
 const struct peali_bench peali_bench_latency = {

@@ -251,8 +251,9 @@ static int run_row(struct moves *m, struct row row)
 }
 
 /* Runs, or only counts, the rows that were asked for; their number or -1. */
-static int each_row(struct moves *m, int count_only)
+static int each_row(void *context, int count_only)
 {
+	struct moves *m = context;
 	int n = 0;
 
 	if (!peali_bench_wanted(&m->options, PEAL_ROUTE_MAPPED_HOST, BYTES))
@@ -314,20 +315,17 @@ static int run(int argc, char **argv, int json)
 		.report = &m.report,
 		.rows = measure_rows,
 		.context = &m,
+		.about = "Actors that move to another worker of their kernel, "
+			 "or to a kernel on another device, with messages "
+			 "that wait for them.",
+		.seconds = SECONDS,
+		.options = &m.options,
+		.each_row = each_row,
+		.n_rows = &m.n_rows,
+		.row_ns = &m.row_ns,
 	};
 
-	peali_bench_parse(argc, argv,
-			  "Actors that move to another worker of their kernel, "
-			  "or to a kernel on another device, with messages "
-			  "that wait for them.",
-			  SECONDS, &m.options);
-	m.n_rows = each_row(&m, 1);
-	if (!m.n_rows) {
-		peali_say("no row of moves has that route and size");
-		return PEALI_EXIT_USAGE;
-	}
-	m.row_ns = (uint64_t)(m.options.seconds * 1e9 / m.n_rows);
-	return peali_frame_run(&frame, json);
+	return peali_frame_main(&frame, argc, argv, json);
 }
 
 const struct peali_bench peali_bench_moves = {

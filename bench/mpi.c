@@ -103,6 +103,7 @@ static int make_board(struct peali_mpi *mpi)
 	for (i = 0; i < mpi->ranks; i++)
 		sem_init(&mpi->board->go[i], 1, 0);
 	sem_init(&mpi->board->done, 1, 0);
+	mpi->board->command = getpid();
 	return 0;
 }
 
@@ -149,25 +150,31 @@ int peali_mpi_run(struct peali_mpi *mpi, enum peali_mpi_kind kind,
 	return 0;
 }
 
+/* Whether the launcher has ended, in so many tenths of a second. */
+static int ended_in(struct peali_mpi *mpi, int tenths)
+{
+	const struct timespec tenth = { 0, 100000000 };
+
+	while (waitpid(mpi->launcher, NULL, WNOHANG) != mpi->launcher) {
+		if (!tenths--)
+			return 0;
+		nanosleep(&tenth, NULL);
+	}
+	return 1;
+}
+
 void peali_mpi_close(struct peali_mpi *mpi)
 {
-	int tenths;
-
 	if (!mpi)
 		return;
 	if (mpi->launcher) {
 		begin(mpi, PEALI_MPI_QUIT, 0, 0);
-		for (tenths = 0; tenths < 100; tenths++) {
-			const struct timespec tenth = { 0, 100000000 };
-
-			if (waitpid(mpi->launcher, NULL, WNOHANG) ==
-			    mpi->launcher)
-				break;
-			nanosleep(&tenth, NULL);
-		}
-		if (tenths == 100) {
+		if (!ended_in(mpi, 100)) {
 			kill(mpi->launcher, SIGTERM);
-			waitpid(mpi->launcher, NULL, 0);
+			if (!ended_in(mpi, 50)) {
+				kill(mpi->launcher, SIGKILL);
+				waitpid(mpi->launcher, NULL, 0);
+			}
 		}
 	}
 	if (mpi->path[0])

@@ -25,6 +25,7 @@ enum peali_mpi_kind {
 struct peali_mpi_board {
 	sem_t go[PEALI_MPI_RANKS]; /* for each rank: there is something */
 	sem_t done; /* once by each rank */
+	int32_t command; /* the process that asks: without it ranks end */
 	uint32_t kind; /* enum peali_mpi_kind */
 	uint32_t repeats;
 	uint64_t bytes;

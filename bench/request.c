@@ -207,8 +207,9 @@ static int run_row(struct asks *a, uint32_t bytes, uint32_t batch)
 }
 
 /* Runs, or only counts, the rows that were asked for; their number or -1. */
-static int each_row(struct asks *a, int count_only)
+static int each_row(void *context, int count_only)
 {
+	struct asks *a = context;
 	int n = 0;
 
 	for (int b = 0; b < 2; b++) {
@@ -244,11 +245,6 @@ static const struct peali_column columns[] = {
 	{ NULL, NULL, 0 },
 };
 
-static int measure_rows(void *context)
-{
-	return each_row(context, 0);
-}
-
 static int run(int argc, char **argv, int json)
 {
 	struct asks a = { 0 };
@@ -259,21 +255,17 @@ static int run(int argc, char **argv, int json)
 		.columns = columns,
 		.stand = &a.stand,
 		.report = &a.report,
-		.rows = measure_rows,
 		.context = &a,
+		.about = "Requests from the host to a worker and their "
+			 "replies, by the clock of the host.",
+		.seconds = SECONDS,
+		.options = &a.options,
+		.each_row = each_row,
+		.n_rows = &a.n_rows,
+		.row_ns = &a.row_ns,
 	};
 
-	peali_bench_parse(argc, argv,
-			  "Requests from the host to a worker and their "
-			  "replies, by the clock of the host.",
-			  SECONDS, &a.options);
-	a.n_rows = each_row(&a, 1);
-	if (!a.n_rows) {
-		peali_say("no row of request has that route and size");
-		return PEALI_EXIT_USAGE;
-	}
-	a.row_ns = (uint64_t)(a.options.seconds * 1e9 / a.n_rows);
-	return peali_frame_run(&frame, json);
+	return peali_frame_main(&frame, argc, argv, json);
 }
 
 const struct peali_bench peali_bench_request = {

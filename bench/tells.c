@@ -345,8 +345,9 @@ static int run_row(struct tells *t, const struct row *row)
 }
 
 /* Runs, or only counts, the rows that were asked for; their number or -1. */
-static int each_row(struct tells *t, int count_only)
+static int each_row(void *context, int count_only)
 {
+	struct tells *t = context;
 	int n = 0;
 
 	if (!peali_bench_wanted(&t->options, PEAL_ROUTE_LOCAL,
@@ -397,20 +398,17 @@ static int run(int argc, char **argv, int json)
 		.report = &t.report,
 		.rows = measure_rows,
 		.context = &t,
+		.about = "Messages between actors of one kernel: to and fro "
+			 "between two, and from many to one; and of two "
+			 "kernels, by proxies.",
+		.seconds = SECONDS,
+		.options = &t.options,
+		.each_row = each_row,
+		.n_rows = &t.n_rows,
+		.row_ns = &t.row_ns,
 	};
 
-	peali_bench_parse(argc, argv,
-			  "Messages between actors of one kernel: to and fro "
-			  "between two, and from many to one; and of two "
-			  "kernels, by proxies.",
-			  SECONDS, &t.options);
-	t.n_rows = each_row(&t, 1);
-	if (!t.n_rows) {
-		peali_say("no row of tells has that route and size");
-		return PEALI_EXIT_USAGE;
-	}
-	t.row_ns = (uint64_t)(t.options.seconds * 1e9 / t.n_rows);
-	return peali_frame_run(&frame, json);
+	return peali_frame_main(&frame, argc, argv, json);
 }
 
 const struct peali_bench peali_bench_tells = {

@@ -366,8 +366,9 @@ static int run_row(struct throughput *t, const struct row *row)
 }
 
 /* Runs, or only counts, the rows that were asked for; their number or -1. */
-static int each_row(struct throughput *t, int count_only)
+static int each_row(void *context, int count_only)
 {
+	struct throughput *t = context;
 	static const struct {
 		enum peal_route route;
 		uint32_t batch;
@@ -411,13 +412,6 @@ static const struct peali_column columns[] = {
 	{ NULL, NULL, 0 },
 };
 
-static int measure_rows(void *context)
-{
-	struct throughput *t = context;
-
-	return each_row(t, 0);
-}
-
 static int run(int argc, char **argv, int json)
 {
 	struct throughput t = { 0 };
@@ -429,21 +423,17 @@ static int run(int argc, char **argv, int json)
 		.columns = columns,
 		.stand = &t.stand,
 		.report = &t.report,
-		.rows = measure_rows,
 		.context = &t,
+		.about = "Messages a second over one link, by the clock of "
+			 "the worker that receives them.",
+		.seconds = SECONDS,
+		.options = &t.options,
+		.each_row = each_row,
+		.n_rows = &t.n_rows,
+		.row_ns = &t.row_ns,
 	};
 
-	peali_bench_parse(argc, argv,
-			  "Messages a second over one link, by the clock of "
-			  "the worker that receives them.",
-			  SECONDS, &t.options);
-	t.n_rows = each_row(&t, 1);
-	if (!t.n_rows) {
-		peali_say("no row of throughput has that route and size");
-		return PEALI_EXIT_USAGE;
-	}
-	t.row_ns = (uint64_t)(t.options.seconds * 1e9 / t.n_rows);
-	return peali_frame_run(&frame, json);
+	return peali_frame_main(&frame, argc, argv, json);
 }
 
 const struct peali_bench peali_bench_throughput = {

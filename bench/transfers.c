@@ -335,8 +335,9 @@ static int run_row(struct transfers *t, const struct row *row)
 }
 
 /* Runs, or only counts, the rows that were asked for; their number or -1. */
-static int each_row(struct transfers *t, int count_only)
+static int each_row(void *context, int count_only)
 {
+	struct transfers *t = context;
 	int n = 0;
 
 	for (int i = 0; i < ROWS; i++) {
@@ -360,11 +361,6 @@ static const struct peali_column columns[] = {
 	{ "ratio_max", "max", 2 },	  { NULL, NULL, 0 },
 };
 
-static int measure_rows(void *context)
-{
-	return each_row(context, 0);
-}
-
 static int run_transfers(int argc, char **argv, int json)
 {
 	struct transfers t = { 0 };
@@ -375,21 +371,17 @@ static int run_transfers(int argc, char **argv, int json)
 		.columns = columns,
 		.stand = &t.stand,
 		.report = &t.report,
-		.rows = measure_rows,
 		.context = &t,
+		.about = "Copies between two devices: direct ones, staged "
+			 "ones, and many small ones in one call.",
+		.seconds = SECONDS,
+		.options = &t.options,
+		.each_row = each_row,
+		.n_rows = &t.n_rows,
+		.row_ns = &t.row_ns,
 	};
 
-	peali_bench_parse(argc, argv,
-			  "Copies between two devices: direct ones, staged "
-			  "ones, and many small ones in one call.",
-			  SECONDS, &t.options);
-	t.n_rows = each_row(&t, 1);
-	if (!t.n_rows) {
-		peali_say("no row of transfers has that route and size");
-		return PEALI_EXIT_USAGE;
-	}
-	t.row_ns = (uint64_t)(t.options.seconds * 1e9 / t.n_rows);
-	return peali_frame_run(&frame, json);
+	return peali_frame_main(&frame, argc, argv, json);
 }
 
 const struct peali_bench peali_bench_transfers = {

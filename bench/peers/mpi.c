@@ -3,7 +3,9 @@
  * A rank of Open MPI that `peal bench collectives` compares us with: started by
  * mpirun with the path of a board (bench/mpi.h), which says what to do.
  */
+#include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -91,6 +93,21 @@ static int send(struct peali_mpi_board *board, int rank, int32_t *from,
 	return 0;
 }
 
+/* Waits for what there is to do: 0, or -1 if nobody is left who could ask. */
+static int wait_for_turn(struct peali_mpi_board *board, int rank)
+{
+	struct timespec until;
+
+	for (;;) {
+		clock_gettime(CLOCK_REALTIME, &until);
+		until.tv_sec++;
+		if (!sem_timedwait(&board->go[rank], &until))
+			return 0;
+		if (kill(board->command, 0) && errno == ESRCH)
+			return -1;
+	}
+}
+
 static int serve(struct peali_mpi_board *board, int rank, int ranks)
 {
 	int32_t *from, *to;
@@ -127,9 +144,7 @@ int main(int argc, char **argv)
 	}
 	while (!failed) {
 		sem_post(&board->done); /* at first: it is there */
-		while (sem_wait(&board->go[rank]))
-			;
-		if (board->kind == PEALI_MPI_QUIT)
+		if (wait_for_turn(board, rank) || board->kind == PEALI_MPI_QUIT)
 			break;
 		failed = serve(board, rank, ranks);
 		if (failed)
