@@ -25,7 +25,7 @@ static const struct peali_crawl speeds = { { 25000, 50000, 100000 } };
 
 static const struct {
 	const char *name;
-	uint32_t sharing; /* ~0: a small job */
+	uint32_t sharing;
 	uint64_t elements;
 } rows[] = {
 	{ "dynamic", PEAL_SHARING_DYNAMIC, ELEMENTS },

@@ -56,6 +56,8 @@ static int wait_for_all(struct peali_mpi *mpi)
 		until.tv_sec++;
 		if (!sem_timedwait(&mpi->board->done, &until)) {
 			n++;
+			if (mpi->board->failed)
+				return -1;
 			continue;
 		}
 		if (errno != EINTR && errno != ETIMEDOUT)

@@ -58,22 +58,33 @@ static uint64_t part(void)
 	return sum;
 }
 
+/* The next message; the one who sends it may have yet to connect. */
+static int receive(struct peal_endpoint *at, void *to, uint64_t room)
+{
+	struct peal_received got;
+	int tries, result = PEAL_ENOTCONN;
+
+	for (tries = 0; tries < 30000 && result == PEAL_ENOTCONN; tries++) {
+		if (tries)
+			usleep(1000);
+		result = peal_receive(at, to, room, &got, PATIENCE);
+	}
+	return result;
+}
+
 /* A text around all processes, and the sum of what they have. */
 static void lead(struct peal_endpoint *text, struct peal_endpoint *sums)
 {
 	char words[] = "hello, processes";
 	uint64_t sum = part(), other;
-	struct peal_received got;
 	uint32_t i;
 
 	check(peal_send(text, 0, 1, words, sizeof(words), PATIENCE), "send");
-	check(peal_receive(text, words, sizeof(words), &got, PATIENCE),
-	      "receive");
+	check(receive(text, words, sizeof(words)), "receive");
 	printf("around %u processes: %s\n", ranks, words);
 	expect(!strcmp(words, "HELLO, PROCESSES"), "the text");
 	for (i = 1; i < ranks; i++) {
-		check(peal_receive(sums, &other, sizeof(other), &got, PATIENCE),
-		      "receive a part");
+		check(receive(sums, &other, sizeof(other)), "receive a part");
 		sum += other;
 	}
 	printf("sum: %" PRIu64 "\n", sum);
@@ -87,14 +98,11 @@ static void lead(struct peal_endpoint *text, struct peal_endpoint *sums)
 /* The part to rank 0; then it waits until that one is done. */
 static void follow(struct peal_endpoint *sums)
 {
-	struct peal_received got;
 	uint64_t sum = part();
 
 	link_to(0, "sum", peal_endpoint_address(sums), 0);
 	check(peal_send(sums, 0, 1, &sum, sizeof(sum), PATIENCE), "send");
-	while (peal_receive(sums, NULL, 0, &got, PATIENCE) == PEAL_ENOTCONN)
-		usleep(1000); /* rank 0 has yet to connect */
-	expect(peal_last_error()->code != PEAL_EDIED, "the end of rank 0");
+	expect(receive(sums, NULL, 0) != PEAL_EDIED, "the end of rank 0");
 }
 
 int main(void)

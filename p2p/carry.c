@@ -204,8 +204,7 @@ static uint32_t alike(struct peali_peers *peers, const struct peali_move *moves,
 }
 
 /* Says once for each pair of devices that it is staged. */
-static void warn(struct peali_peers *peers, const struct peali_move *move,
-		 const struct peali_run *run)
+static void warn(struct peali_peers *peers, const struct peali_move *move)
 {
 	if (move->to.device == PEALI_HOST || move->from.device == PEALI_HOST ||
 	    move->to.device == move->from.device)
@@ -216,8 +215,10 @@ static void warn(struct peali_peers *peers, const struct peali_move *move,
 			  "device %d -> device %d: copies are staged through "
 			  "the host, which is slower: %s",
 			  move->from.device, move->to.device,
-			  run->routes ? "as the caller wants" :
-					"no device has access to the other");
+			  way_of(peers, move) == PEAL_ROUTE_STAGED ?
+				  "no device has access to the other that "
+				  "works" :
+				  "as the caller wants");
 }
 
 static int carry_directly(struct peali_peers *peers,
@@ -249,7 +250,7 @@ static int carry_staged(struct peali_peers *peers,
 	uint64_t before = run->result.bytes;
 	int r;
 
-	warn(peers, moves, run);
+	warn(peers, moves);
 	r = peali_stage_run(peers, moves, n, run);
 	if (r != PEAL_ENOMEM || run->result.bytes != before ||
 	    (moves->to.device != PEALI_HOST &&
@@ -281,6 +282,21 @@ static int carry_group(struct peali_peers *peers,
 	return r;
 }
 
+/* Enters moves from the first on between the same two as failed: none of them has
+ * begun. How many. */
+static uint32_t forgo(struct peali_peers *peers, const struct peali_move *moves,
+		      uint32_t n)
+{
+	struct peali_ledger_copy entry = { .to = moves->to.device,
+					   .from = moves->from.device };
+
+	entry.staged = way_of(peers, moves) == PEAL_ROUTE_STAGED;
+	while (entry.failed < n && same_pair(&moves[entry.failed], moves))
+		entry.failed++;
+	peali_ledger_enter(&peers->ledger, &entry);
+	return entry.failed;
+}
+
 int peali_carry(struct peali_peers *peers, const struct peali_move *moves,
 		uint32_t n, struct peali_run *run)
 {
@@ -289,19 +305,14 @@ int peali_carry(struct peali_peers *peers, const struct peali_move *moves,
 	int way, r = 0;
 
 	run->result.n_copies = n;
-	for (i = 0; !r && i < n; i += group) {
-		way = peali_run_cancelled(run) ? PEAL_ECANCELED :
+	for (i = 0; i < n; i += group) {
+		way = r			       ? r :
+		      peali_run_cancelled(run) ? PEAL_ECANCELED :
 						 choose(peers, &moves[i], run);
 		if (way < 0) {
-			const struct peali_ledger_copy entry = {
-				.to = moves[i].to.device,
-				.from = moves[i].from.device,
-				.failed = 1
-			};
-
-			peali_ledger_enter(&peers->ledger, &entry);
+			group = forgo(peers, &moves[i], n - i);
 			r = way;
-			break;
+			continue;
 		}
 		group = alike(peers, &moves[i], n - i, (enum peal_route)way,
 			      run);

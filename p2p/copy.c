@@ -174,25 +174,37 @@ static int goes_on(const struct peali_move *b, const struct peali_move *a)
 	       b->from.address + b->bytes == a->from.address;
 }
 
+/* Whether both lie in one allocation, beyond which no backend copies. */
+static int is_one(const struct peali_range *a, const struct peali_range *b)
+{
+	return a->record == b->record &&
+	       (a->record || a->place.device == PEALI_HOST);
+}
+
 /* Moves by where things really are; neighbours that belong together are one. */
 static void join(struct peali_load *load)
 {
 	struct peali_move *last = NULL, next;
+	const struct peali_range *kept, *before = NULL;
 	uint32_t i;
 
 	for (i = 0; i < load->n_kept / 2; i++) {
+		kept = &load->kept[2 * i];
 		next.to = load->kept[2 * i].place;
 		next.from = load->kept[2 * i + 1].place;
 		next.bytes = load->kept[2 * i].bytes;
 		load->bytes += next.bytes;
 		if (!next.bytes)
 			continue;
-		if (last && goes_on(last, &next)) {
+		if (last && goes_on(last, &next) &&
+		    is_one(&before[0], &kept[0]) &&
+		    is_one(&before[1], &kept[1])) {
 			last->bytes += next.bytes;
 			continue;
 		}
 		last = &load->moves[load->n_moves++];
 		*last = next;
+		before = kept;
 	}
 }
 

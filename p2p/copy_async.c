@@ -2,6 +2,7 @@
 #include <peal/peer.h>
 
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -36,6 +37,7 @@ struct peal_copy {
 	int is_wide; /* it has several devices on a side: it touches all */
 	int settled; /* it has ended and lets go of memory; peers->lock */
 	struct peali_run run; /* the thread's, until it has ended */
+	char why[256]; /* it has failed; the same */
 	atomic_int state; /* PEAL_EAGAIN; then how it ended */
 	atomic_int cancel;
 	_Atomic uint64_t done; /* bytes */
@@ -140,6 +142,9 @@ static void *line_main(void *argument)
 		peers = c->peers;
 		await_turn(c);
 		r = peali_carry(peers, c->load.moves, c->load.n_moves, &c->run);
+		if (r && r != PEAL_ECANCELED)
+			snprintf(c->why, sizeof(c->why), "%s",
+				 peal_last_error()->text);
 		pthread_mutex_lock(&line->lock);
 		atomic_store_explicit(&c->state, r, memory_order_release);
 		/* Under the lock: whoever frees the copy takes it first. */
@@ -433,12 +438,12 @@ int peal_copy_wait(struct peal_copy *copy, int64_t timeout_ns)
 	settle(copy);
 	pthread_mutex_unlock(&copy->peers->lock);
 	if (r < 0)
-		return peali_fail(r, call,
-				  "device %d -> device %d (-1: host): the copy "
-				  "of %llu bytes ended early: %s",
-				  from, to,
-				  (unsigned long long)copy->load.bytes,
-				  peal_error_text(r));
+		return peali_fail(
+			r, call,
+			"device %d -> device %d (-1: host): the copy "
+			"of %llu bytes ended early: %.160s",
+			from, to, (unsigned long long)copy->load.bytes,
+			copy->why[0] ? copy->why : peal_error_text(r));
 	return 0;
 }
 

@@ -22,7 +22,7 @@ struct peali_ledger_pair {
 
 struct peali_ledger {
 	pthread_mutex_t lock;
-	struct peali_ledger_pair *pair; /* by peali_ledger_pair_of */
+	struct peali_ledger_pair *pair; /* of each two places; see pair_of */
 	int n_devices;
 	struct peal_wait_counts waits;
 };

@@ -4,8 +4,10 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "p2p/books.h"
+#include "runtime/backend/patience.h"
 #include "runtime/backend/round.h"
 
 /*
@@ -27,6 +29,8 @@
 #define CHUNK_ENGINES ((uint64_t)1 << 20) /* of all others */
 #define PIECES 64 /* of a chunk, at most */
 #define ALONE 2 /* chunks for which the thread is not woken */
+/* Who waits for a stage: between two looks at whether the copy is cancelled. */
+#define LOOK_NS 10000000
 
 /** What is left of the moves. */
 struct cursor {
@@ -135,7 +139,7 @@ static int hop(const struct peali_stage *stage, const struct chunk *chunk,
 static void take_chunk(struct peali_stage *s, struct chunk *chunk)
 {
 	pthread_mutex_lock(&s->lock);
-	if (!s->result && peali_run_cancelled(s->run))
+	if (!s->result && s->cursor.i < s->n && peali_run_cancelled(s->run))
 		s->result = PEAL_ECANCELED;
 	chunk->bytes = 0;
 	if (!s->result)
@@ -254,7 +258,7 @@ static struct peali_stages *pool_of(struct peali_peers *peers)
 		peers->stages = calloc(1, sizeof(*peers->stages));
 		if (peers->stages) {
 			pthread_mutex_init(&peers->stages->lock, NULL);
-			pthread_cond_init(&peers->stages->freed, NULL);
+			peali_cond_init(&peers->stages->freed);
 		}
 	}
 	pool = peers->stages;
@@ -282,11 +286,14 @@ static struct peali_stage *add_stage(struct peali_peers *peers,
 	return s;
 }
 
-/* A stage that nobody has; waits for one if there are as many as may be. */
+/* A stage that nobody has; waits for one if there are as many as may be, but not
+ * longer than the copy is wanted. NULL: that, or there is no memory. */
 static struct peali_stage *take(struct peali_peers *peers,
-				struct peali_stages *pool)
+				struct peali_stages *pool,
+				const struct peali_run *run)
 {
 	struct peali_stage *s;
+	struct timespec until;
 
 	pthread_mutex_lock(&pool->lock);
 	for (;;) {
@@ -294,9 +301,13 @@ static struct peali_stage *take(struct peali_peers *peers,
 			;
 		if (!s)
 			s = add_stage(peers, pool);
-		if (s || !pool->first)
+		if (s || !pool->first || peali_run_cancelled(run))
 			break;
-		pthread_cond_wait(&pool->freed, &pool->lock);
+		clock_gettime(CLOCK_MONOTONIC, &until);
+		until.tv_nsec += LOOK_NS;
+		until.tv_sec += until.tv_nsec / 1000000000;
+		until.tv_nsec %= 1000000000;
+		pthread_cond_timedwait(&pool->freed, &pool->lock, &until);
 	}
 	if (s)
 		s->taken = 1;
@@ -363,11 +374,13 @@ int peali_stage_run(struct peali_peers *peers, const struct peali_move *moves,
 		    uint32_t n, struct peali_run *run)
 {
 	struct peali_stages *pool = pool_of(peers);
-	struct peali_stage *s = pool ? take(peers, pool) : NULL;
+	struct peali_stage *s = pool ? take(peers, pool, run) : NULL;
 	uint64_t bytes = 0, chunk = run->chunk_bytes;
 	int alone, r;
 	uint32_t i;
 
+	if (!s && peali_run_cancelled(run))
+		return PEAL_ECANCELED;
 	if (!s)
 		return peali_fail(PEAL_ENOMEM, run->call,
 				  "no host memory to stage a copy");

@@ -136,7 +136,7 @@ static uint64_t room_of(struct peal_runtime *rt, int device,
 		memset(room, 0, sizeof(*room));
 	if (a->limit)
 		left = a->limit > a->bytes ? a->limit - a->bytes : 0;
-	return room->largest < left ? room->largest : left;
+	return room->fits < left ? room->fits : left;
 }
 
 int peal_memory_info(struct peal_runtime *runtime, int device,

@@ -243,6 +243,8 @@ int peal_event_wait(struct peal_event *e, uint64_t count, int64_t timeout_ns)
 	while (peal_event_count((uintptr_t)e->cell) < count && !result)
 		result = peali_patience_turn(&wait);
 	peali_patience_end(&wait);
+	if (result && peal_event_count((uintptr_t)e->cell) >= count)
+		result = 0; /* while it was too late */
 	if (result != PEAL_ETIMEDOUT)
 		return result;
 	return peali_fail(

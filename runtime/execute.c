@@ -20,27 +20,12 @@ struct peal_executor *peali_executor_next(struct peal_executor *e)
 static int check_devices(struct peal_runtime *rt, const int *devices,
 			 uint32_t n)
 {
-	uint32_t i, j;
-	int result;
-
 	if (!n || n > PEAL_PARTS_MAX)
 		return peali_fail(PEAL_EINVAL, CREATE,
 				  "%u devices: an executor has 1 to %u", n,
 				  PEAL_PARTS_MAX);
-	for (i = 0; i < n; i++) {
-		result = peali_devices_check(&rt->devices, devices[i], CREATE);
-		if (result)
-			return result;
-		for (j = 0; j < i; j++)
-			if (devices[i] == devices[j])
-				return peali_fail(
-					PEAL_EINVAL, CREATE,
-					"device %d has two ranks, %u "
-					"and %u: each device is in an "
-					"executor once",
-					devices[i], j, i);
-	}
-	return 0;
+	return peali_devices_check_ranks(&rt->devices, devices, n,
+					 "an executor", CREATE);
 }
 
 /* Which handlers do tasks; how many. */
@@ -142,22 +127,17 @@ static void free_all(struct peal_executor *e)
 /* All kernels have ended: 0; or PEAL_EHUNG. */
 static int stop_all(struct peal_executor *e)
 {
+	uint64_t deadline = peali_deadline(STOP_NS);
 	uint32_t i;
-	int result = 0, ended;
+	int result = 0;
 
 	for (i = 0; i < e->n; i++)
 		if (e->stations[i].kernel)
 			peal_kernel_stop(e->stations[i].kernel, 0);
-	for (i = 0; i < e->n; i++) {
-		if (!e->stations[i].kernel)
-			continue;
-		ended = peal_kernel_stop(e->stations[i].kernel, STOP_NS);
-		if (ended == PEAL_ETIMEDOUT)
-			ended = peal_kernel_abort(e->stations[i].kernel,
-						  STOP_NS);
-		if (ended == PEAL_EHUNG)
-			result = ended;
-	}
+	for (i = 0; i < e->n; i++)
+		if (e->stations[i].kernel &&
+		    peali_kernel_end(e->stations[i].kernel, deadline))
+			result = PEAL_EHUNG;
 	return result;
 }
 
@@ -284,7 +264,7 @@ int peal_execute_launch(struct peal_runtime *rt, const int *devices, uint32_t n,
 	result = peal_execute(e, job, timeout_ns);
 	failed = *peal_last_error();
 	ended = peal_executor_destroy(e);
-	if (!result || ended == PEAL_EHUNG)
+	if (!result || ended)
 		return ended;
 	return peali_fail(result, "peal_execute_launch", "%s", failed.text);
 }

@@ -254,8 +254,8 @@ static int keep_all(struct peal_executor *e)
 	for (i = 0; e->job.count && i < e->n && !result; i++) {
 		const struct peali_station *s = &e->stations[i];
 
-		if (s->result || (e->only >= 0 && (int)i != e->only) ||
-		    (e->packed && !s->length))
+		/* of a job for one device too: another may have to go on */
+		if (s->result || (e->packed && !s->length))
 			continue;
 		for (k = 0; k < e->job.n_arguments && !result; k++)
 			result = keep_argument(
@@ -412,6 +412,18 @@ static void give_back(struct peal_executor *e,
 		e->back[e->n_back++] = *flight;
 }
 
+/* A device gets no more tasks: what is left of its part others have to do, unless
+ * nobody else has it. */
+static void leave_out(struct peal_executor *e, struct peali_station *s,
+		      int result)
+{
+	s->result = result;
+	if (e->packed)
+		return;
+	give_back(e, &s->rest);
+	s->rest.count = 0;
+}
+
 static void hand_out(struct peal_executor *e)
 {
 	struct peali_flight flight;
@@ -432,7 +444,7 @@ static void hand_out(struct peal_executor *e)
 		if (!result)
 			continue;
 		/* it takes no more; what it has is seen to when it has ended */
-		e->stations[rank].result = result;
+		leave_out(e, &e->stations[rank], result);
 		if (e->packed) {
 			snprintf(
 				why, sizeof(why),
@@ -479,7 +491,7 @@ static void task_done(struct peal_executor *e,
 		e->handed -= flight.count;
 		if (done->result == PEAL_EABORTED && e->job.repeatable &&
 		    !e->packed) { /* its kernel is about to end */
-			s->result = PEAL_EABORTED;
+			leave_out(e, s, PEAL_EABORTED);
 			give_back(e, &flight);
 		} else {
 			say_failed(e, s, &flight, done->result);
@@ -541,10 +553,7 @@ static void lose_all(struct peal_executor *e, struct peali_station *s)
 						     s->rest.first));
 		end_early(e, PEAL_EABORTED, why);
 	}
-	if (!e->packed) {
-		give_back(e, &s->rest);
-		s->rest.count = 0;
-	}
+	leave_out(e, s, s->result);
 }
 
 /* Who has ended, and what it had. */

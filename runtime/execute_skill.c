@@ -2,26 +2,27 @@
 /* Executors: what a handler needs on each device, made when it does its first job. */
 #include <stdlib.h>
 
+#include "runtime/backend/round.h"
 #include "runtime/execute.h"
 
 #define START "peal_execute_start"
 #define TURNS 9 /* tasks of no elements, whose median counts */
-#define PART_NS 100000000LL /* between two looks at who has ended */
+#define PART_NS 100000000LL /* of a wait, at a time */
 
-static uint32_t power_of_two(uint32_t n)
+/*
+ * Places for twice as many tasks as a device has at a time: a task can be over
+ * while its place still counts as taken, until a quarter of all is free again.
+ */
+static uint32_t places(uint32_t window)
 {
-	uint32_t power = 4;
-
-	while (power < n)
-		power *= 2;
-	return power;
+	return peali_power_of_two(2 * window);
 }
 
 static int connect_one(struct peal_executor *e, uint64_t from, uint32_t port,
 		       uint64_t to, uint32_t window, uint64_t bytes)
 {
 	struct peal_link_options o = { .size = sizeof(o),
-				       .capacity = power_of_two(window),
+				       .capacity = places(window),
 				       .message_bytes = bytes };
 	int result =
 		peal_connect(e->rt, from, port, to, &o, &e->links[e->n_links]);
@@ -56,7 +57,7 @@ static int prepare_station(struct peal_executor *e, uint32_t rank,
 {
 	struct peali_station *s = &e->stations[rank];
 	struct peal_pool_options o = { .size = sizeof(o),
-				       .capacity = power_of_two(s->window),
+				       .capacity = places(s->window),
 				       .message_bytes =
 					       sizeof(struct peal_task) };
 	uint64_t pool;

@@ -278,47 +278,28 @@ static int check_options(const struct peal_group_options *o)
 static int check_devices(struct peal_runtime *rt, const int *devices,
 			 uint32_t n)
 {
-	uint32_t i, j;
-	int result;
-
 	if (!n || n > PEAL_GROUP_MAX)
 		return peali_fail(PEAL_EINVAL, CALL,
 				  "%u devices: a group has 1 to %u", n,
 				  PEAL_GROUP_MAX);
-	for (i = 0; i < n; i++) {
-		result = peali_devices_check(&rt->devices, devices[i], CALL);
-		if (result)
-			return result;
-		for (j = 0; j < i; j++)
-			if (devices[i] == devices[j])
-				return peali_fail(PEAL_EINVAL, CALL,
-						  "device %d has two ranks, %u "
-						  "and %u: each device is in a "
-						  "group once",
-						  devices[i], j, i);
-	}
-	return 0;
+	return peali_devices_check_ranks(&rt->devices, devices, n, "a group",
+					 CALL);
 }
 
 /* Ends what there is of it: 0, or PEAL_EHUNG and it stays. */
 static int take_down(struct peal_group *g)
 {
+	uint64_t deadline = peali_deadline(STOP_NS);
 	uint32_t i;
-	int result = 0, ended;
+	int result = 0;
 
 	for (i = 0; i < g->n; i++)
 		if (g->members[i].kernel)
 			peal_kernel_stop(g->members[i].kernel, 0);
-	for (i = 0; i < g->n; i++) {
-		if (!g->members[i].kernel)
-			continue;
-		ended = peal_kernel_stop(g->members[i].kernel, STOP_NS);
-		if (ended == PEAL_ETIMEDOUT)
-			ended = peal_kernel_abort(g->members[i].kernel,
-						  STOP_NS);
-		if (ended == PEAL_EHUNG)
-			result = ended;
-	}
+	for (i = 0; i < g->n; i++)
+		if (g->members[i].kernel &&
+		    peali_kernel_end(g->members[i].kernel, deadline))
+			result = PEAL_EHUNG;
 	if (result)
 		return result;
 	peali_collective_let_go(g);

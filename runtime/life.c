@@ -568,6 +568,16 @@ int peal_kernel_abort(struct peal_kernel *k, int64_t timeout_ns)
 			  "peal_kernel_abort");
 }
 
+int peali_kernel_end(struct peal_kernel *k, uint64_t deadline)
+{
+	uint64_t now = peali_now_ns();
+
+	peal_kernel_stop(k, now < deadline ? (int64_t)(deadline - now) : 0);
+	if (peali_kernel_ended(k))
+		return 0;
+	return peal_kernel_abort(k, (int64_t)k->rt->answer_ms * 1000000);
+}
+
 /* ---- info ------------------------------------------------------------------- */
 
 int peal_kernel_info(struct peal_kernel *k, struct peal_kernel_info *info_out)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/meter.h"
 
+#include "runtime/far.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -136,15 +138,24 @@ static struct kept *place_of(const struct peali_meter *m, struct kept *kept,
 static void add_link(const struct peali_meter *m, struct kept *to,
 		     const struct peal_link *link)
 {
-	const struct peal_link_counts *c = link->counts;
+	const struct peal_link_counts *in = peali_far_receiver_counts(link);
+	const struct peal_link_counts *out = peali_far_sender_counts(link);
 	struct kept *receiver = place_of(m, to, link->to.kernel);
 	struct kept *sender = place_of(m, to, link->from.kernel);
 
-	/* in this order: no more is received than sent */
-	receiver->received.messages += peal_load_acquire_sys(&c->delivered);
-	receiver->received.bytes += peal_load_acquire_sys(&c->delivered_bytes);
-	sender->sent.messages += peal_load_acquire_sys(&c->accepted);
-	sender->sent.bytes += peal_load_acquire_sys(&c->accepted_bytes);
+	/* in this order: no more is received than sent; what another process has
+	 * received or sent is none of this one's */
+	if (!peali_end_is_far(&link->to)) {
+		receiver->received.messages +=
+			peal_load_acquire_sys(&in->delivered);
+		receiver->received.bytes +=
+			peal_load_acquire_sys(&in->delivered_bytes);
+	}
+	if (!peali_end_is_far(&link->from)) {
+		sender->sent.messages += peal_load_acquire_sys(&out->accepted);
+		sender->sent.bytes +=
+			peal_load_acquire_sys(&out->accepted_bytes);
+	}
 }
 
 void peali_meter_keep_kernel(const struct peal_kernel *k)

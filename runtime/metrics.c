@@ -154,8 +154,9 @@ static void subtract(void *out, const void *after, const void *before,
 	const uint64_t *b = (const uint64_t *)before;
 	size_t i;
 
+	/* `told` goes back by one where a pool was full after all */
 	for (i = 0; i < bytes / sizeof(*left); i++)
-		left[i] = a[i] - b[i];
+		left[i] = a[i] > b[i] ? a[i] - b[i] : 0;
 }
 
 static void subtract_device(struct peal_device_metrics *out,

@@ -53,17 +53,6 @@ static int check_options(const struct peal_pipeline_options *o)
 	return 0;
 }
 
-static const struct peal_handler_info *
-handler_of(const struct peal_pipeline_stage *s)
-{
-	uint32_t i;
-
-	for (i = 0; i < s->program->n_handlers; i++)
-		if (!strcmp(s->program->handlers[i].name, s->handler))
-			return &s->program->handlers[i];
-	return NULL;
-}
-
 /* A stage as it was asked for; `workers` of each. */
 static int check_stage(const struct peal_pipeline *p,
 		       const struct peal_pipeline_stage *s, uint32_t i)
@@ -79,13 +68,10 @@ static int check_stage(const struct peal_pipeline *p,
 		result = peali_program_check(s->program, CREATE);
 	if (result)
 		return of_stage(result, i, p->stages[i].name, s->device);
-	h = handler_of(s);
-	if (!h)
-		return peali_fail(PEAL_ENOENT, CREATE,
-				  "stage %u, '%s' on device %d: program '%s' "
-				  "has no handler '%s'",
-				  i, p->stages[i].name, s->device,
-				  s->program->name, s->handler);
+	result = peal_program_handler(s->program, s->handler);
+	if (result < 0)
+		return of_stage(result, i, p->stages[i].name, s->device);
+	h = &s->program->handlers[result];
 	if (!h->ports || (p->workers > 1 && h->emits != 1))
 		return peali_fail(PEAL_EINVAL, CREATE,
 				  "stage %u, '%s' on device %d: handler '%s' "
@@ -126,7 +112,8 @@ static int start_stage(struct peal_pipeline *p,
 		       const struct peal_pipeline_stage *s, uint32_t i)
 {
 	struct peali_pipeline_stage *stage = &p->stages[i];
-	uint64_t state = handler_of(s)->state_bytes + 4096ULL;
+	int handler = peal_program_handler(s->program, s->handler);
+	uint64_t state = s->program->handlers[handler].state_bytes + 4096ULL;
 	struct peal_kernel_options o = { .size = sizeof(o),
 					 .workers = p->workers,
 					 .lanes = s->lanes,
@@ -273,15 +260,16 @@ static struct peal_pipeline *new_pipeline(struct peal_runtime *rt, uint32_t n,
 static int take_down(struct peal_pipeline *p)
 {
 	size_t n_links = ((size_t)p->n + 1) * p->workers, i;
+	uint64_t deadline = peali_deadline(END_NS);
 	int result = 0;
 
 	for (i = 0; i < p->n; i++)
 		if (p->stages[i].kernel)
 			peal_kernel_stop(p->stages[i].kernel, 0);
-	for (i = 0; i < p->n && !result; i++)
+	for (i = 0; i < p->n; i++)
 		if (p->stages[i].kernel &&
-		    peal_kernel_stop(p->stages[i].kernel, END_NS))
-			result = peal_kernel_abort(p->stages[i].kernel, END_NS);
+		    peali_kernel_end(p->stages[i].kernel, deadline))
+			result = PEAL_EHUNG;
 	for (i = 0; i < n_links && !result; i++) {
 		result = peal_link_destroy(p->links[i]);
 		if (!result)
@@ -477,7 +465,6 @@ int peal_pipeline_info(struct peal_pipeline *p,
 	info.stages = p->n;
 	info.workers = p->workers;
 	info.capacity = p->capacity;
-	info.inside_most = (uint64_t)n_links * p->capacity;
 	info.pulled = atomic_load(&p->pulled);
 	info.pulled_bytes = atomic_load(&p->pulled_bytes);
 	info.pushed = atomic_load(&p->pushed);
@@ -488,6 +475,9 @@ int peal_pipeline_info(struct peal_pipeline *p,
 
 		result = peal_link_info(p->links[i], &link);
 		info.inside += link.queued;
+		/* a staged link has two rings */
+		info.inside_most += (link.route == PEAL_ROUTE_STAGED ? 2 : 1) *
+				    (uint64_t)p->capacity;
 		info.dead += dead_of(&link);
 		info.memory_bytes += link.memory_bytes;
 		failed = i / p->workers;

@@ -48,9 +48,4 @@ peali_pipeline_link(const struct peal_pipeline *p, uint32_t stage,
 	return p->links[(size_t)stage * p->workers + worker];
 }
 
-/* Messages of a link that were not handled as they should; those that a handler
- * has failed on are among them, unless they are skipped. */
-uint64_t peali_pipeline_lost(const struct peal_pipeline *pipeline,
-			     uint32_t stage, uint32_t worker);
-
 #endif

@@ -11,15 +11,20 @@
 
 /* ---- who has failed ------------------------------------------------------- */
 
-uint64_t peali_pipeline_lost(const struct peal_pipeline *p, uint32_t stage,
-			     uint32_t worker)
+/* Batches that a stage's handler has failed on; and where workers take turns those
+ * that it has had before, for which there is none in their turn. */
+static uint64_t lost(const struct peal_pipeline *p, uint32_t stage,
+		     uint32_t worker)
 {
 	const struct peal_link_counts *c =
 		peali_pipeline_link(p, stage, worker)->counts;
+	uint64_t n = peal_load_acquire_sys(&c->dead[PEAL_REASON_HANDLER]);
 
-	return p->skip_failed ?
-		       0 :
-		       peal_load_acquire_sys(&c->dead[PEAL_REASON_HANDLER]);
+	if (p->skip_failed)
+		return 0;
+	if (p->workers > 1)
+		n += peal_load_acquire_sys(&c->dead[PEAL_REASON_DUPLICATE]);
+	return n;
 }
 
 /* Says of a stage that its handler has failed. */
@@ -39,7 +44,7 @@ static uint32_t failed_at(const struct peal_pipeline *p, uint32_t worker)
 	uint32_t stage = p->n;
 
 	while (stage-- > 0)
-		if (peali_pipeline_lost(p, stage, worker))
+		if (lost(p, stage, worker))
 			return stage;
 	return p->n;
 }
@@ -269,8 +274,12 @@ int peal_pipeline_drain(struct peal_pipeline *p, int64_t timeout_ns)
 		return peali_fail(PEAL_EINVAL, call, "the pipeline is NULL");
 	if (!atomic_load(&p->closed))
 		result = close_rest(p, deadline, timeout_ns, call);
-	if (result == PEAL_EAGAIN)
-		result = PEAL_ETIMEDOUT;
+	if (result == PEAL_EAGAIN || result == PEAL_ETIMEDOUT)
+		result = peali_fail(PEAL_ETIMEDOUT, call,
+				    "stage 0 of '%s', '%s' on device %d, has "
+				    "no room for the end after %lld ns",
+				    p->name, p->stages[0].name,
+				    p->stages[0].device, (long long)timeout_ns);
 	for (i = 0; i < p->n && !result; i++) {
 		result = peal_kernel_wait(p->stages[i].kernel,
 					  left_of(deadline, timeout_ns));

@@ -32,7 +32,13 @@ int peal_process_rank_of(uint64_t address)
 static void free_set(struct peal_processes *set)
 {
 	struct peali_offer *offer;
+	struct peali_job *job;
 
+	while (set->jobs) { /* that came when nobody does any more */
+		job = set->jobs;
+		set->jobs = job->next;
+		free(job);
+	}
 	while (set->offers) {
 		offer = set->offers;
 		set->offers = offer->next;

@@ -19,7 +19,7 @@
  *			before none
  *
  * Two threads a set: the one reads what comes by the sockets and notices ends, and
- * never waits for anything else; the other does what takes time: it makes the
+ * never waits for anything else, but for the end of a process whose connection has ended; the other does what takes time: it makes the
  * receivers' ends of links, and sends what the first one wants sent.
  */
 

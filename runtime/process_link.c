@@ -551,6 +551,7 @@ static int check_answer(const struct wish *w, const struct peal_link *link,
 				     0, CALL) ||
 	    again.slab_bytes != spec.slab_bytes ||
 	    again.message_bytes != spec.message_bytes ||
+	    (uint32_t)r->address == PEAL_PASSAGE_ACTOR ||
 	    r->memory_bytes != shared_bytes(&spec))
 		return peali_fail(PEAL_EPROTO, CALL,
 				  "rank %u (pid %d) accepts a link of other "

@@ -218,6 +218,8 @@ static int call_on(struct peal_processes *set, uint64_t deadline,
 
 	if (fd < 0)
 		return cannot_meet(r, rank, PEAL_EDRIVER, strerror(errno));
+	/* a queue of connections that is full makes connect wait */
+	peali_socket_limit(fd, SO_SNDTIMEO, LOOK_MS * 1000000ULL);
 	while (connect(fd, (const struct sockaddr *)&at, bytes)) {
 		/* it has entered, and listens at once */
 		if (peali_late(deadline) ||
@@ -251,18 +253,24 @@ refused:
 }
 
 /* One who has connected: a higher rank, or nobody that is waited for. */
-static void welcome(struct peal_processes *set,
+static void welcome(struct peal_processes *set, uint64_t deadline,
 		    const struct peali_rendezvous *r, int fd)
 {
 	struct peali_record mine = hello(set, r), h;
 	const char *why = "it says no hello of this set";
+	uint64_t now = peali_now_ns(), most = HELLO_NS;
+	struct ucred who;
 
-	peali_socket_limit(fd, SO_RCVTIMEO, HELLO_NS);
-	peali_socket_limit(fd, SO_SNDTIMEO, HELLO_NS);
-	if (is_hello(&h, recv(fd, &h, sizeof(h), 0), r) &&
-	    h.rank > set->plan.rank && set->peers[h.rank].fd < 0 &&
-	    is_member(fd, r, h.rank, &why) &&
-	    send(fd, &mine, sizeof(mine), MSG_NOSIGNAL) == sizeof(mine)) {
+	if (deadline - now < most)
+		most = now < deadline ? deadline - now : 1000000;
+	peali_socket_limit(fd, SO_RCVTIMEO, most);
+	peali_socket_limit(fd, SO_SNDTIMEO, most);
+	if (peali_socket_peer(fd, &who) || who.uid != geteuid())
+		why = "it is another user's";
+	else if (is_hello(&h, recv(fd, &h, sizeof(h), 0), r) &&
+		 h.rank > set->plan.rank && set->peers[h.rank].fd < 0 &&
+		 is_member(fd, r, h.rank, &why) &&
+		 send(fd, &mine, sizeof(mine), MSG_NOSIGNAL) == sizeof(mine)) {
 		keep(set, r, h.rank, fd);
 		return;
 	}
@@ -287,12 +295,17 @@ static int receive_all(struct peal_processes *set, uint64_t deadline,
 		if (poll(&p, 1, ms_left(deadline, LOOK_MS)) > 0) {
 			fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
 			if (fd >= 0)
-				welcome(set, r, fd);
-		} else if (peali_late(deadline) ||
-			   !peali_member_lives(&r->member[rank])) {
+				welcome(set, deadline, r, fd);
+			else if (errno != EAGAIN && errno != EINTR &&
+				 errno != ECONNABORTED)
+				return cannot_meet(r, rank, PEAL_EDRIVER,
+						   strerror(errno));
+		}
+		if (set->peers[rank].fd < 0 &&
+		    (peali_late(deadline) ||
+		     !peali_member_lives(&r->member[rank])))
 			return cannot_meet(r, rank, PEAL_ETIMEDOUT,
 					   "it does not connect");
-		}
 	}
 	return 0;
 }

@@ -16,7 +16,9 @@
 
 #define BURST 64 /* records of a peer before the others have their turn */
 #define JOBS_MAX 1024 /* of a peer: more is no use, but a flood */
-#define END_MS 10 /* between a connection's end and that of its process */
+/* Between a connection's end and that of its process, which first closes all else
+ * that it had: a large memory takes long. */
+#define END_MS 2000
 
 /* ---- sending ------------------------------------------------------------------- */
 
@@ -72,7 +74,7 @@ static void post(struct peali_peer *p, const struct peali_record *record,
 	job->record = *record;
 	*set->last_job = job;
 	set->last_job = &job->next;
-	p->n_jobs++;
+	p->n_jobs += answer != 0;
 	pthread_cond_broadcast(&set->changed);
 }
 
@@ -284,6 +286,8 @@ static int read_one(struct peali_peer *p)
 	n = recvmsg(p->fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return 0;
+	if (n < 0 && errno == ECONNRESET)
+		return 1; /* what it sent before lies behind that */
 	fd = n > 0 ? descriptor_of(&m, &too_many) : -1;
 	if (n <= 0) {
 		broke_off(p);
@@ -291,7 +295,8 @@ static int read_one(struct peali_peer *p)
 	}
 	if (n != (ssize_t)sizeof(r) || m.msg_flags & MSG_TRUNC)
 		wrong = "sent a record of a wrong length";
-	else if (too_many || m.msg_flags & MSG_CTRUNC)
+	/* without any, it is this process that has no descriptor free */
+	else if (too_many || (fd >= 0 && m.msg_flags & MSG_CTRUNC))
 		wrong = "sent more descriptors than anybody needs";
 	else
 		wrong = take(p, &r, fd);
@@ -386,7 +391,7 @@ static void *work(void *argument)
 		pthread_mutex_unlock(&set->lock);
 		do_job(job, here);
 		pthread_mutex_lock(&set->lock);
-		job->peer->n_jobs--;
+		job->peer->n_jobs -= job->answer != 0;
 		set->working = 0;
 		set->n_worked++;
 		pthread_cond_broadcast(&set->changed);

@@ -271,7 +271,6 @@ static int stale(const struct peali_set_plan *plan,
 /* There is a file already where rank 0 would make one: what it is. */
 static int name_other(const struct peali_set_plan *plan)
 {
-	struct peali_set_plan any = *plan;
 	struct peali_rendezvous r;
 	int fd = -1, result = open_file(plan, O_RDONLY, &fd);
 
@@ -279,7 +278,7 @@ static int name_other(const struct peali_set_plan *plan)
 		return PEAL_EAGAIN; /* it has gone meanwhile */
 	if (result)
 		return result;
-	result = read_file(&any, fd, &r);
+	result = read_file(plan, fd, &r);
 	close(fd);
 	if (result)
 		return result;
@@ -366,6 +365,9 @@ static int add_member(const struct peali_set_plan *plan, int fd,
 	char text[256];
 	int n;
 
+	/* this process's own last set, whose file rank 0 is about to remove */
+	if (there->pid == self.pid && there->start == self.start)
+		return PEAL_EAGAIN;
 	if (there->pid)
 		return peali_fail(
 			PEAL_EEXIST, CALL,

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/backend/round.h"
 #include "runtime/board.h"
 #include "runtime/requester.h"
 
@@ -14,15 +15,6 @@
 #define OUTSTANDING_MAX 65535u
 /* a link's */
 #define PAYLOAD_MAX ((256ULL << 20) - PEAL_REQUEST_BYTES - PEAL_DEADLINE_BYTES)
-
-static uint32_t power_of_two(uint32_t least)
-{
-	uint32_t n = 2;
-
-	while (n < least)
-		n *= 2;
-	return n;
-}
 
 static void free_requester(struct peal_requester *r)
 {
@@ -103,7 +95,7 @@ static int link_up(struct peal_requester *r, uint64_t from, uint32_t port,
 {
 	struct peal_link_options o = {
 		.size = sizeof(o),
-		.capacity = power_of_two(r->n_requests),
+		.capacity = peali_power_of_two(r->n_requests),
 		.message_bytes = PEAL_REQUEST_BYTES + payload,
 	};
 	int result =

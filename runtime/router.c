@@ -412,6 +412,8 @@ int peali_router_add(struct peal_link *link, struct peali_path *path,
 void peali_router_remove(struct peal_link *link, struct peali_path *path)
 {
 	command(link->rt->router, REMOVE, path->stager);
+	if (peali_far_staged(link)) /* since its last look */
+		peali_far_publish(link);
 	free(path->stager);
 	path->stager = NULL;
 }

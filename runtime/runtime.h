@@ -523,6 +523,8 @@ void peali_pools_free(struct peal_kernel *kernel);
 
 /* 1 if every worker has ended for good. */
 int peali_kernel_ended(struct peal_kernel *kernel);
+/* Stops it, and aborts it if it has not ended at a time: 0; PEAL_EHUNG. */
+int peali_kernel_end(struct peal_kernel *kernel, uint64_t deadline);
 /* Sends a control message to a worker and waits for its answer. */
 int peali_kernel_tell(struct peal_kernel *kernel, uint32_t worker,
 		      uint16_t type, const void *data, uint32_t bytes,

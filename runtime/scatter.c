@@ -131,6 +131,8 @@ static int move_short(struct moving *m)
 	const struct peal_partition *p = m->p.partition;
 	uint64_t turn = p->block * p->parts, first, n;
 	uint64_t most = PIECE_BYTES / (turn * m->p.element_bytes) * turn;
+	struct peali_place whole = { PEAL_HOST_MEMORY, m->p.whole };
+	struct peali_range kept = { 0 };
 	int result = 0;
 
 	m->packed = malloc(PIECE_BYTES);
@@ -138,10 +140,15 @@ static int move_short(struct moving *m)
 	if (!m->packed || !m->piece)
 		result = peali_fail(PEAL_ENOMEM, m->call,
 				    "no memory to put elements together");
+	else if (m->p.whole_device == PEAL_HOST_MEMORY)
+		result = peali_range_keep(m->rt->peers, whole,
+					  p->count * m->p.element_bytes,
+					  m->call, &kept);
 	for (first = 0; first < p->count && !result; first += n) {
 		n = p->count - first < most ? p->count - first : most;
 		result = move_piece(m, first, n, first / p->parts);
 	}
+	peali_range_let_go(m->rt->peers, &kept);
 	free(m->piece);
 	free(m->packed);
 	return result;

@@ -84,7 +84,9 @@ static int path_of_job(const struct source *s, struct peali_set_plan *out)
 		    job[i] != '_')
 			job[i] = '-';
 	snprintf(out->path, sizeof(out->path), "%.3800s/peal-%u-%s",
-		 folder && *folder == '/' ? folder : "/tmp",
+		 folder && *folder == '/' && !access(folder, W_OK | X_OK) ?
+			 folder :
+			 "/tmp",
 		 (unsigned)geteuid(), job);
 	return 0;
 }

@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "runtime/far.h"
 #include "runtime/runtime.h"
 #include "runtime/topic.h"
 
@@ -12,14 +13,20 @@
 /*
  * What was done is read of all that counts, then of all what was given: each
  * message is counted as given before it can be seen, and as done behind its
- * handler, so done is never more. If both sums are the same, at the moment between
- * the two nothing was under way: no count of what was given has grown since, for
- * that of what was done would have had to be less.
+ * handler, so done is never more. If both sums are of the same and the same, at the
+ * moment between the two nothing was under way: no count of what was given has grown
+ * since, for that of what was done would have had to be less. What has ended does not
+ * begin again, so that as many were the same ones.
+ *
+ * A GPU's counts are seen in no order. There it has to stay so until each worker has
+ * said that it has seen the lease move (device/clock.h), which it says behind all that
+ * it has counted and written.
  */
 struct look {
 	struct peal_runtime *rt;
 	int device; /* PEAL_ALL_DEVICES */
 	uint64_t done, given;
+	uint32_t n_done, n_given; /* kernels, links and subscribers of them */
 	char busy[128]; /* what has something to do, of the second reading */
 };
 
@@ -39,8 +46,8 @@ static int is_open(const struct look *l, const struct peal_link *link)
 
 static uint64_t link_done(const struct peal_link *link)
 {
-	return peali_counts_done(link->counts) +
-	       peal_load_acquire_sys(&link->counts->closed);
+	return peali_counts_done(peali_far_receiver_counts(link)) +
+	       peal_load_acquire_sys(&peali_far_sender_counts(link)->closed);
 }
 
 static uint64_t mail_done(const struct peal_kernel *k)
@@ -65,7 +72,7 @@ static uint64_t mail_told(const struct peal_kernel *k)
 
 /* What the subscribers of a topic have done, or were given. */
 static uint64_t topic_sum(const struct look *l, const struct peali_topic *t,
-			  int done)
+			  int done, uint32_t *n_out)
 {
 	struct peal_subscriber_info s;
 	uint64_t n = 0, reason;
@@ -74,6 +81,7 @@ static uint64_t topic_sum(const struct look *l, const struct peali_topic *t,
 	for (i = 0; i < t->spec.n_subscribers; i++) {
 		if (!is_meant(l, t->subscribers[i].end.kernel))
 			continue;
+		++*n_out;
 		peali_subscriber_read(t, i, &s);
 		n += done ? s.delivered + s.missed : s.published;
 		for (reason = 0; done && reason < PEAL_REASON_COUNT; reason++)
@@ -88,15 +96,19 @@ static void read_done(struct look *l)
 	const struct peal_link *link;
 	const struct peali_topic *t;
 
-	l->done = 0;
+	l->done = l->n_done = 0;
 	for (k = l->rt->kernels; k; k = k->next)
-		if (is_meant(l, k))
+		if (is_meant(l, k)) {
 			l->done += mail_done(k);
+			l->n_done++;
+		}
 	for (link = l->rt->links; link; link = link->next)
-		if (is_open(l, link))
+		if (is_open(l, link)) {
 			l->done += link_done(link);
+			l->n_done++;
+		}
 	for (t = l->rt->topics; t; t = t->next)
-		l->done += topic_sum(l, t, 1);
+		l->done += topic_sum(l, t, 1, &l->n_done);
 }
 
 static void read_given(struct look *l)
@@ -104,14 +116,16 @@ static void read_given(struct look *l)
 	struct peal_kernel *k;
 	const struct peal_link *link;
 	const struct peali_topic *t;
+	uint32_t ignored = 0;
 	uint64_t n;
 
-	l->given = 0;
+	l->given = l->n_given = 0;
 	l->busy[0] = 0;
 	for (k = l->rt->kernels; k; k = k->next)
 		if (is_meant(l, k)) {
 			n = mail_told(k);
 			l->given += n;
+			l->n_given++;
 			if (n != mail_done(k) && !l->busy[0])
 				snprintf(l->busy, sizeof(l->busy),
 					 "messages in mailboxes and pools of "
@@ -120,8 +134,10 @@ static void read_given(struct look *l)
 		}
 	for (link = l->rt->links; link; link = link->next)
 		if (is_open(l, link)) {
-			n = peal_load_acquire_sys(&link->counts->accepted);
+			n = peal_load_acquire_sys(
+				&peali_far_sender_counts(link)->accepted);
 			l->given += n;
+			l->n_given++;
 			if (n != link_done(link) && !l->busy[0])
 				snprintf(l->busy, sizeof(l->busy),
 					 "messages on link %llu to kernel '%s' "
@@ -131,21 +147,75 @@ static void read_given(struct look *l)
 					 link->to.device);
 		}
 	for (t = l->rt->topics; t; t = t->next) {
-		n = topic_sum(l, t, 0);
+		n = topic_sum(l, t, 0, &l->n_given);
 		l->given += n;
-		if (n != topic_sum(l, t, 1) && !l->busy[0])
+		if (n != topic_sum(l, t, 1, &ignored) && !l->busy[0])
 			snprintf(l->busy, sizeof(l->busy),
 				 "messages of topic '%s' on device %d", t->name,
 				 t->device);
 	}
 }
 
+/* Whether all counts are seen in order: those of emulated devices are. */
+static int is_in_order(const struct look *l)
+{
+	struct peal_device_info info;
+	int i;
+
+	for (i = 0; i < l->rt->devices.n; i++)
+		if ((l->device == PEAL_ALL_DEVICES || l->device == i) &&
+		    (peal_device_info(l->rt, i, &info) || !info.emulated))
+			return 0;
+	return 1;
+}
+
+/* Whether all workers have seen the lease move since a time. */
+static int all_say(const struct look *l, uint64_t since)
+{
+	struct peal_kernel *k;
+	uint32_t i;
+
+	for (k = l->rt->kernels; k; k = k->next)
+		for (i = 0; is_meant(l, k) && i < k->params.n_workers; i++)
+			if (peal_load_acquire_sys(&k->status[i].clock_seen) <=
+			    since)
+				return 0;
+	return 1;
+}
+
+/* One look: whether nothing is under way. `since` is when it was so first and `quiet`
+ * of how many messages; 0: it was not. */
+static int is_quiet(struct look *l, int in_order, uint64_t *since,
+		    uint64_t *quiet)
+{
+	int result;
+
+	pthread_mutex_lock(&l->rt->lock);
+	result = in_order || !*since || all_say(l, *since);
+	read_done(l);
+	read_given(l);
+	pthread_mutex_unlock(&l->rt->lock);
+	if (l->done != l->given || l->n_done != l->n_given) {
+		*since = 0;
+		return 0;
+	}
+	if (in_order)
+		return 1;
+	if (!*since || *quiet != l->done) {
+		*since = peali_now_ns();
+		*quiet = l->done;
+		return 0;
+	}
+	return result;
+}
+
 int peal_device_sync(struct peal_runtime *rt, int device, int64_t timeout_ns)
 {
 	uint64_t deadline = peali_deadline(timeout_ns);
 	struct look l = { .rt = rt, .device = device };
+	uint64_t since = 0, quiet = 0;
 	uint32_t turns = 0;
-	int result = 0;
+	int result = 0, in_order;
 
 	if (!rt)
 		return peali_fail(PEAL_EINVAL, CALL, "runtime is NULL");
@@ -153,12 +223,9 @@ int peal_device_sync(struct peal_runtime *rt, int device, int64_t timeout_ns)
 		result = peali_devices_check(&rt->devices, device, CALL);
 	if (result)
 		return result;
+	in_order = is_in_order(&l);
 	for (;;) {
-		pthread_mutex_lock(&rt->lock);
-		read_done(&l);
-		read_given(&l);
-		pthread_mutex_unlock(&rt->lock);
-		if (l.done == l.given)
+		if (is_quiet(&l, in_order, &since, &quiet))
 			return 0;
 		if (!timeout_ns)
 			return PEAL_EAGAIN;

@@ -147,8 +147,10 @@ int main(int argc, char **argv)
 		if (wait_for_turn(board, rank) || board->kind == PEALI_MPI_QUIT)
 			break;
 		failed = serve(board, rank, ranks);
-		if (failed)
+		if (failed) {
 			board->failed = 1;
+			sem_post(&board->done);
+		}
 	}
 	MPI_Finalize();
 	return failed;

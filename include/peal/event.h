@@ -129,12 +129,13 @@ int peal_event_destroy(struct peal_event *event);
  * Waits for a moment at which a device has nothing to do: every message for its
  * kernels that a link has accepted, a topic has published or a handler has told is
  * handled or dead. Where handlers tell each other for ever there is no such moment.
- * Kernels that have ended or are suspended do not count, nor do timers that are not
- * due and asks that wait for who has not answered.
+ * Kernels that have ended do not count, what waits at a suspended one does. Timers that
+ * have not fired do not, nor asks that wait for who has not answered. On GPUs it has to
+ * last some hundredths of a second, until all workers have said so.
  *
  * @param runtime    an open runtime.
  * @param device     its index, or PEAL_ALL_DEVICES.
- * @param timeout_ns 0 looks, -1 waits for ever.
+ * @param timeout_ns 0 looks, which on GPUs is never long enough; -1 waits for ever.
  * @return 0, and what handlers had written then can be read; PEAL_EAGAIN not now, of
  *         a timeout of 0; PEAL_ETIMEDOUT (the text says what there is to do, and
  *         where); PEAL_ENODEV; PEAL_EINVAL. Thread-safe.

@@ -82,7 +82,8 @@ struct peal_job {
 	uint32_t sharing; /* enum peal_sharing */
 	const char *handler; /* its name; PEAL_TASK defines it */
 	uint64_t count; /* elements; 0 does nothing */
-	uint64_t grain; /* the fewest of a task, but for what is left; 1 */
+	uint64_t grain; /* the fewest of a task, but for what is left, or
+			* what a limit leaves; 1 */
 	uint32_t n_arguments; /* up to PEAL_TASK_ARGUMENTS */
 	uint32_t parameter_bytes; /* up to PEAL_TASK_PARAMETERS */
 	const struct peal_argument *arguments;
@@ -211,7 +212,8 @@ int peal_execute(struct peal_executor *executor, const struct peal_job *job,
 int peal_execute_cancel(struct peal_executor *executor);
 
 /**
- * What was done of the job in hand so far, or of the last one.
+ * What was done of the job in hand so far, or of the last one. The threshold and its
+ * two times are those of the latest peal_execute_start, also of one that was refused.
  *
  * @param executor   an executor.
  * @param report_out filled on success.
@@ -243,7 +245,8 @@ int peal_executor_destroy(struct peal_executor *executor);
  * @param timeout_ns for the job, without launches and ends; -1 for ever. One that
  *                   takes longer is stopped.
  * @return as peal_executor_create, peal_execute and peal_executor_destroy, but that
- *         nothing goes on when it returns. Thread-safe.
+ *         nothing goes on when it returns; after PEAL_EHUNG what there is stays
+ *         until peal_runtime_shutdown. Thread-safe.
  */
 int peal_execute_launch(struct peal_runtime *runtime, const int *devices,
 			uint32_t n, const struct peal_program *program,

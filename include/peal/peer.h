@@ -132,7 +132,8 @@ int peal_peer_copy_async(struct peal_runtime *runtime, int to,
  * @param copy       of peal_peer_copy_async.
  * @param timeout_ns 0 looks, -1 waits for ever.
  * @return 0 it is done; PEAL_ETIMEDOUT; PEAL_ECANCELED it was cancelled before
- *         its end, what it wrote so far is there; PEAL_EDRIVER. Thread-safe.
+ *         its end, what it wrote so far is there; PEAL_ENOPEER, PEAL_ENOMEM as
+ *         peal_transfer_run; PEAL_EDRIVER. Thread-safe.
  */
 int peal_copy_wait(struct peal_copy *copy, int64_t timeout_ns);
 

@@ -31,8 +31,8 @@ struct peal_runtime;
  *   worker to worker, each with links of its own. So w batches are in a stage at a
  *   time, and come out in order nevertheless.
  * - Memory is all taken when the pipeline is made. There are at most
- *   w * (n + 1) * capacity batches inside, those in hand among them; more is not
- *   accepted before something was pulled.
+ *   w * (n + 1) * capacity batches inside, those in hand among them, and as many again
+ *   in each link that is staged; more is not accepted before something was pulled.
  * - A handler that fails on a batch ends its actor: what was emitted before can be
  *   pulled, then peal_pipeline_pull says which stage it was. With `skip_failed` the
  *   batch is dropped and counted, and the others go on.

@@ -122,7 +122,9 @@ int peal_processes_join(struct peal_runtime *runtime,
 
 /**
  * Leaves the set: takes all of its links down, whoever made them, so that their
- * pointers are gone, and tells the others, which find them closed.
+ * pointers are gone, and tells the others, which find them closed. What a link still
+ * holds of this process's messages is gone, so wait before until peal_link_info says
+ * that nothing is queued; of what comes, as of any link that is destroyed.
  *
  * @param set        a set; NULL does nothing.
  * @param timeout_ns how long to wait for the others to have heard it; 0: not at

@@ -57,7 +57,7 @@ struct peal_transfer_options {
 /** How a copy went. */
 struct peal_copy_result {
 	enum peal_route route; /* of several the slowest, as above */
-	uint32_t n_copies; /* that were done: adjacent ones are one */
+	uint32_t n_copies; /* that were asked for: adjacent ones are one */
 	uint64_t bytes; /* of all; of a cancelled one those that are there */
 	uint64_t staged_bytes; /* of them, by the route staged */
 	uint64_t chunks; /* of those */
@@ -114,8 +114,9 @@ int peal_transfer_run(struct peal_runtime *runtime,
  * @param n         as there.
  * @param options   as there.
  * @param copy_out  the copy; the caller gives it to peal_copy_destroy.
- * @return as peal_transfer_run; PEAL_ENOMEM, PEAL_EDRIVER no thread for it.
- *         Thread-safe.
+ * @return as peal_transfer_run, but that PEAL_ENOPEER, no pinned memory and
+ *         what a driver says come from peal_copy_wait; PEAL_ENOMEM, PEAL_EDRIVER
+ *         no thread for it. Thread-safe.
  */
 int peal_transfer_start(struct peal_runtime *runtime,
 			const struct peal_transfer *transfers, uint32_t n,

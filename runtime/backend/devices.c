@@ -11,6 +11,26 @@ int peali_devices_check(const struct peali_devices *devices, int device,
 			  device, devices->n, devices->n - 1);
 }
 
+int peali_devices_check_ranks(const struct peali_devices *devices,
+			      const int *device, uint32_t n, const char *whose,
+			      const char *call)
+{
+	uint32_t i, j;
+	int result = 0;
+
+	for (i = 0; i < n && !result; i++) {
+		result = peali_devices_check(devices, device[i], call);
+		for (j = 0; j < i && !result; j++)
+			if (device[i] == device[j])
+				result = peali_fail(
+					PEAL_EINVAL, call,
+					"device %d has two ranks, %u and %u: "
+					"each device is in %s once",
+					device[i], j, i, whose);
+	}
+	return result;
+}
+
 int peali_devices_check_place(const struct peali_devices *devices, int device,
 			      const char *call)
 {

@@ -27,6 +27,14 @@ struct peali_devices {
 int peali_devices_check(const struct peali_devices *devices, int device,
 			const char *call);
 
+/**
+ * The same of n indexes, each of which may stand there once, PEAL_EINVAL; `whose`
+ * is what they are of, "a group".
+ */
+int peali_devices_check_ranks(const struct peali_devices *devices,
+			      const int *device, uint32_t n, const char *whose,
+			      const char *call);
+
 /** The same with the host (PEALI_HOST) allowed. */
 int peali_devices_check_place(const struct peali_devices *devices, int device,
 			      const char *call);

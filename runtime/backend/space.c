@@ -322,9 +322,31 @@ uint64_t peali_space_largest(const struct peali_space *space)
 	return free_max_of(space->root);
 }
 
+/* The largest allocation that a free block has room for, or any below. */
+static uint64_t fits_of(const struct peali_space_block *b)
+{
+	uint64_t most = 0, below, page;
+
+	if (!b)
+		return 0;
+	if (!b->asked) {
+		most = b->bytes < PEALI_SPACE_PAGE ?
+			       b->bytes :
+			       PEALI_SPACE_PAGE - PEALI_SPACE_ALIGN;
+		page = peali_round_up(b->offset, PEALI_SPACE_PAGE) - b->offset;
+		if (b->bytes >= page + PEALI_SPACE_PAGE)
+			most = b->bytes - page;
+	}
+	below = fits_of(b->left);
+	most = below > most ? below : most;
+	below = fits_of(b->right);
+	return below > most ? below : most;
+}
+
 void peali_space_room(const struct peali_space *space, struct peali_room *out)
 {
 	out->total = space->bytes;
 	out->free = space->bytes - space->used;
 	out->largest = peali_space_largest(space);
+	out->fits = fits_of(space->root);
 }

@@ -38,6 +38,7 @@ struct peali_piece {
 /** What is left of a space, or of the heap that it keeps the books of. */
 struct peali_room {
 	uint64_t total, free, largest; /* bytes; of the largest free piece */
+	uint64_t fits; /* of the largest allocation, which begins at a page */
 };
 
 /* PEAL_ENOMEM. */

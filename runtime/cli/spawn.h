@@ -19,10 +19,12 @@ struct peali_labelled {
 };
 
 /**
- * Passes on what has come, without waiting. At the end of the stream the rest
- * of a line gets a newline, and the pipe is closed.
+ * Passes on some of what has come, without waiting. At the end of the stream the
+ * rest of a line gets a newline, and the pipe is closed.
+ *
+ * @return 1 there may be more; 0 for now there is not
  */
-void peali_labelled_pass(struct peali_labelled *stream);
+int peali_labelled_pass(struct peali_labelled *stream);
 
 /** The same, then closes the pipe, whoever may still hold its other end. */
 void peali_labelled_end(struct peali_labelled *stream);

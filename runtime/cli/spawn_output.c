@@ -2,6 +2,8 @@
 /* Lines of several processes, each with the rank of who printed it. */
 #include "runtime/cli/spawn.h"
 
+#define READS_MOST 256 /* at the end of a process */
+
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -66,28 +68,30 @@ static void finish(struct peali_labelled *s)
 	s->from = -1;
 }
 
-void peali_labelled_pass(struct peali_labelled *s)
+int peali_labelled_pass(struct peali_labelled *s)
 {
 	ssize_t n;
 
-	while (s->from >= 0) {
-		n = read(s->from, s->line + s->used, sizeof(s->line) - s->used);
-		if (n > 0) {
-			s->used += (size_t)n;
-			print_lines(s);
-		} else if (n == 0) {
-			finish(s);
-		} else if (errno == EAGAIN) {
-			return;
-		} else if (errno != EINTR) {
-			finish(s);
-		}
+	if (s->from < 0)
+		return 0;
+	n = read(s->from, s->line + s->used, sizeof(s->line) - s->used);
+	if (n > 0) {
+		s->used += (size_t)n;
+		print_lines(s);
+		return 1;
 	}
+	if (n == 0 || (errno != EAGAIN && errno != EINTR))
+		finish(s);
+	return n < 0 && errno == EINTR;
 }
 
 void peali_labelled_end(struct peali_labelled *s)
 {
-	peali_labelled_pass(s);
+	int i;
+
+	/* what is left; who holds the pipe and prints on is not waited for */
+	for (i = 0; i < READS_MOST && peali_labelled_pass(s); i++)
+		;
 	if (s->from >= 0)
 		finish(s);
 }

@@ -87,8 +87,11 @@ for _ in $(seq 600); do
     ! kill -0 "$(cat pid.0)" 2>/dev/null && ! kill -0 "$(cat pid.1)" 2>/dev/null && break
     sleep 0.05
 done
-! kill -0 "$(cat pid.0)" 2>/dev/null || grep -q 'State:.Z' "/proc/$(cat pid.0)/status" ||
-    fail 'a process lives on without spawn'
+for rank in 0 1; do
+    ! kill -0 "$(cat pid.$rank)" 2>/dev/null ||
+        grep -q 'State:.Z' "/proc/$(cat pid.$rank)/status" ||
+        fail "rank $rank lives on without spawn"
+done
 says 'signals'
 
 # ---- JSON --------------------------------------------------------------------------

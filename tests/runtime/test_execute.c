@@ -318,6 +318,7 @@ PEAL_TEST(a_small_job_stays_on_the_fastest)
 	s.job.grain = 1000;
 	scene_check(&s);
 	CHECK(s.report.threshold >= 1199 && s.report.threshold <= 1201);
+	CHECK_EQ(s.e->only, -1);
 	/* and one whose sharing is said */
 	skill->empty_all_ns = 1000000000;
 	skill->elements[0] = 1e6, skill->busy_ns[0] = 1e6;

@@ -152,15 +152,6 @@ PEAL_TEST(a_job_that_takes_too_long_is_cancelled)
 	scene_close(&s);
 }
 
-static void *open_gate(void *argument)
-{
-	struct scene *scene = argument;
-
-	identity_sleep_us(20000);
-	scene_gate(scene, 1);
-	return NULL;
-}
-
 /* One that is launched for itself is stopped. */
 PEAL_TEST(a_job_alone_that_takes_too_long_is_stopped)
 {
@@ -187,12 +178,10 @@ PEAL_TEST(a_job_alone_that_takes_too_long_is_stopped)
 static void end_one(void)
 {
 	struct peal_kernel *k = s.e->stations[1].kernel;
-	pthread_t opener;
 
 	EVENTUALLY(s.e->stations[1].in_flight > 0);
 	CHECK_OK(peal_kernel_abort(k, PATIENCE)); /* whose handlers look */
-	CHECK(!pthread_create(&opener, NULL, open_gate, &s));
-	pthread_join(opener, NULL);
+	scene_gate(&s, 1);
 }
 
 PEAL_TEST(a_device_that_ends_is_named_and_others_finish)
@@ -493,18 +482,88 @@ PEAL_TEST(executors_that_cannot_be_are_refused)
 	scene_close(&s);
 }
 
+/* A job that stays on the fastest goes on at another one when that ends. */
+PEAL_TEST(a_small_job_goes_on_elsewhere)
+{
+	struct peali_skill *k;
+
+	scene_open(&s, 2, 1);
+	s.job.count = 100;
+	scene_check(&s);
+	k = &s.e->skills[1];
+	k->empty_ns[0] = k->empty_ns[1] = 1000;
+	k->empty_all_ns = 400000;
+	k->elements[0] = 1e6, k->busy_ns[0] = 1e6;
+	k->elements[1] = 3e6, k->busy_ns[1] = 1e6;
+	memset(s.e->address, 0, sizeof(s.e->address));
+	s.job.count = 1000;
+	s.job.grain = 100;
+	s.job.repeatable = 1;
+	scene_clear(&s);
+	scene_gate(&s, 0);
+	CHECK_OK(peal_execute_start(s.e, &s.job));
+	CHECK_EQ(s.e->only, 1);
+	CHECK_OK(peal_kernel_abort(s.e->stations[1].kernel, PATIENCE));
+	scene_gate(&s, 1);
+	CHECK_OK(peal_execute_wait(s.e, PATIENCE));
+	scene_visited(&s);
+	scene_close(&s);
+}
+
+/* One whose handler only says that it is aborted gets no more, and its part of a
+ * static job goes to the others. */
+PEAL_TEST(who_says_that_it_is_aborted_leaves_its_part_to_others)
+{
+	uint64_t i;
+
+	scene_open(&s, 2, 1);
+	s.job.count = 3000;
+	s.job.grain = 100;
+	s.job.sharing = PEAL_SHARING_STATIC;
+	s.job.repeatable = 1;
+	s.visit.fails_at = 1700;
+	s.visit.error = PEAL_EABORTED;
+	s.visit.leader = 1;
+	scene_clear(&s);
+	/* the other one does it, and fails as well: nobody is left */
+	CHECK_EQ(peal_execute(s.e, &s.job, PATIENCE), PEAL_EABORTED);
+	for (i = 0; i < 1000; i++)
+		CHECK(scene_visits(&s)[i] >= 1);
+	scene_close(&s);
+}
+
+/* A task may be over before the place that it had on its link is free. */
+PEAL_TEST(many_workers_are_never_taken_for_ended)
+{
+	uint32_t turn;
+
+	if (lanes > 1)
+		return;
+	scene_open(&s, 1, 4);
+	s.job.count = 20000;
+	s.job.grain = 4;
+	for (turn = 0; turn < (IDENTITY_SANITIZED ? 10 : 100); turn++) {
+		s.e->skills[1].elements[0] = 1e3; /* so that tasks are short */
+		s.e->skills[1].busy_ns[0] = 1e15;
+		scene_check(&s);
+		CHECK_EQ(s.e->stations[0].result, 0);
+	}
+	scene_close(&s);
+}
+
 /* A worker that does not answer while a handler is made known. */
 PEAL_TEST(who_does_not_answer_at_the_first_job_is_told)
 {
+	uint64_t answer_ms;
 	int i;
 
 	if (lanes > 1)
 		return;
-	setenv("PEAL_ANSWER_MS", "300", 1);
 	scene_open(&s, 2, 1);
-	unsetenv("PEAL_ANSWER_MS");
 	s.job.count = 100;
 	CHECK_OK(peal_execute(s.e, &s.job, PATIENCE));
+	answer_ms = s.rt->answer_ms;
+	s.rt->answer_ms = 1000;
 	s.e->skills[1].ready = 0;
 	CHECK_OK(peal_kernel_suspend(s.e->stations[1].kernel, PATIENCE));
 	for (i = 0; i < 4; i++)
@@ -513,6 +572,7 @@ PEAL_TEST(who_does_not_answer_at_the_first_job_is_told)
 	/* no room for one more */
 	CHECK_FAILS(peal_execute_start(s.e, &s.job), PEAL_EHUNG,
 		    "device 0 has not taken");
+	s.rt->answer_ms = answer_ms;
 	CHECK_OK(peal_kernel_resume(s.e->stations[1].kernel));
 	EVENTUALLY(!peal_execute(s.e, &s.job, PATIENCE));
 	scene_check(&s);
@@ -535,4 +595,7 @@ PEAL_TEST_MAIN(RUN_LANES(who_fails_is_named_and_the_rest_ends);
 	       RUN_LANES(jobs_that_make_no_sense_are_refused);
 	       RUN_LANES(limits_of_parts_are_told);
 	       RUN_LANES(executors_that_cannot_be_are_refused);
+	       RUN_LANES(a_small_job_goes_on_elsewhere);
+	       RUN_LANES(who_says_that_it_is_aborted_leaves_its_part_to_others);
+	       RUN_LANES(many_workers_are_never_taken_for_ended);
 	       RUN_LANES(who_does_not_answer_at_the_first_job_is_told);)

@@ -469,6 +469,15 @@ PEAL_TEST(moves_that_make_no_sense_are_refused)
 	CHECK_FAILS(peal_scatter(s.rt, &n), PEAL_EINVAL, "of 4 bytes");
 	q.parts = 0;
 	CHECK_FAILS(peal_scatter(s.rt, &n), PEAL_EINVAL, "none that a call");
+	/* short blocks are put together here, from what is looked up, too */
+	CHECK_OK(peal_partition_cyclic(1000, 1, PARTS, &q));
+	n.whole_device = PEAL_HOST_MEMORY;
+	n.whole = 0;
+	CHECK_FAILS(peal_scatter(s.rt, &n), PEAL_EFAULT, "NULL");
+	CHECK_OK(peal_memory_alloc(s.rt, PEAL_HOST_MEMORY, 400, &n.whole));
+	CHECK_FAILS(peal_scatter(s.rt, &n), PEAL_EFAULT, "beyond its");
+	CHECK_FAILS(peal_gather(s.rt, &n), PEAL_EFAULT, "beyond its");
+	CHECK_OK(peal_memory_free(s.rt, PEAL_HOST_MEMORY, n.whole));
 	parts[1] += 8000;
 	CHECK_FAILS(peal_scatter(s.rt, &m), PEAL_EFAULT, "part 1: ");
 	CHECK_FAILS(peal_gather(s.rt, &m), PEAL_EFAULT, "part 1: ");

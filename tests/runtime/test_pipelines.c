@@ -321,7 +321,8 @@ PEAL_TEST(a_stage_that_does_not_go_on_holds_up_who_pushes_in_bounded_memory)
 	CHECK_EQ(full.memory_bytes, info.memory_bytes);
 	CHECK_EQ(pull_fails(&s, 0), PEAL_EAGAIN);
 	CHECK_FAILS(pull_fails(&s, 2 * MS), PEAL_ETIMEDOUT, "in time");
-	CHECK_FAILS(peal_pipeline_drain(s.p, 2 * MS), PEAL_ETIMEDOUT, "");
+	CHECK_FAILS(peal_pipeline_drain(s.p, 2 * MS), PEAL_ETIMEDOUT,
+		    "stage 0");
 	open_gate(&s);
 	for (i = 0; i < n; i++)
 		pull(&s, i, i, 6000);
@@ -546,7 +547,7 @@ PEAL_TEST(a_pipeline_is_stopped_with_all_that_is_inside)
 	for (i = 0; i < 5; i++)
 		CHECK_OK(push(&s, i, PATIENCE));
 	EVENTUALLY(worker_of(&s, 2).actor >= 0);
-	CHECK_EQ(info_of(&s).inside, 5);
+	EVENTUALLY(info_of(&s).inside == 5);
 	CHECK_OK(peal_pipeline_stop(s.p, 0));
 	CHECK_FAILS(peal_pipeline_stop(s.p, 2 * MS), PEAL_ETIMEDOUT, "'step@");
 	open_gate(&s);

@@ -110,7 +110,9 @@ static int closes; /* 1: it may also have closed the link */
 
 static int is_told(int error)
 {
-	return (error == PEAL_EPROTO || (closes && error == PEAL_ESTOPPED)) &&
+	return (error == PEAL_EPROTO || (closes && error == PEAL_ESTOPPED) ||
+		/* it did not read for a second */
+		(mischief == flood && error == PEAL_EDIED)) &&
 	       strstr(peal_last_error()->text, "rank 1 (pid ") != NULL;
 }
 

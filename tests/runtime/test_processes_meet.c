@@ -359,9 +359,9 @@ PEAL_TEST(files_that_others_may_have_written_are_refused)
 	CHECK(!rmdir(path_of(&c)));
 	if (!geteuid()) { /* only root can give files away */
 		write_file(&c, "", 0600);
-		CHECK(!chown(path_of(&c), 12345, 12345));
-		REFUSED(&c, 1, 2, SECOND, PEAL_EPERM,
-			"is foreign: it belongs to user 12345");
+		if (!chown(path_of(&c), 12345, 12345)) /* here there is one */
+			REFUSED(&c, 1, 2, SECOND, PEAL_EPERM,
+				"is foreign: it belongs to user 12345");
 		CHECK(!unlink(path_of(&c)));
 	}
 	crew_tidy(&c);

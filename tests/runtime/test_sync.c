@@ -65,7 +65,7 @@ PEAL_TEST(all_that_is_told_is_handled_by_then)
 	uint32_t i;
 
 	open_stage();
-	CHECK_OK(peal_device_sync(s.rt, PEAL_ALL_DEVICES, 0));
+	CHECK_OK(peal_device_sync(s.rt, PEAL_ALL_DEVICES, PATIENCE));
 	for (i = 0; i < 2; i++) {
 		a[i] = harness_spawn(s.k[i], "countdown", -1);
 		harness_from(s.rt, s.e, i, a[i], plain);

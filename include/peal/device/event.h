@@ -122,6 +122,8 @@ static PEAL_DEV PEAL_UNUSED inline int peal_event_await(struct peal_worker *w,
 				began = peal_clock_ns();
 			if ((polls++ & 63) == 0 || peali_wait_announced(w)) {
 				result = peali_wait_over(w, began, timeout_ns);
+				if (result && peal_event_count(event) >= count)
+					result = 0; /* while it was too late */
 				if (result)
 					break;
 			}
