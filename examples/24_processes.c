@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One program, started once per device: each process has a part of the numbers, a
- * kernel on a device of its own, and links to the others. A text goes around by
- * the actors of all of them, from process to process; the parts of a sum go to
- * rank 0. The handler is in programs/hello.c.
+ * kernel on a device of its own, and a link to the next one. A text goes around by
+ * the actors of all of them, from process to process; an all-reduce of the processes
+ * makes one sum of their parts. The handler is in programs/hello.c.
  *
  *	peal spawn -n 2 -- 24_processes
  */
@@ -58,60 +58,61 @@ static uint64_t part(void)
 	return sum;
 }
 
-/* The next message; the one who sends it may have yet to connect. */
-static int receive(struct peal_endpoint *at, void *to, uint64_t room)
+/* The text, around all processes; the last one may have yet to connect. */
+static void send_around(struct peal_endpoint *text)
 {
+	char words[] = "hello, processes";
 	struct peal_received got;
 	int tries, result = PEAL_ENOTCONN;
 
+	check(peal_send(text, 0, 1, words, sizeof(words), PATIENCE), "send");
 	for (tries = 0; tries < 30000 && result == PEAL_ENOTCONN; tries++) {
 		if (tries)
 			usleep(1000);
-		result = peal_receive(at, to, room, &got, PATIENCE);
+		result = peal_receive(text, words, sizeof(words), &got,
+				      PATIENCE);
 	}
-	return result;
-}
-
-/* A text around all processes, and the sum of what they have. */
-static void lead(struct peal_endpoint *text, struct peal_endpoint *sums)
-{
-	char words[] = "hello, processes";
-	uint64_t sum = part(), other;
-	uint32_t i;
-
-	check(peal_send(text, 0, 1, words, sizeof(words), PATIENCE), "send");
-	check(receive(text, words, sizeof(words)), "receive");
+	check(result, "receive");
 	printf("around %u processes: %s\n", ranks, words);
 	expect(!strcmp(words, "HELLO, PROCESSES"), "the text");
-	for (i = 1; i < ranks; i++) {
-		check(receive(sums, &other, sizeof(other)), "receive a part");
-		sum += other;
-	}
-	printf("sum: %" PRIu64 "\n", sum);
-	expect(sum == NUMBERS * (NUMBERS - 1) / 2, "the sum");
-	for (i = 1; i < ranks; i++) { /* they may go */
-		link_to(i, "end", peal_endpoint_address(sums), i);
-		check(peal_send_end(sums, i, PATIENCE), "say the end");
-	}
 }
 
-/* The part to rank 0; then it waits until that one is done. */
-static void follow(struct peal_endpoint *sums)
+/* One sum of all processes' parts, which all have then. */
+static void sum_up(struct peal_runtime *runtime, int device)
 {
-	uint64_t sum = part();
+	struct peal_group *group;
+	uint64_t number, sum = part(), at[PEAL_GROUP_MAX] = { 0 };
+	struct peal_collective all = { .size = sizeof(all),
+				       .kind = PEAL_ALL_REDUCE,
+				       .element = PEAL_I64,
+				       .reduction = PEAL_SUM,
+				       .count = 1,
+				       .in = at,
+				       .out = at };
 
-	link_to(0, "sum", peal_endpoint_address(sums), 0);
-	check(peal_send(sums, 0, 1, &sum, sizeof(sum), PATIENCE), "send");
-	expect(receive(sums, NULL, 0) != PEAL_EDIED, "the end of rank 0");
+	check(peal_process_group_create(set, "sum", NULL, 0, device, NULL,
+					PATIENCE, &group),
+	      "make a group");
+	check(peal_memory_alloc(runtime, device, sizeof(sum), &number),
+	      "take memory");
+	at[rank] = number;
+	check(peal_peer_copy(runtime, device, number, PEAL_HOST_MEMORY,
+			     (uintptr_t)&sum, sizeof(sum)),
+	      "copy to the device");
+	check(peal_collective_run(group, &all, PATIENCE), "sum up");
+	check(peal_peer_copy(runtime, PEAL_HOST_MEMORY, (uintptr_t)&sum, device,
+			     number, sizeof(sum)),
+	      "copy from the device");
+	if (rank == 0)
+		printf("sum: %" PRIu64 "\n", sum);
+	expect(sum == NUMBERS * (NUMBERS - 1) / 2, "the sum");
+	check(peal_group_destroy(group), "destroy the group");
+	check(peal_memory_free(runtime, device, number), "free memory");
 }
 
 int main(void)
 {
-	struct peal_endpoint_options many = { .size = sizeof(many),
-					      .max_ports = PEAL_PROCESSES_MAX,
-					      .max_inputs =
-						      PEAL_PROCESSES_MAX };
-	struct peal_endpoint *text, *sums;
+	struct peal_endpoint *text;
 	struct peal_runtime *runtime;
 	struct peal_kernel *kernel;
 	uint64_t actor;
@@ -122,14 +123,9 @@ int main(void)
 	device = (int)rank % peal_device_count(runtime);
 	kernel = launch(runtime, device, &peal_program_hello);
 	actor = spawn(kernel, "shout");
-	check(peal_endpoint_create(runtime, &many, &text), "make an endpoint");
-	check(peal_endpoint_create(runtime, &many, &sums), "make an endpoint");
+	check(peal_endpoint_create(runtime, NULL, &text), "make an endpoint");
 	check(peal_process_offer(set, "actor", actor), "offer");
 	check(peal_process_offer(set, "text", peal_endpoint_address(text)),
-	      "offer");
-	check(peal_process_offer(set, "sum", peal_endpoint_address(sums)),
-	      "offer");
-	check(peal_process_offer(set, "end", peal_endpoint_address(sums)),
 	      "offer");
 	if (rank == 0)
 		link_up(runtime, "host to actor", peal_endpoint_address(text),
@@ -141,9 +137,8 @@ int main(void)
 		link_to((rank + 1) % ranks, rank + 1 < ranks ? "actor" : "text",
 			actor, 0);
 	if (rank == 0)
-		lead(text, sums);
-	else
-		follow(sums);
+		send_around(text);
+	sum_up(runtime, device); /* all are there until all have it */
 	check(peal_processes_leave(set, PATIENCE), "leave");
 	check(peal_runtime_shutdown(runtime), "shut down");
 	return 0;

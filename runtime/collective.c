@@ -104,7 +104,7 @@ static struct span out_of(const struct peal_group *g,
 }
 
 static int keep(struct peal_group *g, const struct peal_collective *c,
-		struct peali_member *m, const char *what, struct span s,
+		struct peali_group_member *m, const char *what, struct span s,
 		struct peali_range *kept)
 {
 	struct peali_place place = { m->device, s.address };
@@ -128,7 +128,7 @@ static int overlap(const struct peali_range *a, const struct peali_range *b)
 /* Whether a member's `in` and `out` begin at the same element of the whole. */
 static int is_in_place(const struct peal_group *g,
 		       const struct peal_collective *c,
-		       const struct peali_member *m)
+		       const struct peali_group_member *m)
 {
 	uint64_t offset, in = m->in.place.address, out = m->out.place.address;
 
@@ -145,7 +145,7 @@ static int is_in_place(const struct peal_group *g,
 static int check_overlaps(const struct peal_group *g,
 			  const struct peal_collective *c)
 {
-	const struct peali_member *a, *b, *end = g->members + g->n;
+	const struct peali_group_member *a, *b, *end = g->members + g->n;
 
 	for (a = g->members; a < end; a++)
 		for (b = g->members; b < end; b++)
@@ -180,8 +180,10 @@ static int keep_all(struct peal_group *g, const struct peal_collective *c)
 	int result = 0;
 
 	for (i = 0; i < g->n && !result; i++) {
-		struct peali_member *m = &g->members[i];
+		struct peali_group_member *m = &g->members[i];
 
+		if (!peali_group_is_here(g, i))
+			continue;
 		result = keep(g, c, m, "in", in_of(g, c, m->rank), &m->in);
 		if (!result)
 			result = keep(g, c, m, "out", out_of(g, c, m->rank),
@@ -192,7 +194,7 @@ static int keep_all(struct peal_group *g, const struct peal_collective *c)
 
 /* What a member has already of what it is to have in the end. */
 static int copy_own(struct peal_group *g, const struct peal_collective *c,
-		    const struct peali_member *m)
+		    const struct peali_group_member *m)
 {
 	struct peali_place from = { m->device, 0 }, to = from;
 	struct span in = in_of(g, c, m->rank), out = out_of(g, c, m->rank);
@@ -220,7 +222,7 @@ static int check_members(struct peal_group *g, const char *call)
 	uint32_t i;
 
 	for (i = 0; i < g->n; i++) {
-		struct peali_member *m = &g->members[i];
+		struct peali_group_member *m = &g->members[i];
 
 		if (!m->kernel || !peali_kernel_ended(m->kernel))
 			continue;
@@ -232,7 +234,7 @@ static int check_members(struct peal_group *g, const char *call)
 				  m->rank, m->device,
 				  peal_error_text(info.result));
 	}
-	return 0;
+	return peali_group_check_processes(g, call);
 }
 
 /* Bytes of the longest message that it takes to exchange it. */
@@ -282,6 +284,7 @@ static void write_plan(struct peal_group *g, const struct peal_collective *c)
 	uint32_t i;
 
 	p->sequence++;
+	g->differs = 0;
 	p->kind = c->kind;
 	p->element = c->kind == PEAL_GROUP_BARRIER ? PEAL_I32 : c->element;
 	p->reduction = c->reduction;
@@ -291,10 +294,14 @@ static void write_plan(struct peal_group *g, const struct peal_collective *c)
 	p->channels = g->channels;
 	p->root = has_root(c) ? g->place_of[c->root] : 0;
 	p->algorithm = g->algorithm;
+	p->processes = g->set != NULL;
+	p->ranks = g->ranks;
 	for (i = 0; i < g->n; i++) {
-		struct peali_member *m = &g->members[i];
+		struct peali_group_member *m = &g->members[i];
 
 		p->rank[i] = m->rank;
+		if (!peali_group_is_here(g, i))
+			continue;
 		p->in[i] = p->count ? in_of(g, c, m->rank).address : 0;
 		p->out[i] = p->count ? out_of(g, c, m->rank).address : 0;
 		m->done = 0;
@@ -306,14 +313,15 @@ static void write_plan(struct peal_group *g, const struct peal_collective *c)
 static int tell_members(struct peal_group *g)
 {
 	int by_ring = g->algorithm == PEAL_ALGORITHM_RING;
-	uint32_t first = by_ring ? 0 : g->channels;
-	uint32_t end = by_ring ? g->channels : g->channels + 1;
+	uint32_t first = by_ring && !g->set ? 0 : g->channels;
+	uint32_t end = by_ring && !g->set ? g->channels : g->channels + 1;
 	uint32_t place, channel;
 
 	for (place = 0; place < g->n; place++)
-		for (channel = first; channel < end; channel++) {
+		for (channel = peali_group_is_here(g, place) ? first : end;
+		     channel < end; channel++) {
 			int result = peal_send(
-				g->host, peali_member_port(g, place, channel),
+				g->host, peali_group_port(g, place, channel),
 				PEAL_MEMBER_BEGIN, NULL, 0, 0);
 
 			if (result)
@@ -321,6 +329,8 @@ static int tell_members(struct peal_group *g)
 								 result;
 			g->waits_for++;
 		}
+	if (g->set && by_ring) /* its exchange has the channels begin */
+		g->waits_for = g->channels;
 	return 0;
 }
 
@@ -334,7 +344,8 @@ static int begin(struct peal_group *g, const struct peal_collective *c)
 	if (!result)
 		result = check_members(g, START);
 	for (i = 0; i < g->n && !result && c->kind != PEAL_GROUP_BARRIER; i++)
-		result = copy_own(g, c, &g->members[i]);
+		if (peali_group_is_here(g, i))
+			result = copy_own(g, c, &g->members[i]);
 	if (!result && g->n > 1) {
 		write_plan(g, c);
 		result = tell_members(g);
@@ -364,7 +375,8 @@ int peal_collective_start(struct peal_group *g,
 				  "%u reports of the collective before are yet "
 				  "to come: call peal_collective_wait",
 				  g->waits_for);
-	if (!c.count && c.kind != PEAL_GROUP_BARRIER) {
+	/* a group of processes finds out whether that holds for all */
+	if (!c.count && c.kind != PEAL_GROUP_BARRIER && !g->set) {
 		atomic_fetch_add(&g->ended, 1);
 		return 0;
 	}
@@ -389,28 +401,49 @@ static int take(struct peal_group *g, int64_t timeout_ns)
 				  "a member says what nobody has asked for");
 	g->members[done.place].done |= 1ULL << done.channel;
 	g->waits_for--;
+	if (done.error) { /* then nobody does anything */
+		g->differs = 1;
+		g->waits_for = 0;
+	}
 	return 0;
 }
 
-/* The members that have not ended it, as far as the text has room. */
-static int say_late(const struct peal_group *g, int64_t timeout_ns)
+/* Whether a member has not ended it; of those in other processes: whether it was not
+ * called yet. */
+static int is_late(const struct peal_group *g, uint32_t place)
 {
 	uint64_t all = g->algorithm == PEAL_ALGORITHM_RING ?
 			       UINT64_MAX >> (64 - g->channels) :
 			       1;
+
+	return g->set ? !peali_group_was_called(g, place) :
+			g->members[place].done != all;
+}
+
+/* The members that are late, as far as the text has room. */
+static int say_late(const struct peal_group *g, int64_t timeout_ns)
+{
+	const char *what = g->set ? "not called by" : "not yet:";
 	char text[160] = "";
 	size_t at = 0;
 	uint32_t i;
 
-	for (i = 0; i < g->n && at < sizeof(text); i++)
-		if (g->members[i].done != all)
-			at += (size_t)snprintf(text + at, sizeof(text) - at,
-					       "%s%u (device %d)",
-					       at ? ", " : "",
-					       g->members[i].rank,
-					       g->members[i].device);
-	return peali_fail(PEAL_ETIMEDOUT, WAIT, "after %lld ns not yet: %s %s",
-			  (long long)timeout_ns, at ? "ranks" : "", text);
+	for (i = 0; i < g->n && at < sizeof(text); i++) {
+		const struct peali_group_member *m = &g->members[i];
+
+		if (!is_late(g, i))
+			continue;
+		at += (size_t)snprintf(text + at, sizeof(text) - at,
+				       g->set ? "%s%u (process %u)" :
+						"%s%u (device %d)",
+				       at ? ", " : "", m->rank,
+				       g->set ? (int)m->process : m->device);
+	}
+	if (!at)
+		what = "called by all, and goes on";
+	return peali_fail(PEAL_ETIMEDOUT, WAIT, "after %lld ns %s%s %s",
+			  (long long)timeout_ns, what, at ? " ranks" : "",
+			  text);
 }
 
 static int wait_for_all(struct peal_group *g, int64_t timeout_ns,
@@ -437,6 +470,8 @@ static int wait_for_all(struct peal_group *g, int64_t timeout_ns,
 			return say_late(g, timeout_ns);
 	}
 	peali_collective_let_go(g);
+	if (g->differs)
+		return peali_group_differs(g, WAIT);
 	atomic_fetch_add(&g->ended, 1);
 	return 0;
 }

@@ -87,7 +87,12 @@ const char *peali_far_why(const struct peal_link *link, char text[200])
 	struct peali_peer *p = link->far->peer;
 
 	pthread_mutex_lock(&p->set->lock);
-	if (p->state != PEAL_PROCESS_HERE)
+	if (peali_far_error(link) == PEAL_EABORTED)
+		snprintf(text, 200,
+			 "rank %u (pid %d) has left in the middle%s%s", p->rank,
+			 p->member.pid, *link->far->why ? ": " : "",
+			 link->far->why);
+	else if (p->state != PEAL_PROCESS_HERE)
 		snprintf(text, 200, "%s", p->why);
 	else if (peali_far_error(link) == PEAL_EPROTO)
 		snprintf(text, 200,
@@ -118,10 +123,12 @@ void peali_far_end(struct peali_far *far, int error)
 	}
 }
 
-void peali_far_tell(struct peal_link *link, int error)
+static void tell(struct peal_link *link, int error, const char *why)
 {
 	struct peali_record r = peali_record(PEALI_RECORD_CLOSE);
 	struct peali_far *far = link->far;
+
+	snprintf(r.text, sizeof(r.text), "%s", why);
 
 	pthread_mutex_lock(&far->peer->set->lock);
 	if (far->listed && !far->told) {
@@ -132,6 +139,16 @@ void peali_far_tell(struct peal_link *link, int error)
 		far->told = 1;
 	}
 	pthread_mutex_unlock(&far->peer->set->lock);
+}
+
+void peali_far_tell(struct peal_link *link, int error)
+{
+	tell(link, error, "");
+}
+
+void peali_far_tell_why(struct peal_link *link, const char *why)
+{
+	tell(link, PEAL_EABORTED, why);
 }
 
 void peali_far_free(struct peal_link *link)

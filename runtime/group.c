@@ -8,10 +8,9 @@
 #include "runtime/group.h"
 
 #define CALL "peal_group_create"
-#define CHANNELS_MAX 64
 #define SLICE_BYTES (256u << 10)
 #define SLICE_BYTES_MAX (16u << 20)
-#define RING_SLOTS (4 * PEAL_RING_WINDOW)
+#define MAIL_SLOTS 256 /* of a group of processes: a channel to the next */
 #define STOP_NS 2000000000LL
 
 extern const struct peal_program peal_program_collective;
@@ -110,7 +109,7 @@ static int lay_ring(struct peal_group *g, const int *devices)
 
 /* ---- kernels and links ----------------------------------------------------------- */
 
-static int launch(struct peal_group *g, struct peali_member *m)
+static int launch(struct peal_group *g, struct peali_group_member *m)
 {
 	struct peal_device_info device;
 	struct peal_kernel_options o = { .size = sizeof(o),
@@ -118,6 +117,8 @@ static int launch(struct peal_group *g, struct peali_member *m)
 					 .max_inputs = g->n + 2,
 					 .max_ports = g->n + 2,
 					 .max_actors = g->channels + 1,
+					 .mailbox_slots = g->set ? MAIL_SLOTS :
+								   0,
 					 .name = "group" };
 	int result = peal_device_info(g->rt, m->device, &device);
 
@@ -130,106 +131,7 @@ static int launch(struct peal_group *g, struct peali_member *m)
 				  &o, &m->kernel);
 }
 
-static int spawn(struct peal_group *g, uint32_t place, uint32_t channel,
-		 uint64_t *address_out)
-{
-	struct peali_member *m = &g->members[place];
-	struct peal_member_init init = { peali_area_view(g->rt, m->device,
-							 &g->plan_area),
-					 place, channel % g->channels };
-	struct peal_actor_options o = { .size = sizeof(o),
-					.worker = 1 + channel % g->channels,
-					.init = &init,
-					.init_bytes = sizeof(init) };
-	char exchange[24];
-
-	snprintf(exchange, sizeof(exchange), "exchange_%u", g->n);
-	return peal_actor_spawn(m->kernel,
-				channel < g->channels ? "ring" : exchange, &o,
-				address_out);
-}
-
-static int connect_two(struct peal_group *g, uint64_t from, uint32_t port,
-		       uint64_t to, uint32_t capacity, uint64_t bytes)
-{
-	struct peal_link_options o = { .size = sizeof(o),
-				       .capacity = capacity,
-				       .message_bytes = bytes };
-	struct peal_link_info info;
-	int result;
-
-	/* a slab of one's own has room for all slots, however long they are */
-	o.slab_bytes = (capacity + 1) * PEAL_SLAB_ROUND(bytes);
-	result = peal_connect(g->rt, from, port, to, &o, &g->links[g->n_links]);
-	if (result)
-		return result;
-	if (!peal_link_info(g->links[g->n_links], &info))
-		g->link_bytes += info.memory_bytes;
-	g->n_links++;
-	return 0;
-}
-
-/* To and from the host, of an actor whose last port leads there. */
-static int connect_host(struct peal_group *g, uint32_t port, uint64_t actor,
-			uint32_t last)
-{
-	uint64_t host = peal_endpoint_address(g->host);
-	int result = connect_two(g, host, port, actor, 4, 16);
-
-	return result ? result :
-			connect_two(g, actor, last, host, 8,
-				    sizeof(struct peal_member_done));
-}
-
-/* One channel of the ring. */
-static int connect_ring(struct peal_group *g, uint32_t channel)
-{
-	uint64_t actor[PEAL_GROUP_MAX],
-		bytes = sizeof(struct peal_member_head) + g->slice_bytes;
-	uint32_t i;
-	int result = 0;
-
-	for (i = 0; i < g->n && !result; i++) {
-		result = spawn(g, i, channel, &actor[i]);
-		if (!result)
-			result = connect_host(g,
-					      peali_member_port(g, i, channel),
-					      actor[i], 1);
-	}
-	for (i = 0; i < g->n && !result; i++) {
-		result = connect_two(g, actor[i], 0, actor[(i + 1) % g->n],
-				     RING_SLOTS, bytes);
-		if (!result && !channel)
-			g->members[i].next = g->links[g->n_links - 1];
-	}
-	return result;
-}
-
-static int connect_exchange(struct peal_group *g)
-{
-	uint64_t actor[PEAL_GROUP_MAX];
-	uint32_t i, j;
-	int result = 0;
-
-	for (i = 0; i < g->n && !result; i++) {
-		result = spawn(g, i, g->channels, &actor[i]);
-		if (!result)
-			result = connect_host(
-				g, peali_member_port(g, i, g->channels),
-				actor[i], g->n - 1);
-	}
-	for (i = 0; i < g->n && !result; i++)
-		for (j = 0; j < g->n && !result; j++)
-			if (i != j)
-				result = connect_two(
-					g, actor[i], j < i ? j : j - 1,
-					actor[j], 4,
-					sizeof(struct peal_member_head) +
-						PEAL_EXCHANGE_BYTES);
-	return result;
-}
-
-static int start_members(struct peal_group *g)
+int peali_group_launch(struct peal_group *g, const char *call)
 {
 	uint32_t ends = g->n * (g->channels + 1), i;
 	struct peal_endpoint_options o = { .size = sizeof(o),
@@ -246,10 +148,136 @@ static int start_members(struct peal_group *g)
 	g->max_links = 2 * ends + g->n * (g->channels + g->n);
 	g->links = calloc(g->max_links, sizeof(*g->links));
 	if (!g->links)
-		return peali_fail(PEAL_ENOMEM, CALL, "no memory for a group");
+		return peali_fail(PEAL_ENOMEM, call, "no memory for a group");
 	result = peal_endpoint_create(g->rt, &o, &g->host);
 	for (i = 0; i < g->n && !result; i++)
-		result = launch(g, &g->members[i]);
+		if (peali_group_is_here(g, i))
+			result = launch(g, &g->members[i]);
+	return result;
+}
+
+int peali_group_spawn(struct peal_group *g, uint32_t place, uint32_t channel,
+		      uint64_t next, uint64_t *address_out)
+{
+	struct peali_group_member *m = &g->members[place];
+	struct peal_member_init init = {
+		.plan = peali_area_view(g->rt, m->device, &g->plan_area),
+		.place = place,
+		.channel = channel % g->channels,
+		.members = g->n,
+		.next = (uint32_t)next,
+		.has_next = next != 0,
+	};
+	struct peal_actor_options o = { .size = sizeof(o),
+					.worker = 1 + channel % g->channels,
+					.init = &init,
+					.init_bytes = sizeof(init) };
+	char exchange[24];
+
+	snprintf(exchange, sizeof(exchange), "exchange_%u", g->n);
+	return peal_actor_spawn(m->kernel,
+				channel < g->channels ? "ring" : exchange, &o,
+				address_out);
+}
+
+struct peal_link_options peali_group_link(uint32_t capacity, uint64_t bytes)
+{
+	struct peal_link_options o = { .size = sizeof(o),
+				       .capacity = capacity,
+				       .message_bytes = bytes };
+
+	/* a slab of one's own has room for all slots, however long they are */
+	o.slab_bytes = (capacity + 1) * PEAL_SLAB_ROUND(bytes);
+	return o;
+}
+
+void peali_group_own(struct peal_group *g, struct peal_link *link)
+{
+	struct peal_link_info info;
+
+	if (!peal_link_info(link, &info))
+		g->link_bytes += info.memory_bytes;
+	g->links[g->n_links++] = link;
+}
+
+static int connect_two(struct peal_group *g, uint64_t from, uint32_t port,
+		       uint64_t to, uint32_t capacity, uint64_t bytes)
+{
+	struct peal_link_options o = peali_group_link(capacity, bytes);
+	struct peal_link *link;
+	int result = peal_connect(g->rt, from, port, to, &o, &link);
+
+	if (!result)
+		peali_group_own(g, link);
+	return result;
+}
+
+int peali_group_connect_host(struct peal_group *g, uint32_t place,
+			     uint32_t channel, uint64_t actor)
+{
+	uint64_t host = peal_endpoint_address(g->host);
+	uint32_t last = channel < g->channels ? 1 : g->n - 1;
+	int result = 0;
+
+	if (!g->set || channel == g->channels)
+		result = connect_two(g, host,
+				     peali_group_port(g, place, channel), actor,
+				     4, 16);
+	return result ? result :
+			connect_two(g, actor, last, host, 8,
+				    sizeof(struct peal_member_done));
+}
+
+/* One channel of the ring. */
+static int connect_ring(struct peal_group *g, uint32_t channel)
+{
+	uint64_t actor[PEAL_GROUP_MAX];
+	uint32_t i;
+	int result = 0;
+
+	for (i = 0; i < g->n && !result; i++) {
+		result = peali_group_spawn(g, i, channel, 0, &actor[i]);
+		if (!result)
+			result = peali_group_connect_host(g, i, channel,
+							  actor[i]);
+	}
+	for (i = 0; i < g->n && !result; i++) {
+		result = connect_two(g, actor[i], 0, actor[(i + 1) % g->n],
+				     PEALI_RING_SLOTS,
+				     peali_ring_message_bytes(g));
+		if (!result && !channel)
+			g->members[i].next = g->links[g->n_links - 1];
+	}
+	return result;
+}
+
+static int connect_exchange(struct peal_group *g)
+{
+	uint64_t actor[PEAL_GROUP_MAX];
+	uint32_t i, j;
+	int result = 0;
+
+	for (i = 0; i < g->n && !result; i++) {
+		result = peali_group_spawn(g, i, g->channels, 0, &actor[i]);
+		if (!result)
+			result = peali_group_connect_host(g, i, g->channels,
+							  actor[i]);
+	}
+	for (i = 0; i < g->n && !result; i++)
+		for (j = 0; j < g->n && !result; j++)
+			if (i != j)
+				result = connect_two(
+					g, actor[i], j < i ? j : j - 1,
+					actor[j], 4,
+					PEALI_EXCHANGE_MESSAGE_BYTES);
+	return result;
+}
+
+static int start_members(struct peal_group *g)
+{
+	uint32_t i;
+	int result = peali_group_launch(g, CALL);
+
 	for (i = 0; i < g->channels && !result; i++)
 		result = connect_ring(g, i);
 	return result ? result : connect_exchange(g);
@@ -262,14 +290,14 @@ struct peal_group *peali_group_next(struct peal_group *g)
 
 /* ---- create, destroy ------------------------------------------------------------ */
 
-static int check_options(const struct peal_group_options *o)
+static int check_options(const struct peal_group_options *o, const char *call)
 {
-	if (o->channels > CHANNELS_MAX)
-		return peali_fail(PEAL_EINVAL, CALL,
+	if (o->channels > PEALI_CHANNELS_MAX)
+		return peali_fail(PEAL_EINVAL, call,
 				  "channels is %u: at most %u", o->channels,
-				  CHANNELS_MAX);
+				  PEALI_CHANNELS_MAX);
 	if (o->slice_bytes % 8 || o->slice_bytes > SLICE_BYTES_MAX)
-		return peali_fail(PEAL_EINVAL, CALL,
+		return peali_fail(PEAL_EINVAL, call,
 				  "slice_bytes is %u: a multiple of 8 up to %u",
 				  o->slice_bytes, SLICE_BYTES_MAX);
 	return 0;
@@ -293,6 +321,8 @@ static int take_down(struct peal_group *g)
 	uint32_t i;
 	int result = 0;
 
+	if (g->set)
+		peali_group_take_leave(g, deadline);
 	for (i = 0; i < g->n; i++)
 		if (g->members[i].kernel)
 			peal_kernel_stop(g->members[i].kernel, 0);
@@ -305,6 +335,8 @@ static int take_down(struct peal_group *g)
 	peali_collective_let_go(g);
 	while (g->n_links)
 		peal_link_destroy(g->links[--g->n_links]);
+	if (g->set)
+		result = peali_group_close_links(g);
 	for (i = 0; i < g->n; i++)
 		if (!result && g->members[i].kernel) {
 			result = peal_kernel_destroy(g->members[i].kernel);
@@ -341,55 +373,66 @@ static void strike(struct peal_group *g)
 	pthread_mutex_unlock(&g->rt->lock);
 }
 
-/* Takes back what could not be made; what is said stays why. */
-static void give_up(struct peal_group *g)
-{
-	struct peal_error_info failed = *peal_last_error();
-
-	if (take_down(g))
-		enlist(g); /* the runtime's close names it */
-	peali_fail(failed.code, CALL, "%s", failed.text);
-}
-
-int peal_group_create(struct peal_runtime *rt, const int *devices, uint32_t n,
-		      const struct peal_group_options *options,
-		      struct peal_group **group_out)
+struct peal_group *peali_group_new(struct peal_runtime *rt, uint32_t n,
+				   const struct peal_group_options *options,
+				   const char *call)
 {
 	struct peal_group_options o;
 	struct peal_group *g;
-	int result;
 
-	if (!rt || !devices || !group_out)
-		return peali_fail(PEAL_EINVAL, CALL, "an argument is NULL");
-	result = peali_options_copy(&o, sizeof(o), options, CALL);
-	if (!result)
-		result = check_options(&o);
-	if (!result)
-		result = check_devices(rt, devices, n);
-	if (result)
-		return result;
+	if (peali_options_copy(&o, sizeof(o), options, call) ||
+	    check_options(&o, call))
+		return NULL;
 	g = calloc(1, sizeof(*g));
 	if (g)
 		g->members = calloc(n, sizeof(*g->members));
 	if (!g || !g->members) {
 		free(g);
-		return peali_fail(PEAL_ENOMEM, CALL, "no memory for a group");
+		peali_fail(PEAL_ENOMEM, call, "no memory for a group");
+		return NULL;
 	}
 	g->rt = rt;
 	g->n = n;
 	g->channels = o.channels ? o.channels : 1;
 	g->lanes = o.lanes;
 	g->slice_bytes = o.slice_bytes ? o.slice_bytes : SLICE_BYTES;
+	return g;
+}
+
+int peali_group_made(struct peal_group *g, int result, const char *call,
+		     struct peal_group **group_out)
+{
+	struct peal_error_info failed = *peal_last_error();
+
+	if (!result) {
+		enlist(g);
+		*group_out = g;
+		return 0;
+	}
+	if (take_down(g))
+		enlist(g); /* the runtime's close names it */
+	return peali_fail(failed.code, call, "%s", failed.text);
+}
+
+int peal_group_create(struct peal_runtime *rt, const int *devices, uint32_t n,
+		      const struct peal_group_options *options,
+		      struct peal_group **group_out)
+{
+	struct peal_group *g;
+	int result;
+
+	if (!rt || !devices || !group_out)
+		return peali_fail(PEAL_EINVAL, CALL, "an argument is NULL");
+	result = check_devices(rt, devices, n);
+	if (result)
+		return result;
+	g = peali_group_new(rt, n, options, CALL);
+	if (!g)
+		return peal_last_error()->code;
 	result = lay_ring(g, devices);
 	if (!result && n > 1)
 		result = start_members(g);
-	if (result) {
-		give_up(g);
-		return result;
-	}
-	enlist(g);
-	*group_out = g;
-	return 0;
+	return peali_group_made(g, result, CALL, group_out);
 }
 
 int peal_group_destroy(struct peal_group *g)
@@ -425,10 +468,15 @@ int peal_group_info(struct peal_group *g, struct peal_group_info *info_out)
 	for (i = 0; i < g->n; i++) {
 		info_out->device[g->members[i].rank] = g->members[i].device;
 		info_out->ring[i] = g->members[i].rank;
-		if (g->n > 1 && !peal_link_info(g->members[i].next, &link))
+		if (g->n == 1)
+			continue;
+		if (g->set)
+			info_out->route[i] = PEAL_ROUTE_PROCESS;
+		else if (!peal_link_info(g->members[i].next, &link))
 			info_out->route[i] = link.route;
+		if (g->members[i].kernel &&
+		    !peal_kernel_info(g->members[i].kernel, &kernel))
+			info_out->lanes = kernel.lanes;
 	}
-	if (g->n > 1 && !peal_kernel_info(g->members[0].kernel, &kernel))
-		info_out->lanes = kernel.lanes;
 	return 0;
 }

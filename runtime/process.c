@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "runtime/far.h"
+#include "runtime/group.h"
 #include "runtime/process.h"
 
 #define JOIN "peal_processes_join"
@@ -181,6 +182,22 @@ static void say_goodbye(struct peal_processes *set, int64_t timeout_ns)
 	pthread_mutex_unlock(&set->lock);
 }
 
+static int check_groups(struct peal_processes *set)
+{
+	const struct peal_group *group;
+	int result = 0;
+
+	pthread_mutex_lock(&set->rt->lock);
+	group = peali_group_of_set(set->rt, set);
+	if (group)
+		result = peali_fail(PEAL_EBUSY, LEAVE,
+				    "group '%s' has links of this set: call "
+				    "peal_group_destroy before",
+				    group->name);
+	pthread_mutex_unlock(&set->rt->lock);
+	return result;
+}
+
 int peal_processes_leave(struct peal_processes *set, int64_t timeout_ns)
 {
 	struct peal_processes **p;
@@ -188,6 +205,9 @@ int peal_processes_leave(struct peal_processes *set, int64_t timeout_ns)
 
 	if (!set)
 		return 0;
+	result = check_groups(set);
+	if (result)
+		return result;
 	accept_no_more(set);
 	result = take_links_down(set);
 	if (result) {

@@ -139,6 +139,9 @@ int peali_processes_meet(struct peal_processes *set, uint64_t deadline);
 void peali_peers_close(struct peal_processes *set);
 /* A record with all that every one has. */
 struct peali_record peali_record(enum peali_record_type type);
+/* What a peer says in words, as far as there is room, with no odd character. */
+void peali_record_text(const struct peali_record *record, char *text,
+		       size_t size);
 
 /* ---- serving ------------------------------------------------------------------- */
 
@@ -177,6 +180,7 @@ struct peali_far {
 	struct peal_credit *credit;
 	struct peal_link_counts *counts;
 	_Atomic int error; /* PEAL_E... once the other end is gone */
+	char why[120]; /* of PEAL_EABORTED, what the peer says of it; set->lock */
 };
 
 /* The other end is gone: what waits for it is woken. set->lock is held. */

@@ -520,12 +520,8 @@ static int refused(const struct wish *w, const struct peali_record *r)
 {
 	int error = r->error < 0 && r->error > -2000 ? r->error : PEAL_EPROTO;
 	char text[sizeof(r->text)];
-	size_t i;
 
-	snprintf(text, sizeof(text), "%s", r->text);
-	for (i = 0; text[i]; i++)
-		if ((unsigned char)text[i] < ' ' || text[i] == 127)
-			text[i] = '?';
+	peali_record_text(r, text, sizeof(text));
 	return peali_fail(error, CALL, "rank %u (pid %d): %s", w->peer->rank,
 			  w->peer->member.pid, text);
 }

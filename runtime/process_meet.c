@@ -27,6 +27,16 @@ struct peali_record peali_record(enum peali_record_type type)
 	return r;
 }
 
+void peali_record_text(const struct peali_record *r, char *text, size_t size)
+{
+	size_t i;
+
+	snprintf(text, size, "%.*s", (int)sizeof(r->text), r->text);
+	for (i = 0; text[i]; i++)
+		if ((unsigned char)text[i] < ' ' || text[i] == 127)
+			text[i] = '?';
+}
+
 /* How long until a deadline, at most that many ms. */
 static int ms_left(uint64_t deadline, int most)
 {

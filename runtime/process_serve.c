@@ -178,13 +178,16 @@ static void take_answer(struct peali_peer *p, const struct peali_record *r,
 
 static void take_close(struct peali_peer *p, const struct peali_record *r)
 {
-	int error = r->error == PEAL_EPROTO ? PEAL_EPROTO : PEAL_ESTOPPED;
+	int error = r->error == PEAL_EPROTO || r->error == PEAL_EABORTED ?
+			    r->error :
+			    PEAL_ESTOPPED;
 	struct peali_far *far;
 
 	pthread_mutex_lock(&p->set->lock);
 	for (far = p->links; far; far = far->next)
 		if (far->number == r->number && far->sends != (int)r->sender) {
 			far->told = 1; /* it knows more than it would hear */
+			peali_record_text(r, far->why, sizeof(far->why));
 			peali_far_end(far, error);
 			break;
 		}

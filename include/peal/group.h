@@ -12,6 +12,7 @@
 extern "C" {
 #endif
 
+struct peal_processes;
 struct peal_runtime;
 
 /*
@@ -41,6 +42,11 @@ struct peal_runtime;
  * children have made of theirs, the nearest first: that v places behind the root (of
  * an all-reduce, place 0) has those v + 1, v + 2, v + 4 ... behind it, as long as v is
  * a multiple of twice the step.
+ *
+ * A group of processes (peal_process_group_create) has one member in each, and each
+ * calls for what is to be done, all the same and in the same order. Before anything
+ * moves the members say to each other what they were called for, one hop: calls that
+ * differ are found, by all of them, and nothing has been done then.
  */
 struct peal_group;
 
@@ -59,7 +65,7 @@ struct peal_group_options {
 /** A group. */
 struct peal_group_info {
 	uint32_t members, channels, lanes, slice_bytes;
-	int device[PEAL_GROUP_MAX]; /* by rank */
+	int device[PEAL_GROUP_MAX]; /* by rank; -1: in another process */
 	uint32_t ring[PEAL_GROUP_MAX]; /* rank at each place in the ring */
 	enum peal_route route[PEAL_GROUP_MAX]; /* from that place to the next */
 	uint64_t done; /* collectives that have ended well */
@@ -79,7 +85,8 @@ struct peal_collective {
 			     * one, else the ring. A tree was never faster
 			     * where it was measured, emulated devices */
 	/*
-	 * For each rank where its elements are, as its device sees it, aligned
+	 * For each rank (of a group of processes: for the caller's alone, others
+	 * are not read) where its elements are, as its device sees it, aligned
 	 * to their size: its own memory, host memory, or what peal_peer_map
 	 * gave. `in` and `out` of a member may be the same place, or that of the
 	 * same part; else no memory that is written may overlap any other. Of
@@ -107,6 +114,37 @@ int peal_group_create(struct peal_runtime *runtime, const int *devices,
 		      struct peal_group **group_out);
 
 /**
+ * Makes a group of processes, each with a member on a device of its own; all of them
+ * call it, and it returns when all have. The ring goes by ranks. A group of one
+ * process does as any other.
+ *
+ * @param set        of the processes; it cannot be left before the group is destroyed.
+ * @param name       1 to 39 bytes, for all the same, of no other group at a time. The
+ *                   members offer their actors by it, with a suffix, until all have
+ *                   come.
+ * @param ranks      n ranks of the set, the caller's among them, for all the same: the
+ *                   i-th has rank i in the group. NULL: all of the set.
+ * @param n          1 .. PEAL_GROUP_MAX; with NULL it is not read.
+ * @param device     the caller's member is on, of the set's runtime.
+ * @param options    NULL for all defaults; channels and slice_bytes are for all the
+ *                   same.
+ * @param timeout_ns until all have come; 0: 30 s, -1: for ever.
+ * @param group_out  the group; the caller destroys it.
+ * @return 0; PEAL_EINVAL a rank twice, the caller's not among them, an option out of
+ *         its range, or other options or ranks than another process (named);
+ *         PEAL_ENOENT no such rank, or a process does not make this group in time;
+ *         PEAL_ETIMEDOUT one that does has not come so far (named); PEAL_EDIED,
+ *         PEAL_ESTOPPED a process is gone (named); PEAL_EEXIST there is a group of
+ *         that name; else as peal_group_create and peal_process_connect.
+ *         Thread-safe.
+ */
+int peal_process_group_create(struct peal_processes *set, const char *name,
+			      const uint32_t *ranks, uint32_t n, int device,
+			      const struct peal_group_options *options,
+			      int64_t timeout_ns,
+			      struct peal_group **group_out);
+
+/**
  * Begins a collective and returns; peal_collective_wait ends it. A group has one
  * at a time; several groups of the same devices have one each.
  *
@@ -117,9 +155,11 @@ int peal_group_create(struct peal_runtime *runtime, const int *devices,
  *         devices); PEAL_EFAULT a range is in no allocation that the member's
  *         device sees; PEAL_EMSGSIZE too long for the exchange or tree that was
  *         asked for; PEAL_EBUSY the one before has not been waited for to its end;
- *         PEAL_EABORTED a member has ended (named). Then nothing has begun, unless
- *         that member ended just now: then others may have written a part, and
- *         the group can only be destroyed. One thread at a time for a group.
+ *         PEAL_EABORTED a member has ended (named); PEAL_EDIED, PEAL_ESTOPPED
+ *         another process has died, or destroyed its part of the group. Then nothing
+ *         has begun, unless that member ended just now: then others may have
+ *         written a part, and the group can only be destroyed. One thread at a
+ *         time for a group.
  */
 int peal_collective_start(struct peal_group *group,
 			  const struct peal_collective *collective);
@@ -131,8 +171,14 @@ int peal_collective_start(struct peal_group *group,
  * @param timeout_ns 0 looks, -1 waits for ever.
  * @return 0 it is done, and what it has written can be read; 0 too if there is none;
  *         PEAL_ETIMEDOUT it goes on (the text names the members that have not
- *         ended): wait again, or destroy the group; PEAL_EABORTED a member ended
- *         before (named): it never ends, and the group can only be destroyed.
+ *         ended; in a group of processes, those that have not called for it): wait
+ *         again, or destroy the group; PEAL_EINVAL another process was called for
+ *         something else (both are named): nothing was done, and the group is as
+ *         before; PEAL_EABORTED a member ended before (named), or another process
+ *         destroyed its part of the group in the middle; PEAL_EDIED another process
+ *         has died (named), at a time when this member was not done: then it never
+ *         ends here, though elsewhere it may have, and the group can only be
+ *         destroyed; PEAL_ESTOPPED another process has left before it was called.
  *         One thread at a time for a group.
  */
 int peal_collective_wait(struct peal_group *group, int64_t timeout_ns);
@@ -160,7 +206,9 @@ int peal_group_info(struct peal_group *group, struct peal_group_info *info_out);
 
 /**
  * Ends a group, whatever it is doing: a collective that goes on leaves its memory
- * written in part.
+ * written in part. Of a group of processes it is the caller's part: if nothing goes on
+ * in it, it waits for up to 2 s until the others have taken what it has sent, and they
+ * go on with what they were called for; else they find that it has left in the middle.
  *
  * @param group a group; NULL does nothing.
  * @return 0; PEAL_EHUNG a kernel of it does not end (named): call again. No other

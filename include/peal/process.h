@@ -130,7 +130,8 @@ int peal_processes_join(struct peal_runtime *runtime,
  * @param timeout_ns how long to wait for the others to have heard it; 0: not at
  *                   all, then some may believe that this process has died. -1:
  *                   until they have, or are gone themselves.
- * @return 0; PEAL_EHUNG a worker does not let go of a link: nothing else was done
+ * @return 0; PEAL_EBUSY a group has links of the set (peal/group.h), and nothing was
+ *         done; PEAL_EHUNG a worker does not let go of a link: nothing else was done
  *         but that other links may be gone. No other call on this set or its
  *         links may run at the same time, nor may endpoints of theirs.
  */

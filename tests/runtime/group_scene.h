@@ -25,6 +25,8 @@ struct scene {
 	struct peal_runtime *rt;
 	struct peal_group *g;
 	struct peal_group_info info;
+	int processes; /* 1: one member alone is in this process, `own` */
+	uint32_t own;
 	uint32_t n;
 	uint64_t bytes; /* of each of a member's two buffers */
 	uint64_t in[PEAL_GROUP_MAX], out[PEAL_GROUP_MAX];
@@ -32,6 +34,35 @@ struct scene {
 	uint8_t *given[PEAL_GROUP_MAX], *got, *due;
 	uint64_t turn; /* seed of the next values */
 };
+
+static inline int scene_has(const struct scene *s, uint32_t rank)
+{
+	return !s->processes || rank == s->own;
+}
+
+/* What a group needs that is there. */
+static inline void scene_furnish(struct scene *s, uint64_t bytes)
+{
+	uint32_t i;
+
+	s->bytes = bytes + GUARD;
+	s->got = malloc(s->bytes);
+	s->due = malloc(s->bytes);
+	CHECK(s->got && s->due);
+	CHECK_OK(peal_group_info(s->g, &s->info));
+	CHECK_EQ(s->info.members, s->n);
+	for (i = 0; i < s->n; i++) {
+		int device = s->info.device[i];
+
+		s->given[i] = malloc(s->bytes);
+		CHECK(s->given[i]);
+		if (!scene_has(s, i))
+			continue;
+		CHECK_OK(peal_memory_alloc(s->rt, device, s->bytes, &s->in[i]));
+		CHECK_OK(
+			peal_memory_alloc(s->rt, device, s->bytes, &s->out[i]));
+	}
+}
 
 static inline void scene_open(struct scene *s, uint32_t n, const char *links,
 			      uint64_t bytes, struct peal_group_options o)
@@ -42,26 +73,14 @@ static inline void scene_open(struct scene *s, uint32_t n, const char *links,
 	memset(s, 0, sizeof(*s));
 	s->rt = harness_open((int)n, links);
 	s->n = n;
-	s->bytes = bytes + GUARD;
-	s->got = malloc(s->bytes);
-	s->due = malloc(s->bytes);
-	CHECK(s->got && s->due);
 	for (i = 0; i < n; i++) /* ranks are no devices */
 		devices[i] = (int)((i + 1) % n);
 	o.size = sizeof(o);
 	o.lanes = lanes;
 	CHECK_OK(peal_group_create(s->rt, devices, n, &o, &s->g));
-	CHECK_OK(peal_group_info(s->g, &s->info));
-	CHECK_EQ(s->info.members, n);
-	for (i = 0; i < n; i++) {
+	scene_furnish(s, bytes);
+	for (i = 0; i < n; i++)
 		CHECK_EQ(s->info.device[i], devices[i]);
-		CHECK_OK(peal_memory_alloc(s->rt, devices[i], s->bytes,
-					   &s->in[i]));
-		CHECK_OK(peal_memory_alloc(s->rt, devices[i], s->bytes,
-					   &s->out[i]));
-		s->given[i] = malloc(s->bytes);
-		CHECK(s->given[i]);
-	}
 }
 
 static inline void scene_free_host(struct scene *s)
@@ -80,11 +99,14 @@ static inline void scene_close(struct scene *s)
 
 	CHECK_OK(peal_group_destroy(s->g));
 	for (i = 0; i < s->n; i++) {
+		if (!scene_has(s, i))
+			continue;
 		CHECK_OK(peal_memory_free(s->rt, s->info.device[i], s->in[i]));
 		CHECK_OK(peal_memory_free(s->rt, s->info.device[i], s->out[i]));
 	}
 	scene_free_host(s);
-	CHECK_OK(peal_runtime_close(s->rt));
+	if (!s->processes)
+		CHECK_OK(peal_runtime_close(s->rt));
 }
 
 /* ---- elements --------------------------------------------------------------- */
@@ -368,11 +390,13 @@ static inline void scene_do(struct scene *s, const struct act *a, uint64_t *out)
 	c = act_asks(a, in, out);
 	memset(s->got, BLANK, s->bytes);
 	for (i = 0; i < s->n; i++)
-		scene_copy(s, i, 0, s->out[i], s->got, s->bytes);
+		if (scene_has(s, i))
+			scene_copy(s, i, 0, s->out[i], s->got, s->bytes);
 	for (i = 0; i < s->n; i++) {
 		n = span(s, a, i, in_is(a, i), &first);
 		act_fill(a, s->given[i], n, ++s->turn << 32);
-		scene_copy(s, i, 0, in[i], s->given[i], n * e);
+		if (scene_has(s, i))
+			scene_copy(s, i, 0, in[i], s->given[i], n * e);
 	}
 	CHECK_OK(peal_collective_run(s->g, &c, PATIENCE));
 }
@@ -385,8 +409,10 @@ static inline void scene_check(struct scene *s, struct act a)
 
 	scene_do(s, &a, out);
 	for (i = 0; i < s->n; i++) {
+		if (!scene_has(s, i))
+			continue;
 		/* the same for all, of an all-reduce */
-		if (!i || a.kind != PEAL_ALL_REDUCE)
+		if (!i || s->processes || a.kind != PEAL_ALL_REDUCE)
 			make_due(s, &a, i);
 		n = span(s, &a, i, out_is(&a, i), &first) * e;
 		/* what lies behind is its own input where both are in one */

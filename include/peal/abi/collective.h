@@ -115,9 +115,32 @@ static PEAL_HD PEAL_INLINE uint64_t peal_part(uint64_t count, uint32_t n,
 }
 
 /**
- * A collective, in host memory that all members map; only writer: the host, before
- * it tells any of them. Members that hear of it by a message of another one first
- * know it as well. There is one at a time in a group.
+ * What a member of a group of processes is called for, which has to be the same in
+ * all of them.
+ */
+struct peal_member_call {
+	uint64_t sequence; /* of the group's, from 1; 0: none was called yet */
+	uint64_t count;
+	uint64_t slice; /* elements */
+	uint64_t ranks; /* of all members in their set, hashed */
+	uint32_t kind;
+	uint32_t element;
+	uint32_t reduction;
+	uint32_t root; /* its place */
+	uint32_t algorithm;
+	uint32_t channels;
+};
+
+/**
+ * A collective, in host memory that all members map, of a group of processes those
+ * of one process; only writer: the host, before it tells any of them. Members that
+ * hear of it by a message of another one first know it as well. There is one at a
+ * time in a group, which is over for a member when nothing more comes to it.
+ *
+ * Of a group of processes each has a plan of its own. Before anything else is sent
+ * each member says to all others what it is called for; none goes on before it has
+ * heard that of all, and it is the same. So whoever gets data knows the plan, and no
+ * member is more than one call ahead of another one.
  */
 struct peal_collective_plan {
 	uint32_t sequence; /* of the group's, from 1 */
@@ -130,10 +153,16 @@ struct peal_collective_plan {
 	uint32_t channels; /* slice s goes by channel s modulo so many */
 	uint32_t root; /* its place in the ring */
 	uint32_t algorithm; /* enum peal_algorithm, not its default */
+	uint32_t processes; /* 1: a group of processes */
+	uint32_t reserved;
+	uint64_t ranks; /* as peal_member_call has them */
 	/* by place in the ring */
 	uint32_t rank[PEAL_GROUP_MAX];
 	uint64_t in[PEAL_GROUP_MAX]; /* as its device sees it */
 	uint64_t out[PEAL_GROUP_MAX];
+	/* What each member was called for, by the lowest bit of its number; only
+	 * writer: the process's exchange, the number last. */
+	struct peal_member_call called[2][PEAL_GROUP_MAX];
 };
 
 /** What an actor of the group begins with. */
@@ -141,13 +170,23 @@ struct peal_member_init {
 	uint64_t plan; /* its address, as the device sees it */
 	uint32_t place; /* in the ring */
 	uint32_t channel;
+	uint32_t members;
+	/* of a group of processes: whom it tells that a ring begins, an actor of
+	 * the next channel */
+	uint32_t next;
+	uint32_t has_next;
+	uint32_t reserved;
 };
 
 /** Types of messages. */
 enum peal_member_message {
-	PEAL_MEMBER_BEGIN = 1, /* host to member, without payload */
+	PEAL_MEMBER_BEGIN = 1, /* host to member, without payload; of a group of
+				* processes to its exchange, and from there on
+				* from one channel of the ring to the next */
 	PEAL_MEMBER_DATA = 2, /* a struct peal_member_head, then elements */
-	PEAL_MEMBER_DONE = 3 /* member to host: a struct peal_member_done */
+	PEAL_MEMBER_DONE = 3, /* member to host: a struct peal_member_done */
+	PEAL_MEMBER_CALLED = 4 /* a struct peal_member_head, then a struct
+				* peal_member_call */
 };
 
 struct peal_member_head {
@@ -163,6 +202,7 @@ struct peal_member_done {
 	uint32_t sequence;
 	uint32_t place;
 	uint32_t channel;
+	int32_t error; /* PEAL_EINVAL: another one is called for something else */
 };
 
 #endif

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEAL_RINGKERNELS_COLLECTIVE_EXCHANGE_H
+#define PEAL_RINGKERNELS_COLLECTIVE_EXCHANGE_H
+
+/* The exchange: each member sends to each other one at once. */
+
+#include "ringkernels/collective_member.h"
+
+struct exchange {
+	struct member member;
+	/* of a group of processes: who has been called for what, and how many have,
+	 * by the lowest bit of the collective's number */
+	struct peal_member_call called[2][PEAL_GROUP_MAX];
+	uint32_t n_called[2];
+	/* what has come and is to be reduced, by rank; by a tree that of the
+	 * k-th child at 1 + k */
+	uint8_t data[PEAL_GROUP_MAX][PEAL_EXCHANGE_BYTES];
+};
+
+/* Whether one member sends to another. */
+static PEAL_DEV int sends(const struct peal_collective_plan *p, uint32_t from,
+			  uint32_t to)
+{
+	switch (p->kind) {
+	case PEAL_REDUCE:
+	case PEAL_GATHER:
+		return to == p->root;
+	case PEAL_BROADCAST:
+	case PEAL_SCATTER:
+		return from == p->root;
+	default:
+		return from != to;
+	}
+}
+
+/* What it sends: from where on in its own memory, and how many elements. */
+static PEAL_DEV const void *sent(const struct peal_collective_plan *p,
+				 uint32_t from, uint32_t to, uint64_t *n)
+{
+	uint32_t owner = peali_kind_gives_parts(p->kind) ? to : from;
+
+	if (p->kind == PEAL_GROUP_BARRIER)
+		*n = 0;
+	else if (p->kind == PEAL_ALL_REDUCE || is_whole(p))
+		*n = p->count;
+	else
+		peal_part(p->count, p->members, p->rank[owner], n);
+	if (p->kind == PEAL_ALL_REDUCE)
+		return (const void *)(uintptr_t)p->in[from];
+	return in_at(p, from, owner, 0);
+}
+
+static PEAL_DEV void enter_exchange(struct peal_worker *w, struct member *m,
+				    const struct peal_collective_plan *p)
+{
+	uint32_t from, left = 0;
+
+	for (from = 0; from < p->members; from++)
+		left += from != m->init.place && sends(p, from, m->init.place);
+	enter(w, m, left);
+}
+
+/* Reduces what has come, in order of ranks. The last step writes what it makes where
+ * it belongs: there its own elements may lie, which are needed till then. */
+static PEAL_DEV void fold_all(struct peal_worker *w, struct exchange *e,
+			      const struct peal_collective_plan *p)
+{
+	uint32_t place = e->member.init.place, rank;
+	void *out = (void *)(uintptr_t)p->out[place];
+	uint64_t n;
+	const void *own = sent(p, place, place, &n), *before = 0, *next;
+
+	for (rank = 0; rank < p->members; rank++) {
+		next = rank == p->rank[place] ? own : e->data[rank];
+		if (rank)
+			fold(w, p, rank + 1 < p->members ? e->data[0] : out,
+			     before, next, n);
+		before = rank ? e->data[0] : next;
+	}
+}
+
+/* Collective: all is there that was to come, and the host has said so. */
+static PEAL_DEV int finish(struct peal_worker *w, struct exchange *e,
+			   const struct peal_collective_plan *p)
+{
+	if (peali_kind_reduces(p->kind) &&
+	    (p->kind != PEAL_REDUCE || p->root == e->member.init.place))
+		fold_all(w, e, p);
+	return say_done(w, &e->member, p->members - 1, 0);
+}
+
+static PEAL_DEV int exchange_data(struct peal_worker *w, struct exchange *e,
+				  const struct peal_collective_plan *p,
+				  const struct peal_member_head *head)
+{
+	uint32_t place = e->member.init.place;
+	uint64_t n;
+
+	sent(p, head->owner, place, &n);
+	if (peal_length(w) !=
+	    sizeof(*head) + n * peal_element_bytes(p->element))
+		return PEAL_EPROTO;
+	if (peali_kind_reduces(p->kind))
+		copy(w, p, e->data[p->rank[head->owner]], head + 1, n);
+	else
+		copy(w, p,
+		     out_at(p, place,
+			    p->kind == PEAL_SCATTER ? place : head->owner, 0),
+		     head + 1, n);
+	return count(w, &e->member, 1, 0) ? finish(w, e, p) : 0;
+}
+
+static PEAL_DEV uint32_t port_to(const struct exchange *e, uint32_t to)
+{
+	return to < e->member.init.place ? to : to - 1;
+}
+
+/* Collective: room for so many bytes to another member, by the port to it. */
+static PEAL_DEV int reserve_bytes_to(struct peal_worker *w,
+				     const struct exchange *e,
+				     const struct peal_collective_plan *p,
+				     uint32_t to, uint32_t hop, uint64_t bytes,
+				     void **data_out)
+{
+	struct peal_member_head *put = 0;
+	void *room = 0;
+	int result =
+		peal_reserve(w, port_to(e, to), sizeof(*put) + bytes, &room);
+
+	if (result)
+		return result;
+	put = (struct peal_member_head *)room;
+	if (peal_is_leader(w)) {
+		put->sequence = p->sequence;
+		put->owner = e->member.init.place;
+		put->slice = 0;
+		put->hop = hop;
+	}
+	*data_out = put + 1;
+	return 0;
+}
+
+/* The same for n elements. */
+static PEAL_DEV int reserve_to(struct peal_worker *w, const struct exchange *e,
+			       const struct peal_collective_plan *p,
+			       uint32_t to, uint32_t hop, uint64_t n,
+			       void **data_out)
+{
+	return reserve_bytes_to(w, e, p, to, hop,
+				n * peal_element_bytes(p->element), data_out);
+}
+
+static PEAL_DEV void commit_to(struct peal_worker *w, const struct exchange *e,
+			       const struct peal_collective_plan *p,
+			       uint32_t to, uint64_t n)
+{
+	peal_commit(w, port_to(e, to), PEAL_MEMBER_DATA,
+		    sizeof(struct peal_member_head) +
+			    n * peal_element_bytes(p->element));
+}
+
+static PEAL_DEV int send_to(struct peal_worker *w, const struct exchange *e,
+			    const struct peal_collective_plan *p, uint32_t to,
+			    uint32_t hop, const void *from, uint64_t n)
+{
+	void *data = 0;
+	int result = reserve_to(w, e, p, to, hop, n, &data);
+
+	if (result)
+		return result;
+	copy(w, p, data, from, n);
+	commit_to(w, e, p, to, n);
+	return 0;
+}
+
+/* To each of the others that it sends to. */
+static PEAL_DEV int exchange_begin(struct peal_worker *w,
+				   const struct exchange *e,
+				   const struct peal_collective_plan *p)
+{
+	uint32_t place = e->member.init.place, to;
+	const void *from;
+	uint64_t n;
+	int result = 0;
+
+	for (to = 0; to < p->members && !result; to++)
+		if (to != place && sends(p, place, to)) {
+			from = sent(p, place, to, &n);
+			result = send_to(w, e, p, to, 0, from, n);
+		}
+	return result;
+}
+
+#endif

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEAL_RINGKERNELS_COLLECTIVE_RING_H
+#define PEAL_RINGKERNELS_COLLECTIVE_RING_H
+
+/* The ring: which hop of a slice does what, and the actor that does it. */
+
+#include "ringkernels/collective_member.h"
+
+/* ---- which hop does what -------------------------------------------------------- */
+
+/* Who begins the slices of a part. */
+static PEAL_DEV uint32_t beginner(const struct peal_collective_plan *p,
+				  uint32_t owner)
+{
+	if (peali_kind_reduces(p->kind))
+		return owner + 1 == p->members ? 0 : owner + 1;
+	return peali_kind_takes_parts(p->kind) ? owner : p->root;
+}
+
+/* The hop after which nobody needs the data any more. */
+static PEAL_DEV uint32_t last_data(const struct peal_collective_plan *p,
+				   uint32_t owner)
+{
+	switch (p->kind) {
+	case PEAL_ALL_REDUCE:
+		return 2 * p->members - 2;
+	case PEAL_GATHER:
+		return way(p, owner, p->root);
+	case PEAL_SCATTER:
+		return way(p, p->root, owner);
+	default:
+		return p->members - 1;
+	}
+}
+
+/* Whether the member that a slice has come to writes it. */
+static PEAL_DEV int is_written(const struct peal_collective_plan *p,
+			       uint32_t owner, uint32_t hop)
+{
+	if (peali_kind_reduces(p->kind))
+		return hop >= p->members - 1 && hop <= last_data(p, owner);
+	return p->kind == PEAL_BROADCAST || p->kind == PEAL_ALL_GATHER ?
+		       hop < p->members :
+		       hop == last_data(p, owner);
+}
+
+/* How often a slice comes to a member. */
+static PEAL_DEV uint32_t comes(const struct peal_collective_plan *p,
+			       uint32_t owner, uint32_t place)
+{
+	uint32_t n = p->members, first = way(p, beginner(p, owner), place);
+
+	return 1 + (uint32_t)(p->kind == PEAL_ALL_REDUCE && first &&
+			      first + n <= 2 * n - 2);
+}
+
+/* ---- the actor ------------------------------------------------------------------- */
+
+static PEAL_DEV void enter_ring(struct peal_worker *w, struct member *m,
+				const struct peal_collective_plan *p)
+{
+	uint64_t left = 0;
+	uint32_t owner;
+
+	for (owner = 0; owner < p->members; owner++)
+		left += slices(p, owner, m->init.channel) *
+			comes(p, owner, m->init.place);
+	enter(w, m, left);
+}
+
+/* Elements of a slice, from *first on in its part. */
+static PEAL_DEV uint64_t slice_of(const struct peal_collective_plan *p,
+				  uint32_t owner, uint32_t slice,
+				  uint64_t *first)
+{
+	uint64_t length;
+
+	part(p, owner, &length);
+	*first = slice * p->slice;
+	return length - *first < p->slice ? length - *first : p->slice;
+}
+
+/* Collective: room for a slice on its way to the next one: where its elements go.
+ * 0, or an error. */
+static PEAL_DEV int reserve(struct peal_worker *w,
+			    const struct peal_collective_plan *p,
+			    struct peal_member_head head, uint64_t n,
+			    void **data_out)
+{
+	struct peal_member_head *to = 0;
+	void *place = 0;
+	int result = peal_reserve(
+		w, 0, sizeof(*to) + n * peal_element_bytes(p->element), &place);
+
+	if (result)
+		return result;
+	to = (struct peal_member_head *)place;
+	if (peal_is_leader(w))
+		*to = head;
+	*data_out = to + 1;
+	return 0;
+}
+
+static PEAL_DEV void commit(struct peal_worker *w,
+			    const struct peal_collective_plan *p, uint64_t n)
+{
+	peal_commit(w, 0, PEAL_MEMBER_DATA,
+		    sizeof(struct peal_member_head) +
+			    n * peal_element_bytes(p->element));
+}
+
+/* Collective: begins its next slice, if it has one: 1; 0 it has none; or an error. */
+static PEAL_DEV int begin_slice(struct peal_worker *w, struct member *m,
+				const struct peal_collective_plan *p)
+{
+	uint32_t owner = m->owner, number = m->slice;
+	struct peal_member_head head;
+	uint64_t first, n;
+	void *data = 0;
+	int result;
+
+	while (owner < p->members &&
+	       (beginner(p, owner) != m->init.place ||
+		number >= slices(p, owner, m->init.channel))) {
+		owner++;
+		number = 0;
+	}
+	peal_sync(w);
+	if (peal_is_leader(w)) {
+		m->owner = owner;
+		m->slice = number + 1;
+	}
+	peal_sync(w);
+	if (owner == p->members)
+		return 0;
+	head.sequence = p->sequence;
+	head.owner = owner;
+	head.slice = number * p->channels + m->init.channel;
+	head.hop = 1;
+	n = slice_of(p, owner, head.slice, &first);
+	result = reserve(w, p, head, n, &data);
+	if (result)
+		return result;
+	copy(w, p, data, in_at(p, m->init.place, owner, first), n);
+	commit(w, p, n);
+	return 1;
+}
+
+/* What a slice becomes at this member, which passes it on unless it was the last. */
+static PEAL_DEV int pass_on(struct peal_worker *w, const struct member *m,
+			    const struct peal_collective_plan *p,
+			    const struct peal_member_head *head)
+{
+	uint32_t hop = head->hop, owner = head->owner,
+		 most = last_data(p, owner);
+	uint32_t hops = p->kind == PEAL_ALL_REDUCE ? most : p->members;
+	int folds = peali_kind_reduces(p->kind) && hop < p->members;
+	int written = is_written(p, owner, hop);
+	struct peal_member_head next = *head;
+	const void *data = head + 1;
+	uint64_t first, n = slice_of(p, owner, head->slice, &first);
+	uint64_t more = hop < most ? n : 0;
+	void *to = 0, *out = out_at(p, m->init.place, owner, first);
+	int result;
+
+	if (peal_length(w) !=
+	    sizeof(*head) +
+		    (hop <= most ? n : 0) * peal_element_bytes(p->element))
+		return PEAL_EPROTO;
+	if (hop < hops) {
+		next.hop++;
+		result = reserve(w, p, next, more, &to);
+		if (result)
+			return result;
+	}
+	if (folds) {
+		void *sum = more ? to : out;
+
+		fold(w, p, sum, data, in_at(p, m->init.place, owner, first), n);
+		if (written && sum != out)
+			copy(w, p, out, sum, n);
+	} else {
+		if (written)
+			copy(w, p, out, data, n);
+		if (more)
+			copy(w, p, to, data, n);
+	}
+	if (hop < hops)
+		commit(w, p, more);
+	return 0;
+}
+
+static PEAL_DEV int ring_data(struct peal_worker *w, struct member *m,
+			      const struct peal_collective_plan *p)
+{
+	const struct peal_member_head *head =
+		(const struct peal_member_head *)peal_data(w);
+	int result;
+
+	if (peal_length(w) < sizeof(*head) || head->sequence != p->sequence ||
+	    head->owner >= p->members)
+		return PEAL_EPROTO;
+	if (m->sequence != p->sequence)
+		enter_ring(w, m, p);
+	result = pass_on(w, m, p, head);
+	if (!result && head->hop == p->members) /* it is back */
+		result = begin_slice(w, m, p);
+	if (result < 0)
+		return result;
+	return count(w, m, 1, 0) ? say_done(w, m, 1, 0) : 0;
+}
+
+static PEAL_DEV int ring(struct peal_worker *w)
+{
+	struct member *m = (struct member *)peal_state(w);
+	const struct peal_collective_plan *p = plan_of(m);
+	int i, result = 1;
+
+	if (peal_type(w) == PEAL_MEMBER_DATA)
+		return ring_data(w, m, p);
+	if (m->init.has_next) {
+		result = peal_tell(w, m->init.next, PEAL_MEMBER_BEGIN, 0, 0);
+		if (result)
+			return result;
+		result = 1;
+	}
+	if (m->sequence != p->sequence)
+		enter_ring(w, m, p);
+	for (i = 0; i < PEAL_RING_WINDOW && result > 0; i++)
+		result = begin_slice(w, m, p);
+	if (result < 0)
+		return result;
+	return count(w, m, 0, 1) ? say_done(w, m, 1, 0) : 0;
+}
+
+#endif

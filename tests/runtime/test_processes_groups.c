@@ -1,0 +1,481 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* labels: fast alone */
+/*
+ * Collectives of processes: right, of any kind and size; calls that differ, and who
+ * is late, leaves or dies, are named by all others.
+ */
+#include <peal/group.h>
+
+#include "runtime/crew.h"
+#include "runtime/group_scene.h"
+
+#define ROUNDS (IDENTITY_SANITIZED || test_on_gpu() ? 12 : 200)
+#define DEAD 40 /* of the board: 1 + who is killed */
+#define DONE 41 /* who has seen it */
+
+static int rank;
+static struct scene s;
+static struct peal_processes *set;
+
+static void make_group(const char *name, uint32_t channels, uint32_t slice)
+{
+	const struct peal_group_options o = { .size = sizeof(o),
+					      .channels = channels,
+					      .lanes = lanes,
+					      .slice_bytes = slice };
+
+	CHECK_OK(peal_process_group_create(set, name, NULL, 0, 0, &o, PATIENCE,
+					   &s.g));
+}
+
+static void enter(int rank_, uint32_t channels, uint32_t slice, uint64_t bytes)
+{
+	rank = rank_;
+	memset(&s, 0, sizeof(s));
+	s.rt = harness_open(1, "");
+	set = crew_enter(s.rt);
+	s.n = (uint32_t)crew_ranks;
+	s.processes = 1;
+	s.own = (uint32_t)rank;
+	make_group("all", channels, slice);
+	scene_furnish(&s, bytes);
+}
+
+static void leave(void)
+{
+	scene_close(&s);
+	CHECK_OK(peal_processes_leave(set, PATIENCE));
+	CHECK_OK(peal_runtime_shutdown(s.rt));
+}
+
+/* ---- what is right ------------------------------------------------------------------ */
+
+/* All kinds, with all algorithms that can do them, from nothing to many slices. */
+static void each_kind(void)
+{
+	static const uint64_t lengths[] = { 0, 1, 2, 3, 4, 5, 101, 1009, 4999 };
+	struct act a = { .element = PEAL_I32 };
+	uint64_t turn = 0, i;
+
+	for (a.kind = 1; a.kind < PEAL_COLLECTIVE_KINDS; a.kind++)
+		for (a.algorithm = 0; a.algorithm < PEAL_ALGORITHMS;
+		     a.algorithm++)
+			for (i = 0; i < sizeof(lengths) / sizeof(*lengths);
+			     i++) {
+				a.count = lengths[i];
+				a.element = 1 + turn % 4;
+				a.reduction =
+					act_reduces(&a) ? 1 + turn / 3 % 4 : 0;
+				a.root =
+					a.kind == PEAL_ALL_REDUCE ||
+							a.kind ==
+								PEAL_REDUCE_SCATTER ||
+							a.kind ==
+								PEAL_ALL_GATHER ||
+							a.kind ==
+								PEAL_GROUP_BARRIER ?
+						0 :
+						(uint32_t)(turn % s.n);
+				a.in_place = turn % 2;
+				turn++;
+				if (a.algorithm == PEAL_ALGORITHM_TREE &&
+				    !peali_kind_has_tree(a.kind))
+					continue;
+				if (a.algorithm > PEAL_ALGORITHM_RING &&
+				    a.count * act_bytes(&a) >
+					    PEAL_EXCHANGE_BYTES)
+					continue;
+				if (a.kind != PEAL_GROUP_BARRIER)
+					scene_check(&s, a);
+			}
+}
+
+static void one_channel(int rank_)
+{
+	enter(rank_, 1, 64, 8 * 5000);
+	each_kind();
+	leave();
+}
+
+static void three_channels(int rank_)
+{
+	enter(rank_, 3, 512, 8 * 5000);
+	each_kind();
+	leave();
+}
+
+PEAL_TEST(all_kinds_are_right)
+{
+	CREW(2, one_channel);
+	CREW(4, one_channel);
+	CREW(3, three_channels);
+}
+
+static void alone(int rank_)
+{
+	enter(rank_, 1, 0, 8 * 5000);
+	each_kind();
+	leave();
+}
+
+PEAL_TEST(one_process_is_a_group)
+{
+	CREW(1, alone);
+}
+
+static void many(int rank_)
+{
+	struct act a = { .kind = PEAL_ALL_REDUCE,
+			 .element = PEAL_F32,
+			 .reduction = PEAL_SUM,
+			 .count = 1000003 };
+
+	enter(rank_, 2, 0, 4 * a.count);
+	scene_check(&s, a);
+	a.kind = PEAL_BROADCAST;
+	a.reduction = 0;
+	a.root = 1;
+	scene_check(&s, a);
+	leave();
+}
+
+PEAL_TEST(a_million_elements)
+{
+	CREW(4, many);
+}
+
+/* Nobody gets ahead, whoever waits for nothing: a root that only sends. */
+static void hurried(int rank_)
+{
+	struct act a = { .kind = PEAL_BROADCAST,
+			 .element = PEAL_I32,
+			 .count = 7 };
+	int i;
+
+	enter(rank_, 1, 64, 4096);
+	for (i = 0; i < 500; i++) {
+		a.kind = i % 3 ? PEAL_BROADCAST : PEAL_REDUCE;
+		a.reduction = i % 3 ? 0 : PEAL_SUM;
+		a.root = (uint32_t)(i / 7) % s.n;
+		a.algorithm = (uint32_t)(i % 4);
+		scene_check(&s, a);
+	}
+	leave();
+}
+
+PEAL_TEST(collectives_follow_one_another)
+{
+	CREW(3, hurried);
+}
+
+/* Two of three, in another order, beside all of them. */
+static void parts(int rank_)
+{
+	static const uint32_t two[] = { 2, 0 };
+	struct peal_group_options o = { .size = sizeof(o), .lanes = lanes };
+	struct act a = { .kind = PEAL_ALL_GATHER,
+			 .element = PEAL_I64,
+			 .count = 5 };
+	struct scene whole;
+
+	enter(rank_, 1, 64, 4096);
+	whole = s;
+	if (rank != 1) {
+		memset(&s, 0, sizeof(s));
+		s.rt = whole.rt;
+		s.processes = 1;
+		s.n = 2;
+		s.own = rank == 0;
+		CHECK_OK(peal_process_group_create(set, "two", two, 2, 0, &o,
+						   PATIENCE, &s.g));
+		scene_furnish(&s, 4096);
+		scene_check(&s, a);
+		scene_close(&s);
+		s = whole;
+	}
+	scene_check(&s, a);
+	leave();
+}
+
+PEAL_TEST(some_of_a_set_are_a_group_too)
+{
+	CREW(3, parts);
+}
+
+/* ---- what is not ---------------------------------------------------------------------- */
+
+static const struct act sum = { .kind = PEAL_ALL_REDUCE,
+				.element = PEAL_I64,
+				.reduction = PEAL_SUM,
+				.count = 100 };
+
+static struct peal_collective ask(const struct act *a)
+{
+	return act_asks(a, s.in, s.out);
+}
+
+/* One of them calls for something else: all find that, and go on. */
+static void differ(int rank_)
+{
+	struct act a;
+	struct peal_collective c;
+	int i;
+
+	enter(rank_, 1, 64, 4096);
+	for (i = 0; i < 6; i++) {
+		a = sum;
+		if (rank == i % 3) {
+			a.count += i == 0;
+			a.element = i == 1 ? PEAL_F64 : a.element;
+			a.reduction = i == 2 ? PEAL_MAX : a.reduction;
+			a.algorithm = i == 3 ? PEAL_ALGORITHM_RING : 0;
+			a.count = i == 4 ? 0 : a.count;
+			if (i == 5) {
+				a.kind = PEAL_BROADCAST;
+				a.reduction = 0;
+			}
+		}
+		c = ask(&a);
+		CHECK_FAILS(peal_collective_run(s.g, &c, PATIENCE), PEAL_EINVAL,
+			    rank == i % 3 ? "of group 'all' is called for: "
+					    "all-reduce, sum 100 i64" :
+					    "of group 'all' is called for: ");
+		if (i == 5)
+			CHECK_CONTAINS(peal_last_error()->text, "broadcast");
+		scene_check(&s, sum);
+	}
+	leave();
+}
+
+PEAL_TEST(calls_that_differ_are_named_by_all)
+{
+	CREW(3, differ);
+}
+
+static void differ_from_the_first(int rank_)
+{
+	const struct peal_group_options o = { .size = sizeof(o),
+					      .slice_bytes = rank_ ? 64 : 128 };
+	static const uint32_t there[] = { 0, 1 }, back[] = { 1, 0 };
+	struct peal_group *g;
+
+	rank = rank_;
+	s.rt = harness_open(1, "");
+	set = crew_enter(s.rt);
+	CHECK_FAILS(peal_process_group_create(set, "a", NULL, 0, 0, &o,
+					      PATIENCE, &g),
+		    PEAL_EINVAL,
+		    rank ? "slices of 128 bytes; this one, rank 1, for" :
+			   "slices of 64 bytes; this one, rank 0, for");
+	crew_meet(2);
+	/* each takes itself for the first */
+	CHECK(peal_process_group_create(set, "b", rank ? back : there, 2, 0,
+					NULL, SECOND, &g));
+	crew_meet(3);
+	CHECK_OK(peal_processes_leave(set, PATIENCE));
+	CHECK_OK(peal_runtime_shutdown(s.rt));
+}
+
+PEAL_TEST(groups_that_differ_come_to_nothing)
+{
+	CREW(2, differ_from_the_first);
+}
+
+static void refuse(uint32_t n, const uint32_t *ranks, const char *name,
+		   int device, int error, const char *text)
+{
+	struct peal_group *g;
+
+	CHECK_FAILS(peal_process_group_create(set, name, ranks, n, device, NULL,
+					      SECOND / 10, &g),
+		    error, text);
+}
+
+static void bad(int rank_)
+{
+	static const uint32_t twice[] = { 0, 1, 0 }, others[] = { 1 },
+			      none[] = { 0, 2 }, us[] = { 0, 1 };
+	struct peal_processes_info info;
+
+	rank = rank_;
+	s.rt = harness_open(1, "");
+	set = crew_enter(s.rt);
+	if (rank == 0) {
+		refuse(3, twice, "a", 0, PEAL_EINVAL, "rank 0 is there twice");
+		refuse(1, others, "a", 0, PEAL_EINVAL,
+		       "rank 0, the caller, is not among them");
+		refuse(2, none, "a", 0, PEAL_ENOENT, "no rank 2");
+		refuse(0, none, "a", 0, PEAL_EINVAL, "has 1 to 16");
+		refuse(2, us, "", 0, PEAL_EINVAL, "1 to 39 bytes");
+		refuse(2, us, NULL, 0, PEAL_EINVAL, "1 to 39 bytes");
+		refuse(2, us,
+		       "a name that is too long for what it is put before", 0,
+		       PEAL_EINVAL, "1 to 39 bytes");
+		refuse(2, us, "a", 7, PEAL_ENODEV, "7");
+		/* the other one has none to make */
+		refuse(2, us, "a", 0, PEAL_ENOENT, "rank 1");
+		CHECK_EQ(peal_process_group_create(NULL, "a", us, 2, 0, NULL, 0,
+						   &s.g),
+			 PEAL_EINVAL);
+		CHECK_OK(peal_processes_info(set, &info));
+		CHECK_EQ(info.n_offers, 0);
+		CHECK_EQ(info.n_links, 0);
+	}
+	crew_meet(2);
+	CHECK_OK(peal_processes_leave(set, PATIENCE));
+	CHECK_OK(peal_runtime_shutdown(s.rt));
+}
+
+PEAL_TEST(what_makes_no_sense_is_refused)
+{
+	CREW(2, bad);
+}
+
+/* ---- who is late, leaves, dies ----------------------------------------------------------- */
+
+static void late(int rank_)
+{
+	struct peal_collective c;
+
+	enter(rank_, 1, 64, 4096);
+	c = ask(&sum);
+	if (rank == 0) {
+		CHECK_OK(peal_collective_start(s.g, &c));
+		CHECK_FAILS(peal_collective_wait(s.g, 20 * MS), PEAL_ETIMEDOUT,
+			    "not called by ranks 1 (process 1)");
+		CHECK_FAILS(peal_processes_leave(set, 0), PEAL_EBUSY,
+			    "group 'all' has links of this set");
+		crew_meet(2);
+		CHECK_OK(peal_collective_wait(s.g, PATIENCE));
+	} else {
+		crew_meet(2);
+		CHECK_OK(peal_collective_run(s.g, &c, PATIENCE));
+	}
+	leave();
+}
+
+PEAL_TEST(who_has_not_called_is_named)
+{
+	CREW(2, late);
+}
+
+/* Who goes after a collective takes nothing from the others; in the middle, or before
+ * the next one, they are told. */
+static void go(int rank_)
+{
+	struct act big = sum;
+	struct peal_collective c;
+	int result;
+
+	big.count = 300000;
+	enter(rank_, 1, 4096, 8 * big.count);
+	c = ask(&big);
+	CHECK_OK(peal_collective_run(s.g, &c, PATIENCE));
+	if (rank == 2) {
+		scene_close(&s);
+	} else {
+		while (!(result = peal_collective_run(s.g, &c, PATIENCE)))
+			;
+		/* the other one may be told first, and leave for that */
+		CHECK(result == PEAL_ESTOPPED || result == PEAL_EABORTED);
+		CHECK_CONTAINS(peal_last_error()->text, "rank 2 (pid ");
+		CHECK_CONTAINS(peal_last_error()->text,
+			       result == PEAL_ESTOPPED ?
+				       "link (rank 2 of group 'all')" :
+				       "has left in the middle: rank 2 (pid ");
+		scene_close(&s);
+	}
+	crew_meet(2);
+	memset(&s.in, 0, sizeof(s.in));
+	make_group("other", 1, 64);
+	scene_furnish(&s, 8 * big.count);
+	c = ask(&big);
+	if (rank == 1)
+		CHECK_OK(peal_collective_start(s.g, &c));
+	else /* told by that one, or by the other one who was */
+		CHECK_FAILS(peal_collective_run(s.g, &c, PATIENCE),
+			    PEAL_EABORTED, ") has left in the middle");
+	if (rank != 1)
+		CHECK_CONTAINS(peal_last_error()->text, "rank 1 (pid ");
+	leave();
+}
+
+PEAL_TEST(who_leaves_is_named)
+{
+	CREW(3, go);
+}
+
+/* Collectives without end, until one of them is dead: each other one says who. */
+static void survive(int rank_)
+{
+	struct act a = sum;
+	struct peal_collective c;
+	struct peal_process_info info;
+	char name[48];
+	int result, dead;
+	uint64_t i;
+
+	enter(rank_, 1, 1024, 8 * 4096);
+	crew_meet(0);
+	for (i = 0;; i++) {
+		a.count = i % 5 ? 1 + i % 200 : 4096;
+		c = ask(&a);
+		result = peal_collective_run(s.g, &c, PATIENCE);
+		if (result)
+			break;
+	}
+	EVENTUALLY(atomic_load(&crew_board->word[DEAD]));
+	dead = (int)atomic_load(&crew_board->word[DEAD]) - 1;
+	info = crew_info(set, dead);
+	CHECK_EQ(result, PEAL_EDIED);
+	snprintf(name, sizeof(name), "rank %d (pid %d) has died", dead,
+		 info.pid);
+	CHECK_CONTAINS(peal_last_error()->text, name);
+	CHECK_EQ(info.state, PEAL_PROCESS_DEAD);
+	CHECK(peal_collective_run(s.g, &c, PATIENCE));
+	/* who leaves earlier would be one that has left in the middle */
+	atomic_fetch_add(&crew_board->word[DONE], 1);
+	EVENTUALLY(atomic_load(&crew_board->word[DONE]) ==
+		   (uint64_t)crew_ranks - 1);
+	leave();
+}
+
+static unsigned long long seed = 1;
+
+static void one_round(int n)
+{
+	int dead = (int)(test_random(&seed) % (unsigned)n), i;
+	struct crew c;
+
+	crew_start(&c, n, survive);
+	EVENTUALLY(atomic_load(&c.board->word[0]) == (uint64_t)n);
+	identity_sleep_us((unsigned)(test_random(&seed) % 4000));
+	kill(c.pid[dead], SIGKILL);
+	atomic_store(&c.board->word[DEAD], (uint64_t)dead + 1);
+	CHECK(WIFSIGNALED(crew_await(&c, dead)));
+	for (i = 0; i < n; i++)
+		if (i != dead && crew_await(&c, i)) {
+			fprintf(stderr, "rank %d of %d: status %#x\n", i, n,
+				(unsigned)c.status[i]);
+			exit(1);
+		}
+	crew_tidy(&c);
+}
+
+PEAL_TEST(survivors_of_a_collective_name_who_was_killed)
+{
+	int i, rounds = ROUNDS;
+
+	for (i = 0; i < rounds; i++)
+		one_round(i % 4 == 3 ? 4 : 2);
+}
+
+PEAL_TEST_MAIN(RUN_LANES(all_kinds_are_right); RUN(one_process_is_a_group);
+	       RUN(a_million_elements);
+	       RUN_LANES(collectives_follow_one_another);
+	       RUN(some_of_a_set_are_a_group_too);
+	       RUN_LANES(calls_that_differ_are_named_by_all);
+	       RUN(groups_that_differ_come_to_nothing);
+	       RUN(what_makes_no_sense_is_refused);
+	       RUN(who_has_not_called_is_named); RUN(who_leaves_is_named);
+	       RUN(survivors_of_a_collective_name_who_was_killed);)
