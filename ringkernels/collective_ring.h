@@ -190,6 +190,22 @@ static PEAL_DEV int pass_on(struct peal_worker *w, const struct member *m,
 	return 0;
 }
 
+/* Whether the member's plan is that of a collective which others have begun. */
+static PEAL_DEV int is_called(const struct member *m,
+			      const struct peal_collective_plan *p,
+			      uint32_t sequence)
+{
+	if (m->sequence == sequence)
+		return 1;
+	/* that word was written behind all of the plan */
+	if (m->init.processes &&
+	    peal_load_acquire_sys(
+		    &p->called[sequence & 1][m->init.place].sequence) !=
+		    sequence)
+		return 0;
+	return p->sequence == sequence;
+}
+
 static PEAL_DEV int ring_data(struct peal_worker *w, struct member *m,
 			      const struct peal_collective_plan *p)
 {
@@ -197,8 +213,8 @@ static PEAL_DEV int ring_data(struct peal_worker *w, struct member *m,
 		(const struct peal_member_head *)peal_data(w);
 	int result;
 
-	if (peal_length(w) < sizeof(*head) || head->sequence != p->sequence ||
-	    head->owner >= p->members)
+	if (peal_length(w) < sizeof(*head) ||
+	    !is_called(m, p, head->sequence) || head->owner >= p->members)
 		return PEAL_EPROTO;
 	if (m->sequence != p->sequence)
 		enter_ring(w, m, p);

@@ -167,6 +167,7 @@ int peali_group_spawn(struct peal_group *g, uint32_t place, uint32_t channel,
 		.members = g->n,
 		.next = (uint32_t)next,
 		.has_next = next != 0,
+		.processes = g->set != NULL,
 	};
 	struct peal_actor_options o = { .size = sizeof(o),
 					.worker = 1 + channel % g->channels,

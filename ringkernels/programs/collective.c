@@ -212,7 +212,7 @@ static PEAL_DEV PEAL_NOINLINE int exchange(struct peal_worker *w)
 	struct exchange *e = (struct exchange *)peal_state(w);
 	const struct peal_collective_plan *p = plan_of(&e->member);
 	struct peal_member_call call;
-	int result;
+	int is_last, result;
 
 	if (peal_type(w) == PEAL_MEMBER_DATA)
 		return take_data(w, e, p);
@@ -221,11 +221,9 @@ static PEAL_DEV PEAL_NOINLINE int exchange(struct peal_worker *w)
 	if (!p->processes)
 		return begin(w, e, p);
 	call = own_call(p);
+	is_last = note_call(w, e, e->member.init.place, &call);
 	result = say_called(w, e, p, &call);
-	if (result)
-		return result;
-	return note_call(w, e, e->member.init.place, &call) ? agree(w, e, p) :
-							      0;
+	return !result && is_last ? agree(w, e, p) : result;
 }
 
 /* A handler has as many ports as it declares: one for each number of members. */

@@ -175,7 +175,7 @@ struct peal_member_init {
 	 * the next channel */
 	uint32_t next;
 	uint32_t has_next;
-	uint32_t reserved;
+	uint32_t processes; /* 1: it is such a group */
 };
 
 /** Types of messages. */
