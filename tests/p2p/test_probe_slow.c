@@ -39,7 +39,8 @@ static int slow_entry(const struct peal_kernel_params *params, uint32_t worker,
 	for (i = 1; i <= PEAL_PROBE_ROUNDS; i++) {
 		while (peal_load_acquire_sys(ping) < i)
 			usleep(100);
-		usleep(30000);
+		usleep(PEAL_TSAN ? 120000 :
+				   30000); /* longer than host memory takes */
 		peal_store_release_sys(pong, i);
 		peal_bell_ring(p->partner_bell);
 	}
