@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "runtime/execute.h"
+#include "runtime/task.h"
 
 #define CREATE "peal_executor_create"
 #define DESTROY "peal_executor_destroy"
@@ -28,52 +29,24 @@ static int check_devices(struct peal_runtime *rt, const int *devices,
 					 "an executor", CREATE);
 }
 
-/* Which handlers do tasks; how many. */
-static uint32_t find_tasks(struct peal_executor *e)
-{
-	uint32_t i, n = 0;
-
-	for (i = 0; i < e->program->n_handlers; i++) {
-		const struct peal_handler_info *h = &e->program->handlers[i];
-
-		e->skills[i].is_task = h->ports == 1 &&
-				       h->output_bytes ==
-					       sizeof(struct peal_task_done);
-		n += (uint32_t)e->skills[i].is_task;
-	}
-	return e->program->uses & PEAL_USES_POOL_PLACES ? n : 0;
-}
-
 static int launch(struct peal_executor *e, struct peali_station *s,
-		  const struct peal_executor_options *options, uint32_t tasks)
+		  const struct peal_executor_options *options)
 {
-	struct peal_kernel_options o = { .size = sizeof(o),
-					 .lanes = options->lanes,
-					 .max_pools = tasks,
-					 .name = options->name ? options->name :
-								 "executor" };
-	struct peal_device_info device;
-	int result = peal_device_info(e->rt, s->device, &device);
+	struct peali_task_kernel what = { e->program, s->device,
+					  options->workers, options->lanes,
+					  options->name ? options->name :
+							  "executor" };
+	int result = peali_task_launch(e->rt, &what, &s->kernel, CREATE);
 
 	if (result)
 		return result;
-	s->workers = options->workers;
-	if (!s->workers)
-		s->workers = device.emulated || device.compute_units < 4 ?
-				     1 :
-				     device.compute_units / 2;
-	if (!o.lanes && !device.emulated)
-		o.lanes = device.max_lanes < 256 ? device.max_lanes : 256;
-	/* who has no member passes on what comes, whatever the others do */
-	o.workers = s->workers + (s->workers > 1);
-	o.max_actors = tasks * (s->workers + 1) + 1;
+	s->workers = what.workers;
 	s->window = 2 * s->workers;
 	s->flight = calloc(s->window, sizeof(*s->flight));
 	s->owner = calloc(s->workers, sizeof(*s->owner));
-	if (!s->flight || !s->owner)
-		return peali_fail(PEAL_ENOMEM, CREATE,
-				  "no memory for an executor");
-	return peal_kernel_launch(e->rt, s->device, e->program, &o, &s->kernel);
+	return s->flight && s->owner ? 0 :
+				       peali_fail(PEAL_ENOMEM, CREATE,
+						  "no memory for an executor");
 }
 
 static int start(struct peal_executor *e, const int *devices,
@@ -82,17 +55,14 @@ static int start(struct peal_executor *e, const int *devices,
 	struct peal_endpoint_options o = { .size = sizeof(o),
 					   .max_ports = e->n,
 					   .name = "executor" };
-	uint32_t tasks = find_tasks(e), windows = 3 * e->n, i;
+	uint32_t windows = 3 * e->n, i;
 	int result = 0;
 
-	if (!tasks)
-		return peali_fail(PEAL_ENOTSUP, CREATE,
-				  "no handler of '%s' does tasks: "
-				  "peal/device/task.h says how one does",
-				  e->program->name);
+	for (i = 0; i < e->program->n_handlers; i++)
+		e->skills[i].is_task = peali_is_task(&e->program->handlers[i]);
 	for (i = 0; i < e->n && !result; i++) {
 		e->stations[i].device = devices[i];
-		result = launch(e, &e->stations[i], options, tasks);
+		result = launch(e, &e->stations[i], options);
 		o.max_inputs += e->stations[i].workers;
 		windows += e->stations[i].window;
 	}

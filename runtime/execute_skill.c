@@ -4,6 +4,7 @@
 
 #include "runtime/backend/round.h"
 #include "runtime/execute.h"
+#include "runtime/task.h"
 
 #define START "peal_execute_start"
 #define TURNS 9 /* tasks of no elements, whose median counts */
@@ -18,57 +19,27 @@ static uint32_t places(uint32_t window)
 	return peali_power_of_two(2 * window);
 }
 
-static int connect_one(struct peal_executor *e, uint64_t from, uint32_t port,
-		       uint64_t to, uint32_t window, uint64_t bytes)
-{
-	struct peal_link_options o = { .size = sizeof(o),
-				       .capacity = places(window),
-				       .message_bytes = bytes };
-	int result =
-		peal_connect(e->rt, from, port, to, &o, &e->links[e->n_links]);
-
-	if (!result)
-		e->n_links++;
-	return result;
-}
-
-/* A member of the pool on a worker. */
-static int add_member(struct peal_executor *e, struct peali_station *s,
-		      uint32_t worker, const char *handler, uint64_t pool)
-{
-	struct peal_actor_options o = { .size = sizeof(o),
-					.worker = 1 + worker,
-					.ports_of = s->owner[worker] };
-	uint64_t actor;
-	int result = peal_actor_spawn(s->kernel, handler, &o, &actor);
-
-	if (!result && !s->owner[worker]) {
-		result = connect_one(e, actor, 0,
-				     peal_endpoint_address(e->host), s->window,
-				     sizeof(struct peal_task_done));
-		if (!result)
-			s->owner[worker] = actor;
-	}
-	return result ? result : peal_pool_join(e->rt, pool, actor);
-}
-
 static int prepare_station(struct peal_executor *e, uint32_t rank,
 			   const char *handler, uint64_t *pool_out)
 {
 	struct peali_station *s = &e->stations[rank];
-	struct peal_pool_options o = { .size = sizeof(o),
+	const struct peali_task_reports reports = {
+		peal_endpoint_address(e->host), places(s->window), s->owner,
+		e->links, &e->n_links
+	};
+	struct peal_link_options o = { .size = sizeof(o),
 				       .capacity = places(s->window),
 				       .message_bytes =
 					       sizeof(struct peal_task) };
-	uint64_t pool;
-	uint32_t i;
-	int result = peal_pool_create(s->kernel, &o, &pool);
+	uint64_t pool = 0;
+	int result = peali_task_pool(s->kernel, handler, s->workers, o.capacity,
+				     &reports, &pool);
 
-	for (i = 0; i < s->workers && !result; i++)
-		result = add_member(e, s, i, handler, pool);
-	if (!result && !s->is_linked)
-		result = connect_one(e, peal_endpoint_address(e->host), rank,
-				     pool, s->window, sizeof(struct peal_task));
+	if (!result && !s->is_linked) {
+		result = peal_connect(e->rt, reports.to, rank, pool, &o,
+				      &e->links[e->n_links]);
+		e->n_links += !result;
+	}
 	if (result)
 		return result;
 	s->is_linked = 1;

@@ -25,10 +25,7 @@ PEAL_STATIC_ASSERT(
 const char *peal_wait_kind_name(uint32_t kind)
 {
 	static const char *const names[PEAL_WAIT_KINDS] = {
-		"kernel",
-		"copy",
-		"collective",
-		"barrier",
+		"kernel", "copy", "collective", "barrier", "graph",
 	};
 
 	return kind < PEAL_WAIT_KINDS ? names[kind] : "?";

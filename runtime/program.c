@@ -9,10 +9,11 @@
 
 extern const struct peal_program peal_program_stages;
 extern const struct peal_program peal_program_collective;
+extern const struct peal_program peal_program_graph;
 
-static const struct peal_program *const built_in[] = {
-	&peal_program_stages, &peal_program_collective
-};
+static const struct peal_program *const built_in[] = { &peal_program_stages,
+						       &peal_program_collective,
+						       &peal_program_graph };
 
 int peali_programs_init(struct peal_runtime *rt)
 {

@@ -297,6 +297,7 @@ static int children_left(struct peal_runtime *rt)
 		{ info.n_requesters, "requesters" },
 		{ info.n_groups, "groups" },
 		{ info.n_executors, "executors" },
+		{ info.n_graphs, "graphs" },
 		{ info.n_events, "events" },
 		{ info.n_process_sets, "sets of processes" },
 		{ info.n_memories, "allocations" },
@@ -367,6 +368,8 @@ int peal_runtime_shutdown(struct peal_runtime *rt)
 		result = peal_group_destroy(rt->groups);
 	while (rt->executors && !result)
 		result = peal_executor_destroy(rt->executors);
+	while (rt->graphs && !result)
+		result = peal_graph_destroy(rt->graphs);
 	while (rt->pipelines && !result)
 		result = peal_pipeline_destroy(rt->pipelines);
 	if (result)
@@ -403,6 +406,7 @@ static void count_children(struct peal_runtime *rt,
 	struct peal_group *group;
 	struct peal_event *event;
 	struct peal_executor *executor;
+	struct peal_graph *graph;
 
 	for (kernel = rt->kernels; kernel; kernel = kernel->next)
 		info->n_kernels++;
@@ -418,6 +422,8 @@ static void count_children(struct peal_runtime *rt,
 	for (executor = rt->executors; executor;
 	     executor = peali_executor_next(executor))
 		info->n_executors++;
+	for (graph = rt->graphs; graph; graph = peali_graph_next(graph))
+		info->n_graphs++;
 	info->n_topics = peali_topics_count(rt);
 	info->n_process_sets = peali_processes_count(rt);
 	info->n_requesters = peali_requesters_count(rt);

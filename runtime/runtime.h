@@ -65,6 +65,7 @@ struct peal_runtime {
 	struct peal_group *groups;
 	struct peal_event *events;
 	struct peal_executor *executors;
+	struct peal_graph *graphs;
 	struct peal_pipeline *pipelines;
 	struct peali_topic *topics;
 	struct peali_buffers *buffers; /* with a lock of their own */
@@ -167,9 +168,11 @@ int peali_range_place(struct peal_range range, const char *call,
 		      struct peal_runtime **rt_out,
 		      struct peali_place *place_out);
 
-/* ---- executors ------------------------------------------------------------ */
+/* ---- executors, graphs ------------------------------------------------------------ */
 
 struct peal_executor *peali_executor_next(struct peal_executor *executor);
+
+struct peal_graph *peali_graph_next(struct peal_graph *graph);
 
 /* ---- topics --------------------------------------------------------------- */
 

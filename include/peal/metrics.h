@@ -62,7 +62,8 @@ enum peal_wait_kind {
 	PEAL_WAIT_COPY = 1, /* peal_copy_wait, peal_copy_destroy */
 	PEAL_WAIT_COLLECTIVE = 2, /* peal_collective_wait, _run */
 	PEAL_WAIT_BARRIER = 3, /* peal_barrier_wait */
-	PEAL_WAIT_KINDS = 4
+	PEAL_WAIT_GRAPH = 4, /* peal_graph_wait, _run */
+	PEAL_WAIT_KINDS = 5
 };
 
 /** Calls with a timeout other than 0 that found at their first look that they had to

@@ -17,6 +17,7 @@
 #include <peal/errors.h>
 #include <peal/event.h>
 #include <peal/execute.h>
+#include <peal/graph.h>
 #include <peal/group.h>
 #include <peal/hlc.h>
 #include <peal/kernel.h>

@@ -45,6 +45,8 @@ struct peal_runtime_info {
 	uint32_t n_buffers; /* not among n_memories */
 	uint32_t n_executors; /* likewise */
 	uint32_t n_process_sets;
+	uint32_t n_graphs; /* each has kernels, links and an endpoint, once it has
+			    * run */
 };
 
 /**

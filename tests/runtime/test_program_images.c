@@ -113,8 +113,8 @@ PEAL_TEST(the_runtime_lists_programs_and_images)
 		    PEAL_ENOENT, "-1");
 	CHECK_EQ(peal_image_info(NULL, 0, &image), PEAL_EINVAL);
 	CHECK_EQ(peal_image_info(&peal_program_stages, 0, NULL), PEAL_EINVAL);
-	CHECK_FAILS(peal_program_info(rt, 2, &program), PEAL_ENOENT,
-		    "the runtime knows 2");
+	CHECK_FAILS(peal_program_info(rt, 3, &program), PEAL_ENOENT,
+		    "the runtime knows 3");
 	CHECK_EQ(peal_program_info(rt, -1, &program), PEAL_ENOENT);
 	CHECK_EQ(peal_program_info(NULL, 0, &program), PEAL_EINVAL);
 	CHECK_EQ(peal_program_info(rt, 0, NULL), PEAL_EINVAL);
@@ -122,6 +122,8 @@ PEAL_TEST(the_runtime_lists_programs_and_images)
 	CHECK_OK(peal_program_info(rt, 1, &program));
 	CHECK(!strcmp(program.name, "collective"));
 	CHECK_OK(peal_program_info(rt, 2, &program));
+	CHECK(!strcmp(program.name, "graph"));
+	CHECK_OK(peal_program_info(rt, 3, &program));
 	CHECK(!strcmp(program.name, "relay"));
 	CHECK_OK(peal_runtime_close(rt));
 }

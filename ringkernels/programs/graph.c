@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Conductors of graphs, one on each device (peal/abi/graph.h). Two queues hold the
+ * numbers of nodes that can begin and of those that are over; each node is in each
+ * once. A step sends one message or counts at one node; a message of the conductor's
+ * makes a few of them, and if there is more to do it tells itself so.
+ *
+ * The leader decides on a step and writes it down, all lanes send it.
+ */
+#include <peal/device/kernel.h>
+
+#include <peal/abi/graph.h>
+
+#define SENDS 8 /* messages that one message makes */
+#define STEPS 64 /* and steps */
+
+enum { NOTHING, SEND_TASK, SEND_MESSAGE, SEND_COUNT, SEND_DONE, COUNTED };
+
+struct conductor {
+	struct peal_graph_init init; /* by the host */
+	uint32_t run; /* number of the one that it is in */
+	uint32_t n_ready, ready_taken; /* ever, in this run */
+	uint32_t n_over, over_taken;
+	uint32_t piece; /* of the node in hand, that begins */
+	uint32_t edge; /* of the node in hand, that is over */
+	uint32_t said; /* 1: the host knows that all are over */
+	/* the step in hand */
+	uint32_t step, port;
+	struct peal_graph_step word;
+	struct peal_task task;
+};
+
+/* ---- the leader's part ------------------------------------------------------------ */
+
+static PEAL_DEV struct peal_graph_node *node_at(const struct conductor *c,
+						uint32_t i)
+{
+	return (struct peal_graph_node *)(uintptr_t)c->init.nodes + i;
+}
+
+static PEAL_DEV uint32_t *queue(uint64_t address)
+{
+	return (uint32_t *)(uintptr_t)address;
+}
+
+/* A node is over: those behind it are to hear that. */
+static PEAL_DEV void end_node(struct conductor *c, uint32_t i, uint32_t state)
+{
+	struct peal_graph_node *n = node_at(c, i);
+
+	n->state = state;
+	n->ended_ns = peal_clock_ns();
+	queue(c->init.over)[c->n_over++] = i;
+}
+
+/* One that a node waits for is over. */
+static PEAL_DEV void count_at(struct conductor *c, uint32_t i, int32_t result)
+{
+	struct peal_graph_node *n = node_at(c, i);
+
+	if (result && !n->result)
+		n->result = result;
+	if (!--n->left)
+		queue(c->init.ready)[c->n_ready++] = i;
+}
+
+/* A run that it has not heard of yet: by the host or by another conductor. */
+static PEAL_DEV void enter(struct conductor *c, uint32_t run)
+{
+	if (c->run == run)
+		return;
+	c->run = run;
+	c->said = 0;
+	c->n_ready = c->ready_taken = c->n_over = c->over_taken = 0;
+	c->piece = c->edge = 0;
+}
+
+/* The next edge of the node that is over; or that node has none any more. */
+static PEAL_DEV uint32_t follow_edge(struct conductor *c)
+{
+	uint32_t i = queue(c->init.over)[c->over_taken];
+	const struct peal_graph_node *n = node_at(c, i);
+	const struct peal_graph_edge *e =
+		(const struct peal_graph_edge *)(uintptr_t)c->init.edges +
+		n->first_edge + c->edge;
+	int32_t result = n->state == PEAL_GRAPH_IS_DONE ? 0 : n->result;
+
+	if (c->edge == n->n_edges) {
+		c->over_taken++;
+		c->edge = 0;
+		return COUNTED;
+	}
+	c->edge++;
+	if (e->rank == c->init.rank) {
+		count_at(c, e->node, result);
+		return COUNTED;
+	}
+	c->port = e->rank < c->init.rank ? 1 + e->rank : e->rank;
+	c->word.run = c->run;
+	c->word.node = e->node;
+	c->word.result = result;
+	return SEND_COUNT;
+}
+
+/* A task of the node in hand: some of its elements. */
+static PEAL_DEV uint32_t cut_task(struct conductor *c, uint32_t i)
+{
+	const struct peal_graph_node *n = node_at(c, i);
+	struct peal_task *t = &c->task;
+	uint64_t small = n->count / n->pieces, more = n->count % n->pieces;
+	uint32_t k;
+
+	*t = n->task;
+	t->first = c->piece * small + (c->piece < more ? c->piece : more);
+	t->count = small + (c->piece < more);
+	t->job = i;
+	t->slot = 0;
+	for (k = 0; k < t->n_arguments; k++)
+		t->argument[k] += t->first * n->element_bytes[k];
+	return SEND_TASK;
+}
+
+/* The next message of the node that can begin. */
+static PEAL_DEV uint32_t begin_node(struct conductor *c)
+{
+	uint32_t i = queue(c->init.ready)[c->ready_taken];
+	struct peal_graph_node *n = node_at(c, i);
+
+	if (!c->piece) {
+		n->began_ns = peal_clock_ns();
+		n->state = PEAL_GRAPH_RUNS;
+	}
+	if (n->result) {
+		c->ready_taken++;
+		end_node(c, i, PEAL_GRAPH_SKIPPED);
+		return COUNTED;
+	}
+	c->port = n->port;
+	if (n->kind == PEAL_GRAPH_MESSAGE) {
+		c->task = n->task;
+		c->word.node = n->type;
+		c->ready_taken++;
+		end_node(c, i, PEAL_GRAPH_IS_DONE);
+		return SEND_MESSAGE;
+	}
+	cut_task(c, i);
+	if (++c->piece == n->pieces) {
+		c->piece = 0;
+		c->ready_taken++;
+	}
+	return SEND_TASK;
+}
+
+static PEAL_DEV uint32_t next_step(struct conductor *c)
+{
+	if (c->over_taken < c->n_over)
+		return follow_edge(c);
+	if (c->ready_taken < c->n_ready)
+		return begin_node(c);
+	if (c->said || !c->run || c->over_taken < c->init.n_nodes)
+		return NOTHING;
+	c->said = 1;
+	c->port = 0;
+	c->word.run = c->run;
+	c->word.node = c->init.rank;
+	c->word.result = 0;
+	return SEND_DONE;
+}
+
+/* A task is over. */
+static PEAL_DEV int take_report(struct conductor *c,
+				const struct peal_task_done *done)
+{
+	struct peal_graph_node *n;
+
+	if (done->job >= c->init.n_nodes || !c->run)
+		return PEAL_EPROTO;
+	n = node_at(c, done->job);
+	if (!n->pieces_left)
+		return PEAL_EPROTO;
+	if (done->result && !n->result)
+		n->result = done->result;
+	if (!--n->pieces_left)
+		end_node(c, done->job,
+			 n->result ? PEAL_GRAPH_FAILED : PEAL_GRAPH_IS_DONE);
+	return 0;
+}
+
+/* What has come. */
+static PEAL_DEV int take(struct peal_worker *w, struct conductor *c)
+{
+	const struct peal_graph_step *s =
+		(const struct peal_graph_step *)peal_data(w);
+	uint32_t i;
+
+	switch (peal_type(w)) {
+	case PEAL_GRAPH_MORE:
+		return 0;
+	case PEAL_GRAPH_REPORT:
+		if (peal_length(w) != sizeof(struct peal_task_done))
+			return PEAL_EPROTO;
+		return take_report(c,
+				   (const struct peal_task_done *)peal_data(w));
+	case PEAL_GRAPH_BEGIN:
+	case PEAL_GRAPH_COUNT:
+		break;
+	default:
+		return PEAL_EPROTO;
+	}
+	if (peal_length(w) != sizeof(*s))
+		return PEAL_EPROTO;
+	enter(c, s->run);
+	if (peal_type(w) == PEAL_GRAPH_BEGIN) {
+		for (i = 0; i < c->init.n_nodes; i++)
+			count_at(c, i, 0); /* each waits for that, too */
+	} else if (s->node < c->init.n_nodes) {
+		count_at(c, s->node, s->result);
+	} else {
+		return PEAL_EPROTO;
+	}
+	return 0;
+}
+
+/* ---- all lanes -------------------------------------------------------------------- */
+
+/* Sends the step in hand: 1 a message, 0 none; or an error. */
+static PEAL_DEV int send_step(struct peal_worker *w, struct conductor *c)
+{
+	int result = 0;
+
+	switch (c->step) {
+	case SEND_TASK:
+	case SEND_MESSAGE:
+		result = c->step == SEND_TASK ?
+				 peal_emit(w, c->port, 0, &c->task,
+					   offsetof(struct peal_task,
+						    parameter) +
+						   c->task.parameter_bytes) :
+				 peal_emit(w, c->port, (uint16_t)c->word.node,
+					   c->task.parameter,
+					   c->task.parameter_bytes);
+		break;
+	case SEND_COUNT:
+	case SEND_DONE:
+		result = peal_emit(w, c->port,
+				   c->step == SEND_COUNT ? PEAL_GRAPH_COUNT :
+							   PEAL_GRAPH_DONE,
+				   &c->word, sizeof(c->word));
+		break;
+	default:
+		return 0;
+	}
+	return result ? result : 1;
+}
+
+static PEAL_DEV PEAL_NOINLINE int conduct(struct peal_worker *w)
+{
+	struct conductor *c = (struct conductor *)peal_state(w);
+	uint32_t sent = 0, i;
+	int result = 0;
+
+	peal_sync(w);
+	if (peal_is_leader(w))
+		result = take(w, c);
+	result = (int)(int64_t)peal_broadcast(w, (uint64_t)(int64_t)result);
+	for (i = 0; !result && i < STEPS && sent < SENDS; i++) {
+		peal_sync(w);
+		if (peal_is_leader(w))
+			c->step = next_step(c);
+		peal_sync(w);
+		if (c->step == NOTHING)
+			return 0;
+		result = send_step(w, c);
+		sent += result == 1;
+		result = result == 1 ? 0 : result;
+	}
+	return result ? result :
+			peal_tell(w, c->init.self, PEAL_GRAPH_MORE, 0, 0);
+}
+
+/* A handler has as many ports as it declares: one for each number of them. */
+#define EACH_NUMBER(F, X)                                                      \
+	F(X, 2)                                                                \
+	F(X, 3)                                                                \
+	F(X, 4)                                                                \
+	F(X, 5)                                                                \
+	F(X, 6)                                                                \
+	F(X, 7)                                                                \
+	F(X, 8)                                                                \
+	F(X, 9)                                                                \
+	F(X, 10)                                                               \
+	F(X, 11)                                                               \
+	F(X, 12)                                                               \
+	F(X, 13)                                                               \
+	F(X, 14)                                                               \
+	F(X, 15)                                                               \
+	F(X, 16)                                                               \
+	F(X, 17)                                                               \
+	F(X, 18)                                                               \
+	F(X, 19) F(X, 20) F(X, 21) F(X, 22) F(X, 23) F(X, 24)
+
+#define CONDUCT(X, n)                                                          \
+	static PEAL_DEV int conduct_##n(struct peal_worker *w)                 \
+	{                                                                      \
+		return conduct(w);                                             \
+	}
+EACH_NUMBER(CONDUCT, )
+
+#define CONDUCTOR_OF(X, n)                                                     \
+	X(conduct_##n, sizeof(struct conductor), PEAL_LIMITS(n, SENDS, 1, 0, 0))
+#define HANDLERS(X) EACH_NUMBER(CONDUCTOR_OF, X)
+PEAL_PROGRAM(graph, HANDLERS);

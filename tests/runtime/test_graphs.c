@@ -1,0 +1,478 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Graphs: each node begins when all before it are over, sees what they have written,
+ * and runs once; who fails, and what is behind, is named.
+ */
+#include <peal/graph.h>
+
+#include "runtime/both_lanes.h"
+#include "runtime/graph.h"
+#include "runtime/tasks.h"
+
+PEAL_DECLARE_PROGRAM(tasks);
+
+#define ELEMENTS 64
+#define NODES 60
+
+static struct peal_runtime *rt;
+static struct peal_graph *g;
+static uint64_t memory; /* of the host, which all devices map */
+
+static void open_graph(uint32_t n, uint32_t workers, uint64_t bytes)
+{
+	const struct peal_graph_options o = { .size = sizeof(o),
+					      .workers = workers,
+					      .lanes = lanes };
+	int devices[PEAL_GRAPH_DEVICES_MAX];
+	uint32_t i;
+
+	for (i = 0; i < n; i++) /* ranks are no devices */
+		devices[i] = (int)((i + 1) % n);
+	rt = harness_open((int)n, "");
+	CHECK_OK(
+		peal_graph_create(rt, devices, n, &peal_program_tasks, &o, &g));
+	CHECK_OK(peal_memory_alloc(rt, PEAL_HOST_MEMORY, bytes, &memory));
+	memset((void *)(uintptr_t)memory, 0, bytes);
+}
+
+static void close_graph(void)
+{
+	CHECK_OK(peal_graph_destroy(g));
+	CHECK_OK(peal_memory_free(rt, PEAL_HOST_MEMORY, memory));
+	CHECK_OK(peal_runtime_close(rt));
+}
+
+static struct peal_graph_node_info info_of(uint32_t node)
+{
+	struct peal_graph_node_info info;
+
+	CHECK_OK(peal_graph_node_info(g, node, &info));
+	return info;
+}
+
+/* ---- any graph ---------------------------------------------------------------------- */
+
+/* out = a * factor + table, of ELEMENTS words; a and table are of nodes before. */
+struct plan {
+	uint32_t a, table, factor, rank;
+};
+
+static uint32_t *words(uint32_t i)
+{
+	return (uint32_t *)(uintptr_t)memory + (uint64_t)i * ELEMENTS;
+}
+
+static uint32_t add_combine(const struct plan *p, uint32_t i, uint32_t pieces)
+{
+	const struct peal_graph_argument arguments[] = {
+		{ (uintptr_t)words(p->a), 4, 0 },
+		{ (uintptr_t)words(p->table), 0, 12 },
+		{ (uintptr_t)words(i), 4, 0 },
+	};
+	const struct peal_graph_task t = { .size = sizeof(t),
+					   .rank = p->rank,
+					   .handler = "combine",
+					   .count = ELEMENTS,
+					   .pieces = pieces,
+					   .n_arguments = 3,
+					   .arguments = arguments,
+					   .parameters = &p->factor,
+					   .parameter_bytes = 4 };
+	uint32_t node = 0;
+
+	CHECK_OK(peal_graph_add_task(g, &t, &node));
+	return node;
+}
+
+/* Node i writes words i + 2; words 0 and 1 are given. */
+static void any_graph(uint32_t n, uint64_t seed)
+{
+	unsigned long long random = seed;
+	static uint32_t due[NODES + 2][ELEMENTS];
+	struct plan plan[NODES];
+	uint32_t i, k, run;
+
+	open_graph(n, 2, (NODES + 2) * ELEMENTS * 4);
+	for (i = 0; i < NODES; i++) {
+		struct plan *p = &plan[i];
+
+		p->a = (uint32_t)(test_random(&random) % (i + 2));
+		p->table = (uint32_t)(test_random(&random) % (i + 2));
+		p->factor = (uint32_t)test_random(&random) | 1;
+		p->rank = (uint32_t)(test_random(&random) % n);
+		CHECK_EQ(add_combine(p, i + 2,
+				     (uint32_t)(test_random(&random) % 5)),
+			 i);
+		if (p->a > 1)
+			CHECK_OK(peal_graph_add_edge(g, p->a - 2, i));
+		if (p->table > 1) /* may be the same one */
+			CHECK_OK(peal_graph_add_edge(g, p->table - 2, i));
+		if (i % 7 == 6) /* one that carries nothing */
+			CHECK_OK(peal_graph_add_edge(
+				g, (uint32_t)(test_random(&random) % i), i));
+	}
+	for (run = 0; run < (IDENTITY_SANITIZED ? 5u : 20u); run++) {
+		for (i = 0; i < NODES + 2; i++)
+			for (k = 0; k < ELEMENTS; k++)
+				words(i)[k] = due[i][k] =
+					i < 2 ? (uint32_t)test_random(&random) :
+						0;
+		for (i = 0; i < NODES; i++)
+			for (k = 0; k < ELEMENTS; k++)
+				due[i + 2][k] =
+					due[plan[i].a][k] * plan[i].factor +
+					due[plan[i].table][k % 3];
+		CHECK_OK(peal_graph_run(g, PATIENCE));
+		for (i = 0; i < NODES + 2; i++)
+			CHECK(!memcmp(words(i), due[i], sizeof(due[i])));
+	}
+	for (i = 0; i < NODES; i++) {
+		CHECK_EQ(info_of(i).state, PEAL_GRAPH_IS_DONE);
+		CHECK_EQ(info_of(i).result, 0);
+		CHECK(info_of(i).began_ns <= info_of(i).ended_ns);
+		CHECK_EQ(info_of(i).device, (int)((plan[i].rank + 1) % n));
+	}
+	close_graph();
+}
+
+PEAL_TEST(any_graph_gives_what_one_node_after_another_does)
+{
+	any_graph(1, 1);
+	any_graph(3, 2);
+	any_graph(4, 3);
+}
+
+/* ---- what waits ----------------------------------------------------------------------- */
+
+/* A task that waits for the gate, the first word of the memory. */
+static uint32_t add_gated(uint32_t rank, int64_t error)
+{
+	const struct visit v = { .gate = memory,
+				 .gate_at = UINT64_MAX,
+				 .fails_at = error ? 0 : UINT64_MAX,
+				 .error = error };
+	const struct peal_graph_argument arguments[] = {
+		{ memory + 8, 4, 0 },
+		{ memory + 16, 8, 0 },
+	};
+	const struct peal_graph_task t = { .size = sizeof(t),
+					   .rank = rank,
+					   .handler = "visit",
+					   .count = 1,
+					   .n_arguments = 2,
+					   .arguments = arguments,
+					   .parameters = &v,
+					   .parameter_bytes = sizeof(v) };
+	uint32_t node = 0;
+
+	CHECK_OK(peal_graph_add_task(g, &t, &node));
+	return node;
+}
+
+static void gate(int is_open)
+{
+	peal_store_release_sys((uint64_t *)(uintptr_t)memory,
+			       (uint64_t)is_open);
+}
+
+static uint32_t add_message(uint32_t rank, struct peal_endpoint *to,
+			    uint64_t number)
+{
+	const struct peal_graph_message m = { .size = sizeof(m),
+					      .rank = rank,
+					      .to = peal_endpoint_address(to),
+					      .type = 77,
+					      .bytes = sizeof(number),
+					      .data = &number };
+	uint32_t node = 0;
+
+	CHECK_OK(peal_graph_add_message(g, &m, &node));
+	return node;
+}
+
+static void expect(struct peal_endpoint *from, uint64_t number)
+{
+	struct peal_received r;
+	uint64_t got = 0;
+
+	CHECK_OK(peal_receive(from, &got, sizeof(got), &r, PATIENCE));
+	CHECK_EQ(r.length, 8);
+	CHECK_EQ(r.type, 77);
+	CHECK_EQ(got, number);
+}
+
+/* What has no edge goes on, what has one waits, on the same device and another. */
+PEAL_TEST(an_edge_holds_and_what_has_none_goes_on)
+{
+	struct peal_endpoint *before, *after;
+	struct peal_received r;
+	uint64_t none;
+	uint32_t task, i, run;
+
+	open_graph(2, 1, 4096);
+	before = harness_endpoint(rt);
+	after = harness_endpoint(rt);
+	task = add_gated(0, 0);
+	add_message(0, before, 1);
+	add_message(1, before, 1);
+	for (i = 0; i < 2; i++)
+		CHECK_OK(
+			peal_graph_add_edge(g, task, add_message(i, after, 2)));
+	for (run = 0; run < 3; run++) {
+		gate(0);
+		CHECK_OK(peal_graph_start(g));
+		expect(before, 1);
+		expect(before, 1);
+		CHECK_FAILS(peal_graph_wait(g, 20 * MS), PEAL_ETIMEDOUT,
+			    "graph 'graph' goes on, on devices 1, 0");
+		CHECK_EQ(peal_receive(after, &none, 8, &r, 0), PEAL_EAGAIN);
+		CHECK_FAILS(peal_graph_start(g), PEAL_EBUSY, "peal_graph_wait");
+		CHECK_EQ(peal_graph_node_info(
+				 g, 0, &(struct peal_graph_node_info){ 0 }),
+			 PEAL_EBUSY);
+		gate(1);
+		expect(after, 2);
+		expect(after, 2);
+		CHECK_OK(peal_graph_wait(g, PATIENCE));
+		CHECK_OK(peal_graph_wait(g, PATIENCE)); /* there is none */
+	}
+	CHECK_EQ(info_of(task).waits, 0);
+	CHECK_EQ(info_of(3).waits, 1);
+	CHECK_EQ(*(uint32_t *)(uintptr_t)(memory + 8), 3);
+	CHECK_OK(peal_graph_destroy(g));
+	g = NULL;
+	CHECK_OK(peal_endpoint_destroy(before));
+	CHECK_OK(peal_endpoint_destroy(after));
+	close_graph();
+}
+
+/* A node with so many behind it that they take more than one turn, and one that
+ * waits for all of those. */
+PEAL_TEST(a_wide_graph)
+{
+	const uint32_t n = IDENTITY_SANITIZED ? 300 : 2000;
+	struct plan p = { 0, 1, 3, 0 };
+	uint32_t first, last, i;
+
+	open_graph(2, 2, (uint64_t)(n + 4) * ELEMENTS * 4);
+	words(0)[5] = 2;
+	first = add_combine(&p, 2, 1);
+	p.a = 2;
+	for (i = 0; i < n; i++) {
+		p.rank = i % 2;
+		CHECK_OK(peal_graph_add_edge(g, first,
+					     add_combine(&p, 3 + i, 1)));
+	}
+	p.a = 2 + n;
+	last = add_combine(&p, 3 + n, 1);
+	for (i = 0; i < n; i++)
+		CHECK_OK(peal_graph_add_edge(g, 1 + i, last));
+	CHECK_OK(peal_graph_run(g, PATIENCE));
+	for (i = 0; i < n; i++)
+		CHECK_EQ(words(3 + i)[5], 18);
+	CHECK_EQ(words(3 + n)[5], 54);
+	CHECK_EQ(info_of(last).waits, n);
+	close_graph();
+}
+
+/* ---- who fails -------------------------------------------------------------------------- */
+
+PEAL_TEST(what_is_behind_a_node_that_fails_is_not_done)
+{
+	struct plan p = { 2, 3, 5, 1 };
+	uint32_t fails, behind, further, other, run;
+
+	open_graph(2, 1, 16 * ELEMENTS * 4);
+	gate(1);
+	words(2)[0] = 7;
+	fails = add_gated(0, -1234);
+	behind = add_combine(&p, 4, 2);
+	p.rank = 0;
+	further = add_combine(&p, 5, 1);
+	other = add_combine(&p, 6, 1);
+	CHECK_OK(peal_graph_add_edge(g, fails, behind));
+	CHECK_OK(peal_graph_add_edge(g, behind, further));
+	for (run = 0; run < 2; run++) {
+		CHECK_FAILS(peal_graph_run(g, PATIENCE), -1234,
+			    "node 0 of graph 'graph', handler 'visit' on "
+			    "device 1, has failed");
+		CHECK_CONTAINS(peal_last_error()->text,
+			       "2 nodes behind those that did were not done");
+		CHECK_EQ(info_of(fails).state, PEAL_GRAPH_FAILED);
+		CHECK_EQ(info_of(behind).state, PEAL_GRAPH_SKIPPED);
+		CHECK_EQ(info_of(behind).result, -1234);
+		CHECK_EQ(info_of(further).state, PEAL_GRAPH_SKIPPED);
+		CHECK_EQ(info_of(other).state, PEAL_GRAPH_IS_DONE);
+		CHECK_EQ(words(4)[0], 0);
+		CHECK_EQ(words(5)[0], 0);
+		CHECK_EQ(words(6)[0], 35);
+	}
+	close_graph();
+}
+
+PEAL_TEST(a_kernel_that_ends_is_named)
+{
+	struct peal_runtime_info info;
+
+	open_graph(2, 1, 4096);
+	gate(0);
+	add_gated(1, 0);
+	CHECK_OK(peal_graph_start(g));
+	CHECK_OK(peal_runtime_info(rt, &info));
+	CHECK_EQ(info.n_kernels, 3); /* rank 0 has no tasks */
+	CHECK_OK(peal_kernel_abort(g->places[1].tasks, PATIENCE));
+	CHECK_FAILS(peal_graph_wait(g, PATIENCE), PEAL_EABORTED,
+		    "on device 0 has ended");
+	close_graph();
+}
+
+PEAL_TEST(a_graph_ends_at_any_time)
+{
+	int i;
+
+	for (i = 0; i < 6; i++) {
+		open_graph(2, 1, 4096);
+		gate(0);
+		add_gated(0, 0);
+		if (i)
+			CHECK_OK(peal_graph_start(g));
+		if (i % 2)
+			gate(1);
+		if (i < 4) {
+			close_graph();
+			continue;
+		}
+		CHECK_OK(peal_runtime_shutdown(rt));
+	}
+}
+
+/* ---- what is refused ------------------------------------------------------------------------ */
+
+static void refused(struct peal_graph_task t, int error, const char *text)
+{
+	uint32_t node;
+
+	t.size = sizeof(t);
+	CHECK_FAILS(peal_graph_add_task(g, &t, &node), error, text);
+}
+
+PEAL_TEST(tasks_and_messages_that_make_no_sense_are_refused)
+{
+	const struct peal_graph_argument both[] = { { 64, 4, 4 } },
+					 nowhere[] = { { 64, 4, 0 } };
+	struct peal_graph_task t = { .handler = "combine", .count = 1 };
+	struct peal_graph_message m = { .size = sizeof(m) };
+	struct peal_endpoint *e;
+
+	open_graph(2, 1, 4096);
+	e = harness_endpoint(rt);
+#define REFUSED(change, error, text)                                           \
+	do {                                                                   \
+		struct peal_graph_task t_ = t;                                 \
+		t_.change;                                                     \
+		refused(t_, error, text);                                      \
+	} while (0)
+	REFUSED(rank = 2, PEAL_EINVAL, "rank is 2: the graph has 2 devices");
+	REFUSED(count = 0, PEAL_EINVAL, "count is 0");
+	REFUSED(pieces = 2, PEAL_EINVAL, "pieces is 2: there are 1 elements");
+	REFUSED(pieces = 2000, PEAL_EINVAL, "pieces is 2000: at most 1024");
+	REFUSED(handler = NULL, PEAL_EINVAL, "handler is NULL");
+	REFUSED(handler = "nobody", PEAL_ENOENT, "has no handler 'nobody'");
+	REFUSED(handler = "other", PEAL_ENOTSUP, "'other' does no tasks");
+	REFUSED(n_arguments = 9, PEAL_EINVAL, "n_arguments is 9: at most 8");
+	REFUSED(n_arguments = 1, PEAL_EINVAL, "arguments is NULL");
+	REFUSED(parameter_bytes = 97, PEAL_EINVAL, "at most 96");
+	REFUSED(parameter_bytes = 9, PEAL_EINVAL, "parameters is NULL");
+	t.n_arguments = 1;
+	REFUSED(arguments = both, PEAL_EINVAL, "argument 0: either");
+	REFUSED(arguments = nowhere, PEAL_EFAULT, "argument 0 on device 1");
+	m.to = peal_endpoint_address(e);
+	m.type = 65536;
+	CHECK_FAILS(peal_graph_add_message(g, &m, NULL), PEAL_EINVAL,
+		    "type is 65536: at most 65535");
+	m.type = 1;
+	m.bytes = 97;
+	CHECK_FAILS(peal_graph_add_message(g, &m, NULL), PEAL_EINVAL,
+		    "bytes is 97: at most 96");
+	m.bytes = 8;
+	CHECK_FAILS(peal_graph_add_message(g, &m, NULL), PEAL_EINVAL,
+		    "data is NULL");
+	m.bytes = 0;
+	m.to = 12345;
+	CHECK_EQ(peal_graph_add_message(g, &m, NULL), PEAL_ENOENT);
+	CHECK_OK(peal_graph_run(g, PATIENCE)); /* it is empty */
+	CHECK_OK(peal_endpoint_destroy(e));
+	close_graph();
+}
+
+PEAL_TEST(graphs_that_cannot_be_are_refused)
+{
+	static const int twice[] = { 1, 1 }, none[] = { 9 };
+	struct peal_endpoint *e[PEAL_GRAPH_PORTS];
+	struct peal_graph *other;
+	uint32_t i;
+
+	open_graph(2, 1, 4096);
+	CHECK_FAILS(peal_graph_create(rt, twice, 2, &peal_program_tasks, NULL,
+				      &other),
+		    PEAL_EINVAL, "device 1 has two ranks, 0 and 1");
+	CHECK_EQ(peal_graph_create(rt, none, 1, &peal_program_tasks, NULL,
+				   &other),
+		 PEAL_ENODEV);
+	CHECK_EQ(peal_graph_create(rt, twice, 0, &peal_program_tasks, NULL,
+				   &other),
+		 PEAL_EINVAL);
+	CHECK_FAILS(peal_graph_create(rt, twice, 1, &peal_program_relay, NULL,
+				      &other),
+		    PEAL_ENOTSUP, "no handler of 'relay' does tasks");
+	gate(1);
+	for (i = 0; i < 3; i++)
+		add_gated(i % 2, 0);
+	CHECK_FAILS(peal_graph_add_edge(g, 1, 1), PEAL_EINVAL,
+		    "node 1 cannot wait for itself");
+	CHECK_FAILS(peal_graph_add_edge(g, 1, 3), PEAL_ENOENT, "no node 3");
+	CHECK_OK(peal_graph_add_edge(g, 0, 1));
+	CHECK_OK(peal_graph_add_edge(g, 1, 2));
+	CHECK_OK(peal_graph_add_edge(g, 2, 1));
+	CHECK_FAILS(peal_graph_run(g, PATIENCE), PEAL_EINVAL,
+		    "node 1 waits for itself, by way of others");
+	CHECK_OK(peal_graph_destroy(g));
+	g = NULL;
+	close_graph();
+	open_graph(2, 1, 4096);
+	for (i = 0; i < PEAL_GRAPH_PORTS; i++) {
+		e[i] = harness_endpoint(rt);
+		add_message(0, e[i], i);
+	}
+	CHECK_FAILS(peal_graph_run(g, PATIENCE), PEAL_ENOSPC,
+		    "device 1 needs 26 ports");
+	CHECK_OK(peal_graph_destroy(g));
+	g = NULL;
+	for (i = 0; i < PEAL_GRAPH_PORTS; i++)
+		CHECK_OK(peal_endpoint_destroy(e[i]));
+	close_graph();
+}
+
+PEAL_TEST(a_graph_that_has_run_stays_as_it_is)
+{
+	struct peal_runtime_info info;
+
+	open_graph(1, 1, 4096);
+	gate(1);
+	add_gated(0, 0);
+	CHECK_OK(peal_graph_run(g, PATIENCE));
+	CHECK_FAILS(peal_graph_add_edge(g, 0, 0), PEAL_EBUSY, "has run");
+	CHECK_OK(peal_runtime_info(rt, &info));
+	CHECK_EQ(info.n_graphs, 1);
+	CHECK_FAILS(peal_runtime_close(rt), PEAL_EBUSY, "1 graphs");
+	close_graph();
+}
+
+PEAL_TEST_MAIN(RUN_LANES(any_graph_gives_what_one_node_after_another_does);
+	       RUN_LANES(an_edge_holds_and_what_has_none_goes_on);
+	       RUN(a_wide_graph);
+	       RUN_LANES(what_is_behind_a_node_that_fails_is_not_done);
+	       RUN(a_kernel_that_ends_is_named); RUN(a_graph_ends_at_any_time);
+	       RUN(tasks_and_messages_that_make_no_sense_are_refused);
+	       RUN(graphs_that_cannot_be_are_refused);
+	       RUN(a_graph_that_has_run_stays_as_it_is);)
