@@ -168,32 +168,39 @@ static int number_ports(struct peal_graph *g, const char *call)
 
 /* ---- kernels ------------------------------------------------------------------------ */
 
-static int launch(struct peal_graph *g, struct peali_graph_place *p,
-		  const char *call)
+static int launch_tasks(struct peal_graph *g, struct peali_graph_place *p,
+			const char *call)
 {
 	struct peali_task_kernel what = { g->program, p->device, g->workers,
 					  g->lanes, g->name };
+	int result = p->n_tasks ?
+			     peali_task_launch(g->rt, &what, &p->tasks, call) :
+			     0;
+
+	if (result)
+		return result;
+	p->workers = p->n_tasks ? what.workers : 0;
+	p->owner = calloc(p->workers + 1, sizeof(*p->owner));
+	return p->owner ?
+		       0 :
+		       peali_fail(PEAL_ENOMEM, call, "no memory for a graph");
+}
+
+static int launch_conductor(struct peal_graph *g, struct peali_graph_place *p)
+{
 	struct peal_kernel_options o = { .size = sizeof(o),
+					 .max_inputs = p->workers + g->n + 2,
 					 .max_ports = PEAL_GRAPH_PORTS,
 					 .max_actors = 2,
 					 .mailbox_slots = MAIL_SLOTS,
 					 .name = g->name };
 	struct peal_device_info device;
-	int result = p->n_tasks ?
-			     peali_task_launch(g->rt, &what, &p->tasks, call) :
-			     0;
+	int result = peal_device_info(g->rt, p->device, &device);
 
-	if (!result)
-		result = peal_device_info(g->rt, p->device, &device);
 	if (result)
 		return result;
-	p->workers = p->n_tasks ? what.workers : 0;
-	p->owner = calloc(p->workers + 1, sizeof(*p->owner));
-	if (!p->owner)
-		return peali_fail(PEAL_ENOMEM, call, "no memory for a graph");
 	if (!device.emulated)
 		o.lanes = device.max_lanes < 32 ? device.max_lanes : 32;
-	o.max_inputs = p->workers + g->n + 2;
 	return peal_kernel_launch(g->rt, p->device, &peal_program_graph, &o,
 				  &p->conductor);
 }
@@ -400,8 +407,12 @@ int peali_graph_make(struct peal_graph *g, const char *call)
 
 	if (!result)
 		result = number_ports(g, call);
+	/* conductors last: where a kernel is, no other program can be loaded, but
+	 * theirs is already */
 	for (i = 0; i < g->n && !result; i++)
-		result = launch(g, &g->places[i], call);
+		result = launch_tasks(g, &g->places[i], call);
+	for (i = 0; i < g->n && !result; i++)
+		result = launch_conductor(g, &g->places[i]);
 	if (!result)
 		result = make_room(g, call);
 	for (i = 0; i < g->n && !result; i++)
