@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The kernel of 18_vector_add, 19_stealing and 20_image_batch: handlers that do
- * some elements of a job at a time.
+ * The kernel of 18_vector_add, 19_stealing, 20_image_batch and 26_graph: handlers
+ * that do some elements of a job at a time.
  */
 #include <peal/device/task.h>
 
