@@ -94,6 +94,9 @@ static PEAL_DEV int say_done(struct peal_worker *w, const struct member *m,
 {
 	struct peal_member_done done;
 
+	/* of each lane: what it has written is there for who hears of it */
+	peal_fence_release_sys();
+	peal_sync(w);
 	done.sequence = m->sequence;
 	done.place = m->init.place;
 	done.channel = m->init.channel;

@@ -232,6 +232,7 @@ static PEAL_DEV int ring(struct peal_worker *w)
 	const struct peal_collective_plan *p = plan_of(m);
 	int i, result = 1;
 
+	peal_fence_acquire_sys(); /* the plan, and what it is for */
 	if (peal_type(w) == PEAL_MEMBER_DATA)
 		return ring_data(w, m, p);
 	if (m->init.has_next) {

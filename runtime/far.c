@@ -84,24 +84,22 @@ int peali_far_error(const struct peal_link *link)
 
 const char *peali_far_why(const struct peal_link *link, char text[200])
 {
+	const char *what = "has closed its end of the link";
 	struct peali_peer *p = link->far->peer;
+	int error = peali_far_error(link);
 
 	pthread_mutex_lock(&p->set->lock);
-	if (peali_far_error(link) == PEAL_EABORTED)
-		snprintf(text, 200,
-			 "rank %u (pid %d) has left in the middle%s%s", p->rank,
-			 p->member.pid, *link->far->why ? ": " : "",
-			 link->far->why);
-	else if (p->state != PEAL_PROCESS_HERE)
+	if (error == PEAL_EABORTED)
+		what = "has left in the middle";
+	else if (error == PEAL_EPROTO)
+		what = "has found the link broken";
+	if (p->state != PEAL_PROCESS_HERE && error != PEAL_EABORTED &&
+	    !*link->far->why)
 		snprintf(text, 200, "%s", p->why);
-	else if (peali_far_error(link) == PEAL_EPROTO)
-		snprintf(text, 200,
-			 "rank %u (pid %d) has found the link broken", p->rank,
-			 p->member.pid);
 	else
-		snprintf(text, 200,
-			 "rank %u (pid %d) has closed its end of the link",
-			 p->rank, p->member.pid);
+		snprintf(text, 200, "rank %u (pid %d) %s%s%s", p->rank,
+			 p->member.pid, what, *link->far->why ? ": " : "",
+			 link->far->why);
 	pthread_mutex_unlock(&p->set->lock);
 	return text;
 }
@@ -146,9 +144,20 @@ void peali_far_tell(struct peal_link *link, int error)
 	tell(link, error, "");
 }
 
-void peali_far_tell_why(struct peal_link *link, const char *why)
+void peali_far_tell_why(struct peal_link *link, int error, const char *why)
 {
-	tell(link, PEAL_EABORTED, why);
+	tell(link, error, why);
+}
+
+int peali_far_blames(const struct peal_link *link)
+{
+	struct peal_processes *set = link->far->peer->set;
+	int blames;
+
+	pthread_mutex_lock(&set->lock);
+	blames = *link->far->why != 0;
+	pthread_mutex_unlock(&set->lock);
+	return blames;
 }
 
 void peali_far_free(struct peal_link *link)

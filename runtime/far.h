@@ -44,8 +44,10 @@ int peali_far_error(const struct peal_link *link);
 const char *peali_far_why(const struct peal_link *link, char text[200]);
 /* Tells the other process that the end in this one is gone. */
 void peali_far_tell(struct peal_link *link, int error);
-/* The same, PEAL_EABORTED for what it says in words. */
-void peali_far_tell_why(struct peal_link *link, const char *why);
+/* The same with the reason in words, if it has one. */
+void peali_far_tell_why(struct peal_link *link, int error, const char *why);
+/* Whether the other end said that somebody else is the reason. */
+int peali_far_blames(const struct peal_link *link);
 /* Tells it so, if it does not know, and frees all that is shared. */
 void peali_far_free(struct peal_link *link);
 /* Leaves all sets, for peal_runtime_shutdown; their links are gone. */

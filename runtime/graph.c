@@ -418,7 +418,6 @@ static int check_kernels(struct peal_graph *g, const char *call)
 
 		if (!ended)
 			continue;
-		g->lost = 1;
 		if (peal_kernel_info(ended, &info) || !info.result)
 			info.result = PEAL_ESTOPPED;
 		return peali_fail(PEAL_EABORTED, call,
@@ -430,12 +429,21 @@ static int check_kernels(struct peal_graph *g, const char *call)
 	return 0;
 }
 
+static int say_lost(const struct peal_graph *g, const char *call)
+{
+	return peali_fail(PEAL_EABORTED, call,
+			  "graph '%s' is broken: it can only be destroyed",
+			  g->name);
+}
+
 /* Makes it, or nothing is made. */
 static int make(struct peal_graph *g)
 {
 	struct peal_error_info failed;
-	int result = peali_graph_make(g, START);
+	int result = peali_graph_unmake(g); /* what a try before has left */
 
+	if (!result)
+		result = peali_graph_make(g, START);
 	if (!result)
 		return 0;
 	failed = *peal_last_error();
@@ -451,7 +459,9 @@ int peal_graph_start(struct peal_graph *g)
 
 	if (!g)
 		return peali_fail(PEAL_EINVAL, START, "graph is NULL");
-	if (g->waits_for)
+	if (g->lost)
+		return say_lost(g, START);
+	if (g->waits_for || g->to_collect)
 		return peali_fail(PEAL_EBUSY, START,
 				  "%u devices have yet to end the run before: "
 				  "call peal_graph_wait",
@@ -473,9 +483,11 @@ int peal_graph_start(struct peal_graph *g)
 				   sizeof(begin), 0);
 		g->waits_for += !result;
 	}
-	if (result && check_kernels(g, START))
-		return PEAL_EABORTED;
-	return result;
+	g->to_collect = g->waits_for != 0;
+	if (!result)
+		return 0;
+	g->lost = g->waits_for != 0; /* some have begun */
+	return check_kernels(g, START) ? PEAL_EABORTED : result;
 }
 
 /* Takes a device's word that it has ended the run, and waits so long for it. */
@@ -492,6 +504,13 @@ static int take(struct peal_graph *g, int64_t timeout_ns)
 	    done.node >= g->n || g->places[done.node].ended)
 		return peali_fail(PEAL_EPROTO, WAIT,
 				  "a device says what nobody has asked for");
+	if (done.result)
+		return peali_fail(PEAL_EABORTED, WAIT,
+				  "the conductor of graph '%s' on device %d "
+				  "got what makes no sense: %s; it can only be "
+				  "destroyed",
+				  g->name, g->places[done.node].device,
+				  peal_error_text(done.result));
 	g->places[done.node].ended = 1;
 	g->waits_for--;
 	return 0;
@@ -597,7 +616,8 @@ static int wait_for_all(struct peal_graph *g, int64_t timeout_ns,
 		if (result) {
 			int ended = check_kernels(g, WAIT);
 
-			if (ended || result != PEAL_EAGAIN)
+			g->lost = ended || result != PEAL_EAGAIN;
+			if (g->lost)
 				return ended ? ended : result;
 		}
 		if (timeout_ns < 0)
@@ -610,6 +630,7 @@ static int wait_for_all(struct peal_graph *g, int64_t timeout_ns,
 			return say_late(g, timeout_ns);
 	}
 	result = collect(g);
+	g->to_collect = result != 0;
 	return result ? result : say_failed(g);
 }
 
@@ -620,7 +641,9 @@ int peal_graph_wait(struct peal_graph *g, int64_t timeout_ns)
 
 	if (!g)
 		return peali_fail(PEAL_EINVAL, WAIT, "graph is NULL");
-	if (!g->waits_for)
+	if (g->lost)
+		return say_lost(g, WAIT);
+	if (!g->waits_for && !g->to_collect)
 		return 0;
 	result = wait_for_all(g, timeout_ns, began);
 	if (timeout_ns)
@@ -649,7 +672,9 @@ int peal_graph_node_info(struct peal_graph *g, uint32_t i,
 		return peali_fail(PEAL_ENOENT, INFO,
 				  "no node %u: the graph has %u nodes", i,
 				  g->n_nodes);
-	if (g->waits_for)
+	if (g->lost)
+		return say_lost(g, INFO);
+	if (g->waits_for || g->to_collect)
 		return peali_fail(PEAL_EBUSY, INFO,
 				  "a run goes on: call peal_graph_wait");
 	node = &g->nodes[i];

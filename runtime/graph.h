@@ -59,7 +59,8 @@ struct peal_graph {
 	int made;
 	uint32_t run; /* number of the one in hand, or of the last one */
 	uint32_t waits_for; /* devices that have not ended it; 0: none goes on */
-	int lost; /* a kernel of it has ended */
+	int to_collect; /* what became of its nodes is yet to be read */
+	int lost; /* a run can never end */
 };
 
 /* Makes kernels, pools, links and tables of all devices: 0; or what there is can be

@@ -9,7 +9,7 @@
 #include "runtime/task.h"
 
 #define STOP_NS 2000000000LL
-#define MESSAGE_SLOTS 32
+#define TASK_SLOTS 64 /* of a pool, of reports to a conductor */
 #define MAIL_SLOTS 16
 
 extern const struct peal_program peal_program_graph;
@@ -100,6 +100,21 @@ static void number_nodes(struct peal_graph *g)
 	}
 }
 
+static int check_tasks(const struct peal_graph *g, const char *call)
+{
+	uint32_t i;
+
+	for (i = 0; i < g->n; i++)
+		if (g->places[i].n_tasks > PEAL_GRAPH_TASKS_MAX)
+			return peali_fail(PEAL_ENOSPC, call,
+					  "device %d has %u tasks, all pieces "
+					  "counted: at most %u",
+					  g->places[i].device,
+					  g->places[i].n_tasks,
+					  PEAL_GRAPH_TASKS_MAX);
+	return 0;
+}
+
 static int lay_out(struct peal_graph *g, const char *call)
 {
 	uint32_t *room = calloc(2 * (size_t)g->n_nodes + 1, sizeof(*room));
@@ -109,7 +124,9 @@ static int lay_out(struct peal_graph *g, const char *call)
 		return peali_fail(PEAL_ENOMEM, call, "no memory for a graph");
 	sort_edges(g);
 	number_nodes(g);
-	result = check_circles(g, call, room, room + g->n_nodes);
+	result = check_tasks(g, call);
+	if (!result)
+		result = check_circles(g, call, room, room + g->n_nodes);
 	free(room);
 	return result;
 }
@@ -313,8 +330,13 @@ static int connect_two(struct peal_graph *g, uint64_t from, uint32_t port,
 
 static int make_pools(struct peal_graph *g, struct peali_graph_place *p)
 {
-	struct peali_task_reports reports = { p->address, slots(p->n_tasks),
-					      p->owner, g->links, &g->n_links };
+	/* what a pool has no room for waits in the link to it; reports wait for
+	 * the conductor, which always has room for what it sends */
+	uint32_t few = p->workers > TASK_SLOTS / 2 ?
+			       peali_power_of_two(2 * p->workers) :
+			       TASK_SLOTS;
+	struct peali_task_reports reports = { p->address, TASK_SLOTS, p->owner,
+					      g->links, &g->n_links };
 	uint32_t h;
 	int result = 0;
 
@@ -322,11 +344,11 @@ static int make_pools(struct peal_graph *g, struct peali_graph_place *p)
 		if (!p->port[h])
 			continue;
 		result = peali_task_pool(p->tasks, g->program->handlers[h].name,
-					 p->workers, reports.capacity, &reports,
+					 p->workers, few, &reports,
 					 &p->pool[h]);
 		if (!result)
 			result = connect_two(g, p->address, p->port[h],
-					     p->pool[h], reports.capacity,
+					     p->pool[h], slots(p->n_tasks),
 					     sizeof(struct peal_task));
 	}
 	return result;
@@ -365,6 +387,19 @@ static int connect_conductor(struct peal_graph *g, uint32_t rank)
 	return result ? result : make_pools(g, p);
 }
 
+/* Messages of one device to one receiver, in a run. */
+static uint32_t count_messages(const struct peal_graph *g,
+			       const struct peali_graph_node *like)
+{
+	uint32_t i, n = 0;
+
+	for (i = 0; i < g->n_nodes; i++)
+		n += g->nodes[i].rank == like->rank &&
+		     g->nodes[i].image.kind == PEAL_GRAPH_MESSAGE &&
+		     g->nodes[i].to == like->to;
+	return n;
+}
+
 static int connect_receivers(struct peal_graph *g)
 {
 	uint32_t i;
@@ -376,7 +411,7 @@ static int connect_receivers(struct peal_graph *g)
 		if (node->image.kind == PEAL_GRAPH_MESSAGE && !find_port(g, i))
 			result = connect_two(g, g->places[node->rank].address,
 					     node->image.port, node->to,
-					     MESSAGE_SLOTS,
+					     slots(count_messages(g, node)),
 					     PEAL_TASK_PARAMETERS);
 	}
 	return result;
@@ -473,8 +508,8 @@ int peali_graph_unmake(struct peal_graph *g)
 			result = PEAL_EHUNG;
 	if (result)
 		return result;
-	while (g->n_links)
-		peal_link_destroy(g->links[--g->n_links]);
+	for (; g->n_links && !result; g->n_links -= !result)
+		result = peal_link_destroy(g->links[g->n_links - 1]);
 	for (i = 0; i < g->n && !result; i++) {
 		struct peali_graph_place *p = &g->places[i];
 

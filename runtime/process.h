@@ -180,7 +180,7 @@ struct peali_far {
 	struct peal_credit *credit;
 	struct peal_link_counts *counts;
 	_Atomic int error; /* PEAL_E... once the other end is gone */
-	char why[120]; /* of PEAL_EABORTED, what the peer says of it; set->lock */
+	char why[120]; /* what the peer says of its end being gone; set->lock */
 };
 
 /* The other end is gone: what waits for it is woken. set->lock is held. */

@@ -218,7 +218,8 @@ static int meet(struct peal_group *g, uint64_t deadline)
 
 /*
  * The exchanges first, by which all find whether they make the same group; then the
- * rings; and when all have those nobody needs the offers any more.
+ * rings. When all have those nobody needs the offers any more; and when all have
+ * withdrawn them there can be another group of the name.
  */
 static int make(struct peal_group *g, uint64_t deadline)
 {
@@ -235,7 +236,12 @@ static int make(struct peal_group *g, uint64_t deadline)
 		result = meet(g, deadline);
 	if (!result)
 		result = connect_rings(g, &a, deadline);
-	return result ? result : meet(g, deadline);
+	if (!result)
+		result = meet(g, deadline);
+	if (result)
+		return result;
+	withdraw(g);
+	return meet(g, deadline);
 }
 
 static int check_arguments(struct peal_processes *set, const char *name,
@@ -315,7 +321,7 @@ int peali_group_was_called(const struct peal_group *g, uint32_t place)
 }
 
 /* The first process that keeps it from what is in hand; n: none does. Those that
- * have left in the middle may have done so because of another one: they come last. */
+ * have left because of another one come last. */
 static uint32_t find_gone(const struct peal_group *g)
 {
 	uint32_t i, gone = g->n;
@@ -328,7 +334,7 @@ static uint32_t find_gone(const struct peal_group *g)
 		if (!error || (error == PEAL_ESTOPPED && g->waits_for &&
 			       peali_group_was_called(g, i)))
 			continue;
-		if (error != PEAL_EABORTED)
+		if (!peali_far_blames(link))
 			return i;
 		gone = i;
 	}
@@ -430,17 +436,15 @@ static int is_of(const struct peal_group *g, const struct peal_link *link)
 
 void peali_group_take_leave(struct peal_group *g, uint64_t deadline)
 {
+	int error = g->waits_for ? PEAL_EABORTED : PEAL_ESTOPPED;
 	struct peal_link *link;
 
-	if (!g->waits_for && !*g->why) {
-		while (is_awaited(g) && !peali_late(deadline))
-			usleep(LOOK_US);
-		return;
-	}
+	while (!g->waits_for && is_awaited(g) && !peali_late(deadline))
+		usleep(LOOK_US);
 	pthread_mutex_lock(&g->rt->lock);
 	for (link = g->rt->links; link; link = link->next)
 		if (is_of(g, link))
-			peali_far_tell_why(link, g->why);
+			peali_far_tell_why(link, error, g->why);
 	pthread_mutex_unlock(&g->rt->lock);
 }
 

@@ -2,6 +2,8 @@
 /* Kernels whose workers do tasks, and the pools by which they take them. */
 #include "runtime/task.h"
 
+#define INPUTS 16 /* of a worker, by default */
+
 int peali_is_task(const struct peal_handler_info *h)
 {
 	return h->ports == 1 &&
@@ -44,6 +46,8 @@ int peali_task_launch(struct peal_runtime *rt, struct peali_task_kernel *what,
 	/* who has no member passes on what comes, whatever the others do */
 	o.workers = what->workers + (what->workers > 1);
 	o.max_actors = tasks * (what->workers + 1) + 1;
+	if (tasks > INPUTS) /* each pool has one, all of the same worker */
+		o.max_inputs = tasks;
 	return peal_kernel_launch(rt, what->device, what->program, &o,
 				  kernel_out);
 }

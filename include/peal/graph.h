@@ -24,7 +24,9 @@ struct peal_runtime;
  *
  * The nodes of a device that can begin do so in the order in which that came to be;
  * tasks of several nodes run beside each other, as far as there are workers. A
- * message is over when it is sent: its link has taken it.
+ * message is over when it is sent: its link has taken it. That has room for all that
+ * the device sends to its receiver in a run; one that takes none for longer holds up
+ * all of the device, until it does.
  *
  * If a task fails, the nodes behind its node are not done (nor what is behind them),
  * all others are, and the run ends with that error. A graph runs as often as it is
@@ -37,6 +39,7 @@ struct peal_graph;
 #define PEAL_GRAPH_EDGES_MAX 262144
 #define PEAL_GRAPH_DEVICES_MAX 16
 #define PEAL_GRAPH_PIECES_MAX 1024 /* of a node */
+#define PEAL_GRAPH_TASKS_MAX 262144 /* of a device, all pieces counted */
 
 /** Zero in a field: its default. */
 struct peal_graph_options {
@@ -158,12 +161,14 @@ int peal_graph_add_edge(struct peal_graph *graph, uint32_t before,
  *
  * @param graph a graph.
  * @return 0; PEAL_EINVAL nodes wait for each other in a circle (one is named);
- *         PEAL_ENOSPC a device's conductor needs more than PEAL_GRAPH_PORTS ports;
+ *         PEAL_ENOSPC a device's conductor needs more than PEAL_GRAPH_PORTS ports,
+ *         or it has more than PEAL_GRAPH_TASKS_MAX tasks;
  *         PEAL_EBUSY the run before has not been waited for to its end; PEAL_EABORTED
  *         a kernel of it has ended (named); what peal_kernel_launch,
- *         peal_pool_create and peal_connect say. Then nothing has begun, and a
- *         graph that could not be made can be tried again. One thread at a time
- *         for a graph.
+ *         peal_pool_create and peal_connect say. Then nothing has begun, unless a
+ *         kernel ended just now: then others may have, and the graph can only be
+ *         destroyed. One that could not be made can be tried again. One thread at a
+ *         time for a graph.
  */
 int peal_graph_start(struct peal_graph *graph);
 
@@ -176,8 +181,9 @@ int peal_graph_start(struct peal_graph *graph);
  *         there is no run; PEAL_ETIMEDOUT it goes on (the text names devices that
  *         have not ended it). Else it is over: the error of the first node that
  *         failed (named, with how many were not done behind those that did);
- *         PEAL_EABORTED a kernel of it has ended (named), and the graph can only be
- *         destroyed. One thread at a time for a graph.
+ *         PEAL_EABORTED a kernel of it has ended (named), or a conductor got what
+ *         makes no sense, and the graph can only be destroyed. One thread at a
+ *         time for a graph.
  */
 int peal_graph_wait(struct peal_graph *graph, int64_t timeout_ns);
 
@@ -196,8 +202,8 @@ int peal_graph_run(struct peal_graph *graph, int64_t timeout_ns);
  * @param graph    a graph.
  * @param node     its number.
  * @param info_out filled on success; before the first run state WAITS.
- * @return 0; PEAL_ENOENT no such node; PEAL_EBUSY a run goes on; PEAL_EINVAL. One
- *         thread at a time for a graph.
+ * @return 0; PEAL_ENOENT no such node; PEAL_EBUSY a run goes on; PEAL_EABORTED one
+ *         can never end; PEAL_EINVAL. One thread at a time for a graph.
  */
 int peal_graph_node_info(struct peal_graph *graph, uint32_t node,
 			 struct peal_graph_node_info *info_out);
@@ -206,8 +212,9 @@ int peal_graph_node_info(struct peal_graph *graph, uint32_t node,
  * Ends a graph, whatever it is doing.
  *
  * @param graph a graph; NULL does nothing.
- * @return 0; PEAL_EHUNG a handler does not end (named): it stays, and may be
- *         destroyed again. No other call on it may run at the same time.
+ * @return 0; PEAL_EHUNG a handler does not end, or a receiver of messages does not let
+ *         go of its link (named): it stays, and may be destroyed again. No other call
+ *         on it may run at the same time.
  */
 int peal_graph_destroy(struct peal_graph *graph);
 

@@ -134,8 +134,8 @@ int peal_group_create(struct peal_runtime *runtime, const int *devices,
  *         its range, or other options or ranks than another process (named);
  *         PEAL_ENOENT no such rank, or a process does not make this group in time;
  *         PEAL_ETIMEDOUT one that does has not come so far (named); PEAL_EDIED,
- *         PEAL_ESTOPPED a process is gone (named); PEAL_EEXIST there is a group of
- *         that name; else as peal_group_create and peal_process_connect.
+ *         PEAL_ESTOPPED a process is gone (named); PEAL_EEXIST the caller makes a
+ *         group of that name already, or offers such names; else as peal_group_create and peal_process_connect.
  *         Thread-safe.
  */
 int peal_process_group_create(struct peal_processes *set, const char *name,

@@ -201,8 +201,10 @@ static PEAL_DEV int hear_called(struct peal_worker *w, struct exchange *e,
 
 	if (peal_length(w) != sizeof(*head) + sizeof(*call) ||
 	    head->owner >= e->member.init.members ||
-	    call->sequence !=
-		    e->called[~call->sequence & 1][head->owner].sequence + 1)
+	    (uint32_t)call->sequence !=
+		    (uint32_t)e->called[~call->sequence & 1][head->owner]
+				    .sequence +
+			    1)
 		return PEAL_EPROTO;
 	return note_call(w, e, head->owner, call) ? agree(w, e, p) : 0;
 }
@@ -214,6 +216,7 @@ static PEAL_DEV PEAL_NOINLINE int exchange(struct peal_worker *w)
 	struct peal_member_call call;
 	int is_last, result;
 
+	peal_fence_acquire_sys(); /* the plan, and what it is for */
 	if (peal_type(w) == PEAL_MEMBER_DATA)
 		return take_data(w, e, p);
 	if (peal_type(w) == PEAL_MEMBER_CALLED)

@@ -130,7 +130,7 @@ static PEAL_DEV uint32_t begin_node(struct conductor *c)
 		n->began_ns = peal_clock_ns();
 		n->state = PEAL_GRAPH_RUNS;
 	}
-	if (n->result) {
+	if (n->result && !c->piece) { /* of one before it, not its own */
 		c->ready_taken++;
 		end_node(c, i, PEAL_GRAPH_SKIPPED);
 		return COUNTED;
@@ -253,6 +253,20 @@ static PEAL_DEV int send_step(struct peal_worker *w, struct conductor *c)
 	return result ? result : 1;
 }
 
+/* What has come makes no sense, or cannot be sent: the run does not end. */
+static PEAL_DEV int say_broken(struct peal_worker *w, struct conductor *c,
+			       int result)
+{
+	struct peal_graph_step word;
+
+	word.run = c->run;
+	word.node = c->init.rank;
+	word.result = result;
+	word.reserved = 0;
+	peal_emit(w, 0, PEAL_GRAPH_DONE, &word, sizeof(word));
+	return result;
+}
+
 static PEAL_DEV PEAL_NOINLINE int conduct(struct peal_worker *w)
 {
 	struct conductor *c = (struct conductor *)peal_state(w);
@@ -260,8 +274,12 @@ static PEAL_DEV PEAL_NOINLINE int conduct(struct peal_worker *w)
 	int result = 0;
 
 	peal_sync(w);
-	if (peal_is_leader(w))
+	if (peal_is_leader(w)) {
+		/* what tasks and the host have written, for who hears of it */
+		peal_fence_acquire_sys();
 		result = take(w, c);
+		peal_fence_release_sys();
+	}
 	result = (int)(int64_t)peal_broadcast(w, (uint64_t)(int64_t)result);
 	for (i = 0; !result && i < STEPS && sent < SENDS; i++) {
 		peal_sync(w);
@@ -274,8 +292,9 @@ static PEAL_DEV PEAL_NOINLINE int conduct(struct peal_worker *w)
 		sent += result == 1;
 		result = result == 1 ? 0 : result;
 	}
-	return result ? result :
-			peal_tell(w, c->init.self, PEAL_GRAPH_MORE, 0, 0);
+	if (!result)
+		result = peal_tell(w, c->init.self, PEAL_GRAPH_MORE, 0, 0);
+	return result ? say_broken(w, c, result) : 0;
 }
 
 /* A handler has as many ports as it declares: one for each number of them. */

@@ -310,6 +310,68 @@ PEAL_TEST(what_is_behind_a_node_that_fails_is_not_done)
 	close_graph();
 }
 
+/* The first of more pieces than go at once, with others behind it: all of its pieces
+ * are over before the run is, and the next run is whole. */
+PEAL_TEST(a_node_that_fails_in_pieces)
+{
+	enum { PIECES = 200 };
+	const struct visit v = { .gate_at = UINT64_MAX,
+				 .fails_at = 0,
+				 .error = -1234 };
+	struct peal_graph_argument arguments[2];
+	struct peal_graph_task t = { .size = sizeof(t),
+				     .handler = "visit",
+				     .count = PIECES,
+				     .pieces = PIECES,
+				     .n_arguments = 2,
+				     .arguments = arguments,
+				     .parameters = &v,
+				     .parameter_bytes = sizeof(v) };
+	struct plan p = { 0, 1, 3, 0 };
+	uint32_t node, run, i;
+
+	open_graph(1, 1, 40 * ELEMENTS * 4);
+	arguments[0] =
+		(struct peal_graph_argument){ (uintptr_t)words(2), 4, 0 };
+	arguments[1] =
+		(struct peal_graph_argument){ (uintptr_t)words(8), 8, 0 };
+	CHECK_OK(peal_graph_add_task(g, &t, &node));
+	for (i = 0; i < 4; i++)
+		add_combine(&p, 30 + i, 2 + i);
+	for (run = 1; run < 6; run++) {
+		words(0)[1] = run;
+		CHECK_FAILS(peal_graph_run(g, PATIENCE), -1234, "node 0");
+		for (i = 0; i < PIECES; i++)
+			CHECK_EQ(words(2)[i], run);
+		for (i = 0; i < 4; i++)
+			CHECK_EQ(words(30 + i)[1], 3 * run);
+		CHECK_EQ(info_of(node).state, PEAL_GRAPH_FAILED);
+		CHECK_EQ(info_of(4).state, PEAL_GRAPH_IS_DONE);
+	}
+	close_graph();
+}
+
+/* As many as one likes, received when the run is over. */
+PEAL_TEST(messages_of_a_run_have_room)
+{
+	struct peal_endpoint *e;
+	uint32_t run, i;
+
+	open_graph(1, 1, 4096);
+	e = harness_endpoint(rt);
+	for (i = 0; i < 100; i++)
+		add_message(0, e, 5);
+	for (run = 0; run < 3; run++) {
+		CHECK_OK(peal_graph_run(g, PATIENCE));
+		for (i = 0; i < 100; i++)
+			expect(e, 5);
+	}
+	CHECK_OK(peal_graph_destroy(g));
+	g = NULL;
+	CHECK_OK(peal_endpoint_destroy(e));
+	close_graph();
+}
+
 PEAL_TEST(a_kernel_that_ends_is_named)
 {
 	struct peal_runtime_info info;
@@ -472,6 +534,8 @@ PEAL_TEST_MAIN(RUN_LANES(any_graph_gives_what_one_node_after_another_does);
 	       RUN_LANES(an_edge_holds_and_what_has_none_goes_on);
 	       RUN(a_wide_graph);
 	       RUN_LANES(what_is_behind_a_node_that_fails_is_not_done);
+	       RUN_LANES(a_node_that_fails_in_pieces);
+	       RUN(messages_of_a_run_have_room);
 	       RUN(a_kernel_that_ends_is_named); RUN(a_graph_ends_at_any_time);
 	       RUN(tasks_and_messages_that_make_no_sense_are_refused);
 	       RUN(graphs_that_cannot_be_are_refused);

@@ -119,7 +119,8 @@ static PEAL_HD PEAL_INLINE uint64_t peal_part(uint64_t count, uint32_t n,
  * all of them.
  */
 struct peal_member_call {
-	uint64_t sequence; /* of the group's, from 1; 0: none was called yet */
+	uint64_t sequence; /* of the group's, its 32 bits, from 1; 0: none was
+			    * called yet */
 	uint64_t count;
 	uint64_t slice; /* elements */
 	uint64_t ranks; /* of all members in their set, hashed */

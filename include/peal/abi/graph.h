@@ -30,7 +30,8 @@ enum peal_graph_word {
 struct peal_graph_step {
 	uint32_t run; /* number of the run, from 1 */
 	uint32_t node; /* of the receiver's; of DONE: the sender's rank */
-	int32_t result; /* of the node that is over; of a BEGIN 0 */
+	int32_t result; /* of the node that is over; of a BEGIN 0; of a DONE 0,
+			 * or why the conductor cannot go on */
 	uint32_t reserved;
 };
 

@@ -103,7 +103,10 @@ peali_task_end(struct peal_worker *w, uint64_t began_ns, int result)
 {
 	const struct peal_task *t = peal_task(w);
 	struct peal_task_done done;
-	int failed = peal_vote_any(w, result != 0);
+	int failed;
+
+	peal_fence_release_sys(); /* of each lane, before the report is sent */
+	failed = peal_vote_any(w, result != 0);
 
 	if (failed && !result && peal_is_leader(w))
 		result = PEAL_EHANDLER;
@@ -128,6 +131,7 @@ peali_task_end(struct peal_worker *w, uint64_t began_ns, int result)
                                                                                \
 		if (PEAL_UNLIKELY(result))                                     \
 			return result;                                         \
+		peal_fence_acquire_sys(); /* what tasks before have written */ \
 		if (PEAL_LIKELY(peal_task(w)->count))                          \
 			result = peali_task_##name(w);                         \
 		return peali_task_end(w, began_ns, result);                    \
