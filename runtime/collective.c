@@ -343,9 +343,11 @@ static int begin(struct peal_group *g, const struct peal_collective *c)
 		result = keep_all(g, c);
 	if (!result)
 		result = check_members(g, START);
-	for (i = 0; i < g->n && !result && c->kind != PEAL_GROUP_BARRIER; i++)
-		if (peali_group_is_here(g, i))
-			result = copy_own(g, c, &g->members[i]);
+	/* a group of processes has to agree first */
+	for (i = 0; i < g->n && !result && c->kind != PEAL_GROUP_BARRIER &&
+		    (!g->set || g->n == 1);
+	     i++)
+		result = copy_own(g, c, &g->members[i]);
 	if (!result && g->n > 1) {
 		write_plan(g, c);
 		result = tell_members(g);
@@ -370,6 +372,8 @@ int peal_collective_start(struct peal_group *g,
 		result = check(g, &c);
 	if (result)
 		return result;
+	if (g->waits_for && check_members(g, START))
+		return peal_last_error()->code; /* it never ends */
 	if (g->waits_for)
 		return peali_fail(PEAL_EBUSY, START,
 				  "%u reports of the collective before are yet "
@@ -416,7 +420,7 @@ static int is_late(const struct peal_group *g, uint32_t place)
 			       UINT64_MAX >> (64 - g->channels) :
 			       1;
 
-	return g->set ? !peali_group_was_called(g, place) :
+	return g->set ? place != g->own && !peali_group_was_called(g, place) :
 			g->members[place].done != all;
 }
 
@@ -446,6 +450,22 @@ static int say_late(const struct peal_group *g, int64_t timeout_ns)
 			  text);
 }
 
+/* What copy_own does, of a group of processes that have done the rest. */
+static int copy_late(struct peal_group *g)
+{
+	const struct peal_collective_plan *p = g->plan;
+	struct peal_collective c = { .kind = p->kind,
+				     .element = p->element,
+				     .count = p->count,
+				     .root = p->root,
+				     .in = p->in,
+				     .out = p->out };
+
+	return p->kind == PEAL_GROUP_BARRIER ?
+		       0 :
+		       copy_own(g, &c, &g->members[g->own]);
+}
+
 static int wait_for_all(struct peal_group *g, int64_t timeout_ns,
 			uint64_t began)
 {
@@ -469,9 +489,12 @@ static int wait_for_all(struct peal_group *g, int64_t timeout_ns,
 		if (result)
 			return say_late(g, timeout_ns);
 	}
+	result = g->set && !g->differs ? copy_late(g) : 0;
 	peali_collective_let_go(g);
 	if (g->differs)
 		return peali_group_differs(g, WAIT);
+	if (result)
+		return result;
 	atomic_fetch_add(&g->ended, 1);
 	return 0;
 }

@@ -16,6 +16,7 @@
 #define WAIT "peal_graph_wait"
 #define INFO "peal_graph_node_info"
 #define WORKERS_MAX 1024
+#define LANES_MAX 1024
 #define LOOK_NS 20000000LL /* between two looks at who has ended */
 
 struct peal_graph *peali_graph_next(struct peal_graph *g)
@@ -75,6 +76,10 @@ static int check_create(struct peal_runtime *rt, const int *devices, uint32_t n,
 		return peali_fail(PEAL_EINVAL, CREATE,
 				  "workers is %u: at most %u", o->workers,
 				  WORKERS_MAX);
+	if (o->lanes > LANES_MAX)
+		return peali_fail(PEAL_EINVAL, CREATE,
+				  "lanes is %u: at most %u", o->lanes,
+				  LANES_MAX);
 	if (!peali_task_count(program))
 		return peali_fail(PEAL_ENOTSUP, CREATE,
 				  "no handler of '%s' does tasks: "
@@ -543,6 +548,16 @@ static int read_back(struct peal_graph *g, struct peali_graph_place *p,
 			      p->n_nodes * sizeof(*out));
 }
 
+/* What a handler returns as the error of its node: that of a graph that is broken, a
+ * wait that takes long, and what is no error, say nothing of a node. */
+static int32_t error_of(int32_t result)
+{
+	return result > 0 || result == PEAL_ETIMEDOUT ||
+			       result == PEAL_EABORTED ?
+		       PEAL_EHANDLER :
+		       result;
+}
+
 /* Each node's state, result and times. */
 static int collect(struct peal_graph *g)
 {
@@ -567,7 +582,7 @@ static int collect(struct peal_graph *g)
 			if (node->rank != i)
 				continue;
 			node->image.state = is->state;
-			node->image.result = is->result;
+			node->image.result = error_of(is->result);
 			node->image.began_ns = is->began_ns;
 			node->image.ended_ns = is->ended_ns;
 		}
@@ -592,11 +607,7 @@ static int say_failed(const struct peal_graph *g)
 	if (!first)
 		return 0;
 	return peali_fail(
-		first->image.result < 0 &&
-				first->image.result != PEAL_ETIMEDOUT ?
-			first->image.result :
-			PEAL_EHANDLER,
-		WAIT,
+		first->image.result, WAIT,
 		"node %u of graph '%s', handler '%s' on device %d, has failed: "
 		"%s; %u nodes behind those that did were not done",
 		(uint32_t)(first - g->nodes), g->name,

@@ -80,6 +80,8 @@ struct peali_peer {
 	char why[160];
 	_Atomic int deaf; /* what was sent has not been read for long */
 	int heard; /* it has answered that this process leaves */
+	uint64_t broken_ns; /* when its connection ended; 0: it has not. Of the
+			     * reading thread alone */
 	uint32_t n_jobs; /* of its records */
 	struct peali_far *links;
 };

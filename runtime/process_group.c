@@ -13,6 +13,7 @@
 #define CREATE_NS 30000000000LL
 #define EXCHANGE_SLOTS 8
 #define LOOK_US 100
+#define LOOK_NS 50000000LL
 
 /* ---- who is in it ----------------------------------------------------------------- */
 
@@ -74,6 +75,21 @@ static uint64_t hash_ranks(const uint32_t *ranks, uint32_t n)
 	for (i = 0; i < n; i++)
 		h = (h ^ ranks[i]) * 0x100000001b3ULL;
 	return h;
+}
+
+static int check_name(struct peal_processes *set, const char *name)
+{
+	const struct peal_group *g;
+
+	pthread_mutex_lock(&set->rt->lock);
+	for (g = set->rt->groups; g; g = g->next)
+		if (g->set == set && !strcmp(g->name, name))
+			break;
+	pthread_mutex_unlock(&set->rt->lock);
+	return g ? peali_fail(PEAL_EEXIST, CALL,
+			      "this process has a group '%s' in the set",
+			      name) :
+		   0;
 }
 
 static void place_members(struct peal_group *g, const uint32_t *ranks,
@@ -161,16 +177,42 @@ static int64_t left(uint64_t deadline)
 	return now < deadline ? (int64_t)(deadline - now) : 0;
 }
 
+/* Whether all members are here. */
+static int check_members(const struct peal_group *g)
+{
+	uint32_t ranks[PEAL_GROUP_MAX], i;
+
+	for (i = 0; i < g->n; i++)
+		ranks[i] = g->members[i].process;
+	return check_here(g->set, ranks, g->n);
+}
+
+/* One that dies meanwhile may not be the one that is waited for, who then waits for
+ * that one. */
 static int connect_to(struct peal_group *g, uint32_t place, uint32_t channel,
 		      uint64_t from, uint32_t port, struct peal_link_options o,
 		      uint64_t deadline, struct peal_link **link_out)
 {
+	uint32_t process = g->members[place].process;
 	char name[PEAL_PROCESS_NAME];
+	int64_t rest;
 	int result;
 
 	offer_name(g, channel, name);
-	result = peal_process_connect(g->set, g->members[place].process, name,
-				      from, port, &o, left(deadline), link_out);
+	do {
+		rest = left(deadline);
+		if (rest < 0 || rest > LOOK_NS)
+			rest = LOOK_NS;
+		result = check_members(g);
+		if (!result)
+			result = peal_process_connect(g->set, process, name,
+						      from, port, &o, rest,
+						      link_out);
+	} while (result == PEAL_ENOENT && left(deadline));
+	if (result == PEAL_ENOENT)
+		return peali_fail(result, CALL,
+				  "rank %u of the set does not make group '%s'",
+				  process, g->name);
 	if (!result)
 		peali_group_own(g, *link_out);
 	return result;
@@ -278,6 +320,8 @@ int peal_process_group_create(struct peal_processes *set, const char *name,
 	}
 	result = check_ranks(set, ranks, n, &own);
 	if (!result)
+		result = check_name(set, name);
+	if (!result)
 		result = peali_devices_check_ranks(&set->rt->devices, &device,
 						   1, "a group", CALL);
 	if (!result)
@@ -294,6 +338,7 @@ int peal_process_group_create(struct peal_processes *set, const char *name,
 	result = n > 1 ? make(g, deadline) : 0;
 	failed = *peal_last_error();
 	withdraw(g);
+	atomic_store(&g->ended, 0); /* but for those that made it */
 	if (result)
 		peali_fail(failed.code, failed.call, "%s", failed.text);
 	return peali_group_made(g, result, CALL, group_out);

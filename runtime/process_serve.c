@@ -122,11 +122,11 @@ gone(struct peali_peer *p, enum peal_process_state state, int error,
 	shutdown(p->fd, SHUT_RDWR);
 }
 
-static int has_ended(const struct peali_peer *p, int wait_ms)
+static int has_ended(const struct peali_peer *p)
 {
 	struct pollfd fd = { .fd = p->pidfd, .events = POLLIN };
 
-	return p->pidfd >= 0 && poll(&fd, 1, wait_ms) == 1;
+	return p->pidfd >= 0 && poll(&fd, 1, 0) == 1;
 }
 
 /* Its connection has ended, and it has not said that it leaves. */
@@ -135,14 +135,26 @@ static void broke_off(struct peali_peer *p)
 	if (atomic_load(&p->deaf))
 		gone(p, PEAL_PROCESS_LOST, PEAL_EDIED,
 		     "does not read what it is sent");
-	else if (has_ended(p, END_MS) || !peali_member_lives(&p->member))
+	else if (p->heard)
+		gone(p, PEAL_PROCESS_LEFT, PEAL_ESTOPPED,
+		     "has heard that this process leaves");
+	else if (has_ended(p) || !peali_member_lives(&p->member))
 		gone(p, PEAL_PROCESS_DEAD, PEAL_EDIED, "has died");
 	else if (p->pidfd < 0)
 		gone(p, PEAL_PROCESS_DEAD, PEAL_EDIED,
 		     "has died, or closed its connection");
-	else
-		gone(p, PEAL_PROCESS_LOST, PEAL_EDIED,
-		     "has closed its connection without leaving");
+	else if (!p->broken_ns)
+		p->broken_ns = peali_now_ns(); /* its end may follow */
+}
+
+/* So many ms until one whose connection has ended is given up; -1: it has not. */
+static int ms_to_end(const struct peali_peer *p)
+{
+	uint64_t passed = (peali_now_ns() - p->broken_ns) / 1000000;
+
+	if (!p->broken_ns)
+		return -1;
+	return passed < END_MS ? END_MS - (int)passed : 0;
 }
 
 /* ---- records ------------------------------------------------------------------- */
@@ -332,10 +344,12 @@ static void *read_all(void *argument)
 	struct peali_peer *of[1 + 2 * PEAL_PROCESSES_MAX];
 	nfds_t n, i;
 	uint32_t rank;
+	int wait_ms, ms;
 
 	pthread_setname_np(pthread_self(), "peal-processes");
 	while (!atomic_load(&set->quit)) {
 		n = 1;
+		wait_ms = -1;
 		fds[0].fd = set->event_fd;
 		fds[0].events = POLLIN;
 		for (rank = 0; rank < set->plan.ranks; rank++) {
@@ -343,13 +357,22 @@ static void *read_all(void *argument)
 
 			if (p->state != PEAL_PROCESS_HERE)
 				continue;
+			ms = ms_to_end(p);
+			if (!ms) {
+				gone(p, PEAL_PROCESS_LOST, PEAL_EDIED,
+				     "has closed its connection without "
+				     "leaving");
+				continue;
+			}
+			if (ms > 0 && (wait_ms < 0 || ms < wait_ms))
+				wait_ms = ms;
 			of[n] = p;
 			fds[n].events = fds[n + 1].events = POLLIN;
-			fds[n].fd = p->fd;
+			fds[n].fd = p->broken_ns ? -1 : p->fd;
 			fds[n + 1].fd = p->pidfd; /* -1 is passed over */
 			n += 2;
 		}
-		if (poll(fds, n, -1) <= 0)
+		if (poll(fds, n, wait_ms) <= 0)
 			continue;
 		for (i = 1; i < n; i += 2)
 			if (fds[i].revents || fds[i + 1].revents)

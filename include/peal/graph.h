@@ -26,7 +26,8 @@ struct peal_runtime;
  * tasks of several nodes run beside each other, as far as there are workers. A
  * message is over when it is sent: its link has taken it. That has room for all that
  * the device sends to its receiver in a run; one that takes none for longer holds up
- * all of the device, until it does.
+ * all of the device, until it does. What is sent to one whose kernel has ended is
+ * dead, as what any handler sends there, and the node is over.
  *
  * If a task fails, the nodes behind its node are not done (nor what is behind them),
  * all others are, and the run ends with that error. A graph runs as often as it is
@@ -88,8 +89,9 @@ struct peal_graph_node_info {
 	int device;
 	uint32_t kind; /* enum peal_graph_node_kind */
 	uint32_t state; /* enum peal_graph_node_state */
-	int32_t result; /* 0; of FAILED its first error, of SKIPPED that of the
-			 * node before it */
+	int32_t result; /* 0; of FAILED its first error, PEAL_EHANDLER for
+			 * PEAL_ETIMEDOUT, PEAL_EABORTED and what is none; of
+			 * SKIPPED that of a node before it */
 	uint32_t pieces;
 	uint32_t waits; /* nodes that it waits for */
 	uint64_t began_ns, ended_ns; /* by its device's clock */

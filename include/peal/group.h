@@ -131,11 +131,12 @@ int peal_group_create(struct peal_runtime *runtime, const int *devices,
  * @param timeout_ns until all have come; 0: 30 s, -1: for ever.
  * @param group_out  the group; the caller destroys it.
  * @return 0; PEAL_EINVAL a rank twice, the caller's not among them, an option out of
- *         its range, or other options or ranks than another process (named);
+ *         its range, or other options or ranks than another process that waits
+ *         for it (named);
  *         PEAL_ENOENT no such rank, or a process does not make this group in time;
  *         PEAL_ETIMEDOUT one that does has not come so far (named); PEAL_EDIED,
- *         PEAL_ESTOPPED a process is gone (named); PEAL_EEXIST the caller makes a
- *         group of that name already, or offers such names; else as peal_group_create and peal_process_connect.
+ *         PEAL_ESTOPPED a process is gone (named); PEAL_EEXIST the caller has a
+ *         group of that name, or offers such names; else as peal_group_create and peal_process_connect.
  *         Thread-safe.
  */
 int peal_process_group_create(struct peal_processes *set, const char *name,

@@ -314,7 +314,7 @@ PEAL_TEST(what_is_behind_a_node_that_fails_is_not_done)
  * are over before the run is, and the next run is whole. */
 PEAL_TEST(a_node_that_fails_in_pieces)
 {
-	enum { PIECES = 200 };
+	enum { PIECES = 1000 };
 	const struct visit v = { .gate_at = UINT64_MAX,
 				 .fails_at = 0,
 				 .error = -1234 };
@@ -330,21 +330,21 @@ PEAL_TEST(a_node_that_fails_in_pieces)
 	struct plan p = { 0, 1, 3, 0 };
 	uint32_t node, run, i;
 
-	open_graph(1, 1, 40 * ELEMENTS * 4);
+	open_graph(1, 1, 400 * ELEMENTS * 4);
 	arguments[0] =
 		(struct peal_graph_argument){ (uintptr_t)words(2), 4, 0 };
 	arguments[1] =
-		(struct peal_graph_argument){ (uintptr_t)words(8), 8, 0 };
+		(struct peal_graph_argument){ (uintptr_t)words(40), 8, 0 };
 	CHECK_OK(peal_graph_add_task(g, &t, &node));
 	for (i = 0; i < 4; i++)
-		add_combine(&p, 30 + i, 2 + i);
-	for (run = 1; run < 6; run++) {
+		add_combine(&p, 300 + i, 2 + i);
+	for (run = 1; run < 30; run++) {
 		words(0)[1] = run;
 		CHECK_FAILS(peal_graph_run(g, PATIENCE), -1234, "node 0");
 		for (i = 0; i < PIECES; i++)
 			CHECK_EQ(words(2)[i], run);
 		for (i = 0; i < 4; i++)
-			CHECK_EQ(words(30 + i)[1], 3 * run);
+			CHECK_EQ(words(300 + i)[1], 3 * run);
 		CHECK_EQ(info_of(node).state, PEAL_GRAPH_FAILED);
 		CHECK_EQ(info_of(4).state, PEAL_GRAPH_IS_DONE);
 	}

@@ -131,7 +131,7 @@ PEAL_TEST(a_member_that_ends_is_named)
 	CHECK_EQ(peal_collective_wait(s.g, -1), PEAL_EABORTED);
 	CHECK(strstr(peal_last_error()->text, "rank 2 on device 0"));
 	CHECK_EQ(peal_collective_wait(s.g, -1), PEAL_EABORTED);
-	CHECK_EQ(peal_collective_start(s.g, &c), PEAL_EBUSY);
+	CHECK_EQ(peal_collective_start(s.g, &c), PEAL_EABORTED);
 	scene_close(&s);
 	open_three();
 	CHECK_OK(peal_kernel_stop(kernel_of(1), PATIENCE));

@@ -214,6 +214,47 @@ static struct peal_collective ask(const struct act *a)
 	return act_asks(a, s.in, s.out);
 }
 
+/* What is written where nothing is to be. */
+static void is_blank(uint64_t address, uint64_t bytes)
+{
+	uint64_t i;
+
+	scene_copy(&s, s.own, 1, address, s.got, bytes);
+	for (i = 0; i < bytes; i++)
+		CHECK_EQ(s.got[i], BLANK);
+}
+
+/* A call that differs leaves all of `out` as it was, of kinds that begin with a copy
+ * of one's own, too. */
+static void touch_nothing(int rank_)
+{
+	static const uint32_t kinds[] = { PEAL_BROADCAST, PEAL_ALL_GATHER,
+					  PEAL_GATHER, PEAL_SCATTER };
+	struct act a = { .element = PEAL_I32 };
+	struct peal_collective c;
+	uint32_t i;
+
+	enter(rank_, 1, 64, 4096);
+	for (i = 0; i < 8; i++) {
+		a.kind = kinds[i / 2];
+		a.algorithm = 1 + i % 2;
+		a.count = 20 + (uint64_t)rank;
+		memset(s.got, BLANK, s.bytes);
+		scene_copy(&s, s.own, 0, s.out[rank], s.got, 4096);
+		c = ask(&a);
+		CHECK_EQ(peal_collective_run(s.g, &c, PATIENCE), PEAL_EINVAL);
+		is_blank(s.out[rank], 4096);
+		a.count = 20;
+		scene_check(&s, a);
+	}
+	leave();
+}
+
+PEAL_TEST(calls_that_differ_write_nothing)
+{
+	CREW(2, touch_nothing);
+}
+
 /* One of them calls for something else: all find that, and go on. */
 static void differ(int rank_)
 {
@@ -423,6 +464,44 @@ PEAL_TEST(who_leaves_is_named)
 	CREW(3, go);
 }
 
+/* The second waits for the first, which has given up, because of the third. */
+static void die_before(int rank_)
+{
+	struct peal_group *g;
+
+	rank = rank_;
+	s.rt = harness_open(1, "");
+	set = crew_enter(s.rt);
+	crew_meet(0);
+	if (rank == 2)
+		for (;;)
+			pause();
+	if (rank == 0)
+		EVENTUALLY(crew_info(set, 2).state == PEAL_PROCESS_DEAD);
+	CHECK_FAILS(peal_process_group_create(set, "all", NULL, 0, 0, NULL, -1,
+					      &g),
+		    PEAL_EDIED, "rank 2 (pid ");
+	/* who leaves first would be another one that is gone */
+	atomic_fetch_add(&crew_board->word[DONE], 1);
+	EVENTUALLY(atomic_load(&crew_board->word[DONE]) == 2);
+	CHECK_OK(peal_processes_leave(set, PATIENCE));
+	CHECK_OK(peal_runtime_shutdown(s.rt));
+}
+
+PEAL_TEST(who_dies_before_there_is_a_group_is_named)
+{
+	struct crew c;
+
+	crew_start(&c, 3, die_before);
+	EVENTUALLY(atomic_load(&c.board->word[0]) == 3);
+	identity_sleep_us(100000); /* the second one waits, most likely */
+	kill(c.pid[2], SIGKILL);
+	CHECK(WIFSIGNALED(crew_await(&c, 2)));
+	CHECK_EQ(crew_await(&c, 0), 0);
+	CHECK_EQ(crew_await(&c, 1), 0);
+	crew_tidy(&c);
+}
+
 /* Collectives without end, until one of them is dead: each other one says who. */
 static void survive(int rank_)
 {
@@ -493,7 +572,9 @@ PEAL_TEST_MAIN(RUN_LANES(all_kinds_are_right); RUN(one_process_is_a_group);
 	       RUN_LANES(collectives_follow_one_another);
 	       RUN(some_of_a_set_are_a_group_too);
 	       RUN_LANES(calls_that_differ_are_named_by_all);
+	       RUN(calls_that_differ_write_nothing);
 	       RUN(groups_that_differ_come_to_nothing);
+	       RUN(who_dies_before_there_is_a_group_is_named);
 	       RUN(a_name_is_free_again); RUN(what_makes_no_sense_is_refused);
 	       RUN(who_has_not_called_is_named); RUN(who_leaves_is_named);
 	       RUN(survivors_of_a_collective_name_who_was_killed);)
