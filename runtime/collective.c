@@ -19,30 +19,36 @@ static int has_root(const struct peal_collective *c)
 	       c->kind == PEAL_GATHER || c->kind == PEAL_SCATTER;
 }
 
-static int refuse(const char *what, uint32_t value, uint32_t most)
+static int refuse(const char *what, uint32_t value, uint32_t least,
+		  uint32_t most)
 {
-	return peali_fail(PEAL_EINVAL, START, "%s is %u: it is %s%u", what,
-			  value, most ? "at most " : "to be ", most);
+	if (least == most)
+		return peali_fail(PEAL_EINVAL, START,
+				  "%s is %u: it is to be %u", what, value,
+				  most);
+	return peali_fail(PEAL_EINVAL, START, "%s is %u: it is %u to %u", what,
+			  value, least, most);
 }
 
 static int check(const struct peal_group *g, const struct peal_collective *c)
 {
 	if (!c->kind || c->kind >= PEAL_COLLECTIVE_KINDS)
-		return refuse("kind", c->kind, PEAL_COLLECTIVE_KINDS - 1);
+		return refuse("kind", c->kind, 1, PEAL_COLLECTIVE_KINDS - 1);
 	if (c->algorithm >= PEAL_ALGORITHMS)
-		return refuse("algorithm", c->algorithm, PEAL_ALGORITHMS - 1);
+		return refuse("algorithm", c->algorithm, 0,
+			      PEAL_ALGORITHMS - 1);
 	if (c->kind == PEAL_GROUP_BARRIER)
 		return 0;
 	if (!c->element || c->element >= PEAL_ELEMENTS)
-		return refuse("element", c->element, PEAL_ELEMENTS - 1);
+		return refuse("element", c->element, 1, PEAL_ELEMENTS - 1);
 	if (peali_kind_reduces(c->kind) ?
 		    !c->reduction || c->reduction >= PEAL_REDUCTIONS :
 		    c->reduction != 0)
 		return refuse(
-			"reduction", c->reduction,
+			"reduction", c->reduction, peali_kind_reduces(c->kind),
 			peali_kind_reduces(c->kind) ? PEAL_REDUCTIONS - 1 : 0);
 	if (has_root(c) ? c->root >= g->n : c->root != 0)
-		return refuse("root", c->root, has_root(c) ? g->n - 1 : 0);
+		return refuse("root", c->root, 0, has_root(c) ? g->n - 1 : 0);
 	if (c->count > UINT64_MAX / 16)
 		return peali_fail(PEAL_EINVAL, START,
 				  "count is %llu: more than any memory has",
