@@ -472,6 +472,9 @@ static int each_row(void *context, int count_only)
 		if (!peali_bench_wanted(&c->options, PEAL_ROUTE_NONE,
 					rows[i].bytes))
 			continue;
+		/* processes of Open MPI are no peers of another device */
+		if (!count_only && rows[i].peer >= MPI && !c->stand.on_host)
+			continue;
 		if (!count_only && run_row(c, &rows[i]))
 			return -1;
 		n++;
