@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* labels: fast alone */
 #include <peal/abi/probe.h>
 #include <peal/device/host.h>
 #include "machine.h"
