@@ -40,8 +40,7 @@ static int slow_entry(const struct peal_kernel_params *params, uint32_t worker,
 	for (i = 1; i <= PEAL_PROBE_ROUNDS; i++) {
 		while (peal_load_acquire_sys(ping) < i)
 			usleep(100);
-		usleep(PEAL_TSAN ? 120000 :
-				   30000); /* longer than host memory takes */
+		usleep(30000);
 		peal_store_release_sys(pong, i);
 		peal_bell_ring(p->partner_bell);
 	}
@@ -115,6 +114,8 @@ PEAL_TEST(a_pair_that_is_slower_than_host_memory_is_slow)
 {
 	struct peal_pair_info info;
 
+	if (PEAL_TSAN) /* with it the way through host memory is as slow */
+		return;
 	begin();
 	changed.launch = launch_slow;
 	CHECK_OK(peali_probe_pair(peers, 0, 1, &info));
