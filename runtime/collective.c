@@ -6,10 +6,10 @@
 
 #include "runtime/group.h"
 #include "runtime/meter.h"
+#include "runtime/reports.h"
 
 #define START "peal_collective_start"
 #define WAIT "peal_collective_wait"
-#define LOOK_NS 20000000LL /* between two looks at who has ended */
 
 /* ---- what it is to be ----------------------------------------------------------- */
 
@@ -396,8 +396,9 @@ int peal_collective_start(struct peal_group *g,
 /* ---- waiting ---------------------------------------------------------------------- */
 
 /* Takes a report, and waits so long for it. */
-static int take(struct peal_group *g, int64_t timeout_ns)
+static int take(void *group, int64_t timeout_ns)
 {
+	struct peal_group *g = group;
 	struct peal_member_done done;
 	struct peal_received got;
 	int result =
@@ -431,8 +432,9 @@ static int is_late(const struct peal_group *g, uint32_t place)
 }
 
 /* The members that are late, as far as the text has room. */
-static int say_late(const struct peal_group *g, int64_t timeout_ns)
+static int say_late(void *group, int64_t timeout_ns)
 {
+	const struct peal_group *g = group;
 	const char *what = g->set ? "not called by" : "not yet:";
 	char text[160] = "";
 	size_t at = 0;
@@ -456,6 +458,11 @@ static int say_late(const struct peal_group *g, int64_t timeout_ns)
 			  text);
 }
 
+static int ended(void *group)
+{
+	return check_members(group, WAIT);
+}
+
 /* What copy_own does, of a group of processes that have done the rest. */
 static int copy_late(struct peal_group *g)
 {
@@ -475,26 +482,12 @@ static int copy_late(struct peal_group *g)
 static int wait_for_all(struct peal_group *g, int64_t timeout_ns,
 			uint64_t began)
 {
-	int64_t left = timeout_ns;
-	int result;
+	const struct peali_reports reports = { g, &g->waits_for, take, ended,
+					       say_late };
+	int result = peali_reports_await(&reports, timeout_ns, began);
 
-	while (g->waits_for) {
-		result = take(g, left < 0 || left > LOOK_NS ? LOOK_NS : left);
-		if (result) {
-			int ended = check_members(g, WAIT);
-
-			if (ended || result != PEAL_EAGAIN)
-				return ended ? ended : result;
-		}
-		if (timeout_ns < 0)
-			continue;
-		left = timeout_ns - (int64_t)(peal_clock_ns() - began);
-		if (left > 0)
-			continue;
-		left = 0;
-		if (result)
-			return say_late(g, timeout_ns);
-	}
+	if (result)
+		return result;
 	result = g->set && !g->differs ? copy_late(g) : 0;
 	peali_collective_let_go(g);
 	if (g->differs)

@@ -6,6 +6,7 @@
 
 #include "runtime/graph.h"
 #include "runtime/meter.h"
+#include "runtime/reports.h"
 #include "runtime/task.h"
 
 #define CREATE "peal_graph_create"
@@ -17,7 +18,6 @@
 #define INFO "peal_graph_node_info"
 #define WORKERS_MAX 1024
 #define LANES_MAX 1024
-#define LOOK_NS 20000000LL /* between two looks at who has ended */
 
 struct peal_graph *peali_graph_next(struct peal_graph *g)
 {
@@ -496,8 +496,9 @@ int peal_graph_start(struct peal_graph *g)
 }
 
 /* Takes a device's word that it has ended the run, and waits so long for it. */
-static int take(struct peal_graph *g, int64_t timeout_ns)
+static int take(void *graph, int64_t timeout_ns)
 {
+	struct peal_graph *g = graph;
 	struct peal_graph_step done;
 	struct peal_received got;
 	int result =
@@ -521,8 +522,9 @@ static int take(struct peal_graph *g, int64_t timeout_ns)
 	return 0;
 }
 
-static int say_late(const struct peal_graph *g, int64_t timeout_ns)
+static int say_late(void *graph, int64_t timeout_ns)
 {
+	const struct peal_graph *g = graph;
 	char text[160] = "";
 	size_t at = 0;
 	uint32_t i;
@@ -535,6 +537,11 @@ static int say_late(const struct peal_graph *g, int64_t timeout_ns)
 	return peali_fail(PEAL_ETIMEDOUT, WAIT,
 			  "after %lld ns graph '%s' goes on, on devices %s",
 			  (long long)timeout_ns, g->name, text);
+}
+
+static int ended(void *graph)
+{
+	return check_kernels(graph, WAIT);
 }
 
 /* The nodes of a device as the run has left them, into its image. */
@@ -619,27 +626,13 @@ static int say_failed(const struct peal_graph *g)
 static int wait_for_all(struct peal_graph *g, int64_t timeout_ns,
 			uint64_t began)
 {
-	int64_t left = timeout_ns;
-	int result;
+	const struct peali_reports reports = { g, &g->waits_for, take, ended,
+					       say_late };
+	int result = peali_reports_await(&reports, timeout_ns, began);
 
-	while (g->waits_for) {
-		result = take(g, left < 0 || left > LOOK_NS ? LOOK_NS : left);
-		if (result) {
-			int ended = check_kernels(g, WAIT);
-
-			g->lost = ended || result != PEAL_EAGAIN;
-			if (g->lost)
-				return ended ? ended : result;
-		}
-		if (timeout_ns < 0)
-			continue;
-		left = timeout_ns - (int64_t)(peal_clock_ns() - began);
-		if (left > 0)
-			continue;
-		left = 0;
-		if (result)
-			return say_late(g, timeout_ns);
-	}
+	g->lost = result && result != PEAL_ETIMEDOUT;
+	if (result)
+		return result;
 	result = collect(g);
 	g->to_collect = result != 0;
 	return result ? result : say_failed(g);

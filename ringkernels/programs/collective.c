@@ -38,6 +38,7 @@
 
 #include "ringkernels/collective_ring.h"
 #include "ringkernels/collective_tree.h"
+#include "ringkernels/each_number.h"
 
 /* ---- either ---------------------------------------------------------------------------- */
 
@@ -229,28 +230,17 @@ static PEAL_DEV PEAL_NOINLINE int exchange(struct peal_worker *w)
 	return !result && is_last ? agree(w, e, p) : result;
 }
 
-/* A handler has as many ports as it declares: one for each number of members. */
-#define EACH_NUMBER(F, X)                                                      \
-	F(X, 2)                                                                \
-	F(X, 3)                                                                \
-	F(X, 4)                                                                \
-	F(X, 5)                                                                \
-	F(X, 6)                                                                \
-	F(X, 7)                                                                \
-	F(X, 8)                                                                \
-	F(X, 9) F(X, 10) F(X, 11) F(X, 12) F(X, 13) F(X, 14) F(X, 15) F(X, 16)
-
 #define EXCHANGE(X, n)                                                         \
 	static PEAL_DEV int exchange_##n(struct peal_worker *w)                \
 	{                                                                      \
 		return exchange(w);                                            \
 	}
-EACH_NUMBER(EXCHANGE, )
+EACH_NUMBER_TO_16(EXCHANGE, )
 
 #define EXCHANGE_OF(X, n)                                                      \
 	X(exchange_##n, sizeof(struct exchange), PEAL_LIMITS(n, 2, 1, 0, 0))
 #define HANDLERS(X)                                                            \
 	X(ring, sizeof(struct member),                                         \
 	  PEAL_LIMITS(2, PEAL_RING_WINDOW, 1, 0, 0))                           \
-	EACH_NUMBER(EXCHANGE_OF, X)
+	EACH_NUMBER_TO_16(EXCHANGE_OF, X)
 PEAL_PROGRAM(collective, HANDLERS);

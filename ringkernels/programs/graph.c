@@ -11,6 +11,8 @@
 
 #include <peal/abi/graph.h>
 
+#include "ringkernels/each_number.h"
+
 #define SENDS 8 /* messages that one message makes */
 #define STEPS 64 /* and steps */
 
@@ -297,35 +299,14 @@ static PEAL_DEV PEAL_NOINLINE int conduct(struct peal_worker *w)
 	return result ? say_broken(w, c, result) : 0;
 }
 
-/* A handler has as many ports as it declares: one for each number of them. */
-#define EACH_NUMBER(F, X)                                                      \
-	F(X, 2)                                                                \
-	F(X, 3)                                                                \
-	F(X, 4)                                                                \
-	F(X, 5)                                                                \
-	F(X, 6)                                                                \
-	F(X, 7)                                                                \
-	F(X, 8)                                                                \
-	F(X, 9)                                                                \
-	F(X, 10)                                                               \
-	F(X, 11)                                                               \
-	F(X, 12)                                                               \
-	F(X, 13)                                                               \
-	F(X, 14)                                                               \
-	F(X, 15)                                                               \
-	F(X, 16)                                                               \
-	F(X, 17)                                                               \
-	F(X, 18)                                                               \
-	F(X, 19) F(X, 20) F(X, 21) F(X, 22) F(X, 23) F(X, 24)
-
 #define CONDUCT(X, n)                                                          \
 	static PEAL_DEV int conduct_##n(struct peal_worker *w)                 \
 	{                                                                      \
 		return conduct(w);                                             \
 	}
-EACH_NUMBER(CONDUCT, )
+EACH_NUMBER_TO_24(CONDUCT, )
 
 #define CONDUCTOR_OF(X, n)                                                     \
 	X(conduct_##n, sizeof(struct conductor), PEAL_LIMITS(n, SENDS, 1, 0, 0))
-#define HANDLERS(X) EACH_NUMBER(CONDUCTOR_OF, X)
+#define HANDLERS(X) EACH_NUMBER_TO_24(CONDUCTOR_OF, X)
 PEAL_PROGRAM(graph, HANDLERS);

@@ -22,7 +22,7 @@ struct peali_labelled {
  * Passes on some of what has come, without waiting. At the end of the stream the
  * rest of a line gets a newline, and the pipe is closed.
  *
- * @return 1 there may be more; 0 for now there is not
+ * @return 1 it has read something; 0 nothing more has come
  */
 int peali_labelled_pass(struct peali_labelled *stream);
 
