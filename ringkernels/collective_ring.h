@@ -226,7 +226,7 @@ static PEAL_DEV int ring_data(struct peal_worker *w, struct member *m,
 	return count(w, m, 1, 0) ? say_done(w, m, 1, 0) : 0;
 }
 
-static PEAL_DEV int ring(struct peal_worker *w)
+static PEAL_DEV int ring_message(struct peal_worker *w)
 {
 	struct member *m = (struct member *)peal_state(w);
 	const struct peal_collective_plan *p = plan_of(m);

@@ -406,6 +406,13 @@ static int take(void *group, int64_t timeout_ns)
 
 	if (result)
 		return result == PEAL_ETIMEDOUT ? PEAL_EAGAIN : result;
+	if (got.length == sizeof(done) && done.place < g->n && done.error &&
+	    done.error != PEAL_EINVAL)
+		return peali_fail(PEAL_EPROTO, WAIT,
+				  "the member of rank %u got what makes no "
+				  "sense: %s; the group can only be destroyed",
+				  g->members[done.place].rank,
+				  peal_error_text(done.error));
 	if (got.length != sizeof(done) || done.place >= g->n ||
 	    done.sequence != g->plan->sequence)
 		return peali_fail(PEAL_EPROTO, WAIT,

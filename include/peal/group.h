@@ -175,7 +175,8 @@ int peal_collective_start(struct peal_group *group,
  *         ended; in a group of processes, those that have not called for it): wait
  *         again, or destroy the group; PEAL_EINVAL another process was called for
  *         something else (both are named): nothing was done, and the group is as
- *         before; PEAL_EABORTED a member ended before (named), or another process
+ *         before; PEAL_EPROTO a member got what makes no sense (named), and the
+ *         group can only be destroyed; PEAL_EABORTED a member ended before (named), or another process
  *         destroyed its part of the group in the middle; PEAL_EDIED another process
  *         has died (named), at a time when this member was not done: then it never
  *         ends here, though elsewhere it may have, and the group can only be

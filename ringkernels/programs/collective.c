@@ -210,7 +210,7 @@ static PEAL_DEV int hear_called(struct peal_worker *w, struct exchange *e,
 	return note_call(w, e, head->owner, call) ? agree(w, e, p) : 0;
 }
 
-static PEAL_DEV PEAL_NOINLINE int exchange(struct peal_worker *w)
+static PEAL_DEV int exchange_message(struct peal_worker *w)
 {
 	struct exchange *e = (struct exchange *)peal_state(w);
 	const struct peal_collective_plan *p = plan_of(&e->member);
@@ -228,6 +228,25 @@ static PEAL_DEV PEAL_NOINLINE int exchange(struct peal_worker *w)
 	is_last = note_call(w, e, e->member.init.place, &call);
 	result = say_called(w, e, p, &call);
 	return !result && is_last ? agree(w, e, p) : result;
+}
+
+static PEAL_DEV PEAL_NOINLINE int exchange(struct peal_worker *w)
+{
+	const struct exchange *e = (const struct exchange *)peal_state(w);
+	int result = exchange_message(w);
+
+	if (result)
+		say_done(w, &e->member, e->member.init.members - 1, result);
+	return result;
+}
+
+static PEAL_DEV int ring(struct peal_worker *w)
+{
+	int result = ring_message(w);
+
+	if (result)
+		say_done(w, (const struct member *)peal_state(w), 1, result);
+	return result;
 }
 
 #define EXCHANGE(X, n)                                                         \

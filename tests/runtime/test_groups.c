@@ -141,6 +141,32 @@ PEAL_TEST(a_member_that_ends_is_named)
 }
 
 /* In the middle of one, and by the runtime. */
+/* What no member has sent, in the middle of a collective. */
+static void send_nonsense(uint32_t algorithm, uint32_t channel)
+{
+	struct peal_collective c = act_asks(&sum, s.in, s.out);
+	struct peal_member_head odd = { .sequence = 77, .owner = 99 };
+
+	open_three();
+	c.algorithm = algorithm;
+	CHECK_OK(peal_kernel_suspend(kernel_of(0), PATIENCE));
+	CHECK_OK(peal_collective_start(s.g, &c));
+	CHECK_OK(peal_send(s.g->host,
+			   peali_group_port(s.g, s.g->place_of[1], channel),
+			   PEAL_MEMBER_DATA, &odd, sizeof(odd), PATIENCE));
+	CHECK_EQ(peal_collective_wait(s.g, PATIENCE), PEAL_EPROTO);
+	CHECK_CONTAINS(peal_last_error()->text,
+		       "rank 1 got what makes no sense");
+	CHECK_OK(peal_kernel_resume(kernel_of(0)));
+	scene_close(&s);
+}
+
+PEAL_TEST(a_member_that_gets_nonsense_is_named)
+{
+	send_nonsense(PEAL_ALGORITHM_EXCHANGE, 1);
+	send_nonsense(PEAL_ALGORITHM_RING, 0);
+}
+
 PEAL_TEST(a_group_ends_at_any_time)
 {
 	struct peal_collective c = act_asks(&sum, s.in, s.out);
@@ -322,6 +348,7 @@ PEAL_TEST_MAIN(RUN_LANES(a_ring_goes_by_peers);
 	       RUN_LANES(a_barrier_waits_for_all);
 	       RUN_LANES(memory_in_use_is_kept_and_who_is_late_is_named);
 	       RUN_LANES(a_member_that_ends_is_named);
+	       RUN_LANES(a_member_that_gets_nonsense_is_named);
 	       RUN_LANES(a_group_ends_at_any_time);
 	       RUN_LANES(what_makes_no_sense_is_refused);
 	       RUN_LANES(memory_that_is_not_there_or_overlaps_is_refused);

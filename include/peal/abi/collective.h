@@ -203,7 +203,8 @@ struct peal_member_done {
 	uint32_t sequence;
 	uint32_t place;
 	uint32_t channel;
-	int32_t error; /* PEAL_EINVAL: another one is called for something else */
+	int32_t error; /* 0; PEAL_EINVAL: another one is called for something
+			* else; else why the member cannot go on */
 };
 
 #endif
