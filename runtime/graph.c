@@ -250,23 +250,19 @@ static int check_task(const struct peal_graph_task *t)
 static int find_handler(const struct peal_graph *g, const char *name,
 			uint32_t *handler_out)
 {
-	uint32_t i;
+	int result;
 
 	if (!name)
 		return peali_fail(PEAL_EINVAL, TASK, "handler is NULL");
-	for (i = 0; i < g->program->n_handlers; i++)
-		if (!strcmp(g->program->handlers[i].name, name))
-			break;
-	if (i == g->program->n_handlers)
-		return peali_fail(PEAL_ENOENT, TASK,
-				  "program '%s' has no handler '%s'",
-				  g->program->name, name);
-	if (!peali_is_task(&g->program->handlers[i]))
+	result = peal_program_handler(g->program, name);
+	if (result < 0)
+		return result;
+	if (!peali_is_task(&g->program->handlers[result]))
 		return peali_fail(PEAL_ENOTSUP, TASK,
 				  "handler '%s' does no tasks: "
 				  "peal/device/task.h says how one does",
 				  name);
-	*handler_out = i;
+	*handler_out = (uint32_t)result;
 	return 0;
 }
 
