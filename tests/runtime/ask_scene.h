@@ -169,6 +169,13 @@ static inline struct asks_state scene_state(const struct scene *s,
 	return state;
 }
 
+/* An actor has had so many requests; that they were asked says nothing of it. */
+static inline void scene_requested(const struct scene *s, uint64_t actor,
+				   uint64_t requests)
+{
+	EVENTUALLY(scene_state(s, actor).requests == requests);
+}
+
 /* Every ask is in one of the counts, each worker's too, and links conserve. */
 static inline struct peal_ask_counts scene_account(const struct scene *s)
 {

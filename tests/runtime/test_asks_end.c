@@ -298,6 +298,7 @@ PEAL_TEST(who_asks_and_begins_anew_gets_an_answer_that_it_does_not_know)
 	scene_tell(&s, 2, ASKS_FAIL_NOW, 0);
 	scene_tell(&s, 2, ASKS_PLAIN, 5);
 	EVENTUALLY(scene_state(&s, asker).last == 5);
+	scene_requested(&s, s.party[1], 1);
 	scene_tell(&s, 1, ASKS_RELEASE, 0);
 	a = scene_answer(&s);
 	CHECK_EQ(a.value, 41);
@@ -348,6 +349,7 @@ PEAL_TEST(answers_for_who_was_retired_are_dead)
 	CHECK_OK(peal_link_destroy(in));
 	CHECK_OK(peal_link_destroy(out));
 	CHECK_OK(peal_actor_retire(s.rt, asker));
+	scene_requested(&s, s.party[1], 3);
 	scene_tell(&s, 1, ASKS_RELEASE, 0);
 	scene_letter(&s, PEAL_REASON_NO_ACTOR);
 	scene_letter(&s, PEAL_REASON_NO_ACTOR);
