@@ -506,6 +506,13 @@ static int take(void *graph, int64_t timeout_ns)
 	    done.node >= g->n || g->places[done.node].ended)
 		return peali_fail(PEAL_EPROTO, WAIT,
 				  "a device says what nobody has asked for");
+	if (done.result == PEAL_EABORTED)
+		return peali_fail(
+			PEAL_EABORTED, WAIT,
+			"a handler of graph '%s' says that its kernel "
+			"on device %d is being aborted; the graph can "
+			"only be destroyed",
+			g->name, g->places[done.node].device);
 	if (done.result)
 		return peali_fail(PEAL_EABORTED, WAIT,
 				  "the conductor of graph '%s' on device %d "
@@ -551,14 +558,11 @@ static int read_back(struct peal_graph *g, struct peali_graph_place *p,
 			      p->n_nodes * sizeof(*out));
 }
 
-/* What a handler returns as the error of its node: that of a graph that is broken, a
- * wait that takes long, and what is no error, say nothing of a node. */
+/* What a handler returns as the error of its node: that of a wait that takes long,
+ * and what is no error, say nothing of a node. */
 static int32_t error_of(int32_t result)
 {
-	return result > 0 || result == PEAL_ETIMEDOUT ||
-			       result == PEAL_EABORTED ?
-		       PEAL_EHANDLER :
-		       result;
+	return result > 0 || result == PEAL_ETIMEDOUT ? PEAL_EHANDLER : result;
 }
 
 /* Each node's state, result and times. */

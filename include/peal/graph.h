@@ -90,8 +90,8 @@ struct peal_graph_node_info {
 	uint32_t kind; /* enum peal_graph_node_kind */
 	uint32_t state; /* enum peal_graph_node_state */
 	int32_t result; /* 0; of FAILED its first error, PEAL_EHANDLER for
-			 * PEAL_ETIMEDOUT, PEAL_EABORTED and what is none; of
-			 * SKIPPED that of a node before it */
+			 * PEAL_ETIMEDOUT and what is none; of SKIPPED that of
+			 * a node before it */
 	uint32_t pieces;
 	uint32_t waits; /* nodes that it waits for */
 	uint64_t began_ns, ended_ns; /* by its device's clock */
@@ -183,9 +183,9 @@ int peal_graph_start(struct peal_graph *graph);
  *         there is no run; PEAL_ETIMEDOUT it goes on (the text names devices that
  *         have not ended it). Else it is over: the error of the first node that
  *         failed (named, with how many were not done behind those that did);
- *         PEAL_EABORTED a kernel of it has ended (named), or a conductor got what
- *         makes no sense, and the graph can only be destroyed. One thread at a
- *         time for a graph.
+ *         PEAL_EABORTED a kernel of it has ended or a handler says that it is about
+ *         to (named), or a conductor got what makes no sense, and the graph can only
+ *         be destroyed. One thread at a time for a graph.
  */
 int peal_graph_wait(struct peal_graph *graph, int64_t timeout_ns);
 

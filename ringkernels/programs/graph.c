@@ -180,6 +180,8 @@ static PEAL_DEV int take_report(struct conductor *c,
 	n = node_at(c, done->job);
 	if (!n->pieces_left)
 		return PEAL_EPROTO;
+	if (done->result == PEAL_EABORTED) /* its kernel is about to end */
+		return PEAL_EABORTED;
 	if (done->result && !n->result)
 		n->result = done->result;
 	if (!--n->pieces_left)
@@ -255,7 +257,8 @@ static PEAL_DEV int send_step(struct peal_worker *w, struct conductor *c)
 	return result ? result : 1;
 }
 
-/* What has come makes no sense, or cannot be sent: the run does not end. */
+/* What has come makes no sense, or cannot be sent, or who does the tasks is at its
+ * end: the run has none. */
 static PEAL_DEV int say_broken(struct peal_worker *w, struct conductor *c,
 			       int result)
 {

@@ -388,6 +388,23 @@ PEAL_TEST(a_kernel_that_ends_is_named)
 	close_graph();
 }
 
+/* Whether or not the host has seen it end: what a task that heard of it says is not
+ * the error of a node. */
+PEAL_TEST(a_task_that_is_aborted_breaks_the_graph)
+{
+	struct peal_graph_node_info info;
+	uint32_t fails;
+
+	open_graph(2, 1, 4096);
+	gate(1);
+	fails = add_gated(0, PEAL_EABORTED);
+	CHECK_FAILS(peal_graph_run(g, PATIENCE), PEAL_EABORTED,
+		    "kernel on device 1 is being aborted");
+	CHECK_FAILS(peal_graph_wait(g, PATIENCE), PEAL_EABORTED, "is broken");
+	CHECK_EQ(peal_graph_node_info(g, fails, &info), PEAL_EABORTED);
+	close_graph();
+}
+
 PEAL_TEST(a_graph_ends_at_any_time)
 {
 	int i;
@@ -536,7 +553,9 @@ PEAL_TEST_MAIN(RUN_LANES(any_graph_gives_what_one_node_after_another_does);
 	       RUN_LANES(what_is_behind_a_node_that_fails_is_not_done);
 	       RUN_LANES(a_node_that_fails_in_pieces);
 	       RUN(messages_of_a_run_have_room);
-	       RUN(a_kernel_that_ends_is_named); RUN(a_graph_ends_at_any_time);
+	       RUN(a_kernel_that_ends_is_named);
+	       RUN(a_task_that_is_aborted_breaks_the_graph);
+	       RUN(a_graph_ends_at_any_time);
 	       RUN(tasks_and_messages_that_make_no_sense_are_refused);
 	       RUN(graphs_that_cannot_be_are_refused);
 	       RUN(a_graph_that_has_run_stays_as_it_is);)

@@ -36,8 +36,8 @@
  * One that returns an error ends its job with that error; of several lanes that
  * is the first one's, or PEAL_EHANDLER if that has none. PEAL_EABORTED, as
  * peal_step says it, is the end of the device for a job whose tasks may be done
- * twice: then others do the task. A handler of tasks has
- * no state and sends nothing: that it is done is said for it.
+ * twice: then others do the task. In a graph it is the end of that. A handler of
+ * tasks has no state and sends nothing: that it is done is said for it.
  */
 
 /** What the list of handlers says of one that does tasks. */
