@@ -110,7 +110,7 @@ static void ten_million(uint32_t n)
 	struct act a = { .kind = PEAL_ALL_REDUCE,
 			 .element = PEAL_I32,
 			 .reduction = PEAL_SUM,
-			 .count = 10000000 };
+			 .count = IDENTITY_COUNT(10000000) };
 	struct scene s;
 
 	scene_open(&s, n, "", 4 * a.count, o);
@@ -176,7 +176,7 @@ PEAL_TEST(each_run_has_the_same_bits)
 	uint32_t i, k;
 
 	scene_open(&s, 3, "", bytes, o);
-	for (k = 0; k < 100; k++) {
+	for (k = 0; k < (IDENTITY_SANITIZED ? 20u : 100u); k++) {
 		turn = s.turn;
 		scene_do(&s, &a, out);
 		s.turn = turn; /* the same values again */
