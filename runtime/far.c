@@ -28,6 +28,11 @@ void peali_far_view(const struct peal_link *link, struct peal_link_view *out)
 {
 	const struct peali_far *far = link->far;
 
+	if (far->windows) { /* counts are the link's own */
+		out->ring = far->ring_at;
+		out->credit = far->credit_at;
+		return;
+	}
 	out->ring = (uint64_t)(uintptr_t)far->ring;
 	out->credit = (uint64_t)(uintptr_t)far->credit;
 	out->counts = (uint64_t)(uintptr_t)far->counts;
@@ -40,7 +45,9 @@ uint64_t peali_far_stage_bytes(const struct peal_link *link)
 
 uint64_t peali_far_memory(const struct peal_link *link)
 {
-	return link->far ? link->far->bytes : 0;
+	return link->far ? link->far->bytes + link->far->part.bytes +
+				   link->far->header.bytes :
+			   0;
 }
 
 const struct peal_link_counts *
@@ -56,23 +63,52 @@ peali_far_receiver_counts(const struct peal_link *link)
 	return link->far && link->far->sends ? link->far->counts : link->counts;
 }
 
-void peali_far_publish(struct peal_link *link)
+static void publish(uint64_t *to, const uint64_t *from)
 {
-	const struct peal_link_counts *own = link->counts;
-	struct peal_link_counts *shared = link->far->counts;
+	peal_store_release_sys(to, peal_load_acquire_sys(from));
+}
+
+/* What a receiver counts, the sum last: it is never ahead of its parts. */
+static void publish_receiver(struct peal_link_counts *to,
+			     const struct peal_link_counts *from)
+{
 	uint32_t i;
 
-	if (link->far->sends)
-		return;
 	for (i = 0; i < PEAL_REASON_COUNT; i++)
-		peal_store_release_sys(&shared->dead[i],
-				       peal_load_acquire_sys(&own->dead[i]));
-	peal_store_relaxed_sys(&shared->delivered_bytes,
-			       peal_load_relaxed_sys(&own->delivered_bytes));
-	peal_store_relaxed_sys(&shared->error,
-			       peal_load_relaxed_sys(&own->error));
-	peal_store_release_sys(&shared->delivered,
-			       peal_load_acquire_sys(&own->delivered));
+		publish(&to->dead[i], &from->dead[i]);
+	publish(&to->delivered_bytes, &from->delivered_bytes);
+	publish(&to->switches, &from->switches);
+	publish(&to->error, &from->error);
+	publish(&to->delivered, &from->delivered);
+}
+
+static void publish_sender(struct peal_link_counts *to,
+			   const struct peal_link_counts *from)
+{
+	publish(&to->accepted, &from->accepted);
+	publish(&to->accepted_bytes, &from->accepted_bytes);
+	publish(&to->seals, &from->seals);
+	publish(&to->full, &from->full);
+	publish(&to->lost, &from->lost);
+	publish(&to->closed, &from->closed);
+	publish(&to->ended, &from->ended);
+}
+
+void peali_far_publish(struct peal_link *link)
+{
+	struct peali_far *far = link->far;
+
+	if (!far || (!far->staged && !far->windows))
+		return;
+	if (!far->sends)
+		publish_receiver(far->counts, link->counts);
+	else if (far->windows) /* else the router counts there itself */
+		publish_sender(far->counts, link->counts);
+}
+
+int peali_far_lags(const struct peal_link *link)
+{
+	return link->far && link->far->windows && !link->far->sends;
 }
 
 int peali_far_error(const struct peal_link *link)
@@ -127,7 +163,8 @@ static void tell(struct peal_link *link, int error, const char *why)
 	struct peali_far *far = link->far;
 
 	snprintf(r.text, sizeof(r.text), "%s", why);
-
+	if (far->counts) /* who hears it looks at them */
+		peali_far_publish(link);
 	pthread_mutex_lock(&far->peer->set->lock);
 	if (far->listed && !far->told) {
 		r.number = far->number;
@@ -160,6 +197,22 @@ int peali_far_blames(const struct peal_link *link)
 	return blames;
 }
 
+/* Its own part of a window, and its word that it writes in the other's no more.
+ * set->lock is held. */
+static void leave_windows(struct peali_far *far)
+{
+	struct peali_record r = peali_record(PEALI_RECORD_FREED);
+
+	r.number = far->number;
+	r.sender = (uint32_t)far->sends;
+	peali_peer_post(far->peer, &r);
+	if (far->freed || (!far->sends && !far->promised))
+		peali_part_give(far->peer->set, &far->part);
+	else
+		peali_part_abandon(far->peer, far->number, far->sends,
+				   &far->part);
+}
+
 void peali_far_free(struct peal_link *link)
 {
 	struct peali_far *far = link->far, **p;
@@ -173,7 +226,10 @@ void peali_far_free(struct peal_link *link)
 			;
 		*p = far->next;
 	}
+	if (far->windows)
+		leave_windows(far);
 	pthread_mutex_unlock(&far->peer->set->lock);
+	peali_area_free(link->rt, &far->header);
 	if (far->base)
 		munmap(far->base, far->bytes);
 	free(far);

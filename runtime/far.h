@@ -36,8 +36,11 @@ const struct peal_link_counts *
 peali_far_sender_counts(const struct peal_link *link);
 const struct peal_link_counts *
 peali_far_receiver_counts(const struct peal_link *link);
-/* A staged receiver's counts, for the sender to see; the router calls it. */
+/* What this end counts, for the other process to see; nothing where it is counted
+ * there. The router calls it of staged links, the watchdog of those by windows. */
 void peali_far_publish(struct peal_link *link);
+/* Whether what the sender counts is known as of some time ago. */
+int peali_far_lags(const struct peal_link *link);
 /* Why the other end is gone; 0: it is not, or the link has none. */
 int peali_far_error(const struct peal_link *link);
 /* The same in words, "rank 1 (pid 77) has died", into `text`. */

@@ -27,7 +27,7 @@ const char *peal_reason_name(uint32_t reason)
  * until the sender's count has caught up.
  */
 static void read_counts(const struct peal_link_counts *c,
-			const struct peal_link_counts *sent,
+			const struct peal_link_counts *sent, int sent_lags,
 			struct peal_link_info *out)
 {
 	uint64_t done, i;
@@ -42,6 +42,8 @@ static void read_counts(const struct peal_link_counts *c,
 	out->dead[PEAL_REASON_CLOSED] = peal_load_acquire_sys(&sent->closed);
 	done += out->dead[PEAL_REASON_CLOSED];
 	out->accepted = peal_load_acquire_sys(&sent->accepted);
+	if (sent_lags && out->accepted < done)
+		out->accepted = done;
 	for (i = 0; i < COUNT_LOOKS && out->accepted < done; i++) {
 		peal_pause();
 		out->accepted = peal_load_acquire_sys(&sent->accepted);
@@ -119,7 +121,8 @@ int peal_link_info(struct peal_link *link, struct peal_link_info *info_out)
 	describe_path(link, info_out);
 	gone = receiver_is_gone(link);
 	read_counts(peali_far_receiver_counts(link),
-		    peali_far_sender_counts(link), info_out);
+		    peali_far_sender_counts(link), peali_far_lags(link),
+		    info_out);
 	if (!info_out->error)
 		info_out->error = atomic_load(&link->staged_error);
 	if (gone) {
@@ -236,6 +239,8 @@ void peali_links_close_broken(struct peal_runtime *rt)
 	struct peal_link *link;
 
 	for (link = rt->links; link; link = link->next) {
+		if (link->far && link->far->windows)
+			peali_far_publish(link);
 		if (is_broken(link))
 			tell_sender(link);
 		if (!peali_far_error(link))

@@ -46,6 +46,7 @@ static void free_set(struct peal_processes *set)
 		free(offer);
 	}
 	peali_peers_close(set);
+	peali_windows_close(set);
 	pthread_cond_destroy(&set->changed);
 	pthread_mutex_destroy(&set->lock);
 	free(set);
@@ -94,6 +95,7 @@ int peal_processes_join(struct peal_runtime *rt,
 	set = new_set(rt, &plan);
 	if (!set)
 		return peali_fail(PEAL_ENOMEM, JOIN, "no memory for a set");
+	peali_windows_open(set);
 	result = peali_processes_meet(
 		set, peali_deadline(o.timeout_ns ? o.timeout_ns : JOIN_NS));
 	if (!result)

@@ -26,7 +26,7 @@
 /* ---- records ------------------------------------------------------------------- */
 
 #define PEALI_RECORD_MAGIC 0x315245534c414550ULL /* "PEALSER1" */
-#define PEALI_RECORD_VERSION 1
+#define PEALI_RECORD_VERSION 2
 
 enum peali_record_type {
 	PEALI_RECORD_HELLO = 1, /* who it is; the first one, both ways */
@@ -35,7 +35,9 @@ enum peali_record_type {
 	PEALI_RECORD_REFUSE,
 	PEALI_RECORD_CLOSE, /* an end of a link is gone, error says why */
 	PEALI_RECORD_LEAVE, /* the process leaves; LEFT answers it */
-	PEALI_RECORD_LEFT
+	PEALI_RECORD_LEFT,
+	PEALI_RECORD_WINDOW, /* with its descriptor; as many as HELLO says, next */
+	PEALI_RECORD_FREED /* an end of a link writes in no window any more */
 };
 
 /** What goes over a connection: always all of it. */
@@ -56,8 +58,19 @@ struct peali_record {
 	uint32_t emits; /* messages at a time */
 	uint32_t handler_bytes; /* that the sender's handler declares; 0 */
 	char name[PEAL_PROCESS_NAME]; /* of CONNECT: the offer's */
-	char text[256]; /* of REFUSE and CLOSE */
-	uint8_t reserved[40];
+	char text[256]; /* of REFUSE and CLOSE; of ACCEPT: why it is staged */
+	/*
+	 * Windows. HELLO: how many it has. WINDOW: which device of its process,
+	 * how large, and in `name` of which backend. CONNECT: where the credit
+	 * is to lie, what the sender's device can do and which windows of the
+	 * other process it sees. ACCEPT: where slots and slab lie.
+	 */
+	uint32_t windows;
+	uint32_t window_device; /* 1 + it; 0 none */
+	uint32_t window_policies;
+	uint32_t reserved;
+	uint64_t window_offset, window_bytes;
+	uint64_t window_seen; /* bit per device */
 };
 
 PEAL_STATIC_ASSERT(sizeof(struct peali_record) == 480, "record size");
@@ -65,6 +78,33 @@ PEAL_STATIC_ASSERT(sizeof(struct peali_record) == 480, "record size");
 /* ---- the set ------------------------------------------------------------------- */
 
 struct peali_far;
+
+/* Devices whose windows there can be, by the numbers of their process. */
+#define PEALI_WINDOWS_MAX 64
+
+/** What a device shares with the other processes, or one of theirs does. */
+struct peali_shared {
+	struct peali_backend *backend; /* NULL: it shares nothing */
+	struct peali_window *window;
+	uint64_t bytes;
+	struct peali_space space; /* of an own one; set->lock */
+	int fd; /* of an own one, while they meet */
+};
+
+/** A part of an own window, for one link. */
+struct peali_part {
+	int device; /* the runtime's number */
+	uint64_t offset, bytes; /* 0 bytes: there is none */
+};
+
+/** One that another process may write to, though its link here is gone. */
+struct peali_orphan {
+	struct peali_orphan *next;
+	uint32_t rank;
+	uint64_t number;
+	int sends;
+	struct peali_part part;
+};
 
 /** Another process of the set. */
 struct peali_peer {
@@ -84,6 +124,9 @@ struct peali_peer {
 			     * reading thread alone */
 	uint32_t n_jobs; /* of its records */
 	struct peali_far *links;
+	uint32_t n_windows; /* that it has said to have */
+	struct peali_shared *windows; /* PEALI_WINDOWS_MAX; fixed once it is
+				       * met; NULL: none */
 };
 
 struct peali_offer {
@@ -126,6 +169,10 @@ struct peal_processes {
 	int working; /* the second thread has one in hand */
 	uint64_t n_worked; /* that it is done with */
 	uint64_t next_number;
+	struct peali_shared *windows; /* as of a peer */
+	uint32_t n_windows;
+	char why_no_window[120];
+	struct peali_orphan *orphans;
 	int leaving;
 	int event_fd; /* wakes the first thread */
 	_Atomic int quit;
@@ -159,8 +206,43 @@ void peali_peer_answer(struct peali_peer *peer,
 /* Has it sent by the second thread; set->lock is held. */
 void peali_peer_post(struct peali_peer *peer,
 		     const struct peali_record *record);
+/*
+ * Takes a record that has come, with its descriptor or -1, which is the caller's: 1;
+ * 0 there is none; -1 the connection has ended; or *wrong says what is wrong with it.
+ */
+int peali_record_receive(int fd, struct peali_record *out, int *descriptor,
+			 const char **wrong);
 /* Text and code of what a peer is if not here, for a call; set->lock is held. */
 int peali_peer_gone(const struct peali_peer *peer, const char *call);
+
+/* ---- windows -------------------------------------------------------------------- */
+
+/* Of each device that can have one, as long as no kernel is resident; what cannot
+ * be is no error, but links of that device are staged. */
+void peali_windows_open(struct peal_processes *set);
+/* Gives each peer those that there are and takes theirs: PEAL_E... */
+int peali_windows_swap(struct peal_processes *set, uint64_t deadline);
+void peali_windows_close(struct peal_processes *set);
+/* Bit per device of the peer whose window a device of this process sees. */
+uint64_t peali_windows_seen(const struct peali_peer *peer, int device);
+/* Where a device sees a part of a peer's window; 0: it does not, or there is no such
+ * part. `device` is 1 + the peer's number. */
+uint64_t peali_window_far(const struct peali_peer *peer, uint32_t device,
+			  int viewer, uint64_t offset, uint64_t bytes);
+/* A part of a device's own window, all zero; PEAL_ENOMEM, PEAL_ENOTSUP. */
+int peali_part_take(struct peal_processes *set, int device, uint64_t bytes,
+		    struct peali_part *out);
+/* Nobody else has it. set->lock is held. */
+void peali_part_give(struct peal_processes *set, struct peali_part *part);
+/* Where its own device sees it. */
+uint64_t peali_part_address(const struct peal_processes *set,
+			    const struct peali_part *part);
+/* What a peer may write to for a link that is gone here: it is kept until the peer
+ * says that it does not, or is gone itself. set->lock is held. */
+void peali_part_abandon(struct peali_peer *peer, uint64_t number, int sends,
+			struct peali_part *part);
+/* The peer says so of a link, or of all (number 0). set->lock is held. */
+void peali_parts_freed(struct peali_peer *peer, uint64_t number, int sends);
 
 /* ---- links --------------------------------------------------------------------- */
 
@@ -173,6 +255,13 @@ struct peali_far {
 	int sends; /* 1: the sender's end is in this process */
 	int staged; /* 1: that end's device does not see the shared memory: the
 		     * router carries */
+	int windows; /* 1: it goes by windows: each end's device writes to the
+		      * other's, and what is shared by the host are counts */
+	struct peali_part part; /* of the own window: ring or credit */
+	struct peali_area header; /* of the ring, where the end's device is */
+	uint64_t ring_at, credit_at; /* as that device sees them */
+	int promised; /* the sender's process hears of it */
+	int freed; /* the other end writes nothing any more; set->lock */
 	int listed; /* in the peer's list */
 	int told; /* the peer knows that this end is gone; set->lock */
 	struct peali_ring_spec spec; /* of the shared ring */
@@ -185,6 +274,22 @@ struct peali_far {
 	char why[120]; /* what the peer says of its end being gone; set->lock */
 };
 
+/* Bytes of the host's memory that both have; by windows that is counts alone. */
+uint64_t peali_far_shared_bytes(const struct peali_ring_spec *spec,
+				int windows);
+/* What of a ring lies in the receiver's window: slots and slab. */
+uint64_t peali_far_slot_bytes(const struct peali_ring_spec *spec);
+/* That memory, sealed, for a spec that is known: its descriptor, or PEAL_E... */
+int peali_far_make_memory(const struct peali_far *far);
+/* Whether a descriptor is such memory, which nobody can cut off. */
+int peali_far_check_memory(const struct peali_far *far, uint32_t rank, int fd);
+int peali_far_map(struct peali_far *far, int fd, uint64_t link_id,
+		  const char *call);
+/* By windows: the ring's header, of which ring_at is where slots and slab lie, and is
+ * then where it lies itself. */
+int peali_far_make_header(struct peal_link *link, int device);
+/* Nobody wants what a peer has accepted: it hears so. set->lock is held. */
+void peali_decline(struct peali_peer *peer, uint64_t number);
 /* The other end is gone: what waits for it is woken. set->lock is held. */
 void peali_far_end(struct peali_far *far, int error);
 /* A peer asks for a link: makes it and answers. */

@@ -1,113 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Making links whose ends are in two processes. */
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "queues/policy.h"
-#include "runtime/backend/round.h"
 #include "runtime/far.h"
 #include "runtime/process.h"
 
 #define CALL "peal_process_connect"
-#define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
 #define LINKS_MAX 4096 /* with one peer */
 #define AGAIN_US 2000 /* between two questions for a name */
-
-/* ---- the shared memory ----------------------------------------------------------- */
-
-static uint64_t page(void)
-{
-	return (uint64_t)sysconf(_SC_PAGESIZE);
-}
-
-/* Where the credit lies, behind slots and slab; the counts are behind it. */
-static uint64_t credit_offset(const struct peali_ring_spec *spec)
-{
-	return peali_round_up(peali_ring_bytes(spec) - sizeof(struct peal_ring),
-			      PEAL_SHARED_LINE);
-}
-
-static uint64_t shared_bytes(const struct peali_ring_spec *spec)
-{
-	return peali_round_up(credit_offset(spec) + sizeof(struct peal_credit) +
-				      sizeof(struct peal_link_counts),
-			      page());
-}
-
-/*
- * Maps it behind a page of its own, whose last line is the ring's header: so
- * each process reads sizes and offsets that nobody else can write.
- */
-static int map_shared(struct peali_far *far, int fd, uint64_t link_id,
-		      const char *call)
-{
-	uint64_t bytes = shared_bytes(&far->spec);
-	uint8_t *base, *shared;
-
-	base = mmap(NULL, page() + bytes, PROT_READ | PROT_WRITE,
-		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (base == MAP_FAILED)
-		return peali_fail_driver(PEAL_ENOMEM, errno, call,
-					 "no room for %llu bytes: %s",
-					 (unsigned long long)bytes,
-					 strerror(errno));
-	far->base = base;
-	far->bytes = page() + bytes;
-	shared = base + page();
-	if (mmap(shared, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
-		 fd, 0) != shared)
-		return peali_fail_driver(PEAL_ENOMEM, errno, call,
-					 "%llu shared bytes are not mapped: %s",
-					 (unsigned long long)bytes,
-					 strerror(errno));
-	far->ring =
-		(struct peal_ring *)(void *)(shared - sizeof(struct peal_ring));
-	peali_ring_header(far->ring, &far->spec, link_id);
-	far->credit = (struct peal_credit *)(void *)(shared +
-						     credit_offset(&far->spec));
-	far->counts = (struct peal_link_counts *)(void *)(far->credit + 1);
-	return 0;
-}
-
-/* Memory for a ring, sealed; the descriptor, or an error. */
-static int make_shared(const struct peali_ring_spec *spec)
-{
-	uint64_t bytes = shared_bytes(spec);
-	int fd = memfd_create("peal link", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-
-	if (fd >= 0 && !ftruncate(fd, (off_t)bytes) &&
-	    !fcntl(fd, F_ADD_SEALS, SEALS))
-		return fd;
-	peali_fail_driver(PEAL_ENOMEM, errno, CALL,
-			  "no shared memory of %llu bytes: %s",
-			  (unsigned long long)bytes, strerror(errno));
-	if (fd >= 0)
-		close(fd);
-	return PEAL_ENOMEM;
-}
-
-/* Whether a descriptor is such memory, which nobody can cut off. */
-static int check_shared(const struct peali_ring_spec *spec, uint32_t rank,
-			int fd)
-{
-	uint64_t bytes = shared_bytes(spec);
-	struct stat is;
-	int seals = fcntl(fd, F_GET_SEALS);
-
-	if (fstat(fd, &is) || seals < 0 || (seals & SEALS) != SEALS ||
-	    (uint64_t)is.st_size != bytes)
-		return peali_fail(PEAL_EPROTO, CALL,
-				  "rank %u sent memory that is not sealed, or "
-				  "has not %llu bytes",
-				  rank, (unsigned long long)bytes);
-	return 0;
-}
 
 /* ---- a link of two processes ------------------------------------------------------ */
 
@@ -145,16 +49,18 @@ static int local_spec(const struct peal_link *link, int device,
 					CALL);
 }
 
-static void describe(struct peal_link *link)
+static void describe(struct peal_link *link, const char *why_staged)
 {
 	const struct peali_far *far = link->far;
+	const char *how = "";
 
+	if (far->windows)
+		how = "; its device and this one see each other's windows";
+	else if (far->staged)
+		how = "; the router carries: ";
 	snprintf(link->why, sizeof(link->why),
-		 "the other end is in the process of rank %u%s",
-		 far->peer->rank,
-		 far->staged ? "; the router carries, the device does not see "
-			       "the shared memory" :
-			       "");
+		 "the other end is in the process of rank %u%s%s",
+		 far->peer->rank, how, far->staged ? why_staged : "");
 }
 
 /* The end that is in the other process. */
@@ -168,7 +74,8 @@ static void set_far_end(struct peali_end *end, const struct peali_peer *p,
 }
 
 /* Both local specs, the mapping and the path; the spec is known. */
-static int build(struct peal_link *link, int device, int fd)
+static int build(struct peal_link *link, int device, int fd,
+		 const char *why_staged)
 {
 	struct peali_far *far = link->far;
 	int result;
@@ -181,11 +88,13 @@ static int build(struct peal_link *link, int device, int fd)
 	else
 		link->spec = far->spec;
 	if (!result)
-		result = map_shared(far, fd, link->id, CALL);
+		result = peali_far_map(far, fd, link->id, CALL);
+	if (!result && far->windows)
+		result = peali_far_make_header(link, device);
 	if (result)
 		return result;
 	link->counts = far->counts;
-	if (far->staged) {
+	if (far->staged || far->windows) {
 		result = peali_area_alloc(link->rt, PEALI_HOST,
 					  sizeof(struct peal_link_counts),
 					  &link->counts_area);
@@ -196,7 +105,7 @@ static int build(struct peal_link *link, int device, int fd)
 				link->rt, PEALI_HOST, &link->counts_area);
 	}
 	peal_store_relaxed_sys(&link->counts->id, link->id);
-	describe(link);
+	describe(link, why_staged);
 	return peali_path_make(link, PEAL_ROUTE_PROCESS, &link->path, CALL);
 }
 
@@ -275,13 +184,71 @@ static int find_offer(struct peal_processes *set, const char *name,
 	return result;
 }
 
+static void set_spec(struct peali_far *far, const struct peali_record *r)
+{
+	far->spec.capacity = r->capacity;
+	far->spec.slot_bytes = r->slot_bytes;
+	far->spec.policy = r->policy;
+	far->spec.message_bytes = r->message_bytes;
+	far->spec.slab_bytes = r->slab_bytes;
+}
+
+/* Sizes that both can do, by policies of that mask, the default one of them. */
+static int plan_spec(struct peali_far *far, const struct peali_record *r,
+		     uint32_t mask, uint32_t policy)
+{
+	int result;
+
+	set_spec(far, r);
+	if (!mask)
+		return peali_fail(PEAL_ENOTSUP, CALL,
+				  "the processes share no policy");
+	result = peali_ring_spec_complete(&far->spec, mask, policy, CALL);
+	return result ? result :
+			peali_ring_spec_emits(&far->spec, r->emits, CALL);
+}
+
+/* By windows, if both devices see each other's: 0, or why not. */
+static int plan_windows(struct peal_link *link, const struct peali_record *r)
+{
+	const struct peali_devices *devices = &link->rt->devices;
+	struct peali_far *far = link->far;
+	int device = link->to.device, result;
+	struct peali_backend *b;
+
+	if (device < 0 || device >= PEALI_WINDOWS_MAX)
+		return peali_fail(PEAL_ENOTSUP, CALL,
+				  "the receiver is no device with a window");
+	far->credit_at = peali_window_far(far->peer, r->window_device, device,
+					  r->window_offset,
+					  sizeof(struct peal_credit));
+	if (!far->credit_at || !(r->window_seen >> device & 1))
+		return peali_fail(PEAL_ENOPEER, CALL, "%s",
+				  r->window_device ?
+					  "the two devices do not see each "
+					  "other's windows" :
+					  "the sender is no device with a "
+					  "window");
+	b = devices->device[device].backend;
+	result = plan_spec(far, r,
+			   peali_devices_policies(devices, device) &
+				   r->window_policies,
+			   (uint32_t)b->ops->default_policy(b));
+	if (!result)
+		result = peali_part_take(far->peer->set, device,
+					 peali_far_slot_bytes(&far->spec),
+					 &far->part);
+	if (!result)
+		far->ring_at = peali_part_address(far->peer->set, &far->part);
+	return result;
+}
+
 /* The receiver's end, and sizes that both can do; the lock is held. */
 static int plan_receiver(struct peal_link *link, uint64_t address,
-			 const struct peali_record *r)
+			 const struct peali_record *r, char why_staged[80])
 {
 	struct peali_far *far = link->far;
 	struct peal_handler_info sender = { .name = "of the sender" };
-	uint32_t mask;
 	int result;
 
 	result = peali_end_resolve(link->rt, address, "to", &link->to, CALL);
@@ -293,20 +260,15 @@ static int plan_receiver(struct peal_link *link, uint64_t address,
 		return result;
 	set_far_end(&link->from, far->peer, r->address);
 	far->staged = is_staged(link, link->to.device);
-	far->spec.capacity = r->capacity;
-	far->spec.slot_bytes = r->slot_bytes;
-	far->spec.policy = r->policy;
-	far->spec.message_bytes = r->message_bytes;
-	far->spec.slab_bytes = r->slab_bytes;
-	mask = policies(link, link->to.device) & r->policies;
-	if (!mask)
-		return peali_fail(PEAL_ENOTSUP, CALL,
-				  "the processes share no policy");
-	result = peali_ring_spec_complete(
-		&far->spec, mask,
-		(uint32_t)peali_host_backend.default_policy(NULL), CALL);
-	if (!result)
-		result = peali_ring_spec_emits(&far->spec, r->emits, CALL);
+	far->windows = !plan_windows(link, r);
+	if (far->windows) {
+		far->staged = 0;
+	} else {
+		snprintf(why_staged, 80, "%.79s", peal_last_error()->text);
+		result = plan_spec(
+			far, r, policies(link, link->to.device) & r->policies,
+			(uint32_t)peali_host_backend.default_policy(NULL));
+	}
 	link->spec = far->spec;
 	sender.output_bytes = r->handler_bytes;
 	if (!result)
@@ -321,14 +283,15 @@ static int accept_link(struct peali_peer *p, const struct peali_record *r,
 {
 	struct peal_runtime *rt = p->set->rt;
 	struct peal_link *link;
+	char why[80] = "";
 	int fd = -1, result;
 
 	pthread_mutex_lock(&rt->lock);
 	link = new_far(p, r->number, 0);
-	result = link ? plan_receiver(link, address, r) : PEAL_ENOMEM;
+	result = link ? plan_receiver(link, address, r, why) : PEAL_ENOMEM;
 	if (!result) {
-		fd = make_shared(&link->far->spec);
-		result = fd < 0 ? fd : build(link, link->to.device, fd);
+		fd = peali_far_make_memory(link->far);
+		result = fd < 0 ? fd : build(link, link->to.device, fd, why);
 	}
 	if (!result)
 		result = list(link->far);
@@ -343,7 +306,15 @@ static int accept_link(struct peali_peer *p, const struct peali_record *r,
 		answer->policy = spec->policy;
 		answer->message_bytes = spec->message_bytes;
 		answer->slab_bytes = spec->slab_bytes;
-		answer->memory_bytes = shared_bytes(spec);
+		answer->memory_bytes =
+			peali_far_shared_bytes(spec, link->far->windows);
+		snprintf(answer->text, sizeof(answer->text), "%s", why);
+		if (link->far->windows) {
+			answer->window_device = 1 + (uint32_t)link->to.device;
+			answer->window_offset = link->far->part.offset;
+			answer->window_bytes = link->far->part.bytes;
+			link->far->promised = 1;
+		}
 	}
 	if (link)
 		result = peali_link_enlist(link, result);
@@ -385,6 +356,7 @@ struct wish {
 	uint32_t port;
 	const struct peal_link_options *options;
 	uint64_t deadline; /* for the name to be offered */
+	struct peali_part *credit; /* in a window, if there is one */
 };
 
 /* The sender's end; the lock is held. */
@@ -452,6 +424,13 @@ ask_for(const struct wish *w, const struct peal_link *like, uint64_t number)
 	r.slot_bytes = o->slot_bytes;
 	r.policy = o->policy;
 	r.policies = policies(like, like->from.device);
+	if (w->credit->bytes) {
+		r.window_device = 1 + (uint32_t)like->from.device;
+		r.window_offset = w->credit->offset;
+		r.window_seen = peali_windows_seen(w->peer, like->from.device);
+		r.window_policies = peali_devices_policies(&like->rt->devices,
+							   like->from.device);
+	}
 	r.emits = emitter ? emitter->emits : 1;
 	r.handler_bytes = emitter ? emitter->output_bytes : 0;
 	snprintf(r.name, sizeof(r.name), "%s", w->name);
@@ -535,25 +514,52 @@ static int check_answer(const struct wish *w, const struct peal_link *link,
 	struct peali_ring_spec spec = { r->capacity, r->slot_bytes, r->policy,
 					r->message_bytes, r->slab_bytes };
 	struct peali_ring_spec again = spec;
+	uint32_t mask;
 	int wrong;
 
+	mask = link->far->windows ? peali_devices_policies(&link->rt->devices,
+							   link->from.device) :
+				    policies(link, link->from.device);
 	wrong = (o->capacity && o->capacity != r->capacity) ||
 		(o->message_bytes && o->message_bytes != r->message_bytes) ||
 		(o->slot_bytes && o->slot_bytes != r->slot_bytes) ||
 		(o->policy && o->policy != r->policy);
 	/* a spec that is complete stays as it is */
 	if (wrong || !r->capacity || !r->slot_bytes || !r->policy ||
-	    peali_ring_spec_complete(&again, policies(link, link->from.device),
-				     0, CALL) ||
+	    peali_ring_spec_complete(&again, mask, 0, CALL) ||
 	    again.slab_bytes != spec.slab_bytes ||
 	    again.message_bytes != spec.message_bytes ||
 	    (uint32_t)r->address == PEAL_PASSAGE_ACTOR ||
-	    r->memory_bytes != shared_bytes(&spec))
+	    r->memory_bytes !=
+		    peali_far_shared_bytes(&spec, link->far->windows) ||
+	    (link->far->windows &&
+	     r->window_bytes != peali_far_slot_bytes(&spec)))
 		return peali_fail(PEAL_EPROTO, CALL,
 				  "rank %u (pid %d) accepts a link of other "
 				  "sizes than it was asked for",
 				  w->peer->rank, w->peer->member.pid);
 	*out = spec;
+	return 0;
+}
+
+/* By windows, if the answer says so: where they are. */
+static int join_windows(const struct wish *w, struct peali_far *far, int device,
+			const struct peali_record *r)
+{
+	if (!r->window_device)
+		return 0;
+	far->ring_at = peali_window_far(w->peer, r->window_device, device,
+					r->window_offset, r->window_bytes);
+	if (!w->credit->bytes || !far->ring_at)
+		return peali_fail(PEAL_EPROTO, CALL,
+				  "rank %u (pid %d) accepts a link by a window "
+				  "that there is not",
+				  w->peer->rank, w->peer->member.pid);
+	far->windows = 1;
+	far->staged = 0;
+	far->part = *w->credit;
+	far->credit_at = peali_part_address(w->peer->set, &far->part);
+	w->credit->bytes = 0; /* the link's now */
 	return 0;
 }
 
@@ -564,8 +570,10 @@ static int join_link(const struct wish *w, struct peali_question *q,
 	const struct peali_record *r = &q->answer;
 	struct peal_runtime *rt = w->peer->set->rt;
 	struct peal_link *link;
+	char why[80];
 	int result;
 
+	peali_record_text(r, why, sizeof(why));
 	pthread_mutex_lock(&rt->lock);
 	link = new_far(w->peer, q->number, 1);
 	result = link ? plan_sender(w, &link->from) : PEAL_ENOMEM;
@@ -573,12 +581,15 @@ static int join_link(const struct wish *w, struct peali_question *q,
 		link->from_port = w->port;
 		set_far_end(&link->to, w->peer, r->address);
 		link->far->staged = is_staged(link, link->from.device);
-		result = check_answer(w, link, r, &link->far->spec);
+		result = join_windows(w, link->far, link->from.device, r);
 	}
 	if (!result)
-		result = check_shared(&link->far->spec, w->peer->rank, q->fd);
+		result = check_answer(w, link, r, &link->far->spec);
 	if (!result)
-		result = build(link, link->from.device, q->fd);
+		result =
+			peali_far_check_memory(link->far, w->peer->rank, q->fd);
+	if (!result)
+		result = build(link, link->from.device, q->fd, why);
 	if (!result)
 		result = peali_link_check_types(link, CALL);
 	if (!result)
@@ -593,16 +604,23 @@ static int join_link(const struct wish *w, struct peali_question *q,
 	return result;
 }
 
-/* Nobody wants what a peer has accepted. */
-static void decline(const struct wish *w, uint64_t number)
+void peali_decline(struct peali_peer *p, uint64_t number)
 {
 	struct peali_record r = peali_record(PEALI_RECORD_CLOSE);
 
 	r.number = number;
 	r.sender = 1;
 	r.error = PEAL_ESTOPPED;
+	peali_peer_post(p, &r);
+	r.type = PEALI_RECORD_FREED;
+	peali_peer_post(p, &r);
+}
+
+/* Its credit, which the peer may give still. */
+static void abandon(const struct wish *w, uint64_t number)
+{
 	pthread_mutex_lock(&w->peer->set->lock);
-	peali_peer_post(w->peer, &r);
+	peali_part_abandon(w->peer, number, 1, w->credit);
 	pthread_mutex_unlock(&w->peer->set->lock);
 }
 
@@ -610,14 +628,19 @@ static void decline(const struct wish *w, uint64_t number)
 static int try(const struct wish *w, struct peal_link **link_out, int *again)
 {
 	struct peal_link like = { .rt = w->peer->set->rt };
-	struct peali_question q;
+	struct peali_question q = { .number = 0 };
 	int result;
 
 	pthread_mutex_lock(&like.rt->lock);
 	result = plan_sender(w, &like.from);
 	pthread_mutex_unlock(&like.rt->lock);
+	if (!result && !w->credit->bytes)
+		peali_part_take(w->peer->set, like.from.device,
+				sizeof(struct peal_credit), w->credit);
 	if (!result)
 		result = ask(w, &like, &q);
+	if (result && q.number) /* what was asked for may still be made */
+		abandon(w, q.number);
 	if (result)
 		return result;
 	if (q.answer.type == PEALI_RECORD_REFUSE) {
@@ -632,8 +655,12 @@ static int try(const struct wish *w, struct peal_link **link_out, int *again)
 			    join_link(w, &q, link_out);
 	if (q.fd >= 0)
 		close(q.fd);
-	if (result)
-		decline(w, q.number);
+	if (!result)
+		return 0;
+	abandon(w, q.number);
+	pthread_mutex_lock(&w->peer->set->lock);
+	peali_decline(w->peer, q.number);
+	pthread_mutex_unlock(&w->peer->set->lock);
 	return result;
 }
 
@@ -643,6 +670,7 @@ int peal_process_connect(struct peal_processes *set, uint32_t rank,
 			 int64_t timeout_ns, struct peal_link **link_out)
 {
 	struct peal_link_options o;
+	struct peali_part credit = { 0 };
 	struct peal_link *link = NULL;
 	struct wish w;
 	int result;
@@ -660,6 +688,7 @@ int peal_process_connect(struct peal_processes *set, uint32_t rank,
 	w.port = port;
 	w.options = &o;
 	w.deadline = peali_deadline(timeout_ns);
+	w.credit = &credit;
 	for (;;) {
 		int again = 0;
 
@@ -668,6 +697,9 @@ int peal_process_connect(struct peal_processes *set, uint32_t rank,
 			break;
 		usleep(AGAIN_US);
 	}
+	pthread_mutex_lock(&set->lock);
+	peali_part_give(set, &credit);
+	pthread_mutex_unlock(&set->lock);
 	if (!result && link_out)
 		*link_out = link;
 	return result;

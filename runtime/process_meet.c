@@ -146,6 +146,7 @@ static struct peali_record hello(const struct peal_processes *set,
 	memcpy(h.id, r->id, sizeof(h.id));
 	h.rank = set->plan.rank;
 	h.ranks = set->plan.ranks;
+	h.windows = set->n_windows;
 	h.start = r->member[set->plan.rank].start;
 	return h;
 }
@@ -179,13 +180,15 @@ static int is_hello(const struct peali_record *h, ssize_t bytes,
 
 /* A connection that both sides have checked. */
 static void keep(struct peal_processes *set, const struct peali_rendezvous *r,
-		 uint32_t rank, int fd)
+		 const struct peali_record *h, int fd)
 {
+	uint32_t rank = h->rank;
 	struct peali_peer *p = &set->peers[rank];
 
 	peali_socket_limit(fd, SO_SNDTIMEO, SEND_NS);
 	peali_socket_limit(fd, SO_RCVTIMEO, 0);
 	p->fd = fd;
+	p->n_windows = h->windows;
 	p->member = r->member[rank];
 #ifdef SYS_pidfd_open
 	p->pidfd = (int)syscall(SYS_pidfd_open, p->member.pid, 0);
@@ -253,7 +256,7 @@ static int call_on(struct peal_processes *set, uint64_t deadline,
 	if (!is_hello(&h, recv(fd, &h, sizeof(h), MSG_DONTWAIT), r) ||
 	    h.rank != rank)
 		goto refused;
-	keep(set, r, rank, fd);
+	keep(set, r, &h, fd);
 	return 0;
 refused:
 	close(fd);
@@ -281,7 +284,7 @@ static void welcome(struct peal_processes *set, uint64_t deadline,
 		 h.rank > set->plan.rank && set->peers[h.rank].fd < 0 &&
 		 is_member(fd, r, h.rank, &why) &&
 		 send(fd, &mine, sizeof(mine), MSG_NOSIGNAL) == sizeof(mine)) {
-		keep(set, r, h.rank, fd);
+		keep(set, r, &h, fd);
 		return;
 	}
 	peali_log(1, "a connection to rank %u is refused: %s", set->plan.rank,
@@ -345,6 +348,8 @@ int peali_processes_meet(struct peal_processes *set, uint64_t deadline)
 		result = call_on(set, deadline, &r, rank);
 	if (!result)
 		result = receive_all(set, deadline, &r, listener);
+	if (!result)
+		result = peali_windows_swap(set, deadline);
 	if (listener >= 0)
 		close(listener);
 	/* whoever has connected here has read it all */

@@ -110,6 +110,8 @@ gone(struct peali_peer *p, enum peal_process_state state, int error,
 	p->gone_ns = peali_now_ns();
 	p->error = error;
 	p->state = state;
+	if (state != PEAL_PROCESS_LOST) /* it and its kernels are no more */
+		peali_parts_freed(p, 0, 0);
 	for (far = p->links; far; far = far->next)
 		peali_far_end(far, error);
 	for (q = set->questions; q; q = q->next)
@@ -164,7 +166,6 @@ static int ms_to_end(const struct peali_peer *p)
 static void take_answer(struct peali_peer *p, const struct peali_record *r,
 			int fd)
 {
-	struct peali_record close_it = peali_record(PEALI_RECORD_CLOSE);
 	struct peal_processes *set = p->set;
 	struct peali_question *q;
 
@@ -178,10 +179,9 @@ static void take_answer(struct peali_peer *p, const struct peali_record *r,
 		q->answered = 1;
 		pthread_cond_broadcast(&set->changed);
 	} else if (r->type == PEALI_RECORD_ACCEPT) {
-		close_it.number = r->number;
-		close_it.sender = 1;
-		close_it.error = PEAL_ESTOPPED;
-		peali_peer_post(p, &close_it);
+		peali_decline(p, r->number);
+	} else {
+		peali_parts_freed(p, r->number, 1);
 	}
 	pthread_mutex_unlock(&set->lock);
 	if (!q && fd >= 0)
@@ -224,11 +224,6 @@ static const char *take(struct peali_peer *p, struct peali_record *r, int fd)
 {
 	struct peali_record left;
 
-	r->text[sizeof(r->text) - 1] = 0;
-	r->name[sizeof(r->name) - 1] = 0;
-	if (r->magic != PEALI_RECORD_MAGIC ||
-	    r->version != PEALI_RECORD_VERSION)
-		return "sent a record that is none of this version";
 	if (fd >= 0 && r->type != PEALI_RECORD_ACCEPT)
 		return "sent a descriptor that nobody has asked for";
 	switch (r->type) {
@@ -245,6 +240,11 @@ static const char *take(struct peali_peer *p, struct peali_record *r, int fd)
 		left = peali_record(PEALI_RECORD_LEFT);
 		send(p->fd, &left, sizeof(left), MSG_NOSIGNAL | MSG_DONTWAIT);
 		gone(p, PEAL_PROCESS_LEFT, PEAL_ESTOPPED, "has left the set");
+		return NULL;
+	case PEALI_RECORD_FREED:
+		pthread_mutex_lock(&p->set->lock);
+		peali_parts_freed(p, r->number, !r->sender);
+		pthread_mutex_unlock(&p->set->lock);
 		return NULL;
 	case PEALI_RECORD_LEFT:
 		pthread_mutex_lock(&p->set->lock);
@@ -281,39 +281,56 @@ static int descriptor_of(struct msghdr *m, int *too_many)
 	return kept;
 }
 
-/* Takes one record: 1, 0 there is none, -1 the connection has ended or broken. */
-static int read_one(struct peali_peer *p)
+int peali_record_receive(int from, struct peali_record *out, int *descriptor,
+			 const char **wrong)
 {
 	union {
 		struct cmsghdr head;
 		char room[CMSG_SPACE(8 * sizeof(int))];
 	} control;
-	struct peali_record r;
-	struct iovec part = { &r, sizeof(r) };
+	struct iovec part = { out, sizeof(*out) };
 	struct msghdr m = { .msg_iov = &part,
 			    .msg_iovlen = 1,
 			    .msg_control = &control,
 			    .msg_controllen = sizeof(control) };
-	const char *wrong = NULL;
-	int fd, too_many = 0;
+	int too_many = 0;
 	ssize_t n;
 
-	n = recvmsg(p->fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	*wrong = NULL;
+	*descriptor = -1;
+	n = recvmsg(from, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	if (n < 0 && errno == ECONNRESET) /* what it sent before lies behind */
+		n = recvmsg(from, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return 0;
-	if (n < 0 && errno == ECONNRESET)
-		return 1; /* what it sent before lies behind that */
-	fd = n > 0 ? descriptor_of(&m, &too_many) : -1;
-	if (n <= 0) {
-		broke_off(p);
+	if (n <= 0)
 		return -1;
-	}
-	if (n != (ssize_t)sizeof(r) || m.msg_flags & MSG_TRUNC)
-		wrong = "sent a record of a wrong length";
+	*descriptor = descriptor_of(&m, &too_many);
+	if (n != (ssize_t)sizeof(*out) || m.msg_flags & MSG_TRUNC)
+		*wrong = "sent a record of a wrong length";
 	/* without any, it is this process that has no descriptor free */
-	else if (too_many || (fd >= 0 && m.msg_flags & MSG_CTRUNC))
-		wrong = "sent more descriptors than anybody needs";
-	else
+	else if (too_many || (*descriptor >= 0 && m.msg_flags & MSG_CTRUNC))
+		*wrong = "sent more descriptors than anybody needs";
+	else if (out->magic != PEALI_RECORD_MAGIC ||
+		 out->version != PEALI_RECORD_VERSION)
+		*wrong = "sent a record that is none of this version";
+	out->text[sizeof(out->text) - 1] = 0;
+	out->name[sizeof(out->name) - 1] = 0;
+	return 1;
+}
+
+/* Takes one record: 1, 0 there is none, -1 the connection has ended or broken. */
+static int read_one(struct peali_peer *p)
+{
+	struct peali_record r;
+	const char *wrong;
+	int fd, result = peali_record_receive(p->fd, &r, &fd, &wrong);
+
+	if (result < 0)
+		broke_off(p);
+	if (result <= 0)
+		return result;
+	if (!wrong)
 		wrong = take(p, &r, fd);
 	if (!wrong)
 		return p->state == PEAL_PROCESS_HERE ? 1 : -1;

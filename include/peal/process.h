@@ -25,15 +25,25 @@ struct peal_runtime;
  * the receiver's process makes and hands over as a descriptor (sealed, so that
  * nobody can cut it off), the same order, back-pressure and counters; its route is
  * PEAL_ROUTE_PROCESS. Endpoints and actors on emulated devices write and read that
- * memory themselves. Of actors on other devices, which do not see it, the router
- * thread of their process carries the messages between it and a ring that the
- * device sees. Who waits at a link between processes is not woken by the other
+ * memory themselves. Who waits at a link between processes is not woken by the other
  * process: it looks again and again, at first without a pause, at last every
  * millisecond.
  *
+ * Devices that do not see the host's shared memory (GPUs) have windows instead, where
+ * their driver shares memory by descriptors (CUDA): PEAL_PROCESS_MEMORY bytes of each
+ * device, which all processes of the set map when they join it. A link between actors
+ * on two devices that see each other's windows has its slots in the receiver's and its
+ * credit in the sender's; the devices write there, and no host carries anything. What
+ * each process counts of such a link the other one knows some hundredths of a second
+ * later. Else, and where a kernel was resident when its process joined, the router
+ * thread of the process carries the messages between the shared memory and a ring that
+ * the device sees: `staged` of peal_link_info counts them, its `why` says for what
+ * reason. So join before the first launch.
+ *
  * What another process says is not trusted: who it is says the kernel, its records
  * and sizes are checked, and one that writes nonsense loses its connection. It can
- * write nonsense into messages of its links, as any sender can.
+ * write nonsense into messages of its links, as any sender can; by a window into
+ * those of all links that lie in it, but nowhere else in the device's memory.
  */
 
 /** A set of processes, as one of them sees it. */

@@ -24,6 +24,7 @@
 
 struct peali_backend;
 struct peali_launch;
+struct peali_window;
 
 /** As a viewer or a place: the host itself. */
 #define PEALI_HOST (-1)
@@ -136,6 +137,34 @@ struct peali_backend_ops {
 	/* Which allocation of `device` holds [address, +bytes); PEAL_EFAULT. */
 	int (*find)(struct peali_backend *backend, int device, uint64_t address,
 		    uint64_t bytes, struct peali_memory *out);
+
+	/*
+	 * Windows: memory of a device that other processes map. All NULL: the
+	 * backend has none; PEAL_ENOTSUP: its devices here have none;
+	 * PEAL_EBUSY: a kernel is resident on one of them.
+	 *
+	 * window_open	*bytes, which are rounded up, all zero; the caller closes
+	 *		the descriptor
+	 * window_map	that of another process, by its descriptor, which stays the
+	 *		caller's
+	 * window_view	the address at which a device sees it; 0: it does not
+	 *		(resident)
+	 * window_wipe	zeros a part of one that was opened here (resident)
+	 * window_close	it is not looked at any more: its memory goes, or does so
+	 *		once no kernel is resident (resident)
+	 */
+	int (*window_open)(struct peali_backend *backend, int device,
+			   uint64_t *bytes, struct peali_window **out,
+			   int *fd_out);
+	int (*window_map)(struct peali_backend *backend, int fd, uint64_t bytes,
+			  struct peali_window **out);
+	uint64_t (*window_view)(struct peali_backend *backend, int viewer,
+				const struct peali_window *window);
+	int (*window_wipe)(struct peali_backend *backend,
+			   const struct peali_window *window, uint64_t offset,
+			   uint64_t bytes);
+	void (*window_close)(struct peali_backend *backend,
+			     struct peali_window *window);
 
 	int (*peer_info)(struct peali_backend *backend, int from, int to,
 			 struct peali_peer_info *out); /* (resident) */

@@ -42,6 +42,9 @@
 	  "bind workers to cores; auto: while there is a free core")            \
 	X(GPU_MEMORY, BYTES, 8ULL << 20, 1ULL << 40, "", "1G",                  \
 	  "heap of each GPU, taken when the runtime opens")                     \
+	X(PROCESS_MEMORY, BYTES, 0, 1ULL << 40, "", "64M",                      \
+	  "memory of each GPU for links from other processes, taken when it "   \
+	  "joins a set of them; 0: none, such links are staged")                \
 	X(PINNED_MEMORY, BYTES, 16ULL << 20, 1ULL << 40, "", "256M",            \
 	  "host memory that GPUs see, taken when the runtime opens")            \
 	X(GPU_SPLIT, NUMBER, 1, 8, "", "1",                                     \

@@ -113,6 +113,34 @@ static inline int sweep_replays(struct peal_runtime *rt)
 	return good;
 }
 
+/* A window, and the same as another process has it. */
+static inline int sweep_windows(struct peal_runtime *rt)
+{
+	const struct peali_device *d = &rt->devices.device[0];
+	const struct peali_backend_ops *ops = d->backend->ops;
+	struct peali_window *own = NULL, *other = NULL;
+	uint64_t bytes = SWEEP_BYTES;
+	int fd, good,
+		result = ops->window_open(d->backend, d->local, &bytes, &own,
+					  &fd);
+
+	if (result == PEAL_ENOTSUP) /* HIP, and plain memory */
+		return 1;
+	good = sweep_ok(result, "open a window") &&
+	       STEP(ops->window_map(d->backend, fd, bytes, &other));
+	if (good)
+		good = STEP(ops->window_wipe(d->backend, own, 0, bytes));
+	if (good && !ops->window_view(d->backend, d->local, own))
+		sweep->wrong++;
+	if (other)
+		ops->window_close(d->backend, other);
+	if (own) {
+		close(fd);
+		ops->window_close(d->backend, own);
+	}
+	return good;
+}
+
 static inline void sweep_use(struct peal_runtime *rt)
 {
 	struct sweep_chain chain = { NULL, { NULL }, { NULL } };
@@ -125,7 +153,7 @@ static inline void sweep_use(struct peal_runtime *rt)
 			return;
 	sweep->open = i;
 	if (i < 2 || !STEP(peal_topology_pair(rt, 0, 1, &pair)) ||
-	    !sweep_copies(rt) || !sweep_replays(rt))
+	    !sweep_copies(rt) || !sweep_windows(rt) || !sweep_replays(rt))
 		return;
 	if (!sweep_build(rt, &chain) || !sweep_messages(&chain))
 		sweep_ask_kernels(&chain);

@@ -208,8 +208,12 @@ static void noise(struct peal_processes *set)
 		r.type = 2 + (uint32_t)(test_random(&seed) % 4);
 		if (r.type == PEALI_RECORD_LEAVE)
 			r.type = PEALI_RECORD_CONNECT;
+		if (n % 16 == 5)
+			r.type = PEALI_RECORD_FREED;
 		r.number %= 16;
 		if (n % 2) {
+			r.window_device %= 4;
+			r.window_offset &= 0xffff80;
 			strcpy(r.name, "in1");
 			r.policies = ~0u;
 			r.policy %= 4;
@@ -435,6 +439,11 @@ static void answer(struct peal_processes *set, const struct peali_record *q)
 		break;
 	case 6:
 		break; /* nothing */
+	case 7: /* a window that nobody has */
+		r.window_device = 1;
+		r.window_bytes = 16 * 64;
+		fd = memory_of(4096, sealed);
+		break;
 	default: /* a refusal with an error that is none */
 		r = peali_record(PEALI_RECORD_REFUSE);
 		r.number = q->number;
@@ -455,6 +464,7 @@ static void asks(int rank)
 					     "other sizes",
 					     "other sizes",
 					     "accepts without memory",
+					     "by a window that there is not",
 					     "???" };
 	struct peal_runtime *rt = harness_open(1, "");
 	struct peal_processes *set = crew_enter(rt);
@@ -489,7 +499,7 @@ static void asks(int rank)
 
 PEAL_TEST(answers_that_make_no_sense_are_refused)
 {
-	for (answers = 0; answers < 8; answers++)
+	for (answers = 0; answers < 9; answers++)
 		CREW(2, asks);
 }
 

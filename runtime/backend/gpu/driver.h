@@ -149,6 +149,13 @@ struct peali_gpu_grid {
 	  (uint64_t address, size_t bytes,                                     \
 	   const struct peali_gpu_access *access, size_t count),               \
 	  "cuMemSetAccess", 10020, "", VMM, BEFORE)                            \
+	X(export_memory,                                                       \
+	  (void *out, uint64_t handle, int type, unsigned long long flags),    \
+	  "cuMemExportToShareableHandle", 10020, "",                           \
+	  OPTION /* links between processes are staged */, BEFORE)             \
+	X(import_memory, (uint64_t * handle, void *from, int type),            \
+	  "cuMemImportFromShareableHandle", 10020, "", OPTION /* the same */,  \
+	  BEFORE)                                                              \
 	X(copy, (uint64_t to, uint64_t from, size_t bytes, void *stream),      \
 	  "cuMemcpyAsync", 4000, "", NEEDED, RESIDENT)                         \
 	X(copy_kind,                                                           \

@@ -85,6 +85,7 @@ struct peali_gpu {
 	uint64_t host_bytes;
 	uint64_t host_device; /* its address for all devices */
 	const uint8_t *zero; /* in it: PEALI_GPU_STAGE_BYTES of zeros */
+	struct peali_window *windows;
 	void *adopted; /* another backend's, registered here */
 	uint64_t adopted_bytes, adopted_device;
 	/* the thread that looks after launches */
@@ -166,6 +167,31 @@ int peali_gpu_host_range(struct peali_backend *backend, void **host_out,
 			 uint64_t *bytes_out);
 int peali_gpu_find(struct peali_backend *backend, int device, uint64_t address,
 		   uint64_t bytes, struct peali_memory *out);
+/* Whether all devices have an enum peali_gpu_attribute. */
+int peali_gpu_all_have(struct peali_gpu *gpu, int which);
+/* Memory of a device for driver->create; exportable: 1 as a descriptor. */
+struct peali_gpu_memory_kind peali_gpu_memory_kind(struct peali_gpu *gpu,
+						   int device, int exportable);
+/* Zeros memory of a device where no kernel is resident. */
+int peali_gpu_clear(struct peali_gpu *gpu, int device, uint64_t address,
+		    uint64_t bytes, const char *call);
+
+/* ---- window.c ------------------------------------------------------------------ */
+
+int peali_gpu_window_open(struct peali_backend *backend, int device,
+			  uint64_t *bytes, struct peali_window **out,
+			  int *fd_out);
+int peali_gpu_window_map(struct peali_backend *backend, int fd, uint64_t bytes,
+			 struct peali_window **out);
+uint64_t peali_gpu_window_view(struct peali_backend *backend, int viewer,
+			       const struct peali_window *window);
+int peali_gpu_window_wipe(struct peali_backend *backend,
+			  const struct peali_window *window, uint64_t offset,
+			  uint64_t bytes);
+void peali_gpu_window_close(struct peali_backend *backend,
+			    struct peali_window *window);
+/* All that are left; no kernel is resident. */
+void peali_gpu_windows_close(struct peali_gpu *gpu);
 
 /* ---- peers.c ------------------------------------------------------------------- */
 

@@ -109,6 +109,11 @@ static enum peal_policy default_policy(struct peali_backend *backend)
 		.adopt = peali_gpu_adopt,                                      \
 		.host_view = peali_gpu_host_view,                              \
 		.find = peali_gpu_find,                                        \
+		.window_open = peali_gpu_window_open,                          \
+		.window_map = peali_gpu_window_map,                            \
+		.window_view = peali_gpu_window_view,                          \
+		.window_wipe = peali_gpu_window_wipe,                          \
+		.window_close = peali_gpu_window_close,                        \
 		.peer_info = peali_gpu_peer_info,                              \
 		.peer_enable = peali_gpu_peer_enable,                          \
 		.peer_disable = peali_gpu_peer_disable,                        \

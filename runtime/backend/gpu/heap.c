@@ -22,7 +22,7 @@
 
 /* ---- heaps by virtual memory management -------------------------------------------- */
 
-static int all_have(struct peali_gpu *gpu, int which)
+int peali_gpu_all_have(struct peali_gpu *gpu, int which)
 {
 	int i;
 
@@ -32,8 +32,8 @@ static int all_have(struct peali_gpu *gpu, int which)
 	return 1;
 }
 
-static struct peali_gpu_memory_kind kind_of(struct peali_gpu *gpu, int device,
-					    int exportable)
+struct peali_gpu_memory_kind peali_gpu_memory_kind(struct peali_gpu *gpu,
+						   int device, int exportable)
 {
 	struct peali_gpu_memory_kind kind;
 
@@ -98,16 +98,11 @@ static int map_heap(struct peali_gpu *gpu, int device)
 	struct peali_gpu_device *d = &gpu->device[device];
 	struct peali_gpu_driver *driver = &gpu->driver;
 	struct peali_gpu_memory_kind kind =
-		kind_of(gpu, device, all_have(gpu, PEALI_GPU_FD_SUPPORT));
+		peali_gpu_memory_kind(gpu, device, 0);
 	const char *symbol = PEALI_GPU_SYMBOL(gpu, create);
 	int error =
 		driver->create(&d->handle_of_memory, gpu->heap_bytes, &kind, 0);
 
-	if (error == 801 && kind.handle_types) { /* none that is exportable */
-		kind.handle_types = 0;
-		error = driver->create(&d->handle_of_memory, gpu->heap_bytes,
-				       &kind, 0);
-	}
 	if (error)
 		return out_of_memory(gpu, device, error, symbol);
 	d->base = gpu->range + (uint64_t)device * gpu->heap_bytes;
@@ -172,7 +167,7 @@ static int give_access(struct peali_gpu *gpu, int owner)
 
 static int map_heaps(struct peali_gpu *gpu)
 {
-	struct peali_gpu_memory_kind kind = kind_of(gpu, 0, 0);
+	struct peali_gpu_memory_kind kind = peali_gpu_memory_kind(gpu, 0, 0);
 	size_t step = 0;
 	int i, error, r = 0;
 
@@ -376,24 +371,25 @@ int peali_gpu_adopt(struct peali_backend *backend, void *host, uint64_t bytes)
 
 /* ---- open and close ---------------------------------------------------------------------- */
 
-/* All zero: from here on only what was in use is wiped again. */
-static int clear_heap(struct peali_gpu *gpu, int device)
+int peali_gpu_clear(struct peali_gpu *gpu, int device, uint64_t address,
+		    uint64_t bytes, const char *call)
 {
 	struct peali_gpu_device *d = &gpu->device[device];
 	const char *symbol = PEALI_GPU_SYMBOL(gpu, fill);
 	void *before = NULL;
-	int error, r = peali_gpu_enter(gpu, device, CALL, &before);
+	int error, r = peali_gpu_enter(gpu, device, call, &before);
 
 	if (r < 0)
 		return r;
-	error = gpu->driver.fill(d->base, 0, gpu->heap_bytes, d->copy_stream);
+	error = gpu->driver.fill(address, 0, bytes, d->copy_stream);
 	if (!error) {
 		symbol = PEALI_GPU_SYMBOL(gpu, stream_wait);
 		error = gpu->driver.stream_wait(d->copy_stream);
 	}
 	peali_gpu_leave(gpu, before);
-	return peali_gpu_fail(gpu, device, error, symbol, CALL,
-			      "clearing its heap");
+	return peali_gpu_fail(gpu, device, error, symbol, call,
+			      "clearing %llu MiB of it",
+			      (unsigned long long)bytes >> 20);
 }
 
 /* A part of the pinned memory, through which pageable memory is copied. */
@@ -426,7 +422,8 @@ int peali_gpu_heaps_open(struct peali_gpu *gpu)
 	if (r < 0)
 		return r;
 	gpu->heap_bytes = peali_round_up(gpu->heap_bytes, (uint64_t)2 << 20);
-	if (gpu->driver.create && all_have(gpu, PEALI_GPU_VMM_SUPPORT)) {
+	if (gpu->driver.create &&
+	    peali_gpu_all_have(gpu, PEALI_GPU_VMM_SUPPORT)) {
 		r = map_heaps(gpu);
 	} else {
 		for (i = 0; !r && i < gpu->n_devices; i++)
@@ -441,7 +438,8 @@ int peali_gpu_heaps_open(struct peali_gpu *gpu)
 		if (!r)
 			r = open_stage(gpu, i);
 		if (!r)
-			r = clear_heap(gpu, i);
+			r = peali_gpu_clear(gpu, i, gpu->device[i].base,
+					    gpu->heap_bytes, CALL);
 	}
 	return r;
 }
@@ -450,6 +448,7 @@ void peali_gpu_heaps_close(struct peali_gpu *gpu)
 {
 	int i;
 
+	peali_gpu_windows_close(gpu);
 	for (i = 0; i < gpu->n_devices; i++) {
 		peali_space_close(&gpu->device[i].space);
 		if (!gpu->range_bytes)

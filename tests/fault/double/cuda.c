@@ -380,7 +380,22 @@ static int create(uint64_t *handle, size_t bytes,
 	CALL("cuMemCreate");
 	if (kind->type != 1 || kind->location.type != 1 || flags)
 		return DOUBLE_INVALID;
-	return double_create(handle, bytes, kind->location.id);
+	return double_create(handle, bytes, kind->location.id,
+			     kind->handle_types == 1);
+}
+
+static int export_memory(void *out, uint64_t handle, int type,
+			 unsigned long long flags)
+{
+	CALL("cuMemExportToShareableHandle");
+	return type != 1 || flags ? DOUBLE_INVALID : double_export(out, handle);
+}
+
+static int import_memory(uint64_t *handle, void *from, int type)
+{
+	CALL("cuMemImportFromShareableHandle");
+	return type != 1 ? DOUBLE_INVALID :
+			   double_import(handle, (int)(intptr_t)from);
 }
 
 static int release(uint64_t handle)
@@ -677,6 +692,8 @@ static const struct {
 	ROW("cuMemAddressReserve", reserve),
 	ROW("cuMemAddressFree", unreserve),
 	ROW("cuMemCreate", create),
+	ROW("cuMemExportToShareableHandle", export_memory),
+	ROW("cuMemImportFromShareableHandle", import_memory),
 	ROW("cuMemRelease", release),
 	ROW("cuMemMap", map),
 	ROW("cuMemUnmap", unmap),

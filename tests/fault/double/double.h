@@ -133,7 +133,10 @@ int double_host_unregister(void *address);
 int double_is_host(uint64_t address, size_t bytes);
 int double_reserve(uint64_t *address, size_t bytes);
 int double_unreserve(uint64_t address, size_t bytes);
-int double_create(uint64_t *handle, size_t bytes, int device);
+int double_create(uint64_t *handle, size_t bytes, int device, int exportable);
+/* A descriptor for it; memory of this device or, by that, of another process. */
+int double_export(int *fd_out, uint64_t handle);
+int double_import(uint64_t *handle, int fd);
 int double_release(uint64_t handle);
 int double_map(uint64_t address, size_t bytes, uint64_t handle);
 int double_unmap(uint64_t address, size_t bytes);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "double.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* Memory of a double: every piece that the driver knows of is in one list. */
@@ -18,6 +20,7 @@ struct piece {
 	uint64_t address, bytes;
 	int fd; /* HANDLE, and the mapping's */
 	int device;
+	int exportable, imported; /* HANDLE */
 	uint64_t access; /* bit per device */
 };
 
@@ -198,22 +201,76 @@ int double_unreserve(uint64_t address, size_t bytes)
 	return 0;
 }
 
-int double_create(uint64_t *handle, size_t bytes, int device)
+/* A descriptor is from now on memory of a device. */
+static int hold(uint64_t *handle, size_t bytes, int fd, int device)
 {
 	static uint64_t next = 0x100;
-	int fd;
 
-	if (!bytes || bytes % ((size_t)2 << 20) || device < 0 ||
-	    device >= double_n_devices())
-		return DOUBLE_INVALID;
-	fd = memfd_create("peal double", MFD_CLOEXEC);
-	if (fd < 0 || ftruncate(fd, (off_t)bytes))
-		return DOUBLE_NO_MEMORY;
 	pthread_mutex_lock(&lock);
 	*handle = next++;
 	pthread_mutex_unlock(&lock);
 	double_count(DOUBLE_MEMORY, 1);
 	return enlist(HANDLE, *handle, bytes, fd, device);
+}
+
+/* What it is called says which device has it, to other processes too. */
+#define NAME "peal double "
+
+int double_create(uint64_t *handle, size_t bytes, int device, int exportable)
+{
+	char name[32];
+	int fd, error;
+
+	if (!bytes || bytes % ((size_t)2 << 20) || device < 0 ||
+	    device >= double_n_devices())
+		return DOUBLE_INVALID;
+	snprintf(name, sizeof(name), NAME "%d", device);
+	fd = memfd_create(name, MFD_CLOEXEC);
+	if (fd < 0 || ftruncate(fd, (off_t)bytes))
+		return DOUBLE_NO_MEMORY;
+	error = hold(handle, bytes, fd, device);
+	if (!error) {
+		pthread_mutex_lock(&lock);
+		find(HANDLE, *handle)->exportable = exportable;
+		pthread_mutex_unlock(&lock);
+	}
+	return error;
+}
+
+int double_export(int *out, uint64_t handle)
+{
+	struct piece *p;
+
+	*out = -1;
+	pthread_mutex_lock(&lock);
+	p = find(HANDLE, handle);
+	if (p && p->exportable)
+		*out = fcntl(p->fd, F_DUPFD_CLOEXEC, 0);
+	pthread_mutex_unlock(&lock);
+	return *out < 0 ? DOUBLE_INVALID : 0;
+}
+
+int double_import(uint64_t *handle, int fd)
+{
+	char path[40], name[64] = "";
+	struct stat is;
+	int device = -1, error;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	if (readlink(path, name, sizeof(name) - 1) < 0 || fstat(fd, &is) ||
+	    sscanf(name, "/memfd:" NAME "%d", &device) != 1 ||
+	    device >= double_n_devices())
+		return DOUBLE_INVALID;
+	fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	if (fd < 0)
+		return DOUBLE_NO_MEMORY;
+	error = hold(handle, (size_t)is.st_size, fd, device);
+	if (!error) {
+		pthread_mutex_lock(&lock);
+		find(HANDLE, *handle)->imported = 1;
+		pthread_mutex_unlock(&lock);
+	}
+	return error;
 }
 
 int double_release(uint64_t handle)
@@ -230,7 +287,7 @@ int double_release(uint64_t handle)
 int double_map(uint64_t address, size_t bytes, uint64_t handle)
 {
 	struct piece *range, *memory;
-	int device = -1, fd = -1;
+	int device = -1, fd = -1, imported = 0;
 	void *p;
 
 	pthread_mutex_lock(&lock);
@@ -241,6 +298,7 @@ int double_map(uint64_t address, size_t bytes, uint64_t handle)
 	if (memory && memory->bytes == bytes) {
 		device = memory->device;
 		fd = memory->fd;
+		imported = memory->imported;
 	}
 	pthread_mutex_unlock(&lock);
 	if (!range || fd < 0)
@@ -249,7 +307,8 @@ int double_map(uint64_t address, size_t bytes, uint64_t handle)
 		 MAP_SHARED | MAP_FIXED | MAP_NORESERVE, fd, 0);
 	if (p == MAP_FAILED)
 		return DOUBLE_NO_MEMORY;
-	dirty(p, bytes);
+	if (!imported)
+		dirty(p, bytes);
 	mprotect(p, bytes, PROT_NONE);
 	double_count(DOUBLE_MAPPING, 1);
 	return enlist(MAPPED, address, bytes, -1, device);

@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Windows of a set: memory of devices that the other processes map when they meet.
+ * A link between two devices that see each other's has its ring in the receiver's
+ * window and its credit in the sender's, and no host carries anything.
+ *
+ * A part of a window is in the hands of two processes. It is used again once both
+ * have let go of the link, or the other one is gone with all of its kernels.
+ */
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "runtime/backend/log.h"
+#include "runtime/backend/settings.h"
+#include "runtime/process.h"
+
+#define CALL "peal_processes_join"
+#define LOOK_MS 20 /* between two looks at who has ended */
+
+/* ---- own ones -------------------------------------------------------------------- */
+
+static int open_one(struct peal_processes *set, int device, uint64_t bytes)
+{
+	const struct peali_device *d = &set->rt->devices.device[device];
+	struct peali_shared *s = &set->windows[device];
+	char name[24];
+	int result;
+
+	s->bytes = bytes;
+	result = d->backend->ops->window_open(d->backend, d->local, &s->bytes,
+					      &s->window, &s->fd);
+	if (result)
+		return result;
+	s->backend = d->backend;
+	snprintf(name, sizeof(name), "window of device %d", device);
+	result = peali_space_open(&s->space, name, 0, s->bytes);
+	if (!result) {
+		set->n_windows++;
+		return 0;
+	}
+	close(s->fd);
+	s->backend->ops->window_close(s->backend, s->window);
+	s->backend = NULL;
+	return result;
+}
+
+void peali_windows_open(struct peal_processes *set)
+{
+	const struct peali_devices *devices = &set->rt->devices;
+	uint64_t bytes = 0;
+	int i;
+
+	strcpy(set->why_no_window, "the device has no window");
+	if (peali_setting_number(PEALI_SETTING_PROCESS_MEMORY, &bytes) ||
+	    !bytes || set->plan.ranks == 1)
+		return;
+	set->windows = calloc(PEALI_WINDOWS_MAX, sizeof(*set->windows));
+	for (i = 0; set->windows && i < devices->n && i < PEALI_WINDOWS_MAX;
+	     i++) {
+		if (!devices->device[i].backend->ops->window_open ||
+		    !open_one(set, i, bytes))
+			continue;
+		snprintf(set->why_no_window, sizeof(set->why_no_window),
+			 "the device has no window: %.80s",
+			 peal_last_error()->text);
+		peali_log(2, "device %d: %s", i, set->why_no_window);
+	}
+}
+
+/* ---- those of others --------------------------------------------------------------- */
+
+static int ended(const struct peali_peer *p)
+{
+	return peali_fail(PEAL_EDIED, CALL,
+			  "rank %u (pid %d) has ended before all had met",
+			  p->rank, p->member.pid);
+}
+
+static int send_all(struct peal_processes *set, struct peali_peer *p)
+{
+	int i, result = 0;
+
+	for (i = 0; set->windows && i < PEALI_WINDOWS_MAX && !result; i++) {
+		const struct peali_shared *s = &set->windows[i];
+		struct peali_record r = peali_record(PEALI_RECORD_WINDOW);
+
+		if (!s->backend)
+			continue;
+		r.window_device = 1 + (uint32_t)i;
+		r.window_bytes = s->bytes;
+		snprintf(r.name, sizeof(r.name), "%s", s->backend->ops->name);
+		result = peali_peer_send(p, &r, s->fd);
+	}
+	if (result == PEAL_EPIPE)
+		return ended(p);
+	if (result)
+		return peali_fail(result, CALL,
+				  "rank %u (pid %d) does not take the windows "
+				  "of this process",
+				  p->rank, p->member.pid);
+	return 0;
+}
+
+/* The backend here of that name; NULL: there is none. */
+static struct peali_backend *backend_of(const struct peali_devices *devices,
+					const char *name)
+{
+	int i;
+
+	for (i = 0; i < devices->n; i++)
+		if (!strcmp(devices->device[i].backend->ops->name, name))
+			return devices->device[i].backend;
+	return NULL;
+}
+
+/* One window of a peer, mapped if that can be; what is wrong with it. */
+static const char *take_one(struct peali_peer *p, const struct peali_record *r,
+			    int fd)
+{
+	struct peali_backend *b = backend_of(&p->set->rt->devices, r->name);
+	struct peali_shared *s;
+
+	if (r->type != PEALI_RECORD_WINDOW || fd < 0 || !r->window_bytes ||
+	    r->window_device - 1 >= PEALI_WINDOWS_MAX)
+		return "sent a window that is none";
+	if (!p->windows)
+		p->windows = calloc(PEALI_WINDOWS_MAX, sizeof(*p->windows));
+	if (!p->windows)
+		return NULL;
+	s = &p->windows[r->window_device - 1];
+	if (s->bytes)
+		return "sent a window twice";
+	s->bytes = r->window_bytes;
+	if (!b || !b->ops->window_map)
+		return NULL;
+	if (!b->ops->window_map(b, fd, s->bytes, &s->window))
+		s->backend = b;
+	else
+		peali_log(2, "the window of rank %u's device %u: %s", p->rank,
+			  r->window_device - 1, peal_last_error()->text);
+	return NULL;
+}
+
+/* The next record of a peer, waited for. */
+static int await_one(struct peali_peer *p, uint64_t deadline)
+{
+	struct pollfd look = { .fd = p->fd, .events = POLLIN };
+	struct peali_record r;
+	const char *wrong = NULL;
+	int fd = -1, result = 0;
+
+	while (!result) {
+		poll(&look, 1, LOOK_MS);
+		result = peali_record_receive(p->fd, &r, &fd, &wrong);
+		if (!result && peali_late(deadline))
+			return peali_fail(PEAL_ETIMEDOUT, CALL,
+					  "rank %u (pid %d) does not send its "
+					  "windows in time",
+					  p->rank, p->member.pid);
+	}
+	if (result < 0)
+		return ended(p);
+	if (!wrong)
+		wrong = take_one(p, &r, fd);
+	if (fd >= 0)
+		close(fd);
+	return wrong ? peali_fail(PEAL_EPROTO, CALL, "rank %u (pid %d) %s",
+				  p->rank, p->member.pid, wrong) :
+		       0;
+}
+
+int peali_windows_swap(struct peal_processes *set, uint64_t deadline)
+{
+	uint32_t rank, i;
+	int result = 0;
+
+	for (rank = 0; rank < set->plan.ranks && !result; rank++)
+		if (rank != set->plan.rank)
+			result = send_all(set, &set->peers[rank]);
+	for (rank = 0; rank < set->plan.ranks && !result; rank++)
+		for (i = 0; i < set->peers[rank].n_windows && !result; i++)
+			result = await_one(&set->peers[rank], deadline);
+	for (i = 0; set->windows && i < PEALI_WINDOWS_MAX; i++)
+		if (set->windows[i].backend) {
+			close(set->windows[i].fd); /* all have theirs */
+			set->windows[i].fd = -1;
+		}
+	return result;
+}
+
+static void close_all(struct peali_shared *all)
+{
+	int i;
+
+	for (i = 0; all && i < PEALI_WINDOWS_MAX; i++) {
+		if (!all[i].backend)
+			continue;
+		peali_space_close(&all[i].space);
+		all[i].backend->ops->window_close(all[i].backend,
+						  all[i].window);
+	}
+	free(all);
+}
+
+void peali_windows_close(struct peal_processes *set)
+{
+	struct peali_orphan *orphan;
+	uint32_t rank, i;
+
+	while ((orphan = set->orphans)) {
+		set->orphans = orphan->next;
+		free(orphan);
+	}
+	for (i = 0; set->windows && i < PEALI_WINDOWS_MAX; i++)
+		if (set->windows[i].backend && set->windows[i].fd >= 0)
+			close(set->windows[i].fd);
+	close_all(set->windows);
+	set->windows = NULL;
+	for (rank = 0; rank < set->plan.ranks; rank++) {
+		close_all(set->peers[rank].windows);
+		set->peers[rank].windows = NULL;
+	}
+}
+
+/* ---- who sees what --------------------------------------------------------------- */
+
+/* Where a device here sees a window of a peer; 0: it does not. */
+static uint64_t view(const struct peali_peer *p, uint32_t index, int viewer)
+{
+	const struct peali_devices *devices = &p->set->rt->devices;
+	const struct peali_shared *s;
+
+	if (!p->windows || index >= PEALI_WINDOWS_MAX || viewer < 0)
+		return 0;
+	s = &p->windows[index];
+	if (!s->backend || devices->device[viewer].backend != s->backend)
+		return 0;
+	return s->backend->ops->window_view(
+		s->backend, devices->device[viewer].local, s->window);
+}
+
+uint64_t peali_windows_seen(const struct peali_peer *p, int device)
+{
+	uint64_t seen = 0;
+	uint32_t i;
+
+	for (i = 0; i < PEALI_WINDOWS_MAX; i++)
+		if (view(p, i, device))
+			seen |= 1ULL << i;
+	return seen;
+}
+
+uint64_t peali_window_far(const struct peali_peer *p, uint32_t device,
+			  int viewer, uint64_t offset, uint64_t bytes)
+{
+	uint64_t at = view(p, device - 1, viewer);
+
+	if (!at || offset % PEAL_SHARED_LINE ||
+	    offset > p->windows[device - 1].bytes ||
+	    bytes > p->windows[device - 1].bytes - offset)
+		return 0;
+	return at + offset;
+}
+
+/* ---- parts ------------------------------------------------------------------------ */
+
+int peali_part_take(struct peal_processes *set, int device, uint64_t bytes,
+		    struct peali_part *out)
+{
+	struct peali_shared *s =
+		set->windows && device >= 0 ? &set->windows[device] : NULL;
+	struct peali_piece piece;
+	int result;
+
+	memset(out, 0, sizeof(*out));
+	if (!s || !s->backend)
+		return peali_fail(PEAL_ENOTSUP, CALL, "%s", set->why_no_window);
+	pthread_mutex_lock(&set->lock);
+	result = peali_space_alloc(&s->space, bytes, &piece);
+	pthread_mutex_unlock(&set->lock);
+	if (result)
+		return result;
+	out->device = device;
+	out->offset = piece.offset;
+	out->bytes = bytes;
+	if (piece.fresh > piece.offset)
+		result = s->backend->ops->window_wipe(
+			s->backend, s->window, piece.offset,
+			piece.fresh - piece.offset);
+	if (result) {
+		pthread_mutex_lock(&set->lock);
+		peali_part_give(set, out);
+		pthread_mutex_unlock(&set->lock);
+	}
+	return result;
+}
+
+void peali_part_give(struct peal_processes *set, struct peali_part *part)
+{
+	struct peali_piece piece;
+
+	if (part->bytes)
+		peali_space_free(&set->windows[part->device].space,
+				 part->offset, &piece);
+	part->bytes = 0;
+}
+
+uint64_t peali_part_address(const struct peal_processes *set,
+			    const struct peali_part *part)
+{
+	const struct peali_shared *s = &set->windows[part->device];
+
+	return s->backend->ops->window_view(
+		       s->backend, set->rt->devices.device[part->device].local,
+		       s->window) +
+	       part->offset;
+}
+
+void peali_part_abandon(struct peali_peer *p, uint64_t number, int sends,
+			struct peali_part *part)
+{
+	struct peal_processes *set = p->set;
+	struct peali_orphan *orphan;
+
+	if (!part->bytes)
+		return;
+	if (p->state != PEAL_PROCESS_HERE && p->state != PEAL_PROCESS_LOST) {
+		peali_part_give(set, part);
+	} else if ((orphan = calloc(1, sizeof(*orphan)))) {
+		orphan->rank = p->rank;
+		orphan->number = number;
+		orphan->sends = sends;
+		orphan->part = *part;
+		orphan->next = set->orphans;
+		set->orphans = orphan;
+	} /* else nobody has it again before the set is left */
+	part->bytes = 0;
+}
+
+void peali_parts_freed(struct peali_peer *p, uint64_t number, int sends)
+{
+	struct peali_orphan **at = &p->set->orphans, *orphan;
+	struct peali_far *far;
+
+	for (far = p->links; far; far = far->next)
+		if (!number || (far->number == number && far->sends == sends))
+			far->freed = 1;
+	while ((orphan = *at)) {
+		if (orphan->rank != p->rank ||
+		    (number &&
+		     (orphan->number != number || orphan->sends != sends))) {
+			at = &orphan->next;
+			continue;
+		}
+		*at = orphan->next;
+		peali_part_give(p->set, &orphan->part);
+		free(orphan);
+	}
+}

@@ -1,0 +1,530 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Links between devices of two processes that see each other's windows: nothing is
+ * staged, what a window has room for comes back, and where there can be no window
+ * the link says why and is staged.
+ */
+#include <fcntl.h>
+#include <sys/socket.h>
+
+#include "runtime/crew.h"
+#include "runtime/both_lanes.h"
+#include "runtime/process.h"
+#include "runtime/socket.h"
+
+#define N IDENTITY_COUNT(20000)
+#define WIDE 3000 /* bytes of a message that lies in the slab */
+
+static const struct peal_link_options wide = { .capacity = 32,
+					       .message_bytes = WIDE };
+
+/* Devices that have windows, as their driver shares memory by descriptors. */
+static int have_windows(void)
+{
+	const char *backends = getenv("PEAL_BACKENDS");
+
+	return backends && !strcmp(backends, "cuda");
+}
+
+/* What each process has: an actor on its device, and an endpoint behind it. */
+struct side {
+	struct peal_runtime *rt;
+	struct peal_processes *set;
+	struct peal_endpoint *e;
+	struct peal_kernel *k;
+	uint64_t actor;
+};
+
+static struct side open_side(int rank, int n, const char *links)
+{
+	struct peal_kernel_options o = { .lanes = lanes, .max_inputs = 64 };
+	struct side s;
+
+	s.rt = harness_open(n, links);
+	s.set = crew_enter(s.rt);
+	s.e = harness_endpoint(s.rt);
+	s.k = harness_launch_with(s.rt, rank % n, o);
+	s.actor = harness_spawn(s.k, "echo", -1);
+	CHECK_OK(peal_process_offer(s.set, "actor", s.actor));
+	return s;
+}
+
+static void close_side(struct side *s)
+{
+	CHECK_OK(peal_processes_leave(s->set, PATIENCE));
+	CHECK_OK(peal_runtime_shutdown(s->rt));
+}
+
+/* The link of this process that goes to another one. */
+static struct peal_link *outer_link(struct peal_runtime *rt, int sends)
+{
+	struct peal_link *all[16];
+	int n = peal_link_list(rt, all, 16), i;
+
+	CHECK(n <= 16);
+	for (i = 0; i < n; i++) {
+		struct peal_link_info info = harness_info(all[i]);
+
+		if (peal_process_rank_of(sends ? info.to : info.from) >= 0)
+			return all[i];
+	}
+	return NULL;
+}
+
+/* ---- what goes by them ------------------------------------------------------------- */
+
+static void send_wide(struct peal_endpoint *e, uint64_t i)
+{
+	uint8_t data[WIDE];
+	uint64_t n = 24 + i * 37 % (WIDE - 24);
+
+	harness_fill(data, n, 5, i);
+	CHECK_OK(peal_send(e, 0, (uint16_t)i, data, n, PATIENCE));
+}
+
+static void receive_wide(struct peal_endpoint *e, uint64_t i)
+{
+	uint8_t data[WIDE];
+	struct peal_received r;
+
+	CHECK_OK(peal_receive(e, data, sizeof(data), &r, PATIENCE));
+	CHECK_EQ(r.type, (uint16_t)i);
+	CHECK_EQ(r.length, 24 + i * 37 % (WIDE - 24));
+	CHECK(harness_intact(data, r.length, 5, i));
+}
+
+static void by_windows(int rank)
+{
+	struct side s = open_side(rank, 2, "");
+	struct peal_link_info info;
+	uint64_t i;
+
+	if (rank == 0) {
+		crew_connect(s.set, 1, "actor", s.actor, 0, wide);
+		harness_from(s.rt, s.e, 0, s.actor, wide);
+	} else {
+		harness_to(s.rt, s.actor, s.e, wide);
+	}
+	crew_meet(0);
+	info = harness_info(outer_link(s.rt, rank == 0));
+	CHECK_EQ(info.route, PEAL_ROUTE_PROCESS);
+	if (have_windows())
+		CHECK_CONTAINS(info.why, "see each other's windows");
+	for (i = 0; i < N; i++)
+		if (rank == 0)
+			send_wide(s.e, i);
+		else
+			receive_wide(s.e, i);
+	crew_meet(1);
+	/* each process counts for itself, and hears of the other's in a while */
+	EVENTUALLY(harness_info(outer_link(s.rt, rank == 0)).delivered == N &&
+		   harness_info(outer_link(s.rt, rank == 0)).accepted == N);
+	info = harness_info(outer_link(s.rt, rank == 0));
+	CHECK_EQ(info.queued, 0);
+	CHECK_EQ(info.error, 0);
+	if (have_windows())
+		CHECK_EQ(info.staged, 0);
+	CHECK_OK(peal_device_sync(s.rt, PEAL_ALL_DEVICES, PATIENCE));
+	crew_meet(2);
+	close_side(&s);
+}
+
+PEAL_TEST(devices_of_two_processes_write_each_others_memory)
+{
+	CREW(2, by_windows);
+}
+
+/* ---- room --------------------------------------------------------------------------- */
+
+/* Of which a window of 2 MiB has room for one. */
+static const struct peal_link_options large = { .capacity = 2048,
+						.slot_bytes = 960 };
+
+/* The receiver has let go of its end: the sender may still write there. */
+static void one_end_is_left(int rank)
+{
+	struct peal_link *first = NULL, *other;
+	struct side s;
+	int tries;
+
+	setenv("PEAL_PROCESS_MEMORY", "2M", 1);
+	s = open_side(rank, 2, "");
+	crew_meet(0);
+	if (rank == 0)
+		first = crew_connect(s.set, 1, "actor", s.actor, 0, large);
+	crew_meet(1);
+	if (rank == 1)
+		CHECK_OK(peal_link_destroy(outer_link(s.rt, 0)));
+	crew_meet(2);
+	if (rank == 0) {
+		other = crew_connect(s.set, 1, "actor",
+				     harness_spawn(s.k, "echo", -1), 0, large);
+		if (have_windows())
+			CHECK_CONTAINS(harness_info(other).why,
+				       "window of device 1");
+		CHECK_OK(peal_link_destroy(first));
+		/* the other process hears that in a while */
+		for (tries = 0; tries < 40 && have_windows(); tries++) {
+			other = crew_connect(s.set, 1, "actor",
+					     harness_spawn(s.k, "echo", -1), 0,
+					     large);
+			if (strstr(harness_info(other).why, "windows"))
+				break;
+			identity_sleep_us(20000);
+		}
+		CHECK(tries < 40);
+	}
+	crew_meet(3);
+	close_side(&s);
+}
+
+PEAL_TEST(a_part_of_a_window_is_free_once_both_ends_are)
+{
+	CREW(2, one_end_is_left);
+}
+
+/* More links than have room at a time: what both ends have let go of is free. */
+static void again_and_again(int rank)
+{
+	const struct peal_link_options o = { .capacity = 1024,
+					     .slot_bytes = 512 };
+	struct side s;
+	struct peal_link *link;
+	int i;
+
+	setenv("PEAL_PROCESS_MEMORY", "2M", 1);
+	s = open_side(rank, 2, "");
+	crew_meet(0);
+	for (i = 0; i < 12; i++) {
+		if (rank == 0)
+			crew_connect(s.set, 1, "actor", s.actor, 0, o);
+		crew_meet(1 + 4 * i);
+		link = outer_link(s.rt, rank == 0);
+		if (have_windows())
+			CHECK_CONTAINS(harness_info(link).why, "windows");
+		crew_meet(2 + 4 * i);
+		if (rank == i % 2)
+			CHECK_OK(peal_link_destroy(link));
+		crew_meet(3 + 4 * i);
+		if (rank != i % 2) {
+			/* the one that is left keeps its part of the window */
+			EVENTUALLY(harness_info(link).error == PEAL_ESTOPPED);
+			CHECK_OK(peal_link_destroy(link));
+		}
+		crew_meet(4 + 4 * i);
+		identity_sleep_us(2000); /* that the other one has heard it */
+	}
+	close_side(&s);
+}
+
+PEAL_TEST(a_window_has_room_again)
+{
+	CREW(2, again_and_again);
+}
+
+/* What a link had does not lie in the ring of the next one. */
+static void used_before(int rank)
+{
+	struct side s;
+	int turn;
+	uint64_t i;
+
+	setenv("PEAL_PROCESS_MEMORY", "2M", 1);
+	s = open_side(rank, 2, "");
+	if (rank == 0)
+		harness_from(s.rt, s.e, 0, s.actor, wide);
+	else
+		harness_to(s.rt, s.actor, s.e, wide);
+	for (turn = 0; turn < 6; turn++) {
+		struct peal_link_options o = wide;
+
+		o.capacity = 16u << turn % 3;
+		if (rank == 0)
+			crew_connect(s.set, 1, "actor", s.actor, 0, o);
+		crew_meet(4 * turn);
+		for (i = 0; i < 300; i++)
+			if (rank == 0)
+				send_wide(s.e, i);
+			else
+				receive_wide(s.e, i);
+		crew_meet(4 * turn + 1);
+		CHECK_OK(peal_link_destroy(outer_link(s.rt, rank == 0)));
+		crew_meet(4 * turn + 2);
+	}
+	close_side(&s);
+}
+
+PEAL_TEST(a_ring_begins_empty_where_another_one_was)
+{
+	CREW(2, used_before);
+}
+
+/* ---- where there is none --------------------------------------------------------------- */
+
+static const char *memory, *topology, *why_not;
+static int kernel_before;
+
+static void without(int rank)
+{
+	struct peal_link_options o = { .capacity = 1024,
+				       .slot_bytes = 4096,
+				       .message_bytes = WIDE };
+	struct peal_link_info info;
+	struct peal_kernel *early = NULL;
+	struct side s;
+	uint64_t i;
+
+	if (memory)
+		setenv("PEAL_PROCESS_MEMORY", memory, 1);
+	if (kernel_before && rank == 1) {
+		s.rt = harness_open(2, topology);
+		early = harness_launch(s.rt, 0);
+		s.set = crew_enter(s.rt);
+		s.e = harness_endpoint(s.rt);
+		s.k = harness_launch(s.rt, 1);
+		s.actor = harness_spawn(s.k, "echo", -1);
+		CHECK_OK(peal_process_offer(s.set, "actor", s.actor));
+	} else {
+		s = open_side(rank, 2, topology);
+	}
+	if (rank == 0) {
+		crew_connect(s.set, 1, "actor", s.actor, 0, o);
+		harness_from(s.rt, s.e, 0, s.actor, wide);
+	} else {
+		harness_to(s.rt, s.actor, s.e, wide);
+	}
+	crew_meet(0);
+	info = harness_info(outer_link(s.rt, rank == 0));
+	if (have_windows())
+		CHECK_CONTAINS(info.why, why_not);
+	for (i = 0; i < 100; i++)
+		if (rank == 0)
+			send_wide(s.e, i);
+		else
+			receive_wide(s.e, i);
+	if (have_windows())
+		EVENTUALLY(harness_info(outer_link(s.rt, rank == 0)).staged ==
+			   100);
+	crew_meet(1);
+	(void)early;
+	close_side(&s);
+}
+
+PEAL_TEST(without_windows_a_link_is_staged_and_says_why)
+{
+	topology = "";
+	memory = "0";
+	why_not = "the sender is no device with a window";
+	CREW(2, without);
+	memory = "2M"; /* the ring has 4 */
+	why_not = "window of device 1";
+	CREW(2, without);
+	memory = NULL;
+	why_not = "do not see each other's windows";
+	topology = "0-1:none";
+	CREW(2, without);
+	topology = "0>1:none"; /* the sender does not see the ring */
+	CREW(2, without);
+	topology = "1>0:none"; /* the receiver does not see the credit */
+	CREW(2, without);
+	topology = "";
+	kernel_before = 1;
+	why_not = "do not see each other's windows";
+	CREW(2, without);
+	kernel_before = 0;
+}
+
+/* ---- who dies ------------------------------------------------------------------------------ */
+
+/* Rank 1 is killed while messages come and go; rank 0 hears it, and its window has
+ * room for what comes after. */
+static int is_left_early; /* the link, before the process dies */
+
+static void killed(int rank)
+{
+	struct relay_message m = { 0, 0, 0 };
+	struct peal_link *link;
+	struct side s;
+	uint64_t i;
+
+	setenv("PEAL_PROCESS_MEMORY", "2M", 1);
+	s = open_side(rank, 2, "");
+	if (rank == 2) {
+		crew_meet(0);
+		crew_meet(1);
+	} else if (rank == 1) {
+		link = crew_connect(s.set, 0, "actor", s.actor, 0, large);
+		harness_from(s.rt, s.e, 0, s.actor, large);
+		crew_meet(0);
+		for (i = 0;; i++) {
+			harness_fill(&m, sizeof(m), 1, i);
+			peal_send(s.e, 0, 1, &m, sizeof(m), MS);
+			if (i >= 2000 &&
+			    (!is_left_early || harness_info(link).error))
+				raise(SIGKILL);
+		}
+	} else {
+		crew_meet(0);
+		link = outer_link(s.rt, 0);
+		if (!is_left_early)
+			EVENTUALLY(harness_info(link).error == PEAL_EDIED);
+		CHECK_OK(peal_link_destroy(link));
+		EVENTUALLY(crew_info(s.set, 1).state == PEAL_PROCESS_DEAD);
+		atomic_fetch_add(&crew_board->word[1], 1); /* for the dead */
+		crew_meet(1);
+	}
+	if (rank == 2)
+		crew_connect(s.set, 0, "actor", s.actor, 0, large);
+	atomic_fetch_add(&crew_board->word[2], rank == 2);
+	crew_meet(2);
+	if (rank == 0 && have_windows())
+		CHECK_CONTAINS(harness_info(outer_link(s.rt, 0)).why,
+			       "windows");
+	atomic_fetch_add(&crew_board->word[3], rank == 0);
+	crew_meet(3);
+	close_side(&s);
+}
+
+PEAL_TEST(what_a_process_had_that_was_killed_is_free)
+{
+	struct crew c;
+
+	for (is_left_early = 0; is_left_early < 2; is_left_early++) {
+		crew_start(&c, 3, killed);
+		crew_await(&c, 0);
+		crew_await(&c, 1);
+		crew_await(&c, 2);
+		CHECK(WIFSIGNALED(c.status[1]));
+		CHECK_EQ(c.status[0], 0);
+		CHECK_EQ(c.status[2], 0);
+		crew_tidy(&c);
+	}
+}
+
+/* ---- nonsense ------------------------------------------------------------------------------- */
+
+/* Sends rank 0 what its hello has promised, or not. */
+static int lie;
+
+static void send_window(int to, uint32_t type, uint32_t device, int fd,
+			size_t bytes)
+{
+	struct peali_peer p = { .fd = to };
+	struct peali_record r = peali_record((enum peali_record_type)type);
+
+	r.window_device = device;
+	r.window_bytes = 2 << 20;
+	strcpy(r.name, "cuda");
+	if (bytes == sizeof(r))
+		CHECK_OK(peali_peer_send(&p, &r, fd));
+	else
+		CHECK(send(to, &r, bytes, MSG_NOSIGNAL) > 0);
+}
+
+static void tell_lies(int to)
+{
+	const size_t all = sizeof(struct peali_record);
+	int fd = open("/dev/zero", O_RDWR | O_CLOEXEC);
+
+	switch (lie) {
+	case 0:
+		send_window(to, PEALI_RECORD_LEAVE, 1, -1, all);
+		break;
+	case 1:
+		send_window(to, PEALI_RECORD_WINDOW, 1, -1, all);
+		break;
+	case 2:
+		send_window(to, PEALI_RECORD_WINDOW, 65, fd, all);
+		break;
+	case 3: /* memory of no device is not looked at; but twice */
+		send_window(to, PEALI_RECORD_WINDOW, 1, fd, all);
+		send_window(to, PEALI_RECORD_WINDOW, 1, fd, all);
+		break;
+	case 4:
+		send_window(to, PEALI_RECORD_WINDOW, 1, -1, 100);
+		break;
+	case 5:
+		close(to);
+		exit(0);
+	default:
+		break; /* nothing comes */
+	}
+	close(fd);
+}
+
+/* A process of the set that speaks for itself. */
+static void speaks(void)
+{
+	struct peal_processes_options o = { .size = sizeof(o) };
+	struct peali_record h = peali_record(PEALI_RECORD_HELLO), got;
+	struct peali_rendezvous r = { 0 };
+	struct peali_set_plan plan;
+	struct sockaddr_un at;
+	socklen_t bytes;
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+
+	CHECK_OK(peali_set_plan(&o, &plan));
+	EVENTUALLY(peali_rendezvous_enter(&plan, &r) == 0);
+	bytes = peali_socket_name(&at, "peal-%s-0", r.id);
+	EVENTUALLY(!connect(fd, (struct sockaddr *)&at, bytes));
+	memcpy(h.id, r.id, sizeof(h.id));
+	h.rank = 1;
+	h.ranks = 2;
+	h.start = peali_member_self().start;
+	h.windows = lie == 3 ? 2 : 1;
+	CHECK(send(fd, &h, sizeof(h), MSG_NOSIGNAL) == sizeof(h));
+	CHECK(recv(fd, &got, sizeof(got), 0) == sizeof(got));
+	CHECK_EQ(got.type, PEALI_RECORD_HELLO);
+	CHECK_EQ(got.windows, have_windows() ? 2 : 0);
+	tell_lies(fd);
+	crew_meet(0); /* rank 0 has given up */
+	exit(0);
+}
+
+static void is_lied_to(int rank)
+{
+	static const struct {
+		int error;
+		const char *text;
+	} due[] = {
+		{ PEAL_EPROTO, "sent a window that is none" },
+		{ PEAL_EPROTO, "sent a window that is none" },
+		{ PEAL_EPROTO, "sent a window that is none" },
+		{ PEAL_EPROTO, "sent a window twice" },
+		{ PEAL_EPROTO, "sent a record of a wrong length" },
+		{ PEAL_EDIED, "has ended before all had met" },
+		{ PEAL_ETIMEDOUT, "does not send its windows in time" },
+	};
+	struct peal_processes_options o = { .size = sizeof(o),
+					    .timeout_ns = lie == 6 ? 500 * MS :
+								     PATIENCE };
+	struct peal_processes *set = NULL;
+	struct peal_runtime *rt;
+	int before;
+
+	if (rank == 1)
+		speaks();
+	rt = harness_open(2, "");
+	before = crew_descriptors();
+	CHECK_FAILS(peal_processes_join(rt, &o, &set), due[lie].error,
+		    due[lie].text);
+	CHECK_CONTAINS(peal_last_error()->text, "rank 1 (pid ");
+	if (lie != 5)
+		crew_meet(0);
+	CHECK_EQ(crew_descriptors(), before);
+	CHECK_OK(peal_runtime_close(rt));
+}
+
+PEAL_TEST(windows_that_are_none_end_the_meeting)
+{
+	for (lie = 0; lie < 7; lie++)
+		CREW(2, is_lied_to);
+}
+
+PEAL_TEST_MAIN(RUN_LANES(devices_of_two_processes_write_each_others_memory);
+	       RUN(a_part_of_a_window_is_free_once_both_ends_are);
+	       RUN(a_window_has_room_again);
+	       RUN(a_ring_begins_empty_where_another_one_was);
+	       RUN(without_windows_a_link_is_staged_and_says_why);
+	       RUN(what_a_process_had_that_was_killed_is_free);
+	       RUN(windows_that_are_none_end_the_meeting);)
