@@ -172,8 +172,8 @@ static int take_out(struct peali_peers *peers, int device, uint64_t address,
 		return peali_fail(
 			PEAL_EBUSY, call,
 			"0x%llx of device %d is in use by %u mappings "
-			"and %u copies: peal_peer_unmap, "
-			"peal_copy_wait",
+			"and %u copies, jobs or tasks of graphs: "
+			"peal_peer_unmap, peal_copy_wait, or let those end",
 			(unsigned long long)address, device, record->n_maps,
 			record->n_copies);
 	i = place_of(peers, device, address);

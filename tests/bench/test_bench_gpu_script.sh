@@ -49,7 +49,8 @@ data = json.load(open(name))
 text = open(name[:-4] + "md").read()
 assert data["emulated"] is True and data["device"] and data["date"] in name
 assert data["failed"] == [], data["failed"]
-for benchmark in "latency throughput stream echo request actors barrier idle".split():
+for benchmark in ("latency throughput stream echo request actors barrier "
+                  "collectives transfers balance idle").split():
     assert any(r["benchmark"] == benchmark for r in data["rows"]), benchmark
     assert f"## {benchmark}\n" in text, benchmark
 for row in data["rows"]:
