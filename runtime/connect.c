@@ -288,8 +288,8 @@ void peali_link_free(struct peal_link *link)
 {
 	peali_path_free(link, &link->old);
 	peali_path_free(link, &link->path);
+	peali_far_free(link); /* which says what was counted last */
 	peali_area_free(link->rt, &link->counts_area);
-	peali_far_free(link);
 	pthread_mutex_destroy(&link->path_lock);
 	free(link);
 }

@@ -163,7 +163,7 @@ static void tell(struct peal_link *link, int error, const char *why)
 	struct peali_far *far = link->far;
 
 	snprintf(r.text, sizeof(r.text), "%s", why);
-	if (far->counts) /* who hears it looks at them */
+	if (far->counts && link->counts) /* who hears it looks at them */
 		peali_far_publish(link);
 	pthread_mutex_lock(&far->peer->set->lock);
 	if (far->listed && !far->told) {

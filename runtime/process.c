@@ -169,8 +169,10 @@ static void say_goodbye(struct peal_processes *set, int64_t timeout_ns)
 	uint32_t rank;
 
 	pthread_mutex_lock(&set->lock);
-	for (rank = 0; rank < set->plan.ranks; rank++)
+	for (rank = 0; rank < set->plan.ranks; rank++) {
+		leave.error = set->peers[rank].hung ? PEAL_EHUNG : 0;
 		peali_peer_post(&set->peers[rank], &leave);
+	}
 	while (unheard(set) && !peali_late(deadline)) {
 		uint64_t until = peali_now_ns() + 50000000;
 		struct timespec t;

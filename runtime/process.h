@@ -89,6 +89,7 @@ struct peali_shared {
 	uint64_t bytes;
 	struct peali_space space; /* of an own one; set->lock */
 	int fd; /* of an own one, while they meet */
+	uint64_t viewers; /* of a peer's: bit per device here that sees it */
 };
 
 /** A part of an own window, for one link. */
@@ -124,6 +125,8 @@ struct peali_peer {
 			     * reading thread alone */
 	uint32_t n_jobs; /* of its records */
 	struct peali_far *links;
+	int over; /* neither it nor its kernels write in windows any more */
+	int hung; /* a worker here may still write in its windows */
 	uint32_t n_windows; /* that it has said to have */
 	struct peali_shared *windows; /* PEALI_WINDOWS_MAX; fixed once it is
 				       * met; NULL: none */
@@ -241,8 +244,10 @@ uint64_t peali_part_address(const struct peal_processes *set,
  * says that it does not, or is gone itself. set->lock is held. */
 void peali_part_abandon(struct peali_peer *peer, uint64_t number, int sends,
 			struct peali_part *part);
-/* The peer says so of a link, or of all (number 0). set->lock is held. */
-void peali_parts_freed(struct peali_peer *peer, uint64_t number, int sends);
+/* The peer says so of a link, or of all that there are and will be. set->lock is
+ * held. */
+void peali_part_freed(struct peali_peer *peer, uint64_t number, int sends);
+void peali_parts_freed(struct peali_peer *peer);
 
 /* ---- links --------------------------------------------------------------------- */
 
@@ -288,8 +293,11 @@ int peali_far_map(struct peali_far *far, int fd, uint64_t link_id,
 /* By windows: the ring's header, of which ring_at is where slots and slab lie, and is
  * then where it lies itself. */
 int peali_far_make_header(struct peal_link *link, int device);
-/* Nobody wants what a peer has accepted: it hears so. set->lock is held. */
-void peali_decline(struct peali_peer *peer, uint64_t number);
+/* Nobody wants what a peer has accepted: it hears so, and, unless a worker hangs that
+ * may still write there, that its window is free of it. set->lock is held. */
+void peali_decline(struct peali_peer *peer, uint64_t number, int freed);
+/* Whether who answers so may give credit by a window, now or later. */
+int peali_gives_credit(const struct peali_record *answer);
 /* The other end is gone: what waits for it is woken. set->lock is held. */
 void peali_far_end(struct peali_far *far, int error);
 /* A peer asks for a link: makes it and answers. */

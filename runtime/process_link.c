@@ -319,6 +319,9 @@ static int accept_link(struct peali_peer *p, const struct peali_record *r,
 	if (link)
 		result = peali_link_enlist(link, result);
 	pthread_mutex_unlock(&rt->lock);
+	pthread_mutex_lock(&p->set->lock);
+	p->hung |= result == PEAL_EHUNG;
+	pthread_mutex_unlock(&p->set->lock);
 	if (!result)
 		return fd;
 	if (fd >= 0)
@@ -425,7 +428,7 @@ ask_for(const struct wish *w, const struct peal_link *like, uint64_t number)
 	r.policy = o->policy;
 	r.policies = policies(like, like->from.device);
 	if (w->credit->bytes) {
-		r.window_device = 1 + (uint32_t)like->from.device;
+		r.window_device = 1 + (uint32_t)w->credit->device;
 		r.window_offset = w->credit->offset;
 		r.window_seen = peali_windows_seen(w->peer, like->from.device);
 		r.window_policies = peali_devices_policies(&like->rt->devices,
@@ -456,6 +459,13 @@ static int await_answer(struct peali_question *q)
 	return q->error ? peali_peer_gone(q->peer, CALL) : 0;
 }
 
+/* Its credit is not used again as long as the peer may give it; set->lock is held. */
+static void abandon(const struct wish *w, const struct peali_question *q)
+{
+	if (!q->answered || q->error || peali_gives_credit(&q->answer))
+		peali_part_abandon(w->peer, q->number, 1, w->credit);
+}
+
 /* Asks, and waits for the answer. */
 static int ask(const struct wish *w, const struct peal_link *like,
 	       struct peali_question *q)
@@ -463,7 +473,7 @@ static int ask(const struct wish *w, const struct peal_link *like,
 	struct peal_processes *set = w->peer->set;
 	struct peali_question **p;
 	struct peali_record r;
-	int result = 0;
+	int asked, result = 0;
 
 	memset(q, 0, sizeof(*q));
 	q->peer = w->peer;
@@ -481,10 +491,13 @@ static int ask(const struct wish *w, const struct peal_link *like,
 				    "rank %u (pid %d) does not read what it is "
 				    "sent; is it stopped?",
 				    w->peer->rank, w->peer->member.pid);
+	asked = !result;
 	/* one that is gone answers, too: the first thread does for it */
 	pthread_mutex_lock(&set->lock);
 	if (!result)
 		result = await_answer(q);
+	if (asked && result)
+		abandon(w, q);
 	for (p = &set->questions; *p != q; p = &(*p)->next)
 		;
 	*p = q->next;
@@ -550,6 +563,12 @@ static int join_windows(const struct wish *w, struct peali_far *far, int device,
 		return 0;
 	far->ring_at = peali_window_far(w->peer, r->window_device, device,
 					r->window_offset, r->window_bytes);
+	if (w->credit->bytes && w->credit->device != device)
+		return peali_fail(
+			PEAL_EAGAIN, CALL,
+			"the sender has moved to device %d meanwhile: "
+			"connect it again",
+			device);
 	if (!w->credit->bytes || !far->ring_at)
 		return peali_fail(PEAL_EPROTO, CALL,
 				  "rank %u (pid %d) accepts a link by a window "
@@ -604,7 +623,13 @@ static int join_link(const struct wish *w, struct peali_question *q,
 	return result;
 }
 
-void peali_decline(struct peali_peer *p, uint64_t number)
+int peali_gives_credit(const struct peali_record *r)
+{
+	return r->type == PEALI_RECORD_ACCEPT ? r->window_device != 0 :
+						r->error == PEAL_EHUNG;
+}
+
+void peali_decline(struct peali_peer *p, uint64_t number, int freed)
 {
 	struct peali_record r = peali_record(PEALI_RECORD_CLOSE);
 
@@ -613,39 +638,48 @@ void peali_decline(struct peali_peer *p, uint64_t number)
 	r.error = PEAL_ESTOPPED;
 	peali_peer_post(p, &r);
 	r.type = PEALI_RECORD_FREED;
-	peali_peer_post(p, &r);
+	if (freed)
+		peali_peer_post(p, &r);
+	else
+		p->hung = 1;
 }
 
-/* Its credit, which the peer may give still. */
-static void abandon(const struct wish *w, uint64_t number)
+/* Of the device that the sender is on, which may have changed since the last try;
+ * where there is no window there is none. */
+static void take_credit(const struct wish *w, int device)
 {
-	pthread_mutex_lock(&w->peer->set->lock);
-	peali_part_abandon(w->peer, number, 1, w->credit);
-	pthread_mutex_unlock(&w->peer->set->lock);
+	struct peal_processes *set = w->peer->set;
+
+	if (w->credit->bytes && w->credit->device == device)
+		return;
+	pthread_mutex_lock(&set->lock);
+	peali_part_give(set, w->credit);
+	pthread_mutex_unlock(&set->lock);
+	peali_part_take(set, device, sizeof(struct peal_credit), w->credit);
 }
 
 /* One try; *again: the name is not offered, or not yet. */
 static int try(const struct wish *w, struct peal_link **link_out, int *again)
 {
 	struct peal_link like = { .rt = w->peer->set->rt };
-	struct peali_question q = { .number = 0 };
+	struct peali_question q;
 	int result;
 
 	pthread_mutex_lock(&like.rt->lock);
 	result = plan_sender(w, &like.from);
 	pthread_mutex_unlock(&like.rt->lock);
-	if (!result && !w->credit->bytes)
-		peali_part_take(w->peer->set, like.from.device,
-				sizeof(struct peal_credit), w->credit);
+	if (!result)
+		take_credit(w, like.from.device);
 	if (!result)
 		result = ask(w, &like, &q);
-	if (result && q.number) /* what was asked for may still be made */
-		abandon(w, q.number);
 	if (result)
 		return result;
 	if (q.answer.type == PEALI_RECORD_REFUSE) {
 		if (q.fd >= 0)
 			close(q.fd);
+		pthread_mutex_lock(&w->peer->set->lock);
+		abandon(w, &q);
+		pthread_mutex_unlock(&w->peer->set->lock);
 		*again = q.answer.error == PEAL_ENOENT;
 		return refused(w, &q.answer);
 	}
@@ -657,9 +691,9 @@ static int try(const struct wish *w, struct peal_link **link_out, int *again)
 		close(q.fd);
 	if (!result)
 		return 0;
-	abandon(w, q.number);
 	pthread_mutex_lock(&w->peer->set->lock);
-	peali_decline(w->peer, q.number);
+	abandon(w, &q);
+	peali_decline(w->peer, q.number, result != PEAL_EHUNG);
 	pthread_mutex_unlock(&w->peer->set->lock);
 	return result;
 }

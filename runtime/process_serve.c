@@ -15,6 +15,7 @@
 #include "runtime/socket.h"
 
 #define BURST 64 /* records of a peer before the others have their turn */
+#define CROWDED_NS 1000000000 /* while too many descriptors are on their way */
 #define JOBS_MAX 1024 /* of a peer: more is no use, but a flood */
 /* Between a connection's end and that of its process, which first closes all else
  * that it had: a large memory takes long. */
@@ -28,6 +29,7 @@ int peali_peer_send(struct peali_peer *p, const struct peali_record *record,
 	char control[CMSG_SPACE(sizeof(int))];
 	struct iovec part = { (void *)(uintptr_t)record, sizeof(*record) };
 	struct msghdr m = { .msg_iov = &part, .msg_iovlen = 1 };
+	uint64_t until = peali_deadline(CROWDED_NS);
 	struct cmsghdr *c;
 	ssize_t n;
 
@@ -43,10 +45,16 @@ int peali_peer_send(struct peali_peer *p, const struct peali_record *record,
 	}
 	do { /* a record goes whole, whoever else sends */
 		n = sendmsg(p->fd, &m, MSG_NOSIGNAL);
+		if (n < 0 && errno == ETOOMANYREFS && !peali_late(until)) {
+			usleep(1000); /* the user's, that nobody has yet */
+			errno = EINTR;
+		}
 	} while (n < 0 && errno == EINTR);
 	if (n == (ssize_t)sizeof(*record))
 		return 0;
-	return n < 0 && errno == EAGAIN ? PEAL_ETIMEDOUT : PEAL_EPIPE;
+	return n < 0 && (errno == EAGAIN || errno == ETOOMANYREFS) ?
+		       PEAL_ETIMEDOUT :
+		       PEAL_EPIPE;
 }
 
 void peali_peer_answer(struct peali_peer *p, const struct peali_record *record,
@@ -110,8 +118,6 @@ gone(struct peali_peer *p, enum peal_process_state state, int error,
 	p->gone_ns = peali_now_ns();
 	p->error = error;
 	p->state = state;
-	if (state != PEAL_PROCESS_LOST) /* it and its kernels are no more */
-		peali_parts_freed(p, 0, 0);
 	for (far = p->links; far; far = far->next)
 		peali_far_end(far, error);
 	for (q = set->questions; q; q = q->next)
@@ -131,6 +137,15 @@ static int has_ended(const struct peali_peer *p)
 	return p->pidfd >= 0 && poll(&fd, 1, 0) == 1;
 }
 
+/* It has, and its kernels have with it; before its links hear of it. */
+static void died(struct peali_peer *p)
+{
+	pthread_mutex_lock(&p->set->lock);
+	peali_parts_freed(p);
+	pthread_mutex_unlock(&p->set->lock);
+	gone(p, PEAL_PROCESS_DEAD, PEAL_EDIED, "has died");
+}
+
 /* Its connection has ended, and it has not said that it leaves. */
 static void broke_off(struct peali_peer *p)
 {
@@ -141,7 +156,7 @@ static void broke_off(struct peali_peer *p)
 		gone(p, PEAL_PROCESS_LEFT, PEAL_ESTOPPED,
 		     "has heard that this process leaves");
 	else if (has_ended(p) || !peali_member_lives(&p->member))
-		gone(p, PEAL_PROCESS_DEAD, PEAL_EDIED, "has died");
+		died(p);
 	else if (p->pidfd < 0)
 		gone(p, PEAL_PROCESS_DEAD, PEAL_EDIED,
 		     "has died, or closed its connection");
@@ -179,10 +194,10 @@ static void take_answer(struct peali_peer *p, const struct peali_record *r,
 		q->answered = 1;
 		pthread_cond_broadcast(&set->changed);
 	} else if (r->type == PEALI_RECORD_ACCEPT) {
-		peali_decline(p, r->number);
-	} else {
-		peali_parts_freed(p, r->number, 1);
+		peali_decline(p, r->number, 1);
 	}
+	if (!q && !peali_gives_credit(r)) /* nor will it */
+		peali_part_freed(p, r->number, 1);
 	pthread_mutex_unlock(&set->lock);
 	if (!q && fd >= 0)
 		close(fd);
@@ -239,11 +254,15 @@ static const char *take(struct peali_peer *p, struct peali_record *r, int fd)
 	case PEALI_RECORD_LEAVE:
 		left = peali_record(PEALI_RECORD_LEFT);
 		send(p->fd, &left, sizeof(left), MSG_NOSIGNAL | MSG_DONTWAIT);
+		pthread_mutex_lock(&p->set->lock);
+		if (!r->error) /* else a worker of its may still write */
+			peali_parts_freed(p);
+		pthread_mutex_unlock(&p->set->lock);
 		gone(p, PEAL_PROCESS_LEFT, PEAL_ESTOPPED, "has left the set");
 		return NULL;
 	case PEALI_RECORD_FREED:
 		pthread_mutex_lock(&p->set->lock);
-		peali_parts_freed(p, r->number, !r->sender);
+		peali_part_freed(p, r->number, !r->sender);
 		pthread_mutex_unlock(&p->set->lock);
 		return NULL;
 	case PEALI_RECORD_LEFT:
@@ -351,7 +370,7 @@ static void look_at_peer(struct peali_peer *p, int ended)
 	for (i = 0; (i < BURST || ended) && result > 0; i++)
 		result = read_one(p);
 	if (ended && p->state == PEAL_PROCESS_HERE)
-		gone(p, PEAL_PROCESS_DEAD, PEAL_EDIED, "has died");
+		died(p);
 }
 
 static void *read_all(void *argument)

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "p2p/probe.h"
 #include "runtime/backend/log.h"
 #include "runtime/backend/settings.h"
 #include "runtime/process.h"
@@ -79,21 +80,27 @@ static int ended(const struct peali_peer *p)
 			  p->rank, p->member.pid);
 }
 
-static int send_all(struct peal_processes *set, struct peali_peer *p)
+/* The next own window from *at on, to a peer. */
+static int send_one(struct peal_processes *set, struct peali_peer *p, int *at,
+		    uint64_t deadline)
 {
-	int i, result = 0;
+	struct peali_record r = peali_record(PEALI_RECORD_WINDOW);
+	const struct peali_shared *s;
+	struct peal_device_info info;
+	int result;
 
-	for (i = 0; set->windows && i < PEALI_WINDOWS_MAX && !result; i++) {
-		const struct peali_shared *s = &set->windows[i];
-		struct peali_record r = peali_record(PEALI_RECORD_WINDOW);
-
-		if (!s->backend)
-			continue;
-		r.window_device = 1 + (uint32_t)i;
-		r.window_bytes = s->bytes;
-		snprintf(r.name, sizeof(r.name), "%s", s->backend->ops->name);
+	while (!set->windows[*at].backend)
+		++*at;
+	s = &set->windows[*at];
+	r.window_device = 1 + (uint32_t)*at;
+	r.window_bytes = s->bytes;
+	snprintf(r.name, sizeof(r.name), "%s", s->backend->ops->name);
+	if (!peal_device_info(set->rt, *at, &info))
+		snprintf(r.text, sizeof(r.text), "%s", info.uuid);
+	++*at;
+	do { /* there is a limit to descriptors on their way */
 		result = peali_peer_send(p, &r, s->fd);
-	}
+	} while (result == PEAL_ETIMEDOUT && !peali_late(deadline));
 	if (result == PEAL_EPIPE)
 		return ended(p);
 	if (result)
@@ -116,14 +123,52 @@ static struct peali_backend *backend_of(const struct peali_devices *devices,
 	return NULL;
 }
 
+/* The device of this process that is the one of that name; -1: it has none. */
+static int device_of(struct peal_runtime *rt, const char *uuid)
+{
+	struct peal_device_info info;
+	int i;
+
+	for (i = 0; i < rt->devices.n && *uuid; i++)
+		if (!peal_device_info(rt, i, &info) && !strcmp(info.uuid, uuid))
+			return i;
+	return -1;
+}
+
+/*
+ * Who sees a peer's window: devices that the driver lets see it and whose way to the
+ * device that has it is proved, both ways, as for links within a process; for which
+ * this process has to have that device, too.
+ */
+static void find_viewers(struct peal_runtime *rt, struct peali_shared *s,
+			 const char *uuid)
+{
+	int i, home = device_of(rt, uuid);
+	struct peal_pair_info pair;
+
+	for (i = 0; i < rt->devices.n && i < 64 && home >= 0; i++) {
+		const struct peali_device *d = &rt->devices.device[i];
+
+		if (d->backend != s->backend ||
+		    !s->backend->ops->window_view(s->backend, d->local,
+						  s->window))
+			continue;
+		if (i == home ||
+		    (!peali_probe_prove(rt->peers, i, home, &pair) &&
+		     pair.route == PEAL_ROUTE_PEER))
+			s->viewers |= 1ULL << i;
+	}
+}
+
 /* One window of a peer, mapped if that can be; what is wrong with it. */
 static const char *take_one(struct peali_peer *p, const struct peali_record *r,
 			    int fd)
 {
 	struct peali_backend *b = backend_of(&p->set->rt->devices, r->name);
 	struct peali_shared *s;
+	char uuid[40];
 
-	if (r->type != PEALI_RECORD_WINDOW || fd < 0 || !r->window_bytes ||
+	if (r->type != PEALI_RECORD_WINDOW || !r->window_bytes ||
 	    r->window_device - 1 >= PEALI_WINDOWS_MAX)
 		return "sent a window that is none";
 	if (!p->windows)
@@ -134,13 +179,17 @@ static const char *take_one(struct peali_peer *p, const struct peali_record *r,
 	if (s->bytes)
 		return "sent a window twice";
 	s->bytes = r->window_bytes;
-	if (!b || !b->ops->window_map)
+	/* without a descriptor, too, where this process has none free */
+	if (!b || !b->ops->window_map || fd < 0)
 		return NULL;
-	if (!b->ops->window_map(b, fd, s->bytes, &s->window))
-		s->backend = b;
-	else
+	if (b->ops->window_map(b, fd, s->bytes, &s->window)) {
 		peali_log(2, "the window of rank %u's device %u: %s", p->rank,
 			  r->window_device - 1, peal_last_error()->text);
+		return NULL;
+	}
+	s->backend = b;
+	peali_record_text(r, uuid, sizeof(uuid));
+	find_viewers(p->set->rt, s, uuid);
 	return NULL;
 }
 
@@ -172,17 +221,34 @@ static int await_one(struct peali_peer *p, uint64_t deadline)
 		       0;
 }
 
+/* One each, in turn, until both have all: so few descriptors are on their way. */
+static int swap_with(struct peal_processes *set, struct peali_peer *p,
+		     uint64_t deadline)
+{
+	uint32_t i;
+	int at = 0, result = 0;
+
+	for (i = 0; (i < set->n_windows || i < p->n_windows) && !result; i++) {
+		if (i < set->n_windows)
+			result = send_one(set, p, &at, deadline);
+		if (!result && i < p->n_windows)
+			result = await_one(p, deadline);
+	}
+	return result;
+}
+
+/* In rounds, in each of which all have another partner, or none. */
 int peali_windows_swap(struct peal_processes *set, uint64_t deadline)
 {
-	uint32_t rank, i;
+	uint32_t n = set->plan.ranks, round, i;
 	int result = 0;
 
-	for (rank = 0; rank < set->plan.ranks && !result; rank++)
+	for (round = 0; round < n && !result; round++) {
+		uint32_t rank = (round + n - set->plan.rank) % n;
+
 		if (rank != set->plan.rank)
-			result = send_all(set, &set->peers[rank]);
-	for (rank = 0; rank < set->plan.ranks && !result; rank++)
-		for (i = 0; i < set->peers[rank].n_windows && !result; i++)
-			result = await_one(&set->peers[rank], deadline);
+			result = swap_with(set, &set->peers[rank], deadline);
+	}
 	for (i = 0; set->windows && i < PEALI_WINDOWS_MAX; i++)
 		if (set->windows[i].backend) {
 			close(set->windows[i].fd); /* all have theirs */
@@ -236,7 +302,7 @@ static uint64_t view(const struct peali_peer *p, uint32_t index, int viewer)
 	if (!p->windows || index >= PEALI_WINDOWS_MAX || viewer < 0)
 		return 0;
 	s = &p->windows[index];
-	if (!s->backend || devices->device[viewer].backend != s->backend)
+	if (!s->backend || viewer >= 64 || !(s->viewers >> viewer & 1))
 		return 0;
 	return s->backend->ops->window_view(
 		s->backend, devices->device[viewer].local, s->window);
@@ -270,8 +336,10 @@ uint64_t peali_window_far(const struct peali_peer *p, uint32_t device,
 int peali_part_take(struct peal_processes *set, int device, uint64_t bytes,
 		    struct peali_part *out)
 {
-	struct peali_shared *s =
-		set->windows && device >= 0 ? &set->windows[device] : NULL;
+	struct peali_shared *s = set->windows && device >= 0 &&
+						 device < PEALI_WINDOWS_MAX ?
+					 &set->windows[device] :
+					 NULL;
 	struct peali_piece piece;
 	int result;
 
@@ -327,7 +395,7 @@ void peali_part_abandon(struct peali_peer *p, uint64_t number, int sends,
 
 	if (!part->bytes)
 		return;
-	if (p->state != PEAL_PROCESS_HERE && p->state != PEAL_PROCESS_LOST) {
+	if (p->over) {
 		peali_part_give(set, part);
 	} else if ((orphan = calloc(1, sizeof(*orphan)))) {
 		orphan->rank = p->rank;
@@ -340,14 +408,11 @@ void peali_part_abandon(struct peali_peer *p, uint64_t number, int sends,
 	part->bytes = 0;
 }
 
-void peali_parts_freed(struct peali_peer *p, uint64_t number, int sends)
+/* Orphans of a peer: one link's, or all (number 0). */
+static void give_orphans(struct peali_peer *p, uint64_t number, int sends)
 {
 	struct peali_orphan **at = &p->set->orphans, *orphan;
-	struct peali_far *far;
 
-	for (far = p->links; far; far = far->next)
-		if (!number || (far->number == number && far->sends == sends))
-			far->freed = 1;
 	while ((orphan = *at)) {
 		if (orphan->rank != p->rank ||
 		    (number &&
@@ -359,4 +424,21 @@ void peali_parts_freed(struct peali_peer *p, uint64_t number, int sends)
 		peali_part_give(p->set, &orphan->part);
 		free(orphan);
 	}
+}
+
+void peali_part_freed(struct peali_peer *p, uint64_t number, int sends)
+{
+	struct peali_far *far;
+
+	for (far = p->links; far; far = far->next)
+		if (far->number == number && far->sends == sends)
+			far->freed = 1;
+	if (number)
+		give_orphans(p, number, sends);
+}
+
+void peali_parts_freed(struct peali_peer *p)
+{
+	p->over = 1;
+	give_orphans(p, 0, 0);
 }

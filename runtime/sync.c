@@ -27,7 +27,7 @@ struct look {
 	int device; /* PEAL_ALL_DEVICES */
 	uint64_t done, given;
 	uint32_t n_done, n_given; /* kernels, links and subscribers of them */
-	char busy[128]; /* what has something to do, of the second reading */
+	char busy[160]; /* what has something to do, of the second reading */
 };
 
 static int is_meant(const struct look *l, struct peal_kernel *k)
@@ -136,15 +136,20 @@ static void read_given(struct look *l)
 		if (is_open(l, link)) {
 			n = peal_load_acquire_sys(
 				&peali_far_sender_counts(link)->accepted);
+			if (peali_far_lags(link) && n < link_done(link))
+				n = link_done(link);
 			l->given += n;
 			l->n_given++;
 			if (n != link_done(link) && !l->busy[0])
 				snprintf(l->busy, sizeof(l->busy),
 					 "messages on link %llu to kernel '%s' "
-					 "on device %d",
+					 "on device %d%s",
 					 (unsigned long long)link->id,
-					 link->to.kernel->name,
-					 link->to.device);
+					 link->to.kernel->name, link->to.device,
+					 peali_far_error(link) ?
+						 ", whose sender is gone: "
+						 "destroy it" :
+						 "");
 		}
 	for (t = l->rt->topics; t; t = t->next) {
 		n = topic_sum(l, t, 0, &l->n_given);

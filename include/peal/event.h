@@ -130,8 +130,9 @@ int peal_event_destroy(struct peal_event *event);
  * kernels that a link has accepted, a topic has published or a handler has told is
  * handled or dead. Where handlers tell each other for ever there is no such moment.
  * Kernels that have ended do not count, what waits at a suspended one does. Timers that
- * have not fired do not, nor asks that wait for who has not answered. On GPUs it has to
- * last some hundredths of a second, until all workers have said so.
+ * have not fired do not, nor asks that wait for who has not answered. A link of which a
+ * process has died that sent there may miss a message for ever: destroy it. On GPUs it
+ * has to last some hundredths of a second, until all workers have said so.
  *
  * @param runtime    an open runtime.
  * @param device     its index, or PEAL_ALL_DEVICES.

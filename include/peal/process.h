@@ -32,7 +32,8 @@ struct peal_runtime;
  * Devices that do not see the host's shared memory (GPUs) have windows instead, where
  * their driver shares memory by descriptors (CUDA): PEAL_PROCESS_MEMORY bytes of each
  * device, which all processes of the set map when they join it. A link between actors
- * on two devices that see each other's windows has its slots in the receiver's and its
+ * on two devices that see each other's windows (by proof, as of peers within a process,
+ * for which each process has both devices; see PEAL_PROBE) has its slots in the receiver's and its
  * credit in the sender's; the devices write there, and no host carries anything. What
  * each process counts of such a link the other one knows some hundredths of a second
  * later. Else, and where a kernel was resident when its process joined, the router
@@ -220,7 +221,8 @@ int peal_process_withdraw(struct peal_processes *set, const char *name);
  *         PEAL_EPROTO that process is not there any more, or broke the protocol;
  *         PEAL_ENOPEER the options leave no route; PEAL_ETIMEDOUT it does not
  *         answer; PEAL_ENOTSUP `from` is a kernel's dead letters; PEAL_ENOMEM;
- *         PEAL_EHUNG a worker did not answer; PEAL_EDRIVER. What the other
+ *         PEAL_EHUNG a worker did not answer; PEAL_EAGAIN the sender moved to
+ *         another device meanwhile; PEAL_EDRIVER. What the other
  *         process has refused has its rank and its reason in the text.
  *         Thread-safe.
  */

@@ -328,10 +328,69 @@ PEAL_TEST(without_windows_a_link_is_staged_and_says_why)
 	topology = "1>0:none"; /* the receiver does not see the credit */
 	CREW(2, without);
 	topology = "";
+	setenv("PEAL_PROBE", "off", 1); /* nothing is proved */
+	CREW(2, without);
+	unsetenv("PEAL_PROBE");
 	kernel_before = 1;
 	why_not = "do not see each other's windows";
 	CREW(2, without);
 	kernel_before = 0;
+}
+
+/* ---- no room ------------------------------------------------------------------------------- */
+
+/* Nor for the header of a ring: the asker hears it, and nothing is left. */
+static void heap_is_full(int rank)
+{
+	struct peal_link *link = NULL;
+	struct side s;
+	uint64_t bytes = 64 << 20, at;
+
+	setenv("PEAL_GPU_MEMORY", "64M", 1);
+	s = open_side(rank, 2, "");
+	if (rank == 1)
+		for (; bytes >= 64; bytes /= 2)
+			while (!peal_memory_alloc(s.rt, 1, bytes, &at))
+				;
+	crew_meet(0);
+	if (rank == 0) {
+		int result = peal_process_connect(s.set, 1, "actor", s.actor, 0,
+						  &wide, PATIENCE, &link);
+
+		CHECK_EQ(result, PEAL_ENOMEM);
+		CHECK_CONTAINS(peal_last_error()->text, "rank 1 (pid ");
+		CHECK(!link);
+	}
+	crew_meet(1);
+	close_side(&s);
+}
+
+PEAL_TEST(a_device_without_memory_refuses)
+{
+	HOST_CASE("its memory is the harness's");
+	if (have_windows()) /* else a link may need none */
+		CREW(2, heap_is_full);
+}
+
+/* More windows than a socket takes at a time, and none of them proved. */
+static void many(int rank)
+{
+	struct peal_processes *set;
+	struct peal_runtime *rt;
+
+	(void)rank;
+	setenv("PEAL_PROBE", "off", 1);
+	setenv("PEAL_PROCESS_MEMORY", "2M", 1);
+	rt = harness_open(48, "");
+	set = crew_enter(rt);
+	crew_meet(0);
+	CHECK_OK(peal_processes_leave(set, PATIENCE));
+	CHECK_OK(peal_runtime_close(rt));
+}
+
+PEAL_TEST(many_devices_have_windows)
+{
+	CREW(3, many);
 }
 
 /* ---- who dies ------------------------------------------------------------------------------ */
@@ -369,6 +428,7 @@ static void killed(int rank)
 		if (!is_left_early)
 			EVENTUALLY(harness_info(link).error == PEAL_EDIED);
 		CHECK_OK(peal_link_destroy(link));
+		CHECK_OK(peal_device_sync(s.rt, PEAL_ALL_DEVICES, PATIENCE));
 		EVENTUALLY(crew_info(s.set, 1).state == PEAL_PROCESS_DEAD);
 		atomic_fetch_add(&crew_board->word[1], 1); /* for the dead */
 		crew_meet(1);
@@ -431,7 +491,7 @@ static void tell_lies(int to)
 		send_window(to, PEALI_RECORD_LEAVE, 1, -1, all);
 		break;
 	case 1:
-		send_window(to, PEALI_RECORD_WINDOW, 1, -1, all);
+		send_window(to, PEALI_RECORD_WINDOW, 0, fd, all);
 		break;
 	case 2:
 		send_window(to, PEALI_RECORD_WINDOW, 65, fd, all);
@@ -526,5 +586,7 @@ PEAL_TEST_MAIN(RUN_LANES(devices_of_two_processes_write_each_others_memory);
 	       RUN(a_window_has_room_again);
 	       RUN(a_ring_begins_empty_where_another_one_was);
 	       RUN(without_windows_a_link_is_staged_and_says_why);
+	       RUN(a_device_without_memory_refuses);
+	       RUN(many_devices_have_windows);
 	       RUN(what_a_process_had_that_was_killed_is_free);
 	       RUN(windows_that_are_none_end_the_meeting);)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/backend/gpu/gpu.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -134,6 +135,7 @@ static int make(struct peali_gpu *gpu, struct peali_window *w, int *fd_out,
 		return peali_gpu_fail(gpu, w->device, error, symbol, call,
 				      "a window of %llu KiB",
 				      (unsigned long long)w->bytes >> 10);
+	fcntl(*fd_out, F_SETFD, FD_CLOEXEC);
 	result = map(gpu, w, call);
 	if (!result)
 		result = peali_gpu_clear(gpu, w->device, w->address, w->bytes,
