@@ -106,6 +106,15 @@ void peali_far_publish(struct peal_link *link)
 		publish_sender(far->counts, link->counts);
 }
 
+uint64_t peali_far_taken(const struct peal_link *link)
+{
+	const struct peali_far *far = link->far;
+
+	if (!far || !far->windows || !far->sends || !peali_far_error(link))
+		return 0;
+	return peali_part_word(far->peer->set, &far->part);
+}
+
 int peali_far_lags(const struct peal_link *link)
 {
 	return link->far && link->far->windows && !link->far->sends;

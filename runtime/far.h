@@ -39,6 +39,9 @@ peali_far_receiver_counts(const struct peal_link *link);
 /* What this end counts, for the other process to see; nothing where it is counted
  * there. The router calls it of staged links, the watchdog of those by windows. */
 void peali_far_publish(struct peal_link *link);
+/* Messages that a receiver which is gone had done with, by the credit that it gave; 0:
+ * its counts are all that is known. */
+uint64_t peali_far_taken(const struct peal_link *link);
 /* Whether what the sender counts is known as of some time ago. */
 int peali_far_lags(const struct peal_link *link);
 /* Why the other end is gone; 0: it is not, or the link has none. */

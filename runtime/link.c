@@ -28,15 +28,21 @@ const char *peal_reason_name(uint32_t reason)
  */
 static void read_counts(const struct peal_link_counts *c,
 			const struct peal_link_counts *sent, int sent_lags,
-			struct peal_link_info *out)
+			uint64_t taken, struct peal_link_info *out)
 {
-	uint64_t done, i;
+	uint64_t accepted = peal_load_acquire_sys(&sent->accepted), done, i;
 
 	out->delivered = peal_load_acquire_sys(&c->delivered);
 	done = out->delivered;
 	for (i = 0; i < PEAL_REASON_COUNT; i++) {
 		out->dead[i] = peal_load_acquire_sys(&c->dead[i]);
 		done += out->dead[i];
+	}
+	if (taken > accepted) /* a mark lay in a slot, too */
+		taken = accepted;
+	if (taken > done) {
+		out->delivered += taken - done;
+		done = taken;
 	}
 	out->undelivered_first = done;
 	out->dead[PEAL_REASON_CLOSED] = peal_load_acquire_sys(&sent->closed);
@@ -122,7 +128,7 @@ int peal_link_info(struct peal_link *link, struct peal_link_info *info_out)
 	gone = receiver_is_gone(link);
 	read_counts(peali_far_receiver_counts(link),
 		    peali_far_sender_counts(link), peali_far_lags(link),
-		    info_out);
+		    peali_far_taken(link), info_out);
 	if (!info_out->error)
 		info_out->error = atomic_load(&link->staged_error);
 	if (gone) {

@@ -232,6 +232,10 @@ uint64_t peali_windows_seen(const struct peali_peer *peer, int device);
  * part. `device` is 1 + the peer's number. */
 uint64_t peali_window_far(const struct peali_peer *peer, uint32_t device,
 			  int viewer, uint64_t offset, uint64_t bytes);
+int peali_has_window(const struct peal_processes *set, int device);
+/* The first word of a part; 0 too if it cannot be read. */
+uint64_t peali_part_word(const struct peal_processes *set,
+			 const struct peali_part *part);
 /* A part of a device's own window, all zero; PEAL_ENOMEM, PEAL_ENOTSUP. */
 int peali_part_take(struct peal_processes *set, int device, uint64_t bytes,
 		    struct peali_part *out);

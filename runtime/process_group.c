@@ -403,6 +403,11 @@ int peali_group_check_processes(struct peal_group *g, const char *call)
 			  g->why, g->members[i].rank, g->name);
 }
 
+static unsigned long long slice_bytes(const struct peal_member_call *c)
+{
+	return (unsigned long long)c->slice * peal_element_bytes(c->element);
+}
+
 /* What a member is called for, in words. */
 static void describe(const struct peal_member_call *c, char *text, size_t size)
 {
@@ -426,8 +431,7 @@ static void describe(const struct peal_member_call *c, char *text, size_t size)
 		 (unsigned long long)c->count,
 		 elements[c->element < PEAL_ELEMENTS ? c->element : 0], c->root,
 		 algorithms[c->algorithm < PEAL_ALGORITHMS ? c->algorithm : 0],
-		 c->channels,
-		 (unsigned long long)c->slice * peal_element_bytes(c->element));
+		 c->channels, slice_bytes(c));
 }
 
 int peali_group_differs(const struct peal_group *g, const char *call)
@@ -446,6 +450,15 @@ int peali_group_differs(const struct peal_group *g, const char *call)
 				  "rank %u makes group '%s' of other "
 				  "processes, or in another order",
 				  i, g->name);
+	if (!strcmp(call, "peal_process_group_create"))
+		return peali_fail(
+			PEAL_EINVAL, call,
+			"rank %u makes group '%s' with other options: "
+			"%u channels, slices of %llu bytes; this one, "
+			"rank %u, with %u and %llu",
+			i, g->name, all[i].channels, slice_bytes(&all[i]),
+			g->own, all[g->own].channels,
+			slice_bytes(&all[g->own]));
 	describe(&all[g->own], own, sizeof(own));
 	describe(&all[i], other, sizeof(other));
 	return peali_fail(PEAL_EINVAL, call,

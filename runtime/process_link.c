@@ -216,19 +216,19 @@ static int plan_windows(struct peal_link *link, const struct peali_record *r)
 	int device = link->to.device, result;
 	struct peali_backend *b;
 
-	if (device < 0 || device >= PEALI_WINDOWS_MAX)
+	if (!peali_has_window(far->peer->set, device))
 		return peali_fail(PEAL_ENOTSUP, CALL,
-				  "the receiver is no device with a window");
+				  "the receiver's device has no window (%s)",
+				  far->peer->set->why_no_window);
 	far->credit_at = peali_window_far(far->peer, r->window_device, device,
 					  r->window_offset,
 					  sizeof(struct peal_credit));
 	if (!far->credit_at || !(r->window_seen >> device & 1))
 		return peali_fail(PEAL_ENOPEER, CALL, "%s",
 				  r->window_device ?
-					  "the two devices do not see each "
-					  "other's windows" :
-					  "the sender is no device with a "
-					  "window");
+					  "the devices do not see each other's "
+					  "windows, or it is not proved" :
+					  "the sender's device has no window");
 	b = devices->device[device].backend;
 	result = plan_spec(far, r,
 			   peali_devices_policies(devices, device) &
@@ -238,6 +238,12 @@ static int plan_windows(struct peal_link *link, const struct peali_record *r)
 		result = peali_part_take(far->peer->set, device,
 					 peali_far_slot_bytes(&far->spec),
 					 &far->part);
+	if (result == PEAL_ENOMEM)
+		return peali_fail(
+			result, CALL,
+			"no room in the window of rank %u's device %d "
+			"(PEAL_PROCESS_MEMORY)",
+			far->peer->set->plan.rank, device);
 	if (!result)
 		far->ring_at = peali_part_address(far->peer->set, &far->part);
 	return result;
@@ -245,7 +251,7 @@ static int plan_windows(struct peal_link *link, const struct peali_record *r)
 
 /* The receiver's end, and sizes that both can do; the lock is held. */
 static int plan_receiver(struct peal_link *link, uint64_t address,
-			 const struct peali_record *r, char why_staged[80])
+			 const struct peali_record *r, char why_staged[96])
 {
 	struct peali_far *far = link->far;
 	struct peal_handler_info sender = { .name = "of the sender" };
@@ -264,7 +270,7 @@ static int plan_receiver(struct peal_link *link, uint64_t address,
 	if (far->windows) {
 		far->staged = 0;
 	} else {
-		snprintf(why_staged, 80, "%.79s", peal_last_error()->text);
+		snprintf(why_staged, 96, "%.95s", peal_last_error()->text);
 		result = plan_spec(
 			far, r, policies(link, link->to.device) & r->policies,
 			(uint32_t)peali_host_backend.default_policy(NULL));
@@ -283,7 +289,7 @@ static int accept_link(struct peali_peer *p, const struct peali_record *r,
 {
 	struct peal_runtime *rt = p->set->rt;
 	struct peal_link *link;
-	char why[80] = "";
+	char why[96] = "";
 	int fd = -1, result;
 
 	pthread_mutex_lock(&rt->lock);
@@ -589,7 +595,7 @@ static int join_link(const struct wish *w, struct peali_question *q,
 	const struct peali_record *r = &q->answer;
 	struct peal_runtime *rt = w->peer->set->rt;
 	struct peal_link *link;
-	char why[80];
+	char why[96];
 	int result;
 
 	peali_record_text(r, why, sizeof(why));

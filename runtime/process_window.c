@@ -54,20 +54,23 @@ void peali_windows_open(struct peal_processes *set)
 	uint64_t bytes = 0;
 	int i;
 
-	strcpy(set->why_no_window, "the device has no window");
+	strcpy(set->why_no_window, "it is the host's or has no descriptors");
 	if (peali_setting_number(PEALI_SETTING_PROCESS_MEMORY, &bytes) ||
-	    !bytes || set->plan.ranks == 1)
+	    !bytes || set->plan.ranks == 1) {
+		strcpy(set->why_no_window, "PEAL_PROCESS_MEMORY is 0");
 		return;
+	}
 	set->windows = calloc(PEALI_WINDOWS_MAX, sizeof(*set->windows));
 	for (i = 0; set->windows && i < devices->n && i < PEALI_WINDOWS_MAX;
 	     i++) {
 		if (!devices->device[i].backend->ops->window_open ||
 		    !open_one(set, i, bytes))
 			continue;
-		snprintf(set->why_no_window, sizeof(set->why_no_window),
-			 "the device has no window: %.80s",
-			 peal_last_error()->text);
-		peali_log(2, "device %d: %s", i, set->why_no_window);
+		if (peal_last_error()->code == PEAL_EBUSY)
+			strcpy(set->why_no_window,
+			       "a kernel ran when its process joined");
+		peali_log(2, "device %d has no window: %s", i,
+			  peal_last_error()->text);
 	}
 }
 
@@ -333,19 +336,35 @@ uint64_t peali_window_far(const struct peali_peer *p, uint32_t device,
 
 /* ---- parts ------------------------------------------------------------------------ */
 
+int peali_has_window(const struct peal_processes *set, int device)
+{
+	return set->windows && device >= 0 && device < PEALI_WINDOWS_MAX &&
+	       set->windows[device].backend;
+}
+
+uint64_t peali_part_word(const struct peal_processes *set,
+			 const struct peali_part *part)
+{
+	const struct peali_shared *s = &set->windows[part->device];
+	uint64_t word = 0;
+
+	if (s->backend->ops->window_read(s->backend, s->window, part->offset,
+					 &word, sizeof(word)))
+		return 0;
+	return word;
+}
+
 int peali_part_take(struct peal_processes *set, int device, uint64_t bytes,
 		    struct peali_part *out)
 {
-	struct peali_shared *s = set->windows && device >= 0 &&
-						 device < PEALI_WINDOWS_MAX ?
-					 &set->windows[device] :
-					 NULL;
+	struct peali_shared *s;
 	struct peali_piece piece;
 	int result;
 
 	memset(out, 0, sizeof(*out));
-	if (!s || !s->backend)
+	if (!peali_has_window(set, device))
 		return peali_fail(PEAL_ENOTSUP, CALL, "%s", set->why_no_window);
+	s = &set->windows[device];
 	pthread_mutex_lock(&set->lock);
 	result = peali_space_alloc(&s->space, bytes, &piece);
 	pthread_mutex_unlock(&set->lock);

@@ -90,8 +90,8 @@ struct peal_graph_node_info {
 	uint32_t kind; /* enum peal_graph_node_kind */
 	uint32_t state; /* enum peal_graph_node_state */
 	int32_t result; /* 0; of FAILED its first error, PEAL_EHANDLER for
-			 * PEAL_ETIMEDOUT and what is none; of SKIPPED that of
-			 * a node before it */
+			 * PEAL_ETIMEDOUT and what is above 0; of SKIPPED that
+			 * of a node before it */
 	uint32_t pieces;
 	uint32_t waits; /* nodes that it waits for */
 	uint64_t began_ns, ended_ns; /* by its device's clock */

@@ -79,7 +79,7 @@ struct peal_collective {
 			* `out` are */
 	uint32_t element; /* enum peal_element */
 	uint32_t reduction; /* enum peal_reduction, where it reduces; else 0 */
-	uint64_t count; /* elements, of all parts together; 0 does nothing */
+	uint64_t count; /* elements, of all parts together; 0: all meet */
 	uint32_t root; /* its rank, where there is one */
 	uint32_t algorithm; /* enum peal_algorithm; 0: an exchange for what fits
 			     * one, else the ring. A tree was never faster

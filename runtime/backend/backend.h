@@ -150,6 +150,7 @@ struct peali_backend_ops {
 	 * window_view	the address at which a device sees it; 0: it does not
 	 *		(resident)
 	 * window_wipe	zeros a part of one that was opened here (resident)
+	 * window_read	reads up to a page of such a part (resident)
 	 * window_close	it is not looked at any more: its memory goes, or does so
 	 *		once no kernel is resident (resident)
 	 */
@@ -163,6 +164,9 @@ struct peali_backend_ops {
 	int (*window_wipe)(struct peali_backend *backend,
 			   const struct peali_window *window, uint64_t offset,
 			   uint64_t bytes);
+	int (*window_read)(struct peali_backend *backend,
+			   const struct peali_window *window, uint64_t offset,
+			   void *to, uint64_t bytes);
 	void (*window_close)(struct peali_backend *backend,
 			     struct peali_window *window);
 

@@ -126,8 +126,10 @@ static inline int sweep_windows(struct peal_runtime *rt)
 
 	if (result == PEAL_ENOTSUP) /* HIP, and plain memory */
 		return 1;
-	good = sweep_ok(result, "open a window") &&
-	       STEP(ops->window_map(d->backend, fd, bytes, &other));
+	good = sweep_ok(result, "open a window");
+	result = good ? ops->window_map(d->backend, fd, bytes, &other) : 0;
+	if (result != PEAL_ENOTSUP) /* what a driver does not say it has not */
+		good = good && sweep_ok(result, "map a window");
 	if (good)
 		good = STEP(ops->window_wipe(d->backend, own, 0, bytes));
 	if (good && !ops->window_view(d->backend, d->local, own))

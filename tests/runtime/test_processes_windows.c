@@ -160,8 +160,9 @@ static void one_end_is_left(int rank)
 		other = crew_connect(s.set, 1, "actor",
 				     harness_spawn(s.k, "echo", -1), 0, large);
 		if (have_windows())
-			CHECK_CONTAINS(harness_info(other).why,
-				       "window of device 1");
+			CHECK_CONTAINS(
+				harness_info(other).why,
+				"no room in the window of rank 1's device 1");
 		CHECK_OK(peal_link_destroy(first));
 		/* the other process hears that in a while */
 		for (tries = 0; tries < 40 && have_windows(); tries++) {
@@ -314,10 +315,10 @@ PEAL_TEST(without_windows_a_link_is_staged_and_says_why)
 {
 	topology = "";
 	memory = "0";
-	why_not = "the sender is no device with a window";
+	why_not = "has no window (PEAL_PROCESS_MEMORY is 0)";
 	CREW(2, without);
 	memory = "2M"; /* the ring has 4 */
-	why_not = "window of device 1";
+	why_not = "no room in the window of rank 1's device 1";
 	CREW(2, without);
 	memory = NULL;
 	why_not = "do not see each other's windows";
@@ -332,7 +333,7 @@ PEAL_TEST(without_windows_a_link_is_staged_and_says_why)
 	CREW(2, without);
 	unsetenv("PEAL_PROBE");
 	kernel_before = 1;
-	why_not = "do not see each other's windows";
+	why_not = "has no window (a kernel ran when its process joined)";
 	CREW(2, without);
 	kernel_before = 0;
 }
@@ -459,6 +460,56 @@ PEAL_TEST(what_a_process_had_that_was_killed_is_free)
 		CHECK_EQ(c.status[2], 0);
 		crew_tidy(&c);
 	}
+}
+
+/* The receiver is killed at once when it has taken many: what it took and has not told
+ * of, its credit tells. */
+static void taker_dies(int rank)
+{
+	const struct peal_link_options small = { .capacity = 32 };
+	struct relay_message m = { 0, 0, 0 };
+	struct peal_link_info info;
+	struct peal_received r;
+	struct peal_link *link;
+	struct side s = open_side(rank, 2, "");
+	uint64_t i;
+
+	if (rank == 1) {
+		harness_to(s.rt, s.actor, s.e, small);
+		crew_meet(0);
+		for (i = 0; i < 500; i++)
+			CHECK_OK(
+				peal_receive(s.e, &m, sizeof(m), &r, PATIENCE));
+		raise(SIGKILL);
+	}
+	link = crew_connect(s.set, 1, "actor", s.actor, 0, small);
+	harness_from(s.rt, s.e, 0, s.actor, small);
+	crew_meet(0);
+	for (i = 0; !harness_info(link).error; i++) {
+		harness_fill(&m, sizeof(m), 0, i);
+		peal_send(s.e, 0, 1, &m, sizeof(m), MS);
+	}
+	info = harness_info(link);
+	CHECK_EQ(info.error, PEAL_EDIED);
+	if (have_windows()) {
+		CHECK(info.delivered + info.undelivered <= info.accepted);
+		CHECK(info.delivered >= 500 - 64);
+		CHECK(info.undelivered <= 32);
+		CHECK_EQ(info.undelivered_first, info.delivered);
+	}
+	close_side(&s);
+}
+
+PEAL_TEST(what_a_process_took_that_was_killed_is_known)
+{
+	struct crew c;
+
+	crew_start(&c, 2, taker_dies);
+	crew_await(&c, 0);
+	crew_await(&c, 1);
+	CHECK(WIFSIGNALED(c.status[1]));
+	CHECK_EQ(c.status[0], 0);
+	crew_tidy(&c);
 }
 
 /* ---- nonsense ------------------------------------------------------------------------------- */
@@ -589,4 +640,5 @@ PEAL_TEST_MAIN(RUN_LANES(devices_of_two_processes_write_each_others_memory);
 	       RUN(a_device_without_memory_refuses);
 	       RUN(many_devices_have_windows);
 	       RUN(what_a_process_had_that_was_killed_is_free);
+	       RUN(what_a_process_took_that_was_killed_is_known);
 	       RUN(windows_that_are_none_end_the_meeting);)

@@ -310,3 +310,17 @@ int peali_gpu_wipe(struct peali_gpu *gpu, int device, uint64_t address,
 	pthread_mutex_unlock(&gpu->device[device].copy_lock);
 	return r;
 }
+
+int peali_gpu_read(struct peali_gpu *gpu, int device, uint64_t address,
+		   void *to, uint64_t bytes)
+{
+	struct peali_gpu_device *d = &gpu->device[device];
+	int r;
+
+	pthread_mutex_lock(&d->copy_lock);
+	r = transfer(gpu, device, stage_address(gpu, d), address, bytes);
+	if (!r)
+		memcpy(to, d->stage, bytes);
+	pthread_mutex_unlock(&d->copy_lock);
+	return r;
+}

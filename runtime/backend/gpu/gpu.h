@@ -188,6 +188,9 @@ uint64_t peali_gpu_window_view(struct peali_backend *backend, int viewer,
 int peali_gpu_window_wipe(struct peali_backend *backend,
 			  const struct peali_window *window, uint64_t offset,
 			  uint64_t bytes);
+int peali_gpu_window_read(struct peali_backend *backend,
+			  const struct peali_window *window, uint64_t offset,
+			  void *to, uint64_t bytes);
 void peali_gpu_window_close(struct peali_backend *backend,
 			    struct peali_window *window);
 /* All that are left; no kernel is resident. */
@@ -213,6 +216,9 @@ int peali_gpu_copy_all(struct peali_backend *backend,
 /* Zeros device memory that was in use before, by copies alone. */
 int peali_gpu_wipe(struct peali_gpu *gpu, int device, uint64_t address,
 		   uint64_t bytes);
+/* Reads device memory that need be in no heap: at most PEALI_GPU_STAGE_BYTES. */
+int peali_gpu_read(struct peali_gpu *gpu, int device, uint64_t address,
+		   void *to, uint64_t bytes);
 
 /* ---- facts.c ------------------------------------------------------------------- */
 

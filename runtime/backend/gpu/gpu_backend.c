@@ -113,6 +113,7 @@ static enum peal_policy default_policy(struct peali_backend *backend)
 		.window_map = peali_gpu_window_map,                            \
 		.window_view = peali_gpu_window_view,                          \
 		.window_wipe = peali_gpu_window_wipe,                          \
+		.window_read = peali_gpu_window_read,                          \
 		.window_close = peali_gpu_window_close,                        \
 		.peer_info = peali_gpu_peer_info,                              \
 		.peer_enable = peali_gpu_peer_enable,                          \

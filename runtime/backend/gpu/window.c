@@ -247,6 +247,14 @@ int peali_gpu_window_wipe(struct peali_backend *backend,
 			      w->address + offset, bytes);
 }
 
+int peali_gpu_window_read(struct peali_backend *backend,
+			  const struct peali_window *w, uint64_t offset,
+			  void *to, uint64_t bytes)
+{
+	return peali_gpu_read(peali_gpu_of(backend), w->device,
+			      w->address + offset, to, bytes);
+}
+
 void peali_gpu_window_close(struct peali_backend *backend,
 			    struct peali_window *w)
 {
