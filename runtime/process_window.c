@@ -69,6 +69,9 @@ void peali_windows_open(struct peal_processes *set)
 		if (peal_last_error()->code == PEAL_EBUSY)
 			strcpy(set->why_no_window,
 			       "a kernel ran when its process joined");
+		else if (peal_last_error()->code != PEAL_ENOTSUP)
+			strcpy(set->why_no_window,
+			       "its driver gave no memory for one");
 		peali_log(2, "device %d has no window: %s", i,
 			  peal_last_error()->text);
 	}

@@ -33,10 +33,10 @@ struct peal_runtime;
  * their driver shares memory by descriptors (CUDA): PEAL_PROCESS_MEMORY bytes of each
  * device, which all processes of the set map when they join it. A link between actors
  * on two devices that see each other's windows (by proof, as of peers within a process,
- * for which each process has both devices; see PEAL_PROBE) has its slots in the receiver's and its
- * credit in the sender's; the devices write there, and no host carries anything. What
- * each process counts of such a link the other one knows some hundredths of a second
- * later. Else, and where a kernel was resident when its process joined, the router
+ * for which each process has both devices; see PEAL_PROBE) has its slots in the
+ * receiver's and its credit in the sender's; the devices write there, and no host
+ * carries anything. What each process counts of such a link the other one knows some
+ * hundredths of a second later. Else, and where a kernel was resident when its process joined, the router
  * thread of the process carries the messages between the shared memory and a ring that
  * the device sees: `staged` of peal_link_info counts them, its `why` says for what
  * reason. So join before the first launch.

@@ -49,6 +49,20 @@ static struct side open_side(int rank, int n, const char *links)
 	return s;
 }
 
+/* From rank 0's endpoint by its actor and, on the link that has those options, by that
+ * of rank 1 to its endpoint. */
+static void make_chain(const struct side *s, int rank,
+		       struct peal_link_options o)
+{
+	if (rank == 0) {
+		crew_connect(s->set, 1, "actor", s->actor, 0, o);
+		harness_from(s->rt, s->e, 0, s->actor, wide);
+	} else {
+		harness_to(s->rt, s->actor, s->e, wide);
+	}
+	crew_meet(0);
+}
+
 static void close_side(struct side *s)
 {
 	CHECK_OK(peal_processes_leave(s->set, PATIENCE));
@@ -99,13 +113,7 @@ static void by_windows(int rank)
 	struct peal_link_info info;
 	uint64_t i;
 
-	if (rank == 0) {
-		crew_connect(s.set, 1, "actor", s.actor, 0, wide);
-		harness_from(s.rt, s.e, 0, s.actor, wide);
-	} else {
-		harness_to(s.rt, s.actor, s.e, wide);
-	}
-	crew_meet(0);
+	make_chain(&s, rank, wide);
 	info = harness_info(outer_link(s.rt, rank == 0));
 	CHECK_EQ(info.route, PEAL_ROUTE_PROCESS);
 	if (have_windows())
@@ -271,7 +279,6 @@ static void without(int rank)
 				       .slot_bytes = 4096,
 				       .message_bytes = WIDE };
 	struct peal_link_info info;
-	struct peal_kernel *early = NULL;
 	struct side s;
 	uint64_t i;
 
@@ -279,7 +286,7 @@ static void without(int rank)
 		setenv("PEAL_PROCESS_MEMORY", memory, 1);
 	if (kernel_before && rank == 1) {
 		s.rt = harness_open(2, topology);
-		early = harness_launch(s.rt, 0);
+		harness_launch(s.rt, 0);
 		s.set = crew_enter(s.rt);
 		s.e = harness_endpoint(s.rt);
 		s.k = harness_launch(s.rt, 1);
@@ -288,13 +295,7 @@ static void without(int rank)
 	} else {
 		s = open_side(rank, 2, topology);
 	}
-	if (rank == 0) {
-		crew_connect(s.set, 1, "actor", s.actor, 0, o);
-		harness_from(s.rt, s.e, 0, s.actor, wide);
-	} else {
-		harness_to(s.rt, s.actor, s.e, wide);
-	}
-	crew_meet(0);
+	make_chain(&s, rank, o);
 	info = harness_info(outer_link(s.rt, rank == 0));
 	if (have_windows())
 		CHECK_CONTAINS(info.why, why_not);
@@ -307,7 +308,6 @@ static void without(int rank)
 		EVENTUALLY(harness_info(outer_link(s.rt, rank == 0)).staged ==
 			   100);
 	crew_meet(1);
-	(void)early;
 	close_side(&s);
 }
 
@@ -494,7 +494,8 @@ static void taker_dies(int rank)
 	if (have_windows()) {
 		CHECK(info.delivered + info.undelivered <= info.accepted);
 		CHECK(info.delivered >= 500 - 64);
-		CHECK(info.undelivered <= 32);
+		/* which of the two it is the watchdog says in a while */
+		CHECK(info.queued + info.undelivered <= 32);
 		CHECK_EQ(info.undelivered_first, info.delivered);
 	}
 	close_side(&s);
