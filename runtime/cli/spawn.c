@@ -21,6 +21,8 @@
 #include "runtime/cli/spawn.h"
 
 #define PROCESSES_MAX 64 /* of a set, as peal/process.h has it */
+#define NOT_EXECUTABLE 126
+#define NOT_FOUND 127
 #define GRACE_MS 2000
 #define GRACE_MS_MAX 3600000
 
@@ -29,6 +31,7 @@ struct process {
 	int ended; /* 1: it was waited for, `status` is what wait says */
 	int status;
 	int told; /* 1: it was told to end, because another one failed */
+	int error; /* errno, if it could not be started */
 	uint64_t end_ns;
 	struct peali_labelled output[2]; /* stdout, stderr */
 };
@@ -192,6 +195,12 @@ static void remove_rendezvous(struct spawn *s)
 
 /* ---- starting ------------------------------------------------------------------- */
 
+/* The exit status of what cannot be started, as shells have it. */
+static int not_started(int error)
+{
+	return error == ENOENT ? NOT_FOUND : NOT_EXECUTABLE;
+}
+
 /* What is between fork and exec; says errno by the pipe if that fails. */
 static void become(const struct spawn *s, int rank, pid_t parent, int out[2],
 		   int report)
@@ -226,8 +235,8 @@ static void become(const struct spawn *s, int rank, pid_t parent, int out[2],
 	execvp(s->program[0], s->program);
 	error = errno;
 	if (write(report, &error, sizeof(error)) < 0)
-		_exit(126);
-	_exit(127);
+		_exit(NOT_EXECUTABLE);
+	_exit(not_started(error));
 }
 
 /* The pipes of one process, if its lines are to be labelled. */
@@ -251,6 +260,7 @@ static int make_output(struct spawn *s, int rank, int write_end[2])
 	return 0;
 }
 
+/* Returns 1 if it runs, else 0: then it is the first that failed. */
 static int start_one(struct spawn *s, int rank)
 {
 	int write_end[2] = { -1, -1 }, report[2] = { -1, -1 }, error = 0, i;
@@ -277,10 +287,16 @@ static int start_one(struct spawn *s, int rank)
 		error = errno;
 	if (report[0] >= 0)
 		close(report[0]);
-	if (error)
-		peali_say("cannot start '%s' as rank %d: %s", s->program[0],
-			  rank, strerror(error));
-	return error ? PEALI_EXIT_FAILED : 0;
+	if (!error)
+		return 1;
+	peali_say("cannot start '%s' as rank %d: %s", s->program[0], rank,
+		  strerror(error));
+	if (p->pid)
+		waitpid(p->pid, NULL, 0); /* at its end already */
+	p->pid = 0;
+	p->error = error;
+	s->first_failed = rank;
+	return 0;
 }
 
 /* Signals are read from a descriptor from here on, by this thread alone. */
@@ -445,11 +461,15 @@ static void watch(struct spawn *s)
 /* Of the command: that of the first process that failed. */
 static int status_of(const struct spawn *s)
 {
+	const struct process *first;
 	int status;
 
 	if (s->first_failed < 0)
 		return PEALI_EXIT_OK;
-	status = s->process[s->first_failed].status;
+	first = s->process + s->first_failed;
+	if (first->error)
+		return not_started(first->error);
+	status = first->status;
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) :
 				     WEXITSTATUS(status);
 }
@@ -459,6 +479,17 @@ static void describe(json_t *row, const struct spawn *s, int rank)
 	const struct process *p = &s->process[rank];
 
 	peali_row_uint(row, "rank", (uint64_t)rank);
+	if (!p->pid) {
+		const char *why = p->error ? strerror(p->error) :
+					     "another one could not be started";
+
+		peali_row_null(row, "pid", "%s", why);
+		peali_row_null(row, "exit_status", "%s", why);
+		peali_row_null(row, "signal", "%s", why);
+		peali_row_flag(row, "told_to_end", 0);
+		peali_row_null(row, "seconds", "%s", why);
+		return;
+	}
 	peali_row_uint(row, "pid", (uint64_t)p->pid);
 	if (WIFSIGNALED(p->status)) {
 		peali_row_null(row, "exit_status", "a signal ended it");
@@ -494,17 +525,17 @@ static void report(const struct spawn *s)
 
 static int start_and_watch(struct spawn *s)
 {
-	int rank, result = 0;
+	int rank = 0;
 
 	s->start_ns = peali_now_ns();
-	for (rank = 0; rank < s->n && !result; rank++)
-		result = start_one(s, rank);
-	if (result)
+	while (rank < s->n && start_one(s, rank))
+		rank++;
+	if (rank < s->n) /* with --keep too: a set has all of its ranks */
 		end_others(s);
 	watch(s);
-	if (!result && s->json)
+	if (s->json)
 		report(s);
-	return result ? result : status_of(s);
+	return status_of(s);
 }
 
 static int run_spawn(int argc, char **argv)
@@ -519,7 +550,8 @@ static int run_spawn(int argc, char **argv)
 		       "standard input is rank 0's. When one fails, the others "
 		       "are told to end.\vExit status: that of the first "
 		       "process that failed, 128 and its number if it was a "
-		       "signal; 0 if none did.",
+		       "signal, 127 or 126 if it was not found or could not "
+		       "be started; 0 if none did.",
 	};
 	struct spawn *s = calloc(1, sizeof(*s));
 	int result, rank;

@@ -55,7 +55,13 @@ spawn 3 -n 2 --grace 300 -- bash -c 'if [ "$PEAL_RANK" = 0 ]; then until [ -e de
 # --keep leaves them alone: the other one ends by itself and writes
 spawn 4 -n 2 --keep -- bash -c '[ "$PEAL_RANK" = 0 ] && exit 4; sleep 1; echo kept'
 [ "$(cat out.txt)" = kept ] || fail '--keep'
-refuses 1 "cannot start './none' as rank 0" "$peal" spawn -n 2 -- ./none
+refuses 127 "cannot start './none' as rank 0: No such file" "$peal" spawn -n 2 -- ./none
+! grep -q SIGTERM err.txt || fail 'nobody is there to be told'
+touch no-program
+refuses 126 "cannot start './no-program' as rank 0: Permission denied" "$peal" spawn -n 2 -- ./no-program
+spawn 127 -n 2 --json -- ./none
+holds out.txt "d['ok'] is False and d['first_failed'] == 0 and d['exit_status'] == 127" \
+    "all(p['pid'] is None and p['exit_status'] is None for p in d['processes'])"
 says 'failures'
 
 # ---- signals -----------------------------------------------------------------------
