@@ -2,6 +2,7 @@
 #include "runtime/cli/output.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -255,6 +256,7 @@ static int is_table(const json_t *value)
 }
 
 static FILE *due; /* where an object is; NULL: none is */
+static pthread_mutex_t saying = PTHREAD_MUTEX_INITIALIZER;
 static char said[1024]; /* last, on stderr */
 
 void peali_json_due(FILE *to)
@@ -334,7 +336,7 @@ void peali_say(const char *format, ...)
 	va_list arguments;
 
 	/* One piece, even if two threads speak at once. */
-	flockfile(stderr);
+	pthread_mutex_lock(&saying);
 	va_start(arguments, format);
 	vsnprintf(said, sizeof(said), format, arguments);
 	va_end(arguments);
@@ -343,7 +345,7 @@ void peali_say(const char *format, ...)
 	vfprintf(stderr, format, arguments);
 	va_end(arguments);
 	fputc('\n', stderr);
-	funlockfile(stderr);
+	pthread_mutex_unlock(&saying);
 }
 
 int peali_say_error(const char *doing)
