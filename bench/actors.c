@@ -193,7 +193,7 @@ static int build(void *context)
 
 	stand->max_actors = row->actors + 1;
 	stand->spawn_rooms = row->what == BY_HANDLER ? row->actors : 0;
-	kernel = peali_stand_launch(stand, 0, &peal_program_bench, 1);
+	kernel = peali_stand_launch(stand, 0, &peal_program_peal_bench, 1);
 	stand->max_actors = stand->spawn_rooms = 0;
 	if (kernel < 0)
 		return -1;

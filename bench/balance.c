@@ -19,7 +19,7 @@
 #define SMALL 1000
 #define BATCH 16 /* small ones in a round */
 
-extern const struct peal_program peal_program_jobs;
+extern const struct peal_program peal_program_peal_jobs;
 
 static const struct peali_crawl speeds = { { 25000, 50000, 100000 } };
 
@@ -94,7 +94,7 @@ static double run_launched(struct balance *b)
 	uint64_t began = peali_bench_now_ns();
 
 	if (peal_execute_launch(b->stand.runtime, b->devices, b->n,
-				&peal_program_jobs, &o, &b->job,
+				&peal_program_peal_jobs, &o, &b->job,
 				PEALI_STAND_WAIT_NS) < 0)
 		return -peali_say_error("do a job by a launch");
 	return (double)(peali_bench_now_ns() - began);
@@ -190,7 +190,7 @@ static int build(void *context)
 	if (take_memory(b))
 		return -1;
 	if (peal_executor_create(b->stand.runtime, b->devices, b->n,
-				 &peal_program_jobs, &o, &b->executor) < 0)
+				 &peal_program_peal_jobs, &o, &b->executor) < 0)
 		return -peali_say_error("make an executor");
 	/* the first measures speeds */
 	return run_one(b) < 0 || check(b) ? -1 : 0;

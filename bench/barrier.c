@@ -103,8 +103,8 @@ static int build(struct barrier *b, const struct row *row)
 		return -1;
 	}
 	for (uint32_t i = 0; i < row->devices; i++) {
-		int kernel = peali_stand_launch(stand, (int)i,
-						&peal_program_bench, row->each);
+		int kernel = peali_stand_launch(
+			stand, (int)i, &peal_program_peal_bench, row->each);
 
 		if (kernel < 0)
 			return -1;

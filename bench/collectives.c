@@ -317,7 +317,8 @@ static int build_send(struct collectives *c)
 		.message_bytes = c->bytes,
 		.slab_bytes = 2 * PEAL_SLAB_ROUND(c->bytes),
 	};
-	int kernel = peali_stand_launch(&c->stand, 0, &peal_program_bench, 1);
+	int kernel =
+		peali_stand_launch(&c->stand, 0, &peal_program_peal_bench, 1);
 	uint64_t bounce =
 		kernel < 0 ? 0 :
 			     peali_stand_spawn(&c->stand, kernel, "bounce", 0);

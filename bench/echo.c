@@ -66,7 +66,7 @@ static int build(struct echo *e, const struct row *row)
 	    (peali_rivals_open(&e->launches, stand, &seat, 1, 1, 0) ||
 	     peali_rivals_record(&e->launches)))
 		return -1;
-	kernel = peali_stand_launch(stand, 0, &peal_program_bench, 1);
+	kernel = peali_stand_launch(stand, 0, &peal_program_peal_bench, 1);
 	e->trip.stand = stand;
 	e->trip.bytes = row->bytes;
 	e->trip.batch = row->batch;

@@ -76,7 +76,7 @@ static int live_and_die(struct faults *f)
 	struct peal_kernel *k = NULL;
 	int result;
 
-	result = peal_kernel_launch(rt, 0, &peal_program_bench, NULL, &k);
+	result = peal_kernel_launch(rt, 0, &peal_program_peal_bench, NULL, &k);
 	if (!result)
 		result = peal_actor_spawn(k, "spout", NULL, &spout);
 	if (!result)
@@ -185,7 +185,7 @@ static int build(void *context)
 	f->workers = f->stand.on_host && peali_core_at(3) < 0 ? 1 : 2;
 	f->stand.max_supervisors = 1;
 	f->stand.max_handler_ns = HANDLER_NS;
-	kernel = peali_stand_launch(&f->stand, 0, &peal_program_bench,
+	kernel = peali_stand_launch(&f->stand, 0, &peal_program_peal_bench,
 				    f->workers + 1);
 	f->stand.max_supervisors = 0;
 	f->stand.max_handler_ns = 0;

@@ -58,8 +58,8 @@ static int build(struct peali_stand *stand, uint32_t workers)
 	int n = devices_of(stand);
 
 	for (int i = 0; i < n; i++) {
-		int kernel = peali_stand_launch(stand, i, &peal_program_bench,
-						workers);
+		int kernel = peali_stand_launch(
+			stand, i, &peal_program_peal_bench, workers);
 
 		relay[i] = peali_stand_spawn(stand, kernel, "relay", 0);
 		if (!relay[i])

@@ -110,10 +110,11 @@ static int build(struct latency *l, const struct row *row)
 	};
 	uint32_t two = row->workers ? row->workers : 2;
 	uint32_t second = row->worker ? row->worker : 1;
-	int a = peali_stand_launch(stand, 0, &peal_program_bench,
+	int a = peali_stand_launch(stand, 0, &peal_program_peal_bench,
 				   local && !row->null ? two : 1);
 	int b = local ? a :
-			peali_stand_launch(stand, 1, &peal_program_bench, 1);
+			peali_stand_launch(stand, 1, &peal_program_peal_bench,
+					   1);
 	uint64_t ping = peali_stand_spawn(stand, a, "ping", 0);
 	uint64_t other = ping;
 

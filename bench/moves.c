@@ -187,7 +187,7 @@ static int build(void *context)
 	stand->arena_bytes = 2 * PEALI_BENCH_MOVED;
 	for (int i = 0; i < KERNELS && kernel >= 0; i++) {
 		kernel = peali_stand_launch(stand, i % stand->n_devices,
-					    &peal_program_bench, 2);
+					    &peal_program_peal_bench, 2);
 		if (kernel >= 0)
 			m->kernels[i] = stand->kernels[kernel];
 	}

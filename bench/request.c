@@ -42,7 +42,7 @@ static int build(void *context)
 		.reply_bytes = a->trip.bytes,
 	};
 	struct peali_stand *stand = &a->stand;
-	int kernel = peali_stand_launch(stand, 0, &peal_program_bench, 1);
+	int kernel = peali_stand_launch(stand, 0, &peal_program_peal_bench, 1);
 	uint64_t respond;
 
 	a->trip.stand = stand;

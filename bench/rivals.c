@@ -11,7 +11,7 @@
 #define LIMIT_NS 5000000000u /* a round's kernels end by themselves after it */
 #define SLACK_NS 5000000000u
 
-extern const struct peal_program peal_program_rivals;
+extern const struct peal_program peal_program_peal_rivals;
 
 int peali_rivals_load(struct peal_runtime *runtime)
 {
@@ -21,7 +21,7 @@ int peali_rivals_load(struct peal_runtime *runtime)
 		struct peali_backend *backend = devices->device[i].backend;
 
 		if (backend->ops->load(backend, devices->device[i].local,
-				       &peal_program_rivals) < 0)
+				       &peal_program_peal_rivals) < 0)
 			return -peali_say_error("load the rivals' program");
 	}
 	return 0;
@@ -240,7 +240,7 @@ static int launch(const struct peali_rivals *rivals, uint32_t first,
 		rivals->runtime->devices.device + rivals->place[first].device;
 	const struct peali_launch_desc desc = {
 		.device = d->local,
-		.program = &peal_program_rivals,
+		.program = &peal_program_peal_rivals,
 		.params = rivals->params[first],
 		.n_workers = n_workers,
 		.lanes = lanes,

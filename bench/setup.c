@@ -66,7 +66,7 @@ static int build(struct setup *s, uint32_t n, const char *handler)
 	s->open_ms = ms_since(&then);
 	for (uint32_t i = 0; i < n; i++) {
 		int kernel = peali_stand_launch(&s->stand, (int)i,
-						&peal_program_bench, 1);
+						&peal_program_peal_bench, 1);
 
 		s->hubs[i] = peali_stand_spawn(&s->stand, kernel, handler, 0);
 		if (!s->hubs[i])

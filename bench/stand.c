@@ -67,7 +67,7 @@ static int prepare_gpus(struct peali_stand *stand)
 {
 	struct peal_pair_info pair;
 
-	if (peal_program_add(stand->runtime, &peal_program_bench) < 0)
+	if (peal_program_add(stand->runtime, &peal_program_peal_bench) < 0)
 		return peali_say_error("add the benchmarks' program");
 	if (peali_rivals_load(stand->runtime))
 		return -1;

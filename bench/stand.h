@@ -79,7 +79,7 @@ int peali_stand_launch(struct peali_stand *stand, int device,
 		       const struct peal_program *program, uint32_t workers);
 
 /** The benchmarks' own program. */
-extern const struct peal_program peal_program_bench;
+extern const struct peal_program peal_program_peal_bench;
 
 /** Spawns an actor; its address, or 0. */
 uint64_t peali_stand_spawn(struct peali_stand *stand, int kernel,

@@ -105,11 +105,11 @@ static int build(struct flow *f)
 	uint64_t actors[STAGES_MOST + 1];
 	int kernels[2];
 
-	kernels[0] = peali_stand_launch(stand, 0, &peal_program_bench,
+	kernels[0] = peali_stand_launch(stand, 0, &peal_program_peal_bench,
 					local ? 2 : 1);
-	kernels[1] =
-		local ? kernels[0] :
-			peali_stand_launch(stand, 1, &peal_program_bench, 1);
+	kernels[1] = local ? kernels[0] :
+			     peali_stand_launch(stand, 1,
+						&peal_program_peal_bench, 1);
 	for (uint32_t i = 0; i < n; i++) {
 		const char *handler = i == 0	 ? "feeder" :
 				      i == n - 1 ? "drain" :

@@ -130,7 +130,7 @@ static int build(struct video *v)
 		.slab_bytes = (DEPTH + 1) * PEAL_SLAB_ROUND(MESSAGE),
 	};
 	const struct peal_program *program =
-		peal_program_find(v->stand->runtime, "stages");
+		peal_program_find(v->stand->runtime, "peal_stages");
 	uint64_t ends[STAGES + 2];
 
 	if (!program) {

@@ -216,13 +216,14 @@ static int launch(struct tells *t)
 
 	stand->mailbox_slots = SLOTS;
 	stand->asks = row->what == ASKS;
-	kernel =
-		peali_stand_launch(stand, 0, &peal_program_bench, row->workers);
+	kernel = peali_stand_launch(stand, 0, &peal_program_peal_bench,
+				    row->workers);
 	t->far = 0;
 	if (kernel >= 0 && row->what == FAR)
-		kernel = t->far =
-			peali_stand_launch(stand, stand->n_devices > 1,
-					   &peal_program_bench, row->workers);
+		kernel = t->far = peali_stand_launch(stand,
+						     stand->n_devices > 1,
+						     &peal_program_peal_bench,
+						     row->workers);
 	stand->mailbox_slots = stand->asks = 0;
 	if (kernel < 0)
 		return -1;

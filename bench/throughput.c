@@ -114,11 +114,12 @@ static int build(struct throughput *t, const struct row *row)
 		.message_bytes = 8,
 	};
 	struct peal_link_options options = link_options(row);
-	int a = peali_stand_launch(stand, 0, &peal_program_bench,
+	int a = peali_stand_launch(stand, 0, &peal_program_peal_bench,
 				   local ? 2 : 1);
 	int b = local || !row->route ?
 			a :
-			peali_stand_launch(stand, 1, &peal_program_bench, 1);
+			peali_stand_launch(stand, 1, &peal_program_peal_bench,
+					   1);
 	uint64_t sink =
 		b < 0 ? 0 : peali_stand_spawn(stand, b, "sink", local ? 1 : 0);
 	uint64_t source;

@@ -81,7 +81,7 @@ const struct peali_wake_way peali_wake_queue = {
 static int worker_open(struct peali_wake *w)
 {
 	struct peali_stand *stand = w->stand;
-	int kernel = peali_stand_launch(stand, 0, &peal_program_bench, 1);
+	int kernel = peali_stand_launch(stand, 0, &peal_program_peal_bench, 1);
 	uint64_t bounce = peali_stand_spawn(stand, kernel, "bounce", 0);
 
 	w->at.worker.port = bounce ? peali_stand_from_host(stand, bounce,

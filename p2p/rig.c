@@ -8,7 +8,7 @@
 #include <peal/abi/program.h>
 #include <peal/device/host.h>
 
-extern const struct peal_program peal_program_probe;
+extern const struct peal_program peal_program_peal_probe;
 
 #define MESSAGES 10240u /* stamps of a verification */
 #define PATTERN_BYTES PEALI_RIG_PATTERN_BYTES
@@ -24,7 +24,7 @@ extern const struct peal_program peal_program_probe;
 
 const struct peal_program *peali_probe_program(void)
 {
-	return &peal_program_probe;
+	return &peal_program_peal_probe;
 }
 
 /* In the block of each side: parameters of its jobs, there and back, two
@@ -90,7 +90,7 @@ static int load_program(struct peali_rig *rig)
 
 	for (side = 0; side < 2 && !r; side++)
 		r = rig->backend->ops->load(rig->backend, rig->local[side],
-					    &peal_program_probe);
+					    &peal_program_peal_probe);
 	return r;
 }
 
@@ -286,7 +286,7 @@ static int launch(struct peali_rig *rig, int side, const struct order *order,
 
 	memset(&desc, 0, sizeof(desc));
 	desc.device = rig->local[side];
-	desc.program = &peal_program_probe;
+	desc.program = &peal_program_peal_probe;
 	desc.params = view_of(rig, desc.device, &rig->block[side]);
 	desc.n_workers = 1;
 	desc.lanes = rig->lanes;

@@ -12,7 +12,7 @@
 #define TASK_SLOTS 64 /* of a pool, of reports to a conductor */
 #define MAIL_SLOTS 16
 
-extern const struct peal_program peal_program_graph;
+extern const struct peal_program peal_program_peal_graph;
 
 /* ---- what is where ----------------------------------------------------------------- */
 
@@ -218,8 +218,8 @@ static int launch_conductor(struct peal_graph *g, struct peali_graph_place *p)
 		return result;
 	if (!device.emulated)
 		o.lanes = device.max_lanes < 32 ? device.max_lanes : 32;
-	return peal_kernel_launch(g->rt, p->device, &peal_program_graph, &o,
-				  &p->conductor);
+	return peal_kernel_launch(g->rt, p->device, &peal_program_peal_graph,
+				  &o, &p->conductor);
 }
 
 /* Where its tables lie in its memory. */

@@ -13,7 +13,7 @@
 #define MAIL_SLOTS 256 /* of a group of processes: a channel to the next */
 #define STOP_NS 2000000000LL
 
-extern const struct peal_program peal_program_collective;
+extern const struct peal_program peal_program_peal_collective;
 
 /* ---- the ring -------------------------------------------------------------------- */
 
@@ -127,8 +127,9 @@ static int launch(struct peal_group *g, struct peali_group_member *m)
 	o.lanes = g->lanes;
 	if (!o.lanes && !device.emulated)
 		o.lanes = device.max_lanes < 256 ? device.max_lanes : 256;
-	return peal_kernel_launch(g->rt, m->device, &peal_program_collective,
-				  &o, &m->kernel);
+	return peal_kernel_launch(g->rt, m->device,
+				  &peal_program_peal_collective, &o,
+				  &m->kernel);
 }
 
 int peali_group_launch(struct peal_group *g, const char *call)

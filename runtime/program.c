@@ -7,13 +7,14 @@
 #include "runtime/backend/rtc.h"
 #include "runtime/runtime.h"
 
-extern const struct peal_program peal_program_stages;
-extern const struct peal_program peal_program_collective;
-extern const struct peal_program peal_program_graph;
+extern const struct peal_program peal_program_peal_stages;
+extern const struct peal_program peal_program_peal_collective;
+extern const struct peal_program peal_program_peal_graph;
 
-static const struct peal_program *const built_in[] = { &peal_program_stages,
-						       &peal_program_collective,
-						       &peal_program_graph };
+static const struct peal_program *const built_in[] = {
+	&peal_program_peal_stages, &peal_program_peal_collective,
+	&peal_program_peal_graph
+};
 
 int peali_programs_init(struct peal_runtime *rt)
 {

@@ -698,4 +698,4 @@ static PEAL_DEV int spout(struct peal_worker *w)
 	return result ? result : peal_emit(w, 1, PEALI_BENCH_TICK, &call, 0);
 }
 
-PEAL_PROGRAM(bench, HANDLERS);
+PEAL_PROGRAM(peal_bench, HANDLERS);

@@ -262,4 +262,4 @@ EACH_NUMBER_TO_16(EXCHANGE, )
 	X(ring, sizeof(struct member),                                         \
 	  PEAL_LIMITS(2, PEAL_RING_WINDOW, 1, 0, 0))                           \
 	EACH_NUMBER_TO_16(EXCHANGE_OF, X)
-PEAL_PROGRAM(collective, HANDLERS);
+PEAL_PROGRAM(peal_collective, HANDLERS);

@@ -312,4 +312,4 @@ EACH_NUMBER_TO_24(CONDUCT, )
 #define CONDUCTOR_OF(X, n)                                                     \
 	X(conduct_##n, sizeof(struct conductor), PEAL_LIMITS(n, SENDS, 1, 0, 0))
 #define HANDLERS(X) EACH_NUMBER_TO_24(CONDUCTOR_OF, X)
-PEAL_PROGRAM(graph, HANDLERS);
+PEAL_PROGRAM(peal_graph, HANDLERS);

@@ -68,4 +68,4 @@ PEAL_TASK(add)
 }
 
 #define HANDLERS(X) X(crawl, 0, PEAL_TASKS) X(add, 0, PEAL_TASKS)
-PEAL_PROGRAM(jobs, HANDLERS);
+PEAL_PROGRAM(peal_jobs, HANDLERS);

@@ -489,4 +489,4 @@ static PEAL_DEV int run(const struct peal_kernel_params *raw, uint32_t worker,
 	return 0;
 }
 
-PEALI_BARE_PROGRAM(probe);
+PEALI_BARE_PROGRAM(peal_probe);

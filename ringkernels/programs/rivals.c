@@ -287,4 +287,4 @@ static PEAL_DEV int run(const struct peal_kernel_params *raw, uint32_t worker,
 	return 0;
 }
 
-PEALI_BARE_PROGRAM(rivals);
+PEALI_BARE_PROGRAM(peal_rivals);

@@ -48,4 +48,4 @@ static PEAL_DEV int stage(struct peal_worker *w)
 }
 
 #define HANDLERS(X) X(stage, sizeof(struct peal_stage_state), PEAL_EMITS(1, 1))
-PEAL_PROGRAM(stages, HANDLERS);
+PEAL_PROGRAM(peal_stages, HANDLERS);

@@ -121,7 +121,7 @@ int peali_run_build(struct peali_run *run)
 	if (run->options.require && n < 2)
 		peali_say("--require asks for nothing here: one stage has no "
 			  "link to another");
-	program = peal_program_find(run->runtime, "stages");
+	program = peal_program_find(run->runtime, "peal_stages");
 	if (!program) {
 		peali_run_fail_call(run, "find the built-in stages");
 		return -1;

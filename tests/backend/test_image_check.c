@@ -4,7 +4,7 @@
 
 #include "backend/image_maker.h"
 
-PEAL_DECLARE_PROGRAM(stages);
+PEAL_DECLARE_PROGRAM(peal_stages);
 
 static struct peali_image cubin_image(const struct maker_file *f)
 {
@@ -267,7 +267,7 @@ PEAL_TEST(any_bytes_get_an_answer)
 
 PEAL_TEST(images_of_compilers_are_accepted_and_damaged_ones_not)
 {
-	const struct peal_image *own = peal_program_stages.images;
+	const struct peal_image *own = peal_program_peal_stages.images;
 	struct peali_image image;
 	uint64_t table;
 
@@ -277,20 +277,21 @@ PEAL_TEST(images_of_compilers_are_accepted_and_damaged_ones_not)
 		printf("    %s\n", own->target);
 		image = maker_image(own->target, own->kind, own->begin,
 				    (size_t)(own->end - own->begin));
-		CHECK_OK(maker_check(&image, "peal_entry_stages"));
+		CHECK_OK(maker_check(&image, "peal_entry_peal_stages"));
 		CHECK_EQ(maker_check(&image, "peal_entry_stage"),
 			 PEAL_EPROGRAM);
-		cut_everywhere(&image, "peal_entry_stages", 997);
-		flip_each(&image, "peal_entry_stages", 0, sizeof(Elf64_Ehdr));
-		flip_many(&image, "peal_entry_stages", 200);
+		cut_everywhere(&image, "peal_entry_peal_stages", 997);
+		flip_each(&image, "peal_entry_peal_stages", 0,
+			  sizeof(Elf64_Ehdr));
+		flip_many(&image, "peal_entry_peal_stages", 200);
 		if (own->kind == PEAL_IMAGE_PTX)
 			continue;
 		memcpy(&table, own->begin + offsetof(Elf64_Ehdr, e_shoff),
 		       sizeof(table));
-		flip_each(&image, "peal_entry_stages", table,
+		flip_each(&image, "peal_entry_peal_stages", table,
 			  table + 4 * sizeof(Elf64_Shdr));
 		image.bytes--; /* its last byte belongs to a table */
-		CHECK_EQ(maker_check(&image, "peal_entry_stages"),
+		CHECK_EQ(maker_check(&image, "peal_entry_peal_stages"),
 			 PEAL_EPROGRAM);
 	}
 }

@@ -12,8 +12,8 @@
 #include "runtime/backend/rtc.h"
 #include "runtime/backend/rtc_library.h"
 
-PEAL_DECLARE_PROGRAM(stages);
-PEAL_DECLARE_PROGRAM(probe);
+PEAL_DECLARE_PROGRAM(peal_stages);
+PEAL_DECLARE_PROGRAM(peal_probe);
 PEAL_DECLARE_PROGRAM(relay);
 
 static double now(void)
@@ -43,23 +43,24 @@ static void compile(const struct peal_program *program, const char *target,
 
 PEAL_TEST(programs_compile_to_cubins_without_a_gpu)
 {
-	compile(&peal_program_probe, "sm_90", PEAL_IMAGE_CUBIN);
+	compile(&peal_program_peal_probe, "sm_90", PEAL_IMAGE_CUBIN);
 	if (!PEAL_ASAN && !PEAL_TSAN) /* they see nothing of NVRTC's work */
 		compile(&peal_program_relay, "sm_90", PEAL_IMAGE_CUBIN);
 }
 
 PEAL_TEST(programs_compile_to_ptx)
 {
-	compile(&peal_program_probe, "compute_75", PEAL_IMAGE_PTX);
+	compile(&peal_program_peal_probe, "compute_75", PEAL_IMAGE_PTX);
 	if (!PEAL_ASAN && !PEAL_TSAN)
-		compile(&peal_program_stages, "compute_80", PEAL_IMAGE_PTX);
+		compile(&peal_program_peal_stages, "compute_80",
+			PEAL_IMAGE_PTX);
 }
 
 PEAL_TEST(every_header_of_the_dialect_compiles_alone)
 {
 	const struct peal_source_file *file = peali_dialect;
 	struct peal_source_file files[2] = { { 0, 0, 0 }, { 0, 0, 0 } };
-	struct peal_program program = peal_program_probe;
+	struct peal_program program = peal_program_peal_probe;
 	struct peali_image image;
 	char text[256];
 	int n = 0;
@@ -72,7 +73,7 @@ PEAL_TEST(every_header_of_the_dialect_compiles_alone)
 					       "#include <%s>\n"
 					       "#include <%s>\n"
 					       "extern \"C\" __global__ void "
-					       "peal_entry_probe() {}\n",
+					       "peal_entry_peal_probe() {}\n",
 					       file->name, file->name);
 		CHECK_OK(peali_rtc_compile(&program, "compute_75", &image,
 					   "test"));
@@ -83,7 +84,7 @@ PEAL_TEST(every_header_of_the_dialect_compiles_alone)
 
 PEAL_TEST(a_device_of_no_image_gets_one)
 {
-	struct peal_program bare = peal_program_probe;
+	struct peal_program bare = peal_program_peal_probe;
 	struct peali_image image;
 
 	bare.images = NULL;
@@ -99,7 +100,7 @@ PEAL_TEST(a_wrong_source_is_told_with_its_line)
 	const struct peal_source_file files[] = {
 		{ "wrong.c", text, text + strlen(text) }, { 0, 0, 0 }
 	};
-	struct peal_program wrong = peal_program_probe;
+	struct peal_program wrong = peal_program_peal_probe;
 	struct peali_image image;
 
 	wrong.sources = files;
@@ -118,7 +119,7 @@ int main(int argc, char **argv)
 	char cache[] = "/tmp/peal_rtc_XXXXXX", command[96];
 	int peal_cases_ = 0;
 
-	if (!peal_program_probe.sources)
+	if (!peal_program_peal_probe.sources)
 		SKIP("PEAL_EMBED_SOURCES is OFF");
 	if (peali_rtc_library_open("sm_90", &library, "a test", "test"))
 		SKIP(peal_last_error()->text);

@@ -17,8 +17,8 @@
 #include "runtime/backend/image.h"
 #include "runtime/backend/rtc.h"
 
-PEAL_DECLARE_PROGRAM(stages);
-PEAL_DECLARE_PROGRAM(probe);
+PEAL_DECLARE_PROGRAM(peal_stages);
+PEAL_DECLARE_PROGRAM(peal_probe);
 PEAL_DECLARE_PROGRAM(relay);
 
 #define CALL "test"
@@ -116,9 +116,10 @@ PEAL_TEST(what_is_embedded_is_complete)
 	struct peal_source_file files[2] = { program.sources[0], { 0, 0, 0 } };
 	struct peali_image image;
 
-	CHECK_OK(
-		peali_rtc_compile(&peal_program_stages, "sm_70", &image, CALL));
-	CHECK_OK(peali_rtc_compile(&peal_program_probe, "sm_70", &image, CALL));
+	CHECK_OK(peali_rtc_compile(&peal_program_peal_stages, "sm_70", &image,
+				   CALL));
+	CHECK_OK(peali_rtc_compile(&peal_program_peal_probe, "sm_70", &image,
+				   CALL));
 	CHECK_OK(peali_rtc_compile(&program, "sm_70", &image, CALL));
 	program.sources = files; /* the double sees what is missing */
 	CHECK_EQ(peali_rtc_compile(&program, "sm_70", &image, CALL),

@@ -49,7 +49,7 @@ static inline int sweep_copies(struct peal_runtime *rt)
 	return good;
 }
 
-extern const struct peal_program peal_program_rivals;
+extern const struct peal_program peal_program_peal_rivals;
 
 /* What a recorded launch works with, in host memory that the device sees. */
 struct sweep_sum {
@@ -61,7 +61,7 @@ struct sweep_sum {
 static inline struct peali_launch_desc sweep_make_sum(struct sweep_sum *s)
 {
 	struct peali_launch_desc desc = {
-		.program = &peal_program_rivals,
+		.program = &peal_program_peal_rivals,
 		.params = (uintptr_t)s,
 		.n_workers = 1,
 		.lanes = 1,

@@ -303,7 +303,8 @@ PEAL_TEST(a_program_that_comes_too_late_is_refused)
 PEAL_TEST(all_known_programs_are_there_while_one_is_resident)
 {
 	struct peal_runtime *rt = open_double();
-	const struct peal_program *stages = peal_program_find(rt, "stages");
+	const struct peal_program *stages =
+		peal_program_find(rt, "peal_stages");
 	struct peal_kernel *k = NULL, *other = NULL;
 
 	CHECK(stages);
@@ -389,7 +390,7 @@ PEAL_TEST(a_damaged_image_is_refused_before_the_driver_sees_it)
 	CHECK_OK(peal_runtime_close(rt));
 }
 
-extern const struct peal_program peal_program_rivals;
+extern const struct peal_program peal_program_peal_rivals;
 
 /* They run beside others all the same, and may be freed beside them. */
 PEAL_TEST(launches_are_recorded_while_nothing_is_resident)
@@ -397,7 +398,7 @@ PEAL_TEST(launches_are_recorded_while_nothing_is_resident)
 	struct peal_runtime *rt = open_double();
 	const struct peali_device *d = &rt->devices.device[0];
 	const struct peali_backend_ops *ops = d->backend->ops;
-	struct peali_launch_desc desc = { .program = &peal_program_rivals,
+	struct peali_launch_desc desc = { .program = &peal_program_peal_rivals,
 					  .n_workers = 1,
 					  .lanes = 1,
 					  .recorded = 1 };

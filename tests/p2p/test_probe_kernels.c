@@ -12,7 +12,7 @@
  * place: the reader has to count exactly that.
  */
 
-extern const struct peal_program peal_program_probe;
+extern const struct peal_program peal_program_peal_probe;
 
 #define MESSAGES (2u * PEAL_PROBE_SLOTS)
 #define PATTERN_WORDS 512u
@@ -58,7 +58,7 @@ static void *run_kernel(void *argument)
 {
 	const struct peal_probe_params *p = argument;
 
-	CHECK_EQ(peal_program_probe.host_entry_single(
+	CHECK_EQ(peal_program_peal_probe.host_entry_single(
 			 (const struct peal_kernel_params *)argument, 0, 0),
 		 0);
 	CHECK_EQ(p->role ? m.words.reader_done : m.words.writer_done, 1);
@@ -224,8 +224,8 @@ PEAL_TEST(parameters_of_something_else_are_left_alone)
 {
 	set_up(PEAL_PROBE_VERIFY, 1000000000);
 	params[1].magic++;
-	CHECK_EQ(peal_program_probe.host_entry_single((const void *)&params[1],
-						      0, 0),
+	CHECK_EQ(peal_program_peal_probe.host_entry_single(
+			 (const void *)&params[1], 0, 0),
 		 0);
 	CHECK_EQ(m.words.reader_done, 0);
 }

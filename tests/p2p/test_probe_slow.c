@@ -11,7 +11,7 @@
  * acknowledge what came across, or a launch fails.
  */
 
-extern const struct peal_program peal_program_probe;
+extern const struct peal_program peal_program_peal_probe;
 
 static struct peali_backend *backend;
 static struct peali_backend_ops changed;
@@ -33,8 +33,8 @@ static int slow_entry(const struct peal_kernel_params *params, uint32_t worker,
 	uint64_t *ping, *pong, i;
 
 	if (!is_across(p))
-		return peal_program_probe.host_entry_single(params, worker,
-							    lane);
+		return peal_program_peal_probe.host_entry_single(params, worker,
+								 lane);
 	ping = (uint64_t *)(uintptr_t)(p->area + PEAL_PROBE_PING_OFFSET);
 	pong = (uint64_t *)(uintptr_t)p->pong;
 	for (i = 1; i <= PEAL_PROBE_ROUNDS; i++) {

@@ -217,7 +217,7 @@ static void run_stage(const struct peal_stage_config *config, uint32_t lanes)
 	struct peal_kernel *k = NULL;
 	uint32_t n;
 
-	CHECK_OK(peal_kernel_launch(rt, 0, peal_program_find(rt, "stages"),
+	CHECK_OK(peal_kernel_launch(rt, 0, peal_program_find(rt, "peal_stages"),
 				    &options, &k));
 	CHECK_OK(peal_actor_spawn(k, "stage", &a, &actor));
 	harness_from(rt, e, 0, actor, o);

@@ -4,7 +4,7 @@
 
 #include "runtime/harness.h"
 
-PEAL_DECLARE_PROGRAM(stages);
+PEAL_DECLARE_PROGRAM(peal_stages);
 
 #define MACHINE_CUDA 190
 #define MACHINE_AMDGPU 224
@@ -59,14 +59,14 @@ static void check_image(const struct peal_image *image, const char *entry)
 
 PEAL_TEST(library_programs_have_an_image_for_each_target)
 {
-	const struct peal_image *image = peal_program_stages.images;
+	const struct peal_image *image = peal_program_peal_stages.images;
 	char rest[256], *target, *at = rest;
 
 	snprintf(rest, sizeof(rest), "%s", wanted());
 	while ((target = strsep(&at, ";")) && *target) {
 		CHECK(image && image->target);
 		CHECK(!strcmp(image->target, target));
-		check_image(image, "peal_entry_stages");
+		check_image(image, "peal_entry_peal_stages");
 		image++;
 	}
 	CHECK(!image || !image->target);
@@ -92,13 +92,14 @@ PEAL_TEST(the_runtime_lists_programs_and_images)
 	uint32_t i;
 
 	CHECK_OK(peal_program_info(rt, 0, &program));
-	CHECK(!strcmp(program.name, "stages"));
+	CHECK(!strcmp(program.name, "peal_stages"));
 	CHECK_EQ(program.handlers, 1);
 	for (i = 0; i < program.images; i++) {
 		const struct peal_image *own =
-			peal_program_stages.images + i - (i ? 1 : 0);
+			peal_program_peal_stages.images + i - (i ? 1 : 0);
 
-		CHECK_OK(peal_image_info(&peal_program_stages, (int)i, &image));
+		CHECK_OK(peal_image_info(&peal_program_peal_stages, (int)i,
+					 &image));
 		if (i == 0) {
 			CHECK(!strcmp(image.target, "host"));
 			CHECK_EQ(image.bytes, 0);
@@ -107,12 +108,13 @@ PEAL_TEST(the_runtime_lists_programs_and_images)
 		CHECK(!strcmp(image.target, own->target));
 		CHECK_EQ(image.bytes, (uint64_t)(own->end - own->begin));
 	}
-	CHECK_FAILS(peal_image_info(&peal_program_stages, (int)i, &image),
-		    PEAL_ENOENT, "stages");
-	CHECK_FAILS(peal_image_info(&peal_program_stages, -1, &image),
+	CHECK_FAILS(peal_image_info(&peal_program_peal_stages, (int)i, &image),
+		    PEAL_ENOENT, "peal_stages");
+	CHECK_FAILS(peal_image_info(&peal_program_peal_stages, -1, &image),
 		    PEAL_ENOENT, "-1");
 	CHECK_EQ(peal_image_info(NULL, 0, &image), PEAL_EINVAL);
-	CHECK_EQ(peal_image_info(&peal_program_stages, 0, NULL), PEAL_EINVAL);
+	CHECK_EQ(peal_image_info(&peal_program_peal_stages, 0, NULL),
+		 PEAL_EINVAL);
 	CHECK_FAILS(peal_program_info(rt, 3, &program), PEAL_ENOENT,
 		    "the runtime knows 3");
 	CHECK_EQ(peal_program_info(rt, -1, &program), PEAL_ENOENT);
@@ -120,9 +122,9 @@ PEAL_TEST(the_runtime_lists_programs_and_images)
 	CHECK_EQ(peal_program_info(rt, 0, NULL), PEAL_EINVAL);
 	CHECK_OK(peal_program_add(rt, &peal_program_relay));
 	CHECK_OK(peal_program_info(rt, 1, &program));
-	CHECK(!strcmp(program.name, "collective"));
+	CHECK(!strcmp(program.name, "peal_collective"));
 	CHECK_OK(peal_program_info(rt, 2, &program));
-	CHECK(!strcmp(program.name, "graph"));
+	CHECK(!strcmp(program.name, "peal_graph"));
 	CHECK_OK(peal_program_info(rt, 3, &program));
 	CHECK(!strcmp(program.name, "relay"));
 	CHECK_OK(peal_runtime_close(rt));

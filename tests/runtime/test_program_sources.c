@@ -2,8 +2,8 @@
 /* The text that a build embeds, of programs and of the dialect. */
 #include "runtime/harness.h"
 
-PEAL_DECLARE_PROGRAM(stages);
-PEAL_DECLARE_PROGRAM(probe);
+PEAL_DECLARE_PROGRAM(peal_stages);
+PEAL_DECLARE_PROGRAM(peal_probe);
 
 extern const struct peal_source_file peali_dialect[];
 
@@ -49,7 +49,7 @@ static size_t sum(const struct peal_source_file *file)
 
 PEAL_TEST(a_program_has_its_source_and_the_headers_it_includes)
 {
-	const struct peal_source_file *file = peal_program_stages.sources;
+	const struct peal_source_file *file = peal_program_peal_stages.sources;
 	const struct peal_source_file *header;
 
 	if (!file)
@@ -64,7 +64,7 @@ PEAL_TEST(a_program_has_its_source_and_the_headers_it_includes)
 		printf("    %s\n", file->name);
 		CHECK(strncmp(file->name, "peal/", 5) != 0);
 	}
-	file = peal_program_probe.sources;
+	file = peal_program_peal_probe.sources;
 	CHECK(file && !strcmp(file->name, "ringkernels/programs/probe.c"));
 	CHECK(find(file, "ringkernels/bare_program.h"));
 	CHECK(!file[2].name);
@@ -99,8 +99,8 @@ PEAL_TEST(the_library_has_the_dialect_once)
 		CHECK(!find(file + 1, names[i]));
 	}
 	printf("    dialect %zu bytes, stages %zu, probe %zu\n",
-	       sum(peali_dialect), sum(peal_program_stages.sources),
-	       sum(peal_program_probe.sources));
+	       sum(peali_dialect), sum(peal_program_peal_stages.sources),
+	       sum(peal_program_peal_probe.sources));
 }
 
 PEAL_TEST_MAIN(RUN(a_program_has_its_source_and_the_headers_it_includes);

@@ -36,6 +36,7 @@
  *
  * The dispatch is a switch over that list. On the host the program is then
  * `peal_program_scaler`, which PEAL_DECLARE_PROGRAM(scaler) declares elsewhere.
+ * Names that begin with peal_ are those of libpeal's own programs.
  */
 
 /** Sends nothing. */

@@ -195,7 +195,7 @@ int double_module_function(struct double_function **out, void *module,
 	snprintf(single, sizeof(single), "%s_single", name);
 	found = anywhere(single);
 	memcpy(&f->single, &found, sizeof(found));
-	f->is_probe = !strcmp(name, "peal_entry_probe");
+	f->is_probe = !strcmp(name, "peal_entry_peal_probe");
 	f->shared_most = DOUBLE_SHARED_PLAIN;
 	f->next = m->functions;
 	m->functions = f;
