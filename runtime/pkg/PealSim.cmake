@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Builds for the simulator (runtime/backend/sim). Not installed.
+# Builds for the simulator (runtime/backend/sim), where something asks for them.
+# Not installed.
 #
 # peal_sim                       the library
 # peal_sim_programs(<name> <source>...)
@@ -16,7 +17,9 @@ function(_peal_sim_target name)
   target_include_directories(${name} PRIVATE
     ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR})
   target_compile_definitions(${name} PRIVATE _GNU_SOURCE PEAL_SIM=1)
-  target_compile_options(${name} PRIVATE ${PEAL_C_WARNINGS})
+  # What takes time there is to switch threads: -O3 takes longer than it saves.
+  target_compile_options(${name} PRIVATE ${PEAL_C_WARNINGS}
+    $<$<CONFIG:Release>:-O1>)
   if("INTERCEPT" IN_LIST ARGN)
     target_compile_options(${name} PRIVATE
       "SHELL:-include ${PEAL_SIM_FOLDER}/intercept.h")
@@ -25,13 +28,13 @@ endfunction()
 
 function(peal_sim_programs name)
   foreach(variant lanes single)
-    add_library(${name}_${variant} OBJECT ${ARGN})
+    add_library(${name}_${variant} OBJECT EXCLUDE_FROM_ALL ${ARGN})
     _peal_sim_target(${name}_${variant} INTERCEPT)
     target_include_directories(${name}_${variant} PRIVATE
       ${PROJECT_SOURCE_DIR}/tests)
   endforeach()
   target_compile_definitions(${name}_single PRIVATE PEAL_SINGLE_LANE=1)
-  add_library(${name} STATIC
+  add_library(${name} STATIC EXCLUDE_FROM_ALL
     $<TARGET_OBJECTS:${name}_lanes> $<TARGET_OBJECTS:${name}_single>)
   set_target_properties(${name} PROPERTIES LINKER_LANGUAGE C)
 endfunction()
@@ -46,14 +49,14 @@ endfunction()
 
 # Its own files, and what it shares with the library and must see as it is.
 peal_glob(own ${PEAL_SIM_FOLDER}/*.c)
-add_library(peal_sim_own OBJECT ${own}
+add_library(peal_sim_own OBJECT EXCLUDE_FROM_ALL ${own}
   ${PROJECT_SOURCE_DIR}/runtime/backend/host/fiber.c)
 _peal_sim_target(peal_sim_own)
 
 # The library's, but for those that its own are in place of.
 set(intercepted ${sources})
 list(FILTER intercepted EXCLUDE REGEX "/runtime/backend/host/fibers?\\.c$")
-add_library(peal_sim_objects OBJECT ${intercepted})
+add_library(peal_sim_objects OBJECT EXCLUDE_FROM_ALL ${intercepted})
 _peal_sim_target(peal_sim_objects INTERCEPT)
 target_compile_definitions(peal_sim_objects PRIVATE
   PEALI_VERSION="${PROJECT_VERSION}"
@@ -61,7 +64,7 @@ target_compile_definitions(peal_sim_objects PRIVATE
 target_link_libraries(peal_sim_objects PRIVATE ${PEAL_DEPENDENCIES})
 
 peal_sim_programs(peal_sim_builtin ${programs})
-add_library(peal_sim STATIC
+add_library(peal_sim STATIC EXCLUDE_FROM_ALL
   $<TARGET_OBJECTS:peal_sim_own> $<TARGET_OBJECTS:peal_sim_objects>
   $<TARGET_OBJECTS:peal_sim_builtin_lanes>
   $<TARGET_OBJECTS:peal_sim_builtin_single>)

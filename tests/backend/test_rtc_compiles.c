@@ -12,9 +12,8 @@
 #include "runtime/backend/rtc.h"
 #include "runtime/backend/rtc_library.h"
 
-PEAL_DECLARE_PROGRAM(peal_stages);
 PEAL_DECLARE_PROGRAM(peal_probe);
-PEAL_DECLARE_PROGRAM(relay);
+PEAL_DECLARE_PROGRAM(ranks);
 
 static double now(void)
 {
@@ -45,15 +44,12 @@ PEAL_TEST(programs_compile_to_cubins_without_a_gpu)
 {
 	compile(&peal_program_peal_probe, "sm_90", PEAL_IMAGE_CUBIN);
 	if (!PEAL_ASAN && !PEAL_TSAN) /* they see nothing of NVRTC's work */
-		compile(&peal_program_relay, "sm_90", PEAL_IMAGE_CUBIN);
+		compile(&peal_program_ranks, "sm_90", PEAL_IMAGE_CUBIN);
 }
 
 PEAL_TEST(programs_compile_to_ptx)
 {
 	compile(&peal_program_peal_probe, "compute_75", PEAL_IMAGE_PTX);
-	if (!PEAL_ASAN && !PEAL_TSAN)
-		compile(&peal_program_peal_stages, "compute_80",
-			PEAL_IMAGE_PTX);
 }
 
 PEAL_TEST(every_header_of_the_dialect_compiles_alone)

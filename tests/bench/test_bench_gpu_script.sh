@@ -33,7 +33,7 @@ ends 2 'folder of their own' env PEAL_BENCH_ALLOW_DOUBLE=1 \
     --out "$PEAL_SOURCE_DIR/bench/results"
 
 # ThreadSanitizer knows no 16-byte accesses, which CUDA devices publish by.
-if [[ ${PEAL_IMAGE_TARGETS?} != *sm_* ]] || grep -q __tsan_init "$PEAL"; then
+if [[ ${PEAL_IMAGE_TARGETS?} != *sm_* && $PEAL_IMAGE_TARGETS != *compute_* ]] || grep -q __tsan_init "$PEAL"; then
     echo 'ok; nothing measured: this build has nothing that the double can run'
     exit 0
 fi

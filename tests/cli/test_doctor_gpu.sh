@@ -110,7 +110,7 @@ doctor 0 "$nvidia" PEAL_DOUBLE_FAIL_SMI=nvmlDeviceGetMigMode
 holds out.json "not [c for c in d['checks'] if c['check'] == 'MIG']"
 doctor 1 "$nvidia" PEAL_DOUBLE_SMI=init=18
 finds FAIL 'management library' 'mismatch (18)'
-if built_for sm_90; then
+if built_for sm_90 || built_for compute_75; then
     doctor 0 "$nvidia" PEAL_PROBE=cache PEAL_DOUBLE_LINKS=0-1:none
     finds WARN pair '0 to 1: no-access'
     finds WARN pair '1 to 0: no-access'

@@ -93,7 +93,7 @@ static void run_anew(void)
 	child = fork();
 	CHECK(child >= 0);
 	if (!child) {
-		/* and the pretend compilers, where the build has no images */
+		/* and the pretend compilers */
 		snprintf(path, sizeof(path), "%s%s", folder,
 			 compilers ? compilers : "");
 		setenv("LD_LIBRARY_PATH", path, 1);

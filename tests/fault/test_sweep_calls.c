@@ -28,10 +28,11 @@ static const struct way hip_ways[] = {
 };
 #define N_WAYS 4
 
-#define SWEEP_DENSE 24
 #if PEAL_ASAN || PEAL_TSAN
+#define SWEEP_DENSE 8
 #define SWEEP_STEP 19
 #else
+#define SWEEP_DENSE 24
 #define SWEEP_STEP 7
 #endif
 

@@ -136,7 +136,7 @@ PEAL_TEST(another_program_of_the_name_stays)
 
 /* Seen before any backend is asked. Each look reads all of the file. */
 #define SAME_EVERYWHERE HOST_CASE("files are checked before a backend has them")
-#define STEP (PEAL_ASAN || PEAL_TSAN ? 7 : 1)
+#define STEP (PEAL_ASAN || PEAL_TSAN ? 29 : 1)
 
 struct torment {
 	struct peal_runtime *rt;
