@@ -461,7 +461,10 @@ static int run_places(struct latency *l)
 
 /* ---- in a cluster ---------------------------------------------------------------- */
 
-/* One round of worker 0 and 1 in a cluster, or not; 0 or -1. */
+/*
+ * One round of worker 0 and 1 in a cluster, or not; 0 or -1. 1: the device has
+ * clusters, and the image of the program that runs there has none.
+ */
 static int run_clustered(struct latency *l, uint32_t cluster_workers,
 			 struct peali_samples *samples)
 {
@@ -469,7 +472,11 @@ static int run_clustered(struct latency *l, uint32_t cluster_workers,
 	int result;
 
 	l->stand.cluster_workers = cluster_workers;
-	result = build(l, &row) || run_ours(l, &row, samples) ? -1 : 0;
+	result = build(l, &row) ? -1 : 0;
+	if (!result && cluster_workers && !peali_stand_cluster(&l->stand, 0))
+		result = 1;
+	if (!result && run_ours(l, &row, samples))
+		result = -1;
 	if (!result && cluster_workers &&
 	    !peali_stand_in_cluster(&l->stand, l->link)) {
 		peali_say("the link is not in the cluster's memory");
@@ -519,10 +526,9 @@ static int run_clusters(struct latency *l)
 	for (i = 0;
 	     !result && (i < ROUNDS_LEAST || peali_bench_now_ns() < until);
 	     i++) {
-		result = run_clustered(l, 0, &plain) ||
-					 run_clustered(l, 2, &ours) ?
-				 -1 :
-				 0;
+		result = run_clustered(l, 2, &ours);
+		if (!result)
+			result = run_clustered(l, 0, &plain);
 		if (result)
 			break;
 		peali_samples_close(&plain, 0,
@@ -532,6 +538,13 @@ static int run_clusters(struct latency *l)
 	}
 	if (!result)
 		fill_clustered(l, &ours, &plain);
+	if (result > 0) {
+		peali_say("no row in a cluster: of the images of the "
+			  "benchmarks' program none is for clusters on %s; "
+			  "sm_90 or newer in PEAL_CUDA_TARGETS makes one",
+			  info.name);
+		result = 0;
+	}
 	peali_samples_fini(&ours);
 	peali_samples_fini(&plain);
 	return result;

@@ -392,6 +392,15 @@ enum peal_route peali_stand_route(struct peali_stand *stand, int link)
 	return info.route;
 }
 
+uint32_t peali_stand_cluster(struct peali_stand *stand, int kernel)
+{
+	struct peal_kernel_info info;
+
+	return peal_kernel_info(stand->kernels[kernel], &info) < 0 ?
+		       0 :
+		       info.cluster_workers;
+}
+
 int peali_stand_in_cluster(struct peali_stand *stand, int link)
 {
 	struct peal_link_info info;

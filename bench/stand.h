@@ -130,7 +130,9 @@ const char *peali_stand_no_cores(const struct peali_stand *stand);
 
 /** The route of a link, by its index. */
 enum peal_route peali_stand_route(struct peali_stand *stand, int link);
-/** Whether it lies in memory that a cluster of workers shares. */
+/** Workers of a cluster of a kernel, by its index; 0: it has no clusters. */
+uint32_t peali_stand_cluster(struct peali_stand *stand, int kernel);
+/** Whether a link lies in memory that a cluster of workers shares. */
 int peali_stand_in_cluster(struct peali_stand *stand, int link);
 
 /**

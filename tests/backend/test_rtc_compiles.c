@@ -23,9 +23,9 @@ static double now(void)
 	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* The loader's checks accept what comes of it. */
-static void compile(const struct peal_program *program, const char *target,
-		    uint32_t kind)
+/* The loader's checks accept what comes of it, which is in `*image_out`. */
+static void compile_into(const struct peal_program *program, const char *target,
+			 uint32_t kind, struct peali_image *image_out)
 {
 	struct peali_image image;
 	double began = now();
@@ -38,13 +38,40 @@ static void compile(const struct peal_program *program, const char *target,
 	CHECK(!strcmp(image.target, target));
 	snprintf(entry, sizeof(entry), "peal_entry_%s", program->name);
 	CHECK_OK(peali_image_check(&image, entry, "it", "test"));
+	*image_out = image;
+}
+
+static void compile(const struct peal_program *program, const char *target,
+		    uint32_t kind)
+{
+	struct peali_image image;
+
+	compile_into(program, target, kind, &image);
 }
 
 PEAL_TEST(programs_compile_to_cubins_without_a_gpu)
 {
 	compile(&peal_program_peal_probe, "sm_90", PEAL_IMAGE_CUBIN);
-	if (!PEAL_ASAN && !PEAL_TSAN) /* they see nothing of NVRTC's work */
-		compile(&peal_program_ranks, "sm_90", PEAL_IMAGE_CUBIN);
+}
+
+/*
+ * What the loop seldom does is out of line, so that it has its registers for
+ * itself: with all of it in line a cubin was twice as large, and took ten times
+ * as long.
+ */
+PEAL_TEST(what_a_loop_seldom_does_stays_out_of_line)
+{
+	static const char *const seldom[] = { "peali_bury", "peali_ask_end",
+					      "peali_settle" };
+	struct peali_image image;
+	size_t i;
+
+	if (PEAL_ASAN || PEAL_TSAN)
+		return; /* they see nothing of NVRTC's work */
+	compile_into(&peal_program_ranks, "sm_90", PEAL_IMAGE_CUBIN, &image);
+	for (i = 0; i < sizeof(seldom) / sizeof(seldom[0]); i++)
+		CHECK(memmem(image.begin, image.bytes, seldom[i],
+			     strlen(seldom[i])));
 }
 
 PEAL_TEST(programs_compile_to_ptx)

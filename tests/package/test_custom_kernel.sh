@@ -102,14 +102,16 @@ fi
 
 step 'run it in C'
 "$work/build/custom_kernel"
-# run_on BACKEND TARGET: on the driver double, of the image of that target.
+# run_on BACKEND ARCHITECTURE TARGET: on the driver double, of that target's image.
 run_on() {
-    [[ "$targets " == *" $2 "* ]] || return 0
-    step "run it on a double of $1"
-    LD_LIBRARY_PATH=$PEAL_BUILD_DIR/doubles/$1 PEAL_BACKENDS=$1 PEAL_LOG=1 "$work/build/custom_kernel"
+    [[ "$targets " == *" $3 "* ]] || return 0
+    step "run it on a double of $1, $2"
+    LD_LIBRARY_PATH=$PEAL_BUILD_DIR/doubles/$1 PEAL_BACKENDS=$1 \
+        PEAL_DOUBLE_ARCH=$2 "$work/build/custom_kernel"
 }
-run_on cuda sm_90
-run_on hip gfx90a
+run_on cuda sm_90 sm_90
+run_on cuda sm_89 compute_75
+run_on hip gfx90a gfx90a
 step 'run it in C++'
 "$work/build/custom_kernel_cxx"
 

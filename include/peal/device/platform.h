@@ -105,7 +105,8 @@ typedef __SIZE_TYPE__ size_t;
 #define PEAL_SHARED __attribute__((shared))
 #endif
 
-#if defined(__GNUC__) || defined(__clang__)
+/* NVRTC knows these, too, and names itself neither. */
+#if defined(__GNUC__) || defined(__clang__) || defined(__CUDACC_RTC__)
 #define PEAL_LIKELY(x) __builtin_expect(!!(x), 1)
 #define PEAL_UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define PEAL_UNUSED __attribute__((unused))
