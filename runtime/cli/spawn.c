@@ -291,8 +291,10 @@ static int start_one(struct spawn *s, int rank)
 		return 1;
 	peali_say("cannot start '%s' as rank %d: %s", s->program[0], rank,
 		  strerror(error));
-	if (p->pid)
-		waitpid(p->pid, NULL, 0); /* at its end already */
+	if (p->pid) { /* at its end already, unless it could not be heard */
+		kill(p->pid, SIGKILL);
+		waitpid(p->pid, NULL, 0);
+	}
 	p->pid = 0;
 	p->error = error;
 	s->first_failed = rank;

@@ -5,8 +5,9 @@
 # Makes one static library <name> out of program sources (the device dialect:
 # .c, .cc, .cpp or .cxx). Every source is compiled for the devices that the
 # compilers here know (PealImages.cmake; TARGETS takes some of them only, and
-# `TARGETS host` none), and twice for the host: once for workers of any number of lanes, once with
-# PEAL_SINGLE_LANE=1, the specialisation that runs where a worker has one lane.
+# `TARGETS host` none), and twice for the host: once for workers of any number of
+# lanes, once with PEAL_SINGLE_LANE=1, the specialisation that runs where a worker
+# has one lane.
 # Its text and that of its headers is embedded too (PealSources.cmake), for
 # devices that none of the images is for. The program's struct names images,
 # text and the second host entry by ordinary (not weak) references, so that linking takes all of them out of the library.

@@ -110,7 +110,7 @@ run_on() {
         PEAL_DOUBLE_ARCH=$2 "$work/build/custom_kernel"
 }
 run_on cuda sm_90 sm_90
-run_on cuda sm_89 compute_75
+run_on cuda sm_75 compute_75
 run_on hip gfx90a gfx90a
 step 'run it in C++'
 "$work/build/custom_kernel_cxx"
