@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ringkernels/loops.h"
 #include "runtime/backend/elf.h"
 #include "runtime/backend/file.h"
 #include "runtime/runtime.h"
@@ -29,6 +30,15 @@
 struct peali_program_file {
 	struct peali_program_file *next;
 	void *handle;
+};
+
+/* Not static: the linker keeps the objects that it refers to. */
+extern const char *const peali_program_file_loops[];
+const char *const peali_program_file_loops[] = {
+	&peali_loop_lanes,
+	&peali_loop_single,
+	&peali_loop_lanes_pools,
+	&peali_loop_single_pools,
 };
 
 /* ---- checks -------------------------------------------------------------------- */

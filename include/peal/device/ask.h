@@ -103,9 +103,8 @@ peali_ask_arm(struct peal_worker *w, struct peal_ask_entry *entry,
 }
 
 /* The leader's part of peal_ask. */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
-peali_ask(struct peal_worker *w, const struct peali_asking *ask,
-	  uint64_t *number_out)
+PEALI_SLOW(int, peali_ask, struct peal_worker *w,
+	   const struct peali_asking *ask, uint64_t *number_out)
 {
 	struct peal_asks *a = w->asks;
 	struct peal_ask_entry *entry;

@@ -97,9 +97,8 @@ static PEAL_DEV PEAL_UNUSED inline void peali_ask_give(struct peal_asks *a,
 
 /* Ends an ask, if nobody has: 1, and its answer is in the mailbox of who has
  * asked; else 0. The bytes, which the mailbox takes, come behind the number. */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
-peali_ask_end(struct peal_worker *w, uint64_t number, uint32_t flags,
-	      const void *data, uint64_t bytes)
+PEALI_SLOW(int, peali_ask_end, struct peal_worker *w, uint64_t number,
+	   uint32_t flags, const void *data, uint64_t bytes)
 {
 	struct peal_ask_entry *entry = peali_ask_of(w, number);
 	uint32_t worker = PEAL_ASK_WORKER(number);
@@ -140,8 +139,7 @@ peali_ask_fail(struct peal_worker *w, uint64_t number, int32_t error)
 
 /* The message in w->message is dead, a request: if it is an ask's, that is
  * over. */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
-peali_ask_died(struct peal_worker *w, uint32_t reason)
+PEALI_SLOW(void, peali_ask_died, struct peal_worker *w, uint32_t reason)
 {
 	uint64_t number = peali_message_request(&w->message);
 	int32_t error = PEAL_EPROTO;
@@ -202,8 +200,7 @@ peali_ask_disarm(struct peal_worker *w, const struct peal_ask_entry *entry)
 
 /* The answer in w->message, the mailbox's, is done with: its ask is over, and its
  * slot is for the next one. */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
-peali_answer_over(struct peal_worker *w)
+PEALI_SLOW(void, peali_answer_over, struct peal_worker *w)
 {
 	uint64_t number = peali_answer_number(w);
 	struct peal_ask_entry *entry = peali_ask_of(w, number);
@@ -239,8 +236,7 @@ static PEAL_DEV PEAL_INLINE void peali_mail_over(struct peal_worker *w)
 /* ---- other ends -------------------------------------------------------------- */
 
 /* The timer in that place, an ask's, is due. */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
-peali_ask_time_out(struct peal_worker *w, uint32_t place)
+PEALI_SLOW(void, peali_ask_time_out, struct peal_worker *w, uint32_t place)
 {
 	peali_ask_fail(w,
 		       *(const uint64_t *)(const void *)peali_timer_message(
@@ -251,8 +247,7 @@ peali_ask_time_out(struct peal_worker *w, uint32_t place)
 }
 
 /* The worker ends: who has asked hears nothing any more. */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
-peali_asks_stopped(struct peal_worker *w)
+PEALI_SLOW(void, peali_asks_stopped, struct peal_worker *w)
 {
 	uint32_t n = w->asks->used;
 

@@ -108,8 +108,8 @@ peali_leave_check(struct peal_worker *w, const struct peal_control_leave *c)
 
 /* PEAL_CONTROL_LEAVE: 0, or PEAL_EHANDLER if it has left and is to begin anew there.
  * One that was done already, whose answer nobody has waited for, may come again. */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
-peali_control_leave(struct peal_worker *w, const struct peal_control_leave *c)
+PEALI_SLOW(int, peali_control_leave, struct peal_worker *w,
+	   const struct peal_control_leave *c)
 {
 	struct peal_actor_entry *entry;
 	uint64_t place;
@@ -134,8 +134,8 @@ peali_control_leave(struct peal_worker *w, const struct peal_control_leave *c)
 
 /* PEAL_CONTROL_LEAD. Nothing that has gone to the kernel that is no more can still
  * come from there: the host has seen to that. May come again. */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
-peali_control_lead(struct peal_worker *w, const struct peal_control_leave *c)
+PEALI_SLOW(int, peali_control_lead, struct peal_worker *w,
+	   const struct peal_control_leave *c)
 {
 	uint32_t next = PEAL_ACTOR_INDEX(c->to);
 	struct peal_actor_entry *entry;
@@ -161,8 +161,8 @@ peali_control_lead(struct peal_worker *w, const struct peal_control_leave *c)
 
 /* PEAL_CONTROL_ARRIVE: the host has written its state. A22': pairs with the
  * release of that control message, whose acquire is peali_control's. */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
-peali_control_arrive(struct peal_worker *w, const struct peal_control_move *c)
+PEALI_SLOW(int, peali_control_arrive, struct peal_worker *w,
+	   const struct peal_control_move *c)
 {
 	struct peal_actor_entry *entry;
 	uint64_t place;
@@ -230,8 +230,7 @@ peali_away_waits(struct peal_worker *w, struct peal_output *o)
 /* Whether the message in w->message, of the source in hand, can be passed on to
  * another kernel now: 1, and that is the worker's next turn; 0 there is no room;
  * -1 its actor is not away. */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
-peali_away_fits(struct peal_worker *w)
+PEALI_SLOW(int, peali_away_fits, struct peal_worker *w)
 {
 	const struct peal_actor_entry *entry = peali_away(w);
 	uint32_t waits;
@@ -277,8 +276,7 @@ peali_away_check(const struct peal_worker *w)
 /* Puts the message in w->message into the passage, in which there is a slot: all
  * that it takes fits one. It has a slot of the mailboxes' from now on; that mail
  * brings its own is counted behind this. */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
-peali_away_put(struct peal_worker *w)
+PEALI_SLOW(void, peali_away_put, struct peal_worker *w)
 {
 	struct peal_output *o = peali_away_output(w);
 	struct peal_link_producer *p = &o->link;
@@ -301,8 +299,7 @@ peali_away_put(struct peal_worker *w)
 }
 
 /* The message in w->message is done with: it was passed on. */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
-peali_away_over(struct peal_worker *w)
+PEALI_SLOW(void, peali_away_over, struct peal_worker *w)
 {
 	if (w->message.input < w->params->max_inputs) {
 		peal_link_release(&w->inputs[w->message.input].link,
@@ -329,8 +326,7 @@ peali_away_simply(const struct peal_worker *w, const struct peal_output *o)
 
 /* The next message of the source in hand into w->message: 1 if it simply goes on,
  * too. */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
-peali_away_next(struct peal_worker *w)
+PEALI_SLOW(int, peali_away_next, struct peal_worker *w)
 {
 	struct peal_message *m = &w->message;
 
@@ -346,8 +342,7 @@ peali_away_next(struct peal_worker *w)
 }
 
 /* The leader's part of peali_away_turn: up to a burst of the source in hand. */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
-peali_away_burst(struct peal_worker *w)
+PEALI_SLOW(int, peali_away_burst, struct peal_worker *w)
 {
 	int became = peali_away_check(w), high = peali_is_high(w);
 	uint32_t n = 0, most = peali_moves(w, high);
@@ -368,8 +363,7 @@ peali_away_burst(struct peal_worker *w)
 /* Collective: passes messages on to the kernels where their actors live, the first of
  * which is in w->message: 0; 1 that one is to be buried. Between two turns, where it
  * costs the loop no registers; and so who calls buries. */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
-peali_away_turn(struct peal_worker *w)
+PEALI_SLOW(int, peali_away_turn, struct peal_worker *w)
 {
 	uint64_t dead = 0; /* the leader's alone */
 

@@ -47,8 +47,7 @@ static PEAL_DEV PEAL_UNUSED inline int peali_step_over(struct peal_worker *w,
 }
 
 /* A step that is not simply the next one. What is over stays over. */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
-peali_step_look(struct peal_worker *w)
+PEALI_SLOW(int, peali_step_look, struct peal_worker *w)
 {
 	struct peal_worker_state *s = w->state;
 	uint64_t now = peal_clock_ns(), most = w->params->max_steps;

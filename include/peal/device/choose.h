@@ -15,8 +15,7 @@
  * whatever else has been sent: who waits for its answer does not take the room
  * from who has to give it. What comes by a passage was mail where it came from.
  */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
-peali_tells_fit(struct peal_worker *w, uint32_t tells)
+PEALI_SLOW(int, peali_tells_fit, struct peal_worker *w, uint32_t tells)
 {
 	uint32_t from = w->state->cursor, i;
 	int mail = from == w->state->n_inputs, fit = 1;
@@ -153,8 +152,7 @@ static PEAL_UNUSED PEAL_INLINE void peali_fetch_ahead(struct peal_worker *w)
  * not now, -1 there is no such actor. Finds out for how many messages in a row
  * that will be so.
  */
-static PEAL_DEV PEAL_UNUSED PEAL_HOST_NOINLINE int
-peali_actor_choose(struct peal_worker *w, uint32_t number)
+PEALI_HOST_SLOW(int, peali_actor_choose, struct peal_worker *w, uint32_t number)
 {
 	struct peal_actor_entry *actor = peali_actor(w, number);
 	uint64_t room = PEALI_BURST;

@@ -17,8 +17,7 @@
  * The lease has moved: says what the worker's clock is behind that, and takes
  * over what the host knows of it. The leader, where it looks at control words.
  */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
-peali_clock_look(struct peal_worker *w, uint64_t lease)
+PEALI_SLOW(void, peali_clock_look, struct peal_worker *w, uint64_t lease)
 {
 	const struct peal_kernel_control *c = w->control;
 	struct peal_clock clock;
@@ -95,8 +94,7 @@ static PEAL_HD PEAL_UNUSED inline uint64_t peali_deadline_at(uint64_t now,
  * Whether the deadline of the message in w->message has passed for sure: not
  * before the lower bound of the host's clock is there.
  */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
-peali_expired(const struct peal_worker *w)
+PEALI_SLOW(int, peali_expired, const struct peal_worker *w)
 {
 	uint64_t deadline = peali_message_deadline(&w->message);
 	uint64_t low = 0, high = 0;

@@ -179,8 +179,7 @@ peali_cluster_find(struct peal_worker *w)
 }
 
 /* Collective: the cluster's part in the begin of a launch or an epoch. */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
-peali_cluster_enter(struct peal_worker *w)
+PEALI_SLOW(void, peali_cluster_enter, struct peal_worker *w)
 {
 	if (w->state->cluster_kept) {
 		peali_cluster_copy(w, peali_cluster_own(w),
@@ -193,8 +192,7 @@ peali_cluster_enter(struct peal_worker *w)
 
 /* Collective: its part in their end. All have come to it, so nobody writes to
  * another's part any more. */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
-peali_cluster_leave(struct peal_worker *w)
+PEALI_SLOW(void, peali_cluster_leave, struct peal_worker *w)
 {
 	peali_cluster_meet(w);
 	if (!w->params->cluster_home)

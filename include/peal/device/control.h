@@ -279,7 +279,7 @@ static PEAL_DEV PEAL_INLINE int peali_epoch_over(struct peal_worker *w,
 }
 
 /* Control words, control messages, beat; 0 go on. Also ends suspension. */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int peali_look(struct peal_worker *w)
+PEALI_SLOW(int, peali_look, struct peal_worker *w)
 {
 	struct peal_worker_state *s = w->state;
 	uint32_t i;

@@ -179,8 +179,7 @@ peali_spawn_entries(struct peal_worker *w,
 }
 
 /* Collective: makes or ends the actors of the control message in w->message. */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
-peali_spawn(struct peal_worker *w)
+PEALI_SLOW(void, peali_spawn, struct peal_worker *w)
 {
 	const struct peal_control_spawn *spawn =
 		(const struct peal_control_spawn *)w->message.data;

@@ -45,8 +45,7 @@ peali_hooks_open(const struct peal_worker *w)
 
 /* Nothing can come any more: whether the exits of all workers' actors have run,
  * and this one's are made due. What they have sent may have yet to be handled. */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
-peali_exits_over(struct peal_worker *w)
+PEALI_SLOW(int, peali_exits_over, struct peal_worker *w)
 {
 	const struct peal_worker_status *status =
 		(const struct peal_worker_status *)(uintptr_t)w->params->status;

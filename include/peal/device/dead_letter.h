@@ -53,8 +53,7 @@ peali_dead_letter_commit(struct peal_link_producer *p, uint64_t bytes)
 
 /* Sends the letter in w->state->letter, with as much of the message's payload as it
  * has room for. */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
-peali_dead_letter_send(struct peal_worker *w)
+PEALI_SLOW(void, peali_dead_letter_send, struct peal_worker *w)
 {
 	struct peal_link_producer *p = &peali_dead_letters(w)->link;
 	uint64_t kept = w->message.length;
@@ -80,9 +79,8 @@ peali_dead_letter_send(struct peal_worker *w)
  * @param reason enum peal_reason
  * @param error  what the handler has returned; 0: it did not run
  */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
-peali_dead_letter(struct peal_worker *w, const struct peal_link_consumer *c,
-		  uint32_t reason, int error)
+PEALI_SLOW(void, peali_dead_letter, struct peal_worker *w,
+	   const struct peal_link_consumer *c, uint32_t reason, int error)
 {
 	struct peal_dead_letter *letter = &w->state->letter;
 	const struct peal_message *m = &w->message;
@@ -111,8 +109,7 @@ peali_dead_letter(struct peal_worker *w, const struct peal_link_consumer *c,
  * host's, its requester hears at once with which error it is over. Where its board
  * is, any kernel that has limits knows.
  */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
-peali_nobody_answers(const struct peal_worker *w, int error)
+PEALI_SLOW(void, peali_nobody_answers, const struct peal_worker *w, int error)
 {
 	const struct peal_message *m = &w->message;
 	const uint64_t *boards = (const uint64_t *)(uintptr_t)w->params->boards;
@@ -199,8 +196,7 @@ static PEAL_DEV PEAL_UNUSED inline void peali_bury_it(struct peal_worker *w,
 /* Collective: the mailbox's next message, in w->message, is taken away from what
  * waits for its actor, and handled before others have their turns; or it is dead,
  * as it was dropped. Between two turns, where it costs the loop no registers. */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
-peali_limits_turn(struct peal_worker *w)
+PEALI_SLOW(void, peali_limits_turn, struct peal_worker *w)
 {
 	struct peal_worker_state *s = w->state;
 
@@ -220,8 +216,7 @@ peali_limits_turn(struct peal_worker *w)
 
 /* The message in w->message is not let into the mailbox of an actor with a limit:
  * it was told, and is done. */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
-peali_limit_drop(struct peal_worker *w)
+PEALI_SLOW(void, peali_limit_drop, struct peal_worker *w)
 {
 	struct peal_limit_record *r =
 		peali_limit_of(w, w->message.header.actor);
@@ -235,9 +230,8 @@ peali_limit_drop(struct peal_worker *w)
 }
 
 /* The same, of one that a handler tells while it has another one in hand. */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
-peali_limit_drop_told(struct peal_worker *w, struct peal_header header,
-		      const void *data, uint64_t bytes)
+PEALI_SLOW(void, peali_limit_drop_told, struct peal_worker *w,
+	   struct peal_header header, const void *data, uint64_t bytes)
 {
 	w->state->in_hand = w->message;
 	w->message.header = header;
@@ -249,8 +243,8 @@ peali_limit_drop_told(struct peal_worker *w, struct peal_header header,
 
 /* An input's next message, in w->message, does not get to whom it goes on: it is
  * longer than what it goes on by, or its actor's limit does not let it in. */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
-peali_input_dead(struct peal_worker *w, struct peal_input *in, uint32_t reason)
+PEALI_SLOW(void, peali_input_dead, struct peal_worker *w, struct peal_input *in,
+	   uint32_t reason)
 {
 	struct peal_limit_record *r = 0;
 

@@ -73,8 +73,7 @@ peali_down_find(struct peal_worker *w, uint32_t *before)
 }
 
 /* Whether there is something to be sent now. */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
-peali_downs_ready(struct peal_worker *w)
+PEALI_SLOW(int, peali_downs_ready, struct peal_worker *w)
 {
 	uint32_t before;
 
@@ -168,8 +167,7 @@ peali_downs_send(struct peal_worker *w, struct peali_fallout *f)
 }
 
 /* Collective: sends what is due, up to a burst or a bond. */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
-peali_downs_turn(struct peal_worker *w)
+PEALI_SLOW(void, peali_downs_turn, struct peal_worker *w)
 {
 	struct peali_fallout f = { 0, 0, 0xffffffffu };
 	const struct peal_monitor_record *r;

@@ -101,9 +101,9 @@ peali_header(const struct peal_worker *w, uint32_t port, uint16_t type,
 }
 
 /* The same at a port that is a topic's; all lanes have written. */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
-peali_commit_topic(struct peal_worker *w, struct peal_output *output,
-		   struct peal_header header, uint64_t bytes)
+PEALI_SLOW(void, peali_commit_topic, struct peal_worker *w,
+	   struct peal_output *output, struct peal_header header,
+	   uint64_t bytes)
 {
 	if (!peal_is_leader(w) || output->link.state != PEALI_STATE_TOPIC)
 		return;

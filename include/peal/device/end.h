@@ -134,8 +134,7 @@ peali_passages_shut(struct peal_worker *w)
  * never end. When all else has ended at all workers these take nothing from
  * passages any more, so that none of them is told something when it has ended
  * itself; and what is there or comes later is dead, reason "stopped". */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
-peali_inputs_over(struct peal_worker *w)
+PEALI_SLOW(int, peali_inputs_over, struct peal_worker *w)
 {
 	struct peal_worker_state *s = w->state;
 	uint32_t i, level, passages = 0;
@@ -167,8 +166,7 @@ peali_inputs_over(struct peal_worker *w)
 }
 
 /* Ends a worker whose inputs have all ended, if that is wanted; 0 not yet. */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
-peali_try_end(struct peal_worker *w)
+PEALI_SLOW(int, peali_try_end, struct peal_worker *w)
 {
 	struct peal_worker_state *s = w->state;
 	uint32_t i, waiting = 0;

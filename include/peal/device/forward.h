@@ -81,8 +81,8 @@ peali_forward_counts(const struct peal_worker *w)
 /* Passes one message of an input on to an actor with a limit, if there is a slot
  * for it. Who calls sends the letter about one that is dead: nothing else shall
  * be kept in registers meanwhile. */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
-peali_forward_limited(struct peal_worker *w, struct peal_input *in)
+PEALI_SLOW(int, peali_forward_limited, struct peal_worker *w,
+	   struct peal_input *in)
 {
 	struct peal_message *m = &w->message;
 	uint64_t place = peali_limit_place(w, m->header.actor);
@@ -107,8 +107,7 @@ peali_forward_limited(struct peal_worker *w, struct peal_input *in)
 
 /* Puts the message in w->message into a box, in which there is a slot for it; else
  * it is longer than those take. Out of line: so it costs the loop no registers. */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
-peali_forward_put(struct peal_worker *w, uint32_t box)
+PEALI_SLOW(int, peali_forward_put, struct peal_worker *w, uint32_t box)
 {
 	return peali_mail_put(w, box, &w->state->mail_lease, w->message.header,
 			      w->message.data, w->message.length);
@@ -164,8 +163,7 @@ static PEAL_DEV PEAL_INLINE void peali_forward_turn(struct peal_worker *w)
 
 /* Collective: passes messages of the input on that a turn has found. Between two
  * turns, where it costs the loop no registers. */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
-peali_forward(struct peal_worker *w)
+PEALI_SLOW(void, peali_forward, struct peal_worker *w)
 {
 	if (peal_is_leader(w))
 		peali_forward_turn(w);

@@ -73,8 +73,8 @@ peali_hook_later(struct peal_worker_state *s, uint32_t index)
 }
 
 /* There may be some due among those entries, from the first to the last. */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
-peali_hooks_due(struct peal_worker *w, uint32_t first, uint32_t last)
+PEALI_SLOW(void, peali_hooks_due, struct peal_worker *w, uint32_t first,
+	   uint32_t last)
 {
 	struct peal_worker_state *s = w->state;
 

@@ -143,8 +143,7 @@ peali_worker_init(struct peal_worker *w,
 }
 
 /* Checks in; the leader, once per launch. */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
-peali_worker_begin(struct peal_worker *w)
+PEALI_SLOW(void, peali_worker_begin, struct peal_worker *w)
 {
 	struct peal_worker_state *s = w->state;
 

@@ -143,8 +143,7 @@ static PEAL_DEV PEAL_INLINE int peali_wanted(const struct peal_worker *w)
 }
 
 /* A turn that is not simply the next message of a burst. */
-static PEAL_DEV PEAL_UNUSED PEAL_HOST_NOINLINE int
-peali_turn_slow(struct peal_worker *w)
+PEALI_HOST_SLOW(int, peali_turn_slow, struct peal_worker *w)
 {
 	struct peal_worker_state *s = w->state;
 	uint32_t turns = s->granted - s->burst + 1;
@@ -227,8 +226,7 @@ static PEAL_DEV PEAL_INLINE int peali_turns(struct peal_worker *w)
 
 /* The handler of the message in hand has returned an error: it is dead, at once
  * or when those that begin anew for it have been marked. */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
-peali_failed(struct peal_worker *w, int result)
+PEALI_SLOW(void, peali_failed, struct peal_worker *w, int result)
 {
 	if (result == PEAL_EDUPLICATE && w->state->mail != PEALI_HOOK) {
 		peali_fail_message(w, result); /* which is no failure */
@@ -240,8 +238,7 @@ peali_failed(struct peal_worker *w, int result)
 }
 
 /* Collective: fetches what the leader wants in a mirror. */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
-peali_fetch(struct peal_worker *w)
+PEALI_SLOW(void, peali_fetch, struct peal_worker *w)
 {
 	struct peal_worker_state *s = w->state;
 	struct peal_link_consumer *c = &w->inputs[s->aside_at].link;

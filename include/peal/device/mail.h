@@ -102,8 +102,7 @@ static PEAL_DEV PEAL_INLINE void peali_wake_waiting(const struct peal_worker *w,
 }
 
 /* The same for all of them. */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
-peali_wake_all_waiting(const struct peal_worker *w)
+PEALI_SLOW(void, peali_wake_all_waiting, const struct peal_worker *w)
 {
 #if PEAL_ON_HOST
 	uint32_t i;
@@ -127,8 +126,7 @@ static PEAL_DEV PEAL_INLINE void peali_mail_flush(struct peal_worker *w,
 }
 
 /* So much was taken that others are told, or more is leased than is used. */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
-peali_mail_give(struct peal_worker *w)
+PEALI_SLOW(void, peali_mail_give, struct peal_worker *w)
 {
 	struct peal_admission *a = peali_admission(w);
 
@@ -243,8 +241,7 @@ peali_passage_tell(struct peal_input *in, uint64_t owes)
 
 /* Tells what room the worker has made, in links, topics and its mailbox; and
  * what it has done of pools. */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
-peali_give_room(struct peal_worker *w)
+PEALI_SLOW(void, peali_give_room, struct peal_worker *w)
 {
 	uint64_t owes = peali_owes(w);
 	uint32_t i;
@@ -273,8 +270,7 @@ peali_give_room(struct peal_worker *w)
 /* Takes the slots and places of messages in its passages back: places when the other
  * kernel has taken them, slots when it does not owe them, or never will give them
  * back. Of a ring that is left none is any more. */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
-peali_passages_settle(struct peal_worker *w)
+PEALI_SLOW(void, peali_passages_settle, struct peal_worker *w)
 {
 	struct peal_admission *a = peali_admission(w);
 	uint64_t held = 0, lying = 0, kept;
@@ -310,8 +306,7 @@ peali_passages_settle(struct peal_worker *w)
 
 /* What is owed to others: room and leases. At every pause and every look, but
  * not inside a handler, which needs its lease. */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
-peali_settle(struct peal_worker *w)
+PEALI_SLOW(void, peali_settle, struct peal_worker *w)
 {
 	if (PEAL_UNLIKELY(w->state->held | w->state->lying))
 		peali_passages_settle(w); /* by which more is paid */

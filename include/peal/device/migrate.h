@@ -130,8 +130,8 @@ peali_move_check(struct peal_worker *w, const struct peal_control_move *c)
 
 /* PEAL_CONTROL_MOVE. One that was done already, whose answer nobody has waited
  * for, may come again. */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
-peali_control_move(struct peal_worker *w, const struct peal_control_move *c)
+PEALI_SLOW(int, peali_control_move, struct peal_worker *w,
+	   const struct peal_control_move *c)
 {
 	struct peal_actor_entry *entry =
 		peali_entry(w, PEAL_ACTOR_INDEX(c->actor));
@@ -195,8 +195,7 @@ static PEAL_DEV PEAL_UNUSED inline void peali_mail_pass(struct peal_worker *w)
 /* The message in w->message, the next one of w->box, is for an actor that has
  * moved: passes it on, and such as are behind it, as many as may be moved at a time.
  * Each is counted as told before it is counted as done. */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
-peali_mail_onward(struct peal_worker *w)
+PEALI_SLOW(void, peali_mail_onward, struct peal_worker *w)
 {
 	struct peal_worker_state *s = w->state;
 	int high = w->box != w->mailbox;

@@ -125,9 +125,8 @@ peali_monitor_next(const struct peal_worker *w, uint32_t *place,
 
 /* So many actors, of one number after another, have ended: their entries say so.
  * Who monitors them hears of it; what they monitor they do not. */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
-peali_monitors_ended(struct peal_worker *w, uint32_t first, uint32_t n,
-		     uint32_t reason, int error)
+PEALI_SLOW(void, peali_monitors_ended, struct peal_worker *w, uint32_t first,
+	   uint32_t n, uint32_t reason, int error)
 {
 	uint64_t state, who;
 	uint32_t place;
@@ -202,9 +201,8 @@ peali_monitor_gone(const struct peal_worker *w, uint32_t actor)
 }
 
 /* For the leader: what handlers and the host ask for. */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
-peali_monitor_set(struct peal_worker *w, const struct peal_control_monitor *c,
-		  uint64_t *handle_out)
+PEALI_SLOW(int, peali_monitor_set, struct peal_worker *w,
+	   const struct peal_control_monitor *c, uint64_t *handle_out)
 {
 	struct peal_monitor_record *r;
 	uint64_t number = 0, state;
@@ -240,8 +238,7 @@ peali_monitor_set(struct peal_worker *w, const struct peal_control_monitor *c,
 }
 
 /* Takes a monitor off: 0; PEAL_ENOENT it is over. */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
-peali_monitor_cancel(struct peal_worker *w, uint64_t handle)
+PEALI_SLOW(int, peali_monitor_cancel, struct peal_worker *w, uint64_t handle)
 {
 	uint32_t place = PEAL_MONITOR_PLACE(handle);
 	uint64_t state;

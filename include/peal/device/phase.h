@@ -43,8 +43,8 @@ static PEAL_DEV PEAL_UNUSED inline int peal_arrive(struct peal_worker *w,
 
 /* Why a wait inside a handler has to end; 0 it has not. Also beats, and gives
  * room: those who are waited for may need it. */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
-peali_wait_over(struct peal_worker *w, uint64_t began_ns, int64_t timeout_ns)
+PEALI_SLOW(int, peali_wait_over, struct peal_worker *w, uint64_t began_ns,
+	   int64_t timeout_ns)
 {
 	struct peal_worker_state *s = w->state;
 	uint64_t now = peal_clock_ns();

@@ -92,9 +92,8 @@ static PEAL_DEV PEAL_INLINE void peali_pool_wake(struct peal_worker *w,
 }
 
 /* Puts a message into a pool, as told. */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
-peali_pool_put(struct peal_worker *w, uint32_t pool, struct peal_header header,
-	       const void *data, uint64_t bytes)
+PEALI_SLOW(int, peali_pool_put, struct peal_worker *w, uint32_t pool,
+	   struct peal_header header, const void *data, uint64_t bytes)
 {
 	struct peal_pool_place *p = &w->pools[pool];
 	int result;
@@ -118,8 +117,8 @@ peali_pool_put(struct peal_worker *w, uint32_t pool, struct peal_header header,
 
 /* Takes a message; 1 if there was one. One at a time: what else there is others
  * may be free for sooner. */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
-peali_pool_pop(struct peal_worker *w, struct peal_pool_place *p)
+PEALI_SLOW(int, peali_pool_pop, struct peal_worker *w,
+	   struct peal_pool_place *p)
 {
 	uint64_t stolen = p->taker.stolen;
 
@@ -147,9 +146,8 @@ static PEAL_DEV PEAL_INLINE int peali_pool_shard_ready(struct peal_work *q)
 
 /* Whether a member may find something: in its own shard or in one of so many
  * neighbours', others at each look. */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
-peali_pool_ready(struct peal_worker *w, struct peal_pool_place *p,
-		 uint32_t neighbours)
+PEALI_SLOW(int, peali_pool_ready, struct peal_worker *w,
+	   struct peal_pool_place *p, uint32_t neighbours)
 {
 	struct peal_work_member *m = &p->taker;
 
@@ -166,8 +164,7 @@ peali_pool_ready(struct peal_worker *w, struct peal_pool_place *p,
 }
 
 /* The first pool that is ready; n_pools: none. */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE uint32_t
-peali_pools_look(struct peal_worker *w)
+PEALI_SLOW(uint32_t, peali_pools_look, struct peal_worker *w)
 {
 	uint32_t i;
 
@@ -220,9 +217,8 @@ peali_pool_attach(struct peal_worker *w, struct peal_pool_place *p,
 }
 
 /* Writes dead letters about all that the worker's shard holds, and ends asks. */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
-peali_pool_letters(struct peal_worker *w, struct peal_pool_place *p,
-		   struct peal_work *q)
+PEALI_SLOW(void, peali_pool_letters, struct peal_worker *w,
+	   struct peal_pool_place *p, struct peal_work *q)
 {
 	while (peal_work_pop(q, &p->taker.mine, p->message, p->message_bytes,
 			     &p->got) > 0) {

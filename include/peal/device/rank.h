@@ -27,8 +27,7 @@ static PEAL_DEV PEAL_INLINE void peali_grant(struct peal_worker *w, uint32_t n)
 }
 
 /* Whether the mailbox of high priority has something. */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
-peali_high_mail_ready(const struct peal_worker *w)
+PEALI_SLOW(int, peali_high_mail_ready, const struct peal_worker *w)
 {
 	struct peal_mailbox *m = peali_high_mailbox(w);
 
@@ -120,8 +119,7 @@ static PEAL_DEV PEAL_UNUSED inline int peali_rank_other(struct peal_worker *w)
  * The cursor to the source that is tried next in this turn, in which some were
  * or, with `tried` 0, none was; 0: all were.
  */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
-peali_rank_next(struct peal_worker *w, uint32_t tried)
+PEALI_SLOW(int, peali_rank_next, struct peal_worker *w, uint32_t tried)
 {
 	struct peal_worker_state *s = w->state;
 
@@ -149,8 +147,7 @@ peali_rank_next(struct peal_worker *w, uint32_t tried)
 }
 
 /* A message of the source at the cursor is in hand. */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
-peali_rank_taken(struct peal_worker *w)
+PEALI_SLOW(void, peali_rank_taken, struct peal_worker *w)
 {
 	struct peal_worker_state *s = w->state;
 

@@ -59,9 +59,8 @@ static PEAL_DEV PEAL_UNUSED inline void peali_ask_late(struct peal_worker *w,
 }
 
 /* Collective: a reply to an ask. */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
-peali_reply_ask(struct peal_worker *w, uint64_t request, uint16_t type,
-		uint16_t flags, const void *data, uint64_t bytes)
+PEALI_SLOW(int, peali_reply_ask, struct peal_worker *w, uint64_t request,
+	   uint16_t type, uint16_t flags, const void *data, uint64_t bytes)
 {
 	int result = 0;
 

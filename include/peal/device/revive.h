@@ -115,7 +115,7 @@ static PEAL_DEV PEAL_UNUSED inline uint32_t peali_revive(struct peal_worker *w)
 
 /* Collective: the message in w->message is for nobody, for an actor that begins
  * anew or is taken over first, or for one that has moved. */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void peali_bury(struct peal_worker *w)
+PEALI_SLOW(void, peali_bury, struct peal_worker *w)
 {
 	uint32_t reason = peali_revive(w);
 

@@ -87,8 +87,7 @@ peali_room_take(struct peal_worker *w)
 /* Ends the actor that has a room of this worker: 0, and the room is nobody's but
  * not free yet; PEAL_ENOENT it has ended before. Who has it next has another
  * address. */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
-peali_room_end(struct peal_worker *w, uint32_t actor)
+PEALI_SLOW(int, peali_room_end, struct peal_worker *w, uint32_t actor)
 {
 	uint32_t index = PEAL_ACTOR_INDEX(actor), next = actor >> 24;
 	struct peal_actor_entry *entry = peali_entry(w, index);

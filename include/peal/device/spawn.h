@@ -50,9 +50,8 @@ peali_spawn_ports(const struct peal_worker *w,
 
 /* Takes a room and fills its entry in, but for the place: the number of who is to
  * have it; or PEAL_E... For the leader. */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int64_t
-peali_spawn_begin(struct peal_worker *w, uint32_t handler, uint64_t init_bytes,
-		  uint32_t ports_of)
+PEALI_SLOW(int64_t, peali_spawn_begin, struct peal_worker *w, uint32_t handler,
+	   uint64_t init_bytes, uint32_t ports_of)
 {
 	const struct peal_kernel_params *p = w->params;
 	const struct peal_handler_entry *h =
@@ -171,8 +170,7 @@ peal_spawn(struct peal_worker *w, uint32_t handler, const void *init,
 }
 
 /* The leader's part of peal_retire. */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
-peali_spawn_retire(struct peal_worker *w, uint32_t actor)
+PEALI_SLOW(int, peali_spawn_retire, struct peal_worker *w, uint32_t actor)
 {
 	uint32_t index = PEAL_ACTOR_INDEX(actor);
 	uint64_t place;

@@ -262,9 +262,8 @@ static PEAL_DEV PEAL_UNUSED inline void peali_fail_alone(struct peal_worker *w,
  * is due is what has become of them. It does not count whether the mark is still
  * there, as they may have begun anew.
  */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
-peali_monitors_supervised(struct peal_worker *w, const struct peali_fallout *f,
-			  uint32_t failed, int error)
+PEALI_SLOW(void, peali_monitors_supervised, struct peal_worker *w,
+	   const struct peali_fallout *f, uint32_t failed, int error)
 {
 	uint64_t state, member;
 	uint32_t place, actor;
@@ -338,8 +337,7 @@ peali_mark_fallout(struct peal_worker *w, struct peali_fallout *f)
 /* Collective: an actor has failed on the message in hand, s->failure; or the host
  * wants a supervisor's to begin anew. Once the message is counted as dead those
  * that begin anew are marked. */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
-peali_supervise(struct peal_worker *w)
+PEALI_SLOW(void, peali_supervise, struct peal_worker *w)
 {
 	struct peali_fallout f = { 0, 0, 0xffffffffu };
 

@@ -17,8 +17,8 @@
 /* ---- inputs -------------------------------------------------------------- */
 
 /* END and SEAL at the head of an input. */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
-peali_input_mark(struct peal_worker *w, struct peal_input *in, uint32_t kind)
+PEALI_SLOW(void, peali_input_mark, struct peal_worker *w, struct peal_input *in,
+	   uint32_t kind)
 {
 	if (kind == PEAL_KIND_END) {
 		peal_link_release_mark(&in->link, kind);
@@ -39,8 +39,7 @@ peali_input_mark(struct peal_worker *w, struct peal_input *in, uint32_t kind)
  * The next message of an input that is a topic: 0 and w->message; else
  * PEALI_STATE_TOPIC, and the input may have ended.
  */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
-peali_input_topic(struct peal_worker *w, struct peal_input *in)
+PEALI_SLOW(int, peali_input_topic, struct peal_worker *w, struct peal_input *in)
 {
 	int last = (in->flags & PEAL_INPUT_LAST) != 0;
 
@@ -62,8 +61,7 @@ peali_input_topic(struct peal_worker *w, struct peal_input *in)
  * deadline is as any other: 0; if that has passed it is to be buried, as if
  * there were none: PEALI_STATE_TOPIC. A mark: PEALI_MARK.
  */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
-peali_input_special(struct peal_worker *w, int result)
+PEALI_SLOW(int, peali_input_special, struct peal_worker *w, int result)
 {
 	if (result)
 		return result;
@@ -79,8 +77,8 @@ peali_input_special(struct peal_worker *w, int result)
 
 /* An input whose head is no message for one of the worker's actors, or that has
  * none. 1: it is, for a member of a pool. */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
-peali_input_odd(struct peal_worker *w, struct peal_input *in, int result)
+PEALI_SLOW(int, peali_input_odd, struct peal_worker *w, struct peal_input *in,
+	   int result)
 {
 	int64_t pool;
 	int fits;
@@ -162,8 +160,7 @@ static PEAL_DEV PEAL_INLINE int peali_mail_dead(struct peal_worker *w,
 
 /* It is for no actor of the worker: for one that is away, or it is to be dead, or its
  * actor begins anew first. */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
-peali_mail_odd(struct peal_worker *w)
+PEALI_SLOW(int, peali_mail_odd, struct peal_worker *w)
 {
 	if (peali_hook_holds(w))
 		return 0;
@@ -174,8 +171,7 @@ peali_mail_odd(struct peal_worker *w)
 
 /* The mailbox's next message has a deadline, or is an answer, which is for who has
  * asked. 1: it is to be buried. */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
-peali_mail_special(struct peal_worker *w)
+PEALI_SLOW(int, peali_mail_special, struct peal_worker *w)
 {
 	if (w->message.header.flags & PEAL_FLAG_ANSWER) {
 		peali_answer_address(w);

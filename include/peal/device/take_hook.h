@@ -164,8 +164,7 @@ static PEAL_DEV PEAL_UNUSED inline void peali_exited(struct peal_worker *w,
 }
 
 /* The handler has returned from an init or an exit. */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
-peali_hook_over(struct peal_worker *w)
+PEALI_SLOW(void, peali_hook_over, struct peal_worker *w)
 {
 	struct peal_worker_state *s = w->state;
 	uint32_t actor = w->message.header.actor;
@@ -182,8 +181,7 @@ peali_hook_over(struct peal_worker *w)
 }
 
 /* Collective: an init or an exit that can run now: 1; 0 there is none. */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
-peali_hooks_turn(struct peal_worker *w)
+PEALI_SLOW(int, peali_hooks_turn, struct peal_worker *w)
 {
 	int turn = 0;
 

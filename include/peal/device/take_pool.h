@@ -37,8 +37,8 @@ peali_pool_index(const struct peal_worker *w, uint32_t actor)
  * that is full and the worker has a member, this one handles it: 1. Where it
  * has none, the link holds it back.
  */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
-peali_input_pool(struct peal_worker *w, struct peal_input *in, uint32_t pool)
+PEALI_SLOW(int, peali_input_pool, struct peal_worker *w, struct peal_input *in,
+	   uint32_t pool)
 {
 	struct peal_pool_place *p = &w->pools[pool];
 	uint32_t index = w->message.header.actor;
@@ -58,8 +58,7 @@ peali_input_pool(struct peal_worker *w, struct peal_input *in, uint32_t pool)
 
 /* Moves messages of an input that are for a pool into the worker's shard, as
  * many as there are, up to a burst. */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
-peali_pool_move(struct peal_worker *w, struct peal_input *in)
+PEALI_SLOW(void, peali_pool_move, struct peal_worker *w, struct peal_input *in)
 {
 	struct peal_message *m = &w->message;
 	uint32_t index = m->header.actor, n, most;
@@ -104,8 +103,8 @@ static PEAL_DEV PEAL_INLINE void peali_pool_run(struct peal_worker *w,
 }
 
 /* The message in hand, the pool's, has passed its deadline. */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
-peali_pool_expired(struct peal_worker *w, struct peal_pool_place *p)
+PEALI_SLOW(void, peali_pool_expired, struct peal_worker *w,
+	   struct peal_pool_place *p)
 {
 	w->message.header.actor = p->got.header.actor; /* the pool's number */
 	peali_dead_letter(w, 0, PEAL_REASON_EXPIRED, 0);
@@ -117,8 +116,8 @@ peali_pool_expired(struct peal_worker *w, struct peal_pool_place *p)
 
 /* Whether a message of the pool could be handled now. Where not, who was woken
  * for it wakes another. */
-static PEAL_DEV PEAL_UNUSED PEAL_HOST_NOINLINE int
-peali_pool_able(struct peal_worker *w, struct peal_pool_place *p)
+PEALI_HOST_SLOW(int, peali_pool_able, struct peal_worker *w,
+		struct peal_pool_place *p)
 {
 	int able = peali_actor_take(w, p->member - 1) > 0;
 
@@ -151,8 +150,7 @@ static PEAL_DEV PEAL_INLINE void peali_pool_take(struct peal_worker *w,
  * What is done for pools between two turns, where it costs the loop no
  * registers: 1 there is a message to be handled.
  */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
-peali_pool_aside(struct peal_worker *w)
+PEALI_SLOW(int, peali_pool_aside, struct peal_worker *w)
 {
 	struct peal_worker_state *s = w->state;
 	int32_t aside = s->aside;

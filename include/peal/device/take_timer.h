@@ -105,8 +105,7 @@ static PEAL_DEV PEAL_UNUSED inline int peali_timers_fit(struct peal_worker *w)
 
 /* After so many turns: whether there is something to be done for timers now. In
  * a turn that waits it also says what it waits for. */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
-peali_timers_ready(struct peal_worker *w, uint32_t turns)
+PEALI_SLOW(int, peali_timers_ready, struct peal_worker *w, uint32_t turns)
 {
 	struct peal_timers *t = w->timers;
 	uint64_t now;
@@ -268,8 +267,7 @@ static PEAL_DEV PEAL_UNUSED inline void peali_timers_fire(struct peal_worker *w)
 }
 
 /* Collective: the same by the leader. */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
-peali_timers_turn(struct peal_worker *w)
+PEALI_SLOW(void, peali_timers_turn, struct peal_worker *w)
 {
 	if (peal_is_leader(w))
 		peali_timers_fire(w);

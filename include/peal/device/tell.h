@@ -53,9 +53,9 @@ peali_mail_put(struct peal_worker *w, uint32_t box,
  * `before`: bytes that do not stand in its data yet. Of a deadline there the letter
  * knows nothing; an ask is never dead of it, who asks is told at once.
  */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
-peali_limit_admit(struct peal_worker *w, uint64_t place, uint32_t before,
-		  struct peal_header header, const void *data, uint64_t bytes)
+PEALI_SLOW(int, peali_limit_admit, struct peal_worker *w, uint64_t place,
+	   uint32_t before, struct peal_header header, const void *data,
+	   uint64_t bytes)
 {
 	struct peal_limit_record *r =
 		peali_limit_record(w, PEAL_PLACE_LIMIT(place) - 1);
@@ -80,9 +80,9 @@ peali_limit_admit(struct peal_worker *w, uint64_t place, uint32_t before,
 }
 
 /* The leader's part of peal_tell to an actor with a limit. */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
-peali_tell_limited(struct peal_worker *w, uint32_t further, uint64_t place,
-		   struct peal_header header, const void *data, uint64_t bytes)
+PEALI_SLOW(int, peali_tell_limited, struct peal_worker *w, uint32_t further,
+	   uint64_t place, struct peal_header header, const void *data,
+	   uint64_t bytes)
 {
 	int result = peali_limit_admit(w, place, 0, header, data, bytes);
 

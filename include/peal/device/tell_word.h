@@ -58,10 +58,9 @@ peali_mailbox_put_word(struct peal_worker *w, uint32_t worker,
 }
 
 /* The same for an actor with a limit. */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
-peali_tell_word_limited(struct peal_worker *w, uint64_t place,
-			struct peal_header header, uint64_t first,
-			const void *data, uint64_t bytes)
+PEALI_SLOW(int, peali_tell_word_limited, struct peal_worker *w, uint64_t place,
+	   struct peal_header header, uint64_t first, const void *data,
+	   uint64_t bytes)
 {
 	int result =
 		peali_limit_admit(w, place, sizeof(first), header, data, bytes);

@@ -73,10 +73,9 @@ static PEAL_DEV PEAL_UNUSED inline void peali_timer_begin(struct peal_worker *w,
 	peali_timers_waiting(w, 1);
 }
 
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
-peali_timer_set(struct peal_worker *w, uint64_t delay_ns, uint64_t period_ns,
-		struct peal_header header, const void *data, uint64_t bytes,
-		struct peal_timer *out)
+PEALI_SLOW(int, peali_timer_set, struct peal_worker *w, uint64_t delay_ns,
+	   uint64_t period_ns, struct peal_header header, const void *data,
+	   uint64_t bytes, struct peal_timer *out)
 {
 	struct peal_timers *t = w->timers;
 	struct peal_timer_entry *entry;
@@ -178,8 +177,7 @@ peal_tell_every(struct peal_worker *w, uint64_t period_ns, uint32_t actor,
 /* ---- ending ---------------------------------------------------------------- */
 
 /* The kernel's inputs have ended: periodic ones are over. */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
-peali_timers_drained(struct peal_worker *w)
+PEALI_SLOW(void, peali_timers_drained, struct peal_worker *w)
 {
 	struct peal_timers *t = w->timers;
 	uint32_t place;
@@ -196,8 +194,7 @@ peali_timers_drained(struct peal_worker *w)
 }
 
 /* The worker ends: whatever still waits never goes out. */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
-peali_timers_stopped(struct peal_worker *w)
+PEALI_SLOW(void, peali_timers_stopped, struct peal_worker *w)
 {
 	struct peal_timers *t = w->timers;
 
@@ -207,8 +204,8 @@ peali_timers_stopped(struct peal_worker *w)
 }
 
 /* The leader's part of peal_timer_cancel. */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
-peali_timer_cancel(struct peal_worker *w, struct peal_timer timer)
+PEALI_SLOW(int, peali_timer_cancel, struct peal_worker *w,
+	   struct peal_timer timer)
 {
 	struct peal_timers *t = w->timers;
 

@@ -6,6 +6,7 @@
 #include <peal/abi/control.h>
 #include <peal/device/admission.h>
 #include <peal/device/publish.h>
+#include <peal/device/slow.h>
 #include <peal/device/steal.h>
 #include <peal/device/subscribe.h>
 #include <peal/device/timer_table.h>
@@ -58,15 +59,6 @@ PEAL_STATIC_ASSERT(sizeof(struct peal_output) == 256, "found by a shift");
 
 /** As `used`: it is what follows actors to another kernel. */
 #define PEAL_OUTPUT_PASSAGE 2
-
-/**
- * 1, defined by a kernel source before it includes anything of this: its kernels
- * can have pools. Those of others cannot, for on GPUs what takes from a pool
- * costs all handlers of the kernel some 30 registers.
- */
-#ifndef PEAL_USES_POOLS
-#define PEAL_USES_POOLS 0
-#endif
 
 /** A worker's place at a pool: its shard of the pool's work queues. */
 struct peal_pool_place {

@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The slow functions of the resident loop: workers of one lane.
+ * CMakeLists.txt defines PEAL_SINGLE_LANE for it. */
+#define PEALI_LOOP_BODIES 1
+#include <peal/device/kernel.h>
+#include "ringkernels/loops.h"
+
+const char peali_loop_single = 1;

@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The slow functions of the resident loop: workers of one lane, with pools.
+ * CMakeLists.txt defines PEAL_SINGLE_LANE for it. */
+#define PEALI_LOOP_BODIES 1
+#define PEAL_USES_POOLS 1
+#include <peal/device/kernel.h>
+#include "ringkernels/loops.h"
+
+const char peali_loop_single_pools = 1;
