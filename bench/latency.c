@@ -541,7 +541,7 @@ static int run_clusters(struct latency *l)
 	if (result > 0) {
 		peali_say("no row in a cluster: of the images of the "
 			  "benchmarks' program none is for clusters on %s; "
-			  "sm_90 or newer in PEAL_CUDA_TARGETS makes one",
+			  "sm_90 or newer in PEAL_TARGETS makes one",
 			  info.name);
 		result = 0;
 	}

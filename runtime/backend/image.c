@@ -356,7 +356,6 @@ static int fail_none(const struct peal_program *program, const char *arch,
 		     size_t arch_n, const char *call)
 {
 	const struct peal_image *image = program->images;
-	int is_amd = !strncmp(arch, "gfx", 3);
 	char there[80] = "the host's";
 	size_t used = 0;
 
@@ -366,10 +365,9 @@ static int fail_none(const struct peal_program *program, const char *arch,
 					 image->target);
 	return peali_fail(PEAL_EPROGRAM, call,
 			  "program '%s' has no image for %.*s, but %s: build "
-			  "it with %.*s in %s",
+			  "it with %.*s in PEAL_TARGETS",
 			  program->name, (int)arch_n, arch, there, (int)arch_n,
-			  arch,
-			  is_amd ? "PEAL_HIP_TARGETS" : "PEAL_CUDA_TARGETS");
+			  arch);
 }
 
 int peali_image_choose(const struct peal_program *program, const char *arch,

@@ -6,8 +6,7 @@
 # Host builds need none of it.
 #
 #   PEAL_CUDA, PEAL_HIP          AUTO (default), ON or OFF
-#   PEAL_CUDA_TARGETS            compute_NN (PTX) and sm_NN (cubins)
-#   PEAL_HIP_TARGETS             gfx... (code objects)
+#   PEAL_TARGETS                 which images: PealTargets.cmake
 #   PEAL_EMBED_SOURCES           ON (default) or OFF: the text
 #
 # A target for which the compilers here cannot compile an empty source is left
@@ -15,6 +14,7 @@
 # beside the other each need the variables: hence the kind of guard.
 include_guard(DIRECTORY)
 include(${CMAKE_CURRENT_LIST_DIR}/PealSources.cmake)
+include(${CMAKE_CURRENT_LIST_DIR}/PealTargets.cmake)
 set(PEAL_SOURCES_SCRIPT ${CMAKE_CURRENT_LIST_DIR}/PealSources.cmake)
 
 if(NOT DEFINED PEAL_EMBED_SOURCES)
@@ -28,11 +28,6 @@ foreach(_peal_option PEAL_CUDA PEAL_HIP)
     message(FATAL_ERROR "${_peal_option}=${${_peal_option}}: say AUTO, ON or OFF")
   endif()
 endforeach()
-set(PEAL_CUDA_TARGETS "compute_75;sm_80;sm_90;sm_100;sm_120" CACHE STRING
-  "CUDA images of programs: compute_NN is PTX, sm_NN a cubin")
-set(PEAL_HIP_TARGETS "gfx90a;gfx942;gfx1100" CACHE STRING
-  "AMD images of programs: code objects")
-
 # ---- compilers -------------------------------------------------------------
 # PEAL_NVCC, PEAL_HIP_CLANG: a path, "none", or "off".
 set(PEAL_NVCC off)
@@ -91,40 +86,61 @@ function(_peal_image_command target out)
     if(NOT PEAL_NVCC MATCHES "^(off|none)$")
       set(command ${PEAL_NVCC} -x cu -O3 -std=c++17 ${kind} -arch=${target})
     endif()
-  else()
-    message(FATAL_ERROR "${target} is no target of a device image: say "
-      "compute_NN, sm_NN or gfxNNN")
   endif()
   set(${out} ${command} PARENT_SCOPE)
 endfunction()
 
-set(PEAL_IMAGE_TARGETS "")
-set(_peal_without "")
-set(_peal_empty ${CMAKE_BINARY_DIR}/peal_images/empty.c)
-if(NOT EXISTS ${_peal_empty})
-  file(WRITE ${_peal_empty} "")
-endif()
-foreach(_peal_target IN LISTS PEAL_CUDA_TARGETS PEAL_HIP_TARGETS)
-  _peal_image_command(${_peal_target} _peal_command)
-  if(NOT _peal_command)
-    continue()
+# Whether the compilers here compile an empty source for a target.
+function(_peal_compiles target out)
+  get_property(known GLOBAL PROPERTY PEAL_COMPILES_${target} SET)
+  if(NOT known)
+    _peal_image_command(${target} command)
+    set(failed 1)
+    if(command)
+      set(empty ${CMAKE_BINARY_DIR}/peal_images/empty.c)
+      file(WRITE ${empty} "")
+      execute_process(COMMAND ${command} -o ${empty}.image ${empty}
+        RESULT_VARIABLE failed OUTPUT_QUIET ERROR_QUIET)
+    endif()
+    set_property(GLOBAL PROPERTY PEAL_COMPILES_${target} "${failed}")
   endif()
-  execute_process(COMMAND ${_peal_command} -o ${_peal_empty}.image ${_peal_empty}
-    RESULT_VARIABLE _peal_failed OUTPUT_QUIET ERROR_QUIET)
-  if(_peal_failed)
-    list(APPEND _peal_without ${_peal_target})
+  get_property(failed GLOBAL PROPERTY PEAL_COMPILES_${target})
+  if(failed EQUAL 0)
+    set(${out} ON PARENT_SCOPE)
   else()
-    list(APPEND PEAL_IMAGE_TARGETS ${_peal_target})
+    set(${out} OFF PARENT_SCOPE)
   endif()
-endforeach()
-foreach(_peal_pair "PEAL_CUDA:sm_|compute_" "PEAL_HIP:gfx")
+endfunction()
+
+# _peal_usable_targets(<out> <without> <target>...): native, all and host are
+# replaced. <without>: the targets that a compiler which is here does not know.
+function(_peal_usable_targets out without)
+  _peal_expand_targets(wanted ${ARGN})
+  set(usable "")
+  set(unknown "")
+  foreach(target IN LISTS wanted)
+    _peal_compiles(${target} compiles)
+    _peal_image_command(${target} command)
+    if(compiles)
+      list(APPEND usable ${target})
+    elseif(command)
+      list(APPEND unknown ${target})
+    endif()
+  endforeach()
+  set(${out} ${usable} PARENT_SCOPE)
+  set(${without} ${unknown} PARENT_SCOPE)
+endfunction()
+
+_peal_expand_targets(_peal_wanted ${PEAL_TARGETS})
+_peal_usable_targets(PEAL_IMAGE_TARGETS _peal_without ${PEAL_TARGETS})
+foreach(_peal_pair "PEAL_CUDA:(sm|compute)_" "PEAL_HIP:gfx")
   string(REPLACE ":" ";" _peal_pair ${_peal_pair})
   list(GET _peal_pair 0 _peal_option)
   list(GET _peal_pair 1 _peal_kind)
-  if(${_peal_option} STREQUAL "ON" AND ${_peal_option}_TARGETS AND
+  if(${_peal_option} STREQUAL "ON" AND _peal_wanted MATCHES "${_peal_kind}" AND
      NOT PEAL_IMAGE_TARGETS MATCHES "${_peal_kind}")
     message(FATAL_ERROR "${_peal_option}=ON and the compiler compiles for none "
-      "of ${${_peal_option}_TARGETS}: see what it says of an empty source, or "
+      "of ${_peal_wanted}: see what it says of an empty source, or "
       "configure with ${_peal_option}=AUTO")
   endif()
 endforeach()
@@ -133,6 +149,10 @@ if(NOT _peal_said)
   set_property(GLOBAL PROPERTY PEAL_IMAGES_SAID 1)
   string(REPLACE ";" " " _peal_text "host;${PEAL_IMAGE_TARGETS}")
   message(STATUS "images of programs: ${_peal_text}")
+  if("native" IN_LIST PEAL_TARGETS AND NOT PEAL_NATIVE_TARGETS)
+    message(STATUS "no GPU found on this machine; PEAL_TARGETS=all or a list, "
+      "\"sm_90;gfx90a\", compiles images for other machines")
+  endif()
   if(_peal_without)
     string(REPLACE ";" " " _peal_text "${_peal_without}")
     message(STATUS "the device compilers here do not compile for: ${_peal_text}")

@@ -3,9 +3,9 @@
 # peal_add_program(<name> [MODULE] SOURCES <file>... [TARGETS <target>...])
 #
 # Makes one static library <name> out of program sources (the device dialect:
-# .c, .cc, .cpp or .cxx). Every source is compiled for the devices that the
-# compilers here know (PealImages.cmake; TARGETS takes some of them only, and
-# `TARGETS host` none), and twice for the host: once for workers of any number of
+# .c, .cc, .cpp or .cxx). Every source is compiled for the devices in PEAL_TARGETS
+# (PealTargets.cmake; TARGETS replaces it for this program, and `TARGETS host`
+# makes no device image), and twice for the host: once for workers of any number of
 # lanes, once with PEAL_SINGLE_LANE=1, the specialisation that runs where a worker
 # has one lane.
 # Its text and that of its headers is embedded too (PealSources.cmake), for
@@ -94,13 +94,7 @@ function(peal_add_program name)
   if(NOT arg_TARGETS)
     set(arg_TARGETS ${PEAL_IMAGE_TARGETS})
   endif()
-  list(REMOVE_ITEM arg_TARGETS host)
-  foreach(target IN LISTS arg_TARGETS)
-    _peal_image_command(${target} command) # refuses what is no target
-    if(NOT target IN_LIST PEAL_IMAGE_TARGETS)
-      list(REMOVE_ITEM arg_TARGETS ${target})
-    endif()
-  endforeach()
+  _peal_usable_targets(arg_TARGETS without ${arg_TARGETS})
   # In Peal's own tree the tests link the library with its private symbols.
   set(library peal::peal)
   if(PEAL_PROGRAM_LIBRARY)

@@ -141,12 +141,12 @@ PEAL_TEST(no_image_is_an_error_that_says_what_to_do)
 		 PEAL_EPROGRAM);
 	CHECK_CONTAINS(peal_last_error()->text,
 		       "no image for sm_75, but sm_80, gfx942: build it with "
-		       "sm_75 in PEAL_CUDA_TARGETS");
+		       "sm_75 in PEAL_TARGETS");
 	CHECK_EQ(peali_image_choose(&made.program, "gfx90a:xnack-", &image,
 				    "test"),
 		 PEAL_EPROGRAM);
 	CHECK_CONTAINS(peal_last_error()->text,
-		       "build it with gfx90a in PEAL_HIP_TARGETS");
+		       "build it with gfx90a in PEAL_TARGETS");
 	CHECK_EQ(peali_image_choose(&made.program, "", &image, "test"),
 		 PEAL_EPROGRAM);
 	made.program.images = NULL;

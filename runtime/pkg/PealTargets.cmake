@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# Which device images a build makes. Used by PealImages.cmake; installed with it.
+#
+#   PEAL_TARGETS   a list of: native       the GPUs of this machine
+#                             all          every target that Peal is tested with
+#                             host         no image
+#                             compute_NN   PTX, which the driver compiles
+#                             sm_NN        a cubin for NVIDIA
+#                             gfx...       a code object for AMD
+#
+# The default is native and one PTX image, for GPUs that are not in this machine.
+# A program also runs where none of its images fits: NVRTC or hipRTC compiles
+# its embedded text there, once, and keeps the result in PEAL_CACHE_DIR.
+include_guard(DIRECTORY)
+
+set(PEAL_TARGETS "native;compute_75" CACHE STRING
+  "Device images of programs: native, all, host, compute_NN, sm_NN, gfx...")
+set(PEAL_ALL_TARGETS
+  compute_75 sm_80 sm_90 sm_100 sm_120 gfx90a gfx942 gfx1100)
+set(PEAL_DETECT_SOURCE ${CMAKE_CURRENT_LIST_DIR}/PealDetect.c)
+
+foreach(_peal_old PEAL_CUDA_TARGETS PEAL_HIP_TARGETS PEAL_EXAMPLE_TARGETS)
+  if(DEFINED ${_peal_old})
+    message(FATAL_ERROR "option '${_peal_old}': removed; set PEAL_TARGETS and "
+      "clear the old one with -U${_peal_old}")
+  endif()
+endforeach()
+
+# The compute capabilities of NVIDIA's GPUs here, as sm_NN. nvidia-smi comes with
+# the driver; a container may have the driver's library alone.
+function(_peal_detect_cuda out)
+  set(found "")
+  find_program(PEAL_NVIDIA_SMI nvidia-smi)
+  mark_as_advanced(PEAL_NVIDIA_SMI)
+  if(PEAL_NVIDIA_SMI)
+    execute_process(
+      COMMAND ${PEAL_NVIDIA_SMI} --query-gpu=compute_cap --format=csv,noheader
+      OUTPUT_VARIABLE text ERROR_QUIET RESULT_VARIABLE failed TIMEOUT 20)
+    if(failed EQUAL 0)
+      string(REGEX MATCHALL "[0-9]+\\.[0-9]" found "${text}")
+      list(TRANSFORM found REPLACE "^(.*)\\.(.)$" "sm_\\1\\2")
+    endif()
+  endif()
+  if(NOT found)
+    _peal_ask_driver(text)
+    string(REGEX MATCHALL "sm_[0-9]+" found "${text}")
+  endif()
+  set(${out} ${found} PARENT_SCOPE)
+endfunction()
+
+# What PealDetect.c prints of NVIDIA's driver.
+function(_peal_ask_driver out)
+  get_property(languages GLOBAL PROPERTY ENABLED_LANGUAGES)
+  set(source ${CMAKE_BINARY_DIR}/peal_images/detect.c)
+  if(NOT C IN_LIST languages)
+    set(source ${CMAKE_BINARY_DIR}/peal_images/detect.cpp)
+  endif()
+  configure_file(${PEAL_DETECT_SOURCE} ${source} COPYONLY)
+  try_run(failed compiled ${CMAKE_BINARY_DIR}/peal_images/detect ${source}
+    LINK_LIBRARIES ${CMAKE_DL_LIBS} RUN_OUTPUT_VARIABLE text)
+  if(NOT compiled OR NOT failed EQUAL 0)
+    set(text "")
+  endif()
+  unset(failed CACHE)
+  unset(compiled CACHE)
+  set(${out} "${text}" PARENT_SCOPE)
+endfunction()
+
+# AMD's GPUs here, as gfx...: by rocminfo, or by what the driver says in /sys.
+# There 90010 is gfx90a: two decimal digits each, the last two parts in hex.
+function(_peal_detect_hip out)
+  set(found "")
+  find_program(PEAL_ROCMINFO rocminfo HINTS ENV ROCM_PATH PATHS /opt/rocm
+    PATH_SUFFIXES bin)
+  mark_as_advanced(PEAL_ROCMINFO)
+  if(PEAL_ROCMINFO)
+    execute_process(COMMAND ${PEAL_ROCMINFO} OUTPUT_VARIABLE text ERROR_QUIET
+      RESULT_VARIABLE failed TIMEOUT 20)
+    if(failed EQUAL 0)
+      string(REGEX MATCHALL "Name: +gfx[0-9a-f]+" found "${text}")
+      list(TRANSFORM found REPLACE "^.* " "")
+    endif()
+  endif()
+  if(NOT found)
+    file(GLOB nodes /sys/class/kfd/kfd/topology/nodes/*/properties)
+    foreach(node IN LISTS nodes)
+      file(STRINGS ${node} line REGEX "^gfx_target_version [1-9]")
+      if(line MATCHES "([0-9]+)([0-9][0-9])([0-9][0-9])$")
+        set(major ${CMAKE_MATCH_1})
+        math(EXPR minor "${CMAKE_MATCH_2}" OUTPUT_FORMAT HEXADECIMAL)
+        math(EXPR step "${CMAKE_MATCH_3}" OUTPUT_FORMAT HEXADECIMAL)
+        string(REPLACE "0x" "" name "gfx${major}${minor}${step}")
+        list(APPEND found ${name})
+      endif()
+    endforeach()
+  endif()
+  set(${out} ${found} PARENT_SCOPE)
+endfunction()
+
+# PEAL_NATIVE_TARGETS: what `native` means here. A build for another machine has
+# no GPUs of its own.
+set(PEAL_NATIVE_TARGETS "")
+if(NOT CMAKE_CROSSCOMPILING)
+  _peal_detect_cuda(PEAL_NATIVE_TARGETS)
+  _peal_detect_hip(_peal_found)
+  list(APPEND PEAL_NATIVE_TARGETS ${_peal_found})
+  list(REMOVE_DUPLICATES PEAL_NATIVE_TARGETS)
+endif()
+
+# _peal_expand_targets(<out> <target>...): native, all and host are replaced.
+function(_peal_expand_targets out)
+  set(found "")
+  foreach(target IN LISTS ARGN)
+    if(target STREQUAL "native")
+      list(APPEND found ${PEAL_NATIVE_TARGETS})
+    elseif(target STREQUAL "all")
+      list(APPEND found ${PEAL_ALL_TARGETS})
+    elseif(target MATCHES "^(compute_[0-9]+|sm_[0-9]+|gfx[0-9a-f]+)[af]?$")
+      list(APPEND found ${target})
+    elseif(NOT target STREQUAL "host")
+      message(FATAL_ERROR "target '${target}': is no target of a device image; "
+        "use native, all, host, compute_NN, sm_NN or gfxNNN")
+    endif()
+  endforeach()
+  list(REMOVE_DUPLICATES found)
+  set(${out} ${found} PARENT_SCOPE)
+endfunction()

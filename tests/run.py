@@ -1,0 +1,109 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""run.py BUILD [--tier 1 | --slice K/N] [--] [CTEST ARGUMENTS]
+
+Runs the tests of a build folder by CTest, then prints the ten slowest and the
+total. --tier 1 leaves out the tests with the label tier2. --slice K/N runs one
+part of N of these, and of each driver sweep one part of N, which the tests read
+from PEAL_TEST_SLICE. The parts of one N are disjoint and together complete.
+Exits as CTest does.
+"""
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+import xml.etree.ElementTree as xml
+
+
+def slice_of(text):
+    """K/N as two numbers."""
+    found = re.fullmatch(r"(\d+)/(\d+)", text)
+    part, parts = (int(found[1]), int(found[2])) if found else (0, 0)
+    if not 1 <= part <= parts:
+        raise argparse.ArgumentTypeError(
+            f"slice '{text}': is no K/N with 1 <= K <= N")
+    return part, parts
+
+
+def arguments():
+    parser = argparse.ArgumentParser(usage=__doc__)
+    parser.add_argument("build")
+    parser.add_argument("--tier", type=int, choices=[1])
+    parser.add_argument("--slice", type=slice_of)
+    own = sys.argv[1:]
+    ctest = []
+    if "--" in own:
+        at = own.index("--")
+        own, ctest = own[:at], own[at + 1:]
+    options = parser.parse_args(own)
+    options.ctest = ctest
+    return options
+
+
+def labels(test):
+    for prop in test["properties"]:
+        if prop["name"] == "LABELS":
+            return prop["value"]
+    return []
+
+
+def in_slice(tests, part, parts):
+    """Neighbours by name go to different parts: they take about as long."""
+    names = sorted(t["name"] for t in tests if "tier2" in labels(t))
+    return set(names[part - 1::parts])
+
+
+def chosen(options):
+    """The numbers of the tests to run, by which CTest's -I selects."""
+    listed = subprocess.run(
+        ["ctest", "--test-dir", options.build, "--show-only=json-v1"],
+        check=True, capture_output=True, text=True)
+    tests = json.loads(listed.stdout)["tests"]
+    if options.slice:
+        names = in_slice(tests, *options.slice)
+    else:
+        names = {t["name"] for t in tests if "tier2" not in labels(t)}
+    return [i for i, t in enumerate(tests, 1) if t["name"] in names]
+
+
+def run(options, folder):
+    """CTest's exit status; its results are in the file junit of the folder."""
+    command = ["ctest", "--test-dir", options.build, "-j", str(os.cpu_count()),
+               "--output-on-failure", "--no-tests=error",
+               "--output-junit", f"{folder}/junit"]
+    if options.slice:
+        os.environ["PEAL_TEST_SLICE"] = "%d/%d" % options.slice
+    if options.slice or options.tier:
+        with open(f"{folder}/numbers", "w") as numbers:
+            numbers.write(",".join(["0", "0", "0", *map(str, chosen(options))]))
+        command += ["-I", f"{folder}/numbers"]
+    return subprocess.run(command + options.ctest).returncode
+
+
+def report(path, wall):
+    cases = [(float(case.get("time")), case.get("name"))
+             for case in xml.parse(path).iter("testcase")]
+    cases.sort(reverse=True)
+    print("\nThe slowest tests:")
+    for seconds, name in cases[:10]:
+        print(f"{seconds:8.1f} s  {name}")
+    print(f"{len(cases)} tests, {sum(s for s, _ in cases):.0f} s of tests "
+          f"in {wall:.0f} s")
+
+
+def main():
+    options = arguments()
+    begin = time.monotonic()
+    with tempfile.TemporaryDirectory() as folder:
+        status = run(options, folder)
+        if os.path.exists(f"{folder}/junit"):
+            report(f"{folder}/junit", time.monotonic() - begin)
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())
