@@ -138,8 +138,14 @@ static inline void test_case(void (*run)(void))
 		peal_cases_++;                                                 \
 	} while (0)
 
+/* In a folder's program CMake gives each test file a function in place of main. */
+#ifndef PEAL_TEST_FUNCTION
+#define PEAL_TEST_FUNCTION main
+#endif
+
 #define PEAL_TEST_MAIN(cases)                                                  \
-	int main(int argc, char **argv)                                        \
+	int PEAL_TEST_FUNCTION(int argc, char **argv);                         \
+	int PEAL_TEST_FUNCTION(int argc, char **argv)                          \
 	{                                                                      \
 		int peal_cases_ = 0;                                           \
 		cases printf("%d cases passed\n", peal_cases_);                \

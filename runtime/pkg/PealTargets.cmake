@@ -57,13 +57,16 @@ function(_peal_ask_driver out)
     set(source ${CMAKE_BINARY_DIR}/peal_images/detect.cpp)
   endif()
   configure_file(${PEAL_DETECT_SOURCE} ${source} COPYONLY)
-  try_run(failed compiled ${CMAKE_BINARY_DIR}/peal_images/detect ${source}
+  # Its results are cache variables: asked anew at each configuration.
+  unset(PEAL_DETECT_RUN CACHE)
+  unset(PEAL_DETECT_COMPILED CACHE)
+  try_run(PEAL_DETECT_RUN PEAL_DETECT_COMPILED
+    ${CMAKE_BINARY_DIR}/peal_images/detect ${source}
     LINK_LIBRARIES ${CMAKE_DL_LIBS} RUN_OUTPUT_VARIABLE text)
-  if(NOT compiled OR NOT failed EQUAL 0)
+  if(NOT PEAL_DETECT_COMPILED OR NOT PEAL_DETECT_RUN EQUAL 0)
     set(text "")
   endif()
-  unset(failed CACHE)
-  unset(compiled CACHE)
+  mark_as_advanced(PEAL_DETECT_RUN PEAL_DETECT_COMPILED)
   set(${out} "${text}" PARENT_SCOPE)
 endfunction()
 

@@ -4,19 +4,11 @@
 
 #include "runtime/harness.h"
 
+PEAL_DECLARE_PROGRAM(imaged);
 PEAL_DECLARE_PROGRAM(peal_stages);
 
 #define MACHINE_CUDA 190
 #define MACHINE_AMDGPU 224
-
-/* The targets that the build says it makes, "sm_80;sm_90"; "": none. */
-static const char *wanted(void)
-{
-	const char *text = getenv("PEAL_IMAGE_TARGETS");
-
-	CHECK(text); /* run by ctest */
-	return text;
-}
 
 static int contains(const struct peal_image *image, const char *text)
 {
@@ -57,38 +49,34 @@ static void check_image(const struct peal_image *image, const char *entry)
 	}
 }
 
-PEAL_TEST(library_programs_have_an_image_for_each_target)
+/* The program has an image for each target of the list, and no other. */
+static void check_images(const struct peal_program *program,
+			 const char *targets, const char *entry)
 {
-	const struct peal_image *image = peal_program_peal_stages.images;
+	const struct peal_image *image = program->images;
 	char rest[256], *target, *at = rest;
 
-	snprintf(rest, sizeof(rest), "%s", wanted());
+	CHECK(targets); /* run by ctest */
+	snprintf(rest, sizeof(rest), "%s", targets);
 	while ((target = strsep(&at, ";")) && *target) {
 		CHECK(image && image->target);
 		CHECK(!strcmp(image->target, target));
-		check_image(image, "peal_entry_peal_stages");
+		check_image(image, entry);
 		image++;
 	}
 	CHECK(!image || !image->target);
 }
 
-PEAL_TEST(a_program_of_ones_own_has_those_that_it_asked_for)
+PEAL_TEST(library_programs_have_an_image_for_each_target)
 {
-	const struct peal_image *image = peal_program_relay.images;
-	const char *asked = getenv("PEAL_TEST_TARGETS");
-	char rest[256], *target, *at = rest;
+	check_images(&peal_program_peal_stages, getenv("PEAL_IMAGE_TARGETS"),
+		     "peal_entry_peal_stages");
+}
 
-	CHECK(asked); /* "host" alone: none */
-	snprintf(rest, sizeof(rest), "%s", asked);
-	while ((target = strsep(&at, ";")) && *target) {
-		if (!strstr(wanted(), target)) /* "host", or no compiler */
-			continue;
-		CHECK(image && image->target);
-		CHECK(!strcmp(image->target, target));
-		check_image(image, "peal_entry_relay");
-		image++;
-	}
-	CHECK(!image || !image->target);
+PEAL_TEST(a_program_with_targets_of_its_own_has_those_images)
+{
+	check_images(&peal_program_imaged, getenv("PEAL_TEST_TARGETS"),
+		     "peal_entry_imaged");
 }
 
 PEAL_TEST(the_runtime_lists_programs_and_images)
@@ -138,5 +126,5 @@ PEAL_TEST(the_runtime_lists_programs_and_images)
 }
 
 PEAL_TEST_MAIN(RUN(library_programs_have_an_image_for_each_target);
-	       RUN(a_program_of_ones_own_has_those_that_it_asked_for);
+	       RUN(a_program_with_targets_of_its_own_has_those_images);
 	       RUN(the_runtime_lists_programs_and_images);)

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The main() of a folder's test program: runs the test file that the first
+ * argument names, with the arguments behind it. Without arguments it runs none
+ * and lists them.
+ */
+#include "folder.h"
+
+#include <stdio.h>
+#include <string.h>
+
+int main(int argc, char **argv)
+{
+	const struct test_file *file;
+
+	for (file = test_files; argc > 1 && file->name; file++)
+		if (!strcmp(file->name, argv[1]))
+			return file->run(argc - 1, argv + 1);
+	fprintf(stderr, "usage: %s FILE [CASE]\ntest files:\n", argv[0]);
+	for (file = test_files; file->name; file++)
+		fprintf(stderr, "  %s\n", file->name);
+	return 2;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A program without the loop: its images for all kinds of target take seconds. */
+#include <peal/device/atomic.h>
+
+#include "../../../ringkernels/bare_program.h"
+
+static PEAL_DEV int run(const struct peal_kernel_params *params,
+			uint32_t worker, uint32_t lane)
+{
+	uint64_t *word = (uint64_t *)(uintptr_t)params;
+
+	if (worker == 0 && lane == 0)
+		peal_store_release_sys(word, 1);
+	return 0;
+}
+
+PEALI_BARE_PROGRAM(imaged);
