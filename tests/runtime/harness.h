@@ -88,17 +88,6 @@ static inline struct peal_runtime *harness_open(int devices, const char *links)
 	return rt;
 }
 
-/* Calls wait for two seconds only: nobody but who is busy needs longer. */
-static inline struct peal_runtime *harness_open_hasty(int devices)
-{
-	struct peal_runtime *rt;
-
-	setenv("PEAL_ANSWER_MS", "2000", 1);
-	rt = harness_open(devices, "");
-	unsetenv("PEAL_ANSWER_MS");
-	return rt;
-}
-
 /* The policy, if the runtime's devices can do it; else what they like best. */
 static inline uint32_t harness_policy(struct peal_runtime *rt, uint32_t policy)
 {

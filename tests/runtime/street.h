@@ -40,7 +40,7 @@ struct street {
 
 static const struct peal_link_options plain = { .capacity = 0 };
 
-static inline void open_streets(struct street *s, int hasty)
+static inline void open_street(struct street *s)
 {
 	struct peal_kernel_options o = { .size = sizeof(o),
 					 .workers = WORKERS,
@@ -56,17 +56,12 @@ static inline void open_streets(struct street *s, int hasty)
 	int i;
 
 	memset(s, 0, sizeof(*s));
-	s->rt = hasty ? harness_open_hasty(DEVICES) : harness_open(DEVICES, "");
+	s->rt = harness_open(DEVICES, "");
 	CHECK_OK(peal_program_add(s->rt, &peal_program_pools));
 	s->e = harness_endpoint(s->rt);
 	for (i = 0; i < KERNELS; i++)
 		CHECK_OK(peal_kernel_launch(s->rt, i % DEVICES,
 					    &peal_program_guest, &o, &s->k[i]));
-}
-
-static inline void open_street(struct street *s)
-{
-	open_streets(s, 0);
 }
 
 static inline uint64_t spawn_with(struct peal_kernel *k, const char *handler,

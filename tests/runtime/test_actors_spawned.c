@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Many actors made and ended at a time, and the ports that they share. */
+#include "runtime/hasty.h"
 #include "runtime/tallies.h"
 
 PEAL_DECLARE_PROGRAM(pools);
@@ -709,7 +710,7 @@ PEAL_TEST(a_worker_that_does_not_answer_keeps_what_it_was_told)
 	struct peal_actor_options first = { .size = sizeof(first),
 					    .worker = 1 };
 	struct peal_link_options four = { .capacity = 4 };
-	struct peal_runtime *rt = harness_open_hasty(1);
+	struct peal_runtime *rt = harness_open(1, "");
 	struct peal_kernel *k = harness_launch_with(rt, 0, o);
 	struct peal_endpoint *e = harness_endpoint(rt);
 	uint64_t gate = harness_spawn(k, "gate", 0), third, none = 0;
@@ -720,10 +721,10 @@ PEAL_TEST(a_worker_that_does_not_answer_keeps_what_it_was_told)
 	harness_from(rt, e, 0, gate, four);
 	CHECK_OK(peal_send(e, 0, 0, &at, sizeof(at), PATIENCE));
 	EVENTUALLY(!peal_worker_info(k, 0, &info) && info.actor >= 0);
-	CHECK_FAILS(peal_actor_spawn(k, "echo", &first, &none), PEAL_EHUNG,
+	CHECK_HASTY(rt, peal_actor_spawn(k, "echo", &first, &none), PEAL_EHUNG,
 		    "worker 0 of kernel");
 	CHECK_EQ(none, 0);
-	CHECK_FAILS(peal_actor_retire(rt, spare), PEAL_EHUNG, "worker 0");
+	CHECK_HASTY(rt, peal_actor_retire(rt, spare), PEAL_EHUNG, "worker 0");
 	CHECK_EQ(tallies_info(k).actors, 2);
 	third = harness_spawn(k, "echo", 1);
 	CHECK_FAILS(peal_actor_spawn(k, "echo", NULL, &none), PEAL_ENOSPC,

@@ -5,6 +5,7 @@
  * the middle.
  */
 #include "runtime/both_lanes.h"
+#include "runtime/hasty.h"
 #include "runtime/hooks.h"
 
 PEAL_DECLARE_PROGRAM(hooks);
@@ -431,7 +432,7 @@ PEAL_TEST(hooks_wait_for_room_and_nobody_else_does)
 	struct peal_kernel_options ko = { .mailbox_slots = 32,
 					  .max_actors = 128,
 					  .max_monitors = 4 };
-	struct house h = open_with(harness_open_hasty(1), ko, 0);
+	struct house h = open_with(harness_open(1, ""), ko, 0);
 	struct peal_link_options none = { .capacity = 0 };
 	struct peal_actor_options o = { .worker = 1 };
 	struct peal_monitor_options mo = { .size = sizeof(mo) };
@@ -456,7 +457,7 @@ PEAL_TEST(hooks_wait_for_room_and_nobody_else_does)
 	first = link_to(&h, actor[63]);
 	say(&h, first, HOOKS_COUNT);
 	/* who had its init can only end with what it has to tell */
-	CHECK_FAILS(peal_actor_retire(h.rt, actor[0]), PEAL_EAGAIN,
+	CHECK_HASTY(h.rt, peal_actor_retire(h.rt, actor[0]), PEAL_EAGAIN,
 		    "wait for room");
 	CHECK_EQ(info_of(&h).exits, 0);
 	harness_to(h.rt, h.teller, h.e, none);

@@ -6,6 +6,7 @@
  */
 #include "runtime/both_lanes.h"
 #include "runtime/guest.h"
+#include "runtime/hasty.h"
 
 PEAL_DECLARE_PROGRAM(guest);
 PEAL_DECLARE_PROGRAM(pools);
@@ -668,18 +669,20 @@ PEAL_TEST(a_worker_that_does_not_answer_is_named_and_nothing_is_half_done)
 	struct peal_link *link;
 	struct house h;
 
-	open_house(&h, harness_open_hasty(1), 1);
+	open_house(&h, harness_open(1, ""), 1);
 	h.guest = spawn(&h, "guest", 0, 0);
 	link = harness_from(h.rt, h.e, BY_LINK, h.guest, plain);
 	hold(&h, 1, &open[1]);
-	expect_refused(&h, h.guest, 1, 0, PEAL_EHUNG, "worker 1 of kernel");
+	CHECK_HASTY(h.rt, move_to(&h, h.guest, 1, 0), PEAL_EHUNG,
+		    "worker 1 of kernel");
 	CHECK_EQ(h.newest, h.guest);
 	send_note(&h, BY_LINK);
 	EVENTUALLY(harness_info(link).delivered == 1);
 	peal_store_release_sys(&open[1], 1);
 	hold(&h, 0, &open[0]);
 	send_note(&h, BY_LINK); /* which waits behind that */
-	expect_refused(&h, h.guest, 2, 0, PEAL_EHUNG, "worker 0 of kernel");
+	CHECK_HASTY(h.rt, move_to(&h, h.guest, 2, 0), PEAL_EHUNG,
+		    "worker 0 of kernel");
 	CHECK_EQ(h.newest, h.guest);
 	peal_store_release_sys(&open[0], 1);
 	/* it is there, or moves there now */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Pools: whichever member is free handles the next message, each one once. */
-#include "runtime/harness.h"
+#include "runtime/hasty.h"
 #include "runtime/pools.h"
 
 PEAL_DECLARE_PROGRAM(pools);
@@ -496,7 +496,7 @@ static void be_busy(struct busy *b, uint32_t worker, uint64_t *pool_out)
 	uint64_t actor;
 
 	b->gate = 0;
-	b->rt = harness_open_hasty(1);
+	b->rt = harness_open(1, "");
 	b->k = launch(b->rt, 0, o);
 	b->in = harness_endpoint(b->rt);
 	b->out = harness_endpoint(b->rt);
@@ -523,9 +523,8 @@ PEAL_TEST(calls_that_a_worker_does_not_answer_can_be_repeated)
 	uint64_t pool = 0;
 
 	be_busy(&b, 0, &pool);
-	CHECK_FAILS(peal_pool_destroy(b.rt, pool), PEAL_EHUNG,
-		    "worker 0 of kernel 'pools' did not answer in 2000 ms: it "
-		    "is in the handler of actor");
+	CHECK_HASTY(b.rt, peal_pool_destroy(b.rt, pool), PEAL_EHUNG,
+		    "worker 0 of kernel 'pools' did not answer in ");
 	/* worker 1 knows it no more: nobody comes to it now */
 	CHECK_FAILS(peal_connect(b.rt, peal_endpoint_address(b.in), 1, pool,
 				 NULL, NULL),
@@ -538,7 +537,8 @@ PEAL_TEST(calls_that_a_worker_does_not_answer_can_be_repeated)
 
 	be_busy(&b, 1, NULL);
 	pool = 0;
-	CHECK_FAILS(peal_pool_create(b.k, NULL, &pool), PEAL_EHUNG, "worker 1");
+	CHECK_HASTY(b.rt, peal_pool_create(b.k, NULL, &pool), PEAL_EHUNG,
+		    "worker 1");
 	CHECK_EQ(pool, 0);
 	free_again(&b);
 	CHECK_FAILS(peal_pool_create(b.k, NULL, &pool), PEAL_ENOSPC,
@@ -552,7 +552,7 @@ PEAL_TEST(who_joins_late_can_leave)
 	struct peal_link_options none = { .capacity = 0 };
 	struct peal_kernel_options o = { .workers = 2 };
 	struct peal_pool_options p = { .capacity = 0 };
-	struct peal_runtime *rt = harness_open_hasty(1);
+	struct peal_runtime *rt = harness_open(1, "");
 	struct peal_kernel *k = launch(rt, 0, o);
 	struct peal_endpoint *in = harness_endpoint(rt);
 	struct peal_endpoint *out = harness_endpoint(rt);
@@ -567,7 +567,9 @@ PEAL_TEST(who_joins_late_can_leave)
 	harness_from(rt, in, 0, toil, none);
 	send_task(in, 0, &gate);
 	EVENTUALLY(!peal_worker_info(k, 1, &info) && info.actor >= 0);
-	CHECK_FAILS(peal_pool_join(rt, pool, late), PEAL_EHUNG, "worker 1");
+	CHECK_HASTY(rt, peal_pool_join(rt, pool, late), PEAL_EHUNG,
+		    "worker 1 of kernel 'pools' did not answer in 50 ms: it is "
+		    "in the handler of actor");
 	CHECK_FAILS(peal_actor_retire(rt, late), PEAL_EBUSY, "pool");
 	CHECK_OK(peal_pool_info(rt, pool, &now));
 	CHECK_EQ(now.members, 1);

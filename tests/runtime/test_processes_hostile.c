@@ -10,6 +10,7 @@
 
 #include <peal/device/consumer.h>
 #include "runtime/crew.h"
+#include "runtime/hasty.h"
 #include "runtime/process.h"
 
 static const struct peal_link_options plain = { .capacity = 16 };
@@ -506,7 +507,7 @@ PEAL_TEST(answers_that_make_no_sense_are_refused)
 /* One that never answers, and lives: the wait has an end, and so has leaving. */
 static void silent(int rank)
 {
-	struct peal_runtime *rt = harness_open_hasty(1);
+	struct peal_runtime *rt = harness_open(1, "");
 	struct peal_processes *set = crew_enter(rt);
 	struct peal_endpoint *e = harness_endpoint(rt);
 
@@ -518,7 +519,8 @@ static void silent(int rank)
 		exit(0);
 	}
 	crew_meet(0);
-	CHECK_FAILS(peal_process_connect(set, 1, "in", peal_endpoint_address(e),
+	CHECK_HASTY(rt,
+		    peal_process_connect(set, 1, "in", peal_endpoint_address(e),
 					 0, NULL, 0, NULL),
 		    PEAL_ETIMEDOUT, "rank 1 (pid ");
 	CHECK_OK(peal_processes_leave(set, 10 * MS));
