@@ -9,7 +9,6 @@
 #define CREATE "peal_executor_create"
 #define DESTROY "peal_executor_destroy"
 #define WORKERS_MAX 1024
-#define STOP_NS 2000000000LL
 
 struct peal_executor *peali_executor_next(struct peal_executor *e)
 {
@@ -97,7 +96,7 @@ static void free_all(struct peal_executor *e)
 /* All kernels have ended: 0; or PEAL_EHUNG. */
 static int stop_all(struct peal_executor *e)
 {
-	uint64_t deadline = peali_deadline(STOP_NS);
+	uint64_t deadline = peali_deadline(e->rt->stop_ns);
 	uint32_t i;
 	int result = 0;
 

@@ -8,7 +8,6 @@
 #include "runtime/graph.h"
 #include "runtime/task.h"
 
-#define STOP_NS 2000000000LL
 #define TASK_SLOTS 64 /* of a pool, of reports to a conductor */
 #define MAIL_SLOTS 16
 
@@ -490,7 +489,7 @@ static int destroy(struct peal_kernel **k)
 
 int peali_graph_unmake(struct peal_graph *g)
 {
-	uint64_t deadline = peali_deadline(STOP_NS);
+	uint64_t deadline = peali_deadline(g->rt->stop_ns);
 	uint32_t i;
 	int result = 0;
 

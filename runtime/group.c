@@ -11,7 +11,6 @@
 #define SLICE_BYTES (256u << 10)
 #define SLICE_BYTES_MAX (16u << 20)
 #define MAIL_SLOTS 256 /* of a group of processes: a channel to the next */
-#define STOP_NS 2000000000LL
 
 extern const struct peal_program peal_program_peal_collective;
 
@@ -319,7 +318,7 @@ static int check_devices(struct peal_runtime *rt, const int *devices,
 /* Ends what there is of it: 0, or PEAL_EHUNG and it stays. */
 static int take_down(struct peal_group *g)
 {
-	uint64_t deadline = peali_deadline(STOP_NS);
+	uint64_t deadline = peali_deadline(g->rt->stop_ns);
 	uint32_t i;
 	int result = 0;
 

@@ -16,7 +16,6 @@
 #include "runtime/timer.h"
 
 #define CALL "peal_kernel_launch"
-#define CHECK_IN_TIMEOUT_NS 5000000000LL
 #define CONTROL_SLOTS 16
 
 /* What a kernel's mailboxes come to. */
@@ -577,7 +576,7 @@ static int check_fit(struct peal_runtime *rt, int device,
 /* Waits until every worker has checked in. */
 static int await_check_in(struct peal_kernel *k)
 {
-	uint64_t deadline = peali_deadline(CHECK_IN_TIMEOUT_NS);
+	uint64_t deadline = peali_deadline(k->rt->check_in_ns);
 	uint32_t turns = 0, here, i;
 
 	for (;;) {
@@ -590,9 +589,10 @@ static int await_check_in(struct peal_kernel *k)
 			return peali_fail(
 				PEAL_EHUNG, CALL,
 				"%u of %u workers resident on device "
-				"%d after 5 s: launch fewer, or fewer "
+				"%d after %g s: launch fewer, or fewer "
 				"kernels%s",
 				here, k->params.n_workers, k->device,
+				(double)k->rt->check_in_ns / 1e9,
 				k->params.cluster_workers ?
 					", or none in clusters" :
 					"");
@@ -626,7 +626,7 @@ static int start(struct peal_kernel *k)
 		return 0;
 	}
 	peal_store_release_sys(&k->control->stop, PEAL_STOP_ABORT);
-	if (d->backend->ops->launch_wait(k->launch, CHECK_IN_TIMEOUT_NS) ==
+	if (d->backend->ops->launch_wait(k->launch, PEALI_CHECK_IN_NS) ==
 	    PEAL_ETIMEDOUT)
 		return peali_fail(result, CALL,
 				  "not all of %u workers are resident on "

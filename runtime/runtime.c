@@ -256,6 +256,10 @@ int peal_runtime_open(const struct peal_runtime_options *options,
 	peali_names_init(&rt->names);
 	rt->next_kernel = rt->next_endpoint = 1;
 	rt->next_link = 1;
+	rt->check_in_ns = PEALI_CHECK_IN_NS;
+	atomic_init(&rt->silent_ns, PEALI_SILENT_NS);
+	rt->stop_ns = PEALI_STOP_NS;
+	rt->end_ns = PEALI_END_NS;
 	result = read_settings(rt, &o);
 	if (!result)
 		result = open_devices(rt);
@@ -348,20 +352,35 @@ int peal_runtime_close(struct peal_runtime *rt)
 	return peal_runtime_close_report(rt, &ignored);
 }
 
+/* All kernels have ended: 0, or PEAL_EHUNG. All stop in the same time, and those that
+ * do not, or were aborted before, are aborted. */
+static int end_kernels(struct peal_runtime *rt)
+{
+	uint64_t deadline = peali_deadline(rt->end_ns), now;
+	struct peal_kernel *k;
+	int result = 0;
+
+	for (k = rt->kernels; k; k = k->next)
+		peal_kernel_stop(k, 0);
+	for (k = rt->kernels; k; k = k->next) {
+		now = peali_now_ns();
+		if (now < deadline &&
+		    peal_load_relaxed_sys(&k->control->stop) < PEAL_STOP_ABORT)
+			peal_kernel_stop(k, (int64_t)(deadline - now));
+		if (peal_kernel_abort(k, rt->end_ns))
+			result = PEAL_EHUNG;
+	}
+	return result;
+}
+
 int peal_runtime_shutdown(struct peal_runtime *rt)
 {
 	struct peal_leak_report ignored;
-	struct peal_kernel *kernel;
-	int result = 0;
+	int result;
 
 	if (!rt)
 		return 0;
-	for (kernel = rt->kernels; kernel; kernel = kernel->next)
-		peal_kernel_stop(kernel, 0);
-	for (kernel = rt->kernels; kernel; kernel = kernel->next)
-		if (peal_kernel_stop(kernel, 1000000000) &&
-		    peal_kernel_abort(kernel, 1000000000))
-			result = PEAL_EHUNG;
+	result = end_kernels(rt);
 	if (result) /* its memory is in use: better leaked than gone */
 		return result;
 	while (rt->groups && !result)

@@ -39,6 +39,10 @@ struct peali_watchdog;
 
 #define PEALI_BACKENDS_MAX 8
 #define PEALI_LEASE_NS_MIN 10000000ULL
+#define PEALI_CHECK_IN_NS 5000000000LL
+#define PEALI_SILENT_NS 2000000000ULL
+#define PEALI_END_NS 1000000000LL
+#define PEALI_STOP_NS 2000000000LL
 
 struct peal_runtime {
 	pthread_mutex_t lock;
@@ -57,6 +61,11 @@ struct peal_runtime {
 	struct peali_stuck_socket *stuck_socket; /* NULL: nobody can ask */
 	uint64_t lease_ns;
 	uint64_t answer_ms; /* for a control message, or a worker is hung */
+	int64_t check_in_ns; /* for all workers of a kernel to come up */
+	_Atomic uint64_t silent_ns; /* then a worker is named in the log, once */
+	/* for kernels to stop, before they are aborted: those of an executor, a group
+	 * or a graph; all at a shutdown, and there for each abort, too */
+	int64_t stop_ns, end_ns;
 	struct peal_kernel *kernels; /* lists, newest first */
 	struct peal_link *links;
 	struct peal_endpoint *endpoints;

@@ -16,8 +16,6 @@
 #include "runtime/meter.h"
 
 #define TICK_NS 20000000ULL
-/* A worker that is silent for so long is named in the log, once. */
-#define SILENT_NS 2000000000ULL
 
 struct watched {
 	struct watched *next;
@@ -49,7 +47,8 @@ static void look_at_worker(struct watched *w, uint32_t i, uint64_t now)
 	if (beat != worker->beat_seen || !moved) {
 		worker->beat_seen = beat;
 		atomic_store(&worker->beat_moved_ns, now);
-	} else if (phase < PEAL_WORKER_STOPPED && now - moved >= SILENT_NS) {
+	} else if (phase < PEAL_WORKER_STOPPED &&
+		   now - moved >= w->kernel->rt->silent_ns) {
 		w->silent = i + 1;
 	}
 }
@@ -67,7 +66,7 @@ static void name_silent(struct watched *w, uint64_t now, int locked)
 	if (!w->silent || w->named)
 		return;
 	silence = now - atomic_load(&k->workers[i].beat_moved_ns);
-	if (!locked && silence < 2 * SILENT_NS)
+	if (!locked && silence < 2 * k->rt->silent_ns)
 		return;
 	w->named = 1;
 	if (locked && peali_hand_read(k, i, &hand))
