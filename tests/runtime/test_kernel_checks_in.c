@@ -2,6 +2,7 @@
 /* labels: stress */
 /* A launch whose workers do not all come up fails and says how many did. */
 #include "runtime/harness.h"
+#include "runtime/runtime.h"
 
 /* Worker 0 checks in, the others never do; all of them end when aborted. */
 static int shy(const struct peal_kernel_params *params, uint32_t worker,
@@ -35,9 +36,16 @@ PEAL_TEST(workers_that_do_not_come_up_are_counted)
 
 	HOST_CASE("the program has host code alone");
 	CHECK_OK(peal_device_info(rt, 0, &before));
-	CHECK_FAILS(peal_kernel_launch(rt, 0, &program, &o, &k), PEAL_EHUNG,
-		    "1 of 3 workers resident on device 0");
-	CHECK(!k);
+	/* on a busy machine worker 0 may be late, too */
+	rt->check_in_ns = 50 * MS;
+	do {
+		CHECK_FAILS(peal_kernel_launch(rt, 0, &program, &o, &k),
+			    PEAL_EHUNG, " of 3 workers resident on device 0");
+		CHECK(!k);
+		rt->check_in_ns *= 2;
+		CHECK(rt->check_in_ns < PATIENCE);
+	} while (!strncmp(peal_last_error()->text, "0 of", 4));
+	CHECK_CONTAINS(peal_last_error()->text, "1 of 3 workers");
 	CHECK_OK(peal_runtime_info(rt, &info));
 	CHECK_EQ(info.n_kernels, 0);
 	CHECK_OK(peal_device_info(rt, 0, &after));
