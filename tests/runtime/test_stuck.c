@@ -4,24 +4,31 @@
 
 #include "runtime/harness.h"
 #include "runtime/load.h"
+#include "runtime/runtime.h"
 
 PEAL_DECLARE_PROGRAM(load);
 PEAL_DECLARE_PROGRAM(pools);
 
 #define CAUSES 8
 #define CLOSINGS 20
+#define WATCH_NS (30 * MS) /* the usual watch is 100 ms */
 
 static struct peal_stuck cause[CAUSES];
 static const struct peal_link_options four = { .capacity = 4 };
 
-static int stuck(struct peal_runtime *rt)
+static int stuck_for(struct peal_runtime *rt, uint64_t watch_ns)
 {
 	int n;
 
 	memset(cause, 0, sizeof(cause));
-	n = peal_stuck(rt, 0, cause, CAUSES);
+	n = peal_stuck(rt, watch_ns, cause, CAUSES);
 	CHECK(n >= 0);
 	return n;
+}
+
+static int stuck(struct peal_runtime *rt)
+{
+	return stuck_for(rt, WATCH_NS);
 }
 
 /* Only that cause, which holds so many up; a worker may just be about to. */
@@ -29,20 +36,40 @@ static int stuck(struct peal_runtime *rt)
 	do {                                                                   \
 		EVENTUALLY(stuck(rt) == 1 && cause[0].cause == (which) &&      \
 			   cause[0].held == (uint64_t)(messages));             \
-		CHECK(cause[0].still_ns >= 100 * MS);                          \
+		CHECK(cause[0].still_ns >= WATCH_NS);                          \
 	} while (0)
 
-/* Sends until there has been no room for a while; how many. */
-static uint64_t fill(struct peal_endpoint *e, uint32_t port)
+/* Sends while there is room; how many, together with the n before. */
+static uint64_t send_more(struct peal_endpoint *e, uint32_t port, uint64_t n)
 {
 	struct relay_message m;
-	uint64_t n;
 
-	for (n = 0;; n++) {
+	for (;; n++) {
 		harness_fill(&m, sizeof(m), 1, n);
-		if (peal_send(e, port, (uint16_t)n, &m, sizeof(m), SECOND / 2))
+		if (peal_send(e, port, (uint16_t)n, &m, sizeof(m), 20 * MS))
 			return n;
 	}
+}
+
+/* Whether there is no room any more, for one cause; n: messages so far. */
+static int is_full(struct peal_runtime *rt, struct peal_endpoint *e,
+		   uint32_t port, uint64_t *n)
+{
+	uint64_t before = *n = send_more(e, port, *n);
+	int causes = stuck(rt);
+
+	*n = send_more(e, port, before);
+	return *n == before && causes == 1;
+}
+
+/* Sends until that is so; how many. */
+static uint64_t fill(struct peal_runtime *rt, struct peal_endpoint *e,
+		     uint32_t port)
+{
+	uint64_t n = 0;
+
+	EVENTUALLY(is_full(rt, e, port, &n));
+	return n;
 }
 
 static uint64_t queued(struct peal_link *link)
@@ -64,12 +91,12 @@ PEAL_TEST(nothing_is_stuck_where_nothing_waits)
 	uint64_t echo = harness_spawn(k, "echo", 1);
 	struct peal_stuck one;
 
-	CHECK_EQ(stuck(rt), 0);
+	CHECK_EQ(stuck_for(rt, 0), 0);
 	harness_from(rt, e, 0, echo, four);
 	harness_to(rt, echo, e, four);
 	harness_send(e, 0, 1, 0, 4);
 	harness_receive(e, 1, 0, 4);
-	CHECK_EQ(stuck(rt), 0);
+	CHECK_EQ(stuck_for(rt, 0), 0);
 	CHECK_EQ(peal_stuck(NULL, 0, NULL, 0), PEAL_EINVAL);
 	CHECK_EQ(peal_stuck(rt, 0, NULL, 1), PEAL_EINVAL);
 	CHECK_FAILS(peal_stuck(rt, 11 * SECOND, &one, 1), PEAL_EINVAL,
@@ -100,7 +127,7 @@ PEAL_TEST(a_handler_that_does_not_return_holds_all_behind_it)
 	harness_delivered(other, 1);
 	CHECK_OK(peal_send(e, 0, 5, "", 0, PATIENCE));
 	CHECK_OK(peal_send(e, 0, 2, "", 0, PATIENCE));
-	n = fill(e, 0);
+	n = fill(rt, e, 0);
 	STUCK(rt, PEAL_STUCK_HANDLER, n + 1);
 	CHECK_EQ(queued(first) + queued(second), n + 1);
 	CHECK_EQ(cause[0].n_links, 2);
@@ -132,7 +159,7 @@ PEAL_TEST(the_host_does_not_receive)
 
 	harness_from(rt, e, 0, echo, four);
 	harness_to(rt, echo, e, four);
-	n = fill(e, 0);
+	n = fill(rt, e, 0);
 	STUCK(rt, PEAL_STUCK_RECEIVE, n);
 	CHECK_EQ(cause[0].address, peal_endpoint_address(e));
 	CHECK_EQ(cause[0].device, -1);
@@ -163,7 +190,8 @@ PEAL_TEST(a_port_without_a_link_is_named)
 	CHECK_EQ(cause[0].address, echo);
 	CHECK_CONTAINS(cause[0].text, "actor 0, whose port 0 has no link");
 	CHECK_OK(peal_name_set(rt, echo, "nymph"));
-	CHECK_EQ(stuck(rt), 1);
+	CHECK_EQ(stuck_for(rt, 0), 1);
+	CHECK(cause[0].still_ns >= 100 * MS);
 	CHECK_CONTAINS(cause[0].text, "actor 0 'nymph', whose port 0");
 	harness_to(rt, echo, e, four);
 	harness_receive(e, 1, 0, 3);
@@ -184,7 +212,7 @@ PEAL_TEST(a_circle_is_one_cause)
 	harness_link(rt, near, 0, far, four);
 	harness_link(rt, far, 0, near, four);
 	harness_from(rt, e, 0, near, four);
-	n = fill(e, 0);
+	n = fill(rt, e, 0);
 	STUCK(rt, PEAL_STUCK_CYCLE, n);
 	CHECK_EQ(cause[0].n_links, 3);
 	CHECK_CONTAINS(cause[0].text,
@@ -257,8 +285,9 @@ PEAL_TEST(a_full_mailbox_leads_to_its_worker)
 
 	harness_from(rt, e, 1, moody, four);
 	CHECK_OK(peal_send(e, 1, 2, "", 0, PATIENCE));
-	while (!peal_send(e, 0, 0, &told, sizeof(told), SECOND / 2))
-		;
+	EVENTUALLY(peal_send(e, 0, 0, &told, sizeof(told), 20 * MS) &&
+		   stuck(rt) == 1 &&
+		   peal_send(e, 0, 0, &told, sizeof(told), 20 * MS));
 	CHECK(queued(link) > 0);
 	/* the one that it is in, too: its link counts it until it returns */
 	STUCK(rt, PEAL_STUCK_HANDLER, queued(link) + 1);
@@ -282,7 +311,7 @@ PEAL_TEST(a_pool_without_members_is_a_cause)
 	CHECK_OK(peal_kernel_launch(rt, 0, &peal_program_pools, &o, &k));
 	CHECK_OK(peal_pool_create(k, &p, &pool));
 	link = harness_from(rt, e, 0, pool, four);
-	CHECK(fill(e, 0) >= 8 + 4);
+	CHECK(fill(rt, e, 0) >= 8 + 4);
 	STUCK(rt, PEAL_STUCK_MAIL, queued(link));
 	CHECK(queued(link) > 0);
 	CHECK_CONTAINS(cause[0].text, "of kernel 'lazy' on device 0 waits for "
@@ -310,7 +339,7 @@ PEAL_TEST(a_full_topic_leads_to_the_slowest)
 	CHECK_OK(peal_subscribe(rt, topic, moody, 0));
 	link = harness_from(rt, e, 0, echo, four);
 	CHECK_OK(peal_send(e, 0, 2, "", 0, PATIENCE));
-	fill(e, 0);
+	fill(rt, e, 0);
 	STUCK(rt, PEAL_STUCK_HANDLER, queued(link));
 	CHECK(queued(link) > 0);
 	CHECK_EQ(cause[0].address, moody);
@@ -429,7 +458,7 @@ PEAL_TEST(a_worker_that_is_slow_with_many_is_not_stuck)
 			while (!peal_send(e, (uint32_t)way, 0, &note,
 					  sizeof(note), 0))
 				;
-			calm = stuck(rt) ? 0 : calm + 1;
+			calm = stuck_for(rt, 0) ? 0 : calm + 1;
 		}
 		CHECK_EQ(calm, 3);
 	}
@@ -468,8 +497,9 @@ PEAL_TEST(who_waits_in_vain_finds_the_culprit_in_the_log)
 	setenv("PEAL_LOG", "1", 1);
 	dup2(fileno(f), STDERR_FILENO);
 	peal_kernel_stop(k, 30 * MS);
+	atomic_store(&rt->silent_ns, 30 * MS); /* for the watchdog */
 	while (!strstr(written(f), "has been silent for"))
-		identity_sleep_us(10000); /* the watchdog, after two seconds */
+		identity_sleep_us(1000);
 	snprintf(log, sizeof(log), "%s", written(f));
 	dup2(keep, STDERR_FILENO);
 	unsetenv("PEAL_LOG");
@@ -537,7 +567,7 @@ PEAL_TEST(a_process_answers_for_all_its_runtimes)
 	/* GPUs of a vendor have one runtime of a process */
 	n = peal_runtime_open(NULL, &other);
 	CHECK(!n || n == PEAL_EBUSY);
-	EVENTUALLY(peal_stuck_of(pid, 0, cause, CAUSES) == 1 &&
+	EVENTUALLY(peal_stuck_of(pid, WATCH_NS, cause, CAUSES) == 1 &&
 		   cause[0].held == 2);
 	CHECK_EQ(cause[0].cause, PEAL_STUCK_PORT);
 	CHECK_CONTAINS(cause[0].text, "of kernel 'asleep'");
@@ -550,7 +580,7 @@ PEAL_TEST(a_process_answers_for_all_its_runtimes)
 		ask_as_nobody();
 	end(rt);
 	if (other) {
-		CHECK_EQ(peal_stuck_of(pid, 0, NULL, 0), 0);
+		CHECK_EQ(peal_stuck_of(pid, WATCH_NS, NULL, 0), 0);
 		end(other);
 	}
 	CHECK_FAILS(peal_stuck_of(pid, 0, NULL, 0), PEAL_ENOENT,
