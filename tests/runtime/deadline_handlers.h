@@ -3,6 +3,7 @@
 #include <peal/device/kernel.h>
 
 #include "deadlines.h"
+#include "gate.h"
 
 /* Waits at the gate, and says what it knows of the message and of the time. */
 static PEAL_DEV int mark(struct peal_worker *w)
@@ -18,7 +19,7 @@ static PEAL_DEV int mark(struct peal_worker *w)
 	out.deadline = peal_deadline_in_hand(w);
 	while (in->gate && !peal_aborting(w) &&
 	       !peal_load_acquire_sys((const uint64_t *)(uintptr_t)in->gate))
-		peal_pause();
+		gate_pause();
 	if (peal_request_in_hand(w))
 		return peal_reply(w, 0, 0, &out, sizeof(out));
 	return peal_emit(w, 0, 0, &out, sizeof(out));

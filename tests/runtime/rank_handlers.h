@@ -5,6 +5,7 @@
 /* Handlers that write down in which order a worker takes its messages. */
 #include <peal/device/kernel.h>
 
+#include "gate.h"
 #include "ranks.h"
 
 /* Writes a message down; waits at a gate. For the leader. */
@@ -16,7 +17,7 @@ static PEAL_DEV void rank_write(struct peal_worker *w)
 	if (peal_type(w) & RANK_GATE) {
 		peal_store_release_sys(&list->waits, 1);
 		while (!peal_load_acquire_sys(&list->word) && !peal_aborting(w))
-			peal_pause();
+			gate_pause();
 		peal_store_release_sys(&list->waits, 0);
 	} else if (in->from && list->n < RANK_LIST) {
 		list->from[list->n] = (uint8_t)in->from;

@@ -4,6 +4,7 @@
 
 #include <peal/device/kernel.h>
 
+#include "gate.h"
 #include "relay.h"
 #include "timers.h"
 
@@ -189,7 +190,7 @@ static PEAL_DEV int hold(struct peal_worker *w)
 
 	while (!peal_load_acquire_sys((const uint64_t *)(uintptr_t)in->gate) &&
 	       !peal_aborting(w))
-		peal_pause();
+		gate_pause();
 	return 0;
 }
 

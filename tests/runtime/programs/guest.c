@@ -2,6 +2,7 @@
 /* Actors that move, and those that send to them. */
 #include <peal/device/kernel.h>
 
+#include "../gate.h"
 #include "../guest.h"
 
 #define HANDLERS(X)                                                            \
@@ -82,7 +83,7 @@ static PEAL_DEV int lie(struct peal_worker *w)
 		*(const uint64_t *const *)(const void *)peal_data(w);
 
 	while (!peal_load_acquire_sys(word) && !peal_aborting(w))
-		peal_pause();
+		gate_pause();
 	return 0;
 }
 

@@ -2,6 +2,7 @@
 /* Actors with a limit, who tells them more than that, and who holds still. */
 #include <peal/device/kernel.h>
 
+#include "../gate.h"
 #include "../limits.h"
 
 /* Notes the number of each message; replies if it is a request. */
@@ -82,7 +83,7 @@ static PEAL_DEV int keep(struct peal_worker *w)
 		*(const uint64_t *const *)(const void *)peal_data(w);
 
 	while (!peal_load_acquire_sys(word) && !peal_aborting(w))
-		peal_pause();
+		gate_pause();
 	return 0;
 }
 

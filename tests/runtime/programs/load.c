@@ -2,6 +2,7 @@
 /* Handlers that keep a worker busy; `record` writes down what came in turn. */
 #include <peal/device/kernel.h>
 
+#include "../gate.h"
 #include "../load.h"
 
 /* Leader: waits so long, as work would. */
@@ -27,7 +28,7 @@ static PEAL_DEV int record(struct peal_worker *w)
 		while (!peal_load_acquire_sys(
 			       (const uint64_t *)(uintptr_t)note->word) &&
 		       !peal_aborting(w))
-			;
+			gate_pause();
 		return 0;
 	}
 	if (r->n < LOAD_RECORDS) /* mail has a number behind the inputs' */

@@ -3,6 +3,7 @@
 #define PEAL_USES_POOLS 1
 #include <peal/device/kernel.h>
 
+#include "../gate.h"
 #include "../pools.h"
 
 /* Waits for the message's gate, counts it and passes it on. */
@@ -13,7 +14,7 @@ static PEAL_DEV int toil(struct peal_worker *w)
 	const uint64_t *gate = (const uint64_t *)(uintptr_t)task->gate;
 
 	while (gate && !peal_load_acquire_sys(gate) && !peal_aborting(w))
-		peal_pause();
+		gate_pause();
 	if (peal_is_leader(w))
 		s->done++;
 	return peal_emit(w, 0, peal_type(w), peal_data(w), peal_length(w));
@@ -49,7 +50,7 @@ static PEAL_DEV int report(struct peal_worker *w)
 	const uint64_t *gate = (const uint64_t *)(uintptr_t)task->gate;
 
 	while (gate && !peal_load_acquire_sys(gate) && !peal_aborting(w))
-		peal_pause();
+		gate_pause();
 	return peal_tell(w, 0, 0, peal_data(w), peal_length(w));
 }
 

@@ -2,6 +2,7 @@
 /* Handlers that the runtime's tests share. */
 #include <peal/device/kernel.h>
 
+#include "../gate.h"
 #include "../relay.h"
 
 /* Passes every message on, unchanged. */
@@ -84,7 +85,7 @@ static PEAL_DEV int moody(struct peal_worker *w)
 		return PEAL_EHANDLER;
 	if (peal_type(w) == 2)
 		while (!peal_aborting(w))
-			peal_pause();
+			gate_pause();
 	return 0;
 }
 
@@ -97,7 +98,7 @@ static PEAL_DEV int gate(struct peal_worker *w)
 
 	while (!peal_load_acquire_sys(word) &&
 	       (peal_type(w) == 1 || !peal_aborting(w)))
-		peal_pause();
+		gate_pause();
 	if (peal_is_leader(w))
 		s->passed++;
 	return 0;
@@ -176,7 +177,7 @@ static PEAL_DEV int linger(struct peal_worker *w)
 		return PEAL_EHANDLER;
 	number = peali_mail_ticket(w, whom(w), &w->state->mail_lease);
 	while (!peal_load_acquire_sys(word) && !peal_aborting(w))
-		peal_pause();
+		gate_pause();
 	header.type = (uint16_t)in->message.sequence;
 	peali_mailbox_write(peali_mailbox(w, whom(w)), number, header,
 			    &in->message, sizeof(in->message));

@@ -2,6 +2,7 @@
 /* Actors that tell each other more than a mailbox holds. */
 #include <peal/device/kernel.h>
 
+#include "../gate.h"
 #include "../room.h"
 
 /* Passes what it gets on to the next one, if there is a next one. */
@@ -64,7 +65,7 @@ static PEAL_DEV int hold(struct peal_worker *w)
 		*(const uint64_t *const *)(const void *)peal_data(w);
 
 	while (!peal_load_acquire_sys(word) && !peal_aborting(w))
-		peal_pause();
+		gate_pause();
 	return 0;
 }
 

@@ -2,6 +2,7 @@
 /* Actors that make others, which count, breed and end themselves. */
 #include <peal/device/kernel.h>
 
+#include "../gate.h"
 #include "../spawns.h"
 
 #define HANDLERS(X)                                                            \
@@ -219,7 +220,7 @@ static PEAL_DEV int child(struct peal_worker *w)
 	    *(const uint64_t *)peal_data(w) != s->value)
 		return PEAL_EINVAL; /* it is for another one */
 	while (type == SPAWNS_SPIN && !peal_aborting(w))
-		peal_pause();
+		gate_pause();
 	if (type == SPAWNS_GROW)
 		result = grow_on(w, s);
 	peal_sync(w);

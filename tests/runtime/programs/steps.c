@@ -2,6 +2,7 @@
 /* Stages of a pipeline under test. */
 #include <peal/device/kernel.h>
 
+#include "../gate.h"
 #include "../steps.h"
 
 /* Waits for the gate. */
@@ -10,7 +11,7 @@ static PEAL_DEV void step_wait(struct peal_worker *w, uint64_t gate)
 	const uint64_t *word = (const uint64_t *)(uintptr_t)gate;
 
 	while (gate && !peal_load_acquire_sys(word) && !peal_aborting(w))
-		peal_pause();
+		gate_pause();
 }
 
 /* Emits the batch with something added to its value. */

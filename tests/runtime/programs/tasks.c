@@ -2,6 +2,7 @@
 /* Handlers that do tasks of jobs, and one that does not. */
 #include <peal/device/task.h>
 
+#include "../gate.h"
 #include "../tasks.h"
 
 /* sum[i] = a[i] * factor + table[i % 3], of 32 bits */
@@ -35,7 +36,7 @@ PEAL_TASK(visit)
 	if (v->gate_at != UINT64_MAX && v->gate_at - t->first >= t->count)
 		gate = 0;
 	while (gate && !peal_load_acquire_sys(gate) && !peal_aborting(w))
-		peal_pause();
+		gate_pause();
 	if (gate && peal_aborting(w))
 		return PEAL_EABORTED;
 	while (peal_clock_ns() - began < v->slow_ns * t->count)
