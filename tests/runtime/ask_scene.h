@@ -98,6 +98,18 @@ static inline struct asks_ordered scene_ordered(struct scene *s)
 	return out;
 }
 
+/* For cases that have to do something before an ask or a timer is over: a case gets
+ * twice the time again and again, until it returns 1. */
+static inline void scene_in_time(int (*run)(uint64_t ns))
+{
+	uint64_t ns = 30 * MS;
+
+	while (!run(ns)) {
+		ns *= 2;
+		CHECK(ns < (uint64_t)PATIENCE / 4);
+	}
+}
+
 /* An order, and what it says at once. */
 static inline struct asks_ordered scene_order(struct scene *s, uint32_t port,
 					      struct asks_order o)
