@@ -185,6 +185,24 @@ PEAL_TEST(an_address_elsewhere_is_refused)
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
+/* Sends to the actor while there is room. Whether worker 0 waits for room, and there
+ * is none in front of it. */
+static int is_full(struct peal_endpoint *e, struct peal_kernel *k,
+		   uint64_t actor, uint64_t *sent)
+{
+	struct tally_message m = { 0, 0, 0 };
+	struct peal_worker_info info;
+	uint64_t before = *sent;
+
+	CHECK_OK(peal_worker_info(k, 0, &info));
+	for (;; ++*sent) {
+		m.number = *sent;
+		if (peal_send_to(e, 0, actor, 0, &m, sizeof(m), 20 * MS))
+			break;
+	}
+	return info.blocked_port >= 0 && *sent == before;
+}
+
 /* The worker of one holds still: nothing is lost, and it goes on in order. */
 PEAL_TEST(a_full_mailbox_holds_the_link_back)
 {
@@ -194,7 +212,7 @@ PEAL_TEST(a_full_mailbox_holds_the_link_back)
 	struct peal_endpoint *e = harness_endpoint(rt);
 	struct peal_actor_options second = { .size = sizeof(second),
 					     .worker = 2 };
-	struct tally_message m = { 0, 0, 0 };
+	struct tally_message m;
 	struct peal_worker_info info;
 	struct peal_link *link, *out;
 	struct peal_received r;
@@ -205,13 +223,9 @@ PEAL_TEST(a_full_mailbox_holds_the_link_back)
 	link = harness_from(rt, e, 0, address[0], small);
 	out = harness_to(rt, answer, e, small);
 	/* its answers have 16 slots, it has 64, the link 16 */
-	for (;; sent++) {
-		m.number = sent;
-		if (peal_send_to(e, 0, answer, 0, &m, sizeof(m), SECOND / 2))
-			break;
-	}
+	EVENTUALLY(is_full(e, k, answer, &sent));
 	CHECK(sent > 32 && sent <= 16 + 64 + 16 + 1);
-	EVENTUALLY(!peal_worker_info(k, 0, &info) && info.blocked_port >= 0);
+	CHECK_OK(peal_worker_info(k, 0, &info));
 	CHECK_EQ(info.blocked_actor, (int64_t)(uint32_t)answer);
 	CHECK_EQ(info.blocked_port, PEAL_BLOCKED_MAIL);
 	for (; got < sent; got++) {
@@ -351,7 +365,7 @@ PEAL_TEST(a_request_that_nobody_can_answer_says_so)
 	uint64_t there, number = 0;
 
 #define ASK(to)                                                                \
-	peal_request_to(r, to, 0, &m, sizeof(m), &t, sizeof(t), NULL, SECOND)
+	peal_request_to(r, to, 0, &m, sizeof(m), &t, sizeof(t), NULL, PATIENCE)
 #define BEGIN(to)                                                              \
 	peal_request_begin_to(r, to, 0, &m, sizeof(m), SECOND, &number)
 	CHECK_OK(peal_actor_spawn(far, "tally", NULL, &there));
@@ -374,7 +388,9 @@ PEAL_TEST(a_request_that_nobody_can_answer_says_so)
 	m.number = 1;
 	t.id = 7;
 	CHECK_OK(peal_actor_retire(rt, address[N - 1]));
-	CHECK_FAILS(ASK(address[N - 1]), PEAL_ETIMEDOUT, "no reply in time");
+	CHECK_FAILS(peal_request_to(r, address[N - 1], 0, &m, sizeof(m), &t,
+				    sizeof(t), NULL, 30 * MS),
+		    PEAL_ETIMEDOUT, "no reply in time");
 	CHECK_EQ(t.id, 7);
 	/* the one that its state says is another: it refuses */
 	CHECK_FAILS(ASK(address[1]), PEAL_EPROTO, "has refused the request");

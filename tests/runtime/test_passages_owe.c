@@ -52,7 +52,7 @@ static void rest(struct peal_kernel *far)
 
 	do {
 		before = now;
-		identity_sleep_us(200000);
+		identity_sleep_us(30000);
 		now = passed() + told(far);
 	} while (now != before);
 }
