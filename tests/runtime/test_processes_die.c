@@ -13,7 +13,7 @@
 
 #include "runtime/crew.h"
 
-#define ROUNDS (IDENTITY_SANITIZED || test_on_gpu() ? 12 : 200)
+#define ROUNDS (IDENTITY_SANITIZED || test_on_gpu() ? 12 : 40)
 #define DEAD 40 /* of the board: who is killed */
 #define WHEN 41 /* and when that was, in ns */
 #define LATE 42 /* the longest time until one had noticed, of all rounds */

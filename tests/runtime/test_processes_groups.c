@@ -9,7 +9,7 @@
 #include "runtime/crew.h"
 #include "runtime/group_scene.h"
 
-#define ROUNDS (IDENTITY_SANITIZED || test_on_gpu() ? 12 : 200)
+#define ROUNDS (IDENTITY_SANITIZED || test_on_gpu() ? 12 : 40)
 #define DEAD 40 /* of the board: 1 + who is killed */
 #define DONE 41 /* who has seen it */
 
