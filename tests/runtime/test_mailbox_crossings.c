@@ -10,7 +10,7 @@
 PEAL_DECLARE_PROGRAM(roam);
 
 #define WORKERS_MAX 8
-#define MESSAGES (IDENTITY_SANITIZED ? 4000u : 40000u)
+#define MESSAGES (IDENTITY_SANITIZED || test_on_gpu() ? 4000u : 20000u)
 
 /*
  * Links keep all mailboxes full of messages for anyone, each of which goes on to

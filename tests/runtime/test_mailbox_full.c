@@ -10,7 +10,7 @@
 PEAL_DECLARE_PROGRAM(room);
 
 #define WORKERS_MAX 3
-#define MESSAGES (IDENTITY_SANITIZED ? 2000u : 20000u)
+#define MESSAGES (IDENTITY_SANITIZED || test_on_gpu() ? 2000u : 20000u)
 
 /* A kernel with an actor on each worker, and a link to the first one. */
 struct row {
