@@ -411,8 +411,9 @@ static inline void scene_check(struct scene *s, struct act a)
 	for (i = 0; i < s->n; i++) {
 		if (!scene_has(s, i))
 			continue;
-		/* the same for all, of an all-reduce */
-		if (!i || s->processes || a.kind != PEAL_ALL_REDUCE)
+		/* the same for all, of an all-reduce and a broadcast */
+		if (!i || s->processes ||
+		    (a.kind != PEAL_ALL_REDUCE && a.kind != PEAL_BROADCAST))
 			make_due(s, &a, i);
 		n = span(s, &a, i, out_is(&a, i), &first) * e;
 		/* what lies behind is its own input where both are in one */
