@@ -19,6 +19,7 @@
 
 /** What the process has used so far. */
 struct use {
+	double at; /* by the clock, seconds */
 	double seconds; /* of a core */
 	double sleeps; /* times that one of its threads gave its core up */
 };
@@ -32,6 +33,7 @@ static struct use used_so_far(void)
 	use.seconds = (double)u.ru_utime.tv_sec + (double)u.ru_stime.tv_sec +
 		      (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6;
 	use.sleeps = (double)u.ru_nvcsw;
+	use.at = (double)harness_now_ns() / 1e9;
 	return use;
 }
 
@@ -70,12 +72,13 @@ PEAL_TEST(four_silent_devices_sleep)
 	harness_to(rt, actor[3], e, none);
 	harness_send(e, 0, 1, 0, 50);
 	harness_receive(e, 1, 0, 50);
-	identity_sleep_us(999999);
+	identity_sleep_us(200000); /* until they sleep */
 	before = used_so_far();
-	identity_sleep_us(999999);
+	identity_sleep_us(500000);
 	after = used_so_far();
-	seconds = after.seconds - before.seconds;
-	sleeps = after.sleeps - before.sleeps;
+	/* in a second */
+	seconds = (after.seconds - before.seconds) / (after.at - before.at);
+	sleeps = (after.sleeps - before.sleeps) / (after.at - before.at);
 	printf("    %.1f %% of a core, %.0f sleeps of %.1f us of it\n",
 	       seconds * 100, sleeps, each * 1e6);
 	CHECK(sleeps < (strcmp(info.backend, "host") ? MOST_SLEEPS_UNRUNG :
