@@ -163,7 +163,7 @@ PEAL_TEST(a_letter_of_another_reason_is_sent_again_with_its_deadline)
  * expire: on a busy machine they may expire before. */
 static void some_come_there(uint64_t (*run)(int64_t lifetime))
 {
-	int64_t lifetime = 100 * MS;
+	int64_t lifetime = 20 * MS;
 
 	while (!run(lifetime)) {
 		lifetime *= 4;
