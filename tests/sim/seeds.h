@@ -4,8 +4,7 @@
 
 /*
  * A scene, run under many seeds of the simulator: those from PEAL_SIM_SEED on,
- * PEAL_SIM_SEEDS of them, or else as many as `limit_ms` of real time allow, and
- * the scene's `least` in any case.
+ * PEAL_SIM_SEEDS of them, or else the scene's `least`.
  */
 
 #include <sys/wait.h>
@@ -17,7 +16,6 @@ struct seeds_scene {
 	const char *name;
 	void (*run)(uint64_t random); /* opens a runtime, and shuts it down */
 	uint64_t least; /* seeds, in a build without sanitizers */
-	uint64_t limit_ms;
 	struct peali_sim_options options;
 };
 
@@ -116,19 +114,18 @@ static inline uint64_t seeds_fail(const struct seeds_scene *scene, int fault,
 static inline void seeds_run(const struct seeds_scene *scene)
 {
 	uint64_t first = seeds_number("PEAL_SIM_SEED", 1);
+	uint64_t least = IDENTITY_SANITIZED ? scene->least / 5 : scene->least;
 	uint64_t wanted = seeds_number("PEAL_SIM_SEEDS", 0);
-	uint64_t least = IDENTITY_SANITIZED ? scene->least / 20 : scene->least;
 	uint64_t points = 0, switches = 0, stalls = 0, n, began, ms;
 	uint64_t longest_ns = 0;
 	struct peali_sim_report r;
 
+	if (!wanted)
+		wanted = least;
 	seeds_one(scene,
 		  0); /* the proofs of the machine are kept from here on */
 	began = seeds_real_ms();
-	for (n = 0;
-	     wanted ? n < wanted :
-		      n < least || seeds_real_ms() - began < scene->limit_ms;
-	     n++) {
+	for (n = 0; n < wanted; n++) {
 		r = seeds_one(scene, first + n);
 		points += r.points;
 		switches += r.switches;

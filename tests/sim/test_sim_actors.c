@@ -159,9 +159,9 @@ static void post(uint64_t random)
 	CHECK_OK(peal_runtime_shutdown(p.rt));
 }
 
-static const struct seeds_scene posts = {
-	.name = "posts", .run = post, .least = 1000, .limit_ms = 10000
-};
+static const struct seeds_scene posts = { .name = "posts",
+					  .run = post,
+					  .least = 1000 };
 
 PEAL_TEST(letters_arrive_once_while_actors_begin_anew)
 {

@@ -81,9 +81,9 @@ static void asks(uint64_t random)
 	CHECK_OK(peal_runtime_shutdown(s.rt));
 }
 
-static const struct seeds_scene scene = {
-	.name = "asks", .run = asks, .least = 1000, .limit_ms = 6000
-};
+static const struct seeds_scene scene = { .name = "asks",
+					  .run = asks,
+					  .least = 1000 };
 
 PEAL_TEST(each_ask_has_one_answer_whoever_comes_first)
 {

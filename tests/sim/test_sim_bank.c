@@ -595,9 +595,9 @@ static void bank(uint64_t random)
 	end(&b);
 }
 
-static const struct seeds_scene banks = {
-	.name = "bank", .run = bank, .least = 500, .limit_ms = 12000
-};
+static const struct seeds_scene banks = { .name = "bank",
+					  .run = bank,
+					  .least = 500 };
 
 PEAL_TEST(no_money_is_lost_or_made_while_accounts_begin_anew)
 {

@@ -164,9 +164,9 @@ static void begin_and_end(uint64_t random)
 	CHECK_OK(peal_runtime_shutdown(s.rt));
 }
 
-static const struct seeds_scene scene_of_hooks = {
-	.name = "hooks", .run = begin_and_end, .least = 300, .limit_ms = 4000
-};
+static const struct seeds_scene scene_of_hooks = { .name = "hooks",
+						   .run = begin_and_end,
+						   .least = 300 };
 
 PEAL_TEST(all_begin_and_end_once_and_what_they_say_arrives)
 {

@@ -181,12 +181,12 @@ static void stop(uint64_t random)
 	CHECK_OK(peal_runtime_shutdown(s.rt));
 }
 
-static const struct seeds_scene drains = {
-	.name = "drains", .run = drain, .least = 1000, .limit_ms = 7000
-};
-static const struct seeds_scene stops = {
-	.name = "stops", .run = stop, .least = 1000, .limit_ms = 7000
-};
+static const struct seeds_scene drains = { .name = "drains",
+					   .run = drain,
+					   .least = 1000 };
+static const struct seeds_scene stops = { .name = "stops",
+					  .run = stop,
+					  .least = 1000 };
 
 PEAL_TEST(what_is_drained_has_handled_everything)
 {

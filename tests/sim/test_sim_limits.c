@@ -60,9 +60,9 @@ static void limits(uint64_t random)
 	scene_close(&p.s);
 }
 
-static const struct seeds_scene scene = {
-	.name = "limits", .run = limits, .least = 1000, .limit_ms = 6000
-};
+static const struct seeds_scene scene = { .name = "limits",
+					  .run = limits,
+					  .least = 1000 };
 
 PEAL_TEST(a_limit_holds_and_every_message_has_its_end)
 {

@@ -81,9 +81,9 @@ static void bonds(uint64_t random)
 	scene_close(&s);
 }
 
-static const struct seeds_scene bound = {
-	.name = "bonds", .run = bonds, .least = 2000, .limit_ms = 6000
-};
+static const struct seeds_scene bound = { .name = "bonds",
+					  .run = bonds,
+					  .least = 2000 };
 
 PEAL_TEST(an_end_is_told_once_though_two_workers_know_of_it)
 {

@@ -49,9 +49,9 @@ static void echo(uint64_t random)
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
-static const struct seeds_scene echoes = {
-	.name = "echo", .run = echo, .least = 1000, .limit_ms = 2000
-};
+static const struct seeds_scene echoes = { .name = "echo",
+					   .run = echo,
+					   .least = 1000 };
 
 PEAL_TEST(the_same_seed_gives_the_same_run)
 {

@@ -103,9 +103,9 @@ static void ends(uint64_t random)
 	scene_close(&s, 0);
 }
 
-static const struct seeds_scene scene_of_ends = {
-	.name = "spawns", .run = ends, .least = 300, .limit_ms = 6000
-};
+static const struct seeds_scene scene_of_ends = { .name = "spawns",
+						  .run = ends,
+						  .least = 300 };
 
 PEAL_TEST(who_is_ended_by_two_ends_once_and_nobody_has_its_messages)
 {
