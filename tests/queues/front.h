@@ -60,7 +60,7 @@ static inline struct peal_queue_options of_kind(uint32_t kind)
 	return o;
 }
 
-static inline void close_all(struct peal_queue *q)
+static inline void close_ends(struct peal_queue *q)
 {
 	uint32_t role, i;
 
@@ -69,6 +69,11 @@ static inline void close_all(struct peal_queue *q)
 			if (q->side[role].end[i].open)
 				CHECK_OK(peal_queue_close(
 					&q->side[role].end[i]));
+}
+
+static inline void close_all(struct peal_queue *q)
+{
+	close_ends(q);
 	CHECK_OK(peal_queue_destroy(q));
 }
 

@@ -1,31 +1,109 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
 #include <signal.h>
-#include <ucontext.h>
 
 #include "front.h"
 
-/* A thread dies before each instruction of a push, or of a pop, one after the
- * other: the others lose nothing, keep their order, and come to the end. */
+/*
+ * A thread dies before each instruction of a push, or of a pop, one after the
+ * other: the others lose nothing, keep their order, and come to the end. The call
+ * runs once, step by step. Behind each step the queue is kept aside, the others
+ * live on without the thread, and the queue is put back.
+ */
 
 #define TRAP_FLAG 0x100
 #define STEPS_MOST 10000
 #define TRIES 100
 
+struct death {
+	uint32_t kind, n; /* messages of the call */
+	int in_pop;
+};
+
+/* A queue and its ends; NULL: it has no such end. */
+struct scene {
+	struct death d;
+	struct peal_queue *q;
+	struct peal_queue_end *p, *other, *c[2];
+};
+
+static void live_on(const struct scene *s, int through);
+
+/* ---- the queue aside and back --------------------------------------------------- */
+
+struct part {
+	void *at;
+	size_t bytes;
+};
+
+#define PARTS 8
+
+/* All that the ends of a queue write to; how many parts. */
+static int parts_of(struct peal_queue *q, struct part part[PARTS])
+{
+	struct peali_queue_side *s;
+	int i, n = 0;
+
+	part[n++] = (struct part){ q, sizeof(*q) };
+	part[n++] = (struct part){ q->memory, q->bytes };
+	for (i = 0; i < 2; i++) {
+		s = &q->side[i];
+		part[n++] = (struct part){ s->end, s->most * sizeof(*s->end) };
+		part[n++] =
+			(struct part){ s->bells, s->most * sizeof(*s->bells) };
+		part[n++] = (struct part){ s->counts,
+					   s->most * sizeof(*s->counts) };
+	}
+	return n;
+}
+
+static uint8_t *aside; /* room for them */
+
+static void *aside_open(struct peal_queue *q)
+{
+	struct part part[PARTS];
+	size_t bytes = 0;
+	int i;
+
+	for (i = parts_of(q, part); i-- > 0;)
+		bytes += part[i].bytes;
+	aside = (uint8_t *)malloc(bytes);
+	CHECK(aside);
+	return aside;
+}
+
+static void put_aside(struct peal_queue *q, int back)
+{
+	struct part part[PARTS];
+	int i, n = parts_of(q, part);
+	uint8_t *at = aside;
+
+	for (i = 0; i < n; i++) {
+		memcpy(back ? part[i].at : at, back ? at : part[i].at,
+		       part[i].bytes);
+		at += part[i].bytes;
+	}
+}
+
+/* ---- steps -------------------------------------------------------------------- */
+
+static uint64_t steps; /* of the call so far */
+
 #if defined(__x86_64__) && !PEAL_ASAN && !PEAL_TSAN
 #define CAN_STEP 1
 
-static sigjmp_buf life;
-static volatile uint64_t left; /* instructions to live */
+static const struct scene *scene; /* NULL: only count */
 
-static void step(int number, siginfo_t *info, void *context)
+/* The kernel clears the flag for the handler, and sets it again behind it. */
+static void step(int number)
 {
 	(void)number;
-	(void)info;
-	if (--left)
+	steps++;
+	if (!scene)
 		return;
-	((ucontext_t *)context)->uc_mcontext.gregs[REG_EFL] &= ~TRAP_FLAG;
-	siglongjmp(life, 1);
+	CHECK(steps < STEPS_MOST);
+	put_aside(scene->q, 0);
+	live_on(scene, 0);
+	put_aside(scene->q, 1);
 }
 
 /* From the next instruction on, or no more. */
@@ -44,14 +122,12 @@ static inline void step_off(void)
 /* Whether this machine traps after each instruction: some sandboxes do not. */
 static int can_step(void)
 {
-	struct sigaction action = { .sa_sigaction = step,
-				    .sa_flags = SA_SIGINFO };
+	struct sigaction action = { .sa_handler = step };
 
 	CHECK(!sigaction(SIGTRAP, &action, NULL));
-	left = STEPS_MOST;
 	step_on();
 	step_off();
-	return left != STEPS_MOST;
+	return steps != 0;
 }
 #else
 #define CAN_STEP 0
@@ -61,39 +137,29 @@ static inline int can_step(void)
 }
 #endif
 
-/* ---- one death ------------------------------------------------------------- */
-
-struct death {
-	uint32_t kind, n; /* messages of the call */
-	int in_pop;
-};
+/* ---- one call ------------------------------------------------------------------- */
 
 #define OTHERS 100 /* from here on those of the producer that lives */
 
-/* 1: the call ended before its thread did. */
-static int die_at(struct peal_queue_end *end, const struct death *d,
-		  uint64_t steps)
+/* The call, and a death at each of its steps. */
+static void call(const struct scene *s)
 {
 #if CAN_STEP
 	uint64_t words[8] = { 0, 1, 2, 3, 4, 5, 6, 7 };
 
-	left = steps;
-	if (sigsetjmp(life, 1))
-		return 0;
+	steps = 0;
+	scene = s;
 	step_on();
-	if (d->in_pop)
-		peal_queue_pop_burst(end, words, 8, d->n, NULL, 0);
-	else if (d->n > 1)
-		peal_queue_push_bulk(end, words, 8, d->n, 0);
+	if (s->d.in_pop)
+		peal_queue_pop_burst(s->c[0], words, 8, s->d.n, NULL, 0);
+	else if (s->d.n > 1)
+		peal_queue_push_bulk(s->p, words, 8, s->d.n, 0);
 	else
-		peal_queue_push(end, words, 8, 0);
+		peal_queue_push(s->p, words, 8, 0);
 	step_off();
-	return 1;
+	scene = NULL;
 #else
-	(void)end;
-	(void)d;
-	(void)steps;
-	return 1;
+	(void)s;
 #endif
 }
 
@@ -130,62 +196,71 @@ static void push_others(struct peal_queue_end *p, uint64_t from, uint64_t to)
 		CHECK_OK(peal_queue_push(p, &word, 8, 0));
 }
 
-/* 1: the call ended before its thread did. */
-static int die_once(const struct death *d, uint64_t steps)
+static struct scene begin(const struct death *d)
 {
 	int many = d->kind == PEAL_QUEUE_MAILBOX || d->kind == PEAL_QUEUE_WORK;
-	int two = d->kind >= PEAL_QUEUE_WORK, through;
+	int two = d->kind >= PEAL_QUEUE_WORK;
 	struct peal_queue_options o = of_kind(d->kind);
-	struct peal_queue_end *p, *c[2], *other = NULL;
-	struct peal_queue *q;
-	uint64_t others = 0, got;
+	struct scene s = { .d = *d };
 
 	o.producers = many ? 2 : 1;
 	o.consumers = two ? 2 : 1;
-	q = make(o);
-	p = producer(q);
-	other = many ? producer(q) : NULL;
-	c[0] = consumer(q);
-	c[1] = two ? consumer(q) : NULL;
-	if (d->in_pop || other)
-		push_others(other ? other : p, 0, 4);
-	through = die_at(d->in_pop ? c[0] : p, d, steps);
-	CHECK_OK(peal_queue_close(d->in_pop ? c[0] : p));
+	s.q = make(o);
+	s.p = producer(s.q);
+	s.other = many ? producer(s.q) : NULL;
+	s.c[0] = consumer(s.q);
+	s.c[1] = two ? consumer(s.q) : NULL;
+	if (d->in_pop || s.other)
+		push_others(s.other ? s.other : s.p, 0, 4);
+	return s;
+}
+
+/* The thread of the call is dead; through: it died behind the call. */
+static void live_on(const struct scene *s, int through)
+{
+	struct peal_queue_end *c[2] = { s->c[0], s->c[1] };
+	const struct death *d = &s->d;
+	uint64_t others = 0, got;
+
+	CHECK_OK(peal_queue_close(d->in_pop ? c[0] : s->p));
 	if (d->in_pop) {
 		c[0] = NULL;
-		peal_queue_open(q, PEAL_QUEUE_CONSUMER, &c[0]);
-		CHECK_OK(peal_queue_close(other ? other : p));
-		if (other)
-			CHECK_OK(peal_queue_close(p));
-	} else if (other) {
-		push_others(other, 4, 8);
-		CHECK_OK(peal_queue_close(other));
+		peal_queue_open(s->q, PEAL_QUEUE_CONSUMER, &c[0]);
+		CHECK_OK(peal_queue_close(s->other ? s->other : s->p));
+		if (s->other)
+			CHECK_OK(peal_queue_close(s->p));
+	} else if (s->other) {
+		push_others(s->other, 4, 8);
+		CHECK_OK(peal_queue_close(s->other));
 	}
 	got = take_all(c, &others);
-	if (!d->in_pop && other)
+	if (!d->in_pop && s->other)
 		CHECK_EQ(others, 8);
 	if (!d->in_pop)
 		CHECK(got - others <=
 		      d->n * (d->kind == PEAL_QUEUE_TOPIC ? 2 : 1));
 	if (d->in_pop && d->kind != PEAL_QUEUE_TOPIC && c[0] && !through)
 		CHECK(others + d->n >= 4); /* what it had in hand is lost */
-	close_all(q);
-	return through;
+	close_ends(s->q);
 }
 
 static void die_everywhere(int in_pop)
 {
 	struct death d = { .in_pop = in_pop };
-	uint64_t steps;
 
 	for (d.kind = PEAL_QUEUE_LINK; d.kind <= PEAL_QUEUE_TOPIC; d.kind++)
 		for (d.n = 1; d.n <= 4; d.n += 3) {
-			for (steps = 1; !die_once(&d, steps); steps++)
-				CHECK(steps < STEPS_MOST);
+			struct scene s = begin(&d);
+			void *room = aside_open(s.q);
+
+			call(&s);
+			live_on(&s, 1);
+			CHECK_OK(peal_queue_destroy(s.q));
+			free(room);
 			printf("    %s, %s of %u: died at each of %llu steps\n",
 			       peal_queue_kind_name(d.kind),
 			       in_pop ? "pop" : "push", d.n,
-			       (unsigned long long)steps - 1);
+			       (unsigned long long)steps);
 			CHECK(steps > 50);
 		}
 }
