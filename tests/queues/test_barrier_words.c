@@ -206,9 +206,9 @@ static uint64_t threads(uint32_t n, uint64_t phases, void *(*run)(void *),
 
 PEAL_TEST(all_see_what_all_wrote_before_each_phase)
 {
-	CHECK_EQ(threads(2, IDENTITY_COUNT(100000), participate, 0), 0);
-	CHECK_EQ(threads(4, IDENTITY_COUNT(30000), participate, 0), 0);
-	CHECK_EQ(threads(8, IDENTITY_COUNT(5000), participate, 0), 0);
+	CHECK_EQ(threads(2, IDENTITY_COUNT(20000), participate, 0), 0);
+	CHECK_EQ(threads(4, IDENTITY_COUNT(5000), participate, 0), 0);
+	CHECK_EQ(threads(8, IDENTITY_COUNT(1000), participate, 0), 0);
 }
 
 /* Negative control: who does not wait is seen to be early. */

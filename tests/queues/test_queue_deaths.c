@@ -516,7 +516,7 @@ PEAL_TEST(who_dies_before_it_waits_is_known_to_be_dead)
 }
 
 #define PRODUCERS 3
-#define EACH 300ull /* messages of those that live */
+#define EACH 102ull /* messages of those that live */
 
 /* Leaves whatever call the thread is in: to the caller's eyes it died there. */
 static void leave_life(int number)
@@ -672,7 +672,9 @@ static void live_and_die(struct peal_queue *q, uint32_t consumers,
 static void die_often(uint32_t kind, uint32_t producers, uint32_t consumers,
 		      int killed)
 {
-	struct stress_clock clock = stress_begin(PEAL_ASAN ? 100 : 400);
+	/* few of those that are killed are inside of a call then */
+	struct stress_clock clock =
+		stress_begin((killed ? 200 : 100) / (PEAL_ASAN ? 2 : 1));
 	unsigned long long random = 77 + kind;
 	struct peal_queue_options o = of_kind(kind);
 	struct peal_queue *q = NULL;

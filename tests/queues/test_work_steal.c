@@ -344,6 +344,9 @@ static uint64_t task_ns(uint64_t task)
 	return ns;
 }
 
+/* What takes a clock that is pretended a second takes a thread so much less. */
+#define HURRY 10
+
 /* Sleeps, so that two cores serve three workers; the last part spins. */
 static void work_for(uint64_t ns)
 {
@@ -391,7 +394,7 @@ static void *balance_work(void *argument)
 	pthread_barrier_wait(&w->b->barrier);
 	began = now_ns();
 	while ((ns = balance_take(w))) {
-		work_for(ns);
+		work_for(ns / HURRY);
 		w->ns = now_ns() - began;
 	}
 	return NULL;
