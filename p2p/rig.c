@@ -19,6 +19,8 @@ extern const struct peal_program peal_program_peal_probe;
 #define PATIENCE_NS 25000000u
 /* Over the limit that the kernels set themselves. */
 #define SLACK_NS 5000000000u
+/* Of waiting for one of the two, before a look at the other one. */
+#define TURN_NS 10000000u
 
 #define CALL "probe"
 
@@ -296,26 +298,67 @@ static int launch(struct peali_rig *rig, int side, const struct order *order,
 	return rig->backend->ops->launch(rig->backend, &desc, out);
 }
 
-/* Waits for a kernel's end and frees the launch. */
-static int finish(struct peali_rig *rig, struct peali_launch *kernel,
-		  uint64_t limit_ns)
+static int set_stuck(struct peali_rig *rig)
+{
+	rig->stuck = 1;
+	return peali_fail(PEAL_EHUNG, CALL,
+			  "device %d -> device %d: a kernel of the "
+			  "probe does not return; its memory stays "
+			  "taken",
+			  rig->from, rig->to);
+}
+
+/* One of the two has failed: the other one has nobody to wait for. */
+static void set_alone(struct peali_rig *rig)
+{
+	peal_store_relaxed_sys(&rig->words->alone, 1);
+	peal_store_relaxed_sys(&rig->words_back->alone, 1);
+}
+
+/* Waits for a kernel's end, for so long at most, and frees the launch. */
+static int finish(struct peali_rig *rig, struct peali_launch **kernel,
+		  uint64_t until, uint64_t most_ns)
 {
 	const struct peali_backend_ops *ops = rig->backend->ops;
+	uint64_t now = peal_clock_ns(), left = until > now ? until - now : 0;
 	int r, f;
 
-	if (!kernel)
+	r = ops->launch_wait(*kernel,
+			     (int64_t)(most_ns < left ? most_ns : left));
+	if (r == PEAL_ETIMEDOUT && most_ns < left)
 		return 0;
-	r = ops->launch_wait(kernel, (int64_t)(limit_ns + SLACK_NS));
 	if (r == PEAL_ETIMEDOUT) {
-		rig->stuck = 1;
-		return peali_fail(PEAL_EHUNG, CALL,
-				  "device %d -> device %d: a kernel of the "
-				  "probe does not return; its memory stays "
-				  "taken",
-				  rig->from, rig->to);
+		*kernel = NULL;
+		return set_stuck(rig);
 	}
-	f = ops->launch_free(kernel);
+	f = ops->launch_free(*kernel);
+	*kernel = NULL;
 	return r < 0 ? r : f;
+}
+
+/*
+ * Waits for the ends of both kernels, in turns. One that fails leaves the other
+ * alone, which is told so. failed: 0, or what has failed before.
+ */
+static int finish_both(struct peali_rig *rig, struct peali_launch *kernel[2],
+		       uint64_t limit_ns, int failed)
+{
+	uint64_t until = peal_clock_ns() + limit_ns + SLACK_NS;
+	int side, r;
+
+	while (kernel[0] || kernel[1])
+		for (side = 0; side < 2; side++) {
+			if (!kernel[side])
+				continue;
+			if (failed)
+				set_alone(rig);
+			/* no turns then: a late one says so in the error */
+			r = finish(rig, &kernel[side], until,
+				   failed ? ~0ULL : TURN_NS);
+			if (!failed)
+				failed = r;
+		}
+	return failed;
 }
 
 int peali_rig_run(struct peali_rig *rig, enum peal_probe_job job,
@@ -323,17 +366,12 @@ int peali_rig_run(struct peali_rig *rig, enum peal_probe_job job,
 {
 	struct order order = { job, ways, limit_ns };
 	struct peali_launch *kernel[2] = { NULL, NULL };
-	int side, r, f;
+	int side, r;
 
 	r = wipe(rig);
 	rig->seed += 2;
 	/* The reader first: it is there when the first store comes. */
 	for (side = 1; side >= 0 && !r; side--)
 		r = launch(rig, side, &order, &kernel[side]);
-	for (side = 0; side < 2; side++) {
-		f = finish(rig, kernel[side], 2 * limit_ns);
-		if (!r)
-			r = f;
-	}
-	return r;
+	return finish_both(rig, kernel, 2 * limit_ns, r);
 }

@@ -71,7 +71,9 @@ struct peal_probe_words {
 	uint64_t pattern_wrong;
 	uint64_t late; /* 1: the limit passed before anything was proved */
 	uint64_t reader_done; /* 1: it has returned */
-	uint8_t reader_reserved[PEAL_SHARED_LINE - 72];
+	uint8_t reader_reserved[PEAL_SHARED_LINE - 80];
+	/* only writer: the host */
+	uint64_t alone; /* 1: the other kernel has failed, wait no longer */
 };
 
 PEAL_STATIC_ASSERT(sizeof(struct peal_probe_words) == 3 * PEAL_SHARED_LINE,
