@@ -18,7 +18,7 @@
 extern char **environ;
 
 /* Opening GPUs takes seconds; a pair takes milliseconds. */
-#define LIMIT_MS 10000
+uint64_t peali_probe_child_ms = 10000;
 #define LIMIT_MS_A_PAIR 200
 
 int peali_probe_command(char *out, size_t bytes)
@@ -123,7 +123,8 @@ static int await(pid_t child, uint64_t limit_ms)
 int peali_probe_in_child(const char *backend, int n_pairs, char *why,
 			 size_t why_bytes)
 {
-	uint64_t limit = LIMIT_MS + (uint64_t)n_pairs * LIMIT_MS_A_PAIR;
+	uint64_t limit =
+		peali_probe_child_ms + (uint64_t)n_pairs * LIMIT_MS_A_PAIR;
 	char command[4096];
 	pid_t child = 0;
 	int error, status;
@@ -141,8 +142,8 @@ int peali_probe_in_child(const char *backend, int n_pairs, char *why,
 	if (status == -1)
 		snprintf(why, why_bytes,
 			 "the process that proves pairs had not ended after "
-			 "%llu s",
-			 (unsigned long long)limit / 1000);
+			 "%llu ms",
+			 (unsigned long long)limit);
 	else if (WIFSIGNALED(status))
 		snprintf(why, why_bytes,
 			 "the process that proves pairs was ended by signal "

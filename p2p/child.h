@@ -3,6 +3,7 @@
 #define PEALI_CHILD_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include <peal/errors.h>
 
@@ -20,6 +21,9 @@
  */
 int peali_probe_in_child(const char *backend, int n_pairs, char *why,
 			 size_t why_bytes);
+
+/* How long it may take, beside a time for each pair. Tests shorten it. */
+extern uint64_t peali_probe_child_ms;
 
 /* 1 and the command's path if there is one that can be run. */
 int peali_probe_command(char *out, size_t bytes);

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include <peal/topology.h>
+#include "p2p/child.h"
 
 static char script[96];
 
@@ -105,13 +106,15 @@ PEAL_TEST(a_pair_that_ends_its_process_is_not_tried_here)
 
 PEAL_TEST(a_process_that_does_not_end_is_ended)
 {
-	uint64_t began = harness_now_ns();
+	uint64_t began = harness_now_ns(), usual = peali_probe_child_ms;
 	struct peal_pair_info info;
 	uint32_t route;
 
 	forget();
 	command_is("exec sleep 1000");
+	peali_probe_child_ms = 100;
 	info = after_launch(open_gpus(), &route);
+	peali_probe_child_ms = usual;
 	CHECK_EQ(info.verdict, PEAL_VERDICT_FAULTED);
 	CHECK_CONTAINS(info.why, "had not ended");
 	CHECK_EQ(route, PEAL_ROUTE_MAPPED_HOST);
