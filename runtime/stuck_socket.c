@@ -6,6 +6,7 @@
  * Both sides check by the kernel's word who the other one is.
  */
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +22,7 @@
 #define MAGIC 0x6b6375747334656cULL /* of this form of question and answer */
 #define QUESTION_NS 1000000000ULL /* what who asks may take to say so */
 #define ANSWER_NS 10000000000ULL /* what a runtime may take beside the watch */
+#define TURN_MS 200 /* between two looks at whether a process is stopped */
 
 struct question {
 	uint64_t magic;
@@ -180,6 +182,43 @@ void peali_stuck_unserve(struct peal_runtime *rt)
 
 /* ---- who asks --------------------------------------------------------------- */
 
+/* Whether a signal has stopped the process; 0 too where that is not said. */
+static int is_stopped(int pid)
+{
+	char name[32], text[256], *end;
+	size_t n;
+	FILE *f;
+
+	snprintf(name, sizeof(name), "/proc/%d/stat", pid);
+	f = fopen(name, "re");
+	if (!f)
+		return 0;
+	n = fread(text, 1, sizeof(text) - 1, f);
+	fclose(f);
+	text[n] = 0;
+	end = strrchr(text, ')'); /* the name, which may hold anything */
+	return end && !strncmp(end, ") T", 3);
+}
+
+/* Whether an answer comes in that time. A process that is found stopped in two
+ * looks gives none. */
+static int await_answer(int fd, int pid, uint64_t ns)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+	uint64_t until = peali_now_ns() + ns;
+	int stopped = is_stopped(pid);
+
+	while (poll(&p, 1, TURN_MS) <= 0) {
+		if (peali_now_ns() >= until)
+			return 0;
+		if (!is_stopped(pid))
+			stopped = 0;
+		else if (stopped++)
+			return 0;
+	}
+	return 1;
+}
+
 /* Asks one runtime; how many causes, or an error with its text. */
 static int ask(int fd, int pid, uint64_t watch_ns, struct peal_stuck *causes,
 	       uint32_t *told_out)
@@ -187,6 +226,7 @@ static int ask(int fd, int pid, uint64_t watch_ns, struct peal_stuck *causes,
 	struct question q = { MAGIC, watch_ns };
 	struct ucred who = { 0, 0, 0 };
 	struct answer a;
+	int sent;
 
 	if (peali_socket_peer(fd, &who) || who.pid != pid)
 		return peali_fail(PEAL_EPROTO, CALL,
@@ -195,7 +235,12 @@ static int ask(int fd, int pid, uint64_t watch_ns, struct peal_stuck *causes,
 	peali_socket_limit(fd, SO_RCVTIMEO, ANSWER_NS + watch_ns);
 	peali_socket_limit(fd, SO_SNDTIMEO, ANSWER_NS);
 	errno = 0;
-	if (!send_all(fd, &q, sizeof(q)) || !receive_all(fd, &a, sizeof(a)))
+	sent = send_all(fd, &q, sizeof(q));
+	if (sent && !await_answer(fd, pid, ANSWER_NS + watch_ns)) {
+		errno = EAGAIN;
+		sent = 0;
+	}
+	if (!sent || !receive_all(fd, &a, sizeof(a)))
 		return errno == EAGAIN ?
 			       peali_fail(PEAL_ETIMEDOUT, CALL,
 					  "process %d does not answer; is it "
