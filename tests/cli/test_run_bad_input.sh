@@ -159,7 +159,12 @@ exec 4<>stuck
 start "$peal" run -i - -o stuck --capacity 2 xor
 seq 100000 >&3 2>/dev/null &
 feeder=$!
-sleep 0.5
+for _ in $(seq 100); do # until nothing goes on
+    stuck=0
+    "$peal" doctor --stuck $pid >stuck.txt 2>&1 || stuck=$?
+    ! { [ $stuck = 1 ] && grep -q 'receive' stuck.txt; } || break
+    sleep 0.05
+done
 kill -INT $pid
 ends_within 2100
 [ $status = 1 ] || fail "exit status $status with a stuck output"
@@ -168,8 +173,11 @@ wait $feeder 2>/dev/null || true
 exec 4>&-
 says 'a stuck output does not hold it'
 
-start "$peal" run -i - xor
-sleep 0.3
+start "$peal" run -i - -o copy.txt xor
+for _ in $(seq 200); do
+    [ "$(wc -l <copy.txt)" -lt 1000 ] || break
+    sleep 0.05
+done
 before=$(ls /dev/shm)
 kill -KILL $pid
 ends_within 1000

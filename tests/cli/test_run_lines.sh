@@ -4,7 +4,7 @@
 # input, in order, and messages are conserved at every sampled moment.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 devices 3
-lines=1000000
+lines=250000
 ! sanitized || lines=30000
 
 # Lines of all sorts: empty, long, with bytes that are no text; no last newline.

@@ -53,7 +53,11 @@ grep -Eq 'rank 0 \(pid [0-9]+\) was ended by signal 9 \(Killed\)' err.txt || fai
 spawn 3 -n 2 --grace 300 -- bash -c 'if [ "$PEAL_RANK" = 0 ]; then until [ -e deaf ]; do sleep 0.05; done; exit 3; fi
     trap "" TERM; touch deaf; while :; do sleep 0.1; done'
 # --keep leaves them alone: the other one ends by itself and writes
-spawn 4 -n 2 --keep -- bash -c '[ "$PEAL_RANK" = 0 ] && exit 4; sleep 1; echo kept'
+# some time behind the moment at which spawn has seen the end
+spawn 4 -n 2 --keep -- bash -c 'if [ "$PEAL_RANK" = 0 ]; then echo $$ >first; mv first first.pid; exit 4; fi
+    until [ -e first.pid ]; do sleep 0.02; done
+    while kill -0 "$(cat first.pid)" 2>/dev/null; do sleep 0.02; done
+    sleep 0.1; echo kept'
 [ "$(cat out.txt)" = kept ] || fail '--keep'
 refuses 127 "cannot start './none' as rank 0: No such file" "$peal" spawn -n 2 -- ./none
 ! grep -q SIGTERM err.txt || fail 'nobody is there to be told'
@@ -89,14 +93,14 @@ pid=$!
 for _ in $(seq 600); do [ -s pid.0 ] && [ -s pid.1 ] && break; sleep 0.05; done
 kill -KILL $pid
 wait $pid 2>/dev/null || true
-for _ in $(seq 600); do
-    ! kill -0 "$(cat pid.0)" 2>/dev/null && ! kill -0 "$(cat pid.1)" 2>/dev/null && break
-    sleep 0.05
-done
+# ended PID: it is gone, or only its parent has not looked yet.
+ended() { ! kill -0 "$1" 2>/dev/null || grep -q 'State:.Z' "/proc/$1/status" 2>/dev/null; }
 for rank in 0 1; do
-    ! kill -0 "$(cat pid.$rank)" 2>/dev/null ||
-        grep -q 'State:.Z' "/proc/$(cat pid.$rank)/status" ||
-        fail "rank $rank lives on without spawn"
+    for _ in $(seq 600); do
+        ! ended "$(cat pid.$rank)" || break
+        sleep 0.05
+    done
+    ended "$(cat pid.$rank)" || fail "rank $rank lives on without spawn"
 done
 says 'signals'
 
