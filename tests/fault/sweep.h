@@ -201,7 +201,7 @@ static inline void sweep_begin(const char *vendor)
 	sweep = sweep_results;
 	harness_make_cache();
 	setenv("PEAL_PROBE", "fresh", 1); /* each run proves the pair */
-	setenv("PEAL_GPU_MEMORY", "16M", 1);
+	setenv("PEAL_GPU_MEMORY", "8M", 1);
 	setenv("PEAL_PINNED_MEMORY", "16M", 1);
 }
 

@@ -130,8 +130,38 @@ static const char *judge(const struct way *way, size_t i, int nth)
 /* The way's run without a fault. */
 static struct sweep_result without_fault;
 
+/*
+ * PEAL_TEST_SLICE=K/N: this run tries every N-th point, from the K-th on, so that
+ * N runs share all of them. The points of a symbol are counted from its row on.
+ */
+static struct {
+	int k, n;
+	int tried; /* points, in all */
+} slice = { 1, 1, 0 };
+
+static void take_slice(void)
+{
+	const char *text = getenv("PEAL_TEST_SLICE");
+	char rest = 0;
+
+	if (!text || !*text)
+		return;
+	if (strspn(text, "0123456789/") != strlen(text) || strlen(text) > 16 ||
+	    sscanf(text, "%d/%d%c", &slice.k, &slice.n, &rest) != 2 ||
+	    slice.k < 1 || slice.k > slice.n) {
+		fprintf(stderr,
+			"PEAL_TEST_SLICE is '%s': it must be K/N, two numbers "
+			"with 1 <= K <= N\n",
+			text);
+		exit(1);
+	}
+	printf("slice %d of %d: every %d. point\n", slice.k, slice.n, slice.n);
+}
+
 struct tally {
 	int points, failures, bad;
+	int most; /* calls of a run, the most of those so far */
+	int ordinal; /* of the next point, in the slices */
 	char text[256];
 };
 
@@ -141,6 +171,8 @@ static int count_point(const struct way *way, size_t i, int nth,
 {
 	const char *what;
 
+	if (sweep->calls[i] > tally->most)
+		tally->most = sweep->calls[i];
 	if (sweep->calls[i] < nth)
 		return 0;
 	tally->points++;
@@ -174,22 +206,39 @@ static int next_point(int nth, size_t i)
 	return nth < closing && next > closing ? closing : next;
 }
 
-/* Some points at a time, from *nth on; 0: the last was not reached. */
+/* The next point of the slice that a run may come to, from *nth on; 0: none. */
+static int take_point(size_t i, int *nth, struct tally *tally)
+{
+	int point = 0;
+
+	while (!point && *nth <= tally->most) {
+		if (tally->ordinal++ % slice.n == slice.k - 1)
+			point = *nth;
+		*nth = next_point(*nth, i);
+	}
+	return point;
+}
+
+/* Some points at a time, from *nth on; 0: the last was not reached, or there is
+ * none. */
 static int run_points(const struct way *way, size_t i, int error, int *nth,
 		      struct tally *tally)
 {
-	int c, reached = 1, at[SWEEP_CHILDREN];
+	int c, n, reached, at[SWEEP_CHILDREN];
 	char fault[96];
 
-	for (c = 0; c < SWEEP_CHILDREN; c++) {
-		at[c] = *nth;
+	for (n = 0; n < SWEEP_CHILDREN; n++) {
+		at[n] = take_point(i, nth, tally);
+		if (!at[n])
+			break;
 		snprintf(fault, sizeof(fault), "%s:%d:%d",
-			 sweep_call(i)->symbol, error, at[c]);
+			 sweep_call(i)->symbol, error, at[n]);
 		take_way(way, fault);
-		sweep_start(c);
-		*nth = next_point(*nth, i);
+		sweep_start(n);
 	}
-	for (c = 0; c < SWEEP_CHILDREN; c++) {
+	slice.tried += n;
+	reached = n > 0;
+	for (c = 0; c < n; c++) {
 		if (sweep_survived(c))
 			reached = count_point(way, i, at[c], tally);
 		else
@@ -217,6 +266,8 @@ static int sweep_symbol(const struct way *way, size_t i, int calls)
 	choose_errors(symbol, errors);
 	for (e = 0; e < 2 && errors[e]; e++) {
 		memset(&tally, 0, sizeof(tally));
+		tally.most = calls;
+		tally.ordinal = (int)i + e;
 		nth = 1;
 		while (tally.bad < 5 &&
 		       run_points(way, i, errors[e], &nth, &tally))
@@ -265,6 +316,8 @@ PEAL_TEST(each_call_fails_once_at_each_point)
 			bad++;
 		}
 	CHECK_EQ(bad, 0);
+	printf("%d points tried\n", slice.tried);
+	CHECK(only || slice.tried); /* else the slice says nothing */
 }
 
 int main(int argc, char **argv)
@@ -276,6 +329,7 @@ int main(int argc, char **argv)
 		SKIP("PEAL_BACKENDS names no driver double");
 	if (PEAL_TSAN) /* what a failed call left behind would count too */
 		SKIP("ThreadSanitizer reports threads of kernels that died");
+	take_slice();
 	sweep_begin(vendor);
 	RUN(each_call_fails_once_at_each_point);
 	printf("%d cases passed\n", peal_cases_);
