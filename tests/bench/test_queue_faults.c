@@ -173,7 +173,7 @@ job_of(uint32_t bytes, uint32_t burst, uint32_t producers, uint32_t consumers)
 /* Where too few or too many messages come, nothing else ends the waiting. */
 static uint64_t limit_ns(void)
 {
-	return fault == LOSES || fault == DOUBLES ? 300000000 : 0;
+	return fault == LOSES || fault == DOUBLES ? 50000000 : 0;
 }
 
 static int delivers(struct peali_bench_queue_job job)
