@@ -125,7 +125,7 @@ PEAL_TEST(what_is_embedded_is_complete)
 	CHECK_EQ(peali_rtc_compile(&program, "sm_70", &image, CALL),
 		 PEAL_EPROGRAM);
 	CHECK_CONTAINS(peal_last_error()->text,
-		       "cannot open source file \"../relay.h\"");
+		       "cannot open source file \"../gate.h\"");
 }
 
 PEAL_TEST(the_next_process_compiles_nothing)
