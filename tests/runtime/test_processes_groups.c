@@ -328,7 +328,7 @@ static void again(int rank_)
 	int i;
 
 	enter(rank_, 1, 64, 4096);
-	for (i = 0; i < 40; i++) {
+	for (i = 0; i < 12; i++) {
 		scene_check(&s, sum);
 		if (i % 3 == rank)
 			identity_sleep_us(2000);
