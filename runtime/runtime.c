@@ -189,6 +189,9 @@ static int read_settings(struct peal_runtime *rt,
 	if (!result)
 		result = peali_setting_number(PEALI_SETTING_ANSWER_MS,
 					      &rt->answer_ms);
+	/* a user of a slow machine raises one bound, not two */
+	if (rt->check_in_ns < (int64_t)rt->answer_ms * 1000000)
+		rt->check_in_ns = (int64_t)rt->answer_ms * 1000000;
 	rt->lease_ns = lease_ms * 1000000;
 	if (result || !options->lease_ns)
 		return result;

@@ -54,7 +54,8 @@
 	X(LEASE_MS, NUMBER, 10, 3600000, "", "5000",                            \
 	  "a kernel ends itself when its host was silent for so long")          \
 	X(ANSWER_MS, NUMBER, 10, 3600000, "", "5000",                           \
-	  "a worker that has not answered a call for so long is named as hung") \
+	  "a worker that has not answered a call for so long is named as "      \
+	  "hung; a launch waits as long for its workers, 5 s at least")         \
 	X(PROBE, CHOICE, 0, 0, "cache|fresh|off", "cache",                      \
 	  "proof of peer access: cache uses the proofs on disk, fresh proves "  \
 	  "again, off proves nothing and so uses no peer access")               \
