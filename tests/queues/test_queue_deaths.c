@@ -674,7 +674,7 @@ static void die_often(uint32_t kind, uint32_t producers, uint32_t consumers,
 {
 	/* few of those that are killed are inside of a call then */
 	struct stress_clock clock =
-		stress_begin((killed ? 200 : 100) / (PEAL_ASAN ? 2 : 1));
+		stress_begin((killed ? 100 : 40) / (PEAL_ASAN ? 2 : 1));
 	unsigned long long random = 77 + kind;
 	struct peal_queue_options o = of_kind(kind);
 	struct peal_queue *q = NULL;
