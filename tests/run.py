@@ -4,8 +4,9 @@
 
 Runs the tests of a build folder by CTest, then prints the ten slowest and the
 total. --tier 1 leaves out the tests with the label tier2. --slice K/N runs one
-part of N of these, and of each driver sweep one part of N, which the tests read
-from PEAL_TEST_SLICE. The parts of one N are disjoint and together complete.
+part of N of these. Each driver sweep (label sweep) is in every part, with one part
+of its points, which it reads from PEAL_TEST_SLICE. The parts of one N are disjoint
+and together complete.
 Exits as CTest does.
 """
 import argparse
@@ -52,9 +53,12 @@ def labels(test):
 
 
 def in_slice(tests, part, parts):
-    """Neighbours by name go to different parts: they take about as long."""
-    names = sorted(t["name"] for t in tests if "tier2" in labels(t))
-    return set(names[part - 1::parts])
+    """Neighbours by name go to different parts: they take about as long. A sweep
+    is in each part, and takes a part of its points."""
+    tier2 = [t for t in tests if "tier2" in labels(t)]
+    sweeps = {t["name"] for t in tier2 if "sweep" in labels(t)}
+    names = sorted(t["name"] for t in tier2 if t["name"] not in sweeps)
+    return sweeps | set(names[part - 1::parts])
 
 
 def chosen(options):
