@@ -151,6 +151,7 @@ int main(int argc, char **argv)
 	setenv("PEAL_CACHE_DIR", cache, 1);
 	RUN(programs_compile_to_cubins_without_a_gpu);
 	RUN(programs_compile_to_ptx);
+	RUN(what_a_loop_seldom_does_stays_out_of_line);
 	RUN(every_header_of_the_dialect_compiles_alone);
 	RUN(a_device_of_no_image_gets_one);
 	RUN(a_wrong_source_is_told_with_its_line);

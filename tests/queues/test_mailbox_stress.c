@@ -597,7 +597,7 @@ static int unadmitted_put(void *queue, uint32_t producer,
 {
 	struct box *b = (struct box *)queue;
 	/* granted, whatever is free */
-	struct peal_mailbox_lease lease = { 1, 0, 0 };
+	struct peal_mailbox_lease lease = { 1, 0, 0, 0 };
 	struct peal_header h = { producer, (uint16_t)m->sequence, 3 };
 
 	return peal_mailbox_put(b->m, &lease, h, m, sizeof(*m)) == 0;

@@ -114,7 +114,7 @@ PEAL_TEST(a_type_may_have_the_name_of_a_parameter)
 
 PEAL_TEST(mailbox_of_a_type)
 {
-	struct peal_mailbox_lease lease = { 0, 0, 0 };
+	struct peal_mailbox_lease lease = { 0, 0, 0, 0 };
 	struct peal_header got;
 	struct task in, out;
 	uint64_t number = 7;
@@ -157,7 +157,7 @@ static void give_up(uint32_t policy)
 	struct peali_mailbox_spec spec = {
 		8, sizeof(struct task), 1, 1, 0, 0, policy
 	};
-	struct peal_mailbox_lease lease = { 0, 0, 0 };
+	struct peal_mailbox_lease lease = { 0, 0, 0, 0 };
 	struct peal_mailbox *m;
 	struct peal_header got;
 	struct task in, out;
