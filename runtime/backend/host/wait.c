@@ -36,12 +36,21 @@ enum {
 		TURNS_SPIN - TURNS_SPIN / 4 /* where a woken waiter goes on */
 };
 
+/*
+ * A yield of at least YIELD_NS_LONG shows that other programs use the cores. For
+ * the next NO_YIELD_NS waiters sleep without a yield: the scheduler runs a woken
+ * thread sooner than a thread that has yielded. Simulated time shows no load.
+ */
+#define YIELD_NS_LONG (PEAL_SIM ? UINT64_MAX : UINT64_C(1000000))
+#define NO_YIELD_NS UINT64_C(100000000)
+
 #define SLEEP_US_DEFAULT 50000
 /* The longest sleep where a sender could overlook the announcement. */
 #define SLEEP_US_UNSAFE 1000
 
 static atomic_int awake; /* workers that are not asleep */
 static atomic_ullong n_sleeps, n_timeouts, n_wakes;
+static atomic_ullong no_yield_before; /* a time of peal_host_clock_ns */
 static _Thread_local int is_worker, is_unrung;
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -170,6 +179,23 @@ static void sleep_now(struct peal_bell *bell)
 	peal_store_relaxed_sys_u32(&bell->asleep, 0);
 }
 
+/* Yields, unless other programs use the cores; the step of the next turn. */
+static uint32_t yield_step(uint32_t turn)
+{
+	uint64_t begin = peal_host_clock_ns(), end;
+
+	if (begin <
+	    atomic_load_explicit(&no_yield_before, memory_order_relaxed))
+		return TURNS_ANNOUNCE;
+	sched_yield();
+	end = peal_host_clock_ns();
+	if (end - begin < YIELD_NS_LONG)
+		return turn + 1;
+	atomic_store_explicit(&no_yield_before, end + NO_YIELD_NS,
+			      memory_order_relaxed);
+	return TURNS_ANNOUNCE;
+}
+
 int peal_host_announce(struct peal_bell *bell)
 {
 	pthread_once(&once, set_up);
@@ -199,8 +225,7 @@ void peal_host_idle(struct peal_bell *bell, uint32_t looks)
 		if (turn >= TURNS_HOT)
 			peal_pause();
 	} else if (turn < TURNS_YIELD) {
-		bell->steps = turn + 1;
-		sched_yield();
+		bell->steps = yield_step(turn);
 	} else if (is_unrung) {
 		nanosleep(&nap, NULL);
 	} else if (turn == TURNS_ANNOUNCE) {
