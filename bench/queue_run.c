@@ -10,7 +10,6 @@
 
 #include "bench/stand.h"
 
-#define LIMIT_NS UINT64_C(10000000000) /* without a message */
 #define MEMBERS 3 /* threads at most */
 #define LOOK_EVERY 256 /* turns */
 #define LINE 64
@@ -66,6 +65,8 @@ const char *peali_bench_queue_gap_name(enum peali_bench_queue_gap gap)
 
 /* ---- what queues call -------------------------------------------------------- */
 
+uint64_t peali_bench_queue_limit_ns = UINT64_C(10000000000);
+
 void *peali_bench_queue_memory(uint64_t bytes)
 {
 	uint64_t whole = (bytes + PEAL_SHARED_LINE - 1) / PEAL_SHARED_LINE *
@@ -120,7 +121,7 @@ static struct peali_bench_queue_end *end_new(struct gang *g, uint32_t index)
 	end->index = index;
 	end->gap = g->job->gap;
 	end->stop = &g->stop;
-	end->limit_ns = g->job->limit_ns ? g->job->limit_ns : LIMIT_NS;
+	end->limit_ns = peali_bench_queue_limit_ns;
 	end->until_ns = peal_clock_ns() + end->limit_ns;
 	for (uint32_t p = 0; p < PEALI_BENCH_QUEUE_ENDS; p++)
 		end->base[p] = g->base[p];
