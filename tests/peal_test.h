@@ -86,6 +86,12 @@ static inline int test_on_gpu(void)
 	return backends && *backends && !strstr(backends, "host");
 }
 
+/* A part of n repetitions in tier 1; all n in the test's twin <test>_all. */
+static inline unsigned long long test_part(unsigned long long n)
+{
+	return getenv("PEAL_TEST_QUICK") ? (n + 7) / 8 : n;
+}
+
 /* Leaves the running case, from wherever it is. */
 static jmp_buf peal_case_;
 static inline void test_leave_out(const char *reason)

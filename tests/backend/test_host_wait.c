@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* labels: fast alone */
+/* labels: fast alone quick */
 #include <errno.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
@@ -18,8 +18,9 @@
 
 #include "peal_test.h"
 #include "runtime/backend/host/wait.h"
+#include "yield.h"
 
-#define ROUNDS 100000
+#define ROUNDS test_part(100000)
 
 /* Two threads, a word and a bell each: a ball that goes to and fro. */
 struct side {
@@ -123,7 +124,7 @@ static void await(const uint64_t *word, uint64_t value)
 
 	for (looks = 0; peal_load_acquire_sys(word) != value; looks++)
 		if (looks > 2000)
-			sched_yield();
+			test_yield();
 }
 
 /* The race needs two cores at work; the n-th of those there are. */

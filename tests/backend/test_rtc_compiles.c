@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* labels: fast quick */
 /*
  * The embedded text of programs, compiled by the machine's own NVRTC, for
  * devices that it need not have. test_rtc_double.c is about all that can fail.
@@ -88,6 +89,8 @@ PEAL_TEST(every_header_of_the_dialect_compiles_alone)
 	char text[256];
 	int n = 0;
 
+	if (getenv("PEAL_TEST_QUICK"))
+		test_leave_out("tier 2 compiles each header");
 	program.sources = files;
 	files[0].name = "alone.c";
 	files[0].begin = text;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* labels: fast alone */
+/* labels: fast alone quick */
 /* Every queue of `peal bench queues` moves all messages in each of its shapes. */
 #include "peal_test.h"
 
@@ -7,7 +7,7 @@
 #include "bench/peers/peers.h"
 #include "bench/queue_run.h"
 
-#define MESSAGES 4096
+#define MESSAGES test_part(4096)
 
 static struct peali_cores cores;
 

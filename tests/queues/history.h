@@ -17,6 +17,7 @@
 #include <peal/device/atomic.h>
 
 #include "queues/stress.h"
+#include "yield.h"
 
 /*
  * Before what others can see a thread may give its core up, so that calls meet
@@ -28,7 +29,7 @@ static _Thread_local unsigned long long history_random;
 static inline void history_step(void)
 {
 	if (test_random(&history_random) % 8 == 0)
-		sched_yield();
+		test_yield();
 	stress_pause(&history_random);
 }
 
@@ -191,7 +192,7 @@ static inline void history_put(struct history_actor *a, uint64_t round)
 			r = a->h->put(a, m, call.n);
 			call.end = history_now(a);
 			if (r)
-				sched_yield();
+				test_yield();
 		} while (r);
 		history_note(a, &call);
 	}

@@ -14,7 +14,6 @@
  */
 
 #include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -24,11 +23,13 @@
 #include <peal/device/platform.h>
 
 #include "peal_test.h"
+#include "yield.h"
 
 #define IDENTITY_SANITIZED (PEAL_TSAN || PEAL_ASAN)
 
-/* Messages for a stress: fewer under sanitizers, which are 10 times slower. */
-#define IDENTITY_COUNT(n) (IDENTITY_SANITIZED ? (n) / 10 : (n))
+/* Messages for a stress: fewer under sanitizers, which are 10 times slower, and in
+ * tier 1. */
+#define IDENTITY_COUNT(n) test_part(IDENTITY_SANITIZED ? (n) / 10 : (n))
 
 #define IDENTITY_PRODUCERS_MAX 8
 
@@ -135,7 +136,7 @@ static inline void identity_disturb(unsigned long long *random)
 	volatile uint32_t spin = (uint32_t)(r >> 32) & 255;
 
 	if ((r & 63) == 0)
-		sched_yield();
+		test_yield();
 	else if ((r & 63) == 1)
 		while (spin)
 			spin = spin - 1;
@@ -184,7 +185,7 @@ static inline void *identity_producer(void *argument)
 			if (test_random(&random) % 100)
 				continue;
 		} else {
-			sched_yield();
+			test_yield();
 		}
 		if (r->q->rest)
 			r->q->rest(r->q->queue, r->producer);
@@ -225,7 +226,7 @@ static inline void identity_consume(const struct identity_queue *q,
 		}
 		if (over)
 			return;
-		sched_yield();
+		test_yield();
 		now = identity_now_ms();
 		if (now - latest > quiet_ms || now - began > 60000)
 			return;

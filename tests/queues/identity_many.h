@@ -9,6 +9,7 @@
  */
 
 #include "identity.h"
+#include "yield.h"
 
 #define IDENTITY_CONSUMERS_MAX 8
 #define IDENTITY_BATCH 32
@@ -60,7 +61,7 @@ static inline void *identity_many_producer(void *argument)
 		t->accepted += done;
 		atomic_fetch_add(t->put, done);
 		if (!done)
-			sched_yield();
+			test_yield();
 		if (q->rest && test_random(&random) % 64 == 0)
 			q->rest(q->queue, (int)t->index, -1);
 	}
@@ -99,7 +100,7 @@ static inline void *identity_many_consumer(void *argument)
 		     atomic_load(t->taken) >= atomic_load(t->put)) ||
 		    identity_now_ms() - latest > q->quiet_ms)
 			break;
-		sched_yield();
+		test_yield();
 	}
 	atomic_store(t->stop, 1);
 	return NULL;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "identity.h"
 #include "link_pair.h"
+#include "yield.h"
 
 /*
  * A receiving end with a mirror, driven as a worker's loop drives it: the head
@@ -296,7 +297,7 @@ static void *produce(void *argument)
 		if (!send(f, i))
 			i++;
 		else
-			sched_yield();
+			test_yield();
 	return NULL;
 }
 
@@ -314,7 +315,7 @@ PEAL_TEST(a_sender_at_work_is_followed)
 		for (i = idle = 0; i < MESSAGES && idle < PATIENCE; idle++) {
 			if (peek(&f, &m)) {
 				peal_link_flush_credit(&f.l.c);
-				sched_yield();
+				test_yield();
 				continue;
 			}
 			check(&f, &m, i++);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* labels: stress */
+/* labels: stress quick */
 #include "link_pair.h"
 #include "queues/policy.h"
 #include "stress.h"
+#include "yield.h"
 
 /*
  * A producer and a consumer thread on one link, for each size of messages: all
@@ -34,13 +35,13 @@ static void *produce(void *argument)
 
 		stress_pause(&random);
 		while (peal_link_reserve(&f->l.p, f->bytes, &to))
-			sched_yield();
+			test_yield();
 		stress_fill(to, f->bytes, 0, sequence);
 		header.type = (uint16_t)sequence;
 		peal_link_commit(&f->l.p, header, f->bytes);
 	}
 	while (peal_link_push_mark(&f->l.p, PEAL_KIND_END))
-		sched_yield();
+		test_yield();
 	return NULL;
 }
 
@@ -57,7 +58,7 @@ static int consume(struct flow *f)
 		result = peal_link_peek(c, &m);
 		if (result == PEAL_EAGAIN) {
 			peal_link_flush_credit(c);
-			sched_yield();
+			test_yield();
 			continue;
 		}
 		CHECK(!result);

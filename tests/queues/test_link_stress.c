@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* labels: stress */
+/* labels: stress quick */
 #include "link_pair.h"
 #include "stress.h"
+#include "yield.h"
 
 /*
  * A producer and a consumer thread on one link, which goes through several
@@ -157,7 +158,7 @@ static uint64_t send_some(struct stress *s, struct peal_link_producer *p,
 	}
 	if (result != PEAL_EAGAIN)
 		s->unexpected = 1;
-	sched_yield();
+	test_yield();
 	return 0;
 }
 
@@ -183,7 +184,7 @@ static void *produce(void *argument)
 			sequence += send_some(s, &l->p, body, sequence,
 					      end - sequence, &random);
 		while (peal_link_push_mark(&l->p, mark) == PEAL_EAGAIN)
-			sched_yield();
+			test_yield();
 	}
 	free(body);
 	return NULL;
@@ -226,7 +227,7 @@ static uint32_t take(struct stress *s, struct peal_link_consumer *c,
 
 	if (result == PEAL_EAGAIN) {
 		peal_link_flush_credit(c);
-		sched_yield();
+		test_yield();
 		return 0;
 	}
 	if (result) {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* labels: stress */
+/* labels: stress quick */
 #include <peal/device/mailbox.h>
 
 #include "link_pair.h"
 #include "queues/mailbox.h"
 #include "stress.h"
+#include "yield.h"
 
 /*
  * Four producer threads on one mailbox, of which three die between ticket and
@@ -44,16 +45,18 @@ static void *produce(void *argument)
 
 	for (i = 0; i < p->lives + (uint64_t)p->mortal; i++) {
 		stress_fill(body, BYTES, p->index, i);
-		do
+		for (;;) {
 			atomic_store(&p->answered, atomic_load(&f->step));
-		while (!peal_mailbox_admit(f->m, &p->lease, 1) &&
-		       !sched_yield());
+			if (peal_mailbox_admit(f->m, &p->lease, 1))
+				break;
+			test_yield();
+		}
 		p->lease.granted--;
 		number = peali_mailbox_ticket(f->m, 1);
 		if (i == p->lives)
 			break; /* dead: nobody knows of the ticket */
 		if (test_random(&random) % 64 == 0) /* slow, and alive */
-			sched_yield();
+			test_yield();
 		stress_pause(&random);
 		peali_mailbox_write(f->m, number, header, body, BYTES);
 	}
@@ -117,7 +120,7 @@ static int consume(struct flow *f)
 			if (over && f->m->taken == f->m->ticket)
 				break;
 			if (!peal_mailbox_poison(f->m, mending.until))
-				sched_yield();
+				test_yield();
 			mend(f, &mending); /* before the next peek */
 			continue;
 		}

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* labels: stress */
+/* labels: stress quick */
 #include "history.h"
 
 #include <peal/device/mailbox.h>
 
 #include "link_pair.h"
 #include "queues/mailbox.h"
+#include "yield.h"
 
 /*
  * Histories of some producers and a consumer on a mailbox are those of a queue:
@@ -86,7 +87,7 @@ static void take(struct history_actor *a)
 	call.begin = history_now(a);
 	if (!peal_mailbox_peek(m, &view)) {
 		peal_mailbox_flush(m); /* it goes idle */
-		sched_yield();
+		test_yield();
 		return;
 	}
 	CHECK_EQ(view.kind, PEAL_KIND_DATA);
@@ -159,7 +160,7 @@ static int put_apart(struct history_actor *a, const struct identity_message *m,
 
 	for (i = 0; i < n; i++)
 		while (put(a, &m[i], 1))
-			sched_yield();
+			test_yield();
 	return 0;
 }
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* labels: stress */
+/* labels: stress quick */
 #include <peal/device/mailbox.h>
 
 #include "link_pair.h"
 #include "queues/mailbox.h"
 #include "stress.h"
+#include "yield.h"
 
 /*
  * Three producer threads and a consumer on one mailbox, for each size of
@@ -49,7 +50,7 @@ static void *produce(void *argument)
 			/* some wait with what they have, some give it back */
 			if (test_random(&random) % 4 == 0)
 				peal_mailbox_return(f->m, &p->lease);
-			sched_yield();
+			test_yield();
 		}
 	}
 	peal_mailbox_return(f->m, &p->lease);
@@ -68,7 +69,7 @@ static int consume(struct flow *f)
 	while (taken < PRODUCERS * f->messages) {
 		if (!peal_mailbox_peek(f->m, &view)) {
 			peal_mailbox_flush(f->m);
-			sched_yield();
+			test_yield();
 			continue;
 		}
 		stress_pause(&random);

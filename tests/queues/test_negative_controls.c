@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "identity.h"
+#include "yield.h"
 
 /*
  * Queues that are broken on purpose, each in a way that real systems ship, run
@@ -126,7 +127,7 @@ static int moved_put(void *queue, uint32_t producer,
 	stumble(q);
 	cell_write(&q->cells[number % SLOTS], m);
 	if (atomic_load(&q->puts) % 8 == 0)
-		sched_yield();
+		test_yield();
 	return atomic_compare_exchange_strong(&q->tail, &number, number + 1);
 }
 

@@ -8,6 +8,7 @@
 #include "deaths.h"
 #include "runtime/backend/host/wait.h"
 #include "stress.h"
+#include "yield.h"
 
 /* Threads that die inside of a call of peal/queue.h, and whose ends others then
  * close: what they leave behind hides nothing, and stops nobody. */
@@ -345,7 +346,7 @@ PEAL_TEST(who_mends_wakes_the_others)
 		die_in_push(producer(q), 1);
 		CHECK(!pthread_create(&thread, NULL, pop_all, c[1]));
 		while (!peal_load_relaxed_sys_u32(&c[1]->bell->asleep))
-			sched_yield();
+			test_yield();
 		put_late(slow, 0, 1);
 		before = wakes();
 		peal_queue_pop(c[0], &word, 8, NULL, 0);
@@ -643,7 +644,7 @@ static void live_and_die(struct peal_queue *q, uint32_t consumers,
 	for (i = 0; i < n; i++)
 		CHECK(!pthread_create(&sending[i], NULL, sender_thread, &s[i]));
 	while (killed && !atomic_load(&s[0].alive))
-		sched_yield();
+		test_yield();
 	for (turns = test_random(random) % 20000; killed && turns; turns--)
 		;
 	if (killed)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <pthread.h>
-#include <sched.h>
 
 #include "deaths.h"
+#include "yield.h"
 
 /* Looks for the gaps of producers that died, and what happens meanwhile. */
 
@@ -128,7 +128,7 @@ static void *hold_lock(void *argument)
 	peali_queue_lock(q);
 	atomic_store(&held, 1);
 	while (atomic_load(&held) != 2)
-		sched_yield();
+		test_yield();
 	pthread_mutex_unlock(&q->lock);
 	return NULL;
 }
@@ -153,7 +153,7 @@ PEAL_TEST(who_has_the_lock_stops_no_call_that_may_not_wait)
 	atomic_store(&held, 0);
 	CHECK(!pthread_create(&thread, NULL, hold_lock, q));
 	while (!atomic_load(&held))
-		sched_yield();
+		test_yield();
 	CHECK_EQ(peal_queue_push(p, &word, 8, 0), PEAL_EAGAIN);
 	atomic_store(&q->side[PEAL_QUEUE_PRODUCER].gone, 1); /* as if closed */
 	CHECK_EQ(peal_queue_pop(c, &word, 8, NULL, 0), PEAL_EAGAIN);

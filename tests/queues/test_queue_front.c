@@ -4,6 +4,7 @@
 #include "front.h"
 #include "identity.h"
 #include "runtime/backend/host/wait.h"
+#include "yield.h"
 
 /* peal/queue.h: the queues as threads of a program use them. */
 
@@ -580,7 +581,7 @@ struct later {
 static void await_sleep(const struct later *l)
 {
 	while (!peal_load_relaxed_sys_u32(&l->waits->bell->asleep))
-		sched_yield();
+		test_yield();
 }
 
 static void *push_later(void *argument)
@@ -721,7 +722,7 @@ PEAL_TEST(a_second_thread_on_an_end_is_told)
 	}
 	CHECK(!pthread_create(&thread, NULL, wait_for_one, c));
 	while (!atomic_load(&c->busy))
-		sched_yield();
+		test_yield();
 	CHECK_FAILS(peal_queue_pop(c, &word, 8, NULL, 0), PEAL_EBUSY,
 		    "another thread");
 	CHECK_OK(peal_queue_push(p, &word, 8, 0));

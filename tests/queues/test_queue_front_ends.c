@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <pthread.h>
-#include <sched.h>
 #include <semaphore.h>
 
 #include "front.h"
 #include "runtime/backend/host/wait.h"
+#include "yield.h"
 
 /* Ends of peal/queue.h that are closed: the room that they had, the end of the
  * stream, and who is woken. */
@@ -263,7 +263,7 @@ static int close_wakes(struct peal_queue_end *last, struct peal_queue_end *end,
 
 	CHECK(!pthread_create(&thread, NULL, wait, end));
 	while (!peal_load_relaxed_sys_u32(&end->bell->asleep))
-		sched_yield();
+		test_yield();
 	before = wakes();
 	CHECK_OK(peal_queue_close(last));
 	before = wakes() - before;
@@ -309,7 +309,7 @@ static void fall_asleep(struct peal_queue_end *end, pthread_t *thread,
 {
 	CHECK(!pthread_create(thread, NULL, wait, end));
 	while (!peal_load_relaxed_sys_u32(&end->bell->asleep))
-		sched_yield();
+		test_yield();
 }
 
 /* Whether putting n at a time wakes a consumer that sleeps. */
@@ -410,7 +410,7 @@ PEAL_TEST(who_waits_for_the_claims_of_another_is_woken)
 		q = claimed_by_first(c);
 		CHECK(!pthread_create(&thread, NULL, pop_all, c[1]));
 		while (!peal_load_relaxed_sys_u32(&c[1]->bell->asleep))
-			sched_yield();
+			test_yield();
 		before = wakes();
 		CHECK_OK(peal_queue_pop(c[0], &word, 8, NULL, 0));
 		pthread_join(thread, NULL);

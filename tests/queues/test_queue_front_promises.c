@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <pthread.h>
-#include <sched.h>
 #include <unistd.h>
 
 #include <peal/device/poison.h>
 
 #include "front.h"
 #include "runtime/backend/host/wait.h"
+#include "yield.h"
 
 /* peal/queue.h, sentence by sentence: what test_queue_front.c does not show. */
 
@@ -484,7 +484,7 @@ PEAL_TEST(a_second_thread_that_pushes_is_told)
 		;
 	CHECK(!pthread_create(&thread, NULL, push_one, p));
 	while (!atomic_load(&p->busy))
-		sched_yield();
+		test_yield();
 	CHECK_FAILS(peal_queue_push(p, words, 8, 0), PEAL_EBUSY,
 		    "another thread is in a call on this end of 'queue'");
 	CHECK_FAILS(peal_queue_push_bulk(p, words, 8, 2, 0), PEAL_EBUSY,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* labels: stress */
+/* labels: stress quick */
 #include "stress.h"
 #include "topic_ring.h"
+#include "yield.h"
 
 /*
  * A publisher and up to three subscriber threads on one topic, for each size of
@@ -67,9 +68,9 @@ static void publish(struct flow *f)
 		stress_pause(&random);
 		/* or who is never waited for would not run */
 		if (test_random(&random) % 16 == 0)
-			sched_yield();
+			test_yield();
 		while (peal_topic_publish_bulk(f->t, &p, h, body, f->bytes, n))
-			sched_yield();
+			test_yield();
 	}
 	free(body);
 }
@@ -108,7 +109,7 @@ static void take_all(struct reader *r)
 		n = peal_topic_take_burst(f->t, &r->s, body, f->bytes,
 					  1 + test_random(&random) % MANY, got);
 		if (n == PEAL_EAGAIN) {
-			sched_yield();
+			test_yield();
 			continue;
 		}
 		CHECK(n >= 1 && n <= MANY);
@@ -133,7 +134,7 @@ static void *subscribe(void *argument)
 	atomic_fetch_add(&f->joined, 1);
 	/* so that who reads begins late, now and then */
 	if (test_random(&random) % 2)
-		sched_yield();
+		test_yield();
 	take_all(r);
 	peal_topic_leave(&r->s);
 	free(stage);
@@ -171,7 +172,7 @@ static int run(struct flow *f, struct peali_topic_spec spec, uint64_t start)
 				      &f->readers[i]));
 	}
 	while (atomic_load(&f->joined) < f->n_readers)
-		sched_yield();
+		test_yield();
 	publish(f);
 	for (i = 0; i < f->n_readers; i++) {
 		struct reader *r = &f->readers[i];

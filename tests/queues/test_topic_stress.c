@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* labels: stress */
+/* labels: stress quick */
 #include "stress.h"
 #include "topic_ring.h"
+#include "yield.h"
 
 /*
  * A publisher and some subscribers at a time: each gets every message once, in
@@ -91,7 +92,7 @@ static void *read_all(void *argument)
 		else if (over && i > 100)
 			break;
 		else
-			sched_yield();
+			test_yield();
 		if (r != 1 && !over)
 			i = 0;
 		if (!g->restless || d->index != READERS - 1 ||
@@ -117,17 +118,17 @@ static void publish_all(struct stage *g, uint64_t messages)
 	uint64_t i = 0, vain = 0;
 
 	while (atomic_load(&g->ready) < READERS)
-		sched_yield();
+		test_yield();
 	while (i < messages) {
 		identity_disturb(&random);
 		stress_pause(&random);
 		if (g->pace && i % 64 == 63 && test_random(&random) % 4 == 0)
-			sched_yield();
+			test_yield();
 		if (g->publish(&g->r, i, 1) == 0) {
 			i++;
 			continue;
 		}
-		sched_yield();
+		test_yield();
 		/* a broken reader may never let it go on */
 		if (++vain > 50000000)
 			break;
@@ -294,7 +295,7 @@ static int take_unvalidated(struct topic_ring *r, uint32_t index, uint8_t *data,
 			peali_topic_skip(r->t, s);
 		return PEAL_EAGAIN;
 	}
-	sched_yield();
+	test_yield();
 	got->length = (uint32_t)tag - 8;
 	peali_topic_read_words(slot, tag, &header, data, got->length);
 	got->number = s->number++;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* labels: stress */
+/* labels: stress quick */
 #include "history.h"
 #include "work_pool.h"
+#include "yield.h"
 
 /*
  * Histories of a few threads on a work queue are those of a queue: see
@@ -94,7 +95,7 @@ static int put(struct history_actor *a, const struct identity_message *m,
 					   sizeof(*m), n);
 	for (i = 0; i < n; i++)
 		while (put(a, &m[i], 1))
-			sched_yield();
+			test_yield();
 	return 0;
 }
 
@@ -139,7 +140,7 @@ static int burst(const struct pools *s, struct work_pool *w,
 
 	if (s->broken != TAKES_APART)
 		return peal_work_pop_burst(w->q, c, m, sizeof(*m), n, got);
-	for (i = 0; i < n; i++, sched_yield())
+	for (i = 0; i < n; i++, test_yield())
 		if (peal_work_pop(w->q, c, &m[i], sizeof(*m), &got[i]) < 0)
 			break;
 	return i ? (int)i : PEAL_EAGAIN;
@@ -165,7 +166,7 @@ static void take(struct history_actor *a)
 	claims_note(claims, c, begin);
 	if (r < 0) {
 		CHECK_EQ(r, PEAL_EAGAIN);
-		sched_yield();
+		test_yield();
 		return;
 	}
 	row &= !c->n_pending;

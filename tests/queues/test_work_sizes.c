@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* labels: stress */
+/* labels: stress quick */
 #include <peal/device/steal.h>
 
 #include "stress.h"
 #include "work_pool.h"
+#include "yield.h"
 
 /*
  * Producer and consumer threads on one work queue, and on a set of two, for
@@ -85,7 +86,7 @@ static void *produce(void *argument)
 			/* some wait with what they have, some give it back */
 			if (test_random(&random) % 4 == 0)
 				peal_work_return(shard(f, to), &s->p[to]);
-			sched_yield();
+			test_yield();
 		}
 	}
 	for (to = 0; to < f->shards; to++)
@@ -125,7 +126,7 @@ static void *consume(void *argument)
 		n = 1 + (uint32_t)test_random(&random) % MANY;
 		r = peal_work_set_pop_burst(&s->m, body, f->bytes, n, got);
 		if (r == PEAL_EAGAIN) {
-			sched_yield();
+			test_yield();
 			continue;
 		}
 		CHECK(r >= 1 && r <= (int)n);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* labels: stress */
+/* labels: stress quick */
 #include "identity_many.h"
 #include "stress.h"
 #include "work_pool.h"
+#include "yield.h"
 
 /*
  * Many threads on one work queue: every message to one consumer, once; those of
@@ -198,7 +199,7 @@ static uint32_t shaken_put(void *queue, uint32_t producer,
 	if (m->sequence % 97 == 5 &&
 	    !peal_work_take_tickets(s->w.q, &s->w.at[producer].p, 1, &number)) {
 		atomic_fetch_add(&s->vanished, 1);
-		sched_yield();
+		test_yield();
 		/* as one who knows would do, a little later */
 		CHECK_EQ(peal_work_poison(s->w.q, number), 0);
 		CHECK_EQ(peal_work_poison(s->w.q, number), PEAL_EINVAL);
@@ -280,7 +281,7 @@ static uint32_t unadded_take(void *queue, uint32_t consumer,
 	if (number == peal_load_relaxed_dev(&w->q->ticket))
 		return 0;
 	if (number % 16 == 3)
-		sched_yield();
+		test_yield();
 	if (peali_work_read(w->q, c->stage, number, (uint8_t *)m, sizeof(*m),
 			    &got) != 1)
 		return 0;
@@ -305,7 +306,7 @@ static uint32_t early_take(void *queue, uint32_t consumer,
 		return 0;
 	peali_work_done(w->q, c, first, 1);
 	peal_work_flush(w->q, c);
-	sched_yield();
+	test_yield();
 	for (i = 0; i < 1000; i++)
 		if (peali_work_read(w->q, c->stage, first, (uint8_t *)m,
 				    sizeof(*m), &got) == 1)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* labels: stress */
+/* labels: stress quick */
 /* A link changes its route again and again while messages flow. */
 #include "queues/stress.h"
 #include "runtime/harness.h"
 
 #define SWITCHES 100
-#define COUNT (IDENTITY_SANITIZED ? 1000000ULL : 10000000ULL)
+#define COUNT IDENTITY_COUNT(10000000ULL)
 
 /* A kernel that emits numbered messages by itself, and one that checks. */
 struct flow {
@@ -87,7 +87,7 @@ static void end(struct flow *f, uint64_t least)
 	stress_verified += source.sent;
 }
 
-PEAL_TEST(peer_to_staged_and_back_a_hundred_times_keeps_every_message)
+PEAL_TEST(peer_to_staged_and_back_many_times_keeps_every_message)
 {
 	static const enum peal_route routes[] = { PEAL_ROUTE_STAGED,
 						  PEAL_ROUTE_PEER };
@@ -98,7 +98,7 @@ PEAL_TEST(peer_to_staged_and_back_a_hundred_times_keeps_every_message)
 
 	while (stress_next(&clock, &round)) {
 		begin(&f, 0, 1, PEAL_ROUTE_PEER);
-		switch_routes(&f, routes, 2, SWITCHES, COUNT);
+		switch_routes(&f, routes, 2, test_part(SWITCHES), COUNT);
 		info = harness_info(f.link);
 		CHECK(info.staged > 0);
 		CHECK(info.staged < info.accepted);
@@ -117,11 +117,11 @@ PEAL_TEST(local_mapped_host_and_staged_follow_each_other_on_one_device)
 
 	while (stress_next(&clock, &round)) {
 		begin(&f, 0, 0, PEAL_ROUTE_LOCAL);
-		switch_routes(&f, routes, 3, 30, COUNT / 10);
+		switch_routes(&f, routes, 3, test_part(30), COUNT / 10);
 		end(&f, COUNT / 10);
 	}
 }
 
-PEAL_TEST_MAIN(RUN(peer_to_staged_and_back_a_hundred_times_keeps_every_message);
+PEAL_TEST_MAIN(RUN(peer_to_staged_and_back_many_times_keeps_every_message);
 	       RUN(local_mapped_host_and_staged_follow_each_other_on_one_device);
 	       stress_say();)

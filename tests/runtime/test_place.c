@@ -6,6 +6,7 @@
  */
 #include "runtime/harness.h"
 #include "runtime/place.h"
+#include "yield.h"
 
 PEAL_DECLARE_PROGRAM(place);
 
@@ -168,7 +169,7 @@ static void take_turns(struct scene *s, uint64_t expected)
 			turn(s, i);
 		receive(s);
 		CHECK(harness_now_ns() < until);
-		sched_yield();
+		test_yield();
 	}
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* labels: fast alone */
+/* labels: fast alone quick */
 /*
  * Collectives of processes: right, of any kind and size; calls that differ, and who
  * is late, leaves or dies, are named by all others.
@@ -9,7 +9,7 @@
 #include "runtime/crew.h"
 #include "runtime/group_scene.h"
 
-#define ROUNDS (IDENTITY_SANITIZED || test_on_gpu() ? 12 : 40)
+#define ROUNDS (IDENTITY_SANITIZED || test_on_gpu() ? 12 : test_part(40))
 #define DEAD 40 /* of the board: 1 + who is killed */
 #define DONE 41 /* who has seen it */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* labels: stress */
+/* labels: stress quick */
 /*
  * Workers of 1 and of 32 lanes that share a work queue or a topic in memory of
  * their device, for each size of messages. Of a work queue the leader takes as
@@ -11,6 +11,7 @@
 #include "queues/work.h"
 #include "runtime/harness.h"
 #include "runtime/share.h"
+#include "yield.h"
 
 PEAL_DECLARE_PROGRAM(share);
 
@@ -149,7 +150,7 @@ static void take_turns(struct share *s)
 		if (s->received != before)
 			began = identity_now_ms();
 		else
-			sched_yield();
+			test_yield();
 		CHECK(identity_now_ms() - began < 60000);
 	}
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* labels: stress */
+/* labels: stress quick */
 /*
  * Streams through kernels of 1 and of 32 lanes, for each size of messages: over
  * links from device to device, and from three workers into the mailbox of a

@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# under_load.sh [RUNS [BUSY]]: runs `./dev test` RUNS times (10) next to BUSY (4)
+# processes that never sleep. Prints one line per run, ends at the first failure, and
+# keeps the output of the last run in build/under_load.log.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+runs=${1:-10}
+busy=${2:-4}
+
+pids=()
+# shellcheck disable=SC2329 # the trap calls it
+stop() { kill "${pids[@]}" 2>/dev/null || true; }
+trap stop EXIT
+for ((i = 0; i < busy; i++)); do
+    sh -c 'while :; do :; done' &
+    pids+=($!)
+done
+mkdir -p build
+echo "$runs runs of ./dev test next to $busy busy processes, $(nproc) cores, commit $(git rev-parse --short HEAD)"
+for ((run = 1; run <= runs; run++)); do
+    began=$SECONDS
+    status=0
+    # A session of its own, as in another terminal.
+    setsid -w ./dev test >build/under_load.log 2>&1 </dev/null || status=$?
+    printf '%s run %d of %d: exit status %d, %d s, %s\n' "$(date -u +%FT%TZ)" \
+        "$run" "$runs" "$status" $((SECONDS - began)) \
+        "$(grep -E '^[0-9]+% tests passed' build/under_load.log || echo 'no test ran')"
+    [ $status = 0 ] || exit $status
+done
