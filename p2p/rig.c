@@ -337,8 +337,8 @@ static int finish(struct peali_rig *rig, struct peali_launch **kernel,
 }
 
 /*
- * Waits for the ends of both kernels, in turns. One that fails leaves the other
- * alone, which is told so. failed: 0, or what has failed before.
+ * Waits until both kernels have ended. When one kernel fails, the host tells the
+ * other kernel that it is alone. failed: 0, or the error of an earlier step.
  */
 static int finish_both(struct peali_rig *rig, struct peali_launch *kernel[2],
 		       uint64_t limit_ns, int failed)

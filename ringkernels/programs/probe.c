@@ -94,8 +94,8 @@ static PEAL_DEV PEAL_INLINE int is_turn(const struct probe *p, uint32_t *turn)
 	return (++*turn & 15) == 0;
 }
 
-/* A job that goes on for so long may look at host memory, which is far, without
- * harm to what it measures. */
+/* After this time a job may read host memory. The read is slow, and a shorter job
+ * would measure it. */
 #define LONG_NS 50000000u
 
 /* Its limit has passed, or it waits for a kernel that has failed. */

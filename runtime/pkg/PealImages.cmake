@@ -140,8 +140,8 @@ foreach(_peal_pair "PEAL_CUDA:(sm|compute)_" "PEAL_HIP:gfx")
   if(${_peal_option} STREQUAL "ON" AND _peal_wanted MATCHES "${_peal_kind}" AND
      NOT PEAL_IMAGE_TARGETS MATCHES "${_peal_kind}")
     message(FATAL_ERROR "${_peal_option}=ON and the compiler compiles for none "
-      "of ${_peal_wanted}: see what it says of an empty source, or "
-      "configure with ${_peal_option}=AUTO")
+      "of ${_peal_wanted}: compile an empty source by hand to see its error, "
+      "or configure with ${_peal_option}=AUTO")
   endif()
 endforeach()
 get_property(_peal_said GLOBAL PROPERTY PEAL_IMAGES_SAID)

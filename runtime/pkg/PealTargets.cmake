@@ -27,21 +27,28 @@ foreach(_peal_old PEAL_CUDA_TARGETS PEAL_HIP_TARGETS PEAL_EXAMPLE_TARGETS)
   endif()
 endforeach()
 
+# _peal_matches(<out> <regex> <command>...): the list of matches in the command's
+# output; empty if the command is missing, fails or takes more than 20 s.
+function(_peal_matches out regex command)
+  set(found "")
+  if(command)
+    execute_process(COMMAND ${command} ${ARGN}
+      OUTPUT_VARIABLE text ERROR_QUIET RESULT_VARIABLE failed TIMEOUT 20)
+    if(failed EQUAL 0)
+      string(REGEX MATCHALL "${regex}" found "${text}")
+    endif()
+  endif()
+  set(${out} "${found}" PARENT_SCOPE)
+endfunction()
+
 # The compute capabilities of NVIDIA's GPUs here, as sm_NN. nvidia-smi comes with
 # the driver; a container may have the driver's library alone.
 function(_peal_detect_cuda out)
-  set(found "")
   find_program(PEAL_NVIDIA_SMI nvidia-smi)
   mark_as_advanced(PEAL_NVIDIA_SMI)
-  if(PEAL_NVIDIA_SMI)
-    execute_process(
-      COMMAND ${PEAL_NVIDIA_SMI} --query-gpu=compute_cap --format=csv,noheader
-      OUTPUT_VARIABLE text ERROR_QUIET RESULT_VARIABLE failed TIMEOUT 20)
-    if(failed EQUAL 0)
-      string(REGEX MATCHALL "[0-9]+\\.[0-9]" found "${text}")
-      list(TRANSFORM found REPLACE "^(.*)\\.(.)$" "sm_\\1\\2")
-    endif()
-  endif()
+  _peal_matches(found "[0-9]+\\.[0-9]" "${PEAL_NVIDIA_SMI}"
+    --query-gpu=compute_cap --format=csv,noheader)
+  list(TRANSFORM found REPLACE "^(.*)\\.(.)$" "sm_\\1\\2")
   if(NOT found)
     _peal_ask_driver(text)
     string(REGEX MATCHALL "sm_[0-9]+" found "${text}")
@@ -73,18 +80,11 @@ endfunction()
 # AMD's GPUs here, as gfx...: by rocminfo, or by what the driver says in /sys.
 # There 90010 is gfx90a: two decimal digits each, the last two parts in hex.
 function(_peal_detect_hip out)
-  set(found "")
   find_program(PEAL_ROCMINFO rocminfo HINTS ENV ROCM_PATH PATHS /opt/rocm
     PATH_SUFFIXES bin)
   mark_as_advanced(PEAL_ROCMINFO)
-  if(PEAL_ROCMINFO)
-    execute_process(COMMAND ${PEAL_ROCMINFO} OUTPUT_VARIABLE text ERROR_QUIET
-      RESULT_VARIABLE failed TIMEOUT 20)
-    if(failed EQUAL 0)
-      string(REGEX MATCHALL "Name: +gfx[0-9a-f]+" found "${text}")
-      list(TRANSFORM found REPLACE "^.* " "")
-    endif()
-  endif()
+  _peal_matches(found "Name: +gfx[0-9a-f]+" "${PEAL_ROCMINFO}")
+  list(TRANSFORM found REPLACE "^.* " "")
   if(NOT found)
     file(GLOB nodes /sys/class/kfd/kfd/topology/nodes/*/properties)
     foreach(node IN LISTS nodes)

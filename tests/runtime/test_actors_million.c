@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* labels: stress */
 /*
- * A million actors on two devices, each of which gets ten messages, in random
- * order over all actors: each knows which of its messages has to come, and
- * fails if it is another one. Fewer actors where each message takes longer.
+ * A million actors on two devices. The host sends ten messages to each actor, in
+ * random order over all actors. An actor fails if a message is not the next one
+ * that it expects. Slow builds have fewer actors.
  */
 #include "runtime/tallies.h"
 
