@@ -61,17 +61,24 @@ def in_slice(tests, part, parts):
     return sweeps | set(names[part - 1::parts])
 
 
+def listed(options, arguments=()):
+    """The tests that CTest lists."""
+    done = subprocess.run(
+        ["ctest", "--test-dir", options.build, "--show-only=json-v1",
+         *arguments], check=True, capture_output=True, text=True)
+    return json.loads(done.stdout)["tests"]
+
+
 def chosen(options):
-    """The numbers of the tests to run, by which CTest's -I selects."""
-    listed = subprocess.run(
-        ["ctest", "--test-dir", options.build, "--show-only=json-v1"],
-        check=True, capture_output=True, text=True)
-    tests = json.loads(listed.stdout)["tests"]
+    """The numbers of the tests to run, for CTest's -I. CTest counts the tests that
+    its other arguments leave."""
+    tests = listed(options)
     if options.slice:
         names = in_slice(tests, *options.slice)
     else:
         names = {t["name"] for t in tests if "tier2" not in labels(t)}
-    return [i for i, t in enumerate(tests, 1) if t["name"] in names]
+    left = listed(options, options.ctest) if options.ctest else tests
+    return [i for i, t in enumerate(left, 1) if t["name"] in names]
 
 
 def run(options, folder):
