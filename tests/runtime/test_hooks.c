@@ -289,7 +289,7 @@ PEAL_TEST(
 		EVENTUALLY(info_of(&h).retired == i + 1);
 	}
 	EVENTUALLY(harness_info(link).queued == 0);
-	CHECK_EQ(harness_info(link).dead[PEAL_REASON_NO_ACTOR], 3);
+	EVENTUALLY(harness_info(link).dead[PEAL_REASON_NO_ACTOR] == 3);
 	h.e = ears;
 	house_close(&h, 9, 9, 0);
 }

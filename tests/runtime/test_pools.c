@@ -367,7 +367,7 @@ PEAL_TEST(messages_wait_for_members)
 		    info[1].blocked_actor == (int64_t)(uint32_t)pool));
 	CHECK_EQ(peal_send(in, 0, 0, &task, sizeof(task), 20 * MS),
 		 PEAL_ETIMEDOUT);
-	CHECK_EQ(harness_info(link).delivered, 8);
+	EVENTUALLY(harness_info(link).delivered == 8);
 	actor = harness_spawn(k, "toil", 1);
 	harness_to(rt, actor, out, none);
 	CHECK_OK(peal_pool_join(rt, pool, actor));
