@@ -156,7 +156,7 @@ PEAL_TEST(suspended_state_can_be_read_and_a_running_one_not)
 	CHECK_EQ(sink.damaged, 0);
 	harness_send(l.e, 0, 1, 100, 5);
 	identity_sleep_us(20000);
-	CHECK_EQ(harness_info(l.in).queued, 5);
+	EVENTUALLY(harness_info(l.in).queued == 5);
 	CHECK_OK(peal_kernel_resume(l.k));
 	EVENTUALLY(harness_info(l.in).queued == 0);
 	close_loop(&l, 105);

@@ -14,7 +14,7 @@ PEAL_TEST(a_drain_waits_for_what_is_to_be_sent)
 	uint64_t actor = harness_spawn(s.k, "note", 1);
 
 	scene_after(&s, 0, 300 * MS, actor, 3);
-	CHECK_EQ(scene_counts(&s).waiting, 3);
+	EVENTUALLY(scene_counts(&s).waiting == 3);
 	CHECK_EQ(scene_drain(&s).fired, 3);
 	CHECK_EQ(scene_good(&s, actor), 3);
 	CHECK_OK(peal_runtime_shutdown(s.rt));
