@@ -16,6 +16,9 @@ int main(int argc, char **argv)
 	for (file = test_files; argc > 1 && file->name; file++)
 		if (!strcmp(file->name, argv[1]))
 			return file->run(argc - 1, argv + 1);
+	if (argc > 1)
+		fprintf(stderr, "test file '%s': is not in this program\n",
+			argv[1]);
 	fprintf(stderr, "usage: %s FILE [CASE]\ntest files:\n", argv[0]);
 	for (file = test_files; file->name; file++)
 		fprintf(stderr, "  %s\n", file->name);

@@ -155,6 +155,9 @@ static inline void test_case(void (*run)(void))
 	{                                                                      \
 		int peal_cases_ = 0;                                           \
 		cases printf("%d cases passed\n", peal_cases_);                \
+		if (!peal_cases_ && argc > 1)                                  \
+			fprintf(stderr, "case '%s': is in no case's name\n",   \
+				argv[1]);                                      \
 		return peal_cases_ ? 0 : 1;                                    \
 	}
 

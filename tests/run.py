@@ -6,8 +6,7 @@ Runs the tests of a build folder by CTest, then prints the ten slowest and the
 total. --tier 1 leaves out the tests with the label tier2. --slice K/N runs one
 part of N of these. Each driver sweep (label sweep) is in every part, with one part
 of its points, which it reads from PEAL_TEST_SLICE. The parts of one N are disjoint
-and together complete.
-Exits as CTest does.
+and together complete. Exits as CTest does, or with 1 if no test is left.
 """
 import argparse
 import json
@@ -26,15 +25,16 @@ def slice_of(text):
     part, parts = (int(found[1]), int(found[2])) if found else (0, 0)
     if not 1 <= part <= parts:
         raise argparse.ArgumentTypeError(
-            f"slice '{text}': is no K/N with 1 <= K <= N")
+            f"slice '{text}': is no K/N with 1 <= K <= N; use 3/10")
     return part, parts
 
 
 def arguments():
     parser = argparse.ArgumentParser(usage=__doc__)
     parser.add_argument("build")
-    parser.add_argument("--tier", type=int, choices=[1])
-    parser.add_argument("--slice", type=slice_of)
+    part = parser.add_mutually_exclusive_group()
+    part.add_argument("--tier", type=int, choices=[1])
+    part.add_argument("--slice", type=slice_of)
     own = sys.argv[1:]
     ctest = []
     if "--" in own:
@@ -65,8 +65,12 @@ def listed(options, arguments=()):
     """The tests that CTest lists."""
     done = subprocess.run(
         ["ctest", "--test-dir", options.build, "--show-only=json-v1",
-         *arguments], check=True, capture_output=True, text=True)
-    return json.loads(done.stdout)["tests"]
+         *arguments], capture_output=True, text=True)
+    try:
+        return json.loads(done.stdout)["tests"]
+    except json.JSONDecodeError:
+        sys.exit(f"folder '{options.build}': CTest lists no tests "
+                 f"({(done.stderr or done.stdout).strip()[:200]}); use ./dev test")
 
 
 def chosen(options):
@@ -78,7 +82,12 @@ def chosen(options):
     else:
         names = {t["name"] for t in tests if "tier2" not in labels(t)}
     left = listed(options, options.ctest) if options.ctest else tests
-    return [i for i, t in enumerate(left, 1) if t["name"] in names]
+    numbers = [i for i, t in enumerate(left, 1) if t["name"] in names]
+    if not numbers: # CTest takes an empty list for all tests
+        part = "slice %d/%d" % options.slice if options.slice else "tier 1"
+        sys.exit(f"{part}: has no test that matches the CTest arguments "
+                 f"'{' '.join(options.ctest)}'; use --all for both tiers")
+    return numbers
 
 
 def run(options, folder):

@@ -7,24 +7,41 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 runs=${1:-10}
 busy=${2:-4}
+# positive NAME VALUE
+positive() {
+    [[ $2 =~ ^[1-9][0-9]{0,3}$ ]] && return
+    echo "$1 '$2': is no number (allowed 1..9999); use tests/under_load.sh 10 4" >&2
+    exit 2
+}
+positive runs "$runs"
+positive busy "$busy"
 
 pids=()
-# shellcheck disable=SC2329 # the trap calls it
-stop() { kill "${pids[@]}" 2>/dev/null || true; }
+tests=
+# Ends the busy processes, and the session of the tests.
+stop() {
+    kill "${pids[@]}" 2>/dev/null || true
+    [ -z "$tests" ] || pkill -s "$tests" 2>/dev/null || true
+}
 trap stop EXIT
+trap 'exit 130' INT TERM
 for ((i = 0; i < busy; i++)); do
     sh -c 'while :; do :; done' &
     pids+=($!)
 done
 mkdir -p build
-echo "$runs runs of ./dev test next to $busy busy processes, $(nproc) cores, commit $(git rev-parse --short HEAD)"
+echo "$runs runs of ./dev test next to $busy busy processes, $(nproc) cores," \
+    "commit $(git rev-parse --short HEAD)"
 for ((run = 1; run <= runs; run++)); do
     began=$SECONDS
     status=0
     # A session of its own, as in another terminal.
-    setsid -w ./dev test >build/under_load.log 2>&1 </dev/null || status=$?
+    setsid ./dev test >build/under_load.log 2>&1 </dev/null &
+    tests=$!
+    wait "$tests" || status=$?
+    tests=
     printf '%s run %d of %d: exit status %d, %d s, %s\n' "$(date -u +%FT%TZ)" \
         "$run" "$runs" "$status" $((SECONDS - began)) \
         "$(grep -E '^[0-9]+% tests passed' build/under_load.log || echo 'no test ran')"
-    [ $status = 0 ] || exit $status
+    [ "$status" = 0 ] || exit "$status"
 done

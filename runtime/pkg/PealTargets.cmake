@@ -23,7 +23,8 @@ set(PEAL_DETECT_SOURCE ${CMAKE_CURRENT_LIST_DIR}/PealDetect.c)
 foreach(_peal_old PEAL_CUDA_TARGETS PEAL_HIP_TARGETS PEAL_EXAMPLE_TARGETS)
   if(DEFINED ${_peal_old})
     message(FATAL_ERROR "option '${_peal_old}': removed; set PEAL_TARGETS and "
-      "clear the old one with -U${_peal_old}")
+      "clear the old options with -UPEAL_CUDA_TARGETS -UPEAL_HIP_TARGETS "
+      "-UPEAL_EXAMPLE_TARGETS")
   endif()
 endforeach()
 

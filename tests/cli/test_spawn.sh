@@ -135,6 +135,8 @@ if [ -x "$build/examples/24_processes" ]; then
     "$build/examples/24_processes" >out.txt || fail 'alone'
     grep -q 'peal spawn -n N' out.txt || fail 'alone it does not say how to start it'
     says 'a set of processes'
+else
+    says 'left out: 24_processes is not built'
 fi
 
 # ---- wrong use ---------------------------------------------------------------------
