@@ -17,6 +17,8 @@ static PEAL_DEV int mark(struct peal_worker *w)
 	out.common = peal_common_ns(w, &out.uncertainty);
 	out.number = in->number;
 	out.deadline = peal_deadline_in_hand(w);
+	if (in->gate)
+		peal_store_release_sys((uint64_t *)(uintptr_t)in->gate + 1, 1);
 	while (in->gate && !peal_aborting(w) &&
 	       !peal_load_acquire_sys((const uint64_t *)(uintptr_t)in->gate))
 		gate_pause();

@@ -12,7 +12,8 @@ struct deadline_order {
 	uint64_t number;
 	int64_t lifetime_ns; /* of what is sent for it */
 	uint64_t actor; /* who is told */
-	uint64_t gate; /* the handler stays until that word is set; 0: no gate */
+	uint64_t gate; /* address of two words: the handler sets the second one,
+			* then waits until the first one is set; 0: no gate */
 };
 
 /** What a handler says of a message that it has had. */

@@ -6,7 +6,7 @@
 
 #define HOUR (3600 * SECOND)
 
-static uint64_t gate;
+static uint64_t gate[2]; /* opened; a handler waits */
 
 /* A kernel with an actor behind a link, and who takes its letters. */
 struct scene {
@@ -21,7 +21,7 @@ static struct scene open_scene(uint32_t workers, int worker)
 {
 	struct scene s = { .rt = scene_open("") };
 
-	gate = 0;
+	memset(gate, 0, sizeof(gate));
 	s.k = scene_kernel(s.rt, 0, workers);
 	s.in = harness_endpoint(s.rt);
 	s.out = harness_endpoint(s.rt);
@@ -46,26 +46,19 @@ static struct deadline_order order(uint64_t number)
 	return o;
 }
 
-static int64_t runs(struct peal_kernel *k, uint32_t worker)
+/* Keeps an actor's worker in a handler until the gate opens. Returns when the
+ * handler runs. */
+static void hold(struct scene *s, uint32_t port)
 {
-	struct peal_worker_info info;
-
-	CHECK_OK(peal_worker_info(k, worker, &info));
-	return info.actor;
-}
-
-/* Keeps an actor's worker until the gate opens: from when its handler runs. */
-static void hold(struct scene *s, uint32_t port, uint32_t worker)
-{
-	struct deadline_order o = { .gate = (uint64_t)(uintptr_t)&gate };
+	struct deadline_order o = { .gate = (uint64_t)(uintptr_t)gate };
 
 	scene_send(s->in, port, 0, 0, 0, o);
-	EVENTUALLY(runs(s->k, worker) == (uint32_t)s->actor);
+	EVENTUALLY(peal_load_acquire_sys(&gate[1]));
 }
 
 static void open_gate(void)
 {
-	peal_store_release_sys(&gate, 1);
+	peal_store_release_sys(&gate[0], 1);
 }
 
 /* The deadline of order i: of every third a short one, of every third none. */
@@ -104,7 +97,7 @@ PEAL_TEST(what_expires_in_a_link_is_not_handled_and_has_a_letter)
 	struct scene_letter l[N / 3];
 	uint64_t soon, late, i;
 
-	hold(&s, 0, 0);
+	hold(&s, 0);
 	soon = peal_deadline_from_now(5 * MS);
 	late = peal_deadline_from_now(HOUR);
 	send_orders(&s, 0, soon, late);
@@ -182,7 +175,7 @@ static uint64_t expire_in_mailbox(int64_t lifetime)
 	struct deadline_order o = order(0);
 	struct scene_letter l;
 
-	hold(&s, 0, 1);
+	hold(&s, 0);
 	soon = peal_deadline_from_now(lifetime);
 	late = peal_deadline_from_now(HOUR);
 	o.actor = (uint32_t)s.actor;
@@ -244,7 +237,7 @@ PEAL_TEST(handlers_tell_with_deadlines_of_their_own)
 	o.number = 2;
 	scene_send(s.in, 1, delegate, before + (uint64_t)HOUR, 0, o);
 	scene_reported(s.out, 2, before + (uint64_t)HOUR);
-	hold(&s, 0, 1);
+	hold(&s, 0);
 	o.lifetime_ns = 5 * MS;
 	for (i = 3; i < 6; i++) {
 		o.number = i;
@@ -276,7 +269,7 @@ static uint64_t expire_in_pool(int64_t lifetime)
 	CHECK_OK(peal_pool_join(s.rt, pool, s.actor));
 	first = harness_spawn(s.k, "tell", 0);
 	link = scene_from(s.rt, s.in, 1, first);
-	hold(&s, 0, 1);
+	hold(&s, 0);
 	soon = peal_deadline_from_now(lifetime);
 	late = peal_deadline_from_now(HOUR);
 	o.actor = (uint32_t)pool;
@@ -326,7 +319,7 @@ PEAL_TEST(what_expires_in_front_of_a_full_pool_is_not_handled)
 	po.size = sizeof(po);
 	CHECK_OK(peal_pool_create(s.k, &po, &pool));
 	CHECK_OK(peal_pool_join(s.rt, pool, s.actor));
-	hold(&s, 0, 0);
+	hold(&s, 0);
 	soon = peal_deadline_from_now(5 * MS);
 	late = peal_deadline_from_now(HOUR);
 	send_orders(&s, pool, soon, late);
@@ -452,7 +445,7 @@ PEAL_TEST(long_messages_have_deadlines)
 	CHECK_OK(peal_dead_letters(s.k, peal_endpoint_address(s.dead), &wide));
 	wide.message_bytes = 4000;
 	harness_from(s.rt, s.in, 1, s.actor, wide);
-	hold(&s, 1, 0);
+	hold(&s, 1);
 	soon = peal_deadline_from_now(5 * MS);
 	for (i = 1; i < 8; i++) {
 		o = order(i);
@@ -524,7 +517,7 @@ static uint64_t expire_in_topic(int64_t lifetime)
 	CHECK_OK(peal_publish(s.rt, pass, 0, topic));
 	CHECK_OK(peal_subscribe(s.rt, topic, s.actor, 0));
 	scene_from(s.rt, s.in, 1, pass);
-	hold(&s, 0, 1);
+	hold(&s, 0);
 	soon = peal_deadline_from_now(lifetime);
 	late = peal_deadline_from_now(HOUR);
 	for (i = 1; i <= N; i++)
@@ -716,7 +709,7 @@ PEAL_TEST(a_request_is_not_handled_when_its_requester_has_given_up)
 	CHECK_OK(peal_request_to(q, server, 0, &ask, sizeof(ask), &reply,
 				 sizeof(reply), &r, -1));
 	CHECK_EQ(reply.deadline, 0);
-	hold(&s, 0, 0);
+	hold(&s, 0);
 	ask.number = 2;
 	CHECK_EQ(peal_request(q, 0, &ask, sizeof(ask), &reply, sizeof(reply),
 			      &r, 20 * MS),
