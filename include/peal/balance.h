@@ -2,6 +2,15 @@
 #ifndef PEAL_BALANCE_H
 #define PEAL_BALANCE_H
 
+/*
+ * Load balancing: peal_kernel_balance moves actors between the workers of one
+ * kernel. The call first observes the workers for `watch_ms`. It then plans
+ * moves and migrates the planned actors (peal/migrate.h). Call the function
+ * after a change of the load, not continuously. Each move permanently uses one
+ * entry of max_actors. Each move also adds one hop for messages to the actor's
+ * older addresses.
+ */
+
 #include <stdint.h>
 
 #include <peal/errors.h>
@@ -12,73 +21,111 @@ extern "C" {
 
 struct peal_kernel;
 
-/** One actor that was to move, and what came of it. */
+/** One planned move of an actor, and the result. */
 struct peal_balance_move {
-	uint64_t actor; /* its newest address, once it has moved */
-	uint32_t from, to; /* workers */
-	uint32_t load; /* looks at which its handler ran */
-	uint64_t traffic; /* messages that came by links of the worker `to`, while
-			   * it was watched; 0: it moves for the load alone */
-	int result; /* 0; else why it stays, as of peal_actor_migrate; with
-		     * `only_look` always 0 */
+	uint64_t actor; /* newest address of the actor, after the move */
+	uint32_t from, to; /* workers, from 0 */
+	uint32_t load; /* samples in which the actor's handler ran */
+	/*
+	 * Messages for the actor that links delivered to worker `to` during
+	 * the observation. 0: the reason of the move is the load alone.
+	 */
+	uint64_t traffic;
+	/*
+	 * 0: the actor has moved, or `only_look` is 1. Else the error code of
+	 * peal_actor_migrate.
+	 */
+	int result;
 };
 
-/** Zero in a field: its default. */
+/** 0 in a field means its default. */
 struct peal_balance_options {
 	uint32_t size; /* sizeof(struct peal_balance_options) */
-	uint32_t watch_ms; /* how long it watches: 100; at most 60000 */
-	uint32_t look_us; /* from one look to the next: 100; at most 1000000 and
-			   * a tenth of watch_ms */
-	uint32_t moves; /* most actors that move: 32; at most 4096 */
-	uint32_t tolerance; /* percent that a worker may have above the mean
-			     * before anybody moves for the load: 20; at most
-			     * 1000 */
-	uint32_t only_look; /* 1: nobody moves */
-	struct peal_balance_move *moves_out; /* room for `moves` of them; NULL */
-};
-
-/** What it has seen and done. Loads are looks at which a worker had a handler that
- * ran. */
-struct peal_balance_report {
-	uint64_t looks; /* at each worker */
-	uint64_t load; /* of all workers together */
-	uint64_t busiest, idlest; /* of one worker */
-	uint64_t busiest_then, idlest_then; /* of one, if all goes on as it was
-					     * seen and all moves succeed */
-	uint32_t moves; /* that were tried: the entries in moves_out */
-	uint32_t moved; /* of those, succeeded */
-	uint32_t pinned; /* actors with a load that do not move: see below */
+	uint32_t watch_ms; /* ms to observe (default 100, 1..60000) */
+	/*
+	 * Microseconds between two samples (default 100, 1..1000000). At most
+	 * a tenth of watch_ms.
+	 */
+	uint32_t look_us;
+	uint32_t moves; /* actors that move, at most (default 32, 1..4096) */
+	/*
+	 * Percent (default 20, 1..1000). Load above the mean that a worker may
+	 * have before an actor moves for the load.
+	 */
+	uint32_t tolerance;
+	uint32_t only_look; /* 1: plan only, move no actor; 0: move */
+	/*
+	 * The caller's array for the planned moves, with at least `moves`
+	 * entries. With `moves` 0 the array needs 32 entries. NULL: not wanted.
+	 */
+	struct peal_balance_move *moves_out;
 };
 
 /**
- * Places the actors of a kernel anew: watches what its workers do, and then moves
- * actors (peal/migrate.h) that had more to do than others, or whose messages take
- * a way around. It is called when the load has changed, not all the time: each move
- * keeps an entry of max_actors and is one more hop for what comes by old addresses.
+ * The results of peal_kernel_balance.
  *
- * Load: which actor's handler a worker runs is looked at again and again. First an
- * actor moves to the worker at which the links end that bring most of its messages,
- * and a hundredth of all or more (else each of them goes on through a mailbox), if
- * that has room for its load.
- * Then, as long as the busiest worker has more than `tolerance` percent above the
- * mean, one of its actors moves to the idlest worker, the one whose load comes
- * closest to half of the difference between the two: so each move makes the larger
- * of both loads smaller, and what is even stays as it is. What actors tell each
- * other is seen as load, but not from whom it comes.
+ * The load of a worker is the number of samples in which the worker ran a
+ * handler.
+ */
+struct peal_balance_report {
+	uint64_t looks; /* samples of each worker */
+	uint64_t load; /* sum of the loads of all workers */
+	uint64_t busiest, idlest; /* largest and smallest load of a worker */
+	/*
+	 * Largest and smallest load after all planned moves, for an unchanged
+	 * program. The values assume that all moves succeed.
+	 */
+	uint64_t busiest_then, idlest_then;
+	uint32_t moves; /* moves that were tried: entries in moves_out */
+	uint32_t moved; /* moves that succeeded */
+	/*
+	 * Actors with a load that peal_kernel_balance never moves. Actors that
+	 * handlers have spawned are not in this count.
+	 */
+	uint32_t pinned;
+};
+
+/**
+ * Moves actors between the workers of a kernel, to even out the load.
  *
- * Only such actors move as were spawned without a worker (struct peal_actor_options)
- * and as peal_actor_migrate takes. Not those that a handler has made, members of
- * pools, with a limit, or with ports: what has an own link cannot follow it. They
- * count as load of their worker.
+ * The call samples every `look_us` which actor's handler each worker runs. Two
+ * kinds of moves follow. Each actor moves at most once.
  *
- * @param kernel     that runs, with mailboxes.
- * @param options    NULL for all defaults.
- * @param report_out what was seen and done, also after an error; NULL.
- * @return 0, also if nobody had to move or one could not (moves_out says why);
- *         PEAL_EINVAL a field out of its range (named); PEAL_ENOTSUP the kernel has
- *         no mailboxes; PEAL_ESTOPPED it has ended, or is about to; PEAL_EHUNG a
- *         worker did not answer: the actors before have moved; PEAL_ENOMEM.
- *         Thread-safe; blocks for watch_ms, and for the moves.
+ * First the call moves actors to their links. The target is the worker at
+ * which links deliver most of the actor's messages. On any other worker, these
+ * messages take one more hop through a mailbox. The actor moves if these
+ * messages are at least 1 % of all observed traffic. The target's new load
+ * must stay within `tolerance`, or must not exceed the load of the actor's
+ * present worker. Actors with the most traffic go first.
+ *
+ * Then the call evens out the load. The call stops when the busiest worker is
+ * at most `tolerance` percent above the mean. Each move takes an actor from
+ * the busiest to the idlest worker. The load of that actor is closest to half
+ * the difference of both workers. So each move lowers the larger of both
+ * loads. Messages between actors count as load, but their sender is not known.
+ *
+ * Some actors never move, but still count as load of their worker:
+ *
+ * - actors that were spawned with a `worker` in struct peal_actor_options
+ * - actors that a handler has spawned
+ * - members of a pool
+ * - actors with a mailbox_limit
+ * - actors that share ports (ports_of), or have a link at a port of their own
+ *
+ * Thread-safe. Blocks for `watch_ms`, and then until the workers have made the
+ * moves.
+ *
+ * @param kernel     a running kernel with mailboxes.
+ * @param options    NULL: all defaults.
+ * @param report_out filled, also after an error. NULL: not wanted.
+ * @return 0, or a negative error code. 0 also if no actor moved, or if
+ *         peal_actor_migrate refused a move (`result` in moves_out):
+ * @retval PEAL_EINVAL   `kernel` is NULL, or an option is out of range. The
+ *                       error text names the option.
+ * @retval PEAL_ENOTSUP  the kernel has no mailboxes.
+ * @retval PEAL_ESTOPPED the kernel has ended, drains or stops.
+ * @retval PEAL_EHUNG    a worker did not answer. Earlier moves remain.
+ * @retval PEAL_ENOMEM   no memory. Earlier moves remain.
  */
 int peal_kernel_balance(struct peal_kernel *kernel,
 			const struct peal_balance_options *options,

@@ -2,6 +2,17 @@
 #ifndef PEAL_BUFFER_H
 #define PEAL_BUFFER_H
 
+/*
+ * Buffers: memory of a device or of the host, with its owner recorded.
+ *
+ * peal_buffer_create makes a buffer. peal_buffer_whole, peal_buffer_range and
+ * peal_buffer_view return ranges of it. Other calls take ranges, so no caller
+ * has to name the owner of an address. Each call checks that the range lies
+ * inside its buffer. peal_buffer_write, peal_buffer_read and peal_buffer_fill
+ * access the bytes. peal_buffer_address returns an address for handlers.
+ * peal_buffer_destroy frees the buffer.
+ */
+
 #include <stdint.h>
 
 #include <peal/errors.h>
@@ -14,188 +25,252 @@ extern "C" {
 struct peal_runtime;
 
 /**
- * Memory that knows where it is: on one device, or on the host where every
- * device maps it. Calls take ranges of buffers, so that nobody says again whose
- * memory an address is, and no range leaves its buffer unnoticed. What is left
- * when the runtime closes is freed, and reported: peal_runtime_close_report.
+ * Memory on one device, or on the host where every device maps it.
+ *
+ * When the runtime closes, it frees the buffers that are left.
+ * peal_runtime_close_report names them.
  */
 struct peal_buffer;
 
 /** Where a buffer's memory is. */
 enum peal_buffer_kind {
-	PEAL_BUFFER_DEVICE = 0, /* of one device */
-	PEAL_BUFFER_PINNED = 1, /* of the host, pinned; each device maps it */
-	PEAL_BUFFER_UNIFIED = 2 /* the same, in views: one for each device */
+	PEAL_BUFFER_DEVICE = 0, /* on one device */
+	PEAL_BUFFER_PINNED = 1, /* pinned on the host; each device maps it */
+	PEAL_BUFFER_UNIFIED = 2 /* as PINNED, with one view for each device */
 };
 
 #define PEAL_BUFFER_VIEWS_MAX 64
 #define PEAL_BUFFER_NAME_BYTES 32
 
-/** Zero in a field: its default. */
+/** Options of a buffer. A field of 0 takes its default. */
 struct peal_buffer_options {
 	uint32_t size; /* sizeof(struct peal_buffer_options) */
-	uint32_t kind; /* enum peal_buffer_kind */
-	int device; /* whose memory; of PEAL_BUFFER_DEVICE, else 0 */
-	uint32_t views; /* of PEAL_BUFFER_UNIFIED: equal parts of the outer
-			 * dimension, view i for device i; one for each device
-			 * of the runtime by default. Else 0 */
-	uint64_t bytes; /* of all of it, 1 or more; of PEAL_BUFFER_UNIFIED a
-			 * multiple of views */
-	const char *name; /* for texts and reports, up to
-			   * PEAL_BUFFER_NAME_BYTES - 1 bytes; "" */
+	uint32_t kind; /* enum peal_buffer_kind (default PEAL_BUFFER_DEVICE) */
+	int device; /* index of the device; 0 for kinds on the host */
+	/*
+	 * Views of a PEAL_BUFFER_UNIFIED, 1..PEAL_BUFFER_VIEWS_MAX (default:
+	 * one for each device of the runtime). Views are equal parts of the
+	 * outer dimension. View i is meant for device i. 0 for
+	 * other kinds.
+	 */
+	uint32_t views;
+	/*
+	 * Size of the buffer, 1 or more, no default. For PEAL_BUFFER_UNIFIED a
+	 * multiple of the number of views.
+	 */
+	uint64_t bytes;
+	/*
+	 * For texts and reports (default ""), copied. At most
+	 * PEAL_BUFFER_NAME_BYTES - 1 bytes.
+	 */
+	const char *name;
 };
 
-/** What is known of a buffer. */
+/** Properties of a buffer. */
 struct peal_buffer_info {
 	enum peal_buffer_kind kind;
-	int device; /* its owner, or PEAL_HOST_MEMORY */
-	uint32_t views; /* 1 but for PEAL_BUFFER_UNIFIED */
-	uint64_t bytes;
+	int device; /* index of the owner, or PEAL_HOST_MEMORY */
+	uint32_t views; /* 1 for kinds without views */
+	uint64_t bytes; /* of the whole buffer */
 	uint64_t view_bytes; /* of each view */
-	uint32_t n_peers; /* devices that see it by peal_buffer_address, beside
-			   * its own */
+	uint32_t n_peers; /* other devices that see a device's buffer, see
+			   * peal_buffer_address; 0 for kinds on the host */
 	char name[PEAL_BUFFER_NAME_BYTES];
 };
 
-/** A part of a buffer; a value, which owns nothing. */
+/** A part of a buffer. It is a value and owns nothing. */
 struct peal_range {
 	struct peal_buffer *buffer;
-	uint64_t offset; /* bytes from the buffer's first */
+	uint64_t offset; /* bytes from the start of the buffer */
 	uint64_t bytes; /* 1 or more */
 };
 
 /**
- * Makes a buffer, zeroed, its first byte aligned to 128.
+ * Creates a buffer.
+ *
+ * The buffer is zeroed, and its first byte is aligned to 128.
+ *
+ * Thread-safe, also while kernels run.
  *
  * @param runtime    an open runtime.
- * @param options    what it is; copied.
- * @param buffer_out the buffer; the caller destroys it.
- * @return 0; PEAL_EINVAL bytes is 0, no multiple of views, or another option is
- *         out of its range (named); PEAL_ENODEV no such device; PEAL_ENOTSUP a
- *         view is for a device without PEAL_CAN_UNIFIED (named); PEAL_ENOSPC
- *         more than the limit of peal_memory_limit leaves; PEAL_ENOMEM there
- *         is no such piece. The texts of the latter two name the device, what
- *         is free there and which devices have room. Thread-safe; also while
- *         kernels run.
+ * @param options    kind, place and size; copied. `bytes` must be set.
+ * @param buffer_out the buffer; the caller frees it by peal_buffer_destroy.
+ * @return 0, or a negative error code:
+ * @retval PEAL_EINVAL  `bytes` is 0 or no multiple of the views, or another
+ *                      option is out of range (the text names it).
+ * @retval PEAL_EINVAL  a pointer is NULL.
+ * @retval PEAL_ENODEV  there is no such device.
+ * @retval PEAL_ENOTSUP a view is for a device without PEAL_CAN_UNIFIED (the
+ *                      text names the device).
+ * @retval PEAL_ENOSPC  the size exceeds what peal_memory_limit leaves. The
+ *                      text names the device, its free memory, and devices
+ *                      with enough memory.
+ * @retval PEAL_ENOMEM  there is no free piece of that size. The text is as for
+ *                      PEAL_ENOSPC.
  */
 int peal_buffer_create(struct peal_runtime *runtime,
 		       const struct peal_buffer_options *options,
 		       struct peal_buffer **buffer_out);
 
 /**
- * Frees a buffer. The addresses of it that peal_buffer_address gave are gone:
- * no kernel may use them any more.
+ * Frees a buffer.
  *
- * @param buffer of peal_buffer_create; NULL does nothing.
- * @return 0; PEAL_EBUSY a copy or a mapping of peal_peer_map uses it, and
- *         nothing was done. No other call on this buffer may run at the same
- *         time.
+ * Addresses from peal_buffer_address become invalid, and no kernel may use
+ * them any more.
+ *
+ * No other call on this buffer may run at the same time.
+ *
+ * @param buffer the buffer; NULL does nothing.
+ * @return 0, or a negative error code with nothing done:
+ * @retval PEAL_EBUSY  a copy, a job, a collective, a graph's task or a mapping
+ *                     of peal_peer_map uses the buffer.
  */
 int peal_buffer_destroy(struct peal_buffer *buffer);
 
 /**
- * What is known of a buffer.
+ * Reads the properties of a buffer.
  *
- * @param buffer   of peal_buffer_create.
- * @param info_out filled on success.
- * @return 0; PEAL_EINVAL a NULL pointer. Thread-safe.
+ * Thread-safe. Does not block.
+ *
+ * @param buffer   a buffer.
+ * @param info_out written on success.
+ * @return 0, or a negative error code:
+ * @retval PEAL_EINVAL  a pointer is NULL.
  */
 int peal_buffer_info(const struct peal_buffer *buffer,
 		     struct peal_buffer_info *info_out);
 
 /**
- * Where a device, or the host, sees the first byte of a range. Another device's
- * memory becomes visible by that, if the pair has peer access, until the buffer
- * is destroyed.
+ * Returns the address at which a device or the host sees a range.
  *
- * @param range       of a buffer.
- * @param viewer      a device, or PEAL_HOST_MEMORY for a host pointer.
- * @param address_out for handlers there, or the host pointer.
- * @return 0; PEAL_ENOPEER the viewer cannot see that device's memory (the text
- *         names both): use a buffer of its own or one of the host; PEAL_EFAULT
- *         the host has no pointer to memory of a device, or the range is not in
- *         its buffer; PEAL_ENODEV; PEAL_EINVAL. Thread-safe; may block behind a
- *         resident kernel on GPUs the first time that a peer is asked for.
+ * If the range is on another device, the call gives the viewer peer access to
+ * it. The access and the address stay valid until the buffer is destroyed.
+ *
+ * Thread-safe. On GPUs, the first call for a pair of devices may block until a
+ * resident kernel ends.
+ *
+ * @param range       a range of a buffer.
+ * @param viewer      index of a device, or PEAL_HOST_MEMORY.
+ * @param address_out address of the first byte, for handlers on the viewer.
+ *                    For PEAL_HOST_MEMORY it is a host pointer.
+ * @return 0, or a negative error code:
+ * @retval PEAL_ENOPEER the viewer has no peer access to the device (the text
+ *                      names both). Use a buffer on the viewer or on the host.
+ * @retval PEAL_EFAULT  the range is not inside its buffer.
+ * @retval PEAL_EFAULT  the viewer is the host, and the range is on a device.
+ * @retval PEAL_ENODEV  there is no such device.
+ * @retval PEAL_EINVAL  the range has 0 bytes or no buffer, or `address_out` is
+ *                      NULL.
+ * @retval PEAL_EDRIVER the driver could not give access.
  */
 int peal_buffer_address(struct peal_range range, int viewer,
 			uint64_t *address_out);
 
 /**
- * The whole of a buffer.
+ * Returns the range of a whole buffer.
  *
- * @param buffer of peal_buffer_create.
- * @return its range; of a NULL buffer one of 0 bytes, which every call refuses.
- *         Thread-safe, wait-free.
+ * Thread-safe, wait-free.
+ *
+ * @param buffer a buffer, or NULL.
+ * @return the range; for NULL a range that every call rejects with
+ *         PEAL_EINVAL.
  */
 struct peal_range peal_buffer_whole(struct peal_buffer *buffer);
 
 /**
- * A part of a buffer, by bytes.
+ * Returns a range of a buffer by offset and size.
  *
- * @param buffer    of peal_buffer_create.
- * @param offset    of its first byte.
- * @param bytes     1 or more.
- * @param range_out the range.
- * @return 0; PEAL_EFAULT it is not inside the buffer (the text says how large
- *         that is); PEAL_EINVAL 0 bytes or a NULL pointer. Thread-safe.
+ * Thread-safe. Does not block.
+ *
+ * @param buffer    a buffer.
+ * @param offset    bytes from the start of the buffer.
+ * @param bytes     size of the range, 1 or more.
+ * @param range_out the range, written on success.
+ * @return 0, or a negative error code:
+ * @retval PEAL_EFAULT  the range is not inside the buffer (the text says the
+ *                      buffer's size).
+ * @retval PEAL_EINVAL  `bytes` is 0, or a pointer is NULL.
  */
 int peal_buffer_range(struct peal_buffer *buffer, uint64_t offset,
 		      uint64_t bytes, struct peal_range *range_out);
 
 /**
- * One of the views of a buffer: view i is meant for device i, though all see
- * all of it.
+ * Returns the range of one view of a buffer.
  *
- * @param buffer    of peal_buffer_create.
- * @param view      0 .. views - 1; of another kind than PEAL_BUFFER_UNIFIED
- *                  there is view 0, the whole.
- * @param range_out the range.
- * @return 0; PEAL_EINVAL no such view (the text says how many there are), or a
- *         NULL pointer. Thread-safe.
+ * View i is meant for device i, but every device can access every view.
+ *
+ * Thread-safe. Does not block.
+ *
+ * @param buffer    a buffer.
+ * @param view      0 .. views - 1. Kinds without views have view 0, the whole
+ *                  buffer.
+ * @param range_out the range, written on success.
+ * @return 0, or a negative error code:
+ * @retval PEAL_EINVAL  there is no such view (the text says how many there
+ *                      are), or a pointer is NULL.
  */
 int peal_buffer_view(struct peal_buffer *buffer, uint32_t view,
 		     struct peal_range *range_out);
 
 /**
- * A part of a range.
+ * Returns a part of a range.
  *
- * @param range    of a buffer.
- * @param offset   from the range's first byte.
- * @param bytes    1 or more.
- * @param part_out the part.
- * @return 0; PEAL_EFAULT it is not inside the range, or the range not inside its
- *         buffer; PEAL_EINVAL 0 bytes, or no buffer. Thread-safe.
+ * Thread-safe. Does not block.
+ *
+ * @param range    a range of a buffer.
+ * @param offset   bytes from the start of the range.
+ * @param bytes    size of the part, 1 or more.
+ * @param part_out the part, written on success.
+ * @return 0, or a negative error code:
+ * @retval PEAL_EFAULT  the part is not inside the range, or the range is not
+ *                      inside its buffer.
+ * @retval PEAL_EINVAL  a size is 0, the range has no buffer, or `part_out` is
+ *                      NULL.
  */
 int peal_range_part(struct peal_range range, uint64_t offset, uint64_t bytes,
 		    struct peal_range *part_out);
 
 /**
- * Writes a range from memory of the caller, and waits.
+ * Copies bytes from memory of the caller to a range.
  *
- * @param to   of a buffer.
- * @param from to.bytes bytes, any memory of the process.
- * @return 0, and whoever is told of it from now on sees what was written;
- *         PEAL_EFAULT the range is not in its buffer; PEAL_EINVAL 0 bytes, a
- *         NULL pointer; PEAL_EDRIVER. Thread-safe; blocking.
+ * A handler or host thread that hears of the write by a later message sees the
+ * bytes.
+ *
+ * Thread-safe. Blocks until the copy is done.
+ *
+ * @param to   a range of a buffer.
+ * @param from to.bytes bytes of any memory of the process.
+ * @return 0, or a negative error code:
+ * @retval PEAL_EFAULT  the range is not inside its buffer.
+ * @retval PEAL_EINVAL  the range has 0 bytes or no buffer, or `from` is NULL.
+ * @retval PEAL_EDRIVER the driver failed to copy.
  */
 int peal_buffer_write(struct peal_range to, const void *from);
 
 /**
- * Reads a range into memory of the caller, and waits.
+ * Copies bytes from a range to memory of the caller.
  *
- * @param from of a buffer.
- * @param to   from.bytes bytes, any memory of the process.
+ * Thread-safe. Blocks until the copy is done.
+ *
+ * @param from a range of a buffer.
+ * @param to   from.bytes bytes of any memory of the process.
  * @return as peal_buffer_write.
  */
 int peal_buffer_read(struct peal_range from, void *to);
 
 /**
- * Fills a range with copies of a pattern, and waits.
+ * Fills a range with copies of a pattern.
  *
- * @param to            of a buffer; its bytes are a multiple of pattern_bytes.
- * @param pattern       what is written over and over; NULL: zeros.
+ * Thread-safe. Blocks until the range is filled.
+ *
+ * @param to            a range of a buffer; its size is a multiple of
+ *                      pattern_bytes.
+ * @param pattern       pattern_bytes bytes; NULL: zeros.
  * @param pattern_bytes 1 .. 4096.
- * @return as peal_buffer_write; PEAL_EINVAL too if the sizes do not fit.
+ * @return as peal_buffer_write, and:
+ * @retval PEAL_EINVAL  pattern_bytes is out of range, or the range's size is
+ *                      no multiple of it.
+ * @retval PEAL_ENOMEM  the host has no memory for up to 64 KiB of copies.
  */
 int peal_buffer_fill(struct peal_range to, const void *pattern,
 		     uint32_t pattern_bytes);

@@ -2,6 +2,15 @@
 #ifndef PEAL_CLOCK_H
 #define PEAL_CLOCK_H
 
+/*
+ * Converts times between the host's clock and the clocks of devices. The
+ * common time of Peal is the host's CLOCK_MONOTONIC, in ns. Deadlines are
+ * common times. A device has its own clock, with another start and another
+ * rate (peal_clock_ns in handlers). peal_kernel_clock reads the relation of
+ * both clocks. peal_clock_to_host or peal_clock_to_device then converts a
+ * time. Handlers read the common time with peal_common_ns.
+ */
+
 #include <stdint.h>
 
 #include <peal/abi/control.h>
@@ -14,56 +23,64 @@ extern "C" {
 struct peal_kernel;
 
 /*
- * Clocks. What all of Peal has in common is the host's CLOCK_MONOTONIC, in ns:
- * deadlines are points of that. A device has a clock of its own, peal_clock_ns
- * in handlers, which began at some other time and is not quite as fast. For
- * each kernel the runtime knows two bounds between which the host's clock is
- * (struct peal_clock, peal/abi/control.h): the watchdog writes its clock into
- * the lease word, some 50 times a second; a worker that sees it answers with
- * its own, which is thus later; and what a worker has said of its clock when
- * the host reads it is earlier than that. Nobody waits for it but the launch,
- * some milliseconds at most. As long as no worker looks (all are in handlers,
- * or asleep) the bounds grow wider by 1 in 1024 of the time, which is more than
- * two clocks that are in order drift apart. Handlers: peal_common_ns.
+ * For each kernel the runtime keeps a lower and an upper bound of the host's
+ * clock (struct peal_clock in peal/abi/control.h). The watchdog thread writes
+ * the host's clock to the kernel about 50 times a second. A worker that sees a
+ * new value answers with its own clock. Each answer can narrow the bounds.
+ * Between answers both bounds widen by 1/1024 of the elapsed time. Two sound
+ * clocks drift apart by less. No worker answers while all workers run handlers
+ * or sleep. Only the launch of a kernel waits for answers: usually some
+ * milliseconds, and up to 8 s without an answer.
  */
 
 /**
- * The time that all have in common: the host's clock.
+ * Returns the common time, which is the host's clock.
  *
- * @return CLOCK_MONOTONIC in ns. Thread-safe, wait-free.
+ * Thread-safe, wait-free.
+ *
+ * @return CLOCK_MONOTONIC in ns.
  */
 uint64_t peal_clock_common_ns(void);
 
 /**
- * How the clock of a kernel's device stands to the host's.
+ * Reads the relation of a kernel's device clock to the host's clock.
+ *
+ * Thread-safe. Does not block.
  *
  * @param kernel    a kernel in any state.
- * @param clock_out the bounds, as of the latest contact.
- * @return 0; PEAL_EAGAIN no worker has said yet what its clock is; PEAL_EINVAL.
- *         Thread-safe.
+ * @param clock_out filled on success: the bounds after the latest answer of a
+ *                  worker.
+ * @return 0, or a negative error code:
+ * @retval PEAL_EAGAIN  no worker has reported its clock yet.
+ * @retval PEAL_EINVAL  an argument is NULL.
  */
 int peal_kernel_clock(struct peal_kernel *kernel, struct peal_clock *clock_out);
 
 /**
- * A time of a device's clock as one of the host's.
+ * Converts a time of a device's clock to the host's clock.
  *
- * @param clock           of peal_kernel_clock.
- * @param device_ns       what peal_clock_ns has said in a handler.
- * @param uncertainty_out the host's clock was within so many ns of the result,
- *                        to either side; NULL: not wanted. The further device_ns
- *                        is from clock->at, before or behind, the more.
- * @return CLOCK_MONOTONIC in ns. Thread-safe, wait-free.
+ * Thread-safe, wait-free.
+ *
+ * @param clock           bounds from peal_kernel_clock.
+ * @param device_ns       a time that peal_clock_ns returned in a handler.
+ * @param uncertainty_out ns. The true time differs from the result by at most
+ *                        this value. The value grows with the distance of
+ *                        `device_ns` from `clock->at`, in both directions.
+ *                        NULL: not wanted.
+ * @return CLOCK_MONOTONIC in ns: the middle between the two bounds.
  */
 uint64_t peal_clock_to_host(const struct peal_clock *clock, uint64_t device_ns,
 			    uint64_t *uncertainty_out);
 
 /**
- * A time of the host's clock as one of a device's.
+ * Converts a time of the host's clock to a device's clock.
  *
- * @param clock           of peal_kernel_clock.
- * @param host_ns         CLOCK_MONOTONIC in ns.
- * @param uncertainty_out as peal_clock_to_host.
- * @return in ns, as peal_clock_ns says it in handlers. Thread-safe, wait-free.
+ * Thread-safe, wait-free.
+ *
+ * @param clock           bounds from peal_kernel_clock.
+ * @param host_ns         a time of CLOCK_MONOTONIC, in ns.
+ * @param uncertainty_out ns, as in peal_clock_to_host. NULL: not wanted.
+ * @return ns of the device's clock, comparable to peal_clock_ns in handlers.
  */
 uint64_t peal_clock_to_device(const struct peal_clock *clock, uint64_t host_ns,
 			      uint64_t *uncertainty_out);

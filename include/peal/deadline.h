@@ -2,6 +2,17 @@
 #ifndef PEAL_DEADLINE_H
 #define PEAL_DEADLINE_H
 
+/*
+ * Deadlines of messages: a worker drops an expired message instead of handling
+ * it. peal_deadline_from_now computes a deadline. peal_send_before sends a
+ * message with a deadline:
+ *
+ *	peal_send_before(host, 0, 0, peal_deadline_from_now(5 * MS), 0, &order,
+ *			 sizeof(order), SECOND);
+ *
+ * Handlers use peal/device/deadline.h.
+ */
+
 #include <stdint.h>
 
 #include <peal/abi/message.h>
@@ -13,55 +24,66 @@ extern "C" {
 #endif
 
 /*
- * Deadlines. A message that nobody has begun to handle by its deadline is not
- * handled: when its turn comes it is dead, reason "expired", counted at its link
- * (mail_expired of struct peal_kernel_info where it was in a mailbox or a pool),
- * and a dead letter goes to who takes those (peal/dead_letter.h).
+ * Time. A deadline is a time of the host's clock, CLOCK_MONOTONIC in ns, on
+ * all devices (peal/clock.h). The deadline travels with the message through
+ * links, mailboxes, pools and topics. A link keeps deadlines when it changes
+ * its route. A handler that forwards a message can pass the deadline on.
  *
- *	peal_send_before(host, 0, 0, peal_deadline_from_now(5 * MS), 0, &order,
- *			 sizeof(order), SECOND);
+ * Expiry. A worker checks the deadline directly before it runs the handler. A
+ * deadline has no effect on a handler that runs. An expired message keeps its
+ * slot until its turn comes, and messages behind it wait. Expiry does not
+ * change the order of other messages. The worker drops the expired message
+ * with reason "expired". A dead letter goes to the receiver that
+ * peal_dead_letters has set. An endpoint drops expired messages too, but sends
+ * no dead letter.
  *
- * A deadline is a time of the host's clock, CLOCK_MONOTONIC in ns, on all devices
- * (peal/clock.h), and goes with the message by every route: links, mailboxes,
- * pools, topics, hand-overs, and as far as handlers hand it on
- * (peal/device/deadline.h). A worker knows that clock between two bounds: it takes
- * a message for expired when the lower one is there, so never too early, and
- * handles none past the upper one, which is later by twice what peal_kernel_clock
- * says is uncertain; the bound itself is found out just before the handler
- * begins. Where a handler says how long a message lives, that is counted from the
- * upper bound, so that it never is shorter.
+ * Counts. Links and topic subscribers count expired messages in `dead`, at
+ * PEAL_REASON_EXPIRED. Mailboxes and pools count them in `mail_expired` of
+ * struct peal_kernel_info.
  *
- * It has no effect on a handler that has begun, none on the order of the others,
- * and frees no room before its turn has come: what is behind a message that
- * waits waits. An endpoint does not receive an expired message either; it is dead
- * at its link, without a letter.
+ * Accuracy. A worker knows a lower and an upper bound of the host's clock. A
+ * message expires when the lower bound reaches the deadline, so never too
+ * early. A handler can begin after the deadline, by at most the distance of
+ * the two bounds. The distance is twice the uncertainty that
+ * peal_clock_to_host reports. A lifetime that a handler sets counts from the
+ * upper bound. So no message expires before the end of its lifetime.
  */
 
 /**
- * When so long has passed.
+ * Returns the deadline that lies a given time after now.
  *
- * @param lifetime_ns from now; 0 or less: it has, the message is dead where it
- *                    arrives; INT64_MAX: for ever.
- * @return a deadline for peal_send_before. Thread-safe, wait-free.
+ * Thread-safe, wait-free.
+ *
+ * @param lifetime_ns ns from now. 0 or less: the message is dead on arrival.
+ *                    INT64_MAX: the message never expires.
+ * @return a deadline for peal_send_before, never 0.
  */
 uint64_t peal_deadline_from_now(int64_t lifetime_ns);
 
 /**
- * peal_send, or peal_send_to, of a message with a deadline.
+ * Sends a message with a deadline.
+ *
+ * Works as peal_send if `to` is 0, else as peal_send_to. The call sends the
+ * message even if the deadline passes during its wait for a free slot.
+ *
+ * One thread at a time may send from an endpoint. Blocks at most `timeout_ns`,
+ * until the receiver frees a slot.
  *
  * @param endpoint   the sender.
- * @param port       of a link that leaves it.
- * @param to         address of an actor or a pool of the kernel that it leads
- *                   to, as peal_send_to; 0: who the link was made for.
- * @param deadline   of peal_deadline_from_now; 0: none. It may pass while the
- *                   call waits for room: the message is sent all the same.
- * @param type       the program's own number.
- * @param data       `bytes` bytes; NULL if bytes is 0.
+ * @param port       number of an endpoint's port that has a link.
+ * @param to         address of an actor or a pool, in the kernel that the link
+ *                   leads to. 0: the link's own receiver.
+ * @param deadline   from peal_deadline_from_now. 0: no deadline.
+ * @param type       the program's own number for this kind of message.
+ * @param data       `bytes` bytes, copied. NULL: only if `bytes` is 0.
  * @param bytes      at most the link's message_bytes less PEAL_DEADLINE_BYTES.
- *                   For an actor of another worker, or a pool, that has to be
- *                   so of the mailboxes' and the pool's too.
- * @param timeout_ns how long to wait for room; 0: not, -1: for ever.
- * @return as peal_send and peal_send_to. One thread at a time.
+ *                   The same limit holds for the message_bytes of a pool, and
+ *                   of the mailbox of an actor on another worker. A longer
+ *                   message there is dead, reason "too-long".
+ * @param timeout_ns ns to wait for a free slot. 0: no wait. -1: no limit.
+ * @return as peal_send (`to` is 0) or peal_send_to, and:
+ * @retval PEAL_EMSGSIZE  `bytes` and PEAL_DEADLINE_BYTES exceed the link's
+ *                        message_bytes.
  */
 int peal_send_before(struct peal_endpoint *endpoint, uint32_t port, uint64_t to,
 		     uint64_t deadline, uint16_t type, const void *data,

@@ -2,6 +2,20 @@
 #ifndef PEAL_ENDPOINT_OF_H
 #define PEAL_ENDPOINT_OF_H
 
+/*
+ * Typed messages for the host: send and receive functions for one message
+ * type. The type is one that PEAL_MESSAGE_OF(name, type, number) has declared.
+ * Include its declaration first (peal/device/message_of.h). The program then
+ * writes PEAL_ENDPOINT_OF(name) at file scope:
+ *
+ *	PEAL_ENDPOINT_OF(range)
+ *	PEAL_ENDPOINT_OF(found)
+ *
+ *	range_send(endpoint, port, &range, SECOND);
+ *	peal_receive_peek(endpoint, &received, SECOND);
+ *	found = found_received(&received);
+ */
+
 #include <peal/device/platform.h>
 #include <peal/endpoint.h>
 
@@ -10,33 +24,30 @@ extern "C" {
 #endif
 
 /*
- * What the host does with the messages of PEAL_MESSAGE_OF(name, type, number),
- * peal/device/message_of.h, which is before it:
+ * The functions of PEAL_ENDPOINT_OF(name):
  *
- *	PEAL_ENDPOINT_OF(range)
- *
- *	range_send(endpoint, port, &range, SECOND);
- *	peal_receive_peek(endpoint, &received, SECOND);
- *	found = found_received(&received);
- *
- *	<name>_send(endpoint, port, item, timeout_ns)	as peal_send
+ *	<name>_send(endpoint, port, item, timeout_ns)
+ *					as peal_send
  *	<name>_send_reserve(endpoint, port, timeout_ns, place_out)
+ *					as peal_send_reserve
  *	<name>_send_commit(endpoint, port)
- *	<name>_received(received)	the message, where `received` says that
- *					it lies; NULL if it has another number
- *					or another length
+ *					as peal_send_commit
+ *	<name>_received(received)	returns received->data as the type; NULL
+ *					if the number or the length differs, or
+ *					`received` is a dead letter
  *
- * Results, threads and progress are those of the functions of peal/endpoint.h.
- * What peal_receive took lies in the caller's buffer, which has to be aligned for
- * the type.
+ * Results, thread safety and progress are the same as in peal/endpoint.h. With
+ * peal_receive, the message is in the caller's buffer. The caller must align
+ * that buffer for the type.
  */
 
 #define PEALI_ENDPOINT static PEAL_UNUSED inline
 
 /**
- * Declares the functions above; at file scope, without a semicolon.
+ * Defines the functions above. Write the macro at file scope, without a
+ * semicolon.
  *
- * name  that of a PEAL_MESSAGE_OF
+ * name  the name of an earlier PEAL_MESSAGE_OF
  */
 #define PEAL_ENDPOINT_OF(name)                                                 \
 	PEALI_ENDPOINT int name##_send(struct peal_endpoint *endpoint,         \

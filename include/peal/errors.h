@@ -3,8 +3,11 @@
 #define PEAL_ERRORS_H
 
 /*
- * Every error of Peal, in one table. Values are those of Linux where errno has
- * the idea and lie below -1000 where it has not; they are the same on devices.
+ * All error codes of Peal, in one table. A function returns 0 or a count on
+ * success, else a negative code such as PEAL_EINVAL. The caller then reads the
+ * details with peal_last_error. A code has the value of the Linux errno with
+ * the same meaning. A code without such an errno has a value of -1000 or less.
+ * Host and devices use the same values.
  */
 
 #define PEAL_ERRORS(X)                                                         \
@@ -42,50 +45,57 @@
 	X(EDIED, -1013, "the process at the other end has died")
 
 #define PEAL_ERROR_ENUM(name, value, text) PEAL_##name = value,
-/** Every error code; 0 is success, a positive result is a count. */
+/** All error codes. 0 is success; a positive result is a count. */
 enum peal_error { PEAL_OK = 0, PEAL_ERRORS(PEAL_ERROR_ENUM) };
 #undef PEAL_ERROR_ENUM
 
-/* Compilers at run time take no host functions. */
+/* Run-time compilers for devices accept no host functions. */
 #if !defined(__CUDACC_RTC__) && !defined(__HIPCC_RTC__)
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/** What went wrong in the calling thread's latest failed call. */
+/** The latest error of the calling thread. */
 struct peal_error_info {
-	int code; /* the value that the call returned */
-	int driver_code; /* errno or the driver's own code; 0 if none */
-	char call[48]; /* the public function that failed */
-	char text[256]; /* what happened, to which pair or link, what to do */
+	int code; /* the code that the function returned; 0: no error yet */
+	int driver_code; /* errno or the driver's own code; 0: none */
+	char call[48]; /* name of the public function that failed */
+	char text[256]; /* the cause, the pair or link, and a remedy */
 };
 
 /**
- * The name of a code, for example "PEAL_EAGAIN".
+ * Returns the name of a code, for example "PEAL_EAGAIN".
+ *
+ * Thread-safe, wait-free.
  *
  * @param code any int.
- * @return a static string; "PEAL_OK" for 0 and for counts, "PEAL_E?" for a
- *         number that is no error of Peal. Never NULL. Thread-safe, wait-free.
+ * @return a static string, never NULL. "PEAL_OK" for 0 and for counts.
+ *         "PEAL_E?" for an unknown negative code.
  */
 const char *peal_error_name(int code);
 
 /**
- * A short text for a code.
+ * Returns a short text for a code.
+ *
+ * Thread-safe, wait-free.
  *
  * @param code any int.
- * @return a static string, never NULL. Thread-safe, wait-free.
+ * @return a static string, never NULL. "success" for 0 and for counts.
+ *         "unknown error" for an unknown negative code.
  */
 const char *peal_error_text(int code);
 
 /**
- * The calling thread's latest error.
+ * Returns the latest error of the calling thread.
  *
- * Kept per thread and replaced by the next failing call of that thread; a call
- * that succeeds leaves it as it is. PEAL_EAGAIN and PEAL_EEND are ordinary
- * answers and leave it as it is too.
+ * Each thread has its own error. The next failing call of the thread replaces
+ * the error. A call that succeeds leaves the error unchanged. PEAL_EEND also
+ * leaves the error unchanged, and so does PEAL_EAGAIN of a full or empty queue.
  *
- * @return storage of the calling thread, valid until that thread ends. Never
- *         NULL; its code is 0 when the thread had no error. Wait-free.
+ * Thread-safe, wait-free.
+ *
+ * @return storage of the calling thread, never NULL, valid until the thread
+ *         ends. `code` is 0 if no call of the thread has failed.
  */
 const struct peal_error_info *peal_last_error(void);
 

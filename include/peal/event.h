@@ -2,6 +2,26 @@
 #ifndef PEAL_EVENT_H
 #define PEAL_EVENT_H
 
+/*
+ * Events let handlers on one device signal progress to other devices and to the
+ * host.
+ *
+ * A worker of one device, the recorder, records an event. The event counts its
+ * records. Handlers of other devices, the watchers, and the host read the count
+ * or wait for it. A record goes straight into the memory of each watcher.
+ *
+ * The host makes an event and sends its addresses to the handlers:
+ *
+ *	peal_event_create(runtime, device, watchers, n, NULL, &event);
+ *	peal_event_address(event, device, &address);	each device
+ *	...
+ *	peal_event_wait(event, 1, -1);
+ *	peal_event_destroy(event);
+ *
+ * Handlers use peal_event_record, peal_event_count and peal_event_await of
+ * peal/device/event.h.
+ */
+
 #include <stdint.h>
 
 #include <peal/abi/event.h>
@@ -13,48 +33,56 @@ extern "C" {
 
 struct peal_runtime;
 
-/*
- * Events: a handler on one device records that it has come so far, and how often;
- * handlers on other devices wait for that or look, and so does the host. A record
- * goes straight into the memory of each device that it is for. The device's side is
- * in peal/device/event.h: peal_event_record, peal_event_count, peal_event_await.
- */
+/** An event: a count of records, with the time of the latest record. */
 struct peal_event;
 
-/** Zero in a field: its default. */
+/** Options of an event. A field of 0 takes its default. */
 struct peal_event_options {
 	uint32_t size; /* sizeof(struct peal_event_options) */
 	uint32_t reserved; /* 0 */
-	const char *name; /* for texts; "event". Copied. */
+	/* For error texts (default "event"). Copied, up to 47 bytes. */
+	const char *name;
 };
 
-/** An event, and when it was recorded last. */
+/** The state of an event at its latest record. */
 struct peal_event_info {
 	char name[48];
-	int device; /* whose worker records it */
-	uint32_t watchers; /* other devices that it is for */
-	uint32_t in_host_memory; /* of them, those that look into host memory */
-	uint32_t reserved;
-	uint64_t count; /* times that it was recorded; 0: the rest is 0 */
-	uint64_t device_ns; /* the clock of its device then */
-	uint64_t common_ns; /* the host's clock, CLOCK_MONOTONIC, then; 0: the
-			     * worker did not know it */
-	uint64_t uncertainty_ns; /* it was within so many ns of that */
+	int device; /* index of the recorder's device */
+	uint32_t watchers; /* number of other devices that can read the event */
+	uint32_t in_host_memory; /* watchers that poll host memory instead */
+	uint32_t reserved; /* 0 */
+	uint64_t count; /* number of records; 0: the fields below are 0 */
+	uint64_t device_ns; /* time of the record by the recorder's clock, ns */
+	/*
+	 * Time of the record by the host's CLOCK_MONOTONIC, in ns. 0: the
+	 * worker did not know the host's clock.
+	 */
+	uint64_t common_ns;
+	uint64_t uncertainty_ns; /* error bound of common_ns, +/- ns */
 };
 
 /**
- * Makes an event, which was never recorded.
+ * Makes an event without records.
  *
- * @param runtime   an open runtime.
- * @param device    whose worker records it.
- * @param watchers  n other devices whose handlers look at it, each once; those of
- *                  `device` and the host always can.
- * @param n         0 .. PEAL_EVENT_DEVICES_MAX - 1.
- * @param options   NULL for all defaults.
- * @param event_out the event; the caller destroys it.
- * @return 0; PEAL_EINVAL a device is named twice, or too many; PEAL_ENODEV;
- *         PEAL_ENOPEER the two have no memory in common (named); PEAL_ENOMEM.
- *         Thread-safe; as peal_topology_pair for pairs that were not probed yet.
+ * Handlers of the recorder's device and the host can always read the event.
+ *
+ * Thread-safe. Blocks while the runtime probes a pair of devices for the first
+ * time, as peal_topology_pair does.
+ *
+ * @param runtime an open runtime.
+ * @param device the index of the recorder's device.
+ * @param watchers n indices of other devices, each once.
+ * @param n 0..PEAL_EVENT_DEVICES_MAX - 1.
+ * @param options NULL: all defaults.
+ * @param event_out receives the event. The caller destroys it.
+ * @return 0, or a negative error code:
+ * @retval PEAL_EINVAL  an argument is NULL, `reserved` is not 0, a device
+ *     appears twice, or n is too large.
+ * @retval PEAL_ENODEV  there is no such device.
+ * @retval PEAL_ENOPEER  the recorder and a watcher can access no common memory.
+ *     The error text names the two devices.
+ * @retval PEAL_ENOMEM  there is not enough memory.
+ * @retval PEAL_EDRIVER  a driver call failed.
  */
 int peal_event_create(struct peal_runtime *runtime, int device,
 		      const int *watchers, uint32_t n,
@@ -62,63 +90,92 @@ int peal_event_create(struct peal_runtime *runtime, int device,
 		      struct peal_event **event_out);
 
 /**
- * The address by which handlers of a device name an event.
+ * Returns the address of an event for the handlers of one device.
  *
- * @param event       an event.
- * @param device      its device, for peal_event_record too; or a watcher.
- * @param address_out for peal/device/event.h, there alone.
- * @return 0; PEAL_ENODEV it is not for that device (the text says for which);
- *         PEAL_EINVAL. Thread-safe, wait-free.
+ * The address is valid on that device only. The recorder's device can record
+ * and read the event by its address. A watcher can only read the event.
+ *
+ * Thread-safe and wait-free.
+ *
+ * @param event an event.
+ * @param device the index of the recorder's device or of a watcher.
+ * @param address_out receives the address for the functions of
+ *     peal/device/event.h.
+ * @return 0, or a negative error code:
+ * @retval PEAL_ENODEV  the device is not one of the event. The error text lists
+ *     the event's devices.
+ * @retval PEAL_EINVAL  an argument is NULL.
  */
 int peal_event_address(const struct peal_event *event, int device,
 		       uint64_t *address_out);
 
 /**
- * Waits until an event was recorded so often.
+ * Waits until an event has a given number of records.
  *
- * @param event      an event.
- * @param count      0 is always so.
- * @param timeout_ns 0 looks, -1 waits for ever.
- * @return 0 it was, and what its worker has written before can be read;
- *         PEAL_EAGAIN not yet, of a timeout of 0; PEAL_ETIMEDOUT (the text says
- *         how often it was); PEAL_EINVAL. Thread-safe.
+ * After 0 the host sees all data that the recorder wrote before that record.
+ *
+ * Thread-safe. Blocks until a worker has recorded the event `count` times, or
+ * until the timeout.
+ *
+ * @param event an event.
+ * @param count the number of records. 0: the call returns at once.
+ * @param timeout_ns ns. 0: only checks; -1: no limit.
+ * @return 0, or a negative error code:
+ * @retval PEAL_EAGAIN  the timeout is 0 and the event has fewer records.
+ * @retval PEAL_ETIMEDOUT  the event still has fewer records. The error text
+ *     gives their number.
+ * @retval PEAL_EINVAL  event is NULL.
  */
 int peal_event_wait(struct peal_event *event, uint64_t count,
 		    int64_t timeout_ns);
 
 /**
- * How often an event was recorded, and when.
+ * Reads the count of an event and the time of its latest record.
  *
- * @param event    an event.
- * @param info_out filled on success, all of one record.
- * @return 0; PEAL_EAGAIN it is being recorded again and again, faster than it can be
- *         read; PEAL_EINVAL. Thread-safe.
+ * Thread-safe. Does not block.
+ *
+ * @param event an event.
+ * @param info_out filled on success. All fields belong to one record.
+ * @return 0, or a negative error code:
+ * @retval PEAL_EAGAIN  a worker records the event faster than the call can
+ *     read; call again.
+ * @retval PEAL_EINVAL  an argument is NULL.
  */
 int peal_event_info(const struct peal_event *event,
 		    struct peal_event_info *info_out);
 
 /**
- * The time from one record to another, of events of any two devices.
+ * Computes the time between two records, also of events of different devices.
  *
- * @param earlier         of peal_event_info.
- * @param later           of peal_event_info; may be the earlier one: then it is
- *                        negative.
- * @param ns_out          by the device's clock, if both are of one device; else by
- *                        the host's.
- * @param uncertainty_out it was within so many ns of that; 0 on one device. NULL:
- *                        not wanted.
- * @return 0; PEAL_EAGAIN one was never recorded, or its worker did not know the
- *         host's clock; PEAL_EINVAL. Thread-safe.
+ * The call uses the device's clock if both records are of one device, otherwise
+ * the host's clock.
+ *
+ * Thread-safe.
+ *
+ * @param earlier filled by peal_event_info.
+ * @param later filled by peal_event_info.
+ * @param ns_out receives the time from `earlier` to `later` in ns. The time is
+ *     negative if `later` is the earlier record.
+ * @param uncertainty_out receives the error bound of the time, +/- ns; 0 for
+ *     records of one device. NULL: not wanted.
+ * @return 0, or a negative error code:
+ * @retval PEAL_EAGAIN  one event has no record. Or the devices differ and one
+ *     worker did not know the host's clock.
+ * @retval PEAL_EINVAL  earlier, later or ns_out is NULL.
  */
 int peal_event_elapsed(const struct peal_event_info *earlier,
 		       const struct peal_event_info *later, int64_t *ns_out,
 		       uint64_t *uncertainty_out);
 
 /**
- * Frees an event. No handler names it any more.
+ * Frees an event.
  *
- * @param event an event; NULL does nothing.
- * @return 0. No other call on it may run at the same time.
+ * Its addresses become invalid: no handler may use the event any more.
+ *
+ * Not thread-safe: no other call on this event may run at the same time.
+ *
+ * @param event an event; NULL: the call does nothing.
+ * @return 0.
  */
 int peal_event_destroy(struct peal_event *event);
 
@@ -126,20 +183,37 @@ int peal_event_destroy(struct peal_event *event);
 #define PEAL_ALL_DEVICES (-2)
 
 /**
- * Waits for a moment at which a device has nothing to do: every message for its
- * kernels that a link has accepted, a topic has published or a handler has told is
- * handled or dead. Where handlers tell each other for ever there is no such moment.
- * Kernels that have ended do not count, what waits at a suspended one does. Timers that
- * have not fired do not, nor asks that wait for who has not answered. A link of which a
- * process has died that sent there may miss a message for ever: destroy it. On GPUs it
- * has to last some hundredths of a second, until all workers have said so.
+ * Waits for a moment at which a device has no message to handle.
  *
- * @param runtime    an open runtime.
- * @param device     its index, or PEAL_ALL_DEVICES.
- * @param timeout_ns 0 looks, which on GPUs is never long enough; -1 waits for ever.
- * @return 0, and what handlers had written then can be read; PEAL_EAGAIN not now, of
- *         a timeout of 0; PEAL_ETIMEDOUT (the text says what there is to do, and
- *         where); PEAL_ENODEV; PEAL_EINVAL. Thread-safe.
+ * The device is idle when no message for its kernels waits or is in flight: all
+ * are handled or dead. Messages come from links, topics and handlers that tell.
+ * If handlers tell each other for ever, the device is never idle.
+ *
+ * The call also waits for messages of suspended kernels. The call ignores:
+ * - messages for a kernel that has ended.
+ * - messages to endpoints.
+ * - timers that have not fired.
+ * - asks without an answer.
+ *
+ * A link can lack a message for ever if its sending process has died. Such a
+ * link keeps the device busy; destroy the link.
+ *
+ * On a GPU every worker has to confirm the idle state, which takes some
+ * hundredths of a second.
+ *
+ * Thread-safe. Blocks until the device is idle, or until the timeout.
+ *
+ * @param runtime an open runtime.
+ * @param device the index of a device, or PEAL_ALL_DEVICES.
+ * @param timeout_ns ns. 0: only checks, which never succeeds on a GPU; -1: no
+ *     limit.
+ * @return 0, or a negative error code. After 0 the host sees all data that
+ *     handlers had written at the idle moment.
+ * @retval PEAL_EAGAIN  the timeout is 0 and the device is not idle.
+ * @retval PEAL_ETIMEDOUT  the device was never idle. The error text names the
+ *     messages that remain, and the kernel or topic.
+ * @retval PEAL_ENODEV  there is no such device.
+ * @retval PEAL_EINVAL  runtime is NULL.
  */
 int peal_device_sync(struct peal_runtime *runtime, int device,
 		     int64_t timeout_ns);

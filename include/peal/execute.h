@@ -16,140 +16,198 @@ struct peal_program;
 struct peal_runtime;
 
 /*
- * Executors do data-parallel jobs on several devices: a handler, for each of
- * `count` elements. An executor has a kernel on each device, which stays, so that
- * a job is a few messages and no launch. A job is cut into tasks, elements side by
- * side; who is free on a device takes its next task from a work queue (peal/pool.h).
- * Which device has which elements is the job's sharing:
+ * Executors run data-parallel jobs on several devices.
+ * A job runs one handler for each of `count` elements (peal/device/task.h).
+ * Typical sequence: peal_executor_create, then peal_execute for each job, then
+ * peal_executor_destroy.
+ * peal_execute_start and peal_execute_wait let the host work during a job.
+ * peal_execute_report says how the devices have shared the job.
+ * peal_execute_launch runs a single job without an executor.
+ */
+
+/**
+ * An executor: one resident kernel on each of its devices.
  *
- *	static		each has a part from the beginning: one that the caller
- *			gives, or by weights
- *	dynamic		tasks go to the device that would be through with one
- *			first, by the speeds that were measured, half of what is
- *			left at a time (S. F. Hummel, E. Schonberg, L. E. Flynn,
- *			"Factoring", 1992), so that all end together if elements
- *			take alike
- *	guided		who is free gets the P-th part of what is left, of P
- *			workers (C. D. Polychronopoulos, D. J. Kuck, "Guided
- *			Self-Scheduling", 1987), whatever their speeds, and
- *			however uneven elements are
+ * A job needs a few messages and no launch.
  *
- * Tasks are handed out by who waits: between peal_execute_start and
- * peal_execute_wait devices go on with what they have, two tasks for each worker.
+ * The executor splits a job into tasks of adjacent elements. On a device, a
+ * free worker takes the next task from a work queue (peal/pool.h). The devices
+ * share the elements as enum peal_sharing says.
  *
- * A device whose kernel ends in the middle is named. What it had is lost, unless
- * the job says that a task may be done twice; the others end what they have, and
- * do the jobs that follow.
+ * The host assigns tasks only in peal_execute_start and peal_execute_wait.
+ * Between these calls a device continues with the tasks that it has. It has at
+ * most two tasks for each worker.
+ *
+ * If the kernel of a device ends during a job, the error text names the device.
+ * Its unfinished tasks are lost, unless the job is repeatable. The other
+ * devices finish their tasks and run the jobs that follow.
  */
 struct peal_executor;
 
-/** Zero in a field: its default. */
+/** Options of an executor. A field with value 0 takes its default. */
 struct peal_executor_options {
 	uint32_t size; /* sizeof(struct peal_executor_options) */
-	uint32_t workers; /* of each device, up to 1024; 1 on emulated devices, on
-			   * others half of their compute units. Where it is more
-			   * than one, another worker passes tasks on */
-	uint32_t lanes; /* of each worker; 1 on emulated devices, on others 256
-			 * or as many as they have */
-	const char *name; /* for texts; "executor". Copied. */
+	/*
+	 * Workers of each device that run tasks (1..1024; 0: default).
+	 * Default on emulated devices, or with less than 4 compute units: 1.
+	 * Default on other devices: half of the compute units.
+	 * With more than one, the kernel has another worker. It distributes
+	 * the tasks.
+	 */
+	uint32_t workers;
+	/*
+	 * Lanes of each worker (1..1024; 0: default).
+	 * Default on emulated devices: 1.
+	 * Default on other devices: 256, or the device's maximum if smaller.
+	 */
+	uint32_t lanes;
+	const char *name; /* for error texts (default "executor"); copied */
 };
 
-/** How elements are shared among devices. */
+/** How devices share the elements of a job. */
 enum peal_sharing {
-	PEAL_SHARING_DEFAULT = 0, /* dynamic, but that a small job stays on the
-				   * fastest device; static with a partition */
+	/*
+	 * Static if the job has a partition or weights, else dynamic. A dynamic
+	 * job below the threshold of struct peal_execute_report stays on the
+	 * fastest device. The limit of that device must allow it.
+	 */
+	PEAL_SHARING_DEFAULT = 0,
+	/* Each device has a fixed part, by a partition or by weights. */
 	PEAL_SHARING_STATIC = 1,
+	/*
+	 * The next task goes to the device that would finish the task first,
+	 * by the measured speeds. A task is the share of one worker in half of
+	 * the elements left (S. F. Hummel, E. Schonberg, L. E. Flynn,
+	 * "Factoring", 1992). All devices end together if all elements take
+	 * equally long.
+	 */
 	PEAL_SHARING_DYNAMIC = 2,
+	/*
+	 * A device with a free worker gets the next task. With P workers in
+	 * total, the task is 1/P of the elements left (C. D. Polychronopoulos,
+	 * D. J. Kuck, "Guided Self-Scheduling", 1987). Speeds have no
+	 * influence. It suits elements of uneven cost.
+	 */
 	PEAL_SHARING_GUIDED = 3,
 	PEAL_SHARINGS = 4
 };
 
-/** What a handler works on. */
+/** An argument of a job. Exactly one of element_bytes and bytes is 0. */
 struct peal_argument {
 	/*
-	 * By rank of the device in the executor: where it is, as that device
-	 * sees it: its own memory, host memory, or what peal_peer_map gave. Stays
-	 * allocated until the job has ended.
+	 * One address for each rank of the executor: element 0, or the whole
+	 * argument, as the device sees it. It may be in the device's memory, in
+	 * host memory, or in memory of peal_peer_map. The allocation must exist
+	 * until the job is over.
 	 */
 	const uint64_t *address;
-	uint64_t element_bytes; /* of one element; 0: the same for all tasks */
-	uint64_t bytes; /* of one that is the same for all tasks; else 0 */
+	uint64_t element_bytes; /* bytes of one element, below 2^32; 0: all
+				 * tasks get the whole argument */
+	uint64_t bytes; /* bytes of the whole argument if element_bytes is 0,
+			 * else 0 */
 };
 
-/** What is to be done. Zero in a field: its default. */
+/** A job. A field with value 0 takes its default. */
 struct peal_job {
 	uint32_t size; /* sizeof(struct peal_job) */
 	uint32_t sharing; /* enum peal_sharing */
-	const char *handler; /* its name; PEAL_TASK defines it */
-	uint64_t count; /* elements; 0 does nothing */
-	uint64_t grain; /* the fewest of a task, but for what is left, or
-			* what a limit leaves; 1 */
-	uint32_t n_arguments; /* up to PEAL_TASK_ARGUMENTS */
-	uint32_t parameter_bytes; /* up to PEAL_TASK_PARAMETERS */
-	const struct peal_argument *arguments;
-	const void *parameters;
+	const char *handler; /* name of a handler that PEAL_TASK defines */
+	uint64_t count; /* elements; 0: the job does nothing */
 	/*
-	 * Static: by rank, which part each device has; it has as many parts as
-	 * the executor devices. Arguments with elements are then packed: each
-	 * device has those of its part alone (peal_scatter). No task goes beyond
-	 * an extent. NULL: each device has all elements of an argument.
+	 * Fewest elements of a task (default 1; 0: default). A task can be
+	 * smaller where few elements are left, or because of a limit.
+	 */
+	uint64_t grain;
+	uint32_t n_arguments; /* 0..PEAL_TASK_ARGUMENTS */
+	uint32_t parameter_bytes; /* 0..PEAL_TASK_PARAMETERS */
+	const struct peal_argument *arguments; /* n_arguments of them */
+	const void *parameters; /* parameter_bytes bytes */
+	/*
+	 * Static sharing: part i is the part of rank i. The partition has as
+	 * many parts as the executor has devices, and `count` elements.
+	 * Arguments with element_bytes are then packed: each device has only
+	 * the elements of its part (peal_scatter). No task crosses an extent.
+	 * NULL: each device has all elements of each argument.
 	 */
 	const struct peal_partition *partition;
-	const uint64_t *weights; /* static, by rank; NULL: all alike */
 	/*
-	 * By rank, bytes of elements that a device has at most: static of its
-	 * part, else of its tasks at a time; NULL: as many as there are. Each is
-	 * enough for `grain` elements, or for all.
+	 * Static sharing without a partition: one weight for each rank, see
+	 * peal_partition_weighted. NULL: equal weights.
+	 */
+	const uint64_t *weights;
+	/*
+	 * One limit for each rank: the bytes of elements that a device has at
+	 * most, over all arguments. With static sharing it limits the device's
+	 * part, else the tasks that the device has at a time. Each limit must
+	 * allow `grain` elements, or all of the job. NULL: no limits.
 	 */
 	const uint64_t *limits;
-	uint32_t repeatable; /* 1: a task may be done twice. What a device had
-			      * that ended others then do again, unless there is
-			      * a partition */
+	/*
+	 * 1: a task may run twice. Other devices then repeat the tasks of a
+	 * device with an ended kernel, unless there is a partition.
+	 * 0: a task runs at most once.
+	 */
+	uint32_t repeatable;
 	uint32_t reserved; /* 0 */
 };
 
-/** What one device did of a job. */
+/** The part of one device in a job. */
 struct peal_execute_share {
-	int device;
-	int result; /* 0; why its kernel has ended */
-	uint64_t tasks, elements; /* that were done */
-	uint64_t busy_ns; /* of its workers in handlers, together */
-	uint64_t first_ns, last_ns; /* from the job's begin until it was handed
-				     * its first task, and was through */
+	int device; /* index of the device */
+	int result; /* 0, or the error with which its kernel has ended */
+	uint64_t tasks, elements; /* finished tasks and their elements */
+	uint64_t busy_ns; /* ns in handlers, summed over the workers */
+	/*
+	 * ns from the job's begin.
+	 * first_ns: until the host assigned the first task to the device.
+	 * last_ns: until the host received the report of its last task.
+	 */
+	uint64_t first_ns, last_ns;
 };
 
-/** A job. */
+/** The report of a job. */
 struct peal_execute_report {
-	uint32_t devices;
-	uint32_t took_part; /* of them, that have done a task */
-	uint64_t tasks, elements; /* done */
-	uint64_t ns; /* from its begin to its end */
-	double imbalance; /* the largest busy_ns by the mean of those that were
-			   * busy; 1: all alike */
+	uint32_t devices; /* devices of the executor */
+	uint32_t took_part; /* devices that have finished a task */
+	uint64_t tasks, elements; /* finished tasks and their elements */
+	uint64_t ns; /* ns from the job's begin to its last finished task */
+	double imbalance; /* largest busy_ns by the mean busy_ns of the devices
+			   * that were busy; 1: all equal */
 	/*
-	 * The threshold: as many elements take one device as long as all of them,
-	 * by the time that a task of none takes there and back on one and on all,
-	 * and the speeds: a job of fewer stays on one. 0: not known yet, or it is
-	 * always better to share.
+	 * Elements for which one device takes as long as all devices do. It
+	 * follows from the measured speeds, empty_one_ns and empty_all_ns.
+	 * With default sharing, smaller jobs stay on one device.
+	 * 0: not known yet, or sharing is always faster.
 	 */
 	uint64_t threshold;
-	uint64_t empty_one_ns, empty_all_ns; /* those two times */
+	/*
+	 * ns of a task without elements, from the host to a device and back.
+	 * empty_one_ns: on one device, the smallest of all devices.
+	 * empty_all_ns: on all devices at the same time.
+	 */
+	uint64_t empty_one_ns, empty_all_ns;
 	struct peal_execute_share share[PEAL_PARTS_MAX]; /* by rank */
 };
 
 /**
- * Makes an executor, and launches its kernels.
+ * Creates an executor and launches its kernels.
+ *
+ * Thread-safe. Blocks until all kernels are launched.
  *
  * @param runtime      an open runtime.
- * @param devices      n indexes, each once: the i-th has rank i.
+ * @param devices      n device indexes, each once. devices[i] has rank i.
  * @param n            1 .. PEAL_PARTS_MAX.
- * @param program      whose handlers do jobs; see peal/device/task.h.
+ * @param program      the program with the task handlers. It must exist as long
+ *                     as the executor.
  * @param options      NULL for all defaults.
- * @param executor_out the executor; the caller destroys it.
- * @return 0; PEAL_EINVAL a device twice, or an option out of its range (named);
- *         PEAL_ENODEV; PEAL_ENOTSUP the program has no tasks; PEAL_ENOMEM; what
- *         peal_kernel_launch says. Thread-safe; on GPUs as long as the launches
- *         take.
+ * @param executor_out the executor. The caller frees it with
+ *                     peal_executor_destroy.
+ * @return as peal_kernel_launch, and:
+ * @retval PEAL_EINVAL  an argument is NULL, a device is listed twice, or an
+ *                      option is out of range (the text names it).
+ * @retval PEAL_ENODEV  there is no such device.
+ * @retval PEAL_ENOTSUP the program has no task handler.
+ * @retval PEAL_ENOMEM  the host is out of memory.
  */
 int peal_executor_create(struct peal_runtime *runtime, const int *devices,
 			 uint32_t n, const struct peal_program *program,
@@ -157,84 +215,137 @@ int peal_executor_create(struct peal_runtime *runtime, const int *devices,
 			 struct peal_executor **executor_out);
 
 /**
- * Begins a job and returns; peal_execute_wait ends it. An executor has one at a
- * time. The first job of a handler makes what that needs on all devices, and
- * measures tasks of no elements.
+ * Begins a job without waiting for its end.
  *
- * @param executor of the devices.
- * @param job      what is to be done; copied, but for memory of arguments.
- * @return 0; PEAL_EINVAL a field is out of its range (named); PEAL_ENOENT no such
- *         handler; PEAL_ENOTSUP it does no tasks; PEAL_EFAULT an argument is in no
- *         allocation that its device sees (both named); PEAL_ENOSPC the limit of a
- *         device (named) is less than a task or its part, or all limits together
- *         are less than the job; PEAL_EBUSY the job before has not been waited for
- *         to its end; PEAL_EABORTED all devices have ended, or one that has a part
- *         (named); PEAL_EHUNG a worker did not answer; PEAL_ENOMEM; what
- *         peal_pool_create and peal_actor_spawn say. Then nothing has begun. One
- *         thread at a time for an executor.
+ * peal_execute_wait assigns the other tasks and reports the end. An executor
+ * has one job at a time. The executor copies the job with its addresses and
+ * parameters, but not the memory of its arguments. Until the job is over,
+ * peal_memory_free of an argument returns PEAL_EBUSY. After an error the job
+ * has not begun.
+ *
+ * One thread at a time for an executor. The first job of a handler creates its
+ * actors and measures tasks without elements. The call blocks for that. It
+ * waits at most PEAL_ANSWER_MS for each answer of a worker.
+ *
+ * @param executor an executor.
+ * @param job      the job.
+ * @return as peal_pool_create and peal_actor_spawn, and:
+ * @retval PEAL_EINVAL   a field is out of range (the text names it).
+ * @retval PEAL_ENOENT   the program has no such handler.
+ * @retval PEAL_ENOTSUP  the handler is not a task handler.
+ * @retval PEAL_EFAULT   an argument is in no allocation that its device sees
+ *                       (the text names both).
+ * @retval PEAL_ENOSPC   the limit of a device is too small for a task or its
+ *                       part (the text names the device). Or all limits
+ *                       together are too small for the job.
+ * @retval PEAL_EBUSY    peal_execute_wait has not reported the end of the
+ *                       previous job.
+ * @retval PEAL_EABORTED the kernels of all devices have ended. Or the kernel of
+ *                       a device with a part has ended (the text names it).
+ * @retval PEAL_EHUNG    a worker did not answer.
+ * @retval PEAL_ENOMEM   the host is out of memory.
  */
 int peal_execute_start(struct peal_executor *executor,
 		       const struct peal_job *job);
 
 /**
- * Hands out tasks and waits for the end of the job.
+ * Assigns tasks to devices and waits for the end of the job.
+ *
+ * After return value 0 the job is done. The host can then read the memory that
+ * it has written. The call also returns 0 if there is no job.
+ *
+ * After any error but PEAL_ETIMEDOUT and PEAL_EINVAL the job is over. No task
+ * of it runs any more. A code that is not listed below is the error of a task.
+ * The text then names the device and the elements.
+ *
+ * One thread at a time for an executor. Blocks for timeout_ns at most.
  *
  * @param executor   an executor.
- * @param timeout_ns 0 looks, -1 waits for ever.
- * @return 0 it is done, and what it has written can be read; 0 too if there is none;
- *         PEAL_ETIMEDOUT it goes on (the text names the devices that have tasks).
- *         Else it is over, no task runs and nothing is handed out any more: what the
- *         handler returned (the text names the device and the elements), for
- *         PEAL_ETIMEDOUT and what is no error PEAL_EHANDLER; PEAL_ECANCELED;
- *         PEAL_EABORTED a device has ended (named) that had tasks, and they are
- *         lost, or nobody is left. One thread at a time for an executor.
+ * @param timeout_ns ns; 0: returns at once, -1: no limit.
+ * @return 0, or a negative error code:
+ * @retval PEAL_ETIMEDOUT the job goes on. The text names the devices that have
+ *                        tasks.
+ * @retval PEAL_EHANDLER  a task returned PEAL_EHANDLER, PEAL_ETIMEDOUT or a
+ *                        positive value.
+ * @retval PEAL_ECANCELED peal_execute_cancel has ended the job.
+ * @retval PEAL_EABORTED  the kernel of a device with tasks has ended and its
+ *                        tasks are lost (the text names it). Or the kernels of
+ *                        all devices have ended.
+ * @retval PEAL_EINVAL    executor is NULL.
  */
 int peal_execute_wait(struct peal_executor *executor, int64_t timeout_ns);
 
 /**
- * Both: begins a job and waits for it. One that takes longer is cancelled, and goes on
- * until peal_execute_wait says that it is over.
+ * Begins a job and waits for its end.
+ *
+ * After PEAL_ETIMEDOUT the job is cancelled, but may have running tasks. Call
+ * peal_execute_wait until it reports the end.
+ *
+ * One thread at a time for an executor. Blocks as peal_execute_start and
+ * peal_execute_wait.
  *
  * @param executor   an executor.
- * @param job        what is to be done.
- * @param timeout_ns -1 waits for ever.
- * @return as the two.
+ * @param job        the job.
+ * @param timeout_ns ns, for the wait alone; -1: no limit.
+ * @return as peal_execute_start and peal_execute_wait.
  */
 int peal_execute(struct peal_executor *executor, const struct peal_job *job,
 		 int64_t timeout_ns);
 
 /**
- * Asks the job to end early: no more tasks are handed out. It may still end as done.
+ * Asks the current job to end early.
+ *
+ * peal_execute_wait then assigns no more tasks. If all tasks were assigned
+ * before, the job ends as done.
+ *
+ * Thread-safe. Does not block.
  *
  * @param executor an executor.
- * @return 0; PEAL_EINVAL. Thread-safe; does not wait.
+ * @return 0, or a negative error code:
+ * @retval PEAL_EINVAL executor is NULL.
  */
 int peal_execute_cancel(struct peal_executor *executor);
 
 /**
- * What was done of the job in hand so far, or of the last one. The threshold and its
- * two times are those of the latest peal_execute_start, also of one that was refused.
+ * Gets the report of the current job so far, or of the last job.
+ *
+ * The threshold and its two times are those of the latest peal_execute_start,
+ * even if it returned an error.
+ *
+ * One thread at a time for an executor. Does not block.
  *
  * @param executor   an executor.
  * @param report_out filled on success.
- * @return 0; PEAL_EINVAL; PEAL_ENOENT there was none. One thread at a time for an
- *         executor.
+ * @return 0, or a negative error code:
+ * @retval PEAL_EINVAL an argument is NULL.
+ * @retval PEAL_ENOENT the executor has had no job.
  */
 int peal_execute_report(struct peal_executor *executor,
 			struct peal_execute_report *report_out);
 
 /**
- * Ends the kernels of an executor and frees it. A job in hand is over then.
+ * Ends the kernels of an executor and frees it, also during a job.
  *
- * @param executor an executor; NULL does nothing.
- * @return 0; PEAL_EHUNG a handler does not end (named): it stays, and may be
- *         destroyed again. No other call on it may run at the same time.
+ * The runtime stops the kernels and aborts them after 2 s.
+ *
+ * No other call on the executor may run at the same time. Blocks until the
+ * kernels have ended, after an abort at most PEAL_ANSWER_MS for each kernel.
+ *
+ * @param executor an executor. NULL does nothing.
+ * @return 0, or a negative error code:
+ * @retval PEAL_EHUNG a handler does not end (the text names it). The executor
+ *                    stays, and the caller can destroy it again.
  */
 int peal_executor_destroy(struct peal_executor *executor);
 
 /**
- * Does one job by kernels that are launched for it alone and end with it: arguments
- * as peal_executor_create and peal_execute.
+ * Launches kernels for one job, runs the job and ends the kernels.
+ *
+ * The runtime stops a job that takes longer than timeout_ns. When the call
+ * returns, no task runs, except after PEAL_EHUNG. After PEAL_EHUNG the kernels
+ * stay until peal_runtime_shutdown.
+ *
+ * Thread-safe. Blocks until the kernels have ended.
  *
  * @param runtime    as peal_executor_create.
  * @param devices    as peal_executor_create.
@@ -242,11 +353,8 @@ int peal_executor_destroy(struct peal_executor *executor);
  * @param program    as peal_executor_create.
  * @param options    as peal_executor_create.
  * @param job        as peal_execute.
- * @param timeout_ns for the job, without launches and ends; -1 for ever. One that
- *                   takes longer is stopped.
- * @return as peal_executor_create, peal_execute and peal_executor_destroy, but that
- *         nothing goes on when it returns; after PEAL_EHUNG what there is stays
- *         until peal_runtime_shutdown. Thread-safe.
+ * @param timeout_ns ns, for the job without launches and ends; -1: no limit.
+ * @return as peal_executor_create, peal_execute and peal_executor_destroy.
  */
 int peal_execute_launch(struct peal_runtime *runtime, const int *devices,
 			uint32_t n, const struct peal_program *program,

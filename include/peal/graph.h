@@ -15,100 +15,153 @@ struct peal_program;
 struct peal_runtime;
 
 /*
- * Graphs of tasks and messages, which devices resolve by themselves. A node is a
- * handler for some elements on one device, a one-shot job (peal/device/task.h), or a
- * message to an actor; an edge says that a node begins when another one is over, and
- * sees what that has written. The host begins a run by a message to each device,
- * and hears of its end; all that is between, also from device to device, goes by
- * links between resident actors, the conductors, one on each device.
+ * Graphs of tasks and messages that devices execute without the host.
+ * A task node runs a handler over elements on one device (peal/device/task.h).
+ * A message node sends one message to an actor, a pool or an endpoint.
+ * An edge makes one node wait for another node.
+ * Typical sequence: peal_graph_create, then peal_graph_add_task,
+ * peal_graph_add_message and peal_graph_add_edge for each part.
+ * Then peal_graph_run as often as needed, and peal_graph_destroy.
+ */
+
+/**
+ * A graph.
  *
- * The nodes of a device that can begin do so in the order in which that came to be;
- * tasks of several nodes run beside each other, as far as there are workers. A
- * message is over when it is sent: its link has taken it. That has room for all that
- * the device sends to its receiver in a run; one that takes none for longer holds up
- * all of the device, until it does. What is sent to one whose kernel has ended is
- * dead, as what any handler sends there, and the node is over.
+ * A node begins when all nodes that it waits for are over. A task then sees
+ * all memory that those nodes have written.
  *
- * If a task fails, the nodes behind its node are not done (nor what is behind them),
- * all others are, and the run ends with that error. A graph runs as often as it is
- * asked to, once at a time, and is made before the first run: what it needs on each
- * device stays.
+ * The host sends one message to each device to begin a run. Each device
+ * reports the end of the run to the host. In between, a resident actor on each
+ * device, the conductor, starts the nodes. Conductors exchange messages by
+ * links, also between devices.
+ *
+ * A device starts its nodes in the order in which they became ready. Tasks of
+ * several nodes run concurrently, on as many workers as there are.
+ *
+ * A message node is over once its link has accepted the message. That link has
+ * slots for all messages of one run from the device to the receiver. If the
+ * receiver takes no messages for several runs, the link becomes full. A full
+ * link stalls all nodes of the sending device until the receiver takes
+ * messages. If the receiver's kernel has ended, the message is dead at its link
+ * and the node is over.
+ *
+ * If a task fails, the nodes that depend on its node are skipped, also
+ * indirectly. All other nodes run. The run then ends with the task's error.
+ *
+ * A graph has at most one run at a time. The first run creates kernels, links
+ * and tables. They stay until peal_graph_destroy. After the first run no node
+ * and no edge can be added.
  */
 struct peal_graph;
 
 #define PEAL_GRAPH_NODES_MAX 16384
 #define PEAL_GRAPH_EDGES_MAX 262144
 #define PEAL_GRAPH_DEVICES_MAX 16
-#define PEAL_GRAPH_PIECES_MAX 1024 /* of a node */
-#define PEAL_GRAPH_TASKS_MAX 262144 /* of a device, all pieces counted */
+#define PEAL_GRAPH_PIECES_MAX 1024 /* pieces of one node */
+#define PEAL_GRAPH_TASKS_MAX 262144 /* pieces of all nodes of one device */
 
-/** Zero in a field: its default. */
+/** Options of a graph. A field with value 0 takes its default. */
 struct peal_graph_options {
 	uint32_t size; /* sizeof(struct peal_graph_options) */
-	uint32_t workers; /* of each device for tasks; as peal_executor_options */
-	uint32_t lanes; /* of each of them; likewise */
+	/*
+	 * Workers of each device that run tasks (1..1024; 0: default).
+	 * Default on emulated devices, or with less than 4 compute units: 1.
+	 * Default on other devices: half of the compute units.
+	 */
+	uint32_t workers;
+	/*
+	 * Lanes of each worker (1..1024; 0: default).
+	 * Default on emulated devices: 1.
+	 * Default on other devices: 256, or the device's maximum if smaller.
+	 */
+	uint32_t lanes;
 	uint32_t reserved; /* 0 */
-	const char *name; /* for texts; "graph". Copied, at most 31 bytes. */
+	const char *name; /* for error texts (default "graph"); copied, at most
+			   * 31 bytes */
 };
 
-/** What a task works on. */
+/** An argument of a task. Exactly one of element_bytes and bytes is 0. */
 struct peal_graph_argument {
-	uint64_t address; /* as its device sees it; allocated as long as the
-			   * graph is there */
-	uint64_t element_bytes; /* of one element; 0: the same for all pieces */
-	uint64_t bytes; /* of one that is the same for all; else 0 */
+	/*
+	 * Address of element 0, or of the whole argument, as the device sees
+	 * it. The allocation must exist as long as the graph.
+	 */
+	uint64_t address;
+	uint64_t element_bytes; /* bytes of one element; 0: all pieces get the
+				 * whole argument */
+	uint64_t bytes; /* bytes of the whole argument if element_bytes is 0,
+			 * else 0 */
 };
 
-/** A handler, for elements 0 .. count - 1. */
+/** A task node: a handler for elements 0 .. count - 1. */
 struct peal_graph_task {
 	uint32_t size; /* sizeof(struct peal_graph_task) */
-	uint32_t rank; /* of its device in the graph */
-	const char *handler; /* its name; PEAL_TASK defines it */
-	uint64_t count; /* elements, 1 or more */
-	uint32_t pieces; /* into which it is cut, for as many workers; 1 */
-	uint32_t n_arguments; /* up to PEAL_TASK_ARGUMENTS */
-	const struct peal_graph_argument *arguments;
-	const void *parameters;
-	uint32_t parameter_bytes; /* up to PEAL_TASK_PARAMETERS */
+	uint32_t rank; /* rank of its device in the graph */
+	const char *handler; /* name of a handler that PEAL_TASK defines */
+	uint64_t count; /* elements (1 or more) */
+	/*
+	 * Pieces into which the elements are split (default 1, at most
+	 * PEAL_GRAPH_PIECES_MAX and `count`; 0: default). Each piece is one
+	 * task for one worker.
+	 */
+	uint32_t pieces;
+	uint32_t n_arguments; /* 0..PEAL_TASK_ARGUMENTS */
+	const struct peal_graph_argument *arguments; /* n_arguments of them */
+	const void *parameters; /* parameter_bytes bytes */
+	uint32_t parameter_bytes; /* 0..PEAL_TASK_PARAMETERS */
 	uint32_t reserved; /* 0 */
 };
 
-/** A message. */
+/** A message node. */
 struct peal_graph_message {
 	uint32_t size; /* sizeof(struct peal_graph_message) */
-	uint32_t rank; /* of the device that sends it */
-	uint64_t to; /* address of an actor, a pool or an endpoint, which takes
-		      * one input for each device that sends there */
-	uint32_t type; /* the receiver's own number, up to 65535 */
-	uint32_t bytes; /* up to PEAL_TASK_PARAMETERS */
-	const void *data; /* copied */
+	uint32_t rank; /* rank of the device that sends the message */
+	/*
+	 * Address of an actor, a pool or an endpoint. The first run takes one
+	 * input of the receiver for each device that sends to it.
+	 */
+	uint64_t to;
+	uint32_t type; /* message type, defined by the receiver (0..65535) */
+	uint32_t bytes; /* payload bytes (0..PEAL_TASK_PARAMETERS) */
+	const void *data; /* `bytes` bytes; copied */
 };
 
-/** A node, after a run. */
+/** The state of a node after a run. */
 struct peal_graph_node_info {
-	int device;
+	int device; /* index of its device */
 	uint32_t kind; /* enum peal_graph_node_kind */
 	uint32_t state; /* enum peal_graph_node_state */
-	int32_t result; /* 0; of FAILED its first error, PEAL_EHANDLER for
-			 * PEAL_ETIMEDOUT and what is above 0; of SKIPPED that
-			 * of a node before it */
-	uint32_t pieces;
+	/*
+	 * 0, or an error. A failed node has the first error of its tasks.
+	 * PEAL_EHANDLER replaces PEAL_ETIMEDOUT and positive results.
+	 * A skipped node has the error of a node that it waited for.
+	 */
+	int32_t result;
+	uint32_t pieces; /* tasks of the node; 0: a message */
 	uint32_t waits; /* nodes that it waits for */
-	uint64_t began_ns, ended_ns; /* by its device's clock */
+	uint64_t began_ns, ended_ns; /* ns of its device's clock */
 };
 
 /**
- * Makes a graph without nodes.
+ * Creates a graph without nodes.
+ *
+ * Thread-safe. May wait for other calls on the runtime.
  *
  * @param runtime   an open runtime.
- * @param devices   n indexes, each once: the i-th has rank i.
+ * @param devices   n device indexes, each once. devices[i] has rank i.
  * @param n         1 .. PEAL_GRAPH_DEVICES_MAX.
- * @param program   whose handlers do tasks.
+ * @param program   the program with the task handlers. It must exist as long
+ *                  as the graph.
  * @param options   NULL for all defaults.
- * @param graph_out the graph; the caller destroys it.
- * @return 0; PEAL_EINVAL a device twice, or an option out of its range (named);
- *         PEAL_ENODEV; PEAL_ENOTSUP the program has no tasks; PEAL_ENOMEM.
- *         Thread-safe.
+ * @param graph_out the graph. The caller frees it with peal_graph_destroy.
+ * @return 0, or a negative error code:
+ * @retval PEAL_EINVAL   an argument is NULL, a device is listed twice, or an
+ *                       option is out of range (the text names it).
+ * @retval PEAL_ENODEV   there is no such device.
+ * @retval PEAL_ENOTSUP  the program has no task handler.
+ * @retval PEAL_EPROGRAM the program has no usable handlers, or it was compiled
+ *                       with other headers.
+ * @retval PEAL_ENOMEM   the host is out of memory.
  */
 int peal_graph_create(struct peal_runtime *runtime, const int *devices,
 		      uint32_t n, const struct peal_program *program,
@@ -116,107 +169,176 @@ int peal_graph_create(struct peal_runtime *runtime, const int *devices,
 		      struct peal_graph **graph_out);
 
 /**
- * Adds a task.
+ * Adds a task node.
  *
- * @param graph    a graph that never ran.
- * @param task     what it is; copied, with its parameters.
- * @param node_out its number, from 0 on.
- * @return 0; PEAL_EINVAL a field is out of its range (named); PEAL_ENOENT no such
- *         handler; PEAL_ENOTSUP it does no tasks; PEAL_EFAULT an argument is in no
- *         allocation that the device sees (both named); PEAL_ENOSPC there are
- *         PEAL_GRAPH_NODES_MAX; PEAL_EBUSY the graph has run; PEAL_ENOMEM. One
- *         thread at a time for a graph.
+ * The graph copies the task with its arguments and parameters. Until
+ * peal_graph_destroy, peal_memory_free of an argument returns PEAL_EBUSY.
+ *
+ * One thread at a time for a graph. May wait for other calls on the runtime.
+ *
+ * @param graph    a graph before its first run.
+ * @param task     the task.
+ * @param node_out the node's number, counted from 0. NULL: not wanted.
+ * @return 0, or a negative error code:
+ * @retval PEAL_EINVAL  a field is out of range (the text names it).
+ * @retval PEAL_ENOENT  the program has no such handler.
+ * @retval PEAL_ENOTSUP the handler is not a task handler.
+ * @retval PEAL_EFAULT  an argument is in no allocation that the device sees
+ *                      (the text names both).
+ * @retval PEAL_ENOSPC  the graph has PEAL_GRAPH_NODES_MAX nodes.
+ * @retval PEAL_EBUSY   the graph has run.
+ * @retval PEAL_ENOMEM  the host is out of memory.
  */
 int peal_graph_add_task(struct peal_graph *graph,
 			const struct peal_graph_task *task, uint32_t *node_out);
 
 /**
- * Adds a message.
+ * Adds a message node.
  *
- * @param graph    a graph that never ran.
- * @param message  what it is; copied.
- * @param node_out its number, from 0 on.
- * @return 0; PEAL_EINVAL a field is out of its range (named); PEAL_ENOENT nobody has
- *         that address; PEAL_ENOSPC; PEAL_EBUSY the graph has run; PEAL_ENOMEM.
- *         One thread at a time for a graph.
+ * The graph copies the message with its data.
+ *
+ * One thread at a time for a graph. May wait for other calls on the runtime.
+ *
+ * @param graph    a graph before its first run.
+ * @param message  the message.
+ * @param node_out the node's number, counted from 0. NULL: not wanted.
+ * @return 0, or a negative error code:
+ * @retval PEAL_EINVAL   a field is out of range (the text names it).
+ * @retval PEAL_ENOENT   no actor, pool or endpoint has the address.
+ * @retval PEAL_ESTOPPED the receiver's kernel has ended.
+ * @retval PEAL_ENOSPC   the graph has PEAL_GRAPH_NODES_MAX nodes.
+ * @retval PEAL_EBUSY    the graph has run.
+ * @retval PEAL_ENOMEM   the host is out of memory.
  */
 int peal_graph_add_message(struct peal_graph *graph,
 			   const struct peal_graph_message *message,
 			   uint32_t *node_out);
 
 /**
- * Has a node wait for another one. The same edge twice is one.
+ * Makes a node wait for another node.
  *
- * @param graph  a graph that never ran.
- * @param before the node that is to be over.
- * @param after  the one that then begins.
- * @return 0; PEAL_ENOENT no such node; PEAL_EINVAL a node cannot wait for itself;
- *         PEAL_ENOSPC there are PEAL_GRAPH_EDGES_MAX; PEAL_EBUSY the graph has run;
- *         PEAL_ENOMEM. One thread at a time for a graph.
+ * Adding the same edge twice has no further effect.
+ *
+ * One thread at a time for a graph. Does not block.
+ *
+ * @param graph  a graph before its first run.
+ * @param before the node that must be over first.
+ * @param after  the node that waits.
+ * @return 0, or a negative error code:
+ * @retval PEAL_ENOENT there is no such node.
+ * @retval PEAL_EINVAL graph is NULL, or `before` equals `after`.
+ * @retval PEAL_ENOSPC the graph has PEAL_GRAPH_EDGES_MAX edges.
+ * @retval PEAL_EBUSY  the graph has run.
+ * @retval PEAL_ENOMEM the host is out of memory.
  */
 int peal_graph_add_edge(struct peal_graph *graph, uint32_t before,
 			uint32_t after);
 
 /**
- * Begins a run and returns; peal_graph_wait ends it. The first one launches two
- * kernels on each device, and makes links.
+ * Begins a run without waiting for its end.
+ *
+ * peal_graph_wait reports the end. A graph without nodes begins nothing.
+ * The first run launches one kernel for the conductor on each device. It also
+ * launches one kernel for tasks on each device that has tasks. Then it
+ * connects the links. If this fails, the caller can call again.
+ *
+ * After an error no node has begun, except after PEAL_EABORTED. If a kernel
+ * ends during the call, nodes of other devices may have begun.
+ *
+ * One thread at a time for a graph. The first call blocks until all launches
+ * are done. Later calls block for one copy to each device.
  *
  * @param graph a graph.
- * @return 0; PEAL_EINVAL nodes wait for each other in a circle (one is named);
- *         PEAL_ENOSPC a device's conductor needs more than PEAL_GRAPH_PORTS ports,
- *         or it has more than PEAL_GRAPH_TASKS_MAX tasks;
- *         PEAL_EBUSY the run before has not been waited for to its end; PEAL_EABORTED
- *         a kernel of it has ended (named); what peal_kernel_launch,
- *         peal_pool_create and peal_connect say. Then nothing has begun, unless a
- *         kernel ended just now: then others may have, and the graph can only be
- *         destroyed. One that could not be made can be tried again. One thread at a
- *         time for a graph.
+ * @return as peal_kernel_launch, peal_pool_create, peal_actor_spawn and
+ *         peal_connect, and:
+ * @retval PEAL_EINVAL   the edges form a cycle (the text names a node of it).
+ * @retval PEAL_ENOSPC   a conductor needs more than PEAL_GRAPH_PORTS ports, or
+ *                       a device has more than PEAL_GRAPH_TASKS_MAX tasks.
+ *                       Each device of the graph needs a port. So does each
+ *                       task handler and each receiver.
+ * @retval PEAL_EBUSY    peal_graph_wait has not reported the end of the
+ *                       previous run.
+ * @retval PEAL_EABORTED a kernel of the graph has ended (the text names it), or
+ *                       an earlier run was aborted. The graph can only be
+ *                       destroyed.
  */
 int peal_graph_start(struct peal_graph *graph);
 
 /**
  * Waits for the end of a run.
  *
+ * After return value 0 all nodes are done. The host can then read the memory
+ * that they have written. The call also returns 0 if there is no run.
+ *
+ * A code that is not listed below is the error of a failed task. It belongs to
+ * the failed node with the lowest number, which the text names. The text also
+ * says how many nodes were skipped. PEAL_EHANDLER stands for a task that
+ * returned PEAL_ETIMEDOUT or a positive value.
+ *
+ * One thread at a time for a graph. Blocks for timeout_ns at most. The devices
+ * need no progress of the host, except from endpoints that receive messages.
+ *
  * @param graph      a graph.
- * @param timeout_ns 0 looks, -1 waits for ever.
- * @return 0 all nodes are done, and what they have written can be read; 0 too if
- *         there is no run; PEAL_ETIMEDOUT it goes on (the text names devices that
- *         have not ended it). Else it is over: the error of the first node that
- *         failed (named, with how many were not done behind those that did);
- *         PEAL_EABORTED a kernel of it has ended or a handler says that it is about
- *         to (named), or a conductor got what makes no sense, and the graph can only
- *         be destroyed. One thread at a time for a graph.
+ * @param timeout_ns ns; 0: returns at once, -1: no limit.
+ * @return 0, or a negative error code:
+ * @retval PEAL_ETIMEDOUT the run goes on. The text names the devices that have
+ *                        not ended it.
+ * @retval PEAL_EABORTED  a kernel of the graph has ended, a task returned
+ *                        PEAL_EABORTED, or a conductor got an invalid message.
+ *                        The graph can only be destroyed.
+ * @retval PEAL_ENOMEM    the host has no memory for the results. Call again.
+ * @retval PEAL_EDRIVER   the results could not be copied to the host. Call
+ *                        again.
+ * @retval PEAL_EINVAL    graph is NULL.
  */
 int peal_graph_wait(struct peal_graph *graph, int64_t timeout_ns);
 
 /**
- * Both: begins a run and waits for it.
+ * Begins a run and waits for its end.
+ *
+ * After PEAL_ETIMEDOUT the run goes on, and peal_graph_wait reports its end.
+ *
+ * One thread at a time for a graph. Blocks as peal_graph_start and
+ * peal_graph_wait.
  *
  * @param graph      a graph.
- * @param timeout_ns 0 looks, -1 waits for ever.
- * @return as the two.
+ * @param timeout_ns ns, for the wait alone; 0: returns at once, -1: no limit.
+ * @return as peal_graph_start and peal_graph_wait.
  */
 int peal_graph_run(struct peal_graph *graph, int64_t timeout_ns);
 
 /**
- * What became of a node in the last run.
+ * Gets the state of a node after the last run.
+ *
+ * Before the first run the state is PEAL_GRAPH_WAITS.
+ *
+ * One thread at a time for a graph. Does not block.
  *
  * @param graph    a graph.
- * @param node     its number.
- * @param info_out filled on success; before the first run state WAITS.
- * @return 0; PEAL_ENOENT no such node; PEAL_EBUSY a run goes on; PEAL_EABORTED one
- *         can never end; PEAL_EINVAL. One thread at a time for a graph.
+ * @param node     the node's number.
+ * @param info_out filled on success.
+ * @return 0, or a negative error code:
+ * @retval PEAL_ENOENT   there is no such node.
+ * @retval PEAL_EBUSY    peal_graph_wait has not reported the end of the run.
+ * @retval PEAL_EABORTED a run was aborted. The graph can only be destroyed.
+ * @retval PEAL_EINVAL   an argument is NULL.
  */
 int peal_graph_node_info(struct peal_graph *graph, uint32_t node,
 			 struct peal_graph_node_info *info_out);
 
 /**
- * Ends a graph, whatever it is doing.
+ * Ends a graph and frees it, also during a run.
  *
- * @param graph a graph; NULL does nothing.
- * @return 0; PEAL_EHUNG a handler does not end, or a receiver of messages does not let
- *         go of its link (named): it stays, and may be destroyed again. No other call
- *         on it may run at the same time.
+ * The runtime stops the graph's kernels and aborts them after 2 s.
+ *
+ * No other call on the graph may run at the same time. Blocks until the
+ * kernels have ended, after an abort at most PEAL_ANSWER_MS for each kernel.
+ *
+ * @param graph a graph. NULL does nothing.
+ * @return 0, or a negative error code:
+ * @retval PEAL_EHUNG a handler does not end, or a receiver of messages does not
+ *                    release its link (the text names it). The graph stays, and
+ *                    the caller can destroy it again.
  */
 int peal_graph_destroy(struct peal_graph *graph);
 

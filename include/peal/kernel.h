@@ -11,200 +11,225 @@
 extern "C" {
 #endif
 
+/*
+ * Ring kernels: launch, control and counters.
+ *
+ * A launch starts the workers of a program on a device. The workers stay there.
+ * The host then spawns actors (peal/actor.h) and connects links (peal/link.h).
+ * The actors' handlers run in the workers, one message at a time per worker.
+ *
+ *	peal_kernel_launch(runtime, device, program, NULL, &kernel);
+ *	peal_actor_spawn(kernel, "handler", NULL, &actor);
+ *	peal_connect(runtime, endpoint, port, actor, NULL, &link);
+ *	(send and receive: peal/endpoint.h)
+ *	peal_kernel_drain(kernel, -1);
+ *	peal_link_destroy(link);
+ *	peal_kernel_destroy(kernel);
+ */
 struct peal_runtime;
 struct peal_program;
 
 /** A ring kernel: one persistent launch of a program on a device. */
 struct peal_kernel;
 
-/** created -> running <-> suspended -> draining -> stopped | failed */
+/** A kernel's state: running <-> suspended -> draining -> stopped | failed. */
 enum peal_kernel_state {
 	PEAL_KERNEL_RUNNING = 0,
 	PEAL_KERNEL_SUSPENDED = 1,
-	PEAL_KERNEL_DRAINING = 2,
-	PEAL_KERNEL_STOPPED = 3, /* by stop, abort or a finished drain */
-	PEAL_KERNEL_FAILED = 4 /* by itself: lease, protocol, hung */
+	PEAL_KERNEL_DRAINING = 2, /* a drain, stop or abort is in progress */
+	PEAL_KERNEL_STOPPED = 3, /* by stop, by abort or by a finished drain */
+	PEAL_KERNEL_FAILED = 4 /* the lease ended, or a driver call failed */
 };
 
-/** Zero in a field: its default. */
+/** Options of a kernel; a field that is 0 has its default. */
 struct peal_kernel_options {
 	uint32_t size; /* sizeof(struct peal_kernel_options) */
-	uint32_t workers; /* 1 */
-	uint32_t lanes; /* per worker; 1 */
-	uint32_t max_actors; /* 64 */
-	uint32_t max_inputs; /* links into each worker; 16 */
-	uint32_t max_ports; /* ports of all actors of a worker; 16 */
-	uint32_t max_barriers; /* per worker; 4 */
+	uint32_t workers; /* (default 1, 1..65535) */
+	uint32_t lanes; /* per worker (default 1, 1..1024) */
+	uint32_t max_actors; /* that the host spawns (default 64, 1..2^24) */
+	uint32_t max_inputs; /* links into a worker (default 16, 1..4096) */
+	uint32_t max_ports; /* of a worker's actors (default 16, 1..4096) */
+	uint32_t max_barriers; /* per worker (default 4, 1..256) */
 	/*
-	 * Messages that may be in the mailboxes of all workers together; each
-	 * worker's has as many slots. A power of two. Where handlers tell up to
-	 * n messages for one it is at least n for each worker and n more, with
-	 * timers 1 more for each worker, and with monitors another. Links wait
-	 * while there is only a quarter of it left: that is for handlers that
-	 * tell more messages than they are told. If those need more they wait
-	 * for ever, which peal/stuck.h tells. 0: no mailboxes.
+	 * Messages that all mailboxes together may hold; each worker's mailbox
+	 * has as many slots. A power of two up to 2^20 (default 0: no mailbox).
+	 *
+	 * Let n be the most messages that a handler tells for one message. The
+	 * least value is workers * n + n (plus 1 if n is 0). Add one per worker
+	 * for timers, and one per worker for monitors. Links and timers wait
+	 * while only a quarter is free. That quarter serves handlers that tell
+	 * more messages than they receive. If such handlers need more slots,
+	 * they stall, and peal/stuck.h reports the stall.
 	 */
 	uint32_t mailbox_slots;
-	uint32_t mailbox_message_bytes; /* 48; at most 4080, with the policies
-					 * atom16 and atom8 3064 and 1016 */
+	uint32_t mailbox_message_bytes; /* payload (default 48, up to 4080; with
+					 * policy atom16 3064, atom8 1016) */
 	uint32_t end_with_inputs; /* 1: end when all inputs have ended */
-	uint64_t arena_bytes; /* for the states of actors; 1 MiB */
-	uint64_t lease_ns; /* the runtime's */
-	uint64_t epoch_ns; /* return so often to be launched again; never */
-	const char *name; /* for texts; the program's name. Copied. */
-	uint32_t mailbox_policy; /* enum peal_policy; the backend's default */
-	uint32_t max_pools; /* 1 */
+	uint64_t arena_bytes; /* for actors' states (default 1 MiB, to 2^40) */
+	uint64_t lease_ns; /* the kernel fails if the host is silent for so long
+			    * (default: the runtime's; 10 ms or more) */
+	uint64_t epoch_ns; /* return after this time and launch again, for GPUs
+			    * that limit run times (default 0: never) */
+	const char *name; /* for texts (default: the program's name); copied */
+	uint32_t mailbox_policy; /* enum peal_policy (default: the backend's) */
+	uint32_t max_pools; /* (default 1, 1..64) */
 	/*
-	 * Workers of a cluster, a power of two up to 8 of which `workers` is a
-	 * multiple: on a GPU that has clusters (NVIDIA, from sm_90 on) those
-	 * run close together and links among them lie in memory that they
-	 * share, where a look should take a fraction of the time (it has not
-	 * been measured). Elsewhere such links
-	 * are as all others; peal_kernel_info and peal_link_info say which it
-	 * is. 0 and 1: none.
+	 * Workers per cluster: 2, 4 or 8; a divisor of `workers` (default 0: no
+	 * clusters). On a GPU with clusters (NVIDIA, sm_90 and later), links
+	 * within a cluster use its shared memory. Polls there should be faster
+	 * (not measured). On other devices these links are ordinary.
+	 * peal_kernel_info and peal_link_info report the result.
 	 */
 	uint32_t cluster_workers;
-	uint32_t cluster_bytes; /* of that memory for the rings into a worker,
-				 * as far as they fit; 32 KiB. Rounded up to
-				 * 128, at most what a block can have */
-	uint32_t max_supervisors; /* see peal/supervisor.h; 0, up to 65535 */
-	uint32_t timers; /* most that wait at a time for each worker, up to
-			  * 2^20: peal/device/timer.h. They need mailboxes. 0:
-			  * there are none */
-	uint32_t max_monitors; /* set at a time, up to 2^20, 64 bytes each and
-				* as much host memory: peal/monitor.h. With
-				* them, who fails without a supervisor ends. 0:
-				* there are none */
-	uint32_t asks; /* most that are open at a time for each worker, up to
-			* 65535, a mailbox slot and some 200 bytes each:
-			* peal/device/ask.h. They need mailboxes. 0: there are
-			* none */
-	uint32_t max_limits; /* actors at a time whose mailbox has a limit, up
-			      * to 8191, 64 bytes each: mailbox_limit of struct
-			      * peal_actor_options. 0: there are none */
+	uint32_t cluster_bytes; /* shared memory per worker for its input rings,
+				 * as many as fit (default 32 KiB). Rounded up
+				 * to 128; at most 1 MiB and a block's limit */
+	uint32_t max_supervisors; /* (default 0, 0..65535), peal/supervisor.h */
+	uint32_t timers; /* most pending timers per worker (default 0, 0..2^20).
+			  * Needs mailboxes; see peal/device/timer.h */
 	/*
-	 * What a handler may use for one message, if it asks by peal_step, see
-	 * peal/device/budget.h: then it returns PEAL_EBUDGET, and its message
-	 * is dead. 0: no bound.
+	 * Most monitors at a time (default 0, 0..2^20), see peal/monitor.h.
+	 * Each takes 64 bytes on the device and as much on the host. With
+	 * monitors, an actor without a supervisor ends when its handler fails.
+	 */
+	uint32_t max_monitors;
+	uint32_t asks; /* most open asks per worker (default 0, 0..65535). Each
+			* takes a mailbox slot and some 200 bytes. Needs
+			* mailboxes; see peal/device/ask.h */
+	uint32_t max_limits; /* actors with a mailbox_limit at a time (default
+			      * 0, 0..8191), 64 bytes each. Needs mailboxes */
+	/*
+	 * Budget of a handler for one message (default 0: no limit). Beyond the
+	 * budget, peal_step of peal/device/budget.h returns PEAL_EBUDGET. The
+	 * handler returns that error, and its message becomes a dead letter.
 	 */
 	uint64_t max_steps;
 	uint64_t max_handler_ns;
-	uint32_t spawn_rooms; /* for actors that handlers make, of each worker,
-			       * beside max_actors, some 80 bytes each and as
-			       * much state: peal/device/spawn.h. 0: none */
-	uint32_t spawn_state_bytes; /* most that the state of such an actor has;
-				     * the largest of the program's handlers */
 	/*
-	 * 1: each worker has a second mailbox, as large as the first one, for
-	 * messages of high priority: those of peal_tell_high, and those of links
-	 * that have it for an actor of another worker. They share mailbox_slots
-	 * with all others. 0: such messages go as the others do.
+	 * Actor slots per worker for actors that handlers spawn (default 0), of
+	 * some 80 bytes and a state each. See peal/device/spawn.h. A kernel has
+	 * at most 2^24 actor slots, including max_actors.
+	 */
+	uint32_t spawn_rooms;
+	uint32_t spawn_state_bytes; /* largest state of these actors (default:
+				     * the largest of the program) */
+	/*
+	 * 1: each worker has a second mailbox, as large, for messages of high
+	 * priority. These messages come by peal_tell_high, or by high-priority
+	 * links for an actor of another worker. Both mailboxes share
+	 * mailbox_slots. Needs mailboxes. 0: mailboxes ignore the priority.
 	 */
 	uint32_t high_mailboxes;
 	/*
-	 * Of each mailbox, beside mailbox_slots: for messages that come from
-	 * other kernels by passages (peal/migrate.h, peal/proxy.h) while all
-	 * slots are used. At least what a handler tells, and with mailbox_slots
-	 * and asks at most 2^20. Of K kernels that are full of messages for each
-	 * other none waits for ever for another one if each has more than half
-	 * of the mailbox_slots of K - 2 of them: of two with any number. Default:
-	 * mailbox_slots, or what is left of 2^20; enough for three.
+	 * Slots per mailbox for messages from other kernels while all of
+	 * mailbox_slots are in use. Such messages come by forwarding links
+	 * (peal/migrate.h, peal/proxy.h), which need at least n slots, n as
+	 * above. Default: mailbox_slots, or the rest of 2^20 if less. The sum
+	 * mailbox_slots + passage_slots + asks is at most 2^20.
+	 *
+	 * K kernels that fill each other's mailboxes may deadlock. They do not
+	 * if passage_slots of each exceed half the sum of mailbox_slots over
+	 * any K - 2 of them. Two kernels need only n. The default serves three
+	 * kernels of equal size.
 	 */
 	uint32_t passage_slots;
 };
 
 /**
- * Timers of a kernel or a worker. At its end, and at any moment but for what
- * changes just then,
+ * Timers of a kernel or a worker.
+ *
+ * At the kernel's end, and at any moment except for changes in progress:
  *
  *	set = fired + cancelled + gone + drained + stopped + waiting
  */
 struct peal_timer_counts {
-	uint64_t set; /* by peal_tell_after and peal_tell_every */
-	uint64_t fired; /* of those that send once: have sent */
-	uint64_t cancelled; /* before they were to fire, or to fire again */
-	uint64_t gone; /* periodic: over with the first message whose actor was
-			* no more */
-	uint64_t drained; /* periodic: over when the kernel's inputs had ended */
-	uint64_t stopped; /* waited when the kernel was stopped or failed */
-	uint64_t waiting; /* now */
-	uint64_t held; /* of those: due, and the mailbox or pool is full */
-	uint64_t ticks; /* messages of periodic ones; with `fired` and `gone`
-			 * all that timers have told */
-	uint64_t missed; /* times at which a periodic one was due while its
-			  * message before was late, and sent none */
+	uint64_t set; /* by peal_tell_after, peal_tell_every and peal_ask */
+	uint64_t fired; /* one-shot timers and timeouts of asks that were due */
+	uint64_t cancelled; /* before their first or next message */
+	uint64_t gone; /* periodic: ended by a message for a missing actor */
+	uint64_t drained; /* periodic: ended as the kernel's inputs had ended */
+	uint64_t stopped; /* were pending when the kernel stopped or failed */
+	uint64_t waiting; /* are pending now */
+	uint64_t held; /* of `waiting`: due, but the mailbox or pool is full */
+	uint64_t ticks; /* messages of periodic timers. Without asks, all
+			 * messages of timers are fired + gone + ticks */
+	uint64_t missed; /* times that a periodic timer skipped, as its message
+			  * before was late */
 };
 
 /**
- * Asks of a kernel, or of a worker's actors. At its end, and at any moment but for
- * what changes just then,
+ * Asks of a kernel, or of a worker's actors.
+ *
+ * At the kernel's end, and at any moment except for changes in progress:
  *
  *	asked = answered + refused + timed_out + failed + stopped + open
  *
- * Each is counted when the handler of its answer has returned, or that was found
- * dead. The timeout of each counts as a timer, too: set, and fired or cancelled.
+ * The worker counts the outcome when the handler of the answer has returned, or
+ * when the answer is dead.
  */
 struct peal_ask_counts {
 	uint64_t asked; /* by peal_ask */
 	uint64_t answered; /* by a reply */
-	uint64_t refused; /* by who was asked */
+	uint64_t refused; /* by the asked actor */
 	uint64_t timed_out;
 	uint64_t failed; /* the request was a dead letter */
-	uint64_t stopped; /* open when the kernel was stopped or failed */
+	uint64_t stopped; /* were open when the kernel stopped or failed */
 	uint64_t open; /* now */
-	uint64_t late; /* replies to asks that were over, by the worker's
-			* actors; their messages were never sent */
+	uint64_t late; /* replies of the worker's actors to asks that were over;
+			* the worker did not send them */
 };
 
-/** A kernel and the sums over its workers. */
+/**
+ * A kernel and the sums over its workers.
+ *
+ * handled, emitted, mail_done and mail_dead of a busy worker are up to 96
+ * messages late. The counters of links are never late.
+ */
 struct peal_kernel_info {
 	char name[48];
 	char program[48];
-	int device;
-	uint32_t workers, lanes;
-	uint32_t actors; /* that there are, those of handlers among them */
+	int device; /* index */
+	uint32_t workers, lanes; /* lanes per worker */
+	uint32_t actors; /* now, including those that handlers spawned */
 	enum peal_kernel_state state;
-	int result; /* PEAL_E... of a failed kernel */
-	uint64_t handled; /* messages whose handler returned; of a busy worker
-			   * up to 96 behind, links' counts never are */
-	uint64_t failed; /* of those, with an error */
-	uint64_t emitted; /* messages sent through ports; as handled */
+	int result; /* PEAL_E... of a failed kernel, else 0 */
+	uint64_t handled; /* messages that a handler has returned from */
+	uint64_t failed; /* handler runs that returned an error */
+	uint64_t emitted; /* messages sent through ports */
 	uint64_t told; /* messages put into mailboxes and pools */
-	uint64_t mail_done, mail_dead; /* of those, taken off, handled or not;
-					* and of these that are dead; as
-					* handled */
+	uint64_t mail_done, mail_dead; /* of told: taken off, handled or not; of
+					* mail_done: dead */
 	uint64_t memory_bytes; /* of the kernel itself, without links */
-	uint64_t mail_poisoned; /* of mail_dead: a worker died while it told
-				 * them */
-	uint32_t cluster_workers; /* of a cluster; 0: there are none */
-	uint32_t cluster_bytes; /* of its memory that each worker has */
+	uint64_t mail_poisoned; /* of mail_dead: a worker died in a tell */
+	uint32_t cluster_workers; /* per cluster; 0: no clusters */
+	uint32_t cluster_bytes; /* of cluster memory per worker */
 	struct peal_timer_counts timers;
-	uint64_t mail_expired; /* of mail_dead: their deadline had passed */
-	uint64_t spawned; /* actors that handlers have made */
-	uint64_t retired; /* of those, ended, by whomever */
+	uint64_t mail_expired; /* of mail_dead: the deadline had passed */
+	uint64_t spawned; /* actors that handlers have spawned */
+	uint64_t retired; /* of spawned: ended, by a handler or the host */
 	struct peal_ask_counts asks;
-	uint64_t mail_full; /* of mail_dead: their actor's limit was reached;
-			     * one that was dropped as the oldest once its
-			     * worker has come to it */
-	uint64_t inits, exits; /* of actors whose handlers have hooks, that have
-				* run: no messages, not among `handled`; those
-				* that fail are among `failed` */
-	uint64_t mail_duplicate; /* of mail_dead: their actor has had them, see
-				  * peal/device/once.h; not among `failed` */
+	uint64_t mail_full; /* of mail_dead: above the actor's limit; a dropped
+			     * oldest message counts when its worker finds it */
+	uint64_t inits, exits; /* hook runs; not in handled, but in failed if
+				* they fail */
+	uint64_t mail_duplicate; /* of mail_dead: duplicates, not in failed; see
+				  * peal/device/once.h */
 };
 
-/** One worker. */
+/** A worker. */
 struct peal_worker_info {
 	uint64_t phase; /* enum peal_worker_phase of <peal/abi/control.h> */
-	uint64_t beat; /* moves as long as the worker turns */
+	uint64_t beat; /* changes while the worker's loop runs */
+	/* as in struct peal_kernel_info */
 	uint64_t handled, emitted, told, mail_done, mail_dead, failed;
-	uint64_t idle_turns;
-	int64_t actor; /* whose handler runs, by its number, the low half of its
-			* address; -1: nothing to do just now */
-	int64_t blocked_port; /* that keeps a message waiting; -1: none */
-	int64_t blocked_actor; /* whose port that is, the same; -1: none */
-	int result;
-	uint64_t silent_ns; /* since the beat moved, as the watchdog saw it */
+	uint64_t idle_turns; /* loop turns without a message */
+	int64_t actor; /* number (low half of the address) of the running actor;
+			* -1: none */
+	int64_t blocked_port; /* port with a waiting message; PEAL_BLOCKED_* of
+			       * <peal/abi/control.h>; -1: none */
+	int64_t blocked_actor; /* number of that port's actor; -1: none */
+	int result; /* PEAL_E... of a failed worker, else 0 */
+	uint64_t silent_ns; /* since the watchdog saw `beat` change */
 	struct peal_timer_counts timers;
 	struct peal_ask_counts asks;
 };
@@ -212,16 +237,26 @@ struct peal_worker_info {
 /**
  * Launches a program on a device and waits until every worker has checked in.
  *
+ * Thread-safe. Waits at most 5 s for the workers, or PEAL_ANSWER_MS if that is
+ * more. Loading or compiling the program takes additional time.
+ *
  * @param runtime    an open runtime.
- * @param device     its index.
- * @param program    of peal_program_find or a program source's own.
- * @param options    NULL for all defaults.
- * @param kernel_out the kernel; the caller destroys it.
- * @return 0; PEAL_ENODEV; PEAL_EINVAL an option out of its range (named);
- *         PEAL_ENOMEM; PEAL_EPROGRAM no image for the device's backend;
- *         PEAL_ENOSPC more workers than fit (the text says how many do);
- *         PEAL_EHUNG "k of n workers resident". Thread-safe; blocks for at
- *         most some seconds.
+ * @param device     device index.
+ * @param program    from peal_program_find, or the source's own.
+ * @param options    NULL: all defaults.
+ * @param kernel_out receives the kernel; the caller destroys it.
+ * @return 0, or a negative error code:
+ * @retval PEAL_ENODEV    there is no such device.
+ * @retval PEAL_EINVAL    a pointer is NULL, or an option is out of range (the
+ *                        text names it).
+ * @retval PEAL_ENOMEM    there is too little memory.
+ * @retval PEAL_EPROGRAM  there is no image for the device.
+ * @retval PEAL_ENOSPC    too many workers or kernels; the text says the limit.
+ * @retval PEAL_EBUSY     a GPU with a resident kernel cannot load the program.
+ *                        Call peal_program_add before the first launch.
+ * @retval PEAL_EHUNG     not all workers have checked in; the text says how
+ *                        many.
+ * @retval PEAL_EDRIVER   a driver call failed.
  */
 int peal_kernel_launch(struct peal_runtime *runtime, int device,
 		       const struct peal_program *program,
@@ -229,108 +264,132 @@ int peal_kernel_launch(struct peal_runtime *runtime, int device,
 		       struct peal_kernel **kernel_out);
 
 /**
- * Makes all workers pause between two messages; queues keep what they hold.
+ * Makes all workers pause between two messages.
  *
- * @param kernel     a running kernel; a suspended one stays so.
- * @param timeout_ns until all have; -1 for ever. 0 says it to them and does not
- *                   wait: the result is 0 whether they pause or not.
- * @return 0; PEAL_ETIMEDOUT some are still in a handler, they pause later;
- *         PEAL_ESTOPPED; PEAL_EINVAL. Thread-safe.
+ * Queues keep their messages. A suspended kernel remains suspended.
+ * Thread-safe. Blocks until each running handler has returned.
+ *
+ * @param kernel     a running or suspended kernel.
+ * @param timeout_ns ns to wait; negative: no limit; 0: only request the pause
+ *                   and return 0.
+ * @return 0, or a negative error code:
+ * @retval PEAL_ETIMEDOUT  handlers still run; their workers pause later.
+ * @retval PEAL_ESTOPPED   the kernel has ended.
+ * @retval PEAL_EINVAL     kernel is NULL.
  */
 int peal_kernel_suspend(struct peal_kernel *kernel, int64_t timeout_ns);
 
 /**
- * Makes suspended workers go on.
+ * Resumes suspended workers. Thread-safe; does not wait.
  *
- * @param kernel a kernel that runs or is suspended.
- * @return 0; PEAL_ESTOPPED; PEAL_EINVAL. Thread-safe; does not wait.
+ * @param kernel a running or suspended kernel.
+ * @return 0, or a negative error code:
+ * @retval PEAL_ESTOPPED  the kernel has ended.
+ * @retval PEAL_EINVAL    kernel is NULL.
  */
 int peal_kernel_resume(struct peal_kernel *kernel);
 
 /**
- * Lets the kernel finish: it ends once all its inputs have ended (END marks
- * came) and are empty, its mailboxes are, every timer that sends once has sent,
- * and every ask has its answer; then it sends END on its ports. Periodic timers are over when all its
- * inputs have ended.
+ * Lets the kernel finish its work and end.
  *
- * @param kernel     a kernel that runs or is suspended (it is resumed).
- * @param timeout_ns -1 for ever. 0 says it to them and does not wait: the result
- *                   is 0 whether it has ended or not, which
- *                   peal_kernel_wait(kernel, 0) knows.
- * @return 0 it has ended and every message was handled; PEAL_ETIMEDOUT (the
- *         text names what keeps it); PEAL_ESTOPPED it was stopped before;
- *         PEAL_EINVAL; or why the kernel failed. Thread-safe.
+ * The kernel ends when the following holds. Its inputs have ended (with END
+ * marks) and are empty. Its mailboxes and pools are empty. Each one-shot timer
+ * has sent, and each ask has its answer. Periodic timers end with the inputs.
+ * The exit hooks have run. Then the kernel sends END on its ports.
+ *
+ * Thread-safe. Resumes a suspended kernel. Blocks until the senders have ended
+ * the inputs and the receivers have taken the output, at most timeout_ns.
+ *
+ * @param kernel     a kernel in any state.
+ * @param timeout_ns ns to wait; negative: no limit; 0: only request the drain.
+ *                   With 0 the call returns 0 if the kernel has not ended yet:
+ *                   use peal_kernel_wait.
+ * @return 0: the kernel has ended and has handled every message; or a negative
+ *         error code:
+ * @retval PEAL_ETIMEDOUT  the kernel has not ended; the text names the cause.
+ * @retval PEAL_ESTOPPED   the kernel was stopped before it had drained.
+ * @retval PEAL_EINVAL     kernel is NULL.
+ * @retval PEAL_ELEASE     the kernel failed: its lease ended.
+ * @retval PEAL_EDRIVER    the kernel failed: its driver reports an error.
  */
 int peal_kernel_drain(struct peal_kernel *kernel, int64_t timeout_ns);
 
 /**
- * Ends the kernel after the messages in hand. What its inputs still hold is
- * then counted as dead with reason "stopped" (peal_link_info says how many and
- * from which sequence on). What its mailboxes and pools still hold is told -
- * mail_done of struct peal_kernel_info; timers that wait are timers.stopped, asks
- * that are open asks.stopped.
+ * Ends the kernel after the messages that its handlers work on.
+ *
+ * Messages in the inputs become dead with reason "stopped". peal_link_info
+ * says how many, and from which sequence number on. Mailboxes and pools lose
+ * their messages: told - mail_done of struct peal_kernel_info. Pending timers
+ * count as timers.stopped, and open asks as asks.stopped.
+ *
+ * Thread-safe. Blocks until the running handlers have returned.
  *
  * @param kernel     a kernel in any state.
- * @param timeout_ns -1 for ever. 0 says it to them and does not wait: the result
- *                   is 0 whether it has ended or not, which
- *                   peal_kernel_wait(kernel, 0) knows.
- * @return 0 it has ended (also: before); PEAL_ETIMEDOUT a handler still runs
- *         (named); PEAL_EINVAL. Thread-safe.
+ * @param timeout_ns ns to wait; negative: no limit; 0: only request the end and
+ *                   return 0 (use peal_kernel_wait).
+ * @return 0: the kernel has ended, now or before; or a negative error code:
+ * @retval PEAL_ETIMEDOUT  a handler still runs; the text names it.
+ * @retval PEAL_EINVAL     kernel is NULL.
  */
 int peal_kernel_stop(struct peal_kernel *kernel, int64_t timeout_ns);
 
 /**
- * Like stop, and ends waits inside handlers too.
+ * Ends the kernel as peal_kernel_stop, and tells handlers to return early.
+ *
+ * For the handlers, peal_step returns PEAL_EABORTED then, and peal_aborting 1.
+ * Thread-safe. Blocks as peal_kernel_stop.
  *
  * @param kernel     a kernel in any state.
- * @param timeout_ns -1 for ever. 0 says it to them and does not wait: the result
- *                   is 0 whether it has ended or not, which
- *                   peal_kernel_wait(kernel, 0) knows.
- * @return as peal_kernel_stop; PEAL_EHUNG instead of PEAL_ETIMEDOUT.
- *         Thread-safe.
+ * @param timeout_ns as peal_kernel_stop.
+ * @return as peal_kernel_stop, but PEAL_EHUNG instead of PEAL_ETIMEDOUT.
  */
 int peal_kernel_abort(struct peal_kernel *kernel, int64_t timeout_ns);
 
 /**
- * Waits for the kernel's end, whoever causes it.
+ * Waits for the kernel's end, without causing it. Thread-safe.
  *
  * @param kernel     a kernel in any state.
- * @param timeout_ns -1 for ever, 0 looks.
- * @return 0 it has ended; PEAL_ETIMEDOUT; PEAL_EINVAL; or why it failed.
- *         Thread-safe.
+ * @param timeout_ns ns to wait; negative: no limit; 0: do not wait.
+ * @return 0: the kernel has ended; else as peal_kernel_drain, but never
+ *         PEAL_ESTOPPED.
  */
 int peal_kernel_wait(struct peal_kernel *kernel, int64_t timeout_ns);
 
 /**
- * Frees a kernel that has ended and has no links left. What it has passed on to
- * other kernels, for actors that have moved or by proxies, is to be taken there
- * before.
+ * Frees a kernel that has ended and has no links.
+ *
+ * Other kernels must first take the messages that this kernel has forwarded for
+ * migrated actors or by proxies. The call waits for that, at most
+ * PEAL_ANSWER_MS. No other call on the kernel may run at the same time.
  *
  * @param kernel a kernel; NULL does nothing.
- * @return 0; PEAL_EBUSY it runs, links or barriers name it, or what it has passed on
- *         has not been taken within PEAL_ANSWER_MS (the text says which); PEAL_EHUNG
- *         a worker of another kernel did not answer. No other call on it may run at
- *         the same time.
+ * @return 0, or a negative error code:
+ * @retval PEAL_EBUSY  the kernel runs. Or a link, topic or barrier names it, or
+ *                     forwarded messages remain. The text says which.
+ * @retval PEAL_EHUNG  a worker of another kernel did not answer.
  */
 int peal_kernel_destroy(struct peal_kernel *kernel);
 
 /**
- * The kernel and its counters, without stopping anything.
+ * Reads a kernel's counters, without stopping it. Thread-safe.
  *
  * @param kernel   a kernel in any state.
  * @param info_out filled on success.
- * @return 0; PEAL_EINVAL. Thread-safe.
+ * @return 0, or a negative error code:
+ * @retval PEAL_EINVAL  a pointer is NULL.
  */
 int peal_kernel_info(struct peal_kernel *kernel,
 		     struct peal_kernel_info *info_out);
 
 /**
- * One worker and its counters, without stopping anything.
+ * Reads a worker's counters, without stopping it. Thread-safe.
  *
  * @param kernel   a kernel in any state.
- * @param worker   0 .. workers - 1.
+ * @param worker   0 to workers - 1.
  * @param info_out filled on success.
- * @return 0; PEAL_ENOENT no such worker; PEAL_EINVAL. Thread-safe.
+ * @return 0, or a negative error code:
+ * @retval PEAL_ENOENT  there is no such worker.
+ * @retval PEAL_EINVAL  a pointer is NULL.
  */
 int peal_worker_info(struct peal_kernel *kernel, uint32_t worker,
 		     struct peal_worker_info *info_out);

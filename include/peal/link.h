@@ -2,6 +2,20 @@
 #ifndef PEAL_LINK_H
 #define PEAL_LINK_H
 
+/*
+ * Links carry messages from a port of one sender to one receiver.
+ *
+ * Senders are actors, endpoints and the dead letters of a kernel. Receivers are
+ * actors, pools and endpoints. peal_connect makes a link and chooses the best
+ * route between the two places. peal_link_info reads its counters at any time.
+ * peal_link_set_route changes the route of a live link.
+ *
+ *	peal_connect(runtime, from, 0, to, NULL, &link);
+ *	...
+ *	peal_link_info(link, &info);
+ *	peal_link_destroy(link);
+ */
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,147 +29,212 @@ extern "C" {
 
 struct peal_runtime;
 
-/** A queue from one sender to one receiver. */
+/** A link: a queue from one sender to one receiver. */
 struct peal_link;
 
-/** Zero in a field: its default. */
+/** Options of a link. A field of 0 takes its default. */
 struct peal_link_options {
 	uint32_t size; /* sizeof(struct peal_link_options) */
-	uint32_t capacity; /* slots, a power of two up to 2^20; 64 */
-	uint64_t message_bytes; /* largest payload, up to 256 MiB; 48 */
-	uint32_t slot_bytes; /* multiple of 16, 16..4096; fits the message
-			      * up to 256 bytes, with atoms up to 512, else
-			      * 64 and a slab */
-	uint32_t policy; /* enum peal_policy; the backend's default */
 	/*
-	 * For payloads that are larger than a slot. 0: capacity + 1 messages
-	 * of the largest size, but no more than 64 MiB or nine messages if
-	 * those are more.
+	 * Slots (default 64; a power of two, 1..2^20). At least `emits` of the
+	 * sender's handler (struct peal_handler_info), plus one for a link from
+	 * an actor to itself. At least 2 for dead letters.
+	 */
+	uint32_t capacity;
+	uint64_t message_bytes; /* largest payload (default 48; to 256 MiB) */
+	/*
+	 * Bytes of a slot: a multiple of 16, 16..4096, with policy atom8
+	 * 16..2048. 0: the slot holds the largest message up to 256 bytes, with
+	 * atom policies up to 512 bytes. For larger messages the default is 64
+	 * and the payloads lie in a slab.
+	 */
+	uint32_t slot_bytes;
+	uint32_t policy; /* enum peal_policy (0: the backend's default) */
+	/*
+	 * Bytes of the slab, for payloads that exceed a slot (up to 1 TiB). The
+	 * slab must hold `emits` + 1 messages of the largest size, at least
+	 * two. 0: capacity + 1 messages, but at most 64 MiB or nine messages,
+	 * whichever is more.
 	 */
 	uint64_t slab_bytes;
-	uint32_t require; /* mask of enum peal_route: one of these or fail */
-	uint32_t forbid; /* mask of enum peal_route: none of these */
+	/* Masks of enum peal_route, without PEAL_ROUTE_PROCESS. */
+	uint32_t require; /* the link takes one of these routes (0: any) */
+	uint32_t forbid; /* the link takes none of these routes */
 	/*
-	 * enum peal_priority. The receiver's worker takes what comes by links of
-	 * PEAL_PRIORITY_HIGH before all that is for its actors otherwise, but
-	 * for one message of that after 32 of those. An endpoint takes all in
-	 * turn: for a link to one it is an error.
+	 * enum peal_priority. The receiver's worker takes messages of
+	 * PEAL_PRIORITY_HIGH links before all other messages for its actors.
+	 * After 32 messages from such links the worker takes one other message.
+	 * A link to an endpoint must have PEAL_PRIORITY_NORMAL.
 	 */
 	uint32_t priority;
 	uint32_t priority_reserved; /* 0 */
 };
 
-/** A link and its counters: accepted = delivered + dead + queued, always. */
+/**
+ * The properties and counters of a link. At any time accepted = delivered +
+ * the sum of dead[] + queued.
+ */
 struct peal_link_info {
 	uint64_t id;
-	uint64_t from, to; /* addresses */
+	uint64_t from, to; /* addresses of sender and receiver */
 	uint32_t from_port;
 	enum peal_route route;
-	char why[160]; /* why this route */
+	char why[160]; /* the reason for this route */
 	uint32_t capacity, slot_bytes, policy;
-	uint32_t in_cluster; /* 1: its slots lie in memory that the workers of
-			      * a cluster share; see peal_kernel_options */
-	uint64_t message_bytes, slab_bytes, memory_bytes;
-	uint64_t accepted, accepted_bytes;
-	uint64_t delivered, delivered_bytes;
-	uint64_t dead[PEAL_REASON_COUNT]; /* by reason */
-	uint64_t queued; /* neither delivered nor dead yet */
-	uint64_t staged; /* messages that the router has carried */
-	uint64_t full; /* times that the sender found no room */
-	uint64_t lost; /* dead letters for which there was no room: dropped,
-			* not among the accepted; see peal/dead_letter.h */
-	uint64_t switches; /* hand-overs to another ring */
 	/*
-	 * Once an end has stopped: the messages that were accepted and never
-	 * handled are those numbered undelivered_first and up; they are counted
-	 * in dead[PEAL_REASON_STOPPED].
+	 * 1: the slots lie in shared memory of a cluster of workers, see
+	 * cluster_workers of struct peal_kernel_options. 0: they do not.
+	 */
+	uint32_t in_cluster;
+	/* memory_bytes: all memory of the link, on devices and on the host. */
+	uint64_t message_bytes, slab_bytes, memory_bytes;
+	uint64_t accepted, accepted_bytes; /* messages from the sender */
+	uint64_t delivered, delivered_bytes; /* messages to the receiver */
+	uint64_t dead[PEAL_REASON_COUNT]; /* by enum peal_reason */
+	uint64_t queued; /* neither delivered nor dead yet */
+	uint64_t staged; /* messages that the stager has copied */
+	uint64_t full; /* times that the sender found no free slot or slab */
+	/*
+	 * Dead letters that the sender dropped because the link was full.
+	 * `accepted` does not include these. See peal/dead_letter.h.
+	 */
+	uint64_t lost;
+	uint64_t switches; /* completed link handovers */
+	/*
+	 * Messages that no handler will handle, because the receiver has
+	 * stopped or the link is corrupt. Their sequence numbers begin at
+	 * undelivered_first. dead[] counts these messages too: as
+	 * PEAL_REASON_STOPPED, or for a corrupt link as PEAL_REASON_PROTOCOL.
 	 */
 	uint64_t undelivered, undelivered_first;
-	int ended; /* 1: the sender has said END */
-	int error; /* PEAL_E...: why the receiver closed it */
+	int ended; /* 1: the sender has sent END */
+	int error; /* PEAL_E...: why the link is broken; 0: it is not */
 	uint32_t priority; /* enum peal_priority */
 };
 
 /**
- * Connects a sender to a receiver.
+ * Connects a port of a sender to a receiver by a new link.
  *
- * @param runtime  an open runtime.
- * @param from     address of an actor or endpoint, or of a kernel's dead
- *                 letters.
- * @param port     of the sender, from 0; an actor has as many as its handler
- *                 says, an endpoint as many as its options say, dead letters
- *                 one for each worker.
- * @param to       address of an actor, a pool or an endpoint.
- * @param options  NULL for all defaults.
- * @param link_out the link; NULL if not wanted. Stays the runtime's until
- *                 peal_link_destroy or the runtime's shutdown.
- * @return 0; PEAL_ENOENT no such actor, endpoint or port; PEAL_EEXIST the port
- *         is connected; PEAL_EINVAL an option (named), or both ends are
- *         endpoints, or the sender is a pool, or the ends declare different
- *         message sizes; PEAL_EMSGSIZE a message fits neither slot nor slab,
- *         or not the pool; PEAL_ENOPEER the required route does not exist (the
- *         text names the pair and why); PEAL_ENOSPC max_inputs; PEAL_ENOMEM;
- *         PEAL_EBUSY `to` is a pool whose end has begun; PEAL_ESTOPPED an end
- *         has ended; PEAL_EHUNG a worker did not answer. Thread-safe.
+ * The runtime owns the link until peal_link_destroy or the runtime's end.
+ *
+ * Thread-safe. Blocks until the workers at both ends have answered; each has at
+ * most PEAL_ANSWER_MS. The call also blocks while the runtime probes a pair of
+ * devices for the first time, as peal_topology_pair does.
+ *
+ * @param runtime an open runtime.
+ * @param from the address of an actor, of an endpoint, or of the dead letters
+ *     of a kernel.
+ * @param port the sender's port, from 0. An actor has as many ports as its
+ *     handler declares. An endpoint has as many as its options say. Dead
+ *     letters have one port for each worker.
+ * @param to the address of an actor, a pool or an endpoint.
+ * @param options NULL: all defaults.
+ * @param link_out receives the link; NULL: not wanted.
+ * @return 0, or a negative error code:
+ * @retval PEAL_ENOENT  there is no such actor, pool, endpoint or port.
+ * @retval PEAL_EEXIST  the port is connected to a link or a topic already.
+ * @retval PEAL_EINVAL  the runtime is NULL. Or an option is out of range; the
+ *     error text names it. Or both ends are endpoints, or the sender is a pool.
+ *     Or the ends declare different message sizes. Or the sender shares the
+ *     ports of another actor. Or `require` and `forbid` leave no route.
+ * @retval PEAL_EMSGSIZE  a message fits neither slot nor slab, or not the pool.
+ *     Or message_bytes is less than the ends declare or a dead letter needs.
+ * @retval PEAL_ENOPEER  the pair has none of the permitted routes. The error
+ *     text names the pair and the reason.
+ * @retval PEAL_ENOSPC  the receiver already has max_inputs inputs.
+ * @retval PEAL_ENOMEM  there is not enough memory.
+ * @retval PEAL_EBUSY  `to` is a pool, and peal_pool_destroy has begun on it.
+ * @retval PEAL_ESTOPPED  the kernel of the sender or receiver has ended.
+ * @retval PEAL_EHUNG  a worker did not answer. The call made no link.
  */
 int peal_connect(struct peal_runtime *runtime, uint64_t from, uint32_t port,
 		 uint64_t to, const struct peal_link_options *options,
 		 struct peal_link **link_out);
 
 /**
- * Hands a live link over to another route: the sender seals the old ring and
- * goes on in a new one, the receiver finishes the old ring first. Nothing is
- * lost or reordered. It waits for both ends: a thread that has to receive for
- * the receiver's kernel to go on cannot be the one that calls it.
+ * Moves a live link to another route: a link handover.
  *
- * @param link       a link whose ends live.
- * @param route      one route that the pair can take.
- * @param timeout_ns for both ends to follow; -1 for ever.
- * @return 0; PEAL_EALREADY it has that route; PEAL_ENOPEER the pair cannot take
- *         it (named); PEAL_ENOTSUP an end of the link is an endpoint;
- *         PEAL_EBUSY another hand-over is under way; PEAL_ETIMEDOUT the
- *         receiver has not finished the old ring, it goes on in the background;
- *         PEAL_ESTOPPED; PEAL_ENOMEM; PEAL_EINVAL. Thread-safe.
+ * The sender seals the old ring and continues in a new ring. The receiver first
+ * empties the old ring. No message is lost or reordered.
+ *
+ * Thread-safe. Blocks until both workers have answered; each has at most
+ * PEAL_ANSWER_MS. Then blocks until the receiver has emptied the old ring.
+ * The receiver's kernel must make progress meanwhile. So another thread must
+ * serve the endpoints on which this kernel depends.
+ *
+ * @param link a link between running kernels.
+ * @param route one route that the pair can take.
+ * @param timeout_ns the limit in ns for emptying the old ring; -1: no limit.
+ * @return 0, or a negative error code:
+ * @retval PEAL_EALREADY  the link has this route.
+ * @retval PEAL_ENOPEER  the pair cannot take this route. The error text names
+ *     the pair.
+ * @retval PEAL_ENOTSUP  an end of the link is an endpoint or in another
+ *     process.
+ * @retval PEAL_EBUSY  another handover of this link has not finished.
+ * @retval PEAL_ETIMEDOUT  the receiver has not emptied the old ring. The
+ *     handover continues in the background.
+ * @retval PEAL_ESTOPPED  the sender or the receiver has ended.
+ * @retval PEAL_EHUNG  a worker did not answer. The handover may still happen.
+ * @retval PEAL_ENOMEM  there is not enough memory.
+ * @retval PEAL_EINVAL  link is NULL, or route is not exactly one route.
  */
 int peal_link_set_route(struct peal_link *link, enum peal_route route,
 			int64_t timeout_ns);
 
 /**
- * The link and its counters, without stopping anything.
+ * Reads the properties and counters of a link.
  *
- * @param link     a link.
+ * Thread-safe. The call stops no worker and takes no lock of the message path.
+ *
+ * @param link a link.
  * @param info_out filled on success.
- * @return 0; PEAL_EINVAL. Thread-safe; takes no lock that data waits for.
+ * @return 0, or a negative error code:
+ * @retval PEAL_EINVAL  an argument is NULL.
  */
 int peal_link_info(struct peal_link *link, struct peal_link_info *info_out);
 
 /**
- * The runtime's links, oldest first.
+ * Lists the links of a runtime, the oldest first.
  *
- * @param runtime   an open runtime.
- * @param links_out room for n.
- * @param n         0 asks only how many there are.
- * @return how many there are; PEAL_EINVAL. Thread-safe.
+ * Thread-safe.
+ *
+ * @param runtime an open runtime.
+ * @param links_out an array that receives the n oldest links. NULL is allowed
+ *     if n is 0.
+ * @param n the size of the array. 0: the call only counts.
+ * @return the number of links, which can exceed n, or a negative error code:
+ * @retval PEAL_EINVAL  runtime is NULL, or links_out is NULL and n is not 0.
  */
 int peal_link_list(struct peal_runtime *runtime, struct peal_link **links_out,
 		   uint32_t n);
 
 /**
- * Takes a link down. What it still holds is gone; ask peal_link_info first. A
- * live sender then finds its port closed, a live receiver its input ended.
+ * Removes and frees a link.
  *
- * @param link a link; NULL does nothing.
- * @return 0; PEAL_EHUNG a worker did not answer, the link stays; PEAL_EBUSY it is
- *         a passage, by which messages go on to another kernel (peal/migrate.h).
- *         No other call on this link may run at the same time, nor may an endpoint of it.
+ * The call drops messages that are still in the link. To know their number,
+ * call peal_link_info before. A live sender then finds its port closed. A live
+ * receiver finds its input ended.
+ *
+ * Not thread-safe: no other call on this link may run at the same time. Nor may
+ * a thread send or receive at an endpoint of the link. Blocks until the workers
+ * at both ends have answered; each has at most PEAL_ANSWER_MS.
+ *
+ * @param link a link; NULL: the call does nothing.
+ * @return 0, or a negative error code:
+ * @retval PEAL_EHUNG  a worker did not answer. The link still exists.
+ * @retval PEAL_EBUSY  the link is a forwarding link between two kernels
+ *     (peal/migrate.h). The runtime removes the link with one of these kernels.
  */
 int peal_link_destroy(struct peal_link *link);
 
 /**
- * The name of a reason: "stopped", "no-actor", ...
+ * Returns the name of a reason: "stopped", "no-actor" and so on.
+ *
+ * Thread-safe and wait-free.
  *
  * @param reason enum peal_reason.
- * @return a static string. Thread-safe, wait-free.
+ * @return a static string; "?" for an unknown reason.
  */
 const char *peal_reason_name(uint32_t reason);
 

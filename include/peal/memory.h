@@ -2,6 +2,13 @@
 #ifndef PEAL_MEMORY_H
 #define PEAL_MEMORY_H
 
+/*
+ * Memory of devices, and host memory that all devices map. peal_memory_alloc
+ * allocates memory. peal_peer_copy (peal/peer.h) copies between such memory.
+ * peal_memory_free frees memory. peal_memory_info reports free memory.
+ * peal_memory_limit limits the memory of buffers (peal/buffer.h).
+ */
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -13,65 +20,96 @@ extern "C" {
 
 struct peal_runtime;
 
-/** Where a device index is asked for: the host itself. */
+/** The device index that stands for host memory. */
 #define PEAL_HOST_MEMORY (-1)
 
 /**
- * Takes zeroed memory on a device, or host memory that all devices map.
+ * Allocates zeroed memory on a device, or host memory that all devices map.
+ *
+ * The caller frees the memory with peal_memory_free.
+ *
+ * Thread-safe. Waits for no worker.
  *
  * @param runtime     an open runtime.
- * @param device      its index, or PEAL_HOST_MEMORY.
- * @param bytes       1 or more; aligned to 128 bytes.
- * @param address_out as the device sees it; host memory is a host pointer too.
- * @return 0; PEAL_ENODEV; PEAL_EINVAL size 0; PEAL_ENOMEM (the text says how
- *         much is free). Thread-safe.
+ * @param device      device index, or PEAL_HOST_MEMORY.
+ * @param bytes       bytes, 1 or more.
+ * @param address_out filled on success: the address as the device sees it,
+ *                    aligned to 128 bytes. An address of host memory is also a
+ *                    valid host pointer.
+ * @return 0, or a negative error code:
+ * @retval PEAL_ENODEV  there is no such device.
+ * @retval PEAL_EINVAL  a pointer is NULL, or `bytes` is 0.
+ * @retval PEAL_ENOMEM  too little memory is free. The error text says how many
+ *                      bytes are free.
+ * @retval PEAL_EDRIVER a driver call failed.
  */
 int peal_memory_alloc(struct peal_runtime *runtime, int device, uint64_t bytes,
 		      uint64_t *address_out);
 
 /**
- * Gives memory back.
+ * Frees memory of peal_memory_alloc or peal_queue_place.
+ *
+ * The caller makes sure that no handler uses the memory any longer.
+ *
+ * Thread-safe. Waits for no worker.
  *
  * @param runtime an open runtime.
- * @param device  as at the allocation.
- * @param address what the allocation gave.
- * @return 0; PEAL_EFAULT no allocation starts there; PEAL_EBUSY it is mapped
- *         into a peer (peal_peer_map) or being copied. Thread-safe.
+ * @param device  the `device` of the allocation.
+ * @param address the address of the allocation.
+ * @return 0, or a negative error code:
+ * @retval PEAL_EFAULT  no allocation starts at `address`, or the address
+ *                      belongs to a buffer.
+ * @retval PEAL_EBUSY   the memory is mapped into a peer (peal_peer_map). Or a
+ *                      copy, a job or a task of a graph uses the memory.
+ * @retval PEAL_ENODEV  there is no such device.
+ * @retval PEAL_EINVAL  `runtime` is NULL.
  */
 int peal_memory_free(struct peal_runtime *runtime, int device,
 		     uint64_t address);
 
-/** The memory of a device, or host memory that all devices map. */
+/** The memory of one device, or the host memory that all devices map. */
 struct peal_memory_info {
-	uint64_t total_bytes; /* of its heap */
-	uint64_t free_bytes; /* of that, in pieces */
-	uint64_t largest_bytes; /* the largest piece */
-	uint64_t limit_bytes; /* of peal_memory_limit; 0: none */
-	uint64_t buffer_bytes; /* what its buffers have */
-	uint64_t room_bytes; /* the largest buffer that could be made now */
-	uint32_t n_buffers;
+	uint64_t total_bytes; /* bytes of the heap */
+	uint64_t free_bytes; /* free bytes of the heap, in all pieces */
+	uint64_t largest_bytes; /* bytes of the largest free piece */
+	uint64_t limit_bytes; /* set by peal_memory_limit; 0: no limit */
+	uint64_t buffer_bytes; /* bytes of all buffers there */
+	uint64_t room_bytes; /* bytes of the largest buffer that fits now */
+	uint32_t n_buffers; /* number of buffers there */
 };
 
 /**
- * How much memory a device has, and has free.
+ * Reports the total and the free memory of a device.
+ *
+ * Other threads may allocate and free memory during the call.
+ *
+ * Thread-safe. Waits for no worker.
  *
  * @param runtime  an open runtime.
- * @param device   its index, or PEAL_HOST_MEMORY.
- * @param info_out filled on success; others may take and free meanwhile.
- * @return 0; PEAL_ENODEV; PEAL_EINVAL a NULL pointer. Thread-safe.
+ * @param device   device index, or PEAL_HOST_MEMORY.
+ * @param info_out filled on success.
+ * @return 0, or a negative error code:
+ * @retval PEAL_ENODEV  there is no such device.
+ * @retval PEAL_EINVAL  an argument is NULL.
  */
 int peal_memory_info(struct peal_runtime *runtime, int device,
 		     struct peal_memory_info *info_out);
 
 /**
- * Limits what buffers may have of a device's memory, all of them together. What
- * they have already stays; kernels, links, what copies are staged through and
- * peal_memory_alloc are not limited.
+ * Limits the memory of all buffers of a device together.
+ *
+ * Existing buffers keep their memory, even above the limit. peal_buffer_create
+ * fails with PEAL_ENOSPC if a new buffer would exceed the limit. The limit does
+ * not apply to kernels, links, staging buffers of copies, or peal_memory_alloc.
+ *
+ * Thread-safe. Waits for no worker.
  *
  * @param runtime an open runtime.
- * @param device  its index, or PEAL_HOST_MEMORY.
- * @param bytes   the most; 0: no limit.
- * @return 0; PEAL_ENODEV; PEAL_EINVAL a NULL runtime. Thread-safe.
+ * @param device  device index, or PEAL_HOST_MEMORY.
+ * @param bytes   bytes of all buffers, at most. 0: no limit.
+ * @return 0, or a negative error code:
+ * @retval PEAL_ENODEV  there is no such device.
+ * @retval PEAL_EINVAL  `runtime` is NULL.
  */
 int peal_memory_limit(struct peal_runtime *runtime, int device, uint64_t bytes);
 

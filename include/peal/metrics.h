@@ -13,50 +13,62 @@ extern "C" {
 struct peal_runtime;
 
 /*
- * What a runtime has done, in counters that only grow: two snapshots and their
- * difference say what went on between them. Of a single link see peal_link_info,
- * of a kernel or a worker peal_kernel_info and peal_worker_info.
+ * Counters of a runtime: messages, copies, waits and the load of workers.
  *
- * Time in handlers is sampled, and so costs handlers nothing: 40 to 67 times a
- * second, at moments that are no multiple of anything, it is looked what each
- * worker does, and that is taken to be what it did since the look before. A worker
- * counts as busy from when a message's handler begins to when it has looked at its
- * inputs twice and found nothing; in a barrier or another wait inside of a handler
- * it is busy, too. On emulated devices a thread that waits for a processor is where
- * it was. The error of a share p from n samples is about sqrt(p (1 - p) / n).
+ * Take a snapshot by peal_metrics_snapshot before and after an interval. Then
+ * peal_metrics_delta gives the counts of the interval. Counters only grow. For
+ * one link see peal_link_info, for one kernel peal_kernel_info, for one worker
+ * peal_worker_info.
  */
 
-/** Devices that a snapshot tells apart; more are in `total` alone. */
+/*
+ * The runtime samples the time in handlers, so handlers pay nothing. At 40 to
+ * 67 random moments per second it looks at each worker. It counts the whole
+ * time since the last sample for the state that it finds. The standard error
+ * of a share p from n samples is about sqrt(p (1 - p) / n).
+ *
+ * A worker is busy from the start of a handler until it has found no message
+ * twice. A wait inside a handler, such as a barrier, is busy time, too.
+ * On emulated devices a preempted thread keeps its last state.
+ */
+
+/** Devices with an entry in a snapshot. Further devices count in `total`. */
 #define PEAL_METRICS_DEVICES 64
 
-/** From where to where a copy went. */
+/** Source and destination of a copy. */
 enum peal_copy_way {
-	PEAL_COPY_LOCAL = 0, /* within a device */
-	PEAL_COPY_DEVICES =
-		1, /* from one device to another, by their backend */
-	PEAL_COPY_STAGED = 2, /* the same, through buffers of the host */
-	PEAL_COPY_FROM_HOST = 3,
-	PEAL_COPY_TO_HOST = 4,
+	PEAL_COPY_LOCAL = 0, /* within one device */
+	PEAL_COPY_DEVICES = 1, /* device to device, directly */
+	PEAL_COPY_STAGED = 2, /* device to device, through host buffers */
+	PEAL_COPY_FROM_HOST = 3, /* host memory to device */
+	PEAL_COPY_TO_HOST = 4, /* device to host memory */
 	PEAL_COPY_HOST = 5, /* within host memory */
 	PEAL_COPY_WAYS = 6
 };
 
-/** Copies of peal_peer_copy, peal_transfer and their like, and of what uses them. Those
- * of one call whose ranges lie end to end are one. */
+/**
+ * Copies by peal_peer_copy, peal_transfer_run, buffers and all their callers.
+ *
+ * Copies of one call with ranges adjacent on both sides count as one.
+ */
 struct peal_copy_counts {
-	uint64_t copies; /* that have ended well */
-	uint64_t bytes; /* that were copied, those of failed ones too */
-	uint64_t ns; /* added up: from when the copy's turn came to its end;
-		      * copies at the same time count each */
-	uint64_t failed; /* or cancelled */
+	uint64_t copies; /* completed copies */
+	uint64_t bytes; /* copied bytes, also of failed copies */
+	/*
+	 * Sum of durations in ns, without the time in a queue. Concurrent
+	 * calls each add their durations. Copies of one call between the same
+	 * two places have one duration.
+	 */
+	uint64_t ns;
+	uint64_t failed; /* failed or cancelled copies */
 };
 
-/** Messages of links, and their payload. */
+/** Messages of links. */
 struct peal_traffic {
-	uint64_t messages, bytes;
+	uint64_t messages, bytes; /* number; bytes of payload */
 };
 
-/** What the threads that call Peal wait for. */
+/** Blocking calls of host threads, by their object. */
 enum peal_wait_kind {
 	PEAL_WAIT_KERNEL = 0, /* peal_kernel_wait, _drain, _stop, _abort */
 	PEAL_WAIT_COPY = 1, /* peal_copy_wait, peal_copy_destroy */
@@ -66,123 +78,154 @@ enum peal_wait_kind {
 	PEAL_WAIT_KINDS = 5
 };
 
-/** Calls with a timeout other than 0 that found at their first look that they had to
- * wait. */
+/**
+ * Blocking calls that had to wait.
+ *
+ * A call with timeout 0 does not count. A wait for a kernel, copy or barrier
+ * counts unless the call finds it ready at once. A wait for a collective or a
+ * graph counts if one was started.
+ */
 struct peal_wait_counts {
-	uint64_t waits;
-	uint64_t ns; /* inside them, however they ended, added up: threads that
-		      * wait at the same time count each */
+	uint64_t waits; /* calls, successful or not */
+	uint64_t ns; /* sum of their durations; concurrent calls each add */
 };
 
-/** A device, or the sum of all. */
+/** Counts of a device, or of all devices together. */
 struct peal_device_metrics {
-	/* now; in a difference, at its end */
-	int32_t device; /* its index; -1: all */
+	/* Current values. In a difference: the values at its end. */
+	int32_t device; /* index; -1: all devices */
 	uint32_t kernels, workers; /* that have not ended */
 	uint32_t reserved;
-	uint64_t memory_bytes, memory_used_bytes; /* of its heap */
-	/* from the runtime's opening on, or in the interval */
-	uint64_t handled, failed, emitted, told; /* messages, as in struct
-						  * peal_kernel_info */
-	struct peal_traffic sent; /* accepted by links that leave its actors */
+	uint64_t memory_bytes, memory_used_bytes; /* of the device's heap */
+	/*
+	 * Counters since the runtime was opened. In a difference: of its
+	 * interval.
+	 */
+	/* messages, as in struct peal_kernel_info */
+	uint64_t handled, failed, emitted, told;
+	struct peal_traffic sent; /* accepted by links from its actors */
 	struct peal_traffic received; /* delivered by links to its actors */
-	uint64_t samples; /* looks at one of its workers each */
-	uint64_t worker_ns; /* for which there were workers, added up */
-	uint64_t busy_ns; /* of those, in handlers, as sampled */
-	uint64_t blocked_ns; /* of those, with nothing to do but a message that
-			      * waits for room elsewhere, as sampled */
+	uint64_t samples; /* each is one look at one worker */
+	uint64_t worker_ns; /* ns with a worker, summed over workers, sampled */
+	uint64_t busy_ns; /* part of worker_ns in handlers, sampled */
+	/*
+	 * Part of worker_ns in which a worker waits for free slots elsewhere
+	 * and has no other work, sampled.
+	 */
+	uint64_t blocked_ns;
 	struct peal_copy_counts read[PEAL_COPY_WAYS]; /* from its memory */
 	struct peal_copy_counts written[PEAL_COPY_WAYS]; /* to its memory */
 };
 
-/** A snapshot, or the difference of two: some 32 KiB. */
+/** A snapshot, or the difference of two snapshots. About 33 KiB. */
 struct peal_metrics {
-	uint32_t size; /* sizeof(struct peal_metrics), by the caller */
-	uint32_t n_devices;
-	uint64_t runtime; /* which one of the process it is of */
-	uint64_t at_ns; /* when, by CLOCK_MONOTONIC */
-	uint64_t interval_ns; /* since the runtime was opened, or between */
+	uint32_t size; /* sizeof(struct peal_metrics), set by the caller */
+	uint32_t n_devices; /* devices of the runtime, may be above 64 */
+	uint64_t runtime; /* number of the runtime in this process, from 1 */
+	uint64_t at_ns; /* time of the snapshot by CLOCK_MONOTONIC */
+	/* ns since the runtime was opened, or between two snapshots */
+	uint64_t interval_ns;
 	/*
-	 * Compute, transfer and sync, each added up over those who do it at the
-	 * same time: so they overlap, and any of them may be longer than the
-	 * interval. Collectives are handlers, and messages of links are neither
-	 * transfers nor waits.
+	 * Sums over all workers and threads. The three times overlap, and each
+	 * may exceed the interval. Collectives run as handlers, so they count
+	 * as compute. Messages of links are neither transfers nor waits.
 	 */
 	uint64_t compute_ns; /* busy_ns of all devices, sampled */
 	uint64_t transfer_ns; /* ns of all copies */
 	uint64_t sync_ns; /* ns of all waits */
-	struct peal_copy_counts copies[PEAL_COPY_WAYS]; /* each once */
+	struct peal_copy_counts copies[PEAL_COPY_WAYS]; /* each copy once */
 	struct peal_wait_counts waits[PEAL_WAIT_KINDS];
 	struct peal_traffic host_sent, host_received; /* by endpoints */
-	struct peal_device_metrics total;
-	struct peal_device_metrics device[PEAL_METRICS_DEVICES];
+	struct peal_device_metrics total; /* all devices together */
+	struct peal_device_metrics device[PEAL_METRICS_DEVICES]; /* by index */
 };
 
 /**
- * What a runtime has done since it was opened. What kernels and links have counted
- * stays when they are destroyed.
+ * Takes a snapshot of all counters of a runtime.
+ *
+ * The counters include kernels and links that are destroyed.
+ *
+ * Thread-safe. Kernels continue to run. The call may wait for another call
+ * that changes kernels or links.
  *
  * @param runtime     an open runtime.
- * @param metrics_out its `size` is the caller's; filled on success.
- * @return 0; PEAL_EINVAL a NULL pointer, or `size` is that of another version.
- *         Thread-safe; does not stop anything, may wait for a call that changes
- *         kernels or links.
+ * @param metrics_out the caller sets `size`. Filled on success.
+ * @return 0, or a negative error code:
+ * @retval PEAL_EINVAL  a pointer is NULL, or `size` is that of another version.
+ * @retval PEAL_ENOMEM  no host memory for the snapshot.
  */
 int peal_metrics_snapshot(struct peal_runtime *runtime,
 			  struct peal_metrics *metrics_out);
 
 /**
- * What was done between two snapshots of a runtime.
+ * Computes the counts between two snapshots of one runtime.
  *
- * @param before    the earlier one.
- * @param after     the later one.
- * @param delta_out filled on success, its `size` too; may be one of the two.
- * @return 0; PEAL_EINVAL a NULL pointer, another version's `size`, two runtimes',
- *         differences themselves, or `before` is the later one. Thread-safe.
+ * Thread-safe. Does not block.
+ *
+ * @param before    the earlier snapshot.
+ * @param after     the later snapshot.
+ * @param delta_out filled on success, with its `size`. It may be `before` or
+ *                  `after`.
+ * @return 0, or a negative error code:
+ * @retval PEAL_EINVAL  a pointer is NULL, or a `size` is that of another
+ *                      version. Or `before` is the later snapshot. Or the
+ *                      snapshots are of two runtimes. Or an argument is itself
+ *                      a difference.
  */
 int peal_metrics_delta(const struct peal_metrics *before,
 		       const struct peal_metrics *after,
 		       struct peal_metrics *delta_out);
 
 /**
- * The share of its workers' time that a device was busy: its utilisation.
+ * Returns the utilisation of a device: busy_ns / worker_ns.
  *
- * @param device of a snapshot or a difference, or `total`.
- * @return from 0 to 1; -1 there is no sample. Thread-safe.
+ * Thread-safe.
+ *
+ * @param device an entry or the total of a snapshot or of a difference.
+ * @return 0 to 1; -1 if `device` is NULL or has no sample.
  */
 double peal_metrics_busy_share(const struct peal_device_metrics *device);
 
 /**
- * How unevenly devices are loaded: the largest share of them by the mean of all that
- * have samples.
+ * Returns the load imbalance: the largest busy share over the mean busy share.
+ *
+ * Only devices with samples and with an entry in `device` count.
+ *
+ * Thread-safe.
  *
  * @param metrics a snapshot or a difference.
- * @return from 1, all alike, to the number of such devices; 0 nobody was busy.
- *         Thread-safe.
+ * @return 1 (equal load) to the number of counted devices (one has all load).
+ *         0 if `metrics` is NULL or no device was busy.
  */
 double peal_metrics_imbalance(const struct peal_metrics *metrics);
 
 /**
- * How fast copies were, one at a time.
+ * Returns the mean bandwidth of copies: bytes / ns.
  *
- * @param counts of a snapshot or a difference.
- * @return bytes by ns, as bytes a second; 0 there were none. Thread-safe.
+ * Thread-safe.
+ *
+ * @param counts of a snapshot or of a difference.
+ * @return bytes per second; 0 if `counts` is NULL or has no copies.
  */
 uint64_t peal_metrics_bandwidth(const struct peal_copy_counts *counts);
 
 /**
- * The name of a way: "local", "devices", "staged", "from host", ...
+ * Returns the name of a way: "local", "devices", "staged", "from host", ...
+ *
+ * Thread-safe, wait-free.
  *
  * @param way enum peal_copy_way.
- * @return a static string. Thread-safe, wait-free.
+ * @return a static string; "?" for any other number.
  */
 const char *peal_copy_way_name(uint32_t way);
 
 /**
- * The name of what is waited for: "kernel", "copy", ...
+ * Returns the name of a kind of wait: "kernel", "copy", "collective", ...
+ *
+ * Thread-safe, wait-free.
  *
  * @param kind enum peal_wait_kind.
- * @return a static string. Thread-safe, wait-free.
+ * @return a static string; "?" for any other number.
  */
 const char *peal_wait_kind_name(uint32_t kind);
 

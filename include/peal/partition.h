@@ -13,19 +13,26 @@ extern "C" {
 struct peal_runtime;
 
 /*
- * Partitions: which of `count` elements are whose. Each element is in exactly one
- * part; a part may be empty. Within a part elements keep their order, and are
- * packed: the i-th of them is at i in the memory of the part. A partition is a
- * plan, numbers alone, of no runtime; peal_scatter and peal_gather move elements
- * by it.
+ * Partitions divide an array of `count` elements into parts.
  *
- *	block		0 0 0 1 1 2 2	one piece each, sizes differ by one at
- *					most: as peal_part has it
- *	cyclic		0 0 1 1 2 2 0	blocks in turn
- *	weighted	0 0 0 0 1 1 2	one piece each, as long as its weight says
+ * Create a partition by one of the three peal_partition_* calls below. Then
+ * peal_scatter copies the whole array to its parts, and peal_gather copies the
+ * parts back. A partition holds numbers only: no memory, no runtime.
+ *
+ * Each element belongs to exactly one part, and a part may be empty. The
+ * elements of a part keep their order and are packed: index i in the part is
+ * its i-th element.
+ *
+ * The part of each of 7 elements, for 3 parts:
+ *
+ *	block		0 0 0 1 1 2 2	one piece per part, as peal_part
+ *					computes it; lengths differ by 1 at most
+ *	cyclic		0 0 1 1 2 2 0	blocks of 2 elements in turn
+ *	weighted	0 0 0 0 1 1 2	one piece per part, here of weights 4,
+ *					2 and 1
  */
 
-/** The most parts. */
+/** The largest number of parts. */
 #define PEAL_PARTS_MAX 64
 
 enum peal_partition_kind {
@@ -34,142 +41,205 @@ enum peal_partition_kind {
 	PEAL_PARTITION_WEIGHTED = 3
 };
 
-/** A partition; filled by one of the three calls below, to be read by anybody. */
+/** A partition. Callers only read it, from any thread. */
 struct peal_partition {
 	uint32_t kind; /* enum peal_partition_kind */
-	uint32_t parts;
-	uint64_t count; /* elements */
-	uint64_t block; /* cyclic: elements of a block; else 0 */
-	/* but for cyclic: part i has elements bound[i] .. bound[i + 1] - 1 */
+	uint32_t parts; /* number of parts, 1 .. PEAL_PARTS_MAX */
+	uint64_t count; /* elements of the whole array */
+	uint64_t block; /* cyclic: elements of a block; other kinds: 0 */
+	/*
+	 * Block and weighted: part i has the elements bound[i] to
+	 * bound[i + 1] - 1. Cyclic: all 0.
+	 */
 	uint64_t bound[PEAL_PARTS_MAX + 1];
 };
 
-/** Elements that lie side by side. */
+/** A run of consecutive elements of the whole array. */
 struct peal_extent {
-	uint64_t offset; /* of the first one */
-	uint64_t count; /* at least 1 */
+	uint64_t offset; /* index of the first element */
+	uint64_t count; /* elements, at least 1 */
 };
 
 /**
- * One piece for each part, of count / parts elements, and one more for each of
- * the first count % parts.
+ * Divides an array into one piece per part, of almost equal length.
+ *
+ * Each part gets count / parts elements. Each of the first count % parts parts
+ * gets one more.
+ *
+ * Thread-safe, wait-free.
  *
  * @param count         elements; 0: all parts are empty.
- * @param parts         1 .. PEAL_PARTS_MAX.
+ * @param parts         number of parts, 1 .. PEAL_PARTS_MAX.
  * @param partition_out filled on success.
- * @return 0; PEAL_EINVAL. Thread-safe, wait-free.
+ * @return 0, or a negative error code:
+ * @retval PEAL_EINVAL  `partition_out` is NULL, or `parts` is out of range.
  */
 int peal_partition_block(uint64_t count, uint32_t parts,
 			 struct peal_partition *partition_out);
 
 /**
- * Blocks that go to the parts in turn; the last one may be shorter.
+ * Divides an array into blocks that go to the parts in turn.
  *
- * @param count         elements.
+ * The last block may be shorter than the others.
+ *
+ * Thread-safe, wait-free.
+ *
+ * @param count         elements; 0: all parts are empty.
  * @param block         elements of a block, at least 1.
- * @param parts         1 .. PEAL_PARTS_MAX.
+ * @param parts         number of parts, 1 .. PEAL_PARTS_MAX.
  * @param partition_out filled on success.
- * @return 0; PEAL_EINVAL. Thread-safe, wait-free.
+ * @return 0, or a negative error code:
+ * @retval PEAL_EINVAL  `partition_out` is NULL, `parts` is out of range, or
+ *                      `block` is 0.
  */
 int peal_partition_cyclic(uint64_t count, uint64_t block, uint32_t parts,
 			  struct peal_partition *partition_out);
 
 /**
- * One piece for each part, as long as its share of the weights: the whole elements
- * of that, and one more where what is left of it is largest, of equal ones the
- * first, until all are given (the method of largest remainders; M. L. Balinski
- * and H. P. Young, "Fair Representation", 1982, calls it Hamilton's). A part that
- * has a limit gets no more than that, and what is over is shared by the others in
- * the same way.
+ * Divides an array into one piece per part, of lengths by weight.
  *
- * @param count         elements.
- * @param weights       `parts` of them; who has 0 gets nothing. Their sum is below
- *                      2^64. NULL: all alike.
- * @param limits        the most elements of each part; NULL: none has one.
- * @param parts         1 .. PEAL_PARTS_MAX.
+ * The exact share of a part is count * weight / sum of weights. Each part gets
+ * the whole elements of its share. The remaining elements go, one each, to the
+ * parts with the largest remainders. Of equal remainders the first part wins.
+ * This is the method of largest remainders, also known as Hamilton's method
+ * (M. L. Balinski and H. P. Young, "Fair Representation", 1982).
+ *
+ * A part never gets more elements than its limit. The other parts share the
+ * elements above that limit by this method, too.
+ *
+ * Thread-safe, wait-free.
+ *
+ * @param count         elements; 0: all parts are empty.
+ * @param weights       `parts` weights with a sum below 2^64. A part with
+ *                      weight 0 is empty. NULL: all weights are equal.
+ * @param limits        `parts` limits in elements. NULL: no limits.
+ * @param parts         number of parts, 1 .. PEAL_PARTS_MAX.
  * @param partition_out filled on success.
- * @return 0; PEAL_EINVAL all weights are 0 and there are elements, or they are too
- *         large; PEAL_ENOSPC the limits of all whose weight is not 0 are less than
- *         `count` (the text says how much less). Thread-safe, wait-free.
+ * @return 0, or a negative error code:
+ * @retval PEAL_EINVAL  `partition_out` is NULL, or `parts` is out of range.
+ *                      Or the sum of weights is 2^64 or more. Or all weights
+ *                      are 0 and `count` is not.
+ * @retval PEAL_ENOSPC  the limits of all parts with a weight above 0 add up to
+ *                      less than `count`. The text names the difference.
  */
 int peal_partition_weighted(uint64_t count, const uint64_t *weights,
 			    const uint64_t *limits, uint32_t parts,
 			    struct peal_partition *partition_out);
 
 /**
- * How many elements a part has.
+ * Returns the number of elements of a part.
+ *
+ * Thread-safe, wait-free.
  *
  * @param partition a partition.
- * @param part      0 .. parts - 1; any other has none.
- * @return the number. Thread-safe, wait-free.
+ * @param part      index of the part.
+ * @return the number; 0 if `partition` is NULL or has no such part.
  */
 uint64_t peal_partition_length(const struct peal_partition *partition,
 			       uint32_t part);
 
 /**
- * How many extents a part has: those of the whole that it consists of.
+ * Returns the number of extents of a part.
+ *
+ * The extents of a part are its runs of elements in the whole array. In a
+ * cyclic partition each block is one extent. In other partitions a part has
+ * one extent, or none if it is empty.
+ *
+ * Thread-safe, wait-free.
  *
  * @param partition a partition.
- * @param part      0 .. parts - 1; any other has none.
- * @return the number; 0: the part is empty. Thread-safe, wait-free.
+ * @param part      index of the part.
+ * @return the number; 0 if the part is empty, if `partition` is NULL or if it
+ *         has no such part.
  */
 uint64_t peal_partition_extents(const struct peal_partition *partition,
 				uint32_t part);
 
 /**
- * One extent of a part; they are in order of their offsets.
+ * Returns one extent of a part.
+ *
+ * The extents of a part are in ascending order of their offsets.
+ *
+ * Thread-safe, wait-free.
  *
  * @param partition  a partition.
- * @param part       0 .. parts - 1.
- * @param i          0 .. peal_partition_extents - 1.
+ * @param part       index of the part, 0 .. parts - 1.
+ * @param i          index of the extent, 0 .. peal_partition_extents - 1.
  * @param extent_out filled on success.
- * @return 0; PEAL_ENOENT the part has no such extent; PEAL_EINVAL a pointer is
- *         NULL. Thread-safe, wait-free.
+ * @return 0, or a negative error code:
+ * @retval PEAL_EINVAL  a pointer is NULL.
+ * @retval PEAL_ENOENT  there is no such part, or the part has no such extent.
  */
 int peal_partition_extent(const struct peal_partition *partition, uint32_t part,
 			  uint64_t i, struct peal_extent *extent_out);
 
 /**
- * Where an element is.
+ * Finds the part of an element.
+ *
+ * Thread-safe, wait-free.
  *
  * @param partition a partition.
- * @param element   0 .. count - 1.
- * @param part_out  the part that has it.
- * @param index_out its place in that part, from 0; NULL if not wanted.
- * @return 0; PEAL_ENOENT there is no such element; PEAL_EINVAL a pointer is NULL.
- *         Thread-safe, wait-free.
+ * @param element   index in the whole array, 0 .. count - 1.
+ * @param part_out  index of the part, set on success.
+ * @param index_out index of the element in its part, from 0, set on success.
+ *                  NULL: not wanted.
+ * @return 0, or a negative error code:
+ * @retval PEAL_EINVAL  `partition` or `part_out` is NULL.
+ * @retval PEAL_ENOENT  there is no such element.
  */
 int peal_partition_find(const struct peal_partition *partition,
 			uint64_t element, uint32_t *part_out,
 			uint64_t *index_out);
 
-/** A whole and its parts in memory. */
+/** The memory of a whole array and of its parts. */
 struct peal_parts {
 	uint32_t size; /* sizeof(struct peal_parts) */
-	uint32_t element_bytes; /* 1 or more */
-	const struct peal_partition *partition;
-	int whole_device; /* index, or PEAL_HOST_MEMORY */
-	uint64_t whole; /* address of element 0, as that device sees it, or a
-			 * host pointer */
-	const int *devices; /* of the parts; index or PEAL_HOST_MEMORY */
-	const uint64_t *parts; /* address of each one's first element, as its
-				* device sees it; of empty ones not read */
+	uint32_t element_bytes; /* bytes of an element, 1 or more */
+	const struct peal_partition *partition; /* not NULL */
+	int whole_device; /* device index, or PEAL_HOST_MEMORY */
+	/* address of element 0 as that device sees it, or a host pointer */
+	uint64_t whole;
+	/* device index or PEAL_HOST_MEMORY of each part */
+	const int *devices;
+	/*
+	 * Address of the first element of each part, as its device sees it.
+	 * Addresses of empty parts are not read.
+	 */
+	const uint64_t *parts;
 };
 
 /**
- * Copies the elements of a whole to the parts whose they are. Where extents are
- * short they are put together in host memory, so that many go by one copy.
+ * Copies the elements of a whole array to its parts.
+ *
+ * For short blocks of a cyclic partition the runtime packs elements in host
+ * memory first. It then copies many blocks at a time. Blocks below 16 KiB are
+ * short.
+ *
+ * No memory may overlap: neither two parts nor a part with the whole. After an
+ * error other than PEAL_EINVAL some elements may be copied.
+ *
+ * Thread-safe. Blocks until all copies have ended.
  *
  * @param runtime an open runtime.
- * @param parts   which, from and to where; no part overlaps the whole or another.
- * @return 0; PEAL_EINVAL; PEAL_ENODEV; PEAL_EFAULT a part or the whole is in no
- *         allocation (the text names the part): then some may have been copied;
- *         PEAL_ENOMEM; PEAL_EDRIVER. Thread-safe; blocking.
+ * @param parts   the partition and the memory. All memory stays allocated
+ *                during the call.
+ * @return 0, or a negative error code:
+ * @retval PEAL_EINVAL  a pointer is NULL, `size` or `element_bytes` is wrong,
+ *                      or the partition is none of the calls above.
+ * @retval PEAL_ENODEV  a device index is out of range.
+ * @retval PEAL_EFAULT  a part or the whole is in no allocation. The text names
+ *                      the part.
+ * @retval PEAL_ENOMEM  no host memory to pack elements or to stage a copy.
+ * @retval PEAL_EDRIVER a driver call failed.
  */
 int peal_scatter(struct peal_runtime *runtime, const struct peal_parts *parts);
 
 /**
- * Copies the elements of all parts to the whole.
+ * Copies the elements of all parts to the whole array.
+ *
+ * All rules of peal_scatter apply.
+ *
+ * Thread-safe. Blocks until all copies have ended.
  *
  * @param runtime an open runtime.
  * @param parts   as peal_scatter.

@@ -2,7 +2,23 @@
 #ifndef PEAL_PEAL_H
 #define PEAL_PEAL_H
 
-/* The whole host API. Kernel sources include <peal/device/kernel.h> instead. */
+/*
+ * Includes the whole host API of Peal. Kernel sources include
+ * <peal/device/kernel.h> instead.
+ *
+ * A typical host program calls, in this order:
+ *
+ *	peal_runtime_open	finds the devices
+ *	peal_kernel_launch	starts a ring kernel on a device
+ *	peal_actor_spawn	makes an actor in the kernel
+ *	peal_endpoint_create	makes the host's end of links
+ *	peal_connect		makes a link between endpoints and actors
+ *	peal_send, peal_receive	exchange messages over the links
+ *	peal_runtime_shutdown	stops all kernels and frees everything
+ *
+ * Most functions return 0 or a negative error code. peal_last_error explains
+ * the error.
+ */
 
 #include <peal/actor.h>
 #include <peal/balance.h>

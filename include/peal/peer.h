@@ -12,69 +12,109 @@
 extern "C" {
 #endif
 
+/*
+ * Access of one device to the memory of another device, and copies.
+ *
+ * All calls name an ordered pair: device `from` accesses memory of device
+ * `to`. Ask for access by peal_peer_can_access. Enable it by peal_peer_enable
+ * for all memory, or by peal_peer_map for one range. Disable or unmap once per
+ * call. Copies need no enabled pair: peal_peer_copy blocks, and
+ * peal_peer_copy_async needs peal_copy_wait and peal_copy_destroy.
+ */
+
 struct peal_runtime;
 
-/** A copy that runs in the background. */
+/** A copy in the background. The caller frees it by peal_copy_destroy. */
 struct peal_copy;
 
-/** What an ordered pair of devices can do. */
+/** Capabilities of an ordered pair of devices. */
 struct peal_peer_capability {
-	int supported; /* `from` can map the memory of `to` */
-	int enabled; /* and does now, by peal_peer_enable or a link */
-	char kind[16]; /* "nvlink", "pcie", "none" */
-	int atomics;
-	enum peal_verdict verdict;
+	int supported; /* 1: `from` can map memory of `to`; 0: it cannot */
+	int enabled; /* 1: an enable, mapping, link or buffer uses the pair */
+	char kind[16]; /* "nvlink", "xgmi", "pcie", "same-gpu", "self" or
+			* "none" */
+	int atomics; /* 1: native read-modify-write works across the pair */
+	enum peal_verdict verdict; /* result of the probe */
 	uint64_t latency_ns; /* one way, half a round trip; 0: not measured */
-	uint64_t bandwidth_bytes_per_s; /* 0: not measured */
+	uint64_t bandwidth_bytes_per_s; /* bytes/s; 0: not measured */
 };
 
 /**
- * Whether `from` can map the memory of `to`.
+ * Tells whether `from` can map the memory of `to`.
+ *
+ * Thread-safe. Does not block.
  *
  * @param runtime an open runtime.
- * @param from    the device that would access.
- * @param to      the device whose memory it would access.
- * @return 1 or 0; 0 too for a device and itself; PEAL_ENODEV; PEAL_EINVAL.
- *         Thread-safe.
+ * @param from    index of the device that would access.
+ * @param to      index of the device that owns the memory.
+ * @return 1 it can, 0 it cannot or `from` is `to`, or a negative error code:
+ * @retval PEAL_EINVAL   the runtime is NULL.
+ * @retval PEAL_ENODEV   a device index is out of range.
+ * @retval PEAL_EDRIVER  a driver call failed.
  */
 int peal_peer_can_access(struct peal_runtime *runtime, int from, int to);
 
 /**
- * Maps all memory of `to` into `from`. Counted: as many disables undo it.
+ * Maps all memory of `to` into the address space of `from`.
+ *
+ * The runtime counts the enables of a pair. The caller calls
+ * peal_peer_disable once for each successful peal_peer_enable.
+ *
+ * Thread-safe. Does not block, also while kernels are resident.
  *
  * @param runtime an open runtime.
- * @param from    the device that gets access.
- * @param to      the device whose memory it gets.
- * @return 0; PEAL_ENOPEER the pair has no access (the text names it);
- *         PEAL_EINVAL a device and itself; PEAL_ENODEV; PEAL_EDRIVER.
- *         Thread-safe; may block behind a resident kernel on GPUs.
+ * @param from    index of the device that gets access.
+ * @param to      index of the device that owns the memory.
+ * @return 0, or a negative error code:
+ * @retval PEAL_EINVAL   the runtime is NULL, or `from` is `to`.
+ * @retval PEAL_ENODEV   a device index is out of range.
+ * @retval PEAL_ENOPEER  the pair has no peer access. The text names the pair.
+ * @retval PEAL_EDRIVER  a driver call failed.
  */
 int peal_peer_enable(struct peal_runtime *runtime, int from, int to);
 
 /**
  * Undoes one peal_peer_enable.
  *
+ * The access ends with the last use of the pair.
+ *
+ * Thread-safe. Does not block, also while kernels are resident.
+ *
  * @param runtime an open runtime.
- * @param from    as at the enable.
- * @param to      as at the enable.
- * @return 0; PEAL_EINVAL it is not enabled; PEAL_EBUSY links or mappings use
- *         it and this was the last enable; PEAL_ENODEV. Thread-safe.
+ * @param from    as for peal_peer_enable.
+ * @param to      as for peal_peer_enable.
+ * @return 0, or a negative error code:
+ * @retval PEAL_EINVAL  the runtime is NULL, or no enable is left to undo.
+ * @retval PEAL_ENODEV  a device index is out of range.
+ * @retval PEAL_EBUSY   it is the last enable and a link, a mapping or a buffer
+ *                      uses the pair. Nothing was undone.
  */
 int peal_peer_disable(struct peal_runtime *runtime, int from, int to);
 
 /**
- * The address at which a remote device sees memory of a local one. Enables the
- * pair (remote to local) if it is not. Counted.
+ * Returns the address at which a remote device sees memory of another device.
+ *
+ * The call enables the pair (remote to device) if it is not enabled. The
+ * runtime counts mappings. The caller calls peal_peer_unmap once for each
+ * successful peal_peer_map. Mapped memory cannot be freed: peal_memory_free
+ * returns PEAL_EBUSY.
+ *
+ * Thread-safe. Does not block, also while kernels are resident.
  *
  * @param runtime     an open runtime.
- * @param device      owner of the memory.
- * @param address     in its memory, as it sees it; a multiple of 16.
- * @param remote      the device that gets access.
- * @param bytes       1 or more, inside one allocation.
- * @param address_out the address for `remote`.
- * @return 0; PEAL_EFAULT the range is in no allocation of the device;
- *         PEAL_EINVAL size 0, an unaligned address, or the same device;
- *         PEAL_ENOPEER; PEAL_ENODEV. Thread-safe.
+ * @param device      index of the device that owns the memory.
+ * @param address     start of the range as `device` sees it, a multiple of 16.
+ * @param remote      index of the device that gets access.
+ * @param bytes       1 or more. The range lies inside one allocation.
+ * @param address_out the address for `remote`, set on success.
+ * @return 0, or a negative error code:
+ * @retval PEAL_EINVAL   a pointer is NULL, `bytes` is 0, `address` is no
+ *                       multiple of 16, or `remote` is `device`.
+ * @retval PEAL_ENODEV   a device index is out of range.
+ * @retval PEAL_EFAULT   the range is in no allocation of `device`.
+ * @retval PEAL_ENOPEER  the pair has no peer access.
+ * @retval PEAL_ENOMEM   no host memory for the record of the mapping.
+ * @retval PEAL_EDRIVER  a driver call failed.
  */
 int peal_peer_map(struct peal_runtime *runtime, int device, uint64_t address,
 		  int remote, uint64_t bytes, uint64_t *address_out);
@@ -82,86 +122,132 @@ int peal_peer_map(struct peal_runtime *runtime, int device, uint64_t address,
 /**
  * Undoes one peal_peer_map.
  *
+ * Thread-safe. Does not block, also while kernels are resident.
+ *
  * @param runtime an open runtime.
- * @param remote  the device that had access.
- * @param address what peal_peer_map gave.
- * @return 0; PEAL_EFAULT nothing is mapped there (also: unmapped already);
- *         PEAL_ENODEV. Thread-safe.
+ * @param remote  index of the device that has access.
+ * @param address the address that peal_peer_map returned.
+ * @return 0, or a negative error code:
+ * @retval PEAL_EINVAL  the runtime is NULL.
+ * @retval PEAL_ENODEV  the device index is out of range.
+ * @retval PEAL_EFAULT  no mapping starts at this address, or every mapping
+ *                      there is unmapped already.
  */
 int peal_peer_unmap(struct peal_runtime *runtime, int remote, uint64_t address);
 
 /**
- * Copies between any two devices, or a device and the host, and waits. Its way is
- * that of peal_transfer_run (peal/transfer.h): direct, or staged where there is no
- * access.
+ * Copies between any two devices, or between a device and the host, and waits.
  *
- * @param runtime   an open runtime.
- * @param to        the device that is written, or PEAL_HOST_MEMORY.
- * @param to_address   as that device sees it, or a host pointer.
- * @param from      the device that is read, or PEAL_HOST_MEMORY.
- * @param from_address as that device sees it, or a host pointer.
- * @param bytes     0 does nothing.
- * @return 0; PEAL_EFAULT a range is not inside an allocation; PEAL_ENODEV;
- *         PEAL_ENOMEM no memory to stage it; PEAL_EDRIVER. Thread-safe; blocking.
+ * The runtime chooses the route as peal_transfer_run does: direct, or staged
+ * through host memory where the devices have no access. Ranges on one device
+ * may overlap. A device address is an address in memory of that device or an
+ * address of peal_peer_map for that device. It may also point to host memory
+ * of peal_memory_alloc.
+ *
+ * Thread-safe. Blocks until the copy has ended.
+ *
+ * @param runtime      an open runtime.
+ * @param to           index of the written device, or PEAL_HOST_MEMORY.
+ * @param to_address   address as `to` sees it, or a host pointer.
+ * @param from         index of the read device, or PEAL_HOST_MEMORY.
+ * @param from_address address as `from` sees it, or a host pointer.
+ * @param bytes        length; 0: the call checks the devices only.
+ * @return 0, or a negative error code:
+ * @retval PEAL_EINVAL   the runtime is NULL.
+ * @retval PEAL_ENODEV   a device index is out of range.
+ * @retval PEAL_EFAULT   a range is not inside an allocation. Nothing is copied.
+ * @retval PEAL_ENOMEM   no pinned host memory to stage the copy.
+ * @retval PEAL_EDRIVER  a driver call failed. Some bytes may be copied.
  */
 int peal_peer_copy(struct peal_runtime *runtime, int to, uint64_t to_address,
 		   int from, uint64_t from_address, uint64_t bytes);
 
 /**
- * Starts a copy and returns; arguments as peal_peer_copy. The memory stays
- * allocated until the copy is done. Copies to one device are done one after
- * another, and so are those that touch the same memory, in the order in which
- * they were started.
+ * Starts a copy in the background.
  *
- * @param runtime  an open runtime.
- * @param to       as peal_peer_copy.
+ * Copies to one device run one after another, in the order of their starts.
+ * Copies to different devices keep that order, too, if they touch the same
+ * memory. The caller keeps all memory allocated until the copy has ended. The
+ * caller frees the copy by peal_copy_destroy.
+ *
+ * Thread-safe. Does not wait for the copy. A runtime thread performs it.
+ *
+ * @param runtime      an open runtime.
+ * @param to           as peal_peer_copy.
  * @param to_address   as peal_peer_copy.
- * @param from     as peal_peer_copy.
+ * @param from         as peal_peer_copy.
  * @param from_address as peal_peer_copy.
- * @param bytes    as peal_peer_copy.
- * @param copy_out the copy; the caller gives it to peal_copy_destroy.
- * @return 0; as peal_peer_copy, and PEAL_ENOMEM. Thread-safe.
+ * @param bytes        as peal_peer_copy.
+ * @param copy_out     the copy, set on success.
+ * @return 0, or a negative error code:
+ * @retval PEAL_EINVAL   the runtime or `copy_out` is NULL.
+ * @retval PEAL_ENODEV   a device index is out of range.
+ * @retval PEAL_EFAULT   a range is not inside an allocation.
+ * @retval PEAL_ENOMEM   no host memory for the copy.
+ * @retval PEAL_EDRIVER  the thread for copies could not start.
  */
 int peal_peer_copy_async(struct peal_runtime *runtime, int to,
 			 uint64_t to_address, int from, uint64_t from_address,
 			 uint64_t bytes, struct peal_copy **copy_out);
 
 /**
- * Waits for a copy.
+ * Waits for the end of a copy.
  *
- * @param copy       of peal_peer_copy_async.
- * @param timeout_ns 0 looks, -1 waits for ever.
- * @return 0 it is done; PEAL_ETIMEDOUT; PEAL_ECANCELED it was cancelled before
- *         its end, what it wrote so far is there; PEAL_ENOPEER, PEAL_ENOMEM as
- *         peal_transfer_run; PEAL_EDRIVER. Thread-safe.
+ * Thread-safe: several threads may wait for one copy.
+ *
+ * @param copy       of peal_peer_copy_async or peal_transfer_start.
+ * @param timeout_ns longest wait in ns; 0: check only; negative: no limit.
+ * @return 0 the copy is complete, or a negative error code:
+ * @retval PEAL_EINVAL     the copy is NULL.
+ * @retval PEAL_ETIMEDOUT  the copy has not ended in time.
+ * @retval PEAL_ECANCELED  the copy was cancelled before its end. Bytes that it
+ *                         had written stay written.
+ * @retval PEAL_ENOPEER    the options of peal_transfer_start allow no route.
+ * @retval PEAL_ENOMEM     no pinned host memory to stage the copy.
+ * @retval PEAL_EDRIVER    a driver call failed. Some bytes may be copied.
  */
 int peal_copy_wait(struct peal_copy *copy, int64_t timeout_ns);
 
 /**
- * Asks a copy to end early. It may still end as done.
+ * Asks a copy to end early.
  *
- * @param copy of peal_peer_copy_async.
- * @return 0; PEAL_EINVAL. Thread-safe; does not wait.
+ * The copy may still complete: peal_copy_wait then returns 0.
+ *
+ * Thread-safe. Does not wait for the end of the copy.
+ *
+ * @param copy of peal_peer_copy_async or peal_transfer_start.
+ * @return 0, or a negative error code:
+ * @retval PEAL_EINVAL  the copy is NULL.
  */
 int peal_copy_cancel(struct peal_copy *copy);
 
 /**
- * Waits for the copy's end and frees it.
+ * Waits for the end of a copy and frees it.
  *
- * @param copy of peal_peer_copy_async; NULL does nothing.
+ * Blocks without a time limit. No other call on this copy may run at the same
+ * time or later.
+ *
+ * @param copy of peal_peer_copy_async or peal_transfer_start; NULL: no-op.
  */
 void peal_copy_destroy(struct peal_copy *copy);
 
 /**
- * What an ordered pair can do.
+ * Returns the capabilities of an ordered pair of devices.
  *
- * @param runtime an open runtime.
- * @param from    the device that would access.
- * @param to      the device whose memory it would access.
- * @param capability_out filled on success; `supported` 0 where the devices
- *                have no access to each other.
- * @return 0; PEAL_ENODEV; PEAL_EINVAL. Thread-safe; probes the pair if that
- *         was not done yet.
+ * The first call for a pair probes it, unless the setting PEAL_PROBE is "off".
+ * For `from` equal to `to` the kind is "self" and `supported` is 0.
+ *
+ * Thread-safe. Blocks while the runtime probes the pair.
+ *
+ * @param runtime        an open runtime.
+ * @param from           index of the device that would access.
+ * @param to             index of the device that owns the memory.
+ * @param capability_out filled on success.
+ * @return 0, or a negative error code:
+ * @retval PEAL_EINVAL   a pointer is NULL, or the setting PEAL_PROBE is wrong.
+ * @retval PEAL_ENODEV   a device index is out of range.
+ * @retval PEAL_ENOMEM   no memory for the probe.
+ * @retval PEAL_EDRIVER  the probe did not finish.
  */
 int peal_peer_capability(struct peal_runtime *runtime, int from, int to,
 			 struct peal_peer_capability *capability_out);

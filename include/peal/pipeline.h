@@ -17,112 +17,140 @@ struct peal_program;
 struct peal_runtime;
 
 /*
- * Pipelines: what the host pushes goes through one ring kernel for each stage, from
- * device to device by links, and is pulled by the host in the same order. While one
- * stage works on a batch the stage before works on the next one, so all of them work
- * at a time.
+ * Pipelines: batches of the host pass through one ring kernel per stage.
  *
- *	push -> link 0 -> stage 0 -> link 1 -> stage 1 -> ... -> link n -> pull
+ *	push -> link 0 -> stage 0 -> link 1 -> ... -> link n -> pull
  *
- * - A handler takes a batch, and emits what becomes of it on port 0. It may emit
- *   nothing, or more than one message, where the pipeline has one worker for each
- *   stage; with more of them it emits exactly one.
- * - With w workers for each stage, batches take turns: w chains of actors from
- *   worker to worker, each with links of its own. So w batches are in a stage at a
- *   time, and come out in order nevertheless.
- * - Memory is all taken when the pipeline is made. There are at most
- *   w * (n + 1) * capacity batches inside, those in hand among them, and as many again
- *   in each link that is staged; more is not accepted before something was pulled.
- * - A handler that fails on a batch ends its actor: what was emitted before can be
- *   pulled, then peal_pipeline_pull says which stage it was. With `skip_failed` the
- *   batch is dropped and counted, and the others go on.
+ * Links carry the batches from device to device. The host pulls the batches in
+ * the order of the pushes. All stages work at the same time, on different
+ * batches.
+ *
+ *	peal_pipeline_create(runtime, stages, n, NULL, &pipeline);
+ *	thread 1: peal_pipeline_push(pipeline, type, data, bytes, -1); ...
+ *		  peal_pipeline_close(pipeline, -1);
+ *	thread 2: peal_pipeline_pull(pipeline, buffer, size, &received, -1); ...
+ *		  until PEAL_EEND
+ *	peal_pipeline_destroy(pipeline);
+ *
+ * - The handler of a stage receives a batch and emits its result on port 0.
+ *   With one worker per stage it may emit no message or several messages. With
+ *   more workers it emits exactly one.
+ * - With w workers per stage, the pipeline has w parallel chains of actors. It
+ *   gives the batches to the chains in turn. So a stage handles w batches at a
+ *   time, and the order is kept.
+ * - peal_pipeline_create allocates all memory. The pipeline holds at most
+ *   w * (n + 1) * capacity batches, including those that a handler works on.
+ *   Each staged link holds `capacity` batches more. When the pipeline is full,
+ *   the host must pull before it can push.
+ * - A handler that returns an error for a batch ends its actor. The host can
+ *   still pull the earlier batches. Then peal_pipeline_pull names the failed
+ *   stage. With `skip_failed`, the pipeline drops and counts the batch instead,
+ *   and the next batches go on.
+ *
+ * One thread at a time pushes, reserves, commits, closes and drains: the
+ * pushing thread. One thread at a time pulls, peeks and releases: the pulling
+ * thread. The pushing and the pulling thread may differ.
  */
 struct peal_pipeline;
 
-/** A stage; zero in a field: its default. */
+/** A stage; a field that is 0 has its default. */
 struct peal_pipeline_stage {
-	uint32_t size; /* sizeof(struct peal_pipeline_stage), in all alike */
-	int32_t device; /* its index */
-	const struct peal_program *program;
-	const char *handler; /* name of one of the program's */
-	const void *init; /* first bytes of the state of each of its actors, the
-			   * rest is 0; copied */
-	uint64_t init_bytes;
-	uint32_t lanes; /* of each worker; 1 on emulated devices, elsewhere 128 or
-			 * as many as there are */
-	uint32_t require; /* mask of enum peal_route: the link from the stage
-			   * before takes one of these; any. Not for the first */
-	const char *name; /* for texts; "handler@device". Copied. */
+	uint32_t size; /* sizeof(struct peal_pipeline_stage); equal in all */
+	int32_t device; /* device index */
+	const struct peal_program *program; /* required */
+	const char *handler; /* name of a handler of the program; required */
+	const void *init; /* first bytes of each actor's state, copied; the rest
+			   * of the state is 0 (default NULL) */
+	uint64_t init_bytes; /* bytes of init (default 0, 0..state size) */
+	uint32_t lanes; /* per worker (default: 1 on emulated devices, elsewhere
+			 * 128 or the device's maximum, if less) */
+	uint32_t require; /* mask of enum peal_route for the link from the stage
+			   * before (default 0: any route); 0 in stage 0 */
+	const char *name; /* for texts (default "handler@device"); copied */
 };
 
-/** Zero in a field: its default. */
+/** Options of a pipeline; a field that is 0 has its default. */
 struct peal_pipeline_options {
 	uint32_t size; /* sizeof(struct peal_pipeline_options) */
-	uint32_t workers; /* of each stage, up to 4096; 1 */
+	uint32_t workers; /* per stage (default 1, 1..4096) */
 	/*
-	 * Of every link: `capacity` is how many batches it holds, `message_bytes`
-	 * how long they may be, `require` nothing, see the stages. Those that the
-	 * longest batch has no slot for go by a slab. NULL: all defaults.
+	 * Options of every link (default NULL: all defaults). `capacity` is the
+	 * number of batches per link. `message_bytes` is the largest batch. A
+	 * batch that exceeds a slot uses the slab. `require` and `priority`
+	 * must be 0.
 	 */
 	const struct peal_link_options *link;
-	const char *name; /* for texts; "pipeline". Copied. */
-	uint32_t skip_failed; /* 1: see above; with one worker for each stage */
+	const char *name; /* for texts (default "pipeline"); copied */
+	uint32_t skip_failed; /* 1: drop and count failed batches; needs one
+			       * worker per stage (default 0: a failure ends the
+			       * pipeline) */
 	uint32_t reserved; /* 0 */
 };
 
-/** A pipeline. */
+/** A pipeline and its counters. */
 struct peal_pipeline_info {
 	char name[48];
-	uint32_t stages, workers, capacity;
-	int32_t failed_stage; /* whose handler has failed; -1: none */
-	uint64_t pushed, pushed_bytes; /* batches that were accepted */
-	uint64_t pulled, pulled_bytes;
-	uint64_t dead; /* batches of all links that no stage has handled, or that
-			* its handler has failed on */
-	uint64_t inside; /* in links and in hand, now */
-	uint64_t inside_most; /* that there can be */
+	uint32_t stages, workers, capacity; /* workers per stage; of a link */
+	int32_t failed_stage; /* index of a stage that failed; -1: none */
+	uint64_t pushed, pushed_bytes; /* batches that the pipeline accepted */
+	uint64_t pulled, pulled_bytes; /* batches that the host has pulled */
+	uint64_t dead; /* batches, over all links, that no stage handled, or
+			* that a handler failed on */
+	uint64_t inside; /* batches in links and in handlers now */
+	uint64_t inside_most; /* the maximum of `inside` */
 	uint64_t memory_bytes; /* of kernels and links, on all devices and the
-				* host: from its making on the same */
-	int closed; /* 1: nothing more is pushed */
+				* host; constant */
+	int closed; /* 1: the pipeline accepts no more batches */
 };
 
 /**
- * A stage, and its times since the pipeline was made: the sums over its workers. How
- * they are sampled peal/metrics.h says. busy_ns / handled is the mean time in the
- * handler, busy_ns / worker_ns the share of its time that it was busy, stay_ns /
- * (delivered + dead) the mean time from when a batch was accepted until it was
- * handled.
+ * A stage, its counters and its times, summed over its workers.
+ *
+ * The times begin when the pipeline is made. The runtime samples them, as
+ * peal/metrics.h describes. Derived values:
+ *
+ *	busy_ns / handled		mean time in the handler
+ *	busy_ns / worker_ns		share of time in the handler
+ *	stay_ns / (delivered + dead)	mean time from a link's acceptance of a
+ *					batch to the end of its handler
  */
 struct peal_pipeline_stage_info {
 	char name[96];
-	int device;
-	uint32_t workers, lanes;
-	uint64_t accepted, accepted_bytes; /* by the links to it */
-	uint64_t delivered, delivered_bytes;
-	uint64_t dead; /* of the links to it, for any reason */
-	uint64_t queued; /* in them and in hand, now */
-	uint64_t full; /* times that who sends to it found no room */
+	int device; /* device index */
+	uint32_t workers, lanes; /* lanes per worker */
+	uint64_t accepted, accepted_bytes; /* by the links to the stage */
+	uint64_t delivered, delivered_bytes; /* from these links */
+	uint64_t dead; /* batches of these links, for any reason */
+	uint64_t queued; /* batches in these links and in handlers now */
+	uint64_t full; /* times that the sender found such a link full */
 	uint64_t handled, failed; /* as in struct peal_kernel_info */
-	uint64_t samples; /* looks at one of its workers each */
-	uint64_t worker_ns, busy_ns;
-	uint64_t blocked_ns; /* with a batch for which the next stage has no
-			      * room */
-	uint64_t stay_ns; /* in links to it and in hand, added up over batches */
+	uint64_t samples; /* each is one look at one worker */
+	uint64_t worker_ns, busy_ns; /* all time; time in the handler */
+	uint64_t blocked_ns; /* time with a batch that the next link has no free
+			      * slot for */
+	uint64_t stay_ns; /* sum over batches: time in the links to the stage
+			   * and in its handler */
 };
 
 /**
- * Makes a pipeline: launches its kernels and connects them.
+ * Makes a pipeline: launches its kernels, spawns the actors and connects them.
+ *
+ * After an error nothing remains. Thread-safe. Blocks for the launches, as
+ * peal_kernel_launch.
  *
  * @param runtime      an open runtime.
- * @param stages       n of them, in order.
+ * @param stages       n stages, in order.
  * @param n            1 or more.
- * @param options      NULL for all defaults.
- * @param pipeline_out the pipeline; the caller destroys it.
- * @return 0; PEAL_EINVAL no stage, an option out of its range (named), a handler
- *         that emits on no port, or not exactly one message where a stage has more
- *         workers; PEAL_ENODEV; PEAL_ENOENT no such handler; what
- *         peal_kernel_launch, peal_actor_spawn and peal_connect say. The text names
- *         the stage, and nothing is left. Thread-safe.
+ * @param options      NULL: all defaults.
+ * @param pipeline_out receives the pipeline; the caller destroys it.
+ * @return 0, or an error as peal_kernel_launch, peal_actor_spawn and
+ *         peal_connect, and the following. The error text names the stage.
+ * @retval PEAL_EINVAL  a pointer is NULL, n is 0, or an option is out of range.
+ *                      A handler has no port. Or `workers` is above 1 and a
+ *                      handler does not declare exactly one message.
+ * @retval PEAL_ENODEV  there is no such device.
+ * @retval PEAL_ENOENT  the program has no such handler.
+ * @retval PEAL_ENOMEM  there is too little memory.
  */
 int peal_pipeline_create(struct peal_runtime *runtime,
 			 const struct peal_pipeline_stage *stages, uint32_t n,
@@ -130,180 +158,239 @@ int peal_pipeline_create(struct peal_runtime *runtime,
 			 struct peal_pipeline **pipeline_out);
 
 /**
- * Pushes a batch.
+ * Pushes a copy of a batch.
+ *
+ * A push looks for failed stages at every 64th batch and when the pipeline is
+ * full. After peal_pipeline_pull has reported a failure, every push reports it.
+ * A push drops a reserved batch.
+ *
+ * Only the pushing thread may call this. Blocks while the pipeline is full, at
+ * most timeout_ns. Another thread must then pull.
  *
  * @param pipeline   a pipeline.
- * @param type       the program's own number.
- * @param data       `bytes` bytes.
- * @param bytes      at most the links' message_bytes.
- * @param timeout_ns how long to wait for room; 0: not, -1: for ever.
- * @return 0 it was accepted; PEAL_EAGAIN (timeout 0) or PEAL_ETIMEDOUT the pipeline
- *         is full, nothing was pushed; PEAL_EMSGSIZE; PEAL_EPIPE it was closed;
- *         PEAL_EHANDLER a stage has failed (named), which is known at the latest
- *         when that was pulled; PEAL_ESTOPPED a kernel has ended (named);
- *         PEAL_EINVAL. One thread at a time pushes, reserves, commits, closes and
- *         drains; another one may pull.
+ * @param type       the batch's type; the program defines it.
+ * @param data       `bytes` bytes; may be NULL if bytes is 0.
+ * @param bytes      0 to the links' message_bytes.
+ * @param timeout_ns ns to wait for a free slot; 0: do not wait; negative: no
+ *                   limit.
+ * @return 0, or a negative error code:
+ * @retval PEAL_EAGAIN     the pipeline is full and timeout_ns is 0.
+ * @retval PEAL_ETIMEDOUT  the pipeline was full for timeout_ns.
+ * @retval PEAL_EMSGSIZE   the batch is too long.
+ * @retval PEAL_EPIPE      the pipeline was closed.
+ * @retval PEAL_EHANDLER   a handler has failed; the text names its stage.
+ * @retval PEAL_ESTOPPED   a kernel has ended; the text names its stage.
+ * @retval PEAL_EINVAL     a pointer is NULL.
  */
 int peal_pipeline_push(struct peal_pipeline *pipeline, uint16_t type,
 		       const void *data, uint64_t bytes, int64_t timeout_ns);
 
 /**
- * Makes room for a batch and gives the place to write it, with no copy.
+ * Reserves a slot for a batch, so that the caller writes it without a copy.
+ *
+ * peal_pipeline_commit pushes the batch. A second reserve replaces the first.
+ * Threads and waiting are as for peal_pipeline_push.
  *
  * @param pipeline   a pipeline.
  * @param bytes      exact length of the batch.
  * @param timeout_ns as peal_pipeline_push.
- * @param place_out  `bytes` bytes, aligned to 8; the caller's until the commit. A
- *                   second reserve replaces the first.
- * @return as peal_pipeline_push. One thread at a time, see there.
+ * @param place_out  receives the address of `bytes` bytes, aligned to 8. The
+ *                   caller may write there until the commit.
+ * @return as peal_pipeline_push.
  */
 int peal_pipeline_reserve(struct peal_pipeline *pipeline, uint64_t bytes,
 			  int64_t timeout_ns, void **place_out);
 
 /**
- * Pushes what was written to the reserved place.
+ * Pushes the reserved batch.
+ *
+ * Only the pushing thread may call this. Wait-free.
  *
  * @param pipeline a pipeline.
- * @param type     the program's own number.
- * @return 0; PEAL_EINVAL nothing is reserved. One thread at a time, see
- *         peal_pipeline_push; wait-free.
+ * @param type     the batch's type; the program defines it.
+ * @return 0, or a negative error code:
+ * @retval PEAL_EINVAL  no batch is reserved, or pipeline is NULL.
  */
 int peal_pipeline_commit(struct peal_pipeline *pipeline, uint16_t type);
 
 /**
  * Pulls the next batch into a buffer.
  *
+ * Only the pulling thread may call this. Blocks until the last stage emits a
+ * batch, at most timeout_ns.
+ *
  * @param pipeline     a pipeline.
- * @param buffer       `room` bytes.
- * @param room         size of the buffer.
- * @param received_out filled on success; its `sequence` is how many were pulled
- *                     before.
- * @param timeout_ns   0 looks, -1 waits for ever.
- * @return 0; PEAL_EAGAIN (timeout 0) or PEAL_ETIMEDOUT nothing is there; PEAL_EEND
- *         it was closed, and all was pulled; PEAL_EMSGSIZE the buffer is short, the
- *         batch stays and received_out->length says what it needs; PEAL_EHANDLER a
- *         stage has failed (named), and all that it had emitted before was pulled;
- *         PEAL_ESTOPPED a kernel has ended before its time (named); PEAL_EPROTO a
- *         stage of several workers has not emitted one for each; PEAL_EINVAL. One
- *         thread at a time.
+ * @param buffer       receives the batch; `room` bytes.
+ * @param room         bytes of the buffer.
+ * @param received_out filled on success. Its `sequence` counts the batches that
+ *                     were pulled before.
+ * @param timeout_ns   ns to wait for a batch; 0: do not wait; negative: no
+ *                     limit.
+ * @return 0, or a negative error code:
+ * @retval PEAL_EAGAIN     there is no batch and timeout_ns is 0.
+ * @retval PEAL_ETIMEDOUT  there was no batch for timeout_ns.
+ * @retval PEAL_EEND       the pipeline was closed, and all batches are pulled.
+ * @retval PEAL_EMSGSIZE   the buffer is too short. The batch remains, and
+ *                         received_out->length is the required size.
+ * @retval PEAL_EHANDLER   a handler has failed; the text names its stage. All
+ *                         batches from before the failure are pulled.
+ * @retval PEAL_ESTOPPED   a kernel has ended early; the text names its stage.
+ * @retval PEAL_EPROTO     a handler of several workers did not emit exactly one
+ *                         message per batch.
+ * @retval PEAL_EINVAL     a pointer is NULL.
  */
 int peal_pipeline_pull(struct peal_pipeline *pipeline, void *buffer,
 		       uint64_t room, struct peal_received *received_out,
 		       int64_t timeout_ns);
 
 /**
- * Gives the next batch in place, with no copy; peal_pipeline_release ends it.
+ * Returns the next batch in place, without a copy.
+ *
+ * peal_pipeline_release ends the access. Until then, a second peek returns the
+ * same batch. Threads and waiting are as for peal_pipeline_pull.
  *
  * @param pipeline     a pipeline.
- * @param received_out filled on success; its data stay valid until the release.
+ * @param received_out filled on success; its data are valid until the release.
  * @param timeout_ns   as peal_pipeline_pull.
- * @return as peal_pipeline_pull. One thread at a time.
+ * @return as peal_pipeline_pull, but never PEAL_EMSGSIZE.
  */
 int peal_pipeline_peek(struct peal_pipeline *pipeline,
 		       struct peal_received *received_out, int64_t timeout_ns);
 
 /**
- * Takes the peeked batch off.
+ * Removes the batch of the last peek. Wait-free.
+ *
+ * Only the pulling thread may call this.
  *
  * @param pipeline a pipeline.
- * @return 0; PEAL_EINVAL nothing was peeked. One thread at a time; wait-free.
+ * @return 0, or a negative error code:
+ * @retval PEAL_EINVAL  no batch was peeked, or pipeline is NULL.
  */
 int peal_pipeline_release(struct peal_pipeline *pipeline);
 
 /**
- * Says that nothing more is pushed. What is inside goes through, and then the kernels
- * end. What is reserved and not committed is dropped.
+ * Declares that no batch follows.
+ *
+ * The stages handle all batches inside, and then the kernels end. A reserved
+ * batch is dropped. After the first call, even a failed one, a push may fail
+ * with PEAL_EPIPE. Only the pushing thread may call this. Blocks until the
+ * first links have free slots for the end marks, at most timeout_ns.
  *
  * @param pipeline   a pipeline.
- * @param timeout_ns how long to wait for room for that mark, as peal_pipeline_push.
- * @return 0; PEAL_EAGAIN or PEAL_ETIMEDOUT there was none: call again; PEAL_EPIPE it
- *         was closed before; PEAL_ESTOPPED; PEAL_EINVAL. One thread at a time, see
- *         peal_pipeline_push.
+ * @param timeout_ns as peal_pipeline_push.
+ * @return 0, or a negative error code:
+ * @retval PEAL_EAGAIN     no slot was free and timeout_ns is 0: call again.
+ * @retval PEAL_ETIMEDOUT  no slot was free for timeout_ns: call again.
+ * @retval PEAL_EPIPE      the pipeline was closed before.
+ * @retval PEAL_ESTOPPED   a kernel has ended; the text names its stage.
+ * @retval PEAL_EINVAL     pipeline is NULL.
  */
 int peal_pipeline_close(struct peal_pipeline *pipeline, int64_t timeout_ns);
 
 /**
- * Closes the pipeline, if it is not, and waits until its kernels have ended. Somebody
- * has to pull what the last link does not hold.
+ * Closes the pipeline, if it is open, and waits until its kernels have ended.
+ *
+ * Only the pushing thread may call this. Another thread must pull if the last
+ * links cannot hold all remaining batches. After a time-out, call again.
  *
  * @param pipeline   a pipeline.
- * @param timeout_ns 0 looks, -1 waits for ever.
- * @return 0 every batch was handled by every stage, and waits at most for being
- *         pulled; PEAL_ETIMEDOUT (the text names the stage that has not ended);
- *         PEAL_EHANDLER a stage has failed (named); PEAL_ESTOPPED; PEAL_EINVAL. One
- *         thread at a time, see peal_pipeline_push.
+ * @param timeout_ns ns to wait; 0: do not wait; negative: no limit.
+ * @return 0: every stage has handled every batch, and the host can pull the
+ *         rest; or a negative error code:
+ * @retval PEAL_ETIMEDOUT  a stage has not ended; the text names it.
+ * @retval PEAL_EHANDLER   a handler has failed; the text names its stage.
+ * @retval PEAL_ESTOPPED   a kernel has ended early; the text names its stage.
+ * @retval PEAL_EINVAL     pipeline is NULL.
  */
 int peal_pipeline_drain(struct peal_pipeline *pipeline, int64_t timeout_ns);
 
 /**
- * Ends the kernels after the batches in hand. What is in links is dead then, but for
- * what can be pulled.
+ * Ends the kernels after the batches that the handlers work on.
+ *
+ * The host can still pull the batches in the last links. The batches in other
+ * links become dead. Thread-safe.
  *
  * @param pipeline   a pipeline.
- * @param timeout_ns for all of them; -1 for ever. 0 says it and does not wait.
- * @return 0; PEAL_ETIMEDOUT a handler still runs (named); PEAL_EINVAL. Thread-safe.
+ * @param timeout_ns ns to wait for all kernels; negative: no limit; 0: only
+ *                   request the end and return 0.
+ * @return 0, or a negative error code:
+ * @retval PEAL_ETIMEDOUT  a handler still runs; the text names it.
+ * @retval PEAL_EINVAL     pipeline is NULL.
  */
 int peal_pipeline_stop(struct peal_pipeline *pipeline, int64_t timeout_ns);
 
 /**
- * A pipeline and its counters.
+ * Reads the counters of a pipeline, without stopping it. Thread-safe.
  *
  * @param pipeline a pipeline.
  * @param info_out filled on success.
- * @return 0; PEAL_EINVAL. Thread-safe.
+ * @return 0, or a negative error code:
+ * @retval PEAL_EINVAL  a pointer is NULL.
  */
 int peal_pipeline_info(struct peal_pipeline *pipeline,
 		       struct peal_pipeline_info *info_out);
 
 /**
- * A stage, its counters and times.
+ * Reads the counters and times of a stage, without stopping it. Thread-safe.
  *
  * @param pipeline a pipeline.
- * @param stage    0 .. stages - 1.
+ * @param stage    0 to stages - 1.
  * @param info_out filled on success.
- * @return 0; PEAL_ENOENT no such stage; PEAL_EINVAL. Thread-safe.
+ * @return 0, or a negative error code:
+ * @retval PEAL_ENOENT  there is no such stage.
+ * @retval PEAL_EINVAL  a pointer is NULL.
  */
 int peal_pipeline_stage_info(struct peal_pipeline *pipeline, uint32_t stage,
 			     struct peal_pipeline_stage_info *info_out);
 
 /**
- * The kernel of a stage, for what there is no call for here. It stays the pipeline's.
+ * Returns the kernel of a stage. Thread-safe, wait-free.
+ *
+ * The pipeline owns the kernel: do not destroy the kernel.
  *
  * @param pipeline a pipeline.
- * @param stage    0 .. stages - 1.
- * @return the kernel; NULL: none such. Thread-safe, wait-free.
+ * @param stage    0 to stages - 1.
+ * @return the kernel; NULL: there is no such stage.
  */
 struct peal_kernel *peal_pipeline_kernel(struct peal_pipeline *pipeline,
 					 uint32_t stage);
 
 /**
- * The address of a stage's actor, as for peal_actor_state.
+ * Returns the address of a stage's actor, for example for peal_actor_state.
+ * Thread-safe, wait-free.
  *
  * @param pipeline a pipeline.
- * @param stage    0 .. stages - 1.
- * @param worker   0 .. workers - 1.
- * @return the address; 0: none such. Thread-safe, wait-free.
+ * @param stage    0 to stages - 1.
+ * @param worker   0 to workers - 1.
+ * @return the address; 0: there is no such actor.
  */
 uint64_t peal_pipeline_actor(struct peal_pipeline *pipeline, uint32_t stage,
 			     uint32_t worker);
 
 /**
- * A link of a pipeline, which stays the pipeline's.
+ * Returns a link of a pipeline.
+ *
+ * The pipeline owns the link: do not destroy the link. Thread-safe, wait-free.
  *
  * @param pipeline a pipeline.
- * @param stage    to which stage it leads; `stages`: to who pulls.
- * @param worker   0 .. workers - 1.
- * @return the link; NULL: none such. Thread-safe, wait-free.
+ * @param stage    the stage that the link leads to; `stages`: the link to the
+ *                 host.
+ * @param worker   0 to workers - 1.
+ * @return the link; NULL: there is no such link.
  */
 struct peal_link *peal_pipeline_link(struct peal_pipeline *pipeline,
 				     uint32_t stage, uint32_t worker);
 
 /**
- * Ends a pipeline in whatever state, and frees it. What is inside is gone.
+ * Stops a pipeline in any state and frees it; batches inside are lost.
+ *
+ * No other call on the pipeline may run at the same time. The call waits 1 s
+ * for the kernels, and then aborts each one and waits up to PEAL_ANSWER_MS.
  *
  * @param pipeline a pipeline; NULL does nothing.
- * @return 0; PEAL_EHUNG a handler does not end (named): call again. No other call on
- *         it may run at the same time.
+ * @return 0, or a negative error code:
+ * @retval PEAL_EHUNG  a handler does not end (the text names it): call again.
+ * @retval PEAL_EBUSY  a link, topic or barrier of the caller names a kernel.
  */
 int peal_pipeline_destroy(struct peal_pipeline *pipeline);
 

@@ -2,6 +2,17 @@
 #ifndef PEAL_PLACED_H
 #define PEAL_PLACED_H
 
+/*
+ * Queues that the host makes and handlers share.
+ *
+ * The host calls peal_queue_place. The host passes the queue's address to the
+ * actors, in a message or in the first bytes of their states. Each actor makes
+ * its end of the queue with the functions of peal/device/placed.h. The actors
+ * then put and take messages, with the functions of PEAL_QUEUE_OF
+ * (peal/device/typed.h) or with the untyped functions. The host frees the
+ * queue with peal_memory_free.
+ */
+
 #include <peal/memory.h>
 #include <peal/queue.h>
 
@@ -10,41 +21,55 @@ extern "C" {
 #endif
 
 /**
- * A queue of one's own for handlers and kernels that share it: the host makes it
- * in the memory of a device, tells them its address, by a message or in the first
- * bytes of their state, and they make ends of it (peal/device/placed.h) and put
- * and take (PEAL_QUEUE_OF of peal/device/typed.h, or the functions without a
- * type). The host has no end, but for a link in host memory. Nobody is woken by
- * what is put: who takes looks again at its next message.
+ * A queue that peal_queue_place has made.
+ *
+ * A put wakes no consumer. Each consumer polls the queue, for example whenever
+ * its handler runs. A host thread can have an end only of a link in host
+ * memory.
  */
 struct peal_queue_placed {
-	uint64_t address; /* as the device sees it */
-	uint64_t bytes; /* of memory, from there on */
+	uint64_t address; /* of the first byte, as the device sees it */
+	uint64_t bytes; /* of memory from `address` on */
 	uint32_t kind; /* enum peal_queue_kind, never PEAL_QUEUE_ANY */
 	uint32_t policy; /* enum peal_policy, never PEAL_POLICY_DEFAULT */
 	uint32_t capacity; /* slots */
-	uint32_t producers, consumers; /* the most */
-	uint32_t bulk; /* messages that may be put at a time, at most: as many
-			* always come to fit */
-	uint64_t message_bytes; /* the largest message */
+	uint32_t producers, consumers; /* ends of each role, at most */
+	/*
+	 * Messages in one bulk put, at most (1..PEAL_QUEUE_BURST). A producer
+	 * always gets that many free slots if the consumers take all messages.
+	 */
+	uint32_t bulk;
+	uint64_t message_bytes; /* bytes of the largest message */
 };
 
 /**
- * Makes a queue in memory that kernels share: of a device for workers of that
- * device; or in host memory, a link only, whose ends are then a worker of any
- * device or a thread of the host. It is empty. peal_memory_free frees it, with
- * this address, once nobody uses an end of it.
+ * Makes an empty queue in memory that handlers share.
+ *
+ * In device memory, every end belongs to a worker of that device. The workers
+ * may belong to different kernels. In host memory, the queue must be a link.
+ * Each end of that link belongs to a worker of any device or to a host thread.
+ *
+ * The caller frees the queue with peal_memory_free, `device` and
+ * `placed_out->address`. No worker and no thread may use an end afterwards.
+ *
+ * Thread-safe. Kernels may run during the call. Waits for no worker.
  *
  * @param runtime    an open runtime.
- * @param device     its index, or PEAL_HOST_MEMORY.
- * @param options    as for peal_queue_create, but that the policy is one that the
- *                   device can do, and its own by default; NULL for all
- *                   defaults.
- * @param placed_out what was made.
- * @return 0; PEAL_EINVAL an option is out of its range, or the kind does not
- *         serve so many ends, or cannot lie there (the text names the option,
- *         its value and what is allowed); PEAL_ENODEV; PEAL_ENOMEM (the text
- *         says how much is free). Thread-safe; also while kernels run.
+ * @param device     device index, or PEAL_HOST_MEMORY.
+ * @param options    as for peal_queue_create, except `policy`; NULL: all
+ *                   defaults. The device must support `policy`. The default is
+ *                   the device's default policy. In host memory, every device
+ *                   must support `policy`.
+ * @param placed_out filled on success.
+ * @return 0, or a negative error code:
+ * @retval PEAL_EINVAL  an argument is NULL, or an option is out of range. Or
+ *                      the kind allows fewer ends, or cannot be in host
+ *                      memory. The error text names the option, its value and
+ *                      the allowed values.
+ * @retval PEAL_ENODEV  there is no such device.
+ * @retval PEAL_ENOMEM  too little memory is free. The error text says how
+ *                      many bytes are free.
+ * @retval PEAL_EDRIVER a driver call failed.
  */
 int peal_queue_place(struct peal_runtime *runtime, int device,
 		     const struct peal_queue_options *options,

@@ -14,217 +14,310 @@ extern "C" {
 struct peal_runtime;
 
 /*
- * Sets of processes of one user on one machine, and links between them.
- *
- * Each process opens a runtime of its own and joins the set by its rank. They find
- * each other by a rendezvous file, which rank 0 makes and removes again once all
- * are there; after that each pair of them has a connection, by which links are
- * made and by which each notices the other's end.
- *
- * A link between processes is a link as any other: the same ring, in memory that
- * the receiver's process makes and hands over as a descriptor (sealed, so that
- * nobody can cut it off), the same order, back-pressure and counters; its route is
- * PEAL_ROUTE_PROCESS. Endpoints and actors on emulated devices write and read that
- * memory themselves. Who waits at a link between processes is not woken by the other
- * process: it looks again and again, at first without a pause, at last every
- * millisecond.
- *
- * Devices that do not see the host's shared memory (GPUs) have windows instead, where
- * their driver shares memory by descriptors (CUDA): PEAL_PROCESS_MEMORY bytes of each
- * device, which all processes of the set map when they join it. A link between actors
- * on two devices that see each other's windows (by proof, as of peers within a process,
- * for which each process has both devices; see PEAL_PROBE) has its slots in the
- * receiver's and its credit in the sender's; the devices write there, and no host
- * carries anything. What each process counts of such a link the other one knows some
- * hundredths of a second later. Else, and where a kernel was resident when its process joined, the router
- * thread of the process carries the messages between the shared memory and a ring that
- * the device sees: `staged` of peal_link_info counts them, its `why` says for what
- * reason. So join before the first launch.
- *
- * What another process says is not trusted: who it is says the kernel, its records
- * and sizes are checked, and one that writes nonsense loses its connection. It can
- * write nonsense into messages of its links, as any sender can; by a window into
- * those of all links that lie in it, but nowhere else in the device's memory.
+ * Process groups: processes of one user on one machine, and links between them.
+ * Each process opens a runtime and joins the group with its rank.
+ * Typical sequence: peal_processes_join before the first launch.
+ * Then peal_process_offer in the process of the receiver, and
+ * peal_process_connect in the process of the sender.
+ * At the end peal_processes_leave.
  */
 
-/** A set of processes, as one of them sees it. */
+/**
+ * A process group, as one of its processes sees it.
+ *
+ * Meeting. The processes find each other by a rendezvous file. Rank 0 creates
+ * the file and removes it once all processes have joined. After that each pair
+ * of processes has a connection. The connection serves to create links and to
+ * notice the end of the other process.
+ *
+ * Links. A link between processes has the same order, back-pressure and
+ * counters as any link. Its route is PEAL_ROUTE_PROCESS. Its ring lies in
+ * shared memory of the host. The receiver's process creates that memory, seals
+ * its size and sends it as a descriptor. Endpoints and actors on emulated
+ * devices access it directly. The other process does not wake a waiting end. A
+ * waiting end polls instead, at first without a pause, later once per
+ * millisecond.
+ *
+ * Windows. GPUs do not see shared memory of the host. With CUDA each device
+ * therefore has a window of PEAL_PROCESS_MEMORY bytes. All processes map the
+ * window when they join. A link between two devices uses windows if each device
+ * sees the window of the other device. Its slots then lie in the receiver's
+ * window, and its credit lies in the sender's window. The devices write there
+ * themselves and the host copies nothing. Each process learns the other
+ * process's counts of such a link some hundredths of a second later.
+ *
+ * A device sees a window of its own GPU. It sees the window of another device
+ * if a probe has confirmed peer access between both, in both directions. For
+ * the probe each process must have both devices. The variable PEAL_PROBE
+ * controls probes.
+ *
+ * Staging. All other links of GPUs are staged. The stager thread of the
+ * process then copies messages between the shared memory and a ring that the
+ * device sees. In peal_link_info, `staged` counts these messages and `why` says
+ * the reason. If a kernel is resident on a GPU when the process joins, the
+ * process has no windows. So join before the first launch.
+ *
+ * Trust. The runtime does not trust the other processes. The kernel of the
+ * system confirms their identity, and the runtime checks records and sizes. A
+ * process that sends invalid records loses its connection. A process can write
+ * invalid data into messages of its own links. By a window it can write into
+ * all links in that window, but nowhere else in the device's memory.
+ */
 struct peal_processes;
 
-#define PEAL_PROCESSES_MAX 64 /* of a set */
-#define PEAL_PROCESS_NAME 48 /* bytes of an offer's name, with its end */
+#define PEAL_PROCESSES_MAX 64 /* processes of a group */
+#define PEAL_PROCESS_NAME 48 /* bytes of an offer's name, with the final 0 */
 
-/** Zero in a field: its default. */
+/** Options of a join. A field with value 0 takes its default. */
 struct peal_processes_options {
 	uint32_t size; /* sizeof(struct peal_processes_options) */
 	/*
-	 * How many processes the set has, and which of them this is, from 0. 0:
-	 * the environment says both and `rank` is not looked at: PEAL_RANKS and
-	 * PEAL_RANK (peal spawn sets them), else OMPI_COMM_WORLD_SIZE and _RANK,
-	 * PMIX_SIZE and PMIX_RANK, PMI_SIZE and PMI_RANK, SLURM_NTASKS and
-	 * SLURM_PROCID, which launchers of MPI set.
+	 * Processes of the group (1..PEAL_PROCESSES_MAX; 0: the environment
+	 * says ranks and rank). The first of these pairs with a value counts:
+	 * - PEAL_RANKS and PEAL_RANK, which `peal spawn` sets,
+	 * - OMPI_COMM_WORLD_SIZE and OMPI_COMM_WORLD_RANK,
+	 * - PMIX_SIZE and PMIX_RANK,
+	 * - PMI_SIZE and PMI_RANK,
+	 * - SLURM_NTASKS and SLURM_PROCID.
+	 * MPI launchers set the last four pairs.
 	 */
 	uint32_t ranks;
-	uint32_t rank;
-	uint32_t reserved;
+	uint32_t rank; /* of this process (0..ranks - 1); ignored if ranks is
+			* 0 */
+	uint32_t reserved; /* 0 */
 	/*
-	 * The rendezvous file, the same for all. NULL: PEAL_RENDEZVOUS; without
-	 * it, and if a launcher of MPI names its job, one in $XDG_RUNTIME_DIR or
-	 * /tmp whose name has the job's.
+	 * Path of the rendezvous file, at most 4095 bytes, equal in all
+	 * processes. NULL: the variable PEAL_RENDEZVOUS gives the path. Without
+	 * that variable, `ranks` must be 0 and an MPI launcher must name its
+	 * job. The file then lies in $XDG_RUNTIME_DIR or /tmp and has the name
+	 * of the job. A group of one process needs no file.
 	 */
 	const char *rendezvous;
-	int64_t timeout_ns; /* until all are there; 0: 30 s, -1: for ever */
+	int64_t timeout_ns; /* ns until all have joined (default 30 s, -1: no
+			     * limit; 0: default) */
 };
 
-/** What is known of a process of the set. */
+/** The state of a process of the group. */
 enum peal_process_state {
-	PEAL_PROCESS_SELF = 0, /* the calling one */
-	PEAL_PROCESS_HERE = 1,
-	PEAL_PROCESS_LEFT = 2, /* it has left the set */
+	PEAL_PROCESS_SELF = 0, /* the calling process */
+	PEAL_PROCESS_HERE = 1, /* it is in the group */
+	PEAL_PROCESS_LEFT = 2, /* it has left the group */
 	PEAL_PROCESS_DEAD = 3, /* it has ended without leaving */
-	PEAL_PROCESS_LOST = 4 /* it lives, and its connection is gone: it closed
-			       * it, or broke the protocol */
+	/*
+	 * It lives, but its connection is closed. It has closed the connection,
+	 * broken the protocol, or stopped reading.
+	 */
+	PEAL_PROCESS_LOST = 4
 };
 
-/** A process of the set. */
+/** A process of the group. */
 struct peal_process_info {
 	uint32_t rank;
 	int pid;
 	enum peal_process_state state;
-	int watched; /* 1: its end is told by the kernel (pidfd); 0: by its
-		      * connection alone, which children that it has forked
-		      * and that live on keep open */
-	uint32_t n_links; /* between it and the caller */
+	/*
+	 * 1: the kernel of the system reports its end (pidfd). 0: only its
+	 * connection reports its end. Forked children that live on keep that
+	 * connection open.
+	 */
+	int watched;
+	uint32_t n_links; /* links between it and the caller */
 	uint32_t reserved;
-	uint64_t gone_ns; /* peal_host time (CLOCK_MONOTONIC) at which it was
-			   * noticed that it is not here any more; 0: it is */
-	char why[160]; /* what was noticed then; empty: it is here */
+	uint64_t gone_ns; /* CLOCK_MONOTONIC in ns when the caller noticed that
+			   * it was gone; 0: it is in the group */
+	char why[160]; /* why it is gone; empty: it is in the group */
 };
 
-/** The set. */
+/** A process group. */
 struct peal_processes_info {
-	uint32_t rank, ranks;
+	uint32_t rank, ranks; /* of the caller; of the group */
 	uint32_t here, left, dead, lost; /* other processes by state */
-	uint32_t n_links; /* to all of them */
-	uint32_t n_offers; /* of the caller */
-	char id[40]; /* of the set, random, the same for all */
-	char source[32]; /* where ranks came from: "options", "PEAL_RANK",
+	uint32_t n_links; /* links between the caller and all others */
+	uint32_t n_offers; /* offers of the caller */
+	char id[40]; /* random name of the group, equal in all processes */
+	char source[32]; /* source of the rank: "options", "PEAL_RANK",
 			  * "OMPI_COMM_WORLD_RANK", ... */
 };
 
 /**
- * Joins the set, and returns once all its processes have.
+ * Joins the process group and returns once all its processes have joined.
  *
- * @param runtime an open runtime, whose ends links are to have.
+ * All processes of the group must call it. The process serves connections by
+ * two threads of the runtime from then on.
+ *
+ * Thread-safe. Blocks until all processes have joined. timeout_ns limits the
+ * wait for them.
+ *
+ * @param runtime an open runtime, the runtime of this process's ends of links.
  * @param options NULL for all defaults.
- * @param set_out the set; the caller leaves it.
- * @return 0; PEAL_EINVAL an option or variable (named), or nothing says rank and
- *         number of ranks; PEAL_ETIMEDOUT not all have come (the text says who is
- *         missing); PEAL_EEXIST there is a rendezvous file of processes that are
- *         gone, or of another run that goes on; PEAL_EPERM it is another user's,
- *         or others may write it; PEAL_EPROTO it is of another version or
- *         damaged, or is for another number of ranks; PEAL_EDIED a process
- *         ended while the others waited for it; PEAL_ENOENT the file was removed
- *         before all had come, as rank 0 does that gives up; PEAL_EDRIVER; PEAL_ENOMEM.
- *         Thread-safe; blocks for `timeout_ns` at most.
+ * @param set_out the process group. The caller frees it with
+ *                peal_processes_leave.
+ * @return 0, or a negative error code:
+ * @retval PEAL_EINVAL    an option or variable is out of range (the text names
+ *                        it). Or neither options nor environment say rank,
+ *                        ranks and file.
+ * @retval PEAL_ETIMEDOUT not all processes have joined in time (the text names
+ *                        the missing ranks).
+ * @retval PEAL_EEXIST    the rendezvous file belongs to processes that have
+ *                        ended, or to another run that goes on.
+ * @retval PEAL_EPERM     the file belongs to another user, or other users may
+ *                        write it.
+ * @retval PEAL_EPROTO    the file has another version, is damaged, or is for
+ *                        another number of ranks.
+ * @retval PEAL_EDIED     a process has ended before all had joined.
+ * @retval PEAL_ENOENT    the file was removed before all had joined. Rank 0
+ *                        removes it when it gives up.
+ * @retval PEAL_EDRIVER   a call of the system failed.
+ * @retval PEAL_ENOMEM    the host is out of memory.
  */
 int peal_processes_join(struct peal_runtime *runtime,
 			const struct peal_processes_options *options,
 			struct peal_processes **set_out);
 
 /**
- * Leaves the set: takes all of its links down, whoever made them, so that their
- * pointers are gone, and tells the others, which find them closed. What a link still
- * holds of this process's messages is gone, so wait before until peal_link_info says
- * that nothing is queued; of what comes, as of any link that is destroyed.
+ * Leaves the process group and frees it.
  *
- * @param set        a set; NULL does nothing.
- * @param timeout_ns how long to wait for the others to have heard it; 0: not at
- *                   all, then some may believe that this process has died. -1:
- *                   until they have, or are gone themselves.
- * @return 0; PEAL_EBUSY a group has links of the set (peal/group.h), and nothing was
- *         done; PEAL_EHUNG a worker does not let go of a link: nothing else was done
- *         but that other links may be gone. No other call on this set or its
- *         links may run at the same time, nor may endpoints of theirs.
+ * The runtime destroys all links of the group, whichever process has made them.
+ * Pointers to these links become invalid. Messages that are not delivered yet
+ * can be lost. So wait first until peal_link_info shows no queued messages. The
+ * other processes find the links closed.
+ *
+ * No other call on the group or its links may run at the same time. No endpoint
+ * of these links may be in use. Blocks until the workers of the links have
+ * answered, at most PEAL_ANSWER_MS for each link. Then it blocks for timeout_ns
+ * at most.
+ *
+ * @param set        a process group. NULL does nothing.
+ * @param timeout_ns ns to wait until the other processes know of it. 0: does
+ *                   not wait. -1: until each process knows or is gone. After a
+ *                   timeout, others can take this process for dead.
+ * @return 0, or a negative error code:
+ * @retval PEAL_EBUSY a communicator (peal/group.h) has links of the group. The
+ *                    call has done nothing.
+ * @retval PEAL_EHUNG a worker does not release a link. The process stays in the
+ *                    group, but other links may be destroyed already.
  */
 int peal_processes_leave(struct peal_processes *set, int64_t timeout_ns);
 
 /**
- * What the set is, and how many are in which state.
+ * Gets the state of the process group.
  *
- * @param set      a set.
+ * Thread-safe. Does not block.
+ *
+ * @param set      a process group.
  * @param info_out filled on success.
- * @return 0; PEAL_EINVAL. Thread-safe.
+ * @return 0, or a negative error code:
+ * @retval PEAL_EINVAL an argument is NULL.
  */
 int peal_processes_info(struct peal_processes *set,
 			struct peal_processes_info *info_out);
 
 /**
- * What is known of a process of the set.
+ * Gets the state of one process of the group.
  *
- * @param set      a set.
- * @param rank     which; the caller's own, too.
+ * Thread-safe. Does not block.
+ *
+ * @param set      a process group.
+ * @param rank     rank of the process; the caller's rank is allowed.
  * @param info_out filled on success.
- * @return 0; PEAL_ENOENT no such rank; PEAL_EINVAL. Thread-safe.
+ * @return 0, or a negative error code:
+ * @retval PEAL_ENOENT there is no such rank.
+ * @retval PEAL_EINVAL an argument is NULL.
  */
 int peal_process_info(struct peal_processes *set, uint32_t rank,
 		      struct peal_process_info *info_out);
 
 /**
- * Offers an address to the other processes: they may connect links to it by its
- * name, each of which takes an input of it.
+ * Offers an address to the other processes under a name.
  *
- * @param set     a set.
- * @param name    at most PEAL_PROCESS_NAME - 1 bytes.
- * @param address of an actor, a pool or an endpoint of the set's runtime.
- * @return 0; PEAL_EEXIST the name is offered already; PEAL_ENOENT nobody has that
- *         address; PEAL_ENOSPC there are 1024 offers; PEAL_ENOMEM; PEAL_EINVAL.
- *         Thread-safe.
+ * The other processes can then connect links to the address. Each link takes
+ * one of its inputs.
+ *
+ * Thread-safe. May wait for other calls on the runtime.
+ *
+ * @param set     a process group.
+ * @param name    1 to PEAL_PROCESS_NAME - 1 bytes; copied.
+ * @param address address of an actor, a pool or an endpoint of the group's
+ *                runtime.
+ * @return 0, or a negative error code:
+ * @retval PEAL_EEXIST   this process offers the name already.
+ * @retval PEAL_ENOENT   no actor, pool or endpoint has the address.
+ * @retval PEAL_ESTOPPED the kernel of the address has ended.
+ * @retval PEAL_ENOSPC   this process has 1024 offers.
+ * @retval PEAL_ENOMEM   the host is out of memory.
+ * @retval PEAL_EINVAL   set is NULL, or the name has a wrong length.
  */
 int peal_process_offer(struct peal_processes *set, const char *name,
 		       uint64_t address);
 
 /**
- * Withdraws an offer; links that were made by it stay.
+ * Withdraws an offer.
  *
- * @param set  a set.
- * @param name as it was offered.
- * @return 0; PEAL_ENOENT it is not offered; PEAL_EINVAL. Thread-safe.
+ * Links that were made by the offer stay.
+ *
+ * Thread-safe. Does not block.
+ *
+ * @param set  a process group.
+ * @param name the name of the offer.
+ * @return 0, or a negative error code:
+ * @retval PEAL_ENOENT this process does not offer the name.
+ * @retval PEAL_EINVAL set is NULL, or the name has a wrong length.
  */
 int peal_process_withdraw(struct peal_processes *set, const char *name);
 
 /**
- * Connects a sender of this process to what another one offers. The other process
- * needs no call for it: the link is in its list (peal_link_list) as well.
+ * Connects a sender of this process to an offer of another process.
  *
- * Both ends find the link dead when the other's process is: sending to it is
- * PEAL_EDIED, receiving from it gives what has arrived whole and then PEAL_EDIED;
- * PEAL_ESTOPPED where the other has left, or has taken the link down. To actors it
- * is as if the other end's kernel had ended.
+ * The application of the other process calls nothing for it. The link appears
+ * in the list of both processes (peal_link_list).
  *
- * @param set        a set.
- * @param rank       of the other process.
- * @param name       as it offers it.
- * @param from       address of an actor or endpoint of the set's runtime.
- * @param port       of the sender, as for peal_connect.
- * @param options    NULL for all defaults; require, forbid: no other route than
- *                   PEAL_ROUTE_PROCESS; priority 0.
- * @param timeout_ns how long to wait for it to offer the name; 0: not, -1: for
- *                   ever. Its answer is waited for in any case, at most twice
- *                   PEAL_ANSWER_MS.
- * @param link_out   the link; NULL if not wanted. peal_link_destroy takes this
- *                   end down: the other process finds the link closed, and has it
- *                   in its list until it destroys it as well, or leaves.
- * @return 0; PEAL_ENOENT no such rank, or it does not offer the name, or no such
- *         sender or port; PEAL_EEXIST the port is connected; PEAL_EINVAL,
- *         PEAL_EMSGSIZE an option, or the ends declare different messages;
- *         PEAL_ENOSPC the receiver's max_inputs; PEAL_EDIED, PEAL_ESTOPPED,
- *         PEAL_EPROTO that process is not there any more, or broke the protocol;
- *         PEAL_ENOPEER the options leave no route; PEAL_ETIMEDOUT it does not
- *         answer; PEAL_ENOTSUP `from` is a kernel's dead letters; PEAL_ENOMEM;
- *         PEAL_EHUNG a worker did not answer; PEAL_EAGAIN the sender moved to
- *         another device meanwhile; PEAL_EDRIVER. What the other
- *         process has refused has its rank and its reason in the text.
- *         Thread-safe.
+ * If the other process dies, sends return PEAL_EDIED. Receives return the
+ * messages that have arrived completely, and then PEAL_EDIED. If the other
+ * process leaves or destroys the link, the code is PEAL_ESTOPPED instead.
+ * Actors see both cases as an end of the other end's kernel.
+ *
+ * Thread-safe. Blocks for timeout_ns at most until the other process offers the
+ * name. Then it waits for the answer, at most twice PEAL_ANSWER_MS. After that
+ * it waits for the sender's worker, at most PEAL_ANSWER_MS.
+ *
+ * @param set        a process group.
+ * @param rank       rank of the other process.
+ * @param name       the name of its offer.
+ * @param from       address of an actor or endpoint of the group's runtime.
+ * @param port       a port of the sender, as in peal_connect.
+ * @param options    NULL for all defaults. `require` and `forbid` must allow
+ *                   PEAL_ROUTE_PROCESS. `priority` must be 0.
+ * @param timeout_ns ns to wait for the offer; 0: does not wait, -1: no limit.
+ * @param link_out   the link; NULL: not wanted. peal_link_destroy destroys this
+ *                   end, and the other process finds the link closed. There
+ *                   the link stays in the list until that process destroys it
+ *                   or leaves.
+ * @return 0, or a negative error code. If the other process has refused the
+ *         link, the text has its rank and its reason.
+ * @retval PEAL_ENOENT    there is no such rank, offer, sender or port, or rank
+ *                        is the caller's.
+ * @retval PEAL_EEXIST    the port is connected.
+ * @retval PEAL_EINVAL    an argument or option is out of range, the sender is a
+ *                        pool, or the ends declare different message sizes.
+ * @retval PEAL_EMSGSIZE  message_bytes fits neither slot nor slab, or is too
+ *                        large for the pool. Or the ends declare messages that
+ *                        are longer.
+ * @retval PEAL_ENOSPC    the receiver has no free input, or there are 4096
+ *                        links between the two processes.
+ * @retval PEAL_EDIED     the other process has died or closed its connection.
+ * @retval PEAL_ESTOPPED  the other process has left, or the kernel of an end
+ *                        has ended.
+ * @retval PEAL_EPROTO    the other process broke the protocol.
+ * @retval PEAL_ENOPEER   `require` or `forbid` rule out PEAL_ROUTE_PROCESS.
+ * @retval PEAL_ETIMEDOUT the other process does not answer.
+ * @retval PEAL_ENOTSUP   `from` is the dead letters of a kernel, or the ends
+ *                        share no publication policy.
+ * @retval PEAL_EBUSY     the offer is a pool that is being destroyed.
+ * @retval PEAL_EHUNG     a worker did not answer.
+ * @retval PEAL_EAGAIN    the sender has migrated to another device during the
+ *                        call. Call again.
+ * @retval PEAL_ENOMEM    a process is out of memory.
+ * @retval PEAL_EDRIVER   a driver or a call of the system failed.
  */
 int peal_process_connect(struct peal_processes *set, uint32_t rank,
 			 const char *name, uint64_t from, uint32_t port,
@@ -232,20 +325,24 @@ int peal_process_connect(struct peal_processes *set, uint32_t rank,
 			 int64_t timeout_ns, struct peal_link **link_out);
 
 /**
- * The rank of the process that has an address: those of other processes in
- * struct peal_link_info and struct peal_received say it.
+ * Gets the rank of the process that an address belongs to.
  *
- * @param address any.
- * @return the rank; -1: it is an address of the caller's own runtime. Thread-safe,
- *         wait-free.
+ * Addresses in struct peal_link_info and struct peal_received carry it.
+ *
+ * Thread-safe. Wait-free.
+ *
+ * @param address any address.
+ * @return the rank; -1: the address belongs to the caller's own runtime.
  */
 int peal_process_rank_of(uint64_t address);
 
 /**
- * The name of a state: "self", "here", "left", "dead", "lost".
+ * Gets the name of a state: "self", "here", "left", "dead", "lost".
  *
- * @param state any.
- * @return a static string. Thread-safe, wait-free.
+ * Thread-safe. Wait-free.
+ *
+ * @param state a state.
+ * @return a static string; "?" for any other value.
  */
 const char *peal_process_state_name(enum peal_process_state state);
 

@@ -12,75 +12,110 @@
 extern "C" {
 #endif
 
-/**
- * A queue among threads of the host, in plain memory: the queues that links and
- * mailboxes are made of, without devices, kernels and a runtime. Say how many
- * put and how many take, and get the queue that costs least for that; see
- * queues/README.md for what each of them costs. Where all messages are of one
- * type, peal/queue_of.h lets the compiler see to that.
+/*
+ * Queues among threads of the host, in plain memory.
  *
- * Who uses a queue opens an end of it, for one thread at a time. Ends make no
- * system call while messages flow and allocate nothing. A consumer tells of the
- * room that it makes by quarters of the capacity, and when it finds nothing: so
- * a producer may find a queue full of which up to a quarter was taken. The
- * producers of a mailbox and of a work queue lease room, up to half of it in
- * all but at least a message each, and keep that until they wait or are closed;
- * a mailbox's that was refused keeps what it has asked for, too. Where queues
- * form a circle in which one end waits for another, count on what is left: three
- * quarters of the capacity; one quarter of a mailbox's and a work queue's that
- * have at least twice as many slots as producers.
+ * These queues need no device, no kernel and no runtime. Their algorithms are
+ * those of links and mailboxes. The caller states the numbers of producers and
+ * consumers, and peal_queue_create chooses the cheapest algorithm.
+ * queues/README.md compares the costs. For messages of one type,
+ * peal/queue_of.h adds type checks by the compiler.
+ *
+ *	peal_queue_create(&options, &queue);
+ *	peal_queue_open(queue, PEAL_QUEUE_PRODUCER, &producer);
+ *	peal_queue_open(queue, PEAL_QUEUE_CONSUMER, &consumer);
+ *	peal_queue_push(producer, data, bytes, -1);	(one thread)
+ *	peal_queue_pop(consumer, buffer, size, &length, -1);	(another)
+ *	peal_queue_close(producer);
+ *	peal_queue_close(consumer);
+ *	peal_queue_destroy(queue);
+ */
+
+/**
+ * A queue.
+ *
+ * Each thread opens an end of the queue, and one thread at a time uses an end.
+ * Push and pop allocate no memory, and make no system call while messages flow.
+ *
+ * A producer may find the queue full below `capacity` messages:
+ *
+ * - A consumer returns the slots of popped messages in groups. A group has at
+ *   most a quarter of the capacity. A consumer that finds no message returns
+ *   all its slots.
+ * - Producers of a mailbox or a work queue lease slots in advance. The leases
+ *   take at most half of the capacity, but at least one slot per producer. A
+ *   producer returns its lease when it finds no free slot, or is closed. After
+ *   a failed push, a mailbox producer still keeps the slots that it has
+ *   requested.
+ *
+ * Queues may form a circle in which one end waits for another. Then rely only
+ * on three quarters of the capacity of a link or a topic. Rely only on one
+ * quarter of a mailbox or a work queue with two or more slots per producer.
  */
 struct peal_queue;
 
 /** One producer's or one consumer's end of a queue. */
 struct peal_queue_end;
 
-/** Which algorithm. */
+/** The algorithm of a queue. */
 enum peal_queue_kind {
-	PEAL_QUEUE_ANY = 0, /* the first of those below that serves */
+	PEAL_QUEUE_ANY = 0, /* the first of LINK, MAILBOX, WORK that serves */
 	PEAL_QUEUE_LINK = 1, /* one producer, one consumer */
 	PEAL_QUEUE_MAILBOX = 2, /* many producers, one consumer */
-	PEAL_QUEUE_WORK = 3, /* many, many; each message to one of them */
-	PEAL_QUEUE_TOPIC = 4 /* one, many; each message to all of them: only
-			      * where kind says so */
+	PEAL_QUEUE_WORK = 3, /* many producers, many consumers; each message
+			      * goes to one consumer */
+	PEAL_QUEUE_TOPIC = 4 /* one producer, many consumers; each message goes
+			      * to every consumer */
 };
 
-/** What an end is for. */
+/** The role of an end. */
 enum peal_queue_role { PEAL_QUEUE_PRODUCER = 0, PEAL_QUEUE_CONSUMER = 1 };
 
-/** Messages that are put or taken at a time, at most. */
+/** Most messages that a call can push or pop. */
 #define PEAL_QUEUE_BURST 32
-/** Ends of one role, at most. */
+/** Most ends of one role. */
 #define PEAL_QUEUE_ENDS 64
-/** Bytes of a link's message, at most; other kinds take less. */
+/** Most bytes of a link's message; the other kinds take less. */
 #define PEAL_QUEUE_MESSAGE_MAX (256ull << 20)
 
-/** Zero in a field: its default. */
+/** Options of a queue; a field that is 0 has its default. */
 struct peal_queue_options {
 	uint32_t size; /* sizeof(struct peal_queue_options) */
-	uint32_t kind; /* enum peal_queue_kind; by the two that follow */
-	uint32_t producers; /* ends that may be open at a time, to 64; 1 */
-	uint32_t consumers; /* the same; 1 */
-	uint32_t capacity; /* slots, a power of two up to 2^20, and at least
-			    * as many as producers (a work queue of 64 and
-			    * more: twice as many); 1024 */
-	uint32_t policy; /* enum peal_policy; sequence */
-	uint64_t message_bytes; /* the largest message; 48. With a link up to
-				 * 256 MiB, else what a slot of 4 KiB holds */
-	const char *name; /* for texts; "queue". Copied. */
-	uint32_t overwrite; /* a topic's: 1: it never waits for a consumer,
-			     * who may miss messages then; 0 */
+	uint32_t kind; /* enum peal_queue_kind (default PEAL_QUEUE_ANY) */
+	uint32_t producers; /* most open producers (default 1, 1..64) */
+	uint32_t consumers; /* most open consumers (default 1, 1..64) */
+	/*
+	 * Slots: a power of two (default 1024, 1..2^20), at least `producers`.
+	 * A work queue of 64 slots or more needs at least 2 * producers.
+	 */
+	uint32_t capacity;
+	uint32_t policy; /* enum peal_policy (default PEAL_POLICY_SEQUENCE) */
+	/*
+	 * Bytes of the largest message (default 48). A link takes up to 256
+	 * MiB. The other kinds take up to 4080, with policy atom16 3064, with
+	 * atom8 1016.
+	 */
+	uint64_t message_bytes;
+	const char *name; /* for error texts (default "queue"); copied */
+	/*
+	 * For a topic (default 0). 1: the producer never waits, and a slow
+	 * consumer misses messages. 0: the producer waits for the slowest
+	 * consumer. Other kinds allow 0 only.
+	 */
+	uint32_t overwrite;
 	uint32_t reserved; /* 0 */
 };
 
 /**
- * What a queue is and holds: accepted = delivered + queued. A topic counts what
- * each consumer got as delivered, and nothing as queued.
+ * A queue and its counters: accepted = delivered + queued.
+ *
+ * For a topic, `delivered` counts a message once for each consumer that popped
+ * it, and `queued` is 0.
  */
 struct peal_queue_info {
-	uint32_t kind; /* never PEAL_QUEUE_ANY */
-	uint32_t capacity;
-	uint64_t message_bytes, memory_bytes;
+	uint32_t kind; /* enum peal_queue_kind, never PEAL_QUEUE_ANY */
+	uint32_t capacity; /* slots */
+	uint64_t message_bytes, memory_bytes; /* largest message; all memory */
 	uint32_t producers, consumers; /* ends that are open now */
 	uint64_t accepted, delivered, queued; /* messages */
 };
@@ -88,157 +123,220 @@ struct peal_queue_info {
 /**
  * Makes a queue.
  *
- * @param options   NULL for all defaults.
- * @param queue_out the queue; the caller destroys it.
- * @return 0; PEAL_EINVAL an option is out of its range, or the kind does not
- *         serve so many ends (the text names the option, its value and what is
- *         allowed); PEAL_ENOMEM. Thread-safe.
+ * Thread-safe. Does not block.
+ *
+ * @param options   NULL: all defaults.
+ * @param queue_out receives the queue; the caller destroys it.
+ * @return 0, or a negative error code:
+ * @retval PEAL_EINVAL  queue_out is NULL, or an option is out of range, or the
+ *                      kind does not serve so many ends. The error text names
+ *                      the option, its value and the allowed range.
+ * @retval PEAL_ENOMEM  there is too little memory.
  */
 int peal_queue_create(const struct peal_queue_options *options,
 		      struct peal_queue **queue_out);
 
 /**
- * Frees a queue and what is queued in it.
+ * Frees a queue and the messages in it.
+ *
+ * No other call on the queue may run at the same time.
  *
  * @param queue a queue; NULL does nothing.
- * @return 0; PEAL_EBUSY an end is open, nothing was done. No other call on the
- *         queue may run at the same time.
+ * @return 0, or a negative error code:
+ * @retval PEAL_EBUSY  an end is open; the queue remains.
  */
 int peal_queue_destroy(struct peal_queue *queue);
 
 /**
- * Opens an end. The queue ends for its consumers when all producers that were
- * opened are closed: so open all of them before the first is closed.
+ * Opens an end of a queue.
+ *
+ * Open all producers before you close the first one. When all opened producers
+ * are closed, the stream ends for the consumers.
+ *
+ * A new consumer continues where a closed consumer stopped. A topic's consumer
+ * begins with the next message that the producer pushes.
+ *
+ * Thread-safe. Waits only for other threads that open or close an end.
  *
  * @param queue   a queue.
- * @param role    producer or consumer.
- * @param end_out the end; the caller closes it.
- * @return 0; PEAL_EBUSY as many are open as the options allow; PEAL_EINVAL.
- *         Thread-safe. A consumer that is opened after another one was closed
- *         goes on where that one was; with a topic it begins with the next
- *         message. PEAL_EBUSY also where a thread died inside of a call: see
- *         peal_queue_close.
+ * @param role    PEAL_QUEUE_PRODUCER or PEAL_QUEUE_CONSUMER.
+ * @param end_out receives the end; the caller closes it.
+ * @return 0, or a negative error code:
+ * @retval PEAL_EBUSY   as many ends are open as the options allow. Or a thread
+ *                      died in a call, and its end is lost (peal_queue_close).
+ * @retval PEAL_EINVAL  a pointer is NULL, or there is no such role.
  */
 int peal_queue_open(struct peal_queue *queue, enum peal_queue_role role,
 		    struct peal_queue_end **end_out);
 
 /**
- * Closes an end. What a producer has put stays; what a consumer has not taken
- * is there for the next.
+ * Closes an end of a queue.
  *
- * Where a thread died inside of a call, of a signal or as it was cancelled,
- * another closes its end, and nothing else is needed. Of what a producer was
- * putting, some may come; all that came later is delivered as soon as each
- * other producer has been outside of a call. The room that it had leased in a
- * mailbox or a work queue is lost, and its end not opened again, until all
- * producers are closed. What a consumer was taking is lost: a mailbox and a
- * topic go on without it; a work queue, of which nobody knows what was claimed,
- * takes no more, and gives what is left. Neither end of a link, nor a topic's
- * producer, is opened again.
+ * Messages that a closed producer has pushed remain in the queue. Messages that
+ * a closed consumer has not popped remain for the next consumer.
  *
- * @param end an end; NULL does nothing. It is gone after this.
- * @return 0; PEAL_EINVAL it is closed, as far as that is known: its place is the
- *         next end's. Thread-safe; no other call on this end may run at the same
- *         time.
+ * If a thread dies inside a call, another thread closes its end. A signal or a
+ * cancellation can cause such a death. No other repair is needed:
+ *
+ * - The queue may lose the messages that the thread was pushing or popping. A
+ *   part of a bulk may arrive.
+ * - Later messages arrive once each other producer has been outside of a call.
+ * - A dead producer of a mailbox or a work queue loses its leased slots. Its
+ *   end cannot be opened again. Both losses end when all producers are closed.
+ * - A mailbox or a topic continues after the death of a consumer.
+ * - A work queue accepts no more messages after the death of a consumer. The
+ *   other consumers pop the remaining messages.
+ * - A dead end of a link, or a topic's dead producer, is never opened again.
+ *
+ * Any thread may call this, but no other call on this end may run at the same
+ * time. Waits only for other threads that open or close an end.
+ *
+ * @param end an end; invalid after this call. NULL does nothing.
+ * @return 0, or a negative error code:
+ * @retval PEAL_EINVAL  the end is closed already. The queue reuses ends. So a
+ *                      stale pointer may close an end that was opened later.
  */
 int peal_queue_close(struct peal_queue_end *end);
 
 /**
- * Puts one message.
+ * Pushes a copy of one message.
  *
- * @param end        a producer's.
- * @param data       `bytes` bytes; NULL if bytes is 0.
- * @param bytes      at most the queue's message_bytes.
- * @param timeout_ns how long to wait for room; 0: not, -1 or less: for ever.
- * @return 0; PEAL_EAGAIN (timeout 0) or PEAL_ETIMEDOUT it is full, nothing was
- *         put; PEAL_EMSGSIZE too long, or not the one length that the queue is
- *         for (peal_queue_create_of); PEAL_EPIPE every consumer that was opened
- *         is closed (not with a topic), or one of a work queue died inside of a
- *         call; PEAL_EPROTO the memory of the queue was damaged; PEAL_EINVAL
- *         not a producer's end, or data is NULL. One thread at a time: builds
- *         with assertions or a sanitizer answer another one with PEAL_EBUSY.
- *         Wait-free with timeout 0.
+ * Until the first consumer is opened, the queue keeps the messages. A topic
+ * drops them.
+ *
+ * One thread at a time per end. Wait-free with timeout 0. Otherwise blocks
+ * until consumers free a slot, at most timeout_ns.
+ *
+ * @param end        a producer.
+ * @param data       `bytes` bytes; may be NULL if bytes is 0.
+ * @param bytes      0 to the queue's message_bytes.
+ * @param timeout_ns ns to wait for a free slot; 0: do not wait; negative: no
+ *                   limit.
+ * @return 0, or a negative error code:
+ * @retval PEAL_EAGAIN     the queue is full and timeout_ns is 0.
+ * @retval PEAL_ETIMEDOUT  the queue was full for timeout_ns.
+ * @retval PEAL_EMSGSIZE   the message is too long, or has another length than
+ *                         the queue requires (peal_queue_create_of).
+ * @retval PEAL_EPIPE      all opened consumers are closed (never for a topic),
+ *                         or a work queue's consumer died inside a call.
+ * @retval PEAL_EPROTO     the memory of the queue is damaged.
+ * @retval PEAL_EINVAL     end is NULL or no producer, or data is NULL.
+ * @retval PEAL_EBUSY      another thread is in a call on this end. Only builds
+ *                         with assertions or a sanitizer check this.
  */
 int peal_queue_push(struct peal_queue_end *end, const void *data,
 		    uint64_t bytes, int64_t timeout_ns);
 
 /**
- * Puts n messages of `bytes` each, all or none of them, in one pass. With a
- * mailbox and a work queue at most capacity / (2 * producers) at a time.
+ * Pushes n messages of equal length, all or none.
  *
- * @param end        a producer's.
- * @param data       n * bytes, one message after the other.
- * @param bytes      of each; at most message_bytes, and what one slot holds.
+ * A mailbox or a work queue takes at most capacity / (2 * producers) messages
+ * at a time, but at least 1.
+ *
+ * A link with message_bytes above 512 takes only messages that fit one slot: 48
+ * bytes with policy sequence. Push longer messages one at a time.
+ *
+ * Threads and waiting are as for peal_queue_push.
+ *
+ * @param end        a producer.
+ * @param data       n * bytes bytes, one message after the other.
+ * @param bytes      length of each message.
  * @param n          1 to PEAL_QUEUE_BURST, and at most the capacity.
  * @param timeout_ns as peal_queue_push.
- * @return as peal_queue_push.
+ * @return as peal_queue_push, and:
+ * @retval PEAL_EMSGSIZE  n or bytes is above the limits stated here.
+ * @retval PEAL_EINVAL    n is 0 or above PEAL_QUEUE_BURST.
  */
 int peal_queue_push_bulk(struct peal_queue_end *end, const void *data,
 			 uint64_t bytes, uint32_t n, int64_t timeout_ns);
 
 /**
- * Takes the next message.
+ * Pops the next message.
  *
- * @param end        a consumer's.
- * @param buffer     `room` bytes.
- * @param room       size of the buffer.
- * @param length_out bytes of the message; may be NULL.
- * @param timeout_ns how long to wait for one; 0: not, -1 or less: for ever.
- * @return 0; PEAL_EAGAIN (timeout 0) or PEAL_ETIMEDOUT nothing there; PEAL_EEND
- *         every producer that was opened is closed, and nothing more comes: of
- *         a work queue not while another consumer has claimed a message that it
- *         did not get yet, as it may leave that when it is closed;
- *         PEAL_EMSGSIZE the buffer is short: the message stays, *length_out
- *         says how much it needs (a work queue and a topic want message_bytes,
- *         however long the message is); PEAL_EPROTO the memory of the queue was
- *         damaged, it gives nothing any more; PEAL_EINVAL not a consumer's end.
- *         One thread at a time, as peal_queue_push. Wait-free with timeout 0.
+ * One thread at a time per end. Wait-free with timeout 0. Otherwise blocks
+ * until a producer pushes a message or the stream ends, at most timeout_ns.
+ *
+ * @param end        a consumer.
+ * @param buffer     receives the message; `room` bytes. May be NULL if `room`
+ *                   is 0.
+ * @param room       bytes of the buffer. A work queue and a topic require at
+ *                   least message_bytes, for shorter messages too.
+ * @param length_out receives the bytes of the message; may be NULL.
+ * @param timeout_ns ns to wait for a message; 0: do not wait; negative: no
+ *                   limit.
+ * @return 0, or a negative error code:
+ * @retval PEAL_EAGAIN     there is no message and timeout_ns is 0.
+ * @retval PEAL_ETIMEDOUT  there was no message for timeout_ns.
+ * @retval PEAL_EEND       all opened producers are closed, and no message
+ *                         remains. A work queue reports this only after other
+ *                         consumers have popped the messages they claimed.
+ * @retval PEAL_EMSGSIZE   the buffer is too short. The message remains, and
+ *                         *length_out is the required size.
+ * @retval PEAL_EPROTO     the memory of the queue is damaged. No further
+ *                         message comes.
+ * @retval PEAL_EINVAL     end is NULL or no consumer, or buffer is NULL.
+ * @retval PEAL_EBUSY      as peal_queue_push.
  */
 int peal_queue_pop(struct peal_queue_end *end, void *buffer, uint64_t room,
 		   uint64_t *length_out, int64_t timeout_ns);
 
 /**
- * Takes as many messages as there are, up to n.
+ * Pops the messages that are available, up to n.
  *
- * @param end         a consumer's.
- * @param buffer      n * bytes: message i begins at i * bytes.
- * @param bytes       of the buffer for each.
+ * The call waits only for the first message. Threads and waiting are as for
+ * peal_queue_pop.
+ *
+ * @param end         a consumer.
+ * @param buffer      n * bytes bytes; message i begins at i * bytes.
+ * @param bytes       bytes of the buffer per message.
  * @param n           1 to PEAL_QUEUE_BURST.
- * @param lengths_out n lengths; may be NULL.
- * @param timeout_ns  until the first of them.
- * @return how many were taken, at least 1; else as peal_queue_pop, with
- *         PEAL_EMSGSIZE if the first is longer than `bytes`.
+ * @param lengths_out receives the length of each message, n entries; may be
+ *                    NULL.
+ * @param timeout_ns  ns to wait for the first message; as peal_queue_pop.
+ * @return the number of messages, at least 1; or an error as peal_queue_pop,
+ *         and:
+ * @retval PEAL_EMSGSIZE  the first message does not fit `bytes`.
+ * @retval PEAL_EINVAL    n is 0 or above PEAL_QUEUE_BURST.
  */
 int peal_queue_pop_burst(struct peal_queue_end *end, void *buffer,
 			 uint64_t bytes, uint32_t n, uint64_t *lengths_out,
 			 int64_t timeout_ns);
 
 /**
- * What a queue is and holds. While messages flow the numbers are about those of
- * one moment during the call; the identity holds always, no number but queued
- * ever falls, and that is never more than the capacity.
+ * Reads the counters of a queue.
+ *
+ * While messages flow, each counter is from some moment during the call. Still
+ * accepted = delivered + queued holds, except for a topic. From call to call,
+ * accepted and delivered never decrease. `queued` is never above the capacity.
+ *
+ * Thread-safe. Waits only for other threads that open or close an end.
  *
  * @param queue    a queue.
- * @param info_out filled.
- * @return 0; PEAL_EINVAL. Thread-safe.
+ * @param info_out filled on success.
+ * @return 0, or a negative error code:
+ * @retval PEAL_EINVAL  a pointer is NULL.
  */
 int peal_queue_info(struct peal_queue *queue, struct peal_queue_info *info_out);
 
 /**
- * Messages of a topic that overwrites which were published since a consumer was
- * opened, and lost to it.
+ * Counts the messages that a consumer of an overwriting topic has missed.
  *
- * @param end a consumer's.
- * @return how many; 0 with other kinds, which lose nothing, and for NULL. For
- *         the thread that has the end.
+ * The count begins when the consumer is opened. Only the thread that uses the
+ * end may call this.
+ *
+ * @param end a consumer.
+ * @return the number of messages. 0 for the other kinds, which lose no message,
+ *         for a producer and for NULL.
  */
 uint64_t peal_queue_missed(const struct peal_queue_end *end);
 
 /**
- * The name of a kind.
+ * Returns the name of a kind.
+ *
+ * Thread-safe, wait-free.
  *
  * @param kind enum peal_queue_kind.
- * @return a static string; "?" for what is none. Thread-safe, wait-free.
+ * @return a static string; "?" for PEAL_QUEUE_ANY and for unknown numbers.
  */
 const char *peal_queue_kind_name(uint32_t kind);
 

@@ -9,10 +9,13 @@ extern "C" {
 #endif
 
 /*
- * Queues among threads, of one type of message: PEAL_THREAD_QUEUE_OF(name, type)
- * declares types for such a queue and its ends, and what puts and takes that
- * type, and nothing else. It is to peal/queue.h what PEAL_QUEUE_OF of
- * peal/device/typed.h is to the queues of devices; a type may have both.
+ * Typed queues between host threads: each queue takes one message type.
+ *
+ * PEAL_THREAD_QUEUE_OF(name, type) declares a queue type, two end types and
+ * their functions. The compiler then finds a message of a wrong type. Create
+ * the queue, open a producer and a consumer, push and pop, then close the ends
+ * and destroy the queue. For queues in device memory see PEAL_QUEUE_OF in
+ * peal/device/typed.h. One type may have both.
  *
  *	struct task { uint64_t first, n; };
  *	PEAL_THREAD_QUEUE_OF(task, struct task)
@@ -25,9 +28,14 @@ extern "C" {
  *	task_queue_push(producer, &task, -1);
  *	peal_queue_close(producer.end);
  *	peal_queue_destroy(queue.queue);
+ */
+
+/*
+ * Names that PEAL_THREAD_QUEUE_OF(name, type) declares:
  *
  *	struct <name>_queue { struct peal_queue *queue; };
- *	struct <name>_producer, <name>_consumer { struct peal_queue_end *end; };
+ *	struct <name>_producer { struct peal_queue_end *end; };
+ *	struct <name>_consumer { struct peal_queue_end *end; };
  *
  *	<name>_queue_create(options, queue_out)
  *	<name>_queue_open_producer(queue, producer_out)
@@ -37,40 +45,56 @@ extern "C" {
  *	<name>_queue_pop(consumer, item_out, timeout_ns)
  *	<name>_queue_pop_burst(consumer, items_out, n, timeout_ns)
  *
- * Results, progress and threads are those of the functions of peal/queue.h; the
- * first three call the two below. The end of a queue of another type, or of
- * the other role, does not compile; nor does a pointer to another type, which in C
- * is a warning that can be made an error (incompatible-pointer-types). All
- * else is done with queue.queue and with an end's `end`: closing, counts.
+ * The create function calls peal_queue_create_of. Both open functions call
+ * peal_queue_open_of. The other functions call peal_queue_push,
+ * peal_queue_push_bulk, peal_queue_pop and peal_queue_pop_burst. Each function
+ * has the return values, progress and thread safety of the called function.
+ * For closing, counts and destruction pass the member `end` or `queue` to the
+ * functions of peal/queue.h.
  *
- * What is taken is always one whole item, and taking never says PEAL_EMSGSIZE:
- * such a queue refuses messages of another length, whoever puts them, and an end
- * is not opened on a queue that would take them. So a struct <name>_queue may be
- * filled with a queue of peal_queue_create_of, but an end by the opening alone.
+ * An end of another queue type or of the wrong role does not compile. A
+ * pointer to another type does not compile in C++. In C it is a warning,
+ * -Wincompatible-pointer-types, which -Werror turns into an error.
+ *
+ * Each popped message is one whole item, so a pop never returns PEAL_EMSGSIZE.
+ * The queue refuses messages of another length from every producer.
+ *
+ * A caller may set the member `queue` to a queue of peal_queue_create_of.
+ * Only the open functions may set the member `end`: they check the length.
  */
 
 /**
- * Makes a queue whose messages have all the same length. To put one of another
- * length is PEAL_EMSGSIZE.
+ * Creates a queue for messages of one fixed length.
  *
- * @param options   as peal_queue_create; message_bytes is 0, or `bytes` too.
- * @param bytes     of each message, at least 1.
- * @param queue_out the queue; the caller destroys it.
- * @return as peal_queue_create; PEAL_EINVAL if bytes is 0, or message_bytes
- *         says something else. Thread-safe.
+ * A push of another length fails with PEAL_EMSGSIZE. The caller frees the
+ * queue by peal_queue_destroy.
+ *
+ * Thread-safe. Does not block.
+ *
+ * @param options   as peal_queue_create. Its message_bytes is 0 or `bytes`.
+ * @param bytes     length of each message, at least 1. The upper bound is that
+ *                  of message_bytes in struct peal_queue_options.
+ * @param queue_out the queue, set on success.
+ * @return as peal_queue_create, and:
+ * @retval PEAL_EINVAL  `bytes` is 0, or message_bytes is another length.
  */
 int peal_queue_create_of(const struct peal_queue_options *options,
 			 uint64_t bytes, struct peal_queue **queue_out);
 
 /**
- * Opens an end of a queue whose messages have all the same length.
+ * Opens an end of a queue for messages of one fixed length.
  *
- * @param queue   a queue.
- * @param bytes   that length.
- * @param role    producer or consumer.
- * @param end_out the end; the caller closes it.
- * @return as peal_queue_open; PEAL_EMSGSIZE the queue was made for messages of
- *         another length, or of any. Thread-safe.
+ * The caller closes the end by peal_queue_close.
+ *
+ * Thread-safe. Does not block.
+ *
+ * @param queue   a queue of peal_queue_create_of.
+ * @param bytes   the length that peal_queue_create_of was given.
+ * @param role    PEAL_QUEUE_PRODUCER or PEAL_QUEUE_CONSUMER.
+ * @param end_out the end, set on success.
+ * @return as peal_queue_open, and:
+ * @retval PEAL_EMSGSIZE  the queue has another message length, or it is a
+ *                        queue of peal_queue_create and has no fixed length.
  */
 int peal_queue_open_of(struct peal_queue *queue, uint64_t bytes,
 		       enum peal_queue_role role,
@@ -149,12 +173,14 @@ int peal_queue_open_of(struct peal_queue *queue, uint64_t bytes,
 	}
 
 /**
- * Declares the types and functions above for a type; at file scope, without a
- * semicolon.
+ * Declares the types and functions of a typed queue.
  *
- * name  begins the names of the types and functions
- * type  a complete type, not empty and of at most PEAL_QUEUE_MESSAGE_MAX bytes,
- *       where all threads can use the pointers in it; in C++ trivially copyable
+ * Use the macro at file scope, without a semicolon. It is a compile error if
+ * the type is empty or too long. In C++ the type must be trivially copyable.
+ * A push copies the bytes of the item: pointers in it are copied as they are.
+ *
+ * @param name  prefix of all declared names.
+ * @param type  a complete type of 1 .. PEAL_QUEUE_MESSAGE_MAX bytes.
  */
 #define PEAL_THREAD_QUEUE_OF(name, type)                                       \
 	PEAL_STATIC_ASSERT(sizeof(type) >= 1, "the type is empty");            \

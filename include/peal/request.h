@@ -13,76 +13,119 @@ extern "C" {
 
 struct peal_runtime;
 
-/**
- * Sends requests from the host to one actor or pool, or to any actor of a kernel
- * (peal_request_to), and takes the replies: each reply finds the request that it belongs to by a number that both carry. What
- * handlers do is in peal/device/request.h.
+/*
+ * Requests from the host to actors and pools, and their replies.
+ * A request carries a number. Its reply carries the same number.
+ * Handlers reply with the calls of peal/device/request.h.
+ * Typical sequence: peal_requester_open, then peal_requester_listen once for
+ * each port that sends replies. Then peal_request as often as needed, and
+ * peal_requester_close.
  *
  *	peal_requester_open(runtime, actor, NULL, &requester);
  *	peal_requester_listen(requester, actor, 0);
  *	peal_request(requester, 0, &n, sizeof(n), &twice, sizeof(twice), NULL,
  *		     SECOND);
+ *	peal_requester_close(requester);
+ */
+
+/**
+ * A requester: a host endpoint with one link for requests and one for each
+ * port that sends replies.
  *
- * Replies have links of their own, so that no other traffic holds them up. Any
- * number of threads may have requests out at the same time; of those that wait,
- * one receives for all. A reply that comes when nobody waits for it any more is
- * dropped, and counted as dead at its link, reason "late".
+ * No other messages use these links, so no other traffic delays a reply.
+ *
+ * Any number of threads may have requests in flight at the same time. Of the
+ * threads that wait, one receives the replies of all. Replies are received only
+ * while a thread is in a call that sends or waits. Until then the replies stay
+ * in their links.
+ *
+ * A reply to a request that is over is dropped. It counts as dead at its link,
+ * reason "late".
  */
 struct peal_requester;
 
-/** Zero in a field: its default. */
+/** Options of a requester. A field with value 0 takes its default. */
 struct peal_requester_options {
 	uint32_t size; /* sizeof(struct peal_requester_options) */
-	uint32_t max_outstanding; /* requests without their reply, 1..65535; 64 */
-	uint64_t message_bytes; /* largest payload of a request; 48 */
-	uint64_t reply_bytes; /* largest payload of a reply; 48 */
-	uint32_t max_sources; /* ports that replies may come from; 16 */
+	uint32_t max_outstanding; /* requests in flight (default 64, 1..65535;
+				   * 0: default) */
+	uint64_t message_bytes; /* largest payload of a request, bytes (default
+				 * 48, up to 256 MiB less 16; 0: default) */
+	uint64_t reply_bytes; /* largest payload of a reply, bytes (default 48,
+			       * up to 256 MiB less 16; 0: default) */
+	uint32_t max_sources; /* calls of peal_requester_listen (default 16,
+			       * 1..4096; 0: default) */
 	/*
-	 * 1: what peal_request and peal_request_to wait at most goes with the
-	 * request, as its deadline (peal/deadline.h): an actor does not handle
-	 * one whose requester has given up. A request then has
-	 * PEAL_DEADLINE_BYTES more, also in mailboxes and pools. Those of
-	 * peal_request_begin have none.
+	 * 1: peal_request and peal_request_to send their timeout as a deadline
+	 * (peal/deadline.h). An actor does not handle a request after its
+	 * deadline. Each of these requests needs PEAL_DEADLINE_BYTES more in
+	 * mailboxes and pools.
+	 * Requests without a time limit have no deadline. Neither have those
+	 * of peal_request_begin and peal_request_begin_to.
+	 * 0: no request has a deadline.
 	 */
 	uint32_t deadlines;
-	const char *name; /* for texts; "requester". Copied. */
+	const char *name; /* for error texts (default "requester"); copied, at
+			   * most 47 bytes */
 };
 
-/** Counts since the opening: asked = replied + refused + given_up + out. */
+/** Counts since peal_requester_open: asked = replied + refused + given_up +
+ * out. */
 struct peal_requester_info {
 	uint64_t asked; /* requests that the link has accepted */
-	uint64_t replied; /* whose reply was handed to its caller */
-	uint64_t refused; /* whose reply was an error */
-	uint64_t given_up; /* timed out, cancelled, or the reply cannot come, or
-			    * not be kept */
-	uint64_t out; /* all others, answered or not */
-	uint64_t late; /* messages for which no request waited: dropped */
+	uint64_t replied; /* requests with a reply that a caller received */
+	uint64_t refused; /* requests that ended with a refusal */
+	/*
+	 * Requests that the caller cancelled or stopped waiting for. Also those
+	 * with a reply that cannot arrive, or that the host cannot store.
+	 */
+	uint64_t given_up;
+	uint64_t out; /* all other requests, answered or not */
+	uint64_t late; /* received messages without a request that waits for
+			* them; dropped */
 };
 
 /**
- * Makes a requester: an endpoint of its own, and a link from it to `to`, whose
- * messages have PEAL_REQUEST_BYTES more than message_bytes.
+ * Opens a requester and connects it to an actor or a pool.
+ *
+ * Messages of the new link are PEAL_REQUEST_BYTES longer than message_bytes.
+ * With option deadlines they are PEAL_DEADLINE_BYTES longer again. A pool must
+ * take messages of that length.
+ *
+ * Thread-safe. Blocks until the receiver's worker has answered, at most
+ * PEAL_ANSWER_MS.
  *
  * @param runtime       an open runtime.
  * @param to            address of an actor or a pool.
  * @param options       NULL for all defaults.
- * @param requester_out the requester; the caller closes it.
- * @return 0; PEAL_EINVAL an option (named); PEAL_ENOMEM; else as peal_connect.
- *         Thread-safe.
+ * @param requester_out the requester. The caller frees it with
+ *                      peal_requester_close.
+ * @return as peal_connect, and:
+ * @retval PEAL_EINVAL an option is out of range (the text names it), or an
+ *                     argument is NULL.
+ * @retval PEAL_ENOMEM the host is out of memory.
  */
 int peal_requester_open(struct peal_runtime *runtime, uint64_t to,
 			const struct peal_requester_options *options,
 			struct peal_requester **requester_out);
 
 /**
- * Takes replies from a port of an actor: of the one that is asked, of a pool's
- * members, of those that requests are handed on to.
+ * Connects a port of an actor to the requester, for replies.
+ *
+ * Call it for each actor that replies: the receiver or each member of the pool.
+ * Call it also for each actor that a handler delegates requests to.
+ * Actors that share ports reply by the port of their owner (ports_of in struct
+ * peal_actor_options).
+ *
+ * No other call on the requester may run at the same time. Blocks until the
+ * actor's worker has answered, at most PEAL_ANSWER_MS.
  *
  * @param requester a requester.
- * @param from      address of an actor.
- * @param port      of that actor, from 0; nothing is connected to it.
- * @return 0; PEAL_EINVAL; else as peal_connect, PEAL_ENOSPC max_sources. No
- *         other call on the requester may run at the same time.
+ * @param from      address of the actor that replies.
+ * @param port      a port of that actor, from 0, without a link.
+ * @return as peal_connect, and:
+ * @retval PEAL_EINVAL requester is NULL.
+ * @retval PEAL_ENOSPC the requester already listens to max_sources ports.
  */
 int peal_requester_listen(struct peal_requester *requester, uint64_t from,
 			  uint32_t port);
@@ -90,68 +133,109 @@ int peal_requester_listen(struct peal_requester *requester, uint64_t from,
 /**
  * Sends a request and waits for its reply.
  *
- * @param requester  that listens to who replies.
- * @param type       the program's own number.
- * @param data       `bytes` bytes; NULL if bytes is 0.
- * @param bytes      at most message_bytes.
- * @param buffer     `room` bytes for the reply's payload.
- * @param room       size of the buffer.
- * @param reply_out  what came, its data in the buffer; NULL if not wanted.
- * @param timeout_ns for all of it; -1: for ever.
- * @return 0 the reply is there; PEAL_ETIMEDOUT it is not, or there was no room
- *         to ask (the text says which), a reply that comes later is dropped;
- *         PEAL_EMSGSIZE the request is too long, or the reply for the buffer:
- *         it is dropped, reply_out->length says what it needed; PEAL_ENOTCONN
- *         it listens to nobody; PEAL_ESTOPPED who is asked had ended, or all
- *         who reply have; PEAL_EPROTO an end broke the protocol (of those that
- *         wait, one hears it); what the handler has refused it with, then
- *         reply_out->refused is 1; PEAL_ENOMEM; PEAL_EINVAL. After an error the
- *         buffer is as it was, and reply_out->data NULL if it was written at
- *         all. Thread-safe.
+ * If the handler refuses the request, the call returns the error of
+ * peal_refuse. reply_out->refused is then 1. A handler that fails sends no
+ * reply, so the call times out.
+ *
+ * After an error the buffer is unchanged. reply_out is written only if a reply
+ * or a refusal arrived. After an error reply_out->data is then NULL.
+ *
+ * Thread-safe. Blocks for timeout_ns at most.
+ *
+ * @param requester  a requester that listens to the port of the reply.
+ * @param type       the message type, defined by the program.
+ * @param data       `bytes` bytes; NULL if `bytes` is 0.
+ * @param bytes      payload bytes, 0 .. message_bytes.
+ * @param buffer     memory for the reply's payload; NULL if `room` is 0.
+ * @param room       size of the buffer in bytes.
+ * @param reply_out  the reply, with its data in the buffer. NULL: not wanted.
+ * @param timeout_ns ns, for sending and for the reply; 0: returns at once,
+ *                   -1: no limit.
+ * @return 0, or a negative error code:
+ * @retval PEAL_ETIMEDOUT no reply arrived in time, max_outstanding requests
+ *                        stayed in flight, or the link stayed full. The text
+ *                        says which. A later reply is dropped.
+ * @retval PEAL_EMSGSIZE  the request is longer than message_bytes, or the reply
+ *                        is longer than the buffer. Such a reply is dropped,
+ *                        and reply_out->length says its length.
+ * @retval PEAL_ENOTCONN  the requester listens to no port.
+ * @retval PEAL_ESTOPPED  the receiver's kernel has ended, or all senders of
+ *                        replies have ended.
+ * @retval PEAL_EPROTO    an end of a link broke the protocol. Only one of
+ *                        several waiting threads gets this error.
+ * @retval PEAL_ENOSPC    the mailbox limit of an actor dropped the request.
+ *                        reply_out->refused is then 1.
+ * @retval PEAL_EHANDLER  the handler refused the request with a value that is
+ *                        no error code. Refusals with PEAL_EAGAIN,
+ *                        PEAL_ETIMEDOUT, PEAL_EMSGSIZE or PEAL_EBUSY also
+ *                        become PEAL_EHANDLER.
+ * @retval PEAL_ENOMEM    the host has no memory for the reply.
+ * @retval PEAL_EINVAL    requester, data or buffer is NULL.
  */
 int peal_request(struct peal_requester *requester, uint16_t type,
 		 const void *data, uint64_t bytes, void *buffer, uint64_t room,
 		 struct peal_received *reply_out, int64_t timeout_ns);
 
 /**
- * Sends a request and does not wait for its reply.
+ * Sends a request without waiting for its reply.
  *
- * @param requester   that listens to who replies.
- * @param type        the program's own number.
- * @param data        `bytes` bytes; NULL if bytes is 0.
- * @param bytes       at most message_bytes.
- * @param timeout_ns  for room; 0: not, -1: for ever, also if who is asked ends
- *                    while max_outstanding requests are out.
- * @param request_out its number, for peal_request_wait or _cancel; never 0.
- * @return 0; PEAL_EAGAIN (timeout 0) or PEAL_ETIMEDOUT max_outstanding requests
- *         are out, or the link is full; else as peal_request. Thread-safe.
+ * peal_request_wait gets the reply. peal_request_cancel gives the request up.
+ * The request counts for max_outstanding until one of them ends it.
+ *
+ * Thread-safe. Blocks for timeout_ns at most, while max_outstanding requests
+ * are in flight or the link is full. With timeout -1 the call may block for
+ * ever. While max_outstanding requests are in flight it does not notice that
+ * the receiver ends.
+ *
+ * @param requester   a requester that listens to the port of the reply.
+ * @param type        the message type, defined by the program.
+ * @param data        `bytes` bytes; NULL if `bytes` is 0.
+ * @param bytes       payload bytes, 0 .. message_bytes.
+ * @param timeout_ns  ns, for sending; 0: does not wait, -1: no limit.
+ * @param request_out the request's number; never 0.
+ * @return 0, or a negative error code:
+ * @retval PEAL_EAGAIN    timeout_ns is 0, and max_outstanding requests are in
+ *                        flight or the link is full.
+ * @retval PEAL_ETIMEDOUT the cause of PEAL_EAGAIN lasted for timeout_ns.
+ * @retval PEAL_EMSGSIZE  the request is longer than message_bytes.
+ * @retval PEAL_ENOTCONN  the requester listens to no port.
+ * @retval PEAL_ESTOPPED  the receiver's kernel has ended.
+ * @retval PEAL_EPROTO    an end of the link broke the protocol.
+ * @retval PEAL_EINVAL    requester, data or request_out is NULL.
  */
 int peal_request_begin(struct peal_requester *requester, uint16_t type,
 		       const void *data, uint64_t bytes, int64_t timeout_ns,
 		       uint64_t *request_out);
 
 /**
- * peal_request to any actor of the kernel that is asked, as peal_send_to: by the
- * requester's link, and by a mailbox to an actor of another worker (the message
- * has PEAL_REQUEST_BYTES more there). Who replies is listened to; actors that
- * share ports (ports_of in struct peal_actor_options) reply by one link.
+ * Sends a request to any actor of the receiver's kernel, and waits for its
+ * reply.
  *
- * @param requester  that listens to who replies.
- * @param to         address of the actor. One that is retired, or never was, in
- *                   that kernel, or that its supervisor has given up: the
- *                   message is dead, reason "no-actor" or "down", and no reply
- *                   comes, as when its handler fails.
- * @param type       the program's own number.
- * @param data       `bytes` bytes; NULL if bytes is 0.
- * @param bytes      at most message_bytes.
- * @param buffer     `room` bytes for the reply's payload.
- * @param room       size of the buffer.
- * @param reply_out  what came, its data in the buffer; NULL if not wanted.
- * @param timeout_ns for all of it; -1: for ever.
- * @return as peal_request; PEAL_EMSGSIZE also if the request would go by a mailbox
- *         and is too long for it (while things are connected or made in other
- *         threads that may go unseen: then no reply comes); PEAL_ENOENT the
- *         address is none of that kernel. Thread-safe.
+ * The request leaves by the requester's link, as in peal_send_to. For an actor
+ * of another worker it continues by a mailbox. There it is PEAL_REQUEST_BYTES
+ * longer than its payload. The requester must listen to the port of the reply.
+ *
+ * If the actor is retired or never existed, the message is dead, reason
+ * "no-actor". If its supervisor has given it up, the reason is "down". In both
+ * cases no reply arrives, and the call times out.
+ *
+ * Thread-safe. Blocks for timeout_ns at most.
+ *
+ * @param requester  a requester that listens to the port of the reply.
+ * @param to         address of an actor or a pool of that kernel.
+ * @param type       the message type, defined by the program.
+ * @param data       `bytes` bytes; NULL if `bytes` is 0.
+ * @param bytes      payload bytes, 0 .. message_bytes.
+ * @param buffer     memory for the reply's payload; NULL if `room` is 0.
+ * @param room       size of the buffer in bytes.
+ * @param reply_out  the reply, with its data in the buffer. NULL: not wanted.
+ * @param timeout_ns ns, for sending and for the reply; 0: returns at once,
+ *                   -1: no limit.
+ * @return as peal_request, and:
+ * @retval PEAL_EMSGSIZE the request is too long for the mailbox. Calls that
+ *                       connect or spawn at the same time can hide this. The
+ *                       message is then dead and no reply arrives.
+ * @retval PEAL_ENOENT   the receiver's kernel has no such address.
  */
 int peal_request_to(struct peal_requester *requester, uint64_t to,
 		    uint16_t type, const void *data, uint64_t bytes,
@@ -159,16 +243,24 @@ int peal_request_to(struct peal_requester *requester, uint64_t to,
 		    struct peal_received *reply_out, int64_t timeout_ns);
 
 /**
- * peal_request_begin to any actor of the kernel that is asked.
+ * Sends a request to any actor of the receiver's kernel, without waiting for
+ * its reply.
  *
- * @param requester   that listens to who replies.
- * @param to          as peal_request_to.
- * @param type        the program's own number.
- * @param data        `bytes` bytes; NULL if bytes is 0.
- * @param bytes       at most message_bytes.
- * @param timeout_ns  as peal_request_begin.
- * @param request_out its number, for peal_request_wait or _cancel; never 0.
- * @return as peal_request_begin and peal_request_to. Thread-safe.
+ * The request is delivered as in peal_request_to. Otherwise the call is like
+ * peal_request_begin.
+ *
+ * Thread-safe. Blocks as peal_request_begin.
+ *
+ * @param requester   a requester that listens to the port of the reply.
+ * @param to          address of an actor or a pool of that kernel.
+ * @param type        the message type, defined by the program.
+ * @param data        `bytes` bytes; NULL if `bytes` is 0.
+ * @param bytes       payload bytes, 0 .. message_bytes.
+ * @param timeout_ns  ns, for sending; 0: does not wait, -1: no limit.
+ * @param request_out the request's number; never 0.
+ * @return as peal_request_begin, and:
+ * @retval PEAL_EMSGSIZE as peal_request_to.
+ * @retval PEAL_ENOENT   the receiver's kernel has no such address.
  */
 int peal_request_begin_to(struct peal_requester *requester, uint64_t to,
 			  uint16_t type, const void *data, uint64_t bytes,
@@ -177,51 +269,74 @@ int peal_request_begin_to(struct peal_requester *requester, uint64_t to,
 /**
  * Waits for the reply of a request that was begun.
  *
- * @param requester  as at the begin.
- * @param request    its number.
- * @param buffer     `room` bytes for the reply's payload.
- * @param room       size of the buffer.
- * @param reply_out  what came, its data in the buffer; NULL if not wanted.
- * @param timeout_ns 0: looks, -1: for ever.
- * @return 0 the request is over; PEAL_EAGAIN (timeout 0) or PEAL_ETIMEDOUT not
- *         yet, and PEAL_EMSGSIZE the buffer is short: it stays, for another
- *         wait; PEAL_ENOENT no such request is out; PEAL_EBUSY
- *         another thread waits for it; any other as peal_request,
- *         and the request is over. Thread-safe.
+ * After PEAL_EAGAIN, PEAL_ETIMEDOUT and PEAL_EMSGSIZE the request stays in
+ * flight, and the caller can wait again. After 0, PEAL_ESTOPPED, PEAL_EPROTO,
+ * PEAL_ENOMEM and a refusal the request is over.
+ *
+ * Thread-safe. Blocks for timeout_ns at most.
+ *
+ * @param requester  the requester that sent the request.
+ * @param request    the request's number.
+ * @param buffer     memory for the reply's payload; NULL if `room` is 0.
+ * @param room       size of the buffer in bytes.
+ * @param reply_out  the reply, with its data in the buffer. NULL: not wanted.
+ * @param timeout_ns ns; 0: returns at once, -1: no limit.
+ * @return as peal_request, and:
+ * @retval PEAL_EAGAIN    timeout_ns is 0, and there is no reply yet.
+ * @retval PEAL_ETIMEDOUT no reply arrived in time.
+ * @retval PEAL_EMSGSIZE  the reply is longer than the buffer. The reply is
+ *                        kept, and reply_out->length says its length.
+ * @retval PEAL_ENOENT    no such request is in flight.
+ * @retval PEAL_EBUSY     another thread waits for the request.
+ * @retval PEAL_EINVAL    requester or buffer is NULL.
  */
 int peal_request_wait(struct peal_requester *requester, uint64_t request,
 		      void *buffer, uint64_t room,
 		      struct peal_received *reply_out, int64_t timeout_ns);
 
 /**
- * Gives a request up: its reply is dropped when it comes, if it has not yet.
+ * Gives up a request.
  *
- * @param requester as at the begin.
- * @param request   its number; nobody waits for it.
- * @return 0; PEAL_ENOENT no such request is out; PEAL_EBUSY a thread waits for
- *         it; PEAL_EINVAL. Thread-safe.
+ * The requester drops the reply, also if it has arrived already.
+ *
+ * Thread-safe. Does not block.
+ *
+ * @param requester the requester that sent the request.
+ * @param request   the number of a request that no thread waits for.
+ * @return 0, or a negative error code:
+ * @retval PEAL_ENOENT no such request is in flight.
+ * @retval PEAL_EBUSY  a thread waits for the request.
+ * @retval PEAL_EINVAL requester is NULL.
  */
 int peal_request_cancel(struct peal_requester *requester, uint64_t request);
 
 /**
- * The requester's counts.
+ * Gets the counts of a requester.
+ *
+ * Thread-safe. Does not block.
  *
  * @param requester a requester.
  * @param info_out  filled on success.
- * @return 0; PEAL_EINVAL. Thread-safe.
+ * @return 0, or a negative error code:
+ * @retval PEAL_EINVAL an argument is NULL.
  */
 int peal_requester_info(struct peal_requester *requester,
 			struct peal_requester_info *info_out);
 
 /**
- * Takes its links down and frees it, with the requests that are out. What
- * an actor that it listened to then emits there is dropped, until the port has
- * a link again.
+ * Closes a requester and frees it, with the requests in flight.
  *
- * @param requester a requester; NULL does nothing.
- * @return 0; PEAL_EBUSY a thread waits for a reply; PEAL_EHUNG a worker did not
- *         answer: it stays, and may be closed again. No other call on it may
- *         begin at the same time.
+ * The runtime destroys the requester's links. Messages that actors then emit at
+ * the ports of these links are dropped, until the ports have a link again.
+ *
+ * No other call on the requester may begin at the same time. Blocks until the
+ * workers of its links have answered, at most PEAL_ANSWER_MS for each link.
+ *
+ * @param requester a requester. NULL does nothing.
+ * @return 0, or a negative error code:
+ * @retval PEAL_EBUSY a thread is in a call that sends or waits.
+ * @retval PEAL_EHUNG a worker did not answer. The requester stays, and the
+ *                    caller can close it again.
  */
 int peal_requester_close(struct peal_requester *requester);
 

@@ -2,6 +2,19 @@
 #ifndef PEAL_RUNTIME_H
 #define PEAL_RUNTIME_H
 
+/*
+ * The runtime is the root object of Peal: all other objects belong to it. A
+ * process opens the runtime first and closes the runtime last.
+ *
+ *	peal_runtime_open(NULL, &runtime);
+ *	peal_kernel_launch(runtime, ...);
+ *	...
+ *	peal_runtime_close(runtime);		or peal_runtime_shutdown
+ *
+ * peal_runtime_close expects that the caller has destroyed all other objects.
+ * peal_runtime_shutdown stops and frees all objects itself.
+ */
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -11,130 +24,176 @@
 extern "C" {
 #endif
 
-/** The runtime of a process: devices, kernels, links, and two host threads. */
+/**
+ * A runtime: its devices, all objects on them, and its host threads. The
+ * watchdog thread renews the leases of kernels. The stager thread copies the
+ * messages of staged links.
+ */
 struct peal_runtime;
 
-/** Zero in a field: its default. */
+/** Options of a runtime. A field of 0 takes its default. */
 struct peal_runtime_options {
 	uint32_t size; /* sizeof(struct peal_runtime_options) */
-	uint32_t reserved;
+	uint32_t reserved; /* 0 */
 	/*
-	 * A kernel ends itself when the host has given no sign of life for so
-	 * long. 0: PEAL_LEASE_MS, which is 5 s by default.
+	 * The lease of kernels in ns, at least 10 ms (0: PEAL_LEASE_MS, by
+	 * default 5 s). The watchdog thread renews the leases. A kernel ends
+	 * itself when its lease runs out. struct peal_kernel_options can set
+	 * another lease.
 	 */
 	uint64_t lease_ns;
 };
 
-/** What became of a backend at open. */
+/** A backend of the library, and the result of opening it. */
 struct peal_backend_info {
-	char name[16]; /* "host", "cuda", "hip" */
-	int available;
-	int n_devices;
-	char reason[160]; /* why it is not available */
-};
-
-/** What the runtime holds now. */
-struct peal_runtime_info {
-	uint32_t n_devices, n_kernels, n_links, n_endpoints, n_barriers;
-	uint32_t n_memories; /* of peal_memory_alloc */
-	uint64_t link_bytes; /* memory of all links, on all devices */
-	uint32_t n_topics;
-	uint32_t n_requesters; /* each has links and an endpoint, too */
-	uint32_t n_groups; /* each has kernels, links and an endpoint, too */
-	uint32_t n_events;
-	uint32_t n_buffers; /* not among n_memories */
-	uint32_t n_executors; /* likewise */
-	uint32_t n_process_sets;
-	uint32_t n_graphs; /* each has kernels, links and an endpoint, once it has
-			    * run */
+	char name[16]; /* "host", "cuda" or "hip" */
+	int available; /* 1: the runtime uses it; 0: it does not */
+	int n_devices; /* devices of this backend; 0 if it is not available */
+	char reason[160]; /* the reason if it is not available */
 };
 
 /**
- * Opens the runtime: its backends, their devices, the router and the watchdog.
+ * The number of objects in a runtime. Requesters, groups, executors and graphs
+ * contain kernels, links or endpoints. n_kernels, n_links and n_endpoints
+ * include these.
+ */
+struct peal_runtime_info {
+	uint32_t n_devices, n_kernels, n_links, n_endpoints, n_barriers;
+	uint32_t n_memories; /* allocations of peal_memory_alloc */
+	uint64_t link_bytes; /* bytes of all links, on all devices */
+	uint32_t n_topics;
+	uint32_t n_requesters; /* each has links and an endpoint */
+	uint32_t n_groups; /* each has kernels, links and an endpoint */
+	uint32_t n_events;
+	uint32_t n_buffers; /* not in n_memories */
+	uint32_t n_executors; /* each has kernels, links and an endpoint */
+	uint32_t n_process_sets; /* process groups, struct peal_processes */
+	/* Each graph has kernels, links and an endpoint after its first run. */
+	uint32_t n_graphs;
+};
+
+/**
+ * Opens a runtime: its backends, their devices and its host threads.
  *
- * Settings come from the environment (`peal info` lists them).
+ * The runtime reads its settings from the environment; `peal info` lists them.
+ * Addresses are valid in one runtime only. Another runtime of the process can
+ * have equal addresses for other objects.
  *
- * @param options NULL for all defaults.
- * @param runtime_out the runtime; the caller closes it.
- * @return 0; PEAL_EINVAL a bad option or setting (the text names it);
- *         PEAL_ENODEV no backend has a device; PEAL_EBUSY another runtime of
- *         this process has the GPUs of a vendor; PEAL_ENOMEM; PEAL_EDRIVER.
- *         Thread-safe; blocks for the time that the drivers take. Addresses
- *         are a runtime's own: another one of the process may have the same.
+ * Thread-safe. Blocks while the drivers initialise the devices.
+ *
+ * @param options NULL: all defaults.
+ * @param runtime_out receives the runtime. The caller closes it by
+ *     peal_runtime_close or peal_runtime_shutdown.
+ * @return 0, or a negative error code:
+ * @retval PEAL_EINVAL  runtime_out is NULL, or an option or setting is wrong.
+ *     The error text names the option or setting.
+ * @retval PEAL_ENODEV  no backend has a device. The error text says why.
+ * @retval PEAL_EBUSY  another runtime of this process uses the vendor's GPUs.
+ *     PEAL_BACKENDS can exclude them.
+ * @retval PEAL_ENOMEM  there is not enough memory.
+ * @retval PEAL_EDRIVER  a driver or system call failed.
  */
 int peal_runtime_open(const struct peal_runtime_options *options,
 		      struct peal_runtime **runtime_out);
 
 /**
- * Closes a runtime that has no children left but buffers: those are freed, and
- * each is named in the log (PEAL_LOG=1).
+ * Closes a runtime after the caller has destroyed its objects.
  *
- * @param runtime an open runtime; NULL does nothing.
- * @return 0; PEAL_EBUSY kernels, links, endpoints, barriers, topics, memory or
- *         copies are left (the text names them) and nothing was done. No other call
- *         on this runtime may run at the same time.
+ * Buffers may remain. The call frees each remaining buffer and names it in the
+ * log (PEAL_LOG=1).
+ *
+ * Not thread-safe: no other call on this runtime may run at the same time.
+ *
+ * @param runtime an open runtime; NULL: the call does nothing.
+ * @return 0, or a negative error code:
+ * @retval PEAL_EBUSY  other objects remain, for example kernels, links, memory,
+ *     copies, mappings or enabled peer access. The error text names the
+ *     objects. The runtime stays open.
  */
 int peal_runtime_close(struct peal_runtime *runtime);
 
-/** A buffer that nobody destroyed. */
+/** A buffer that the caller did not destroy. */
 struct peal_leak {
-	char name[32]; /* as its options had it */
-	int device; /* whose memory; PEAL_HOST_MEMORY */
+	char name[32]; /* the name of its struct peal_buffer_options */
+	int device; /* the device with its memory, or PEAL_HOST_MEMORY */
 	uint64_t bytes;
 };
 
 #define PEAL_LEAKS_LISTED 8
 
-/** Buffers that were left when a runtime closed, and were freed by that. */
+/** Buffers that remained when a runtime closed. The runtime has freed them. */
 struct peal_leak_report {
-	uint32_t n_buffers;
-	uint32_t n_listed; /* of them, below: the oldest */
-	uint64_t bytes; /* of all */
-	struct peal_leak listed[PEAL_LEAKS_LISTED];
+	uint32_t n_buffers; /* all remaining buffers */
+	uint32_t n_listed; /* entries of listed[], 0..PEAL_LEAKS_LISTED */
+	uint64_t bytes; /* bytes of all remaining buffers */
+	struct peal_leak listed[PEAL_LEAKS_LISTED]; /* the oldest buffers */
 };
 
 /**
- * The same, and says which buffers were left.
+ * Closes a runtime as peal_runtime_close does and reports remaining buffers.
  *
- * @param runtime    an open runtime; NULL: an empty report.
- * @param report_out filled when it returns 0.
- * @return as peal_runtime_close; PEAL_EINVAL report_out is NULL.
+ * Not thread-safe: no other call on this runtime may run at the same time.
+ *
+ * @param runtime an open runtime; NULL: the call writes an empty report.
+ * @param report_out filled if the call returns 0.
+ * @return as peal_runtime_close, and:
+ * @retval PEAL_EINVAL  report_out is NULL.
  */
 int peal_runtime_close_report(struct peal_runtime *runtime,
 			      struct peal_leak_report *report_out);
 
 /**
- * Stops every kernel, takes all links, endpoints, barriers, topics and memory
- * down, and closes. Their pointers are gone after this.
+ * Stops all kernels, frees all objects of a runtime, and closes it.
  *
- * @param runtime an open runtime; NULL does nothing.
- * @return 0; PEAL_EHUNG a worker did not end within its bound, its memory is
- *         left mapped. No other call on this runtime may run at the same time.
+ * All pointers to objects of the runtime are invalid after the call.
+ *
+ * Not thread-safe: no other call on this runtime may run at the same time.
+ * Blocks until all workers have ended. Kernels have 1 s to stop. The runtime
+ * then aborts the remaining kernels and waits at most 1 s for each.
+ *
+ * @param runtime an open runtime; NULL: the call does nothing.
+ * @return 0, or a negative error code:
+ * @retval PEAL_EHUNG  a worker did not end in time. The runtime stays open, and
+ *     the worker's memory stays mapped.
  */
 int peal_runtime_shutdown(struct peal_runtime *runtime);
 
 /**
- * What the runtime holds.
+ * Counts the objects of a runtime.
  *
- * @param runtime  an open runtime.
+ * Thread-safe.
+ *
+ * @param runtime an open runtime.
  * @param info_out filled on success.
- * @return 0; PEAL_EINVAL. Thread-safe.
+ * @return 0, or a negative error code:
+ * @retval PEAL_EINVAL  an argument is NULL.
  */
 int peal_runtime_info(struct peal_runtime *runtime,
 		      struct peal_runtime_info *info_out);
 
 /**
- * What became of one of the backends that are built in.
+ * Reads the state of one backend of the library.
  *
- * @param runtime  an open runtime.
- * @param index    0, 1, ... until PEAL_ENOENT.
+ * Thread-safe.
+ *
+ * @param runtime an open runtime.
+ * @param index the number of the backend, from 0. To visit all backends,
+ *     increase the index until the call returns PEAL_ENOENT.
  * @param info_out filled on success.
- * @return 0; PEAL_ENOENT no more of them; PEAL_EINVAL. Thread-safe.
+ * @return 0, or a negative error code:
+ * @retval PEAL_ENOENT  there is no backend with this index.
+ * @retval PEAL_EINVAL  an argument is NULL.
  */
 int peal_backend_info(struct peal_runtime *runtime, int index,
 		      struct peal_backend_info *info_out);
 
-/** The library's version, "MAJOR.MINOR.PATCH". Thread-safe, wait-free. */
+/**
+ * Returns the library's version.
+ *
+ * Thread-safe and wait-free.
+ *
+ * @return a static string "MAJOR.MINOR.PATCH".
+ */
 const char *peal_version(void);
 
 #ifdef __cplusplus

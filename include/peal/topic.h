@@ -2,6 +2,20 @@
 #ifndef PEAL_TOPIC_H
 #define PEAL_TOPIC_H
 
+/*
+ * Topics: one actor publishes, and every subscriber gets each message.
+ *
+ * peal_topic_create makes a topic in the memory of one device. peal_publish
+ * connects an actor's port to the topic, and peal_subscribe adds a subscriber.
+ * The publisher and the subscribers run on that device, in any kernels.
+ * peal_topic_info and peal_topic_subscribers read the counters. Call
+ * peal_unsubscribe and peal_unpublish before peal_topic_destroy.
+ *
+ * For subscribers on another device, let one subscriber forward by a link to
+ * an actor there. That actor publishes to a topic of its device, so each
+ * message crosses once.
+ */
+
 #include <stdint.h>
 
 #include <peal/abi/message.h>
@@ -13,183 +27,257 @@ extern "C" {
 
 struct peal_runtime;
 
-/*
- * Topics: one actor publishes, every subscriber gets each message. A topic lies
- * in the memory of one device, on which its publisher and its subscribers are,
- * of any kernels. It is known by its address. To reach subscribers on another
- * device, an actor there that emits what it gets publishes to a topic of that
- * device, and a link leads to it: a message then crosses once, however many
- * subscribers there are.
- */
-
-/** Zero in a field: its default. */
+/** Options of a topic. A field of 0 takes its default. */
 struct peal_topic_options {
 	uint32_t size; /* sizeof(struct peal_topic_options) */
-	uint32_t capacity; /* messages that it holds, a power of two up to
-			    * 2^20; 64 */
-	uint32_t message_bytes; /* largest payload, up to what a slot of the
-				 * policy holds: 4080, 3064 or 1016; 48 */
-	uint32_t policy; /* enum peal_policy; the device's default */
-	uint32_t subscribers; /* the most at a time, up to 256; 8 */
+	uint32_t capacity; /* messages (default 64, power of two 1..2^20) */
 	/*
-	 * 0: the publisher waits for the slowest subscriber. 1: it never waits;
-	 * who is too slow misses messages, and is told how many: peal_missed.
+	 * Largest payload in bytes (default 48). The publication policy sets
+	 * the maximum: 4080 for PEAL_POLICY_SEQUENCE, 3064 for
+	 * PEAL_POLICY_ATOM16, 1016 for PEAL_POLICY_ATOM8.
+	 */
+	uint32_t message_bytes;
+	uint32_t policy; /* enum peal_policy (0: the device's default) */
+	uint32_t subscribers; /* most at a time (default 8, 1..256) */
+	/*
+	 * 0: the publisher waits for the slowest subscriber. 1: the publisher
+	 * never waits, and overwrites the oldest messages. A slow subscriber
+	 * then misses messages. Its handler reads their number by peal_missed.
 	 */
 	uint32_t overwrite;
-	const char *name; /* for texts; "topic" */
+	const char *name; /* for texts (default "topic"); copied */
 };
 
-/** A topic. */
+/** State and counters of a topic. */
 struct peal_topic_info {
-	char name[48];
-	int device;
-	uint32_t capacity, message_bytes, policy, overwrite;
-	uint32_t subscribers, max_subscribers;
-	uint64_t memory_bytes;
-	uint64_t publisher; /* the actor's address; 0: none */
-	uint32_t publisher_port;
-	uint64_t published, published_bytes; /* since the topic was made */
-	int ended; /* 1: the publisher has said the end */
+	char name[48]; /* as in the options */
+	int device; /* index of the device that has the memory */
+	uint32_t capacity, message_bytes, policy, overwrite; /* as created */
+	uint32_t subscribers, max_subscribers; /* now, and at most */
+	uint64_t memory_bytes; /* of the device and the host together */
+	uint64_t publisher; /* the actor's address (0: no publisher) */
+	uint32_t publisher_port; /* of that actor */
+	uint64_t published, published_bytes; /* since the topic was created */
+	int ended; /* 1: the publisher has sent the end of its stream */
 	/*
-	 * The address of the live subscriber that has most messages before it:
-	 * without `overwrite` it is who the publisher waits for, once they are
-	 * `capacity`. 0: none has any.
+	 * Address of the live subscriber with most queued messages; 0: no
+	 * message is queued. Without `overwrite`, the publisher waits for this
+	 * subscriber once it has `capacity` queued messages.
 	 */
 	uint64_t slowest;
 };
 
 /**
- * A subscriber: published = delivered + missed + dead + queued, always.
+ * A subscriber's counters: published = delivered + missed + dead + queued.
+ *
+ * The equation holds at any moment.
  */
 struct peal_subscriber_info {
-	uint64_t address;
-	uint64_t first; /* number of the first message that was for it */
-	uint64_t published; /* from that one on */
-	uint64_t delivered, delivered_bytes;
-	uint64_t missed; /* overwritten before it took them */
-	uint64_t dead[PEAL_REASON_COUNT]; /* by reason */
-	uint64_t queued; /* none of these yet */
-	int ended; /* 1: it has come to the end of the stream */
-	int gone; /* 1: its kernel has ended before that */
+	uint64_t address; /* the actor's */
+	uint64_t first; /* number of the subscriber's first message */
+	uint64_t published; /* messages, from number `first` on */
+	uint64_t delivered, delivered_bytes; /* handled by the actor */
+	uint64_t missed; /* overwritten before the subscriber took them */
+	uint64_t dead[PEAL_REASON_COUNT]; /* dead letters by enum peal_reason */
+	uint64_t queued; /* not yet delivered, missed or dead */
+	int ended; /* 1: the subscriber has reached the end of the stream */
+	int gone; /* 1: the subscriber's kernel ended before that */
 	uint32_t priority; /* enum peal_priority */
 };
 
 /** Flags of peal_subscribe. */
 enum peal_subscribe_flag {
-	PEAL_SUBSCRIBE_OLDEST = 1, /* begins with the oldest that is there */
-	PEAL_SUBSCRIBE_HIGH = 2 /* has PEAL_PRIORITY_HIGH, as a link can have */
+	PEAL_SUBSCRIBE_OLDEST = 1, /* start with the oldest message held */
+	PEAL_SUBSCRIBE_HIGH = 2 /* PEAL_PRIORITY_HIGH, as for a link */
 };
 
 /**
- * Makes a topic.
+ * Creates a topic.
+ *
+ * The runtime owns the topic. peal_topic_destroy or peal_runtime_shutdown
+ * frees it.
+ *
+ * Thread-safe. Needs no answer from a worker.
  *
  * @param runtime     an open runtime.
- * @param device      whose actors publish and subscribe.
+ * @param device      index of the device of the publisher and the subscribers.
  * @param options     NULL for all defaults.
- * @param address_out its address; peal_topic_destroy ends it.
- * @return 0; PEAL_ENODEV; PEAL_EINVAL an option (named); PEAL_ENOMEM.
- *         Thread-safe.
+ * @param address_out the topic's address, written on success.
+ * @return 0, or a negative error code:
+ * @retval PEAL_ENODEV  there is no such device.
+ * @retval PEAL_EINVAL  an option is out of range (the text names it), or a
+ *                      pointer is NULL.
+ * @retval PEAL_ENOMEM  the device or the host has too little memory.
  */
 int peal_topic_create(struct peal_runtime *runtime, int device,
 		      const struct peal_topic_options *options,
 		      uint64_t *address_out);
 
 /**
- * Frees a topic that nobody publishes or subscribes to.
+ * Frees a topic without publisher and subscribers.
+ *
+ * A publisher or subscriber counts until peal_unpublish or peal_unsubscribe,
+ * even after its kernel has ended.
+ *
+ * Thread-safe. Needs no answer from a worker.
  *
  * @param runtime an open runtime.
- * @param topic   its address.
- * @return 0; PEAL_ENOENT no such topic; PEAL_EBUSY a publisher or subscribers
- *         are left (named); PEAL_EINVAL. Thread-safe.
+ * @param topic   the topic's address.
+ * @return 0, or a negative error code:
+ * @retval PEAL_ENOENT  there is no such topic.
+ * @retval PEAL_EBUSY   a publisher or a subscriber is left (the text names
+ *                      it).
+ * @retval PEAL_EINVAL  `runtime` is NULL.
  */
 int peal_topic_destroy(struct peal_runtime *runtime, uint64_t topic);
 
 /**
- * Makes a port of an actor publish: what its handler emits there goes to every
- * subscriber. Without `overwrite` the handler runs only when the slowest has
- * left room for all that it may emit. When the publisher's kernel drains, the
- * subscribers' inputs end behind its last message; they do so too when it ends
- * in any other way. As with links, a kernel that waits for its own messages
- * does not drain: not one that publishes to an actor of its own.
+ * Makes an actor the publisher of a topic.
+ *
+ * Every subscriber gets the messages that the actor's handler emits at the
+ * port. Without `overwrite`, the worker runs the handler only when the topic
+ * has enough free slots. The handler declares how many messages it may emit at
+ * once (PEAL_EMITS or PEAL_LIMITS).
+ *
+ * When the publisher's kernel ends, each subscriber's input ends after the
+ * last message. It does not matter how the kernel ends. After that, the
+ * subscriber gets no messages of a later publisher. Call peal_unsubscribe and
+ * peal_subscribe to get them.
+ *
+ * A kernel that subscribes to its own messages never drains, as with links.
+ * Stop such a kernel by peal_kernel_stop.
+ *
+ * Thread-safe. Blocks until the actor's worker has answered.
  *
  * @param runtime an open runtime.
- * @param from    an actor on the topic's device.
- * @param port    of that actor, from 0; free.
- * @param topic   its address; it has no publisher.
- * @return 0; PEAL_ENOENT no such actor, port or topic; PEAL_EEXIST the port is
- *         connected, or the topic has a publisher (named); PEAL_ENOPEER the
- *         actor is on another device; PEAL_EINVAL `from` is an endpoint, or its
- *         handler may emit more than the topic holds; PEAL_EMSGSIZE the handler
- *         declares longer messages; PEAL_EBUSY a subscriber (named) has not
- *         come to the end of an earlier publisher's messages; PEAL_ESTOPPED;
- *         PEAL_EHUNG the worker did not answer, and may do it yet:
- *         peal_unpublish. Thread-safe.
+ * @param from    address of an actor on the topic's device.
+ * @param port    number of a free port of the actor, from 0.
+ * @param topic   address of a topic without publisher.
+ * @return 0, or a negative error code:
+ * @retval PEAL_ENOENT   there is no such actor, port or topic.
+ * @retval PEAL_EEXIST   the port is connected, or the topic has a publisher
+ *                       (the text names it).
+ * @retval PEAL_ENOPEER  the actor is on another device.
+ * @retval PEAL_EINVAL   `from` is an endpoint or a pool, or shares the ports
+ *                       of another actor.
+ * @retval PEAL_EINVAL   without `overwrite`, the handler may emit more
+ *                       messages at once than `capacity`.
+ * @retval PEAL_EINVAL   a subscriber's handler takes messages of another size,
+ *                       or `runtime` is NULL.
+ * @retval PEAL_EMSGSIZE the handler declares messages longer than
+ *                       message_bytes.
+ * @retval PEAL_EBUSY    a subscriber (the text names it) has not reached the
+ *                       end of an earlier publisher's messages.
+ * @retval PEAL_ESTOPPED the actor's kernel has ended.
+ * @retval PEAL_EHUNG    a worker did not answer within PEAL_ANSWER_MS. The
+ *                       actor may still become the publisher. Undo it by
+ *                       peal_unpublish.
  */
 int peal_publish(struct peal_runtime *runtime, uint64_t from, uint32_t port,
 		 uint64_t topic);
 
 /**
- * Takes the topic's publisher away, without an end: the subscribers stay. Its
- * port is free; what is emitted there before it is connected again is dropped.
+ * Removes the publisher of a topic.
+ *
+ * The subscribers stay. While the publisher's kernel runs, they get no end of
+ * stream. The port is free afterwards. The worker drops the messages that the
+ * handler emits there, until the port is connected again.
+ *
+ * Thread-safe. Blocks until the publisher's worker has answered. The call may
+ * also wait for the subscribers' workers.
  *
  * @param runtime an open runtime.
- * @param topic   its address.
- * @return 0; PEAL_ENOENT no such topic, or it has no publisher; PEAL_EBUSY the
- *         publisher's kernel has ended, and a subscriber's worker has no room
- *         to be told so; PEAL_EHUNG; PEAL_EINVAL. Thread-safe.
+ * @param topic   the topic's address.
+ * @return 0, or a negative error code:
+ * @retval PEAL_ENOENT  there is no such topic, or it has no publisher.
+ * @retval PEAL_EBUSY   the publisher's kernel has ended, and a subscriber's
+ *                      worker has no free slot for the notice. Call again.
+ * @retval PEAL_EHUNG   a worker did not answer within PEAL_ANSWER_MS. The
+ *                      publisher stays. Call again.
+ * @retval PEAL_EINVAL  `runtime` is NULL.
  */
 int peal_unpublish(struct peal_runtime *runtime, uint64_t topic);
 
 /**
- * Makes an actor get the messages of a topic, from the next one on. It takes an
- * input of its worker until peal_unsubscribe.
+ * Subscribes an actor to a topic, from the next message on.
+ *
+ * The subscription uses one input of the actor's worker until
+ * peal_unsubscribe.
+ *
+ * Thread-safe. Blocks until the actor's worker has answered.
  *
  * @param runtime an open runtime.
- * @param topic   its address.
- * @param actor   on the topic's device.
- * @param flags   of enum peal_subscribe_flag, or 0.
- * @return 0; PEAL_ENOENT no such topic or actor; PEAL_EEXIST it subscribes
- *         already; PEAL_ENOPEER it is on another device; PEAL_ENOSPC the
- *         topic's `subscribers`, or max_inputs; PEAL_EINVAL it is an endpoint,
- *         or its handler takes messages of another size than the publisher's
- *         emits, or the flags; PEAL_ESTOPPED; PEAL_EHUNG the worker did not
- *         answer, and may do it yet: peal_unsubscribe. Thread-safe.
+ * @param topic   the topic's address.
+ * @param actor   address of an actor on the topic's device.
+ * @param flags   bits of enum peal_subscribe_flag, or 0.
+ * @return 0, or a negative error code:
+ * @retval PEAL_ENOENT   there is no such topic or actor.
+ * @retval PEAL_EEXIST   the actor subscribes to the topic already.
+ * @retval PEAL_ENOPEER  the actor is on another device.
+ * @retval PEAL_ENOSPC   the topic has all its `subscribers`, or the worker has
+ *                       all its max_inputs.
+ * @retval PEAL_EINVAL   `actor` is an endpoint or a pool.
+ * @retval PEAL_EINVAL   the actor's handler takes messages of another size
+ *                       than the publisher's handler emits.
+ * @retval PEAL_EINVAL   `flags` has unknown bits, or `runtime` is NULL.
+ * @retval PEAL_ESTOPPED the actor's kernel has ended.
+ * @retval PEAL_EHUNG    the worker did not answer within PEAL_ANSWER_MS. The
+ *                       actor still counts as a subscriber, and the worker may
+ *                       join later. Undo it by peal_unsubscribe.
  */
 int peal_subscribe(struct peal_runtime *runtime, uint64_t topic, uint64_t actor,
 		   uint32_t flags);
 
 /**
- * Ends a subscription. What it had not taken is gone, and its counters with it:
- * ask peal_topic_subscribers first.
+ * Ends a subscription.
+ *
+ * The subscriber's queued messages and its counters are lost. Read the
+ * counters by peal_topic_subscribers before.
+ *
+ * Thread-safe. Blocks until the workers of the subscriber and the publisher
+ * have answered.
  *
  * @param runtime an open runtime.
- * @param topic   its address.
- * @param actor   that subscribes.
- * @return 0; PEAL_ENOENT no such topic, or the actor does not subscribe;
- *         PEAL_EHUNG a worker did not answer; PEAL_EINVAL. Thread-safe.
+ * @param topic   the topic's address.
+ * @param actor   the subscriber's address.
+ * @return 0, or a negative error code:
+ * @retval PEAL_ENOENT  there is no such topic, or the actor does not
+ *                      subscribe.
+ * @retval PEAL_EHUNG   a worker did not answer within PEAL_ANSWER_MS. The
+ *                      subscription stays. Call again.
+ * @retval PEAL_EINVAL  `runtime` is NULL.
  */
 int peal_unsubscribe(struct peal_runtime *runtime, uint64_t topic,
 		     uint64_t actor);
 
 /**
- * A topic and its counters, without stopping anything.
+ * Reads the state and the counters of a topic.
+ *
+ * Thread-safe. The workers go on meanwhile.
  *
  * @param runtime  an open runtime.
- * @param topic    its address.
- * @param info_out filled on success.
- * @return 0; PEAL_ENOENT; PEAL_EINVAL. Thread-safe.
+ * @param topic    the topic's address.
+ * @param info_out written on success.
+ * @return 0, or a negative error code:
+ * @retval PEAL_ENOENT  there is no such topic.
+ * @retval PEAL_EINVAL  a pointer is NULL.
  */
 int peal_topic_info(struct peal_runtime *runtime, uint64_t topic,
 		    struct peal_topic_info *info_out);
 
 /**
- * The subscribers of a topic and their counters, without stopping anything.
+ * Reads the counters of a topic's subscribers.
+ *
+ * Thread-safe. The workers go on meanwhile.
  *
  * @param runtime  an open runtime.
- * @param topic    its address.
- * @param info_out room for n.
- * @param n        0 asks only how many there are.
- * @return how many there are; PEAL_ENOENT; PEAL_EINVAL. Thread-safe.
+ * @param topic    the topic's address.
+ * @param info_out array of n elements; the first n subscribers are written.
+ * @param n        elements of info_out (0: only count; info_out may be NULL).
+ * @return the number of subscribers, which may exceed n, or a negative error
+ *         code:
+ * @retval PEAL_ENOENT  there is no such topic.
+ * @retval PEAL_EINVAL  a pointer is NULL.
  */
 int peal_topic_subscribers(struct peal_runtime *runtime, uint64_t topic,
 			   struct peal_subscriber_info *info_out, uint32_t n);

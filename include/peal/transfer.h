@@ -2,6 +2,19 @@
 #ifndef PEAL_TRANSFER_H
 #define PEAL_TRANSFER_H
 
+/*
+ * Transfers copy ranges of buffers to ranges of buffers, on any devices.
+ *
+ * One call takes many copies. peal_transfer_run copies and waits.
+ * peal_transfer_start returns at once; peal_copy_wait then waits for the end.
+ *
+ *	peal_transfer_start(runtime, transfers, n, NULL, &copy);
+ *	peal_copy_progress(copy, &progress);		optional
+ *	peal_copy_wait(copy, -1);
+ *	peal_copy_result(copy, &result);		optional
+ *	peal_copy_destroy(copy);
+ */
+
 #include <stdint.h>
 
 #include <peal/buffer.h>
@@ -16,87 +29,105 @@ extern "C" {
 struct peal_runtime;
 
 /*
- * Transfers: ranges of buffers to ranges of buffers, wherever those are. How one
- * goes is its route:
+ * Routes. The route of a copy depends on the two places:
  *
  *	local		within one device, or within the host
- *	peer		between two devices of which one has access to the other,
- *			by a copy engine; not where the proof of the pair has
- *			failed (peal_topology_pair)
+ *	peer		between two devices, by a copy engine; one of them
+ *			has access to the other, and no probe of the pair
+ *			has failed (peal_topology_pair)
  *	mapped-host	between a device and host memory that it maps
- *	staged		all else: between two devices without access, or of two
- *			backends, and between a GPU and memory of the process
- *			that is not pinned. Chunk by chunk through two buffers
- *			of pinned host memory, of which one is filled while the
- *			other is emptied
+ *	staged		all other copies: between devices without access,
+ *			between devices of two backends, and between a GPU
+ *			and unpinned memory of the process
  *
- * peal_peer_copy and what reads and writes buffers go the same ways. The first
- * time that a pair of devices is staged the log says so (PEAL_LOG=1).
+ * A staged copy runs in chunks through two buffers of pinned host memory. One
+ * buffer fills while the other empties.
+ *
+ * peal_peer_copy, peal_buffer_write and peal_buffer_read use these routes too.
+ * The log names each pair of devices at its first staged copy (PEAL_LOG=1).
  */
 
-#define PEAL_TRANSFERS_MAX (1 << 24) /* in one call */
+#define PEAL_TRANSFERS_MAX (1 << 24) /* copies in one call */
 #define PEAL_TRANSFER_CHUNK_MIN 4096
 #define PEAL_TRANSFER_CHUNK_MAX (2 << 20)
 
-/** One copy; both ranges have the same number of bytes. */
+/** One copy. Both ranges have the same number of bytes. */
 struct peal_transfer {
 	struct peal_range to, from;
 };
 
-/** Zero in a field: its default. */
+/** Options of a transfer. A field of 0 takes its default. */
 struct peal_transfer_options {
 	uint32_t size; /* sizeof(struct peal_transfer_options) */
-	uint32_t routes; /* that it may take, enum peal_route by bits; any. Where
-			  * its own is not among them and staged is, it is
-			  * staged */
-	uint64_t chunk_bytes; /* of a staged one, PEAL_TRANSFER_CHUNK_MIN ..
-			       * PEAL_TRANSFER_CHUNK_MAX; 128 KiB between
-			       * emulated devices, else 1 MiB */
+	/*
+	 * Mask of enum peal_route: the routes that copies may take (0: any).
+	 * A copy with another route is staged if the mask has
+	 * PEAL_ROUTE_STAGED. Otherwise the transfer fails with PEAL_ENOPEER.
+	 */
+	uint32_t routes;
+	/*
+	 * Bytes of a chunk of a staged copy: PEAL_TRANSFER_CHUNK_MIN ..
+	 * PEAL_TRANSFER_CHUNK_MAX. 0: 128 KiB between emulated devices or
+	 * between them and the host, otherwise 1 MiB.
+	 */
+	uint64_t chunk_bytes;
 };
 
-/** How a copy went. */
+/** The result of a transfer. */
 struct peal_copy_result {
-	enum peal_route route; /* of several the slowest, as above */
-	uint32_t n_copies; /* that were asked for: adjacent ones are one */
-	uint64_t bytes; /* of all; of a cancelled one those that are there */
-	uint64_t staged_bytes; /* of them, by the route staged */
-	uint64_t chunks; /* of those */
-	uint64_t nanoseconds; /* from its first byte on to its last */
+	/* The slowest route of all copies: local, peer, mapped-host, staged. */
+	enum peal_route route;
+	uint32_t n_copies; /* requested copies, with adjacent ones merged */
+	uint64_t bytes; /* bytes copied, also by a cancelled transfer */
+	uint64_t staged_bytes; /* part of `bytes` by the staged route */
+	uint64_t chunks; /* chunks of the staged bytes */
+	uint64_t nanoseconds; /* from the start of the first copy to the end */
 };
 
-/** How far a copy has come. */
+/** The progress of a transfer. */
 struct peal_copy_progress {
-	uint64_t bytes; /* of all */
-	uint64_t done_bytes; /* that are there */
+	uint64_t bytes; /* bytes of all copies */
+	uint64_t done_bytes; /* bytes copied so far */
 };
 
-/** Copies from one place to another, since the runtime was opened. */
+/** Copies from one place to another since the runtime was opened. */
 struct peal_transfer_counts {
-	uint64_t copies; /* as in n_copies */
-	uint64_t bytes;
-	uint64_t staged_bytes; /* of them */
-	uint64_t nanoseconds; /* that they took, of each call by itself */
-	uint32_t warnings; /* that the pair is staged: 0 or 1 */
+	uint64_t copies; /* completed copies, counted as n_copies */
+	uint64_t bytes; /* bytes copied */
+	uint64_t staged_bytes; /* part of `bytes` by the staged route */
+	uint64_t nanoseconds; /* sum of the durations of all calls */
+	uint32_t warnings; /* 1: the log was told that the pair is staged */
 };
 
 /**
- * Copies, and waits for the end of all. Neighbours in the array whose ranges lie
- * end to end on both sides are done as one; small ones of one pair travel
- * together.
+ * Copies ranges of buffers and waits until all copies are done.
  *
- * @param runtime    an open runtime, that of the buffers.
- * @param transfers  n copies, in no order: no range that is written may overlap
- *                   any other one.
- * @param n          1 .. PEAL_TRANSFERS_MAX.
- * @param options    NULL for all defaults.
- * @param result_out how they went; NULL: nobody asks.
- * @return 0, and whoever is told of it from now on sees what was written;
- *         PEAL_EINVAL two ranges of different lengths or of 0 bytes, one that
- *         is written overlaps another (the text says which two copies), an
- *         option is out of its range, or a buffer is of another runtime;
- *         PEAL_EFAULT a range is not in its buffer; PEAL_ENOPEER `routes` has
- *         no route for one (named); PEAL_ENOMEM no pinned memory to stage it.
- *         After PEAL_EDRIVER some may be done. Thread-safe; blocking.
+ * The copies have no order. The runtime merges neighbours in the array if they
+ * are adjacent in both memories. The runtime batches small copies between two
+ * places.
+ *
+ * After 0 the data is visible to every thread and handler that the caller then
+ * notifies. After PEAL_EDRIVER some copies may be done.
+ *
+ * Thread-safe. Blocks until all copies have ended.
+ *
+ * @param runtime the open runtime of all these buffers.
+ * @param transfers n copies. A written range must not overlap any other range
+ *     of the call.
+ * @param n 1..PEAL_TRANSFERS_MAX.
+ * @param options NULL: all defaults.
+ * @param result_out filled on success; NULL: not wanted.
+ * @return 0, or a negative error code:
+ * @retval PEAL_EINVAL  runtime or transfers is NULL, n or an option is out of
+ *     range, or a range has no buffer. Or two ranges differ in length, a range
+ *     has 0 bytes, or a buffer belongs to another runtime. Or a written range
+ *     overlaps another; the error text names the two copies.
+ * @retval PEAL_EFAULT  a range is not inside its buffer.
+ * @retval PEAL_ENOPEER  `routes` contains no route for a copy. The error text
+ *     names the two places.
+ * @retval PEAL_ENOMEM  there is not enough pinned memory to stage a copy, or
+ *     not enough host memory.
+ * @retval PEAL_EDRIVER  a driver or system call failed.
  */
 int peal_transfer_run(struct peal_runtime *runtime,
 		      const struct peal_transfer *transfers, uint32_t n,
@@ -104,19 +135,28 @@ int peal_transfer_run(struct peal_runtime *runtime,
 		      struct peal_copy_result *result_out);
 
 /**
- * Starts them and returns; peal_copy_wait, _cancel and _destroy as for
- * peal_peer_copy_async. The buffers stay until it has ended. Copies to one
- * device are done one after another, and so are those that touch the same memory,
- * in the order in which they were started.
+ * Starts copies of ranges of buffers and returns.
  *
- * @param runtime   as peal_transfer_run.
- * @param transfers as there; copied.
- * @param n         as there.
- * @param options   as there.
- * @param copy_out  the copy; the caller gives it to peal_copy_destroy.
- * @return as peal_transfer_run, but that PEAL_ENOPEER, no pinned memory and
- *         what a driver says come from peal_copy_wait; PEAL_ENOMEM, PEAL_EDRIVER
- *         no thread for it. Thread-safe.
+ * peal_copy_wait, peal_copy_cancel and peal_copy_destroy of peal/peer.h accept
+ * the copy. The caller keeps the buffers until the copy has ended.
+ *
+ * Copies to one destination, a device or the host, run one after another in the
+ * order of their starts. Copies that touch common memory run in this order too.
+ *
+ * Thread-safe. Does not wait for the copies.
+ *
+ * @param runtime the open runtime of all these buffers.
+ * @param transfers n copies, as for peal_transfer_run. The call copies the
+ *     array.
+ * @param n 1..PEAL_TRANSFERS_MAX.
+ * @param options NULL: all defaults.
+ * @param copy_out receives the copy. The caller frees it by peal_copy_destroy.
+ * @return 0, or a negative error code. peal_copy_wait returns the errors of the
+ *     copies themselves: PEAL_ENOPEER, PEAL_ENOMEM, PEAL_EDRIVER.
+ * @retval PEAL_EINVAL  copy_out is NULL, or as peal_transfer_run.
+ * @retval PEAL_EFAULT  a range is not inside its buffer.
+ * @retval PEAL_ENOMEM  there is not enough host memory.
+ * @retval PEAL_EDRIVER  the runtime could not start a thread.
  */
 int peal_transfer_start(struct peal_runtime *runtime,
 			const struct peal_transfer *transfers, uint32_t n,
@@ -124,34 +164,51 @@ int peal_transfer_start(struct peal_runtime *runtime,
 			struct peal_copy **copy_out);
 
 /**
- * How far a copy has come; it grows by chunks, of some MiB where nothing is
- * staged.
+ * Reads the progress of a copy.
  *
- * @param copy         of peal_transfer_start or peal_peer_copy_async.
+ * The progress of staged copies grows by chunks. The progress of other copies
+ * grows in steps of up to 8 MiB.
+ *
+ * Thread-safe and wait-free.
+ *
+ * @param copy made by peal_transfer_start or peal_peer_copy_async.
  * @param progress_out filled on success.
- * @return 0; PEAL_EINVAL. Thread-safe, wait-free.
+ * @return 0, or a negative error code:
+ * @retval PEAL_EINVAL  an argument is NULL.
  */
 int peal_copy_progress(const struct peal_copy *copy,
 		       struct peal_copy_progress *progress_out);
 
 /**
- * How a copy went, once it has ended, also one that was cancelled.
+ * Reads the result of a copy that has ended.
  *
- * @param copy       of peal_transfer_start or peal_peer_copy_async.
+ * A cancelled or failed copy has a result too: the part that was done.
+ *
+ * Thread-safe and wait-free.
+ *
+ * @param copy made by peal_transfer_start or peal_peer_copy_async.
  * @param result_out filled on success.
- * @return 0; PEAL_EAGAIN it goes on; PEAL_EINVAL. Thread-safe, wait-free.
+ * @return 0, or a negative error code:
+ * @retval PEAL_EAGAIN  the copy has not ended yet.
+ * @retval PEAL_EINVAL  an argument is NULL.
  */
 int peal_copy_result(const struct peal_copy *copy,
 		     struct peal_copy_result *result_out);
 
 /**
- * What was copied from one place to another so far, by whatever call.
+ * Reads the counters of copies from one place to another.
  *
- * @param runtime    an open runtime.
- * @param from       a device, or PEAL_HOST_MEMORY.
- * @param to         the same.
+ * The counters include the copies of every call that copies.
+ *
+ * Thread-safe.
+ *
+ * @param runtime an open runtime.
+ * @param from the index of a device, or PEAL_HOST_MEMORY.
+ * @param to the index of a device, or PEAL_HOST_MEMORY.
  * @param counts_out filled on success.
- * @return 0; PEAL_ENODEV; PEAL_EINVAL. Thread-safe.
+ * @return 0, or a negative error code:
+ * @retval PEAL_ENODEV  there is no such device.
+ * @retval PEAL_EINVAL  an argument is NULL.
  */
 int peal_transfer_counts(struct peal_runtime *runtime, int from, int to,
 			 struct peal_transfer_counts *counts_out);
