@@ -2,6 +2,24 @@
 #ifndef PEAL_DEAD_LETTER_H
 #define PEAL_DEAD_LETTER_H
 
+/*
+ * Dead letters report the messages that a kernel could not deliver or handle.
+ *
+ * A worker counts each dead message and drops it. peal_dead_letters makes the
+ * worker also send a letter about the message to a receiver. The receiver is an
+ * endpoint, or an actor or a pool on any device. A letter begins with a struct
+ * peal_dead_letter (peal/abi/message.h). The payload of the dead message
+ * follows.
+ *
+ *	peal_dead_letters(kernel, peal_endpoint_address(host), NULL);
+ *	...
+ *	peal_receive(host, buffer, sizeof(buffer), &got, SECOND);
+ *	letter = got.dead_letter ? got.data : NULL;
+ *	payload = letter + 1;
+ *
+ * A handler reads a letter by peal_dead_letter_in_hand.
+ */
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -16,89 +34,116 @@ extern "C" {
 struct peal_kernel;
 
 /*
- * Dead letters. A message is dead if nobody can have it any more: it was for an
- * actor that is retired or never was, its handler has returned an error, it is
- * too long for the mailbox or the pool that it has to go on by, or its deadline
- * has passed (peal/deadline.h). It is counted, and forgotten, unless somebody takes the kernel's dead letters: an endpoint, or
- * an actor or a pool on any device, in messages of their own that begin with a
- * struct peal_dead_letter (peal/abi/message.h).
+ * Reasons for a letter:
  *
- *	peal_dead_letters(kernel, peal_endpoint_address(host), NULL);
- *	...
- *	peal_receive(host, buffer, sizeof(buffer), &got, SECOND);
- *	letter = got.dead_letter ? got.data : NULL;
- *	payload = letter + 1;
+ * - "no-actor": the actor was retired or never existed.
+ * - "handler": the handler returned an error.
+ * - "too-long": the mailbox or pool on its route takes no message of its
+ *   length.
+ * - "expired": the deadline of the message has passed (peal/deadline.h).
+ * - "down": the actor has ended by a failure (peal/monitor.h), or its
+ *   supervisor has given up (peal/supervisor.h).
+ * - "full": the actor's mailbox limit was reached (peal/actor.h).
+ * - "duplicate": the actor already has the message (peal/device/once.h).
+ * - "late": the message is a reply to an ask that was over.
  *
- * A handler asks peal_dead_letter_in_hand.
+ * If an ask is dead, the asking actor gets an error as its answer at once
+ * (peal/device/ask.h). The letter about a late reply names the kernel and no
+ * actor. This letter's payload and length leave out the number of the ask.
  *
- * Who has asked by a message (peal/device/ask.h) that is dead hears that at once.
- * A reply to an ask that was over makes a letter, reason "late", of the kernel's
- * address and no actor: without the ask's number, its length that of its payload.
+ * The runtime only counts these dead messages and sends no letter:
  *
- * No letter comes of what is only counted: what a kernel that has stopped, or a
- * link that broke, still holds (reasons "stopped", "protocol"), what was emitted
- * to a closed port ("closed": peal_emit drops it before it is written, and
- * peal_reserve says PEAL_EPIPE), replies to the host that come too late ("late"),
- * what a worker that died was about to tell (mail_poisoned), what a topic overwrites.
+ * - messages that a kernel still held when it stopped ("stopped")
+ * - messages that a broken link still held ("protocol")
+ * - messages that a handler emitted to a closed port ("closed"): peal_emit
+ *   drops them, and peal_reserve returns PEAL_EPIPE
+ * - replies to the host that came too late ("late")
+ * - messages that a worker was writing to a mailbox when it died (mail_poisoned
+ *   of struct peal_kernel_info)
+ * - messages that a topic has overwritten
  */
 
 /**
- * Sends the dead letters of a kernel to a receiver: makes a link from each of
- * its workers, in whose order the letters come.
+ * Sends the dead letters of a kernel to a receiver, or stops sending them.
  *
- * Letters hold nobody up: one for which its link has no room is counted there
- * as lost (struct peal_link_info), and a message that is dead makes no other
- * difference to the worker that finds it. A letter that is dead itself makes no
- * letter. The last slot of each link is kept for its end. They are links as all
- * others: until the kernel has ended they keep a kernel that receives them from
- * draining, the kernel itself too; a kernel cannot be destroyed before them.
+ * The call makes one link from each worker of the kernel to the receiver. A
+ * worker's letters arrive in the order in which it found the messages dead.
  *
- * @param kernel  a kernel that runs or is suspended; with `to` 0 also one that
- *                has ended.
- * @param to      address of an endpoint, an actor or a pool, with an input for
- *                each worker; its handler declares no length of messages. 0:
- *                nobody takes them any more, their links are taken down, with
- *                what they hold.
- * @param options of each link, capacity at least 2; message_bytes: of a letter
- *                and what it keeps of the payload, by default
- *                sizeof(struct peal_dead_letter) and what a requester sends by
- *                default, 48 + PEAL_REQUEST_BYTES, or the kernel's
- *                mailbox_message_bytes if they are more. NULL for all defaults.
- * @return 0; PEAL_EEXIST a worker's are taken already; PEAL_EMSGSIZE
- *         message_bytes is less than a letter, or more than the pool takes;
- *         PEAL_EINVAL an option, a capacity of 1, or the handler declares how
- *         long its messages are; else as peal_connect. After an error no link
- *         was made. With `to` 0: 0; PEAL_EHUNG a worker did not answer, call
- *         again; PEAL_EINVAL. Thread-safe; with `to` 0 no other call on these
- *         links may run at the same time, nor one that receives from them.
+ * Letters delay no worker. If a link has no free slot, the worker drops the
+ * letter and counts it as `lost` (struct peal_link_info). A dead letter that is
+ * itself dead makes no further letter. One slot of each link stays free for the
+ * END mark.
+ *
+ * The links behave like all other links. The receiving kernel does not finish a
+ * drain while the links exist and the sending kernel runs. This also holds for
+ * a kernel that receives its own letters. peal_kernel_destroy of either kernel
+ * fails while the links exist. A call with `to` = 0 destroys them and the
+ * letters that they hold.
+ *
+ * If the call cannot make all links, it destroys those that it has made. After
+ * PEAL_EHUNG some links may remain.
+ *
+ * Thread-safe if `to` is not 0. If `to` is 0, no other call may use these links
+ * at the same time. No thread may then receive from these links. Blocks until
+ * the workers have answered. Each worker has at most PEAL_ANSWER_MS.
+ *
+ * @param kernel a kernel that runs or is suspended. If `to` is 0, it may have
+ *     ended.
+ * @param to the address of an endpoint, an actor or a pool. The receiver has a
+ *     free input for each worker of `kernel`. Its handler must not declare a
+ *     message length. 0: destroy the links.
+ * @param options the options of each link; NULL: all defaults. `capacity` is at
+ *     least 2. `message_bytes` is the length of a letter with its payload; a
+ *     longer payload is cut off. Its default is 48 for the struct
+ *     peal_dead_letter, and the larger one of mailbox_message_bytes and 48 +
+ *     PEAL_REQUEST_BYTES for the payload.
+ * @return 0, or a negative error code as peal_connect, and:
+ * @retval PEAL_EEXIST  a worker's letters have a receiver already.
+ * @retval PEAL_EMSGSIZE  message_bytes is less than 48, or more than the pool
+ *     takes.
+ * @retval PEAL_EINVAL  kernel is NULL, or an option is out of range. Or the
+ *     capacity is 1, or the handler declares a message length.
+ * @retval PEAL_EHUNG  a worker did not answer. If `to` is 0, call again.
  */
 int peal_dead_letters(struct peal_kernel *kernel, uint64_t to,
 		      const struct peal_link_options *options);
 
 /**
- * Where dead letters of a kernel come from: the `from` of their links and of
- * struct peal_received. The workers are its ports, for peal_connect, where
- * message_bytes is 48 by default: a letter, and nothing of the payload.
+ * Returns the address that sends the dead letters of a kernel.
+ *
+ * The `from` of the letters' links and of struct peal_received is this address.
+ * peal_connect takes the address as a sender. The sender's ports are the
+ * indexes of the workers. A link by peal_connect has message_bytes = 48 by
+ * default. The letters on such a link carry no payload.
+ *
+ * Thread-safe. Wait-free.
  *
  * @param kernel a kernel.
- * @return the address; 0 for NULL. Thread-safe, wait-free.
+ * @return the address; 0 if kernel is NULL.
  */
 uint64_t peal_dead_letters_address(const struct peal_kernel *kernel);
 
 /**
- * Sends what a dead letter has kept once more: with its type, as the request that
- * it was, if it was one, and with its deadline, unless it had expired. An actor's
- * ask, which is over, and the answer to one are sent as messages of their type.
+ * Sends the message of a dead letter once more.
  *
- * @param endpoint   the sender.
- * @param port       of a link that leads to the kernel of who shall have it.
- * @param to         address of who shall have it; 0: for whom it was.
- * @param letter     as it was received, what it has kept behind it.
- * @param bytes      of both.
+ * The message keeps its type. A request of the host keeps its number, so its
+ * requester gets the reply. The message keeps its deadline unless the letter's
+ * reason is "expired". A dead ask is over, so the call sends the ask as a plain
+ * message of its type. The call does the same with an answer to an ask.
+ *
+ * One thread at a time may send from the endpoint. Blocks as peal_send, at most
+ * timeout_ns.
+ *
+ * @param endpoint the sender.
+ * @param port a port of the endpoint with a link to the kernel of `to`.
+ * @param to the address of an actor or a pool; 0: the one in the letter.
+ * @param letter the letter as received, with the payload behind it.
+ * @param bytes the length of the letter with its payload.
  * @param timeout_ns as peal_send.
- * @return as peal_send_to; PEAL_EMSGSIZE also if the letter has not kept all of
- *         the payload; PEAL_EINVAL it is no letter, or one about a letter. One
- *         thread at a time.
+ * @return 0, or a negative error code as peal_send_to, and:
+ * @retval PEAL_EMSGSIZE  the letter does not hold the whole payload.
+ * @retval PEAL_EINVAL  letter is NULL or no dead letter, or it is about another
+ *     letter.
  */
 int peal_dead_letter_replay(struct peal_endpoint *endpoint, uint32_t port,
 			    uint64_t to, const struct peal_dead_letter *letter,

@@ -2,6 +2,19 @@
 #ifndef PEAL_DEVICE_H
 #define PEAL_DEVICE_H
 
+/*
+ * Devices of a runtime: their number, their properties, and their selection.
+ *
+ * A device is a GPU, or a device that CPU threads emulate. The runtime numbers
+ * the devices of all backends together, from 0. Other calls take this index.
+ *
+ *	wish.size = sizeof(wish);
+ *	wish.needs = PEAL_CAN_PEER;
+ *	device = peal_device_select(runtime, &wish);
+ *	peal_device_info(runtime, device, &info);
+ *	peal_kernel_launch(runtime, device, ...);
+ */
+
 #include <stdint.h>
 
 #include <peal/errors.h>
@@ -12,85 +25,107 @@ extern "C" {
 
 struct peal_runtime;
 
-/** What a device can do; bits, for masks. */
+/** Capabilities of a device, as bits of a mask. */
 enum peal_device_capability {
-	PEAL_CAN_PEER = 1, /* has access to the memory of another device */
-	PEAL_CAN_UNIFIED = 2, /* sees host memory that the host sees too */
-	PEAL_CAN_ATOMICS = 4, /* native read-modify-write works across, to host
-			       * memory or to that of another device */
-	PEAL_CAN_COOPERATIVE = 8 /* keeps several workers resident together, for
-				  * certain */
+	PEAL_CAN_PEER = 1, /* accesses the memory of another device */
+	PEAL_CAN_UNIFIED = 2, /* maps host memory and shares it with the host */
+	/*
+	 * Native atomic read-modify-write operations work on host memory or on
+	 * the memory of another device.
+	 */
+	PEAL_CAN_ATOMICS = 4,
+	PEAL_CAN_COOPERATIVE = 8 /* guarantees that several workers are resident
+				  * at the same time */
 };
 
-/** What is known of a device. */
+/** The properties of a device. */
 struct peal_device_info {
-	int index; /* in the runtime, from 0 */
-	char backend[16]; /* "host", "cuda", "hip" */
-	int emulated; /* 1: CPU threads stand in for the device */
-	char name[64];
-	char uuid[40]; /* stable name of the device */
-	uint64_t memory_bytes; /* of its heap */
-	uint64_t memory_used_bytes;
-	uint32_t compute_units; /* cores or SMs that workers can run on */
-	uint32_t max_lanes; /* per worker */
-	int numa_node; /* -1: not known */
-	uint32_t policies; /* bit (1 << enum peal_policy) per policy */
-	uint32_t max_cluster_workers; /* of a cluster; 0: it has no clusters */
-	uint32_t capabilities; /* enum peal_device_capability, by bits */
+	int index; /* the device's index in the runtime, from 0 */
+	char backend[16]; /* "host", "cuda" or "hip" */
+	int emulated; /* 1: CPU threads emulate the device; 0: hardware */
+	char name[64]; /* a name for display */
+	char uuid[40]; /* a stable identifier of the device */
+	uint64_t memory_bytes; /* bytes of the device's heap */
+	uint64_t memory_used_bytes; /* bytes of the heap in use now */
+	uint32_t compute_units; /* CPU cores or SMs that can run workers */
+	uint32_t max_lanes; /* largest number of lanes per worker */
+	int numa_node; /* NUMA node of the device; -1: not known */
+	uint32_t policies; /* bit (1 << enum peal_policy) for each publication
+			    * policy that the device supports */
+	uint32_t max_cluster_workers; /* workers per cluster; 0: no clusters */
+	uint32_t capabilities; /* mask of enum peal_device_capability */
 };
 
-/** What a caller wants of a device; zero in a field: no wish. */
+/** Requirements for a device. A field of 0 or NULL requires nothing. */
 struct peal_device_wish {
 	uint32_t size; /* sizeof(struct peal_device_wish) */
-	const char *backend;
-	uint64_t min_memory_bytes; /* free */
-	uint32_t min_compute_units;
-	int peer_of; /* 1 + index of a device that it must have access to */
-	uint32_t needs; /* enum peal_device_capability, by bits: all of them */
+	const char *backend; /* "host", "cuda" or "hip"; NULL: any */
+	uint64_t min_memory_bytes; /* free bytes of the heap */
+	uint32_t min_compute_units; /* CPU cores or SMs */
+	int peer_of; /* 1 + the index of a device with memory that the selected
+		      * device must access; 0: none */
+	uint32_t needs; /* mask of enum peal_device_capability: all of them */
 };
 
 /**
- * How many devices the runtime has, over all backends.
+ * Returns the number of devices of a runtime, over all backends.
+ *
+ * Thread-safe. Wait-free.
  *
  * @param runtime an open runtime.
- * @return the count, at least 0; PEAL_EINVAL for a NULL runtime. Thread-safe,
- *         wait-free.
+ * @return the number of devices, 0 or more, or a negative error code:
+ * @retval PEAL_EINVAL  runtime is NULL.
  */
 int peal_device_count(struct peal_runtime *runtime);
 
 /**
- * What is known of one device.
+ * Reads the properties of one device.
  *
- * @param runtime  an open runtime.
- * @param device   index, 0 .. peal_device_count - 1.
- * @param info_out filled on success; the caller's.
- * @return 0; PEAL_ENODEV no such index (the text says how many there are);
- *         PEAL_EINVAL a NULL pointer. Thread-safe.
+ * Thread-safe.
+ *
+ * @param runtime an open runtime.
+ * @param device the device's index, 0 .. peal_device_count - 1.
+ * @param info_out filled on success. The caller owns it.
+ * @return 0, or a negative error code:
+ * @retval PEAL_ENODEV  no device has this index. The error text says how many
+ *     devices there are.
+ * @retval PEAL_EINVAL  an argument is NULL.
  */
 int peal_device_info(struct peal_runtime *runtime, int device,
 		     struct peal_device_info *info_out);
 
 /**
- * The first device that meets a wish.
+ * Finds the first device that meets all requirements.
+ *
+ * Thread-safe.
  *
  * @param runtime an open runtime.
- * @param wish    what it must have; NULL: any device.
- * @return its index; PEAL_ENODEV none does (the text says which wish failed on
- *         each); PEAL_EINVAL. Thread-safe.
+ * @param wish the requirements; NULL: none, every device meets them.
+ * @return the device's index, or a negative error code:
+ * @retval PEAL_ENODEV  no device meets the requirements. The error text names
+ *     an unmet requirement per device. Or wish->peer_of names no device.
+ * @retval PEAL_EINVAL  runtime is NULL, wish->size is wrong, or wish->needs has
+ *     an unknown bit.
  */
 int peal_device_select(struct peal_runtime *runtime,
 		       const struct peal_device_wish *wish);
 
 /**
- * All devices that meet a wish.
+ * Finds all devices that meet all requirements.
  *
- * @param runtime     an open runtime.
- * @param wish        what they must have; NULL: every device.
- * @param most        room in devices_out, 1 or more.
- * @param devices_out their indexes in order, the first `most` of them.
- * @return how many meet it, which may be more than `most`; PEAL_ENODEV none
- *         does (the text says which wish failed on each); PEAL_EINVAL.
- *         Thread-safe.
+ * Thread-safe.
+ *
+ * @param runtime an open runtime.
+ * @param wish the requirements; NULL: none, every device meets them.
+ * @param most the capacity of devices_out in indexes, at least 1.
+ * @param devices_out receives the indexes of the first `most` such devices, in
+ *     ascending order.
+ * @return the number of such devices, which may exceed `most`, or a negative
+ *     error code:
+ * @retval PEAL_ENODEV  no device meets the requirements. The error text names
+ *     an unmet requirement per device. Or wish->peer_of names no device.
+ * @retval PEAL_EINVAL  as peal_device_select, or most is less than 1, or
+ *     devices_out is NULL.
  */
 int peal_device_select_all(struct peal_runtime *runtime,
 			   const struct peal_device_wish *wish, int most,

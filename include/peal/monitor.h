@@ -2,6 +2,24 @@
 #ifndef PEAL_MONITOR_H
 #define PEAL_MONITOR_H
 
+/*
+ * Monitors: the owner of a monitor gets a message when an actor ends.
+ *
+ * This down message says which actor has ended, and why. The owner is an
+ * endpoint, or an actor of the same kernel. The kernel needs max_monitors in
+ * its struct peal_kernel_options.
+ *
+ *	options.type = DOWN;
+ *	owner = peal_endpoint_address(host);
+ *	peal_monitor(kernel, owner, actor, &options, NULL);
+ *	...
+ *	peal_receive(host, &down, sizeof(down), &got, SECOND);
+ *	if (got.down && down.reason == PEAL_DOWN_FAILED) ...
+ *
+ * Handlers set monitors by peal_monitor_set. Handlers read down messages by
+ * peal_down_in_hand (peal/device/monitor.h).
+ */
+
 #include <stdint.h>
 
 #include <peal/abi/monitor.h>
@@ -14,103 +32,135 @@ extern "C" {
 struct peal_kernel;
 
 /*
- * Monitors. Who monitors an actor gets one message when that ends, the down
- * message: which actor, and why. Its owner is an actor of the same kernel, which
- * gets it by its worker's mailbox, or an endpoint.
+ * An actor ends in one of these cases:
  *
- *	options.type = DOWN;
- *	peal_monitor(kernel, peal_endpoint_address(host), actor, &options, NULL);
- *	...
- *	peal_receive(host, &down, sizeof(down), &got, SECOND);
- *	if (got.down && down.reason == PEAL_DOWN_FAILED) ...
+ * - The host or a handler retires the actor.
+ * - The actor's supervisor gives up (peal/supervisor.h).
+ * - The handler of an actor without a supervisor fails, and the kernel has
+ *   monitors.
+ * - The init hook of an actor without a supervisor fails.
  *
- * Handlers set monitors too, and know the message as one: peal_monitor_set and
- * peal_down_in_hand of peal/device/monitor.h.
+ * Messages to an actor that ended by a failure become dead letters with reason
+ * "down". The host can then still retire the actor. In a kernel without
+ * monitors, an actor without a supervisor continues after a failure of its
+ * handler. A member of a pool continues in every kernel. An actor that a
+ * supervisor restarts has not ended. A monitor with PEAL_MONITOR_RESTARTS
+ * reports restarts, too.
  *
- * An actor ends when it is retired, when its supervisor gives up, and, in a
- * kernel with monitors, when its handler fails and it has no supervisor: then it
- * gets no messages any more, they are dead, reason "down", until it is retired.
- * (In kernels without monitors it goes on as if nothing had been. So does,
- * everywhere, who fails as a member of a pool.) One that its supervisor restarts
- * has not ended; who wants to hear of that too says PEAL_MONITOR_RESTARTS.
+ * Down messages:
  *
- * - A monitor sends one message, ever, and is over with it. One that is set on an
- *   actor that has ended sends it at once.
- * - What the message needs is there from the launch on, max_monitors: it waits
- *   for room in the mailbox and for nothing else, and nothing waits for it. The
- *   message comes behind all that the actor told its owner before it failed.
- * - It counts as told like any other. A kernel that drains, or ends with its
- *   inputs, sends first what is due by then; one that is stopped does not.
- * - The owner's monitors end with it.
+ * - A monitor sends one message and is then over. A monitor on an actor that
+ *   has already ended sends its message at once.
+ * - No down message is lost. The launch reserves memory for the messages of all
+ *   max_monitors monitors.
+ * - A down message to an actor waits for a free slot in the mailbox of that
+ *   actor's worker. Nothing else waits for a down message. struct
+ *   peal_kernel_info counts the down message as `told`.
+ * - If the owner is an actor, a down message comes last. The owner first gets
+ *   all messages that the failed actor told it.
+ * - An endpoint receives its down messages before the messages of its links.
+ * - A kernel that drains, or ends with its inputs, first sends the down
+ *   messages that are due. A kernel that is stopped does not.
+ * - The monitors of an owner end with the owner.
  *
- * Bonds. Two actors that are bound to each other end together: if one ends by a
- * failure, so does the other, as if its own handler had failed: it begins anew if
- * it has a supervisor, else it is over, reason PEAL_DOWN_BOUND. That goes on from
- * actor to actor. Who is retired takes nobody with it.
+ * Bonds. Two bonded actors end together. If one of them ends by a failure, the
+ * runtime treats the other as if its own handler had failed. The other actor
+ * restarts if it has a supervisor. Otherwise that actor ends, with reason
+ * PEAL_DOWN_BOUND. The other actor's own bonds then have the same effect. The
+ * retirement of an actor does not end the actors bonded to it.
  *
- * To end an actor, or to set a monitor, a worker looks at up to as many monitors
- * as were ever set at a time. Other workers hear of a bond's end at the latest at
- * their next look at the control words, as of supervisors' (peal/supervisor.h).
+ * Cost. A worker that ends an actor or sets a monitor scans all monitors. The
+ * scan covers at most the largest number that was ever set at one time. A
+ * worker learns of a bond's end on another worker at its next look at the
+ * control words. Each worker takes such a look about every 64 turns.
  */
 
-/** Zero in a field: its default. */
+/** Options of a monitor. A field of 0 takes its default. */
 struct peal_monitor_options {
 	uint32_t size; /* sizeof(struct peal_monitor_options) */
-	uint32_t flags; /* of enum peal_monitor_flag; 0 */
-	uint64_t tag; /* comes back in the message; 0 */
-	uint32_t type; /* of the message, the program's own number; 0 */
+	uint32_t flags; /* mask of enum peal_monitor_flag (default 0) */
+	uint64_t tag; /* any value; the message returns it (default 0) */
+	uint32_t type; /* type of the message, 0..65535 (default 0) */
 	uint32_t reserved; /* 0 */
 };
 
 /**
- * Sets a monitor: its owner gets a message, once, when an actor ends. The payload
- * is a struct peal_down; struct peal_received says `down`.
+ * Sets a monitor: its owner gets one message when the actor ends.
  *
- * It takes one of the kernel's max_monitors; those of endpoints have as many
- * places beside. An endpoint that has monitors waits for them as for messages;
- * when the kernel ends each of them sends reason PEAL_DOWN_KERNEL.
+ * The payload of the message is a struct peal_down. At an endpoint, `down` of
+ * struct peal_received is 1.
  *
- * @param kernel      whose actors are monitored; it runs or is suspended and was
- *                    launched with max_monitors.
- * @param owner       address of an endpoint, or of an actor of the kernel, which
- *                    then has mailboxes.
- * @param actor       address that an actor of the kernel has, or had.
- * @param options     NULL for all defaults.
- * @param monitor_out to take it off by; NULL: nobody will.
- * @return 0; PEAL_ENOSPC all of max_monitors are set; PEAL_ENOENT owner or actor
- *         are none; PEAL_EINVAL an option (named), the owner is of another kernel
- *         or the actor itself, or an endpoint with PEAL_MONITOR_BINDS;
- *         PEAL_ENOTSUP the kernel was launched without max_monitors, or without
- *         mailboxes for an actor's; PEAL_ESTOPPED; PEAL_EHUNG a worker did not
- *         answer, and may set it yet. Thread-safe.
+ * The monitor takes one of the kernel's max_monitors until it is over.
+ * Endpoints can have max_monitors monitors of the kernel at a time. Such a
+ * monitor counts until its endpoint has received the message. While an endpoint
+ * has monitors, peal_receive waits even if all its links have ended. If the
+ * kernel ends, each monitor of an endpoint reports PEAL_DOWN_KERNEL.
+ *
+ * Thread-safe. Blocks until a worker has answered, at most PEAL_ANSWER_MS.
+ *
+ * @param kernel the actor's kernel, which runs or is suspended.
+ * @param owner the address of an endpoint, or of another actor of the kernel.
+ *     For an actor the kernel needs mailboxes.
+ * @param actor an address that an actor of the kernel has or had.
+ * @param options NULL: all defaults.
+ * @param monitor_out receives the monitor, for peal_unmonitor; NULL: not
+ *     wanted.
+ * @return 0, or a negative error code:
+ * @retval PEAL_ENOSPC  all max_monitors are set.
+ * @retval PEAL_ENOENT  owner is neither an endpoint nor an actor. Or no actor
+ *     of the kernel can have the address `actor`.
+ * @retval PEAL_EINVAL  kernel is NULL, or an option is out of range (the error
+ *     text names it). Or the owner is the actor itself or belongs to another
+ *     kernel. Or the owner is an endpoint, and flags has PEAL_MONITOR_BINDS.
+ * @retval PEAL_ENOTSUP  the kernel has no max_monitors. Or the owner is an
+ *     actor, and the kernel has no mailboxes.
+ * @retval PEAL_ESTOPPED  the kernel has ended.
+ * @retval PEAL_EHUNG  the worker did not answer. The worker may still set the
+ *     monitor.
  */
 int peal_monitor(struct peal_kernel *kernel, uint64_t owner, uint64_t actor,
 		 const struct peal_monitor_options *options,
 		 uint64_t *monitor_out);
 
 /**
- * Takes a monitor off, whoever has set it.
+ * Removes a monitor that the host or a handler has set.
  *
- * @param kernel  whose actors it is about.
- * @param monitor of peal_monitor or peal_monitor_set.
- * @return 0 no message of it will come; PEAL_ENOENT it was over: its message has
- *         been sent, or is about to be, it was taken off, or is none;
- *         PEAL_EINVAL; PEAL_ENOTSUP; PEAL_ESTOPPED; PEAL_EHUNG a worker did not
- *         answer. Thread-safe.
+ * Thread-safe. Blocks until a worker has answered, at most PEAL_ANSWER_MS.
+ *
+ * @param kernel the monitored actor's kernel.
+ * @param monitor the value from peal_monitor, peal_bond or peal_monitor_set.
+ * @return 0: the monitor sends no message. Or a negative error code:
+ * @retval PEAL_ENOENT  the monitor is over: it has sent its message or is about
+ *     to send it. Or it was removed, or there is no such monitor.
+ * @retval PEAL_EINVAL  kernel is NULL.
+ * @retval PEAL_ENOTSUP  the kernel has no max_monitors.
+ * @retval PEAL_ESTOPPED  the kernel has ended.
+ * @retval PEAL_EHUNG  the worker did not answer. The worker may still remove
+ *     the monitor.
  */
 int peal_unmonitor(struct peal_kernel *kernel, uint64_t monitor);
 
 /**
- * Binds two actors to each other: two monitors with PEAL_MONITOR_BINDS. Where one
- * shall get down messages instead of ending, set a monitor for it, and one with
- * that flag for the other.
+ * Bonds two actors, so that a failure of one ends or restarts the other.
  *
- * @param kernel   of both; with mailboxes.
- * @param a        address of an actor.
- * @param b        address of another one.
- * @param bond_out the two monitors, to take them off by; NULL: nobody will.
- * @return as peal_monitor; PEAL_ENOENT also where one is retired. After an error
- *         neither is set. Thread-safe.
+ * The call sets two monitors with PEAL_MONITOR_BINDS, one on each actor. If one
+ * actor shall get a down message instead of ending, use peal_monitor twice.
+ * This actor owns a monitor without the flag. The other actor owns a monitor
+ * with PEAL_MONITOR_BINDS.
+ *
+ * Thread-safe. Blocks until the workers have answered. Each worker has at most
+ * PEAL_ANSWER_MS.
+ *
+ * @param kernel the kernel of both actors, with mailboxes.
+ * @param a the address of an actor.
+ * @param b the address of another actor.
+ * @param bond_out receives the two monitors, for peal_unmonitor; NULL: not
+ *     wanted.
+ * @return as peal_monitor, and:
+ * @retval PEAL_ENOENT  one of the actors is retired.
+ * @retval PEAL_EINVAL  a or b is an endpoint.
+ * @retval PEAL_EHUNG  a worker did not answer. One of the monitors may be set.
+ *     After any other error neither is set.
  */
 int peal_bond(struct peal_kernel *kernel, uint64_t a, uint64_t b,
 	      uint64_t bond_out[2]);

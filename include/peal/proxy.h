@@ -2,6 +2,25 @@
 #ifndef PEAL_PROXY_H
 #define PEAL_PROXY_H
 
+/*
+ * Proxies let handlers send to actors of other kernels, also on other devices.
+ *
+ * A proxy is an address in one kernel that leads to an actor in another kernel.
+ * The host creates the proxy. A handler passes the low half of the proxy's
+ * address to peal_tell, as for an actor of its own kernel.
+ *
+ *	kernel on device 0			kernel on device 1
+ *	handler: peal_tell(w, proxy, ...)
+ *	-> mailbox of the proxy's worker
+ *	   -> forwarding link --------------->	worker -> actor
+ *
+ * The proxy's worker takes each message from its mailbox and forwards it.
+ * Messages from one sender to one proxy stay in order, even if the actor
+ * migrates. All proxies of a worker that lead to one kernel share a forwarding
+ * link (peal/migrate.h). If a handler sends many messages to few actors, a link
+ * from its port costs less (peal/link.h).
+ */
+
 #include <stdint.h>
 
 #include <peal/errors.h>
@@ -13,84 +32,92 @@ extern "C" {
 struct peal_runtime;
 struct peal_kernel;
 
-/*
- * Proxies: how handlers tell actors of other kernels, also on other devices. A
- * proxy is an address in one kernel that leads to an actor in another; its low
- * half is a number for peal_tell, as that of any actor there.
- *
- *	kernel on device 0			kernel on device 1
- *	handler: peal_tell(w, proxy, ...)
- *	-> mailbox of the proxy's worker
- *	   -> passage, one for all proxies ---> worker -> actor
- *	      of that worker
- *
- * Its worker is a forwarder: it takes what is told to the proxy from its mailbox,
- * in turn with all else that it does, and puts it into a passage, a link to the
- * other kernel, as for actors that have moved (peal/migrate.h, which says what
- * holds for passages: who waits for whom, and what becomes of messages when a
- * kernel ends). What one sender tells one proxy stays in order, whether the actor
- * moves or not.
- *
- * Where a handler sends much to few actors, a link from its port is cheaper
- * (peal/link.h): there is no mailbox between, and no worker that forwards.
- */
-
-/** Zero in a field: its default. */
+/** Options of a proxy. A field of 0 takes its default. */
 struct peal_proxy_options {
 	uint32_t size; /* sizeof(struct peal_proxy_options) */
-	uint32_t worker; /* 1 + the worker of `kernel` that passes messages on;
-			  * 0: one that has a passage to that kernel, or else
-			  * the first */
+	/*
+	 * 1 + the index of the worker of `kernel` that forwards the messages.
+	 * 0: the first worker with a forwarding link to the other kernel. If no
+	 * worker has such a link, worker 0 forwards.
+	 */
+	uint32_t worker;
 };
 
 /**
- * Makes a proxy: an address in a kernel for an actor, or a pool, of another kernel
- * of the runtime, which may run another program.
+ * Creates a proxy in a kernel for an actor or a pool of another kernel.
  *
- * It takes an entry of max_actors. For calls of the host it is one more address of
- * the actor, as those that it had before it moved: it leads to where the actor
- * lives, and peal_actor_retire of either ends both. If a handler ends the actor,
- * or its kernel is destroyed, what comes by the proxy is dead, reason "no-actor",
- * and the proxy is there until peal_proxy_destroy or the end of its own kernel.
- * An actor may have any number of them, in one kernel, too.
+ * Both kernels belong to one runtime. The kernels may run different programs.
+ * The proxy takes one of max_actors of `kernel`. An actor may have any number
+ * of proxies, also several in one kernel.
  *
- * The first one on a worker for a kernel makes the passage, which takes one of
- * max_ports of that worker and memory for as many messages as `kernel` has
- * mailbox_slots and passage_slots.
+ * The host may use a proxy's address like any address of the actor. The address
+ * resolves to the kernel where the actor lives now. peal_actor_retire ends the
+ * actor and all of its proxies, for any address of the actor.
  *
- * High priority ends at a proxy. An ask of one is answered with PEAL_ENOENT: asks
- * stay within a kernel. A request of the host that a handler hands on to one
- * (peal_delegate) is replied to by the ports there, for which peal_requester_listen
- * is needed. A limit of the actor's holds: what is above it is dead, reason "full",
- * or waits, as with what comes by a link.
+ * A proxy outlasts its target in three cases. A handler ends the actor, the
+ * host destroys the pool, or the host destroys the target's kernel. Messages to
+ * the proxy then become dead letters with reason "no-actor". Such a proxy
+ * remains until the host destroys the proxy or `kernel`.
  *
- * @param kernel      where handlers are to tell it.
- * @param address     of an actor, any that it has or had, or of a pool.
- * @param options     NULL for all defaults.
- * @param address_out the proxy's address.
- * @return 0; PEAL_EINVAL an argument is NULL, or the actor lives in `kernel`
- *         itself, whose handlers tell it by its own address; PEAL_ENOENT no such
- *         actor, pool or worker in the kernel's runtime (another one's addresses
- *         mean something else here); PEAL_ENOSPC max_actors or
- *         max_ports are used up (the text says which); PEAL_ENOTSUP one of the
- *         kernels has no mailboxes, or the other too few passage_slots for its
- *         handlers; PEAL_ESTOPPED one of them has ended, or is about to;
- *         PEAL_EHUNG a worker did not answer: the entry is lost until the kernel's
- *         end; PEAL_ENOMEM. Thread-safe.
+ * A worker's first proxy for a kernel creates the forwarding link. The link
+ * takes one of max_ports of the worker. The link also takes one of max_inputs
+ * of a worker of the other kernel. The link's capacity in messages is at least
+ * mailbox_slots + passage_slots of `kernel`.
+ *
+ * A message of high priority continues with normal priority behind a proxy. An
+ * ask to a proxy fails with PEAL_ENOENT, because asks stay within a kernel. A
+ * handler may pass a request of the host to a proxy by peal_delegate. The actor
+ * behind the proxy then replies through its own ports. The requester listens to
+ * these ports (peal_requester_listen). The actor's mailbox_limit holds for
+ * forwarded messages, too. The actor's mailbox_full selects the message that is
+ * dropped with reason "full".
+ *
+ * Thread-safe. Blocks until the workers of both kernels have answered. Each
+ * worker has at most PEAL_ANSWER_MS.
+ *
+ * @param kernel the kernel with the handlers that send to the proxy.
+ * @param address an address of an actor: its current one, a former one, or a
+ *     proxy. Or the address of a pool.
+ * @param options NULL: all defaults.
+ * @param address_out receives the proxy's address.
+ * @return 0, or a negative error code:
+ * @retval PEAL_EINVAL  an argument is NULL. Or the actor lives in `kernel`: its
+ *     handlers use the actor's own address.
+ * @retval PEAL_ENOENT  the runtime of `kernel` has no such actor or pool, or
+ *     `kernel` has no such worker. Addresses of another runtime mean other
+ *     actors.
+ * @retval PEAL_ENOSPC  max_actors, max_ports or max_inputs is exhausted. The
+ *     error text says which.
+ * @retval PEAL_ENOTSUP  one of the kernels has no mailboxes. Or passage_slots
+ *     of the other kernel is less than one of its handlers may tell.
+ * @retval PEAL_ESTOPPED  one of the kernels has ended, or its drain or stop has
+ *     begun.
+ * @retval PEAL_EHUNG  a worker did not answer. An actor slot of `kernel` may be
+ *     lost until that kernel ends.
+ * @retval PEAL_ENOMEM  there is not enough memory.
  */
 int peal_proxy_create(struct peal_kernel *kernel, uint64_t address,
 		      const struct peal_proxy_options *options,
 		      uint64_t *address_out);
 
 /**
- * Ends a proxy, and not the actor. What was told to it and has not left its worker
- * yet is dead, reason "no-actor"; who tells it later has PEAL_ENOENT.
+ * Destroys a proxy but not its actor.
+ *
+ * Messages that still wait at the proxy's worker become dead letters with
+ * reason "no-actor". A later peal_tell with the proxy's number returns
+ * PEAL_ENOENT. The forwarding link remains until one of its two kernels is
+ * destroyed. peal_kernel_destroy also destroys the proxies of its kernel.
+ *
+ * Thread-safe. Blocks until the proxy's worker has answered, at most
+ * PEAL_ANSWER_MS.
  *
  * @param runtime an open runtime.
- * @param address of a proxy.
- * @return 0; PEAL_ENOENT no proxy has that address; PEAL_EHUNG its worker did not
- *         answer: call again. Thread-safe. One of a kernel that is destroyed goes
- *         with that.
+ * @param address the address of a proxy.
+ * @return 0, or a negative error code:
+ * @retval PEAL_EINVAL  runtime is NULL.
+ * @retval PEAL_ENOENT  no proxy has this address.
+ * @retval PEAL_EHUNG  the worker did not answer. Call again.
+ * @retval PEAL_ENOMEM  there is not enough memory.
  */
 int peal_proxy_destroy(struct peal_runtime *runtime, uint64_t address);
 

@@ -2,6 +2,19 @@
 #ifndef PEAL_STUCK_H
 #define PEAL_STUCK_H
 
+/*
+ * Stall diagnosis: finds the causes if messages stop moving.
+ *
+ * A worker with a full output link waits for that link's receiver. The receiver
+ * may wait for another worker. Such a chain of waits ends at a cause, or it
+ * forms a cycle. peal_stuck lists the causes in this process. peal_stuck_of
+ * lists the causes in another process.
+ *
+ *	n = peal_stuck(runtime, 0, causes, 8);
+ *	for (i = 0; i < n && i < 8; i++)
+ *		puts(causes[i].text);
+ */
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -13,91 +26,135 @@ extern "C" {
 
 struct peal_runtime;
 
-/** What holds others up, and is not held up itself. */
+/** The kinds of cause. A cause stalls messages and waits for nothing itself. */
 enum peal_stuck_cause {
 	PEAL_STUCK_HANDLER = 0, /* a handler has not returned */
 	PEAL_STUCK_RECEIVE = 1, /* the host does not receive at an endpoint */
-	PEAL_STUCK_PORT = 2, /* a port of an actor has no link */
-	PEAL_STUCK_CYCLE = 3, /* workers wait for room, each at the next one */
+	PEAL_STUCK_PORT = 2, /* an actor's port has no link */
+	PEAL_STUCK_CYCLE = 3, /* workers in a cycle wait for free slots, each
+			       * for slots of the next worker */
 	PEAL_STUCK_SUSPENDED = 4, /* a kernel is suspended */
-	PEAL_STUCK_INPUT = 5, /* a kernel drains: a link to it was not ended */
-	PEAL_STUCK_MAIL = 6, /* mailboxes or pools of a kernel have no room,
-			      * and none of its workers is held up otherwise */
-	PEAL_STUCK_WORKER = 7, /* a worker turns and does not take what is
-				* there */
-	PEAL_STUCK_COUNT = 8
+	PEAL_STUCK_INPUT = 5, /* a kernel drains, but the sender has not ended
+			       * a link to that kernel */
+	PEAL_STUCK_MAIL = 6, /* the mailboxes or pools of a kernel are full, and
+			      * none of its workers has another cause */
+	PEAL_STUCK_WORKER = 7, /* a worker runs, but does not take the messages
+				* that wait for it */
+	PEAL_STUCK_COUNT = 8 /* the number of kinds */
 };
 
-/** Most causes that a runtime tells another process. */
+/** The largest number of causes that a runtime reports to another process. */
 #define PEAL_STUCK_TOLD 64
 
-/** One cause. */
+/** One cause of a stall. */
 struct peal_stuck {
 	enum peal_stuck_cause cause;
-	int device; /* -1: the host */
-	uint32_t worker; /* of the kernel that `address` names; else 0 */
-	uint64_t address; /* of an actor (HANDLER, PORT), an endpoint (RECEIVE),
-			   * who sends (INPUT); 0 */
-	uint64_t held; /* messages in links that wait for it, or wait behind
-			* those that do */
-	uint32_t n_links; /* so many links hold these */
-	uint32_t hand_type; /* of the message that a HANDLER runs for */
-	uint64_t link; /* id of one of them, with INPUT of the one that was not
-			* ended; 0: none */
-	uint64_t message; /* number of the oldest message there that was not
-			   * handled */
-	uint64_t hand_link; /* id of the link that brought it; 0: it was in a
-			     * mailbox, a pool or a topic */
-	uint64_t hand_message; /* its number there */
-	uint64_t still_ns; /* nothing has moved there for so long, or longer; a
-			    * HANDLER has run for this one message */
-	char text[256]; /* the same in words */
+	int device; /* index of the cause's device; INPUT: of the sender's
+		     * device; -1: the host */
+	/*
+	 * HANDLER, PORT, CYCLE, MAIL and WORKER: the worker's index in its
+	 * kernel. CYCLE names one worker of the cycle. Other kinds: 0.
+	 */
+	uint32_t worker;
+	/*
+	 * HANDLER and PORT: the actor's address. RECEIVE: the endpoint's
+	 * address. INPUT: the sender's address. Other kinds: 0.
+	 */
+	uint64_t address;
+	/*
+	 * Messages in links that wait for this cause. Messages that wait in a
+	 * chain behind those messages count, too.
+	 */
+	uint64_t held;
+	uint32_t n_links; /* the number of links with these messages */
+	uint32_t hand_type; /* HANDLER: type of the handled message; else 0 */
+	/* The id of one of these links. INPUT: the link that was not ended.
+	 * 0: none. */
+	uint64_t link;
+	uint64_t message; /* number of the oldest unhandled message in `link` */
+	/* HANDLER: the id of the link that brought the handled message. 0: the
+	 * message came from a mailbox, a pool or a topic. */
+	uint64_t hand_link;
+	uint64_t hand_message; /* the number of that message in `hand_link` */
+	/*
+	 * The time without progress in ns; the real time may be longer.
+	 * HANDLER: the time that the handler has spent on this message.
+	 */
+	uint64_t still_ns;
+	char text[256]; /* the cause in words */
 };
 
 /**
- * Says why work does not go on: looks twice at what every link holds and every
- * worker does, follows what has not moved from where it waits to what it waits
- * for, and gives the ends of these ways, those first that hold up most. Stops
- * nothing and calls no driver; what moves between the two looks is not stuck, and
- * where things have only just come to a stop a way may seem to end too early.
+ * Lists the causes that stall the messages of a runtime.
  *
- * @param runtime    an open runtime.
- * @param watch_ns   time between the two looks, 1 to 10^10; 0: 100 ms. A handler
- *                   that takes longer than this counts as one that has not
- *                   returned.
- * @param causes_out room for n; NULL if n is 0.
- * @param n          how many are wanted.
- * @return how many causes there are, 0: nothing is stuck; PEAL_EINVAL;
- *         PEAL_ENOMEM. Thread-safe; waits for calls that connect, spawn or end
- *         things in other threads.
+ * The call compares two snapshots of all links and workers. The call follows
+ * the chain of waits from each message that has not moved between the
+ * snapshots. Causes with the largest `held` come first.
+ *
+ * The call stops no work and makes no driver call. Messages that move between
+ * the snapshots do not count as stalled. If a stall has only just begun, a
+ * chain may appear to end too early.
+ *
+ * Thread-safe. Blocks for watch_ns. The call also waits while other threads
+ * connect links, spawn actors or end objects.
+ *
+ * @param runtime an open runtime.
+ * @param watch_ns the time between the snapshots in ns, up to 10^10; 0: 100 ms.
+ *     A handler that runs for longer than watch_ns on one message counts as a
+ *     cause.
+ * @param causes_out receives the first n causes; NULL if n is 0.
+ * @param n the capacity of causes_out; 0: the call only counts the causes.
+ * @return the number of causes, which may exceed n; 0: there is no stall. Or a
+ *     negative error code:
+ * @retval PEAL_EINVAL  runtime is NULL, causes_out is NULL and n is not 0, or
+ *     watch_ns is too large.
+ * @retval PEAL_ENOMEM  there is not enough memory.
  */
 int peal_stuck(struct peal_runtime *runtime, uint64_t watch_ns,
 	       struct peal_stuck *causes_out, uint32_t n);
 
 /**
- * peal_stuck of another process of this machine, for all its runtimes: each of
- * them answers on a socket of its own, to processes of its user and of root.
+ * Lists the causes in another process of this machine, for all its runtimes.
  *
- * @param pid        the process.
- * @param watch_ns   as peal_stuck.
- * @param causes_out room for n; NULL if n is 0. Of a runtime at most
- *                   PEAL_STUCK_TOLD.
- * @param n          how many are wanted.
- * @return how many causes there are; PEAL_ENOENT nobody answers for the process:
- *         it has no open runtime, has ended, is another user's, or lives in
- *         another network namespace (a container); PEAL_ETIMEDOUT it does not
- *         answer: it is stopped; PEAL_EPROTO its Peal is another version;
- *         PEAL_EINVAL; PEAL_ENOMEM it, or this process. Thread-safe. To close
- *         there waits for an answer under way, for up to watch_ns.
+ * The call asks the runtimes of the process one after another, at most 64. Each
+ * runtime answers on its own socket with the result of peal_stuck. A runtime
+ * answers only processes of its own user and of root. causes_out receives the
+ * causes of the first runtime, then those of the next.
+ *
+ * A runtime cannot close while it answers. peal_runtime_close in that process
+ * waits for up to watch_ns.
+ *
+ * Thread-safe. Blocks for watch_ns per runtime. A runtime has watch_ns + 10 s
+ * to answer.
+ *
+ * @param pid the process's id.
+ * @param watch_ns as peal_stuck.
+ * @param causes_out receives the first n causes, at most PEAL_STUCK_TOLD of
+ *     each runtime; NULL if n is 0.
+ * @param n the capacity of causes_out; 0: the call only counts the causes.
+ * @return the number of causes, which may exceed n; 0: there is no stall. Or a
+ *     negative error code:
+ * @retval PEAL_ENOENT  no runtime answers for the process. The process has no
+ *     open runtime, has ended or belongs to another user. Or the process is in
+ *     another network namespace (a container).
+ * @retval PEAL_ETIMEDOUT  the process does not answer. A signal may have
+ *     stopped the process.
+ * @retval PEAL_EPROTO  the process uses another version of Peal. Or another
+ *     process answers in the name of this process.
+ * @retval PEAL_EINVAL  pid is not positive, causes_out is NULL and n is not 0,
+ *     or watch_ns is too large.
+ * @retval PEAL_ENOMEM  there is not enough memory in one of the two processes.
  */
 int peal_stuck_of(int pid, uint64_t watch_ns, struct peal_stuck *causes_out,
 		  uint32_t n);
 
 /**
- * The name of a cause: "handler", "receive", ...
+ * Returns the name of a kind of cause: "handler", "receive", ...
+ *
+ * Thread-safe. Wait-free.
  *
  * @param cause enum peal_stuck_cause.
- * @return a static string. Thread-safe, wait-free.
+ * @return a static string; "?" if there is no such kind.
  */
 const char *peal_stuck_name(uint32_t cause);
 

@@ -2,6 +2,21 @@
 #ifndef PEAL_SUPERVISOR_H
 #define PEAL_SUPERVISOR_H
 
+/*
+ * Supervisors restart actors that fail.
+ *
+ * An actor is spawned with a supervisor. If its handler returns an error, the
+ * actor restarts with the state that it was spawned with. The supervisor's
+ * strategy selects other actors that restart with it. If restarts happen too
+ * often, the supervisor gives up. Messages to its actors then become dead
+ * letters with reason "down".
+ *
+ *	options.strategy = PEAL_ONE_FOR_ALL;
+ *	peal_supervisor_create(kernel, &options, &supervisor);
+ *	actor.supervisor = supervisor;
+ *	peal_actor_spawn(kernel, "account", &actor, &address);
+ */
+
 #include <stdint.h>
 
 #include <peal/abi/supervisor.h>
@@ -14,118 +29,156 @@ extern "C" {
 struct peal_kernel;
 
 /*
- * Supervisors. An actor whose handler returns an error goes on as if nothing had
- * been, with whatever its state is by then (in kernels without monitors: see
- * peal/monitor.h; but whose init fails is over), unless it has a supervisor. Then it
- * begins anew, with the state that it was made with, and with it whoever the
- * supervisor's strategy names. The message that it failed on is dead, reason
- * "handler", as ever; those behind it are handled, by the new state. Who fails
- * too often is given up: messages for it are dead, reason "down".
+ * Failures. The message on which a handler failed becomes a dead letter with
+ * reason "handler". The restarted actor handles the messages queued behind that
+ * message. An actor without a supervisor keeps its current state and continues
+ * after a failure. In a kernel with monitors such an actor ends instead
+ * (peal/monitor.h). Such an actor also ends if its init hook fails. A member of
+ * a pool cannot have a supervisor.
  *
- *	options.strategy = PEAL_ONE_FOR_ALL;
- *	peal_supervisor_create(kernel, &options, &supervisor);
- *	actor.supervisor = supervisor;
- *	peal_actor_spawn(kernel, "account", &actor, &address);
+ * Restarts. The workers restart actors on the device, without the host. An
+ * actor's own worker restarts the actor just before its next message. Neither
+ * the host nor other actors wait for the restart. Until then peal_actor_state
+ * reads the state at the failure. Links, names, addresses and queued messages
+ * of the actor do not change.
  *
- * All of that happens on the device. An actor begins anew right before its next
- * message, on its own worker, so that neither the others nor the host wait; until
- * then peal_actor_state says how it failed. A worker hears of the failure of its
- * own actors at once, and of another worker's at the latest at its next look at
- * the control words, some 64 turns later (`beat` of struct peal_worker_info).
- * Links, names, addresses and what is queued stay as they are. Who is spawned with
- * a supervisor that has given up is down from the start. A member of a pool cannot
- * have a supervisor.
+ * A worker learns of a failure of its own actors at once. A worker learns of a
+ * failure on another worker at its next look at the control words. Each worker
+ * takes such a look about every 64 turns (`beat` of struct peal_worker_info).
  *
- * To find all that begin anew a worker looks at its kernel's entries, from the
- * first to the last that the supervisor has ever had, and does nothing else
- * meanwhile. An actor that begins anew alone costs no more than its state.
+ * Giving up. The limit of restarts within a period follows the supervisors of
+ * Erlang/OTP. An actor that is spawned with a supervisor that has given up gets
+ * no messages.
+ *
+ * Cost. To restart several actors, a worker scans the kernel's actor slots. The
+ * scan covers all slots from the first to the last that the supervisor ever
+ * had. The worker handles no messages during the scan. The restart of a single
+ * actor costs only the copy of its state.
  */
 
-/** Who restarts actors of a kernel, and how often. It belongs to the kernel. */
+/** A supervisor of actors of one kernel. */
 struct peal_supervisor;
 
-/** As `restarts`: none; who fails is given up. */
+/** As `restarts`: the supervisor gives up at the first failure. */
 #define PEAL_RESTARTS_NONE UINT32_MAX
 
-/** Zero in a field: its default. */
+/** Options of a supervisor. A field of 0 takes its default. */
 struct peal_supervisor_options {
 	uint32_t size; /* sizeof(struct peal_supervisor_options) */
-	uint32_t strategy; /* enum peal_strategy; PEAL_ONE_FOR_ONE */
-	uint32_t restarts; /* most within a period, up to PEAL_RESTARTS_MAX; 3.
-			    * One more, and all it has is given up. */
-	uint32_t reserved; /* 0 */
-	uint64_t period_ns; /* by the device's clock; 5 s */
+	uint32_t strategy; /* enum peal_strategy (default PEAL_ONE_FOR_ONE) */
 	/*
-	 * Whose member it is itself, a supervisor of the same kernel: it comes
-	 * to that one's notice, as if it were an actor that failed, instead of
-	 * being given up for good. With it all below it begin anew. NULL: none
+	 * The largest number of failures within period_ns that lead to restarts
+	 * (default 3, 1..PEAL_RESTARTS_MAX, or PEAL_RESTARTS_NONE). At one more
+	 * failure the supervisor gives up, with all actors below it.
+	 */
+	uint32_t restarts;
+	uint32_t reserved; /* 0 */
+	uint64_t period_ns; /* ns of the device's clock (default 5 s) */
+	/*
+	 * A supervisor of the same kernel that supervises this one; NULL: none.
+	 * If this supervisor gives up, its parent counts a failure of a member.
+	 * The parent then restarts members by its own strategy. A restart of a
+	 * supervisor restarts all actors below it.
 	 */
 	struct peal_supervisor *parent;
 };
 
-/** What a supervisor has seen so far. */
+/** The state and the counters of a supervisor. */
 struct peal_supervisor_info {
-	uint32_t members; /* actors and supervisors right below it */
-	uint32_t given_up; /* 1: it has */
-	uint64_t failures; /* that were counted here: of its actors, but for one
-			    * that was to begin anew anyway, and of supervisors
-			    * below it that have given up */
-	uint64_t restarted; /* its own actors that have begun anew */
-	uint64_t last_actor; /* address of the actor that failed last, also
-			      * below another supervisor; 0: none */
-	int last_error; /* what its handler has returned, as in a dead letter */
+	uint32_t members; /* actors and supervisors directly below it */
+	uint32_t given_up; /* 1: it has given up; 0: it has not */
+	/*
+	 * Counted failures: of its own actors, and of supervisors directly
+	 * below it that gave up. The failure of an actor that is due for a
+	 * restart anyway does not count.
+	 */
+	uint64_t failures;
+	uint64_t restarted; /* restarts of actors directly below it */
+	/*
+	 * Address of the actor with the last counted failure; 0: none. The
+	 * actor may be below another supervisor that gave up.
+	 */
+	uint64_t last_actor;
+	int last_error; /* error of last_actor's handler, as in a dead letter */
 };
 
 /**
- * Makes a supervisor. Who it is to have is spawned with it, `supervisor` of
- * struct peal_actor_options; its members are in the order in which they were
- * made. It can have actors of all workers of its kernel.
+ * Creates a supervisor in a kernel.
  *
- * It takes one of the kernel's max_supervisors, 512 bytes each; a kernel that
- * has some takes 32 bytes more for each of max_actors. What its actors begin
- * with is kept beside their states, a multiple of 16 bytes each, or once where
- * all of a call begin alike.
+ * Actors become members when they are spawned with the supervisor: `supervisor`
+ * of struct peal_actor_options. The members are ordered by their creation.
+ * Members may belong to any worker of the kernel.
  *
- * @param kernel         a kernel that runs or is suspended, launched with
- *                       max_supervisors.
- * @param options        NULL for all defaults.
- * @param supervisor_out the supervisor.
- * @return 0; PEAL_ENOSPC all of max_supervisors are used; PEAL_EINVAL an option
- *         (named), a parent of another kernel, or more than
- *         PEAL_SUPERVISOR_DEPTH above one another; PEAL_ESTOPPED; PEAL_EHUNG a
- *         worker did not answer. Thread-safe.
+ * Memory on the device: the launch reserves 512 bytes for each of
+ * max_supervisors. With max_supervisors above 0, the launch reserves 32 bytes
+ * more for each of max_actors. The runtime also keeps a copy of each member's
+ * init bytes, rounded up to a multiple of 16. Actors of one
+ * peal_actor_spawn_many with init_step 0 share a copy.
+ *
+ * Thread-safe. Blocks until all workers have answered. Each worker has at most
+ * PEAL_ANSWER_MS.
+ *
+ * @param kernel a kernel that runs or is suspended, launched with
+ *     max_supervisors.
+ * @param options NULL: all defaults.
+ * @param supervisor_out receives the supervisor. The supervisor lasts until
+ *     peal_supervisor_destroy or peal_kernel_destroy.
+ * @return 0, or a negative error code:
+ * @retval PEAL_ENOSPC  all max_supervisors of the kernel are in use.
+ * @retval PEAL_EINVAL  an argument is NULL, or an option is out of range (the
+ *     error text names it). Or the parent belongs to another kernel. Or there
+ *     would be a chain of more than PEAL_SUPERVISOR_DEPTH supervisors.
+ * @retval PEAL_ESTOPPED  the kernel has ended.
+ * @retval PEAL_EHUNG  a worker did not answer.
  */
 int peal_supervisor_create(struct peal_kernel *kernel,
 			   const struct peal_supervisor_options *options,
 			   struct peal_supervisor **supervisor_out);
 
 /**
- * Ends a supervisor that has no members. Those of a kernel that is destroyed end
- * with it.
+ * Destroys a supervisor that has no members.
  *
- * @param supervisor a supervisor; NULL does nothing.
- * @return 0; PEAL_EBUSY it has members (the text says how many). Thread-safe; no
- *         other call on it may run at the same time.
+ * peal_kernel_destroy also destroys the supervisors of its kernel.
+ *
+ * Thread-safe, but no other call on this supervisor may run at the same time.
+ *
+ * @param supervisor a supervisor; NULL: the call does nothing.
+ * @return 0, or a negative error code:
+ * @retval PEAL_EBUSY  the supervisor has members. The error text says how many.
  */
 int peal_supervisor_destroy(struct peal_supervisor *supervisor);
 
 /**
- * All actors below a supervisor begin anew before their next message, whether
- * they have failed or not. It and those below it that have given up have given up
- * nothing any more. If one above it has, restart that one.
+ * Restarts all actors below a supervisor, whether they have failed or not.
+ *
+ * Each actor restarts before its next message. The call also revives the
+ * supervisor and all supervisors below it if they had given up. Their limits
+ * then count failures from zero. If a supervisor above has given up, restart
+ * that supervisor instead.
+ *
+ * Thread-safe. Blocks until a worker has answered, at most PEAL_ANSWER_MS.
  *
  * @param supervisor a supervisor.
- * @return 0; PEAL_EINVAL it is NULL; PEAL_ESTOPPED; PEAL_EHUNG the worker did not
- *         answer, and may do it yet. Thread-safe.
+ * @return 0, or a negative error code:
+ * @retval PEAL_EINVAL  supervisor is NULL or destroyed.
+ * @retval PEAL_ESTOPPED  the kernel has ended.
+ * @retval PEAL_EHUNG  the worker did not answer. The worker may still restart
+ *     the actors.
  */
 int peal_supervisor_restart(struct peal_supervisor *supervisor);
 
 /**
- * What it has counted. A worker says it, or the memory of a kernel that has ended.
+ * Reads the state and the counters of a supervisor.
+ *
+ * The call also works after the kernel has ended.
+ *
+ * Thread-safe. Blocks until a worker has answered, at most PEAL_ANSWER_MS.
  *
  * @param supervisor a supervisor.
- * @param info_out   filled on success.
- * @return 0; PEAL_EINVAL; PEAL_EHUNG the worker did not answer. Thread-safe.
+ * @param info_out filled on success.
+ * @return 0, or a negative error code:
+ * @retval PEAL_EINVAL  an argument is NULL, or the supervisor is destroyed.
+ * @retval PEAL_EHUNG  the worker did not answer.
  */
 int peal_supervisor_info(struct peal_supervisor *supervisor,
 			 struct peal_supervisor_info *info_out);
