@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Actors: making, looking at their state. */
+/* Resolves actor addresses, spawns actors, and reads states of actors. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,28 +42,29 @@ struct peal_kernel *peali_kernel_of(struct peal_runtime *rt, uint64_t address)
 		       k;
 }
 
-/* ---- making ---------------------------------------------------------------- */
+/* ---- spawn --------------------------------------------------------------- */
 
-/* What one control message makes at most, so that a worker is soon back. */
-#define RUN_ACTORS 1024u
-#define RUN_BYTES 65536u /* of states that the worker fills itself */
-#define RUN_WRITTEN_BYTES (1u << 20) /* of states that the host writes */
+/* Limits of one control message: they keep its handling short. */
+#define RUN_ACTORS 1024u /* actors */
+#define RUN_BYTES 65536u /* bytes of states that the worker fills */
+#define RUN_WRITTEN_BYTES (1u << 20) /* bytes of states that the host writes */
 
-/* Actors that are made together. */
+/* The actors of one spawn call. A run is the actors of one control message. */
 struct crew {
 	struct peal_kernel *kernel;
 	const struct peal_handler_info *handler;
 	const struct peal_actor_options *options;
-	struct peali_rooms rooms; /* its worker is the one in hand */
-	uint32_t n;
-	uint32_t *index; /* n */
-	int written; /* 1: the host writes their states */
-	int told; /* 1: workers have been asked to make them */
+	struct peali_rooms rooms; /* of the slots; take_rooms sets `worker` */
+	uint32_t n; /* actors, at least 1 */
+	uint32_t *index; /* n indexes of kernel->actors */
+	int written; /* 1: the host writes the states; 0: the workers do */
+	int told; /* 1: workers may have received control messages */
 	uint32_t n_runs;
-	struct peali_inits *inits; /* what a supervisor restarts them with */
-	struct peal_control_care *care; /* for each run, if they have one */
-	struct peal_control_spawn *spawn; /* for each run */
-	uint32_t *worker; /* for each run */
+	/* initial states for restarts; NULL: no supervisor, or zeros */
+	struct peali_inits *inits;
+	struct peal_control_care *care; /* n_runs; NULL: no supervisor */
+	struct peal_control_spawn *spawn; /* n_runs control messages */
+	uint32_t *worker; /* n_runs workers that receive the messages */
 };
 
 static void free_crew(struct crew *c)
@@ -74,7 +75,10 @@ static void free_crew(struct crew *c)
 	free(c->worker);
 }
 
-/* The last first: so what was never used is that again. */
+/*
+ * Frees the slots of the first n actors. The reverse order lets
+ * peali_rooms_give shrink the used part of the kernel's tables.
+ */
 static void give_rooms(struct crew *c, uint32_t n)
 {
 	while (n-- > 0) {
@@ -87,7 +91,10 @@ static void give_rooms(struct crew *c, uint32_t n)
 	}
 }
 
-/* Room for one, on the next worker that has it. */
+/*
+ * Takes a slot for a single actor. Tries `workers` workers in turn, from worker
+ * `first` on. Returns 0, or the error of the last worker.
+ */
 static int take_room(struct crew *c, uint32_t first, uint32_t workers)
 {
 	uint32_t turn;
@@ -103,7 +110,10 @@ static int take_room(struct crew *c, uint32_t first, uint32_t workers)
 	return result;
 }
 
-/* Rooms for all of them, on one worker or on each its share. */
+/*
+ * Takes slots for all actors, or none. The actors go to the worker of the
+ * options. Without one, each worker gets an equal share.
+ */
 static int take_rooms(struct crew *c)
 {
 	struct peal_kernel *k = c->kernel;
@@ -129,7 +139,11 @@ static int take_rooms(struct crew *c)
 	return 0;
 }
 
-/* Whether an actor follows another in the table, in memory and in ports. */
+/*
+ * Returns 1 if one control message can make actor `at` and its predecessor.
+ * Both have the same worker and generation. Their entries, states, limits and
+ * ports are contiguous.
+ */
 static int follows(const struct crew *c, uint32_t at)
 {
 	const struct peali_actor *a = &c->kernel->actors[c->index[at - 1]];
@@ -144,7 +158,7 @@ static int follows(const struct crew *c, uint32_t at)
 	       a->port_base + ports == b->port_base;
 }
 
-/* How many of them, from one on, go into one control message. */
+/* Returns the length of the run that starts at actor `at`. */
 static uint32_t run_of(const struct crew *c, uint32_t at)
 {
 	uint64_t step = peali_room_step(c->handler);
@@ -157,7 +171,7 @@ static uint32_t run_of(const struct crew *c, uint32_t at)
 	return n;
 }
 
-/* The states of a run as the options say: the init bytes, then zeros. */
+/* Writes the states of a run to the device: the init bytes, then zeros. */
 static int write_states(const struct crew *c, uint32_t at, uint32_t n)
 {
 	const struct peal_actor_options *o = c->options;
@@ -182,7 +196,7 @@ static int write_states(const struct crew *c, uint32_t at, uint32_t n)
 	return result;
 }
 
-/* The control message that makes a run. */
+/* Fills the control messages of a run: SPAWN, and CARE with a supervisor. */
 static void plan_run(struct crew *c, uint32_t at, uint32_t n)
 {
 	struct peal_control_spawn *spawn = &c->spawn[c->n_runs];
@@ -253,7 +267,7 @@ static int plan_runs(struct crew *c)
 	return 0;
 }
 
-/* They are there: the host's record of them. */
+/* Records the actors on the host after the workers have made them. */
 static void enrol(struct crew *c, uint64_t *addresses_out)
 {
 	struct peal_kernel *k = c->kernel;
@@ -278,7 +292,7 @@ static void enrol(struct crew *c, uint64_t *addresses_out)
 		k->next_worker += c->n;
 }
 
-/* All that their workers need to be told; nobody is told yet. */
+/* Prepares all control messages, and sends none. */
 static int plan_crew(struct crew *c)
 {
 	int result = 0;
@@ -317,11 +331,11 @@ static int spawn_crew(struct crew *c, uint64_t *addresses_out)
 		enrol(c, addresses_out);
 	else if (!c->told || peali_kernel_ended(c->kernel))
 		give_rooms(c, c->n);
-	/* else a worker may do it yet: nobody else may have these rooms */
+	/* else a worker may still make the actors: the slots stay taken */
 	return result;
 }
 
-/* ---- what is asked for ------------------------------------------------------- */
+/* ---- options ------------------------------------------------------------- */
 
 static int check_options(const struct peal_kernel *k, uint32_t handler,
 			 const struct peal_actor_options *o)
@@ -351,7 +365,11 @@ static int check_options(const struct peal_kernel *k, uint32_t handler,
 	return 0;
 }
 
-/* Whose ports they are to share; it is of the worker, or makes it so. */
+/*
+ * Finds the owner of the ports that the new actors share (option ports_of).
+ * Sets o->worker to the owner's worker, or fails if o->worker names another
+ * worker.
+ */
 static int find_owner(struct crew *c, struct peal_actor_options *o)
 {
 	struct peal_kernel *k = c->kernel;
@@ -391,7 +409,7 @@ static int find_owner(struct crew *c, struct peal_actor_options *o)
 				   "peal_actor_spawn");
 }
 
-/* The runtime's lock is held. */
+/* Spawns n actors of a checked handler. The caller holds rt->lock. */
 static int spawn(struct peal_kernel *k, uint32_t handler,
 		 struct peal_actor_options *o, uint32_t n,
 		 uint64_t *addresses_out)
@@ -473,7 +491,7 @@ int peal_actor_spawn(struct peal_kernel *k, const char *handler,
 	return peal_actor_spawn_many(k, handler, options, 1, address_out);
 }
 
-/* ---- looking ------------------------------------------------------------------ */
+/* ---- read a state -------------------------------------------------------- */
 
 static int read_state(struct peal_runtime *rt, uint64_t address,
 		      void *state_out, size_t bytes)

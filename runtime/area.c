@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Allocations by the runtime's device numbers. */
+/*
+ * Allocates, frees and copies memory of a device or the host. The runtime's
+ * number of the device, or PEALI_HOST, names the owner.
+ */
 #include "runtime/runtime.h"
 
 int peali_area_alloc(struct peal_runtime *rt, int owner, uint64_t bytes,
@@ -31,7 +34,7 @@ uint64_t peali_area_view(const struct peal_runtime *rt, int viewer,
 				  &area->memory);
 }
 
-/* The place of an area's byte for a copy. */
+/* Returns the device and the address of an area's byte, for a copy. */
 static struct peali_place area_place(const struct peal_runtime *rt,
 				     const struct peali_area *area,
 				     uint64_t offset)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is known of a kernel's asks; they live in its workers. */
+/*
+ * Checks the options of a kernel's asks, and reads their counts. The workers
+ * hold the asks themselves.
+ */
 #include <string.h>
 
 #include "queues/mailbox.h"
@@ -12,7 +15,7 @@ _Static_assert(sizeof(struct peal_ask_counts) ==
 
 #define CALL "peal_kernel_launch"
 
-/* What says that nobody has answered. */
+/* Bytes of the error code in the answer to a failed ask. */
 #define ERROR_BYTES sizeof(int32_t)
 
 int peali_asks_plan(struct peal_kernel *k, const struct peal_kernel_options *o,
@@ -38,7 +41,7 @@ int peali_asks_plan(struct peal_kernel *k, const struct peal_kernel_options *o,
 void peali_asks_add(const struct peal_kernel *k, uint32_t worker,
 		    struct peal_ask_counts *sum)
 {
-	/* asked is read last: it is never less than what became of them */
+	/* reads `asked` last: it is at least the sum of the outcomes */
 	if (k->params.max_asks)
 		peali_counts_add((uint64_t *)sum, k->asks[worker].count,
 				 PEAL_ASKS_COUNT);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Watching what the workers of a kernel do, and moving actors by that. */
+/*
+ * Balances the load of a kernel's workers. Samples the running handlers, plans
+ * moves (balance_plan.c), and migrates actors.
+ */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -10,28 +13,30 @@
 
 #define CALL "peal_kernel_balance"
 
-/* What a link has brought. */
+/* The messages of one link to an actor of the kernel. */
 struct arrival {
 	uint64_t id; /* the link's */
-	uint32_t index, worker; /* whose entry, and where it ends */
-	uint64_t messages;
+	/* the receiver's newest entry; the worker at the link's end */
+	uint32_t index, worker;
+	uint64_t messages; /* in all; after take_off: while watched */
 };
 
-/* What was seen. */
+/* The state of one call of peal_kernel_balance. */
 struct watch {
 	struct peal_kernel *kernel;
 	const struct peal_balance_options *o;
 	struct peal_balance_report *report;
-	uint64_t *load; /* of each worker */
-	uint32_t *looks; /* at each entry's actor */
-	uint8_t *tied; /* of an entry: 1 it has a link of its own */
-	struct arrival *arrivals; /* of each link to the kernel */
+	uint64_t *load; /* per worker: samples in a handler */
+	uint32_t *looks; /* per actor entry: samples in its handler */
+	uint8_t *tied; /* per actor entry: 1: a link leaves its own ports */
+	struct arrival *arrivals; /* one per link to an actor of the kernel */
 	uint32_t n_arrivals;
-	struct peali_balance_actor *actors;
-	uint32_t n;
+	struct peali_balance_actor *actors; /* that may move, with load or
+					     * traffic */
+	uint32_t n; /* length of `actors` */
 };
 
-/* ---- options ------------------------------------------------------------------- */
+/* ---- options ------------------------------------------------------------- */
 
 static int check_range(const char *name, uint32_t value, uint32_t most)
 {
@@ -76,9 +81,9 @@ static int check_kernel(struct peal_kernel *k)
 	return 0;
 }
 
-/* ---- watching ------------------------------------------------------------------ */
+/* ---- watching ------------------------------------------------------------ */
 
-/* Whose handlers run. */
+/* Takes one sample: reads which actor's handler runs on each worker. */
 static void look(struct watch *w)
 {
 	struct peal_kernel *k = w->kernel;
@@ -96,9 +101,12 @@ static void look(struct watch *w)
 	w->report->looks++;
 }
 
-/* What the links to the kernel have brought so far, for who lives there by now;
- * the caller has the lock. Messages for an actor that has moved arrive where the
- * link ends. */
+/*
+ * Lists the message counts of all links to actors of the kernel, and fills
+ * w->tied. An actor that has migrated has its newest entry as `index`. Its
+ * messages still arrive at the worker where the link ends. The caller holds
+ * rt->lock and frees *out. Returns 0 or PEAL_ENOMEM.
+ */
 static int list_links(struct watch *w, struct arrival **out, uint32_t *n_out)
 {
 	struct peal_kernel *k = w->kernel;
@@ -145,7 +153,10 @@ static int by_place(const void *a, const void *b)
 	return x->worker < y->worker ? -1 : x->worker > y->worker;
 }
 
-/* What came while it was watched, by actor and worker; before: at the beginning. */
+/*
+ * Subtracts the counts of the first list, `before`, from w->arrivals. Sorts
+ * w->arrivals by actor and worker.
+ */
 static void take_off(struct watch *w, struct arrival *before, uint32_t n)
 {
 	const struct arrival *was;
@@ -194,9 +205,9 @@ static int watch(struct watch *w)
 	return result;
 }
 
-/* ---- planning ------------------------------------------------------------------ */
+/* ---- planning ------------------------------------------------------------ */
 
-/* Whether an actor may move, as far as the host knows. */
+/* Returns 1 if the host knows no reason that prevents a migration. */
 static int is_free(const struct watch *w, uint32_t index)
 {
 	const struct peal_kernel *k = w->kernel;
@@ -206,8 +217,11 @@ static int is_free(const struct watch *w, uint32_t index)
 	       !w->tied[index] && !peali_is_spawned(k, index);
 }
 
-/* Where most of an actor's messages arrive; *at is the first of its arrivals, and
- * then that of the next actor. */
+/*
+ * Sets a->home to the worker where most of the actor's messages arrive, and
+ * a->traffic to their number. On entry w->arrivals[*at] is not behind the
+ * actor's first arrival. The call moves *at behind the actor's last arrival.
+ */
 static void find_home(const struct watch *w, uint32_t *at,
 		      struct peali_balance_actor *a)
 {
@@ -231,7 +245,10 @@ static void find_home(const struct watch *w, uint32_t *at,
 	}
 }
 
-/* Those that have something to do; the caller has the lock. */
+/*
+ * Lists the movable actors with load or traffic, and counts the other actors
+ * with load as pinned. The caller holds rt->lock.
+ */
 static void list_actors(struct watch *w)
 {
 	const struct peal_kernel *k = w->kernel;
@@ -284,9 +301,9 @@ static void plan(struct watch *w)
 	extremes(w, &r->busiest_then, &r->idlest_then);
 }
 
-/* ---- moving -------------------------------------------------------------------- */
+/* ---- moving -------------------------------------------------------------- */
 
-/* What keeps all others from moving, too. */
+/* Returns 1 if the error also prevents the other moves. */
 static int is_fatal(int result)
 {
 	return result == PEAL_ESTOPPED || result == PEAL_EHUNG ||

@@ -1,8 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who is to live where: a plan, from loads and traffic. */
+/*
+ * Plans moves of actors between workers, from load and traffic:
+ *
+ * 1. Moves actors to their home worker, the actor with the most traffic first.
+ * 2. Moves actors from the busiest to the idlest worker, until the busiest
+ *    worker is within the tolerance.
+ *
+ * Each actor moves at most once.
+ */
 #include "runtime/balance.h"
 
-/* What a worker may have at most, before somebody moves away. */
+/* Returns the largest load within the tolerance above the mean, rounded up. */
 static uint64_t most_of(const uint64_t *load, uint32_t workers,
 			uint32_t tolerance)
 {
@@ -22,7 +30,7 @@ static void move(struct peali_balance_actor *a, uint64_t *load, uint32_t to)
 	a->to = to;
 }
 
-/* The one with the most traffic that may go to where it arrives; n: none. */
+/* Returns the actor with most traffic that may move to its home; n: none. */
 static uint32_t next_home(const struct peali_balance_actor *actors, uint32_t n,
 			  const uint64_t *load, uint64_t most)
 {
@@ -33,8 +41,11 @@ static uint32_t next_home(const struct peali_balance_actor *actors, uint32_t n,
 
 		if (!a->traffic || a->home == a->worker || a->to != a->worker)
 			continue;
-		/* a worker that is busier than that already is to have less,
-		 * but two that change places may be no worse for it */
+		/*
+		 * Above `most`, the new load of the home may not exceed the
+		 * old load of the actor's worker. Two busy workers may thus
+		 * still exchange actors.
+		 */
 		if (load[a->home] + a->load > most &&
 		    load[a->home] + a->load > load[a->worker])
 			continue;
@@ -44,18 +55,22 @@ static uint32_t next_home(const struct peali_balance_actor *actors, uint32_t n,
 	return best;
 }
 
-/* How far a load is from half of a gap, twice. */
+/* Returns twice the distance between a load and half of a gap. */
 static uint64_t miss(uint64_t load, uint64_t gap)
 {
 	return 2 * load > gap ? 2 * load - gap : gap - 2 * load;
 }
 
-/* The actor of a worker that fills the gap to another best; n: none does. Rather
- * one whose messages do not arrive there. */
+/*
+ * Returns the actor of a worker that best narrows the gap to another worker; n:
+ * none does. The best load is half of the gap. The cost of an actor at its home
+ * is gap / 4 higher.
+ */
 static uint32_t best_fit(const struct peali_balance_actor *actors, uint32_t n,
 			 uint32_t worker, uint64_t gap)
 {
-	uint64_t cost, least = gap; /* 0 and the gap itself change nothing */
+	/* a load of 0, or of the whole gap, has cost `gap` and no effect */
+	uint64_t cost, least = gap;
 	uint32_t i, best = n;
 
 	for (i = 0; i < n; i++) {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Barriers across devices: their memory, their participants, the host's part. */
+/*
+ * Barriers across devices: allocates their memory, joins workers, and arrives
+ * and waits for host participants. peal/abi/barrier.h explains the algorithm.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,10 +16,10 @@
 /** One participant. */
 struct participant {
 	int device; /* PEALI_HOST: the host */
-	struct peal_kernel *kernel; /* NULL: free, or the host */
+	struct peal_kernel *kernel; /* NULL: no worker yet, or the host */
 	uint32_t worker;
-	struct peali_area array; /* what it polls */
-	struct peali_area own; /* addresses of all arrays, then its state */
+	struct peali_area array; /* words that this participant polls */
+	struct peali_area own; /* addresses of all arrays, then the state */
 	struct peal_barrier_view view; /* of a host participant */
 	struct peal_bell *bell; /* of a host participant */
 };
@@ -29,7 +32,7 @@ struct peal_barrier {
 	struct peali_area shared; /* abort word, observer's array, bells */
 	uint64_t *abort; /* host view */
 	uint64_t *bells; /* host view: one address per participant */
-	int peers; /* 1: arrays in device memory, peers are held */
+	int peers; /* 1: arrays in device memory, peer access is held */
 	int *devices;
 	uint32_t n_devices;
 };
@@ -44,9 +47,9 @@ static uint64_t array_bytes(const struct peal_barrier *b)
 	return b->n * sizeof(struct peal_barrier_word);
 }
 
-/* ---- memory ------------------------------------------------------------------- */
+/* ---- memory -------------------------------------------------------------- */
 
-/* Whether every device of the barrier can write to every other's memory. */
+/* Returns 1 if every device can write to the memory of every other device. */
 static int all_peers(struct peal_barrier *b)
 {
 	struct peal_pair_info pair;
@@ -62,7 +65,10 @@ static int all_peers(struct peal_barrier *b)
 	return 1;
 }
 
-/* Holds, or lets go of, the first n ordered pairs. */
+/*
+ * Holds or releases peer access for the first n ordered pairs of devices.
+ * Returns 0, or an error without any pair held.
+ */
 static int hold_pairs(struct peal_barrier *b, uint32_t n, int hold)
 {
 	uint32_t i, j, count = 0;
@@ -94,7 +100,7 @@ static uint32_t n_pairs(const struct peal_barrier *b)
 	return b->n_devices * (b->n_devices - 1);
 }
 
-/* Memory that all participants share: abort, observer's array, bells. */
+/* Allocates the shared memory: abort word, observer's array, bells. */
 static int make_shared(struct peal_barrier *b)
 {
 	uint64_t bytes =
@@ -111,7 +117,7 @@ static int make_shared(struct peal_barrier *b)
 	return 0;
 }
 
-/* Each participant's array and its table of the others'. */
+/* Allocates each participant's array, and its table of all arrays. */
 static int make_arrays(struct peal_barrier *b)
 {
 	uint64_t own =
@@ -157,7 +163,7 @@ static int make_view(struct peal_barrier *b, uint32_t i,
 				b->n * sizeof(uint64_t));
 }
 
-/* ---- create, destroy ------------------------------------------------------------ */
+/* ---- create, destroy ----------------------------------------------------- */
 
 static void free_barrier(struct peal_barrier *b)
 {
@@ -176,7 +182,7 @@ static void free_barrier(struct peal_barrier *b)
 	free(b);
 }
 
-/* The host's participants: their views and bells. */
+/* Makes the views and bells of the host participants. */
 static int make_host_participants(struct peal_barrier *b)
 {
 	uint32_t i;
@@ -254,12 +260,15 @@ static struct peal_barrier *new_barrier(struct peal_runtime *rt,
 	return b;
 }
 
-/* Chooses where the arrays lie and makes all memory. */
+/* Chooses the memory of the arrays, and allocates all memory. */
 static int build(struct peal_barrier *b, uint32_t host)
 {
 	int result = 0;
 
-	/* the host does not see device memory: with it, all lies with it */
+	/*
+	 * The host cannot access device memory. With host participants all
+	 * arrays lie in host memory.
+	 */
 	if (!host && all_peers(b)) {
 		result = hold_pairs(b, n_pairs(b), 1);
 		b->peers = !result;
@@ -349,9 +358,12 @@ int peal_barrier_destroy(struct peal_barrier *b)
 	return result;
 }
 
-/* ---- joining ---------------------------------------------------------------------- */
+/* ---- join ---------------------------------------------------------------- */
 
-/* A free place on the kernel's device; the lock is held. */
+/*
+ * Returns the index of a free place on the kernel's device, or an error. The
+ * caller holds rt->lock.
+ */
 static int find_place(const struct peal_barrier *b, const struct peal_kernel *k,
 		      uint32_t worker)
 {
@@ -430,7 +442,7 @@ int peal_barrier_join(struct peal_barrier *b, struct peal_kernel *k,
 	return result;
 }
 
-/* ---- the host's part ---------------------------------------------------------------- */
+/* ---- host participants --------------------------------------------------- */
 
 static int host_participant(struct peal_barrier *b, uint32_t number,
 			    const char *call, struct participant **out)
@@ -534,7 +546,7 @@ int peal_barrier_info(struct peal_barrier *b,
 
 		if (at < least) {
 			least = at;
-			ahead = i; /* all before it are at least one further */
+			ahead = i; /* the i before it are ahead of it */
 		} else if (at > least) {
 			ahead++;
 		}

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Boards of requesters: their memory, who knows of them, what they say. */
+/*
+ * Refusal tables of requesters (board.h): allocates them, publishes them to
+ * kernels, and reads the refusals.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,7 +10,7 @@
 
 #define CALL "peal_requester_open"
 
-/* Where a kernel's workers find it. */
+/* Publishes the address of a table to the workers of a kernel with limits. */
 static void show(const struct peal_kernel *k, const struct peali_board *b)
 {
 	if (k->boards)
@@ -63,7 +66,10 @@ static struct peali_board *make(struct peal_runtime *rt, uint32_t places)
 	return b;
 }
 
-/* One more; NULL: no memory. */
+/*
+ * Allocates one more table and publishes it to all kernels. The caller holds
+ * rt->lock. NULL: no memory.
+ */
 static struct peali_board *add(struct peal_runtime *rt, uint32_t places)
 {
 	struct peali_board *b;
@@ -112,7 +118,10 @@ void peali_board_give(struct peali_board *b)
 		b->used = 0;
 }
 
-/* Whether a request has ended that was not told yet: 1, its number and its error. */
+/*
+ * Finds a refusal that was not reported yet. Returns 1 and fills *out with the
+ * request's number and error, or returns 0.
+ */
 static int look(struct peali_board *b, struct peali_refused *out)
 {
 	const struct peal_refusal *refusal =
@@ -125,7 +134,7 @@ static int look(struct peali_board *b, struct peali_refused *out)
 		b->at = 0;
 	}
 	for (; b->at < b->places; b->at++) {
-		/* A20: the same; its error was written before. */
+		/* A20: pairs with R20, too. The error was written before. */
 		number = peal_load_acquire_sys(&refusal[b->at].number);
 		if (number == b->seen[b->at])
 			continue;

@@ -3,38 +3,45 @@
 #define PEAL_RUNTIME_BOARD_H
 
 /*
- * Boards: where workers say that a request of the host has no answer, because its
- * message was dropped (include/peal/abi/limit.h). A requester has one while it is
- * open; the memory is for the next one then, as a worker may write there late, and
- * is freed with the runtime.
+ * Refusal tables (struct peal_board): a worker that drops a request of the host
+ * reports the request there (include/peal/abi/limit.h). A requester has one
+ * table while it is open. The next requester then reuses the table. The memory
+ * stays until the runtime closes, because a worker may write to it late.
  */
 
 #include "runtime/runtime.h"
 
 struct peali_board {
 	struct peali_area area; /* host memory */
-	struct peal_board *words; /* as the host sees it */
-	uint32_t number; /* 1 + its place in the kernels' tables */
-	uint32_t places;
-	int used; /* 1: a requester has it; guarded by the runtime's lock */
-	uint64_t n_ids; /* requests of those that had it: the next one's go on
-			 * behind them, so that no number comes twice */
-	/* of who receives for the requester: */
-	uint64_t latest; /* the request at which it has looked */
-	uint32_t at; /* the place to look at next; `places`: none */
-	uint64_t *seen; /* for each place, the request that it said last */
+	struct peal_board *words; /* host view of the table */
+	uint32_t number; /* 1 + index in the `boards` of runtime and kernels */
+	uint32_t places; /* requests that fit */
+	int used; /* 1: a requester has the table; guarded by rt->lock */
+	uint64_t n_ids; /* requests of all requesters so far: numbers continue
+			 * from here, so that no number repeats */
+	/* for the thread that receives for the requester: */
+	uint64_t latest; /* words->latest at the start of the latest scan */
+	uint32_t at; /* next place of the scan; `places`: no scan */
+	uint64_t *seen; /* per place: number of the last reported request */
 };
 
-/* The runtime's lock is held. A board of so many places; *out is NULL if there are
- * PEAL_BOARDS_MAX: then refusals do not come. */
+/*
+ * Takes a free table with at least `places` places, or makes one. Sets *out to
+ * NULL if no table fits and PEAL_BOARDS_MAX tables exist: the requester then
+ * gets no refusals. The caller holds rt->lock. Returns 0 or PEAL_ENOMEM.
+ */
 int peali_board_take(struct peal_runtime *rt, uint32_t places,
 		     struct peali_board **out);
+/* Releases a table for the next requester. NULL: does nothing. */
 void peali_board_give(struct peali_board *board);
-/* A kernel that has limits begins: it knows all boards. */
+/* Publishes all tables to a new kernel. The caller holds rt->lock. */
 void peali_boards_show(struct peal_kernel *kernel);
+/* Frees all tables; no worker may run any more. */
 void peali_boards_clear(struct peal_runtime *rt);
-/* Whether a request of an endpoint's board has ended that was not told yet: 1 and
- * its message, as of that input. One thread at a time. */
+/*
+ * Reports the next refusal in the endpoint's table as a message of `input`.
+ * Returns 1 and fills endpoint->message, or returns 0. One thread at a time.
+ */
 int peali_board_receive(struct peal_endpoint *endpoint, uint32_t input);
 
 #endif

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Buffers, ranges of them, and what a device's memory may be taken for. */
+/*
+ * Buffers: allocates them within a limit per device, makes ranges, maps them
+ * for other devices, and copies their content.
+ */
 #include <peal/buffer.h>
 
 #include <stdarg.h>
@@ -11,33 +14,33 @@
 #include "runtime/runtime.h"
 
 #define PATTERN_BYTES_MAX 4096
-#define FILL_BYTES ((uint64_t)64 << 10) /* that are copied at a time */
+#define FILL_BYTES ((uint64_t)64 << 10) /* per copy of peal_buffer_fill */
 
 struct peal_buffer {
 	struct peal_runtime *rt;
 	struct peal_buffer *next, *previous; /* oldest first */
 	enum peal_buffer_kind kind;
 	int owner; /* device, or PEALI_HOST */
-	uint32_t views;
+	uint32_t views; /* 1 for kinds without views */
 	uint64_t bytes;
 	uint64_t address; /* as the owner sees it */
 	char name[PEAL_BUFFER_NAME_BYTES];
-	uint64_t *seen; /* of a device's: where each other one sees it; 0 */
-	uint32_t n_peers; /* that do */
+	uint64_t *seen; /* per device: address of its view; 0: no view */
+	uint32_t n_peers; /* devices with a view in `seen` */
 };
 
-/** What buffers have of a device's memory, or of the host's. */
+/** The memory that buffers use on one device or on the host. */
 struct account {
-	uint64_t limit; /* 0: none */
+	uint64_t limit; /* bytes; 0: no limit */
 	uint64_t bytes;
 	uint32_t n_buffers;
 };
 
 struct peali_buffers {
-	pthread_mutex_t lock; /* of all below, and of what buffers are seen by */
+	pthread_mutex_t lock; /* guards all below, and `seen` of buffers */
 	struct peal_buffer *first, *last;
 	uint32_t n;
-	struct account *account; /* of each device; then the host's */
+	struct account *account; /* one per device, then the host's */
 };
 
 static struct account *account_of(struct peal_runtime *rt, int device)
@@ -123,9 +126,13 @@ void peali_buffers_close(struct peal_runtime *rt,
 	rt->buffers = NULL;
 }
 
-/* ---- memory ---------------------------------------------------------------- */
+/* ---- memory -------------------------------------------------------------- */
 
-/* The largest buffer that there is room for. The lock is held. */
+/*
+ * Returns the size of the largest possible buffer, in bytes, within the limit.
+ * Also returns the device's free memory, with zeros after an error. The caller
+ * holds the lock.
+ */
 static uint64_t room_of(struct peal_runtime *rt, int device,
 			struct peali_room *room)
 {
@@ -183,7 +190,7 @@ int peal_memory_limit(struct peal_runtime *runtime, int device, uint64_t bytes)
 	return 0;
 }
 
-/* Adds to a text, as far as there is room. */
+/* Appends to a text of `size` bytes, and cuts the rest off. */
 static void __attribute__((format(printf, 4, 5)))
 append(char *text, size_t size, size_t *used, const char *format, ...)
 {
@@ -198,7 +205,10 @@ append(char *text, size_t size, size_t *used, const char *format, ...)
 						    size - *used - 1;
 }
 
-/* Who else has room, and how much. */
+/*
+ * Lists the other devices, and the host, with enough memory for a buffer. The
+ * caller holds the lock.
+ */
 static void say_rooms(struct peal_runtime *rt, const struct peal_buffer *b,
 		      char *text, size_t size)
 {
@@ -226,7 +236,10 @@ static void say_rooms(struct peal_runtime *rt, const struct peal_buffer *b,
 		snprintf(text, size, "none");
 }
 
-/* The text of a buffer for which there is no room. The lock is held. */
+/*
+ * Reports that a buffer does not fit, with the free memory. Returns `code`. The
+ * caller holds the lock.
+ */
 static int no_room(struct peal_runtime *rt, const struct peal_buffer *b,
 		   int code)
 {
@@ -251,7 +264,7 @@ static int no_room(struct peal_runtime *rt, const struct peal_buffer *b,
 			  (unsigned long long)room.largest, rooms);
 }
 
-/* ---- life ------------------------------------------------------------------ */
+/* ---- create, destroy ----------------------------------------------------- */
 
 static int check_views(struct peal_runtime *rt,
 		       const struct peal_buffer_options *o)
@@ -282,7 +295,7 @@ static int check_views(struct peal_runtime *rt,
 	return 0;
 }
 
-/* Ranges of the options, and the defaults of those that are 0. */
+/* Checks the options and fills in their defaults. */
 static int complete(struct peal_runtime *rt, struct peal_buffer_options *o)
 {
 	const char *call = "peal_buffer_create";
@@ -339,7 +352,10 @@ static struct peal_buffer *new_buffer(struct peal_runtime *rt,
 	return b;
 }
 
-/* Memory within the limit, and onto the list. The lock is held. */
+/*
+ * Allocates a buffer's memory within the limit, and adds the buffer to the
+ * list. The caller holds the lock.
+ */
 static int take(struct peal_runtime *rt, struct peal_buffer *b)
 {
 	struct peali_buffers *buffers = rt->buffers;
@@ -393,7 +409,7 @@ int peal_buffer_create(struct peal_runtime *runtime,
 	return r;
 }
 
-/* The lock is held. */
+/* Removes a buffer from the list. The caller holds the lock. */
 static void take_off(struct peali_buffers *buffers, struct peal_buffer *b)
 {
 	struct account *a = account_of(b->rt, b->owner);
@@ -453,9 +469,9 @@ int peal_buffer_info(const struct peal_buffer *buffer,
 	return 0;
 }
 
-/* ---- ranges ---------------------------------------------------------------- */
+/* ---- ranges -------------------------------------------------------------- */
 
-/* Whether [offset, +bytes) is inside of so many bytes. */
+/* Returns 0 if `bytes` from `offset` on lie within `all` bytes of `of`. */
 static int check_inside(const char *call, uint64_t offset, uint64_t bytes,
 			const char *of, uint64_t all)
 {
@@ -553,7 +569,10 @@ int peal_range_part(struct peal_range range, uint64_t offset, uint64_t bytes,
 	return 0;
 }
 
-/* Another device's view of the buffer's first byte. The lock is held. */
+/*
+ * Gets a device's address of another device's buffer. The first call maps the
+ * buffer. The caller holds the lock.
+ */
 static int see(struct peal_buffer *b, int viewer, uint64_t *out)
 {
 	int r = 0;
@@ -602,9 +621,9 @@ int peal_buffer_address(struct peal_range range, int viewer,
 	return r;
 }
 
-/* ---- content --------------------------------------------------------------- */
+/* ---- content ------------------------------------------------------------- */
 
-/* Between a range and memory of the caller. */
+/* Copies from memory of the caller to a range if `write`, else back. */
 static int move(struct peal_range range, void *memory, int write,
 		const char *call)
 {

@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The clocks of devices. The host writes its own into the lease, H. A worker
- * that sees it there says what its clock is then, D: so at D the host's clock
- * was H or later. At each look it says what its clock is, D'; the host reads
- * that and then its own clock, H': so at D' it was H' or earlier. H - D is a
- * lower bound of what the host's clock is less the device's, H' - D' an upper
- * one; the best of all contacts are kept, and grow wider with time. Both ends
- * do this while they do something else: nobody waits for an answer.
+ * Bounds the difference between the host's clock and a device's clock:
+ *
+ * 1. The host writes its clock H into the lease word.
+ * 2. A worker that sees H reports its clock D. The host's clock at D was at
+ *    least H. So H - D is a lower bound of the difference, host minus device.
+ * 3. The worker reports its clock D' each time it polls the control words.
+ * 4. The host reads D', then its own clock H'. The host's clock at D' was at
+ *    most H'. So H' - D' is an upper bound.
+ * 5. The host keeps the best bounds of all contacts. Both bounds widen with
+ *    time.
+ *
+ * The host and the workers do this beside other work. Only a launch waits for
+ * an answer (peali_clock_begin).
  */
 #include "runtime/clock.h"
 
@@ -14,19 +20,21 @@
 
 #include "runtime/runtime.h"
 
-/* A clock that moves by steps says less than it is, by up to one: those of GPUs
- * that are known move every microsecond or more often. */
+/*
+ * Upper bound of a device clock's step, in ns. A clock that advances in steps
+ * lags by up to one step. Known GPU clocks have steps of 1 us or less.
+ */
 #define STEP_NS 2000
 
-/* At a launch: as many contacts, or until the bounds are so close. */
+/* A launch makes up to ROUNDS rounds, until the bounds are close enough. */
 #define ROUNDS 8
-#define CLOSE_NS 20000
-#define FIRST_NS 1000000000LL
-#define ROUND_NS 1000000LL
+#define CLOSE_NS 20000 /* largest distance of close bounds */
+#define FIRST_NS 1000000000LL /* limit of a round before the first answer */
+#define ROUND_NS 1000000LL /* limit of a round after the first answer */
 
-/* ---- what is known ----------------------------------------------------------- */
+/* ---- bounds -------------------------------------------------------------- */
 
-/* Moves bounds to another time of the device's. */
+/* Moves the bounds to device time `to`, before or after c->at: widens them. */
 static void move(struct peal_clock *c, uint64_t to)
 {
 	uint64_t passed = to - c->at;
@@ -73,8 +81,10 @@ void peali_clock_learn(struct peali_clock *clock,
 		c->high = earlier(c->high, fresh.high);
 		return;
 	}
-	/* the clock was set, or is not in order: it is what was known or what
-	 * is new, until the next contact says which */
+	/*
+	 * The intervals do not overlap: the clock was set, or is faulty. The
+	 * new bounds span both intervals until the next contact.
+	 */
 	c->at = raw.at;
 	c->low = earlier(c->low, raw.low);
 	c->high = later(c->high, raw.high);
@@ -115,7 +125,7 @@ uint64_t peal_clock_to_device(const struct peal_clock *clock, uint64_t host_ns,
 	return host_ns - low - half;
 }
 
-/* ---- contacts ------------------------------------------------------------------ */
+/* ---- contacts ------------------------------------------------------------ */
 
 void peali_clock_init(struct peali_clock *clock)
 {
@@ -128,28 +138,32 @@ void peali_clock_fini(struct peali_clock *clock)
 	pthread_mutex_destroy(&clock->lock);
 }
 
-/* What a worker has said: 1; 0 it has not seen a lease yet. */
+/* Reads a worker's clock words. Returns 0 before the worker saw a lease. */
 static int contact(const struct peal_worker_status *s,
 		   struct peali_clock_contact *out)
 {
 	/* A7: pairs with R7 in peali_clock_look. */
 	out->seen = peal_load_acquire_sys(&s->clock_seen);
 	out->first = peal_load_relaxed_sys(&s->clock_first);
-	/* acquire: the host's clock is read after it */
+	/* acquire: the host reads its own clock afterwards */
 	out->latest = peal_load_acquire_sys(&s->clock_latest);
 	if ((int64_t)(out->latest - out->first) < 0)
-		out->latest = out->first; /* said later, in the same look */
+		/* stale: a poll writes `latest` before `first` */
+		out->latest = out->first;
 	out->now = peali_now_ns();
 	return out->seen != 0;
 }
 
-/* Tells the workers what is known. Only the one with the clock's lock. */
+/* Publishes the bounds to the workers. The caller holds the clock's lock. */
 static void publish(struct peal_kernel_control *to, const struct peal_clock *c)
 {
 	uint64_t turn = peal_load_relaxed_sys(&to->clock_turn);
 
 	peal_store_relaxed_sys(&to->clock_turn, turn + 1);
-	/* R9: pair with A9 in peali_clock_look: the turn is another. */
+	/*
+	 * R9: pair with A9 in peali_clock_look. A worker that reads a new word
+	 * also sees that the turn has changed.
+	 */
 	peal_store_release_sys(&to->clock_at, c->at);
 	peal_store_release_sys(&to->clock_low, c->low);
 	peal_store_release_sys(&to->clock_high, c->high);
@@ -167,12 +181,12 @@ void peali_clock_tick(struct peal_kernel *k)
 			peali_clock_learn(&k->clock, &with);
 	if (k->clock.known)
 		publish(k->control, &k->clock.bounds);
-	/* after what is known, which they read when they see it move */
+	/* last: a worker reads the bounds when it sees a new lease */
 	peal_store_release_sys(&k->control->lease, peali_now_ns());
 	pthread_mutex_unlock(&k->clock.lock);
 }
 
-/* Whether some worker has seen a lease that was moved since. */
+/* Returns 1 if a worker has seen a lease that is newer than `since`. */
 static int answered(struct peal_kernel *k, uint64_t since)
 {
 	uint32_t i;
@@ -217,7 +231,7 @@ void peali_clock_begin(struct peal_kernel *k)
 		while (!answered(k, since) && !peali_late(deadline))
 			peali_poll_pause(&turns);
 	}
-	peali_clock_tick(k); /* what is known, to the workers */
+	peali_clock_tick(k); /* publishes the bounds of the last round */
 }
 
 int peal_kernel_clock(struct peal_kernel *k, struct peal_clock *clock_out)

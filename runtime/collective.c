@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Collectives: what a group is asked for, and waiting for it. */
+/* Starts the collectives of a group, and waits for their end. */
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -11,7 +11,7 @@
 #define START "peal_collective_start"
 #define WAIT "peal_collective_wait"
 
-/* ---- what it is to be ----------------------------------------------------------- */
+/* ---- arguments ----------------------------------------------------------- */
 
 static int has_root(const struct peal_collective *c)
 {
@@ -59,14 +59,14 @@ static int check(const struct peal_group *g, const struct peal_collective *c)
 	return 0;
 }
 
-/* ---- its memory ----------------------------------------------------------------- */
+/* ---- memory of the members ----------------------------------------------- */
 
-/** What a member reads or writes. */
+/** The memory that a member reads or writes. 0 and 0: none. */
 struct span {
 	uint64_t address, bytes;
 };
 
-/* Bytes of a part, and where it lies in the whole. */
+/* Returns the bytes of a rank's part, and its byte offset in the whole. */
 static uint64_t part_bytes(const struct peal_group *g,
 			   const struct peal_collective *c, uint32_t rank,
 			   uint64_t *offset_out)
@@ -131,7 +131,7 @@ static int overlap(const struct peali_range *a, const struct peali_range *b)
 	       b->place.address < a->place.address + a->bytes;
 }
 
-/* Whether a member's `in` and `out` begin at the same element of the whole. */
+/* Returns 1 if `in` and `out` of a member begin at the same element. */
 static int is_in_place(const struct peal_group *g,
 		       const struct peal_collective *c,
 		       const struct peali_group_member *m)
@@ -198,7 +198,10 @@ static int keep_all(struct peal_group *g, const struct peal_collective *c)
 	return result ? result : check_overlaps(g, c);
 }
 
-/* What a member has already of what it is to have in the end. */
+/*
+ * Copies the member's own share of the result from `in` to `out`. Does nothing
+ * if the collective works in place, or reduces values of several members.
+ */
 static int copy_own(struct peal_group *g, const struct peal_collective *c,
 		    const struct peali_group_member *m)
 {
@@ -220,7 +223,7 @@ static int copy_own(struct peal_group *g, const struct peal_collective *c,
 	return peali_copy_now(g->rt->peers, to, from, bytes);
 }
 
-/* ---- beginning -------------------------------------------------------------------- */
+/* ---- start --------------------------------------------------------------- */
 
 static int check_members(struct peal_group *g, const char *call)
 {
@@ -243,7 +246,7 @@ static int check_members(struct peal_group *g, const char *call)
 	return peali_group_check_processes(g, call);
 }
 
-/* Bytes of the longest message that it takes to exchange it. */
+/* Returns the bytes of the longest message of an exchange or a tree. */
 static uint64_t message_bytes(const struct peal_group *g,
 			      const struct peal_collective *c)
 {
@@ -257,7 +260,10 @@ static uint64_t message_bytes(const struct peal_group *g,
 	return part_bytes(g, c, 0, &offset);
 }
 
-/* How it is done: what was asked for, if it can be. */
+/*
+ * Chooses the algorithm: the caller's, or the default for the size. A barrier
+ * uses a tree or an exchange. Returns 0, PEAL_EINVAL or PEAL_EMSGSIZE.
+ */
 static int choose(const struct peal_group *g, const struct peal_collective *c,
 		  uint32_t *algorithm_out)
 {
@@ -314,8 +320,11 @@ static void write_plan(struct peal_group *g, const struct peal_collective *c)
 	}
 }
 
-/* Tells the actors of all members, which have room for that: it is one at a time.
- * What cannot be told has ended. */
+/*
+ * Sends BEGIN to the actors of all members in this process. Their links have a
+ * free slot, because a group runs one collective at a time. So a failed send
+ * means that the member has ended.
+ */
 static int tell_members(struct peal_group *g)
 {
 	int by_ring = g->algorithm == PEAL_ALGORITHM_RING;
@@ -335,7 +344,7 @@ static int tell_members(struct peal_group *g)
 								 result;
 			g->waits_for++;
 		}
-	if (g->set && by_ring) /* its exchange has the channels begin */
+	if (g->set && by_ring) /* the exchange starts the channels */
 		g->waits_for = g->channels;
 	return 0;
 }
@@ -349,7 +358,7 @@ static int begin(struct peal_group *g, const struct peal_collective *c)
 		result = keep_all(g, c);
 	if (!result)
 		result = check_members(g, START);
-	/* a group of processes has to agree first */
+	/* a group of processes has to agree first, and then calls copy_late */
 	for (i = 0; i < g->n && !result && c->kind != PEAL_GROUP_BARRIER &&
 		    (!g->set || g->n == 1);
 	     i++)
@@ -358,7 +367,11 @@ static int begin(struct peal_group *g, const struct peal_collective *c)
 		write_plan(g, c);
 		result = tell_members(g);
 	}
-	if (!g->waits_for) /* else some members have begun, and the group is lost */
+	/*
+	 * Members that have begun still use the memory. If the call fails, such
+	 * a group is lost.
+	 */
+	if (!g->waits_for)
 		peali_collective_let_go(g);
 	if (!result && !g->waits_for)
 		atomic_fetch_add(&g->ended, 1);
@@ -378,14 +391,15 @@ int peal_collective_start(struct peal_group *g,
 		result = check(g, &c);
 	if (result)
 		return result;
+	/* a collective with an ended member never ends */
 	if (g->waits_for && check_members(g, START))
-		return peal_last_error()->code; /* it never ends */
+		return peal_last_error()->code;
 	if (g->waits_for)
 		return peali_fail(PEAL_EBUSY, START,
 				  "%u reports of the collective before are yet "
 				  "to come: call peal_collective_wait",
 				  g->waits_for);
-	/* a group of processes finds out whether that holds for all */
+	/* a group of processes first compares the calls of all members */
 	if (!c.count && c.kind != PEAL_GROUP_BARRIER && !g->set) {
 		atomic_fetch_add(&g->ended, 1);
 		return 0;
@@ -393,9 +407,12 @@ int peal_collective_start(struct peal_group *g,
 	return begin(g, &c);
 }
 
-/* ---- waiting ---------------------------------------------------------------------- */
+/* ---- wait ---------------------------------------------------------------- */
 
-/* Takes a report, and waits so long for it. */
+/*
+ * Takes one report of a member, and waits up to timeout_ns for it. Returns 0,
+ * PEAL_EAGAIN if no report came, or an error.
+ */
 static int take(void *group, int64_t timeout_ns)
 {
 	struct peal_group *g = group;
@@ -419,15 +436,17 @@ static int take(void *group, int64_t timeout_ns)
 				  "a member says what nobody has asked for");
 	g->members[done.place].done |= 1ULL << done.channel;
 	g->waits_for--;
-	if (done.error) { /* then nobody does anything */
+	if (done.error) { /* the calls differ: no member does any work */
 		g->differs = 1;
 		g->waits_for = 0;
 	}
 	return 0;
 }
 
-/* Whether a member has not ended it; of those in other processes: whether it was not
- * called yet. */
+/*
+ * Returns 1 if a member has not finished the collective. In a group of
+ * processes: if another process has not called the collective yet.
+ */
 static int is_late(const struct peal_group *g, uint32_t place)
 {
 	uint64_t all = g->algorithm == PEAL_ALGORITHM_RING ?
@@ -438,7 +457,7 @@ static int is_late(const struct peal_group *g, uint32_t place)
 			g->members[place].done != all;
 }
 
-/* The members that are late, as far as the text has room. */
+/* Returns PEAL_ETIMEDOUT, and names the late members that fit the text. */
 static int say_late(void *group, int64_t timeout_ns)
 {
 	const struct peal_group *g = group;
@@ -470,7 +489,7 @@ static int ended(void *group)
 	return check_members(group, WAIT);
 }
 
-/* What copy_own does, of a group of processes that have done the rest. */
+/* Calls copy_own in a group of processes, after the collective itself. */
 static int copy_late(struct peal_group *g)
 {
 	const struct peal_collective_plan *p = g->plan;

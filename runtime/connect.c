@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Making links and taking them down. */
+/* Creates and destroys links. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,9 +9,12 @@
 
 #define CALL "peal_connect"
 
-/* ---- what is checked ---------------------------------------------------------- */
+/* ---- checks -------------------------------------------------------------- */
 
-/* What takes the messages: a handler, of a member where it is a pool; NULL. */
+/*
+ * Returns the handler that receives the messages; NULL: none is known. For a
+ * pool it is the handler of the first member.
+ */
 const struct peal_handler_info *peali_link_taker(const struct peal_link *link)
 {
 	const struct peali_end *to = &link->to;
@@ -28,7 +31,7 @@ const struct peal_handler_info *peali_link_taker(const struct peal_link *link)
 	return NULL;
 }
 
-/* A link for dead letters has to have room for one, and for its end. */
+/* Checks that a link can hold a dead letter and keep one slot for its end. */
 static int check_dead_letters(const struct peal_link *link, const char *call)
 {
 	if (link->spec.message_bytes < sizeof(struct peal_dead_letter))
@@ -44,7 +47,7 @@ static int check_dead_letters(const struct peal_link *link, const char *call)
 	return 0;
 }
 
-/* Declared message sizes have to agree. */
+/* Checks that the message sizes of both ends and of the link agree. */
 int peali_link_check_types(const struct peal_link *link, const char *call)
 {
 	const struct peal_handler_info *taker = peali_link_taker(link);
@@ -76,7 +79,7 @@ int peali_link_check_types(const struct peal_link *link, const char *call)
 	return 0;
 }
 
-/* ---- the two ends' sides ------------------------------------------------------ */
+/* ---- attach and detach the ends ------------------------------------------ */
 
 int peali_link_attach_input(struct peal_link *link, const char *call)
 {
@@ -117,14 +120,15 @@ int peali_link_attach_port(struct peal_link *link, const char *call)
 	return result;
 }
 
-/* The receiver lets go of the ring; 0 it has, or has ended. */
+/* Makes the receiver release the ring. Returns 0 also if it has ended. */
 static int detach_input(struct peal_link *link, const char *call)
 {
 	struct peali_end *to = &link->to;
 	int result;
 
+	/* peali_far_free tells the other process, which has its own mapping */
 	if (peali_end_is_far(to))
-		return 0; /* it is told, and lets go of its own mapping */
+		return 0;
 	if (to->endpoint) {
 		peali_endpoint_attach_input(to->endpoint, to->index, NULL);
 		return 0;
@@ -137,14 +141,15 @@ static int detach_input(struct peal_link *link, const char *call)
 	return 0;
 }
 
-/* The sender lets go of the ring; 0 it has, or has ended. */
+/* Makes the sender release the ring. Returns 0 also if it has ended. */
 static int detach_port(struct peal_link *link, const char *call)
 {
 	struct peali_end *from = &link->from;
 	int result;
 
+	/* peali_far_free tells the other process, which has its own mapping */
 	if (peali_end_is_far(from))
-		return 0; /* it is told, and lets go of its own mapping */
+		return 0;
 	if (from->endpoint) {
 		peali_endpoint_attach_port(from->endpoint, from->index, NULL);
 		return 0;
@@ -156,9 +161,12 @@ static int detach_port(struct peal_link *link, const char *call)
 	return 0;
 }
 
-/* ---- connect ------------------------------------------------------------------ */
+/* ---- connect ------------------------------------------------------------- */
 
-/* What a device or the host can publish by, and likes best. */
+/*
+ * Returns the mask of the policies that a device or the host supports. Sets
+ * *best to the default policy of a device. For the host *best is unchanged.
+ */
 static uint32_t policies_of(const struct peal_link *link, int device,
 			    uint32_t *best)
 {
@@ -172,7 +180,10 @@ static uint32_t policies_of(const struct peal_link *link, int device,
 	return peali_devices_policies(devices, device);
 }
 
-/* Both rings' sizes; they are one where the ends share a policy. */
+/*
+ * Completes the specs of the sender's and the receiver's ring. Both specs are
+ * equal if the ends share a policy.
+ */
 static int complete_specs(struct peal_link *link)
 {
 	uint32_t best = 0, last_best = 0;
@@ -255,7 +266,7 @@ static int build(struct peal_link *link)
 	uint32_t emits = emitter ? emitter->emits : 1;
 	int result;
 
-	/* a message to oneself keeps its slot while its handler emits */
+	/* a message to the sender itself keeps its slot while it is handled */
 	if (link->from.address == link->to.address)
 		emits++;
 	result = peali_ring_spec_emits(&link->spec, emits, CALL);
@@ -288,7 +299,7 @@ void peali_link_free(struct peal_link *link)
 {
 	peali_path_free(link, &link->old);
 	peali_path_free(link, &link->path);
-	peali_far_free(link); /* which says what was counted last */
+	peali_far_free(link); /* reports the counts, which are freed next */
 	peali_area_free(link->rt, &link->counts_area);
 	pthread_mutex_destroy(&link->path_lock);
 	free(link);
@@ -313,8 +324,11 @@ static int check_options(const struct peal_link_options *o)
 	return 0;
 }
 
-/* What has become of making it: it is the runtime's, or gone; a worker that hangs
- * may still read the ring: that stays until close. */
+/*
+ * Adds a finished link to the runtime's list, or frees a failed link. After
+ * PEAL_EHUNG the function does neither: the hung worker may still use the ring.
+ * The ring then stays until the runtime closes.
+ */
 int peali_link_enlist(struct peal_link *link, int result)
 {
 	struct peal_runtime *rt = link->rt;
@@ -395,7 +409,7 @@ int peal_connect(struct peal_runtime *rt, uint64_t from, uint32_t port,
 	return result;
 }
 
-/* ---- destroy ------------------------------------------------------------------ */
+/* ---- destroy ------------------------------------------------------------- */
 
 int peali_link_take_down(struct peal_link *link, const char *call)
 {

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Between kernels: which address leads to which, of actors that have moved and of
- * proxies (proxy.c), and the passages, by which messages follow. A passage is a link
- * from one worker to another kernel, for all actors of that which have an address
- * here; its ends are the kernels' own, so that it holds no actor. How the worker uses it is in
- * include/peal/device/away.h.
+ * Crossings and forwarding links between kernels.
+ *
+ * A crossing maps an address to an address in another kernel. Migrated actors
+ * and proxies (proxy.c) have crossings. A forwarding link (passage) goes from
+ * one worker to another kernel. It carries the messages for all addresses of
+ * that worker that lead to that kernel. Its ends belong to the kernels, not to
+ * actors. include/peal/device/away.h explains how workers use it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +14,7 @@
 #include "queues/policy.h"
 #include "runtime/runtime.h"
 
-/* ---- addresses ---------------------------------------------------------------- */
+/* ---- addresses ----------------------------------------------------------- */
 
 struct peali_crossing *peali_crossing_from(const struct peal_runtime *rt,
 					   uint64_t address)
@@ -63,7 +65,7 @@ void peali_crossing_remove(struct peal_runtime *rt,
 	*crossing = rt->crossings[--rt->n_crossings];
 }
 
-/* ---- passages ----------------------------------------------------------------- */
+/* ---- forwarding links ---------------------------------------------------- */
 
 struct peal_link *peali_passage_find(const struct peal_kernel *from,
 				     uint32_t worker,
@@ -88,9 +90,12 @@ static void set_end(struct peali_end *end, struct peal_kernel *k,
 	end->device = k->device;
 }
 
-/* A passage takes what the mailboxes do, by which the messages go on: each in a
- * slot, whatever the policy; and all that the sender's kernel has slots and places
- * for. */
+/*
+ * Sets the sizes of a forwarding link. Its message size is the larger
+ * mailbox_message_bytes of both kernels. One slot holds a message, whatever the
+ * policy. The capacity covers mailbox_slots and passage_slots of the sending
+ * kernel, so that no message waits for a free slot.
+ */
 static void set_sizes(struct peal_link *like)
 {
 	const struct peal_kernel *from = like->from.kernel;
@@ -114,7 +119,7 @@ static void set_sizes(struct peal_link *like)
 		if (peali_policy_slot_max(policy) < most)
 			most = peali_policy_slot_max(policy);
 	}
-	if (like->spec.slot_bytes > most) /* longer ones are dead */
+	if (like->spec.slot_bytes > most) /* longer messages are dead */
 		like->spec.slot_bytes = most;
 }
 
@@ -167,7 +172,10 @@ int peali_kernel_passes_on(struct peal_kernel *k, const char *call)
 	return 0;
 }
 
-/* What one of its handlers tells at most; 1 is passed on. */
+/*
+ * Returns the largest number of messages that a handler may tell. At least 1,
+ * for a forwarded message.
+ */
 static uint32_t most_tells(const struct peal_program *program)
 {
 	uint32_t i, most = 1;
@@ -199,8 +207,10 @@ int peali_passage_check(struct peal_kernel *from, struct peal_kernel *to,
 			  to->name, to->passage_slots, most_tells(to->program));
 }
 
-/* Those that a worker has yet to let go of, for a kernel or from it: it is asked
- * again. PEAL_EHUNG: it does not answer. */
+/*
+ * Asks the workers again for unfinished migrations from or to a kernel. Returns
+ * 0, or PEAL_EHUNG if a worker does not answer.
+ */
 static int settle(struct peal_kernel *k)
 {
 	struct peal_runtime *rt = k->rt;
@@ -219,7 +229,7 @@ static int settle(struct peal_kernel *k)
 		if (peali_move_settle(from, index, "peal_kernel_destroy") ==
 		    PEAL_EHUNG)
 			return PEAL_EHUNG;
-		if (from->actors[index].moving) { /* its state went nowhere */
+		if (from->actors[index].moving) { /* the state was not copied */
 			from->actors[index].moving = 0;
 			peali_crossing_remove(rt, &rt->crossings[i]);
 		}
@@ -227,7 +237,10 @@ static int settle(struct peal_kernel *k)
 	return 0;
 }
 
-/* What the kernel has sent by its passages is to be taken before they go. */
+/*
+ * Waits until the receivers have taken all messages on the kernel's forwarding
+ * links. Returns 0, or PEAL_EBUSY after rt->answer_ms.
+ */
 static int await_taken(struct peal_kernel *k)
 {
 	uint64_t deadline = peali_deadline((int64_t)k->rt->answer_ms * 1000000);
@@ -254,8 +267,11 @@ static int await_taken(struct peal_kernel *k)
 	return 0;
 }
 
-/* Tells a former entry's worker where it leads now: 0 it knows; else it leads
- * nowhere. */
+/*
+ * Tells the worker of `address`, in kernel `from`, that the actor now has
+ * address `now` in kernel `to`. Returns 0, or an error: `address` then leads
+ * nowhere.
+ */
 static int tell_lead(struct peal_kernel *from, uint64_t address,
 		     struct peal_kernel *to, uint64_t now)
 {
@@ -281,8 +297,10 @@ static int tell_lead(struct peal_kernel *from, uint64_t address,
 					  &lead, sizeof(lead), call);
 }
 
-/* Who came by that crossing to the kernel, which has ended, and has left it, is
- * found past it from now on. PEAL_EHUNG: a worker does not answer. */
+/*
+ * Redirects a crossing past the ended kernel `k` if the actor has left `k`.
+ * Returns 0, or PEAL_EHUNG if a worker does not answer.
+ */
 static int lead_past(struct peal_kernel *k, struct peali_crossing *c)
 {
 	struct peal_runtime *rt = k->rt;
@@ -294,7 +312,7 @@ static int lead_past(struct peal_kernel *k, struct peali_crossing *c)
 		now = peali_address_next(rt, now);
 	to = now ? peali_kernel_of(rt, now) : NULL;
 	if (!from || !to)
-		return 0; /* it ends with the kernel */
+		return 0; /* the actor has not left, or an end is gone */
 	result = peali_kernel_ended(from) ? 0 :
 					    tell_lead(from, c->from, to, now);
 	if (result)
@@ -303,7 +321,7 @@ static int lead_past(struct peal_kernel *k, struct peali_crossing *c)
 		c->to = now;
 		return 0;
 	}
-	if (c->proxy) { /* one of those that lead to the same */
+	if (c->proxy) { /* not a former entry of the actor */
 		c->to = now;
 		return 0;
 	}
@@ -311,7 +329,7 @@ static int lead_past(struct peal_kernel *k, struct peali_crossing *c)
 		1 + PEAL_ACTOR_INDEX(now);
 	from->actors[PEAL_ACTOR_INDEX(now)].moved_from =
 		1 + PEAL_ACTOR_INDEX(c->from);
-	/* as one of the kernel's own, which end with it */
+	/* peali_passages_end removes all crossings from `k` */
 	c->from = k->params.address | PEAL_PASSAGE_ACTOR;
 	return 0;
 }
@@ -338,8 +356,10 @@ int peali_passages_end(struct peal_kernel *k)
 		if (result)
 			return result;
 	}
-	/* who came from there does not lead back any more; who is there is not
-	 * found */
+	/*
+	 * Remove the crossings from `k`: its addresses now lead nowhere. An
+	 * actor that has left `k` has no former address there any more.
+	 */
 	for (i = 0; i < k->rt->n_crossings;)
 		if (!((k->rt->crossings[i].from ^ k->params.address) >> 32))
 			peali_crossing_remove(k->rt, &k->rt->crossings[i]);

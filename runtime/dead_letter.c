@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who takes the dead letters of a kernel. */
+/* Connects the dead letters of a kernel, and sends dead messages again. */
 #include <peal/dead_letter.h>
 
 #include <stdlib.h>
@@ -25,7 +25,7 @@ struct peal_kernel *peali_dead_letters_of(struct peal_runtime *rt,
 	return k;
 }
 
-/* A link that carries them, the runtime's first one; NULL: none does. */
+/* Returns the first link for the kernel's dead letters; NULL: none. */
 static struct peal_link *link_of(struct peal_kernel *k)
 {
 	struct peal_link *link;
@@ -38,7 +38,7 @@ static struct peal_link *link_of(struct peal_kernel *k)
 	return link;
 }
 
-/* Takes all the links down that carry them. */
+/* Destroys all links for the kernel's dead letters. */
 static int let_go(struct peal_kernel *k)
 {
 	struct peal_link *link;
@@ -69,8 +69,10 @@ static int from_all_workers(struct peal_kernel *k, uint64_t to,
 	return result;
 }
 
-/* Bytes of payloads that letters keep, where the caller does not say: those of
- * a requester's messages, or of the mailboxes'. */
+/*
+ * Returns the default payload bytes of a letter: the larger of a requester's
+ * default message and a mailbox message.
+ */
 static uint64_t kept_of(const struct peal_kernel *k)
 {
 	uint64_t request = PEALI_MESSAGE_DEFAULT + PEAL_REQUEST_BYTES;
@@ -98,8 +100,12 @@ int peal_dead_letters(struct peal_kernel *k, uint64_t to,
 	return from_all_workers(k, to, &o);
 }
 
-/* Bytes of what a letter has kept that are not sent again: a deadline that has
- * passed, or else it were dead again; the number of an ask, which is over. */
+/*
+ * Returns the number of leading payload bytes that a replay leaves out, and
+ * clears their flags in the header. A replay leaves out an expired deadline,
+ * because the message would die again. It leaves out the number of an ask,
+ * because the ask is over.
+ */
 static uint64_t leave_out(const struct peal_dead_letter *letter,
 			  struct peal_header *header)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Messages of the host with a deadline. */
+/* Sends messages of the host with a deadline. */
 #include <peal/deadline.h>
 
 #include <peal/device/clock.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Devices: count, info, selection. */
+/* Counts, describes and selects devices. */
 #include <stdio.h>
 #include <string.h>
 
@@ -14,7 +14,7 @@ int peal_device_count(struct peal_runtime *rt)
 	return rt->devices.n;
 }
 
-/* What a device can do by its pairs. */
+/* Returns the capabilities that a device has with at least one other device. */
 static uint32_t across(struct peal_runtime *rt, int device)
 {
 	const struct peali_device *d = &rt->devices.device[device], *other;
@@ -34,7 +34,7 @@ static uint32_t across(struct peal_runtime *rt, int device)
 	return can;
 }
 
-/* Asks the backend; the index is checked. */
+/* Fills the info of a device from its backend. The index is valid. */
 static int describe(struct peal_runtime *rt, int device,
 		    struct peal_device_info *out)
 {
@@ -75,7 +75,7 @@ int peali_device_facts(struct peal_runtime *rt, int device,
 	return d->backend->ops->facts(d->backend, d->local, out, most);
 }
 
-/* The first capability that is wished for and not there; NULL: none. */
+/* Returns the name of the first missing capability; NULL: none is missing. */
 static const char *missing_of(uint32_t needs, uint32_t has)
 {
 	static const char *const names[] = { "needs peer", "needs unified",
@@ -89,7 +89,7 @@ static const char *missing_of(uint32_t needs, uint32_t has)
 	return NULL;
 }
 
-/* Which wish a device does not meet; NULL it meets all. */
+/* Returns the first field of a wish that a device does not meet; NULL: none. */
 static const char *unmet(struct peal_runtime *rt, int device,
 			 const struct peal_device_wish *wish)
 {
@@ -109,7 +109,7 @@ static const char *unmet(struct peal_runtime *rt, int device,
 	return missing_of(wish->needs, info.capabilities);
 }
 
-/* A wish, copied and checked. */
+/* Copies a wish to *out and checks it. */
 static int take_wish(struct peal_runtime *rt, const char *call,
 		     const struct peal_device_wish *wish,
 		     struct peal_device_wish *out)
@@ -131,7 +131,10 @@ static int take_wish(struct peal_runtime *rt, const char *call,
 	return r;
 }
 
-/* How many devices meet it; the first `most` of them. PEAL_ENODEV: none does. */
+/*
+ * Writes the first `most` devices that meet a wish to `out`. Returns the number
+ * of all devices that meet it, or PEAL_ENODEV if none does.
+ */
 static int select_all(struct peal_runtime *rt, const char *call,
 		      const struct peal_device_wish *wish, int most, int *out)
 {

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Resolves addresses to ends of links and topics. */
 #include "runtime/end.h"
 
 #include <string.h>
 
 #include "runtime/runtime.h"
 
-/* The worker that gets what a link brings for a pool: they take turns, those
- * first that have no member, as they pass on at once what others wait for. */
+/*
+ * Returns the worker that receives the messages of a new link to a pool. The
+ * workers take turns. Workers without a member come first: they run no handler
+ * of the pool, so they distribute its messages at once.
+ */
 static uint32_t worker_of_pool(struct peal_kernel *k,
 			       const struct peali_pool *pool)
 {

@@ -7,8 +7,9 @@
 #include <peal/program.h>
 
 /*
- * The ends of links and topics: who an address is, and which port or input of
- * it is meant.
+ * Ends of links and topics. An end is a resolved address with a port or an
+ * input. The address is of an actor, a pool, an endpoint, the dead letters of
+ * a kernel, or a forwarding link.
  */
 
 struct peal_runtime;
@@ -19,55 +20,84 @@ struct peali_pool;
 /** One end of a link, or of a topic. */
 struct peali_end {
 	uint64_t address;
-	struct peal_kernel *kernel; /* NULL: an endpoint */
-	struct peal_endpoint *endpoint;
-	struct peali_pool *pool; /* of the kernel, else NULL: an actor */
-	int dead_letters; /* 1: those of the kernel, not an actor */
-	int passage; /* 1: of actors that move to another kernel: cross.c */
-	uint32_t actor, worker;
-	uint32_t index; /* port in the worker's table, or input */
+	struct peal_kernel *kernel; /* NULL: an endpoint, or a far end */
+	struct peal_endpoint *endpoint; /* NULL: none */
+	struct peali_pool *pool; /* pool of the kernel; NULL: no pool */
+	int dead_letters; /* 1: the dead letters of the kernel */
+	int passage; /* 1: a forwarding link to another kernel, see cross.c */
+	uint32_t actor, worker; /* indexes in the kernel */
+	uint32_t index; /* port or input, in the worker's or endpoint's table */
 	int device; /* PEALI_HOST: the host */
 };
 
-/* Whether it is in another process: see far.h. */
+/* Returns 1 if the end is in another process (far.h). */
 static inline int peali_end_is_far(const struct peali_end *end)
 {
 	return !end->kernel && !end->endpoint;
 }
 
-/* Finds an actor that lives, or an endpoint: all but the index. `what` is its
- * name in texts. The lock is held. */
+/*
+ * Resolves the address of a live actor, a pool or an endpoint. Sets all fields
+ * of *out except `index`. An old address of a migrated actor resolves to its
+ * newest. `what` names the address in error texts. The caller holds rt->lock.
+ * Returns 0, PEAL_ENOENT, or PEAL_ESTOPPED if the kernel has ended.
+ */
 int peali_end_resolve(struct peal_runtime *rt, uint64_t address,
 		      const char *what, struct peali_end *out,
 		      const char *call);
-/* The same for who only sends: the dead letters of a kernel, too. */
+/*
+ * Resolves the address of a sender: as peali_end_resolve, or the dead letters
+ * of a kernel. The caller holds rt->lock.
+ */
 int peali_end_resolve_sender(struct peal_runtime *rt, uint64_t address,
 			     struct peali_end *out, const char *call);
-/* The index of a sender's port, which is there and free; the same lock. */
+/*
+ * Sets from->index to a free port of the sender. For dead letters, `port` is
+ * the worker. The caller holds rt->lock. Returns 0 or:
+ *
+ *	PEAL_ENOENT	the sender has no such port
+ *	PEAL_EEXIST	the port is connected already
+ *	PEAL_EINVAL	the actor shares the ports of another actor
+ */
 int peali_end_port(struct peal_runtime *rt, struct peali_end *from,
 		   uint32_t port, const char *call);
-/* The index of a free input of a receiver; the same lock. */
+/*
+ * Sets to->index to a free input of the receiver. The caller holds rt->lock.
+ * Returns 0, or PEAL_ENOSPC if all inputs are used.
+ */
 int peali_end_input(struct peali_end *to, const char *call);
-/* The handler of an actor's end; NULL for dead letters. */
+/* Returns an actor's handler; NULL for dead letters and forwarding links. */
 const struct peal_handler_info *peali_end_handler(const struct peali_end *end);
-/* PEAL_EINVAL, which names both, if two handlers declare messages of different
- * lengths; NULL is an end that declares none. */
+/*
+ * Returns PEAL_EINVAL if two handlers declare messages of different lengths.
+ * The text names both. NULL is an end that declares no length.
+ */
 int peali_handlers_agree(const struct peal_handler_info *emitter,
 			 const struct peal_handler_info *taker,
 			 const char *call);
-/* PEAL_EINVAL if a handler, or NULL, declares how long its messages are, for
- * dead letters have any length. */
+/*
+ * Returns PEAL_EINVAL if a handler declares the length of its messages: dead
+ * letters have any length. NULL declares none.
+ */
 int peali_handler_takes_dead_letters(const struct peal_handler_info *taker,
 				     const char *call);
-/* So many links more, or less, come from or lead to an end of a kernel. */
+/*
+ * Adds n, which may be negative, to the link count of the end's actor or pool.
+ * Does nothing for endpoints, dead letters and forwarding links.
+ */
 void peali_end_add_links(const struct peali_end *end, int n);
-/* Whether it is at a kernel that has not ended. */
+/* Returns 1 if the end is at a kernel that has not ended. */
 int peali_end_lives(const struct peali_end *end);
-/* Tells the end's worker something of its port or input, and waits for the
- * answer; 0 also where the worker has ended. */
+/*
+ * Sends the end's worker a control message about its port or input. Waits for
+ * the answer. Returns 0 also if the kernel has ended.
+ */
 int peali_end_tell(const struct peali_end *end, uint16_t type,
 		   const char *call);
-/* The same without an answer; `counts` is where what is closed counts, or 0. */
+/*
+ * Sends a control message as peali_end_tell, without waiting. `counts` is the
+ * address of the counters of a closed link, as the worker sees it; 0: none.
+ */
 int peali_end_post(const struct peali_end *end, uint16_t type, uint64_t counts);
 
 #endif

@@ -9,7 +9,7 @@
 #include "runtime/far.h"
 #include "runtime/runtime.h"
 
-/* ---- links come and go ---------------------------------------------------------- */
+/* ---- attaching links ----------------------------------------------------- */
 
 void peali_endpoint_attach_port(struct peal_endpoint *e, uint32_t port,
 				struct peal_link *link)
@@ -40,7 +40,7 @@ void peali_endpoint_attach_input(struct peal_endpoint *e, uint32_t input,
 		peal_link_consumer_init(&in->consumer, &view);
 		in->done = 0;
 	} else if (e->peeked && e->message.input == input) {
-		e->peeked = 0; /* what is held goes with its link */
+		e->peeked = 0; /* the held message is in this link's ring */
 	}
 	atomic_store(&in->link, link);
 	if (input >= atomic_load(&e->n_inputs))
@@ -53,7 +53,7 @@ void peali_endpoint_wake(struct peal_endpoint *e)
 	peal_bell_ring((uint64_t)(uintptr_t)e->receive_bell);
 }
 
-/* One wait of a sender or a receiver. */
+/* Begins a wait of a sender or a receiver at its bell. */
 static void wait_begin(struct peali_patience *wait,
 		       const struct peal_endpoint *e, struct peal_bell *bell,
 		       int64_t timeout_ns)
@@ -64,7 +64,7 @@ static void wait_begin(struct peali_patience *wait,
 			     timeout_ns);
 }
 
-/* ---- sending --------------------------------------------------------------------- */
+/* ---- sending ------------------------------------------------------------- */
 
 static struct peali_endpoint_port *port_of(struct peal_endpoint *e,
 					   uint32_t port)
@@ -74,7 +74,7 @@ static struct peali_endpoint_port *port_of(struct peal_endpoint *e,
 	return &e->ports[port];
 }
 
-/* The answer of a send that did not find room or did not fit. */
+/* Writes the error text of a failed send. Returns `result`. */
 static int send_failed(const struct peal_endpoint *e,
 		       const struct peali_endpoint_port *p, uint32_t port,
 		       uint64_t bytes, int result)
@@ -115,7 +115,7 @@ static int send_failed(const struct peal_endpoint *e,
 	}
 }
 
-/* Why nobody takes messages any more; 0 somebody does. */
+/* Returns why the receiver takes no more messages; 0: it takes messages. */
 static int closed(const struct peal_link *link)
 {
 	int gone = atomic_load_explicit(&link->receiver_gone,
@@ -131,7 +131,7 @@ static int closed(const struct peal_link *link)
 	return gone ? gone : PEAL_ESTOPPED;
 }
 
-/* Waits for room of one message, reserved. */
+/* Waits for a free slot and reserves it for one message. */
 static int reserve(struct peal_endpoint *e, struct peali_endpoint_port *p,
 		   uint64_t bytes, int64_t timeout_ns, void **place_out)
 {
@@ -187,7 +187,7 @@ int peal_send_reserve(struct peal_endpoint *e, uint32_t port, uint64_t bytes,
 	return 0;
 }
 
-/* The header of a message that leaves by a port. */
+/* Returns the header of a message to the receiver of the port's link. */
 static struct peal_header header_of(const struct peali_endpoint_port *p,
 				    uint16_t type, uint16_t flags)
 {
@@ -213,7 +213,7 @@ int peal_send_commit(struct peal_endpoint *e, uint32_t port, uint16_t type)
 	return 0;
 }
 
-/* Sends by a port that was checked. */
+/* Sends through a port that check_port has accepted. */
 static int send(struct peal_endpoint *e, uint32_t port,
 		struct peal_header header, const void *data, uint64_t bytes,
 		int64_t timeout_ns)
@@ -245,7 +245,11 @@ int peal_send(struct peal_endpoint *e, uint32_t port, uint16_t type,
 	return send(e, port, header_of(p, type, 0), data, bytes, timeout_ns);
 }
 
-/* Whom a message of a port is for, if not who its link was made for. */
+/*
+ * Sets the actor in the header to `to` instead of the receiver of the port's
+ * link. The actor must be in the kernel to which the link leads. Returns 0,
+ * PEAL_ENOTSUP if the link leads to another process, or PEAL_ENOENT.
+ */
 static int address(const struct peal_endpoint *e, uint32_t port, uint64_t to,
 		   struct peal_header *header, const char *call)
 {
@@ -292,7 +296,10 @@ int peal_send_to(struct peal_endpoint *e, uint32_t port, uint64_t to,
 				      timeout_ns, "peal_send_to");
 }
 
-/* Whether a request is longer than the mailbox takes by which it would go. */
+/*
+ * Returns PEAL_EMSGSIZE if a request goes through a mailbox and is too long for
+ * it. A request to an actor of another worker goes through a mailbox.
+ */
 static int check_mailbox(const struct peal_endpoint *e, uint32_t port,
 			 uint32_t actor, uint64_t bytes)
 {
@@ -302,8 +309,10 @@ static int check_mailbox(const struct peal_endpoint *e, uint32_t port,
 
 	if (PEAL_LIKELY(bytes <= most) || !k->params.mailboxes)
 		return 0;
-	/* who holds it for long spawns or connects: then it is found too long
-	 * where it arrives */
+	/*
+	 * Spawning and connecting hold the lock for long, so do not wait. The
+	 * receiving worker checks the length as well.
+	 */
 	if (pthread_mutex_trylock(&k->rt->lock))
 		return 0;
 	worker = peali_actor_look(k, actor).handler >= PEALI_POOL_HANDLER ?
@@ -321,7 +330,10 @@ static int check_mailbox(const struct peal_endpoint *e, uint32_t port,
 			  worker, link->to.worker, k->name, most);
 }
 
-/* Writes what stands before the payload: its bytes. */
+/*
+ * Writes the deadline and the request number before the payload. Returns their
+ * bytes.
+ */
 static uint64_t write_cover(const struct peali_cover *cover, uint64_t *to)
 {
 	uint64_t n = 0;
@@ -394,7 +406,7 @@ int peal_send_end(struct peal_endpoint *e, uint32_t port, int64_t timeout_ns)
 	return result ? send_failed(e, p, port, 0, result) : 0;
 }
 
-/* ---- receiving -------------------------------------------------------------------- */
+/* ---- receiving ----------------------------------------------------------- */
 
 /* Whether the deadline of a message has passed. */
 static int is_expired(const struct peal_message *m)
@@ -404,7 +416,7 @@ static int is_expired(const struct peal_message *m)
 	return deadline && deadline <= peali_now_ns();
 }
 
-/* peal_link_peek behind what nobody gets any more. */
+/* Works as peal_link_peek, but drops expired messages first. */
 static int peek(struct peal_link_consumer *c, struct peal_message *m)
 {
 	int result = peal_link_peek(c, m);
@@ -417,11 +429,14 @@ static int peek(struct peal_link_consumer *c, struct peal_message *m)
 	return result;
 }
 
-/* Looks at one input; 0 a message, PEAL_EAGAIN none, else it is done. */
+/*
+ * Checks one input. Returns 0 with a message, PEAL_EAGAIN without one, or the
+ * reason why the input has ended.
+ */
 static int look(struct peali_endpoint_input *in, struct peal_link *link,
 		struct peal_message *m)
 {
-	/* before the look: what it sent before it went is then seen */
+	/* read before the peek: then all messages of a gone sender are seen */
 	int gone =
 		atomic_load_explicit(&link->sender_gone, memory_order_acquire);
 	int result = peek(&in->consumer, m);
@@ -437,10 +452,11 @@ static int look(struct peali_endpoint_input *in, struct peal_link *link,
 	return result;
 }
 
-#define DOWN_INPUT UINT32_MAX /* of a message: it is a monitor's */
-#define BOARD_INPUT (UINT32_MAX - 1) /* a board's */
+/* message.input of messages that come by no link */
+#define DOWN_INPUT UINT32_MAX /* down message of a monitor */
+#define BOARD_INPUT (UINT32_MAX - 1) /* refusal on a requester's board */
 
-/* Looks for a down message: 0 and e->message; PEAL_EAGAIN none. */
+/* Puts a down message into e->message. Returns PEAL_EAGAIN if there is none. */
 static int look_for_downs(struct peal_endpoint *e)
 {
 	memset(&e->message, 0, sizeof(e->message));
@@ -454,7 +470,11 @@ static int look_for_downs(struct peal_endpoint *e)
 	return 0;
 }
 
-/* One round over all inputs; 0 and e->message, or why there is none. */
+/*
+ * Checks the monitors, the board and all inputs once. Returns 0 with e->message
+ * set, PEAL_EAGAIN if no message has come, or an error. The low 16 bits of
+ * `links` count links, the high bits count open ones.
+ */
 static int receive_round(struct peal_endpoint *e)
 {
 	uint32_t n = atomic_load_explicit(&e->n_inputs, memory_order_acquire);
@@ -465,7 +485,7 @@ static int receive_round(struct peal_endpoint *e)
 					       memory_order_relaxed))) {
 		if (!look_for_downs(e))
 			return 0;
-		links = 1u << 16; /* as one that is open */
+		links = 1u << 16; /* monitors count as an open link */
 	}
 	if (PEAL_UNLIKELY(e->board != NULL) &&
 	    peali_board_receive(e, BOARD_INPUT))
@@ -507,7 +527,10 @@ static int receive_round(struct peal_endpoint *e)
 	return ended == links ? PEAL_EEND : PEAL_ESTOPPED;
 }
 
-/* Gives all credit back: nobody shall wait for it while this end does. */
+/*
+ * Returns the credit of all inputs. Else a sender could wait for credit while
+ * this endpoint waits for its message.
+ */
 static void settle(struct peal_endpoint *e)
 {
 	uint32_t n = atomic_load(&e->n_inputs), i;
@@ -517,7 +540,7 @@ static void settle(struct peal_endpoint *e)
 			peal_link_flush_credit(&e->inputs[i].consumer);
 }
 
-/* An input whose link has lost its other end that way; NULL. */
+/* Returns a link that lost its far end with this error; NULL: none. */
 static const struct peal_link *lost(const struct peal_endpoint *e, int error)
 {
 	uint32_t n = atomic_load(&e->n_inputs), i;
@@ -565,7 +588,10 @@ static int receive_failed(const struct peal_endpoint *e, int result)
 	}
 }
 
-/* Waits for a message and holds it; the deadline is in *deadline, once made. */
+/*
+ * Waits for a message and holds it in e->message. Several calls can share one
+ * timeout: *deadline is 0 at first, and a wait may set it.
+ */
 static int hold(struct peal_endpoint *e, int64_t timeout_ns, uint64_t *deadline)
 {
 	struct peali_patience wait;
@@ -635,14 +661,17 @@ int peal_receive_peek(struct peal_endpoint *e,
 	return peali_endpoint_peek(e, received_out, timeout_ns, &deadline);
 }
 
-/* The held message is gone; who has its turn now. */
+/*
+ * Marks the held message as released and chooses the input to check first. That
+ * is the same input, or the next one after 32 messages.
+ */
 static void released(struct peal_endpoint *e)
 {
 	e->peeked = 0;
 	if (PEAL_UNLIKELY(e->message.input >= BOARD_INPUT))
 		return;
 	e->cursor = e->message.input;
-	if (++e->burst >= 32) { /* the next input has its turn */
+	if (++e->burst >= 32) {
 		e->burst = 0;
 		e->cursor++;
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Endpoints: making them, finding them by their address, freeing them. */
+/* Endpoints: creates them, resolves their addresses, frees them. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,7 +69,10 @@ static struct peal_endpoint *new_endpoint(struct peal_runtime *rt,
 	return NULL;
 }
 
-/* A number that no endpoint has: 16 bits of its address; 0: all are used. */
+/*
+ * Returns an unused endpoint number, 16 bits of the address; 0: all are used.
+ * The caller holds rt->lock.
+ */
 static uint32_t free_id(struct peal_runtime *rt)
 {
 	const struct peal_endpoint *e;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Events: a cell for each device that looks, and where it lies. */
+/*
+ * Events: creation, placement of their cells, waiting, elapsed time. An event
+ * has one cell for the host and one for each device that reads it.
+ */
 #include <peal/event.h>
 
 #include <stdio.h>
@@ -12,23 +15,23 @@
 
 #define CALL "peal_event_create"
 
-/** One of the devices that an event is for, beside its recorder's. */
+/** A device that reads an event, other than the recorder's. */
 struct watcher {
 	int device;
-	int holds; /* 1: the recorder's access to its memory */
+	int holds; /* 1: holds the recorder's access to its memory */
 	struct peali_area area; /* its cell */
 };
 
 struct peal_event {
 	struct peal_runtime *rt;
-	struct peal_event *next; /* of the runtime's; its lock guards the list */
+	struct peal_event *next; /* runtime's list, under rt->lock */
 	char name[48];
-	int device;
-	uint32_t n;
+	int device; /* the recorder's */
+	uint32_t n; /* watchers */
 	struct watcher *watchers;
-	struct peali_area record; /* on the device */
-	struct peali_area host;
-	struct peal_event_cell *cell; /* host view */
+	struct peali_area record; /* struct peal_event_record, on the device */
+	struct peali_area host; /* the host's cell */
+	struct peal_event_cell *cell; /* host view of `host` */
 };
 
 struct peal_event *peali_event_next(struct peal_event *e)
@@ -36,9 +39,12 @@ struct peal_event *peali_event_next(struct peal_event *e)
 	return e->next;
 }
 
-/* ---- memory ------------------------------------------------------------------- */
+/* ---- memory -------------------------------------------------------------- */
 
-/* A cell where its device polls it: in its own memory, if it can be written there. */
+/*
+ * Makes the cell that a watcher polls. It is in the watcher's memory if the
+ * recorder can write there, else in host memory.
+ */
 static int make_cell(struct peal_event *e, struct watcher *w)
 {
 	struct peali_peers *peers = e->rt->peers;
@@ -104,7 +110,7 @@ static void free_event(struct peal_event *e)
 	free(e);
 }
 
-/* ---- create, destroy ------------------------------------------------------------ */
+/* ---- create, destroy ----------------------------------------------------- */
 
 static int check_devices(struct peal_runtime *rt, int device,
 			 const int *watchers, uint32_t n)
@@ -199,7 +205,7 @@ int peal_event_destroy(struct peal_event *e)
 	return 0;
 }
 
-/* ---- using it --------------------------------------------------------------------- */
+/* ---- address, wait, info ------------------------------------------------- */
 
 int peal_event_address(const struct peal_event *e, int device,
 		       uint64_t *address_out)
@@ -239,12 +245,12 @@ int peal_event_wait(struct peal_event *e, uint64_t count, int64_t timeout_ns)
 	if (!e)
 		return peali_fail(PEAL_EINVAL, "peal_event_wait",
 				  "event is NULL");
-	peali_patience_begin(&wait, &bell, 1, timeout_ns); /* nobody rings it */
+	peali_patience_begin(&wait, &bell, 1, timeout_ns); /* never rung */
 	while (peal_event_count((uintptr_t)e->cell) < count && !result)
 		result = peali_patience_turn(&wait);
 	peali_patience_end(&wait);
 	if (result && peal_event_count((uintptr_t)e->cell) >= count)
-		result = 0; /* while it was too late */
+		result = 0; /* recorded after the last check of the loop */
 	if (result != PEAL_ETIMEDOUT)
 		return result;
 	return peali_fail(
@@ -255,7 +261,10 @@ int peal_event_wait(struct peal_event *e, uint64_t count, int64_t timeout_ns)
 		(unsigned long long)count, (long long)timeout_ns);
 }
 
-/* All of one record: 0; PEAL_EAGAIN the next one has begun. */
+/*
+ * Reads the words of the latest record. Returns PEAL_EAGAIN if a newer record
+ * has begun meanwhile.
+ */
 static int read_cell(const struct peal_event_cell *c,
 		     struct peal_event_info *out)
 {

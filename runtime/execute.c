@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Executors: their kernels, and their end. */
+/* Executors: creates them with their kernels, and destroys them. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +15,7 @@ struct peal_executor *peali_executor_next(struct peal_executor *e)
 	return e->next;
 }
 
-/* ---- create ----------------------------------------------------------------------- */
+/* ---- setup --------------------------------------------------------------- */
 
 static int check_devices(struct peal_runtime *rt, const int *devices,
 			 uint32_t n)
@@ -76,7 +76,7 @@ static int start(struct peal_executor *e, const int *devices,
 	return peal_endpoint_create(e->rt, &o, &e->host);
 }
 
-/* ---- the end ----------------------------------------------------------------------- */
+/* ---- teardown ------------------------------------------------------------ */
 
 static void free_all(struct peal_executor *e)
 {
@@ -93,7 +93,10 @@ static void free_all(struct peal_executor *e)
 	free(e);
 }
 
-/* All kernels have ended: 0; or PEAL_EHUNG. */
+/*
+ * Stops all kernels and waits for their end. Aborts kernels that still run at
+ * the deadline. Returns 0 or PEAL_EHUNG.
+ */
 static int stop_all(struct peal_executor *e)
 {
 	uint64_t deadline = peali_deadline(e->rt->stop_ns);
@@ -110,7 +113,10 @@ static int stop_all(struct peal_executor *e)
 	return result;
 }
 
-/* Ends what there is of it: 0, or PEAL_EHUNG and it stays. */
+/*
+ * Ends the kernels of an executor, also of a half made one, and frees it. After
+ * an error such as PEAL_EHUNG the executor still exists.
+ */
 static int take_down(struct peal_executor *e)
 {
 	uint32_t i, k;
@@ -167,7 +173,7 @@ int peal_executor_destroy(struct peal_executor *e)
 	return result;
 }
 
-/* ---- both -------------------------------------------------------------------------- */
+/* ---- create, launch once ------------------------------------------------- */
 
 int peal_executor_create(struct peal_runtime *rt, const int *devices,
 			 uint32_t n, const struct peal_program *program,
@@ -210,7 +216,7 @@ int peal_executor_create(struct peal_runtime *rt, const int *devices,
 	if (result) {
 		failed = *peal_last_error();
 		if (take_down(e))
-			enlist(e); /* the runtime's close names it */
+			enlist(e); /* peal_runtime_close reports it */
 		return peali_fail(result, CREATE, "%s", failed.text);
 	}
 	enlist(e);

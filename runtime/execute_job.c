@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Executors: jobs, from their begin to their end. */
+/* Executors: starts jobs, assigns their tasks, takes the reports. */
 #include <stdio.h>
 #include <string.h>
 
@@ -7,9 +7,9 @@
 
 #define START "peal_execute_start"
 #define WAIT "peal_execute_wait"
-#define LOOK_NS 20000000LL /* between two looks at who has ended */
+#define LOOK_NS 20000000LL /* ns without report until kernels are checked */
 
-/* ---- what it is to be --------------------------------------------------------- */
+/* ---- check a job --------------------------------------------------------- */
 
 static int refuse(const char *what, uint64_t value, uint64_t most)
 {
@@ -81,7 +81,7 @@ static int check(const struct peal_executor *e, const struct peal_job *j)
 	return check_arguments(j);
 }
 
-/* The number of its handler. */
+/* Returns the index of the job's handler, or an error. */
 static int find_handler(const struct peal_executor *e, const struct peal_job *j)
 {
 	int handler;
@@ -97,11 +97,14 @@ static int find_handler(const struct peal_executor *e, const struct peal_job *j)
 			  j->handler);
 }
 
-/* ---- who has what -------------------------------------------------------------------- */
+/* ---- limits and parts ---------------------------------------------------- */
 
 static void look_at_ends(struct peal_executor *e);
 
-/* How many elements each may have at most. */
+/*
+ * Sets the most elements that each device may have, by the limits of the job.
+ * Returns PEAL_ENOSPC if a limit is too small for a task.
+ */
 static int set_limits(struct peal_executor *e, const struct peal_job *j)
 {
 	uint64_t one = j->grain < j->count ? j->grain : j->count;
@@ -126,7 +129,10 @@ static int set_limits(struct peal_executor *e, const struct peal_job *j)
 	return 0;
 }
 
-/* Weights of those that there are, and of one alone. */
+/*
+ * Divides the elements among the live devices by their weights. If only one
+ * device does the job, it gets all elements.
+ */
 static int set_weights(struct peal_executor *e, const struct peal_job *j)
 {
 	uint64_t weight[PEAL_PARTS_MAX], most[PEAL_PARTS_MAX];
@@ -187,7 +193,11 @@ static int set_parts(struct peal_executor *e, const struct peal_job *j)
 	return result;
 }
 
-/* Whether there is anybody, and who does it. */
+/*
+ * Sets the sharing of the job. With default sharing, a small job goes to the
+ * fastest device. Returns PEAL_EABORTED if the kernels of all devices have
+ * ended.
+ */
 static int set_sharing(struct peal_executor *e, const struct peal_job *j)
 {
 	uint32_t live = 0, fastest = 0, i;
@@ -214,7 +224,7 @@ static int set_sharing(struct peal_executor *e, const struct peal_job *j)
 	return 0;
 }
 
-/* ---- its memory ------------------------------------------------------------------- */
+/* ---- memory of arguments ------------------------------------------------- */
 
 static void let_go(struct peal_executor *e)
 {
@@ -245,7 +255,10 @@ static int keep_argument(struct peal_executor *e, uint32_t rank, uint32_t k,
 			  s->device, failed.text);
 }
 
-/* Of those that can get a task. */
+/*
+ * Looks up the arguments of all devices that can get a task. They cannot be
+ * freed until let_go(). After an error none is kept.
+ */
 static int keep_all(struct peal_executor *e)
 {
 	uint32_t i, k;
@@ -254,7 +267,7 @@ static int keep_all(struct peal_executor *e)
 	for (i = 0; e->job.count && i < e->n && !result; i++) {
 		const struct peali_station *s = &e->stations[i];
 
-		/* of a job for one device too: another may have to go on */
+		/* all devices, even if one does the job: it may end */
 		if (s->result || (e->packed && !s->length))
 			continue;
 		for (k = 0; k < e->job.n_arguments && !result; k++)
@@ -266,7 +279,7 @@ static int keep_all(struct peal_executor *e)
 	return result;
 }
 
-/* ---- beginning --------------------------------------------------------------------- */
+/* ---- start --------------------------------------------------------------- */
 
 static void write_task(struct peal_executor *e, const struct peal_job *j)
 {
@@ -354,7 +367,7 @@ int peal_execute_start(struct peal_executor *e, const struct peal_job *job)
 	return 0;
 }
 
-/* ---- handing out ---------------------------------------------------------------------- */
+/* ---- assign tasks -------------------------------------------------------- */
 
 static uint32_t free_slot(const struct peali_station *s)
 {
@@ -365,7 +378,7 @@ static uint32_t free_slot(const struct peali_station *s)
 	return i;
 }
 
-/* Sends a task; 0, or why that device takes none. */
+/* Sends a task to a device. Returns 0, or the error of the send. */
 static int send(struct peal_executor *e, uint32_t rank,
 		const struct peali_flight *flight)
 {
@@ -395,7 +408,7 @@ static int send(struct peal_executor *e, uint32_t rank,
 	return 0;
 }
 
-/* No more are handed out, and why. */
+/* Ends the job early: no task is assigned any more. Keeps the first error. */
 static void end_early(struct peal_executor *e, int result, const char *why)
 {
 	if (e->result)
@@ -404,7 +417,10 @@ static void end_early(struct peal_executor *e, int result, const char *why)
 	snprintf(e->why, sizeof(e->why), "%s", why);
 }
 
-/* Elements that go to others, who have all of them in their arguments. */
+/*
+ * Queues elements for another device. The job is not packed, so each device has
+ * all elements of the arguments.
+ */
 static void give_back(struct peal_executor *e,
 		      const struct peali_flight *flight)
 {
@@ -412,8 +428,10 @@ static void give_back(struct peal_executor *e,
 		e->back[e->n_back++] = *flight;
 }
 
-/* A device gets no more tasks: what is left of its part others have to do, unless
- * nobody else has it. */
+/*
+ * Assigns no more tasks to a device. Other devices get the rest of its extent,
+ * unless the job is packed: then no other device has these elements.
+ */
 static void leave_out(struct peal_executor *e, struct peali_station *s,
 		      int result)
 {
@@ -443,7 +461,7 @@ static void hand_out(struct peal_executor *e)
 
 		if (!result)
 			continue;
-		/* it takes no more; what it has is seen to when it has ended */
+		/* its tasks in flight are handled when its kernel has ended */
 		leave_out(e, &e->stations[rank], result);
 		if (e->packed) {
 			snprintf(
@@ -458,7 +476,7 @@ static void hand_out(struct peal_executor *e)
 	}
 }
 
-/* ---- what comes --------------------------------------------------------------------- */
+/* ---- reports and ended kernels ------------------------------------------- */
 
 static void say_failed(struct peal_executor *e, const struct peali_station *s,
 		       const struct peali_flight *flight, int result)
@@ -504,7 +522,7 @@ static void task_done(struct peal_executor *e,
 	e->skill->busy_ns[done->rank] += (double)done->busy_ns + 1;
 }
 
-/* Takes what a worker says, and waits so long for it. */
+/* Waits up to timeout_ns for the report of a task and handles it. */
 static int take(struct peal_executor *e, int64_t timeout_ns)
 {
 	struct peal_task_done done;
@@ -517,12 +535,16 @@ static int take(struct peal_executor *e, int64_t timeout_ns)
 	if (got.length != sizeof(done) || done.job != e->number ||
 	    done.rank >= e->n || done.slot >= e->stations[done.rank].window ||
 	    !e->stations[done.rank].flight[done.slot].count)
-		return 0; /* of a job that is over */
+		return 0; /* the report of an earlier job */
 	task_done(e, &done);
 	return 0;
 }
 
-/* What a device had that has ended. */
+/*
+ * Handles the unfinished elements of a device with an ended kernel. Other
+ * devices repeat its tasks if the job allows that. Else the tasks are lost, and
+ * the job ends early.
+ */
 static void lose_all(struct peal_executor *e, struct peali_station *s)
 {
 	int repeats = e->job.repeatable && !e->packed;
@@ -556,7 +578,10 @@ static void lose_all(struct peal_executor *e, struct peali_station *s)
 	leave_out(e, s, s->result);
 }
 
-/* Who has ended, and what it had. */
+/*
+ * Finds devices with ended kernels and handles their unfinished elements. Ends
+ * the job early if no live device is left.
+ */
 static void look_at_ends(struct peal_executor *e)
 {
 	struct peal_kernel_info info;
@@ -577,7 +602,7 @@ static void look_at_ends(struct peal_executor *e)
 		if (!e->goes_on)
 			continue;
 		while (!take(e, 0))
-			; /* what it has said before its end */
+			; /* reports from before its end */
 		if (s->in_flight || s->rest.count ||
 		    (e->packed && s->share.elements < s->length))
 			lose_all(e, s);
@@ -587,9 +612,9 @@ static void look_at_ends(struct peal_executor *e)
 			  "all devices of the executor have ended");
 }
 
-/* ---- waiting ------------------------------------------------------------------------- */
+/* ---- wait ---------------------------------------------------------------- */
 
-/* Whether it is over: no task runs, and no more come. */
+/* Whether the job is over: no task is in flight, and none will be assigned. */
 static int is_over(const struct peal_executor *e)
 {
 	uint32_t i;
@@ -600,7 +625,7 @@ static int is_over(const struct peal_executor *e)
 	return e->result || e->handed == e->job.count;
 }
 
-/* The devices that have tasks, as far as the text has room. */
+/* Returns PEAL_ETIMEDOUT. Its text lists devices with tasks, if they fit. */
 static int say_late(const struct peal_executor *e, int64_t timeout_ns)
 {
 	char text[160] = "";
@@ -676,7 +701,7 @@ int peal_execute_cancel(struct peal_executor *e)
 	return 0;
 }
 
-/* ---- looking -------------------------------------------------------------------------- */
+/* ---- report -------------------------------------------------------------- */
 
 int peal_execute_report(struct peal_executor *e,
 			struct peal_execute_report *report_out)

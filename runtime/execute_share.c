@@ -1,14 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Executors: which device is to do how many elements next. */
+/* Executors: chooses the device and the elements of the next task. */
 #include "runtime/execute.h"
 
-/* A task takes at least so many times as long as one of no elements takes there and
- * back, and no less than LEAST_NS, if speeds are known and the grain lets it. */
+/*
+ * Shortest duration of a task: LEAST_TIMES round trips of a task without
+ * elements, but at least LEAST_NS. It applies once the device's speed is known.
+ * A limit or the end of the elements can make a task shorter.
+ */
 #define LEAST_TIMES 8
 #define LEAST_NS 50000.0
-/* Before speeds are known, of all elements, for each worker. */
+/* Dynamic: a device's first task is 1 / PROBES of a worker's equal share. */
 #define PROBES 64
-/* Of a part in tasks, for each worker: so others can help, and an end is near. */
+/*
+ * Tasks per worker of a static part. Several tasks let other devices take over
+ * the part of an ended kernel, and let a cancelled job end soon.
+ */
 #define PIECES 4
 
 static uint64_t at_most(uint64_t a, uint64_t b)
@@ -38,7 +44,7 @@ static int has_room(const struct peal_executor *e, uint32_t rank)
 	return !s->result && s->in_flight < s->window && s->out < s->most;
 }
 
-/* The fewest elements of a task that are worth it. */
+/* Returns the fewest elements of a task for a device. */
 static uint64_t least(const struct peal_executor *e, uint32_t rank)
 {
 	const struct peali_station *s = &e->stations[rank];
@@ -76,14 +82,17 @@ uint64_t peali_share_threshold(const struct peal_executor *e,
 	return more < 1e18 ? (uint64_t)more : (uint64_t)1e18;
 }
 
-/* ---- elements that are not in parts ------------------------------------------------ */
+/* ---- take elements ------------------------------------------------------- */
 
 static uint64_t left(const struct peal_executor *e)
 {
 	return e->job.count - e->handed;
 }
 
-/* Up to so many elements, side by side. */
+/*
+ * Takes up to n adjacent elements. Elements that came back from a device go
+ * first.
+ */
 static void take(struct peal_executor *e, uint64_t n, struct peali_flight *out)
 {
 	struct peali_flight *back = e->n_back ? &e->back[e->n_back - 1] : 0;
@@ -102,7 +111,10 @@ static void take(struct peal_executor *e, uint64_t n, struct peali_flight *out)
 	e->n_back -= !back->count;
 }
 
-/* Up to so many that a device has room for. */
+/*
+ * Takes up to n elements for a device, within its limit. Returns 1, or 0 if no
+ * elements are left.
+ */
 static int give(struct peal_executor *e, uint32_t rank, uint64_t n,
 		struct peali_flight *out)
 {
@@ -112,9 +124,9 @@ static int give(struct peal_executor *e, uint32_t rank, uint64_t n,
 	return out->count > 0;
 }
 
-/* ---- static ------------------------------------------------------------------------ */
+/* ---- static -------------------------------------------------------------- */
 
-/* Goes on to the next extent of a device's part, if it is through with one. */
+/* Begins the next extent of a device's part once the last one is assigned. */
 static void next_extent(struct peal_executor *e, uint32_t rank)
 {
 	struct peali_station *s = &e->stations[rank];
@@ -130,7 +142,10 @@ static void next_extent(struct peal_executor *e, uint32_t rank)
 		s->rest.at = extent.offset;
 }
 
-/* Of its part, or else of what somebody has left. */
+/*
+ * Takes elements of the device's part, or else elements that came back from
+ * another device. Returns 1, or 0 if there are none.
+ */
 static int give_part(struct peal_executor *e, uint32_t rank,
 		     struct peali_flight *out)
 {
@@ -163,7 +178,7 @@ static int next_static(struct peal_executor *e, uint32_t *rank_out,
 	return 0;
 }
 
-/* ---- guided ------------------------------------------------------------------------- */
+/* ---- guided -------------------------------------------------------------- */
 
 static int next_guided(struct peal_executor *e, uint32_t *rank_out,
 		       struct peali_flight *out)
@@ -175,7 +190,7 @@ static int next_guided(struct peal_executor *e, uint32_t *rank_out,
 		if (!e->stations[i].result)
 			workers += e->stations[i].workers;
 	for (i = 0; i < e->n; i++) {
-		/* as many as are free */
+		/* only a free worker gets a task */
 		if (!has_room(e, i) ||
 		    e->stations[i].in_flight >= e->stations[i].workers)
 			continue;
@@ -188,9 +203,12 @@ static int next_guided(struct peal_executor *e, uint32_t *rank_out,
 	return 0;
 }
 
-/* ---- dynamic ------------------------------------------------------------------------ */
+/* ---- dynamic ------------------------------------------------------------- */
 
-/* A device whose speed is not known yet and that has nothing. */
+/*
+ * Takes a small task for an idle device of unknown speed, to measure the speed.
+ * Returns 0 if there is no such device.
+ */
 static int give_probe(struct peal_executor *e, uint32_t *rank_out,
 		      struct peali_flight *out)
 {
@@ -213,9 +231,17 @@ static int give_probe(struct peal_executor *e, uint32_t *rank_out,
 }
 
 /*
- * Who would be through first with a small task more, of those that have room for one.
- * Who is so slow that all could be through before does not get it, if who has no room
- * now would be through with it earlier.
+ * Chooses the device that would finish one more small task first.
+ *
+ * 1. For each live device of known speed, `ns` is the time until it is idle.
+ *    The time includes one more task of the fewest elements.
+ * 2. `best` is the least time of the devices that can take a task now.
+ *    `waiting` is the least time of the others.
+ * 3. If `waiting` is less than `best`, the task may wait for such a device. It
+ *    waits unless `best` is at most the time in which all devices together
+ *    finish all elements.
+ *
+ * Returns 1 with the rank, or 0 if no device is to get a task now.
  */
 static int earliest(const struct peal_executor *e, uint32_t *rank_out)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Executors: what a handler needs on each device, made when it does its first job. */
+/*
+ * Executors: prepares a task handler at its first job. Each device gets a pool
+ * and its actors. Tasks without elements measure the round trip.
+ */
 #include <stdlib.h>
 
 #include "runtime/backend/round.h"
@@ -7,12 +10,13 @@
 #include "runtime/task.h"
 
 #define START "peal_execute_start"
-#define TURNS 9 /* tasks of no elements, whose median counts */
-#define PART_NS 100000000LL /* of a wait, at a time */
+#define TURNS 9 /* measurements; their median is used */
+#define PART_NS 100000000LL /* ns of one receive in a longer wait */
 
 /*
- * Places for twice as many tasks as a device has at a time: a task can be over
- * while its place still counts as taken, until a quarter of all is free again.
+ * Returns the capacity of a link for up to `window` tasks. It is at least twice
+ * the window. The reason: slots of finished tasks may still count as used. The
+ * receiver returns the credit of a quarter of all slots at a time.
  */
 static uint32_t places(uint32_t window)
 {
@@ -47,9 +51,9 @@ static int prepare_station(struct peal_executor *e, uint32_t rank,
 	return 0;
 }
 
-/* ---- tasks of no elements -------------------------------------------------------- */
+/* ---- tasks without elements ---------------------------------------------- */
 
-/* Takes the answers to `n` of them. */
+/* Waits for reports of n tasks without elements. Returns 0 or PEAL_EHUNG. */
 static int take_empty(struct peal_executor *e, uint32_t n)
 {
 	uint64_t until = peal_clock_ns() + e->rt->answer_ms * 1000000u;
@@ -62,7 +66,7 @@ static int take_empty(struct peal_executor *e, uint32_t n)
 				      PART_NS);
 		if (!result && got.length == sizeof(done) && !done.job &&
 		    done.slot == e->empty)
-			n--; /* others have come too late */
+			n--; /* else: late report of an earlier task */
 		if (n && peal_clock_ns() > until)
 			return peali_fail(PEAL_EHUNG, START,
 					  "%u devices have not answered to a "
@@ -86,7 +90,10 @@ static int send_empty(struct peal_executor *e, const struct peali_skill *skill,
 			  e->stations[rank].device);
 }
 
-/* There and back: of one device, or with rank e->n of all. */
+/*
+ * Measures the round trip of a task without elements, in ns. Rank e->n stands
+ * for all live devices at the same time.
+ */
 static int time_empty(struct peal_executor *e, const struct peali_skill *skill,
 		      uint32_t rank, uint64_t *ns_out)
 {

@@ -5,8 +5,8 @@
 #include "runtime/backend/backend.h"
 
 /*
- * What the command shows of a device beyond struct peal_device_info. Not
- * public: which facts there are is the drivers' matter and changes.
+ * Facts of a device that the peal command shows, beyond struct
+ * peal_device_info. They are not public: they depend on the drivers and change.
  */
 
 #define PEALI_FACTS_MAX 16
@@ -14,10 +14,11 @@
 struct peal_runtime;
 
 /**
- * Facts of a device, by the runtime's number.
+ * Gets the facts of a device. Thread-safe.
  *
- * @param most room in out; PEALI_FACTS_MAX is enough for all.
- * @return how many there are in out; PEAL_ENODEV. Thread-safe.
+ * @param device index of the device in the runtime.
+ * @param most   capacity of out; PEALI_FACTS_MAX is enough for all facts.
+ * @return number of facts in out, or PEAL_ENODEV.
  */
 int peali_device_facts(struct peal_runtime *rt, int device,
 		       struct peali_fact *out, int most);

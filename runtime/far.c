@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a link shares with another process: its memory, its counts, its end. */
+/*
+ * Far links: links with one end in another process. This file has the views of
+ * the local end, the counters that both processes share, and the shutdown.
+ */
 #include "runtime/far.h"
 
 #include <stdio.h>
@@ -28,7 +31,7 @@ void peali_far_view(const struct peal_link *link, struct peal_link_view *out)
 {
 	const struct peali_far *far = link->far;
 
-	if (far->windows) { /* counts are the link's own */
+	if (far->windows) { /* out->counts stays the link's own */
 		out->ring = far->ring_at;
 		out->credit = far->credit_at;
 		return;
@@ -68,7 +71,10 @@ static void publish(uint64_t *to, const uint64_t *from)
 	peal_store_release_sys(to, peal_load_acquire_sys(from));
 }
 
-/* What a receiver counts, the sum last: it is never ahead of its parts. */
+/*
+ * Publishes the counters of a receiver. `delivered` is last, so that a reader
+ * never sees it ahead of the others.
+ */
 static void publish_receiver(struct peal_link_counts *to,
 			     const struct peal_link_counts *from)
 {
@@ -102,7 +108,7 @@ void peali_far_publish(struct peal_link *link)
 		return;
 	if (!far->sends)
 		publish_receiver(far->counts, link->counts);
-	else if (far->windows) /* else the router counts there itself */
+	else if (far->windows) /* if staged, the stager counts there itself */
 		publish_sender(far->counts, link->counts);
 }
 
@@ -156,7 +162,7 @@ void peali_far_end(struct peali_far *far, int error)
 	if (atomic_load(&far->error))
 		return;
 	atomic_store_explicit(&far->error, error, memory_order_release);
-	/* kernels are told by the watchdog, which may wait for the lock */
+	/* the watchdog tells kernels: that takes rt->lock before set->lock */
 	if (far->sends && link->from.endpoint) {
 		atomic_store(&link->receiver_gone, 1);
 		peali_endpoint_wake(link->from.endpoint);
@@ -172,7 +178,7 @@ static void tell(struct peal_link *link, int error, const char *why)
 	struct peali_far *far = link->far;
 
 	snprintf(r.text, sizeof(r.text), "%s", why);
-	if (far->counts && link->counts) /* who hears it looks at them */
+	if (far->counts && link->counts) /* the peer reads them afterwards */
 		peali_far_publish(link);
 	pthread_mutex_lock(&far->peer->set->lock);
 	if (far->listed && !far->told) {
@@ -206,8 +212,11 @@ int peali_far_blames(const struct peal_link *link)
 	return blames;
 }
 
-/* Its own part of a window, and its word that it writes in the other's no more.
- * set->lock is held. */
+/*
+ * Tells the peer that this end no longer writes to the peer's window. Frees the
+ * link's part of this process's window, or abandons it if the peer may still
+ * write there. The caller holds set->lock.
+ */
 static void leave_windows(struct peali_far *far)
 {
 	struct peali_record r = peali_record(PEALI_RECORD_FREED);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Graphs: what is in one, running it, what became of its nodes. */
+/* Graphs: adds nodes and edges, runs graphs, reads the results. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +24,7 @@ struct peal_graph *peali_graph_next(struct peal_graph *g)
 	return g->next;
 }
 
-/* ---- create, destroy ----------------------------------------------------------------- */
+/* ---- create, destroy ----------------------------------------------------- */
 
 static void free_all(struct peal_graph *g)
 {
@@ -159,7 +159,7 @@ int peal_graph_destroy(struct peal_graph *g)
 	return 0;
 }
 
-/* ---- nodes ----------------------------------------------------------------------------- */
+/* ---- nodes --------------------------------------------------------------- */
 
 static int check_room(const struct peal_graph *g, uint32_t have, uint32_t most,
 		      const char *what, const char *call)
@@ -175,7 +175,7 @@ static int check_room(const struct peal_graph *g, uint32_t have, uint32_t most,
 	return 0;
 }
 
-/* Room for one more of `bytes` each. */
+/* Grows an array of `bytes`-byte elements if all *max elements are used. */
 static int grow(void **at, uint32_t n, uint32_t *max, size_t bytes,
 		const char *call)
 {
@@ -192,7 +192,10 @@ static int grow(void **at, uint32_t n, uint32_t *max, size_t bytes,
 	return 0;
 }
 
-/* A new node, zero but for its rank and kind; it counts once the caller says so. */
+/*
+ * Prepares the next node: zero except for rank and kind. The caller adds it to
+ * the graph by g->n_nodes++.
+ */
 static int new_node(struct peal_graph *g, uint32_t rank, uint32_t kind,
 		    const char *call, struct peali_graph_node **node_out)
 {
@@ -403,7 +406,7 @@ int peal_graph_add_edge(struct peal_graph *g, uint32_t before, uint32_t after)
 	return 0;
 }
 
-/* ---- running ------------------------------------------------------------------------------ */
+/* ---- runs ---------------------------------------------------------------- */
 
 static int check_kernels(struct peal_graph *g, const char *call)
 {
@@ -437,11 +440,11 @@ static int say_lost(const struct peal_graph *g, const char *call)
 			  g->name);
 }
 
-/* Makes it, or nothing is made. */
+/* Makes kernels, links and tables. After an error none of them is left. */
 static int make(struct peal_graph *g)
 {
 	struct peal_error_info failed;
-	int result = peali_graph_unmake(g); /* what a try before has left */
+	int result = peali_graph_unmake(g); /* remains of a failed try */
 
 	if (!result)
 		result = peali_graph_make(g, START);
@@ -487,11 +490,14 @@ int peal_graph_start(struct peal_graph *g)
 	g->to_collect = g->waits_for != 0;
 	if (!result)
 		return 0;
-	g->lost = g->waits_for != 0; /* some have begun */
+	g->lost = g->waits_for != 0; /* some devices have begun the run */
 	return check_kernels(g, START) ? PEAL_EABORTED : result;
 }
 
-/* Takes a device's word that it has ended the run, and waits so long for it. */
+/*
+ * Waits up to timeout_ns until a device reports the end of the run. Returns 0,
+ * PEAL_EAGAIN if no report has come, or an error.
+ */
 static int take(void *graph, int64_t timeout_ns)
 {
 	struct peal_graph *g = graph;
@@ -547,7 +553,7 @@ static int ended(void *graph)
 	return check_kernels(graph, WAIT);
 }
 
-/* The nodes of a device as the run has left them, into its image. */
+/* Copies the nodes of a device to `out`, in their state after the run. */
 static int read_back(struct peal_graph *g, struct peali_graph_place *p,
 		     struct peal_graph_node *out)
 {
@@ -558,14 +564,17 @@ static int read_back(struct peal_graph *g, struct peali_graph_place *p,
 			      p->n_nodes * sizeof(*out));
 }
 
-/* What a handler returns as the error of its node: that of a wait that takes long,
- * and what is no error, say nothing of a node. */
+/*
+ * Returns the error of a node for a handler's result. Positive results are no
+ * error codes. PEAL_ETIMEDOUT of peal_graph_wait means that the wait was too
+ * short. So both become PEAL_EHANDLER.
+ */
 static int32_t error_of(int32_t result)
 {
 	return result > 0 || result == PEAL_ETIMEDOUT ? PEAL_EHANDLER : result;
 }
 
-/* Each node's state, result and times. */
+/* Reads state, result and times of all nodes from the devices. */
 static int collect(struct peal_graph *g)
 {
 	uint32_t i, k;
@@ -598,7 +607,10 @@ static int collect(struct peal_graph *g)
 	return result;
 }
 
-/* The first that has failed, and how many were left out. */
+/*
+ * Returns the error of the failed node with the lowest number; 0: none failed.
+ * The text has the number of skipped nodes.
+ */
 static int say_failed(const struct peal_graph *g)
 {
 	const struct peali_graph_node *first = NULL;
@@ -662,7 +674,7 @@ int peal_graph_run(struct peal_graph *g, int64_t timeout_ns)
 	return result ? result : peal_graph_wait(g, timeout_ns);
 }
 
-/* ---- looking ------------------------------------------------------------------------------ */
+/* ---- node info ----------------------------------------------------------- */
 
 int peal_graph_node_info(struct peal_graph *g, uint32_t i,
 			 struct peal_graph_node_info *info_out)

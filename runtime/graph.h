@@ -6,18 +6,20 @@
 #include "runtime/runtime.h"
 
 /*
- * The inside of a graph, for graph.c, which says what is in it and runs it, and
- * graph_make.c, which makes what that needs. One thread at a time uses it.
+ * Internals of graphs. graph.c adds nodes, runs graphs and reads the results.
+ * graph_make.c makes kernels, links and tables on the devices. One thread at a
+ * time uses a graph.
  */
 
-/** A node, as it was asked for. */
+/** The host's record of a node. */
 struct peali_graph_node {
 	uint32_t rank; /* of its device */
-	uint32_t number; /* among those of its device */
-	uint32_t handler; /* of a task */
-	uint64_t to; /* of a message */
-	uint32_t waits; /* nodes before it */
-	struct peal_graph_node image; /* its `left` and edges come later */
+	uint32_t number; /* index among the nodes of its device */
+	uint32_t handler; /* of a task: index in the program */
+	uint64_t to; /* of a message: address of the receiver */
+	uint32_t waits; /* number of nodes that it waits for */
+	struct peal_graph_node image; /* graph_make.c sets port and edges */
+	/* memory of a task's arguments, not to be freed */
 	struct peali_range kept[PEAL_TASK_ARGUMENTS];
 };
 
@@ -28,47 +30,54 @@ struct peali_graph_edge {
 /** A device of a graph. */
 struct peali_graph_place {
 	int device;
-	uint32_t workers; /* that do tasks */
-	uint32_t n_nodes, n_edges, n_tasks; /* what its nodes have */
-	struct peal_kernel *tasks; /* NULL: it has none to do */
-	struct peal_kernel *conductor;
+	uint32_t workers; /* workers that run tasks; 0: no tasks */
+	uint32_t n_nodes, n_edges, n_tasks; /* its nodes, edges from them,
+						* pieces of its tasks */
+	struct peal_kernel *tasks; /* kernel that runs tasks; NULL: no tasks */
+	struct peal_kernel *conductor; /* kernel of the conductor */
 	uint64_t address; /* of the conductor */
-	uint64_t *owner; /* of each worker the actor whose ports all use; 0 */
-	uint64_t *pool; /* by handler; 0: none */
-	uint32_t *port; /* by handler: the conductor's */
-	uint32_t n_ports;
-	struct peal_graph_node *image; /* of all its nodes, n_nodes */
-	/* in its memory; 0: none */
+	uint64_t *owner; /* by worker: address of the actor that owns the port
+			  * of all task actors; 0: none yet */
+	uint64_t *pool; /* by handler: address of the pool; 0: none */
+	uint32_t *port; /* by handler: conductor's port to the pool; 0: none */
+	uint32_t n_ports; /* of the conductor */
+	struct peal_graph_node *image; /* its n_nodes nodes before a run */
+	/* tables in the device's memory: address (0: none) and size */
 	uint64_t memory, memory_bytes;
-	int ended; /* of the run in hand: it has said so */
+	int ended; /* 1: it has reported the end of the current run */
 };
 
 struct peal_graph {
 	struct peal_runtime *rt;
-	struct peal_graph *next; /* of the runtime's; its lock guards the list */
+	struct peal_graph *next; /* runtime's list, under rt->lock */
 	const struct peal_program *program;
 	char name[32];
-	uint32_t n, workers, lanes;
+	uint32_t n, workers, lanes; /* n: devices; workers, lanes 0: default */
 	struct peali_graph_place *places; /* n */
 	struct peali_graph_node *nodes;
 	struct peali_graph_edge *edges;
 	uint32_t n_nodes, max_nodes, n_edges, max_edges;
-	struct peal_endpoint *host; /* port: rank */
+	struct peal_endpoint *host; /* port i leads to the device of rank i */
 	struct peal_link **links;
 	uint32_t n_links;
-	int made;
-	uint32_t run; /* number of the one in hand, or of the last one */
-	uint32_t waits_for; /* devices that have not ended it; 0: none goes on */
-	int to_collect; /* what became of its nodes is yet to be read */
-	int lost; /* a run can never end */
+	int made; /* 1: kernels, links and tables exist */
+	uint32_t run; /* number of the current or last run; 0: none yet */
+	uint32_t waits_for; /* devices that have not ended it; 0: no run */
+	int to_collect; /* 1: the results of the run are yet to be read */
+	int lost; /* 1: the current run can never end */
 };
 
-/* Makes kernels, pools, links and tables of all devices: 0; or what there is can be
- * unmade. */
+/*
+ * Makes kernels, pools, links and tables on all devices. After an error the
+ * caller removes them by peali_graph_unmake.
+ */
 int peali_graph_make(struct peal_graph *graph, const char *call);
-/* Ends what was made: 0, or PEAL_EHUNG and it stays. */
+/*
+ * Ends the kernels and frees everything that peali_graph_make has made. Returns
+ * 0, or an error such as PEAL_EHUNG: then the kernels stay.
+ */
 int peali_graph_unmake(struct peal_graph *graph);
-/* Puts all nodes into their devices' memory as they are before a run. */
+/* Writes all nodes to their devices, in their state before a run. */
 int peali_graph_reset(struct peal_graph *graph);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Graphs: what they need on each device: kernels, pools, links, tables. */
+/* Graphs: makes kernels, pools, links and tables on each device. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,16 +8,24 @@
 #include "runtime/graph.h"
 #include "runtime/task.h"
 
-#define TASK_SLOTS 64 /* of a pool, of reports to a conductor */
+#define TASK_SLOTS 64 /* of a pool; of a link for reports to a conductor */
 #define MAIL_SLOTS 16
 
 extern const struct peal_program peal_program_peal_graph;
 
-/* ---- what is where ----------------------------------------------------------------- */
+/* ---- order and numbers of nodes ------------------------------------------ */
 
 /*
- * Whether nodes wait for each other in a circle: A. B. Kahn, "Topological Sorting of
- * Large Networks" (1962). `left` and `order` have room for a number of each.
+ * Returns PEAL_EINVAL if nodes wait for each other in a cycle. The algorithm is
+ * topological sorting: A. B. Kahn, "Topological Sorting of Large Networks"
+ * (1962). The edges are sorted by `before`. `left` and `order` have one entry
+ * for each node.
+ *
+ * 1. left[i] is the number of nodes that node i waits for.
+ * 2. `order` begins with all nodes that wait for no node.
+ * 3. For each node of `order`, left[] of its successors goes down. At 0 a
+ *    successor goes into `order`.
+ * 4. If a node is not in `order` at the end, there is a cycle.
  */
 static int check_circles(const struct peal_graph *g, const char *call,
 			 uint32_t *left, uint32_t *order)
@@ -29,7 +37,6 @@ static int check_circles(const struct peal_graph *g, const char *call,
 		if (!left[i])
 			order[n++] = i;
 	}
-	/* edges are sorted by the node before */
 	for (; at < n; at++) {
 		const struct peal_graph_node *node = &g->nodes[order[at]].image;
 
@@ -57,7 +64,10 @@ static int by_before(const void *a, const void *b)
 	return (x->after > y->after) - (x->after < y->after);
 }
 
-/* Sorts edges, each once; says of each node where those behind it begin. */
+/*
+ * Sorts the edges by `before` and removes duplicates. Sets the edges of each
+ * node and the number of nodes that it waits for.
+ */
 static void sort_edges(struct peal_graph *g)
 {
 	uint32_t i, n = 0;
@@ -80,7 +90,7 @@ static void sort_edges(struct peal_graph *g)
 	g->n_edges = n;
 }
 
-/* Numbers nodes on their devices, and counts what each has. */
+/* Numbers the nodes of each device. Counts its nodes, edges and tasks. */
 static void number_nodes(struct peal_graph *g)
 {
 	uint32_t i;
@@ -130,9 +140,12 @@ static int lay_out(struct peal_graph *g, const char *call)
 	return result;
 }
 
-/* ---- ports ------------------------------------------------------------------------- */
+/* ---- ports --------------------------------------------------------------- */
 
-/* The conductor's port to a receiver of messages, by the nodes before this one. */
+/*
+ * Returns the port of an earlier node on this device with the same receiver; 0:
+ * there is none.
+ */
 static uint32_t find_port(const struct peal_graph *g, uint32_t i)
 {
 	const struct peali_graph_node *node = &g->nodes[i], *other;
@@ -142,10 +155,14 @@ static uint32_t find_port(const struct peal_graph *g, uint32_t i)
 		    other->image.kind == PEAL_GRAPH_MESSAGE &&
 		    other->to == node->to)
 			return other->image.port;
-	return 0; /* which is the host's */
+	return 0; /* the port to the host: never a receiver's */
 }
 
-/* Ports to the host, other conductors, pools, receivers, in that order. */
+/*
+ * Numbers the ports of each conductor. Port 0 leads to the host, the next ports
+ * lead to the other conductors. The ports to pools and receivers follow, in the
+ * order of the nodes.
+ */
 static int number_ports(struct peal_graph *g, const char *call)
 {
 	uint32_t i;
@@ -182,7 +199,7 @@ static int number_ports(struct peal_graph *g, const char *call)
 	return 0;
 }
 
-/* ---- kernels ------------------------------------------------------------------------ */
+/* ---- kernels ------------------------------------------------------------- */
 
 static int launch_tasks(struct peal_graph *g, struct peali_graph_place *p,
 			const char *call)
@@ -221,7 +238,7 @@ static int launch_conductor(struct peal_graph *g, struct peali_graph_place *p)
 				  &o, &p->conductor);
 }
 
-/* Where its tables lie in its memory. */
+/* Returns the addresses of a device's tables, which lie in p->memory. */
 static struct peal_graph_init tables(const struct peal_graph *g,
 				     const struct peali_graph_place *p)
 {
@@ -245,7 +262,10 @@ static int copy_in(const struct peal_graph *g,
 	return bytes ? peali_copy_now(g->rt->peers, there, here, bytes) : 0;
 }
 
-/* Its nodes' images, and the edges behind them, in its memory. */
+/*
+ * Makes the images of a device's nodes in host memory. Writes its edges to the
+ * device. peali_graph_reset writes the images to the device.
+ */
 static int fill_tables(struct peal_graph *g, struct peali_graph_place *p,
 		       const char *call)
 {
@@ -266,7 +286,7 @@ static int fill_tables(struct peal_graph *g, struct peali_graph_place *p,
 			continue;
 		*image = node->image;
 		image->first_edge = at;
-		image->left = node->waits + 1; /* and the begin */
+		image->left = node->waits + 1; /* 1 for the begin of the run */
 		for (k = 0; k < image->n_edges; k++, at++) {
 			uint32_t after =
 				g->edges[node->image.first_edge + k].after;
@@ -305,10 +325,13 @@ static int make_conductor(struct peal_graph *g, struct peali_graph_place *p,
 	return peal_actor_spawn(p->conductor, handler, &o, &p->address);
 }
 
-/* ---- links -------------------------------------------------------------------------- */
+/* ---- links --------------------------------------------------------------- */
 
-/* A link with room for twice as many messages as there can be, so that none is ever
- * without, and for what one handler sends. */
+/*
+ * Returns the capacity of a link for so many messages in a run. It has at least
+ * twice as many slots, so the sender never waits. It has at least 32 slots,
+ * enough for the messages of a single handler call.
+ */
 static uint32_t slots(uint32_t messages)
 {
 	return peali_power_of_two(messages < 16 ? 32 : 2 * messages);
@@ -329,8 +352,11 @@ static int connect_two(struct peal_graph *g, uint64_t from, uint32_t port,
 
 static int make_pools(struct peal_graph *g, struct peali_graph_place *p)
 {
-	/* what a pool has no room for waits in the link to it; reports wait for
-	 * the conductor, which always has room for what it sends */
+	/*
+	 * If a pool is full, tasks wait in the link to the pool. If a link for
+	 * reports is full, the worker waits for the conductor. The conductor
+	 * never waits for a free slot, so it always takes reports.
+	 */
 	uint32_t few = p->workers > TASK_SLOTS / 2 ?
 			       peali_power_of_two(2 * p->workers) :
 			       TASK_SLOTS;
@@ -353,7 +379,7 @@ static int make_pools(struct peal_graph *g, struct peali_graph_place *p)
 	return result;
 }
 
-/* Edges from one device to another. */
+/* Returns the number of edges from one device to another. */
 static uint32_t count_edges(const struct peal_graph *g, uint32_t from,
 			    uint32_t to)
 {
@@ -386,7 +412,7 @@ static int connect_conductor(struct peal_graph *g, uint32_t rank)
 	return result ? result : make_pools(g, p);
 }
 
-/* Messages of one device to one receiver, in a run. */
+/* Returns the messages per run from a node's device to its receiver. */
 static uint32_t count_messages(const struct peal_graph *g,
 			       const struct peali_graph_node *like)
 {
@@ -416,7 +442,7 @@ static int connect_receivers(struct peal_graph *g)
 	return result;
 }
 
-/* ---- both ----------------------------------------------------------------------------- */
+/* ---- make, reset, unmake ------------------------------------------------- */
 
 static int make_room(struct peal_graph *g, const char *call)
 {
@@ -441,8 +467,10 @@ int peali_graph_make(struct peal_graph *g, const char *call)
 
 	if (!result)
 		result = number_ports(g, call);
-	/* conductors last: where a kernel is, no other program can be loaded, but
-	 * theirs is already */
+	/*
+	 * Conductors last: a device with a resident kernel cannot load another
+	 * program. The first launch has already loaded the conductors' program.
+	 */
 	for (i = 0; i < g->n && !result; i++)
 		result = launch_tasks(g, &g->places[i], call);
 	for (i = 0; i < g->n && !result; i++)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Groups: their ring, kernels, links. What they do is in collective.c. */
+/*
+ * Groups: order of the ring, kernels, links, destruction. collective.c runs the
+ * collectives. Public texts call a group a communicator.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,13 +13,13 @@
 #define CALL "peal_group_create"
 #define SLICE_BYTES (256u << 10)
 #define SLICE_BYTES_MAX (16u << 20)
-#define MAIL_SLOTS 256 /* of a group of processes: a channel to the next */
+#define MAIL_SLOTS 256 /* groups of processes: a channel tells the next */
 
 extern const struct peal_program peal_program_peal_collective;
 
-/* ---- the ring -------------------------------------------------------------------- */
+/* ---- the ring ------------------------------------------------------------ */
 
-/* How good a way from one device to another is. */
+/* Rates the route from one device to another: 0 (worst) to 4 (NVLink). */
 static uint32_t worth(struct peal_runtime *rt, int from, int to)
 {
 	struct peal_pair_info pair;
@@ -29,17 +32,24 @@ static uint32_t worth(struct peal_runtime *rt, int from, int to)
 }
 
 /*
- * The ring of the most worth, of those the first by ranks. M. Held, R. M. Karp, "A
- * Dynamic Programming Approach to Sequencing Problems" (1962): best[set][i] is the
- * best way from rank 0 through a set of the others, in bits, to rank i + 1 of it.
+ * Finds the ring of the largest total worth. Of equal rings it takes the first
+ * by ranks. The algorithm is dynamic programming: M. Held, R. M. Karp, "A
+ * Dynamic Programming Approach to Sequencing Problems" (1962).
+ *
+ * 1. A set has one bit for each rank but 0. It holds the ranks already visited.
+ * 2. best[set][i] is the largest worth of the rest of a ring. The rest begins
+ *    at rank i + 1, visits all ranks that are not in `set`, and ends at rank 0.
+ * 3. The first loop fills `best`, the largest sets first.
+ * 4. The second loop begins at rank 0 and takes the best next rank each time.
+ *
+ * `way` has the worth of each pair. `best` has (n - 1) << (n - 1) entries.
  */
 static void best_ring(uint32_t n, uint32_t way[PEAL_GROUP_MAX][PEAL_GROUP_MAX],
 		      uint8_t *best, uint32_t *ring_out)
 {
 	uint32_t others = n - 1, sets = 1u << others, set, i, j, at;
 
-	for (set = sets - 1; set;
-	     set--) /* what lies behind a set that is done */
+	for (set = sets - 1; set; set--)
 		for (i = 0; i < others; i++) {
 			uint8_t most =
 				set == sets - 1 ? (uint8_t)way[i + 1][0] : 0;
@@ -106,7 +116,7 @@ static int lay_ring(struct peal_group *g, const int *devices)
 	return 0;
 }
 
-/* ---- kernels and links ----------------------------------------------------------- */
+/* ---- kernels and links --------------------------------------------------- */
 
 static int launch(struct peal_group *g, struct peali_group_member *m)
 {
@@ -187,7 +197,7 @@ struct peal_link_options peali_group_link(uint32_t capacity, uint64_t bytes)
 				       .capacity = capacity,
 				       .message_bytes = bytes };
 
-	/* a slab of one's own has room for all slots, however long they are */
+	/* enough for the longest message in each slot */
 	o.slab_bytes = (capacity + 1) * PEAL_SLAB_ROUND(bytes);
 	return o;
 }
@@ -229,7 +239,7 @@ int peali_group_connect_host(struct peal_group *g, uint32_t place,
 				    sizeof(struct peal_member_done));
 }
 
-/* One channel of the ring. */
+/* Spawns and connects the actors of one channel of the ring. */
 static int connect_ring(struct peal_group *g, uint32_t channel)
 {
 	uint64_t actor[PEAL_GROUP_MAX];
@@ -289,7 +299,7 @@ struct peal_group *peali_group_next(struct peal_group *g)
 	return g->next;
 }
 
-/* ---- create, destroy ------------------------------------------------------------ */
+/* ---- create, destroy ----------------------------------------------------- */
 
 static int check_options(const struct peal_group_options *o, const char *call)
 {
@@ -315,7 +325,10 @@ static int check_devices(struct peal_runtime *rt, const int *devices,
 					 CALL);
 }
 
-/* Ends what there is of it: 0, or PEAL_EHUNG and it stays. */
+/*
+ * Ends the kernels and links of a group, also of a half made one, and frees it.
+ * After an error such as PEAL_EHUNG the group still exists.
+ */
 static int take_down(struct peal_group *g)
 {
 	uint64_t deadline = peali_deadline(g->rt->stop_ns);
@@ -411,7 +424,7 @@ int peali_group_made(struct peal_group *g, int result, const char *call,
 		return 0;
 	}
 	if (take_down(g))
-		enlist(g); /* the runtime's close names it */
+		enlist(g); /* peal_runtime_close reports it */
 	return peali_fail(failed.code, call, "%s", failed.text);
 }
 
@@ -449,7 +462,7 @@ int peal_group_destroy(struct peal_group *g)
 	return result;
 }
 
-/* ---- looking ---------------------------------------------------------------------- */
+/* ---- info ---------------------------------------------------------------- */
 
 int peal_group_info(struct peal_group *g, struct peal_group_info *info_out)
 {

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reports which message a worker is handling, and for how long. */
 #include "runtime/hand.h"
 
 #include <stdio.h>
@@ -6,7 +7,7 @@
 
 #include "runtime/topic.h"
 
-/* ---- since when ------------------------------------------------------------- */
+/* ---- duration ------------------------------------------------------------ */
 
 static void watch(struct peali_progress *p, uint64_t done, uint64_t now)
 {
@@ -16,7 +17,7 @@ static void watch(struct peali_progress *p, uint64_t done, uint64_t now)
 	p->moved_ns = now;
 }
 
-/* For how long it has been as it is; 0: that is new. */
+/* Returns for how many ns `done` has been unchanged; 0: it has just changed. */
 static uint64_t still_for(const struct peali_progress *p, uint64_t done,
 			  uint64_t now)
 {
@@ -36,14 +37,17 @@ void peali_hands_watch(struct peal_runtime *rt, uint64_t now)
 		for (i = 0; i < t->spec.n_subscribers; i++)
 			watch(&t->subscribers[i].progress,
 			      peali_counts_done(&t->counts[i].link), now);
-	/* last: what is in hand now was not before the looks at the others */
+	/*
+	 * Read the workers' words last. If a word and the counter of its link
+	 * do not change afterwards, the worker still handles the same message.
+	 */
 	for (k = rt->kernels; k; k = k->next)
 		for (i = 0; i < k->params.n_workers; i++)
 			watch(&k->workers[i].progress,
 			      peal_load_relaxed_sys(&k->status[i].hand), now);
 }
 
-/* ---- from where -------------------------------------------------------------- */
+/* ---- source of the message ----------------------------------------------- */
 
 static void from_link(const struct peal_kernel *k, uint32_t worker,
 		      uint32_t input, struct peali_hand *out, uint64_t now)
@@ -87,7 +91,7 @@ static void from_topic(const struct peal_kernel *k, uint32_t worker,
 		}
 }
 
-/* ---- whose ------------------------------------------------------------------- */
+/* ---- actor and handler --------------------------------------------------- */
 
 static const char *handler_of(const struct peal_kernel *k, uint32_t number)
 {

@@ -9,8 +9,10 @@ _Static_assert(PEAL_HLC_COUNT_BITS == 16 && PEAL_HLC_UNIT_BITS == 12 &&
 		       PEAL_HLC_DRIFT_NS == 1000000000ULL,
 	       "as peal/device/hlc.h has it");
 
-/* The next word, more than `least`: of those that take one at a time, each gets
- * another. */
+/*
+ * Returns the next word of a clock, which is larger than `least`. Threads that
+ * call it at the same time get different words.
+ */
 static uint64_t next(struct peal_hlc *clock, uint64_t least, uint64_t ns)
 {
 	uint64_t last, word;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Launching a ring kernel and freeing it. */
+/* Kernels: computes their memory layout, launches and destroys them. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,35 +18,35 @@
 #define CALL "peal_kernel_launch"
 #define CONTROL_SLOTS 16
 
-/* What a kernel's mailboxes come to. */
+/* The sizes of a kernel's mailboxes. */
 struct mail_plan {
-	struct peali_mailbox_spec box; /* each */
-	struct peali_admission_spec admission; /* to all */
+	struct peali_mailbox_spec box; /* of each mailbox */
+	struct peali_admission_spec admission; /* one for all mailboxes */
 };
 
-/* Where the parts of the two areas lie. */
+/* Offsets in the two areas of a kernel, in bytes. */
 struct kernel_layout {
-	/* host memory */
+	/* k->shared: host memory */
 	uint64_t control, status, bells, rings, ring_stride, credits, counts;
-	uint64_t timers, asks; /* what is said of them */
-	uint64_t downs; /* what endpoints find of monitors */
-	uint64_t rooms; /* who has a room of a worker */
-	uint64_t boards; /* where the requesters' are */
+	uint64_t timers, asks; /* counters of timers and asks */
+	uint64_t downs; /* down messages for endpoints */
+	uint64_t rooms; /* PEAL_ROOM words: actor slots for handlers */
+	uint64_t boards; /* addresses of the requesters' boards */
 	uint64_t stages; /* of the host's ends of the control rings */
 	uint64_t shared_bytes;
-	/* device memory */
+	/* k->own: device memory, except for `report` in k->shared */
 	uint64_t params, workers, worker_stride, actors, admission, mailboxes;
 	uint64_t mailbox_stride, worker_stages, cluster_home, arena, own_bytes;
 	uint64_t supervisors, care, report, monitors, handlers, room_states,
 		limits;
-	/* of the control rings */
+	/* the control rings */
 	struct peali_ring_spec spec;
 	uint64_t stage_bytes;
 };
 
-/* ---- memory --------------------------------------------------------------- */
+/* ---- memory -------------------------------------------------------------- */
 
-/* The control links' rings: by a policy that the device knows. */
+/* Plans the control rings, with a policy that device and host support. */
 static int plan_control(const struct peal_kernel *k, struct kernel_layout *at)
 {
 	const struct peali_devices *devices = &k->rt->devices;
@@ -137,7 +137,7 @@ static void lay_out(struct kernel_layout *at,
 		at->room_states + peali_whole_lines(peali_spawned_states(p));
 }
 
-/* The control link's view for the worker, and the host's end of it. */
+/* Makes a control ring: the worker's view of it, and the host's producer. */
 static void make_control(struct peal_kernel *k, const struct kernel_layout *at,
 			 uint32_t worker, struct peal_link_view *worker_view)
 {
@@ -267,8 +267,11 @@ static void set_addresses(struct peal_kernel *k, const struct kernel_layout *at)
 	k->control->magic = PEAL_CONTROL_MAGIC;
 }
 
-/* As many as may be there at a time: those of admission, what passages bring, and
- * an answer for each ask that may be open and for the one in hand. */
+/*
+ * Doubles the slots of a mailbox until it holds all messages that can be in it
+ * at a time. Admission and forwarding links have their limits. Each open ask
+ * needs a slot for its answer. The answer being handled needs one more slot.
+ */
 static int grow_box(struct peali_mailbox_spec *box,
 		    const struct peal_kernel_options *o)
 {
@@ -288,7 +291,7 @@ static int grow_box(struct peali_mailbox_spec *box,
 	return 0;
 }
 
-/* What the options say of mailboxes. */
+/* Computes the sizes of mailboxes and admission from the options. */
 static int plan_mail(struct peal_kernel *k, struct mail_plan *mail,
 		     const struct peal_kernel_options *o)
 {
@@ -308,7 +311,7 @@ static int plan_mail(struct peal_kernel *k, struct mail_plan *mail,
 	admission->others = (o->timers != 0) + (o->max_monitors != 0);
 	admission->boxes = 1 + (o->high_mailboxes != 0);
 	box->message_bytes = o->mailbox_message_bytes;
-	box->n_workers = 1; /* the admission is not its own */
+	box->n_workers = 1; /* leases come from the common admission */
 	box->policy = o->mailbox_policy;
 	result = peali_mailbox_spec_complete(
 		box, b->ops->policies(b), (uint32_t)b->ops->default_policy(b),
@@ -363,7 +366,7 @@ static int make_memory(struct peal_kernel *k, struct kernel_layout *at,
 	return write_image(k, at, o->mailbox_slots ? &mail : NULL);
 }
 
-/* ---- the object ------------------------------------------------------------ */
+/* ---- the object ---------------------------------------------------------- */
 
 static void free_kernel(struct peal_kernel *k)
 {
@@ -396,7 +399,7 @@ static void give_number(struct peal_kernel *k)
 	const struct peal_kernel *other;
 
 	pthread_mutex_lock(&rt->lock);
-	do { /* 16 bits of an address: skips what is in use */
+	do { /* 16 bits of an address: skips used numbers */
 		k->id = rt->next_kernel++ & 0xffff;
 		for (other = rt->kernels; other; other = other->next)
 			if (other->id == k->id)
@@ -459,12 +462,12 @@ static struct peal_kernel *new_kernel(struct peal_runtime *rt, int device,
 	return k;
 }
 
-/* ---- launch ---------------------------------------------------------------- */
+/* ---- launch -------------------------------------------------------------- */
 
 /*
- * Before a GPU has its first kernel: proves what the GPUs of that backend can
- * do to each other. Later the probe would have to find room beside kernels that
- * are resident. What fails is a verdict.
+ * Probes all pairs of GPUs of a backend, once, before the first kernel. A later
+ * probe would have to fit beside resident kernels. A failed probe is a verdict,
+ * not an error. The caller holds rt->launch_lock.
  */
 static void prove_pairs(struct peal_runtime *rt, int device)
 {
@@ -484,7 +487,7 @@ static void prove_pairs(struct peal_runtime *rt, int device)
 		peali_probe_backend(rt->peers, backend);
 }
 
-/* While no probe runs: its kernels would be in the way. */
+/* Loads a program while no probe runs: a resident probe prevents loading. */
 static int load_one(struct peal_runtime *rt, int device,
 		    const struct peal_program *program)
 {
@@ -498,9 +501,8 @@ static int load_one(struct peal_runtime *rt, int device,
 }
 
 /*
- * Brings all programs that are known onto a device while it can be done, that
- * is before its first kernel. For those that are not launched now this may
- * fail.
+ * Loads all known programs onto a device. After its first kernel that may be
+ * impossible. Only a failure to load `program` is an error.
  */
 static int load_programs(struct peal_runtime *rt, int device,
 			 const struct peal_program *program)
@@ -517,8 +519,10 @@ static int load_programs(struct peal_runtime *rt, int device,
 	return 0;
 }
 
-/* How many workers fit in clusters; where there are none, the options have none
- * from then on. */
+/*
+ * Sets *most to the number of workers that fit in clusters. If there are no
+ * clusters, clears the cluster options and counts without them.
+ */
 static int fit_clusters(struct peali_device *d,
 			const struct peal_program *program,
 			struct peal_kernel_options *o, uint32_t *most)
@@ -680,7 +684,7 @@ int peal_kernel_launch(struct peal_runtime *rt, int device,
 	if (!k)
 		return peali_fail(PEAL_ENOMEM, CALL, "no memory for a kernel");
 	result = make_memory(k, &at, &o);
-	if (!result) /* before the start: the lease has to move */
+	if (!result) /* before the start: workers need a lease */
 		result = peali_watchdog_watch(k);
 	if (!result)
 		result = start(k);
@@ -695,9 +699,12 @@ int peal_kernel_launch(struct peal_runtime *rt, int device,
 	return 0;
 }
 
-/* ---- destroy --------------------------------------------------------------- */
+/* ---- destroy ------------------------------------------------------------- */
 
-/* PEAL_EBUSY with the link or barrier that names it; the lock is held. */
+/*
+ * Returns PEAL_EBUSY if the kernel runs, or if a link, topic or barrier names
+ * it. The caller holds rt->lock.
+ */
 static int in_use(struct peal_kernel *k)
 {
 	struct peal_link *link;
@@ -743,7 +750,7 @@ int peal_kernel_destroy(struct peal_kernel *k)
 	result = in_use(k);
 	if (!result)
 		result = peali_passages_end(k);
-	/* a kernel that failed has ended as well */
+	/* other errors are of failed kernels, which have ended as well */
 	if (!result &&
 	    ops->launch_wait(k->launch, 1000000000) == PEAL_ETIMEDOUT)
 		result = PEAL_EBUSY;

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Options of a kernel: their defaults and ranges. What depends on the device is
- * asked in kernel.c, what one subject alone knows in that subject's file. */
+/*
+ * Options of a kernel: defaults and ranges. kernel.c checks the limits of the
+ * device. Files of single features, such as timer.c, check further rules.
+ */
 #include "queues/mailbox.h"
 #include "runtime/backend/round.h"
 #include "runtime/runtime.h"
 
 #define CALL "peal_kernel_launch"
 
-/* An option's default, which stands for 0, and its range from then on. */
+/* An option: `standard` replaces 0. Then low <= option <= high must hold. */
 struct option {
 	const char *name;
 	size_t offset, bytes;
@@ -21,6 +23,7 @@ struct option {
 			standard, low, high                                    \
 	}
 
+/* The comments name the file or function that checks the largest value. */
 static const struct option options[] = {
 	OPTION(workers, 1, 1, 65535),
 	OPTION(lanes, 1, 1, 1024),
@@ -53,7 +56,7 @@ static int check_range(const char *name, uint64_t value, uint64_t low,
 			  (unsigned long long)high);
 }
 
-/* One option: its default, if it is 0, and its range. */
+/* Sets the default of one option if it is 0, and checks its range. */
 static int complete(struct peal_kernel_options *o, const struct option *option)
 {
 	uint8_t *field = (uint8_t *)o + option->offset;
@@ -71,7 +74,10 @@ static int complete(struct peal_kernel_options *o, const struct option *option)
 	return check_range(option->name, value, option->low, option->high);
 }
 
-/* What is asked of clusters makes sense, on whatever device. */
+/*
+ * Checks the cluster options, whatever the device. Clears them for clusters of
+ * one worker.
+ */
 static int check_cluster(struct peal_kernel_options *o)
 {
 	uint32_t n = o->cluster_workers;
@@ -98,7 +104,7 @@ static int check_cluster(struct peal_kernel_options *o)
 	return 0;
 }
 
-/* What belongs to mailboxes needs some. */
+/* Returns PEAL_EINVAL if an option needs mailboxes and there are none. */
 static int check_mailboxes(const struct peal_kernel_options *o)
 {
 	const char *name = o->high_mailboxes ? "high_mailboxes" :
@@ -114,7 +120,10 @@ static int check_mailboxes(const struct peal_kernel_options *o)
 			  name, value);
 }
 
-/* As many as mailbox_slots, as far as a mailbox has slots for both and for asks. */
+/*
+ * Sets the default of passage_slots: mailbox_slots, or less if mailbox_slots
+ * and asks leave fewer slots of a mailbox.
+ */
 static void complete_passages(struct peal_kernel_options *o)
 {
 	uint64_t used =

@@ -9,10 +9,10 @@
 #include "runtime/meter.h"
 #include "runtime/timer.h"
 
-/* Who has waited for so long is told more. */
+/* After this wait in ns, an error text also says the cause. */
 #define WHY_NS 20000000
 
-/* ---- control messages ------------------------------------------------------ */
+/* ---- control messages ---------------------------------------------------- */
 
 uint64_t peali_kernel_bell(const struct peal_kernel *k, uint32_t worker)
 {
@@ -56,7 +56,10 @@ int peali_kernel_post(struct peal_kernel *k, uint32_t worker, uint16_t type,
 	return peali_kernel_post_number(k, worker, type, data, bytes, &number);
 }
 
-/* The same, and waits for room. */
+/*
+ * Posts a control message. Waits until the control link has a free slot.
+ * Returns PEAL_ESTOPPED if the worker has ended, PEAL_EHUNG after `deadline`.
+ */
 static int post_number(struct peal_kernel *k, uint32_t worker, uint16_t type,
 		       const void *data, uint32_t bytes, uint64_t deadline,
 		       uint64_t *number_out)
@@ -77,7 +80,7 @@ static int post_number(struct peal_kernel *k, uint32_t worker, uint16_t type,
 	}
 }
 
-/* Waits for a worker's answer to the message of that number. */
+/* Waits until a worker has answered control message `number`. */
 static int await_answer(struct peal_kernel *k, uint32_t worker, uint64_t number,
 			uint64_t deadline)
 {
@@ -103,7 +106,7 @@ static int await_answer(struct peal_kernel *k, uint32_t worker, uint64_t number,
 	}
 }
 
-/* Why a worker did not do what a control message says. */
+/* Sets the error text of a failed control message. Returns `result`. */
 static int tell_failed(struct peal_kernel *k, uint32_t worker, uint16_t type,
 		       int result, const char *call)
 {
@@ -181,7 +184,7 @@ int peali_kernel_tell(struct peal_kernel *k, uint32_t worker, uint16_t type,
 	return peali_kernel_tell_all(k, &worker, type, data, bytes, 1, call);
 }
 
-/* ---- state ------------------------------------------------------------------ */
+/* ---- state --------------------------------------------------------------- */
 
 const char *peali_phase_name(uint64_t phase)
 {
@@ -228,9 +231,12 @@ enum peal_kernel_state peali_kernel_state(struct peal_kernel *k,
 	return PEAL_KERNEL_RUNNING;
 }
 
-/* ---- waiting ---------------------------------------------------------------- */
+/* ---- waiting ------------------------------------------------------------- */
 
-/* Takes the end in: memory that the workers wrote is whole, neighbours know. */
+/*
+ * Waits for the end of the launch. All memory that the workers wrote is
+ * complete then. After that, tells the kernel's neighbours of the end.
+ */
 static void take_end(struct peal_kernel *k)
 {
 	const struct peali_backend_ops *ops =
@@ -242,7 +248,7 @@ static void take_end(struct peal_kernel *k)
 	pthread_mutex_unlock(&k->rt->lock);
 }
 
-/* Waits for the kernel's end: 0, or PEAL_ETIMEDOUT without a text. */
+/* Waits for the kernel's end. Returns 0, or PEAL_ETIMEDOUT without a text. */
 static int await_end(struct peal_kernel *k, int64_t timeout_ns)
 {
 	uint64_t deadline = peali_deadline(timeout_ns), began = 0;
@@ -264,7 +270,7 @@ static int await_end(struct peal_kernel *k, int64_t timeout_ns)
 	return 0;
 }
 
-/* PEAL_E... of a kernel that has ended by itself, with its text. */
+/* Returns 0, or the error with its text if the kernel has failed. */
 static int how_it_ended(struct peal_kernel *k, const char *call)
 {
 	const struct peali_backend_ops *ops =
@@ -274,7 +280,7 @@ static int how_it_ended(struct peal_kernel *k, const char *call)
 
 	if (peali_kernel_state(k, &result) != PEAL_KERNEL_FAILED)
 		return 0;
-	if (ops->launch_wait(k->launch, 0) < 0) { /* its driver knows more */
+	if (ops->launch_wait(k->launch, 0) < 0) { /* prefer its text */
 		driver = *peal_last_error();
 		return peali_fail_driver(result, driver.driver_code, call,
 					 "kernel '%s' on device %d failed: %s",
@@ -284,7 +290,7 @@ static int how_it_ended(struct peal_kernel *k, const char *call)
 			  k->name, k->device, peal_error_text(result));
 }
 
-/* "port 0 has no room": what a PEAL_BLOCKED value says. */
+/* Returns the meaning of a PEAL_BLOCKED value for an error text. */
 static const char *what_blocks(uint64_t blocked, char text[48])
 {
 	uint32_t port = PEAL_BLOCKED_PORT(blocked);
@@ -326,7 +332,10 @@ uint64_t peali_kernel_keeps(const struct peal_kernel *k,
 	return found;
 }
 
-/* Timers that have yet to send keep the kernel from its end; 0: not they. */
+/*
+ * Reports timers of a worker as the reason why the kernel does not end. Returns
+ * `code` with a text, or 0 if no timer is the reason.
+ */
 static int name_timers(struct peal_kernel *k, int code, const char *call)
 {
 	uint32_t worker = 0;
@@ -340,7 +349,10 @@ static int name_timers(struct peal_kernel *k, int code, const char *call)
 			  (unsigned long long)n, worker, k->name);
 }
 
-/* The worker is in a handler: 1, with the text. */
+/*
+ * Reports the handler that worker `i` runs. Returns 1 with a text, or 0 if the
+ * worker runs no handler.
+ */
 static int name_hand(struct peal_kernel *k, uint32_t i, int code,
 		     const char *call)
 {
@@ -359,7 +371,10 @@ static int name_hand(struct peal_kernel *k, uint32_t i, int code,
 	return has;
 }
 
-/* Asks that are open keep it, too; 0: not they. */
+/*
+ * Reports open asks of a worker as the reason why the kernel does not end.
+ * Returns `code` with a text, or 0 if no ask is the reason.
+ */
 static int name_asks(struct peal_kernel *k, int code, const char *call)
 {
 	uint32_t worker = 0;
@@ -375,8 +390,11 @@ static int name_asks(struct peal_kernel *k, int code, const char *call)
 		(unsigned long long)n, worker, k->name);
 }
 
-/* Names the worker that keeps the kernel from its end, and, to who has waited
- * for a while, what keeps it: that takes a while, too. */
+/*
+ * Names the worker that keeps the kernel from its end. After a wait of WHY_NS
+ * the text also has the cause. The search for the cause takes time itself.
+ * Returns `code`.
+ */
 static int name_the_late(struct peal_kernel *k, int code, int64_t waited_ns,
 			 const char *call)
 {
@@ -390,7 +408,7 @@ static int name_the_late(struct peal_kernel *k, int code, int64_t waited_ns,
 			continue;
 		if (name_hand(k, i, code, call))
 			return code;
-		/* what has no link is where the way ends */
+		/* a port without a link has no further cause */
 		if (waited_ns >= WHY_NS && !(blocked >> 16 & 1))
 			peali_stuck_why(k, i, why);
 		if (blocked)
@@ -412,7 +430,11 @@ static int name_the_late(struct peal_kernel *k, int code, int64_t waited_ns,
 	return code;
 }
 
-/* The same to who has told it to end, with all that is stuck in the log. */
+/*
+ * Names the worker that keeps the kernel from its end, for a caller that has
+ * told the kernel to end. After a wait of WHY_NS it also logs everything that
+ * stalls. Returns `code`.
+ */
 static int waited_in_vain(struct peal_kernel *k, int code, int64_t waited_ns,
 			  const char *call)
 {
@@ -432,7 +454,7 @@ int peal_kernel_wait(struct peal_kernel *k, int64_t timeout_ns)
 	return how_it_ended(k, "peal_kernel_wait");
 }
 
-/* ---- suspend, resume -------------------------------------------------------- */
+/* ---- suspend, resume ----------------------------------------------------- */
 
 static int check_alive(struct peal_kernel *k, const char *call)
 {
@@ -444,7 +466,10 @@ static int check_alive(struct peal_kernel *k, const char *call)
 	return 0;
 }
 
-/* Workers that have not ended and say that they are suspended, or do not. */
+/*
+ * Counts the live workers that report to be suspended (`are` 1), or that do not
+ * (`are` 0).
+ */
 static uint32_t count_suspended(struct peal_kernel *k, int are)
 {
 	uint32_t n = 0, i;
@@ -466,8 +491,10 @@ int peal_kernel_suspend(struct peal_kernel *k, int64_t timeout_ns)
 
 	if (result)
 		return result;
-	/* who goes on from the last time still says that it is suspended, and
-	 * must not be taken for one that is by now */
+	/*
+	 * After a resume, a worker may still report its last suspension. That
+	 * report must not count for this suspension.
+	 */
 	stale = peal_load_relaxed_sys(&k->control->suspend) == 0;
 	while (timeout_ns && stale && !peali_late(deadline)) {
 		stale = count_suspended(k, 1) != 0;
@@ -504,7 +531,7 @@ int peal_kernel_resume(struct peal_kernel *k)
 	return 0;
 }
 
-/* ---- drain, stop, abort ------------------------------------------------------ */
+/* ---- drain, stop, abort -------------------------------------------------- */
 
 int peal_kernel_drain(struct peal_kernel *k, int64_t timeout_ns)
 {
@@ -544,7 +571,7 @@ static int end_kernel(struct peal_kernel *k, uint64_t how, int64_t timeout_ns,
 	if (!peali_kernel_ended(k)) {
 		k->stopping = 1;
 		pthread_mutex_lock(&k->push_lock);
-		/* a stop does not take an abort back */
+		/* a stop must not replace an abort */
 		if (peal_load_relaxed_sys(&k->control->stop) < how)
 			peal_store_release_sys(&k->control->stop, how);
 		pthread_mutex_unlock(&k->push_lock);
@@ -578,7 +605,7 @@ int peali_kernel_end(struct peal_kernel *k, uint64_t deadline)
 	return peal_kernel_abort(k, (int64_t)k->rt->answer_ms * 1000000);
 }
 
-/* ---- info ------------------------------------------------------------------- */
+/* ---- info ---------------------------------------------------------------- */
 
 int peal_kernel_info(struct peal_kernel *k, struct peal_kernel_info *info_out)
 {
@@ -604,7 +631,7 @@ int peal_kernel_info(struct peal_kernel *k, struct peal_kernel_info *info_out)
 	for (i = 0; i < k->params.n_workers; i++) {
 		const struct peal_worker_status *s = &k->status[i];
 
-		/* done before told, so that done is never the larger one */
+		/* read before `told`, so that mail_done never exceeds told */
 		info_out->mail_done += peal_load_acquire_sys(&s->mail_done);
 		info_out->mail_dead += peal_load_relaxed_sys(&s->mail_dead);
 		info_out->mail_poisoned +=

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Limits of actors: who has one, and what has come of it. What they do is done by
- * workers, include/peal/device/limit.h. */
+/*
+ * Limits of mailboxes: reserves limits for actors and reads their counters. The
+ * workers enforce the limits (include/peal/device/limit.h).
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,12 +31,12 @@ int peali_limits_open(struct peal_kernel *k)
 	if (!k->free_limits)
 		return PEAL_ENOMEM;
 	k->n_free_limits = k->params.max_limits;
-	for (i = 0; i < k->n_free_limits; i++) /* the first ones first */
+	for (i = 0; i < k->n_free_limits; i++) /* lowest numbers first */
 		k->free_limits[i] = k->n_free_limits - i;
 	return 0;
 }
 
-/* ---- spawning ----------------------------------------------------------------- */
+/* ---- spawning ------------------------------------------------------------ */
 
 static int check_values(const struct peal_actor_options *o)
 {
@@ -98,10 +100,12 @@ void peali_limit_give(struct peal_kernel *k, uint32_t index)
 	a->limit = a->mailbox_limit = 0;
 }
 
-/* ---- looking ------------------------------------------------------------------ */
+/* ---- reading counters ---------------------------------------------------- */
 
-/* A worker that can answer now: the actor's own one may be in the very handler for
- * which its mailbox is full. */
+/*
+ * Returns a worker that runs no handler and can answer now, or else `worker`.
+ * The actor's own worker may be in the handler for which the mailbox is full.
+ */
 static uint32_t who_can_tell(const struct peal_kernel *k, uint32_t worker)
 {
 	uint32_t i, n = k->params.n_workers;
@@ -112,8 +116,10 @@ static uint32_t who_can_tell(const struct peal_kernel *k, uint32_t worker)
 	return worker;
 }
 
-/* What the record says, by a worker's mouth or, when the kernel has ended, as it
- * lies there. */
+/*
+ * Reads the counters of a limited actor. A worker reports them. If the kernel
+ * has ended, the host reads the record itself.
+ */
 static int read_report(struct peal_kernel *k, const struct peali_actor *a,
 		       struct peal_limit_report *out)
 {
@@ -142,7 +148,10 @@ static int read_report(struct peal_kernel *k, const struct peali_actor *a,
 	return result;
 }
 
-/* The actor of an address that has a limit; NULL with a text and *result. */
+/*
+ * Returns the limited actor of an address. On error it returns NULL with a text
+ * and sets *result.
+ */
 static const struct peali_actor *find(struct peal_runtime *rt, uint64_t address,
 				      int *result)
 {

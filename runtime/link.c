@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Links as those who watch see them, and what becomes of them at an end. */
+/* Links: reads their counters, and closes them after the end of a kernel. */
 #include <string.h>
 
 #include "runtime/far.h"
@@ -17,14 +17,20 @@ const char *peal_reason_name(uint32_t reason)
 	return reason < PEAL_REASON_COUNT ? names[reason] : "?";
 }
 
-/* Looks at the sender's count until it has to have caught up. */
+/* Maximum number of reads until the sender's count must have caught up. */
 #define COUNT_LOOKS 100000
 
 /*
- * Reads what the receiver counts, then what the sender counts: each message is
- * counted by the sender before it is visible, so the difference is never
- * negative where the receiver's count is a release; elsewhere it is read again
- * until the sender's count has caught up.
+ * Reads the counters of both ends so that `queued` is not negative.
+ *
+ * 1. The sender counts a message as accepted before the message is visible.
+ * 2. So this function reads the receiver's counters first, then the sender's.
+ * 3. If the receiver's counter is a release, accepted >= done holds.
+ * 4. Elsewhere the sender's counter may lag. It is read again until it has
+ *    caught up.
+ *
+ * `taken` is a lower bound of the messages that the receiver is done with.
+ * `sent_lags` is 1 if the sender's counters are an old copy.
  */
 static void read_counts(const struct peal_link_counts *c,
 			const struct peal_link_counts *sent, int sent_lags,
@@ -38,7 +44,7 @@ static void read_counts(const struct peal_link_counts *c,
 		out->dead[i] = peal_load_acquire_sys(&c->dead[i]);
 		done += out->dead[i];
 	}
-	if (taken > accepted) /* a mark lay in a slot, too */
+	if (taken > accepted) /* credit also counts slots of marks */
 		taken = accepted;
 	if (taken > done) {
 		out->delivered += taken - done;
@@ -62,7 +68,7 @@ static void read_counts(const struct peal_link_counts *c,
 	out->switches = peal_load_relaxed_sys(&c->switches);
 	out->ended = (int)peal_load_relaxed_sys(&sent->ended);
 	out->error = -(int)peal_load_relaxed_sys(&c->error);
-	if (out->accepted < done) /* somebody writes there who should not */
+	if (out->accepted < done) /* another writer has changed the counters */
 		out->error = PEAL_EPROTO;
 }
 
@@ -75,7 +81,10 @@ uint64_t peali_counts_done(const struct peal_link_counts *c)
 	return done;
 }
 
-/* Whether the receiver, or the router, has found nonsense in it. */
+/*
+ * Returns whether the receiver or the stager has found invalid data in the
+ * link.
+ */
 static int is_broken(const struct peal_link *link)
 {
 	const struct peal_link_counts *c = peali_far_receiver_counts(link);
@@ -84,13 +93,13 @@ static int is_broken(const struct peal_link *link)
 	       atomic_load(&link->staged_error);
 }
 
-/* Whether nobody will take what is queued any more. */
+/* Returns whether no receiver will take the queued messages any more. */
 static int receiver_is_gone(const struct peal_link *link)
 {
 	return atomic_load(&link->receiver_gone) || is_broken(link);
 }
 
-/* What a hand-over changes. */
+/* Fills in the fields that a link hand-over changes. Takes path_lock. */
 static void describe_path(struct peal_link *link, struct peal_link_info *out)
 {
 	pthread_mutex_lock(&link->path_lock);
@@ -163,9 +172,12 @@ int peal_link_list(struct peal_runtime *rt, struct peal_link **links_out,
 	return (int)there;
 }
 
-/* ---- an end has ended --------------------------------------------------------- */
+/* ---- closing ------------------------------------------------------------- */
 
-/* The receiver's kernel is gone: the sender finds its link closed. */
+/*
+ * Closes the link for its sender: the receiver's kernel has ended, or the link
+ * is broken. Returns 0, or an error if the sender could not be told yet.
+ */
 static int tell_sender(struct peal_link *link)
 {
 	int result;
@@ -183,7 +195,7 @@ static int tell_sender(struct peal_link *link)
 		peali_endpoint_wake(link->from.endpoint);
 		return 0;
 	}
-	/* the link lives on: what is emitted is counted as dead */
+	/* the link stays, and the sender counts emitted messages as dead */
 	result = peali_end_post(
 		&link->from, PEAL_CONTROL_CLOSE_PORT,
 		peali_link_sender_view(link, &link->path).counts);
@@ -193,13 +205,17 @@ static int tell_sender(struct peal_link *link)
 	return 0;
 }
 
-/* Whether the router has nothing more to carry on that path. */
+/* Returns whether the stager has carried all messages of that path. */
 static int carried(struct peal_link *link, const struct peali_path *path)
 {
 	return !path->stager || peali_router_empty(link->rt, path->stager);
 }
 
-/* The sender's kernel is gone: the receiver takes what is there and ends. */
+/*
+ * Ends the receiver's input: the sender's kernel has ended. The receiver first
+ * takes all queued messages. Returns 0, or an error if the receiver could not
+ * be told yet.
+ */
 static int tell_receiver(struct peal_link *link)
 {
 	int result;
@@ -208,7 +224,7 @@ static int tell_receiver(struct peal_link *link)
 		return 0;
 	if ((peali_end_lives(&link->to) || peali_end_is_far(&link->to)) &&
 	    (!carried(link, &link->old) || !carried(link, &link->path)))
-		return PEAL_EAGAIN; /* first what is on its way */
+		return PEAL_EAGAIN; /* the stager has messages left */
 	if (peali_end_is_far(&link->to))
 		peali_far_tell(link, PEAL_ESTOPPED);
 	if (peali_end_lives(&link->to)) {

@@ -1,14 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Mailboxes of a kernel one of whose workers has died while the others live. It
- * may have taken a ticket and not written the slot, and all that lies behind
- * that slot would wait for ever. Nobody knows which tickets it had; but a live
- * worker that answers a control message is in the middle of no put. So the live
- * ones first note how many tickets there are, then all of them pass, and what
- * has no tag then among the tickets that were noted is the dead one's.
+ * Reclaims mailbox slots after the death of a worker, while other workers of
+ * its kernel live.
  *
- * Who is dead is said by its status, never by a clock: a worker that is slow, or
- * in a long handler, is waited for.
+ * A dead worker may have taken a ticket and not written its slot. All messages
+ * behind that slot would wait forever. The host does not know the tickets of
+ * the dead worker. But a live worker that answers a control message is not in
+ * the middle of a put. So the host sends three steps to all live workers. A
+ * step begins when all live workers have answered the step before.
+ *
+ * 1. PEAL_MEND_NOTE: each worker notes the number of tickets of its mailboxes.
+ * 2. PEAL_MEND_PASS: the answers show that live workers have written the slots
+ *    of all noted tickets.
+ * 3. PEAL_MEND_POISON: each worker gives up noted tickets without a tag. These
+ *    tickets belong to the dead worker.
+ *
+ * The status of a worker tells that it is dead, never a timeout. The host waits
+ * for a worker that is slow or in a long handler.
  */
 #include "runtime/runtime.h"
 
@@ -17,8 +25,10 @@ static uint64_t phase_of(const struct peal_kernel *k, uint32_t worker)
 	return peal_load_acquire_sys(&k->status[worker].phase);
 }
 
-/* Workers that have gone before their time; all of those that have drained
- * knew that no message was under way. */
+/*
+ * Counts the workers that have ended early. Drained workers do not count: they
+ * knew that no message was in flight.
+ */
 static uint32_t count_dead(const struct peal_kernel *k)
 {
 	uint32_t i, n = 0;
@@ -32,7 +42,10 @@ static uint32_t count_dead(const struct peal_kernel *k)
 	return n;
 }
 
-/* Whether the worker has done the step, or is gone; sends it if need be. */
+/*
+ * Returns whether the worker has done the current step or has ended. Posts the
+ * step if that has not happened yet.
+ */
 static int has_done(struct peal_kernel *k, uint32_t worker)
 {
 	struct peali_worker *w = &k->workers[worker];
@@ -43,8 +56,8 @@ static int has_done(struct peal_kernel *k, uint32_t worker)
 	if (!w->mend_number &&
 	    peali_kernel_post_number(k, worker, PEAL_CONTROL_MEND, &mend,
 				     sizeof(mend), &w->mend_number))
-		return 0; /* no room now */
-	/* A5: pairs with R5 in peali_control: it has published all it put. */
+		return 0; /* the control link is full */
+	/* A5: pairs with R5 in peali_control: all its puts are published. */
 	return peal_load_acquire_sys(&k->status[worker].control_done) >=
 	       w->mend_number;
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Counts and samples the work of a runtime. See meter.h. */
 #include "runtime/meter.h"
 
 #include "runtime/far.h"
@@ -6,19 +7,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-/** What is no more, on a device or at the host, and the times of its workers. */
+/**
+ * Counts of one device or of the host. The counts are those of kernels and
+ * links that are gone. The times also include live kernels. The meter's lock
+ * guards the times, the runtime's lock guards the counts.
+ */
 struct kept {
-	struct peali_times times; /* the meter's lock */
+	struct peali_times times;
 	uint64_t handled, failed, emitted, told;
 	struct peal_traffic sent, received;
 };
 
 struct peali_meter {
 	pthread_mutex_t lock;
-	uint64_t runtime; /* number of it, in the process */
+	uint64_t runtime; /* number of the runtime in the process, from 1 */
 	uint64_t opened_ns;
 	_Atomic uint64_t waits[PEAL_WAIT_KINDS], wait_ns[PEAL_WAIT_KINDS];
-	struct kept *kept; /* of devices, and last of the host */
+	struct kept *kept; /* [n_devices + 1]: devices, then the host */
 	int n_devices;
 };
 
@@ -54,7 +59,7 @@ void peali_meter_close(struct peal_runtime *rt)
 	rt->meter = NULL;
 }
 
-/* ---- looks ---------------------------------------------------------------- */
+/* ---- samples ------------------------------------------------------------- */
 
 static void add_times(struct peali_times *to, const struct peali_times *more)
 {
@@ -113,7 +118,7 @@ void peali_meter_times(struct peal_kernel *k, struct peali_times *out)
 	pthread_mutex_unlock(&k->rt->meter->lock);
 }
 
-/* ---- counts --------------------------------------------------------------- */
+/* ---- counts -------------------------------------------------------------- */
 
 static void add_kernel(struct kept *to, const struct peal_kernel *k)
 {
@@ -143,8 +148,10 @@ static void add_link(const struct peali_meter *m, struct kept *to,
 	struct kept *receiver = place_of(m, to, link->to.kernel);
 	struct kept *sender = place_of(m, to, link->from.kernel);
 
-	/* in this order: no more is received than sent; what another process has
-	 * received or sent is none of this one's */
+	/*
+	 * The receiver is read first, so that received never exceeds sent. The
+	 * counts of an end in another process belong to that process.
+	 */
 	if (!peali_end_is_far(&link->to)) {
 		receiver->received.messages +=
 			peal_load_acquire_sys(&in->delivered);
@@ -175,7 +182,7 @@ void peali_meter_waited(struct peal_runtime *rt, enum peal_wait_kind kind,
 	atomic_fetch_add(&rt->meter->wait_ns[kind], peali_now_ns() - began_ns);
 }
 
-/* ---- reading -------------------------------------------------------------- */
+/* ---- reading ------------------------------------------------------------- */
 
 static void fill_device(struct peal_device_metrics *out,
 			const struct kept *from)
@@ -205,7 +212,7 @@ static void add_kept(struct kept *to, const struct kept *more)
 	to->received.bytes += more->received.bytes;
 }
 
-/* The entry of a device in a snapshot; the total's where it has none. */
+/* Returns the entry of a device in a snapshot, or NULL if it has none. */
 static struct peal_device_metrics *entry_of(struct peal_metrics *out,
 					    int device)
 {
@@ -226,7 +233,10 @@ static void count_kernel(struct peal_metrics *out, struct peal_kernel *k)
 	d->workers += k->params.n_workers;
 }
 
-/* What was kept and what goes on, of each place; a copy. */
+/*
+ * Copies the kept counts of all devices and of the host. Adds the counts of
+ * live kernels and links.
+ */
 static void gather(struct peal_runtime *rt, struct peal_metrics *out,
 		   struct kept *kept)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Snapshots of what a runtime has counted, and what follows from them. */
+/* Snapshots of a runtime's counters, their differences and derived values. */
 #include <peal/metrics.h>
 
 #include <stdlib.h>
@@ -11,9 +11,9 @@
 #define SNAPSHOT "peal_metrics_snapshot"
 #define DELTA "peal_metrics_delta"
 
-/* From there on a device has nothing but counters. */
+/* All fields of a device from this offset on are counters. */
 #define DEVICE_COUNTERS offsetof(struct peal_device_metrics, handled)
-/* The same of all, up to the devices. */
+/* All fields of a snapshot from this offset up to `total` are counters. */
 #define COUNTERS offsetof(struct peal_metrics, compute_ns)
 
 PEAL_STATIC_ASSERT(
@@ -41,9 +41,9 @@ static int check_size(const struct peal_metrics *metrics, const char *call)
 			  metrics->size, sizeof(*metrics));
 }
 
-/* ---- a snapshot ----------------------------------------------------------- */
+/* ---- snapshot ------------------------------------------------------------ */
 
-/* Adds words to words. */
+/* Adds each word of `more` to the word of `to` at the same place. */
 static void add_words(void *to, const void *more, size_t bytes)
 {
 	uint64_t *sum = (uint64_t *)to;
@@ -140,9 +140,12 @@ int peal_metrics_snapshot(struct peal_runtime *rt,
 	return result;
 }
 
-/* ---- a difference --------------------------------------------------------- */
+/* ---- difference ---------------------------------------------------------- */
 
-/* Words of `after` less those of `before`, which may be where `out` is. */
+/*
+ * Subtracts the words of `before` from those of `after`. `out` may be equal to
+ * `after` or `before`.
+ */
 static void subtract(void *out, const void *after, const void *before,
 		     size_t bytes)
 {
@@ -151,7 +154,7 @@ static void subtract(void *out, const void *after, const void *before,
 	const uint64_t *b = (const uint64_t *)before;
 	size_t i;
 
-	/* `told` goes back by one where a pool was full after all */
+	/* `told` decreases by one if a put finds its pool full */
 	for (i = 0; i < bytes / sizeof(*left); i++)
 		left[i] = a[i] > b[i] ? a[i] - b[i] : 0;
 }
@@ -206,7 +209,7 @@ int peal_metrics_delta(const struct peal_metrics *before,
 	return 0;
 }
 
-/* ---- what follows --------------------------------------------------------- */
+/* ---- derived values ------------------------------------------------------ */
 
 double peal_metrics_busy_share(const struct peal_device_metrics *d)
 {

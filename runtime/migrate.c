@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Actors that move to another worker: what they take of it, what the workers are
- * told, and where an address leads. How messages follow is in
- * include/peal/device/migrate.h.
+ * Migration of actors: reserves the new entry, tells both workers and resolves
+ * addresses. The file include/peal/device/migrate.h explains how messages
+ * follow the actor.
  */
 #include <string.h>
 
@@ -11,16 +11,16 @@
 
 #define CALL "peal_actor_migrate"
 
-/* An actor that is to move. */
+/* A migration of one actor. */
 struct move {
-	struct peal_kernel *kernel, *to; /* mostly one */
-	uint32_t index, next; /* its entry, and that to be */
+	struct peal_kernel *kernel, *to; /* from, to; often equal */
+	uint32_t index, next; /* the actor's entry, its new entry */
 	const struct peal_handler_info *handler;
-	struct peal_supervisor *supervisor; /* in another kernel; NULL */
-	struct peali_rooms rooms; /* what it takes */
+	struct peal_supervisor *supervisor; /* in another kernel, or NULL */
+	struct peali_rooms rooms; /* resources for the new entry */
 };
 
-/* ---- where they live --------------------------------------------------------- */
+/* ---- addresses ----------------------------------------------------------- */
 
 uint32_t peali_actor_lives(const struct peal_kernel *k, uint32_t index)
 {
@@ -30,7 +30,7 @@ uint32_t peali_actor_lives(const struct peal_kernel *k, uint32_t index)
 	return index;
 }
 
-/* The address of an entry. */
+/* Returns the address of an entry. */
 static uint64_t address_at(const struct peal_kernel *k, uint32_t index)
 {
 	return k->params.address | peali_actor_number(k, index);
@@ -54,7 +54,7 @@ uint64_t peali_address_before(struct peal_runtime *rt, uint64_t address)
 
 	if (was != PEALI_ELSEWHERE)
 		return was ? address_at(k, was - 1) : 0;
-	c = peali_crossing_to(rt, address); /* else that kernel is gone */
+	c = peali_crossing_to(rt, address); /* NULL: that kernel is destroyed */
 	return c ? c->from : 0;
 }
 
@@ -76,7 +76,7 @@ uint64_t peali_address_first(struct peal_runtime *rt, uint64_t address)
 	return address;
 }
 
-/* It lives at its next entry from now on. */
+/* Records that the actor now lives at its next entry. */
 static void record(const struct move *m)
 {
 	struct peal_kernel *k = m->kernel;
@@ -109,7 +109,7 @@ static void record(const struct move *m)
 	memset(&k->wards[m->index], 0, sizeof(k->wards[m->index]));
 }
 
-/* ---- what is asked for ------------------------------------------------------- */
+/* ---- checks -------------------------------------------------------------- */
 
 int peali_sharing_check(const struct peal_handler_info *h,
 			const struct peal_handler_info *owner, const char *call)
@@ -131,7 +131,10 @@ int peali_sharing_check(const struct peal_handler_info *h,
 	return 0;
 }
 
-/* Links and topics that messages leave by, which cannot move. */
+/*
+ * Returns PEAL_EBUSY if a link, a topic or another actor uses the actor's
+ * ports. Ports cannot move.
+ */
 static int check_ports(const struct move *m)
 {
 	struct peal_kernel *k = m->kernel;
@@ -197,7 +200,11 @@ static int check_actor(const struct move *m)
 	return a->ports_of || !m->handler->ports ? 0 : check_ports(m);
 }
 
-/* Whose ports it is to share; in *worker its worker, or where it is to be. */
+/*
+ * Finds the owner of the ports that the migrated actor will share. On entry
+ * *worker is the requested worker plus 1, or 0. On success it becomes the
+ * owner's worker plus 1.
+ */
 static int find_owner(struct move *m, uint64_t ports_of, uint32_t *worker)
 {
 	struct peal_kernel *k = m->to;
@@ -228,7 +235,7 @@ static int find_owner(struct move *m, uint64_t ports_of, uint32_t *worker)
 				   &k->program->handlers[owner->handler], CALL);
 }
 
-/* Where it is to move to. */
+/* Chooses the new worker and fills in `m->rooms`. */
 static int choose(struct move *m, const struct peal_migrate_options *o)
 {
 	struct peal_kernel *k = m->kernel, *to = m->to;
@@ -268,16 +275,19 @@ static int choose(struct move *m, const struct peal_migrate_options *o)
 	return 0;
 }
 
-/* ---- moving ------------------------------------------------------------------ */
+/* ---- moving -------------------------------------------------------------- */
 
-/* Where its state is to be: within a kernel, where it is. */
+/*
+ * Returns the offset of the actor's new state. Within a kernel the state stays
+ * in place.
+ */
 static uint64_t state_offset(const struct move *m)
 {
 	return m->to == m->kernel ? m->kernel->actors[m->index].state_offset :
 				    m->to->actors[m->next].state_offset;
 }
 
-/* Its new worker makes the entry, in which it awaits the actor. */
+/* Makes the new worker create the next entry, where it awaits the actor. */
 static int tell_next(const struct move *m)
 {
 	struct peal_kernel *k = m->to;
@@ -293,7 +303,7 @@ static int tell_next(const struct move *m)
 	spawn.entry.place =
 		PEAL_PLACE(spawn.actor, m->rooms.worker, m->rooms.handler) |
 		PEAL_PLACE_ARRIVES;
-	if (k != m->kernel) /* its supervisor there knows it by this entry */
+	if (k != m->kernel) /* there the supervisor's member is this entry */
 		spawn.entry.place &= ~(uint64_t)PEAL_PLACE_CAME;
 	spawn.entry.state_bytes = h->state_bytes;
 	spawn.entry.ports = h->ports;
@@ -308,7 +318,10 @@ static int tell_next(const struct move *m)
 				 sizeof(spawn), CALL);
 }
 
-/* It has not moved, and nobody will know its next entry. */
+/*
+ * Retires the next entry after a failed migration. Keeps the error text of the
+ * migration. The entry is free again if no worker can use it.
+ */
 static void take_back(const struct move *m)
 {
 	struct peal_kernel *k = m->to;
@@ -329,7 +342,7 @@ static void take_back(const struct move *m)
 	peali_fail(failed.code, CALL, "%s", failed.text);
 }
 
-/* Why a worker did not let go of it. */
+/* Sets the error text if the former worker refuses to release the actor. */
 static void say_refused(const struct move *m, int result, const char *call)
 {
 	const struct peal_kernel *k = m->kernel;
@@ -358,7 +371,10 @@ static void say_refused(const struct move *m, int result, const char *call)
 			   m->index, k->name);
 }
 
-/* Its own worker lets go of it; within the kernel it lives there then. */
+/*
+ * Makes the former worker release the actor. Within the kernel the actor then
+ * lives at its next entry.
+ */
 static int tell_move(const struct move *m, const char *call)
 {
 	struct peal_kernel *k = m->kernel;
@@ -381,8 +397,10 @@ static int tell_move(const struct move *m, const char *call)
 	return result;
 }
 
-/* Its state follows it to the other kernel, and then its worker there has it. It may
- * be one that is to begin anew. */
+/*
+ * Copies the state to the other kernel. Then makes the new worker take the
+ * actor over. `anew` 1: the actor restarts there.
+ */
 static int bring(const struct move *m, int anew, const char *call)
 {
 	struct peal_kernel *k = m->kernel, *to = m->to;
@@ -402,7 +420,7 @@ static int bring(const struct move *m, int anew, const char *call)
 		result = peali_copy_now(k->rt->peers, into, from,
 					m->handler->state_bytes);
 	if (result)
-		return result; /* asked again, it is copied again */
+		return result; /* a later call releases and copies again */
 	peali_crossing_from(k->rt, address_at(k, m->index))->passage = NULL;
 	record(m);
 	arrive.actor = peali_actor_number(to, m->next);
@@ -411,7 +429,10 @@ static int bring(const struct move *m, int anew, const char *call)
 				 &arrive, sizeof(arrive), call);
 }
 
-/* Its own worker lets go of it, for another kernel. */
+/*
+ * Makes the former worker release the actor for another kernel. PEAL_EHANDLER
+ * as the answer means that the actor must restart there.
+ */
 static int tell_leave(const struct move *m, const struct peal_link *passage,
 		      const char *call)
 {
@@ -438,7 +459,10 @@ static int tell_leave(const struct move *m, const struct peal_link *passage,
 	return result;
 }
 
-/* The passage is there, and what leads to the other kernel is written down. */
+/*
+ * Prepares the forwarding link and the crossing. Then moves the actor to the
+ * other kernel.
+ */
 static int leave(const struct move *m)
 {
 	struct peal_kernel *k = m->kernel;
@@ -478,7 +502,7 @@ int peali_move_settle(struct peal_kernel *k, uint32_t index, const char *call)
 	return c ? tell_leave(&m, c->passage, call) : tell_move(&m, call);
 }
 
-/* Its worker there knows whose it is when it makes the entry. */
+/* Tells the new worker the actor's supervisor. This precedes the entry. */
 static int tell_care(const struct move *m)
 {
 	struct peal_actor_options o = { .size = sizeof(o) };
@@ -509,7 +533,7 @@ static int move_on(struct move *m)
 		return result;
 	result = m->supervisor ? tell_care(m) : 0;
 	if (result) {
-		/* else the worker may hear of that yet: see below */
+		/* a hung worker may still read the message: keep the entry */
 		if (result != PEAL_EHUNG || peali_kernel_ended(m->to))
 			peali_rooms_give(&m->rooms, m->next);
 		return result;
@@ -520,11 +544,14 @@ static int move_on(struct move *m)
 	peali_supervisor_strike(m->to, m->next);
 	if (peali_kernel_ended(m->to))
 		peali_rooms_give(&m->rooms, m->next);
-	/* else a worker may make it yet: nobody else may have that entry */
+	/* a hung worker may still create the entry: never reuse it */
 	return result;
 }
 
-/* Whether it has somebody there to begin it anew, as it has here. */
+/*
+ * Checks that the actor has a supervisor in the other kernel if and only if it
+ * has one here.
+ */
 static int check_supervisor(const struct move *m)
 {
 	const struct peal_kernel *k = m->kernel;
@@ -545,7 +572,7 @@ static int check_supervisor(const struct move *m)
 	return has ? peali_supervisor_check(m->supervisor, m->to, 1, CALL) : 0;
 }
 
-/* Whether it can move to the other kernel. */
+/* Checks whether the actor can migrate to the other kernel. */
 static int check_other(const struct move *m)
 {
 	struct peal_kernel *k = m->kernel, *to = m->to;
@@ -571,7 +598,10 @@ static int check_other(const struct move *m)
 	return check_supervisor(m);
 }
 
-/* The kernel where the actor of *address lives, which says so then; NULL. */
+/*
+ * Returns the kernel of an actor, or NULL with a text. Sets *address to the
+ * actor's newest address.
+ */
 static struct peal_kernel *home_of(struct peal_runtime *rt, uint64_t *address)
 {
 	uint64_t given = *address;
@@ -579,7 +609,7 @@ static struct peal_kernel *home_of(struct peal_runtime *rt, uint64_t *address)
 
 	*address = peali_address_lives(rt, given);
 	k = peali_kernel_of(rt, *address);
-	if (!k) /* never was, or a handler has just ended it */
+	if (!k) /* no such actor, or a handler has ended it */
 		peali_fail(PEAL_ENOENT, CALL,
 			   "no actor with the address %#llx%s",
 			   (unsigned long long)given,
@@ -587,7 +617,7 @@ static struct peal_kernel *home_of(struct peal_runtime *rt, uint64_t *address)
 	return k;
 }
 
-/* The runtime's lock is held. */
+/* Migrates an actor. The caller holds the runtime's lock. */
 static int migrate(struct peal_runtime *rt, uint64_t address,
 		   const struct peal_migrate_options *o, uint64_t *address_out)
 {

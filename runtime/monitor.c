@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Monitors: setting them, taking them off, and what endpoints find of them. Who
- * ends and who hears of it is up to workers, include/peal/device/monitor.h.
+ * Monitors: sets and removes them, and gives endpoints their down messages.
+ * Workers detect the end of actors and notify the owners
+ * (include/peal/device/monitor.h).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -10,12 +11,12 @@
 
 #define CALL "peal_monitor"
 
-/** An endpoint's monitor; its index is its slot's. */
+/** An endpoint's monitor. It has the same index as its slot in down_slots. */
 struct peali_monitor {
-	_Atomic uint32_t used; /* set with the runtime's lock; given back by
-				* who has unlinked it */
+	_Atomic uint32_t used; /* set under the runtime's lock; cleared by the
+				* thread that has unlinked it */
 	struct peal_kernel *kernel;
-	struct peali_monitor *next; /* of the endpoint's */
+	struct peali_monitor *next; /* of the endpoint's list */
 	uint64_t handle, tag, actor;
 	uint32_t type;
 };
@@ -47,7 +48,10 @@ static struct peal_down_slot *slot_of(const struct peali_monitor *m)
 	return &m->kernel->down_slots[m - m->kernel->monitors];
 }
 
-/* Takes one out of an endpoint's list, whose lock is held: 1 it was there. */
+/*
+ * Removes a monitor from an endpoint's list. Returns 1 if it was in the list.
+ * The caller holds monitors_lock of the endpoint.
+ */
 static int unlink_one(struct peal_endpoint *e, const struct peali_monitor *m)
 {
 	struct peali_monitor **p;
@@ -79,10 +83,12 @@ void peali_monitors_close(struct peal_kernel *k)
 	free(k->monitors);
 }
 
-/* ---- what the host asks a worker for ------------------------------------------- */
+/* ---- calls to workers ---------------------------------------------------- */
 
-/* The worker that an actor's number says, if it is a live one's; else the first
- * one: any can do it. */
+/*
+ * Returns the worker of a live actor, or else worker 0. Any worker can serve a
+ * monitor.
+ */
 static uint32_t worker_of(struct peal_kernel *k, uint64_t actor)
 {
 	return peali_kernel_of(k->rt, actor) == k ?
@@ -131,7 +137,7 @@ static int check_kernel(const struct peal_kernel *k, const char *call)
 			  k->name);
 }
 
-/* ---- setting ------------------------------------------------------------------- */
+/* ---- setting ------------------------------------------------------------- */
 
 static int check_options(const struct peal_monitor_options *o)
 {
@@ -166,7 +172,7 @@ static int check_actor(struct peal_kernel *k, uint64_t actor, const char *call)
 	return 0;
 }
 
-/* An actor that is to be told: 0 and its number in *c. */
+/* Checks an actor that is to get the down message. Sets its number in *c. */
 static int check_owner(struct peal_kernel *k, uint64_t owner, uint64_t actor,
 		       struct peal_control_monitor *c)
 {
@@ -196,7 +202,7 @@ static int check_owner(struct peal_kernel *k, uint64_t owner, uint64_t actor,
 	return 0;
 }
 
-/* What peali_monitor_set could still have found wrong. */
+/* Sets the error text of a failed PEAL_CONTROL_MONITOR. Returns `result`. */
 static int set_failed(struct peal_kernel *k, int result)
 {
 	if (result == PEAL_ENOSPC)
@@ -208,7 +214,7 @@ static int set_failed(struct peal_kernel *k, int result)
 	return result;
 }
 
-/* A place for one of an endpoint's; NULL with a text. */
+/* Returns a free monitor for an endpoint, or NULL with a text. */
 static struct peali_monitor *find_place(struct peal_kernel *k)
 {
 	uint32_t i;
@@ -245,13 +251,13 @@ static int set_for_endpoint(struct peal_kernel *k, struct peal_endpoint *e,
 	c->owner = PEAL_MONITOR_HOST;
 	c->slot = (uint32_t)(m - k->monitors);
 	result = ask(k, actor, c, &m->handle, CALL);
-	/* a worker that has not answered may use the slot yet */
+	/* a hung worker may still use the slot */
 	if (!result || result == PEAL_EHUNG)
 		atomic_store(&m->used, 1);
 	if (result)
 		return set_failed(k, result);
 	*handle_out = m->handle;
-	atomic_store(&e->silent, 1); /* nobody rings for these */
+	atomic_store(&e->silent, 1); /* the endpoint polls for these */
 	pthread_mutex_lock(&e->monitors_lock);
 	m->next = e->monitors;
 	e->monitors = m;
@@ -260,7 +266,10 @@ static int set_for_endpoint(struct peal_kernel *k, struct peal_endpoint *e,
 	return 0;
 }
 
-/* The runtime's lock is held. */
+/*
+ * Sets a monitor of an endpoint or an actor. The caller holds the runtime's
+ * lock.
+ */
 static int set(struct peal_kernel *k, uint64_t owner, uint64_t actor,
 	       const struct peal_monitor_options *o, uint64_t *handle_out)
 {
@@ -332,9 +341,9 @@ int peal_bond(struct peal_kernel *k, uint64_t a, uint64_t b,
 	return result;
 }
 
-/* ---- taking off ---------------------------------------------------------------- */
+/* ---- removing ------------------------------------------------------------ */
 
-/* A monitor that was taken off: whose endpoint's it was knows it no more. */
+/* Removes a monitor from the list of its endpoint. */
 static void forget(struct peal_kernel *k, uint64_t handle)
 {
 	struct peal_endpoint *e;
@@ -387,19 +396,19 @@ void peali_monitors_leave(struct peal_endpoint *e)
 		pthread_mutex_lock(&e->monitors_lock);
 		unlink_one(e, m);
 		pthread_mutex_unlock(&e->monitors_lock);
-		/* else a worker may use the slot yet, or is about to */
+		/* otherwise a worker may still write to the slot */
 		if (!result || peal_load_acquire_sys(&slot_of(m)->posted))
 			atomic_store(&m->used, 0);
 	}
 }
 
-/* ---- receiving ----------------------------------------------------------------- */
+/* ---- receiving ----------------------------------------------------------- */
 
-/* Whether a monitor has a message: 1 and *out. */
+/* Returns 1 with the message in *out if the monitor has one, else 0. */
 static int look(const struct peali_monitor *m, struct peal_down *out)
 {
 	struct peal_down_slot *slot = slot_of(m);
-	/* before the look: what a worker has posted before its end is seen */
+	/* read before the slot: a worker posts before its kernel ends */
 	int ended = peali_kernel_ended(m->kernel);
 
 	/* A15: pairs with R15 in peali_down_post. */

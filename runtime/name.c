@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Gives names to addresses and finds them. See name.h. */
 #include "runtime/name.h"
 
 #include <search.h>
@@ -9,14 +10,14 @@
 #include "runtime/runtime.h"
 #include "runtime/topic.h"
 
-/* An address by which who has a name is known: what one tree holds. */
+/* An address with a name: an element of the tree by_address. */
 struct known {
 	uint64_t address;
 	struct named *as;
-	struct known *former; /* of an actor that has moved: the one before */
+	struct known *former; /* the actor's former address, or NULL */
 };
 
-/* A name: what the other tree holds. */
+/* A name: an element of the tree by_name. */
 struct named {
 	struct known *newest;
 	char name[PEAL_NAME_BYTES];
@@ -39,14 +40,17 @@ static int by_address(const void *a, const void *b)
 			 ((const struct known *)b)->address);
 }
 
-/* All of a kernel's are equal. */
+/* Compares the kernels of two addresses. */
 static int by_kernel(const void *a, const void *b)
 {
 	return by_number(((const struct known *)a)->address >> 32,
 			 ((const struct known *)b)->address >> 32);
 }
 
-/* What tfind says, which is the address of the tree's own pointer. */
+/*
+ * Returns the element that tfind has found, or NULL. tfind returns the address
+ * of the tree's own pointer.
+ */
 static void *found(void *const *at)
 {
 	return at ? *at : NULL;
@@ -73,14 +77,14 @@ static struct named *with_address(const struct peali_names *names,
 	return k ? k->as : NULL;
 }
 
-/* ---- for the others --------------------------------------------------------------- */
+/* ---- internal calls ------------------------------------------------------ */
 
 void peali_names_init(struct peali_names *names)
 {
 	pthread_mutex_init(&names->lock, NULL);
 }
 
-/* Both trees let go of it. */
+/* Removes a name and its addresses from both trees and frees them. */
 static void drop(struct peali_names *names, struct named *e)
 {
 	struct known *known;
@@ -95,7 +99,10 @@ static void drop(struct peali_names *names, struct named *e)
 	free(e);
 }
 
-/* It is known by one more address, the newest: 0; -1 there is no memory. */
+/*
+ * Adds an address to a name as the newest one. Returns 0, or -1 if there is no
+ * memory.
+ */
 static int know(struct peali_names *names, struct named *e, uint64_t address)
 {
 	struct known *known = calloc(1, sizeof(*known));
@@ -127,8 +134,10 @@ static void forget(struct peali_names *names, struct named *e)
 	pthread_mutex_unlock(&names->lock);
 }
 
-/* Whether it is that of an actor that a handler has made, and that has ended: of
- * that nobody has told the host. */
+/*
+ * Returns whether the address was of an actor that a handler has made and that
+ * has ended. The workers do not tell the host about such an end.
+ */
 static int was_spawned(struct peal_runtime *rt, uint64_t address)
 {
 	const struct peal_kernel *k = rt->kernels;
@@ -223,9 +232,12 @@ void peali_name_forget_kernel(struct peal_runtime *rt, uint64_t address)
 		forget(&rt->names, k->as);
 }
 
-/* ---- public ---------------------------------------------------------------------- */
+/* ---- public calls -------------------------------------------------------- */
 
-/* Whether somebody has an address; the runtime's lock is held. */
+/*
+ * Returns whether an actor, pool, endpoint or topic has the address. The caller
+ * holds the runtime's lock.
+ */
 static int is_somebodys(struct peal_runtime *rt, uint64_t address)
 {
 	struct peal_kernel *k = NULL;

@@ -8,38 +8,53 @@
 #include <peal/name.h>
 
 /*
- * The names of a runtime's addresses. Changed with the runtime's lock and this
- * one held, so that either will do to read; who finds a name waits for nobody who
- * holds the former for long.
+ * Names of a runtime's addresses. A writer holds the runtime's lock and the
+ * names lock (peali_names.lock). A reader needs only one of these locks. So a
+ * lookup takes the names lock and never waits for a long holder of the
+ * runtime's lock.
  */
 
 struct peal_runtime;
 
 struct peali_names {
 	pthread_mutex_t lock;
-	void *by_name, *by_address; /* trees of tsearch(3) */
+	/* Trees of tsearch(3) with struct named and with struct known. */
+	void *by_name, *by_address;
 	uint32_t n;
 };
 
 void peali_names_init(struct peali_names *names);
 void peali_names_clear(struct peali_names *names);
-/* 0 if a name can be given; PEAL_EINVAL, PEAL_EEXIST. The runtime's lock is
- * held, as it is for what follows. */
+/*
+ * Returns 0 if the name is valid and free. Else returns PEAL_EINVAL or
+ * PEAL_EEXIST. For this and the next functions the caller holds the runtime's
+ * lock. Only peali_name_text does not need it.
+ */
 int peali_name_check(struct peal_runtime *rt, const char *name,
 		     const char *call);
-/* Gives a name that was checked to an address that has none; PEAL_ENOMEM. */
+/*
+ * Gives a checked name to an address without a name. Returns 0 or PEAL_ENOMEM.
+ */
 int peali_name_give(struct peal_runtime *rt, uint64_t address, const char *name,
 		    const char *call);
-/* Who has an address has one more, by which its name, if it has one, is found from
- * now on; without memory it is found by the ones before. */
+/*
+ * Adds `to` as the newest address of the actor at `from`. From now on a lookup
+ * of the actor's name returns `to`. Without memory, or without a name, nothing
+ * changes.
+ */
 void peali_name_follow(struct peal_runtime *rt, uint64_t from, uint64_t to);
-/* " 'name'", for texts; "" if the address has none. Without the runtime's lock
- * or with it. */
+/*
+ * Writes " 'name'" for an error text, or "" if the address has no name. The
+ * caller may hold the runtime's lock. Returns `text`.
+ */
 const char *peali_name_text(struct peal_runtime *rt, uint64_t address,
 			    char text[PEAL_NAME_BYTES + 3]);
-/* The address is gone, and all of who had it: its name, if it has one, is free. */
+/*
+ * Frees the name of an actor, pool, endpoint or topic that ends, if it has one.
+ * `address` is any of its addresses.
+ */
 void peali_name_forget(struct peal_runtime *rt, uint64_t address);
-/* The same for all addresses of a kernel. */
+/* Frees the names of all addresses of a kernel. */
 void peali_name_forget_kernel(struct peal_runtime *rt, uint64_t address);
 
 #endif

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Partitions: the arithmetic of parts. scatter.c moves elements by it. */
+/*
+ * Partitions: computes which elements belong to which part. scatter.c copies
+ * elements accordingly.
+ */
 #include <string.h>
 
 #include <peal/abi/collective.h>
@@ -14,7 +17,7 @@
 
 __extension__ typedef unsigned __int128 wide;
 
-/* ---- making one ----------------------------------------------------------------- */
+/* ---- creation ------------------------------------------------------------ */
 
 static int check(uint32_t parts, const struct peal_partition *out,
 		 const char *call)
@@ -68,8 +71,11 @@ int peal_partition_cyclic(uint64_t count, uint64_t block, uint32_t parts,
 	return 0;
 }
 
-/* Shares by weights, whose sum is `sum`: whole elements first, then one more where
- * the rest is largest. */
+/*
+ * Distributes `count` elements in proportion to weights with the sum `sum`, by
+ * the largest remainder method. Each part gets its whole share. Then the parts
+ * with the largest remainders get one more element each.
+ */
 static void share(uint64_t count, const uint64_t *weight, uint64_t sum,
 		  uint32_t n, uint64_t *share_out)
 {
@@ -83,7 +89,7 @@ static void share(uint64_t count, const uint64_t *weight, uint64_t sum,
 		rest[i] = (uint64_t)(all % sum);
 		left -= share_out[i];
 	}
-	for (; left; left--) { /* fewer than parts with a rest */
+	for (; left; left--) { /* left < number of parts with a remainder */
 		for (most = 0, i = 1; i < n; i++)
 			if (rest[i] > rest[most])
 				most = i;
@@ -92,7 +98,10 @@ static void share(uint64_t count, const uint64_t *weight, uint64_t sum,
 	}
 }
 
-/* The sum of the weights of parts that take elements, and what those can take. */
+/*
+ * Adds up the weights into *sum_out. Returns PEAL_ENOSPC if the parts with a
+ * weight cannot take `count` elements.
+ */
 static int add_up(uint64_t count, const uint64_t *weight,
 		  const uint64_t *limits, uint32_t n, uint64_t *sum_out)
 {
@@ -124,8 +133,14 @@ static int add_up(uint64_t count, const uint64_t *weight,
 	return 0;
 }
 
-/* Gives those their limit whose share is more than that, as long as there are such;
- * then the others theirs. */
+/*
+ * Distributes elements by weights, but no more than its limit to any part.
+ *
+ * 1. Compute the shares of all parts that have a weight.
+ * 2. Give each part with a larger share its limit, and set its weight to 0.
+ * 3. Repeat from step 1 with the rest until no share exceeds its limit.
+ * 4. Give the remaining parts their shares.
+ */
 static void share_limited(uint64_t count, uint64_t *weight, uint64_t sum,
 			  const uint64_t *limits, uint32_t n,
 			  uint64_t *length_out)
@@ -176,14 +191,14 @@ int peal_partition_weighted(uint64_t count, const uint64_t *weights,
 	return 0;
 }
 
-/* ---- looking --------------------------------------------------------------------- */
+/* ---- queries ------------------------------------------------------------- */
 
 static int is_part(const struct peal_partition *p, uint32_t part)
 {
 	return p && part < p->parts && p->parts <= PEAL_PARTS_MAX;
 }
 
-/* Blocks of all parts together. */
+/* Returns the number of blocks of all parts. */
 static uint64_t blocks(const struct peal_partition *p)
 {
 	return p->count ? (p->count - 1) / p->block + 1 : 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Routes, and the memory that a link needs to go over one. */
+/* Routes: chooses the route of a link and allocates its memory. */
 #include <stdio.h>
 #include <string.h>
 
@@ -7,13 +7,13 @@
 #include "runtime/far.h"
 #include "runtime/runtime.h"
 
-/* ---- choice ----------------------------------------------------------------- */
+/* ---- choice -------------------------------------------------------------- */
 
 #define ALL_ROUTES                                                             \
 	((uint32_t)PEAL_ROUTE_LOCAL | PEAL_ROUTE_PEER |                        \
 	 PEAL_ROUTE_MAPPED_HOST | PEAL_ROUTE_STAGED)
 
-/* Name of a place for texts. */
+/* Returns the name of a device or of the host, for texts. */
 static const char *place_name(int device, char text[24])
 {
 	if (device == PEALI_HOST)
@@ -22,7 +22,7 @@ static const char *place_name(int device, char text[24])
 	return text;
 }
 
-/* The route among those allowed that is the best: fewer copies, fewer hops. */
+/* Returns the best route of a mask: the one with the fewest copies and hops. */
 static enum peal_route best_of(uint32_t mask)
 {
 	static const enum peal_route order[] = { PEAL_ROUTE_LOCAL,
@@ -37,7 +37,10 @@ static enum peal_route best_of(uint32_t mask)
 	return PEAL_ROUTE_NONE;
 }
 
-/* All routes of a pair as a mask, the best of them, and why; 0: an error. */
+/*
+ * Returns the mask of all routes of a pair, or 0 on error. Sets *best to the
+ * best route and `why` to its reason.
+ */
 static uint32_t routes_of(struct peal_runtime *rt, int from, int to,
 			  uint32_t wanted, enum peal_route *best, char why[160])
 {
@@ -54,7 +57,7 @@ static uint32_t routes_of(struct peal_runtime *rt, int from, int to,
 		routes = PEAL_ROUTE_STAGED;
 	else if (from == to)
 		routes |= PEAL_ROUTE_LOCAL;
-	/* the probe takes time: not for a pair that shall not use it */
+	/* the probe takes time: skip it if the peer route is not wanted */
 	if (from == to || (wanted & PEAL_ROUTE_PEER)) {
 		result = peali_probe_prove(rt->peers, from, to, &pair);
 		if (result)
@@ -68,7 +71,7 @@ static uint32_t routes_of(struct peal_runtime *rt, int from, int to,
 	return routes;
 }
 
-/* "peer, staged" of a mask. */
+/* Writes the names of a mask's routes, such as "peer or staged". */
 static void name_mask(uint32_t mask, char *text, size_t size)
 {
 	size_t used = 0;
@@ -83,7 +86,7 @@ static void name_mask(uint32_t mask, char *text, size_t size)
 				peal_route_name((enum peal_route)bit));
 }
 
-/* Why a pair has none of the wanted routes. */
+/* Returns the reason why a pair has none of the wanted routes. */
 static const char *why_not(uint32_t wanted, int from, int to, const char *why)
 {
 	if (from == PEALI_HOST || to == PEALI_HOST)
@@ -91,7 +94,7 @@ static const char *why_not(uint32_t wanted, int from, int to, const char *why)
 	if (from == to)
 		return "both ends are on one device";
 	if (wanted & PEAL_ROUTE_PEER)
-		return why; /* of the probe */
+		return why; /* the reason of the probe */
 	return "the ends are on two devices";
 }
 
@@ -131,7 +134,7 @@ int peali_route_choose(struct peal_runtime *rt, int from, int to,
 			  peal_route_name(best_of(routes)));
 }
 
-/* ---- memory ----------------------------------------------------------------- */
+/* ---- memory -------------------------------------------------------------- */
 
 static int ring_header(struct peal_link *link,
 		       const struct peali_ring_spec *spec,
@@ -145,8 +148,9 @@ static int ring_header(struct peal_link *link,
 }
 
 /*
- * Between two workers of a cluster: the slots lie in the receiver's part of its
- * memory, if there is room. The ring's own then lie fallow.
+ * Places the slots of a ring between two workers of a cluster in the receiver's
+ * part of cluster memory. Requires enough free bytes there. The slots in the
+ * ring itself then stay unused.
  */
 static void place_in_cluster(const struct peal_link *link,
 			     const struct peali_ring_spec *spec,
@@ -170,7 +174,11 @@ static void place_in_cluster(const struct peal_link *link,
 		PEAL_CLUSTER_PLACE(link->to.worker % n, piece.offset);
 }
 
-/* A GPU reads the host's memory over a bus: it keeps a mirror of a ring there. */
+/*
+ * Returns the bytes of the mirror of a ring; 0: none. If the ring lies in host
+ * memory, a GPU keeps a mirror in its own memory. The GPU reads host memory
+ * over a bus.
+ */
 static uint64_t mirror_bytes(const struct peal_link *link,
 			     const struct peali_ring_spec *spec, int ring_owner,
 			     int consumer)
@@ -181,7 +189,7 @@ static uint64_t mirror_bytes(const struct peal_link *link,
 	return peali_ring_mirror_bytes(spec, link->to.kernel->params.lanes);
 }
 
-/* One ring, with the ring and the credit where they are polled. */
+/* Allocates one segment. Ring and credit lie where their readers poll them. */
 static int make_segment(struct peal_link *link,
 			const struct peali_ring_spec *spec, int ring_owner,
 			int credit_owner, int producer, int consumer,
@@ -225,7 +233,7 @@ static void free_segment(struct peal_runtime *rt, struct peali_segment *s)
 	peali_area_free(rt, &s->stage_consumer);
 }
 
-/* Both directions: messages one way, credit the other. */
+/* Holds both directions: messages go one way, credit the other way. */
 static int hold_peers(struct peal_link *link)
 {
 	int from = link->from.device, to = link->to.device;
@@ -248,9 +256,12 @@ static void release_peers(struct peal_link *link)
 }
 
 /*
- * The other end is in another process: the ring between is there already, with
- * its credit. What is missing is the stage of the end that is here; or, where its
- * device does not see that ring, one of its own and the stage of the router.
+ * Allocates the memory of a link with one end in another process. The shared
+ * ring and its credit exist already.
+ *
+ * 1. The end here needs a stage for the shared ring.
+ * 2. If its device does not see the shared ring, the path is staged. Then the
+ *    stager uses that stage, and the device needs a local ring.
  */
 static int make_far_segments(struct peal_link *link, struct peali_path *path)
 {
@@ -337,7 +348,7 @@ int peali_path_make(struct peal_link *link, enum peal_route route,
 	return result;
 }
 
-/* ---- views ------------------------------------------------------------------ */
+/* ---- views --------------------------------------------------------------- */
 
 uint64_t peali_end_bell(const struct peali_end *end, int receiving)
 {
@@ -349,7 +360,7 @@ uint64_t peali_end_bell(const struct peali_end *end, int receiving)
 						 end->endpoint->send_bell);
 }
 
-/* The bell that an end is to ring; 0 if it cannot. */
+/* Returns the bell that an end rings, or 0 if it cannot ring. */
 static uint64_t bell_for(const struct peal_link *link,
 			 const struct peali_path *path,
 			 const struct peali_end *end,
@@ -376,7 +387,7 @@ static struct peal_link_view view_of(const struct peal_link *link,
 	if (peali_far_direct(link))
 		peali_far_view(link, &view);
 	view.message_bytes = (uint32_t)link->spec.message_bytes;
-	if (!link->to.endpoint) /* as it was: who has its room now is another */
+	if (!link->to.endpoint) /* the actor as connected: slots are reused */
 		view.actor = (uint32_t)link->to.address;
 	view.index = end->index;
 	return view;
@@ -412,7 +423,7 @@ int peali_link_silent(const struct peal_link *link)
 {
 	const struct peali_devices *devices = &link->rt->devices;
 
-	if (link->far) /* nor can another process */
+	if (link->far) /* the other process cannot ring */
 		return 1;
 	return !peali_devices_ring(devices, link->from.device) ||
 	       !peali_devices_ring(devices, link->to.device);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pipelines: making them and taking them down, and what they say of themselves. */
+/* Pipelines: creates and destroys them, and reports their state. */
 #include "runtime/pipeline.h"
 
 #include <stdio.h>
@@ -9,15 +9,15 @@
 #include "runtime/meter.h"
 
 #define CREATE "peal_pipeline_create"
-#define WORKERS_MOST 4096 /* ports of an endpoint */
+#define WORKERS_MOST 4096 /* limit of an endpoint's ports */
 #define LANES 128
-#define ARENA_BYTES (1ULL << 20) /* as a kernel has it by default */
+#define ARENA_BYTES (1ULL << 20) /* default of a kernel */
 #define ACTORS 64
 #define END_NS 1000000000LL
 
-/* ---- checks --------------------------------------------------------------- */
+/* ---- checks -------------------------------------------------------------- */
 
-/* Says what was just said again, with the stage that it is about. */
+/* Adds the stage to the text of the last error. Returns `result`. */
 static int of_stage(int result, uint32_t i, const char *name, int device)
 {
 	struct peal_error_info said = *peal_last_error();
@@ -53,7 +53,7 @@ static int check_options(const struct peal_pipeline_options *o)
 	return 0;
 }
 
-/* A stage as it was asked for; `workers` of each. */
+/* Checks the options of a stage. */
 static int check_stage(const struct peal_pipeline *p,
 		       const struct peal_pipeline_stage *s, uint32_t i)
 {
@@ -96,9 +96,12 @@ static int check_stage(const struct peal_pipeline *p,
 	return 0;
 }
 
-/* ---- making --------------------------------------------------------------- */
+/* ---- creation ------------------------------------------------------------ */
 
-/* Emulated lanes take turns on one core; those of a GPU run together. */
+/*
+ * Returns the default lanes per worker of a device. Emulated lanes share one
+ * core. Lanes of a GPU run in parallel.
+ */
 static uint32_t lanes_on(struct peal_runtime *rt, int device)
 {
 	struct peal_device_info info;
@@ -130,7 +133,7 @@ static int start_stage(struct peal_pipeline *p,
 		o.max_actors = p->workers;
 	if (p->workers * state > ARENA_BYTES)
 		o.arena_bytes = p->workers * state;
-	o.max_monitors = !p->skip_failed; /* who fails is over */
+	o.max_monitors = !p->skip_failed; /* with monitors, failed actors end */
 	result = peal_kernel_launch(p->rt, s->device, s->program, &o,
 				    &stage->kernel);
 	for (actor.worker = 1; !result && actor.worker <= p->workers;
@@ -155,7 +158,10 @@ static int make_endpoints(struct peal_pipeline *p)
 	return result;
 }
 
-/* The link to a stage of one of its workers. */
+/*
+ * Connects link `i` of a worker: from stage i - 1, or the source, to stage i,
+ * or the sink.
+ */
 static int connect_link(struct peal_pipeline *p, uint32_t i, uint32_t worker,
 			const struct peal_link_options *o)
 {
@@ -254,9 +260,12 @@ static struct peal_pipeline *new_pipeline(struct peal_runtime *rt, uint32_t n,
 	return NULL;
 }
 
-/* ---- taking down ---------------------------------------------------------- */
+/* ---- destruction --------------------------------------------------------- */
 
-/* All that there is, as far as nobody is in it any more. */
+/*
+ * Ends all kernels and frees everything that no worker uses any more. If a
+ * worker hangs, the pipeline stays.
+ */
 static int take_down(struct peal_pipeline *p)
 {
 	size_t n_links = ((size_t)p->n + 1) * p->workers, i;
@@ -325,7 +334,9 @@ int peal_pipeline_destroy(struct peal_pipeline *p)
 	return result;
 }
 
-/* Takes back what could not be made; what is said stays why. */
+/*
+ * Takes down a pipeline after an error of its creation. Keeps the error text.
+ */
 static void give_up(struct peal_pipeline *p)
 {
 	struct peal_error_info failed = *peal_last_error();
@@ -336,7 +347,7 @@ static void give_up(struct peal_pipeline *p)
 			  failed.text);
 }
 
-/* Copies of the stages, each of a size that it says. */
+/* Copies the stages. Each stage must have the size of the first stage. */
 static int copy_stages(struct peal_pipeline *p,
 		       const struct peal_pipeline_stage *stages,
 		       struct peal_pipeline_stage *out,
@@ -416,7 +427,7 @@ int peal_pipeline_create(struct peal_runtime *rt,
 	return 0;
 }
 
-/* ---- looking -------------------------------------------------------------- */
+/* ---- queries ------------------------------------------------------------- */
 
 struct peal_kernel *peal_pipeline_kernel(struct peal_pipeline *p,
 					 uint32_t stage)

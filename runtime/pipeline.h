@@ -6,11 +6,12 @@
 #include "runtime/runtime.h"
 
 /*
- * The inside of a pipeline, for pipeline.c, which makes it, and pipeline_flow.c, by
- * which it is used. One thread pushes and one pulls; who else looks reads atomics.
+ * Private structures of pipelines. pipeline.c creates and destroys pipelines.
+ * pipeline_flow.c moves batches through them. One thread pushes and one thread
+ * pulls. Other threads only read the atomic fields.
  */
 
-/** A stage, and its actors by worker. */
+/** A stage. */
 struct peali_pipeline_stage {
 	char name[96];
 	int device;
@@ -21,22 +22,22 @@ struct peali_pipeline_stage {
 struct peal_pipeline {
 	struct peal_runtime *rt;
 	struct peal_pipeline
-		*next; /* of the runtime's; its lock guards the list */
+		*next; /* in the runtime's list, guarded by its lock */
 	char name[48];
 	uint32_t n, workers, capacity;
 	uint32_t skip_failed;
-	struct peali_pipeline_stage *stages; /* n */
+	struct peali_pipeline_stage *stages; /* [n] */
 	struct peal_link **links; /* [(n + 1) * workers], by stage */
 	struct peal_endpoint *source; /* a port for each worker */
 	struct peal_endpoint **sinks; /* one for each worker */
 	_Atomic uint64_t pushed, pushed_bytes, pulled, pulled_bytes;
-	_Atomic int closed; /* 1: all workers of the first stage know it */
-	_Atomic uint32_t failed; /* 1 + stage; 0: none that is known */
-	/* of who pushes */
-	uint32_t n_closed; /* workers that know it already */
+	_Atomic int closed; /* 1: all workers of stage 0 have got the end */
+	_Atomic uint32_t failed; /* 1 + the failed stage; 0: no known failure */
+	/* fields of the pushing thread */
+	uint32_t n_closed; /* workers of stage 0 that have got the end */
 	uint64_t reserved_bytes;
 	int reserved;
-	/* of who pulls */
+	/* fields of the pulling thread */
 	int peeked;
 	uint64_t peeked_bytes;
 };

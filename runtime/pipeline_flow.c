@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pipelines: pushing and pulling, closing and draining. */
+/* Pipelines: push, pull, close, drain and stop. */
 #include "runtime/pipeline.h"
 
 #include <string.h>
 
 #define PUSH "peal_pipeline_push"
 #define PULL "peal_pipeline_pull"
-#define LOOK_NS 20000000LL /* between two looks at who has failed or ended */
-#define LOOK_EVERY 64 /* batches that are pushed with no wait */
+#define LOOK_NS 20000000LL /* ns between two checks for failures */
+#define LOOK_EVERY 64 /* pushed batches between two checks */
 
-/* ---- who has failed ------------------------------------------------------- */
+/* ---- failures ------------------------------------------------------------ */
 
-/* Batches that a stage's handler has failed on; and where workers take turns those
- * that it has had before, for which there is none in their turn. */
+/*
+ * Returns the batches that a worker of a stage has lost. These are the batches
+ * on which its handler failed. With several workers, duplicates count too: each
+ * leaves a gap in the order. With skip_failed the result is 0.
+ */
 static uint64_t lost(const struct peal_pipeline *p, uint32_t stage,
 		     uint32_t worker)
 {
@@ -27,7 +30,7 @@ static uint64_t lost(const struct peal_pipeline *p, uint32_t stage,
 	return n;
 }
 
-/* Says of a stage that its handler has failed. */
+/* Reports that the handler of a stage has failed. Returns PEAL_EHANDLER. */
 static int say_failed(struct peal_pipeline *p, uint32_t stage, const char *call)
 {
 	atomic_store(&p->failed, stage + 1);
@@ -38,7 +41,7 @@ static int say_failed(struct peal_pipeline *p, uint32_t stage, const char *call)
 		stage, p->name, p->stages[stage].name, p->stages[stage].device);
 }
 
-/* The last stage that has failed at a worker; p->n: none. */
+/* Returns the last failed stage of a worker, or p->n if none has failed. */
 static uint32_t failed_at(const struct peal_pipeline *p, uint32_t worker)
 {
 	uint32_t stage = p->n;
@@ -49,7 +52,7 @@ static uint32_t failed_at(const struct peal_pipeline *p, uint32_t worker)
 	return p->n;
 }
 
-/* The same at any worker. */
+/* Returns a failed stage of any worker, or p->n if none has failed. */
 static uint32_t failed_anywhere(const struct peal_pipeline *p)
 {
 	uint32_t worker, stage;
@@ -62,8 +65,11 @@ static uint32_t failed_anywhere(const struct peal_pipeline *p)
 	return p->n;
 }
 
-/* Whether what a stage has emitted before it failed has come to the last link: in
- * this order, as each is done with what it has before the next one is looked at. */
+/*
+ * Returns whether the batches that a failed stage has emitted have reached the
+ * last link. The stages behind it are checked in the order of the flow. So each
+ * stage has handled its batches before the next stage is checked.
+ */
 static int has_passed(const struct peal_pipeline *p, uint32_t stage,
 		      uint32_t worker)
 {
@@ -78,7 +84,10 @@ static int has_passed(const struct peal_pipeline *p, uint32_t stage,
 	return 1;
 }
 
-/* A kernel that has ended before its time; 0: none has. */
+/*
+ * Reports a kernel that has ended early. Returns PEAL_ESTOPPED, or 0 if no
+ * kernel has.
+ */
 static int say_ended(struct peal_pipeline *p, const char *call)
 {
 	struct peal_kernel_info info;
@@ -108,8 +117,10 @@ static int say_ended(struct peal_pipeline *p, const char *call)
 	return 0;
 }
 
-/* Says why a stage has failed: a handler also does because who it emits to has
- * ended. */
+/*
+ * Reports why a stage has failed. A handler also fails if its receiver has
+ * ended. So an ended kernel is reported first.
+ */
 static int say_why(struct peal_pipeline *p, uint32_t stage, const char *call)
 {
 	if (!atomic_load(&p->failed) && say_ended(p, call))
@@ -117,9 +128,12 @@ static int say_why(struct peal_pipeline *p, uint32_t stage, const char *call)
 	return say_failed(p, stage, call);
 }
 
-/* ---- pushing -------------------------------------------------------------- */
+/* ---- pushing ------------------------------------------------------------- */
 
-/* Whether something can be pushed at all: also looks at who has failed. */
+/*
+ * Returns 0 if the host may push, or else the error. `look` 1: also checks all
+ * stages for failures.
+ */
 static int may_push(struct peal_pipeline *p, int look)
 {
 	uint32_t failed = atomic_load(&p->failed);
@@ -132,7 +146,7 @@ static int may_push(struct peal_pipeline *p, int look)
 	return failed < p->n ? say_why(p, failed, PUSH) : 0;
 }
 
-/* What a send to the first stage has come to. */
+/* Returns the result of a failed send. A failed or ended stage replaces it. */
 static int pushed(struct peal_pipeline *p, int result)
 {
 	if (result == PEAL_ESTOPPED && say_ended(p, PUSH))
@@ -176,7 +190,7 @@ int peal_pipeline_push(struct peal_pipeline *p, uint16_t type, const void *data,
 			   timeout_ns);
 	if (result)
 		return pushed(p, result);
-	p->reserved = 0; /* the send has replaced it */
+	p->reserved = 0; /* the send has replaced the reservation */
 	count_push(p, bytes);
 	return 0;
 }
@@ -217,7 +231,7 @@ int peal_pipeline_commit(struct peal_pipeline *p, uint16_t type)
 	return 0;
 }
 
-/* Tells the workers of the first stage that have not been told. */
+/* Sends the end to the workers of stage 0 that have not got it yet. */
 static int close_rest(struct peal_pipeline *p, uint64_t deadline,
 		      int64_t timeout_ns, const char *call)
 {
@@ -254,7 +268,7 @@ int peal_pipeline_close(struct peal_pipeline *p, int64_t timeout_ns)
 	return close_rest(p, peali_deadline(timeout_ns), timeout_ns, call);
 }
 
-/* ---- draining and stopping ------------------------------------------------ */
+/* ---- draining and stopping ----------------------------------------------- */
 
 static int64_t left_of(uint64_t deadline, int64_t timeout_ns)
 {
@@ -308,7 +322,7 @@ int peal_pipeline_stop(struct peal_pipeline *p, int64_t timeout_ns)
 	if (!p)
 		return peali_fail(PEAL_EINVAL, "peal_pipeline_stop",
 				  "the pipeline is NULL");
-	for (i = 0; i < p->n; i++) /* all before any is waited for */
+	for (i = 0; i < p->n; i++) /* stop all kernels before the first wait */
 		peal_kernel_stop(p->stages[i].kernel, 0);
 	if (!timeout_ns)
 		return 0;
@@ -320,9 +334,12 @@ int peal_pipeline_stop(struct peal_pipeline *p, int64_t timeout_ns)
 	return result;
 }
 
-/* ---- pulling -------------------------------------------------------------- */
+/* ---- pulling ------------------------------------------------------------- */
 
-/* All has been pulled of a closed pipeline: whether that is all there was. */
+/*
+ * Returns PEAL_EEND if all batches of a closed pipeline were pulled. Returns an
+ * error if a stage has failed or a worker has emitted more than the others.
+ */
 static int at_end(struct peal_pipeline *p)
 {
 	struct peal_received more;
@@ -344,7 +361,10 @@ static int at_end(struct peal_pipeline *p)
 	return PEAL_EEND;
 }
 
-/* Nothing is there: PEAL_EAGAIN go on, or why nothing will come. */
+/*
+ * Checks for failures when no batch has arrived. Returns PEAL_EAGAIN to wait
+ * on, 0 with a batch, or the error if no batch will arrive.
+ */
 static int look(struct peal_pipeline *p, uint32_t turn,
 		struct peal_received *received_out)
 {
@@ -353,14 +373,14 @@ static int look(struct peal_pipeline *p, uint32_t turn,
 
 	if (failed == p->n || !has_passed(p, failed, turn))
 		return PEAL_EAGAIN;
-	/* what came before that */
+	/* take batches from before the failure first */
 	result = peal_receive_peek(p->sinks[turn], received_out, 0);
 	return result == PEAL_EAGAIN || result == PEAL_EEND ?
 		       say_why(p, failed, PULL) :
 		       result;
 }
 
-/* Waits for a batch of a worker. */
+/* Waits for the next batch of a worker. */
 static int await(struct peal_pipeline *p, uint32_t turn,
 		 struct peal_received *received_out, int64_t timeout_ns)
 {

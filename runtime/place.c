@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Queues that handlers share: their memory, where a device sees it. */
+/* Placed queues: allocates queues in memory that handlers share. */
 #include <peal/placed.h>
 
 #include <stdio.h>
@@ -11,7 +11,9 @@
 
 #define CALL "peal_queue_place"
 
-/* What all can do who may have an end of a queue there. */
+/*
+ * Returns the publication policies that all possible ends of a queue support.
+ */
 static uint32_t policies_at(const struct peali_devices *devices, int device)
 {
 	uint32_t policies = peali_devices_policies(devices, device);
@@ -37,7 +39,7 @@ static int plan_at(const struct peali_devices *devices, int device,
 	result = peali_queue_plan(plan, options, 0, CALL);
 	if (result)
 		return result;
-	/* the words of the others are for the workers of one device */
+	/* the other kinds have atomic words for the workers of one device */
 	if (device == PEALI_HOST && plan->options.kind != PEAL_QUEUE_LINK)
 		return peali_fail(PEAL_EINVAL, CALL,
 				  "kind is %s; in host memory there can only "
@@ -46,7 +48,7 @@ static int plan_at(const struct peali_devices *devices, int device,
 	return 0;
 }
 
-/* Headers of a plan, for both of which there is room; how many bytes. */
+/* Writes both headers of a placed queue. Returns their length in bytes. */
 static uint64_t write_headers(const struct peali_queue_plan *plan, uint8_t *out)
 {
 	struct peal_placed placed;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pools: making them, who is a member, ending them. */
+/* Pools: creates and destroys them, and manages their members. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -55,9 +55,11 @@ int peali_pool_open(const struct peali_pool *pool, const char *call)
 			  "answered yet: call peal_pool_destroy again");
 }
 
-/* ---- making one --------------------------------------------------------- */
+/* ---- creation ----------------------------------------------------------- */
 
-/* Room for a message and, behind it, for a slot's content. */
+/*
+ * Returns the bytes of a worker's message buffer. A slot's content follows it.
+ */
 static uint64_t message_room(const struct peali_pool *p)
 {
 	return peali_whole_lines(p->spec.message_bytes);
@@ -74,7 +76,7 @@ static int plan(struct peal_kernel *k, const struct peal_pool_options *o,
 	p->spec.slots = o->capacity ? o->capacity : CAPACITY_DEFAULT;
 	p->spec.message_bytes = o->message_bytes;
 	p->spec.policy = o->policy;
-	p->spec.n_producers = 1; /* each worker puts into its own */
+	p->spec.n_producers = 1; /* each worker puts into its own shard */
 	p->spec.bulk = 1;
 	for (i = 0; i < k->program->n_handlers; i++)
 		if (k->program->handlers[i].tells > p->spec.bulk)
@@ -92,7 +94,7 @@ static int plan(struct peal_kernel *k, const struct peal_pool_options *o,
 	return 0;
 }
 
-/* The set's header and those of its shards; all else is zero already. */
+/* Writes the headers of the set and of its shards. All other bytes are zero. */
 static int write_headers(struct peal_kernel *k, const struct peali_pool *p)
 {
 	struct peal_work_set set;
@@ -129,8 +131,10 @@ static int tell_worker(struct peal_kernel *k, const struct peali_pool *p,
 	return peali_kernel_tell(k, worker, type, &view, sizeof(view), call);
 }
 
-/* All workers that live, the first one last: it makes the address known.
- * PEAL_ESTOPPED: some have ended. */
+/*
+ * Tells all live workers. Worker 0 is last, because it makes the address known.
+ * Returns PEAL_ESTOPPED if some workers have ended.
+ */
 static int tell_all(struct peal_kernel *k, const struct peali_pool *p,
 		    uint16_t type, const char *call)
 {
@@ -147,7 +151,10 @@ static int tell_all(struct peal_kernel *k, const struct peali_pool *p,
 	return result;
 }
 
-/* No worker knows the pool any more. Else its memory may still be in use. */
+/*
+ * Frees a pool when no worker knows it any more. On an error its memory may
+ * still be in use, so the pool stays.
+ */
 static int take_down(struct peal_kernel *k, struct peali_pool *p,
 		     const char *call)
 {
@@ -166,7 +173,7 @@ static int take_down(struct peal_kernel *k, struct peali_pool *p,
 	return 0;
 }
 
-/* A free place for a pool and a free entry for its address. */
+/* Finds a free pool and takes a free entry for its address. */
 static int find_room(struct peal_kernel *k, struct peali_pool **pool_out,
 		     uint32_t *actor_out)
 {
@@ -194,7 +201,7 @@ static int find_room(struct peal_kernel *k, struct peali_pool **pool_out,
 	return 0;
 }
 
-/* All that the workers are not told of yet. */
+/* Allocates and initializes a pool. The workers do not know it yet. */
 static int make(struct peal_kernel *k, const struct peal_pool_options *o,
 		struct peali_pool *p)
 {
@@ -234,7 +241,7 @@ static int create(struct peal_kernel *k, const struct peal_pool_options *o,
 		return result;
 	}
 	p->actor = actor;
-	/* if a worker does not answer it may still use all that */
+	/* a hung worker may still use the pool */
 	p->used = 1;
 	k->actors[actor].handler = PEALI_POOL_HANDLER;
 	result = tell_all(k, p, PEAL_CONTROL_POOL, CREATE);
@@ -280,8 +287,10 @@ int peal_pool_create(struct peal_kernel *k,
 
 /* ---- members ------------------------------------------------------------ */
 
-/* Whether what a handler takes is what the links to the pool and the members
- * that it has declare. */
+/*
+ * Checks that a handler takes the messages of the pool's links and of its other
+ * members.
+ */
 static int check_types(struct peal_kernel *k, const struct peali_pool *p,
 		       const struct peal_handler_info *h)
 {
@@ -379,7 +388,7 @@ static int join(struct peal_runtime *rt, uint64_t pool, uint64_t actor)
 		p->members[a->worker] = 0;
 		return result;
 	}
-	/* who did not answer will be a member when it does */
+	/* a hung worker adds the member when it continues */
 	a->pool = 1 + (uint32_t)(p - k->pools);
 	p->n_members++;
 	return result;
@@ -439,7 +448,7 @@ int peal_pool_leave(struct peal_runtime *rt, uint64_t pool, uint64_t actor)
 	return result;
 }
 
-/* ---- the end ------------------------------------------------------------ */
+/* ---- destruction -------------------------------------------------------- */
 
 static int destroy(struct peal_runtime *rt, uint64_t pool)
 {

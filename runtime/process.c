@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sets of processes: joining, leaving, what is offered, what is known. */
+/* Process groups: joins and leaves them, lists offers and reports states. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #define LEAVE "peal_processes_leave"
 #define JOIN_NS 30000000000LL
 #define OFFERS_MAX 1024
-#define CLEAR_NS 1000000000LL /* for the others to hear of a shutdown */
+#define CLEAR_NS 1000000000LL /* ns that a shutdown waits for the peers */
 
 const char *peal_process_state_name(enum peal_process_state state)
 {
@@ -28,14 +28,14 @@ int peal_process_rank_of(uint64_t address)
 	return (int)(address >> PEALI_ADDRESS_RANK_SHIFT) - 1;
 }
 
-/* ---- joining -------------------------------------------------------------------- */
+/* ---- joining ------------------------------------------------------------- */
 
 static void free_set(struct peal_processes *set)
 {
 	struct peali_offer *offer;
 	struct peali_job *job;
 
-	while (set->jobs) { /* that came when nobody does any more */
+	while (set->jobs) { /* jobs posted after the end of the job thread */
 		job = set->jobs;
 		set->jobs = job->next;
 		free(job);
@@ -113,9 +113,12 @@ int peal_processes_join(struct peal_runtime *rt,
 	return 0;
 }
 
-/* ---- leaving -------------------------------------------------------------------- */
+/* ---- leaving ------------------------------------------------------------- */
 
-/* No more links are accepted, once what the second thread has in hand is done. */
+/*
+ * Accepts no more links. Waits until the job thread has finished its current
+ * job.
+ */
 static void accept_no_more(struct peal_processes *set)
 {
 	uint64_t worked;
@@ -128,7 +131,7 @@ static void accept_no_more(struct peal_processes *set)
 	pthread_mutex_unlock(&set->lock);
 }
 
-/* One of its links; NULL: there is none. The runtime's lock is held. */
+/* Returns a link of the set, or NULL. The caller holds the runtime's lock. */
 static struct peal_link *any_link(const struct peal_processes *set)
 {
 	struct peal_link *link;
@@ -151,7 +154,10 @@ static int take_links_down(struct peal_processes *set)
 	return result;
 }
 
-/* Others who have not heard that this process leaves; the lock is held. */
+/*
+ * Counts the peers that do not know yet that this process leaves. The caller
+ * holds set->lock.
+ */
 static uint32_t unheard(const struct peal_processes *set)
 {
 	uint32_t rank, n = 0;
@@ -247,7 +253,7 @@ uint32_t peali_processes_count(const struct peal_runtime *rt)
 	return n;
 }
 
-/* ---- what is known ---------------------------------------------------------------- */
+/* ---- info ---------------------------------------------------------------- */
 
 static uint32_t count_links(const struct peali_peer *p)
 {
@@ -313,7 +319,7 @@ int peal_process_info(struct peal_processes *set, uint32_t rank,
 	return 0;
 }
 
-/* ---- offers ----------------------------------------------------------------------- */
+/* ---- offers -------------------------------------------------------------- */
 
 static int check_name(const char *name, const char *call)
 {
@@ -337,7 +343,7 @@ static struct peali_offer **find_offer(struct peal_processes *set,
 	return p;
 }
 
-/* Adds it to the list; the lock is held. */
+/* Adds an offer to the list. The caller holds set->lock. */
 static int add_offer(struct peal_processes *set, const char *name,
 		     uint64_t address)
 {

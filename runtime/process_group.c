@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Groups whose members are in the processes of a set, one in each. */
+/*
+ * Communicators (struct peal_group) of processes: creates them, checks the
+ * other processes and closes the links.
+ */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -9,13 +12,13 @@
 #include "runtime/process.h"
 
 #define CALL "peal_process_group_create"
-#define NAME_MAX 40 /* bytes, with its end: an offer's has more behind it */
+#define NAME_MAX 40 /* bytes with the final 0; offer names append a suffix */
 #define CREATE_NS 30000000000LL
 #define EXCHANGE_SLOTS 8
 #define LOOK_US 100
 #define LOOK_NS 50000000LL
 
-/* ---- who is in it ----------------------------------------------------------------- */
+/* ---- members ------------------------------------------------------------- */
 
 static int check_ranks(struct peal_processes *set, const uint32_t *ranks,
 		       uint32_t n, uint32_t *own_out)
@@ -66,7 +69,10 @@ static int check_here(struct peal_processes *set, const uint32_t *ranks,
 	return result;
 }
 
-/* The members in order as one number: FNV-1a (Fowler, Noll, Vo), word by word. */
+/*
+ * Hashes the ranks in their order, by FNV-1a (Fowler, Noll, Vo) on 32-bit
+ * words.
+ */
 static uint64_t hash_ranks(const uint32_t *ranks, uint32_t n)
 {
 	uint64_t h = 0xcbf29ce484222325ULL ^ n;
@@ -106,9 +112,12 @@ static void place_members(struct peal_group *g, const uint32_t *ranks,
 	g->ranks = hash_ranks(ranks, g->n);
 }
 
-/* ---- its actors and links ----------------------------------------------------------- */
+/* ---- actors and links ---------------------------------------------------- */
 
-/** Actors of the member here: a ring for each channel, the exchange behind them. */
+/**
+ * Actors of the member here: one for each channel of the ring, then the
+ * exchange.
+ */
 struct actors {
 	uint64_t address[PEALI_CHANNELS_MAX + 1];
 };
@@ -123,7 +132,10 @@ static void offer_name(const struct peal_group *g, uint32_t channel,
 		snprintf(name, PEAL_PROCESS_NAME, "%.39s/x", g->name);
 }
 
-/* The last channel first: each has to know the next one. */
+/*
+ * Spawns the actors. The last channel comes first, because each actor needs the
+ * address of the next one.
+ */
 static int make_actors(struct peal_group *g, struct actors *a)
 {
 	uint64_t next = 0;
@@ -157,7 +169,9 @@ static int offer(struct peal_group *g, const struct actors *a)
 	return result;
 }
 
-/* All have connected, or it comes to nothing. */
+/*
+ * Withdraws the offers, when all members have connected or the creation failed.
+ */
 static void withdraw(struct peal_group *g)
 {
 	char name[PEAL_PROCESS_NAME];
@@ -177,7 +191,7 @@ static int64_t left(uint64_t deadline)
 	return now < deadline ? (int64_t)(deadline - now) : 0;
 }
 
-/* Whether all members are here. */
+/* Checks that the processes of all members are in the process group. */
 static int check_members(const struct peal_group *g)
 {
 	uint32_t ranks[PEAL_GROUP_MAX], i;
@@ -187,8 +201,11 @@ static int check_members(const struct peal_group *g)
 	return check_here(g->set, ranks, g->n);
 }
 
-/* One that dies meanwhile may not be the one that is waited for, who then waits for
- * that one. */
+/*
+ * Connects to an actor of another member. Checks all members for ended
+ * processes every LOOK_NS. Without the check this call could wait for a member
+ * that itself waits for an ended process.
+ */
 static int connect_to(struct peal_group *g, uint32_t place, uint32_t channel,
 		      uint64_t from, uint32_t port, struct peal_link_options o,
 		      uint64_t deadline, struct peal_link **link_out)
@@ -249,7 +266,9 @@ static int connect_rings(struct peal_group *g, const struct actors *a,
 	return result;
 }
 
-/* All have come here, called for the same. */
+/*
+ * Runs a barrier of the members. The barrier fails if their arguments differ.
+ */
 static int meet(struct peal_group *g, uint64_t deadline)
 {
 	struct peal_collective c = { .size = sizeof(c),
@@ -259,9 +278,13 @@ static int meet(struct peal_group *g, uint64_t deadline)
 }
 
 /*
- * The exchanges first, by which all find whether they make the same group; then the
- * rings. When all have those nobody needs the offers any more; and when all have
- * withdrawn them there can be another group of the name.
+ * Creates actors and links:
+ *
+ * 1. Offer the actors. Connect the exchanges. By a barrier the members check
+ *    that they create the same communicator.
+ * 2. Connect the rings. After a second barrier all members have their links, so
+ *    the offers are not needed any more.
+ * 3. Withdraw the offers. After a third barrier the name may be used again.
  */
 static int make(struct peal_group *g, uint64_t deadline)
 {
@@ -338,13 +361,13 @@ int peal_process_group_create(struct peal_processes *set, const char *name,
 	result = n > 1 ? make(g, deadline) : 0;
 	failed = *peal_last_error();
 	withdraw(g);
-	atomic_store(&g->ended, 0); /* but for those that made it */
+	atomic_store(&g->ended, 0); /* without the three barriers */
 	if (result)
 		peali_fail(failed.code, failed.call, "%s", failed.text);
 	return peali_group_made(g, result, CALL, group_out);
 }
 
-/* ---- the others ------------------------------------------------------------------------ */
+/* ---- checks of other processes ------------------------------------------- */
 
 const struct peal_group *peali_group_of_set(const struct peal_runtime *rt,
 					    const struct peal_processes *set)
@@ -365,8 +388,11 @@ int peali_group_was_called(const struct peal_group *g, uint32_t place)
 	       p->sequence;
 }
 
-/* The first process that keeps it from what is in hand; n: none does. Those that
- * have left because of another one come last. */
+/*
+ * Returns the first place with a process that is gone and that the current
+ * collective needs. Returns g->n if there is none. A process that has left
+ * because of another process is the last choice.
+ */
 static uint32_t find_gone(const struct peal_group *g)
 {
 	uint32_t i, gone = g->n;
@@ -375,7 +401,7 @@ static uint32_t find_gone(const struct peal_group *g)
 		const struct peal_link *link = g->members[i].exchange;
 		int error = link ? peali_far_error(link) : 0;
 
-		/* who has left after its last part of it is missed by nobody */
+		/* a process that leaves after its call is not needed */
 		if (!error || (error == PEAL_ESTOPPED && g->waits_for &&
 			       peali_group_was_called(g, i)))
 			continue;
@@ -408,7 +434,7 @@ static unsigned long long slice_bytes(const struct peal_member_call *c)
 	return (unsigned long long)c->slice * peal_element_bytes(c->element);
 }
 
-/* What a member is called for, in words. */
+/* Describes a member's call of a collective in words. */
 static void describe(const struct peal_member_call *c, char *text, size_t size)
 {
 	static const char *const kinds[] = { "?",	  "all-reduce",
@@ -467,9 +493,9 @@ int peali_group_differs(const struct peal_group *g, const char *call)
 			  i, g->name, other, g->own, own);
 }
 
-/* ---- the end ---------------------------------------------------------------------------- */
+/* ---- destruction --------------------------------------------------------- */
 
-/* Whether others have yet to take what this one has sent. */
+/* Returns whether other processes have yet to take messages of this process. */
 static int is_awaited(const struct peal_group *g)
 {
 	struct peal_link_info info;
@@ -483,7 +509,10 @@ static int is_awaited(const struct peal_group *g)
 	return 0;
 }
 
-/* Whether a link is between its member here and another process. */
+/*
+ * Returns whether a link leads from the member here to another process, or
+ * back.
+ */
 static int is_of(const struct peal_group *g, const struct peal_link *link)
 {
 	const struct peal_kernel *kernel = g->members[g->own].kernel;

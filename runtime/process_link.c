@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Making links whose ends are in two processes. */
+/* Creates links between two processes. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,18 +10,21 @@
 #include "runtime/process.h"
 
 #define CALL "peal_process_connect"
-#define LINKS_MAX 4096 /* with one peer */
-#define AGAIN_US 2000 /* between two questions for a name */
+#define LINKS_MAX 4096 /* links with one peer */
+#define AGAIN_US 2000 /* us between two requests for a name */
 
-/* ---- a link of two processes ------------------------------------------------------ */
+/* ---- common steps -------------------------------------------------------- */
 
-/* Whether a device sees the memory of this process as the host does. */
+/*
+ * Returns whether a device does not see memory of this process as the host
+ * does.
+ */
 static int is_staged(const struct peal_link *link, int device)
 {
 	return !peali_devices_ring(&link->rt->devices, device);
 }
 
-/* What the shared ring's end in this process can publish by. */
+/* Returns the publication policies of the end of the shared ring here. */
 static uint32_t policies(const struct peal_link *link, int device)
 {
 	return peali_devices_policies(&link->rt->devices,
@@ -29,7 +32,10 @@ static uint32_t policies(const struct peal_link *link, int device)
 								device);
 }
 
-/* The local ring of a staged end: as deep, for messages as long. */
+/*
+ * Computes the spec of the local ring of a staged end. It has the capacity and
+ * the message size of the shared ring.
+ */
 static int local_spec(const struct peal_link *link, int device,
 		      struct peali_ring_spec *out)
 {
@@ -63,7 +69,7 @@ static void describe(struct peal_link *link, const char *why_staged)
 		 far->peer->rank, how, far->staged ? why_staged : "");
 }
 
-/* The end that is in the other process. */
+/* Fills in the end in the other process. */
 static void set_far_end(struct peali_end *end, const struct peali_peer *p,
 			uint64_t address)
 {
@@ -73,7 +79,10 @@ static void set_far_end(struct peali_end *end, const struct peali_peer *p,
 	end->device = PEALI_HOST;
 }
 
-/* Both local specs, the mapping and the path; the spec is known. */
+/*
+ * Completes the local specs, maps the shared memory and creates the path.
+ * far->spec is complete already.
+ */
 static int build(struct peal_link *link, int device, int fd,
 		 const char *why_staged)
 {
@@ -131,7 +140,10 @@ static struct peal_link *new_far(struct peali_peer *p, uint64_t number,
 	return link;
 }
 
-/* The peer's list has it from now on, if the peer is here. */
+/*
+ * Adds the link to the peer's list. Fails if the peer is gone, this process
+ * leaves, or the number is in use.
+ */
 static int list(struct peali_far *far)
 {
 	struct peali_peer *p = far->peer;
@@ -163,7 +175,7 @@ static int list(struct peali_far *far)
 	return result;
 }
 
-/* ---- who is asked: the receiver's end ----------------------------------------------- */
+/* ---- the receiver's end -------------------------------------------------- */
 
 static int find_offer(struct peal_processes *set, const char *name,
 		      uint64_t *address_out)
@@ -193,7 +205,10 @@ static void set_spec(struct peali_far *far, const struct peali_record *r)
 	far->spec.slab_bytes = r->slab_bytes;
 }
 
-/* Sizes that both can do, by policies of that mask, the default one of them. */
+/*
+ * Completes far->spec with sizes for both processes. `mask` has the possible
+ * policies, `policy` is the default.
+ */
 static int plan_spec(struct peali_far *far, const struct peali_record *r,
 		     uint32_t mask, uint32_t policy)
 {
@@ -208,7 +223,10 @@ static int plan_spec(struct peali_far *far, const struct peali_record *r,
 			peali_ring_spec_emits(&far->spec, r->emits, CALL);
 }
 
-/* By windows, if both devices see each other's: 0, or why not. */
+/*
+ * Plans a link by windows. This requires that both devices see each other's
+ * window. Returns 0, or an error with the reason.
+ */
 static int plan_windows(struct peal_link *link, const struct peali_record *r)
 {
 	const struct peali_devices *devices = &link->rt->devices;
@@ -249,7 +267,10 @@ static int plan_windows(struct peal_link *link, const struct peali_record *r)
 	return result;
 }
 
-/* The receiver's end, and sizes that both can do; the lock is held. */
+/*
+ * Plans the receiver's end and sizes for both processes. The caller holds the
+ * runtime's lock.
+ */
 static int plan_receiver(struct peal_link *link, uint64_t address,
 			 const struct peali_record *r, char why_staged[96])
 {
@@ -283,7 +304,10 @@ static int plan_receiver(struct peal_link *link, uint64_t address,
 	return result ? result : peali_link_check_types(link, CALL);
 }
 
-/* Makes the receiver's end; the memory's descriptor, or an error. */
+/*
+ * Creates the receiver's end. Returns the descriptor of the shared memory, or
+ * an error.
+ */
 static int accept_link(struct peali_peer *p, const struct peali_record *r,
 		       uint64_t address, struct peali_record *answer)
 {
@@ -355,20 +379,20 @@ void peali_far_answer(struct peali_peer *p, const struct peali_record *r)
 		close(fd);
 }
 
-/* ---- who asks: the sender's end ------------------------------------------------------ */
+/* ---- the sender's end ---------------------------------------------------- */
 
-/* What is asked for. */
+/* A request for a link. */
 struct wish {
 	struct peali_peer *peer;
 	const char *name;
 	uint64_t from;
 	uint32_t port;
 	const struct peal_link_options *options;
-	uint64_t deadline; /* for the name to be offered */
-	struct peali_part *credit; /* in a window, if there is one */
+	uint64_t deadline; /* end of the wait for the offer */
+	struct peali_part *credit; /* in an own window; 0 bytes: none */
 };
 
-/* The sender's end; the lock is held. */
+/* Resolves the sender's end. The caller holds the runtime's lock. */
 static int plan_sender(const struct wish *w, struct peali_end *from)
 {
 	struct peal_runtime *rt = w->peer->set->rt;
@@ -446,7 +470,7 @@ ask_for(const struct wish *w, const struct peal_link *like, uint64_t number)
 	return r;
 }
 
-/* Waits for the answer to a question that was sent; with the lock. */
+/* Waits for the answer to a CONNECT. The caller holds set->lock. */
 static int await_answer(struct peali_question *q)
 {
 	struct peal_processes *set = q->peer->set;
@@ -465,14 +489,17 @@ static int await_answer(struct peali_question *q)
 	return q->error ? peali_peer_gone(q->peer, CALL) : 0;
 }
 
-/* Its credit is not used again as long as the peer may give it; set->lock is held. */
+/*
+ * Keeps the part of the credit from reuse if the peer may still write to it.
+ * The caller holds set->lock.
+ */
 static void abandon(const struct wish *w, const struct peali_question *q)
 {
 	if (!q->answered || q->error || peali_gives_credit(&q->answer))
 		peali_part_abandon(w->peer, q->number, 1, w->credit);
 }
 
-/* Asks, and waits for the answer. */
+/* Sends a CONNECT and waits for the answer. */
 static int ask(const struct wish *w, const struct peal_link *like,
 	       struct peali_question *q)
 {
@@ -498,7 +525,7 @@ static int ask(const struct wish *w, const struct peal_link *like,
 				    "sent; is it stopped?",
 				    w->peer->rank, w->peer->member.pid);
 	asked = !result;
-	/* one that is gone answers, too: the first thread does for it */
+	/* if the peer is gone, the reader thread completes the question */
 	pthread_mutex_lock(&set->lock);
 	if (!result)
 		result = await_answer(q);
@@ -513,7 +540,7 @@ static int ask(const struct wish *w, const struct peal_link *like,
 	return result;
 }
 
-/* What a peer says of its refusal. */
+/* Sets the error text of a refusal. Returns its error. */
 static int refused(const struct wish *w, const struct peali_record *r)
 {
 	int error = r->error < 0 && r->error > -2000 ? r->error : PEAL_EPROTO;
@@ -524,7 +551,7 @@ static int refused(const struct wish *w, const struct peali_record *r)
 			  w->peer->member.pid, text);
 }
 
-/* Whether what was accepted is what was asked for, and makes sense. */
+/* Checks that an ACCEPT is valid and fits the request. */
 static int check_answer(const struct wish *w, const struct peal_link *link,
 			const struct peali_record *r,
 			struct peali_ring_spec *out)
@@ -543,7 +570,7 @@ static int check_answer(const struct wish *w, const struct peal_link *link,
 		(o->message_bytes && o->message_bytes != r->message_bytes) ||
 		(o->slot_bytes && o->slot_bytes != r->slot_bytes) ||
 		(o->policy && o->policy != r->policy);
-	/* a spec that is complete stays as it is */
+	/* completing a complete spec must not change it */
 	if (wrong || !r->capacity || !r->slot_bytes || !r->policy ||
 	    peali_ring_spec_complete(&again, mask, 0, CALL) ||
 	    again.slab_bytes != spec.slab_bytes ||
@@ -561,7 +588,9 @@ static int check_answer(const struct wish *w, const struct peal_link *link,
 	return 0;
 }
 
-/* By windows, if the answer says so: where they are. */
+/*
+ * Uses windows if the ACCEPT does. Resolves the addresses of ring and credit.
+ */
 static int join_windows(const struct wish *w, struct peali_far *far, int device,
 			const struct peali_record *r)
 {
@@ -584,11 +613,11 @@ static int join_windows(const struct wish *w, struct peali_far *far, int device,
 	far->staged = 0;
 	far->part = *w->credit;
 	far->credit_at = peali_part_address(w->peer->set, &far->part);
-	w->credit->bytes = 0; /* the link's now */
+	w->credit->bytes = 0; /* the link owns the part now */
 	return 0;
 }
 
-/* The sender's end of what was accepted. */
+/* Creates the sender's end of an accepted link. */
 static int join_link(const struct wish *w, struct peali_question *q,
 		     struct peal_link **link_out)
 {
@@ -650,8 +679,11 @@ void peali_decline(struct peali_peer *p, uint64_t number, int freed)
 		p->hung = 1;
 }
 
-/* Of the device that the sender is on, which may have changed since the last try;
- * where there is no window there is none. */
+/*
+ * Allocates the credit in the window of the sender's device. The sender may
+ * have moved to another device since the last try. A device without a window
+ * gets no credit.
+ */
 static void take_credit(const struct wish *w, int device)
 {
 	struct peal_processes *set = w->peer->set;
@@ -664,7 +696,9 @@ static void take_credit(const struct wish *w, int device)
 	peali_part_take(set, device, sizeof(struct peal_credit), w->credit);
 }
 
-/* One try; *again: the name is not offered, or not yet. */
+/*
+ * Tries to connect once. Sets *again to 1 if the peer does not offer the name.
+ */
 static int try(const struct wish *w, struct peal_link **link_out, int *again)
 {
 	struct peal_link like = { .rt = w->peer->set->rt };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How the processes of a set meet: by the file to the sockets. */
+/* Connects each pair of processes of a group, by the rendezvous file. */
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -12,9 +12,9 @@
 #include "runtime/socket.h"
 
 #define CALL "peal_processes_join"
-#define HELLO_NS 2000000000ULL /* what a stranger may take to say who it is */
-#define SEND_NS 1000000000ULL /* what a record may wait for room */
-#define LOOK_MS 20 /* between two looks at who has ended */
+#define HELLO_NS 2000000000ULL /* limit for the HELLO of a new connection */
+#define SEND_NS 1000000000ULL /* timeout of a send */
+#define LOOK_MS 20 /* ms between two checks for ended processes */
 
 struct peali_record peali_record(enum peali_record_type type)
 {
@@ -37,7 +37,7 @@ void peali_record_text(const struct peali_record *r, char *text, size_t size)
 			text[i] = '?';
 }
 
-/* How long until a deadline, at most that many ms. */
+/* Returns the ms until a deadline, at most `most`. */
 static int ms_left(uint64_t deadline, int most)
 {
 	uint64_t now = peali_now_ns();
@@ -49,7 +49,7 @@ static int ms_left(uint64_t deadline, int most)
 	return most;
 }
 
-/* ---- the file ------------------------------------------------------------------- */
+/* ---- rendezvous file ----------------------------------------------------- */
 
 static int late_for_file(const struct peal_processes *set)
 {
@@ -60,7 +60,7 @@ static int late_for_file(const struct peal_processes *set)
 		set->plan.rank, set->plan.ranks, set->plan.path);
 }
 
-/* Who has not come in time: "rank 2, 3". */
+/* Reports the missing ranks. */
 static int late_for(const struct peal_processes *set,
 		    const struct peali_rendezvous *r)
 {
@@ -79,7 +79,7 @@ static int late_for(const struct peal_processes *set,
 			  r->here, r->ranks, set->plan.path, names);
 }
 
-/* A socket that listens at the process's name; -1 and an error. */
+/* Returns a listening socket with the name of the rank, or -1 with an error. */
 static int listen_at(const char *id, uint32_t rank)
 {
 	struct sockaddr_un at;
@@ -97,7 +97,10 @@ static int listen_at(const char *id, uint32_t rank)
 	return -1;
 }
 
-/* Enters the file and listens, whatever the others do. */
+/*
+ * Adds this process to the file and opens its listening socket. Waits only for
+ * the file of rank 0.
+ */
 static int enter(struct peal_processes *set, uint64_t deadline,
 		 struct peali_rendezvous *r, int *listener)
 {
@@ -119,7 +122,7 @@ static int enter(struct peal_processes *set, uint64_t deadline,
 	return *listener < 0 ? PEAL_EDRIVER : 0;
 }
 
-/* Waits until all have entered. */
+/* Waits until all processes are in the file. */
 static int await_all(struct peal_processes *set, uint64_t deadline,
 		     struct peali_rendezvous *r)
 {
@@ -136,7 +139,7 @@ static int await_all(struct peal_processes *set, uint64_t deadline,
 	return result;
 }
 
-/* ---- hello ---------------------------------------------------------------------- */
+/* ---- hello --------------------------------------------------------------- */
 
 static struct peali_record hello(const struct peal_processes *set,
 				 const struct peali_rendezvous *r)
@@ -151,8 +154,10 @@ static struct peali_record hello(const struct peal_processes *set,
 	return h;
 }
 
-/* Whether who is at the other end is the one that the file names: by the
- * kernel's word. */
+/*
+ * Checks that the process at the other end is the one in the file. The
+ * operating system confirms its user and pid.
+ */
 static int is_member(int fd, const struct peali_rendezvous *r, uint32_t rank,
 		     const char **why)
 {
@@ -178,7 +183,7 @@ static int is_hello(const struct peali_record *h, ssize_t bytes,
 	       h->rank < r->ranks && h->start == r->member[h->rank].start;
 }
 
-/* A connection that both sides have checked. */
+/* Stores a connection that both processes have checked. */
 static void keep(struct peal_processes *set, const struct peali_rendezvous *r,
 		 const struct peali_record *h, int fd)
 {
@@ -193,7 +198,7 @@ static void keep(struct peal_processes *set, const struct peali_rendezvous *r,
 #ifdef SYS_pidfd_open
 	p->pidfd = (int)syscall(SYS_pidfd_open, p->member.pid, 0);
 	if (p->pidfd >= 0 && !peali_member_lives(&p->member)) {
-		close(p->pidfd); /* that pid may be another's by now */
+		close(p->pidfd); /* the pid may be in use again */
 		p->pidfd = -1;
 	}
 #endif
@@ -205,7 +210,7 @@ static void keep(struct peal_processes *set, const struct peali_rendezvous *r,
 	p->state = PEAL_PROCESS_HERE;
 }
 
-/* Why a rank cannot be reached: it has ended, or what was found. */
+/* Reports why a rank cannot be reached: it has ended, or `why`. */
 static int cannot_meet(const struct peali_rendezvous *r, uint32_t rank,
 		       int code, const char *why)
 {
@@ -218,7 +223,7 @@ static int cannot_meet(const struct peali_rendezvous *r, uint32_t rank,
 			  rank, r->member[rank].pid, why);
 }
 
-/* To a lower rank, which listens or will, and answers once it accepts. */
+/* Connects to a lower rank. That rank answers when it accepts. */
 static int call_on(struct peal_processes *set, uint64_t deadline,
 		   const struct peali_rendezvous *r, uint32_t rank)
 {
@@ -231,10 +236,10 @@ static int call_on(struct peal_processes *set, uint64_t deadline,
 
 	if (fd < 0)
 		return cannot_meet(r, rank, PEAL_EDRIVER, strerror(errno));
-	/* a queue of connections that is full makes connect wait */
+	/* connect waits while the queue of connections is full */
 	peali_socket_limit(fd, SO_SNDTIMEO, LOOK_MS * 1000000ULL);
 	while (connect(fd, (const struct sockaddr *)&at, bytes)) {
-		/* it has entered, and listens at once */
+		/* the rank is in the file and will listen soon */
 		if (peali_late(deadline) ||
 		    !peali_member_lives(&r->member[rank]))
 			goto refused;
@@ -265,7 +270,10 @@ refused:
 			   why);
 }
 
-/* One who has connected: a higher rank, or nobody that is waited for. */
+/*
+ * Checks a new connection. Keeps it if it comes from a higher rank of the
+ * group, or else closes it.
+ */
 static void welcome(struct peal_processes *set, uint64_t deadline,
 		    const struct peali_rendezvous *r, int fd)
 {
@@ -292,7 +300,7 @@ static void welcome(struct peal_processes *set, uint64_t deadline,
 	close(fd);
 }
 
-/* Until all higher ranks have connected. */
+/* Waits until all higher ranks have connected. */
 static int receive_all(struct peal_processes *set, uint64_t deadline,
 		       const struct peali_rendezvous *r, int listener)
 {
@@ -323,9 +331,9 @@ static int receive_all(struct peal_processes *set, uint64_t deadline,
 	return 0;
 }
 
-/* ---- all of it -------------------------------------------------------------------- */
+/* ---- meeting ------------------------------------------------------------- */
 
-/* A set of one needs nobody. */
+/* Meets in a process group of one process. */
 static int meet_oneself(struct peal_processes *set)
 {
 	set->peers[0].member = peali_member_self();
@@ -352,7 +360,7 @@ int peali_processes_meet(struct peal_processes *set, uint64_t deadline)
 		result = peali_windows_swap(set, deadline);
 	if (listener >= 0)
 		close(listener);
-	/* whoever has connected here has read it all */
+	/* each connected peer has read the complete file */
 	if (set->plan.rank == 0 && r.id[0])
 		peali_rendezvous_end(&set->plan, &r);
 	memcpy(set->id, r.id, sizeof(set->id));

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a link of two processes lies in: memory of the host that both map, and the
- * headers of its ring, of which each process has one of its own. */
+/*
+ * Creates, checks and maps the shared memory of links between two processes.
+ * Each process has a private header of the ring.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -19,14 +21,16 @@ static uint64_t page(void)
 	return (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-/* Where the credit lies, behind slots and slab; the counts are behind it. */
+/*
+ * Returns the offset of the credit, behind slots and slab. The counts follow
+ * it.
+ */
 static uint64_t credit_offset(const struct peali_ring_spec *spec)
 {
 	return peali_round_up(peali_ring_bytes(spec) - sizeof(struct peal_ring),
 			      PEAL_SHARED_LINE);
 }
 
-/* By windows it is counts alone. */
 uint64_t peali_far_shared_bytes(const struct peali_ring_spec *spec, int windows)
 {
 	return windows ? page() :
@@ -36,15 +40,15 @@ uint64_t peali_far_shared_bytes(const struct peali_ring_spec *spec, int windows)
 					page());
 }
 
-/* What of a ring lies in the receiver's window: slots and slab. */
 uint64_t peali_far_slot_bytes(const struct peali_ring_spec *spec)
 {
 	return peali_ring_bytes(spec) - sizeof(struct peal_ring);
 }
 
 /*
- * Maps it behind a page of its own, whose last line is the ring's header: so
- * each process reads sizes and offsets that nobody else can write.
+ * Maps the shared memory behind a private page. The last bytes of that page are
+ * the ring's header. So each process reads sizes and offsets that the other
+ * process cannot change.
  */
 int peali_far_map(struct peali_far *far, int fd, uint64_t link_id,
 		  const char *call)
@@ -81,7 +85,6 @@ int peali_far_map(struct peali_far *far, int fd, uint64_t link_id,
 	return 0;
 }
 
-/* Memory for a ring, sealed; the descriptor, or an error. */
 int peali_far_make_memory(const struct peali_far *far)
 {
 	uint64_t bytes = peali_far_shared_bytes(&far->spec, far->windows);
@@ -98,7 +101,6 @@ int peali_far_make_memory(const struct peali_far *far)
 	return PEAL_ENOMEM;
 }
 
-/* Whether a descriptor is such memory, which nobody can cut off. */
 int peali_far_check_memory(const struct peali_far *far, uint32_t rank, int fd)
 {
 	uint64_t bytes = peali_far_shared_bytes(&far->spec, far->windows);
@@ -114,8 +116,10 @@ int peali_far_check_memory(const struct peali_far *far, uint32_t rank, int fd)
 	return 0;
 }
 
-/* The ring's header, which is this process's alone: sizes, and where the end's
- * device sees slots and slab. */
+/*
+ * Creates a private header with the sizes and with offsets to slots and slab,
+ * as the end's device sees them.
+ */
 int peali_far_make_header(struct peal_link *link, int device)
 {
 	struct peali_far *far = link->far;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The two threads of a set: who reads what comes and notices ends, and who does
- * what takes time. */
+/*
+ * Runs the two threads of a process group: the reader thread and the job
+ * thread.
+ */
 #include <errno.h>
 #include <poll.h>
 #include <stdarg.h>
@@ -14,14 +16,16 @@
 #include "runtime/process.h"
 #include "runtime/socket.h"
 
-#define BURST 64 /* records of a peer before the others have their turn */
-#define CROWDED_NS 1000000000 /* while too many descriptors are on their way */
-#define JOBS_MAX 1024 /* of a peer: more is no use, but a flood */
-/* Between a connection's end and that of its process, which first closes all else
- * that it had: a large memory takes long. */
+#define BURST 64 /* records read from a peer in a row */
+#define CROWDED_NS 1000000000 /* ns of retries after ETOOMANYREFS */
+#define JOBS_MAX 1024 /* per peer; a peer with more is faulty */
+/*
+ * Maximum ms from the end of a connection to the end of its process. A process
+ * with a large memory takes long to end.
+ */
 #define END_MS 2000
 
-/* ---- sending ------------------------------------------------------------------- */
+/* ---- sending ------------------------------------------------------------- */
 
 int peali_peer_send(struct peali_peer *p, const struct peali_record *record,
 		    int fd)
@@ -43,10 +47,10 @@ int peali_peer_send(struct peali_peer *p, const struct peali_record *record,
 		c->cmsg_len = CMSG_LEN(sizeof(int));
 		memcpy(CMSG_DATA(c), &fd, sizeof(fd));
 	}
-	do { /* a record goes whole, whoever else sends */
+	do { /* a record is sent as a whole, also beside other threads */
 		n = sendmsg(p->fd, &m, MSG_NOSIGNAL);
 		if (n < 0 && errno == ETOOMANYREFS && !peali_late(until)) {
-			usleep(1000); /* the user's, that nobody has yet */
+			usleep(1000); /* too many descriptors in flight */
 			errno = EINTR;
 		}
 	} while (n < 0 && errno == EINTR);
@@ -61,14 +65,17 @@ void peali_peer_answer(struct peali_peer *p, const struct peali_record *record,
 		       int fd)
 {
 	if (peali_peer_send(p, record, fd) != PEAL_ETIMEDOUT)
-		return; /* or it is gone, which the first thread notices */
-	/* what it does not hear would leave its links in the dark */
+		return; /* sent, or the reader thread finds the peer gone */
+	/* drop the peer: without the record it would keep invalid links */
 	atomic_store(&p->deaf, 1);
 	shutdown(p->fd, SHUT_RDWR);
 }
 
-/* A job for the second thread; what it is about ends with the peer, so that one
- * for which there is no memory is not missed for long. The lock is held. */
+/*
+ * Appends a job for the job thread. Drops it if there is no memory. The effect
+ * of a dropped record lasts at most until the peer ends. The caller holds
+ * set->lock.
+ */
 static void post(struct peali_peer *p, const struct peali_record *record,
 		 int answer)
 {
@@ -92,7 +99,7 @@ void peali_peer_post(struct peali_peer *p, const struct peali_record *record)
 		post(p, record, 0);
 }
 
-/* ---- the end of a peer ----------------------------------------------------------- */
+/* ---- end of a peer ------------------------------------------------------- */
 
 int peali_peer_gone(const struct peali_peer *p, const char *call)
 {
@@ -137,7 +144,10 @@ static int has_ended(const struct peali_peer *p)
 	return p->pidfd >= 0 && poll(&fd, 1, 0) == 1;
 }
 
-/* It has, and its kernels have with it; before its links hear of it. */
+/*
+ * Handles the death of a peer. Its kernels have ended with it, so its parts are
+ * freed before its links end.
+ */
 static void died(struct peali_peer *p)
 {
 	pthread_mutex_lock(&p->set->lock);
@@ -146,7 +156,7 @@ static void died(struct peali_peer *p)
 	gone(p, PEAL_PROCESS_DEAD, PEAL_EDIED, "has died");
 }
 
-/* Its connection has ended, and it has not said that it leaves. */
+/* Handles the end of a connection without a LEAVE. */
 static void broke_off(struct peali_peer *p)
 {
 	if (atomic_load(&p->deaf))
@@ -161,10 +171,13 @@ static void broke_off(struct peali_peer *p)
 		gone(p, PEAL_PROCESS_DEAD, PEAL_EDIED,
 		     "has died, or closed its connection");
 	else if (!p->broken_ns)
-		p->broken_ns = peali_now_ns(); /* its end may follow */
+		p->broken_ns = peali_now_ns(); /* the process may end soon */
 }
 
-/* So many ms until one whose connection has ended is given up; -1: it has not. */
+/*
+ * Returns the ms until a peer is given up after the end of its connection; -1:
+ * the connection is open.
+ */
 static int ms_to_end(const struct peali_peer *p)
 {
 	uint64_t passed = (peali_now_ns() - p->broken_ns) / 1000000;
@@ -174,10 +187,12 @@ static int ms_to_end(const struct peali_peer *p)
 	return passed < END_MS ? END_MS - (int)passed : 0;
 }
 
-/* ---- records ------------------------------------------------------------------- */
+/* ---- records ------------------------------------------------------------- */
 
-/* The answer of a question that waits; else it is late, and whoever accepted
- * hears that nobody wants it any more. */
+/*
+ * Passes an ACCEPT or REFUSE to its question. Without a pending question the
+ * answer is late: an accepted link is declined.
+ */
 static void take_answer(struct peali_peer *p, const struct peali_record *r,
 			int fd)
 {
@@ -196,7 +211,7 @@ static void take_answer(struct peali_peer *p, const struct peali_record *r,
 	} else if (r->type == PEALI_RECORD_ACCEPT) {
 		peali_decline(p, r->number, 1);
 	}
-	if (!q && !peali_gives_credit(r)) /* nor will it */
+	if (!q && !peali_gives_credit(r)) /* the peer will not write credit */
 		peali_part_freed(p, r->number, 1);
 	pthread_mutex_unlock(&set->lock);
 	if (!q && fd >= 0)
@@ -213,7 +228,7 @@ static void take_close(struct peali_peer *p, const struct peali_record *r)
 	pthread_mutex_lock(&p->set->lock);
 	for (far = p->links; far; far = far->next)
 		if (far->number == r->number && far->sends != (int)r->sender) {
-			far->told = 1; /* it knows more than it would hear */
+			far->told = 1; /* the peer needs no CLOSE in return */
 			peali_record_text(r, far->why, sizeof(far->why));
 			peali_far_end(far, error);
 			break;
@@ -221,7 +236,9 @@ static void take_close(struct peali_peer *p, const struct peali_record *r)
 	pthread_mutex_unlock(&p->set->lock);
 }
 
-/* Something for the second thread; 0 if the peer has far too much there. */
+/*
+ * Posts a record for the job thread. Returns 0 if the peer has too many there.
+ */
 static int take_job(struct peali_peer *p, const struct peali_record *r)
 {
 	int room;
@@ -234,7 +251,7 @@ static int take_job(struct peali_peer *p, const struct peali_record *r)
 	return room;
 }
 
-/* What a record says; NULL, or what is wrong with it. */
+/* Handles a record. Returns NULL, or the text of an error in the record. */
 static const char *take(struct peali_peer *p, struct peali_record *r, int fd)
 {
 	struct peali_record left;
@@ -255,7 +272,7 @@ static const char *take(struct peali_peer *p, struct peali_record *r, int fd)
 		left = peali_record(PEALI_RECORD_LEFT);
 		send(p->fd, &left, sizeof(left), MSG_NOSIGNAL | MSG_DONTWAIT);
 		pthread_mutex_lock(&p->set->lock);
-		if (!r->error) /* else a worker of its may still write */
+		if (!r->error) /* else a hung worker there may still write */
 			peali_parts_freed(p);
 		pthread_mutex_unlock(&p->set->lock);
 		gone(p, PEAL_PROCESS_LEFT, PEAL_ESTOPPED, "has left the set");
@@ -276,7 +293,10 @@ static const char *take(struct peali_peer *p, struct peali_record *r, int fd)
 	}
 }
 
-/* The first descriptor that came with a record, or -1; others are closed. */
+/*
+ * Returns the first descriptor that came with a record, or -1. Closes all other
+ * descriptors and sets *too_many.
+ */
 static int descriptor_of(struct msghdr *m, int *too_many)
 {
 	struct cmsghdr *c;
@@ -318,7 +338,7 @@ int peali_record_receive(int from, struct peali_record *out, int *descriptor,
 	*wrong = NULL;
 	*descriptor = -1;
 	n = recvmsg(from, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-	if (n < 0 && errno == ECONNRESET) /* what it sent before lies behind */
+	if (n < 0 && errno == ECONNRESET) /* earlier records follow the reset */
 		n = recvmsg(from, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return 0;
@@ -327,7 +347,7 @@ int peali_record_receive(int from, struct peali_record *out, int *descriptor,
 	*descriptor = descriptor_of(&m, &too_many);
 	if (n != (ssize_t)sizeof(*out) || m.msg_flags & MSG_TRUNC)
 		*wrong = "sent a record of a wrong length";
-	/* without any, it is this process that has no descriptor free */
+	/* MSG_CTRUNC without one: this process has no free descriptor */
 	else if (too_many || (*descriptor >= 0 && m.msg_flags & MSG_CTRUNC))
 		*wrong = "sent more descriptors than anybody needs";
 	else if (out->magic != PEALI_RECORD_MAGIC ||
@@ -338,7 +358,10 @@ int peali_record_receive(int from, struct peali_record *out, int *descriptor,
 	return 1;
 }
 
-/* Takes one record: 1, 0 there is none, -1 the connection has ended or broken. */
+/*
+ * Reads one record. Returns 1, 0 if there is none, or -1 if nothing more can be
+ * read.
+ */
 static int read_one(struct peali_peer *p)
 {
 	struct peali_record r;
@@ -359,14 +382,14 @@ static int read_one(struct peali_peer *p)
 	return -1;
 }
 
-/* ---- the first thread ------------------------------------------------------------ */
+/* ---- reader thread ------------------------------------------------------- */
 
-/* What has come from a peer, and whether it has ended. */
+/* Reads the records of a peer. `ended` 1: its process has ended. */
 static void look_at_peer(struct peali_peer *p, int ended)
 {
 	int i, result = 1;
 
-	/* first what it has said, all of it if that was its last */
+	/* read all records of an ended process before reporting its death */
 	for (i = 0; (i < BURST || ended) && result > 0; i++)
 		result = read_one(p);
 	if (ended && p->state == PEAL_PROCESS_HERE)
@@ -405,7 +428,7 @@ static void *read_all(void *argument)
 			of[n] = p;
 			fds[n].events = fds[n + 1].events = POLLIN;
 			fds[n].fd = p->broken_ns ? -1 : p->fd;
-			fds[n + 1].fd = p->pidfd; /* -1 is passed over */
+			fds[n + 1].fd = p->pidfd; /* poll ignores -1 */
 			n += 2;
 		}
 		if (poll(fds, n, wait_ms) <= 0)
@@ -417,7 +440,7 @@ static void *read_all(void *argument)
 	return NULL;
 }
 
-/* ---- the second thread ----------------------------------------------------------- */
+/* ---- job thread ---------------------------------------------------------- */
 
 static void do_job(struct peali_job *job, int here)
 {
@@ -463,7 +486,7 @@ static void *work(void *argument)
 	return NULL;
 }
 
-/* ---- start, stop ----------------------------------------------------------------- */
+/* ---- start, stop --------------------------------------------------------- */
 
 int peali_serve_start(struct peal_processes *set)
 {

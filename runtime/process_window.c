@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Windows of a set: memory of devices that the other processes map when they meet.
- * A link between two devices that see each other's has its ring in the receiver's
- * window and its credit in the sender's, and no host carries anything.
+ * Windows of a process group: device memory that the peers map when they meet.
  *
- * A part of a window is in the hands of two processes. It is used again once both
- * have let go of the link, or the other one is gone with all of its kernels.
+ * If two devices see each other's window, a link between them uses both. The
+ * ring lies in the receiver's window, the credit in the sender's. The devices
+ * write there directly and the host copies nothing.
+ *
+ * Two processes use a part of a window. The part is free again when both have
+ * released the link. It is also free when the peer and all its kernels have
+ * ended.
  */
 #include <poll.h>
 #include <stdio.h>
@@ -19,9 +22,9 @@
 #include "runtime/process.h"
 
 #define CALL "peal_processes_join"
-#define LOOK_MS 20 /* between two looks at who has ended */
+#define LOOK_MS 20 /* ms of one wait for a record */
 
-/* ---- own ones -------------------------------------------------------------------- */
+/* ---- own windows --------------------------------------------------------- */
 
 static int open_one(struct peal_processes *set, int device, uint64_t bytes)
 {
@@ -77,7 +80,7 @@ void peali_windows_open(struct peal_processes *set)
 	}
 }
 
-/* ---- those of others --------------------------------------------------------------- */
+/* ---- windows of peers ---------------------------------------------------- */
 
 static int ended(const struct peali_peer *p)
 {
@@ -86,7 +89,7 @@ static int ended(const struct peali_peer *p)
 			  p->rank, p->member.pid);
 }
 
-/* The next own window from *at on, to a peer. */
+/* Sends the next own window, from device *at on, to a peer. */
 static int send_one(struct peal_processes *set, struct peali_peer *p, int *at,
 		    uint64_t deadline)
 {
@@ -104,7 +107,7 @@ static int send_one(struct peal_processes *set, struct peali_peer *p, int *at,
 	if (!peal_device_info(set->rt, *at, &info))
 		snprintf(r.text, sizeof(r.text), "%s", info.uuid);
 	++*at;
-	do { /* there is a limit to descriptors on their way */
+	do { /* the number of descriptors in flight is limited */
 		result = peali_peer_send(p, &r, s->fd);
 	} while (result == PEAL_ETIMEDOUT && !peali_late(deadline));
 	if (result == PEAL_EPIPE)
@@ -117,7 +120,7 @@ static int send_one(struct peal_processes *set, struct peali_peer *p, int *at,
 	return 0;
 }
 
-/* The backend here of that name; NULL: there is none. */
+/* Returns the backend with that name, or NULL. */
 static struct peali_backend *backend_of(const struct peali_devices *devices,
 					const char *name)
 {
@@ -129,7 +132,7 @@ static struct peali_backend *backend_of(const struct peali_devices *devices,
 	return NULL;
 }
 
-/* The device of this process that is the one of that name; -1: it has none. */
+/* Returns the device of this process with that UUID, or -1. */
 static int device_of(struct peal_runtime *rt, const char *uuid)
 {
 	struct peal_device_info info;
@@ -142,9 +145,10 @@ static int device_of(struct peal_runtime *rt, const char *uuid)
 }
 
 /*
- * Who sees a peer's window: devices that the driver lets see it and whose way to the
- * device that has it is proved, both ways, as for links within a process; for which
- * this process has to have that device, too.
+ * Finds the devices here that see a peer's window. The driver must map the
+ * window for the device. A probe must confirm peer access between the device
+ * and the window's device, in both directions. So this process must have the
+ * window's device, too.
  */
 static void find_viewers(struct peal_runtime *rt, struct peali_shared *s,
 			 const char *uuid)
@@ -166,7 +170,10 @@ static void find_viewers(struct peal_runtime *rt, struct peali_shared *s,
 	}
 }
 
-/* One window of a peer, mapped if that can be; what is wrong with it. */
+/*
+ * Maps one window of a peer if possible. Returns NULL, or the text of an error
+ * in the record.
+ */
 static const char *take_one(struct peali_peer *p, const struct peali_record *r,
 			    int fd)
 {
@@ -185,7 +192,7 @@ static const char *take_one(struct peali_peer *p, const struct peali_record *r,
 	if (s->bytes)
 		return "sent a window twice";
 	s->bytes = r->window_bytes;
-	/* without a descriptor, too, where this process has none free */
+	/* fd is -1 if this process has no free descriptor */
 	if (!b || !b->ops->window_map || fd < 0)
 		return NULL;
 	if (b->ops->window_map(b, fd, s->bytes, &s->window)) {
@@ -199,7 +206,7 @@ static const char *take_one(struct peali_peer *p, const struct peali_record *r,
 	return NULL;
 }
 
-/* The next record of a peer, waited for. */
+/* Waits for the next window of a peer. */
 static int await_one(struct peali_peer *p, uint64_t deadline)
 {
 	struct pollfd look = { .fd = p->fd, .events = POLLIN };
@@ -227,7 +234,10 @@ static int await_one(struct peali_peer *p, uint64_t deadline)
 		       0;
 }
 
-/* One each, in turn, until both have all: so few descriptors are on their way. */
+/*
+ * Exchanges windows with a peer, one each in turn. So few descriptors are in
+ * flight.
+ */
 static int swap_with(struct peal_processes *set, struct peali_peer *p,
 		     uint64_t deadline)
 {
@@ -243,7 +253,7 @@ static int swap_with(struct peal_processes *set, struct peali_peer *p,
 	return result;
 }
 
-/* In rounds, in each of which all have another partner, or none. */
+/* Works in rounds. In each round a process has another partner, or none. */
 int peali_windows_swap(struct peal_processes *set, uint64_t deadline)
 {
 	uint32_t n = set->plan.ranks, round, i;
@@ -257,7 +267,7 @@ int peali_windows_swap(struct peal_processes *set, uint64_t deadline)
 	}
 	for (i = 0; set->windows && i < PEALI_WINDOWS_MAX; i++)
 		if (set->windows[i].backend) {
-			close(set->windows[i].fd); /* all have theirs */
+			close(set->windows[i].fd); /* all peers have it */
 			set->windows[i].fd = -1;
 		}
 	return result;
@@ -297,9 +307,9 @@ void peali_windows_close(struct peal_processes *set)
 	}
 }
 
-/* ---- who sees what --------------------------------------------------------------- */
+/* ---- views --------------------------------------------------------------- */
 
-/* Where a device here sees a window of a peer; 0: it does not. */
+/* Returns the address at which a device here sees a peer's window, or 0. */
 static uint64_t view(const struct peali_peer *p, uint32_t index, int viewer)
 {
 	const struct peali_devices *devices = &p->set->rt->devices;
@@ -337,7 +347,7 @@ uint64_t peali_window_far(const struct peali_peer *p, uint32_t device,
 	return at + offset;
 }
 
-/* ---- parts ------------------------------------------------------------------------ */
+/* ---- parts --------------------------------------------------------------- */
 
 int peali_has_window(const struct peal_processes *set, int device)
 {
@@ -426,11 +436,11 @@ void peali_part_abandon(struct peali_peer *p, uint64_t number, int sends,
 		orphan->part = *part;
 		orphan->next = set->orphans;
 		set->orphans = orphan;
-	} /* else nobody has it again before the set is left */
+	} /* else the part stays in use until the set is left */
 	part->bytes = 0;
 }
 
-/* Orphans of a peer: one link's, or all (number 0). */
+/* Frees the orphans of one link of a peer, or of all its links (number 0). */
 static void give_orphans(struct peali_peer *p, uint64_t number, int sends)
 {
 	struct peali_orphan **at = &p->set->orphans, *orphan;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The programs that a runtime knows by name. */
+/* Programs: a runtime's list of programs, and their images. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,7 +55,7 @@ int peali_program_check(const struct peal_program *program, const char *call)
 	return 0;
 }
 
-/* The program of a name; the caller holds the lock. */
+/* Returns the program with that name, or NULL. The caller holds rt->lock. */
 static const struct peal_program *find(const struct peal_runtime *rt,
 				       const char *name)
 {
@@ -67,7 +67,7 @@ static const struct peal_program *find(const struct peal_runtime *rt,
 	return NULL;
 }
 
-/* Appends it; the caller holds the lock. */
+/* Appends a program. The caller holds rt->lock. */
 static int add(struct peal_runtime *rt, const struct peal_program *program)
 {
 	const struct peal_program *there = find(rt, program->name), **more;
@@ -127,7 +127,7 @@ const struct peal_program *peali_programs_at(struct peal_runtime *rt,
 	return program;
 }
 
-/* " a, b, c" for texts. */
+/* Writes a list such as "a, b, c". */
 static void list_names(char *text, size_t size, const char *const *names,
 		       uint32_t n)
 {
@@ -188,7 +188,7 @@ int peal_program_handler(const struct peal_program *program,
 			  program->name, handler, text);
 }
 
-/* Device images of a program, without the host's. */
+/* Returns the number of device images of a program. */
 static uint32_t count_images(const struct peal_program *program)
 {
 	uint32_t n = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Programs in files of their own. */
+/* Program files: checks and loads shared objects with one program each. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
@@ -26,13 +26,13 @@
 #error "which machine do this processor's ELF files name?"
 #endif
 
-/** A file that a runtime has loaded. */
+/** A loaded program file. */
 struct peali_program_file {
 	struct peali_program_file *next;
 	void *handle;
 };
 
-/* Not static: the linker keeps the objects that it refers to. */
+/* Not static, so that the linker keeps the objects of these symbols. */
 extern const char *const peali_program_file_loops[];
 const char *const peali_program_file_loops[] = {
 	&peali_loop_lanes,
@@ -41,7 +41,7 @@ const char *const peali_program_file_loops[] = {
 	&peali_loop_single_pools,
 };
 
-/* ---- checks -------------------------------------------------------------------- */
+/* ---- checks -------------------------------------------------------------- */
 
 static int is_program(const struct peali_elf_symbol *symbol)
 {
@@ -109,8 +109,8 @@ static int check_seal(const unsigned char *bytes, size_t n, const char *path)
 }
 
 /*
- * Looks at all that can be looked at without running any of it; fills in the
- * symbol of its program, for the caller to free.
+ * Checks a file without running any of its code. The caller frees *symbol_out,
+ * the symbol of its program.
  */
 static int check_file(const char *path, char **symbol_out)
 {
@@ -150,7 +150,7 @@ static int check_file(const char *path, char **symbol_out)
 	return result;
 }
 
-/* ---- loading ------------------------------------------------------------------- */
+/* ---- loading ------------------------------------------------------------- */
 
 static int open_file(const char *path, const char *symbol, void **handle_out,
 		     const struct peal_program **program_out)
@@ -179,7 +179,10 @@ static int open_file(const char *path, const char *symbol, void **handle_out,
 	return 0;
 }
 
-/* Makes the program known, and keeps the file with the runtime. */
+/*
+ * Adds the program to the runtime. Keeps its file loaded until the runtime
+ * closes.
+ */
 static int keep(struct peal_runtime *rt, void *handle,
 		const struct peal_program *program)
 {
@@ -213,7 +216,7 @@ int peal_program_load_file(struct peal_runtime *rt, const char *path,
 
 	if (!rt || !path || !program_out)
 		return peali_fail(PEAL_EINVAL, CALL, "an argument is NULL");
-	/* The loader looks for a name without a slash elsewhere. */
+	/* The loader searches other directories for a name without a slash. */
 	full = realpath(path, NULL);
 	if (!full)
 		return peali_fail_driver(

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Proxies: addresses in one kernel of actors in others. On the device such an entry
- * is that of an actor that is away (include/peal/device/away.h), though none has
- * been there; here it is a crossing.
+ * Proxies: addresses in one kernel that lead to actors or pools of other
+ * kernels. On the host a proxy is a crossing. On the device its entry is like
+ * that of an actor that has migrated to another kernel
+ * (include/peal/device/away.h).
  */
 #include <string.h>
 
@@ -10,7 +11,7 @@
 
 #define CREATE "peal_proxy_create"
 
-/* The kernel where the actor, or the pool, of an address lives; NULL. */
+/* Returns the kernel of an actor or a pool, or NULL. */
 static struct peal_kernel *home_of(struct peal_runtime *rt, uint64_t address)
 {
 	struct peal_kernel *k = peali_kernel_of(rt, address);
@@ -20,7 +21,7 @@ static struct peal_kernel *home_of(struct peal_runtime *rt, uint64_t address)
 	return k;
 }
 
-/* The worker there that is to take what comes for it. */
+/* Returns the worker where a new forwarding link ends. */
 static uint32_t arrives_at(const struct peal_kernel *to, uint64_t address)
 {
 	const struct peali_actor *a = &to->actors[PEAL_ACTOR_INDEX(address)];
@@ -28,7 +29,7 @@ static uint32_t arrives_at(const struct peal_kernel *to, uint64_t address)
 	return a->handler == PEALI_POOL_HANDLER ? 0 : a->worker;
 }
 
-/* The worker that has a way there, or else the first. */
+/* Returns a worker with a forwarding link to that kernel, or else worker 0. */
 static uint32_t choose_worker(const struct peal_kernel *k,
 			      const struct peal_kernel *to)
 {
@@ -58,7 +59,7 @@ static int tell_proxy(struct peal_kernel *k, uint32_t index, uint64_t address,
 				 sizeof(spawn), CREATE);
 }
 
-/* Takes back what nobody has been told; what is said stays why it failed. */
+/* Removes a proxy that no worker knows. Keeps the error text. */
 static void give_up(struct peal_kernel *k, uint64_t from)
 {
 	struct peal_error_info failed = *peal_last_error();
@@ -67,7 +68,7 @@ static void give_up(struct peal_kernel *k, uint64_t from)
 	peali_fail(failed.code, CREATE, "%s", failed.text);
 }
 
-/* An entry that leads to the address, by that passage. */
+/* Creates an entry that leads to `address` over a forwarding link. */
 static int make(struct peal_kernel *k, struct peal_link *passage,
 		uint64_t address, uint64_t *address_out)
 {
@@ -95,7 +96,7 @@ static int make(struct peal_kernel *k, struct peal_link *passage,
 	result = tell_proxy(k, (uint32_t)index, address, passage->from.index);
 	if (!result)
 		*address_out = c.from;
-	else if (result != PEAL_EHUNG) /* else the worker may make it yet */
+	else if (result != PEAL_EHUNG) /* a hung worker may still create it */
 		give_up(k, c.from);
 	return result;
 }

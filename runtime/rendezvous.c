@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Creates, reads and removes the rendezvous file. See rendezvous.h. */
 #include "runtime/rendezvous.h"
 
 #include <errno.h>
@@ -15,11 +16,12 @@
 #include "runtime/backend/error.h"
 
 #define CALL "peal_processes_join"
-#define BYTES_MAX 16384 /* of a file */
+#define BYTES_MAX 16384 /* a larger file is rejected */
 
-/* ---- processes ------------------------------------------------------------------ */
+/* ---- processes ----------------------------------------------------------- */
 
-/* When a process began, and whether it has not ended; 0: it has. */
+/* Returns 1 if a process runs, else 0. A zombie does not run. *start_out
+ * receives the start time in clock ticks since boot. */
 static int look_at(int pid, uint64_t *start_out)
 {
 	char path[32], text[1024], state = 'Z', *after;
@@ -36,7 +38,7 @@ static int look_at(int pid, uint64_t *start_out)
 	if (n <= 0)
 		return 0;
 	text[n] = 0;
-	after = strrchr(text, ')'); /* its name may have anything in it */
+	after = strrchr(text, ')'); /* the name may contain any character */
 	if (!after ||
 	    sscanf(after + 1,
 		   " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d "
@@ -62,7 +64,7 @@ int peali_member_lives(const struct peali_member *m)
 	return m->pid > 0 && look_at(m->pid, &start) && start == m->start;
 }
 
-/* ---- the text ------------------------------------------------------------------- */
+/* ---- the text ------------------------------------------------------------ */
 
 static int damaged(const struct peali_set_plan *plan, int line,
 		   const char *what)
@@ -74,7 +76,7 @@ static int damaged(const struct peali_set_plan *plan, int line,
 		plan->path, line, what);
 }
 
-/* The first line; 0, or PEAL_EPROTO. */
+/* Parses the first line. Returns 0 or PEAL_EPROTO. */
 static int parse_head(const struct peali_set_plan *plan, const char *line,
 		      struct peali_rendezvous *out)
 {
@@ -126,7 +128,7 @@ static int parse_member(const struct peali_set_plan *plan, int number,
 	return 0;
 }
 
-/* All of a text whose lines end with a newline each. */
+/* Parses a whole file. Each line must end with a newline. */
 static int parse(const struct peali_set_plan *plan, char *text,
 		 struct peali_rendezvous *out)
 {
@@ -159,7 +161,7 @@ static int print_member(char *text, size_t bytes, const char *id, uint32_t rank,
 			m->pid, (unsigned long long)m->start, id, rank);
 }
 
-/* ---- the file ------------------------------------------------------------------- */
+/* ---- the file ------------------------------------------------------------ */
 
 static int system_failed(const struct peali_set_plan *plan, const char *what)
 {
@@ -168,7 +170,8 @@ static int system_failed(const struct peali_set_plan *plan, const char *what)
 				 what, strerror(errno));
 }
 
-/* Whether only this user can have written it. */
+/* Checks that no other user can write the file. Returns 0, PEAL_EPERM or
+ * PEAL_EDRIVER. */
 static int check_owner(const struct peali_set_plan *plan, int fd)
 {
 	struct stat is;
@@ -193,7 +196,8 @@ static int check_owner(const struct peali_set_plan *plan, int fd)
 	return 0;
 }
 
-/* Opens and checks it; PEAL_ENOENT without a text. The caller closes fd. */
+/* Opens the file and checks its owner. Returns PEAL_ENOENT, without an error
+ * text, if there is no file. The caller closes *fd_out. */
 static int open_file(const struct peali_set_plan *plan, int flags, int *fd_out)
 {
 	int fd, result;
@@ -218,7 +222,8 @@ static int open_file(const struct peali_set_plan *plan, int flags, int *fd_out)
 	return result;
 }
 
-/* What an open file says; the caller has a lock of it, or does not mind. */
+/* Reads and parses an open file. Without the file lock, the last line may be
+ * incomplete. */
 static int read_file(const struct peali_set_plan *plan, int fd,
 		     struct peali_rendezvous *out)
 {
@@ -241,7 +246,8 @@ static int read_file(const struct peali_set_plan *plan, int fd,
 	return parse(plan, text, out);
 }
 
-/* Waits until nobody else has the lock, which nobody has for long. */
+/* Takes the file lock. Other processes hold the lock only briefly. Returns 0,
+ * PEAL_ETIMEDOUT after about 5 s, or PEAL_EDRIVER. */
 static int lock_file(const struct peali_set_plan *plan, int fd)
 {
 	int tries;
@@ -258,7 +264,7 @@ static int lock_file(const struct peali_set_plan *plan, int fd)
 			  plan->path);
 }
 
-/* Of an older run: its processes are gone, or rank 0 is. */
+/* Fails with PEAL_EEXIST: rank 0 of the run that made the file has ended. */
 static int stale(const struct peali_set_plan *plan,
 		 const struct peali_rendezvous *r)
 {
@@ -268,14 +274,15 @@ static int stale(const struct peali_set_plan *plan,
 			  plan->path, r->member[0].pid);
 }
 
-/* There is a file already where rank 0 would make one: what it is. */
+/* Describes the file that rank 0 has found at its path, in the error text.
+ * Returns PEAL_EAGAIN if the file is gone, else an error. */
 static int name_other(const struct peali_set_plan *plan)
 {
 	struct peali_rendezvous r;
 	int fd = -1, result = open_file(plan, O_RDONLY, &fd);
 
 	if (result == PEAL_ENOENT)
-		return PEAL_EAGAIN; /* it has gone meanwhile */
+		return PEAL_EAGAIN; /* it was removed meanwhile */
 	if (result)
 		return result;
 	result = read_file(plan, fd, &r);
@@ -290,7 +297,11 @@ static int name_other(const struct peali_set_plan *plan)
 			  plan->path, r.member[0].pid);
 }
 
-/* Writes a new file under another name, and links it to its own. */
+/*
+ * Writes the file under a temporary name, then links it to its path. No process
+ * ever sees an incomplete file. Returns PEAL_EEXIST, without an error text, if
+ * the path exists.
+ */
 static int publish(const struct peali_set_plan *plan, const char *text,
 		   size_t bytes)
 {
@@ -356,7 +367,7 @@ int peali_rendezvous_begin(const struct peali_set_plan *plan,
 	return result;
 }
 
-/* Adds the caller's line; the lock is held. */
+/* Appends the caller's line. The caller holds the file lock. */
 static int add_member(const struct peali_set_plan *plan, int fd,
 		      struct peali_rendezvous *r)
 {
@@ -365,7 +376,7 @@ static int add_member(const struct peali_set_plan *plan, int fd,
 	char text[256];
 	int n;
 
-	/* this process's own last set, whose file rank 0 is about to remove */
+	/* the line of an earlier join: rank 0 is about to remove the file */
 	if (there->pid == self.pid && there->start == self.start)
 		return PEAL_EAGAIN;
 	if (there->pid)
@@ -406,7 +417,7 @@ int peali_rendezvous_enter(const struct peali_set_plan *plan,
 	return result;
 }
 
-/* Whether one of those who have come has ended. */
+/* Returns PEAL_EDIED if a process that has joined has ended, else 0. */
 static int check_lives(const struct peali_rendezvous *r)
 {
 	uint32_t rank;
@@ -436,7 +447,7 @@ int peali_rendezvous_look(const struct peali_set_plan *plan,
 				  plan->path, rendezvous->member[0].pid);
 	if (result)
 		return result;
-	result = lock_file(plan, fd); /* no line is half written */
+	result = lock_file(plan, fd); /* so that each line is complete */
 	if (!result)
 		result = read_file(plan, fd, &r);
 	close(fd);

@@ -7,68 +7,78 @@
 #include <peal/process.h>
 
 /*
- * The file by which the processes of a set find each other. Rank 0 makes it, whole,
- * under its name; the others add a line each, under a lock; rank 0 removes it once
- * all have met. It is text:
+ * The rendezvous file, by which the processes of a group find each other.
+ *
+ * 1. Rank 0 creates the complete file at its path.
+ * 2. Each other process appends one line under the file lock.
+ * 3. Rank 0 removes the file once all processes have met.
+ *
+ * The file is text:
  *
  *	peal-rendezvous 1 ID ranks 4 uid 1000
  *	rank 0 pid 4711 start 815 socket @peal-ID-0
  *	...
  *
- * `start` is when the process began, in the kernel's ticks: pids come again. What
- * stands there is only believed as far as the kernel says the same of who answers
- * at the socket.
+ * Pids are reused, so a line also has the start time of the process. `start` is
+ * in clock ticks since boot. A process trusts a line only as far as the kernel
+ * confirms it for the peer at the socket.
  */
 
 #define PEALI_RENDEZVOUS_VERSION 1
-#define PEALI_SET_ID 32 /* letters, hexadecimal */
+#define PEALI_SET_ID 32 /* hexadecimal digits of a group's id */
 
-/** A process by its pid. */
+/** A process, identified by pid and start time. */
 struct peali_member {
-	int pid; /* 0: it has not come yet */
-	uint64_t start;
+	int pid; /* 0: it has not joined */
+	uint64_t start; /* clock ticks since boot */
 };
 
-/** What a file says. */
+/** The content of the file. */
 struct peali_rendezvous {
 	char id[PEALI_SET_ID + 1];
-	uint32_t ranks, here;
-	uint32_t uid;
+	uint32_t ranks, here; /* processes of the group; joined processes */
+	uint32_t uid; /* effective user id of rank 0 */
 	struct peali_member member[PEAL_PROCESSES_MAX];
 };
 
-/* How a process is asked for and named. */
+/* The arguments of a join. */
 struct peali_set_plan {
 	uint32_t rank, ranks;
-	char source[32];
-	char path[4096];
+	char source[32]; /* origin of rank and ranks: "options" or a variable */
+	char path[4096]; /* of the file; empty in a group of one process */
 };
 
-/* Rank, ranks and path from options or the environment; PEAL_EINVAL. */
+/* Takes rank, ranks and path from the options or the environment. Returns 0 or
+ * PEAL_EINVAL. */
 int peali_set_plan(const struct peal_processes_options *options,
 		   struct peali_set_plan *out);
 
-/* The calling process; and whether one that was known is still there. */
+/* Returns the calling process. */
 struct peali_member peali_member_self(void);
+/* Returns 1 if the process still runs, else 0. */
 int peali_member_lives(const struct peali_member *member);
 
-/* Rank 0: a new file with its line, of a new set whose id it makes. PEAL_EEXIST,
- * whose text says what is there instead. */
+/*
+ * Creates the file of a new group, as rank 0. Makes the group's id and writes
+ * the caller's line. Returns PEAL_EEXIST if there is a file: the error text
+ * describes it.
+ */
 int peali_rendezvous_begin(const struct peali_set_plan *plan,
 			   struct peali_rendezvous *out);
-/*
- * The others: PEAL_EAGAIN there is none yet, or reads it and adds the caller's
- * line; 0 and the whole of it.
- */
+/* Reads the file and appends the caller's line, as a rank other than 0. Returns
+ * PEAL_EAGAIN if there is no file yet. On success *out is the whole content. */
 int peali_rendezvous_enter(const struct peali_set_plan *plan,
 			   struct peali_rendezvous *out);
-/* Reads it again: 0 all are there, PEAL_EAGAIN not yet; PEAL_EDIED one that was
- * there has ended, PEAL_ENOENT it was removed. */
+/*
+ * Reads the file again. Returns 0 if all processes have joined, else
+ * PEAL_EAGAIN. Returns PEAL_EDIED if a joined process has ended, and
+ * PEAL_ENOENT if the file was removed.
+ */
 int peali_rendezvous_look(const struct peali_set_plan *plan,
 			  struct peali_rendezvous *rendezvous);
-/* A random id. */
+/* Makes a random id. Returns 0 or PEAL_EDRIVER. */
 int peali_rendezvous_id(char out[PEALI_SET_ID + 1]);
-/* Rank 0: removes it, if it is still the one of that set. */
+/* Removes the file, as rank 0, if it still belongs to the group. */
 void peali_rendezvous_end(const struct peali_set_plan *plan,
 			  const struct peali_rendezvous *rendezvous);
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Waits for reports of several kernels. See reports.h. */
 #include "runtime/reports.h"
 
 #include <peal/device/host.h>
 #include <peal/errors.h>
 
-#define LOOK_NS 20000000LL /* between two looks at who has ended */
+#define LOOK_NS 20000000LL /* ns between two checks for ended kernels */
 
 int peali_reports_await(const struct peali_reports *r, int64_t timeout_ns,
 			uint64_t began)

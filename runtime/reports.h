@@ -4,25 +4,27 @@
 
 #include <stdint.h>
 
-/*
- * Waiting for reports of several kernels, some of which may end before: of the members
- * of a group, of the devices of a graph.
- */
+/* Waits for reports of several kernels, such as the kernels of a group. A
+ * kernel may end without sending its report. */
 
-/** Whose reports, and how to take them. */
+/** The expected reports, and the calls that take them. */
 struct peali_reports {
-	void *of; /* for the calls below */
-	const uint32_t *missing; /* how many are to come; take() counts */
-	/* Takes one, and waits so long for it: 0; PEAL_EAGAIN none came; an error. */
+	void *of; /* first argument of the calls below */
+	const uint32_t *missing; /* reports to come; take() counts it down */
+	/* Takes one report, and waits for it for at most timeout_ns. Returns 0,
+	 * PEAL_EAGAIN without a report, or an error. */
 	int (*take)(void *of, int64_t timeout_ns);
-	/* An error if one of them will never come; 0. */
+	/* Returns an error if a report will never arrive, else 0. */
 	int (*ended)(void *of);
-	/* Says who is late: PEAL_ETIMEDOUT. */
+	/* Names the late kernels in the error text. Returns PEAL_ETIMEDOUT. */
 	int (*late)(void *of, int64_t timeout_ns);
 };
 
-/* Takes all: 0; PEAL_ETIMEDOUT of late(); what ended() or take() says. The caller's
- * wait began at that time of peal_clock_ns. */
+/*
+ * Takes all reports. The caller's wait began at `began`, in ns of
+ * peal_clock_ns. timeout_ns below 0: no limit. Returns 0, PEAL_ETIMEDOUT of
+ * late(), or an error of take() or ended().
+ */
 int peali_reports_await(const struct peali_reports *reports, int64_t timeout_ns,
 			uint64_t began);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Requests of the host and their replies. */
+/* Requests of the host: sends them, and waits for their replies. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,16 +13,16 @@
 #define WAIT "peal_request_wait"
 #define CANCEL "peal_request_cancel"
 
-/* A full link is looked at so often, and replies taken in between. */
+/* ns of one wait for a full link: between two waits, replies are received */
 #define SEND_SLICE_NS 1000000
 
-/* ---- waiting, with the lock ----------------------------------------------- */
+/* ---- waiting; the caller holds r->lock ----------------------------------- */
 
-/* How long a call may take. A clock costs what a message does: it is read when
- * there is something to wait for, and not before. */
+/* The time limit of a call. Reading the clock costs as much as a message. So
+ * the deadline is computed only when a call has to wait. */
 struct limit {
-	int64_t timeout_ns;
-	uint64_t deadline; /* 0: not made yet */
+	int64_t timeout_ns; /* 0: the call does not wait; -1: no limit */
+	uint64_t deadline; /* 0: not computed yet */
 };
 
 static uint64_t deadline_of(struct limit *limit)
@@ -37,7 +37,7 @@ static int is_late(struct limit *limit)
 	return !limit->timeout_ns || peali_late(deadline_of(limit));
 }
 
-/* What a sender waits at a time, for room. */
+/* Returns the ns of the next wait for free slots, at most SEND_SLICE_NS. */
 static int64_t slice_of(struct limit *limit)
 {
 	uint64_t deadline = deadline_of(limit), now = peali_now_ns();
@@ -48,7 +48,7 @@ static int64_t slice_of(struct limit *limit)
 						SEND_SLICE_NS;
 }
 
-/* Waits for any change, until then. */
+/* Waits for a change of the requester, at most until the deadline. */
 static void wait_change(struct peal_requester *r, struct limit *limit)
 {
 	uint64_t deadline = deadline_of(limit);
@@ -63,12 +63,12 @@ static void wait_change(struct peal_requester *r, struct limit *limit)
 		pthread_cond_timedwait(&r->change, &r->lock, &until);
 }
 
-/* ---- the requests ---------------------------------------------------------- */
+/* ---- the requests -------------------------------------------------------- */
 
-/* The request of that number, if it is out. */
+/* Returns the request in flight with this number, or NULL. */
 static struct request *find(struct peal_requester *r, uint64_t id)
 {
-	uint64_t index = (id & 0xffff) - 1; /* of 0: none */
+	uint64_t index = (id & 0xffff) - 1; /* 0: out of range */
 
 	if (index >= r->n_requests || r->requests[index].id != id ||
 	    r->requests[index].state == FREE)
@@ -76,7 +76,7 @@ static struct request *find(struct peal_requester *r, uint64_t id)
 	return &r->requests[index];
 }
 
-/* It is over; its place is free for another. */
+/* Ends a request and frees its place. */
 static void end_request(struct peal_requester *r, struct request *q)
 {
 	q->state = FREE;
@@ -84,7 +84,8 @@ static void end_request(struct peal_requester *r, struct request *q)
 	pthread_cond_broadcast(&r->change);
 }
 
-/* A request that is out from now on; 0, or no place in time. */
+/* Takes a free place for a new request, and waits for one if necessary. Returns
+ * 0, PEAL_EAGAIN or PEAL_ETIMEDOUT. */
 static int begin_request(struct peal_requester *r, struct limit *limit,
 			 const char *call, struct request **out)
 {
@@ -110,9 +111,10 @@ static int begin_request(struct peal_requester *r, struct limit *limit,
 	return 0;
 }
 
-/* ---- receiving ------------------------------------------------------------ */
+/* ---- receiving ----------------------------------------------------------- */
 
-/* What a request was refused with; not what says that it is not over. */
+/* Returns the error of a refusal. Unknown codes become PEAL_EHANDLER. So do the
+ * codes that mean that a request is still in flight. */
 static int refusal(const struct peal_received *reply)
 {
 	int32_t error = PEAL_EHANDLER;
@@ -126,7 +128,7 @@ static int refusal(const struct peal_received *reply)
 	return error;
 }
 
-/* Where a reply goes; NULL: no memory. */
+/* Returns the memory for a reply of `bytes` bytes. NULL: no memory. */
 static void *place_of(struct request *q, uint64_t bytes)
 {
 	void *more;
@@ -143,7 +145,8 @@ static void *place_of(struct request *q, uint64_t bytes)
 	return q->kept;
 }
 
-/* A message has come: to its request, or to nobody. */
+/* Stores a received reply in its request. Drops a message if no request in
+ * flight waits for it. */
 static void deposit(struct peal_requester *r, const struct peal_received *got)
 {
 	struct request *q = find(r, got->request);
@@ -169,19 +172,25 @@ static void deposit(struct peal_requester *r, const struct peal_received *got)
 	peal_receive_release(r->endpoint);
 }
 
-/* Receives one message for all threads, if it is there; with the lock. */
+/*
+ * Receives one message for any of the threads, without waiting. Returns
+ * PEAL_EAGAIN if there is none. The caller holds r->lock, and r->receiving is
+ * 0.
+ */
 static int receive_now(struct peal_requester *r)
 {
 	struct peal_received got;
 	uint64_t none = 0;
 	int result = peali_endpoint_peek(r->endpoint, &got, 0, &none);
 
-	if (!result) /* who waits for it is awake: nobody receives */
+	/* No broadcast: threads sleep for replies only while one receives. */
+	if (!result)
 		deposit(r, &got);
 	return result == PEAL_EEND ? PEAL_ESTOPPED : result;
 }
 
-/* Receives what is there, but no longer than that may be replies. */
+/* Receives the messages that have arrived. The number of requests limits the
+ * loop, because no more messages can be replies. */
 static void receive_some(struct peal_requester *r)
 {
 	uint32_t i;
@@ -191,14 +200,15 @@ static void receive_some(struct peal_requester *r)
 			break;
 }
 
-/* Waits for one, without the lock. */
+/* Waits for one message. Releases r->lock during the wait. */
 static int receive(struct peal_requester *r, struct limit *limit)
 {
 	struct peal_received got;
 	int result;
 
 	if (r->board && atomic_load(&r->rt->limited))
-		atomic_store(&r->endpoint->silent, 1); /* boards do not ring */
+		/* Refusals ring no bell, so the endpoint has to poll. */
+		atomic_store(&r->endpoint->silent, 1);
 	r->receiving = 1;
 	pthread_mutex_unlock(&r->lock);
 	result = peali_endpoint_peek(r->endpoint, &got, limit->timeout_ns,
@@ -212,8 +222,9 @@ static int receive(struct peal_requester *r, struct limit *limit)
 }
 
 /*
- * Until the request is answered; 0, or why it is not. What is there is taken
- * first, also after the deadline and if others' replies are before it.
+ * Waits until the request has a reply. Returns 0 or the error of the wait.
+ * First takes the messages that have arrived. The call does so even after the
+ * deadline, and even if replies to other requests come first.
  */
 static int await(struct peal_requester *r, const struct request *q,
 		 struct limit *limit)
@@ -237,15 +248,15 @@ static int await(struct peal_requester *r, const struct request *q,
 	return 0;
 }
 
-/* ---- sending ---------------------------------------------------------------- */
+/* ---- sending ------------------------------------------------------------- */
 
-/* What a request is made of. */
+/* The content of a request, and its receiver. */
 struct question {
-	uint64_t to; /* 0: who the requester was opened for */
+	uint64_t to; /* 0: the receiver of the requester's link */
 	const void *data;
-	uint64_t bytes;
+	uint64_t bytes; /* at `data` */
 	uint16_t type;
-	uint64_t deadline; /* that travels with it; 0: none */
+	uint64_t deadline; /* sent with the request; 0: none */
 };
 
 static int check_request(const struct peal_requester *r,
@@ -268,7 +279,8 @@ static int check_request(const struct peal_requester *r,
 	return 0;
 }
 
-/* Sends it, as long as the caller alone does. */
+/* Sends a request. No other thread may send at the same time: the caller holds
+ * r->lock, or has set r->sending. */
 static int put(struct peal_requester *r, const struct request *q,
 	       const struct question *what, int64_t timeout_ns)
 {
@@ -279,7 +291,8 @@ static int put(struct peal_requester *r, const struct request *q,
 				   what->bytes, timeout_ns, REQUEST_TO);
 }
 
-/* Waits for room without the lock, and takes replies as long as there is none. */
+/* Waits for a free slot without r->lock, and receives replies meanwhile.
+ * Returns 0, PEAL_ETIMEDOUT or the error of the link. */
 static int send_later(struct peal_requester *r, const struct request *q,
 		      const struct question *what, struct limit *limit)
 {
@@ -304,14 +317,16 @@ static int send_later(struct peal_requester *r, const struct request *q,
 	return result == PEAL_EAGAIN ? PEAL_ETIMEDOUT : result;
 }
 
-/* Sends it if there is room; with the lock. */
+/* Sends a request without waiting. Returns PEAL_EAGAIN if the link is full or
+ * another thread sends. The caller holds r->lock. */
 static int send_now(struct peal_requester *r, const struct request *q,
 		    const struct question *what)
 {
 	return r->sending ? PEAL_EAGAIN : put(r, q, what, 0);
 }
 
-/* Begins a request and sends it; 0 and q is out. With the lock. */
+/* Begins a request and sends it. On success *out is in flight. The caller holds
+ * r->lock. */
 static int ask(struct peal_requester *r, const struct question *what,
 	       struct limit *limit, const char *call, struct request **out)
 {
@@ -320,7 +335,7 @@ static int ask(struct peal_requester *r, const struct question *what,
 	if (result)
 		return result;
 	result = send_now(r, *out, what);
-	if (result == PEAL_EAGAIN) { /* for want of room for replies? */
+	if (result == PEAL_EAGAIN) { /* replies may block the receiver */
 		receive_some(r);
 		result = send_now(r, *out, what);
 	}
@@ -332,7 +347,7 @@ static int ask(struct peal_requester *r, const struct question *what,
 	}
 	end_request(r, *out);
 	if (result == PEAL_EAGAIN || result == PEAL_ENOENT ||
-	    result == PEAL_EMSGSIZE) /* they have their text */
+	    result == PEAL_EMSGSIZE) /* these need no further error text */
 		return result;
 	return peali_fail(result, call, "'%s': %s", r->name,
 			  result == PEAL_ETIMEDOUT ?
@@ -341,9 +356,10 @@ static int ask(struct peal_requester *r, const struct question *what,
 						    peal_error_text(result));
 }
 
-/* ---- what users call ------------------------------------------------------ */
+/* ---- public calls -------------------------------------------------------- */
 
-/* Hands the reply over, and the request is over; or it stays. */
+/* Gives the reply to the caller and ends the request. After PEAL_EMSGSIZE the
+ * request stays in flight. */
 static int take(struct peal_requester *r, struct request *q, const char *call,
 		struct peal_received *reply_out)
 {
@@ -380,7 +396,8 @@ static int take(struct peal_requester *r, struct request *q, const char *call,
 	return 0;
 }
 
-/* Waits and takes. The request is over but for PEAL_ETIMEDOUT, _EMSGSIZE. */
+/* Waits for the reply and takes it. The request stays in flight after
+ * PEAL_EAGAIN, PEAL_ETIMEDOUT and PEAL_EMSGSIZE. Otherwise it is over. */
 static int finish(struct peal_requester *r, struct request *q, const char *call,
 		  struct peal_received *reply_out, struct limit *limit)
 {
@@ -404,7 +421,7 @@ static int finish(struct peal_requester *r, struct request *q, const char *call,
 				  peal_error_text(result));
 }
 
-/* Asks, and waits for the reply. */
+/* Sends a request and waits for its reply. */
 static int request(struct peal_requester *r, struct question *what,
 		   void *buffer, uint64_t room, struct peal_received *reply_out,
 		   int64_t timeout_ns, const char *call)
@@ -426,7 +443,7 @@ static int request(struct peal_requester *r, struct question *what,
 		q->buffer = buffer;
 		q->room = room;
 		result = finish(r, q, call, reply_out, &limit);
-		if (q->state != FREE) { /* nobody can wait again */
+		if (q->state != FREE) { /* the caller cannot wait again */
 			r->info.given_up++;
 			end_request(r, q);
 		}
@@ -435,12 +452,12 @@ static int request(struct peal_requester *r, struct question *what,
 		result = peali_fail(
 			PEAL_ETIMEDOUT, call,
 			"'%s': no room, or no reply, without a wait", r->name);
-	r->inside--; /* it may be closed from here on */
+	r->inside--; /* the requester may be closed from here on */
 	pthread_mutex_unlock(&r->lock);
 	return result;
 }
 
-/* Asks. */
+/* Sends a request without waiting for its reply. */
 static int begin(struct peal_requester *r, const struct question *what,
 		 int64_t timeout_ns, uint64_t *request_out, const char *call)
 {
@@ -462,7 +479,8 @@ static int begin(struct peal_requester *r, const struct question *what,
 	return result;
 }
 
-/* To an actor of its own: which must not be 0, as that says it has none. */
+/* Rejects address 0, because struct question uses it for the requester's own
+ * receiver. */
 static int check_to(uint64_t to, const char *call)
 {
 	return to ? 0 :
@@ -511,7 +529,8 @@ int peal_request_begin_to(struct peal_requester *r, uint64_t to, uint16_t type,
 			begin(r, &what, timeout_ns, request_out, BEGIN_TO);
 }
 
-/* The request that a caller names and nobody waits for; with the lock. */
+/* Finds a request in flight that no thread waits for. Returns 0, PEAL_ENOENT or
+ * PEAL_EBUSY. The caller holds r->lock. */
 static int check_out(struct peal_requester *r, uint64_t id, const char *call,
 		     struct request **out)
 {

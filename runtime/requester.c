@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Requesters: made, linked up, closed. */
+/* Creates, connects and closes requesters. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 #define CLOSE "peal_requester_close"
 
 #define OUTSTANDING_MAX 65535u
-/* a link's */
+/* bytes: the largest payload of a link, less both prefixes */
 #define PAYLOAD_MAX ((256ULL << 20) - PEAL_REQUEST_BYTES - PEAL_DEADLINE_BYTES)
 
 static void free_requester(struct peal_requester *r)
@@ -89,7 +89,7 @@ static int check_options(struct peal_requester_options *o)
 	return 0;
 }
 
-/* Links the endpoint up with its next link. */
+/* Connects two addresses by the next link of the requester. */
 static int link_up(struct peal_requester *r, uint64_t from, uint32_t port,
 		   uint64_t to, uint64_t payload)
 {

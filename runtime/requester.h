@@ -3,10 +3,14 @@
 #define PEAL_RUNTIME_REQUESTER_H
 
 /*
- * What a requester is: requester.c makes and ends it, request.c asks and waits.
- * `lock` guards all of it but its endpoint, of which whoever has set `sending`
- * sends, and whoever has set `receiving` receives, for all threads; they hold
- * the lock when they set it and not while they work.
+ * The requester. requester.c creates and closes it. request.c sends requests
+ * and receives replies.
+ *
+ * `lock` guards everything but the endpoint. One thread at a time sends by the
+ * endpoint, and one thread at a time receives. A thread that sends without
+ * `lock` sets `sending` under `lock` first. A thread that receives without
+ * `lock` sets `receiving` in the same way. With `lock` held, a thread may send
+ * while `sending` is 0 and receive while `receiving` is 0.
  */
 
 #include "runtime/runtime.h"
@@ -14,35 +18,37 @@
 enum request_state { FREE, ASKED, ANSWERED };
 
 struct request {
-	uint64_t id; /* number of its message */
+	uint64_t id; /* the number in its message */
 	enum request_state state;
-	int error; /* 0, or what it was refused with */
-	struct peal_received reply; /* once it is answered */
-	void *kept; /* the reply's payload, if it was not put into buffer */
-	uint64_t kept_room;
-	int waited; /* 1: a thread waits, for whom these are */
+	int error; /* of the reply: a refusal, or PEAL_ENOMEM; 0: none */
+	struct peal_received reply; /* valid in state ANSWERED */
+	void *kept; /* payload of a reply that is not in `buffer` */
+	uint64_t kept_room; /* bytes allocated at `kept` */
+	int waited; /* 1: a thread waits; both fields below are set */
 	void *buffer;
-	uint64_t room;
+	uint64_t room; /* bytes at `buffer` */
 };
 
 struct peal_requester {
 	struct peal_runtime *rt;
-	struct peal_requester *next; /* of the runtime's */
+	struct peal_requester *next; /* in the runtime's list */
 	char name[48];
 	struct peal_endpoint *endpoint;
-	struct peali_board *board; /* where requests end that nobody answers;
-				    * NULL: there are too many requesters */
-	struct peal_link **links; /* the requests', then those of replies */
+	/* refusal table (board.h): workers report dropped requests there; NULL:
+	 * no table was left */
+	struct peali_board *board;
+	struct peal_link **links; /* the request link, then the reply links */
 	uint32_t n_links, max_links;
-	uint32_t n_requests;
+	uint32_t n_requests; /* as option max_outstanding */
 	uint64_t message_bytes, reply_bytes;
-	uint32_t deadlines; /* 1: that of the caller goes with the request */
+	uint32_t deadlines; /* 1: a request carries the deadline of its call */
 	pthread_mutex_t lock;
-	pthread_cond_t change; /* of anything that a thread waits for */
-	int sending, receiving; /* 1: a thread does */
-	uint32_t inside; /* threads that have begun and not come back */
-	uint64_t n_ids;
-	uint32_t n_free, *free; /* indices of requests */
+	pthread_cond_t change; /* a thread has to look again */
+	int sending, receiving; /* 1: a thread does so */
+	uint32_t inside; /* threads in a call that sends or waits */
+	uint64_t n_ids; /* numbers given so far, also by earlier users of the
+			 * table */
+	uint32_t n_free, *free; /* stack of free indices of `requests` */
 	struct request *requests;
 	struct peal_requester_info info;
 };

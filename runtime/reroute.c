@@ -1,10 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Hand-over of a live link to another route. The receiver first learns where
- * the next ring is, then the sender writes a SEAL into the old ring and goes on
- * in the next one; the receiver follows when it has read up to the SEAL. So at
- * no moment a message can be written where it will not be read, and none
- * overtakes another.
+ * Moves a live link to another route, by a hand-over in five steps.
+ *
+ * 1. The host tells the receiver where the next ring is.
+ * 2. The host tells the sender to switch to the next ring.
+ * 3. The sender writes a SEAL into the old ring, then continues in the next
+ *    ring.
+ * 4. The receiver reads the old ring up to the SEAL, then continues in the next
+ *    ring.
+ * 5. The host frees the old ring.
+ *
+ * The receiver knows the next ring before the sender writes there, so no
+ * message is lost. The SEAL keeps the messages in order.
  */
 #include <stdio.h>
 #include <string.h>
@@ -14,8 +21,9 @@
 #define CALL "peal_link_set_route"
 
 /*
- * Whether nobody touches the ring that was left any more. A receiver that has
- * ended will not, but its sender may still wait for room there for the SEAL.
+ * Returns 1 if neither end accesses the old ring any more. A receiver that has
+ * ended does not. But its sender may still wait in the old ring for a free slot
+ * for the SEAL.
  */
 static int old_is_left(struct peal_link *link)
 {
@@ -30,7 +38,8 @@ static int old_is_left(struct peal_link *link)
 	       seals >= link->n_switches;
 }
 
-/* Frees the ring that was left, if both ends have left it; else PEAL_EBUSY. */
+/* Frees the old ring if both ends have left it. Returns 0, or PEAL_EBUSY if
+ * they have not. */
 static int finish_old(struct peal_link *link)
 {
 	struct peali_path old;
@@ -86,7 +95,7 @@ static int check_ends(struct peal_link *link)
 	return 0;
 }
 
-/* Tells both ends; the lock is held. */
+/* Tells the receiver, then the sender. The caller holds rt->lock. */
 static int tell_ends(struct peal_link *link, const struct peali_path *next)
 {
 	struct peal_link_view view = peali_link_receiver_view(link, next);
@@ -103,7 +112,7 @@ static int tell_ends(struct peal_link *link, const struct peali_path *next)
 				 CALL);
 }
 
-/* Begins the hand-over; the lock is held. */
+/* Begins the hand-over. The caller holds rt->lock. */
 static int begin(struct peal_link *link, enum peal_route route)
 {
 	enum peal_route chosen = PEAL_ROUTE_NONE;
@@ -133,7 +142,7 @@ static int begin(struct peal_link *link, enum peal_route route)
 		peali_path_free(link, &next);
 		return result;
 	}
-	/* after PEAL_EHUNG both rings stay: the workers may yet follow */
+	/* after PEAL_EHUNG both rings stay: the workers may still switch */
 	pthread_mutex_lock(&link->path_lock);
 	link->old = link->path;
 	link->path = next;
@@ -143,10 +152,8 @@ static int begin(struct peal_link *link, enum peal_route route)
 	return result;
 }
 
-/*
- * The end that has ended before the hand-over was through, or NULL. Nothing
- * follows then; both rings stay until the link is destroyed.
- */
+/* Returns the name of an end that has ended too early, or NULL. The hand-over
+ * then never completes. Both rings stay until the link is destroyed. */
 static const char *who_has_ended(struct peal_link *link)
 {
 	if (peali_kernel_ended(link->from.kernel) &&

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The end of actors by the host, at all entries that they have had. */
+/* Retires actors for the host, with all table entries that they have had. */
 #include <stdlib.h>
 
 #include "runtime/name.h"
 #include "runtime/runtime.h"
 
-/* What one control message ends at most, so that a worker is soon back. */
+/* Actors per control message, at most. More would keep a worker from its other
+ * work for too long. */
 #define RUN_ACTORS 1024u
 
-/* As the pool of an actor: it is about to be ended. */
+/* As `pool` of struct peali_actor: the actor is being retired. */
 #define LEAVING 0xffffffffu
 
-/* What holds an actor at any of its entries, from the newest one on. */
+/* Counts the links and port-sharing actors that hold an actor. The count covers
+ * all its entries, from the newest one back. */
 static uint32_t links_of(struct peal_runtime *rt, uint64_t address)
 {
 	uint32_t n = 0;
@@ -50,7 +52,7 @@ static int check_retire(struct peal_kernel *k, uint64_t address)
 				  "actor %u of kernel '%s' is a member of a "
 				  "pool: let it leave that first",
 				  PEAL_ACTOR_INDEX(address), k->name);
-	/* handlers end those that they make, whoever sends to them */
+	/* links do not hold an actor that a handler has made */
 	held = peali_is_spawned(k, address) ?
 		       0 :
 		       links_of(k->rt, peali_address_lives(k->rt, address));
@@ -68,7 +70,8 @@ static void set_pool(struct peal_kernel *k, uint64_t address, uint32_t pool)
 	k->actors[peali_actor_lives(k, PEAL_ACTOR_INDEX(address))].pool = pool;
 }
 
-/* Marks those that are to be ended; none if one of them cannot be. */
+/* Marks the actors as LEAVING. Marks no actor if one of them must not be
+ * retired. */
 static int mark(struct peal_kernel *k, const uint64_t *addresses, uint32_t n)
 {
 	uint32_t i;
@@ -84,7 +87,11 @@ static int mark(struct peal_kernel *k, const uint64_t *addresses, uint32_t n)
 	return result;
 }
 
-/* How many of them, from one on, end by one control message. */
+/*
+ * Returns how many of the actors one control message can end, at most
+ * RUN_ACTORS. These actors begin at addresses[0], have consecutive addresses
+ * and share a worker.
+ */
 static uint32_t end_of(const struct peal_kernel *k, const uint64_t *addresses,
 		       uint32_t n)
 {
@@ -98,7 +105,7 @@ static uint32_t end_of(const struct peal_kernel *k, const uint64_t *addresses,
 	return run;
 }
 
-/* Their exits have yet to run, and wait. */
+/* Fails with PEAL_EAGAIN: exit hooks have not run. They wait for free slots. */
 static int say_exits_wait(const struct peal_kernel *k)
 {
 	uint64_t blocked = 0;
@@ -113,7 +120,8 @@ static int say_exits_wait(const struct peal_kernel *k)
 			  k->name, PEAL_ACTOR_INDEX(blocked >> 32));
 }
 
-/* Ends them; in the meantime, exits run that they have. */
+/* Tells the workers to end the actors. While exit hooks have to run first, the
+ * call repeats the messages, at most for answer_ms. */
 static int tell_runs(struct peal_kernel *k, const uint32_t *worker,
 		     struct peal_control_spawn *spawn, uint32_t runs)
 {
@@ -135,7 +143,7 @@ static int tell_runs(struct peal_kernel *k, const uint32_t *worker,
 	}
 }
 
-/* Tells their workers to end them. */
+/* Groups the actors by control message and tells their workers. */
 static int tell_ends(struct peal_kernel *k, const uint64_t *addresses,
 		     uint32_t n)
 {
@@ -164,7 +172,8 @@ static int tell_ends(struct peal_kernel *k, const uint64_t *addresses,
 	return result;
 }
 
-/* Why a worker did not end them; what it says of them, a handler has done. */
+/* Adds the error text to the refusal of a worker. A handler is the cause: it
+ * has ended one of the actors, or made actors that share the ports. */
 static int refused(const struct peal_kernel *k, int result)
 {
 	if (result == PEAL_ENOENT)
@@ -182,8 +191,8 @@ static int refused(const struct peal_kernel *k, int result)
 	return result;
 }
 
-/* Those of the addresses' actors that have moved are still known by the entries
- * that they had: these end when all actors have. */
+/* Ends the former entries of actors that have migrated within the kernel. The
+ * actors themselves have ended before. */
 static int tell_former_ends(struct peal_kernel *k, const uint64_t *living,
 			    uint32_t n)
 {
@@ -210,7 +219,7 @@ static int tell_former_ends(struct peal_kernel *k, const uint64_t *living,
 	return result;
 }
 
-/* An entry is nobody's. */
+/* Frees an entry and all host records of it. */
 static void strike_entry(struct peal_kernel *k, uint32_t index)
 {
 	struct peali_actor *a = &k->actors[index];
@@ -230,7 +239,8 @@ static void strike_entry(struct peal_kernel *k, uint32_t index)
 		peali_rooms_give(&rooms, index);
 }
 
-/* They are gone, the last first: so their rooms are taken as they lie. */
+/* Frees the entries of the retired actors. The last actor comes first, so that
+ * later actors get the slots in ascending order. */
 static void strike(struct peal_kernel *k, const uint64_t *living, uint32_t n)
 {
 	uint32_t index, former;
@@ -264,7 +274,8 @@ int peali_crossing_end(struct peal_runtime *rt, uint64_t address)
 	return 0;
 }
 
-/* The entries that led here from other kernels end, too, and those before. */
+/* Ends the entries of other kernels that led to the actors. Also ends all
+ * entries before them. */
 static int end_crossings(struct peal_runtime *rt, const uint64_t *living,
 			 uint32_t n)
 {
@@ -293,7 +304,7 @@ static int is_leaving(struct peal_runtime *rt, uint64_t address)
 	return k && k->actors[PEAL_ACTOR_INDEX(address)].pool == LEAVING;
 }
 
-/* The proxies of those that are marked end, too. */
+/* Ends the proxies of all actors that are marked as LEAVING. */
 static int end_proxies(struct peal_runtime *rt)
 {
 	uint32_t i = 0;
@@ -310,7 +321,7 @@ static int end_proxies(struct peal_runtime *rt)
 	return result;
 }
 
-/* Ends those that are marked. */
+/* Retires actors that are marked. After an error removes the marks. */
 static int end_marked(struct peal_kernel *k, const uint64_t *living, uint32_t n)
 {
 	uint32_t i;
@@ -329,7 +340,7 @@ static int end_marked(struct peal_kernel *k, const uint64_t *living, uint32_t n)
 	return result;
 }
 
-/* The same, of addresses of one kernel. The runtime's lock is held. */
+/* Retires actors of one kernel. The caller holds rt->lock. */
 static int retire_there(struct peal_runtime *rt, const uint64_t *addresses,
 			uint32_t n)
 {
@@ -361,7 +372,8 @@ static int retire_there(struct peal_runtime *rt, const uint64_t *addresses,
 	return result;
 }
 
-/* Where an actor lives, once its worker has said whether it has left. */
+/* Finds the newest address of an actor. First asks a worker again that has not
+ * answered whether the actor has left its kernel. */
 static int find_living(struct peal_runtime *rt, uint64_t address,
 		       uint64_t *living_out)
 {

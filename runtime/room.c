@@ -1,32 +1,38 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rooms: what an actor takes of its kernel, an entry of its table, a state in
- * its arena and ports of its worker. Those that were never used lie behind one
- * another; those of retired actors are kept in lists, one for each handler on
- * each worker, for they fit a later actor as they are. So to find one takes the
- * same time however many there are.
+ * Actor slots of a kernel. A slot consists of a table entry, a state in the
+ * arena and ports of a worker. See struct peali_rooms.
  *
- * Where neither is enough, all lists are dissolved: their entries are bare from
- * then on, and what lay in the arena and among the ports becomes spans, one for
- * neighbours, from which any actor takes what fits.
+ * 1. An actor gets the slot of a retired actor, if one fits. Free slots are in
+ *    lists by handler, worker and port sharing. The search takes the same time
+ *    for any number of slots.
+ * 2. Otherwise the actor gets a new slot. Its state and ports come from spans,
+ *    or else from the unused rest of the arena and of the ports.
+ * 3. If the free memory does not suffice, the runtime dissolves all lists. The
+ *    free states and ports become spans, and adjacent spans merge. Any actor
+ *    can use a span. The free entries become bare: they have no state and no
+ *    ports.
  *
- * Who has moved has its state where it was made, and takes an entry and ports
- * alone: the entry is bare again afterwards, and the ports are a span.
+ * A migrated actor keeps its state where it was made. It takes only an entry
+ * and ports. When it ends, its entry becomes bare and its ports become a span.
  */
 #include <stdlib.h>
 
 #include "runtime/runtime.h"
 
-/** Free bytes of the arena, or free ports of a worker, between used ones. */
+/** A range of free bytes of the arena, or of free ports of a worker. */
 struct peali_span {
-	uint32_t worker; /* whose ports; ARENA */
-	uint64_t at, length;
+	uint32_t worker; /* of the ports; ARENA: a range of bytes */
+	uint64_t at, length; /* start and size, in bytes or ports */
 };
 
 #define ARENA UINT32_MAX
 
-/* Lists by handler, worker, and whether the ports are shared; then that of bare
- * entries, without state and ports. A list is 1 + its first index, 0 if empty. */
+/*
+ * Returns the number of lists. There is one list for each handler, worker and
+ * port sharing (0 or 1). The list of bare entries follows. A list is 1 + its
+ * first index, 0 if empty.
+ */
 static uint32_t n_lists(const struct peal_kernel *k)
 {
 	return k->program->n_handlers * k->params.n_workers * 2 + 1;
@@ -72,7 +78,7 @@ uint64_t peali_room_step(const struct peal_handler_info *h)
 	return ((uint64_t)h->state_bytes + 15) / 16 * 16;
 }
 
-/* Bytes of the arena that one of them takes. */
+/* Returns the arena bytes that a slot takes. A migrated actor takes 0. */
 static uint64_t step_of(const struct peali_rooms *r)
 {
 	return r->moved ? 0 :
@@ -80,7 +86,7 @@ static uint64_t step_of(const struct peali_rooms *r)
 				  &r->kernel->program->handlers[r->handler]);
 }
 
-/* ---- lists ----------------------------------------------------------------- */
+/* ---- lists --------------------------------------------------------------- */
 
 static uint32_t pop(struct peal_kernel *k, uint32_t *list)
 {
@@ -97,8 +103,10 @@ static void push(struct peal_kernel *k, uint32_t *list, uint32_t index)
 	*list = 1 + index;
 }
 
-/* Nobody has the entry any more. If somebody had it, and not only the room for a
- * while, who has it next has another address. */
+/*
+ * Frees an entry. If an actor had it, the next actor gets another generation
+ * and thus another address. A slot that was only reserved keeps its generation.
+ */
 static void vacate(struct peal_kernel *k, uint32_t index)
 {
 	struct peali_actor *a = &k->actors[index];
@@ -108,7 +116,7 @@ static void vacate(struct peal_kernel *k, uint32_t index)
 	a->handler = PEAL_NO_HANDLER;
 }
 
-/* How many of a list there are, up to n. */
+/* Returns the length of a list, at most n. */
 static uint32_t count(const struct peal_kernel *k, uint32_t list, uint32_t n)
 {
 	uint32_t found = 0;
@@ -118,7 +126,7 @@ static uint32_t count(const struct peal_kernel *k, uint32_t list, uint32_t n)
 	return found;
 }
 
-/* ---- spans ------------------------------------------------------------------- */
+/* ---- spans --------------------------------------------------------------- */
 
 static int by_place(const void *a, const void *b)
 {
@@ -145,7 +153,8 @@ static void add_span(struct peal_kernel *k, uint32_t worker, uint64_t at,
 		k->spans[k->n_spans++] = span;
 }
 
-/* Makes one of those that touch; what nothing lies behind is as never used. */
+/* Merges adjacent spans. A span at the end of the used range becomes unused
+ * again. */
 static void merge_spans(struct peal_kernel *k)
 {
 	uint32_t i, n = 0;
@@ -177,7 +186,8 @@ static void merge_spans(struct peal_kernel *k)
 	k->n_spans = n;
 }
 
-/* Bare entries in order, so that those made together lie together. */
+/* Sorts the bare entries, so that actors made together get adjacent entries.
+ * Bare entries at the end of the table become unused again. */
 static void sort_bare(struct peal_kernel *k)
 {
 	uint32_t *list = list_of_bare(k), i, n = count(k, *list, UINT32_MAX);
@@ -195,7 +205,7 @@ static void sort_bare(struct peal_kernel *k)
 	free(index);
 }
 
-/* Takes all lists apart; without memory for it, none. */
+/* Dissolves all lists. Without memory for the spans it dissolves none. */
 static void dissolve(struct peal_kernel *k)
 {
 	uint32_t lists = n_lists(k) - 1, n = 0, i, index;
@@ -239,8 +249,8 @@ static void dissolve(struct peal_kernel *k)
 	}
 }
 
-/* The first `length` of a span; where they are. What is used up is left empty
- * until spans are merged. */
+/* Takes `length` units from the start of a span, and returns their position. An
+ * empty span stays until the next merge. */
 static int64_t take_first(struct peali_span *s, uint64_t length)
 {
 	s->at += length;
@@ -248,7 +258,8 @@ static int64_t take_first(struct peali_span *s, uint64_t length)
 	return (int64_t)(s->at - length);
 }
 
-/* So many bytes of the arena's spans, from where the last were on; -1. */
+/* Takes bytes from the spans of the arena. The search begins at the last span
+ * used. Returns the offset in the arena, or -1. */
 static int64_t take_bytes(struct peal_kernel *k, uint64_t length)
 {
 	uint32_t n, i;
@@ -263,7 +274,8 @@ static int64_t take_bytes(struct peal_kernel *k, uint64_t length)
 	return -1;
 }
 
-/* So many of a worker's ports; -1. Those are before the arena's. */
+/* Takes consecutive ports from the spans of a worker. The spans are sorted by
+ * worker, and the arena's come last. Returns the first port, or -1. */
 static int64_t take_ports(struct peal_kernel *k, uint32_t worker,
 			  uint32_t ports)
 {
@@ -275,8 +287,8 @@ static int64_t take_ports(struct peal_kernel *k, uint32_t worker,
 	return -1;
 }
 
-/* Pieces of `each` in the spans and in `rest` behind them, and what there is of
- * either in all. */
+/* Counts the pieces of `each` units in the spans of a worker and in the unused
+ * `rest`. For the arena, worker is ARENA. *left_out receives all free units. */
 static uint64_t pieces(const struct peal_kernel *k, uint32_t worker,
 		       uint64_t each, uint64_t rest, uint64_t *left_out)
 {
@@ -293,11 +305,12 @@ static uint64_t pieces(const struct peal_kernel *k, uint32_t worker,
 	return n;
 }
 
-/* ---- room that nobody has ---------------------------------------------------- */
+/* ---- new slots ----------------------------------------------------------- */
 
 enum lack { LACK_NOTHING, LACK_ENTRIES, LACK_BYTES, LACK_PORTS };
 
-/* Of what there is not enough for n more, and how much of it there is. */
+/* Returns the resource that n more slots would exhaust. *left_out receives its
+ * free amount. */
 static enum lack what_lacks(const struct peali_rooms *r, uint32_t n,
 			    uint64_t *left_out)
 {
@@ -392,7 +405,7 @@ static uint32_t take_fresh(const struct peali_rooms *r)
 	return index;
 }
 
-/* ---- what the others call ---------------------------------------------------- */
+/* ---- interface ----------------------------------------------------------- */
 
 struct peali_rooms peali_rooms_of(struct peal_kernel *k, uint32_t handler,
 				  const struct peali_actor *a)
@@ -431,7 +444,7 @@ int peali_rooms_take(const struct peali_rooms *r, uint32_t n,
 	return 0;
 }
 
-/* Whether nothing lies behind its entry, its state and its ports. */
+/* Returns 1 if the slot's entry, state and ports are all the last used ones. */
 static int is_last(const struct peali_rooms *r, uint32_t index)
 {
 	const struct peal_kernel *k = r->kernel;
@@ -446,8 +459,8 @@ static int is_last(const struct peali_rooms *r, uint32_t index)
 		a->port_base + h->ports == k->workers[r->worker].n_ports);
 }
 
-/* The ports of who had moved there are free; without memory for a span they stay
- * unused until the kernel's end. */
+/* Makes ports of a worker free, as a span. Without memory for the span the
+ * ports stay unused until the kernel's end. */
 static void give_ports(struct peal_kernel *k, uint32_t worker, uint64_t at,
 		       uint32_t ports)
 {

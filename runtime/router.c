@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The router: the one thread that carries messages where two devices have no
- * way to write to each other. For each staged link it takes from the first ring
- * and puts into the second, with marks, in order. Commands reach it by a
- * ck_ring; it backs off with ck_backoff while traffic pauses, then sleeps in
- * io_uring (or poll, where that is refused) on an eventfd that its bell writes.
+ * The stager ("router" in identifiers): a thread that copies messages for
+ * staged links. The two devices of such a link cannot write to each other's
+ * memory.
+ *
+ * For each staged path, the stager copies messages and marks from the first
+ * ring to the second, in order. Commands reach it by a ck_ring. While there is
+ * no traffic the stager backs off with ck_backoff, then sleeps on an eventfd.
+ * It waits there with io_uring, or with ppoll where the system refuses
+ * io_uring. Its bell writes the eventfd.
  */
 #include <errno.h>
 #include <poll.h>
@@ -26,24 +30,28 @@
 #define COMMANDS 64
 #define BURST 64
 /*
- * Idle rounds: first ck_backoff, whose waits double from some 0.2 us on and
- * must stay far below a time slice, then the core is offered, then sleep.
+ * Rounds without a message. In the first BACKOFF_ROUNDS the stager waits with
+ * ck_backoff. These waits double from about 0.2 us and must stay far below a
+ * time slice. Up to IDLE_ROUNDS the stager yields the core. Then it sleeps, for
+ * at most SLEEP_US us.
  */
 #define BACKOFF_ROUNDS 4
 #define IDLE_ROUNDS 20
 #define SLEEP_US 100000
 
-/** One staged path, on the router's side. */
+/** A staged path, as the stager sees it. */
 struct peali_stager {
-	struct peali_stager *next; /* the router's list */
+	struct peali_stager *next; /* in the stager's list */
 	struct peal_link_consumer in;
 	struct peal_link_producer out;
 	struct peal_link_counts in_counts, out_counts;
-	_Atomic int done; /* END or SEAL passed, or an end broke */
-	_Atomic int closing; /* the sender is gone: say when all is carried */
-	_Atomic int empty; /* that it is */
+	_Atomic int done; /* 1: nothing more to copy, because of an END, a SEAL
+			   * or a corrupt ring */
+	_Atomic int closing; /* 1: the sender has ended; the stager sets
+			      * `empty` */
+	_Atomic int empty; /* 1: all messages are copied */
 	struct peal_link *link;
-	_Atomic uint64_t carried;
+	_Atomic uint64_t carried; /* messages copied */
 };
 
 struct command {
@@ -58,20 +66,20 @@ struct peali_router {
 	int event_fd;
 	int have_uring;
 	struct io_uring uring;
-	uint64_t event_count; /* what io_uring reads into */
-	int reading; /* a read of the eventfd is under way */
-	_Atomic uint64_t posted; /* commands that were put into the ring */
-	uint64_t taken; /* of them, by the router */
+	uint64_t event_count; /* buffer for reads by io_uring */
+	int reading; /* 1: a read of the eventfd is in flight */
+	_Atomic uint64_t posted; /* commands put into the ring */
+	uint64_t taken; /* commands that the stager has taken */
 	ck_ring_t commands;
 	ck_ring_buffer_t slots[COMMANDS];
 	struct peali_stager *stagers;
-	int silent; /* ends that cannot ring its bell */
-	unsigned nap_us; /* its next sleep while there are such */
+	int silent; /* paths with an end that cannot ring the bell */
+	unsigned nap_us; /* us of the next sleep while `silent` is not 0 */
 };
 
-/* ---- carrying ------------------------------------------------------------------ */
+/* ---- copying ------------------------------------------------------------- */
 
-/* Passes one END or SEAL on; 1 if there was room. */
+/* Copies an END or SEAL mark. Returns 1, or 0 without a free slot. */
 static int carry_mark(struct peali_stager *s, uint32_t kind)
 {
 	if (peal_link_push_mark(&s->out, kind) == PEAL_EAGAIN)
@@ -81,7 +89,7 @@ static int carry_mark(struct peali_stager *s, uint32_t kind)
 	return 1;
 }
 
-/* A ring is corrupt: nothing is carried any more; returns 0. */
+/* Stops copying on a path with a corrupt ring. Returns 0. */
 static int give_up(struct peali_stager *s, int error)
 {
 	atomic_store(&s->link->staged_error, error);
@@ -89,7 +97,7 @@ static int give_up(struct peali_stager *s, int error)
 	return 0;
 }
 
-/* Passes one message on; 1 if it went. */
+/* Copies one message or mark. Returns 1 if it did, else 0. */
 static int carry(struct peali_stager *s)
 {
 	struct peal_message m;
@@ -115,7 +123,7 @@ static int carry(struct peali_stager *s)
 
 static int carry_burst(struct peali_stager *s)
 {
-	/* before the look: what the sender wrote last is then seen */
+	/* read before the ring, so that the sender's last message is seen */
 	int closing = atomic_load_explicit(&s->closing, memory_order_acquire);
 	struct peal_message m;
 	int n = 0;
@@ -143,16 +151,17 @@ static int carry_all(struct peali_router *r)
 	return n;
 }
 
-/* ---- commands ------------------------------------------------------------------- */
+/* ---- commands ------------------------------------------------------------ */
 
-/* 1 if the router is to quit. */
+/* Executes the commands in the ring. Returns 1 after QUIT. */
 static int obey(struct peali_router *r)
 {
 	struct peali_stager **p;
 	void *item;
 	int quit = 0;
 
-	/* the count orders the slots also for who cannot see ck's fences */
+	/* the acquire of `posted` orders the slots, also for sanitizers that do
+	 * not see ck's fences */
 	while (r->taken !=
 		       atomic_load_explicit(&r->posted, memory_order_acquire) &&
 	       ck_ring_dequeue_mpsc(&r->commands, r->slots, &item)) {
@@ -195,9 +204,9 @@ static void command(struct peali_router *r, int kind,
 		peali_poll_pause(&turns);
 }
 
-/* ---- sleeping --------------------------------------------------------------------- */
+/* ---- sleeping ------------------------------------------------------------ */
 
-/* Waits on the eventfd by io_uring for at most that long. */
+/* Waits on the eventfd by io_uring for at most `us` microseconds. */
 static void sleep_uring(struct peali_router *r, unsigned us)
 {
 	struct __kernel_timespec t = { .tv_nsec = (long long)us * 1000 };
@@ -231,9 +240,15 @@ static void sleep_poll(struct peali_router *r, unsigned us)
 }
 
 /*
- * Sleeps until its bell rings: announces it, looks a last time, and only then
- * waits, so that no message and no command is overlooked. Returns what that
- * look has carried.
+ * Sleeps until the bell rings or a time-out passes. Returns the number of
+ * messages copied in step 2. If there are any, the stager does not sleep.
+ *
+ * 1. The stager announces that it will sleep.
+ * 2. It looks at all rings and at the commands once more.
+ * 3. It waits.
+ *
+ * Step 2 sees every message and command that was sent before step 1. Later ones
+ * ring the bell. Where an end cannot ring, the time-out is short.
  */
 static int sleep_on_bell(struct peali_router *r)
 {
@@ -284,7 +299,7 @@ static void *run(void *argument)
 	return NULL;
 }
 
-/* ---- start, stop -------------------------------------------------------------------- */
+/* ---- start, stop --------------------------------------------------------- */
 
 static int open_fds(struct peali_router *r)
 {
@@ -343,7 +358,7 @@ void peali_router_stop(struct peal_runtime *rt)
 	rt->router = NULL;
 }
 
-/* ---- paths ----------------------------------------------------------------------------- */
+/* ---- paths --------------------------------------------------------------- */
 
 uint64_t peali_router_bell(const struct peal_runtime *rt)
 {
@@ -362,7 +377,7 @@ int peali_router_empty(struct peal_runtime *rt, struct peali_stager *s)
 	return atomic_load(&s->empty) || atomic_load(&s->done);
 }
 
-/* The host's views of the two rings. */
+/* Fills in the host's views of the two rings. */
 static void views(struct peal_link *link, struct peali_path *path,
 		  struct peali_stager *s, struct peal_link_view *in,
 		  struct peal_link_view *out)
@@ -385,9 +400,10 @@ static void views(struct peal_link *link, struct peali_path *path,
 	out->bell = peali_end_bell(&link->to, 1);
 	if (!peali_far_staged(link))
 		return;
-	/* one of them is shared with another process */
+	/* one of the rings is shared with another process */
 	peali_far_view(link, peali_far_sends(link) ? out : in);
-	if (!peali_far_sends(link)) /* it counts what the receiver has done */
+	/* The shared counts are the receiver's. The stager counts privately. */
+	if (!peali_far_sends(link))
 		in->counts = (uint64_t)(uintptr_t)&s->in_counts;
 }
 
@@ -412,7 +428,7 @@ int peali_router_add(struct peal_link *link, struct peali_path *path,
 void peali_router_remove(struct peal_link *link, struct peali_path *path)
 {
 	command(link->rt->router, REMOVE, path->stager);
-	if (peali_far_staged(link)) /* since its last look */
+	if (peali_far_staged(link)) /* counts since the stager's last round */
 		peali_far_publish(link);
 	free(path->stager);
 	path->stager = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Opening and closing. */
+/* Opens and closes runtimes. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +20,7 @@ struct peali_peers *peali_runtime_peers(struct peal_runtime *rt)
 	return rt->peers;
 }
 
-/* Whether a text "a,b,c" has the name. */
+/* Returns 1 if a comma-separated list contains the name. */
 static int names(const char *list, const char *name)
 {
 	size_t n = strlen(name), part;
@@ -33,7 +33,7 @@ static int names(const char *list, const char *name)
 	return 0;
 }
 
-/* PEAL_BACKENDS names those that there are, and no others. */
+/* Checks that PEAL_BACKENDS names only existing backends. */
 static int check_backends(const char *list)
 {
 	size_t part;
@@ -56,7 +56,7 @@ static int check_backends(const char *list)
 	return 0;
 }
 
-/* Why a backend is not to be used; 0: it is. */
+/* Returns 1 and the reason if a backend is not to be used, else 0. */
 static int left_out(const struct peal_runtime *rt,
 		    const struct peali_backend_ops *ops, const char *list,
 		    char reason[sizeof(rt->backend_info[0].reason)])
@@ -79,7 +79,7 @@ static int left_out(const struct peal_runtime *rt,
 	return 1;
 }
 
-/* Opens one backend, or notes why it is not there. */
+/* Opens one backend, or records why it is not available. */
 static int open_backend(struct peal_runtime *rt,
 			const struct peali_backend_ops *ops, const char *list)
 {
@@ -94,7 +94,7 @@ static int open_backend(struct peal_runtime *rt,
 	    ops->probe(info->reason, sizeof(info->reason)))
 		return 0;
 	result = ops->open(&backend);
-	if (result) /* it could serve devices and was told to do nonsense */
+	if (result) /* the backend has devices, but its settings are wrong */
 		return result;
 	rt->backends[rt->n_backends - 1] = backend;
 	info->available = 1;
@@ -131,7 +131,8 @@ static int number_devices(struct peal_runtime *rt)
 	return 0;
 }
 
-/* Host memory is that of the first device's backend: the others see it too. */
+/* Makes the first device's backend the owner of host memory. The other backends
+ * map this memory. */
 static int share_host_memory(struct peal_runtime *rt)
 {
 	struct peali_backend *owner = rt->devices.device[0].backend;
@@ -189,7 +190,7 @@ static int read_settings(struct peal_runtime *rt,
 	if (!result)
 		result = peali_setting_number(PEALI_SETTING_ANSWER_MS,
 					      &rt->answer_ms);
-	/* a user of a slow machine raises one bound, not two */
+	/* so that on a slow machine one setting raises both bounds */
 	if (rt->check_in_ns < (int64_t)rt->answer_ms * 1000000)
 		rt->check_in_ns = (int64_t)rt->answer_ms * 1000000;
 	rt->lease_ns = lease_ms * 1000000;
@@ -205,7 +206,8 @@ static int read_settings(struct peal_runtime *rt,
 	return 0;
 }
 
-/* Everything but children; also of a half opened runtime. */
+/* Frees everything except the runtime's objects. Also frees a runtime that was
+ * opened only in part. */
 static int tear_down(struct peal_runtime *rt)
 {
 	int i, result = 0;
@@ -222,7 +224,7 @@ static int tear_down(struct peal_runtime *rt)
 		if (rt->backends[i] &&
 		    rt->backends[i]->ops->close(rt->backends[i]))
 			result = PEAL_EBUSY;
-	if (!result) /* else their code may be running */
+	if (!result) /* else a kernel may still run their code */
 		peali_program_files_close(rt);
 	free(rt->devices.device);
 	free(rt->programs);
@@ -284,7 +286,7 @@ int peal_runtime_open(const struct peal_runtime_options *options,
 	return 0;
 }
 
-/* PEAL_EBUSY with the names of what is left. */
+/* Returns PEAL_EBUSY if objects are left, with their numbers in the text. */
 static int children_left(struct peal_runtime *rt)
 {
 	struct peal_runtime_info info;
@@ -344,7 +346,7 @@ int peal_runtime_close_report(struct peal_runtime *rt,
 	if (result)
 		return result;
 	peali_buffers_close(rt, report_out);
-	peali_peers_clear(rt->peers); /* nothing but memory of buffers */
+	peali_peers_clear(rt->peers); /* only memory of buffers is left */
 	return tear_down(rt);
 }
 
@@ -355,8 +357,11 @@ int peal_runtime_close(struct peal_runtime *rt)
 	return peal_runtime_close_report(rt, &ignored);
 }
 
-/* All kernels have ended: 0, or PEAL_EHUNG. All stop in the same time, and those that
- * do not, or were aborted before, are aborted. */
+/*
+ * Ends all kernels. Returns 0 or PEAL_EHUNG. All kernels together have end_ns
+ * to stop. Then each kernel that has not ended is aborted. A kernel that was
+ * aborted before gets no time to stop.
+ */
 static int end_kernels(struct peal_runtime *rt)
 {
 	uint64_t deadline = peali_deadline(rt->end_ns), now;
@@ -384,7 +389,7 @@ int peal_runtime_shutdown(struct peal_runtime *rt)
 	if (!rt)
 		return 0;
 	result = end_kernels(rt);
-	if (result) /* its memory is in use: better leaked than gone */
+	if (result) /* a kernel may still use the memory, so it is leaked */
 		return result;
 	while (rt->groups && !result)
 		result = peal_group_destroy(rt->groups);
@@ -396,8 +401,9 @@ int peal_runtime_shutdown(struct peal_runtime *rt)
 		result = peal_pipeline_destroy(rt->pipelines);
 	if (result)
 		return result;
-	peali_stuck_unserve(rt); /* what follows goes without the lock */
-	pthread_mutex_lock(&rt->lock); /* the watchdog looks at links, too */
+	peali_stuck_unserve(rt); /* later steps change the lists without
+				  * rt->lock */
+	pthread_mutex_lock(&rt->lock); /* the watchdog reads the list */
 	while (rt->links)
 		peali_link_take_down(rt->links, "peal_runtime_shutdown");
 	pthread_mutex_unlock(&rt->lock);
@@ -417,7 +423,7 @@ int peal_runtime_shutdown(struct peal_runtime *rt)
 	return tear_down(rt);
 }
 
-/* Sums over the lists; the caller holds the lock. */
+/* Counts the objects of all lists. The caller holds rt->lock. */
 static void count_children(struct peal_runtime *rt,
 			   struct peal_runtime_info *info)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Scatter and gather: elements between a whole and the parts of a partition. */
+/* Scatter and gather: copies elements between a whole array and its parts. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,23 +8,27 @@
 #include <peal/peer.h>
 #include "runtime/runtime.h"
 
-/* Extents that are shorter are put together, in pieces of the whole of about so
- * many bytes. */
+/* Shorter extents are packed first. The whole then moves in pieces of at most
+ * PIECE_BYTES bytes. */
 #define SHORT_BYTES (16u << 10)
 #define PIECE_BYTES (PEAL_PARTS_MAX * SHORT_BYTES)
 
-/** One call. */
+/** The arguments and buffers of one call. */
 struct moving {
 	struct peal_runtime *rt;
 	struct peal_parts p;
 	const char *call;
-	int gathers; /* else it scatters */
-	uint8_t *piece; /* of the whole, if that is on a device */
-	uint8_t *packed; /* what one part has of it */
+	int gathers; /* 1: gather; 0: scatter */
+	uint8_t *piece; /* a piece of the whole, if the whole is not in host
+			 * memory */
+	uint8_t *packed; /* the elements of one part in that piece */
 };
 
-/* Copies n elements between the whole, or where a piece of it is in host memory,
- * and the part's memory. */
+/*
+ * Copies n elements between memory of `device` and a part. `whole` is the
+ * address there: in the whole, or in m->packed. `index` is the first element in
+ * the part.
+ */
 static int copy(const struct moving *m, uint32_t part, int device,
 		uint64_t whole, uint64_t index, uint64_t n)
 {
@@ -45,7 +49,7 @@ static int copy(const struct moving *m, uint32_t part, int device,
 	return peali_fail(result, m->call, "part %u: %s", part, failed.text);
 }
 
-/* Extent by extent. */
+/* Copies each extent by a copy of its own. */
 static int move_long(const struct moving *m)
 {
 	const struct peal_partition *p = m->p.partition;
@@ -67,8 +71,8 @@ static int move_long(const struct moving *m)
 	return result;
 }
 
-/* What a part has of a piece, which is a partition of its own: between the piece
- * in host memory and where it is packed. */
+/* Copies the elements of one part between a piece in host memory and m->packed.
+ * The piece has a partition of its own. */
 static void pack(const struct moving *m, const struct peal_partition *piece,
 		 uint32_t part, uint8_t *whole)
 {
@@ -90,7 +94,8 @@ static void pack(const struct moving *m, const struct peal_partition *piece,
 	}
 }
 
-/* A piece of whole turns from an element on; `index` of each part has been moved. */
+/* Copies the n elements of a piece, from element `first` on. The piece begins
+ * with a block of part 0. Each part has had `index` elements before. */
 static int move_piece(const struct moving *m, uint64_t first, uint64_t n,
 		      uint64_t index)
 {

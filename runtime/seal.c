@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Checks the seal of a program file. See seal.h. */
 #include "runtime/seal.h"
 
 #include <stdint.h>
@@ -7,11 +8,11 @@
 
 #define BLOCK_BYTES 64
 #define DIGEST_WORDS 8
-/* The line: word, digits, end of line. */
+/* Bytes of the seal's line: the word, the digits and the newline. */
 #define WORD_BYTES (sizeof(PEALI_SEAL_WORD) - 1)
 #define SEAL_BYTES (WORD_BYTES + DIGEST_WORDS * 8 + 1)
 
-/* ---- SHA-256, as in FIPS 180-4 ------------------------------------------------ */
+/* ---- SHA-256, as in FIPS 180-4 ------------------------------------------- */
 
 static const uint32_t round_constants[BLOCK_BYTES] = {
 	0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1,
@@ -48,7 +49,7 @@ static void schedule(const unsigned char *block, uint32_t w[BLOCK_BYTES])
 			w[i - 2] >> 10);
 }
 
-/* Names as in the standard: s is a to h. */
+/* Processes one block. s[0] to s[7] are a to h in the standard. */
 static void take_block(uint32_t digest[DIGEST_WORDS],
 		       const unsigned char *block)
 {
@@ -93,7 +94,7 @@ static void sha256(const unsigned char *bytes, size_t n,
 		take_block(digest, last + i);
 }
 
-/* ---- the seal ------------------------------------------------------------------ */
+/* ---- the seal ------------------------------------------------------------ */
 
 int peali_seal_check(const unsigned char *bytes, size_t n)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which process of a set this is: from options, peal spawn, or MPI's launchers. */
+/* Finds the rank of this process, the number of ranks and the rendezvous file.
+ * The sources are the options, `peal spawn` and MPI launchers. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -13,7 +14,8 @@
 
 #define CALL "peal_processes_join"
 
-/* Pairs of variables, and those that name the job; the first pair counts. */
+/* Pairs of variables with rank and ranks, and variables that name the job. The
+ * first pair with a value counts. */
 static const struct source {
 	const char *rank, *ranks;
 	const char *job[3];
@@ -60,7 +62,8 @@ static int given(const char *name)
 	return text && *text;
 }
 
-/* A file of that job's own; without a name of the job there is none. */
+/* Makes the path of the rendezvous file from the name of the job. Returns
+ * PEAL_EINVAL if no variable names the job. */
 static int path_of_job(const struct source *s, struct peali_set_plan *out)
 {
 	const char *folder = getenv("XDG_RUNTIME_DIR");
@@ -146,7 +149,7 @@ int peali_set_plan(const struct peal_processes_options *o,
 			return result;
 	}
 	result = check(out);
-	if (result || out->ranks == 1) /* one finds itself */
+	if (result || out->ranks == 1) /* a single process needs no file */
 		return result;
 	if (!path && given("PEAL_RENDEZVOUS"))
 		path = getenv("PEAL_RENDEZVOUS");

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Sockets of the abstract namespace. See socket.h. */
 #include "runtime/socket.h"
 
 #include <stdarg.h>
@@ -29,7 +30,7 @@ void peali_socket_limit(int fd, int option, uint64_t ns)
 			     (suseconds_t)(ns % 1000000000 / 1000) };
 
 	if (ns && !t.tv_sec && !t.tv_usec)
-		t.tv_usec = 1; /* 0 would be for ever */
+		t.tv_usec = 1; /* 0 would mean no limit */
 	setsockopt(fd, SOL_SOCKET, option, &t, sizeof(t));
 }
 

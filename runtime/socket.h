@@ -7,19 +7,20 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-/*
- * Sockets of the abstract namespace, by which processes of one machine talk: what
- * peal_stuck_of and sets of processes (process.h) share.
- */
+/* Sockets of the abstract namespace, for processes of one machine.
+ * peal_stuck_of and process groups (process.h) use them. */
 
-/* The address of that name; its length. Longer names are cut. */
+/* Makes the address of a socket from a name. Returns the length of the address.
+ * A name that is too long is cut. */
 socklen_t peali_socket_name(struct sockaddr_un *out, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* How long calls on it may wait: SO_RCVTIMEO or SO_SNDTIMEO. */
+/* Sets the time limit of calls on a socket, in ns; 0: no limit. The option is
+ * SO_RCVTIMEO or SO_SNDTIMEO. */
 void peali_socket_limit(int fd, int option, uint64_t ns);
 
-/* Who is at the other end, by the kernel's word; -1 if it does not say. */
+/* Gets pid and user of the other end, as the kernel reports them. Returns 0, or
+ * -1 with errno. */
 int peali_socket_peer(int fd, struct ucred *out);
 
 #endif

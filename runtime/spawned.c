@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Actors that handlers make: their rooms, and who has them. A worker says so of
- * each of its rooms in a word of host memory, so that it costs the host neither a
- * look into the device's memory nor a question. */
+/*
+ * Slots for actors that handlers make. For each slot, its worker writes a word
+ * in host memory. The word names the actor in the slot. So the host needs
+ * neither a copy from the device nor an answer of the worker.
+ */
 #include <string.h>
 
 #include "runtime/runtime.h"
@@ -138,7 +140,8 @@ uint32_t peali_spawned_live(const struct peal_kernel *k, uint64_t *spawned,
 		*retired += peal_load_relaxed_sys(&k->status[i].retired);
 	for (i = 0; i < k->params.n_workers; i++)
 		*spawned += peal_load_relaxed_sys(&k->status[i].spawned);
-	if (*spawned < *retired) /* a GPU's words may come in any order */
+	if (*spawned < *retired) /* the words of a GPU may become visible in any
+				  * order */
 		*spawned = *retired;
 	return (uint32_t)(*spawned - *retired);
 }

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Why work does not go on. Workers and endpoints are the nodes of a graph whose
- * edges lead from who waits to whom it waits for: a worker that has no room in a
- * link to the link's other end. The way from each message that does not move
- * ends at a cause, or runs in a circle, which is one.
+ * Stall diagnosis: finds the causes for messages that do not move.
+ *
+ * 1. The search takes two snapshots of all workers and links.
+ * 2. It compares them and marks everything that has not changed.
+ * 3. From each message that has not moved it follows a chain of waits. A worker
+ *    without free slots in a link waits for the other end of the link.
+ * 4. The chain ends at a cause. A chain that comes back to one of its workers
+ *    is a cycle, which is a cause, too.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -16,23 +20,24 @@
 #include "runtime/topic.h"
 
 #define CALL "peal_stuck"
+/* ns between the snapshots: default, maximum */
 #define WATCH_NS 100000000ULL
 #define WATCH_NS_MAX 10000000000ULL
-#define LATE_WATCH_NS 10000000ULL /* by who has waited already */
-#define NOBODY UINT32_MAX
+#define LATE_WATCH_NS 10000000ULL /* ns, for a caller that has waited before */
+#define NOBODY UINT32_MAX /* the cause is at no worker */
 
-/** A worker at one moment. */
+/** A worker in a snapshot. */
 struct worker_look {
 	struct peal_kernel *kernel;
-	uint32_t id; /* the kernel's: a pointer may be another's by now */
+	uint32_t id; /* of the kernel: its pointer may be reused */
 	uint32_t worker;
 	uint64_t phase, beat, handled, blocked;
 	struct peali_hand hand;
-	int still; /* 1: as at the look before */
-	uint32_t way; /* the latest that led here */
+	int still; /* 1: unchanged since the first snapshot */
+	uint32_t way; /* number of the latest chain through this worker */
 };
 
-/** A link at one moment. */
+/** A link in a snapshot. */
 struct link_look {
 	const struct peal_link *link;
 	struct peal_link_info info;
@@ -47,17 +52,17 @@ struct looks {
 
 struct cause {
 	struct peal_stuck out;
-	const void *at; /* kernel, endpoint or link: */
-	uint32_t worker; /* two with the same of these are one */
+	const void *at; /* kernel, endpoint or link */
+	uint32_t worker; /* with out.cause and `at` the key of a cause */
 };
 
 struct search {
 	struct peal_runtime *rt;
 	struct looks now;
-	uint32_t n_ways;
+	uint32_t n_ways; /* chains followed so far */
 	uint64_t watch_ns;
 	struct cause *causes;
-	uint32_t n, room;
+	uint32_t n, room; /* causes; capacity of `causes` */
 	int no_memory;
 };
 
@@ -71,7 +76,7 @@ const char *peal_stuck_name(uint32_t cause)
 	return cause < PEAL_STUCK_COUNT ? names[cause] : "?";
 }
 
-/* ---- looking -------------------------------------------------------------- */
+/* ---- snapshots ----------------------------------------------------------- */
 
 static void free_looks(struct looks *l)
 {
@@ -96,7 +101,7 @@ static void look_at_worker(struct peal_kernel *k, uint32_t i,
 	out->blocked = peal_load_relaxed_sys(&s->blocked);
 }
 
-/* With the runtime's lock; 0 or PEAL_ENOMEM. */
+/* Takes a snapshot. Returns 0 or PEAL_ENOMEM. The caller holds rt->lock. */
 static int look(struct peal_runtime *rt, struct looks *l)
 {
 	struct peal_kernel *k;
@@ -125,7 +130,8 @@ static int look(struct peal_runtime *rt, struct looks *l)
 	return 0;
 }
 
-/* Both lists are newest first: what is in both is in the same order. */
+/* Marks the workers and links that have not changed. Lists of both snapshots
+ * are newest first. So objects in both have one order. */
 static void compare(const struct looks *before, struct looks *now)
 {
 	uint32_t i, j;
@@ -138,15 +144,18 @@ static void compare(const struct looks *before, struct looks *now)
 		       (b[j].kernel != w->kernel || b[j].id != w->id ||
 			b[j].worker != w->worker))
 			j++;
-		if (j == before->n_workers) { /* new: start over */
+		if (j == before->n_workers) { /* a new worker: rewind */
 			j = 0;
 			continue;
 		}
 		w->still = b[j].phase == w->phase &&
 			   b[j].handled == w->handled &&
 			   b[j].blocked == w->blocked;
-		/* one that turns is in no handler, whatever it says, and one
-		 * that has another message in hand is not stuck */
+		/*
+		 * A worker with a moving beat is in no handler, even if `hand`
+		 * names one. A worker that handles another message now is not
+		 * stalled by its handler.
+		 */
 		if (b[j].beat != w->beat || b[j].hand.word != w->hand.word ||
 		    b[j].hand.message != w->hand.message)
 			w->hand.word = 0;
@@ -163,7 +172,7 @@ static void compare(const struct looks *before, struct looks *now)
 	}
 }
 
-/* ---- causes --------------------------------------------------------------- */
+/* ---- causes -------------------------------------------------------------- */
 
 __attribute__((format(printf, 2, 3))) static void say(struct cause *c,
 						      const char *format, ...)
@@ -177,7 +186,8 @@ __attribute__((format(printf, 2, 3))) static void say(struct cause *c,
 	va_end(arguments);
 }
 
-/* The cause of that kind there; new: its text is empty. NULL: no memory. */
+/* Returns the cause of this kind at this place. A new cause has an empty text.
+ * NULL: no memory. */
 static struct cause *cause_at(struct search *s, enum peal_stuck_cause cause,
 			      const void *at, uint32_t worker)
 {
@@ -208,7 +218,7 @@ static struct cause *cause_at(struct search *s, enum peal_stuck_cause cause,
 	return c;
 }
 
-/* One that is at a worker: begins its text. */
+/* Returns a cause at a worker, with the beginning of its text. */
 static struct cause *cause_of(struct search *s, enum peal_stuck_cause cause,
 			      const struct worker_look *w)
 {
@@ -293,7 +303,7 @@ static struct cause *plain(struct search *s, enum peal_stuck_cause cause,
 	return c;
 }
 
-/* ---- the way from one to the next ------------------------------------------- */
+/* ---- from a wait to the next --------------------------------------------- */
 
 static struct worker_look *worker_at(struct search *s,
 				     const struct peali_end *end)
@@ -306,7 +316,8 @@ static struct worker_look *worker_at(struct search *s,
 	return NULL;
 }
 
-/* The end of the link or topic by a port of a worker; NULL: there is none. */
+/* Returns the receiving end of the link at a worker's port. For a topic,
+ * returns the subscriber with most queued messages. NULL: there is none. */
 static const struct peali_end *behind_port(struct search *s,
 					   const struct peal_kernel *k,
 					   uint32_t worker, uint32_t index)
@@ -340,8 +351,8 @@ static const struct peali_end *behind_port(struct search *s,
 	return slowest;
 }
 
-/* Who does not take what it is told: another worker of the kernel that is held
- * up itself; one where no way has been is better. */
+/* Returns a stalled worker of the kernel, as the likely owner of the full
+ * mailbox. Prefers a worker that is not in this chain. NULL: there is none. */
 static struct worker_look *behind_mail(struct search *s,
 				       const struct worker_look *from)
 {
@@ -361,8 +372,11 @@ static struct worker_look *behind_mail(struct search *s,
 	return found;
 }
 
-/* Who does not take the messages that hold the room instead, on their way from
- * the kernel to it. */
+/*
+ * Returns the receiving worker of the forwarding link with most queued
+ * messages. These messages keep mailbox slots of the kernel k. NULL: there is
+ * none.
+ */
 static struct worker_look *behind_passages(struct search *s,
 					   const struct peal_kernel *k)
 {
@@ -382,7 +396,8 @@ static struct worker_look *behind_passages(struct search *s,
 	return most ? worker_at(s, &most->to) : NULL;
 }
 
-/* Where messages go on to for an actor that lives in another kernel; NULL. */
+/* Returns the receiving end of the forwarding link to an actor that lives in
+ * another kernel. NULL: there is none. */
 static const struct peali_end *behind_passage(const struct worker_look *w,
 					      uint32_t actor)
 {
@@ -396,7 +411,8 @@ static const struct peali_end *behind_passage(const struct worker_look *w,
 	return link ? &link->to : NULL;
 }
 
-/* Where a worker that has no room waits: the next worker, or a cause. */
+/* Follows one wait of a blocked worker. Returns the next worker. Returns NULL
+ * if the chain ends, with the cause in *cause_out if it is known. */
 static struct worker_look *step(struct search *s, const struct worker_look *w,
 				struct cause **cause_out)
 {
@@ -439,7 +455,8 @@ static struct worker_look *step(struct search *s, const struct worker_look *w,
 	return end ? worker_at(s, end) : NULL;
 }
 
-/* The circle that a way runs in: named once, whoever comes to it. */
+/* Returns the cause for a cycle. It is at the first worker of the cycle in the
+ * snapshot. So several chains into a cycle give one cause. */
 static struct cause *cycle(struct search *s, const struct worker_look *in)
 {
 	const struct worker_look *w = in, *least = in;
@@ -471,7 +488,8 @@ static struct cause *cycle(struct search *s, const struct worker_look *in)
 	return c;
 }
 
-/* From a worker to what it waits for; NULL: it does not wait, or moves. */
+/* Follows the chain of waits from a worker to its cause. has_work is 1 if
+ * messages wait for the worker. NULL: the worker does not wait, or it moves. */
 static struct cause *follow(struct search *s, struct worker_look *w,
 			    int has_work)
 {
@@ -501,9 +519,9 @@ static struct cause *follow(struct search *s, struct worker_look *w,
 	return NULL;
 }
 
-/* ---- where the ways begin ----------------------------------------------------- */
+/* ---- starts of chains ---------------------------------------------------- */
 
-/* Messages of a link wait for it. */
+/* Counts the queued messages of a link for a cause. */
 static void hold(struct cause *c, const struct peal_link_info *info)
 {
 	if (!c->out.held) {
@@ -514,7 +532,11 @@ static void hold(struct cause *c, const struct peal_link_info *info)
 	c->out.n_links++;
 }
 
-/* Whether nobody will say that this link ends, unless it does so now. */
+/*
+ * Returns 1 if a draining kernel waits for the end of this link, and the sender
+ * has to end it. A kernel that drains or stops ends its links itself. So does a
+ * kernel that sends to itself.
+ */
 static int not_ended(const struct link_look *l)
 {
 	const struct peal_link *link = l->link;
@@ -551,7 +573,7 @@ static struct cause *input_open(struct search *s, const struct link_look *l)
 	return c;
 }
 
-/* All ways; with the lock. */
+/* Follows all chains. The caller holds rt->lock. */
 static void follow_all(struct search *s)
 {
 	struct cause *c;
@@ -582,8 +604,8 @@ static int more_held(const void *a, const void *b)
 	return (x->out.held < y->out.held) - (x->out.held > y->out.held);
 }
 
-/* Two looks, and what follows; the caller frees s->now, s->causes. The lock is
- * held at the return of 0. */
+/* Takes two snapshots and compares them. Returns 0 with rt->lock held, and the
+ * caller calls end_search. Returns PEAL_ENOMEM without the lock. */
 static int search(struct search *s, struct peal_runtime *rt, uint64_t watch_ns)
 {
 	struct looks before;

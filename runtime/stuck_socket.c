@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * peal_stuck for another process: a thread of the runtime that waits at a socket
- * of the abstract namespace, "peal-stuck-PID-0" and up, one for each runtime of
- * the process. Who asks sends a question, and gets an answer and the causes.
- * Both sides check by the kernel's word who the other one is.
+ * peal_stuck for other processes (peal_stuck_of).
+ *
+ * Each runtime has a thread that listens on a socket of the abstract namespace.
+ * The names of the sockets are "peal-stuck-PID-0" and up. The asking process
+ * sends a question. It receives an answer, then the causes. Both sides check
+ * the other side's credentials, as the kernel reports them.
  */
 #include <errno.h>
 #include <poll.h>
@@ -18,11 +20,11 @@
 #include "runtime/socket.h"
 
 #define CALL "peal_stuck_of"
-#define SOCKETS_MAX 64 /* runtimes of a process that can be asked */
-#define MAGIC 0x6b6375747334656cULL /* of this form of question and answer */
-#define QUESTION_NS 1000000000ULL /* what who asks may take to say so */
-#define ANSWER_NS 10000000000ULL /* what a runtime may take beside the watch */
-#define TURN_MS 200 /* between two looks at whether a process is stopped */
+#define SOCKETS_MAX 64 /* runtimes per process that answer */
+#define MAGIC 0x6b6375747334656cULL /* of this version of the protocol */
+#define QUESTION_NS 1000000000ULL /* ns, per receive or send of a runtime */
+#define ANSWER_NS 10000000000ULL /* ns for the answer, beside watch_ns */
+#define TURN_MS 200 /* ms between two checks for a stopped process */
 
 struct question {
 	uint64_t magic;
@@ -31,9 +33,9 @@ struct question {
 
 struct answer {
 	uint64_t magic;
-	uint32_t bytes; /* of a cause */
-	int32_t causes; /* how many there are, or PEAL_E... */
-	uint32_t told; /* how many follow */
+	uint32_t bytes; /* size of a cause */
+	int32_t causes; /* number of causes, or PEAL_E... */
+	uint32_t told; /* causes that follow */
 	uint32_t reserved;
 };
 
@@ -43,13 +45,13 @@ struct peali_stuck_socket {
 	int fd;
 };
 
-/* The address of a process's socket; its length. */
+/* Makes the address of a socket of a process. Returns its length. */
 static socklen_t name_of(int pid, int index, struct sockaddr_un *out)
 {
 	return peali_socket_name(out, "peal-stuck-%d-%d", pid, index);
 }
 
-/* All bytes, or 0. */
+/* Sends all bytes. Returns 1, or 0 after an error. */
 static int send_all(int fd, const void *data, size_t bytes)
 {
 	const char *at = data;
@@ -80,7 +82,7 @@ static int receive_all(int fd, void *data, size_t bytes)
 	return 1;
 }
 
-/* ---- who is asked ----------------------------------------------------------- */
+/* ---- the answering process ----------------------------------------------- */
 
 static void answer(struct peal_runtime *rt, int fd)
 {
@@ -121,14 +123,14 @@ static void *serve(void *argument)
 			answer(s->rt, fd);
 			close(fd);
 		} else if (errno == EINVAL) {
-			return NULL; /* it was shut down */
+			return NULL; /* peali_stuck_unserve has shut it down */
 		} else if (errno != EINTR && errno != ECONNABORTED) {
-			usleep(10000); /* no descriptors left, for a while? */
+			usleep(10000); /* perhaps no free descriptors: retry */
 		}
 	}
 }
 
-/* A socket that listens under the first name that is free; -1. */
+/* Returns a socket that listens under the first free name. -1: none. */
 static int listen_at(void)
 {
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), i;
@@ -180,9 +182,9 @@ void peali_stuck_unserve(struct peal_runtime *rt)
 	rt->stuck_socket = NULL;
 }
 
-/* ---- who asks --------------------------------------------------------------- */
+/* ---- the asking process -------------------------------------------------- */
 
-/* Whether a signal has stopped the process; 0 too where that is not said. */
+/* Returns 1 if a signal has stopped the process. 0: not so, or not known. */
 static int is_stopped(int pid)
 {
 	char name[32], text[256], *end;
@@ -196,12 +198,12 @@ static int is_stopped(int pid)
 	n = fread(text, 1, sizeof(text) - 1, f);
 	fclose(f);
 	text[n] = 0;
-	end = strrchr(text, ')'); /* the name, which may hold anything */
+	end = strrchr(text, ')'); /* the name may contain any character */
 	return end && !strncmp(end, ") T", 3);
 }
 
-/* Whether an answer comes in that time. A process that is found stopped in two
- * looks gives none. */
+/* Returns 1 if an answer arrives within `ns`, else 0. The wait also ends if two
+ * checks in a row find the process stopped. */
 static int await_answer(int fd, int pid, uint64_t ns)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };
@@ -219,7 +221,8 @@ static int await_answer(int fd, int pid, uint64_t ns)
 	return 1;
 }
 
-/* Asks one runtime; how many causes, or an error with its text. */
+/* Asks one runtime. Returns the number of its causes, or an error with its
+ * text. *told_out receives the number of causes in `causes`. */
 static int ask(int fd, int pid, uint64_t watch_ns, struct peal_stuck *causes,
 	       uint32_t *told_out)
 {
@@ -263,7 +266,7 @@ static int ask(int fd, int pid, uint64_t watch_ns, struct peal_stuck *causes,
 	return a.causes;
 }
 
-/* A socket that is connected to that runtime of a process; -1. */
+/* Returns a socket that is connected to a runtime of a process. -1: none. */
 static int connect_to(int pid, int index)
 {
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -273,7 +276,7 @@ static int connect_to(int pid, int index)
 	if (fd < 0)
 		return -1;
 	peali_socket_limit(fd, SO_SNDTIMEO,
-			   ANSWER_NS); /* of the connect as well */
+			   ANSWER_NS); /* limits connect, too */
 	if (!connect(fd, (const struct sockaddr *)&at, bytes))
 		return fd;
 	close(fd);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who publishes and subscribes to topics, and what becomes of them at an end. */
+/* Publishers and subscribers of topics: joins, leaves and ended kernels. */
 #include <string.h>
 
 #include "runtime/topic.h"
 
-/* ---- ends ---------------------------------------------------------------------- */
+/* ---- ends ---------------------------------------------------------------- */
 
-/* An actor on the topic's device; the lock is held. */
+/* Resolves the address of an actor on the topic's device. The caller holds
+ * rt->lock. */
 static int resolve(const struct peali_topic *t, uint64_t address,
 		   const char *what, struct peali_end *out, const char *call)
 {
@@ -34,7 +35,8 @@ static int resolve(const struct peali_topic *t, uint64_t address,
 	return 0;
 }
 
-/* What is sent and taken has to agree; either end may still be missing. */
+/* Checks that both handlers declare equal message sizes. Either end may still
+ * be missing. */
 static int check_sizes(const struct peali_end *from, const struct peali_end *to,
 		       const char *call)
 {
@@ -72,9 +74,9 @@ const char *peali_topic_at_port(const struct peal_runtime *rt, uint64_t address,
 	return NULL;
 }
 
-/* ---- an end has ended ------------------------------------------------------------ */
+/* ---- ended kernels ------------------------------------------------------- */
 
-/* From here on nothing more is published for the subscriber. */
+/* Fixes the number of messages published for a subscriber. */
 static void close_counts(struct peali_topic *t, uint32_t cursor)
 {
 	struct peali_subscriber *s = &t->subscribers[cursor];
@@ -87,7 +89,8 @@ static void close_counts(struct peali_topic *t, uint32_t cursor)
 	s->closed = 1;
 }
 
-/* The publisher's kernel is gone: the subscriber takes what is there and ends. */
+/* Tells a subscriber that the publisher's kernel has ended. The subscriber
+ * handles the messages that are left, then its input ends. */
 static int tell_subscriber(struct peali_topic *t, uint32_t cursor)
 {
 	struct peali_subscriber *s = &t->subscribers[cursor];
@@ -103,7 +106,7 @@ static int tell_subscriber(struct peali_topic *t, uint32_t cursor)
 	return 0;
 }
 
-/* The cursor is not heeded, by whoever publishes later. */
+/* Clears a cursor, so that no publisher waits for it any more. */
 static int clear_cursor(struct peali_topic *t, uint32_t cursor)
 {
 	const uint64_t none = 0;
@@ -117,8 +120,10 @@ static int clear_cursor(struct peali_topic *t, uint32_t cursor)
 }
 
 /*
- * The subscriber's kernel is gone: the publisher stops to heed it. It does so
- * itself, as it may be looking at the cursor. With `wait` it has done so.
+ * Makes the publisher ignore the cursor of a subscriber that is gone. The
+ * publisher clears the cursor itself, because it may be reading it. With
+ * `wait`, the call returns after the publisher has done so. If the publisher
+ * has ended, the host clears the cursor.
  */
 static int forget(struct peali_topic *t, uint32_t cursor, int wait,
 		  const char *call)
@@ -151,7 +156,7 @@ static int forget(struct peali_topic *t, uint32_t cursor, int wait,
 	return result;
 }
 
-/* One topic; 0: all that there is to tell is told. */
+/* Handles the end of kernel k for a topic. Returns 0 once all ends are told. */
 static int reap(struct peali_topic *t, const struct peal_kernel *k)
 {
 	int left = 0, told = 0;
@@ -183,10 +188,13 @@ int peali_topics_reap(struct peal_kernel *k)
 	return left;
 }
 
-/* ---- publishing -------------------------------------------------------------------- */
+/* ---- publishing ---------------------------------------------------------- */
 
-/* PEAL_EBUSY with a subscriber for which an earlier publisher's end still is to
- * come: it would take the next one's messages for that one's. */
+/*
+ * Returns PEAL_EBUSY if a subscriber has not reached the end of an earlier
+ * publisher's stream. It would take messages of the next publisher for messages
+ * of that stream.
+ */
 static int all_have_ended(const struct peali_topic *t)
 {
 	struct peal_subscriber_info info;
@@ -209,8 +217,9 @@ static int all_have_ended(const struct peali_topic *t)
 }
 
 /*
- * Nobody rings the publisher's bell any more, which ends with its kernel: a
- * subscriber that answers after the bell was taken away is not about to.
+ * Removes the publisher's bell, which is freed with its kernel. Then each
+ * subscriber answers a control message. After its answer a subscriber cannot be
+ * about to ring the bell.
  */
 static int silence(struct peali_topic *t, const char *call)
 {
@@ -235,7 +244,7 @@ static int silence(struct peali_topic *t, const char *call)
 	return 0;
 }
 
-/* Nobody publishes any more; the lock is held. */
+/* Removes the publisher. The caller holds rt->lock. */
 static int let_publisher_go(struct peali_topic *t, const char *call)
 {
 	struct peali_end *p = &t->publisher;
@@ -248,7 +257,7 @@ static int let_publisher_go(struct peali_topic *t, const char *call)
 	return 0;
 }
 
-/* The topic has no publisher, or one that has ended and is let go of. */
+/* Checks that the topic has no publisher. Removes one that has ended. */
 static int check_vacant(struct peali_topic *t)
 {
 	int result = 0;
@@ -292,8 +301,8 @@ static int check_publisher(const struct peali_topic *t,
 	return result;
 }
 
-/* Nobody who is gone is heeded: an earlier publisher may have ended before it
- * was told. */
+/* Clears the cursors of subscribers that are gone. An earlier publisher may
+ * have ended before it did so. */
 static int clear_cursors(struct peali_topic *t)
 {
 	uint32_t i;
@@ -327,7 +336,8 @@ static int publish(struct peali_topic *t, uint64_t from, uint32_t port)
 			       peali_kernel_bell(end.kernel, end.worker));
 	result = peali_kernel_tell(end.kernel, end.worker, PEAL_CONTROL_PUBLISH,
 				   &view, sizeof(view), call);
-	if (result && result != PEAL_EHUNG) { /* else it may do it yet */
+	/* after PEAL_EHUNG the worker may still do it */
+	if (result && result != PEAL_EHUNG) {
 		silence(t, call);
 		return result;
 	}
@@ -388,10 +398,10 @@ int peal_unpublish(struct peal_runtime *rt, uint64_t topic)
 	return result;
 }
 
-/* ---- subscribing --------------------------------------------------------------------- */
+/* ---- subscribing --------------------------------------------------------- */
 
-/* The cursor of an actor, by any address that it has had, or of nobody: address
- * 0; -1 there is none. */
+/* Returns the cursor of an actor, by any address that it has had. Address 0
+ * finds a free cursor. -1: there is none. */
 static int cursor_of(const struct peali_topic *t, uint64_t address)
 {
 	uint32_t i;
@@ -422,8 +432,9 @@ static int check_subscriber(const struct peali_topic *t, struct peali_end *to,
 }
 
 /*
- * The cursor is nobody's. Its bell first, which ends with its kernel: a
- * publisher that answers after that is not about to ring it.
+ * Frees a cursor. Its bell goes first, because the bell is freed with the
+ * subscriber's kernel. A publisher that answers after that is not about to ring
+ * the bell.
  */
 static int let_cursor_go(struct peali_topic *t, uint32_t cursor,
 			 const char *call)
@@ -445,7 +456,7 @@ static int subscribe(struct peali_topic *t, uint64_t actor, uint32_t flags)
 	struct peal_topic_view view;
 	struct peali_end end;
 
-	/* those told of an earlier publisher's end are those that were there */
+	/* tell the subscribers of an ended publisher before one more joins */
 	if (t->publisher.kernel && !peali_end_lives(&t->publisher))
 		reap(t, t->publisher.kernel);
 	result = resolve(t, actor, "actor", &end, call);
@@ -467,7 +478,8 @@ static int subscribe(struct peali_topic *t, uint64_t actor, uint32_t flags)
 	result = peali_kernel_tell(end.kernel, end.worker,
 				   PEAL_CONTROL_SUBSCRIBE, &view, sizeof(view),
 				   call);
-	if (result && result != PEAL_EHUNG) { /* else it may do it yet */
+	/* after PEAL_EHUNG the worker may still do it */
+	if (result && result != PEAL_EHUNG) {
 		let_cursor_go(t, (uint32_t)cursor, call);
 		return result;
 	}

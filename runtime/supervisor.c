@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Supervisors: making them, who is a member, what they have counted. What they
- * do is done by workers, include/peal/device/supervise.h.
- */
+/* The host's side of supervisors: creation, members and counts. The workers
+ * restart actors: include/peal/device/supervise.h. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,8 +13,8 @@
 struct peal_supervisor {
 	struct peal_kernel *kernel; /* NULL: the place is free */
 	struct peal_supervisor *parent;
-	uint32_t n_members;
-	uint32_t next_order; /* of its next member */
+	uint32_t n_members; /* actors and supervisors directly below it */
+	uint32_t next_order; /* order number of its next member */
 };
 
 static uint32_t index_of(const struct peal_supervisor *s)
@@ -45,9 +43,10 @@ void peali_supervisors_close(struct peal_kernel *k)
 	free(k->wards);
 }
 
-/* ---- what actors begin with -------------------------------------------------- */
+/* ---- initial states ------------------------------------------------------ */
 
-/* Bytes from one's to the next one's, if they do not begin alike. */
+/* Returns the bytes from one initial state to the next. 0: all actors start
+ * alike. */
 static uint64_t inits_step(const struct peal_actor_options *o, uint32_t n)
 {
 	return n > 1 && o->init_step ? (o->init_bytes + 15) / 16 * 16 : 0;
@@ -142,7 +141,7 @@ void peali_inits_free(struct peal_kernel *k, struct peali_inits *inits)
 	free(inits);
 }
 
-/* ---- members ----------------------------------------------------------------- */
+/* ---- members ------------------------------------------------------------- */
 
 int peali_supervisor_check(const struct peal_supervisor *s,
 			   const struct peal_kernel *k, uint32_t n,
@@ -215,7 +214,7 @@ void peali_supervisor_strike(struct peal_kernel *k, uint32_t index)
 	ward->inits = NULL;
 }
 
-/* ---- the object ---------------------------------------------------------------- */
+/* ---- the object ---------------------------------------------------------- */
 
 static int check_options(const struct peal_kernel *k,
 			 struct peal_supervisor_options *o)
@@ -261,7 +260,7 @@ static int check_options(const struct peal_kernel *k,
 	return 0;
 }
 
-/* A free place; NULL with a text. */
+/* Returns a free place, or NULL with an error text. */
 static struct peal_supervisor *find_place(struct peal_kernel *k)
 {
 	uint32_t i, n = k->params.max_supervisors;
@@ -277,7 +276,7 @@ static struct peal_supervisor *find_place(struct peal_kernel *k)
 	return NULL;
 }
 
-/* One worker makes its record, and then all others hear of it. */
+/* Makes worker 0 write the record, then tells all other workers. */
 static int tell_made(struct peal_kernel *k, uint32_t index,
 		     const struct peal_supervisor_options *o)
 {
@@ -392,8 +391,8 @@ int peal_supervisor_restart(struct peal_supervisor *s)
 	return result;
 }
 
-/* What the record says, by a worker's mouth or, when they have all ended, as it
- * lies there. */
+/* Reads the counts of a supervisor's record. A worker reports them. Once all
+ * workers have ended, the host reads the record itself. */
 static int read_report(struct peal_supervisor *s,
 		       struct peal_supervisor_report *out)
 {

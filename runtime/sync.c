@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Waiting for a moment at which devices have nothing to do. */
+/* Waits until devices have no messages in flight. */
 #include <peal/event.h>
 
 #include <stdio.h>
@@ -11,23 +11,34 @@
 #define CALL "peal_device_sync"
 
 /*
- * What was done is read of all that counts, then of all what was given: each
- * message is counted as given before it can be seen, and as done behind its
- * handler, so done is never more. If both sums are of the same and the same, at the
- * moment between the two nothing was under way: no count of what was given has grown
- * since, for that of what was done would have had to be less. What has ended does not
- * begin again, so that as many were the same ones.
+ * One look at all counts of messages.
  *
- * A GPU's counts are seen in no order. There it has to stay so until each worker has
- * said that it has seen the lease move (device/clock.h), which it says behind all that
- * it has counted and written.
+ * 1. The look sums the messages that are done.
+ * 2. Then it sums the messages that were given.
+ * 3. Equal sums mean that no message was in flight at the time T between the
+ *    steps.
+ *
+ * A message counts as given before it is visible, and as done after its
+ * handler. So at any time done <= given. Counts never shrink. So done of step 1
+ * <= done at T <= given at T <= given of step 2. If the first and the last are
+ * equal, all are.
+ *
+ * The sums must cover equal sets of objects. Objects that have ended do not
+ * restart. So equal numbers of objects mean equal sets.
+ *
+ * Counts of a GPU become visible in any order. There the sums must stay equal
+ * for some time. In this time each worker has to report a newer lease
+ * (device/clock.h). A worker reports the lease after its earlier counts and
+ * writes.
  */
 struct look {
 	struct peal_runtime *rt;
-	int device; /* PEAL_ALL_DEVICES */
-	uint64_t done, given;
-	uint32_t n_done, n_given; /* kernels, links and subscribers of them */
-	char busy[160]; /* what has something to do, of the second reading */
+	int device; /* a device's index, or PEAL_ALL_DEVICES */
+	uint64_t done, given; /* messages */
+	uint32_t n_done, n_given; /* kernels, links and subscribers in each
+				   * sum */
+	char busy[160]; /* text: the first object with messages in flight in
+			 * step 2 */
 };
 
 static int is_meant(const struct look *l, struct peal_kernel *k)
@@ -70,7 +81,8 @@ static uint64_t mail_told(const struct peal_kernel *k)
 	return n;
 }
 
-/* What the subscribers of a topic have done, or were given. */
+/* Sums the messages of a topic's subscribers. `done` is 1 for the done
+ * messages, 0 for the given ones. *n_out counts the subscribers. */
 static uint64_t topic_sum(const struct look *l, const struct peali_topic *t,
 			  int done, uint32_t *n_out)
 {
@@ -161,7 +173,7 @@ static void read_given(struct look *l)
 	}
 }
 
-/* Whether all counts are seen in order: those of emulated devices are. */
+/* Returns 1 if all counts become visible in order, as on emulated devices. */
 static int is_in_order(const struct look *l)
 {
 	struct peal_device_info info;
@@ -174,7 +186,7 @@ static int is_in_order(const struct look *l)
 	return 1;
 }
 
-/* Whether all workers have seen the lease move since a time. */
+/* Returns 1 if all workers have seen a lease that is newer than `since`. */
 static int all_say(const struct look *l, uint64_t since)
 {
 	struct peal_kernel *k;
@@ -188,8 +200,11 @@ static int all_say(const struct look *l, uint64_t since)
 	return 1;
 }
 
-/* One look: whether nothing is under way. `since` is when it was so first and `quiet`
- * of how many messages; 0: it was not. */
+/*
+ * Takes one look. Returns 1 if no message is in flight. The first look with
+ * these equal sums was at *since, in ns. 0: the sums differ. The value of the
+ * equal sums is in *quiet.
+ */
 static int is_quiet(struct look *l, int in_order, uint64_t *since,
 		    uint64_t *quiet)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels whose workers do tasks, and the pools by which they take them. */
+/* Kernels with workers that run tasks, and the pools that give them tasks. */
 #include "runtime/task.h"
 
-#define INPUTS 16 /* of a worker, by default */
+#define INPUTS 16 /* the default of max_inputs */
 
 int peali_is_task(const struct peal_handler_info *h)
 {
@@ -43,16 +43,16 @@ int peali_task_launch(struct peal_runtime *rt, struct peali_task_kernel *what,
 					device.compute_units / 2;
 	if (!o.lanes && !device.emulated)
 		o.lanes = device.max_lanes < 256 ? device.max_lanes : 256;
-	/* who has no member passes on what comes, whatever the others do */
+	/* a worker without a member forwards tasks while the others run them */
 	o.workers = what->workers + (what->workers > 1);
 	o.max_actors = tasks * (what->workers + 1) + 1;
-	if (tasks > INPUTS) /* each pool has one, all of the same worker */
+	if (tasks > INPUTS) /* each pool has an input, all at one worker */
 		o.max_inputs = tasks;
 	return peal_kernel_launch(rt, what->device, what->program, &o,
 				  kernel_out);
 }
 
-/* A member of the pool on a worker. */
+/* Adds an actor on a worker to the pool, and connects it if necessary. */
 static int add_member(struct peal_kernel *k, const char *handler,
 		      uint32_t worker, const struct peali_task_reports *r,
 		      uint64_t pool)

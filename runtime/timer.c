@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is known of a kernel's timers; they live in its workers. */
+/* The host's side of timers: launch options and counts. The timers themselves
+ * are in the workers. */
 #include <string.h>
 
 #include "runtime/runtime.h"
@@ -18,7 +19,7 @@ int peali_timers_plan(struct peal_kernel *k,
 				  "timers put their messages into mailboxes",
 				  o->timers);
 	k->params.max_timers = o->timers;
-	if (k->params.max_asks) /* one for each */
+	if (k->params.max_asks) /* each ask has a timer */
 		k->params.max_timers += k->params.max_asks + 1;
 	k->params.timer_bytes = (k->mailbox_message_bytes + 15) / 16 * 16;
 	return 0;
@@ -27,7 +28,8 @@ int peali_timers_plan(struct peal_kernel *k,
 void peali_timers_add(const struct peal_kernel *k, uint32_t worker,
 		      struct peal_timer_counts *sum)
 {
-	/* set is read last: it is never less than what became of them */
+	/* `set` is read last, so it is never less than the counts of its
+	 * outcomes */
 	if (k->params.max_timers)
 		peali_counts_add((uint64_t *)sum, k->timers[worker].count,
 				 PEAL_TIMERS_COUNT);

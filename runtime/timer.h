@@ -4,46 +4,54 @@
 
 #include "runtime/runtime.h"
 
-/* Timers and asks of kernels: what they need, and what workers count of them. */
+/* Timers and asks of kernels: launch options, and the counts of the workers. */
 
-/* ---- what workers count of timers and asks ---------------------------------- */
+/* ---- counts of timers and asks ------------------------------------------- */
 
-/* Adds a worker's n counts, the last one first. */
+/* Adds the n counts of a worker to a sum. Reads the last count first. */
 void peali_counts_add(uint64_t *sum, const uint64_t *count, uint32_t n);
-/* Where all inputs have ended: how many wait at the first worker at which some do.
- * 0: none, or inputs are open. */
+/*
+ * Returns the number of waiting timers or asks of the first worker that has
+ * any. waiting_at() counts them for a worker. Returns 0 if there are none, or
+ * if an input is open.
+ */
 uint64_t peali_kernel_keeps(const struct peal_kernel *kernel,
 			    uint64_t (*waiting_at)(const struct peal_kernel *,
 						   uint32_t worker),
 			    uint32_t *worker_out);
 
-/* ---- timers ----------------------------------------------------------------- */
+/* ---- timers -------------------------------------------------------------- */
 
-/* What a kernel's options say of timers, into its parameters. */
+/* Checks the options for timers, and sets the kernel's parameters. Returns 0 or
+ * PEAL_EINVAL. */
 int peali_timers_plan(struct peal_kernel *kernel,
 		      const struct peal_kernel_options *options);
-/* Adds what is known of a worker's timers; nothing where there are none. */
+/* Adds the counts of a worker's timers. Does nothing in a kernel without
+ * timers. */
 void peali_timers_add(const struct peal_kernel *kernel, uint32_t worker,
 		      struct peal_timer_counts *sum);
-/* Where all inputs have ended: timers that wait, of the first worker that has
- * some. 0: none, or inputs are open. */
+/* Returns the number of waiting timers of the first worker that has any.
+ * Returns 0 if there are none, or if an input is open. */
 uint64_t peali_timers_keep(const struct peal_kernel *kernel,
 			   uint32_t *worker_out);
 
-/* ---- asks ------------------------------------------------------------------- */
+/* ---- asks ---------------------------------------------------------------- */
 
 struct peali_mailbox_spec;
 
-/* What a kernel's options say of asks, into its parameters and, as more slots,
- * into a completed spec of its mailboxes. */
+/*
+ * Checks the options for asks, and sets the kernel's parameters. `box` is the
+ * completed spec of the mailboxes; NULL if there are none. Returns 0 or
+ * PEAL_EINVAL.
+ */
 int peali_asks_plan(struct peal_kernel *kernel,
 		    const struct peal_kernel_options *options,
 		    struct peali_mailbox_spec *box);
-/* Adds what is known of a worker's asks; nothing where there are none. */
+/* Adds the counts of a worker's asks. Does nothing in a kernel without asks. */
 void peali_asks_add(const struct peal_kernel *kernel, uint32_t worker,
 		    struct peal_ask_counts *sum);
-/* Where all inputs have ended: asks that are open, of the first worker that has
- * some. 0: none, or inputs are open. */
+/* Returns the number of open asks of the first worker that has any. Returns 0
+ * if there are none, or if an input is open. */
 uint64_t peali_asks_keep(const struct peal_kernel *kernel,
 			 uint32_t *worker_out);
 

@@ -5,17 +5,17 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-/* Times that the watchdog adds up by its looks, as parts of what they are of. */
+/* Times that the watchdog sums up, one sample per look. */
 
-/** Of workers; the meter's lock. */
+/** Times of workers in ns. The meter's lock guards them. */
 struct peali_times {
 	uint64_t samples, worker_ns, busy_ns, blocked_ns;
 };
 
-/** Of messages in a link, or in their handler. */
+/** Time of messages in a link, up to the end of their handlers. */
 struct peali_stay {
-	_Atomic uint64_t ns; /* messages times ns */
-	uint64_t at_ns; /* when that was added up last; the runtime's lock */
+	_Atomic uint64_t ns; /* sum over all looks: messages times ns */
+	uint64_t at_ns; /* time of the last look; rt->lock guards it */
 };
 
 #endif

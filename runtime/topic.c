@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Topics: their memory and their counters; who is at them is in subscribe.c. */
+/* Topics: creation, memory and counters. See subscribe.c for their ends. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,9 +12,9 @@
 #define CAPACITY 64
 #define SUBSCRIBERS 8
 
-/* ---- memory ---------------------------------------------------------------- */
+/* ---- memory -------------------------------------------------------------- */
 
-/* What an end has for itself: its place and its stages. */
+/* Returns the bytes of an end's private memory: a struct and two stages. */
 static uint64_t own_bytes(const struct peali_topic *t)
 {
 	return peali_whole_lines(sizeof(struct peal_subscription) +
@@ -77,7 +77,7 @@ struct peal_topic_view peali_topic_view(const struct peali_topic *t, int cursor)
 	return view;
 }
 
-/* ---- create, destroy --------------------------------------------------------- */
+/* ---- create, destroy ----------------------------------------------------- */
 
 struct peali_topic *peali_topic_of(struct peal_runtime *rt, uint64_t address,
 				   const char *call)
@@ -160,7 +160,7 @@ int peal_topic_create(struct peal_runtime *rt, int device,
 	return result;
 }
 
-/* PEAL_EBUSY with the end that is left. */
+/* Returns PEAL_EBUSY if an end is left, and names it in the text. */
 static int in_use(const struct peali_topic *t)
 {
 	uint32_t i;
@@ -221,7 +221,7 @@ void peali_topics_clear(struct peal_runtime *rt)
 {
 	struct peali_topic *t;
 
-	pthread_mutex_lock(&rt->lock); /* the watchdog looks at them */
+	pthread_mutex_lock(&rt->lock); /* the watchdog reads the list */
 	while (rt->topics) {
 		t = rt->topics;
 		rt->topics = t->next;
@@ -230,12 +230,13 @@ void peali_topics_clear(struct peal_runtime *rt)
 	pthread_mutex_unlock(&rt->lock);
 }
 
-/* ---- counters ---------------------------------------------------------------- */
+/* ---- counters ------------------------------------------------------------ */
 
-/* Looks at the publisher's count until it has to have caught up. */
+/* Reads of the publisher's count, at most, until it catches up. */
 #define COUNT_LOOKS 100000
 
-/* Messages published for a subscriber that has seen `seen` of them. */
+/* Returns the number of messages published for a subscriber. The subscriber has
+ * seen `seen` of them. */
 static uint64_t published_for(const struct peali_topic *t, uint32_t cursor,
 			      uint64_t ended, uint64_t first, uint64_t seen)
 {
@@ -255,10 +256,8 @@ static uint64_t published_for(const struct peali_topic *t, uint32_t cursor,
 	return n;
 }
 
-/*
- * Reads what the subscriber counts, then what the publisher counts: each
- * message is counted there before it can be seen.
- */
+/* Reads the subscriber's counts first, then the publisher's. The publisher
+ * counts each message before the message is visible. */
 void peali_subscriber_read(const struct peali_topic *t, uint32_t cursor,
 			   struct peal_subscriber_info *out)
 {
@@ -283,7 +282,7 @@ void peali_subscriber_read(const struct peali_topic *t, uint32_t cursor,
 	out->ended = ended != 0;
 	out->gone = s->gone && !out->ended;
 	out->priority = s->priority;
-	if (out->gone || out->ended) { /* nobody takes it any more */
+	if (out->gone || out->ended) { /* the queued messages are dead */
 		out->dead[PEAL_REASON_STOPPED] += out->queued;
 		out->queued = 0;
 	}

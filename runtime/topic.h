@@ -6,19 +6,19 @@
 #include "queues/topic.h"
 #include "runtime/runtime.h"
 
-/* A topic as the host knows it; the runtime's lock guards it. */
+/* The host's record of a topic. rt->lock guards it. */
 
-/** Who subscribes by a cursor. */
+/** A subscriber. Its index is its cursor. */
 struct peali_subscriber {
-	struct peali_end end; /* no kernel: the cursor is free */
-	int gone; /* its kernel has ended */
-	int forgotten; /* and the publisher does not heed it any more */
-	int told; /* that the publisher is gone */
-	struct peali_progress progress; /* as a link's */
+	struct peali_end end; /* its kernel is NULL: the cursor is free */
+	int gone; /* 1: its kernel has ended */
+	int forgotten; /* 1: and the publisher ignores the cursor */
+	int told; /* 1: it knows that the publisher's kernel has ended */
+	struct peali_progress progress; /* of its messages, as in a link */
 	uint32_t priority; /* enum peal_priority */
-	/* Once either is gone: messages that were published by then. */
+	/* 1: either kernel has ended, and `published` is final */
 	int closed;
-	uint64_t published;
+	uint64_t published; /* messages published to the topic by then */
 };
 
 struct peali_topic {
@@ -28,24 +28,28 @@ struct peali_topic {
 	char name[48];
 	int device;
 	struct peali_topic_spec spec;
-	struct peali_area own; /* device memory: the topic, then its ends' */
-	struct peali_area shared; /* host memory: counts, then bells */
-	struct peal_topic_published *published; /* host views */
-	struct peal_topic_counts *counts; /* of each cursor */
-	uint64_t *bells; /* the publisher's, then of each cursor */
-	struct peali_end publisher; /* no kernel: none */
-	uint32_t port; /* of it, as the caller said it */
-	int ended; /* the latest publisher's kernel: all are told */
-	struct peali_subscriber *subscribers; /* n_subscribers cursors */
+	struct peali_area own; /* device memory: the topic, then its ends'
+				* private memory */
+	struct peali_area shared; /* host memory: the counts, then the bells */
+	struct peal_topic_published *published; /* the host's view */
+	struct peal_topic_counts *counts; /* the host's view, one for each
+					   * cursor */
+	uint64_t *bells; /* addresses: the publisher's bell, then one for each
+			  * cursor */
+	struct peali_end publisher; /* its kernel is NULL: there is none */
+	uint32_t port; /* the publisher's, as in peal_publish */
+	int ended; /* 1: the latest publisher's kernel has ended, all ends are
+		    * told */
+	struct peali_subscriber *subscribers; /* spec.n_subscribers cursors */
 };
 
-/* The topic of an address; NULL, with the text recorded: there is none. */
+/* Returns the topic of an address, or NULL with an error text. */
 struct peali_topic *peali_topic_of(struct peal_runtime *rt, uint64_t address,
 				   const char *call);
-/* The view of an end: cursor -1 is the publisher. */
+/* Returns the view for an end. Cursor -1 is the publisher. */
 struct peal_topic_view peali_topic_view(const struct peali_topic *t,
 					int cursor);
-/* What a subscriber has seen so far. */
+/* Reads the counters of a subscriber. */
 void peali_subscriber_read(const struct peali_topic *t, uint32_t cursor,
 			   struct peal_subscriber_info *out);
 

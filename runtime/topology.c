@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is known of each ordered pair of devices. */
+/* Reports the properties of ordered pairs of devices. */
 #include "p2p/probe.h"
 #include "runtime/runtime.h"
 

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Transfers between ranges of buffers: what is checked before anything moves. */
+/* Transfers between ranges of buffers. Checks all copies before data moves. */
 #include <peal/transfer.h>
 
 #include <stdlib.h>
 
 #include "runtime/runtime.h"
 
-#define FEW 4 /* copies for which nothing is allocated */
+#define FEW 4 /* with up to so many copies, their sides are on the stack */
 
-/** One side of a copy, to be ordered by where it is. */
+/** One side of a copy, for sorting by address. */
 struct side {
 	struct peali_place place;
 	uint64_t end; /* address behind its last byte */
-	uint32_t copy; /* its number */
-	int written;
+	uint32_t copy; /* index of the copy */
+	int written; /* 1: the destination; 0: the source */
 };
 
 static int by_place(const void *first, const void *second)
@@ -38,8 +38,9 @@ static int overlap(const struct side *a, const struct side *b, const char *call)
 }
 
 /*
- * By a sweep over all sides: of those before, the one that reaches furthest, and
- * of those that are written.
+ * Sorts the sides and sweeps over them, to find overlaps with a written side.
+ * `any` is the earlier side with the highest end. `written` is the earlier
+ * written side with the highest end.
  */
 static int check_overlaps(struct side *side, uint32_t n, const char *call)
 {
@@ -64,7 +65,7 @@ static int check_overlaps(struct side *side, uint32_t n, const char *call)
 	return 0;
 }
 
-/* Where one copy goes. */
+/* Resolves the two ranges of a copy. */
 static int place(struct peal_runtime *rt, const struct peal_transfer *transfer,
 		 uint32_t i, const char *call, struct peali_move *out)
 {
@@ -140,7 +141,7 @@ static int check_options(const struct peal_transfer_options *o,
 	return 0;
 }
 
-/* Everything that may be wrong; the moves are the caller's to free. */
+/* Checks all arguments and resolves the ranges. The caller frees *moves_out. */
 static int prepare(struct peal_runtime *rt,
 		   const struct peal_transfer *transfers, uint32_t n,
 		   const struct peal_transfer_options *options,

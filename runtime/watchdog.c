@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The watchdog: one thread that makes no backend call at all. Every tick it
- * moves the lease of each kernel (a store to memory that the kernel maps),
- * reads the workers' heartbeats, and tells the neighbours of a kernel that has
- * ended. So it goes on when a driver hangs, and kernels end when it does not.
+ * The watchdog: a thread that makes no backend call. Each tick has three steps.
+ *
+ * 1. It moves the lease of each kernel, by a store to memory that the kernel
+ *    maps.
+ * 2. It reads the heartbeats of the workers.
+ * 3. If rt->lock is free, it tells the neighbours of kernels that have ended.
+ *
+ * So the watchdog continues when a driver hangs. When the watchdog stops, the
+ * leases run out and the kernels end.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -20,22 +25,23 @@
 struct watched {
 	struct watched *next;
 	struct peal_kernel *kernel;
-	uint64_t looked_ns; /* when it was looked at last */
-	uint32_t silent; /* 1 + the worker that is; 0: none */
-	int named; /* in the log */
+	uint64_t looked_ns; /* time of the last look */
+	uint32_t silent; /* 1 + the index of a silent worker; 0: none */
+	int named; /* 1: the log names that worker */
 };
 
 struct peali_watchdog {
 	struct peal_runtime *rt;
 	pthread_t thread;
-	pthread_mutex_t lock; /* the list, and quit */
+	pthread_mutex_t lock; /* guards the list and `quit` */
 	pthread_cond_t wake;
 	int quit;
 	uint64_t random; /* see tick_end */
 	struct watched *list;
 };
 
-/* Whether the worker runs a handler, or shall turn, and does not. */
+/* Records whether the beat of a worker has moved. A worker without a new beat
+ * for silent_ns is silent: it runs a handler, or hangs. */
 static void look_at_worker(struct watched *w, uint32_t i, uint64_t now)
 {
 	struct peal_kernel *k = w->kernel;
@@ -53,8 +59,11 @@ static void look_at_worker(struct watched *w, uint32_t i, uint64_t now)
 	}
 }
 
-/* Names the worker that is silent, in the log, once. Who holds the runtime's
- * lock for long may wait for it: after a while less is said. */
+/*
+ * Names the silent worker in the log, once. The details need rt->lock. A thread
+ * that waits for this worker may hold the lock for long. So after twice
+ * silent_ns the log gets a line without details.
+ */
 static void name_silent(struct watched *w, uint64_t now, int locked)
 {
 	struct peal_kernel *k = w->kernel;
@@ -80,7 +89,7 @@ static void name_silent(struct watched *w, uint64_t now, int locked)
 		  i, k->name, (unsigned long long)(silence / 1000000), text);
 }
 
-/* One kernel; the list's lock is held. */
+/* Looks at one kernel. The caller holds d->lock. */
 static void look_at_kernel(struct watched *w, uint64_t now)
 {
 	struct peal_kernel *k = w->kernel;
@@ -93,10 +102,12 @@ static void look_at_kernel(struct watched *w, uint64_t now)
 		look_at_worker(w, i, now);
 }
 
-/* What those who are linked to others have to be told; the same lock. */
+/* Does all work that needs rt->lock, if the lock is free. The caller holds
+ * d->lock. */
 static void look_at_links(struct peali_watchdog *d, uint64_t now)
 {
-	/* who holds it may wait for a worker: the lease must not */
+	/* the owner of rt->lock may wait for a worker, but the lease must not
+	 * wait */
 	int locked = !pthread_mutex_trylock(&d->rt->lock);
 	struct watched *w;
 
@@ -116,8 +127,8 @@ static void look_at_links(struct peali_watchdog *d, uint64_t now)
 	pthread_mutex_unlock(&d->rt->lock);
 }
 
-/* 3/4 to 5/4 of a tick from now: what goes on is sampled, and shall not be in step
- * with what does something 50 times a second. */
+/* Sets *t to the end of this tick, 3/4 to 5/4 TICK_NS from now. The random
+ * length keeps the samples out of step with periodic work of 50 Hz. */
 static void tick_end(struct peali_watchdog *d, struct timespec *t)
 {
 	d->random = d->random * 6364136223846793005ULL + 1442695040888963407ULL;

@@ -12,26 +12,29 @@
 #include "runtime/backend/space.h"
 
 /*
- * The only seam to the hardware: a table of operations that a backend fills.
- * A backend serves a set of devices, numbered from 0; the runtime numbers the
- * devices of all its backends one after another.
+ * The interface between the runtime and the hardware: a table of operations
+ * that each backend implements.
  *
- * Errors: every operation returns 0 or PEAL_E... and has recorded its text with
+ * A backend serves a set of devices with numbers from 0. The runtime numbers
+ * the devices of all its backends consecutively.
+ *
+ * Errors: every operation returns 0 or PEAL_E... and records the error text by
  * peali_fail. Operations marked (resident) may be called while a kernel is
- * resident; the others may block behind one and belong before the launch.
- * Every operation is thread-safe.
+ * resident. All other operations may block until a resident kernel ends, so
+ * call them before the launch. Every operation is thread-safe.
  */
 
 struct peali_backend;
 struct peali_launch;
 struct peali_window;
 
-/** As a viewer or a place: the host itself. */
+/** The host itself, as the viewer of memory or as the device of a place. */
 #define PEALI_HOST (-1)
 
 enum peali_memory_kind {
 	PEALI_MEMORY_DEVICE, /* on a device; zeroed */
-	PEALI_MEMORY_HOST /* pinned, the host and every device map it; zeroed */
+	/* pinned host memory, mapped by every device; zeroed */
+	PEALI_MEMORY_HOST
 };
 
 /** An allocation. */
@@ -42,43 +45,46 @@ struct peali_memory {
 	uint64_t bytes;
 };
 
-/** A place that a copy reads or writes. */
+/** A source or destination address of a copy. */
 struct peali_place {
 	int device; /* PEALI_HOST: `address` is a host pointer */
 	uint64_t address; /* in the device's own view */
 };
 
-/** What is copied from where to where. */
+/** One copy: destination, source and size. */
 struct peali_move {
 	struct peali_place to, from;
 	uint64_t bytes;
 };
 
-/** A resident launch. */
+/** Parameters of a launch. */
 struct peali_launch_desc {
 	int device;
 	const struct peal_program *program;
-	uint64_t params; /* device's view of struct peal_kernel_params */
+	uint64_t params; /* the device's view of struct peal_kernel_params */
 	uint32_t n_workers;
 	uint32_t lanes;
-	int pin; /* may bind workers to cores */
-	/* Host's view, of each worker; NULL: the program says no phases. Where
-	 * the backend finds that a kernel has ended and some worker has not
-	 * said so, it says PEAL_WORKER_FAILED for it. */
+	int pin; /* 1: the backend may bind workers to cores */
+	/*
+	 * Status of each worker, in the host's view. NULL: the program reports
+	 * no phases. A kernel may end without a final phase of some worker. The
+	 * backend then sets the phase of that worker to PEAL_WORKER_FAILED.
+	 */
 	struct peal_worker_status *status;
 	uint32_t cluster_workers; /* as in max_clustered; 0: no clusters */
 	uint32_t cluster_bytes;
-	int epochs; /* workers may return to be launched again */
-	int recorded; /* not started now, but by each launch_again */
+	/* 1: the backend launches workers again that return for a new epoch */
+	int epochs;
+	int recorded; /* 1: record only; each launch_again starts the kernel */
 };
 
 struct peali_peer_info {
-	int can_access; /* `from` can map `to`'s memory */
-	int atomics; /* native read-modify-write works across */
+	int can_access; /* `from` can map the memory of `to` */
+	int atomics; /* native read-modify-write works across the two devices */
 	const char *kind; /* "nvlink", "pcie", "none", ...; static */
 };
 
-/** Something that a backend knows of a device, for people to read. */
+/** A property of a device, for output to the user. */
 struct peali_fact {
 	const char *name; /* one word, as in "watchdog"; static */
 	char value[48]; /* text, or a number in digits */
@@ -86,118 +92,161 @@ struct peali_fact {
 
 struct peali_backend_ops {
 	const char *name; /* "host", "cuda", "hip" */
-	int rings; /* its workers ring the bells of who waits for them; else
-		    * waiting threads of the host have to look now and then */
+	/*
+	 * 1: workers ring the bells of waiting threads (see peal_bell). 0:
+	 * waiting host threads have to poll.
+	 */
+	int rings;
 
-	/* 0 if it can serve devices here; else why not, in reason. */
+	/* Returns 0 if it can serve devices here, else fills `reason`. */
 	int (*probe)(char *reason, size_t reason_bytes);
 	int (*open)(struct peali_backend **out);
-	/* PEAL_EBUSY while a launch is resident. */
+	/* Returns PEAL_EBUSY while a launch is not freed. */
 	int (*close)(struct peali_backend *backend);
 	int (*device_count)(struct peali_backend *backend);
-	/* Fills what it knows; `index` and `backend` are the runtime's. */
+	/*
+	 * Fills the members that it knows; the runtime sets `index` and
+	 * `backend`.
+	 */
 	int (*device_info)(struct peali_backend *backend, int device,
 			   struct peal_device_info *out);
 	/*
-	 * What device_info has no member for: at most `most` facts, how many;
-	 * what is not known is not among them. (resident)
+	 * Lists properties that device_info has no member for. Writes at most
+	 * `most` facts and returns their number. Unknown properties are left
+	 * out. (resident)
 	 */
 	int (*facts)(struct peali_backend *backend, int device,
 		     struct peali_fact *out, int most);
-	/* bit (1 << enum peal_policy) per policy; the default one. (resident) */
+	/*
+	 * Bit (1 << enum peal_policy) for each supported policy, and the
+	 * default policy. (resident)
+	 */
 	uint32_t (*policies)(struct peali_backend *backend);
 	enum peal_policy (*default_policy)(struct peali_backend *backend);
 
-	/* Suballocates a heap that was made at open. (resident) */
+	/* Allocates from a heap that open has made. (resident) */
 	int (*alloc)(struct peali_backend *backend, enum peali_memory_kind kind,
 		     int device, uint64_t bytes, struct peali_memory *out);
 	void (*free)(struct peali_backend *backend,
 		     const struct peali_memory *memory); /* (resident) */
-	/* What a device's heap, or host memory, has free. (resident) */
+	/*
+	 * Returns the free space of a device's heap or of host memory.
+	 * (resident)
+	 */
 	int (*room)(struct peali_backend *backend, int device,
 		    struct peali_room *out);
 	/*
-	 * The address at which `viewer` sees the memory, 0 if it does not: the
-	 * host sees host memory only, a device its own, host memory, and that
-	 * of peers enabled for it. (resident)
+	 * Returns the address at which `viewer` sees the memory, or 0 if it
+	 * does not. The host sees host memory only. A device sees its own
+	 * memory, host memory, and the memory of peers enabled for it.
+	 * (resident)
 	 */
 	uint64_t (*view)(struct peali_backend *backend, int viewer,
 			 const struct peali_memory *memory);
 	/*
-	 * One backend serves host memory for all: that of the runtime's first
-	 * device. host_range says where all of it lies; 0 bytes: any memory of
-	 * the process will do. The others adopt that range, once, before they
-	 * are asked host_view: the address at which their devices see a byte
-	 * of it, 0 if they do not. (host_view: resident)
+	 * The backend of the runtime's first device provides the host memory
+	 * for all backends. host_range returns its address range. 0 bytes: the
+	 * backend accepts any memory of the process. Every other backend adopts
+	 * this range once.
+	 *
+	 * After that, host_view returns the address at which the devices of the
+	 * backend see a byte of the range. It returns 0 if they do not see the
+	 * byte. (host_view: resident)
 	 */
 	int (*host_range)(struct peali_backend *backend, void **host_out,
 			  uint64_t *bytes_out);
 	int (*adopt)(struct peali_backend *backend, void *host, uint64_t bytes);
 	uint64_t (*host_view)(struct peali_backend *backend, uint64_t address);
-	/* Which allocation of `device` holds [address, +bytes); PEAL_EFAULT. */
+	/*
+	 * Finds the allocation that holds [address, +bytes), or returns
+	 * PEAL_EFAULT.
+	 */
 	int (*find)(struct peali_backend *backend, int device, uint64_t address,
 		    uint64_t bytes, struct peali_memory *out);
 
 	/*
-	 * Windows: memory of a device that other processes map. All NULL: the
-	 * backend has none; PEAL_ENOTSUP: its devices here have none;
-	 * PEAL_EBUSY: a kernel is resident on one of them.
+	 * Windows: device memory that other processes map. If all operations
+	 * are NULL, the backend has no windows. PEAL_ENOTSUP: these devices
+	 * have no windows. PEAL_EBUSY: a kernel is resident on a device of the
+	 * backend.
 	 *
-	 * window_open	*bytes, which are rounded up, all zero; the caller closes
-	 *		the descriptor
-	 * window_map	that of another process, by its descriptor, which stays the
-	 *		caller's
-	 * window_view	the address at which a device sees it; 0: it does not
-	 *		(resident)
-	 * window_wipe	zeros a part of one that was opened here (resident)
-	 * window_read	reads up to a page of such a part (resident)
-	 * window_close	it is not looked at any more: its memory goes, or does so
-	 *		once no kernel is resident (resident)
+	 * window_open allocates a zeroed window and rounds *bytes up. The
+	 * caller closes *fd_out.
 	 */
 	int (*window_open)(struct peali_backend *backend, int device,
 			   uint64_t *bytes, struct peali_window **out,
 			   int *fd_out);
+	/*
+	 * Maps a window of another process by its descriptor. The caller keeps
+	 * the descriptor.
+	 */
 	int (*window_map)(struct peali_backend *backend, int fd, uint64_t bytes,
 			  struct peali_window **out);
+	/*
+	 * Returns the address at which a device sees the window; 0: it does not
+	 * see it. (resident)
+	 */
 	uint64_t (*window_view)(struct peali_backend *backend, int viewer,
 				const struct peali_window *window);
+	/*
+	 * Sets a part of a window to zero. This process opened the window.
+	 * (resident)
+	 */
 	int (*window_wipe)(struct peali_backend *backend,
 			   const struct peali_window *window, uint64_t offset,
 			   uint64_t bytes);
+	/*
+	 * Reads at most one page of a window. This process opened the window.
+	 * (resident)
+	 */
 	int (*window_read)(struct peali_backend *backend,
 			   const struct peali_window *window, uint64_t offset,
 			   void *to, uint64_t bytes);
+	/*
+	 * Ends the use of a window. Its memory is freed now, or later, when no
+	 * kernel is resident. (resident)
+	 */
 	void (*window_close)(struct peali_backend *backend,
 			     struct peali_window *window);
 
 	int (*peer_info)(struct peali_backend *backend, int from, int to,
 			 struct peali_peer_info *out); /* (resident) */
-	/* Maps all memory of `to` into `from`; once per pair. */
+	/*
+	 * Lets `from` access all memory of `to`. PEAL_EALREADY: it is enabled.
+	 */
 	int (*peer_enable)(struct peali_backend *backend, int from, int to);
 	int (*peer_disable)(struct peali_backend *backend, int from, int to);
 
-	/* Returns when done. Both places are whole allocations' inside. */
+	/*
+	 * Copies and returns when the copy is complete. Each device range lies
+	 * inside of one allocation.
+	 */
 	int (*copy)(struct peali_backend *backend, struct peali_place to,
 		    struct peali_place from, uint64_t bytes); /* (resident) */
-	/* Several, in any order, with one wait for all of them. */
+	/* Copies several moves in any order, with one wait for all of them. */
 	int (*copy_all)(struct peali_backend *backend,
 			const struct peali_move *moves,
 			uint32_t n); /* (resident) */
 
 	/*
-	 * Brings a program's code onto a device. PEAL_EPROGRAM no image for it;
-	 * PEAL_EBUSY too late: a kernel is resident there.
+	 * Loads a program's code onto a device. PEAL_EPROGRAM: no image fits
+	 * the device. PEAL_EBUSY: too late, a kernel is resident there.
 	 */
 	int (*load)(struct peali_backend *backend, int device,
 		    const struct peal_program *program);
-	/* Most workers of that many lanes that can be resident together. */
+	/*
+	 * Returns the number of workers with `lanes` lanes that can be resident
+	 * together.
+	 */
 	int (*max_workers)(struct peali_backend *backend, int device,
 			   const struct peal_program *program, uint32_t lanes,
 			   uint32_t *out);
 	/*
-	 * The same in clusters of so many workers, each with so many bytes of
-	 * the memory that a cluster shares. PEAL_ENOTSUP: the device, or the
-	 * program's image there, has no clusters; NULL: no device has.
+	 * Works as max_workers, but for clusters of `cluster_workers` workers.
+	 * Each worker has `cluster_bytes` bytes of the memory that its cluster
+	 * shares. PEAL_ENOTSUP: the device or the program's image has no
+	 * clusters. PEAL_ENOSPC: cluster_bytes exceeds the limit. NULL: the
+	 * backend has no clusters.
 	 */
 	int (*max_clustered)(struct peali_backend *backend, int device,
 			     const struct peal_program *program, uint32_t lanes,
@@ -207,21 +256,24 @@ struct peali_backend_ops {
 		      const struct peali_launch_desc *desc,
 		      struct peali_launch **out);
 	/*
-	 * Starts a recorded launch, of which no worker runs; between its runs
-	 * it takes no room. To record one is PEAL_EBUSY while any kernel is
-	 * resident on the device, and PEAL_ENOTSUP where launches cannot be
-	 * recorded; NULL: nowhere. (resident)
+	 * Starts a recorded launch. None of its workers runs. Between two runs
+	 * it occupies no part of the device. (resident)
+	 *
+	 * A launch is recorded by `launch` with desc->recorded. `launch`
+	 * returns PEAL_EBUSY while any kernel is resident on the device. It
+	 * returns PEAL_ENOTSUP if launches cannot be recorded. NULL: the
+	 * backend records no launches.
 	 */
 	int (*launch_again)(struct peali_launch *launch);
-	/* Workers that have not returned for good. (resident) */
+	/* Returns the number of workers that have not ended. (resident) */
 	int (*launch_query)(struct peali_launch *launch);
-	/* Waits for all workers to return; PEAL_ETIMEDOUT. (resident) */
+	/* Waits until all workers have ended; PEAL_ETIMEDOUT. (resident) */
 	int (*launch_wait)(struct peali_launch *launch, int64_t timeout_ns);
-	/* PEAL_EBUSY while workers run. */
+	/* Frees a launch. PEAL_EBUSY: workers run. */
 	int (*launch_free)(struct peali_launch *launch);
 };
 
-/** What every backend's private struct begins with. */
+/** First member of every backend's private struct. */
 struct peali_backend {
 	const struct peali_backend_ops *ops;
 };
@@ -229,7 +281,7 @@ struct peali_backend {
 extern const struct peali_backend_ops peali_host_backend, peali_cuda_backend,
 	peali_hip_backend;
 
-/** All backends that are built in, in the order of their devices; NULL ends. */
+/** All backends of this build in the order of their devices; NULL ends. */
 extern const struct peali_backend_ops *const peali_backends[];
 
 #endif

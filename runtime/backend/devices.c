@@ -39,7 +39,7 @@ int peali_devices_check_place(const struct peali_devices *devices, int device,
 	return peali_devices_check(devices, device, call);
 }
 
-/* The backend of a device; host memory is that of device 0's. */
+/* Returns a device. Host memory belongs to the backend of device 0. */
 static const struct peali_device *device_of(const struct peali_devices *devices,
 					    int device)
 {
@@ -58,7 +58,7 @@ int peali_devices_same_backend(const struct peali_devices *devices, int a,
 	return device_of(devices, a)->backend == device_of(devices, b)->backend;
 }
 
-/* Adds to the text of who found no memory which other device has some. */
+/* Appends to the out-of-memory error the device with the most free memory. */
 static int say_where_room_is(const struct peali_devices *devices, int device,
 			     uint64_t bytes)
 {

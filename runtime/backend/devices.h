@@ -5,11 +5,11 @@
 #include "runtime/backend/backend.h"
 
 /*
- * The devices of all backends under the runtime's numbers. Made when the
- * runtime opens, never changed after that.
+ * The devices of all backends with the runtime's numbers. The list is made when
+ * the runtime opens and never changes later.
  */
 
-/** One device: its backend and its number there. */
+/** One device: its backend and its number within the backend. */
 struct peali_device {
 	struct peali_backend *backend;
 	int local;
@@ -22,54 +22,64 @@ struct peali_devices {
 };
 
 /**
- * Checks a device index: 0, or PEAL_ENODEV with the text recorded for `call`.
+ * Checks a device index. Returns 0, or PEAL_ENODEV with an error text for
+ * `call`.
  */
 int peali_devices_check(const struct peali_devices *devices, int device,
 			const char *call);
 
 /**
- * The same of n indexes, each of which may stand there once, PEAL_EINVAL; `whose`
- * is what they are of, "a group".
+ * Checks n device indexes by peali_devices_check. PEAL_EINVAL: a device occurs
+ * twice. The error text names the list by `whose`, as in "a group".
  */
 int peali_devices_check_ranks(const struct peali_devices *devices,
 			      const int *device, uint32_t n, const char *whose,
 			      const char *call);
 
-/** The same with the host (PEALI_HOST) allowed. */
+/** Works as peali_devices_check, but also accepts PEALI_HOST. */
 int peali_devices_check_place(const struct peali_devices *devices, int device,
 			      const char *call);
 
-/** Whether both are served by one backend, so that they can be peers. */
+/** Returns 1 if one backend serves both devices, so that they can be peers. */
 int peali_devices_same_backend(const struct peali_devices *devices, int a,
 			       int b);
 
 /**
- * Memory on a device, or host memory for PEALI_HOST, by runtime numbers; in
- * `out` the numbers are the backend's. Host memory is taken from the backend of
- * device 0.
+ * Allocates memory of a device, or host memory for PEALI_HOST. `device` is a
+ * number of the runtime; the numbers in *out are those of the backend. Host
+ * memory comes from the backend of device 0.
  */
 int peali_devices_alloc(const struct peali_devices *devices, int device,
 			uint64_t bytes, struct peali_memory *out);
 
-/** What a device, or the host (PEALI_HOST), has free. */
+/** Returns the free space of a device, or of host memory (PEALI_HOST). */
 int peali_devices_room(const struct peali_devices *devices, int device,
 		       struct peali_room *out);
 
 void peali_devices_free(const struct peali_devices *devices, int device,
 			const struct peali_memory *memory);
 
-/** Address at which a device (or PEALI_HOST) sees memory; 0: it does not. */
+/**
+ * Returns the address at which a device (or PEALI_HOST) sees memory; 0: it does
+ * not see it.
+ */
 uint64_t peali_devices_view(const struct peali_devices *devices, int viewer,
 			    int owner, const struct peali_memory *memory);
 
-/** Bit (1 << enum peal_policy) per policy that a device, or the host, can do. */
+/**
+ * Returns bit (1 << enum peal_policy) for each policy that a device or the host
+ * supports.
+ */
 uint32_t peali_devices_policies(const struct peali_devices *devices,
 				int device);
 
-/** Whether who runs there rings the bells that it is told of. */
+/**
+ * Returns 1 if the threads of a device or the host ring the bells of waiting
+ * threads.
+ */
 int peali_devices_ring(const struct peali_devices *devices, int device);
 
-/** Copies between places by runtime numbers. */
+/** Copies between places with the runtime's device numbers. */
 int peali_devices_copy(const struct peali_devices *devices,
 		       struct peali_place to, struct peali_place from,
 		       uint64_t bytes);

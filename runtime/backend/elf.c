@@ -5,7 +5,9 @@
 
 #include "runtime/backend/error.h"
 
-/** Where a check reports to. */
+/* The reader of ELF files: structure checks first, then access to symbols. */
+
+/** The names that a check puts into its error text. */
 struct report {
 	const char *what, *call;
 };
@@ -22,7 +24,7 @@ static int inside(const struct peali_elf *elf, uint64_t offset, uint64_t bytes)
 	return offset <= elf->bytes && bytes <= elf->bytes - offset;
 }
 
-/* The callers know that the index is one of the table, and the table inside. */
+/* Returns a section header. `index` is valid and the table was checked. */
 static Elf64_Shdr section_at(const struct peali_elf *elf, uint32_t index)
 {
 	Elf64_Shdr section;
@@ -49,7 +51,7 @@ static int has_symbols(const Elf64_Shdr *section)
 	return section->sh_type == SHT_SYMTAB || section->sh_type == SHT_DYNSYM;
 }
 
-/* ---- checks ---------------------------------------------------------------- */
+/* ---- checks -------------------------------------------------------------- */
 
 static int check_head(const struct peali_elf *elf, unsigned int machine,
 		      const struct report *report)
@@ -99,7 +101,7 @@ static int check_segments(const struct peali_elf *elf,
 	return 0;
 }
 
-/* A symbol table, whose section is inside of the file. */
+/* Checks a symbol table. The section itself lies inside of the file. */
 static int check_symbols(const struct peali_elf *elf, uint32_t index,
 			 const struct report *report)
 {
@@ -147,8 +149,10 @@ static int check_sections(const struct peali_elf *elf,
 			return broken(report, "section", i);
 	}
 	/*
-	 * All sections are inside: now what one says of another. There is one
-	 * symbol table of a type, or a short file could have us read for long.
+	 * All sections lie inside of the file, so references between sections
+	 * can be checked. More than one symbol table of a type is refused.
+	 * Otherwise many sections over one table would make a short file take
+	 * long.
 	 */
 	for (i = 0; i < head->e_shnum && !result; i++) {
 		section = section_at(elf, i);
@@ -185,9 +189,12 @@ int peali_elf_open(struct peali_elf *elf, const void *begin, uint64_t bytes,
 	return result;
 }
 
-/* ---- symbols --------------------------------------------------------------- */
+/* ---- symbols ------------------------------------------------------------- */
 
-/* Bytes of a symbol's section from its address on. */
+/*
+ * Returns the bytes from the symbol's address to the end of its section. 0: no
+ * section with bytes in the file defines the symbol.
+ */
 static uint64_t room_of(const struct peali_elf *elf, const Elf64_Sym *symbol)
 {
 	Elf64_Shdr section;

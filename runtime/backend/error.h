@@ -5,14 +5,14 @@
 #include <peal/errors.h>
 
 /*
- * Records an error of the calling thread and returns its code, so that a call
- * site reads `return peali_fail(PEAL_EINVAL, "peal_connect", "...", ...)`.
- * Who first decides on an error records it; callers only pass the code on.
+ * Records an error of the calling thread and returns `code`. A call site reads
+ * `return peali_fail(PEAL_EINVAL, "peal_connect", "...", ...)`. The function
+ * that detects an error records it. Its callers only pass the code on.
  */
 int peali_fail(int code, const char *call, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* The same, with errno or a driver's own code beside it. */
+/* Works as peali_fail, and records errno or a driver's error code as well. */
 int peali_fail_driver(int code, int driver_code, const char *call,
 		      const char *format, ...)
 	__attribute__((format(printf, 4, 5)));

@@ -10,7 +10,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* As mkdir -p for all but the last part; what fails shows with the file. */
+/*
+ * Makes all folders of a path, as mkdir -p does for the parent. Errors are
+ * ignored here: opening the file reports them.
+ */
 static void make_folders(char *path)
 {
 	char *at = path;
@@ -43,7 +46,10 @@ int peali_file_write(const char *path, const void *bytes, size_t n)
 	char temporary[PATH_MAX];
 	int fd, error;
 
-	/* beside its place, and then into it */
+	/*
+	 * Write a temporary file beside the target, then rename it onto the
+	 * target.
+	 */
 	if (snprintf(temporary, sizeof(temporary), "%s.XXXXXX", path) >=
 	    (int)sizeof(temporary)) {
 		errno = ENAMETOOLONG;
@@ -65,7 +71,10 @@ int peali_file_write(const char *path, const void *bytes, size_t n)
 	return -1;
 }
 
-/* All of an open file of n bytes, or what there is of them; NULL with errno. */
+/*
+ * Reads up to n bytes of an open file; fewer if the file ends before. Returns
+ * NULL with errno.
+ */
 static void *read_all(int fd, size_t n, size_t *n_out)
 {
 	char *bytes = (char *)malloc(n + 1);
@@ -93,7 +102,7 @@ static void *read_all(int fd, size_t n, size_t *n_out)
 
 void *peali_file_read(const char *path, size_t most, size_t *n_out)
 {
-	/* Opening a pipe would wait for who writes to it. */
+	/* O_NONBLOCK: opening a pipe would else wait for a writer. */
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), error;
 	void *bytes = NULL;
 	struct stat info;

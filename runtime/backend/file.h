@@ -4,17 +4,18 @@
 
 #include <stddef.h>
 
-/* Files that are read and written in one piece. Thread-safe. */
+/* Reads and writes whole files. Thread-safe. */
 
 /*
- * Writes a file that others see whole or not at all, and makes the folders that
- * it is in. 0, or -1 with errno.
+ * Writes a file atomically: readers see the old or the complete new contents.
+ * Makes missing folders of the path. Returns 0, or -1 with errno.
  */
 int peali_file_write(const char *path, const void *bytes, size_t n);
 
 /*
- * The contents of a regular file of at most so many bytes, for the caller to
- * free; a zero byte follows. NULL with errno: EFBIG, EINVAL no regular file.
+ * Reads a regular file of at most `most` bytes. The caller frees the result. A
+ * zero byte follows the contents. Returns NULL with errno; EFBIG: the file is
+ * larger. EINVAL: it is not a regular file.
  */
 void *peali_file_read(const char *path, size_t most, size_t *n_out);
 

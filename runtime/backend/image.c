@@ -9,20 +9,28 @@
 #include "runtime/backend/error.h"
 #include "runtime/backend/rtc.h"
 
-/* Room for "image sm_90 of program '...'" and for "peal_entry_...". */
+/*
+ * Checks cubins, AMD code objects and PTX. Selects the best image of a program
+ * for a device. Needs no driver.
+ */
+
+/* Buffer size for "image sm_90 of program '...'" or "peal_entry_...". */
 #define NAME_BYTES 160
-/* An AMD kernel's descriptor. */
+/* Size of an AMD kernel descriptor. */
 #define DESCRIPTOR_BYTES 64
 
-/* ---- architectures --------------------------------------------------------- */
+/* ---- architectures ------------------------------------------------------- */
 
-/** "sm_90a": 90 and 'a'. */
+/** Architecture "sm_90a" as 90 and 'a'. */
 struct arch {
 	uint32_t number; /* major * 10 + minor */
 	char letter; /* 0: none */
 };
 
-/* Reads all n characters; 0: they are none of that prefix. */
+/*
+ * Parses all n characters as `prefix` and an architecture. Returns 1, or 0 if
+ * the text has another form.
+ */
 static int read_arch(const char *text, size_t n, const char *prefix,
 		     struct arch *out)
 {
@@ -42,8 +50,11 @@ static int read_arch(const char *text, size_t n, const char *prefix,
 	return at == n && at >= first + 2;
 }
 
-/* Whether a device runs what is for `target`: machine code stays within a major
- * number, PTX is compiled where the device is. */
+/*
+ * Returns 1 if a device runs code for `target`. Machine code runs only within
+ * its major number. PTX also runs on later major numbers, as the driver
+ * compiles it.
+ */
 static int runs(const struct arch *device, const struct arch *target,
 		int is_ptx)
 {
@@ -55,7 +66,7 @@ static int runs(const struct arch *device, const struct arch *target,
 	return target->number <= device->number;
 }
 
-/* EF_AMDGPU_MACH of the devices that Peal may meet. */
+/* EF_AMDGPU_MACH flags of the devices that Peal supports. */
 static const struct machine {
 	const char *target;
 	uint8_t flags;
@@ -72,9 +83,12 @@ static const struct machine {
 	{ "gfx1150", 0x43 }, { "gfx1200", 0x48 }, { "gfx1201", 0x4e },
 };
 
-/* ---- cubins and code objects ----------------------------------------------- */
+/* ---- cubins and code objects --------------------------------------------- */
 
-/* The SM number that a cubin was made for: its place moved with version 8. */
+/*
+ * Returns the SM number in a cubin's ELF flags. ABI version 8 moved it to other
+ * bits.
+ */
 static uint32_t cubin_number(const struct peali_elf *elf)
 {
 	if (elf->head.e_ident[EI_ABIVERSION] >= 8)
@@ -161,14 +175,14 @@ static int check_hsaco(const struct peali_image *image, const char *entry,
 	return 0;
 }
 
-/* ---- PTX ------------------------------------------------------------------- */
+/* ---- PTX ----------------------------------------------------------------- */
 
 struct token {
 	const char *at;
 	size_t n; /* 0: the end of the text */
 };
 
-/* Behind spaces, comments and strings; they do not matter here. */
+/* Skips blanks, comments and strings, which do not matter for the checks. */
 static const char *skip(const char *at)
 {
 	const char *end;
@@ -208,14 +222,14 @@ static int is(const struct token *token, const char *text)
 	return token->n == strlen(text) && !memcmp(token->at, text, token->n);
 }
 
-/** What a PTX text says of itself. */
+/** Facts about a PTX text that the checks need. */
 struct ptx {
 	int versions;
-	int is_target; /* it names one, and can be read */
+	int is_target; /* there is a .target that can be parsed */
 	struct arch target;
-	int entered; /* its entry was named, and its body has not begun */
-	int entries; /* bodies of it */
-	int64_t depth; /* of braces; below 0: one too many was closed */
+	int entered; /* the entry's name was read, and its body has not begun */
+	int entries; /* bodies of the entry */
+	int64_t depth; /* open braces; below 0: one brace too many was closed */
 };
 
 static struct ptx read_ptx(const char *text, const char *entry)
@@ -241,7 +255,7 @@ static struct ptx read_ptx(const char *text, const char *entry)
 		} else if (is(&token, "}")) {
 			ptx.depth--;
 		} else if (is(&token, ";")) {
-			ptx.entered = 0; /* it was only declared */
+			ptx.entered = 0; /* a declaration without body */
 		}
 	}
 	return ptx;
@@ -330,9 +344,12 @@ int peali_image_is_target(const char *text)
 	       strspn(text + 3, "0123456789abcdef") == n - 3;
 }
 
-/* ---- choosing -------------------------------------------------------------- */
+/* ---- choosing ------------------------------------------------------------ */
 
-/* How good an image is for a device: 0 not at all, else the higher the better. */
+/*
+ * Ranks an image for a device. Returns 0 if the device cannot run it. Of two
+ * images, the higher rank is better.
+ */
 static uint32_t rank(const struct peal_image *image, const char *arch,
 		     size_t arch_n)
 {
@@ -351,7 +368,7 @@ static uint32_t rank(const struct peal_image *image, const char *arch,
 	       (target.letter != 0);
 }
 
-/* There is no image: what there is, and what to do. */
+/* Reports that no image fits. The text lists the images and the remedy. */
 static int fail_none(const struct peal_program *program, const char *arch,
 		     size_t arch_n, const char *call)
 {

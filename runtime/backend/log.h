@@ -2,9 +2,11 @@
 #ifndef PEALI_LOG_H
 #define PEALI_LOG_H
 
-/* Whether PEAL_LOG asks for that level. */
+/* Returns 1 if PEAL_LOG enables messages of the level, else 0. */
 int peali_log_wanted(int level);
-/* A log line on stderr if PEAL_LOG asks for that level (0 none .. 3 debug). */
+/*
+ * Writes a line to stderr if PEAL_LOG enables the level (1 problems .. 3 all).
+ */
 void peali_log(int level, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 

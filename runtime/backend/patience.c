@@ -8,7 +8,7 @@
 #include "runtime/backend/error.h"
 #include "runtime/backend/host/wait.h"
 
-#define SLEEP_US 50000 /* the longest, where somebody rings */
+#define SLEEP_US 50000 /* longest sleep where the other side rings the bell */
 
 uint64_t peali_now_ns(void)
 {

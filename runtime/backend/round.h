@@ -6,14 +6,14 @@
 
 #include <peal/device/platform.h>
 
-/* Sizes and numbers, rounded up. */
+/* Helpers that round sizes and numbers up. */
 
 static inline uint64_t peali_round_up(uint64_t n, uint64_t multiple)
 {
 	return (n + multiple - 1) / multiple * multiple;
 }
 
-/* To a power of two, 2 or more; n is at most 2^31. */
+/* Returns the power of two, at least 2, that is not below n. n <= 2^31. */
 static inline uint32_t peali_power_of_two(uint32_t n)
 {
 	uint32_t power = 2;
@@ -23,7 +23,10 @@ static inline uint32_t peali_power_of_two(uint32_t n)
 	return power;
 }
 
-/* To what different sides may write behind one another. */
+/*
+ * Rounds up to whole lines, so that different writers do not share a cache
+ * line.
+ */
 static inline uint64_t peali_whole_lines(uint64_t bytes)
 {
 	return peali_round_up(bytes, PEAL_SHARED_LINE);

@@ -14,10 +14,14 @@
 #include "runtime/backend/rtc_library.h"
 #include "runtime/backend/settings.h"
 
+/*
+ * Compilation of programs at run time, with a cache in the process and on disk.
+ */
+
 #define MOST_BYTES (256u << 20)
 #define PATH_BYTES 4096
 
-/** An image that was compiled or read; kept as long as the process. */
+/** An image that was compiled or read, kept until the process ends. */
 struct made {
 	struct made *next;
 	uint64_t key;
@@ -26,9 +30,9 @@ struct made {
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct made *all; /* guarded by it, and so are the libraries */
+static struct made *all; /* guarded by `lock`, as the compiler libraries are */
 
-/** What a compilation is about. */
+/** One compilation. */
 struct job {
 	const struct peal_program *program;
 	const char *target, *call;
@@ -37,9 +41,12 @@ struct job {
 	uint64_t key;
 };
 
-/* ---- key --------------------------------------------------------------------- */
+/* ---- key ----------------------------------------------------------------- */
 
-/* FNV-1a: tells texts apart that nobody has made to collide. */
+/*
+ * FNV-1a. It separates different texts, but not texts that were built to
+ * collide.
+ */
 static uint64_t hash(uint64_t sum, const void *bytes, size_t n)
 {
 	const unsigned char *at = (const unsigned char *)bytes;
@@ -52,7 +59,7 @@ static uint64_t hash(uint64_t sum, const void *bytes, size_t n)
 
 #define HASH_BEGIN 0xcbf29ce484222325u
 
-/* With the zero at its end, so that neighbours do not flow together. */
+/* Includes the final zero, so that "ab","c" and "a","bc" differ. */
 static uint64_t hash_text(uint64_t sum, const char *text)
 {
 	return hash(sum, text, strlen(text) + 1);
@@ -76,11 +83,11 @@ static uint64_t key_of(const struct job *job)
 	return hash_files(sum, peali_dialect);
 }
 
-/* ---- on disk ----------------------------------------------------------------- */
+/* ---- on disk ------------------------------------------------------------- */
 
 static const char magic[8] = "PEALIMG";
 
-/** What a file begins with; the image follows. */
+/** Header of a cache file; the image follows. */
 struct head {
 	char magic[8];
 	uint64_t key, bytes, sum; /* of the image's bytes */
@@ -115,7 +122,10 @@ static struct made *make(const struct job *job, const struct peali_image *image)
 	return made;
 }
 
-/* The image in a file's bytes, which are kept; NULL: it is none for the job. */
+/*
+ * Checks the bytes of a cache file and keeps them as an image. Returns NULL if
+ * the bytes are no image for the job. Then the caller frees the bytes.
+ */
 static struct made *parse(const struct job *job, const unsigned char *bytes,
 			  size_t n)
 {
@@ -185,7 +195,7 @@ static void write_file(const struct job *job, const struct peali_image *image)
 	free(bytes);
 }
 
-/* ---- compiling ---------------------------------------------------------------- */
+/* ---- compiling ----------------------------------------------------------- */
 
 static int count(const struct peal_source_file *file)
 {
@@ -196,7 +206,7 @@ static int count(const struct peal_source_file *file)
 	return n;
 }
 
-/* Everything but the source itself is a header. */
+/* Compiles the first file of the program. All other files are headers. */
 static int compile(const struct job *job, struct peali_rtc_output *output)
 {
 	const struct peal_source_file *own = job->program->sources, *file;
@@ -253,7 +263,7 @@ static int compile_and_keep(const struct job *job, struct made **out)
 	return 0;
 }
 
-/* The caller holds the lock. */
+/* The caller holds `lock`. */
 static int find_or_compile(struct job *job, struct made **out)
 {
 	int result = peali_rtc_library_open(job->target, &job->library,

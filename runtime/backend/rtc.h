@@ -5,20 +5,24 @@
 #include <peal/abi/program.h>
 #include "runtime/backend/image.h"
 
-/** The headers of the dialect, "peal/device/kernel.h" and so on; made by the
- * build, nothing in it with PEAL_EMBED_SOURCES=OFF. */
+/**
+ * Headers of the device dialect, such as "peal/device/kernel.h". The build
+ * generates this list. It is empty with PEAL_EMBED_SOURCES=OFF.
+ */
 extern const struct peal_source_file peali_dialect[];
 
 /*
- * Compiles a program's text for a target, "sm_90", "compute_75" or "gfx90a", by
- * NVRTC or hipRTC, and checks what comes of it. An image is compiled once per
- * process, and once per machine where PEAL_CACHE_DIR can be written: a file
- * there holds for one text, target, version of the compiler and of Peal; one
- * that is damaged is as good as none.
+ * Compiles a program's text for a target such as "sm_90", "compute_75" or
+ * "gfx90a". Uses NVRTC or hipRTC and checks the resulting image.
  *
- * 0, or PEAL_EPROGRAM: no text, no such target, no compiler (the text says which
- * were looked for), or it does not compile (the text has the compiler's first
- * lines). Takes seconds; others wait meanwhile. Thread-safe.
+ * Each image is compiled once per process. If PEAL_CACHE_DIR is writable, each
+ * image is compiled once per machine. A cache file is valid for one text,
+ * target, compiler version and Peal version. A damaged cache file is ignored.
+ *
+ * Returns 0, or PEAL_EPROGRAM: there is no text, no such target or no compiler,
+ * or the text does not compile. The error text lists the compilers that were
+ * tried, or has the compiler's first lines. Takes seconds. Other callers wait
+ * meanwhile. Thread-safe.
  */
 int peali_rtc_compile(const struct peal_program *program, const char *target,
 		      struct peali_image *out, const char *call);

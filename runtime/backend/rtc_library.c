@@ -12,8 +12,9 @@
 #include "runtime/backend/log.h"
 
 /*
- * NVRTC and hipRTC have the same functions under other names. Both count from 0,
- * which is success, and hand out texts with their final zero.
+ * The functions that NVRTC and hipRTC share under different names. In both,
+ * error codes start at 0, which is success. Both return texts with a final
+ * zero.
  */
 #define FUNCTIONS(X)                                                           \
 	X(version, "Version", (int *, int *))                                  \
@@ -27,9 +28,9 @@
 
 struct peali_rtc_library {
 	const char *kind, *prefix;
-	/* where PTX or a code object comes from */
+	/* functions that return PTX or a code object */
 	const char *code_size_suffix, *code_suffix;
-	const char *files[8]; /* in the order of looking; NULL ends */
+	const char *files[8]; /* in the order of the search; NULL ends */
 	const char *hint;
 	void *handle; /* NULL: not loaded */
 	char name[32];
@@ -38,7 +39,8 @@ struct peali_rtc_library {
 #undef MEMBER
 	int (*code_size)(void *, size_t *);
 	int (*code)(void *, char *);
-	int (*cubin_size)(void *, size_t *); /* NULL: it makes none */
+	/* NULL: the library makes no cubins */
+	int (*cubin_size)(void *, size_t *);
 	int (*cubin)(void *, char *);
 };
 
@@ -62,9 +64,9 @@ static struct peali_rtc_library hiprtc = {
 	.hint = "install ROCm's hipRTC",
 };
 
-/* ---- loading ----------------------------------------------------------------- */
+/* ---- loading ------------------------------------------------------------- */
 
-/* A function of the library; NULL: it has none of the name. */
+/* Returns a function of the library, or NULL if it is missing. */
 static void *function(const struct peali_rtc_library *library, void *handle,
 		      const char *suffix)
 {
@@ -74,10 +76,10 @@ static void *function(const struct peali_rtc_library *library, void *handle,
 	return dlsym(handle, name);
 }
 
-/* Fills in all functions; NULL, or the suffix of the one that is missing. */
+/* Loads all functions. Returns NULL, or the suffix of a missing function. */
 static const char *bind(struct peali_rtc_library *library, void *handle)
 {
-	/* POSIX wants the address of a function to fit a void *. */
+	/* POSIX guarantees that a function's address fits a void *. */
 #define BIND(member, suffix)                                                   \
 	(*(void **)(void *)&library->member = function(library, handle, suffix))
 #define BIND_ONE(name, suffix, arguments)                                      \
@@ -89,7 +91,7 @@ static const char *bind(struct peali_rtc_library *library, void *handle)
 		return library->code_size_suffix;
 	if (!BIND(code, library->code_suffix))
 		return library->code_suffix;
-	/* Since CUDA 11.2. */
+	/* These two exist since CUDA 11.2. */
 	if (!BIND(cubin_size, "GetCUBINSize") || !BIND(cubin, "GetCUBIN"))
 		library->cubin_size = NULL;
 #undef BIND
@@ -153,9 +155,9 @@ const char *peali_rtc_library_name(const struct peali_rtc_library *library)
 	return library->name;
 }
 
-/* ---- compiling ---------------------------------------------------------------- */
+/* ---- compiling ----------------------------------------------------------- */
 
-/* The log from its first error on, in one line. */
+/* Copies the log from its first error line on, as one line. */
 static void quote(const char *log, char *out, size_t bytes)
 {
 	const char *at = strstr(log, "error");
@@ -172,7 +174,7 @@ static void quote(const char *log, char *out, size_t bytes)
 	out[n] = '\0';
 }
 
-/* What the compiler has said, for the caller to free; NULL: nothing. */
+/* Returns the compiler's log, which the caller frees; NULL: it is empty. */
 static char *read_log(const struct peali_rtc_library *library, void *program)
 {
 	char *log = NULL;
@@ -204,7 +206,7 @@ static int fail_compile(const struct peali_rtc_library *library, void *program,
 				 target, library->name, text);
 }
 
-/* Takes the result out of a compiled program; 0, or the library's error. */
+/* Copies the result of a compilation. Returns 0, or the library's error. */
 static int take(int (*size)(void *, size_t *), int (*code)(void *, char *),
 		void *program, struct peali_rtc_output *out)
 {
@@ -223,7 +225,10 @@ static int take(int (*size)(void *, size_t *), int (*code)(void *, char *),
 	return error;
 }
 
-/* One run of the compiler for exactly that target: 1 if it makes no cubins. */
+/*
+ * Runs the compiler once for exactly this target. Returns 1 if the compiler
+ * makes no cubins.
+ */
 static int compile(const struct peali_rtc_library *library, const char *target,
 		   const struct peali_rtc_source *source,
 		   struct peali_rtc_output *out, const char *what,
@@ -246,7 +251,9 @@ static int compile(const struct peali_rtc_library *library, const char *target,
 					 "%s does not compile for %s: %s "
 					 "cannot begin (error %d)",
 					 what, target, library->name, error);
-	/* NVRTC knows no -O3: it always optimises. */
+	/*
+	 * Only hipRTC gets -O3: NVRTC rejects the option and always optimises.
+	 */
 	error = library->compile(program, is_amd ? 3 : 2, options);
 	if (error)
 		error = fail_compile(library, program, error, target, what,

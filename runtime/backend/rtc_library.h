@@ -6,12 +6,12 @@
 #include <stdint.h>
 
 /*
- * The compilers that a machine may have at run time: NVRTC and hipRTC, loaded
- * when the first source needs one, and kept. Building needs neither. Not
+ * The compilers of the machine at run time: NVRTC and hipRTC. Each one is
+ * loaded on the first use and stays loaded. The build needs neither. Not
  * thread-safe.
  */
 
-/** A text and the headers that it may include, by their names. */
+/** A source text and the headers that it may include, by name. */
 struct peali_rtc_source {
 	const char *name, *text;
 	int n_headers;
@@ -19,32 +19,36 @@ struct peali_rtc_source {
 	const char *const *header_texts;
 };
 
-/** What a compiler made of it. */
+/** The output of a compiler. */
 struct peali_rtc_output {
 	uint32_t kind; /* enum peal_image_kind */
 	char target[20];
-	unsigned char *bytes; /* the caller's to free */
+	unsigned char *bytes; /* the caller frees them */
 	size_t n;
 };
 
 struct peali_rtc_library;
 
 /*
- * The compiler for a target, "sm_90", "compute_75" or "gfx90a". PEAL_EPROGRAM
- * with `what` and the libraries that were looked for, or what one of them lacks;
- * the next call looks again.
+ * Finds and loads the compiler for a target such as "sm_90", "compute_75" or
+ * "gfx90a". Returns 0, or PEAL_EPROGRAM. The error text begins with `what`. It
+ * lists the libraries that were tried, or names a missing function. The next
+ * call tries again.
  */
 int peali_rtc_library_open(const char *target,
 			   const struct peali_rtc_library **out,
 			   const char *what, const char *call);
 
-/** "NVRTC 13.0": one text for each version. */
+/**
+ * Returns name and version, as in "NVRTC 13.0". Each version has its own name.
+ */
 const char *peali_rtc_library_name(const struct peali_rtc_library *library);
 
 /*
- * Compiles, with the options that the build uses. For sm_NN that is a cubin, or
- * PTX for compute_NN if the compiler makes no cubins. PEAL_EPROGRAM with `what`
- * and the first lines that the compiler says; all of them go to the log.
+ * Compiles with the options that the build uses. sm_NN gives a cubin, or PTX
+ * for compute_NN if the compiler makes no cubins. Returns 0, or PEAL_EPROGRAM.
+ * The error text begins with `what` and has the compiler's first error lines.
+ * The complete output goes to the log.
  */
 int peali_rtc_library_compile(const struct peali_rtc_library *library,
 			      const char *target,

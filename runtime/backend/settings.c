@@ -7,6 +7,8 @@
 
 #include "runtime/backend/error.h"
 
+/* Typed access to the environment variables of settings.h. */
+
 #define CALL "settings"
 
 struct setting {
@@ -25,7 +27,7 @@ static const struct setting table[PEALI_SETTING_COUNT] = { PEALI_SETTINGS(
 	PEALI_SETTING_ROW) };
 #undef PEALI_SETTING_ROW
 
-/* NULL if the environment does not say. */
+/* Returns the variable's value, or NULL if it is not set or empty. */
 static const char *environment(const struct setting *s)
 {
 	const char *text = getenv(s->name);
@@ -40,7 +42,7 @@ static const char *in_force(const struct setting *s)
 	return text ? text : s->value;
 }
 
-/* A size the way a person writes it: the largest unit that divides it. */
+/* Writes a size with the largest unit that divides it. */
 static void write_bytes(uint64_t bytes, char *out, size_t out_bytes)
 {
 	static const char units[] = " KMGT";
@@ -107,7 +109,7 @@ static const struct setting *lookup(enum peali_setting setting)
 	return NULL;
 }
 
-/* Power of two that a unit letter stands for; -1: no such unit. */
+/* Returns the shift that a unit letter means; -1: no such unit. */
 static int unit_shift(const char *unit)
 {
 	static const char letters[] = "KkMmGgTt";
@@ -121,7 +123,7 @@ static int unit_shift(const char *unit)
 	return (int)((found - letters) / 2 + 1) * 10;
 }
 
-/* Digits only: strtoull would take signs and blanks as well. */
+/* Accepts digits only, as strtoull also accepts signs and blanks. */
 static int read_number(const struct setting *s, const char *text, uint64_t *out)
 {
 	uint64_t value = 0;
@@ -178,8 +180,11 @@ static int write_path(const char *name, char *out, size_t bytes,
 	return 0;
 }
 
-/* By the XDG base directory specification a path that is not absolute is
- * ignored there; in our own variable it is an error. */
+/*
+ * Writes the path of a setting. A relative path in our own variable is an
+ * error. A relative path in XDG_CACHE_HOME is ignored, as the XDG base
+ * directory specification demands.
+ */
 static int read_path(const struct setting *s, char *out, size_t bytes)
 {
 	const char *text = environment(s);
@@ -257,7 +262,7 @@ int peali_setting_path(enum peali_setting setting, char *path_out,
 	return read_path(s, path_out, path_bytes);
 }
 
-/* Whether the value in force is allowed. */
+/* Returns 0 if the value in force is allowed, else PEAL_EINVAL. */
 static int check(const struct setting *s)
 {
 	char path[4096];
@@ -271,7 +276,7 @@ static int check(const struct setting *s)
 	case PEALI_SETTING_TYPE_CHOICE:
 		return read_choice(s, in_force(s), &index);
 	case PEALI_SETTING_TYPE_PATH:
-		/* Without a home there is no cache, which is no mistake. */
+		/* A missing home folder only disables the cache: no error. */
 		return environment(s) ? read_path(s, path, sizeof(path)) : 0;
 	case PEALI_SETTING_TYPE_TEXT:
 		break;

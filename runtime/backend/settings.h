@@ -7,7 +7,7 @@
 
 #include <peal/device/platform.h>
 
-/* The simulator has no say in what a driver does. */
+/* A simulator build has no GPU backends: it cannot simulate a driver. */
 #if PEAL_SIM
 #define PEALI_BACKENDS_DEFAULT "host"
 #else
@@ -19,8 +19,8 @@
  *
  *	X(NAME, TYPE, lowest, highest, choices, default, help)
  *
- * The variable is PEAL_NAME. A variable that is empty counts as not set.
- * Nothing is kept between calls: each getter looks at the environment anew.
+ * The variable is PEAL_NAME. An empty variable counts as not set. Values are
+ * not cached: each getter reads the environment again.
  */
 #define PEALI_SETTINGS(X)                                                       \
 	X(BACKENDS, TEXT, 0, 0, "", PEALI_BACKENDS_DEFAULT,                     \
@@ -100,34 +100,35 @@ struct peali_setting_view {
 	const char *origin; /* "default" or "environment" */
 	const char *default_text;
 	char allowed[96];
-	char value[256]; /* in force, as text; cut off with "..." */
+	char value[256]; /* value in force, as text; "..." marks a cut */
 };
 
 /*
- * Fills in what there is to show of a setting. Returns 0, or PEAL_EINVAL with
- * a recorded text if the value in force is not allowed; the view is filled in
- * either case.
+ * Describes a setting. Returns 0, or PEAL_EINVAL with a recorded text if the
+ * value in force is not allowed. The description is filled in both cases.
  */
 int peali_setting_show(enum peali_setting setting,
 		       struct peali_setting_view *out);
 
-/* Whether the environment says it. */
+/* Returns 1 if the environment sets the variable, else 0. */
 int peali_setting_given(enum peali_setting setting);
 
-/* The first setting with a value that is not allowed: PEAL_EINVAL; else 0. */
+/*
+ * Returns PEAL_EINVAL if some setting has a value that is not allowed, else 0.
+ */
 int peali_settings_check(void);
 
 /*
- * Typed getters. Each returns 0, or PEAL_EINVAL with a text that names the
- * variable, its value and what is allowed. A getter of another type than the
- * setting's is PEAL_EINVAL as well.
+ * Typed getters. Each returns 0, or PEAL_EINVAL. The error text names the
+ * variable, its value and the allowed values. A setting of another type is
+ * PEAL_EINVAL as well.
  */
 int peali_setting_number(enum peali_setting setting, uint64_t *value_out);
-/* The index of the value among the setting's choices. */
+/* Returns the index of the value among the setting's choices. */
 int peali_setting_choice(enum peali_setting setting, int *index_out);
-/* The environment's own storage: valid until that variable is changed. */
+/* Returns the environment's own storage, valid until the variable changes. */
 int peali_setting_text(enum peali_setting setting, const char **text_out);
-/* The path, absolute, expanded; whether it exists is not looked at. */
+/* Returns an absolute path. The path need not exist. */
 int peali_setting_path(enum peali_setting setting, char *path_out,
 		       size_t path_bytes);
 

@@ -11,11 +11,13 @@
 #define CALL "memory"
 
 /*
- * A block, allocated or free; the blocks of a space lie end to end. They are the
- * nodes of a treap: a search tree by offset and a heap by random priorities,
- * which keeps it balanced (Seidel and Aragon, "Randomized search trees",
- * Algorithmica 16, 1996). Each node knows the largest free block below it, so
- * that first fit, neighbours and "who holds this address" take O(log n) each.
+ * A block, allocated or free. The blocks of a space cover it without gaps.
+ *
+ * The blocks are the nodes of a treap: a search tree by offset and a heap by
+ * random priority. The random priorities keep the tree balanced (Seidel and
+ * Aragon, "Randomized search trees", Algorithmica 16, 1996). Each node stores
+ * the largest free block of its subtree. First fit, the search for neighbours
+ * and the search for an address take O(log n) each.
  */
 struct peali_space_block {
 	uint64_t offset, bytes;
@@ -41,7 +43,7 @@ static void update(struct peali_space_block *b)
 	b->free_max = most;
 }
 
-/* Blocks below `offset` go into *low, the others into *high. */
+/* Moves blocks below `offset` into *low, all others into *high. */
 static void split(struct peali_space_block *b, uint64_t offset,
 		  struct peali_space_block **low,
 		  struct peali_space_block **high)
@@ -59,7 +61,7 @@ static void split(struct peali_space_block *b, uint64_t offset,
 	}
 }
 
-/* All blocks of `low` lie below those of `high`. */
+/* Joins two trees. All blocks of `low` lie below those of `high`. */
 static struct peali_space_block *merge(struct peali_space_block *low,
 				       struct peali_space_block *high)
 {
@@ -94,7 +96,7 @@ static void take_out(struct peali_space *space, struct peali_space_block *b)
 	space->root = merge(low, high);
 }
 
-/* The block that `offset` lies in; there is one for each offset. */
+/* Returns the block that holds `offset`. Every offset has a block. */
 static struct peali_space_block *block_at(const struct peali_space *space,
 					  uint64_t offset)
 {
@@ -132,7 +134,7 @@ static int fits(const struct peali_space_block *b, uint64_t bytes,
 	return !b->asked && start + bytes <= b->offset + b->bytes;
 }
 
-/* The first free block by address that has room for an aligned piece. */
+/* Returns the first free block by address that fits an aligned piece. */
 static struct peali_space_block *first_fit(struct peali_space_block *b,
 					   uint64_t bytes, uint64_t align)
 {
@@ -179,7 +181,7 @@ void peali_space_close(struct peali_space *space)
 	memset(space, 0, sizeof(*space));
 }
 
-/* Cuts [offset, +bytes) out of the free block b; the rest stays free. */
+/* Cuts [offset, +bytes) out of the free block b. The rest stays free. */
 static int carve(struct peali_space *space, struct peali_space_block *b,
 		 uint64_t offset, uint64_t bytes, uint64_t asked)
 {
@@ -226,7 +228,10 @@ int peali_space_alloc(struct peali_space *space, uint64_t bytes,
 	rounded = bytes > space->bytes ?
 			  bytes :
 			  peali_round_up(bytes, PEALI_SPACE_ALIGN);
-	/* With room for any alignment the first one that is met will do. */
+	/*
+	 * A block with spare bytes for any alignment fits for certain. Search
+	 * for such a block first.
+	 */
 	if (rounded <= space->bytes)
 		b = first_fit(space->root, rounded + align - PEALI_SPACE_ALIGN,
 			      PEALI_SPACE_ALIGN);
@@ -256,7 +261,7 @@ int peali_space_alloc(struct peali_space *space, uint64_t bytes,
 	return 0;
 }
 
-/* The free block b swallows its neighbour n. */
+/* Merges the free neighbour n into the free block b. */
 static void swallow(struct peali_space *space, struct peali_space_block *b,
 		    struct peali_space_block *n)
 {
@@ -322,7 +327,7 @@ uint64_t peali_space_largest(const struct peali_space *space)
 	return free_max_of(space->root);
 }
 
-/* The largest allocation that a free block has room for, or any below. */
+/* Returns the largest allocation that fits a free block of the subtree. */
 static uint64_t fits_of(const struct peali_space_block *b)
 {
 	uint64_t most = 0, below, page;

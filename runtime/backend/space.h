@@ -5,12 +5,14 @@
 #include <stdint.h>
 
 /*
- * Sub-allocation of an address range. The books lie outside of it, so that who
- * writes there cannot damage them; the range itself is never touched. First fit
- * by address. Blocks are multiples of PEALI_SPACE_ALIGN bytes and start at
- * such, those of a page or more at a page.
+ * Sub-allocation of an address range, first fit by address.
  *
- * Nothing in here takes a lock: the caller lets in one thread at a time.
+ * The range itself is never accessed. The free lists lie outside of it, so that
+ * stray writes into the range cannot damage them. Sizes and start offsets are
+ * multiples of PEALI_SPACE_ALIGN bytes. Blocks of a page or more start at a
+ * page.
+ *
+ * No function takes a lock: the caller admits one thread at a time.
  */
 
 #define PEALI_SPACE_ALIGN 128
@@ -28,39 +30,48 @@ struct peali_space {
 	struct peali_space_block *root; /* all blocks, by offset */
 };
 
-/** A block that was handed out, or taken back. */
+/** A block that was allocated or freed. */
 struct peali_piece {
 	uint64_t offset, bytes;
-	/* of peali_space_alloc: nobody ever had what lies from here on */
+	/* peali_space_alloc: no earlier block covered the bytes from here on */
 	uint64_t fresh;
 };
 
-/** What is left of a space, or of the heap that it keeps the books of. */
+/** Free space of a peali_space, or of the heap that it manages. */
 struct peali_room {
-	uint64_t total, free, largest; /* bytes; of the largest free piece */
-	uint64_t fits; /* of the largest allocation, which begins at a page */
+	/* bytes; `largest` is the largest free piece */
+	uint64_t total, free, largest;
+	/* bytes of the largest possible allocation, which starts at a page */
+	uint64_t fits;
 };
 
-/* PEAL_ENOMEM. */
+/* Makes all of the range free. Returns 0 or PEAL_ENOMEM. */
 int peali_space_open(struct peali_space *space, const char *name, uint64_t base,
 		     uint64_t bytes);
-/* Allocations that are left are gone. A zeroed space: nothing happens. */
+/*
+ * Frees the bookkeeping, also of remaining allocations. Ignores a zeroed space.
+ */
 void peali_space_close(struct peali_space *space);
 
 /*
- * `out` is the whole block. PEAL_EINVAL for 0 bytes; PEAL_ENOMEM, the text says
- * how much is free.
+ * Allocates the first block that fits. *out is the whole block. PEAL_EINVAL: 0
+ * bytes. PEAL_ENOMEM: the error text says how much is free.
  */
 int peali_space_alloc(struct peali_space *space, uint64_t bytes,
 		      struct peali_piece *out);
-/* PEAL_EFAULT if no allocation starts at the offset; `out` is the block. */
+/*
+ * Frees a block and sets *out to it. PEAL_EFAULT: no allocation starts at the
+ * offset.
+ */
 int peali_space_free(struct peali_space *space, uint64_t offset,
 		     struct peali_piece *out);
-/* The allocation that holds [offset, +bytes), with the bytes that were asked
- * for; PEAL_EFAULT if none does. */
+/*
+ * Finds the allocation that holds [offset, +bytes), or returns PEAL_EFAULT.
+ * out->bytes is the size that the caller asked for.
+ */
 int peali_space_find(const struct peali_space *space, uint64_t offset,
 		     uint64_t bytes, struct peali_piece *out);
-/* Bytes of the largest free block. */
+/* Returns the bytes of the largest free block. */
 uint64_t peali_space_largest(const struct peali_space *space);
 void peali_space_room(const struct peali_space *space, struct peali_room *out);
 

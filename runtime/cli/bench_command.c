@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `peal bench`: finds the benchmarks by name and hands them their arguments. */
+/* `peal bench`: finds benchmarks by name and passes their arguments on. */
 #include "runtime/cli/command.h"
 #include "runtime/cli/output.h"
 
@@ -16,7 +16,7 @@ struct arguments {
 	const struct peali_bench **chosen;
 	int n_chosen;
 	int json;
-	int rest; /* where the benchmarks' own arguments begin */
+	int rest; /* index of the benchmarks' own arguments */
 };
 
 static const struct peali_bench *find(const char *name)
@@ -27,7 +27,7 @@ static const struct peali_bench *find(const char *name)
 	return NULL;
 }
 
-/* "latency, throughput, ..." */
+/* Writes "latency, throughput, ...". */
 static void names(char *text, size_t size)
 {
 	text[0] = 0;
@@ -57,7 +57,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 				   "there is no benchmark '%s'; there are %s",
 				   argument, list);
 		arguments->n_chosen++;
-		/* The first option behind a name is the benchmarks' own. */
+		/* The first option after a name belongs to the benchmarks. */
 		if (state->next < state->argc &&
 		    state->argv[state->next][0] == '-') {
 			arguments->rest = state->next;
@@ -98,7 +98,7 @@ static char *help_filter(int key, const char *text, void *input)
 	return list;
 }
 
-/* Takes --json out of the benchmarks' arguments; how many are left. */
+/* Removes --json from the benchmarks' arguments. Returns their number. */
 static int take_json(int argc, char **argv, int *json)
 {
 	int kept = 1;
@@ -114,7 +114,7 @@ static int take_json(int argc, char **argv, int *json)
 	return kept;
 }
 
-/* argp reorders what it is given: each benchmark gets a copy. */
+/* Runs a benchmark with a copy of argv, because argp reorders argv. */
 static int run_one(const struct peali_bench *bench, int argc, char **argv,
 		   int json)
 {
@@ -134,7 +134,7 @@ static int run_one(const struct peali_bench *bench, int argc, char **argv,
 	return status;
 }
 
-/* What a benchmark prints on stdout, as JSON; NULL if it printed none. */
+/* Runs a benchmark and parses its stdout as JSON; NULL: it has none. */
 static int run_captured(const struct peali_bench *bench, int argc, char **argv,
 			json_t **object_out)
 {
@@ -163,7 +163,7 @@ close:
 	return status;
 }
 
-/* The rows of both in one; of other keys the first stays. */
+/* Appends the rows of `object`. Other existing keys of `all` stay. */
 static void merge(json_t *all, json_t *object)
 {
 	json_t *rows = json_object_get(all, "rows");
@@ -173,7 +173,10 @@ static void merge(json_t *all, json_t *object)
 	json_object_update_missing(all, object);
 }
 
-/* 1 if any failed; else 0 if any ran; else what the last one said. */
+/*
+ * Combines exit statuses: failed, else usage error, else OK if any ran, else
+ * the new status.
+ */
 static int combine(int before, int status)
 {
 	if (before == PEALI_EXIT_FAILED || status == PEALI_EXIT_FAILED)
@@ -234,7 +237,7 @@ static int bench_run(int argc, char **argv)
 		return PEALI_EXIT_FAILED;
 	}
 	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &arguments);
-	/* The place before the first argument becomes its argv[0]. */
+	/* The element before the first argument becomes argv[0]. */
 	own = argv[arguments.rest - 1];
 	argc = take_json(argc - arguments.rest + 1, argv + arguments.rest - 1,
 			 &arguments.json);

@@ -3,8 +3,8 @@
 #define PEAL_RUNTIME_CLI_COMMAND_H
 
 /*
- * The sub-commands. Each parses its own arguments (argv[0] is "peal NAME") and
- * returns the exit status.
+ * The sub-commands. Each one parses its own arguments (argv[0] is "peal NAME")
+ * and returns the exit status.
  */
 
 #include <argp.h>
@@ -25,26 +25,26 @@ extern const struct peali_command peali_command_spawn;
 extern const struct peali_command peali_command_doctor;
 extern const struct peali_command peali_command_prove;
 
-/** argp of a sub-command that knows --json only; `input` is an int. */
+/** argp options of a sub-command that has only --json; `input` is an int. */
 extern const struct argp_option peali_json_options[];
 error_t peali_json_parse(int key, char *argument, struct argp_state *state);
 
 /**
- * Parses arguments of which --json is the only one.
+ * Parses arguments that may only contain --json.
  *
- * @param help what the sub-command does.
+ * @param help description of the sub-command.
  * @return 1 if --json was given, else 0. A wrong argument ends the process.
  */
 int peali_parse_json_only(int argc, char **argv, const char *help);
 
 /**
- * Opens the runtime with all defaults; says why if that fails.
+ * Opens the runtime with default options. Prints an error if that fails.
  *
  * @return 0 or PEALI_EXIT_FAILED.
  */
 int peali_open_runtime(struct peal_runtime **runtime_out);
 
-/** 1 if every device of the runtime is an emulated one. */
+/** Returns 1 if every device of the runtime is emulated. */
 int peali_all_emulated(struct peal_runtime *runtime);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `peal doctor`: what works here, what does not, and what to do about it. */
+/* `peal doctor`: checks the machine and suggests fixes. */
 #include "runtime/cli/doctor.h"
 
 #include <errno.h>
@@ -49,7 +49,7 @@ static void check_settings(struct peali_doctor *doctor)
 				 PEALI_SETTING_COUNT);
 }
 
-/* Whether the folder, or the one that it would be made in, can be written. */
+/* Returns 1 if the folder, or its nearest existing parent, is writable. */
 static int writable(char *path)
 {
 	for (;;) {
@@ -87,7 +87,7 @@ static void check_cache(struct peali_doctor *doctor)
 				 shown);
 }
 
-/* What a verdict means for who uses the pair. */
+/* Returns the severity of a verdict for users of the pair. */
 static enum peali_health verdict_health(enum peal_verdict verdict)
 {
 	switch (verdict) {
@@ -125,7 +125,7 @@ static const char *verdict_fix(enum peal_verdict verdict)
 	}
 }
 
-/* Pairs that are all right share a row; each other one has its own. */
+/* Adds one row for all sound pairs, and one row for each other pair. */
 static void check_pairs(struct peali_doctor *doctor,
 			struct peal_runtime *runtime)
 {
@@ -225,7 +225,7 @@ static void print_table(const struct peali_doctor *doctor)
 
 struct arguments {
 	int json;
-	int pid; /* 0: the machine is looked at */
+	int pid; /* 0: check the machine */
 };
 
 static error_t parse(int key, char *argument, struct argp_state *state)

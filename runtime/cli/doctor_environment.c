@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The checks of `peal doctor` for variables that drivers read. They are no
- * settings of Peal; the only thing that is done with them is to judge them.
+ * settings of Peal, and only these checks read them.
  */
 #include "runtime/cli/doctor.h"
 
@@ -14,10 +14,10 @@
 #define WARN PEALI_HEALTH_WARN
 #define FAIL PEALI_HEALTH_FAIL
 
-/* The library's kernels and copies of a device want so many queues (HIP). */
+/* Queues that the library's kernels and copies need per device (HIP). */
 #define HARDWARE_QUEUES 4
 
-/** A variable that changes how ring kernels fare. */
+/** A variable that affects ring kernels. */
 struct variable {
 	const char *name;
 	enum peali_gpu_maker maker;
@@ -69,7 +69,7 @@ static int check_variable(struct peali_doctor *doctor,
 
 	if (!value || !*value || !variable->is_bad(value))
 		return 0;
-	if (!n_devices) /* nothing here fails by it */
+	if (!n_devices) /* no device of the maker, so nothing fails */
 		health = WARN;
 	if (health == FAIL)
 		doctor->launches_block = 1;
@@ -79,7 +79,9 @@ static int check_variable(struct peali_doctor *doctor,
 	return 1;
 }
 
-/* An empty value hides all devices, as does a number that none has. */
+/*
+ * Checks a filter of visible devices. "" and invalid numbers hide all devices.
+ */
 static int check_visible(struct peali_doctor *doctor, const char *name)
 {
 	const char *value = getenv(name);

@@ -17,9 +17,9 @@
 
 static const char *const backends[PEALI_GPU_MAKERS] = { "cuda", "hip" };
 
-/** A device of a GPU backend, and all that is said of it. */
+/** A device of a GPU backend with all known facts. */
 struct gpu {
-	int number; /* the runtime's */
+	int number; /* the runtime's number */
 	struct peal_device_info info;
 	struct peali_fact facts[PEALI_FACTS_MAX];
 	int n_facts;
@@ -33,7 +33,7 @@ struct fleet {
 	struct gpu *gpu;
 };
 
-/* NULL: not known. */
+/* Returns a fact as text; NULL: unknown. */
 static const char *fact(const struct gpu *gpu, const char *name)
 {
 	for (int i = 0; i < gpu->n_facts; i++)
@@ -42,7 +42,7 @@ static const char *fact(const struct gpu *gpu, const char *name)
 	return NULL;
 }
 
-/* A fact that is a number; -1: not known. */
+/* Returns a fact as a number; -1: unknown. */
 static int number(const struct gpu *gpu, const char *name)
 {
 	const char *text = fact(gpu, name);
@@ -50,9 +50,9 @@ static int number(const struct gpu *gpu, const char *name)
 	return text ? atoi(text) : -1;
 }
 
-/* ---- backends --------------------------------------------------------------- */
+/* ---- backends ------------------------------------------------------------ */
 
-/* What the runtime found, or would find if it opened. */
+/* Fills the runtime's result for a backend. Without a runtime, probes it. */
 static void look_at_backend(struct peal_runtime *runtime, const char *name,
 			    struct peal_backend_info *info)
 {
@@ -105,7 +105,7 @@ static void check_backend(struct peali_doctor *doctor,
 			 wanted ? "; its kernel module is there" : "");
 }
 
-/* ---- what is said of a device ------------------------------------------------- */
+/* ---- what is said of a device -------------------------------------------- */
 
 static const char *yes_no(int value)
 {
@@ -135,7 +135,8 @@ static void describe(struct peali_doctor *doctor, const struct gpu *gpu)
 }
 
 /*
- * A check of one device: 1 with its finding added, 0 all right, -1 nobody says.
+ * A check of one device. Returns 1 after it has added a finding, 0: no problem,
+ * -1: unknown.
  */
 typedef int (*check_fn)(struct peali_doctor *doctor, const struct fleet *fleet,
 			const struct gpu *gpu);
@@ -237,7 +238,7 @@ static int check_mig(struct peali_doctor *doctor, const struct fleet *fleet,
 				  gpu->smi.mig > 0 || gpu->smi.mig_pending > 0;
 }
 
-/* Peers without NVLink see a device's memory through that window. */
+/* Peers without NVLink access a device's memory through the BAR1 window. */
 static int check_bar1(struct peali_doctor *doctor, const struct fleet *fleet,
 		      const struct gpu *gpu)
 {
@@ -261,7 +262,7 @@ static int check_bar1(struct peali_doctor *doctor, const struct fleet *fleet,
 	return 1;
 }
 
-/* Devices that are all right share a row; each other one has its own. */
+/* Adds one row for all devices without a problem. */
 static void check_each(struct peali_doctor *doctor, const struct fleet *fleet,
 		       const char *name, const char *good, check_fn check)
 {
@@ -275,7 +276,7 @@ static void check_each(struct peali_doctor *doctor, const struct fleet *fleet,
 				 fleet->gpu[0].info.backend, good);
 }
 
-/* ---- a backend's devices ---------------------------------------------------------- */
+/* ---- a backend's devices ------------------------------------------------- */
 
 static void check_management(struct peali_doctor *doctor,
 			     const struct peali_smi *smi)

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `peal doctor --stuck PID`: what does not go on in another process, and why. */
+/*
+ * `peal doctor --stuck PID`: stalled parts of another process and their causes.
+ */
 #include "runtime/cli/doctor.h"
 
 #include <stdlib.h>

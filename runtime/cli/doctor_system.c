@@ -16,17 +16,18 @@
 #define WAIVED PEALI_HEALTH_WAIVED
 #define PCI_DEVICES "/sys/bus/pci/devices"
 
-/** What differs between the makers of GPUs. */
+/** Properties of a maker of GPUs. */
 static const struct maker {
 	const char *name;
-	unsigned vendor; /* of PCI */
-	const char *module; /* of the kernel */
-	const char *files[3]; /* that programs open; NULL ends */
-	const char *folder, *prefix; /* and one of these, for a device each */
-	const char *load; /* how to have the module */
-	const char *make; /* how to have the files */
-	const char *give; /* how a container gets them */
-	const char *permit; /* how to be allowed to use them */
+	unsigned vendor; /* PCI vendor */
+	const char *module; /* kernel module */
+	const char *files[3]; /* device files that programs open; NULL ends */
+	/* folder and name prefix of the files of single devices */
+	const char *folder, *prefix;
+	const char *load; /* how to load the module */
+	const char *make; /* how to create the device files */
+	const char *give; /* how to give a container the files */
+	const char *permit; /* how to get permission for the files */
 } makers[PEALI_GPU_MAKERS] = {
 	{ "NVIDIA",
 	  0x10de,
@@ -53,7 +54,7 @@ static const struct maker {
 	  "usermod -aG render,video USER, then log in again" },
 };
 
-/* ---- looking ---------------------------------------------------------------- */
+/* ---- looking ------------------------------------------------------------- */
 
 static int exists(const struct peali_machine *machine, const char *path)
 {
@@ -63,7 +64,7 @@ static int exists(const struct peali_machine *machine, const char *path)
 	return access(name, F_OK) == 0;
 }
 
-/* A number of a PCI device, as in "0x10de"; 0 if it does not say. */
+/* Reads a number of a PCI device, as in "0x10de"; 0: unknown. */
 static unsigned pci_number(const struct peali_machine *machine,
 			   const char *device, const char *file)
 {
@@ -102,7 +103,7 @@ static void look_at_device(struct peali_machine *machine, const char *device)
 		}
 }
 
-/* The file that only containers have, or whose text names one. */
+/* Returns the file that shows a container; NULL: no container. */
 static const char *container_of(const struct peali_machine *machine)
 {
 	static const char *const files[] = { "/.dockerenv",
@@ -148,7 +149,7 @@ void peali_machine_look(struct peali_machine *machine, const char *root)
 	machine->wsl = strcasestr(text, "microsoft") != NULL;
 }
 
-/* ---- GPUs, modules, device files ----------------------------------------------- */
+/* ---- GPUs, modules, device files ----------------------------------------- */
 
 static void check_gpus(struct peali_doctor *doctor,
 		       const struct peali_machine *machine)
@@ -199,7 +200,7 @@ static void check_module(struct peali_doctor *doctor,
 		strstr(text, "Open Kernel Module") ? ", the open one" : "");
 }
 
-/* Whether a folder has a file "nvidia0", "renderD128", ... that may be used. */
+/* Returns 1 if a file "nvidia0", "renderD128", ... may be read and written. */
 static int has_numbered(const struct peali_machine *machine,
 			const struct maker *maker)
 {
@@ -218,7 +219,7 @@ static int has_numbered(const struct peali_machine *machine,
 	return found;
 }
 
-/* What programs have to open, if the module is there. */
+/* Checks the device files of a loaded module. */
 static void check_files(struct peali_doctor *doctor,
 			const struct peali_machine *machine, int which)
 {
@@ -260,7 +261,7 @@ static void check_files(struct peali_doctor *doctor,
 				 maker->folder, maker->prefix);
 }
 
-/* ---- WSL and containers ----------------------------------------------------------- */
+/* ---- WSL and containers -------------------------------------------------- */
 
 static void check_wsl(struct peali_doctor *doctor,
 		      const struct peali_machine *machine)
@@ -289,12 +290,12 @@ static void check_container(struct peali_doctor *doctor,
 			 machine->container);
 }
 
-/* ---- IOMMU and ACS ----------------------------------------------------------------- */
+/* ---- IOMMU and ACS ------------------------------------------------------- */
 
-#define EXTENDED 0x100 /* where extended capabilities begin */
+#define EXTENDED 0x100 /* offset of the extended capabilities */
 #define ACS 0x000d
 #define ACS_CONTROL 6
-/* Requests and completions between peers are sent up to the root. */
+/* Requests and completions between peers are redirected to the root. */
 #define ACS_REDIRECTS 0x000c
 #define BRIDGES_MAX 64
 
@@ -302,10 +303,13 @@ static void check_container(struct peali_doctor *doctor,
 struct bridges {
 	int n, n_redirect, n_hidden;
 	char name[BRIDGES_MAX][16];
-	const char *first; /* that redirects */
+	const char *first; /* name of the first bridge that redirects */
 };
 
-/* Whether all memory access of a GPU is translated: the type of its group. */
+/*
+ * Returns 1 if the IOMMU translates a GPU's memory accesses. The type of the
+ * GPU's group tells it, or else the kernel's command line.
+ */
 static int translated(const struct peali_machine *machine, const char *pci)
 {
 	char path[256], text[512];
@@ -334,9 +338,9 @@ static int iommu_is_there(const struct peali_machine *machine)
 }
 
 /*
- * The control word of a bridge's access control services; 0 if it has none, -1
- * if the configuration space cannot be read so far, which takes root.
- * PCI Express Base Specification, "ACS Extended Capability".
+ * Returns the control word of a bridge's access control services. 0: the bridge
+ * has none. -1: the configuration space cannot be read this far; only root can.
+ * See PCI Express Base Specification, "ACS Extended Capability".
  */
 static int acs_of(const struct peali_machine *machine, const char *bridge)
 {
@@ -386,7 +390,7 @@ static void look_at_bridge(const struct peali_machine *machine,
 	bridges->n++;
 }
 
-/* The folders above a device in sysfs are the bridges above it. */
+/* Checks all bridges above a device: they are its parent folders in sysfs. */
 static void look_above(const struct peali_machine *machine,
 		       struct bridges *bridges, const char *pci)
 {

@@ -11,13 +11,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Fits the second-level cache, and is a few times what a pipe holds. */
+/*
+ * Reads and writes items, see format.h: files, buffers and the choice of
+ * format.
+ */
+
+/* Fits the second-level cache, and is a few times the size of a pipe. */
 #define BUFFER_BYTES (256u << 10)
-/* As much or more goes from or to the system without the buffer. */
+/* Transfers of this size or more bypass the buffer. */
 #define DIRECT_BYTES (64u << 10)
 /*
- * A pipe that poll calls writable takes this much without blocking, so that a
- * writer with a stop_fd never waits where it cannot be stopped.
+ * A pipe accepts this many bytes without blocking when poll reports it
+ * writable. So a writer with a stop_fd never blocks where it cannot be stopped.
  */
 #define PIPE_BYTES 4096u
 
@@ -64,8 +69,9 @@ int peali_writer_fail(struct peali_writer *writer, int result,
 }
 
 /*
- * Waits until fd is ready for `events`. 0, or -EINTR once stop_fd is readable,
- * which is asked first: a stop is not to wait for a busy input to end.
+ * Waits until fd is ready for `events`. Returns 0, or -EINTR if stop_fd is
+ * readable. stop_fd has precedence: a stop must not wait until a busy input
+ * ends.
  */
 static int wait_ready(int fd, short events, int stop_fd)
 {
@@ -79,7 +85,7 @@ static int wait_ready(int fd, short events, int stop_fd)
 	return fds[0].revents ? -EINTR : 0;
 }
 
-/* One read into `to`, of whatever is there. 0 at the end, or negative. */
+/* Reads once and returns the number of bytes; 0: end of input; or negative. */
 static ssize_t read_some(struct peali_reader *reader, void *to, size_t n)
 {
 	ssize_t got;
@@ -108,7 +114,7 @@ static ssize_t read_some(struct peali_reader *reader, void *to, size_t n)
 	return got;
 }
 
-/* Refills the empty buffer. The bytes that are there, 0 at the end. */
+/* Refills the empty buffer. Returns the bytes in it; 0: end of input. */
 static ssize_t fill(struct peali_reader *reader)
 {
 	ssize_t got = read_some(reader, reader->buffer, BUFFER_BYTES);
@@ -181,7 +187,7 @@ ssize_t peali_reader_line(struct peali_reader *reader, void *to,
 	}
 }
 
-/* The format that a text names; its argument stands behind a colon. */
+/* Starts the format that `text` names, as in "name" or "name:argument". */
 static int start_named(struct peali_reader *reader, const char *text)
 {
 	for (int i = 0; formats[i]; i++) {
@@ -204,7 +210,7 @@ static int start_guessed(struct peali_reader *reader)
 	static const char magic[] = "YUV4MPEG2";
 	const size_t n = sizeof(magic) - 1;
 
-	/* A pipe may give the first bytes one by one. */
+	/* A pipe may deliver the first bytes one by one. */
 	while (reader->end < n) {
 		ssize_t got = read_some(reader, reader->buffer + reader->end,
 					BUFFER_BYTES - reader->end);
@@ -333,7 +339,7 @@ static int write_failed(struct peali_writer *writer, int error)
 		strerror(error));
 }
 
-/* Writes n bytes to the system, however many calls that takes. */
+/* Writes all n bytes with as many system calls as necessary. */
 static int write_all(struct peali_writer *writer, const void *from, size_t n)
 {
 	const unsigned char *p = from;
@@ -391,7 +397,7 @@ int peali_writer_bytes(struct peali_writer *writer, const void *from, size_t n)
 	return 0;
 }
 
-/* Truncates only after a look at which file it is. */
+/* Opens the output. Truncates it only if it is not the input's file. */
 static int open_output(struct peali_writer *writer, const char *path)
 {
 	const struct peali_stream *stream = writer->stream;
@@ -467,7 +473,7 @@ int peali_writer_close(struct peali_writer *writer)
 		peali_writer_flush(writer);
 	free(writer->buffer);
 	writer->buffer = NULL;
-	/* A network file system may tell of a full disk only here. */
+	/* A network file system may report a full disk only at close. */
 	if (writer->fd > STDERR_FILENO && close(writer->fd) && !writer->result)
 		write_failed(writer, errno);
 	writer->fd = -1;

@@ -3,19 +3,22 @@
 #define PEAL_RUNTIME_CLI_FORMAT_H
 
 /*
- * Reading items from a file or a pipe and writing them again, byte for byte. An
- * item is one contiguous body: a frame of YUV4MPEG2 video (luma, chroma, then
- * the parameters of its FRAME line), a text line without its newline, or a
- * record of fixed size.
+ * Reads items from a file or a pipe and writes them again, byte for byte. An
+ * item is one contiguous body:
+ *
+ * - a frame of YUV4MPEG2 video: luma, chroma, the parameters of its FRAME line
+ * - a text line without its newline
+ * - a record of fixed size
  *
  *	reader_open -> reader_next ... -> reader_close
  *	               writer_open(&reader.stream) -> writer_put ... -> _close
  *
- * Functions return 0, or a negative errno value with a sentence in `message`
- * that names the file, the place and what to do. A reader or writer belongs to
- * one thread at a time; the two may be in different threads, as the stream does
- * not change after reader_open. Nothing is allocated per item. The process has
- * to ignore SIGPIPE, or a closed output pipe ends it without a message.
+ * Functions return 0, or a negative errno value with a sentence in `message`.
+ * It names the file, the position and the remedy. One thread at a time uses a
+ * reader or a writer. Reader and writer may be in different threads, as
+ * reader_open is the last change of the stream. No call allocates memory per
+ * item. The process ignores SIGPIPE. Otherwise a closed output pipe would end
+ * it without a message.
  */
 
 #include <stddef.h>
@@ -26,26 +29,30 @@
 
 #define PEALI_MESSAGE_BYTES 512
 #define PEALI_LINE_BYTES_DEFAULT (1u << 20)
-/* A message has 256 MiB, of which the head takes 32 bytes. */
+/* A message has at most 256 MiB. The head takes 32 bytes of it. */
 #define PEALI_ITEM_BYTES_MAX ((1u << 28) - 32)
-/* The longest header and FRAME line of a video, without the newline. */
+/* Longest header and longest FRAME parameters of a video, without newline. */
 #define PEALI_Y4M_HEADER_BYTES 1024
 #define PEALI_Y4M_PARAMETER_BYTES 256
 
 struct peali_reader;
 struct peali_writer;
 
-/* What a format does; all functions are called by format.c only. */
+/* Operations of a format. Only format.c calls them. */
 struct peali_format {
 	const char *name; /* as in --format */
 	const char *help;
-	int image; /* 1: bodies are pictures, which affine and sqrt refuse */
-	/* Reads what comes before the first item, fills reader->stream. */
+	/* 1: bodies are pictures; the stages affine and sqrt reject them */
+	int image;
+	/* Reads all input before the first item and fills reader->stream. */
 	int (*start)(struct peali_reader *reader, const char *argument);
-	/* 0, 1 at the end, or negative; fills all of head but ingress_ns. */
+	/*
+	 * Reads an item and fills `head` except ingress_ns. Returns 0, 1 at the
+	 * end, or negative.
+	 */
 	int (*next)(struct peali_reader *reader, struct peal_item *head,
 		    void *body, size_t capacity);
-	/* Writes what comes before the first item. */
+	/* Writes all output before the first item. */
 	int (*begin)(struct peali_writer *writer);
 	int (*put)(struct peali_writer *writer, const struct peal_item *head,
 		   const void *body);
@@ -55,42 +62,46 @@ extern const struct peali_format peali_format_y4m;
 extern const struct peali_format peali_format_lines;
 extern const struct peali_format peali_format_records;
 
-/* What a writer has to know of the reader's input. */
+/* Properties of the input that a writer needs. */
 struct peali_stream {
 	const struct peali_format *format;
-	uint32_t item_bytes_max; /* no body is larger: size messages by it */
+	/* upper limit of a body's bytes: sets the message size */
+	uint32_t item_bytes_max;
 	uint32_t width; /* y4m: of the luma plane */
 	uint32_t height;
 	uint32_t frame_bytes; /* y4m: all planes; records: BYTES */
 	size_t header_bytes;
 	char header[PEALI_Y4M_HEADER_BYTES]; /* y4m: without its newline */
-	int regular; /* the input is a file: device and inode name it */
+	/* 1: the input is a regular file, identified by device and inode */
+	int regular;
 	dev_t device;
 	ino_t inode;
 };
 
-/* Zero in every field means the default. */
+/* A field that is 0 or NULL has its default. */
 struct peali_reader_options {
-	const char *format; /* "y4m", "lines", "records:BYTES"; NULL: look */
+	const char *format; /* "y4m", "lines", "records:BYTES"; NULL: detect */
 	uint32_t line_bytes_max; /* 0: PEALI_LINE_BYTES_DEFAULT */
 	/*
-	 * A descriptor that becomes readable when reading shall end (an eventfd
-	 * or pipe that a signal handler writes to); 0: none.
+	 * A descriptor that becomes readable to end reading, such as an eventfd
+	 * that a signal handler writes. 0: none.
 	 */
 	int stop_fd;
 };
 
 struct peali_reader {
 	struct peali_stream stream;
-	uint64_t n_items; /* delivered so far; the next item's sequence */
-	uint64_t n_bytes; /* taken from the input so far */
+	/* items delivered; also the sequence of the next item */
+	uint64_t n_items;
+	uint64_t n_bytes; /* bytes read from the input */
 	char message[PEALI_MESSAGE_BYTES];
 	/* private */
 	const char *name;
 	int fd;
 	int stop_fd;
 	int pollable;
-	int result; /* what the first failed call returned, and all later do */
+	/* 0, or the result of the first failed call and of all later calls */
+	int result;
 	uint32_t line_bytes_max;
 	unsigned char *buffer;
 	size_t begin;
@@ -100,7 +111,7 @@ struct peali_reader {
 struct peali_writer {
 	const struct peali_stream *stream;
 	uint64_t n_items;
-	uint64_t n_bytes; /* put so far, flushed or not */
+	uint64_t n_bytes; /* bytes put, flushed or not */
 	char message[PEALI_MESSAGE_BYTES];
 	/* private */
 	const char *name;
@@ -113,15 +124,16 @@ struct peali_writer {
 };
 
 /**
- * Opens an input and reads its header.
+ * Opens an input and reads its header. Blocks until the header has arrived.
  *
- * @param path a file, or "-" or NULL for the standard input; stays the
- *        caller's and has to live until close.
+ * @param path a file, or "-" or NULL for the standard input. The caller owns it
+ *         and keeps it until close.
  * @param options NULL for the defaults. Without a format, input that begins
- *        with "YUV4MPEG2" is y4m and all other is lines.
- * @return 0, or negative: -EINVAL for a format text that is none, -EBADMSG for
- *         a malformed header, -EINTR after stop_fd, or the system's own.
- *         Nothing is left open then. Blocks until the header is there.
+ *         with "YUV4MPEG2" is y4m, and all other input is lines.
+ * @return 0, or a negative errno value. After a failure nothing stays open.
+ * @retval -EINVAL the format text is invalid.
+ * @retval -EBADMSG the header is malformed.
+ * @retval -EINTR stop_fd is readable.
  */
 int peali_reader_open(struct peali_reader *reader, const char *path,
 		      const struct peali_reader_options *options);
@@ -129,62 +141,65 @@ int peali_reader_open(struct peali_reader *reader, const char *path,
 /**
  * Reads the next item.
  *
- * @param head all but ingress_ns is set; ingress_ns is set to 0.
+ * @param head filled; ingress_ns is set to 0.
  * @param body receives head->body_bytes bytes.
- * @param capacity the room at body: stream.item_bytes_max is always enough.
- * @return 0; 1 at the end of the input; -EBADMSG for input that is malformed or
- *         ends inside an item; -EMSGSIZE for a line or frame that does not fit;
- *         -EINTR after stop_fd; or the system's own. After anything but 0 every
- *         later call returns the same. What came before is whole.
+ * @param capacity bytes at `body`; stream.item_bytes_max always suffices.
+ * @return 0, 1 at the end of the input, or a negative errno value. Every call
+ *         after a result other than 0 returns this result. Items that were
+ *         delivered before are complete.
+ * @retval -EBADMSG the input is malformed or ends inside an item.
+ * @retval -EMSGSIZE a line or frame exceeds `capacity`.
+ * @retval -EINTR stop_fd is readable.
  */
 int peali_reader_next(struct peali_reader *reader, struct peal_item *head,
 		      void *body, size_t capacity);
 
-/** 1 if the next item can be had, or its end be told, without waiting. */
+/** Returns 1 if peali_reader_next will not wait, else 0. */
 int peali_reader_ready(struct peali_reader *reader);
 
-/** Closes; a reader that did not open, or is closed, is left as it is. */
+/** Closes a reader. Ignores a reader that is not open. */
 void peali_reader_close(struct peali_reader *reader);
 
 /**
- * Opens an output and writes the stream's header to it.
+ * Opens an output and writes the stream's header.
  *
- * @param path a file, created or truncated, or "-" or NULL for the standard
- *        output.
- * @param stream the reader's; has to live until close.
- * @param stop_fd as in peali_reader_options: ends a wait for a pipe that nobody
- *        reads; 0: none.
- * @return 0, or negative: -EINVAL where the output is the input's own file
- *         (which is left as it is), or the system's own.
+ * @param path a file, created or truncated; "-" or NULL: standard output.
+ * @param stream the reader's stream; it has to stay valid until close.
+ * @param stop_fd as in peali_reader_options; ends a wait for a full pipe. 0:
+ *         none.
+ * @return 0, or a negative errno value.
+ * @retval -EINVAL the output is the input's own file, which stays unchanged.
  */
 int peali_writer_open(struct peali_writer *writer, const char *path,
 		      const struct peali_stream *stream, int stop_fd);
 
 /**
- * Writes an item; in memory until the buffer is full, see peali_writer_flush.
+ * Writes an item. It may stay in the buffer, see peali_writer_flush.
  *
- * @return 0; -EBADMSG for a body that is none of the stream's; -ENOSPC, -EPIPE
- *         and the like. After a failure every later call returns the same.
+ * @return 0, or a negative errno value, such as -ENOSPC or -EPIPE. Every call
+ *         after a failure returns the value of the failure.
+ * @retval -EBADMSG the body does not belong to the stream.
  */
 int peali_writer_put(struct peali_writer *writer, const struct peal_item *head,
 		     const void *body);
 
-/** Hands everything put so far to the system. Returns as peali_writer_put. */
+/** Writes the buffered items to the system. Returns as peali_writer_put. */
 int peali_writer_flush(struct peali_writer *writer);
 
 /**
- * Flushes and closes; a writer that did not open, or is closed, gives 0.
+ * Flushes and closes a writer. A writer that is not open is not changed.
  *
- * @return 0, or the first failure of this writer, also one told before.
+ * @return 0, or the first failure of this writer, even if it was returned
+ *         before.
  */
 int peali_writer_close(struct peali_writer *writer);
 
-/** All formats, NULL behind the last: for help texts. */
+/** Returns all formats for help texts; NULL ends. */
 const struct peali_format *const *peali_formats(void);
 
 /* ---- for the formats ---------------------------------------------------- */
 
-/* Keeps `result` and the sentence in reader or writer; returns result. */
+/* Stores `result` and the message in the reader or writer. Returns `result`. */
 int peali_reader_fail(struct peali_reader *reader, int result,
 		      const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
@@ -193,15 +208,17 @@ int peali_writer_fail(struct peali_writer *writer, int result,
 	__attribute__((format(printf, 3, 4)));
 
 /*
- * Reads n bytes; fewer only at the end of the input. The number read, or
- * negative.
+ * Reads n bytes, or fewer at the end of the input. Returns the number of bytes,
+ * or negative.
  */
 ssize_t peali_reader_bytes(struct peali_reader *reader, void *to, size_t n);
 
 /*
- * Reads up to a newline, which is taken and not stored. The number of bytes, or
- * negative: -EMSGSIZE, without a message, if there are more than capacity.
- * *ended_out: 0 a newline was there, 1 the input ended first.
+ * Reads a line. The newline is consumed and not stored. *ended_out is 0 after a
+ * newline, 1 if the input ended first. Returns the number of bytes, or a
+ * negative errno value.
+ *
+ * -EMSGSIZE: the line exceeds `capacity`. This error has no message.
  */
 ssize_t peali_reader_line(struct peali_reader *reader, void *to,
 			  size_t capacity, int *ended_out);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Text lines: any bytes but newline, NUL too. An item is a line without its
- * newline; whether the last one had any is in the item's flags, so that the
- * output is the input byte for byte.
+ * Format "lines": text lines of any bytes except newline, also NUL. An item is
+ * a line without its newline. A flag of the item marks a last line without
+ * newline. So the output equals the input byte for byte.
  */
 #include "runtime/cli/format.h"
 

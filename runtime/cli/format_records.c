@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Records of a fixed number of bytes, back to back. */
+/* Format "records": records of a fixed number of bytes without separators. */
 #include "runtime/cli/format.h"
 
 #include <ctype.h>

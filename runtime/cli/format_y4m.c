@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * YUV4MPEG2 video of 8 bits a sample, as mjpegtools define it and ffmpeg
- * reads and writes it (-f yuv4mpegpipe). The header is kept as it came. An item
- * is one frame; the parameters of its FRAME line, which hardly any file has,
- * stand behind the planes, where no stage touches them.
+ * Format "y4m": YUV4MPEG2 video with 8 bits per sample. mjpegtools defines it.
+ * ffmpeg reads and writes it (-f yuv4mpegpipe). The header is kept unchanged.
+ *
+ * An item is one frame. The parameters of its FRAME line, which few files have,
+ * follow the planes in the item. No stage modifies them.
  */
 #include "runtime/cli/format.h"
 
@@ -15,7 +16,7 @@
 
 static const char y4m_magic[] = "YUV4MPEG2";
 
-/* How much the planes after luma are smaller; 0 of them in mono. */
+/* Chroma planes of a colour space: their number and their reduction factors. */
 struct sampling {
 	const char *tag;
 	unsigned int n_chroma;
@@ -40,7 +41,7 @@ static int malformed(struct peali_reader *reader, const char *what,
 				 reader->name, what, token);
 }
 
-/* 420p10, 444p12, mono16: more bits than a byte holds. */
+/* Returns 1 for more than 8 bits per sample, as in 420p10, 444p12, mono16. */
 static int is_deep(const char *tag)
 {
 	const char *digits = strrchr(tag, 'p');
@@ -94,7 +95,10 @@ static int parse_side(struct peali_reader *reader, const char *token,
 	return 0;
 }
 
-/* Rate, aspect, interlacing and what is unknown are passed on as they are. */
+/*
+ * Parses size and colour space. All other tokens of the header, such as rate or
+ * aspect, stay unchanged in stream->header.
+ */
 static int parse_header(struct peali_reader *reader, char *text,
 			const struct sampling **sampling)
 {
@@ -191,7 +195,10 @@ static int y4m_ends(struct peali_reader *reader, const char *where, ssize_t n)
 				 reader->stream.frame_bytes, where, number - 1);
 }
 
-/* The FRAME line; its parameters, with the space before, go to `to`. */
+/*
+ * Reads a FRAME line with its parameters into `line`. Returns its length, 0 at
+ * the end of the input, or negative.
+ */
 static ssize_t frame_line(struct peali_reader *reader, char *line, size_t size)
 {
 	unsigned long long number = reader->n_items + 1;

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-/* Values below 2^11 have buckets of their own. */
+/* Each value below 2^11 has its own bucket. */
 #define LINEAR_BITS 11
 
 static size_t bucket_of(uint64_t value)
@@ -15,12 +15,12 @@ static size_t bucket_of(uint64_t value)
 	if (value >> PEALI_HISTOGRAM_BITS)
 		return PEALI_HISTOGRAM_BUCKETS - 1;
 	high = 63 - __builtin_clzll(value);
-	/* The ten bits behind the highest one; `high` is 11 or more. */
+	/* The ten bits after the highest bit; `high` is 11 or more. */
 	return 2048 + (size_t)(high - LINEAR_BITS) * 1024 +
 	       ((value >> (high - 10)) & 1023);
 }
 
-/* The largest value of a bucket. */
+/* Returns the largest value of a bucket. */
 static uint64_t bucket_end(size_t bucket)
 {
 	size_t shift;
@@ -42,7 +42,7 @@ void peali_histogram_add(struct peali_histogram *histogram, uint64_t value)
 	histogram->counts[bucket_of(value)]++;
 }
 
-/* The values that a percentile needs to mean something. */
+/* Returns the number of values that a meaningful percentile needs. */
 static uint64_t needed(double share)
 {
 	return (uint64_t)ceil(10 / (1 - share) - 1e-6);

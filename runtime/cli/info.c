@@ -109,7 +109,7 @@ static json_t *device_rows(struct peal_runtime *runtime)
 	return rows;
 }
 
-/* The images of a program as an array; their targets also as one text. */
+/* Returns a program's images as rows. Writes their targets as text, too. */
 static json_t *image_rows(const struct peal_program *program, char *text,
 			  size_t size)
 {
@@ -206,7 +206,7 @@ static int info_run(int argc, char **argv)
 	int status = peali_open_runtime(&runtime);
 
 	peali_row_text(object, "version", "%s", peal_version());
-	/* Without a runtime the settings show which of them is wrong. */
+	/* Without a runtime the user looks for an invalid setting. */
 	if (runtime) {
 		peali_row_flag(object, "emulated", peali_all_emulated(runtime));
 		json_object_set_new(object, "backends", backend_rows(runtime));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The command `peal`: finds the sub-command and leaves the rest to it. */
+/* The command `peal`: finds the sub-command and runs it. */
 #include <fcntl.h>
 #include <locale.h>
 #include <signal.h>
@@ -19,7 +19,7 @@ static const struct peali_command *const commands[] = {
 	&peali_command_prove, NULL,
 };
 
-/* What the parser found: the sub-command and where its arguments begin. */
+/* Result of the parser: the sub-command and the index of its arguments. */
 struct found {
 	const struct peali_command *command;
 	int at;
@@ -63,7 +63,7 @@ static void print_version(FILE *to, struct argp_state *state)
 	fprintf(to, "peal %s\n", peal_version());
 }
 
-/* argp prints this behind the options of --help. */
+/* Lists the commands. argp prints the result after the options of --help. */
 static char *help_filter(int key, const char *text, void *input)
 {
 	char *list = NULL;
@@ -88,8 +88,8 @@ static char *help_filter(int key, const char *text, void *input)
 }
 
 /*
- * Closed standard descriptors are opened the wrong way round: whatever the
- * command opens later does not become one of them, and using them fails.
+ * Opens closed standard descriptors on /dev/null in the wrong direction. So no
+ * later open gets such a descriptor, and its use still fails.
  */
 static void hold_standard_descriptors(void)
 {
@@ -116,16 +116,17 @@ int main(int argc, char **argv)
 
 	hold_standard_descriptors();
 	/*
-	 * CUDA's driver loads functions when they are first used, which may
-	 * wait for a resident kernel. The library loads all that it knows of
-	 * before a launch; this is for the rest, before a driver is loaded.
+	 * CUDA's driver may load functions at their first use, and this may
+	 * wait for a resident kernel. The library loads all functions that it
+	 * knows before a launch. EAGER covers all other functions. The driver
+	 * reads it when it is loaded.
 	 */
 	setenv("CUDA_MODULE_LOADING", "EAGER", 0);
-	/* Streams on one hardware queue wait for each other's kernels. */
+	/* Streams in one hardware queue would wait for each other's kernels. */
 	setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
-	/* Only how wide characters are; numbers keep their point. */
+	/* Only for the width of characters; numbers keep the decimal point. */
 	setlocale(LC_CTYPE, "");
-	/* A closed pipe or a size limit is an error with a name. */
+	/* A closed pipe or a size limit then causes an error, not a signal. */
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
 	argp_err_exit_status = PEALI_EXIT_USAGE;

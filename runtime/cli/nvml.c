@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * NVIDIA's management library. Prototypes and numbers are those of <nvml.h>;
- * each call returns 0 or an error, and devices are opaque pointers.
+ * NVIDIA's management library. Prototypes and numbers are those of <nvml.h>.
+ * Each call returns 0 or an error. Devices are opaque pointers.
  */
 #include "runtime/cli/smi.h"
 
@@ -23,7 +23,7 @@ struct remote {
 	char bus_id[32];
 };
 
-/* X(name, what it returns, arguments, symbol) */
+/* X(name, type of the result, arguments, symbol) */
 #define CALLS(X)                                                               \
 	X(init, int, (void), "nvmlInit_v2")                                    \
 	X(shut_down, int, (void), "nvmlShutdown")                              \
@@ -60,7 +60,7 @@ CALLS(CALL_TYPE)
 _Static_assert(N_CALLS <= PEALI_SMI_CALLS_MAX, "room for all calls");
 
 #define HAS(smi, name) ((smi)->calls[call_##name] != NULL)
-/* A call that is there. */
+/* Calls a function that exists. */
 #define CALL(smi, name) ((name##_fn *)(smi)->calls[call_##name])
 
 static int nvml_open(struct peali_smi *smi)
@@ -94,7 +94,7 @@ static void nvml_close(struct peali_smi *smi)
 		CALL(smi, shut_down)();
 }
 
-/* NULL: it does not know the device. */
+/* Finds a device by its PCI address; NULL: the library does not know it. */
 static void *find(const struct peali_smi *smi, const char *pci)
 {
 	void *device = NULL;
@@ -127,7 +127,7 @@ static int nvml_device(const struct peali_smi *smi, const char *pci,
 	return 0;
 }
 
-/* Active NVLinks that end at `to`, or at a switch with `to` NULL. */
+/* Counts active NVLinks that end at `to`; NULL: at a switch. */
 static unsigned count_links(const struct peali_smi *smi, void *device,
 			    const struct peali_pci *to)
 {
@@ -156,8 +156,11 @@ static unsigned count_links(const struct peali_smi *smi, void *device,
 	return n;
 }
 
-/* As `nvidia-smi topo -m`: direct links, else those that both have to
- * switches, which connect all GPUs of a machine. */
+/*
+ * Counts NVLinks as `nvidia-smi topo -m` does. Counts direct links, or else
+ * links that both GPUs have to switches. Switches connect all GPUs of a
+ * machine.
+ */
 static unsigned nvlinks(const struct peali_smi *smi, void *a, void *b,
 			const struct peali_pci *to)
 {
@@ -176,7 +179,7 @@ static unsigned nvlinks(const struct peali_smi *smi, void *a, void *b,
 static int nvml_link(const struct peali_smi *smi, const char *from,
 		     const char *to, char *out, size_t bytes)
 {
-	/* nvmlGpuTopologyLevel_t: the level divided by ten. */
+	/* nvmlGpuTopologyLevel_t, level divided by ten. */
 	static const char *const levels[] = { "SAME", "PIX",  "PXB",
 					      "PHB",  "NODE", "SYS" };
 	void *a = find(smi, from), *b = find(smi, to);

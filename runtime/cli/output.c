@@ -9,7 +9,7 @@
 
 #include <peal/errors.h>
 
-/* A cell as text; longer ones are cut. */
+/* Maximum length of a cell's text; longer text is cut. */
 #define CELL_BYTES 512
 #define COLUMNS_MAX 32
 
@@ -21,7 +21,10 @@ json_t *peali_row_append(json_t *rows)
 	return row;
 }
 
-/* jansson refuses text that is not UTF-8: a file's name may be anything. */
+/*
+ * Returns a JSON string. jansson rejects text that is not UTF-8, such as some
+ * file names. Such text gets '?' for each byte above 0x7f.
+ */
 static json_t *text_value(char *text)
 {
 	json_t *value = json_string(text);
@@ -93,7 +96,7 @@ void peali_row_null(json_t *row, const char *key, const char *format, ...)
 	va_end(arguments);
 }
 
-/* A value as a person reads it. Returns its width in characters. */
+/* Writes a value as text for a table. Returns its width in characters. */
 static int cell_text(const json_t *value, int decimals, char *text)
 {
 	int width = 0;
@@ -124,7 +127,7 @@ static int cell_text(const json_t *value, int decimals, char *text)
 		strcpy(text, "-");
 		break;
 	}
-	/* Bytes that go on with a character have no width of their own. */
+	/* UTF-8 continuation bytes have no width. */
 	for (char *p = text; *p; p++) {
 		if ((unsigned char)*p < 0x20 || *p == 0x7f)
 			*p = '?';
@@ -133,10 +136,10 @@ static int cell_text(const json_t *value, int decimals, char *text)
 	return width;
 }
 
-/* What one column needs to know of all its rows. */
+/* Layout of one column, computed from all rows. */
 struct layout {
-	int width; /* 0: no row has it */
-	int left; /* 1: text stands at the left */
+	int width; /* 0: no row has the column */
+	int left; /* 1: left-aligned, as the column has text */
 };
 
 static void lay_out(const struct peali_column *column, const json_t *rows,
@@ -163,7 +166,9 @@ static void lay_out(const struct peali_column *column, const json_t *rows,
 		layout->width = (int)strlen(column->title);
 }
 
-/* `gap` is 0 for the first; nothing is padded behind the last. */
+/*
+ * Prints a cell. `gap` is 0 for the first cell; the last cell has no padding.
+ */
 static void print_cell(FILE *to, const char *text, int width,
 		       const struct layout *layout, int gap, int last)
 {
@@ -255,9 +260,10 @@ static int is_table(const json_t *value)
 	return json_is_array(value) && json_is_object(json_array_get(value, 0));
 }
 
-static FILE *due; /* where an object is; NULL: none is */
+/* output of the JSON object that the command owes; NULL: none */
+static FILE *due;
 static pthread_mutex_t saying = PTHREAD_MUTEX_INITIALIZER;
-static char said[1024]; /* last, on stderr */
+static char said[1024]; /* last message on stderr */
 
 void peali_json_due(FILE *to)
 {
@@ -292,7 +298,7 @@ int peali_json_print(FILE *to, const json_t *object)
 	if (to == due)
 		due = NULL;
 	fputs("{", to);
-	/* The macro of jansson asks for a pointer to what may be changed. */
+	/* jansson's macro needs a pointer to a mutable object. */
 	json_object_foreach((json_t *)(uintptr_t)object, key, value)
 	{
 		json_t *name = json_string(key);
@@ -335,7 +341,7 @@ void peali_say(const char *format, ...)
 {
 	va_list arguments;
 
-	/* One piece, even if two threads speak at once. */
+	/* Print each message as a unit, even with two threads. */
 	pthread_mutex_lock(&saying);
 	va_start(arguments, format);
 	vsnprintf(said, sizeof(said), format, arguments);

@@ -3,9 +3,9 @@
 #define PEAL_RUNTIME_CLI_OUTPUT_H
 
 /*
- * What the sub-commands and benchmarks print. A row is a JSON object; a table
- * is an array of them. The same rows are printed as text, by a list of columns,
- * or as JSON with --json. Keys carry the unit: latency_ns_p50.
+ * Output of the sub-commands and benchmarks. A row is a JSON object, a table is
+ * an array of rows. Rows are printed as text by a list of columns, or as JSON
+ * with --json. Keys contain the unit: latency_ns_p50.
  *
  *	static const struct peali_column columns[] = {
  *		{ "from", "from", 0 },
@@ -22,7 +22,7 @@
  *		peali_row_null(row, "latency_ns_p50", "needs 20 samples");
  *	peali_table_print(stdout, "latency, one way", columns, rows);
  *
- * Memory that runs out leaves cells or rows away; nothing here fails else.
+ * Without memory, cells or rows are missing. There are no other errors.
  */
 
 #include <stdint.h>
@@ -40,74 +40,74 @@ enum peali_exit {
 
 #define PEALI_AS_BYTES (-1)
 
-/** A column of a table as text; a list ends with a key of NULL. */
+/** A column of a text table. A key of NULL ends a list of columns. */
 struct peali_column {
-	const char *key; /* of the rows */
+	const char *key; /* key in the rows */
 	const char *title; /* with the unit, as in "bandwidth [GB/s]" */
 	int decimals; /* of reals; PEALI_AS_BYTES: a size, as "4.0 MiB" */
 };
 
-/** A new empty row at the end of rows; belongs to rows. */
+/** Appends an empty row. `rows` owns it. */
 json_t *peali_row_append(json_t *rows);
 
-/** Text, as printf; what is not UTF-8 becomes '?'. */
+/** Sets a text, formatted as by printf. Bytes that are not UTF-8 become '?'. */
 void peali_row_text(json_t *row, const char *key, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/** A whole number; JSON has no more than 2^63 - 1, above that it stays. */
+/** Sets an integer. Values above the limit of JSON become 2^63 - 1. */
 void peali_row_uint(json_t *row, const char *key, uint64_t value);
 
-/** A number; one that is not finite becomes null, "not measured". */
+/** Sets a real number. Infinity and NaN become null, "not measured". */
 void peali_row_real(json_t *row, const char *key, double value);
 
-/** true or false. */
+/** Sets true or false. */
 void peali_row_flag(json_t *row, const char *key, int value);
 
-/** null, and why in `key`_why; a table shows "-". */
+/** Sets null, and the reason as `key`_why. A table shows "-". */
 void peali_row_null(json_t *row, const char *key, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
 /**
- * Prints rows as aligned columns under a title, numbers to the right. A column
- * that no row has is left out, as is the title if it is NULL.
+ * Prints rows as aligned columns with numbers to the right. Columns without any
+ * cell are left out. A title of NULL is left out.
  */
 void peali_table_print(FILE *to, const char *title,
 		       const struct peali_column *columns, const json_t *rows);
 
-/** Prints one object, a field a line behind the column's title. */
+/** Prints one object, with one line of title and value per column. */
 void peali_record_print(FILE *to, const char *title,
 			const struct peali_column *columns, const json_t *row);
 
 /**
- * Prints an object as JSON: one key a line, in an array of objects one object a
- * line.
+ * Prints an object as JSON with one key per line. In an array of objects, each
+ * object has its own line.
  *
  * @return 0, or -1 if the output cannot be written.
  */
 int peali_json_print(FILE *to, const json_t *object);
 
 /**
- * With --json an object is due, also from a command that fails: whoever prints
- * one by peali_json_print(to, ...) has delivered it.
+ * Announces that --json requires an object, even if the command fails later.
+ * peali_json_print to the same file fulfils this.
  */
 void peali_json_due(FILE *to);
 
 /**
- * Ends a command: delivers what is due as {"error": what was said last,
- * "exit_status": status}.
+ * Ends a command. If the object of peali_json_due was not printed, prints
+ * {"error": the last message, "exit_status": status}.
  */
 void peali_json_settle(int status);
 
-/** A size with the prefix that people read: "4.0 MiB". Returns text. */
+/** Writes a size with a binary unit, as in "4.0 MiB". Returns text. */
 const char *peali_bytes_text(uint64_t bytes, char *text, size_t size);
 
-/** "peal: ", the sentence, a newline, on stderr. */
+/** Prints "peal: ", the message and a newline to stderr. */
 void peali_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /**
- * Says what the calling thread's latest failed call of the library recorded.
+ * Prints the recorded error of the calling thread's last failed library call.
  *
- * @param doing what was to be done, as in "launch 'blur@0'"; NULL: nothing.
+ * @param doing the failed action, as in "launch 'blur@0'"; NULL: none.
  * @return PEALI_EXIT_FAILED.
  */
 int peali_say_error(const char *doing);
@@ -115,8 +115,8 @@ int peali_say_error(const char *doing);
 /**
  * Ends a command: flushes stdout.
  *
- * @return status, or PEALI_EXIT_FAILED with a message if stdout cannot take
- *         what was printed.
+ * @return status, or PEALI_EXIT_FAILED with a message if stdout cannot be
+ *         written.
  */
 int peali_finish(int status);
 

@@ -11,7 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* As much of a long pipeline as an error shows. */
+/* The parser of pipelines, see pipeline.h. */
+
+/* An error message shows this many bytes of a long pipeline. */
 #define SHOWN_BYTES 72
 #define TOKEN_BYTES 40
 
@@ -75,7 +77,7 @@ const struct peali_stage_kind *peali_stage_kinds(uint32_t *n_out)
 	return kinds;
 }
 
-/* Appends to a text of fixed size; what does not fit is cut. */
+/* Appends to a text of fixed size; text that does not fit is cut. */
 static void __attribute__((format(printf, 3, 4)))
 append(char *text, size_t size, const char *format, ...)
 {
@@ -87,7 +89,7 @@ append(char *text, size_t size, const char *format, ...)
 	va_end(arguments);
 }
 
-/* The pipeline around a place, and a caret below the place. */
+/* Appends the pipeline around a place, and a caret below the place. */
 static void append_place(char *to, size_t size, const char *text, size_t place)
 {
 	size_t n = strlen(text);
@@ -112,7 +114,7 @@ fail(const struct parser *parser, const char *place, const char *format, ...)
 {
 	struct peali_pipeline_error *error = parser->error;
 	size_t offset = (size_t)(place - parser->text);
-	/* The place comes after the sentence and must not be cut off. */
+	/* Reserve space for the place, which follows the sentence. */
 	size_t room = sizeof(error->text) - 2 * SHOWN_BYTES - 16;
 	size_t used;
 	va_list arguments;
@@ -133,13 +135,13 @@ static void skip_spaces(struct parser *parser)
 		parser->at++;
 }
 
-/* Up to the next separator or space, as it stands. */
+/* Returns the bytes up to the next separator or space. */
 static size_t token_bytes(const char *at)
 {
 	return strcspn(at, "@:,=! \t\n\r\v\f");
 }
 
-/* A token for a message: cut, and without control characters. */
+/* Copies a token for a message: shortened, without control characters. */
 static const char *quote(char *quoted, const char *at, size_t n)
 {
 	size_t used = 0;
@@ -151,7 +153,9 @@ static const char *quote(char *quoted, const char *at, size_t n)
 	return quoted;
 }
 
-/* The number of edits from a token to a word: Levenshtein's distance. */
+/*
+ * Returns the number of edits from a token to a word, Levenshtein's distance.
+ */
 static unsigned int distance(const char *token, size_t n, const char *word)
 {
 	unsigned int row[TOKEN_BYTES];
@@ -261,7 +265,7 @@ static int parse_device(struct parser *parser, struct peali_stage *stage)
 	return 0;
 }
 
-/* 0 and the number, if all n bytes are one. */
+/* Parses all n bytes as one number. Returns 0 or -EINVAL. */
 static int parse_number(const char *at, size_t n, enum peali_key_type type,
 			double *out)
 {
@@ -274,10 +278,13 @@ static int parse_number(const char *at, size_t n, enum peali_key_type type,
 	text[n] = 0;
 	if (type == PEALI_KEY_FLOAT) {
 		*out = strtod(text, &end);
-		/* Too small for a double is 0; too large fails the range. */
+		/*
+		 * A value that underflows is 0; a value that overflows fails
+		 * the range.
+		 */
 		return *end || isnan(*out) ? -EINVAL : 0;
 	}
-	/* No octal: 010 is ten. */
+	/* No octal numbers: 010 is ten. */
 	if (text[0] == '0' && tolower((unsigned char)text[1]) == 'x' && text[2])
 		*out = (double)strtoull(text, &end, 16);
 	else
@@ -338,7 +345,7 @@ static int unknown_key(const struct parser *parser, size_t n,
 		    kind->name, names);
 }
 
-/* One KEY=VALUE; `seen` has a bit for each key that was there before. */
+/* Parses one KEY=VALUE; `seen` has a bit for each earlier key. */
 static int parse_key(struct parser *parser, struct peali_stage *stage,
 		     unsigned int *seen)
 {
@@ -403,7 +410,7 @@ static int parse_stage(struct parser *parser, struct peali_stage *stage)
 		result = parse_device(parser, stage);
 		skip_spaces(parser);
 	}
-	/* A colon begins the keys, a comma another one. */
+	/* A colon precedes the first key, a comma each further key. */
 	while (!result && *parser->at == (seen ? ',' : ':')) {
 		parser->at++;
 		skip_spaces(parser);

@@ -3,11 +3,11 @@
 #define PEAL_RUNTIME_CLI_PIPELINE_H
 
 /*
- * The text of a pipeline and what it stands for:
+ * The text of a pipeline and its parsed form:
  *
  *	STAGE[@DEVICE][:KEY=VALUE[,KEY=VALUE]...] [! STAGE ...]
  *
- * Spaces may stand between the parts. Nothing here touches the runtime.
+ * Spaces are allowed between the parts. No function here uses the runtime.
  */
 
 #include <stddef.h>
@@ -19,10 +19,10 @@
 #define PEALI_STAGE_KEYS_MAX 2
 #define PEALI_ANY_DEVICE (-1)
 
-/* What a stage works on. */
+/* Bodies that a stage accepts. */
 enum peali_stage_domain {
-	PEALI_ON_BYTES, /* any body; of a video the luma plane */
-	PEALI_ON_FLOATS, /* any body but a picture, as f32 */
+	PEALI_ON_BYTES, /* any body; of a video only the luma plane */
+	PEALI_ON_FLOATS, /* any body except pictures, as f32 */
 	PEALI_ON_BODY /* any body, whole */
 };
 
@@ -32,7 +32,7 @@ struct peali_stage_key {
 	const char *name; /* NULL: no more keys */
 	enum peali_key_type type;
 	size_t offset; /* in struct peal_stage_config */
-	double value; /* if not given */
+	double value; /* default */
 	double least;
 	double most;
 	const char *help;
@@ -48,10 +48,11 @@ struct peali_stage_kind {
 
 struct peali_stage {
 	const struct peali_stage_kind *kind;
-	int device; /* PEALI_ANY_DEVICE: none was named */
+	int device; /* PEALI_ANY_DEVICE: the text names no device */
 	struct peal_stage_config config;
-	uint32_t column; /* of the name in the text, from 1 */
-	uint32_t device_column; /* of the device, 0 if none was named */
+	uint32_t column; /* of the stage's name in the text, from 1 */
+	/* of the device in the text; 0: the text names no device */
+	uint32_t device_column;
 };
 
 struct peali_pipeline {
@@ -60,8 +61,8 @@ struct peali_pipeline {
 };
 
 /*
- * `text` is three lines: the column and what is wrong, the pipeline (the part
- * around the column if it is long), a caret below the place.
+ * `text` has three lines: the column with the error, the pipeline, and a caret
+ * below the column. Of a long pipeline only the part near the column is shown.
  */
 struct peali_pipeline_error {
 	uint32_t column; /* in bytes, from 1 */
@@ -69,22 +70,22 @@ struct peali_pipeline_error {
 };
 
 /**
- * Parses a pipeline.
+ * Parses a pipeline. Thread-safe.
  *
  * @param text the text, without a newline.
- * @param n_devices devices that there are; 0: not known, any index passes.
+ * @param n_devices number of devices; 0: unknown, any index is accepted.
  * @param pipeline_out written on success only.
  * @param error_out written on failure only.
- * @return 0 or -EINVAL. Thread-safe.
+ * @return 0 or -EINVAL.
  */
 int peali_pipeline_parse(const char *text, uint32_t n_devices,
 			 struct peali_pipeline *pipeline_out,
 			 struct peali_pipeline_error *error_out);
 
 /**
- * Whether all stages can work on what a format delivers.
+ * Checks that all stages accept the bodies of a format.
  *
- * @param text what the pipeline was parsed from, for the message.
+ * @param text the pipeline's text, for the error message.
  * @param image 1 if bodies are pictures (struct peali_format.image).
  * @return 0 or -EINVAL.
  */
@@ -93,19 +94,20 @@ int peali_pipeline_check_format(const struct peali_pipeline *pipeline,
 				struct peali_pipeline_error *error_out);
 
 /**
- * Gives stages without a device one: the stage's position modulo n_devices.
+ * Assigns devices to stages without one: the stage's position modulo n_devices.
  */
 void peali_pipeline_place(struct peali_pipeline *pipeline, uint32_t n_devices);
 
 /**
- * A stage as text that parses to the same stage, with all its keys.
+ * Writes a stage with all its keys as text. Parsing the text gives an equal
+ * stage.
  *
  * @return the length without the final 0, as snprintf.
  */
 int peali_stage_describe(const struct peali_stage *stage, char *text,
 			 size_t size);
 
-/** All kinds, in the order of help texts; *n_out is how many. */
+/** Returns all kinds in the order of help texts; *n_out is their number. */
 const struct peali_stage_kind *peali_stage_kinds(uint32_t *n_out);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `peal prove`: proves what devices can do to each other, and keeps the proofs.
- * The library runs it before the first launch on GPUs, so that a pair that ends
- * a process ends this one.
+ * `peal prove`: probes all pairs of devices and caches the results. The library
+ * runs it before the first launch on GPUs. A probe that crashes then ends this
+ * process and not the application.
  */
 #include <peal/peal.h>
 

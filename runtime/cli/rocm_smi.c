@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * AMD's management library. Prototypes and numbers are those of
- * <rocm_smi/rocm_smi.h>; each call returns 0 or an error, and devices are
- * numbered from 0. It knows no persistence, MIG or BAR1.
+ * <rocm_smi/rocm_smi.h>. Each call returns 0 or an error. Devices have numbers
+ * from 0. The library has no data about persistence, MIG or BAR1.
  */
 #include "runtime/cli/smi.h"
 
@@ -30,7 +30,7 @@ CALLS(CALL_TYPE)
 _Static_assert(N_CALLS <= PEALI_SMI_CALLS_MAX, "room for all calls");
 
 #define HAS(smi, name) ((smi)->calls[call_##name] != NULL)
-/* A call that is there. */
+/* Calls a function that exists. */
 #define CALL(smi, name) ((name##_fn *)(smi)->calls[call_##name])
 
 static int rocm_open(struct peali_smi *smi)
@@ -63,7 +63,7 @@ static void rocm_close(struct peali_smi *smi)
 		CALL(smi, shut_down)();
 }
 
-/* The number of a device; -1: it is not known. */
+/* Returns the number of a device; -1: unknown. */
 static int64_t find(const struct peali_smi *smi, const char *pci)
 {
 	struct peali_pci wanted;
@@ -112,7 +112,7 @@ static int rocm_link(const struct peali_smi *smi, const char *from,
 
 const struct peali_smi_library peali_rocm_smi = {
 	.backend = "hip",
-	/* The name for developers, and those that packages install. */
+	/* Name of the development package, then names of runtime packages. */
 	.files = { "librocm_smi64.so", "librocm_smi64.so.1",
 		   "librocm_smi64.so.7", "librocm_smi64.so.6",
 		   "librocm_smi64.so.5" },

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `peal run`: its arguments, and the order in which things are made. */
+/* `peal run`: the arguments, and the order of set-up and shutdown. */
 #include "runtime/cli/run.h"
 
 #include <errno.h>
@@ -86,7 +86,7 @@ void peali_run_fail_call(struct peali_run *run, const char *doing)
 		       peal_error_name(error->code));
 }
 
-/* ---- arguments ------------------------------------------------------------ */
+/* ---- arguments ----------------------------------------------------------- */
 
 static uint32_t number(struct argp_state *state, const char *name,
 		       const char *text, uint32_t most)
@@ -185,7 +185,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	}
 }
 
-/* argp prints this behind the options of --help. */
+/* Lists stages and formats. argp prints the result after the options. */
 static char *help_filter(int key, const char *text, void *input)
 {
 	const struct peali_stage_kind *kinds;
@@ -216,9 +216,12 @@ static char *help_filter(int key, const char *text, void *input)
 	return list;
 }
 
-/* ---- the run -------------------------------------------------------------- */
+/* ---- the run ------------------------------------------------------------- */
 
-/* 0 or PEALI_EXIT_USAGE with the error said; 0 devices: not known yet. */
+/*
+ * Parses the pipeline. Returns 0, or PEALI_EXIT_USAGE after an error message.
+ * n_devices 0: unknown.
+ */
 static int parse_pipeline(struct peali_run *run, uint32_t n_devices)
 {
 	struct peali_pipeline_error error;
@@ -230,7 +233,10 @@ static int parse_pipeline(struct peali_run *run, uint32_t n_devices)
 	return PEALI_EXIT_USAGE;
 }
 
-/* A format that does not exist is usage, an input that cannot be read not. */
+/*
+ * Opens the input. An unknown format is a usage error; an unreadable input is
+ * not.
+ */
 static int open_input(struct peali_run *run)
 {
 	const struct peali_reader_options reader = {
@@ -277,7 +283,7 @@ static int make_memory(struct peali_run *run)
 	return -1;
 }
 
-/* Everything that has to be there before the first item. */
+/* Does everything that is necessary before the first item. */
 static int set_up(struct peali_run *run)
 {
 	int status = peali_open_runtime(&run->runtime);
@@ -299,7 +305,7 @@ static int set_up(struct peali_run *run)
 	}
 	if (make_memory(run))
 		return PEALI_EXIT_FAILED;
-	/* Last: an output is not truncated for a run that cannot be. */
+	/* Last step: an output is not truncated for a run that cannot start. */
 	if (run->options.output &&
 	    peali_writer_open(&run->writer, run->options.output,
 			      &run->reader.stream, run->halt_fd)) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The two ends of `peal run`: input to messages, messages to output. */
+/* The sender and the receiver of `peal run`: input to messages to output. */
 #include "runtime/cli/run.h"
 
 #include <errno.h>
 #include <string.h>
 
-/* The output is flushed when nothing has come for so long. */
+/* The output is flushed after this time without a new item. */
 #define DRY_NS INT64_C(5000000)
 
 static int halted(const struct peali_run *run)
@@ -15,7 +15,7 @@ static int halted(const struct peali_run *run)
 
 static void count(atomic_ullong *counter, uint64_t n)
 {
-	/* One writer each. */
+	/* Each counter has one writer. */
 	atomic_store_explicit(
 		counter,
 		atomic_load_explicit(counter, memory_order_relaxed) + n,
@@ -24,7 +24,10 @@ static void count(atomic_ullong *counter, uint64_t n)
 
 /* ---- the sender ---------------------------------------------------------- */
 
-/* Reads an item. 0; 1: no more, with the failure kept if there was one. */
+/*
+ * Reads an item. Returns 0, or 1 at the end of the input or after a recorded
+ * failure.
+ */
 static int read_item(struct peali_run *run, struct peal_item *item)
 {
 	struct peali_reader *reader = &run->reader;
@@ -53,7 +56,7 @@ static void count_sent(struct peali_run *run, const struct peal_item *item)
 	count(&run->bytes_in, item->body_bytes);
 }
 
-/* -1 with the failure kept, unless this is the end of a halted run. */
+/* Records a failure, unless the run is halted. Returns -1. */
 static int send_failed(struct peali_run *run, const char *doing)
 {
 	if (!halted(run)) {
@@ -63,7 +66,7 @@ static int send_failed(struct peali_run *run, const char *doing)
 	return -1;
 }
 
-/* Sends an item from memory of ours. */
+/* Sends an item from the caller's memory. */
 static int send_item(struct peali_run *run, const struct peal_item *item)
 {
 	uint64_t bytes = sizeof(*item) + (uint64_t)item->body_bytes;
@@ -78,7 +81,7 @@ static int send_item(struct peali_run *run, const struct peal_item *item)
 	return 0;
 }
 
-/* Original in the ring of --verify, sent from there. */
+/* Reads an item into the ring of --verify and sends it from there. */
 static int forward_verified(struct peali_run *run)
 {
 	struct peal_item *item = peali_verify_reserve(&run->verify, &run->halt);
@@ -90,7 +93,7 @@ static int forward_verified(struct peali_run *run)
 	return send_item(run, item);
 }
 
-/* A record's size is known: it is read straight into the link. */
+/* Reads a record directly into the link, as its size is known. */
 static int forward_in_place(struct peali_run *run)
 {
 	struct peal_item head;
@@ -131,7 +134,10 @@ static void send_all(struct peali_run *run)
 		forward = forward_verified;
 	else if (run->reader.stream.format == &peali_format_records)
 		forward = forward_in_place;
-	/* A regular file is always readable: the reader looks at no signal. */
+	/*
+	 * A regular file is always readable, so the reader does not check
+	 * stop_fd.
+	 */
 	while (!halted(run) &&
 	       !atomic_load_explicit(&run->interrupted, memory_order_relaxed))
 		if (forward(run))
@@ -153,7 +159,7 @@ static void wrong(struct peali_run *run, uint64_t sequence, const char *what)
 	peali_run_fail(run, "item %llu %s", (unsigned long long)sequence, what);
 }
 
-/* Whether a message is the next item, whole. */
+/* Returns 1 if a message is the next item and complete. */
 static int is_whole(struct peali_run *run, const struct peal_received *received)
 {
 	const struct peal_item *item = received->data;
@@ -170,7 +176,7 @@ static int is_whole(struct peali_run *run, const struct peal_received *received)
 	wrong(run, expected,
 	      item->sequence > expected ? "did not arrive" :
 					  "arrived out of order or twice");
-	/* What skipped others is an item all the same. */
+	/* An item after a gap is still a valid item. */
 	return item->sequence > expected;
 }
 
@@ -188,7 +194,7 @@ static void verify(struct peali_run *run, const struct peal_item *item)
 		      "is not what the reference computes");
 }
 
-/* -1 when nothing more can be written. */
+/* Handles an item. Returns -1 if the output cannot be written. */
 static int take(struct peali_run *run, const struct peal_received *received)
 {
 	const struct peal_item *item = received->data;
@@ -209,7 +215,7 @@ static int take(struct peali_run *run, const struct peal_received *received)
 	return 0;
 }
 
-/* Nothing is there: what is written already goes out, then waits. */
+/* No item is available: flushes the output, then waits. */
 static int wait_for_item(struct peali_run *run, struct peal_received *received)
 {
 	int result;

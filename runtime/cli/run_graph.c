@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The kernels and links of `peal run`, from set-up to what they counted. */
+/* The kernels and links of `peal run`: set-up, shutdown, counters. */
 #include "runtime/cli/run.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* In a link, of items that are large: more makes latency, not throughput. */
+/* Target bytes of a link with large items: more only adds latency. */
 #define LINK_BYTES (4u << 20)
 #define CAPACITY_LEAST 4
 #define CAPACITY_MOST 1024
-/* Slots for lines: most of them fit and need no slab. */
+/* Slot size for lines: most lines fit and need no slab. */
 #define LINE_SLOT_BYTES 256
 #define SLAB_BYTES_MOST (64ull << 20)
 #define SLAB_MESSAGES_LEAST 3
@@ -40,7 +40,7 @@ static struct peal_link_options link_options(const struct peali_run *run)
 		return options;
 	if (run->reader.stream.format == &peali_format_lines)
 		options.slot_bytes = LINE_SLOT_BYTES;
-	/* One more, as a message lies in one piece and leaves a gap. */
+	/* One more, as a message is contiguous and may leave a gap. */
 	options.slab_bytes = ((uint64_t)options.capacity + 1) * each;
 	if (options.slot_bytes && options.slab_bytes > 8 * each)
 		options.slab_bytes = 8 * each;
@@ -51,7 +51,10 @@ static struct peal_link_options link_options(const struct peali_run *run)
 	return options;
 }
 
-/* Messages between two stages of one device need no peer access at all. */
+/*
+ * Returns the required route of a link. Two stages on one device need no peer
+ * access, so there PEER also permits LOCAL.
+ */
 static uint32_t required(const struct peali_run *run, uint32_t i)
 {
 	const struct peali_stage *stages = run->pipeline.stages;
@@ -87,7 +90,7 @@ static struct peal_pipeline_stage stage_of(const struct peali_run *run,
 	};
 }
 
-/* Link i leads to stage i; the last one to who receives. */
+/* Lists the links. Link i leads to stage i, the last link to the receiver. */
 static void list_links(struct peali_run *run)
 {
 	uint32_t n = run->pipeline.n_stages;
@@ -106,7 +109,7 @@ int peali_run_build(struct peali_run *run)
 	struct peal_pipeline_stage stages[PEALI_STAGES_MAX];
 	const struct peal_program *program;
 	struct peal_link_options link;
-	/* one that fails is told of as not delivered, and the others go on */
+	/* a failed item counts as not delivered, and later items continue */
 	const struct peal_pipeline_options options = {
 		.size = sizeof(options),
 		.link = &link,
@@ -141,7 +144,10 @@ int peali_run_build(struct peali_run *run)
 	return 0;
 }
 
-/* A kernel that failed by itself is the cause of what failed after it. */
+/*
+ * Reports kernels that failed by themselves. They are the cause of later
+ * failures.
+ */
 static void tell_failed_kernels(struct peali_run *run)
 {
 	for (uint32_t i = 0; i < run->pipeline.n_stages; i++) {

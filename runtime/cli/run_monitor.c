@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The monitor of `peal run`: signals, progress, conservation at any moment. */
+/* The monitor of `peal run`: signals, progress, and checks of conservation. */
 #include "runtime/cli/run.h"
 
 #include <errno.h>
@@ -13,17 +13,20 @@
 
 #define SAMPLE_MS 10
 #define SHOW_NS UINT64_C(1000000000)
-/* From the first signal on; a user is promised an end within 2 s. */
+/* Time from the first signal on; the run has to end within 2 s. */
 #define DRAIN_NS UINT64_C(1500000000)
 #define GIVE_UP_NS UINT64_C(1900000000)
-/* A message in the sender's and one in the receiver's hands, and as many
- * that are counted between two looks at the counters. */
+/*
+ * Messages that a link may hold beyond its capacity. One is with the sender,
+ * one with the receiver. Two more may be counted between two reads of the
+ * counters.
+ */
 #define QUEUED_BESIDES 4
 #define BAR_CELLS 24
 
-/* What only the monitor's own thread knows. */
+/* State that only the monitor thread uses. */
 struct watch {
-	uint64_t interrupted_ns; /* when the first signal came; 0: none yet */
+	uint64_t interrupted_ns; /* time of the first signal; 0: none yet */
 	uint64_t shown_ns;
 	uint64_t shown_bytes;
 	uint64_t shown_items;
@@ -34,18 +37,18 @@ static void signal_fd_event(int fd)
 	uint64_t one = 1;
 
 	if (write(fd, &one, sizeof(one)) < 0)
-		return; /* the counter is full: readable all the same */
+		return; /* the counter is full: readable anyway */
 }
 
-/* ---- sampling -------------------------------------------------------------- */
+/* ---- sampling ------------------------------------------------------------ */
 
-/* As many messages as a link can hold, wherever they are. */
+/* Returns the most messages that a link can hold, in all its rings. */
 static uint64_t queued_most(const struct peal_link_info *info)
 {
-	/* Staged: two rings, and one that the router has in its hands. */
+	/* Staged: two rings, and one message in the stager. */
 	uint64_t rings = info->route == PEAL_ROUTE_STAGED ? 2 : 1;
 
-	/* After a hand-over the old ring may still hold its own. */
+	/* After a link hand-over the old ring may still hold messages. */
 	if (info->switches)
 		rings *= 2;
 	return rings * ((uint64_t)info->capacity + QUEUED_BESIDES);
@@ -82,9 +85,9 @@ static void sample(struct peali_run *run)
 	}
 }
 
-/* ---- progress -------------------------------------------------------------- */
+/* ---- progress ------------------------------------------------------------ */
 
-/* "[######......]  50 %" of a file, "" of a pipe. */
+/* Writes "[######......]  50 %" for a file, "" for a pipe. */
 static void bar_text(const struct peali_run *run, char *text, size_t size)
 {
 	char cells[BAR_CELLS + 1];
@@ -139,7 +142,7 @@ static void show(struct peali_run *run, struct watch *watch, uint64_t now)
 	watch->shown_bytes = bytes;
 }
 
-/* Text that follows begins on a line of its own. */
+/* Ends the progress line, so that other text starts on a new line. */
 static void close_line(struct peali_run *run)
 {
 	if (run->line_open)
@@ -147,7 +150,7 @@ static void close_line(struct peali_run *run)
 	run->line_open = 0;
 }
 
-/* ---- signals ---------------------------------------------------------------- */
+/* ---- signals ------------------------------------------------------------- */
 
 static void take_signal(struct peali_run *run, struct watch *watch)
 {
@@ -172,7 +175,7 @@ static void take_signal(struct peali_run *run, struct watch *watch)
 	signal_fd_event(run->stop_fd);
 }
 
-/* How long the drain may take, and the rest of the run after it. */
+/* Enforces the time limits for the drain and for the rest of the run. */
 static void keep_promise(struct peali_run *run, const struct watch *watch,
 			 uint64_t now)
 {
@@ -190,7 +193,7 @@ static void keep_promise(struct peali_run *run, const struct watch *watch,
 	}
 }
 
-/* ---- the thread ------------------------------------------------------------- */
+/* ---- the thread ---------------------------------------------------------- */
 
 static void tick(struct peali_run *run, struct watch *watch)
 {
@@ -237,7 +240,9 @@ int peali_run_monitor_start(struct peali_run *run)
 	sigemptyset(&set);
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGTERM);
-	/* All threads that follow inherit it: signals come by the descriptor. */
+	/*
+	 * Later threads inherit the mask, so signals arrive only at signal_fd.
+	 */
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
 	run->signal_fd = signalfd(-1, &set, SFD_CLOEXEC);
 	run->done_fd = eventfd(0, EFD_CLOEXEC);

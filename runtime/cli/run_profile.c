@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What `peal run --profile` says of stages, devices and the whole. */
+/* The report of `peal run --profile`: stages, devices and totals. */
 #include "runtime/cli/run.h"
 
 static const struct peali_column stage_columns[] = {
@@ -39,7 +39,7 @@ static const struct peali_column whole_columns[] = {
 	{ NULL, NULL, 0 },
 };
 
-/* A share of time that was sampled, as "busy_percent". */
+/* Adds a share of sampled time in percent, as "busy_percent". */
 static void add_share(json_t *row, const char *key, uint64_t part,
 		      uint64_t whole)
 {
@@ -49,7 +49,7 @@ static void add_share(json_t *row, const char *key, uint64_t part,
 		peali_row_null(row, key, "the run was too short for a sample");
 }
 
-/* A mean of what was sampled. */
+/* Adds a mean of sampled values. */
 static void add_mean(json_t *row, const char *key, uint64_t sum, uint64_t n,
 		     uint64_t samples)
 {
@@ -121,7 +121,8 @@ void peali_run_profile(const struct peali_run *run, json_t *object)
 {
 	json_t *stages = json_array();
 	json_t *devices = json_array();
-	static struct peal_metrics m; /* large, and one run a process */
+	/* static because it is large; a process has one run */
+	static struct peal_metrics m;
 
 	if (peal_metrics_delta(&run->before, &run->after, &m) < 0) {
 		peali_row_null(object, "profile", "%s",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What `peal run` says at the end, as tables or JSON. */
+/* The report of `peal run`, as tables or JSON. */
 #include "runtime/cli/run.h"
 
 #include <string.h>
@@ -96,7 +96,10 @@ static void link_row(json_t *rows, const struct peali_run_link *link)
 	peali_row_uint(row, "switches", info->switches);
 }
 
-/* The sums over all links; 1 if the identity holds in each. */
+/*
+ * Adds the sums over all links. Returns 1 if accepted = delivered + dead +
+ * queued for each link.
+ */
 static int add_totals(const struct peali_run *run, json_t *object)
 {
 	uint64_t accepted = 0, delivered = 0, dead = 0, queued = 0;
@@ -139,7 +142,7 @@ static json_t *kernel_rows(const struct peali_run *run)
 	return rows;
 }
 
-/* Sums have 64 bits, more than numbers of JSON: they are text. */
+/* Lists the checksums. JSON numbers are too short for 64-bit sums: use text. */
 static json_t *checksum_rows(struct peali_run *run)
 {
 	json_t *rows = json_array();

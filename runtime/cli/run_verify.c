@@ -11,16 +11,19 @@
 #include "ringkernels/reference.h"
 #include "runtime/backend/round.h"
 
-/* Enough for a few frames in flight, and no more than a cache is worth. */
+/* The ring of originals of `peal run --verify`, see run_verify.h. */
+
+/* Holds a few frames in flight, but not much more than a cache. */
 #define RING_BYTES_LEAST (1u << 20)
 #define RING_BYTES_MOST (32u << 20)
-/* Two records have to fit, with the gap at the end of the ring. */
+/* Two records have to fit, even with a gap at the end of the ring. */
 #define RECORDS_LEAST 4
 #define WAIT_NS 100000000L
 
-/* Stands in front of each item in the ring. */
+/* Header of each item in the ring. */
 struct record {
-	uint64_t bytes; /* up to the next one; 0: go on at the start */
+	/* bytes to the next record; 0: continue at the ring's start */
+	uint64_t bytes;
 	uint64_t reserved;
 };
 
@@ -79,7 +82,7 @@ void peali_verify_fini(struct peali_verify *verify)
 	verify->pipeline = NULL;
 }
 
-/* The record at a free-running position. */
+/* Returns the record at a position; positions never wrap. */
 static struct record *record_at(struct peali_verify *verify, uint64_t at)
 {
 	return (struct record *)(void *)(verify->bytes + at % verify->size);
@@ -89,13 +92,13 @@ static int has_room(struct peali_verify *verify, uint64_t needed)
 {
 	uint64_t tail =
 		atomic_load_explicit(&verify->tail, memory_order_relaxed);
-	/* Pairs with the store of head: the record was read. */
+	/* Pairs with the store of head: the receiver has read the record. */
 	uint64_t used = tail - atomic_load(&verify->head);
 
 	return verify->size - used >= needed;
 }
 
-/* Sleeps until the receiver has taken something, or a little while. */
+/* Sleeps until the receiver has removed a record, at most WAIT_NS. */
 static void wait_for_room(struct peali_verify *verify, uint64_t needed)
 {
 	struct timespec until;
@@ -141,12 +144,12 @@ void peali_verify_commit(struct peali_verify *verify)
 
 	record->bytes =
 		aligned(sizeof(*record) + sizeof(*item) + item->body_bytes);
-	/* Pairs with the load in next_original: the record is whole. */
+	/* Pairs with the load in next_original: the record is complete. */
 	atomic_store_explicit(&verify->tail, verify->reserved + record->bytes,
 			      memory_order_release);
 }
 
-/* The oldest original, which stays until forget; NULL if there is none. */
+/* Returns the oldest original, valid until forget; NULL: there is none. */
 static const struct peal_item *next_original(struct peali_verify *verify)
 {
 	uint64_t head =
@@ -171,7 +174,10 @@ static void forget(struct peali_verify *verify)
 	uint64_t head =
 		atomic_load_explicit(&verify->head, memory_order_relaxed);
 
-	/* Both in one order with the sender's store and load: no lost wake. */
+	/*
+	 * Sequentially consistent with the sender's store of waiting and load
+	 * of head. So no wake is lost.
+	 */
 	atomic_store(&verify->head, head + record_at(verify, head)->bytes);
 	if (!atomic_load(&verify->waiting))
 		return;
@@ -180,7 +186,7 @@ static void forget(struct peali_verify *verify)
 	pthread_mutex_unlock(&verify->mutex);
 }
 
-/* What all stages make of an item; *out is the original or in scratch. */
+/* Computes all stages of an item. *out is the original or a scratch buffer. */
 static int compute(struct peali_verify *verify, const struct peal_item *item,
 		   const void **out)
 {
@@ -267,7 +273,7 @@ int peali_verify_check(struct peali_verify *verify,
 	const struct peal_item *original = next_original(verify);
 	int result;
 
-	/* Those that were lost on the way are somebody else's report. */
+	/* Skip originals of lost items. The receiver reports the loss. */
 	while (original && original->sequence < item->sequence) {
 		forget(verify);
 		original = next_original(verify);

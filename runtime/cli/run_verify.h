@@ -3,13 +3,16 @@
 #define PEAL_RUNTIME_CLI_RUN_VERIFY_H
 
 /*
- * What `peal run --verify` compares with. The sender reads every item into a
- * ring of originals and sends it from there; the receiver takes the original
- * out again, computes every stage of it by the host reference, and compares
- * with what arrived, bit for bit.
+ * Reference data for `peal run --verify`.
  *
- * One thread reserves and commits, one thread checks; nothing is allocated
- * after the init.
+ * 1. The sender reads every item into a ring of originals and sends it from
+ *    there.
+ * 2. The receiver removes the original and computes every stage by the host
+ *    reference.
+ * 3. It compares the result with the received item, bit for bit.
+ *
+ * One thread reserves and commits, one thread checks. No function allocates
+ * memory after peali_verify_init.
  */
 
 #include <pthread.h>
@@ -25,29 +28,29 @@ struct peali_verify {
 	const struct peali_pipeline *pipeline;
 	unsigned char *bytes; /* the ring */
 	size_t size;
-	size_t stride; /* the largest record */
-	uint64_t reserved; /* sender: where the open record stands */
+	size_t stride; /* size of the largest record */
+	uint64_t reserved; /* sender: position of the open record */
 	atomic_ullong tail; /* written by the sender */
 	atomic_ullong head; /* written by the receiver */
-	atomic_int waiting; /* the sender sleeps */
+	atomic_int waiting; /* 1: the sender sleeps */
 	pthread_mutex_t mutex;
 	pthread_cond_t room;
 	/* receiver */
-	unsigned char *scratch[2]; /* results of stages, by turns */
-	int floats; /* bodies are compared as floats */
+	unsigned char *scratch[2]; /* results of stages, used alternately */
+	int floats; /* 1: bodies are compared as floats */
 	uint64_t n_checked;
 	uint64_t n_mismatches;
-	double difference; /* the largest one */
-	uint64_t crc_sum[PEALI_STAGES_MAX]; /* expected of crc32c stages */
+	double difference; /* the largest difference */
+	uint64_t crc_sum[PEALI_STAGES_MAX]; /* expected sums of crc32c stages */
 };
 
 /**
- * Makes the ring.
+ * Creates the ring.
  *
- * @param pipeline has to live until fini.
+ * @param pipeline has to stay valid until fini.
  * @param item_bytes_max the largest body.
- * @param n_in_flight how many items the pipeline may hold; fewer may fit.
- * @return 0 or -1: out of memory.
+ * @param n_in_flight items that the pipeline may hold; the ring may hold fewer.
+ * @return 0, or -1: out of memory.
  */
 int peali_verify_init(struct peali_verify *verify,
 		      const struct peali_pipeline *pipeline,
@@ -56,24 +59,27 @@ int peali_verify_init(struct peali_verify *verify,
 void peali_verify_fini(struct peali_verify *verify);
 
 /**
- * Gives the place for the next item: its head, then its body.
+ * Returns memory for the next item: its head, then its body. Waits while the
+ * ring is full.
  *
- * @param halt looked at while the ring is full.
- * @return the place; NULL once *halt is set.
+ * @param halt checked during the wait.
+ * @return the memory; NULL once *halt is set.
  */
 struct peal_item *peali_verify_reserve(struct peali_verify *verify,
 				       const atomic_int *halt);
 
-/** Hands the reserved item to the receiver; before it is sent. */
+/**
+ * Passes the reserved item to the receiver. Call it before the item is sent.
+ */
 void peali_verify_commit(struct peali_verify *verify);
 
 /**
- * Compares an item that arrived with what it should be, and forgets its
- * original and those of items before it.
+ * Compares a received item with its expected value. Removes its original and
+ * all older originals.
  *
  * @param body aligned to 4.
- * @return 0; 1 if it differs; PEAL_ENOENT if there is no original of its
- *         sequence; or what a reference returned.
+ * @return 0: equal. 1: different. PEAL_ENOENT: there is no original with its
+ *         sequence. Or the error of a reference.
  */
 int peali_verify_check(struct peali_verify *verify,
 		       const struct peal_item *item, const void *body);

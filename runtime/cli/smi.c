@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Loading of management libraries, and what both have in common. */
+/* Loads management libraries. Code that both vendors share. */
 #include "runtime/cli/smi.h"
 
 #include <dlfcn.h>
@@ -30,7 +30,7 @@ static void *load(struct peali_smi *smi,
 	return NULL;
 }
 
-/* As with drivers, what is loaded stays loaded. */
+/* A library stays loaded until the process ends, as drivers do. */
 void peali_smi_open(struct peali_smi *smi, const char *backend)
 {
 	const struct peali_smi_library *library = NULL;

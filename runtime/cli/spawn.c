@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * `peal spawn`: starts one program several times, as the processes of a set
- * (peal/process.h), hands signals on to them, and waits for them all.
+ * (peal/process.h). It forwards signals to them and waits for all of them.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +20,7 @@
 #include "runtime/cli/output.h"
 #include "runtime/cli/spawn.h"
 
-#define PROCESSES_MAX 64 /* of a set, as peal/process.h has it */
+#define PROCESSES_MAX 64 /* of a set, see peal/process.h */
 #define NOT_EXECUTABLE 126
 #define NOT_FOUND 127
 #define GRACE_MS 2000
@@ -28,10 +28,10 @@
 
 struct process {
 	pid_t pid; /* 0: not started */
-	int ended; /* 1: it was waited for, `status` is what wait says */
+	int ended; /* 1: it was waited for, and `status` is valid */
 	int status;
-	int told; /* 1: it was told to end, because another one failed */
-	int error; /* errno, if it could not be started */
+	int told; /* 1: it was told to end because another process failed */
+	int error; /* errno if it could not be started; else 0 */
 	uint64_t end_ns;
 	struct peali_labelled output[2]; /* stdout, stderr */
 };
@@ -45,16 +45,15 @@ struct spawn {
 	char **program;
 	/* state */
 	char rendezvous[4096];
-	char folder[4096]; /* of its own, or empty */
+	char folder[4096]; /* temporary folder of this run; "": none */
 	int signals; /* the signalfd */
-	sigset_t before; /* the mask that processes get */
-	uint64_t start_ns,
-		kill_ns; /* kill_ns: 0 or when those left are killed */
-	int first_failed; /* rank, or -1 */
+	sigset_t before; /* signal mask of the processes */
+	uint64_t start_ns, kill_ns; /* kill_ns: time of SIGKILL; 0: not set */
+	int first_failed; /* rank of the first failed process; -1: none */
 	struct process process[PROCESSES_MAX];
 };
 
-/* ---- arguments ---------------------------------------------------------------- */
+/* ---- arguments ----------------------------------------------------------- */
 
 static const struct argp_option options[] = {
 	{ "processes", 'n', "N", 0, "how many processes; 1 to 64", 0 },
@@ -118,7 +117,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		s->json = 1;
 		peali_json_due(stdout);
 		return 0;
-	case ARGP_KEY_ARGS: /* the program and all behind it */
+	case ARGP_KEY_ARGS: /* the program and all its arguments */
 		s->program = state->argv + state->next;
 		state->next = state->argc;
 		return 0;
@@ -134,9 +133,12 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	}
 }
 
-/* ---- rendezvous ----------------------------------------------------------------- */
+/* ---- rendezvous ---------------------------------------------------------- */
 
-/* A name that is not there yet, absolute: processes may change their folder. */
+/*
+ * Takes the path of --rendezvous, which must not exist yet. The path is made
+ * absolute, because processes may change their folder.
+ */
 static int take_given(struct spawn *s)
 {
 	char here[2048] = "";
@@ -184,7 +186,7 @@ static int make_rendezvous(struct spawn *s)
 	return 0;
 }
 
-/* The processes are gone: what one that was killed has left goes, too. */
+/* Removes the file that a killed process may have left, and the folder. */
 static void remove_rendezvous(struct spawn *s)
 {
 	if (s->rendezvous[0])
@@ -193,15 +195,18 @@ static void remove_rendezvous(struct spawn *s)
 		peali_say("%s stays: %s", s->folder, strerror(errno));
 }
 
-/* ---- starting ------------------------------------------------------------------- */
+/* ---- starting ------------------------------------------------------------ */
 
-/* The exit status of what cannot be started, as shells have it. */
+/* Returns the exit status of a program that cannot be started, as in shells. */
 static int not_started(int error)
 {
 	return error == ENOENT ? NOT_FOUND : NOT_EXECUTABLE;
 }
 
-/* What is between fork and exec; says errno by the pipe if that fails. */
+/*
+ * Runs in the child between fork and exec. Writes errno to the pipe `report` if
+ * exec fails.
+ */
 static void become(const struct spawn *s, int rank, pid_t parent, int out[2],
 		   int report)
 {
@@ -211,7 +216,7 @@ static void become(const struct spawn *s, int rank, pid_t parent, int out[2],
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (getppid() != parent)
 		_exit(PEALI_EXIT_FAILED);
-	if (rank > 0) { /* one reads what comes in: rank 0 */
+	if (rank > 0) { /* only rank 0 reads the standard input */
 		null = open("/dev/null", O_RDONLY);
 		if (null >= 0)
 			dup2(null, 0);
@@ -239,7 +244,7 @@ static void become(const struct spawn *s, int rank, pid_t parent, int out[2],
 	_exit(not_started(error));
 }
 
-/* The pipes of one process, if its lines are to be labelled. */
+/* Makes the pipes of one process if its lines are labelled. */
 static int make_output(struct spawn *s, int rank, int write_end[2])
 {
 	int i, ends[2];
@@ -260,7 +265,10 @@ static int make_output(struct spawn *s, int rank, int write_end[2])
 	return 0;
 }
 
-/* Returns 1 if it runs, else 0: then it is the first that failed. */
+/*
+ * Starts one process. Returns 1 if it runs, else 0 and makes it the first
+ * failed process.
+ */
 static int start_one(struct spawn *s, int rank)
 {
 	int write_end[2] = { -1, -1 }, report[2] = { -1, -1 }, error = 0, i;
@@ -291,7 +299,7 @@ static int start_one(struct spawn *s, int rank)
 		return 1;
 	peali_say("cannot start '%s' as rank %d: %s", s->program[0], rank,
 		  strerror(error));
-	if (p->pid) { /* at its end already, unless it could not be heard */
+	if (p->pid) { /* it has ended, unless its report was not readable */
 		kill(p->pid, SIGKILL);
 		waitpid(p->pid, NULL, 0);
 	}
@@ -301,7 +309,7 @@ static int start_one(struct spawn *s, int rank)
 	return 0;
 }
 
-/* Signals are read from a descriptor from here on, by this thread alone. */
+/* Makes this thread read all signals from a descriptor. */
 static int take_signals(struct spawn *s)
 {
 	static const int taken[] = { SIGCHLD, SIGINT,  SIGTERM, SIGHUP,
@@ -309,7 +317,8 @@ static int take_signals(struct spawn *s)
 	sigset_t set;
 	size_t i;
 
-	signal(SIGCHLD, SIG_DFL); /* ignored, nobody could be waited for */
+	/* with SIG_IGN, no exit status would be available */
+	signal(SIGCHLD, SIG_DFL);
 	sigemptyset(&set);
 	for (i = 0; i < sizeof(taken) / sizeof(taken[0]); i++)
 		sigaddset(&set, taken[i]);
@@ -321,7 +330,7 @@ static int take_signals(struct spawn *s)
 	return PEALI_EXIT_FAILED;
 }
 
-/* ---- while they run --------------------------------------------------------------- */
+/* ---- while they run ------------------------------------------------------ */
 
 static int left(const struct spawn *s)
 {
@@ -346,7 +355,7 @@ static void send_all(struct spawn *s, int number, int telling)
 	}
 }
 
-/* The others are told to end, and killed after the grace. */
+/* Sends SIGTERM to the other processes, and SIGKILL after the grace time. */
 static void end_others(struct spawn *s)
 {
 	if (s->kill_ns || !left(s))
@@ -357,7 +366,7 @@ static void end_others(struct spawn *s)
 	s->kill_ns = peali_now_ns() + s->grace_ms * 1000000;
 }
 
-/* "ended with exit status 3", "was ended by signal 9 (Killed)". */
+/* Writes "ended with exit status 3" or "was ended by signal 9 (Killed)". */
 static const char *fate(const struct process *p, char text[96])
 {
 	if (WIFSIGNALED(p->status))
@@ -398,7 +407,10 @@ static void take(struct spawn *s)
 	struct signalfd_siginfo info;
 
 	while (read(s->signals, &info, sizeof(info)) == sizeof(info)) {
-		/* a terminal's go to all of its foreground by themselves */
+		/*
+		 * a terminal sends its signals to all processes in the
+		 * foreground
+		 */
 		if (info.ssi_signo == SIGCHLD)
 			reap(s);
 		else if (info.ssi_code != SI_KERNEL)
@@ -406,7 +418,7 @@ static void take(struct spawn *s)
 	}
 }
 
-/* How long to sleep at most, in ms; -1: for ever. */
+/* Returns the most ms to sleep; -1: no limit. */
 static int until_kill(struct spawn *s)
 {
 	uint64_t now = peali_now_ns();
@@ -414,7 +426,7 @@ static int until_kill(struct spawn *s)
 	if (!s->kill_ns)
 		return -1;
 	if (s->kill_ns == UINT64_MAX)
-		return 1000; /* they are killed: it cannot take long */
+		return 1000; /* they are killed and end soon */
 	if (now >= s->kill_ns) {
 		send_all(s, SIGKILL, 1);
 		s->kill_ns = UINT64_MAX;
@@ -458,9 +470,9 @@ static void watch(struct spawn *s)
 				peali_labelled_end(&s->process[rank].output[k]);
 }
 
-/* ---- what became of them ------------------------------------------------------------ */
+/* ---- what became of them ------------------------------------------------- */
 
-/* Of the command: that of the first process that failed. */
+/* Returns the command's exit status, from the first failed process. */
 static int status_of(const struct spawn *s)
 {
 	const struct process *first;
@@ -532,7 +544,7 @@ static int start_and_watch(struct spawn *s)
 	s->start_ns = peali_now_ns();
 	while (rank < s->n && start_one(s, rank))
 		rank++;
-	if (rank < s->n) /* with --keep too: a set has all of its ranks */
+	if (rank < s->n) /* also with --keep: a set needs all of its ranks */
 		end_others(s);
 	watch(s);
 	if (s->json)

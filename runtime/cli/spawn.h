@@ -5,28 +5,32 @@
 #include <stddef.h>
 
 /*
- * What the processes of `peal spawn` print, a line at a time, with the rank of
- * who printed it in front.
+ * Forwards output of the processes of `peal spawn` line by line, with the rank
+ * of the process in front.
  */
 
-/** One of a process's two streams. */
+/** One of the two output streams of a process. */
 struct peali_labelled {
-	int from; /* the reading end of its pipe, not blocking; -1: closed */
-	int to; /* the descriptor that lines go to */
+	int from; /* read end of the pipe, non-blocking; -1: closed */
+	int to; /* descriptor that gets the lines */
 	int rank;
 	size_t used;
-	char line[4096]; /* what of a line has come; a longer one is cut */
+	/* bytes of an incomplete line; longer lines are split */
+	char line[4096];
 };
 
 /**
- * Passes on some of what has come, without waiting. At the end of the stream the
- * rest of a line gets a newline, and the pipe is closed.
+ * Forwards available output without waiting. At the end of the stream it
+ * completes the last line by a newline and closes the pipe.
  *
- * @return 1 it has read something; 0 nothing more has come
+ * @return 1: it has read output. 0: no output is available.
  */
 int peali_labelled_pass(struct peali_labelled *stream);
 
-/** The same, then closes the pipe, whoever may still hold its other end. */
+/**
+ * Forwards the available output, then closes the pipe. Other processes may
+ * still hold the write end.
+ */
 void peali_labelled_end(struct peali_labelled *stream);
 
 #endif

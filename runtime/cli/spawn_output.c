@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lines of several processes, each with the rank of who printed it. */
+/* Prints lines of several processes, each with the rank of its process. */
 #include "runtime/cli/spawn.h"
 
 #define READS_MOST 256 /* at the end of a process */
@@ -10,7 +10,10 @@
 #include <string.h>
 #include <unistd.h>
 
-/* All of it; what cannot be written is lost, as it would be for the process. */
+/*
+ * Writes all bytes. After an error it drops the rest, as the process itself
+ * would.
+ */
 static void write_all(int to, const char *text, size_t bytes)
 {
 	struct pollfd room = { .fd = to, .events = POLLOUT };
@@ -27,7 +30,7 @@ static void write_all(int to, const char *text, size_t bytes)
 	}
 }
 
-/* One line without its newline: one write, so that lines stay whole. */
+/* Prints one line without newline by one write, so that lines stay whole. */
 static void print(const struct peali_labelled *s, const char *line, size_t n)
 {
 	char text[sizeof(s->line) + 32];
@@ -38,7 +41,7 @@ static void print(const struct peali_labelled *s, const char *line, size_t n)
 	write_all(s->to, text, label + n + 1);
 }
 
-/* Prints all whole lines, and what fills the room of one. */
+/* Prints all complete lines, and a part that fills the buffer. */
 static void print_lines(struct peali_labelled *s)
 {
 	size_t at = 0;
@@ -89,7 +92,7 @@ void peali_labelled_end(struct peali_labelled *s)
 {
 	int i;
 
-	/* what is left; who holds the pipe and prints on is not waited for */
+	/* Reads the rest. Does not wait for other holders of the pipe. */
 	for (i = 0; i < READS_MOST && peali_labelled_pass(s); i++)
 		;
 	if (s->from >= 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `peal topo`: what is known of every ordered pair of devices. */
+/* `peal topo`: facts about every ordered pair of devices. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,8 +14,8 @@
 
 struct device {
 	struct peal_device_info info;
-	char pci[24]; /* "": not known */
-	int smi; /* which one knows it; -1: none */
+	char pci[24]; /* "": unknown */
+	int smi; /* index of its management library in overlay.smi; -1: none */
 };
 
 struct overlay {
@@ -144,7 +144,7 @@ static void link_field(json_t *row, const struct overlay *overlay, int from,
 		peali_row_text(row, "link", "%s", text);
 }
 
-/* ---- pairs ---------------------------------------------------------------- */
+/* ---- pairs --------------------------------------------------------------- */
 
 static json_t *pair_row(json_t *rows, const struct peal_pair_info *info)
 {
@@ -170,7 +170,10 @@ static json_t *pair_row(json_t *rows, const struct peal_pair_info *info)
 	return row;
 }
 
-/* The pairs, row by row of the matrix; NULL with the error said. */
+/*
+ * Returns all pairs, row by row of the matrix. Returns NULL after an error
+ * message.
+ */
 static json_t *pair_rows(struct peal_runtime *runtime,
 			 const struct overlay *overlay)
 {
@@ -191,7 +194,7 @@ static json_t *pair_rows(struct peal_runtime *runtime,
 	return rows;
 }
 
-/* One cell of a matrix from the object of a pair. */
+/* Writes one cell of a matrix from the object of a pair. */
 typedef void (*cell_fn)(json_t *row, const char *key, const json_t *pair);
 
 static void route_cell(json_t *row, const char *key, const json_t *pair)
@@ -227,7 +230,7 @@ static void bandwidth_cell(json_t *row, const char *key, const json_t *pair)
 		peali_row_null(row, key, "not measured");
 }
 
-/* Column 0 names the row; PEAL_HOST_DEVICES goes up to 64. */
+/* Column 0 has the row's name. PEAL_HOST_DEVICES is at most 64. */
 #define DEVICES_SHOWN 30
 
 static void print_matrix(const char *title, const json_t *pairs, int n,
@@ -296,7 +299,7 @@ static void print_devices(const json_t *devices)
 	peali_table_print(stdout, "Devices", columns, devices);
 }
 
-/* Only where a management library was asked. */
+/* Prints links if a management library was tried. */
 static void print_links(const json_t *management, const json_t *pairs, int n)
 {
 	const json_t *row;
@@ -329,7 +332,7 @@ static void print_links(const json_t *management, const json_t *pairs, int n)
 	       "SAME = parts of one GPU.\n");
 }
 
-/* Everything, as one object; the exit status. */
+/* Collects everything in one object. Returns the exit status. */
 static int look(struct peal_runtime *runtime, json_t *object)
 {
 	int n = peal_device_count(runtime);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Prints the compute capability of each GPU that NVIDIA's driver sees, as sm_NN,
- * one a line. PealTargets.cmake runs it. C and C++.
+ * Prints the compute capability of each GPU that NVIDIA's driver sees, as
+ * sm_NN, one per line. PealTargets.cmake runs it. Valid C and C++.
  */
 #include <dlfcn.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@ typedef int (*count_fn)(int *);
 typedef int (*get_fn)(int *, int);
 typedef int (*attribute_fn)(int *, int, int);
 
-/* A function pointer out of a data pointer, which C has no cast for. */
+/* Stores a symbol in a function pointer. C has no cast for this. */
 static int find(void *library, const char *name, void *function)
 {
 	void *symbol = dlsym(library, name);

@@ -9,14 +9,14 @@
 #include "runtime/backend/gpu/driver.h"
 
 /*
- * CUDA's driver API, from libcuda.so.1. Numbers and layouts are those of
- * <cuda.h>; tests/checks/check_drivers compares them where that file is.
+ * Loads CUDA's driver API from libcuda.so.1. Numbers and layouts are those of
+ * <cuda.h>. tests/checks/check_drivers compares them if that file is installed.
  */
 
-/* The oldest whose driver has cuGetProcAddress. */
+/* The oldest CUDA version with cuGetProcAddress. */
 #define OLDEST 11030
 
-/* The two shapes of the call that finds all others. */
+/* Both prototypes of the call that finds all other calls. */
 typedef int get_proc_fn(const char *symbol, void **out, int version,
 			uint64_t flags);
 typedef int get_proc_v2_fn(const char *symbol, void **out, int version,
@@ -41,7 +41,7 @@ static void *find(struct peali_gpu_driver *driver, const char *symbol,
 	return error ? NULL : found;
 }
 
-/* ---- contexts --------------------------------------------------------------- */
+/* ---- contexts ------------------------------------------------------------ */
 
 static int device_open(struct peali_gpu_driver *driver, int device,
 		       void **state_out, const char **symbol_out)
@@ -81,7 +81,7 @@ static int peer_enable(struct peali_gpu_driver *driver, int peer,
 	return driver->context_peer(peer_state, 0);
 }
 
-/* ---- devices ---------------------------------------------------------------- */
+/* ---- devices ------------------------------------------------------------- */
 
 static int architecture(struct peali_gpu_driver *driver, int device, char *out,
 			size_t out_bytes, const char **symbol_out)
@@ -105,7 +105,7 @@ static int transfer(struct peali_gpu_driver *driver, uint64_t to, uint64_t from,
 	return driver->copy(to, from, bytes, stream);
 }
 
-/* ---- parts of a device ------------------------------------------------------- */
+/* ---- parts of a device --------------------------------------------------- */
 
 /** CUdevResource, version 1. */
 struct resource {
@@ -119,7 +119,7 @@ struct resource {
 	} of;
 };
 
-/* Multiprocessors for each part, all the same. */
+/* Divides the multiprocessors among the parts. */
 static int split(struct peali_gpu_driver *driver, int device, int parts,
 		 struct resource *part)
 {
@@ -131,7 +131,11 @@ static int split(struct peali_gpu_driver *driver, int device, int parts,
 	error = driver->resource_get(device, &whole, 1);
 	if (error)
 		return error;
-	/* Parts are rounded up to what a cluster needs: one may find none. */
+	/*
+	 * The driver rounds each part up to the size that a cluster needs. So
+	 * it may make one part less. The remaining multiprocessors then become
+	 * the last part.
+	 */
 	error = driver->resource_split(part, &n, &whole, &rest, 0,
 				       whole.of.sm.count / (unsigned)parts);
 	if (!error && n < (unsigned)parts)
@@ -174,7 +178,7 @@ static int partition(struct peali_gpu_driver *driver, int device, int parts,
 	return error;
 }
 
-/* ---- loading ------------------------------------------------------------------ */
+/* ---- loading ------------------------------------------------------------- */
 
 static int load(struct peali_gpu_driver *driver, char *reason,
 		size_t reason_bytes)

@@ -6,17 +6,19 @@
 #include <string.h>
 
 /*
- * Clusters of blocks that share memory: CUDA, from compute capability 9.0 on
- * (CUDA C++ Programming Guide, "Thread Block Clusters" and "Distributed Shared
- * Memory"). A device without them, a driver without their calls, or code for an
- * older architecture is no error: links then lie in the device's memory.
+ * Clusters of blocks that share memory. CUDA has them from compute capability
+ * 9.0 on (CUDA C++ Programming Guide, "Thread Block Clusters" and "Distributed
+ * Shared Memory").
+ *
+ * Missing support is no error. The device, the driver or the program's code may
+ * lack it. Links then lie in the device's memory.
  */
 
 #define CLUSTER_ARCHITECTURE                                                   \
-	90 /* whose code has their instructions, and later */
-/* Of function_attribute and function_set. */
-#define STATIC_BYTES 1 /* of shared memory, that the code itself has */
-#define DYNAMIC_BYTES_MAX 8 /* that a launch may add */
+	90 /* the first architecture with cluster instructions */
+/* Attribute numbers of function_attribute and function_set. */
+#define STATIC_BYTES 1 /* shared memory in the code itself */
+#define DYNAMIC_BYTES_MAX 8 /* most shared memory that a launch may add */
 
 uint32_t peali_gpu_clusters_max(struct peali_gpu *gpu, int device)
 {
@@ -26,7 +28,9 @@ uint32_t peali_gpu_clusters_max(struct peali_gpu *gpu, int device)
 	return PEAL_CLUSTER_WORKERS_MAX;
 }
 
-/* The architecture of an image's code: 90 of "sm_90a" or "compute_90". */
+/*
+ * Returns the architecture number of an image: 90 for "sm_90a", "compute_90".
+ */
 static int architecture_of(const struct peali_image *image)
 {
 	return atoi(image->target + strcspn(image->target, "0123456789"));
@@ -82,7 +86,7 @@ int peali_gpu_clusters_check(struct peali_gpu *gpu, int device,
 	return 0;
 }
 
-/* The grid of such a launch, with its attributes. */
+/* Returns the grid of a cluster launch with its attributes in two[0..1]. */
 static struct peali_gpu_grid grid_of(struct peali_gpu_launch_attribute *two,
 				     uint32_t blocks, uint32_t lanes,
 				     uint32_t workers, uint32_t bytes,

@@ -4,16 +4,17 @@
 #include <string.h>
 
 /*
- * Copies by the copy engines, on one stream of each device that is made before
- * any launch. Only pinned memory is given to a driver, which could otherwise
- * wait for more than the copy: what is pageable goes through a pinned stage.
+ * Copies by the devices' copy engines. Each device has one stream for copies,
+ * made before any launch. Drivers get only pinned memory. Pageable memory could
+ * make the driver wait for more than the copy. So it is copied through a pinned
+ * stage buffer.
  */
 
-/** One end of a copy, looked up. */
+/** One end of a copy, resolved. */
 struct end {
-	int device; /* PEALI_HOST: `host` */
-	uint64_t address; /* for the driver */
-	uint8_t *host; /* host memory, by pointer */
+	int device; /* PEALI_HOST: `host` is valid */
+	uint64_t address; /* the driver's address; of unpinned host memory 0 */
+	uint8_t *host; /* host memory as a pointer */
 	int pinned;
 };
 
@@ -30,7 +31,7 @@ static int look_up_host(struct peali_gpu *gpu, uint64_t address, uint64_t bytes,
 	return 0;
 }
 
-/* A place within bounds, for a copy of at least one byte. */
+/* Resolves a place and checks its bounds, for a copy of at least one byte. */
 static int look_up(struct peali_gpu *gpu, struct peali_place place,
 		   uint64_t bytes, const char *call, struct end *out)
 {
@@ -49,7 +50,7 @@ static int look_up(struct peali_gpu *gpu, struct peali_place place,
 	r = peali_gpu_check(gpu, place.device, call);
 	if (r < 0)
 		return r;
-	/* A device sees host memory too. */
+	/* Devices see host memory, too. */
 	if (place.address - gpu->host_device < gpu->host_bytes) {
 		place.address += (uintptr_t)gpu->host - gpu->host_device;
 		r = peali_gpu_find(&gpu->base, PEALI_HOST, place.address, bytes,
@@ -63,7 +64,7 @@ static int look_up(struct peali_gpu *gpu, struct peali_place place,
 	return r;
 }
 
-/* Starts one transfer by the engine of a device that the thread is in. */
+/* Starts one transfer. The thread has entered the device. */
 static int begin(struct peali_gpu *gpu, int device, uint64_t to, uint64_t from,
 		 uint64_t bytes)
 {
@@ -79,7 +80,7 @@ static int begin(struct peali_gpu *gpu, int device, uint64_t to, uint64_t from,
 			      (unsigned long long)bytes);
 }
 
-/* Waits for all that were started. */
+/* Waits for all started transfers of the device. */
 static int finish(struct peali_gpu *gpu, int device)
 {
 	int error = gpu->driver.stream_wait(gpu->device[device].copy_stream);
@@ -89,7 +90,7 @@ static int finish(struct peali_gpu *gpu, int device)
 			      "the end of a copy");
 }
 
-/* One transfer to its end. The device's copy_lock is held. */
+/* Does one complete transfer. The caller holds the device's copy_lock. */
 static int transfer(struct peali_gpu *gpu, int device, uint64_t to,
 		    uint64_t from, uint64_t bytes)
 {
@@ -111,7 +112,7 @@ static uint64_t stage_address(const struct peali_gpu *gpu,
 	return gpu->host_device + (uint64_t)(d->stage - gpu->host);
 }
 
-/* Between a device and pageable memory. */
+/* Copies between a device and pageable host memory by the stage buffer. */
 static int through_stage(struct peali_gpu *gpu, const struct end *to,
 			 const struct end *from, uint64_t bytes)
 {
@@ -147,9 +148,9 @@ static int overlap(const struct end *a, const struct end *b, uint64_t bytes)
 }
 
 /*
- * Between two devices that do not see each other each copies on its own; also
- * between ranges of one device that overlap, from the end where it would else
- * overwrite its source.
+ * Copies between two devices without peer access by the target's stage buffer.
+ * It also copies between overlapping ranges of one device. The direction then
+ * avoids that the copy overwrites its source too early.
  */
 static int between(struct peali_gpu *gpu, const struct end *to,
 		   const struct end *from, uint64_t bytes)
@@ -164,7 +165,7 @@ static int between(struct peali_gpu *gpu, const struct end *to,
 			    bytes - done :
 			    PEALI_GPU_STAGE_BYTES;
 		at = backwards ? bytes - done - n : done;
-		/* The stage belongs to who has the target's lock. */
+		/* The target's copy_lock protects its stage buffer. */
 		pthread_mutex_lock(&d->copy_lock);
 		r = transfer(gpu, from->device, stage, from->address + at, n);
 		if (!r)
@@ -176,7 +177,7 @@ static int between(struct peali_gpu *gpu, const struct end *to,
 	return r;
 }
 
-/* Whose engine can do it in one; -1: nobody's. */
+/* Returns the device that can do the copy in one transfer; -1: none. */
 static int engine_of(struct peali_gpu *gpu, const struct end *to,
 		     const struct end *from, uint64_t bytes)
 {
@@ -193,7 +194,7 @@ static int engine_of(struct peali_gpu *gpu, const struct end *to,
 	return -1;
 }
 
-/* Looks both ends up; `engine_out`: see engine_of. */
+/* Resolves both ends. For *engine_out see engine_of. */
 static int look_up_both(struct peali_gpu *gpu, const struct peali_move *move,
 			struct end *to, struct end *from, int *engine_out)
 {
@@ -238,8 +239,8 @@ int peali_gpu_copy(struct peali_backend *backend, struct peali_place to,
 }
 
 /*
- * Starts the moves from the first on that one engine can do, and waits for them
- * once; in *done how many that were, 0: the first is for no engine.
+ * Starts the first moves, all on a single engine, and waits for them once.
+ * *done is their number. 0: no engine can do the first move.
  */
 static int by_one_engine(struct peali_gpu *gpu, const struct peali_move *moves,
 			 uint32_t n, uint32_t *done)
@@ -268,7 +269,8 @@ static int by_one_engine(struct peali_gpu *gpu, const struct peali_move *moves,
 	}
 	if (!entered)
 		return r;
-	waited = finish(gpu, first); /* also for those before one that failed */
+	/* also for transfers started before a failure */
+	waited = finish(gpu, first);
 	peali_gpu_leave(gpu, before);
 	pthread_mutex_unlock(&gpu->device[first].copy_lock);
 	return r < 0 ? r : waited;

@@ -9,7 +9,7 @@
 struct call {
 	size_t member;
 	const char *cuda, *hip;
-	int version; /* of CUDA */
+	int version; /* since this CUDA version */
 	enum peali_gpu_need need;
 };
 
@@ -37,7 +37,7 @@ const char *peali_gpu_symbol(const struct peali_gpu_driver *driver,
 	return "?";
 }
 
-/* A function's address is stored as a pointer to an object: POSIX has it so. */
+/* Stores a function's address. POSIX allows it as a pointer to an object. */
 static void put(struct peali_gpu_driver *driver, size_t member, void *symbol)
 {
 	memcpy((char *)driver + member, &symbol, sizeof(symbol));
@@ -48,7 +48,8 @@ int peali_gpu_fill(struct peali_gpu_driver *driver,
 				 const char *symbol, int version),
 		   char *reason, size_t reason_bytes)
 {
-	int missing[PEALI_GPU_OPTION + 1] = { 0 }; /* by what is needed for */
+	/* indexed by enum peali_gpu_need */
+	int missing[PEALI_GPU_OPTION + 1] = { 0 };
 	size_t i;
 
 	for (i = 0; i < N_CALLS; i++) {

@@ -6,31 +6,35 @@
 #include <stdint.h>
 
 /*
- * A GPU vendor's driver, as the code of this folder sees it. CUDA's driver API
- * and HIP's module API have the same shape: most calls take the same arguments
- * under another name, so the loaders in ../cuda and ../hip put the driver's own
- * symbols into one table. Where the shapes differ the loader has a function.
+ * A GPU vendor's driver as a table of functions. Most calls of CUDA's driver
+ * API and of HIP's module API have equal arguments and different names. So the
+ * loaders in ../cuda and ../hip put the driver's symbols into one table. For
+ * other calls the loader has a function.
  *
- * Own prototypes: neither toolkit is needed to build. A call returns 0 or the
- * driver's error; the numbers that matter are the same for both vendors, see
- * errors.c. Device addresses, and handles that are integers, are uint64_t.
+ * The prototypes are our own, so the build needs no toolkit. A call returns 0
+ * or the driver's error. The relevant error numbers are equal for both vendors,
+ * see errors.c. Device addresses and integer handles are uint64_t.
  */
 
-/* Whether a call may be made while a kernel is resident on a device of that
- * driver: the others may wait for the kernel's end (CUDA C++ Programming
- * Guide, "Implicit Synchronization" and "Lazy Loading"). This is the one list;
- * the driver doubles of tests/fault refuse what breaks it. */
+/*
+ * When a call may be made. BEFORE: only while no kernel is resident on a device
+ * of the driver. Such a call may wait for the kernel's end (CUDA C++
+ * Programming Guide, "Implicit Synchronization" and "Lazy Loading"). RESIDENT:
+ * at any time. This list is the only one. The driver doubles of tests/fault
+ * enforce it.
+ */
 #define PEALI_GPU_BEFORE 0
 #define PEALI_GPU_RESIDENT 1
 
-/** What is missing if a driver does not have a call. */
+/** The loss if a driver lacks a call. */
 enum peali_gpu_need {
-	PEALI_GPU_NEEDED, /* everything: the backend is absent */
-	PEALI_GPU_VMM, /* heaps at chosen addresses; plain ones instead */
-	PEALI_GPU_PARTS, /* parts of a device that are kept apart */
-	PEALI_GPU_GRAPHS, /* launches that are recorded */
+	PEALI_GPU_NEEDED, /* the backend cannot be used */
+	/* heaps at chosen addresses; plain heaps are used instead */
+	PEALI_GPU_VMM,
+	PEALI_GPU_PARTS, /* isolated parts of a device */
+	PEALI_GPU_GRAPHS, /* recorded launches */
 	PEALI_GPU_CLUSTERS, /* clusters of blocks */
-	PEALI_GPU_OPTION /* what its comment says */
+	PEALI_GPU_OPTION /* see the comment of the call */
 };
 
 /** cuMemCreate's properties (CUmemAllocationProp_v1). */
@@ -54,7 +58,7 @@ struct peali_gpu_access {
 struct peali_gpu_launch_attribute {
 	int id; /* enum peali_gpu_launch_attribute_id */
 	uint8_t padding[4];
-	unsigned value[16]; /* that of a cluster's size: x, y, z */
+	unsigned value[16]; /* of a cluster's size: x, y, z */
 };
 
 enum peali_gpu_launch_attribute_id {
@@ -65,7 +69,7 @@ enum peali_gpu_launch_attribute_id {
 /** A grid that has attributes (CUlaunchConfig). */
 struct peali_gpu_grid {
 	unsigned gx, gy, gz, bx, by, bz; /* blocks, and threads of each */
-	unsigned shared_bytes; /* of each block, beside what its code has */
+	unsigned shared_bytes; /* of each block, added to the code's own */
 	void *stream;
 	struct peali_gpu_launch_attribute *attributes;
 	unsigned n_attributes;
@@ -73,10 +77,12 @@ struct peali_gpu_grid {
 
 /*
  * X(member, arguments, CUDA's symbol, since CUDA version, HIP's symbol, need,
- *   when). An empty symbol: the vendor's loader fills the member, or it stays
- * NULL. HIP has no launch_cooperative that we take: ROCm gives all such kernels
- * of a device one queue (ROCclr's VirtualGPU::submitKernel), so that a second one
- * would wait for the first, for ever.
+ * when). With an empty symbol the vendor's loader fills the member, or it stays
+ * NULL.
+ *
+ * launch_cooperative stays NULL for HIP. ROCm runs all cooperative kernels of a
+ * device in one queue (ROCclr's VirtualGPU::submitKernel). So a second kernel
+ * would wait for the first one for ever.
  */
 #define PEALI_GPU_CALLS(X)                                                     \
 	X(init, (unsigned flags), "cuInit", 2000, "hipInit", NEEDED, BEFORE)   \
@@ -120,7 +126,7 @@ struct peali_gpu_grid {
 	  "cuMemHostRegister", 6050, "hipHostRegister",                        \
 	  OPTION /* no links with devices of another vendor */, BEFORE)        \
 	X(host_unregister, (void *address), "cuMemHostUnregister", 4000,       \
-	  "hipHostUnregister", OPTION /* likewise */, BEFORE)                  \
+	  "hipHostUnregister", OPTION /* as above */, BEFORE)                  \
 	X(host_address, (uint64_t * address, void *host, unsigned flags),      \
 	  "cuMemHostGetDevicePointer", 3020, "hipHostGetDevicePointer",        \
 	  NEEDED, RESIDENT)                                                    \
@@ -154,7 +160,7 @@ struct peali_gpu_grid {
 	  "cuMemExportToShareableHandle", 10020, "",                           \
 	  OPTION /* links between processes are staged */, BEFORE)             \
 	X(import_memory, (uint64_t * handle, void *from, int type),            \
-	  "cuMemImportFromShareableHandle", 10020, "", OPTION /* the same */,  \
+	  "cuMemImportFromShareableHandle", 10020, "", OPTION /* as above */,  \
 	  BEFORE)                                                              \
 	X(copy, (uint64_t to, uint64_t from, size_t bytes, void *stream),      \
 	  "cuMemcpyAsync", 4000, "", NEEDED, RESIDENT)                         \
@@ -238,7 +244,7 @@ struct peali_gpu_grid {
 	X(device_peer, (int peer, unsigned flags), "", 0,                      \
 	  "hipDeviceEnablePeerAccess", NEEDED, BEFORE)                         \
 	X(device_properties, (void *properties, int device), "", 0,            \
-	  "hipGetDevicePropertiesR0600", OPTION /* as the kernel has it */,    \
+	  "hipGetDevicePropertiesR0600", OPTION /* from the kfd instead */,    \
 	  RESIDENT)                                                            \
 	X(error_string, (int error, const char **name), "cuGetErrorName",      \
 	  6000, "hipDrvGetErrorName", OPTION /* texts have the number */,      \
@@ -260,7 +266,7 @@ struct peali_gpu_grid {
 	X(part_destroy, (void *context), "cuGreenCtxDestroy", 12040, "",       \
 	  PARTS, BEFORE)
 
-/** The questions of device_attribute; the loader knows their numbers. */
+/** Queries of device_attribute. The vendor's loader knows their numbers. */
 enum peali_gpu_attribute {
 	PEALI_GPU_MAX_THREADS, /* in a block */
 	PEALI_GPU_MULTIPROCESSORS,
@@ -281,23 +287,23 @@ enum peali_gpu_attribute {
 
 struct peali_gpu_driver;
 
-/** What a vendor's loader is, apart from its symbols. */
+/** Constants of a vendor, apart from the symbols. */
 struct peali_gpu_vendor {
 	const char *name; /* "cuda", "hip": the backend's name */
-	const char *library; /* that is loaded */
+	const char *library; /* file name for dlopen */
 	const char *peer_kinds[2]; /* of a pair without and with atomics */
 	int attribute[PEALI_GPU_ATTRIBUTES]; /* -1: does not exist */
-	int pair_atomics; /* number of that attribute of a pair */
+	int pair_atomics; /* number of the pair attribute for atomics */
 	uint32_t policies; /* bit (1 << enum peal_policy) */
 	uint32_t default_policy;
 	unsigned polled_flags[2]; /* of memory_alloc_flags, best first */
 	/*
-	 * Hardware queues of a device, and the environment's variable that the
-	 * driver itself reads: two streams on one queue wait for each other.
+	 * Hardware queues of a device. Two streams in one queue wait for each
+	 * other. The driver itself reads the environment variable.
 	 */
 	int queues;
 	const char *queues_variable;
-	/* Fills the table; the reason why not, if it cannot. */
+	/* Fills the table. Returns 0, or an error code and fills `reason`. */
 	int (*load)(struct peali_gpu_driver *driver, char *reason,
 		    size_t reason_bytes);
 };
@@ -305,37 +311,39 @@ struct peali_gpu_vendor {
 struct peali_gpu_driver {
 	const struct peali_gpu_vendor *vendor;
 	void *library; /* of dlopen */
-	int is_double; /* stands in for the driver, in tests */
+	int is_double; /* 1: a driver double of the tests */
 #define PEALI_GPU_MEMBER(member, arguments, cuda, version, hip, need, when)    \
 	int(*member) arguments;
 	PEALI_GPU_CALLS(PEALI_GPU_MEMBER)
 #undef PEALI_GPU_MEMBER
-	/* Where the vendors differ: by the calls above. What takes symbol_out
-	 * fills in, when it fails, the call that did. */
+	/*
+	 * Calls that differ between the vendors, made of the calls above. On
+	 * failure a function with symbol_out sets it to the failed call.
+	 */
 
-	/* Takes and gives back what a device needs to be used. */
+	/* Acquires and releases a device for this process. */
 	int (*device_open)(struct peali_gpu_driver *driver, int device,
 			   void **state_out, const char **symbol_out);
 	void (*device_close)(struct peali_gpu_driver *driver, int device,
 			     void *state);
-	/* Makes it the calling thread's; `before` is for leave. */
+	/* Makes the device current. leave() restores `before`. */
 	int (*enter)(struct peali_gpu_driver *driver, int device, void *state,
 		     void **before, const char **symbol_out);
 	void (*leave)(struct peali_gpu_driver *driver, void *before);
-	/* Of the device that the thread is in. */
+	/* Lets the current device access a peer. */
 	int (*peer_enable)(struct peali_gpu_driver *driver, int peer,
 			   void *peer_state);
 	/* "sm_90", "gfx90a:sramecc+:xnack-". */
 	int (*architecture)(struct peali_gpu_driver *driver, int device,
 			    char *out, size_t out_bytes,
 			    const char **symbol_out);
-	/* Starts a copy; addresses of any memory that the driver knows. */
+	/* Starts a copy between any addresses that the driver knows. */
 	int (*transfer)(struct peali_gpu_driver *driver, uint64_t to,
 			uint64_t from, size_t bytes, void *stream);
 	/*
-	 * Streams that are kept to a part of a device each: `parts` of them for
-	 * each part; NULL: there is no such thing. units_out: multiprocessors
-	 * of a part.
+	 * Creates streams that are isolated to parts of a device: `streams` for
+	 * each part. units_out: multiprocessors of each part. NULL: the driver
+	 * cannot do this.
 	 */
 	int (*partition)(struct peali_gpu_driver *driver, int device, int parts,
 			 int streams, void **stream_out, void **context_out,
@@ -344,19 +352,19 @@ struct peali_gpu_driver {
 
 extern const struct peali_gpu_vendor peali_cuda_vendor, peali_hip_vendor;
 
-/* The driver's name for an error; static. */
+/* Returns the driver's name for an error; static. */
 const char *peali_gpu_error_name(struct peali_gpu_driver *driver, int error);
 
-/* The symbol of a call, for texts: the vendor's name of `member`. */
+/* Returns the vendor's symbol of a member, for error texts. */
 const char *peali_gpu_symbol(const struct peali_gpu_driver *driver,
 			     size_t member_offset);
 #define PEALI_GPU_SYMBOL_OF(driver, member)                                    \
 	peali_gpu_symbol(driver, offsetof(struct peali_gpu_driver, member))
 
 /*
- * Fills all members that have a symbol, by `find`. 0, or PEAL_ENOTSUP with the
- * first needed symbol that is not there. If any symbol of VMM, of PARTS
- * or of GRAPHS is missing all of those are NULL.
+ * Fills all members by `find`. Returns 0, or PEAL_ENOTSUP and names the first
+ * missing symbol with need NEEDED. A missing symbol of VMM, PARTS, GRAPHS or
+ * CLUSTERS sets all symbols of its group to NULL.
  */
 int peali_gpu_fill(struct peali_gpu_driver *driver,
 		   void *(*find)(struct peali_gpu_driver *driver,

@@ -5,14 +5,15 @@
 #include <stdio.h>
 
 /*
- * Drivers' errors. HIP took over CUDA's numbers, so that one table serves both
- * (CUresult of <cuda.h>, hipError_t of <hip/hip_runtime_api.h>).
+ * Converts drivers' errors into PEAL_E... codes. HIP uses CUDA's numbers, so
+ * one table serves both (CUresult of <cuda.h>, hipError_t of
+ * <hip/hip_runtime_api.h>).
  */
 
 struct meaning {
 	int error;
 	int code;
-	const char *hint; /* what to do; "" nothing that we know */
+	const char *hint; /* remedy for the user; "": unknown */
 };
 
 static const struct meaning meanings[] = {

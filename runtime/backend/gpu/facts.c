@@ -4,7 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-/* What the driver says of a device, for `peal doctor`. */
+/* Facts that a driver reports about a device, for `peal doctor`. */
 
 struct list {
 	struct peali_fact *out;
@@ -29,9 +29,9 @@ static void add(struct list *list, const char *name, const char *format, ...)
 }
 
 /*
- * CUDA counts 1000 a major and 10 a minor number of the newest version that the
- * driver knows; HIP 10,000,000 and 100,000 of its own (cuDriverGetVersion,
- * hipDriverGetVersion).
+ * Adds the driver's version. CUDA reports the newest supported CUDA version as
+ * 1000 * major + 10 * minor (cuDriverGetVersion). HIP reports its own version
+ * as 10,000,000 * major + 100,000 * minor + patch (hipDriverGetVersion).
  */
 static void add_version(struct list *list, struct peali_gpu *gpu)
 {
@@ -47,7 +47,7 @@ static void add_version(struct list *list, struct peali_gpu *gpu)
 		    version / 100000 % 100, version % 100000);
 }
 
-/* As Linux writes it: four digits of domain, small letters. */
+/* Adds the PCI address as Linux writes it: 4-digit domain, lower case. */
 static void add_pci(struct list *list, const struct peali_gpu_device *d)
 {
 	unsigned domain, bus, slot, function = 0;

@@ -4,15 +4,14 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The operations tables of the vendors, and what is short enough to stand
- * here. */
+/* The operations tables of both vendors and the short operations. */
 
 static int device_count(struct peali_backend *backend)
 {
 	return peali_gpu_of(backend)->n_devices;
 }
 
-/* The node that a PCI device is attached to; -1: the system does not say. */
+/* Returns the NUMA node of a PCI device; -1: unknown. */
 static int numa_node(const char *pci)
 {
 	char path[80], address[24];
@@ -24,7 +23,7 @@ static int numa_node(const char *pci)
 	for (i = 0; address[i]; i++)
 		if (address[i] >= 'A' && address[i] <= 'F')
 			address[i] += 'a' - 'A';
-	/* Linux writes a domain of four digits, a driver may write eight. */
+	/* Linux uses a 4-digit domain, but a driver may write 8 digits. */
 	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/numa_node",
 		 strlen(address) > 12 ? address + strlen(address) - 12 :
 					address);

@@ -9,18 +9,21 @@
 #include "runtime/backend/settings.h"
 
 /*
- * One heap per device and one of pinned host memory, made when the backend
- * opens; what is allocated later is a piece of them. With virtual memory
- * management all devices' heaps lie in one range of addresses, at its base +
- * device * heap size, mapped for all devices that can see each other; without
- * it they are plain allocations, and the unified address space gives each one
- * address for all.
+ * Heaps of GPU backends: one per device and one of pinned host memory. They are
+ * allocated when the backend opens. Later allocations are pieces of them.
+ *
+ * With virtual memory management the heaps of all devices lie in one address
+ * range. The heap of a device starts at base + device * heap size. It is mapped
+ * for all devices with access. Without virtual memory management the heaps are
+ * plain allocations. The unified address space then gives each heap one address
+ * for all devices.
  */
 
 #define CALL "open"
-#define PORTABLE_MAPPED 3 /* of host_alloc and host_register: both vendors */
+/* flags of host_alloc and host_register for both vendors */
+#define PORTABLE_MAPPED 3
 
-/* ---- heaps by virtual memory management -------------------------------------------- */
+/* ---- heaps by virtual memory management ---------------------------------- */
 
 int peali_gpu_all_have(struct peali_gpu *gpu, int which)
 {
@@ -45,7 +48,7 @@ struct peali_gpu_memory_kind peali_gpu_memory_kind(struct peali_gpu *gpu,
 	return kind;
 }
 
-/* MiB that a device has free; 0 too where the driver does not say. */
+/* Returns the free MiB of a device; 0: none, or unknown. */
 static size_t free_mib(struct peali_gpu *gpu, int device)
 {
 	size_t left = 0, all = 0;
@@ -59,7 +62,7 @@ static size_t free_mib(struct peali_gpu *gpu, int device)
 	return left >> 20;
 }
 
-/* "it has N MiB free, device 2 has M", for who runs out of memory. */
+/* Writes "it has N MiB free, device 2 has M" for an out-of-memory error. */
 static void say_free(struct peali_gpu *gpu, int device, char *text, size_t size)
 {
 	size_t mib, most = 0;
@@ -92,7 +95,7 @@ static int out_of_memory(struct peali_gpu *gpu, int device, int error,
 			      (unsigned long long)gpu->heap_bytes >> 20, text);
 }
 
-/* Physical memory at the device's place in the range. */
+/* Allocates a heap and maps it at the device's place in the range. */
 static int map_heap(struct peali_gpu *gpu, int device)
 {
 	struct peali_gpu_device *d = &gpu->device[device];
@@ -119,7 +122,10 @@ static int map_heap(struct peali_gpu *gpu, int device)
 	return 0;
 }
 
-/* The driver does not let a device see a heap: none of its parts does. */
+/*
+ * Records that the driver refuses `viewer` access to a heap. This holds for all
+ * parts of the viewer.
+ */
 static void refuse_access(struct peali_gpu *gpu, int viewer, int owner,
 			  int error)
 {
@@ -137,7 +143,7 @@ static void refuse_access(struct peali_gpu *gpu, int viewer, int owner,
 		  peali_gpu_error_name(&gpu->driver, error));
 }
 
-/* For the owner and all that can see it. */
+/* Lets the owner and its peers access the owner's heap. */
 static int give_access(struct peali_gpu *gpu, int owner)
 {
 	struct peali_gpu_device *d = &gpu->device[owner];
@@ -210,7 +216,7 @@ static void unmap_heaps(struct peali_gpu *gpu)
 	gpu->range_bytes = 0;
 }
 
-/* ---- plain heaps --------------------------------------------------------------------- */
+/* ---- plain heaps --------------------------------------------------------- */
 
 static int plain_heap(struct peali_gpu *gpu, int device)
 {
@@ -223,7 +229,7 @@ static int plain_heap(struct peali_gpu *gpu, int device)
 
 	if (r < 0)
 		return r;
-	/* An older HIP does not know a flag, and says that it is invalid. */
+	/* An older HIP rejects unknown flags as an invalid value (1). */
 	for (i = 0; i < 2 && (error == 801 || error == 1); i++)
 		if (gpu->driver.memory_alloc_flags && flags[i])
 			error = gpu->driver.memory_alloc_flags(
@@ -248,9 +254,12 @@ static void free_plain_heap(struct peali_gpu *gpu, int device)
 	peali_gpu_leave(gpu, before);
 }
 
-/* ---- host memory ----------------------------------------------------------------------- */
+/* ---- host memory --------------------------------------------------------- */
 
-/* Its address for each device is the same, or there is no heap for all. */
+/*
+ * Gets the device address of host memory. All devices must see it at one
+ * address, else PEAL_ENOTSUP.
+ */
 static int host_address(struct peali_gpu *gpu, void *host, uint64_t *out)
 {
 	uint64_t address = 0;
@@ -369,7 +378,7 @@ int peali_gpu_adopt(struct peali_backend *backend, void *host, uint64_t bytes)
 	return host_address(gpu, host, &gpu->adopted_device);
 }
 
-/* ---- open and close ---------------------------------------------------------------------- */
+/* ---- open and close ------------------------------------------------------ */
 
 int peali_gpu_clear(struct peali_gpu *gpu, int device, uint64_t address,
 		    uint64_t bytes, const char *call)
@@ -392,7 +401,7 @@ int peali_gpu_clear(struct peali_gpu *gpu, int device, uint64_t address,
 			      (unsigned long long)bytes >> 20);
 }
 
-/* A part of the pinned memory, through which pageable memory is copied. */
+/* Allocates the pinned stage buffer for copies of pageable memory. */
 static int open_stage(struct peali_gpu *gpu, int device)
 {
 	struct peali_piece piece;
@@ -458,7 +467,7 @@ void peali_gpu_heaps_close(struct peali_gpu *gpu)
 	close_host(gpu);
 }
 
-/* ---- the operations ------------------------------------------------------------------------ */
+/* ---- the operations ------------------------------------------------------ */
 
 int peali_gpu_alloc(struct peali_backend *backend, enum peali_memory_kind kind,
 		    int device, uint64_t bytes, struct peali_memory *out)

@@ -11,30 +11,34 @@
 #include <peal/device/atomic.h>
 
 /*
- * A launch is a grid of one block per worker, on a stream of its own, of which
- * all blocks are resident together. One thread looks after all launches: it
- * starts the next epoch of one whose workers want it, and says the last word
- * for workers whose kernel ended without one.
+ * Launches of GPU backends. A launch is a grid with one block per worker, on
+ * its own stream. All its blocks are resident together.
+ *
+ * One monitor thread polls all launches. It starts the next epoch if workers
+ * ask for one. If a kernel ended without a final phase of a worker, it sets the
+ * phase of this worker.
  */
 
-#define TICK_NS 5000000L /* between two looks at all launches */
-#define EPOCH_TICK_NS 200000L /* while one of them has epochs */
-/* So many looks in a row that the driver refuses, and it is not asked again. */
+#define TICK_NS 5000000L /* between two polls of all launches */
+#define EPOCH_TICK_NS 200000L /* while some launch has epochs */
+/* After this many failed polls in a row the device counts as lost. */
 #define BLIND_LOOKS 200
 
 struct peali_launch {
-	struct peali_launch *next; /* of those that are freed */
+	struct peali_launch *next; /* in the list of freed recorded launches */
 	struct peali_gpu *gpu;
 	struct peali_launch_desc desc;
 	struct peali_gpu_program *program;
-	int stream; /* of the device */
-	uint32_t blocks; /* of its program that fit on the empty device */
+	int stream; /* index into the device's streams */
+	/* blocks of the program that fit on the empty device */
+	uint32_t blocks;
 	double share;
-	void *recorded; /* the driver's; NULL: it was started right away */
-	int done; /* its kernel has ended for good, or was not started */
-	int error; /* the driver's, then */
-	const char *error_by; /* the call that said so */
-	int blind; /* looks in a row that the driver refused */
+	void *recorded; /* the driver's handle; NULL: not recorded */
+	int done; /* 1: the kernel has ended or was not started */
+	/* the driver's error when the kernel ended or failed to start */
+	int error;
+	const char *error_by; /* the call that returned `error` */
+	int blind; /* failed polls in a row */
 };
 
 static int check_desc(struct peali_gpu *gpu,
@@ -55,9 +59,9 @@ static int check_desc(struct peali_gpu *gpu,
 	return 0;
 }
 
-/* ---- how many fit -------------------------------------------------------------- */
+/* ---- how many fit -------------------------------------------------------- */
 
-/* Of the blocks that fit, those that do so in clusters; PEAL_ENOTSUP: none. */
+/* Reduces *blocks to those that fit in clusters. PEAL_ENOTSUP: none fits. */
 static int clusters_that_fit(struct peali_gpu *gpu, int device,
 			     const struct peali_gpu_program *p,
 			     const struct peali_launch_desc *shape,
@@ -85,7 +89,7 @@ static int clusters_that_fit(struct peali_gpu *gpu, int device,
 	return PEAL_ENOTSUP;
 }
 
-/* Blocks of that shape that can be resident on the empty device; lock held. */
+/* Counts blocks that fit on the empty device. The caller holds gpu->lock. */
 static int blocks_that_fit(struct peali_gpu *gpu, int device,
 			   const struct peal_program *program,
 			   const struct peali_launch_desc *shape, uint32_t *out)
@@ -131,8 +135,8 @@ static int blocks_that_fit(struct peali_gpu *gpu, int device,
 }
 
 /*
- * What is left for one more kernel. One multiprocessor stays free, for the
- * probe's kernels and for what drivers run as kernels of their own.
+ * Returns the free blocks for one more kernel. One multiprocessor stays free
+ * for the probe's kernels and for kernels of the driver itself.
  */
 static uint32_t room_for(const struct peali_gpu_device *d, uint32_t blocks)
 {
@@ -194,9 +198,12 @@ int peali_gpu_is_busy(const struct peali_gpu *gpu, int device)
 	return 0;
 }
 
-/* ---- starting -------------------------------------------------------------------- */
+/* ---- starting ------------------------------------------------------------ */
 
-/* The grid, on its stream; the driver's error and the call that said it. */
+/*
+ * Starts the grid on its stream. Returns the driver's error; *symbol names the
+ * failed call.
+ */
 static int launch_grid(struct peali_launch *launch, const char **symbol)
 {
 	struct peali_gpu *gpu = launch->gpu;
@@ -232,9 +239,10 @@ static int launch_grid(struct peali_launch *launch, const char **symbol)
 }
 
 /*
- * Such a call, on the stream of the launch, for its device, which is entered;
- * lock held. A driver that keeps parts of a device apart may not take a function
- * for them that was loaded for the whole.
+ * Makes a driver call for a launch. The thread has entered the device and holds
+ * gpu->lock. A driver that isolates parts may reject a function that was loaded
+ * for the whole device. Then the parts share the multiprocessors, and the call
+ * is repeated.
  */
 static int for_part(struct peali_launch *launch,
 		    int (*call)(struct peali_launch *launch,
@@ -256,7 +264,7 @@ static int for_part(struct peali_launch *launch,
 						    call(launch, symbol);
 }
 
-/* The kernel itself; lock held. */
+/* Starts the kernel. The caller holds gpu->lock. */
 static int start_kernel(struct peali_launch *launch)
 {
 	struct peali_gpu *gpu = launch->gpu;
@@ -287,7 +295,7 @@ static int free_stream(const struct peali_gpu_device *d)
 	return -1;
 }
 
-/* Its code, and how much of the device it takes; lock held. */
+/* Loads the program, computes its share. The caller holds gpu->lock. */
 static int prepare(struct peali_launch *launch)
 {
 	struct peali_gpu *gpu = launch->gpu;
@@ -304,7 +312,7 @@ static int prepare(struct peali_launch *launch)
 	return r;
 }
 
-/* Reserves its part of the device and starts it; lock held. */
+/* Reserves the launch's share and starts it. The caller holds gpu->lock. */
 static int start(struct peali_launch *launch)
 {
 	struct peali_gpu *gpu = launch->gpu;
@@ -312,7 +320,7 @@ static int start(struct peali_launch *launch)
 	struct peali_gpu_device *d = &gpu->device[desc->device];
 	int r;
 
-	/* The probe's may take what was kept free. */
+	/* Kernels of the probe may use the multiprocessor that stays free. */
 	launch->stream = free_stream(d);
 	if (launch->stream < 0 || d->share + launch->share > 1 + 1e-6)
 		return peali_fail(PEAL_ENOSPC, "launch",
@@ -330,18 +338,18 @@ static int start(struct peali_launch *launch)
 	return 0;
 }
 
-/* Its stream may be another's; lock held. */
+/* Frees the stream for another launch. The caller holds gpu->lock. */
 static void give_stream(struct peali_launch *launch)
 {
 	launch->gpu->device[launch->desc.device].resident[launch->stream] =
 		NULL;
 }
 
-/* ---- recording ------------------------------------------------------------------- */
+/* ---- recording ----------------------------------------------------------- */
 
-#define CAPTURE_OF_THREAD 1 /* what other threads call meanwhile is not in it */
+#define CAPTURE_OF_THREAD 1 /* calls of other threads are not captured */
 
-/* What the stream is given meanwhile does not run; the driver's error. */
+/* Records the launch as a graph without a run. Returns the driver's error. */
 static int capture(struct peali_launch *launch, const char **symbol)
 {
 	struct peali_gpu *gpu = launch->gpu;
@@ -368,7 +376,7 @@ static int capture(struct peali_launch *launch, const char **symbol)
 	return error;
 }
 
-/* What its first run would do for all: only that one is slower without it. */
+/* Uploads the graph in advance. If this fails, the first run is only slower. */
 static void upload(struct peali_launch *launch)
 {
 	struct peali_gpu_driver *driver = &launch->gpu->driver;
@@ -380,7 +388,10 @@ static void upload(struct peali_launch *launch)
 		driver->stream_wait(stream);
 }
 
-/* What was freed while kernels may have been resident; the device is entered. */
+/*
+ * Destroys recorded launches that were freed while kernels were resident. The
+ * thread has entered the device.
+ */
 static void destroy_freed(struct peali_gpu *gpu, int device)
 {
 	struct peali_gpu_device *d = &gpu->device[device];
@@ -406,13 +417,14 @@ void peali_gpu_records_close(struct peali_gpu *gpu, int device)
 		destroy_freed(gpu, device);
 		peali_gpu_leave(gpu, before);
 	}
-	while ((launch = d->freed) != NULL) { /* the driver keeps them */
+	/* the driver keeps the executables */
+	while ((launch = d->freed) != NULL) {
 		d->freed = launch->next;
 		free(launch);
 	}
 }
 
-/* Lock held. */
+/* The caller holds gpu->lock. */
 static int record(struct peali_launch *launch)
 {
 	struct peali_gpu *gpu = launch->gpu;
@@ -447,9 +459,9 @@ static int record(struct peali_launch *launch)
 			      launch->desc.program->name);
 }
 
-/* ---- how it ends -------------------------------------------------------------------- */
+/* ---- how it ends --------------------------------------------------------- */
 
-/* Whether some worker shall be launched again. */
+/* Returns 1 if some worker has asked for another epoch. */
 static int wants_epoch(const struct peali_launch_desc *desc)
 {
 	uint32_t i;
@@ -463,7 +475,7 @@ static int wants_epoch(const struct peali_launch_desc *desc)
 	return 0;
 }
 
-/* The kernel is gone: for workers that did not say how they ended. */
+/* Sets the phase of workers that ended without a final phase. */
 static void say_last_word(const struct peali_launch *launch)
 {
 	const struct peali_launch_desc *desc = &launch->desc;
@@ -480,7 +492,7 @@ static void say_last_word(const struct peali_launch *launch)
 	}
 }
 
-/* Nothing runs on it any more, nor on another part of the device. */
+/* Marks all parts of a device as lost: no kernel can run there. */
 static void lose_device(struct peali_gpu *gpu, int device, int error,
 			const char *symbol)
 {
@@ -497,7 +509,7 @@ static void lose_device(struct peali_gpu *gpu, int device, int error,
 		  peali_gpu_error_name(&gpu->driver, error));
 }
 
-/* The driver's answer about the kernel; PEALI_GPU_NOT_READY: it runs. */
+/* Asks the driver for the kernel's state; PEALI_GPU_NOT_READY: it runs. */
 static int ask(struct peali_launch *launch, const char **symbol_out)
 {
 	struct peali_gpu *gpu = launch->gpu;
@@ -506,7 +518,7 @@ static int ask(struct peali_launch *launch, const char **symbol_out)
 	int error = gpu->driver.enter(&gpu->driver, d->handle, d->state,
 				      &before, symbol_out);
 
-	/* An error of the call says nothing of the kernel, at first. */
+	/* A failed call at first says nothing about the kernel. */
 	if (error)
 		return ++launch->blind < BLIND_LOOKS ? PEALI_GPU_NOT_READY :
 						       error;
@@ -517,7 +529,7 @@ static int ask(struct peali_launch *launch, const char **symbol_out)
 	return error;
 }
 
-/* Looks whether the kernel has ended; lock held. */
+/* Polls a launch for its next epoch or its end. The caller holds gpu->lock. */
 static void look(struct peali_launch *launch)
 {
 	struct peali_gpu *gpu = launch->gpu;
@@ -546,9 +558,9 @@ static void look(struct peali_launch *launch)
 	say_last_word(launch);
 }
 
-/* ---- the thread that looks after launches ---------------------------------------------- */
+/* ---- the thread that looks after launches -------------------------------- */
 
-/* All launches; 1 if one of them has epochs. Lock held. */
+/* Polls all launches; 1: one has epochs. The caller holds gpu->lock. */
 static int look_at_all(struct peali_gpu *gpu)
 {
 	struct peali_launch *launch;
@@ -598,7 +610,7 @@ static void *monitor_main(void *argument)
 	return NULL;
 }
 
-/* Lock held. */
+/* Starts the monitor thread if needed. The caller holds gpu->lock. */
 static int need_monitor(struct peali_gpu *gpu)
 {
 	sigset_t all, before;
@@ -630,7 +642,7 @@ void peali_gpu_monitor_stop(struct peali_gpu *gpu)
 	gpu->has_monitor = 0;
 }
 
-/* ---- the operations ------------------------------------------------------------------------ */
+/* ---- the operations ------------------------------------------------------ */
 
 int peali_gpu_launch(struct peali_backend *backend,
 		     const struct peali_launch_desc *desc,
@@ -695,7 +707,10 @@ int peali_gpu_launch_again(struct peali_launch *launch)
 	return r;
 }
 
-/* Workers that run: the driver knows the kernel as a whole. */
+/*
+ * Returns the number of running workers: all or none, as the driver only knows
+ * the state of the whole kernel.
+ */
 static int running(struct peali_launch *launch)
 {
 	int n;
@@ -767,7 +782,7 @@ int peali_gpu_launch_free(struct peali_launch *launch)
 				  launch->desc.device);
 	pthread_mutex_lock(&gpu->lock);
 	gpu->n_launches--;
-	kept = launch->recorded != NULL; /* until the driver may be told */
+	kept = launch->recorded != NULL; /* until no kernel is resident */
 	if (kept) {
 		d = &gpu->device[launch->desc.device];
 		launch->next = d->freed;

@@ -9,10 +9,10 @@
 
 #include "runtime/backend/settings.h"
 
-/* Opening a backend: the driver, its devices, their heaps and streams. */
+/* Opens and closes a GPU backend: the driver, its devices and their streams. */
 
 #define CALL "open"
-#define NON_BLOCKING 1 /* of stream_create: CUDA and HIP */
+#define NON_BLOCKING 1 /* flag of stream_create for CUDA and HIP */
 
 int peali_gpu_check(const struct peali_gpu *gpu, int device, const char *call)
 {
@@ -41,9 +41,12 @@ void peali_gpu_leave(struct peali_gpu *gpu, void *before)
 	gpu->driver.leave(&gpu->driver, before);
 }
 
-/* ---- the driver ------------------------------------------------------------------ */
+/* ---- the driver ---------------------------------------------------------- */
 
-/* A driver stays loaded until the process ends: none likes to go. */
+/*
+ * Loads the driver. It stays loaded until the process ends, as drivers do not
+ * support unloading.
+ */
 static int load_driver(const struct peali_gpu_vendor *vendor,
 		       struct peali_gpu_driver *driver, char *reason,
 		       size_t reason_bytes)
@@ -90,9 +93,9 @@ static int init_driver(struct peali_gpu_driver *driver, int *count_out,
 }
 
 /*
- * One backend of a vendor in a process: two would share the hardware queues of
- * each device, and what one does when it opens or closes could wait for a
- * kernel of the other, for ever.
+ * A process has at most one backend per vendor. Two backends would share the
+ * hardware queues of each device. So opening or closing one backend could wait
+ * for ever for a kernel of the other.
  */
 static pthread_mutex_t claim_lock = PTHREAD_MUTEX_INITIALIZER;
 static const struct peali_gpu_vendor *claimed[2];
@@ -147,13 +150,14 @@ int peali_gpu_probe(const struct peali_gpu_vendor *vendor, char *reason,
 	struct peali_gpu_driver driver;
 	int count = 0, r;
 
-	if (is_claimed(vendor)) /* it serves; opening says why not twice */
+	/* the open backend uses the driver; claim() refuses a second open */
+	if (is_claimed(vendor))
 		return 0;
 	r = load_driver(vendor, &driver, reason, reason_bytes);
 	return r < 0 ? r : init_driver(&driver, &count, reason, reason_bytes);
 }
 
-/* ---- one device --------------------------------------------------------------------- */
+/* ---- one device ---------------------------------------------------------- */
 
 int peali_gpu_attribute(struct peali_gpu *gpu, int device, int which)
 {
@@ -165,7 +169,7 @@ int peali_gpu_attribute(struct peali_gpu *gpu, int device, int which)
 	return value;
 }
 
-/* What a device cannot be used without. */
+/* Reads an attribute that the backend requires to be known and positive. */
 static int must_know(struct peali_gpu *gpu, int device, int which,
 		     const char *what, uint32_t *out)
 {
@@ -185,8 +189,11 @@ static int must_know(struct peali_gpu *gpu, int device, int which,
 			      "%s", what);
 }
 
-/* "GPU-0123...", or the PCI address where the driver has no such name; without
- * either it is empty, and no proof is kept. */
+/*
+ * Sets d->uuid to "GPU-0123...", or to the PCI address if the driver has no
+ * UUID. Without both it stays empty, and no probe result is cached for the
+ * device.
+ */
 static void name_uuid(struct peali_gpu *gpu, struct peali_gpu_device *d)
 {
 	uint8_t id[16];
@@ -208,7 +215,7 @@ static void name_uuid(struct peali_gpu *gpu, struct peali_gpu_device *d)
 						 sizeof(d->uuid) - used, "%02x",
 						 id[i]);
 	}
-	if (d->parts > 1 && d->uuid[0]) /* a part is proved as such */
+	if (d->parts > 1 && d->uuid[0]) /* each part is probed separately */
 		snprintf(d->uuid + strlen(d->uuid),
 			 sizeof(d->uuid) - strlen(d->uuid), "p%d", d->part);
 }
@@ -253,7 +260,7 @@ static int describe(struct peali_gpu *gpu, int device)
 	return r;
 }
 
-/* The parts of a device share what part 0 has taken. */
+/* Opens a device. All parts of a device share the state of part 0. */
 static int take(struct peali_gpu *gpu, int device)
 {
 	struct peali_gpu_device *d = &gpu->device[device];
@@ -271,9 +278,12 @@ static int take(struct peali_gpu *gpu, int device)
 			      "CUDA_VISIBLE_DEVICES or HIP_VISIBLE_DEVICES");
 }
 
-/* ---- streams ---------------------------------------------------------------------------- */
+/* ---- streams ------------------------------------------------------------- */
 
-/* The parts' own multiprocessors, if the driver can keep them apart. */
+/*
+ * Gives each part its own multiprocessors. Returns the driver's error; 801: the
+ * driver cannot partition the device.
+ */
 static int open_parts(struct peali_gpu *gpu, int device)
 {
 	struct peali_gpu_device *d = &gpu->device[device];
@@ -321,7 +331,10 @@ static int create_streams(struct peali_gpu *gpu, struct peali_gpu_device *d)
 	return error;
 }
 
-/* The parts share the multiprocessors: each has a budget of them. */
+/*
+ * Divides the multiprocessors into budgets: the parts share them without
+ * isolation.
+ */
 static void make_budgets(struct peali_gpu *gpu, int device, uint32_t units)
 {
 	struct peali_gpu_device *d = &gpu->device[device];
@@ -370,7 +383,7 @@ static int open_streams(struct peali_gpu *gpu, int device)
 			      "its streams");
 }
 
-/* ---- open and close ------------------------------------------------------------------------ */
+/* ---- open and close ------------------------------------------------------ */
 
 static void close_device(struct peali_gpu *gpu, int device)
 {
@@ -386,7 +399,7 @@ static void close_device(struct peali_gpu *gpu, int device)
 	peali_gpu_leave(gpu, before);
 }
 
-/* Undoes any part of an open. */
+/* Undoes a complete or partial open. */
 static void take_down(struct peali_gpu *gpu)
 {
 	int i;
@@ -417,15 +430,15 @@ static int open_device(struct peali_gpu *gpu, int device)
 
 	if (!r)
 		r = take(gpu, device);
-	if (r < 0) /* nothing of it is to be closed */
+	if (r < 0) /* close_device then skips it */
 		gpu->device[device].max_lanes = 0;
 	return r;
 }
 
 /*
- * Streams for kernels, of each part: with a queue each, one for copies, and on
- * CUDA one for the default stream, which is there whoever uses it. PEAL_EINVAL:
- * there are more parts than queues.
+ * Returns the number of kernel streams per part. Each stream needs a hardware
+ * queue. One more queue is for copies, and on CUDA one for the default stream,
+ * which always exists. PEAL_EINVAL: there are more parts than queues.
  */
 static int streams_of(const struct peali_gpu_vendor *vendor, int parts)
 {

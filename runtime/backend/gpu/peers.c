@@ -3,9 +3,9 @@
 #include "runtime/backend/log.h"
 
 /*
- * Peer access is made when the backend opens, for all pairs that can have it: a
- * mapping that is made later may wait for a resident kernel. From then on to
- * enable a pair is to write down that it may be used.
+ * Peer access between GPUs. The backend enables it for all possible pairs when
+ * it opens. A later mapping may wait for a resident kernel. So
+ * peali_gpu_peer_enable only records that the runtime may use a pair.
  */
 
 #define ALREADY_ENABLED 704
@@ -17,7 +17,8 @@ static int ask(struct peali_gpu *gpu, int from, int to)
 	struct peali_gpu_pair *pair = peali_gpu_pair(gpu, from, to);
 	int can = 0, atomics = 0, error;
 
-	if (a->ordinal == b->ordinal) { /* two parts, or itself */
+	/* two parts of one GPU, or one device */
+	if (a->ordinal == b->ordinal) {
 		pair->can_access = pair->atomics = 1;
 		return 0;
 	}
@@ -46,7 +47,10 @@ int peali_gpu_peers_open(struct peali_gpu *gpu)
 	return r;
 }
 
-/* A pair that the driver refuses has no access, and that is no error. */
+/*
+ * Enables access of a pair. If the driver refuses, the pair has no access, and
+ * the function still returns 0.
+ */
 static int enable_one(struct peali_gpu *gpu, int from, int to)
 {
 	struct peali_gpu_pair *pair = peali_gpu_pair(gpu, from, to);
@@ -81,7 +85,7 @@ int peali_gpu_peers_enable_all(struct peali_gpu *gpu)
 			if (gpu->device[from].part == 0 &&
 			    gpu->device[to].part == 0)
 				r = enable_one(gpu, from, to);
-	/* What holds for a device holds for its parts. */
+	/* All parts of a device have the access of part 0. */
 	for (from = 0; from < gpu->n_devices; from++)
 		for (to = 0; to < gpu->n_devices; to++)
 			*peali_gpu_pair(gpu, from, to) = *peali_gpu_pair(
@@ -118,7 +122,7 @@ int peali_gpu_peer_info(struct peali_backend *backend, int from, int to,
 	return 0;
 }
 
-/* Why a pair has no access, as a text's end. */
+/* Returns the reason for missing access, as the end of an error text. */
 static const char *why_not(struct peali_gpu *gpu,
 			   const struct peali_gpu_pair *pair)
 {

@@ -8,14 +8,14 @@
 #include "runtime/backend/image.h"
 
 /*
- * Programs on devices. A driver that loads code lazily may do so behind a
- * resident kernel and then never come back, so a module is loaded, and its
- * function touched, while nothing is resident on the device.
+ * Programs on devices. A driver that loads code lazily may block for ever
+ * behind a resident kernel. So the module and its function are loaded
+ * completely while no kernel is resident on the device.
  */
 
-#define MAX_THREADS 0 /* of function_attribute: threads of a block */
+#define MAX_THREADS 0 /* of function_attribute: most threads of a block */
 
-/* The parts of a device share its code. */
+/* Returns part 0 of a device: all parts share its code. */
 static struct peali_gpu_device *holder(struct peali_gpu *gpu, int device)
 {
 	return &gpu->device[device - gpu->device[device].part];
@@ -31,7 +31,7 @@ static struct peali_gpu_program *find(struct peali_gpu *gpu, int device,
 	return p;
 }
 
-/* Loads its code onto the device now. */
+/* Makes the driver load the function's code onto the device now. */
 static int touch(struct peali_gpu *gpu, struct peali_gpu_program *p,
 		 const char **symbol)
 {
@@ -58,7 +58,7 @@ static int load_entered(struct peali_gpu *gpu, int device,
 			struct peali_gpu_program *p, const char *call)
 {
 	const char *symbol = PEALI_GPU_SYMBOL(gpu, module_load);
-	/* PTX is text, which has been checked to end with a zero. */
+	/* PTX is text. peali_image_check has found the zero at its end. */
 	int error = gpu->driver.module_load(&p->module, image->begin);
 
 	if (error) {
@@ -107,7 +107,7 @@ static int load(struct peali_gpu *gpu, int device,
 	return 0;
 }
 
-/* Lock held. */
+/* The caller holds gpu->lock. */
 int peali_gpu_program(struct peali_gpu *gpu, int device,
 		      const struct peal_program *program, const char *call,
 		      struct peali_gpu_program **out)

@@ -9,23 +9,29 @@
 #include "runtime/backend/round.h"
 
 /*
- * Windows: memory of a device that is apart from its heap, which a descriptor
- * stands for. Who gets that maps it: another process writes there, and nowhere
- * else. A driver may make each of these calls wait for a resident kernel, so that
- * windows are made while there is none, and one that is closed beside a kernel
- * goes once there is none any more.
+ * Windows: device memory outside of the heap that other processes map.
+ *
+ * 1. window_open allocates the memory and exports a descriptor.
+ * 2. Another process gets the descriptor and maps the memory by window_map. It
+ *    can write only there.
+ * 3. window_close marks the window. The memory is freed when no kernel is
+ *    resident.
+ *
+ * Drivers may block in each of these calls until a resident kernel ends. So
+ * windows are made only while no kernel is resident.
  */
 
-#define FD_HANDLE 1 /* of export_memory and import_memory */
-#define STEP ((uint64_t)2 << 20) /* of devices that say no granularity */
+#define FD_HANDLE 1 /* handle type of export_memory and import_memory */
+/* allocation step if the driver reports no granularity */
+#define STEP ((uint64_t)2 << 20)
 
 struct peali_window {
 	struct peali_window *next; /* the backend's list */
-	int device; /* whose memory it is; -1: another process's */
+	int device; /* owner of the memory; -1: another process */
 	uint64_t handle, address, bytes;
 	int mapped;
-	uint64_t seen; /* bit per device that sees it */
-	int closed; /* and its memory is not given back yet */
+	uint64_t seen; /* bit per device that can access it */
+	int closed; /* 1: closed, but its memory is not freed yet */
 };
 
 static int busy(const struct peali_gpu *gpu)
@@ -38,7 +44,7 @@ static int busy(const struct peali_gpu *gpu)
 	return 0;
 }
 
-/* Gives its memory back; the lock is held. */
+/* Frees a window and its memory. The caller holds gpu->lock. */
 static void discard(struct peali_gpu *gpu, struct peali_window *w)
 {
 	if (w->mapped)
@@ -50,7 +56,7 @@ static void discard(struct peali_gpu *gpu, struct peali_window *w)
 	free(w);
 }
 
-/* Those that are closed go, or all. The lock is held. */
+/* Frees the closed windows, or all. The caller holds gpu->lock. */
 static void sweep(struct peali_gpu *gpu, int all)
 {
 	struct peali_window **p = &gpu->windows, *w;
@@ -82,8 +88,10 @@ static int check(struct peali_gpu *gpu, const char *call)
 	return 0;
 }
 
-/* At an address, for all devices that the driver lets see it; the one whose memory it
- * is, if that is here, has to. */
+/*
+ * Maps a window at one address for all devices that the driver lets access it.
+ * It is an error if the owner, a device of this process, gets no access.
+ */
 static int map(struct peali_gpu *gpu, struct peali_window *w, const char *call)
 {
 	struct peali_gpu_driver *driver = &gpu->driver;
@@ -99,7 +107,7 @@ static int map(struct peali_gpu *gpu, struct peali_window *w, const char *call)
 	for (i = 0; !error && i < gpu->n_devices && i < 64; i++) {
 		int whole = i - gpu->device[i].part;
 
-		if (whole < i) { /* as for the part before it */
+		if (whole < i) { /* a part has the access of part 0 */
 			w->seen |= (w->seen >> whole & 1) << i;
 			continue;
 		}
@@ -158,7 +166,10 @@ static struct peali_window *new_window(int device, uint64_t bytes)
 	return w;
 }
 
-/* What became of it: it is in the list, or gone. The lock is held. */
+/*
+ * Adds a window to the list if `result` is 0, else frees it. Returns `result`.
+ * The caller holds gpu->lock.
+ */
 static int enlist(struct peali_gpu *gpu, struct peali_window *w, int result,
 		  struct peali_window **out)
 {

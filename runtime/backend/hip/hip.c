@@ -8,12 +8,13 @@
 #include "runtime/backend/gpu/driver.h"
 
 /*
- * HIP's module API, from libamdhip64.so. Numbers are those of
- * <hip/hip_runtime_api.h> of HIP 5.2 and 6; tests/checks/check_drivers compares
- * the calls where that file is.
+ * Loads HIP's module API from libamdhip64.so. Numbers are those of
+ * <hip/hip_runtime_api.h> of HIP 5.2 and 6. tests/checks/check_drivers compares
+ * the calls if that file is installed.
  */
 
-#define COPY_DEFAULT 4 /* hipMemcpyDefault: by the addresses */
+/* hipMemcpyDefault: the addresses determine the direction */
+#define COPY_DEFAULT 4
 
 /* hipDeviceProp_tR0600: the layout that the symbol's name promises. */
 #define PROPERTIES_BYTES 4096
@@ -26,7 +27,7 @@ static void *find(struct peali_gpu_driver *driver, const char *symbol,
 	return dlsym(driver->library, symbol);
 }
 
-/* ---- devices ---------------------------------------------------------------- */
+/* ---- devices ------------------------------------------------------------- */
 
 static int device_open(struct peali_gpu_driver *driver, int device,
 		       void **state_out, const char **symbol_out)
@@ -78,7 +79,10 @@ static int peer_enable(struct peali_gpu_driver *driver, int peer,
 	return driver->device_peer(peer, 0);
 }
 
-/* The kernel driver's word: a decimal number, 90010 for gfx90a. */
+/*
+ * Reads the architecture from the kernel driver: a decimal number, 90010 for
+ * gfx90a.
+ */
 static int architecture_of_kfd(struct peali_gpu_driver *driver, int device,
 			       char *out, size_t out_bytes)
 {
@@ -183,7 +187,10 @@ const struct peali_gpu_vendor peali_hip_vendor = {
 	.pair_atomics = 2,
 	.policies = 1u << PEAL_POLICY_ATOM8,
 	.default_policy = PEAL_POLICY_ATOM8,
-	/* uncached, else fine-grained: what a peer writes is seen at once */
+	/*
+	 * first uncached, then fine-grained: kernels see writes of peers at
+	 * once
+	 */
 	.polled_flags = { 3, 1 },
 	.queues = 4,
 	.queues_variable = "GPU_MAX_HW_QUEUES",

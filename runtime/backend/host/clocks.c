@@ -10,7 +10,7 @@
 #define SECONDS_MAX 100000000LL /* three years */
 #define PPM_MAX 500
 
-/* Of the calling thread: a worker's, or the host's. */
+/* of the calling thread: of a worker's device, or the host's */
 static _Thread_local struct peali_host_clock here;
 
 void peali_clock_shift(struct peali_host_clock clock)
@@ -27,11 +27,17 @@ uint64_t peal_host_clock_ns(void)
 	ns = (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 	if (PEAL_LIKELY(!here.ahead_ns && !here.ppm))
 		return (uint64_t)ns;
-	/* by the microsecond: never goes back, as it loses less in each */
+	/*
+	 * The rate correction changes once per microsecond, by at most 1 ns. So
+	 * the clock never goes back.
+	 */
 	return (uint64_t)(ns + here.ahead_ns + ns / 1000 * here.ppm / 1000);
 }
 
-/* A number at *at, with a sign or not: 1, and *at is behind it. */
+/*
+ * Reads a number of at most `most`, with an optional minus sign. Returns 1 and
+ * skips the number, or 0.
+ */
 static int read_number(const char **at, int64_t most, int64_t *out)
 {
 	const char *begin = *at + (**at == '-'), *p = begin;

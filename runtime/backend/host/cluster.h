@@ -6,18 +6,23 @@
 #include <stdint.h>
 
 /*
- * What stands for a cluster of blocks where threads stand for those: memory of
- * each, and where they meet. Emulated devices have none; a driver double whose
- * devices shall have some gives it to its threads.
+ * Clusters for threads that emulate the blocks of a GPU. Each block has memory,
+ * and the blocks of a cluster meet at a barrier. Emulated devices of the host
+ * backend have no clusters. Driver doubles use them for their threads.
  */
 
-/** A cluster; who makes it keeps it until its threads have left. */
+/**
+ * A cluster. Its creator keeps it until all threads of the cluster have left.
+ */
 struct peali_host_cluster {
 	uint8_t **memory; /* by rank */
 	pthread_barrier_t *meet;
 };
 
-/* The calling thread runs a worker of that cluster from here on; NULL: of none. */
+/*
+ * Makes the calling thread a worker of the cluster. NULL: it leaves its
+ * cluster.
+ */
 void peali_cluster_join(const struct peali_host_cluster *cluster);
 
 #endif

@@ -4,14 +4,16 @@
 #include <string.h>
 
 /*
- * Copies go through the owners' own views, so that they need no peer access,
- * like those of a copy engine.
+ * Copies of the host backend. They use the owners' views, so they need no peer
+ * access, like copies by a copy engine.
  */
 
-#define TOGETHER 64 /* looked up at a time */
+#define TOGETHER 64 /* moves resolved per lock acquisition */
 
-/* A place's host pointer, once its bounds are known to be right. The lock is
- * held. */
+/*
+ * Returns a place's host pointer after a check of its bounds. The caller holds
+ * host->lock.
+ */
 static int resolve(struct peali_host *host, struct peali_place place,
 		   uint64_t bytes, const char *call, uint8_t **out)
 {
@@ -25,7 +27,7 @@ static int resolve(struct peali_host *host, struct peali_place place,
 		return r;
 	if (place.device != PEALI_HOST && bytes) {
 		heap = peali_host_heap(host, place.device);
-		/* A device sees host memory too, at the same address. */
+		/* Devices see host memory, too, at the host's address. */
 		if (!peali_heap_holds(heap, place.address) &&
 		    peali_heap_holds(peali_host_heap(host, PEALI_HOST),
 				     place.address))
@@ -42,7 +44,7 @@ static int resolve(struct peali_host *host, struct peali_place place,
 	return r;
 }
 
-/* At most TOGETHER of them: all are looked up before any is done. */
+/* Does at most TOGETHER moves. Resolves all of them before the first copy. */
 static int copy_some(struct peali_host *host, const struct peali_move *moves,
 		     uint32_t n)
 {

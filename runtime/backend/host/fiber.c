@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The checked longjmp of _FORTIFY_SOURCE takes a jump to another stack for a
- * mistake; jumping to another stack is what this file is for.
+ * Fibers, see fiber.h. _FORTIFY_SOURCE takes a longjmp to another stack for an
+ * error. This file needs such jumps, so it disables the check.
  */
 #undef _FORTIFY_SOURCE
 #define _FORTIFY_SOURCE 0
@@ -12,7 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* The stack is about to change to that of `to`; `from` comes back or not. */
+/* Announces a switch to the sanitizers. from->done: `from` never runs again. */
 PEALI_NO_TSAN static void before_switch(struct peali_fiber *from,
 					struct peali_fiber *to)
 {

@@ -10,18 +10,18 @@
 #include "runtime/backend/host/sanitize.h"
 
 /*
- * A stack that a thread can change over to and from: lanes of a worker
+ * Stacks that a thread can switch between. They carry the lanes of a worker
  * (fibers.c), and all threads of a process in the simulator (../sim).
  *
- * A fiber is entered through its ucontext. After that fibers change over by
- * _setjmp and _longjmp, because swapcontext makes a system call for the signal
- * mask each time (R. S. Engelschall, "Portable Multithreading", USENIX 2000).
- * ThreadSanitizer keeps books of setjmp by thread, so it gets swapcontext.
+ * A fiber is entered through its ucontext. After that, fibers switch by _setjmp
+ * and _longjmp. They are faster than swapcontext, which makes a system call for
+ * the signal mask (R. S. Engelschall, "Portable Multithreading", USENIX 2000).
+ * ThreadSanitizer tracks setjmp per thread, so its builds use swapcontext.
  */
 
 #define PEALI_FIBER_STACK_BYTES ((size_t)256 << 10)
 
-/** A fiber, or the thread itself as it was before its first fiber ran. */
+/** A fiber, or the state of the thread before its first fiber ran. */
 struct peali_fiber {
 	ucontext_t context;
 #if !PEAL_TSAN
@@ -30,28 +30,36 @@ struct peali_fiber {
 	uint8_t *stack;
 	size_t stack_bytes;
 	int entered, done;
-	void *asan_stack; /* AddressSanitizer's side of the stack */
+	void *asan_stack; /* AddressSanitizer's state of the stack */
 	void *tsan_fiber;
 };
 
 /*
- * Stacks for n fibers that lie `stride` bytes apart, one above the other, each
- * with a guard page at its low end. Returns how many bytes *memory_out has; 0
- * with errno.
+ * Allocates stacks for n fibers, which lie `stride` bytes apart in memory. Each
+ * stack has a guard page at its low end. Returns the size of *memory_out in
+ * bytes; 0 with errno.
  */
 size_t peali_fiber_stacks(struct peali_fiber *first, size_t stride, uint32_t n,
 			  uint8_t **memory_out);
 
-/* *thread is the calling thread itself. */
+/* Makes *thread stand for the calling thread. */
 void peali_fiber_of_thread(struct peali_fiber *thread);
-/* It will begin with main, which never returns: it sets `done` and switches. */
+/*
+ * Prepares a fiber to begin with `main`. `main` never returns: it sets `done`
+ * and switches to another fiber.
+ */
 void peali_fiber_prepare(struct peali_fiber *fiber, void (*main)(void));
-/* The first thing that main does. `thread`: what it was entered from, if that
- * is the thread itself; else NULL. */
+/*
+ * Completes the first switch to a fiber; main calls it first. `thread` is the
+ * thread itself if the fiber was entered from it, else NULL.
+ */
 void peali_fiber_entered(struct peali_fiber *thread);
-/* `from` is the running one; returns when somebody switches back to it. */
+/*
+ * Switches from the running fiber to another one. Returns when another fiber
+ * switches back to `from`.
+ */
 void peali_fiber_switch(struct peali_fiber *from, struct peali_fiber *to);
-/* Of one that is done, or has never been entered. */
+/* Frees the sanitizer's state of a fiber that is done or was never entered. */
 void peali_fiber_forget(struct peali_fiber *fiber);
 
 #endif

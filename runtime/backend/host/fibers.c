@@ -13,30 +13,34 @@
 struct lane {
 	struct peali_fiber fiber;
 	int result;
-	uint32_t syncs; /* parity counts: see TSAN_SYNC */
+	uint32_t syncs; /* the parity selects a sync_mark */
 };
 
 struct peali_fibers {
-	uint32_t n, now, left; /* lanes; the one that runs; not done */
+	/* all lanes; the running lane; lanes that are not done */
+	uint32_t n, now, left;
 	uint8_t *stacks;
 	size_t stacks_bytes;
 	peali_lane_fn fn;
 	void *context;
 	struct peali_fiber thread;
 	struct lane *lane;
-	/* Addresses that stand for "start", "end" and syncs, for TSAN_SYNC. */
+	/* Addresses for TSAN_RELEASE and TSAN_ACQUIRE: start, end and syncs. */
 	char start_mark, end_mark, sync_mark[2];
 };
 
 static _Thread_local struct peali_fibers *current;
 
 /*
- * ThreadSanitizer sees each lane as a thread of its own, and between lanes it
- * gets to know the order that a GPU promises and no more: what a lane did
- * before its n-th sync comes before what any lane does after its n-th. So it
- * reports lanes that race between two syncs, although here they take turns.
- * Two marks, used in turn, keep a lane that goes on to sync n + 1 from handing
- * that to a lane that only just returns from sync n.
+ * Tells ThreadSanitizer the order that a GPU guarantees between lanes.
+ *
+ * It treats each lane as a thread. Memory accesses of a lane before its n-th
+ * sync happen before accesses of all lanes after their n-th sync. No other
+ * order is declared. So it reports lanes that race between two syncs, although
+ * the lanes run one at a time here.
+ *
+ * There are two sync marks, used alternately. Otherwise a release at sync n + 1
+ * would also order a lane that only returns from sync n.
  */
 #if PEAL_TSAN
 #define TSAN_RELEASE(mark) __tsan_release(mark)
@@ -46,7 +50,7 @@ static _Thread_local struct peali_fibers *current;
 #define TSAN_ACQUIRE(mark) ((void)(mark))
 #endif
 
-/* The next lane after the current one that is not done. */
+/* Returns the next lane after the current lane that is not done. */
 PEALI_NO_TSAN static struct lane *next_lane(struct peali_fibers *f)
 {
 	do
@@ -72,7 +76,7 @@ PEALI_NO_TSAN void peal_host_sync_lanes(void)
 	TSAN_ACQUIRE(mark);
 }
 
-/* The first and last thing on a lane's stack; never returns. */
+/* The first and last function on a lane's stack. Never returns. */
 PEALI_NO_TSAN static void lane_main(void)
 {
 	struct peali_fibers *f = current;

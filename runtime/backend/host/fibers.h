@@ -5,12 +5,14 @@
 #include <stdint.h>
 
 /*
- * The lanes of one worker as fibers of one thread. They take turns: a lane runs
- * until it calls peal_host_sync_lanes() or returns, then the next lane goes on.
- * So a lane passes its n-th sync after every other lane has reached its n-th
- * or has returned, which is what a block's barrier promises.
+ * The lanes of one worker as fibers of one thread, one at a time.
  *
- * Each lane has a stack of its own with a guard page below it.
+ * A lane runs until it calls peal_host_sync_lanes() or returns. Then the next
+ * lane runs. So when a lane passes its n-th sync, every other lane has reached
+ * its own n-th sync or has returned. A block's barrier guarantees the same
+ * order.
+ *
+ * Each lane has its own stack with a guard page below.
  */
 
 #define PEALI_LANES_MAX 1024
@@ -19,13 +21,13 @@ struct peali_fibers;
 
 typedef int (*peali_lane_fn)(void *context, uint32_t lane);
 
-/* Makes the stacks of that many lanes. PEAL_ENOMEM. */
+/* Allocates the stacks of `lanes` lanes. PEAL_ENOMEM. */
 int peali_fibers_create(uint32_t lanes, struct peali_fibers **out);
-/* None of its lanes may be running. NULL does nothing. */
+/* Frees the fibers. None of the lanes may run. NULL does nothing. */
 void peali_fibers_destroy(struct peali_fibers *fibers);
 
 /*
- * Runs all lanes to their ends on the calling thread. Returns 1 if each of them
+ * Runs all lanes to their ends on the calling thread. Returns 1 if each lane
  * returned 1, else 0.
  */
 int peali_fibers_run(struct peali_fibers *fibers, peali_lane_fn fn,

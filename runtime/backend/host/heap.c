@@ -16,8 +16,8 @@
 #define CALL "host: heap"
 
 /*
- * Makes a range read as zeros. Whole pages are given back to the system, which
- * hands out zeroed ones at the next touch.
+ * Sets a range to zero. Whole pages return to the system, which zeroes them at
+ * the next access.
  */
 static void wipe(struct peali_heap *heap, uint64_t offset, uint64_t bytes)
 {
@@ -36,9 +36,9 @@ static void wipe(struct peali_heap *heap, uint64_t offset, uint64_t bytes)
 }
 
 /*
- * Under AddressSanitizer what was freed, and the rest behind an allocation's
- * last byte, must not be touched. Of a large block only the ends are marked:
- * the marks themselves take memory.
+ * Makes AddressSanitizer report accesses to freed memory or beyond an
+ * allocation's end. Of a large block only the ends are marked, because the
+ * marks need memory, too.
  */
 static void forbid(struct peali_heap *heap, uint64_t offset, uint64_t bytes)
 {
@@ -119,7 +119,7 @@ int peali_heap_alloc(struct peali_heap *heap, uint64_t bytes,
 
 	if (r < 0)
 		return r;
-	/* Again, and not only at the free: a late writer may have been there.*/
+	/* Zero again: a late write after the free may have hit the block. */
 	permit(heap, piece.offset, piece.bytes);
 	wipe(heap, piece.offset, piece.bytes);
 	forbid(heap, piece.offset + bytes, piece.bytes - bytes);

@@ -15,8 +15,10 @@
 #include "runtime/backend/host/wait.h"
 #include "runtime/backend/settings.h"
 
-/* CPU threads as devices: the operations table, and what is short enough to
- * stand here. */
+/*
+ * The host backend: CPU threads as devices. Operations table and short
+ * operations.
+ */
 
 int peali_host_check(const struct peali_host *host, int device,
 		     const char *call)
@@ -34,7 +36,7 @@ struct peali_heap *peali_host_heap(struct peali_host *host, int device)
 	return &host->heap[device == PEALI_HOST ? host->n_devices : device];
 }
 
-/* ---- open and close ---------------------------------------------------------- */
+/* ---- open and close ------------------------------------------------------ */
 
 static int host_probe(char *reason, size_t reason_bytes)
 {
@@ -49,7 +51,7 @@ static int host_probe(char *reason, size_t reason_bytes)
 	return 0;
 }
 
-/* Undoes any part of an open. */
+/* Undoes a complete or partial open. */
 static void take_down(struct peali_host *host)
 {
 	int i;
@@ -133,7 +135,8 @@ static int host_open(struct peali_backend **out)
 		return peali_fail(PEAL_ENOMEM, "host: open",
 				  "no memory for the backend");
 	host->base.ops = &peali_host_backend;
-	peali_wait_cores(); /* before the caller's thread binds itself */
+	/* before the calling thread changes its own affinity */
+	peali_wait_cores();
 	pthread_mutex_init(&host->lock, NULL);
 	r = set_up(host, n_devices);
 	if (r < 0) {
@@ -159,7 +162,7 @@ static int host_close(struct peali_backend *backend)
 	return 0;
 }
 
-/* ---- devices ----------------------------------------------------------------- */
+/* ---- devices ------------------------------------------------------------- */
 
 static int host_device_count(struct peali_backend *backend)
 {
@@ -172,7 +175,10 @@ static uint32_t host_policies(struct peali_backend *backend)
 
 	(void)backend;
 #if PEAL_HAVE_ATOM16
-	/* AVX is the makers' word for it: see peal/device/atomic_host.h. */
+	/*
+	 * Vendors guarantee 16-byte atomics with AVX: see
+	 * peal/device/atomic_host.h.
+	 */
 	if (__builtin_cpu_supports("avx"))
 		set |= 1u << PEAL_POLICY_ATOM16;
 #endif
@@ -185,7 +191,7 @@ static enum peal_policy host_default_policy(struct peali_backend *backend)
 	return PEAL_POLICY_SEQUENCE;
 }
 
-/* CPU threads have nothing that a driver would have to say. */
+/* Returns 0 facts: emulated devices have no driver. */
 static int host_facts(struct peali_backend *backend, int device,
 		      struct peali_fact *out, int most)
 {
@@ -214,7 +220,7 @@ static int host_device_info(struct peali_backend *backend, int device,
 	pthread_mutex_unlock(&host->lock);
 	out->compute_units = (uint32_t)CPU_COUNT(peali_wait_cores());
 	out->max_lanes = PEALI_LANES_MAX;
-	/* Its workers and pages are wherever the system puts them. */
+	/* The system places workers and pages. */
 	out->numa_node = -1;
 	out->policies = host_policies(backend);
 	out->capabilities =
@@ -223,7 +229,7 @@ static int host_device_info(struct peali_backend *backend, int device,
 	return 0;
 }
 
-/* ---- memory ------------------------------------------------------------------ */
+/* ---- memory -------------------------------------------------------------- */
 
 static int host_alloc(struct peali_backend *backend,
 		      enum peali_memory_kind kind, int device, uint64_t bytes,
@@ -298,7 +304,7 @@ static int host_room(struct peali_backend *backend, int device,
 	return 0;
 }
 
-/* Threads see all memory of the process. */
+/* Threads see all memory of the process, so there is no range to adopt. */
 static int host_range(struct peali_backend *backend, void **host_out,
 		      uint64_t *bytes_out)
 {
@@ -322,7 +328,7 @@ static uint64_t host_host_view(struct peali_backend *backend, uint64_t address)
 	return address;
 }
 
-/* The program's host code is part of the process. */
+/* Loads nothing: the program's host code is part of the process. */
 static int host_load(struct peali_backend *backend, int device,
 		     const struct peal_program *program)
 {

@@ -23,7 +23,7 @@ static int refuse(const char *text, const char *at, const char *allowed)
 			  allowed);
 }
 
-/* The bit of the name at *at, which is behind it then; 0: there is none. */
+/* Returns the bit of the name at *at and skips the name; 0: no such name. */
 static uint32_t read_name(const char **at)
 {
 	size_t n = strcspn(*at, ",+"), i;

@@ -5,19 +5,21 @@
 #include <stdint.h>
 
 /*
- * What emulated devices cannot do, by PEAL_HOST_LACKS:
+ * Missing capabilities of emulated devices, from PEAL_HOST_LACKS:
  *
  *	entry [, entry ...]
- *	entry = device : name [ + name ... ]	0:unified+atomics or 1:cooperative
+ *	entry = device : name [ + name ... ]
+ *	examples: 0:unified+atomics or 1:cooperative
  *
- * Without unified a device is refused views of unified buffers, without atomics
- * it has none on memory of others, without cooperative its kernels have one
- * worker. Peer access is a matter of PEAL_HOST_LINKS.
+ * Without unified, a device sees no unified buffers. Without atomics, it has no
+ * atomics on memory of other devices. Without cooperative, its kernels have one
+ * worker. PEAL_HOST_LINKS determines peer access.
  */
 
 /*
- * What a text takes away from a device: enum peal_device_capability, by bits.
- * PEAL_EINVAL with the part that is wrong, also where that is of another device.
+ * Parses the capabilities that `device` lacks, bits of enum
+ * peal_device_capability. PEAL_EINVAL: any part of the text is wrong, also a
+ * part for another device. The error text names the part.
  */
 int peali_lacks_parse(const char *text, int n_devices, int device,
 		      uint32_t *out);

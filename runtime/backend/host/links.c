@@ -5,12 +5,14 @@
 
 #include "runtime/backend/error.h"
 
+/* The parser of PEAL_HOST_LINKS, see links.h. */
+
 #define UNSET PEALI_LINK_KINDS
 
 static const char *const kinds[PEALI_LINK_KINDS] = { "nvlink", "pcie", "none" };
 static const char *const faults[PEALI_LINK_FAULTS] = { "", "lost", "swapped" };
 
-/* Where the reading is; `mark` is where the part in hand began. */
+/* State of the parser. `mark` is the start of the part that is parsed now. */
 struct reader {
 	const char *text, *at, *mark;
 	int n_devices;
@@ -18,7 +20,7 @@ struct reader {
 	struct peali_link_pair rest; /* of "*" */
 };
 
-/* One entry. */
+/* One parsed entry. */
 struct entry {
 	const char *start;
 	int a, b, both, rest;
@@ -30,7 +32,7 @@ const char *peali_link_kind_name(int kind)
 	return kinds[kind];
 }
 
-/* Refuses a part of the text that begins at `mark`. */
+/* Reports a wrong part of `length` bytes at `mark`. */
 static int refuse_part(const struct reader *r, size_t length,
 		       const char *allowed)
 {
@@ -42,7 +44,7 @@ static int refuse_part(const struct reader *r, size_t length,
 			  length > 40 ? 40 : (int)length, r->mark, allowed);
 }
 
-/* The same for the word that begins there. */
+/* Reports the wrong word at `mark`. */
 static int refuse(const struct reader *r, const char *allowed)
 {
 	return refuse_part(r, strcspn(r->mark, ",:!-> \t"), allowed);
@@ -72,7 +74,7 @@ static int read_device(struct reader *r, int *out)
 	return 0;
 }
 
-/* One of `names`, which ends where letters do. */
+/* Reads one of `names`, a word of lower-case letters. */
 static int read_name(struct reader *r, const char *const *names, int n,
 		     const char *allowed, uint8_t *out)
 {
@@ -149,7 +151,7 @@ static int read_entry(struct reader *r, struct entry *e)
 	return 0;
 }
 
-/* A direction may be named once. */
+/* Sets a direction. A text may name each direction only once. */
 static int set(struct reader *r, const struct entry *e,
 	       struct peali_link_pair *pair)
 {

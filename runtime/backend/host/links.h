@@ -5,18 +5,18 @@
 #include <stdint.h>
 
 /*
- * The topology of the emulated devices, read from a text:
+ * The topology of the emulated devices, parsed from PEAL_HOST_LINKS:
  *
- *	text	entry, entry, ...	blanks around an entry do not count
+ *	text	entry, entry, ...	blanks around an entry are ignored
  *	entry	ends ":" kind fault
  *	ends	A "-" B		both directions
  *		A ">" B		A's access to the memory of B
- *		"*"		every direction that no other entry names
+ *		"*"		every direction without an entry of its own
  *	kind	"nvlink" | "pcie" | "none"
  *	fault	"" | "!lost" | "!swapped"
  *
- * A direction that nothing names is nvlink. The faults are lies of a machine
- * that says it has peer access: the probe has to find them.
+ * The default of a direction is nvlink. A fault emulates a machine that reports
+ * peer access which does not work. The probe has to find such faults.
  */
 
 enum peali_link_kind {
@@ -28,24 +28,24 @@ enum peali_link_kind {
 
 enum peali_link_fault {
 	PEALI_LINK_SOUND,
-	PEALI_LINK_LOST, /* what is written never reaches the owner */
+	PEALI_LINK_LOST, /* writes never reach the owner */
 	PEALI_LINK_SWAPPED, /* every access lands in a neighbouring page */
 	PEALI_LINK_FAULTS
 };
 
-/** What one device's access to another one's memory is like. */
+/** Access of one device to the memory of another device. */
 struct peali_link_pair {
 	uint8_t kind, fault;
 };
 
 /*
- * Reads a text into pairs[from * n_devices + to]. PEAL_EINVAL: the recorded
- * text names the column, the part that is wrong and what is allowed.
+ * Parses a text into pairs[from * n_devices + to]. Returns 0, or PEAL_EINVAL.
+ * The error text names the column, the wrong part and the allowed values.
  */
 int peali_links_parse(const char *text, int n_devices,
 		      struct peali_link_pair *pairs);
 
-/* "nvlink", ...; static. */
+/* Returns a kind's name, such as "nvlink"; static. */
 const char *peali_link_kind_name(int kind);
 
 #endif

@@ -10,20 +10,21 @@
 #include "runtime/backend/host/sanitize.h"
 
 /*
- * Peer access as memory mapping: what `from` sees of the heap of `to` is a
- * window, address space of the heap's size that is reserved at the first
- * enable. While access is enabled the heap's memfd is mapped there; otherwise
- * every access faults, as it does on a GPU.
+ * Peer access as memory mapping. `from` sees the heap of `to` through a window.
+ * The window is address space of the heap's size, reserved at the first enable.
+ * While access is enabled, the heap's memfd is mapped into the window.
+ * Otherwise every access faults, as on a GPU.
  *
- * ThreadSanitizer tells memory apart by address. With it a sound window is the
- * owner's own view, else no race between the two sides would be seen; an access
- * without permission is then not caught. Faulty pairs have a real window there
- * too, or they would not be faulty.
+ * ThreadSanitizer finds races only between accesses to one address. So in its
+ * builds a sound window is the owner's own view. An access without permission
+ * is not caught there. Faulty pairs keep a real window, which the faults need.
  */
 
-/* The swapped fault exchanges pages near the heap's start, where most of the
- * allocations are, and larger pieces behind that: each piece is a mapping, and
- * a process may have 65,530 of them. */
+/*
+ * The swapped fault exchanges pages near the heap's start, as most allocations
+ * are there. Behind that it exchanges larger pieces. Each piece is one mapping,
+ * and a process may have 65,530 mappings.
+ */
 #define SWAP_PAGES_BYTES ((uint64_t)32 << 20)
 #define SWAP_PIECES 4096
 
@@ -66,15 +67,15 @@ int peali_host_peer_info(struct peali_backend *backend, int from, int to,
 	out->kind = peali_link_kind_name(kind);
 	out->can_access = kind != PEALI_LINK_NONE;
 	/*
-	 * All atomics of this machine work on all of its memory. It says no for
-	 * pcie because the machines that it stands for do.
+	 * Atomics work on all memory of this machine. For pcie the result is
+	 * still no, as on the emulated machines.
 	 */
 	out->atomics = kind == PEALI_LINK_NVLINK &&
 		       !(host->lacks[from] & PEAL_CAN_ATOMICS);
 	return 0;
 }
 
-/* Whether the window is just the owner's own view. */
+/* Returns 1 if the window is the owner's own view. */
 static int is_owners_view(const struct peali_host *host, int from, int to)
 {
 	return PEAL_TSAN && pair_of(host, from, to)->fault == PEALI_LINK_SOUND;
@@ -89,7 +90,7 @@ static int map_piece(const struct peali_heap *heap, uint8_t *base,
 	return p == MAP_FAILED ? -1 : 0;
 }
 
-/* Neighbouring pieces of [start, end) change places. */
+/* Maps [start, end) with neighbouring pieces exchanged. */
 static int map_swapped(const struct peali_heap *heap, uint8_t *base,
 		       uint64_t start, uint64_t end, uint64_t piece)
 {
@@ -112,7 +113,7 @@ static int map_window(const struct peali_heap *heap, uint8_t *base, int fault)
 
 	if (fault == PEALI_LINK_SOUND)
 		return map_piece(heap, base, 0, 0, heap->bytes, MAP_SHARED);
-	/* Copy on write: what is written stays with the writer. */
+	/* Copy on write: only the writer sees its writes. */
 	if (fault == PEALI_LINK_LOST)
 		return map_piece(heap, base, 0, 0, heap->bytes, MAP_PRIVATE);
 	if (near > SWAP_PAGES_BYTES)
@@ -124,7 +125,7 @@ static int map_window(const struct peali_heap *heap, uint8_t *base, int fault)
 			   piece < page ? page : piece);
 }
 
-/* Address space that nothing can touch. */
+/* Reserves address space where every access faults. */
 static int reserve(void *at, uint64_t bytes, void **out)
 {
 	void *p = mmap(at, bytes, PROT_NONE,
@@ -134,7 +135,7 @@ static int reserve(void *at, uint64_t bytes, void **out)
 
 	if (p == MAP_FAILED)
 		return -1;
-	/* The owner's view is in a core dump already. */
+	/* Core dumps contain the owner's view already. */
 	madvise(p, bytes, MADV_DONTDUMP);
 	*out = p;
 	return 0;

@@ -4,7 +4,7 @@
 
 #include <peal/device/atomic.h>
 
-/* What the host backend tells the sanitizers; nothing in a plain build. */
+/* Annotations for the sanitizers. They do nothing in a plain build. */
 
 #if PEAL_ASAN
 #include <sanitizer/asan_interface.h>

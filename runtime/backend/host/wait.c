@@ -16,8 +16,8 @@
 #include <peal/device/host.h>
 
 /*
- * Idle turns, counted in bell->steps: looks of the caller at its queues while
- * it spins, some 25 to 50 ns each, then turns.
+ * Idle turns, counted in bell->steps. While the caller spins, a step is one
+ * check of its queues, some 25 to 50 ns. Later, a step is one turn.
  */
 enum {
 #if PEAL_SIM /* where turns that find nothing only take time */
@@ -37,9 +37,10 @@ enum {
 };
 
 /*
- * A yield of at least YIELD_NS_LONG shows that other programs use the cores. For
- * the next NO_YIELD_NS waiters sleep without a yield: the scheduler runs a woken
- * thread sooner than a thread that has yielded. Simulated time shows no load.
+ * A yield of at least YIELD_NS_LONG shows that other programs use the cores.
+ * For the next NO_YIELD_NS, waiters sleep without a yield. The scheduler runs a
+ * woken thread sooner than a thread that has yielded. Simulated time shows no
+ * load.
  */
 #define YIELD_NS_LONG (PEAL_SIM ? UINT64_MAX : UINT64_C(1000000))
 #define NO_YIELD_NS UINT64_C(100000000)
@@ -67,9 +68,10 @@ static void set_up(void)
 }
 
 /*
- * Makes every store of every running thread of this process visible to the
- * caller: after it, a sender that did not see the announcement has its message
- * where the waiter's last look finds it. 0 if the system cannot do that.
+ * Makes all stores of all running threads of this process visible to the
+ * caller. A sender may have missed the announcement of sleep. Then the waiter's
+ * last check finds the message of this sender. Returns 0 if the system has no
+ * such barrier.
  */
 static int barrier_everywhere(void)
 {
@@ -123,8 +125,9 @@ static int crowded(void)
 void peal_host_wake(struct peal_bell *bell)
 {
 	/*
-	 * Two wakers at a time may both come this far, or one may come late and
-	 * take back a newer announcement: the waiter then looks once too often.
+	 * Two wakers may both pass this check, or a late waker may revoke a
+	 * newer announcement. The waiter then only checks once more than
+	 * necessary.
 	 */
 	if (!peal_load_relaxed_sys_u32(&bell->asleep))
 		return;

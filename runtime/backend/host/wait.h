@@ -6,33 +6,35 @@
 #include <stdint.h>
 
 /*
- * Inside of peal_host_idle and peal_host_wake: who competes for the cores, and
- * what waiting came to.
+ * The private side of peal_host_idle and peal_host_wake: threads that compete
+ * for the cores, and counts of sleeps and wakes.
  */
 
-/* The cores that the process could run on when this was first asked. */
+/* Returns the cores that the process could use at the first call. */
 const cpu_set_t *peali_wait_cores(void);
 
-/* The calling thread is a worker from here on; it must leave before it ends. */
+/* Marks the calling thread as a worker. The thread leaves before it ends. */
 void peali_wait_enter(void);
 void peali_wait_leave(void);
 /*
- * The calling thread stands for a worker on a GPU: nobody knows of its bell, so
- * it never sleeps for long and does not say that it does.
+ * Marks the calling thread as a worker of a simulated GPU. No thread rings its
+ * bell, so it sleeps only briefly and never announces sleep.
  */
 void peali_wait_unrung(void);
 
 struct peal_bell;
 
-/* Whether the next turn of peal_host_idle keeps the core: others may have it for
- * long after one that does not. */
+/*
+ * Returns 1 if the next turn of peal_host_idle keeps the core. After other
+ * turns, the thread may be off its core for long.
+ */
 int peali_wait_spins(const struct peal_bell *bell);
 
-/** Since the process began; each of them grows on slow paths only. */
+/** Counts since the process began. Only slow paths increment them. */
 struct peali_wait_counts {
-	uint64_t sleeps; /* times that a waiter really slept */
-	uint64_t timeouts; /* of those, ended by time and not by a wake */
-	uint64_t wakes; /* system calls that woke */
+	uint64_t sleeps; /* sleeps of waiters */
+	uint64_t timeouts; /* sleeps that a timeout ended, not a wake */
+	uint64_t wakes; /* system calls that woke a waiter */
 };
 
 void peali_wait_counts(struct peali_wait_counts *out);

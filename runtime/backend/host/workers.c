@@ -17,13 +17,15 @@
 #include "runtime/backend/settings.h"
 
 /*
- * A worker is a thread; its lanes are fibers of it. All threads of a launch
- * wait behind a gate until the last one is there, so that either all of them
- * run the program or none does.
+ * Workers of the host backend. A worker is a thread, its lanes are fibers of
+ * the thread. All threads of a launch wait at a gate until the last thread has
+ * started. So either all of them run the program or none does.
  */
 
-/* Lanes of all workers of a launch: each takes two mappings for its stack, and
- * ThreadSanitizer has a place for some 8,000 of them. */
+/*
+ * Most lanes of a launch, over all workers. Each lane needs two mappings for
+ * its stack. ThreadSanitizer supports only about 8,000 lanes.
+ */
 #define LAUNCH_LANES (PEAL_TSAN ? 4096 : 16384)
 
 enum gate { GATE_SHUT, GATE_OPEN, GATE_CANCELLED };
@@ -33,7 +35,7 @@ struct worker {
 	struct peali_fibers *fibers; /* NULL: one lane, no fiber */
 	pthread_t thread;
 	uint32_t index;
-	int core; /* that it is bound to; -1: none */
+	int core; /* core that the worker is bound to; -1: none */
 };
 
 struct peali_launch {
@@ -41,7 +43,8 @@ struct peali_launch {
 	struct peali_launch_desc desc;
 	peal_host_entry_fn entry;
 	pthread_mutex_t lock;
-	pthread_cond_t changed; /* the gate, or a worker has returned */
+	/* signals a new gate state or the return of a worker */
+	pthread_cond_t changed;
 	enum gate gate;
 	uint32_t running; /* workers that have not returned */
 	uint32_t started; /* threads to join */
@@ -49,13 +52,15 @@ struct peali_launch {
 	struct worker *worker;
 };
 
-/* ---- cores ------------------------------------------------------------------ */
+/* ---- cores --------------------------------------------------------------- */
 
-/* How many workers of this process are bound to each core. */
+/* The number of workers of this process that are bound to each core. */
 static pthread_mutex_t cores_lock = PTHREAD_MUTEX_INITIALIZER;
 static uint32_t core_users[CPU_SETSIZE];
 
-/* The core with the fewest workers; -1 if `most` are on each of them. */
+/*
+ * Reserves the core with the fewest workers; -1: each core has `most` workers.
+ */
 static int take_core(uint32_t most)
 {
 	const cpu_set_t *allowed = peali_wait_cores();
@@ -83,7 +88,10 @@ static void give_core(int core)
 	pthread_mutex_unlock(&cores_lock);
 }
 
-/* A worker alone on its core keeps its caches; two on one core take turns. */
+/*
+ * Selects the core for a worker; -1: none. A worker alone on its core keeps its
+ * caches.
+ */
 static int core_for(const struct peali_launch *launch)
 {
 	if (!launch->desc.pin || launch->host->pin == PEALI_PIN_OFF)
@@ -91,7 +99,10 @@ static int core_for(const struct peali_launch *launch)
 	return take_core(launch->host->pin == PEALI_PIN_ON ? UINT32_MAX : 1);
 }
 
-/* To its core, or to all: the launching thread may be bound to one itself. */
+/*
+ * Binds the calling thread to `core`; -1: to all cores of the process. The
+ * launching thread may be bound, and a new thread inherits its binding.
+ */
 static void bind_self(int core)
 {
 	cpu_set_t set = *peali_wait_cores();
@@ -100,12 +111,12 @@ static void bind_self(int core)
 		CPU_ZERO(&set);
 		CPU_SET(core, &set);
 	}
-	/* Without it the worker is slower, not wrong. */
+	/* An unbound worker is slower, but correct. */
 	if (pthread_setaffinity_np(pthread_self(), sizeof(set), &set))
 		peali_log(1, "cannot bind a worker to core %d", core);
 }
 
-/* ---- the worker's thread ----------------------------------------------------- */
+/* ---- the worker's thread ------------------------------------------------- */
 
 static int run_lane(void *context, uint32_t lane)
 {
@@ -158,7 +169,7 @@ static void *worker_main(void *argument)
 	return NULL;
 }
 
-/* ---- launch ------------------------------------------------------------------ */
+/* ---- launch -------------------------------------------------------------- */
 
 static uint32_t most_workers(const struct peali_host *host, int device,
 			     uint32_t lanes)
@@ -237,7 +248,7 @@ static void set_gate(struct peali_launch *launch, enum gate gate)
 	pthread_mutex_unlock(&launch->lock);
 }
 
-/* Joins what was started and frees everything. */
+/* Joins the started threads and frees the launch. */
 static void dismantle(struct peali_launch *launch)
 {
 	uint32_t i;
@@ -284,8 +295,9 @@ static struct peali_launch *new_launch(struct peali_host *host,
 }
 
 /*
- * Signals are for the application's threads. Those that a worker causes by
- * itself stay: with them blocked, a fault would end the process without a word.
+ * Starts a worker's thread with signals blocked: they are for the application's
+ * threads. Signals that a worker itself causes stay unblocked. Blocked, such a
+ * fault would end the process without any message.
  */
 static int start_thread(struct worker *w)
 {
@@ -367,7 +379,7 @@ int peali_host_launch_query(struct peali_launch *launch)
 	return n;
 }
 
-/* `timeout_ns` from now, by the clock of the condition; far off at most. */
+/* Returns the time `timeout_ns` from now, by the clock of the condition. */
 static struct timespec deadline(int64_t timeout_ns)
 {
 	const int64_t second = 1000000000;

@@ -8,8 +8,10 @@
 #include <sys/eventfd.h>
 #include <time.h>
 
-/* What intercept.h puts in place of the system's calls; each is like the one
- * that it is named after, and what is left out of its arguments has no say. */
+/*
+ * The calls that intercept.h substitutes for system calls. Each works as the
+ * system call in its name. Arguments without effect are left out.
+ */
 
 int peali_sim_create(pthread_t *out, void *(*run)(void *), void *argument);
 int peali_sim_join(pthread_t task, void **result_out);
@@ -30,7 +32,7 @@ int peali_sim_shutdown(int fd, int how);
 int peali_sim_cores(cpu_set_t *out);
 int peali_sim_yield(void);
 int peali_sim_bind(size_t bytes);
-/* There is no io_uring: who asks for one then uses ppoll. */
+/* Returns an error: without io_uring the caller uses ppoll. */
 int peali_sim_no_ring(unsigned entries, unsigned flags);
 long peali_sim_syscall(long number, ...);
 

@@ -3,9 +3,10 @@
 #define PEALI_SIM_INTERCEPT_H
 
 /*
- * Included by the compiler in front of each source of a build for the simulator:
- * whatever a thread could wait in, or learn the real time or the machine from,
- * is the simulator's (system.c), and so are C11's atomics.
+ * Redirects system calls of simulator builds. The compiler includes this file
+ * before each source. All calls by which a thread waits, reads the time or
+ * examines the machine go to the simulator (system.c). C11 atomics get yield
+ * points.
  */
 
 #include <stdatomic.h>
@@ -14,7 +15,7 @@
 #include <peal/device/atomic.h>
 #include "runtime/backend/sim/calls.h"
 
-/* Each atomic access of C11 names an order: that is its yield point. */
+/* Each C11 atomic access names a memory order. The order is the yield point. */
 #define memory_order_relaxed (peal_sim_step(), memory_order_relaxed)
 #define memory_order_acquire (peal_sim_step(), memory_order_acquire)
 #define memory_order_release (peal_sim_step(), memory_order_release)
@@ -35,7 +36,7 @@
 #define atomic_fetch_sub(p, v)                                                 \
 	atomic_fetch_sub_explicit(p, v, memory_order_seq_cst)
 
-/* The words of a thread: saved and restored when tasks change over. */
+/* Thread-local words: the simulator saves and restores them at each switch. */
 #define _Thread_local __attribute__((section("peali_task_words")))
 
 #define pthread_create(out, attr, run, arg)                                    \

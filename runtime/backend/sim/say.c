@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a run that fails says: why, where all tasks are, and how to see it again. */
+/*
+ * Output of a failing run: the reason, the state of all tasks, how to repeat
+ * it.
+ */
 #include "runtime/backend/sim/schedule.h"
 
 #include <errno.h>
@@ -29,7 +32,7 @@ static const char *state_of(const struct peali_task *t)
 	return t->stalled_ns > peali_sim_now_ns() ? "stalled" : "ready";
 }
 
-/* The offset of a place in the program, as addr2line takes it. */
+/* Returns a code address as an offset in the program, as addr2line takes it. */
 static unsigned long long offset(const void *site)
 {
 	extern const char __executable_start[];
@@ -126,7 +129,7 @@ void peali_sim_stop_unless_active(const char *call)
 		peali_sim_fail("%s: no run is under way", call);
 }
 
-/* A check of the test has failed, or somebody has left in the middle. */
+/* Reports a failed run if the program exits with an error during the run. */
 static void at_exit(int status, void *context)
 {
 	(void)context;
@@ -148,7 +151,7 @@ static void at_death(void)
 }
 #endif
 
-/* Signals have a stack of their own: a fiber's may be full. */
+/* Signal handlers get their own stack, as a fiber's stack may be full. */
 static void catch_signals(void)
 {
 #if !PEAL_ASAN

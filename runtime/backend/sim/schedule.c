@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who runs next, for how long, and what time it is. A seed picks one of two
- * kinds of schedule: even ones, where whoever can run may be next, and ones by
- * priority that change at random points (Burckhardt, Kothari, Musuvathi,
- * Nagarakatti, "A Randomized Scheduler with Probabilistic Guarantees of Finding
- * Bugs", ASPLOS 2010). In each a task may be stalled for long.
+ * The scheduler of the simulator: it selects the next task, its duration and
+ * the time. A seed selects one of two kinds of schedule.
+ *
+ * 1. Uniform: each ready task may be next.
+ * 2. By priority. Priorities change at random points. See Burckhardt, Kothari,
+ *    Musuvathi, Nagarakatti, "A Randomized Scheduler with Probabilistic
+ *    Guarantees of Finding Bugs", ASPLOS 2010.
+ *
+ * With both kinds, a task may stall for long.
  */
 #include "runtime/backend/sim/schedule.h"
 
@@ -12,14 +16,14 @@
 
 #include <peal/device/atomic.h>
 
-#define START_NS 1000000000000ULL /* the time at which a run begins */
+#define START_NS 1000000000000ULL /* simulated time at the start of a run */
 
 struct peali_sim peali_sim = { .left = UINT64_MAX, .tell_from = UINT64_MAX };
 int peali_sim_planted;
 
-/* ---- chance ------------------------------------------------------------------ */
+/* ---- chance -------------------------------------------------------------- */
 
-/* splitmix64 (Steele, Lea, Flood, OOPSLA 2014), to seed the other one. */
+/* splitmix64 (Steele, Lea, Flood, OOPSLA 2014); seeds the other generator. */
 static uint64_t split(uint64_t *state)
 {
 	uint64_t z = (*state += 0x9e3779b97f4a7c15ULL);
@@ -49,13 +53,13 @@ uint64_t peali_sim_random(void)
 	return result;
 }
 
-/* 0 to n - 1. */
+/* Returns a random number 0 .. n - 1. */
 static uint32_t below(uint32_t n)
 {
 	return (uint32_t)((peali_sim_random() >> 32) * n >> 32);
 }
 
-/* Up to 2^shift; each power of two is as likely as another. */
+/* Returns 1 .. 2^k for a random k of 0 .. shift. */
 static uint64_t spread(uint32_t shift)
 {
 	uint32_t k = below(shift + 1);
@@ -63,7 +67,7 @@ static uint64_t spread(uint32_t shift)
 	return 1 + (peali_sim_random() & (((uint64_t)1 << k) - 1));
 }
 
-/* ---- time --------------------------------------------------------------------- */
+/* ---- time ---------------------------------------------------------------- */
 
 uint64_t peali_sim_now_ns(void)
 {
@@ -71,7 +75,7 @@ uint64_t peali_sim_now_ns(void)
 	       peali_sim.points * PEALI_SIM_POINT_NS;
 }
 
-/* Those whose time has come can run again; finds out when it comes for others. */
+/* Makes tasks ready after their wait timed out. Updates the next timeout. */
 static void wake_due(uint64_t now)
 {
 	uint64_t soonest = PEALI_SIM_FOREVER;
@@ -92,7 +96,7 @@ static void wake_due(uint64_t now)
 	peali_sim.soonest_ns = soonest;
 }
 
-/* Nobody can run: to the time at which somebody can. */
+/* Advances time to the point where some task can run. No task can run now. */
 static void jump(uint64_t now)
 {
 	uint64_t soonest = PEALI_SIM_FOREVER, to;
@@ -114,7 +118,7 @@ static void jump(uint64_t now)
 	peali_sim.soonest_ns = 0;
 }
 
-/* ---- who is next ------------------------------------------------------------------ */
+/* ---- who is next --------------------------------------------------------- */
 
 static void check_limits(uint64_t now)
 {
@@ -127,7 +131,10 @@ static void check_limits(uint64_t now)
 			(unsigned long long)((now - START_NS) / 1000000));
 }
 
-/* One of those that can run; NULL: there is none. Not `but` if there are others. */
+/*
+ * Returns a task that can run; NULL: none. Returns `but` only if it is the only
+ * one.
+ */
 static struct peali_task *pick(uint64_t now, const struct peali_task *but)
 {
 	static struct peali_task *can[PEALI_SIM_TASKS_MAX];
@@ -156,7 +163,7 @@ static struct peali_task *pick(uint64_t now, const struct peali_task *but)
 	return best;
 }
 
-/* Whether the current task is to stand still for a while. */
+/* Stalls the task at random. */
 static void perhaps_stall(struct peali_task *t, uint64_t now)
 {
 	uint32_t shift = 0;
@@ -188,14 +195,17 @@ void peali_sim_decide(int idle, const void *site)
 	struct peali_task *self = peali_sim.now, *next;
 	uint64_t now = peali_sim_now_ns();
 
-	int change = !peali_sim.left; /* or it waits */
+	int change = !peali_sim.left; /* else the task waits */
 
 	peali_sim.left = spread(peali_sim.longest_shift);
 	if (peali_sim.calm)
 		return;
 	check_limits(now);
 	perhaps_stall(self, now);
-	/* who only looks whether it may go on is last: all others come first */
+	/*
+	 * A task that only polls gets the lowest priority: all others run
+	 * first.
+	 */
 	if (idle || (change && below(2)))
 		self->priority = --peali_sim.lowest;
 	else if (change)
@@ -211,7 +221,7 @@ void peali_sim_decide(int idle, const void *site)
 		check_limits(now);
 	}
 	if (next == self) {
-		if (idle) /* nobody else has anything to do: it takes longer */
+		if (idle) /* no other task can run: let more time pass */
 			peali_sim.jumped_ns += PEALI_SIM_PAUSE_NS;
 		return;
 	}
@@ -220,7 +230,7 @@ void peali_sim_decide(int idle, const void *site)
 	peali_task_switch(next);
 }
 
-/* ---- yield points ------------------------------------------------------------------ */
+/* ---- yield points -------------------------------------------------------- */
 
 static PEAL_INLINE void note(const void *site)
 {
@@ -253,7 +263,7 @@ void peal_sim_pause(void)
 		peali_sim_decide(1, PEALI_SIM_SITE);
 }
 
-/* ---- waiting ------------------------------------------------------------------------ */
+/* ---- waiting ------------------------------------------------------------- */
 
 int peali_sim_block(const void *key, uint64_t until_ns, const char *doing,
 		    const void *site)
@@ -300,7 +310,7 @@ int peali_sim_wake(const void *key, int n)
 	return woken;
 }
 
-/* ---- runs --------------------------------------------------------------------------- */
+/* ---- runs ---------------------------------------------------------------- */
 
 static uint64_t or_default(uint64_t value, uint64_t otherwise)
 {

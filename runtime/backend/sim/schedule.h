@@ -8,13 +8,13 @@
 #include "runtime/backend/host/fiber.h"
 #include "runtime/backend/sim/sim.h"
 
-/* What the simulator's files share. No other file includes this. */
+/* Private declarations of the simulator's files. */
 
 #define PEALI_SIM_TASKS_MAX 4096
 #define PEALI_SIM_FOREVER UINT64_MAX
-/* What a yield point takes. */
+/* Simulated duration of a yield point. */
 #define PEALI_SIM_POINT_NS 10
-/* What a pause takes during which all others wait. */
+/* Simulated duration of a pause while all other tasks wait. */
 #define PEALI_SIM_PAUSE_NS 500
 #define PEALI_SIM_TRAIL 16
 
@@ -24,40 +24,44 @@ enum peali_task_state { PEALI_TASK_READY, PEALI_TASK_BLOCKED, PEALI_TASK_DONE };
 struct peali_task {
 	struct peali_fiber fiber;
 	struct peali_task *next_free;
-	uint32_t id; /* in the order in which they were made */
-	uint32_t at; /* its place among those that live */
+	uint32_t id; /* number in the order of creation */
+	uint32_t at; /* index in peali_sim.task */
 	enum peali_task_state state;
-	int timed_out; /* its last wait ended by time */
-	const void *key; /* what it waits for; of its state BLOCKED */
-	const char *doing; /* in words */
-	uint64_t until_ns; /* when its wait ends by time */
-	uint64_t stalled_ns; /* it does not run before */
+	int timed_out; /* 1: a timeout ended its last wait */
+	const void *key; /* object that a BLOCKED task waits for */
+	const char *doing; /* description of the wait; NULL: none */
+	uint64_t until_ns; /* time when its wait ends */
+	uint64_t stalled_ns; /* the task does not run before this time */
 	uint64_t priority;
-	const void *site; /* where it was when another went on */
-	int error; /* its errno */
-	void *words; /* its thread-local ones, while another runs */
+	const void *site; /* yield point where it was switched away */
+	int error; /* its errno while it does not run */
+	void *words; /* its thread-local words while it does not run */
 	void *(*run)(void *);
 	void *argument, *result;
 	char name[20];
 };
 
-/** The run. */
+/** State of a simulation run. */
 struct peali_sim {
-	/* first, and together: what each yield point touches */
-	uint64_t left; /* points until the next decision */
+	/* first and adjacent: each yield point accesses these */
+	uint64_t left; /* yield points until the next decision */
 	uint64_t points;
 	uint64_t trace;
 	uint64_t tell_from;
 	struct peali_task *now;
-	uint64_t jumped_ns; /* time that passed while all waited */
-	uint64_t soonest_ns; /* no wait ends by time before */
+	/* simulated time that passed while all tasks waited */
+	uint64_t jumped_ns;
+	uint64_t soonest_ns; /* no wait times out before this time */
 	uint64_t random[4];
 	int active;
-	int calm; /* no task may change over: above 0 */
+	int calm; /* above 0: no task switches */
+	/* 1: schedule by priority; 0: uniformly at random */
 	int by_priority;
-	uint32_t longest_shift; /* of points between two decisions */
-	uint32_t stall_shift; /* decisions between two stalls; 0: none */
-	uint64_t lowest; /* priority given so far */
+	/* log2 of the most yield points between two decisions */
+	uint32_t longest_shift;
+	/* log2 of the mean number of decisions between two stalls; 0: none */
+	uint32_t stall_shift;
+	uint64_t lowest; /* lowest priority so far */
 	uint64_t switches, stalls;
 	uint32_t next_id, n, most;
 	struct peali_sim_options options;
@@ -70,35 +74,38 @@ struct peali_sim {
 
 extern struct peali_sim peali_sim;
 
-/* A yield point at that place of the code. */
+/* Executes a yield point at a code address. */
 void peali_sim_point(const void *site);
-/* The current task waits until it is woken or the time has come: 1 by time. */
+/*
+ * Blocks the current task until a wake for `key` or until the time. Returns 1
+ * if the time ended the wait.
+ */
 int peali_sim_block(const void *key, uint64_t until_ns, const char *doing,
 		    const void *site);
-/* Wakes up to n that wait for the key; how many. */
+/* Wakes up to n tasks that wait for `key`. Returns their number. */
 int peali_sim_wake(const void *key, int n);
 uint64_t peali_sim_now_ns(void);
 uint64_t peali_sim_random(void);
-/* Of a task that is made, or begins to count as new; above all that paused. */
+/* Returns a random priority above those of all paused tasks. */
 uint64_t peali_sim_priority(void);
-/* Another task goes on, for as long as the schedule says. */
+/* Schedules the next task. `idle`: prefer other tasks to the current one. */
 void peali_sim_decide(int idle, const void *site);
-/* The rest of the process is not simulated: fails. */
+/* Ends the process if no simulation runs. */
 void peali_sim_stop_unless_active(const char *call);
 
-/* ---- tasks.c --------------------------------------------------------------- */
+/* ---- tasks.c ------------------------------------------------------------- */
 
 void peali_tasks_begin(void);
-/* How many there are besides the first. */
+/* Forgets all tasks. Only the first one is left. */
 void peali_tasks_end(void);
 struct peali_task *peali_task_make(void *(*run)(void *), void *argument);
 void *peali_task_join(struct peali_task *task, const void *site);
 void peali_task_switch(struct peali_task *to);
 
-/* ---- say.c ------------------------------------------------------------------ */
+/* ---- say.c --------------------------------------------------------------- */
 
 void peali_say_begin(void);
-/* The current task is at that yield point. */
+/* Prints that the current task is at a yield point. */
 void peali_say_point(const void *site);
 
 #define PEALI_SIM_SITE __builtin_return_address(0)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The system's calls as the simulator has them: what intercept.h puts in place
- * of threads, locks, sleep and time. A mutex is the real one, taken without
- * waiting: all tasks are one thread, so it says only whether it is taken.
+ * The simulator's versions of system calls for threads, locks, sleep and time
+ * (see intercept.h). A mutex is a real pthread mutex, but only tried: all tasks
+ * are one thread. Its state only tells if it is taken.
  */
 #include "runtime/backend/sim/schedule.h"
 
@@ -19,16 +19,16 @@
 #include "runtime/backend/settings.h"
 #include "runtime/backend/sim/calls.h"
 
-#define CORES 2 /* that a simulated machine has */
+#define CORES 2 /* cores of the simulated machine */
 
 static uint64_t ns_of(const struct timespec *t)
 {
 	return (uint64_t)t->tv_sec * 1000000000 + (uint64_t)t->tv_nsec;
 }
 
-/* ---- threads ------------------------------------------------------------------- */
+/* ---- threads ------------------------------------------------------------- */
 
-/* A run that nobody has begun: by the environment's seed. */
+/* Begins a run with the environment's seed. */
 static void begin_by_itself(void)
 {
 	struct peali_sim_options o;
@@ -66,7 +66,7 @@ int peali_sim_set_name(const char *name)
 	return 0;
 }
 
-/* ---- locks --------------------------------------------------------------------- */
+/* ---- locks --------------------------------------------------------------- */
 
 int peali_sim_lock(pthread_mutex_t *mutex)
 {
@@ -120,13 +120,14 @@ int peali_sim_once(pthread_once_t *once, void (*run)(void))
 {
 	int error;
 
-	peali_sim.calm++; /* who came meanwhile would wait in the system */
+	/* a second task would block in the system's pthread_once */
+	peali_sim.calm++;
 	error = pthread_once(once, run);
 	peali_sim.calm--;
 	return error;
 }
 
-/* ---- time ------------------------------------------------------------------------ */
+/* ---- time ---------------------------------------------------------------- */
 
 int peali_sim_clock(struct timespec *out)
 {
@@ -147,9 +148,9 @@ int peali_sim_sleep(const struct timespec *t)
 	return 0;
 }
 
-/* ---- bells -------------------------------------------------------------------------- */
+/* ---- bells --------------------------------------------------------------- */
 
-/* What stands for a descriptor in a wait. */
+/* Returns the key that represents a descriptor in a wait. */
 static const void *key_of(int fd)
 {
 	static const char keys[4096];
@@ -182,7 +183,10 @@ int peali_sim_event_write(int fd, eventfd_t value)
 	return result;
 }
 
-/* Nobody from outside is let in: it would not come at the same time again. */
+/*
+ * Waits until shutdown. Clients of other processes are never accepted: their
+ * timing is not repeatable.
+ */
 int peali_sim_accept(int fd, int flags)
 {
 	struct pollfd p = { fd, 0, 0 };
@@ -231,7 +235,8 @@ long peali_sim_syscall(long number, ...)
 	va_list list;
 
 	peali_sim_point(PEALI_SIM_SITE);
-	if (number == SYS_membarrier) /* one thread sees its own stores */
+	/* all tasks are one thread, so all stores are visible */
+	if (number == SYS_membarrier)
 		return 0;
 	if (number != SYS_futex)
 		peali_sim_fail("system call %ld is not simulated", number);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Threads and lanes as fibers of one thread. What is local to a thread lies in a
- * section of its own (intercept.h): tasks that change over take it with them.
+ * Threads and lanes as fibers of one thread. Thread-local words lie in a
+ * section of their own (intercept.h). A task switch saves and restores this
+ * section.
  */
 #include "runtime/backend/sim/schedule.h"
 
@@ -14,12 +15,12 @@
 #include "runtime/backend/error.h"
 #include "runtime/backend/host/fibers.h"
 
-/* The section, named by the linker; there is always something in it. */
+/* Keeps the section non-empty. The linker defines its bounds. */
 static char here __attribute__((section("peali_task_words"), used));
 extern char __start_peali_task_words[], __stop_peali_task_words[];
 
 static struct peali_task first;
-static struct peali_task *spare; /* ended ones, for the next to come */
+static struct peali_task *spare; /* ended tasks for reuse */
 
 static size_t words_bytes(void)
 {
@@ -70,9 +71,9 @@ void peali_tasks_end(void)
 	peali_sim.now = NULL;
 }
 
-/* ---- changing over -------------------------------------------------------------- */
+/* ---- changing over ------------------------------------------------------- */
 
-/* What the running task was entered from, for the sanitizer. */
+/* The task that the running task was entered from, for AddressSanitizer. */
 static struct peali_task *came_from;
 
 static void arrive(struct peali_task *t)
@@ -94,7 +95,7 @@ void peali_task_switch(struct peali_task *to)
 	arrive(self);
 }
 
-/* The first and last thing on a task's stack. */
+/* The first and last function on a task's stack. */
 static void task_main(void)
 {
 	struct peali_task *self = peali_sim.now;
@@ -155,14 +156,15 @@ void *peali_task_join(struct peali_task *t, const void *site)
 	return t->result;
 }
 
-/* ---- lanes ------------------------------------------------------------------------ */
+/* ---- lanes --------------------------------------------------------------- */
 
 /*
- * Each lane is a task, and so they change over between any two steps, as on a
- * GPU; fibers.c, which this is in place of, lets them take turns.
+ * Replaces fibers.c: each lane is a task. So lanes switch between any two
+ * steps, as on a GPU. With fibers.c they run one after another.
  */
 struct peali_fibers {
-	uint32_t n, left, arrived; /* lanes; not done; waiting for the others */
+	/* all lanes; lanes not done; lanes that wait at a sync */
+	uint32_t n, left, arrived;
 	uint64_t round; /* syncs so far */
 	peali_lane_fn fn;
 	void *context;
