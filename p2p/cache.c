@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Results of the probe on disk, as JSON: see cache.h. */
 #include "p2p/cache.h"
 #include "runtime/backend/log.h"
 
@@ -18,13 +19,13 @@
 #define PATH_BYTES 4096
 #define FORMAT 1
 #define FILE_NAME "probe.json"
-/* A topology is at most as long as an environment variable that makes sense. */
+/* The longest key text; a topology comes from an environment variable. */
 #define KEY_BYTES 8192
 /* 64 devices have 4,032 pairs. */
 #define PAIRS_MAX 8192
 #define WRITE_EVERY_NS 1000000000u
 
-/* ---- the machine ----------------------------------------------------------- */
+/* ---- header -------------------------------------------------------------- */
 
 static void read_boot_id(char *out, size_t bytes)
 {
@@ -37,7 +38,7 @@ static void read_boot_id(char *out, size_t bytes)
 	out[strcspn(out, "\n")] = '\0';
 }
 
-/* What all proofs of a file have in common. */
+/* Makes the fields that all results of a file share. */
 static json_t *make_header(void)
 {
 	char boot[64];
@@ -48,9 +49,9 @@ static json_t *make_header(void)
 			 (json_int_t)sysconf(_SC_NPROCESSORS_ONLN));
 }
 
-/* ---- reading --------------------------------------------------------------- */
+/* ---- reading ------------------------------------------------------------- */
 
-/* Whether a file's header is that of here and now. */
+/* Returns 1 if a file's header matches this boot, machine and version. */
 static int is_current(json_t *file)
 {
 	json_t *header = make_header(), *value;
@@ -66,7 +67,7 @@ static int is_current(json_t *file)
 	return same;
 }
 
-/* The file in force, or NULL. */
+/* Loads the file. Returns NULL if it is missing, damaged or outdated. */
 static json_t *load(const char *path)
 {
 	json_error_t error;
@@ -86,7 +87,9 @@ static json_t *load(const char *path)
 	return file;
 }
 
-/* A key as one text: the texts in it are separated by what none of them has. */
+/*
+ * Makes one text of a key. Newlines separate the parts; no part has newlines.
+ */
 static int key_text(json_t *key, char *out, size_t bytes)
 {
 	const char *backend, *from, *to, *kind, *driver, *topology;
@@ -109,7 +112,7 @@ static json_t *make_key(const struct peali_cache_key *key)
 			 key->topology);
 }
 
-/* The proofs of a file by the text of their key; never NULL but for memory. */
+/* Makes an index of a file's results by key text. NULL only without memory. */
 static json_t *make_index(json_t *file)
 {
 	json_t *index = json_object(), *pair;
@@ -124,7 +127,7 @@ static json_t *make_index(json_t *file)
 	return index;
 }
 
-/* What is on disk and in force. */
+/* Loads the file and returns the index of its results. */
 static json_t *load_index(const char *path)
 {
 	json_t *file = load(path), *index = make_index(file);
@@ -133,7 +136,10 @@ static json_t *load_index(const char *path)
 	return index;
 }
 
-/* Where the file is, asked for once. 0 if there is a place. */
+/*
+ * Determines the path of the file, once. Returns 0, or -1 if there is no
+ * folder.
+ */
 static int open_cache(struct peali_cache *cache)
 {
 	char path[PATH_BYTES + 16], folder[PATH_BYTES];
@@ -149,7 +155,7 @@ static int open_cache(struct peali_cache *cache)
 	return cache->path ? 0 : -1;
 }
 
-/* 1 if everything of a proof is there and makes sense. */
+/* Reads a result. Returns 1 if all fields are present and valid. */
 static int read_pair(json_t *pair, struct peal_pair_info *info, int *measured)
 {
 	json_int_t verdict, latency, bandwidth;
@@ -191,11 +197,11 @@ int peali_cache_find(struct peali_cache *cache,
 	return found;
 }
 
-/* ---- writing --------------------------------------------------------------- */
+/* ---- writing ------------------------------------------------------------- */
 
 static int write_whole(json_t *file, const char *path)
 {
-	/* In one piece: json_dumpfd makes a system call for every word. */
+	/* One write: json_dumpfd makes a system call for every word. */
 	char *text = json_dumps(file, JSON_INDENT(1));
 	int result = text ? peali_file_write(path, text, strlen(text)) : -1;
 
@@ -213,7 +219,10 @@ static json_t *make_pair(json_t *key, const struct peal_pair_info *info,
 			 "why", info->why);
 }
 
-/* Whether a proof on disk says all that a new one does, and is measured too. */
+/*
+ * Returns 1 if only the result on disk is measured, and both verdicts are
+ * equal.
+ */
 static int says_more(json_t *disk, json_t *mine)
 {
 	return json_is_true(json_object_get(disk, "measured")) &&
@@ -222,7 +231,7 @@ static int says_more(json_t *disk, json_t *mine)
 			  json_object_get(mine, "verdict"));
 }
 
-/* The file of what is on disk by now and what is new; NULL without memory. */
+/* Merges the results on disk with the new results. NULL without memory. */
 static json_t *merge(json_t *disk, json_t *mine)
 {
 	json_t *file = make_header(), *pairs = json_array(), *pair, *other;
@@ -233,7 +242,7 @@ static json_t *merge(json_t *disk, json_t *mine)
 	json_object_foreach(disk, text, pair)
 	{
 		other = json_object_get(mine, text);
-		/* Of too many the oldest are given up. */
+		/* Above PAIRS_MAX, drop the oldest. */
 		if (n-- <= PAIRS_MAX && (!other || says_more(pair, other)))
 			error |= json_array_append(pairs, pair);
 	}
@@ -250,7 +259,9 @@ static json_t *merge(json_t *disk, json_t *mine)
 	return NULL;
 }
 
-/* Writes what is not written, and knows what others have written meanwhile. */
+/*
+ * Writes the new results, merged with the results of other processes on disk.
+ */
 static void flush(struct peali_cache *cache)
 {
 	json_t *disk, *file;

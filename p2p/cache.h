@@ -7,46 +7,53 @@
 #include <peal/topology.h>
 
 /*
- * What the probe has found, on disk: one file probe.json in PEAL_CACHE_DIR. It
- * holds for one boot of one machine and one version of the library. A file that
- * is damaged or of another boot is as good as none. Nothing here is an error:
- * without a cache the probe runs again.
+ * Results of the probe on disk: the file probe.json in PEAL_CACHE_DIR. The file
+ * is valid for one boot of one machine and one version of the library. A
+ * damaged or outdated file counts as missing. No function here fails: without a
+ * cache the probe runs again.
  */
 
-/** What a proof is about. */
+/** The key of a result: the pair, its link and its driver. */
 struct peali_cache_key {
 	const char *backend;
 	const char *from, *to; /* uuids of the devices */
 	const char *kind; /* of their link */
-	const char *driver; /* its version; "" for emulated devices */
-	const char *topology; /* of emulated devices, as the user gave it */
+	const char *driver; /* driver version; "" for emulated devices */
+	/* the user's text for emulated devices; else "" */
+	const char *topology;
 };
 
 /**
- * The cache of one runtime; all zero at first. It reads the file once, at the
- * first find, and writes a proof at once if a second has passed since it last
- * wrote, else with a later one or at close. Not thread-safe.
+ * The cache of one runtime; all zero at first. Not thread-safe.
+ *
+ * The first find reads the file. peali_cache_store writes the file if the last
+ * write is at least a second ago. Else a later store or the close writes the
+ * result.
  */
 struct peali_cache {
-	char *path; /* NULL: not opened yet, or there is no place for a file */
+	char *path; /* NULL: not opened yet, or no folder for the file */
 	int opened;
-	struct json_t *index; /* proofs on disk, by the text of their key */
-	struct json_t *mine; /* those that are not written yet, likewise */
-	uint64_t written_ns; /* when it last wrote; 0: not yet */
+	struct json_t *index; /* results on disk, by key text */
+	struct json_t *mine; /* results that are not written yet, by key text */
+	uint64_t written_ns; /* time of the last write; 0: none yet */
 };
 
 /*
- * 1 and verdict, latency_ns, bandwidth_bytes_per_s and why of *info; or 0.
- * *measured_out 0: the pair was proved only.
+ * Looks a pair up. Returns 1 and sets `verdict`, `latency_ns`,
+ * `bandwidth_bytes_per_s` and `why` of *info. Returns 0 if there is no result.
+ * *measured_out is 0 if the pair was verified but not measured.
  */
 int peali_cache_find(struct peali_cache *cache,
 		     const struct peali_cache_key *key,
 		     struct peal_pair_info *info, int *measured_out);
-/* Adds or replaces. */
+/* Adds or replaces a result. */
 void peali_cache_store(struct peali_cache *cache,
 		       const struct peali_cache_key *key,
 		       const struct peal_pair_info *info, int measured);
-/* Writes what is left: with what others have written, whole at every moment. */
+/*
+ * Writes the remaining results. The file also keeps the results of other
+ * processes. A reader never sees a partly written file.
+ */
 void peali_cache_close(struct peali_cache *cache);
 
 #endif

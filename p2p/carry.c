@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Chooses the route of each copy and executes copies in batches: see carry.h.
+ */
 #include "p2p/carry.h"
 
 #include <string.h>
@@ -7,8 +10,8 @@
 #include "p2p/books.h"
 #include "runtime/backend/log.h"
 
-#define TOGETHER 64 /* copies that a backend is given at a time */
-/* Of a copy in the background, between two looks at who cancels it. */
+#define TOGETHER 64 /* most copies of one call to a backend */
+/* Bytes of a background copy between two checks for a cancellation. */
 #define AT_ONCE ((uint64_t)8 << 20)
 
 void peali_run_add(struct peali_run *run, uint64_t bytes)
@@ -25,10 +28,12 @@ int peali_run_cancelled(const struct peali_run *run)
 	       atomic_load_explicit(run->cancel, memory_order_relaxed);
 }
 
-/* ---- ways ------------------------------------------------------------------ */
+/* ---- routes -------------------------------------------------------------- */
 
-/* Whether one of two devices has access to the other: 1, and nobody has proved
- * that it does not work. */
+/*
+ * Returns 1 if device a has access to b, and 0 if it has not. Returns -1 if the
+ * probe found the pair broken.
+ */
 static int is_direct(struct peali_peers *peers, int a, int b)
 {
 	const struct peali_pair *pair = peali_pair_of(peers, a, b);
@@ -49,7 +54,7 @@ static int is_direct(struct peali_peers *peers, int a, int b)
 	return info.can_access != 0;
 }
 
-/* Whether a device's driver can read and write host memory by itself. */
+/* Returns 1 if a device's driver can access the range of host memory. */
 static int is_mapped(struct peali_peers *peers, int device, uint64_t address,
 		     uint64_t bytes)
 {
@@ -79,7 +84,7 @@ static enum peal_route way_of(struct peali_peers *peers,
 							     PEAL_ROUTE_STAGED;
 }
 
-/* The route that it takes, of those that it may; negative: PEAL_ENOPEER. */
+/* Returns the route of a move among the allowed routes, or PEAL_ENOPEER. */
 static int choose(struct peali_peers *peers, const struct peali_move *move,
 		  const struct peali_run *run)
 {
@@ -97,9 +102,9 @@ static int choose(struct peali_peers *peers, const struct peali_move *move,
 			  peal_route_name(way), run->routes);
 }
 
-/* ---- directly -------------------------------------------------------------- */
+/* ---- direct copies ------------------------------------------------------- */
 
-/** Moves between two places that wait to be handed to their backend. */
+/** Moves between two places, collected for one call to their backend. */
 struct batch {
 	struct peali_backend *backend;
 	struct peali_move moves[TOGETHER];
@@ -132,7 +137,7 @@ static int local_of(const struct peali_peers *peers, int device)
 				      peers->devices->device[device].local;
 }
 
-/* A move for its backend; flushes first what does not go with it. */
+/* Adds a move to the batch. Flushes the batch first if it is full. */
 static int put(struct peali_peers *peers, struct batch *batch,
 	       const struct peali_move *move, struct peali_run *run)
 {
@@ -154,7 +159,10 @@ static int put(struct peali_peers *peers, struct batch *batch,
 	return 0;
 }
 
-/* The same in pieces, from the end where it would else overwrite its source. */
+/*
+ * Adds a move in pieces, if the run can be cancelled. An overlapping move to a
+ * higher address starts at the end, to read each byte before it is overwritten.
+ */
 static int put_pieces(struct peali_peers *peers, struct batch *batch,
 		      const struct peali_move *move, struct peali_run *run)
 {
@@ -174,21 +182,21 @@ static int put_pieces(struct peali_peers *peers, struct batch *batch,
 		piece.to.address = move->to.address + at;
 		piece.from.address = move->from.address + at;
 		r = put(peers, batch, &piece, run);
-		if (!r) /* in order, if they overlap */
+		if (!r) /* flush keeps the order of overlapping pieces */
 			r = flush(batch, run);
 		done += piece.bytes;
 	}
 	return r;
 }
 
-/* ---- all of them ----------------------------------------------------------- */
+/* ---- groups of moves ----------------------------------------------------- */
 
 static int same_pair(const struct peali_move *a, const struct peali_move *b)
 {
 	return a->to.device == b->to.device && a->from.device == b->from.device;
 }
 
-/* Moves from the first on that go the same way between the same two. */
+/* Returns the number of leading moves with the same pair and the same route. */
 static uint32_t alike(struct peali_peers *peers, const struct peali_move *moves,
 		      uint32_t n, enum peal_route way,
 		      const struct peali_run *run)
@@ -199,11 +207,11 @@ static uint32_t alike(struct peali_peers *peers, const struct peali_move *moves,
 
 	for (i = 1; i < n && same_pair(&moves[i], moves); i++)
 		if (host && choose(peers, &moves[i], run) != (int)way)
-			break; /* that depends on the memory, too */
+			break; /* the route also depends on the host memory */
 	return i;
 }
 
-/* Says once for each pair of devices that it is staged. */
+/* Logs a warning, once for each pair of devices, that copies are staged. */
 static void warn(struct peali_peers *peers, const struct peali_move *move)
 {
 	if (move->to.device == PEALI_HOST || move->from.device == PEALI_HOST ||
@@ -241,8 +249,10 @@ static int carry_directly(struct peali_peers *peers,
 	return r < 0 ? r : flush(&batch, run);
 }
 
-/* Of the host's own memory the backend stages what it must by itself, if there
- * is no pinned memory left for two buffers. */
+/*
+ * Copies moves through the host. Without pinned memory for two buffers, the
+ * backend itself can stage a copy from or to host memory.
+ */
 static int carry_staged(struct peali_peers *peers,
 			const struct peali_move *moves, uint32_t n,
 			struct peali_run *run)
@@ -282,8 +292,10 @@ static int carry_group(struct peali_peers *peers,
 	return r;
 }
 
-/* Enters moves from the first on between the same two as failed: none of them has
- * begun. How many. */
+/*
+ * Counts the leading moves of one pair as failed. None of them has started.
+ * Returns the number of these moves.
+ */
 static uint32_t forgo(struct peali_peers *peers, const struct peali_move *moves,
 		      uint32_t n)
 {

@@ -8,37 +8,44 @@
 #include "p2p/peer.h"
 
 /*
- * Carrying copies out: which way each goes, several at a time, and through the
- * host where there is no other way. All places are known to be right and are
- * kept by the caller; no lock is held.
+ * Executes copies. Chooses the route of each copy, batches copies, and stages
+ * copies through the host if there is no other route. The caller has resolved
+ * all places and keeps them allocated. The caller holds no lock.
  */
 
-/** A run of copies. */
+/** A run: the copies of one call. */
 struct peali_run {
-	const char *call; /* for texts */
-	uint32_t routes; /* that it may take; 0: any */
-	uint64_t chunk_bytes; /* of staged ones; 0: the default */
-	/* of one in the background, else NULL */
-	atomic_int *cancel; /* looked at now and then */
-	_Atomic uint64_t *done; /* bytes so far */
-	struct peal_copy_result result; /* zeroed before; filled here */
+	const char *call; /* public function, for error texts */
+	uint32_t routes; /* allowed routes, bits of enum peal_route; 0: any */
+	/* bytes per chunk of staged copies; 0: the default */
+	uint64_t chunk_bytes;
+	/* of a background copy, else NULL */
+	atomic_int *cancel; /* 1: cancelled; checked between pieces */
+	_Atomic uint64_t *done; /* bytes copied so far */
+	struct peal_copy_result result; /* zeroed by the caller; filled here */
 };
 
-/* 0; PEAL_ECANCELED; PEAL_ENOPEER; PEAL_ENOMEM; PEAL_EDRIVER. */
+/*
+ * Executes n moves. Returns 0, PEAL_ECANCELED, PEAL_ENOPEER, PEAL_ENOMEM or
+ * PEAL_EDRIVER.
+ */
 int peali_carry(struct peali_peers *peers, const struct peali_move *moves,
 		uint32_t n, struct peali_run *run);
 
-/* What a run has come to; whether it is to end. */
+/*
+ * The first call counts copied bytes. The second returns 1 if the run is
+ * cancelled.
+ */
 void peali_run_add(struct peali_run *run, uint64_t bytes);
 int peali_run_cancelled(const struct peali_run *run);
 
 /*
- * stage.c: moves that all go from one place to one other, through the host.
- * Errors as peali_carry.
+ * stage.c. Copies moves that all have the same pair of places, through the
+ * host. Errors are as for peali_carry.
  */
 int peali_stage_run(struct peali_peers *peers, const struct peali_move *moves,
 		    uint32_t n, struct peali_run *run);
-/* Ends its threads, and gives its memory back. */
+/* Ends the threads of all stages and frees their memory. */
 void peali_stages_close(struct peali_peers *peers);
 
 #endif

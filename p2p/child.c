@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Starts the child process of the probe and waits for it: see child.h. */
 #include "p2p/child.h"
 #include "runtime/backend/log.h"
 
@@ -17,7 +18,7 @@
 
 extern char **environ;
 
-/* Opening GPUs takes seconds; a pair takes milliseconds. */
+/* To open GPUs takes seconds; a pair takes milliseconds. */
 uint64_t peali_probe_child_ms = 10000;
 #define LIMIT_MS_A_PAIR 200
 
@@ -31,8 +32,9 @@ int peali_probe_command(char *out, size_t bytes)
 }
 
 /*
- * The environment with that backend alone, and with little memory: this process
- * has the rest. The strings are the caller's.
+ * Returns the child's environment: one backend, and little memory, because this
+ * process uses the rest. The caller frees the list. The list points to the
+ * caller's strings.
  */
 static char **environment_for(char *backends)
 {
@@ -58,7 +60,9 @@ static char **environment_for(char *backends)
 	return list;
 }
 
-/* Starts it with nothing to read and nowhere to write. */
+/*
+ * Starts the child with /dev/null as its standard streams. Returns 0 or errno.
+ */
 static int start(char *command, const char *backend, pid_t *child_out)
 {
 	char backends[40], prove[] = "prove";
@@ -96,7 +100,10 @@ static uint64_t now_ms(void)
 	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
 }
 
-/* Its status, or 0 if somebody else has waited for it. -1: it was late. */
+/*
+ * Waits for the child. Returns its status, or 0 if another thread has reaped
+ * the child. Returns -1 after the limit, with the child killed.
+ */
 static int await(pid_t child, uint64_t limit_ms)
 {
 	const struct timespec nap = { 0, 2000000 };
@@ -149,7 +156,7 @@ int peali_probe_in_child(const char *backend, int n_pairs, char *why,
 			 "the process that proves pairs was ended by signal "
 			 "%d (%s)",
 			 WTERMSIG(status), strsignal(WTERMSIG(status)));
-	else { /* it could not open the devices, or the like: a clean end */
+	else { /* a clean failure, for example: no devices */
 		peali_log(1, "%s prove failed: the pairs are proved here",
 			  command);
 		return PEAL_ENOENT;

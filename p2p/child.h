@@ -8,24 +8,30 @@
 #include <peal/errors.h>
 
 /*
- * Proving pairs in a process of its own: a pair that is broken can end a
- * driver's context for good, and with it all that the process does on a device.
- * The process is `peal prove`; what it finds comes back by the cache.
+ * Runs the probe in a process of its own. A broken pair can permanently destroy
+ * a driver's context, and with it all work of the process on the device. The
+ * child process is the command `peal prove`. The results come back through the
+ * cache.
  */
 
 /*
- * Runs it for all pairs of a backend, that many. 0: what it could say is in the
- * cache now; PEAL_ENOENT: there is no such command, it does not start, or it
- * says that it failed; PEAL_EIO: it crashed or hung, `why` says which. Blocks
- * for seconds.
+ * Runs the child process for all `n_pairs` pairs of a backend. Blocks for
+ * seconds. Returns 0 if the results are in the cache, or an error:
+ *
+ * - PEAL_ENOENT: the command is missing, does not start, or reports a failure.
+ * - PEAL_EIO: the child crashed or hung; `why` has the text.
  */
 int peali_probe_in_child(const char *backend, int n_pairs, char *why,
 			 size_t why_bytes);
 
-/* How long it may take, beside a time for each pair. Tests shorten it. */
+/*
+ * Time limit of the child in ms, plus a time per pair. Tests shorten the limit.
+ */
 extern uint64_t peali_probe_child_ms;
 
-/* 1 and the command's path if there is one that can be run. */
+/*
+ * Returns 1 and the path of the command if the command is executable, else 0.
+ */
 int peali_probe_command(char *out, size_t bytes);
 
 #endif

@@ -7,11 +7,11 @@
 #include "p2p/books.h"
 
 /*
- * Places of copies: looked up and kept until the copy has ended; and copies in
- * their call.
+ * Resolves the ranges of copies and keeps them until the copies end (load.h).
+ * Also executes synchronous copies.
  */
 
-/* ---- places ---------------------------------------------------------------- */
+/* ---- places -------------------------------------------------------------- */
 
 static int refuse(struct peali_place place, uint64_t bytes, const char *call)
 {
@@ -43,7 +43,7 @@ static int in_record(struct peali_record *record, struct peali_place place,
 	return 1;
 }
 
-/* Memory that the device sees by a mapping: the owner's own. */
+/* Resolves an address that the device got from peal_peer_map. */
 static int in_mapping(struct peali_peers *peers, struct peali_place place,
 		      uint64_t bytes, struct peali_range *out)
 {
@@ -58,7 +58,10 @@ static int in_mapping(struct peali_peers *peers, struct peali_place place,
 	return 1;
 }
 
-/* Where a range really is. Lock held. */
+/*
+ * Resolves a range to its owner's device and address. The caller holds
+ * peers->lock.
+ */
 static int resolve(struct peali_peers *peers, struct peali_place place,
 		   uint64_t bytes, const char *call, struct peali_range *out)
 {
@@ -92,7 +95,7 @@ static int resolve(struct peali_peers *peers, struct peali_place place,
 	return 0;
 }
 
-/* Looks a place up and keeps what it is in. Lock held. */
+/* Resolves a range and keeps its allocation. The caller holds peers->lock. */
 static int keep_one(struct peali_peers *peers, struct peali_range *range,
 		    uint64_t bytes, const char *call)
 {
@@ -103,7 +106,7 @@ static int keep_one(struct peali_peers *peers, struct peali_range *range,
 	return r;
 }
 
-/* Lock held. */
+/* The caller holds peers->lock. */
 static void let_go_of(struct peali_range *range)
 {
 	if (range->record)
@@ -142,7 +145,7 @@ static int check_devices(struct peali_peers *peers, struct peali_place to,
 						 call);
 }
 
-/* ---- loads ----------------------------------------------------------------- */
+/* ---- loads --------------------------------------------------------------- */
 
 static int keep_all(struct peali_peers *peers, const struct peali_move *moves,
 		    struct peali_load *load, const char *call)
@@ -165,7 +168,7 @@ static int keep_all(struct peali_peers *peers, const struct peali_move *moves,
 	return r;
 }
 
-/* Whether a goes on where b ends, on both sides. */
+/* Returns 1 if `a` starts at the end of `b`, in target and source. */
 static int goes_on(const struct peali_move *b, const struct peali_move *a)
 {
 	return b->to.device == a->to.device &&
@@ -174,14 +177,17 @@ static int goes_on(const struct peali_move *b, const struct peali_move *a)
 	       b->from.address + b->bytes == a->from.address;
 }
 
-/* Whether both lie in one allocation, beyond which no backend copies. */
+/*
+ * Returns 1 if both ranges are in one allocation. No backend copies across
+ * allocations.
+ */
 static int is_one(const struct peali_range *a, const struct peali_range *b)
 {
 	return a->record == b->record &&
 	       (a->record || a->place.device == PEALI_HOST);
 }
 
-/* Moves by where things really are; neighbours that belong together are one. */
+/* Builds the moves with the owners' addresses, and merges adjacent moves. */
 static void join(struct peali_load *load)
 {
 	struct peali_move *last = NULL, next;
@@ -255,7 +261,7 @@ void peali_load_free(struct peali_load *load)
 		free(load->moves);
 }
 
-/* ---- in the call ----------------------------------------------------------- */
+/* ---- synchronous copies -------------------------------------------------- */
 
 int peali_move_now(struct peali_peers *peers, const struct peali_move *moves,
 		   uint32_t n, const struct peali_order *order,

@@ -13,13 +13,15 @@
 #include "runtime/backend/round.h"
 
 /*
- * Copies in the background. Those to one device wait in one line, for its thread,
- * which is made by the first of them and does them one after another. It also
- * waits for copies of other lines that were started before and touch the same
- * memory: those have smaller numbers, so that nobody waits in a circle.
+ * Background copies. All copies to one device wait in one line. A thread per
+ * line executes them one after another; the first copy starts the thread.
+ *
+ * Before a copy, the thread also waits for earlier copies of other lines that
+ * touch the same memory. Earlier copies have smaller numbers, so threads never
+ * wait in a circle.
  */
 
-/** The least range that holds all that a copy writes, or reads. */
+/** The smallest range that contains all bytes that a copy writes, or reads. */
 struct hull {
 	int device;
 	uint64_t start, end;
@@ -27,25 +29,30 @@ struct hull {
 
 struct peal_copy {
 	struct peali_peers *peers;
-	struct peal_copy *next, *previous; /* of all that are not destroyed */
-	struct peal_copy *behind; /* in the line */
-	struct peali_line *line; /* NULL: there was nothing to do */
+	/* list of all copies, peers->copies */
+	struct peal_copy *next, *previous;
+	struct peal_copy *behind; /* next copy in the line */
+	struct peali_line *line; /* NULL: nothing to copy */
 	struct peali_load load;
-	int to, from; /* of the first, for texts */
-	uint64_t number; /* in the order of starts */
+	int to, from; /* devices of the first move, for error texts */
+	uint64_t number; /* order of start, from 1 */
 	struct hull writes, reads;
-	int is_wide; /* it has several devices on a side: it touches all */
-	int settled; /* it has ended and lets go of memory; peers->lock */
-	struct peali_run run; /* the thread's, until it has ended */
-	char why[256]; /* it has failed; the same */
-	atomic_int state; /* PEAL_EAGAIN; then how it ended */
+	/* 1: several devices on a side; conflicts with every copy */
+	int is_wide;
+	/* 1: the copy has ended and released its memory; peers->lock */
+	int settled;
+	/* only the line's thread uses it until the copy ends */
+	struct peali_run run;
+	char why[256]; /* error text; as for `run` */
+	atomic_int state; /* PEAL_EAGAIN until the end; then 0 or the error */
 	atomic_int cancel;
-	_Atomic uint64_t done; /* bytes */
-	pthread_mutex_t waiting; /* whose turn it is to sleep on the bell */
+	_Atomic uint64_t done; /* bytes copied so far */
+	/* held by the waiter that sleeps on the bell */
+	pthread_mutex_t waiting;
 	struct peal_bell bell;
 };
 
-/* ---- what copies touch ------------------------------------------------------- */
+/* ---- conflicts ----------------------------------------------------------- */
 
 static void stretch(struct hull *hull, struct peali_place place, uint64_t bytes)
 {
@@ -55,7 +62,7 @@ static void stretch(struct hull *hull, struct peali_place place, uint64_t bytes)
 		hull->end = place.address + bytes;
 }
 
-/* Looks at all moves once, before the copy is in line. */
+/* Computes the ranges of all moves, before the copy enters the line. */
 static void find_hulls(struct peal_copy *c)
 {
 	const struct peali_move *moves = c->load.moves;
@@ -78,15 +85,14 @@ static int meet(const struct hull *a, const struct hull *b)
 	return a->device == b->device && a->start < b->end && b->start < a->end;
 }
 
-/* Whether the order of two copies matters. */
+/* Returns 1 if the order of two copies matters. */
 static int conflict(const struct peal_copy *a, const struct peal_copy *b)
 {
 	return a->is_wide || b->is_wide || meet(&a->writes, &b->writes) ||
 	       meet(&a->writes, &b->reads) || meet(&a->reads, &b->writes);
 }
 
-/* Whether a copy that was started before has to end first. The lock of the peers
- * is held. */
+/* Returns 1 if an earlier copy must end first. The caller holds peers->lock. */
 static int is_behind(const struct peal_copy *c)
 {
 	const struct peal_copy *other;
@@ -110,7 +116,7 @@ static void await_turn(struct peal_copy *c)
 	pthread_mutex_unlock(&c->peers->lock);
 }
 
-/* A copy has ended, or is cancelled. */
+/* Wakes waiting threads after a copy has ended or was cancelled. */
 static void tell_others(struct peali_peers *peers)
 {
 	pthread_mutex_lock(&peers->lock);
@@ -118,7 +124,7 @@ static void tell_others(struct peali_peers *peers)
 	pthread_mutex_unlock(&peers->lock);
 }
 
-/* ---- lines ----------------------------------------------------------------- */
+/* ---- lines --------------------------------------------------------------- */
 
 static void *line_main(void *argument)
 {
@@ -147,7 +153,7 @@ static void *line_main(void *argument)
 				 peal_last_error()->text);
 		pthread_mutex_lock(&line->lock);
 		atomic_store_explicit(&c->state, r, memory_order_release);
-		/* Under the lock: whoever frees the copy takes it first. */
+		/* Under the lock: peal_copy_destroy locks before the free. */
 		peal_bell_ring((uintptr_t)&c->bell);
 		pthread_mutex_unlock(&line->lock);
 		tell_others(peers);
@@ -157,7 +163,7 @@ static void *line_main(void *argument)
 	return NULL;
 }
 
-/* The line's lock is held. */
+/* Starts the line's thread if needed. The caller holds line->lock. */
 static int need_thread(struct peali_line *line, const char *call)
 {
 	sigset_t all, before;
@@ -230,7 +236,7 @@ void peali_lines_close(struct peali_peers *peers)
 	free(peers->line);
 }
 
-/* ---- starting -------------------------------------------------------------- */
+/* ---- starting ------------------------------------------------------------ */
 
 static struct peal_copy *new_copy(struct peali_peers *peers,
 				  const struct peali_order *order)
@@ -257,7 +263,7 @@ static struct peal_copy *new_copy(struct peali_peers *peers,
 	return c;
 }
 
-/* Lock held. */
+/* The caller holds peers->lock. */
 static void list_in(struct peal_copy *c)
 {
 	c->next = c->peers->copies;
@@ -267,7 +273,7 @@ static void list_in(struct peal_copy *c)
 	c->peers->n_copies++;
 }
 
-/* Lock held. */
+/* The caller holds peers->lock. */
 static void list_out(struct peal_copy *c)
 {
 	if (c->previous)
@@ -286,7 +292,7 @@ static void drop(struct peal_copy *c)
 	free(c);
 }
 
-/* Lock held. */
+/* The caller holds peers->lock. */
 static int start(struct peal_copy *c, const struct peali_move *moves,
 		 uint32_t n)
 {
@@ -342,13 +348,13 @@ int peali_copy_begin(struct peali_peers *peers, struct peali_place to,
 	return peali_move_begin(peers, &move, 1, &order, out);
 }
 
-/* PEAL_EAGAIN while it goes on, then how it ended. */
+/* Returns PEAL_EAGAIN until the copy ends, then 0 or the error. */
 static int query(const struct peal_copy *c)
 {
 	return atomic_load_explicit(&c->state, memory_order_acquire);
 }
 
-/* Lock held. */
+/* The caller holds peers->lock. */
 static void settle(struct peal_copy *c)
 {
 	if (c->settled || query(c) == PEAL_EAGAIN)
@@ -365,9 +371,9 @@ void peali_copies_settle(struct peali_peers *peers)
 		settle(c);
 }
 
-/* ---- waiting --------------------------------------------------------------- */
+/* ---- waiting ------------------------------------------------------------- */
 
-/* Sleeps at most that long, and no longer than until the copy's end. */
+/* Sleeps until the copy ends, at most most_ns, in steps of at most 50 ms. */
 static void sleep_by_bell(struct peal_copy *c, uint64_t most_ns)
 {
 	uint64_t ms = most_ns / 1000000;
@@ -378,7 +384,7 @@ static void sleep_by_bell(struct peal_copy *c, uint64_t most_ns)
 	peal_host_idle(&c->bell, 1);
 }
 
-/* The bell is another waiter's. */
+/* Sleeps without the bell, which another waiter uses. */
 static void sleep_by_time(uint64_t most_ns)
 {
 	struct timespec t = { 0, most_ns < 200000 ? (long)most_ns : 200000 };
@@ -490,7 +496,7 @@ void peal_copy_destroy(struct peal_copy *copy)
 		return;
 	peers = copy->peers;
 	wait_for_end(copy, -1);
-	if (copy->line) { /* its thread has rung the bell */
+	if (copy->line) { /* wait until the thread has rung the bell */
 		pthread_mutex_lock(&copy->line->lock);
 		pthread_mutex_unlock(&copy->line->lock);
 	}
@@ -506,7 +512,8 @@ void peali_copies_clear(struct peali_peers *peers)
 	struct peal_copy *c;
 
 	pthread_mutex_lock(&peers->lock);
-	for (c = peers->copies; c; c = c->next) /* all, before one is awaited */
+	/* cancel all before the first wait */
+	for (c = peers->copies; c; c = c->next)
 		atomic_store_explicit(&c->cancel, 1, memory_order_relaxed);
 	pthread_cond_broadcast(&peers->copy_ended);
 	pthread_mutex_unlock(&peers->lock);
@@ -514,7 +521,7 @@ void peali_copies_clear(struct peali_peers *peers)
 		peal_copy_destroy(peers->copies);
 }
 
-/* ---- public ---------------------------------------------------------------- */
+/* ---- public -------------------------------------------------------------- */
 
 int peal_peer_copy_async(struct peal_runtime *runtime, int to,
 			 uint64_t to_address, int from, uint64_t from_address,

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Counters of copies: see ledger.h. */
 #include "p2p/ledger.h"
 
 #include <stdlib.h>
@@ -85,7 +86,7 @@ int peali_ledger_warns(struct peali_ledger *ledger, int from, int to)
 	return first;
 }
 
-/* ---- reading --------------------------------------------------------------- */
+/* ---- reading ------------------------------------------------------------- */
 
 static enum peal_copy_way way_of(int from, int to, int staged)
 {

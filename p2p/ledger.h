@@ -9,55 +9,60 @@
 #include <peal/transfer.h>
 
 /*
- * What was copied between each two places, and for how long threads waited for
- * copies: those of one way are entered when they have ended. Its own lock is taken
- * behind all others.
+ * Counters of ended copies between each two places, and of threads that waited
+ * for copies. The ledger's lock is the last in the lock order.
  */
 
-/** From one place to another. */
+/** Counters from one place to another. */
 struct peali_ledger_pair {
 	struct peal_copy_counts direct, staged;
-	uint32_t warned; /* that it is staged: 1 */
+	uint32_t warned; /* 1: a warning about staging was logged */
 };
 
 struct peali_ledger {
 	pthread_mutex_t lock;
-	struct peali_ledger_pair *pair; /* of each two places; see pair_of */
+	/* one entry per ordered pair; see pair_of */
+	struct peali_ledger_pair *pair;
 	int n_devices;
 	struct peal_wait_counts waits;
 };
 
-/** Copies from one place to another, by one way, that have ended. */
+/** Ended copies from one place to another by one way. */
 struct peali_ledger_copy {
 	int to, from; /* devices, or PEALI_HOST */
 	int staged; /* 1: through buffers of the host */
 	uint32_t copies, failed;
-	uint64_t bytes; /* that were copied, of failed ones too */
-	uint64_t ns; /* of all of them together */
+	uint64_t bytes; /* copied bytes, also of failed copies */
+	uint64_t ns; /* duration of all copies together */
 };
 
-/** Copies from and to the memory of a place. */
+/** Counters of copies from and to the memory of a place. */
 struct peali_ledger_place {
 	struct peal_copy_counts read[PEAL_COPY_WAYS], written[PEAL_COPY_WAYS];
 };
 
-/* PEAL_ENOMEM, without a text. */
+/* Returns 0, or PEAL_ENOMEM without an error text. */
 int peali_ledger_open(struct peali_ledger *ledger, int n_devices);
-/* Also of one that was not opened, all zero. */
+/* Closes a ledger. A ledger that is all zero and not opened is allowed. */
 void peali_ledger_close(struct peali_ledger *ledger);
 void peali_ledger_enter(struct peali_ledger *ledger,
 			const struct peali_ledger_copy *copy);
-/* A thread has waited for a copy. */
+/* Counts a thread's wait for a copy. */
 void peali_ledger_waited(struct peali_ledger *ledger, uint64_t ns);
-/* Whether nobody was told yet that a pair is staged; now somebody is. */
+/*
+ * Returns 1 on the first call for a pair: the caller then logs the staging
+ * warning.
+ */
 int peali_ledger_warns(struct peali_ledger *ledger, int from, int to);
-/* What there is by now: of all places into `out`, devices first, then the host; each
- * copy once into `copies`; waits. */
+/*
+ * Reads all counters. `out` has the devices first, then the host. `copies`
+ * counts each copy once.
+ */
 void peali_ledger_read(struct peali_ledger *ledger,
 		       struct peali_ledger_place *out,
 		       struct peal_copy_counts copies[PEAL_COPY_WAYS],
 		       struct peal_wait_counts *waits);
-/* The same of one pair. */
+/* Reads the counters of one pair. */
 void peali_ledger_read_pair(struct peali_ledger *ledger, int from, int to,
 			    struct peal_transfer_counts *out);
 

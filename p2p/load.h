@@ -5,13 +5,14 @@
 #include "p2p/carry.h"
 
 /*
- * What a call wants copied: every place is looked up, and kept from being freed
- * until the load is let go of. In `moves` places are the owners' own.
+ * The moves of a copy call. Every range is resolved, and cannot be freed until
+ * peali_load_let_go. `moves` have the owners' devices and addresses.
  */
 struct peali_load {
-	struct peali_range *kept; /* target and source of each */
+	struct peali_range *kept; /* target and source of each move */
 	uint32_t n_kept;
-	struct peali_move *moves; /* what is done: adjacent ones are one */
+	/* the moves to execute; adjacent moves are merged */
+	struct peali_move *moves;
 	uint32_t n_moves;
 	uint64_t bytes;
 	struct peali_range one_kept[2];
@@ -19,14 +20,16 @@ struct peali_load {
 };
 
 /*
- * All with the lock of `peers` held, but for peali_load_free. A load does not
- * move from where it was taken. PEAL_ENODEV, PEAL_EFAULT, PEAL_ENOMEM: nothing
- * is kept.
+ * Resolves and keeps the ranges of n moves. The load points into itself, so the
+ * struct must not be copied or moved afterwards. Returns 0, PEAL_ENODEV,
+ * PEAL_EFAULT or PEAL_ENOMEM. After an error no range is kept. The caller holds
+ * peers->lock.
  */
 int peali_load_take(struct peali_peers *peers, const struct peali_move *moves,
 		    uint32_t n, const char *call, struct peali_load *load);
-/* Once or more. */
+/* Releases the ranges; may be called again. The caller holds peers->lock. */
 void peali_load_let_go(struct peali_load *load);
+/* Frees the arrays. Needs no lock. */
 void peali_load_free(struct peali_load *load);
 
 #endif

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Mappings of peal_peer_map. */
 #include <peal/peer.h>
 
 #include <stdlib.h>
@@ -6,7 +7,7 @@
 
 #include "p2p/books.h"
 
-/* Few mappings at a time: the table is searched from end to end. */
+/* The search is linear: there are few mappings at a time. */
 
 const struct peali_mapping *peali_mapping_find(const struct peali_peers *peers,
 					       int remote, uint64_t address,
@@ -24,7 +25,7 @@ const struct peali_mapping *peali_mapping_find(const struct peali_peers *peers,
 	return NULL;
 }
 
-/* The mapping that begins there, or NULL. */
+/* Returns the mapping that begins at the address, or NULL. */
 static struct peali_mapping *begins_at(struct peali_peers *peers, int remote,
 				       uint64_t address)
 {
@@ -64,7 +65,7 @@ static int refuse_range(int device, uint64_t address, uint64_t bytes,
 			  (unsigned long long)address, device);
 }
 
-/* The allocation that holds the range, by record or by the backend's books. */
+/* Finds the allocation that contains the range, by record or in the backend. */
 static int find_memory(struct peali_peers *peers, int device, uint64_t address,
 		       uint64_t bytes, struct peali_record **record_out,
 		       struct peali_memory *out)
@@ -88,7 +89,9 @@ static int find_memory(struct peali_peers *peers, int device, uint64_t address,
 	return 0;
 }
 
-/* The remote's view of the range; the pair is enabled. */
+/*
+ * Adds a mapping and returns the remote's address of it. The pair is enabled.
+ */
 static int enter(struct peali_peers *peers, const struct peali_mapping *wanted,
 		 const struct peali_memory *memory, uint64_t *address_out)
 {
@@ -188,7 +191,10 @@ int peali_peer_map(struct peali_peers *peers, int device, uint64_t address,
 	return r;
 }
 
-/* One less; the last one leaves the table. Lock held. */
+/*
+ * Removes one use of a mapping. The last use removes the mapping. The caller
+ * holds peers->lock.
+ */
 static void give_back(struct peali_peers *peers, struct peali_mapping *m)
 {
 	int remote = m->remote, owner = m->owner;
@@ -228,7 +234,7 @@ void peali_mappings_clear(struct peali_peers *peers)
 		give_back(peers, &peers->mapping[peers->n_mappings - 1]);
 }
 
-/* ---- public ---------------------------------------------------------------- */
+/* ---- public -------------------------------------------------------------- */
 
 int peal_peer_map(struct peal_runtime *runtime, int device, uint64_t address,
 		  int remote, uint64_t bytes, uint64_t *address_out)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Allocations of peal_memory_alloc and of buffers, with a record of each. */
 #include <peal/memory.h>
 
 #include <stdlib.h>
@@ -6,7 +7,7 @@
 
 #include "p2p/books.h"
 
-/* The records lie in one array, ordered by device and then by address. */
+/* The records are in one array, ordered by device and then by address. */
 
 int peali_range_inside(uint64_t address, uint64_t bytes, uint64_t start,
 		       uint64_t size)
@@ -23,7 +24,7 @@ static int is_before(const struct peali_record *record, int device,
 	return record->address < address;
 }
 
-/* The index of the first record that is not before the place. */
+/* Returns the index of the first record at or behind the address. */
 static size_t place_of(const struct peali_peers *peers, int device,
 		       uint64_t address)
 {
@@ -58,7 +59,7 @@ struct peali_record *peali_record_find(struct peali_peers *peers, int device,
 	return record;
 }
 
-/* Room for one more. Lock held. */
+/* Grows the array if it is full. The caller holds peers->lock. */
 static int make_room(struct peali_peers *peers)
 {
 	size_t most = peers->max_records ? 2 * peers->max_records : 16;
@@ -90,7 +91,7 @@ static int insert(struct peali_peers *peers, struct peali_record *record)
 	return 0;
 }
 
-/* Memory and its record. */
+/* Allocates memory and adds its record. */
 static int take(struct peali_peers *peers, int device, uint64_t bytes,
 		int is_buffer, uint64_t *address_out)
 {
@@ -147,7 +148,7 @@ int peali_buffer_alloc(struct peali_peers *peers, int device, uint64_t bytes,
 	return take(peers, device, bytes, 1, address_out);
 }
 
-/* Takes a record out of the books if nothing uses it. Lock held. */
+/* Removes a record if nothing uses the memory. The caller holds peers->lock. */
 static int take_out(struct peali_peers *peers, int device, uint64_t address,
 		    int is_buffer, struct peali_record **out)
 {
@@ -214,7 +215,7 @@ int peali_buffer_free(struct peali_peers *peers, int device, uint64_t address)
 	return give(peers, device, address, 1);
 }
 
-/* Lock held. */
+/* The caller holds peers->lock. */
 static int view_take(struct peali_peers *peers, int viewer, int owner,
 		     uint64_t address, uint64_t *view_out)
 {
@@ -270,7 +271,7 @@ void peali_records_clear(struct peali_peers *peers)
 	peers->n_buffers = 0;
 }
 
-/* ---- public ---------------------------------------------------------------- */
+/* ---- public -------------------------------------------------------------- */
 
 int peal_memory_alloc(struct peal_runtime *runtime, int device, uint64_t bytes,
 		      uint64_t *address_out)

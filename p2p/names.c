@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Names of routes and verdicts. */
 #include <peal/topology.h>
 
 #include <stddef.h>

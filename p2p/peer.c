@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The runtime's peer state, and counted access of ordered pairs: see peer.h. */
 #include "p2p/peer.h"
 #include "runtime/backend/log.h"
 
@@ -11,7 +12,7 @@
 #include "p2p/carry.h"
 #include "p2p/probe.h"
 
-/* ---- life ------------------------------------------------------------------ */
+/* ---- create and destroy -------------------------------------------------- */
 
 int peali_peers_create(const struct peali_devices *devices,
 		       struct peali_peers **out)
@@ -41,7 +42,10 @@ int peali_peers_create(const struct peali_devices *devices,
 	return 0;
 }
 
-/* The first pair with a use of that kind; 1 if there is one. Lock held. */
+/*
+ * Finds the first pair with a use of that kind. Returns 1 if there is one. The
+ * caller holds peers->lock.
+ */
 static int find_use(struct peali_peers *peers, enum peali_use use,
 		    int *from_out, int *to_out)
 {
@@ -61,7 +65,7 @@ static int find_use(struct peali_peers *peers, enum peali_use use,
 
 struct text {
 	char *at;
-	size_t bytes; /* that are left */
+	size_t bytes; /* free bytes at `at` */
 };
 
 __attribute__((format(printf, 2, 3))) static void
@@ -79,7 +83,9 @@ append(struct text *text, const char *format, ...)
 	text->bytes -= (size_t)n;
 }
 
-/* What is left, each with a comma before it. Lock held. */
+/*
+ * Lists the remaining uses, each after a comma. The caller holds peers->lock.
+ */
 static void list_left(struct peali_peers *peers, char *out, size_t bytes)
 {
 	struct text text = { out, bytes };
@@ -191,7 +197,7 @@ struct peali_peers *peali_peers_of(struct peal_runtime *runtime,
 	return NULL;
 }
 
-/* ---- counted access -------------------------------------------------------- */
+/* ---- counted access ------------------------------------------------------ */
 
 static int check_pair(struct peali_peers *peers, int from, int to,
 		      const char *call)
@@ -201,7 +207,7 @@ static int check_pair(struct peali_peers *peers, int from, int to,
 	return r < 0 ? r : peali_devices_check(peers->devices, to, call);
 }
 
-/* What the backend says; without one that serves both: no access. */
+/* Queries the backend. Devices of two backends have no access. */
 static int ask(struct peali_peers *peers, int from, int to,
 	       struct peali_peer_info *out)
 {
@@ -273,7 +279,7 @@ void peali_pair_give(struct peali_peers *peers, int from, int to,
 	if (!pair->n_uses[use] || --pair->n_uses[use] || n_uses(pair))
 		return;
 	r = a->backend->ops->peer_disable(a->backend, a->local, b->local);
-	/* The access stays, and the next enable finds it there already. */
+	/* The access then stays. The next enable gets PEAL_EALREADY. */
 	if (r < 0)
 		peali_log(1, "device %d -> device %d stays enabled: %s", from,
 			  to, peal_last_error()->text);
@@ -325,7 +331,7 @@ int peali_peer_enable(struct peali_peers *peers, int from, int to)
 	return r;
 }
 
-/* Lock held. */
+/* The caller holds peers->lock. */
 static int disable(struct peali_peers *peers, int from, int to,
 		   const char *call)
 {
@@ -361,7 +367,7 @@ int peali_peer_disable(struct peali_peers *peers, int from, int to)
 	return r;
 }
 
-/* ---- public ---------------------------------------------------------------- */
+/* ---- public -------------------------------------------------------------- */
 
 int peal_peer_can_access(struct peal_runtime *runtime, int from, int to)
 {

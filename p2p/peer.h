@@ -8,55 +8,62 @@
 #include "runtime/backend/devices.h"
 
 /*
- * What a runtime keeps of its devices' access to each other: who has enabled
- * it, what is mapped, allocated and being copied, and what the probe found.
- * Thread-safe throughout, but for create and destroy.
+ * The runtime's peer state: enabled pairs, mappings, allocations, copies in
+ * flight, and probe results. All functions are thread-safe except create and
+ * destroy.
  */
 struct peali_peers;
 
-/** A range that was looked up: where it is, and what keeps it there. */
+/** A resolved range of memory, and the record that keeps it allocated. */
 struct peali_range {
-	struct peali_place place; /* by the runtime's numbers */
+	struct peali_place place; /* device numbers of the runtime */
 	uint64_t bytes;
 	struct peali_record *record; /* NULL: nothing to keep */
 };
 
-/* ---- what runtime/runtime.c defines --------------------------------------- */
+/* ---- defined by runtime/runtime.c ---------------------------------------- */
 
 struct peali_peers *peali_runtime_peers(struct peal_runtime *runtime);
 
-/* ---- its life -------------------------------------------------------------- */
+/* ---- create and destroy -------------------------------------------------- */
 
-/* `devices` outlives it. PEAL_ENOMEM. */
+/*
+ * Creates the peer state. `devices` must outlive it. Returns 0 or PEAL_ENOMEM.
+ */
 int peali_peers_create(const struct peali_devices *devices,
 		       struct peali_peers **out);
-/* 0, or PEAL_EBUSY with a text that names what is left beside buffers. */
+/*
+ * Returns 0, or PEAL_EBUSY with a text that lists the remaining uses. Buffers
+ * do not count.
+ */
 int peali_peers_check_idle(struct peali_peers *peers);
-/* As peali_peers_check_idle, and then nothing is done. NULL: 0. */
+/*
+ * Destroys the peer state. After PEAL_EBUSY (peali_peers_check_idle) nothing
+ * has changed. NULL: 0.
+ */
 int peali_peers_destroy(struct peali_peers *peers);
 /*
- * For a shutdown: cancels and frees copies, takes mappings, enables, holds and
- * memory back. Pointers to them are gone. No kernel may be resident.
+ * For a shutdown: cancels and frees all copies, mappings, enables, holds and
+ * memory. Pointers to them are invalid afterwards. No kernel may be resident.
  */
 void peali_peers_clear(struct peali_peers *peers);
 struct peali_ledger;
-/* Of what was copied. */
+/* Returns the counters of copies. */
 struct peali_ledger *peali_peers_ledger(struct peali_peers *peers);
-/* Allocations of peal_memory_alloc; not those of buffers. */
+/* Returns the number of allocations of peal_memory_alloc, without buffers. */
 uint32_t peali_peers_n_memories(struct peali_peers *peers);
 
-/* ---- access of one device to another --------------------------------------- */
+/* ---- access of one device to another ------------------------------------- */
 
 /*
- * A link's share in the access of `from` to the memory of `to`: enables the
- * pair if nobody has. The errors of peal_peer_enable.
+ * Adds a link's use of the access from `from` to the memory of `to`. The first
+ * use enables the pair. Errors are those of peal_peer_enable.
  */
 int peali_peer_hold(struct peali_peers *peers, int from, int to);
-/* Gives one hold back; the last user of any kind disables the pair. */
+/* Removes one hold. The last user of any kind disables the pair. */
 void peali_peer_release(struct peali_peers *peers, int from, int to);
 
-/* The public functions of <peal/peer.h> and <peal/memory.h>, below the runtime.
- */
+/* The functions behind <peal/peer.h> and <peal/memory.h>. */
 int peali_peer_can_access(struct peali_peers *peers, int from, int to);
 int peali_peer_enable(struct peali_peers *peers, int from, int to);
 int peali_peer_disable(struct peali_peers *peers, int from, int to);
@@ -67,36 +74,43 @@ int peali_memory_alloc(struct peali_peers *peers, int device, uint64_t bytes,
 		       uint64_t *address_out);
 int peali_memory_free(struct peali_peers *peers, int device, uint64_t address);
 /*
- * Memory of a buffer: it is counted apart, peali_memory_free refuses it, and no
- * check for what is left names it. `device` and `bytes` are checked already.
+ * Allocates the memory of a buffer. Buffers have a separate count,
+ * peali_memory_free refuses them, and no idle check lists them. The caller has
+ * checked `device` and `bytes`.
  */
 int peali_buffer_alloc(struct peali_peers *peers, int device, uint64_t bytes,
 		       uint64_t *address_out);
-/* PEAL_EBUSY as peal_memory_free. */
+/*
+ * Frees the memory of a buffer. Returns 0, or PEAL_EBUSY as peal_memory_free.
+ */
 int peali_buffer_free(struct peali_peers *peers, int device, uint64_t address);
 /*
- * Where another device sees it, and a share in the pair's access until that is
- * given back. The errors of peal_peer_enable.
+ * Returns the address of a buffer for another device. The pair's access stays
+ * enabled until peali_buffer_view_give. Errors are those of peal_peer_enable.
  */
 int peali_buffer_view_take(struct peali_peers *peers, int viewer, int owner,
 			   uint64_t address, uint64_t *view_out);
 void peali_buffer_view_give(struct peali_peers *peers, int viewer, int owner);
 /*
- * Looks up memory at a place, of so many bytes, 0 too, and keeps it from being freed
- * until it is let go of, once or more: then `range` is empty. PEAL_EFAULT: there is
- * none, for `call`.
+ * Resolves a range of `bytes` bytes, 0 allowed. The range cannot be freed until
+ * peali_range_let_go, which may be called again and empties `range`. Returns 0,
+ * or PEAL_EFAULT if there is no such memory. `call` is for the error text.
  */
 int peali_range_keep(struct peali_peers *peers, struct peali_place place,
 		     uint64_t bytes, const char *call, struct peali_range *out);
 void peali_range_let_go(struct peali_peers *peers, struct peali_range *range);
-/** How copies are to be done. */
+/** Options of a copy call. */
 struct peali_order {
-	const char *call; /* for texts */
+	const char *call; /* public function, for error texts */
 	uint32_t routes; /* as in peal_transfer_options */
-	uint64_t chunk_bytes; /* likewise */
+	uint64_t chunk_bytes; /* as in peal_transfer_options */
 };
 
-/* Places as their devices see them. PEAL_ENODEV, PEAL_EFAULT, and as carry.h. */
+/*
+ * Copies in the call (now), or starts background copies (begin). Places are
+ * addresses of their devices. Returns 0, PEAL_ENODEV, PEAL_EFAULT, or an error
+ * of peali_carry.
+ */
 int peali_move_now(struct peali_peers *peers, const struct peali_move *moves,
 		   uint32_t n, const struct peali_order *order,
 		   struct peal_copy_result *result_out);

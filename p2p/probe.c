@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Verdicts and measurements of pairs: see probe.h. Results come from the pair's
+ * description, from the cache, or from a trial with the probe's two kernels.
+ */
 #include "p2p/probe.h"
 
 #include <stdio.h>
@@ -13,20 +17,25 @@
 
 #define CALL "peal_topology_pair"
 
-/* A job ends itself then; more only where so many threads share a core that
- * nothing could be proved. */
+/*
+ * Time limits of a job, which ends itself, in ns. The second attempt has the
+ * long limit: threads may share a core so that the first attempt has no result.
+ */
 #define LIMIT_NS 1000000000u
 #define LONG_LIMIT_NS 3000000000u
 
-/* Slower than host memory by more than this is slow. Emulated devices have
- * one kind of memory: what differs there is the noise of other processes. */
+/*
+ * A pair is slow if host memory is faster by more than this factor. Emulated
+ * devices have one kind of memory. Differences there are noise from other
+ * processes.
+ */
 #define SLOW_FACTOR 2
 #define SLOW_FACTOR_EMULATED 4
 #define SLOW_TRIES 10
 
-/* ---- verdict --------------------------------------------------------------- */
+/* ---- verdict ------------------------------------------------------------- */
 
-/* Something of the backend's failed; its text says what. */
+/* Sets the verdict after a backend error, with its text. */
 static void set_faulted(struct peal_pair_info *info)
 {
 	info->verdict = PEAL_VERDICT_FAULTED;
@@ -67,8 +76,10 @@ static void set_late(struct peal_pair_info *info)
 		 LONG_LIMIT_NS / 1000000000u);
 }
 
-/* One direction; more time if the first attempt has too little. PEAL_ENOMEM;
- * all else is a verdict. */
+/*
+ * Verifies one direction. If the first attempt is late, tries again with the
+ * long limit. Returns 0 with a verdict, or PEAL_ENOMEM.
+ */
 static int verify(struct peali_peers *peers, struct peal_pair_info *info)
 {
 	struct peali_rig_ways ways = { 0, 0 };
@@ -94,7 +105,7 @@ static int verify(struct peali_peers *peers, struct peal_pair_info *info)
 	return 0;
 }
 
-/* What one launch says of a direction; else that direction by itself. */
+/* Judges one direction of a common launch. Verifies a late direction alone. */
 static int judge_or_verify(struct peali_peers *peers,
 			   const struct peal_probe_words *words,
 			   struct peal_pair_info *info)
@@ -105,7 +116,7 @@ static int judge_or_verify(struct peali_peers *peers,
 	return 0;
 }
 
-/* Both directions, which together take half of what they take one by one. */
+/* Verifies both directions in one launch, in half the time of two launches. */
 static int verify_both(struct peali_peers *peers, struct peal_pair_info *there,
 		       struct peal_pair_info *back)
 {
@@ -134,7 +145,7 @@ static int verify_both(struct peali_peers *peers, struct peal_pair_info *there,
 	return r < 0 ? r : judge_or_verify(peers, &words[1], back);
 }
 
-/* ---- measuring ------------------------------------------------------------- */
+/* ---- measuring ----------------------------------------------------------- */
 
 static int compare(const void *a, const void *b)
 {
@@ -143,7 +154,10 @@ static int compare(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* One way in ns, the median of the batches; 0: could not be measured. */
+/*
+ * Returns the one-way latency in ns, the median of the batches; 0: not
+ * measured.
+ */
 static uint64_t latency(struct peali_rig *rig, struct peali_rig_ways ways)
 {
 	uint64_t ns[PEAL_PROBE_BATCHES];
@@ -152,7 +166,7 @@ static uint64_t latency(struct peali_rig *rig, struct peali_rig_ways ways)
 	if (peali_rig_run(rig, PEAL_PROBE_LATENCY, ways, LIMIT_NS) < 0)
 		return 0;
 	memcpy(ns, rig->words->batch_ns, sizeof(ns));
-	/* Without those that the limit cut off. */
+	/* Skip the batches that the time limit cut off. */
 	for (n = 0; n < PEAL_PROBE_BATCHES && ns[n]; n++)
 		;
 	if (!n)
@@ -161,7 +175,7 @@ static uint64_t latency(struct peali_rig *rig, struct peali_rig_ways ways)
 	return ns[n / 2] / (2 * PEALI_RIG_BATCH);
 }
 
-/* Bytes per second of the best round; 0: could not be measured. */
+/* Returns the bytes per second of the best round; 0: not measured. */
 static uint64_t bandwidth(struct peali_rig *rig, struct peali_rig_ways ways)
 {
 	uint64_t best = 0, ns, i;
@@ -178,7 +192,7 @@ static uint64_t bandwidth(struct peali_rig *rig, struct peali_rig_ways ways)
 		      0;
 }
 
-/* Where the reference of a kind of link is kept; NULL: the table is full. */
+/* Returns the baseline of a link kind; NULL: the table is full. */
 static struct peali_reference *reference_of(struct peali_peers *peers,
 					    struct peali_backend *backend,
 					    const char *kind)
@@ -207,9 +221,9 @@ static int is_slower(const struct peali_rig *rig, uint64_t pair, uint64_t host)
 }
 
 /*
- * Whether it is slower than host memory, in every attempt. After the first,
- * both are measured one after the other, so that a load on the machine is on
- * both.
+ * Returns 1 if the pair is slower than host memory in every attempt. From the
+ * second attempt on, both are measured one after the other. A load on the
+ * machine then slows both.
  */
 static int is_slow(struct peali_rig *rig, struct peali_rig_ways ways,
 		   struct peal_pair_info *info)
@@ -238,7 +252,7 @@ static int is_slow(struct peali_rig *rig, struct peali_rig_ways ways,
 	return 1;
 }
 
-/* Latency and bandwidth of a pair that is proved. */
+/* Measures latency and bandwidth of a verified pair. */
 static int measure(struct peali_peers *peers, int way_back,
 		   struct peal_pair_info *info)
 {
@@ -267,9 +281,12 @@ static int measure(struct peali_peers *peers, int way_back,
 	return 0;
 }
 
-/* ---- one pair -------------------------------------------------------------- */
+/* ---- one pair ------------------------------------------------------------ */
 
-/* What can be said without a look at the pair: 1 if that is all. */
+/*
+ * Describes a pair without a trial. Returns 1 if the description is the
+ * verdict.
+ */
 static int describe(struct peali_peers *peers, struct peal_pair_info *info)
 {
 	const struct peali_device *a = &peers->devices->device[info->from];
@@ -307,14 +324,14 @@ static int describe(struct peali_peers *peers, struct peal_pair_info *info)
 	return 1;
 }
 
-/** Room for what a key points to. */
+/** A cache key with storage for its texts. */
 struct key_texts {
 	struct peal_device_info from, to;
 	struct peali_fact fact[32];
 	struct peali_cache_key key;
 };
 
-/* The version of the devices' driver; "" if it does not say. */
+/* Returns the driver's version; "" if the backend has none. */
 static const char *driver_of(const struct peali_device *device,
 			     struct key_texts *texts)
 {
@@ -329,7 +346,10 @@ static const char *driver_of(const struct peali_device *device,
 	return "";
 }
 
-/* 0 if the pair's devices have names that hold beyond this process. */
+/*
+ * Fills a cache key. Returns 0 if both devices have a UUID, which is the same
+ * in all processes. Else returns -1.
+ */
 static int make_key(struct peali_peers *peers,
 		    const struct peal_pair_info *info, struct key_texts *texts)
 {
@@ -359,7 +379,7 @@ static int is_proved(enum peal_verdict verdict)
 	return verdict == PEAL_VERDICT_OK || verdict == PEAL_VERDICT_SLOW;
 }
 
-/* Puts down what is known of a pair by now. probe_lock held. */
+/* Records the state of a pair in memory. The caller holds probe_lock. */
 static void note(struct peali_peers *peers, const struct peal_pair_info *info,
 		 enum peali_proof proof)
 {
@@ -371,7 +391,10 @@ static void note(struct peali_peers *peers, const struct peal_pair_info *info,
 	pthread_mutex_unlock(&peers->lock);
 }
 
-/* Also on disk, where a proof has a place. A failure may be over next time. */
+/*
+ * Records the state of a pair in memory and on disk. A faulted pair is not
+ * written: the failure may be temporary.
+ */
 static void keep(struct peali_peers *peers, const struct peal_pair_info *info,
 		 enum peali_proof proof)
 {
@@ -384,7 +407,10 @@ static void keep(struct peali_peers *peers, const struct peal_pair_info *info,
 				  proof == PEALI_PROOF_COMPLETE);
 }
 
-/* Of a pair that was tried: what is broken is not measured. */
+/*
+ * Records a verification. A broken pair is complete, because nothing is
+ * measured.
+ */
 static void keep_proof(struct peali_peers *peers,
 		       const struct peal_pair_info *info)
 {
@@ -393,8 +419,10 @@ static void keep_proof(struct peali_peers *peers,
 						PEALI_PROOF_COMPLETE);
 }
 
-/* 1 if a pair's verdict is known without a trial: from before, from what its
- * devices are, from the disk. probe_lock held. */
+/*
+ * Returns 1 if a pair's verdict is known without a trial. The sources are
+ * earlier calls, the description and the disk. The caller holds probe_lock.
+ */
 static int recall(struct peali_peers *peers, int from, int to, int how,
 		  struct peal_pair_info *info)
 {
@@ -421,8 +449,10 @@ static int recall(struct peali_peers *peers, int from, int to, int how,
 	return 1;
 }
 
-/* The verdicts of a pair and, if it is proved, of the way back. probe_lock
- * held. */
+/*
+ * Determines the verdict of a pair. If the pair is good, also determines the
+ * verdict of the way back. The caller holds probe_lock.
+ */
 static int prove(struct peali_peers *peers, int from, int to, int how)
 {
 	struct peal_pair_info there, back;
@@ -446,7 +476,9 @@ static int prove(struct peali_peers *peers, int from, int to, int how)
 	return 0;
 }
 
-/* Everything about a pair. probe_lock held. */
+/*
+ * Determines verdict and measurements of a pair. The caller holds probe_lock.
+ */
 static int complete(struct peali_peers *peers, int from, int to, int how)
 {
 	struct peali_pair *pair = peali_pair_of(peers, from, to);
@@ -464,7 +496,7 @@ static int complete(struct peali_peers *peers, int from, int to, int how)
 	return r;
 }
 
-/* ---- the answer ------------------------------------------------------------ */
+/* ---- lookup -------------------------------------------------------------- */
 
 static void set_route(struct peali_peers *peers, struct peal_pair_info *info)
 {
@@ -485,7 +517,7 @@ static void set_route(struct peali_peers *peers, struct peal_pair_info *info)
 			 peal_verdict_name(back->verdict));
 }
 
-/* 1 and *out if that much is known of a pair. */
+/* Returns 1 and fills *out if the pair is known to the level `least`. */
 static int look_up(struct peali_peers *peers, int from, int to,
 		   enum peali_proof least, struct peal_pair_info *out)
 {
@@ -504,7 +536,7 @@ static int look_up(struct peali_peers *peers, int from, int to,
 	return known;
 }
 
-/* PEAL_PROBE=off: nothing is tried and nothing kept. */
+/* Reports a pair as unknown (PEAL_PROBE=off), without a trial or a record. */
 static void leave_unknown(struct peali_peers *peers, int from, int to,
 			  struct peal_pair_info *out)
 {
@@ -521,7 +553,7 @@ static void leave_unknown(struct peali_peers *peers, int from, int to,
 	pthread_mutex_unlock(&peers->lock);
 }
 
-/* Probes what is missing, at the end of which that much is known. */
+/* Probes a pair up to the level `least`. */
 static int find_out(struct peali_peers *peers, int from, int to, int how,
 		    enum peali_proof least, struct peal_pair_info *out)
 {
@@ -541,7 +573,7 @@ static int find_out(struct peali_peers *peers, int from, int to, int how,
 				  "device %d -> device %d: the probe came to "
 				  "no end",
 				  from, to);
-	/* What failed on the way is part of the answer and no error of it. */
+	/* A failed probe is a verdict, not an error: restore the error. */
 	peali_fail_driver(before.code, before.driver_code, before.call, "%s",
 			  before.text);
 	return 0;
@@ -581,9 +613,12 @@ int peali_probe_pair(struct peali_peers *peers, int from, int to,
 	return answer(peers, from, to, PEALI_PROOF_COMPLETE, out);
 }
 
-/* ---- all pairs of a backend -------------------------------------------------- */
+/* ---- all pairs of a backend ---------------------------------------------- */
 
-/* Pairs that nothing is known of; those on disk become known. Locked. */
+/*
+ * Returns the number of unknown pairs, after a look in the cache. The caller
+ * holds probe_lock.
+ */
 static int count_unknown(struct peali_peers *peers,
 			 const struct peali_backend *backend, int how)
 {
@@ -599,7 +634,10 @@ static int count_unknown(struct peali_peers *peers,
 	return n;
 }
 
-/* The process that tried them is gone: they are not tried here. Locked. */
+/*
+ * Marks all unknown pairs as faulted, because the child process that tried them
+ * crashed or hung. The caller holds probe_lock.
+ */
 static void condemn(struct peali_peers *peers,
 		    const struct peali_backend *backend, const char *why)
 {
@@ -635,7 +673,7 @@ void peali_probe_backend(struct peali_peers *peers,
 	if (n) {
 		r = peali_probe_in_child(backend->ops->name, n, why,
 					 sizeof(why));
-		peali_cache_close(&peers->cache); /* read it again */
+		peali_cache_close(&peers->cache); /* forces a new read */
 		if (!r)
 			count_unknown(peers, backend, PEALI_PROBE_CACHE);
 		else if (r == PEAL_EIO)

@@ -6,41 +6,49 @@
 #include "p2p/peer.h"
 
 /*
- * Whether the stores of one device really reach another one's memory, in order
- * and unharmed, and how fast. Nothing is tried before it is asked for.
+ * Probes pairs of devices. Checks that stores of one device reach the other
+ * device's memory, in order and intact. Also measures the speed. Each pair is
+ * probed on first demand.
  */
 
 /*
- * The proof alone, which is what a link needs that may choose: `route` and
- * `why` are peer only if this direction is proved and the way back, by which
- * credits come, is proved too. Latency and bandwidth are 0 unless they are
- * known from before; a pair that was not measured is not slow. Tries what is
- * not known yet; whoever asks meanwhile waits. Never asks a machine twice: see
- * p2p/cache.h, PEAL_PROBE.
+ * Determines the verdict of a pair without new measurements, for the choice of
+ * a link's route. `route` and `why` say peer only if both directions are
+ * verified: credits return on the way back. Latency and bandwidth are 0 unless
+ * known from before. A pair that was not measured is not slow.
  *
- * 0; PEAL_ENODEV; PEAL_EINVAL a setting is not allowed; PEAL_ENOMEM. What is
- * wrong with the pair itself is a verdict, not an error.
+ * Probes only unknown pairs; concurrent callers wait. The cache on disk keeps
+ * all verdicts except faulted (p2p/cache.h, PEAL_PROBE).
+ *
+ * Returns 0, or an error. A broken pair is a verdict, not an error:
+ *
+ * - PEAL_ENODEV: no such device.
+ * - PEAL_EINVAL: a setting is not allowed.
+ * - PEAL_ENOMEM: no memory.
  */
 int peali_probe_prove(struct peali_peers *peers, int from, int to,
 		      struct peal_pair_info *out);
 
-/* The same and the measurements, of which slow may be the verdict. */
+/*
+ * Determines verdict and measurements of a pair. The verdict can then be slow.
+ * Returns as peali_probe_prove.
+ */
 int peali_probe_pair(struct peali_peers *peers, int from, int to,
 		     struct peal_pair_info *out);
 
 /*
- * Proves all pairs of devices of that backend, before the first of them has a
- * kernel: in a process of its own where there is the command for it (child.h),
- * else here. What fails is a verdict.
+ * Probes all pairs of a backend's devices, before the first of them has a
+ * kernel. Uses a child process if the command exists (child.h), else this
+ * process. A failure is a verdict.
  */
 void peali_probe_backend(struct peali_peers *peers,
 			 struct peali_backend *backend);
 
-/* No probe runs from the one to the other; waits for one that does. */
+/* No probe runs between hold and release. Hold waits for a running probe. */
 void peali_probes_hold(struct peali_peers *peers);
 void peali_probes_release(struct peali_peers *peers);
 
-/* The program of the probe's two kernels, to be loaded before any launch. */
+/* Returns the program of the probe's two kernels. Load it before any launch. */
 const struct peal_program *peali_probe_program(void);
 
 #endif

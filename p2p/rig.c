@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The rig of the probe: see rig.h. The kernels are in
+ * ringkernels/programs/probe.c.
+ */
 #include "p2p/rig.h"
 
 #include "p2p/probe.h"
@@ -14,12 +18,14 @@ extern const struct peal_program peal_program_peal_probe;
 #define PATTERN_BYTES PEALI_RIG_PATTERN_BYTES
 #define LANES_MAX 256u
 
-/* What is written is in a peer's memory within microseconds; this is far
- * beyond that, and short enough to find out about many broken pairs. */
+/*
+ * Time for a store to become visible in a peer's memory. Working pairs need
+ * microseconds. The time is short because many pairs may be broken.
+ */
 #define PATIENCE_NS 25000000u
-/* Over the limit that the kernels set themselves. */
+/* Extra wait beyond the time limit that the kernels apply themselves. */
 #define SLACK_NS 5000000000u
-/* Of waiting for one of the two, before a look at the other one. */
+/* Time to wait for one kernel before a check of the other kernel. */
 #define TURN_NS 10000000u
 
 #define CALL "probe"
@@ -29,14 +35,16 @@ const struct peal_program *peali_probe_program(void)
 	return &peal_program_peal_probe;
 }
 
-/* In the block of each side: parameters of its jobs, there and back, two
- * scratch words for each, the pong word. */
+/*
+ * The block of each side: parameters of the jobs (there, back), two scratch
+ * words per job, the pong word.
+ */
 #define BACK_OFFSET PEAL_SHARED_LINE
 #define SCRATCH_OFFSET (2 * PEAL_SHARED_LINE)
 #define SCRATCH_BYTES 16
 #define PONG_OFFSET (3 * PEAL_SHARED_LINE)
 #define BLOCK_BYTES (4 * PEAL_SHARED_LINE)
-/* In host memory: words there and back, the bells of both sides, area. */
+/* The host memory: words (there, back), the bells of both sides, the area. */
 #define WORDS_BYTES (3 * PEAL_SHARED_LINE)
 #define BELLS_OFFSET (2 * WORDS_BYTES)
 #define HOST_AREA_OFFSET 4096
@@ -48,10 +56,12 @@ _Static_assert(BELLS_OFFSET + 2 * sizeof(struct peal_bell) <= HOST_AREA_OFFSET,
 	       "host block");
 _Static_assert(MESSAGES % PEAL_PROBE_SLOTS == 0 && MESSAGES >= 10000, "laps");
 
-/** Directions and sides of a rig: `from` is side 0 and writes there. */
+/**
+ * Directions and sides of a rig. In direction THERE, side 0 (`from`) writes.
+ */
 enum { THERE, BACK };
 
-/* ---- open and close -------------------------------------------------------- */
+/* ---- open and close ------------------------------------------------------ */
 
 static int take(struct peali_rig *rig, enum peali_memory_kind kind, int local,
 		uint64_t bytes, struct peali_memory *out)
@@ -85,7 +95,7 @@ static int take_memory(struct peali_rig *rig)
 	return r;
 }
 
-/* On both, before one of them has a kernel that is resident. */
+/* Loads the program on both devices, before either has a resident kernel. */
 static int load_program(struct peali_rig *rig)
 {
 	int side, r = 0;
@@ -110,7 +120,7 @@ static int take_access(struct peali_rig *rig)
 		rig->held_back = !back;
 	}
 	pthread_mutex_unlock(&peers->lock);
-	/* Without the way back answers come by the host. */
+	/* Without access back, answers go through the host. */
 	return !r && (rig->needs & PEALI_RIG_BOTH) ? back : r;
 }
 
@@ -142,7 +152,7 @@ int peali_rig_open(struct peali_peers *peers, int from, int to, uint32_t needs,
 					   &info);
 	if (r < 0)
 		return r;
-	/* One thread stands for all lanes better than so many fibers. */
+	/* Emulated devices use one lane, not as many fibers. */
 	rig->emulated = info.emulated;
 	rig->lanes = info.emulated		? 1 :
 		     info.max_lanes < LANES_MAX ? info.max_lanes :
@@ -179,7 +189,7 @@ void peali_rig_close(struct peali_rig *rig)
 	pthread_mutex_unlock(&peers->lock);
 }
 
-/* ---- parameters ------------------------------------------------------------ */
+/* ---- parameters ---------------------------------------------------------- */
 
 static uint64_t bell_of(const struct peali_rig *rig, int viewer, int side)
 {
@@ -187,7 +197,7 @@ static uint64_t bell_of(const struct peali_rig *rig, int viewer, int side)
 	       (uint64_t)side * sizeof(struct peal_bell);
 }
 
-/* Zeros what a job has left in the memory of a side: block, ping, slots. */
+/* Clears the last job's data in the memory of a side: block, ping, slots. */
 static int wipe_side(struct peali_rig *rig, int side)
 {
 	static const uint8_t zero[PEAL_PROBE_PATTERN_OFFSET];
@@ -205,7 +215,7 @@ static int wipe_side(struct peali_rig *rig, int side)
 	return ops->copy(rig->backend, to, from, sizeof(zero));
 }
 
-/* Nothing is left of the last job. What was just allocated is zero. */
+/* Clears the last job's data. New memory is zero already. */
 static int wipe(struct peali_rig *rig)
 {
 	uint64_t bytes = HOST_AREA_OFFSET;
@@ -247,16 +257,16 @@ static void fill_params(const struct peali_rig *rig, int side, int way,
 	p->lanes = rig->lanes;
 }
 
-/* ---- running --------------------------------------------------------------- */
+/* ---- running ------------------------------------------------------------- */
 
-/** What both kernels are asked to do. */
+/** A job for both kernels. */
 struct order {
 	enum peal_probe_job job;
 	struct peali_rig_ways ways;
 	uint64_t limit_ns;
 };
 
-/* The parameters of a side's jobs, to where its kernel finds them. */
+/* Copies the parameters of a side's jobs to the side's block. */
 static int send_params(struct peali_rig *rig, int side,
 		       const struct order *order, uint64_t block)
 {
@@ -308,14 +318,18 @@ static int set_stuck(struct peali_rig *rig)
 			  rig->from, rig->to);
 }
 
-/* One of the two has failed: the other one has nobody to wait for. */
+/* Tells both kernels that a kernel has failed, so that neither waits for it. */
 static void set_alone(struct peali_rig *rig)
 {
 	peal_store_relaxed_sys(&rig->words->alone, 1);
 	peal_store_relaxed_sys(&rig->words_back->alone, 1);
 }
 
-/* Waits for a kernel's end, for so long at most, and frees the launch. */
+/*
+ * Waits at most most_ns for a kernel, and frees the launch after its end.
+ * Returns 0 and leaves *kernel if the kernel still runs. At `until` sets
+ * rig->stuck.
+ */
 static int finish(struct peali_rig *rig, struct peali_launch **kernel,
 		  uint64_t until, uint64_t most_ns)
 {
@@ -337,8 +351,9 @@ static int finish(struct peali_rig *rig, struct peali_launch **kernel,
 }
 
 /*
- * Waits until both kernels have ended. When one kernel fails, the host tells the
- * other kernel that it is alone. failed: 0, or the error of an earlier step.
+ * Waits until both kernels have ended. When one kernel fails, the host tells
+ * the other kernel that it is alone. `failed` is 0, or the error of an earlier
+ * step.
  */
 static int finish_both(struct peali_rig *rig, struct peali_launch *kernel[2],
 		       uint64_t limit_ns, int failed)
@@ -352,7 +367,7 @@ static int finish_both(struct peali_rig *rig, struct peali_launch *kernel[2],
 				continue;
 			if (failed)
 				set_alone(rig);
-			/* no turns then: a late one says so in the error */
+			/* after a failure, wait until the deadline */
 			r = finish(rig, &kernel[side], until,
 				   failed ? ~0ULL : TURN_NS);
 			if (!failed)
@@ -370,7 +385,9 @@ int peali_rig_run(struct peali_rig *rig, enum peal_probe_job job,
 
 	r = wipe(rig);
 	rig->seed += 2;
-	/* The reader first: it is there when the first store comes. */
+	/*
+	 * The reader first: the reader must run before the first store arrives.
+	 */
 	for (side = 1; side >= 0 && !r; side--)
 		r = launch(rig, side, &order, &kernel[side]);
 	return finish_both(rig, kernel, 2 * limit_ns, r);

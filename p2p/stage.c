@@ -11,34 +11,38 @@
 #include "runtime/backend/round.h"
 
 /*
- * A stage: two buffers of pinned host memory, one for whoever copies and one for a
- * thread of its own. Each takes the next chunk of the moves, brings it into its
- * buffer and out of it again, and takes the next: so the one fills while the
- * other empties, nobody waits for the other but at the end, and on a machine that
- * has no core for the thread the copy goes on without it. Many small moves share a
- * chunk, a large one is many. A copy has one stage to itself; there are as many as
- * copies go on at once, up to STAGES.
+ * Staged copies. A stage has two buffers of pinned host memory. The caller uses
+ * one buffer, and a thread of the stage uses the other:
  *
- * Chunks: CPU threads copy faster through what stays in a core's cache; copy
- * engines lose time with each start. By `peal bench transfers --route staged` on an
- * AMD EPYC with two cores, 2026-11-26.
+ * 1. Each side takes the next chunk of the moves.
+ * 2. The side copies the chunk into its buffer and out to the target.
+ * 3. The side repeats both steps until no chunk is left.
+ *
+ * So one buffer fills while the other empties. The caller waits for the thread
+ * only at the end. If the thread gets no core, the caller copies all chunks
+ * itself. A chunk can hold many small moves, or a part of a large move. A copy
+ * uses one stage alone. There are at most STAGES stages.
+ *
+ * Chunk sizes: CPU threads are fastest if a chunk stays in a core's cache. Copy
+ * engines lose time with each start. The sizes were measured by `peal bench
+ * transfers --route staged` on an AMD EPYC with two cores, 2026-11-26.
  */
 
 #define STAGES 4
 #define CHUNK_THREADS ((uint64_t)128 << 10) /* of emulated devices */
 #define CHUNK_ENGINES ((uint64_t)1 << 20) /* of all others */
-#define PIECES 64 /* of a chunk, at most */
-#define ALONE 2 /* chunks for which the thread is not woken */
-/* Who waits for a stage: between two looks at whether the copy is cancelled. */
+#define PIECES 64 /* most pieces of a chunk */
+#define ALONE 2 /* up to so many chunks the caller copies alone */
+/* Wait for a stage between two checks for a cancellation, in ns. */
 #define LOOK_NS 10000000
 
-/** What is left of the moves. */
+/** The position in the moves. */
 struct cursor {
 	uint32_t i;
-	uint64_t at; /* bytes of move i that are done */
+	uint64_t at; /* taken bytes of move i */
 };
 
-/** The pieces of the moves that go through a buffer together. */
+/** The pieces of moves that pass a buffer together. */
 struct chunk {
 	struct peali_move piece[PIECES];
 	uint32_t n;
@@ -47,24 +51,24 @@ struct chunk {
 
 struct peali_stage {
 	struct peali_peers *peers;
-	struct peali_stage *next; /* of the pool */
-	int taken; /* the pool's lock */
+	struct peali_stage *next; /* next stage of the pool */
+	int taken; /* 1: a copy uses the stage; the pool's lock */
 	struct peali_memory memory;
-	uint64_t bytes; /* of each buffer; 0: none yet */
+	uint64_t bytes; /* bytes of each buffer; 0: no buffers yet */
 	uint64_t buffer[2]; /* host pointers: the caller's, the thread's */
 	pthread_t thread;
 	int has_thread;
-	pthread_mutex_t lock; /* of all below */
+	pthread_mutex_t lock; /* protects all fields below */
 	pthread_cond_t changed;
-	int job, quit; /* for the thread to begin, to end */
-	int busy; /* it is at the job */
+	int job, quit; /* 1: the thread must start the job; must end */
+	int busy; /* 1: the thread works at the job */
 	const struct peali_move *moves;
 	uint32_t n;
 	uint64_t chunk_bytes;
 	struct cursor cursor;
 	struct peali_run *run;
-	int result; /* of the job; negative: no more chunks are taken */
-	struct peal_error_info failed; /* its text */
+	int result; /* result of the job; negative: no more chunks are taken */
+	struct peal_error_info failed; /* the first error */
 };
 
 struct peali_stages {
@@ -74,9 +78,9 @@ struct peali_stages {
 	uint32_t n;
 };
 
-/* ---- chunks ---------------------------------------------------------------- */
+/* ---- chunks -------------------------------------------------------------- */
 
-/* The next pieces, as many as a buffer holds; 0 bytes: there are no more. */
+/* Takes the next pieces, at most `room` bytes. 0 bytes: no moves are left. */
 static void pack(const struct peali_move *moves, uint32_t n, uint64_t room,
 		 struct cursor *cursor, struct chunk *out)
 {
@@ -103,8 +107,10 @@ static void pack(const struct peali_move *moves, uint32_t n, uint64_t room,
 	}
 }
 
-/* One of a chunk's two hops, by the backend of the place that is not the
- * buffer. */
+/*
+ * Copies a chunk into the buffer (`in`) or out of it. The backend of the device
+ * executes the copy, or the first backend between host places.
+ */
 static int hop(const struct peali_stage *stage, const struct chunk *chunk,
 	       uint64_t buffer, int in)
 {
@@ -133,9 +139,9 @@ static int hop(const struct peali_stage *stage, const struct chunk *chunk,
 	return d->backend->ops->copy_all(d->backend, moves, chunk->n);
 }
 
-/* ---- the two sides --------------------------------------------------------- */
+/* ---- caller and thread --------------------------------------------------- */
 
-/* The next chunk; 0 bytes: there is none for anybody. */
+/* Takes the next chunk; 0 bytes: no chunk is left. */
 static void take_chunk(struct peali_stage *s, struct chunk *chunk)
 {
 	pthread_mutex_lock(&s->lock);
@@ -236,7 +242,7 @@ static int carry_job(struct peali_stage *s, const struct peali_move *moves,
 	pthread_mutex_unlock(&s->lock);
 	carry_chunks(s, s->buffer[0]);
 	pthread_mutex_lock(&s->lock);
-	s->job = 0; /* if the thread has not come, it need not */
+	s->job = 0; /* the thread need not start any more */
 	while (s->busy)
 		pthread_cond_wait(&s->changed, &s->lock);
 	pthread_mutex_unlock(&s->lock);
@@ -246,9 +252,9 @@ static int carry_job(struct peali_stage *s, const struct peali_move *moves,
 	return s->result;
 }
 
-/* ---- the pool -------------------------------------------------------------- */
+/* ---- the pool ------------------------------------------------------------ */
 
-/* The pool of a runtime, made by the first copy that needs it. */
+/* Returns the pool of a runtime. The first staged copy makes the pool. */
 static struct peali_stages *pool_of(struct peali_peers *peers)
 {
 	struct peali_stages *pool;
@@ -266,7 +272,7 @@ static struct peali_stages *pool_of(struct peali_peers *peers)
 	return pool;
 }
 
-/* One more, if there may be. The pool's lock is held. */
+/* Adds a stage, at most STAGES. The caller holds pool->lock. */
 static struct peali_stage *add_stage(struct peali_peers *peers,
 				     struct peali_stages *pool)
 {
@@ -286,8 +292,10 @@ static struct peali_stage *add_stage(struct peali_peers *peers,
 	return s;
 }
 
-/* A stage that nobody has; waits for one if there are as many as may be, but not
- * longer than the copy is wanted. NULL: that, or there is no memory. */
+/*
+ * Returns a free stage. If all STAGES are in use, waits until one is free or
+ * the run is cancelled. NULL: the run is cancelled, or there is no memory.
+ */
 static struct peali_stage *take(struct peali_peers *peers,
 				struct peali_stages *pool,
 				const struct peali_run *run)
@@ -330,7 +338,7 @@ static void free_buffers(struct peali_stage *s)
 	s->bytes = 0;
 }
 
-/* Buffers of at least so many bytes each. */
+/* Ensures two buffers of at least `bytes` bytes each. */
 static int need_buffers(struct peali_stage *s, uint64_t bytes, const char *call)
 {
 	struct peal_error_info failed;
@@ -355,7 +363,7 @@ static int need_buffers(struct peali_stage *s, uint64_t bytes, const char *call)
 	return 0;
 }
 
-/* Bytes of a chunk, where the caller does not say. */
+/* Returns the default bytes of a chunk. */
 static uint64_t chunk_of(const struct peali_devices *devices,
 			 const struct peali_move *move)
 {

@@ -5,18 +5,25 @@
 #include <peal/device/atomic.h>
 
 /*
- * Whether a thread is inside of a call: a word that only it writes, odd while it
- * is. Who has learned that some thread died between ticket and tag first notes
- * how many tickets there are, then this word of all who live, and waits until
- * each that was inside has been outside. What has no tag then below that number
- * will never have one: the quiescent states of read-copy-update (McKenney and
- * Slingwine, 1998). It costs those who put two stores to a line of their own.
+ * The call word of an end tells whether the end's thread is inside a call. Only
+ * that thread writes the word. The word is odd during a call. A consumer uses
+ * the words to find tickets that a dead producer will never publish:
  *
- *	producer				who mends
- *	enter ─ ticket (a release) -------->	tickets (an acquire) ─ the word: odd,
- *						or of a later call
- *	content, tag ─ leave (R10) -------->	A10 the word: even, or a later call
- *						─ tags of all that it had put
+ * 1. The consumer reads the number of tickets.
+ * 2. The consumer notes the call word of each open producer.
+ * 3. The consumer waits until each producer that was inside a call has left
+ *    that call.
+ * 4. A ticket below the number that has no tag now will never have one.
+ *
+ * This is the quiescent-state scheme of read-copy-update (McKenney and
+ * Slingwine, 1998). The scheme costs each end two stores per call, to a line of
+ * the end's own.
+ *
+ *	producer				consumer
+ *	enter ─ ticket (a release) -------->	tickets (an acquire) ─
+ *						word: odd, or a later call
+ *	content, tag ─ leave (R10) -------->	A10 word: even, or a later
+ *						call ─ all tags of that call
  */
 
 static inline void peali_calls_enter(uint64_t *calls)
@@ -26,7 +33,7 @@ static inline void peali_calls_enter(uint64_t *calls)
 
 static inline void peali_calls_leave(uint64_t *calls)
 {
-	/* R10: pairs with A10 in peali_calls_note: all of the call is done. */
+	/* R10: pairs with A10 in peali_calls_note: publishes the whole call. */
 	peal_store_release_sys(calls, peal_load_relaxed_sys(calls) + 1);
 }
 
@@ -41,7 +48,7 @@ static inline uint64_t peali_calls_note(const uint64_t *calls)
 	return peal_load_acquire_sys(calls);
 }
 
-/* Whether the thread has been outside since this was noted. */
+/* Returns 1 if the thread has been outside a call since `noted` was read. */
 static inline int peali_calls_passed(const uint64_t *calls, uint64_t noted)
 {
 	return !peali_calls_inside(noted) || peali_calls_note(calls) != noted;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Sizes and headers of mailboxes, and their admission: see mailbox.h. */
 #include "queues/mailbox.h"
 
 #include <string.h>
@@ -7,7 +8,7 @@
 #include "runtime/backend/error.h"
 #include "runtime/backend/round.h"
 
-/* See mailbox.h for where the bound comes from. */
+/* mailbox.h derives the bound. */
 static int complete_lease(struct peali_mailbox_spec *s, const char *call)
 {
 	uint64_t tells = s->tells ? s->tells : 1, least;
@@ -27,7 +28,7 @@ static int complete_lease(struct peali_mailbox_spec *s, const char *call)
 			"must be at least that",
 			s->lease, s->tells);
 	least = s->n_workers * (s->lease + tells - 1);
-	/* the first two keep absurd numbers from overflowing the third */
+	/* the first two checks prevent an overflow in the third */
 	if (s->n_workers > s->slots || s->lease > s->slots || s->slots < least)
 		return peali_fail(
 			PEAL_EINVAL, call,
@@ -64,7 +65,7 @@ int peali_mailbox_spec_complete(struct peali_mailbox_spec *spec,
 	return result;
 }
 
-/* The stage lies behind the slots. */
+/* Returns the offset of the stage, behind the slots. */
 static uint64_t stage_offset(const struct peali_mailbox_spec *spec)
 {
 	return sizeof(struct peal_mailbox) +
@@ -112,7 +113,10 @@ int peali_admission_spec_complete(struct peali_admission_spec *spec,
 	spec->links = (uint32_t)(held + rest / 4 * 3);
 	if (spec->links < held + tells)
 		spec->links = (uint32_t)(held + tells);
-	/* for each worker one past it, and for others what a handler tells */
+	/*
+	 * Each sending worker may exceed the limit by one message per mailbox.
+	 * `tells` slots remain for messages to other workers.
+	 */
 	past = (uint64_t)spec->n_workers * (spec->boxes > 1 ? 2 : 1) + tells;
 	rest = spec->links - held;
 	spec->each = rest > past ? (uint32_t)(rest - past) : 1;

@@ -5,35 +5,43 @@
 #include <peal/abi/mailbox.h>
 
 /*
- * The host's side of mailboxes: what a kernel's options come to in memory.
+ * The host's side of mailboxes: options, sizes, headers.
  *
- * A producer leases slots in blocks and may keep them as long as it is busy, so
- * the sizes have to be such that hoarded leases never starve another producer.
- * With leases of L, handlers that put up to T messages at a time (T <= L) and n
- * producers, a producer holds at most T - 1 slots when it asks for L more. So
- * when the consumer has taken all messages, at most n * (L + T - 1) slots are
- * leased and not used, and a mailbox of
+ * A producer leases slots in blocks and may keep them while it is busy. The
+ * sizes must ensure that kept leases never starve another producer. Let L be
+ * the lease and n the workers. Let T be the most messages that a handler tells
+ * at a time (T <= L).
+ *
+ * 1. A producer holds at most T - 1 slots when it requests L more.
+ * 2. So at most n * (L + T - 1) slots are leased and unused, once the consumer
+ *    has taken all messages.
+ * 3. So every requested lease is granted if
  *
  *	slots >= n_workers * (lease + tells - 1)
  *
- * grants every lease that was asked for. The lease is
+ * The lease is
  *
  *	lease = max(tells, 1, min(32, slots / (2 * n_workers)))
  *
- * which always satisfies that when slots / (2 * n_workers) >= tells, and leaves
- * half of the mailbox to those who are busy.
+ * This lease always satisfies the bound if slots / (2 * n_workers) >= tells.
+ * Half of the mailbox then remains for the busy producers.
  *
- * The mailboxes of a kernel have one admission. There each worker keeps what a
- * handler tells, and who waits for more holds nothing else; so
+ * The mailboxes of a kernel share one admission. Each worker permanently keeps
+ * `tells` slots for the messages of a handler. A worker that waits for more
+ * slots holds no others. So, once all messages are taken, all requests are
+ * granted one after the other if
  *
  *	slots >= (n_workers + 1) * tells + n_workers * others
  *
- * grants all that was asked for, one after the other, once all messages are
- * taken. Of the rest a quarter is for the handlers of mail alone, but for as many as
- * a handler tells, which are for what other kernels pass on. What links and
- * timers put into the mailboxes of one worker leaves of the others a slot for each
- * worker and mailbox of one, and what a handler tells, if there are so many: so one
- * worker that takes nothing does not hold up what goes to others.
+ * The admission divides the remaining slots:
+ *
+ * - A quarter is the reserve, for handlers of mail only. But at least `tells`
+ *   slots stay out of the reserve, for handlers of messages that other kernels
+ *   forward.
+ * - Links and timers may fill one worker's mailboxes up to `each` slots. Each
+ *   sending worker may exceed that limit by one message per mailbox. The limit
+ *   leaves `tells` slots to the other workers, if there are enough. So a worker
+ *   that takes no messages does not block the messages to other workers.
  */
 
 #define PEALI_MAILBOX_LEASE_MAX 32
@@ -43,51 +51,66 @@
 
 struct peali_mailbox_spec {
 	uint32_t slots; /* a power of two up to 2^20 */
-	uint32_t message_bytes; /* largest payload, up to what a slot of the
-				 * policy holds: 4080, 3064 or 1016; 0: 48 */
-	uint32_t n_workers; /* that may put into it */
-	uint32_t tells; /* the largest of any handler; 0: none puts any */
+	/*
+	 * Bytes of the largest payload (default 48, 1..4080). atom16 allows up
+	 * to 3064, atom8 up to 1016.
+	 */
+	uint32_t message_bytes;
+	uint32_t n_workers; /* producers of the mailbox */
+	/* most messages that a handler tells; 0: no handler does */
+	uint32_t tells;
 	uint32_t slot_bytes; /* out */
-	uint32_t lease; /* 0: by the formula above; out */
+	uint32_t lease; /* slots per lease; 0: the formula above; out */
 	uint32_t policy; /* enum peal_policy; 0: the default; out */
 };
 
 /*
- * Fills in what is zero and checks all. Returns 0, or PEAL_EINVAL with text
- * that names the option, its value and what is allowed; the spec is then
- * unchanged. The policies are those of the device, as for peali_policy_choose;
- * `call` is the name of the public function.
+ * Fills fields that are 0 with their defaults and checks all fields. The
+ * policies are those of the device, as for peali_policy_choose. `call` is the
+ * name of the public function. Returns 0, or PEAL_EINVAL with text that names
+ * the option, its value and the allowed range. On failure the spec is
+ * unchanged.
  */
 int peali_mailbox_spec_complete(struct peali_mailbox_spec *spec,
 				uint32_t policies, uint32_t default_policy,
 				const char *call);
 
-/* Memory of one mailbox of a completed spec, and the distance from one to the
- * next: a multiple of PEAL_SHARED_LINE. */
+/*
+ * Returns the bytes of one mailbox of a completed spec. The result is a
+ * multiple of PEAL_SHARED_LINE, and the distance of two mailboxes.
+ */
 uint64_t peali_mailbox_bytes(const struct peali_mailbox_spec *spec);
 
-/* The header of an empty mailbox; all behind it is zero. */
+/* Fills the header of an empty mailbox. The memory behind it is zero. */
 void peali_mailbox_header(struct peal_mailbox *out,
 			  const struct peali_mailbox_spec *spec);
 
-/* What the admission to a kernel's mailboxes comes to. */
+/* The numbers of the admission to a kernel's mailboxes. out: computed. */
 struct peali_admission_spec {
-	uint32_t slots; /* of each mailbox, and for all of them together */
+	uint32_t slots; /* of each mailbox, and of all mailboxes together */
 	uint32_t n_workers;
-	uint32_t tells; /* the largest of any handler: what a worker keeps */
-	uint32_t others; /* slots that each worker may lease beside, for what its
-			  * handlers do not tell: timers, monitors */
-	uint32_t boxes; /* mailboxes of each worker: 2 with high priority */
-	uint32_t passages; /* places beside those for what passages bring */
-	uint32_t links; /* out: of the slots, that anyone may lease */
+	/* most messages that a handler tells; slots that each worker keeps */
+	uint32_t tells;
+	/*
+	 * Slots that each worker may lease in addition, for messages that no
+	 * handler tells: timers and monitors.
+	 */
+	uint32_t others;
+	uint32_t boxes; /* mailboxes per worker; 2 with a high priority */
+	/* additional slots for messages from forwarding links */
+	uint32_t passages;
+	uint32_t links; /* out: slots outside of the reserve */
 	uint32_t each, tell, lease; /* out: see struct peal_admission */
 };
 
-/* Checks all, and fills in what is out: 0, or PEAL_EINVAL with text. */
+/*
+ * Checks all fields and fills the out fields. Returns 0, or PEAL_EINVAL with
+ * text.
+ */
 int peali_admission_spec_complete(struct peali_admission_spec *spec,
 				  const char *call);
 
-/* The admission before anything was put. */
+/* Fills the admission of empty mailboxes. */
 void peali_admission_header(struct peal_admission *out,
 			    const struct peali_admission_spec *spec);
 

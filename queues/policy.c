@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Policies and slot sizes of all queues: see policy.h. */
 #include "queues/policy.h"
 
 #include <stddef.h>
@@ -57,7 +58,10 @@ uint32_t peali_policy_slot(uint32_t policy, uint32_t content)
 		bytes = (content + 11) / 12 * 16;
 	else if (policy == PEAL_POLICY_ATOM8)
 		bytes = (content + 3) / 4 * 8;
-	/* past one cache line, whole ones: no line has two slots' messages */
+	/*
+	 * Slots above one cache line get whole lines: no line holds parts of
+	 * two slots.
+	 */
 	unit = bytes > 64 ? 64 : 16;
 	return (uint32_t)peali_round_up(bytes, unit);
 }

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Queues of host threads (peal/queue.h): code that all kinds share. Makes and
+ * destroys queues, opens and closes ends, waits, and counts messages.
+ */
 #include "queues/queue.h"
 
 #include <stdio.h>
@@ -10,10 +14,10 @@
 
 static const char *const role_names[] = { "producer", "consumer" };
 
-/* Looks at all counts until they have to agree. */
+/* Most times that peal_queue_info reads the counters until they agree. */
 #define COUNT_LOOKS 1000
 
-/* ---- making --------------------------------------------------------------------- */
+/* ---- making -------------------------------------------------------------- */
 
 static void *zeroed(uint64_t bytes)
 {
@@ -59,7 +63,7 @@ static void take_down(struct peal_queue *q)
 	free(q);
 }
 
-/* The queue of a plan, but for its ends. */
+/* Fills a queue from a plan, without its ends. */
 static void begin(struct peal_queue *q, const struct peali_queue_plan *plan,
 		  uint64_t each)
 {
@@ -136,7 +140,7 @@ int peal_queue_create_of(const struct peal_queue_options *options,
 	return create(options, bytes, queue_out, call);
 }
 
-/* Ends of a role that are open. */
+/* Returns the open ends of a role. */
 static uint32_t open_ends(struct peal_queue *q, enum peal_queue_role role)
 {
 	struct peali_queue_side *s = &q->side[role];
@@ -165,7 +169,7 @@ int peal_queue_destroy(struct peal_queue *q)
 	return 0;
 }
 
-/* ---- ends ----------------------------------------------------------------------- */
+/* ---- ends ---------------------------------------------------------------- */
 
 int peal_queue_open(struct peal_queue *q, enum peal_queue_role role,
 		    struct peal_queue_end **end_out)
@@ -251,18 +255,18 @@ int peal_queue_close(struct peal_queue_end *end)
 	peali_queue_lock(q);
 	if (died)
 		peali_queue_died(end);
-	/* where its thread died, these may say that it is there */
+	/* a dead thread may have left both words set */
 	atomic_store(&end->busy, 0);
 	peal_store_relaxed_sys_u32(&end->bell->asleep, 0);
 	end->open = 0;
 	s->closed++;
 	if (end->role == PEAL_QUEUE_PRODUCER && s->closed == s->opened)
 		peali_queue_regain(q);
-	/* release: who sees it gone sees all that it put */
+	/* release: a thread that reads 1 sees all messages of the end */
 	atomic_store(&s->gone, s->broken || s->closed == s->opened);
 	pthread_mutex_unlock(&q->lock);
 	peali_queue_ring(q, (enum peal_queue_role)other, PEAL_QUEUE_ENDS);
-	if (atomic_load(&q->owed)) /* they may give it back, and take it */
+	if (atomic_load(&q->owed)) /* return_owed() */
 		peali_queue_ring(q, PEAL_QUEUE_PRODUCER, PEAL_QUEUE_ENDS);
 	return 0;
 }
@@ -281,13 +285,13 @@ void peali_queue_ring(struct peal_queue *q, enum peal_queue_role role,
 		}
 }
 
-/* Whether all of a role that were ever opened are closed. */
+/* Returns 1 if all opened ends of a role are closed, or the role is broken. */
 static int all_closed(const struct peal_queue *q, enum peal_queue_role role)
 {
 	return atomic_load_explicit(&q->side[role].gone, memory_order_acquire);
 }
 
-/* ---- putting and taking ---------------------------------------------------------- */
+/* ---- putting and taking -------------------------------------------------- */
 
 static PEAL_INLINE int check_end(const struct peal_queue_end *end,
 				 uint32_t role, const void *data,
@@ -311,7 +315,7 @@ static PEAL_INLINE int check_end(const struct peal_queue_end *end,
 	return 0;
 }
 
-/* 0, and the end is the calling thread's until leave(). */
+/* Claims the end for the calling thread until leave(). 0 or PEAL_EBUSY. */
 static int enter(struct peal_queue_end *end, const char *call)
 {
 	if (PEALI_QUEUE_CHECKED && atomic_exchange(&end->busy, 1))
@@ -395,7 +399,7 @@ static int push_failed(const struct peal_queue_end *end, uint64_t bytes,
 	}
 }
 
-/* Before a wait: the others get what the end holds back. */
+/* Passes held-back slots to the other ends. Called before a wait. */
 static void settle(struct peal_queue_end *end)
 {
 	peali_calls_enter(&end->count->calls);
@@ -403,7 +407,7 @@ static void settle(struct peal_queue_end *end)
 	peali_calls_leave(&end->count->calls);
 }
 
-/* One look whether there is room: what is put is counted. */
+/* Tries to push n messages once, and counts them. */
 static PEAL_INLINE int try_push(struct peal_queue_end *end, const void *data,
 				uint64_t bytes, uint32_t n)
 {
@@ -422,7 +426,7 @@ static PEAL_INLINE int try_push(struct peal_queue_end *end, const void *data,
 	return result;
 }
 
-/* There was no room: waits for it, as long as it may. */
+/* Waits for free slots, at most timeout_ns, and pushes. */
 static PEAL_NOINLINE int push_later(struct peal_queue_end *end,
 				    const void *data, uint64_t bytes,
 				    uint32_t n, int64_t timeout_ns)
@@ -449,7 +453,7 @@ static PEAL_INLINE int push(struct peal_queue_end *end, const void *data,
 	char none = 0;
 	int result;
 
-	/* more is refused by the kind */
+	/* the kind refuses longer messages */
 	if (PEAL_UNLIKELY(bytes < end->queue->least))
 		return push_failed(end, bytes, n, PEAL_EMSGSIZE, call);
 	if (!data)
@@ -518,7 +522,10 @@ static int pop_failed(const struct peal_queue_end *end, uint64_t each,
 	}
 }
 
-/* Whether all producers are closed, and nothing more comes to this consumer. */
+/*
+ * Returns 1 if all producers are closed and no message remains for the
+ * consumer.
+ */
 static int ended(const struct peal_queue_end *end)
 {
 	const struct peali_queue_kind *kind = end->queue->kind;
@@ -527,7 +534,7 @@ static int ended(const struct peal_queue_end *end)
 	       (!kind->drained || kind->drained(end));
 }
 
-/* Takes what there is, and counts it: as the kind's pop. */
+/* Pops the available messages and counts them. Returns as the kind's `pop`. */
 static PEAL_INLINE int take(struct peal_queue_end *end, void *buffer,
 			    uint64_t each, uint32_t n, uint64_t *lengths)
 {
@@ -543,13 +550,13 @@ static PEAL_INLINE int take(struct peal_queue_end *end, void *buffer,
 }
 
 /*
- * Takes what there is, and seems not to be while tickets of a producer that
- * died lie before it; PEAL_EEND at the end.
+ * Pops the available messages. First gives up tickets of dead producers, which
+ * hide later messages. Returns PEAL_EEND at the end of the stream.
  */
 static int take_last(struct peal_queue_end *end, void *buffer, uint64_t each,
 		     uint32_t n, uint64_t *lengths)
 {
-	/* what was put before the last one closed is there now */
+	/* Read `gone` first: if it is 1, take() sees all messages. */
 	int gone = all_closed(end->queue, PEAL_QUEUE_PRODUCER), result;
 
 	do
@@ -561,7 +568,7 @@ static int take_last(struct peal_queue_end *end, void *buffer, uint64_t each,
 	return result;
 }
 
-/* One look at what there is. */
+/* Tries to pop once. */
 static PEAL_INLINE int try_pop(struct peal_queue_end *end, void *buffer,
 			       uint64_t each, uint32_t n, uint64_t *lengths)
 {
@@ -574,7 +581,7 @@ static PEAL_INLINE int try_pop(struct peal_queue_end *end, void *buffer,
 	return result;
 }
 
-/* There was nothing: waits for it, as long as it may. */
+/* Waits for a message, at most timeout_ns, and pops. */
 static PEAL_NOINLINE int pop_later(struct peal_queue_end *end, void *buffer,
 				   uint64_t each, uint32_t n, uint64_t *lengths,
 				   int64_t timeout_ns)
@@ -608,7 +615,7 @@ static PEAL_INLINE int pop(struct peal_queue_end *end, void *buffer,
 		result = pop_later(end, buffer, each, n, lengths, timeout_ns);
 	if (PEAL_UNLIKELY(result <= 0))
 		return pop_failed(end, each, lengths, result, call);
-	/* those who wait for what this one had claimed */
+	/* wake the consumers that waited for the last messages */
 	if (PEAL_UNLIKELY(ended(end)))
 		peali_queue_ring(end->queue, PEAL_QUEUE_CONSUMER,
 				 PEAL_QUEUE_ENDS);
@@ -652,12 +659,18 @@ int peal_queue_pop(struct peal_queue_end *end, void *buffer, uint64_t room,
 	return result > 0 ? 0 : result;
 }
 
-/* ---- what there is ---------------------------------------------------------------- */
+/* ---- counters ------------------------------------------------------------ */
 
 /*
- * Accepted first: what came in meanwhile would else seem to be queued. A message
- * is counted a moment after it was put or taken: it may seem to be delivered
- * before it is accepted, or to be queued when another has its slot already.
+ * Reads the counters.
+ *
+ * The producers' counters come first. Otherwise messages that arrive between
+ * the two reads would appear as queued.
+ *
+ * An end counts a message shortly after it has put or taken the message. So a
+ * message may be counted as delivered before it is counted as accepted. Or it
+ * may be counted as queued after another message has reused its slot. The loop
+ * and the limits below correct both errors.
  */
 static void count_messages(const struct peal_queue *q,
 			   struct peal_queue_info *info)

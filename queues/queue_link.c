@@ -2,13 +2,15 @@
 #include "queues/policy.h"
 #include "queues/queue.h"
 
-/* A link as a queue among threads. */
+/* Queues of threads: the kind `link`, one producer and one consumer. */
 
 PEAL_STATIC_ASSERT(PEAL_QUEUE_MESSAGE_MAX == PEALI_RING_MESSAGE_MAX,
 		   "the longest message of a link");
 
-/* Up to here messages lie in slots, as bulks have to, even where one by one the
- * slab would serve better. */
+/*
+ * Messages up to this size are stored in slots. A bulk push requires slots,
+ * though the slab may be faster for single messages.
+ */
 #define IN_SLOT_MAX 512
 
 static int plan(struct peali_queue_plan *plan, const char *call)
@@ -43,7 +45,7 @@ static uint64_t header(const struct peali_queue_plan *plan, void *out)
 
 static void make(struct peal_queue *q)
 {
-	uint8_t *credit = q->stages + 2 * q->stage; /* as planned */
+	uint8_t *credit = q->stages + 2 * q->stage; /* as in plan() */
 	struct peal_link_view view = {
 		.ring = (uintptr_t)q->memory,
 		.credit = (uintptr_t)credit,
@@ -80,7 +82,7 @@ static int pop(struct peal_queue_end *end, void *buffer, uint64_t each,
 
 	if (result)
 		return result;
-	/* 0: the first one is longer */
+	/* 0: the first message is longer than `each` */
 	result = peal_link_peek(c, &m);
 	*lengths = m.length;
 	return result ? result : PEAL_EMSGSIZE;

@@ -3,7 +3,7 @@
 
 #include "queues/queue.h"
 
-/* A mailbox as a queue among threads. */
+/* Queues of threads: the kind `mailbox`, many producers and one consumer. */
 
 static int plan(struct peali_queue_plan *plan, const char *call)
 {
@@ -43,9 +43,12 @@ static void make(struct peal_queue *q)
 }
 
 /*
- * A lease that was asked for cannot be taken back before there is room for it:
- * those behind it in the line count on that. Whoever finds no room looks whether
- * there is now some for producers that are closed, and gives it back for them.
+ * Returns the leases of closed producers. Returns 1 if slots became free.
+ *
+ * A producer cannot cancel a lease request before it is granted, because later
+ * requests depend on it. So a closed producer may leave a request behind. A
+ * producer that finds no slot calls this function. The function returns each
+ * such lease that is granted now.
  */
 static int return_owed(struct peal_queue *q)
 {
@@ -69,8 +72,11 @@ static int return_owed(struct peal_queue *q)
 	return n != 0;
 }
 
-/* Where a lease was granted, it is not known whether it was given back: then that
- * is lost, with the end. */
+/*
+ * Repairs the leases of closed ends after the death of a lock owner, perhaps in
+ * return_owed(). A granted lease may or may not be returned already. So that
+ * lease is lost, with its end.
+ */
 static void relock(struct peal_queue *q)
 {
 	struct peali_queue_side *s = &q->side[PEAL_QUEUE_PRODUCER];
@@ -119,7 +125,7 @@ static int push(struct peal_queue_end *end, const void *data, uint64_t bytes,
 	return result;
 }
 
-/* Those who wait for room look again where more of it was told. */
+/* Wakes the waiting producers if the consumer has published more free slots. */
 static void told(struct peal_queue_end *end, uint64_t head)
 {
 	if (mailbox(end)->head != head)
@@ -154,7 +160,7 @@ static int pop(struct peal_queue_end *end, void *buffer, uint64_t each,
 		peal_copy(to + i * each, view.content + header, lengths[i]);
 		peal_mailbox_release(m);
 	}
-	if (!i) /* idle: room that is not told is nobody's */
+	if (!i) /* idle: publish the freed slots */
 		peal_mailbox_flush(m);
 	told(end, head);
 	return i ? (int)i : result;
@@ -174,8 +180,10 @@ static int bury(struct peal_queue_end *end, uint64_t until)
 	       peal_mailbox_poison(mailbox(end), until);
 }
 
-/* A consumer's state is one number that it adds to; of a producer's lease it is
- * not known what became. */
+/*
+ * Returns 1 for a consumer: its only state is one counter. Returns 0 for a
+ * producer: the state of its lease is unknown.
+ */
 static int died(struct peal_queue_end *end)
 {
 	return end->role == PEAL_QUEUE_CONSUMER;

@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Threads that die inside of a call on their end: by a signal, by being
- * cancelled, by an exception that passes through. Another thread closes the end,
- * and by its word (queues/calls.h) that is seen. What it was in the middle of is
- * not known: a ticket may be taken that is never put, which would hide what
- * others put behind it; of its lease it may have given some back. So consumers
- * who find nothing look for its gaps, once it is known which they are; and the
- * room that it had leased is lost, and its end not given again, until all
- * producers are closed: what nobody has then is free.
+ * Handles threads that die inside a call on their end. The cause is a signal, a
+ * cancellation, or an exception that leaves the call. Another thread then
+ * closes the end. The end's call word shows the death (queues/calls.h).
+ *
+ * The state of a dead producer is unknown, and two things may be damaged:
+ *
+ * - A ticket may be taken and never published. Such a gap hides later messages.
+ *   A consumer that finds no message determines the gaps and gives them up.
+ * - A part of the lease may be returned already. So the leased slots are lost,
+ *   and the end is not opened again. When all producers are closed, every
+ *   unused slot is free, and the end can be opened again.
  */
 #include "queues/queue.h"
 
 #include <errno.h>
 
-/* Who had the lock died. */
+/* Restores the state that the lock protects after its owner died. */
 static void relock(struct peal_queue *q)
 {
 	int role;
@@ -26,7 +29,7 @@ static void relock(struct peal_queue *q)
 		for (i = 0; i < s->most; i++)
 			s->closed -= (uint32_t)s->end[i].open;
 	}
-	q->look.deaths = 0; /* it begins again */
+	q->look.deaths = 0; /* the search restarts */
 	if (q->kind->relock)
 		q->kind->relock(q);
 	pthread_mutex_consistent(&q->lock);
@@ -71,7 +74,10 @@ void peali_queue_regain(struct peal_queue *q)
 		s->end[i].lost = 0;
 }
 
-/* Which tickets are looked at, and who may still be putting some of them. */
+/*
+ * Starts a search. Notes the tickets it covers and the producers' call words.
+ * The caller holds q->lock.
+ */
 static void begin_look(struct peal_queue *q)
 {
 	const struct peali_queue_side *s = &q->side[PEAL_QUEUE_PRODUCER];
@@ -85,7 +91,7 @@ static void begin_look(struct peal_queue *q)
 					 0;
 }
 
-/* Whether all of them have put what they had tickets for. */
+/* Returns 1 if each open producer has published its tickets of the search. */
 static int passed(const struct peal_queue *q)
 {
 	const struct peali_queue_side *s = &q->side[PEAL_QUEUE_PRODUCER];

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Chooses the kind of a queue and completes its options: see queue_plan.h. */
 #include "queues/queue_plan.h"
 
 #include <string.h>
@@ -8,7 +9,7 @@
 #include "runtime/backend/error.h"
 #include "runtime/backend/patience.h"
 
-/* By what they cost: the first that serves is taken. */
+/* Cheapest first: the first kind that serves the options is chosen. */
 static const struct peali_queue_kind *const kinds[] = {
 	&peali_queue_link,
 	&peali_queue_mailbox,
@@ -70,7 +71,7 @@ static int choose_kind(const struct peal_queue_options *o,
 			  o->kind);
 }
 
-/* What the kinds cannot say in the words of these options. */
+/* Checks the sizes here, so that errors name these options. */
 static int check_sizes(const struct peali_queue_plan *plan, const char *call)
 {
 	const struct peal_queue_options *o = &plan->options;
@@ -79,7 +80,7 @@ static int check_sizes(const struct peali_queue_plan *plan, const char *call)
 
 	if (peali_slots_check("capacity", o->capacity, call))
 		return PEAL_EINVAL;
-	/* a work queue tells room by blocks, from 64 slots on */
+	/* from 64 slots on, a work queue frees slots in blocks */
 	blocks = plan->kind == &peali_queue_work && o->capacity > 32 ? 2 : 1;
 	if (o->capacity < o->producers * blocks)
 		return peali_fail(
@@ -108,7 +109,10 @@ static int check_sizes(const struct peali_queue_plan *plan, const char *call)
 	return 0;
 }
 
-/* What producers who share the room by leases can be sure to get in the end. */
+/*
+ * Returns the most messages of one push. Producers that lease slots share the
+ * capacity, and each can always get so many slots in the end.
+ */
 static uint32_t bulk_max(const struct peali_queue_plan *plan)
 {
 	uint32_t most = plan->options.capacity;
@@ -120,7 +124,7 @@ static uint32_t bulk_max(const struct peali_queue_plan *plan)
 	return most ? most : 1;
 }
 
-/* each: of all messages; 0: they differ. */
+/* `each` is the bytes of every message; 0: lengths differ. */
 static int complete_bytes(struct peali_queue_plan *plan, uint64_t each,
 			  const char *call)
 {
@@ -139,7 +143,7 @@ static int complete_bytes(struct peali_queue_plan *plan, uint64_t each,
 	return 0;
 }
 
-/* How messages are published: all else depends on it. */
+/* Chooses the policy first: all sizes depend on it. */
 static int complete_policy(struct peali_queue_plan *plan, const char *call)
 {
 	return peali_policy_choose(&plan->options.policy, plan->policies,

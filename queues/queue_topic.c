@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "queues/queue.h"
 
-/* A topic as a queue among threads. */
+/*
+ * Queues of threads: the kind `topic`. One producer, many consumers; each
+ * message goes to every consumer.
+ */
 
 static int plan(struct peali_queue_plan *plan, const char *call)
 {
@@ -83,8 +86,10 @@ static int pop(struct peal_queue_end *end, void *buffer, uint64_t each,
 	return taken;
 }
 
-/* The publisher is gone: whether the subscriber has seen all; or more than that,
- * if the publisher died before it had told its tail. */
+/*
+ * Returns 1 if the subscriber has seen all messages. The subscriber's number
+ * can be above the tail if the publisher died before it stored the tail.
+ */
 static int drained(const struct peal_queue_end *end)
 {
 	return (int64_t)(end->at.subscriber.number -
@@ -114,7 +119,8 @@ static void leave(struct peal_queue_end *end)
 static int died(struct peal_queue_end *end)
 {
 	leave(end);
-	return end->role == PEAL_QUEUE_CONSUMER; /* it joins anew */
+	/* a new consumer joins again */
+	return end->role == PEAL_QUEUE_CONSUMER;
 }
 
 static uint64_t missed(const struct peal_queue_end *end)

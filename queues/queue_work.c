@@ -3,7 +3,10 @@
 
 #include "queues/queue.h"
 
-/* A work queue as a queue among threads. */
+/*
+ * Queues of threads: the kind `work queue`. Many producers, many consumers;
+ * each message goes to one consumer.
+ */
 
 static int plan(struct peali_queue_plan *plan, const char *call)
 {
@@ -60,7 +63,7 @@ static int push(struct peal_queue_end *end, const void *data, uint64_t bytes,
 
 	result = peal_work_push_bulk(work(end), &end->at.worker, none, data,
 				     bytes, n);
-	/* all of them: one that sleeps may have claimed just these */
+	/* wake all: a sleeping consumer may have claimed these messages */
 	if (!result)
 		peali_queue_ring(end->queue, PEAL_QUEUE_CONSUMER,
 				 PEAL_QUEUE_ENDS);
@@ -71,8 +74,9 @@ static int push(struct peal_queue_end *end, const void *data, uint64_t bytes,
 }
 
 /*
- * A consumer may turn to what it got for long: what it keeps of a block would
- * stop all others a lap later. 1: the block is free now.
+ * Publishes the freed slots that the consumer holds back. The caller may
+ * process its messages for a long time. Held-back slots would stop all
+ * producers one lap later. Returns 1 if the block is free now.
  */
 static int tell(struct peal_queue_end *end)
 {
@@ -97,7 +101,7 @@ static int pop(struct peal_queue_end *end, void *buffer, uint64_t each,
 		lengths[i] = got[i].length;
 	if (taken == PEAL_EMSGSIZE)
 		*lengths = work(end)->message_bytes;
-	/* room was told: at the end of a block, or as there was nothing */
+	/* 1: free slots were published, at the end of a block or when idle */
 	told = kept + (taken > 0 ? (uint64_t)taken : 0) > c->kept;
 	if (c->kept && end->queue->side[PEAL_QUEUE_CONSUMER].most > 1)
 		told |= tell(end);
@@ -107,19 +111,22 @@ static int pop(struct peal_queue_end *end, void *buffer, uint64_t each,
 	return taken;
 }
 
-/* Who has claimed a message and not taken it yet may hand it back. */
+/*
+ * Returns 1 if no message remains. A closing consumer returns its claimed
+ * messages, so all claimed messages must be delivered too.
+ */
 static int drained(const struct peal_queue_end *end)
 {
 	const struct peal_work *w = work(end);
 
-	/* cheap, and it says so until the last ones */
+	/* cheap check first: there are unclaimed messages */
 	if ((int64_t)(peal_load_relaxed_dev(&w->ticket) -
 		      peal_load_relaxed_dev(&w->claimed)) > 0)
 		return 0;
-	/* what a consumer that died had claimed comes no more */
+	/* the claimed messages of a dead consumer never arrive */
 	if (end->queue->side[PEAL_QUEUE_CONSUMER].broken)
 		return (int64_t)peal_load_relaxed_dev(&w->handed) <= 0;
-	/* more: a producer died before it had counted what it put */
+	/* greater: a producer died before it counted its messages */
 	return peali_queue_count(end->queue, PEAL_QUEUE_CONSUMER) >=
 	       peali_queue_count(end->queue, PEAL_QUEUE_PRODUCER);
 }
@@ -144,8 +151,11 @@ static int bury(struct peal_queue_end *end, uint64_t until)
 	return found;
 }
 
-/* What a consumer had claimed and not got is known to nobody: whoever puts a lap
- * later would wait for it. Of a producer's lease it is not known what became. */
+/*
+ * The claimed messages of a dead consumer are unknown. Producers would wait for
+ * their slots one lap later. So the consumers are broken. The lease of a dead
+ * producer is unknown too. Neither end may be opened again.
+ */
 static int died(struct peal_queue_end *end)
 {
 	if (end->role == PEAL_QUEUE_CONSUMER)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Sizes, header and checks of a link's ring: see ring.h. */
 #include "queues/ring.h"
 
 #include <string.h>
@@ -10,17 +11,20 @@
 #include "runtime/backend/round.h"
 
 #define HEADER_BYTES ((uint32_t)sizeof(struct peal_header))
-/* What a slot holds of a message that lies in the slab. */
+/* Bytes that a slot holds for a message in the slab. */
 #define DESCRIBED_BYTES                                                        \
 	(HEADER_BYTES + (uint32_t)sizeof(struct peal_slab_descriptor))
 
 /*
- * The largest message that lies in a slot by default. sequence: up to where the
- * slot wins over the slab in the mean of messages one by one, in bursts, and of
- * round trips, on cores near each other and far: `peal bench queues --what slab`
- * on 2 virtual cores of an AMD EPYC (Zen 5), 2026-11-22, see bench/FIGURES.md.
- * All routes of emulated devices are the same memory. Atoms are for GPUs, on
- * which nothing was measured yet: an estimate.
+ * The largest message that is stored in a slot by default.
+ *
+ * sequence: up to this size the slot is faster than the slab. The measure is
+ * the mean over single messages, bursts and round trips, on near and far cores.
+ * `peal bench queues --what slab` ran on 2 virtual cores of an AMD EPYC (Zen
+ * 5), 2026-11-22. See bench/FIGURES.md.
+ *
+ * atom16, atom8: an estimate. These policies are for GPUs, and no GPU was
+ * measured yet. All routes of emulated devices use the same memory.
  */
 static const uint32_t in_slot_max[] = {
 	[PEAL_POLICY_SEQUENCE] = 256,
@@ -73,7 +77,10 @@ static int complete_slot(struct peali_ring_spec *s, const char *call)
 	return 0;
 }
 
-/* A link whose messages fit a slot has no slab, whatever was asked for. */
+/*
+ * If all messages of a link fit a slot, the link gets no slab. Then slab_bytes
+ * is ignored.
+ */
 static int complete_slab(struct peali_ring_spec *s, const char *call)
 {
 	uint64_t each = PEAL_SLAB_ROUND(s->message_bytes), bytes, most;
@@ -160,7 +167,7 @@ int peali_ring_spec_emits(const struct peali_ring_spec *spec, uint32_t n,
 	return 0;
 }
 
-/* Where the slab begins: on a line of its own. */
+/* Returns the offset of the slab: the first whole line behind the slots. */
 static uint64_t slab_offset(uint64_t capacity, uint64_t slot_bytes)
 {
 	return peali_whole_lines(sizeof(struct peal_ring) +
@@ -218,7 +225,7 @@ static int refuse(const char *call, const char *field, uint64_t value,
 			  (unsigned long long)value, expected);
 }
 
-/* The fields from which the others follow. */
+/* Checks the fields that determine all other fields. */
 static int check_sizes(const struct peal_ring *r, const char *call)
 {
 	if (r->magic != PEAL_RING_MAGIC)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Sizes and header of a topic: see topic.h. */
 #include "queues/topic.h"
 
 #include <string.h>

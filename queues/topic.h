@@ -4,33 +4,40 @@
 
 #include <peal/abi/topic.h>
 
-/* The host's side of topics: what their options come to in memory. */
+/* The host's side of topics: options, sizes, header. */
 
 #define PEALI_TOPIC_SUBSCRIBERS_MAX 256
 
 struct peali_topic_spec {
 	uint32_t slots; /* a power of two up to 2^20 */
-	uint32_t message_bytes; /* largest payload, up to what a slot of the
-				 * policy holds: 4080, 3064 or 1016; 0: 48 */
-	uint32_t n_subscribers; /* the most at a time, up to 256 */
+	/*
+	 * Bytes of the largest payload (default 48, 1..4080). atom16 allows up
+	 * to 3064, atom8 up to 1016.
+	 */
+	uint32_t message_bytes;
+	uint32_t n_subscribers; /* most subscribers at a time (1..256) */
 	uint32_t mode; /* enum peal_topic_mode */
 	uint32_t slot_bytes; /* out */
 	uint32_t policy; /* enum peal_policy; 0: the default; out */
 };
 
 /*
- * Fills in what is zero and checks all. Returns 0, or PEAL_EINVAL with text
- * that names the option, its value and what is allowed; the spec is then
- * unchanged. The policies are those of the device, as for peali_policy_choose;
- * `call` is the name of the public function.
+ * Fills fields that are 0 with their defaults and checks all fields. The
+ * policies are those of the device, as for peali_policy_choose. `call` is the
+ * name of the public function. Returns 0, or PEAL_EINVAL with text that names
+ * the option, its value and the allowed range. On failure the spec is
+ * unchanged.
  */
 int peali_topic_spec_complete(struct peali_topic_spec *spec, uint32_t policies,
 			      uint32_t default_policy, const char *call);
 
-/* Memory of a topic of a completed spec: a multiple of PEAL_SHARED_LINE. */
+/*
+ * Returns the bytes of a completed spec's topic: a multiple of
+ * PEAL_SHARED_LINE.
+ */
 uint64_t peali_topic_bytes(const struct peali_topic_spec *spec);
 
-/* The header of an empty topic; all behind it is zero. */
+/* Fills the header of an empty topic. The memory behind it is zero. */
 void peali_topic_header(struct peal_topic *out,
 			const struct peali_topic_spec *spec);
 

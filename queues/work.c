@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Sizes and headers of work queues and sets of them: see work.h. */
 #include "queues/work.h"
 
 #include <string.h>
@@ -7,7 +8,7 @@
 #include "runtime/backend/error.h"
 #include "runtime/backend/round.h"
 
-/* See work.h for where the bound comes from. */
+/* work.h derives the bound. */
 static int complete_lease(struct peali_work_spec *s, const char *call)
 {
 	uint64_t each = (s->slots - s->block + 1) / s->n_producers, least;
@@ -23,7 +24,7 @@ static int complete_lease(struct peali_work_spec *s, const char *call)
 	}
 	least = (uint64_t)s->n_producers * ((uint64_t)s->lease + s->bulk - 1) +
 		s->block - 1;
-	/* the first two keep absurd numbers from overflowing the third */
+	/* the first two checks prevent an overflow in the third */
 	if (s->n_producers > s->slots || s->bulk > s->slots || s->slots < least)
 		return peali_fail(
 			PEAL_EINVAL, call,
@@ -66,7 +67,7 @@ int peali_work_spec_complete(struct peali_work_spec *spec, uint32_t policies,
 	return result;
 }
 
-/* The words of what was handed back lie behind the blocks. */
+/* The words of returned claims are behind the blocks. */
 static uint64_t handed_offset(const struct peali_work_spec *spec)
 {
 	return sizeof(struct peal_work) +

@@ -6,14 +6,15 @@
 #include <peal/abi/program.h>
 
 /*
- * A program without handlers and without the loop, which only the library and
- * the benchmarks launch, through a backend. Its source defines
+ * A program without handlers and without the resident loop. Only the library
+ * and the benchmarks launch such programs, through a backend. The program's
+ * source ends with PEALI_BARE_PROGRAM(name) and defines
  *
  *	static PEAL_DEV int run(const struct peal_kernel_params *params,
  *				uint32_t worker, uint32_t lane)
  *
- * of which `params` is what the launch was given, whatever that is, and ends
- * with PEALI_BARE_PROGRAM(name);
+ * `params` is the address that the launch was given. The program defines the
+ * type of the data there.
  */
 
 #define PEALI_BARE_HOST_ENTRY(entry)                                           \

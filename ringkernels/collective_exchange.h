@@ -2,22 +2,27 @@
 #ifndef PEAL_RINGKERNELS_COLLECTIVE_EXCHANGE_H
 #define PEAL_RINGKERNELS_COLLECTIVE_EXCHANGE_H
 
-/* The exchange: each member sends to each other one at once. */
+/* The exchange: each member sends directly to each other member. */
 
 #include "ringkernels/collective_member.h"
 
 struct exchange {
 	struct member member;
-	/* of a group of processes: who has been called for what, and how many have,
-	 * by the lowest bit of the collective's number */
+	/*
+	 * For a group of processes: the call of each member, and the number of
+	 * known calls. The first index is the lowest bit of the collective's
+	 * number.
+	 */
 	struct peal_member_call called[2][PEAL_GROUP_MAX];
 	uint32_t n_called[2];
-	/* what has come and is to be reduced, by rank; by a tree that of the
-	 * k-th child at 1 + k */
+	/*
+	 * Received elements to reduce. Exchange: by rank. Tree: the k-th
+	 * child's at 1 + k.
+	 */
 	uint8_t data[PEAL_GROUP_MAX][PEAL_EXCHANGE_BYTES];
 };
 
-/* Whether one member sends to another. */
+/* Returns 1 if one member sends to another. */
 static PEAL_DEV int sends(const struct peal_collective_plan *p, uint32_t from,
 			  uint32_t to)
 {
@@ -33,7 +38,10 @@ static PEAL_DEV int sends(const struct peal_collective_plan *p, uint32_t from,
 	}
 }
 
-/* What it sends: from where on in its own memory, and how many elements. */
+/*
+ * Returns the address, in the sender's memory, of the elements for another
+ * member. *n is their number.
+ */
 static PEAL_DEV const void *sent(const struct peal_collective_plan *p,
 				 uint32_t from, uint32_t to, uint64_t *n)
 {
@@ -60,8 +68,11 @@ static PEAL_DEV void enter_exchange(struct peal_worker *w, struct member *m,
 	enter(w, m, left);
 }
 
-/* Reduces what has come, in order of ranks. The last step writes what it makes where
- * it belongs: there its own elements may lie, which are needed till then. */
+/*
+ * Reduces the received elements in the order of ranks. Only the last step
+ * writes to `out`: the member's own elements may be there, and earlier steps
+ * read them.
+ */
 static PEAL_DEV void fold_all(struct peal_worker *w, struct exchange *e,
 			      const struct peal_collective_plan *p)
 {
@@ -79,7 +90,7 @@ static PEAL_DEV void fold_all(struct peal_worker *w, struct exchange *e,
 	}
 }
 
-/* Collective: all is there that was to come, and the host has said so. */
+/* Collective: called once all messages and the host's BEGIN have arrived. */
 static PEAL_DEV int finish(struct peal_worker *w, struct exchange *e,
 			   const struct peal_collective_plan *p)
 {
@@ -115,7 +126,9 @@ static PEAL_DEV uint32_t port_to(const struct exchange *e, uint32_t to)
 	return to < e->member.init.place ? to : to - 1;
 }
 
-/* Collective: room for so many bytes to another member, by the port to it. */
+/*
+ * Collective: reserves a message with `bytes` bytes of data to another member.
+ */
 static PEAL_DEV int reserve_bytes_to(struct peal_worker *w,
 				     const struct exchange *e,
 				     const struct peal_collective_plan *p,
@@ -140,7 +153,7 @@ static PEAL_DEV int reserve_bytes_to(struct peal_worker *w,
 	return 0;
 }
 
-/* The same for n elements. */
+/* As reserve_bytes_to, for n elements. */
 static PEAL_DEV int reserve_to(struct peal_worker *w, const struct exchange *e,
 			       const struct peal_collective_plan *p,
 			       uint32_t to, uint32_t hop, uint64_t n,
@@ -173,7 +186,7 @@ static PEAL_DEV int send_to(struct peal_worker *w, const struct exchange *e,
 	return 0;
 }
 
-/* To each of the others that it sends to. */
+/* Sends to each member that must receive from this member. */
 static PEAL_DEV int exchange_begin(struct peal_worker *w,
 				   const struct exchange *e,
 				   const struct peal_collective_plan *p)

@@ -8,7 +8,9 @@
 
 #include <peal/abi/collective.h>
 
-/* `to` may be `later`, which may be the same as `to` in whole. */
+/*
+ * `to` may be equal to `earlier` or `later`, but must not partly overlap them.
+ */
 #define FOLD(name, type, expression)                                           \
 	static PEAL_DEV PEAL_UNUSED void name(const struct peal_worker *w,     \
 					      void *to, const void *earlier,   \
@@ -43,7 +45,7 @@ FOLD(max_i64, int64_t, b > a ? b : a)
 FOLD(max_f32, float, b > a ? b : a)
 FOLD(max_f64, double, b > a ? b : a)
 
-/* The same by what the elements are. */
+/* Chooses the function by the element type. */
 #define FOLD_AS(f, i32, i64)                                                   \
 	switch (p->element) {                                                  \
 	case PEAL_I32:                                                         \
@@ -79,7 +81,7 @@ static PEAL_DEV PEAL_NOINLINE void fold(const struct peal_worker *w,
 	}
 }
 
-/* Copies elements, which are aligned as such. */
+/* Copies elements; the addresses are aligned to the element size. */
 static PEAL_DEV PEAL_NOINLINE void copy(const struct peal_worker *w,
 					const struct peal_collective_plan *p,
 					void *to, const void *from, uint64_t n)

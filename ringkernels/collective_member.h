@@ -2,30 +2,31 @@
 #ifndef PEAL_RINGKERNELS_COLLECTIVE_MEMBER_H
 #define PEAL_RINGKERNELS_COLLECTIVE_MEMBER_H
 
-/* Members of a group: which part of the elements is whose, and what each of its
- * actors counts. */
+/*
+ * State of a group's actors: parts of the elements, and counting of messages.
+ */
 
 #include "ringkernels/collective_math.h"
 
 struct member {
-	struct peal_member_init init; /* by the host */
-	uint32_t sequence; /* of the collective that it is in, or was in last */
-	uint32_t begun; /* 1: the host has said so */
-	uint64_t left; /* messages that are to come to it */
-	/* the slice that it begins next */
-	uint32_t owner; /* how many owners it is through with */
+	struct peal_member_init init; /* written by the host */
+	uint32_t sequence; /* number of the present or last collective */
+	uint32_t begun; /* 1: the host's BEGIN has arrived */
+	uint64_t left; /* messages that have not arrived yet */
+	/* the next slice that this member begins */
+	uint32_t owner; /* owner of its part; earlier owners are done */
 	uint32_t slice;
 };
 
-/* ---- which part, and where ---------------------------------------------------- */
+/* ---- parts --------------------------------------------------------------- */
 
-/* Whether all is one part, the root's. */
+/* Returns 1 if all elements are one part, the root's. */
 static PEAL_DEV int is_whole(const struct peal_collective_plan *p)
 {
 	return p->kind == PEAL_REDUCE || p->kind == PEAL_BROADCAST;
 }
 
-/* The part of the member at a place. */
+/* Returns the first element of an owner's part; *length is its elements. */
 static PEAL_DEV uint64_t part(const struct peal_collective_plan *p,
 			      uint32_t owner, uint64_t *length)
 {
@@ -35,13 +36,13 @@ static PEAL_DEV uint64_t part(const struct peal_collective_plan *p,
 	}
 	if (owner == p->root &&
 	    (p->kind == PEAL_GATHER || p->kind == PEAL_SCATTER)) {
-		*length = 0; /* it has that already */
+		*length = 0; /* the root has its part already */
 		return 0;
 	}
 	return peal_part(p->count, p->members, p->rank[owner], length);
 }
 
-/* How many slices of it go by a channel of the ring. */
+/* Returns the slices of an owner's part on a channel of the ring. */
 static PEAL_DEV uint64_t slices(const struct peal_collective_plan *p,
 				uint32_t owner, uint32_t channel)
 {
@@ -52,7 +53,10 @@ static PEAL_DEV uint64_t slices(const struct peal_collective_plan *p,
 	return (n + p->channels - 1 - channel) / p->channels;
 }
 
-/* Where elements of a part are in a member's memory: `whole` or only that part. */
+/*
+ * Returns the address of element `index` of an owner's part in a member's
+ * memory. `whole`: the memory has all elements, else only this part.
+ */
 static PEAL_DEV void *at(const struct peal_collective_plan *p, uint64_t base,
 			 int whole, uint32_t owner, uint64_t index)
 {
@@ -80,21 +84,21 @@ static PEAL_DEV void *out_at(const struct peal_collective_plan *p,
 		  index);
 }
 
-/* Places from one to another, around. */
+/* Returns the distance from one place to another along the ring. */
 static PEAL_DEV uint32_t way(const struct peal_collective_plan *p,
 			     uint32_t from, uint32_t to)
 {
 	return to >= from ? to - from : to + p->members - from;
 }
 
-/* ---- what has come ------------------------------------------------------------- */
+/* ---- counting ------------------------------------------------------------ */
 
 static PEAL_DEV int say_done(struct peal_worker *w, const struct member *m,
 			     uint32_t port, int32_t error)
 {
 	struct peal_member_done done;
 
-	/* of each lane: what it has written is there for who hears of it */
+	/* each lane: its writes are visible before the DONE message */
 	peal_fence_release_sys();
 	peal_sync(w);
 	done.sequence = m->sequence;
@@ -110,7 +114,10 @@ plan_of(const struct member *m)
 	return (const struct peal_collective_plan *)(uintptr_t)m->init.plan;
 }
 
-/* Collective: it takes part in what the plan says from now on. */
+/*
+ * Collective: starts to take part in the plan's collective, which will send
+ * `left` messages.
+ */
 static PEAL_DEV void enter(struct peal_worker *w, struct member *m,
 			   uint64_t left)
 {
@@ -124,7 +131,10 @@ static PEAL_DEV void enter(struct peal_worker *w, struct member *m,
 	peal_sync(w);
 }
 
-/* Collective: so many messages that it waited for have come, and the host's too. */
+/*
+ * Collective: counts n arrived messages and, if `begun`, the host's BEGIN.
+ * Returns 1 once all messages and BEGIN have arrived.
+ */
 static PEAL_DEV int count(struct peal_worker *w, struct member *m, uint32_t n,
 			  int begun)
 {

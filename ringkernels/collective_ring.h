@@ -2,13 +2,16 @@
 #ifndef PEAL_RINGKERNELS_COLLECTIVE_RING_H
 #define PEAL_RINGKERNELS_COLLECTIVE_RING_H
 
-/* The ring: which hop of a slice does what, and the actor that does it. */
+/*
+ * The ring: the meaning of each hop of a slice, and the handler of its actor.
+ * See programs/collective.c for the algorithm.
+ */
 
 #include "ringkernels/collective_member.h"
 
-/* ---- which hop does what -------------------------------------------------------- */
+/* ---- hops ---------------------------------------------------------------- */
 
-/* Who begins the slices of a part. */
+/* Returns the place of the member that begins the slices of a part. */
 static PEAL_DEV uint32_t beginner(const struct peal_collective_plan *p,
 				  uint32_t owner)
 {
@@ -17,7 +20,7 @@ static PEAL_DEV uint32_t beginner(const struct peal_collective_plan *p,
 	return peali_kind_takes_parts(p->kind) ? owner : p->root;
 }
 
-/* The hop after which nobody needs the data any more. */
+/* Returns the last hop with data. Later hops carry the head only. */
 static PEAL_DEV uint32_t last_data(const struct peal_collective_plan *p,
 				   uint32_t owner)
 {
@@ -33,7 +36,7 @@ static PEAL_DEV uint32_t last_data(const struct peal_collective_plan *p,
 	}
 }
 
-/* Whether the member that a slice has come to writes it. */
+/* Returns 1 if the member at this hop writes the slice to `out`. */
 static PEAL_DEV int is_written(const struct peal_collective_plan *p,
 			       uint32_t owner, uint32_t hop)
 {
@@ -44,7 +47,7 @@ static PEAL_DEV int is_written(const struct peal_collective_plan *p,
 		       hop == last_data(p, owner);
 }
 
-/* How often a slice comes to a member. */
+/* Returns how often a slice visits a member. */
 static PEAL_DEV uint32_t comes(const struct peal_collective_plan *p,
 			       uint32_t owner, uint32_t place)
 {
@@ -54,7 +57,7 @@ static PEAL_DEV uint32_t comes(const struct peal_collective_plan *p,
 			      first + n <= 2 * n - 2);
 }
 
-/* ---- the actor ------------------------------------------------------------------- */
+/* ---- the actor ----------------------------------------------------------- */
 
 static PEAL_DEV void enter_ring(struct peal_worker *w, struct member *m,
 				const struct peal_collective_plan *p)
@@ -68,7 +71,9 @@ static PEAL_DEV void enter_ring(struct peal_worker *w, struct member *m,
 	enter(w, m, left);
 }
 
-/* Elements of a slice, from *first on in its part. */
+/*
+ * Returns the elements of a slice. *first is the slice's first one in its part.
+ */
 static PEAL_DEV uint64_t slice_of(const struct peal_collective_plan *p,
 				  uint32_t owner, uint32_t slice,
 				  uint64_t *first)
@@ -80,8 +85,10 @@ static PEAL_DEV uint64_t slice_of(const struct peal_collective_plan *p,
 	return length - *first < p->slice ? length - *first : p->slice;
 }
 
-/* Collective: room for a slice on its way to the next one: where its elements go.
- * 0, or an error. */
+/*
+ * Collective: reserves a message for a slice to the next member. *data_out is
+ * the place for n elements. Returns 0 or an error.
+ */
 static PEAL_DEV int reserve(struct peal_worker *w,
 			    const struct peal_collective_plan *p,
 			    struct peal_member_head head, uint64_t n,
@@ -109,7 +116,10 @@ static PEAL_DEV void commit(struct peal_worker *w,
 			    n * peal_element_bytes(p->element));
 }
 
-/* Collective: begins its next slice, if it has one: 1; 0 it has none; or an error. */
+/*
+ * Collective: begins the member's next slice. Returns 1, 0 if no slice is left,
+ * or an error.
+ */
 static PEAL_DEV int begin_slice(struct peal_worker *w, struct member *m,
 				const struct peal_collective_plan *p)
 {
@@ -146,7 +156,10 @@ static PEAL_DEV int begin_slice(struct peal_worker *w, struct member *m,
 	return 1;
 }
 
-/* What a slice becomes at this member, which passes it on unless it was the last. */
+/*
+ * Handles a slice that has arrived. Sends it to the next member, except at the
+ * last hop.
+ */
 static PEAL_DEV int pass_on(struct peal_worker *w, const struct member *m,
 			    const struct peal_collective_plan *p,
 			    const struct peal_member_head *head)
@@ -190,14 +203,16 @@ static PEAL_DEV int pass_on(struct peal_worker *w, const struct member *m,
 	return 0;
 }
 
-/* Whether the member's plan is that of a collective which others have begun. */
+/*
+ * Returns 1 if the plan is for this collective number, which others have begun.
+ */
 static PEAL_DEV int is_called(const struct member *m,
 			      const struct peal_collective_plan *p,
 			      uint32_t sequence)
 {
 	if (m->sequence == sequence)
 		return 1;
-	/* that word was written behind all of the plan */
+	/* the exchange stores this word after the plan is complete */
 	if (m->init.processes &&
 	    peal_load_acquire_sys(
 		    &p->called[sequence & 1][m->init.place].sequence) !=
@@ -219,7 +234,7 @@ static PEAL_DEV int ring_data(struct peal_worker *w, struct member *m,
 	if (m->sequence != p->sequence)
 		enter_ring(w, m, p);
 	result = pass_on(w, m, p, head);
-	if (!result && head->hop == p->members) /* it is back */
+	if (!result && head->hop == p->members) /* the slice is back */
 		result = begin_slice(w, m, p);
 	if (result < 0)
 		return result;
@@ -232,7 +247,7 @@ static PEAL_DEV int ring_message(struct peal_worker *w)
 	const struct peal_collective_plan *p = plan_of(m);
 	int i, result = 1;
 
-	peal_fence_acquire_sys(); /* the plan, and what it is for */
+	peal_fence_acquire_sys(); /* the plan and the elements */
 	if (peal_type(w) == PEAL_MEMBER_DATA)
 		return ring_data(w, m, p);
 	if (m->init.has_next) {

@@ -2,13 +2,16 @@
 #ifndef PEAL_RINGKERNELS_COLLECTIVE_TREE_H
 #define PEAL_RINGKERNELS_COLLECTIVE_TREE_H
 
-/* The tree, by the same actor as the exchange. */
+/*
+ * The tree, by the actor of the exchange. See programs/collective.c. A number
+ * `v` is a place, counted from the root.
+ */
 
 #include "ringkernels/collective_exchange.h"
 
 enum { UP = 1, DOWN = 2 };
 
-/* The place so far behind the root. */
+/* Returns the place of v. */
 static PEAL_DEV uint32_t behind(const struct peal_collective_plan *p,
 				uint32_t v)
 {
@@ -16,14 +19,14 @@ static PEAL_DEV uint32_t behind(const struct peal_collective_plan *p,
 	return v < p->members ? v : v - p->members;
 }
 
-/* Whether the member so far behind the root has a k-th child. */
+/* Returns 1 if v has a k-th child, v + 2^k. */
 static PEAL_DEV int has_child(const struct peal_collective_plan *p, uint32_t v,
 			      uint32_t k)
 {
 	return !(v & ((2u << k) - 1)) && v + (1u << k) < p->members;
 }
 
-/* Whether messages go up, and down. */
+/* Return 1 if messages go up, or down. */
 static PEAL_DEV int goes_up(const struct peal_collective_plan *p)
 {
 	return p->kind != PEAL_BROADCAST;
@@ -44,7 +47,7 @@ static PEAL_DEV void enter_tree(struct peal_worker *w, struct member *m,
 	enter(w, m, goes_up(p) ? k : v != 0);
 }
 
-/* What it has, and what its children have sent, into one. */
+/* Reduces the member's own elements and those of its children to `to`. */
 static PEAL_DEV void fold_children(struct peal_worker *w, struct exchange *e,
 				   const struct peal_collective_plan *p,
 				   uint32_t v, void *to)
@@ -74,14 +77,16 @@ static PEAL_DEV int send_down(struct peal_worker *w, const struct exchange *e,
 
 	while (has_child(p, v, k))
 		k++;
-	while (k-- && !result) /* who has most below it first */
+	while (k-- && !result) /* largest subtree first */
 		result = send_to(w, e, p, behind(p, v + (1u << k)), DOWN, from,
 				 p->count);
 	return result;
 }
 
-/* Collective: all has come from below, or from above if nothing goes up, and the host
- * has said so. */
+/*
+ * Collective: called once the host's BEGIN and all messages of children have
+ * arrived. If nothing goes up, called once the parent's message has arrived.
+ */
 static PEAL_DEV int tree_ready(struct peal_worker *w, struct exchange *e,
 			       const struct peal_collective_plan *p)
 {

@@ -3,8 +3,9 @@
 #define PEAL_RINGKERNELS_EACH_NUMBER_H
 
 /*
- * A handler has as many ports as it declares. Of an actor that may have any number of
- * them there is a handler for each: F(X, n) from 2 to 16, and on to 24.
+ * Lists of numbers, for actors with any number of ports. A handler declares a
+ * fixed number of ports, so such an actor has one handler per number. The
+ * macros call F(X, n) for n from 2 to 16, or to 24.
  */
 #define EACH_NUMBER_TO_16(F, X)                                                \
 	F(X, 2)                                                                \

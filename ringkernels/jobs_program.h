@@ -2,7 +2,7 @@
 #ifndef PEAL_RINGKERNELS_JOBS_PROGRAM_H
 #define PEAL_RINGKERNELS_JOBS_PROGRAM_H
 
-/* What `peal bench balance` and its kernel program agree on. Device dialect. */
+/* Interface of `peal bench balance` and its kernel program. Device dialect. */
 
 #include <peal/device/platform.h>
 
@@ -10,7 +10,8 @@
 
 /** Parameters of `crawl`. */
 struct peali_crawl {
-	uint64_t element_ns[PEALI_CRAWL_DEVICES]; /* by rank */
+	/* time per element, by rank of the device */
+	uint64_t element_ns[PEALI_CRAWL_DEVICES];
 };
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The slow functions of the resident loop: workers of any number of lanes, with pools. */
+/* The slow functions of the resident loop: any number of lanes, with pools. */
 #define PEALI_LOOP_BODIES 1
 #define PEAL_USES_POOLS 1
 #include <peal/device/kernel.h>

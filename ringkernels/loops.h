@@ -3,10 +3,10 @@
 #define PEALI_RINGKERNELS_LOOPS_H
 
 /*
- * Each variant of the loop (peal/device/slow.h) defines one of
- * these. A static link takes a variant out of libpeal.a only if something in the
- * process refers to it. A program in a file refers to it too late, so the loader
- * of such files refers to all.
+ * Symbols of the loop's variants (peal/device/slow.h), one per variant. A
+ * static link takes a variant from libpeal.a only if the process refers to the
+ * symbol. The reference from a program file comes too late. So the loader of
+ * such files refers to all symbols.
  */
 extern const char peali_loop_lanes;
 extern const char peali_loop_single;

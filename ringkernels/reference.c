@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The host reference of the built-in stages: see reference.h. */
 #include "ringkernels/reference.h"
 
 #include <math.h>
@@ -11,7 +12,7 @@
 static uint32_t crc_table[8][256];
 static pthread_once_t crc_once = PTHREAD_ONCE_INIT;
 
-/* crc_table[k][v]: the byte v followed by k zero bytes. */
+/* Fills crc_table: [k][v] is the CRC of byte v and k zero bytes. */
 static void crc_table_fill(void)
 {
 	for (uint32_t v = 0; v < 256; v++) {
@@ -49,7 +50,7 @@ uint32_t peali_crc32c_reference(const void *bytes, size_t n_bytes)
 	return ~crc;
 }
 
-/* One row, each pixel the binomial sum of five columns: 0 .. 16 * 255. */
+/* Filters one row. Each sum weighs five columns by 1 4 6 4 1: 0 .. 16 * 255. */
 static void blur_row(const uint8_t *row, uint32_t width, uint16_t *sums)
 {
 	for (uint32_t x = 0; x < width; x++) {
@@ -70,7 +71,9 @@ static void blur_row(const uint8_t *row, uint32_t width, uint16_t *sums)
 	}
 }
 
-/* Rows are summed across once each; a ring keeps the five that are needed. */
+/*
+ * Filters each row once across; a ring keeps the five rows of one output row.
+ */
 static int blur(const struct peal_item *head, const uint8_t *in, uint8_t *out)
 {
 	size_t width = head->width;
@@ -142,8 +145,9 @@ static void sobel(const struct peal_item *head, const uint8_t *in, uint8_t *out)
 }
 
 /*
- * The product, rounded: a machine that can fuse it with the sum gets it as a
- * fused operation already, or the compiler would round only once.
+ * Returns the rounded product. A compiler may fuse a plain product with the
+ * later sum, and then rounds only once. An explicit fused operation prevents
+ * this.
  */
 static float product(float a, float x)
 {
@@ -164,7 +168,7 @@ static void affine(const struct peal_stage_config *config, const float *in,
 		out[i] = product(a, in[i]) + b;
 }
 
-/* NaNs leave as one pattern: machines do not agree on the bits of new ones. */
+/* Replaces all NaNs by one pattern: machines make different NaNs. */
 static void unify_nans(float *out, size_t n)
 {
 	const uint32_t bits = 0x7fc00000u;

@@ -7,25 +7,29 @@
 #include "ringkernels/bare_program.h"
 #include "ringkernels/rivals_program.h"
 
-/* What all rivals share: a worker's lanes, waiting, flags, reports. */
+/* Code of all baseline kernels: lanes, waiting, flags, reports. */
 
-/* Looks at a word between two looks at the clock. */
+/* Polls of a word between two checks of the clock. */
 #define LOOKS 64
 
 struct rival {
 	const struct peali_rival_side *side;
 	uint8_t *in, *out;
-	uint64_t *own; /* what the leader says to the other lanes; the ticket */
+	/*
+	 * [0] leader's word to all lanes; [1] next ticket; [2], [3] per-lane
+	 * rings: start of the timed part, ended lanes
+	 */
+	uint64_t *own;
 	uint64_t *base;
 	struct peali_rival_report *report;
 	struct peali_bench_share share;
 	uint64_t launched_ns;
-	/* of the leader */
+	/* only the leader uses the fields below, except `wrong` */
 	uint64_t began_ns, batch_ns, wrong;
 	uint32_t in_batch, warmed;
 };
 
-/* ---- lanes and waiting ----------------------------------------------------- */
+/* ---- lanes and waiting --------------------------------------------------- */
 
 static PEAL_DEV PEAL_INLINE void meet(const struct rival *r)
 {
@@ -38,7 +42,7 @@ static PEAL_DEV PEAL_INLINE void meet(const struct rival *r)
 #endif
 }
 
-/* The leader's word to all lanes. */
+/* Returns the leader's word to all lanes. */
 static PEAL_DEV PEAL_INLINE uint64_t say(const struct rival *r, uint64_t word)
 {
 	if (r->share.lanes == 1)
@@ -51,7 +55,7 @@ static PEAL_DEV PEAL_INLINE uint64_t say(const struct rival *r, uint64_t word)
 	return word;
 }
 
-/* The bell is the leader's. */
+/* Waits between two polls. Only the leader uses the bell. */
 static PEAL_DEV PEAL_INLINE void idle(const struct rival *r)
 {
 #if PEAL_ON_HOST
@@ -80,7 +84,10 @@ static PEAL_DEV PEAL_INLINE int is_late(const struct rival *r)
 	return peal_clock_ns() - r->launched_ns > r->side->limit_ns;
 }
 
-/* Relaxed, with a fence beside it, which ThreadSanitizer cannot see. */
+/*
+ * Loads a word, relaxed; the caller adds a fence. ThreadSanitizer cannot see
+ * fences, so the load is then an acquire.
+ */
 static PEAL_DEV PEAL_INLINE uint64_t look(const struct rival *r,
 					  const uint64_t *word)
 {
@@ -117,8 +124,11 @@ static PEAL_DEV PEAL_INLINE void fence_acquire(const struct rival *r)
 		peal_fence_acquire_dev();
 }
 
-/* Until a word has at least that value; 0 if it will not. Relaxed. By the leader,
- * or (alone) by any lane, which on the host lets the others have their turn. */
+/*
+ * Waits, relaxed, until a word is at least `least`. Returns the value, or 0 if
+ * the limit has passed or the writer has ended. Only the leader calls this, or
+ * any lane with `alone`. On the host such a lane lets the other lanes run.
+ */
 static PEAL_DEV PEAL_INLINE uint64_t await_by(const struct rival *r,
 					      const uint64_t *word,
 					      uint64_t least, int alone)
@@ -146,7 +156,7 @@ static PEAL_DEV PEAL_INLINE uint64_t await(const struct rival *r,
 	return await_by(r, word, least, 0);
 }
 
-/* ---- reports --------------------------------------------------------------- */
+/* ---- reports ------------------------------------------------------------- */
 
 static PEAL_DEV void begin(struct rival *r)
 {
@@ -160,7 +170,7 @@ static PEAL_DEV void begin(struct rival *r)
 	meet(r);
 }
 
-/* Checks a payload; each lane counts for itself until the end. */
+/* Checks a payload. Each lane has its own count of errors. */
 static PEAL_DEV PEAL_INLINE void check(struct rival *r, const void *payload,
 				       uint64_t number, uint64_t mask)
 {
@@ -168,7 +178,7 @@ static PEAL_DEV PEAL_INLINE void check(struct rival *r, const void *payload,
 				      number, mask, r->share) != 0;
 }
 
-/* All lanes: what the job has come to, `messages` timed in `elapsed_ns`. */
+/* All lanes: reports `messages` in `elapsed_ns`. */
 static PEAL_DEV void finish(struct rival *r, uint64_t messages,
 			    uint64_t elapsed_ns)
 {
@@ -182,7 +192,7 @@ static PEAL_DEV void finish(struct rival *r, uint64_t messages,
 	head->elapsed_ns = elapsed_ns;
 }
 
-/* Leader: one more round trip is over; 1 once all samples are taken. */
+/* Leader: counts a round trip. Returns 1 once all samples are taken. */
 static PEAL_DEV PEAL_INLINE int trip(struct rival *r, uint64_t number)
 {
 	const struct peali_rival_side *side = r->side;
@@ -210,7 +220,10 @@ static PEAL_DEV PEAL_INLINE int trip(struct rival *r, uint64_t number)
 	return r->warmed && late && report->head.n_samples;
 }
 
-/* One more was taken, or passed; from the last warm one on it counts. */
+/*
+ * Counts a message or a phase. The timed part begins after the last warm-up
+ * one.
+ */
 static PEAL_DEV PEAL_INLINE void count(struct rival *r, uint64_t number)
 {
 	if (number + 1 == r->side->warm)
@@ -225,14 +238,14 @@ static PEAL_DEV void ring_end(struct rival *r, uint64_t number)
 	       peal_clock_ns() - r->began_ns);
 }
 
-/* ---- flags ----------------------------------------------------------------- */
+/* ---- flags --------------------------------------------------------------- */
 
 static PEAL_DEV PEAL_INLINE uint64_t *flag_of(uint8_t *area)
 {
 	return (uint64_t *)(void *)(area + PEALI_RIVAL_FLAG_AT);
 }
 
-/* All lanes have written: says so. */
+/* Sets a flag after all lanes have written. */
 static PEAL_DEV PEAL_INLINE void raise_flag(const struct rival *r,
 					    uint64_t *flag, uint64_t number)
 {

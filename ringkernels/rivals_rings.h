@@ -4,9 +4,11 @@
 
 #include "ringkernels/rivals_base.h"
 
-/* Rings as one writes them without Peal; each job has a sender and a taker. */
+/*
+ * Rings as one writes them without Peal. Each job has a sender and a receiver.
+ */
 
-/* ---- slots ----------------------------------------------------------------- */
+/* ---- slots --------------------------------------------------------------- */
 
 static PEAL_DEV PEAL_INLINE uint8_t *slot_of(const struct rival *r,
 					     uint8_t *area, uint64_t number)
@@ -21,14 +23,16 @@ static PEAL_DEV PEAL_INLINE uint64_t *payload_in(uint8_t *slot)
 	return (uint64_t *)(void *)(slot + 16);
 }
 
-/* The turn word of a slot: in its receiver's area it says that it is full, in
- * its sender's that it is free. */
+/*
+ * Returns the turn word of a slot. In the receiver's area the word says that
+ * the slot is full. In the sender's area the word says that the slot is free.
+ */
 static PEAL_DEV PEAL_INLINE uint64_t *turn_in(uint8_t *slot)
 {
 	return (uint64_t *)(void *)slot;
 }
 
-/* ---- a ticket and two fences for each message ------------------------------ */
+/* ---- a ticket and two fences for each message ---------------------------- */
 
 static PEAL_DEV void ticket_send(struct rival *r)
 {
@@ -73,14 +77,14 @@ static PEAL_DEV void ticket_take(struct rival *r)
 	ring_end(r, n);
 }
 
-/* ---- head and tail, released and acquired ---------------------------------- */
+/* ---- head and tail, released and acquired -------------------------------- */
 
 static PEAL_DEV PEAL_INLINE uint64_t *head_of(uint8_t *area)
 {
 	return (uint64_t *)(void *)(area + PEALI_RIVAL_HEAD_AT);
 }
 
-/* Lanes have met: releases all that they have done. */
+/* Releases the writes of all lanes, after a barrier of the lanes. */
 static PEAL_DEV PEAL_INLINE void release(const struct rival *r, uint64_t *word,
 					 uint64_t value)
 {
@@ -93,7 +97,7 @@ static PEAL_DEV PEAL_INLINE void release(const struct rival *r, uint64_t *word,
 		peal_store_release_dev(word, value);
 }
 
-/* Leader awaits by relaxed looks, and acquires what it has seen. */
+/* The leader waits by relaxed loads, then acquires the word for all lanes. */
 static PEAL_DEV PEAL_INLINE uint64_t acquire(const struct rival *r,
 					     const uint64_t *word,
 					     uint64_t least)
@@ -112,7 +116,7 @@ static PEAL_DEV void acqrel_send(struct rival *r)
 
 	for (; n < r->side->messages; n++) {
 		if (n - head >= slots) {
-			if (n % r->side->batch) /* what is owed comes first */
+			if (n % r->side->batch) /* publish first */
 				release(r, flag_of(r->out), n);
 			head = acquire(r, head_of(r->in), n - slots + 1);
 			if (!head)
@@ -144,7 +148,7 @@ static PEAL_DEV void acqrel_take(struct rival *r)
 	ring_end(r, n);
 }
 
-/* ---- semaphores: one for what came, one for room ------------------------------ */
+/* ---- semaphores: one for messages, one for free slots -------------------- */
 
 static PEAL_DEV void semaphore_send(struct rival *r)
 {
@@ -174,10 +178,13 @@ static PEAL_DEV void semaphore_take(struct rival *r)
 	ring_end(r, n);
 }
 
-/* ---- compare-and-swap -------------------------------------------------------- */
+/* ---- compare-and-swap ---------------------------------------------------- */
 
-/* All lanes: claims the next slot whose turn word in `in` is `ahead` above its
- * number, or PEALI_RIVAL_ENDED. Numbers below `free` need no look. */
+/*
+ * All lanes: claims the next slot. The slot's turn word in `in` must be the
+ * slot's number plus `ahead`. Slots with numbers below `free` need no check.
+ * Returns the number, or PEALI_RIVAL_ENDED.
+ */
 static PEAL_DEV uint64_t claim(struct rival *r, int64_t ahead, uint64_t free)
 {
 	uint64_t *next = r->own + 1, number = 0;
@@ -228,10 +235,12 @@ static PEAL_DEV void cas_take(struct rival *r)
 	ring_end(r, n);
 }
 
-/* ---- a ticket for each lane ---------------------------------------------------- */
+/* ---- a ticket for each lane ---------------------------------------------- */
 
-/* The last ticket of a lane is behind the last message. All lanes have to come
- * here before the leader says what it has come to. */
+/*
+ * Ends a lane, after a ticket above the last message. The leader waits for all
+ * lanes before the report.
+ */
 static PEAL_DEV void lanes_end(struct rival *r, uint64_t ticket)
 {
 	uint64_t *ended = r->own + 3;
@@ -290,9 +299,12 @@ static PEAL_DEV void lanes_take(struct rival *r)
 	lanes_end(r, ticket);
 }
 
-/* ---- flags among the data, as NCCL's LL protocol has them ----------------------- */
+/* ---- flags in the data, as in NCCL's LL protocol ------------------------- */
 
-/* Word i of a message: 8 bytes of data in 16, each half beside a flag. */
+/*
+ * Returns the place of word i: 16 bytes for 8 bytes of data. Each half of the
+ * data has a flag.
+ */
 static PEAL_DEV PEAL_INLINE uint8_t *
 ll_word(const struct rival *r, uint8_t *area, uint64_t number, uint32_t i)
 {
@@ -320,7 +332,7 @@ static PEAL_DEV PEAL_INLINE void ll_put(uint8_t *at, uint64_t word,
 #endif
 }
 
-/* 1 and the word if both flags are there. */
+/* Returns 1 and the word if both flags are set. */
 static PEAL_DEV PEAL_INLINE int ll_get(uint8_t *at, uint32_t flag,
 				       uint64_t *word_out)
 {
@@ -346,7 +358,7 @@ static PEAL_DEV void ll_send(struct rival *r)
 
 	for (; n < r->side->messages; n++) {
 		if (n - head >= slots) {
-			meet(r); /* what is owed comes first */
+			meet(r); /* all lanes have stored */
 			head = acquire(r, head_of(r->in), n - slots + 1);
 			if (!head)
 				break;
@@ -358,8 +370,10 @@ static PEAL_DEV void ll_send(struct rival *r)
 	ring_end(r, n);
 }
 
-/* Each lane waits for its own words. One that is late waits for no more, and
- * goes on with the others to the end. */
+/*
+ * Each lane waits for its own words. After the limit, a late lane waits no more
+ * and continues with the other lanes to the end.
+ */
 static PEAL_DEV void ll_take(struct rival *r)
 {
 	uint64_t n, word = 0;

@@ -6,19 +6,21 @@
  * CRC-32C (Castagnoli, reflected polynomial 0x82f63b78) of one body by any
  * number of lanes. Device dialect.
  *
- * A CRC is linear: crc(A B) = shift(crc(A), bytes of B) ^ crc0(B). So each lane
- * takes its own segment, shifts its part over the bytes that follow, and the
- * exclusive or of all parts is the CRC, whatever the number of lanes.
+ * A CRC is linear: crc(A B) = shift(crc(A), bytes of B) ^ crc0(B). So:
+ *
+ * 1. Each lane computes the CRC of its own segment.
+ * 2. Each lane shifts its result over the bytes that follow the segment.
+ * 3. The exclusive or of all results is the CRC, for any number of lanes.
  */
 
 #include <peal/device/platform.h>
 
-/* From here on three registers at once pay for putting them together. */
+/* From this length on, three parallel registers are faster than one. */
 #define PEALI_CRC32C_LONG_BYTES 4096
 
 /*
- * [k][v]: what the four bits v become after themselves and k more groups of
- * four zero bits. 1 KiB in place of the usual 8: it stays in a GPU's cache.
+ * [k][v]: the register after the four bits v and k groups of four zero bits. 1
+ * KiB instead of the usual 8 KiB: the table stays in a GPU's cache.
  */
 static PEAL_DEV const uint32_t peali_crc32c_nibbles[16][16] = {
 	{ 0x00000000, 0x105ec76f, 0x20bd8ede, 0x30e349b1, 0x417b1dbc,
@@ -87,7 +89,7 @@ static PEAL_DEV const uint32_t peali_crc32c_nibbles[16][16] = {
 	  0xb86201de },
 };
 
-/* [k]: x^(8 * 2^k) modulo the polynomial: shifts over 2^k bytes. */
+/* [k]: x^(8 * 2^k) modulo the polynomial, a shift over 2^k bytes. */
 static PEAL_DEV const uint32_t peali_crc32c_shifts[32] = {
 	0x00800000, 0x00008000, 0x82f63b78, 0x6ea2d55c, 0x18b8ea18, 0x510ac59a,
 	0xb82be955, 0xb8fdb1e7, 0x88e56f72, 0x74c360a4, 0xe4172b16, 0x0d65762a,
@@ -132,7 +134,7 @@ static PEAL_DEV PEAL_INLINE uint32_t peali_crc32c_load(const uint8_t *p)
 	       (uint32_t)p[3] << 24;
 }
 
-/* The part of a register's next value that four bytes at distance k bring. */
+/* Returns the contribution of four bytes at distance k to the next register. */
 static PEAL_DEV PEAL_INLINE uint32_t peali_crc32c_word(uint32_t w, uint32_t k)
 {
 	return peali_crc32c_nibbles[k + 7][w & 15] ^
@@ -171,8 +173,8 @@ static PEAL_DEV PEAL_INLINE uint32_t peali_crc32c_update(uint32_t crc,
 }
 
 /*
- * The same in three segments at once: the next value of a register waits for
- * tables, and three that wait together take little longer than one.
+ * As peali_crc32c_update, with three segments in parallel. Each step waits for
+ * loads of the tables. Three parallel steps take little longer than one.
  */
 static PEAL_DEV PEAL_INLINE uint32_t peali_crc32c_update_long(uint32_t crc,
 							      const uint8_t *p,
@@ -199,8 +201,8 @@ static PEAL_DEV PEAL_INLINE uint32_t peali_crc32c_update_long(uint32_t crc,
 }
 
 /*
- * This lane's part of the CRC-32C of n bytes: the exclusive or of the parts of
- * all lanes is the CRC. With one lane the part is the CRC.
+ * Returns this lane's part of the CRC-32C of n bytes. The exclusive or of all
+ * lanes' parts is the CRC. With one lane the part is the CRC.
  */
 static PEAL_DEV PEAL_INLINE uint32_t peali_stage_crc32c(const uint8_t *bytes,
 							uint32_t n,

@@ -3,15 +3,18 @@
 #define PEAL_RINGKERNELS_STAGE_MATH_H
 
 /*
- * The arithmetic of the built-in stages for a worker of any number of lanes:
- * lane i of n calls the same function with (i, n), no lane reads what another
- * wrote, and the bytes are the same for every n. Device dialect.
+ * The arithmetic of the built-in stages, for a worker with any number of lanes.
+ * Device dialect.
  *
- * Where lanes is the constant 1 (PEAL_SINGLE_LANE) the code is shaped for a
- * vectorising compiler; otherwise neighbouring lanes take neighbouring columns
- * or words, which is what a GPU's memory wants.
+ * Each lane calls the same function with its index and the number of lanes. No
+ * lane reads a result of another lane. The result is the same for every number
+ * of lanes.
  *
- * in and out do not overlap and are aligned to 4 bytes.
+ * With one constant lane (PEAL_SINGLE_LANE) the code suits a vectorising
+ * compiler. Otherwise neighbouring lanes access neighbouring columns or words,
+ * which suits the memory of GPUs.
+ *
+ * `in` and `out` do not overlap and are aligned to 4 bytes.
  */
 
 #include <peal/abi/stage.h>
@@ -24,14 +27,14 @@
 #include <string.h>
 #endif
 
-/* Rows that one lane filters in one column before it takes the next column. */
+/* Rows that a lane filters before it takes the next column. */
 #define PEALI_STRIP_ROWS 16
 /*
- * A lone lane takes the vectorising way only on the host: a GPU is to have
- * neither its code nor the buffers on its stack.
+ * 1: a single lane on the host, with code for vectorisation. A GPU must have
+ * neither that code nor its buffers on the stack.
  */
 #define PEALI_ALONE(lanes) (PEAL_ON_HOST && (lanes) == 1)
-/* Columns that a lone lane filters at a time, through a buffer on its stack. */
+/* Columns per pass of PEALI_ALONE code, through a buffer on the stack. */
 #define PEALI_CHUNK_COLUMNS 512
 
 /* out = in ^ key. Inverting is key 255, and copying by many lanes key 0. */
@@ -54,7 +57,7 @@ peali_stage_xor(const uint8_t *PEAL_RESTRICT in, uint8_t *PEAL_RESTRICT out,
 		out[i] = (uint8_t)(in[i] ^ key);
 }
 
-/* Copies the bytes from begin to end: what a stage passes on. */
+/* Copies the bytes from `begin` to the end, which a stage does not change. */
 static PEAL_DEV PEAL_INLINE void peali_stage_copy(const struct peal_item *head,
 						  uint32_t begin,
 						  const void *in, void *out,
@@ -72,7 +75,7 @@ static PEAL_DEV PEAL_INLINE void peali_stage_copy(const struct peal_item *head,
 		return;
 	}
 #endif
-	/* The words start at a multiple of four: the bytes before go alone. */
+	/* Copy single bytes up to the first multiple of four, then words. */
 	for (i = (uint64_t)begin + lane; i < end && i < ((begin + 3) & ~3u);
 	     i += lanes)
 		to[i] = from[i];
@@ -83,8 +86,9 @@ static PEAL_DEV PEAL_INLINE void peali_stage_copy(const struct peal_item *head,
 }
 
 /*
- * 0xff in each byte of x that is at least the same byte of y, else 0. With the
- * top bits set in x and clear in y no byte borrows from the next.
+ * Returns 0xff in each byte of x that is at least the same byte of y, else 0.
+ * The top bits are set in x and cleared in y before the subtraction. So no byte
+ * borrows from the next.
  */
 static PEAL_DEV PEAL_INLINE uint32_t peali_bytes_at_least(uint32_t x,
 							  uint32_t y)
@@ -95,7 +99,7 @@ static PEAL_DEV PEAL_INLINE uint32_t peali_bytes_at_least(uint32_t x,
 	return (top >> 7) * 255u;
 }
 
-/* Each byte: at least level becomes 255, less becomes 0. */
+/* Sets each byte to 255 if it is at least `level`, else to 0. */
 static PEAL_DEV PEAL_INLINE void
 peali_stage_threshold(const uint8_t *PEAL_RESTRICT in,
 		      uint8_t *PEAL_RESTRICT out, uint32_t n, uint32_t level,
@@ -118,9 +122,9 @@ peali_stage_threshold(const uint8_t *PEAL_RESTRICT in,
 }
 
 /*
- * NaNs leave every machine as the same bits, so that backends can be compared
- * byte by byte: x86 sets the sign of a new NaN, ARM does not, NVIDIA sets all
- * bits of the fraction.
+ * Stores a float. Every NaN gets the same bits, so that backends can be
+ * compared byte by byte. Machines differ: x86 sets the sign of a new NaN and
+ * ARM does not. NVIDIA sets all bits of the fraction.
  */
 static PEAL_DEV PEAL_INLINE void peali_store_f32(float *to, float value)
 {
@@ -136,8 +140,8 @@ static PEAL_DEV PEAL_INLINE void peali_store_f32(float *to, float value)
 }
 
 /*
- * a * x + b with the product rounded before the sum. Compilers like to fuse
- * the two where the machine can, which rounds once and gives other bits.
+ * Returns a * x + b, with the product rounded before the sum. A compiler may
+ * fuse both operations, which rounds once and gives other bits.
  */
 static PEAL_DEV PEAL_INLINE float peali_multiply_add(float a, float x, float b)
 {
@@ -147,7 +151,7 @@ static PEAL_DEV PEAL_INLINE float peali_multiply_add(float a, float x, float b)
 #pragma clang fp contract(off)
 	return a * x + b;
 #elif defined(__FP_FAST_FMAF)
-	/* A product that is no multiplication: nothing is left to fuse. */
+	/* This product is already fused: nothing is left to fuse. */
 	return fmaf(a, x, -0.0f) + b;
 #else
 	return a * x + b;
@@ -189,16 +193,16 @@ static PEAL_DEV PEAL_INLINE void peali_stage_sqrt(const float *PEAL_RESTRICT in,
 		peali_store_f32(out + i, peali_sqrt(in[i]));
 }
 
-/* x moved into 0 .. n - 1: borders are replicated. */
+/* Returns x limited to 0 .. n - 1, which replicates the borders. */
 static PEAL_DEV PEAL_INLINE uint32_t peali_clamp(int64_t x, uint32_t n)
 {
 	return x < 0 ? 0 : x >= (int64_t)n ? n - 1 : (uint32_t)x;
 }
 
 /*
- * 1 4 6 4 1. At most 255 * 256 after both directions: 16 bits hold it, and a
- * vector holds twice as many of them. The additions keep compilers from
- * multiplying in 32 bits.
+ * Returns the sum with weights 1 4 6 4 1. The sum after both directions is at
+ * most 255 * 256 and fits 16 bits. A vector holds twice as many 16-bit sums.
+ * The additions keep compilers from 32-bit multiplications.
  */
 static PEAL_DEV PEAL_INLINE uint16_t peali_binomial(uint16_t a, uint16_t b,
 						    uint16_t c, uint16_t d,
@@ -210,7 +214,7 @@ static PEAL_DEV PEAL_INLINE uint16_t peali_binomial(uint16_t a, uint16_t b,
 	return (uint16_t)(outer + (uint16_t)(inner << 2) + (uint16_t)(c << 1));
 }
 
-/* The five columns around x, in the row at `row`. */
+/* Returns the weighted sum of the five columns around x, in one row. */
 static PEAL_DEV PEAL_INLINE uint16_t peali_blur_across(const uint8_t *row,
 						       uint32_t x,
 						       uint32_t width)
@@ -224,8 +228,8 @@ static PEAL_DEV PEAL_INLINE uint16_t peali_blur_across(const uint8_t *row,
 }
 
 /*
- * One column, rows from y to end: each row is summed across once and then
- * moves through five registers.
+ * Filters one column, rows from y to end. Each row is summed across once and
+ * then moves through five registers.
  */
 static PEAL_DEV PEAL_INLINE void peali_blur_column(const struct peal_item *head,
 						   const uint8_t *in,
@@ -259,7 +263,7 @@ static PEAL_DEV PEAL_INLINE void peali_blur_column(const struct peal_item *head,
 	}
 }
 
-/* The five rows around y summed down, columns begin to end, into sums. */
+/* Sums the five rows around y into `sums`, for columns begin to end. */
 static PEAL_DEV PEAL_INLINE void peali_blur_down(const struct peal_item *head,
 						 const uint8_t *in, uint32_t y,
 						 uint32_t begin, uint32_t end,
@@ -282,7 +286,9 @@ static PEAL_DEV PEAL_INLINE void peali_blur_down(const struct peal_item *head,
 		sums[i] = peali_binomial(a[i], b[i], c[i], d[i], e[i]);
 }
 
-/* Columns begin to end of row y, by way of a buffer: two plain loops. */
+/*
+ * Filters columns begin to end of row y through a buffer, in two plain loops.
+ */
 static PEAL_DEV PEAL_INLINE void peali_blur_chunk(const struct peal_item *head,
 						  const uint8_t *in,
 						  uint8_t *PEAL_RESTRICT out,
@@ -313,7 +319,7 @@ static PEAL_DEV PEAL_INLINE void peali_blur_chunk(const struct peal_item *head,
 				   8);
 }
 
-/* Normalised 5x5 Gaussian of the image. */
+/* Filters the image with a normalised 5x5 Gaussian. */
 static PEAL_DEV PEAL_INLINE void peali_stage_blur(const struct peal_item *head,
 						  const uint8_t *in,
 						  uint8_t *out, uint32_t lane,
@@ -349,8 +355,9 @@ static PEAL_DEV PEAL_INLINE void peali_stage_blur(const struct peal_item *head,
 }
 
 /*
- * The distance of two numbers, neither above 1020 in size: 16 bits hold it. gcc
- * and clang both vectorise this form, and not that of a conditional negation.
+ * Returns the distance of two numbers. Neither is above 1020 in size, so the
+ * result fits 16 bits. The compilers gcc and clang vectorise this form, but not
+ * a conditional negation.
  */
 static PEAL_DEV PEAL_INLINE int16_t peali_distance(int16_t a, int16_t b)
 {
@@ -362,7 +369,7 @@ static PEAL_DEV PEAL_INLINE uint8_t peali_saturate(int16_t v)
 	return (uint8_t)(v > 255 ? 255 : v);
 }
 
-/* One pixel out of its eight neighbours. */
+/* Returns one pixel, from its eight neighbours. */
 static PEAL_DEV PEAL_INLINE uint8_t peali_sobel_pixel(const uint8_t *above,
 						      const uint8_t *here,
 						      const uint8_t *below,
@@ -382,7 +389,7 @@ static PEAL_DEV PEAL_INLINE uint8_t peali_sobel_pixel(const uint8_t *above,
 }
 
 /*
- * Columns begin to end of a row, all of them inside: down first, into two
+ * Filters columns begin to end of a row, none at a border. First down, into two
  * buffers, then across.
  */
 static PEAL_DEV PEAL_INLINE void
@@ -416,7 +423,7 @@ peali_sobel_chunk(const uint8_t *PEAL_RESTRICT above,
 	}
 }
 
-/* Sobel's gradient of the image. */
+/* Filters the image with Sobel's gradient. */
 static PEAL_DEV PEAL_INLINE void peali_stage_sobel(const struct peal_item *head,
 						   const uint8_t *in,
 						   uint8_t *out, uint32_t lane,
@@ -452,8 +459,10 @@ static PEAL_DEV PEAL_INLINE void peali_stage_sobel(const struct peal_item *head,
 }
 
 /*
- * Whether a stage can work on an item: 0, PEAL_EINVAL for a kind that does not
- * exist, PEAL_EPROTO for an image that is larger than its body.
+ * Checks a stage and an item. Returns 0, or:
+ *
+ * - PEAL_EINVAL: the kind does not exist.
+ * - PEAL_EPROTO: the image is larger than its body.
  */
 static PEAL_DEV PEAL_INLINE int
 peali_stage_check(const struct peal_stage_config *config,
@@ -466,7 +475,7 @@ peali_stage_check(const struct peal_stage_config *config,
 	return 0;
 }
 
-/* The stages on bytes: the image is worked on, the rest passed on. */
+/* Runs a stage on bytes: filters the image and copies the other bytes. */
 static PEAL_DEV PEAL_INLINE void
 peali_stage_image(const struct peal_stage_config *config,
 		  const struct peal_item *head, const uint8_t *in, uint8_t *out,
@@ -498,12 +507,13 @@ peali_stage_image(const struct peal_stage_config *config,
 }
 
 /*
- * Runs one stage on one item: reads body_bytes bytes at in, writes as many at
- * out. Every lane calls it; lanes need no barrier between them. crc32c only
- * copies here: call peali_stage_crc32c on the body for its sum.
+ * Runs one stage on one item: reads body_bytes bytes at `in`, writes as many at
+ * `out`. Every lane calls this function; lanes need no barrier between the
+ * calls. PEAL_STAGE_CRC32C only copies here: peali_stage_crc32c computes its
+ * sum.
  *
- * Returns 0, PEAL_EINVAL or PEAL_EPROTO as peali_stage_check; then nothing is
- * written.
+ * Returns 0, or PEAL_EINVAL or PEAL_EPROTO as peali_stage_check. After an error
+ * nothing is written.
  */
 static PEAL_DEV PEAL_INLINE int
 peali_stage_apply(const struct peal_stage_config *config,

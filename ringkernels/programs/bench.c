@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The program of `peal bench`. Whoever starts a measurement times it, by the
- * clock of its own worker; what is measured is verified word by word.
+ * The program of `peal bench`. The actor that starts a measurement also times
+ * it, by the clock of its worker. The program verifies every word of the
+ * messages.
  *
  *	ping ⇄ bounce		round trips
  *	respond			replies to requests
- *	guest			is one of very many
- *	nursery			makes guests, and ends them
- *	rally ⇄ rally		messages to and fro, by peal_tell or by links
- *	rally ⇄ answer		asks and their answers
- *	mover			moves to another worker, with messages behind it
- *	callers → callee	messages to one, by peal_tell
+ *	guest			one of very many actors
+ *	nursery			makes guests and ends them
+ *	rally ⇄ rally		messages back and forth, by peal_tell or links
+ *	rally ⇄ answer		asks and answers
+ *	mover			migrates to another worker while messages arrive
+ *	callers → callee	many senders to one actor, by peal_tell
  *	source → sink		messages
  *	feeder → relay → drain	large payloads
  *	phases			barriers
  *	hub			links between all devices
  *
- * A round begins with START from the host; its report goes to the host by the
+ * A round begins with START from the host. The report goes to the host by the
  * actor's last port.
  */
 #include <peal/device/kernel.h>
@@ -50,17 +51,17 @@
 	X(spout, 0, PEAL_EMITS(2, 1))
 PEAL_HANDLERS(HANDLERS);
 
-/* The part of a state that every actor begins with. */
+/* The first part of the state of most actors. */
 struct round {
 	struct peali_bench_start start;
 	uint64_t base[PEALI_BENCH_WORDS]; /* payload of message 0 */
 	uint64_t next; /* number of the next message */
 	uint64_t wrong;
-	uint64_t began_ns; /* the part that is timed */
+	uint64_t began_ns; /* start of the timed part */
 	struct peali_bench_report report;
 };
 
-/* Takes START: base words are made by all lanes. */
+/* Handles START. All lanes make the base words. */
 static PEAL_DEV int round_start(struct peal_worker *w, struct round *r)
 {
 	const struct peali_bench_start *start =
@@ -85,7 +86,7 @@ static PEAL_DEV int round_start(struct peal_worker *w, struct round *r)
 	return 0;
 }
 
-/* What the calling lane fills or checks of a message of so many bytes. */
+/* Returns the calling lane's share of a message. */
 static PEAL_DEV PEAL_INLINE struct peali_bench_share
 round_share(const struct peal_worker *w, uint64_t bytes)
 {
@@ -97,7 +98,9 @@ round_share(const struct peal_worker *w, uint64_t bytes)
 	return share;
 }
 
-/* Whether a received message is number `number`; counts it if not. */
+/*
+ * Checks that a received message is number `number`. Counts it if it is wrong.
+ */
 static PEAL_DEV PEAL_INLINE void round_check(struct peal_worker *w,
 					     struct round *r, uint64_t number,
 					     uint64_t mask)
@@ -112,7 +115,7 @@ static PEAL_DEV PEAL_INLINE void round_check(struct peal_worker *w,
 		r->wrong++;
 }
 
-/* Sends message number r->next + ahead by port 0. */
+/* Sends message number r->next + ahead on port 0. */
 static PEAL_DEV PEAL_INLINE int
 round_send(struct peal_worker *w, const struct round *r, uint64_t ahead)
 {
@@ -127,7 +130,7 @@ round_send(struct peal_worker *w, const struct round *r, uint64_t ahead)
 	return 0;
 }
 
-/* Leader: what the round has come to. */
+/* Leader: fills the report of the round. */
 static PEAL_DEV void round_end(struct round *r, uint64_t messages)
 {
 	r->report.elapsed_ns = peal_clock_ns() - r->began_ns;
@@ -137,7 +140,7 @@ static PEAL_DEV void round_end(struct round *r, uint64_t messages)
 	r->report.reserved = 0;
 }
 
-/* Sends the report; with its samples where they follow it in the state. */
+/* Sends the report. The samples, if any, follow the report in the state. */
 static PEAL_DEV int round_report(struct peal_worker *w, uint32_t port,
 				 const struct peali_bench_report *report)
 {
@@ -148,7 +151,10 @@ static PEAL_DEV int round_report(struct peal_worker *w, uint32_t port,
 	return peal_emit(w, port, PEALI_BENCH_REPORT, report, bytes);
 }
 
-/* A receiver takes START and says so: only then the sender gets its own. */
+/*
+ * Handles START for a receiver and confirms it to the host. The host then sends
+ * START to the sender.
+ */
 static PEAL_DEV int round_ready(struct peal_worker *w, struct round *r)
 {
 	int result = round_start(w, r);
@@ -162,7 +168,7 @@ static PEAL_DEV int round_ready(struct peal_worker *w, struct round *r)
 	return round_report(w, 0, &r->report);
 }
 
-/* A receiver has taken one more; after the last one it reports. */
+/* Counts a received message. Reports after the last message. */
 static PEAL_DEV PEAL_INLINE int round_received(struct peal_worker *w,
 					       struct round *r)
 {
@@ -179,21 +185,21 @@ static PEAL_DEV PEAL_INLINE int round_received(struct peal_worker *w,
 	return round_report(w, 0, &r->report);
 }
 
-/* ---- ping and bounce ------------------------------------------------------ */
+/* ---- ping and bounce ----------------------------------------------------- */
 
 struct ping {
 	struct round round;
-	uint64_t batch_ns; /* when the open batch began */
+	uint64_t batch_ns; /* start of the present batch */
 	uint32_t in_batch;
 	uint32_t warmed; /* 1: samples are taken */
 	uint32_t ended; /* 1: the round is over */
 	uint32_t reserved;
-	/* what round_report sends, in one piece */
+	/* round_report sends both fields in one message */
 	struct peali_bench_report report;
 	uint32_t samples[PEALI_BENCH_SAMPLES];
 };
 
-/* One batch of round trips is over; leader. */
+/* Leader: ends a batch of round trips. */
 static PEAL_DEV PEAL_NOINLINE void ping_batch(struct ping *p)
 {
 	struct peali_bench_report *head = &p->report;
@@ -204,7 +210,7 @@ static PEAL_DEV PEAL_NOINLINE void ping_batch(struct ping *p)
 
 	if (!p->warmed) {
 		p->warmed = p->round.next >= start->warm || late;
-		if (p->warmed) /* from here on it counts */
+		if (p->warmed) /* the timed part begins */
 			p->round.began_ns = now;
 	} else {
 		p->samples[head->n_samples++] =
@@ -218,7 +224,7 @@ static PEAL_DEV PEAL_NOINLINE void ping_batch(struct ping *p)
 	p->batch_ns = now;
 }
 
-/* Sends numbered messages one at a time, the next when one has come back. */
+/* Sends numbered messages one at a time: the next one after each return. */
 static PEAL_DEV int ping(struct peal_worker *w)
 {
 	struct ping *p = (struct ping *)peal_state(w);
@@ -251,7 +257,7 @@ static PEAL_DEV int ping(struct peal_worker *w)
 	peal_sync(w);
 	if (PEAL_LIKELY(!p->ended))
 		result = round_send(w, &p->round, 0);
-	/* the check is done while the next message is on its way */
+	/* check while the next message travels */
 	round_check(w, &p->round, number, p->round.start.mask);
 	if (PEAL_LIKELY(!p->ended))
 		return result;
@@ -260,7 +266,7 @@ static PEAL_DEV int ping(struct peal_worker *w)
 	return round_report(w, 1, &p->report);
 }
 
-/* Sends every message back, inverted: whoever gets it knows who had it. */
+/* Sends every message back inverted. So the receiver can verify the return. */
 static PEAL_DEV int bounce(struct peal_worker *w)
 {
 	const uint64_t *in = (const uint64_t *)peal_data(w);
@@ -279,13 +285,13 @@ static PEAL_DEV int bounce(struct peal_worker *w)
 	return 0;
 }
 
-/* Replies with what came. */
+/* Replies with the request. */
 static PEAL_DEV int respond(struct peal_worker *w)
 {
 	return peal_reply(w, 0, peal_type(w), peal_data(w), peal_length(w));
 }
 
-/* What comes is for it: it knows its number. */
+/* Checks that the message is for this guest, and counts the message. */
 static PEAL_DEV int guest(struct peal_worker *w)
 {
 	struct peali_bench_call *mine =
@@ -305,7 +311,7 @@ struct mover {
 	uint8_t rest[PEALI_BENCH_MOVED - sizeof(uint64_t)];
 };
 
-/* What comes is in order. */
+/* Checks that the messages arrive in order. */
 static PEAL_DEV int mover(struct peal_worker *w)
 {
 	struct mover *m = (struct mover *)peal_state(w);
@@ -320,7 +326,7 @@ static PEAL_DEV int mover(struct peal_worker *w)
 	return 0;
 }
 
-/* Makes so many guests, one after another, and ends each. */
+/* Makes `guest` guests, one after another, and ends each. */
 static PEAL_DEV int nursery(struct peal_worker *w)
 {
 	struct peali_bench_call call =
@@ -339,13 +345,13 @@ static PEAL_DEV int nursery(struct peal_worker *w)
 	return result;
 }
 
-/* ---- tells ------------------------------------------------------------------ */
+/* ---- tells --------------------------------------------------------------- */
 
 #define RALLY_EMIT 0
 #define RALLY_TELL 1
 #define RALLY_ASK 2
 
-/* One plays a number to the other: the next one of both of them. */
+/* Sends a number to the other rally actor, by one of three ways. */
 static PEAL_DEV int rally_play(struct peal_worker *w, struct round *r,
 			       uint64_t number, int way)
 {
@@ -361,8 +367,10 @@ static PEAL_DEV int rally_play(struct peal_worker *w, struct round *r,
 			PEALI_BENCH_DATA, PEALI_BENCH_ASK_NS, 0);
 }
 
-/* START with `messages`, an odd number: from 0 to that all are played, and who
- * begins gets the last. */
+/*
+ * Two actors exchange the numbers 0 to `messages`, which START sets to an odd
+ * number. The actor that sends 0 receives the last number and reports.
+ */
 static PEAL_DEV int rally(struct peal_worker *w, int way)
 {
 	struct round *r = (struct round *)peal_state(w);
@@ -422,7 +430,9 @@ static PEAL_DEV int answer(struct peal_worker *w)
 	return peal_reply(w, 0, PEALI_BENCH_DATA, &number, sizeof(number));
 }
 
-/* Tells the callee, and itself as long as there is more to tell. */
+/*
+ * Tells messages to the callee. Tells itself to continue while messages remain.
+ */
 static PEAL_DEV int caller(struct peal_worker *w)
 {
 	struct round *r = (struct round *)peal_state(w);
@@ -455,7 +465,10 @@ struct callee {
 	uint64_t next[PEALI_BENCH_CALLERS];
 };
 
-/* START with the number of `messages` of all; each caller's come in order. */
+/*
+ * START has the total number of `messages`. Each caller's messages must arrive
+ * in order.
+ */
 static PEAL_DEV int callee(struct peal_worker *w)
 {
 	struct callee *c = (struct callee *)peal_state(w);
@@ -487,9 +500,12 @@ static PEAL_DEV int callee(struct peal_worker *w)
 	return round_report(w, 0, &c->round.report);
 }
 
-/* ---- source and sink ------------------------------------------------------ */
+/* ---- source and sink ----------------------------------------------------- */
 
-/* Sends messages in batches; a message to itself (port 1) starts the next. */
+/*
+ * Sends messages in batches. A message to itself (port 1) starts the next
+ * batch.
+ */
 static PEAL_DEV int source(struct peal_worker *w)
 {
 	struct round *r = (struct round *)peal_state(w);
@@ -516,7 +532,7 @@ static PEAL_DEV int source(struct peal_worker *w)
 	return result;
 }
 
-/* Takes and checks messages; reports after the last. */
+/* Checks messages. Reports after the last message. */
 static PEAL_DEV int sink(struct peal_worker *w)
 {
 	struct round *r = (struct round *)peal_state(w);
@@ -527,9 +543,9 @@ static PEAL_DEV int sink(struct peal_worker *w)
 	return round_received(w, r);
 }
 
-/* ---- feeder, relay, drain ------------------------------------------------- */
+/* ---- feeder, relay, drain ------------------------------------------------ */
 
-/* Sends its template again and again, with the message's number in word 0. */
+/* Sends its template repeatedly, with the message's number in word 0. */
 static PEAL_DEV int feeder(struct peal_worker *w)
 {
 	struct round *r = (struct round *)peal_state(w);
@@ -556,13 +572,13 @@ static PEAL_DEV int feeder(struct peal_worker *w)
 	return peal_emit(w, 1, PEALI_BENCH_TICK, &r->next, sizeof(r->next));
 }
 
-/* Passes every message on. */
+/* Forwards every message. */
 static PEAL_DEV int relay(struct peal_worker *w)
 {
 	return peal_emit(w, 0, peal_type(w), peal_data(w), peal_length(w));
 }
 
-/* Takes and checks payloads of any length; reports after the last. */
+/* Checks payloads of any length. Reports after the last message. */
 static PEAL_DEV int drain(struct peal_worker *w)
 {
 	struct round *r = (struct round *)peal_state(w);
@@ -582,9 +598,9 @@ static PEAL_DEV int drain(struct peal_worker *w)
 	return round_received(w, r);
 }
 
-/* ---- phases --------------------------------------------------------------- */
+/* ---- phases -------------------------------------------------------------- */
 
-/* Each participant writes its phase here; looked at every so many phases. */
+/* Phases between two checks of the participants' phase words. */
 #define PHASES_LOOK_EVERY 64
 
 static PEAL_DEV uint64_t *phase_word(const struct peali_bench_start *start,
@@ -595,7 +611,10 @@ static PEAL_DEV uint64_t *phase_word(const struct peali_bench_start *start,
 					       PEAL_SHARED_LINE);
 }
 
-/* How many have not arrived, or have gone ahead; the barrier orders this. */
+/*
+ * Returns the participants that are not in this phase. The barrier orders the
+ * loads.
+ */
 static PEAL_DEV uint64_t phases_look(const struct peali_bench_start *start,
 				     uint64_t phase)
 {
@@ -607,7 +626,7 @@ static PEAL_DEV uint64_t phases_look(const struct peali_bench_start *start,
 	return wrong;
 }
 
-/* One run is one round: so many phases of the worker's barrier 0. */
+/* Runs one round: `messages` phases of the worker's barrier 0. */
 static PEAL_DEV int phases(struct peal_worker *w)
 {
 	const struct peali_bench_start *start =
@@ -637,9 +656,9 @@ static PEAL_DEV int phases(struct peal_worker *w)
 	return round_report(w, 0, &r->report);
 }
 
-/* ---- hubs ----------------------------------------------------------------- */
+/* ---- hubs ---------------------------------------------------------------- */
 
-/* START makes one message by every port; the others have arrived: done. */
+/* On START, sends one message on every port. Other messages need no action. */
 static PEAL_DEV PEAL_INLINE int hub(struct peal_worker *w, uint32_t ports)
 {
 	uint64_t word = peal_self(w);
@@ -653,7 +672,7 @@ static PEAL_DEV PEAL_INLINE int hub(struct peal_worker *w, uint32_t ports)
 	return result;
 }
 
-/* One handler per count: a port that leads nowhere would hold messages back. */
+/* One handler per number of ports: an unconnected port would block messages. */
 static PEAL_DEV int hub3(struct peal_worker *w)
 {
 	return hub(w, 3);
@@ -669,9 +688,9 @@ static PEAL_DEV int hub15(struct peal_worker *w)
 	return hub(w, 15);
 }
 
-/* ---- faults --------------------------------------------------------------- */
+/* ---- faults -------------------------------------------------------------- */
 
-/* Goes on as long as it may. */
+/* Runs until peal_step returns a value other than 0. */
 static PEAL_DEV int endless(struct peal_worker *w)
 {
 	int over;
@@ -682,14 +701,14 @@ static PEAL_DEV int endless(struct peal_worker *w)
 	return over;
 }
 
-/* Takes messages of one length. */
+/* Accepts messages of one length only. */
 static PEAL_DEV int exact(struct peal_worker *w)
 {
 	(void)w;
 	return 0;
 }
 
-/* Sends as many of those as it can. */
+/* Sends such messages without end. */
 static PEAL_DEV int spout(struct peal_worker *w)
 {
 	const struct peali_bench_call call = { 0, 0 };

@@ -1,38 +1,49 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The members of a group. Each has an actor `ring` for each channel, whose port 0
- * leads to the next member's, and one `exchange_N` with a port to each other member's;
- * the last port of all leads to the host.
+ * The members of a group. Each member has one actor `ring` per channel. Port 0
+ * of this actor leads to the next member's. Each member also has an actor
+ * `exchange_N` with a port to each other member. The last port of every actor
+ * leads to the host.
  *
- * By the ring every slice makes its way from the member that begins it back to that
- * one, which then sends its next one: so no more than PEAL_RING_WINDOW of a part are
- * on their way, twice as many in an all-reduce, and no member ever waits for room
- * that waits for it (the links have room for more than three times as many). With N
- * members, places are counted around the ring from 0:
+ * The ring, with N members. Places are counted around the ring, from 0.
  *
- *	reduces		begins behind the part's owner, and has been at all of them
- *			at the owner, after N - 1 hops
- *	all-reduce	goes on from there to all others, N - 1 more
- *	else		begins where the data are
+ * 1. A member begins slices, at most PEAL_RING_WINDOW at a time.
+ * 2. Each slice goes around the ring, back to the member that began it.
+ * 3. That member then begins its next slice.
  *
- * What no later member needs is left away, but the message comes all the way: a
- * member is done with a collective when all of it has passed. This is the ring of
- * Patarasu and Yuan, "Bandwidth Optimal All-reduce Algorithms for Clusters of
- * Workstations" (2009).
+ * The kind of the collective decides on the begin and the hops:
  *
- * The tree is the binomial one of places behind the root: that at v has the children
- * v + 1, v + 2, v + 4, ..., as long as v is a multiple of twice the step (R. Thakur,
- * R. Rabenseifner, W. Gropp, "Optimization of Collective Communication Operations in
- * MPICH", 2005, is one of many that describe it). Each sends what it and all below it
- * have up once, and what comes down on to its children.
+ * - Kinds that reduce: the member behind the part's owner begins. After N - 1
+ *   hops the slice is reduced, at the owner.
+ * - All-reduce: the slice then makes N - 1 more hops, to all other members.
+ * - Other kinds: the member that has the data begins.
  *
- * The order in which elements are reduced is fixed: by the ring from the member
- * behind the owner on, around to the owner; by an exchange in order of ranks; by a
- * tree each member's own, then what its children send, the nearest first.
+ * After the last member that needs the data, a message carries only its head. A
+ * member is done with a collective when all its messages have passed.
  *
- * In a group of processes the host tells the exchange alone, which says to all others
- * what it is called for. When it has heard that of all it goes on, or has the first
- * channel of the ring begin.
+ * At most PEAL_RING_WINDOW slices per `ring` actor are in flight, in an
+ * all-reduce twice as many. A link holds more than three times PEAL_RING_WINDOW
+ * slices. So the links are never all full, and the members never all wait for
+ * free slots. This is the ring of Patarasu and Yuan, "Bandwidth Optimal
+ * All-reduce Algorithms for Clusters of Workstations" (2009).
+ *
+ * The tree is binomial. Let v be a place counted from the root. Child k of v is
+ * v + 2^k, for each k where v is a multiple of 2^(k + 1). Each member reduces
+ * its elements and those of its children, and sends the result up once. Each
+ * member sends data from above on to its children. One description is R.
+ * Thakur, R. Rabenseifner, W. Gropp, "Optimization of Collective Communication
+ * Operations in MPICH" (2005).
+ *
+ * The order of a reduction is fixed:
+ *
+ * - ring: from the member behind the owner, around to the owner
+ * - exchange: by rank
+ * - tree: the member's own elements, then its children, the nearest first
+ *
+ * In a group of processes, the host sends BEGIN only to the exchange. The
+ * exchange sends a description of the collective, the call, to all other
+ * members. Once all calls are known and equal, the exchange starts, or the
+ * first channel of the ring does.
  */
 #include <peal/device/kernel.h>
 
@@ -40,7 +51,7 @@
 #include "ringkernels/collective_tree.h"
 #include "ringkernels/each_number.h"
 
-/* ---- either ---------------------------------------------------------------------------- */
+/* ---- exchange and tree --------------------------------------------------- */
 
 static PEAL_DEV void enter_either(struct peal_worker *w, struct member *m,
 				  const struct peal_collective_plan *p)
@@ -53,7 +64,10 @@ static PEAL_DEV void enter_either(struct peal_worker *w, struct member *m,
 		enter_exchange(w, m, p);
 }
 
-/* Collective: the host has said that it begins, and all others that they do. */
+/*
+ * Collective: called on the host's BEGIN. In a group of processes, called once
+ * all calls are known and equal.
+ */
 static PEAL_DEV int begin(struct peal_worker *w, struct exchange *e,
 			  const struct peal_collective_plan *p)
 {
@@ -81,7 +95,7 @@ static PEAL_DEV int take_data(struct peal_worker *w, struct exchange *e,
 			 exchange_data(w, e, p, head);
 }
 
-/* ---- between processes: what all are called for ------------------------------------------ */
+/* ---- groups of processes: comparison of the calls ------------------------ */
 
 static PEAL_DEV struct peal_member_call
 own_call(const struct peal_collective_plan *p)
@@ -111,7 +125,10 @@ static PEAL_DEV int is_same(const struct peal_member_call *a,
 	       a->ranks == b->ranks;
 }
 
-/* All have been called: what comes of it. */
+/*
+ * Called once all calls are known: starts the collective, or reports
+ * PEAL_EINVAL if the calls differ.
+ */
 static PEAL_DEV int agree(struct peal_worker *w, struct exchange *e,
 			  const struct peal_collective_plan *p)
 {
@@ -126,7 +143,7 @@ static PEAL_DEV int agree(struct peal_worker *w, struct exchange *e,
 	if (peal_is_leader(w)) {
 		e->n_called[p->sequence & 1] = 0;
 		if (!same)
-			e->member.sequence = p->sequence; /* of its report */
+			e->member.sequence = p->sequence; /* for the report */
 	}
 	peal_sync(w);
 	if (!same)
@@ -137,8 +154,10 @@ static PEAL_DEV int agree(struct peal_worker *w, struct exchange *e,
 	return begin(w, e, p);
 }
 
-/* Collective: a member has been called, this one or another; 1: it was the last. Of
- * the plan nothing is read, which the host may be writing. */
+/*
+ * Collective: records the call of a member, this one or another. Returns 1 for
+ * the last call. Reads nothing of the plan, which the host may be writing.
+ */
 static PEAL_DEV int note_call(struct peal_worker *w, struct exchange *e,
 			      uint32_t place,
 			      const struct peal_member_call *call)
@@ -191,7 +210,7 @@ static PEAL_DEV int say_called(struct peal_worker *w, const struct exchange *e,
 	return result;
 }
 
-/* Another one says what it is called for; it may be one ahead. */
+/* Handles the call of another member, which may be one collective ahead. */
 static PEAL_DEV int hear_called(struct peal_worker *w, struct exchange *e,
 				const struct peal_collective_plan *p)
 {
@@ -217,7 +236,7 @@ static PEAL_DEV int exchange_message(struct peal_worker *w)
 	struct peal_member_call call;
 	int is_last, result;
 
-	peal_fence_acquire_sys(); /* the plan, and what it is for */
+	peal_fence_acquire_sys(); /* the plan and the elements */
 	if (peal_type(w) == PEAL_MEMBER_DATA)
 		return take_data(w, e, p);
 	if (peal_type(w) == PEAL_MEMBER_CALLED)

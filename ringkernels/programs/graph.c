@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Conductors of graphs, one on each device (peal/abi/graph.h). Two queues hold the
- * numbers of nodes that can begin and of those that are over; each node is in each
- * once. A step sends one message or counts at one node; a message of the conductor's
- * makes a few of them, and if there is more to do it tells itself so.
+ * Conductors of graphs, one on each device (peal/abi/graph.h).
  *
- * The leader decides on a step and writes it down, all lanes send it.
+ * 1. Two queues hold numbers of nodes: nodes that can start, and nodes that
+ *    have ended. Each node enters each queue once.
+ * 2. A step sends one message, or counts down one node.
+ * 3. A message to the conductor executes up to STEPS steps. If more steps
+ *    remain, the conductor tells itself to continue.
+ * 4. The leader decides on a step and stores it. All lanes send it.
  */
 #include <peal/device/kernel.h>
 
@@ -13,26 +15,26 @@
 
 #include "ringkernels/each_number.h"
 
-#define SENDS 8 /* messages that one message makes */
-#define STEPS 64 /* and steps */
+#define SENDS 8 /* most messages sent per received message */
+#define STEPS 64 /* most steps per received message */
 
 enum { NOTHING, SEND_TASK, SEND_MESSAGE, SEND_COUNT, SEND_DONE, COUNTED };
 
 struct conductor {
-	struct peal_graph_init init; /* by the host */
-	uint32_t run; /* number of the one that it is in */
-	uint32_t n_ready, ready_taken; /* ever, in this run */
+	struct peal_graph_init init; /* written by the host */
+	uint32_t run; /* number of the present run; 0: none yet */
+	uint32_t n_ready, ready_taken; /* counts of this run */
 	uint32_t n_over, over_taken;
-	uint32_t piece; /* of the node in hand, that begins */
-	uint32_t edge; /* of the node in hand, that is over */
-	uint32_t said; /* 1: the host knows that all are over */
-	/* the step in hand */
+	uint32_t piece; /* next piece of the node that starts */
+	uint32_t edge; /* next edge of the node that has ended */
+	uint32_t said; /* 1: DONE was sent to the host */
+	/* the present step */
 	uint32_t step, port;
 	struct peal_graph_step word;
 	struct peal_task task;
 };
 
-/* ---- the leader's part ------------------------------------------------------------ */
+/* ---- the leader's part --------------------------------------------------- */
 
 static PEAL_DEV struct peal_graph_node *node_at(const struct conductor *c,
 						uint32_t i)
@@ -45,7 +47,7 @@ static PEAL_DEV uint32_t *queue(uint64_t address)
 	return (uint32_t *)(uintptr_t)address;
 }
 
-/* A node is over: those behind it are to hear that. */
+/* Ends a node and queues it, so that its successors are counted down. */
 static PEAL_DEV void end_node(struct conductor *c, uint32_t i, uint32_t state)
 {
 	struct peal_graph_node *n = node_at(c, i);
@@ -55,7 +57,7 @@ static PEAL_DEV void end_node(struct conductor *c, uint32_t i, uint32_t state)
 	queue(c->init.over)[c->n_over++] = i;
 }
 
-/* One that a node waits for is over. */
+/* Counts down one predecessor of a node. Queues the node after the last one. */
 static PEAL_DEV void count_at(struct conductor *c, uint32_t i, int32_t result)
 {
 	struct peal_graph_node *n = node_at(c, i);
@@ -66,7 +68,10 @@ static PEAL_DEV void count_at(struct conductor *c, uint32_t i, int32_t result)
 		queue(c->init.ready)[c->n_ready++] = i;
 }
 
-/* A run that it has not heard of yet: by the host or by another conductor. */
+/*
+ * Resets the conductor for a new run. The first message of the run comes from
+ * the host or from another conductor.
+ */
 static PEAL_DEV void enter(struct conductor *c, uint32_t run)
 {
 	if (c->run == run)
@@ -77,7 +82,7 @@ static PEAL_DEV void enter(struct conductor *c, uint32_t run)
 	c->piece = c->edge = 0;
 }
 
-/* The next edge of the node that is over; or that node has none any more. */
+/* Follows the next edge of the ended node, or ends with this node. */
 static PEAL_DEV uint32_t follow_edge(struct conductor *c)
 {
 	uint32_t i = queue(c->init.over)[c->over_taken];
@@ -104,7 +109,7 @@ static PEAL_DEV uint32_t follow_edge(struct conductor *c)
 	return SEND_COUNT;
 }
 
-/* A task of the node in hand: some of its elements. */
+/* Makes the next task of a node: a piece of its elements. */
 static PEAL_DEV uint32_t cut_task(struct conductor *c, uint32_t i)
 {
 	const struct peal_graph_node *n = node_at(c, i);
@@ -122,7 +127,7 @@ static PEAL_DEV uint32_t cut_task(struct conductor *c, uint32_t i)
 	return SEND_TASK;
 }
 
-/* The next message of the node that can begin. */
+/* Starts a node, or continues with its next message. */
 static PEAL_DEV uint32_t begin_node(struct conductor *c)
 {
 	uint32_t i = queue(c->init.ready)[c->ready_taken];
@@ -132,7 +137,8 @@ static PEAL_DEV uint32_t begin_node(struct conductor *c)
 		n->began_ns = peal_clock_ns();
 		n->state = PEAL_GRAPH_RUNS;
 	}
-	if (n->result && !c->piece) { /* of one before it, not its own */
+	/* a predecessor's result, not the node's own */
+	if (n->result && !c->piece) {
 		c->ready_taken++;
 		end_node(c, i, PEAL_GRAPH_SKIPPED);
 		return COUNTED;
@@ -169,7 +175,7 @@ static PEAL_DEV uint32_t next_step(struct conductor *c)
 	return SEND_DONE;
 }
 
-/* A task is over. */
+/* Handles the report of a task. */
 static PEAL_DEV int take_report(struct conductor *c,
 				const struct peal_task_done *done)
 {
@@ -180,7 +186,7 @@ static PEAL_DEV int take_report(struct conductor *c,
 	n = node_at(c, done->job);
 	if (!n->pieces_left)
 		return PEAL_EPROTO;
-	if (done->result == PEAL_EABORTED) /* its kernel is about to end */
+	if (done->result == PEAL_EABORTED) /* the task's kernel is ending */
 		return PEAL_EABORTED;
 	if (done->result && !n->result)
 		n->result = done->result;
@@ -190,7 +196,7 @@ static PEAL_DEV int take_report(struct conductor *c,
 	return 0;
 }
 
-/* What has come. */
+/* Handles a received message. */
 static PEAL_DEV int take(struct peal_worker *w, struct conductor *c)
 {
 	const struct peal_graph_step *s =
@@ -216,7 +222,7 @@ static PEAL_DEV int take(struct peal_worker *w, struct conductor *c)
 	enter(c, s->run);
 	if (peal_type(w) == PEAL_GRAPH_BEGIN) {
 		for (i = 0; i < c->init.n_nodes; i++)
-			count_at(c, i, 0); /* each waits for that, too */
+			count_at(c, i, 0); /* BEGIN counts as a predecessor */
 	} else if (s->node < c->init.n_nodes) {
 		count_at(c, s->node, s->result);
 	} else {
@@ -225,9 +231,9 @@ static PEAL_DEV int take(struct peal_worker *w, struct conductor *c)
 	return 0;
 }
 
-/* ---- all lanes -------------------------------------------------------------------- */
+/* ---- all lanes ----------------------------------------------------------- */
 
-/* Sends the step in hand: 1 a message, 0 none; or an error. */
+/* Sends the present step. Returns 1 for a message, 0 for none, or an error. */
 static PEAL_DEV int send_step(struct peal_worker *w, struct conductor *c)
 {
 	int result = 0;
@@ -257,8 +263,10 @@ static PEAL_DEV int send_step(struct peal_worker *w, struct conductor *c)
 	return result ? result : 1;
 }
 
-/* What has come makes no sense, or cannot be sent, or who does the tasks is at its
- * end: the run has none. */
+/*
+ * Reports to the host that the run has failed. The reason is an invalid
+ * message, a failed send, or the end of the kernel that runs the tasks.
+ */
 static PEAL_DEV int say_broken(struct peal_worker *w, struct conductor *c,
 			       int result)
 {
@@ -280,7 +288,10 @@ static PEAL_DEV PEAL_NOINLINE int conduct(struct peal_worker *w)
 
 	peal_sync(w);
 	if (peal_is_leader(w)) {
-		/* what tasks and the host have written, for who hears of it */
+		/*
+		 * acquire the writes of tasks and host, and release them to
+		 * later receivers
+		 */
 		peal_fence_acquire_sys();
 		result = take(w, c);
 		peal_fence_release_sys();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Handlers of `peal bench balance`: one that takes as long for each element as its
- * device is said to, whatever else the processor does, and one that adds.
+ * Handlers of `peal bench balance`. `crawl` takes a given time per element of
+ * its device, whatever the processor does. `add` adds two arrays.
  */
 #define _POSIX_C_SOURCE 200809L /* nanosleep */
 #include <peal/device/task.h>
@@ -11,7 +11,7 @@
 #if PEAL_ON_HOST
 #include <time.h>
 
-/* The rest of a wait is spent awake: a sleep ends late. */
+/* ns before the end of a wait that are not slept: a sleep ends late. */
 #define AWAKE_NS 150000
 
 static void rest(uint64_t ns)
@@ -30,7 +30,10 @@ static PEAL_DEV PEAL_INLINE void rest(uint64_t ns)
 }
 #endif
 
-/* Counts each element in the first argument, and takes its time. */
+/*
+ * Counts each element in the first argument, then waits for the rest of the
+ * time.
+ */
 PEAL_TASK(crawl)
 {
 	uint64_t began = peal_clock_ns(), passed, i;

@@ -7,15 +7,18 @@
 #include "ringkernels/bare_program.h"
 
 /*
- * The two kernels that try whether one device's stores reach another one's
- * memory. Not a resident loop: each does its jobs and returns, from each at the
- * latest when its limit has passed. One worker; the first lane leads, all lanes
- * write and check the pattern.
+ * The two kernels of the probe: a writer and a reader on two devices. The
+ * kernels test whether the writer's stores reach the reader's memory. The
+ * kernels are no resident loop: each does its jobs and returns. A job ends at
+ * its time limit at the latest. There is one worker. The first lane leads; all
+ * lanes write and check the pattern.
  */
 
-/* Looks of a waiter before it sleeps; some 5 us. It does not yield: where other
- * processes want the cores too, that gives away a whole slice each time, while
- * whoever is woken from sleep runs soon. */
+/*
+ * Polls of a waiter before it sleeps, about 5 us. The waiter does not yield: on
+ * a busy machine a yield costs a whole time slice. A thread that wakes from
+ * sleep runs soon.
+ */
 #define SPINS 256
 
 struct probe {
@@ -27,7 +30,7 @@ struct probe {
 	uint32_t lane, lanes;
 };
 
-/* ---- waiting --------------------------------------------------------------- */
+/* ---- waiting ------------------------------------------------------------- */
 
 static PEAL_DEV PEAL_INLINE void meet(const struct probe *p)
 {
@@ -49,7 +52,7 @@ static PEAL_DEV PEAL_INLINE void idle(const struct probe *p)
 		bell->steps++;
 		peal_pause();
 	} else if (bell->steps == SPINS) {
-		/* And a last look before the sleep. */
+		/* The caller polls once more before the sleep. */
 		bell->steps++;
 		peal_host_announce(bell);
 	} else {
@@ -62,7 +65,7 @@ static PEAL_DEV PEAL_INLINE void idle(const struct probe *p)
 #endif
 }
 
-/* After something came: the next wait spins first. */
+/* Resets the bell after a successful wait: the next wait polls first. */
 static PEAL_DEV PEAL_INLINE void awake(const struct probe *p)
 {
 #if PEAL_ON_HOST
@@ -72,7 +75,7 @@ static PEAL_DEV PEAL_INLINE void awake(const struct probe *p)
 #endif
 }
 
-/* After a store that the other one waits for. */
+/* Rings the partner's bell, after a store that the partner waits for. */
 static PEAL_DEV PEAL_INLINE void notify(const struct probe *p)
 {
 #if PEAL_ON_HOST
@@ -82,7 +85,7 @@ static PEAL_DEV PEAL_INLINE void notify(const struct probe *p)
 #endif
 }
 
-/* Whether it is time for a look at the clock. */
+/* Returns 1 if the caller should check the clock. */
 static PEAL_DEV PEAL_INLINE int is_turn(const struct probe *p, uint32_t *turn)
 {
 #if PEAL_ON_HOST
@@ -94,11 +97,13 @@ static PEAL_DEV PEAL_INLINE int is_turn(const struct probe *p, uint32_t *turn)
 	return (++*turn & 15) == 0;
 }
 
-/* After this time a job may read host memory. The read is slow, and a shorter job
- * would measure it. */
+/*
+ * After this time a job may read host memory. The read is slow, and a shorter
+ * job would measure it.
+ */
 #define LONG_NS 50000000u
 
-/* Its limit has passed, or it waits for a kernel that has failed. */
+/* Returns 1 if the time limit has passed or the partner kernel has failed. */
 static PEAL_DEV PEAL_INLINE int is_late(const struct probe *p)
 {
 	uint64_t ns = peal_clock_ns() - p->began;
@@ -107,7 +112,9 @@ static PEAL_DEV PEAL_INLINE int is_late(const struct probe *p)
 	       (ns > LONG_NS && peal_load_relaxed_sys(&p->words->alone));
 }
 
-/* Until a word has at least that value; its value, or 0 when it is late. */
+/*
+ * Waits until a word is at least `least`. Returns the word, or 0 if it is late.
+ */
 static PEAL_DEV uint64_t await(const struct probe *p, const uint64_t *word,
 			       uint64_t least)
 {
@@ -126,7 +133,7 @@ static PEAL_DEV uint64_t await(const struct probe *p, const uint64_t *word,
 	}
 }
 
-/* ---- what is written ------------------------------------------------------- */
+/* ---- stamps -------------------------------------------------------------- */
 
 /* splitmix64's output function: https://prng.di.unimi.it/splitmix64.c */
 static PEAL_DEV PEAL_INLINE uint64_t mix(uint64_t z)
@@ -183,9 +190,12 @@ static PEAL_DEV int is_right(const struct probe *p, uint64_t number,
 	return 1;
 }
 
-/* ---- verify ---------------------------------------------------------------- */
+/* ---- verify -------------------------------------------------------------- */
 
-/* All stamps but the END mark; 1 if none was held up. */
+/*
+ * Sends all stamps except the END mark. Returns 1, or 0 if the reader gave up
+ * or the job is late.
+ */
 static PEAL_DEV int send_stamps(const struct probe *p)
 {
 	uint64_t credit = 0, i;
@@ -199,7 +209,10 @@ static PEAL_DEV int send_stamps(const struct probe *p)
 		if (credit == PEAL_PROBE_GAVE_UP)
 			return 0;
 		send_stamp(p, i, PEAL_KIND_DATA);
-		/* Where it may have to wait, it says how far it is. */
+		/*
+		 * Report the progress: the reader then knows that the ring is
+		 * full.
+		 */
 		if ((i + 1) % PEAL_PROBE_CREDIT_EVERY == 0) {
 			peal_store_release_sys(&p->words->published, i + 1);
 			notify(p);
@@ -231,8 +244,9 @@ static PEAL_DEV void write_verify(const struct probe *p)
 }
 
 /*
- * Whether slot `number` will not come any more. The writer goes on until the
- * ring is full, whatever the reader sees; from then on it is a matter of time.
+ * Returns 1 if slot `number` is lost. The writer continues until the ring is
+ * full, whatever the reader sees. From then on, the slot has patience_ns to
+ * become visible.
  */
 static PEAL_DEV int is_lost(const struct probe *p, uint64_t number,
 			    uint64_t credit, uint64_t *full_since)
@@ -273,8 +287,8 @@ static PEAL_DEV int receive_stamp(const struct probe *p, uint64_t number,
 }
 
 /*
- * Slots of the ring that hold a message of another slot: those that did not
- * come have gone astray. For a full ring, whose writer waits.
+ * Counts slots that hold the message of another slot: missing messages that
+ * went to the wrong place. The ring is full, and the writer waits.
  */
 static PEAL_DEV uint64_t count_strays(const struct probe *p)
 {
@@ -291,14 +305,17 @@ static PEAL_DEV uint64_t count_strays(const struct probe *p)
 	return n;
 }
 
-/* What was read is read: the writer's await acquires it. */
+/*
+ * Returns slots to the writer. The release orders the reader's loads before the
+ * credit; the writer's await acquires the credit.
+ */
 static PEAL_DEV void give_credit(const struct probe *p, uint64_t credit)
 {
 	peal_store_release_sys(&p->words->credit, credit);
 	notify(p);
 }
 
-/* Returns whether the END mark was seen. */
+/* Returns 1 if the END mark was seen. */
 static PEAL_DEV int receive_stamps(const struct probe *p)
 {
 	uint64_t last = p->params->n_messages, wrong = 0, credit = 0, i;
@@ -346,7 +363,7 @@ static PEAL_DEV void read_verify(const struct probe *p)
 			       peal_load_relaxed_dev(&p->scratch[1]));
 }
 
-/* ---- latency --------------------------------------------------------------- */
+/* ---- latency ------------------------------------------------------------- */
 
 static PEAL_DEV void write_latency(const struct probe *p)
 {
@@ -389,7 +406,7 @@ static PEAL_DEV void read_latency(const struct probe *p)
 	}
 }
 
-/* ---- bandwidth ------------------------------------------------------------- */
+/* ---- bandwidth ----------------------------------------------------------- */
 
 static PEAL_DEV void write_bandwidth(const struct probe *p)
 {
@@ -431,7 +448,7 @@ static PEAL_DEV void read_bandwidth(const struct probe *p)
 	}
 }
 
-/* ---- entry ----------------------------------------------------------------- */
+/* ---- entry --------------------------------------------------------------- */
 
 static PEAL_DEV void probe_init(struct probe *p,
 				const struct peal_probe_params *params,

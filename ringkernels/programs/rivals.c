@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What one writes on a GPU without ring kernels, for `peal bench` to compare
- * with. Not a resident loop: each worker does its job once and returns, from
- * each wait at the latest when its limit has passed. Whoever begins, or takes
- * messages, times it by its own clock; all payloads are checked.
+ * Baseline kernels for `peal bench`: code as one writes it on a GPU without
+ * ring kernels. The kernels are no resident loop: each worker does its job once
+ * and returns. Each wait ends at the time limit at the latest. The worker that
+ * begins, or receives messages, measures the time by its own clock. All
+ * payloads are checked.
  */
 #include <peal/abi/program.h>
 #include <peal/device/host.h>
@@ -11,14 +12,17 @@
 #include "ringkernels/bare_program.h"
 #include "ringkernels/rivals_rings.h"
 
-/* Phases of a barrier between two looks at who has arrived. */
+/* Phases of a barrier between two checks of the participants. */
 #define PHASES_LOOK_EVERY 64
 
 struct peal_kernel_params;
 
-/* ---- a flag and a fence ---------------------------------------------------- */
+/* ---- a flag and a fence -------------------------------------------------- */
 
-/* Of two: an answer does not overwrite what is still being checked. */
+/*
+ * Returns one of two payloads, so that an answer does not overwrite a payload
+ * that is still being checked.
+ */
 static PEAL_DEV PEAL_INLINE uint64_t *payload_of(uint8_t *area, uint64_t number)
 {
 	return (uint64_t *)(void *)(area + PEALI_RIVAL_SLOTS_AT +
@@ -34,7 +38,7 @@ static PEAL_DEV void flag_begin(struct rival *r)
 		peali_bench_fill(payload_of(r->out, number), r->base, number,
 				 r->share);
 		raise_flag(r, flag_of(r->out), number);
-		if (number > 1) /* while the next message is on its way */
+		if (number > 1) /* check while the next message travels */
 			check(r, payload_of(r->in, number - 1), number - 1,
 			      ~(uint64_t)0);
 		if (!await_flag(r, flag_of(r->in), number)) {
@@ -65,9 +69,9 @@ static PEAL_DEV void flag_answer(struct rival *r)
 	finish(r, number - 1, 0);
 }
 
-/* ---- one atom -------------------------------------------------------------- */
+/* ---- one atom ------------------------------------------------------------ */
 
-/* Its number, and words of the payload that depend on it. */
+/* Stores an atom: the number, and words that depend on the number. */
 static PEAL_DEV PEAL_INLINE void atom_put(uint8_t *area, uint64_t seed,
 					  uint32_t number)
 {
@@ -86,7 +90,10 @@ static PEAL_DEV PEAL_INLINE void atom_put(uint8_t *area, uint64_t seed,
 #endif
 }
 
-/* Leader: 1 the atom of that number is there, and right; 0 it is late. */
+/*
+ * Leader: waits for the atom of a number and checks it. Returns 0 if it is
+ * late.
+ */
 static PEAL_DEV int atom_await(struct rival *r, uint32_t number)
 {
 	uint32_t word = (uint32_t)peali_bench_word(r->side->seed, number);
@@ -147,7 +154,7 @@ static PEAL_DEV void atom_run(struct rival *r)
 	finish(r, number - 1, r->batch_ns - r->began_ns);
 }
 
-/* ---- a barrier on one counter ---------------------------------------------- */
+/* ---- a barrier on one counter -------------------------------------------- */
 
 static PEAL_DEV uint64_t *phase_word(const struct rival *r, uint32_t who)
 {
@@ -155,7 +162,7 @@ static PEAL_DEV uint64_t *phase_word(const struct rival *r, uint32_t who)
 				    (uint64_t)who * PEAL_SHARED_LINE);
 }
 
-/* Leader: how many have not arrived, or have gone ahead. */
+/* Leader: returns the number of participants that are not in this phase. */
 static PEAL_DEV uint64_t phases_look(const struct rival *r, uint64_t phase)
 {
 	uint64_t wrong = 0;
@@ -166,7 +173,7 @@ static PEAL_DEV uint64_t phases_look(const struct rival *r, uint64_t phase)
 	return wrong;
 }
 
-/* The counter only grows: nobody has to set it back. */
+/* Passes the barrier. The counter only grows, so no reset is needed. */
 static PEAL_DEV uint64_t counter_pass(const struct rival *r, uint64_t phase)
 {
 	uint64_t *counter = flag_of(r->out);
@@ -200,9 +207,9 @@ static PEAL_DEV void counter_run(struct rival *r)
 	ring_end(r, i - 1);
 }
 
-/* ---- one payload ----------------------------------------------------------- */
+/* ---- one payload --------------------------------------------------------- */
 
-/* The host looks at the sum of all when the round is over. */
+/* Adds a sum of the payload; the host checks the total after the round. */
 static PEAL_DEV void sum_run(struct rival *r)
 {
 	const uint64_t *words =
@@ -215,7 +222,7 @@ static PEAL_DEV void sum_run(struct rival *r)
 	peal_add_relaxed_dev(&r->report->head.elapsed_ns, sum);
 }
 
-/* ---- entry ----------------------------------------------------------------- */
+/* ---- entry --------------------------------------------------------------- */
 
 static PEAL_DEV void run_job(struct rival *r)
 {

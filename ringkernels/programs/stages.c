@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The program of `peal run`: one actor is one stage of a pipeline. It takes
- * items (struct peal_item and their body), and emits what the stage makes of
- * each on port 0.
+ * The program of `peal run`. Each actor is one stage of a pipeline. The actor
+ * receives items (struct peal_item and a body) and emits each result on port 0.
  */
 #include <peal/abi/stage.h>
 #include <peal/device/kernel.h>
 
 #include "ringkernels/stage_math.h"
 
-/* Applies the stage from the received message to the place in the next link. */
+/* Applies the stage: reads the received message, writes into the next link. */
 static PEAL_DEV int stage(struct peal_worker *w)
 {
 	struct peal_stage_state *state =
