@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Many actors on one worker, timed by the host: how many are made a second, in
- * one call or by a handler, versus one call for each; and messages a second from the host to any of them
- * in random order, versus as many to one of them. Each actor knows its number
- * and compares it with the message's.
+ * The benchmark `actors`: many actors on one worker, timed by the host.
+ *
+ * - made: actors per second, spawned by a single call. Baseline: a call per
+ *   actor.
+ * - by-handler: actors that a handler spawns and ends, per second. Its baseline
+ *   is a call of the host per actor.
+ * - messages: messages per second from the host to random actors. Baseline: as
+ *   many messages to one actor.
+ *
+ * Each actor compares its own number with the number in the message.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -17,11 +23,11 @@
 #include "bench/stand.h"
 
 #define SECONDS 4
-#define MESSAGES 50000 /* of a round */
-#define SINGLES 1000 /* actors of a round that are made one by one */
+#define MESSAGES 50000 /* messages in a round */
+#define SINGLES 1000 /* actors in a round that the baseline spawns */
 #define MOST 1000000
 
-#define HATCHES 100 /* messages of a round to who makes as many */
+#define HATCHES 100 /* messages in a round to the actor that spawns */
 
 enum what { MADE, BY_HANDLER, MESSAGES_TO };
 
@@ -32,7 +38,7 @@ static const char *const subjects[] = { "actors made",
 
 struct row {
 	enum what what;
-	uint32_t actors; /* BY_HANDLER: of one message */
+	uint32_t actors; /* BY_HANDLER: actors to spawn for each message */
 };
 static const struct row rows[] = {
 	{ MADE, 1000 },	       { MADE, MOST },	       { BY_HANDLER, 1000 },
@@ -44,19 +50,19 @@ struct crowd {
 	struct peali_bench_options options;
 	struct peali_report report;
 	struct peali_stand stand;
-	uint64_t row_ns; /* for each row */
+	uint64_t row_ns; /* time for each row */
 	int n_rows;
-	const struct row *row; /* in hand */
-	struct peali_cores cores; /* the worker's, the host's */
+	const struct row *row; /* current row */
+	struct peali_cores cores; /* cores of the worker and of the host */
 	int has_cores;
 	struct peal_kernel *kernel;
-	uint64_t *address, *id; /* of MOST actors */
-	int port; /* of the host, to the worker */
-	uint64_t sent; /* to the worker, in all */
+	uint64_t *address, *id; /* addresses and numbers of MOST actors */
+	int port; /* port of the host that leads to the worker */
+	uint64_t sent; /* messages to the kernel since its launch */
 	uint64_t random;
 };
 
-/* ---- making ----------------------------------------------------------------- */
+/* ---- spawning ------------------------------------------------------------ */
 
 static int spawn(struct crowd *c, uint32_t n)
 {
@@ -80,7 +86,10 @@ static int retire(struct crowd *c, uint32_t n)
 	return 0;
 }
 
-/* Actors made a second, in one call; negative: it failed. */
+/*
+ * Spawns n actors by a single call and ends them. Returns actors spawned per
+ * second, or a negative value after an error.
+ */
 static double spawn_rate(struct crowd *c, uint32_t n)
 {
 	uint64_t began = peali_bench_now_ns(), ended;
@@ -91,7 +100,9 @@ static double spawn_rate(struct crowd *c, uint32_t n)
 	return retire(c, n) ? -1 : n * 1e9 / (double)(ended - began);
 }
 
-/* The same, one by one. */
+/*
+ * Spawns SINGLES actors by one call each and ends them. Returns as spawn_rate.
+ */
 static double single_rate(struct crowd *c)
 {
 	struct peal_actor_options options = {
@@ -111,9 +122,12 @@ static double single_rate(struct crowd *c)
 				    SINGLES * 1e9 / (double)(ended - began);
 }
 
-/* ---- messages --------------------------------------------------------------- */
+/* ---- messages ------------------------------------------------------------ */
 
-/* Waits until the worker has handled all; 0 or -1. */
+/*
+ * Waits until the worker has handled all messages. Returns 0, or -1 after a
+ * timeout or if an actor got a wrong number.
+ */
 static int await_all(struct crowd *c)
 {
 	uint64_t until = peali_bench_now_ns() + PEALI_STAND_WAIT_NS;
@@ -139,7 +153,10 @@ static int await_all(struct crowd *c)
 	return -1;
 }
 
-/* Messages a second to any of n actors; negative: it failed. */
+/*
+ * Returns messages per second to random actors of the first n. Returns a
+ * negative value after an error.
+ */
 static double message_rate(struct crowd *c, uint32_t n)
 {
 	uint64_t began = peali_bench_now_ns();
@@ -152,7 +169,10 @@ static double message_rate(struct crowd *c, uint32_t n)
 			c->random * 6364136223846793005u + 1442695040888963407u;
 		at = (uint32_t)((c->random >> 32) * n >> 32);
 		call.guest = at;
-		/* made in one call, so they lie one after another */
+		/*
+		 * a single call spawned them, so the addresses follow one
+		 * another
+		 */
 		if (peal_send_to(c->stand.host, (uint32_t)c->port,
 				 c->address[0] + at, PEALI_BENCH_DATA, &call,
 				 sizeof(call), PEALI_STAND_WAIT_NS) < 0)
@@ -164,7 +184,10 @@ static double message_rate(struct crowd *c, uint32_t n)
 	return MESSAGES * 1e9 / (double)(peali_bench_now_ns() - began);
 }
 
-/* Actors a second that a handler makes and ends; negative: it failed. */
+/*
+ * Returns actors per second that a handler spawns and ends, n for each message.
+ * Returns a negative value after an error.
+ */
 static double handler_rate(struct crowd *c, uint32_t n)
 {
 	const struct peali_bench_call call = { .guest = n };
@@ -182,7 +205,7 @@ static double handler_rate(struct crowd *c, uint32_t n)
 	       (double)(peali_bench_now_ns() - began);
 }
 
-/* ---- rows ------------------------------------------------------------------- */
+/* ---- rows ---------------------------------------------------------------- */
 
 static int build(void *context)
 {
@@ -199,7 +222,7 @@ static int build(void *context)
 		return -1;
 	c->kernel = stand->kernels[kernel];
 	c->sent = 0;
-	/* The first worker has the first core, so the host takes the other. */
+	/* The worker has the first core, so the host takes the second one. */
 	c->has_cores = stand->on_host && peali_cores_pick(&c->cores) == 0;
 	if (row->what == MADE)
 		return 0;
@@ -283,7 +306,7 @@ static int run_row(struct crowd *c, const struct row *row)
 	return peali_frame_row(&frame);
 }
 
-/* Runs, or only counts, the rows that were asked for; their number or -1. */
+/* Runs the selected rows, or only counts them. Returns their number, or -1. */
 static int each_row(void *context, int count_only)
 {
 	struct crowd *c = context;

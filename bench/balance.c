@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Jobs of an executor. Three devices that are made to be of speeds 4, 2 and 1 share
- * one: how much later the last of them is through than if all were at the same time,
- * by each sharing. And a small job by kernels that stay, versus kernels that are
- * launched for it.
+ * The benchmark `balance`: jobs of an executor.
+ *
+ * - Three devices share a job. A delay per element gives them the speeds 4, 2
+ *   and 1. Baseline: the ideal time, in which all devices finish at once.
+ * - A small job runs on resident kernels. Baseline: a launch for each job.
  */
 #include <math.h>
 #include <stdio.h>
@@ -17,7 +18,7 @@
 #define DEVICES PEALI_CRAWL_DEVICES
 #define ELEMENTS 14000
 #define SMALL 1000
-#define BATCH 16 /* small ones in a round */
+#define BATCH 16 /* small jobs in a round */
 
 extern const struct peal_program peal_program_peal_jobs;
 
@@ -57,7 +58,7 @@ static int is_small(const struct balance *b)
 	return b->job.count == SMALL;
 }
 
-/* ns until the last is through if all are then. */
+/* Returns the ns of the job if all devices finish at once. */
 static double ideal_ns(const struct balance *b)
 {
 	double all = 0;
@@ -76,9 +77,12 @@ static struct peal_executor_options executor_options(const struct balance *b)
 	return o;
 }
 
-/* ---- one job --------------------------------------------------------------------- */
+/* ---- one job ------------------------------------------------------------- */
 
-/* ns by the host's clock; negative: it failed. */
+/*
+ * Runs the job on the resident kernels. Returns ns by the host's clock, or a
+ * negative value after an error.
+ */
 static double run_one(struct balance *b)
 {
 	uint64_t began = peali_bench_now_ns();
@@ -88,6 +92,7 @@ static double run_one(struct balance *b)
 	return (double)(peali_bench_now_ns() - began);
 }
 
+/* Runs the job by a launch. Returns as run_one. */
 static double run_launched(struct balance *b)
 {
 	struct peal_executor_options o = executor_options(b);
@@ -105,7 +110,7 @@ static uint32_t *word(const struct balance *b, int argument)
 	return (uint32_t *)(uintptr_t)b->memory[argument];
 }
 
-/* Every element was visited once, or is a sum; and is made anew. */
+/* Checks that each element was visited once, or is a sum. Resets it to 0. */
 static int check(struct balance *b)
 {
 	for (uint32_t i = 0; i < b->job.count; i++) {
@@ -146,7 +151,7 @@ static int run_round(void *context, struct peali_samples *ours,
 	return 0;
 }
 
-/* ---- rows ------------------------------------------------------------------------ */
+/* ---- rows ---------------------------------------------------------------- */
 
 static int take_memory(struct balance *b)
 {
@@ -192,7 +197,7 @@ static int build(void *context)
 	if (peal_executor_create(b->stand.runtime, b->devices, b->n,
 				 &peal_program_peal_jobs, &o, &b->executor) < 0)
 		return -peali_say_error("make an executor");
-	/* the first measures speeds */
+	/* the first job measures the speeds of the devices */
 	return run_one(b) < 0 || check(b) ? -1 : 0;
 }
 
@@ -269,7 +274,7 @@ static const struct peali_column columns[] = {
 	{ "ratio_max", "max", 3 },	 { NULL, NULL, 0 },
 };
 
-/* Runs, or only counts, the rows that were asked for; their number or -1. */
+/* Runs the selected rows, or only counts them. Returns their number, or -1. */
 static int each_row(void *context, int count_only)
 {
 	struct balance *b = context;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Cores, and measurements of plain threads on them: see bench/bare.h. */
 #include "bench/bare.h"
 
 #include <math.h>
@@ -15,15 +16,15 @@
 #define LINES_MAX 2080 /* 32 messages of 4 KiB with their headers */
 #define RING_BYTES 65536
 /*
- * Classes of distance, by one way of one line in ns. On the machine that
- * decided (bench/FIGURES.md) it takes 29, 62, or 200 to 250: these lie between.
+ * Limits of the classes of distance: ns for one line in one direction. The
+ * machine in bench/FIGURES.md takes 29, 62, or 200 to 250.
  */
 #define NEAR_NS 43
 #define MIDDLE_NS 124
 #define PROBE_BATCH 8
 #define PROBE_SAMPLES 60
 
-/* ---- cores ------------------------------------------------------------------ */
+/* ---- cores --------------------------------------------------------------- */
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static cpu_set_t at_first;
@@ -83,7 +84,7 @@ void peali_core_watched(uint64_t since)
 	peal_add_relaxed_dev(&cores_lost, peali_core_watch() - since);
 }
 
-/* ---- bounce ----------------------------------------------------------------- */
+/* ---- bounce -------------------------------------------------------------- */
 
 struct line {
 	_Alignas(LINE) uint64_t word;
@@ -92,14 +93,17 @@ struct line {
 
 struct bounce {
 	struct line lines[LINES_MAX]; /* line 0 has the flag */
-	struct line go; /* 1: both threads are there */
+	struct line go; /* 1: the second thread is ready */
 	uint32_t n_lines;
-	int pause; /* between two looks at the flag */
+	int pause; /* 1: pause between two loads of the flag */
 	uint64_t trips;
 	int core;
 };
 
-/* Waits until the other has written `number`, and reads all of it. */
+/*
+ * Waits until the other thread has written `number`. Then reads all lines and
+ * returns their sum.
+ */
 static inline uint64_t bounce_read(struct bounce *b, uint64_t number)
 {
 	uint64_t sum = 0;
@@ -159,7 +163,7 @@ static int bounce_run(struct bounce *b, uint32_t batch, uint32_t n_samples,
 	return wrong ? -1 : 0;
 }
 
-/* Lets the two threads bounce what is set up in b; 0 or -1. */
+/* Runs a bounce that is set up in b, on both cores. Returns 0 or -1. */
 static int bounce_pair(struct bounce *b, const struct peali_cores *cores,
 		       uint32_t batch, uint32_t n_samples,
 		       struct peali_samples *samples)
@@ -187,7 +191,7 @@ static int bounce_pair(struct bounce *b, const struct peali_cores *cores,
 	return result;
 }
 
-/* Always the same lines. */
+/* Static, so that every bounce uses the same lines. */
 static struct bounce bounce;
 
 int peali_bare_bounce(const struct peali_cores *cores, uint32_t lines,
@@ -200,8 +204,8 @@ int peali_bare_bounce(const struct peali_cores *cores, uint32_t lines,
 }
 
 /*
- * With a pause between two looks a line's owner changes less often than it is
- * asked for, and the result is steady where the plain spin's is not.
+ * The threads pause between two loads of the flag. So the line changes its
+ * owner less often, and the result is steadier than with a plain spin.
  */
 int peali_bare_distance(const struct peali_cores *cores)
 {
@@ -230,15 +234,16 @@ const char *peali_distance_name(int distance)
 							     "mixed";
 }
 
-/* ---- ring ------------------------------------------------------------------- */
+/* ---- ring ---------------------------------------------------------------- */
 
 struct ring {
 	uint64_t base[PEALI_BENCH_WORDS];
 	struct line tail; /* messages published */
-	struct line head; /* messages taken, as last told */
+	struct line head; /* messages consumed, as last published */
 	struct line go;
-	uint32_t words; /* of a payload */
-	uint32_t stride; /* words from one message to the next: whole lines */
+	uint32_t words; /* words of a payload */
+	/* words from one message to the next, a multiple of a line */
+	uint32_t stride;
 	uint32_t capacity; /* messages */
 	uint32_t batch;
 	uint64_t messages;
@@ -269,7 +274,10 @@ static void *ring_send(void *argument)
 	return NULL;
 }
 
-/* ns from the first message to the last; *wrong_out: that were not right. */
+/*
+ * Receives all messages. Returns ns from the first message to the last.
+ * *wrong_out is the number of wrong messages.
+ */
 static uint64_t ring_take(struct ring *ring, uint64_t *wrong_out)
 {
 	const struct peali_bench_share share = { ring->words, 0, 1 };

@@ -3,8 +3,9 @@
 #define PEAL_BENCH_BARE_H
 
 /*
- * What the machine can do at best: cache lines between two pinned threads and
- * nothing else. The calling thread is one of them, for the time of the call.
+ * Measures the limits of the machine: cache lines that two pinned threads
+ * exchange without other work. The calling thread is one of them during the
+ * call.
  */
 
 #include <stdint.h>
@@ -16,39 +17,46 @@ struct peali_cores {
 	int a, b;
 };
 
-/** Number `index`, from 0, of the cores that it may run on; -1: not so many. */
+/**
+ * Returns core `index` (from 0) of the cores that the process may run on, or -1
+ * if there are fewer.
+ */
 int peali_core_at(uint32_t index);
 
-/** The first two that it may run on; 0, or -1 if there is only one. */
+/**
+ * Picks the first two cores that the process may run on. Returns 0, or -1 if
+ * there is only one.
+ */
 int peali_cores_pick(struct peali_cores *cores_out);
 
 /**
- * Binds the calling thread.
+ * Binds the calling thread to a core.
  *
- * @param core -1 gives it back all cores that the process had at first.
+ * @param core -1: all cores that the process had at first.
  * @return 0 or -1.
  */
 int peali_core_bind(int core);
 
 /**
- * How often the system has taken the core from a thread while it measured, in
- * all since the process began. A round during which that grew says nothing.
+ * Returns how often the system has preempted a thread while it measured. Counts
+ * from the start of the process. A round in which the count grows is invalid.
  */
 uint64_t peali_cores_lost(void);
 
-/** What peali_core_watched of this thread starts from. */
+/** Returns the start value for peali_core_watched of this thread. */
 uint64_t peali_core_watch(void);
 
-/** Adds what happened to this thread since then to peali_cores_lost. */
+/** Adds the preemptions of this thread since `since` to peali_cores_lost. */
 void peali_core_watched(uint64_t since);
 
 /**
- * Bounces `lines` cache lines there and back: the writer touches all of them,
- * the one with the flag last; the reader reads all of them, and so on.
+ * Sends `lines` cache lines back and forth between two threads. The writer
+ * writes all lines, the line with the flag last. The reader reads all lines and
+ * writes next.
  *
- * @param batch     round trips to a sample.
- * @param n_samples how many; the first tenth is left out.
- * @param samples   they are added to its open round, in ns per round trip.
+ * @param batch round trips in a sample.
+ * @param n_samples number of samples; the first tenth is dropped.
+ * @param samples gets the samples in its open round, in ns per round trip.
  * @return 0, or -1 with a message.
  */
 int peali_bare_bounce(const struct peali_cores *cores, uint32_t lines,
@@ -56,24 +64,29 @@ int peali_bare_bounce(const struct peali_cores *cores, uint32_t lines,
 		      struct peali_samples *samples);
 
 /**
- * How far the cores are from each other at this moment, by a short bounce of
- * one line: hypervisors move them.
+ * Measures how far the cores are from each other, by a short bounce of one
+ * line. Hypervisors move virtual cores, so the result may change at any time.
  *
- * @return a class, or PEALI_TAG_MIXED if it could not be measured.
+ * @return a class (0 .. PEALI_DISTANCES - 1), or PEALI_TAG_MIXED if the bounce
+ *     failed.
  */
 int peali_bare_distance(const struct peali_cores *cores);
 
-#define PEALI_DISTANCES 3 /* classes, from 0 on */
+#define PEALI_DISTANCES 3 /* number of classes */
 
-/** Name of a class: "near", "middle", "far"; static. */
+/**
+ * Returns the name of a class: "near", "middle" or "far". The text is static.
+ */
 const char *peali_distance_name(int distance);
 
 /**
- * A plain ring of 64 KiB: messages of whole lines, a tail that is published
- * once per `batch` messages, a head that comes back every quarter. Both sides
- * fill and check the payload as the benchmark's program does.
+ * Sends messages through a plain ring of 64 KiB between two threads.
  *
- * @return messages a second, or a negative number with a message.
+ * A message takes whole lines. The producer publishes the tail once per `batch`
+ * messages. The consumer publishes the head after every quarter of the ring.
+ * Both fill and check the payload as the benchmark's handlers do.
+ *
+ * @return messages per second, or a negative number with a message.
  */
 double peali_bare_ring(const struct peali_cores *cores, uint32_t bytes,
 		       uint32_t batch, uint64_t messages);

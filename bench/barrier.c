@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Phases of a barrier across devices, in the handlers; versus the same phases
- * of plain threads, or on GPUs of plain kernels. A sample is one round's mean,
- * by the slowest participant.
+ * The benchmark `barrier`: phases of a barrier across devices, in handlers.
+ * Baseline: as many phases of plain threads, or of plain kernels on GPUs. A
+ * sample is the mean time of a phase in one round, of the slowest participant.
  */
 #include <math.h>
 #include <string.h>
@@ -37,14 +37,17 @@ struct barrier {
 	struct peali_report report;
 	struct peali_stand stand;
 	uint64_t row_ns;
-	int ports[PARTICIPANTS_MOST]; /* of the host, to each participant */
+	/* ports of the host that lead to the participants */
+	int ports[PARTICIPANTS_MOST];
 	uint32_t participants;
-	uint64_t phases; /* that a round times */
-	uint64_t peer_phases[PEALI_BARRIER_PEERS]; /* the same of the peers */
-	uint64_t total; /* that ours went through */
+	uint64_t phases; /* phases of a round that are timed */
+	/* as `phases`, for each baseline */
+	uint64_t peer_phases[PEALI_BARRIER_PEERS];
+	uint64_t total; /* phases of our barrier since it was made */
 	struct peali_cores cores;
-	struct peali_rivals rivals; /* on the places of ours */
-	int pinned; /* two participants on the two cores */
+	/* baseline kernels, in the places of our workers */
+	struct peali_rivals rivals;
+	int pinned; /* 1: two participants, each bound to one of `cores` */
 };
 
 static int join(struct barrier *b, int kernel, uint32_t worker)
@@ -70,7 +73,10 @@ static int join(struct barrier *b, int kernel, uint32_t worker)
 	return -1;
 }
 
-/* On one GPU, or parts of one, where atomics reach all participants. */
+/*
+ * Prepares the baseline kernels. Their counter needs atomics that reach all
+ * participants. So all of them must be on one GPU, or on parts of one GPU.
+ */
 static int open_rivals(struct barrier *b, const struct row *row)
 {
 	struct peali_seat seats[PARTICIPANTS_MOST];
@@ -117,7 +123,10 @@ static int build(struct barrier *b, const struct row *row)
 	return 0;
 }
 
-/* ns per phase of the slowest participant; negative if it failed. */
+/*
+ * Runs a round of our barrier. Returns ns per phase of the slowest participant,
+ * or a negative value after an error.
+ */
 static double run_ours(struct barrier *b)
 {
 	struct peali_bench_start start = {
@@ -146,7 +155,7 @@ static double run_ours(struct barrier *b)
 	return (double)slowest / (double)b->phases;
 }
 
-/* GPUs have one peer, in the place of the host's first. */
+/* Returns the number of baselines. GPUs have one, with index 0. */
 static int n_peers(const struct barrier *b)
 {
 	return b->stand.on_host ? PEALI_BARRIER_PEERS : 1;
@@ -159,7 +168,7 @@ static const char *name_peer(const struct barrier *b, int peer)
 		       "one counter, as grid-wide barriers";
 }
 
-/* Why a peer cannot be run: one spins and never yields, say. */
+/* Returns the reason why a baseline cannot run, or NULL. */
 static const char *skip_reason(const struct barrier *b, int peer)
 {
 	if (!b->stand.on_host)
@@ -173,7 +182,7 @@ static const char *skip_reason(const struct barrier *b, int peer)
 	return NULL;
 }
 
-/* So many phases of so many ns that a round takes about ROUND_NS. */
+/* Returns the phases of a round of about ROUND_NS, if a phase takes `ns`. */
 static uint64_t phases_for(double ns)
 {
 	double phases = ROUND_NS / (ns + 1);
@@ -183,7 +192,7 @@ static uint64_t phases_for(double ns)
 	return phases < PHASES_MOST ? (uint64_t)phases : PHASES_MOST;
 }
 
-/* ns per phase of the slowest participant; negative if it failed. */
+/* Runs a round of a baseline. Returns as run_ours. */
 static double run_peer(struct barrier *b, int peer, uint64_t phases)
 {
 	const struct peali_rival_order order = {
@@ -221,7 +230,10 @@ static int run_round(struct barrier *b,
 		if (peer_ns[p] < 0)
 			return -1;
 		peali_samples_add(peers + p, peer_ns[p]);
-		/* Sleeping and waking is slower the longer it is done. */
+		/*
+		 * A barrier that sleeps gets slower with time: adjust the
+		 * number of phases.
+		 */
 		b->peer_phases[p] = phases_for(peer_ns[p]);
 	}
 	ns = run_ours(b);
@@ -285,7 +297,7 @@ static int calibrate(struct barrier *b)
 	return 0;
 }
 
-/* The barrier's own count of what all went through. */
+/* Compares the barrier's own count of phases with ours. */
 static int check_generation(struct barrier *b)
 {
 	struct peal_barrier_info info;
@@ -312,7 +324,7 @@ static int run_row(struct barrier *b, const struct row *row)
 
 	if ((int)row->devices > b->stand.n_devices)
 		return 0;
-	/* What a peer needs has to be there before kernels are resident. */
+	/* The baselines must be set up before our kernels are resident. */
 	result = open_rivals(b, row) || build(b, row) ? -1 : 0;
 
 	if (!result)

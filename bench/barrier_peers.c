@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Barriers of plain threads: see bench/barrier_peers.h. */
 #include "bench/barrier_peers.h"
 
 #include <pthread.h>
@@ -10,7 +11,7 @@
 
 #include "bench/bare.h"
 
-#define LOOK_EVERY 64 /* as the benchmark's program looks */
+#define LOOK_EVERY 64 /* as in the benchmark's handlers */
 
 struct gang;
 
@@ -40,6 +41,7 @@ static inline void meet(struct gang *g, ck_barrier_centralized_state_t *state)
 		pthread_barrier_wait(&g->pthread);
 }
 
+/* Returns the number of participants that are not in this phase. */
 static uint64_t look(struct gang *g, uint64_t phase)
 {
 	uint64_t wrong = 0;
@@ -121,10 +123,13 @@ double peali_barrier_peer_run(enum peali_barrier_peer peer,
 
 		m->gang = &g;
 		m->self = i;
-		/* Two have a core each, more are the scheduler's. */
+		/* Two threads have a core each. More threads go to any core. */
 		m->core = participants > 2 ? -1 : i ? cores.b : cores.a;
 		if (pthread_create(&m->thread, NULL, member_run, m)) {
-			/* The others wait for one that never comes. */
+			/*
+			 * The other threads would wait at the barrier without
+			 * end.
+			 */
 			peali_say("cannot start a thread of a barrier");
 			_Exit(PEALI_EXIT_FAILED);
 		}

@@ -2,7 +2,9 @@
 #ifndef PEAL_BENCH_BARRIER_PEERS_H
 #define PEAL_BENCH_BARRIER_PEERS_H
 
-/* The barriers that ours is compared with, between plain pinned threads. */
+/*
+ * The baselines of the benchmark `barrier`: barriers of plain pinned threads.
+ */
 
 #include <stdint.h>
 
@@ -14,15 +16,16 @@ enum peali_barrier_peer {
 	PEALI_BARRIER_PEERS = 2
 };
 
-/** A peer's name; static. */
+/** Returns a baseline's name. The text is static. */
 const char *peali_barrier_peer_name(enum peali_barrier_peer peer);
 
 /**
- * Runs phases with one thread per participant, each verified like ours.
+ * Runs phases with one thread per participant, and verifies each phase.
  *
  * @param participants at most PEALI_BARRIER_THREADS.
- * @param phases that are timed, after `warm` others.
- * @return ns per phase of the slowest thread; negative with a message.
+ * @param phases phases that are timed, after `warm` other phases.
+ * @return ns per phase of the slowest thread, or a negative value with a
+ *     message.
  */
 double peali_barrier_peer_run(enum peali_barrier_peer peer,
 			      uint32_t participants, uint64_t phases,

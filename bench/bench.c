@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The table of all benchmarks. */
 #include "bench/bench.h"
 
 #include <stddef.h>

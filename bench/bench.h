@@ -3,8 +3,8 @@
 #define PEAL_BENCH_BENCH_H
 
 /*
- * The benchmarks of `peal bench`: one file each, named as it. All take the
- * same options (options.h) and print rows by report.h.
+ * The benchmarks of `peal bench`. Each has a file with its name. All benchmarks
+ * take the options of options.h and print rows by report.h.
  */
 
 struct peali_bench {
@@ -14,7 +14,7 @@ struct peali_bench {
 	int (*run)(int argc, char **argv, int json);
 };
 
-/** All of them; NULL ends the list. */
+/** All benchmarks. NULL ends the list. */
 extern const struct peali_bench *const peali_benches[];
 
 extern const struct peali_bench peali_bench_latency;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Loads the module of CAF: see bench/caf.h. */
 #include "bench/caf.h"
 
 #include <dlfcn.h>

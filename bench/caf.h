@@ -3,28 +3,30 @@
 #define PEAL_BENCH_CAF_H
 
 /*
- * CAF, the C++ Actor Framework, as a peer: the same rallies and calls between its
- * actors. A module of its own, loaded when it is asked for, so that the command
- * needs no library of CAF.
+ * CAF, the C++ Actor Framework, as a baseline. CAF actors exchange the same
+ * messages as ours. The code is a module that is loaded when it is needed. So
+ * the command `peal` does not depend on CAF.
  */
 
 #include <stdint.h>
 
-/** What the module has; 0, or -1: a message was wrong. Seconds of the part from
- * the first message to the last. */
+/**
+ * Functions of the module. They return 0, or -1 if a message was wrong. The
+ * result `seconds` is the time from the first message to the last.
+ */
 struct peali_caf {
-	/* Two actors play the numbers 0 to `last`, an odd one. */
+	/* Two actors exchange the numbers 0 to `last`, which is odd. */
 	int (*rally)(uint32_t threads, uint64_t last, double *seconds);
-	/* `callers` actors send `each` messages to one, in order. */
+	/* `callers` actors send `each` messages each to one actor, in order. */
 	int (*gather)(uint32_t threads, uint32_t callers, uint64_t each,
 		      double *seconds);
 };
 
 /**
- * Loads it, once.
+ * Loads the module once.
  *
- * @param why set to why there is none; static
- * @return NULL: there is none
+ * @param why receives the reason if there is no module; static text.
+ * @return the module, or NULL.
  */
 const struct peali_caf *peali_caf_open(const char **why);
 

@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An all-reduce of a group of devices, from the host's call to its return, which is
- * when all members have all of it; versus a barrier of the same group, or for more
- * than goes by an exchange the same sums and copies in one plain loop per core; and
- * versus that of Open MPI, with as many processes as there are members. A send is
- * half of the way from the host's buffer by a link to an actor that sends it back
- * into another buffer, versus the same of MPI_Send and MPI_Recv between two processes.
+ * The benchmark `collectives`, timed by the host. Rows `all-reduce` measure an
+ * all-reduce of a group from the host's call to its return. All members have
+ * the result then. Their baselines:
+ *
+ * - A barrier of the same group, for small messages.
+ * - The same sums and copies in a plain loop per core, for large messages.
+ * - MPI_Allreduce of Open MPI, with a process per member.
+ *
+ * Rows `send` measure a message from a host buffer to an actor and back to
+ * another buffer. They report half of the time. Baseline: MPI_Send and MPI_Recv
+ * between two processes.
  */
 #include <math.h>
 #include <pthread.h>
@@ -23,7 +28,7 @@
 #define SECONDS 16
 #define DEVICES 4
 #define CORES_MOST 16
-#define BATCH 16 /* small ones in a round */
+#define BATCH 16 /* small collectives in a round */
 
 enum { BARRIER, PLAIN, MPI, MPI_SEND };
 
@@ -59,15 +64,16 @@ struct collectives {
 	struct peali_stand stand;
 	uint64_t row_ns;
 	int n_rows;
-	const struct row *row; /* in hand */
-	uint64_t bytes; /* of it */
+	const struct row *row; /* current row */
+	uint64_t bytes; /* bytes of the row */
 	uint32_t n; /* members */
-	struct peali_mpi *mpi; /* as many ranks; NULL: no_mpi says why */
+	struct peali_mpi *mpi; /* MPI processes; NULL: no_mpi has the reason */
 	const char *no_mpi;
 	struct peal_group *group;
-	uint64_t in[DEVICES], out[DEVICES]; /* of the members */
-	uint32_t *from[DEVICES], *to[DEVICES]; /* the peer's */
-	int port; /* to who sends back */
+	uint64_t in[DEVICES], out[DEVICES]; /* addresses on the members */
+	/* host buffers: elements and results */
+	uint32_t *from[DEVICES], *to[DEVICES];
+	int port; /* port of the host that leads to the actor `bounce` */
 	uint32_t round;
 };
 
@@ -81,6 +87,7 @@ static int is_send(const struct collectives *c)
 	return c->row->peer == MPI_SEND;
 }
 
+/* Returns 1 if the current row has a baseline. */
 static int has_peer(const struct collectives *c)
 {
 	if (c->row->peer == MPI || is_send(c))
@@ -88,7 +95,7 @@ static int has_peer(const struct collectives *c)
 	return c->row->peer == BARRIER || c->stand.on_host;
 }
 
-/* ---- the peer --------------------------------------------------------------- */
+/* ---- baselines ----------------------------------------------------------- */
 
 struct share {
 	const struct collectives *c;
@@ -96,7 +103,10 @@ struct share {
 	pthread_t thread;
 };
 
-/* A piece at a time, so that what was added up is copied from the cache. */
+/*
+ * Adds up a share of the elements and copies the sums to all results. Works in
+ * blocks, so that the copies read from the cache.
+ */
 static void *sum_share(void *argument)
 {
 	const struct share *s = argument;
@@ -120,7 +130,10 @@ static void *sum_share(void *argument)
 	return NULL;
 }
 
-/* ns of the same sums and copies; negative: it failed. */
+/*
+ * Returns ns of the sums and copies in plain loops, or a negative value after
+ * an error.
+ */
 static double run_plain(struct collectives *c)
 {
 	struct share shares[CORES_MOST];
@@ -147,9 +160,9 @@ static double run_plain(struct collectives *c)
 	return i < cores ? -1 : (double)(peali_bench_now_ns() - began);
 }
 
-/* ---- ours -------------------------------------------------------------------- */
+/* ---- ours ---------------------------------------------------------------- */
 
-/* ns of one; negative: it failed. */
+/* Runs one collective. Returns ns, or a negative value after an error. */
 static double run_one(struct collectives *c, uint32_t kind)
 {
 	const struct peal_collective one = {
@@ -169,7 +182,10 @@ static double run_one(struct collectives *c, uint32_t kind)
 	return (double)(peali_bench_now_ns() - began);
 }
 
-/* ns of a message there and back, by half; negative: it failed. */
+/*
+ * Sends a message and receives it back. Returns half of the ns, or a negative
+ * value after an error.
+ */
 static double run_send(struct collectives *c)
 {
 	uint64_t began = peali_bench_now_ns();
@@ -183,12 +199,15 @@ static double run_send(struct collectives *c)
 	return (double)(peali_bench_now_ns() - began) / 2;
 }
 
-/* The word of a member's element in this round. */
+/* Returns a member's element i in this round. */
 static uint32_t word(const struct collectives *c, uint32_t rank, uint64_t i)
 {
 	return (uint32_t)(i * 2654435761u) + c->round * 97 + rank * 1299709;
 }
 
+/*
+ * Copies a member's input from a host buffer, or its output to a host buffer.
+ */
 static int copy(struct collectives *c, uint32_t rank, int out, uint32_t *host)
 {
 	uint64_t there = out ? c->out[rank] : c->in[rank];
@@ -202,7 +221,7 @@ static int copy(struct collectives *c, uint32_t rank, int out, uint32_t *host)
 	return result < 0 ? -peali_say_error("copy elements") : 0;
 }
 
-/* New elements for all members, and for the peer. */
+/* Makes new elements for all members and for the baseline. */
 static int fill_in(struct collectives *c)
 {
 	uint64_t count = c->bytes / 4, i;
@@ -217,18 +236,19 @@ static int fill_in(struct collectives *c)
 	return 0;
 }
 
-/* What an element is to be. */
+/* Returns the correct result of element i. */
 static uint32_t due(const struct collectives *c, uint64_t i)
 {
 	uint32_t sum = 0, d;
 
-	if (is_send(c)) /* who sends it back turns all bits over */
+	if (is_send(c)) /* the actor inverts all bits */
 		return ~word(c, 0, i);
 	for (d = 0; d < c->n; d++)
 		sum += word(c, d, i);
 	return sum;
 }
 
+/* Checks all elements in to[0]. `whose` names them in the error text. */
 static int check_all(const struct collectives *c, const char *whose)
 {
 	uint64_t count = c->bytes / 4, i;
@@ -242,7 +262,10 @@ static int check_all(const struct collectives *c, const char *whose)
 	return 0;
 }
 
-/* Every element that every member has; the plain loop's are looked at before. */
+/*
+ * Checks every element of every member. The copies from the members overwrite
+ * the result of the plain loop, so checks that first.
+ */
 static int check(struct collectives *c)
 {
 	uint32_t m;
@@ -258,7 +281,7 @@ static int check(struct collectives *c)
 	return 0;
 }
 
-/* Of the peer: n times, into its samples. */
+/* Runs the baseline n times and adds its samples. */
 static int run_peer(struct collectives *c, int n, struct peali_samples *peer)
 {
 	double ns[BATCH];
@@ -307,7 +330,7 @@ static int run_round(void *context, struct peali_samples *ours,
 	return check(c);
 }
 
-/* ---- rows -------------------------------------------------------------------- */
+/* ---- rows ---------------------------------------------------------------- */
 
 static int build_send(struct collectives *c)
 {
@@ -353,7 +376,7 @@ static int build_group(struct collectives *c)
 	if (peal_group_create(c->stand.runtime, devices, c->n, &options,
 			      &c->group) < 0)
 		return -peali_say_error("make a group");
-	/* what is touched first is slower */
+	/* the first collective touches its memory first, which is slower */
 	return fill_in(c) || run_one(c, PEAL_ALL_REDUCE) < 0 ? -1 : 0;
 }
 
@@ -463,7 +486,7 @@ static int run_row(struct collectives *c, const struct row *row)
 	return peali_frame_row(&frame);
 }
 
-/* Runs, or only counts, the rows that were asked for; their number or -1. */
+/* Runs the selected rows, or only counts them. Returns their number, or -1. */
 static int each_row(void *context, int count_only)
 {
 	struct collectives *c = context;
@@ -473,7 +496,7 @@ static int each_row(void *context, int count_only)
 		if (!peali_bench_wanted(&c->options, PEAL_ROUTE_NONE,
 					rows[i].bytes))
 			continue;
-		/* processes of Open MPI are no peers of another device */
+		/* processes of Open MPI are no baseline for GPUs */
 		if (!count_only && rows[i].peer >= MPI && !c->stand.on_host)
 			continue;
 		if (!count_only && run_row(c, &rows[i]))

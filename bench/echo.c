@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A message from the host to a device and back, timed by the host; alone, or
- * the time per message of a batch that is sent before the first answer is
- * taken. Versus the bare bounce of as many cache lines between two threads, on
- * GPUs versus a launch per message, and a replay of one as a graph.
+ * The benchmark `echo`: messages from the host to a worker and back, timed by
+ * the host. The host sends a batch of messages, then receives all answers. A
+ * sample is the time per message. Baseline: the bare bounce of as many cache
+ * lines between two threads. Baselines on GPUs: a launch per message, and the
+ * replay of a launch as a graph.
  */
 #include <math.h>
 
@@ -18,9 +19,9 @@
 
 #define SECONDS 4
 #define ROUNDS_LEAST 5
-#define LAUNCHES 40 /* of a round */
-#define BOUNCES 8 /* to a sample of the bare bounce */
-#define BOUNCED 125 /* samples of a round */
+#define LAUNCHES 40 /* launches in a round */
+#define BOUNCES 8 /* round trips in a sample of the bare bounce */
+#define BOUNCED 125 /* samples in a round */
 #define BATCH_MOST 32
 #define OVERHEAD 16
 #define LINE 64
@@ -33,10 +34,10 @@ struct row {
 	uint32_t batch;
 };
 
-/* What a row is compared with. */
+/* Baselines of a row. */
 enum peer {
 	PEER_LINES, /* threads of the host */
-	PEER_LAUNCH, /* the others are on GPUs */
+	PEER_LAUNCH, /* from here on: on GPUs */
 	PEER_REPLAY,
 	PEERS
 };
@@ -45,13 +46,13 @@ struct echo {
 	struct peali_bench_options options;
 	struct peali_report report;
 	struct peali_stand stand;
-	uint64_t row_ns; /* for each row */
+	uint64_t row_ns; /* time for each row */
 	int n_rows;
-	struct peali_cores cores; /* the worker's, the host's */
+	struct peali_cores cores; /* cores of the worker and of the host */
 	int has_cores;
 	struct peali_trip trip;
 	struct peali_rivals launches;
-	enum peer first, last; /* that the row is compared with */
+	enum peer first, last; /* baselines of the row: first to last */
 };
 
 static int build(struct echo *e, const struct row *row)
@@ -72,12 +73,12 @@ static int build(struct echo *e, const struct row *row)
 	e->trip.batch = row->batch;
 	if (kernel < 0 || peali_trip_open(&e->trip, kernel))
 		return -1;
-	/* The first worker has the first core, so the host takes the other. */
+	/* The worker has the first core, so the host takes the second one. */
 	e->has_cores = stand->on_host && peali_cores_pick(&e->cores) == 0;
 	return 0;
 }
 
-/* ---- ours ------------------------------------------------------------------- */
+/* ---- ours ---------------------------------------------------------------- */
 
 static int run_ours(struct echo *e, struct peali_samples *ours)
 {
@@ -90,7 +91,7 @@ static int run_ours(struct echo *e, struct peali_samples *ours)
 	return result;
 }
 
-/* ---- the peer --------------------------------------------------------------- */
+/* ---- baselines ----------------------------------------------------------- */
 
 static uint32_t lines_of(const struct row *row)
 {
@@ -125,7 +126,10 @@ static int run_peer(struct echo *e, const struct row *row, enum peer peer,
 	return 0;
 }
 
-/* ns per message, in the round's median; NAN without a peer. 0 or -1. */
+/*
+ * Runs a round of a baseline. Stores its median in ns per message, or NAN if it
+ * cannot run. Returns 0 or -1.
+ */
 static int time_peer(struct echo *e, const struct row *row, enum peer peer,
 		     double *ns_out)
 {
@@ -139,7 +143,10 @@ static int time_peer(struct echo *e, const struct row *row, enum peer peer,
 	return result;
 }
 
-/* A round of a peer has its ratio. */
+/*
+ * Runs a round of all baselines and of ours. The samples of a baseline have its
+ * ratio.
+ */
 static int run_round(struct echo *e, const struct row *row,
 		     struct peali_samples *ours, struct peali_samples *peers)
 {
@@ -163,7 +170,7 @@ static int run_round(struct echo *e, const struct row *row,
 	return 0;
 }
 
-/* ---- rows ------------------------------------------------------------------- */
+/* ---- rows ---------------------------------------------------------------- */
 
 static const char *name_peer(const struct echo *e, enum peer peer)
 {
@@ -176,7 +183,7 @@ static const char *name_peer(const struct echo *e, enum peer peer)
 	return e->has_cores ? "bare bounce of as many lines" : NULL;
 }
 
-/* One row per peer. */
+/* Fills a row of the report for one baseline. */
 static void fill(struct echo *e, const struct row *row, enum peer peer,
 		 const struct peali_samples *ours,
 		 const struct peali_samples *peers)
@@ -234,7 +241,7 @@ static int run_row(struct echo *e, const struct row *row)
 	return result;
 }
 
-/* Runs, or only counts, the rows that were asked for; their number or -1. */
+/* Runs the selected rows, or only counts them. Returns their number, or -1. */
 static int each_row(void *context, int count_only)
 {
 	struct echo *e = context;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Two neighbours that send to and fro, beside actors that fail again and again,
- * versus the same two alone, by turns: what a fault costs who has none. The
- * ratio is that of the 99th percentiles of a round.
+ * The benchmark `faults`: round trips of two actors while other actors fail
+ * again and again. Baseline: the same two actors alone, in the same rounds. So
+ * the ratio shows how faults slow down actors that have none. It compares the
+ * 99th percentiles of a round.
  */
 #include <math.h>
 #include <pthread.h>
@@ -21,9 +22,9 @@
 #define SECONDS 6
 #define BYTES 64
 #define BATCH 8
-#define REPORTS 40 /* of PEALI_BENCH_SAMPLES, with and without faults */
-#define HANDLER_NS 200000 /* that an endless handler may use */
-#define PRODUCER_US 2000 /* that a producer lives */
+#define REPORTS 40 /* reports with faults in a round, and as many without */
+#define HANDLER_NS 200000 /* limit for the endless handler */
+#define PRODUCER_US 2000 /* lifetime of a producer */
 
 enum fault { ENDLESS = 0, MALFORMED = 1, KILLED = 2, FAULTS = 3 };
 
@@ -37,22 +38,26 @@ struct faults {
 	struct peali_bench_options options;
 	struct peali_report report;
 	struct peali_stand stand;
-	uint64_t row_ns; /* for each row */
-	enum fault fault; /* of this row */
-	int start; /* the host's port to ping */
-	uint32_t workers; /* that the pair has; the next one has the fault */
-	uint64_t victim; /* who fails */
-	struct peal_link *link; /* from the fault's own endpoint to it */
+	uint64_t row_ns; /* time for each row */
+	enum fault fault; /* fault of the current row */
+	int start; /* port of the host that leads to `ping` */
+	/* workers of the pair; the next worker has the fault */
+	uint32_t workers;
+	uint64_t victim; /* the actor that fails */
+	struct peal_link *link; /* from `endpoint` to the victim */
 	struct peal_endpoint *endpoint;
 	pthread_t thread;
 	int has_thread;
 	atomic_int on, quit, failed;
-	_Atomic uint64_t n; /* faults so far */
+	_Atomic uint64_t n; /* faults since the row began */
 };
 
-/* ---- faults ------------------------------------------------------------------ */
+/* ---- faults -------------------------------------------------------------- */
 
-/* One more message that its handler fails on; a letter tells of each. */
+/*
+ * Sends a message that the victim's handler fails on. Counts the dead letters
+ * that have arrived, one for each failure.
+ */
 static int fail_once(struct faults *f)
 {
 	uint8_t letter[256];
@@ -67,7 +72,10 @@ static int fail_once(struct faults *f)
 	return 0;
 }
 
-/* A kernel with an actor that sends as fast as it can, to the neighbours' one. */
+/*
+ * Launches a kernel with an actor that floods the victim. Aborts the kernel
+ * after PRODUCER_US and frees it.
+ */
 static int live_and_die(struct faults *f)
 {
 	struct peal_runtime *rt = f->stand.runtime;
@@ -101,6 +109,7 @@ static int live_and_die(struct faults *f)
 	return result ? -peali_say_error("kill a producer") : 0;
 }
 
+/* The thread that causes faults while `on` is set. */
 static void *trouble(void *context)
 {
 	struct faults *f = context;
@@ -120,9 +129,9 @@ static void *trouble(void *context)
 	return NULL;
 }
 
-/* ---- the stand ----------------------------------------------------------------- */
+/* ---- the fixture --------------------------------------------------------- */
 
-/* To and fro between two actors, on one worker or two. */
+/* Links two actors in both directions, on one worker or on two. */
 static int build_pair(struct faults *f, int kernel)
 {
 	struct peali_stand *stand = &f->stand;
@@ -142,7 +151,10 @@ static int build_pair(struct faults *f, int kernel)
 	return f->start < 0 ? -1 : 0;
 }
 
-/* Who fails, on a worker of its own, and begins anew. */
+/*
+ * Spawns the victim on a worker of its own, with a supervisor that restarts it.
+ * Then starts the thread that causes faults.
+ */
 static int build_fault(struct faults *f, struct peal_kernel *k)
 {
 	struct peal_supervisor_options so = { .size = sizeof(so),
@@ -181,7 +193,7 @@ static int build(void *context)
 	struct faults *f = context;
 	int kernel;
 
-	/* the pair is not to share a core with the fault, if that can be */
+	/* the fault gets a core of its own if there are enough cores */
 	f->workers = f->stand.on_host && peali_core_at(3) < 0 ? 1 : 2;
 	f->stand.max_supervisors = 1;
 	f->stand.max_handler_ns = HANDLER_NS;
@@ -194,7 +206,10 @@ static int build(void *context)
 	return build_fault(f, f->stand.kernels[kernel]);
 }
 
-/* The thread ends; its links, whose messages have died, and its endpoint go. */
+/*
+ * Ends the thread, then destroys the victim's link and the endpoint. Messages
+ * of this link are dead, so the fixture's check of links leaves it out.
+ */
 static int close_fault(void *context)
 {
 	struct faults *f = context;
@@ -215,7 +230,7 @@ static int close_fault(void *context)
 	return result ? -peali_say_error("take faults down") : 0;
 }
 
-/* ---- rounds -------------------------------------------------------------------- */
+/* ---- rounds -------------------------------------------------------------- */
 
 static int run_pair(struct faults *f, struct peali_samples *samples)
 {
@@ -248,7 +263,7 @@ static int ascending(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The 99th percentile of the open round; NAN: no memory. */
+/* Returns the 99th percentile of the open round, or NAN without memory. */
 static double open_p99(const struct peali_samples *s)
 {
 	size_t n = s->n_values - s->open;
@@ -263,7 +278,7 @@ static double open_p99(const struct peali_samples *s)
 	return p99;
 }
 
-/* Faults begin, and one has been when this returns; 0 or -1. */
+/* Starts the faults and waits for the first one. Returns 0 or -1. */
 static int begin(struct faults *f)
 {
 	uint64_t before = f->n,
@@ -280,7 +295,7 @@ static int begin(struct faults *f)
 	return atomic_load(&f->failed) ? -1 : 0;
 }
 
-/* Alone, then beside. */
+/* Runs the pair alone, then beside faults. */
 static int run_round(void *context, struct peali_samples *ours,
 		     struct peali_samples *peer)
 {
@@ -289,7 +304,7 @@ static int run_round(void *context, struct peali_samples *ours,
 
 	if (f->stand.on_host)
 		peali_core_bind(peali_core_at(f->workers));
-	usleep(5000); /* what is left of the round before has ended */
+	usleep(5000); /* the faults of the previous round have ended */
 	result = run_pair(f, peer);
 	if (!result)
 		result = begin(f);
@@ -304,7 +319,7 @@ static int run_round(void *context, struct peali_samples *ours,
 	return 0;
 }
 
-/* ---- rows ------------------------------------------------------------------- */
+/* ---- rows ---------------------------------------------------------------- */
 
 static void fill(void *context, const struct peali_samples *ours,
 		 const struct peali_samples *peer)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Opening, measuring and printing of a benchmark: see bench/frame.h. */
 #include "bench/frame.h"
 
 int peali_frame_run(const struct peali_frame *frame, int json)

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a runtime costs that has nothing to do: four devices, a kernel on each,
- * a second of silence, then the processor time of two more. Besides: what it
- * costs to wake who has nothing to do (wake_rows.c); on GPUs, where no worker
- * sleeps, what kernels that have nothing to do cost a copy beside them.
+ * The benchmark `idle`: the cost of a runtime without work.
+ *
+ * - Processor time of four devices with a kernel each. It is measured after a
+ *   second of silence.
+ * - Time to wake a sleeping thread or worker: see wake_rows.c.
+ * - On GPUs, where workers do not sleep: copies beside idle kernels.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -23,7 +25,7 @@
 #define SILENCE_NS 1000000000
 #define LIMIT_PERCENT 5
 #define COPY_BYTES (64u << 20)
-#define COPIES 8 /* to a sample */
+#define COPIES 8 /* copies in a sample */
 #define ROUNDS 5
 
 static double cpu_seconds(void)
@@ -45,13 +47,13 @@ static void sleep_ns(double ns)
 	nanosleep(&t, NULL);
 }
 
-/* Where there are GPUs there may be fewer, or more. */
+/* Returns the number of devices to use. Machines with GPUs may have fewer. */
 static int devices_of(const struct peali_stand *stand)
 {
 	return stand->n_devices < DEVICES ? stand->n_devices : DEVICES;
 }
 
-/* A kernel on each device, linked in a ring: idle, but not unconnected. */
+/* Launches a kernel on each device and links the kernels to a ring. */
 static int build(struct peali_stand *stand, uint32_t workers)
 {
 	uint64_t relay[DEVICES];
@@ -72,6 +74,7 @@ static int build(struct peali_stand *stand, uint32_t workers)
 	return 0;
 }
 
+/* Measures the processor time of the process and fills in a row. */
 static void measure(struct peali_report *report,
 		    const struct peali_stand *stand, double seconds)
 {
@@ -101,9 +104,9 @@ static void measure(struct peali_report *report,
 	peali_row_null(row, "ratio_max", "a bound, not a peer");
 }
 
-/* ---- copies beside idle kernels --------------------------------------------- */
+/* ---- copies beside idle kernels ------------------------------------------ */
 
-/* 64 MiB of device 0, of which one is the source, and of the host. */
+/* 64 MiB twice on device 0 (source and target), and once on the host. */
 struct copies {
 	struct peali_stand *stand;
 	uint64_t device[2], host;
@@ -147,7 +150,10 @@ static void give_copies(const struct copies *c)
 		peal_memory_free(runtime, PEAL_HOST_MEMORY, c->host);
 }
 
-/* What the last copy has left on the device; the host's copy is read into. */
+/*
+ * Checks the last copy. Reads it back into the host's copy, which it
+ * overwrites.
+ */
 static int check_copies(const struct copies *c)
 {
 	const uint64_t *words = (const uint64_t *)(uintptr_t)c->host;
@@ -164,7 +170,10 @@ static int check_copies(const struct copies *c)
 	return wrong ? -1 : 0;
 }
 
-/* GB/s of a few copies to the device, verified; negative if it failed. */
+/*
+ * Runs some copies to the device and verifies the last one. Returns GB/s, or a
+ * negative value after an error.
+ */
 static double run_copies(const struct copies *c, int from_host)
 {
 	uint64_t began = peali_bench_now_ns();
@@ -178,7 +187,7 @@ static double run_copies(const struct copies *c, int from_host)
 	return check_copies(c) ? -1 : (double)COPIES * COPY_BYTES / (double)ns;
 }
 
-/* Half of the multiprocessors, each with a warp that looks for messages. */
+/* Returns half of the multiprocessors: one idle worker for each of them. */
 static uint32_t idle_workers(struct peali_stand *stand)
 {
 	struct peal_device_info info;
@@ -206,7 +215,10 @@ static void fill_copies(struct peali_report *report, struct peali_stand *stand,
 	peali_samples_row_versus(samples + 1, row, "the same copy alone", NULL);
 }
 
-/* Alone, then beside kernels: samples 0 and 1 of each direction; 0 or -1. */
+/*
+ * Runs copies in both directions alone, then beside idle kernels. Adds samples
+ * [direction][0] and [direction][1]. Returns 0 or -1.
+ */
 static int round_of_copies(struct copies *c, struct peali_samples samples[2][2])
 {
 	double rate[2][2];

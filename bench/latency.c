@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Round trips of one message between two workers, timed by the worker that
- * sends it first; versus the bare bounce of as many cache lines on the same
- * two cores, measured right before. On GPUs versus plain kernels on the same
- * devices (rivals.h), and versus a launch per message.
+ * The benchmark `latency`: round trips of one message between two workers,
+ * timed by the worker that starts them. Baseline: the bare bounce of as many
+ * cache lines on the same two cores. Baselines on GPUs: plain kernels on the
+ * same devices (rivals.h), and a launch per message.
  */
 #include <math.h>
 
@@ -16,32 +16,36 @@
 #include "bench/samples.h"
 
 #define SECONDS 8
-#define BATCH 8 /* round trips to a sample: the clock takes about 20 ns */
+/* round trips in a sample; reading the clock takes about 20 ns */
+#define BATCH 8
 #define WARM 800
-#define BUDGET_NS 20000000 /* of a round; slow routes take fewer samples */
+#define BUDGET_NS 20000000 /* time of a round; slow routes take fewer samples */
 #define ROUNDS_LEAST 5
-#define LAUNCHES 40 /* of a round, each with a message */
-#define PLACES 8 /* where on the device who answers is, at most */
+#define LAUNCHES 40 /* launches in a round, each with a message */
+#define PLACES 8 /* most places of the answering worker on a device */
 #define PLACED_BYTES 8
 
 static const uint32_t sizes[] = { 8, 48, 64, 256 };
 
-/* What a link carries beside the payload: its tag, and the header. */
+/* Bytes of a message besides the payload: its tag and its header. */
 #define OVERHEAD 16
 #define LINE 64
 
 struct row {
 	enum peal_route route;
 	uint32_t bytes;
-	int null; /* nobody is on the other side */
-	uint32_t workers, worker; /* of one device, who answers; 0: 2, 1 */
+	int null; /* 1: the link leads back to its sender */
+	/*
+	 * workers of the device, and index of the answering worker; 0: 2 and 1
+	 */
+	uint32_t workers, worker;
 };
 
-/* What a row is compared with. */
+/* Baselines of a row. */
 enum peer {
 	PEER_NONE,
 	PEER_LINES, /* threads of the host */
-	PEER_FLAG, /* the others are on GPUs */
+	PEER_FLAG, /* from here on: on GPUs */
 	PEER_ATOM,
 	PEER_LAUNCH,
 	PEER_REPLAY
@@ -52,15 +56,16 @@ struct latency {
 	struct peali_bench_options options;
 	struct peali_report report;
 	struct peali_stand stand;
-	uint64_t row_ns; /* for each row */
+	uint64_t row_ns; /* time for each row */
 	int n_rows;
 	struct peali_cores cores;
 	int has_cores;
 	int start_port;
-	int link; /* that goes there */
-	struct peali_rivals rivals; /* two workers on the places of ours */
-	struct peali_rivals launches; /* a launch per message */
-	enum peer peers[PEERS_MOST]; /* of the row */
+	int link; /* link from `ping` to the worker that answers */
+	/* baseline kernels, in the places of our workers */
+	struct peali_rivals rivals;
+	struct peali_rivals launches; /* baseline: a launch per message */
+	enum peer peers[PEERS_MOST]; /* baselines of the row */
 	int n_peers;
 };
 
@@ -69,7 +74,7 @@ static uint32_t lines_of(uint32_t bytes)
 	return (bytes + OVERHEAD + LINE - 1) / LINE;
 }
 
-/* Chooses the peers, and opens what they need on GPUs; 0 or -1. */
+/* Chooses the baselines and prepares them on GPUs. Returns 0 or -1. */
 static int open_peers(struct latency *l, const struct row *row)
 {
 	int local = row->route == PEAL_ROUTE_LOCAL;
@@ -82,7 +87,7 @@ static int open_peers(struct latency *l, const struct row *row)
 		l->peers[l->n_peers++] = PEER_LINES;
 	if (l->n_peers)
 		return 0;
-	/* No kernel does what the router does. */
+	/* no plain kernel copies as the stager does */
 	if (row->route != PEAL_ROUTE_STAGED) {
 		l->peers[l->n_peers++] = PEER_FLAG;
 		l->peers[l->n_peers++] = PEER_ATOM;
@@ -97,7 +102,10 @@ static int open_peers(struct latency *l, const struct row *row)
 	return peali_rivals_record(&l->launches);
 }
 
-/* ping on one worker, and whoever answers: bounce, or for null ping itself. */
+/*
+ * Links `ping` with `bounce` on another worker, in both directions. In a null
+ * row `ping` sends to itself.
+ */
 static int build(struct latency *l, const struct row *row)
 {
 	struct peali_stand *stand = &l->stand;
@@ -141,7 +149,7 @@ static int build(struct latency *l, const struct row *row)
 	return l->start_port < 0 ? -1 : 0;
 }
 
-/* One round of ours into the open round; 0 or -1. */
+/* Runs a round of ours into the open round. Returns 0 or -1. */
 static int run_ours(struct latency *l, const struct row *row,
 		    struct peali_samples *samples)
 {
@@ -165,7 +173,7 @@ static int run_ours(struct latency *l, const struct row *row,
 	return 0;
 }
 
-/* One round of a plain kernel into the open round; 0 or -1. */
+/* Runs a round of a plain kernel into the open round. Returns 0 or -1. */
 static int run_rival(struct latency *l, const struct row *row,
 		     enum peali_rival_job job, struct peali_samples *samples)
 {
@@ -228,8 +236,8 @@ static int run_peer(struct latency *l, const struct row *row, enum peer peer,
 }
 
 /*
- * The peers, ours, and how far the cores are before and after. A round of a
- * peer has its ratio.
+ * Runs a round of the baselines, then of ours. Measures the distance of the
+ * cores before and after. The samples of a baseline have its ratio.
  */
 static int run_round(struct latency *l, const struct row *row,
 		     struct peali_samples *ours, struct peali_samples *peers)
@@ -257,7 +265,10 @@ static int run_round(struct latency *l, const struct row *row,
 	return 0;
 }
 
-/* The way to say it: ours is so many times the limit. */
+/*
+ * Fills in how many times the limit our latency is. Not all baselines are a
+ * limit.
+ */
 static void fill_limit(json_t *row, enum peer peer,
 		       const struct peali_samples *peers, const char *why)
 {
@@ -278,7 +289,7 @@ static void fill_limit(json_t *row, enum peer peer,
 	peali_row_real(row, "times_limit_max", 1 / ratio.least);
 }
 
-/* A peer's name, or NULL where there is none. */
+/* Returns a baseline's name, or NULL if there is none. */
 static const char *name_peer(const struct latency *l, const struct row *row,
 			     enum peer peer, char *text, size_t size)
 {
@@ -303,6 +314,7 @@ static const char *name_peer(const struct latency *l, const struct row *row,
 	}
 }
 
+/* Returns the reason why a row has no baseline. */
 static const char *no_peer(const struct latency *l, const struct row *row,
 			   enum peer peer)
 {
@@ -312,7 +324,7 @@ static const char *no_peer(const struct latency *l, const struct row *row,
 			   peali_stand_no_cores(&l->stand);
 }
 
-/* One row per peer. */
+/* Fills a row of the report for one baseline. */
 static void fill(struct latency *l, const struct row *row, enum peer peer,
 		 const struct peali_samples *ours,
 		 const struct peali_samples *peers)
@@ -358,7 +370,7 @@ static int run_row(struct latency *l, const struct row *row)
 	if (!peali_stand_can(&l->stand, row->route))
 		return 0;
 	peali_stand_fit_lanes(&l->stand, row->bytes);
-	/* What peers need has to be there before kernels are resident. */
+	/* The baselines must be set up before our kernels are resident. */
 	result = open_peers(l, row) || build(l, row) ? -1 : 0;
 
 	for (int i = 0;
@@ -383,16 +395,22 @@ static int run_row(struct latency *l, const struct row *row)
 	return result;
 }
 
-/* ---- near and far on one device ------------------------------------------------- */
+/* ---- places on one device ------------------------------------------------ */
 
-/* Where the halves of an L2 and the way to them differ: one way of each pair. */
+/*
+ * Latencies between worker 0 and other workers of a device. They depend on the
+ * multiprocessors' ways to the parts of the L2 cache.
+ */
 struct places {
 	struct peali_samples all; /* round trips */
 	double one_way[PLACES];
 	uint32_t n, workers;
 };
 
-/* Half of what there is: parts of one GPU share it. */
+/*
+ * Returns half of the device's multiprocessors, because parts of a GPU share
+ * them.
+ */
 static uint32_t workers_of(const struct peali_stand *stand)
 {
 	struct peal_device_info info;
@@ -403,7 +421,7 @@ static uint32_t workers_of(const struct peali_stand *stand)
 	return info.compute_units / 2;
 }
 
-/* Worker 0 and another one: a round by itself. */
+/* Measures worker 0 and one other worker, in a round of its own. */
 static int run_place(struct latency *l, struct places *places, uint32_t worker)
 {
 	const struct row row = { PEAL_ROUTE_LOCAL, PLACED_BYTES, 0,
@@ -432,7 +450,7 @@ static void fill_places(struct latency *l, struct places *places)
 	peali_row_uint(cells, "round_trips_per_sample", BATCH);
 	peali_row_uint(cells, "workers", places->workers);
 	peali_row_uint(cells, "pairs", places->n);
-	/* half of a round trip: no clock of two multiprocessors is compared */
+	/* half of a round trip, because two multiprocessors have two clocks */
 	peali_row_real(cells, "one_way_ns_p50",
 		       peali_median(places->one_way, places->n));
 	peali_row_real(cells, "one_way_ns_min", places->one_way[0]);
@@ -459,11 +477,12 @@ static int run_places(struct latency *l)
 	return result;
 }
 
-/* ---- in a cluster ---------------------------------------------------------------- */
+/* ---- in a cluster -------------------------------------------------------- */
 
 /*
- * One round of worker 0 and 1 in a cluster, or not; 0 or -1. 1: the device has
- * clusters, and the image of the program that runs there has none.
+ * Runs a round between workers 0 and 1, in a cluster unless cluster_workers is
+ * 0. Returns 0 or -1. Returns 1 if the program has no image with clusters for
+ * this device.
  */
 static int run_clustered(struct latency *l, uint32_t cluster_workers,
 			 struct peali_samples *samples)
@@ -510,7 +529,10 @@ static void fill_clustered(struct latency *l, struct peali_samples *ours,
 	fill_limit(cells, PEER_FLAG, plain, "the peer is no limit");
 }
 
-/* Rounds in a cluster and without, by turns; none where there are no clusters. */
+/*
+ * Runs rounds with and without a cluster in turn. Does nothing on devices
+ * without clusters.
+ */
 static int run_clusters(struct latency *l)
 {
 	struct peali_samples ours = { 0 }, plain = { 0 };
@@ -550,9 +572,9 @@ static int run_clusters(struct latency *l)
 	return result;
 }
 
-/* ---- rows ------------------------------------------------------------------------ */
+/* ---- rows ---------------------------------------------------------------- */
 
-/* Calls run_row for each row that was asked for, or only counts them. */
+/* Runs the selected rows, or only counts them. Returns their number, or -1. */
 static int each_row(void *context, int count_only)
 {
 	struct latency *l = context;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An actor with a large state moves to the other worker of its kernel, or to a
- * kernel on another device, while messages wait for it: from the call until it has
- * handled all of them there, in order, timed by the host; versus a plain copy of as
- * many bytes as state and messages have. Within a kernel the state stays where it
- * is and only messages follow, so that is what ours does not pay; it pays for the
- * control messages, for workers that go on, and for the handlers.
+ * The benchmark `moves`: an actor with a large state migrates to another worker
+ * or to a kernel on another device. Messages wait for it. The host measures
+ * from the call until the actor has handled all messages there, in order.
+ * Baseline: a copy of as many bytes as state and messages have.
+ *
+ * Within a kernel the state stays in place and only the messages move. So ours
+ * copies less than the baseline. But it includes control messages and handlers.
  */
 #include <math.h>
 #include <sched.h>
@@ -20,15 +21,15 @@
 #include "bench/stand.h"
 
 #define SECONDS 2
-#define SLOTS 2048 /* of the link and of the mailboxes */
-#define MOVES 4 /* of a round */
+#define SLOTS 2048 /* slots of the link and of the mailboxes */
+#define MOVES 4 /* migrations in a round */
 #define BYTES (uint32_t)sizeof(struct peali_bench_call)
 
-#define KERNELS 2 /* each on a device of its own, if there are two */
+#define KERNELS 2 /* on different devices if there are two */
 
 struct row {
 	int away; /* 1: to the other kernel */
-	uint32_t waiting; /* messages */
+	uint32_t waiting; /* messages that wait */
 };
 
 static const struct row rows[] = {
@@ -40,20 +41,22 @@ struct moves {
 	struct peali_bench_options options;
 	struct peali_report report;
 	struct peali_stand stand;
-	uint64_t row_ns; /* for each row */
+	uint64_t row_ns; /* time for each row */
 	int n_rows;
-	struct row row; /* in hand */
-	struct peali_cores cores; /* of the workers */
+	struct row row; /* current row */
+	struct peali_cores cores; /* cores of the workers */
 	int has_cores;
-	struct peal_kernel *kernels[KERNELS]; /* the first is where it begins */
-	int port; /* of the host, to worker 0 of that */
-	uint64_t handled; /* by the kernels, in all */
-	uint8_t *from, *to; /* of the copy */
+	/* the actor starts in the first kernel */
+	struct peal_kernel *kernels[KERNELS];
+	/* port of the host that leads to worker 0 of the first kernel */
+	int port;
+	uint64_t handled; /* messages that the kernels must have handled */
+	uint8_t *from, *to; /* buffers of the baseline */
 };
 
-/* ---- rounds ------------------------------------------------------------------ */
+/* ---- rounds -------------------------------------------------------------- */
 
-/* What the kernels have handled; in *failed what was not in order. */
+/* Adds up the counts of both kernels. *failed counts messages out of order. */
 static int look(const struct moves *m, uint64_t *handled, uint64_t *failed)
 {
 	struct peal_kernel_info info;
@@ -68,7 +71,7 @@ static int look(const struct moves *m, uint64_t *handled, uint64_t *failed)
 	return 0;
 }
 
-/* Waits until all is handled; 0 or -1. */
+/* Waits until all messages are handled. Returns 0 or -1. */
 static int await_all(struct moves *m)
 {
 	uint64_t until = peali_bench_now_ns() + PEALI_STAND_WAIT_NS;
@@ -91,7 +94,7 @@ static int await_all(struct moves *m)
 	return -1;
 }
 
-/* Messages that wait for an actor of a suspended kernel; 0 or -1. */
+/* Sends the messages to an actor of the suspended kernel. Returns 0 or -1. */
 static int send_all(struct moves *m, uint64_t to)
 {
 	struct peali_bench_call call = { 0, 0 };
@@ -105,7 +108,7 @@ static int send_all(struct moves *m, uint64_t to)
 	return 0;
 }
 
-/* ns of one move; negative: it failed. */
+/* Measures one migration. Returns ns, or a negative value after an error. */
 static double move(struct moves *m)
 {
 	const struct peal_migrate_options there = {
@@ -135,7 +138,7 @@ static double move(struct moves *m)
 	return ns;
 }
 
-/* ns of a copy of its bytes. */
+/* Returns the ns of the baseline's copy. */
 static double copy(struct moves *m)
 {
 	size_t bytes = PEALI_BENCH_MOVED + (size_t)m->row.waiting * BYTES;
@@ -168,7 +171,7 @@ static int run_round(void *context, struct peali_samples *ours,
 	return 0;
 }
 
-/* ---- rows -------------------------------------------------------------------- */
+/* ---- rows ---------------------------------------------------------------- */
 
 static int build(void *context)
 {
@@ -250,7 +253,7 @@ static int run_row(struct moves *m, struct row row)
 	return peali_frame_row(&frame);
 }
 
-/* Runs, or only counts, the rows that were asked for; their number or -1. */
+/* Runs the selected rows, or only counts them. Returns their number, or -1. */
 static int each_row(void *context, int count_only)
 {
 	struct moves *m = context;
@@ -291,7 +294,8 @@ static int measure_rows(void *context)
 	m->from = malloc(most);
 	m->to = malloc(most);
 	if (m->from && m->to) {
-		memset(m->from, 1, most); /* both are there before a copy */
+		/* touch all pages before the first copy */
+		memset(m->from, 1, most);
 		memset(m->to, 2, most);
 		result = each_row(m, 0);
 	} else {

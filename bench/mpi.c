@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Starts the processes of Open MPI and gives them commands: see bench/mpi.h. */
 #include "bench/mpi.h"
 
 #include <errno.h>
@@ -17,7 +18,7 @@
 
 #ifdef PEALI_MPI_PROGRAM
 
-#define PATIENCE_S 60 /* for a command, of which the longest takes seconds */
+#define PATIENCE_S 60 /* limit for a command; the longest takes seconds */
 
 struct peali_mpi {
 	struct peali_mpi_board *board;
@@ -28,7 +29,7 @@ struct peali_mpi {
 
 extern char **environ;
 
-/* mpirun refuses to run as root unless it is told to. */
+/* Starts mpirun. Run by root it refuses to work without the two variables. */
 static int start(struct peali_mpi *mpi)
 {
 	char ranks[16];
@@ -39,12 +40,15 @@ static int start(struct peali_mpi *mpi)
 	snprintf(ranks, sizeof(ranks), "%u", mpi->ranks);
 	setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 1);
 	setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 1);
-	/* which writes to none of them */
+	/* posix_spawnp does not write to argv */
 	return posix_spawnp(&mpi->launcher, argv[0], NULL, NULL,
 			    (char *const *)(uintptr_t)argv, environ);
 }
 
-/* Waits until all ranks have said so: 0, or -1. */
+/*
+ * Waits until all ranks have posted `done`. Returns 0, or -1 after a failure, a
+ * timeout or the end of mpirun.
+ */
 static int wait_for_all(struct peali_mpi *mpi)
 {
 	struct timespec until;
@@ -72,6 +76,7 @@ static int wait_for_all(struct peali_mpi *mpi)
 	return mpi->board->failed ? -1 : 0;
 }
 
+/* Writes a command and wakes all ranks. */
 static void begin(struct peali_mpi *mpi, enum peali_mpi_kind kind,
 		  uint64_t bytes, uint32_t repeats)
 {
@@ -85,6 +90,7 @@ static void begin(struct peali_mpi *mpi, enum peali_mpi_kind kind,
 		sem_post(&mpi->board->go[i]);
 }
 
+/* Makes the shared memory in a file that the ranks can map. */
 static int make_board(struct peali_mpi *mpi)
 {
 	uint32_t i;
@@ -129,7 +135,7 @@ void peali_mpi_open(uint32_t ranks, struct peali_mpi **mpi_out,
 		peali_mpi_close(mpi);
 		return;
 	}
-	unlink(mpi->path); /* all have it */
+	unlink(mpi->path); /* all ranks have mapped it */
 	mpi->path[0] = 0;
 	*mpi_out = mpi;
 }
@@ -152,7 +158,7 @@ int peali_mpi_run(struct peali_mpi *mpi, enum peali_mpi_kind kind,
 	return 0;
 }
 
-/* Whether the launcher has ended, in so many tenths of a second. */
+/* Returns 1 if the launcher ends within `tenths` tenths of a second. */
 static int ended_in(struct peali_mpi *mpi, int tenths)
 {
 	const struct timespec tenth = { 0, 100000000 };

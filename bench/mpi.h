@@ -3,62 +3,67 @@
 #define PEAL_BENCH_MPI_H
 
 /*
- * Open MPI as a peer: ranks that are processes of this machine, and sleep between
- * what they are asked for, so that they take no core from ours. The program that
- * they run is peers/mpi.c; the command itself needs no library of MPI.
+ * Open MPI as a baseline: processes on this machine, one for each rank. They
+ * sleep between two commands, so that they use no core of ours. Their program
+ * is peers/mpi.c. So the command `peal` does not depend on a library of MPI.
  */
 
 #include <semaphore.h>
 #include <stdint.h>
 
-#define PEALI_MPI_RANKS 16 /* most */
-#define PEALI_MPI_REPEATS 64 /* most */
+#define PEALI_MPI_RANKS 16 /* maximum */
+#define PEALI_MPI_REPEATS 64 /* maximum */
 
 enum peali_mpi_kind {
 	PEALI_MPI_QUIT = 0,
-	PEALI_MPI_ALL_REDUCE = 1, /* of 32-bit integers, sum */
-	PEALI_MPI_SEND = 2 /* rank 0 to 1 and back; half of that is counted */
+	PEALI_MPI_ALL_REDUCE = 1, /* sum of 32-bit integers */
+	/* from rank 0 to rank 1 and back; counts half of the time */
+	PEALI_MPI_SEND = 2
 };
 
-/** What both sides map. Only writer of all but `done`, `failed` and `ns`: the
- * command. */
+/**
+ * Shared memory of the command and the ranks. The ranks write `done`, `failed`
+ * and `ns`. Only the command writes the other fields.
+ */
 struct peali_mpi_board {
-	sem_t go[PEALI_MPI_RANKS]; /* for each rank: there is something */
-	sem_t done; /* once by each rank */
-	int32_t command; /* the process that asks: without it ranks end */
+	/* for each rank: posted when there is a command */
+	sem_t go[PEALI_MPI_RANKS];
+	sem_t done; /* posted once by each rank */
+	/* process id of the command; the ranks end when it ends */
+	int32_t command;
 	uint32_t kind; /* enum peali_mpi_kind */
 	uint32_t repeats;
 	uint64_t bytes;
-	uint32_t failed; /* 1: a result was wrong, or MPI said an error */
+	uint32_t failed; /* 1: a result was wrong, or MPI returned an error */
 	double ns[PEALI_MPI_RANKS][PEALI_MPI_REPEATS];
 };
 
 struct peali_mpi;
 
 /**
- * Starts the ranks and waits until they are there.
+ * Starts the ranks and waits until they are ready.
  *
- * @param ranks   2 .. PEALI_MPI_RANKS
- * @param mpi_out the ranks; NULL: there are none
- * @param why     set to why there are none; static
+ * @param ranks 2 .. PEALI_MPI_RANKS.
+ * @param mpi_out receives the ranks, or NULL.
+ * @param why receives the reason if there are no ranks; static text.
  */
 void peali_mpi_open(uint32_t ranks, struct peali_mpi **mpi_out,
 		    const char **why);
 
 /**
- * Lets the ranks do something, and sleep again.
+ * Makes the ranks execute a command. They sleep again when this returns.
  *
- * @param mpi     of peali_mpi_open
- * @param kind    what
- * @param bytes   of each rank's buffer, a multiple of 4
- * @param repeats 1 .. PEALI_MPI_REPEATS
- * @param ns      of each repeat, of the rank that took longest
- * @return 0, or -1 with a message
+ * @param mpi ranks of peali_mpi_open.
+ * @param kind the command.
+ * @param bytes bytes of each rank's buffer, a multiple of 4.
+ * @param repeats 1 .. PEALI_MPI_REPEATS.
+ * @param ns receives the time of each repeat on the slowest rank.
+ * @return 0, or -1 with a message.
  */
 int peali_mpi_run(struct peali_mpi *mpi, enum peali_mpi_kind kind,
 		  uint64_t bytes, uint32_t repeats, double *ns);
 
-/** Ends the ranks; NULL does nothing. */
+/** Ends the ranks and frees them. NULL does nothing. */
 void peali_mpi_close(struct peali_mpi *mpi);
 
 #endif

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The options of all benchmarks: see bench/options.h. */
 #include "bench/options.h"
 
 #include <argp.h>
@@ -69,9 +70,10 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	}
 }
 
+/* Inputs of both parsers. */
 struct both {
 	struct peali_bench_options *options;
-	void *more; /* of the benchmark's own parser */
+	void *more; /* input of the benchmark's own parser */
 };
 
 static error_t parse_both(int key, char *argument, struct argp_state *state)

@@ -2,25 +2,27 @@
 #ifndef PEAL_BENCH_OPTIONS_H
 #define PEAL_BENCH_OPTIONS_H
 
-/* What every benchmark may be told; rows that were not asked for are left out. */
+/* Options of every benchmark. They select rows and the time to measure. */
 
 #include <stdint.h>
 
 #include <peal/topology.h>
 
 struct peali_bench_options {
-	double seconds; /* for all rows together, about */
-	enum peal_route route; /* only this one; PEAL_ROUTE_NONE: all */
-	uint64_t bytes; /* only this message size; 0: all */
-	const char *samples_out; /* NULL: none */
-	const char *hgrm_out; /* NULL: none */
+	double seconds; /* approximate time for all rows together */
+	/* only rows of this route; PEAL_ROUTE_NONE: all */
+	enum peal_route route;
+	uint64_t bytes; /* only rows of this message size; 0: all */
+	const char *samples_out; /* path; NULL: no file */
+	const char *hgrm_out; /* path; NULL: no file */
 };
 
 /**
- * Parses a benchmark's arguments; a wrong one ends the process with status 2.
+ * Parses a benchmark's arguments. A wrong argument ends the process with status
+ * 2.
  *
- * @param doc what the benchmark measures, for --help.
- * @param seconds the default.
+ * @param doc text for --help: what the benchmark measures.
+ * @param seconds the default of --seconds.
  */
 void peali_bench_parse(int argc, char **argv, const char *doc, double seconds,
 		       struct peali_bench_options *options_out);
@@ -28,17 +30,17 @@ void peali_bench_parse(int argc, char **argv, const char *doc, double seconds,
 struct argp;
 
 /**
- * peali_bench_parse with options of the benchmark's own.
+ * Parses as peali_bench_parse, with options of the benchmark's own.
  *
- * @param more  their parser.
- * @param input its input.
+ * @param more parser of these options; NULL: none.
+ * @param input input of that parser.
  */
 void peali_bench_parse_more(int argc, char **argv, const char *doc,
 			    double seconds, const struct argp *more,
 			    void *input,
 			    struct peali_bench_options *options_out);
 
-/** Whether a row of this route and size was asked for. */
+/** Returns 1 if the options select rows of this route and size. */
 int peali_bench_wanted(const struct peali_bench_options *options,
 		       enum peal_route route, uint64_t bytes);
 

@@ -3,15 +3,15 @@
 #define PEAL_BENCH_QUEUE_H
 
 /*
- * A queue as the benchmark `queues` sees it, ours or a peer's, in C or C++:
- * one struct of functions in a file of its own (kinds/, peers/). The loops are
- * compiled with the queue's own functions in them, once per message size, so
- * that nobody pays for a call per message.
+ * A queue of the benchmark `queues`: ours or a baseline, in C or C++. Each kind
+ * is a struct of functions in a file of its own (kinds/, peers/). The loops are
+ * compiled with the queue's functions inline, once per message size. So no kind
+ * pays for a call per message.
  *
  * A message is an array of 64-bit words. Word i is the producer's base word i
- * plus the message's number; the high byte of base word 0 is the producer. All
- * kinds fill and check by the same functions, and a message counts once it was
- * checked.
+ * plus the number of the message. The high byte of base word 0 is the producer.
+ * All kinds fill and check messages by the same functions. A message counts
+ * when it has been checked.
  */
 
 #include <peal/device/atomic.h>
@@ -20,86 +20,104 @@
 
 PEAL_BEGIN_C
 
-#define PEALI_BENCH_QUEUE_ENDS 4 /* producers, or consumers, at most */
+#define PEALI_BENCH_QUEUE_ENDS 4 /* most producers, and most consumers */
 #define PEALI_BENCH_QUEUE_BURST 32
 #define PEALI_BENCH_QUEUE_PRODUCER_SHIFT 56
-#define PEALI_BENCH_QUEUE_POLLS 65536 /* to one look at the clock */
+#define PEALI_BENCH_QUEUE_POLLS 65536 /* polls per reading of the clock */
 
 struct peali_bench_queue_shape {
 	uint32_t bytes; /* of a message: 8, 48, 64, 256 or 4096 */
 	uint32_t burst; /* 1 or PEALI_BENCH_QUEUE_BURST */
 	uint32_t producers, consumers;
 	uint32_t slots; /* a power of two */
-	uint32_t every; /* 1: each consumer gets all messages */
+	uint32_t every; /* 1: each consumer gets all messages (a topic) */
 	uint32_t trips; /* 1: for round trips */
-	uint32_t both; /* 1: a thread sends and takes: it must not sleep */
+	/* 1: a thread both sends and receives, so it must not sleep */
+	uint32_t both;
 };
 
-/* What a waiting thread does between two looks. */
+/* Action of a waiting thread between two polls. */
 enum peali_bench_queue_gap {
 	PEALI_GAP_NONE = 0,
 	PEALI_GAP_PAUSE = 1, /* peal_pause */
 	PEALI_GAP_FENCES = 2, /* peal_poll_gap */
 	PEALI_GAPS = 3,
-	PEALI_GAP_YIELD = 3 /* where threads share a core */
+	PEALI_GAP_YIELD = 3 /* for threads that share a core */
 };
 
-/* One producer or consumer; private to its thread while that runs. */
+/*
+ * An end of a queue: one producer or one consumer. While its thread runs, no
+ * other thread uses it.
+ */
 struct peali_bench_queue_end {
 	struct peali_bench_queue_shape shape;
 	uint32_t index; /* among producers, or among consumers */
 	enum peali_bench_queue_gap gap;
-	uint64_t *stop; /* 1: somebody gave up */
-	uint64_t until_ns; /* give up then, unless something has moved */
+	uint64_t *stop; /* 1: a thread has given up */
+	uint64_t until_ns; /* time to give up, unless messages have moved */
 	uint64_t limit_ns, moved_before;
 	uint64_t polls;
-	/* a producer */
-	uint64_t sent; /* the next message's number */
+	/* fields of a producer */
+	uint64_t sent; /* number of the next message */
 	uint64_t limit; /* messages to send */
-	uint32_t staged, staged_from; /* messages in the stage; not sent yet */
-	/* a consumer */
+	/* messages in the stage, and the first one that is not sent */
+	uint32_t staged, staged_from;
+	/* fields of a consumer */
 	uint64_t taken;
-	uint64_t wrong; /* messages that were not what they should be */
-	uint64_t next[PEALI_BENCH_QUEUE_ENDS]; /* the least number to expect */
-	uint64_t sum[PEALI_BENCH_QUEUE_ENDS]; /* of numbers; and of their squares */
+	uint64_t wrong; /* wrong messages */
+	uint64_t next[PEALI_BENCH_QUEUE_ENDS]; /* smallest number to expect */
+	uint64_t sum[PEALI_BENCH_QUEUE_ENDS]; /* sum of the numbers received */
 	uint64_t squares[PEALI_BENCH_QUEUE_ENDS];
-	const uint64_t *base[PEALI_BENCH_QUEUE_ENDS]; /* of producers */
+	/* base words of the producers */
+	const uint64_t *base[PEALI_BENCH_QUEUE_ENDS];
 	PEAL_ALIGNED(PEAL_SHARED_LINE)
 	uint64_t stage[PEALI_BENCH_QUEUE_BURST * PEALI_BENCH_WORDS];
-	/* what the others look at */
-	PEAL_ALIGNED(PEAL_SHARED_LINE) uint64_t told; /* of taken */
+	/*
+	 * Read by other threads. Consumer: copy of `taken`. Producer: sent + 1
+	 * at its end.
+	 */
+	PEAL_ALIGNED(PEAL_SHARED_LINE) uint64_t told;
 };
 
 struct peali_bench_queue_kind {
 	const char *name;
-	const char *missing; /* NULL, or why it is not in this build */
-	/* A new empty queue; NULL if memory is short. */
+	/* reason why this build does not have the kind; NULL: it does */
+	const char *missing;
+	/* Makes an empty queue. Returns NULL if there is no memory. */
 	void *(*open)(const struct peali_bench_queue_shape *shape);
 	void (*close)(void *queue);
-	/* Sends, or takes, up to n until the queue is full or empty; how many
-	 * it were. */
+	/*
+	 * Sends or receives up to n messages, until the queue is full or empty.
+	 * Returns the number of messages.
+	 */
 	uint64_t (*send)(void *queue, struct peali_bench_queue_end *end,
 			 uint64_t n);
 	uint64_t (*take)(void *queue, struct peali_bench_queue_end *end,
 			 uint64_t n);
-	/* n round trips of one message: out by one queue, back by another. The
-	 * first side begins; fewer were made if somebody gave up. */
+	/*
+	 * Makes n round trips of one message: out by queues[0], back by
+	 * queues[1]. Parameter first: 1 if this side sends first. Returns the
+	 * number of trips. It is less than n if a thread gave up.
+	 */
 	uint64_t (*trips)(void *const queues[2],
 			  struct peali_bench_queue_end *out,
 			  struct peali_bench_queue_end *in, uint64_t n,
 			  int first);
 };
 
-/* Whether it is time to give up; looks at the clock. */
+/* Returns 1 if it is time to give up. Reads the clock. */
 int peali_bench_queue_give_up(struct peali_bench_queue_end *end);
 
-/* Memory of whole shared lines, zeroed, for free(); NULL if it is short. */
+/*
+ * Returns zeroed memory in whole shared lines, or NULL. The caller frees it by
+ * free().
+ */
 void *peali_bench_queue_memory(uint64_t bytes);
 
-/* Lets another thread of this core run. */
+/* Lets another thread run on this core. */
 void peali_bench_queue_yield(void);
 
-/* Between two looks; 1: give up. */
+/* Waits between two polls. Returns 1 if it is time to give up. */
 static PEAL_INLINE int peali_bench_queue_wait(struct peali_bench_queue_end *end)
 {
 	if (end->gap == PEALI_GAP_PAUSE)
@@ -107,7 +125,10 @@ static PEAL_INLINE int peali_bench_queue_wait(struct peali_bench_queue_end *end)
 	else if (end->gap == PEALI_GAP_FENCES)
 		peal_poll_gap();
 	else if (end->gap == PEALI_GAP_YIELD) {
-		/* it may have lasted for a turn of each who shares the core */
+		/*
+		 * A yield may take a time slice of each thread on the core. So
+		 * read the clock sooner.
+		 */
 		peali_bench_queue_yield();
 		end->polls |= PEALI_BENCH_QUEUE_POLLS / 64 - 1;
 	}
@@ -115,7 +136,7 @@ static PEAL_INLINE int peali_bench_queue_wait(struct peali_bench_queue_end *end)
 	       peali_bench_queue_give_up(end);
 }
 
-/* How many messages one call may send now. */
+/* Returns how many messages a call may send now. */
 static PEAL_INLINE uint32_t
 peali_bench_queue_room(const struct peali_bench_queue_end *end, uint32_t burst)
 {
@@ -124,7 +145,7 @@ peali_bench_queue_room(const struct peali_bench_queue_end *end, uint32_t burst)
 	return left < burst ? (uint32_t)left : burst;
 }
 
-/* Writes message `ahead` of those that come next. */
+/* Writes the message `ahead` places after the next one. */
 static PEAL_INLINE void
 peali_bench_queue_fill(const struct peali_bench_queue_end *end, void *to,
 		       uint32_t bytes, uint32_t ahead)
@@ -136,8 +157,9 @@ peali_bench_queue_fill(const struct peali_bench_queue_end *end, void *to,
 }
 
 /*
- * For queues that copy: the next messages in the stage, filled once however
- * often the queue is full. How many there are; they begin at *from_out.
+ * Fills the stage with the next messages, for queues that copy. The messages
+ * stay in the stage while the queue is full. Returns the number of messages
+ * there. *from_out is the first one.
  */
 static PEAL_INLINE uint32_t
 peali_bench_queue_stage(struct peali_bench_queue_end *end, uint32_t bytes,
@@ -154,7 +176,7 @@ peali_bench_queue_stage(struct peali_bench_queue_end *end, uint32_t bytes,
 	return end->staged - end->staged_from;
 }
 
-/* So many of the stage were sent; returns them. */
+/* Marks the next n messages of the stage as sent. Returns n. */
 static PEAL_INLINE uint32_t
 peali_bench_queue_unstage(struct peali_bench_queue_end *end, uint32_t n)
 {
@@ -162,7 +184,7 @@ peali_bench_queue_unstage(struct peali_bench_queue_end *end, uint32_t n)
 	return n;
 }
 
-/* Counts a message that came, and whether it is right and in order. */
+/* Counts a received message and checks its words and its order. */
 static PEAL_INLINE void
 peali_bench_queue_check(struct peali_bench_queue_end *end, const void *from,
 			uint32_t bytes)
@@ -174,7 +196,8 @@ peali_bench_queue_check(struct peali_bench_queue_end *end, const void *from,
 
 	if (end->shape.producers > 1 || end->shape.consumers > 1) {
 		p = (uint32_t)(words[0] >> PEALI_BENCH_QUEUE_PRODUCER_SHIFT);
-		p = p < end->shape.producers ? p : 0; /* then a word is wrong */
+		/* the check below finds the wrong word */
+		p = p < end->shape.producers ? p : 0;
 		number = words[0] - end->base[p][0];
 		if (end->shape.consumers > 1 && !end->shape.every)
 			end->wrong += number < end->next[p];
@@ -188,7 +211,7 @@ peali_bench_queue_check(struct peali_bench_queue_end *end, const void *from,
 		peali_bench_check(words, end->base[p], number, 0, share) != 0;
 }
 
-/* Counts a message that has not even the right length. */
+/* Counts a message of a wrong length. */
 static PEAL_INLINE void
 peali_bench_queue_note_wrong(struct peali_bench_queue_end *end)
 {
@@ -199,14 +222,15 @@ peali_bench_queue_note_wrong(struct peali_bench_queue_end *end)
 PEAL_END_C
 
 /*
- * Defines NAME_send, NAME_take and NAME_trips from two functions in line,
- * which get size and burst as constants:
+ * Defines NAME_send, NAME_take and NAME_trips from two inline functions, with
+ * size and burst as constants:
  *
- *	uint32_t put(void *queue, struct peali_bench_queue_end *end, uint32_t bytes,
- *		     uint32_t burst);	sends up to burst of the next messages
- *	uint32_t get(...);		takes up to burst and checks each
+ *	uint32_t put(void *queue, struct peali_bench_queue_end *end,
+ *		     uint32_t bytes, uint32_t burst);
+ *				sends up to burst of the next messages
+ *	uint32_t get(...);		receives up to burst and checks each
  *
- * Both return how many; 0: full, or empty.
+ * Both return the number of messages; 0: the queue is full, or empty.
  */
 #define PEALI_BENCH_QUEUE_LOOPS(name, put, get)                                \
 	static PEAL_INLINE uint64_t name##_send_sized(                         \

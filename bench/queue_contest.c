@@ -1,22 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Rounds and verdict of a row of the benchmark `queues`: see bench/queues.h. */
 #include "bench/queues.h"
 
 #include <math.h>
 
 #include "bench/stand.h"
 
-#define BATCH 8 /* round trips to a sample: the clock takes about 20 ns */
+/* round trips in a sample; reading the clock takes about 20 ns */
+#define BATCH 8
 #define SAMPLES_LEAST 5
 #define SAMPLES_MOST 1000
-#define FIRST_MESSAGES 8192 /* before anything is known of the rate */
+/* messages of the first run, with an unknown rate */
+#define FIRST_MESSAGES 8192
 #define MESSAGES_MOST (UINT64_C(1) << 22)
-#define LATE 10 /* rounds: then a side sends no more */
-#define ROUNDS_LEAST 4 /* of a row */
-#define VOTES_LEAST 2 /* one alone agrees with nobody */
-#define BOUNCE_GOAL (1 / 1.10) /* times the limit, at most */
-#define TOPIC_GOAL 0.9 /* times a link for each reader */
+#define LATE 10 /* times round_ns: then a side stops sending */
+#define ROUNDS_LEAST 4 /* rounds of a row */
+#define VOTES_LEAST 2 /* a single vote is no agreement */
+#define BOUNCE_GOAL (1 / 1.10) /* smallest ratio: 1.10 times the limit */
+#define TOPIC_GOAL 0.9 /* smallest ratio to a link for each reader */
 
-/* Whole bursts of all producers. */
+/*
+ * Rounds a number of messages to whole bursts of all producers, within limits.
+ */
 static uint64_t whole(const struct peali_bench_queue_side *side,
 		      double messages)
 {
@@ -28,7 +33,10 @@ static uint64_t whole(const struct peali_bench_queue_side *side,
 	return n < 4 * unit ? 4 * unit : n;
 }
 
-/* The open round's median in ns, or messages a second; negative: failed. */
+/*
+ * Runs a round of a side. Returns the median in ns, or messages per second.
+ * Returns a negative value after an error.
+ */
 static double run_side(const struct peali_bench_queue_contest *contest,
 		       const struct peali_bench_queue_side *side,
 		       struct peali_samples *samples)
@@ -52,7 +60,10 @@ static double run_side(const struct peali_bench_queue_contest *contest,
 	return result ? -1 : peali_samples_open_median(samples);
 }
 
-/* Sets how much of a side takes about so long. */
+/*
+ * Sets the amount of a side's round, so that a round takes about `ns`. The last
+ * run gave `value`.
+ */
 static void set_amount(const struct peali_bench_queue_contest *contest,
 		       struct peali_bench_queue_side *side, double value,
 		       double ns)
@@ -69,7 +80,7 @@ static void set_amount(const struct peali_bench_queue_contest *contest,
 					   (uint64_t)n;
 }
 
-/* A run that is not kept; negative: failed. */
+/* Runs a round without keeping its samples. Returns as run_side. */
 static double try_side(const struct peali_bench_queue_contest *contest,
 		       const struct peali_bench_queue_side *side)
 {
@@ -81,8 +92,8 @@ static double try_side(const struct peali_bench_queue_contest *contest,
 }
 
 /*
- * Tries what a waiting thread can do, by turns, until that time: how many looks
- * at each there are, or -1.
+ * Runs the side with each gap in turn, until until_ns. Stores the rate of each
+ * run. Returns the number of complete turns, or -1.
  */
 static int try_gaps(const struct peali_bench_queue_contest *contest,
 		    struct peali_bench_queue_side *side, uint64_t until_ns,
@@ -110,7 +121,8 @@ peali_bench_queue_best_gap(double looks[PEALI_GAPS][PEALI_LOOKS], int n)
 	int found = 0;
 
 	for (int gap = 0; gap < PEALI_GAPS; gap++) {
-		median = peali_median(looks[gap], (size_t)n); /* sorts them */
+		/* this sorts them */
+		median = peali_median(looks[gap], (size_t)n);
 		if (median <= best)
 			continue;
 		best = median;
@@ -120,8 +132,9 @@ peali_bench_queue_best_gap(double looks[PEALI_GAPS][PEALI_LOOKS], int n)
 }
 
 /*
- * Finds what a waiting thread best does, and how much a round takes. Where there
- * is no time for a look at each gap it stays with what the last pass found.
+ * Finds the best gap of a waiting thread, and the amount of a round. Without
+ * time for a run with each gap, keeps the gap of the last pass. Returns 0 or
+ * -1.
  */
 static int calibrate(const struct peali_bench_queue_contest *contest,
 		     struct peali_bench_queue_side *side, uint64_t until_ns)
@@ -192,7 +205,7 @@ int peali_bench_queue_pass(struct peali_bench_queue_contest *contest,
 	return result;
 }
 
-/* ---- the verdict ------------------------------------------------------------- */
+/* ---- the verdict --------------------------------------------------------- */
 
 double peali_bench_queue_goal(const struct peali_bench_queue_contest *contest)
 {
@@ -201,10 +214,10 @@ double peali_bench_queue_goal(const struct peali_bench_queue_contest *contest)
 	return contest->ours.job.shape.every ? TOPIC_GOAL : 1;
 }
 
-/* How many are below the goal [0], and how many reach it [1]. */
+/* Counts of rounds and votes: [0] below the goal, [1] at or above the goal. */
 struct ballot {
 	size_t rounds[2], votes[2];
-	int skipped; /* a pass has no rounds at all */
+	int skipped; /* 1: a pass has no rounds */
 };
 
 static struct ballot count(const struct peali_bench_queue_contest *contest,
@@ -239,7 +252,7 @@ static int too_few(const struct ballot *b)
 	       b->votes[0] + b->votes[1] < VOTES_LEAST;
 }
 
-/* Whether three quarters of them are of one mind. */
+/* Returns the verdict of a majority of three quarters. */
 static enum peali_verdict agree(size_t above, size_t below)
 {
 	if (above >= 3 * below)

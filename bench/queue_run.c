@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Threads on the two sides of a queue: see bench/queue_run.h. */
 #include "bench/queue_run.h"
 
 #include <pthread.h>
@@ -10,39 +11,42 @@
 
 #include "bench/stand.h"
 
-#define MEMBERS 3 /* threads at most */
-#define LOOK_EVERY 256 /* turns */
+#define MEMBERS 3 /* most threads */
+#define LOOK_EVERY 256 /* turns per reading of the clock */
 #define LINE 64
 #define CACHE (256 * 1024)
-#define COUNTED 512 /* messages of a turn */
-#define STEP_ALONE 256 /* messages until a thread looks around */
+#define COUNTED 512 /* messages in a turn */
+/* messages per turn of a thread with one end and its own core */
+#define STEP_ALONE 256
 
 struct gang;
 
-/* A thread and what it does. */
+/* A thread and its ends of the queue. */
 struct member {
 	struct gang *gang;
 	struct peali_bench_queue_end *producer,
 		*consumer; /* either may be NULL */
 	int core;
 	int failed;
-	uint64_t began_ns, ended_ns, untimed; /* untimed: taken before */
+	/* untimed: messages received before began_ns */
+	uint64_t began_ns, ended_ns, untimed;
 	pthread_t thread;
 };
 
+/* All threads of one run. */
 struct gang {
 	const struct peali_bench_queue_job *job;
-	void *queues[2]; /* the second: back, for round trips */
-	uint64_t messages; /* or trips */
-	uint64_t each; /* of them, by one producer */
+	void *queues[2]; /* queues[1] is the way back of round trips */
+	uint64_t messages; /* messages or round trips */
+	uint64_t each; /* messages of one producer */
 	struct member members[MEMBERS];
 	uint32_t n_members;
 	struct peali_bench_queue_end *producers[PEALI_BENCH_QUEUE_ENDS];
 	struct peali_bench_queue_end *consumers[PEALI_BENCH_QUEUE_ENDS];
 	uint32_t n_producers, n_consumers;
 	uint64_t base[PEALI_BENCH_QUEUE_ENDS][PEALI_BENCH_WORDS];
-	uint64_t arrived, stop; /* stop: somebody gave up */
-	PEAL_ALIGNED(PEAL_SHARED_LINE) uint64_t over; /* time is */
+	uint64_t arrived, stop; /* stop: 1 if a thread gave up */
+	PEAL_ALIGNED(PEAL_SHARED_LINE) uint64_t over; /* 1: the time is over */
 };
 
 const char *
@@ -63,7 +67,7 @@ const char *peali_bench_queue_gap_name(enum peali_bench_queue_gap gap)
 	return names[gap];
 }
 
-/* ---- what queues call -------------------------------------------------------- */
+/* ---- functions that queues call ------------------------------------------ */
 
 uint64_t peali_bench_queue_limit_ns = UINT64_C(10000000000);
 
@@ -93,7 +97,7 @@ int peali_bench_queue_give_up(struct peali_bench_queue_end *end)
 	return peal_load_relaxed_sys(end->stop) != 0;
 }
 
-/* ---- setting up -------------------------------------------------------------- */
+/* ---- setting up ---------------------------------------------------------- */
 
 static void fill_base(struct gang *g)
 {
@@ -104,7 +108,7 @@ static void fill_base(struct gang *g)
 
 		for (uint32_t i = 0; i < PEALI_BENCH_WORDS; i++)
 			base[i] = peali_bench_word(seed + p, i);
-		/* Numbers never reach the byte of the producer. */
+		/* Numbers of messages never reach the producer's byte. */
 		base[0] = base[0] << 16 >> 16;
 		base[0] |= (uint64_t)p << PEALI_BENCH_QUEUE_PRODUCER_SHIFT;
 	}
@@ -194,7 +198,7 @@ fail:
 	return NULL;
 }
 
-/* Runs the members, the first on the calling thread; 0 or -1. */
+/* Runs all members, the first one on the calling thread. Returns 0 or -1. */
 static int gang_run(struct gang *g, void *(*work)(void *))
 {
 	int result = 0;
@@ -215,7 +219,7 @@ static int gang_run(struct gang *g, void *(*work)(void *))
 	return result ? -1 : 0;
 }
 
-/* Waits for all members; 0, or -1 if one of them never came. */
+/* Waits for all members. Returns 0, or -1 if one of them did not start. */
 static int arrive(struct member *m)
 {
 	struct gang *g = m->gang;
@@ -230,7 +234,7 @@ static int arrive(struct member *m)
 	return 0;
 }
 
-/* Says what is wrong with what consumers got; 0 or -1. */
+/* Prints an error about n received messages. Returns 0 if n is 0, else -1. */
 static int complain(const struct gang *g, const char *what, uint64_t n)
 {
 	if (!n)
@@ -242,9 +246,12 @@ static int complain(const struct gang *g, const char *what, uint64_t n)
 	return -1;
 }
 
-/* ---- throughput -------------------------------------------------------------- */
+/* ---- throughput ---------------------------------------------------------- */
 
-/* A producer sends no more: all, or what was sent when time was over. */
+/*
+ * Returns 1 if the producer sends nothing more: it has sent all messages, or
+ * the time is over. Publishes the number of its messages then.
+ */
 static int is_sent(const struct gang *g, struct peali_bench_queue_end *producer)
 {
 	if (producer->sent < producer->limit && peal_load_relaxed_dev(&g->over))
@@ -255,7 +262,9 @@ static int is_sent(const struct gang *g, struct peali_bench_queue_end *producer)
 	return 1;
 }
 
-/* How many messages there will have been; ~0: not known yet. */
+/*
+ * Returns the number of messages of all producers, or ~0 while it is not known.
+ */
 static uint64_t total(const struct gang *g)
 {
 	uint64_t n = 0;
@@ -272,7 +281,10 @@ static uint64_t total(const struct gang *g)
 	return n;
 }
 
-/* All messages that this consumer waits for have come, to it or to another. */
+/*
+ * Returns 1 if all messages of this consumer have been received, by this
+ * consumer or by another one.
+ */
 static int is_taken(const struct gang *g,
 		    struct peali_bench_queue_end *consumer)
 {
@@ -287,8 +299,11 @@ static int is_taken(const struct gang *g,
 	return n >= total(g);
 }
 
-/* How many to take at most: who sleeps while there is nothing is not to wait for
- * more than there will be. The first alone, as time begins with it. */
+/*
+ * Returns how many messages the consumer may ask for. A consumer that sleeps
+ * must not wait for more messages than there will be. It takes the first
+ * message alone, because the clock starts with it.
+ */
 static uint64_t to_take(const struct gang *g,
 			const struct peali_bench_queue_end *consumer,
 			uint64_t step)
@@ -302,7 +317,7 @@ static uint64_t to_take(const struct gang *g,
 	return left < step ? left : step;
 }
 
-/* The calling thread's clock: from the first message on, until time is over. */
+/* Starts the clock at the first message. Sets `over` after the time budget. */
 static void look_at_clock(struct member *m, uint64_t turn)
 {
 	struct gang *g = m->gang;
@@ -316,13 +331,18 @@ static void look_at_clock(struct member *m, uint64_t turn)
 		peal_store_relaxed_dev(&g->over, 1);
 }
 
+/* Runs in each thread: sends and receives until all messages have moved. */
 static void *flow(void *argument)
 {
 	struct member *m = argument;
 	struct gang *g = m->gang;
 	const struct peali_bench_queue_kind *kind = g->job->kind;
 	struct peali_bench_queue_end *p = m->producer, *c = m->consumer;
-	/* who shares a core may wait for the other's turns at each message */
+	/*
+	 * A thread with both ends, or on a shared core, moves fewer messages
+	 * per turn. On a shared core each message may wait for a time slice of
+	 * the other thread.
+	 */
 	const uint64_t step =
 		p && (c || g->job->placement == PEALI_PLACE_ONE_CORE) ?
 			PEALI_BENCH_QUEUE_BURST :
@@ -352,13 +372,16 @@ static void *flow(void *argument)
 			m->failed = peali_bench_queue_wait(c ? c : p);
 	}
 	m->ended_ns = peal_clock_ns();
-	/* Those who share a core take it from each other. */
+	/* Producers on one core preempt each other, which is no disturbance. */
 	if (c || g->job->placement != PEALI_PLACE_ONE_CORE)
 		peali_core_watched(watch);
 	return NULL;
 }
 
-/* Sums over consumers against what was sent: lost and doubled ones. */
+/*
+ * Returns 1 if the consumers have received each message of a producer exactly
+ * once. Compares the sums of the numbers and of their squares.
+ */
 static int conserved(const struct gang *g, uint32_t producer, uint32_t first,
 		     uint32_t n)
 {
@@ -396,7 +419,7 @@ static int check_flow(const struct gang *g)
 	    complain(g, "too many came", taken > wanted ? taken - wanted : 0))
 		return -1;
 	if (g->n_producers == 1 && g->n_consumers == 1)
-		return 0; /* each was the next */
+		return 0; /* the order of messages was checked already */
 	for (uint32_t p = 0; p < g->n_producers; p++)
 		for (uint32_t k = 0; k < copies; k++)
 			unbalanced +=
@@ -404,7 +427,10 @@ static int check_flow(const struct gang *g)
 	return complain(g, "lost and others doubled: sums differ", unbalanced);
 }
 
-/* Both threads in both roles, as far as there are so many. */
+/*
+ * Gives each of the two threads a consumer and a producer, up to the numbers of
+ * the shape.
+ */
 static int cast_both(struct gang *g)
 {
 	int result = 0;
@@ -421,7 +447,7 @@ static int cast_both(struct gang *g)
 	return result ? -1 : 0;
 }
 
-/* Threads and their roles, by the placement; 0 or -1. */
+/* Adds the threads and their ends, as the placement says. Returns 0 or -1. */
 static int cast(struct gang *g)
 {
 	struct member *m;
@@ -449,7 +475,10 @@ static uint64_t delivered(const struct gang *g)
 	return n;
 }
 
-/* Of what came after the first look at the clock, by who looks at it. */
+/*
+ * Returns the rate of the messages after the clock has started, by the first
+ * member's clock.
+ */
 static double rate_of(const struct gang *g)
 {
 	const struct member *m = g->members;
@@ -477,9 +506,9 @@ double peali_bench_queue_rate(const struct peali_bench_queue_job *job,
 	return rate;
 }
 
-/* ---- round trips ------------------------------------------------------------- */
+/* ---- round trips --------------------------------------------------------- */
 
-/* The second member sends back what it is sent a message for. */
+/* Runs in the second thread: answers each message with a message. */
 static void *answer(void *argument)
 {
 	struct member *m = argument;
@@ -496,11 +525,13 @@ static void *answer(void *argument)
 	return NULL;
 }
 
+/* The samples that ask() takes. */
 struct asker {
 	uint32_t batch, n_samples;
 	struct peali_samples *samples;
 };
 
+/* Runs in the calling thread: sends messages and waits for the answers. */
 static int ask(struct gang *g, const struct asker *asker)
 {
 	struct member *m = g->members;
@@ -572,12 +603,15 @@ free:
 	return result;
 }
 
-/* ---- counting ---------------------------------------------------------------- */
+/* ---- counting ------------------------------------------------------------ */
 
-/* As large as the first cache of the tool that counts, peers/count.py. */
+/* As large as the first-level cache that peers/count.py simulates. */
 static volatile uint8_t cache[CACHE];
 
-/* The tool counts in here, and ends a part of its report. */
+/*
+ * The tool counts only inside of this function. Each call ends a part of its
+ * report.
+ */
 PEAL_NOINLINE void peali_bench_queue_counted(
 	uint64_t (*call)(void *queue, struct peali_bench_queue_end *end,
 			 uint64_t n),
@@ -587,14 +621,17 @@ PEAL_NOINLINE void peali_bench_queue_counted(
 	*moved += call(queue, end, n);
 }
 
-/* Lines of slots are not in the cache then; the end's own are, after a burst. */
+/*
+ * Removes the lines of the slots from the cache. The burst after it loads the
+ * lines of the end again.
+ */
 static void forget(void)
 {
 	for (uint32_t i = 0; i < CACHE; i += LINE)
-		cache[i] = 0; /* reads without a use are left out there */
+		cache[i] = 0; /* a write, because the tool drops unused reads */
 }
 
-/* Messages that this consumer finds. */
+/* Returns the number of messages that this consumer will find. */
 static uint64_t waiting(const struct gang *g,
 			const struct peali_bench_queue_end *consumer)
 {
@@ -609,6 +646,7 @@ static uint64_t waiting(const struct gang *g,
 	return n;
 }
 
+/* Sends a burst outside of the counted function, then n messages inside. */
 static void count_put(struct gang *g, struct peali_bench_queue_end *producer,
 		      uint64_t *put)
 {
@@ -621,7 +659,10 @@ static void count_put(struct gang *g, struct peali_bench_queue_end *producer,
 	peali_bench_queue_counted(kind->send, g->queues[0], producer, n, put);
 }
 
-/* No more than there is: a look in vain would be counted too. */
+/*
+ * Receives a burst outside of the counted function, then messages inside. Asks
+ * for no more messages than there are, because a poll in vain would count, too.
+ */
 static void count_take(struct gang *g, struct peali_bench_queue_end *consumer,
 		       uint64_t *taken)
 {

@@ -4,58 +4,60 @@
 
 /*
  * Pinned threads on the two sides of a queue. The calling thread is one of
- * them, always a consumer, and the one that looks at the clock.
+ * them: a consumer, and the thread that measures the time.
  */
 
 #include "bench/bare.h"
 #include "bench/queue.h"
 #include "bench/samples.h"
 
-/* Who runs where. */
+/* Cores and ends of the threads. */
 enum peali_bench_queue_placement {
-	PEALI_PLACE_APART = 0, /* a producer, a consumer: a core each */
-	PEALI_PLACE_BOTH = 1, /* both threads produce; those of low number
-			       * consume as well */
-	PEALI_PLACE_ONE_CORE = 2 /* all producers on one core, the consumer on
-				  * the other */
+	PEALI_PLACE_APART = 0, /* a producer and a consumer on two cores */
+	/* Both threads produce. The first `consumers` of them consume, too. */
+	PEALI_PLACE_BOTH = 1,
+	/* All producers on one core, the consumer on the other core. */
+	PEALI_PLACE_ONE_CORE = 2
 };
 
+/* A run. */
 struct peali_bench_queue_job {
 	const struct peali_bench_queue_kind *kind;
 	struct peali_bench_queue_shape shape;
 	enum peali_bench_queue_placement placement;
 	enum peali_bench_queue_gap gap;
 	struct peali_cores cores;
-	uint64_t budget_ns; /* send no more after it; 0: never */
+	uint64_t budget_ns; /* send nothing more after this time; 0: no limit */
 };
 
-/** A run in which no message moves for this long fails; tests shorten it. */
+/** ns without a moved message after which a run fails; tests shorten it. */
 extern uint64_t peali_bench_queue_limit_ns;
 
-/** A placement's name; static. */
+/** Returns a placement's name. The text is static. */
 const char *
 peali_bench_queue_placement_name(enum peali_bench_queue_placement placement);
 
-/** A gap's name; static. */
+/** Returns a gap's name. The text is static. */
 const char *peali_bench_queue_gap_name(enum peali_bench_queue_gap gap);
 
 /**
- * Sends so many messages in all through a new queue, a multiple of all bursts
- * of all producers, or fewer if time is over, and checks each of them.
+ * Sends messages through a new queue and checks each of them. Sends fewer when
+ * the time is over.
  *
- * @return messages a second, from the first that was taken to the last;
- *         negative with a message: one was lost, doubled, changed or out of
- *         order, or a thread or memory was missing.
+ * @param messages of all producers together, a multiple of their bursts.
+ * @return messages per second, from the first to the last one received.
+ *     Negative with a message: a message was lost, doubled, changed or out of
+ *     order. Or there was no memory or no thread.
  */
 double peali_bench_queue_rate(const struct peali_bench_queue_job *job,
 			      uint64_t messages);
 
 /**
- * Round trips of one message through two new queues.
+ * Makes round trips of one message through two new queues.
  *
- * @param batch     round trips to a sample.
- * @param n_samples how many; the first tenth is left out.
- * @param samples   they are added to its open round, in ns per round trip.
+ * @param batch round trips in a sample.
+ * @param n_samples number of samples; the first tenth is dropped.
+ * @param samples gets the samples in its open round, in ns per round trip.
  * @return 0, or -1 with a message as above.
  */
 int peali_bench_queue_round_trips(const struct peali_bench_queue_job *job,
@@ -63,21 +65,24 @@ int peali_bench_queue_round_trips(const struct peali_bench_queue_job *job,
 				  struct peali_samples *samples);
 
 /**
- * For a tool that counts what peali_bench_queue_counted executes: in each turn
- * the calling thread puts and takes 512 messages in such calls, one for each
- * producer and then one for each consumer, and a few before each call. It
- * checks all of them.
+ * Moves messages for a tool that counts the instructions of
+ * peali_bench_queue_counted.
  *
- * @param job       of PEALI_PLACE_BOTH, and of 1,024 slots.
- * @param put_out   messages that were put in those calls.
- * @param taken_out messages that were taken in them, by all consumers.
+ * In each turn the calling thread sends and receives 512 messages inside of
+ * that function. It calls it once for each producer, then once for each
+ * consumer. Before each call it moves a burst outside of the function. All
+ * messages are checked.
+ *
+ * @param job with PEALI_PLACE_BOTH and 1,024 slots.
+ * @param put_out messages sent inside.
+ * @param taken_out messages received inside, by all consumers.
  * @return 0, or -1 with a message as above.
  */
 int peali_bench_queue_count(const struct peali_bench_queue_job *job,
 			    uint32_t turns, uint64_t *put_out,
 			    uint64_t *taken_out);
 
-/** A kind's send or take; adds what it returns to *moved. */
+/** Calls a kind's send or take and adds its result to *moved. */
 void peali_bench_queue_counted(
 	uint64_t (*call)(void *queue, struct peali_bench_queue_end *end,
 			 uint64_t n),

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Our queues by their device functions, between pinned threads, against the
- * queues of others: round trips, messages a second, many producers. Every row
- * is one of ours and one peer, measured in turn in some passes.
+ * The benchmark `queues`: our queues by their device functions, between pinned
+ * threads. Rows measure round trips, messages per second and many producers. A
+ * row compares one of our queues with one baseline. Both are measured in turn,
+ * in several passes.
  */
 #include "bench/queues.h"
 
@@ -20,15 +21,17 @@
 
 #define SECONDS 120
 #define SLOTS 1024
-#define SIZES 8 /* of a group, at most */
-#define SLOTS_LARGE 64 /* of 4 KiB, so that both rings fit a cache */
-#define ROUND_MOST_NS 1e6 /* short: others may want the cores */
+#define SIZES 8 /* most sizes of a group */
+/* slots above 256 bytes, so that both rings fit into a cache */
+#define SLOTS_LARGE 64
+/* short, because other processes may take the cores */
+#define ROUND_MOST_NS 1e6
 #define ROUND_LEAST_NS 2e5
 #define CONTESTS_MOST 256
-#define OVERHEAD 16 /* what a slot carries beside the payload */
+#define OVERHEAD 16 /* bytes of a slot besides the payload */
 #define LINE 64
 
-/* Rows of one kind of queue that move messages in one way. */
+/* Rows of one kind of queue and one use. */
 struct group {
 	const char *what;
 	const struct peali_bench_queue_kind *const *ours;
@@ -36,13 +39,16 @@ struct group {
 	int trips;
 	enum peali_bench_queue_placement placement;
 	uint32_t producers, consumers, every;
-	uint32_t bursts; /* 1: single messages; 2: bursts too */
-	uint32_t bytes[SIZES]; /* 0 ends them */
+	uint32_t bursts; /* 1: single messages; 2: bursts, too */
+	uint32_t bytes[SIZES]; /* 0 ends the list */
 	uint32_t slots; /* 0: by the size */
-	int asked; /* 1: only if --what names them */
+	int asked; /* 1: only if --what names the group */
 };
 
-/* A link's slots against its slab, up to the largest slot there is. */
+/*
+ * Links with payloads in slots, compared with links with payloads in a slab.
+ * The sizes go up to the largest slot.
+ */
 #define FORMS(policy, trips_, ...)                                             \
 	{                                                                      \
 		.what = (trips_) ? "slab round trip" : "slab",                 \
@@ -128,19 +134,19 @@ struct queues {
 	struct peali_report report;
 	struct peali_cores cores;
 	struct peali_bench_queue_contest contests[CONTESTS_MOST];
-	const struct group *groups[CONTESTS_MOST]; /* that they are of */
+	const struct group *groups[CONTESTS_MOST]; /* group of each row */
 	uint32_t n, n_skipped, n_verdicts[3];
 	FILE *json;
 };
 
-/* ---- which rows -------------------------------------------------------------- */
+/* ---- selection of rows --------------------------------------------------- */
 
 static uint32_t lines_of(uint32_t bytes)
 {
 	return (bytes + OVERHEAD + LINE - 1) / LINE;
 }
 
-/* What stands for us; NULL: nothing does. */
+/* Returns our kind for a group, or NULL if there is none. */
 static const struct peali_bench_queue_kind *ours_of(const struct queues *q,
 						    const struct group *group)
 {
@@ -157,7 +163,10 @@ static void name_peer(const struct peali_bench_queue_contest *c, char *text,
 			 c->lines > 1 ? "s" : "");
 }
 
-/* A row of the group with that peer, NULL being the bounce. */
+/*
+ * Adds a row of the group with a baseline (NULL: the bounce), unless --peer
+ * excludes it.
+ */
 static void add_contest(struct queues *q, const struct group *group,
 			uint32_t bytes, uint32_t burst,
 			const struct peali_bench_queue_kind *peer)
@@ -198,7 +207,7 @@ static int is_group(const char *what)
 	return 0;
 }
 
-/* Says which there are, each once. */
+/* Prints the names of all groups. */
 static int no_group(const char *what)
 {
 	char names[256];
@@ -216,7 +225,7 @@ static int no_group(const char *what)
 	return PEALI_EXIT_USAGE;
 }
 
-/* Whether rows of the group were asked for: of its kind, and of a size. */
+/* Returns 1 if the options select the group and one of its sizes. */
 static int is_wanted(const struct queues *q, const struct group *group)
 {
 	if (!ours_of(q, group) || (group->asked && !q->what) ||
@@ -249,7 +258,7 @@ static void add_group(struct queues *q, const struct group *group)
 	}
 }
 
-/* ---- what was measured --------------------------------------------------------- */
+/* ---- results ------------------------------------------------------------- */
 
 static void fill_head(const struct group *group, json_t *row)
 {
@@ -276,7 +285,7 @@ static void fill_values(const struct peali_bench_queue_contest *c, json_t *row)
 	peali_row_real(row, "versus_megamessages_per_s", peer.median / 1e6);
 }
 
-/* "pause", or "none, fences" where passes found different ones. */
+/* Fills in the gaps that the passes have chosen, such as "none, fences". */
 static void fill_gaps(json_t *row, const char *key, uint32_t gaps)
 {
 	char names[64] = "";
@@ -322,13 +331,14 @@ static void fill(struct queues *q, uint32_t index)
 	q->n_verdicts[verdict]++;
 }
 
+/* Returns 1 if the options select a baseline that this build does not have. */
 static int is_skipped(const struct queues *q,
 		      const struct peali_bench_queue_kind *peer)
 {
 	return peer->missing && (!q->peer || strstr(peer->name, q->peer));
 }
 
-/* A row for each peer of a group that this build has not. */
+/* Fills a row for each selected baseline that this build does not have. */
 static void fill_skipped(struct queues *q, const struct group *group)
 {
 	for (int p = 0; group->peers[p]; p++) {
@@ -352,7 +362,7 @@ static void fill_skipped(struct queues *q, const struct group *group)
 	}
 }
 
-/* ---- measuring ----------------------------------------------------------------- */
+/* ---- measuring ----------------------------------------------------------- */
 
 static void progress(const struct queues *q, uint32_t pass)
 {
@@ -381,7 +391,10 @@ static int write_samples(struct queues *q)
 	return result;
 }
 
-/* What one pass of a row may take, of what there is left for so many. */
+/*
+ * Returns the end of a pass of one row: an equal part of the time left. `left`
+ * counts the passes of all rows that remain.
+ */
 static uint64_t row_ends_ns(uint64_t end_ns, uint32_t left)
 {
 	const uint64_t now = peali_bench_now_ns();
@@ -389,8 +402,10 @@ static uint64_t row_ends_ns(uint64_t end_ns, uint32_t left)
 	return now + (now < end_ns ? (end_ns - now) / left : 0);
 }
 
-/* All passes of all rows; a row that has not been looked at yet is left out only
- * when twice the time is over. */
+/*
+ * Measures all passes of all rows. Leaves out a row's first pass only after
+ * twice the time.
+ */
 static int measure_rows(struct queues *q, uint64_t asked_ns)
 {
 	const uint64_t end_ns = peali_bench_now_ns() + asked_ns;
@@ -428,7 +443,7 @@ static int measure(struct queues *q)
 	return write_samples(q);
 }
 
-/* ---- printing ------------------------------------------------------------------ */
+/* ---- printing ------------------------------------------------------------ */
 
 static const struct peali_column columns[] = {
 	{ "subject", "subject", 0 },
@@ -488,7 +503,7 @@ static void print_row(const json_t *row, const char *verdict)
 		printf("%s\n", cell(row, "ratio_why"));
 }
 
-/* The rows that somebody has to look at. */
+/* Prints the counts, then the rows that did not reach the goal. */
 static void print_summary(const struct queues *q)
 {
 	static const char *const verdicts[] = { "missed", "unsure", "skipped" };
@@ -506,7 +521,7 @@ static void print_summary(const struct queues *q)
 			print_row(row, verdicts[v]);
 }
 
-/* ---- the benchmark --------------------------------------------------------------- */
+/* ---- the benchmark ------------------------------------------------------- */
 
 static const struct argp_option own_list[] = {
 	{ "what", 'w', "NAME", 0,
@@ -548,7 +563,10 @@ static error_t own_parse(int key, char *argument, struct argp_state *state)
 static const struct argp own_argp = { own_list, own_parse, NULL, NULL,
 				      NULL,	NULL,	   NULL };
 
-/* Rows, cores, and the file before anything is measured; 0 or a status. */
+/*
+ * Selects the rows and the cores, and opens the file. Returns 0 or an exit
+ * status.
+ */
 static int prepare(struct queues *q)
 {
 	int skipped = 0;
@@ -581,7 +599,7 @@ static int prepare(struct queues *q)
 	return PEALI_EXIT_FAILED;
 }
 
-/* Rows that are unsure for that reason. */
+/* Returns the number of rows that are unsure for this reason. */
 static unsigned unsure_by(const struct queues *q, const char *why)
 {
 	const json_t *row;
@@ -593,7 +611,7 @@ static unsigned unsure_by(const struct queues *q, const char *why)
 	return n;
 }
 
-/* A run that says nothing of any row is no success. */
+/* Returns an error status if all rows are unsure. */
 static int check_decided(const struct queues *q)
 {
 	if (!q->n || q->n_verdicts[PEALI_UNSURE] < q->n)
@@ -644,7 +662,7 @@ static int run(int argc, char **argv, int json)
 		SECONDS, &own_argp, q, &q->options);
 	status = prepare(q);
 	if (!status) {
-		/* Device functions, run by threads of the host. */
+		/* threads of the host run the device functions */
 		peali_report_init(&q->report, "queues", 1);
 		status = run_prepared(q, json);
 		peali_report_fini(&q->report);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The report of a benchmark: see bench/report.h. */
 #include "bench/report.h"
 
 #include <sched.h>
@@ -13,7 +14,7 @@ int peali_report_cores(void)
 	return sched_getaffinity(0, sizeof(set), &set) ? 1 : CPU_COUNT(&set);
 }
 
-/* "AMD EPYC", from /proc/cpuinfo; the text is the caller's. */
+/* Copies the name of the CPU to text, from /proc/cpuinfo. Returns text. */
 static const char *cpu_model(char *text, size_t size)
 {
 	FILE *file = fopen("/proc/cpuinfo", "r");

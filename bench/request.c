@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Requests of the host and their replies, timed by the host: one at a time, or
- * per request of a batch that is begun before the first is waited for. Versus
- * messages to an actor of the same worker that sends them back, which is what a
- * request costs without a number, a deadline and its own links.
+ * The benchmark `request`: requests of the host and their replies, timed by the
+ * host. A batch begins all its requests, then waits for the replies. A sample
+ * is the time per request. Baseline: messages to an actor of the same worker,
+ * which sends them back. The difference is the cost of request numbers,
+ * deadlines and separate links.
  */
 #include <math.h>
 
@@ -24,11 +25,11 @@ struct asks {
 	struct peali_bench_options options;
 	struct peali_report report;
 	struct peali_stand stand;
-	uint64_t row_ns; /* for each row */
+	uint64_t row_ns; /* time for each row */
 	int n_rows;
-	struct peali_cores cores; /* the worker's, the host's */
+	struct peali_cores cores; /* cores of the worker and of the host */
 	int has_cores;
-	struct peali_trip trip; /* the peer */
+	struct peali_trip trip; /* the baseline */
 	struct peal_requester *requester;
 };
 
@@ -55,14 +56,14 @@ static int build(void *context)
 				&a->requester) ||
 	    peal_requester_listen(a->requester, respond, 0))
 		return -peali_say_error("open a requester");
-	/* The first worker has the first core, so the host takes the other. */
+	/* The worker has the first core, so the host takes the second one. */
 	a->has_cores = stand->on_host && peali_cores_pick(&a->cores) == 0;
 	return 0;
 }
 
-/* ---- ours ------------------------------------------------------------------- */
+/* ---- ours ---------------------------------------------------------------- */
 
-/* Whether that is the payload of a number, as it was sent. */
+/* Returns 1 if this is the payload of request `number`. */
 static int is_right(const struct asks *a, const uint64_t *payload,
 		    uint64_t number)
 {
@@ -110,7 +111,10 @@ static int ask_many(struct asks *a, uint64_t first)
 	return 0;
 }
 
-/* ns per request of one batch; negative if it failed. */
+/*
+ * Measures one batch. Returns ns per request, or a negative value after an
+ * error.
+ */
 static double once(void *context)
 {
 	struct asks *a = context;
@@ -148,7 +152,7 @@ static int run_round(void *context, struct peali_samples *ours,
 	return 0;
 }
 
-/* ---- rows ------------------------------------------------------------------- */
+/* ---- rows ---------------------------------------------------------------- */
 
 static void fill(void *context, const struct peali_samples *ours,
 		 const struct peali_samples *peer)
@@ -206,7 +210,7 @@ static int run_row(struct asks *a, uint32_t bytes, uint32_t batch)
 	return peali_frame_row(&frame);
 }
 
-/* Runs, or only counts, the rows that were asked for; their number or -1. */
+/* Runs the selected rows, or only counts them. Returns their number, or -1. */
 static int each_row(void *context, int count_only)
 {
 	struct asks *a = context;

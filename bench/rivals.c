@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Baseline kernels on GPUs: see bench/rivals.h. */
 #include "bench/rivals.h"
 
 #include <stdlib.h>
@@ -8,7 +9,8 @@
 
 #include "runtime/runtime.h"
 
-#define LIMIT_NS 5000000000u /* a round's kernels end by themselves after it */
+/* time after which a round's kernels end by themselves */
+#define LIMIT_NS 5000000000u
 #define SLACK_NS 5000000000u
 
 extern const struct peal_program peal_program_peal_rivals;
@@ -27,7 +29,7 @@ int peali_rivals_load(struct peal_runtime *runtime)
 	return 0;
 }
 
-/* Of the backend of a side. */
+/* Returns the calls of a side's backend. */
 static const struct peali_backend_ops *ops_of(const struct peali_rivals *rivals,
 					      uint32_t side)
 {
@@ -35,7 +37,7 @@ static const struct peali_backend_ops *ops_of(const struct peali_rivals *rivals,
 		.backend->ops;
 }
 
-/* ---- memory ----------------------------------------------------------------- */
+/* ---- memory -------------------------------------------------------------- */
 
 static int take(struct peali_rivals *rivals, int device, uint64_t bytes,
 		uint64_t *address_out)
@@ -52,13 +54,14 @@ static void give(const struct peali_rivals *rivals, int device,
 		peali_say_error("free the memory of a rival");
 }
 
+/* Returns the device of a side's area, or PEAL_HOST_MEMORY. */
 static int memory_of(const struct peali_rivals *rivals, uint32_t side)
 {
 	return rivals->memory == PEAL_HOST_MEMORY ? PEAL_HOST_MEMORY :
 						    rivals->place[side].device;
 }
 
-/* The first side on the device of a side. */
+/* Returns the first side on the device of a side. */
 static uint32_t first_of(const struct peali_rivals *rivals, uint32_t side)
 {
 	uint32_t i = 0;
@@ -68,7 +71,10 @@ static uint32_t first_of(const struct peali_rivals *rivals, uint32_t side)
 	return i;
 }
 
-/* Lets a side see what another one owns. */
+/*
+ * Makes the area of side `owner` the target of a side. Maps it if the sides are
+ * on different devices.
+ */
 static int see(struct peali_rivals *rivals, uint32_t side, uint32_t owner)
 {
 	struct peali_rival_place *p = rivals->place + side;
@@ -154,7 +160,7 @@ static int copy_to(const struct peali_rivals *rivals, int device,
 	return -peali_say_error("write the memory of a rival");
 }
 
-/* Nothing is left of the last round. */
+/* Clears the memory of the last round. */
 static int wipe(const struct peali_rivals *rivals)
 {
 	static const uint8_t zero[PEALI_RIVAL_AREA_BYTES];
@@ -171,7 +177,7 @@ static int wipe(const struct peali_rivals *rivals)
 	return failed;
 }
 
-/* ---- launching -------------------------------------------------------------- */
+/* ---- launching ----------------------------------------------------------- */
 
 static uint32_t lanes_of(const struct peali_rivals *rivals,
 			 const struct peali_rival_order *order)
@@ -209,7 +215,10 @@ static void fill_side(const struct peali_rivals *rivals, uint32_t i,
 	side->across = (uint32_t)rivals->across;
 }
 
-/* The parameters of all sides on the device of side `first`; their number. */
+/*
+ * Writes the parameters of all sides on the device of side `first`. Returns the
+ * number of these sides, or -1.
+ */
 static int send_params(const struct peali_rivals *rivals, uint32_t first,
 		       const struct peali_rival_order *order, uint64_t seed)
 {
@@ -253,7 +262,10 @@ static int launch(const struct peali_rivals *rivals, uint32_t first,
 	return -peali_say_error("launch a rival");
 }
 
-/* Polls for its end, which is sooner seen than by launch_wait; 0 or -1. */
+/*
+ * Polls until a kernel has ended, because launch_wait would notice it later.
+ * Returns 0 or -1.
+ */
 static int await_end(const struct peali_rivals *rivals, uint32_t first,
 		     struct peali_launch *kernel)
 {
@@ -284,7 +296,10 @@ static int run_kernels(const struct peali_rivals *rivals,
 	uint64_t seed = peali_bench_seed();
 	int failed = 0;
 
-	/* Those who answer first: they are there when the first one begins. */
+	/*
+	 * Launch the answering sides first: they are resident when side 0
+	 * starts.
+	 */
 	for (uint32_t i = rivals->n_sides; i-- > 0 && !failed;) {
 		int n;
 
@@ -330,9 +345,12 @@ int peali_rivals_run(struct peali_rivals *rivals,
 	return 0;
 }
 
-/* ---- a launch per message ---------------------------------------------------- */
+/* ---- a launch per message ------------------------------------------------ */
 
-/* Sends a message; its kernel by a launch, or by a replay of the recorded one. */
+/*
+ * Sends a message. A launch handles it, or a replay of the recorded launch.
+ * Returns ns by the host's clock, or a negative value after an error.
+ */
 static double send_by(struct peali_rivals *rivals, uint32_t bytes,
 		      struct peali_launch *recorded)
 {
@@ -347,7 +365,10 @@ static double send_by(struct peali_rivals *rivals, uint32_t bytes,
 	uint64_t began;
 	int failed;
 
-	/* What stays the same from message to message is not timed. */
+	/*
+	 * The parameters are equal for all messages, so their copy is not
+	 * timed.
+	 */
 	if (send_params(rivals, 0, &order, seed) < 0)
 		return -1;
 	began = peali_bench_now_ns();

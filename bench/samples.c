@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Samples of a row: see bench/samples.h. */
 #include "bench/samples.h"
 
 #include <errno.h>
@@ -16,7 +17,7 @@ void peali_samples_fini(struct peali_samples *samples)
 	memset(samples, 0, sizeof(*samples));
 }
 
-/* Room for one more at *items; 0, or -1. */
+/* Makes sure that *items has capacity for one more item. Returns 0 or -1. */
 static int grow(void **items, size_t n, size_t *room, size_t size)
 {
 	size_t more = *room ? *room * 2 : 1024;
@@ -127,7 +128,7 @@ double peali_median(double *values, size_t n)
 	return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
 }
 
-/* Sorts the values and takes the three numbers. */
+/* Sorts the values. Returns their median, least and most. */
 static struct peali_spread spread_of(double *values, size_t n)
 {
 	struct peali_spread spread = { NAN, NAN, NAN, n };
@@ -140,7 +141,7 @@ static struct peali_spread spread_of(double *values, size_t n)
 	return spread;
 }
 
-/* The kept samples, sorted; the caller frees them. */
+/* Returns the kept samples, sorted. The caller frees them. */
 static double *kept_values(const struct peali_samples *samples, size_t *n_out)
 {
 	int tag = peali_samples_tag(samples);
@@ -209,7 +210,7 @@ struct peali_spread peali_samples_ratio(const struct peali_samples *samples)
 				      peali_samples_tag(samples));
 }
 
-/* ---- cells ----------------------------------------------------------------- */
+/* ---- cells --------------------------------------------------------------- */
 
 void peali_samples_row_durations(const struct peali_samples *samples,
 				 json_t *row, const char *prefix)
@@ -281,9 +282,9 @@ void peali_samples_row_versus(const struct peali_samples *samples, json_t *row,
 	peali_row_uint(row, "n_rounds_dropped", samples->n_rounds - kept);
 }
 
-/* ---- files ----------------------------------------------------------------- */
+/* ---- files --------------------------------------------------------------- */
 
-/* Five lines to each halving of what is left, as HdrHistogram prints it. */
+/* HdrHistogram prints five lines for each halving of the remaining part. */
 #define TICKS_PER_HALF 5
 
 int peali_samples_hgrm(const struct peali_samples *samples, FILE *to)
@@ -327,7 +328,7 @@ int peali_samples_hgrm(const struct peali_samples *samples, FILE *to)
 	return ferror(to) ? -1 : 0;
 }
 
-/* STEM.LABEL.SUFFIX of STEM.SUFFIX. */
+/* Makes the name STEM.LABEL.SUFFIX of the path STEM.SUFFIX. */
 static void labelled(const char *path, const char *label, char *out,
 		     size_t size)
 {
@@ -366,7 +367,7 @@ static int write_hgrm(const struct peali_samples *samples, const char *path,
 static int write_raw(const struct peali_samples *samples, const char *path,
 		     const char *benchmark, const char *label)
 {
-	static int begun; /* later rows of this process go behind */
+	static int begun; /* later rows of this process append to the file */
 	int tag = peali_samples_tag(samples);
 	FILE *file = fopen(path, begun ? "a" : "w");
 	int result = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How long it takes, and how much memory, to link every device to every other;
- * one message over each link shows that all of them work.
+ * The benchmark `setup`: time and memory to link every device with every other
+ * device. One message over each link shows that all links work.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,7 @@
 
 static const struct {
 	uint32_t devices;
-	const char *handler; /* has a port for every other device */
+	const char *handler; /* a handler with a port for each other device */
 } steps[] = { { 4, "hub3" }, { 8, "hub7" }, { 16, "hub15" } };
 
 struct setup {
@@ -37,7 +37,7 @@ static double ms_since(uint64_t *then)
 	return ms;
 }
 
-/* Port p of device i leads to the p-th other device. */
+/* Links all devices. Port p of device i leads to device (i + 1 + p) mod n. */
 static int link_all(struct setup *s, uint32_t n)
 {
 	const struct peal_link_options options = { .size = sizeof(options) };
@@ -80,7 +80,7 @@ static int build(struct setup *s, uint32_t n, const char *handler)
 	return 0;
 }
 
-/* Delivered messages of the first n links. */
+/* Returns the messages that the first n links have delivered. */
 static uint64_t delivered(struct setup *s, uint32_t n)
 {
 	struct peal_link_info info;
@@ -92,7 +92,9 @@ static uint64_t delivered(struct setup *s, uint32_t n)
 	return sum;
 }
 
-/* Every device sends one message to every other; 0 if all came. */
+/*
+ * Sends one message over each link. Returns 0 if all messages arrived, else -1.
+ */
 static int verify(struct setup *s, uint32_t n, uint32_t n_links)
 {
 	const struct peali_bench_start start = { .bytes = 8 };
@@ -185,9 +187,11 @@ static int run(int argc, char **argv, int json)
 			  "Time and memory to link every device to every "
 			  "other.",
 			  SECONDS, &options);
-	/* Devices beyond what the machine has are emulated. Without a word on
-	 * it every pair is proved anew: what an earlier run left on disk shall
-	 * not make this one faster. */
+	/*
+	 * Probe every pair of devices again, unless the environment says
+	 * otherwise. Results that an earlier run has cached would make this run
+	 * faster.
+	 */
 	setenv("PEAL_PROBE", "fresh", 0);
 	peali_report_init(&s.report, "setup", 1);
 	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {

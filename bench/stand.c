@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The fixture of a benchmark's row: see bench/stand.h. */
 #include "bench/stand.h"
 
 #include <dirent.h>
@@ -13,7 +14,7 @@
 #include "runtime/backend/backend.h"
 
 #define HOST_PORTS 64
-/* Messages up to so many bytes are filled and read by so many lanes. */
+/* Largest messages in bytes: one lane or 32 lanes fill and read them. */
 #define ONE_LANE 64
 #define ONE_WARP 4096
 
@@ -31,9 +32,9 @@ uint64_t peali_bench_seed(void)
 	return seed = peali_bench_word(seed, 0);
 }
 
-/* ---- the runtime ------------------------------------------------------------ */
+/* ---- the runtime --------------------------------------------------------- */
 
-/* Whether a backend other than the host's can serve devices. */
+/* Returns 1 if a backend other than the host's has devices. */
 static int has_gpus(void)
 {
 	char reason[160];
@@ -62,7 +63,10 @@ static int open_runtime(struct peali_stand *stand)
 	return 0;
 }
 
-/* Before the first launch: programs on GPUs, and what these are to another. */
+/*
+ * Loads the programs on GPUs, which must happen before the first launch. Stores
+ * how devices 0 and 1 are connected.
+ */
 static int prepare_gpus(struct peali_stand *stand)
 {
 	struct peal_pair_info pair;
@@ -90,7 +94,7 @@ int peali_stand_open(struct peali_stand *stand, uint32_t devices)
 	memset(stand, 0, sizeof(*stand));
 	snprintf(text, sizeof(text), "%u", devices);
 	setenv("PEAL_HOST_DEVICES", text, 1);
-	if (has_gpus()) /* else emulated devices would come beside them */
+	if (has_gpus()) /* otherwise emulated devices would be added */
 		setenv("PEAL_BACKENDS", "cuda,hip", 0);
 	if (open_runtime(stand))
 		return -1;
@@ -150,7 +154,7 @@ int peali_stand_close(struct peali_stand *stand)
 	return result;
 }
 
-/* ---- making ----------------------------------------------------------------- */
+/* ---- building ------------------------------------------------------------ */
 
 static int need_host(struct peali_stand *stand)
 {
@@ -260,8 +264,10 @@ int peali_stand_to_host(struct peali_stand *stand, uint64_t from, uint32_t port)
 
 	if (need_host(stand))
 		return -1;
-	/* A slot holds all, where one can be so large: no slab to look after
-	 * with every message. */
+	/*
+	 * If a slot can be large enough, it holds a whole report. Then the link
+	 * needs no slab.
+	 */
 	if (!peal_device_info(stand->runtime, (int)(from >> 48), &info) &&
 	    info.policies != 1u << PEAL_POLICY_ATOM8)
 		options.slot_bytes = 4096;
@@ -285,7 +291,7 @@ uint64_t peali_stand_memory(struct peali_stand *stand, int device,
 	return stand->memory.address = address;
 }
 
-/* ---- running ---------------------------------------------------------------- */
+/* ---- running ------------------------------------------------------------- */
 
 int peali_stand_start(struct peali_stand *stand, int port,
 		      const struct peali_bench_start *start)
@@ -320,7 +326,7 @@ int peali_stand_wait(struct peali_stand *stand,
 	return -1;
 }
 
-/* The core that a thread of this process is bound to; -1: none. */
+/* Returns the core that a thread of this process is bound to, or -1. */
 static int core_of_thread(const char *tid)
 {
 	cpu_set_t set;
@@ -334,7 +340,10 @@ static int core_of_thread(const char *tid)
 	return -1;
 }
 
-/* The host backend names its threads: peal-d0-w1. */
+/*
+ * Returns the core of an emulated worker, or -1. Finds the worker's thread by
+ * its name, which the host backend has set: peal-d0-w1.
+ */
 static int core_of_worker(struct peali_seat seat)
 {
 	char name[32], path[300], comm[32];
@@ -409,8 +418,9 @@ int peali_stand_in_cluster(struct peali_stand *stand, int link)
 	       info.in_cluster;
 }
 
-/* ---- taking down ------------------------------------------------------------ */
+/* ---- clearing ------------------------------------------------------------ */
 
+/* Checks that a link has delivered all accepted messages. */
 static int check_link(struct peal_link *link)
 {
 	struct peal_link_info info;
@@ -433,7 +443,10 @@ static int check_link(struct peal_link *link)
 	return -1;
 }
 
-/* Frees what stands alone once the kernels have ended. */
+/*
+ * Destroys everything but the links. The kernels have ended. Returns 0, or
+ * nonzero after an error.
+ */
 static int clear_rest(struct peali_stand *stand)
 {
 	int failed = 0;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Large payloads: a feeder copies its template into the first link, relays
- * copy from link to link, a drain adds every word up. Two workers do all of
- * it, on two devices or on one; versus the same copies and the same sum in one
- * loop of one thread, on GPUs versus the same copies by the driver.
+ * The benchmark `stream`: large payloads through one to three links. A feeder
+ * copies its template into the first link. Relays copy from link to link. A
+ * drain adds up every word. All actors run on two workers, of one device or of
+ * two. Baseline: the same copies and sums by one thread. Baseline on GPUs: the
+ * same copies by the driver.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -18,7 +19,7 @@
 #define ROUND_NS 8e6
 #define ROUNDS_LEAST 3
 #define STAGES_MOST 3
-#define DEPTH_BYTES (1u << 18) /* of a link; more makes caches miss */
+#define DEPTH_BYTES (1u << 18) /* bytes in a link; more would miss the caches */
 #define DEPTH_LEAST 3
 #define DEPTH_MOST 64
 #define MESSAGES_LEAST 4
@@ -26,7 +27,7 @@
 static const struct row {
 	enum peal_route route;
 	uint32_t bytes;
-	uint32_t stages; /* copies from the feeder to the drain */
+	uint32_t stages; /* copies between the feeder and the drain */
 } rows[] = {
 	{ PEAL_ROUTE_PEER, 4096, 1 },
 	{ PEAL_ROUTE_PEER, 4096, 2 },
@@ -49,23 +50,25 @@ static const struct row {
 };
 #define N_ROWS (sizeof(rows) / sizeof(rows[0]))
 
-/* One row while it runs. */
+/* A row while it runs. */
 struct flow {
 	struct peali_stand *stand;
 	const struct row *row;
-	uint32_t depth; /* messages that a link holds */
-	uint64_t messages; /* that a round times */
-	uint64_t sum; /* of the template, with 0 in word 0 */
-	uint64_t *template; /* the host's */
-	uint8_t *rings[STAGES_MOST]; /* of the peer: depth payloads each */
-	uint64_t copies[STAGES_MOST]; /* the same on GPUs: a payload each */
+	uint32_t depth; /* capacity of a link, messages */
+	uint64_t messages; /* messages of a round that are timed */
+	uint64_t sum; /* sum of the template's words, with 0 in word 0 */
+	uint64_t *template; /* on the host */
+	/* of the baseline: `depth` payloads each */
+	uint8_t *rings[STAGES_MOST];
+	/* of the baseline on GPUs: addresses of a payload each */
+	uint64_t copies[STAGES_MOST];
 	int feeder_port, drain_port;
-	int link; /* the first */
+	int link; /* index of the first link */
 	struct peali_cores cores;
 	int has_cores;
 };
 
-/* ---- ours ------------------------------------------------------------------- */
+/* ---- ours ---------------------------------------------------------------- */
 
 static int connect_stages(struct flow *f, const uint64_t *actors)
 {
@@ -96,7 +99,7 @@ static int connect_stages(struct flow *f, const uint64_t *actors)
 		       0;
 }
 
-/* Actor i is on worker i mod 2: of two devices, or of one. */
+/* Spawns actor i on worker i mod 2, of two devices or of one. */
 static int build(struct flow *f)
 {
 	struct peali_stand *stand = f->stand;
@@ -133,7 +136,7 @@ static int build(struct flow *f)
 	return f->feeder_port < 0 || f->drain_port < 0 ? -1 : 0;
 }
 
-/* The template, on the feeder's device too, and the rings of the peer. */
+/* Makes the template, also on the feeder's device, and the baseline's rings. */
 static int make_memory(struct flow *f)
 {
 	uint64_t words = f->row->bytes / 8;
@@ -169,7 +172,10 @@ no_memory:
 	return -1;
 }
 
-/* Bytes delivered a second; negative if it failed. */
+/*
+ * Runs a round of ours. Returns bytes per second, or a negative value after an
+ * error.
+ */
 static double run_ours(struct flow *f)
 {
 	const struct peali_bench_start start = {
@@ -196,9 +202,12 @@ static double run_ours(struct flow *f)
 	       (double)(report.head.elapsed_ns + 1);
 }
 
-/* ---- the peer --------------------------------------------------------------- */
+/* ---- the baseline -------------------------------------------------------- */
 
-/* The same copies by one thread; bytes a second, negative: wrong data. */
+/*
+ * Runs the copies by one thread, and with `check` the sums. Returns bytes per
+ * second, or a negative value if data are wrong.
+ */
 static double run_copies(struct flow *f, int check)
 {
 	uint64_t began = peali_bench_now_ns();
@@ -230,9 +239,9 @@ static double run_copies(struct flow *f, int check)
 	return -1;
 }
 
-/* ---- the peer on GPUs -------------------------------------------------------- */
+/* ---- the baseline on GPUs ------------------------------------------------ */
 
-/* Where actor i and what it has are. */
+/* Returns the device of actor i. */
 static int device_of(const struct flow *f, uint32_t i)
 {
 	return f->row->route == PEAL_ROUTE_LOCAL ? 0 : (int)(i % 2);
@@ -256,7 +265,10 @@ static void give_copies(const struct flow *f)
 			peali_say_error("free the memory of copies");
 }
 
-/* What has come out of the last stage, added up by the host; 0 or -1. */
+/*
+ * Reads the last stage's payload and compares it with the template. Returns 0
+ * or -1.
+ */
 static int check_copies(const struct flow *f)
 {
 	uint32_t last = f->row->stages - 1;
@@ -272,7 +284,10 @@ static int check_copies(const struct flow *f)
 	return -1;
 }
 
-/* The same copies, by the driver; bytes a second, negative: it failed. */
+/*
+ * Runs the copies by the driver. Returns bytes per second, or a negative value
+ * after an error.
+ */
 static double run_device_copies(const struct flow *f)
 {
 	uint64_t began = peali_bench_now_ns();
@@ -296,7 +311,7 @@ static double run_device_copies(const struct flow *f)
 	return (double)f->messages * f->row->bytes * 1e9 / (double)ns;
 }
 
-/* ---- rounds ------------------------------------------------------------------ */
+/* ---- rounds -------------------------------------------------------------- */
 
 static int run_round(struct flow *f, struct peali_samples *ours,
 		     struct peali_samples *peers, struct peali_samples *copies)
@@ -327,7 +342,7 @@ static int run_round(struct flow *f, struct peali_samples *ours,
 	return 0;
 }
 
-/* ---- rows ------------------------------------------------------------------- */
+/* ---- rows ---------------------------------------------------------------- */
 
 static void fill(struct peali_stream *stream, const struct flow *f,
 		 const struct peali_samples *ours,
@@ -484,7 +499,7 @@ static int run(int argc, char **argv, int json)
 		peali_say("no row of stream has that route and size");
 		return PEALI_EXIT_USAGE;
 	}
-	/* The row of video frames gets as much as three others. */
+	/* The row of video frames gets as much time as three other rows. */
 	stream.row_ns = (uint64_t)(stream.options.seconds * 1e9 /
 				   (stream.n_rows + (video ? 2 : 0)));
 	return peali_frame_run(&frame, json);

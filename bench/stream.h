@@ -2,7 +2,7 @@
 #ifndef PEAL_BENCH_STREAM_H
 #define PEAL_BENCH_STREAM_H
 
-/* What the two halves of the benchmark `stream` share. */
+/* Declarations that both files of the benchmark `stream` use. */
 
 #include "bench/options.h"
 #include "bench/report.h"
@@ -12,18 +12,14 @@ struct peali_stream {
 	struct peali_bench_options options;
 	struct peali_report report;
 	struct peali_stand stand;
-	uint64_t row_ns; /* for each row */
+	uint64_t row_ns; /* time for each row */
 	int n_rows;
 };
 
-/** Whether the options ask for the row of video frames. */
+/** Returns 1 if the options select the row of video frames. */
 int peali_stream_y4m_wanted(const struct peali_stream *stream);
 
-/**
- * The row of video frames through three filters on two devices (stream_y4m.c).
- *
- * @return 0, or -1 with a message.
- */
+/** Measures the row of video frames (stream_y4m.c). */
 int peali_stream_y4m(struct peali_stream *stream);
 
 #endif

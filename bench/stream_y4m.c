@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What `peal run 'blur@0 ! sobel@1 ! threshold@0'` does with video, without
- * files: frames go from memory into the first link and are compared with the
- * right answer when they come out of the last. Versus the same three filters,
- * called one after the other in one loop per core.
+ * A row of the benchmark `stream`: frames through the pipeline of `peal run
+ * 'blur@0 ! sobel@1 ! threshold@0'`, without files. The host writes frames into
+ * the first link and compares the results. Baseline: the same three filters one
+ * after another, in a loop per core.
  */
 #include <math.h>
 #include <pthread.h>
@@ -18,19 +18,21 @@
 
 #define WIDTH 640
 #define HEIGHT 480
-#define BODY (WIDTH * HEIGHT * 3 / 2) /* 4:2:0: chroma is passed on */
+/* 4:2:0; the filters do not change chroma */
+#define BODY (WIDTH * HEIGHT * 3 / 2)
 #define MESSAGE (sizeof(struct peal_item) + BODY)
-#define FRAMES 8 /* different ones; they come again and again */
-#define ROUND 256 /* frames: the filling of the pipeline is a small part */
-#define ROUND_QUICK 16 /* where there is no time for more */
-#define QUICK_NS 1000000000 /* the row has less than that */
+#define FRAMES 8 /* different frames, which are sent in turn */
+/* frames of a round; filling the pipeline takes only a small part of it */
+#define ROUND 256
+#define ROUND_QUICK 16 /* frames of a round if there is little time */
+#define QUICK_NS 1000000000 /* the row has less time than that */
 #define ROUNDS_LEAST 3
-#define ROWS_SHARE 3 /* of time: as much as so many other rows */
+#define ROWS_SHARE 3 /* the row gets the time of three rows */
 #define STAGES 3
 #define DEPTH 4
 #define THREADS_MOST 64
 #define WAIT_NS INT64_C(2000000)
-#define QUIET_NS 2000000 /* until workers without work are asleep */
+#define QUIET_NS 2000000 /* idle workers fall asleep in this time */
 
 static const struct peal_stage_config configs[STAGES] = {
 	{ .kind = PEAL_STAGE_BLUR },
@@ -41,11 +43,11 @@ static const struct peal_stage_config configs[STAGES] = {
 struct video {
 	struct peali_stand *stand;
 	uint8_t *frames; /* FRAMES bodies */
-	uint8_t *right; /* what they become */
+	uint8_t *right; /* expected results of the frames */
 	uint64_t wrong;
-	uint64_t next; /* sequence of the next frame in */
+	uint64_t next; /* sequence of the next frame to send */
 	uint32_t round; /* frames of a round */
-	struct peali_cores cores; /* of the first two stages */
+	struct peali_cores cores; /* cores of the first two stages */
 	int has_cores;
 };
 
@@ -55,9 +57,9 @@ static const struct peal_item head = {
 	.body_bytes = BODY,
 };
 
-/* ---- frames ----------------------------------------------------------------- */
+/* ---- frames -------------------------------------------------------------- */
 
-/* Gradients with noise, different in every frame. */
+/* Draws a frame: gradients and noise, different for every seed. */
 static void draw(uint8_t *frame, uint64_t seed)
 {
 	for (uint32_t i = 0; i < BODY; i++) {
@@ -98,7 +100,7 @@ static int is_right(const struct video *v, uint64_t number, const void *body)
 	return memcmp(v->right + number % FRAMES * BODY, body, BODY) == 0;
 }
 
-/* ---- ours ------------------------------------------------------------------- */
+/* ---- ours ---------------------------------------------------------------- */
 
 static uint64_t launch(struct peali_stand *stand,
 		       const struct peal_program *program, int i)
@@ -158,7 +160,7 @@ static int build(struct video *v)
 	return 0;
 }
 
-/* Sends a frame if there is room; 1, 0, or -1 with a message. */
+/* Sends a frame unless the link is full. Returns 1, 0, or -1 with a message. */
 static int try_send(struct video *v)
 {
 	void *place;
@@ -179,7 +181,10 @@ static int try_send(struct video *v)
 	return peal_send_commit(v->stand->host, 0, 0) < 0 ? -1 : 1;
 }
 
-/* Takes a frame and compares it; 1, 0 if none came, or -1 with a message. */
+/*
+ * Receives a frame and compares it. Returns 1, 0 if no frame arrived, or -1
+ * with a message.
+ */
 static int try_take(struct video *v, uint64_t number, int64_t timeout_ns)
 {
 	struct peal_received received;
@@ -199,7 +204,10 @@ static int try_take(struct video *v, uint64_t number, int64_t timeout_ns)
 	return peal_receive_release(v->stand->host) < 0 ? -1 : 1;
 }
 
-/* Frames a second; negative if it failed. */
+/*
+ * Runs a round of ours. Returns frames per second, or a negative value after an
+ * error.
+ */
 static double run_ours(struct video *v)
 {
 	uint64_t began = peali_bench_now_ns();
@@ -222,7 +230,7 @@ static double run_ours(struct video *v)
 	return -1;
 }
 
-/* ---- the peer --------------------------------------------------------------- */
+/* ---- the baseline -------------------------------------------------------- */
 
 struct looper {
 	const struct video *v;
@@ -231,7 +239,10 @@ struct looper {
 	pthread_t thread;
 };
 
-/* Copies a frame in, applies the filters, compares: as ours does. */
+/*
+ * Runs in each thread: copies frames, applies the filters, compares the
+ * results.
+ */
 static void *loop(void *argument)
 {
 	struct looper *l = argument;
@@ -253,6 +264,7 @@ static void *loop(void *argument)
 	return NULL;
 }
 
+/* Runs a round of the baseline. Returns as run_ours. */
 static double run_peer(const struct video *v)
 {
 	struct looper loopers[THREADS_MOST];
@@ -280,9 +292,12 @@ static double run_peer(const struct video *v)
 	return -1;
 }
 
-/* ---- the row ---------------------------------------------------------------- */
+/* ---- the row ------------------------------------------------------------- */
 
-/* Peer and ours, and how far the cores are before and after: 0 or -1. */
+/*
+ * Runs a round of the baseline and of ours. Measures the distance of the cores
+ * before and after. Returns 0 or -1.
+ */
 static int run_round(struct video *v, struct peali_samples *ours,
 		     struct peali_samples *peers)
 {
@@ -360,7 +375,7 @@ int peali_stream_y4m(struct peali_stream *stream)
 	peali_stand_fit_lanes(v.stand, MESSAGE);
 	result = make_frames(&v) || build(&v) ? -1 : 0;
 
-	/* The first round warms caches and threads up. */
+	/* The first round warms up caches and threads. */
 	if (!result && run_ours(&v) < 0)
 		result = -1;
 	if (!result && v.stand->on_host && run_peer(&v) < 0)

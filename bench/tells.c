@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Messages between actors of one kernel, by peal_tell and mailboxes: to and fro
- * between two, versus the same by links; asks and their answers versus that; and
- * both that and many actors that tell one, versus actors of CAF with as many
- * threads. Between two kernels, by proxies, versus links from the one to the other.
+ * The benchmark `tells`: messages between actors of one kernel by peal_tell and
+ * mailboxes. Rows and their baselines:
+ *
+ * - to and fro between two actors: the same by links, and by CAF actors
+ * - asks and their answers: peal_tell to and fro
+ * - many actors tell one actor: CAF actors
+ * - to and fro between two kernels, by proxies: links between the kernels
+ *
+ * CAF has as many threads as the kernel has workers.
  */
 #include <math.h>
 #include <sched.h>
@@ -17,8 +22,8 @@
 #include "bench/stand.h"
 
 #define SECONDS 4
-#define RALLY 20001 /* messages of a round but one; odd */
-#define EACH 4000 /* of a caller in a round */
+#define RALLY 20001 /* messages of a round, less one; odd */
+#define EACH 4000 /* messages of a caller in a round */
 #define CALLERS 8
 #define SLOTS 1024
 
@@ -45,11 +50,12 @@ static const struct row rows[] = {
 };
 #define ROWS (int)(sizeof(rows) / sizeof(rows[0]))
 
-/* Two who play, or who is called and the callers. */
+/* The two actors of a rally. Or the actor that is called, and its callers. */
 struct team {
 	uint64_t address[1 + CALLERS];
-	uint32_t number[1 + CALLERS]; /* by which the others tell it */
-	int port[1 + CALLERS]; /* of the host, to each */
+	/* number that the other actors tell it by */
+	uint32_t number[1 + CALLERS];
+	int port[1 + CALLERS]; /* ports of the host that lead to the actors */
 	uint32_t n;
 };
 
@@ -57,21 +63,23 @@ struct tells {
 	struct peali_bench_options options;
 	struct peali_report report;
 	struct peali_stand stand;
-	uint64_t row_ns; /* for each row */
+	uint64_t row_ns; /* time for each row */
 	int n_rows;
-	const struct row *row; /* in hand */
-	struct peali_cores cores; /* of the workers */
+	const struct row *row; /* current row */
+	struct peali_cores cores; /* cores of the workers */
 	int has_cores;
-	struct peal_kernel *kernel; /* of who has START first */
-	int far; /* of FAR: the other one, of the second of a team */
+	/* kernel of the actor that gets START first */
+	struct peal_kernel *kernel;
+	/* index of the second kernel of FAR, which has actor 1; else 0 */
+	int far;
 	struct team ours, links, asks;
 	const struct peali_caf *caf;
 	const char *no_caf;
 };
 
-/* ---- rounds ------------------------------------------------------------------ */
+/* ---- rounds -------------------------------------------------------------- */
 
-/* Waits until the kernel has handled so many messages; 0 or -1. */
+/* Waits until the kernel has handled `messages` messages. Returns 0 or -1. */
 static int await_handled(struct tells *t, uint64_t messages)
 {
 	uint64_t until = peali_bench_now_ns() + PEALI_STAND_WAIT_NS;
@@ -88,7 +96,9 @@ static int await_handled(struct tells *t, uint64_t messages)
 	return -1;
 }
 
-/* START to one, which has had it when this returns; 0 or -1. */
+/*
+ * Sends START to an actor and waits until it has been handled. Returns 0 or -1.
+ */
 static int prepare(struct tells *t, const struct team *team, uint32_t index,
 		   const struct peali_bench_start *start)
 {
@@ -101,7 +111,10 @@ static int prepare(struct tells *t, const struct team *team, uint32_t index,
 	return await_handled(t, info.handled + 1);
 }
 
-/* Messages a second of a round; negative: it failed. */
+/*
+ * Waits for the report of a round. Returns messages per second, or a negative
+ * value after an error.
+ */
 static double result_of(struct tells *t)
 {
 	struct peali_stand_report report;
@@ -152,7 +165,10 @@ static double gather(struct tells *t)
 	return result_of(t);
 }
 
-/* The peer's; 0: there is none. */
+/*
+ * Runs a round of the baseline. Returns messages per second, 0 if there is no
+ * baseline, or a negative value after an error.
+ */
 static double versus(struct tells *t, const struct row *row)
 {
 	uint64_t n = row->what == GATHER ? CALLERS * EACH : RALLY + 1;
@@ -174,9 +190,12 @@ static double versus(struct tells *t, const struct row *row)
 	return -1;
 }
 
-/* ---- rows -------------------------------------------------------------------- */
+/* ---- rows ---------------------------------------------------------------- */
 
-/* One more of a team, which begins when the host says so and reports. */
+/*
+ * Adds an actor to a team and connects it with the host. Parameter reports: 1
+ * if the actor reports to the host.
+ */
 static int add(struct tells *t, struct team *team, const char *handler,
 	       uint32_t worker, int reports)
 {
@@ -193,7 +212,10 @@ static int add(struct tells *t, struct team *team, const char *handler,
 	return team->port[i] < 0 ? -1 : 0;
 }
 
-/* Each of two is told by a proxy in the other one's kernel; 0 or -1. */
+/*
+ * Makes a proxy for each of two actors, in the kernel of the other actor.
+ * Returns 0 or -1.
+ */
 static int add_proxies(struct tells *t, struct team *team)
 {
 	uint64_t proxy;
@@ -345,7 +367,7 @@ static int run_row(struct tells *t, const struct row *row)
 	return peali_frame_row(&frame);
 }
 
-/* Runs, or only counts, the rows that were asked for; their number or -1. */
+/* Runs the selected rows, or only counts them. Returns their number, or -1. */
 static int each_row(void *context, int count_only)
 {
 	struct tells *t = context;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Messages a second from one worker, or from the host, to another worker,
- * timed by the receiver from the end of its warm-up to its last message;
- * versus a plain ring between two pinned threads that fills and checks the
- * same payload. On GPUs versus rings of plain kernels on the same devices.
+ * The benchmark `throughput`: messages per second from a worker or the host to
+ * another worker. The receiver measures from the end of its warm-up to its last
+ * message. Baseline: a plain ring between two pinned threads, with the same
+ * payload. Baselines on GPUs: rings of plain kernels on the same devices.
  */
 #include <math.h>
 #include <string.h>
@@ -17,7 +17,7 @@
 #include "bench/samples.h"
 
 #define SECONDS 8
-#define ROUND_NS 3e6 /* a round is about so long */
+#define ROUND_NS 3e6 /* approximate time of a round */
 #define ROUNDS_LEAST 5
 #define MESSAGES_MOST 1000000
 #define LINE 64
@@ -32,9 +32,10 @@ struct row {
 	uint32_t batch;
 };
 
-/* What a row is compared with. */
+/* A baseline of a row. */
 struct peer {
-	enum peali_rival_job job; /* on GPUs */
+	/* job of a plain kernel; 0: threads of the host */
+	enum peali_rival_job job;
 	const char *name;
 };
 static const struct peer ring_of_threads = { 0, "bare ring of cache lines" };
@@ -48,26 +49,31 @@ static const struct peer rival_rings[] = {
 	{ PEALI_RIVAL_SEMAPHORE, "ring, semaphores" },
 };
 #define RIVALS (int)(sizeof(rival_rings) / sizeof(rival_rings[0]))
-#define RIVAL_LANES 32 /* of those that put and take a message each */
+/* lanes of PEALI_RIVAL_LANES, each with its own messages */
+#define RIVAL_LANES 32
 
 struct throughput {
 	struct peali_bench_options options;
 	struct peali_report report;
 	struct peali_stand stand;
-	uint64_t row_ns; /* for each row */
+	uint64_t row_ns; /* time for each row */
 	int n_rows;
 	struct peali_cores cores;
 	int has_cores;
-	int source_port, sink_port; /* of the host */
+	int source_port, sink_port; /* ports of the host */
 	int link;
 	uint32_t capacity;
-	uint64_t messages; /* of a round */
-	struct peali_rivals rivals; /* two workers on the places of ours */
-	const struct peer *peers; /* of the row; no job: threads of the host */
+	uint64_t messages; /* messages of a round */
+	/* baseline kernels, in the places of our workers */
+	struct peali_rivals rivals;
+	const struct peer *peers; /* baselines of the row; NULL: none */
 	int n_peers;
 };
 
-/* As deep as the plain ring is, and no slot is shared by two lines. */
+/*
+ * Returns options for a link as deep as the plain ring. For payloads up to 512
+ * bytes a slot has 32 bytes or whole lines.
+ */
 static struct peal_link_options link_options(const struct row *row)
 {
 	struct peal_link_options options = {
@@ -78,7 +84,7 @@ static struct peal_link_options link_options(const struct row *row)
 	uint32_t slot = (row->bytes + OVERHEAD + LINE - 1) / LINE * LINE;
 
 	if (row->bytes <= 8)
-		slot = 32; /* two to a line */
+		slot = 32; /* two slots in a line */
 	if (row->bytes <= 512)
 		options.slot_bytes = slot;
 	for (options.capacity = 64; options.capacity * 2 * slot <= RING_BYTES;
@@ -87,14 +93,14 @@ static struct peal_link_options link_options(const struct row *row)
 	return options;
 }
 
-/* Chooses the peers, and opens what they need on GPUs; 0 or -1. */
+/* Chooses the baselines and prepares them on GPUs. Returns 0 or -1. */
 static int open_peers(struct throughput *t, const struct row *row)
 {
 	int local = row->route == PEAL_ROUTE_LOCAL;
 	const struct peali_seat seats[] = { { 0, 0 }, { !local, local } };
 
 	t->peers = NULL;
-	t->n_peers = 1; /* none, which is a row too */
+	t->n_peers = 1; /* a row without a baseline counts, too */
 	if (t->stand.on_host && t->has_cores)
 		t->peers = &ring_of_threads;
 	if (t->stand.on_host || !row->route || row->route == PEAL_ROUTE_STAGED)
@@ -152,7 +158,7 @@ static int build(struct throughput *t, const struct row *row)
 	return t->source_port < 0 ? -1 : 0;
 }
 
-/* The host is the source itself. */
+/* Sends all messages from the host. */
 static int send_all(struct throughput *t, const struct peali_bench_start *start)
 {
 	uint64_t base[PEALI_BENCH_WORDS];
@@ -178,7 +184,10 @@ static int send_all(struct throughput *t, const struct peali_bench_start *start)
 	return result ? peali_say_error("send a message") : 0;
 }
 
-/* Messages a second; negative if it failed. */
+/*
+ * Runs a round of ours. Returns messages per second, or a negative value after
+ * an error.
+ */
 static double run_ours(struct throughput *t, const struct row *row)
 {
 	const struct peali_bench_start start = {
@@ -210,7 +219,7 @@ static double run_ours(struct throughput *t, const struct row *row)
 	       (double)(report.head.elapsed_ns + 1);
 }
 
-/* Messages a second through a plain kernel's ring; negative if it failed. */
+/* Runs a round of a plain kernel's ring. Returns as run_ours. */
 static double run_rival(struct throughput *t, const struct row *row,
 			enum peali_rival_job job)
 {
@@ -231,7 +240,10 @@ static double run_rival(struct throughput *t, const struct row *row,
 	return (double)taker->messages * 1e9 / (double)(taker->elapsed_ns + 1);
 }
 
-/* Messages a second; NAN if there is no such peer, negative if it failed. */
+/*
+ * Runs a round of a baseline. Returns as run_ours, or NAN if there is no
+ * baseline.
+ */
 static double run_peer(struct throughput *t, const struct row *row, int peer)
 {
 	if (!t->peers)
@@ -241,7 +253,10 @@ static double run_peer(struct throughput *t, const struct row *row, int peer)
 	return peali_bare_ring(&t->cores, row->bytes, row->batch, t->messages);
 }
 
-/* A round of a peer has its ratio. */
+/*
+ * Runs a round of all baselines and of ours. The samples of a baseline have its
+ * ratio.
+ */
 static int run_round(struct throughput *t, const struct row *row,
 		     struct peali_samples *ours, struct peali_samples *peers)
 {
@@ -279,7 +294,7 @@ static const char *no_peer(const struct throughput *t, const struct row *row)
 			    "`peal bench echo` compares what the host sends";
 }
 
-/* One row per peer. */
+/* Fills a row of the report for one baseline. */
 static void fill(struct throughput *t, const struct row *row, int peer,
 		 const struct peali_samples *ours,
 		 const struct peali_samples *peers)
@@ -314,7 +329,9 @@ static void fill(struct throughput *t, const struct row *row, int peer,
 	peali_samples_row_versus(peers, cells, versus, why);
 }
 
-/* So many messages that a round takes about ROUND_NS; 0 or -1. */
+/*
+ * Chooses the messages of a round that takes about ROUND_NS. Returns 0 or -1.
+ */
 static int calibrate(struct throughput *t, const struct row *row)
 {
 	double rate;
@@ -340,7 +357,7 @@ static int run_row(struct throughput *t, const struct row *row)
 	if (!peali_stand_can(&t->stand, row->route))
 		return 0;
 	peali_stand_fit_lanes(&t->stand, row->bytes);
-	/* What peers need has to be there before kernels are resident. */
+	/* The baselines must be set up before our kernels are resident. */
 	result = open_peers(t, row) || build(t, row) ? -1 : 0;
 
 	if (!result)
@@ -366,7 +383,7 @@ static int run_row(struct throughput *t, const struct row *row)
 	return result;
 }
 
-/* Runs, or only counts, the rows that were asked for; their number or -1. */
+/* Runs the selected rows, or only counts them. Returns their number, or -1. */
 static int each_row(void *context, int count_only)
 {
 	struct throughput *t = context;

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Copies between two devices, from the call to its return: directly, versus a
- * memcpy of as many bytes; staged through the host, versus the slower of its two
- * hops alone; and many small ones in one call, versus a call for each.
+ * The benchmark `transfers`: copies between two devices, timed by the host from
+ * the call to its return. Rows and their baselines:
+ *
+ * - one direct copy: memcpy of as many bytes
+ * - one copy staged through the host: the slower of its two hops alone
+ * - many small copies in one call: a call for each copy
  */
 #include <math.h>
 #include <stdlib.h>
@@ -16,17 +19,18 @@
 #include "bench/stand.h"
 
 #define SECONDS 6
-#define PIECE 256 /* bytes of a copy of a batch; as many lie between two */
+/* bytes of a small copy; as many bytes lie between two copies */
+#define PIECE 256
 #define PIECES 1024
-#define BATCH 16 /* small ones in a round */
+#define BATCH 16 /* copies in a round, if they are small */
 #define SMALL (2 << 20)
 
 enum what { DIRECT, STAGED, MANY };
 
 struct row {
 	enum what what;
-	enum peal_route route; /* that is asked for by */
-	uint64_t bytes; /* of all */
+	enum peal_route route; /* --route selects rows by it */
+	uint64_t bytes; /* bytes of all copies of a call */
 };
 
 static const struct row rows[] = {
@@ -48,14 +52,14 @@ struct transfers {
 	struct peali_stand stand;
 	uint64_t row_ns;
 	int n_rows;
-	struct row row; /* in hand */
-	uint64_t bytes; /* of each buffer */
-	struct peal_buffer *from, *to; /* of two devices, if there are two */
-	struct peal_buffer *between; /* pinned: what two hops meet in */
+	struct row row; /* current row */
+	uint64_t bytes; /* bytes of each buffer */
+	struct peal_buffer *from, *to; /* on two devices, if there are two */
+	struct peal_buffer *between; /* pinned host memory between two hops */
 	struct peal_transfer *pieces;
-	uint32_t *host; /* what is written and read */
+	uint32_t *host; /* buffer for writing and checking */
 	uint32_t round;
-	enum peal_route route; /* that the copies took */
+	enum peal_route route; /* route of the copies */
 };
 
 static int is_small(const struct transfers *t)
@@ -72,9 +76,9 @@ static struct peal_transfer_options options_of(const struct transfers *t)
 	return o;
 }
 
-/* ---- what is timed ----------------------------------------------------------- */
+/* ---- measurements -------------------------------------------------------- */
 
-/* ns of one call; negative: it failed. */
+/* Runs one call. Returns ns, or a negative value after an error. */
 static double run(struct transfers *t, const struct peal_transfer *transfers,
 		  uint32_t n, const struct peal_transfer_options *options,
 		  struct peal_copy_result *result)
@@ -104,7 +108,7 @@ static double run_ours(struct transfers *t)
 	return ns;
 }
 
-/* The same bytes, by a call for each piece. */
+/* Copies the pieces by a call for each. Returns as run. */
 static double run_each(struct transfers *t)
 {
 	const struct peal_transfer_options o = options_of(t);
@@ -116,7 +120,10 @@ static double run_each(struct transfers *t)
 	return (double)(peali_bench_now_ns() - began);
 }
 
-/* The slower of two hops, all of it in one. */
+/*
+ * Runs both hops one after the other. Returns the ns of the slower one, or a
+ * negative value after an error.
+ */
 static double run_hops(struct transfers *t)
 {
 	const struct peal_transfer in = { peal_buffer_whole(t->between),
@@ -129,7 +136,10 @@ static double run_hops(struct transfers *t)
 	return first < 0 || second < 0 ? -1 : first > second ? first : second;
 }
 
-/* The very same bytes: an emulated device's address is one of the process. */
+/*
+ * Copies the buffers by memcpy. Addresses of emulated devices are addresses of
+ * this process. Returns as run.
+ */
 static double run_memcpy(struct transfers *t)
 {
 	struct peal_range from = peal_buffer_whole(t->from),
@@ -145,6 +155,7 @@ static double run_memcpy(struct transfers *t)
 	return (double)(peali_bench_now_ns() - began);
 }
 
+/* Returns 1 if the row has a baseline. */
 static int has_peer(const struct transfers *t)
 {
 	return t->row.what != DIRECT || t->stand.on_host;
@@ -158,7 +169,7 @@ static double run_peer(struct transfers *t)
 				       run_each(t);
 }
 
-/* ---- rounds ------------------------------------------------------------------ */
+/* ---- rounds -------------------------------------------------------------- */
 
 static uint32_t word(const struct transfers *t, uint64_t i)
 {
@@ -175,7 +186,7 @@ static int fill_in(struct transfers *t)
 	return 0;
 }
 
-/* Every word that should be there, and of a batch none between. */
+/* Checks every word of the target. Between two small copies it must be 0. */
 static int check(struct transfers *t)
 {
 	if (peal_buffer_read(peal_buffer_whole(t->to), t->host) < 0)
@@ -212,11 +223,11 @@ static int run_round(void *context, struct peali_samples *ours,
 	other = has_peer(t) ? peali_samples_open_median(peer) : NAN;
 	peali_samples_close(peer, 0, other / ns);
 	peali_samples_close(ours, 0, NAN);
-	/* what is looked at the peer has not written */
+	/* overwrite the baseline's bytes, so that the check sees ours */
 	return fill_in(t) || run_ours(t) < 0 ? -1 : check(t);
 }
 
-/* ---- rows -------------------------------------------------------------------- */
+/* ---- rows ---------------------------------------------------------------- */
 
 static struct peal_buffer *make(struct transfers *t, uint32_t kind, int device)
 {
@@ -257,7 +268,7 @@ static int build(void *context)
 	t->between = make(t, PEAL_BUFFER_PINNED, 0);
 	if (!t->host || !t->from || !t->to || !t->between)
 		return -1;
-	/* what is touched first is slower */
+	/* the first access to memory is slower */
 	if (peal_buffer_fill(peal_buffer_whole(t->between), "x", 1) < 0)
 		return -peali_say_error("fill a buffer");
 	if ((t->row.what == MANY && cut(t)) || fill_in(t) || run_ours(t) < 0)
@@ -335,7 +346,7 @@ static int run_row(struct transfers *t, const struct row *row)
 	return peali_frame_row(&frame);
 }
 
-/* Runs, or only counts, the rows that were asked for; their number or -1. */
+/* Runs the selected rows, or only counts them. Returns their number, or -1. */
 static int each_row(void *context, int count_only)
 {
 	struct transfers *t = context;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Messages from the host to an actor and back: see bench/trip.h. */
 #include "bench/trip.h"
 
 #include "bench/report.h"
 
 #define BUDGET_NS 10000000
-#define SAMPLES 1000 /* at most */
+#define SAMPLES 1000 /* maximum */
 #define WARM 20
 
 int peali_trip_open(struct peali_trip *t, int kernel)

@@ -2,27 +2,36 @@
 #ifndef PEAL_BENCH_TRIP_H
 #define PEAL_BENCH_TRIP_H
 
-/* Messages from the host's endpoint to an actor that sends them back. */
+/* Messages from the host's endpoint to an actor, which sends them back. */
 
 #include "bench/samples.h"
 #include "bench/stand.h"
 
+/* Links to and from the actor, and the messages. */
 struct peali_trip {
 	struct peali_stand *stand;
-	int port, link; /* there, and back */
-	uint32_t bytes; /* of a message */
-	uint32_t batch; /* messages that are sent before the first is taken */
+	int port, link; /* port of the host; index of the link back */
+	uint32_t bytes; /* bytes of a message */
+	uint32_t batch; /* messages sent before the first answer is received */
 	uint64_t base[PEALI_BENCH_WORDS];
 	uint64_t next; /* number of the next message */
 };
 
-/** Spawns a `bounce` on worker 0 and links it both ways; 0 or -1. */
+/**
+ * Spawns a `bounce` on worker 0 and links it in both directions. Returns 0 or
+ * -1.
+ */
 int peali_trip_open(struct peali_trip *trip, int kernel);
 
-/** One batch; ns per message, negative: it failed. */
+/**
+ * Sends a batch and receives the answers. Returns ns per message, or a negative
+ * value after an error.
+ */
 double peali_trip_once(void *trip);
 
-/** Samples of once(context) for 10 ms, after some that do not count; 0 or -1. */
+/**
+ * Takes samples of once(context) for 10 ms, after a warm-up. Returns 0 or -1.
+ */
 int peali_trip_samples(double (*once)(void *context), void *context,
 		       struct peali_samples *samples);
 

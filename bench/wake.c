@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A round of the measurement of waking: see bench/wake.h. */
 #include "bench/wake.h"
 
 #include <dirent.h>
@@ -14,17 +15,17 @@
 #include "runtime/backend/host/wait.h"
 
 #define LIMIT_NS UINT64_C(10000000000)
-#define SETTLE_NS 100000 /* asleep for so long, before it is woken */
-#define LOOKS 1024 /* for an answer, to one at the clock */
+#define SETTLE_NS 100000 /* time that the waiter sleeps before it is woken */
+#define LOOKS 1024 /* polls for an answer per reading of the clock */
 
 uint64_t peali_wake_limit_ns(const struct peali_wake *w)
 {
 	return w->limit_ns ? w->limit_ns : LIMIT_NS;
 }
 
-/* ---- who waits ---------------------------------------------------------------- */
+/* ---- the waiter ---------------------------------------------------------- */
 
-/* A line of /proc about a thread of this process; 0 or -1. */
+/* Reads a line of /proc about a thread of this process. Returns 0 or -1. */
 static int read_line(uint32_t thread_id, const char *file, char *line,
 		     size_t size)
 {
@@ -41,7 +42,7 @@ static int read_line(uint32_t thread_id, const char *file, char *line,
 	return result;
 }
 
-/* "12 (name) S ..." */
+/* Returns 1 if the thread sleeps. The line is "12 (name) S ...". */
 static int is_asleep(uint32_t thread_id)
 {
 	char line[256];
@@ -53,7 +54,7 @@ static int is_asleep(uint32_t thread_id)
 	return state && state[1] == ' ' && state[2] == 'S';
 }
 
-/* The thread of that name; 0: there is none. */
+/* Returns the id of the thread with this name, or 0. */
 static uint32_t find_thread(const char *name)
 {
 	DIR *tasks = opendir("/proc/self/task");
@@ -74,6 +75,7 @@ static uint32_t find_thread(const char *name)
 	return found;
 }
 
+/* Runs in the waiter: waits for each number and answers with it. */
 static void *waiter(void *argument)
 {
 	struct peali_wake *w = argument;
@@ -90,7 +92,7 @@ static void *waiter(void *argument)
 	return NULL;
 }
 
-/* ---- who puts ----------------------------------------------------------------- */
+/* ---- the sender ---------------------------------------------------------- */
 
 static int answered(struct peali_wake *w, uint64_t *number_out)
 {
@@ -111,7 +113,9 @@ static void spin_ns(uint64_t ns)
 		peal_pause();
 }
 
-/* Returns when the other has slept for a while; -1: it never does. */
+/*
+ * Returns 0 when the waiter has slept for SETTLE_NS, or -1 if it never sleeps.
+ */
 static int until_asleep(const struct peali_wake *w)
 {
 	uint64_t until = peal_clock_ns() + peali_wake_limit_ns(w);
@@ -127,7 +131,10 @@ static int until_asleep(const struct peali_wake *w)
 	return -1;
 }
 
-/* Our bells' wakes since the last call; 1 for others. */
+/*
+ * Returns 1 if our bells have woken a thread since the last call. Returns 1 for
+ * ways without bells.
+ */
 static int was_woken(struct peali_wake *w)
 {
 	struct peali_wait_counts counts;
@@ -138,6 +145,7 @@ static int was_woken(struct peali_wake *w)
 	return !w->way->rings || counts.wakes > before;
 }
 
+/* Sends one number and waits for the answer. Adds the time as a sample. */
 static int trip(struct peali_wake *w, uint64_t number,
 		struct peali_samples *samples)
 {
@@ -210,7 +218,7 @@ int peali_wake_round(struct peali_wake *w, uint64_t n,
 	peali_core_bind(-1);
 	peal_store_release_sys(&w->over, 1);
 	if (result && w->way->take)
-		w->way->put(w, base); /* who sleeps is to see it */
+		w->way->put(w, base); /* wakes a waiter that sleeps */
 	if (w->way->take)
 		pthread_join(thread, NULL);
 	return w->way->close(w) ? -1 : result;

@@ -3,10 +3,10 @@
 #define PEAL_BENCH_WAKE_H
 
 /*
- * How long it takes from a message that is put to its receipt by who waits for
- * it: asleep for sure, or waiting for some time. The one who puts has the
- * clock, and polls for the answer, a number in a cache line; so the way back is
- * in every figure, ours and the peers'.
+ * Measures waking: the time from a message to its receipt by a waiting thread
+ * (the waiter). The waiter sleeps for sure, or has waited for some time. The
+ * sender has the clock. It polls for the answer, a number in a cache line. So
+ * every time includes the way back, for ours and for baselines.
  */
 
 #include <pthread.h>
@@ -19,36 +19,51 @@
 #include "bench/report.h"
 #include "bench/stand.h"
 
-#define PEALI_WAKE_LATE 1 /* of take: nothing came for so long */
+#define PEALI_WAKE_LATE 1 /* result of take: no number arrived in time */
 
 struct peali_wake;
 
-/* A way to wait and to be woken, ours or a peer's. */
+/* A way to wait and to wake, ours or a baseline. */
 struct peali_wake_way {
 	const char *name;
-	int rings; /* 1: by our bells, whose wakes are counted */
-	/* 0, or -1 with a message; close is for both. */
+	/* 1: our bells wake the waiter, and their wakes are counted */
+	int rings;
+	/*
+	 * Both return 0, or -1 with a message. close is called after a failed
+	 * open, too.
+	 */
 	int (*open)(struct peali_wake *w);
 	int (*close)(struct peali_wake *w);
-	/* Puts a number, and wakes who waits; 0 or -1. */
+	/* Stores a number and wakes the waiter. Returns 0 or -1. */
 	int (*put)(struct peali_wake *w, uint64_t number);
-	/* In the waiting thread: waits for a number; 0 or PEALI_WAKE_LATE. */
+	/*
+	 * Called by the waiter: waits for a number. Returns 0 or
+	 * PEALI_WAKE_LATE.
+	 */
 	int (*take)(struct peali_wake *w, uint64_t *number_out);
-	/* Without such a thread: looks for the answer; 1 if it is there. */
+	/*
+	 * For ways without a thread of this benchmark: polls for the answer.
+	 * Returns 1 if it has arrived.
+	 */
 	int (*answered)(struct peali_wake *w, uint64_t *number_out);
-	const char *thread; /* and the name of who waits */
+	const char *thread; /* name of the thread that waits then */
 };
 
+/* A round of a way. */
 struct peali_wake {
 	const struct peali_wake_way *way;
-	struct peali_cores cores; /* of who waits, of who puts */
+	struct peali_cores cores; /* a: of the waiter; b: of the sender */
 	struct peali_stand *stand; /* for ways with a runtime */
-	uint64_t gap_ns; /* put so long after the last answer; 0: asleep */
-	uint64_t limit_ns; /* give up then; 0: 10 s */
-	/* the rest is private */
-	uint32_t thread_id; /* of who waits; 0: it is not there yet */
+	/*
+	 * ns from the last answer to the next number; 0: until the waiter
+	 * sleeps
+	 */
+	uint64_t gap_ns;
+	uint64_t limit_ns; /* time-out, ns; 0: 10 s */
+	/* The other fields are private. */
+	uint32_t thread_id; /* of the waiter; 0: it has not started */
 	uint64_t n; /* messages of the round */
-	uint64_t over; /* 1: there will be no more */
+	uint64_t over; /* 1: there are no more messages */
 	union {
 		struct {
 			struct peal_queue *queue;
@@ -65,35 +80,37 @@ struct peali_wake {
 		int fd[2];
 	} at;
 	PEAL_ALIGNED(PEAL_SHARED_LINE)
-	uint64_t number; /* who puts: 0 is none */
-	uint32_t full; /* a futex: 1: there is a number */
-	PEAL_ALIGNED(PEAL_SHARED_LINE) uint64_t answer; /* who waits */
-	uint64_t wakes_before; /* who puts */
+	uint64_t number; /* written by the sender; 0: none */
+	uint32_t full; /* futex word; 1: there is a number */
+	/* written by the waiter */
+	PEAL_ALIGNED(PEAL_SHARED_LINE) uint64_t answer;
+	/* of the sender: count of wakes at the last call of was_woken */
+	uint64_t wakes_before;
 };
 
-/* Ours, and those of the system that it is compared with. */
+/* Our ways, and ways of the system as baselines. */
 extern const struct peali_wake_way peali_wake_queue, peali_wake_worker;
 extern const struct peali_wake_way peali_wake_futex, peali_wake_cond,
 	peali_wake_eventfd, peali_wake_pipe;
-/* Never sleeps: the limit of what comes early. */
+/* Never sleeps: the limit for messages that arrive early. */
 extern const struct peali_wake_way peali_wake_poll;
 
 /**
- * A round of n messages, each with a number that who waits sends back.
+ * Sends n messages, each with a number that the waiter sends back.
  *
- * @param w       way, cores, gap_ns and the rest of what is not private.
- * @param samples they are added to its open round, in ns; with gap_ns 0 those
- *                alone for which somebody was woken.
- * @return 0, or -1 with a message: a number was changed or never came, or who
- *         is to be asleep never slept.
+ * @param w the caller has set way, cores, stand, gap_ns and limit_ns.
+ * @param samples gets the samples in its open round, in ns. With gap_ns 0 only
+ *     messages count that have woken the waiter.
+ * @return 0, or -1 with a message: a number was changed or did not arrive, or
+ *     the waiter never slept.
  */
 int peali_wake_round(struct peali_wake *w, uint64_t n,
 		     struct peali_samples *samples);
 
-/** How long a side waits before it gives up. */
+/** Returns the time in ns after which a side gives up. */
 uint64_t peali_wake_limit_ns(const struct peali_wake *w);
 
-/** All rows of waking, in about so many seconds; 0, or -1 with a message. */
+/** Measures all rows of waking. Returns 0, or -1 with a message. */
 int peali_wake_rows(struct peali_report *report, struct peali_stand *stand,
 		    const struct peali_bench_options *options);
 

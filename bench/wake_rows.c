@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The rows of waking: a waiting thread of a queue, and a worker, that sleep for
- * sure, against the calls of the system; and a queue whose messages come early,
- * while its thread still spins or yields, against a poll that never sleeps.
+ * The rows of waking. Sleeping threads of a queue and sleeping workers are
+ * compared with calls of the system. Threads of a queue that still spin or
+ * yield are compared with a poll that never sleeps.
  */
 #include <math.h>
 #include <string.h>
 
 #include "bench/wake.h"
 
-#define SLEEPS 40 /* of a side, in a round */
+#define SLEEPS 40 /* messages of a side in a round, if the waiter sleeps */
 #define GAPS 100
-#define GAPS_NS 20000000 /* of a side in a round, at most */
+#define GAPS_NS 20000000 /* most ns of a side in a round */
 #define ROUNDS_LEAST 5
 
 struct row {
 	const struct peali_wake_way *ours, *peer;
-	uint64_t gap_ns; /* 0: asleep */
+	uint64_t gap_ns; /* 0: the waiter sleeps */
 };
 
 static const struct row rows[] = {
@@ -40,7 +40,10 @@ struct sides {
 	struct peali_samples ours, peer;
 };
 
-/* The round's median; negative: failed. NAN: nobody was woken. */
+/*
+ * Runs a round of a side. Returns the median, NAN if no thread was woken, or a
+ * negative value after an error.
+ */
 static double run_side(struct sides *s, const struct peali_wake_way *way,
 		       struct peali_samples *samples)
 {
@@ -64,7 +67,7 @@ static int run_round(struct sides *s)
 	ours = peer < 0 ? -1 : run_side(s, s->row->ours, &s->ours);
 	if (ours < 0)
 		return -1;
-	/* Others who take a core meanwhile are part of what waking is. */
+	/* If other processes take a core, that is part of the time to wake. */
 	if (peali_bare_distance(cores) != tag)
 		tag = PEALI_TAG_MIXED;
 	peali_samples_close(&s->peer, tag, peer / ours);

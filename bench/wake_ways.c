@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ways to wait for a number: ours, and what the system has. */
+/* Ways to wait for a number: ours, and ways of the system as baselines. */
 #include <errno.h>
 #include <linux/futex.h>
 #include <poll.h>
@@ -26,7 +26,7 @@ static struct timespec timespec_of(uint64_t ns)
 	return t;
 }
 
-/* ---- a queue of peal/queue.h -------------------------------------------------- */
+/* ---- a queue of peal/queue.h --------------------------------------------- */
 
 static int queue_open(struct peali_wake *w)
 {
@@ -76,7 +76,7 @@ const struct peali_wake_way peali_wake_queue = {
 	.take = queue_take,
 };
 
-/* ---- a worker of a kernel, which answers by a link ------------------------------ */
+/* ---- a worker of a kernel, with an answer by a link ---------------------- */
 
 static int worker_open(struct peali_wake *w)
 {
@@ -114,7 +114,7 @@ static int worker_answered(struct peali_wake *w, uint64_t *number_out)
 	if (peal_receive(w->stand->host, number_out, sizeof(*number_out), &got,
 			 0))
 		return 0;
-	*number_out = ~*number_out; /* as the handler sends it back */
+	*number_out = ~*number_out; /* the handler inverts all bits */
 	return 1;
 }
 
@@ -128,7 +128,7 @@ const struct peali_wake_way peali_wake_worker = {
 	.thread = "peal-d0-w0",
 };
 
-/* ---- a word ---------------------------------------------------------------------- */
+/* ---- a word -------------------------------------------------------------- */
 
 static int poll_put(struct peali_wake *w, uint64_t number)
 {
@@ -155,7 +155,7 @@ const struct peali_wake_way peali_wake_poll = {
 	.take = poll_take,
 };
 
-/* The shortest way through the system: a store, and the call. */
+/* The shortest way through the system: a store and a system call. */
 static int futex_put(struct peali_wake *w, uint64_t number)
 {
 	peal_store_release_sys(&w->number, number);
@@ -186,7 +186,7 @@ const struct peali_wake_way peali_wake_futex = {
 	.take = futex_take,
 };
 
-/* ---- a condition variable ---------------------------------------------------------- */
+/* ---- a condition variable ------------------------------------------------ */
 
 static int cond_open(struct peali_wake *w)
 {
@@ -238,9 +238,9 @@ const struct peali_wake_way peali_wake_cond = {
 	.take = cond_take,
 };
 
-/* ---- descriptors ------------------------------------------------------------------- */
+/* ---- descriptors --------------------------------------------------------- */
 
-/* Eight bytes through a descriptor, both ways the same call. */
+/* A pipe and an eventfd both carry eight bytes by write() and read(). */
 static int fd_put(struct peali_wake *w, uint64_t number)
 {
 	if (write(w->at.fd[1], &number, sizeof(number)) == sizeof(number))
@@ -249,7 +249,7 @@ static int fd_put(struct peali_wake *w, uint64_t number)
 	return -1;
 }
 
-/* Without a limit: who gives up writes once more. */
+/* Waits without a time limit. After an error the sender writes once more. */
 static int fd_take(struct peali_wake *w, uint64_t *number_out)
 {
 	return read(w->at.fd[0], number_out, sizeof(*number_out)) ==

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Two devices bounce a counter. The host starts the game and gets its result;
- * it takes no part in between. The handlers are in programs/ping_pong.c.
+ * Shows two devices that send a counter to each other. The host sends the
+ * number of round trips and receives the result. It takes no part in between.
+ * The handlers are in programs/ping_pong.c.
+ *
+ * Prints the routes, then the number of round trips and the time that they
+ * took.
  *
  *	02_ping_pong [ROUND_TRIPS=100000]
  */
@@ -26,6 +30,7 @@ int main(int argc, char **argv)
 {
 	uint64_t trips = argc > 1 ? strtoull(argv[1], NULL, 10) : 100000;
 	struct peal_runtime *runtime = open_runtime(2);
+	/* One kernel with one actor on each device. */
 	struct peal_kernel *left = launch(runtime, 0, &peal_program_ping_pong);
 	struct peal_kernel *right = launch(runtime, 1, &peal_program_ping_pong);
 	uint64_t server = spawn(left, "server");
@@ -37,6 +42,10 @@ int main(int argc, char **argv)
 
 	expect(trips > 0, "the number of round trips");
 	check(peal_endpoint_create(runtime, NULL, &host), "make an endpoint");
+	/*
+	 * The server's port 0 leads to the other device, its port 1 to the
+	 * host.
+	 */
 	link_up(runtime, "device 0 to 1", server, 0, returner, sizeof(value));
 	link_up(runtime, "device 1 to 0", returner, 0, server, sizeof(value));
 	link_up(runtime, "device 0 to host", server, 1,
@@ -44,6 +53,7 @@ int main(int argc, char **argv)
 	link_up(runtime, "host to device 0", peal_endpoint_address(host), 0,
 		server, sizeof(value));
 
+	/* Type 1 starts the game. The server sends the result at its end. */
 	began = now();
 	check(peal_send(host, 0, 1, &trips, sizeof(trips), SECOND), "send");
 	check(peal_receive(host, &value, sizeof(value), &received, 60 * SECOND),

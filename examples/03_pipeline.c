@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Three stages on two devices: every float is doubled, then its root taken,
- * then one added. Full links hold the sender back, nothing is lost. The
+ * Shows a pipeline of three stages on two devices. The stages double each
+ * float, take its square root and add one. A full link makes its sender wait,
+ * so no batch is lost. The host writes and reads payloads in place. The
  * handlers are in programs/pipeline.c.
+ *
+ * Prints the routes, then the number of batches after all values were compared.
  */
 #include <math.h>
 
@@ -21,7 +24,10 @@ static float input(int batch, int i)
 	return (float)(batch * FLOATS + i) / 7;
 }
 
-/* Writes a batch into the first link's memory; 0 if it is full. */
+/*
+ * Writes a batch into the memory of the first link and sends it. Returns 1, or
+ * 0 if the link is full.
+ */
 static int try_send(struct peal_endpoint *host, int batch)
 {
 	void *place;
@@ -36,7 +42,10 @@ static int try_send(struct peal_endpoint *host, int batch)
 	return 1;
 }
 
-/* Looks at the next result where it lies; 0 if there is none yet. */
+/*
+ * Takes the next result from the last link and checks it in place. Returns 1,
+ * or 0 if no result arrives within timeout_ns (0: does not wait).
+ */
 static int try_receive(struct peal_endpoint *host, int batch,
 		       int64_t timeout_ns)
 {
@@ -63,6 +72,7 @@ int main(void)
 		launch(runtime, 0, &peal_program_pipeline),
 		launch(runtime, 1, &peal_program_pipeline),
 	};
+	/* Spawn one actor for each stage. */
 	uint64_t twice = spawn(kernels[0], "double_it");
 	uint64_t root = spawn(kernels[1], "take_root");
 	uint64_t add = spawn(kernels[0], "add_one");
@@ -70,6 +80,7 @@ int main(void)
 	int sent = 0, received = 0;
 
 	check(peal_endpoint_create(runtime, NULL, &host), "make an endpoint");
+	/* Link the stages: host, device 0, device 1, device 0, host. */
 	link_up(runtime, "host to x2 on device 0", peal_endpoint_address(host),
 		0, twice, BYTES);
 	link_up(runtime, "x2 to sqrt on device 1", twice, 0, root, BYTES);
@@ -77,6 +88,10 @@ int main(void)
 	link_up(runtime, "+1 to host", add, 0, peal_endpoint_address(host),
 		BYTES);
 
+	/*
+	 * Send while the first link has free slots. Wait for a result only if
+	 * no batch could be sent.
+	 */
 	while (received < BATCHES) {
 		int more = sent < BATCHES && try_send(host, sent);
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One actor cuts an array into four parts and sends each to another worker, on
- * two devices with two workers each; the host gathers the four sums. The
- * handlers are in programs/fan_out.c.
+ * Shows an actor with several ports. It splits an array into four parts and
+ * sends each part to another worker. Two devices have two workers each. The
+ * host adds up the four sums. The handlers are in programs/fan_out.c.
+ *
+ * Prints the routes, then the number of arrays after all sums were compared.
  */
 #include <string.h>
 
@@ -16,7 +18,7 @@ PEAL_DECLARE_PROGRAM(fan_out);
 #define VALUES 1000
 #define ROUNDS 100
 
-/* Two workers on a device. */
+/* Launches a kernel with two workers. */
 static struct peal_kernel *launch_two(struct peal_runtime *runtime, int device)
 {
 	const struct peal_kernel_options options = {
@@ -31,6 +33,7 @@ static struct peal_kernel *launch_two(struct peal_runtime *runtime, int device)
 	return kernel;
 }
 
+/* Spawns an actor on a worker of the kernel (0 or 1). Returns its address. */
 static uint64_t spawn_on(struct peal_kernel *kernel, const char *handler,
 			 uint32_t worker)
 {
@@ -45,7 +48,7 @@ static uint64_t spawn_on(struct peal_kernel *kernel, const char *handler,
 	return address;
 }
 
-/* Sends the numbers from `first` on and gathers the sums of the parts. */
+/* Sends the numbers from `first` on and receives the sums of the parts. */
 static void round_trip(struct peal_endpoint *host, uint64_t first)
 {
 	uint64_t values[VALUES], sum, expected = 0, total = 0;
@@ -60,7 +63,7 @@ static void round_trip(struct peal_endpoint *host, uint64_t first)
 		check(peal_receive(host, &sum, sizeof(sum), &received,
 				   10 * SECOND),
 		      "receive");
-		/* The type says which part it is. */
+		/* The message type is the number of the part. */
 		seen |= 1u << received.type;
 		total += sum;
 	}

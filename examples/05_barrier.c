@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Four workers on two devices work in phases: everybody writes, all meet,
- * everybody reads what all have written. No host takes part in a meeting. The
- * handler is in programs/phases.c.
+ * Shows a barrier: four workers on two devices work in phases. In each phase
+ * every worker writes a number, waits at the barrier, and reads all numbers.
+ * The host takes no part in the barrier. The handler is in programs/phases.c.
+ *
+ * Prints the routes, then how often the workers met after all sums were
+ * compared.
  */
 #include <peal/device/kernel.h>
 
@@ -15,7 +18,7 @@ PEAL_DECLARE_PROGRAM(phases);
 #define WORKERS (DEVICES * EACH)
 #define PHASES 500
 
-/* As programs/phases.c has them. */
+/* As in programs/phases.c: the message to the handler, and its result. */
 struct job {
 	uint64_t board;
 	uint32_t workers, self, phases, reserved;
@@ -26,7 +29,7 @@ struct result {
 	uint64_t sum;
 };
 
-/* What every worker has to come to. */
+/* Returns the sum that every worker must report. */
 static uint64_t expected(void)
 {
 	uint64_t sum = 0;
@@ -37,7 +40,10 @@ static uint64_t expected(void)
 	return sum;
 }
 
-/* Spawns worker `self`'s actor, lets it join, and links it both ways. */
+/*
+ * Spawns the actor of worker `self` and lets the worker join the barrier. Links
+ * the actor with the host in both directions.
+ */
 static void enlist(struct peal_runtime *runtime, struct peal_kernel *kernel,
 		   struct peal_barrier *barrier, struct peal_endpoint *host,
 		   uint32_t self)
@@ -71,9 +77,11 @@ int main(void)
 	struct job job = { .workers = WORKERS, .phases = PHASES };
 
 	check(peal_endpoint_create(runtime, NULL, &host), "make an endpoint");
+	/* A barrier with EACH participants on each device. */
 	check(peal_barrier_create(runtime, devices, DEVICES, EACH, NULL,
 				  &barrier),
 	      "make a barrier");
+	/* Host memory that all devices can access: a line per worker. */
 	check(peal_memory_alloc(runtime, PEAL_HOST_MEMORY,
 				WORKERS * PEAL_SHARED_LINE, &job.board),
 	      "take memory that all devices see");
@@ -84,6 +92,7 @@ int main(void)
 	for (uint32_t self = 0; self < WORKERS; self++)
 		enlist(runtime, kernels[self / EACH], barrier, host, self);
 
+	/* Start all workers. Each one sends its result after the last phase. */
 	for (job.self = 0; job.self < WORKERS; job.self++)
 		check(peal_send(host, job.self, 0, &job, sizeof(job), SECOND),
 		      "send");

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A queue among threads, without devices: two of them put, one takes, and the
- * queue says which kind it is. It is of one type, to which the compiler sees.
+ * Shows a queue between threads, without a device. Two threads push readings,
+ * and the main thread pops them. The queue has one message type, which the
+ * compiler checks.
+ *
+ * Prints the kind of queue that the library chose, its capacity and its counts.
  */
 #include <inttypes.h>
 #include <pthread.h>
@@ -16,6 +19,7 @@ struct reading {
 	uint64_t sensor, number;
 	double value;
 };
+/* Declares the queue type, its two end types and their functions. */
 PEAL_THREAD_QUEUE_OF(reading, struct reading)
 
 struct sensor {
@@ -24,6 +28,7 @@ struct sensor {
 	pthread_t thread;
 };
 
+/* Runs in each producer thread: pushes all readings of one sensor. */
 static void *measure(void *argument)
 {
 	struct sensor *s = (struct sensor *)argument;
@@ -53,6 +58,10 @@ int main(void)
 	uint64_t i;
 	int result;
 
+	/*
+	 * Create the queue. Each thread that uses the queue opens an end of its
+	 * own.
+	 */
 	check(reading_queue_create(&options, &queue), "make a queue");
 	check(reading_queue_open_consumer(queue, &in), "open");
 	for (i = 0; i < 2; i++) {
@@ -64,6 +73,10 @@ int main(void)
 		expect(!pthread_create(&sensor[i].thread, NULL, measure,
 				       &sensor[i]),
 		       "a thread");
+	/*
+	 * Pop until both producers have closed their ends. Readings of one
+	 * sensor arrive in order.
+	 */
 	while (!(result = reading_queue_pop(in, &r, -1)))
 		expect(r.number == next[r.sensor]++ &&
 			       r.value == 0.5 * (double)r.number,

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Readings are published once, and whoever subscribes gets each of them: two
- * actors on the first device, and two on the second, to which every reading
- * goes only once. The handlers are in programs/topic.c.
+ * Shows topics: an actor publishes each reading once, and every subscriber gets
+ * it. Two actors subscribe on each of two devices. Each reading crosses to the
+ * second device once. The handlers are in programs/topic.c.
+ *
+ * Prints the routes, then the messages and subscribers of both topics.
  */
 #include <inttypes.h>
 
@@ -14,7 +16,10 @@ PEAL_DECLARE_PROGRAM(topic);
 
 #define READINGS 1000
 
-/* A topic to which an actor's port 0 publishes. */
+/*
+ * Creates a topic on a device and connects port 0 of `from` to it. Returns the
+ * topic's address.
+ */
 static uint64_t publish(struct peal_runtime *runtime, int device, uint64_t from)
 {
 	uint64_t topic;
@@ -24,7 +29,7 @@ static uint64_t publish(struct peal_runtime *runtime, int device, uint64_t from)
 	return topic;
 }
 
-/* An actor that gets the topic's messages, and reports to the host. */
+/* Spawns an actor that subscribes to the topic and reports to the host. */
 static void subscribe(struct peal_runtime *runtime, struct peal_kernel *kernel,
 		      const char *handler, uint64_t topic,
 		      struct peal_endpoint *host)
@@ -37,6 +42,7 @@ static void subscribe(struct peal_runtime *runtime, struct peal_kernel *kernel,
 	check(peal_subscribe(runtime, topic, actor, 0), "subscribe");
 }
 
+/* Prints the counts of a topic and checks the number of messages. */
 static void say(struct peal_runtime *runtime, const char *name, uint64_t topic)
 {
 	struct peal_topic_info info;
@@ -58,18 +64,26 @@ int main(void)
 	struct peal_endpoint *host;
 
 	check(peal_endpoint_create(runtime, NULL, &host), "make an endpoint");
+	/*
+	 * One topic for each device, because subscribers run on the topic's
+	 * device.
+	 */
 	topic[0] = publish(runtime, 0, source);
 	topic[1] = publish(runtime, 1, in);
 	subscribe(runtime, near, "total", topic[0], host);
 	subscribe(runtime, near, "highest", topic[0], host);
 	subscribe(runtime, far, "total", topic[1], host);
 	subscribe(runtime, far, "highest", topic[1], host);
-	/* one more subscriber: it leads to the other device */
+	/*
+	 * Another subscriber forwards the readings to the publisher of the
+	 * second device.
+	 */
 	link_up(runtime, "first to second device", out, 0, in, sizeof(value));
 	check(peal_subscribe(runtime, topic[0], out, 0), "subscribe");
 	link_up(runtime, "host to publisher", peal_endpoint_address(host), 0,
 		source, sizeof(value));
 
+	/* Send all readings to the first publisher. */
 	for (uint64_t i = 0; i < READINGS; i++) {
 		value = i * 7919 % 1009;
 		sum += value;
@@ -78,6 +92,7 @@ int main(void)
 		check(peal_send(host, 0, 0, &value, sizeof(value), SECOND),
 		      "send");
 	}
+	/* A message of type 1 asks the four subscribers for their results. */
 	check(peal_send(host, 0, 1, &value, sizeof(value), SECOND), "send");
 	for (int i = 0; i < 4; i++) {
 		check(peal_receive(host, &value, sizeof(value), &received,

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pieces of work that take different times go to two pools, one on each device,
- * with an actor on each worker: whoever is free takes the next piece. The host
- * sends each piece to the device that has room. The handler is in
- * programs/pool.c.
+ * Shows pools, which balance work that takes different times. Each of two
+ * devices has a pool with one actor on each worker. A free worker takes the
+ * next piece. The host sends a piece to either pool that has a free slot. The
+ * handler is in programs/pool.c.
+ *
+ * Prints the routes, then the number of pieces and of the primes found in them.
  */
 #include <inttypes.h>
 
@@ -18,10 +20,13 @@ PEAL_ENDPOINT_OF(primes)
 
 #define WORKERS 2
 #define PIECES 400
-#define NUMBERS 500 /* of a piece */
-#define PRIMES 17984 /* below PIECES * NUMBERS, 200,000 */
+#define NUMBERS 500 /* numbers in a piece */
+#define PRIMES 17984 /* primes below PIECES * NUMBERS = 200000 */
 
-/* A kernel whose pool has an actor on each worker. */
+/*
+ * Launches a kernel and creates its pool, with one actor on each worker.
+ * Returns the pool's address.
+ */
 static uint64_t make_pool(struct peal_runtime *runtime, int device,
 			  struct peal_endpoint *host)
 {
@@ -35,7 +40,7 @@ static uint64_t make_pool(struct peal_runtime *runtime, int device,
 	      "launch");
 	check(peal_pool_create(kernel, NULL, &pool), "make a pool");
 	for (int i = 0; i < WORKERS; i++) {
-		actor = spawn(kernel, "count"); /* workers take turns */
+		actor = spawn(kernel, "count"); /* the next worker in turn */
 		check(peal_connect(runtime, actor, 0,
 				   peal_endpoint_address(host), NULL, NULL),
 		      "connect");
@@ -62,13 +67,14 @@ int main(void)
 			sizeof(piece));
 	}
 	while (got < PIECES) {
-		/* to whichever device has room for one more */
+		/* A timeout of 0 does not wait: a full pool gets no piece. */
 		for (uint32_t i = 0; i < 2 && sent < PIECES; i++) {
 			piece.first = (uint64_t)sent * NUMBERS;
 			piece.end = piece.first + NUMBERS;
 			if (!piece_send(host, i, &piece, 0))
 				sent++;
 		}
+		/* Wait for a result only after the last piece was sent. */
 		if (peal_receive_peek(host, &received,
 				      sent < PIECES ? 0 : 10 * SECOND))
 			continue;

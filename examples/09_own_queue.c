@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A queue of one's own in a device's memory: two actors put numbers, two others
- * take them, each number once. The host makes the queue and hands its address to
- * them; no message of it passes the host. The handlers are in
- * programs/own_queue.c.
+ * Shows a queue that the program places in the memory of a device. Two actors
+ * push numbers, and two other actors pop them. Each number is popped once. The
+ * host creates the queue and sends its address to the actors. Its messages
+ * never pass through the host. The handlers are in programs/own_queue.c.
+ *
+ * Prints the kind of queue, its slots and bytes. Then prints the routes, the
+ * count of the numbers and their sum.
  */
 #include <inttypes.h>
 
@@ -16,11 +19,14 @@ PEAL_DECLARE_PROGRAM(own_queue);
 PEAL_ENDPOINT_OF(range)
 PEAL_ENDPOINT_OF(taken)
 
-#define EACH 2 /* actors that put, and that take */
-#define NUMBERS 50000ull /* of each that puts */
+#define EACH 2 /* actors that push, and actors that pop */
+#define NUMBERS 50000ull /* pushed by each actor that pushes */
 #define ALL (EACH * NUMBERS)
 
-/* An actor that knows the queue; actors take workers in turn. */
+/*
+ * Spawns an actor with a state that starts with *place. Links the host to it.
+ * The runtime assigns the workers in turn.
+ */
 static uint64_t enlist(struct peal_runtime *runtime, struct peal_kernel *kernel,
 		       struct peal_endpoint *host, const char *handler,
 		       uint32_t port, const struct place *place)
@@ -44,7 +50,7 @@ int main(void)
 	const struct peal_kernel_options options = {
 		.size = sizeof(options),
 		.workers = 2 * EACH,
-		.mailbox_slots = 64, /* for what actors tell themselves */
+		.mailbox_slots = 64, /* for messages of actors to themselves */
 	};
 	const struct peal_queue_options wanted = {
 		.size = sizeof(wanted),
@@ -60,6 +66,7 @@ int main(void)
 	struct place place = { 0 };
 	uint64_t actor, n = 0, sum = 0;
 
+	/* Create the queue in the memory of device 0. */
 	check(peal_queue_place(runtime, 0, &wanted, &queue), "place a queue");
 	printf("%s of %u slots, %" PRIu64 " bytes on device 0\n",
 	       peal_queue_kind_name(queue.kind), queue.capacity, queue.bytes);
@@ -67,6 +74,7 @@ int main(void)
 	check(peal_kernel_launch(runtime, 0, &peal_program_own_queue, &options,
 				 &kernel),
 	      "launch");
+	/* The state of each actor starts with the address of the queue. */
 	place.queue = queue.address;
 	for (uint32_t i = 0; i < EACH; i++) {
 		place.index = i;
@@ -76,11 +84,15 @@ int main(void)
 				   peal_endpoint_address(host), NULL, NULL),
 		      "connect");
 	}
+	/*
+	 * Start all actors. Actors that pop ignore the numbers in the message.
+	 */
 	for (uint32_t i = 0; i < 2 * EACH; i++) {
 		const struct range range = { i * NUMBERS, (i + 1) * NUMBERS };
 
 		check(range_send(host, i, &range, SECOND), "send");
 	}
+	/* Receive the partial sums of the actors that pop. */
 	while (n < ALL) {
 		struct peal_received received;
 		const struct taken *taken;
@@ -96,6 +108,11 @@ int main(void)
 	printf("%" PRIu64 " numbers, sum %" PRIu64 "\n", n, sum);
 	expect(n == ALL && sum == ALL * (ALL - 1) / 2, "the sum");
 
+	/*
+	 * The actors that pop send themselves messages without end, so stop the
+	 * kernel. After that no handler uses the queue, and its memory can be
+	 * freed.
+	 */
 	check(peal_kernel_stop(kernel, 10 * SECOND), "stop the kernel");
 	check(peal_memory_free(runtime, 0, queue.address), "free the queue");
 	check(peal_runtime_shutdown(runtime), "shut down");

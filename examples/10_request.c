@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Requests and replies: an account lives on a device, and threads of the host
- * ask it to move money. Each waits for its own reply; what the account does not
- * have is refused. Then one thread has many requests out at a time. The handler
- * is in programs/account.c.
+ * Shows requests and replies. An account lives on a device, and host threads
+ * send requests that move money. Each thread waits for its own reply. The
+ * account refuses a request that exceeds its balance. Then one thread sends
+ * many requests before it waits. The handler is in programs/account.c.
+ *
+ * Prints the balance after the deposits, the text of the refusal, and the
+ * balance after the withdrawals.
  */
 #include <inttypes.h>
 #include <pthread.h>
@@ -20,7 +23,7 @@ PEAL_ENDPOINT_OF(balance)
 #define EACH 500
 #define AT_A_TIME 32
 
-/* Moves money and waits; the balance, or an error. */
+/* Sends a request and waits for the reply. Returns the balance, or an error. */
 static int64_t move(struct peal_requester *requester, int64_t amount)
 {
 	const struct movement m = { amount };
@@ -35,6 +38,7 @@ static int64_t move(struct peal_requester *requester, int64_t amount)
 	return b.amount;
 }
 
+/* Runs in each thread. */
 static void *pay_in(void *requester)
 {
 	for (int i = 0; i < EACH; i++)
@@ -42,7 +46,7 @@ static void *pay_in(void *requester)
 	return NULL;
 }
 
-/* Many requests are out before the first reply is looked at. */
+/* Sends AT_A_TIME requests before it waits for the first reply. */
 static void pay_out(struct peal_requester *requester, int64_t before)
 {
 	const struct movement m = { -1 };
@@ -74,6 +78,7 @@ int main(void)
 	      "open a requester");
 	check(peal_requester_listen(requester, actor, 0), "listen");
 
+	/* Several threads may use one requester at the same time. */
 	for (int i = 0; i < THREADS; i++)
 		expect(!pthread_create(&threads[i], NULL, pay_in, requester),
 		       "a thread");
@@ -83,6 +88,10 @@ int main(void)
 	printf("%d threads have paid in %" PRId64 "\n", THREADS, all);
 	expect(all == THREADS * EACH, "the balance");
 
+	/*
+	 * A withdrawal of more than the balance. The handler refuses it with
+	 * PEAL_ENOSPC.
+	 */
 	expect(move(requester, -all - 1) == PEAL_ENOSPC, "the refusal");
 	printf("more than that: %s\n", peal_last_error()->text);
 	pay_out(requester, all);

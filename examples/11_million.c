@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A million actors on two devices, each of which answers when it is called. They
- * are made at a time, with a state of their own; all of a device answer by the
- * ports of the first one, and one link leads to all of them. The handler is in
- * programs/guests.c.
+ * Shows a million actors on two devices. Each answers when it is called. One
+ * call spawns many actors, each with a state of its own. All actors of a device
+ * send by the ports of its first actor. One link leads to all of them. The
+ * handler is in programs/guests.c.
+ *
+ * Prints the routes, then the times for spawning all actors and for calling
+ * each of them twice.
+ *
+ *	11_million [ACTORS=1000000]
  */
 #include <inttypes.h>
 #include <time.h>
@@ -17,8 +22,8 @@ PEAL_DECLARE_PROGRAM(guests);
 PEAL_ENDPOINT_OF(call)
 
 #define DEVICES 2
-#define ACTORS 1000000 /* on all of them; as an argument: another number */
-#define AT_A_TIME 64 /* calls that are out */
+#define ACTORS 1000000 /* of all devices together; an argument overrides it */
+#define AT_A_TIME 64 /* calls in flight */
 
 static double now(void)
 {
@@ -28,7 +33,11 @@ static double now(void)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-/* So many guests on a device, which know their numbers: from `first` on. */
+/*
+ * Launches a kernel on a device and spawns n actors in it. Their numbers start
+ * at `first`. Stores the addresses in address[0 .. n - 1]. Links the host with
+ * the first actor in both directions.
+ */
 static void invite(struct peal_runtime *runtime, int device, uint64_t first,
 		   uint32_t n, uint64_t *address, struct peal_endpoint *host)
 {
@@ -42,9 +51,15 @@ static void invite(struct peal_runtime *runtime, int device, uint64_t first,
 	expect(number != NULL, "memory for their numbers");
 	for (uint32_t i = 0; i < n; i++)
 		number[i] = first + i;
+	/* The kernel needs capacity for n actors and their states. */
 	check(peal_kernel_launch(runtime, device, &peal_program_guests, &large,
 				 &kernel),
 	      "launch");
+	/*
+	 * Each actor's state starts with its own number: init_step is the
+	 * distance between the numbers of two actors. The first actor has
+	 * ports, the other actors share them.
+	 */
 	o.init = number;
 	o.init_bytes = o.init_step = sizeof(*number);
 	check(peal_actor_spawn(kernel, "guest", &o, &address[0]), "the first");
@@ -61,7 +76,7 @@ static void invite(struct peal_runtime *runtime, int device, uint64_t first,
 	free(number);
 }
 
-/* Takes an answer to the so manyth call of each. */
+/* Receives one answer and checks that its actor was called `round` times. */
 static void take(struct peal_endpoint *host, uint64_t round, uint64_t n)
 {
 	struct peal_received got;
@@ -72,7 +87,10 @@ static void take(struct peal_endpoint *host, uint64_t round, uint64_t n)
 	expect(c.guest < n && c.calls == round, "who answers, and how often");
 }
 
-/* Calls each of them once, a few at a time, in an order that jumps about. */
+/*
+ * Calls each actor once, with at most AT_A_TIME calls in flight. The step
+ * between two actors spreads the calls over all of them.
+ */
 static void call_all(struct peal_endpoint *host, const uint64_t *address,
 		     uint64_t n, uint64_t round)
 {

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Dead letters: calls for a guest who has left, and for one who is somebody
- * else, are dead. Each comes to the host as a letter that says whom it was for
- * and why he did not have it, with the call itself; from there it goes to the
- * right guest. The handler is in programs/guests.c.
+ * Shows dead letters. The host calls a guest that has been retired, and sends a
+ * call to the wrong guest. Both calls become dead letters. The host receives a
+ * letter for each: the intended receiver, the reason and the call itself. The
+ * host then sends the second call to the right guest. The handler is in
+ * programs/guests.c.
+ *
+ * Prints the routes, both letters, and a line after the right guest has
+ * answered.
  */
 #include <inttypes.h>
 
@@ -17,13 +21,16 @@ PEAL_ENDPOINT_OF(call)
 
 #define GUESTS 3
 
-/* A letter and the call in it. */
+/* A dead letter as the host receives it: the description, then the payload. */
 struct letter {
 	struct peal_dead_letter about;
 	struct call call;
 };
 
-/* Guests with the numbers 0, 1 and 2, who answer by the ports of the first. */
+/*
+ * Spawns guests with the numbers 0, 1 and 2. They answer by the ports of guest
+ * 0.
+ */
 static void invite(struct peal_kernel *kernel, uint64_t addresses[GUESTS])
 {
 	struct peal_actor_options options = { .size = sizeof(options) };
@@ -40,7 +47,7 @@ static void invite(struct peal_kernel *kernel, uint64_t addresses[GUESTS])
 	}
 }
 
-/* Calls a guest at an address. */
+/* Sends a call for a guest to an address. */
 static void call_at(struct peal_endpoint *host, uint64_t to, uint64_t guest)
 {
 	const struct call c = { .guest = guest };
@@ -49,6 +56,7 @@ static void call_at(struct peal_endpoint *host, uint64_t to, uint64_t guest)
 	      "send");
 }
 
+/* Receives the next dead letter and prints it. */
 static struct letter next_letter(struct peal_endpoint *letters)
 {
 	struct peal_received got;
@@ -64,7 +72,7 @@ static struct letter next_letter(struct peal_endpoint *letters)
 	return l;
 }
 
-/* The answer of a guest, who was called so often. */
+/* Receives an answer. Checks the guest's number and how often it was called. */
 static void expect_answer(struct peal_endpoint *host, uint64_t guest,
 			  uint64_t calls)
 {
@@ -93,19 +101,22 @@ int main(void)
 		0);
 	link_up(runtime, "answers", addresses[0], 0,
 		peal_endpoint_address(host), 0);
+	/* The second endpoint receives the dead letters of the kernel. */
 	check(peal_dead_letters(kernel, peal_endpoint_address(letters), NULL),
 	      "take the dead letters");
 
+	/* Guest 2 ends. Its messages become dead letters from now on. */
 	check(peal_actor_retire(runtime, addresses[2]), "retire an actor");
 	call_at(host, addresses[0], 0);
-	call_at(host, addresses[2], 2); /* has left */
-	call_at(host, addresses[0], 1); /* lives next door */
+	call_at(host, addresses[2], 2); /* guest 2 has ended */
+	call_at(host, addresses[0], 1); /* the wrong guest */
 	expect_answer(host, 0, 1);
 
 	expect(next_letter(letters).about.to == addresses[2],
 	       "whom it was for");
 	l = next_letter(letters);
 	expect(l.about.reason == PEAL_REASON_HANDLER, "why it is dead");
+	/* Send the message in the letter to the right guest. */
 	check(peal_dead_letter_replay(host, 0, addresses[1], &l.about,
 				      sizeof(l), SECOND),
 	      "send it once more");

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * PageRank by actors: each vertex of a graph is one, half of them on each of two
- * devices. It tells neighbours of its own device, and sends to others by the link
- * that leads to all of them. There are no phases: a vertex goes on when it has
- * heard its neighbours. The ranks are those of plain loops, to the bit. The
- * handler is in programs/graph.c, the graphs and the loops are in graphs.h.
+ * Shows PageRank by actors: each vertex of a graph is an actor. Each of two
+ * devices has half of the vertices. A vertex tells neighbours on its own
+ * device. It emits to the other device by a link that leads to all vertices
+ * there. There are no global phases: a vertex continues when it has heard all
+ * its neighbours. The ranks must equal the ranks from plain loops, bit by bit.
+ * The handler is in programs/graph.c. The graphs and the plain loops are in
+ * graphs.h.
+ *
+ * Prints the routes, then the size of each graph after its ranks were compared.
  */
 #include <peal/device/kernel.h>
 
@@ -18,20 +22,24 @@ PEAL_ENDPOINT_OF(ranked)
 #define ROUNDS 12
 #define SIDE 100 /* of the grid; the other graphs have as many vertices */
 #define HALF (SIDE * SIDE / 2)
-#define EDGES (4 * SIDE * SIDE) /* at most, each from both its ends */
+#define EDGES (4 * SIDE * SIDE) /* maximum; an edge counts at both its ends */
 /*
- * Slots of every queue that vertices send to: for all that can ever be in it, two
- * shares for each end of an edge, a step or a rank of each vertex, and what a
- * worker takes ahead. So no worker ever waits for room, nor two of them for one
- * another, which would be for good.
+ * Slots of every queue that vertices send to: enough for all messages that can
+ * be in flight. These are two shares for each end of an edge, and a step or a
+ * rank of each vertex. 64 more slots hold the messages that a worker has
+ * fetched ahead. So no worker ever waits for a free slot. Two workers that
+ * waited for each other would never continue.
  */
 #define SLOTS (1u << 17)
 PEAL_STATIC_ASSERT(SLOTS >= 2 * EDGES + 2 * HALF + 64, "all fits");
 
 static uint64_t actor[2 * HALF]; /* addresses, in the order of vertices */
-static uint64_t edge[EDGES]; /* the same, in the order of g.neighbour */
+static uint64_t edge[EDGES]; /* addresses, in the order of g.neighbour */
 
-/* Vertices of a graph on a device. They use the ports of one that is none. */
+/*
+ * Spawns the vertices of a graph on a device. They use the ports of the actor
+ * `gate`, which is not a vertex of any graph.
+ */
 static void enlist(struct peal_kernel *kernel, uint64_t gate, uint64_t *to)
 {
 	const struct peal_actor_options options = {
@@ -43,7 +51,7 @@ static void enlist(struct peal_kernel *kernel, uint64_t gate, uint64_t *to)
 	      "spawn vertices");
 }
 
-/* Begins all vertices, takes every rank once, and compares it. */
+/* Starts all vertices, then receives and compares their ranks. */
 static void rank(struct peal_runtime *runtime, struct peal_endpoint *host,
 		 struct graph *g, const uint64_t *edges)
 {
@@ -51,12 +59,14 @@ static void rank(struct peal_runtime *runtime, struct peal_endpoint *host,
 	struct peal_received got;
 	struct ranked r;
 
+	/* Copy the neighbours' addresses to both devices. */
 	for (uint32_t i = 0; i < 2 * g->m; i++)
 		edge[i] = actor[g->neighbour[i]];
 	for (int i = 0; i < 2; i++)
 		check(peal_peer_copy(runtime, i, edges[i], PEAL_HOST_MEMORY,
 				     (uint64_t)(uintptr_t)edge, sizeof(edge)),
 		      "copy edges");
+	/* Tell each vertex its address and its part of that list. */
 	for (uint32_t i = 0; i < g->n; begin.vertex = ++i) {
 		begin.self = actor[i];
 		begin.edges = edges[i / HALF] + sizeof(*edge) * g->first[i];
@@ -70,7 +80,8 @@ static void rank(struct peal_runtime *runtime, struct peal_endpoint *host,
 		      "receive");
 		expect(ranked_received(&got) && r.vertex < g->n, "who it is");
 		expect(r.rank == g->rank[r.vertex], "a rank");
-		g->rank[r.vertex] = 0; /* nobody has that, nor answers twice */
+		/* no rank is 0, so a second answer fails */
+		g->rank[r.vertex] = 0;
 	}
 	printf("%s: %u vertices, %u edges, ranks equal after %d rounds\n",
 	       g->name, g->n, g->m, ROUNDS);
@@ -90,6 +101,7 @@ int main(void)
 
 	check(peal_endpoint_create(runtime, NULL, &host), "make an endpoint");
 	at = peal_endpoint_address(host);
+	/* In each kernel the actor `gate` has the ports of all vertices. */
 	for (int i = 0; i < 2; i++) {
 		kernel[i] = launch_as(runtime, i, &peal_program_graph, &o);
 		gate[i] = spawn(kernel[i], "vertex");
@@ -102,6 +114,7 @@ int main(void)
 		link_of(runtime, "shares", gate[i], PORT_AWAY, gate[!i], 0,
 			SLOTS);
 	}
+	/* The links stay. Each graph gets new actors. */
 	for (int kind = 0; kind < GRAPHS; kind++) {
 		graph_make(&g, kind, SIDE, ROUNDS);
 		for (int i = 0; i < 2; i++)

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Order books by actors, one for each symbol, on two devices in turn. The orders
- * are those of data/orders.txt, and what becomes of them has to be, byte by byte,
- * what data/trades.txt says; make_orders.c wrote both. The handler is in
- * programs/order_book.c, order_text.h says what the lines mean.
+ * Shows order books as actors, one for each symbol, on two devices in turn. The
+ * orders come from data/orders.txt. The trades must equal data/trades.txt, byte
+ * by byte. make_orders.c wrote both files. The handler is in
+ * programs/order_book.c. order_text.h explains the lines of the files.
  *
- *	14_order_matching [ORDERS [TRADES]]	without TRADES it prints them
+ * Prints the routes and the number of orders. Without TRADES it prints the
+ * trades instead of comparing them.
+ *
+ *	14_order_matching [ORDERS [TRADES]]
  */
 #include <peal/device/kernel.h>
 
@@ -16,19 +19,26 @@
 PEAL_DECLARE_PROGRAM(order_book);
 PEAL_ENDPOINT_OF(report)
 
-/* A book as the host sees it. */
+/* The host's data of a book. */
 static struct symbol {
 	uint64_t book; /* address */
-	uint32_t out; /* orders that are not done */
-	FILE *file; /* writes */
-	char *text; /* what has become of its orders */
+	uint32_t out; /* orders in flight */
+	FILE *file; /* writes to text */
+	char *text; /* lines of all its reports */
 	size_t bytes;
 } symbols[SYMBOLS];
 
-/* Kernels, and books that know their numbers; those of one share its ports. */
+/*
+ * Launches a kernel on each device and spawns the books. Each book's state
+ * starts with its number. The books of a kernel share the ports of its first
+ * book.
+ */
 static void open_books(struct peal_runtime *runtime, struct peal_endpoint *host)
 {
-	/* mail: what a book tells itself, one at a time, and to spare */
+	/*
+	 * For messages of a book to itself. Each book has at most one of them,
+	 * so 64 slots are enough.
+	 */
 	const struct peal_kernel_options mail = { .size = sizeof(mail),
 						  .mailbox_slots = 64 };
 	struct peal_actor_options o = { .size = sizeof(o) };
@@ -57,7 +67,7 @@ static void open_books(struct peal_runtime *runtime, struct peal_endpoint *host)
 	}
 }
 
-/* Takes a report. */
+/* Receives a report and appends its lines to the text of its book. */
 static void take(struct peal_endpoint *host)
 {
 	struct peal_received got;
@@ -71,8 +81,11 @@ static void take(struct peal_endpoint *host)
 	check(peal_receive_release(host), "release");
 }
 
-/* Sends an order. A book has room for so many that wait, and the link for those
- * of all its books: so a report is waited for here, and nowhere for room. */
+/*
+ * Sends an order. A busy book stores up to WAITING orders. The link has slots
+ * for the orders of all its books. So the host waits here for a report, and
+ * never for a free slot.
+ */
 static void send(struct peal_endpoint *host, uint32_t symbol,
 		 const struct order *o)
 {
@@ -99,11 +112,16 @@ int main(int argc, char **argv)
 					      EXAMPLE_DATA "/trades.txt");
 	check(peal_endpoint_create(runtime, NULL, &host), "make an endpoint");
 	open_books(runtime, host);
+	/* Send the orders of the file, in order. */
 	for (n = 0; fgets(line, sizeof(line), orders); n++) {
 		struct order o = order_of_line(line, &symbol);
 
 		send(host, symbol, &o);
 	}
+	/*
+	 * Receive the remaining reports, then compare or print the text of each
+	 * book.
+	 */
 	for (symbol = 0; symbol < SYMBOLS; symbol++) {
 		while (symbols[symbol].out)
 			take(host);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Timers: peers on a device beat every 5 ms, and a watcher there reports those
- * that have not been heard of for 50 ms, and those that are there again. The host only
- * tells them when to beat. The handlers are in programs/beats.c.
+ * Shows timers. Actors on a device (peers) send a beat every 5 ms. A watcher
+ * reports a peer that was silent for 50 ms, and a peer that beats again. The
+ * host only starts and stops peers. The handlers are in programs/beats.c.
+ *
+ * Prints the routes, each report, and the kernel's counts of timers.
  */
 #include <peal/device/kernel.h>
 #include <peal/endpoint_of.h>
@@ -19,6 +21,7 @@ PEAL_ENDPOINT_OF(report)
 static struct peal_endpoint *host;
 static uint64_t watcher;
 
+/* Tells a peer to beat with this period. 0: the peer becomes silent. */
 static void beat(uint32_t peer, uint64_t period_ns)
 {
 	const struct begin b = { period_ns, (uint32_t)watcher, peer };
@@ -27,7 +30,10 @@ static void beat(uint32_t peer, uint64_t period_ns)
 	      "tell a peer");
 }
 
-/* The next report is that one of these peers is silent, or that it is there. */
+/*
+ * Receives the next report. It must be about one of the peers in the bit set
+ * `peers`, with this value of `silent`.
+ */
 static void await(uint32_t peers, uint32_t silent)
 {
 	struct peal_received got;
@@ -39,7 +45,10 @@ static void await(uint32_t peers, uint32_t silent)
 	expect(peers >> r.peer & 1 && r.silent == silent, "the report");
 }
 
-/* A kernel with room for two timers of each peer: its beat, and its absence. */
+/*
+ * Launches a kernel with the watcher and the peers. Each peer needs two timers:
+ * the period of its beats, and the watcher's timeout for it.
+ */
 static struct peal_kernel *start(struct peal_runtime *runtime)
 {
 	const struct peal_kernel_options options = {
@@ -70,16 +79,25 @@ int main(void)
 
 	check(peal_endpoint_create(runtime, NULL, &host), "an endpoint");
 	kernel = start(runtime);
+	/* All peers start to beat. */
 	for (uint32_t i = 0; i < PEERS; i++)
 		beat(i, PERIOD_NS);
 	for (uint32_t i = 0; i < PEERS; i++)
 		await((1 << PEERS) - 1, 0);
+	/*
+	 * Peer 1 becomes silent. The other peers continue, so no other report
+	 * arrives.
+	 */
 	beat(1, 0);
-	await(1 << 1, 1); /* and nobody else, who go on */
+	await(1 << 1, 1);
+	/* Peer 1 beats again. */
 	beat(1, PERIOD_NS);
 	await(1 << 1, 0);
 
-	/* All inputs end: so do the beats, and the watcher hears no more. */
+	/*
+	 * End all inputs. The kernel then ends the periodic timers. The
+	 * watcher's timeouts run out.
+	 */
 	for (uint32_t i = 0; i < PEERS; i++)
 		check(peal_send_end(host, i, 10 * SECOND), "end");
 	check(peal_kernel_drain(kernel, 10 * SECOND), "drain");

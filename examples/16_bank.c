@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A bank: accounts on two devices pay each other by messages. Their handler fails
- * now and then; a supervisor makes the account begin anew, with its balance from
- * a ledger, and the message that it failed on comes to the host as a dead letter
- * and is sent once more. At the end there is as much money as at the beginning.
- * The handler is in programs/bank.c.
+ * Shows failures and supervisors. Accounts on two devices pay each other by
+ * messages, and their handler fails now and then. A supervisor restarts the
+ * account, which reads its balance from a ledger. The failed message reaches
+ * the host as a dead letter, and the host sends it again. No money is lost. The
+ * handler is in programs/bank.c.
+ *
+ * Prints the routes, the number of restarts and the total of all balances.
  */
 #include <peal/device/kernel.h>
 
@@ -15,19 +17,23 @@ PEAL_DECLARE_PROGRAM(bank);
 
 #define EACH 500 /* accounts of a device */
 #define ALL (2 * EACH)
-#define INITIAL 100 /* what an account has */
+#define INITIAL 100 /* balance of a new account */
 #define TRANSFERS 20000
-#define AT_A_TIME 32 /* transfers that are out: every queue has room for them */
+#define AT_A_TIME 32 /* transfers in flight; every queue has slots for them */
 
 static struct peal_runtime *runtime;
 static struct peal_endpoint *host;
 static struct peal_kernel *kernel[2];
 static struct peal_supervisor *supervisor[2];
-static uint64_t account[ALL]; /* addresses; the first half on device 0 */
-static uint64_t *ledger; /* balances, in memory that all devices see */
+static uint64_t account[ALL]; /* addresses; the first half is on device 0 */
+/* balances, in host memory that all devices can access */
+static uint64_t *ledger;
 
-/* Accounts send by the ports of the first one of their device. The supervisor
- * gives up if they fail more than 30 times within a microsecond. */
+/*
+ * Launches a kernel on a device and spawns its accounts. They send by the ports
+ * of the first account. The supervisor gives up only after more than 30
+ * failures within a microsecond.
+ */
 static void open_branch(int device)
 {
 	const struct peal_kernel_options k = { .size = sizeof(k),
@@ -45,6 +51,7 @@ static void open_branch(int device)
 					.init_bytes = sizeof(init) };
 
 	kernel[device] = launch_as(runtime, device, &peal_program_bank, &k);
+	/* The host's endpoint receives the dead letters of the kernel. */
 	check(peal_dead_letters(kernel[device], at, NULL), "take letters");
 	check(peal_supervisor_create(kernel[device], &s, &o.supervisor),
 	      "make a supervisor");
@@ -60,7 +67,10 @@ static void open_branch(int device)
 	link_up(runtime, "receipts", mine[0], PORT_HOST, at, 0);
 }
 
-/* Each time with another luck. */
+/*
+ * Sends a transfer to an account by the port of its device. Each sending has a
+ * new random number, so a repeated transfer usually succeeds.
+ */
 static void transfer(uint64_t to, struct transfer t)
 {
 	t.luck = (uint32_t)rand();
@@ -69,7 +79,7 @@ static void transfer(uint64_t to, struct transfer t)
 	      "send a transfer");
 }
 
-/* Takes what comes until all are over; how many had to be sent once more. */
+/* Makes all transfers. Returns how many messages were sent again. */
 static uint64_t transfer_all(void)
 {
 	struct transfer t = { 0 };
@@ -78,12 +88,14 @@ static uint64_t transfer_all(void)
 	struct letter l;
 
 	for (int out = 0, over = 0; over < TRANSFERS;) {
+		/* Start transfers between random accounts. */
 		for (; out < AT_A_TIME && out + over < TRANSFERS; out++) {
 			t.from = account[rand() % ALL];
 			t.to = account[rand() % ALL];
 			t.amount = 1 + (uint64_t)rand() % INITIAL;
 			transfer(t.from, t);
 		}
+		/* Receive the end of a transfer or a dead letter. */
 		check(peal_receive(host, &l, sizeof(l), &got, 10 * SECOND),
 		      "receive");
 		if (got.dead_letter) {

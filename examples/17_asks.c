@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Asks: the host wants something, a broker on a device asks three shops there for
- * their prices, all at a time, and says who is cheapest. One does not have
- * everything, and one once says nothing: then the broker hears that its time is
- * up. The handlers are in programs/shops.c.
+ * Shows asks: requests between actors. The host asks a broker on a device for
+ * an item. The broker asks three shops at the same time and names the cheapest
+ * one. One shop refuses some items. Another shop once does not answer, so the
+ * ask times out. The handlers are in programs/shops.c.
+ *
+ * Prints the routes, an offer for each item, and the kernel's counts of asks.
  */
 #include <inttypes.h>
 
@@ -21,7 +23,7 @@ PEAL_ENDPOINT_OF(offer)
 
 static struct peal_endpoint *host;
 
-/* An actor on a worker whose state begins with that. */
+/* Spawns an actor on a worker. Its state starts with the bytes at `init`. */
 static uint64_t spawn_with(struct peal_kernel *kernel, const char *handler,
 			   uint32_t worker, const void *init, uint64_t bytes)
 {
@@ -36,7 +38,7 @@ static uint64_t spawn_with(struct peal_kernel *kernel, const char *handler,
 	return address;
 }
 
-/* A kernel with a broker and shops, on two workers. */
+/* Launches a kernel with a broker and the shops on two workers. */
 static struct peal_kernel *start(struct peal_runtime *runtime)
 {
 	const struct peal_kernel_options options = {
@@ -53,6 +55,7 @@ static struct peal_kernel *start(struct peal_runtime *runtime)
 	for (i = 0; i < SHOPS; i++)
 		shop[i] = (uint32_t)spawn_with(kernel, "shop", i % 2, &i,
 					       sizeof(i));
+	/* The broker's state starts with the numbers of the shops. */
 	broker = spawn_with(kernel, "broker", 0, shop, sizeof(shop));
 	link_up(runtime, "host to broker", peal_endpoint_address(host), 0,
 		broker, sizeof(struct wanted));
@@ -61,7 +64,7 @@ static struct peal_kernel *start(struct peal_runtime *runtime)
 	return kernel;
 }
 
-/* What the broker has to find. */
+/* Computes the offer that the broker must make. */
 static struct offer cheapest(uint32_t item)
 {
 	struct offer best = { 0, item, NOBODY, 0, 0 };
@@ -80,6 +83,7 @@ static struct offer cheapest(uint32_t item)
 	return best;
 }
 
+/* Asks the broker for an item, prints the offer and checks it. */
 static void want(uint32_t item)
 {
 	const struct wanted wanted = { item };
@@ -107,6 +111,7 @@ int main(void)
 	kernel = start(runtime);
 	for (uint32_t item = 0; item < ITEMS; item++)
 		want(item);
+	/* End the input. The drained kernel has closed all asks. */
 	check(peal_send_end(host, 0, 10 * SECOND), "end");
 	check(peal_kernel_drain(kernel, 10 * SECOND), "drain");
 	check(peal_kernel_info(kernel, &info), "read the kernel");

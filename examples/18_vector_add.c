@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Two vectors are added by all devices there are. Each has its part of them in its
- * own memory: the parts are scattered, a kernel that stays on each device adds
- * them, and the sums are gathered. The handler is in programs/vectors.c.
+ * Shows a data-parallel job: all devices add two vectors. Each device has a
+ * part of the vectors in its own memory. The host scatters the parts, runs the
+ * job and gathers the sums. The handler is in programs/vectors.c.
+ *
+ * Prints how many elements each device has added, then the number of sums after
+ * all of them were compared.
  */
 #include <inttypes.h>
 
@@ -13,11 +16,14 @@
 PEAL_DECLARE_PROGRAM(vectors);
 
 #define COUNT 1000003
-#define DEVICES 16 /* at most */
+#define DEVICES 16 /* maximum */
 
 static float a[COUNT], b[COUNT], sum[COUNT];
 
-/* Memory for its part on each device; their addresses. */
+/*
+ * Allocates memory on each device for its part. Stores the addresses in
+ * `parts`.
+ */
 static void allocate(struct peal_runtime *runtime,
 		     const struct peal_partition *p, uint64_t *parts)
 {
@@ -29,7 +35,7 @@ static void allocate(struct peal_runtime *runtime,
 		      "take memory");
 }
 
-/* Where a vector and its parts are. */
+/* Describes where a vector and its parts are. */
 static struct peal_parts vector(const struct peal_partition *p, float *whole,
 				const int *devices, const uint64_t *parts)
 {
@@ -68,6 +74,10 @@ int main(void)
 		a[i] = (float)i;
 		b[i] = (float)(COUNT - i) / 2;
 	}
+	/*
+	 * One part for each device. Their lengths differ by at most one
+	 * element.
+	 */
 	check(peal_partition_block(COUNT, (uint32_t)n, &p), "cut");
 	for (int k = 0; k < 3; k++) {
 		allocate(runtime, &p, parts[k]);
@@ -78,6 +88,7 @@ int main(void)
 	in_a = vector(&p, a, devices, parts[0]);
 	in_b = vector(&p, b, devices, parts[1]);
 	out = vector(&p, sum, devices, parts[2]);
+	/* The executor has a kernel on each device. */
 	check(peal_executor_create(runtime, devices, (uint32_t)n,
 				   &peal_program_vectors, NULL, &executor),
 	      "make an executor");

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Numbers whose divisors are counted by trying take very different times. Two devices,
- * each with two workers, share them: by equal parts, where the second device has the
- * large ones; and by tasks that go to who is free, within a device and across. The
- * handler is in programs/vectors.c.
+ * Shows load balancing. Counting the divisors of a large number takes longer
+ * than of a small one. Two devices with two workers each do the job twice. At
+ * first each device gets an equal part, and the second device has the large
+ * numbers. Then free workers take tasks, on the same device and across devices.
+ * The handler is in programs/vectors.c.
+ *
+ * Prints, for both runs, the imbalance, the time, and the work of each device.
  */
 #include <inttypes.h>
 
@@ -16,9 +19,10 @@ PEAL_DECLARE_PROGRAM(vectors);
 #define COUNT 12000
 #define DEVICES 2
 
+/* The correct results. */
 static uint32_t due[COUNT];
 
-/* Each number divides its multiples. */
+/* Computes them: each number divides its multiples. */
 static void count_divisors(void)
 {
 	for (uint32_t d = 1; d < COUNT; d++)
@@ -26,7 +30,7 @@ static void count_divisors(void)
 			due[n]++;
 }
 
-/* Does the job, says who did how much, and checks all of it. */
+/* Runs the job, prints the work of each device, and checks all results. */
 static void share(struct peal_executor *executor, struct peal_job *job,
 		  uint32_t sharing, const char *name, uint32_t *divisors)
 {
@@ -69,7 +73,7 @@ int main(void)
 	struct peal_executor *executor;
 
 	count_divisors();
-	/* host memory that both see */
+	/* Both devices write to the same host memory. */
 	check(peal_memory_alloc(runtime, PEAL_HOST_MEMORY, 4 * COUNT, &memory),
 	      "take memory");
 	address[0] = address[1] = memory;

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A batch of images is blurred by four devices, some images each. The weights of the
- * Gaussian are whole numbers that add up to 65,536: so no image becomes lighter or
- * darker, and every device computes the same bits. The handler is in
- * programs/vectors.c.
+ * Shows a batch of images that four devices blur. Each device gets some of the
+ * images. The weights of the Gaussian filter are integers with the sum 65536.
+ * So an image keeps its brightness, and all devices compute the same bits. The
+ * handler is in programs/vectors.c.
+ *
+ * Prints the number of images of each device, then the number of images after
+ * all pixels were compared.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -22,7 +25,11 @@ PEAL_DECLARE_PROGRAM(vectors);
 static uint8_t images[IMAGES][PIXELS], got[IMAGES][PIXELS];
 static uint32_t weights[BLUR_TAPS];
 
-/* The Gaussian at each tap, normalised: its whole is cut by largest remainders. */
+/*
+ * Computes the weight of each tap. The partition divides BLUR_WHOLE in
+ * proportion to the exact values, by largest remainders. So the weights have
+ * the exact sum.
+ */
 static void make_weights(void)
 {
 	uint64_t exact[BLUR_TAPS], sum = 0;
@@ -48,6 +55,9 @@ int main(void)
 	struct peal_runtime *runtime;
 	const int devices[DEVICES] = { 0, 1, 2, 3 };
 	uint64_t at[3][DEVICES];
+	/*
+	 * The arguments of the handler: input images, weights, output images.
+	 */
 	struct peal_argument arguments[3] = { { at[0], PIXELS, 0 },
 					      { at[1], 0, sizeof(weights) },
 					      { at[2], PIXELS, 0 } };
@@ -69,11 +79,16 @@ int main(void)
 				.partition = &p };
 	struct peal_executor *executor;
 
+	/*
+	 * Emulated devices: ask for four, unless the environment says
+	 * otherwise.
+	 */
 	setenv("PEAL_HOST_DEVICES", "4", 0);
 	runtime = open_runtime(DEVICES);
 	make_weights();
 	make_images(images);
 	check(peal_partition_block(IMAGES, DEVICES, &p), "cut");
+	/* Allocate memory on each device and copy the weights there. */
 	for (int i = 0; i < DEVICES; i++) {
 		uint64_t bytes =
 			PIXELS * peal_partition_length(&p, (uint32_t)i);
@@ -90,6 +105,7 @@ int main(void)
 	check(peal_executor_create(runtime, devices, DEVICES,
 				   &peal_program_vectors, NULL, &executor),
 	      "make an executor");
+	/* Scatter the images, blur them, and gather the results. */
 	check(peal_scatter(runtime, &parts), "scatter");
 	check(peal_execute(executor, &job, 60 * SECOND), "blur");
 	parts.whole = (uintptr_t)got;

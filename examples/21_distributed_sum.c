@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A sum over devices: each adds up the numbers that it has, and an all-reduce makes
- * one sum of theirs, which all of them have then. The handler is in
- * programs/add_up.c.
+ * Shows an all-reduce. Each device adds up its part of the numbers. The
+ * all-reduce then adds up the sums of the devices and stores the total on each
+ * device. The handler is in programs/add_up.c.
+ *
+ * Prints the routes, the sum of each device, and the total.
  */
 #include <peal/device/kernel.h>
 
@@ -10,16 +12,16 @@
 
 PEAL_DECLARE_PROGRAM(add_up);
 
-#define NUMBERS 1000003 /* which no number of devices divides */
+#define NUMBERS 1000003 /* prime: no number of devices divides it */
 
-/* As programs/add_up.c has it. */
+/* Message to the handler. It equals the type in programs/add_up.c. */
 struct job {
 	uint64_t numbers, n, sum;
 };
 
 static int64_t numbers[NUMBERS];
 
-/* Numbers of both signs; what a plain loop adds them up to. */
+/* Makes positive and negative numbers. Returns their sum. */
 static int64_t make_numbers(void)
 {
 	int64_t sum = 0;
@@ -31,7 +33,10 @@ static int64_t make_numbers(void)
 	return sum;
 }
 
-/* Gives a device its part of the numbers, and room for the two sums. */
+/*
+ * Copies a device's part of the numbers to the device. Allocates memory there
+ * for its own sum (`sum` of the result) and for the total (*total).
+ */
 static struct job hand_out(struct peal_runtime *runtime, int device,
 			   int devices, uint64_t *total)
 {
@@ -53,7 +58,10 @@ static struct job hand_out(struct peal_runtime *runtime, int device,
 	return job;
 }
 
-/* Has a device add up what it has, and waits for it. */
+/*
+ * Launches a kernel on a device, lets it add up its part, and waits for the
+ * sum.
+ */
 static void add_up(struct peal_runtime *runtime, int device,
 		   const struct job *job)
 {
@@ -101,6 +109,7 @@ int main(void)
 		in[i] = job.sum;
 		add_up(runtime, i, &job);
 	}
+	/* Add up the sums of all devices. */
 	check(peal_group_create(runtime, devices, (uint32_t)n, NULL, &group),
 	      "make a group");
 	check(peal_collective_run(group, &all, 60 * SECOND), "all-reduce");

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A fit by least squares, data-parallel: each device has a part of the rows and a
- * copy of the model. In each round all of them compute the gradient of their rows,
- * an all-reduce adds these up, and all go the same step: their models stay the same,
- * bit by bit. What they come to is checked against the normal equations. The handler
- * is in programs/least_squares.c.
+ * Shows a data-parallel fit by least squares. Each device has a part of the
+ * rows and a copy of the model. In each round every device computes the
+ * gradient of its rows. An all-reduce adds up the gradients. Every device then
+ * changes its model by the same step, so the models stay equal bit by bit. The
+ * result must match the normal equations. The handler is in
+ * programs/least_squares.c.
+ *
+ * Prints the routes, each weight beside the exact one, and the number of
+ * rounds.
  */
 #include <math.h>
 #include <string.h>
@@ -19,7 +23,10 @@ PEAL_DECLARE_PROGRAM(least_squares);
 #define ROUNDS 70
 #define BYTES (WEIGHTS * sizeof(double))
 
-/* Memory of a device, with something from the host in it, or zeros. */
+/*
+ * Allocates memory on a device and copies `bytes` bytes from the host. If
+ * `from` is NULL, the memory keeps its zeros. Returns the address.
+ */
 static uint64_t place(struct peal_runtime *runtime, int device,
 		      const void *from, uint64_t bytes)
 {
@@ -33,7 +40,10 @@ static uint64_t place(struct peal_runtime *runtime, int device,
 	return at;
 }
 
-/* Gives a device its rows and a model of zeros, and links its actor both ways. */
+/*
+ * Copies a device's rows to the device and allocates a model of zeros there.
+ * Launches a kernel and links its actor with the host in both directions.
+ */
 static struct fit enlist(struct peal_runtime *runtime,
 			 struct peal_endpoint *host, int device, int devices)
 {
@@ -61,7 +71,10 @@ static struct fit enlist(struct peal_runtime *runtime,
 	return fit;
 }
 
-/* One round of all: their gradients, and the sum of these for each. */
+/*
+ * Runs one round: all devices compute their gradients, then the all-reduce adds
+ * them up.
+ */
 static void go_round(struct peal_endpoint *host, struct peal_group *group,
 		     const struct peal_collective *all, int n, uint64_t number)
 {

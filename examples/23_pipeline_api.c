@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A pipeline by one call: the stages of 03_pipeline, each with two workers that take
- * batches in turn, over two devices. Batches come out in order all the same; who
- * pushes is told when the pipeline is full. The handlers are in programs/pipeline.c.
+ * Shows a pipeline made by a single call. It has the stages of 03_pipeline.c,
+ * on two devices. Each stage has two workers, which take batches in turn. The
+ * results still arrive in order. With timeout 0 a push into a full pipeline
+ * fails at once. The handlers are in programs/pipeline.c.
+ *
+ * Prints the largest number of batches inside and the counts of each stage.
+ * Then prints the number of batches after all values were compared.
  */
 #include <math.h>
 
@@ -22,7 +26,10 @@ static float input(int batch, int i)
 	return (float)(batch * FLOATS + i) / 7;
 }
 
-/* Pushes a batch, written where the first stage reads it; 0 if there is no room. */
+/*
+ * Writes a batch into the memory of the first stage's link and pushes it.
+ * Returns 1, or 0 if the pipeline is full.
+ */
 static int try_push(struct peal_pipeline *pipeline, int batch)
 {
 	void *place;
@@ -37,7 +44,10 @@ static int try_push(struct peal_pipeline *pipeline, int batch)
 	return 1;
 }
 
-/* Pulls the next batch, if there is one. */
+/*
+ * Pulls the next batch and checks it. Returns 1, or 0 if no batch arrives
+ * within timeout_ns (0: does not wait).
+ */
 static int try_pull(struct peal_pipeline *pipeline, int batch,
 		    int64_t timeout_ns)
 {
@@ -56,6 +66,7 @@ static int try_pull(struct peal_pipeline *pipeline, int batch,
 	return 1;
 }
 
+/* Prints the counts of the pipeline and of each stage. */
 static void print_stages(struct peal_pipeline *pipeline)
 {
 	struct peal_pipeline_stage_info stage;
@@ -84,6 +95,7 @@ int main(void)
 	const struct peal_pipeline_options options = { .size = sizeof(options),
 						       .workers = 2,
 						       .link = &link };
+	/* The three stages with their handlers and devices. */
 	struct peal_pipeline_stage stages[STAGES] = {
 		{ .program = program, .handler = "double_it", .device = 0 },
 		{ .program = program, .handler = "take_root", .device = 1 },
@@ -98,6 +110,10 @@ int main(void)
 	check(peal_pipeline_create(runtime, stages, STAGES, &options,
 				   &pipeline),
 	      "make a pipeline");
+	/*
+	 * Push while the pipeline has free slots. Wait for a result only if no
+	 * batch could be pushed.
+	 */
 	while (pulled < BATCHES) {
 		int more = pushed < BATCHES && try_push(pipeline, pushed);
 

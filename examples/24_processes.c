@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One program, started once per device: each process has a part of the numbers, a
- * kernel on a device of its own, and a link to the next one. A text goes around by
- * the actors of all of them, from process to process; an all-reduce of the processes
- * makes one sum of their parts. The handler is in programs/hello.c.
+ * Shows several processes that work together, usually one per device. Each
+ * process has a part of the numbers, a kernel on a device, and a link to the
+ * next process. A text passes through the actors of all processes. An
+ * all-reduce then adds up the sums of the processes. The handler is in
+ * programs/hello.c.
+ *
+ * Rank 0 prints the text after its way through all processes, and the sum.
+ * Without a launcher one process runs alone and says so.
  *
  *	peal spawn -n 2 -- 24_processes
  */
@@ -23,7 +27,10 @@ PEAL_DECLARE_PROGRAM(hello);
 static struct peal_processes *set;
 static uint32_t rank, ranks;
 
-/* The set that peal spawn, or a launcher of MPI, has started; else one of one. */
+/*
+ * Joins the process group that `peal spawn` or an MPI launcher has started.
+ * Without a launcher, makes a group of one process.
+ */
 static void join(struct peal_runtime *runtime)
 {
 	struct peal_processes_options alone = { .size = sizeof(alone),
@@ -39,6 +46,10 @@ static void join(struct peal_runtime *runtime)
 	ranks = info.ranks;
 }
 
+/*
+ * Connects port `port` of `from` to the address that process `other` offers
+ * under `name`.
+ */
 static void link_to(uint32_t other, const char *name, uint64_t from,
 		    uint32_t port)
 {
@@ -47,7 +58,7 @@ static void link_to(uint32_t other, const char *name, uint64_t from,
 	      name);
 }
 
-/* The sum of this process's part of the numbers: the remainder is spread. */
+/* Returns the sum of this process's part of the numbers. */
 static uint64_t part(void)
 {
 	uint64_t first = NUMBERS * rank / ranks;
@@ -58,7 +69,11 @@ static uint64_t part(void)
 	return sum;
 }
 
-/* The text, around all processes; the last one may have yet to connect. */
+/*
+ * Sends the text to the first actor and receives it from the last one. Until
+ * the last process has connected its link, peal_receive returns PEAL_ENOTCONN:
+ * then the host tries again.
+ */
 static void send_around(struct peal_endpoint *text)
 {
 	char words[] = "hello, processes";
@@ -77,7 +92,7 @@ static void send_around(struct peal_endpoint *text)
 	expect(!strcmp(words, "HELLO, PROCESSES"), "the text");
 }
 
-/* One sum of all processes' parts, which all have then. */
+/* Adds up the sums of all processes. Each of them receives the total. */
 static void sum_up(struct peal_runtime *runtime, int device)
 {
 	struct peal_group *group;
@@ -95,6 +110,7 @@ static void sum_up(struct peal_runtime *runtime, int device)
 	      "make a group");
 	check(peal_memory_alloc(runtime, device, sizeof(sum), &number),
 	      "take memory");
+	/* Each process fills in only its own entry. */
 	at[rank] = number;
 	check(peal_peer_copy(runtime, device, number, PEAL_HOST_MEMORY,
 			     (uintptr_t)&sum, sizeof(sum)),
@@ -124,9 +140,14 @@ int main(void)
 	kernel = launch(runtime, device, &peal_program_hello);
 	actor = spawn(kernel, "shout");
 	check(peal_endpoint_create(runtime, NULL, &text), "make an endpoint");
+	/* Offer both addresses to the other processes by name. */
 	check(peal_process_offer(set, "actor", actor), "offer");
 	check(peal_process_offer(set, "text", peal_endpoint_address(text)),
 	      "offer");
+	/*
+	 * The text starts at rank 0. Each actor sends it to the actor of the
+	 * next rank. The last actor sends it to the endpoint of rank 0.
+	 */
 	if (rank == 0)
 		link_up(runtime, "host to actor", peal_endpoint_address(text),
 			0, actor, 48);
@@ -138,7 +159,11 @@ int main(void)
 			actor, 0);
 	if (rank == 0)
 		send_around(text);
-	sum_up(runtime, device); /* all are there until all have it */
+	/*
+	 * The all-reduce needs rank 0, which has the text by then. So no
+	 * process leaves the group before the text has arrived.
+	 */
+	sum_up(runtime, device);
 	check(peal_processes_leave(set, PATIENCE), "leave");
 	check(peal_runtime_shutdown(runtime), "shut down");
 	return 0;

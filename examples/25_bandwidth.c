@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How fast each pair of devices copies: from the one of the row to that of the
- * column, and by which way a link between them goes. What arrives is looked at.
+ * Measures how fast each pair of devices copies: from the device of the row to
+ * the device of the column. Prints MB/s, and below them the route of a link
+ * between the two devices. Compares the bytes that arrive.
  *
  *	build/examples/25_bandwidth [MiB of a copy, 4]
  */
@@ -11,7 +12,7 @@
 
 #include "example.h"
 
-#define DEVICES 16 /* most */
+#define DEVICES 16 /* maximum */
 #define TURNS 8
 
 static uint8_t *sent, *got;
@@ -25,6 +26,7 @@ static double now_ns(void)
 	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
+/* Allocates memory for one copy on a device. Returns its address. */
 static uint64_t take(struct peal_runtime *runtime, int device)
 {
 	uint64_t address;
@@ -34,7 +36,7 @@ static uint64_t take(struct peal_runtime *runtime, int device)
 	return address;
 }
 
-/* MB/s of the best of some copies, whose last one is compared. */
+/* Returns the MB/s of the fastest of TURNS copies. Compares the last one. */
 static double measure(struct peal_runtime *runtime, int from, int to)
 {
 	uint64_t source = take(runtime, from), target = take(runtime, to), i;
@@ -63,6 +65,7 @@ static double measure(struct peal_runtime *runtime, int from, int to)
 	return best;
 }
 
+/* Prints the rates from one device to all devices, then the routes. */
 static void print_row(struct peal_runtime *runtime, int from, int n)
 {
 	struct peal_pair_info pair;

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A graph of tasks and a message, which devices resolve by themselves: each vector is
- * the sum of the two before it, added by one device after another, so that the k-th
- * is a Fibonacci number of times the first. The host begins it and hears of its end by
- * the message. The handler is in programs/vectors.c.
+ * Shows a graph of tasks and a message that devices execute without the host.
+ * Each vector is the sum of the two vectors before it. Two devices compute the
+ * vectors in turn. So the k-th vector is a Fibonacci number times the first
+ * one. The host starts a run, and the message tells it the end. The handler is
+ * in programs/vectors.c.
+ *
+ * Prints a line for each run after the last vector was compared.
  */
 #include <peal/device/kernel.h>
 
@@ -17,13 +20,19 @@ PEAL_DECLARE_PROGRAM(vectors);
 
 static const uint32_t last = VECTORS - 1;
 
-/* The vector of a number, in host memory, which all devices see. */
+/*
+ * Returns vector i. The vectors lie in host memory, which all devices can
+ * access.
+ */
 static float *vector(uint64_t memory, uint32_t i)
 {
 	return (float *)(uintptr_t)memory + (uint64_t)i * ELEMENTS;
 }
 
-/* Adds the two before it; the node's number is i - 2. */
+/*
+ * Adds a task that computes vector i from the two vectors before it. Its node
+ * has the number i - 2. It waits for the nodes that compute these two vectors.
+ */
 static void add_sum(struct peal_graph *graph, uint64_t memory, uint32_t i,
 		    uint32_t rank)
 {
@@ -45,6 +54,7 @@ static void add_sum(struct peal_graph *graph, uint64_t memory, uint32_t i,
 		check(peal_graph_add_edge(graph, before, node), "add an edge");
 }
 
+/* Adds a message to the host that follows the node `after`. */
 static void add_word(struct peal_graph *graph, struct peal_endpoint *host,
 		     uint32_t after)
 {
@@ -78,9 +88,13 @@ int main(void)
 	check(peal_graph_create(runtime, devices, 2, &peal_program_vectors,
 				NULL, &graph),
 	      "make a graph");
+	/*
+	 * Build the graph: even vectors on device 0, odd vectors on device 1.
+	 */
 	for (uint32_t i = 2; i < VECTORS; i++)
 		add_sum(graph, memory, i, i % 2);
 	add_word(graph, host, last - 2);
+	/* Run the graph several times, each time with another start vector. */
 	for (int run = 1; run <= RUNS; run++) {
 		for (uint32_t k = 0; k < ELEMENTS; k++) {
 			vector(memory, 0)[k] = 0;

@@ -2,16 +2,19 @@
 #ifndef PEAL_EXAMPLES_ACCOUNT_H
 #define PEAL_EXAMPLES_ACCOUNT_H
 
-/* What 10_request.c and programs/account.c agree on. */
+/* The messages between 10_request.c and programs/account.c. */
 
 #include <peal/device/message_of.h>
 
-/** A request: so much comes into the account, or goes out of it. */
+/** A request to change the balance of the account. */
 struct movement {
 	int64_t amount;
 };
 
-/** Its reply. A movement that would leave less than nothing is refused. */
+/**
+ * The reply: the balance after the request. The account refuses a request that
+ * would make the balance negative.
+ */
 struct balance {
 	int64_t amount;
 };

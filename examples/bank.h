@@ -2,39 +2,43 @@
 #ifndef PEAL_EXAMPLES_BANK_H
 #define PEAL_EXAMPLES_BANK_H
 
-/* What 16_bank.c and programs/bank.c agree on. */
+/* The types that 16_bank.c and programs/bank.c share. */
 
 #include <peal/device/message_of.h>
 
 #define PORT_HOST 0
-#define PORT_AWAY 1 /* to the accounts of the other device */
+#define PORT_AWAY 1 /* to the accounts on the other device */
 
-/** What a handler fails at: one in so many. */
+/** The handler fails on one in BAD_LUCK messages. */
 #define BAD_LUCK 50
 
-/** To the account that pays, and from there to the one that is paid. */
+/**
+ * A transfer: first to the account that pays, which sends it to the account
+ * that is paid.
+ */
 struct transfer {
 	uint64_t from, to; /* addresses */
 	uint64_t amount;
-	uint32_t paid; /* 0: `from` has it; 1: it is in this message */
-	uint32_t luck; /* any number */
+	/* 0: the payer still has the amount; 1: it is in this message */
+	uint32_t paid;
+	uint32_t luck; /* a random number: decides if the handler fails */
 };
 
-/** To the host: a transfer is over. */
+/** To the host: a transfer has ended. */
 struct receipt {
-	uint64_t amount; /* 0: the account does not have so much */
+	uint64_t amount; /* 0: the payer's balance was too small */
 };
 
-/** What the host hears when an account has failed on a transfer. */
+/** A dead letter: a transfer that an account has failed on. */
 struct letter {
 	struct peal_dead_letter about;
 	struct transfer transfer;
 };
 
-/** What an account begins with, and begins anew with. */
+/** State of an account, as the host spawns it and as a restart restores it. */
 struct account_state {
-	uint64_t ledger; /* address of its line there: its balance */
-	uint64_t balance; /* a copy; valid once it is open */
+	uint64_t ledger; /* address of its balance in the ledger */
+	uint64_t balance; /* a copy of the ledger's; valid if `open` is 1 */
 	uint64_t open;
 };
 

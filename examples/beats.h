@@ -2,31 +2,34 @@
 #ifndef PEAL_EXAMPLES_BEATS_H
 #define PEAL_EXAMPLES_BEATS_H
 
-/* What 15_timers.c and programs/beats.c agree on. */
+/* The types that 15_timers.c and programs/beats.c share. */
 
 #include <peal/device/message_of.h>
 
 #define PEERS 3
 
-/** To a peer: it beats from now on, so often, or no more. */
+/** To a peer: start or stop the beats. */
 struct begin {
-	uint64_t period_ns; /* 0: falls silent */
-	uint32_t watcher; /* whom it tells */
-	uint32_t peer; /* its number there */
+	uint64_t period_ns; /* time between two beats; 0: stop */
+	uint32_t watcher; /* the watcher's number in the kernel */
+	uint32_t peer; /* the peer's number in its beats */
 };
 
-/** From a peer, again and again. */
+/** From a peer to the watcher, once per period. */
 struct beat {
 	uint32_t peer, reserved;
 };
 
-/** From the watcher to itself: so much later the peer has not beaten again. */
+/**
+ * From the watcher to itself: the timeout of a peer. If the peer's count of
+ * beats is still `beats`, the peer was silent.
+ */
 struct late {
-	uint64_t beats; /* that had come when this was sent */
+	uint64_t beats; /* count of beats when the timer was set */
 	uint32_t peer, reserved;
 };
 
-/** To the host: a peer has fallen silent, or is heard of again. */
+/** To the host: a peer has become silent (1), or beats again (0). */
 struct report {
 	uint32_t peer, silent;
 };

@@ -2,7 +2,10 @@
 #ifndef PEAL_EXAMPLES_EXAMPLE_H
 #define PEAL_EXAMPLES_EXAMPLE_H
 
-/* What every example does: say what failed, on what it runs, by which way. */
+/*
+ * Functions that every example uses. They check results, open the runtime, and
+ * print the devices and the routes of links.
+ */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +14,7 @@
 
 #define SECOND INT64_C(1000000000)
 
-/* Ends the example if a call of Peal has failed. */
+/* Ends the example with an error text if `result` is a negative error code. */
 static inline void check(int result, const char *doing)
 {
 	if (result >= 0)
@@ -21,7 +24,7 @@ static inline void check(int result, const char *doing)
 	exit(1);
 }
 
-/* Ends the example if what came is not what should have come. */
+/* Ends the example if the condition is false. `what` names the wrong value. */
 static inline void expect(int condition, const char *what)
 {
 	if (condition)
@@ -30,7 +33,10 @@ static inline void expect(int condition, const char *what)
 	exit(1);
 }
 
-/* Opens the runtime, with at least so many devices. */
+/*
+ * Opens the runtime and checks that it has at least `devices` devices. Prints
+ * how many there are, and if they are emulated.
+ */
 static inline struct peal_runtime *open_runtime(int devices)
 {
 	struct peal_runtime *runtime;
@@ -43,7 +49,7 @@ static inline struct peal_runtime *open_runtime(int devices)
 	return runtime;
 }
 
-/* A kernel with options. */
+/* Launches a kernel with options. */
 static inline struct peal_kernel *
 launch_as(struct peal_runtime *runtime, int device,
 	  const struct peal_program *program,
@@ -56,7 +62,7 @@ launch_as(struct peal_runtime *runtime, int device,
 	return kernel;
 }
 
-/* A kernel of one worker. */
+/* Launches a kernel with one worker. */
 static inline struct peal_kernel *launch(struct peal_runtime *runtime,
 					 int device,
 					 const struct peal_program *program)
@@ -64,7 +70,7 @@ static inline struct peal_kernel *launch(struct peal_runtime *runtime,
 	return launch_as(runtime, device, program, NULL);
 }
 
-/* An actor; its address. */
+/* Spawns an actor without options. Returns its address. */
 static inline uint64_t spawn(struct peal_kernel *kernel, const char *handler)
 {
 	uint64_t address;
@@ -74,8 +80,10 @@ static inline uint64_t spawn(struct peal_kernel *kernel, const char *handler)
 	return address;
 }
 
-/* A link for messages of up to so many bytes, and for so many of them, 0: the
- * default; prints the route it takes. */
+/*
+ * Links port `port` of `from` to `to` and prints the route. bytes: longest
+ * payload (0: default). capacity: messages (0: default).
+ */
 static inline void link_of(struct peal_runtime *runtime, const char *name,
 			   uint64_t from, uint32_t port, uint64_t to,
 			   uint64_t bytes, uint32_t capacity)
@@ -94,7 +102,7 @@ static inline void link_of(struct peal_runtime *runtime, const char *name,
 	printf("%s: route %s\n", name, peal_route_name(info.route));
 }
 
-/* The same for the default number. */
+/* Links as link_of does, with the default capacity. */
 static inline void link_up(struct peal_runtime *runtime, const char *name,
 			   uint64_t from, uint32_t port, uint64_t to,
 			   uint64_t bytes)

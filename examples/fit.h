@@ -4,25 +4,29 @@
 
 #include <peal/device/message_of.h>
 
-/* What the host side of 22_least_squares and its kernel agree on. */
+/* The types that 22_least_squares.c and programs/least_squares.c share. */
 
 #define WEIGHTS 4
 
-/* A row of the data: what is known of it, the last a one, and what it came to. */
+/* A row of the data: the inputs x, with 1 as the last one, and the result y. */
 struct row {
 	double x[WEIGHTS], y;
 };
 
-/* What an actor begins with: all of it in the memory of its device. */
+/* State of an actor. All addresses are in the memory of its device. */
 struct fit {
-	uint64_t rows, n; /* struct row */
-	uint64_t weights; /* of the model, WEIGHTS of them */
-	uint64_t gradient; /* of its own rows */
-	uint64_t sum; /* of the gradients of all devices */
-	double rate; /* how far a step goes along that */
+	uint64_t rows, n; /* address and number of its rows */
+	uint64_t weights; /* address of the model: WEIGHTS doubles */
+	uint64_t gradient; /* address of the gradient of its own rows */
+	uint64_t sum; /* address of the sum of all devices' gradients */
+	double rate; /* factor of a step along the sum */
 };
 
-/* To an actor: take a step, but in the first round, and say where it is steep. */
+/*
+ * To an actor: compute the gradient. Unless the number is 0, change the model
+ * first, by a step along the sum of the gradients. The actor answers with the
+ * same message.
+ */
 struct lap {
 	uint64_t number;
 };

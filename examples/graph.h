@@ -4,39 +4,46 @@
 
 #include <peal/device/message_of.h>
 
-/* What 13_graph.c and programs/graph.c agree on. */
+/* The types that 13_graph.c and programs/graph.c share. */
 
-/* Ranks are fixed-point numbers, so that a sum does not depend on its order: a
- * vertex begins with one, and keeps 15 of 100 in every round. */
+/*
+ * Ranks are fixed-point numbers, so a sum does not depend on the order of its
+ * terms. A vertex starts with rank 1. In each round it keeps 15 % of 1.
+ */
 #define RANK_ONE (1ull << 32)
 #define RANK_KEPT (RANK_ONE * 15 / 100)
 
-/* Shares that a vertex sends for one input; then others have their turn. */
+/*
+ * Shares that a vertex sends at most for one message. Then its worker takes
+ * other messages.
+ */
 #define AT_ONCE 4
 
 /* Ports of every vertex. */
 #define PORT_AWAY 0 /* to the other device */
 #define PORT_HOST 1
 
-/** To a vertex from the host: who it is, and how many rounds it goes through. */
+/**
+ * To a vertex from the host: its place in the graph, and the number of rounds.
+ */
 struct begin {
-	uint64_t self; /* its address */
-	uint64_t edges; /* where its neighbours' addresses lie on its device */
-	uint32_t degree; /* how many these are */
+	uint64_t self; /* the vertex's address */
+	uint64_t edges; /* where its device has the neighbours' addresses */
+	uint32_t degree; /* number of neighbours */
 	uint32_t vertex, rounds, reserved;
 };
 
-/** To a vertex from a neighbour: its part of that one's rank. */
+/** To a vertex from a neighbour: a part of the neighbour's rank. */
 struct share {
 	uint64_t rank, round;
 };
 
-/** To a vertex from itself: go on. */
+/** To a vertex from itself: send the next shares. */
 struct step {
 	uint64_t none;
 };
 
-/** To the host: what came of all rounds. */
+/** To the host: the rank after all rounds. */
 struct ranked {
 	uint64_t vertex, rank;
 };

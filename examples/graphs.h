@@ -3,26 +3,27 @@
 #define PEAL_EXAMPLES_GRAPHS_H
 
 /*
- * Graphs for 13_graph.c, the same on every machine, and the ranks of their
- * vertices by plain loops, which share no code with the kernel.
+ * Makes the graphs for 13_graph.c. They are equal on every machine. Also
+ * computes the ranks of the vertices by plain loops, without code of the
+ * kernel.
  */
 
 #include "example.h"
 
-#define GRAPHS 3 /* kinds */
+#define GRAPHS 3 /* kinds of graphs */
 
-/* Without direction: an edge is in the lists of both its ends. */
+/* An undirected graph: an edge is in the lists of both its ends. */
 struct graph {
 	const char *name;
 	uint32_t n, m; /* vertices, edges */
-	uint32_t *end; /* two for each edge */
-	uint32_t *first; /* of the neighbours of vertex i; n + 1 */
-	uint32_t *neighbour; /* 2 * m */
-	uint64_t *rank; /* of each vertex, that it should come to */
-	uint64_t noise; /* state of the generator */
+	uint32_t *end; /* 2 * m vertices: both ends of each edge */
+	uint32_t *first; /* n + 1 indexes: where the list of vertex i starts */
+	uint32_t *neighbour; /* 2 * m vertices: the lists */
+	uint64_t *rank; /* expected rank of each vertex */
+	uint64_t noise; /* state of the random generator */
 };
 
-/* xorshift64: a number from 0 to n - 1. */
+/* Returns a random number from 0 to n - 1, by xorshift64. */
 static inline uint32_t graph_below(struct graph *g, uint32_t n)
 {
 	g->noise ^= g->noise << 13;
@@ -31,6 +32,7 @@ static inline uint32_t graph_below(struct graph *g, uint32_t n)
 	return (uint32_t)((g->noise >> 32) * n >> 32);
 }
 
+/* Adds an edge, unless both its ends are the same vertex. */
 static inline void graph_edge(struct graph *g, uint32_t a, uint32_t b)
 {
 	if (a == b)
@@ -39,7 +41,7 @@ static inline void graph_edge(struct graph *g, uint32_t a, uint32_t b)
 	g->end[2 * (uint64_t)g->m++ + 1] = b;
 }
 
-/* Every vertex knows the next one, every other one some more far away. */
+/* Connects each vertex to the next one, and each odd vertex to a random one. */
 static inline void graph_ring(struct graph *g, uint32_t n)
 {
 	g->name = "ring with chords";
@@ -51,8 +53,11 @@ static inline void graph_ring(struct graph *g, uint32_t n)
 	}
 }
 
-/* Every vertex knows two earlier ones, rather one that many know: the ends of an
- * edge are picked, not vertices. So few have very many neighbours. */
+/*
+ * Connects each vertex to two earlier vertices. Picks a random end of an
+ * earlier edge, so a vertex with many edges gets even more. A few vertices get
+ * very many (preferential attachment).
+ */
 static inline void graph_hubs(struct graph *g, uint32_t n)
 {
 	g->name = "random with hubs";
@@ -63,7 +68,7 @@ static inline void graph_hubs(struct graph *g, uint32_t n)
 			graph_edge(g, i, g->end[graph_below(g, 2 * g->m)]);
 }
 
-/* A square of which three edges of ten are not there; some vertices have none. */
+/* A square grid with three of ten edges missing. Some vertices have no edge. */
 static inline void graph_grid(struct graph *g, uint32_t side)
 {
 	g->name = "grid with gaps";
@@ -84,8 +89,11 @@ static inline void *graph_memory(uint64_t n, uint64_t bytes)
 	return memory;
 }
 
-/* The lists of neighbours, out of the edges. Vertices are numbered anew, in no
- * order, so that half of the edges lead from one half of them to the other. */
+/*
+ * Builds the lists of neighbours from the edges. First renumbers the vertices
+ * without order. Then half of the edges lead from one half of the vertices to
+ * the other.
+ */
 static inline void graph_index(struct graph *g)
 {
 	uint32_t ends = 2 * g->m;
@@ -96,13 +104,15 @@ static inline void graph_index(struct graph *g)
 	}
 	for (uint32_t i = 1; i <= g->n; i++)
 		g->first[i] += g->first[i - 1];
-	/* from where a list ends to where it begins */
+	/* first[i] is the end of list i here, and its start after the loop */
 	for (uint32_t i = 0; i < ends; i++)
 		g->neighbour[--g->first[g->end[i]]] = g->end[i ^ 1];
 }
 
-/* The ranks of all vertices after so many rounds. As in graph.h: 1 is 2^32, a
- * vertex keeps 15 of 100, and each division rounds down. */
+/*
+ * Computes the ranks after `rounds` rounds, with the rules of graph.h. 1 is
+ * 2^32, a vertex keeps 15 % of it, and each division rounds down.
+ */
 static inline void graph_rank(struct graph *g, int rounds)
 {
 	uint64_t *sum = graph_memory(g->n, sizeof(*sum));
@@ -124,7 +134,10 @@ static inline void graph_rank(struct graph *g, int rounds)
 	free(sum);
 }
 
-/* One of a kind, from 0 on, with side * side vertices, which are ranked. */
+/*
+ * Makes a graph of a kind (0 .. GRAPHS - 1) with side * side vertices. Computes
+ * its ranks. The caller frees it by graph_free.
+ */
 static inline void graph_make(struct graph *g, int kind, uint32_t side,
 			      int rounds)
 {

@@ -2,13 +2,14 @@
 #ifndef PEAL_EXAMPLES_GUESTS_H
 #define PEAL_EXAMPLES_GUESTS_H
 
-/* What 11_million.c, 12_dead_letters.c and programs/guests.c agree on. */
+/* The message of 11_million.c, 12_dead_letters.c and programs/guests.c. */
 
 #include <peal/device/message_of.h>
 
-/** To a guest, and back: the guest fills in how often it was called. */
+/** A call to a guest. The guest sends it back with its count of calls. */
 struct call {
-	uint64_t guest; /* its number, which it knows itself */
+	/* number of the guest, which the guest also has in its state */
+	uint64_t guest;
 	uint64_t calls;
 };
 

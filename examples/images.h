@@ -7,14 +7,17 @@
 
 #include "vectors.h"
 
-/* Of the host side of 20: the images, and what becomes of a pixel by a plain loop. */
+/* The images of 20_image_batch.c, and a plain loop that blurs a pixel. */
 
 #define IMAGES 22
 #define PIXELS (96 * 64)
 
 static const struct image_size size = { 96, 64 };
 
-/* The first is all of one grey; the others are noise of their own. */
+/*
+ * Makes the images. The first has one grey value, the others have random
+ * pixels.
+ */
 static inline void make_images(uint8_t (*images)[PIXELS])
 {
 	uint32_t noise = 1;
@@ -27,12 +30,13 @@ static inline void make_images(uint8_t (*images)[PIXELS])
 		}
 }
 
+/* Returns the nearest index from 0 to end - 1. */
 static inline int inside(int at, int end)
 {
 	return at < 0 ? 0 : at < end ? at : end - 1;
 }
 
-/* A blurred pixel. */
+/* Returns the expected value of a blurred pixel. */
 static inline uint8_t reference(const uint32_t *weights, const uint8_t *image,
 				int x, int y)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes a test clip: YUV4MPEG2, 4:2:0, 30 frames a second, the same bytes on
- * every machine. Gradients drift, discs move over them, a checked stripe and
- * noise give edges and texture; no two frames are the same.
+ * Writes a test clip with the same bytes on every machine: YUV4MPEG2, 4:2:0, 30
+ * frames per second. Gradients drift, and discs move over them. A checked
+ * stripe and noise add edges and texture. All frames differ.
  *
  *	make_clip OUT.y4m|- [FRAMES=120] [WIDTH=640] [HEIGHT=480]
  */
@@ -20,11 +20,11 @@ struct clip {
 	long frames;
 	long width;
 	long height;
-	uint32_t noise; /* state of the generator */
+	uint32_t noise; /* state of the random generator */
 	unsigned char *planes;
 };
 
-/* xorshift32: small, and the same everywhere. */
+/* xorshift32: short code, and equal results on every machine. */
 static uint32_t next_noise(struct clip *clip)
 {
 	uint32_t x = clip->noise;
@@ -35,7 +35,10 @@ static uint32_t next_noise(struct clip *clip)
 	return clip->noise = x;
 }
 
-/* 0 .. 2n - 2 and so on, there and back again. */
+/*
+ * Returns the position at time t of a point that moves from 0 to n - 1 and
+ * back.
+ */
 static long bounce(long t, long n)
 {
 	long period = n > 1 ? 2 * (n - 1) : 1;
@@ -44,6 +47,7 @@ static long bounce(long t, long n)
 	return t < n ? t : period - t;
 }
 
+/* Returns the luma of the disc that covers a pixel, or -1. */
 static int disc_at(const struct clip *clip, long frame, long x, long y)
 {
 	for (long i = 0; i < DISCS; i++) {
@@ -57,6 +61,7 @@ static int disc_at(const struct clip *clip, long frame, long x, long y)
 	return -1;
 }
 
+/* Returns the luma of a pixel: a gradient, a stripe or a disc, then noise. */
 static unsigned char luma_at(struct clip *clip, long frame, long x, long y)
 {
 	long stripe = bounce(frame * 2, clip->height);
@@ -74,7 +79,7 @@ static unsigned char luma_at(struct clip *clip, long frame, long x, long y)
 	return (unsigned char)(value < 16 ? 16 : value > 235 ? 235 : value);
 }
 
-/* Fills the planes; returns their size. */
+/* Fills the planes with a frame. Returns their size in bytes. */
 static size_t draw(struct clip *clip, long frame)
 {
 	unsigned char *p = clip->planes;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes orders for 14_order_matching, the same on every machine, and what has to
- * become of them: by a book that is a plain list, in which the best order is
- * looked for each time. It shares no code with the kernel, and no numbers but what
- * a book has room for, which are below.
+ * Writes orders for 14_order_matching.c, and the trades that they must lead to.
+ * The files are equal on every machine. The book here is a plain list, which is
+ * searched for the best order each time. It shares no code with the kernel. It
+ * repeats two capacities of order_book.h.
  *
  *	make_orders ORDERS.txt TRADES.txt [N=1500]
  */
@@ -12,14 +12,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ORDERS and LEVELS of order_book.h. */
+/* Equal to ORDERS and LEVELS of order_book.h. */
 #define ROOM 24
 #define PRICES 6
 
 #define SYMBOLS 8
 #define ORDERS_MAX 1000000
 
-/* What rests, oldest first. */
+/* A book: its resting orders, the oldest first, and its reports. */
 struct list {
 	int n;
 	struct entry {
@@ -29,14 +29,14 @@ struct list {
 	FILE *out;
 	char *text;
 	size_t bytes;
-	unsigned middle; /* of the prices that are asked for just now */
+	unsigned middle; /* middle of the prices of new orders */
 };
 
 static const char *const names[SYMBOLS] = { "ALFA", "BETA", "GAMA", "DELT",
 					    "EPSI", "ZETA", "ETA",  "THET" };
 static uint64_t noise = 88172645463325252ull;
 
-/* xorshift64: a number from 0 to n - 1. */
+/* Returns a random number from 0 to n - 1, by xorshift64. */
 static unsigned below(unsigned n)
 {
 	noise ^= noise << 13;
@@ -45,6 +45,7 @@ static unsigned below(unsigned n)
 	return (unsigned)((noise >> 33) % n);
 }
 
+/* Returns the index of a resting order, or -1. */
 static int place_of(const struct list *l, unsigned id)
 {
 	for (int i = 0; i < l->n; i++)
@@ -60,8 +61,11 @@ static void take_out(struct list *l, int place)
 		sizeof(*l->entry) * (size_t)(l->n - place));
 }
 
-/* The oldest of those with the best price that somebody would trade with, whose
- * limit is 0 if any price will do; -1: there is none. */
+/*
+ * Returns the index of the resting order that an order trades with. That is the
+ * oldest with the best price. limit: of the order; 0: any price. Returns -1 if
+ * there is no such order.
+ */
 static int best_for(const struct list *l, int buys, unsigned limit)
 {
 	int best = -1;
@@ -79,7 +83,7 @@ static int best_for(const struct list *l, int buys, unsigned limit)
 	return best;
 }
 
-/* How many prices a side has beside a given one. */
+/* Returns the number of prices that a side has besides `price`. */
 static int other_prices(const struct list *l, int buys, unsigned price)
 {
 	unsigned seen[ROOM];
@@ -97,7 +101,7 @@ static int other_prices(const struct list *l, int buys, unsigned price)
 	return n;
 }
 
-/* Whether somebody at a side has that price. */
+/* Returns 1 if a side has a resting order with this price. */
 static int has_price(const struct list *l, int buys, unsigned price)
 {
 	for (int i = 0; i < l->n; i++)
@@ -106,7 +110,10 @@ static int has_price(const struct list *l, int buys, unsigned price)
 	return 0;
 }
 
-/* What becomes of an order that has traded all it could. */
+/*
+ * Ends an order after its trades: lets the remaining quantity rest if it can.
+ * Returns the outcome.
+ */
 static const char *leave_rest(struct list *l, const struct entry *e)
 {
 	if (!e->quantity)
@@ -122,7 +129,7 @@ static const char *leave_rest(struct list *l, const struct entry *e)
 	return "rests";
 }
 
-/* An order, at any price if that is 0. */
+/* Matches an order and writes its reports. Price 0: any price. */
 static void match(struct list *l, const char *name, struct entry e)
 {
 	const char *end = NULL;
@@ -164,7 +171,7 @@ static void cancel(struct list *l, const char *name, unsigned id,
 		take_out(l, place);
 }
 
-/* Writes an order, and what becomes of it. */
+/* Writes an order and its reports. */
 static void next_order(struct list *l, const char *name, unsigned id,
 		       FILE *orders)
 {
@@ -172,7 +179,7 @@ static void next_order(struct list *l, const char *name, unsigned id,
 	unsigned kind = below(100);
 
 	l->middle += below(3) - 1;
-	if (kind < 20 && l->n) { /* one that rests, or long ago did */
+	if (kind < 20 && l->n) { /* cancel a resting order, or a random id */
 		unsigned target = below(8) ?
 					  l->entry[below((unsigned)l->n)].id :
 					  1 + below(id);
@@ -186,10 +193,10 @@ static void next_order(struct list *l, const char *name, unsigned id,
 	else if (kind == 96 && l->n)
 		e.id = l->entry[0].id;
 	fprintf(orders, "%u %s %s ", e.id, name, e.buys ? "buy" : "sell");
-	if (kind < 28) { /* at any price, of many orders at times */
+	if (kind < 28) { /* a market order, sometimes for several orders */
 		e.quantity *= 1 + below(8);
 		fprintf(orders, "%u\n", e.quantity);
-	} else { /* most at a distance, some reach the other side */
+	} else { /* a limit order; some prices reach the other side */
 		e.price = e.buys ? l->middle + 2 - below(9) :
 				   l->middle - 2 + below(9);
 		e.quantity *= below(10) ? 1 : 5;
@@ -224,7 +231,8 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	for (unsigned id = 1; id <= n; id++) {
-		if (id <= SYMBOLS) /* each once, then a few of one in a row */
+		/* first each symbol once, then short runs of one symbol */
+		if (id <= SYMBOLS)
 			symbol = id - 1;
 		else if (!below(4))
 			symbol = below(SYMBOLS);

@@ -4,26 +4,30 @@
 
 #include <peal/device/message_of.h>
 
-/* What the host side of 09_own_queue and its kernel agree on. */
+/* The types that 09_own_queue.c and programs/own_queue.c share. */
 
-/* First bytes of every actor's state, which the host fills in. */
+/* The first bytes of every actor's state. The host fills in queue and index. */
 struct place {
 	uint64_t queue; /* the address of the queue */
-	uint32_t index; /* of those who take: which one it is */
-	uint32_t entered; /* 1: its end is made */
+	/* the actor's index among the actors that pop (from 0) */
+	uint32_t index;
+	uint32_t entered; /* 1: the actor has opened its end of the queue */
 };
 
-/* To an actor: begin. To who puts: with the numbers first to end - 1. */
+/*
+ * From the host: start. An actor that pushes takes the numbers first to end -
+ * 1.
+ */
 struct range {
 	uint64_t first, end;
 };
 
-/* From an actor to itself: go on. */
+/* From an actor to itself: continue. */
 struct step {
 	uint64_t none;
 };
 
-/* To the host: what was taken in a step. */
+/* To the host: count and sum of the numbers popped in one step. */
 struct taken {
 	uint64_t n, sum;
 };

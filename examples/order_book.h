@@ -4,61 +4,62 @@
 
 #include <peal/device/message_of.h>
 
-/* What 14_order_matching.c and programs/order_book.c agree on. */
+/* The types that 14_order_matching.c and programs/order_book.c share. */
 
-/* What a book has room for. */
-#define ORDERS 24 /* that rest, of both sides */
+/* Capacities of a book. */
+#define ORDERS 24 /* resting orders of both sides */
 #define LEVELS 6 /* prices of a side */
-#define WAITING 8 /* orders that came while it was busy with another one */
-#define FILLS 4 /* of a report */
+#define WAITING 8 /* orders that arrive while the book is busy */
+#define FILLS 4 /* trades in a report */
 
 enum side { SIDE_BUY, SIDE_SELL };
 enum kind { KIND_LIMIT, KIND_MARKET, KIND_CANCEL };
 
-/** To a book: an order, or that one is to be cancelled. */
+/** To a book: a new order, or the cancellation of a resting order. */
 struct order {
 	uint32_t id;
 	uint32_t kind; /* enum kind */
 	uint32_t side; /* enum side */
 	uint32_t price; /* of a limit order */
 	uint32_t quantity;
-	uint32_t target; /* which order is to be cancelled */
+	uint32_t target; /* id of the order to cancel */
 };
 
-/** To a book from itself: go on with what you are busy with. */
+/** To a book from itself: continue with the current order. */
 struct go_on {
 	uint64_t none;
 };
 
-/* What has become of an order. */
+/* Outcome of an order. */
 enum outcome {
-	OUTCOME_GOES_ON, /* there are more reports of it */
+	OUTCOME_GOES_ON, /* more reports follow */
 	OUTCOME_FILLED,
 	OUTCOME_RESTS,
 	OUTCOME_CANCELLED,
-	OUTCOME_EMPTY, /* a market order, and nobody on the other side */
-	OUTCOME_NO_ROOM, /* so many orders rest already */
-	OUTCOME_NO_LEVEL, /* at so many prices already */
-	OUTCOME_UNKNOWN, /* no such order rests */
-	OUTCOME_SAME_ID, /* one of that number rests already */
+	/* market order: no resting order is left to trade with */
+	OUTCOME_EMPTY,
+	OUTCOME_NO_ROOM, /* ORDERS orders rest already */
+	OUTCOME_NO_LEVEL, /* LEVELS prices are in use already */
+	OUTCOME_UNKNOWN, /* no resting order has this id */
+	OUTCOME_SAME_ID, /* a resting order has the same id */
 	OUTCOME_INVALID,
-	OUTCOME_BUSY, /* too many came while it was busy */
+	OUTCOME_BUSY, /* WAITING orders wait already */
 	OUTCOME_COUNT
 };
 
-/** A trade, at the price of the order that rested. */
+/** A trade, at the price of the resting order. */
 struct fill {
-	uint32_t order; /* that one */
+	uint32_t order; /* id of the resting order */
 	uint32_t price, quantity;
 };
 
-/** To the host: trades of an order, and what has become of it. */
+/** To the host: trades of an order, and its outcome. */
 struct report {
 	uint32_t symbol; /* number of the book */
 	uint32_t order;
 	uint32_t outcome; /* enum outcome */
-	uint32_t quantity; /* that is left */
-	uint32_t n; /* trades */
+	uint32_t quantity; /* quantity that has not traded */
+	uint32_t n; /* number of trades */
 	uint32_t reserved;
 	struct fill fill[FILLS];
 };

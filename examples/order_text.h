@@ -3,14 +3,16 @@
 #define PEAL_EXAMPLES_ORDER_TEXT_H
 
 /*
- * Orders and what becomes of them as lines of text, for 14_order_matching.c:
+ * Text of orders and reports, for 14_order_matching.c. Lines of orders:
  *
- *	17 ABC buy 300 1050	number, symbol, quantity, and at most so much each
- *	18 ABC sell 200		at any price
- *	19 ABC cancel 17
+ *	17 ABC buy 300 1050	id, symbol, quantity, limit price
+ *	18 ABC sell 200		market order: without a price
+ *	19 ABC cancel 17	cancels order 17
  *
- *	ABC 18 trades 17 200 1050	with 17, quantity, price
- *	ABC 18 filled 0			the quantity that is left
+ * Lines of reports:
+ *
+ *	ABC 18 trades 17 200 1050	resting order, quantity, price
+ *	ABC 18 filled 0			outcome, quantity left
  */
 
 #include <string.h>
@@ -20,9 +22,10 @@
 
 #define SYMBOLS 8
 
-static char symbol_names[SYMBOLS][8]; /* of books, from the lines */
+/* the symbol of each book, in order of appearance */
+static char symbol_names[SYMBOLS][8];
 
-/* The number of the symbol of that name, which may be new. */
+/* Returns the number of a symbol. A new symbol gets the next number. */
 static inline uint32_t symbol_of(const char *name)
 {
 	uint32_t i = 0;
@@ -36,7 +39,7 @@ static inline uint32_t symbol_of(const char *name)
 	return i;
 }
 
-/* The order of a line, and the number of its symbol. */
+/* Parses a line into an order. Stores the number of its symbol in *symbol. */
 static inline struct order order_of_line(const char *line, uint32_t *symbol)
 {
 	struct order o = { .kind = KIND_LIMIT };
@@ -61,7 +64,7 @@ static inline struct order order_of_line(const char *line, uint32_t *symbol)
 	return o;
 }
 
-/* Lines for a report. */
+/* Writes the lines of a report. */
 static inline void report_print(FILE *file, const struct report *r)
 {
 	const char *name = symbol_names[r->symbol];
@@ -91,7 +94,7 @@ static inline FILE *open_text(const char *path)
 	return file;
 }
 
-/* Ends the example unless the next lines of a file are this text. */
+/* Ends the example unless the next lines of the file equal `text`. */
 static inline void expect_lines(FILE *file, const char *text)
 {
 	char line[128];

@@ -4,14 +4,14 @@
 
 #include <peal/device/message_of.h>
 
-/* The messages of 08_pool, for its host side and its kernel. */
+/* The messages between 08_pool.c and programs/pool.c. */
 
-/* The numbers first to end - 1. */
+/* To an actor: count the primes among the numbers first to end - 1. */
 struct piece {
 	uint64_t first, end;
 };
 
-/* How many primes a piece has. */
+/* To the host: the number of primes in a piece. */
 struct primes {
 	uint64_t n;
 };

@@ -4,13 +4,13 @@
 
 #include "fit.h"
 
-/* The data of 22_least_squares, and what they come to by plain arithmetic. */
+/* The data of 22_least_squares.c, and the exact weights by plain loops. */
 
 #define ROWS 2003
 
 static struct row rows[ROWS];
 
-/* Pseudo-random, from -1 to 1. */
+/* Returns a pseudo-random number from -1 to 1. */
 static inline double next(void)
 {
 	static uint64_t state = 1;
@@ -32,7 +32,10 @@ static inline void make_rows(void)
 	}
 }
 
-/* The same fit in one go: A w = b with A = X'X and b = X'y, by elimination. */
+/*
+ * Computes the weights in one step. Solves A w = b with A = X'X and b = X'y by
+ * elimination.
+ */
 static inline void solve(double w[WEIGHTS])
 {
 	double a[WEIGHTS][WEIGHTS + 1] = { 0 };

@@ -4,11 +4,14 @@
 
 #include <peal/device/platform.h>
 
-/* What the host sides and the kernel of 18 to 20 agree on. */
+/*
+ * Constants and types that 18_vector_add.c, 19_stealing.c, 20_image_batch.c and
+ * programs/vectors.c share.
+ */
 
-#define BLUR_REACH 2 /* pixels to each side */
+#define BLUR_REACH 2 /* pixels on each side of the center */
 #define BLUR_TAPS 25 /* (2 * BLUR_REACH + 1) squared */
-#define BLUR_WHOLE 65536 /* what the weights of all taps add up to */
+#define BLUR_WHOLE 65536 /* sum of the weights of all taps */
 
 /* Parameters of `blur`. */
 struct image_size {

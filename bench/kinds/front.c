@@ -6,8 +6,10 @@
 
 #include <peal/queue.h>
 
-/* Our queues as threads have them, by peal/queue.h: all is copied, and each call
- * is one of the library. */
+/*
+ * Our queues by the calls of peal/queue.h, as threads use them. Each message is
+ * copied, by a call of the library.
+ */
 
 #define BULK_BYTES 256
 
@@ -68,7 +70,7 @@ static PEAL_INLINE uint32_t front_put(void *queue,
 	uint64_t *from;
 	uint32_t n = peali_bench_queue_stage(end, bytes, burst, &from), i;
 
-	/* a bulk is of messages that fit a slot */
+	/* bulk calls take only messages that fit into a slot */
 	if (burst > 1 && bytes <= BULK_BYTES) {
 		if (peal_queue_push_bulk(p, from, bytes, n, 0))
 			return 0;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Our kinds for the shapes of rows. */
 #include "bench/kinds/kinds.h"
 
 const struct peali_bench_queue_kind *const peali_bench_queue_pair =

@@ -2,7 +2,7 @@
 #ifndef PEAL_BENCH_KINDS_H
 #define PEAL_BENCH_KINDS_H
 
-/* Our own queues, by their device functions and without a runtime. */
+/* Our queues by their device functions, without a runtime. */
 
 #include "bench/queue.h"
 
@@ -10,19 +10,21 @@ extern const struct peali_bench_queue_kind peali_bench_queue_link;
 extern const struct peali_bench_queue_kind peali_bench_queue_mailbox;
 extern const struct peali_bench_queue_kind peali_bench_queue_work;
 extern const struct peali_bench_queue_kind peali_bench_queue_topic;
-/* What a topic is compared with. */
+/* Baseline of the topic: a link for each reader. */
 extern const struct peali_bench_queue_kind peali_bench_queue_links;
 
-/* The same queue by peal/queue.h, as threads have it. NULL: they do not. */
+/* Returns the kind by peal/queue.h, or NULL if threads do not have it. */
 const struct peali_bench_queue_kind *
 peali_bench_queue_front(const struct peali_bench_queue_kind *device);
 
-/* A link that keeps all messages in slots, and one that keeps them in its slab;
- * by policy, from sequence on. NULL ends a list. */
+/*
+ * Links with all messages in slots, and links with all messages in the slab.
+ * The index is the policy, from sequence on. NULL ends a list of slabs.
+ */
 extern const struct peali_bench_queue_kind *const peali_bench_queue_slots[3];
 extern const struct peali_bench_queue_kind *const peali_bench_queue_slabs[3][2];
 
-/* What stands for us in rows of a shape. */
+/* Our kind for rows of each shape: producers -> consumers. */
 extern const struct peali_bench_queue_kind
 	*const peali_bench_queue_pair; /* 1 -> 1 */
 extern const struct peali_bench_queue_kind

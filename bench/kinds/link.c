@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Our link as a queue of the benchmark `queues`. Also the forms with messages
+ * in slots or in the slab, and a link for each reader.
+ */
 #include "bench/kinds/kinds.h"
 
 #include <stdlib.h>
@@ -11,21 +15,22 @@
 
 #define LINE 64
 
-/* How a link keeps its messages. */
+/* Where a link stores its messages. */
 struct form {
 	uint32_t policy; /* enum peal_policy */
-	int slab; /* 1: all of them in the slab, 0: in slots */
-	int given; /* 0: as it does by default */
+	int slab; /* 1: all messages in the slab; 0: in slots */
+	int given; /* 1: as `slab` says; 0: by default */
 };
 
-/* The ends are apart: each belongs to one thread. */
+/* The two ends lie on separate lines, because each belongs to one thread. */
 struct link {
 	PEAL_ALIGNED(PEAL_SHARED_LINE) struct peal_link_producer producer;
 	PEAL_ALIGNED(PEAL_SHARED_LINE) struct peal_link_consumer consumer;
 	PEAL_ALIGNED(PEAL_SHARED_LINE) struct peal_credit credit;
 	PEAL_ALIGNED(PEAL_SHARED_LINE) struct peal_link_counts counts;
 	struct peal_ring *ring;
-	uint8_t *stages; /* of atoms: the producer's, the consumer's */
+	/* staging memory for atoms: the producer's, then the consumer's */
+	uint8_t *stages;
 };
 
 static void link_close(void *queue)
@@ -73,8 +78,8 @@ static struct peali_ring_spec spec_of(const struct peali_bench_queue_shape *s,
 	else if (form->given)
 		spec.slot_bytes = peali_policy_slot(form->policy, s->bytes + 8);
 	/*
-	 * One message at a time fills lines of its own; of many, short ones
-	 * share lines as they do by default, which moves fewer.
+	 * In round trips each message fills its own lines. Otherwise short
+	 * messages share lines, which is the default and moves fewer lines.
 	 */
 	else if (s->trips)
 		spec.slot_bytes = (uint32_t)whole_lines(s->bytes + 16);
@@ -123,7 +128,10 @@ static PEAL_INLINE uint32_t link_put(void *queue,
 	uint64_t *from;
 	void *to;
 
-	/* In bulk all or nothing, and no message that needs the slab. */
+	/*
+	 * A bulk call sends all messages or none, and only messages without a
+	 * slab.
+	 */
 	if (burst > 1 && bytes <= p->fits_slot) {
 		n = peali_bench_queue_stage(end, bytes, burst, &from);
 		if (peal_link_push_bulk(p, header, from, bytes, n))
@@ -172,9 +180,9 @@ const struct peali_bench_queue_kind peali_bench_queue_link = {
 	.trips = link_trips,
 };
 
-/* ---- in slots or in the slab --------------------------------------------------- */
+/* ---- messages in slots or in the slab ------------------------------------ */
 
-/* Of any size, which is no constant where the loops are compiled. */
+/* For any size: here the compiler does not know size and burst. */
 static uint64_t form_send(void *queue, struct peali_bench_queue_end *end,
 			  uint64_t n)
 {
@@ -227,7 +235,7 @@ const struct peali_bench_queue_kind *const peali_bench_queue_slabs[3][2] = {
 	{ &slab, NULL }, { &slab16, NULL }, { &slab8, NULL }
 };
 
-/* ---- a link for each reader --------------------------------------------------- */
+/* ---- a link for each reader ---------------------------------------------- */
 
 struct links {
 	void *link[PEALI_BENCH_QUEUE_ENDS];
@@ -259,7 +267,7 @@ static void *links_open(const struct peali_bench_queue_shape *shape)
 	return all;
 }
 
-/* To all of them or to none. */
+/* Sends to all links or to none. */
 static PEAL_INLINE uint32_t links_put(void *queue,
 				      struct peali_bench_queue_end *end,
 				      uint32_t bytes, uint32_t burst)

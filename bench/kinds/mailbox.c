@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Our mailbox as a queue of the benchmark `queues`. */
 #include "bench/kinds/kinds.h"
 
 #include <stdlib.h>
@@ -9,7 +10,7 @@
 
 #define LINE 64
 
-/* A producer's own, on lines of its own. */
+/* The data of one producer, on lines of its own. */
 struct teller {
 	PEAL_ALIGNED(PEAL_SHARED_LINE) struct peal_mailbox_lease lease;
 };
@@ -21,7 +22,7 @@ struct box {
 
 static void *box_open(const struct peali_bench_queue_shape *shape)
 {
-	/* Whole lines, so that no two producers write to one. */
+	/* Slots of whole lines, so that no two producers write to one line. */
 	const uint32_t lines = (shape->bytes + 16 + LINE - 1) / LINE;
 	struct peali_mailbox_spec spec = {
 		.slots = shape->slots,

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Our topic as a queue of the benchmark `queues`. */
 #include "bench/kinds/kinds.h"
 
 #include <stdlib.h>
@@ -7,7 +8,7 @@
 
 #include "queues/topic.h"
 
-/* A subscriber's place, on lines of its own. */
+/* The data of one subscriber, on lines of its own. */
 struct subscriber {
 	PEAL_ALIGNED(PEAL_SHARED_LINE) struct peal_topic_subscriber place;
 	PEAL_ALIGNED(PEAL_SHARED_LINE)

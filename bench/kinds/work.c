@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Our work queue as a queue of the benchmark `queues`. */
 #include "bench/kinds/kinds.h"
 
 #include <stdlib.h>
@@ -7,7 +8,7 @@
 
 #include "queues/work.h"
 
-/* One thread's places, on lines of its own. */
+/* The data of one thread, on lines of its own. */
 struct worker {
 	PEAL_ALIGNED(PEAL_SHARED_LINE) struct peal_work_producer producer;
 	PEAL_ALIGNED(PEAL_SHARED_LINE) struct peal_work_consumer consumer;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Boost's lock-free queues. spsc_queue gives each message in place to whoever
- * takes it; in bursts an array is pushed, and popped, at a time. queue has no
- * bulk form: a burst is so many calls.
+ * Boost's lock-free queues as baselines. The class spsc_queue gives each
+ * message to the consumer in place. For a burst it moves an array. The class
+ * queue has no bulk form, so a burst is a call for each message.
  */
 #include "bench/peers/peers.h"
 
@@ -15,12 +15,12 @@
 
 template <uint32_t bytes>
 using spsc = boost::lockfree::spsc_queue<peali_message<bytes>>;
-/* Of a fixed size: nodes come from a list of its own, none is allocated. */
+/* A fixed size: the queue takes its nodes from its own list. */
 template <uint32_t bytes>
 using many = boost::lockfree::queue<peali_message<bytes>,
 				    boost::lockfree::fixed_sized<true>>;
 
-/* The shape's size, and the queue of that size. */
+/* A queue and the message size of its type. */
 struct holder {
 	uint32_t bytes;
 	void *queue;
@@ -103,7 +103,7 @@ static void many_close(void *queue)
 	delete static_cast<holder *>(queue);
 }
 
-/* ---- one to one ------------------------------------------------------------- */
+/* ---- one to one ---------------------------------------------------------- */
 
 template <uint32_t bytes>
 static PEAL_INLINE uint32_t spsc_put_sized(struct holder *h,
@@ -161,7 +161,7 @@ static PEAL_INLINE uint32_t spsc_get(void *queue,
 	PEALI_SIZED(spsc_get_sized, bytes, h, end, burst)
 }
 
-/* ---- many to many ----------------------------------------------------------- */
+/* ---- many to many -------------------------------------------------------- */
 
 template <uint32_t bytes>
 static PEAL_INLINE uint32_t many_put_sized(struct holder *h,

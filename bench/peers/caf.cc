@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Actors of CAF (the C++ Actor Framework), event based, in its work-stealing
- * scheduler of as many threads as our workers. Each checks what it gets, as ours
- * do.
+ * Actors of CAF (the C++ Actor Framework) as a baseline. They are event-based.
+ * The work-stealing scheduler has as many threads as we have workers. Each
+ * actor checks its messages, as ours do.
  */
 #include <caf/all.hpp>
 
@@ -22,7 +22,7 @@ double since(clock_type::time_point began)
 	return std::chrono::duration<double>(clock_type::now() - began).count();
 }
 
-/* A system of so many threads; it ends with the block. */
+/* Configuration of an actor system with `threads` threads. */
 struct machine {
 	caf::actor_system_config config;
 	explicit machine(uint32_t threads)
@@ -41,7 +41,9 @@ struct player_state {
 	uint64_t next = 0, wrong = 0;
 };
 
-/* Gets every other number from `first` on. */
+/*
+ * Expects every other number from `first` on, and answers with the next number.
+ */
 caf::behavior player(caf::stateful_actor<player_state> *self, uint64_t first,
 		     uint64_t last, outcome *done)
 {
@@ -83,7 +85,7 @@ struct caller_state {
 	uint64_t next = 0;
 };
 
-/* Sends 16 at a time, and goes on by a message to itself. */
+/* Sends 16 messages, then continues at a message to itself. */
 caf::behavior caller(caf::stateful_actor<caller_state> *self, caf::actor to,
 		     uint32_t who, uint64_t each)
 {
@@ -112,7 +114,7 @@ int play(uint32_t threads, uint64_t last, double *seconds)
 	caf::anon_send(b, uint64_t{ 0 });
 	uint64_t result = wrong.get();
 	*seconds = since(began);
-	/* they know each other: nobody would ever end them */
+	/* the actors refer to each other, so they would never end */
 	caf::anon_send_exit(a, caf::exit_reason::kill);
 	caf::anon_send_exit(b, caf::exit_reason::kill);
 	return result ? -1 : 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Concurrency Kit's ring with messages in its slots, in the three forms that
- * the rows need. It has no bulk form: a burst is so many calls. The producer
- * writes in place (reserve and commit), the consumer gets a copy.
+ * Concurrency Kit's ring as a baseline, with messages in its slots, in three
+ * forms. It has no bulk form, so a burst is a call for each message. The
+ * producer writes in place (reserve and commit). The consumer gets a copy.
  */
 #include "bench/peers/peers.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * count TURNS: what count.py runs under a tool that counts instructions. Puts
- * and takes messages through all queues of `peal bench queues`, ours first. It
- * prints its compiler, then a line for each queue, size and burst, with tabs
- * between the fields.
+ * count TURNS: the program that count.py runs under a tool that counts
+ * instructions. It moves messages through all queues of `peal bench queues`,
+ * ours first. It prints its compiler, then a line for each queue, size and
+ * burst. Tabs separate the fields.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@
 #endif
 
 struct shape {
-	const char *what; /* its rows' */
+	const char *what; /* name of its rows */
 	const struct peali_bench_queue_kind *const *ours;
 	const struct peali_bench_queue_kind *const *peers;
 	uint32_t producers, consumers, every;
@@ -94,7 +94,10 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	printf("%s\n", COMPILER);
-	/* A mutex of a process that never had a second thread is not locked. */
+	/*
+	 * In a process that never had a second thread, a mutex is not locked.
+	 * So start a thread.
+	 */
 	if (pthread_create(&thread, NULL, nothing, NULL))
 		return 1;
 	pthread_join(thread, NULL);

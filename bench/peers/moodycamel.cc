@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * moodycamel's ConcurrentQueue with a token for each producer and consumer. Its
- * memory is taken once. A producer never gives its blocks back, so that one
- * could have all of them and starve another for ever: each may have 1,024
- * messages in the queue, there are blocks for more than that for each, and then
- * try_enqueue says full.
+ * moodycamel's ConcurrentQueue as a baseline, with a token for each producer
+ * and consumer. It allocates its memory once.
+ *
+ * A producer never returns its blocks. So one producer could take all blocks
+ * and starve another producer. Therefore each producer may have 1,024 messages
+ * in the queue, and there are blocks for more than that. Beyond this limit
+ * try_enqueue reports a full queue.
  */
 #include "bench/peers/peers.h"
 
@@ -86,7 +88,7 @@ static void camel_close(void *queue)
 	delete static_cast<holder *>(queue);
 }
 
-/* In bulk all or nothing, of what the stage holds. */
+/* A bulk call sends all messages of the stage, or none. */
 template <uint32_t bytes>
 static PEAL_INLINE uint32_t put_sized(struct holder *h,
 				      struct peali_bench_queue_end *end,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A rank of Open MPI that `peal bench collectives` compares us with: started by
- * mpirun with the path of a board (bench/mpi.h), which says what to do.
+ * A rank of Open MPI, the baseline of `peal bench collectives`. The launcher
+ * mpirun gives it the path of the shared memory (bench/mpi.h), which holds the
+ * commands.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -25,7 +26,7 @@ static double now_ns(void)
 	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
-/* All elements of all ranks' sum. */
+/* Returns 1 if every element is the sum over all ranks. */
 static int is_sum(const int32_t *to, uint64_t n, int ranks, uint32_t turn)
 {
 	uint64_t i;
@@ -64,7 +65,7 @@ static int all_reduce(struct peali_mpi_board *board, int rank, int ranks,
 	return 0;
 }
 
-/* To and fro between two ranks; the others do nothing. */
+/* Sends messages between ranks 0 and 1. The other ranks do nothing. */
 static int send(struct peali_mpi_board *board, int rank, int32_t *from,
 		int32_t *to)
 {
@@ -93,7 +94,10 @@ static int send(struct peali_mpi_board *board, int rank, int32_t *from,
 	return 0;
 }
 
-/* Waits for what there is to do: 0, or -1 if nobody is left who could ask. */
+/*
+ * Waits for a command. Returns 0, or -1 if the process that sends commands has
+ * ended.
+ */
 static int wait_for_turn(struct peali_mpi_board *board, int rank)
 {
 	struct timespec until;
@@ -108,6 +112,7 @@ static int wait_for_turn(struct peali_mpi_board *board, int rank)
 	}
 }
 
+/* Executes a command. Returns 0, or nonzero after an error. */
 static int serve(struct peali_mpi_board *board, int rank, int ranks)
 {
 	int32_t *from, *to;
@@ -143,7 +148,8 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	while (!failed) {
-		sem_post(&board->done); /* at first: it is there */
+		/* the first time: the rank has started */
+		sem_post(&board->done);
 		if (wait_for_turn(board, rank) || board->kind == PEALI_MPI_QUIT)
 			break;
 		failed = serve(board, rank, ranks);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A ring under a mutex, with condition variables for who waits. */
+/* A ring under a mutex as a baseline. Threads wait by condition variables. */
 #include "bench/peers/peers.h"
 
 #include <pthread.h>
@@ -7,7 +7,8 @@
 #include <string.h>
 #include <time.h>
 
-#define LOOK_NS 10000000 /* who waits looks up so often */
+/* time after which a waiting thread checks the clock */
+#define LOOK_NS 10000000
 
 struct mutex_ring {
 	pthread_mutex_t mutex;
@@ -48,8 +49,9 @@ static void ring_close(void *queue)
 }
 
 /*
- * Sleeps until there is a change, if the thread has nothing else to do. The
- * caller looks again; if nothing came for long, at the clock too.
+ * Sleeps until the other side signals, unless the thread has both ends. The
+ * caller polls again. After a timeout it also reads the clock. The caller holds
+ * r->mutex.
  */
 static void ring_wait(struct mutex_ring *r, pthread_cond_t *condition,
 		      struct peali_bench_queue_end *end)

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The tables of baselines. PEALI_NO_<PEER> is defined if the build does not
+ * have a library. It is the reason.
+ */
 #include "bench/peers/peers.h"
 
 #include "bench/kinds/kinds.h"
 
-/* PEALI_NO_<PEER> is the reason why the build has it not. */
 #ifdef PEALI_NO_CK
 const struct peali_bench_queue_kind peali_peer_ck_spsc = {
 	.name = "ck_ring spsc",
@@ -87,7 +90,10 @@ const struct peali_bench_queue_kind *const peali_peers_share[] = {
 	NULL,
 };
 
-/* Nobody else has one that does not copy for each reader: ours without it. */
+/*
+ * No other library has a queue that copies a message only once for all readers.
+ * So the baseline is our link for each reader.
+ */
 const struct peali_bench_queue_kind *const peali_peers_spread[] = {
 	&peali_bench_queue_links,
 	NULL,

@@ -3,17 +3,21 @@
 #define PEAL_BENCH_PEERS_H
 
 /*
- * The queues of others, each in a file of its own behind struct
- * peali_bench_queue_kind. Which of them this build has was found out when it was
- * configured; the others stand in the tables with what was missing.
+ * Queues of other libraries, as baselines. Each has a file of its own with a
+ * struct peali_bench_queue_kind. The configuration of the build finds the
+ * libraries. A queue of a missing library has the reason in `missing`.
  */
 
 #include "bench/queue.h"
 
 PEAL_BEGIN_C
 
-/* Those of a shape, in their best form for it; NULL ends each list. */
-extern const struct peali_bench_queue_kind *const peali_peers_pair[]; /* 1 -> 1 */
+/*
+ * The baselines of rows of each shape (producers -> consumers), in their best
+ * form. NULL ends each list.
+ */
+/* 1 -> 1 */
+extern const struct peali_bench_queue_kind *const peali_peers_pair[];
 extern const struct peali_bench_queue_kind
 	*const peali_peers_gather[]; /* n -> 1 */
 extern const struct peali_bench_queue_kind

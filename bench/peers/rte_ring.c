@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * DPDK's ring with messages as its elements, on memory of our own. All that
- * moves messages is in its headers; of its library only rte_ring_init would be
- * needed, which fills the fields below, so that nothing of DPDK is linked.
+ * DPDK's ring as a baseline, with messages as its elements, in our own memory.
+ * The headers contain all functions that move messages. From the library only
+ * rte_ring_init would be needed. Instead ring_make fills in the fields, so
+ * nothing of DPDK is linked.
  */
 #include "bench/peers/peers.h"
 
@@ -44,7 +45,9 @@ static void *mpmc_open(const struct peali_bench_queue_shape *shape)
 	return ring_make(shape, RTE_RING_SYNC_MT, RTE_RING_SYNC_MT);
 }
 
-/* One consumer needs no head and tail of one word. */
+/*
+ * A single consumer does not need the HTS mode, with head and tail in one word.
+ */
 static void *hts_open(const struct peali_bench_queue_shape *shape)
 {
 	return ring_make(shape, RTE_RING_SYNC_MT_HTS,
@@ -57,7 +60,7 @@ static void ring_close(void *queue)
 	free(queue);
 }
 
-/* ---- copies ----------------------------------------------------------------- */
+/* ---- copies -------------------------------------------------------------- */
 
 #define PUT(name, how)                                                         \
 	static PEAL_INLINE uint32_t name(void *queue,                          \
@@ -92,7 +95,9 @@ PUT(hts_put, mp_hts)
 GET(sc_get, sc)
 GET(mc_get, mc)
 
-/* The ring's own type decides, as rte_ring_dequeue_burst_elem does. */
+/*
+ * The ring's sync type selects the function, as in rte_ring_dequeue_burst_elem.
+ */
 static PEAL_INLINE uint32_t hts_get(void *queue,
 				    struct peali_bench_queue_end *end,
 				    uint32_t bytes, uint32_t burst)
@@ -106,7 +111,7 @@ static PEAL_INLINE uint32_t hts_get(void *queue,
 	return n;
 }
 
-/* ---- in place --------------------------------------------------------------- */
+/* ---- in place ------------------------------------------------------------ */
 
 static PEAL_INLINE void *part(const struct rte_ring_zc_data *place, uint32_t i,
 			      uint32_t bytes)

@@ -3,14 +3,14 @@
 #define PEAL_BENCH_SIZED_H
 
 /*
- * For peers that are C++ templates of the message's type: calls the function
- * template of a size that is known when this is compiled.
+ * For baselines that are C++ templates of the message's type. PEALI_SIZED calls
+ * the function template for a message size.
  */
 
 #include <cstdint>
 #include <cstring>
 
-/* Those of whole lines lie on whole lines. */
+/* A message of whole lines is aligned to a line. */
 template <uint32_t bytes> struct peali_message {
 	alignas(bytes % 64 ? 8 : 64) uint64_t words[bytes / 8];
 };

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs the handler of scale.c on a device, from C. */
+/*
+ * Shows a program outside of Peal's source tree, in C. Runs the handler of
+ * scale.c on a device: sends three numbers to an actor and prints the products.
+ */
 #include <stdio.h>
 
 #include <peal/device/kernel.h>
@@ -9,9 +12,13 @@ PEAL_DECLARE_PROGRAM(scaler);
 
 #define SECOND INT64_C(1000000000)
 
-/* Connects both ways, sends three numbers and prints what came of them. */
+/*
+ * Links the host with an actor in both directions, sends three numbers, and
+ * prints the answer. Returns 0 or a negative error code.
+ */
 static int run(struct peal_runtime *runtime, struct peal_endpoint *host)
 {
+	/* The state of the actor starts with the factor. */
 	const struct peal_actor_options options = {
 		.size = sizeof(options),
 		.init = &(const float){ 2.5f },

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs the handler of scale.c on a device, from C++.
+// Shows a program outside of Peal's source tree, in C++. Runs the handler of
+// scale.c on a device: sends three numbers to an actor and prints the products.
 #include <cstdio>
 #include <stdexcept>
 #include <string>
@@ -15,7 +16,7 @@ namespace
 
 constexpr int64_t second = 1000000000;
 
-// Throws what Peal has recorded.
+// Throws Peal's error text if `result` is a negative error code.
 void check(int result)
 {
 	if (result < 0)
@@ -41,6 +42,8 @@ class runtime
 	peal_runtime *handle = nullptr;
 };
 
+// Launches the kernel and spawns an actor with the factor in its state. Links
+// the actor with the host in both directions. Returns the actor's answer.
 std::vector<float> scale(peal_runtime *rt, float factor,
 			 const std::vector<float> &in)
 {

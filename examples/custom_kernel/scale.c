@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A handler of one's own: multiplies every float of a message. */
+/*
+ * A handler that multiplies every float of a message by the factor in its
+ * state.
+ */
 #include <peal/device/kernel.h>
 
-/* The actor's state; the host gives its first bytes at the spawn. */
+/* State of the actor. The host gives its first bytes at the spawn. */
 struct scale {
 	float factor;
 	uint32_t messages;
@@ -16,7 +19,7 @@ static PEAL_DEV int scale(struct peal_worker *w)
 	void *place = 0;
 	int result = peal_reserve(w, 0, peal_length(w), &place);
 
-	if (result) /* a closed link has counted the message as dead */
+	if (result) /* a closed link has counted a dead letter */
 		return result == PEAL_EPIPE ? 0 : result;
 	for (i = peal_lane(w); i < n; i += peal_lanes(w))
 		((float *)place)[i] = in[i] * state->factor;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An account: each request moves money, and is replied to with the balance. */
+/*
+ * The handler of 10_request.c: an account. It changes its balance by the amount
+ * of each request and replies with the new balance.
+ */
 #include <peal/device/kernel.h>
 
 #include "../account.h"
@@ -15,7 +18,8 @@ static PEAL_DEV int account(struct peal_worker *w)
 	after.amount = kept->amount + m->amount;
 	if (after.amount < 0)
 		return peal_refuse(w, 0, PEAL_ENOSPC);
-	peal_sync(w); /* all lanes have read what the leader writes now */
+	/* all lanes have read the state before the leader writes */
+	peal_sync(w);
 	if (peal_is_leader(w))
 		*kept = after;
 	return balance_reply(w, 0, &after);

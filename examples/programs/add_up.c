@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The kernel of 21_distributed_sum: adds up the numbers of its device. The lanes
- * take turns with the numbers, and add their sums up at the end.
+ * The handler of 21_distributed_sum.c: adds up the numbers of its device. Each
+ * lane adds up every peal_lanes-th number. Then the lanes add their sums.
  */
 #include <peal/device/kernel.h>
 
 struct job {
-	uint64_t numbers, n; /* where they are, and how many */
-	uint64_t sum; /* where their sum goes */
+	uint64_t numbers, n; /* address and count */
+	uint64_t sum; /* address of the result */
 };
 
 static PEAL_DEV int add_up(struct peal_worker *w)
@@ -21,7 +21,8 @@ static PEAL_DEV int add_up(struct peal_worker *w)
 	sum = peal_sum(w, sum);
 	if (peal_is_leader(w)) {
 		*(uint64_t *)(uintptr_t)job->sum = sum;
-		peal_fence_release_sys(); /* it is there for who hears of it */
+		/* The receiver of the message sees the sum. */
+		peal_fence_release_sys();
 	}
 	return peal_emit(w, 0, 0, &sum, sizeof(sum));
 }

@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The kernel of 16_bank: an account, which pays and is paid. Its balance is in a
- * ledger outside of its state, so that it is there when the account begins anew;
- * the state has a copy. The handler fails now and then, before it has done
- * anything but spoil that copy: so its message can be sent once more.
+ * The handler of 16_bank.c: an account that pays and is paid.
+ *
+ * The balance lies in a ledger outside of the state, so it survives a restart.
+ * The state has a copy of it. The handler sometimes fails. By then it has
+ * changed only the copy, and the restart resets the copy. So the host can send
+ * the same message again.
  */
 #include <peal/device/kernel.h>
 
 #include "../bank.h"
 
-/* To who is paid; the upper half of an address is the same for all actors of a
- * kernel, the lower one is the actor's number there. */
+/*
+ * Sends the amount to the account that is paid. All actors of a kernel have the
+ * same upper half of their addresses. The lower half is the actor's number in
+ * the kernel, which peal_tell needs.
+ */
 static PEAL_DEV int pay(struct peal_worker *w, struct transfer t)
 {
 	t.paid = 1;
@@ -21,8 +26,10 @@ static PEAL_DEV int pay(struct peal_worker *w, struct transfer t)
 			    sizeof(t));
 }
 
-/* All lanes go through the same steps, each with a copy of the state; the
- * leader's is kept. */
+/*
+ * All lanes do the same steps with copies of the state. Only the leader stores
+ * its copy.
+ */
 static PEAL_DEV int client(struct peal_worker *w)
 {
 	struct account_state *kept = (struct account_state *)peal_state(w);
@@ -34,7 +41,7 @@ static PEAL_DEV int client(struct peal_worker *w)
 
 	if (!t)
 		return PEAL_EPROTO;
-	if (!a.open) /* it has just begun, or begun anew */
+	if (!a.open) /* the account is new, or was restarted */
 		a.balance = *ledger;
 	a.open = 1;
 	pays = !t->paid && a.balance >= t->amount;
@@ -42,11 +49,12 @@ static PEAL_DEV int client(struct peal_worker *w)
 		a.balance -= t->amount;
 	else if (t->paid)
 		a.balance += receipt.amount = t->amount;
-	peal_sync(w); /* all lanes have read what the leader writes now */
+	/* all lanes have read the state before the leader writes */
+	peal_sync(w);
 	if (peal_is_leader(w))
 		*kept = a;
 	if (t->luck % BAD_LUCK == 0)
-		return PEAL_EPROTO; /* it is not in the ledger yet */
+		return PEAL_EPROTO; /* the failure: the ledger is unchanged */
 	if (peal_is_leader(w))
 		*ledger = a.balance;
 	return pays ? pay(w, *t) : receipt_emit(w, PORT_HOST, &receipt);

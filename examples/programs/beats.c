@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Peers that beat by a periodic timer, and a watcher that has a timer for each of
- * them: it fires if the peer has not beaten for a while. */
+/*
+ * The handlers of 15_timers.c. A peer sends beats by a periodic timer. The
+ * watcher has a timeout for each peer. It fires if the peer is silent for
+ * PATIENCE_NS.
+ */
 #include <peal/device/kernel.h>
 
 #include "../beats.h"
@@ -11,7 +14,7 @@ struct peer {
 	struct peal_timer timer;
 };
 
-/* Begins to beat, or falls silent. */
+/* Starts or stops the beats, as the message says. */
 static PEAL_DEV int peer(struct peal_worker *w)
 {
 	struct peer *self = (struct peer *)peal_state(w);
@@ -24,7 +27,7 @@ static PEAL_DEV int peer(struct peal_worker *w)
 		return PEAL_EPROTO;
 	result = peal_timer_cancel(w, self->timer);
 	if (result == PEAL_ENOENT)
-		result = 0; /* it did not beat */
+		result = 0; /* there was no timer */
 	beat.peer = in->peer;
 	if (!result && in->period_ns)
 		result = peal_tell_every(w, in->period_ns, in->watcher,
@@ -35,14 +38,17 @@ static PEAL_DEV int peer(struct peal_worker *w)
 	return result;
 }
 
-/* What the watcher knows of a peer. */
+/* The watcher's data of a peer. */
 struct watched {
 	struct peal_timer timer;
 	uint64_t beats;
 	uint32_t silent, reserved;
 };
 
-/* A peer lives: the timer for it begins anew. */
+/*
+ * Handles a beat: restarts the timeout of its peer. Reports a peer that was
+ * silent.
+ */
 static PEAL_DEV int heard_of(struct peal_worker *w, struct watched *peers,
 			     uint32_t number)
 {
@@ -52,7 +58,10 @@ static PEAL_DEV int heard_of(struct peal_worker *w, struct watched *peers,
 	struct peal_timer timer = { 0, 0, 0 };
 	int was_silent = p->silent || !p->beats, result;
 
-	/* if that is too late, its message finds that there were more beats */
+	/*
+	 * If the timeout has fired already, its message has an older count of
+	 * beats. The watcher then ignores it.
+	 */
 	peal_timer_cancel(w, p->timer);
 	result = peal_tell_after(w, PATIENCE_NS, peal_self(w), late_number,
 				 &late, sizeof(late), &timer);
@@ -66,6 +75,7 @@ static PEAL_DEV int heard_of(struct peal_worker *w, struct watched *peers,
 	return result;
 }
 
+/* Handles the beats of all peers, and the timeouts that it has set. */
 static PEAL_DEV int watcher(struct peal_worker *w)
 {
 	struct watched *peers = (struct watched *)peal_state(w);
@@ -78,8 +88,9 @@ static PEAL_DEV int watcher(struct peal_worker *w)
 	if (!late || late->peer >= PEERS)
 		return PEAL_EPROTO;
 	if (peers[late->peer].beats != late->beats)
-		return 0; /* it has beaten since */
-	peal_sync(w); /* all lanes have read what the leader writes now */
+		return 0; /* a beat has arrived since */
+	/* all lanes have read the state before the leader writes */
+	peal_sync(w);
 	if (peal_is_leader(w))
 		peers[late->peer].silent = 1;
 	report.peer = late->peer;

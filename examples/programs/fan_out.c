@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The kernel of 04_fan_out: `split` cuts an array into four parts, one for
- * each port; `add_up` sends the sum of its part on.
+ * The handlers of 04_fan_out.c. `split` sends one of four parts of an array by
+ * each of its ports. `add_up` adds up a part and sends the sum to the host.
  */
 #include <peal/device/kernel.h>
 
@@ -15,7 +15,7 @@ static PEAL_DEV int split(struct peal_worker *w)
 	uint32_t part;
 	int result = 0;
 
-	/* The last part takes what is left over. */
+	/* The last part also gets the remainder. */
 	for (part = 0; part < PARTS && !result; part++)
 		result =
 			peal_emit(w, part, (uint16_t)part, values + part * each,

@@ -1,25 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The kernel of 13_graph: a vertex, which computes its PageRank. In every round
- * it sends each neighbour a share of its rank, and adds up the shares that the
- * neighbours send. When it has sent all of its own and has heard all neighbours
- * it goes on to the next round, whatever the rest of the graph does.
+ * The handler of 13_graph.c: a vertex, which computes its PageRank.
  *
- * A neighbour is at most one round ahead: it cannot end a round before it has
- * this vertex's share of it. So a vertex keeps two sums, that of its own round
- * and that of the next one. And of the shares that one neighbour has sent, at most
- * two are not handled yet; the host makes all queues as large as that takes.
+ * 1. In each round the vertex sends every neighbour a share of its rank.
+ * 2. It adds up the shares that the neighbours send.
+ * 3. When all shares of the round are sent and received, it starts the next
+ *    round. It does not wait for the rest of the graph.
+ *
+ * A neighbour is at most one round ahead: to end a round it needs this vertex's
+ * share of that round. So a vertex keeps two sums, one for its own round and
+ * one for the next round. At most two shares of one neighbour are in flight.
+ * The host makes all queues large enough for them.
  */
 #include <peal/device/kernel.h>
 
 #include "../graph.h"
 
 struct vertex {
-	struct begin is; /* all 0: it has not begun */
-	uint32_t round; /* 1 .. is.rounds; behind that: it is done */
-	uint32_t next; /* edge that gets this round's share next */
-	uint32_t heard[2]; /* shares that came, of even and odd rounds */
-	uint64_t sum[2]; /* of these */
+	struct begin is; /* all 0: not started */
+	uint32_t round; /* 1 .. is.rounds; greater: it has ended */
+	uint32_t next; /* index of the next edge to send a share to */
+	uint32_t heard[2]; /* shares received, of even and of odd rounds */
+	uint64_t sum[2]; /* sums of these shares */
 	uint64_t rank;
 };
 
@@ -27,14 +29,16 @@ struct vertex {
 static PEAL_DEV int hear(struct vertex *v, const struct share *share)
 {
 	if (share->round - v->round > 1)
-		return PEAL_EPROTO; /* see above: there is no such share */
+		return PEAL_EPROTO; /* no neighbour is further ahead */
 	v->heard[share->round & 1]++;
 	v->sum[share->round & 1] += share->rank;
 	return 0;
 }
 
-/* To a neighbour: the upper half of an address is the same for all actors of a
- * kernel, the lower one is the actor's number there. */
+/*
+ * Sends a share to a neighbour. All actors of a kernel have the same upper half
+ * of their addresses. The lower half is the actor's number in the kernel.
+ */
 static PEAL_DEV int give(struct peal_worker *w, const struct vertex *v,
 			 uint64_t neighbour, const struct share *share)
 {
@@ -44,8 +48,10 @@ static PEAL_DEV int give(struct peal_worker *w, const struct vertex *v,
 			    share, sizeof(*share));
 }
 
-/* Sends the next few neighbours their share. Those who are left get it at the
- * next step, for which the vertex sends itself a message. */
+/*
+ * Sends shares to the next AT_ONCE neighbours. If neighbours remain, the vertex
+ * sends itself a message and continues then.
+ */
 static PEAL_DEV int walk(struct peal_worker *w, struct vertex *v)
 {
 	const uint64_t *edge = (const uint64_t *)(uintptr_t)v->is.edges;
@@ -64,7 +70,10 @@ static PEAL_DEV int walk(struct peal_worker *w, struct vertex *v)
 	return step_tell(w, peal_self(w), &step);
 }
 
-/* The rank of this round; and the first step of the next one, if there is. */
+/*
+ * Computes the rank of the round. Starts the next round, or sends the rank to
+ * the host after the last one.
+ */
 static PEAL_DEV int end_round(struct peal_worker *w, struct vertex *v)
 {
 	uint32_t odd = v->round & 1;
@@ -82,8 +91,10 @@ static PEAL_DEV int end_round(struct peal_worker *w, struct vertex *v)
 	return ranked_emit(w, PORT_HOST, &ranked);
 }
 
-/* All lanes go through the same steps, each with a copy of the state; the
- * leader's is kept. */
+/*
+ * All lanes do the same steps with copies of the state. Only the leader stores
+ * its copy.
+ */
 static PEAL_DEV int vertex(struct peal_worker *w)
 {
 	struct vertex *kept = (struct vertex *)peal_state(w);
@@ -103,7 +114,8 @@ static PEAL_DEV int vertex(struct peal_worker *w)
 	if (!result && v.is.rounds && v.next == v.is.degree &&
 	    v.heard[v.round & 1] == v.is.degree)
 		result = end_round(w, &v);
-	peal_sync(w); /* all lanes have read what the leader writes now */
+	/* all lanes have read the state before the leader writes */
+	peal_sync(w);
 	if (peal_is_leader(w))
 		*kept = v;
 	return result;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A guest: one of very many actors. It sends back what it is called with, and
- * says how often it was called. */
+/*
+ * The handler of 11_million.c and 12_dead_letters.c: a guest. It sends each
+ * call back with the count of its calls. It fails on a call for another guest.
+ */
 #include <peal/device/kernel.h>
 
 #include "../guests.h"
@@ -12,10 +14,11 @@ static PEAL_DEV int guest(struct peal_worker *w)
 	struct call answer;
 
 	if (!c || c->guest != mine->guest)
-		return PEAL_EPROTO; /* it was meant for somebody else */
+		return PEAL_EPROTO; /* the call becomes a dead letter */
 	answer.guest = mine->guest;
 	answer.calls = mine->calls + 1;
-	peal_sync(w); /* all lanes have read what the leader writes now */
+	/* all lanes have read the state before the leader writes */
+	peal_sync(w);
 	if (peal_is_leader(w))
 		*mine = answer;
 	return call_emit(w, 0, &answer);

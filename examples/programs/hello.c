@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The kernel of 01_hello: answers every message in capitals. */
+/* The handler of 01_hello.c: answers every message in capitals. */
 #include <peal/device/kernel.h>
 
 static PEAL_DEV int shout(struct peal_worker *w)
@@ -7,6 +7,7 @@ static PEAL_DEV int shout(struct peal_worker *w)
 	const char *in = (const char *)peal_data(w);
 	uint64_t n = peal_length(w), i;
 	void *place = 0;
+	/* Write the answer directly into the memory of the link. */
 	int result = peal_reserve(w, 0, n, &place);
 	char *out = (char *)place;
 

@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The kernel of 22_least_squares. In a round each device goes a step along the sum of
- * all gradients, which it has by then, and computes the gradient of its own rows.
- * What it computes with is the same on all devices, and so are its weights.
+ * The handler of 22_least_squares.c.
+ *
+ * 1. In each round but the first, the device changes its weights by a step
+ *    along the sum of all gradients.
+ * 2. It computes the gradient of its own rows.
+ *
+ * All devices compute the step from the same numbers, so their weights stay
+ * equal.
  */
 #include <peal/device/kernel.h>
 
 #include "../fit.h"
 
-/* How far the model is from a row. */
+/* Returns the model's error for a row. */
 static PEAL_DEV double miss(const double *weights, const struct row *row)
 {
 	double sum = -row->y;
@@ -19,7 +24,7 @@ static PEAL_DEV double miss(const double *weights, const struct row *row)
 	return sum;
 }
 
-/* The j-th part of the gradient, in the order of the rows. */
+/* Returns component j of the gradient. Adds the rows up in order. */
 static PEAL_DEV double slope(const struct fit *f, uint32_t j)
 {
 	const struct row *rows = (const struct row *)(uintptr_t)f->rows;
@@ -43,13 +48,13 @@ static PEAL_DEV int descend(struct peal_worker *w)
 
 	if (!in)
 		return PEAL_EPROTO;
-	peal_fence_acquire_sys(); /* others have written the sum */
+	peal_fence_acquire_sys(); /* the sum was written by other devices */
 	for (j = peal_lane(w); in->number && j < WEIGHTS; j += peal_lanes(w))
 		weights[j] -= f->rate * sum[j];
 	peal_sync(w);
 	for (j = peal_lane(w); j < WEIGHTS; j += peal_lanes(w))
 		gradient[j] = slope(f, j);
-	peal_fence_release_sys(); /* and others read the gradient */
+	peal_fence_release_sys(); /* other devices read the gradient */
 	peal_sync(w);
 	return lap_emit(w, 0, in);
 }

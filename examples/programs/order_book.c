@@ -1,50 +1,53 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The kernel of 14_order_matching: the limit order book of a symbol. The best
- * price is served first, and at one price who came first.
+ * The handler of 14_order_matching.c: the limit order book of a symbol. Orders
+ * with the best price trade first. At one price the oldest order trades first.
  *
- * An order may trade with many that rest, and an input can make a book send a
- * report of a few trades. With those that are left it goes on at a message to
- * itself. Other orders may come before that message: they wait in the book, so
- * that none of them overtakes.
+ * An order may trade with many resting orders, but a report holds only FILLS
+ * trades. With the remaining trades the book continues at a message to itself.
+ * Orders that arrive before that message wait in the book, so no order
+ * overtakes another.
  */
 #include <peal/device/kernel.h>
 
 #include "../order_book.h"
 
-/* An order that rests; one without quantity is nobody's. */
+/* A resting order. Quantity 0: a free entry. */
 struct resting {
 	uint32_t id, side, price, quantity;
-	uint32_t next; /* behind it at its price: its place + 1; 0: none */
+	uint32_t next; /* the next order at its price: index + 1; 0: none */
 };
 
-/* A price, and who wants it: places + 1. */
+/* A price and the queue of its orders (index + 1). */
 struct level {
 	uint32_t price, first, last;
 };
 
 struct book {
-	uint32_t symbol; /* which the host fills in */
-	uint32_t busy; /* 1: a message to itself is on its way */
-	uint32_t begun; /* 1: the order in hand has traded, and goes on */
+	uint32_t symbol; /* number of the book; the host fills it in */
+	uint32_t busy; /* 1: a message to itself is in flight */
+	uint32_t begun; /* 1: `order` has traded and continues */
 	uint32_t n_levels[2]; /* of each side */
 	uint32_t first_waiting, n_waiting;
-	struct level level[2][LEVELS]; /* the best first */
+	struct level level[2][LEVELS]; /* the best price first */
 	struct resting resting[ORDERS];
-	struct order order; /* in hand */
-	struct order waiting[WAITING]; /* a ring */
+	struct order order; /* the current order */
+	struct order waiting[WAITING]; /* a ring buffer */
 	struct report report;
 };
 
-/* ---- levels; all of this is the leader's ---------------------------------- */
+/* ---- levels (called by the leader only) ---------------------------------- */
 
-/* Whether a buyer's or seller's price is as good as another one, or better. */
+/* Returns 1 if a price of a side is as good as another price, or better. */
 static PEAL_DEV int reaches(uint32_t side, uint32_t price, uint32_t other)
 {
 	return side == SIDE_BUY ? price >= other : price <= other;
 }
 
-/* Where a price is, or should be, among the levels of a side. */
+/*
+ * Returns the index that a price has, or would have, among the levels of a
+ * side.
+ */
 static PEAL_DEV uint32_t level_of(const struct book *b, uint32_t side,
 				  uint32_t price)
 {
@@ -56,7 +59,7 @@ static PEAL_DEV uint32_t level_of(const struct book *b, uint32_t side,
 	return i;
 }
 
-/* Takes a level away that nobody is at. */
+/* Removes a level without orders. */
 static PEAL_DEV void level_close(struct book *b, uint32_t side, uint32_t at)
 {
 	uint32_t i;
@@ -66,7 +69,7 @@ static PEAL_DEV void level_close(struct book *b, uint32_t side, uint32_t at)
 		b->level[side][i] = b->level[side][i + 1];
 }
 
-/* Makes a level; there is room for it. */
+/* Inserts a level. The side has fewer than LEVELS levels. */
 static PEAL_DEV void level_open(struct book *b, uint32_t side, uint32_t at,
 				uint32_t price)
 {
@@ -78,9 +81,11 @@ static PEAL_DEV void level_open(struct book *b, uint32_t side, uint32_t at,
 	b->level[side][at].first = b->level[side][at].last = 0;
 }
 
-/* ---- orders; the leader's too --------------------------------------------- */
+/* ---- orders (called by the leader only) ---------------------------------- */
 
-/* Takes an order off its level, of which `before` is the one in front of it. */
+/*
+ * Removes an order from its level. `before` is the order in front of it, or 0.
+ */
 static PEAL_DEV void leave(struct book *b, uint32_t side, uint32_t at,
 			   uint32_t before, uint32_t place)
 {
@@ -98,7 +103,10 @@ static PEAL_DEV void leave(struct book *b, uint32_t side, uint32_t at,
 		level_close(b, side, at);
 }
 
-/* Puts what is left of the order in hand behind those at its price. */
+/*
+ * Appends the rest of the current order to the queue at its price. Returns the
+ * outcome.
+ */
 static PEAL_DEV uint32_t rest(struct book *b)
 {
 	const struct order *o = &b->order;
@@ -128,7 +136,7 @@ static PEAL_DEV uint32_t rest(struct book *b)
 	return OUTCOME_RESTS;
 }
 
-/* Cancels what rests at a place + 1. */
+/* Cancels the resting order `place` (index + 1). Returns the outcome. */
 static PEAL_DEV uint32_t cancel(struct book *b, uint32_t place)
 {
 	const struct resting *r = &b->resting[place - 1];
@@ -144,8 +152,10 @@ static PEAL_DEV uint32_t cancel(struct book *b, uint32_t place)
 	return OUTCOME_CANCELLED;
 }
 
-/* The best order on the other side that the order in hand trades with: its
- * place + 1; 0: there is none. */
+/*
+ * Returns the resting order that the current order trades with next (index +
+ * 1), or 0.
+ */
 static PEAL_DEV uint32_t partner(const struct book *b)
 {
 	const struct order *o = &b->order;
@@ -157,7 +167,10 @@ static PEAL_DEV uint32_t partner(const struct book *b)
 	return best->first;
 }
 
-/* Trades as often as a report has room for, and then rests if need be. */
+/*
+ * Trades until the report is full or no partner is left. Then lets the
+ * remaining quantity rest if it can. Returns the outcome.
+ */
 static PEAL_DEV uint32_t trade(struct book *b)
 {
 	struct order *o = &b->order;
@@ -186,9 +199,12 @@ static PEAL_DEV uint32_t trade(struct book *b)
 	return rest(b);
 }
 
-/* ---- inputs --------------------------------------------------------------- */
+/* ---- messages ------------------------------------------------------------ */
 
-/* An order that comes while the book is busy. 0: it waits; else a report. */
+/*
+ * Stores an order that arrives while the book is busy. Returns 0, or 1 if the
+ * queue is full and a report has to be sent.
+ */
 static PEAL_DEV int wait_for(struct book *b, const struct order *o)
 {
 	if (b->n_waiting < WAITING) {
@@ -201,8 +217,10 @@ static PEAL_DEV int wait_for(struct book *b, const struct order *o)
 	return 1;
 }
 
-/* The order in hand; `same` is the place + 1 of what rests under the number that
- * it names, or 0. */
+/*
+ * Handles the current order. `same` is the resting order with the id that the
+ * current order names (index + 1), or 0. Returns the outcome.
+ */
 static PEAL_DEV uint32_t handle(struct book *b, uint32_t same)
 {
 	const struct order *o = &b->order;
@@ -220,7 +238,10 @@ static PEAL_DEV uint32_t handle(struct book *b, uint32_t same)
 	return trade(b);
 }
 
-/* Reports, and takes the next order in hand if one waits. */
+/*
+ * Fills in the report. Then makes the next waiting order the current one,
+ * unless the current order continues.
+ */
 static PEAL_DEV void conclude(struct book *b, uint32_t outcome)
 {
 	b->report.order = b->order.id;
@@ -235,7 +256,7 @@ static PEAL_DEV void conclude(struct book *b, uint32_t outcome)
 	b->n_waiting--;
 }
 
-/* Collective: what rests under a number, its place + 1; 0: nothing does. */
+/* Collective: returns the resting order with an id (index + 1), or 0. */
 static PEAL_DEV uint32_t find(const struct peal_worker *w, const struct book *b,
 			      uint32_t id)
 {
@@ -244,7 +265,7 @@ static PEAL_DEV uint32_t find(const struct peal_worker *w, const struct book *b,
 
 	for (i = peal_lane(w); i < ORDERS; i += peal_lanes(w))
 		if (b->resting[i].quantity && b->resting[i].id == id)
-			place = i + 1; /* no other lane finds one */
+			place = i + 1; /* at most one lane finds the order */
 	return (uint32_t)peal_sum(w, place);
 }
 
@@ -258,7 +279,8 @@ static PEAL_DEV int book(struct peal_worker *w)
 
 	if (!o && !go_on_in(w))
 		return PEAL_EPROTO;
-	peal_sync(w); /* all lanes have read what the leader writes now */
+	/* all lanes have read the state before the leader writes */
+	peal_sync(w);
 	if (peal_is_leader(w)) {
 		b->report.symbol = b->symbol;
 		b->report.n = 0;
@@ -267,12 +289,17 @@ static PEAL_DEV int book(struct peal_worker *w)
 		else if (o)
 			b->order = *o;
 	}
+	/* A busy book sends a report only if it could not store the order. */
 	if (o && busy) {
 		if (!peal_broadcast(w, (uint64_t)result))
 			return 0;
 		return report_emit(w, 0, &b->report);
 	}
 	peal_sync(w);
+	/*
+	 * Handle the current order and send its report. Continue later if it is
+	 * not done.
+	 */
 	same = find(w, b,
 		    b->order.kind == KIND_CANCEL ? b->order.target :
 						   b->order.id);

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The kernel of 09_own_queue. `put` puts the numbers of a range into a queue that
- * the host has placed, `take` takes what it finds there and says the sum to its
- * only port. Neither waits: one that finds the queue full, or empty, tells itself
- * to go on, and its worker turns to other messages first.
+ * The handlers of 09_own_queue.c. `put` pushes the numbers of a range into the
+ * queue that the host has placed. `take` pops the numbers that it finds and
+ * sends their sum by its only port.
+ *
+ * Neither handler waits for the queue. If the queue is full or empty, the actor
+ * sends itself a message and continues then. Its worker handles other messages
+ * in between.
  */
 #include <peal/device/kernel.h>
 
@@ -15,7 +18,7 @@ struct number {
 	uint64_t value;
 };
 
-/* What puts and takes numbers, and nothing else. */
+/* Declares the typed push and pop functions of the queue. */
 PEAL_QUEUE_OF(number, struct number, 48)
 
 struct putter {
@@ -31,7 +34,10 @@ struct taker {
 	struct peal_work_got got[BURST];
 };
 
-/* Puts as many as there is room for now; 1: some are left. The leader. */
+/*
+ * Pushes numbers until the queue is full, at most BURST. Returns 0, 1 if
+ * numbers are left, or an error. Called by the leader only.
+ */
 static PEAL_DEV int put_some(struct putter *p)
 {
 	struct peal_work *queue = peal_placed_work(p->place.queue);
@@ -44,17 +50,19 @@ static PEAL_DEV int put_some(struct putter *p)
 		number.value = p->left.first;
 		result = number_work_push(queue, &p->end, none, &number);
 		if (result == PEAL_EAGAIN)
-			break; /* it is full: at the next step */
+			break; /* the queue is full: continue later */
 		if (result)
 			return result;
 		p->left.first++;
 	}
 	if (p->left.first < p->left.end)
 		return 1;
-	peal_work_return(queue, &p->end); /* the room that it had leased */
+	/* returns the slots that the end has leased but not used */
+	peal_work_return(queue, &p->end);
 	return 0;
 }
 
+/* Starts with a range, and continues at each message to itself. */
 static PEAL_DEV int put(struct peal_worker *w)
 {
 	struct putter *p = (struct putter *)peal_state(w);
@@ -75,12 +83,15 @@ static PEAL_DEV int put(struct peal_worker *w)
 	return result == 1 ? step_tell(w, peal_self(w), &step) : result;
 }
 
-/* Takes what there is now; how many, or an error. The leader. */
+/*
+ * Pops the numbers in the queue, at most BURST. Returns how many, or an error.
+ * Called by the leader only.
+ */
 static PEAL_DEV int take_some(struct taker *t, struct taken *sum)
 {
 	int result = 0, i;
 
-	if (!t->place.entered) /* the queue has a place for each who takes */
+	if (!t->place.entered) /* the queue has a consumer end for each index */
 		result = peal_placed_work_consumer(t->place.queue,
 						   t->place.index, &t->end);
 	if (result)
@@ -93,6 +104,7 @@ static PEAL_DEV int take_some(struct taker *t, struct taken *sum)
 	return result == PEAL_EAGAIN ? 0 : result;
 }
 
+/* Sends the sum of the numbers popped, then a message to itself. */
 static PEAL_DEV int take(struct peal_worker *w)
 {
 	struct taker *t = (struct taker *)peal_state(w);

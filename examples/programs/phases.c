@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The kernel of 05_barrier. In every phase each worker writes its square, meets
- * the others, and reads the squares of all: what it reads was written in this
- * phase, as nobody passes before all have arrived. A second meeting keeps the
- * next phase from overwriting what somebody still reads.
+ * The handler of 05_barrier.c. In each phase every worker does these steps:
+ *
+ * 1. It writes its square to its own line.
+ * 2. It waits at the barrier. After that all squares of the phase are written.
+ * 3. It reads the squares of all workers.
+ * 4. It waits again, so that no worker overwrites a square that another worker
+ *    still has to read.
  */
 #include <peal/device/kernel.h>
 
 struct job {
-	uint64_t board; /* one line of 128 bytes for each worker */
+	uint64_t board; /* address of one line of 128 bytes per worker */
 	uint32_t workers, self, phases, reserved;
 };
 
@@ -17,12 +20,14 @@ struct result {
 	uint64_t sum; /* over all phases and workers */
 };
 
+/* Returns the line of a worker. */
 static PEAL_DEV uint64_t *line(const struct job *job, uint32_t worker)
 {
 	return (uint64_t *)(uintptr_t)(job->board +
 				       (uint64_t)worker * PEAL_SHARED_LINE);
 }
 
+/* Waits until all workers have arrived at the first barrier of this worker. */
 static PEAL_DEV int meet(struct peal_worker *w)
 {
 	int result = peal_arrive(w, 0);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The kernel of 02_ping_pong. `server` sends a counter to `returner` and gets
- * it back one higher; after as many round trips as the host has asked for, it
- * sends the counter to the host.
+ * The handlers of 02_ping_pong.c. `server` sends a counter to `returner`, which
+ * increments it and sends it back. After the last round trip `server` sends the
+ * counter to the host.
  */
 #include <peal/device/kernel.h>
 
 struct server {
-	uint64_t until; /* the counter's last value */
+	uint64_t until; /* number of round trips */
 };
 
-/* Port 0: the other player; port 1: the host. Type 1 begins a game. */
+/* Port 0 leads to the returner, port 1 to the host. Type 1 starts a game. */
 static PEAL_DEV int server(struct peal_worker *w)
 {
 	struct server *s = (struct server *)peal_state(w);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The kernel of 03_pipeline: three handlers that change every float of a
- * message, all lanes of the worker together, and pass it on.
+ * The handlers of 03_pipeline.c and 23_pipeline_api.c. Each of the three
+ * handlers changes every float of a message and sends the result on. All lanes
+ * of the worker share the floats.
  */
 #include <peal/device/kernel.h>
 
@@ -30,7 +31,7 @@ static PEAL_DEV float plus_one(float v)
 	return v + 1;
 }
 
-/* Writes the results where the next stage will read them: no copy. */
+/* Writes the results directly into the memory of the outgoing link. */
 #define STAGE(name, function)                                                  \
 	static PEAL_DEV int name(struct peal_worker *w)                        \
 	{                                                                      \

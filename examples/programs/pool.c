@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The kernel of 08_pool. `count` counts the primes of a range, which takes the
- * longer the higher it lies, and says how many to its only port.
+ * The handler of 08_pool.c. `count` counts the primes in a range of numbers and
+ * sends the count by its only port. Larger numbers take longer.
  */
 #define PEAL_USES_POOLS 1
 #include <peal/device/kernel.h>

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A broker that asks all shops at a time, and says who is cheapest when each of
- * them has answered, or has had its time. */
+/*
+ * The handlers of 17_asks.c. The broker asks all shops at the same time. When
+ * each ask is answered or has timed out, it names the cheapest shop.
+ */
 #include <peal/device/kernel.h>
 
 #include "../shops.h"
@@ -9,6 +11,7 @@ struct shop {
 	uint32_t number;
 };
 
+/* Replies with the price of an item. Refuses if the shop does not have it. */
 static PEAL_DEV int shop(struct peal_worker *w)
 {
 	const struct shop *self = (const struct shop *)peal_state(w);
@@ -22,17 +25,17 @@ static PEAL_DEV int shop(struct peal_worker *w)
 	out.cents = price_at(self->number, in->item);
 	if (!out.cents)
 		return peal_refuse(w, 0, PEAL_ENOENT);
-	return price_reply(w, 0, &out); /* an ask's: not by a port */
+	return price_reply(w, 0, &out); /* a reply to an ask ignores the port */
 }
 
 struct broker {
-	uint32_t shop[SHOPS]; /* from the begin */
+	uint32_t shop[SHOPS]; /* numbers of the shops; the host fills them in */
 	uint32_t answers;
-	uint64_t ask[SHOPS]; /* to which shop it was */
+	uint64_t ask[SHOPS]; /* number of the ask to each shop */
 	struct offer best;
 };
 
-/* Asks all of them. */
+/* Asks all shops. */
 static PEAL_DEV int begin(struct peal_worker *w, struct wanted wanted)
 {
 	struct broker *b = (struct broker *)peal_state(w);
@@ -54,14 +57,17 @@ static PEAL_DEV int begin(struct peal_worker *w, struct wanted wanted)
 	return result;
 }
 
-/* One has answered, or none will. For the leader. */
+/*
+ * Handles the end of one ask: a price, a refusal or a timeout. Called by the
+ * leader only.
+ */
 static PEAL_DEV void take(struct peal_worker *w, struct broker *b)
 {
 	const struct price *price = price_in(w);
 	uint32_t i;
 
 	b->answers++;
-	if (!price) { /* then there is an error */
+	if (!price) { /* no price: an error */
 		b->best.silent += peal_answer_error(w) == PEAL_ETIMEDOUT;
 		b->best.refused += peal_answer_error(w) == PEAL_ENOENT;
 		return;
@@ -74,6 +80,7 @@ static PEAL_DEV void take(struct peal_worker *w, struct broker *b)
 	b->best.cents = price->cents;
 }
 
+/* Handles an item of the host, or the end of an ask. */
 static PEAL_DEV int broker(struct peal_worker *w)
 {
 	struct broker *b = (struct broker *)peal_state(w);
@@ -84,7 +91,7 @@ static PEAL_DEV int broker(struct peal_worker *w)
 		return PEAL_EPROTO;
 	if (peal_is_leader(w))
 		take(w, b);
-	peal_sync(w); /* all lanes see it */
+	peal_sync(w); /* all lanes see the new state */
 	return b->answers == SHOPS ? offer_emit(w, 0, &b->best) : 0;
 }
 

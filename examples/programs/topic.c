@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The kernel of 07_topic. `pass` sends on what it gets, be it to a topic or to
- * another device; `total` and `highest` look at all readings and say what came
- * of them when they get a message of type 1.
+ * The handlers of 07_topic.c. `pass` sends each message on, to a topic or to
+ * the other device. `total` and `highest` handle all readings. A message of
+ * type 1 makes them report to the host.
  */
 #include <peal/device/kernel.h>
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The kernel of 18_vector_add, 19_stealing, 20_image_batch and 26_graph: handlers
- * that do some elements of a job at a time.
+ * The handlers of 18_vector_add.c, 19_stealing.c, 20_image_batch.c and
+ * 26_graph.c. Each handler computes some elements of a job.
  */
 #include <peal/device/task.h>
 
 #include "../vectors.h"
 
-/* Two vectors become their sum. */
+/* Adds two vectors. */
 PEAL_TASK(add)
 {
 	const struct peal_task *t = peal_task(w);
@@ -21,8 +21,10 @@ PEAL_TASK(add)
 	return 0;
 }
 
-/* Counts the divisors of each element's number by trying all there can be: the larger
- * that is the longer it takes. */
+/*
+ * Counts the divisors of each element's number by trying all candidates. Large
+ * numbers take longer.
+ */
 PEAL_TASK(divide)
 {
 	const struct peal_task *t = peal_task(w);
@@ -39,8 +41,10 @@ PEAL_TASK(divide)
 	return 0;
 }
 
-/* A pixel and those around it, by the weights of all taps; beyond an edge the pixel
- * at the edge counts again. */
+/*
+ * Returns a blurred pixel: the weighted mean of the pixels around it. Outside
+ * of the image the nearest pixel counts.
+ */
 static PEAL_DEV uint8_t blurred(const uint8_t *image, struct image_size size,
 				const uint32_t *weights, uint32_t x, uint32_t y)
 {
@@ -61,7 +65,7 @@ static PEAL_DEV uint8_t blurred(const uint8_t *image, struct image_size size,
 	return (uint8_t)(sum / BLUR_WHOLE);
 }
 
-/* An element is an image; the weights are the same for all. */
+/* Blurs images. An element is an image, and all images use the same weights. */
 PEAL_TASK(blur)
 {
 	const struct peal_task *t = peal_task(w);
