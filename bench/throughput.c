@@ -99,9 +99,10 @@ static int open_peers(struct throughput *t, const struct row *row)
 	int local = row->route == PEAL_ROUTE_LOCAL;
 	const struct peali_seat seats[] = { { 0, 0 }, { !local, local } };
 
+	t->has_cores = t->stand.on_host && peali_cores_pick(&t->cores) == 0;
 	t->peers = NULL;
 	t->n_peers = 1; /* a row without a baseline counts, too */
-	if (t->stand.on_host && t->has_cores)
+	if (t->has_cores)
 		t->peers = &ring_of_threads;
 	if (t->stand.on_host || !row->route || row->route == PEAL_ROUTE_STAGED)
 		return 0;
@@ -135,7 +136,6 @@ static int build(struct throughput *t, const struct row *row)
 	t->sink_port = peali_stand_from_host(stand, sink,
 					     sizeof(struct peali_bench_start));
 	t->capacity = options.capacity;
-	t->has_cores = stand->on_host && peali_cores_pick(&t->cores) == 0;
 	if (!row->route) {
 		t->source_port = (int)stand->n_ports++;
 		t->link = peali_stand_connect(

@@ -282,8 +282,10 @@ static void welcome(struct peal_processes *set, uint64_t deadline,
 	uint64_t now = peali_now_ns(), most = HELLO_NS;
 	struct ucred who;
 
-	if (deadline - now < most)
-		most = now < deadline ? deadline - now : 1000000;
+	if (now >= deadline)
+		most = 1000000;
+	else if (deadline - now < most)
+		most = deadline - now;
 	peali_socket_limit(fd, SO_RCVTIMEO, most);
 	peali_socket_limit(fd, SO_SNDTIMEO, most);
 	if (peali_socket_peer(fd, &who) || who.uid != geteuid())
