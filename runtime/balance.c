@@ -123,9 +123,10 @@ static int list_links(struct watch *w, struct arrival **out, uint32_t *n_out)
 				  "no memory to watch %u links", n);
 	for (link = k->rt->links; link; link = link->next) {
 		if (link->from.kernel == k && !link->from.dead_letters &&
+		    !link->from.passage &&
 		    link->from.actor < k->params.max_actors)
 			w->tied[link->from.actor] = 1;
-		if (link->to.kernel != k || link->to.pool ||
+		if (link->to.kernel != k || link->to.pool || link->to.passage ||
 		    link->to.actor >= k->params.first_room)
 			continue;
 		a = &(*out)[(*n_out)++];

@@ -145,7 +145,7 @@ static int check_ports(const struct move *m)
 
 	for (link = k->rt->links; link; link = link->next)
 		if (link->from.kernel == k && !link->from.dead_letters &&
-		    link->from.actor == m->index)
+		    !link->from.passage && link->from.actor == m->index)
 			return peali_fail(
 				PEAL_EBUSY, CALL,
 				"link %llu comes from port %u of actor %u of "

@@ -46,6 +46,20 @@ PEAL_TEST(an_actor_moves_between_devices_and_nothing_is_lost)
 	close_street(&s);
 }
 
+/* A forwarding link comes from the kernel, not from its first actor. */
+PEAL_TEST(forwarding_links_do_not_hold_the_first_actor)
+{
+	struct street s;
+	uint64_t first;
+
+	open_street(&s);
+	first = harness_spawn(s.k[0], "crier", 0);
+	s.guest = spawn(s.k[0], "guest", 0);
+	CHECK_OK(move_to(&s, s.guest, 1, 0, 0));
+	CHECK_OK(move_to(&s, first, 0, 1, 0));
+	close_street(&s);
+}
+
 PEAL_TEST(messages_wait_for_room_on_their_way_to_another_kernel)
 {
 	uint64_t open = 0, lie, word = (uintptr_t)&open;
@@ -437,6 +451,7 @@ PEAL_TEST(a_kernel_goes_to_which_somebody_leaves_late)
 
 PEAL_TEST_MAIN(
 	RUN_LANES(an_actor_moves_between_devices_and_nothing_is_lost);
+	RUN(forwarding_links_do_not_hold_the_first_actor);
 	RUN_LANES(messages_wait_for_room_on_their_way_to_another_kernel);
 	RUN_LANES(kernels_drain_one_after_another);
 	RUN_LANES(a_kernel_drains_beside_those_whose_actors_it_has);
