@@ -355,12 +355,14 @@ static int write_hgrm(const struct peali_samples *samples, const char *path,
 		snprintf(name, sizeof(name), "%s", path);
 	else
 		labelled(path, label, name, sizeof(name));
+	errno = 0;
 	file = fopen(name, "w");
 	result = file ? peali_samples_hgrm(samples, file) : -1;
 	if (file && fclose(file))
 		result = -1;
 	if (result)
-		peali_say("cannot write '%s': %s", name, strerror(errno));
+		peali_say("cannot write '%s': %s", name,
+			  errno ? strerror(errno) : "no memory");
 	return result;
 }
 

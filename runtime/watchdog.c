@@ -176,6 +176,8 @@ int peali_watchdog_start(struct peal_runtime *rt)
 	pthread_mutex_init(&d->lock, NULL);
 	peali_cond_init(&d->wake);
 	if (pthread_create(&d->thread, NULL, run, d)) {
+		pthread_cond_destroy(&d->wake);
+		pthread_mutex_destroy(&d->lock);
 		free(d);
 		return peali_fail(PEAL_EDRIVER, "peal_runtime_open",
 				  "the watchdog's thread does not start");

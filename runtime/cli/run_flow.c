@@ -286,6 +286,7 @@ void peali_run_flow(struct peali_run *run)
 	run->start_ns = peali_run_now_ns();
 	error = pthread_create(&receiver, NULL, receive_all, run);
 	if (error) {
+		run->end_ns = run->start_ns;
 		peali_run_fail(run, "cannot start a thread: %s",
 			       strerror(error));
 		return;
