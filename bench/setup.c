@@ -132,6 +132,7 @@ static int measure(struct setup *s, uint32_t n, const char *handler)
 	if (build(s, n, handler))
 		return -1;
 	s->report.emulated = s->stand.emulated;
+	peali_row_flag(s->report.object, "emulated", s->stand.emulated);
 	if (peal_runtime_info(s->stand.runtime, &info) < 0)
 		return peali_say_error("read what the runtime holds");
 	if (verify(s, n, n_links))
