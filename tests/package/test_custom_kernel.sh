@@ -47,8 +47,8 @@ has() {
     grep -aqF -- "$2" "$1" || { echo "not embedded in $1: $2"; exit 1; }
 }
 if grep -q 'peal_images_scale_scale_c_text$' "$work/symbols"; then
-    has "$work/build/custom_kernel" 'A handler of one'"'"'s own: multiplies every float'
-    has "$work/build/custom_kernel" 'if (result) /* a closed link has counted the message'
+    has "$work/build/custom_kernel" 'float factor;'
+    has "$work/build/custom_kernel" 'X(scale, sizeof(struct scale)'
 elif grep -q '^PEAL_EMBED_SOURCES:BOOL=ON' "$PEAL_BUILD_DIR/CMakeCache.txt"; then
     echo 'custom_kernel has no text of its source'
     exit 1
