@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The main() of a folder's test program: runs the test file that the first
- * argument names, with the arguments behind it. Without arguments it runs none
- * and lists them.
+ * The main() of a folder's test program. It runs the test file that the first
+ * argument names and passes the other arguments on. Without a known name it
+ * lists the test files and returns 2.
  */
 #include "folder.h"
 

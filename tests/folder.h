@@ -8,7 +8,7 @@ struct test_file {
 	int (*run)(int argc, char **argv);
 };
 
-/* CMake makes this table, which ends with zeros. */
+/* CMake generates this table. Its last entry is all zeros. */
 extern const struct test_file test_files[];
 
 #endif

@@ -3,13 +3,13 @@
 #define PEAL_TEST_H
 
 /*
- * The whole test harness: a case is a function named as a sentence, a failed
- * CHECK prints where and what and ends the program with 1.
+ * The test harness. A case is a function that is named as a sentence. A failed
+ * CHECK prints its place and its condition, then exits with 1.
  *
  *	PEAL_TEST(push_to_full_link_returns_eagain) { CHECK_EQ(a, b); }
  *	PEAL_TEST_MAIN(RUN(push_to_full_link_returns_eagain);)
  *
- * An argument on the command line runs only the cases whose name holds it.
+ * An argument on the command line selects the cases with it in their names.
  */
 
 #include <setjmp.h>
@@ -40,7 +40,7 @@
 		}                                                              \
 	} while (0)
 
-/* For calls of Peal: prints the recorded error too (needs <peal/errors.h>). */
+/* Fails if a call of Peal fails, with its error. Needs <peal/errors.h>. */
 #define CHECK_OK(call)                                                         \
 	do {                                                                   \
 		int peal_r_ = (int)(call);                                     \
@@ -63,7 +63,7 @@
 		}                                                              \
 	} while (0)
 
-/* The call fails with the code, and its text has that part. */
+/* The call fails with this code, and the recorded text contains this part. */
 #define CHECK_FAILS(call, error, part)                                         \
 	do {                                                                   \
 		CHECK_EQ(call, error);                                         \
@@ -77,8 +77,8 @@
 		exit(77);                                                      \
 	} while (0)
 
-/* Whether the test runs on another backend than the host's: see the CTest
- * labels `double` and `gpu`. */
+/* Returns 1 if PEAL_BACKENDS is set without the host backend. CTest sets it for
+ * the labels `double` and `gpu`. */
 static inline int test_on_gpu(void)
 {
 	const char *backends = getenv("PEAL_BACKENDS");
@@ -86,13 +86,14 @@ static inline int test_on_gpu(void)
 	return backends && *backends && !strstr(backends, "host");
 }
 
-/* A part of n repetitions in tier 1; all n in the test's twin <test>_all. */
+/* Returns n. With PEAL_TEST_QUICK returns an eighth of n, rounded up. CTest
+ * sets it for a test with the label `quick`, but not for <test>_all. */
 static inline unsigned long long test_part(unsigned long long n)
 {
 	return getenv("PEAL_TEST_QUICK") ? (n + 7) / 8 : n;
 }
 
-/* Leaves the running case, from wherever it is. */
+/* Ends the running case from any depth of calls. The case does not fail. */
 static jmp_buf peal_case_;
 static inline void test_leave_out(const char *reason)
 {
@@ -100,7 +101,7 @@ static inline void test_leave_out(const char *reason)
 	longjmp(peal_case_, 1);
 }
 
-/* A case that only emulated devices of the host backend can show. */
+/* Leaves a case out, except on emulated devices of the host backend. */
 #define HOST_CASE(reason)                                                      \
 	do {                                                                   \
 		if (test_on_gpu())                                             \
@@ -108,8 +109,9 @@ static inline void test_leave_out(const char *reason)
 	} while (0)
 
 /*
- * How many devices, and their topology, for the next runtime. On a GPU of this
- * machine (PEAL_TEST_GPU) they are its parts, which all see each other.
+ * Sets the devices and the topology of the next runtime. With PEAL_TEST_GPU the
+ * devices are parts of one GPU. Each part accesses every other part. Cases that
+ * need another topology are left out.
  */
 static inline void test_set_machine(const char *devices, const char *links)
 {
@@ -127,7 +129,7 @@ static inline void test_set_machine(const char *devices, const char *links)
 	setenv("PEAL_GPU_SPLIT", devices, 1);
 }
 
-/* Runs a case to its end, or to where it is left. */
+/* Runs a case until it returns or calls test_leave_out(). */
 static inline void test_case(void (*run)(void))
 {
 	if (!setjmp(peal_case_))
@@ -144,7 +146,7 @@ static inline void test_case(void (*run)(void))
 		peal_cases_++;                                                 \
 	} while (0)
 
-/* In a folder's program CMake gives each test file a function in place of main. */
+/* In a folder's program CMake defines a function name for each test file. */
 #ifndef PEAL_TEST_FUNCTION
 #define PEAL_TEST_FUNCTION main
 #endif
@@ -161,7 +163,7 @@ static inline void test_case(void (*run)(void))
 		return peal_cases_ ? 0 : 1;                                    \
 	}
 
-/* A small seeded generator (splitmix64), so that a run can be repeated. */
+/* Returns the next number of splitmix64. Equal seeds repeat a run. */
 static inline unsigned long long test_random(unsigned long long *state)
 {
 	unsigned long long z = (*state += 0x9e3779b97f4a7c15ULL);

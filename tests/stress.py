@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""stress.py SECONDS BUILD...: runs every test program of these build folders
-that has the label stress, each of its cases for so long, and adds up what they
-have verified. Ends with 1 if one failed."""
+"""stress.py SECONDS BUILD...: runs every test program with the label stress in
+these build folders. Each case runs for SECONDS. Prints the sum of the verified
+messages. Exits with 1 if a test failed or no message was verified."""
 import json
 import os
 import re
@@ -11,7 +11,7 @@ import sys
 
 VERIFIED = re.compile(r"^verified messages: (\d+)$", re.M)
 CASES = re.compile(r"^(\d+) cases passed$", re.M)
-# What never ends is told from what is long: no test has so many cases.
+# No test has so many cases: bounds the time of a test that never ends.
 CASES_MAX = 100
 
 
@@ -22,16 +22,16 @@ def tests(build):
         check=True, capture_output=True, text=True)
     for test in json.loads(listed.stdout)["tests"]:
         if any(os.path.basename(part) == "bash" for part in test["command"]):
-            continue  # a script, which is long and knows no seconds
+            continue  # a script: it is long and ignores PEAL_STRESS_SECONDS
         properties = {p["name"]: p["value"] for p in test["properties"]}
         yield (test["name"], test["command"],
                dict(v.split("=", 1) for v in properties.get("ENVIRONMENT", [])))
 
 
 def run(build, name, command, environment, seconds):
-    """What the test has verified; None: it failed."""
+    """Returns the number of verified messages; None: the test failed."""
     environment = {**os.environ, **environment,
-                   # a machine under stress lets a thread wait for long
+                   # under stress a thread may wait long for a core
                    "PEAL_ANSWER_MS": "60000",
                    "PEAL_STRESS_SECONDS": str(seconds)}
     try:

@@ -7,7 +7,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 runs=${1:-10}
 busy=${2:-4}
-# positive NAME VALUE
+# positive NAME VALUE: exits with 2 unless VALUE is a number from 1 to 9999.
 positive() {
     [[ $2 =~ ^[1-9][0-9]{0,3}$ ]] && return
     echo "$1 '$2': is no number (allowed 1..9999); use tests/under_load.sh 10 4" >&2
@@ -35,7 +35,7 @@ echo "$runs runs of ./dev test next to $busy busy processes, $(nproc) cores," \
 for ((run = 1; run <= runs; run++)); do
     began=$SECONDS
     status=0
-    # A session of its own, as in another terminal.
+    # A session of its own: stop() ends every process of it.
     setsid ./dev test >build/under_load.log 2>&1 </dev/null &
     tests=$!
     wait "$tests" || status=$?

@@ -7,8 +7,9 @@
 #include <time.h>
 
 /*
- * Gives other threads of the test a turn. Where other programs use the cores, a
- * yield takes a time slice of theirs. The thread then sleeps instead, for the
+ * test_yield() lets other threads of the test run. Next to busy processes a
+ * yield can last a whole time slice. After a yield of 1 ms or more,
+ * test_yield() sleeps for 1 us instead. It does so for one second. The
  * scheduler runs a woken thread sooner than a thread that has yielded.
  */
 static inline uint64_t test_yield_clock(void)

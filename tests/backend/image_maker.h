@@ -3,9 +3,9 @@
 #define PEAL_TESTS_IMAGE_MAKER_H
 
 /*
- * Images for tests, made of nothing: the smallest ELF file that is built as a
- * compiler builds one, and PTX. Each is on the heap and exactly as long as it
- * is, so that a sanitizer sees a read beyond its end.
+ * Makes images for tests: the smallest ELF files of a compiler's form, and PTX.
+ * Each image is a heap block of its exact size, so that a sanitizer finds reads
+ * beyond its end.
  */
 
 #include <elf.h>
@@ -19,7 +19,7 @@ enum { MAKER_NULL, MAKER_NAMES, MAKER_SYMBOLS, MAKER_TEXT, MAKER_RODATA };
 #define MAKER_SECTIONS 5
 #define MAKER_CODE 128
 
-/** Where things are in the file that maker_elf makes. */
+/** Layout of the files of maker_cubin and maker_hsaco. */
 struct maker_file {
 	Elf64_Ehdr head;
 	Elf64_Phdr segment;
@@ -48,7 +48,7 @@ static inline void maker_section(struct maker_file *f, int index, uint32_t type,
 	f->sections[index].sh_size = bytes;
 }
 
-/* A cubin for sm_<number> with one kernel, of the ABI version. */
+/* Makes a cubin for sm_<number> with one kernel, of the given ABI version. */
 static inline struct maker_file *maker_cubin(const char *entry, uint32_t number,
 					     int abi_version)
 {
@@ -91,7 +91,7 @@ static inline struct maker_file *maker_cubin(const char *entry, uint32_t number,
 	return (struct maker_file *)maker_copy(&f, sizeof(f));
 }
 
-/* A code object of a machine with one kernel. */
+/* Makes a code object with one kernel. `flags`: its e_flags (the machine). */
 static inline struct maker_file *maker_hsaco(const char *entry, uint32_t flags)
 {
 	struct maker_file *f = maker_cubin(entry, 0, 2);
@@ -134,7 +134,10 @@ static inline int maker_check(const struct peali_image *image,
 	return peali_image_check(image, entry, "program 'made'", "test");
 }
 
-/* The image is refused, and the text holds the part and names the program. */
+/*
+ * Checks that the image is refused. The error text contains `part` and the name
+ * of the program.
+ */
 #define CHECK_REFUSED(image, part)                                             \
 	do {                                                                   \
 		CHECK_EQ(maker_check(image, MAKER_ENTRY), PEAL_EPROGRAM);      \

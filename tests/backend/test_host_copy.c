@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Shows the copies of the host backend: places, lists, overlap and refusals. */
 #include "peal_test.h"
 #include "runtime/backend/backend.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Shows an emulated device's heap: alignment, reuse, limits and refusals. */
 #include <sys/stat.h>
 #include <time.h>
 
@@ -176,7 +177,7 @@ PEAL_TEST(find_takes_only_what_is_inside_one_allocation)
 	peali_heap_close(&heap);
 }
 
-/* Random work against a plain list of what should be there. */
+/* Allocates and frees at random. Compares the heap with a list of blocks. */
 PEAL_TEST(random_work_keeps_blocks_apart_and_whole)
 {
 	enum { SLOTS = 200, ROUNDS = 20000 };

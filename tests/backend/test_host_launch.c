@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Shows the launches of the host backend: lanes, epochs, waits, refusals, and
+ * the cores and stacks of workers.
+ */
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
@@ -22,11 +26,11 @@
 static const struct peali_backend_ops *const ops = &peali_host_backend;
 static struct peali_backend *backend;
 
-/* What the programs below work on; `params` points to it. */
+/* The data of the programs below. `params` points to it. */
 struct work {
 	uint32_t lanes, workers;
 	atomic_uint single_calls, calls, stop;
-	uint64_t cell[8][LANES_MAX]; /* of each worker and lane */
+	uint64_t cell[8][LANES_MAX]; /* by worker and lane */
 	uint32_t order[LANES_MAX * SYNCS], n_order;
 	uint32_t epochs[8][LANES_MAX];
 	char name[16];
@@ -83,8 +87,10 @@ static struct work *work_of(const struct peal_kernel_params *params)
 	return (struct work *)(uintptr_t)params;
 }
 
-/* Each lane reads its right neighbour's cell between two syncs: a sum that is
- * right only if every lane has passed the sync before. */
+/*
+ * Reads the right neighbour's cell between two syncs. The result is right only
+ * if every lane has passed the sync before.
+ */
 static int shift_sums(const struct peal_kernel_params *params, uint32_t worker,
 		      uint32_t lane)
 {
@@ -121,7 +127,7 @@ PEAL_TEST(every_sync_waits_for_every_lane)
 	close_all();
 }
 
-/* To ThreadSanitizer lanes are threads, and these here would be racing. */
+/* ThreadSanitizer takes lanes for threads, and would report a race here. */
 __attribute__((no_sanitize("thread"))) static int
 write_order(const struct peal_kernel_params *params, uint32_t worker,
 	    uint32_t lane)
@@ -133,7 +139,7 @@ write_order(const struct peal_kernel_params *params, uint32_t worker,
 	for (i = 0; i < SYNCS; i++) {
 		w->order[w->n_order++] = lane;
 		if (lane == 2 && i == 10)
-			return 0; /* the others go on without it */
+			return 0; /* the other lanes continue */
 		peal_host_sync_lanes();
 	}
 	return 0;
@@ -329,8 +335,10 @@ static uint64_t address_space(void)
 	return pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-/* Without memory for all its stacks a launch leaves nothing behind, and its
- * first workers, which had started, have not run the program. */
+/*
+ * A launch without memory for all its stacks leaves nothing behind. Its workers
+ * that have started do not run the program.
+ */
 PEAL_TEST(launch_that_fails_half_way_runs_nothing)
 {
 	struct peal_program program = { .host_entry = count_any };
@@ -343,7 +351,7 @@ PEAL_TEST(launch_that_fails_half_way_runs_nothing)
 	pid_t child;
 
 	if (PEAL_TSAN || PEAL_ASAN)
-		return; /* they cannot live with the limit below */
+		return; /* a sanitizer needs more memory than the limit below */
 	fflush(NULL);
 	child = fork();
 	CHECK(child >= 0);
@@ -391,7 +399,7 @@ static int n_bound(const cpu_set_t *all, uint32_t workers)
 		n++;
 		for (j = 0; j < i; j++)
 			if (CPU_EQUAL(&work->cores[i], &work->cores[j]))
-				n--; /* two on one core */
+				n--; /* two workers on one core */
 	}
 	return n;
 }
@@ -425,7 +433,7 @@ PEAL_TEST(workers_get_a_core_of_their_own_while_there_is_one)
 	CPU_ZERO(&all);
 	CHECK_EQ(sched_getaffinity(0, sizeof(all), &all), 0);
 	cores = CPU_COUNT(&all);
-	/* Twice, so that cores which are not given back show. */
+	/* twice, to find cores that are not returned */
 	for (i = 0; i < 2; i++)
 		CHECK_EQ(bound_with("auto", workers, &all),
 			 cores < 8 ? cores : 8);
@@ -452,7 +460,7 @@ static int overflow(void *context, uint32_t lane)
 	volatile char *below = (volatile char *)__builtin_frame_address(0);
 
 	(void)context;
-	/* One page at a time, as a stack that grows too far does. */
+	/* one page at a time, like a stack that grows too far */
 	for (size_t i = 0; lane == 1 && i < 100; i++)
 		below[-(long)(i * 4096)] = 0;
 	return 0;
@@ -550,7 +558,7 @@ PEAL_TEST(epoch_goes_on_only_if_all_lanes_say_so)
 	CHECK_EQ(peali_fibers_run(fibers, always, NULL), 1);
 	peali_fibers_destroy(fibers);
 	peali_fibers_destroy(NULL);
-	peal_host_sync_lanes(); /* outside of lanes: nothing */
+	peal_host_sync_lanes(); /* outside of lanes: no effect */
 }
 
 PEAL_TEST_MAIN(RUN(every_sync_waits_for_every_lane);

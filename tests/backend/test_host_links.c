@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Shows the parser for the links between emulated devices. */
 #include <peal/errors.h>
 
 #include "peal_test.h"
@@ -116,7 +117,7 @@ PEAL_TEST(bad_text_is_refused_with_column_part_and_what_is_allowed)
 	}
 }
 
-/* Cut at each place and with each byte changed: an answer, and no crash. */
+/* Cuts the text and changes a byte. The parser must not read beyond it. */
 PEAL_TEST(damaged_text_never_leaves_the_text)
 {
 	static const char good[] = "0-1:nvlink!lost, 0>2:pcie,*:none!x,3-1:";

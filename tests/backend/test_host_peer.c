@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Shows the peer access of emulated devices: directions, kinds and faults. */
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -43,7 +44,7 @@ static uint8_t *see(int viewer, const struct peali_memory *memory)
 	return (uint8_t *)(uintptr_t)ops->view(backend, viewer, memory);
 }
 
-/* The signal that a read of the byte ends a process with; 0: none. */
+/* Returns the signal that ends a process which reads the byte. 0: none. */
 static int signal_of_read(const volatile uint8_t *p)
 {
 	struct rlimit none = { 0, 0 };
@@ -55,7 +56,7 @@ static int signal_of_read(const volatile uint8_t *p)
 	CHECK(child >= 0);
 	if (!child) {
 		setrlimit(RLIMIT_CORE, &none);
-		signal(SIGSEGV, SIG_DFL); /* not the sanitizer's report */
+		signal(SIGSEGV, SIG_DFL); /* without a sanitizer's report */
 		_exit(*p == 255 ? 1 : 0);
 	}
 	CHECK_EQ(waitpid(child, &status, 0), child);
@@ -134,9 +135,9 @@ PEAL_TEST(access_after_disable_faults)
 	CHECK_EQ(signal_of_read(peer), 0);
 	CHECK_OK(ops->peer_disable(backend, 0, 1));
 	CHECK(!see(0, &memory));
-	if (!PEAL_TSAN) /* there the window is the owner's own view */
+	if (!PEAL_TSAN) /* there the window is the owner's memory */
 		CHECK_EQ(signal_of_read(peer), SIGSEGV);
-	/* And it comes back at the same address, with what is there now. */
+	/* the window returns at its address, with the current content */
 	*see(1, &memory) = 42;
 	CHECK_OK(ops->peer_enable(backend, 0, 1));
 	CHECK(see(0, &memory) == peer);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* labels: fast alone quick */
+/* Shows that idle host threads lose no wake. Shows their spins and sleeps. */
 #include <errno.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
@@ -22,16 +23,17 @@
 
 #define ROUNDS test_part(100000)
 
-/* Two threads, a word and a bell each: a ball that goes to and fro. */
+/* One of two threads: its bell, and a word that the other thread writes. */
 struct side {
 	struct peal_bell bell;
-	uint64_t ball; /* the round that has come in */
+	uint64_t ball; /* the latest round that arrived */
 	uint8_t apart[PEAL_SHARED_LINE - 8];
 };
 
 static struct side side[2];
 static uint64_t rounds;
-static int naps; /* now and then a thread is late, so that the other sleeps */
+/* 1: threads are late at times, so that the other one sleeps */
+static int naps;
 
 static void play(int self)
 {
@@ -86,8 +88,10 @@ static struct peali_wait_counts ping_pong(uint64_t n, int with_naps,
 	return after;
 }
 
-/* A wake that is lost costs a whole sleep: with a minute for each, one of them
- * is seen, and a few of them end the test's time. */
+/*
+ * A lost wake costs a whole sleep of a minute. So one lost wake is counted, and
+ * several exceed the time of the test.
+ */
 PEAL_TEST(no_wake_is_lost_in_a_fast_ping_pong)
 {
 	CHECK_EQ(ping_pong(ROUNDS, 0, 60000).timeouts, 0);
@@ -102,7 +106,8 @@ PEAL_TEST(no_wake_is_lost_when_each_side_sleeps_often)
 	CHECK(counts.wakes > 0);
 }
 
-static uint32_t steps_to_announce; /* how far a bell is one turn before it */
+/* bell.steps, one turn before the bell announces a sleep */
+static uint32_t steps_to_announce;
 
 static void learn_steps(void)
 {
@@ -115,9 +120,10 @@ static void learn_steps(void)
 	}
 }
 
-static PEAL_ALIGNED(PEAL_SHARED_LINE) uint64_t go; /* begins a round */
+/* number of the round that begins */
+static PEAL_ALIGNED(PEAL_SHARED_LINE) uint64_t go;
 
-/* Without the bell; yields, for both may have to share one core. */
+/* Waits without the bell. Yields, because both threads may share a core. */
 static void await(const uint64_t *word, uint64_t value)
 {
 	int looks;
@@ -127,7 +133,7 @@ static void await(const uint64_t *word, uint64_t value)
 			test_yield();
 }
 
-/* The race needs two cores at work; the n-th of those there are. */
+/* Binds the thread to the n-th core. The race needs two cores that run. */
 static void bind_to(int n)
 {
 	cpu_set_t one;
@@ -143,7 +149,7 @@ static void bind_to(int n)
 	CHECK_EQ(pthread_setaffinity_np(pthread_self(), sizeof(one), &one), 0);
 }
 
-/* Some 100 ns, so that the two sides meet at any distance. */
+/* Waits some 100 ns, so that the two sides meet at varying times. */
 static void dawdle(unsigned long long *seed, int most)
 {
 	int turns = (int)(test_random(seed) % (unsigned)most);
@@ -153,8 +159,8 @@ static void dawdle(unsigned long long *seed, int most)
 }
 
 /*
- * Straight to the announcement at each look. Without the barrier between
- * announcement and last look each side can overlook the other one's store.
+ * Announces a sleep at each look. Without the barrier between announcement and
+ * last look each side can miss the store of the other one.
  */
 static void *sleepy(void *unused)
 {
@@ -206,8 +212,10 @@ PEAL_TEST(wake_comes_through_between_announcement_and_sleep)
 	CHECK_EQ(after.timeouts - before.timeouts, 0);
 }
 
-/* The negative control: without the ring the sleeper only wakes by time, and
- * the counter that the other cases look at says so. */
+/*
+ * Negative control: without the ring the sleeper only wakes by its timeout. The
+ * counter that the other cases check shows this timeout.
+ */
 PEAL_TEST(missing_ring_shows_as_a_timeout)
 {
 	struct peali_wait_counts before, after;
@@ -264,7 +272,8 @@ PEAL_TEST(idle_spins_then_announces_and_lets_the_caller_look_once_more)
 	peal_bell_ring(0);
 	peal_bell_ring((uintptr_t)&bell);
 	peali_wait_counts(&after);
-	CHECK_EQ(after.wakes, before.wakes); /* nobody slept: no system call */
+	/* no thread slept: no system call */
+	CHECK_EQ(after.wakes, before.wakes);
 }
 
 PEAL_TEST(crowd_of_workers_spins_less)
@@ -296,7 +305,7 @@ PEAL_TEST(clock_is_monotonic_and_in_ns)
 	CHECK(b - a < 10000 * 1000000ULL);
 }
 
-/* From here on the process has no membarrier. */
+/* Forbids membarrier in this process from now on. */
 static void forbid_membarrier(void)
 {
 	struct sock_filter code[] = {

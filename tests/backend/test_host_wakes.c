@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whoever puts something where a sleeping worker looks wakes it, and whoever
- * makes room wakes who waits for that. No message would be lost without it, as
- * no sleep is longer than 50 ms: so sleeps that end by time are counted.
+ * Shows that a new message wakes the sleeping worker that looks for it. A freed
+ * slot wakes the worker that waits for it. No message would be lost without a
+ * wake, as every sleep ends after 50 ms. So the test counts the sleeps that end
+ * by timeout.
  */
 #include "runtime/backend/host/wait.h"
 #include "runtime/harness.h"
@@ -37,9 +38,9 @@ static uint64_t timeouts(void)
 }
 
 /*
- * All workers sleep when a message comes for worker 0, which passes it on: it
- * is handled in so many steps, without a sleep that ended by time. Once is
- * enough: at other times one may have ended just then.
+ * All workers sleep, then a message comes for worker 0, which passes it on.
+ * After `steps` more handlers it is handled, without a sleep that ends by
+ * timeout. One such try is enough: in another try a sleep may end by chance.
  */
 static void wake_each_other(struct peal_kernel *k, struct peal_endpoint *e,
 			    uint64_t steps)
@@ -49,7 +50,8 @@ static void wake_each_other(struct peal_kernel *k, struct peal_endpoint *e,
 
 	for (try = 0; try < TRIES; try++) {
 		EVENTUALLY(asleep(k, 0) && asleep(k, 1));
-		identity_sleep_us(1000); /* the last look is over */
+		/* the last look before the sleep is over */
+		identity_sleep_us(1000);
 		if (!asleep(k, 0) || !asleep(k, 1))
 			continue;
 		done = info_of(k).handled;
@@ -62,14 +64,14 @@ static void wake_each_other(struct peal_kernel *k, struct peal_endpoint *e,
 	CHECK(!"a worker has slept on");
 }
 
-/* ---- who has something for another ---------------------------------------- */
+/* ---- messages ------------------------------------------------------------ */
 
 struct scene {
 	struct peal_runtime *rt;
 	struct peal_kernel *k; /* of two workers */
 	struct peal_endpoint *e;
 	uint64_t from, to; /* actors on worker 0 and worker 1 */
-	struct peal_link *link; /* between them, or a topic */
+	struct peal_link *link; /* between the actors; NULL: another way */
 	uint64_t topic;
 };
 
@@ -154,9 +156,12 @@ PEAL_TEST(pool_wakes_a_member)
 	CHECK_OK(peal_runtime_shutdown(s.rt));
 }
 
-/* ---- who makes room for another --------------------------------------------- */
+/* ---- free slots ---------------------------------------------------------- */
 
-/* A message with a word to wait for, where either program looks for it. */
+/*
+ * A message with a gate: a word that its handler waits for. Each of the two
+ * programs has its own field for it.
+ */
 struct gated {
 	uint64_t word; /* as in struct relay_gate */
 	uint64_t reserved[2];
@@ -165,7 +170,10 @@ struct gated {
 
 #define GATES 4096
 
-/* Messages that have left worker 0: by a link, to a topic, or told. */
+/*
+ * Returns the messages that have left worker 0: by the link, to the topic, or
+ * told.
+ */
 static uint64_t left(const struct scene *s)
 {
 	if (s->link)
@@ -176,10 +184,10 @@ static uint64_t left(const struct scene *s)
 }
 
 /*
- * Worker 1 is in a handler, worker 0 has something for it and sleeps, as there
- * is no room: when there is some it goes on, without a sleep that ended by time.
- * Each message has a gate of its own. Worker 1 is never without one, so that it
- * tells of the room as a busy worker does: of each quarter.
+ * Worker 1 runs a handler. Worker 0 has a message for it, finds no free slot
+ * and sleeps. When a slot is free, worker 0 continues before its sleep ends by
+ * timeout. Each message has its own gate. Worker 1 always has a message, so it
+ * reports free slots as a busy worker does: after each quarter.
  */
 static void wake_who_waits(struct scene *s)
 {
@@ -192,7 +200,7 @@ static void wake_who_waits(struct scene *s)
 	memset(gates, 0, sizeof(gates));
 	for (try = 0; try < TRIES; try++) {
 		until = harness_now_ns() + PATIENCE;
-		/* it has one, and sleeps all the same */
+		/* until worker 0 has a message and sleeps */
 		while (sent == left(s) - first || !asleep(s->k, 0)) {
 			CHECK(harness_now_ns() < until);
 			if (sent < left(s) - first + 2 && sent < GATES) {
@@ -203,7 +211,8 @@ static void wake_who_waits(struct scene *s)
 			}
 			identity_sleep_us(200);
 		}
-		identity_sleep_us(1000); /* the last look is over */
+		/* the last look before the sleep is over */
+		identity_sleep_us(1000);
 		base = left(s) - first;
 		if (!asleep(s->k, 0) || sent == base)
 			continue;
@@ -260,8 +269,10 @@ PEAL_TEST(member_wakes_who_waits_for_its_pool)
 	wake_who_waits(&s);
 }
 
-/* The same where worker 0 has a member too, without room at its port: it says
- * that it waits for that, and has messages for the pool all the same. */
+/*
+ * Worker 0 has a member, too. This member waits for a slot at its port, and
+ * there are more messages for the pool.
+ */
 PEAL_TEST(member_wakes_who_waits_for_its_port_too)
 {
 	struct peal_kernel_options o = { .size = sizeof(o), .workers = 2 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is no image is refused, and read nowhere beyond its end. */
+/* Shows that each invalid image is refused, without a read beyond its end. */
 #include <peal/errors.h>
 
 #include "backend/image_maker.h"
@@ -58,7 +58,7 @@ PEAL_TEST(code_objects_need_their_machine_and_a_descriptor)
 	struct peali_image image = hsaco_image(f);
 
 	CHECK_OK(maker_check(&image, MAKER_ENTRY));
-	image.target = "gfx9999"; /* nothing is known of it */
+	image.target = "gfx9999"; /* an unknown target */
 	CHECK_OK(maker_check(&image, MAKER_ENTRY));
 	image.target = "gfx942";
 	CHECK_REFUSED(&image, "0x3f, gfx942 is 0x4c");
@@ -175,9 +175,9 @@ PEAL_TEST(ptx_is_a_whole_text_with_its_kernel)
 	}
 }
 
-/* ---- any bytes -------------------------------------------------------------- */
+/* ---- any bytes ----------------------------------------------------------- */
 
-/* Every beginning of an image, as long as it is and no longer, is refused. */
+/* Checks that each beginning of an image is refused. */
 static void cut_everywhere(const struct peali_image *whole, const char *entry,
 			   size_t step)
 {
@@ -194,7 +194,7 @@ static void cut_everywhere(const struct peali_image *whole, const char *entry,
 	}
 }
 
-/* Each byte of the region, wrong in some ways: an answer, and no crash. */
+/* Damages each byte of the region in some ways. Each image gets a result. */
 static void flip_each(const struct peali_image *whole, const char *entry,
 		      size_t from, size_t to)
 {
@@ -217,7 +217,7 @@ static void flip_each(const struct peali_image *whole, const char *entry,
 	free(bytes);
 }
 
-/* Some bytes anywhere at once. */
+/* Damages some random bytes at a time. */
 static void flip_many(const struct peali_image *whole, const char *entry,
 		      int times)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which image of a program a device runs. */
+/* Shows which image of a program a device runs. */
 #include <peal/errors.h>
 
 #include "backend/image_maker.h"
 
 #define MOST 8
 
-/* A program that has images for the targets, "compute_75 sm_80 gfx90a". */
+/* A program with images for a list of targets: "compute_75 sm_80 gfx90a". */
 struct made {
 	struct peal_program program;
 	struct peal_image images[MOST + 1];
@@ -66,7 +66,7 @@ static void unmake(struct made *made)
 		free(made->bytes[i]);
 }
 
-/* The target that an architecture gets of those; "": none. */
+/* Checks the target that an architecture gets from the list. "": none. */
 static void expect(const char *targets, const char *arch, const char *wanted)
 {
 	struct peali_image image;

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Shows the waits of the host's calls: timeouts, sleeps and deadlines. Shows
+ * how options of other versions are copied.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,7 +50,7 @@ PEAL_TEST(a_timeout_ends_the_wait_and_not_before)
 	free(bell);
 }
 
-/* What a turn lets the bell sleep for at most, after that many turns. */
+/* Returns the longest sleep in us that these turns allow the bell. */
 static uint32_t longest_us(int64_t timeout_ns, int turns)
 {
 	struct peal_bell *bell = new_bell();
@@ -62,7 +66,7 @@ static uint32_t longest_us(int64_t timeout_ns, int turns)
 	return longest;
 }
 
-/* Whoever rings may die before it does: nobody sleeps for long. */
+/* The thread that should ring may die before. So no sleep is long. */
 PEAL_TEST(no_sleep_is_longer_than_the_deadline_or_a_twentieth_of_a_second)
 {
 	CHECK_EQ(longest_us(-1, 20), 50000);
@@ -73,7 +77,7 @@ PEAL_TEST(no_sleep_is_longer_than_the_deadline_or_a_twentieth_of_a_second)
 	CHECK(longest_us(1, 20) <= 1);
 }
 
-/* Else the next wait would sleep at once, where it should spin first. */
+/* Otherwise the next wait would sleep at once, instead of spinning first. */
 PEAL_TEST(the_next_wait_begins_anew_whatever_the_timeout_was)
 {
 	static const int64_t timeouts[] = { -1, 1000000000, INT64_MAX };
@@ -113,7 +117,7 @@ struct wide_options {
 	uint32_t d, e;
 };
 
-/* Whether every 8-byte field of these came as a whole, or not at all. */
+/* Returns 1 if every 8-byte field was copied as a whole, or not at all. */
 static int is_whole(const struct wide_options *o)
 {
 	return (o->b == 0 || o->b == UINT64_MAX) &&

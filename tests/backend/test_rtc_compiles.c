@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* labels: fast quick */
 /*
- * The embedded text of programs, compiled by the machine's own NVRTC, for
- * devices that it need not have. test_rtc_double.c is about all that can fail.
+ * Shows that the machine's own NVRTC compiles the embedded sources of programs,
+ * even for devices that the machine lacks. test_rtc_double.c shows the
+ * failures.
  */
 #include <stdint.h>
 #include <time.h>
@@ -24,7 +25,7 @@ static double now(void)
 	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* The loader's checks accept what comes of it, which is in `*image_out`. */
+/* Compiles a program. Checks the image as the loader does. */
 static void compile_into(const struct peal_program *program, const char *target,
 			 uint32_t kind, struct peali_image *image_out)
 {
@@ -56,9 +57,9 @@ PEAL_TEST(programs_compile_to_cubins_without_a_gpu)
 }
 
 /*
- * What the loop seldom does is out of line, so that it has its registers for
- * itself: with all of it in line a cubin was twice as large, and took ten times
- * as long.
+ * Code that the loop rarely runs must stay out of line, so that the loop has
+ * enough registers. With all code inline a cubin was twice as large, and took
+ * ten times as long.
  */
 PEAL_TEST(what_a_loop_seldom_does_stays_out_of_line)
 {
@@ -68,7 +69,7 @@ PEAL_TEST(what_a_loop_seldom_does_stays_out_of_line)
 	size_t i;
 
 	if (PEAL_ASAN || PEAL_TSAN)
-		return; /* they see nothing of NVRTC's work */
+		return; /* sanitizers do not check NVRTC */
 	compile_into(&peal_program_ranks, "sm_90", PEAL_IMAGE_CUBIN, &image);
 	for (i = 0; i < sizeof(seldom) / sizeof(seldom[0]); i++)
 		CHECK(memmem(image.begin, image.bytes, seldom[i],

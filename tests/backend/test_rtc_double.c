@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Compiling at run time, with a pretend NVRTC: its results are used once they
- * are checked, and kept; its failures are told. Each case runs in a process of
- * its own, whose loader finds the double.
+ * Shows compilation at run time, with a double of NVRTC. Its results are
+ * checked, used and saved, and its failures are reported. Each case runs in a
+ * process of its own, where the loader finds the double.
  */
 #include <dirent.h>
 #include <dlfcn.h>
@@ -31,7 +31,7 @@ static int compilations(void)
 	if (!handle)
 		return 0;
 	*(void **)(void *)&count = dlsym(handle, "double_nvrtc_compilations");
-	CHECK(count); /* it is the double */
+	CHECK(count); /* only the double has it */
 	dlclose(handle);
 	return count();
 }
@@ -66,7 +66,7 @@ static void check_fails(const char *mode, const char *part)
 	unsetenv("DOUBLE_NVRTC");
 }
 
-/* The only file that is kept. */
+/* Finds the only saved file. */
 static void kept_path(char *path, size_t bytes)
 {
 	struct dirent *entry;
@@ -88,7 +88,7 @@ static void kept_path(char *path, size_t bytes)
 	CHECK_EQ(n, 1);
 }
 
-/* ---- cases ------------------------------------------------------------------- */
+/* ---- cases --------------------------------------------------------------- */
 
 PEAL_TEST(a_device_without_image_gets_the_text_compiled)
 {
@@ -121,7 +121,7 @@ PEAL_TEST(what_is_embedded_is_complete)
 	CHECK_OK(peali_rtc_compile(&peal_program_peal_probe, "sm_70", &image,
 				   CALL));
 	CHECK_OK(peali_rtc_compile(&program, "sm_70", &image, CALL));
-	program.sources = files; /* the double sees what is missing */
+	program.sources = files; /* the double finds the missing file */
 	CHECK_EQ(peali_rtc_compile(&program, "sm_70", &image, CALL),
 		 PEAL_EPROGRAM);
 	CHECK_CONTAINS(peal_last_error()->text,
@@ -138,7 +138,7 @@ PEAL_TEST(the_next_process_compiles_nothing)
 	CHECK_EQ(compilations(), 0);
 }
 
-/* Runs behind that, with its file damaged in some way. */
+/* Runs after the case above, with a damaged file. */
 PEAL_TEST(damage_is_compiled_again)
 {
 	struct peali_image image;
@@ -161,7 +161,7 @@ PEAL_TEST(failures_are_told)
 	check_fails("garbage", "it is no PTX");
 	check_fails("short", "braces");
 	check_fails("nothing", "hands nothing out");
-	/* and none of it was kept */
+	/* no result of a failure was saved */
 	CHECK_OK(peali_rtc_compile(&peal_program_relay, "sm_70", &image, CALL));
 	check_image(&image, "compute_70", PEAL_IMAGE_PTX);
 }
@@ -176,7 +176,7 @@ PEAL_TEST(a_machine_without_compiler_is_told_what_was_looked_for)
 	struct peali_image image;
 
 	if (dlopen("libhiprtc.so", RTLD_NOW))
-		return; /* this one has it */
+		return; /* this machine has hipRTC */
 	CHECK_EQ(peali_rtc_compile(&peal_program_relay, "gfx1201", &image,
 				   CALL),
 		 PEAL_EPROGRAM);
@@ -250,11 +250,11 @@ PEAL_TEST(the_public_call_compiles_ahead)
 	CHECK_OK(peal_runtime_close(rt));
 }
 
-/* ---- processes ---------------------------------------------------------------- */
+/* ---- processes ----------------------------------------------------------- */
 
 static char cache[64];
 
-/* Runs one case in a process that finds the double of that folder. */
+/* Runs one case in a process that loads the double of `folder`. */
 static void in_process(const char *name, const char *folder)
 {
 	char path[512], *arguments[] = { (char *)"case",
@@ -284,7 +284,10 @@ static void clear_cache(void)
 	CHECK_EQ(system(command), 0);
 }
 
-/* Damages the one file that is kept: each time it is made again, whole. */
+/*
+ * Damages the saved file in several ways. Each time the next process saves a
+ * whole one.
+ */
 static void damage(void)
 {
 	unsigned char *bytes;
@@ -306,7 +309,7 @@ static void damage(void)
 		in_process("damage_is_compiled_again", "whole");
 		bytes[flips[i]] ^= 0x11;
 	}
-	CHECK(!unlink(path) && !mkdir(path, 0700)); /* not even a file */
+	CHECK(!unlink(path) && !mkdir(path, 0700)); /* a folder in its place */
 	in_process("damage_is_compiled_again", "whole");
 	CHECK(!rmdir(path));
 	free(bytes);

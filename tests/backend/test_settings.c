@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Shows the settings: defaults, environment, units, types and refusals. */
 #include <peal/errors.h>
 
 #include "peal_test.h"
@@ -200,7 +201,7 @@ PEAL_TEST(cache_folder_comes_from_the_first_variable_that_is_set)
 	CHECK_EQ(peali_setting_path(PEALI_SETTING_CACHE_DIR, path, 64),
 		 PEAL_EINVAL);
 	CHECK_CONTAINS(peal_last_error()->text, "HOME");
-	/* A machine without a home can still do everything else. */
+	/* everything else works without a home folder */
 	CHECK_OK(peali_settings_check());
 }
 

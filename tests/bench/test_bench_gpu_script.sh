@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # labels: stress
-# `./dev bench --gpu` takes GPUs alone, and writes all rows of those it finds.
+#
+# Shows that `./dev bench --gpu` measures only GPUs, and writes all rows of the
+# GPUs that it finds.
 set -euo pipefail
 : "${PEAL:?}" "${PEAL_SOURCE_DIR:?}" "${PEAL_BUILD_DIR:?}"
 command -v python3 >/dev/null || exit 77
@@ -11,7 +13,8 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 unset PEAL_BENCH_ALLOW_DOUBLE
 
-# ends STATUS TEXT COMMAND...: it ends so, says so, and writes nothing.
+# ends STATUS TEXT COMMAND...: fails unless the command ends with STATUS, prints
+# TEXT and writes no results.
 ends() {
     local status=0 wanted=$1 text=$2
     shift 2
@@ -32,7 +35,7 @@ ends 2 'folder of their own' env PEAL_BENCH_ALLOW_DOUBLE=1 \
     LD_LIBRARY_PATH="$double" python3 "$script" "$PEAL" \
     --out "$PEAL_SOURCE_DIR/bench/results"
 
-# ThreadSanitizer knows no 16-byte accesses, which CUDA devices publish by.
+# ThreadSanitizer does not support the 16-byte accesses of CUDA devices.
 if [[ ${PEAL_IMAGE_TARGETS?} != *sm_* && $PEAL_IMAGE_TARGETS != *compute_* ]] || grep -q __tsan_init "$PEAL"; then
     echo 'ok; nothing measured: this build has nothing that the double can run'
     exit 0

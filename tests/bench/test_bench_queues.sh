@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # labels: stress
-# `peal bench queues` prints a row for each peer, with its verdict or its reason.
+#
+# Shows that `peal bench queues` prints a row for each peer, with its verdict or
+# its reason.
 set -euo pipefail
 : "${PEAL:?}"
 if [ "$(nproc)" -lt 2 ]; then
@@ -14,7 +16,8 @@ cd "$work"
 
 step() { printf '== %s\n' "$*"; }
 
-# refused STATUS TEXT ARGUMENTS...: it ends so, and says so.
+# refused STATUS TEXT ARGUMENTS...: fails unless the run ends with STATUS and
+# prints TEXT.
 refused() {
     local status=0 wanted=$1 text=$2
     shift 2
@@ -23,8 +26,8 @@ refused() {
     grep -q -- "$text" err.txt || { echo "$*: says not '$text'"; cat err.txt; exit 1; }
 }
 
-# measured STDOUT ARGUMENTS...: it succeeds, or says that nothing was decided: others
-# may have these cores.
+# measured STDOUT ARGUMENTS...: fails unless the run succeeds or decides
+# nothing. Other programs may use these cores.
 measured() {
     local status=0 out=$1
     shift

@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # labels: stress
-# Every benchmark runs, verifies what it moves, and prints rows with their keys.
+#
+# Shows that every benchmark runs, verifies its messages, and prints rows with
+# all their keys.
 set -euo pipefail
 : "${PEAL:?}"
 if [ -n "${PEAL_TEST_GPU:-}" ]; then
@@ -79,11 +81,11 @@ def need(condition, text):
     if not condition:
         failed.append(text)
 on_host = os.environ.get("PEAL_BACKENDS", "host") == "host"
-if not on_host:  # other devices have other peers, and say what links them
+if not on_host:  # other devices have other peers, and report their link
     clusters = json.load(open("info"))["devices"][0]["max_cluster_workers"]
     LEAST.update(latency=62 if clusters else 61, throughput=104, barrier=4,
                  collectives=2, idle=3, echo=16)
-    OWN["idle"] = ["devices"]  # a copy beside idle kernels has other keys
+    OWN["idle"] = ["devices"]  # copies beside idle kernels have other keys
     for name in ("latency", "throughput", "stream", "barrier"):
         OWN[name].append("device_link")
 need(data.get("schema_version") == 1, "schema_version")
@@ -142,7 +144,7 @@ for name in latency throughput stream barrier echo request actors tells moves \
     collectives transfers balance faults; do
     step "$name"
     size=()
-    [ "$name" != collectives ] || size=(--bytes 4096) # all take a minute
+    [ "$name" != collectives ] || size=(--bytes 4096) # all sizes take a minute
     "$PEAL" bench "$name" --seconds 0.1 "${size[@]}" --json >"$name.json"
     python3 check.py "$name.json" "$name"
 done

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the benchmarks send can be told from everything else they could get. */
+/* Shows that the benchmarks detect every wrong payload. */
 #include "peal_test.h"
 
 #include "ringkernels/bench_program.h"

@@ -1,27 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How `peal bench queues` spends its time on a row, and which rounds it drops:
- * with queues, cores and a clock that are pretended, so that each run is alike.
+ * Shows how `peal bench queues` spends its time on a row, and which rounds it
+ * drops. Queues, cores and the clock are fakes, so that all runs are equal.
  */
 #include "peal_test.h"
 
 #include "bench/queues.h"
 #include "bench/stand.h"
 
-/* What a run is told to do, and what it costs. */
+/* The orders to a fake run, and its results. */
 static struct {
 	uint64_t now_ns, lost;
 	int distance;
-	uint32_t runs[2], tried[2]; /* of ours, of the peer; gaps, as bits */
+	/* of our queue, of the peer; tried: gaps as bits */
+	uint32_t runs[2], tried[2];
 	uint64_t messages[2], samples[2]; /* of the last run */
-	double slowness; /* of what is asked for, in real time */
-	int move_at, lose_at; /* before that run of ours; 0: never */
+	double slowness; /* factor on the time of a run */
+	int move_at, lose_at; /* before this run of our queue; 0: never */
 } fake;
 
 static const struct peali_bench_queue_kind mine = { .name = "mine" },
 					   theirs = { .name = "theirs" };
 
-/* Messages a second, or round trips: each side has a gap that suits it. */
+/* Returns messages or trips per second. Each side has another best gap. */
 static double fake_speed(const struct peali_bench_queue_job *job)
 {
 	static const double speed[2][PEALI_GAPS] = { { 4e6, 1e6, 8e6 },
@@ -122,7 +123,7 @@ static void pass(struct peali_bench_queue_contest *c, uint32_t number,
 	CHECK_OK(peali_bench_queue_pass(c, number, fake.now_ns + ns));
 }
 
-/* ---- time ------------------------------------------------------------------- */
+/* ---- time ---------------------------------------------------------------- */
 
 PEAL_TEST(both_sides_try_all_gaps_and_get_the_best)
 {
@@ -140,7 +141,7 @@ PEAL_TEST(both_sides_try_all_gaps_and_get_the_best)
 	}
 }
 
-/* By the median: one lucky look does not decide. */
+/* The median decides, not one outlier. */
 PEAL_TEST(gap_that_is_best_is_best_in_most_looks)
 {
 	double looks[PEALI_GAPS][PEALI_LOOKS] = { { 3, 4, 5 },
@@ -153,13 +154,16 @@ PEAL_TEST(gap_that_is_best_is_best_in_most_looks)
 	CHECK_EQ(peali_bench_queue_best_gap(once, 1), PEALI_GAP_PAUSE);
 }
 
-/* Of either side, however fast it is; and late by ten rounds it ends. */
+/*
+ * Rounds of both sides take the time of a round, at any speed. A round ends
+ * after ten times this time.
+ */
 PEAL_TEST(rounds_of_both_sides_take_the_time_of_a_round)
 {
 	struct peali_bench_queue_contest c = contest_of(0);
 
 	pass(&c, 0, PLENTY);
-	/* whole bursts of what goes in a millisecond */
+	/* messages of a millisecond, in whole bursts */
 	CHECK_EQ(fake.messages[0], 8000);
 	CHECK_EQ(fake.messages[1], 6000 / 32 * 32);
 	CHECK_EQ(c.ours.job.budget_ns, 10 * ROUND_NS);
@@ -171,15 +175,17 @@ PEAL_TEST(rounds_of_both_sides_take_the_time_of_a_round)
 	CHECK_EQ(fake.samples[1], 6000 / 8);
 	peali_bench_queue_contest_fini(&c);
 	c = contest_of(1);
-	c.peer.job.kind = NULL; /* the bounce knows no gaps */
+	c.peer.job.kind = NULL; /* the bare bounce has no gaps */
 	pass(&c, 0, PLENTY);
 	CHECK_EQ(fake.tried[1], 1u << PEALI_GAP_NONE);
 	CHECK_EQ(fake.samples[1], 2000 / 8);
 	peali_bench_queue_contest_fini(&c);
 }
 
-/* However slow a queue is: calibration takes half of the time at most, and the
- * run that it is in. */
+/*
+ * At any slowness the calibration takes at most half of the time, and ends with
+ * its current run.
+ */
 PEAL_TEST(time_of_a_pass_is_kept)
 {
 	const uint64_t asked = 40 * (uint64_t)ROUND_NS;
@@ -187,7 +193,7 @@ PEAL_TEST(time_of_a_pass_is_kept)
 	for (fake.slowness = 1; fake.slowness < 1000; fake.slowness *= 2) {
 		double slowness = fake.slowness;
 		struct peali_bench_queue_contest c = contest_of(0);
-		/* nothing is longer than the first try, of 8192 messages */
+		/* no run is longer than the first one, of 8192 messages */
 		const uint64_t run = (uint64_t)(slowness * 1e3 * 8192);
 		uint64_t began;
 
@@ -198,7 +204,7 @@ PEAL_TEST(time_of_a_pass_is_kept)
 			CHECK(fake.now_ns - began < asked + 4 * run);
 			CHECK(c.pass_end[i] >= i + 1);
 		}
-		/* half of it, if runs are short */
+		/* half of the time is left if runs are short */
 		if (slowness < 2)
 			CHECK(c.pass_end[0] >= 10);
 		peali_bench_queue_contest_fini(&c);
@@ -210,7 +216,7 @@ PEAL_TEST(what_has_no_time_has_one_round_and_is_unsure_by_time)
 	struct peali_bench_queue_contest c = contest_of(0);
 
 	pass(&c, 0, 0);
-	CHECK_EQ(fake.runs[0], 2); /* one to find out how much */
+	CHECK_EQ(fake.runs[0], 2); /* one for the calibration, one round */
 	CHECK_EQ(fake.runs[1], 2);
 	CHECK_EQ(c.ours.job.gap, PEALI_GAP_PAUSE);
 	for (uint32_t i = 1; i < PEALI_PASSES; i++)
@@ -222,7 +228,7 @@ PEAL_TEST(what_has_no_time_has_one_round_and_is_unsure_by_time)
 	peali_bench_queue_contest_fini(&c);
 }
 
-/* And what was found before is still known. */
+/* The gaps that an earlier pass found stay. */
 PEAL_TEST(a_pass_without_time_for_gaps_keeps_the_one_before)
 {
 	struct peali_bench_queue_contest c = contest_of(0);
@@ -233,16 +239,16 @@ PEAL_TEST(a_pass_without_time_for_gaps_keeps_the_one_before)
 	CHECK_EQ(fake.tried[0], 1u << PEALI_GAP_FENCES);
 	CHECK_EQ(fake.tried[1], 1u << PEALI_GAP_PAUSE);
 	CHECK_EQ(c.pass_end[1], c.pass_end[0] + 1);
-	/* nor does it go by a look at one gap alone */
+	/* nor does a look at a single gap change them */
 	pass(&c, 2, 6 * ROUND_NS);
 	CHECK_EQ(fake.tried[1], 1u << PEALI_GAP_PAUSE | 1u << PEALI_GAP_NONE);
 	CHECK_EQ(c.peer.job.gap, PEALI_GAP_PAUSE);
 	peali_bench_queue_contest_fini(&c);
 }
 
-/* ---- rounds that do not count ------------------------------------------------- */
+/* ---- rounds that do not count -------------------------------------------- */
 
-/* Runs of ours before the rounds: one, and looks at gaps. */
+/* Our runs before the rounds: one calibration, and the looks at gaps. */
 #define RUNS_BEFORE (1 + PEALI_GAPS * PEALI_LOOKS)
 
 static size_t mixed_rounds(int move_at, int lose_at, int *moved_out)
@@ -256,7 +262,7 @@ static size_t mixed_rounds(int move_at, int lose_at, int *moved_out)
 	CHECK(c.pass_end[0] > 10);
 	for (size_t i = 0; i < c.pass_end[0]; i++)
 		if (c.peer.samples.rounds[i].tag == PEALI_TAG_MIXED) {
-			CHECK_EQ(i, 4); /* that round and no other */
+			CHECK_EQ(i, 4); /* only this round */
 			mixed++;
 		}
 	*moved_out = c.peer.samples.rounds[3].tag !=
@@ -277,7 +283,7 @@ PEAL_TEST(a_round_is_dropped_if_the_cores_moved_or_one_was_lost)
 	CHECK(!moved);
 }
 
-/* ---- goals and reasons --------------------------------------------------------- */
+/* ---- goals and reasons --------------------------------------------------- */
 
 PEAL_TEST(a_goal_is_that_of_what_ours_is_compared_with)
 {
@@ -290,7 +296,10 @@ PEAL_TEST(a_goal_is_that_of_what_ours_is_compared_with)
 	CHECK(peali_bench_queue_goal(&c) == 1 / 1.10);
 }
 
-/* Rounds of so many passes, all of that tag; below 0 in every other one. */
+/*
+ * Returns the reason for passes with rounds of one tag. The ratios are 2 and
+ * `other` in turn.
+ */
 static const char *why(int passes, int rounds, int tag, double other)
 {
 	struct peali_bench_queue_contest c = { .trips = 0 };
@@ -311,10 +320,10 @@ static const char *why(int passes, int rounds, int tag, double other)
 PEAL_TEST(who_is_unsure_says_why)
 {
 	CHECK(!strcmp(why(4, 2, 0, 2), ""));
-	CHECK(!strcmp(why(4, 1, 0, 2), "")); /* four rounds are the least */
+	CHECK(!strcmp(why(4, 1, 0, 2), "")); /* four rounds are the minimum */
 	CHECK(!strcmp(why(3, 1, 0, 2), "time"));
 	CHECK(!strcmp(why(0, 0, 0, 2), "time"));
-	CHECK(!strcmp(why(1, 9, 0, 2), "time")); /* one vote */
+	CHECK(!strcmp(why(1, 9, 0, 2), "time")); /* only one vote */
 	CHECK(!strcmp(why(4, 9, PEALI_TAG_MIXED, 2), "cores"));
 	CHECK(!strcmp(why(4, 2, 0, 0.5), "spread"));
 }

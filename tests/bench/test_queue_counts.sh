@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# `./dev bench --counts` counts every queue of `peal bench queues`, and counts
-# what it says: instructions, cache lines, locked instructions.
+# Shows that `./dev bench --counts` counts every queue of `peal bench queues`.
+# Checks its counts of instructions, cache lines and locked instructions.
 set -euo pipefail
 : "${PEAL_SOURCE_DIR:?}" "${PEAL_BUILD_DIR:?}"
 script=$PEAL_SOURCE_DIR/bench/peers/count.py
@@ -11,7 +11,8 @@ python=$(python3 -c 'import sys; print(sys.executable)')
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# ends STATUS TEXT COMMAND...: it ends so and says so.
+# ends STATUS TEXT COMMAND...: fails unless the command ends with STATUS and
+# prints TEXT.
 ends() {
     local status=0 wanted=$1 text=$2
     shift 2
@@ -74,7 +75,7 @@ for row, of in table.items():
         small, middle, large = (of[f"{n} B, {way}"] for n in (8, 64, 256))
         for end in 0, 1:
             assert 0 < small[end] < middle[end] < large[end], (row, way, of)
-            # 32 words are written, or compared, by 4 at a time at best
+            # at best 4 of the 32 words are written or compared at a time
             assert large[end] - small[end] > 8, (row, way, of)
     for end in "put", "take":
         lines = of[f"lines of 8 / 64 / 256 B, {end}"]
@@ -82,7 +83,8 @@ for row, of in table.items():
         assert lines[1] >= 1 and lines[2] >= 4, (row, of)
         assert lines[0] < lines[1] < lines[2] <= 10.5, (row, of)
 
-# Known of these: no locked instruction; one a ticket; those of lock and unlock.
+# A link has no locked instruction, a mailbox one per ticket. A mutex has those
+# of lock and unlock.
 one = {row: of["locked, one by one"] for row, of in table.items()}
 assert one["1 → 1", "link"] == [0, 0], one
 assert 1 <= one["n → 1", "mailbox"][0] < 1.2, one

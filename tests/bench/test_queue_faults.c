@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `peal bench queues` in a build that has found no peer, where the one that is
- * always there is broken on request: whatever a queue does to its messages
- * fails the benchmark.
+ * Shows that `peal bench queues` fails for each fault of a queue. The build of
+ * this test has no optional peers. The peer that is always present is broken on
+ * request.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -27,10 +27,10 @@ enum fault {
 	CHANGES_LAST_WORD,
 	DOUBLES,
 	SWAPS,
-	LOSES_AND_DOUBLES /* as many as were sent */
+	LOSES_AND_DOUBLES /* the counts of sent and received messages agree */
 };
 
-#define FAULTY 20 /* the message that it happens to */
+#define FAULTY 20 /* the faults begin at this message */
 #define WORDS 8
 #define SLOTS 256
 
@@ -41,7 +41,7 @@ struct ring {
 	pthread_mutex_t mutex;
 	uint64_t head, tail;
 	uint64_t slots[SLOTS][PEALI_BENCH_WORDS];
-	/* what each producer has put last, or, to swap it, not put yet */
+	/* each producer's last message: put, or kept back for a swap */
 	uint64_t last[PEALI_BENCH_QUEUE_ENDS][PEALI_BENCH_WORDS];
 };
 
@@ -65,7 +65,7 @@ static void ring_push(struct ring *r, const uint64_t *words, uint32_t bytes)
 	memcpy(r->slots[r->tail++ % SLOTS], words, bytes);
 }
 
-/* Whatever the others do meanwhile: what happens does not depend on time. */
+/* Applies the fault. It depends neither on time nor on other threads. */
 static void ring_push_broken(struct ring *r, uint64_t *words, uint32_t bytes,
 			     uint64_t *last, uint64_t number)
 {
@@ -131,8 +131,10 @@ const struct peali_bench_queue_kind peali_peer_mutex = {
 	.trips = ring_trips,
 };
 
-/* The same, and it takes its time: on a busy machine too, where a yield of the
- * other queue takes longer than the sleep. */
+/*
+ * As ring_put, but slow. It yields, as on a busy machine a yield of the other
+ * queue can take longer than the sleep.
+ */
 #define YIELDS 20
 static PEAL_INLINE uint32_t slow_put(void *queue,
 				     struct peali_bench_queue_end *end,
@@ -177,8 +179,10 @@ job_of(uint32_t bytes, uint32_t burst, uint32_t producers, uint32_t consumers)
 	return job;
 }
 
-/* What queues do to messages from here on. Only the limit ends a run in which
- * messages are lost or doubled. */
+/*
+ * Sets the fault of the queues. If messages are lost or doubled, only the limit
+ * ends a run.
+ */
 static void set_fault(enum fault f)
 {
 	int waits = f == LOSES || f == DOUBLES || f == LOSES_AND_DOUBLES;
@@ -218,8 +222,7 @@ PEAL_TEST(every_fault_fails_the_throughput_of_any_shape)
 			set_fault(NO_FAULT);
 			CHECK(delivers(job));
 			for (int f = LOSES; f <= LOSES_AND_DOUBLES; f++) {
-				/* Two consumers see no order of two messages
-				 * that came to both. */
+				/* two consumers do not see a swap */
 				if (f == SWAPS && ways[way].consumers > 1)
 					continue;
 				set_fault((enum fault)f);
@@ -247,7 +250,10 @@ PEAL_TEST(every_fault_fails_round_trips)
 	set_fault(NO_FAULT);
 }
 
-/* Time is over long before all is sent: what was sent is checked all the same. */
+/*
+ * The time ends long before all messages are sent. The sent ones are checked
+ * nevertheless.
+ */
 PEAL_TEST(what_is_cut_short_is_still_checked)
 {
 	struct peali_bench_queue_job job = job_of(64, 1, 2, 1);
@@ -271,7 +277,10 @@ static int bench(const char *json_out, const char *what)
 	return peali_bench_queues.run(5, argv, 0);
 }
 
-/* Its rows; it failed if it could say nothing of any of them. */
+/*
+ * Runs the benchmark and returns its rows. Checks that it fails if no row is
+ * decided.
+ */
 static json_t *bench_rows(json_t **object_out)
 {
 	char path[] = "/tmp/test_queue_faults.XXXXXX";
@@ -317,7 +326,7 @@ PEAL_TEST(peers_that_are_missing_are_rows_with_their_reason)
 			CHECK(json_is_string(json_object_get(row, "versus")));
 			kept = json_integer_value(
 				json_object_get(row, "n_rounds"));
-			/* others on these cores can spoil all of them */
+			/* other programs on these cores can spoil all rounds */
 			CHECK_EQ(json_is_real(json_object_get(row, "ratio")),
 				 kept > 0);
 			continue;
@@ -330,19 +339,20 @@ PEAL_TEST(peers_that_are_missing_are_rows_with_their_reason)
 		CHECK(text && !strncmp(text, "skipped: ", 9));
 	}
 	CHECK_EQ(n, 5); /* ck, two of rte, boost, moodycamel */
-	CHECK_EQ(measured, 2); /* single and bursts, versus the ring here */
+	/* single messages and bursts, against the ring of this file */
+	CHECK_EQ(measured, 2);
 	json_decref(object);
 }
 
-/* The first run of the peer takes longer than all that was asked for. */
+/* The first run of the peer takes longer than the whole time. */
 PEAL_TEST(a_run_that_decides_nothing_fails_and_says_why)
 {
 	json_t *object, *row, *rows;
 	const char *text;
 	size_t i;
 
-	nap_us = 200; /* hundreds of times */
-	rows = bench_rows(&object); /* and looks at the status */
+	nap_us = 200; /* for each of hundreds of messages */
+	rows = bench_rows(&object); /* checks the exit status, too */
 	nap_us = 0;
 	json_array_foreach(rows, i, row)
 	{
@@ -367,7 +377,7 @@ PEAL_TEST(a_peer_that_breaks_messages_fails_the_benchmark)
 	CHECK_EQ(bench("/dev/null", "nothing"), 2);
 }
 
-/* In how many of 100 rounds ours had the better ratio. */
+/* Returns the percentage of rounds in which our queue was better. */
 static size_t percent_better(int trips, int ours_is_slow)
 {
 	struct peali_bench_queue_contest c = { .trips = trips,
@@ -396,14 +406,17 @@ PEAL_TEST(a_ratio_above_one_is_that_ours_is_faster)
 #define NEAR 0
 #define FAR 2
 
-/* Rounds of a pass, by turns so; below 0: the cores moved meanwhile. */
+/*
+ * Ratios of a pass's rounds, in turn. Below 0: the threads moved to other
+ * cores.
+ */
 struct turns {
 	double first, second;
 	int distance;
-	int more; /* than two */
+	int more; /* rounds besides the first two */
 };
 
-/* Of a row whose first passes are such; the others have no rounds. */
+/* Returns the verdict for these passes. The other passes have no rounds. */
 static enum peali_verdict judge_passes(const struct turns *pass, int n)
 {
 	struct peali_bench_queue_contest contest = { 0 };
@@ -447,7 +460,7 @@ PEAL_TEST(verdict_wants_three_quarters_of_the_votes_to_agree)
 	CHECK_EQ(JUDGE(PASS(1.5), PASS(-1), PASS(1.5)), PEALI_REACHED);
 	CHECK_EQ(JUDGE(PASS(-1), PASS(0.5), PASS(0.5)), PEALI_MISSED);
 	CHECK_EQ(JUDGE(PASS(1.5), PASS(0.5), PASS(-1)), PEALI_UNSURE);
-	/* nobody to agree with */
+	/* a single vote */
 	CHECK_EQ(JUDGE(PASS(-1), PASS(1.5), PASS(-1)), PEALI_UNSURE);
 	CHECK_EQ(JUDGE(PASS(-1)), PEALI_UNSURE);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* labels: fast alone quick */
-/* Every queue of `peal bench queues` moves all messages in each of its shapes. */
+/* Shows that each queue of `peal bench queues` moves all messages. */
 #include "peal_test.h"
 
 #include "bench/kinds/kinds.h"
@@ -33,7 +33,7 @@ job_of(const struct peali_bench_queue_kind *kind, uint32_t bytes,
 
 static const uint32_t sizes[] = { 8, 48, 64, 256, 4096 };
 
-/* All sizes, alone and in bursts. */
+/* Moves messages of all sizes, one by one and in bursts. */
 static void flows(const struct peali_bench_queue_kind *kind, uint32_t consumers,
 		  enum peali_bench_queue_placement placement)
 {
@@ -42,7 +42,7 @@ static void flows(const struct peali_bench_queue_kind *kind, uint32_t consumers,
 		return;
 	}
 	for (int i = 0; i < 5; i++) {
-		/* Rows with more than one producer have smaller ones. */
+		/* mailboxes, several producers: no rows of 4096 bytes */
 		if (sizes[i] == 4096 && (kind == &peali_bench_queue_mailbox ||
 					 placement != PEALI_PLACE_APART))
 			continue;
@@ -83,7 +83,7 @@ PEAL_TEST(two_producers_two_consumers)
 		flows(peali_peers_share[i], 2, PEALI_PLACE_BOTH);
 }
 
-/* As the rows have it: the publisher's thread is a reader too. */
+/* As in the benchmark, the publisher's thread is also a reader. */
 static void spread(const struct peali_bench_queue_kind *kind)
 {
 	for (int i = 0; i < 4; i++)
@@ -129,7 +129,7 @@ PEAL_TEST(round_trips)
 		trips(peali_peers_pair[i]);
 }
 
-/* Odd sizes too: those of slots and slab are no constants. */
+/* Includes odd sizes: the sizes in slots and slab are not constants. */
 PEAL_TEST(links_keep_messages_in_slots_or_slab_as_told)
 {
 	static const uint32_t odd[] = { 64, 384, 1008 };
@@ -155,7 +155,10 @@ PEAL_TEST(links_keep_messages_in_slots_or_slab_as_told)
 			}
 }
 
-/* A message that fits a slot beside the descriptor is not for the slab. */
+/*
+ * The slab keeps no message that fits a slot. A slot keeps no message that is
+ * too long.
+ */
 PEAL_TEST(a_link_that_cannot_keep_them_so_is_refused)
 {
 	const struct peali_bench_queue_job small =

@@ -1,15 +1,17 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # labels: stress
-# A build that is told to have no peers of `peal bench queues`, or has no C++
-# compiler, or has lost it, is configured all the same and says what it lacks.
+#
+# Shows that a build is configured without the peers of `peal bench queues`. The
+# cases: no peers on request, no C++ compiler, and a compiler that was removed.
+# The build reports the missing parts.
 set -euo pipefail
 : "${PEAL_SOURCE_DIR:?}"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 unset CXX CMAKE_CXX_COMPILER_LAUNCHER
 
-# configured FOLDER ARGUMENTS...: its peers that were skipped, and why.
+# configured FOLDER ARGUMENTS...: prints the skipped peers and the reasons.
 configured() {
     local folder=$1
     shift
@@ -19,7 +21,7 @@ configured() {
     sed -n 's/^-- peal bench queues, skipped: //p' "$work/log" | sort
 }
 
-# wants FILE...: those alone were skipped, for $why.
+# wants FILE...: fails unless exactly these were skipped for $why.
 wants() {
     printf '%s\n' "$@" | sort | sed "s/$/: $why/" >"$work/wanted"
     grep -F "$why" "$work/skipped" | diff "$work/wanted" - || exit 1

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What counts as a rate of `peal bench queues`: of a gang that is pretended. */
+/* Shows which messages and which time a rate of `peal bench queues` has. */
 #include "peal_test.h"
 
 #include "bench/queue_run.c"
@@ -22,7 +22,7 @@ PEAL_TEST(a_rate_is_of_what_came_after_the_clock_was_read_first)
 	CHECK(rate_of(&g) == 800e9);
 }
 
-/* Nothing is timed before the first message is there, and that is not counted. */
+/* The clock starts with the first messages, which are not counted. */
 PEAL_TEST(the_clock_begins_with_the_first_message)
 {
 	static struct peali_bench_queue_end end;
@@ -38,7 +38,7 @@ PEAL_TEST(the_clock_begins_with_the_first_message)
 	look_at_clock(m, 1);
 	CHECK_EQ(m->began_ns, 0);
 	CHECK_EQ(to_take(&g, &end, STEP_ALONE), 1);
-	end.taken = 32; /* a burst of them */
+	end.taken = 32; /* one burst */
 	look_at_clock(m, 2);
 	CHECK(m->began_ns > 0);
 	CHECK_EQ(m->untimed, 32);

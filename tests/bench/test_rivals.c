@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What ring kernels are compared with does its work, with any number of lanes. */
+/*
+ * Shows that the baselines of the benchmarks do their work with any number of
+ * lanes.
+ */
 #include "peal_test.h"
 
 #include "bench/rivals.h"
@@ -15,7 +18,10 @@ static void open_stand(uint32_t lanes)
 	stand.lanes = lanes;
 }
 
-/* Two sides: on two devices, on one, or with host memory between them. */
+/*
+ * Opens two sides. `way` 0: on two devices, 1: on one, 2: with host memory
+ * between them.
+ */
 static void open_pair(int way)
 {
 	const struct peali_seat across[] = { { 0, 0 }, { 1, 0 } };
@@ -110,7 +116,7 @@ PEAL_TEST(barrier_passes_all_phases)
 	CHECK_EQ(peali_stand_close(&stand), 0);
 }
 
-/* A sum that is not that of the payloads is noticed. */
+/* A wrong sum of the payloads is found. */
 PEAL_TEST(launches_add_every_payload_up)
 {
 	const struct peali_seat seat = { 0, 0 };
@@ -119,7 +125,7 @@ PEAL_TEST(launches_add_every_payload_up)
 	memset(&rivals, 0, sizeof(rivals));
 	CHECK_EQ(peali_rivals_open(&rivals, &stand, &seat, 1, 1, 0), 0);
 	CHECK_EQ(peali_rivals_record(&rivals), 0);
-	CHECK(!rivals.recorded); /* threads are not: see tests/fault */
+	CHECK(!rivals.recorded); /* threads are not recorded: see tests/fault */
 	for (uint32_t bytes = 8; bytes <= 4096; bytes *= 8)
 		CHECK(peali_rivals_launch(&rivals, bytes) > 0);
 	CHECK_EQ(peali_rivals_check(&rivals), 0);

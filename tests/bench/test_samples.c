@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The arithmetic of the benchmarks: percentiles, ratios, what is kept. */
+/* Shows the arithmetic of the benchmarks: percentiles, ratios, kept rounds. */
 #include "peal_test.h"
 
 #include <math.h>
@@ -7,7 +7,7 @@
 
 #include "bench/samples.h"
 
-/* n samples 1 .. n in one round of that tag. */
+/* Adds a round with the samples 1 to n. */
 static void add_round(struct peali_samples *s, int n, int tag, double ratio)
 {
 	for (int i = 1; i <= n; i++)
@@ -143,7 +143,10 @@ PEAL_TEST(open_median_is_of_the_open_round_alone)
 	peali_samples_fini(&s);
 }
 
-/* Percentiles rise to 1, counts rise to all, the foot says how many. */
+/*
+ * Percentiles rise to 1, counts rise to all samples. The last lines have their
+ * number.
+ */
 PEAL_TEST(hgrm_text_rises_to_all_samples)
 {
 	struct peali_samples s = { 0 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The rows of waking of `peal bench idle`: every way to wait brings each
- * number, who is said to be asleep is, and a way that is broken is told.
+ * Shows the wake rows of `peal bench idle`. Each way to wait delivers every
+ * number. A thread that is reported asleep sleeps, and a broken way is
+ * reported.
  */
 #include "peal_test.h"
 
@@ -19,7 +20,7 @@ static const struct peali_wake_way *const ways[] = {
 	&peali_wake_cond,  &peali_wake_eventfd, &peali_wake_pipe,
 };
 
-/* Samples of a round; -1: it failed. */
+/* Returns the samples of a round. -1: the round failed. */
 static int run(const struct peali_wake_way *way, uint64_t gap_ns,
 	       uint64_t limit_ns)
 {
@@ -44,7 +45,7 @@ PEAL_TEST(every_way_wakes_who_sleeps)
 	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
 		int n = run(ways[i], 0, 0);
 
-		/* one that had just looked up by itself was not woken */
+		/* a thread that was awake just then gives no sample */
 		CHECK(n > 0 && n <= MESSAGES);
 		CHECK(ways[i]->rings || n == MESSAGES);
 	}
@@ -62,7 +63,7 @@ PEAL_TEST(who_never_sleeps_is_told)
 	CHECK_EQ(run(&peali_wake_poll, 0, SHORT_NS), -1);
 }
 
-/* Nobody rang a bell of ours, so nothing of this counts as a wake. */
+/* No bell of Peal rings, so no wake counts. */
 PEAL_TEST(what_was_not_woken_by_a_bell_is_no_sample)
 {
 	struct peali_wake_way silent = peali_wake_futex;
@@ -83,7 +84,7 @@ static int put_nothing(struct peali_wake *w, uint64_t number)
 	return 0;
 }
 
-/* Stores as it should, and wakes nobody. */
+/* Stores correctly, but wakes no thread. */
 static int put_unrung(struct peali_wake *w, uint64_t number)
 {
 	peal_store_release_sys(&w->number, number);

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""filters.py IN.y4m OUT.y4m LEVEL [FRAME...]: whether OUT is threshold(sobel(
-blur(IN))) in its luma and IN in its chroma, for all frames or those named.
-Written from the definitions of the filters, not from Peal's sources. Prints
-the largest difference of a sample; exits 1 if it is more than 1 grey level."""
+"""filters.py IN.y4m OUT.y4m LEVEL [FRAME...]: checks that the luma of OUT is
+threshold(sobel(blur(IN))), and that its chroma is that of IN. Checks the named
+frames, or all. Implements the definitions of the filters, without Peal's
+sources. Prints the largest difference of a sample. Exits with 1 if it is more
+than 1 grey level."""
 import re
 import sys
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Sourced by the shell tests of the command: a folder of their own, the command,
-# and what they ask of it.
+# Sourced by the shell tests of the command. Makes a folder, finds the command
+# and defines helpers.
 set -euo pipefail
 
 peal=${PEAL:?names the command}
@@ -13,7 +13,7 @@ export PEAL_CACHE_DIR=$work/cache
 unset PEAL_HOST_DEVICES PEAL_HOST_LINKS PEAL_PROBE PEAL_LOG PEAL_LEASE_MS PEAL_ANSWER_MS PEAL_HOST_PIN
 make_clip=$build/examples/make_clip
 
-# devices N: so many devices; on a GPU of this machine they are its parts.
+# devices N: sets the number of devices. On a GPU they are its parts.
 devices() {
     export PEAL_HOST_DEVICES=$1
     [ -z "${PEAL_TEST_GPU:-}" ] || export PEAL_GPU_SPLIT=$1
@@ -33,7 +33,7 @@ says() { printf '  %s\n' "$*"; }
 [ -x "$peal" ] || skip "there is no $peal"
 command -v python3 >/dev/null || skip 'python3 is not installed'
 
-# sanitized: whether the build is one that is many times slower.
+# sanitized: succeeds if the build has a sanitizer and is many times slower.
 sanitized() { grep -q '^PEAL_SANITIZE:[A-Z]*=.' "$build/CMakeCache.txt" 2>/dev/null; }
 
 # get FILE EXPRESSION: evaluates a Python expression on the JSON object d.
@@ -45,7 +45,8 @@ print(eval(sys.argv[2]))
 END
 }
 
-# holds FILE EXPRESSION...: each expression is true of the JSON object d.
+# holds FILE EXPRESSION...: fails unless each expression is true for the JSON
+# object d.
 holds() {
     local log
     log=$(python3 - "$@" 2>&1 <<'END'
@@ -58,7 +59,8 @@ END
     ) || fail "not so in $1: $log"
 }
 
-# refuses STATUS PATTERN COMMAND...: it exits so and says that on stderr.
+# refuses STATUS PATTERN COMMAND...: fails unless the command exits with STATUS
+# and prints PATTERN on stderr.
 refuses() {
     local status=$1 pattern=$2 got=0
     shift 2

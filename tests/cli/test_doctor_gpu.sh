@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# doctor on doubles of drivers and management libraries: each fault of a device
-# is found, named, and has something to do about it; doubles are said to be such.
+# Shows that doctor finds each fault of a device, names it and suggests a fix.
+# Drivers and management libraries are doubles, and doctor reports this.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 doubles=$build/doubles
 [ -e "$doubles/nvml/libnvidia-ml.so.1" ] || skip 'the doubles are not built'
 unset CUDA_LAUNCH_BLOCKING HIP_LAUNCH_BLOCKING CUDA_MODULE_LOADING AMD_SERIALIZE_KERNEL
-export PEAL_PROBE=off # but where pairs are what it is about
+export PEAL_PROBE=off # except in cases about pairs
 
 doctor() { # STATUS DOUBLES VARIABLE=VALUE...
     local status=0
@@ -14,13 +14,14 @@ doctor() { # STATUS DOUBLES VARIABLE=VALUE...
     [ $status = "$1" ] || fail "exit status $status, not $1: peal doctor with $*"
     holds out.json "all(c['fix'] for c in d['checks'] if c['status'] in ('WARN', 'FAIL'))"
 }
-# finds STATUS CHECK TEXT: such a row is there.
+# finds STATUS CHECK TEXT: fails unless there is such a row.
 finds() {
     holds out.json "[c for c in d['checks'] if c['status'] == '$1' and c['check'] == '$2' and '$3' in c['finding']]"
 }
-# built_for TARGET: the probe of pairs has an image for it.
+# built_for TARGET: succeeds if the probe of pairs has an image for it.
 built_for() { [[ " ${PEAL_IMAGE_TARGETS//;/ } " == *" $1 "* ]]; }
-# absent CHECK TEXT: a backend is, with a reason; what it means is the machine's.
+# absent CHECK TEXT: fails unless a backend is absent for this reason. The
+# status depends on the machine.
 absent() {
     holds out.json "[c for c in d['checks'] if c['status'] in ('WARN', 'WAIVED') and c['check'] == '$1' and '$2' in c['finding']]"
 }
@@ -64,7 +65,7 @@ doctor 0 "$amd" PEAL_DOUBLE_SMI=init=8
 finds WAIVED 'management library' 'librocm_smi64.so says error 8'
 says 'AMD'
 
-# ThreadSanitizer knows no 16-byte accesses, which CUDA devices publish by.
+# ThreadSanitizer does not support the 16-byte accesses of CUDA devices.
 ! grep -q '^PEAL_SANITIZE:[A-Z]*=thread' "$build/CMakeCache.txt" || exit 0
 
 # ---- NVIDIA ------------------------------------------------------------------------
@@ -117,7 +118,7 @@ if built_for sm_90 || built_for compute_75; then
 fi
 says 'NVIDIA'
 
-# A fix that several devices need is said once.
+# A fix for several devices is printed once.
 env LD_LIBRARY_PATH="$nvidia" PEAL_DOUBLE_SMI=persistence=0 "$peal" doctor >text.txt ||
     fail 'peal doctor as text'
 [ "$(grep -c 'nvidia-persistenced' text.txt)" = 1 ] || fail 'a fix is said twice'

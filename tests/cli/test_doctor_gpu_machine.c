@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Machines that are folders: what the doctor finds in /proc, /sys and /dev. */
+/*
+ * Shows the findings of the doctor in /proc, /sys and /dev. Each machine is a
+ * folder.
+ */
 #include <errno.h>
 #include <ftw.h>
 #include <sys/stat.h>
@@ -56,7 +59,7 @@ static void drop(const char *path)
 	CHECK_EQ(remove(name), 0);
 }
 
-/* A PCI device; `folder` is where it stands in the tree of bridges. */
+/* Makes a PCI device. `folder`: its path in the tree of bridges. */
 static void put_pci(const char *folder, const char *name, const char *class,
 		    const char *vendor)
 {
@@ -72,7 +75,7 @@ static void put_pci(const char *folder, const char *name, const char *class,
 	CHECK_EQ(symlink(target, link), 0);
 }
 
-/* Configuration space whose second extended capability is ACS. */
+/* Makes a configuration space. Its second extended capability is ACS. */
 static void put_acs(const char *bridge, unsigned char control, size_t bytes)
 {
 	unsigned char space[4096] = { 0 };
@@ -92,7 +95,7 @@ static void put_acs(const char *bridge, unsigned char control, size_t bytes)
 #define GPU0 "0000:01:00.0"
 #define GPU1 "0000:02:00.0"
 
-/* A sound machine: two NVIDIA GPUs, each below a bridge of its own. */
+/* Makes a sound machine: two NVIDIA GPUs, each below its own bridge. */
 static void make_machine(void)
 {
 	clean();
@@ -117,7 +120,7 @@ static void make_machine(void)
 
 static struct peali_doctor doctor;
 
-/* Checks that machine anew. */
+/* Runs the checks on the machine. */
 static void examine(int n_cuda, int n_hip)
 {
 	const int n[PEALI_GPU_MAKERS] = { n_cuda, n_hip };
@@ -138,7 +141,7 @@ static const char *field(const json_t *row, const char *key)
 	return text ? text : "";
 }
 
-/* The first row of a check, with that status if it is not NULL. */
+/* Returns the first row of a check with this status. NULL: with any status. */
 static const json_t *row_of(const char *check, const char *status)
 {
 	const json_t *row;
@@ -158,8 +161,10 @@ static int has(const char *check)
 	return row_of(check, NULL) != NULL;
 }
 
-/* The finding of a check that has that status; fails if there is none, or if
- * it is bad and there is nothing to do about it. */
+/*
+ * Returns the finding of a check with this status. Fails if there is none, or
+ * if a bad finding has no fix.
+ */
 static const char *finding(const char *check, const char *status)
 {
 	const json_t *row = row_of(check, status);
@@ -301,7 +306,7 @@ PEAL_TEST(iommu_that_translates_is_found)
 	put("/proc/cmdline", "intel_iommu=on iommu=pt\n");
 	examine(2, 0);
 	CHECK_CONTAINS(finding("IOMMU", "PASS"), "does not translate");
-	/* What the group says goes before what was asked for. */
+	/* the type of the IOMMU group overrides the command line */
 	put("/sys/bus/pci/devices/" GPU0 "/iommu_group/type", "DMA-FQ\n");
 	put("/sys/bus/pci/devices/" GPU1 "/iommu_group/type", "identity\n");
 	examine(2, 0);
@@ -349,7 +354,7 @@ PEAL_TEST(capabilities_that_go_in_circles_end)
 	CHECK_CONTAINS(finding("IOMMU", "PASS"), "no ACS is in the way");
 }
 
-/* ---- the environment ------------------------------------------------------- */
+/* ---- the environment ----------------------------------------------------- */
 
 PEAL_TEST(blocking_launches_fail_where_there_are_devices)
 {
@@ -427,7 +432,9 @@ PEAL_TEST(mps_is_found_by_its_pipe)
 	unsetenv("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE");
 }
 
-/* A folder for the machines, and nothing of what this one has set. */
+/*
+ * Makes a folder for the machines, and unsets all variables that doctor checks.
+ */
 static void prepare(void)
 {
 	static const char *const names[] = {

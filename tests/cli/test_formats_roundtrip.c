@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* labels: fast */
 /*
- * Every format gives back its input byte for byte, delivers what came before a
- * fault and says which fault it is.
+ * Shows that every format returns its input byte for byte. In front of a fault
+ * it delivers all items, then it names the fault.
  */
 #include "peal_test.h"
 
@@ -73,7 +73,7 @@ static int open_reader(const char *format)
 	return peali_reader_open(&reader, in_path, &options);
 }
 
-/* Copies in to out; what the reader said at the end. */
+/* Copies the input to the output. Returns the last result of the reader. */
 static int copy_all(const char *format)
 {
 	struct peal_item head;
@@ -127,7 +127,9 @@ PEAL_TEST(random_lines_across_buffer_edges_come_back)
 
 		for (size_t i = 0; i < n; i++)
 			text[i] = test_random(&seed) % rare ? 'x' : '\n';
-		/* As long as the longest, and just about a buffer. */
+		/*
+		 * lines that end near the end of a buffer, and a longest line
+		 */
 		text[BUFFER_BYTES - 1 + round % 3] = '\n';
 		text[BUFFER_BYTES + (1 << 20)] = '\n';
 		roundtrip("lines", text, n);
@@ -167,7 +169,7 @@ PEAL_TEST(records_come_back_and_a_short_last_one_is_an_error)
 	output_is(bytes, 900);
 }
 
-/* A clip of n frames; odd frames have parameters. Returns its size. */
+/* Makes a clip of n frames. Odd frames have parameters. Returns its size. */
 static size_t make_video(char *to, const char *header, size_t frame_bytes,
 			 int n_frames)
 {
@@ -224,7 +226,7 @@ PEAL_TEST(video_cut_anywhere_gives_the_frames_before_and_an_error)
 	const size_t frame_bytes = 35 + 2 * 4 * 3;
 	size_t n = make_video(clip, header, frame_bytes, 3);
 	size_t head_bytes = strlen(header) + 1;
-	/* Where frames end: FRAME, its parameters, its planes. */
+	/* the ends of frames: FRAME, parameters, planes */
 	size_t ends[4] = { head_bytes, head_bytes + 6 + frame_bytes, 0, n };
 	size_t whole = 0;
 
@@ -378,14 +380,14 @@ PEAL_TEST(a_full_disk_is_told_with_name_and_reason)
 	CHECK_CONTAINS(writer.message, "No space left on device");
 	CHECK_EQ(peali_writer_put(&writer, &head, body), -ENOSPC);
 	CHECK_EQ(peali_writer_close(&writer), -ENOSPC);
-	/* A small one is found out when it is closed. */
+	/* a small output fails at its close */
 	CHECK_EQ(peali_writer_open(&writer, "/dev/full", &reader.stream, 0), 0);
 	CHECK_EQ(peali_writer_put(&writer, &head, body), 0);
 	CHECK_EQ(peali_writer_close(&writer), -ENOSPC);
 	peali_reader_close(&reader);
 }
 
-/* Runs on the other end of a pipe: bytes one by one and in bursts. */
+/* Writes to a pipe in pieces of 1 to 300 bytes. */
 static void *feed(void *argument)
 {
 	int fd = *(int *)argument;
@@ -449,7 +451,7 @@ PEAL_TEST(a_stop_ends_a_wait_for_input_and_one_for_output)
 	CHECK_EQ(write(stop[1], "x", 1), 1);
 	CHECK_EQ(peali_reader_next(&reader, &head, body, sizeof(body)), -EINTR);
 	CHECK_CONTAINS(reader.message, "stopped");
-	/* Nobody reads: the pipe fills, then the writer would wait. */
+	/* without a reader the pipe fills, then the writer would wait */
 	snprintf(path, sizeof(path), "/dev/fd/%d", data[1]);
 	CHECK_EQ(read(stop[0], body, 1), 1);
 	CHECK_EQ(peali_writer_open(&writer, path, &reader.stream, stop[0]), 0);
@@ -485,7 +487,7 @@ PEAL_TEST(a_closed_pipe_is_told_with_name_and_reason)
 	peali_reader_close(&reader);
 }
 
-/* The comparison that all cases rest on sees one wrong byte. */
+/* Negative control: the comparison of all cases finds one wrong byte. */
 PEAL_TEST(one_changed_byte_is_caught)
 {
 	struct peal_item head;

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# info, topo and doctor: tables for people, JSON with the same content.
+# Shows the output of info, topo and doctor: tables, and JSON with equal
+# content.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 json() { # COMMAND [ARGUMENT...]
@@ -82,16 +83,18 @@ holds out.json "d['ok'] is False" \
 says 'doctor'
 
 # ---- doctor --stuck --------------------------------------------------------------
-# A run that waits for its input, then one whose output nobody takes.
+# A run that waits for its input. Later no process takes its output.
 mkfifo in.fifo out.fifo
 "$peal" run --format lines -i in.fifo -o out.fifo xor >run.txt 2>&1 &
 run=$!
 exec 8>in.fifo 9<out.fifo
-# A failure ends both, too: CTest waits for every process that has its output.
+# A failure ends both processes, too: CTest waits for every process that has its
+# output.
 feed=
 trap 'kill -CONT $run 2>/dev/null || :; kill $feed $run 2>/dev/null || :; rm -rf "$work"' EXIT
-# asks N PATTERN: until the answer's exit status is N and PATTERN is in it. On a
-# busy machine a worker without a core looks stuck, and some links fill up late.
+# asks N PATTERN: repeats until the exit status is N and the answer contains
+# PATTERN. On a busy machine a worker without a core looks stalled, and some
+# links fill late.
 asks() {
     local status i
     for i in $(seq 100); do
@@ -134,5 +137,5 @@ for wrong in 0 -1 x 1x 99999999999 ''; do
 done
 says 'doctor --stuck'
 
-# A full disk is told, not swallowed.
+# A full disk is reported.
 refuses 1 'cannot write the standard output' bash -c '"$1" info >/dev/full' - "$peal"

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tables and JSON of the command, and the histogram behind percentiles. */
+/*
+ * Shows the tables and JSON of the command, and the histogram for percentiles.
+ */
 #include <math.h>
 
 #include "peal_test.h"
@@ -66,7 +68,7 @@ PEAL_TEST(json_has_numbers_and_null_with_a_reason)
 	CHECK(json_is_null(json_object_get(row, "x")));
 	CHECK_CONTAINS(json_string_value(json_object_get(row, "x_why")),
 		       "needs 20 samples");
-	/* One object a line. */
+	/* one object per line */
 	CHECK_CONTAINS(text, "\n    {\"name\": \"one\"");
 	json_decref(again);
 	json_decref(object);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* labels: fast */
-/* Pipeline texts: what they parse to, and what is said of those that do not. */
+/* Shows the results of pipeline texts, and the messages for invalid texts. */
 #include "peal_test.h"
 
 /* The command's objects are in no library. */
@@ -15,7 +15,7 @@ static int parse(const char *text)
 	return peali_pipeline_parse(text, 2, &pipeline, &error);
 }
 
-/* The text is refused at a column, the sentence has these words. */
+/* Checks that the text is refused at this column, with these words. */
 static void refused(const char *text, uint32_t column, const char *words)
 {
 	struct peali_pipeline before;
@@ -29,7 +29,7 @@ static void refused(const char *text, uint32_t column, const char *words)
 		fprintf(stderr, "%s\n", error.text);
 	CHECK_EQ(error.column, column);
 	CHECK_CONTAINS(error.text, words);
-	/* The caret of a short text stands below its column. */
+	/* the caret of a short text is below its column */
 	caret = strrchr(error.text, '\n');
 	CHECK(caret);
 	CHECK_EQ(caret[strlen(caret) - 1], '^');
@@ -216,7 +216,7 @@ PEAL_TEST(a_described_stage_parses_to_itself)
 	}
 }
 
-/* Whatever the bytes are: an answer, within its bounds. */
+/* Checks that each text gets a result within the limits. */
 PEAL_TEST(random_texts_are_answered)
 {
 	static const char *const parts[] = {

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# What is wrong gets a sentence that names it and an exit status; what came
-# before is delivered; nothing hangs and nothing is left behind.
+# Shows that each wrong input gets an exit status and a message that names it.
+# Items in front of a fault are delivered. No run hangs, and no file remains.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 [ -x "$make_clip" ] || skip 'make_clip is not built'
 "$make_clip" clip.y4m 10 160 120
@@ -29,7 +29,8 @@ refuses 2 "unknown format 'mp4'" "$peal" run -i clip.y4m --format mp4 xor
 refuses 2 'records:BYTES' "$peal" run -i lines.txt --format records:0 xor
 refuses 2 'floats' "$peal" run -i clip.y4m 'blur ! sqrt'
 
-# With --json there is an object, also where it fails before the stream begins.
+# With --json there is an object, even if the run fails before the stream
+# begins.
 refuses 2 "unknown stage 'blurr'" "$peal" run --json -i lines.txt blurr
 mv stdout.txt out.json
 holds out.json "d['exit_status'] == 2" "\"unknown stage 'blurr'\" in d['error']"
@@ -44,7 +45,7 @@ holds out.json "'exit_status' not in d"
 # ---- environment ---------------------------------------------------------------
 refuses 1 'PEAL_HOST_DEVICES' env PEAL_HOST_DEVICES=none "$peal" run -i lines.txt xor
 refuses 1 'PEAL_HOST_DEVICES' env PEAL_HOST_DEVICES=0 "$peal" info
-if [ -z "${PEAL_BACKENDS:-}" ]; then # the topology is the host backend's
+if [ -z "${PEAL_BACKENDS:-}" ]; then # the topology is that of the host backend
     refuses 1 'PEAL_HOST_LINKS' env PEAL_HOST_LINKS=0-1:rope "$peal" run -i lines.txt xor
     refuses 1 'PEAL_HOST_LINKS' env PEAL_HOST_LINKS=0-7:pcie "$peal" topo
 fi
@@ -55,7 +56,7 @@ refuses 1 "cannot open input 'nowhere.y4m'" "$peal" run -i nowhere.y4m xor
 refuses 1 'is a directory' "$peal" run -i . xor
 refuses 1 'no YUV4MPEG2' "$peal" run -i lines.txt --format y4m blur
 refuses 2 '268435424' "$peal" run -i lines.txt --format records:268435456 xor
-# a closed descriptor is refused by name; nothing else takes its place
+# A closed descriptor is refused by name. No other file takes its number.
 status=0
 timeout 20 "$peal" run --format lines xor 0<&- >closed.txt 2>&1 || status=$?
 [ "$status" = 1 ] && grep -q "cannot read input '-'" closed.txt ||
@@ -93,8 +94,8 @@ says 'a reader that goes away is named'
 mkfifo fifo
 now() { date +%s%N; }
 
-# start COMMAND...: runs it with a FIFO as its input, which descriptor 3 feeds
-# and keeps open.
+# start COMMAND...: runs the command with a FIFO as its input. Descriptor 3
+# feeds the FIFO and keeps it open.
 start() {
     rm -f out.txt
     : >copy.txt
@@ -104,7 +105,7 @@ start() {
     seq 1000 >&3
 }
 
-# ends_within MS: waits for it and sets $status.
+# ends_within MS: waits for the end of the command and sets $status.
 ends_within() {
     local begin took
     begin=$(now)
@@ -133,7 +134,8 @@ for signal in INT TERM; do
 done
 says 'SIGINT and SIGTERM drain and report'
 
-# A file is always readable; reading ends all the same, and nothing is lost.
+# A file is always readable. The signal ends the reading nevertheless, and no
+# item is lost.
 { yes 'a line of no importance' || true; } | head -c 200000000 >large.txt
 rm -f copy.txt
 "$peal" run -i large.txt -o copy.txt --json --verify 'xor ! xor' >out.json 2>err.txt &
@@ -153,13 +155,13 @@ holds out.json "d['interrupted'] is True and d['verified'] is True" \
 rm large.txt copy.txt
 says 'SIGINT ends the reading of a file'
 
-# An output that nobody reads: it cannot drain, and ends all the same.
+# No process reads the output. The run cannot drain, and ends nevertheless.
 mkfifo stuck
 exec 4<>stuck
 start "$peal" run -i - -o stuck --capacity 2 xor
 seq 100000 >&3 2>/dev/null &
 feeder=$!
-for _ in $(seq 100); do # until nothing goes on
+for _ in $(seq 100); do # until the run stalls
     stuck=0
     "$peal" doctor --stuck $pid >stuck.txt 2>&1 || stuck=$?
     ! { [ $stuck = 1 ] && grep -q 'receive' stuck.txt; } || break

@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# A large text file through three kernels on three devices: the output is the
-# input, in order, and messages are conserved at every sampled moment.
+# Shows a large text file that goes through three kernels on three devices. The
+# output is the input, in order. All samples of the counters show conservation.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 devices 3
 lines=250000
 ! sanitized || lines=30000
 
-# Lines of all sorts: empty, long, with bytes that are no text; no last newline.
+# Lines of all kinds: empty, long, and with bytes that are not text. The last
+# line has no newline.
 python3 - $lines <<'END'
 import random, sys
 n = int(sys.argv[1])
@@ -41,7 +42,7 @@ holds out.json "d['verified'] is True" "d['format'] == 'lines'" \
     "d['checksums'][0]['crc_sum'] == d['checksums'][1]['crc_sum']"
 says 'verified, checksums match'
 
-# Every stage makes the same of a record however many lanes share the work.
+# Every stage gives equal results for any number of lanes.
 head -c 1048576 in.txt >in.bin
 for lanes in 1 4 32; do
     "$peal" run --format records:16384 -i in.bin --json --verify --lanes $lanes \
@@ -51,7 +52,7 @@ for lanes in 1 4 32; do
 done
 says '1, 4 and 32 lanes: verified, checksums match'
 
-# Records, of floats too: compared bit for bit.
+# Records, also of floats, are compared bit for bit.
 python3 -c '
 import random, sys
 sys.stdout.buffer.write(random.Random(4).randbytes(4096 * 64))' >in.bin
@@ -63,7 +64,7 @@ cmp in.bin out.bin || fail 'records: the output is not the input'
 holds out.json "d['verified'] is True" "d['items'] == 4096"
 says 'records verified'
 
-# A live pipe sees each line when it is there, not when the next one comes.
+# A live pipe gets each line at once, not together with the next line.
 mkfifo live
 "$peal" run -i live -o - 'xor ! xor' >live.txt 2>err.txt &
 run=$!
@@ -80,7 +81,7 @@ wait $run || fail 'peal run of a live pipe'
 [ "$(cat live.txt)" = $'first\nsecond' ] || fail 'the lines of a live pipe'
 says 'a live pipe is flushed'
 
-# No input is no failure.
+# An empty input is no failure.
 "$peal" run -i /dev/null -o empty.txt --verify --json xor >out.json 2>err.txt || fail 'no lines'
 holds out.json "d['items'] == 0 and d['verified'] is True" "d['latency_ns_max'] is None"
 [ ! -s empty.txt ] || fail 'output without input'

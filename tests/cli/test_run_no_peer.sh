@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Without peer access the same bytes come out, by a route that says what it is;
-# with --require peer the run fails and names the pair.
+# Shows that a run without peer access gives the same bytes and reports its
+# route. With --require peer the run fails and names the pair.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 [ -x "$make_clip" ] || skip 'make_clip is not built'
 pipeline='blur@0 ! sobel@1 ! threshold@0:level=96'
@@ -41,7 +41,8 @@ refuses 1 'device 0 (->|to) device 1' "$peal" run -i clip.y4m -o kept.y4m \
 grep -q 'blur@0' err.txt || fail 'the text does not name the stages'
 [ "$(cat kept.y4m)" = kept ] || fail 'the output was touched by a run that cannot be'
 
-# One device needs no access: local passes for peer, and the command says so.
+# One device needs no access: its route is local, and --require peer accepts it.
+# The command reports the route.
 "$peal" run -i clip.y4m --require peer --json 'blur@0 ! sobel@0' >out.json 2>err.txt ||
     fail 'two stages on one device'
 holds out.json "d['links'][1]['route'] == 'local'"

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# --profile says how busy stages and devices were, and what the run came to.
+# Shows that --profile reports the load of stages and devices, and the totals of
+# a run.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 devices 3
 
-# A live input, which stays open for many looks at the stages.
+# A live input stays open while --profile samples the stages.
 seq 2000 >some.txt
 mkfifo live
 "$peal" run --format lines -i live -o out.txt --json --profile \

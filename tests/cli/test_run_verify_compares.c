@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What `peal run --verify` lets pass and what it catches. */
+/* Shows which items `peal run --verify` accepts, and which faults it finds. */
 #include <pthread.h>
 
 #include <peal/errors.h>
@@ -22,8 +22,10 @@ static struct peali_pipeline parsed(const char *text)
 	return pipeline;
 }
 
-/* The item of a sequence: its size and bytes follow from it. Out of line, or
- * the compiler takes the bytes behind an item for a mistake. */
+/*
+ * Makes the item of a sequence number, which determines its size and bytes. If
+ * this code is inlined, the compiler reports the bytes behind an item.
+ */
 __attribute__((noinline)) static void fill(struct peal_item *item,
 					   uint64_t sequence)
 {
@@ -44,7 +46,7 @@ struct arrived {
 	uint8_t body[BODY_MOST + 8];
 };
 
-/* What the pipeline "invert" makes of the item of a sequence. */
+/* Makes the result of the pipeline "invert" for an item. */
 static void arrive(struct arrived *arrived, uint64_t sequence)
 {
 	fill(&arrived->item, sequence);
@@ -170,7 +172,7 @@ PEAL_TEST(full_ring_makes_the_sender_wait_and_loses_nothing)
 	pthread_create(&sender, NULL, send_stream, &verify);
 	for (uint64_t i = 0; i < STREAM_ITEMS; i++) {
 		arrive(&arrived, i);
-		/* It was sent before it arrives. */
+		/* until the item is sent */
 		while (atomic_load(&verify.tail) == atomic_load(&verify.head))
 			;
 		CHECK_EQ(peali_verify_check(&verify, &arrived.item,

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# A video through three ring kernels on two devices: verified by the command,
-# and equal to an independent implementation of the three filters.
+# Shows a video that goes through three kernels on two devices. The command
+# verifies the result, which also equals that of independent filters.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 [ -x "$make_clip" ] || skip 'make_clip is not built'
 pipeline='blur@0 ! sobel@1 ! threshold@0:level=96'
@@ -43,12 +43,12 @@ difference=$(python3 "$here/filters.py" small.y4m small_out.y4m 96) ||
     fail "differs from the independent filters: $difference"
 says "12 frames of 97x61 verified, largest difference $difference"
 
-# Negative control: other filters are not taken for these.
+# Negative control: the comparison finds another filter.
 "$peal" run -i small.y4m -o other.y4m 'blur ! sobel ! threshold:level=97' >/dev/null 2>&1
 ! python3 "$here/filters.py" small.y4m other.y4m 96 >/dev/null 2>&1 ||
     fail 'the comparison cannot fail'
 
-# The same bytes in every way that they can be sent, and with more lanes.
+# The bytes are equal for each way to send them, and with more lanes.
 run clip.y4m again.y4m
 holds out.json "d['verified'] is None and d['verified_why']"
 conserved $frames
@@ -63,7 +63,7 @@ for lanes in 4 32; do
 done
 says 'the same bytes without --verify, through pipes, with 4 and 32 lanes'
 
-# Parameters of a frame, which change its size, go through.
+# Parameters of frames pass, although they change the size of a frame.
 python3 - <<'END'
 data = open("small.y4m", "rb").read()
 open("parameters.y4m", "wb").write(data.replace(b"FRAME\n", b"FRAME Ip XA=1\n", 5))

@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# peal spawn: what processes are given, signals, exit statuses, who is told to
-# end, and that nothing stays.
+# Shows `peal spawn`: the environment and output of its processes, signals and
+# exit statuses. No process and no file remains.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 export TMPDIR=$work/tmp
 mkdir "$TMPDIR"
 
-# spawn STATUS ARGUMENT...: it exits so, and leaves no file.
+# spawn STATUS ARGUMENT...: fails unless spawn exits with STATUS and leaves no
+# file.
 spawn() {
     local status=$1 got=0
     shift
@@ -16,7 +17,7 @@ spawn() {
 }
 lines() { sort out.txt | tr '\n' '|'; }
 
-# ---- what each is given ------------------------------------------------------------
+# ---- the environment of each process -----------------------------------------
 spawn 0 -n 3 -- bash -c 'echo "$PEAL_RANK of $PEAL_RANKS"'
 [ "$(lines)" = '0 of 3|1 of 3|2 of 3|' ] || fail "ranks: $(lines)"
 # shellcheck disable=SC2016
@@ -37,7 +38,7 @@ spawn 0 -n 2 --label -- bash -c 'echo out; echo err >&2; printf "%5000s\n" x; pr
 [ "$(grep -c '^\[1\] rest$' out.txt)" = 1 ] || fail 'a last line without newline'
 [ "$(wc -l <out.txt)" = 8 ] || fail "lines of 5000 are cut into two: $(wc -l <out.txt)"
 ! grep -qv '^\[[01]\] ' out.txt || fail 'a line without label'
-# who holds the pipe and lives on does not keep spawn
+# A process that keeps the pipe open does not keep spawn waiting.
 start=$SECONDS
 spawn 0 -n 1 --label -- bash -c 'sleep 30 & echo there'
 [ "$(cat out.txt)" = '[0] there' ] || fail 'what a parent printed'
@@ -49,11 +50,11 @@ spawn 7 -n 3 -- bash -c '[ "$PEAL_RANK" = 1 ] && exit 7; exec sleep 60'
 grep -Eq 'rank 1 \(pid [0-9]+\) ended with exit status 7' err.txt || fail 'who failed is not named'
 spawn 137 -n 2 -- bash -c '[ "$PEAL_RANK" = 0 ] && kill -9 $$; exec sleep 60'
 grep -Eq 'rank 0 \(pid [0-9]+\) was ended by signal 9 \(Killed\)' err.txt || fail 'the signal is not named'
-# one that does not end when told is killed
+# A process that ignores SIGTERM is killed.
 spawn 3 -n 2 --grace 300 -- bash -c 'if [ "$PEAL_RANK" = 0 ]; then until [ -e deaf ]; do sleep 0.05; done; exit 3; fi
     trap "" TERM; touch deaf; while :; do sleep 0.1; done'
-# --keep leaves them alone: the other one ends by itself and writes
-# some time behind the moment at which spawn has seen the end
+# With --keep the other process ends by itself. It writes some time after spawn
+# has seen the end of the first one.
 spawn 4 -n 2 --keep -- bash -c 'if [ "$PEAL_RANK" = 0 ]; then echo $$ >first; mv first first.pid; exit 4; fi
     until [ -e first.pid ]; do sleep 0.02; done
     while kill -0 "$(cat first.pid)" 2>/dev/null; do sleep 0.02; done
@@ -86,14 +87,15 @@ status=0
 wait $pid || status=$?
 [ $status = 0 ] || fail "exit status $status after handed signals"
 [ "$(lines)" = '0 term|0 usr1|1 term|1 usr1|' ] || fail "signals: $(lines)"
-# if spawn itself is killed, its processes end
+# If spawn is killed, its processes end.
 rm -f ready.*
 "$peal" spawn -n 2 --rendezvous orphans -- bash -c 'echo $$ >"pid.$PEAL_RANK"; exec sleep 60' &
 pid=$!
 for _ in $(seq 600); do [ -s pid.0 ] && [ -s pid.1 ] && break; sleep 0.05; done
 kill -KILL $pid
 wait $pid 2>/dev/null || true
-# ended PID: it is gone, or only its parent has not looked yet.
+# ended PID: succeeds if the process is gone, or if its parent has not waited
+# yet.
 ended() { ! kill -0 "$1" 2>/dev/null || grep -q 'State:.Z' "/proc/$1/status" 2>/dev/null; }
 for rank in 0 1; do
     for _ in $(seq 600); do
@@ -118,14 +120,14 @@ holds out.json "d['n'] == 2 and d['ok'] is False and d['first_failed'] == 1" \
 holds out.json "d['ok'] is True and d['exit_status'] == 0 and d['first_failed'] is None"
 says 'JSON'
 
-# ---- a set -------------------------------------------------------------------------
+# ---- a process group ---------------------------------------------------------
 if [ -x "$build/examples/24_processes" ]; then
     for n in 1 2 3; do
         spawn 0 -n $n --label -- "$build/examples/24_processes"
         grep -q "^\[0\] around $n processes: HELLO, PROCESSES$" out.txt || fail "a set of $n"
         grep -q '^\[0\] sum: 499999500000$' out.txt || fail "the sum of $n"
     done
-    # a launcher of MPI does as well: it says rank, size and job
+    # The variables of an MPI launcher work, too: rank, number of ranks and job.
     for r in 0 1; do
         env OMPI_COMM_WORLD_RANK=$r OMPI_COMM_WORLD_SIZE=2 PMIX_NAMESPACE="job.$$" \
             XDG_RUNTIME_DIR="$work" "$build/examples/24_processes" >"mpi.$r" 2>err.txt &

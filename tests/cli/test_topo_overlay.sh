@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# topo shows links as the management libraries name them, and what they do not
-# know as not known; on doubles of drivers and libraries, which it says.
+# Shows that topo names links as the management libraries do, and reports
+# unknown links as unknown. Drivers and libraries are doubles, and topo reports
+# this.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 doubles=$build/doubles
 [ -e "$doubles/nvml/libnvidia-ml.so.1" ] || skip 'the doubles are not built'
@@ -40,7 +41,7 @@ topo "$amd" PEAL_GPU_SPLIT=2 PEAL_DOUBLE_DEVICES=1
 holds out.json "$(link 0 1) == 'SAME'"
 says 'AMD: XGMI, PCIe, parts of one, and what is not known'
 
-# ThreadSanitizer knows no 16-byte accesses, which CUDA devices publish by.
+# ThreadSanitizer does not support the 16-byte accesses of CUDA devices.
 ! grep -q '^PEAL_SANITIZE:[A-Z]*=thread' "$build/CMakeCache.txt" || exit 0
 
 # ---- NVIDIA -----------------------------------------------------------------------

@@ -15,8 +15,10 @@
 
 #include "peal_test.h"
 
-/* What the tests of this folder share: an emulated machine of some shape, a
- * cache folder of its own, memory that is filled and compared. */
+/*
+ * Helpers of this folder's tests: an emulated machine, a private cache folder,
+ * and memory that is filled and compared.
+ */
 
 #define HOST PEAL_HOST_MEMORY
 
@@ -43,7 +45,7 @@ static inline void machine_end(void)
 	rmdir(cache_folder);
 }
 
-/* An environment of its own: call once, first. */
+/* Sets up the environment. Call it once, first. */
 static inline void machine_begin(void)
 {
 	if (!mkdtemp(cache_folder))
@@ -66,7 +68,7 @@ static inline struct peal_runtime *machine_open(const char *devices,
 	return runtime;
 }
 
-/* A link with atomics across, by each vendor's name. */
+/* Returns 1 for a link with atomics, by the name of either vendor. */
 static inline int machine_is_link(const char *kind)
 {
 	return !strcmp(kind, "nvlink") || !strcmp(kind, "xgmi");
@@ -81,7 +83,7 @@ static inline uint64_t machine_alloc(struct peal_runtime *runtime, int device,
 	return address;
 }
 
-/* A latest error: its call, and a part of its text. */
+/* Checks the call and a part of the text of the latest error. */
 static inline void check_error(const char *call, const char *part)
 {
 	CHECK_CONTAINS(peal_last_error()->call, call);
@@ -96,7 +98,7 @@ static inline void fill_bytes(uint8_t *p, uint64_t n, unsigned long long seed)
 		p[i] = (uint8_t)(test_random(&seed) >> 32);
 }
 
-/* Writes bytes of a seed to a device's memory, through the host. */
+/* Writes the bytes of a seed to a device's memory, through the host. */
 static inline void machine_fill(struct peal_runtime *runtime, int device,
 				uint64_t address, uint64_t n,
 				unsigned long long seed)
@@ -110,7 +112,7 @@ static inline void machine_fill(struct peal_runtime *runtime, int device,
 	free(p);
 }
 
-/* Whether the memory holds the bytes of a seed. */
+/* Returns 1 if the memory holds the bytes of a seed. */
 static inline int machine_holds(struct peal_runtime *runtime, int device,
 				uint64_t address, uint64_t n,
 				unsigned long long seed)

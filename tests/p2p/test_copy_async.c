@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Shows copies in the background: results, waits, cancellation and shutdown. */
 #include <pthread.h>
 
 #include <peal/device/host.h>
@@ -23,7 +24,7 @@ PEAL_TEST(a_copy_in_the_background_is_right)
 	CHECK_OK(peal_copy_wait(copy, -1));
 	CHECK_OK(peal_copy_wait(copy, 0));
 	CHECK(machine_holds(rt, 1, b, BYTES, 9));
-	/* It has ended, so the memory is free to go before the copy is. */
+	/* the copy has ended: its memory may be freed before it is destroyed */
 	CHECK_OK(peal_memory_free(rt, 1, b));
 	CHECK_OK(peal_copy_cancel(copy));
 	peal_copy_destroy(copy);
@@ -62,12 +63,12 @@ PEAL_TEST(cancel_in_the_middle_and_a_bounded_wait)
 	b = machine_alloc(rt, 1, BIG);
 	c = machine_alloc(rt, 0, BIG);
 	CHECK_OK(peal_peer_copy_async(rt, 1, b, 0, a, BIG, &copy));
-	/* In line behind it: its bytes move only after the first has ended. */
+	/* this copy starts after the first one has ended */
 	CHECK_OK(peal_peer_copy_async(rt, 0, c, 1, b, BIG, &behind));
 	CHECK_EQ(peal_copy_wait(behind, 0), PEAL_ETIMEDOUT);
 	check_error("peal_copy_wait", "device 1 -> device 0");
-	CHECK_EQ(peal_memory_free(rt, 0, c), PEAL_EBUSY); /* is written */
-	CHECK_EQ(peal_memory_free(rt, 1, b), PEAL_EBUSY); /* is read */
+	CHECK_EQ(peal_memory_free(rt, 0, c), PEAL_EBUSY); /* a copy writes it */
+	CHECK_EQ(peal_memory_free(rt, 1, b), PEAL_EBUSY); /* a copy reads it */
 	check_error("peal_memory_free", "copies");
 	CHECK_EQ(peal_runtime_close(rt), PEAL_EBUSY);
 	began = peal_clock_ns();
@@ -84,7 +85,7 @@ PEAL_TEST(cancel_in_the_middle_and_a_bounded_wait)
 		check_error("peal_copy_wait", "device 0 -> device 1");
 	r = peal_copy_wait(behind, INT64_MAX);
 	CHECK(r == PEAL_ECANCELED || r == 0);
-	/* Cancelled or not, the memory is nobody's now. */
+	/* cancelled or not, no copy uses the memory now */
 	CHECK_OK(peal_memory_free(rt, 1, b));
 	CHECK_OK(peal_memory_free(rt, 0, a));
 	CHECK_OK(peal_memory_free(rt, 0, c));
@@ -93,7 +94,7 @@ PEAL_TEST(cancel_in_the_middle_and_a_bounded_wait)
 	CHECK_OK(peal_runtime_close(rt));
 }
 
-/* Where the first always ends within the time of two calls, this fails. */
+/* Fails if the copy always ends within the time of two calls. */
 PEAL_TEST(a_copy_that_is_cancelled_early_says_so)
 {
 	uint64_t a, b;

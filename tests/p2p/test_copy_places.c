@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Shows copies between all places, and the refusal of wrong ranges. */
 #include <pthread.h>
 
 #include "machine.h"
@@ -58,10 +59,10 @@ PEAL_TEST(addresses_as_the_device_sees_them)
 	machine_fill(rt, 1, memory, 4096, 3);
 	machine_fill(rt, HOST, host, 4096, 4);
 	CHECK_OK(peal_peer_map(rt, 1, memory, 0, 4096, &mapped));
-	/* Device 0 reads device 1's memory where it has mapped it. */
+	/* device 0 reads device 1's memory at its mapped address */
 	CHECK_OK(peal_peer_copy(rt, 0, target, 0, mapped, 4096));
 	CHECK(machine_holds(rt, 0, target, 4096, 3));
-	/* And host memory, which every device sees. */
+	/* device 0 reads host memory, which every device sees */
 	CHECK_OK(peal_peer_copy(rt, 0, target, 0, host, 4096));
 	CHECK(machine_holds(rt, 0, target, 4096, 4));
 	CHECK_OK(peal_peer_copy(rt, 0, mapped, 0, target, 4096));
@@ -89,7 +90,7 @@ PEAL_TEST(zero_bytes_do_nothing_but_the_devices_must_be_there)
 	CHECK_OK(peal_runtime_close(rt));
 }
 
-/* Each bad pair of places, once for the call and once in the background. */
+/* Checks that both calls refuse these places. */
 static void refused(int code, int to, uint64_t to_address, int from,
 		    uint64_t from_address, uint64_t bytes)
 {
@@ -118,7 +119,7 @@ PEAL_TEST(ranges_outside_of_an_allocation_are_efault)
 	refused(PEAL_EFAULT, 1, b, 0, a, 4097);
 	refused(PEAL_EFAULT, 1, b + 1, 0, a, 4096);
 	refused(PEAL_EFAULT, 1, b, 0, a + 1, 4096);
-	refused(PEAL_EFAULT, 1, b, 0, b, 16); /* 0 has no mapping of it */
+	refused(PEAL_EFAULT, 1, b, 0, b, 16); /* device 0 has not mapped it */
 	refused(PEAL_EFAULT, 1, b, 0, (uintptr_t)foreign, 16);
 	refused(PEAL_EFAULT, 1, b, 0, 0, 16);
 	refused(PEAL_EFAULT, 1, b, HOST, 0, 16);
@@ -130,7 +131,7 @@ PEAL_TEST(ranges_outside_of_an_allocation_are_efault)
 	refused(PEAL_EFAULT, 1, UINT64_MAX - 7, 0, a, 16);
 	refused(PEAL_ENODEV, 2, b, 0, a, 16);
 	refused(PEAL_ENODEV, 1, b, -2, a, 16);
-	/* Nothing of all that was written. */
+	/* no refused copy has written */
 	CHECK(machine_holds(rt, 1, b, 4096, 5));
 	CHECK_OK(peal_memory_free(rt, 0, a));
 	CHECK_OK(peal_memory_free(rt, 1, b));
@@ -183,7 +184,7 @@ PEAL_TEST(threads_that_copy_keep_apart)
 	CHECK_OK(peal_runtime_close(rt));
 }
 
-/* 5 MiB of a seed, moved by some bytes within their device. */
+/* Moves 5 MiB by `shift` bytes within a device. */
 static void move_by(int64_t shift, int background)
 {
 	const uint64_t n = (5 << 20) + 13, room = (1 << 20) + 4096;

@@ -4,8 +4,8 @@
 #include "p2p/probe.h"
 
 /*
- * Two backends of two devices each under one numbering: 0 1 | 2 3. The books
- * of this folder stand alone here, without a runtime.
+ * Shows copies between two backends of two devices each, numbered 0 1 | 2 3.
+ * The code of p2p/ runs here without a runtime.
  */
 
 #define BYTES (((uint64_t)5 << 20) + 13)
@@ -95,7 +95,7 @@ PEAL_TEST(a_copy_between_two_backends_goes_through_the_host)
 	CHECK_OK(peali_copy_now(peers, place(HOST, (uintptr_t)out), place(2, b),
 				BYTES));
 	CHECK(!memcmp(in, out, BYTES));
-	/* The same in the background, back again. */
+	/* in the background, in the other direction */
 	fill_bytes(in, BYTES, 22);
 	CHECK_OK(peali_copy_now(peers, place(2, b), place(HOST, (uintptr_t)in),
 				BYTES));

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Shows peer access: counts, refusals, and the capability of each pair. */
 #include <pthread.h>
 
 #include "machine.h"

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Shows the mapping and the allocation of memory: results, counts and refusals.
+ */
 #include "machine.h"
 
 static struct peal_runtime *rt;
@@ -10,7 +13,7 @@ PEAL_TEST(mapped_memory_is_the_owners)
 	rt = machine_open("2", "");
 	address = machine_alloc(rt, 1, 8192);
 	CHECK_OK(peal_peer_map(rt, 1, address + 4096, 0, 4096, &mapped));
-	/* Emulated: what device 0 sees, this thread sees too. */
+	/* emulated: this thread sees the memory of device 0, too */
 	p = (uint64_t *)(uintptr_t)mapped;
 	p[0] = 0x1122334455667788;
 	p[511] = 42;
@@ -132,7 +135,7 @@ PEAL_TEST(bad_arguments_of_map)
 	CHECK_OK(peal_runtime_close(rt));
 }
 
-/* ---- memory ---------------------------------------------------------------- */
+/* ---- memory -------------------------------------------------------------- */
 
 PEAL_TEST(memory_is_zero_aligned_and_counted)
 {

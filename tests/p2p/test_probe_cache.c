@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Shows the cache file of the probe. Later processes use its results. A wrong
+ * or damaged file is ignored.
+ */
 #include <sys/stat.h>
 
 #include <peal/topology.h>
@@ -6,7 +10,7 @@
 
 static const char *links = "";
 
-/* What a runtime that is opened for it says of 0 -> 1. */
+/* Opens a runtime. Returns its result for the pair 0 -> 1. */
 static struct peal_pair_info ask(void)
 {
 	struct peal_runtime *rt = machine_open("2", links);
@@ -81,7 +85,7 @@ PEAL_TEST(fresh_proves_again_and_off_does_not_look)
 	CHECK_EQ(ask().cached, 1);
 }
 
-/* Whatever is in the file: it is survived, and whole again afterwards. */
+/* Checks that the probe survives this file, and writes a valid one. */
 static void survives(const char *text, size_t bytes)
 {
 	write_file(text, bytes);
@@ -114,7 +118,10 @@ PEAL_TEST(a_damaged_file_is_ignored_and_written_anew)
 	}
 }
 
-/* Changes the character behind a text in the file, which is then no good. */
+/*
+ * Changes the character behind a text in the file. The probe must then ignore
+ * the saved result.
+ */
 static void poke(const char *behind, char with)
 {
 	static char text[65536];
@@ -132,7 +139,7 @@ static void poke(const char *behind, char with)
 PEAL_TEST(a_file_of_another_version_or_boot_or_with_nonsense_is_ignored)
 {
 	machine_forget();
-	/* One proof in the file, so that what is changed is about 0 -> 1. */
+	/* only one result in the file, that of 0 -> 1 */
 	links = "1>0:none";
 	ask();
 	poke("\"format\": ", '7');
@@ -143,7 +150,7 @@ PEAL_TEST(a_file_of_another_version_or_boot_or_with_nonsense_is_ignored)
 	poke("\"verdict\": ", '0');
 	poke("\"bandwidth\":", '-');
 	poke("\"wh", 'o');
-	/* What nobody asks for stays in the file: only once. */
+	/* a result with another driver stays in the file: only once */
 	if (test_on_gpu())
 		poke("\"driver\": \"", '9');
 	machine_forget();
@@ -159,7 +166,7 @@ PEAL_TEST(a_folder_that_cannot_be_written_is_no_error)
 	setenv("PEAL_CACHE_DIR", "/proc/no/such/place", 1);
 	CHECK_EQ(ask().verdict, PEAL_VERDICT_OK);
 	CHECK_EQ(ask().cached, 0);
-	/* A folder that is not there yet is made. */
+	/* a missing folder is made */
 	snprintf(folder, sizeof(folder), "%s/a/b", cache_folder);
 	setenv("PEAL_CACHE_DIR", folder, 1);
 	CHECK_EQ(ask().cached, 0);
@@ -184,7 +191,7 @@ PEAL_TEST(without_a_home_there_is_no_cache_and_no_error)
 	CHECK_EQ(peal_route_parse("bus"), PEAL_EINVAL);
 	CHECK_EQ(ask().verdict, PEAL_VERDICT_OK);
 	CHECK_EQ(ask().cached, 0);
-	/* What succeeds leaves the latest error as it is. */
+	/* a success leaves the latest error unchanged */
 	check_error("peal_route_parse", "bus");
 	if (home)
 		setenv("HOME", home, 1);

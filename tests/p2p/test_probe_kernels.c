@@ -8,8 +8,9 @@
 #include "machine.h"
 
 /*
- * The two kernels of the probe, each against a counterpart that errs in one
- * place: the reader has to count exactly that.
+ * Shows that the kernels of the probe find each error. Each of the two kernels
+ * runs against a counterpart with one error. The reader must count exactly this
+ * error.
  */
 
 extern const struct peal_program peal_program_peal_probe;
@@ -65,7 +66,7 @@ static void *run_kernel(void *argument)
 	return NULL;
 }
 
-/* ---- a writer that errs ---------------------------------------------------- */
+/* ---- a writer that errs -------------------------------------------------- */
 
 enum error { RIGHT, WRONG_WORD, WRONG_LENGTH, NO_SLOT, WRONG_PATTERN, NO_END };
 
@@ -179,8 +180,10 @@ PEAL_TEST(a_message_that_never_comes_ends_the_wait)
 	CHECK_EQ(m.words.missing, 1);
 }
 
-/* As a machine that mixes up neighbouring pages: nothing is where it belongs,
- * and the first slot has nothing at all. */
+/*
+ * A machine that swaps neighbouring pages: no message is in its slot, and the
+ * first slot is empty.
+ */
 PEAL_TEST(messages_that_went_astray_are_wrong_and_not_just_missing)
 {
 	const uint64_t page = 4096 / PEAL_PROBE_SLOT_BYTES;
@@ -230,7 +233,7 @@ PEAL_TEST(parameters_of_something_else_are_left_alone)
 	CHECK_EQ(m.words.reader_done, 0);
 }
 
-/* ---- on devices ------------------------------------------------------------ */
+/* ---- on devices ---------------------------------------------------------- */
 
 static void check_words(const struct peal_probe_words *words)
 {
@@ -264,7 +267,7 @@ PEAL_TEST(workers_of_several_lanes_find_the_same)
 	CHECK_EQ(rig.words->rounds, PEAL_PROBE_ROUNDS);
 	for (i = 0; i < PEAL_PROBE_ROUNDS; i++)
 		CHECK(rig.words->round_ns[i]);
-	/* What one run leaves is no part of the next. */
+	/* a run does not count the results of an earlier run */
 	CHECK_OK(peali_rig_run(&rig, PEAL_PROBE_VERIFY, ways, 20000000000u));
 	check_words(rig.words);
 	check_words(rig.words_back);

@@ -3,7 +3,9 @@
 #include "p2p/probe.h"
 #include "runtime/harness.h"
 
-/* Links that choose their route, and what they leave to be asked for. */
+/*
+ * Shows the routes that links choose, and that a link does not measure a pair.
+ */
 
 static struct peal_runtime *rt;
 static struct peal_kernel *kernel[2];
@@ -60,7 +62,7 @@ PEAL_TEST(a_link_connects_after_a_proof_and_the_topology_measures)
 	CHECK_EQ(info.verdict, PEAL_VERDICT_OK);
 	CHECK_EQ(info.latency_ns, 0);
 	CHECK_EQ(info.bandwidth_bytes_per_s, 0);
-	/* While kernels are resident and the link is up. */
+	/* measured while kernels and the link exist */
 	CHECK_OK(peal_topology_pair(rt, 0, 1, &info));
 	CHECK_EQ(info.verdict, PEAL_VERDICT_OK);
 	CHECK(info.latency_ns > 0);

@@ -4,8 +4,10 @@
 #include "machine.h"
 #include "p2p/probe.h"
 
-/* What a link needs is the proof; the measurements come when they are asked
- * for, from what is proved. */
+/*
+ * Shows that a link needs only the verdict of the probe. Latency and bandwidth
+ * of a confirmed pair are measured on request.
+ */
 
 static struct peal_runtime *rt;
 
@@ -50,7 +52,7 @@ PEAL_TEST(a_proof_measures_nothing_and_the_topology_does_later)
 	CHECK_EQ(info.verdict, PEAL_VERDICT_OK);
 	CHECK(info.latency_ns > 0);
 	CHECK(info.bandwidth_bytes_per_s > 0);
-	/* The other way is proved by now, and not measured. */
+	/* the other direction is confirmed, but not measured */
 	info = proved(1, 0);
 	CHECK_EQ(info.route, PEAL_ROUTE_PEER);
 	check_unmeasured(&info);
@@ -114,7 +116,7 @@ PEAL_TEST(runtimes_that_write_at_once_keep_each_others_proofs)
 	machine_forget();
 	one = machine_open("4", "");
 	two = machine_open("4", "");
-	/* The first proof of each is on disk at once, the others later. */
+	/* each runtime saves its first result at once, the others later */
 	for (i = 1; i < 4; i++) {
 		rt = one;
 		proved(0, i);
@@ -153,7 +155,7 @@ PEAL_TEST(what_is_broken_is_broken_for_a_proof_too)
 	CHECK_OK(peal_runtime_close(rt));
 }
 
-/* Wherever the probe's memory happens to lie in the heap. */
+/* At each page of the heap the probe finds the fault. */
 PEAL_TEST(stores_that_land_elsewhere_are_wrong_data_at_any_page)
 {
 	uint64_t before;
@@ -170,7 +172,7 @@ PEAL_TEST(stores_that_land_elsewhere_are_wrong_data_at_any_page)
 	}
 }
 
-/* Returns how long it took. */
+/* Probes all pairs of n devices. Returns the time in ms. */
 static double prove_all(int n, int cached)
 {
 	uint64_t began = peal_clock_ns();

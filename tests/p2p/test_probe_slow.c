@@ -7,9 +7,9 @@
 #include "p2p/probe.h"
 
 /*
- * A machine with faults that the host backend does not have by itself: its
- * launches are changed on the way. The probe's reader on device 1 is slow to
- * acknowledge what came across, or a launch fails.
+ * Shows the verdicts for faults that the host backend does not emulate. The
+ * test changes the launches: the probe's reader on device 1 is slow, or a
+ * launch fails.
  */
 
 extern const struct peal_program peal_program_peal_probe;
@@ -25,19 +25,24 @@ static int is_reader(const struct peal_probe_params *p)
 	return p->job == PEAL_PROBE_BANDWIDTH && p->role == PEAL_PROBE_READER;
 }
 
-/* Across, not through host memory: there the area lies behind the words. */
+/*
+ * Returns 1 for the reader of a device's memory. The area of a reader in host
+ * memory follows the words.
+ */
 static int is_across(const struct peal_probe_params *p)
 {
 	return is_reader(p) && p->area != p->words + 4096;
 }
 
-/* What a round across takes in us: at first long, then several times a round
- * through host memory, as that was just now. */
+/*
+ * us of a round across devices: FIRST_US, later TIMES a round through host
+ * memory.
+ */
 #define FIRST_US 30000
 #define TIMES 6
 static atomic_uint round_us = FIRST_US;
 
-/* The probe's own reader. Its time is that of the rounds, or more. */
+/* Runs the probe's own reader. Sets round_us by the time of its rounds. */
 static int fast_entry(const struct peal_kernel_params *params, uint32_t worker,
 		      uint32_t lane)
 {
@@ -143,7 +148,7 @@ PEAL_TEST(a_pair_that_is_slower_than_host_memory_is_slow)
 {
 	struct peal_pair_info info;
 
-	if (PEAL_TSAN) /* with it the way through host memory is as slow */
+	if (PEAL_TSAN) /* with ThreadSanitizer host memory is as slow */
 		return;
 	begin();
 	changed.launch = launch_slow;
@@ -152,7 +157,7 @@ PEAL_TEST(a_pair_that_is_slower_than_host_memory_is_slow)
 	CHECK_CONTAINS(info.why, "through host memory");
 	CHECK(info.bandwidth_bytes_per_s > 0);
 	CHECK(info.route != PEAL_ROUTE_PEER);
-	/* It is right, so it will do as the way back of credits. */
+	/* 0 -> 1 is slow but correct, so it can carry the credits */
 	CHECK_OK(peali_probe_pair(peers, 1, 0, &info));
 	CHECK_EQ(info.verdict, PEAL_VERDICT_OK);
 	CHECK_EQ(info.route, PEAL_ROUTE_PEER);
@@ -170,7 +175,7 @@ PEAL_TEST(a_launch_that_fails_is_faulted_and_not_kept_on_disk)
 	CHECK_CONTAINS(info.why, "out of sorts");
 	CHECK(info.route != PEAL_ROUTE_PEER);
 	end();
-	/* begin() would empty the cache: this is the next process. */
+	/* as a next process: begin() would empty the cache */
 	CHECK_OK(peali_host_backend.open(&backend));
 	device[0].backend = device[1].backend = backend;
 	CHECK_OK(peali_peers_create(&devices, &peers));

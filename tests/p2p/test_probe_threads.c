@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Shows the probe with several threads and devices: it probes each requested
+ * pair once, and no other pair.
+ */
 #include <pthread.h>
 
 #include <peal/device/host.h>
@@ -79,7 +83,7 @@ PEAL_TEST(of_sixteen_devices_only_what_is_asked_for_is_probed)
 	CHECK_OK(peal_topology_pair(rt, 3, 12, &info));
 	CHECK_EQ(info.verdict, PEAL_VERDICT_OK);
 	CHECK_EQ(info.cached, 0);
-	/* The second time it is a look into memory. */
+	/* the second request finds the result in memory */
 	began = peal_clock_ns();
 	CHECK_OK(peal_topology_pair(rt, 3, 12, &info));
 	CHECK_OK(peal_topology_pair(rt, 12, 12, &info));

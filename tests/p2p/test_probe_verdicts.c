@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Shows the verdict of the probe for each state of a pair. */
 #include <peal/device.h>
 #include <peal/topology.h>
 #include "machine.h"
@@ -58,7 +59,7 @@ PEAL_TEST(a_pair_without_access_is_no_access_and_not_measured)
 	CHECK(info.route != PEAL_ROUTE_PEER);
 	CHECK(!strcmp(info.kind, "none"));
 	CHECK_EQ(info.bandwidth_bytes_per_s, 0);
-	/* The other way there is access, but none for the credits. */
+	/* the other direction has access, but its credits have none */
 	info = ask(1, 0);
 	CHECK_EQ(info.verdict, PEAL_VERDICT_OK);
 	CHECK(info.route != PEAL_ROUTE_PEER);
@@ -95,7 +96,7 @@ PEAL_TEST(stores_that_land_elsewhere_are_wrong_data)
 	CHECK_EQ(info.verdict, PEAL_VERDICT_WRONG_DATA);
 	CHECK(info.route != PEAL_ROUTE_PEER);
 	CHECK_EQ(ask(0, 1).verdict, PEAL_VERDICT_OK);
-	/* The margins have kept it out of other memory. */
+	/* the margins of the probe's area have protected other memory */
 	CHECK(machine_holds(rt, 0, beside, 1 << 20, 77));
 	CHECK_OK(peal_memory_free(rt, 0, beside));
 	CHECK_OK(peal_runtime_close(rt));

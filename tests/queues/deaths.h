@@ -2,7 +2,9 @@
 #ifndef TEST_DEATHS_H
 #define TEST_DEATHS_H
 
-/* Producers of queues of threads that stop, or die, between ticket and tag. */
+/*
+ * Simulates producers of thread queues that stop or die between ticket and tag.
+ */
 
 #include "front.h"
 
@@ -14,7 +16,7 @@ static inline uint64_t *ticket_of(struct peal_queue *q)
 	return q->kind->kind == PEAL_QUEUE_WORK ? &w->ticket : &m->ticket;
 }
 
-/* Is inside of a push, with so many tickets, and has put nothing there. */
+/* Enters a push and takes `tickets` tickets. Writes no message. */
 static inline void stop_in_push(struct peal_queue_end *end, uint64_t tickets)
 {
 	peali_calls_enter(&end->count->calls);
@@ -37,7 +39,7 @@ static inline struct peal_queue *make_of(uint32_t kind, uint32_t producers,
 	return make(o);
 }
 
-/* Puts what a producer that was stopped had a ticket for, as its push would. */
+/* Completes a stopped push: writes the message of ticket `number`. */
 static inline void put_late(struct peal_queue_end *end, uint64_t number,
 			    uint64_t word)
 {

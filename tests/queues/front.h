@@ -2,7 +2,7 @@
 #ifndef TEST_FRONT_H
 #define TEST_FRONT_H
 
-/* Queues of peal/queue.h for tests, whose calls have to succeed. */
+/* Helpers for tests of peal/queue.h. A call that fails ends the test. */
 
 #include "peal_test.h"
 #include "queues/queue.h"
@@ -77,7 +77,7 @@ static inline void close_all(struct peal_queue *q)
 	CHECK_OK(peal_queue_destroy(q));
 }
 
-/* Puts until there is no room; how many. */
+/* Pushes until the queue is full. Returns the number of messages. */
 static inline uint64_t fill_up(struct peal_queue_end *p)
 {
 	uint64_t n = 0;

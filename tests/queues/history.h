@@ -3,15 +3,20 @@
 #define TEST_HISTORY_H
 
 /*
- * Histories of a few threads on a queue, each checked against a plain
- * first-in-first-out queue as by Wing and Gong (1993): there must be an order
- * of the calls, true to what was over before what began, in which the plain
- * queue gives the same answers. A call puts or takes some messages in a row.
+ * Checks that a queue is linearizable, as in Wing and Gong (1993). The tests
+ * record short histories of a few threads on one queue. The checker compares
+ * each history with a plain first-in-first-out queue:
  *
- * Calls that found no room or nothing change nothing and are left out: what
- * they say is not of this order. A ticket that was taken and is not published
- * yet hides the later ones, whose puts are over, and a lease that is not used
- * yet keeps room from others that nothing lies in.
+ * 1. It searches an order of the calls. A call that ended before another call
+ *    began comes first.
+ * 2. In this order the plain queue must give the same results.
+ *
+ * One call puts or takes one or several messages in a row.
+ *
+ * The tests do not record calls that found the queue full or empty. The results
+ * of these calls need not fit the order, for two reasons. An unpublished ticket
+ * hides later messages, even after their puts have returned. An unused lease
+ * keeps empty slots from other producers.
  */
 
 #include <peal/device/atomic.h>
@@ -20,8 +25,8 @@
 #include "yield.h"
 
 /*
- * Before what others can see a thread may give its core up, so that calls meet
- * everywhere in each other. This header comes before those of the queues.
+ * Yields at random before each step that other threads can see. So calls
+ * overlap at every step. Include this header before the headers of the queues.
  */
 
 static _Thread_local unsigned long long history_random;
@@ -40,15 +45,15 @@ static inline void history_step(void)
 #define peal_atom8_store(p, v) HISTORY_STEP(peal_atom8_store(p, v))
 #define peal_atom16_store(p, v) HISTORY_STEP(peal_atom16_store(p, v))
 
-#define HISTORY_BULK 3 /* messages of a call, at most */
-#define HISTORY_THREADS 4 /* of all kinds, at most */
+#define HISTORY_BULK 3 /* most messages of one call */
+#define HISTORY_THREADS 4 /* most putters and takers together */
 #define HISTORY_CALLS 63
 
 struct history_call {
 	uint64_t values[HISTORY_BULK];
 	uint32_t n;
 	int take;
-	uint64_t begin, end; /* on a clock that all share */
+	uint64_t begin, end; /* by the clock of the history */
 };
 
 /* ---- the checker --------------------------------------------------------- */
@@ -56,10 +61,13 @@ struct history_call {
 struct history_search {
 	const struct history_call *calls;
 	uint32_t n;
-	uint64_t queue[HISTORY_CALLS * HISTORY_BULK]; /* all that was put */
+	uint64_t queue[HISTORY_CALLS * HISTORY_BULK]; /* messages put so far */
 };
 
-/* Whether the call is left, and did not begin after another was over. */
+/*
+ * Returns 1 if call i can be next: it remains, and no remaining call ended
+ * before call i began.
+ */
 static inline int history_next(const struct history_search *s, uint64_t done,
 			       uint32_t i)
 {
@@ -73,7 +81,10 @@ static inline int history_next(const struct history_search *s, uint64_t done,
 	return 1;
 }
 
-/* Whether the calls that are left can go on from queue[head .. tail]. */
+/*
+ * Returns 1 if the remaining calls fit a queue that holds the messages `head`
+ * to `tail` - 1.
+ */
 static inline int history_search(struct history_search *s, uint64_t done,
 				 uint32_t head, uint32_t tail)
 {
@@ -82,7 +93,9 @@ static inline int history_search(struct history_search *s, uint64_t done,
 
 	if (done == (1ULL << s->n) - 1)
 		return 1;
-	/* a take that can come next may as well: until it there are only puts */
+	/*
+	 * A matching take may go first: until this take only puts are possible.
+	 */
 	for (i = 0; i < s->n; i++) {
 		c = &s->calls[i];
 		if (c->take && tail - head >= c->n &&
@@ -102,8 +115,10 @@ static inline int history_search(struct history_search *s, uint64_t done,
 	return 0;
 }
 
-/* Whether these are the calls of a first-in-first-out queue. No message is put
- * twice. */
+/*
+ * Returns 1 if the calls are those of a first-in-first-out queue. Each message
+ * is put at most once.
+ */
 static inline int history_linearizes(const struct history_call *calls,
 				     uint32_t n)
 {
@@ -119,23 +134,23 @@ static inline int history_linearizes(const struct history_call *calls,
 
 struct history_actor {
 	struct history *h;
-	uint32_t index; /* among its kind */
+	uint32_t index; /* among the putters, or among the takers */
 	int taker;
 	unsigned long long random;
 };
 
-/* What is recorded, and how. */
+/* The configuration of a test, and its current history. */
 struct history {
 	void *queue;
 	uint32_t putters, takers;
-	uint32_t ops; /* puts of a thread; a multiple of bulk */
-	uint32_t bulk; /* the first has 1 message, the next 2, and so on */
-	/* puts n messages in a row: 0, or PEAL_EAGAIN and nothing is put */
+	uint32_t ops; /* put calls of a thread; a multiple of bulk */
+	uint32_t bulk; /* put calls have 1 to `bulk` messages in turn */
+	/* Puts n messages in a row, or none: PEAL_EAGAIN. */
 	int (*put)(struct history_actor *a, const struct identity_message *m,
 		   uint32_t n);
-	/* tries to take some, and notes what it got by history_note */
+	/* Tries to take. Passes taken messages to history_note. */
 	void (*take)(struct history_actor *a);
-	/* the rest is for the functions below */
+	/* private to the functions below */
 	atomic_ullong clock;
 	pthread_barrier_t barrier;
 	atomic_int stop;
@@ -164,7 +179,7 @@ static inline void history_note(struct history_actor *a,
 		atomic_fetch_add(&a->h->taken, call->n);
 }
 
-/* Messages of a history. */
+/* Returns the number of messages of one history. */
 static inline uint32_t history_messages(const struct history *h)
 {
 	return h->putters * h->ops * (h->bulk + 1) / 2;
@@ -210,13 +225,13 @@ static inline void *history_act(void *argument)
 			history_put(a, round);
 		while (a->taker && atomic_load(&h->taken) < history_messages(h))
 			h->take(a);
-		pthread_barrier_wait(&h->barrier); /* the history is whole */
-		pthread_barrier_wait(&h->barrier); /* it is checked */
+		pthread_barrier_wait(&h->barrier); /* the history is complete */
+		pthread_barrier_wait(&h->barrier); /* the history was checked */
 	}
 	return NULL;
 }
 
-/* Pairs of calls of a history that ran at the same time. */
+/* Returns the number of pairs of calls that overlapped in time. */
 static inline uint64_t history_overlaps(const struct history_call *calls,
 					uint32_t n)
 {
@@ -230,7 +245,10 @@ static inline uint64_t history_overlaps(const struct history_call *calls,
 	return pairs;
 }
 
-/* Records and checks so many: how many are not those of a queue. */
+/*
+ * Records and checks `rounds` histories. Returns the number of histories that
+ * are not linearizable.
+ */
 static inline uint64_t history_run(struct history *h, uint64_t rounds,
 				   uint64_t seed)
 {
@@ -268,8 +286,11 @@ static inline uint64_t history_run(struct history *h, uint64_t rounds,
 	return bad;
 }
 
-/* A negative control: some of the histories are caught. `run` records and checks
- * 200 with the seed `tries`, and says how many are not those of a queue. */
+/*
+ * A negative control: the checker must reject at least one history. `run`
+ * records and checks 200 histories with the seed `tries`. It returns the number
+ * of rejected histories.
+ */
 #define HISTORY_CAUGHT(run)                                                    \
 	do {                                                                   \
 		uint64_t bad = 0, tries = 0;                                   \

@@ -3,14 +3,14 @@
 #define TEST_IDENTITY_H
 
 /*
- * What every queue test ends with: conservation by the identity of messages.
- * Each message says who sent it, as which of its messages, and carries a
- * checksum; the receiver ticks it off. Counting alone does not see one message
- * lost and another doubled, this does.
+ * Checks the conservation of messages by their identity. Each message holds its
+ * producer, its sequence number and a checksum. The receiver marks it as seen.
+ * Counters alone do not show one lost message together with one doubled
+ * message.
  *
- * identity_run puts n producers and a consumer on a queue and works for sound
- * queues and for the broken ones of test_negative_controls.c alike: a consumer
- * that waits for a message which never comes gives up.
+ * identity_run runs n producers and one consumer on a queue. It also works for
+ * the broken queues of test_negative_controls.c: the consumer gives up if no
+ * message comes.
  */
 
 #include <pthread.h>
@@ -27,8 +27,10 @@
 
 #define IDENTITY_SANITIZED (PEAL_TSAN || PEAL_ASAN)
 
-/* Messages for a stress: fewer under sanitizers, which are 10 times slower, and in
- * tier 1. */
+/*
+ * Messages of a stress test. The number is smaller in tier 1 and under
+ * sanitizers, which are 10 times slower.
+ */
 #define IDENTITY_COUNT(n) test_part(IDENTITY_SANITIZED ? (n) / 10 : (n))
 
 #define IDENTITY_PRODUCERS_MAX 8
@@ -40,12 +42,13 @@ struct identity_message {
 	uint64_t sequence;
 };
 
-/* What the receiver knows. */
+/* The messages that a receiver has got. */
 struct identity {
 	uint32_t producers;
 	uint64_t each; /* messages of each producer */
 	uint8_t *seen; /* [producers * each] */
-	uint64_t last[IDENTITY_PRODUCERS_MAX]; /* 1 + the latest sequence */
+	/* 1 + the latest sequence; 0: none */
+	uint64_t last[IDENTITY_PRODUCERS_MAX];
 	uint64_t received, doubled, reordered, corrupt;
 	uint64_t lost; /* filled by identity_end */
 };
@@ -77,7 +80,7 @@ static inline void identity_begin(struct identity *id, uint32_t producers,
 	CHECK(id->seen);
 }
 
-/* Ticks a message off; intact says whether the rest of it was right. */
+/* Records a message. `intact`: the caller found its other bytes correct. */
 static inline void identity_tick(struct identity *id,
 				 const struct identity_message *m, int intact)
 {
@@ -99,7 +102,10 @@ static inline void identity_tick(struct identity *id,
 	id->last[m->producer] = m->sequence + 1;
 }
 
-/* accepted[i]: of producer i. Returns 1 if each came once and in order. */
+/*
+ * Ends the record. Returns 1 if each message came once, in order and intact.
+ * The queue accepted accepted[i] messages of producer i.
+ */
 static inline int identity_end(struct identity *id, const uint64_t *accepted)
 {
 	uint64_t i, k;
@@ -129,7 +135,7 @@ static inline void identity_sleep_us(long us)
 	nanosleep(&t, NULL);
 }
 
-/* Now and then something that moves the threads against each other. */
+/* Shifts the timing of the thread: sometimes yields, spins or sleeps. */
 static inline void identity_disturb(unsigned long long *random)
 {
 	unsigned long long r = test_random(random);
@@ -144,21 +150,22 @@ static inline void identity_disturb(unsigned long long *random)
 		identity_sleep_us(50);
 }
 
-/* A queue of any kind. put and take: 1 done, 0 full or empty. */
+/* A queue under test. `put` and `take` return 1, or 0 for full or empty. */
 struct identity_queue {
 	void *queue;
 	int (*put)(void *queue, uint32_t producer,
 		   const struct identity_message *m);
 	int (*take)(void *queue, struct identity_message *m);
-	/* after a put that found no room, and at random; NULL: nothing */
+	/* after a refused put, at random, at the end; NULL: not called */
 	void (*rest)(void *queue, uint32_t producer);
-	/* after each take; NULL: nothing */
+	/* called after each take; NULL: not called */
 	void (*watch)(void *queue);
 };
 
 struct identity_result {
 	uint64_t accepted, received, lost, doubled, reordered, corrupt;
-	uint32_t unfinished; /* producers that did not get all through */
+	/* producers with messages that were not accepted */
+	uint32_t unfinished;
 	int sound; /* 1: exactly once, in order, all finished */
 };
 
@@ -197,8 +204,8 @@ static inline void *identity_producer(void *argument)
 }
 
 /*
- * Takes until the producers are done and the queue is empty, or has given
- * nothing for quiet_ms, or for 60 s.
+ * Takes messages until the producers are done and the queue is empty. Gives up
+ * after quiet_ms without a message, or after 60 s.
  */
 static inline void identity_consume(const struct identity_queue *q,
 				    struct identity *id, atomic_int *running,
@@ -219,7 +226,7 @@ static inline void identity_consume(const struct identity_queue *q,
 			if (id->received % 256)
 				continue;
 			latest = identity_now_ms();
-			/* one that repeats messages for ever ends too */
+			/* ends a queue that repeats messages forever */
 			if (id->received > 4 * id->each * id->producers)
 				return;
 			continue;
@@ -233,7 +240,10 @@ static inline void identity_consume(const struct identity_queue *q,
 	}
 }
 
-/* quiet_ms: how long the consumer waits for a message, at most. */
+/*
+ * Runs the producers and the consumer. The consumer waits at most quiet_ms for
+ * a message.
+ */
 static inline struct identity_result
 identity_run(const struct identity_queue *q, uint32_t producers, uint64_t each,
 	     uint64_t quiet_ms, unsigned long long seed)

@@ -3,9 +3,10 @@
 #define TEST_IDENTITY_MANY_H
 
 /*
- * identity.h for queues with many consumers, of whom each message goes to one:
- * every consumer ticks off what it got, and what all of them got together is
- * every message once. Order is looked at for each producer and consumer.
+ * Extends identity.h to queues with several consumers, where each message goes
+ * to one consumer. Every consumer records its messages. All records together
+ * must show each message once. Order is checked for each pair of a producer and
+ * a consumer.
  */
 
 #include "identity.h"
@@ -14,20 +15,23 @@
 #define IDENTITY_CONSUMERS_MAX 8
 #define IDENTITY_BATCH 32
 
-/* A queue of any kind. put, take: how many of n, 0 for full or empty. */
+/*
+ * A queue under test. `put` and `take` return a number of messages; 0: full,
+ * empty.
+ */
 struct identity_many {
 	void *queue;
 	uint32_t producers, consumers;
 	uint64_t each; /* messages of each producer */
-	uint32_t bulk, burst; /* the most of a call */
-	int unordered; /* whether order is looked at */
+	uint32_t bulk, burst; /* most messages of one put, of one take */
+	int unordered; /* 1: order is not checked */
 	unsigned long long seed;
-	uint64_t quiet_ms; /* how long a consumer waits for a message, at most */
+	uint64_t quiet_ms; /* longest wait of a consumer for a message */
 	uint32_t (*put)(void *queue, uint32_t producer,
 			const struct identity_message *m, uint32_t n);
 	uint32_t (*take)(void *queue, uint32_t consumer,
 			 struct identity_message *m, uint32_t n);
-	/* now and then, and before a thread ends; NULL: nothing */
+	/* Called at random, and before a thread ends. NULL: not called. */
 	void (*rest)(void *queue, int producer, int consumer);
 };
 
@@ -71,7 +75,7 @@ static inline void *identity_many_producer(void *argument)
 	return NULL;
 }
 
-/* Until all that was put is taken, or nothing comes for quiet_ms. */
+/* Takes messages until all are taken, or until none comes for quiet_ms. */
 static inline void *identity_many_consumer(void *argument)
 {
 	struct identity_many_thread *t =
@@ -106,7 +110,7 @@ static inline void *identity_many_consumer(void *argument)
 	return NULL;
 }
 
-/* Of all consumers together: each message of each producer once. */
+/* Adds up all consumers' records. Each accepted message must be seen once. */
 static inline void identity_many_sum(const struct identity_many *q,
 				     struct identity_many_thread *t,
 				     struct identity_result *r)

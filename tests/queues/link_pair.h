@@ -3,9 +3,8 @@
 #define TEST_LINK_PAIR_H
 
 /*
- * Both ends of a link in plain memory, without a runtime. Every piece is an
- * allocation of its own and of its exact size, so that AddressSanitizer sees
- * each step beside it.
+ * Both ends of a link in plain memory, without a runtime. Each part is a
+ * separate allocation, so that AddressSanitizer finds accesses beyond it.
  */
 
 #include <stdint.h>
@@ -51,14 +50,14 @@ static inline void *link_memory(uint64_t bytes)
 	return p;
 }
 
-/* Makes both ends anew, as after a launch: slots are as they are. */
+/* Initializes both ends again, as after a launch. The slots do not change. */
 static inline void link_pair_init(struct link_pair *l)
 {
 	peal_link_producer_init(&l->p, &l->views[0]);
 	peal_link_consumer_init(&l->c, &l->views[1]);
 }
 
-/* counts: of the link's earlier rings, or NULL. */
+/* Opens a ring. `counts`: those of the link's earlier rings; NULL: new ones. */
 static inline void link_pair_open_next(struct link_pair *l,
 				       struct peali_ring_spec spec,
 				       struct peal_link_counts *counts)
@@ -106,8 +105,9 @@ static inline void link_pair_close(struct link_pair *l)
 }
 
 /*
- * Puts both ends where they are after `number` messages, the slab after
- * `position` bytes: every atom carries the tag of its slot's latest lap.
+ * Sets both ends to the state after `number` messages, and the slab to the
+ * state after `position` bytes. Each atom carries the tag of its slot's latest
+ * lap.
  */
 static inline void link_pair_start_at(struct link_pair *l, uint64_t number,
 				      uint64_t position)
@@ -143,7 +143,7 @@ static inline void link_pair_start_at(struct link_pair *l, uint64_t number,
 	peali_consumer_told(&l->c);
 }
 
-/* Bytes that say which message they are part of. */
+/* Fills `to` with bytes that depend on the sequence number of the message. */
 static inline void link_fill(void *to, uint64_t bytes, uint64_t sequence)
 {
 	uint8_t *out = (uint8_t *)to;
@@ -165,7 +165,7 @@ static inline int link_filled(const void *from, uint64_t bytes,
 	return 1;
 }
 
-/* accepted = delivered + dead + closed, when the link is empty. */
+/* Checks accepted = delivered + dead + closed. The link must be empty. */
 static inline void link_pair_conserved(const struct link_pair *l)
 {
 	const struct peal_link_counts *n = l->counts;

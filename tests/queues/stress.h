@@ -3,16 +3,17 @@
 #define TEST_STRESS_H
 
 /*
- * Stress on demand. Each case of a stress goes through its rounds once, or, if
- * PEAL_STRESS_SECONDS is set, again and again for so long, each time with
- * another seed and with pauses of up to seconds. What was verified is printed
- * at the end, for `./dev stress` to add up.
+ * Runs stress tests for a chosen time. By default each case runs its rounds
+ * once. If PEAL_STRESS_SECONDS is set, each case repeats its rounds for this
+ * time. Each round then has a new seed, and pauses last up to seconds. At the
+ * end the test prints the number of verified messages. `./dev stress` adds
+ * these numbers up.
  */
 
 #include "queues/identity.h"
 #include "queues/stress_word.h"
 
-/* Messages whose identity and content were found right. */
+/* Messages with correct identity and content. */
 static atomic_ullong stress_verified;
 
 static inline uint64_t stress_seconds(void)
@@ -24,7 +25,7 @@ static inline uint64_t stress_seconds(void)
 
 struct stress_clock {
 	uint64_t until_ms; /* 0: one pass over the rounds */
-	uint64_t rounds, round; /* of a pass; the next one */
+	uint64_t rounds, round; /* of a pass; the next round */
 };
 
 static inline struct stress_clock stress_begin(uint64_t rounds)
@@ -37,7 +38,7 @@ static inline struct stress_clock stress_begin(uint64_t rounds)
 	return c;
 }
 
-/* Whether there is one more round; its number, which makes its seed. */
+/* Returns 1 if there is another round. Its number selects its seed. */
 static inline int stress_next(struct stress_clock *c, uint64_t *round_out)
 {
 	if (c->until_ms ? c->round && identity_now_ms() >= c->until_ms :
@@ -47,7 +48,7 @@ static inline int stress_next(struct stress_clock *c, uint64_t *round_out)
 	return 1;
 }
 
-/* Now and then a pause: of some us; of up to 2 s in a long stress. */
+/* Pauses sometimes: up to 512 us, in a long stress up to 2 s. */
 static inline void stress_pause(unsigned long long *random)
 {
 	unsigned long long r = test_random(random);
@@ -63,7 +64,7 @@ static inline void stress_pause(unsigned long long *random)
 	nanosleep(&t, NULL);
 }
 
-/* The same, for calls that have no random numbers of their own. */
+/* Calls stress_pause with random numbers of the calling thread. */
 static inline void stress_pause_here(void)
 {
 	static atomic_ullong threads;
@@ -74,7 +75,10 @@ static inline void stress_pause_here(void)
 	stress_pause(&random);
 }
 
-/* Messages of a round: many where that is quick and there is time. */
+/*
+ * Returns the number of messages of a round. Long messages and small queues get
+ * fewer, a timed stress gets more.
+ */
 static inline uint64_t stress_count(uint64_t messages, uint64_t bytes,
 				    uint64_t capacity)
 {
@@ -85,8 +89,10 @@ static inline uint64_t stress_count(uint64_t messages, uint64_t bytes,
 	return stress_seconds() ? messages * 16 : messages;
 }
 
-/* Cases that differ in numbers alone are a list X(name, numbers...): each calls
- * the test's all(numbers...). */
+/*
+ * Defines a case of a list X(name, numbers...). The case calls all(numbers...)
+ * of the test.
+ */
 #define STRESS_TEST(name, ...)                                                 \
 	PEAL_TEST(name)                                                        \
 	{                                                                      \
@@ -94,15 +100,15 @@ static inline uint64_t stress_count(uint64_t messages, uint64_t bytes,
 	}
 #define STRESS_RUN(name, ...) RUN(name);
 
-/* The last of the cases. */
+/* Prints the number of verified messages. Call it after all cases. */
 static inline void stress_say(void)
 {
 	printf("verified messages: %llu\n", atomic_load(&stress_verified));
 }
 
-/* ---- content: who sent it, as which message, and words made of that -------- */
+/* ---- content: producer, sequence number, words made of both -------------- */
 
-/* `bytes`: a multiple of 8. */
+/* Writes a message to `to`. `bytes` is a multiple of 8. */
 static inline void stress_fill(void *to, uint64_t bytes, uint64_t producer,
 			       uint64_t sequence)
 {
@@ -115,7 +121,7 @@ static inline void stress_fill(void *to, uint64_t bytes, uint64_t producer,
 	}
 }
 
-/* Whether the words behind the first are those of that identity. */
+/* Returns 1 if the words after the first one belong to message `id`. */
 static inline int stress_whole(const void *from, uint64_t bytes, uint64_t id)
 {
 	const uint8_t *in = (const uint8_t *)from;
@@ -129,9 +135,9 @@ static inline int stress_whole(const void *from, uint64_t bytes, uint64_t id)
 }
 
 /*
- * Checks a message against the next sequence of its producer, and steps that.
- * Exactly once and in order: one that is lost, doubled or overtaken has another
- * number than the one that is due.
+ * Checks that a message is whole and the next one of its producer. A lost,
+ * doubled or overtaken message does not have the next number. Increments the
+ * producer's `next`. Returns 1 if the message is correct.
  */
 static inline int stress_check(const void *from, uint64_t bytes, uint64_t *next,
 			       uint32_t producers)
@@ -145,11 +151,11 @@ static inline int stress_check(const void *from, uint64_t bytes, uint64_t *next,
 	return stress_whole(from, bytes, id);
 }
 
-/* ---- messages that several take: all of them tick one list off ------------- */
+/* ---- messages for several takers, with a common list --------------------- */
 
 struct stress_list {
 	uint32_t producers;
-	uint64_t each; /* messages of each of them */
+	uint64_t each; /* messages of each producer */
 	atomic_uchar *seen; /* [producers * each] */
 };
 
@@ -163,9 +169,9 @@ static inline void stress_list_open(struct stress_list *l, uint32_t producers,
 }
 
 /*
- * Ticks a message off: 1 it is whole, nobody has had it, and it is not before
- * one that this taker has had of the same producer. next: the taker's, of each
- * producer; NULL: in any order.
+ * Marks a message as taken. Returns 1 if it is whole, was not taken before, and
+ * follows this taker's earlier messages of its producer. `next`: the taker's
+ * next sequence per producer; NULL: any order is correct.
  */
 static inline int stress_tick(struct stress_list *l, const void *from,
 			      uint64_t bytes, uint64_t *next)
@@ -185,7 +191,7 @@ static inline int stress_tick(struct stress_list *l, const void *from,
 	return stress_whole(from, bytes, id);
 }
 
-/* 1: every message was ticked off. */
+/* Frees the list. Returns 1 if every message was taken. */
 static inline int stress_list_close(struct stress_list *l)
 {
 	uint64_t i, left = 0;

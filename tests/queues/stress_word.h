@@ -4,16 +4,16 @@
 
 #include <peal/device/platform.h>
 
-/* Content of a message, on the host and on devices. */
+/* Defines the content of test messages, for the host and for devices. */
 
-/** The first word: who sent it, as which of its messages. */
+/** Returns the first word: producer and sequence number. */
 static PEAL_HD PEAL_INLINE uint64_t stress_id(uint64_t producer,
 					      uint64_t sequence)
 {
 	return producer << 56 | sequence;
 }
 
-/** Word i of the message with that identity. */
+/** Returns word i of message `id`. */
 static PEAL_HD PEAL_INLINE uint64_t stress_word(uint64_t id, uint64_t i)
 {
 	uint64_t z = (id + i) * 0x9e3779b97f4a7c15ULL;

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Shows that no participant passes a barrier early, and that an abort ends a
+ * wait. Negative control: participants that do not wait are early.
+ */
 #include <pthread.h>
 
 #include <peal/device/barrier.h>
@@ -16,11 +20,12 @@ struct group {
 	uint64_t *abort;
 	struct peal_barrier_state states[MOST];
 	struct peal_barrier_view views[MOST];
-	/* how often each has arrived; plain: the barrier orders them */
+	/* phase that each participant has reached */
 	uint64_t reached[MOST][16];
-	/* negative control: a participant that does not wait */
+	/* 1: participants do not wait (negative control) */
 	int careless;
-	atomic_ullong early; /* phases that somebody had not reached */
+	/* times that a participant passed before another one arrived */
+	atomic_ullong early;
 };
 
 static void group_open(struct group *g, uint32_t n)
@@ -83,7 +88,7 @@ PEAL_TEST(nobody_passes_before_the_last_has_arrived)
 	}
 }
 
-/* One that has passed may arrive again while others have not looked yet. */
+/* A participant may arrive for the next phase before others test this one. */
 PEAL_TEST(fast_participant_may_be_one_phase_ahead)
 {
 	struct group g;
@@ -125,8 +130,10 @@ struct participant {
 	uint32_t self;
 };
 
-/* Sleeps after some looks: a thread that yields waits for whole slices of time
- * on a busy machine, one that sleeps runs soon. */
+/*
+ * Waits for the end of a phase. Sleeps after 100 tests: on a busy machine a
+ * thread that yields can wait for whole time slices.
+ */
 static int wait_for(const struct peal_barrier_view *view)
 {
 	int result, looks = 0;
@@ -139,7 +146,10 @@ static int wait_for(const struct peal_barrier_view *view)
 	return result;
 }
 
-/* Two barriers a phase, so that nobody counts on while others still look. */
+/*
+ * Uses two barriers per phase. So no participant writes its phase while others
+ * still read it.
+ */
 static void *participate(void *argument)
 {
 	struct participant *p = (struct participant *)argument;
@@ -163,7 +173,7 @@ static void *participate(void *argument)
 	return NULL;
 }
 
-/* The same with counters that may be read at any time, and without waiting. */
+/* Uses one barrier per phase, with atomic accesses to `reached`. */
 static void *rush(void *argument)
 {
 	struct participant *p = (struct participant *)argument;
@@ -215,7 +225,7 @@ PEAL_TEST(all_see_what_all_wrote_before_each_phase)
 	CHECK_EQ(threads(8, 500, participate, 0), 0);
 }
 
-/* Negative control: who does not wait is seen to be early. */
+/* Negative control: participants that do not wait are early. */
 PEAL_TEST(participant_that_does_not_wait_is_caught)
 {
 	CHECK_EQ(threads(3, 20, rush, 0), 0);
@@ -239,7 +249,7 @@ PEAL_TEST(abort_frees_waiting_threads)
 	struct group g;
 	uint32_t i;
 
-	group_open(&g, 3); /* the third never comes */
+	group_open(&g, 3); /* the third participant never arrives */
 	for (i = 0; i < 2; i++) {
 		participants[i] = (struct participant){ &g, i };
 		CHECK(!pthread_create(&ids[i], NULL, waiter, &participants[i]));

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Shows the results of each link call in one thread. The cases cover sizes,
+ * order, refusals, marks, credit, and numbers and slabs that wrap.
+ */
 #include "link_pair.h"
 
 static const struct peal_header none = { 0, 0, 0 };
@@ -39,7 +43,7 @@ static void pop(struct link_pair *l, uint64_t bytes, uint64_t sequence)
 	peal_link_release(&l->c, &m);
 }
 
-/* Everything that a refused call must leave as it is. */
+/* The state that a refused call must not change. */
 struct image {
 	uint8_t *ring;
 	uint64_t accepted, bytes, tail, slab_tail;
@@ -66,7 +70,7 @@ static void image_equal(struct image *i, const struct link_pair *l)
 	free(i->ring);
 }
 
-/* More than there can be; the compiler does not know how much. */
+/* A size beyond every limit. `volatile` hides it from the compiler. */
 static volatile uint64_t huge = ~0ULL;
 
 PEAL_TEST(messages_of_every_size_arrive_whole_and_in_order)
@@ -310,7 +314,7 @@ PEAL_TEST(message_past_message_bytes_is_refused_and_nothing_written)
 		image_equal(&before, &l);
 		CHECK_EQ(l.counts->full, 0);
 		link_pair_close(&l);
-		/* the slot has more room than the link's messages */
+		/* the slot is larger than the link's messages */
 		link_pair_open(&l, (struct peali_ring_spec){ 4, 128, policy, 20,
 							     0 });
 		image_take(&before, &l);
@@ -449,7 +453,7 @@ PEAL_TEST(capacity_one_and_two_never_stall)
 	}
 }
 
-/* Laps wrap at 16 bits, numbers at 64; no message is seen early or twice. */
+/* Laps wrap at 16 bits, numbers at 64. No message is seen early or twice. */
 PEAL_TEST(numbers_wrap_without_losing_or_doubling)
 {
 	EACH_POLICY(policy)
@@ -610,7 +614,9 @@ static void fits_by_chance(uint32_t policy, uint32_t n, uint64_t *refused)
 	link_pair_close(&l);
 }
 
-/* What fits says n, any n messages go in; and an empty link always says so. */
+/*
+ * If peal_link_fits(n) is 1, any n messages fit. An empty link always fits n.
+ */
 PEAL_TEST(n_messages_fit_when_fits_says_so_wherever_the_slab_ends)
 {
 	EACH_POLICY(policy)
@@ -625,9 +631,10 @@ PEAL_TEST(n_messages_fit_when_fits_says_so_wherever_the_slab_ends)
 }
 
 /*
- * A long message wrote the last atom on lap 1, then short ones leave it as it
- * is; on lap 65537 its tag is the expected one before the producer gets to it.
- * The same with an atom that was never written, on lap 65536.
+ * A long message writes the slot's last atom on lap 1. Later short messages do
+ * not write this atom. On lap 65537 its old tag is the expected tag, before the
+ * producer writes the slot. The second case is an atom that was never written,
+ * on lap 65536.
  */
 PEAL_TEST(atom_of_an_older_lap_is_never_taken_for_a_new_one)
 {

@@ -2,14 +2,14 @@
 #include "link_pair.h"
 
 /*
- * Every word that the other side writes, set to nonsense: the link closes with
- * PEAL_EPROTO, or the nonsense has the form of a message and then lies within
- * the slot, the stage or the slab. AddressSanitizer watches the bounds; without
- * it the test looks at the addresses.
+ * Shows that a link survives any word that the other side writes. The link
+ * closes with PEAL_EPROTO, or the message lies within the slot, the stage or
+ * the slab. AddressSanitizer checks the bounds, and the test checks the
+ * addresses.
  */
 
 #define SEED 20240229ULL
-/* ThreadSanitizer has nothing to see in one thread. */
+/* ThreadSanitizer finds nothing here: there is only one thread. */
 #define ROUNDS (PEAL_TSAN ? 100000 : 250000)
 
 static const struct peal_header none = { 0, 0, 0 };
@@ -21,7 +21,7 @@ static void open_link(struct link_pair *l, uint32_t policy)
 	link_pair_open(l, s);
 }
 
-/* What the peer would write: a content of any length under any tag. */
+/* Writes a slot as the peer could: any content and length under any tag. */
 static void write_slot(struct link_pair *l, uint32_t kind,
 		       const uint8_t *content, uint32_t length)
 {
@@ -39,7 +39,7 @@ static void write_slot(struct link_pair *l, uint32_t kind,
 	}
 }
 
-/* One atom's tag, or the sequence tag. */
+/* Writes the tag of one atom, or the sequence tag. */
 static void write_tag(struct link_pair *l, uint32_t atom, uint32_t kind,
 		      uint32_t low)
 {
@@ -118,7 +118,7 @@ PEAL_TEST(lengths_out_of_range_close_the_link)
 			expect_eproto(&l);
 		}
 	open_link(&l, PEAL_POLICY_SEQUENCE);
-	write_tag(&l, 0, PEAL_KIND_SLAB, 23); /* no room for a descriptor */
+	write_tag(&l, 0, PEAL_KIND_SLAB, 23); /* too short for a descriptor */
 	expect_eproto(&l);
 }
 
@@ -170,7 +170,7 @@ PEAL_TEST(atom_counts_out_of_range_close_the_link)
 			open_link(&l, policy);
 			write_tag(&l, 0, PEAL_KIND_DATA | PEAL_TAG_MANY, low);
 			if (low > 0 && low < atoms) {
-				/* the others are not there */
+				/* the other atoms are missing */
 				CHECK_EQ(peal_link_peek(&l.c, &m), PEAL_EAGAIN);
 				link_pair_close(&l);
 			} else {
@@ -205,19 +205,19 @@ PEAL_TEST(slab_descriptors_out_of_range_close_the_link)
 			write_descriptor(&l, cases[i].offset, cases[i].length);
 			expect_eproto(&l);
 		}
-		/* the last that are in range */
+		/* the last descriptors in range */
 		open_link(&l, policy);
 		write_descriptor(&l, 2032, 16);
 		CHECK_EQ(peal_link_peek(&l.c, &m), 0);
 		write_descriptor(&l, 1536, 500);
 		CHECK_EQ(peal_link_peek(&l.c, &m), 0);
 		CHECK(link_filled(m.data, 0, 0));
-		/* going back behind what was released */
+		/* inside the released bytes */
 		peal_link_release(&l.c, &m);
 		write_descriptor(&l, 1536, 16);
 		CHECK_EQ(peal_link_peek(&l.c, &m), PEAL_EPROTO);
 		link_pair_close(&l);
-		/* behind the wrap, up to what is not released and past it */
+		/* after the wrap: up to the released bytes, then beyond them */
 		open_link(&l, policy);
 		write_descriptor(&l, 0, 500);
 		CHECK_EQ(peal_link_peek(&l.c, &m), 0);
@@ -254,7 +254,8 @@ static void expect_closed_producer(struct link_pair *l)
 	CHECK_EQ(peal_link_push_bulk(&l->p, none, data, 1, 2), PEAL_EPROTO);
 	CHECK_EQ(peal_link_reserve(&l->p, 1, &to), PEAL_EPROTO);
 	CHECK_EQ(peal_link_push_mark(&l->p, PEAL_KIND_END), PEAL_EPROTO);
-	CHECK_EQ(peal_link_fits(&l->p, 1), 1); /* to be counted as dropped */
+	/* 1: the message is counted as dropped */
+	CHECK_EQ(peal_link_fits(&l->p, 1), 1);
 	link_pair_close(l);
 }
 
@@ -275,7 +276,7 @@ PEAL_TEST(credits_beyond_the_tail_or_backwards_close_the_producer)
 		for (k = 0; k < 4; k++)
 			CHECK_EQ(peal_link_push(&l.p, none, data, 1), 0);
 		if (!slots[i]) {
-			/* an honest credit of 1, then back to 0 */
+			/* a correct credit of 1, then 0 again */
 			CHECK_EQ(peal_link_peek(&l.c, &m), 0);
 			peal_link_release(&l.c, &m);
 			CHECK_EQ(peal_link_push(&l.p, none, data, 1), 0);
@@ -379,7 +380,7 @@ static int inside(const void *data, uint64_t length, const void *area,
 	return d >= a && d - a <= bytes && length <= bytes - (d - a);
 }
 
-/* Takes what is there, if it has the form of a message. 1: closed. */
+/* Takes a message, if there is a valid one. Returns 1 if the link has ended. */
 static int take(struct link_pair *l, unsigned long long *random, uint64_t *sum)
 {
 	const struct peal_link_consumer *c = &l->c;
@@ -443,7 +444,7 @@ PEAL_TEST(random_slots_never_lead_the_consumer_out_of_bounds)
 	}
 }
 
-/* The producer never writes past what it has, whatever the credit says. */
+/* For any credit, the producer writes only within its ring and slab. */
 PEAL_TEST(random_credits_never_lead_the_producer_out_of_bounds)
 {
 	static const uint8_t data[512] = { 1 };

@@ -4,12 +4,12 @@
 #include "yield.h"
 
 /*
- * A receiving end with a mirror, driven as a worker's loop drives it: the head
- * slot by the leader, the slots behind it by all lanes. What comes out is what
- * comes out without a mirror; and it comes out of the mirror.
+ * Shows that a receiver with a mirror gets the same messages as a receiver
+ * without one. The test drives the receiver as a worker's loop does. The leader
+ * reads the head slot, and all lanes copy the next slots to the mirror.
  */
 
-#define MIRRORS (LINK_POLICIES - 1) /* not sequence */
+#define MIRRORS (LINK_POLICIES - 1) /* all but sequence */
 #define MESSAGES IDENTITY_COUNT(200000)
 #define PATIENCE 2000000
 
@@ -36,7 +36,7 @@ static void open_at(struct fixture *f, struct peali_ring_spec spec,
 	if (!number)
 		return;
 	link_pair_start_at(&f->l, number, 0);
-	/* what the mirror was when the receiver had the last of them */
+	/* the mirror after the receiver took the last message */
 	memcpy(f->stage + f->l.spec.slot_bytes, f->l.c.source,
 	       (size_t)f->l.spec.capacity * f->l.spec.slot_bytes);
 }
@@ -59,7 +59,7 @@ static void fetch(struct fixture *f)
 	f->fetched += slots;
 }
 
-/* As a turn of the loop: what is there, by a fetch if it takes one. */
+/* Looks for a message as a worker's loop does: with a fetch if necessary. */
 static int peek(struct fixture *f, struct peal_message *m)
 {
 	int result = peal_link_peek(&f->l.c, m);
@@ -113,7 +113,7 @@ static struct peali_ring_spec shape(uint32_t policy, uint32_t capacity,
 	return s;
 }
 
-/* In bursts of all lengths up to a full ring, over its end and over laps. */
+/* Sends and takes bursts of all lengths up to a full ring, over laps. */
 static void bursts(struct peali_ring_spec spec, uint32_t lanes, uint64_t start)
 {
 	struct fixture f;
@@ -167,7 +167,7 @@ PEAL_TEST(slots_that_were_fetched_are_not_read_again)
 	open_at(&f, shape(PEAL_POLICY_ATOM8, 64, 64, 20), 32, 0);
 	for (i = 0; i < 40; i++)
 		CHECK_OK(send(&f, i));
-	take(&f, 0); /* the leader's read: there is more */
+	take(&f, 0); /* read by the leader; more slots follow */
 	CHECK_EQ(f.fetches, 0);
 	take(&f, 1);
 	CHECK_EQ(f.fetches, 1);
@@ -198,7 +198,7 @@ PEAL_TEST(a_single_message_costs_no_fetch)
 	close_pair(&f);
 }
 
-/* The atoms of lane `lane` of two, of message i in its slot. */
+/* Writes the atoms of message i that lane `lane` of two lanes writes. */
 static void pack_half(struct fixture *f, uint64_t i, uint32_t lane)
 {
 	uint32_t length = (uint32_t)(8 + bytes_of(f, i));
@@ -218,7 +218,7 @@ PEAL_TEST(atoms_that_come_late_are_copied_again)
 	struct fixture f;
 	uint64_t i;
 
-	for (i = 0; i < 4; i++) { /* read, fetched, fetched, both */
+	for (i = 0; i < 4; i++) { /* odd i: one more look before the atoms */
 		open_at(&f, shape(PEAL_POLICY_ATOM8, 8, 256, 100), 32, 0);
 		pack_half(&f, 0, 0);
 		pack_half(&f, 1, 0);
@@ -286,7 +286,7 @@ PEAL_TEST(hostile_tags_lead_nowhere)
 	}
 }
 
-/* ---- two threads --------------------------------------------------------------- */
+/* ---- two threads --------------------------------------------------------- */
 
 static void *produce(void *argument)
 {

@@ -6,8 +6,8 @@
 #include "yield.h"
 
 /*
- * A producer and a consumer thread on one link, for each size of messages: all
- * policies, 1, 2 and 256 slots, numbers that wrap, pauses of either side.
+ * Shows that a link conserves messages of each size between two threads. The
+ * rounds cover all policies, 1, 2 and 256 slots, numbers that wrap, and pauses.
  */
 
 #define SEED 9001ULL
@@ -17,8 +17,8 @@ struct flow {
 	struct link_pair l;
 	uint64_t bytes, messages;
 	unsigned long long seed;
-	int doubles; /* negative control: one message is sent in place of
-		      * another */
+	/* 1: sends one message twice and loses another (negative control) */
+	int doubles;
 };
 
 static void *produce(void *argument)
@@ -45,7 +45,7 @@ static void *produce(void *argument)
 	return NULL;
 }
 
-/* 1: all that was sent came, once, in order and whole. */
+/* Returns 1 if each message came once, in order and whole. */
 static int consume(struct flow *f)
 {
 	struct peal_link_consumer *c = &f->l.c;
@@ -92,13 +92,13 @@ static int run(struct flow *f, struct peali_ring_spec spec, uint64_t start)
 }
 
 /*
- * One round: its number chooses policy, capacity and where numbers begin. Bytes
- * 0: as many as a slot of the policy can hold.
+ * Runs one round. Its number selects the policy, the capacity and the first
+ * message number. `bytes` 0: the largest payload of a slot.
  */
 static void one(uint32_t bytes, int slab, uint64_t round)
 {
 	static const uint32_t capacities[] = { 1, 2, 256 };
-	/* of a message in a slot, by policy */
+	/* largest payload of a slot, by policy */
 	static const uint32_t largest[] = { 0, 4080, 3064, 1016 };
 	uint32_t policy = link_policies[round % LINK_POLICIES];
 	uint32_t capacity = capacities[round / LINK_POLICIES % 3];
@@ -113,7 +113,7 @@ static void one(uint32_t bytes, int slab, uint64_t round)
 	if (!bytes)
 		f.bytes = spec.message_bytes = largest[policy];
 	if (slab)
-		spec.slab_bytes = 2ULL * bytes; /* the least */
+		spec.slab_bytes = 2ULL * bytes; /* the minimum */
 	else
 		spec.slot_bytes = peali_policy_slot(
 			policy, (uint32_t)sizeof(struct peal_header) +

@@ -5,21 +5,21 @@
 #include "yield.h"
 
 /*
- * A producer and a consumer thread on one link, which goes through several
- * rings. Every message says which one it is; the consumer ticks it off and
- * checks every byte. Short messages say it in their header.
+ * Shows that a link conserves messages between two threads while it goes
+ * through several rings. Each message contains its sequence number, and the
+ * consumer checks every byte. Short messages have the number in their header.
  */
 
 #define SEED 7001ULL
 #define MESSAGES IDENTITY_COUNT(60000)
 #define RINGS 3
 
-/* What is done to a message, to see whether the harness finds it. */
+/* Faults of the producer that the consumer must find. */
 enum fault { FAULT_NONE, FAULT_LOSE_AND_DOUBLE, FAULT_SWAP, FAULT_BYTE };
 
 struct shape {
-	struct peali_ring_spec spec; /* without policy */
-	uint64_t least; /* payload bytes */
+	struct peali_ring_spec spec; /* the test sets the policy */
+	uint64_t least; /* smallest payload bytes */
 	uint64_t start; /* number of the first message of each ring */
 };
 
@@ -32,7 +32,7 @@ struct stress {
 	unsigned long long seed;
 	uint64_t accepted_bytes, taken_bytes, dead;
 	struct identity id;
-	atomic_int unexpected; /* a result that neither end may see */
+	atomic_int unexpected; /* 1: an end got a result that must not occur */
 };
 
 static uint16_t body_check(const uint8_t *body, uint64_t bytes, uint64_t seed)
@@ -48,7 +48,7 @@ static uint16_t body_check(const uint8_t *body, uint64_t bytes, uint64_t seed)
 	return (uint16_t)(sum >> 48);
 }
 
-/* The body is made of its sequence, and the header of both. */
+/* Fills a body by its sequence number. Returns a header made of both. */
 static struct peal_header body_fill(uint8_t *body, uint64_t bytes,
 				    uint64_t sequence)
 {
@@ -69,14 +69,14 @@ static uint64_t body_bytes(const struct stress *s, unsigned long long *random)
 {
 	uint64_t r = test_random(random), span = s->most - s->least + 1;
 
-	if (r % 4 == 0) /* mostly short ones */
+	if (r % 4 == 0) /* in three of four cases a short body */
 		return s->least + (r >> 8) % span;
 	return s->least + (r >> 8) % (span < 40 ? span : 40);
 }
 
 /* ---- producer ------------------------------------------------------------ */
 
-/* The sequence that is sent in place of this one. */
+/* Returns the sequence number that the fault sends instead. */
 static uint64_t faulty(const struct stress *s, uint64_t sequence)
 {
 	uint64_t at = s->each / 2;
@@ -88,7 +88,7 @@ static uint64_t faulty(const struct stress *s, uint64_t sequence)
 	return sequence;
 }
 
-/* One message by push or by reserve and commit; 0 or the result. */
+/* Sends one message by push, or by reserve and commit. Returns the result. */
 static int send_one(struct stress *s, struct peal_link_producer *p,
 		    uint8_t *body, uint64_t bytes, uint64_t sequence,
 		    unsigned long long *random)
@@ -114,8 +114,9 @@ static int send_one(struct stress *s, struct peal_link_producer *p,
 }
 
 /*
- * The bodies of a bulk share a header, so their sequence is where the consumer
- * expects it: header.flags says that by a length which no body has.
+ * Sends n messages by one push. They share a header, so each body contains its
+ * sequence number. The header marks this by flags of 0xffff, a length that no
+ * body has.
  */
 static int send_bulk(struct peal_link_producer *p, uint8_t *body,
 		     uint64_t bytes, uint64_t n, uint64_t sequence)
@@ -175,7 +176,7 @@ static void *produce(void *argument)
 		uint32_t mark = ring + 1 < RINGS ? PEAL_KIND_SEAL :
 						   PEAL_KIND_END;
 
-		/* the counts go on, the place in the ring is as prepared */
+		/* the counters continue, the ring position stays as prepared */
 		l->p.accepted = s->counts->accepted;
 		l->p.accepted_bytes = s->counts->accepted_bytes;
 		l->p.full = s->counts->full;
@@ -218,7 +219,7 @@ static void check(struct stress *s, const struct peal_message *m)
 	s->taken_bytes += m->length;
 }
 
-/* Takes one message, one way or another; the kind of a mark, else 0. */
+/* Takes one message by one of several calls. Returns a mark's kind, else 0. */
 static uint32_t take(struct stress *s, struct peal_link_consumer *c,
 		     uint8_t *to, unsigned long long *random)
 {
@@ -234,7 +235,7 @@ static uint32_t take(struct stress *s, struct peal_link_consumer *c,
 		s->unexpected = 1;
 		return PEAL_KIND_END;
 	}
-	if (peali_kind_is_mark(m.kind)) { /* flags are as they come here */
+	if (peali_kind_is_mark(m.kind)) { /* data may have any flags */
 		peal_link_release_mark(c, m.kind);
 		return m.kind;
 	}
@@ -253,7 +254,7 @@ static uint32_t take(struct stress *s, struct peal_link_consumer *c,
 	} else {
 		peal_link_release_dead(c, (uint32_t)(s->dead++ % 4));
 		s->taken_bytes -=
-			m.length; /* the link counts those delivered */
+			m.length; /* delivered_bytes omits dead ones */
 	}
 	return 0;
 }
@@ -269,7 +270,7 @@ static void consume(struct stress *s)
 		struct peal_link_consumer *c = &s->rings[ring].c;
 		struct peal_link_consumer fresh;
 
-		/* the counts as a receiver that follows a SEAL finds them */
+		/* the counters that a receiver finds after a SEAL */
 		peal_link_consumer_init(&fresh, &s->rings[ring].views[1]);
 		c->sequence = fresh.sequence;
 		c->delivered = fresh.delivered;
@@ -283,7 +284,10 @@ static void consume(struct stress *s)
 
 /* ---- runs ---------------------------------------------------------------- */
 
-/* 1: each message came once, in order and whole. */
+/*
+ * Returns 1 if each message came once, in order and whole. Sets *counted to 1
+ * if the counters agree.
+ */
 static int stress(uint32_t policy, const struct shape *shape, enum fault fault,
 		  uint64_t round, int *counted)
 {

@@ -8,10 +8,9 @@
 #include "yield.h"
 
 /*
- * Four producer threads on one mailbox, of which three die between ticket and
- * tag, each at a message of its own. The consumer gives their tickets up as
- * runtime/mend.c does; everything else arrives once and in order. What becomes
- * of a message that is given up too early is shown by test_mailbox_poison.c.
+ * Shows that a mailbox loses only the messages of producers that die. Three of
+ * four producer threads die between ticket and tag. The consumer gives their
+ * tickets up as `runtime/mend.c` does.
  */
 
 #define SEED 9901ULL
@@ -22,15 +21,15 @@
 struct flow {
 	struct peal_mailbox *m;
 	unsigned long long seed;
-	_Atomic uint64_t step; /* which all live producers shall answer */
+	_Atomic uint64_t step; /* live producers must answer with this number */
 	struct producer {
 		PEAL_ALIGNED(128) struct peal_mailbox_lease lease;
 		struct flow *flow;
 		uint32_t index;
-		uint64_t lives; /* messages until it dies, or has sent all */
+		uint64_t lives; /* messages before its death, or all */
 		int mortal;
 		_Atomic uint64_t answered;
-		atomic_int gone; /* dead, or through */
+		atomic_int gone; /* 1: dead or done */
 	} producers[PRODUCERS];
 };
 
@@ -54,8 +53,8 @@ static void *produce(void *argument)
 		p->lease.granted--;
 		number = peali_mailbox_ticket(f->m, 1);
 		if (i == p->lives)
-			break; /* dead: nobody knows of the ticket */
-		if (test_random(&random) % 64 == 0) /* slow, and alive */
+			break; /* dead: no other thread knows of the ticket */
+		if (test_random(&random) % 64 == 0) /* slow but alive */
 			test_yield();
 		stress_pause(&random);
 		peali_mailbox_write(f->m, number, header, body, BYTES);
@@ -64,10 +63,11 @@ static void *produce(void *argument)
 	return NULL;
 }
 
-/* What the consumer knows of who died. */
+/* The consumer's search for the tickets of dead producers. */
 struct mending {
 	uint64_t noted, until;
-	int n_gone, asked; /* those that are dealt with; 1: a round is on */
+	/* producers that the search covers; 1: a search runs */
+	int n_gone, asked;
 };
 
 static int count_gone(struct flow *f)
@@ -79,7 +79,7 @@ static int count_gone(struct flow *f)
 	return n;
 }
 
-/* Goes on with mending; never waits. */
+/* Continues the search. Never waits. */
 static void mend(struct flow *f, struct mending *m)
 {
 	int n = count_gone(f), i, done = 0;
@@ -102,8 +102,10 @@ static void mend(struct flow *f, struct mending *m)
 	m->asked = 0;
 }
 
-/* 1: each came once, in order for its producer, and whole; all that died is
- * dead, and nothing else. */
+/*
+ * Returns 1 if each message came once, whole, and in order per producer. Only
+ * the tickets of dead producers may be dead.
+ */
 static int consume(struct flow *f)
 {
 	const uint32_t header = (uint32_t)sizeof(struct peal_header);

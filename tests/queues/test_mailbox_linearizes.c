@@ -9,9 +9,9 @@
 #include "yield.h"
 
 /*
- * Histories of some producers and a consumer on a mailbox are those of a queue:
- * see history.h. That says more than order per producer: what was put before
- * another put began comes out before that, and a bulk comes out in a row.
+ * Shows that a mailbox with several producers is linearizable (history.h). This
+ * is more than order per producer. A put that ended before another put began
+ * comes out first, and a bulk comes out in a row.
  */
 
 #define PRODUCERS 3
@@ -19,13 +19,14 @@
 
 struct boxes {
 	struct peal_mailbox *at[PRODUCERS];
-	uint32_t n; /* broken with more than one: each producer has its own */
+	/* more than 1: one mailbox per producer (negative control) */
+	uint32_t n;
 	struct {
 		PEAL_ALIGNED(128) struct peal_mailbox_lease lease;
 	} producers[PRODUCERS];
 };
 
-/* With as few slots as the sizing accepts, or more. */
+/* Opens n mailboxes. `slots` is at least the fewest that the options allow. */
 static struct boxes *boxes_open(uint32_t policy, uint32_t slots, uint32_t bulk,
 				uint32_t n)
 {
@@ -47,7 +48,7 @@ static struct boxes *boxes_open(uint32_t policy, uint32_t slots, uint32_t bulk,
 	return b;
 }
 
-/* Every message was taken, and none besides. */
+/* Checks that every message was taken, and no other. Frees the mailboxes. */
 static void boxes_close(struct boxes *b, uint64_t messages)
 {
 	uint32_t i;
@@ -86,7 +87,7 @@ static void take(struct history_actor *a)
 	identity_disturb(&a->random);
 	call.begin = history_now(a);
 	if (!peal_mailbox_peek(m, &view)) {
-		peal_mailbox_flush(m); /* it goes idle */
+		peal_mailbox_flush(m); /* as an idle worker does */
 		test_yield();
 		return;
 	}
@@ -101,7 +102,7 @@ static void take(struct history_actor *a)
 
 /* ---- recorded histories -------------------------------------------------- */
 
-/* How many of the histories are not those of a queue. */
+/* Returns the number of histories that are not linearizable. */
 static uint64_t histories(struct history h, uint32_t policy, uint32_t slots,
 			  uint32_t n_boxes, uint64_t rounds, uint64_t seed)
 {
@@ -144,7 +145,9 @@ static void caught(struct history h, uint32_t n_boxes)
 		histories(h, PEAL_POLICY_SEQUENCE, 64, n_boxes, 200, tries));
 }
 
-/* First in, first out per producer, nothing lost: but it is no queue. */
+/*
+ * Each producer's messages stay in order and none is lost, but it is no queue.
+ */
 PEAL_TEST(a_mailbox_for_each_producer_is_caught)
 {
 	struct history h = { .bulk = 1, .put = put };
@@ -152,7 +155,7 @@ PEAL_TEST(a_mailbox_for_each_producer_is_caught)
 	caught(h, PRODUCERS);
 }
 
-/* A bulk that takes its tickets one by one: another's may come between. */
+/* Takes the tickets of a bulk one by one, so other messages come in between. */
 static int put_apart(struct history_actor *a, const struct identity_message *m,
 		     uint32_t n)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tickets whose owner died: what lies behind them is delivered. */
+/* Shows that messages behind a dead producer's ticket are delivered. */
 #include <peal/device/mailbox.h>
 
 #include "identity.h"
@@ -29,7 +29,7 @@ static void box_open(struct box *b, uint32_t policy)
 	peali_mailbox_header(b->m, &spec);
 }
 
-/* A ticket, as a put takes it before it writes. */
+/* Takes a ticket as a put does, and writes nothing. */
 static uint64_t take_ticket(struct box *b)
 {
 	CHECK(peal_mailbox_admit(b->m, &b->lease, 1));
@@ -51,8 +51,11 @@ static void put(struct box *b, uint64_t sequence)
 	write_at(b, take_ticket(b), sequence);
 }
 
-/* Takes all that can be taken, and gives up what is below `until`: how many
- * whole ones there were, in order from `next` on; *dead counts the others. */
+/*
+ * Takes all messages, and gives up missing tickets below `until`. Returns the
+ * number of whole messages, which must be in order from `next`. Adds the number
+ * of dead messages to *dead.
+ */
 static uint64_t take_all(struct box *b, uint64_t next, uint64_t until,
 			 uint64_t *dead)
 {
@@ -88,7 +91,7 @@ static void bury_one(uint32_t policy)
 	box_open(&b, policy);
 	for (lap = 0; lap < 3; lap++) {
 		put(&b, 0);
-		number = take_ticket(&b); /* and dies */
+		number = take_ticket(&b); /* its producer dies */
 		put(&b, 1);
 		put(&b, 2);
 		CHECK_EQ(take_all(&b, 0, b.m->taken, &dead), 1);
@@ -119,14 +122,14 @@ PEAL_TEST(messages_that_are_there_are_left_as_they_are)
 			put(&b, i);
 		CHECK_EQ(take_all(&b, 0, b.m->ticket, &dead), 10);
 		CHECK_EQ(dead, 0);
-		/* what was noted has been taken meanwhile */
+		/* the noted tickets were taken meanwhile */
 		CHECK_EQ(take_all(&b, 0, b.m->taken - 3, &dead), 0);
 		CHECK_EQ(dead, 0);
 		free(b.m);
 	}
 }
 
-/* Some atoms are there, the others never come. */
+/* The producer dies after it has written some atoms. */
 PEAL_TEST(message_that_is_half_written_is_dead)
 {
 	uint8_t content[BYTES + 8];
@@ -161,7 +164,8 @@ PEAL_TEST(dead_tickets_may_fill_the_mailbox_at_the_wrap)
 	EACH_POLICY(policy)
 	{
 		box_open(&b, policy);
-		for (i = 9; i <= SLOTS + 8; i++) /* as the last lap was */
+		/* the slots as the last lap left them */
+		for (i = 9; i <= SLOTS + 8; i++)
 			peali_mailbox_bury(b.m, 0ULL - i);
 		b.m->ticket = b.m->leased = b.m->head = b.m->taken = 0ULL - 8;
 		dead = 0;
@@ -175,7 +179,10 @@ PEAL_TEST(dead_tickets_may_fill_the_mailbox_at_the_wrap)
 	}
 }
 
-/* On such a lap all atoms of a slot are written, by who gives it up too. */
+/*
+ * On a lap of refreshes the writer of a slot writes all its atoms. So does the
+ * consumer that gives the slot up.
+ */
 PEAL_TEST(slot_that_is_given_up_keeps_no_old_atoms_on_a_lap_of_refreshes)
 {
 	const uint64_t laps = PEAL_SLOT_REFRESH_LAPS;
@@ -210,7 +217,7 @@ PEAL_TEST(slot_that_is_given_up_keeps_no_old_atoms_on_a_lap_of_refreshes)
 	}
 }
 
-/* Negative control: who is given up and lives after all loses its message. */
+/* Negative control: a slow producer loses a message with a given-up ticket. */
 PEAL_TEST(poison_without_asking_who_lives_is_caught)
 {
 	uint64_t dead = 0, number;
@@ -222,7 +229,7 @@ PEAL_TEST(poison_without_asking_who_lives_is_caught)
 		number = take_ticket(&b);
 		put(&b, 1);
 		CHECK_EQ(take_all(&b, 1, b.m->ticket, &dead), 1);
-		write_at(&b, number, 0); /* it was only slow */
+		write_at(&b, number, 0); /* the producer was only slow */
 		CHECK_EQ(take_all(&b, 0, b.m->taken, &dead), 0);
 		CHECK_EQ(dead, 1);
 		dead = 0;

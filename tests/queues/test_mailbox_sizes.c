@@ -8,9 +8,9 @@
 #include "yield.h"
 
 /*
- * Three producer threads and a consumer on one mailbox, for each size of
- * messages: all policies, the least slots and many, numbers that wrap, pauses
- * of any of them.
+ * Shows that a mailbox conserves messages of each size. Three producer threads
+ * and a consumer use it. The rounds cover all policies, few and many slots,
+ * numbers that wrap, and pauses.
  */
 
 #define SEED 9501ULL
@@ -21,7 +21,7 @@ struct flow {
 	struct peal_mailbox *m;
 	uint64_t bytes, messages;
 	unsigned long long seed;
-	int doubles; /* negative control */
+	int doubles; /* sends one message in place of another */
 	struct producer {
 		PEAL_ALIGNED(128) struct peal_mailbox_lease lease;
 		struct flow *flow;
@@ -47,7 +47,7 @@ static void *produce(void *argument)
 		stress_pause(&random);
 		while (peal_mailbox_put(f->m, &p->lease, header, body,
 					f->bytes)) {
-			/* some wait with what they have, some give it back */
+			/* some producers keep their lease, some return it */
 			if (test_random(&random) % 4 == 0)
 				peal_mailbox_return(f->m, &p->lease);
 			test_yield();
@@ -58,7 +58,7 @@ static void *produce(void *argument)
 	return NULL;
 }
 
-/* Takes all; 1: each came once, in order for its producer, and whole. */
+/* Takes all messages. Returns 1 if each came once, whole, in producer order. */
 static int consume(struct flow *f)
 {
 	unsigned long long random = f->seed + 77;
@@ -84,7 +84,7 @@ static int consume(struct flow *f)
 	return sound;
 }
 
-/* Puts the empty mailbox where it is after `number` messages. */
+/* Sets the empty mailbox to the state after `number` messages. */
 static void start_at(struct peal_mailbox *m, uint64_t number)
 {
 	uint32_t length = peal_slot_content_max(m->policy, m->slot_bytes);
@@ -126,14 +126,17 @@ static int run(struct flow *f, struct peali_mailbox_spec spec, uint64_t start)
 	sound = consume(f);
 	for (i = 0; i < PRODUCERS; i++)
 		CHECK(!pthread_join(threads[i], NULL));
-	/* by the mailbox's own counters */
+	/* the mailbox's own counters */
 	CHECK_EQ(f->m->ticket - start, PRODUCERS * f->messages);
 	CHECK_EQ(f->m->head, f->m->ticket);
 	free(f->m);
 	return sound;
 }
 
-/* One round: its number chooses policy, slots and where numbers begin. */
+/*
+ * Runs one round. Its number selects the policy, the slots and the first
+ * message number.
+ */
 static void one(uint32_t bytes, uint64_t round)
 {
 	static const uint32_t slots[] = { 4, 8, 256 };

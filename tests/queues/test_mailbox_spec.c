@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Shows the defaults, the sizes and the refusals of a mailbox's options. */
 #include <peal/device/slot.h>
 #include <peal/errors.h>
 
@@ -20,7 +21,7 @@ static struct peali_mailbox_spec spec(uint32_t slots, uint32_t message_bytes,
 	return s;
 }
 
-/* For a device that knows all policies. */
+/* Completes the options for a device with all policies. */
 static int complete(struct peali_mailbox_spec *s)
 {
 	return peali_mailbox_spec_complete(s, 14, PEAL_POLICY_SEQUENCE, "call");
@@ -65,7 +66,7 @@ PEAL_TEST(slots_hold_the_message_and_do_not_straddle_lines)
 				CHECK_EQ(s.slot_bytes % 64, 0);
 			CHECK(s.slot_bytes <= 4096);
 			CHECK_EQ(peali_mailbox_bytes(&s) % 128, 0);
-			if (policy != PEAL_POLICY_SEQUENCE) /* the stage */
+			if (policy != PEAL_POLICY_SEQUENCE) /* plus a stage */
 				CHECK(peali_mailbox_bytes(&s) >=
 				      384 + 4 * s.slot_bytes + content);
 		}
@@ -99,7 +100,9 @@ PEAL_TEST(policy_is_what_was_asked_for_or_the_best_of_the_device)
 	CHECK_CONTAINS(peal_last_error()->text, "atom8");
 }
 
-/* Whatever is accepted, hoarded leases leave room for one more. */
+/*
+ * With accepted sizes each producer gets slots, even if all others keep theirs.
+ */
 PEAL_TEST(accepted_sizes_never_starve_a_producer)
 {
 	uint32_t log2, workers, tells, accepted = 0;

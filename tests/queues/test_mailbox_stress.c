@@ -7,9 +7,9 @@
 #include "stress.h"
 
 /*
- * Four producers and a consumer on one mailbox: every message once, in order
- * for each producer, never more of them than there are slots, and every
- * producer gets all of its messages through.
+ * Shows that a mailbox conserves the messages of four producers, in order per
+ * producer. It never holds more messages than slots, and every producer makes
+ * progress.
  */
 
 #define SEED 8001ULL
@@ -21,16 +21,16 @@ struct box {
 	struct producer {
 		PEAL_ALIGNED(128) struct peal_mailbox_lease lease;
 		unsigned long long random;
-		uint64_t admitted; /* puts left of what admit has granted */
+		uint64_t admitted; /* puts that remain of the last admission */
 		uint64_t returns;
-		/* of a bulk that is not complete yet */
+		/* messages of an incomplete bulk */
 		struct identity_message held[PEALI_MAILBOX_LEASE_MAX];
 		uint64_t n_held, n_wanted;
 	} producers[PRODUCERS];
-	uint32_t tells; /* puts that a producer asks for at a time */
+	uint32_t tells; /* most puts of one admission */
 	uint64_t taken;
-	int hoard; /* producers keep their leases when they rest */
-	int bulk; /* they put up to `tells` messages at a time */
+	int hoard; /* 1: producers keep their leases when they rest */
+	int bulk; /* 1: producers put bulks of up to `tells` messages */
 };
 
 static void box_make(struct box *b, struct peali_mailbox_spec spec)
@@ -56,7 +56,7 @@ static void box_open(struct box *b, uint32_t policy, uint32_t slots,
 	box_make(b, spec);
 }
 
-/* Puts the mailbox where it is after `number` messages. */
+/* Sets the mailbox to the state after `number` messages. */
 static void box_start_at(struct box *b, uint64_t number)
 {
 	uint64_t capacity = 1ULL << b->m->capacity_log2, k;
@@ -78,9 +78,12 @@ static void box_start_at(struct box *b, uint64_t number)
 	b->m->leased = b->m->ticket = b->m->head = b->m->taken = number;
 }
 
-#define HEADER_OF_BULK 4 /* flags: the header is that of several messages */
+#define HEADER_OF_BULK 4 /* flags: several messages share the header */
 
-/* Holds messages until there are as many as wanted, or no more to come. */
+/*
+ * Collects messages until the bulk is complete, then puts it. Returns 0 if the
+ * mailbox is full.
+ */
 static int box_put_bulk(struct box *b, struct producer *p, uint32_t producer,
 			const struct identity_message *m)
 {
@@ -113,7 +116,7 @@ static int box_put(void *queue, uint32_t producer,
 	stress_pause(&p->random);
 	if (b->bulk)
 		return box_put_bulk(b, p, producer, m);
-	/* as a handler does: first room for all that it may put */
+	/* as for a handler: one admission for all its puts */
 	if (!p->admitted) {
 		uint64_t n = 1 + test_random(&p->random) % b->tells;
 
@@ -122,7 +125,7 @@ static int box_put(void *queue, uint32_t producer,
 		p->admitted = n;
 	}
 	p->admitted--;
-	/* once admitted, it never fails */
+	/* after an admission a put never fails */
 	CHECK_EQ(peal_mailbox_put(b->m, &p->lease, h, m, sizeof(*m)), 0);
 	return 1;
 }
@@ -132,7 +135,7 @@ static void box_rest(void *queue, uint32_t producer)
 	struct box *b = (struct box *)queue;
 	struct producer *p = &b->producers[producer];
 
-	/* some wait with what they have asked for, some give up */
+	/* some producers keep their request, some return the lease */
 	if (b->hoard || p->admitted || test_random(&p->random) % 4)
 		return;
 	p->returns += p->lease.granted;
@@ -146,7 +149,7 @@ static int box_take(void *queue, struct identity_message *m)
 	struct peal_header h;
 
 	if (!peal_mailbox_peek(b->m, &view)) {
-		peal_mailbox_flush(b->m); /* it goes idle */
+		peal_mailbox_flush(b->m); /* as an idle worker does */
 		return 0;
 	}
 	CHECK_EQ(view.kind, PEAL_KIND_DATA);
@@ -162,14 +165,14 @@ static int box_take(void *queue, struct identity_message *m)
 	return 1;
 }
 
-/* The tickets first: what is taken meanwhile only lowers the difference. */
+/* Checks that the mailbox holds at most its capacity. */
 static void box_watch(void *queue)
 {
 	struct box *b = (struct box *)queue;
 	uint64_t tickets = peal_load_acquire_dev(&b->m->ticket);
 	uint64_t head = peal_load_relaxed_dev(&b->m->head);
 
-	/* the consumer itself looks: head does not move in between */
+	/* the consumer calls this, so `head` does not move */
 	CHECK(tickets - head <= 1ULL << b->m->capacity_log2);
 }
 
@@ -190,7 +193,7 @@ static void run(struct box *b, uint64_t round, const char *what)
 	CHECK(r.sound);
 	CHECK_EQ(r.unfinished, 0);
 	CHECK_EQ(r.received, PRODUCERS * EACH);
-	/* by the mailbox's own counters */
+	/* the mailbox's own counters */
 	CHECK_EQ(b->m->ticket - start, PRODUCERS * EACH);
 	CHECK_EQ(b->m->taken - start, PRODUCERS * EACH);
 	peal_mailbox_flush(b->m);
@@ -248,7 +251,7 @@ PEAL_TEST(four_producers_put_bulks_exactly_once_in_order)
 	}
 }
 
-/* The least slots that the sizing accepts, and nobody gives anything back. */
+/* The mailbox has the fewest slots allowed. No producer returns any slot. */
 PEAL_TEST(hoarded_leases_starve_nobody)
 {
 	static const struct {
@@ -273,7 +276,7 @@ PEAL_TEST(hoarded_leases_starve_nobody)
 
 PEAL_TEST(numbers_wrap_without_losing_or_doubling)
 {
-	/* of the lap, of the numbers; and where all atoms are written */
+	/* the lap wraps, the numbers wrap, a lap of refreshes */
 	static const uint64_t starts[] = { 65536ULL * 16 - 1000, 0ULL - 1000,
 					   PEAL_SLOT_REFRESH_LAPS * 16ULL -
 						   1000 };
@@ -320,7 +323,7 @@ static void fill_and_drain(uint32_t policy)
 		CHECK_EQ(put(&b, (uint32_t)(i / 2), 4), PEAL_EAGAIN);
 	CHECK(!memcmp(image, (uint8_t *)b.m + b.m->slots_offset, bytes));
 	CHECK_EQ(b.m->ticket, 16);
-	/* what is asked for and not granted is not given back */
+	/* a return does not include requested slots that are not granted */
 	for (i = 0; i < 4; i++)
 		peal_mailbox_return(b.m, &b.producers[i].lease);
 	CHECK_EQ(b.m->returned, 0);
@@ -328,7 +331,7 @@ static void fill_and_drain(uint32_t policy)
 		CHECK(box_take(&b, &m));
 		CHECK_EQ(m.sequence, i);
 	}
-	/* leases are granted in the order in which they were asked for */
+	/* leases are granted in the order of their requests */
 	CHECK_EQ(put(&b, 3, 4), PEAL_EAGAIN);
 	CHECK_EQ(put(&b, 0, 4), 0);
 	for (i = 0; i < 13; i++)
@@ -345,7 +348,10 @@ PEAL_TEST(full_mailbox_returns_eagain_and_writes_nothing)
 	fill_and_drain(policy);
 }
 
-/* One message of `bytes`, from an address that is `off` past an aligned one. */
+/*
+ * Puts and takes a message of `bytes` bytes. It begins `off` bytes after an
+ * aligned address.
+ */
 static void carry(struct box *b, uint32_t bytes, uint32_t off)
 {
 	PEAL_ALIGNED(8) uint8_t data[112];
@@ -384,13 +390,14 @@ PEAL_TEST(messages_of_every_size_and_alignment_arrive_whole)
 		for (bytes = 0; bytes <= 100; bytes++)
 			for (off = 0; off < 8; off++)
 				carry(&b, bytes, off);
-		for (bytes = 101; bytes--;) /* each over a longer one */
+		/* each overwrites a longer message */
+		for (bytes = 101; bytes--;)
 			carry(&b, bytes, bytes % 4);
 		free(b.m);
 	}
 }
 
-/* Or an atom behind a short message could look new after 65,536 laps. */
+/* Otherwise an atom behind a short message could look new after 65,536 laps. */
 PEAL_TEST(every_atom_is_written_now_and_then)
 {
 	const uint32_t laps = PEAL_SLOT_REFRESH_LAPS;
@@ -468,7 +475,7 @@ static void put_all_or_nothing(uint32_t policy)
 	box_open(&b, policy, 16, 1, 4);
 	CHECK_EQ(peal_mailbox_put_bulk(b.m, &b.producers[0].lease, h, in, 16,
 				       5),
-		 PEAL_EMSGSIZE); /* past the lease */
+		 PEAL_EMSGSIZE); /* more than the lease */
 	CHECK_EQ(peal_mailbox_put_bulk(b.m, &b.producers[0].lease, h, in, 17,
 				       1),
 		 PEAL_EMSGSIZE);
@@ -503,7 +510,10 @@ PEAL_TEST(put_bulk_puts_all_or_nothing)
 	put_all_or_nothing(policy);
 }
 
-/* 1 if all came out that two bulks put in; a bulk may take one ticket only. */
+/*
+ * Returns 1 if all messages of two bulks come out. `one_ticket`: each bulk
+ * takes only one ticket (negative control).
+ */
 static int bulks_are_whole(int one_ticket)
 {
 	struct peal_header h = { 0, 0, HEADER_OF_BULK };
@@ -546,10 +556,10 @@ PEAL_TEST(returned_leases_make_room_for_others)
 		CHECK_EQ(put(&b, i, 0), 0);
 	for (i = 1; i < 4; i++)
 		CHECK_EQ(put(&b, 0, i), 0);
-	CHECK_EQ(put(&b, 0, 4), PEAL_EAGAIN); /* others hold 3 * 3 */
+	CHECK_EQ(put(&b, 0, 4), PEAL_EAGAIN); /* others hold 3 * 3 slots */
 	peal_mailbox_return(b.m, &b.producers[1].lease);
 	CHECK_EQ(b.m->returned, 3);
-	/* of the four that were asked for, three are granted */
+	/* three of four requested slots are granted */
 	for (i = 4; i < 7; i++)
 		CHECK_EQ(put(&b, 0, i), 0);
 	CHECK_EQ(b.producers[0].lease.asked, 1);
@@ -561,8 +571,8 @@ PEAL_TEST(returned_leases_make_room_for_others)
 }
 
 /*
- * Producers that keep the 3 slots which are left of their leases, and then want
- * 4 at a time. 1 if each of them is let in, one after another.
+ * Each producer keeps the other 3 slots of its lease, then requests 4 at a
+ * time. Returns 1 if all producers are admitted, one after another.
  */
 static int all_admitted(uint32_t slots)
 {
@@ -583,7 +593,7 @@ static int all_admitted(uint32_t slots)
 	return all;
 }
 
-/* 4 * (4 + 4 - 1) = 28 is what the sizing asks for. */
+/* The options require 4 * (4 + 4 - 1) = 28 slots. */
 PEAL_TEST(fewer_slots_than_the_sizing_asks_for_starve_a_producer)
 {
 	CHECK(all_admitted(32));
@@ -596,7 +606,7 @@ static int unadmitted_put(void *queue, uint32_t producer,
 			  const struct identity_message *m)
 {
 	struct box *b = (struct box *)queue;
-	/* granted, whatever is free */
+	/* as if granted, without an admission */
 	struct peal_mailbox_lease lease = { 1, 0, 0, 0 };
 	struct peal_header h = { producer, (uint16_t)m->sequence, 3 };
 

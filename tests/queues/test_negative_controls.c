@@ -3,10 +3,9 @@
 #include "yield.h"
 
 /*
- * Queues that are broken on purpose, each in a way that real systems ship, run
- * by the harness of test_mailbox_stress.c. A test of queues that lets one of
- * them pass shows nothing, so this test fails if one is not caught. Their cells
- * are atomic: what is wrong with them is the order, not a data race.
+ * Shows that the harness of test_mailbox_stress.c finds broken queues. Each
+ * queue has a fault that occurs in real systems. All cells are atomic: the
+ * fault is the order, not a data race.
  */
 
 #define SLOTS 16
@@ -42,14 +41,14 @@ static void cell_read(struct cell *c, struct identity_message *m)
 	m->sequence = atomic_load_explicit(&c->sequence, memory_order_relaxed);
 }
 
-/* A producer that is not running between two steps, now and then. */
+/* Interrupts one of 16 puts between two steps. */
 static void stumble(struct broken *q)
 {
 	if (atomic_fetch_add(&q->puts, 1) % 16 == 3)
 		identity_sleep_us(200);
 }
 
-/* Takes the next number unless the queue is full. */
+/* Takes the next number. Returns 0 if the queue is full. */
 static int claim(struct broken *q, unsigned long long *number)
 {
 	*number = atomic_load(&q->tail);
@@ -60,7 +59,7 @@ static int claim(struct broken *q, unsigned long long *number)
 	return 1;
 }
 
-/* ---- claim, then write: nothing says that a slot is written -------------- */
+/* ---- claim, then write: no flag for a written slot ----------------------- */
 
 static int claimed_put(void *queue, uint32_t producer,
 		       const struct identity_message *m)
@@ -88,7 +87,7 @@ static int claimed_take(void *queue, struct identity_message *m)
 	return 1;
 }
 
-/* ---- one counter of commits: they are not committed in ticket order ------ */
+/* ---- one counter of commits: commits do not follow the tickets ----------- */
 
 static int committed_put(void *queue, uint32_t producer,
 			 const struct identity_message *m)
@@ -113,7 +112,7 @@ static int committed_take(void *queue, struct identity_message *m)
 	return 1;
 }
 
-/* ---- write, then move the tail: two write to the same slot --------------- */
+/* ---- write, then move the tail: two producers write one slot ------------- */
 
 static int moved_put(void *queue, uint32_t producer,
 		     const struct identity_message *m)
@@ -131,7 +130,7 @@ static int moved_put(void *queue, uint32_t producer,
 	return atomic_compare_exchange_strong(&q->tail, &number, number + 1);
 }
 
-/* ---- the control of the controls ----------------------------------------- */
+/* ---- positive control: a queue with a lock ------------------------------- */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -173,8 +172,9 @@ run(const char *what,
 }
 
 /*
- * The fault of a broken queue shows when two threads meet in it, which on a
- * busy machine may take a few runs. A sound queue passes any number of them.
+ * Repeats a run until its fault shows, at most 200 times. The fault needs two
+ * threads at one place, which is rare on a busy machine. A sound queue passes
+ * any number of runs.
  */
 static struct identity_result
 run_until_caught(const char *what,
@@ -186,7 +186,8 @@ run_until_caught(const char *what,
 
 	do {
 		r = run(what, put, take);
-		CHECK_EQ(r.accepted, r.received); /* counting sees nothing */
+		/* the counters alone show no fault */
+		CHECK_EQ(r.accepted, r.received);
 	} while (r.sound && ++tries < 200);
 	return r;
 }

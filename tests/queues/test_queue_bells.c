@@ -4,8 +4,8 @@
 #include "front.h"
 
 /*
- * Which calls of peal/queue.h ring whom: no thread sleeps here, an end's bell
- * says that it does. So each ring is seen by itself, whenever it comes.
+ * Shows which ends each call of peal/queue.h rings. No thread sleeps: the test
+ * marks the bell of an end as asleep. So it can check the ring of every call.
  */
 
 static void doze(struct peal_queue_end *end)
@@ -13,7 +13,7 @@ static void doze(struct peal_queue_end *end)
 	peal_store_relaxed_sys_u32(&end->bell->asleep, 1);
 }
 
-/* Whether it was rung since; it is awake in any case now. */
+/* Returns 1 if the end was rung after doze. The end is then awake. */
 static int was_rung(struct peal_queue_end *end)
 {
 	int asleep = peal_load_relaxed_sys_u32(&end->bell->asleep) != 0;
@@ -34,7 +34,7 @@ PEAL_TEST(as_many_are_rung_as_are_wanted_whoever_sleeps)
 	for (i = 0; i < 5; i++)
 		c[i] = consumer(q);
 	for (n = 0; n <= 5; n++) {
-		for (i = 1; i < 5; i++) /* the first is awake */
+		for (i = 1; i < 5; i++) /* the first consumer is awake */
 			doze(c[i]);
 		peali_queue_ring(q, PEAL_QUEUE_CONSUMER, n);
 		CHECK(was_rung(c[0]));
@@ -65,8 +65,11 @@ PEAL_TEST(who_puts_rings_consumers_and_who_takes_a_lot_producers)
 	}
 }
 
-/* Too little for a credit, a block or a cursor: so it is told before the consumer
- * waits, or nobody would look for that room. */
+/*
+ * One taken message is too little for a credit, a block or a cursor. So the
+ * consumer reports its slot before it waits. Otherwise no producer would look
+ * for this slot.
+ */
 PEAL_TEST(who_finds_nothing_more_tells_the_room_and_rings)
 {
 	EACH_KIND(kind)
@@ -82,7 +85,7 @@ PEAL_TEST(who_finds_nothing_more_tells_the_room_and_rings)
 		doze(p);
 		CHECK_EQ(peal_queue_pop(c, &word, 8, NULL, 0), PEAL_EAGAIN);
 		CHECK(was_rung(p));
-		/* there was nothing to tell */
+		/* all slots were reported before */
 		doze(p);
 		CHECK_EQ(peal_queue_pop(c, &word, 8, NULL, 0), PEAL_EAGAIN);
 		CHECK(!was_rung(p));
@@ -90,9 +93,11 @@ PEAL_TEST(who_finds_nothing_more_tells_the_room_and_rings)
 	}
 }
 
-/* ---- leases ------------------------------------------------------------------ */
+/* ---- leases -------------------------------------------------------------- */
 
-/* Of three, the second has leased more than it has used. */
+/*
+ * Makes a queue with three producers. The second one leases more than it uses.
+ */
 static struct peal_queue *leased(uint32_t kind, struct peal_queue_end *p[3])
 {
 	struct peal_queue_options o = of_kind(kind);
@@ -158,7 +163,7 @@ PEAL_TEST(who_is_refused_gives_its_lease_back_and_rings_the_others)
 	}
 }
 
-/* A mailbox that is full, with two who have asked for room and not got it. */
+/* Makes a full mailbox. Two producers wait for a lease that they requested. */
 static struct peal_queue *asked(struct peal_queue_end *p[4],
 				struct peal_queue_end **c_out)
 {
@@ -189,8 +194,10 @@ static void make_room(struct peal_queue_end *c, uint32_t n)
 		CHECK_OK(peal_queue_pop(c, &word, 8, NULL, 0));
 }
 
-/* Two are closed, or one; the others wait. The room that those had asked for is
- * returned for them by whoever finds none: who sleeps is to look at it. */
+/*
+ * p[1] is closed while it waits for a lease. Its request gets slots. A producer
+ * without slots returns them for p[1], and rings the producers that sleep.
+ */
 PEAL_TEST(room_of_who_has_closed_is_returned_for_it_and_rings_the_others)
 {
 	struct peal_queue_end *p[4], *c;
@@ -203,10 +210,10 @@ PEAL_TEST(room_of_who_has_closed_is_returned_for_it_and_rings_the_others)
 	make_room(c, 16);
 	CHECK_EQ(peal_queue_pop(c, &word, 8, NULL, 0), PEAL_EAGAIN);
 	doze(p[3]);
-	while (atomic_load(&q->owed)) /* until it finds none */
+	while (atomic_load(&q->owed)) /* until p[0] has used its own lease */
 		CHECK_OK(peal_queue_push(p[0], &word, 8, 0));
 	CHECK_EQ(p[1]->at.lease.asked, 0);
-	/* who is open asks for itself */
+	/* an open producer keeps its request */
 	CHECK(p[2]->at.lease.asked > 0);
 	CHECK(was_rung(p[3]));
 	close_all(q);
@@ -230,9 +237,9 @@ PEAL_TEST(who_opens_an_end_again_that_had_asked_takes_its_debt)
 	close_all(q);
 }
 
-/* ---- claims ------------------------------------------------------------------ */
+/* ---- claims -------------------------------------------------------------- */
 
-/* It has claimed what was late, and leaves: another is to take it. */
+/* A consumer claims a late message and closes. Another consumer takes it. */
 PEAL_TEST(who_leaves_its_claims_rings_the_other_consumers)
 {
 	struct peal_queue_options o = of_kind(PEAL_QUEUE_WORK);
@@ -260,7 +267,7 @@ PEAL_TEST(who_leaves_its_claims_rings_the_other_consumers)
 	CHECK(was_rung(c[2]));
 	CHECK_OK(peal_queue_pop(c[1], &word, 8, NULL, 0));
 	CHECK_EQ(word, 7);
-	p->count->messages++; /* as it was put by hand */
+	p->count->messages++; /* put without a push */
 	close_all(q);
 }
 

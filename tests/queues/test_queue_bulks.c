@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bulks of peal/queue.h, of sizes that a runtime's links keep in their slabs. */
+/*
+ * Shows that bulks of messages of 512 bytes fit every kind of peal/queue.h.
+ * Links of a runtime keep messages of this size in a slab.
+ */
 #include <peal/queue.h>
 
 #include "peal_test.h"

@@ -10,12 +10,14 @@
 #include "stress.h"
 #include "yield.h"
 
-/* Threads that die inside of a call of peal/queue.h, and whose ends others then
- * close: what they leave behind hides nothing, and stops nobody. */
+/*
+ * Shows that a thread that dies inside a call of peal/queue.h hides no messages
+ * and blocks no other thread. Another thread closes the end of the dead one.
+ */
 
-/* ---- deaths that are made up: between ticket and tag -------------------------- */
+/* ---- simulated deaths between ticket and tag ----------------------------- */
 
-/* Has leased, and did not come to note it. */
+/* Simulates a death after the lease, before the producer noted it. */
 static void forget_lease(struct peal_queue_end *end)
 {
 	if (end->queue->kind->kind == PEAL_QUEUE_WORK)
@@ -24,8 +26,10 @@ static void forget_lease(struct peal_queue_end *end)
 		end->at.lease.granted = 0;
 }
 
-/* Gaps of so many tickets at the begin, in the middle and at the end hide nothing
- * although another producer is open; with `closed` it is not. */
+/*
+ * Gaps of `gap` tickets before, between and after the messages hide no message.
+ * `closed`: the other producer is closed, too.
+ */
 static void leave_gaps(uint32_t kind, uint32_t consumers, uint64_t gap,
 		       int closed)
 {
@@ -56,7 +60,7 @@ static void leave_gaps(uint32_t kind, uint32_t consumers, uint64_t gap,
 		CHECK_EQ(peal_queue_pop(c[i % consumers], &word, 8, NULL,
 					closed ? PATIENCE : 0),
 			 closed ? PEAL_EEND : PEAL_EAGAIN);
-	CHECK_EQ(atomic_load(&q->died), 0); /* nothing is looked for now */
+	CHECK_EQ(atomic_load(&q->died), 0); /* no search is necessary now */
 	close_all(q);
 }
 
@@ -73,7 +77,7 @@ PEAL_TEST(who_dies_in_a_push_hides_nothing)
 		}
 }
 
-/* A producer that lives and is slow has a ticket beside that of the dead. */
+/* A slow producer has a ticket next to the ticket of a dead one. */
 PEAL_TEST(who_is_slow_is_not_taken_for_dead)
 {
 	uint32_t kind, before;
@@ -102,7 +106,7 @@ PEAL_TEST(who_is_slow_is_not_taken_for_dead)
 		}
 }
 
-/* One who takes a ticket while others are waited for is not among them. */
+/* A search does not cover a producer that takes its ticket later. */
 PEAL_TEST(who_comes_later_is_not_taken_for_dead)
 {
 	uint32_t kind;
@@ -131,7 +135,7 @@ PEAL_TEST(who_comes_later_is_not_taken_for_dead)
 	}
 }
 
-/* A second one dies while it is waited for: then it is waited for no more. */
+/* A second producer dies during a search. The search stops waiting for it. */
 PEAL_TEST(who_dies_later_is_not_waited_for)
 {
 	uint32_t kind;
@@ -145,7 +149,8 @@ PEAL_TEST(who_dies_later_is_not_waited_for)
 		stop_in_push(later, 1);
 		die_in_push(producer(q), 1);
 		CHECK_OK(peal_queue_push(p, &word, 8, 0));
-		if (kind == PEAL_QUEUE_MAILBOX) /* the other goes past it */
+		/* a work queue's consumer looks past the gap */
+		if (kind == PEAL_QUEUE_MAILBOX)
 			CHECK_EQ(peal_queue_pop(c, &word, 8, NULL, 0),
 				 PEAL_EAGAIN);
 		CHECK_OK(peal_queue_close(later));
@@ -155,9 +160,9 @@ PEAL_TEST(who_dies_later_is_not_waited_for)
 	}
 }
 
-/* ---- the ends of who died -------------------------------------------------- */
+/* ---- ends of dead threads ------------------------------------------------ */
 
-/* Its room is lost until all producers are closed, then it is whole. */
+/* The leases of dead producers are lost until all producers are closed. */
 PEAL_TEST(room_of_the_dead_is_lost_until_all_are_closed)
 {
 	uint32_t kind, i;
@@ -198,7 +203,7 @@ PEAL_TEST(room_of_the_dead_is_lost_until_all_are_closed)
 	}
 }
 
-/* A link and a topic cannot know where their only producer was. */
+/* The position of the only producer of a link or topic is unknown. */
 PEAL_TEST(the_only_end_of_a_dead_thread_is_not_given_again)
 {
 	struct peal_queue_end *p, *c, *none = NULL;
@@ -242,13 +247,13 @@ PEAL_TEST(who_dies_in_a_pop_stops_nobody)
 		CHECK_OK(peal_queue_push(p, &word, 8, 0));
 		CHECK_OK(die_in_pop(c));
 		switch (kind) {
-		case PEAL_QUEUE_LINK: /* where it was is not known */
+		case PEAL_QUEUE_LINK: /* its position is unknown */
 			CHECK_FAILS(peal_queue_push(p, &word, 8, 0), PEAL_EPIPE,
 				    "is closed");
 			CHECK_FAILS(peal_queue_open(q, PEAL_QUEUE_CONSUMER, &c),
 				    PEAL_EBUSY, "make another queue");
 			break;
-		case PEAL_QUEUE_WORK: /* nor what it had claimed */
+		case PEAL_QUEUE_WORK: /* its claims are unknown */
 			CHECK_FAILS(peal_queue_push(p, &word, 8, 0), PEAL_EPIPE,
 				    "had claimed");
 			CHECK_OK(peal_queue_pop(other, &word, 8, NULL, 0));
@@ -257,7 +262,7 @@ PEAL_TEST(who_dies_in_a_pop_stops_nobody)
 			CHECK_EQ(peal_queue_pop(other, &word, 8, NULL, 0),
 				 PEAL_EEND);
 			break;
-		default: /* another goes on; a topic waits for it no more */
+		default: /* another thread continues; topics do not wait */
 			for (i = 0; i < 200 && kind == PEAL_QUEUE_TOPIC; i++) {
 				CHECK_OK(peal_queue_push(p, &word, 8, 0));
 				CHECK_OK(peal_queue_pop(other, &word, 8, NULL,
@@ -276,8 +281,7 @@ PEAL_TEST(who_dies_in_a_pop_stops_nobody)
 	}
 }
 
-/* What a consumer had claimed when it died is lost, and the end comes all the
- * same. */
+/* The claims of a dead consumer are lost. The stream ends nevertheless. */
 PEAL_TEST(claims_of_the_dead_keep_no_stream_open)
 {
 	struct peal_queue *q = make_of(PEAL_QUEUE_WORK, 1, 2);
@@ -300,7 +304,7 @@ PEAL_TEST(claims_of_the_dead_keep_no_stream_open)
 	close_all(q);
 }
 
-/* It had taken a message, and not come to note that it was no longer pending. */
+/* The consumer took a message and died before it removed the pending claim. */
 PEAL_TEST(what_the_dead_have_taken_is_not_handed_back)
 {
 	struct peal_queue *q = make_of(PEAL_QUEUE_WORK, 1, 2);
@@ -319,7 +323,7 @@ PEAL_TEST(what_the_dead_have_taken_is_not_handed_back)
 	close_all(q);
 }
 
-/* ---- who is woken ----------------------------------------------------------- */
+/* ---- wakes --------------------------------------------------------------- */
 
 static uint64_t wakes(void)
 {
@@ -329,7 +333,10 @@ static uint64_t wakes(void)
 	return counts.wakes;
 }
 
-/* Who has claimed the slot of the dead sleeps until that is given up. */
+/*
+ * A consumer claims the slot of a dead producer and sleeps. The consumer that
+ * gives the slot up wakes it.
+ */
 PEAL_TEST(who_mends_wakes_the_others)
 {
 	int woken = 0, i;
@@ -376,7 +383,7 @@ PEAL_TEST(nobody_wakes_who_died_asleep)
 	}
 }
 
-/* ---- with the lock ----------------------------------------------------------- */
+/* ---- deaths with the lock ------------------------------------------------ */
 
 static void *lock_and_die(void *argument)
 {
@@ -412,8 +419,10 @@ PEAL_TEST(who_dies_with_the_lock_does_not_keep_it)
 	}
 }
 
-/* While it gives back what a producer had asked for that is closed: what became
- * of it is not known. */
+/*
+ * A thread dies while it returns the lease of a closed producer. The state of
+ * this lease is unknown.
+ */
 PEAL_TEST(who_dies_while_it_gives_back_gives_nothing_twice)
 {
 	struct peal_queue *q = make_of(PEAL_QUEUE_MAILBOX, 3, 1);
@@ -428,7 +437,7 @@ PEAL_TEST(who_dies_while_it_gives_back_gives_nothing_twice)
 	CHECK_EQ(atomic_load(&q->owed), 1);
 	gone->at.lease.granted = gone->at.lease.asked;
 	die_with_lock(q);
-	third = producer(q); /* not that one */
+	third = producer(q); /* not the end of `gone` */
 	CHECK(third != gone);
 	CHECK_FAILS(peal_queue_open(q, PEAL_QUEUE_PRODUCER, &none), PEAL_EBUSY,
 		    "when all producers are closed");
@@ -442,7 +451,7 @@ PEAL_TEST(who_dies_while_it_gives_back_gives_nothing_twice)
 	close_all(q);
 }
 
-/* A look for gaps that was under way begins again. */
+/* A running search starts again. */
 PEAL_TEST(who_dies_while_it_mends_is_followed_by_another)
 {
 	struct peal_queue *q = make_of(PEAL_QUEUE_MAILBOX, 3, 1);
@@ -455,7 +464,7 @@ PEAL_TEST(who_dies_while_it_mends_is_followed_by_another)
 	CHECK_OK(peal_queue_push(p, &word, 8, 0));
 	CHECK_EQ(peal_queue_pop(c, &word, 8, NULL, 0), PEAL_EAGAIN);
 	CHECK_EQ(q->look.deaths, 1);
-	q->look.until = 0; /* half of it was noted */
+	q->look.until = 0; /* as if it died while it noted the search */
 	die_with_lock(q);
 	put_late(slow, 0, 8);
 	CHECK_OK(peal_queue_pop(c, &word, 8, NULL, 0));
@@ -465,7 +474,7 @@ PEAL_TEST(who_dies_while_it_mends_is_followed_by_another)
 	close_all(q);
 }
 
-/* ---- deaths that happen ---------------------------------------------------- */
+/* ---- real deaths --------------------------------------------------------- */
 
 static _Thread_local sigjmp_buf life;
 
@@ -475,7 +484,7 @@ static void settle_and_die(struct peal_queue_end *end)
 	siglongjmp(life, 1);
 }
 
-/* Until it is not there any more. */
+/* Waits on an end. The thread "dies" there, by siglongjmp. */
 static void wait_and_die(struct peal_queue_end *end)
 {
 	uint64_t word = 0;
@@ -506,7 +515,7 @@ static void die_settling(uint32_t kind, uint32_t role)
 	close_all(q);
 }
 
-/* While it gives back what it has leased, or tells of room. */
+/* The thread dies while it returns its lease or reports free slots. */
 PEAL_TEST(who_dies_before_it_waits_is_known_to_be_dead)
 {
 	uint32_t kind, role;
@@ -517,9 +526,9 @@ PEAL_TEST(who_dies_before_it_waits_is_known_to_be_dead)
 }
 
 #define PRODUCERS 3
-#define EACH 102ull /* messages of those that live */
+#define EACH 102ull /* messages of a live producer */
 
-/* Leaves whatever call the thread is in: to the caller's eyes it died there. */
+/* Leaves the thread's current call. For the other threads it died there. */
 static void leave_life(int number)
 {
 	(void)number;
@@ -529,9 +538,10 @@ static void leave_life(int number)
 struct sender {
 	struct peal_queue_end *end;
 	uint32_t id, bulk;
-	uint64_t messages; /* then it ends, or dies */
-	const uint64_t *poison; /* whose second word nobody may read; NULL */
-	atomic_ullong done; /* put for sure */
+	uint64_t messages; /* then it ends or dies */
+	/* two words, the second without access; NULL: it ends */
+	const uint64_t *poison;
+	atomic_ullong done; /* messages put for certain */
 	atomic_int alive;
 };
 
@@ -550,7 +560,7 @@ static void send_all(struct sender *s)
 		next += n;
 		atomic_store(&s->done, next);
 	}
-	/* between ticket and tag of the one, or of both */
+	/* dies between ticket and tag: of one message, or of both */
 	if (s->poison && s->bulk == 1)
 		peal_queue_push(s->end, s->poison + 1, 8, -1);
 	else if (s->poison)
@@ -573,7 +583,7 @@ static void *sender_thread(void *argument)
 	return NULL;
 }
 
-/* What one consumer got. */
+/* The messages of one consumer. */
 struct receiver {
 	struct peal_queue_end *end;
 	uint64_t got[PRODUCERS], next[PRODUCERS];
@@ -598,8 +608,9 @@ static void *receiver_thread(void *argument)
 	return NULL;
 }
 
-/* Two words, of which only the first may be read; it is of no producer that
- * lives. */
+/*
+ * Returns two words. Only the first may be read. It is of the dying producer.
+ */
 static const uint64_t *half_of_a_bulk(void)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -615,7 +626,7 @@ static const uint64_t *half_of_a_bulk(void)
 	return (const uint64_t *)(const void *)(at + page - 8);
 }
 
-/* The first one dies: at a moment of any time, or in the middle of a push. */
+/* Runs all threads. Producer 0 dies, by a signal or inside a push. */
 static void live_and_die(struct peal_queue *q, uint32_t consumers,
 			 unsigned long long *random, int killed, int *inside)
 {
@@ -669,11 +680,11 @@ static void live_and_die(struct peal_queue *q, uint32_t consumers,
 		CHECK_OK(peal_queue_close(r[k].end));
 }
 
-/* The same queue for all deaths where its producers can be replaced. */
+/* Repeats deaths. All deaths use one queue if its producers can be replaced. */
 static void die_often(uint32_t kind, uint32_t producers, uint32_t consumers,
 		      int killed)
 {
-	/* few of those that are killed are inside of a call then */
+	/* a signal rarely meets the thread inside a call: more rounds */
 	struct stress_clock clock =
 		stress_begin((killed ? 100 : 40) / (PEAL_ASAN ? 2 : 1));
 	unsigned long long random = 77 + kind;
@@ -723,7 +734,7 @@ PEAL_TEST(who_dies_of_a_bad_pointer_takes_nothing_along)
 	die_of(0);
 }
 
-/* ThreadSanitizer gives signals late, outside of calls. */
+/* Not under ThreadSanitizer, which delays signals until after the call. */
 PEAL_TEST(who_is_killed_takes_nothing_along)
 {
 	die_of(1);

@@ -4,10 +4,13 @@
 #include "front.h"
 
 /*
- * A thread dies before each instruction of a push, or of a pop, one after the
- * other: the others lose nothing, keep their order, and come to the end. The call
- * runs once, step by step. Behind each step the queue is kept aside, the others
- * live on without the thread, and the queue is put back.
+ * Shows that a thread may die before any instruction of a push or a pop. The
+ * other threads lose nothing, keep their order and reach the end. The test
+ * executes one call step by step:
+ *
+ * 1. After each instruction the handler of the trap saves the queue.
+ * 2. The other ends run without the dead thread.
+ * 3. The handler restores the queue, and the call continues.
  */
 
 #define TRAP_FLAG 0x100
@@ -19,7 +22,7 @@ struct death {
 	int in_pop;
 };
 
-/* A queue and its ends; NULL: it has no such end. */
+/* A queue and its ends. NULL: the queue has no such end. */
 struct scene {
 	struct death d;
 	struct peal_queue *q;
@@ -28,7 +31,7 @@ struct scene {
 
 static void live_on(const struct scene *s, int through);
 
-/* ---- the queue aside and back --------------------------------------------------- */
+/* ---- save and restore a queue -------------------------------------------- */
 
 struct part {
 	void *at;
@@ -37,7 +40,7 @@ struct part {
 
 #define PARTS 8
 
-/* All that the ends of a queue write to; how many parts. */
+/* Lists all memory that a queue's ends write. Returns the number of parts. */
 static int parts_of(struct peal_queue *q, struct part part[PARTS])
 {
 	struct peali_queue_side *s;
@@ -56,7 +59,7 @@ static int parts_of(struct peal_queue *q, struct part part[PARTS])
 	return n;
 }
 
-static uint8_t *aside; /* room for them */
+static uint8_t *aside; /* saved parts */
 
 static void *aside_open(struct peal_queue *q)
 {
@@ -84,16 +87,19 @@ static void put_aside(struct peal_queue *q, int back)
 	}
 }
 
-/* ---- steps -------------------------------------------------------------------- */
+/* ---- steps --------------------------------------------------------------- */
 
-static uint64_t steps; /* of the call so far */
+static uint64_t steps; /* instructions of the call so far */
 
 #if defined(__x86_64__) && !PEAL_ASAN && !PEAL_TSAN
 #define CAN_STEP 1
 
 static const struct scene *scene; /* NULL: only count */
 
-/* The kernel clears the flag for the handler, and sets it again behind it. */
+/*
+ * Handles the trap after an instruction. The kernel clears the trap flag for
+ * the handler, and sets it again afterwards.
+ */
 static void step(int number)
 {
 	(void)number;
@@ -106,7 +112,7 @@ static void step(int number)
 	put_aside(scene->q, 1);
 }
 
-/* From the next instruction on, or no more. */
+/* step_on starts the traps at the next instruction. step_off ends them. */
 static inline void step_on(void)
 {
 	__builtin_ia32_writeeflags_u64(__builtin_ia32_readeflags_u64() |
@@ -119,7 +125,7 @@ static inline void step_off(void)
 				       ~(uint64_t)TRAP_FLAG);
 }
 
-/* Whether this machine traps after each instruction: some sandboxes do not. */
+/* Returns 1 if this machine has traps. Some sandboxes have none. */
 static int can_step(void)
 {
 	struct sigaction action = { .sa_handler = step };
@@ -137,11 +143,11 @@ static inline int can_step(void)
 }
 #endif
 
-/* ---- one call ------------------------------------------------------------------- */
+/* ---- one call ------------------------------------------------------------ */
 
-#define OTHERS 100 /* from here on those of the producer that lives */
+#define OTHERS 100 /* first message of the live producer */
 
-/* The call, and a death at each of its steps. */
+/* Runs the call, with a death after each instruction. */
 static void call(const struct scene *s)
 {
 #if CAN_STEP
@@ -163,7 +169,10 @@ static void call(const struct scene *s)
 #endif
 }
 
-/* Takes all that is left, by two in turn: until both come to the end. */
+/*
+ * Takes all remaining messages by both consumers in turn, until both reach the
+ * end. Returns their number.
+ */
 static uint64_t take_all(struct peal_queue_end *const c[2], uint64_t *others)
 {
 	uint64_t word, got = 0, last[2] = { 0, 0 };
@@ -215,7 +224,10 @@ static struct scene begin(const struct death *d)
 	return s;
 }
 
-/* The thread of the call is dead; through: it died behind the call. */
+/*
+ * Runs the other ends after the thread of the call died. `through`: it died
+ * after the call.
+ */
 static void live_on(const struct scene *s, int through)
 {
 	struct peal_queue_end *c[2] = { s->c[0], s->c[1] };
@@ -240,7 +252,8 @@ static void live_on(const struct scene *s, int through)
 		CHECK(got - others <=
 		      d->n * (d->kind == PEAL_QUEUE_TOPIC ? 2 : 1));
 	if (d->in_pop && d->kind != PEAL_QUEUE_TOPIC && c[0] && !through)
-		CHECK(others + d->n >= 4); /* what it had in hand is lost */
+		/* lost: the messages of the dead call */
+		CHECK(others + d->n >= 4);
 	close_ends(s->q);
 }
 

@@ -4,11 +4,14 @@
 #include "deaths.h"
 #include "yield.h"
 
-/* Looks for the gaps of producers that died, and what happens meanwhile. */
+/*
+ * Shows that a search for the gaps of dead producers stays correct. During it
+ * other producers put, take tickets or die.
+ */
 
-static struct peal_queue_end *slow; /* of the case that runs */
+static struct peal_queue_end *slow; /* the slow producer of the running case */
 static const struct peali_queue_kind *own;
-static struct peali_queue_kind mine; /* the same, but for a function */
+static struct peali_queue_kind mine; /* `own` with one function replaced */
 static int done;
 
 static struct peal_queue *make_watched(uint32_t kind)
@@ -22,7 +25,7 @@ static struct peal_queue *make_watched(uint32_t kind)
 	return q;
 }
 
-/* A producer takes its ticket just before they are looked at. */
+/* A producer takes its ticket just before the search reads the tickets. */
 static uint64_t tickets_of_more(const struct peal_queue *q)
 {
 	if (!done++)
@@ -30,18 +33,19 @@ static uint64_t tickets_of_more(const struct peal_queue *q)
 	return own->tickets(q);
 }
 
-/* A producer puts its message just after there was none. */
+/* A producer puts its message just after a pop found none. */
 static int pop_before_more(struct peal_queue_end *end, void *buffer,
 			   uint64_t each, uint32_t n, uint64_t *lengths)
 {
 	int result = own->pop(end, buffer, each, n, lengths);
 
-	if (result == PEAL_EAGAIN && done++ == 1) /* the look before mending */
+	/* the last pop before the search */
+	if (result == PEAL_EAGAIN && done++ == 1)
 		put_late(slow, 0, 21);
 	return result;
 }
 
-/* Who takes a ticket while the look begins is seen to be inside of a call. */
+/* A producer takes a ticket while a search starts. The search waits for it. */
 PEAL_TEST(who_comes_while_a_look_begins_is_waited_for)
 {
 	uint32_t kind;
@@ -91,7 +95,7 @@ PEAL_TEST(what_comes_while_a_look_ends_is_taken)
 	}
 }
 
-/* One more dies while a look is under way, with a ticket that it leaves alone. */
+/* Another producer dies during a search. Its ticket stays open. */
 PEAL_TEST(a_death_during_a_look_is_looked_for_later)
 {
 	uint32_t kind;
@@ -119,7 +123,7 @@ PEAL_TEST(a_death_during_a_look_is_looked_for_later)
 	}
 }
 
-static atomic_int held; /* 1: the lock is; 2: no more */
+static atomic_int held; /* 1: the lock is held; 2: release it */
 
 static void *hold_lock(void *argument)
 {
@@ -133,8 +137,10 @@ static void *hold_lock(void *argument)
 	return NULL;
 }
 
-/* Calls that may not wait do not wait for the lock; nor do they say that a stream
- * has ended before the gaps in it were looked for. */
+/*
+ * Calls without a timeout do not wait for the lock. Before the search for gaps
+ * they also do not report the end of a stream.
+ */
 PEAL_TEST(who_has_the_lock_stops_no_call_that_may_not_wait)
 {
 	struct peal_queue *q = make_of(PEAL_QUEUE_MAILBOX, 3, 1);
@@ -148,7 +154,7 @@ PEAL_TEST(who_has_the_lock_stops_no_call_that_may_not_wait)
 	fill_up(p);
 	while (peal_queue_push(gone, &word, 8, 0) != PEAL_EAGAIN)
 		;
-	CHECK_OK(peal_queue_close(gone)); /* and is owed its lease */
+	CHECK_OK(peal_queue_close(gone)); /* its lease request stays */
 	CHECK_EQ(atomic_load(&q->owed), 1);
 	atomic_store(&held, 0);
 	CHECK(!pthread_create(&thread, NULL, hold_lock, q));

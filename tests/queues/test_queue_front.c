@@ -6,11 +6,11 @@
 #include "runtime/backend/host/wait.h"
 #include "yield.h"
 
-/* peal/queue.h: the queues as threads of a program use them. */
+/* Shows the queues of peal/queue.h as the threads of a program use them. */
 
 #define MESSAGES IDENTITY_COUNT(200000)
 
-/* ---- which one ------------------------------------------------------------------ */
+/* ---- choice of the kind -------------------------------------------------- */
 
 static uint32_t kind_for(uint32_t producers, uint32_t consumers)
 {
@@ -107,7 +107,7 @@ PEAL_TEST(no_more_ends_than_were_said)
 	CHECK_OK(peal_queue_destroy(q));
 }
 
-/* ---- one thread ------------------------------------------------------------------ */
+/* ---- one thread ---------------------------------------------------------- */
 
 PEAL_TEST(what_goes_in_comes_out)
 {
@@ -150,7 +150,7 @@ PEAL_TEST(what_goes_in_comes_out)
 	}
 }
 
-/* Whether the consumer has told the producers of all that it took. */
+/* Returns 1 if the consumer has reported all free slots to the producers. */
 static int told_all(const struct peal_queue *q)
 {
 	const struct peal_queue_end *end = q->side[PEAL_QUEUE_CONSUMER].end;
@@ -191,7 +191,7 @@ PEAL_TEST(a_full_queue_takes_nothing_and_loses_nothing)
 			CHECK_EQ(out, i);
 		}
 		CHECK_EQ(peal_queue_pop(c, &out, 8, NULL, 0), PEAL_EAGAIN);
-		/* who finds nothing has said how much room there is */
+		/* a pop that finds nothing reports all free slots */
 		for (k = 0; k < 5; k++)
 			CHECK_OK(peal_queue_push(p, &k, 8, 0));
 		while (!peal_queue_pop(c, &out, 8, NULL, 0))
@@ -221,7 +221,7 @@ PEAL_TEST(a_short_buffer_leaves_the_message)
 		c = consumer(q);
 		CHECK_OK(peal_queue_push(p, in, 5, 0));
 		CHECK_OK(peal_queue_push(p, in, 48, 0));
-		/* these two do not look before they take */
+		/* work queues and topics check the buffer before the message */
 		n = kind >= PEAL_QUEUE_WORK ? 48 : 10;
 		if (n == 48)
 			CHECK_EQ(peal_queue_pop(c, out, 47, &length, 0),
@@ -358,7 +358,7 @@ PEAL_TEST(a_later_end_goes_on_where_the_earlier_was)
 	}
 }
 
-/* ---- several threads --------------------------------------------------------------- */
+/* ---- several threads ----------------------------------------------------- */
 
 struct sender {
 	struct peal_queue_end *end;
@@ -366,7 +366,7 @@ struct sender {
 	pthread_t thread;
 };
 
-/* Bursts of all lengths, single ones among them. */
+/* Sends bursts of all lengths, some of one message. */
 static void *send_all(void *argument)
 {
 	struct sender *s = (struct sender *)argument;
@@ -421,7 +421,7 @@ static void *take_all(void *argument)
 	return NULL;
 }
 
-/* What any of them got is what the first one got. */
+/* Adds the records of all takers to the first record. */
 static void gather(struct taker *t, uint32_t n, uint64_t messages)
 {
 	struct identity *all = &t[0].id;
@@ -517,7 +517,7 @@ PEAL_TEST(a_topic_that_overwrites_says_what_was_missed)
 	o.consumers = 2;
 	q = make(o);
 	p = producer(q);
-	CHECK_OK(peal_queue_push(p, &out, 8, 0)); /* to nobody */
+	CHECK_OK(peal_queue_push(p, &out, 8, 0)); /* no consumer is open */
 	fast = consumer(q);
 	slow = consumer(q);
 	for (i = 1; i <= 1000; i++) {
@@ -539,7 +539,7 @@ PEAL_TEST(a_topic_that_overwrites_says_what_was_missed)
 	CHECK_OK(peal_queue_destroy(q));
 }
 
-/* A consumer that has claimed messages and leaves does not take them along. */
+/* A consumer claims messages and closes. The other consumer gets them. */
 PEAL_TEST(who_leaves_a_work_queue_leaves_its_messages)
 {
 	struct peal_queue_options o = of_kind(PEAL_QUEUE_WORK);
@@ -569,11 +569,11 @@ PEAL_TEST(who_leaves_a_work_queue_leaves_its_messages)
 	CHECK_OK(peal_queue_destroy(q));
 }
 
-/* ---- sleeping ---------------------------------------------------------------------- */
+/* ---- sleep and wake ------------------------------------------------------ */
 
-#define ROUNDS 20 /* in one of them at least the waiter is still asleep */
+#define ROUNDS 20 /* in at least one round the waiter is still asleep */
 
-/* An end, and the one of the other side that waits for it. */
+/* An end, and the end of the other side that waits for it. */
 struct later {
 	struct peal_queue_end *end, *waits;
 };
@@ -613,7 +613,7 @@ static uint64_t wakes(void)
 	return counts.wakes;
 }
 
-/* Fills the queue, and waits for room that the other thread makes. */
+/* Fills the queue. Then waits for a slot that the other thread frees. */
 static void push_until_woken(struct peal_queue_end *p, struct peal_queue_end *c)
 {
 	uint64_t word = 0, before = wakes();
@@ -686,7 +686,7 @@ PEAL_TEST(who_waits_learns_that_the_other_side_is_closed)
 		while (!peal_queue_push(p, &word, 8, 0))
 			;
 		CHECK(!pthread_create(&thread, NULL, close_later, c));
-		/* a topic needs no subscriber: there is room then */
+		/* without a consumer a topic is never full */
 		CHECK_EQ(peal_queue_push(p, &word, 8, -1),
 			 kind == PEAL_QUEUE_TOPIC ? 0 : PEAL_EPIPE);
 		pthread_join(thread, NULL);
@@ -695,7 +695,7 @@ PEAL_TEST(who_waits_learns_that_the_other_side_is_closed)
 	}
 }
 
-/* ---- two threads on one end --------------------------------------------------------- */
+/* ---- two threads on one end ---------------------------------------------- */
 
 static void *wait_for_one(void *argument)
 {

@@ -6,13 +6,17 @@
 #include "runtime/backend/host/wait.h"
 #include "yield.h"
 
-/* Ends of peal/queue.h that are closed: the room that they had, the end of the
- * stream, and who is woken. */
+/*
+ * Shows the effects of a close in peal/queue.h: free slots, the end of the
+ * stream, and wakes.
+ */
 
-/* ---- room ------------------------------------------------------------------ */
+/* ---- free slots ---------------------------------------------------------- */
 
-/* Producers that are closed keep no room, what they had leased and what they had
- * only asked for: the last one gets all of it but what is less than a lease. */
+/*
+ * Closed producers keep no slots, neither leased nor requested ones. The last
+ * open producer gets all slots, except less than one lease.
+ */
 static void closed_keep_nothing(uint32_t kind, uint32_t producers,
 				uint32_t capacity, int refused)
 {
@@ -39,7 +43,7 @@ static void closed_keep_nothing(uint32_t kind, uint32_t producers,
 		CHECK_OK(peal_queue_close(p[i]));
 	filled = fill_up(p[0]);
 	CHECK(filled > capacity - capacity / 2 / producers);
-	for (i = 1; i < producers; i++) /* and they go on where they were */
+	for (i = 1; i < producers; i++) /* opened again, the ends continue */
 		p[i] = producer(q);
 	for (i = 0; i < filled; i++)
 		CHECK_OK(peal_queue_pop(c, &word, 8, NULL, 0));
@@ -67,10 +71,12 @@ PEAL_TEST(producers_that_are_closed_keep_no_room)
 		}
 }
 
-/* ---- the end of the stream -------------------------------------------------- */
+/* ---- the end of the stream ----------------------------------------------- */
 
-/* A work queue of which the first consumer has claimed a message that was late:
- * its producer had its ticket, and has put it by now and closed. */
+/*
+ * Makes a work queue. Its first consumer has claimed a late message. Its
+ * producer has put the message later, then closed.
+ */
 static struct peal_queue *claimed_by_first(struct peal_queue_end *c[2])
 {
 	struct peal_queue_options o = of_kind(PEAL_QUEUE_WORK);
@@ -104,14 +110,14 @@ PEAL_TEST(a_work_queue_does_not_end_while_one_has_claims)
 	CHECK_EQ(peal_queue_pop(c[1], &word, 8, NULL, 0), PEAL_EAGAIN);
 	CHECK_FAILS(peal_queue_pop(c[1], &word, 8, NULL, 1000000),
 		    PEAL_ETIMEDOUT, "is empty");
-	/* it leaves: its claim is the other's */
+	/* c[0] closes: c[1] gets its claim */
 	CHECK_OK(peal_queue_close(c[0]));
 	CHECK_OK(peal_queue_pop(c[1], &word, 8, NULL, PATIENCE));
 	CHECK_EQ(word, 7);
 	CHECK_EQ(peal_queue_pop(c[1], &word, 8, NULL, 0), PEAL_EEND);
 	CHECK_EQ(info(q).delivered, 1);
 	close_all(q);
-	/* or takes it */
+	/* or c[0] takes the message */
 	q = claimed_by_first(c);
 	CHECK_EQ(peal_queue_pop(c[1], &word, 8, NULL, 0), PEAL_EAGAIN);
 	CHECK_OK(peal_queue_pop(c[0], &word, 8, NULL, 0));
@@ -120,10 +126,10 @@ PEAL_TEST(a_work_queue_does_not_end_while_one_has_claims)
 	close_all(q);
 }
 
-/* A producer that puts one message and leaves, again and again. */
+/* A producer that repeatedly puts one message and closes. */
 struct stream {
 	struct peal_queue_end *p;
-	sem_t turn; /* it may */
+	sem_t turn; /* posted once per message */
 };
 
 #define STREAMS 1500
@@ -146,10 +152,12 @@ static void *put_and_close(void *argument)
 	return NULL;
 }
 
-/* So many looks meet the producer, where it has a processor; then one sleeps. */
+/*
+ * Pops without a timeout. Later pops sleep, to give the producer a processor.
+ */
 #define LOOKS 2000
 
-/* Takes all up to the end of a stream; how many. */
+/* Takes all messages up to the end of a stream. Returns their number. */
 static uint64_t take_stream(struct peal_queue_end *c)
 {
 	uint64_t word, got = 0;
@@ -165,7 +173,7 @@ static uint64_t take_stream(struct peal_queue_end *c)
 	return got;
 }
 
-/* Whatever was put before the last producer closed comes before the end. */
+/* All messages that were put before the last close come before the end. */
 PEAL_TEST(no_stream_ends_without_its_message)
 {
 	EACH_KIND(kind)
@@ -189,7 +197,7 @@ PEAL_TEST(no_stream_ends_without_its_message)
 	}
 }
 
-/* What was overwritten before the end is said before it. */
+/* The consumer learns of overwritten messages before the end. */
 PEAL_TEST(a_topic_does_not_end_before_it_says_what_was_missed)
 {
 	struct peal_queue_options o = of_kind(PEAL_QUEUE_TOPIC);
@@ -235,7 +243,7 @@ PEAL_TEST(a_closed_end_is_refused)
 	}
 }
 
-/* ---- who is woken ---------------------------------------------------------- */
+/* ---- wakes --------------------------------------------------------------- */
 
 static uint64_t wakes(void)
 {
@@ -254,7 +262,7 @@ static void *push_for_nobody(void *argument)
 	return NULL;
 }
 
-/* Whether closing `last` wakes the end that waits in such a thread. */
+/* Returns 1 if closing `last` wakes a thread that waits for `end` in `wait`. */
 static int close_wakes(struct peal_queue_end *last, struct peal_queue_end *end,
 		       void *(*wait)(void *))
 {
@@ -285,7 +293,7 @@ PEAL_TEST(closing_wakes_who_waits)
 			consumers |= close_wakes(p, c, pop_all);
 			p = producer(q);
 			fill_up(p);
-			/* a topic's producer waits for nobody who is gone */
+			/* topics do not wait for closed consumers */
 			producers |= kind == PEAL_QUEUE_TOPIC ||
 				     close_wakes(c, p, push_for_nobody);
 			close_all(q);
@@ -312,7 +320,7 @@ static void fall_asleep(struct peal_queue_end *end, pthread_t *thread,
 		test_yield();
 }
 
-/* Whether putting n at a time wakes a consumer that sleeps. */
+/* Returns 1 if putting n messages at a time wakes a consumer that sleeps. */
 static int putting_wakes(uint32_t kind, uint32_t n)
 {
 	struct peal_queue *q = make(of_kind(kind));
@@ -331,7 +339,7 @@ static int putting_wakes(uint32_t kind, uint32_t n)
 	return before != 0;
 }
 
-/* Whether taking n at a time wakes a producer that sleeps for want of room. */
+/* Returns 1 if taking n messages at a time wakes a producer that sleeps. */
 static int taking_wakes(uint32_t kind, uint32_t n)
 {
 	struct peal_queue *q = make(of_kind(kind));
@@ -353,7 +361,7 @@ static int taking_wakes(uint32_t kind, uint32_t n)
 	return before != 0;
 }
 
-/* Once at least it is still asleep. */
+/* In at least one of 20 tries the waiter is still asleep. */
 PEAL_TEST(putting_and_taking_wake_who_waits)
 {
 	EACH_KIND(kind)
@@ -371,7 +379,7 @@ PEAL_TEST(putting_and_taking_wake_who_waits)
 	}
 }
 
-/* The room that there is was kept for the producer that asked for it first. */
+/* The free slots were reserved for `first`, which requested them first. */
 PEAL_TEST(closing_wakes_the_producer_that_gets_its_room)
 {
 	struct peal_queue_options o = of_kind(PEAL_QUEUE_MAILBOX);
@@ -398,7 +406,7 @@ PEAL_TEST(closing_wakes_the_producer_that_gets_its_room)
 	CHECK(woken);
 }
 
-/* Once at least it is still asleep when the other has taken its message. */
+/* In at least one of 20 tries c[1] still sleeps when c[0] takes its message. */
 PEAL_TEST(who_waits_for_the_claims_of_another_is_woken)
 {
 	uint64_t word, before = wakes(), i;

@@ -8,11 +8,11 @@
 #include "runtime/backend/host/wait.h"
 #include "yield.h"
 
-/* peal/queue.h, sentence by sentence: what test_queue_front.c does not show. */
+/* Shows promises of peal/queue.h that test_queue_front.c does not show. */
 
 #define BULKS (PEAL_TSAN || PEAL_ASAN ? 2000 : 20000)
 
-/* ---- making --------------------------------------------------------------- */
+/* ---- making -------------------------------------------------------------- */
 
 PEAL_TEST(the_name_is_copied)
 {
@@ -45,7 +45,7 @@ PEAL_TEST(nothing_is_made_of_nothing)
 	CHECK_OK(peal_queue_destroy(q));
 }
 
-/* The largest message goes through; one byte more is refused. */
+/* The largest message passes. One byte more is refused. */
 static void largest(struct peal_queue_options o, uint64_t most,
 		    const char *refused)
 {
@@ -111,7 +111,7 @@ PEAL_TEST(a_link_takes_messages_of_up_to_256_mib)
 	test_leave_out("a sanitizer's copy of so much memory takes long");
 }
 
-/* ---- what there is -------------------------------------------------------- */
+/* ---- peal_queue_info ----------------------------------------------------- */
 
 PEAL_TEST(info_says_which_ends_are_open)
 {
@@ -142,7 +142,7 @@ PEAL_TEST(info_says_which_ends_are_open)
 	close_all(q);
 }
 
-/* The table of queues/README.md, for messages of 48 bytes. */
+/* The sizes of the table in queues/README.md, for messages of 48 bytes. */
 PEAL_TEST(info_says_how_much_memory)
 {
 	static const uint64_t slots = 1024 * 64;
@@ -183,7 +183,7 @@ PEAL_TEST(a_topic_delivers_to_each_consumer)
 	CHECK_EQ(info(q).accepted, 5);
 	CHECK_EQ(info(q).delivered, 0 + 2 + 4);
 	CHECK_EQ(info(q).queued, 0);
-	/* what an end got that is closed stays counted */
+	/* messages of a closed end stay counted */
 	CHECK_OK(peal_queue_close(c[2]));
 	CHECK_EQ(info(q).delivered, 6);
 	close_all(q);
@@ -211,7 +211,7 @@ PEAL_TEST(only_who_may_miss_messages_misses_any)
 struct watch {
 	struct peal_queue *q;
 	atomic_int stop;
-	uint64_t most; /* queued, as was seen */
+	uint64_t most; /* most queued messages that were seen */
 };
 
 static void *watch_counts(void *argument)
@@ -220,7 +220,7 @@ static void *watch_counts(void *argument)
 	struct peal_queue_info before = info(w->q), now;
 
 	while (!atomic_load(&w->stop)) {
-		now = info(w->q); /* the identity, and the capacity */
+		now = info(w->q); /* checks the counters */
 		CHECK(now.accepted >= before.accepted);
 		CHECK(now.delivered >= before.delivered);
 		if (now.queued > w->most)
@@ -260,8 +260,10 @@ PEAL_TEST(no_more_is_queued_than_there_is_room_for)
 	}
 }
 
-/* A taker that has its messages and has not counted them, whose slots are full
- * again: what a thread that is held up between the two leaves behind. */
+/*
+ * A consumer has taken messages without counting them, and their slots are full
+ * again. A thread that pauses between these steps leaves this state.
+ */
 PEAL_TEST(what_is_taken_and_not_counted_is_not_queued)
 {
 	struct peal_queue_info before, now;
@@ -289,7 +291,7 @@ PEAL_TEST(what_is_taken_and_not_counted_is_not_queued)
 	}
 }
 
-/* ---- bulks and waits ------------------------------------------------------ */
+/* ---- bulks and waits ----------------------------------------------------- */
 
 PEAL_TEST(a_bulk_that_can_never_go_is_refused)
 {
@@ -317,7 +319,7 @@ PEAL_TEST(a_bulk_that_can_never_go_is_refused)
 		CHECK_EQ(info(q).accepted, most);
 		close_all(q);
 	}
-	/* of a link with longer messages: what one slot holds */
+	/* with a slab, each message of a bulk must fit its slot */
 	o = of_kind(PEAL_QUEUE_LINK);
 	o.message_bytes = 100000;
 	q = make(o);
@@ -339,7 +341,7 @@ PEAL_TEST(a_bulk_for_nobody_is_refused)
 		struct peal_queue *q = make(of_kind(kind));
 		struct peal_queue_end *p = producer(q);
 
-		/* there may be a consumer yet */
+		/* a consumer may open later */
 		CHECK_OK(peal_queue_push_bulk(p, words, 8, 8, 0));
 		CHECK_OK(peal_queue_close(consumer(q)));
 		if (kind == PEAL_QUEUE_TOPIC)
@@ -381,8 +383,10 @@ PEAL_TEST(a_wait_in_vain_says_so_and_leaves_all_as_it_is)
 	}
 }
 
-/* Room that is sure, whatever the ends have leased or not told: below it every
- * push goes. */
+/*
+ * Below `sure` queued messages every push succeeds, for any unused leases and
+ * any free slots that are not reported.
+ */
 static void sure_room(uint32_t kind, uint32_t producers, uint32_t consumers)
 {
 	struct peal_queue_options o = of_kind(kind);
@@ -403,7 +407,7 @@ static void sure_room(uint32_t kind, uint32_t producers, uint32_t consumers)
 	for (i = 0; i < 20000; i++) {
 		random = random * 6364136223846793005ull +
 			 1442695040888963407ull;
-		/* now rather full, now rather empty */
+		/* by turns more pushes and more pops */
 		if ((random >> 62) < (i & 1024 ? 3 : 2)) {
 			n = peal_queue_push(p[(random >> 40) % producers], &i,
 					    8, 0);
@@ -417,7 +421,7 @@ static void sure_room(uint32_t kind, uint32_t producers, uint32_t consumers)
 					 NULL, 0);
 		queued -= n > 0 ? (uint64_t)n : 0;
 	}
-	CHECK(full); /* though it had room: else there is nothing to say */
+	CHECK(full); /* some pushes failed although a slot was free */
 	close_all(q);
 }
 
@@ -431,7 +435,7 @@ PEAL_TEST(three_quarters_are_sure_or_one_where_room_is_leased)
 	sure_room(PEAL_QUEUE_TOPIC, 1, 1);
 }
 
-/* It has taken its message and is busy with that: the others go on. */
+/* A consumer handles its message for a long time. The others continue. */
 PEAL_TEST(who_takes_long_stops_nobody)
 {
 	struct peal_queue_options o = of_kind(PEAL_QUEUE_WORK);
@@ -496,7 +500,7 @@ PEAL_TEST(a_second_thread_that_pushes_is_told)
 	close_all(q);
 }
 
-/* ---- ends that come and go ------------------------------------------------ */
+/* ---- ends that come and go ----------------------------------------------- */
 
 PEAL_TEST(a_topic_is_joined_at_its_next_message)
 {
@@ -515,13 +519,14 @@ PEAL_TEST(a_topic_is_joined_at_its_next_message)
 				 PEAL_EAGAIN);
 			word = i;
 			CHECK_OK(peal_queue_push(p, &word, 8, 0));
-			word = ~i; /* not taken, so it is not seen again */
+			/* not taken before the close: no consumer gets it */
+			word = ~i;
 			CHECK_OK(peal_queue_push(p, &word, 8, 0));
 			CHECK_OK(peal_queue_pop(c, &word, 8, NULL, 0));
 			CHECK_EQ(word, i);
 			CHECK_EQ(peal_queue_missed(c), 0);
 			CHECK_OK(peal_queue_close(c));
-			/* nor is what nobody was there for */
+			/* no consumer is open: no consumer gets it */
 			CHECK_OK(peal_queue_push(p, &word, 8, 0));
 		}
 		close_all(q);

@@ -2,12 +2,12 @@
 #include "victim.h"
 
 /*
- * Under nonsense each call returns, what it gives out is no longer than a
- * message may be, and nobody steps out of the queue's memory, a stage or a
- * buffer. The first line is trusted, and stays as it was.
+ * Shows that queues survive nonsense in their memory. Each call returns, gives
+ * out no message that is too long, and stays within the queue, stages and
+ * buffers. The header's first line is trusted and stays unchanged.
  */
 
-/* The first slot has a content of `low` bytes, or of that many atoms more. */
+/* Takes from a first slot with `low` bytes, or with `low` more atoms. */
 static void take_odd(struct stage *s, uint32_t kind, uint32_t low)
 {
 	uint8_t *slot = s->queue.at + s->slots_offset;
@@ -34,7 +34,8 @@ static void take_all_odd(const struct kind *kind, uint32_t policy)
 		if (policy == PEAL_POLICY_SEQUENCE)
 			take_odd(s, PEAL_KIND_DATA, lengths[i]);
 	for (i = 0; i < 256 && policy != PEAL_POLICY_SEQUENCE; i++) {
-		if (i < 8 || i > each) /* in one atom: no header, or too much */
+		/* one atom: too short for a header, or too long */
+		if (i < 8 || i > each)
 			take_odd(s, PEAL_KIND_DATA, i);
 		if (i >= peali_slot_atoms(policy, s->slot_bytes))
 			take_odd(s, PEAL_KIND_DATA | PEAL_TAG_MANY, i);
@@ -71,9 +72,9 @@ PEAL_TEST(nonsense_during_calls_leads_nobody_out_of_bounds)
 	suffer_at_once(&kinds[i], policy);
 }
 
-/* ---- negative controls ------------------------------------------------------ */
+/* ---- negative controls --------------------------------------------------- */
 
-/* As the takes above, but a content is as long as its tag says. */
+/* Copies as many bytes as the tag says. */
 static int unbounded_copy(struct stage *s, uint8_t *slot, uint32_t lap)
 {
 	struct peal_slot_view view = { 0, 0, 0 };
@@ -143,7 +144,7 @@ PEAL_TEST(takes_without_a_bound_are_caught)
 		}
 }
 
-/* Puts to where a word of the queue says, not to a slot of it. */
+/* Writes to the position that a word of the queue holds, without a limit. */
 static void put_unbounded(struct stage *s, uint32_t n)
 {
 	uint64_t number = *word_at(s, s->kind->numbers[1]);

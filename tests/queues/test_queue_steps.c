@@ -2,17 +2,16 @@
 #include <peal/device/atomic.h>
 
 /*
- * Wait-free: a call ends after so many steps, whatever the others do, where
- * they have stopped, and whatever the words say that they write. Each access to
- * a word that is shared is a step, and is counted; a call that has come to
- * STEPS_MAX of them waits for something and fails the test.
+ * Shows that calls are wait-free: each ends within STEPS_MAX steps. The other
+ * threads may do anything, stop anywhere and write any words. A step is an
+ * access to a shared word, and macros count the steps.
  */
 
 #define STEPS_MAX 1000
 
 static _Thread_local unsigned long steps, steps_armed, steps_most;
 static _Thread_local unsigned long steps_adds; /* read-modify-writes */
-/* What somebody else does just before the step of that number. */
+/* step_between runs just before step number step_due. */
 static _Thread_local unsigned long step_due;
 static void (*step_between)(void);
 static void step_count(void);
@@ -38,7 +37,7 @@ static void step_count(void);
 #define peal_atom16_store(p, v) STEP(peal_atom16_store(p, v))
 #define peal_pause() STEP(peal_pause())
 
-/* Counts what a call does. */
+/* Counts the steps of a call. */
 #define VICTIM_CALL(call)                                                      \
 	do {                                                                   \
 		steps = 0;                                                     \
@@ -57,14 +56,14 @@ static void step_count(void)
 	CHECK(++steps < STEPS_MAX);
 	if (steps != step_due)
 		return;
-	steps_armed = 0; /* those are not the call's */
+	steps_armed = 0; /* do not count its steps */
 	step_between();
 	steps_armed = 1;
 }
 
-/* ---- links ----------------------------------------------------------------- */
+/* ---- links --------------------------------------------------------------- */
 
-/* A full link, an empty one, and words of nonsense from the other end. */
+/* Calls a full link and an empty one, with nonsense from the other end. */
 static void link_suffers(uint32_t policy)
 {
 	struct peali_ring_spec spec = { SLOTS, 64, policy, 500, 4 * 512 };
@@ -126,7 +125,7 @@ PEAL_TEST(calls_of_links_end_whatever_the_other_end_does)
 	}
 }
 
-/* ---- the other kinds -------------------------------------------------------- */
+/* ---- the other kinds ----------------------------------------------------- */
 
 PEAL_TEST(calls_end_whatever_the_words_say)
 {
@@ -154,13 +153,13 @@ PEAL_TEST(calls_end_whatever_others_do_at_once)
 		}
 }
 
-/* ---- what comes between two steps -------------------------------------------- */
+/* ---- actions between two steps ------------------------------------------- */
 
 static struct work_pool between_pool;
-static uint64_t between_number; /* of the first of its tickets */
-static uint64_t between_late; /* of two messages, those with a ticket before */
+static uint64_t between_number; /* first of the late tickets */
+static uint64_t between_late; /* how many of the two messages are late */
 
-/* A producer that was late puts both of its messages, in order. */
+/* A late producer puts both messages, in order. */
 static void between_put(void)
 {
 	struct peal_header h = { 0, 0, 3 };
@@ -177,9 +176,11 @@ static void between_put(void)
 	step_due = 0;
 }
 
-/* The messages come before step `due` of a take: 1 the takes get them in order,
- * 0 out of order. Of `late` of them the consumer had claimed the tickets before.
- * *more: there was such a step. */
+/*
+ * The messages come before step `due` of a take. Returns 1 if the takes get
+ * them in order. The consumer had claimed the tickets of `late` messages
+ * before. *more: 1 if the take has such a step.
+ */
 static int late_in_order(uint32_t policy, uint64_t late, unsigned long due,
 			 int *more)
 {
@@ -194,7 +195,7 @@ static int late_in_order(uint32_t policy, uint64_t late, unsigned long due,
 	CHECK_EQ(peal_work_take_tickets(w->q, &w->at[0].p, late,
 					&between_number),
 		 0);
-	/* until it has claimed them and remembers them */
+	/* until the consumer has claimed the tickets */
 	for (looks = 0; w->at[0].c.n_pending < late; looks++) {
 		CHECK(looks < 4 * PEAL_WORK_LOOKS);
 		CHECK_EQ(peal_work_pop_burst(w->q, &w->at[0].c, m, sizeof(*m),
@@ -232,9 +233,9 @@ PEAL_TEST(late_messages_are_in_order_between_whichever_steps_they_come)
 	}
 }
 
-/* ---- read-modify-writes -------------------------------------------------------- */
+/* ---- read-modify-writes -------------------------------------------------- */
 
-/* How many a call makes. */
+/* Counts the read-modify-writes of a call. */
 #define ADDS(call) (steps_adds = 0, (void)(call), steps_adds)
 
 static const struct peal_header no_header = { 0, 0, 0 };
@@ -271,7 +272,7 @@ PEAL_TEST(mailboxes_need_one_add_a_bulk_and_one_a_lease)
 		struct peal_mailbox *m = QUEUE(s, peal_mailbox);
 		uint32_t lease = m->lease;
 
-		s->random = 1; /* nothing is given back */
+		s->random = 1; /* no lease is returned */
 		CHECK(lease >= 2);
 		CHECK_EQ(ADDS(peal_mailbox_admit(m, &s->lease, 1)), 1);
 		CHECK_EQ(s->lease.granted, lease);
@@ -291,7 +292,7 @@ PEAL_TEST(work_queues_need_one_add_a_bulk_two_a_burst_and_one_a_block)
 		struct stage *s = stage_open(&kinds[1], policy);
 		struct peal_work *q = QUEUE(s, peal_work);
 
-		s->random = 1; /* nothing besides */
+		s->random = 1; /* no lease is returned, no ticket is poisoned */
 		q->solo = solo;
 		CHECK_EQ(q->block_log2, 0);
 		CHECK_EQ(ADDS(peal_work_admit(q, &s->worker, 3)), 1);
@@ -320,9 +321,9 @@ PEAL_TEST(topics_need_one_add_a_look)
 	}
 }
 
-/* ---- negative controls ------------------------------------------------------ */
+/* ---- negative controls --------------------------------------------------- */
 
-/* Waits for room, as a queue with a lock or a retry loop would. */
+/* Waits for a free slot, as a queue with a lock or a retry loop does. */
 static void mailbox_put_waiting(struct stage *s, uint32_t n)
 {
 	struct peal_mailbox *m = QUEUE(s, peal_mailbox);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Shows the defaults, sizes, refusals and header of a link's ring. */
 #include <peal/device/slot.h>
 #include <peal/errors.h>
 
@@ -32,7 +33,7 @@ PEAL_TEST(all_zero_gives_the_documented_defaults)
 	CHECK_EQ(peali_ring_stage_bytes(&s), 0);
 }
 
-/* A completed spec completes to itself, for every policy and size. */
+/* A completed spec stays unchanged if it is completed again. */
 PEAL_TEST(default_slot_holds_every_message_up_to_what_the_table_says)
 {
 	uint32_t policy, bytes;
@@ -78,7 +79,7 @@ PEAL_TEST(larger_messages_get_slots_of_64_bytes_and_a_slab)
 		CHECK_EQ(s.slot_bytes, 64);
 		CHECK_EQ(s.slab_bytes, 65 * PEAL_SLAB_ROUND(bytes));
 		CHECK(payload(&s) >= sizeof(struct peal_slab_descriptor));
-		/* who says slot_bytes decides */
+		/* a given slot_bytes stays */
 		s = (struct peali_ring_spec){ 0, 1088, policy, bytes, 0 };
 		CHECK_OK(complete(&s));
 		CHECK_EQ(s.slot_bytes, 1088);
@@ -350,7 +351,7 @@ PEAL_TEST(damaged_header_is_refused_by_the_name_of_its_field)
 	DAMAGE(total_bytes, ~0ULL, "total_bytes");
 }
 
-/* What passes the check never names memory outside what is mapped. */
+/* A damaged header that passes the check refers only to mapped memory. */
 PEAL_TEST(random_damage_that_passes_stays_in_bounds)
 {
 	struct peali_ring_spec s = { 8, 64, PEAL_POLICY_ATOM16, 3000, 0 };

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of timers by itself: against a plain list, and when a periodic one
- * is due again. */
+/*
+ * Shows that the table of timers works like a plain list. Shows the next time
+ * of a periodic timer, too.
+ */
 #include <peal/device/kernel.h>
 #include "peal_test.h"
 
@@ -8,7 +10,7 @@
 #define WAYS 3
 #define STEPS 200000
 
-/* A worker that has a table and nothing else. */
+/* A worker with a table of timers only. */
 struct table {
 	struct peal_worker w;
 	struct peal_worker_state state;
@@ -33,21 +35,20 @@ static void open_table(struct table *x)
 	peali_timers_init(x->w.timers, &x->params);
 }
 
-/* What is there, as a list: its numbers are in the order of setting. */
+/* A timer of the model. Numbers follow the order of setting. */
 struct plain {
 	uint64_t number, due_ns;
-	uint32_t place,
-		way; /* 0: not due; else 1 + the way that it waits for */
+	uint32_t place, way; /* 0: not held; else 1 + its receiver */
 };
 
 struct model {
 	struct plain timer[MAX];
 	uint32_t n;
-	uint64_t held; /* how many were ever held: their order */
-	uint64_t order[MAX]; /* of timer[i] among those that are held */
+	uint64_t held; /* timers that ever waited */
+	uint64_t order[MAX]; /* order of timer[i] among the waiting timers */
 };
 
-/* Index of the one that is due next; n: none. */
+/* Returns the index of the timer that is due next. m->n: none. */
 static uint32_t first_due(const struct model *m)
 {
 	uint32_t best = m->n, i;
@@ -63,7 +64,7 @@ static uint32_t first_due(const struct model *m)
 	return best;
 }
 
-/* The first of those that wait for a way; n: none. */
+/* Returns the first timer that waits for receiver `way`. m->n: none. */
 static uint32_t first_held(const struct model *m, uint32_t way)
 {
 	uint32_t best = m->n, i;
@@ -126,7 +127,7 @@ static void send_first(struct peal_timers *t, struct model *m, uint32_t way)
 	forget(m, i);
 }
 
-/* Random steps; few due times, so that many are due at the same. */
+/* Random steps. There are few due times, so many timers have an equal one. */
 PEAL_TEST(a_table_is_what_a_list_is)
 {
 	unsigned long long random = 4711;
@@ -139,7 +140,7 @@ PEAL_TEST(a_table_is_what_a_list_is)
 	t = x.w.timers;
 	for (step = 0; step < STEPS; step++) {
 		uint64_t r = test_random(&random), n = r >> 32;
-		/* by turns mostly more of them, and mostly fewer */
+		/* by turns the table grows and shrinks */
 		uint32_t grows = step >> 10 & 1 ? 6 : 3;
 
 		if (r % 10 < grows) {
@@ -159,7 +160,10 @@ PEAL_TEST(a_table_is_what_a_list_is)
 	free(x.memory);
 }
 
-/* When it is due again, if it was sent at that time; how many were missed. */
+/*
+ * Returns the next due time of a timer that is sent at `now`. Its period is 10.
+ * *missed_out: the ticks that it missed.
+ */
 static uint64_t again(struct table *x, uint64_t due_ns, uint64_t now,
 		      uint64_t *missed_out)
 {
@@ -176,7 +180,7 @@ static uint64_t again(struct table *x, uint64_t due_ns, uint64_t now,
 	return peali_timer_entry(t, 0)->due_ns;
 }
 
-/* No drift: it stays at multiples of its period, whenever it was sent. */
+/* A late tick does not move later ticks: their times stay multiples of 10. */
 PEAL_TEST(a_late_tick_makes_no_later_one_late)
 {
 	struct table x;
@@ -190,7 +194,7 @@ PEAL_TEST(a_late_tick_makes_no_later_one_late)
 	}
 	CHECK_EQ(x.status.count[PEAL_TIMERS_TICKS], 100);
 	CHECK_EQ(again(&x, UINT64_MAX - 5, UINT64_MAX - 5, &missed),
-		 UINT64_MAX); /* past the end of time: never */
+		 UINT64_MAX); /* beyond the end of time: never */
 	free(x.memory);
 }
 

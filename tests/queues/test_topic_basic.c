@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "topic_ring.h"
 
-/* One thread: what a topic does, message by message. */
+/* Shows the results of each topic call in one thread. */
 
 static void fill_and_drain(uint32_t policy, uint32_t slots, uint64_t start)
 {
@@ -24,7 +24,7 @@ static void fill_and_drain(uint32_t policy, uint32_t slots, uint64_t start)
 			CHECK_EQ(got, from + i);
 			CHECK_EQ(missed, 0);
 		}
-		/* the slowest decides */
+		/* the slowest subscriber limits the publisher */
 		CHECK_EQ(topic_take(&r, 0, &got, &missed), PEAL_EAGAIN);
 		CHECK_EQ(topic_put(&r, 7), PEAL_EAGAIN);
 		for (i = 0; i < slots; i++) {
@@ -105,7 +105,7 @@ PEAL_TEST(bulk_is_all_or_nothing)
 		CHECK_EQ(got[4].length, 16);
 		CHECK_EQ(peal_topic_take_burst(r.t, &r.at[0].s, data,
 					       TOPIC_BYTES, 8, got),
-			 PEAL_EAGAIN); /* it tells what it took */
+			 PEAL_EAGAIN); /* reports the taken slots */
 		CHECK_EQ(peal_topic_publish_bulk(r.t, &r.p, h, data, 16, 8), 0);
 		topic_ring_close(&r);
 	}
@@ -130,7 +130,7 @@ PEAL_TEST(who_joins_late_begins_with_the_oldest_or_the_next)
 		CHECK_EQ(got, 0);
 		CHECK_EQ(topic_take(&r, 1, &got, &missed), 1);
 		CHECK_EQ(got, 3);
-		/* who leaves is waited for no more */
+		/* the publisher does not wait for a subscriber that left */
 		while (topic_put(&r, i + 1) == 0)
 			i++;
 		CHECK(r.t->tail <= 9);
@@ -142,7 +142,7 @@ PEAL_TEST(who_joins_late_begins_with_the_oldest_or_the_next)
 		peal_topic_leave(&r.at[1].s);
 		for (i = 0; i < 100; i++)
 			CHECK_EQ(topic_put(&r, i), 0);
-		/* the oldest of a ring that went round many times */
+		/* the oldest message of a ring after many laps */
 		CHECK_EQ(topic_join(&r, 0, 1), 0);
 		CHECK_EQ(topic_take(&r, 0, &got, &missed), 1);
 		CHECK(got >= 92);
@@ -151,7 +151,10 @@ PEAL_TEST(who_joins_late_begins_with_the_oldest_or_the_next)
 	}
 }
 
-/* Joining when the publisher has promised itself room beyond the tail. */
+/*
+ * A subscriber joins after the publisher has promised itself slots beyond the
+ * tail.
+ */
 PEAL_TEST(who_joins_is_never_overrun)
 {
 	uint64_t before, i, got, missed;
@@ -196,7 +199,7 @@ static void lap_a_reader(uint32_t policy, uint32_t slots, uint64_t start)
 			CHECK_EQ(topic_put(&r, put++), 0);
 		while (topic_take(&r, 0, &got, &missed) == 1) {
 			CHECK_EQ(got, next + missed);
-			/* where it goes on: well behind the publisher */
+			/* the reader continues well behind the publisher */
 			CHECK(!missed || missed == 1 ||
 			      got == put - slots + slots / 4);
 			next = got + 1;
@@ -224,8 +227,8 @@ PEAL_TEST(slow_reader_is_told_how_many_it_missed)
 }
 
 /*
- * The tag of a slot is the same again after 65,536 laps, and seems to be an old
- * one after half as many: a reader that slept as long still learns of it.
+ * A slot's tag repeats after 65,536 laps, and seems old after 32,768. A reader
+ * that sleeps so long still learns how many messages it missed.
  */
 PEAL_TEST(reader_that_sleeps_through_all_laps_is_told)
 {
@@ -240,7 +243,8 @@ PEAL_TEST(reader_that_sleeps_through_all_laps_is_told)
 		CHECK_EQ(topic_join(&r, 0, 0), 0);
 		for (i = 0; i < laps[k] + 1; i++)
 			CHECK_EQ(topic_put(&r, i), 0);
-		if (laps[k] % 65536 == 0) /* by the tag alone all is well */
+		/* by the tag alone no message was missed */
+		if (laps[k] % 65536 == 0)
 			CHECK(peal_slot_ready(policy, peali_topic_slot(r.t, 0),
 					      1));
 		for (i = 0; i <= PEAL_TOPIC_LOOKS; i++)
@@ -252,7 +256,7 @@ PEAL_TEST(reader_that_sleeps_through_all_laps_is_told)
 	}
 }
 
-/* The same, so much later that the lap's next bits are the same too. */
+/* After so many laps further bits of the lap repeat, too. */
 PEAL_TEST(reader_that_sleeps_for_2_to_the_24_laps_and_more_is_told)
 {
 	uint64_t laps, got, missed;

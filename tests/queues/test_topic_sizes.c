@@ -5,10 +5,9 @@
 #include "yield.h"
 
 /*
- * A publisher and up to three subscriber threads on one topic, for each size of
- * messages and in both modes: all policies, 1, 2 and 256 slots, numbers that
- * wrap, pauses of any of them. What a subscriber got and what it was told that
- * it missed are together what was published.
+ * Shows that taken and missed messages of each subscriber are together all
+ * messages. The rounds cover all sizes, policies and modes, 1, 2 and 256 slots,
+ * numbers that wrap, and pauses.
  */
 
 #define SEED 9801ULL
@@ -16,12 +15,12 @@
 #define MESSAGES IDENTITY_COUNT(6000)
 #define MANY 8 /* most messages of a call */
 
-/* What goes wrong, which the readers must notice. */
+/* Faults that the readers must find. */
 enum fault {
 	FAULT_NONE,
 	FAULT_DOUBLE, /* one message is published in place of another */
 	FAULT_BYTE,
-	FAULT_UNTOLD /* a reader is not told what it missed */
+	FAULT_UNTOLD /* a reader gets no count of missed messages */
 };
 
 struct flow {
@@ -66,7 +65,7 @@ static void publish(struct flow *f)
 		for (k = 0; k < n; k++)
 			fill(f, body + k * f->bytes, i + k);
 		stress_pause(&random);
-		/* or who is never waited for would not run */
+		/* the publisher may never wait: let the readers run */
 		if (test_random(&random) % 16 == 0)
 			test_yield();
 		while (peal_topic_publish_bulk(f->t, &p, h, body, f->bytes, n))
@@ -75,7 +74,7 @@ static void publish(struct flow *f)
 	free(body);
 }
 
-/* What a call took; next: the number that is due. */
+/* Checks the messages of one call. `next`: the expected number. */
 static void look_at(struct reader *r, const uint8_t *body,
 		    struct peal_topic_got *got, int n, uint64_t *next)
 {
@@ -94,7 +93,7 @@ static void look_at(struct reader *r, const uint8_t *body,
 	}
 }
 
-/* Until it got all, or was told what it missed. */
+/* Takes until each message was taken or reported as missed. */
 static void take_all(struct reader *r)
 {
 	struct flow *f = r->flow;
@@ -132,7 +131,7 @@ static void *subscribe(void *argument)
 
 	CHECK_OK(peal_topic_join(f->t, &r->s, r->index, 1, stage));
 	atomic_fetch_add(&f->joined, 1);
-	/* so that who reads begins late, now and then */
+	/* some readers begin late */
 	if (test_random(&random) % 2)
 		test_yield();
 	take_all(r);
@@ -156,7 +155,7 @@ static void flow_open(struct flow *f, struct peali_topic_spec spec,
 	topic_ring_start_at(&r, start);
 }
 
-/* 1: whole messages, in order, and the right count of those between. */
+/* Returns 1 if all messages were whole, in order, and correctly counted. */
 static int run(struct flow *f, struct peali_topic_spec spec, uint64_t start)
 {
 	uint64_t taken = 0;
@@ -191,8 +190,8 @@ static int run(struct flow *f, struct peali_topic_spec spec, uint64_t start)
 }
 
 /*
- * One round: its number chooses policy, slots, readers and where numbers begin.
- * Bytes 0: as many as a slot can hold.
+ * Runs one round. Its number selects the policy, slots, readers and the first
+ * message number. `bytes` 0: the largest payload of a slot.
  */
 static void one(uint32_t mode, uint32_t bytes, uint64_t round)
 {
@@ -250,7 +249,7 @@ SIZES(STRESS_TEST)
 
 /* ---- negative controls --------------------------------------------------- */
 
-/* Whether the readers find no fault. */
+/* Returns 1 if the readers find no fault. */
 static int passes(enum fault fault, uint32_t mode, uint32_t slots)
 {
 	struct peali_topic_spec spec = { .slots = slots,
@@ -282,7 +281,7 @@ PEAL_TEST(reader_that_is_not_told_what_it_missed_is_caught)
 {
 	int tries = 0;
 
-	/* of 1000 messages in one slot it misses some, sooner or later */
+	/* a reader misses some of 1000 messages in one slot, sooner or later */
 	while (passes(FAULT_UNTOLD, PEAL_TOPIC_OVERWRITE, 1))
 		CHECK(++tries < 200);
 }

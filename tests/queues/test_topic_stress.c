@@ -5,9 +5,9 @@
 #include "yield.h"
 
 /*
- * A publisher and some subscribers at a time: each gets every message once, in
- * order and whole, or is told how many it missed; and topics with one thing
- * taken away, which must be caught.
+ * Shows that a topic's subscriber gets every message once, in order and whole,
+ * or a count of missed messages. Negative controls: topics without one of their
+ * precautions must fail.
  */
 
 #define READERS 3
@@ -25,9 +25,9 @@ struct stage {
 	uint64_t start; /* number of the first message */
 	uint32_t bulk;
 	int restless; /* the last reader leaves and joins again */
-	int pace; /* the publisher rests now and then, or nobody else runs */
+	int pace; /* 1: the publisher yields at times, so that readers run */
 	uint64_t seed;
-	/* what publishes and takes; broken ones too */
+	/* the topic's functions, or broken ones */
 	int (*publish)(struct topic_ring *r, uint64_t sequence, uint32_t n);
 	int (*take)(struct topic_ring *r, uint32_t index, uint8_t *data,
 		    struct peal_topic_got *got);
@@ -53,7 +53,7 @@ static int take_one(struct topic_ring *r, uint32_t index, uint8_t *data,
 	return peal_topic_take(r->t, &r->at[index].s, data, TOPIC_BYTES, got);
 }
 
-/* What a reader makes of a message; next: the number that it expects. */
+/* Checks one message. `next`: the expected number. */
 static void look_at(struct reader *d, const uint8_t *data,
 		    const struct peal_topic_got *got, uint64_t *next)
 {
@@ -67,7 +67,7 @@ static void look_at(struct reader *d, const uint8_t *data,
 	*next = got->number + 1;
 }
 
-/* Ends when all is published and nothing is left. */
+/* Ends after the last message. */
 static void *read_all(void *argument)
 {
 	struct reader *d = (struct reader *)argument;
@@ -98,7 +98,7 @@ static void *read_all(void *argument)
 		if (!g->restless || d->index != READERS - 1 ||
 		    test_random(&random) % 256)
 			continue;
-		/* what it got and missed is all from where it began */
+		/* taken and missed messages are all since the join */
 		d->wrong += s->taken + s->lost != s->number - began;
 		peal_topic_leave(s);
 		CHECK_EQ(topic_join(&g->r, d->index, (int)(random & 1)), 0);
@@ -129,7 +129,7 @@ static void publish_all(struct stage *g, uint64_t messages)
 			continue;
 		}
 		test_yield();
-		/* a broken reader may never let it go on */
+		/* a broken reader may block the publisher forever */
 		if (++vain > 50000000)
 			break;
 	}
@@ -279,7 +279,7 @@ PEAL_TEST(overwritten_subscriber_gets_whole_messages_and_the_count_of_the_rest)
 
 /* ---- negative controls --------------------------------------------------- */
 
-/* Does not look at the tag again after it has read. */
+/* Does not check the tag again after the read. */
 static int take_unvalidated(struct topic_ring *r, uint32_t index, uint8_t *data,
 			    struct peal_topic_got *got)
 {
@@ -307,7 +307,7 @@ static int take_unvalidated(struct topic_ring *r, uint32_t index, uint8_t *data,
 	return 1;
 }
 
-/* Does not wait for anybody. */
+/* Does not wait for any subscriber. */
 static int publish_anyway(struct topic_ring *r, uint64_t sequence, uint32_t n)
 {
 	r->p.limit = r->p.tail + 1;
@@ -353,7 +353,7 @@ PEAL_TEST(publisher_that_does_not_wait_is_caught)
 	CHECK(lost);
 }
 
-/* Joins where the publisher has promised itself to write. */
+/* Joins at slots that the publisher has promised itself. */
 PEAL_TEST(join_that_does_not_heed_the_promise_is_caught)
 {
 	uint64_t i, got, missed;
@@ -366,7 +366,7 @@ PEAL_TEST(join_that_does_not_heed_the_promise_is_caught)
 			CHECK_EQ(topic_put(&r, i), 0);
 		CHECK_EQ(topic_join(&r, 0, 1), 0);
 		CHECK_EQ(r.at[0].s.number, 8);
-		if (!heed) { /* the oldest that is there now */
+		if (!heed) { /* the oldest message of the ring */
 			r.at[0].s.number = 1;
 			peal_topic_flush(&r.at[0].s);
 		}

@@ -1,16 +1,18 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # labels: check quick
-# PEAL_QUEUE_OF, PEAL_THREAD_QUEUE_OF, PEAL_MESSAGE_OF and PEAL_ENDPOINT_OF compile
-# as C11 and as C++17, and refuse what is too long, of another type, or, in C++, not
-# plain; the second the ends of queues of another type, the third wrong numbers.
+#
+# Shows that PEAL_QUEUE_OF, PEAL_THREAD_QUEUE_OF, PEAL_MESSAGE_OF and
+# PEAL_ENDPOINT_OF compile as C11 and C++17. They refuse types that are too
+# long, wrong types, and in C++ types that are not plain. Also refused: ends of
+# another type's queue, and wrong message numbers.
 set -euo pipefail
 include=${PEAL_SOURCE_DIR:?}/include
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 n_failed=0
 
-# compiles COMPILER LANGUAGE BODY: whether that source compiles.
+# compiles COMPILER LANGUAGE BODY: succeeds if the source compiles.
 compiles() {
     cat >"$work/unit.c" <<EOF
 #include <peal/device/typed.h>
@@ -39,7 +41,7 @@ expect() {
     fi
 }
 
-# says TEXT: the error of the last one has that text.
+# says TEXT: fails the test if the last error does not contain TEXT.
 says() {
     grep -q "$1" "$work/log" && return
     echo "FAIL: $compiler: the error does not say '$1'"
@@ -47,7 +49,7 @@ says() {
     n_failed=$((n_failed + 1))
 }
 
-# One a line: whether it compiles, what it is, how it ends after $threads.
+# One case per line: expected result, name, and the source after $threads.
 threads='PEAL_THREAD_QUEUE_OF(task, struct task) PEAL_THREAD_QUEUE_OF(other, struct other) int f'
 cases=$(cat <<'END'
 yes|both macros of a name|(void); PEAL_QUEUE_OF(task, struct task, 48)
@@ -75,7 +77,7 @@ no|open another's end|(struct task_queue q, struct other_producer *p) { return t
 no|open a consumer as a producer|(struct task_queue q, struct task_consumer *p) { return task_queue_open_producer(q, p); }
 END
 )
-# The same of messages; how it ends after $messages.
+# The cases of messages, with the source after $messages.
 messages='PEAL_MESSAGE_OF(task, struct task, 7) PEAL_ENDPOINT_OF(task) PEAL_MESSAGE_OF(other, struct other, 8) int f'
 message_cases=$(cat <<'END'
 yes|emit its own type|(struct peal_worker *w, const struct task *t) { return task_emit(w, 0, t); }

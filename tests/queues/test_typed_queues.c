@@ -8,8 +8,10 @@
 #include "queues/topic.h"
 #include "queues/work.h"
 
-/* Each kind of queue of one type; what must not compile is in
- * test_typed_compiles.sh. */
+/*
+ * Shows the typed calls of each kind of queue. test_typed_compiles.sh checks
+ * the code that must not compile.
+ */
 
 struct task {
 	uint64_t first, n;
@@ -27,7 +29,7 @@ PEAL_THREAD_QUEUE_OF(task, struct task)
 PEAL_THREAD_QUEUE_OF(number, uint64_t)
 PEAL_THREAD_QUEUE_OF(wide, struct wide)
 
-/* What parameters are called. */
+/* Types with the names of the macros' parameters. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wshadow"
 typedef struct task items, items_out;
@@ -80,7 +82,7 @@ PEAL_TEST(link_of_a_type)
 		CHECK_EQ(m.header.type, 2);
 		CHECK_EQ(task_link_pop_burst(&l.c, out + 1, 8), 7);
 		same(in, out, 8);
-		/* of another type: it stays */
+		/* a message of another type stays */
 		CHECK_EQ(number_link_push(&l.p, header, &number), 0);
 		CHECK_EQ(task_link_pop(&l.c, out, &m), PEAL_EMSGSIZE);
 		CHECK_EQ(task_link_pop_burst(&l.c, out, 8), PEAL_EMSGSIZE);
@@ -143,7 +145,7 @@ PEAL_TEST(mailbox_of_a_type)
 	}
 }
 
-/* A ticket whose owner dies. */
+/* Takes a ticket, and dies. */
 static void vanish(struct peal_mailbox *m, struct peal_mailbox_lease *lease)
 {
 	while (!peal_mailbox_admit(m, lease, 1))
@@ -168,7 +170,7 @@ static void give_up(uint32_t policy)
 					     "test"));
 	m = (struct peal_mailbox *)link_memory(peali_mailbox_bytes(&spec));
 	peali_mailbox_header(m, &spec);
-	for (i = 0; i < 10; i++) { /* more than once round */
+	for (i = 0; i < 10; i++) { /* more than one lap */
 		vanish(m, &lease);
 		vanish(m, &lease);
 		while (task_mailbox_put(m, &lease, header, &in))
@@ -272,7 +274,7 @@ PEAL_TEST(topic_of_a_type)
 	}
 }
 
-/* ---- among threads --------------------------------------------------------------- */
+/* ---- among threads ------------------------------------------------------- */
 
 struct task_ends {
 	struct task_queue q;
@@ -338,7 +340,7 @@ PEAL_TEST(thread_queue_of_a_type_with_the_name_of_a_parameter)
 	CHECK_OK(hidden_in_queue_create(NULL, &q));
 	CHECK_OK(hidden_in_queue_open_producer(q, &p));
 	CHECK_OK(hidden_in_queue_push_bulk(p, in, 8, 0));
-	out_of.queue = q.queue; /* of the same length */
+	out_of.queue = q.queue; /* messages of equal length */
 	CHECK_OK(hidden_out_queue_open_consumer(out_of, &c));
 	CHECK_EQ(hidden_out_queue_pop_burst(c, out, 8, 0), 8);
 	same(in, out, 8);
@@ -369,7 +371,7 @@ PEAL_TEST(thread_queue_of_a_type_takes_no_other_length)
 		}
 		CHECK_EQ(info(e.q.queue).accepted, 0);
 		CHECK_EQ(task_queue_pop(e.c, &out, 0), PEAL_EAGAIN);
-		/* whoever puts it */
+		/* a call without a type may put this length, too */
 		CHECK_OK(peal_queue_push(e.p.end, in, sizeof(*in), 0));
 		CHECK_EQ(task_queue_pop(e.c, &out, 0), 0);
 		same(in, &out, 1);
@@ -451,7 +453,7 @@ PEAL_TEST(ends_of_a_type_open_on_a_queue_of_its_length_alone)
 	no_ends_on(NULL, PEAL_EINVAL, "NULL");
 	no_ends_on(make(plain), PEAL_EMSGSIZE,
 		   "up to 48 bytes; all should have 24");
-	/* of the same length, but shorter ones would be taken too */
+	/* this queue would also accept shorter messages */
 	o.message_bytes = sizeof(struct task);
 	no_ends_on(make(o), PEAL_EMSGSIZE,
 		   "up to 24 bytes; all should have 24");

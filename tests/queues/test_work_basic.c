@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "work_pool.h"
 
-/* One thread: what a work queue does, slot by slot. */
+/* Shows the results of each work queue call in one thread. */
 
 static void fill_and_drain(uint32_t policy, uint32_t slots)
 {
@@ -64,7 +64,7 @@ PEAL_TEST(one_slot_carries_message_after_message)
 	}
 }
 
-/* Bulks of every length, bursts of every length, all alignments to the end. */
+/* Puts bulks and takes bursts of every length, at every offset. */
 static void bulks(uint32_t policy)
 {
 	struct identity_message in[32], out[40];
@@ -136,7 +136,8 @@ PEAL_TEST(messages_of_every_size_and_alignment_arrive_whole)
 		for (bytes = 0; bytes <= 100; bytes++)
 			for (off = 0; off < 8; off++)
 				carry(&w, bytes, off);
-		for (bytes = 101; bytes--;) /* each over a longer one */
+		/* each overwrites a longer message */
+		for (bytes = 101; bytes--;)
 			carry(&w, bytes, bytes % 4);
 		work_pool_close(&w);
 	}
@@ -166,7 +167,9 @@ PEAL_TEST(what_is_too_long_or_too_much_is_refused)
 	work_pool_close(&w);
 }
 
-/* The largest bulk fits whatever the number, when all was taken and told. */
+/*
+ * The largest bulk fits at any number if all messages were taken and reported.
+ */
 PEAL_TEST(largest_bulk_fits_at_every_number)
 {
 	struct identity_message m;
@@ -182,7 +185,8 @@ PEAL_TEST(largest_bulk_fits_at_every_number)
 			CHECK_EQ(work_put(&w, 0, i), 0);
 			CHECK_EQ(work_take(&w, 0, &m), 1);
 		}
-		CHECK_EQ(work_take(&w, 0, &m), PEAL_EAGAIN); /* it tells */
+		/* reports the taken slots */
+		CHECK_EQ(work_take(&w, 0, &m), PEAL_EAGAIN);
 		CHECK_EQ(peal_work_push_bulk(w.q, &w.at[0].p, h, data, 16, 125),
 			 0);
 		work_pool_close(&w);
@@ -200,9 +204,9 @@ PEAL_TEST(leases_that_are_given_back_make_room_for_others)
 	work_pool_make(&w, spec);
 	for (i = 0; i < 3; i++)
 		CHECK_EQ(work_put(&w, i, 0), 0);
-	for (i = 1; i < 8; i++) /* its lease, and all that nobody has */
+	for (i = 1; i < 8; i++) /* its lease and all free slots */
 		CHECK_EQ(work_put(&w, 0, i), 0);
-	CHECK_EQ(work_put(&w, 0, 8), PEAL_EAGAIN); /* others hold 2 * 3 */
+	CHECK_EQ(work_put(&w, 0, 8), PEAL_EAGAIN); /* others hold 2 * 3 slots */
 	CHECK_EQ(w.q->leased, 16);
 	peal_work_return(w.q, &w.at[1].p);
 	CHECK_EQ(w.q->leased, 13);
@@ -210,7 +214,9 @@ PEAL_TEST(leases_that_are_given_back_make_room_for_others)
 	work_pool_close(&w);
 }
 
-/* Who finds too little room keeps none of it: or two could wait for ever. */
+/*
+ * A refused producer keeps no slot. Otherwise two producers could wait forever.
+ */
 PEAL_TEST(producer_that_is_refused_holds_nothing)
 {
 	struct peali_work_spec spec = { 8, 16, 2, 2, 0, 0, 2, 0 };
@@ -288,7 +294,9 @@ PEAL_TEST(numbers_wrap_without_losing_or_doubling)
 	EACH_POLICY(policy)
 	for (i = 0; i < sizeof(slots) / sizeof(slots[0]); i++)
 		for (off = 0; off < 7; off++) {
-			/* of the numbers, the lap, and the refresh */
+			/*
+			 * the numbers wrap, the lap wraps, a lap of refreshes
+			 */
 			pass_the_wrap(policy, slots[i], 0ULL - slots[i] - off);
 			pass_the_wrap(policy, slots[i],
 				      65536ULL * slots[i] - slots[i] - off);
@@ -309,7 +317,7 @@ static void be_away(uint32_t slots, uint64_t messages)
 	CHECK_EQ(work_take(&w, 0, &m), 1);
 	peal_work_return(w.q, &w.at[0].p);
 	for (n = 0; n < messages; n++) {
-		while (work_put(&w, 1, n)) /* its own last block */
+		while (work_put(&w, 1, n)) /* reports the last block, too */
 			peal_work_flush(w.q, &w.at[0].c);
 		CHECK_EQ(work_take(&w, 0, &m), 1);
 	}
@@ -322,7 +330,10 @@ static void be_away(uint32_t slots, uint64_t messages)
 	work_pool_close(&w);
 }
 
-/* Others went round once or many times meanwhile: it asks once, no more. */
+/*
+ * Others used the queue for one or many laps. The producer then gets slots by
+ * one request.
+ */
 PEAL_TEST(producer_that_was_away_finds_room_at_once)
 {
 	static const uint32_t slots[] = { 2, 16, 128 };

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "work_pool.h"
 
-/* What a consumer of a work queue claims, and what a claim may come to: a ticket
- * that is not there, a message of no use, one that is poisoned. */
+/*
+ * Shows the results of a claim: a missing ticket, a message of a wrong kind, or
+ * a poisoned ticket.
+ */
 
 /*
- * Another consumer has claimed more than there are tickets, as it may for a
- * moment, when this one comes; then it takes that back.
+ * For a moment another consumer has claimed more messages than there are
+ * tickets. A new consumer comes in this moment. Then the other one takes its
+ * excess back.
  */
 PEAL_TEST(who_comes_while_another_claims_too_much_claims_nothing)
 {
@@ -26,7 +29,7 @@ PEAL_TEST(who_comes_while_another_claims_too_much_claims_nothing)
 		CHECK_EQ(w.at[1].c.n_pending, 0);
 		CHECK_EQ(w.q->claimed, 1);
 		CHECK_EQ(w.q->turn, 1);
-		/* and what comes then is anybody's */
+		/* any consumer gets the next message */
 		CHECK_EQ(work_put(&w, 0, 1), 0);
 		CHECK_EQ(work_take_soon(&w, 0, &m), 1);
 		CHECK_EQ(m.sequence, 1);
@@ -35,7 +38,7 @@ PEAL_TEST(who_comes_while_another_claims_too_much_claims_nothing)
 	}
 }
 
-/* Puts what only a damaged producer would: whole, and of that kind. */
+/* Puts a whole message of any kind, as a damaged producer could. */
 static void put_kind(struct work_pool *w, uint64_t number, uint32_t kind)
 {
 	struct {
@@ -75,8 +78,10 @@ PEAL_TEST(only_what_is_said_to_be_data_is_delivered)
 	}
 }
 
-/* Only tickets of the last lap can be open: a slot of an older one has another's
- * message by now, which is not to be lost. */
+/*
+ * Only tickets of the last lap can be open. The slot of an older ticket holds a
+ * later message, which must not be lost.
+ */
 PEAL_TEST(tickets_of_former_laps_and_of_later_ones_are_not_poisoned)
 {
 	static const uint64_t laps[] = { 1, 2, 3, 100 };

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "work_pool.h"
 
-/* Producers that stop between ticket and tag, consumers that leave. */
+/*
+ * Shows producers that stop between ticket and tag, and consumers that close.
+ */
 
 static void put_late(struct work_pool *w, uint64_t number, uint32_t producer,
 		     uint64_t sequence)
@@ -22,7 +24,7 @@ static void skip_late(uint32_t policy)
 	number = work_vanish(&w, 0);
 	for (i = 0; i < 5; i++)
 		CHECK_EQ(work_put(&w, 1, i), 0);
-	/* one consumer claims the late slot, and goes on past it */
+	/* a consumer claims the late slot, and continues behind it */
 	CHECK_EQ(work_take_soon(&w, 0, &m), 1);
 	CHECK_EQ(m.sequence, 0);
 	CHECK_EQ(w.at[0].c.n_pending, 1);
@@ -47,7 +49,7 @@ PEAL_TEST(late_slot_delays_its_own_message_only)
 	skip_late(policy);
 }
 
-/* A producer's messages, late ones among them, come in order to a consumer. */
+/* A consumer gets the messages of a producer in order, even late ones. */
 PEAL_TEST(late_messages_of_a_producer_stay_in_order)
 {
 	struct peal_work_got got[8];
@@ -68,7 +70,8 @@ PEAL_TEST(late_messages_of_a_producer_stay_in_order)
 		CHECK_EQ(w.at[0].c.n_pending, 4);
 		put_late(&w, numbers[0], 0, 0);
 		put_late(&w, numbers[1], 0, 1);
-		CHECK_EQ(work_put(&w, 0, 4), 0); /* a newer one of its own */
+		/* a newer message of producer 0 */
+		CHECK_EQ(work_put(&w, 0, 4), 0);
 		CHECK_EQ(peal_work_pop_burst(w.q, &w.at[0].c, m, sizeof(m[0]),
 					     8, got),
 			 3);
@@ -120,7 +123,8 @@ static void poison(uint32_t policy)
 	struct work_pool w;
 
 	work_pool_open(&w, policy, 8, 2, 1);
-	for (lap = 0; lap < 3; lap++) { /* a lap later all would stand */
+	/* without poison the queue would stall one lap later */
+	for (lap = 0; lap < 3; lap++) {
 		CHECK(!peal_work_open_ticket(w.q, 0, &found));
 		number = work_vanish(&w, 0);
 		for (i = 0; i < 5; i++)
@@ -140,7 +144,7 @@ static void poison(uint32_t policy)
 		CHECK_EQ(work_take_soon(&w, 0, &m), PEAL_EAGAIN);
 		CHECK_EQ(w.at[0].c.dead, lap + 1);
 	}
-	/* what the producer that is gone had leased comes back too */
+	/* the lease of the dead producer is returned, too */
 	peal_work_return(w.q, &w.at[0].p);
 	work_pool_conserved(&w, 0);
 	work_pool_close(&w);
@@ -152,7 +156,7 @@ PEAL_TEST(poisoned_ticket_is_skipped_and_counted)
 	poison(policy);
 }
 
-/* And without: the queue stands, which is why there is poison. */
+/* Without poison the queue stalls one lap later. */
 PEAL_TEST(unpoisoned_ticket_stops_the_queue_a_lap_later)
 {
 	struct identity_message m;
@@ -171,7 +175,7 @@ PEAL_TEST(unpoisoned_ticket_stops_the_queue_a_lap_later)
 	work_pool_close(&w);
 }
 
-/* It had written some atoms of its message, the first among them, or not. */
+/* The producer had written one atom of its message: the first or the second. */
 PEAL_TEST(half_a_message_is_poisoned_too)
 {
 	struct identity_message m;
@@ -204,10 +208,11 @@ PEAL_TEST(half_a_message_is_poisoned_too)
 }
 
 /*
- * Poison writes one atom. The lap may be one on which all have to be written, so
- * that no old tag comes true again: then the others get that of the lap before,
- * as those of this one could complete what the producer had begun. On another
- * lap they stay as they are.
+ * Poison writes one atom. On a lap of refreshes all atoms must be written, so
+ * that no old tag becomes valid. Then the other atoms get the tag of the lap
+ * before. A tag of this lap could complete the producer's message. On another
+ * lap the other atoms stay unchanged. `expected`: lap of the other atoms; 0:
+ * unchanged.
  */
 static void poison_atoms(uint32_t policy, uint32_t lap, uint32_t expected)
 {
@@ -223,7 +228,7 @@ static void poison_atoms(uint32_t policy, uint32_t lap, uint32_t expected)
 	slot = peali_work_slot(w.q, work_vanish(&w, 0));
 	atoms = peal_slot_content_max(policy, w.q->slot_bytes) / each;
 	CHECK(atoms > 1);
-	for (i = 0; i < atoms; i++) /* what an earlier message left behind */
+	for (i = 0; i < atoms; i++) /* atoms of an earlier message */
 		peali_atom_write(policy, slot, i,
 				 peali_atom_tag(each, stale, PEAL_KIND_DATA, i,
 						24),
@@ -274,12 +279,12 @@ static void hand_back(uint32_t policy, uint64_t start)
 	CHECK_EQ(w.at[0].c.n_pending, 0);
 	CHECK_EQ(w.q->handed, 3);
 	put_late(&w, numbers[1], 0, 1);
-	/* another takes the claims over, once it finds nothing else */
+	/* another consumer gets the claims if it finds no message */
 	CHECK_EQ(work_take(&w, 1, &m), 1);
 	CHECK_EQ(m.sequence, 1);
 	CHECK_EQ(w.q->handed, 0);
 	CHECK_EQ(w.at[1].c.n_pending, 2);
-	/* and hands them on */
+	/* and returns the claims, too */
 	peal_work_hand_back(w.q, &w.at[1].c);
 	put_late(&w, numbers[0], 0, 0);
 	put_late(&w, numbers[2], 0, 2);

@@ -5,19 +5,18 @@
 #include "yield.h"
 
 /*
- * Histories of a few threads on a work queue are those of a queue: see
- * history.h. A bulk is put in a row, and a burst that got all that it claimed is
- * taken in a row. Otherwise each message is a call, from the one that claimed it
- * to the one that got it.
+ * Shows that a work queue is linearizable (history.h). A bulk is one put. A
+ * burst is one take if it got all messages that it claimed. Otherwise each
+ * message is a take, from the call that claimed it to the call that got it.
  */
 
-#define THREADS 2 /* of each kind */
-#define OPS 6 /* puts of a thread */
+#define THREADS 2 /* per side */
+#define OPS 6 /* put calls of a thread */
 #define ROUNDS IDENTITY_COUNT(1000)
 
 PEAL_TEST(checker_tells_good_histories_from_bad_ones)
 {
-	/* put 1 | put 2, one after the other; taken in turn, out of turn */
+	/* put 1, then put 2; taken in this order, or in the other order */
 	const struct history_call good[] = { { { 1 }, 1, 0, 0, 1 },
 					     { { 2 }, 1, 0, 2, 3 },
 					     { { 1 }, 1, 1, 4, 5 },
@@ -39,7 +38,7 @@ PEAL_TEST(checker_tells_good_histories_from_bad_ones)
 	const struct history_call nothing[] = { { { 1 }, 1, 0, 0, 1 },
 						{ { 7 }, 1, 1, 2, 3 } };
 
-	/* bulks at the same time; in a row, with another's in between */
+	/* bulks at the same time: taken in a row, or interleaved */
 	const struct history_call row[] = { { { 1, 2 }, 2, 0, 0, 3 },
 					    { { 3, 4 }, 2, 0, 1, 2 },
 					    { { 3 }, 1, 1, 4, 5 },
@@ -64,15 +63,15 @@ PEAL_TEST(checker_tells_good_histories_from_bad_ones)
 
 enum broken {
 	NOTHING,
-	SPLIT, /* bulks go to two queues in turn, each consumer has one */
+	SPLIT, /* bulks go to two queues in turn, each consumer has one queue */
 	PUTS_APART, /* the messages of a bulk get their tickets one by one */
-	TAKES_APART /* those of a burst are claimed one by one */
+	TAKES_APART /* the messages of a burst are claimed one by one */
 };
 
 struct pools {
 	struct work_pool at[2];
 	enum broken broken;
-	/* claims that a consumer has not got the messages of yet */
+	/* claims of a consumer that has not got their messages yet */
 	struct claims {
 		uint32_t n;
 		struct {
@@ -99,7 +98,10 @@ static int put(struct history_actor *a, const struct identity_message *m,
 	return 0;
 }
 
-/* When the call began that claimed a number; and forgets the claim. */
+/*
+ * Returns the time at which `number` was claimed, and forgets the claim.
+ * `begin`: the time of this call, if there is no such claim.
+ */
 static uint64_t claim_began(struct claims *claims, uint64_t number,
 			    uint64_t begin)
 {
@@ -114,7 +116,7 @@ static uint64_t claim_began(struct claims *claims, uint64_t number,
 	return begin;
 }
 
-/* Notes the claims that a call has made and not got. */
+/* Notes the claims of a call that has not got their messages. */
 static void claims_note(struct claims *claims,
 			const struct peal_work_consumer *c, uint64_t begin)
 {
@@ -180,7 +182,7 @@ static void take(struct history_actor *a)
 	}
 }
 
-/* How many of the histories are not those of a queue. */
+/* Returns the number of histories that are not linearizable. */
 static uint64_t histories(enum broken broken, uint32_t policy, uint32_t slots,
 			  uint32_t bulk, uint64_t rounds, uint64_t seed)
 {
@@ -236,7 +238,7 @@ static void caught(enum broken broken, uint32_t bulk)
 		histories(broken, PEAL_POLICY_SEQUENCE, 64, bulk, 200, tries));
 }
 
-/* As with a set of shards. No message is lost, but it is no queue. */
+/* As in a set of shards, no message is lost. But this is no queue. */
 PEAL_TEST(two_queues_that_pretend_to_be_one_are_caught)
 {
 	caught(SPLIT, 1);

@@ -7,9 +7,9 @@
 #include "yield.h"
 
 /*
- * Producer and consumer threads on one work queue, and on a set of two, for
- * each size of messages: all policies, 1, 2 and 256 slots, one and two of either
- * side, bulks and bursts, numbers that wrap, pauses of any of them.
+ * Shows that a work queue, and a set of two, conserve messages of each size.
+ * The rounds cover all policies, 1, 2 and 256 slots, and one and two threads of
+ * each side. They use bulks, bursts, numbers that wrap, and pauses.
  */
 
 #define SEED 9701ULL
@@ -17,16 +17,16 @@
 #define MESSAGES IDENTITY_COUNT(6000) /* of each producer */
 #define MANY 8 /* most messages of a call */
 
-/* What a producer does wrong, which the consumers must notice. */
+/* Faults of a producer that the consumers must find. */
 enum fault {
 	FAULT_NONE,
 	FAULT_DOUBLE, /* one message in place of another */
-	FAULT_SWAP, /* two in the wrong order */
+	FAULT_SWAP, /* two messages in the wrong order */
 	FAULT_BYTE
 };
 
 struct flow {
-	struct peal_work_set *set; /* of one shard: a work queue */
+	struct peal_work_set *set; /* one shard: a work queue */
 	struct stress_list list;
 	uint32_t shards, producers, consumers, bulk;
 	uint64_t bytes, messages;
@@ -48,7 +48,7 @@ static struct peal_work *shard(struct flow *f, uint32_t index)
 	return peal_work_set_shard(f->set, index);
 }
 
-/* Message i of a producer, or what is put in place of it. */
+/* Writes message i of a producer, or its faulty replacement. */
 static void fill(struct flow *f, uint8_t *to, uint32_t producer, uint64_t i)
 {
 	uint64_t at = f->messages / 2;
@@ -83,7 +83,7 @@ static void *produce(void *argument)
 		stress_pause(&random);
 		while (peal_work_push_bulk(shard(f, to), &s->p[to], h, body,
 					   f->bytes, n)) {
-			/* some wait with what they have, some give it back */
+			/* some producers keep their lease, some return it */
 			if (test_random(&random) % 4 == 0)
 				peal_work_return(shard(f, to), &s->p[to]);
 			test_yield();
@@ -95,7 +95,9 @@ static void *produce(void *argument)
 	return NULL;
 }
 
-/* What a call took, against the list. In a set messages change shards. */
+/*
+ * Checks the messages of one call. Sets have no order: messages change shards.
+ */
 static int look_at(struct side *s, const uint8_t *body,
 		   const struct peal_work_got *got, int n, uint64_t *next)
 {
@@ -169,7 +171,7 @@ static void flow_open(struct flow *f, struct peali_work_spec spec,
 	stress_list_open(&f->list, f->producers, f->messages);
 }
 
-/* By the queues' own words: all that was put was taken. */
+/* Checks by the queues' own counters that all messages were taken. */
 static void flow_close(struct flow *f, uint64_t start)
 {
 	uint64_t put = 0, taken = 0;
@@ -197,7 +199,9 @@ static void flow_close(struct flow *f, uint64_t start)
 	free(f->set);
 }
 
-/* 1: each message came once, whole, and in order for who takes. */
+/*
+ * Returns 1 if each message came once, whole, and in order for each consumer.
+ */
 static int run(struct flow *f, struct peali_work_spec spec, uint64_t start)
 {
 	uint32_t i;
@@ -220,8 +224,8 @@ static int run(struct flow *f, struct peali_work_spec spec, uint64_t start)
 }
 
 /*
- * One round: its number chooses policy, slots, how many there are of each side
- * and where numbers begin. Bytes 0: as many as a slot can hold.
+ * Runs one round. Its number selects the policy, slots, threads and the first
+ * message number. `bytes` 0: the largest payload of a slot.
  */
 static void one(uint32_t shards, uint32_t bytes, uint64_t round)
 {
@@ -240,7 +244,7 @@ static void one(uint32_t shards, uint32_t bytes, uint64_t round)
 
 	memset(&f, 0, sizeof(f));
 	f.shards = shards;
-	/* one slot is no room for two who put */
+	/* one slot is not enough for two producers */
 	f.producers = capacity == 1 ? 1 : 1 + round % 2;
 	f.consumers = 1 + round / 2 % 2;
 	f.bytes = bytes;
@@ -284,7 +288,7 @@ SIZES(STRESS_TEST)
 
 /* ---- negative controls --------------------------------------------------- */
 
-/* Whether the consumers find no fault, with these producers. */
+/* Returns 1 if the consumers find no fault. */
 static int passes(enum fault fault, uint32_t shards)
 {
 	struct peali_work_spec spec = { .slots = 16,

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Shows the defaults, the sizes and the refusals of a work queue's options. */
 #include <peal/device/slot.h>
 #include <peal/errors.h>
 
@@ -20,7 +21,7 @@ static struct peali_work_spec spec(uint32_t slots, uint32_t message_bytes,
 	return s;
 }
 
-/* For a device that knows all policies. */
+/* Completes the options for a device with all policies. */
 static int complete(struct peali_work_spec *s)
 {
 	return peali_work_spec_complete(s, 14, PEAL_POLICY_SEQUENCE, "call");
@@ -43,7 +44,7 @@ PEAL_TEST(defaults_are_48_bytes_blocks_of_a_32nd_and_leases_of_half)
 	CHECK_EQ(s.block, 32);
 	s = spec(16, 0, 1, 16, 0);
 	CHECK_OK(complete(&s));
-	CHECK_EQ(s.lease, 1); /* or a bulk of 16 might not fit */
+	CHECK_EQ(s.lease, 1); /* or a bulk of 16 would not fit */
 	s = spec(1, 0, 1, 1, 0);
 	CHECK_OK(complete(&s));
 	CHECK_EQ(s.lease, 1);

@@ -6,7 +6,10 @@
 #include "stress.h"
 #include "work_pool.h"
 
-/* Sets of work queues: every worker has a shard, and steals when it is empty. */
+/*
+ * Shows sets of work queues. Each worker has a shard, and steals if it is
+ * empty.
+ */
 
 #define WORKERS 3
 
@@ -50,7 +53,7 @@ static void shards_open(struct shards *s, uint32_t policy, uint32_t slots,
 
 /* ---- conservation -------------------------------------------------------- */
 
-/* To each shard in turn; all of a producer's may go to a single one. */
+/* Puts to each shard in turn. Producer 0 puts to shard 0 only. */
 static uint32_t shards_put(void *queue, uint32_t producer,
 			   const struct identity_message *m, uint32_t n)
 {
@@ -152,7 +155,7 @@ PEAL_TEST(own_shard_comes_first_then_the_neighbours_in_turn)
 							sizeof(in)),
 					 0);
 			}
-		/* worker 1: its own, then 2's, then 0's */
+		/* worker 1 takes from shard 1, then 2, then 0 */
 		for (i = 1; i < 1 + WORKERS; i++)
 			for (k = 0; k < 2; k++) {
 				CHECK_EQ(peal_work_set_pop_burst(&s->at[1].m,
@@ -171,9 +174,9 @@ PEAL_TEST(own_shard_comes_first_then_the_neighbours_in_turn)
 	free(s);
 }
 
-/* ---- what waits for nobody ------------------------------------------------- */
+/* ---- late messages ------------------------------------------------------- */
 
-/* As often as a worker may look in vain before it looks past a late slot. */
+/* Enough tries for a worker to look past a late slot. */
 #define TRIES (2 * PEAL_WORK_LOOKS)
 
 static int shards_take_soon(struct shards *s, uint32_t worker,
@@ -204,7 +207,7 @@ static void shards_close(struct shards *s)
 	free(s);
 }
 
-/* The first message of shard 0 is late: its ticket. */
+/* Takes the first ticket of shard 0 for a late message. Returns it. */
 static uint64_t shard_late(struct shards *s)
 {
 	uint64_t number = 0;
@@ -232,7 +235,7 @@ static void shard_put_late(struct shards *s, uint64_t number)
 	peal_work_put_at(shard(s, 0), number, h, &m, sizeof(m));
 }
 
-/* And the thief keeps nothing of what it has come by. */
+/* The thief keeps no claims. */
 PEAL_TEST(messages_behind_a_late_one_are_stolen)
 {
 	struct identity_message m;
@@ -251,7 +254,7 @@ PEAL_TEST(messages_behind_a_late_one_are_stolen)
 		CHECK_EQ(shards_take_soon(s, 2, &m), 1);
 		CHECK_EQ(m.sequence, 2);
 		CHECK_EQ(shards_take_soon(s, 2, &m), PEAL_EAGAIN);
-		/* the shard's own worker gets what thieves had claimed */
+		/* the shard's own worker gets the claims of thieves */
 		shard_put_late(s, number);
 		CHECK_EQ(shards_take_soon(s, 0, &m), 1);
 		CHECK_EQ(m.sequence, 0);
@@ -294,7 +297,7 @@ PEAL_TEST(producers_get_the_room_of_what_was_taken_once_it_is_handed_back)
 		CHECK_EQ(shard(s, 0)->block_log2, 1);
 		for (i = 0; i < 64; i++)
 			shard_put(s, i);
-		/* a block is taken, half of it not told */
+		/* a block is taken, and half of it not reported */
 		CHECK_EQ(shards_take_soon(s, 0, &m), 1);
 		CHECK_EQ(shards_take_soon(s, 1, &m), 1);
 		CHECK_EQ(m.sequence, 1);
@@ -322,7 +325,7 @@ struct balance {
 struct balance_worker {
 	struct balance *b;
 	uint32_t index, speed; /* tasks take 1, 2, 4 times as long */
-	uint64_t tasks, ns; /* done, and when it had nothing more to do */
+	uint64_t tasks, ns; /* finished; time of the last one */
 };
 
 static uint64_t now_ns(void)
@@ -333,7 +336,7 @@ static uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-/* 1 us to 10 ms, as many of each size: 10^(0..4) us. */
+/* Returns the length of a task: 1 us to 10 ms, with a uniform logarithm. */
 static uint64_t task_ns(uint64_t task)
 {
 	unsigned long long random = task;
@@ -344,10 +347,10 @@ static uint64_t task_ns(uint64_t task)
 	return ns;
 }
 
-/* What takes a clock that is pretended a second takes a thread so much less. */
+/* Threads take 1/HURRY of a task's simulated time. */
 #define HURRY 10
 
-/* Sleeps, so that two cores serve three workers; the last part spins. */
+/* Works for `ns`: sleeps, then spins. So two cores serve three workers. */
 static void work_for(uint64_t ns)
 {
 	uint64_t end = now_ns() + ns;
@@ -358,7 +361,7 @@ static void work_for(uint64_t ns)
 		;
 }
 
-/* How long the next task takes this worker; 0: there is none for it. */
+/* Takes a task. Returns its length for this worker. 0: no task is left. */
 static uint64_t balance_take(struct balance_worker *w)
 {
 	struct peal_work_member *m = &w->b->s.at[w->index].m;
@@ -366,7 +369,7 @@ static uint64_t balance_take(struct balance_worker *w)
 	uint64_t task[2], empty;
 	int r;
 
-	/* all was put before, so looking in vain a few times is the end */
+	/* all tasks were put before: no task after some tries is the end */
 	for (empty = 0; empty <= 2 * PEAL_WORK_LOOKS; empty++) {
 		r = w->b->steal ?
 			    peal_work_set_pop_burst(m, task, sizeof(task), 1,
@@ -413,8 +416,10 @@ static void balance_by_threads(struct balance_worker w[WORKERS])
 	pthread_barrier_destroy(&w->b->barrier);
 }
 
-/* Each worker has a clock of its own, and whose is least takes next: the same
- * on every machine, however busy that is. */
+/*
+ * Simulates a clock for each worker. The worker with the earliest clock takes
+ * next, so the result is the same on every machine.
+ */
 static void balance_by_clocks(struct balance_worker w[WORKERS])
 {
 	uint32_t i, next, busy = WORKERS, done[WORKERS] = { 0 };
@@ -435,14 +440,14 @@ static void balance_by_clocks(struct balance_worker w[WORKERS])
 }
 
 struct balance_result {
-	double apart; /* the first is done so many % before the last */
-	uint64_t ns; /* until the last is done */
+	double apart; /* % by which the first worker ends before the last */
+	uint64_t ns; /* until the last worker is done */
 	uint32_t stolen; /* a mask of the shards that were stolen from */
 };
 
 /*
- * Three workers, of which one is twice and one four times as slow as the
- * fastest, which is worker `fastest`.
+ * Runs three workers. Worker `fastest` is twice as fast as one, and four times
+ * as fast as the other.
  */
 static struct balance_result
 balance(int steal, uint32_t fastest,
@@ -503,8 +508,10 @@ balance(int steal, uint32_t fastest,
 	return result;
 }
 
-/* By clocks that are pretended, so that no machine is too busy for it. The
- * static split is the negative control. */
+/*
+ * Uses simulated clocks, so that the machine's load has no effect. The static
+ * split is the negative control.
+ */
 PEAL_TEST(workers_of_very_different_speeds_are_done_at_the_same_time)
 {
 	struct balance_result stolen, split;
@@ -520,7 +527,7 @@ PEAL_TEST(workers_of_very_different_speeds_are_done_at_the_same_time)
 	}
 }
 
-/* Prints how far apart the workers end; only what they did is checked. */
+/* Prints the ends of the workers. Checks only the tasks and the thefts. */
 PEAL_TEST(tasks_of_uneven_length_are_all_done_and_shards_are_stolen_from)
 {
 	struct stress_clock clock = stress_begin(1);

@@ -6,9 +6,9 @@
 #include "yield.h"
 
 /*
- * Many threads on one work queue: every message to one consumer, once; those of
- * a producer in order to each consumer; and queues with one thing taken away,
- * which must be caught.
+ * Shows that each message of a work queue goes to one consumer, once, in order
+ * per producer and consumer. Negative controls: queues without one of their
+ * precautions must fail.
  */
 
 #define SEED 9001ULL
@@ -42,7 +42,7 @@ static uint32_t pool_take(void *queue, uint32_t consumer,
 	for (i = 0; i < r; i++) {
 		CHECK_EQ(got[i].length, sizeof(*m));
 		CHECK_EQ(got[i].header.actor, m[i].producer);
-		/* never a message that was not put, nor one twice free */
+		/* no message before its ticket, no slot freed twice */
 		CHECK((int64_t)(peal_load_relaxed_dev(&w->q->ticket) -
 				got[i].number) > 0);
 	}
@@ -181,7 +181,7 @@ PEAL_TEST(numbers_wrap_under_way)
 	}
 }
 
-/* ---- who vanishes, and who hands back ------------------------------------ */
+/* ---- lost tickets and returned claims ------------------------------------ */
 
 struct shaken {
 	struct work_pool w;
@@ -189,7 +189,7 @@ struct shaken {
 	atomic_ullong poisoned;
 };
 
-/* Now and then the producer takes a ticket that it never puts. */
+/* Puts. Sometimes also takes a ticket and puts no message for it. */
 static uint32_t shaken_put(void *queue, uint32_t producer,
 			   const struct identity_message *m, uint32_t n)
 {
@@ -200,7 +200,7 @@ static uint32_t shaken_put(void *queue, uint32_t producer,
 	    !peal_work_take_tickets(s->w.q, &s->w.at[producer].p, 1, &number)) {
 		atomic_fetch_add(&s->vanished, 1);
 		test_yield();
-		/* as one who knows would do, a little later */
+		/* as the code that handles dead producers does */
 		CHECK_EQ(peal_work_poison(s->w.q, number), 0);
 		CHECK_EQ(peal_work_poison(s->w.q, number), PEAL_EINVAL);
 	}
@@ -243,14 +243,15 @@ PEAL_TEST(vanished_producers_and_claims_handed_back_lose_nothing)
 			q.take = shaken_take;
 			q.rest = shaken_rest;
 			q.bulk = q.burst = 4;
-			q.unordered =
-				1; /* what was handed back comes out of turn */
+			q.unordered = 1; /* returned claims come out of order */
 			r = identity_many_run(&q);
 			if (!r.sound)
 				identity_print("shaken", &r);
 			CHECK(r.sound);
 			stress_verified += r.received;
-			/* who was last may have left some dead slots and claims */
+			/*
+			 * the last consumer may have left dead slots and claims
+			 */
 			for (i = 0; i < 200; i++) {
 				struct identity_message m;
 
@@ -268,7 +269,7 @@ PEAL_TEST(vanished_producers_and_claims_handed_back_lose_nothing)
 
 /* ---- negative controls --------------------------------------------------- */
 
-/* A turn that is read and then written, not added to. */
+/* Reads and writes the turn, instead of adding to it. */
 static uint32_t unadded_take(void *queue, uint32_t consumer,
 			     struct identity_message *m, uint32_t n)
 {
@@ -291,7 +292,7 @@ static uint32_t unadded_take(void *queue, uint32_t consumer,
 	return 1;
 }
 
-/* A slot that is told to be free before it was read. */
+/* Reports a slot as free before it is read. */
 static uint32_t early_take(void *queue, uint32_t consumer,
 			   struct identity_message *m, uint32_t n)
 {
@@ -314,7 +315,7 @@ static uint32_t early_take(void *queue, uint32_t consumer,
 	return 0;
 }
 
-/* Room that nobody has made sure of. */
+/* Puts without an admission. */
 static uint32_t unadmitted_put(void *queue, uint32_t producer,
 			       const struct identity_message *m, uint32_t n)
 {
@@ -324,7 +325,10 @@ static uint32_t unadmitted_put(void *queue, uint32_t producer,
 	return pool_put(queue, producer, m, n);
 }
 
-/* The fault shows when two threads meet in it: a few runs may be needed. */
+/*
+ * Repeats a run until its fault shows. The fault needs two threads at one
+ * place.
+ */
 static void caught(const char *what, struct identity_many change)
 {
 	struct identity_result r;

@@ -2,7 +2,7 @@
 #ifndef TEST_TOPIC_RING_H
 #define TEST_TOPIC_RING_H
 
-/* A topic in plain memory, and messages that say which they are. */
+/* A topic in plain memory, and messages that contain their sequence number. */
 
 #include <peal/device/take_topic.h>
 
@@ -36,7 +36,7 @@ static inline void topic_ring_open(struct topic_ring *r, uint32_t policy,
 	peal_topic_publisher_init(r->t, &r->p);
 }
 
-/* Puts the topic where it is after `number` messages that nobody wants. */
+/* Sets the topic to the state after `number` messages without subscribers. */
 static inline void topic_ring_start_at(struct topic_ring *r, uint64_t number)
 {
 	uint64_t capacity = peal_topic_capacity(r->t), k;
@@ -62,7 +62,7 @@ static inline void topic_ring_close(struct topic_ring *r)
 	free(r->t);
 }
 
-/* Lengths differ, so that shorter ones lie over longer ones. */
+/* Returns a varying length, so that short messages overwrite longer ones. */
 static inline uint64_t topic_length(uint64_t sequence)
 {
 	return 8 + sequence * 7 % (TOPIC_BYTES - 7);
@@ -78,7 +78,7 @@ static inline int topic_put(struct topic_ring *r, uint64_t sequence)
 	return peal_topic_publish(r->t, &r->p, h, data, topic_length(sequence));
 }
 
-/* Whether a message is whole, and which it is. */
+/* Returns 1 if a message is whole. Stores its number in *sequence. */
 static inline int topic_whole(const uint8_t *data,
 			      const struct peal_topic_got *got,
 			      uint64_t *sequence)

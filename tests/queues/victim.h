@@ -3,9 +3,9 @@
 #define TEST_VICTIM_H
 
 /*
- * Mailboxes, work queues and topics whose memory somebody fills with nonsense,
- * every word behind the header's first line, while calls of both sides go on.
- * Queue, stages and buffers all end at a page that nobody may touch.
+ * Fills mailboxes, work queues and topics with nonsense while calls of both
+ * sides continue. The nonsense covers every word behind the header's first
+ * line. Queue, stages and buffers all end at a page without access.
  */
 
 #include <sys/mman.h>
@@ -24,20 +24,20 @@
 #define BYTES 40 /* of the largest message */
 #define BURST 8
 #define SLOTS 4
-/* ThreadSanitizer would see the nonsense itself: two write to one place. */
+/* ThreadSanitizer would report the attacker's writes as races. */
 #define AT_ONCE (!PEAL_TSAN)
 #ifndef VICTIM_CALL
 #define VICTIM_CALL(call) call
 #endif
 
-/* ---- memory --------------------------------------------------------------- */
+/* ---- memory -------------------------------------------------------------- */
 
 struct area {
 	uint8_t *at, *base;
 	size_t whole;
 };
 
-/* `bytes` that end at a page which nobody may touch, and begin behind one. */
+/* Maps `bytes` bytes between two pages without access, up to the second one. */
 static inline struct area area_open(size_t bytes)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -57,22 +57,22 @@ static inline void area_close(struct area a)
 	CHECK(!munmap(a.base, a.whole));
 }
 
-/* ---- a queue under attack -------------------------------------------------- */
+/* ---- a queue under attack ------------------------------------------------ */
 
 struct stage;
 
 struct kind {
 	const char *name;
 	uint64_t (*bytes)(uint32_t policy);
-	void (*make)(struct stage *s); /* the header, over zeroed memory */
+	void (*make)(struct stage *s); /* writes the header to zeroed memory */
 	void (*producer)(struct stage *s);
 	void (*consumer)(struct stage *s);
 	void (*put)(struct stage *s, uint32_t n);
-	/* how many; their lengths are checked */
+	/* Returns the number of messages. Checks their lengths. */
 	int (*take)(struct stage *s, uint32_t n);
-	/* a take of what is no message, which must say so */
+	/* Takes from an invalid slot. Checks that the take fails. */
 	void (*take_odd)(struct stage *s);
-	uint64_t numbers[3]; /* offsets of words that say where it is */
+	uint64_t numbers[3]; /* offsets of the position counters */
 };
 
 struct stage {
@@ -87,7 +87,7 @@ struct stage {
 	struct peal_topic_publisher publisher;
 	struct peal_topic_subscriber subscriber;
 	atomic_int over;
-	unsigned long long random; /* the attacker's */
+	unsigned long long random; /* of the attacker */
 	uint64_t taken;
 };
 
@@ -136,7 +136,7 @@ static inline void mailbox_producer(struct stage *s)
 
 static inline void mailbox_consumer(struct stage *s)
 {
-	(void)s; /* its place is in the queue's memory */
+	(void)s; /* its state is in the queue's memory */
 }
 
 static inline void mailbox_put(struct stage *s, uint32_t n)
@@ -238,7 +238,7 @@ static inline void work_put_some(struct stage *s, uint32_t n)
 	if (s->random & 64)
 		peal_work_return(q, &s->worker);
 	peal_work_push_bulk(q, &s->worker, h, s->data.at, BYTES, n);
-	/* as a supervisor does */
+	/* as the code that handles dead producers does */
 	if (s->random % 8 == 0 && peal_work_open_ticket(q, 0, &number))
 		peal_work_poison(q, number);
 }
@@ -389,7 +389,7 @@ static const struct kind kinds[] = {
 };
 #define KINDS (sizeof(kinds) / sizeof(kinds[0]))
 
-/* ---- the attacker ---------------------------------------------------------- */
+/* ---- the attacker -------------------------------------------------------- */
 
 static inline uint64_t nonsense(unsigned long long *random)
 {
@@ -418,7 +418,7 @@ static inline uint64_t *word_at(struct stage *s, uint64_t offset)
 	return (uint64_t *)(void *)(s->queue.at + offset);
 }
 
-/* The tag that a reader looks for, of a content that may not be there. */
+/* Writes the tag that a reader expects. Its content may be missing. */
 static inline void plant(struct stage *s, unsigned long long *random)
 {
 	uint64_t number = peal_load_relaxed_sys(
@@ -448,7 +448,7 @@ static inline void plant(struct stage *s, unsigned long long *random)
 	peal_store_relaxed_sys_u32((uint32_t *)(void *)slot, tag);
 }
 
-/* Nonsense into a word of the queue, or what almost makes sense. */
+/* Writes a random or an almost correct value to the queue. */
 static inline void attack(struct stage *s, unsigned long long *random)
 {
 	uint64_t *word;
@@ -459,7 +459,7 @@ static inline void attack(struct stage *s, unsigned long long *random)
 						  ((s->bytes - LINE) / 8) * 8);
 		peal_store_relaxed_sys(word, nonsense(random));
 		break;
-	case 1: /* one of the kind's counters, and such that it adds up */
+	case 1: /* a position counter, changed by a few */
 		word = word_at(s, s->kind->numbers[test_random(random) % 3]);
 		peal_store_relaxed_sys(word, peal_load_relaxed_sys(word) +
 						     nonsense(random) % 7 - 3);
@@ -473,7 +473,7 @@ static inline void attack(struct stage *s, unsigned long long *random)
 	}
 }
 
-/* ---- who suffers it --------------------------------------------------------- */
+/* ---- the victim ---------------------------------------------------------- */
 
 static inline void stage_reset(struct stage *s)
 {
@@ -498,7 +498,7 @@ static inline struct stage *stage_open(const struct kind *kind, uint32_t policy)
 	s->room = area_open((uint64_t)BURST * BYTES);
 	s->got = area_open(BURST * sizeof(struct peal_work_got));
 	kind->make(s);
-	/* 8-byte words are read there */
+	/* read in 8-byte words */
 	s->atoms = area_open(
 		(peal_slot_content_max(policy, s->slot_bytes) + 7) / 8 * 8);
 	stage_reset(s);
@@ -516,12 +516,12 @@ static inline void stage_close(struct stage *s)
 	free(s);
 }
 
-/* One call of each side; now and then a side begins anew. */
+/* Makes one call of each side. Sometimes initializes a side again. */
 static inline void step(struct stage *s, unsigned long long *random)
 {
 	uint64_t r = test_random(random);
 
-	/* also more at a time than there is room for, ever */
+	/* includes bulks that are larger than the queue */
 	VICTIM_CALL(s->kind->put(s, 1 + (uint32_t)(r % BURST)));
 	VICTIM_CALL(s->kind->take(s, 1 + (uint32_t)(r >> 8) % BURST));
 	if ((r >> 16) % 64 == 0)
@@ -530,7 +530,7 @@ static inline void step(struct stage *s, unsigned long long *random)
 		s->kind->consumer(s);
 }
 
-/* By turns: nonsense, then a call of each side. */
+/* Alternates between writes of nonsense and a call of each side. */
 static inline void suffer_by_turns(const struct kind *kind, uint32_t policy)
 {
 	struct stage *s = stage_open(kind, policy);
@@ -559,7 +559,7 @@ static inline void *attack_all_along(void *argument)
 	return NULL;
 }
 
-/* At the same time: a word changes between two looks of one call, too. */
+/* Runs the attacker as a thread: a word can change while a call reads it. */
 static inline void suffer_at_once(const struct kind *kind, uint32_t policy)
 {
 	struct stage *s = stage_open(kind, policy);
@@ -580,7 +580,7 @@ static inline void suffer_at_once(const struct kind *kind, uint32_t policy)
 	stage_close(s);
 }
 
-/* Whether a child that goes through the same steps comes to a bad end. */
+/* Returns 1 if a child process that runs the same steps fails. */
 static inline int ends_badly(struct kind kind, uint32_t policy)
 {
 	pid_t child;
@@ -590,7 +590,7 @@ static inline int ends_badly(struct kind kind, uint32_t policy)
 	child = fork();
 	CHECK(child >= 0);
 	if (!child) {
-		/* its last words are no findings */
+		/* the child's output is not a finding */
 		CHECK(freopen("/dev/null", "w", stderr));
 		CHECK(freopen("/dev/null", "w", stdout));
 		suffer_by_turns(&kind, policy);

@@ -2,7 +2,7 @@
 #ifndef TEST_WORK_POOL_H
 #define TEST_WORK_POOL_H
 
-/* A work queue in plain memory, with the places of those who use it. */
+/* A work queue in plain memory, with the state of both its sides. */
 
 #include <peal/device/poison.h>
 #include <peal/device/take_work.h>
@@ -33,7 +33,7 @@ static inline void work_pool_places(struct work_pool *w)
 	}
 }
 
-/* Of exactly its size, so that AddressSanitizer sees each step beside it. */
+/* Makes the queue as one allocation, for the checks of AddressSanitizer. */
 static inline void work_pool_make(struct work_pool *w,
 				  struct peali_work_spec spec)
 {
@@ -61,7 +61,7 @@ static inline void work_pool_close(struct work_pool *w)
 	free(w->q);
 }
 
-/* Puts a queue where it is after `number` messages, all taken and told. */
+/* Sets a queue to the state after `number` messages, all taken and reported. */
 static inline void work_queue_start_at(struct peal_work *q, uint64_t number)
 {
 	uint64_t capacity = peal_work_capacity(q), k;
@@ -72,7 +72,7 @@ static inline void work_queue_start_at(struct peal_work *q, uint64_t number)
 		uint8_t *slot = peali_work_slot(q, n);
 		uint32_t lap = peali_work_lap(q, n);
 
-		/* as often was a message taken off this slot */
+		/* number of messages taken from this slot */
 		*peali_work_taken(q, n) += (n >> q->capacity_log2) + 1;
 		if (q->policy == PEAL_POLICY_SEQUENCE) {
 			peal_slot_publish(slot, lap, PEAL_KIND_DATA, 8);
@@ -101,7 +101,7 @@ static inline int work_put(struct work_pool *w, uint32_t producer,
 	return peal_work_push(w->q, &w->at[producer].p, h, &m, sizeof(m));
 }
 
-/* A producer that stops after its ticket: its number. */
+/* Takes a ticket of a producer that then stops. Returns the ticket. */
 static inline uint64_t work_vanish(struct work_pool *w, uint32_t producer)
 {
 	uint64_t number = 0;
@@ -127,7 +127,7 @@ static inline int work_take(struct work_pool *w, uint32_t consumer,
 	return result;
 }
 
-/* As often as it may look in vain before it looks past a late slot. */
+/* Takes a message. Tries often enough to look past a late slot. */
 static inline int work_take_soon(struct work_pool *w, uint32_t consumer,
 				 struct identity_message *m)
 {
@@ -138,7 +138,7 @@ static inline int work_take_soon(struct work_pool *w, uint32_t consumer,
 	return result;
 }
 
-/* All was taken: the queue's own words say so. */
+/* Checks that all messages were taken, by the queue's own counters. */
 static inline void work_pool_conserved(struct work_pool *w, uint64_t start)
 {
 	uint64_t out = 0, leased = 0;

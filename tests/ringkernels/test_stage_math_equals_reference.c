@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* labels: fast */
 /*
- * The device arithmetic of every stage gives the bytes of the host reference,
- * for 1, 4 and 32 lanes (run one after the other: no lane may need another).
- * The reference itself is compared with formulas written out pixel by pixel.
+ * Shows that each stage computes the bytes of the host reference, with the code
+ * for devices. Each case runs 1, 4 and 32 lanes one after another, so no lane
+ * may need another one. The reference is compared with formulas for each pixel.
  */
 #include "peal_test.h"
 
@@ -54,7 +54,7 @@ static void apply(const struct peal_stage_config *config,
 
 static void fill_floats(float *floats, uint32_t n)
 {
-	/* Values that decide: infinities, NaNs, denormals, negative zero. */
+	/* special values: infinities, NaNs, denormals, negative zero */
 	static const uint32_t special[] = {
 		0x00000000, 0x80000000, 0x7f800000, 0xff800000,
 		0x7fc12345, 0xffc54321, 0x7f812345, 0x00000001,
@@ -145,7 +145,7 @@ static uint8_t at(const struct peal_item *head, const uint8_t *in, int64_t x,
 	return in[(size_t)y * head->width + (size_t)x];
 }
 
-/* The formulas of the definition, pixel by pixel in two dimensions. */
+/* Computes one pixel by the formulas of the definition. */
 static int direct(const struct peal_item *head, const uint8_t *in, int64_t x,
 		  int64_t y, uint32_t kind)
 {
@@ -269,7 +269,7 @@ PEAL_TEST(an_image_larger_than_its_body_is_refused_and_nothing_written)
 	CHECK_EQ(out[0], 7);
 }
 
-/* The Gaussian of the definition without its rounding. */
+/* Computes the Gaussian of the definition without its rounding. */
 static int truncated(const struct peal_item *head, const uint8_t *in, int64_t x,
 		     int64_t y)
 {
@@ -283,7 +283,7 @@ static int truncated(const struct peal_item *head, const uint8_t *in, int64_t x,
 	return sum / 256;
 }
 
-/* Three faults that the comparison above has to see. */
+/* Returns the number of wrong bytes with one of three faults. */
 static uint32_t differing_bytes(uint32_t fault)
 {
 	struct peal_stage_config config = random_config(PEAL_STAGE_BLUR);

@@ -6,14 +6,14 @@
 
 #include "asks.h"
 
-/* Handlers for programs with pools and without. */
+/* Handlers of programs/asks.c and ask_pools.c: actors that ask each other. */
 
 static PEAL_DEV struct asks_state *ask_state(struct peal_worker *w)
 {
 	return (struct asks_state *)peal_state(w);
 }
 
-/* ---- who asks ---------------------------------------------------------------- */
+/* ---- the asking actor ---------------------------------------------------- */
 
 static PEAL_DEV void ask_note(struct peal_worker *w, uint64_t number,
 			      uint64_t value)
@@ -65,7 +65,8 @@ static PEAL_DEV int ask_later(struct peal_worker *w)
 	return peal_emit(w, 0, ASKS_ORDER, &out, sizeof(out));
 }
 
-/* Finds the ask that is answered, and looks at the answer. For the leader. */
+/* Finds the ask of the current answer, and counts the answer by its outcome.
+ * Only the leader calls it. */
 static PEAL_DEV void ask_look(struct peal_worker *w, struct asks_answer *out)
 {
 	uint64_t number = peal_answer_in_hand(w), now = peal_clock_ns();
@@ -122,7 +123,7 @@ static PEAL_DEV int ask_answered(struct peal_worker *w)
 	return peal_emit(w, 0, ASKS_ANSWER, &out, sizeof(out));
 }
 
-/* ---- who is asked -------------------------------------------------------------- */
+/* ---- the asked actor ----------------------------------------------------- */
 
 static PEAL_DEV int ask_reply(struct peal_worker *w, uint64_t number,
 			      uint64_t value)
@@ -156,7 +157,7 @@ static PEAL_DEV int ask_tell(struct peal_worker *w,
 	return result;
 }
 
-/* Notes for which request another ask is. */
+/* Notes that the ask `number` serves the current request. */
 static PEAL_DEV int ask_chain(struct peal_worker *w, uint64_t number,
 			      uint64_t value)
 {
@@ -177,7 +178,7 @@ static PEAL_DEV int ask_chain(struct peal_worker *w, uint64_t number,
 	return 0;
 }
 
-/* Goes on with the request for which the ask was that is answered. */
+/* Replies to the request that the answered ask serves. */
 static PEAL_DEV int ask_chained(struct peal_worker *w)
 {
 	struct asks_state *s = ask_state(w);
@@ -187,7 +188,7 @@ static PEAL_DEV int ask_chained(struct peal_worker *w)
 	for (i = 0; i < ASKS_TELLS && s->chain[i] != number; i++)
 		;
 	if (i == ASKS_TELLS)
-		return 0; /* as it has begun anew */
+		return 0; /* the actor has restarted without its notes */
 	request = s->chain_request[i];
 	value = s->chain_value[i];
 	peal_sync(w);
@@ -199,7 +200,8 @@ static PEAL_DEV int ask_chained(struct peal_worker *w)
 	return ask_reply(w, request, value);
 }
 
-/* What takes room in mailboxes. */
+/* Serves a request by tells, a delegation or an ask. These take capacity of
+ * mailboxes. */
 static PEAL_DEV int ask_serve_by(struct peal_worker *w,
 				 const struct asks_request *in)
 {
@@ -250,7 +252,7 @@ static PEAL_DEV int ask_serve(struct peal_worker *w)
 	}
 }
 
-/* It replies to the request that it has kept; or to its own number, for none. */
+/* Replies to the kept request. Fails with PEAL_EINVAL if none was kept. */
 static PEAL_DEV int ask_release(struct peal_worker *w)
 {
 	return ask_reply(w, ask_state(w)->kept, ask_state(w)->kept_value);
@@ -267,7 +269,7 @@ static PEAL_DEV int ask_plain(struct peal_worker *w)
 	return 0;
 }
 
-/* Asks, is asked, and asks others before it replies. */
+/* An actor that asks, replies, and asks other actors before it replies. */
 static PEAL_DEV int party(struct peal_worker *w)
 {
 	switch (peal_type(w)) {
@@ -290,7 +292,8 @@ static PEAL_DEV int party(struct peal_worker *w)
 	}
 }
 
-/* Is asked, and needs no room for what it says. */
+/* An actor that only replies. It declares no tells, because a reply takes no
+ * capacity of mailboxes. */
 static PEAL_DEV int server(struct peal_worker *w)
 {
 	if (peal_type(w) == ASKS_REQUEST)
@@ -302,7 +305,7 @@ static PEAL_DEV int server(struct peal_worker *w)
 	return PEAL_EPERM;
 }
 
-/* The same; it has a port that nothing is connected to, and so never runs. */
+/* As `server`, but never runs: no link leaves its port. */
 static PEAL_DEV int mute(struct peal_worker *w)
 {
 	return server(w);

@@ -11,17 +11,17 @@ PEAL_DECLARE_PROGRAM(ask_pools);
 
 #define NEVER (3600ULL * SECOND)
 
-/* A kernel with an actor on each worker that asks as it is ordered to, and an
- * endpoint that orders it. */
+/* A kernel with a `party` actor on each worker. An endpoint sends orders to
+ * these actors and receives their reports. */
 struct scene {
 	struct peal_runtime *rt;
 	struct peal_kernel *k;
-	struct peal_endpoint *e, *ear; /* what becomes of it; dead letters */
+	struct peal_endpoint *e, *ear; /* orders and reports; dead letters */
 	uint64_t party[2];
 	uint32_t workers, next_port;
 };
 
-/* One that asks, on a worker. */
+/* Spawns a `party` on a worker and links it with the endpoint, both ways. */
 static inline uint64_t scene_party(struct scene *s, int worker,
 				   struct peal_supervisor *supervisor)
 {
@@ -65,7 +65,7 @@ static inline struct scene scene_open(struct peal_kernel_options o)
 	return s;
 }
 
-/* Has its dead letters from now on. */
+/* From now on the endpoint `ear` receives the dead letters. */
 static inline void scene_letters(struct scene *s)
 {
 	s->ear = harness_endpoint(s->rt);
@@ -98,8 +98,8 @@ static inline struct asks_ordered scene_ordered(struct scene *s)
 	return out;
 }
 
-/* For cases that have to do something before an ask or a timer is over: a case gets
- * twice the time again and again, until it returns 1. */
+/* Runs a case that must act before an ask or a timer expires. Repeats it with
+ * twice the time until it returns 1. */
 static inline void scene_in_time(int (*run)(uint64_t ns))
 {
 	uint64_t ns = 30 * MS;
@@ -110,7 +110,7 @@ static inline void scene_in_time(int (*run)(uint64_t ns))
 	}
 }
 
-/* An order, and what it says at once. */
+/* Sends an order and returns its report. A timeout_ns of 0 means NEVER. */
 static inline struct asks_ordered scene_order(struct scene *s, uint32_t port,
 					      struct asks_order o)
 {
@@ -120,7 +120,7 @@ static inline struct asks_ordered scene_order(struct scene *s, uint32_t port,
 	return scene_ordered(s);
 }
 
-/* One ask that is made. */
+/* Orders one ask, which succeeds. */
 static inline void scene_ask(struct scene *s, uint32_t port, uint64_t to,
 			     uint32_t how, uint64_t timeout_ns)
 {
@@ -143,7 +143,7 @@ static inline struct asks_answer scene_answer(struct scene *s)
 	return a;
 }
 
-/* The next answer is that error, or with 0 that value, and comes once. */
+/* The next answer has this error and this value, and its ask was open. */
 static inline void scene_expect(struct scene *s, int error, uint64_t value)
 {
 	struct asks_answer a = scene_answer(s);
@@ -173,7 +173,7 @@ static inline struct asks_state scene_state(const struct scene *s,
 	if (runs)
 		CHECK_OK(peal_kernel_suspend(s->k, PATIENCE));
 	CHECK_OK(peal_actor_state(s->rt, actor, &state, sizeof(state)));
-	if (runs) { /* and does so again before anybody asks */
+	if (runs) { /* the kernel runs again before the case continues */
 		CHECK_OK(peal_kernel_resume(s->k));
 		EVENTUALLY(!peal_kernel_info(s->k, &info) &&
 			   info.state != PEAL_KERNEL_SUSPENDED);
@@ -181,14 +181,16 @@ static inline struct asks_state scene_state(const struct scene *s,
 	return state;
 }
 
-/* An actor has had so many requests; that they were asked says nothing of it. */
+/* Waits until an actor has handled `requests` requests. The counters of asks do
+ * not show this. */
 static inline void scene_requested(const struct scene *s, uint64_t actor,
 				   uint64_t requests)
 {
 	EVENTUALLY(scene_state(s, actor).requests == requests);
 }
 
-/* Every ask is in one of the counts, each worker's too, and links conserve. */
+/* Checks that each ask has one outcome and that the workers' counters add up.
+ * Checks that the links conserve their messages. Returns the counters. */
 static inline struct peal_ask_counts scene_account(const struct scene *s)
 {
 	struct peal_ask_counts a = scene_counts(s);
@@ -207,8 +209,9 @@ static inline struct peal_ask_counts scene_account(const struct scene *s)
 	return a;
 }
 
-/* Of a kernel that has drained: the room in mailboxes that workers have is what
- * they have leased. An answer has room of its own, and takes and leaves none. */
+/* For a drained kernel: the mailbox capacity that is leased equals the
+ * grants of the workers. An answer has its own capacity, and changes neither
+ * number. */
 static inline void scene_room(const struct scene *s)
 {
 	const struct peal_kernel_params *p = &s->k->params;
@@ -230,7 +233,7 @@ static inline void scene_room(const struct scene *s)
 	CHECK_EQ(a->leased - a->returned + a->reserve - a->spare, granted);
 }
 
-/* Ends it by a drain: all that was told was handled, nothing is open. */
+/* Drains the kernel. All told messages were handled and no ask is open. */
 static inline struct peal_ask_counts scene_close(struct scene *s)
 {
 	struct peal_kernel_info info;

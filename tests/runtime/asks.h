@@ -4,82 +4,83 @@
 
 #include <peal/abi/ask.h>
 
-/* What the handlers of programs/asks.c and the tests agree on. */
+/* Message types, messages and states of programs/asks.c and its tests. */
 
-#define ASKS_OPEN 64 /* that an actor keeps the numbers of */
+#define ASKS_OPEN 64 /* most asks that an actor notes */
 #define ASKS_TELLS 8
 
 enum asks_type {
-	ASKS_ORDER = 1, /* struct asks_order: it asks */
+	ASKS_ORDER = 1, /* struct asks_order: asks as ordered */
 	ASKS_REQUEST = 2, /* struct asks_request */
-	ASKS_ANSWER = 3, /* of an ask that was ordered */
-	ASKS_CHAINED = 4, /* of one that a request was answered by */
-	ASKS_RELEASE = 5, /* it replies to what it has kept */
-	ASKS_PLAIN = 6, /* a uint64_t, of no request */
-	ASKS_FAIL_NOW = 7, /* it fails */
-	ASKS_TIMER = 8, /* a uint64_t: it tells itself so much later */
-	ASKS_REPLIED = 99 /* of replies: nobody sees it */
+	ASKS_ANSWER = 3, /* answer to an ask of an order */
+	ASKS_CHAINED = 4, /* answer to an ask of ASKS_CHAIN */
+	ASKS_RELEASE = 5, /* replies to the kept request */
+	ASKS_PLAIN = 6, /* a uint64_t, not a request */
+	ASKS_FAIL_NOW = 7, /* the handler fails */
+	ASKS_TIMER = 8, /* a uint64_t: ns until it tells itself */
+	ASKS_REPLIED = 99 /* type of replies; no handler sees it */
 };
 
-/** What is done with a request. */
+/** Ways to serve a request. */
 enum asks_how {
-	ASKS_REPLY, /* twice the value and one more */
-	ASKS_REFUSE, /* with the error */
-	ASKS_KEEP, /* for a later ASKS_RELEASE */
+	ASKS_REPLY, /* replies with 2 * value + 1 */
+	ASKS_REFUSE, /* refuses with `error` */
+	ASKS_KEEP, /* keeps the request for ASKS_RELEASE */
 	ASKS_FAIL,
-	ASKS_TWICE, /* it replies twice */
-	ASKS_LONG, /* a reply that is too long, then one that is not */
-	ASKS_BOTH, /* it replies, and fails */
-	ASKS_DELEGATE, /* to the other, who replies */
-	ASKS_CHAIN, /* the other is asked, its reply goes on, plus one */
-	ASKS_TELL /* tells who asks, replies, tells */
+	ASKS_TWICE, /* replies twice */
+	ASKS_LONG, /* tries a reply that is too long, then replies */
+	ASKS_BOTH, /* replies, then fails */
+	ASKS_DELEGATE, /* delegates to `other`, which replies */
+	ASKS_CHAIN, /* asks `other`, then replies */
+	ASKS_TELL /* tells the asking actor, replies, tells again */
 };
 
 struct asks_request {
-	uint32_t how, other; /* another actor */
+	uint32_t how, other; /* enum asks_how; number of another actor */
 	uint64_t value;
 	int32_t error;
-	uint32_t from; /* who asks */
+	uint32_t from; /* number of the asking actor */
 };
 
-/** Asks n times, with one value after another, and says what came of it. */
+/** An order to ask n times. The value grows by 1 with each ask. The actor
+ * reports the outcome to the host. */
 struct asks_order {
 	struct asks_request request;
 	uint64_t timeout_ns;
 	uint32_t to, n;
-	uint32_t bytes; /* of a request; 0: a struct asks_request */
-	uint16_t quiet; /* 1: its answers are counted and not passed on */
-	uint16_t again; /* so often it asks once more when it is answered */
+	uint32_t bytes; /* of a request; 0: sizeof(struct asks_request) */
+	uint16_t quiet; /* 1: counts its answers, reports none to the host */
+	uint16_t again; /* further asks, each made at an answer */
 };
 
 struct asks_ordered {
-	int64_t result; /* of the latest call */
-	uint64_t n; /* that were successful */
+	int64_t result; /* of the latest peal_ask() */
+	uint64_t n; /* successful calls */
 };
 
 /** An answer, passed on to the host. */
 struct asks_answer {
 	int64_t error;
-	uint64_t value; /* replied */
-	uint64_t known; /* 1: of an ask that was open */
-	uint64_t late_ns; /* after it was asked */
+	uint64_t value; /* of the reply */
+	uint64_t known; /* 1: its ask was open */
+	uint64_t late_ns; /* ns from the ask to the answer */
 };
 
 struct asks_state {
-	uint64_t open[ASKS_OPEN]; /* numbers of asks, by ASKS_ANSWER */
+	uint64_t open[ASKS_OPEN]; /* asks with ASKS_ANSWER; 0: free */
 	uint64_t asked_ns[ASKS_OPEN];
 	uint64_t value[ASKS_OPEN];
-	uint64_t kept; /* the number of a request */
+	uint64_t kept; /* number of a request; 0: none */
 	uint64_t kept_value;
-	uint64_t chain[ASKS_TELLS]; /* numbers of asks by ASKS_CHAINED, */
-	uint64_t chain_request[ASKS_TELLS]; /* and of the requests for which */
+	uint64_t chain[ASKS_TELLS]; /* asks with ASKS_CHAINED; 0: free */
+	uint64_t chain_request[ASKS_TELLS]; /* requests that they serve */
 	uint64_t chain_value[ASKS_TELLS];
-	uint64_t replies, errors, wrong,
-		unknown; /* answers that were counted */
-	uint64_t order, last; /* the latest three that came: the values of
-			       * ASKS_PLAIN, 9 for an answer */
+	uint64_t replies, errors, wrong, unknown; /* answers by outcome */
+	/* `order`: a digit for each of the latest three messages, 9 for an
+	 * answer. `last`: value of the latest ASKS_PLAIN */
+	uint64_t order, last;
 	uint64_t requests;
-	struct asks_order order_in; /* the latest */
+	struct asks_order order_in; /* the latest order */
 };
 
 #endif

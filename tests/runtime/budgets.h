@@ -4,27 +4,27 @@
 
 #include <peal/device/platform.h>
 
-/* What the handlers of programs/budgets.c and the tests agree on. */
+/* Message types and messages of programs/budgets.c and its tests. */
 
 /** Types of messages. */
 #define BUDGETS_COUNT 1 /* counts, and answers with its state */
-#define BUDGETS_STEPS 2 /* takes so many steps, counts, and answers */
-#define BUDGETS_ENDLESS 3 /* takes steps as long as it may */
-#define BUDGETS_DEAF 4 /* the same, once more after it is to end */
+#define BUDGETS_STEPS 2 /* takes `steps` steps, counts, and answers */
+#define BUDGETS_ENDLESS 3 /* takes steps until its budget is spent */
+#define BUDGETS_DEAF 4 /* as BUDGETS_ENDLESS, then one more step */
 #define BUDGETS_WATCH                                                          \
-	5 /* counts, and is told when the actor of that number ends */
+	5 /* counts, and monitors the actor with the number in `number` */
 
 struct budgets_wish {
 	uint64_t steps;
-	uint64_t number; /* comes back */
+	uint64_t number; /* comes back in the answer; or an actor's number */
 };
 
-/** A state: begins with `name`, and with zeros behind that. */
+/** State of an actor. The initial bytes set `name`. The rest begins as 0. */
 struct budgets {
 	uint64_t name;
-	uint64_t count; /* messages since it began */
-	uint64_t steps; /* that it got for all of them */
-	uint64_t split; /* lanes did not get the same */
+	uint64_t count; /* messages since the actor began */
+	uint64_t steps; /* steps that were granted for these messages */
+	uint64_t split; /* steps with different results in its lanes */
 	uint64_t number; /* of the latest message */
 };
 

@@ -11,14 +11,15 @@
 #include "runtime/harness.h"
 
 /*
- * Processes of a set for tests: forked before any of them has opened a runtime,
- * each runs a function and exits with 0, or fails by itself. The caller waits for
- * all, with a bound, and looks that nothing stays behind.
+ * Runs the processes of a process group for a test. The test forks them before
+ * any process opens a runtime. Each process runs a function, then exits with 0
+ * or fails. The test waits for all processes with a time limit. The test then
+ * checks that no file is left in their folder.
  */
 
 #define CREW_MAX 8
 
-/** What they share, beside what is tested. */
+/** Shared memory by which the processes wait for each other without Peal. */
 struct crew_board {
 	_Atomic uint64_t word[64];
 };
@@ -32,12 +33,12 @@ struct crew {
 	struct crew_board *board;
 };
 
-static int crew_ranks; /* of the set that the calling process is in */
+static int crew_ranks; /* in the group of the calling process */
 static struct crew_board *crew_board;
 
 typedef void (*crew_fn)(int rank);
 
-/* A folder and a board for them. */
+/* Makes a folder and shared memory for n processes. */
 static inline void crew_prepare(struct crew *c, int n)
 {
 	memset(c, 0, sizeof(*c));
@@ -70,11 +71,12 @@ static inline void crew_fork(struct crew *c, int rank, crew_fn run)
 	if (c->pid[rank])
 		return;
 	crew_environment(c, rank);
-	/* one for all, which goes even if they are killed */
+	/* One cache for all processes. crew_tidy() removes it even if a process
+	 * was killed. */
 	snprintf(harness_cache, sizeof(harness_cache), "%s/cache", c->folder);
 	crew_ranks = c->n;
 	crew_board = c->board;
-	alarm(240); /* none outlives its test for long */
+	alarm(240); /* no process outlives its test for long */
 	run(rank);
 	exit(0);
 }
@@ -88,7 +90,8 @@ static inline void crew_start(struct crew *c, int n, crew_fn run)
 		crew_fork(c, rank, run);
 }
 
-/* Waits for one, with a bound; its status. */
+/* Waits for a process and returns its wait status. After 2 * PATIENCE it kills
+ * all processes and exits. */
 static inline int crew_await(struct crew *c, int rank)
 {
 	uint64_t until = harness_now_ns() + 2 * PATIENCE;
@@ -110,7 +113,7 @@ static inline int crew_await(struct crew *c, int rank)
 	return c->status[rank];
 }
 
-/* Nothing is left in the folder, which goes. */
+/* Removes the folder. Exits with 1 if a file other than the cache is left. */
 static inline void crew_tidy(struct crew *c)
 {
 	char command[96];
@@ -124,7 +127,7 @@ static inline void crew_tidy(struct crew *c)
 	munmap(c->board, sizeof(*c->board));
 }
 
-/* All of them end well. */
+/* Waits until all processes have exited with 0. */
 static inline void crew_join(struct crew *c)
 {
 	int rank, bad = 0;
@@ -171,7 +174,8 @@ static inline struct peal_link *crew_connect(struct peal_processes *set,
 	return link;
 }
 
-/* All of the set come here before one goes on; each place once. */
+/* Waits until all processes of the group have come here. Use each `place`
+ * once. */
 static inline void crew_meet(int place)
 {
 	atomic_fetch_add(&crew_board->word[place], 1);
@@ -188,7 +192,7 @@ static inline struct peal_process_info crew_info(struct peal_processes *set,
 	return info;
 }
 
-/* How many descriptors the process has. */
+/* Counts the entries of /proc/self/fd: 3 more than the open descriptors. */
 static inline int crew_descriptors(void)
 {
 	DIR *d = opendir("/proc/self/fd");

@@ -5,7 +5,8 @@
 #include "deadlines.h"
 #include "gate.h"
 
-/* Waits at the gate, and says what it knows of the message and of the time. */
+/* Notes the clocks and waits at the gate. Then emits or replies with a report
+ * about the message and the time. */
 static PEAL_DEV int mark(struct peal_worker *w)
 {
 	const struct deadline_order *in =
@@ -27,7 +28,7 @@ static PEAL_DEV int mark(struct peal_worker *w)
 	return peal_emit(w, 0, 0, &out, sizeof(out));
 }
 
-/* The deadline of what is sent for the message in hand. */
+/* Returns the deadline of the message that the handler sends. */
 static PEAL_DEV uint64_t deadline_of(struct peal_worker *w)
 {
 	const struct deadline_order *in =
@@ -45,7 +46,7 @@ static PEAL_DEV int pass(struct peal_worker *w)
 				peal_length(w));
 }
 
-/* Emits it to the actor that it names. */
+/* Emits the message to the actor that it names. */
 static PEAL_DEV int pass_to(struct peal_worker *w)
 {
 	const struct deadline_order *in =
@@ -55,13 +56,13 @@ static PEAL_DEV int pass_to(struct peal_worker *w)
 				   peal_data(w), peal_length(w));
 }
 
-/* Emits it as it came. */
+/* Delegates the message by its port. */
 static PEAL_DEV int hand_on(struct peal_worker *w)
 {
 	return peal_delegate_by(w, 0);
 }
 
-/* Tells the actor that it names. */
+/* Tells the message to the actor that it names. */
 static PEAL_DEV int tell(struct peal_worker *w)
 {
 	const struct deadline_order *in =
@@ -71,7 +72,7 @@ static PEAL_DEV int tell(struct peal_worker *w)
 				peal_data(w), peal_length(w));
 }
 
-/* Tells it the message as it came. */
+/* Delegates the message to the actor that it names. */
 static PEAL_DEV int delegate(struct peal_worker *w)
 {
 	return peal_delegate(
@@ -79,8 +80,8 @@ static PEAL_DEV int delegate(struct peal_worker *w)
 		(uint32_t)((const struct deadline_order *)peal_data(w))->actor);
 }
 
-/* Merges the latest word of a message into the worker's clock, adds that of the
- * receipt and emits it. */
+/* Merges the latest word of a message into the worker's clock. Appends the word
+ * of the receipt and emits the message. */
 static PEAL_DEV int stamp(struct peal_worker *w)
 {
 	struct deadline_words m = *(const struct deadline_words *)peal_data(w);

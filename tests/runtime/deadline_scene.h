@@ -2,8 +2,11 @@
 #ifndef PEAL_TESTS_DEADLINE_SCENE_H
 #define PEAL_TESTS_DEADLINE_SCENE_H
 
-/* What the tests of clocks and deadlines share: devices whose clocks are hours
- * away from the host's and from each other, kernels, orders, reports. */
+/*
+ * Shared by the tests of clocks and deadlines: devices, kernels, orders,
+ * reports. The devices' clocks differ by hours from the host's clock and from
+ * each other.
+ */
 
 #include "runtime/deadlines.h"
 #include "runtime/harness.h"
@@ -36,8 +39,7 @@ static inline struct peal_kernel *scene_kernel(struct peal_runtime *rt,
 	return k;
 }
 
-/* An actor that is connected from an endpoint's port, if from is not NULL, and
- * to an endpoint. */
+/* Spawns a `mark`. Links it to the endpoint `to`, unless that is NULL. */
 static inline uint64_t scene_mark(struct peal_runtime *rt,
 				  struct peal_kernel *k, int worker,
 				  struct peal_endpoint *to)
@@ -63,7 +65,7 @@ static inline struct peal_link *scene_from(struct peal_runtime *rt,
 	return harness_from(rt, e, port, to, o);
 }
 
-/* Sends an order with that deadline; 0: none. */
+/* Sends an order with a deadline. 0: without a deadline. */
 static inline void scene_send(struct peal_endpoint *e, uint32_t port,
 			      uint64_t to, uint64_t deadline, uint16_t type,
 			      struct deadline_order o)
@@ -83,7 +85,7 @@ static inline struct deadline_report scene_report(struct peal_endpoint *e)
 	return out;
 }
 
-/* The next report is about that order. */
+/* The next report has this number and this deadline. */
 static inline void scene_reported(struct peal_endpoint *e, uint64_t number,
 				  uint64_t deadline)
 {
@@ -93,7 +95,7 @@ static inline void scene_reported(struct peal_endpoint *e, uint64_t number,
 	CHECK_EQ(r.deadline, deadline);
 }
 
-/* Nothing more has come, nor will: the kernel has nothing left. */
+/* No message has come. The caller knows that the kernel has no work left. */
 static inline void scene_silent(struct peal_endpoint *e)
 {
 	struct deadline_report out;
@@ -102,7 +104,7 @@ static inline void scene_silent(struct peal_endpoint *e)
 	CHECK_EQ(peal_receive(e, &out, sizeof(out), &r, 0), PEAL_EAGAIN);
 }
 
-/* Until the workers of a kernel know for sure that a deadline has passed. */
+/* Waits until all workers of a kernel must know that a deadline has passed. */
 static inline void scene_await(struct peal_kernel *k, uint64_t deadline)
 {
 	struct peal_clock clock;
@@ -128,8 +130,8 @@ static inline void scene_letters(struct peal_kernel *k, struct peal_endpoint *e)
 	CHECK_OK(peal_dead_letters(k, peal_endpoint_address(e), &o));
 }
 
-/* The next letter, about an order that has expired; its bytes. Nothing has
- * expired before its deadline. */
+/* Receives the next dead letter and returns its length. It is about an expired
+ * order. No order expires before its deadline. */
 static inline uint64_t scene_expired(struct peal_endpoint *e,
 				     struct scene_letter *out)
 {
@@ -154,7 +156,8 @@ static inline uint64_t scene_mail_expired(struct peal_kernel *k)
 	return info.mail_expired;
 }
 
-/* Ends all; all that was told is done. */
+/* Stops the kernels and ends the runtime. All told messages are done. Each dead
+ * message has expired. */
 static inline void scene_close(struct peal_runtime *rt,
 			       struct peal_kernel *const *k, int n)
 {

@@ -4,35 +4,34 @@
 
 #include <peal/device/platform.h>
 
-/* What the handlers of programs/deadlines.c, the same with pools, and the tests
- * agree on. */
+/* Messages of programs/deadlines.c, deadline_pools.c and their tests. */
 
-/** A message; its type says what its handler does, if that does several things. */
+/** A message of type 0 or DEADLINE_AFTER. */
 struct deadline_order {
 	uint64_t number;
-	int64_t lifetime_ns; /* of what is sent for it */
-	uint64_t actor; /* who is told */
-	uint64_t gate; /* address of two words: the handler sets the second one,
-			* then waits until the first one is set; 0: no gate */
+	int64_t lifetime_ns; /* of the sent message, for DEADLINE_AFTER */
+	uint64_t actor; /* number of the receiver */
+	uint64_t gate; /* address of two words; 0: no gate. The handler sets
+			* the second word, then waits for the first word */
 };
 
-/** What a handler says of a message that it has had. */
+/** Report of `mark` about a message. */
 struct deadline_report {
 	uint64_t number;
-	uint64_t deadline; /* of the message */
-	uint64_t device_ns; /* the device's clock at its begin */
-	uint64_t low, high; /* the host's, as the worker knew it */
-	uint64_t common, uncertainty; /* the same as handlers get it */
-	int64_t result; /* of what it has sent */
+	uint64_t deadline; /* of the message; 0: none */
+	uint64_t device_ns; /* the device's clock when the handler began */
+	uint64_t low, high; /* bounds of the host's clock */
+	uint64_t common, uncertainty; /* of peal_common_ns() */
+	int64_t result; /* always 0 */
 };
 
 /** A message that collects words of hybrid logical clocks. */
 struct deadline_words {
-	uint64_t word[4]; /* of who sent it first, then of each who had it */
+	uint64_t word[4]; /* of the sender, then of each receiver */
 	uint64_t n;
-	int64_t refused; /* what the latest who did not take it said */
+	int64_t refused; /* result of the latest merge */
 };
 
-#define DEADLINE_AFTER 0x100 /* a type: a deadline of its own, by lifetime_ns */
+#define DEADLINE_AFTER 0x100 /* a type: a deadline after lifetime_ns */
 
 #endif

@@ -4,26 +4,26 @@
 
 #include <peal/device/platform.h>
 
-/* What the handlers of programs/events.c and the tests agree on. */
+/* Messages of programs/events.c and its tests. */
 
-#define EVENTS_WORDS 96 /* more than lanes */
+#define EVENTS_WORDS 96 /* more than a worker has lanes */
 
-/** To `duet`: so many rounds with another device. */
+/** Message to `duet`: takes turns with another device for `rounds` rounds. */
 struct events_duet {
 	uint64_t mine, theirs; /* addresses of events */
-	uint64_t words; /* that who begins writes and the other one reads */
+	uint64_t words; /* address; one device writes, the other reads */
 	uint64_t rounds;
-	uint64_t begins; /* 1: who begins */
+	uint64_t begins; /* 1: begins and writes; 0: reads */
 };
 
-/** To `await`. */
+/** Message to `await`. */
 struct events_await {
-	uint64_t mine; /* recorded before it waits */
+	uint64_t mine; /* event to record before the wait */
 	uint64_t event, count;
 	int64_t timeout_ns;
 };
 
-/** What both report. */
+/** Report of `duet` and `await`. */
 struct events_report {
 	uint64_t rounds, wrong, count;
 	int64_t result;

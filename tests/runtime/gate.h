@@ -8,8 +8,8 @@
 #include <threads.h>
 #endif
 
-/* Between two looks of a handler at a word that the test sets: a thread of the host
- * leaves its core to others. */
+/* Pauses between two reads of a word that the test sets. On the host the thread
+ * sleeps, so that other threads get its core. */
 static PEAL_DEV void gate_pause(void)
 {
 #if PEAL_ON_HOST && !PEAL_SIM

@@ -3,18 +3,19 @@
 #define PEAL_TESTS_GROUP_SCENE_H
 
 /*
- * A group, memory of its members, and what a collective is to make of it, worked
- * out here from the words of peal/group.h, an element at a time.
+ * A communicator, and memory of its members. The scene computes the expected
+ * result of a collective. It follows the text of peal/group.h, one element at a
+ * time.
  */
 
 #include <peal/group.h>
 
 #include "runtime/both_lanes.h"
 
-#define GUARD 64 /* bytes behind what is written, which stay as they are */
+#define GUARD 64 /* bytes behind an output, which must not change */
 #define BLANK 0xa5
 
-/* One collective, of a scene. */
+/* Arguments of one collective. */
 struct act {
 	uint32_t kind, element, reduction, root, algorithm;
 	uint64_t count;
@@ -25,12 +26,12 @@ struct scene {
 	struct peal_runtime *rt;
 	struct peal_group *g;
 	struct peal_group_info info;
-	int processes; /* 1: one member alone is in this process, `own` */
+	int processes; /* 1: only the member `own` is in this process */
 	uint32_t own;
 	uint32_t n;
 	uint64_t bytes; /* of each of a member's two buffers */
 	uint64_t in[PEAL_GROUP_MAX], out[PEAL_GROUP_MAX];
-	/* host copies: what goes in; what comes out; what is to */
+	/* host copies: inputs, the output of a member, its expected output */
 	uint8_t *given[PEAL_GROUP_MAX], *got, *due;
 	uint64_t turn; /* seed of the next values */
 };
@@ -40,7 +41,7 @@ static inline int scene_has(const struct scene *s, uint32_t rank)
 	return !s->processes || rank == s->own;
 }
 
-/* What a group needs that is there. */
+/* Allocates the buffers for a communicator that exists. */
 static inline void scene_furnish(struct scene *s, uint64_t bytes)
 {
 	uint32_t i;
@@ -73,7 +74,7 @@ static inline void scene_open(struct scene *s, uint32_t n, const char *links,
 	memset(s, 0, sizeof(*s));
 	s->rt = harness_open((int)n, links);
 	s->n = n;
-	for (i = 0; i < n; i++) /* ranks are no devices */
+	for (i = 0; i < n; i++) /* rank and device number differ */
 		devices[i] = (int)((i + 1) % n);
 	o.size = sizeof(o);
 	o.lanes = lanes;
@@ -123,7 +124,7 @@ static inline uint64_t mix(uint64_t x)
 	return x ^ x >> 31;
 }
 
-/* Any integers; floats whose sums depend on the order. */
+/* Writes n pseudo-random elements. Sums of the floats depend on the order. */
 static inline void act_fill(const struct act *a, uint8_t *to, uint64_t n,
 			    uint64_t seed)
 {
@@ -183,10 +184,10 @@ static inline void combine(const struct act *a, uint8_t *so_far,
 	}
 }
 
-/* ---- what is to be -------------------------------------------------------------- */
+/* ---- expected results ---------------------------------------------------- */
 
-/* Whose part an element is, by dealing the elements out: blocks, the first ones of
- * one more. */
+/* Returns the rank that owns an element. The parts are consecutive. The first
+ * parts may have one element more. */
 static inline uint32_t owner_of(uint64_t count, uint32_t n, uint64_t i)
 {
 	uint64_t small = count / n, larger = count % n;
@@ -196,7 +197,7 @@ static inline uint32_t owner_of(uint64_t count, uint32_t n, uint64_t i)
 	return (uint32_t)(larger + (i - larger * (small + 1)) / small);
 }
 
-/* The first element of a part, as the sum of those before. */
+/* Returns the first element of a part: the sum of the parts before it. */
 static inline uint64_t part_first(uint64_t count, uint32_t n, uint32_t rank)
 {
 	uint64_t first = 0;
@@ -224,7 +225,8 @@ static inline int act_exchanges(const struct scene *s, const struct act *a)
 	       (!a->algorithm && most * act_bytes(a) <= PEAL_EXCHANGE_BYTES);
 }
 
-/* One element by a tree: of the member v places behind the root, and all below it. */
+/* Reduces one element over a member and the members below it in the tree. The
+ * member is v places behind the root in the ring. */
 static inline void reduced_by_tree(const struct scene *s, const struct act *a,
 				   uint64_t i, uint32_t root, uint32_t v,
 				   uint8_t *to)
@@ -240,7 +242,7 @@ static inline void reduced_by_tree(const struct scene *s, const struct act *a,
 	}
 }
 
-/* One element of what is reduced, in the order that is promised. */
+/* Reduces one element in the order that peal/group.h promises. */
 static inline void reduced(const struct scene *s, const struct act *a,
 			   uint64_t i, uint8_t *to)
 {
@@ -267,7 +269,7 @@ static inline void reduced(const struct scene *s, const struct act *a,
 	}
 }
 
-/* Whether a member's buffer is the whole, a part, or nothing of it is used. */
+/* A member uses nothing of a buffer, one part, or the whole buffer. */
 enum { NOTHING, PART, WHOLE };
 
 static inline int in_is(const struct act *a, uint32_t rank)
@@ -298,7 +300,8 @@ static inline uint64_t span(const struct scene *s, const struct act *a,
 			     part_first(a->count, s->n, rank + 1) - *first_out;
 }
 
-/* An element of the whole that nobody reduces: of the root, or of its owner. */
+/* Returns an element of a collective without reduction. It comes from the root
+ * or from the owner of the element. */
 static inline const uint8_t *element(const struct scene *s, const struct act *a,
 				     uint64_t i)
 {
@@ -311,7 +314,7 @@ static inline const uint8_t *element(const struct scene *s, const struct act *a,
 	return s->given[owner] + (i - part_first(a->count, s->n, owner)) * e;
 }
 
-/* What a member's `out` is to be. */
+/* Writes the expected output of a member, with its guard bytes, to `due`. */
 static inline void make_due(struct scene *s, const struct act *a, uint32_t rank)
 {
 	uint64_t e = act_bytes(a), first,
@@ -326,9 +329,9 @@ static inline void make_due(struct scene *s, const struct act *a, uint32_t rank)
 	memset(s->due + n * e, BLANK, GUARD);
 }
 
-/* ---- doing it ------------------------------------------------------------------- */
+/* ---- runs ---------------------------------------------------------------- */
 
-/* Where a member's buffers are: both in one, if that is asked for. */
+/* Returns the addresses of all buffers. In place, a member has one buffer. */
 static inline void place_buffers(const struct scene *s, const struct act *a,
 				 uint64_t *in, uint64_t *out)
 {
@@ -379,7 +382,7 @@ act_asks(const struct act *a, const uint64_t *in, const uint64_t *out)
 	return c;
 }
 
-/* Gives all members values that were never there, and does it. */
+/* Gives all members new values and runs the collective. */
 static inline void scene_do(struct scene *s, const struct act *a, uint64_t *out)
 {
 	uint64_t in[PEAL_GROUP_MAX], first, n, e = act_bytes(a);
@@ -401,7 +404,7 @@ static inline void scene_do(struct scene *s, const struct act *a, uint64_t *out)
 	CHECK_OK(peal_collective_run(s->g, &c, PATIENCE));
 }
 
-/* The same, and checks every byte of what each member has then. */
+/* Runs the collective and checks every byte of the members' outputs. */
 static inline void scene_check(struct scene *s, struct act a)
 {
 	uint64_t out[PEAL_GROUP_MAX], first, n, e = act_bytes(&a);
@@ -411,12 +414,12 @@ static inline void scene_check(struct scene *s, struct act a)
 	for (i = 0; i < s->n; i++) {
 		if (!scene_has(s, i))
 			continue;
-		/* the same for all, of an all-reduce and a broadcast */
+		/* equal for all members: all-reduce, broadcast */
 		if (!i || s->processes ||
 		    (a.kind != PEAL_ALL_REDUCE && a.kind != PEAL_BROADCAST))
 			make_due(s, &a, i);
 		n = span(s, &a, i, out_is(&a, i), &first) * e;
-		/* what lies behind is its own input where both are in one */
+		/* in place, the input may lie behind the output */
 		scene_copy(s, i, 1, out[i], s->got,
 			   n + (a.in_place ? 0 : GUARD));
 		if (memcmp(s->got, s->due, n + (a.in_place ? 0 : GUARD)))

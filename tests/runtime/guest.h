@@ -4,23 +4,26 @@
 
 #include <peal/device/platform.h>
 
-/* What the handlers of programs/guest.c and court.c and the tests agree on: guests
- * move, and others send them notes; players move, and send each other balls. */
+/*
+ * Messages and states of programs/guest.c, programs/court.c and their tests.
+ * Guests migrate while other actors send them notes. Players migrate while they
+ * send balls to each other.
+ */
 
 #define GUEST_SENDERS 8
 
 /** Types of messages. */
 #define GUEST_NOTE 1 /* struct guest_note, to a guest */
-#define GUEST_ASK 2 /* to a porter, who answers all requests: how many notes? */
-#define GUEST_FAIL 3 /* to a guest */
-#define GUEST_TELL 4 /* to a herald: a note, by mailbox */
-#define GUEST_TIME 5 /* to a herald: one by a timer */
-#define GUEST_DELEGATE 6 /* to a herald: the message, as it is */
-#define GUEST_QUERY 7 /* to a herald: it asks the guest, who fails on that */
-#define GUEST_ANSWERED 8 /* to a herald: by its ask */
+#define GUEST_ASK 2 /* to a porter: any request gets its count of notes */
+#define GUEST_FAIL 3 /* to a guest: fails */
+#define GUEST_TELL 4 /* to a herald: tells the guest a note */
+#define GUEST_TIME 5 /* to a herald: sends a note by a timer */
+#define GUEST_DELEGATE 6 /* to a herald: delegates the message */
+#define GUEST_QUERY 7 /* to a herald: asks the guest, which fails */
+#define GUEST_ANSWERED 8 /* to a herald: the answer to its ask */
 #define GUEST_BREED                                                            \
-	9 /* to a herald: it makes a porter with the ports of the one
-		       * whose number follows, a uint64_t */
+	9 /* to a herald: spawns a porter with the ports of an actor. The
+	   * payload is a uint64_t: the number of the actor */
 
 #define GUEST_ERROR (-71) /* PEAL_EPROTO */
 
@@ -31,31 +34,31 @@
 
 struct guest_note {
 	uint64_t sender;
-	uint64_t number; /* the so manyth of its sender's, from 0 */
+	uint64_t number; /* index among the notes of its sender, from 0 */
 };
 
 struct guest {
-	uint64_t id; /* nobody changes it, but who fails */
+	uint64_t id; /* constant, but a failing handler adds 1 */
 	uint64_t notes;
-	uint64_t disorder; /* notes that were not their sender's next */
+	uint64_t disorder; /* notes that were not the next of their sender */
 	uint64_t next[GUEST_SENDERS];
 };
 
 struct herald {
-	uint64_t guest; /* whom it tells: the number */
+	uint64_t guest; /* number of the guest */
 	uint64_t sender, number;
 };
 
-/** Is told by players to their partners, until it has no hops left. */
+/** A player tells a ball to its partner until no hops are left. */
 struct ball {
 	uint64_t sender, number, hops;
 };
 
 struct player {
-	uint64_t partner; /* whom it tells: the number */
+	uint64_t partner; /* number of the other player */
 	uint64_t balls;
-	uint64_t disorder; /* balls that were not the next of their sender's
-			    * with so many hops left */
+	uint64_t disorder; /* balls out of order, among the balls of one
+			    * sender with equal hops */
 	uint64_t next[BALL_SENDERS][BALL_HOPS];
 };
 

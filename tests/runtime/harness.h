@@ -3,9 +3,9 @@
 #define PEAL_TESTS_HARNESS_H
 
 /*
- * What the runtime's tests share: opening with a topology, launching and
- * connecting in one line, messages whose every byte is known, a thread that
- * watches the counters of all links, and conservation at the end.
+ * Helpers of the runtime's tests. One call opens a runtime, launches a kernel
+ * or makes a link. Every byte of a test message is known. A thread watches the
+ * counters of links. At the end all links must conserve their messages.
  */
 
 #include <pthread.h>
@@ -24,7 +24,7 @@ PEAL_DECLARE_PROGRAM(relay);
 
 #define SECOND 1000000000LL
 #define MS 1000000LL
-/* Longer than anything may take, on a busy machine and under sanitizers. */
+/* ns; no step takes this long, even on a busy machine under sanitizers */
 #define PATIENCE (60 * SECOND)
 
 /* ---- time ----------------------------------------------------------------- */
@@ -37,7 +37,7 @@ static inline uint64_t harness_now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* Waits until a condition holds, and fails with it if it never does. */
+/* Waits until a condition holds. Fails after PATIENCE. */
 #define EVENTUALLY(condition)                                                  \
 	do {                                                                   \
 		uint64_t peal_until_ = harness_now_ns() + PATIENCE;            \
@@ -64,7 +64,7 @@ static inline void harness_clean(void)
 		fprintf(stderr, "cannot remove %s\n", harness_cache);
 }
 
-/* A place for proofs that nobody else has. */
+/* Makes a private cache folder, in which probes save their results. */
 static inline void harness_make_cache(void)
 {
 	if (!harness_cache[0]) {
@@ -75,7 +75,7 @@ static inline void harness_make_cache(void)
 	setenv("PEAL_CACHE_DIR", harness_cache, 1);
 }
 
-/* Opens with so many devices and a topology; "" is the default one. */
+/* Opens a runtime with devices and a topology; "": the default. */
 static inline struct peal_runtime *harness_open(int devices, const char *links)
 {
 	struct peal_runtime *rt = NULL;
@@ -88,7 +88,7 @@ static inline struct peal_runtime *harness_open(int devices, const char *links)
 	return rt;
 }
 
-/* The policy, if the runtime's devices can do it; else what they like best. */
+/* Returns the policy if device 0 supports it, else PEAL_POLICY_DEFAULT. */
 static inline uint32_t harness_policy(struct peal_runtime *rt, uint32_t policy)
 {
 	struct peal_device_info info;
@@ -108,7 +108,7 @@ harness_launch_with(struct peal_runtime *rt, int device,
 	return k;
 }
 
-/* A kernel of one worker that ends with its inputs. */
+/* Launches a kernel of one worker, which ends when its inputs end. */
 static inline struct peal_kernel *harness_launch(struct peal_runtime *rt,
 						 int device)
 {
@@ -152,7 +152,7 @@ static inline struct peal_link *harness_link(struct peal_runtime *rt,
 	return link;
 }
 
-/* A link from an endpoint's port, and one to an endpoint. */
+/* harness_from() links from an endpoint's port, harness_to() to an endpoint. */
 static inline struct peal_link *harness_from(struct peal_runtime *rt,
 					     struct peal_endpoint *e,
 					     uint32_t port, uint64_t to,
@@ -171,7 +171,7 @@ static inline struct peal_link *harness_to(struct peal_runtime *rt,
 
 /* ---- messages ------------------------------------------------------------- */
 
-/* Byte i of the message: its identity first, then a pattern made of it. */
+/* Returns byte i of a message: its identity, then a pattern made of it. */
 static inline uint8_t harness_byte(const struct relay_message *m, uint64_t n,
 				   uint64_t i)
 {
@@ -192,7 +192,7 @@ static inline void harness_fill(void *to, uint64_t n, uint64_t producer,
 		out[i] = harness_byte(&m, n, i);
 }
 
-/* 1 if every byte is what harness_fill wrote. */
+/* Returns 1 if every byte is as harness_fill() wrote it. */
 static inline int harness_intact(const void *data, uint64_t n,
 				 uint64_t producer, uint64_t sequence)
 {
@@ -221,7 +221,7 @@ static inline void harness_send(struct peal_endpoint *e, uint32_t port,
 	}
 }
 
-/* Receives exactly those, in order. */
+/* Receives exactly these messages in order. */
 static inline void harness_receive(struct peal_endpoint *e, uint64_t producer,
 				   uint64_t first, uint64_t n)
 {
@@ -258,7 +258,7 @@ static inline uint64_t harness_dead(const struct peal_link_info *info)
 	return sum;
 }
 
-/* The identity of one link; prints its numbers when it does not hold. */
+/* Returns 1 if a link conserves its messages, else prints its counters. */
 static inline int harness_holds(const struct peal_link_info *i)
 {
 	if (i->accepted == i->delivered + harness_dead(i) + i->queued)
@@ -273,8 +273,11 @@ static inline int harness_holds(const struct peal_link_info *i)
 	return 0;
 }
 
-/* All links of the runtime conserve, and hold nothing back. A message that was
- * answered is delivered when its handler has returned, which may be later. */
+/*
+ * Waits until no link has a queued message, then checks that all links
+ * conserve. A message is delivered when its handler has returned. That may be
+ * later than its answer.
+ */
 static inline void harness_conserved(struct peal_runtime *rt)
 {
 	struct peal_link *links[512];
@@ -289,7 +292,7 @@ static inline void harness_conserved(struct peal_runtime *rt)
 	}
 }
 
-/* Stops a kernel when all that was told in it is done. */
+/* Waits until all told messages are done, then stops the kernel. */
 static inline void harness_stop_quiet(struct peal_kernel *k)
 {
 	struct peal_kernel_info info;
@@ -298,7 +301,7 @@ static inline void harness_stop_quiet(struct peal_kernel *k)
 	CHECK_OK(peal_kernel_stop(k, PATIENCE));
 }
 
-/* The link by which a worker's dead letters go; NULL: there is none. */
+/* Returns the link of a worker's dead letters, or NULL. */
 static inline struct peal_link *harness_letters(struct peal_runtime *rt,
 						const struct peal_kernel *k,
 						uint32_t worker)
@@ -314,7 +317,7 @@ static inline struct peal_link *harness_letters(struct peal_runtime *rt,
 	return NULL;
 }
 
-/* The link took n messages, and all of them were handled. */
+/* Waits until the link has delivered n messages: all that it accepted. */
 static inline void harness_delivered(struct peal_link *link, uint64_t n)
 {
 	struct peal_link_info info;
@@ -335,16 +338,16 @@ static inline void harness_delivered(struct peal_link *link, uint64_t n)
 struct harness_sampler {
 	struct peal_link *link[HARNESS_LINKS_MAX];
 	uint32_t n_links;
-	uint64_t rings[HARNESS_LINKS_MAX]; /* most that a link has at a time */
+	uint64_t rings[HARNESS_LINKS_MAX]; /* most rings at one time */
 	uint64_t samples;
 	atomic_int stop;
 	pthread_t thread;
 };
 
 /*
- * A later sample has seen at least as much handled as there was to be handled
- * at an earlier one, but for what the rings hold: else something was accepted
- * that is in no ring.
+ * Compares a sample with the sample before it. By now each message accepted
+ * before is handled or in a ring. Hence: accepted before <= handled now +
+ * capacity of the rings. A larger number shows a message that is in no ring.
  */
 static inline void harness_sample(const struct harness_sampler *s, uint32_t i,
 				  struct peal_link_info *last)
@@ -375,7 +378,7 @@ static inline void *harness_sampler_run(void *argument)
 	return NULL;
 }
 
-/* Watches the links that were added to *s. */
+/* Starts the thread that samples the links of *s. */
 static inline void harness_watch(struct harness_sampler *s)
 {
 	atomic_store(&s->stop, 0);

@@ -3,8 +3,8 @@
 #define PEAL_TESTS_HASTY_H
 
 /*
- * Calls to workers that do not answer. Such a call waits for a short time, and all
- * others for the usual one: a worker that lives is never taken for one that hangs.
+ * Calls to workers that do not answer. Such a call gets a short time limit. All
+ * other calls keep the usual limit, so that no live worker counts as hung.
  */
 
 #include "runtime/harness.h"
@@ -14,8 +14,8 @@
 #define HASTY_MOST_MS 20000
 
 /*
- * The call fails with the code, and its text has that part. Workers that live may be
- * late as well: then the call is made again with twice the time.
+ * The call fails with this code, and its text contains this part. A live worker
+ * may be late as well. Then the macro repeats the call with twice the time.
  */
 #define CHECK_HASTY(rt, call, error, part)                                     \
 	do {                                                                   \

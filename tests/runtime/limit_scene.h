@@ -3,8 +3,9 @@
 #define PEAL_TESTS_LIMIT_SCENE_H
 
 /*
- * A kernel whose last worker has an actor with a limit, and can be made to stand
- * still, while tellers on the others, links, timers and requests reach it.
+ * A kernel with an actor that has a mailbox limit, on the last worker. The test
+ * can hold this worker. Meanwhile tellers on the other workers, links, timers
+ * and requests send to the actor.
  */
 
 #include <peal/dead_letter.h>
@@ -15,8 +16,8 @@
 PEAL_DECLARE_PROGRAM(limits);
 
 #define SCENE_TELLERS 2
-#define SCENE_PORT_KEEP 10 /* of the endpoint: those before lead to tellers */
-#define SCENE_PORT_NEAR 11 /* to the actor's own worker */
+#define SCENE_PORT_KEEP 10 /* leads to `keep`, lower ports to tellers */
+#define SCENE_PORT_NEAR 11 /* leads to the actor */
 
 struct scene {
 	struct peal_runtime *rt;
@@ -25,7 +26,7 @@ struct scene {
 	struct peal_supervisor *supervisor;
 	uint64_t teller[SCENE_TELLERS], actor, keep;
 	struct peal_link *to[SCENE_TELLERS], *near;
-	uint64_t gate; /* a word of the host */
+	uint64_t gate; /* a host word; 0: `keep` holds the worker */
 };
 
 static inline uint64_t scene_spawn(struct scene *s, const char *handler,
@@ -42,7 +43,7 @@ static inline uint64_t scene_spawn(struct scene *s, const char *handler,
 	return address;
 }
 
-/* Where the options say nothing, they are these. */
+/* Fills in the options that every case shares, and defaults. */
 static inline struct peal_kernel_options
 scene_options(struct peal_kernel_options o)
 {
@@ -82,7 +83,7 @@ static inline void scene_open(struct scene *s, struct peal_kernel_options o,
 	s->near = harness_from(s->rt, s->e, SCENE_PORT_NEAR, s->actor, wide);
 }
 
-/* The actor's worker stands still from now on, until it is let go. */
+/* Holds the actor's worker in `keep` until scene_let_go(). */
 static inline void scene_hold(struct scene *s)
 {
 	const uint64_t word = (uint64_t)(uintptr_t)&s->gate;
@@ -100,7 +101,7 @@ static inline void scene_let_go(struct scene *s)
 	peal_store_release_sys(&s->gate, 1);
 }
 
-/* Somebody takes the dead letters from now on. */
+/* From now on the endpoint `letters` receives the dead letters. */
 static inline void scene_take_letters(struct scene *s)
 {
 	struct peal_link_options wide = { .size = sizeof(wide),
@@ -120,7 +121,7 @@ static inline void scene_order_as(struct scene *s, uint32_t teller,
 			   PATIENCE));
 }
 
-/* Orders a teller to tell the actor numbers, and waits until it has. */
+/* Orders a teller to send n numbers to the actor, and waits until it has. */
 static inline void scene_order(struct scene *s, uint32_t teller, uint32_t what,
 			       uint64_t first, uint32_t n)
 {
@@ -137,7 +138,8 @@ static inline void scene_order(struct scene *s, uint32_t teller, uint32_t what,
 	EVENTUALLY(harness_info(s->to[teller]).delivered == sent);
 }
 
-/* By a link to a teller's worker, which passes it on. */
+/* Sends n numbers to the actor by the link to a teller. The teller's worker
+ * passes them on. */
 static inline void scene_send(struct scene *s, uint32_t teller, uint64_t first,
 			      uint32_t n)
 {
@@ -178,13 +180,13 @@ static inline struct limits_note scene_note(struct scene *s)
 	return state;
 }
 
-/* All that was told is done. */
+/* Waits until all told messages are done. */
 static inline void scene_done(struct scene *s)
 {
 	EVENTUALLY(scene_info(s).told == scene_info(s).mail_done);
 }
 
-/* The kernel has ended, by itself; nothing is left over. */
+/* Ends all links and drains the kernel. No message is left. */
 static inline void scene_drain(struct scene *s)
 {
 	uint32_t i;

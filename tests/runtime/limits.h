@@ -4,29 +4,29 @@
 
 #include <peal/device/message_of.h>
 
-/* What the handlers of programs/limits.c and the tests agree on. */
+/* Message types, messages and states of programs/limits.c and its tests. */
 
 #define LIMITS_LOG 64
-#define LIMITS_BURST 16 /* messages that one order can make */
+#define LIMITS_BURST 16 /* most messages of one order */
 
-/** The state of `note`: what it has handled, the first of it by number. */
+/** State of `note`: counts of the handled messages, and the first numbers. */
 struct limits_note {
 	uint64_t seen, sum, began; /* began: set by the test's init bytes */
 	uint64_t log[LIMITS_LOG];
 };
 
-/** The state of `teller`: what became of what it told. */
+/** State of `teller`: its messages by result. */
 struct limits_teller {
 	uint64_t told, refused, odd;
 };
 
-/** What a teller does. */
+/** Actions of a teller. */
 enum limits_what {
 	LIMITS_TELL = 0,
 	LIMITS_BEFORE = 1, /* with the deadline `ns` */
 	LIMITS_AFTER = 2, /* by a timer, after ns */
-	LIMITS_DELEGATE = 3, /* hands the message on, a request mostly */
-	LIMITS_MONITOR = 4 /* `teller` hears of the end of actor */
+	LIMITS_DELEGATE = 3, /* delegates the message, usually a request */
+	LIMITS_MONITOR = 4 /* monitors `actor` */
 };
 
 /** An order: n messages to an actor, numbered from `number` on. */
@@ -37,7 +37,7 @@ struct limits_order {
 };
 PEAL_MESSAGE_OF(limits_order, struct limits_order, 1)
 
-/** As the type of a message to `note`: it fails on it. */
+/** Type of a message on which `note` fails. */
 #define LIMITS_FAIL 9
 
 #endif

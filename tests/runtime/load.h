@@ -4,22 +4,22 @@
 
 #include <peal/device/platform.h>
 
-/* What the handlers of programs/load.c and the tests agree on. */
+/* Messages and states of programs/load.c and its tests. */
 
 #define LOAD_RECORDS 65536
 
-/** State of `record`: where each message came from, in turn. */
+/** State of `record`: the input of each message, in order. */
 struct load_record {
-	uint64_t n; /* messages but for those of type 1 */
-	uint64_t spin_ns; /* work for each */
+	uint64_t n; /* messages, without type 1 */
+	uint64_t spin_ns; /* ns of work for each message */
 	uint8_t input[LOAD_RECORDS];
 };
 
-/** A message; of type 1: wait until the word is not 0. */
+/** A message. For type 1 `record` waits until the word is not 0. */
 struct load_note {
-	uint64_t actor; /* whom `tell` tells it */
+	uint64_t actor; /* receiver, for `tell` */
 	uint64_t word;
-	uint64_t spin_ns; /* work for each message from then on */
+	uint64_t spin_ns; /* for type 1: ns of work for each later message */
 };
 
 #endif

@@ -4,15 +4,15 @@
 
 #include <peal/device/message_of.h>
 
-/* What the handlers of programs/messages.c and the test agree on. */
+/* Messages of programs/messages.c and its test. */
 
 struct question {
 	uint64_t number;
-	uint32_t ways; /* how it is answered: 0 emit, 1 in place, 2 told */
-	uint32_t ask; /* the actor that is told */
+	uint32_t ways; /* answer by 0: emit, 1: reserve, 2: tell */
+	uint32_t ask; /* receiver of a told answer */
 };
 
-/* As long as a question: only the number tells them apart. */
+/* As long as a question: only the type differs. */
 struct answer {
 	uint64_t number, twice;
 };

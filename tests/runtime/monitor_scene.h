@@ -11,8 +11,11 @@ PEAL_DECLARE_PROGRAM(monitors);
 #define MEMBERS_MAX 24
 #define HOUR (3600 * SECOND)
 
-/* A kernel of members that answer to an endpoint, each with a link from it; on
- * each worker in turn. What is down is heard by another endpoint. */
+/*
+ * A kernel of members, one on each worker in turn. Each member has a link from
+ * the endpoint `e` and a link to it. The endpoint `ear` receives the down
+ * messages.
+ */
 struct scene {
 	struct peal_runtime *rt;
 	struct peal_endpoint *e, *ear;
@@ -48,7 +51,7 @@ static inline struct scene scene_plain(void)
 	return scene_open(o);
 }
 
-/* One more member; its number. */
+/* Adds a member and returns its number. */
 static inline uint32_t add(struct scene *s, struct peal_supervisor *supervisor)
 {
 	struct peal_actor_options o = { .size = sizeof(o),
@@ -72,7 +75,7 @@ static inline void add_some(struct scene *s, uint32_t n)
 		add(s, NULL);
 }
 
-/* Another actor, which no link holds, so that it can be retired. */
+/* Spawns an actor without links, so that it can be retired. */
 static inline uint64_t spawn(struct scene *s, uint32_t worker)
 {
 	return harness_spawn(s->k, "mute", (int)worker);
@@ -98,7 +101,7 @@ static inline void tell(struct scene *s, uint32_t i, uint16_t type)
 	CHECK_OK(peal_send(s->e, i, type, &nothing, sizeof(nothing), PATIENCE));
 }
 
-/* What a member says of itself. */
+/* Returns the state that a member reports. */
 static inline struct monitors_state ask(struct scene *s, uint32_t i)
 {
 	struct monitors_state state;
@@ -111,7 +114,7 @@ static inline struct monitors_state ask(struct scene *s, uint32_t i)
 	return state;
 }
 
-/* Orders a member to set a monitor or to take it off. */
+/* Orders a member to set or cancel a monitor. Returns its answer. */
 static inline struct monitors_order
 order(struct scene *s, uint32_t i, uint16_t type, struct monitors_order o)
 {
@@ -124,7 +127,7 @@ order(struct scene *s, uint32_t i, uint16_t type, struct monitors_order o)
 	return o;
 }
 
-/* A member fails on a message. */
+/* Makes a member fail on a message, and waits until it has. */
 static inline void fail(struct scene *s, uint32_t i)
 {
 	uint64_t dead = harness_info(s->link[i]).dead[PEAL_REASON_HANDLER];
@@ -147,7 +150,7 @@ static inline uint64_t monitor(struct scene *s, uint64_t owner, uint64_t actor,
 	return monitor;
 }
 
-/* The ear monitors an actor. */
+/* The endpoint `ear` monitors an actor. */
 static inline uint64_t hear(struct scene *s, uint64_t actor, uint32_t flags)
 {
 	return monitor(s, peal_endpoint_address(s->ear), actor, flags,
@@ -164,7 +167,7 @@ static inline void check_down(const struct peal_down *down, uint64_t actor,
 	CHECK_EQ(down->error, error);
 }
 
-/* The ear hears exactly that next. */
+/* The next message to `ear` is this down message. */
 static inline void heard(struct scene *s, uint64_t actor, uint64_t monitor,
 			 uint32_t reason, int error)
 {
@@ -180,7 +183,7 @@ static inline void heard(struct scene *s, uint64_t actor, uint64_t monitor,
 	check_down(&down, actor, monitor, reason, error);
 }
 
-/* It hears nothing more; `open` monitors of it are set yet. */
+/* No further message comes to `ear`. `open`: monitors of `ear` that are set. */
 static inline void heard_all(struct scene *s, uint32_t open)
 {
 	struct peal_received r;
@@ -190,7 +193,7 @@ static inline void heard_all(struct scene *s, uint32_t open)
 		 open ? PEAL_ETIMEDOUT : PEAL_ENOTCONN);
 }
 
-/* A member has had so many down messages by now, this the last one of them. */
+/* Waits until a member has n down messages. The last has these values. */
 static inline void told(struct scene *s, uint32_t i, uint64_t n, uint64_t actor,
 			uint64_t monitor, uint32_t reason, int error)
 {
@@ -202,13 +205,13 @@ static inline void told(struct scene *s, uint32_t i, uint64_t n, uint64_t actor,
 	check_down(&state.down, actor, monitor, reason, error);
 }
 
-/* All that was told is handled, and every link conserves. */
+/* Waits until all told messages are done, then checks the links and closes. */
 static inline void scene_close(struct scene *s)
 {
 	struct peal_kernel_info info;
 	uint32_t i;
 
-	for (i = 0; i < 2; i++) { /* what ends is answered by what began */
+	for (i = 0; i < 2; i++) { /* the first pass may cause messages */
 		EVENTUALLY(!peal_kernel_info(s->k, &info) &&
 			   (info.state != PEAL_KERNEL_RUNNING ||
 			    info.told == info.mail_done));

@@ -4,26 +4,25 @@
 
 #include <peal/abi/monitor.h>
 
-/* What the handlers of programs/monitors.c and the tests of monitors agree on. */
+/* Message types, messages and states of programs/monitors.c and its tests. */
 
-/** Types of messages to a member. */
+/** Message types to a member. It emits at port 0. */
 #define MONITORS_COUNT 1 /* counts */
-#define MONITORS_FAIL 2 /* fails by MONITORS_ERROR */
-#define MONITORS_ASK 3 /* sends its state to port 0 */
-#define MONITORS_SET 4 /* sets a monitor; its order comes back, filled in */
-#define MONITORS_CANCEL 5 /* takes it off; the same */
+#define MONITORS_FAIL 2 /* fails with MONITORS_ERROR */
+#define MONITORS_ASK 3 /* emits its state */
+#define MONITORS_SET 4 /* sets a monitor, emits the completed order */
+#define MONITORS_CANCEL 5 /* cancels a monitor, emits the order */
 #define MONITORS_TELL_AND_FAIL                                                 \
-	6 /* tells another one to count, MONITORS_TELLS
-				  * times, and fails */
-#define MONITORS_EMIT 7 /* sends its state to port 0, once for each */
-#define MONITORS_SET_MANY 8 /* sets `tag` of them */
-#define MONITORS_DOWN 77 /* as the type of a down message: notes it */
-#define MONITORS_LOUD_DOWN 78 /* the same, and sends it to port 0 */
+	6 /* MONITORS_TELLS times tells an actor to count, then fails */
+#define MONITORS_EMIT 7 /* emits its state */
+#define MONITORS_SET_MANY 8 /* sets `tag` monitors, emits their number */
+#define MONITORS_DOWN 77 /* type of a down message: notes it */
+#define MONITORS_LOUD_DOWN 78 /* notes a down message, and emits it */
 
 #define MONITORS_ERROR (-71) /* PEAL_EPROTO */
 #define MONITORS_TELLS 4
 
-/** The payload of those that want one. */
+/** Payload of messages to a member. */
 struct monitors_order {
 	uint64_t monitor, tag;
 	uint32_t actor, flags;
@@ -31,12 +30,12 @@ struct monitors_order {
 	int32_t result;
 };
 
-/** Its state. */
+/** State of a member. */
 struct monitors_state {
-	uint64_t count; /* messages to count */
-	uint64_t downs; /* messages that were known as down messages */
-	uint64_t counted_before; /* `count` when the latest came */
-	struct peal_down down; /* that one */
+	uint64_t count; /* messages of type MONITORS_COUNT */
+	uint64_t downs; /* down messages */
+	uint64_t counted_before; /* `count` at the latest down message */
+	struct peal_down down; /* the latest down message */
 };
 
 #endif

@@ -4,21 +4,21 @@
 
 #include <peal/device/once.h>
 
-/* What the handlers of programs/once.c and the tests of duplicates agree on. */
+/* Message types, messages and states of programs/once.c and its tests. */
 
 #define ONCE_SENDERS 3
 
-/** Types of messages to a keeper. */
+/** Message types to a keeper or a herald. */
 #define ONCE_ADD 1
-#define ONCE_FAIL 2 /* notes it, and fails then */
-#define ONCE_FORGET 3 /* the sender: its place is free */
-#define ONCE_ANSWER 4 /* of a herald's ask */
+#define ONCE_FAIL 2 /* notes the number, then fails */
+#define ONCE_FORGET 3 /* frees the entry of the sender */
+#define ONCE_ANSWER 4 /* answer to a herald's ask */
 
-/** To a keeper; a herald hands it on to the one in `to`. */
+/** A message to a keeper. A herald passes it on to the keeper `to`. */
 struct once_note {
 	uint64_t sender, number;
-	uint32_t to; /* 1 + its number; 0: it is for a keeper */
-	uint32_t asks; /* 1: the herald asks, rather than tells */
+	uint32_t to; /* 1 + number of the keeper; 0: for a keeper */
+	uint32_t asks; /* 1: the herald asks; 0: it tells */
 };
 
 struct once_keeper {
@@ -29,7 +29,7 @@ struct once_keeper {
 
 /** A herald's state. */
 struct once_herald {
-	uint64_t answers, duplicates; /* that its asks came to */
+	uint64_t answers, duplicates; /* of its asks */
 };
 
 #endif

@@ -4,36 +4,38 @@
 
 #include "relay.h"
 
-/* What the handlers of programs/place.c and the test agree on. */
+/* Messages of programs/place.c and its test. */
 
 #define PLACE_BURST 16
 
-/* As enum peal_queue_kind, which GPUs' sources cannot include. */
+/* As enum peal_queue_kind, which device code cannot include. */
 enum { PLACE_LINK = 1, PLACE_MAILBOX, PLACE_WORK, PLACE_TOPIC };
 
-/* Messages' types: makes an end, and says how that went; does a part. */
+/* Message types: PLACE_ENTER joins the queue and emits the result, PLACE_TURN
+ * puts or takes some messages. */
 enum { PLACE_ENTER = 1, PLACE_TURN };
 
 struct place_turn {
-	uint64_t queue; /* its address */
+	uint64_t queue; /* address of the queue */
 	uint64_t each; /* messages that a producer puts in all */
-	uint64_t doubled; /* this one is put in place of the next one; ~0 */
+	uint64_t doubled; /* number to send twice, in place of the next
+			   * number; ~0 - 1: none */
 	uint32_t kind;
 	uint32_t self; /* number of the producer, or of the consumer */
-	uint32_t big; /* 1: messages that no slot holds */
+	uint32_t big; /* 1: messages that exceed a slot */
 	uint32_t reserved;
 };
 
 struct place_item {
 	struct relay_message m;
-	uint64_t missed; /* messages before it, of a topic that overwrites */
+	uint64_t missed; /* messages that a topic overwrote before it */
 };
 
 #define PLACE_WORDS 1000
 
 struct place_big {
 	struct relay_message m;
-	uint64_t word[PLACE_WORDS]; /* m.check and their index */
+	uint64_t word[PLACE_WORDS]; /* word i is m.check + i */
 };
 
 #endif

@@ -4,9 +4,9 @@
 
 #include "relay.h"
 
-/* What the handlers of programs/pools.c and the tests agree on. */
+/* Messages and states of programs/pools.c and its tests. */
 
-/** A message for a member; it waits until the host word is not 0, if any. */
+/** A message for a member, which waits until the host word is not 0. */
 struct pool_task {
 	struct relay_message id;
 	uint64_t gate; /* address of the word; 0: none */
@@ -17,13 +17,13 @@ struct pool_toil {
 	uint64_t done;
 };
 
-/** A piece of work: as many leaves. */
+/** A piece of work, split down to single leaves. */
 struct pool_piece {
 	uint64_t leaves;
-	uint64_t pool; /* its index */
+	uint64_t pool; /* index of the pool */
 };
 
-/** The state of who splits. */
+/** State of `split`. */
 struct pool_leaves {
 	uint64_t seen, pieces;
 };

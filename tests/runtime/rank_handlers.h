@@ -2,13 +2,13 @@
 #ifndef PEAL_TESTS_RANK_HANDLERS_H
 #define PEAL_TESTS_RANK_HANDLERS_H
 
-/* Handlers that write down in which order a worker takes its messages. */
+/* Handlers that note in which order a worker takes its messages. */
 #include <peal/device/kernel.h>
 
 #include "gate.h"
 #include "ranks.h"
 
-/* Writes a message down; waits at a gate. For the leader. */
+/* Notes a message, or waits at the gate. Only the leader calls it. */
 static PEAL_DEV void rank_write(struct peal_worker *w)
 {
 	const struct rank_note *in = (const struct rank_note *)peal_data(w);
@@ -22,7 +22,7 @@ static PEAL_DEV void rank_write(struct peal_worker *w)
 	} else if (in->from && list->n < RANK_LIST) {
 		list->from[list->n] = (uint8_t)in->from;
 		list->told[list->n] = (uint32_t)w->state->told;
-		/* for whoever watches while it goes on */
+		/* the test reads it while the kernel runs */
 		peal_store_release_sys(&list->n, list->n + 1);
 	}
 }
@@ -39,14 +39,15 @@ static PEAL_DEV int echo(struct peal_worker *w)
 	return peal_emit(w, 0, peal_type(w), peal_data(w), peal_length(w));
 }
 
-/* Both. */
+/* Notes and emits the message. */
 static PEAL_DEV int relate(struct peal_worker *w)
 {
 	note(w);
 	return echo(w);
 }
 
-/* Tells it on, as its type says; waits at a gate before. */
+/* Tells the message to `to`, with high priority for a type with RANK_HIGH. For
+ * the type RANK_GATE it first waits at the gate. */
 static PEAL_DEV int pass_on(struct peal_worker *w)
 {
 	struct rank_note out = *(const struct rank_note *)peal_data(w);
@@ -67,8 +68,8 @@ struct rank_death {
 	struct peal_kernel_control control;
 };
 
-/* Takes a ticket for a message to an actor and ends over it: its worker finds
- * that it is stopped. For one lane. */
+/* Takes the ticket of a message, then ends its worker before the message is
+ * written. The worker finds a request to stop. Works with one lane only. */
 static PEAL_DEV int perish(struct peal_worker *w)
 {
 	const struct rank_note *in = (const struct rank_note *)peal_data(w);

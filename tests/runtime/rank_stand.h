@@ -3,8 +3,11 @@
 #define PEAL_TESTS_RANK_STAND_H
 
 /*
- * A kernel whose workers are made to stand at a gate while their queues are
- * filled, and what handlers of one of them wrote down then: its order.
+ * Fixture of the tests of priorities:
+ * 1. A handler holds its worker at a gate.
+ * 2. The test fills the queues of the worker.
+ * 3. The test opens the gate.
+ * 4. Handlers note the order in which the worker takes the messages.
  */
 
 #include "runtime/both_lanes.h"
@@ -13,18 +16,18 @@
 PEAL_DECLARE_PROGRAM(ranks);
 PEAL_DECLARE_PROGRAM(rank_pools);
 
-#define ROW 32 /* messages of high priority for one of the others */
-#define PLENTY 4096 /* mailbox slots and messages: nothing waits for room */
+#define ROW 32 /* high-priority messages per normal message */
+#define PLENTY 4096 /* mailbox slots and messages: no sender waits for a slot */
 #define MIDDLE 300
 
-/* Who sends: what is written down. Odd ones have high priority. */
+/* Senders, as noted in the list. Odd numbers have high priority. */
 enum { NOBODY, HIGH, LOW, HIGH_TOO, LOW_TOO, HIGH_MAIL, MAIL };
 
 static struct stand {
 	struct peal_runtime *rt;
 	struct peal_endpoint *e;
 	struct peal_kernel *k;
-	uint64_t note; /* of worker 0 */
+	uint64_t note; /* the actor `note` of worker 0 */
 	uint32_t ports;
 	struct rank_list list;
 } s;
@@ -36,7 +39,8 @@ static inline void open_stand(struct peal_kernel_options o, int pools)
 	memset(&s, 0, sizeof(s));
 	s.rt = harness_open(2, "0-1:nvlink");
 	s.e = harness_endpoint(s.rt);
-	/* both devices may be parts of one, which takes none later */
+	/* Both devices may be parts of one GPU. Next to a resident kernel it
+	 * loads no program. */
 	CHECK_OK(peal_program_add(s.rt, &peal_program_relay));
 	o.size = sizeof(o);
 	o.lanes = lanes;
@@ -48,7 +52,7 @@ static inline void open_stand(struct peal_kernel_options o, int pools)
 	s.note = harness_spawn(s.k, "note", 0);
 }
 
-/* With so many workers, and mailboxes, high ones too, where nothing waits. */
+/* Opens the fixture with large mailboxes of both priorities. */
 static inline void open_mail(uint32_t workers, int pools)
 {
 	struct peal_kernel_options o = { .workers = workers,
@@ -73,7 +77,7 @@ static inline void close_stand(void)
 	CHECK_OK(peal_runtime_shutdown(s.rt));
 }
 
-/* A link from the endpoint's next port. */
+/* Links the endpoint's next port to an actor. */
 static inline struct peal_link *link_to(uint64_t to, uint32_t priority,
 					uint32_t *port_out)
 {
@@ -100,7 +104,7 @@ static inline void send_note(uint32_t port, uint16_t type,
 				   PATIENCE));
 }
 
-/* The same to another actor than the link's. */
+/* As send_note(), but to another actor than the link's receiver. */
 static inline void send_far(uint32_t port, uint64_t to, struct rank_note note,
 			    uint64_t n)
 {
@@ -109,7 +113,7 @@ static inline void send_far(uint32_t port, uint64_t to, struct rank_note note,
 				      PATIENCE));
 }
 
-/* A handler of the list's worker stands at the gate; it came by this port. */
+/* Sends a gate message by the port. Waits until its handler is at the gate. */
 static inline void close_gate(uint32_t port)
 {
 	peal_store_release_sys(&s.list.word, 0);
@@ -122,7 +126,7 @@ static inline void open_gate(void)
 	peal_store_release_sys(&s.list.word, 1);
 }
 
-/* So many were written down by now. */
+/* Waits until exactly n messages are noted. */
 static inline void written(uint64_t n)
 {
 	EVENTUALLY(peal_load_acquire_sys(&s.list.n) >= n);
@@ -137,9 +141,12 @@ static inline struct peal_kernel_info kernel_info(void)
 	return info;
 }
 
-/* What a worker has counted as told or accepted lies in its queue now, which is so
- * a little later: it answers a spawn in a turn of its own. It has said, too, what it
- * took. */
+/*
+ * Waits until all messages that a worker has counted as told or accepted are in
+ * their queues. A worker counts a message before it is in its queue. The worker
+ * answers a spawn in a later turn. By then it has also published its counters
+ * of taken messages.
+ */
 static inline void in_queue(struct peal_kernel *k, const char *handler,
 			    int worker)
 {
@@ -151,8 +158,8 @@ static inline int is_high(uint64_t i)
 	return s.list.from[i] & 1;
 }
 
-/* Between two of the others at most ROW messages went on, and as many as that
- * while there are some. */
+/* Between two noted messages the worker moved at most ROW messages. It moved
+ * exactly ROW while such messages waited. */
 static inline void check_moved(uint64_t moved)
 {
 	uint64_t i;

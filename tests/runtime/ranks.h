@@ -4,31 +4,31 @@
 
 #include <peal/device/platform.h>
 
-/* What the handlers of rank_handlers.h and the tests agree on. */
+/* Messages and lists of rank_handlers.h and the tests. */
 
 #define RANK_LIST 16384
 
-/** Bits of messages' types: waits until the word is not 0, else it is written
- * down; is told on with high priority. */
+/** Bits of message types. RANK_GATE: the handler waits at the gate and does not
+ * note the message. RANK_HIGH: `pass_on` tells it with high priority. */
 #define RANK_GATE 1
 #define RANK_HIGH 2
 
-/** Written by one worker, in host memory: what its handlers got, in turn. */
+/** Noted messages in order, in host memory. One worker writes the list. */
 struct rank_list {
-	uint64_t word; /* the gate */
-	uint64_t waits; /* 1: somebody waits at it */
+	uint64_t word; /* the gate; not 0: open */
+	uint64_t waits; /* 1: a handler waits at the gate */
 	uint64_t n;
 	uint8_t from[RANK_LIST];
-	/* messages that it had put into mailboxes and pools by then */
+	/* messages told until then, to actors and pools */
 	uint32_t told[RANK_LIST];
 };
 
 /** A message. */
 struct rank_note {
 	uint64_t list; /* struct rank_list */
-	uint32_t from; /* who has sent it; 0: it is not written down */
-	uint32_t to; /* whom `pass_on` tells it */
-	uint32_t then; /* and whom that one, if it is another `pass_on` */
+	uint32_t from; /* number of the sender; 0: not noted */
+	uint32_t to; /* receiver, for `pass_on` */
+	uint32_t then; /* receiver after `to`, if that is a `pass_on` */
 	uint32_t reserved;
 };
 

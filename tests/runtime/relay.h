@@ -4,11 +4,11 @@
 
 #include <peal/device/platform.h>
 
-/* What the handlers of programs/relay.c and the tests agree on. */
+/* Messages and states of programs/relay.c and its tests. */
 
 #define RELAY_BURST 16
 
-/** A message with an identity that cannot be mistaken. */
+/** A message with an identity: check depends on both numbers. */
 struct relay_message {
 	uint64_t producer, sequence, check;
 };
@@ -27,10 +27,10 @@ static PEAL_HD PEAL_INLINE uint64_t relay_check(uint64_t producer,
 struct relay_sink {
 	uint64_t received, next, damaged, misordered;
 	uint64_t epochs, epoch_began_ns; /* epochs in which messages came */
-	uint64_t missed; /* as the topic has told */
+	uint64_t missed; /* sum of peal_missed() */
 };
 
-/** What came by slots in the receiver's part of a cluster's memory. */
+/** Messages, and messages in slots of the receiver's part of cluster memory. */
 struct relay_nearby {
 	uint64_t received, in_cluster;
 };
@@ -64,7 +64,7 @@ struct relay_phase {
 
 struct relay_phases {
 	uint64_t passed;
-	uint64_t early; /* others that had not arrived when it passed */
+	uint64_t early; /* participants that had not arrived by then */
 	int32_t result, reserved;
 };
 
@@ -73,7 +73,7 @@ struct relay_gate {
 	uint64_t word;
 };
 
-/** A message for actor 0, to be put when the gate opens. */
+/** A message for actor 0, written when the gate opens. */
 struct relay_linger {
 	struct relay_gate gate;
 	struct relay_message message;

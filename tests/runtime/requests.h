@@ -4,18 +4,18 @@
 
 #include <peal/device/message_of.h>
 
-/* What the handlers of programs/requests.c and the test agree on. */
+/* Messages of programs/requests.c and its test. */
 
 enum asked_for {
-	ASK_TWICE, /* a reply: the number, and twice it */
-	ASK_REFUSAL, /* with the number as the error */
+	ASK_TWICE, /* reply: the number and its double */
+	ASK_REFUSAL, /* refusal with the number as its error */
 	ASK_FAILURE, /* the handler fails */
 	ASK_NOTHING, /* no reply */
-	ASK_LATER, /* the reply comes with that of the next one */
-	ASK_PLAIN, /* a message that is no reply */
-	ASK_BYTES, /* so many, as reply */
+	ASK_LATER, /* reply at the next request */
+	ASK_PLAIN, /* a message that is not a reply */
+	ASK_BYTES, /* reply of `number` bytes */
 	ASK_BOTH, /* two replies */
-	ASK_TOLD /* by the actor that is told it */
+	ASK_TOLD /* delegation to `actor`, which replies */
 };
 
 struct ask {
@@ -26,7 +26,7 @@ struct ask {
 
 struct told {
 	uint64_t number, twice;
-	uint64_t self; /* who replies */
+	uint64_t self; /* number of the actor that replies */
 	uint64_t seen; /* payload bytes that the handler saw */
 };
 

@@ -4,7 +4,8 @@
 
 #include <peal/device/platform.h>
 
-/* What the handlers of programs/room.c and their tests agree on. */
+/* Message types and states of `programs/room.c`, `programs/roam.c` and
+ * tests. */
 
 #define ROOM_QUESTION 1
 #define ROOM_ANSWER 2
@@ -12,8 +13,8 @@
 #define ROOM_SHED 4
 
 struct room_actor {
-	uint32_t next; /* whom it tells; ROOM_NOBODY. Who tells anyone: how many
-			* there are */
+	uint32_t next; /* next actor of the row or ROOM_NOBODY; for roam.c
+			* the number of actors */
 	uint32_t reserved;
 	uint64_t seen; /* messages, which are numbered from 0 */
 	uint64_t misordered;

@@ -9,8 +9,8 @@ PEAL_DECLARE_PROGRAM(spawns);
 
 #define WORKERS_MAX 4
 
-/* A kernel with a maker on each worker, which answers to an endpoint and has a
- * link from it. */
+/* A kernel with a maker on each worker. Each maker has a link from the endpoint
+ * and a link to it. */
 struct scene {
 	struct peal_runtime *rt;
 	struct peal_endpoint *e;
@@ -43,7 +43,7 @@ static inline struct scene scene_open(struct peal_kernel_options o)
 	return s;
 }
 
-/* One worker with so many rooms, for states as the child's. */
+/* Opens one worker with `rooms` actor slots for children. */
 static inline struct scene scene_plain(uint32_t rooms)
 {
 	struct peal_kernel_options o = {
@@ -55,7 +55,7 @@ static inline struct scene scene_plain(uint32_t rooms)
 	return scene_open(o);
 }
 
-/* What comes of an order to a maker. */
+/* Sends an order to a maker and returns the completed order. */
 static inline struct spawns_order obey(struct scene *s, uint32_t worker,
 				       uint16_t type, struct spawns_order o)
 {
@@ -69,7 +69,7 @@ static inline struct spawns_order obey(struct scene *s, uint32_t worker,
 	return o;
 }
 
-/* One of that handler; its result, and if that is 0 its address. */
+/* Maker 0 spawns one actor. Returns the result. On 0 the address is valid. */
 static inline int try_make(struct scene *s, uint32_t handler, uint64_t value,
 			   uint64_t ports_of, uint64_t *address_out)
 {
@@ -107,7 +107,7 @@ static inline struct peal_kernel_info info_of(struct scene *s)
 	return info;
 }
 
-/* By the maker's link, to an actor of a handler. */
+/* Sends a message to a spawned actor by the link of maker 0. */
 static inline void say(struct scene *s, uint64_t address, uint16_t type)
 {
 	uint64_t nothing = 0;
@@ -116,7 +116,7 @@ static inline void say(struct scene *s, uint64_t address, uint16_t type)
 			      PATIENCE));
 }
 
-/* Everything is handled that was sent and told. */
+/* Waits until all sent and told messages are handled. */
 static inline void scene_quiet(struct scene *s)
 {
 	struct peal_kernel_info info = info_of(s);
@@ -129,7 +129,7 @@ static inline void scene_quiet(struct scene *s)
 	}
 }
 
-/* Its state, of a kernel that is suspended meanwhile. */
+/* Returns the state of an actor. Suspends the kernel meanwhile. */
 static inline struct spawns_state state_of(struct scene *s, uint64_t address)
 {
 	struct spawns_state state;
@@ -141,7 +141,7 @@ static inline struct spawns_state state_of(struct scene *s, uint64_t address)
 	return state;
 }
 
-/* So many actors of handlers there are, and all is conserved. */
+/* Ends the scene. Checks that `left` spawned actors exist. */
 static inline void scene_close(struct scene *s, uint64_t left)
 {
 	struct peal_kernel_info info;

@@ -4,45 +4,44 @@
 
 #include <peal/device/platform.h>
 
-/* What the handlers of programs/spawns.c and the tests of actors that handlers
- * make agree on. */
+/* Message types, messages and states of programs/spawns.c and its tests. */
 
 /** Handlers, by their place in the program's list. */
-#define SPAWNS_MAKER 0 /* obeys, and answers at port 0 */
+#define SPAWNS_MAKER 0 /* obeys orders, answers at port 0 */
 #define SPAWNS_CHILD 1 /* has no ports */
-#define SPAWNS_SPEAKER 2 /* as the child, and says its state at port 0 */
+#define SPAWNS_SPEAKER 2 /* as the child, and emits its state at port 0 */
 #define SPAWNS_WIDE 3 /* has a larger state */
 #define SPAWNS_OTHER 4 /* emits messages of another size */
-#define SPAWNS_MUTE 5 /* sends nothing: has many messages in a row */
+#define SPAWNS_MUTE 5 /* sends nothing: runs for many messages in a row */
 #define SPAWNS_HANDLERS 6
 
-/** Types of messages to a maker: its order comes back, filled in. */
-#define SPAWNS_MAKE 1 /* n actors, each with `value`; until one fails */
-#define SPAWNS_END 2 /* one */
-#define SPAWNS_CHURN 3 /* makes and ends n of them, one after another */
-#define SPAWNS_LATE 4 /* makes one, tells it n times, ends it, makes another */
-#define SPAWNS_TELL 5 /* tells the actor to do as `value` says */
-#define SPAWNS_STORM 6 /* n trees of depth `value`; leaves tell `actor` */
-#define SPAWNS_LEAF 7 /* of a tree, or so many that there was no room for */
-#define SPAWNS_LEAVES 8 /* how many came: in `value` */
+/** Message types to a maker. It emits the completed order at port 0. */
+#define SPAWNS_MAKE 1 /* spawns up to n actors with `value` */
+#define SPAWNS_END 2 /* retires `actor` */
+#define SPAWNS_CHURN 3 /* spawns and retires n actors, one after another */
+#define SPAWNS_LATE 4 /* spawn, n tells, retire, then spawn the next actor */
+#define SPAWNS_TELL 5 /* tells `actor` a message of type n with `value` */
+#define SPAWNS_STORM 6 /* grows n trees of depth `value`, counted by `actor` */
+#define SPAWNS_LEAF 7 /* payload: leaves of a tree, grown or without a slot */
+#define SPAWNS_LEAVES 8 /* returns the number of leaves in `value` */
 #define SPAWNS_FAIL 9
 
-/** And to those that it makes. */
-#define SPAWNS_HELLO 11 /* once, first: its state is as it was made */
-#define SPAWNS_COUNT 12 /* for who has that value; 0: for any */
-#define SPAWNS_LEAVE 13 /* ends itself; can it make another one then? */
-#define SPAWNS_SAY 14 /* a speaker says its state */
-#define SPAWNS_BREED 15 /* a speaker makes another one */
-#define SPAWNS_GROW 16 /* part of a tree */
+/** Message types to spawned actors. */
+#define SPAWNS_HELLO 11 /* first message: checks that the state is new */
+#define SPAWNS_COUNT 12 /* payload: value of the receiver; 0: any */
+#define SPAWNS_LEAVE 13 /* retires itself, then tries to spawn an actor */
+#define SPAWNS_SAY 14 /* a speaker emits its state */
+#define SPAWNS_BREED 15 /* a speaker spawns a speaker */
+#define SPAWNS_GROW 16 /* payload: struct spawns_tree */
 #define SPAWNS_SPIN 17 /* until the kernel is aborted */
-#define SPAWNS_DOWN 18 /* a monitor's */
+#define SPAWNS_DOWN 18 /* a down message */
 
 #define SPAWNS_TELLS 4
 #define SPAWNS_ERROR (-71) /* PEAL_EPROTO */
-/** No handler, for an order. */
+/** A number that no handler has. */
 #define SPAWNS_NONE 77
 
-/** An order, and what came of it. */
+/** An order and its results. */
 struct spawns_order {
 	uint32_t handler, n;
 	uint32_t ports_of, actor;
@@ -52,17 +51,17 @@ struct spawns_order {
 	uint32_t self, reserved;
 };
 
-/** The state of those that are made; `value` and `maker` are its init. */
+/** State of a spawned actor. The initial bytes set `value` and `maker`. */
 struct spawns_state {
 	uint64_t value;
 	uint32_t maker, reserved;
 	uint64_t hellos, count;
-	uint32_t made; /* by LEAVE or BREED */
+	uint32_t made; /* number of the actor that BREED spawned */
 	int32_t result;
 	uint64_t filler[2];
 };
 
-/** What grows to a tree. */
+/** A subtree. Its leaves report to the actor `teller`. */
 struct spawns_tree {
 	uint32_t depth, teller;
 };

@@ -4,14 +4,15 @@
 
 #include <peal/device/platform.h>
 
-/* What the handlers of programs/steps.c and the test of pipelines agree on. */
+/* Messages and states of programs/steps.c and the tests of pipelines. */
 
-/** What a stage does; the rest of its state is what it counts. */
+/** Configuration of a stage: the begin of its state. */
 struct step_config {
-	uint64_t add; /* to each value */
-	uint64_t gate; /* address of a word: works on while it is not 0 */
-	uint64_t fail_at; /* 1 + number of the batch that it fails on */
-	uint64_t drop; /* 1: those of an odd number */
+	uint64_t add; /* added to each value */
+	uint64_t gate; /* address of a word: the stage waits while it is 0;
+			* 0: no gate */
+	uint64_t fail_at; /* 1 + number of the batch that fails; 0: none */
+	uint64_t drop; /* 1: drops batches with an odd number */
 };
 
 struct step_state {
@@ -19,7 +20,7 @@ struct step_state {
 	uint64_t seen;
 };
 
-/** A batch; more bytes follow it, which are passed on. */
+/** A batch. The bytes that follow it are passed on. */
 struct step_batch {
 	uint64_t number, value;
 };

@@ -5,7 +5,8 @@
 #include "runtime/both_lanes.h"
 #include "runtime/guest.h"
 
-/* A guest among three kernels on two devices, and those who send to it. */
+/* A guest that migrates between three kernels on two devices. Links, tells,
+ * timers and a topic send to it. */
 
 PEAL_DECLARE_PROGRAM(guest);
 PEAL_DECLARE_PROGRAM(pools);
@@ -19,11 +20,11 @@ PEAL_DECLARE_PROGRAM(pools);
 
 /* Senders of notes to the guest, and the ports by which the host drives them. */
 enum sender {
-	BY_LINK, /* that was made for the guest */
-	BY_OTHER_LINK, /* that leads to an actor of another worker */
-	BY_TELL, /* of a herald of worker 0, where the guest is at first */
-	BY_OTHER_TELL, /* of a herald of worker 1 */
-	BY_TIMER, /* of a herald of worker 0 */
+	BY_LINK, /* a link to the guest */
+	BY_OTHER_LINK, /* a link to an actor of another worker */
+	BY_TELL, /* a tell of a herald on worker 0, where the guest begins */
+	BY_OTHER_TELL, /* a tell of a herald on worker 1 */
+	BY_TIMER, /* a timer of a herald on worker 0 */
 	BY_TOPIC,
 	SENDERS
 };
@@ -32,7 +33,7 @@ struct street {
 	struct peal_runtime *rt;
 	struct peal_endpoint *e;
 	struct peal_kernel *k[KERNELS]; /* on devices 0, 1, 0 */
-	uint64_t guest; /* by its first address, in kernel 0 on worker 0 */
+	uint64_t guest; /* its first address: kernel 0, worker 0 */
 	uint64_t newest;
 	uint64_t herald[SENDERS];
 	uint64_t sent[SENDERS];
@@ -100,7 +101,7 @@ static inline void spawn_herald(struct street *s, enum sender sender,
 	harness_from(s->rt, s->e, sender, s->herald[sender], plain);
 }
 
-/* The guest on worker 0 of kernel 0, and all who send to it. */
+/* Opens the street: the guest on worker 0 of kernel 0, and all senders. */
 static inline void open_full(struct street *s)
 {
 	struct peal_topic_options t = { .size = sizeof(t) };
@@ -120,7 +121,7 @@ static inline void open_full(struct street *s)
 	harness_from(s->rt, s->e, BY_TOPIC, crier, plain);
 }
 
-/* The next note of a sender is on its way. */
+/* Sends the next note of a sender, or orders a herald to send it. */
 static inline void send_note(struct street *s, enum sender by)
 {
 	static const uint16_t types[SENDERS] = { GUEST_NOTE, GUEST_NOTE,
@@ -157,7 +158,8 @@ static inline uint64_t notes_sent(const struct street *s)
 	return sum;
 }
 
-/* What the guest has in its state when it has had all notes; it is in kernel. */
+/* Waits until the guest has had all notes. Returns its state. The guest is in
+ * `kernel`. */
 static inline struct guest settle(struct street *s, uint64_t address,
 				  int kernel)
 {

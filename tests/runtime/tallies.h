@@ -2,14 +2,14 @@
 #ifndef PEAL_TESTS_TALLIES_H
 #define PEAL_TESTS_TALLIES_H
 
-/* Kernels of the program tally, many actors at a time. */
+/* Kernels of the program tally, with many actors. */
 
 #include "runtime/harness.h"
 #include "runtime/tally.h"
 
 PEAL_DECLARE_PROGRAM(tally);
 
-/* Of a worker, where the case says nothing. */
+/* Lanes of a worker, unless the options say otherwise. */
 static uint32_t tallies_lanes = 1;
 
 static inline struct peal_kernel *tallies_launch(struct peal_runtime *rt,
@@ -25,7 +25,7 @@ static inline struct peal_kernel *tallies_launch(struct peal_runtime *rt,
 	return k;
 }
 
-/* n actors that know their ids: first, first + 1, ... worker: -1 for all. */
+/* Spawns n actors with the ids first, first + 1, ... Worker -1: on all. */
 static inline void tallies_spawn(struct peal_kernel *k, const char *handler,
 				 int worker, uint64_t first, uint32_t n,
 				 uint64_t *addresses)
@@ -45,7 +45,7 @@ static inline void tallies_spawn(struct peal_kernel *k, const char *handler,
 	free(ids);
 }
 
-/* Sends an actor its message of that number. */
+/* Sends an actor its message with this number. */
 static inline void tallies_send(struct peal_endpoint *e, uint32_t port,
 				uint64_t to, uint64_t id, uint64_t number)
 {

@@ -4,36 +4,37 @@
 
 #include <peal/device/message_of.h>
 
-/* What the handlers of programs/tally.c and the tests agree on. */
+/* Messages and states of programs/tally.c and its tests. */
 
-/** An actor's state: whose messages it gets, and how many it had. */
+/** State of an actor that counts its messages. */
 struct tally {
 	uint64_t id;
-	uint64_t next; /* number of the message that has to come */
-	uint64_t zero; /* nobody writes it */
+	uint64_t next; /* number of the next message */
+	uint64_t zero; /* must stay 0 */
 };
 
-/** For the actor of that id, its so manyth. */
+/** A message to the actor with this id. Its messages are numbered from 0. */
 struct tally_message {
 	uint64_t id, number;
 	uint64_t actor; /* index, for `post` */
 };
 
-/** What a mourner has seen; it fails on letters about messages of this type. */
+/** State of `mourn`. It fails on letters about messages of this type. */
 #define TALLY_TOO_MUCH 13
 struct tally_mourner {
-	uint64_t letters, others, mistaken; /* for a tally_parcel */
-	uint64_t numbers; /* the sum over the messages that letters are about */
+	/* mistaken: letters that were taken for a tally_parcel */
+	uint64_t letters, others, mistaken;
+	uint64_t numbers; /* sum of the numbers of the dead messages */
 };
 
-/** As long as a letter about a tally_message, with its number, and none. */
+/** A message of the length and type of a letter about a tally_message. */
 struct tally_parcel {
 	struct peal_dead_letter first;
 	struct tally_message second;
 };
 PEAL_MESSAGE_OF(parcel, struct tally_parcel, 0)
 
-/** A state too large for a control message, and for a worker to fill. */
+/** A state that is too large for a control message or for a worker to fill. */
 #define TALLY_LARGE_BYTES 100000
 struct tally_large {
 	struct tally tally;

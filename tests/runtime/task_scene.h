@@ -2,7 +2,7 @@
 #ifndef PEAL_TESTS_TASK_SCENE_H
 #define PEAL_TESTS_TASK_SCENE_H
 
-/* An executor of several devices, and jobs whose every element is counted. */
+/* An executor of several devices. Its jobs count visits of every element. */
 
 #include <peal/execute.h>
 
@@ -12,7 +12,7 @@
 
 PEAL_DECLARE_PROGRAM(tasks);
 
-#define SCENE_MOST 20000 /* elements */
+#define SCENE_MOST 20000 /* most elements of a job */
 
 struct scene {
 	struct peal_runtime *rt;
@@ -24,7 +24,7 @@ struct scene {
 	uint64_t visits[PEAL_PARTS_MAX], number[PEAL_PARTS_MAX];
 	struct peal_argument argument[2];
 	struct visit visit;
-	struct peal_job job; /* visits all elements, if nothing is changed */
+	struct peal_job job; /* visits all elements, unless a case changes it */
 	struct peal_execute_report report;
 };
 
@@ -38,7 +38,7 @@ static inline void scene_open(struct scene *s, uint32_t n, uint32_t workers)
 	memset(s, 0, sizeof(*s));
 	s->n = n;
 	s->rt = harness_open((int)n, "");
-	for (i = 0; i < n; i++) /* ranks are no devices */
+	for (i = 0; i < n; i++) /* rank and device number differ */
 		s->devices[i] = (int)((i + 1) % n);
 	CHECK_OK(peal_executor_create(s->rt, s->devices, n, &peal_program_tasks,
 				      &o, &s->e));
@@ -84,7 +84,7 @@ static inline void scene_clear(struct scene *s)
 	memset((void *)(uintptr_t)s->number[0], 0, 8 * SCENE_MOST);
 }
 
-/* Words that the handlers wait for. */
+/* Opens or closes the gate for which the handlers wait. */
 static inline void scene_gate(struct scene *s, int is_open)
 {
 	s->visit.gate = s->gate;
@@ -92,7 +92,7 @@ static inline void scene_gate(struct scene *s, int is_open)
 			       (uint64_t)is_open);
 }
 
-/* Each device has its part alone, behind those of the others. */
+/* Gives each device only its own part of the arrays. */
 static inline void scene_pack(struct scene *s, const struct peal_partition *p)
 {
 	uint32_t i;
@@ -104,7 +104,7 @@ static inline void scene_pack(struct scene *s, const struct peal_partition *p)
 	s->job.partition = p;
 }
 
-/* And again all of it. */
+/* Gives each device all of the arrays again. */
 static inline void scene_unpack(struct scene *s)
 {
 	static const struct peal_partition none;
@@ -113,7 +113,7 @@ static inline void scene_unpack(struct scene *s)
 	s->job.partition = NULL;
 }
 
-/* Elements that were visited so often. */
+/* Returns the number of elements with `times` visits. */
 static inline uint64_t scene_count(const struct scene *s, uint32_t times)
 {
 	uint64_t n = 0, i;
@@ -123,7 +123,7 @@ static inline uint64_t scene_count(const struct scene *s, uint32_t times)
 	return n;
 }
 
-/* The report of a job, whose numbers agree. */
+/* Gets the report of the job, and checks that its numbers agree. */
 static inline void scene_report(struct scene *s)
 {
 	uint64_t tasks = 0, elements = 0;
@@ -148,7 +148,7 @@ static inline void scene_report(struct scene *s)
 	CHECK(s->report.imbalance >= 1 && s->report.imbalance <= s->n + 0.01);
 }
 
-/* Each element was visited once, and is itself; nothing behind them. */
+/* Each element of the job was visited once, with its number. No other was. */
 static inline void scene_visited(const struct scene *s)
 {
 	const uint64_t *number = (const uint64_t *)(uintptr_t)s->number[0];
@@ -160,7 +160,7 @@ static inline void scene_visited(const struct scene *s)
 	}
 }
 
-/* Does the job, and checks all of it. */
+/* Runs the job, and checks all elements and the report. */
 static inline void scene_check(struct scene *s)
 {
 	scene_clear(s);

@@ -4,17 +4,17 @@
 
 #include <peal/device/platform.h>
 
-/* What the handlers of programs/tasks.c and the tests agree on. */
+/* Parameters of programs/tasks.c and its tests. */
 
 /** Parameters of `visit`. */
 struct visit {
-	uint64_t gate; /* address of a host word: it waits until that is not 0; 0:
-			* it does not wait */
-	uint64_t gate_at; /* the element whose task waits; UINT64_MAX: all */
-	uint64_t fails_at; /* the element whose task fails; UINT64_MAX: none */
-	int64_t error; /* with what */
-	uint64_t leader; /* 1: all lanes fail; 0: the one that has it */
-	uint64_t slow_ns; /* for each element */
+	uint64_t gate; /* address of a host word; the task waits while the
+			* word is 0. 0: no wait */
+	uint64_t gate_at; /* element of the waiting task; UINT64_MAX: all */
+	uint64_t fails_at; /* element of the failing task; UINT64_MAX: none */
+	int64_t error; /* error of the failing task */
+	uint64_t leader; /* 1: all lanes fail; 0: the lane with the element */
+	uint64_t slow_ns; /* ns of work for each element */
 };
 
 #endif

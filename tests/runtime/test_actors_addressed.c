@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Messages to any actor of the kernel that a link leads to. */
+/*
+ * A link carries messages to any actor of the kernel to which it leads. Each
+ * actor gets its own messages once and in order. Messages without a receiver
+ * are dead.
+ */
 #include "runtime/tallies.h"
 
 #define N 64
@@ -11,7 +15,7 @@ static const struct peal_kernel_options two = { .workers = 2,
 static const struct peal_link_options small = { .capacity = 16 };
 static uint64_t address[N];
 
-/* n messages to any of them, each one's in order. */
+/* Sends n messages to random actors, in order for each actor. */
 static void send_any(struct peal_endpoint *e, uint32_t port, uint64_t n,
 		     uint64_t sent[N])
 {
@@ -38,7 +42,7 @@ PEAL_TEST(each_gets_its_own_in_order_whichever_worker_it_is_of)
 	EVENTUALLY(tallies_info(k).handled == N * EACH);
 	CHECK_EQ(tallies_info(k).failed, 0);
 	harness_delivered(link, N * EACH);
-	/* those of the other worker came by its mailbox, and no others */
+	/* only messages to the other worker pass its mailbox: about half */
 	CHECK(tallies_info(k).told > N * EACH / 4);
 	CHECK(tallies_info(k).told < N * EACH * 3 / 4);
 	EVENTUALLY(tallies_info(k).told == tallies_info(k).mail_done);
@@ -78,7 +82,7 @@ PEAL_TEST(a_handler_sends_to_any_actor_of_another_device)
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
-/* Of the link's worker, and of the other one. */
+/* One retired actor is on the link's worker, one on the other worker. */
 PEAL_TEST(who_has_the_room_of_a_retired_one_gets_nothing_of_it)
 {
 	struct peal_runtime *rt = harness_open(1, "");
@@ -134,18 +138,18 @@ PEAL_TEST(what_nobody_gets_is_dead_with_its_reason)
 	retired = address[3];
 	CHECK_OK(peal_actor_retire(rt, retired));
 	tallies_send(e, 0, retired, 0, 0);
-	tallies_send(e, 0, address[3] + 50, 0, 0); /* never was one */
+	tallies_send(e, 0, address[3] + 50, 0, 0); /* never existed */
 	EVENTUALLY(harness_info(link).dead[PEAL_REASON_NO_ACTOR] == 2);
-	/* longer than a mailbox takes; the other worker's own is by the link */
+	/* too long for the mailbox of worker 1, but not for the link */
 	CHECK_OK(peal_send_to(e, 0, address[2], 0, longer, 64, PATIENCE));
 	EVENTUALLY(harness_info(link).dead[PEAL_REASON_TOO_LONG] == 1);
 	CHECK_OK(peal_send_to(e, 0, address[0], 0, longer, 64, PATIENCE));
 	EVENTUALLY(harness_info(link).delivered == 1);
-	/* and what comes behind is not lost with it */
+	/* the next message to worker 1 arrives */
 	tallies_send(e, 0, address[2], 2, 0);
 	EVENTUALLY(tallies_info(k).handled == 2);
 	CHECK_EQ(tallies_info(k).failed, 0);
-	/* no mailboxes, no way to the other worker */
+	/* without mailboxes, no message reaches the other worker */
 	tallies_send(e, 1, address[5], 1, 0);
 	EVENTUALLY(harness_info(other).dead[PEAL_REASON_NO_ACTOR] == 1);
 	tallies_send(e, 1, address[4], 0, 0);
@@ -185,8 +189,8 @@ PEAL_TEST(an_address_elsewhere_is_refused)
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
-/* Sends to the actor while there is room. Whether worker 0 waits for room, and there
- * is none in front of it. */
+/* Sends to the actor until the link is full. Returns 1 if worker 0 waits for
+ * free slots and the link took no message. */
 static int is_full(struct peal_endpoint *e, struct peal_kernel *k,
 		   uint64_t actor, uint64_t *sent)
 {
@@ -203,7 +207,8 @@ static int is_full(struct peal_endpoint *e, struct peal_kernel *k,
 	return info.blocked_port >= 0 && *sent == before;
 }
 
-/* The worker of one holds still: nothing is lost, and it goes on in order. */
+/* The actor's worker blocks on a full output. No message is lost. Messages
+ * continue in order after the host receives. */
 PEAL_TEST(a_full_mailbox_holds_the_link_back)
 {
 	struct peal_kernel_options o = { .workers = 2, .mailbox_slots = 64 };
@@ -222,7 +227,7 @@ PEAL_TEST(a_full_mailbox_holds_the_link_back)
 	CHECK_OK(peal_actor_spawn(k, "answer", &second, &answer));
 	link = harness_from(rt, e, 0, address[0], small);
 	out = harness_to(rt, answer, e, small);
-	/* its answers have 16 slots, it has 64, the link 16 */
+	/* slots: 16 in the output, 64 in the mailbox, 16 in the link */
 	EVENTUALLY(is_full(e, k, answer, &sent));
 	CHECK(sent > 32 && sent <= 16 + 64 + 16 + 1);
 	CHECK_OK(peal_worker_info(k, 0, &info));
@@ -232,7 +237,7 @@ PEAL_TEST(a_full_mailbox_holds_the_link_back)
 		CHECK_OK(peal_receive(e, &m, sizeof(m), &r, PATIENCE));
 		CHECK_EQ(m.number, got);
 	}
-	tallies_send(e, 0, answer, 0, sent); /* and goes on */
+	tallies_send(e, 0, answer, 0, sent);
 	CHECK_OK(peal_receive(e, &m, sizeof(m), &r, PATIENCE));
 	CHECK_EQ(m.number, sent);
 	harness_delivered(link, sent + 1);
@@ -241,7 +246,7 @@ PEAL_TEST(a_full_mailbox_holds_the_link_back)
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
-/* What was passed on is handled before the kernel ends. */
+/* Messages for the other worker are handled before the kernel ends. */
 PEAL_TEST(a_drain_ends_behind_what_was_passed_on)
 {
 	struct peal_runtime *rt = harness_open(1, "");
@@ -260,7 +265,8 @@ PEAL_TEST(a_drain_ends_behind_what_was_passed_on)
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
-/* n actors of a worker that are asked, replying by the ports of the first. */
+/* Spawns n `asked` actors on a worker, with ids from `first` on. All of them
+ * reply by the ports of addresses[0]. */
 static void spawn_asked(struct peal_kernel *k, uint32_t worker, uint64_t first,
 			uint32_t n, uint64_t *addresses)
 {
@@ -276,8 +282,8 @@ static void spawn_asked(struct peal_kernel *k, uint32_t worker, uint64_t first,
 	}
 }
 
-/* The first half of the addresses is of worker 0, which has the requester's
- * link, the other half of worker 1. */
+/* Spawns the first half of the addresses on worker 0, the other half on worker
+ * 1. The requester's link leads to worker 0. */
 static struct peal_requester *ask_open(struct peal_runtime *rt,
 				       struct peal_kernel *k)
 {
@@ -293,10 +299,10 @@ static struct peal_requester *ask_open(struct peal_runtime *rt,
 
 struct asker {
 	struct peal_requester *requester;
-	uint32_t first; /* and every other one */
+	uint32_t first; /* asks actors first, first + 2, ... */
 };
 
-/* Many at a time, then one at a time. */
+/* Makes requests to all actors at once, then one request at a time. */
 static void *ask_all(void *argument)
 {
 	const struct asker *a = argument;
@@ -361,7 +367,7 @@ PEAL_TEST(a_request_that_nobody_can_answer_says_so)
 	struct peal_requester_info info;
 	struct tally_message m = { 0, 0, 0 };
 	struct tally t = { 7, 7, 7 };
-	const uint8_t longer[48] = { 0 }; /* id 0, its number 0 */
+	const uint8_t longer[48] = { 0 }; /* a tally_message: id 0, number 0 */
 	uint64_t there, number = 0;
 
 #define ASK(to)                                                                \
@@ -376,7 +382,7 @@ PEAL_TEST(a_request_that_nobody_can_answer_says_so)
 	CHECK_EQ(number, 0);
 	CHECK_OK(peal_requester_info(r, &info));
 	CHECK_EQ(info.asked, 0);
-	/* longer than a mailbox takes; the first's worker has the link */
+	/* too long for the mailbox of worker 1; worker 0 has the link */
 	CHECK_FAILS(peal_request_to(r, address[N / 2], 0, longer, 41, &t,
 				    sizeof(t), NULL, SECOND),
 		    PEAL_EMSGSIZE, "49 bytes, 8 of them the request's number");
@@ -392,7 +398,7 @@ PEAL_TEST(a_request_that_nobody_can_answer_says_so)
 				    sizeof(t), NULL, 30 * MS),
 		    PEAL_ETIMEDOUT, "no reply in time");
 	CHECK_EQ(t.id, 7);
-	/* the one that its state says is another: it refuses */
+	/* m.id is not the id of this actor: it refuses the request */
 	CHECK_FAILS(ASK(address[1]), PEAL_EPROTO, "has refused the request");
 	CHECK_OK(ASK(address[0]));
 	CHECK_OK(peal_requester_info(r, &info));

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* labels: stress */
 /*
- * A million actors on two devices. The host sends ten messages to each actor, in
- * random order over all actors. An actor fails if a message is not the next one
- * that it expects. Slow builds have fewer actors.
+ * A million actors on two devices. The host sends ten messages to each actor,
+ * in random order over all actors. An actor fails if a message is not the next
+ * one that it expects. Slow builds have fewer actors.
  */
 #include "runtime/tallies.h"
 
 #define DEVICES 2
 #define WORKERS 2
 
-/* A permutation of 0 .. 2^bits - 1, by its place. */
+/* Returns element `at` of a permutation of 0 .. 2^bits - 1. */
 static uint64_t shuffled(uint64_t at, uint32_t bits)
 {
 	uint64_t mask = (1ULL << bits) - 1;
@@ -32,7 +32,7 @@ static uint32_t bits_of(uint64_t n)
 	return bits;
 }
 
-/* Each of n actors `each` times, its own messages in order. */
+/* Sends `each` messages to each of n actors, in order for each actor. */
 static void send_all(struct peal_endpoint *e, const uint64_t *address,
 		     uint64_t n, uint64_t each)
 {
@@ -45,7 +45,7 @@ static void send_all(struct peal_endpoint *e, const uint64_t *address,
 		if (at >= n * each)
 			continue;
 		at %= n;
-		/* a link to each device: to one of its two workers */
+		/* one port and link for each device */
 		tallies_send(e, at >= n / DEVICES, address[at], at, sent[at]++);
 	}
 	for (i = 0; i < n; i++)
@@ -56,7 +56,7 @@ static void send_all(struct peal_endpoint *e, const uint64_t *address,
 static void check_all(struct peal_runtime *rt, const uint64_t *address,
 		      uint64_t n, uint64_t each)
 {
-	uint64_t i, step = n / 5000 + 1; /* a look takes a copy */
+	uint64_t i, step = n / 5000 + 1; /* about 5000 actors */
 
 	for (i = 0; i < n; i += step) {
 		struct tally t = tallies_state(rt, address[i]);
@@ -92,7 +92,7 @@ PEAL_TEST(each_of_a_million_gets_its_messages_once_and_in_order)
 	}
 	send_all(e, address, n, each);
 	for (d = 0; d < DEVICES; d++) {
-		/* each failed at one that was not its next: so all had all */
+		/* an actor fails at a message out of order, and none did */
 		EVENTUALLY(tallies_info(k[d]).handled == share * each);
 		CHECK_EQ(tallies_info(k[d]).failed, 0);
 		harness_delivered(link[d], share * each);

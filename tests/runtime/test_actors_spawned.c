@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Many actors made and ended at a time, and the ports that they share. */
+/*
+ * One call spawns or retires many actors, or none of them. Slots, states and
+ * ports of retired actors are free again. Actors can share ports.
+ */
 #include "runtime/hasty.h"
 #include "runtime/tallies.h"
 
 PEAL_DECLARE_PROGRAM(pools);
 
-#define N 3000 /* more than one control message makes */
+#define N 3000 /* exceeds the actors of one control message */
 #define WORKERS 3
 
 static uint64_t address[N], other[N];
@@ -28,7 +31,7 @@ static void check_distinct(const uint64_t *addresses, uint32_t n)
 		CHECK(sorted[i - 1] < sorted[i]);
 }
 
-/* Each gets its messages, by a link to each worker. */
+/* Sends two messages to each actor by one link. All are handled. */
 static void use_all(struct peal_runtime *rt, struct peal_kernel *k,
 		    const uint64_t *addresses, uint64_t first, uint32_t n)
 {
@@ -67,7 +70,7 @@ PEAL_TEST(all_are_made_with_a_state_of_their_own_and_make_room_again)
 		CHECK_FAILS(peal_actor_retire(rt, address[7]), PEAL_ENOENT,
 			    "no actor");
 	}
-	/* all of it is there again, also for another handler */
+	/* the capacity is free again, also for another handler */
 	CHECK_OK(peal_actor_spawn_many(k, "post", NULL, 15, address));
 	CHECK_OK(peal_kernel_stop(k, PATIENCE));
 	CHECK_OK(peal_runtime_shutdown(rt));
@@ -122,7 +125,7 @@ PEAL_TEST(what_was_made_and_ended_in_any_order_can_be_used)
 	for (round = 0; round < 200; round++) {
 		many = 1 + (uint32_t)(test_random(&state) % 50);
 		if (test_random(&state) % 2 && n >= many) {
-			for (i = 0; i < many; i++) { /* any of them */
+			for (i = 0; i < many; i++) { /* random actors */
 				at = (uint32_t)(test_random(&state) % (n - i));
 				swap(&address[at], &address[n - 1 - i]);
 				swap(&ids[at], &ids[n - 1 - i]);
@@ -139,7 +142,7 @@ PEAL_TEST(what_was_made_and_ended_in_any_order_can_be_used)
 		EVENTUALLY(tallies_info(k).actors == n);
 	}
 	CHECK_OK(peal_kernel_suspend(k, PATIENCE));
-	for (i = 0; i < n; i++) { /* nobody was made over them */
+	for (i = 0; i < n; i++) { /* no state was overwritten */
 		CHECK_EQ(tallies_state(rt, address[i]).id, ids[i]);
 		CHECK_EQ(tallies_state(rt, address[i]).next, 2);
 	}
@@ -170,7 +173,7 @@ PEAL_TEST(states_begin_with_their_init_whoever_writes_it)
 	struct peal_kernel *k = tallies_launch(rt, 0, o);
 	uint32_t i;
 
-	/* by the worker: one init for all */
+	/* all actors have one init: small states are filled by the worker */
 	CHECK_OK(peal_actor_spawn_many(k, "tally", &a, 40, address));
 	CHECK_OK(peal_actor_spawn_many(k, "large", &a, 10, other));
 	CHECK_OK(peal_kernel_suspend(k, PATIENCE));
@@ -181,7 +184,7 @@ PEAL_TEST(states_begin_with_their_init_whoever_writes_it)
 	CHECK_OK(peal_kernel_resume(k));
 	CHECK_OK(peal_actor_retire_many(rt, other, 10));
 	CHECK_OK(peal_actor_retire_many(rt, address, 40));
-	/* where others were: nothing of theirs is left, by the worker */
+	/* reused states, filled by the worker: zeros follow the init */
 	a.init = &nine;
 	a.init_bytes = sizeof(nine);
 	CHECK_OK(peal_actor_spawn_many(k, "tally", &a, 40, address));
@@ -190,7 +193,7 @@ PEAL_TEST(states_begin_with_their_init_whoever_writes_it)
 		check_state(rt, address[i], nine);
 	CHECK_OK(peal_kernel_resume(k));
 	CHECK_OK(peal_actor_retire_many(rt, address, 40));
-	/* and by the host */
+	/* each actor has its own init: the host fills the states */
 	tallies_spawn(k, "tally", -1, 100, 40, address);
 	tallies_spawn(k, "large", -1, 200, 10, other);
 	CHECK_OK(peal_kernel_suspend(k, PATIENCE));
@@ -202,7 +205,7 @@ PEAL_TEST(states_begin_with_their_init_whoever_writes_it)
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
-/* An init that is too long for a control message, the same for all. */
+/* All actors have one init. It is too long for a control message. */
 PEAL_TEST(long_inits_are_followed_by_zeros)
 {
 	static uint8_t full[TALLY_LARGE_BYTES], got[TALLY_LARGE_BYTES];
@@ -253,7 +256,7 @@ PEAL_TEST(all_or_none_are_made)
 	CHECK_FAILS(MANY("post", 4), PEAL_ENOSPC,
 		    "3 of max_ports are left on worker 0");
 	a.worker = 0;
-	/* worker 0 has room for its share, worker 1 has not */
+	/* the arena has memory for the share of worker 0 alone */
 	CHECK_FAILS(MANY("tally", 7), PEAL_ENOSPC, "arena_bytes");
 	a.init = init;
 	a.init_bytes = 16;
@@ -261,7 +264,7 @@ PEAL_TEST(all_or_none_are_made)
 	CHECK_FAILS(MANY("tally", 2), PEAL_EINVAL, "the inits would overlap");
 	a.init_bytes = a.init_step = 0;
 	CHECK_EQ(tallies_info(k).actors, 0);
-	/* nothing was lost by all that */
+	/* the failed calls have taken no capacity */
 	CHECK_OK(MANY("tally", 5));
 	CHECK_OK(peal_actor_spawn_many(k, "post", &a, 5, other));
 	CHECK_FAILS(MANY("post", 1), PEAL_ENOSPC, "all 10 of max_actors");
@@ -309,7 +312,7 @@ PEAL_TEST(all_or_none_are_ended)
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
-/* ---- shared ports ---------------------------------------------------------- */
+/* ---- shared ports -------------------------------------------------------- */
 
 PEAL_TEST(many_answer_by_the_ports_of_one)
 {
@@ -331,15 +334,15 @@ PEAL_TEST(many_answer_by_the_ports_of_one)
 	CHECK_OK(peal_actor_spawn(k, "post", &a, &other[0]));
 	CHECK_OK(peal_actor_spawn(k, "answer", &a, &first));
 	a.ports_of = first;
-	a.worker = 0; /* it follows */
+	a.worker = 0; /* defaults to the worker of `first` */
 	CHECK_OK(peal_actor_spawn_many(k, "answer", &a, N - 3, address));
 	harness_from(rt, e, 0, first, lo);
 	from = harness_to(rt, first, e, lo);
-	for (i = 0; i < N - 3; i++) { /* all have the id 0 */
+	for (i = 0; i < N - 3; i++) { /* no init: each id is 0 */
 		m.actor = i;
 		CHECK_OK(peal_send_to(e, 0, address[i], 5, &m, sizeof(m),
 				      PATIENCE));
-		if (i >= 32) /* by then the rings would be full */
+		if (i >= 32) /* at most 32 answers are in flight */
 			CHECK_OK(peal_receive(e, &m, sizeof(m), &r, PATIENCE));
 		CHECK(i < 32 || m.actor == i - 32);
 	}
@@ -373,7 +376,7 @@ PEAL_TEST(ports_are_shared_with_those_they_fit)
 	CHECK_OK(peal_actor_spawn(k, "tally", &a, &portless));
 	a.ports_of = owner;
 	CHECK_OK(peal_actor_spawn(k, "post", &a, &shares)); /* as many ports */
-	CHECK_OK(peal_actor_spawn(k, "tally", &a, &other[0])); /* fewer */
+	CHECK_OK(peal_actor_spawn(k, "tally", &a, &other[0])); /* fewer ports */
 	CHECK_FAILS(peal_actor_spawn(second, "post", &a, &other[1]),
 		    PEAL_ENOENT, "kernel 'here' has no actor");
 	a.worker = 2;
@@ -395,7 +398,7 @@ PEAL_TEST(ports_are_shared_with_those_they_fit)
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
-/* One of any kind on any worker. */
+/* Spawns an actor with a random handler on a random worker. */
 static void spawn_any(struct peal_kernel *k, unsigned long long *state,
 		      uint64_t id, uint64_t *address_out)
 {
@@ -412,11 +415,11 @@ static void spawn_any(struct peal_kernel *k, unsigned long long *state,
 	CHECK_OK(peal_actor_spawn(k, kinds[kind], &o, address_out));
 }
 
-/* Whatever was retired in whatever order, there is room again: for as many, of
- * any kind, on any worker. */
+/* Retired actors leave capacity for as many new actors. The order, the handlers
+ * and the workers do not matter. */
 PEAL_TEST(rooms_are_for_actors_of_any_kind_again)
 {
-	enum { MOST = 24, LARGE = 100000 }; /* LARGE: whole 16 bytes */
+	enum { MOST = 24, LARGE = 100000 }; /* LARGE: a multiple of 16 */
 	struct peal_kernel_options o = { .workers = WORKERS,
 					 .max_actors = MOST,
 					 .max_ports = MOST,
@@ -437,14 +440,14 @@ PEAL_TEST(rooms_are_for_actors_of_any_kind_again)
 			spawn_any(k, &state, i, &live[at]);
 		born[at] = i;
 	}
-	for (i = 0; i < MOST; i++) { /* all of max_actors */
+	for (i = 0; i < MOST; i++) { /* fills max_actors */
 		if (!live[i]) {
 			spawn_any(k, &state, i, &live[i]);
 			born[i] = i;
 		}
 	}
 	check_distinct(live, MOST);
-	/* nobody was made over another one */
+	/* no state was overwritten */
 	CHECK_OK(peal_kernel_suspend(k, PATIENCE));
 	for (i = 0; i < MOST; i++)
 		if (!peal_actor_state(rt, live[i], &first, sizeof(first)))
@@ -453,7 +456,7 @@ PEAL_TEST(rooms_are_for_actors_of_any_kind_again)
 	for (i = 0; i < MOST; i++)
 		CHECK_OK(peal_actor_retire(rt, live[i]));
 	CHECK_EQ(tallies_info(k).actors, 0);
-	/* all ports of a worker */
+	/* one worker can use all max_ports */
 	tallies_spawn(k, "answer", 2, 0, MOST, live);
 	CHECK_OK(peal_actor_retire_many(rt, live, MOST));
 	tallies_spawn(k, "tally", -1, 90, MOST, live);
@@ -462,7 +465,7 @@ PEAL_TEST(rooms_are_for_actors_of_any_kind_again)
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
-/* Each that answers by a port of its own: what comes by its link is its own. */
+/* Checks that the link of each actor's own port carries its own answers. */
 static void check_ports(struct peal_runtime *rt, const uint64_t *addresses,
 			const uint64_t *ids, uint32_t n)
 {
@@ -520,7 +523,7 @@ PEAL_TEST(a_port_in_an_old_place_is_its_own)
 			tallies_spawn(k, "answer",
 				      (int)(test_random(&state) % WORKERS),
 				      id[n] = 100 + n, 1, who + n);
-		for (i = 0; i < MOST; i += 2) { /* others between those */
+		for (i = 0; i < MOST; i += 2) { /* after a portless actor */
 			CHECK_OK(peal_actor_retire(rt, who[i]));
 			tallies_spawn(k, "tally", 0, 0, 1, who + i);
 			CHECK_OK(peal_actor_retire(rt, who[i]));
@@ -535,7 +538,8 @@ PEAL_TEST(a_port_in_an_old_place_is_its_own)
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
-/* What has the ports of a retired one emits nothing before it is connected. */
+/* An actor reuses the ports of a retired actor. It emits nothing before its
+ * port is connected. */
 PEAL_TEST(a_port_in_an_old_place_is_not_connected)
 {
 	struct peal_kernel_options o = { .workers = 1,
@@ -567,7 +571,7 @@ PEAL_TEST(a_port_in_an_old_place_is_not_connected)
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
-/* The ports that an actor shared stay their owner's. */
+/* The retirement of an actor does not free the ports that it shared. */
 PEAL_TEST(shared_ports_are_not_given_away)
 {
 	struct peal_kernel_options o = { .max_actors = 3, .mailbox_slots = 64 };
@@ -589,7 +593,7 @@ PEAL_TEST(shared_ports_are_not_given_away)
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
-/* What many small ones had, retired in any order, is one piece again. */
+/* States of small actors, retired in any order, merge to large free ranges. */
 PEAL_TEST(small_states_make_room_for_large_ones)
 {
 	enum { SMALL = 60, LARGE = 10 };
@@ -620,7 +624,7 @@ PEAL_TEST(small_states_make_room_for_large_ones)
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
-/* What is made where others were is as new, and leaves its neighbours alone. */
+/* A reused slot has a fresh state. Its neighbours keep their states. */
 PEAL_TEST(a_state_in_an_old_place_is_its_own)
 {
 	struct peal_kernel_options o = { .workers = WORKERS,
@@ -637,7 +641,7 @@ PEAL_TEST(a_state_in_an_old_place_is_its_own)
 		odd[i] = address[2 * i + 1];
 	for (round = 1; round < 5; round++) {
 		CHECK_OK(peal_actor_retire_many(rt, odd, 32));
-		/* on another worker: all is full but for these */
+		/* on another worker; only the 32 freed slots are left */
 		tallies_spawn(k, "tally", (int)(round % WORKERS), 1000, 32,
 			      odd);
 		use_all(rt, k, odd, 1000, 32);
@@ -655,7 +659,7 @@ PEAL_TEST(a_state_in_an_old_place_is_its_own)
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
-/* Rooms that are kept for worker 0 are no reason for the others' turn to fail. */
+/* Spawns without a worker can use free slots in the lists of worker 0. */
 PEAL_TEST(who_has_no_room_is_passed_over)
 {
 	struct peal_kernel_options o = { .workers = 2,
@@ -679,7 +683,7 @@ PEAL_TEST(who_has_no_room_is_passed_over)
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
-/* Only who has had an entry makes another address of it. */
+/* A failed call does not advance the generation of its actor slot. */
 PEAL_TEST(calls_that_fail_use_no_addresses_up)
 {
 	struct peal_kernel_options o = { .size = sizeof(o), .max_actors = 4 };
@@ -703,7 +707,8 @@ PEAL_TEST(calls_that_fail_use_no_addresses_up)
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
-/* What it was told it does later: until then that is nobody else's. */
+/* The worker executes the control messages after the calls have timed out.
+ * Until then their actor slots stay taken. */
 PEAL_TEST(a_worker_that_does_not_answer_keeps_what_it_was_told)
 {
 	struct peal_kernel_options o = { .workers = 2, .max_actors = 4 };
@@ -730,7 +735,7 @@ PEAL_TEST(a_worker_that_does_not_answer_keeps_what_it_was_told)
 	CHECK_FAILS(peal_actor_spawn(k, "echo", NULL, &none), PEAL_ENOSPC,
 		    "max_actors");
 	peal_store_release_sys(&word, 1);
-	CHECK_OK(peal_actor_retire(rt, spare)); /* it does so twice */
+	CHECK_OK(peal_actor_retire(rt, spare)); /* the worker does it twice */
 	spare = harness_spawn(k, "echo", 0);
 	harness_from(rt, e, 1, spare, four);
 	harness_to(rt, spare, e, four);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Asks: each has one answer, a reply or an error, whatever becomes of who is
- * asked; what comes later is late. */
+/* Each ask has one answer: a reply or an error. The end of the asked actor does
+ * not change that. A further reply is late. */
 #include "runtime/ask_scene.h"
 
-/* ---- answers ------------------------------------------------------------------- */
+/* ---- answers ------------------------------------------------------------- */
 
 PEAL_TEST(a_reply_comes_from_this_worker_another_one_and_oneself)
 {
@@ -55,7 +55,8 @@ PEAL_TEST(a_refusal_comes_with_its_error_unless_that_says_too_little)
 	CHECK_EQ(scene_close(&s).refused, 9);
 }
 
-/* Who is asked replies later, or another does, or asks another first. */
+/* The asked actor replies later, delegates to another actor, or asks another
+ * actor first. */
 PEAL_TEST(replies_come_later_by_others_and_through_chains)
 {
 	struct peal_kernel_options none = { .asks = 1 };
@@ -74,7 +75,7 @@ PEAL_TEST(replies_come_later_by_others_and_through_chains)
 	for (how = ASKS_DELEGATE; how <= ASKS_CHAIN; how++) {
 		o.request.how = how;
 		o.request.value = 20;
-		/* to an actor of its worker, of the first, to who asks */
+		/* `other`: an actor of the asked worker, then the asker */
 		o.request.other = (uint32_t)server;
 		CHECK_EQ(scene_order(&s, 0, o).result, 0);
 		scene_expect(&s, 0, 41);
@@ -102,7 +103,7 @@ PEAL_TEST(an_answer_is_in_order_with_what_its_worker_tells)
 	scene_close(&s);
 }
 
-/* The one that there may be is no more when its answer comes. */
+/* The limit is one open ask. The handler of the answer can ask again. */
 PEAL_TEST(who_has_an_answer_asks_again)
 {
 	struct peal_kernel_options one = { .asks = 1 };
@@ -119,11 +120,11 @@ PEAL_TEST(who_has_an_answer_asks_again)
 	CHECK_EQ(scene_close(&s).answered, 31);
 }
 
-/* ---- nobody answers -------------------------------------------------------------- */
+/* ---- no answer in time --------------------------------------------------- */
 
 PEAL_TEST(a_timeout_comes_in_time_and_the_reply_is_late)
 {
-	struct peal_kernel_options one = { .asks = 1 }; /* two places */
+	struct peal_kernel_options one = { .asks = 1 }; /* two table entries */
 	struct scene s = scene_open(one);
 	struct asks_answer a;
 
@@ -136,7 +137,7 @@ PEAL_TEST(a_timeout_comes_in_time_and_the_reply_is_late)
 	scene_tell(&s, 1, ASKS_RELEASE, 0);
 	scene_letter(&s, PEAL_REASON_LATE);
 	EVENTUALLY(scene_counts(&s).late == 1);
-	/* its place is used again: the old number is still late */
+	/* new asks reuse the entry; a reply to the old number is late */
 	scene_ask(&s, 0, s.party[0], ASKS_REPLY, 0);
 	scene_expect(&s, 0, 41);
 	scene_ask(&s, 0, s.party[0], ASKS_KEEP, 0);
@@ -164,7 +165,7 @@ PEAL_TEST(a_second_reply_is_late_and_one_too_long_is_none)
 	CHECK_EQ(scene_close(&s).answered, 2);
 }
 
-/* It has replied, and what it returns then makes no other answer. */
+/* A handler that fails after its reply makes no second answer. */
 PEAL_TEST(who_fails_refuses_what_it_has_not_replied_to)
 {
 	struct peal_kernel_options none = { .asks = 0 };
@@ -182,7 +183,7 @@ PEAL_TEST(who_fails_refuses_what_it_has_not_replied_to)
 	CHECK_EQ(scene_close(&s).failed, 2);
 }
 
-/* The request lies in the mailbox when its actor is retired. */
+/* The requests wait in the mailbox when their actor is retired. */
 PEAL_TEST(who_is_retired_answers_at_once)
 {
 	struct peal_kernel_options none = { .asks = 0 };
@@ -203,7 +204,8 @@ PEAL_TEST(who_is_retired_answers_at_once)
 	CHECK_EQ(scene_close(&s).failed, 3);
 }
 
-/* An order that is refused, as the asks before are open; 0: they are over. */
+/* Orders more asks at the limit. Returns 1 if they fail with PEAL_ENOSPC, or 0
+ * if an earlier ask ended first. */
 static int is_refused(struct scene *s, struct asks_order o)
 {
 	uint8_t bytes[64];
@@ -251,7 +253,7 @@ PEAL_TEST(calls_that_make_no_ask_say_so)
 	scene_in_time(make_no_ask);
 }
 
-/* ---- options --------------------------------------------------------------------- */
+/* ---- options ------------------------------------------------------------- */
 
 static void refused(struct peal_kernel_options o, const char *text)
 {
@@ -284,7 +286,7 @@ PEAL_TEST(options_that_make_no_sense_are_refused)
 	refused(odd, "mailbox_slots is 65");
 }
 
-/* A kernel with timers and no asks, and one with asks and no timers. */
+/* A kernel with timers and without asks refuses asks. */
 PEAL_TEST(asks_and_timers_are_asked_for_each_by_itself)
 {
 	struct peal_kernel_options o = { .size = sizeof(o),
@@ -304,8 +306,9 @@ PEAL_TEST(asks_and_timers_are_asked_for_each_by_itself)
 	CHECK_EQ(scene_close(&s).asked, 0);
 }
 
-/* Sets a timer, and then one that there is no room for, also beside asks; 0: the first
- * one was over. */
+/* Sets a timer at a limit of one, then two more: without and with open asks.
+ * Returns 1 if both fail with PEAL_ENOSPC, or 0 if the first timer expired
+ * before. */
 static int fill_timers(uint64_t ns)
 {
 	struct peal_kernel_options o = { .asks = 4, .timers = 1 };
@@ -326,7 +329,7 @@ static int fill_timers(uint64_t ns)
 	return result[0] == PEAL_ENOSPC && result[1] == PEAL_ENOSPC;
 }
 
-/* A timer takes no place of an ask's, nor the other way round. */
+/* Timers and asks have separate limits. */
 PEAL_TEST(timers_have_their_own_number_beside_asks)
 {
 	struct peal_kernel_options o = { .asks = 4 };

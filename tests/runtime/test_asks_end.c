@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Asks where things end: pools that are destroyed, actors that begin anew or are
- * retired, kernels that drain or stop, and more asks than there may be. */
+/* Each ask has one answer, also if a pool, an actor or a kernel ends. Asks
+ * beyond a limit fail. */
 #include "runtime/ask_scene.h"
 
-/* ---- pools ----------------------------------------------------------------------- */
+/* ---- pools --------------------------------------------------------------- */
 
 static struct scene pool_open(struct peal_pool_options p, uint64_t *pool_out)
 {
@@ -51,7 +51,7 @@ PEAL_TEST(a_member_of_a_pool_replies_refuses_and_fails)
 	CHECK_EQ(scene_close(&s).failed, 20);
 }
 
-/* Whether somebody takes dead letters or not. */
+/* Runs without and with a receiver of dead letters. */
 PEAL_TEST(asks_in_a_pool_that_is_destroyed_fail_at_once)
 {
 	struct peal_pool_options p = { .capacity = 16 };
@@ -76,10 +76,10 @@ PEAL_TEST(asks_in_a_pool_that_is_destroyed_fail_at_once)
 	}
 }
 
-/* ---- more than there may be ---------------------------------------------------------- */
+/* ---- limits of open asks ------------------------------------------------- */
 
-/* Both ask both for as long as they can; the mailboxes are small and full of
- * requests, and yet each reply comes. */
+/* Two actors ask each other and themselves up to the limit. Requests fill the
+ * small mailboxes, but each ask gets its answer. */
 PEAL_TEST(a_storm_of_asks_is_answered_or_refused_to_begin)
 {
 	struct peal_kernel_options tight = { .asks = 5, .mailbox_slots = 32 };
@@ -119,8 +119,8 @@ PEAL_TEST(a_storm_of_asks_is_answered_or_refused_to_begin)
 	scene_close(&s);
 }
 
-/* Who keeps all requests: those beyond the limit are not asked, and as soon as
- * one is answered there is room for another. */
+/* The asked actor keeps all requests. Asks beyond the limit fail. Each timeout
+ * allows another ask. */
 PEAL_TEST(what_is_open_is_limited_for_each_worker)
 {
 	struct peal_kernel_options few = { .asks = 3 };
@@ -133,7 +133,7 @@ PEAL_TEST(what_is_open_is_limited_for_each_worker)
 	o.timeout_ns = 10 * MS;
 	for (round = 0; round < 5; round++) {
 		CHECK_EQ(scene_order(&s, 0, o).n, 3);
-		/* another worker has its own */
+		/* each worker has its own limit */
 		CHECK_EQ(scene_order(&s, 1, o).n, 3);
 		EVENTUALLY(scene_counts(&s).open == 0);
 	}
@@ -142,9 +142,9 @@ PEAL_TEST(what_is_open_is_limited_for_each_worker)
 	CHECK_EQ(scene_close(&s).timed_out, 30);
 }
 
-/* ---- limits of who is asked ------------------------------------------------------------- */
+/* ---- mailbox limits of the asked actor ----------------------------------- */
 
-/* Four asks of one whose limit is two, and who cannot run yet. */
+/* Makes four asks to an actor that cannot run, with a mailbox limit of two. */
 static void ask_a_full_one(uint32_t full)
 {
 	struct peal_kernel_options limited = { .max_limits = 1 };
@@ -173,7 +173,7 @@ static void ask_a_full_one(uint32_t full)
 	CHECK_EQ(info.waiting, 2);
 	CHECK_EQ(info.refused, drops ? 0 : 1);
 	CHECK_EQ(info.dropped, drops ? 2 : 0);
-	harness_to(s.rt, mute, s.e, none); /* it runs from now on */
+	harness_to(s.rt, mute, s.e, none); /* now the actor can run */
 	for (i = 0; drops && i < 2; i++) {
 		scene_letter(&s, PEAL_REASON_FULL);
 		scene_expect(&s, PEAL_ENOSPC, 0);
@@ -198,9 +198,9 @@ PEAL_TEST(an_ask_that_is_dropped_as_the_oldest_is_answered_with_that)
 	ask_a_full_one(PEAL_FULL_DROP_OLDEST);
 }
 
-/* ---- ends of the kernel ----------------------------------------------------------------- */
+/* ---- ends of the kernel -------------------------------------------------- */
 
-/* 0: they are over before it has to wait. */
+/* Returns 1 if the drain waited for the open asks, 0 if they ended before. */
 static int drain_waits(uint64_t timeout_ns)
 {
 	struct peal_kernel_options none = { .asks = 0 };
@@ -237,7 +237,7 @@ PEAL_TEST(a_drain_waits_for_answers)
 	scene_in_time(drain_waits);
 }
 
-/* It ends by itself when its inputs have, behind a chain of asks. */
+/* The kernel ends after its inputs and after all delegated asks. */
 PEAL_TEST(an_end_with_inputs_waits_for_chains)
 {
 	struct peal_kernel_options end = { .end_with_inputs = 1 };
@@ -280,7 +280,7 @@ PEAL_TEST(a_stop_counts_what_is_open)
 	CHECK_OK(peal_runtime_shutdown(s.rt));
 }
 
-/* ---- ends of actors ---------------------------------------------------------------------- */
+/* ---- ends of actors ------------------------------------------------------ */
 
 static struct peal_supervisor *restarts(struct scene *s, uint32_t n)
 {
@@ -293,7 +293,7 @@ static struct peal_supervisor *restarts(struct scene *s, uint32_t n)
 	return supervisor;
 }
 
-/* The answer comes to the address: who has begun anew there knows nothing of it. */
+/* The restarted asker gets the answer, but has lost the ask. */
 PEAL_TEST(who_asks_and_begins_anew_gets_an_answer_that_it_does_not_know)
 {
 	struct peal_kernel_options o = { .max_supervisors = 2 };
@@ -314,7 +314,8 @@ PEAL_TEST(who_asks_and_begins_anew_gets_an_answer_that_it_does_not_know)
 	CHECK_EQ(scene_close(&s).answered, 1);
 }
 
-/* Who is asked forgets the request with its state; then it is given up. */
+/* A restart loses the request that the asked actor kept. After too many
+ * failures the supervisor gives up the actor. */
 PEAL_TEST(who_is_asked_begins_anew_and_is_given_up)
 {
 	struct peal_kernel_options o = { .max_supervisors = 2 };
@@ -322,7 +323,7 @@ PEAL_TEST(who_is_asked_begins_anew_and_is_given_up)
 	uint64_t asked = scene_party(&s, 1, restarts(&s, 2));
 
 	scene_ask(&s, 0, asked, ASKS_KEEP, 100 * MS);
-	scene_ask(&s, 0, asked, ASKS_FAIL, 0); /* and begins anew */
+	scene_ask(&s, 0, asked, ASKS_FAIL, 0); /* and restarts */
 	scene_expect(&s, PEAL_EHANDLER, 0);
 	scene_ask(&s, 0, asked, ASKS_REPLY, 0);
 	scene_expect(&s, 0, 41);
@@ -336,7 +337,7 @@ PEAL_TEST(who_is_asked_begins_anew_and_is_given_up)
 	CHECK_EQ(scene_close(&s).failed, 4);
 }
 
-/* 0: the answers come before it is retired. */
+/* Returns 1, or 0 if an ask ended before its actor was retired. */
 static int retire_in_time(uint64_t timeout_ns)
 {
 	struct peal_kernel_options none = { .asks = 4 };
@@ -376,15 +377,15 @@ static int retire_in_time(uint64_t timeout_ns)
 	return 1;
 }
 
-/* Its answers are dead, as any message for it is; and its asks are over. */
+/* Answers to a retired actor are dead letters. Its asks end. */
 PEAL_TEST(answers_for_who_was_retired_are_dead)
 {
 	scene_in_time(retire_in_time);
 }
 
-/* ---- dead letters --------------------------------------------------------------------------- */
+/* ---- dead letters -------------------------------------------------------- */
 
-/* An ask that is over is sent again as a message like any other. */
+/* The ask has ended. The replay of its dead request is a plain message. */
 PEAL_TEST(a_dead_ask_is_sent_again_as_a_plain_message)
 {
 	struct peal_kernel_options none = { .asks = 0 };
@@ -406,7 +407,7 @@ PEAL_TEST(a_dead_ask_is_sent_again_as_a_plain_message)
 					 PATIENCE));
 	EVENTUALLY(scene_state(&s, s.party[1]).requests == 1);
 	state = scene_state(&s, s.party[1]);
-	CHECK_EQ(state.kept, 0); /* it was no request */
+	CHECK_EQ(state.kept, 0); /* it had no request number */
 	CHECK_EQ(state.kept_value, 20);
 	CHECK_OK(peal_dead_letters(s.k, 0, NULL));
 	scene_close(&s);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Actors that the runtime places anew: what is planned, by numbers; who moves when
- * one worker has all the work, or a way around; who stays; what is asked for
- * wrongly.
+ * peal_kernel_balance evens out the load of workers and moves actors to the
+ * worker of their links. The first cases check plans, the others check running
+ * kernels.
  */
 #include "runtime/balance.h"
 #include "runtime/both_lanes.h"
@@ -10,11 +10,12 @@
 
 PEAL_DECLARE_PROGRAM(load);
 
-/* ---- plans ----------------------------------------------------------------------- */
+/* ---- plans --------------------------------------------------------------- */
 
 #define PLAN_MAX 8
 
-/* What each has: its worker, its load, where its messages arrive, how many. */
+/* An actor of a plan: its worker, its load in samples, the worker where its
+ * messages arrive, and their number. */
 struct part {
 	uint32_t worker, load, home;
 	uint64_t traffic;
@@ -55,12 +56,12 @@ PEAL_TEST(load_is_spread_over_workers_by_as_few_as_it_takes)
 	CHECK_EQ(to[0] + to[1] + to[2] + to[3], 2);
 	CHECK_EQ(load[0], 50);
 	CHECK_EQ(load[1], 50);
-	/* 50, 25, 25 is more than a fifth above the mean, and no move helps */
+	/* 50, 25, 25 exceeds the mean by more than 20 %, but no move helps */
 	CHECK_EQ(plan(four, 4, third, 3, 20, 32, to), 2);
 	CHECK_EQ(third[0], 50);
 	CHECK_EQ(third[1], 25);
 	CHECK_EQ(third[2], 25);
-	/* the larger one's gap is 40 to either side: the smaller one goes */
+	/* either move leaves loads of 70 and 30 */
 	CHECK_EQ(plan(two, 2, uneven, 2, 20, 32, to), 1);
 	CHECK_EQ(uneven[0] + uneven[1], 100);
 	CHECK(uneven[0] == 70 || uneven[1] == 70);
@@ -74,10 +75,10 @@ PEAL_TEST(what_is_even_or_one_actors_stays)
 	uint32_t to[PLAN_MAX];
 
 	CHECK_EQ(plan(even, 2, load, 2, 20, 32, to), 0);
-	CHECK_EQ(plan(even, 2, load, 2, 1, 32, to), 0); /* 50 to the other? */
+	CHECK_EQ(plan(even, 2, load, 2, 1, 32, to), 0); /* no move helps */
 	CHECK_EQ(plan(one, 1, alone, 2, 20, 32, to), 0);
 	CHECK_EQ(alone[0], 100);
-	CHECK_EQ(plan(even, 0, fixed, 2, 20, 32, to), 0); /* nobody may move */
+	CHECK_EQ(plan(even, 0, fixed, 2, 20, 32, to), 0); /* none may move */
 }
 
 PEAL_TEST(no_more_move_than_may)
@@ -90,7 +91,7 @@ PEAL_TEST(no_more_move_than_may)
 	uint32_t to[PLAN_MAX];
 
 	CHECK_EQ(plan(four, 4, load, 2, 20, 1, to), 1);
-	CHECK_EQ(to[3], 1); /* who has a way to save goes first */
+	CHECK_EQ(to[3], 1); /* moves to the home worker come first */
 }
 
 PEAL_TEST(who_has_a_way_around_goes_home_if_there_is_room)
@@ -103,7 +104,7 @@ PEAL_TEST(who_has_a_way_around_goes_home_if_there_is_room)
 	uint64_t load[] = { 40, 40 }, full[] = { 10, 90 };
 	uint32_t to[PLAN_MAX];
 
-	/* 60 to 20: the one with little traffic makes it even again */
+	/* 20 to 60 is within the tolerance; traffic of 5 counts as none */
 	CHECK_EQ(plan(parts, 4, load, 2, 60, 32, to), 1);
 	CHECK_EQ(to[0], 1);
 	CHECK_EQ(to[3], 1);
@@ -111,11 +112,11 @@ PEAL_TEST(who_has_a_way_around_goes_home_if_there_is_room)
 	CHECK_EQ(plan(busy, 2, full, 2, 20, 32, to), 0);
 }
 
-/* ---- kernels --------------------------------------------------------------------- */
+/* ---- kernels ------------------------------------------------------------- */
 
 #define BUSY 4
 
-/* Some actors, all on the first worker, and a thread that keeps their links full. */
+/* Busy actors, all on worker 0, and a thread that keeps their links full. */
 struct stand {
 	struct peal_runtime *rt;
 	struct peal_kernel *k;
@@ -155,7 +156,7 @@ static struct stand stand_open(uint32_t n, int pinned)
 	CHECK_OK(peal_kernel_launch(s.rt, 0, &peal_program_load, &o, &s.k));
 	for (i = 0; i < n; i++) {
 		s.actor[i] = spawn(&s, pinned ? 1 : 0, 50000);
-		if (!pinned) /* they take turns: the other worker's is idle */
+		if (!pinned) /* workers alternate: an idle actor for worker 1 */
 			spawn(&s, 0, 0);
 		s.link[i] = harness_from(s.rt, s.e, i, s.actor[i], none);
 	}
@@ -228,11 +229,11 @@ PEAL_TEST(what_one_worker_has_is_shared_by_two_and_stays_so)
 		CHECK_EQ(move[i].from, 0);
 		CHECK_EQ(move[i].to, 1);
 		CHECK_EQ(move[i].result, 0);
-		for (j = 0; j < BUSY; j++) /* it has a new address */
+		for (j = 0; j < BUSY; j++) /* a moved actor has a new address */
 			known += move[i].actor == s.actor[j];
 	}
 	CHECK_EQ(known, 0);
-	/* both have always something to do now */
+	/* now both workers are always busy */
 	o.watch_ms = 100;
 	EVENTUALLY(!peal_kernel_balance(s.k, &o, &r) && r.moves == 0 &&
 		   r.idlest > 0);
@@ -293,7 +294,7 @@ PEAL_TEST(who_cannot_move_is_said_and_nothing_is_lost)
 					  .moves_out = move };
 
 	CHECK_OK(peal_actor_migrate(s.rt, s.actor[0], &mo, &now));
-	/* its next entry is one more: there is none */
+	/* a migration needs an actor slot: none is left */
 	while (!peal_actor_spawn(s.k, "tell", &ao, &init[1]))
 		;
 	ao.init_bytes = 0;
@@ -321,7 +322,7 @@ PEAL_TEST(an_idle_kernel_stays_as_it_is)
 	CHECK_OK(peal_runtime_shutdown(s.rt));
 }
 
-/* ---- errors ---------------------------------------------------------------------- */
+/* ---- errors -------------------------------------------------------------- */
 
 PEAL_TEST(what_is_asked_for_wrongly_is_refused)
 {

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Barriers of workers on two devices, with and without the host. */
+/* No participant of a barrier passes before all have arrived. The participants
+ * are workers of two devices, with and without the host. */
 #include "runtime/harness.h"
 
 #define WORKERS 4 /* two on each of two devices */
 #define PHASES (IDENTITY_SANITIZED ? 200 : 1000)
 
-/* Two kernels whose actors pass phases, and who starts them. */
+/* Two kernels with actors that pass phases. The endpoint starts each phase. */
 struct phases {
 	struct peal_runtime *rt;
 	struct peal_endpoint *e;
 	struct peal_kernel *k[2];
 	struct peal_barrier *barrier;
 	uint64_t actor[WORKERS];
-	uint64_t words; /* that every participant writes and checks */
+	uint64_t words; /* each participant writes one and checks all */
 	uint32_t participants;
 };
 
@@ -43,7 +44,7 @@ static void open_phases(struct phases *p, const char *links, uint32_t host)
 	}
 }
 
-/* Makes participant i pass one phase more. */
+/* Makes participant i pass one more phase. */
 static void step(struct phases *p, uint32_t i, int64_t timeout_ns)
 {
 	struct relay_phase m = { p->words, i, p->participants, timeout_ns };
@@ -177,7 +178,7 @@ PEAL_TEST(wait_for_one_who_does_not_come_times_out)
 	CHECK_EQ(peal_barrier_wait(p.barrier, 0, 20 * MS), PEAL_ETIMEDOUT);
 	CHECK_EQ(info_of(&p).arrived, 4);
 	EVENTUALLY(handled(&p) == 3);
-	step(&p, 3, PATIENCE); /* the last one comes and passes */
+	step(&p, 3, PATIENCE); /* the last participant arrives */
 	CHECK_OK(peal_barrier_wait(p.barrier, 0, -1));
 	CHECK_EQ(peal_barrier_wait(p.barrier, 0, -1), PEAL_EINVAL);
 	end_phases(&p);
@@ -228,7 +229,8 @@ PEAL_TEST(stop_ends_a_wait_inside_a_handler)
 	close_phases(&p);
 }
 
-/* Ten phases of 64 are over: not yet the quarter that gives room at once. */
+/* A receiver normally returns slots after a quarter of the capacity. After 10
+ * of 64 messages, a wait in a handler returns the slots. */
 PEAL_TEST(wait_inside_a_handler_gives_back_the_room_made_before)
 {
 	struct relay_phase m = { 0, 0, WORKERS + 1, -1 };
@@ -255,7 +257,8 @@ PEAL_TEST(wait_inside_a_handler_gives_back_the_room_made_before)
 	close_phases(&p);
 }
 
-/* Whoever was compiled with fewer options did not give the newer ones. */
+/* A caller with an older header has a smaller `size`. It lacks newer
+ * options. */
 PEAL_TEST(options_behind_their_size_are_not_read)
 {
 	struct peal_barrier_options o = { .size = sizeof(o.size),

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bonds: who ends with whom; monitors and bonds while actors come and go; and what
- * is refused.
+ * Bonded actors end together if one fails. Each monitor reports once, also
+ * while actors fail and retire at the same time. Wrong calls are refused.
  */
 #include "runtime/monitor_scene.h"
 
-/* ---- bonds ------------------------------------------------------------------- */
+/* ---- bonds --------------------------------------------------------------- */
 
 static void expect_dead(struct scene *s, uint32_t i)
 {
@@ -15,7 +15,7 @@ static void expect_dead(struct scene *s, uint32_t i)
 	EVENTUALLY(harness_info(s->link[i]).dead[PEAL_REASON_DOWN] == dead + 1);
 }
 
-/* A line of actors, on all workers in turn: one in the middle fails. */
+/* A chain of bonds connects actors on all workers. One in the middle fails. */
 PEAL_TEST(a_failure_goes_on_from_bond_to_bond)
 {
 	struct peal_kernel_options o = { .max_monitors = 128 };
@@ -47,7 +47,7 @@ PEAL_TEST(a_failure_goes_on_from_bond_to_bond)
 		expect_dead(&s, i);
 	}
 	heard_all(&s, 2);
-	CHECK_EQ(ask(&s, 18).count, 0); /* bound to nobody */
+	CHECK_EQ(ask(&s, 18).count, 0); /* it has no bond */
 	scene_close(&s);
 }
 
@@ -71,7 +71,7 @@ PEAL_TEST(who_is_bound_and_has_a_supervisor_begins_anew)
 	EVENTUALLY(ask(&s, 0).count == 0 && ask(&s, 1).count == 0);
 	over = hear(&s, s.actor[3], 0);
 	CHECK_OK(peal_bond(s.k, s.actor[3], s.actor[1], NULL));
-	fail(&s, 0); /* once too often: it is given up with the other */
+	fail(&s, 0); /* one failure too many: both are given up */
 	heard(&s, s.actor[3], over, PEAL_DOWN_BOUND, MONITORS_ERROR);
 	expect_dead(&s, 0);
 	expect_dead(&s, 1);
@@ -90,7 +90,7 @@ PEAL_TEST(who_is_retired_takes_nobody_with_it)
 	CHECK_OK(peal_bond(s.k, s.actor[0], actor, NULL));
 	CHECK_EQ(peal_bond(s.k, s.actor[0], s.actor[1], NULL), PEAL_ENOSPC);
 	CHECK_OK(peal_actor_retire(s.rt, actor));
-	/* the worker that has retired it is done with the bond */
+	/* the retired actor's worker frees the two monitors of the bond */
 	EVENTUALLY(!peal_bond(s.k, s.actor[0], s.actor[1], NULL));
 	CHECK_EQ(ask(&s, 0).count, 0);
 	fail(&s, 0);
@@ -112,14 +112,15 @@ PEAL_TEST(a_bond_that_is_taken_off_binds_nobody)
 	fail(&s, 1);
 	heard(&s, s.actor[1], m, PEAL_DOWN_FAILED, MONITORS_ERROR);
 	CHECK_EQ(ask(&s, 0).count, 0);
-	/* with one that has failed one ends at once */
+	/* a bond to a failed actor ends the other actor at once */
 	m = hear(&s, s.actor[0], 0);
 	CHECK_OK(peal_bond(s.k, s.actor[0], s.actor[1], NULL));
 	heard(&s, s.actor[0], m, PEAL_DOWN_BOUND, 0);
 	scene_close(&s);
 }
 
-/* One of two asks for messages instead, and a handler binds itself. */
+/* Actor 0 has a plain monitor on actor 1 and survives. The handlers of actors 1
+ * and 2 bind themselves to actor 0. */
 PEAL_TEST(who_asks_for_messages_is_told_instead)
 {
 	struct monitors_order o = { .flags = PEAL_MONITOR_BINDS };
@@ -141,8 +142,8 @@ PEAL_TEST(who_asks_for_messages_is_told_instead)
 	scene_close(&s);
 }
 
-/* A drain waits for the whole line: then all of it is down. It takes long, as
- * there are many monitors to look at for each. */
+/* A drain ends after a failure has ended the whole chain of bonds. The many
+ * monitors make each end slow. */
 #define MANY 30000
 PEAL_TEST(a_drain_waits_for_bonds)
 {
@@ -154,15 +155,15 @@ PEAL_TEST(a_drain_waits_for_bonds)
 	struct monitors_state state;
 	uint32_t i;
 
-	add_some(&s, 14); /* the last one on another worker */
+	add_some(&s, 14); /* 13 is on worker 1, 11 on worker 2 */
 	o.actor = (uint32_t)spawn(&s, 0);
 	CHECK_EQ(order(&s, 12, MONITORS_SET_MANY, o).tag, MANY);
 	for (i = 1; i < 12; i++)
 		CHECK_OK(peal_bond(s.k, s.actor[i - 1], s.actor[i], NULL));
 	monitor(&s, s.actor[13], s.actor[11], 0, MONITORS_DOWN,
 		s.actor[11] + 1);
-	/* the first one's worker has had its end, and gets by its mailbox what
-	 * it fails on, as the last of a quarter of what that holds */
+	/* All inputs of worker 0 have ended. It gets 8 messages by its mailbox,
+	 * a quarter of the slots. Actor 0 fails on the last message. */
 	for (i = 0; i < 14; i++)
 		if (i != 1)
 			CHECK_OK(peal_send_end(s.e, i, PATIENCE));
@@ -181,14 +182,14 @@ PEAL_TEST(a_drain_waits_for_bonds)
 	scene_close(&s);
 }
 
-/* ---- coming and going ----------------------------------------------------------- */
+/* ---- monitors of short-lived actors -------------------------------------- */
 
 #define ROUNDS 12
 #define PER_ROUND 9
 
-/* What is set on one that comes and goes. */
+/* A short-lived actor and its two monitors. */
 struct set {
-	uint64_t actor, monitor[2]; /* of a member, of the ear */
+	uint64_t actor, monitor[2]; /* set by actor[owner], set by the ear */
 	uint32_t owner;
 };
 
@@ -201,8 +202,8 @@ static void come(struct scene *s, struct set *set, uint32_t i)
 	set->monitor[1] = hear(s, set->actor, 0);
 }
 
-/* It fails, is retired, or both at about the same time, and its monitors are
- * perhaps taken off meanwhile: how many were. */
+/* Retires an actor. Bits of `how` may make it fail before (1) and cancel its
+ * monitors (2, 4). Returns 1 if the ear's monitor was cancelled, else 0. */
 static uint32_t go(struct scene *s, const struct set *set, uint32_t how,
 		   uint64_t expected[WORKERS])
 {
@@ -260,7 +261,7 @@ PEAL_TEST(each_monitor_says_it_once_or_was_taken_off)
 	scene_close(&s);
 }
 
-/* ---- what is refused ------------------------------------------------------------- */
+/* ---- refused calls ------------------------------------------------------- */
 
 PEAL_TEST(what_cannot_be_monitored_is_refused)
 {
@@ -339,7 +340,7 @@ PEAL_TEST(monitors_need_room_in_mailboxes)
 	o.max_monitors = (1u << 20) + 1;
 	CHECK_FAILS(peal_kernel_launch(rt, 0, &peal_program_monitors, &o, &k),
 		    PEAL_EINVAL, "max_monitors");
-	/* without mailboxes they are for endpoints alone */
+	/* without mailboxes, only endpoints can have monitors */
 	o.max_monitors = 4;
 	o.mailbox_slots = 0;
 	CHECK_OK(peal_kernel_launch(rt, 0, &peal_program_monitors, &o, &k));

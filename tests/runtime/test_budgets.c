@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A handler that asks how long it may run ends by its steps, by its time, by an
- * abort and by the lease; a message that is not as its handler takes it never
- * runs it. Of both only that message dies.
+ * A handler with peal_step ends by its steps, its time, an abort or the lease.
+ * A message of a wrong length does not run its handler. Only that message is
+ * dead.
  */
 #include <peal/dead_letter.h>
 #include <peal/monitor.h>
@@ -15,15 +15,15 @@ PEAL_DECLARE_PROGRAM(budgets);
 
 #define ACTORS 3 /* the first two on worker 0, the third on worker 1 */
 #define STEPS                                                                  \
-	(IDENTITY_SANITIZED ? 2000u : 5000u) /* past some looks at the clock */
+	(IDENTITY_SANITIZED ? 2000u : 5000u) /* several reads of the clock */
 
-/* A letter as it was received. */
+/* A received dead letter. */
 struct letter {
 	struct peal_dead_letter about;
 	uint8_t kept[64];
 };
 
-/* Actors that answer to the host, each with a link from it, and their dead. */
+/* Actors with links from and to endpoint `e`. `dead` gets the dead letters. */
 struct scene {
 	struct peal_runtime *rt;
 	struct peal_endpoint *e, *dead;
@@ -52,7 +52,7 @@ static struct scene open_scene(struct peal_kernel_options o,
 			       const char *handler)
 {
 	struct peal_link_options none = { .size = sizeof(none) };
-	/* it does not give up */
+	/* with a period of 1 ns it never gives up */
 	struct peal_supervisor_options so = { .size = sizeof(so),
 					      .restarts = 1,
 					      .period_ns = 1 };
@@ -88,7 +88,7 @@ static void tell(struct scene *s, uint32_t i, uint16_t type, uint64_t steps)
 	CHECK_OK(peal_send(s->e, i, type, &m, sizeof(m), PATIENCE));
 }
 
-/* The next answer, of that actor. */
+/* Returns the next answer, which actor i must have sent. */
 static struct budgets heard(struct scene *s, uint32_t i)
 {
 	struct peal_received r;
@@ -108,7 +108,7 @@ static struct budgets ask(struct scene *s, uint32_t i)
 	return heard(s, i);
 }
 
-/* The first actor is in a handler that has no end. */
+/* Starts an endless handler of actor 0. Returns when it runs. */
 static void begin_endless(struct scene *s)
 {
 	struct peal_worker_info info;
@@ -118,7 +118,7 @@ static void begin_endless(struct scene *s)
 		   info.actor == (int64_t)(uint32_t)s->actor[0]);
 }
 
-/* The letter of a message that the actor has failed on with that error. */
+/* Receives the letter about a message that failed with `error`. */
 static void died(struct scene *s, uint64_t to, int error, uint16_t type)
 {
 	struct peal_received r;
@@ -132,7 +132,7 @@ static void died(struct scene *s, uint64_t to, int error, uint16_t type)
 	CHECK_EQ(l.about.type, type);
 }
 
-/* ---- budgets ----------------------------------------------------------------- */
+/* ---- budgets ------------------------------------------------------------- */
 
 PEAL_TEST(a_handler_gets_as_many_steps_as_its_kernel_has)
 {
@@ -144,7 +144,7 @@ PEAL_TEST(a_handler_gets_as_many_steps_as_its_kernel_has)
 	CHECK_EQ(heard(&s, 0).steps, STEPS);
 	tell(&s, 0, BUDGETS_STEPS, STEPS + 1);
 	died(&s, s.actor[0], PEAL_EBUDGET, BUDGETS_STEPS);
-	/* what is over stays over, and the next message has all of it again */
+	/* a used-up budget stays used up; the next message has a new one */
 	tell(&s, 0, BUDGETS_DEAF, 0);
 	died(&s, s.actor[0], PEAL_EBUDGET, BUDGETS_DEAF);
 	tell(&s, 0, BUDGETS_STEPS, STEPS);
@@ -176,7 +176,7 @@ PEAL_TEST(a_handler_ends_by_its_time)
 	took = harness_now_ns() - began;
 	CHECK(took >= (uint64_t)(200 * MS));
 	CHECK(took < (uint64_t)(PATIENCE / 2));
-	/* the next one has a time of its own */
+	/* the next message has its own time */
 	tell(&s, 0, BUDGETS_STEPS, 10);
 	CHECK(heard(&s, 0).steps > 10);
 	close_scene(&s);
@@ -209,7 +209,7 @@ PEAL_TEST(a_handler_that_asks_ends_when_the_host_is_gone)
 	close_scene(&s);
 }
 
-/* Endless ones again and again, and others on the same worker and beside. */
+/* Actor 0 runs endless handlers. Actor 1 shares its worker, actor 2 not. */
 PEAL_TEST(neighbours_of_an_endless_handler_get_all_their_messages)
 {
 	struct scene s =
@@ -251,7 +251,7 @@ PEAL_TEST(a_supervisor_restarts_who_is_over)
 	close_scene(&s);
 }
 
-/* ---- messages that are not as they should be ----------------------------------- */
+/* ---- messages of a wrong length ------------------------------------------ */
 
 PEAL_TEST(a_message_of_another_length_does_not_run_its_handler)
 {
@@ -284,7 +284,7 @@ PEAL_TEST(a_tell_of_another_length_does_not_run_its_handler)
 	uint32_t i;
 
 	harness_from(s.rt, s.e, ACTORS, teller, none);
-	for (i = 0; i < ACTORS; i++) { /* on both workers */
+	for (i = 0; i < ACTORS; i++) { /* actors of both workers */
 		m.number = (uint32_t)s.actor[i];
 		m.steps = 8;
 		CHECK_OK(peal_send(s.e, ACTORS, 0, &m, sizeof(m), PATIENCE));
@@ -299,7 +299,7 @@ PEAL_TEST(a_tell_of_another_length_does_not_run_its_handler)
 	close_scene(&s);
 }
 
-/* Its prefix is not of the payload: a deadline goes before it. */
+/* The deadline precedes the payload and does not count as its length. */
 PEAL_TEST(a_deadline_does_not_make_a_message_longer)
 {
 	struct scene s =
@@ -316,7 +316,7 @@ PEAL_TEST(a_deadline_does_not_make_a_message_longer)
 	close_scene(&s);
 }
 
-/* What is Peal's own has a length of its own. */
+/* The declared length does not apply to messages of the runtime. */
 PEAL_TEST(a_down_message_runs_its_handler_whatever_that_takes)
 {
 	struct scene s = open_scene(

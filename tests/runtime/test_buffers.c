@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Buffers: where their memory is, who sees it, ranges of them, what is refused and
- * how that reads, limits, and what is said of those that are left at the close.
+ * Buffers keep their data, and devices and the host access them. Wrong options
+ * and ranges fail with a clear text. Limits hold. The close reports leaked
+ * buffers.
  */
 #include "runtime/harness.h"
 
@@ -91,7 +92,7 @@ PEAL_TEST(a_buffer_of_each_kind_keeps_what_is_written)
 		CHECK_EQ(info.n_buffers, 1);
 		CHECK_EQ(info.n_memories, 0);
 		CHECK_OK(peal_buffer_destroy(b));
-		b = make(kinds[i], device, 128); /* the same place, zeroed */
+		b = make(kinds[i], device, 128); /* reused memory is zeroed */
 		CHECK_OK(peal_buffer_read(peal_buffer_whole(b), zero));
 		CHECK(!zero[0] && !memcmp(zero, zero + 1, 120));
 		CHECK_OK(peal_buffer_destroy(b));
@@ -100,7 +101,7 @@ PEAL_TEST(a_buffer_of_each_kind_keeps_what_is_written)
 	CHECK_OK(peal_runtime_close(rt));
 }
 
-/* Whether a device's address of a range leads to what the buffer holds. */
+/* Checks that the viewer's address of a range leads to the buffer's data. */
 static void check_seen(struct peal_range range, int viewer)
 {
 	uint64_t address, there[8], here[8];
@@ -187,7 +188,8 @@ PEAL_TEST(a_peer_sees_a_devices_buffer_until_it_is_gone)
 	CHECK_OK(peal_runtime_close(rt));
 }
 
-/* Device 1 has mapped it where the emulated machine has another address. */
+/* Device 1 has its own address of the buffer. On emulated devices the host can
+ * use this address. */
 PEAL_TEST(a_peers_address_leads_to_the_same_memory)
 {
 	struct peal_buffer *b;
@@ -235,7 +237,7 @@ PEAL_TEST(ranges_do_not_leave_their_buffer)
 	CHECK_FAILS(peal_buffer_range(b, 0, 0, &r), PEAL_EINVAL, "0 bytes");
 	CHECK_EQ(peal_buffer_range(NULL, 0, 1, &r), PEAL_EINVAL);
 	CHECK_EQ(peal_buffer_range(b, 0, 1, NULL), PEAL_EINVAL);
-	/* The values are the caller's: each call checks them again. */
+	/* A range is a plain value: each call checks it again. */
 	CHECK_EQ(r.offset, 992);
 	r.bytes = 9;
 	CHECK_FAILS(peal_buffer_write(r, &word), PEAL_EFAULT, "has 1000");
@@ -342,7 +344,7 @@ PEAL_TEST(options_that_make_no_sense_are_named)
 	CHECK_OK(peal_runtime_close(rt));
 }
 
-/* What there is of one device, and that others are not limited. */
+/* A limit counts the buffers of its device, and no other memory. */
 PEAL_TEST(a_limit_holds_for_all_buffers_of_a_device_together)
 {
 	const struct peal_buffer_options o = { .size = sizeof(o),
@@ -367,10 +369,10 @@ PEAL_TEST(a_limit_holds_for_all_buffers_of_a_device_together)
 	CHECK_EQ(info.buffer_bytes, 2 * MIB);
 	CHECK_EQ(info.n_buffers, 1);
 	CHECK_EQ(info.room_bytes, 2 * MIB);
-	b = make(PEAL_BUFFER_DEVICE, 0, 2 * MIB); /* just that */
-	CHECK_OK(peal_memory_alloc(rt, 0, MIB, &memory)); /* is no buffer */
+	b = make(PEAL_BUFFER_DEVICE, 0, 2 * MIB); /* exactly the rest */
+	CHECK_OK(peal_memory_alloc(rt, 0, MIB, &memory)); /* no buffer */
 	CHECK_OK(peal_memory_free(rt, 0, memory));
-	CHECK_OK(peal_memory_limit(rt, 0, MIB)); /* what is there stays */
+	CHECK_OK(peal_memory_limit(rt, 0, MIB)); /* buffers stay */
 	CHECK_OK(peal_memory_info(rt, 0, &info));
 	CHECK_EQ(info.room_bytes, 0);
 	CHECK_OK(peal_buffer_destroy(a));
@@ -418,7 +420,7 @@ PEAL_TEST(out_of_memory_says_how_much_is_free_and_where_there_is_room)
 	snprintf(text, sizeof(text), "the host %llu",
 		 (unsigned long long)info.room_bytes);
 	CHECK_CONTAINS(peal_last_error()->text, text);
-	/* A limit of the others counts. */
+	/* The limit of device 2 counts, too. */
 	CHECK_OK(peal_memory_limit(rt, 2, MIB));
 	CHECK_EQ(peal_buffer_create(rt, &o, &c), PEAL_ENOMEM);
 	CHECK(!strstr(peal_last_error()->text, "device 2"));
@@ -428,7 +430,7 @@ PEAL_TEST(out_of_memory_says_how_much_is_free_and_where_there_is_room)
 	CHECK_EQ(peal_buffer_create(rt, &o, &c), PEAL_ENOMEM);
 	o.kind = PEAL_BUFFER_PINNED;
 	CHECK_FAILS(peal_buffer_create(rt, &o, &c), PEAL_ENOMEM, "on the host");
-	/* Nothing of all that was taken. */
+	/* The failed calls have taken no memory. */
 	d = make(PEAL_BUFFER_DEVICE, 0, 24 * MIB);
 	CHECK_OK(peal_buffer_destroy(d));
 	CHECK_OK(peal_buffer_destroy(a));
@@ -469,7 +471,7 @@ PEAL_TEST(a_buffers_memory_is_the_buffers)
 	CHECK_OK(peal_peer_map(rt, 1, address, 0, 4096, &mapped));
 	CHECK_FAILS(peal_buffer_destroy(b), PEAL_EBUSY, "1 mappings");
 	CHECK_CONTAINS(peal_last_error()->call, "peal_buffer_destroy");
-	/* The mapping is the caller's: no close takes it away. */
+	/* The mapping belongs to the caller: a close does not remove it. */
 	CHECK_EQ(peal_runtime_close(rt), PEAL_EBUSY);
 	CHECK_OK(peal_peer_unmap(rt, 0, mapped));
 	CHECK_OK(peal_buffer_destroy(b));
@@ -498,13 +500,13 @@ PEAL_TEST(what_is_leaked_is_freed_and_named_at_the_close)
 
 		snprintf(name, sizeof(name), "left %d", i);
 		CHECK_OK(peal_buffer_create(rt, &o, &b));
-		if (i == 0) /* and seen by another device */
+		if (i == 0) /* mapped by another device */
 			CHECK_OK(peal_buffer_address(peal_buffer_whole(b), 0,
 						     &address));
 	}
 	CHECK_OK(peal_buffer_destroy(kept));
 	memset(&report, 0xee, sizeof(report));
-	/* Other children keep the runtime open, and nothing is done. */
+	/* An allocation keeps the runtime open, and no buffer is freed. */
 	CHECK_FAILS(peal_runtime_close_report(rt, &report), PEAL_EBUSY,
 		    "1 allocations");
 	CHECK_EQ(report.n_buffers, 0xeeeeeeeeu);
@@ -527,7 +529,7 @@ PEAL_TEST(what_is_leaked_is_freed_and_named_at_the_close)
 	CHECK_EQ(report.n_buffers, 0);
 }
 
-/* Lines of the log that a close writes. */
+/* Closes or shuts down the runtime. Returns the number of log lines. */
 static int lines_of_close(int shutdown, char *text, size_t size)
 {
 	FILE *file = tmpfile();

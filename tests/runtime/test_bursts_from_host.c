@@ -2,9 +2,9 @@
 #include "runtime/harness.h"
 
 /*
- * Bursts from the host to workers of many lanes, which on GPUs fetch many slots
- * at a time: all of them come back, in order, whatever the lanes, the length of
- * the burst, and the end that follows on it.
+ * All messages of a burst come back in order, for any number of lanes and any
+ * length of the burst. On GPUs a worker of many lanes fetches many slots at a
+ * time.
  */
 
 #define BYTES_MAX 700
@@ -76,7 +76,7 @@ static void close_line(struct line *l)
 	CHECK_OK(peal_runtime_shutdown(l->rt));
 }
 
-/* The ring is full, or nearly, when the worker first looks at it. */
+/* The host sends each burst while the kernel is suspended. */
 static void bursts(uint32_t lanes, uint32_t capacity, uint64_t bytes)
 {
 	struct line l = open_line(lanes, capacity, bytes);
@@ -106,11 +106,11 @@ PEAL_TEST(bursts_come_back_whatever_the_lanes)
 		bursts(lanes[i], 64, 48);
 		bursts(lanes[i], 4, 48);
 		bursts(lanes[i], 16, 500);
-		bursts(lanes[i], 16, 700); /* by a slab */
+		bursts(lanes[i], 16, 700); /* payloads in a slab */
 	}
 }
 
-/* Between two devices, by rings in the host's memory. */
+/* A link between two devices alternates between two routes by host memory. */
 PEAL_TEST(a_stream_survives_other_routes)
 {
 	static const enum peal_route routes[] = { PEAL_ROUTE_STAGED,

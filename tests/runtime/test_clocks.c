@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Clocks: the host's is always between the two bounds that are known of it, on
- * devices whose clocks are hours away, faster and slower. */
+/* The host's time is always between the bounds that devices know of it. Their
+ * clocks are hours away from the host's clock, faster and slower. */
 #include "runtime/clock.h"
 #include "runtime/deadline_scene.h"
 
-/* ---- what contacts say, with clocks of our own --------------------------------- */
+/* ---- bounds from simulated contacts -------------------------------------- */
 
-/* A device's clock at a time of the host's: by steps, and `ppm` too fast. */
+/* Returns the device's clock at host time `host`, rounded down to `step` ns.
+ * The clock is `ahead` ns ahead and `ppm` too fast. */
 static uint64_t device_at(uint64_t host, uint64_t ahead, int64_t ppm,
 			  uint64_t step)
 {
@@ -16,7 +17,7 @@ static uint64_t device_at(uint64_t host, uint64_t ahead, int64_t ppm,
 	return ns / step * step;
 }
 
-/* The host's clock is between the bounds, at that time. */
+/* Returns 1 if `host` is between the bounds for device time `device`. */
 static int is_between(const struct peal_clock *c, uint64_t host,
 		      uint64_t device)
 {
@@ -27,8 +28,8 @@ static int is_between(const struct peal_clock *c, uint64_t host,
 	return (uint64_t)(off < 0 ? -off : off) <= uncertainty;
 }
 
-/* Contacts whose answers take from nothing to 50 ms; both bounds hold after
- * each, and long after. */
+/* Learns from n contacts with delays of 0 to 50 ms per step. The bounds hold
+ * after each contact and 100 s later. */
 static void learn(uint64_t ahead, int64_t ppm, uint64_t step, uint32_t n)
 {
 	struct peali_clock clock;
@@ -56,7 +57,7 @@ static void learn(uint64_t ahead, int64_t ppm, uint64_t step, uint32_t n)
 		if (clock.bounds.high - clock.bounds.low < best)
 			best = clock.bounds.high - clock.bounds.low;
 	}
-	CHECK(best < (uint64_t)MS); /* and they are not simply far apart */
+	CHECK(best < (uint64_t)MS); /* the bounds get close, too */
 	peali_clock_fini(&clock);
 }
 
@@ -78,7 +79,7 @@ PEAL_TEST(a_clock_that_is_set_is_known_again)
 
 	peali_clock_init(&clock);
 	for (i = 0; i < 40; i++) {
-		if (i % 10 == 0) /* forward and back */
+		if (i % 10 == 0) /* set forward or back */
 			ahead = i % 20 ? 0 : 3600 * (uint64_t)SECOND;
 		in.seen = host;
 		in.first = in.latest = host + 1000 + ahead;
@@ -94,7 +95,7 @@ PEAL_TEST(a_clock_that_is_set_is_known_again)
 	peali_clock_fini(&clock);
 }
 
-/* ---- devices --------------------------------------------------------------------- */
+/* ---- devices ------------------------------------------------------------- */
 
 struct post {
 	struct peal_kernel *k;
@@ -110,7 +111,8 @@ static struct post open_post(struct peal_runtime *rt, int device)
 	return p;
 }
 
-/* What a worker and the host know of its clock is so, for one message. */
+/* Sends one message. Checks the bounds of the worker and those of the host
+ * against the host's time before and after. */
 static struct deadline_report check_post(struct post *p)
 {
 	struct deadline_order o = { .number = 1 };
@@ -146,7 +148,7 @@ PEAL_TEST(the_hosts_clock_is_between_what_workers_know_of_it)
 
 	for (i = 0; i < 200; i++) {
 		r[i % 2] = check_post(&p[i % 2]);
-		identity_sleep_us(i % 50 ? 200 : 100000); /* then they sleep */
+		identity_sleep_us(i % 50 ? 200 : 100000); /* workers sleep */
 	}
 	for (i = 0; i < 2; i++) {
 		struct peal_clock c;
@@ -157,14 +159,14 @@ PEAL_TEST(the_hosts_clock_is_between_what_workers_know_of_it)
 		       (double)(c.high - c.low) / 2e6);
 		CHECK((int64_t)(c.high - c.low) >= 0);
 	}
-	/* else this shows nothing: GPUs of this machine have the clock they have */
+	/* emulated clocks must be far away, real GPUs have their own clocks */
 	apart = (int64_t)(r[0].device_ns - r[0].common);
 	if (!getenv("PEAL_TEST_GPU"))
 		CHECK(apart > 1000 * SECOND || apart < -1000 * SECOND);
 	scene_close(rt, k, 2);
 }
 
-/* The contact goes on, also with workers that are idle or suspended. */
+/* The bounds are renewed while workers are idle or suspended. */
 PEAL_TEST(what_is_known_of_a_clock_stays_fresh)
 {
 	struct peal_runtime *rt = scene_open("");

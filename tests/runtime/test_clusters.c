@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Workers of a cluster: links among them in memory that they share. Where a
- * device has no clusters the same cases run by links in its memory.
+ * Links between workers of a cluster lie in the cluster's shared memory and
+ * lose no message. On a device without clusters, the cases use links in device
+ * memory.
  */
 #include "runtime/harness.h"
 
@@ -15,7 +16,7 @@ struct chain {
 	struct peal_kernel *k;
 	struct peal_link *in, *out, *between[WORKERS - 1];
 	uint64_t echo[WORKERS];
-	uint32_t clusters; /* workers of one; 0: the device has none */
+	uint32_t clusters; /* workers per cluster; 0: no clusters */
 };
 
 static uint32_t device_clusters(struct peal_runtime *rt)
@@ -62,7 +63,7 @@ static void close_chain(struct chain *c)
 {
 	uint32_t i;
 
-	/* what it emits goes to itself: it does not end with its inputs */
+	/* the kernel's own links are inputs: it does not end by itself */
 	for (i = 0; i + 1 < WORKERS; i++)
 		EVENTUALLY(harness_info(c->between[i]).delivered == COUNT);
 	CHECK_OK(peal_kernel_stop(c->k, PATIENCE));
@@ -73,7 +74,7 @@ static void close_chain(struct chain *c)
 	CHECK_OK(peal_runtime_shutdown(c->rt));
 }
 
-/* All messages through it, in order and whole. */
+/* Sends COUNT messages through the chain and checks each of them. */
 static void flow(struct chain *c)
 {
 	pthread_t sender;
@@ -83,7 +84,7 @@ static void flow(struct chain *c)
 	CHECK(!pthread_join(sender, NULL));
 }
 
-/* What a sink has seen so far, of its kernel that runs. */
+/* Checks the state of a sink. Suspends its running kernel meanwhile. */
 static void expect_seen(struct peal_kernel *k, struct peal_runtime *rt,
 			uint64_t actor, uint64_t count, uint64_t epochs)
 {
@@ -150,7 +151,7 @@ PEAL_TEST(a_kernel_without_clusters_has_none)
 	close_chain(&c);
 }
 
-/* What the memory holds outlives the kernels that have it. */
+/* Messages in a cluster's memory survive the end of an epoch. */
 static void epochs_of(uint32_t lanes, uint32_t capacity)
 {
 	struct peal_kernel_options o = { .cluster_workers = 4,
@@ -164,7 +165,7 @@ static void epochs_of(uint32_t lanes, uint32_t capacity)
 	uint64_t actor;
 
 	open_chain(&c, o, capacity);
-	/* a second way out of the chain, which counts the epochs */
+	/* a sink replaces the endpoint and counts the epochs */
 	CHECK_OK(peal_link_destroy(c.out));
 	CHECK_OK(peal_actor_spawn(c.k, "sink", &at, &actor));
 	link = harness_link(c.rt, c.echo[WORKERS - 1], 0, actor, few);
@@ -217,7 +218,7 @@ PEAL_TEST(a_stopped_cluster_ends_with_full_rings)
 		int r = peal_send(c.e, 0, 0, &m, sizeof(m), 20 * MS);
 
 		if (r == PEAL_ETIMEDOUT)
-			break; /* all is full: nobody receives */
+			break; /* all rings are full */
 		CHECK_OK(r);
 	}
 	CHECK(i < 1000);
@@ -232,7 +233,7 @@ PEAL_TEST(a_stopped_cluster_ends_with_full_rings)
 	CHECK_OK(peal_runtime_shutdown(c.rt));
 }
 
-/* A link's memory serves the next one, which sees nothing of the last. */
+/* A link in reused memory sees no data of the destroyed link. */
 PEAL_TEST(room_that_a_link_had_is_clean_for_the_next)
 {
 	struct peal_kernel_options o = { .workers = 2,
@@ -261,7 +262,7 @@ PEAL_TEST(room_that_a_link_had_is_clean_for_the_next)
 		expect_seen(k, rt, sink, sent, 1);
 		CHECK_OK(peal_link_destroy(link));
 	}
-	/* there is room for one, and the next lies in the device's memory */
+	/* the cluster's memory holds one link, the next uses device memory */
 	link = harness_link(rt, echo, 0, sink, few);
 	other = harness_spawn(k, "echo", 0);
 	second = harness_link(rt, other, 0, sink, few);
@@ -271,7 +272,7 @@ PEAL_TEST(room_that_a_link_had_is_clean_for_the_next)
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
-/* Not only the books say so: the slots are there, in each epoch. */
+/* The receiver counts the messages with slots in the cluster's memory. */
 PEAL_TEST(slots_are_where_the_link_says)
 {
 	struct peal_kernel_options o = { .workers = 2,
@@ -328,7 +329,7 @@ static void *receive_count(void *argument)
 	return NULL;
 }
 
-/* Out of the cluster's memory, and back into it, while messages flow. */
+/* A link leaves the cluster's memory and returns while messages flow. */
 PEAL_TEST(hand_overs_leave_and_come_back)
 {
 	struct peal_kernel_options o = { .cluster_workers = 4 };
@@ -391,13 +392,13 @@ PEAL_TEST(wrong_clusters_are_refused)
 	refused(rt, huge, PEAL_EINVAL, "cluster_bytes");
 	if (device_clusters(rt)) {
 		refused(rt, large, PEAL_ENOSPC, "is the most");
-		/* one block with so much memory fits a multiprocessor */
+		/* a compute unit fits one worker with 200 KiB */
 		CHECK_OK(peal_device_info(rt, 0, &info));
 		many.workers = info.compute_units / 2 * 2 + 2;
 		many.cluster_workers = 2;
 		many.cluster_bytes = 200 << 10;
 		refused(rt, many, PEAL_ENOSPC, "in clusters of 2");
-		/* and so many clusters do not, as they lie in groups of them */
+		/* a cluster must fit into one group of compute units */
 		many.workers = info.compute_units / 8 * 8;
 		many.cluster_workers = 8;
 		if (info.emulated)

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Collectives against a plain reference: every byte that every member has in the
- * end, in the order of reduction that is promised, bit by bit.
+ * Each collective gives the bytes of a plain reference, for all members and bit
+ * by bit. The reference reduces in the promised order.
  */
 #include "runtime/group_scene.h"
 
 static const uint32_t sizes[] = { 1, 2, 3, 5, 8, 16 };
 
-/* Slices so small that few elements make many. */
+/* Few elements make many of these small slices. */
 static const struct peal_group_options small = { .slice_bytes = 64 };
 
-/* ---- all of them ------------------------------------------------------------------ */
+/* ---- all kinds ----------------------------------------------------------- */
 
-/* What of the same kind differs from one case to the next, in turn. */
+/* Varies in_place and root with the turn. */
 static void vary(struct act *a, const struct scene *s, uint64_t turn)
 {
 	a->in_place = turn & 1;
@@ -21,7 +21,7 @@ static void vary(struct act *a, const struct scene *s, uint64_t turn)
 		a->root = (uint32_t)(turn / 2 % s->n);
 }
 
-/* All elements and reductions; or only one, which is another one each time. */
+/* Checks all element types and reductions, or one pair by the turn. */
 static void each_element(struct scene *s, struct act a, int all, uint64_t *turn)
 {
 	uint32_t reductions = act_reduces(&a) ? PEAL_REDUCTIONS - 1 : 1;
@@ -43,7 +43,7 @@ static void each_kind(uint32_t n, const char *links,
 	uint64_t lengths[] = { 211, 0, 1, n - 1, n, n + 1, 337 }, turn = 0;
 	struct act a = { 0 };
 	struct scene s;
-	int all; /* elements and reductions, each with each length */
+	int all; /* 1: all element types and reductions */
 	size_t i;
 
 	scene_open(&s, n, links, 4096, o);
@@ -73,7 +73,7 @@ PEAL_TEST(all_kinds_are_right_in_groups_of_all_sizes)
 			each_kind(sizes[i], "", small);
 }
 
-/* Slices by three workers of each member. */
+/* Three workers of each member send slices. */
 PEAL_TEST(all_kinds_are_right_by_several_channels)
 {
 	struct peal_group_options o = { .slice_bytes = 64, .channels = 3 };
@@ -81,7 +81,7 @@ PEAL_TEST(all_kinds_are_right_by_several_channels)
 	each_kind(3, "", o);
 }
 
-/* Pairs that have no access to each other: by host memory, or staged. */
+/* Pairs without access use host memory or the staged route. */
 PEAL_TEST(all_kinds_are_right_in_random_topologies)
 {
 	static const char *const kinds[] = { "nvlink", "pcie", "none" };
@@ -102,7 +102,7 @@ PEAL_TEST(all_kinds_are_right_in_random_topologies)
 	}
 }
 
-/* ---- long ones ----------------------------------------------------------------------- */
+/* ---- long arrays --------------------------------------------------------- */
 
 static void long_one(uint32_t n, uint64_t count)
 {
@@ -132,7 +132,7 @@ PEAL_TEST(three_million_elements_of_all_others)
 {
 	HOST_CASE("it takes much memory, and the program is the same on all");
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-	if (lanes == 1) { /* and a sanitizer's shadow of that several */
+	if (lanes == 1) { /* sanitizers would need even more memory */
 		long_one(1, 3000017);
 		long_one(2, 3000017);
 		long_one(5, 3000017);
@@ -141,7 +141,7 @@ PEAL_TEST(three_million_elements_of_all_others)
 #endif
 }
 
-/* The default slices, by the ring and with a remainder everywhere. */
+/* Default slices and the ring by default. No length divides evenly. */
 PEAL_TEST(a_prime_number_of_elements)
 {
 	struct peal_group_options o = { 0 };
@@ -160,9 +160,9 @@ PEAL_TEST(a_prime_number_of_elements)
 	scene_close(&s);
 }
 
-/* ---- order ---------------------------------------------------------------------------- */
+/* ---- order --------------------------------------------------------------- */
 
-/* While other threads keep the members from keeping pace. */
+/* Repeated runs with the same values give the same bits. */
 PEAL_TEST(each_run_has_the_same_bits)
 {
 	struct peal_group_options o = { .slice_bytes = 1024, .channels = 2 };
@@ -190,9 +190,9 @@ PEAL_TEST(each_run_has_the_same_bits)
 	scene_close(&s);
 }
 
-/* ---- a ring as it is often written ------------------------------------------------------ */
+/* ---- a naive ring -------------------------------------------------------- */
 
-/* Each adds what its neighbour has so far, N - 1 times. */
+/* Each member adds the present sum of its neighbour, N - 1 times. */
 static void naive_ring(const struct scene *s, const struct act *a,
 		       uint8_t *last_out)
 {
@@ -215,7 +215,8 @@ static void naive_ring(const struct scene *s, const struct act *a,
 	memcpy(last_out, now[0], 4 * a->count);
 }
 
-/* Of two it is right; of three it counts some twice, and the check says so. */
+/* The naive ring is right for two members. For three it counts values twice,
+ * and the check finds that. */
 PEAL_TEST(a_ring_that_counts_twice_is_found)
 {
 	struct act a = { .kind = PEAL_ALL_REDUCE,

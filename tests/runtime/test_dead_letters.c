@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Dead letters: each dead message makes one, that says all of it; none of them
- * holds anybody up; what they kept can be sent once more. */
+/*
+ * Each dead message makes one dead letter, with its cause and payload. Unread
+ * letters block no worker. A letter can be replayed.
+ */
 #include <peal/endpoint_of.h>
 
 #include "runtime/pools.h"
@@ -20,14 +22,14 @@ static const struct peal_kernel_options two = { .workers = 2,
 static const struct peal_link_options small = { .capacity = 16 };
 static uint64_t address[N];
 
-/* A letter as it was received. */
+/* A received dead letter. */
 struct letter {
 	struct peal_dead_letter about;
 	uint8_t kept[4096];
 };
 
-/* A kernel with N actors on two workers, an endpoint that can send to each, and
- * one that takes the dead letters. */
+/* A kernel with N actors on two workers. Endpoint `in` sends to each actor by
+ * `link`. Endpoint `out` receives the dead letters. */
 struct scene {
 	struct peal_runtime *rt;
 	struct peal_kernel *k;
@@ -57,7 +59,7 @@ static void close_scene(struct scene *s)
 	CHECK_OK(peal_runtime_shutdown(s->rt));
 }
 
-/* The next letter; how many bytes of the payload it has kept. */
+/* Receives the next letter. Returns the number of payload bytes in it. */
 static uint64_t take(struct peal_endpoint *e, struct letter *out)
 {
 	struct peal_received r;
@@ -98,7 +100,7 @@ PEAL_TEST(a_letter_says_what_died_where_and_why)
 	struct tally_message m = { 0, 7, 0 };
 	struct letter l;
 
-	/* by a link, for who has gone; then for who fails on it */
+	/* by a link: to a retired actor, then to an actor that fails */
 	CHECK_OK(peal_actor_retire(s.rt, address[1]));
 	tallies_send(s.in, 0, address[0], 0, 0);
 	CHECK_OK(
@@ -117,7 +119,7 @@ PEAL_TEST(a_letter_says_what_died_where_and_why)
 	check_letter(&l, address[0], PEAL_REASON_HANDLER, PEAL_EPROTO, 0);
 	CHECK_EQ(l.about.sequence, 2);
 	CHECK_EQ(l.about.type, 78);
-	/* by a mailbox, for the other worker's */
+	/* by a mailbox: to an actor of worker 1 */
 	tallies_send(s.in, 0, address[N - 1], N - 1, 5);
 	CHECK_EQ(take(s.out, &l), sizeof(m));
 	check_letter(&l, address[N - 1], PEAL_REASON_HANDLER, PEAL_EPROTO, 1);
@@ -125,11 +127,11 @@ PEAL_TEST(a_letter_says_what_died_where_and_why)
 	CHECK_EQ(l.about.link, PEAL_NO_LINK);
 	tallies_send(s.in, 0, address[N - 1], N - 1, 5);
 	take(s.out, &l);
-	CHECK_EQ(l.about.sequence, 0); /* also of the second */
+	CHECK_EQ(l.about.sequence, 0); /* 0 for each message of a mailbox */
 	close_scene(&s);
 }
 
-/* It was on its way through a mailbox when it was retired. */
+/* The message is in a mailbox when its actor is retired. */
 PEAL_TEST(who_is_retired_has_letters_about_its_mail)
 {
 	struct scene s = open_scene(small);
@@ -146,7 +148,7 @@ PEAL_TEST(who_is_retired_has_letters_about_its_mail)
 	for (m.number = 0; m.number < 3; m.number++)
 		CHECK_OK(peal_send_to(s.in, 0, answer, 0, &m, sizeof(m),
 				      PATIENCE));
-	/* behind one that waits for room */
+	/* behind a message that waits for a free slot of a link */
 	tallies_send(s.in, 0, address[N - 1], N - 1, 0);
 	EVENTUALLY(harness_info(s.link).delivered == 4);
 	CHECK_OK(peal_actor_retire(s.rt, address[N - 1]));
@@ -160,7 +162,8 @@ PEAL_TEST(who_is_retired_has_letters_about_its_mail)
 	close_scene(&s);
 }
 
-/* While an input of its worker waits for room: what it holds stays. */
+/* A worker drops dead mail while one of its inputs waits for free slots. The
+ * input keeps its messages. */
 PEAL_TEST(dead_mail_takes_nothing_of_an_input_with_it)
 {
 	struct scene s = open_scene(small);
@@ -178,7 +181,7 @@ PEAL_TEST(dead_mail_takes_nothing_of_an_input_with_it)
 	for (m.number = 0; m.number < 10; m.number++)
 		CHECK_OK(peal_send_to(s.in, 1, post, 0, &m, sizeof(m),
 				      PATIENCE));
-	for (i = 0; i < 3; i++) /* one more than there is room for */
+	for (i = 0; i < 3; i++) /* the output has two slots */
 		CHECK_OK(peal_send_to(s.in, 0, post, 0, &m, sizeof(m),
 				      PATIENCE));
 	tallies_send(s.in, 0, address[N - 1], N - 1, 0);
@@ -187,7 +190,7 @@ PEAL_TEST(dead_mail_takes_nothing_of_an_input_with_it)
 	for (i = 0; i < 13; i++) {
 		CHECK_OK(peal_receive(e, &m, sizeof(m), &r, PATIENCE));
 		sum += m.number;
-		identity_sleep_us(2000); /* it waits again for the next */
+		identity_sleep_us(2000); /* until `post` waits again */
 	}
 	CHECK_EQ(sum, 45 + 3 * 10);
 	take(s.out, &l);
@@ -195,7 +198,8 @@ PEAL_TEST(dead_mail_takes_nothing_of_an_input_with_it)
 	close_scene(&s);
 }
 
-/* By the slab, and the first bytes alone where the link takes no more. */
+/* The payloads are in a slab. A letter keeps only their first bytes if its link
+ * takes no more. */
 PEAL_TEST(a_letter_keeps_as_much_as_its_link_takes)
 {
 	const uint64_t keeps[] = { 0, 8, 200, 4000 };
@@ -219,7 +223,7 @@ PEAL_TEST(a_letter_keeps_as_much_as_its_link_takes)
 		CHECK_EQ(take(s.out, &l), keeps[i]);
 		CHECK_EQ(l.about.length, sizeof(payload));
 		CHECK(!memcmp(l.kept, payload, keeps[i]));
-		/* for the other worker's, but its mailbox takes 48 */
+		/* to worker 1: longer than the 48 bytes of its mailbox */
 		CHECK_OK(peal_send_to(s.in, 1, address[N - 1], 0, payload,
 				      sizeof(payload), PATIENCE));
 		CHECK_EQ(take(s.out, &l), keeps[i]);
@@ -252,7 +256,7 @@ static struct peal_link_info letters_of(const struct scene *s, uint32_t worker)
 	return harness_info(harness_letters(s->rt, s->k, worker));
 }
 
-/* Nobody reads them: the worker goes on, and the kernel ends as it would. */
+/* The host reads no letters. The worker continues, and the kernel ends. */
 PEAL_TEST(letters_hold_nobody_up)
 {
 	struct peal_link_options four = { .capacity = 4 };
@@ -271,14 +275,14 @@ PEAL_TEST(letters_hold_nobody_up)
 	EVENTUALLY(harness_info(s.link).dead[PEAL_REASON_NO_ACTOR] == 100);
 	CHECK_EQ(letters_of(&s, 0).accepted, 3);
 	CHECK_EQ(letters_of(&s, 0).lost, 97);
-	/* there is room again */
+	/* now a slot is free */
 	CHECK_EQ(take(s.out, &l), sizeof(struct tally_message));
 	check_kept(&l, 1, 0);
 	for (i = 100; letters_of(&s, 0).accepted == 3; i++)
 		tallies_send(s.in, 0, address[1], 1, i);
 	EVENTUALLY(harness_info(s.link).queued == 0);
 	CHECK_EQ(letters_of(&s, 0).accepted + letters_of(&s, 0).lost, i);
-	/* all of its links end, the one of the letters too */
+	/* all links of the kernel end, also the link of the letters */
 	CHECK_OK(peal_send_end(s.in, 0, PATIENCE));
 	CHECK_OK(peal_kernel_drain(s.k, PATIENCE));
 	CHECK_EQ(letters_of(&s, 0).ended, 1);
@@ -288,7 +292,7 @@ PEAL_TEST(letters_hold_nobody_up)
 	close_scene(&s);
 }
 
-/* Messages to actors of which every third has gone, and every third fails. */
+/* One third of the actors is retired, one third fails on each message. */
 PEAL_TEST(each_dead_message_has_one_letter)
 {
 	enum { MESSAGES = 2000 };
@@ -301,14 +305,13 @@ PEAL_TEST(each_dead_message_has_one_letter)
 	struct peal_link *other;
 	struct letter l;
 
-	/* by links to both workers, and from each of them by the mailbox of the
-	 * other one */
+	/* each worker has a link, and mailboxes connect both workers */
 	other = harness_from(s.rt, s.in, 1, address[N - 1], small);
-	for (i = 3; i < N; i += 3) /* the first has a link, as has the last */
+	for (i = 3; i < N; i += 3) /* not 0: a link holds it */
 		CHECK_OK(peal_actor_retire(s.rt, address[i]));
 	for (i = 0; i < MESSAGES; i++) {
 		at = test_random(&state) % N;
-		/* numbers that never are the next one; or its own */
+		/* the next number for one third, else a number that fails */
 		dead += at % 3 != 2;
 		tallies_send(s.in, at / 3 % 2, address[at], at,
 			     at % 3 == 2 ? seen[at]++ : MESSAGES + i);
@@ -341,14 +344,14 @@ PEAL_TEST(what_a_letter_kept_is_sent_once_more)
 
 #define REPLAY(to, letter, bytes)                                              \
 	peal_dead_letter_replay(s.in, 0, to, letter, bytes, PATIENCE)
-	/* the second before the first, which it can have afterwards */
+	/* number 1 fails before number 0; its replay after 0 succeeds */
 	tallies_send(s.in, 0, address[0], 0, 1);
 	CHECK_EQ(take(s.out, &l), sizeof(struct tally_message));
 	tallies_send(s.in, 0, address[0], 0, 0);
 	CHECK_OK(REPLAY(0, &l.about, LETTER + sizeof(struct tally_message)));
 	EVENTUALLY(tallies_info(s.k).handled == 3);
 	EVENTUALLY(tallies_info(s.k).failed == 1);
-	/* of who has gone, to who has its place */
+	/* the letter of a retired actor, to the next actor of its slot */
 	CHECK_OK(peal_actor_retire(s.rt, address[1]));
 	CHECK_OK(
 		peal_send_to(s.in, 0, address[1], 55, &m, sizeof(m), PATIENCE));
@@ -357,14 +360,14 @@ PEAL_TEST(what_a_letter_kept_is_sent_once_more)
 	CHECK_OK(REPLAY(next, &l.about, LETTER + sizeof(struct tally_message)));
 	EVENTUALLY(tallies_info(s.k).handled == 4);
 	EVENTUALLY(tallies_info(s.k).failed == 1);
-	/* still nobody: the same letter again */
+	/* to the retired actor again: the replay makes the same letter */
 	odd = l;
 	CHECK_OK(REPLAY(0, &l.about, LETTER + sizeof(struct tally_message)));
 	CHECK_EQ(take(s.out, &l), sizeof(struct tally_message));
 	CHECK_EQ(l.about.to, odd.about.to);
 	CHECK_EQ(l.about.type, 55);
 	CHECK_EQ(l.about.sequence, 5);
-	/* what is none */
+	/* invalid letters */
 	CHECK_FAILS(REPLAY(0, NULL, 100), PEAL_EINVAL, "no dead letter");
 	CHECK_FAILS(REPLAY(0, &l.about, LETTER - 1), PEAL_EINVAL,
 		    "47 bytes are no dead letter");
@@ -384,7 +387,7 @@ PEAL_TEST(what_a_letter_kept_is_sent_once_more)
 	close_scene(&s);
 }
 
-/* Its requester gets the reply, though another actor is asked at last. */
+/* A dead request is replayed to another actor. The requester gets the reply. */
 PEAL_TEST(a_request_that_died_is_answered_when_it_is_sent_again)
 {
 	struct scene s = open_scene(small);
@@ -415,7 +418,7 @@ PEAL_TEST(a_request_that_died_is_answered_when_it_is_sent_again)
 	close_scene(&s);
 }
 
-/* ---- who takes them ---------------------------------------------------------- */
+/* ---- receivers of letters ------------------------------------------------ */
 
 static struct tally_mourner mourner_of(struct peal_runtime *rt,
 				       struct peal_kernel *k, uint64_t actor)
@@ -428,8 +431,9 @@ static struct tally_mourner mourner_of(struct peal_runtime *rt,
 	return m;
 }
 
-/* From two workers, to an actor of another device; it fails on some of them,
- * of which there are no letters, for its own kernel's letters come to it too. */
+/* Two workers send letters to an actor of another device. It receives the
+ * letters of its own kernel, too. A failure on a letter makes no further
+ * letter. */
 PEAL_TEST(an_actor_takes_them_and_none_comes_of_those_it_fails_on)
 {
 	struct peal_runtime *rt = harness_open(2, "");
@@ -447,7 +451,7 @@ PEAL_TEST(an_actor_takes_them_and_none_comes_of_those_it_fails_on)
 	CHECK_OK(peal_dead_letters(far, mourner, NULL));
 	CHECK_FAILS(peal_actor_retire(rt, mourner), PEAL_EBUSY, "links");
 	for (i = 0; i < 100; i++) {
-		/* never the next one; every tenth is too much for it */
+		/* the actor always fails, the mourner on each tenth letter */
 		at = i % 2 ? N - 1 : 0;
 		m.id = at;
 		m.number = 1000 + i;
@@ -464,13 +468,13 @@ PEAL_TEST(an_actor_takes_them_and_none_comes_of_those_it_fails_on)
 	CHECK_EQ(seen.numbers, 100 * 1000 + 99 * 50);
 	CHECK_EQ(harness_info(harness_letters(rt, far, 0)).accepted, 0);
 	CHECK_EQ(harness_info(harness_letters(rt, far, 0)).lost, 0);
-	/* what is not about letters comes back to its own kernel */
+	/* a dead message of the mourner's own kernel makes a letter */
 	harness_from(rt, e, 1, mourner, small);
 	CHECK_OK(peal_send_to(e, 1, mourner + 1, 1, &m, sizeof(m), PATIENCE));
 	EVENTUALLY(tallies_info(far).handled == 101);
 	seen = mourner_of(rt, far, mourner);
 	CHECK_EQ(seen.letters, 101);
-	/* nobody takes them any more */
+	/* no receiver any more */
 	CHECK_OK(peal_dead_letters(k, 0, NULL));
 	CHECK_OK(peal_dead_letters(far, 0, NULL));
 	CHECK(!harness_letters(rt, k, 0) && !harness_letters(rt, far, 1));
@@ -482,7 +486,7 @@ PEAL_TEST(an_actor_takes_them_and_none_comes_of_those_it_fails_on)
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
-/* Their links are links: another route, and a receiver that ends. */
+/* The link of the letters can change its route. Its receiver can end. */
 PEAL_TEST(letters_go_on_by_another_route_and_end_with_their_receiver)
 {
 	struct peal_runtime *rt = harness_open(2, "");
@@ -512,7 +516,7 @@ PEAL_TEST(letters_go_on_by_another_route_and_end_with_their_receiver)
 	EVENTUALLY(tallies_info(far).handled == 20);
 	CHECK_EQ(mourner_of(rt, far, mourner).numbers, 190);
 	CHECK_OK(peal_kernel_stop(far, PATIENCE));
-	/* it hears of that before it has paused */
+	/* the worker learns of the end before the suspend returns */
 	CHECK_OK(peal_kernel_suspend(k, PATIENCE));
 	CHECK_OK(peal_kernel_resume(k));
 	for (; i < 30; i++)
@@ -525,14 +529,14 @@ PEAL_TEST(letters_go_on_by_another_route_and_end_with_their_receiver)
 	CHECK_OK(peal_kernel_stop(k, PATIENCE));
 	CHECK_OK(peal_link_destroy(in));
 	CHECK_FAILS(peal_kernel_destroy(k), PEAL_EBUSY, "destroy the link");
-	CHECK_OK(peal_dead_letters(k, 0, NULL)); /* though it has ended */
+	CHECK_OK(peal_dead_letters(k, 0, NULL)); /* also after its end */
 	CHECK_OK(peal_kernel_destroy(k));
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
-/* ---- pools --------------------------------------------------------------------- */
+/* ---- pools --------------------------------------------------------------- */
 
-/* A member fails; then the pool ends with messages that nobody had. */
+/* A member fails on messages. Then the pool is destroyed with messages. */
 PEAL_TEST(a_pool_has_letters_about_what_it_held)
 {
 	struct peal_kernel_options o = { .size = sizeof(o),
@@ -583,7 +587,7 @@ PEAL_TEST(a_pool_has_letters_about_what_it_held)
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
-/* Letters to members of a pool; and about what is too long for a pool. */
+/* Members of a pool receive letters, some about too long messages. */
 PEAL_TEST(a_pool_takes_letters)
 {
 	struct peal_kernel_options o = { .size = sizeof(o),
@@ -619,7 +623,7 @@ PEAL_TEST(a_pool_takes_letters)
 	CHECK_FAILS(peal_pool_join(rt, large, picky), PEAL_EINVAL,
 		    "'picky' takes messages of 32 bytes and dead letters");
 	CHECK_OK(peal_pool_join(rt, large, member));
-	for (i = 0; i < 30; i++) /* for who never was, or too long */
+	for (i = 0; i < 30; i++) /* no actor, too long, valid */
 		CHECK_OK(peal_send_to(e, 0, i % 3 ? little : other + 50, 0,
 				      longer, i % 3 == 1 ? 64 : 8, PATIENCE));
 	EVENTUALLY(harness_info(link).queued == 0);
@@ -633,7 +637,8 @@ PEAL_TEST(a_pool_takes_letters)
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
-/* A kernel that takes its own letters ends once nobody does, in epochs too. */
+/* A kernel that receives its own letters ends only after the letters are
+ * switched off. It runs in epochs. */
 PEAL_TEST(a_kernel_that_takes_its_own_ends_without_them)
 {
 	struct peal_kernel_options o = { .workers = 2,
@@ -668,7 +673,7 @@ PEAL_TEST(a_kernel_that_takes_its_own_ends_without_them)
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
-/* ---- topics -------------------------------------------------------------------- */
+/* ---- topics -------------------------------------------------------------- */
 
 PEAL_TEST(a_subscriber_that_fails_has_a_letter)
 {
@@ -692,7 +697,7 @@ PEAL_TEST(a_subscriber_that_fails_has_a_letter)
 	close_scene(&s);
 }
 
-/* ---- errors -------------------------------------------------------------------- */
+/* ---- errors -------------------------------------------------------------- */
 
 PEAL_TEST(what_cannot_take_letters_says_why)
 {
@@ -726,8 +731,8 @@ PEAL_TEST(what_cannot_take_letters_says_why)
 	o.capacity = 3;
 	CHECK_FAILS(LETTERS(to), PEAL_EINVAL, "capacity");
 	o.capacity = 0;
-	CHECK_EQ(peal_link_list(rt, NULL, 0), 0); /* none was half made */
-	CHECK_OK(peal_dead_letters(k, 0, NULL)); /* nobody takes them */
+	CHECK_EQ(peal_link_list(rt, NULL, 0), 0); /* no call made a link */
+	CHECK_OK(peal_dead_letters(k, 0, NULL)); /* no receiver */
 	CHECK_OK(peal_kernel_suspend(k, PATIENCE));
 	CHECK_OK(LETTERS(to));
 	CHECK_OK(peal_kernel_resume(k));
@@ -735,11 +740,11 @@ PEAL_TEST(what_cannot_take_letters_says_why)
 		 LETTER + 48 + PEAL_REQUEST_BYTES);
 	CHECK_FAILS(LETTERS(to), PEAL_EEXIST, "port 0 is connected already");
 	CHECK_EQ(peal_link_list(rt, NULL, 0), 2);
-	CHECK_OK(peal_actor_retire(rt, exact)); /* they are not its links */
+	CHECK_OK(peal_actor_retire(rt, exact)); /* no link holds it */
 	CHECK_FAILS(peal_connect(rt, from, 2, to, NULL, NULL), PEAL_ENOENT,
 		    "no port 2");
 	CHECK_OK(LETTERS(0));
-	CHECK_OK(peal_connect(rt, from, 1, to, NULL, NULL)); /* of one worker */
+	CHECK_OK(peal_connect(rt, from, 1, to, NULL, NULL)); /* for worker 1 */
 	CHECK_EQ(harness_info(harness_letters(rt, k, 1)).message_bytes, LETTER);
 	CHECK_FAILS(LETTERS(to), PEAL_EEXIST, "port 1");
 	CHECK_EQ(peal_link_list(rt, NULL, 0), 1);

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Deadlines: what has passed its own is never handled, wherever it waits, and
- * nothing dies before; whatever way it takes, on devices whose clocks are hours
- * away from the host's. */
+/*
+ * A worker drops each message with a passed deadline, and no message before its
+ * deadline. The cases cover all queues and routes. The device clocks are hours
+ * away from the host's clock.
+ */
 #include "runtime/deadline_scene.h"
 
 #define HOUR (3600 * SECOND)
 
-static uint64_t gate[2]; /* opened; a handler waits */
+static uint64_t gate[2]; /* [0]: 1 if open; [1]: 1 if a handler waits */
 
-/* A kernel with an actor behind a link, and who takes its letters. */
+/* A kernel with an actor and a link to it. `dead` receives the dead letters. */
 struct scene {
 	struct peal_runtime *rt;
 	struct peal_kernel *k;
@@ -61,7 +63,7 @@ static void open_gate(void)
 	peal_store_release_sys(&gate[0], 1);
 }
 
-/* The deadline of order i: of every third a short one, of every third none. */
+/* Returns the deadline of order i: soon, late or none (0), in turn. */
 static uint64_t deadline_of(uint64_t i, uint64_t soon, uint64_t late)
 {
 	return i % 3 == 0 ? soon : i % 3 == 1 ? late : 0;
@@ -80,7 +82,7 @@ static void send_orders(struct scene *s, uint64_t to, uint64_t soon,
 			   order(i));
 }
 
-/* Those that live are reported in their order, from that one on. */
+/* Checks the reports of the orders that do not expire, from order `from` on. */
 static void check_reports(struct scene *s, uint64_t from, uint64_t soon,
 			  uint64_t late)
 {
@@ -121,7 +123,7 @@ PEAL_TEST(what_expires_in_a_link_is_not_handled_and_has_a_letter)
 	harness_conserved(s.rt);
 	EVENTUALLY(harness_info(s.link).delivered == 1 + N - N / 3);
 	CHECK(!strcmp(peal_reason_name(PEAL_REASON_EXPIRED), "expired"));
-	/* once more: without the deadline that it has passed */
+	/* the replay of an expired message has no deadline */
 	for (i = 0; i < N / 3; i++)
 		CHECK_OK(peal_dead_letter_replay(
 			s.in, 0, 0, &l[i].about,
@@ -132,7 +134,7 @@ PEAL_TEST(what_expires_in_a_link_is_not_handled_and_has_a_letter)
 	close_scene(&s);
 }
 
-/* One that died of something else keeps its deadline when it is sent again. */
+/* A message that died for another reason keeps its deadline in the replay. */
 PEAL_TEST(a_letter_of_another_reason_is_sent_again_with_its_deadline)
 {
 	struct scene s = open_scene(1, 0);
@@ -152,8 +154,9 @@ PEAL_TEST(a_letter_of_another_reason_is_sent_again_with_its_deadline)
 	close_scene(&s);
 }
 
-/* Runs a case with longer lifetimes until some come as far as where they are to
- * expire: on a busy machine they may expire before. */
+/* Runs a case with growing lifetimes until it returns more than 0. The case
+ * returns the number of messages that expired in the tested queue. On a busy
+ * machine they may expire before. */
 static void some_come_there(uint64_t (*run)(int64_t lifetime))
 {
 	int64_t lifetime = 20 * MS;
@@ -164,7 +167,8 @@ static void some_come_there(uint64_t (*run)(int64_t lifetime))
 	}
 }
 
-/* By a link to the other worker, which puts them into the mailbox. */
+/* Worker 0 passes the messages to the mailbox of worker 1. Returns how many
+ * expired there. */
 static uint64_t expire_in_mailbox(int64_t lifetime)
 {
 	struct scene s = open_scene(2, 1);
@@ -179,7 +183,7 @@ static uint64_t expire_in_mailbox(int64_t lifetime)
 	soon = peal_deadline_from_now(lifetime);
 	late = peal_deadline_from_now(HOUR);
 	o.actor = (uint32_t)s.actor;
-	for (i = 1; i <= N; i++) { /* by the link, and told by a handler */
+	for (i = 1; i <= N; i++) { /* passed on, or told by a handler */
 		o.number = i;
 		scene_send(s.in, 1, i & 1 ? s.actor : 0,
 			   deadline_of(i, soon, late), 7, o);
@@ -191,14 +195,14 @@ static uint64_t expire_in_mailbox(int64_t lifetime)
 	check_reports(&s, 1, soon, late);
 	for (n = 3; n <= N; n += 3) {
 		scene_expired(s.dead, &l);
-		i = l.order.number; /* in order by each of the two ways */
+		i = l.order.number; /* in order on each of the two ways */
 		CHECK(i && i <= N && i % 3 == 0 && !seen[i]);
 		seen[i] = 1;
 		CHECK_EQ(l.deadline, soon);
 		if (i & 1)
 			CHECK_EQ(l.about.to, s.actor);
 		if (l.about.link != PEAL_NO_LINK)
-			continue; /* before it came there */
+			continue; /* expired before the mailbox */
 		mail++;
 		CHECK_EQ(l.about.worker, 1);
 		CHECK_EQ(l.about.type, i & 1 ? 7 : 0);
@@ -215,7 +219,7 @@ PEAL_TEST(what_expires_in_a_mailbox_is_not_handled_and_has_a_letter)
 	some_come_there(expire_in_mailbox);
 }
 
-/* By deadlines that handlers set; and what is delegated keeps its own. */
+/* Handlers set deadlines. A delegated message keeps its deadline. */
 PEAL_TEST(handlers_tell_with_deadlines_of_their_own)
 {
 	struct scene s = open_scene(2, 1);
@@ -287,7 +291,7 @@ static uint64_t expire_in_pool(int64_t lifetime)
 		scene_expired(s.dead, &l[i]);
 		CHECK_EQ(l[i].order.number, 3 * i + 3);
 		if (l[i].about.link != PEAL_NO_LINK)
-			continue; /* before it came there */
+			continue; /* expired before the pool */
 		mail++;
 		CHECK_EQ(l[i].about.to, pool);
 	}
@@ -307,7 +311,7 @@ PEAL_TEST(what_expires_in_a_pool_is_not_handled_and_has_a_letter)
 	some_come_there(expire_in_pool);
 }
 
-/* The pool's member has it from the link where the pool is full. */
+/* The pool is full: its member takes the other messages from the link. */
 PEAL_TEST(what_expires_in_front_of_a_full_pool_is_not_handled)
 {
 	struct peal_pool_options po = { .capacity = 2 };
@@ -362,7 +366,7 @@ PEAL_TEST(deadlines_pass_while_a_kernel_is_suspended)
 	close_scene(&s);
 }
 
-/* It waits for room at its actor's port: then too. */
+/* The messages wait for a free slot of their actor's output. */
 PEAL_TEST(deadlines_pass_at_the_head_of_a_link_that_waits_for_room)
 {
 	struct scene s = open_scene(1, 0);
@@ -382,7 +386,7 @@ PEAL_TEST(deadlines_pass_at_the_head_of_a_link_that_waits_for_room)
 		scene_expired(s.dead, &l);
 		CHECK_EQ(l.order.number, i);
 	}
-	scene_reported(s.out, 7, 0); /* it is behind them */
+	scene_reported(s.out, 7, 0); /* order 7 waited behind 3 to 6 */
 	scene_reported(e, 1, 0);
 	scene_reported(e, 2, 0);
 	close_scene(&s);
@@ -408,8 +412,7 @@ PEAL_TEST(lifetimes_from_none_to_for_ever)
 	scene_reported(s.out, 4, PEAL_DEADLINE_NEVER);
 	scene_send(s.in, 0, 0, 0, 0, order(5));
 	scene_reported(s.out, 5, 0);
-	/* of the host's clock, whatever the device's says: now, and one that
-	 * was when the host began */
+	/* deadlines are times of the host's clock: 2 ns has passed */
 	scene_send(s.in, 0, 0, 2, 0, order(6));
 	scene_expired(s.dead, &l);
 	scene_send(s.in, 0, 0, peal_deadline_from_now(SECOND), 0, order(7));
@@ -427,7 +430,7 @@ PEAL_TEST(lifetimes_from_none_to_for_ever)
 	close_scene(&s);
 }
 
-/* Payloads in the slab, with what stands before them. */
+/* The slab holds the deadlines and payloads. */
 PEAL_TEST(long_messages_have_deadlines)
 {
 	struct peal_link_options wide = { .capacity = 16,
@@ -469,7 +472,7 @@ PEAL_TEST(long_messages_have_deadlines)
 	close_scene(&s);
 }
 
-/* An endpoint receives none that has expired; the others as they were. */
+/* An endpoint drops expired messages and receives the others unchanged. */
 PEAL_TEST(an_endpoint_does_not_receive_what_has_expired)
 {
 	struct scene s = open_scene(1, 0);
@@ -527,7 +530,7 @@ static uint64_t expire_in_topic(int64_t lifetime)
 	open_gate();
 	scene_reported(s.out, 0, 0);
 	check_reports(&s, 1, soon, late);
-	/* pass may itself have come too late for some */
+	/* some messages may expire before `pass` publishes them */
 	for (i = 3; i <= N; i += 3) {
 		scene_expired(s.dead, &l);
 		CHECK_EQ(l.order.number % 3, 0);
@@ -546,9 +549,9 @@ PEAL_TEST(what_is_published_has_deadlines)
 	some_come_there(expire_in_topic);
 }
 
-/* ---- two devices -------------------------------------------------------------- */
+/* ---- two devices --------------------------------------------------------- */
 
-/* Orders by a first device to a second one, whose clock is days away. */
+/* Device 0 sends orders to device 1. The clocks differ by more than a day. */
 struct chain {
 	struct peal_runtime *rt;
 	struct peal_kernel *k[2];
@@ -584,7 +587,7 @@ static void close_chain(struct chain *c)
 	scene_close(c->rt, c->k, 2);
 }
 
-/* By the router, by the other routes, and from one to another on the way. */
+/* Messages keep their deadlines on each route and over link hand-overs. */
 PEAL_TEST(deadlines_go_by_every_route_and_over_hand_overs)
 {
 	static const char *const handlers[] = { "pass", "hand_on", "pass_to" };
@@ -598,7 +601,7 @@ PEAL_TEST(deadlines_go_by_every_route_and_over_hand_overs)
 		struct chain c = open_chain(handlers[h], routes[h % 2]);
 		int result;
 
-		/* who is suspended still hears of hand-overs */
+		/* a suspended kernel still takes part in hand-overs */
 		CHECK_OK(peal_kernel_suspend(c.k[1], PATIENCE));
 		soon = peal_deadline_from_now(20 * MS);
 		late = peal_deadline_from_now(HOUR);
@@ -621,7 +624,7 @@ PEAL_TEST(deadlines_go_by_every_route_and_over_hand_overs)
 			scene_reported(c.out, i, i & 1 ? late : 0);
 		for (i = 1; i <= N; i += 2)
 			scene_reported(c.out, N + i, late);
-		for (i = 2; i <= N; i += 2) { /* at one device or the other */
+		for (i = 2; i <= N; i += 2) { /* expired on either device */
 			scene_expired(c.dead, &l);
 			CHECK(l.order.number > N && l.order.number % 2 == 0);
 		}
@@ -633,8 +636,9 @@ PEAL_TEST(deadlines_go_by_every_route_and_over_hand_overs)
 	}
 }
 
-/* Lifetimes of all lengths, no gates: each is handled or has a letter, once; nothing dies
- * before its deadline by the host's clock, and nothing begins long after it. */
+/* Messages with random lifetimes: each is handled or has a letter, once. No
+ * message expires before its deadline by the host's clock. Few handlers begin
+ * after it. */
 PEAL_TEST(each_is_handled_in_time_or_dead_in_time)
 {
 	enum { MESSAGES = 3000 };
@@ -680,12 +684,12 @@ PEAL_TEST(each_is_handled_in_time_or_dead_in_time)
 	       (unsigned long long)handled, (unsigned long long)expired,
 	       (unsigned long long)late);
 	CHECK(handled > 0 && expired > 0);
-	/* from the look to the handler's first line it takes no time */
+	/* the worker checks the deadline right before the handler */
 	CHECK(late < MESSAGES / 4);
 	close_chain(&c);
 }
 
-/* ---- requests ------------------------------------------------------------------- */
+/* ---- requests ------------------------------------------------------------ */
 
 PEAL_TEST(a_request_is_not_handled_when_its_requester_has_given_up)
 {
@@ -721,9 +725,9 @@ PEAL_TEST(a_request_is_not_handled_when_its_requester_has_given_up)
 	CHECK_EQ(l.about.flags, PEAL_FLAG_DEADLINE | PEAL_FLAG_REQUEST);
 	CHECK_EQ(l.about.to, server);
 	memcpy(&id, &l.order,
-	       sizeof(id)); /* its number is before the payload */
+	       sizeof(id)); /* the request's number precedes the payload */
 	CHECK(id != 0);
-	/* as nobody has ever asked */
+	/* peal_request_begin sets no deadline */
 	CHECK_OK(peal_request_begin(q, 0, &ask, sizeof(ask), PATIENCE, &id));
 	CHECK_OK(peal_request_wait(q, id, &reply, sizeof(reply), &r, PATIENCE));
 	CHECK_EQ(reply.number, 2);

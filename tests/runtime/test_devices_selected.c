@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Selection of devices: by what they can do, have and see. */
+/* Devices are selected by capabilities, peers, memory and compute units. A
+ * device does nothing that it lacks. */
 #include "runtime/harness.h"
 
 #define MIB ((uint64_t)1 << 20)
@@ -15,7 +16,7 @@ static void open_machine(int devices, const char *links, const char *lacks)
 	unsetenv("PEAL_HOST_LACKS");
 }
 
-/* The indexes as a text, "0 2"; an error's name. */
+/* Returns the selected devices, as in "0 2", or the name of the error. */
 static const char *selected(struct peal_device_wish wish)
 {
 	static char text[64];
@@ -42,7 +43,7 @@ static const char *selected(struct peal_device_wish wish)
 
 PEAL_TEST(peers_are_selected_by_their_links)
 {
-	/* 2 sees 3, and nobody sees 2; 4 is alone */
+	/* 2 accesses 3, no device accesses 2, and 4 has no peers */
 	open_machine(5, "0-1:pcie,2>3:nvlink,*:none", "");
 	CHECK_SELECTED("0 1 2 3 4", .needs = 0);
 	CHECK_SELECTED("0 1 2", .needs = PEAL_CAN_PEER);
@@ -117,7 +118,7 @@ PEAL_TEST(no_device_meets_it_and_the_text_says_why_each)
 	CHECK_FAILS(peal_device_select_all(rt, NULL, 0, devices), PEAL_EINVAL,
 		    "no room");
 	CHECK_EQ(peal_device_select_all(rt, NULL, 1, NULL), PEAL_EINVAL);
-	/* More meet it than there is room for. */
+	/* Two devices match, and the array holds one. */
 	CHECK_EQ(peal_device_select_all(rt, NULL, 1, devices), 2);
 	CHECK_EQ(devices[0], 0);
 	CHECK_EQ(devices[1], 7);
@@ -187,7 +188,7 @@ PEAL_TEST(what_devices_lack_is_checked_word_for_word)
 	unsetenv("PEAL_HOST_LACKS");
 }
 
-/* What a driver says that its devices cannot do, they cannot do here. */
+/* A device lacks each capability that its driver denies. */
 PEAL_TEST(capabilities_are_what_the_driver_says)
 {
 	const char *backends = getenv("PEAL_BACKENDS");

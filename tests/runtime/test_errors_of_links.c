@@ -2,7 +2,7 @@
 /* Errors of endpoints and links, and the timeouts of their calls. */
 #include "runtime/harness.h"
 
-/* An endpoint, a second one, and a kernel that stays. */
+/* Two endpoints, and a kernel with three actors. */
 static struct peal_runtime *rt;
 static struct peal_endpoint *e, *other;
 static struct peal_kernel *k;

@@ -33,7 +33,7 @@ PEAL_TEST(opening_names_the_setting_or_option)
 	o.size = sizeof(o);
 	CHECK_FAILS(peal_runtime_open(&o, &none), PEAL_EINVAL, "lease_ns");
 	o.size = offsetof(struct peal_runtime_options, lease_ns);
-	CHECK_OK(peal_runtime_open(&o, &none)); /* it knows no lease_ns */
+	CHECK_OK(peal_runtime_open(&o, &none)); /* lease_ns is not read */
 	CHECK_OK(peal_runtime_close(none));
 	none = NULL;
 	setenv("PEAL_LEASE_MS", "soon", 1);
@@ -49,7 +49,7 @@ PEAL_TEST(opening_names_the_setting_or_option)
 	CHECK_FAILS(peal_runtime_open(NULL, &none), PEAL_EINVAL,
 		    "PEAL_HOST_DEVICES");
 	setenv("PEAL_HOST_DEVICES", "2", 1);
-	if (test_on_gpu()) /* the topology is the host backend's */
+	if (test_on_gpu()) /* the settings are for the host backend */
 		return;
 	setenv("PEAL_HOST_LINKS", "0-1:wood", 1);
 	CHECK_FAILS(peal_runtime_open(NULL, &none), PEAL_EINVAL, "wood");
@@ -259,7 +259,7 @@ PEAL_TEST(launch_names_the_option_out_of_range)
 	CHECK_EQ(peal_kernel_launch(rt, 0, &peal_program_relay, NULL, NULL),
 		 PEAL_EINVAL);
 	CHECK(!k);
-	CHECK_OK(launch(good)); /* after all of them */
+	CHECK_OK(launch(good)); /* the refused calls left nothing */
 }
 
 PEAL_TEST(kernel_calls_refuse_null_and_missing_workers)

@@ -103,7 +103,7 @@ PEAL_TEST(publish_names_what_is_wrong_with_the_sender)
 	burst = harness_spawn(k, "burst", 0);
 	CHECK_FAILS(peal_publish(rt, burst, 0, topic_create(rt, 0, small)),
 		    PEAL_EINVAL, "may emit 16 messages");
-	small.overwrite = 1; /* it never waits for room */
+	small.overwrite = 1; /* it never waits for free slots */
 	CHECK_OK(peal_publish(rt, burst, 0, topic_create(rt, 0, small)));
 	lanes = harness_spawn(k, "lanes", 0);
 	CHECK_FAILS(peal_publish(rt, lanes, 0, topic_create(rt, 0, tiny)),

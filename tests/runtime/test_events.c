@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Events: what a worker of one device records, others and the host see. */
+/* A worker records an event of its device. Workers of another device and the
+ * host wait for the record and read its time. */
 #include "runtime/both_lanes.h"
 #include "runtime/events.h"
 
@@ -14,7 +15,7 @@ struct stage {
 	struct peal_endpoint *e;
 	struct peal_kernel *k[2];
 	struct peal_event *event[2]; /* recorded on 0 and on 1 */
-	uint64_t actor[4]; /* by the host's port */
+	uint64_t actor[4]; /* by port of the endpoint */
 	uint32_t n_ports;
 };
 
@@ -49,7 +50,8 @@ static void close_stage(void)
 	CHECK_OK(peal_runtime_shutdown(s.rt));
 }
 
-/* An actor that the host sends to, and that sends to it; the host's port. */
+/* Spawns an actor with a link from the host and, if `answers`, a link to the
+ * host. Returns the host's port. */
 static uint32_t actor(int device, const char *handler, int answers)
 {
 	uint64_t a = harness_spawn(s.k[device], handler, -1);
@@ -87,7 +89,7 @@ static struct peal_event_info info_of(int event)
 	return info;
 }
 
-/* ---- two devices ------------------------------------------------------------------ */
+/* ---- two devices --------------------------------------------------------- */
 
 static void play_duet(const char *links, uint32_t in_host_memory)
 {
@@ -136,7 +138,7 @@ PEAL_TEST(devices_without_access_meet_in_host_memory)
 	play_duet("0-1:none", 1);
 }
 
-/* ---- the host ----------------------------------------------------------------------- */
+/* ---- the host ------------------------------------------------------------ */
 
 PEAL_TEST(the_host_waits_and_is_told_how_often)
 {
@@ -178,7 +180,7 @@ PEAL_TEST(time_passes_between_records)
 	first[0] = info_of(0);
 	CHECK_EQ(peal_event_elapsed(&first[0], &first[0], &ns, NULL),
 		 PEAL_EAGAIN);
-	/* the second one only once the first one was seen */
+	/* the host sees each record before it asks for the next one */
 	for (turn = 1; turn <= 2; turn++)
 		for (i = 0; i < 2; i++) {
 			CHECK_OK(peal_send(s.e, port[i], 0, &own[i],
@@ -204,7 +206,7 @@ PEAL_TEST(time_passes_between_records)
 	CHECK_EQ(uncertainty,
 		 first[0].uncertainty_ns + second[1].uncertainty_ns);
 	CHECK(ns + (int64_t)uncertainty > 0);
-	/* the host's clock is what it says it is */
+	/* common time is the time of the host's clock */
 	CHECK(second[1].common_ns < peal_clock_common_ns() + uncertainty);
 	first[0].common_ns = 0;
 	CHECK_EQ(peal_event_elapsed(&first[0], &second[1], &ns, NULL),
@@ -215,7 +217,7 @@ PEAL_TEST(time_passes_between_records)
 	close_stage();
 }
 
-/* ---- waits that end early ------------------------------------------------------------- */
+/* ---- waits that end early ------------------------------------------------ */
 
 PEAL_TEST(a_wait_in_a_handler_ends_in_time_and_with_its_kernel)
 {
@@ -246,7 +248,7 @@ PEAL_TEST(a_wait_in_a_handler_ends_in_time_and_with_its_kernel)
 	close_stage();
 }
 
-/* ---- what is refused ---------------------------------------------------------------------- */
+/* ---- refused calls ------------------------------------------------------- */
 
 PEAL_TEST(what_makes_no_sense_is_refused)
 {

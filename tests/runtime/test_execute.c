@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Jobs of executors: each element is done once, by whom the job says. */
+/* An executor runs each element of a job once, on the devices that the job's
+ * sharing selects. */
 #include "runtime/task_scene.h"
 
 static struct scene s;
 
-/* ---- sharings ---------------------------------------------------------------- */
+/* ---- sharings ------------------------------------------------------------ */
 
 static void check_counts(uint32_t sharing)
 {
@@ -58,7 +59,7 @@ PEAL_TEST(static_parts_are_as_the_weights_say)
 	scene_close(&s);
 }
 
-/* Of P workers each gets the P-th part of what is left, as the paper says. */
+/* With P workers, a task is 1/P of the elements left (at least the grain). */
 PEAL_TEST(guided_tasks_shrink)
 {
 	uint64_t left = 10000, tasks = 0;
@@ -79,7 +80,7 @@ PEAL_TEST(guided_tasks_shrink)
 	scene_close(&s);
 }
 
-/* A device that is four times as slow does less, and the executor knows it then. */
+/* The executor shares by the measured speeds of the devices. */
 PEAL_TEST(dynamic_shares_by_speed)
 {
 	uint64_t i;
@@ -90,7 +91,7 @@ PEAL_TEST(dynamic_shares_by_speed)
 	s.visit.slow_ns = 2000;
 	scene_check(&s);
 	CHECK_EQ(s.report.took_part, 2);
-	/* half of what is left, again and again, to tasks of 25 elements */
+	/* tasks shrink to 25 elements, which take 50 us */
 	s.e->skills[1].empty_ns[0] = s.e->skills[1].empty_ns[1] = 1000;
 	scene_check(&s);
 	CHECK(s.report.tasks > 4);
@@ -99,7 +100,7 @@ PEAL_TEST(dynamic_shares_by_speed)
 		      2000 * s.report.share[i].elements);
 		CHECK(s.e->skills[1].elements[i] > 0);
 	}
-	/* so it seems to be */
+	/* pretend that rank 1 is far faster */
 	s.e->skills[1].busy_ns[0] = 1e12;
 	s.e->skills[1].elements[0] = 1e2;
 	s.e->skills[1].busy_ns[1] = 1e12;
@@ -113,7 +114,7 @@ PEAL_TEST(dynamic_shares_by_speed)
 	scene_close(&s);
 }
 
-/* ---- memory -------------------------------------------------------------------- */
+/* ---- memory -------------------------------------------------------------- */
 
 static void check_combined(const uint32_t *in, const uint32_t *out,
 			   const uint32_t *table, uint64_t n)
@@ -124,7 +125,7 @@ static void check_combined(const uint32_t *in, const uint32_t *out,
 		CHECK_EQ(out[i], in[i] * 7 + table[i % 3]);
 }
 
-/* Each device has its part alone, packed, and the table as a whole. */
+/* Runs a job: each device has its packed part and the whole table. */
 static void check_packed(const struct peal_partition *p)
 {
 	static const uint32_t table[] = { 11, 22, 33 }, factor = 7;
@@ -156,7 +157,7 @@ static void check_packed(const struct peal_partition *p)
 	for (i = 0; i < 3; i++) {
 		uint64_t bytes = 4 * peal_partition_length(p, i);
 
-		/* no more than its part: what is beyond is refused */
+		/* exactly the part: an address beyond it is refused */
 		bytes += !bytes;
 		CHECK_OK(peal_memory_alloc(s.rt, s.devices[i], bytes, &a[i]));
 		CHECK_OK(peal_memory_alloc(s.rt, s.devices[i], bytes, &sum[i]));
@@ -201,7 +202,7 @@ PEAL_TEST(each_device_has_its_part_alone)
 	scene_close(&s);
 }
 
-/* Bytes of elements: of a part, or of what a device has at a time. */
+/* A limit is for a static part, or for the tasks of a device at a time. */
 PEAL_TEST(limits_are_kept)
 {
 	uint64_t limits[] = { 12 * 300, 12 * 20, 12 * 2000 };
@@ -222,7 +223,7 @@ PEAL_TEST(limits_are_kept)
 	for (i = 0; i < 2; i++) {
 		s.job.count = 19000;
 		scene_check(&s);
-		/* 20 elements at a time */
+		/* at most 20 elements per task */
 		CHECK(s.report.share[1].tasks * 20 >=
 		      s.report.share[1].elements);
 		s.job.sharing = PEAL_SHARING_GUIDED;
@@ -236,7 +237,7 @@ PEAL_TEST(limits_are_kept)
 	scene_close(&s);
 }
 
-/* Between the start and the wait a device has the limit at most. */
+/* After the start, a device has tasks up to its limit. */
 PEAL_TEST(a_device_has_no_more_at_a_time)
 {
 	uint64_t limits[] = { 12 * 50, 12 * 10 };
@@ -255,8 +256,8 @@ PEAL_TEST(a_device_has_no_more_at_a_time)
 	scene_close(&s);
 }
 
-/* Nobody waits for a device that is fast and has little memory, but where what is
- * left is too much for who is slow. */
+/* A fast device at its limit does not hold up a slower one. A far slower device
+ * gets no task: the fast device would finish the task earlier. */
 PEAL_TEST(one_that_is_full_does_not_hold_up_others)
 {
 	uint64_t limits[] = { 12 * 20, 12 * 1000 };
@@ -287,9 +288,10 @@ PEAL_TEST(one_that_is_full_does_not_hold_up_others)
 	scene_close(&s);
 }
 
-/* ---- small ones ------------------------------------------------------------------ */
+/* ---- small jobs ---------------------------------------------------------- */
 
-/* n / v + one = n / (v + v') + all, as the words of peal/execute.h have it. */
+/* The threshold n solves `n / v + one = n / (v + w) + all` for speeds v and w.
+ * The times `one` and `all` are those of tasks without elements. */
 PEAL_TEST(a_small_job_stays_on_the_fastest)
 {
 	struct peali_skill *skill;
@@ -297,12 +299,12 @@ PEAL_TEST(a_small_job_stays_on_the_fastest)
 	scene_open(&s, 2, 1);
 	s.job.count = 100;
 	scene_check(&s);
-	CHECK_EQ(s.report.threshold, 0); /* of the first nothing is known */
+	CHECK_EQ(s.report.threshold, 0); /* not known at the first job */
 	CHECK(s.report.empty_one_ns > 0 && s.report.empty_all_ns > 0);
 	skill = &s.e->skills[1];
 	skill->empty_ns[0] = skill->empty_ns[1] = 1000;
 	skill->empty_all_ns = 4000;
-	/* 1 and 3 elements a ns: n / 3 + 1000 = n / 4 + 4000 */
+	/* 1 and 3 elements per ns: n / 3 + 1000 = n / 4 + 4000 */
 	skill->elements[0] = 1e6, skill->busy_ns[0] = 1e6;
 	skill->elements[1] = 3e6, skill->busy_ns[1] = 1e6;
 	s.job.count = 10000;
@@ -311,7 +313,7 @@ PEAL_TEST(a_small_job_stays_on_the_fastest)
 	CHECK(s.report.threshold >= 35999 && s.report.threshold <= 36001);
 	CHECK_EQ(s.report.took_part, 1);
 	CHECK_EQ(s.report.share[1].elements, 10000);
-	/* one that is larger is shared */
+	/* a job above the threshold is shared */
 	skill->empty_all_ns = 1100;
 	skill->elements[0] = 1e6, skill->busy_ns[0] = 1e6;
 	skill->elements[1] = 3e6, skill->busy_ns[1] = 1e6;
@@ -319,7 +321,7 @@ PEAL_TEST(a_small_job_stays_on_the_fastest)
 	scene_check(&s);
 	CHECK(s.report.threshold >= 1199 && s.report.threshold <= 1201);
 	CHECK_EQ(s.e->only, -1);
-	/* and one whose sharing is said */
+	/* a job with explicit sharing is shared */
 	skill->empty_all_ns = 1000000000;
 	skill->elements[0] = 1e6, skill->busy_ns[0] = 1e6;
 	skill->elements[1] = 3e6, skill->busy_ns[1] = 1e6;
@@ -330,7 +332,7 @@ PEAL_TEST(a_small_job_stays_on_the_fastest)
 	scene_close(&s);
 }
 
-/* ---- one after another ----------------------------------------------------------- */
+/* ---- several jobs -------------------------------------------------------- */
 
 PEAL_TEST(two_handlers_and_many_jobs)
 {
@@ -348,7 +350,7 @@ PEAL_TEST(two_handlers_and_many_jobs)
 	scene_close(&s);
 }
 
-/* Of two workers one waits in a handler; the other does all the rest. */
+/* One of two workers waits in a handler. The other runs all other tasks. */
 PEAL_TEST(an_idle_worker_takes_what_is_there)
 {
 	struct peal_kernel_info info;
@@ -357,15 +359,15 @@ PEAL_TEST(an_idle_worker_takes_what_is_there)
 
 	scene_open(&s, 1, 2);
 	s.job.count = 1;
-	scene_check(&s); /* measures, and not by the handler */
+	scene_check(&s); /* measures, without the handler */
 	CHECK_OK(peal_kernel_info(s.e->stations[0].kernel, &info));
 	CHECK_EQ(info.failed, 0);
 	s.job.sharing = PEAL_SHARING_DYNAMIC;
 	s.job.count = 1000;
 	s.job.grain = 10;
 	s.visit.gate_at = 0;
-	for (turn = 0; turn < 8; turn++) { /* on either worker */
-		/* so slow that all tasks are of the grain in the end */
+	for (turn = 0; turn < 8; turn++) { /* either worker waits */
+		/* at this low speed, tasks shrink to the grain */
 		s.e->skills[1].elements[0] = 1e3;
 		s.e->skills[1].busy_ns[0] = 1e12;
 		scene_clear(&s);

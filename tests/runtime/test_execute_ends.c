@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Jobs that do not end well: what is said of whom, and that nothing hangs. */
+/* Jobs with failures, cancels, timeouts and ended kernels. The error text names
+ * the cause, and no call hangs. */
 #include "runtime/task_scene.h"
 
 static struct scene s;
 
-/* Words of what a call has failed with. */
+/* Checks a part of the last error text. */
 static void says(const char *part)
 {
 	CHECK_CONTAINS(peal_last_error()->text, part);
 }
 
-/* ---- handlers that fail -------------------------------------------------------- */
+/* ---- handlers that fail -------------------------------------------------- */
 
 PEAL_TEST(who_fails_is_named_and_the_rest_ends)
 {
@@ -31,18 +32,18 @@ PEAL_TEST(who_fails_is_named_and_the_rest_ends)
 		says(" on device ");
 		CHECK_CONTAINS(peal_last_error()->call, "peal_execute_wait");
 		scene_report(&s);
-		/* all that was begun is over, and what is done was reported */
+		/* no element ran twice; the report leaves out the failed
+		 * task */
 		done = scene_count(&s, 1);
 		CHECK_EQ(scene_count(&s, 0) + done, 9000);
 		CHECK(s.report.elements < done);
-		CHECK_OK(peal_execute_wait(s.e, 0)); /* there is none */
+		CHECK_OK(peal_execute_wait(s.e, 0)); /* no job */
 		s.visit.fails_at = UINT64_MAX;
 		scene_check(&s);
 	}
 	scene_close(&s);
 }
 
-/* The elements that the text names are those of the task. */
 PEAL_TEST(the_elements_of_the_task_are_named)
 {
 	scene_open(&s, 2, 1);
@@ -57,12 +58,13 @@ PEAL_TEST(the_elements_of_the_task_are_named)
 	scene_close(&s);
 }
 
-/* Of lanes that fail alone the error is not known; nor is one that is no end. */
+/* The error becomes PEAL_EHANDLER if only a lane other than the leader fails,
+ * and for PEAL_ETIMEDOUT and positive values. */
 PEAL_TEST(errors_that_say_something_else_are_of_the_handler)
 {
 	scene_open(&s, 1, 1);
 	s.job.count = s.job.grain = 64;
-	s.visit.fails_at = 63; /* of the last lane */
+	s.visit.fails_at = 63; /* in the last lane */
 	s.visit.error = PEAL_EIO;
 	CHECK_EQ(peal_execute(s.e, &s.job, PATIENCE),
 		 lanes > 1 ? PEAL_EHANDLER : PEAL_EIO);
@@ -75,9 +77,10 @@ PEAL_TEST(errors_that_say_something_else_are_of_the_handler)
 	scene_close(&s);
 }
 
-/* ---- in the middle --------------------------------------------------------------- */
+/* ---- cancels and timeouts ------------------------------------------------ */
 
-/* Its tasks wait. They are of the grain where speeds matter: all seem to be slow. */
+/* Starts a job with tasks that wait at the gate. The low speeds make tasks as
+ * small as the grain. */
 static void start_waiting(uint32_t sharing)
 {
 	uint32_t i;
@@ -102,7 +105,7 @@ PEAL_TEST(a_job_is_cancelled_in_the_middle)
 	for (sharing = 1; sharing < PEAL_SHARINGS; sharing++) {
 		s.visit.gate = 0;
 		s.job.sharing = sharing;
-		s.job.count = 600; /* speeds are known, and not large */
+		s.job.count = 600; /* measures the speeds */
 		scene_check(&s);
 		start_waiting(sharing);
 		CHECK_EQ(peal_execute_start(s.e, &s.job), PEAL_EBUSY);
@@ -119,9 +122,9 @@ PEAL_TEST(a_job_is_cancelled_in_the_middle)
 		CHECK(s.report.elements < 6000);
 		CHECK_EQ(scene_count(&s, 1), s.report.elements);
 		CHECK_EQ(scene_count(&s, 0), 6000 - s.report.elements);
-		scene_check(&s); /* it goes on to the next */
+		scene_check(&s); /* the next job runs */
 	}
-	/* all is handed out: it ends as done */
+	/* all tasks are assigned: the job ends as done */
 	s.job.count = 2;
 	s.job.sharing = PEAL_SHARING_STATIC;
 	s.job.grain = 1;
@@ -135,7 +138,6 @@ PEAL_TEST(a_job_is_cancelled_in_the_middle)
 	scene_close(&s);
 }
 
-/* One that takes longer than it may is cancelled. */
 PEAL_TEST(a_job_that_takes_too_long_is_cancelled)
 {
 	scene_open(&s, 2, 1);
@@ -152,14 +154,14 @@ PEAL_TEST(a_job_that_takes_too_long_is_cancelled)
 	scene_close(&s);
 }
 
-/* One that is launched for itself is stopped. */
+/* After its timeout, peal_execute_launch stops the kernels of its job. */
 PEAL_TEST(a_job_alone_that_takes_too_long_is_stopped)
 {
 	struct peal_executor_options o = { .size = sizeof(o), .lanes = lanes };
 	struct peal_runtime_info info;
 
 	scene_open(&s, 2, 1);
-	s.rt->stop_ns = 20 * MS; /* handlers look for an abort alone */
+	s.rt->stop_ns = 20 * MS; /* handlers end only by an abort */
 	s.job.count = 600;
 	scene_clear(&s);
 	scene_gate(&s, 0);
@@ -173,15 +175,15 @@ PEAL_TEST(a_job_alone_that_takes_too_long_is_stopped)
 	scene_close(&s);
 }
 
-/* ---- devices that end --------------------------------------------------------------- */
+/* ---- devices that end ---------------------------------------------------- */
 
-/* Ends the kernel of rank 1, whose tasks wait, in the middle of a job. */
+/* Aborts the kernel of rank 1 while its tasks wait at the gate. */
 static void end_one(void)
 {
 	struct peal_kernel *k = s.e->stations[1].kernel;
 
 	EVENTUALLY(s.e->stations[1].in_flight > 0);
-	CHECK_OK(peal_kernel_abort(k, PATIENCE)); /* whose handlers look */
+	CHECK_OK(peal_kernel_abort(k, PATIENCE));
 	scene_gate(&s, 1);
 }
 
@@ -192,18 +194,18 @@ PEAL_TEST(a_device_that_ends_is_named_and_others_finish)
 	for (sharing = 1; sharing < PEAL_SHARINGS; sharing++) {
 		scene_open(&s, 3, 1);
 		s.job.count = 600;
-		scene_check(&s); /* speeds are known */
+		scene_check(&s); /* measures the speeds */
 		start_waiting(sharing);
-		end_one(); /* in its handler */
+		end_one();
 		CHECK_EQ(peal_execute_wait(s.e, PATIENCE), PEAL_EABORTED);
 		says("device 2");
 		scene_report(&s);
 		CHECK_EQ(s.report.share[0].result, 0);
 		CHECK(s.report.share[0].tasks > 0);
-		/* what the others had was done */
+		/* the tasks of the other devices are done */
 		CHECK(scene_count(&s, 1) >= s.report.elements);
 		CHECK(s.report.elements < 6000);
-		/* and the jobs that follow are theirs */
+		/* the next job runs on the other devices */
 		scene_check(&s);
 		CHECK_EQ(s.report.share[1].tasks, 0);
 		CHECK_EQ(s.report.took_part, 2);
@@ -211,7 +213,7 @@ PEAL_TEST(a_device_that_ends_is_named_and_others_finish)
 	}
 }
 
-/* What it has never begun is lost, too. */
+/* Tasks that wait on an ended device are lost, too. */
 PEAL_TEST(tasks_that_are_lost_are_told)
 {
 	uint32_t sharing;
@@ -236,7 +238,7 @@ PEAL_TEST(tasks_that_are_lost_are_told)
 	}
 }
 
-/* Where tasks may be done twice, others do what it had, and all of its part. */
+/* If a job is repeatable, other devices run the part of an ended device. */
 PEAL_TEST(what_may_be_done_twice_is_done_by_others)
 {
 	uint32_t sharing;
@@ -263,7 +265,7 @@ PEAL_TEST(what_may_be_done_twice_is_done_by_others)
 	}
 }
 
-/* One that ends before it is given its part. */
+/* A device ends before it runs a task. Other devices run its static part. */
 PEAL_TEST(a_part_of_who_is_gone_goes_to_others)
 {
 	scene_open(&s, 3, 1);
@@ -287,7 +289,7 @@ PEAL_TEST(a_part_of_who_is_gone_goes_to_others)
 	scene_close(&s);
 }
 
-/* A part that it alone has is lost with it. */
+/* With a partition, only the ended device has its part. The job fails. */
 PEAL_TEST(a_device_with_a_part_of_its_own_is_missed)
 {
 	struct peal_partition p;
@@ -334,13 +336,13 @@ PEAL_TEST(nobody_is_left)
 	scene_close(&s);
 }
 
-/* In the middle of one, and by the runtime. */
+/* An executor ends during a job: by its own call, then by the runtime's. */
 PEAL_TEST(an_executor_ends_at_any_time)
 {
 	scene_open(&s, 2, 1);
 	s.rt->stop_ns = 20 * MS;
 	start_waiting(PEAL_SHARING_GUIDED);
-	scene_close(&s); /* handlers look for an abort */
+	scene_close(&s); /* an abort ends the handlers */
 	scene_open(&s, 2, 2);
 	start_waiting(PEAL_SHARING_DYNAMIC);
 	scene_gate(&s, 1);
@@ -349,7 +351,7 @@ PEAL_TEST(an_executor_ends_at_any_time)
 	CHECK_OK(peal_runtime_shutdown(s.rt));
 }
 
-/* ---- what is refused ----------------------------------------------------------------- */
+/* ---- refused jobs and executors ------------------------------------------ */
 
 PEAL_TEST(jobs_that_make_no_sense_are_refused)
 {
@@ -416,7 +418,7 @@ PEAL_TEST(jobs_that_make_no_sense_are_refused)
 	j = s.job, j.count = SCENE_MOST + 100;
 	REFUSED(PEAL_EFAULT, "argument 0 on device 1: ");
 #undef REFUSED
-	/* nothing is kept of what was refused */
+	/* a refused job has no effect on the next one */
 	scene_check(&s);
 	scene_close(&s);
 }
@@ -474,7 +476,7 @@ PEAL_TEST(executors_that_cannot_be_are_refused)
 	CHECK_EQ(peal_executor_create(s.rt, none, 1, t, &o, &e), PEAL_EINVAL);
 	CHECK(!e);
 	CHECK_OK(peal_executor_destroy(NULL));
-	/* two of the same device */
+	/* a second executor on the same device */
 	CHECK_OK(peal_executor_create(s.rt, none, 1, t, NULL, &e));
 	s.job.count = 500;
 	scene_check(&s);
@@ -484,7 +486,7 @@ PEAL_TEST(executors_that_cannot_be_are_refused)
 	scene_close(&s);
 }
 
-/* A job that stays on the fastest goes on at another one when that ends. */
+/* A small job continues on another device if the fastest device ends. */
 PEAL_TEST(a_small_job_goes_on_elsewhere)
 {
 	struct peali_skill *k;
@@ -512,8 +514,8 @@ PEAL_TEST(a_small_job_goes_on_elsewhere)
 	scene_close(&s);
 }
 
-/* One whose handler only says that it is aborted gets no more, and its part of a
- * static job goes to the others. */
+/* A handler returns PEAL_EABORTED. Its device gets no more tasks. The other
+ * device runs its static part. */
 PEAL_TEST(who_says_that_it_is_aborted_leaves_its_part_to_others)
 {
 	uint64_t i;
@@ -527,14 +529,14 @@ PEAL_TEST(who_says_that_it_is_aborted_leaves_its_part_to_others)
 	s.visit.error = PEAL_EABORTED;
 	s.visit.leader = 1;
 	scene_clear(&s);
-	/* the other one does it, and fails as well: nobody is left */
+	/* the other device repeats the task and fails, too: none is left */
 	CHECK_EQ(peal_execute(s.e, &s.job, PATIENCE), PEAL_EABORTED);
 	for (i = 0; i < 1000; i++)
 		CHECK(scene_visits(&s)[i] >= 1);
 	scene_close(&s);
 }
 
-/* A task may be over before the place that it had on its link is free. */
+/* A task can be over before its link slot is free. */
 PEAL_TEST(many_workers_are_never_taken_for_ended)
 {
 	uint32_t turn;
@@ -545,7 +547,7 @@ PEAL_TEST(many_workers_are_never_taken_for_ended)
 	s.job.count = 20000;
 	s.job.grain = 4;
 	for (turn = 0; turn < (IDENTITY_SANITIZED ? 10 : 100); turn++) {
-		s.e->skills[1].elements[0] = 1e3; /* so that tasks are short */
+		s.e->skills[1].elements[0] = 1e3; /* for short tasks */
 		s.e->skills[1].busy_ns[0] = 1e15;
 		scene_check(&s);
 		CHECK_EQ(s.e->stations[0].result, 0);
@@ -553,7 +555,7 @@ PEAL_TEST(many_workers_are_never_taken_for_ended)
 	scene_close(&s);
 }
 
-/* A worker that does not answer while a handler is made known. */
+/* A worker does not answer while the executor prepares a handler. */
 PEAL_TEST(who_does_not_answer_at_the_first_job_is_told)
 {
 	uint64_t answer_ms;
@@ -568,14 +570,14 @@ PEAL_TEST(who_does_not_answer_at_the_first_job_is_told)
 	s.rt->answer_ms = 50;
 	s.e->skills[1].ready = 0;
 	CHECK_OK(peal_kernel_suspend(s.e->stations[1].kernel, PATIENCE));
-	/* until there is no room for one more */
+	/* until the link of device 0 has no free slot */
 	for (n = 0;; n++) {
 		CHECK_EQ(peal_execute_start(s.e, &s.job), PEAL_EHUNG);
 		if (strstr(peal_last_error()->text, "has not taken"))
 			break;
 		says("not answered");
 		CHECK(n < 100);
-		if (n > 4) /* the other device is late, too */
+		if (n > 4) /* the other device may be late */
 			s.rt->answer_ms += 50;
 	}
 	says("device 0 has not taken");

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Graphs: each node begins when all before it are over, sees what they have written,
- * and runs once; who fails, and what is behind, is named.
+ * Each node of a graph runs once, after all nodes that it waits for, and sees
+ * their writes. After a failure, its successors do not run. The error text
+ * names the node.
  */
 #include <peal/graph.h>
 
@@ -16,7 +17,7 @@ PEAL_DECLARE_PROGRAM(tasks);
 
 static struct peal_runtime *rt;
 static struct peal_graph *g;
-static uint64_t memory; /* of the host, which all devices map */
+static uint64_t memory; /* host memory that all devices map */
 
 static void open_graph(uint32_t n, uint32_t workers, uint64_t bytes)
 {
@@ -26,7 +27,7 @@ static void open_graph(uint32_t n, uint32_t workers, uint64_t bytes)
 	int devices[PEAL_GRAPH_DEVICES_MAX];
 	uint32_t i;
 
-	for (i = 0; i < n; i++) /* ranks are no devices */
+	for (i = 0; i < n; i++) /* rank i is not device i */
 		devices[i] = (int)((i + 1) % n);
 	rt = harness_open((int)n, "");
 	CHECK_OK(
@@ -50,9 +51,9 @@ static struct peal_graph_node_info info_of(uint32_t node)
 	return info;
 }
 
-/* ---- any graph ---------------------------------------------------------------------- */
+/* ---- random graphs ------------------------------------------------------- */
 
-/* out = a * factor + table, of ELEMENTS words; a and table are of nodes before. */
+/* A node's output is `a * factor + table`. Earlier nodes write a and table. */
 struct plan {
 	uint32_t a, table, factor, rank;
 };
@@ -84,7 +85,8 @@ static uint32_t add_combine(const struct plan *p, uint32_t i, uint32_t pieces)
 	return node;
 }
 
-/* Node i writes words i + 2; words 0 and 1 are given. */
+/* Runs a random graph on n devices. Node i writes words(i + 2). words(0) and
+ * words(1) are inputs. */
 static void any_graph(uint32_t n, uint64_t seed)
 {
 	unsigned long long random = seed;
@@ -105,9 +107,9 @@ static void any_graph(uint32_t n, uint64_t seed)
 			 i);
 		if (p->a > 1)
 			CHECK_OK(peal_graph_add_edge(g, p->a - 2, i));
-		if (p->table > 1) /* may be the same one */
+		if (p->table > 1) /* may be the same edge */
 			CHECK_OK(peal_graph_add_edge(g, p->table - 2, i));
-		if (i % 7 == 6) /* one that carries nothing */
+		if (i % 7 == 6) /* an edge without data */
 			CHECK_OK(peal_graph_add_edge(
 				g, (uint32_t)(test_random(&random) % i), i));
 	}
@@ -142,9 +144,9 @@ PEAL_TEST(any_graph_gives_what_one_node_after_another_does)
 	any_graph(4, 3);
 }
 
-/* ---- what waits ----------------------------------------------------------------------- */
+/* ---- edges --------------------------------------------------------------- */
 
-/* A task that waits for the gate, the first word of the memory. */
+/* Adds a task that waits for the gate, the first word of `memory`. */
 static uint32_t add_gated(uint32_t rank, int64_t error)
 {
 	const struct visit v = { .gate = memory,
@@ -201,7 +203,7 @@ static void expect(struct peal_endpoint *from, uint64_t number)
 	CHECK_EQ(got, number);
 }
 
-/* What has no edge goes on, what has one waits, on the same device and another. */
+/* Messages with an edge wait for the task, others do not, on both devices. */
 PEAL_TEST(an_edge_holds_and_what_has_none_goes_on)
 {
 	struct peal_endpoint *before, *after;
@@ -234,7 +236,7 @@ PEAL_TEST(an_edge_holds_and_what_has_none_goes_on)
 		expect(after, 2);
 		expect(after, 2);
 		CHECK_OK(peal_graph_wait(g, PATIENCE));
-		CHECK_OK(peal_graph_wait(g, PATIENCE)); /* there is none */
+		CHECK_OK(peal_graph_wait(g, PATIENCE)); /* no run */
 	}
 	CHECK_EQ(info_of(task).waits, 0);
 	CHECK_EQ(info_of(3).waits, 1);
@@ -246,8 +248,8 @@ PEAL_TEST(an_edge_holds_and_what_has_none_goes_on)
 	close_graph();
 }
 
-/* A node with so many behind it that they take more than one turn, and one that
- * waits for all of those. */
+/* One node has more successors than a conductor handles per message. Another
+ * node waits for all of them. */
 PEAL_TEST(a_wide_graph)
 {
 	const uint32_t n = IDENTITY_SANITIZED ? 300 : 2000;
@@ -275,7 +277,7 @@ PEAL_TEST(a_wide_graph)
 	close_graph();
 }
 
-/* ---- who fails -------------------------------------------------------------------------- */
+/* ---- failures ------------------------------------------------------------ */
 
 PEAL_TEST(what_is_behind_a_node_that_fails_is_not_done)
 {
@@ -310,8 +312,8 @@ PEAL_TEST(what_is_behind_a_node_that_fails_is_not_done)
 	close_graph();
 }
 
-/* The first of more pieces than go at once, with others behind it: all of its pieces
- * are over before the run is, and the next run is whole. */
+/* The first of many pieces fails. All pieces and all other nodes are over
+ * before the run ends. The next run is complete. */
 PEAL_TEST(a_node_that_fails_in_pieces)
 {
 	enum { PIECES = 1000 };
@@ -351,7 +353,7 @@ PEAL_TEST(a_node_that_fails_in_pieces)
 	close_graph();
 }
 
-/* As many as one likes, received when the run is over. */
+/* The host receives all messages only after the run. */
 PEAL_TEST(messages_of_a_run_have_room)
 {
 	struct peal_endpoint *e;
@@ -381,15 +383,15 @@ PEAL_TEST(a_kernel_that_ends_is_named)
 	add_gated(1, 0);
 	CHECK_OK(peal_graph_start(g));
 	CHECK_OK(peal_runtime_info(rt, &info));
-	CHECK_EQ(info.n_kernels, 3); /* rank 0 has no tasks */
+	CHECK_EQ(info.n_kernels, 3); /* none for tasks of rank 0 */
 	CHECK_OK(peal_kernel_abort(g->places[1].tasks, PATIENCE));
 	CHECK_FAILS(peal_graph_wait(g, PATIENCE), PEAL_EABORTED,
 		    "on device 0 has ended");
 	close_graph();
 }
 
-/* Whether or not the host has seen it end: what a task that heard of it says is not
- * the error of a node. */
+/* PEAL_EABORTED of a task means that its kernel is being aborted. It is not the
+ * error of the node, even if the host has not seen the kernel end. */
 PEAL_TEST(a_task_that_is_aborted_breaks_the_graph)
 {
 	struct peal_graph_node_info info;
@@ -425,7 +427,7 @@ PEAL_TEST(a_graph_ends_at_any_time)
 	}
 }
 
-/* ---- what is refused ------------------------------------------------------------------------ */
+/* ---- refused calls ------------------------------------------------------- */
 
 static void refused(struct peal_graph_task t, int error, const char *text)
 {
@@ -479,7 +481,7 @@ PEAL_TEST(tasks_and_messages_that_make_no_sense_are_refused)
 	m.bytes = 0;
 	m.to = 12345;
 	CHECK_EQ(peal_graph_add_message(g, &m, NULL), PEAL_ENOENT);
-	CHECK_OK(peal_graph_run(g, PATIENCE)); /* it is empty */
+	CHECK_OK(peal_graph_run(g, PATIENCE)); /* an empty graph */
 	CHECK_OK(peal_endpoint_destroy(e));
 	close_graph();
 }

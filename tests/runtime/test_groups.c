@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Groups: how their ring lies, who takes part, and what is refused, so that nothing
- * has begun then.
+ * A group's ring prefers peer routes. Errors name members that are late or have
+ * ended. Refused collectives have no effect.
  */
 #include "runtime/group_scene.h"
 
@@ -29,9 +29,9 @@ static struct peal_kernel *kernel_of(uint32_t rank)
 	return s.g->members[s.g->place_of[rank]].kernel;
 }
 
-/* ---- the ring --------------------------------------------------------------------- */
+/* ---- the ring ------------------------------------------------------------ */
 
-/* Of five in a chain with a way around, only one ring has peers alone. */
+/* Of all rings of these five devices, one has peer routes alone. */
 PEAL_TEST(a_ring_goes_by_peers)
 {
 	static const char *const links =
@@ -66,7 +66,7 @@ PEAL_TEST(without_peers_all_have_a_place_in_it)
 	scene_close(&s);
 }
 
-/* ---- barriers ---------------------------------------------------------------------- */
+/* ---- barriers ------------------------------------------------------------ */
 
 static void barrier_waits(uint32_t algorithm)
 {
@@ -79,14 +79,14 @@ static void barrier_waits(uint32_t algorithm)
 	CHECK_OK(peal_kernel_suspend(kernel_of(1), PATIENCE));
 	CHECK_OK(peal_collective_start(s.g, &c));
 	CHECK_EQ(peal_collective_wait(s.g, 50 * MS), PEAL_ETIMEDOUT);
-	/* nobody has passed */
+	/* no member has passed */
 	CHECK(strstr(peal_last_error()->text, "0 (device 1)"));
 	CHECK(strstr(peal_last_error()->text, "1 (device 2)"));
 	CHECK(strstr(peal_last_error()->text, "2 (device 0)"));
 	CHECK_EQ(peal_collective_start(s.g, &c), PEAL_EBUSY);
 	CHECK_OK(peal_kernel_resume(kernel_of(1)));
 	CHECK_OK(peal_collective_wait(s.g, PATIENCE));
-	CHECK_OK(peal_collective_wait(s.g, 0)); /* there is none */
+	CHECK_OK(peal_collective_wait(s.g, 0)); /* no collective */
 	scene_close(&s);
 }
 
@@ -96,7 +96,7 @@ PEAL_TEST(a_barrier_waits_for_all)
 	barrier_waits(PEAL_ALGORITHM_TREE);
 }
 
-/* ---- who does not answer ------------------------------------------------------------ */
+/* ---- late and ended members ---------------------------------------------- */
 
 PEAL_TEST(memory_in_use_is_kept_and_who_is_late_is_named)
 {
@@ -140,8 +140,7 @@ PEAL_TEST(a_member_that_ends_is_named)
 	scene_close(&s);
 }
 
-/* In the middle of one, and by the runtime. */
-/* What no member has sent, in the middle of a collective. */
+/* Sends a member an invalid message during a collective. */
 static void send_nonsense(uint32_t algorithm, uint32_t channel)
 {
 	struct peal_collective c = act_asks(&sum, s.in, s.out);
@@ -182,7 +181,7 @@ PEAL_TEST(a_group_ends_at_any_time)
 	scene_free_host(&s);
 }
 
-/* ---- what is refused ------------------------------------------------------------------ */
+/* ---- refused calls ------------------------------------------------------- */
 
 static void refused(struct peal_collective c, int result, const char *text)
 {
@@ -245,21 +244,21 @@ PEAL_TEST(memory_that_is_not_there_or_overlaps_is_refused)
 	refused(c, PEAL_EFAULT, "device 2");
 	in[1] = 0;
 	refused(c, PEAL_EFAULT, "device 2");
-	in[1] = out[1] + 4; /* neither beside nor in place */
+	in[1] = out[1] + 4; /* overlaps, and is not in place */
 	refused(c, PEAL_EINVAL, "`out` of rank 1 (device 2) overlaps `in`");
 	in[1] = out[1];
 	CHECK_OK(peal_collective_run(s.g, &c, PATIENCE));
-	/* of a gather the root's part lies where the whole has it */
+	/* in place, the input of an all-gather is its part of the output */
 	c.kind = PEAL_ALL_GATHER;
 	c.reduction = 0;
 	refused(c, PEAL_EINVAL, "`out` of rank 1 (device 2) overlaps `in`");
 	in[1] = out[1] + 4 * part_first(COUNT, 3, 1);
 	CHECK_OK(peal_collective_run(s.g, &c, PATIENCE));
-	/* nothing is kept of what was refused */
+	/* refused calls hold no memory: it can be freed */
 	scene_close(&s);
 }
 
-/* Host memory that two members write. */
+/* Two members write to one range of host memory. */
 PEAL_TEST(members_that_write_to_one_place_are_refused)
 {
 	uint64_t out[3], place;
@@ -311,7 +310,7 @@ PEAL_TEST(groups_that_cannot_be_are_refused)
 	scene_close(&s);
 }
 
-/* Two groups of the same devices do not know of each other. */
+/* Two groups on the same devices run collectives at the same time. */
 PEAL_TEST(several_groups_at_a_time)
 {
 	struct peal_collective c = act_asks(&sum, s.in, s.out), d = c;

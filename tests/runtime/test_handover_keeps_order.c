@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* labels: stress quick */
-/* A link changes its route again and again while messages flow. */
+/* A link changes its route many times while messages flow. Each message arrives
+ * once and in order. */
 #include "queues/stress.h"
 #include "runtime/harness.h"
 
@@ -33,20 +34,20 @@ static void begin(struct flow *f, int from, int to, uint32_t route)
 	f->link = harness_link(f->rt, f->from, 0, f->to, o);
 	f->self = harness_link(f->rt, f->from, 1, f->from, few);
 	f->start = harness_from(f->rt, f->e, 0, f->from, few);
-	/* the old route's rings and the new one's, of which one may be staged */
+	/* rings of the old and the new route: a staged route has two */
 	harness_watch_add(&f->sampler, f->link, 3);
 	harness_watch_add(&f->sampler, f->self, 1);
 	harness_watch(&f->sampler);
 	CHECK_OK(peal_send(f->e, 0, 0, &order, sizeof(order), PATIENCE));
 }
 
-/* Waits until so many messages were sent. */
+/* Waits until the link has accepted `count` messages. */
 static void await_sent(struct flow *f, uint64_t count)
 {
 	EVENTUALLY(harness_info(f->link).accepted >= count);
 }
 
-/* Hand-overs spread evenly over at least COUNT messages. */
+/* Makes `times` hand-overs, spread evenly over `count` messages. */
 static void switch_routes(struct flow *f, const enum peal_route *routes,
 			  uint64_t n_routes, uint64_t times, uint64_t count)
 {
@@ -62,7 +63,8 @@ static void switch_routes(struct flow *f, const enum peal_route *routes,
 	CHECK_EQ(harness_info(f->link).switches, times);
 }
 
-/* Ends the flow by taking its loop away, and compares both ends. */
+/* Ends the flow: destroys the link of the source to itself. Compares the counts
+ * of source and sink. */
 static void end(struct flow *f, uint64_t least)
 {
 	struct relay_source source;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Negative control of the hand-over: two rings by hand. With the SEAL every
- * message comes in order; a sender that leaves it out is caught, and so is a
- * receiver that does not wait for it.
+ * Negative control of the link hand-over, on two rings. With the SEAL each
+ * message comes once and in order. The check detects a sender without the SEAL.
+ * It also detects a receiver that does not wait for the SEAL.
  */
 #include "queues/link_pair.h"
 
@@ -13,11 +13,11 @@
 
 enum fault {
 	NONE,
-	NO_SEAL, /* the sender goes on without a word */
-	NO_WAIT /* the receiver follows at once */
+	NO_SEAL, /* the sender writes no SEAL */
+	NO_WAIT /* the receiver changes rings at once */
 };
 
-/* The two rings in turn, and what the receiver makes of them. */
+/* The two rings, used in turn, and the receiver's check. */
 struct rings {
 	struct link_pair ring[2];
 	struct identity id;
@@ -25,7 +25,7 @@ struct rings {
 	enum fault fault;
 };
 
-/* A fresh ring in the place of the one that was left before. */
+/* Opens a new ring in place of the unused ring `which`. */
 static void renew(struct rings *r, uint32_t which)
 {
 	struct peali_ring_spec spec = { .capacity = 16, .message_bytes = 24 };
@@ -62,7 +62,7 @@ static void hand_over(struct rings *r)
 	r->hand_overs++;
 }
 
-/* Follows to the next ring; the sound one does so at the SEAL. */
+/* Moves the receiver to the next ring. A correct one does so at the SEAL. */
 static void follow(struct rings *r)
 {
 	struct link_pair *l = &r->ring[1 - r->reading];
@@ -96,7 +96,7 @@ static void take(struct rings *r, uint32_t n)
 	}
 }
 
-/* 1 if every message came once and in order. */
+/* Returns 1 if each message came once and in order. */
 static int sound(enum fault fault)
 {
 	struct rings r;

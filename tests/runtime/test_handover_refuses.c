@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Hand-overs that cannot be, and those of links that stand still. */
+/* Impossible hand-overs fail with a clear text. Hand-overs of links with full
+ * rings wait, and lose no message. */
 #include "runtime/harness.h"
 
 #define CAPACITY 4
@@ -91,7 +92,7 @@ PEAL_TEST(hand_over_of_an_ended_link_is_stopped)
 	CHECK_OK(peal_runtime_shutdown(p.rt));
 }
 
-/* Fills the link while its receiver is suspended; returns how many went in. */
+/* Suspends the receiver and fills the link. Returns the messages sent. */
 static uint64_t fill(struct pair *p)
 {
 	uint64_t n = 0, all;
@@ -105,7 +106,7 @@ static uint64_t fill(struct pair *p)
 		n++;
 	}
 	all = harness_info(p->link).accepted;
-	CHECK(all < n); /* the rest waits for room in front of it */
+	CHECK(all < n); /* the others wait in front of the link */
 	return n;
 }
 
@@ -177,7 +178,8 @@ PEAL_TEST(hand_over_that_waits_for_ever_ends_with_its_sender)
 	CHECK_OK(peal_runtime_shutdown(p.rt));
 }
 
-/* Or the sender's SEAL, which waits for room, would go to freed memory. */
+/* The sender's SEAL waits for a free slot. In a freed ring it would overwrite
+ * other memory. */
 PEAL_TEST(ring_that_was_not_sealed_outlives_its_receiver)
 {
 	struct waiting w;
@@ -213,7 +215,7 @@ PEAL_TEST(sender_that_stops_during_a_hand_over_loses_nothing_it_sent)
 	struct pair p;
 	char buffer[64];
 
-	/* messages in the staged rings, and behind them some in the next */
+	/* messages in the staged rings, and later ones in the new ring */
 	open_pair(&p, "", 1, PEAL_ROUTE_STAGED);
 	CHECK_OK(peal_kernel_suspend(p.second, PATIENCE));
 	harness_send(p.e, 0, 1, 0, CAPACITY + 2);
@@ -223,7 +225,7 @@ PEAL_TEST(sender_that_stops_during_a_hand_over_loses_nothing_it_sent)
 	harness_send(p.e, 0, 1, CAPACITY + 2, 2);
 	EVENTUALLY(harness_info(p.link).accepted == CAPACITY + 4);
 	CHECK_OK(peal_kernel_stop(p.first, PATIENCE));
-	identity_sleep_us(100000); /* the receiver is told */
+	identity_sleep_us(100000); /* until the receiver knows of it */
 	CHECK_OK(peal_kernel_resume(p.second));
 	all = CAPACITY + 4;
 	harness_receive(p.e, 1, 0, all);

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Hybrid logical clocks: what happened before has the smaller word, along chains
- * of messages over devices whose clocks are days apart; each word is near the
- * host's clock. */
+/*
+ * Hybrid logical clocks: an earlier event has a smaller word, also along
+ * messages between devices. Each word is near the host's clock. The device
+ * clocks differ by more than a day.
+ */
 #include "runtime/deadline_scene.h"
 
 #define THREADS 4
 #define WORDS 50000
 #define DRIFT ((int64_t)PEAL_HLC_DRIFT_NS)
 
-/* How far a word's time is from the host's clock. */
+/* Returns the time of a word minus the host's clock, in ns. */
 static int64_t ahead(uint64_t word)
 {
 	return (int64_t)(peal_hlc_ns(word) - peal_clock_common_ns());
@@ -30,7 +32,7 @@ PEAL_TEST(words_grow_and_are_near_the_clock)
 		last = word;
 	}
 	CHECK(ahead(last) < (int64_t)MS && ahead(last) > -SECOND);
-	/* an old one, one of now, one that is ahead but not too far */
+	/* merges old words and a word that is ahead, within the limit */
 	CHECK_OK(peal_hlc_merge(&clock, 0, &word));
 	CHECK(word > last);
 	last = word_at(peal_clock_common_ns() + 900 * (uint64_t)MS) | 7;
@@ -76,7 +78,7 @@ PEAL_TEST(a_word_that_is_far_ahead_is_refused_and_changes_nothing)
 	CHECK(ahead(peal_hlc_now(&clock)) < (int64_t)MS);
 }
 
-/* ---- threads ------------------------------------------------------------------- */
+/* ---- threads ------------------------------------------------------------- */
 
 static struct peal_hlc shared;
 static uint64_t words[THREADS * WORDS];
@@ -118,7 +120,7 @@ PEAL_TEST(threads_never_have_the_same_word)
 		CHECK(words[i] > words[i - 1]);
 }
 
-/* ---- host, device, other device, host -------------------------------------------- */
+/* ---- host, device, other device, host ------------------------------------ */
 
 struct way {
 	struct peal_runtime *rt;
@@ -178,7 +180,7 @@ PEAL_TEST(what_happened_before_has_the_smaller_word_on_all_devices)
 		CHECK(m.word[0] < m.word[1]);
 		CHECK(m.word[1] < m.word[2]);
 		CHECK(m.word[2] < word);
-		for (i = 0; i < 2; i++) { /* and those of a worker grow */
+		for (i = 0; i < 2; i++) { /* each worker's words grow */
 			CHECK(m.word[1 + i] > last[i]);
 			last[i] = m.word[1 + i];
 			CHECK(ahead(last[i]) < SECOND);
@@ -194,10 +196,10 @@ PEAL_TEST(a_worker_refuses_a_word_that_is_far_ahead)
 	struct deadline_words m;
 	uint64_t now = peal_clock_common_ns(), near;
 
-	/* also by the clock of a device that is hours ahead itself */
+	/* refused, although the clock of device 0 is two hours ahead */
 	send_word(&y, word_at(now + 7000 * (uint64_t)SECOND));
 	m = take_word(&y);
-	CHECK(ahead(m.word[1]) < SECOND); /* went on by its own clock */
+	CHECK(ahead(m.word[1]) < SECOND); /* by its own clock */
 	CHECK(m.word[2] > m.word[1]);
 	CHECK(ahead(m.word[2]) < SECOND);
 	near = word_at(peal_clock_common_ns() + 900 * (uint64_t)MS) | 0xffff;

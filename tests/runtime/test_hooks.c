@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Inits and exits: each runs once, the init before all messages, the exit behind
- * them; what they tell and emit arrives; who fails, moves, waits or is stopped in
- * the middle.
+ * Each actor's init runs once before all messages, its exit once after them.
+ * Messages of inits and exits arrive. The cases cover failures, migration, full
+ * mailboxes and the kernel's end.
  */
 #include "runtime/both_lanes.h"
 #include "runtime/hasty.h"
@@ -10,7 +10,7 @@
 
 PEAL_DECLARE_PROGRAM(hooks);
 
-/* A kernel whose worker 0 has an actor that says to an endpoint what it is told. */
+/* A kernel with actor `teller` on worker 0, which passes messages on to `e`. */
 struct house {
 	struct peal_runtime *rt;
 	struct peal_endpoint *e;
@@ -80,7 +80,8 @@ static uint64_t guest(const struct house *h, uint32_t id, uint32_t worker,
 	return address;
 }
 
-/* Who says so next, and what it has counted. */
+/* Receives the next message. Checks its type, the actor's id and the actor's
+ * count of messages. */
 static void hear(const struct house *h, uint16_t type, uint32_t id,
 		 uint32_t messages)
 {
@@ -133,7 +134,7 @@ static struct hooks_state state_of(const struct house *h, uint64_t actor)
 	return state;
 }
 
-/* So many ran, so many handler runs failed, and all is conserved. */
+/* Checks the counts of inits, exits and failed handlers, and shuts down. */
 static void house_close(struct house *h, uint64_t inits, uint64_t exits,
 			uint64_t failed)
 {
@@ -146,7 +147,7 @@ static void house_close(struct house *h, uint64_t inits, uint64_t exits,
 	CHECK_OK(peal_runtime_shutdown(h->rt));
 }
 
-/* ---- begin and end ---------------------------------------------------------------- */
+/* ---- begin and end ------------------------------------------------------- */
 
 PEAL_TEST(an_init_runs_without_a_message_and_an_exit_before_the_retire_returns)
 {
@@ -174,7 +175,7 @@ PEAL_TEST(an_init_runs_without_a_message_and_an_exit_before_the_retire_returns)
 	CHECK_OK(peal_receive(ear, &down, sizeof(down), &r, PATIENCE));
 	CHECK_EQ(down.reason, PEAL_DOWN_RETIRED);
 	CHECK_EQ(peal_actor_retire(h.rt, actor), PEAL_ENOENT);
-	/* neither is a message: 2, and what the teller had */
+	/* hooks are no messages: 2 for the actor, 2 for the teller */
 	EVENTUALLY(info_of(&h).handled == 4);
 	house_close(&h, 1, 1, 0);
 }
@@ -224,7 +225,7 @@ PEAL_TEST(a_handler_without_hooks_runs_for_messages_alone)
 	house_close(&h, 0, 0, 0);
 }
 
-/* ---- made by handlers ---------------------------------------------------------------- */
+/* ---- made by handlers ---------------------------------------------------- */
 
 static struct hooks_order obey(const struct house *h, struct peal_link *link,
 			       uint16_t type, struct hooks_order o)
@@ -258,7 +259,7 @@ PEAL_TEST(
 
 	h.e = harness_endpoint(h.rt); /* for the maker's answers */
 	harness_to(h.rt, maker, h.e, none);
-	for (i = 0; i < 9; i++) { /* there are 4 rooms */
+	for (i = 0; i < 9; i++) { /* there are 4 slots */
 		struct house to = h, from = h;
 
 		to.e = ears;
@@ -319,7 +320,7 @@ PEAL_TEST(who_ends_itself_in_its_init_has_its_exit_and_no_message)
 	house_close(&h, 3, 3, 0);
 }
 
-/* ---- failures ---------------------------------------------------------------------- */
+/* ---- failures ------------------------------------------------------------ */
 
 PEAL_TEST(who_fails_in_its_init_is_over)
 {
@@ -386,7 +387,7 @@ PEAL_TEST(whose_init_fails_again_and_again_is_given_up)
 	o.supervisor = s;
 	CHECK_OK(try_guest(&h, "guest", 5, HOOKS_FAILS_INIT, o, &actor));
 	link = link_to(&h, actor);
-	say(&h, link, HOOKS_COUNT); /* it waits for an init that succeeds */
+	say(&h, link, HOOKS_COUNT); /* waits for a successful init */
 	for (i = 0; i < 3; i++)
 		hear(&h, HOOKS_BEGUN, 5, 0);
 	EVENTUALLY(harness_info(link).dead[PEAL_REASON_DOWN] == 1);
@@ -417,16 +418,16 @@ PEAL_TEST(who_fails_in_its_exit_is_gone_all_the_same)
 		CHECK_OK(peal_actor_retire(h.rt, actor));
 		hear(&h, HOOKS_ENDED, i, 0);
 	}
-	CHECK_OK(peal_supervisor_info(s, &info)); /* it is no failure to it */
+	CHECK_OK(peal_supervisor_info(s, &info)); /* exits do not count */
 	CHECK_EQ(info.failures, 0);
 	CHECK_EQ(info.given_up, 0);
 	CHECK_EQ(info_of(&h).actors, 1);
 	house_close(&h, 3, 3, 3);
 }
 
-/* ---- room ------------------------------------------------------------------------ */
+/* ---- free slots ---------------------------------------------------------- */
 
-/* The teller has nobody to say it to: its worker's mailbox fills up. */
+/* The teller's port is not connected: the mailbox of its worker fills up. */
 PEAL_TEST(hooks_wait_for_room_and_nobody_else_does)
 {
 	struct peal_kernel_options ko = { .mailbox_slots = 32,
@@ -444,19 +445,19 @@ PEAL_TEST(hooks_wait_for_room_and_nobody_else_does)
 		actor[i] = guest(&h, (uint32_t)i, 0, 0);
 	EVENTUALLY(!peal_worker_info(h.k, 0, &worker) &&
 		   worker.blocked_actor >= 0);
-	/* the mailbox waits for the teller's port, and the inits for it */
+	/* the mailbox waits for the teller's port, the inits for its slots */
 	begun = info_of(&h).inits;
 	CHECK(begun > 0 && begun < 64);
 	CHECK_OK(try_guest(&h, "plain", 1, 0, o, &plain));
 	link = link_to(&h, plain);
 	say(&h, link, HOOKS_COUNT);
 	harness_delivered(link, 1);
-	/* who waits for its init has not failed */
+	/* an actor that waits for its init has not failed */
 	CHECK_OK(peal_monitor(h.k, peal_endpoint_address(h.e), actor[63], &mo,
 			      NULL));
 	first = link_to(&h, actor[63]);
 	say(&h, first, HOOKS_COUNT);
-	/* who had its init can only end with what it has to tell */
+	/* the exit of actor 0 waits for a free slot for its message */
 	CHECK_HASTY(h.rt, peal_actor_retire(h.rt, actor[0]), PEAL_EAGAIN,
 		    "wait for room");
 	CHECK_EQ(info_of(&h).exits, 0);
@@ -475,7 +476,7 @@ PEAL_TEST(hooks_wait_for_room_and_nobody_else_does)
 	harness_delivered(first, 1);
 	CHECK_EQ(state_of(&h, actor[63]).odd, 0);
 	CHECK_EQ(info_of(&h).actors, 66);
-	CHECK_OK(peal_actor_retire(h.rt, actor[0])); /* it has ended since */
+	CHECK_OK(peal_actor_retire(h.rt, actor[0])); /* its exit has run */
 	CHECK_EQ(info_of(&h).actors, 65);
 	house_close(&h, 64, 1, 0);
 }
@@ -501,7 +502,7 @@ PEAL_TEST(an_init_has_no_port_yet_and_an_exit_emits)
 	house_close(&h, 1, 1, 0);
 }
 
-/* ---- the kernel's end ------------------------------------------------------------- */
+/* ---- the kernel's end ---------------------------------------------------- */
 
 PEAL_TEST(a_drain_runs_exits_behind_all_messages_and_handles_what_they_tell)
 {
@@ -563,7 +564,7 @@ PEAL_TEST(a_stop_runs_none)
 	house_close(&h, 1, 0, 0);
 }
 
-/* ---- moving ------------------------------------------------------------------------ */
+/* ---- migration ----------------------------------------------------------- */
 
 PEAL_TEST(who_moves_has_neither_and_its_exit_where_it_lives)
 {
@@ -602,7 +603,7 @@ PEAL_TEST(who_waits_for_its_init_does_not_move)
 		   worker.blocked_actor >= 0);
 	CHECK_FAILS(peal_actor_migrate(h.rt, actor, &o, &now), PEAL_EAGAIN,
 		    "or for its init");
-	CHECK_OK(peal_actor_retire(h.rt, actor)); /* that had none: no exit */
+	CHECK_OK(peal_actor_retire(h.rt, actor)); /* no init, so no exit */
 	harness_to(h.rt, h.teller, h.e, none);
 	for (i = 0; i < 63; i++)
 		hear(&h, HOOKS_BEGUN, i, 0);

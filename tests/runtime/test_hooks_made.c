@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Handlers make and end actors with inits and exits as fast as messages come, while
- * other messages wait in their worker's mailbox for these inits. */
+/*
+ * Handlers spawn and retire actors with hooks for each message. Other messages
+ * wait in a mailbox for the inits of these actors. They do not block the inits.
+ */
 #include "runtime/both_lanes.h"
 
 PEAL_DECLARE_PROGRAM(brood);
@@ -35,7 +37,7 @@ static void breed(uint32_t workers, uint32_t slots, uint32_t worker)
 	CHECK_EQ(info.retired, MESSAGES - 1);
 	CHECK_EQ(info.inits, info.exits);
 	CHECK_EQ(info.failed, 0);
-	/* what came for a child that ended before its init is dead */
+	/* messages for a child that ended before its init are dead */
 	CHECK_EQ(info.told, info.mail_done);
 	CHECK(info.mail_dead <= MESSAGES);
 	harness_conserved(rt);

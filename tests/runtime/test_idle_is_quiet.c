@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* labels: fast alone */
-/* A runtime that has nothing to do leaves the processor to others. */
+/* An idle runtime uses little CPU time: its threads sleep. */
 #include "runtime/harness.h"
 
 #include <sys/resource.h>
 
 #define DEVICES 4
 /*
- * Of a core, beside what the sleeps themselves take, of which there may be so
- * many in a second: on some virtual machines a single one takes 40 us. The bench
- * measures it properly.
+ * MOST: CPU time in s per second, without the cost of the sleeps. MOST_SLEEPS:
+ * sleeps per second. On some virtual machines one sleep takes 40 us of CPU
+ * time. The bench measures exactly.
  */
 #define MOST 0.20
 #define MOST_SLEEPS 2000
-/* The threads of a driver double stand for a GPU's workers, which nobody wakes:
- * they look now and then. */
+/* Sleeps per second on a driver double. Its threads act as workers of a GPU. No
+ * call wakes them, so they poll. */
 #define MOST_SLEEPS_UNRUNG 60000
 
-/** What the process has used so far. */
+/** CPU use of the process since its start. */
 struct use {
-	double at; /* by the clock, seconds */
-	double seconds; /* of a core */
-	double sleeps; /* times that one of its threads gave its core up */
+	double at; /* monotonic time, s */
+	double seconds; /* CPU time, s */
+	double sleeps; /* voluntary context switches of all threads */
 };
 
 static struct use used_so_far(void)
@@ -37,7 +37,7 @@ static struct use used_so_far(void)
 	return use;
 }
 
-/* What a short sleep takes of a core here, in seconds. */
+/* Returns the CPU time of a short sleep on this machine, in s. */
 static double sleep_seconds(void)
 {
 	struct use before = used_so_far(), after;
@@ -72,11 +72,11 @@ PEAL_TEST(four_silent_devices_sleep)
 	harness_to(rt, actor[3], e, none);
 	harness_send(e, 0, 1, 0, 50);
 	harness_receive(e, 1, 0, 50);
-	identity_sleep_us(200000); /* until they sleep */
+	identity_sleep_us(200000); /* until all threads sleep */
 	before = used_so_far();
 	identity_sleep_us(500000);
 	after = used_so_far();
-	/* in a second */
+	/* per second */
 	seconds = (after.seconds - before.seconds) / (after.at - before.at);
 	sleeps = (after.sleeps - before.sleeps) / (after.at - before.at);
 	printf("    %.1f %% of a core, %.0f sleeps of %.1f us of it\n",
@@ -85,7 +85,7 @@ PEAL_TEST(four_silent_devices_sleep)
 						       MOST_SLEEPS));
 	CHECK(seconds - 1.5 * sleeps * each <
 	      (IDENTITY_SANITIZED ? 2 * MOST : MOST));
-	harness_send(e, 0, 1, 50, 10); /* and wakes up again */
+	harness_send(e, 0, 1, 50, 10); /* it wakes up */
 	harness_receive(e, 1, 50, 10);
 	harness_conserved(rt);
 	CHECK_OK(peal_runtime_shutdown(rt));

@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* labels: stress */
-/* A launch whose workers do not all come up fails and says how many did. */
+/*
+ * Shows that a launch fails if not all workers check in, and that the error
+ * counts the workers that did.
+ */
 #include "runtime/harness.h"
 #include "runtime/runtime.h"
 
-/* Worker 0 checks in, the others never do; all of them end when aborted. */
+/*
+ * Entry of a program: only worker 0 checks in. All workers end once the host
+ * sets `stop`.
+ */
 static int shy(const struct peal_kernel_params *params, uint32_t worker,
 	       uint32_t lane)
 {

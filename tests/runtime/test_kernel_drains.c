@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The end of kernels in order: END marks travel, and all is handled before. */
+/*
+ * Shows that kernels end in order: a kernel handles all messages before its END
+ * marks travel on.
+ */
 #include "runtime/harness.h"
 
 PEAL_TEST(end_travels_through_three_kernels)
@@ -29,7 +32,8 @@ PEAL_TEST(end_travels_through_three_kernels)
 	CHECK_OK(peal_send_end(e, 0, PATIENCE));
 	CHECK_EQ(peal_send_end(e, 0, PATIENCE), PEAL_EPIPE);
 	CHECK_EQ(peal_send(e, 0, 0, "", 0, 0), PEAL_EPIPE);
-	for (i = 0; i < 3; i++) /* they run on: nobody told them to end */
+	/* the kernels run on until the host drains them */
+	for (i = 0; i < 3; i++)
 		CHECK_EQ(peal_kernel_wait(k[i], 1), PEAL_ETIMEDOUT);
 	for (i = 2; i >= 0; i--)
 		CHECK_OK(peal_kernel_drain(k[i], 0));
@@ -127,7 +131,7 @@ PEAL_TEST(drain_of_a_stopped_kernel_says_so)
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
-/* One chain per worker, through the same kernel, with fewer cores than it. */
+/* One chain per worker, all in one kernel: endpoint -> echo -> endpoint. */
 static void many_workers(uint32_t n)
 {
 	struct peal_link_options o = { .capacity = 16 };
@@ -154,7 +158,7 @@ static void many_workers(uint32_t n)
 		for (i = 0; i < n; i++)
 			harness_receive(back[i], i, round * 10, 10);
 	}
-	for (i = 0; i < n; i++) /* none leaves before the last has ended */
+	for (i = 0; i < n; i++) /* no worker ends before the last input */
 		CHECK_OK(peal_send_end(e, (uint32_t)i, PATIENCE));
 	CHECK_OK(peal_kernel_wait(k, PATIENCE));
 	for (i = 0; i < n; i++) {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The end of kernels out of order: stop, abort, lease, and their reports. */
+/*
+ * Shows that stop, abort and an expired lease end a kernel, with right counters
+ * and errors.
+ */
 #include "runtime/harness.h"
 
 #include "runtime/runtime.h"
@@ -206,9 +209,9 @@ PEAL_TEST(message_for_no_actor_is_dead)
 
 	open_one(&o, "sink", options);
 	harness_send(o.e, 0, 1, 0, 2);
-	o.e->ports[0].producer.actor = 63; /* nobody */
+	o.e->ports[0].producer.actor = 63; /* no such actor */
 	harness_send(o.e, 0, 1, 2, 3);
-	o.e->ports[0].producer.actor = 0xffffffff; /* past the table */
+	o.e->ports[0].producer.actor = 0xffffffff; /* beyond the actor table */
 	harness_send(o.e, 0, 1, 5, 3);
 	o.e->ports[0].producer.actor = 0;
 	harness_send(o.e, 0, 1, 8, 2);
@@ -222,7 +225,7 @@ PEAL_TEST(message_for_no_actor_is_dead)
 	CHECK_OK(peal_runtime_shutdown(o.rt));
 }
 
-/* Whether its lease has run out; then it is closed. */
+/* Returns 1 if the lease has expired. Then also shuts the runtime down. */
 static int lease_is_over(struct one *o)
 {
 	struct peal_kernel_info info;
@@ -235,8 +238,10 @@ static int lease_is_over(struct one *o)
 	return 1;
 }
 
-/* Opens with a lease; 0 if it is over: on a busy machine the watchdog may come too
- * late. */
+/*
+ * Opens a kernel with a lease. Returns 0 if the lease has already expired: on a
+ * busy machine the watchdog may renew the lease too late.
+ */
 static int open_leased(struct one *o, uint64_t lease_ns)
 {
 	struct peal_kernel_options options = { .lease_ns = lease_ns,
@@ -257,8 +262,10 @@ static int open_leased(struct one *o, uint64_t lease_ns)
 	return 0;
 }
 
-/* Whether it lives for longer than its lease and works, being watched. Then nobody
- * moves its lease any more. */
+/*
+ * Returns 1 if the kernel lives and works for 1.5 times its lease while the
+ * watchdog renews the lease. From then on the watchdog does not renew it.
+ */
 static int outlives(struct one *o, uint64_t lease_ns)
 {
 	uint64_t until = harness_now_ns() + 3 * lease_ns / 2;
@@ -299,7 +306,7 @@ PEAL_TEST(kernel_ends_when_its_lease_runs_out)
 	CHECK_OK(peal_runtime_shutdown(o.rt));
 }
 
-/* Whether it is suspended before its lease is over. */
+/* Returns 1 if the kernel is suspended before its lease expires. */
 static int suspends(struct one *o, uint64_t lease_ns)
 {
 	if (!open_leased(o, lease_ns))

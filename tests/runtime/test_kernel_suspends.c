@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Check-in, suspend and resume, and epochs: all while messages flow. */
+/* Shows check-in, suspend, resume and epochs of kernels while messages flow. */
 #include "runtime/harness.h"
 
 #include <peal/abi/control.h>
 
 #define COUNT 20000
 
-/* An endpoint, an echo kernel and back. */
+/* endpoint -> actor -> endpoint. `out` is NULL if the handler emits nothing. */
 struct loop {
 	struct peal_runtime *rt;
 	struct peal_endpoint *e;
@@ -170,7 +170,8 @@ PEAL_TEST(suspended_kernel_with_epochs_stays_suspended)
 	int i;
 
 	open_loop(&l, o, "sink");
-	for (i = 0; i < 2000; i++) { /* each call wakes it: a new epoch */
+	/* each suspend wakes the kernel, which begins a new epoch */
+	for (i = 0; i < 2000; i++) {
 		CHECK_OK(peal_kernel_suspend(l.k, PATIENCE));
 		CHECK_EQ(state_of(l.k), PEAL_KERNEL_SUSPENDED);
 		CHECK_OK(peal_actor_state(l.rt, l.actor, &sink, sizeof(sink)));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A handler gives the same bytes however many lanes run it. */
+/* Shows that a handler gives the same bytes with any number of lanes. */
 #include "runtime/harness.h"
 
 #include <peal/abi/stage.h>
@@ -14,7 +14,7 @@ static struct peal_kernel *launch(struct peal_runtime *rt, uint32_t lanes)
 	return harness_launch_with(rt, 0, o);
 }
 
-/* ---- collectives -------------------------------------------------------------- */
+/* ---- collectives --------------------------------------------------------- */
 
 static void collect(uint32_t n)
 {
@@ -61,7 +61,7 @@ PEAL_TEST(collectives_of_lanes_give_what_they_are_defined_to)
 	collect(33);
 }
 
-/* ---- echo, burst and sink -------------------------------------------------------- */
+/* ---- echo, burst and sink ------------------------------------------------ */
 
 static void echo_sizes(uint32_t lanes, uint32_t policy)
 {
@@ -142,7 +142,7 @@ PEAL_TEST(burst_and_sink_count_the_same_with_any_lanes)
 		burst_to_sink(lane_counts[i]);
 }
 
-/* ---- stages ------------------------------------------------------------------------ */
+/* ---- stages -------------------------------------------------------------- */
 
 #define ITEMS 7
 #define BODY_MAX 4096
@@ -157,7 +157,7 @@ static const struct peal_item items[ITEMS] = {
 	{ .width = 641, .height = 3, .body_bytes = 1923 },
 };
 
-/* A message of 4-aligned floats or of any bytes, the same each time. */
+/* Makes test item n: a head, and a body of random floats or bytes. */
 static void make_item(uint32_t kind, uint32_t n, struct peal_item *head,
 		      uint8_t *body)
 {
@@ -177,7 +177,7 @@ static void make_item(uint32_t kind, uint32_t n, struct peal_item *head,
 	}
 }
 
-/* One item there and back, against the reference. */
+/* Sends item n through the stage and compares the result with the reference. */
 static void check_item(struct peal_endpoint *e,
 		       const struct peal_stage_config *config, uint32_t n,
 		       uint64_t *crc_sum)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Limits of mailboxes: they hold exactly, whoever sends; what is too many is
- * refused or dead as the policy says, counted, and to be had as a dead letter.
+ * Shows that a mailbox limit holds exactly, also with concurrent senders. The
+ * policy decides whether an excess message is refused or dropped. Refusals and
+ * drops are counted, and a drop makes a dead letter.
  */
 #include "runtime/limit_scene.h"
 
@@ -11,7 +12,10 @@
 static const struct peal_kernel_options usual = { .mailbox_slots = 0 };
 static const struct peal_link_options none = { .capacity = 0 };
 
-/* The numbers that are handled of SENT ones, in order. */
+/*
+ * Checks that the actor has handled LIMIT of SENT messages, in order. For
+ * PEAL_FULL_DROP_OLDEST these are the last messages, otherwise the first.
+ */
 static void check_handled(struct scene *s, uint32_t full)
 {
 	struct limits_note note = scene_note(s);
@@ -33,7 +37,7 @@ static void check_mailbox(struct scene *s, uint64_t waiting, uint64_t most,
 	CHECK_EQ(m.refused, refused);
 }
 
-/* ---- the policies -------------------------------------------------------------- */
+/* ---- policies ------------------------------------------------------------ */
 
 PEAL_TEST(as_many_wait_as_the_limit_says_and_the_policy_decides_the_rest)
 {
@@ -54,7 +58,7 @@ PEAL_TEST(as_many_wait_as_the_limit_says_and_the_policy_decides_the_rest)
 		scene_let_go(&s);
 		scene_done(&s);
 		check_mailbox(&s, 0, LIMIT, drops, fails);
-		/* there is room again */
+		/* the mailbox has free slots again */
 		scene_order(&s, 0, LIMITS_TELL, 100, LIMIT);
 		EVENTUALLY(scene_info(&s).mail_done == SENT + LIMIT - fails);
 		EVENTUALLY(scene_info(&s).mail_full == drops);
@@ -63,13 +67,12 @@ PEAL_TEST(as_many_wait_as_the_limit_says_and_the_policy_decides_the_rest)
 		CHECK_EQ(scene_teller(&s, 0).told, SENT + LIMIT - fails);
 		CHECK_EQ(scene_teller(&s, 0).refused, fails);
 		CHECK_EQ(scene_note(&s).seen, 2 * LIMIT);
-		check_mailbox(&s, 0, LIMIT, drops,
-			      fails); /* as it lies there */
+		/* the counters of a kernel that has ended */
+		check_mailbox(&s, 0, LIMIT, drops, fails);
 		scene_close(&s);
 	}
 }
 
-/* The first and the last of what waits are those that the policy leaves. */
 PEAL_TEST(the_newest_or_the_oldest_are_dropped)
 {
 	uint32_t full;
@@ -87,7 +90,10 @@ PEAL_TEST(the_newest_or_the_oldest_are_dropped)
 	}
 }
 
-/* Two workers tell at the same time, while the actor stands still and while not. */
+/*
+ * Two workers tell at the same time: first while the actor's worker is held,
+ * then while it runs.
+ */
 PEAL_TEST(the_limit_holds_whoever_tells_at_the_same_time)
 {
 	const uint32_t orders = IDENTITY_SANITIZED ? 100 : 1000;
@@ -133,7 +139,10 @@ PEAL_TEST(the_limit_holds_whoever_tells_at_the_same_time)
 	}
 }
 
-/* A refusal costs no slot of the mailboxes: else there were none for others. */
+/*
+ * Refused and dropped messages take no mailbox slot. Otherwise no slot would be
+ * left for the messages to the other actor.
+ */
 PEAL_TEST(what_is_refused_or_dropped_takes_no_slot)
 {
 	struct peal_kernel_options few = { .mailbox_slots = 128 };
@@ -148,7 +157,7 @@ PEAL_TEST(what_is_refused_or_dropped_takes_no_slot)
 		for (i = 0; i < 40; i++)
 			scene_order(&s, 0, LIMITS_TELL, 0, LIMITS_BURST);
 		EVENTUALLY(scene_mailbox(&s).waiting == 1);
-		/* a neighbour on a worker that goes on */
+		/* another actor, on a worker that is not held */
 		o.actor = (uint32_t)harness_spawn(s.k, "note", 1);
 		for (i = 0; i < 40; i++)
 			scene_order_as(&s, 0, o);
@@ -162,7 +171,7 @@ PEAL_TEST(what_is_refused_or_dropped_takes_no_slot)
 	}
 }
 
-/* ---- from elsewhere ------------------------------------------------------------- */
+/* ---- links, timers and deadlines ----------------------------------------- */
 
 PEAL_TEST(what_comes_by_a_link_to_another_worker_is_counted_there)
 {
@@ -188,7 +197,10 @@ PEAL_TEST(what_comes_by_a_link_to_another_worker_is_counted_there)
 	}
 }
 
-/* There they are in no mailbox. */
+/*
+ * Messages of a link to the actor's own worker wait in the link, not in a
+ * mailbox.
+ */
 PEAL_TEST(what_comes_by_a_link_to_its_own_worker_is_not_counted)
 {
 	struct scene s;
@@ -206,7 +218,10 @@ PEAL_TEST(what_comes_by_a_link_to_its_own_worker_is_not_counted)
 	scene_close(&s);
 }
 
-/* They are let in, and take nothing of the limit: their options bound them. */
+/*
+ * The limit does not apply to timers and down messages. The kernel options
+ * `timers` and `max_monitors` bound their number.
+ */
 PEAL_TEST(timers_and_down_messages_are_not_counted)
 {
 	struct peal_kernel_options o = { .timers = 64, .max_monitors = 8 };
@@ -229,7 +244,7 @@ PEAL_TEST(timers_and_down_messages_are_not_counted)
 	scene_close(&s);
 }
 
-/* A message with a deadline counts like any other, also when it is dead of it. */
+/* A message counts towards the limit even after its deadline. */
 PEAL_TEST(deadlines_and_limits_go_together)
 {
 	struct limits_order past = { .what = LIMITS_BEFORE,
@@ -280,7 +295,7 @@ PEAL_TEST(deadlines_and_limits_go_together)
 	}
 }
 
-/* ---- letters and requests --------------------------------------------------------- */
+/* ---- dead letters and requests ------------------------------------------- */
 
 PEAL_TEST(what_is_dropped_makes_letters_that_can_be_sent_again)
 {
@@ -335,7 +350,10 @@ PEAL_TEST(what_is_dropped_makes_letters_that_can_be_sent_again)
 		}
 }
 
-/* A requester whose link leads to a teller's worker; it asks the actor. */
+/*
+ * Opens a requester with a link to a teller's worker and an input from the
+ * actor.
+ */
 static struct peal_requester *ask_from(struct scene *s)
 {
 	struct peal_requester *r = NULL;
@@ -363,7 +381,10 @@ static void check_answer(struct peal_requester *r, uint64_t request,
 	CHECK_EQ(answer, number);
 }
 
-/* Not one of them waits for its time to be over: it would be PEAL_ETIMEDOUT. */
+/*
+ * A dropped request ends before its timeout. Otherwise the result would be
+ * PEAL_ETIMEDOUT.
+ */
 PEAL_TEST(a_request_that_is_dropped_ends_at_once)
 {
 	uint32_t full;
@@ -409,7 +430,10 @@ PEAL_TEST(a_request_that_is_dropped_ends_at_once)
 	}
 }
 
-/* Handed on by a handler; and a board is for the next requester afterwards. */
+/*
+ * A handler delegates the request, and the actor's mailbox drops it. The next
+ * requester then reuses the refusal table.
+ */
 PEAL_TEST(a_request_that_a_handler_hands_on_ends_as_well)
 {
 	struct limits_order on = { .what = LIMITS_DELEGATE, .n = 1 };
@@ -438,9 +462,12 @@ PEAL_TEST(a_request_that_a_handler_hands_on_ends_as_well)
 	scene_close(&s);
 }
 
-/* ---- lives ------------------------------------------------------------------------ */
+/* ---- restart, retirement and end ----------------------------------------- */
 
-/* What waits is there after a restart, and after a failure its count is right. */
+/*
+ * A message that fails no longer counts as waiting. The actor handles the other
+ * waiting messages after its restart.
+ */
 PEAL_TEST(who_begins_anew_keeps_what_waits)
 {
 	struct peal_kernel_options o = { .max_supervisors = 1 };
@@ -463,7 +490,10 @@ PEAL_TEST(who_begins_anew_keeps_what_waits)
 	scene_close(&s);
 }
 
-/* Its messages are dead as those of any other; the next one's limit is its own. */
+/*
+ * Messages for the retired actor become dead. The next actor's limit counts
+ * from 0.
+ */
 PEAL_TEST(who_is_retired_leaves_no_count_to_the_next)
 {
 	struct peal_kernel_options o = { .max_limits = 1 };
@@ -503,7 +533,7 @@ PEAL_TEST(who_is_retired_leaves_no_count_to_the_next)
 	scene_close(&s);
 }
 
-/* Each of many has its own, of whatever place. */
+/* Each of 60 actors has its own limit, also in reused actor slots. */
 PEAL_TEST(many_actors_have_a_limit_each)
 {
 	enum { MANY = 60 };
@@ -542,7 +572,7 @@ PEAL_TEST(many_actors_have_a_limit_each)
 	scene_close(&s);
 }
 
-/* What waits when the kernel is stopped is told and not done. */
+/* Messages that wait when the kernel stops count as told, not as done. */
 PEAL_TEST(a_stop_counts_what_waits)
 {
 	struct scene s;
@@ -559,7 +589,7 @@ PEAL_TEST(a_stop_counts_what_waits)
 	scene_close(&s);
 }
 
-/* ---- what cannot be ----------------------------------------------------------------- */
+/* ---- refusals ------------------------------------------------------------ */
 
 static void refuse(struct peal_kernel *k, uint32_t limit, uint32_t full,
 		   int code, const char *text)

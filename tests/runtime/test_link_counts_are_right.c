@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a link's counters say while it works, ends, and is taken down. */
+/*
+ * Shows that the counters of a link are right while it works, after its end and
+ * after its destruction.
+ */
 #include "runtime/harness.h"
 
-/* Nothing is dead or in error because a link was ended: it is queued. */
+/*
+ * After the end of a link its messages are queued, not dead, and the link has
+ * no error.
+ */
 static void ended_link_is_only_queued(const char *links, uint32_t route)
 {
 	struct peal_link_options any = { .capacity = 64 };
@@ -22,7 +28,8 @@ static void ended_link_is_only_queued(const char *links, uint32_t route)
 	harness_send(e, 0, 1, 0, 20);
 	CHECK_OK(peal_send_end(e, 0, PATIENCE));
 	CHECK_OK(peal_kernel_wait(a, PATIENCE));
-	for (i = 0; i < 50; i++) { /* the router has time to pass END on */
+	/* time for the stager to pass the END mark on */
+	for (i = 0; i < 50; i++) {
 		info = harness_info(link);
 		CHECK(harness_holds(&info));
 		CHECK_EQ(info.queued, 20);
@@ -62,7 +69,8 @@ PEAL_TEST(message_that_is_held_goes_with_its_link)
 	CHECK_OK(peal_link_destroy(back));
 	back = harness_to(rt, echo, e, o);
 	CHECK_EQ(peal_receive_release(e), PEAL_EINVAL);
-	info = harness_info(back); /* and comes back */
+	/* the new link does not count the held message */
+	info = harness_info(back);
 	CHECK_EQ(info.delivered, 0);
 	harness_send(e, 0, 1, 1, 1);
 	harness_receive(e, 1, 1, 1);
@@ -90,8 +98,8 @@ PEAL_TEST(end_drops_what_is_reserved)
 }
 
 /*
- * The handler wants room for all it may send, and sends less: the rest of the
- * credit comes back only because an idle receiver gives it back.
+ * Each round needs RELAY_BURST free slots and uses RELAY_BURST - 3 of them. The
+ * sender gets all slots back only if an idle receiver returns its credit.
  */
 PEAL_TEST(idle_receiver_gives_its_credit_back)
 {

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What becomes of a link when a kernel at one of its ends is gone. */
+/*
+ * Shows the end of links: a kernel at one end stops, or the link is destroyed.
+ * The receiver still gets all queued messages. Messages that the sender emits
+ * later are dead or dropped.
+ */
 #include "runtime/harness.h"
 
 /* endpoint -> first -> second -> endpoint, on two devices. */
@@ -51,7 +55,7 @@ PEAL_TEST(receiver_gets_all_that_a_stopped_sender_sent)
 		CHECK_EQ(harness_info(c.link).queued, 40);
 		CHECK_OK(peal_kernel_resume(c.second));
 		harness_receive(c.e, 1, 0, 40);
-		/* the input has ended for the second: it ends in order */
+		/* the second kernel has no input left, so it ends in order */
 		CHECK_EQ(receive_result(&c), PEAL_EEND);
 		CHECK_OK(peal_kernel_wait(c.second, PATIENCE));
 		harness_delivered(c.link, 40);
@@ -84,7 +88,8 @@ PEAL_TEST(what_is_emitted_to_a_stopped_receiver_is_closed)
 	harness_send(c.e, 0, 1, 0, 10);
 	harness_receive(c.e, 1, 0, 10);
 	CHECK_OK(peal_kernel_stop(c.second, PATIENCE));
-	harness_send(c.e, 0, 1, 10, 1000); /* many times what fits */
+	/* many times more than fit */
+	harness_send(c.e, 0, 1, 10, 1000);
 	CHECK_OK(peal_send_end(c.e, 0, PATIENCE));
 	CHECK_OK(peal_kernel_wait(c.first, PATIENCE));
 	harness_delivered(c.in, 1010);
@@ -114,9 +119,10 @@ PEAL_TEST(port_of_a_destroyed_link_drops_and_touches_nothing)
 	harness_send(c.e, 0, 1, 0, 5);
 	harness_receive(c.e, 1, 0, 5);
 	sink = harness_spawn(c.second, "sink", 0);
-	harness_from(c.rt, c.e, 2, sink, o); /* so that it does not end */
+	/* keeps the second kernel from ending */
+	harness_from(c.rt, c.e, 2, sink, o);
 	CHECK_OK(peal_link_destroy(c.link));
-	/* its memory is another link's now */
+	/* this link may get the memory of the destroyed link */
 	other = harness_from(c.rt, c.e, 1, sink, o);
 	harness_send(c.e, 0, 1, 5, 20);
 	EVENTUALLY(harness_info(c.in).queued == 0);

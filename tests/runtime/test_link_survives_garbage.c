@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A hostile writer scribbles over a live ring: only its own link is closed. */
+/*
+ * A hostile writer overwrites the ring of a live link. Shows that the runtime
+ * closes only this link.
+ */
 #include "runtime/harness.h"
 
 #include "runtime/runtime.h"
 
-/* A kernel with a sound loop through it, and a link that goes bad. */
+/*
+ * A kernel with a sound loop (endpoint -> echo -> endpoint), and a link that
+ * the test corrupts.
+ */
 struct victim {
 	struct peal_runtime *rt;
 	struct peal_endpoint *e;
@@ -13,7 +19,10 @@ struct victim {
 	struct peal_link *in, *out, *bad;
 };
 
-/* route: of the bad link, which comes from a kernel; 0: from the endpoint. */
+/*
+ * Opens a victim. route: route of the bad link, which then comes from kernel
+ * `source`. 0: the bad link comes from the endpoint.
+ */
 static void open_victim(struct victim *v, uint32_t route, uint32_t policy)
 {
 	struct peal_link_options o = { .capacity = 8 };
@@ -40,7 +49,7 @@ static void open_victim(struct victim *v, uint32_t route, uint32_t policy)
 	EVENTUALLY(harness_info(v->bad).delivered == 3);
 }
 
-/* The ring as the host sees it, behind its header. */
+/* Returns the slots of a segment's ring, in the host's view. */
 static uint8_t *slots_of(struct victim *v, uint32_t segment)
 {
 	struct peal_ring *ring = (struct peal_ring *)(uintptr_t)peali_area_view(
@@ -54,7 +63,7 @@ static uint64_t slot_bytes(struct victim *v)
 	return (uint64_t)v->bad->spec.slot_bytes * v->bad->spec.capacity;
 }
 
-/* What the kernel is worth after it: its other link works, and it ends. */
+/* Checks that the kernel's other link still works and that the kernel ends. */
 static void close_victim(struct victim *v)
 {
 	struct peal_link_info info;
@@ -77,7 +86,10 @@ static void close_victim(struct victim *v)
 	CHECK_OK(peal_runtime_shutdown(v->rt));
 }
 
-/* Writes slots of lap 1 with impossible lengths and kinds, atomically. */
+/*
+ * Fills all slots with a word, atomically. The words of the tests have lap 1
+ * and an invalid length or kind.
+ */
 static void scribble(uint8_t *slots, uint64_t bytes, uint64_t word)
 {
 	uint64_t i;
@@ -115,7 +127,7 @@ PEAL_TEST(sender_of_a_broken_link_learns_of_it)
 	open_victim(&v, 0, PEAL_POLICY_SEQUENCE);
 	scribble(slots_of(&v, 0), slot_bytes(&v), 0x0001ffffffffffffULL);
 	peal_bell_ring(peali_kernel_bell(v.k, 0));
-	/* else the next messages write over it before it is seen */
+	/* otherwise the next messages may overwrite the words unread */
 	EVENTUALLY(harness_info(v.bad).error == PEAL_EPROTO);
 	for (i = 0; !result && i < 1000; i++)
 		result = peal_send(v.e, 1, 0, "x", 1, PATIENCE);
@@ -138,12 +150,13 @@ PEAL_TEST(kernel_that_sends_into_a_broken_link_goes_on)
 	HOST_CASE("the words are those of policy sequence");
 	for (i = 0; i < 2; i++) {
 		open_victim(&v, routes[i], PEAL_POLICY_SEQUENCE);
-		/* the last ring, which the kernel itself reads */
+		/* the last ring of the route, which kernel `k` reads */
 		scribble(slots_of(&v, (uint32_t)i), slot_bytes(&v),
 			 0x0001ffffffffffffULL);
 		peal_bell_ring(peali_kernel_bell(v.k, 0));
 		EVENTUALLY(harness_info(v.bad).error == PEAL_EPROTO);
-		harness_send(v.e, 1, 1, 3, 200); /* more than fit */
+		/* more than fit */
+		harness_send(v.e, 1, 1, 3, 200);
 		CHECK_OK(peal_send_end(v.e, 1, PATIENCE));
 		CHECK_OK(peal_kernel_wait(v.source, PATIENCE));
 		info = harness_info(v.bad);
@@ -169,7 +182,8 @@ PEAL_TEST(garbage_in_front_of_the_router_is_reported)
 	CHECK_OK(peal_kernel_wait(v.source, PATIENCE));
 	EVENTUALLY(harness_info(v.bad).accepted == 203);
 	CHECK_EQ(harness_info(v.bad).queued, 0);
-	CHECK_OK(peal_link_destroy(v.bad)); /* nobody else ends that input */
+	/* no other call ends that input */
+	CHECK_OK(peal_link_destroy(v.bad));
 	v.bad = v.in;
 	harness_send(v.e, 0, 2, 0, 5);
 	harness_receive(v.e, 2, 0, 5);
@@ -234,7 +248,7 @@ PEAL_TEST(hostile_credit_closes_the_link_for_its_sender)
 	CHECK_OK(peal_runtime_shutdown(v.rt));
 }
 
-/* Who writes where he may not races with its owner: ThreadSanitizer is right. */
+/* ThreadSanitizer would rightly report the writes of the hostile writer. */
 static void skip_where_races_are_found(void)
 {
 	if (PEAL_TSAN)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Mailboxes that links keep full, of three and more workers that tell each other:
- * all of it comes to an end, since a message that is handled leaves its slot to
- * what is told then, wherever that goes.
+ * Three and more workers tell each other while links keep all mailboxes full.
+ * Shows that the workers do not stall. A handled message frees its slot for the
+ * messages that its handler tells, to any worker.
  */
 #include "runtime/harness.h"
 #include "runtime/room.h"
@@ -13,9 +13,14 @@ PEAL_DECLARE_PROGRAM(roam);
 #define MESSAGES (IDENTITY_SANITIZED || test_on_gpu() ? 4000u : 20000u)
 
 /*
- * Links keep all mailboxes full of messages for anyone, each of which goes on to
- * anyone `hops` times: whoever is full and waits is told by who is full and
- * waits. A link for each worker, which passes on what is not for it.
+ * Sends messages by one link per worker, and checks that all are handled.
+ *
+ * Each worker passes messages for other workers on, so all mailboxes are full.
+ * A message may have `hops` hops. Its handler tells a random worker, with one
+ * hop less. So workers with full mailboxes wait for each other.
+ *
+ * told_each: messages told for each message with hops, without the extra
+ * messages of `shed`.
  */
 static void crossing(const char *handler, uint32_t workers, uint32_t lanes,
 		     uint32_t slots, uint16_t hops, uint64_t told_each)
@@ -49,13 +54,14 @@ static void crossing(const char *handler, uint32_t workers, uint32_t lanes,
 	for (at = 0; at < n; at++) {
 		uint64_t word = at * 0x9e3779b97f4a7c15ULL;
 		uint32_t to = (uint32_t)(word >> 40) % workers;
-		uint16_t type = word >> 60 < 11 ? hops : 0; /* two thirds */
+		uint16_t type = word >> 60 < 11 ? hops : 0; /* 11 of 16 */
 
 		CHECK_OK(peal_send_to(e, at % workers, actor[to], type, &word,
 				      sizeof(word), PATIENCE));
 		sent++;
 		told += type ? told_each : 0;
-		for (step = word; type && sheds; type--) { /* as shed */
+		/* the additional messages of handler `shed` */
+		for (step = word; type && sheds; type--) {
 			told += ROOM_SHED * (step >> 60 == 5);
 			step = step * 6364136223846793005ULL +
 			       1442695040888963407ULL;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Mailboxes that are full: who waits for room waits for those whom it has told
- * something, so that all goes on as soon as they do. Without what a worker keeps
- * in each mailbox these stand still for good.
+ * Workers with full mailboxes. Shows that they do not stall: a worker waits
+ * only for workers that have messages from it. Without the slots that each
+ * worker reserves in advance, the cases would stall for good.
  */
 #include "runtime/harness.h"
 #include "runtime/room.h"
@@ -12,7 +12,7 @@ PEAL_DECLARE_PROGRAM(room);
 #define WORKERS_MAX 3
 #define MESSAGES (IDENTITY_SANITIZED || test_on_gpu() ? 2000u : 20000u)
 
-/* A kernel with an actor on each worker, and a link to the first one. */
+/* A kernel with one actor per worker, and a link to the first actor. */
 struct row {
 	struct peal_runtime *rt;
 	struct peal_endpoint *e;
@@ -20,7 +20,7 @@ struct row {
 	struct peal_link *link;
 	uint64_t actor[WORKERS_MAX];
 	uint32_t workers;
-	uint64_t gate; /* a word of the host: opens worker 1's */
+	uint64_t gate; /* host word: 1 opens the gate of worker 1 */
 };
 
 static void open_row(struct row *r, uint32_t workers, uint32_t lanes,
@@ -38,7 +38,10 @@ static void open_row(struct row *r, uint32_t workers, uint32_t lanes,
 	CHECK_OK(peal_kernel_launch(r->rt, 0, &peal_program_room, &o, &r->k));
 }
 
-/* Each is to tell the one of that number; the first one has the link. */
+/*
+ * Spawns one actor per worker. Actor i tells actor next[i] (ROOM_NOBODY: none).
+ * Actor 0 has the link.
+ */
 static void spawn_row(struct row *r, const char *const *handler,
 		      const uint32_t *next)
 {
@@ -58,7 +61,7 @@ static void spawn_row(struct row *r, const char *const *handler,
 	r->link = harness_from(r->rt, r->e, 0, r->actor[0], none);
 }
 
-/* Worker 1 does nothing else until r->gate is set. */
+/* Keeps worker 1 in a handler until r->gate is set. */
 static void close_gate(struct row *r)
 {
 	struct peal_actor_options o = { .size = sizeof(o), .worker = 2 };
@@ -81,7 +84,10 @@ static void send(struct row *r, uint16_t type, uint64_t first, uint64_t n)
 		CHECK_OK(peal_send(r->e, 0, type, &i, sizeof(i), PATIENCE));
 }
 
-/* Ends it; all that was told was handled, and each actor has seen so many. */
+/*
+ * Drains the kernel. Checks that all told messages were handled. Actor i must
+ * have seen seen[i] messages. n: messages of the link.
+ */
 static void close_row(struct row *r, uint64_t n, uint64_t told,
 		      const uint64_t *seen)
 {
@@ -109,10 +115,12 @@ static void close_row(struct row *r, uint64_t n, uint64_t told,
 	CHECK_OK(peal_runtime_shutdown(r->rt));
 }
 
-/* ---- cases ---------------------------------------------------------------- */
+/* ---- cases --------------------------------------------------------------- */
 
-/* The first tells the second until that one's mailbox is full of messages that
- * it is to tell a third: nothing goes in a circle. */
+/*
+ * Actor 0 tells actor 1 until the mailbox of worker 1 is full. Actor 1 tells
+ * actor 2 each of these messages. There is no cycle.
+ */
 static void chain(uint32_t lanes, uint32_t slots)
 {
 	static const char *const handlers[] = { "pass", "pass", "pass" };
@@ -126,7 +134,7 @@ static void chain(uint32_t lanes, uint32_t slots)
 	spawn_row(&r, handlers, next);
 	close_gate(&r);
 	send(&r, 0, 0, 60);
-	/* until it waits for room there */
+	/* worker 0 waits for a free slot there */
 	EVENTUALLY(!peal_worker_info(r.k, 0, &info) &&
 		   info.blocked_port == PEAL_BLOCKED_MAIL);
 	told = info.told;
@@ -143,8 +151,10 @@ PEAL_TEST(a_chain_goes_on_when_who_was_late_does)
 	chain(1, 4);
 }
 
-/* The mailbox of who asks fills with answers while its input goes on to ask:
- * who answers gets its room by that the answers are heard. */
+/*
+ * The mailbox of the asking actor fills with answers while its input continues.
+ * The worker must handle answers to free slots for the answering actor.
+ */
 static void dialogue(uint32_t workers, uint32_t lanes, uint32_t slots)
 {
 	static const char *const handlers[] = { "ask", "answer" };
@@ -156,7 +166,7 @@ static void dialogue(uint32_t workers, uint32_t lanes, uint32_t slots)
 	open_row(&r, workers, lanes, slots);
 	if (workers == 2) {
 		spawn_row(&r, handlers, next);
-	} else { /* both on one worker */
+	} else { /* both actors on one worker */
 		struct room_actor to[2] = { { 1, 0, 0, 0 }, { 0, 0, 0, 0 } };
 		struct peal_actor_options o = { .size = sizeof(o),
 						.init = &to[0],
@@ -180,8 +190,10 @@ PEAL_TEST(questions_leave_room_for_their_answers)
 	dialogue(1, 1, 16);
 }
 
-/* An actor that goes on by messages to itself, while another worker fills its
- * mailbox: it has the room that it makes itself, before that one. */
+/*
+ * An actor tells itself while another worker fills its mailbox. The actor gets
+ * the slots that its own handled messages free, before the other worker.
+ */
 static void crowd(uint32_t lanes, uint32_t slots)
 {
 	static const char *const handlers[] = { "pass", "again" };
@@ -202,8 +214,11 @@ PEAL_TEST(who_tells_itself_has_its_room_in_a_mailbox_that_others_fill)
 	crowd(32, 16);
 }
 
-/* What is passed on to another worker leaves handlers their room there: the
- * actor that gets the answers may tell that worker something, and does not. */
+/*
+ * Messages that worker 0 passes on to worker 1 leave free slots for handlers
+ * there. Actor 0 handles the answers. Its handler tells no message, but its
+ * worker must reserve a slot for one.
+ */
 static void passage(uint32_t slots)
 {
 	static const char *const handlers[] = { "pass", "pass" };
@@ -226,8 +241,10 @@ PEAL_TEST(what_is_passed_on_leaves_handlers_their_room)
 	passage(16);
 }
 
-/* A worker that takes nothing, and a link that is full of messages for it: those
- * of another link at the same worker arrive. */
+/*
+ * Worker 1 takes no messages, and one link to worker 0 is full of messages for
+ * worker 1. The messages of another link to worker 0 still arrive.
+ */
 static void neighbour(uint32_t slots)
 {
 	static const char *const handlers[] = { "pass", "pass", "pass" };
@@ -243,7 +260,8 @@ static void neighbour(uint32_t slots)
 	spawn_row(&r, handlers, next);
 	other = harness_from(r.rt, r.e, 2, r.actor[0], none);
 	close_gate(&r);
-	for (i = 0; i < filled; i++) /* more than it lets in */
+	/* more than the mailbox admits from a link */
+	for (i = 0; i < filled; i++)
 		CHECK_OK(peal_send_to(r.e, 0, r.actor[1], 0, &i, sizeof(i),
 				      PATIENCE));
 	for (i = 0; i < MESSAGES; i++)
@@ -262,8 +280,10 @@ PEAL_TEST(who_takes_nothing_holds_up_nobody_else)
 	neighbour(256);
 }
 
-/* An actor that goes on by messages to itself, one for one, while its input
- * brings more than its mailbox holds. */
+/*
+ * Each hop makes one more message, to the next actor. With one worker, an actor
+ * tells itself. The input brings more messages than the mailboxes hold.
+ */
 static void monologue(uint32_t workers, uint32_t slots)
 {
 	struct peal_kernel_options o = { .workers = workers,

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Actors of one kernel that tell each other, over several workers. */
+/* Shows that actors of one kernel tell each other, also across workers. */
 #include "runtime/harness.h"
 
 #define ACTORS_MAX 40
 
-/* A ring of hop actors on a kernel with mailboxes, and who starts them. */
+/*
+ * A ring of hop actors on a kernel with mailboxes, and the endpoint that starts
+ * it.
+ */
 struct ring {
 	struct peal_runtime *rt;
 	struct peal_endpoint *e;
@@ -48,7 +51,10 @@ static void start(struct ring *r, uint32_t left)
 	CHECK_OK(peal_send(r->e, 0, 0, &hop, sizeof(hop), PATIENCE));
 }
 
-/* Ends it: every message told was handled, and every actor saw its share. */
+/*
+ * Drains the kernel. Checks that all told messages were handled and that each
+ * actor saw its share.
+ */
 static void close_ring(struct ring *r, uint64_t started, uint64_t hops)
 {
 	struct peal_kernel_info info;
@@ -92,8 +98,7 @@ static void hop_by(uint32_t policy, uint32_t workers, uint32_t n_actors,
 	uint32_t i;
 
 	open_ring_of(&r, policy, workers, n_actors, slots);
-	/* a mailbox that is full of messages that all want to tell is stuck:
-	 * no more at a time than it has room for */
+	/* at most 4 messages are in flight, so that no mailbox gets full */
 	for (i = 0; i < started; i++) {
 		start(&r, hops);
 		if (i % 4 == 3)
@@ -138,7 +143,8 @@ PEAL_TEST(mailbox_that_could_not_hold_a_message_and_its_answer_is_refused)
 	struct peal_kernel_options o = { .size = sizeof(o), .workers = 1 };
 	struct peal_kernel *k;
 
-	o.mailbox_slots = 1; /* the message in hand keeps the only one */
+	/* the message being handled keeps the only slot */
+	o.mailbox_slots = 1;
 	CHECK_FAILS(peal_kernel_launch(rt, 0, &peal_program_relay, &o, &k),
 		    PEAL_EINVAL, "mailbox_slots is 1");
 	o.workers = 8;
@@ -157,7 +163,8 @@ PEAL_TEST(mailbox_that_could_not_hold_a_message_and_its_answer_is_refused)
 	o.mailbox_policy = 9;
 	CHECK_FAILS(peal_kernel_launch(rt, 0, &peal_program_relay, &o, &k),
 		    PEAL_EINVAL, "mailbox_policy is 9");
-	CHECK_OK(peal_runtime_close(rt)); /* nothing was left behind */
+	/* the refused launches have left nothing behind */
+	CHECK_OK(peal_runtime_close(rt));
 }
 
 PEAL_TEST(telling_without_mailboxes_fails_the_handler)
@@ -180,7 +187,10 @@ PEAL_TEST(telling_without_mailboxes_fails_the_handler)
 	CHECK_OK(peal_runtime_shutdown(r.rt));
 }
 
-/* Holds worker 1 in a handler while its mailbox gets a message for actor 1. */
+/*
+ * Puts a message for actor 1 into the mailbox of worker 1, which is in a
+ * handler. Suspends the kernel before worker 1 takes the message.
+ */
 static void tell_and_suspend(struct ring *r, uint64_t *word)
 {
 	struct relay_gate gate = { (uint64_t)(uintptr_t)word };
@@ -198,7 +208,7 @@ static void tell_and_suspend(struct ring *r, uint64_t *word)
 	CHECK_OK(peal_kernel_suspend(r->k, PATIENCE));
 }
 
-/* With another one in its room, or with nobody there. */
+/* with_successor: 1: a new actor has the actor slot of the retired one. */
 static void tell_the_retired(int with_successor)
 {
 	struct peal_kernel_info info;
@@ -225,7 +235,7 @@ static void tell_the_retired(int with_successor)
 	EVENTUALLY(!peal_kernel_info(r.k, &info) && info.mail_done == 1);
 	CHECK_EQ(info.mail_dead, 1);
 	CHECK_EQ(info.actors, 2 + with_successor);
-	start(&r, 1); /* now the teller knows */
+	start(&r, 1); /* now the tell itself fails */
 	CHECK_OK(peal_send_end(r.e, 0, PATIENCE));
 	CHECK_OK(peal_send_end(r.e, 1, PATIENCE));
 	CHECK_OK(peal_kernel_drain(r.k, PATIENCE));
@@ -265,7 +275,7 @@ PEAL_TEST(room_of_a_retired_actor_is_used_again)
 		CHECK_EQ(PEAL_ACTOR_INDEX(second), PEAL_ACTOR_INDEX(first));
 		CHECK_EQ(second >> 32, first >> 32);
 		first = second;
-		/* the same address again after all the others */
+		/* after all generations the same addresses return */
 		if (i >= PEAL_ACTOR_GENERATIONS)
 			CHECK_EQ(had[i % PEAL_ACTOR_GENERATIONS], second);
 		else

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A worker dies between ticket and tag: what lies behind it is delivered. */
+/*
+ * A worker dies after it has taken a ticket and before it has tagged its slot.
+ * Shows that the messages behind this slot are delivered.
+ */
 #include "runtime/harness.h"
 
-/* Whose actors are on which worker. */
+/* The worker of each actor. */
 enum { FORWARD, LINGER, DIE, ANSWER, WORKERS };
 
 struct machine {
@@ -28,7 +31,8 @@ static void build(struct machine *m, uint32_t policy)
 	CHECK_OK(peal_dead_letters(m->k, peal_endpoint_address(m->letters),
 				   NULL));
 	actor = harness_spawn(m->k, "echo", ANSWER);
-	CHECK_EQ((uint32_t)actor, 0); /* as the others tell it */
+	/* the other handlers tell actor 0 */
+	CHECK_EQ((uint32_t)actor, 0);
 	harness_to(m->rt, actor, m->out, none);
 	for (i = 0; i < ANSWER; i++) {
 		m->in[i] = harness_endpoint(m->rt);
@@ -45,7 +49,10 @@ static struct peal_kernel_info info_of(struct machine *m)
 	return info;
 }
 
-/* The worker takes a ticket and ends: failed, or as if it were stopped. */
+/*
+ * Makes worker DIE take a ticket and end. stopped: 1: as if it were stopped; 0:
+ * as failed.
+ */
 static void kill_one(struct machine *m, int stopped)
 {
 	struct peal_worker_info info;
@@ -59,7 +66,7 @@ static void kill_one(struct machine *m, int stopped)
 	CHECK_EQ(info.told, 1);
 }
 
-/* Each message told was delivered, but for one that is dead. */
+/* Checks that all told messages were delivered, except one dead message. */
 static void check_conserved(struct machine *m, uint64_t delivered)
 {
 	EVENTUALLY(info_of(m).mail_done == delivered + 1);
@@ -67,7 +74,7 @@ static void check_conserved(struct machine *m, uint64_t delivered)
 	CHECK_EQ(info_of(m).mail_dead, 1);
 	CHECK_EQ(info_of(m).mail_poisoned, 1);
 	CHECK_EQ(info_of(m).failed, 0);
-	/* nobody knows what it would have been */
+	/* its content is unknown, so there is no dead letter */
 	CHECK_EQ(harness_info(harness_letters(m->rt, m->k, ANSWER)).accepted,
 		 0);
 	harness_conserved(m->rt);
@@ -84,7 +91,7 @@ static void die_once(uint32_t policy, int stopped)
 	harness_send(m.in[FORWARD], 0, 1, 10, 20);
 	harness_receive(m.out, 1, 0, 30);
 	check_conserved(&m, 30);
-	/* the slot is one like any other again, lap for lap */
+	/* the reclaimed slot is used again, lap after lap */
 	for (i = 30; i < 530; i += 20) {
 		harness_send(m.in[FORWARD], 0, 1, i, 20);
 		harness_receive(m.out, 1, i, 20);
@@ -109,8 +116,8 @@ PEAL_TEST(messages_behind_a_worker_that_left_arrive)
 }
 
 /*
- * Whoever gave up what has no tag, without asking who lives, would lose the
- * message of the one that is slow.
+ * The runtime must not give up each slot without a tag. It must check which
+ * workers live. Otherwise it would lose the message of the slow worker.
  */
 PEAL_TEST(message_of_a_slow_worker_is_waited_for)
 {
@@ -128,7 +135,7 @@ PEAL_TEST(message_of_a_slow_worker_is_waited_for)
 	kill_one(&m, 0);
 	harness_send(m.in[FORWARD], 0, 1, 1, 10);
 	EVENTUALLY(info_of(&m).told == 12);
-	/* several ticks of the watchdog; nothing can come, however long */
+	/* within several ticks of the watchdog no message may arrive */
 	CHECK_EQ(peal_receive(m.out, &got, sizeof(got), &r, 200 * MS),
 		 PEAL_ETIMEDOUT);
 	CHECK_EQ(info_of(&m).mail_done, 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Messages whose types host and handlers have declared together. */
+/* Shows that host and handlers exchange messages of PEAL_MESSAGE_OF. */
 #include <peal/endpoint_of.h>
 
 #include "runtime/harness.h"
@@ -14,10 +14,10 @@ struct scene {
 	struct peal_kernel *k;
 	struct peal_endpoint *e;
 	struct peal_link *to;
-	uint32_t other; /* index of the second actor, which has its link too */
+	uint32_t other; /* index of the second actor, which has a link to e */
 };
 
-/* Two actors that reply, on a worker each. */
+/* Opens a kernel with two actors that reply, one per worker. */
 static struct scene open_scene(uint32_t lanes)
 {
 	struct peal_kernel_options o = { .size = sizeof(o),
@@ -36,7 +36,7 @@ static struct scene open_scene(uint32_t lanes)
 		harness_to(s.rt, actor[i], s.e, many);
 	}
 	s.to = harness_from(s.rt, s.e, 0, actor[0], many);
-	s.other = 1; /* the second of the kernel */
+	s.other = 1;
 	return s;
 }
 

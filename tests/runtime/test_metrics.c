@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a runtime counts of itself: snapshots, differences, and what follows. */
+/*
+ * Shows that the metrics of a runtime are right: snapshots, differences and
+ * derived values.
+ */
 #include <math.h>
 
 #include "runtime/harness.h"
 
 #define MESSAGES 100
-#define LOOKS 8 /* of the watchdog, that a case waits for */
+#define LOOKS 8 /* samples of the watchdog that a case waits for */
 
 static struct peal_metrics *snapshot(struct peal_runtime *rt)
 {
@@ -17,7 +20,7 @@ static struct peal_metrics *snapshot(struct peal_runtime *rt)
 	return m;
 }
 
-/* What was done since a snapshot, which stays. */
+/* Returns the difference to an earlier snapshot. Does not free `before`. */
 static struct peal_metrics *since(struct peal_runtime *rt,
 				  const struct peal_metrics *before)
 {
@@ -27,7 +30,10 @@ static struct peal_metrics *since(struct peal_runtime *rt,
 	return after;
 }
 
-/* The same, once each of the first n devices was looked at so often. */
+/*
+ * Returns the difference since the call, once the first n devices have
+ * `how_often` samples each.
+ */
 static struct peal_metrics *looks(struct peal_runtime *rt, int n,
 				  uint64_t how_often)
 {
@@ -49,10 +55,11 @@ static struct peal_metrics *looks(struct peal_runtime *rt, int n,
 	return m;
 }
 
-/* What is seen by looks that have all begun after this call. */
+/* Returns the metrics of samples that all began after the call. */
 static struct peal_metrics *looked(struct peal_runtime *rt, int n)
 {
-	free(looks(rt, n, 1)); /* which may have begun before */
+	/* the first sample may have begun before the call */
+	free(looks(rt, n, 1));
 	return looks(rt, n, LOOKS);
 }
 
@@ -61,7 +68,7 @@ static int equal(double a, double b)
 	return fabs(a - b) < 1e-9;
 }
 
-/* ---- workers -------------------------------------------------------------- */
+/* ---- workers ------------------------------------------------------------- */
 
 static int in_a_handler(struct peal_kernel *k, uint32_t worker)
 {
@@ -110,7 +117,7 @@ PEAL_TEST(who_is_in_a_handler_is_busy_and_who_has_nothing_to_do_is_not)
 		CHECK_EQ(m->device[0].workers, 2);
 		CHECK_EQ(m->device[0].kernels, 1);
 		CHECK(m->device[0].worker_ns > 0);
-		/* one of two workers; then nobody else has any */
+		/* one of two workers of device 0; none or all of device 1 */
 		CHECK(equal(peal_metrics_busy_share(&m->device[0]), 0.5));
 		CHECK(equal(peal_metrics_busy_share(&m->device[1]), i));
 		CHECK_EQ(m->device[2].samples, 0);
@@ -145,7 +152,7 @@ PEAL_TEST(who_waits_for_room_is_blocked_and_not_busy)
 	struct peal_metrics *m;
 
 	harness_from(rt, e, 0, echo, o);
-	harness_send(e, 0, 1, 0, 1); /* its port has no link */
+	harness_send(e, 0, 1, 0, 1); /* the port of `echo` has no link */
 	EVENTUALLY(is_blocked(k));
 	m = looked(rt, 1);
 	CHECK(m->total.worker_ns > 0);
@@ -161,7 +168,7 @@ PEAL_TEST(who_waits_for_room_is_blocked_and_not_busy)
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
-/* Nothing is sampled in the time of some looks. */
+/* Returns 1 if the watchdog takes no sample in 100 ms. */
 static int is_quiet(struct peal_runtime *rt)
 {
 	struct peal_metrics *before = snapshot(rt), *m;
@@ -192,11 +199,11 @@ PEAL_TEST(what_a_kernel_is_not_there_for_is_no_time_of_its_workers)
 	CHECK_EQ(m->total.kernels, 0);
 	CHECK_EQ(m->total.workers, 0);
 	free(m);
-	EVENTUALLY(is_quiet(rt)); /* a look may have been under way */
+	EVENTUALLY(is_quiet(rt)); /* a sample may be in progress */
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
-/* ---- messages ------------------------------------------------------------- */
+/* ---- messages ------------------------------------------------------------ */
 
 static void is_traffic(const struct peal_traffic *t)
 {
@@ -204,7 +211,7 @@ static void is_traffic(const struct peal_traffic *t)
 	CHECK_EQ(t->bytes, MESSAGES * sizeof(struct relay_message));
 }
 
-/* What comes of MESSAGES that device 1 has sent back. */
+/* Checks the counters after device 1 has echoed MESSAGES messages. */
 static void is_echoed(const struct peal_metrics *m)
 {
 	CHECK_EQ(m->device[1].handled, MESSAGES);
@@ -270,7 +277,7 @@ PEAL_TEST(messages_are_counted_and_stay_so_when_kernel_and_links_are_gone)
 	CHECK_OK(peal_runtime_close(rt));
 }
 
-/* ---- copies --------------------------------------------------------------- */
+/* ---- copies -------------------------------------------------------------- */
 
 static void is_copied(const struct peal_copy_counts *c, uint64_t copies,
 		      uint64_t bytes)
@@ -312,8 +319,9 @@ PEAL_TEST(copies_are_counted_by_way_and_device)
 	CHECK_OK(peal_peer_copy(rt, PEAL_HOST_MEMORY, there, 1, at[1], 4000));
 	CHECK_OK(peal_peer_copy(rt, PEAL_HOST_MEMORY, (uintptr_t)host[1],
 				PEAL_HOST_MEMORY, there, 100));
-	CHECK_OK(peal_peer_copy(rt, 1, at[1], 0, at[0], 0)); /* is none */
-	/* one that nobody has looked at is counted, too */
+	/* 0 bytes: not counted */
+	CHECK_OK(peal_peer_copy(rt, 1, at[1], 0, at[0], 0));
+	/* a copy also counts before the host has asked for its state */
 	CHECK_OK(peal_peer_copy_async(rt, PEAL_HOST_MEMORY, there, 1, at[1], 40,
 				      &copy));
 	EVENTUALLY(to_host(rt) == 2);
@@ -343,7 +351,10 @@ PEAL_TEST(copies_are_counted_by_way_and_device)
 #define LONG_COPIES 6
 #define LONG_BYTES ((uint64_t)8 << 20)
 
-/* Starts some and cancels all but the first; how many ended early. */
+/*
+ * Starts LONG_COPIES copies and cancels all but the first. Returns the number
+ * of cancelled copies.
+ */
 static uint64_t cancel_some(struct peal_runtime *rt, const uint64_t at[2])
 {
 	struct peal_copy *copy[LONG_COPIES];
@@ -409,9 +420,12 @@ PEAL_TEST(memory_is_what_is_used_at_the_end)
 	CHECK_OK(peal_runtime_close(rt));
 }
 
-/* ---- waits ---------------------------------------------------------------- */
+/* ---- waits --------------------------------------------------------------- */
 
-/* A copy whose end was not there at once: how often one was waited for. */
+/*
+ * Makes a copy and waits for it. Returns the number of waits for copies so far:
+ * a wait counts only if the copy has not ended yet.
+ */
 static uint64_t copy_waits(struct peal_runtime *rt, const uint64_t at[2])
 {
 	struct peal_copy *copy;
@@ -444,7 +458,8 @@ PEAL_TEST(who_waits_is_counted_by_what_for)
 	int i;
 
 	k = harness_launch(rt, 0);
-	CHECK_EQ(peal_kernel_wait(k, 0), PEAL_ETIMEDOUT); /* is no wait */
+	/* timeout 0: not a wait */
+	CHECK_EQ(peal_kernel_wait(k, 0), PEAL_ETIMEDOUT);
 	CHECK_EQ(peal_kernel_wait(k, 3 * MS), PEAL_ETIMEDOUT);
 	CHECK_OK(peal_barrier_create(rt, devices, 1, 1, &one, &barrier));
 	CHECK_OK(peal_barrier_arrive(barrier, 0));
@@ -452,7 +467,8 @@ PEAL_TEST(who_waits_is_counted_by_what_for)
 	CHECK_EQ(peal_barrier_wait(barrier, 0, 2 * MS), PEAL_ETIMEDOUT);
 	CHECK_OK(peal_group_create(rt, devices, 2, NULL, &group));
 	CHECK_OK(peal_collective_run(group, &meet, PATIENCE));
-	CHECK_OK(peal_collective_wait(group, PATIENCE)); /* for nothing */
+	/* no collective runs: not a wait */
+	CHECK_OK(peal_collective_wait(group, PATIENCE));
 	m = since(rt, before);
 	CHECK_EQ(m->waits[PEAL_WAIT_KERNEL].waits, 1);
 	CHECK(m->waits[PEAL_WAIT_KERNEL].ns >= 3 * MS);
@@ -474,7 +490,7 @@ PEAL_TEST(who_waits_is_counted_by_what_for)
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
-/* ---- from other threads --------------------------------------------------- */
+/* ---- concurrent snapshots ------------------------------------------------ */
 
 struct observer {
 	struct peal_runtime *rt;
@@ -482,7 +498,7 @@ struct observer {
 	_Atomic uint64_t snapshots;
 };
 
-/* No counter of a device is less than before. */
+/* Checks that no counter of a device has decreased. */
 static void only_grows(const struct peal_device_metrics *before,
 		       const struct peal_device_metrics *after)
 {
@@ -520,7 +536,10 @@ static void *observe(void *argument)
 	return NULL;
 }
 
-/* Kernels come and go, with their links, while others look. */
+/*
+ * The main thread makes and destroys kernels and links while two threads take
+ * snapshots.
+ */
 PEAL_TEST(counters_only_grow_whoever_looks_when)
 {
 	struct observer o = { .rt = harness_open(2, "") };
@@ -556,7 +575,7 @@ PEAL_TEST(counters_only_grow_whoever_looks_when)
 	CHECK_OK(peal_runtime_shutdown(o.rt));
 }
 
-/* ---- errors --------------------------------------------------------------- */
+/* ---- errors -------------------------------------------------------------- */
 
 PEAL_TEST(what_makes_no_sense_is_refused)
 {

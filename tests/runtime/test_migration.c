@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Actors that move to other workers of their kernel while messages come for them:
- * each message once, each sender's in order, the state as it was; and all that has
- * led to them leads there still.
+ * Actors migrate between workers of a kernel while messages arrive for them.
+ * Shows that each message arrives once, in order per sender, and that the state
+ * is kept. All former addresses lead to the actor.
  */
 #include "runtime/both_lanes.h"
 #include "runtime/guest.h"
@@ -17,14 +17,14 @@ PEAL_DECLARE_PROGRAM(pools);
 #define MANY 70000
 #define ID 0x1d1d1d1dULL
 
-/* Senders of notes to the guest, and the ports by which the host drives them. */
+/* Senders of notes to the guest. Also the host's ports to them. */
 enum sender {
-	BY_LINK, /* that was made for the guest */
-	BY_OTHER_LINK, /* that leads to an actor of another worker */
-	BY_TELL, /* of a herald of worker 1 */
-	BY_OTHER_TELL, /* of a herald of worker 2 */
-	BY_TIMER, /* of a herald of worker 0, where the guest is at first */
-	BY_DELEGATE, /* of a herald of worker 1 */
+	BY_LINK, /* a link that was made for the guest */
+	BY_OTHER_LINK, /* a link to an actor of another worker */
+	BY_TELL, /* a herald of worker 1 */
+	BY_OTHER_TELL, /* a herald of worker 2 */
+	BY_TIMER, /* a herald of worker 0, the guest's first worker */
+	BY_DELEGATE, /* a herald of worker 1 */
 	BY_TOPIC,
 	SENDERS
 };
@@ -33,7 +33,7 @@ struct house {
 	struct peal_runtime *rt;
 	struct peal_endpoint *e;
 	struct peal_kernel *k;
-	uint64_t guest; /* by its first address, on worker 0 */
+	uint64_t guest; /* its first address, on worker 0 */
 	uint64_t newest;
 	uint64_t herald[SENDERS];
 	uint64_t topic;
@@ -96,7 +96,7 @@ static void spawn_herald(struct house *h, enum sender sender, uint32_t worker)
 	harness_from(h->rt, h->e, sender, h->herald[sender], plain);
 }
 
-/* The guest on worker 0, and all who send to it. */
+/* Opens a house with the guest on worker 0 and all senders. */
 static void open_full(struct house *h)
 {
 	struct peal_topic_options t = { .size = sizeof(t) };
@@ -105,7 +105,8 @@ static void open_full(struct house *h)
 	open_house(h, harness_open(1, ""), lanes);
 	h->newest = h->guest = spawn(h, "guest", 0, 0);
 	harness_from(h->rt, h->e, BY_LINK, h->guest, plain);
-	spawn_herald(h, BY_OTHER_LINK, 2); /* who gets nothing itself */
+	/* this herald gets no message itself */
+	spawn_herald(h, BY_OTHER_LINK, 2);
 	spawn_herald(h, BY_TELL, 1);
 	spawn_herald(h, BY_OTHER_TELL, 2);
 	spawn_herald(h, BY_TIMER, 0);
@@ -117,7 +118,7 @@ static void open_full(struct house *h)
 	harness_from(h->rt, h->e, BY_TOPIC, crier, plain);
 }
 
-/* The next note of a sender is on its way. */
+/* Sends the next note of a sender, or makes its herald send the note. */
 static void send_note(struct house *h, enum sender s)
 {
 	static const uint16_t types[SENDERS] = { GUEST_NOTE, GUEST_NOTE,
@@ -154,7 +155,7 @@ static uint64_t notes_sent(const struct house *h)
 	return sum;
 }
 
-/* What the guest has in its state when it has had all notes. */
+/* Returns the guest's state once it has handled all notes. */
 static struct guest settle(struct house *h, uint64_t address)
 {
 	uint64_t until = harness_now_ns() + PATIENCE;
@@ -180,7 +181,7 @@ static void close_house(struct house *h)
 	CHECK_OK(peal_runtime_shutdown(h->rt));
 }
 
-/* ---- messages ------------------------------------------------------------------ */
+/* ---- messages ------------------------------------------------------------ */
 
 PEAL_TEST(an_actor_moves_while_all_kinds_of_senders_send_and_nothing_is_lost)
 {
@@ -238,7 +239,7 @@ PEAL_TEST(who_moved_before_its_kernel_drains_gets_all_that_was_sent)
 	close_house(&h);
 }
 
-/* ---- addresses ----------------------------------------------------------------- */
+/* ---- addresses ----------------------------------------------------------- */
 
 static void check_named(const struct house *h, const char *name, uint64_t who)
 {
@@ -308,9 +309,9 @@ PEAL_TEST(requests_to_an_old_address_are_replied_to)
 	close_house(&h);
 }
 
-/* ---- the end of it --------------------------------------------------------------- */
+/* ---- retirement ---------------------------------------------------------- */
 
-/* It lives on worker 2, after two moves: its addresses. */
+/* Spawns a guest and migrates it twice, to worker 2. was: its addresses. */
 static void make_mover(struct house *h, uint64_t was[3])
 {
 	h->guest = was[0] = spawn(h, "guest", 0, 0);
@@ -337,7 +338,7 @@ PEAL_TEST(the_end_of_a_moved_actor_frees_all_that_it_had)
 		for (i = 0; i < 3; i++)
 			CHECK_EQ(peal_actor_retire(h.rt, was[i]), PEAL_ENOENT);
 		CHECK_EQ(peal_name_clear(h.rt, "mover"), PEAL_ENOENT);
-		/* all of max_actors are there again */
+		/* all max_actors actor slots are free again */
 		CHECK_OK(peal_actor_spawn_many(h.k, "guest", NULL, ACTORS,
 					       actors));
 		CHECK_OK(peal_actor_retire_many(h.rt, actors, ACTORS));
@@ -361,7 +362,7 @@ PEAL_TEST(an_end_that_is_refused_takes_no_address_away)
 		CHECK_CONTAINS(peal_last_error()->text, "1 links or actors");
 	}
 	send_note(&h, BY_LINK);
-	send_note(&h, BY_OTHER_LINK); /* to the first one */
+	send_note(&h, BY_OTHER_LINK); /* to the first address */
 	CHECK_EQ(settle(&h, was[1]).notes, 2);
 	CHECK_OK(peal_link_destroy(link));
 	CHECK_OK(peal_actor_retire(h.rt, was[1]));
@@ -389,7 +390,7 @@ PEAL_TEST(messages_for_a_moved_actor_that_has_ended_are_dead)
 	close_house(&h);
 }
 
-/* ---- supervisors, monitors --------------------------------------------------------- */
+/* ---- supervisors and monitors -------------------------------------------- */
 
 static uint64_t spawn_ward(struct house *h, struct peal_supervisor *s,
 			   uint32_t worker)
@@ -406,7 +407,7 @@ static uint64_t spawn_ward(struct house *h, struct peal_supervisor *s,
 	return address;
 }
 
-/* Fails, and then gets a note: what it has in its state behind that. */
+/* Makes a ward fail, sends it a note, and returns its state after the note. */
 static struct guest fail_and_note(struct house *h, uint32_t port, uint64_t ward)
 {
 	struct guest_note n = { .sender = 0 };
@@ -441,7 +442,7 @@ PEAL_TEST(a_moved_actor_begins_anew_where_it_is_with_all_of_its_supervisor)
 	harness_from(h.rt, h.e, 1, ward[1], plain);
 	CHECK_OK(move_to(&h, ward[0], 2, 0));
 	fail_and_note(&h, 0, ward[0]);
-	/* the other one has the mark, and takes it along */
+	/* ward 1 is marked for restart and keeps the mark when it migrates */
 	CHECK_OK(move_to(&h, ward[1], 2, 0));
 	fail_and_note(&h, 1, ward[1]);
 	CHECK_OK(move_to(&h, ward[0], 1, 0));
@@ -449,7 +450,7 @@ PEAL_TEST(a_moved_actor_begins_anew_where_it_is_with_all_of_its_supervisor)
 	CHECK_EQ(info.members, 2);
 	CHECK_EQ(info.failures, 2);
 	CHECK_EQ(info.given_up, 0);
-	/* one too many: both are given up, wherever they are */
+	/* one failure too many: the supervisor gives up both, on any worker */
 	h.sent[0] = 0;
 	CHECK_OK(peal_send(h.e, 0, GUEST_FAIL, &info, 16, PATIENCE));
 	EVENTUALLY(!peal_supervisor_info(s, &info) && info.given_up);
@@ -483,7 +484,7 @@ PEAL_TEST(who_monitors_an_actor_hears_of_its_end_after_a_move)
 	close_house(&h);
 }
 
-/* ---- what is refused --------------------------------------------------------------- */
+/* ---- refusals ------------------------------------------------------------ */
 
 static void expect_refused(struct house *h, uint64_t address, uint32_t worker,
 			   uint64_t ports_of, int code, const char *text)
@@ -528,8 +529,9 @@ PEAL_TEST(what_cannot_move_is_refused_and_stays)
 	CHECK_OK(move_to(&h, sharer, 1, owner[1]));
 	CHECK_EQ(peal_actor_retire(h.rt, owner[1]), PEAL_EBUSY);
 	CHECK_OK(peal_actor_retire(h.rt, sharer));
-	CHECK_OK(move_to(&h, owner[0], 2, 0)); /* nobody shares its ports now */
-	/* all four of worker 1's ports: one is owner[1]'s */
+	/* no actor shares its ports now */
+	CHECK_OK(move_to(&h, owner[0], 2, 0));
+	/* takes the other three of worker 1's four ports */
 	spawn(&h, "porter", 1, 0);
 	spawn(&h, "porter", 1, 0);
 	spawn(&h, "porter", 1, 0);
@@ -642,15 +644,16 @@ PEAL_TEST(kernels_without_mailboxes_and_members_of_pools_do_not_move)
 	CHECK_OK(peal_pool_leave(h.rt, pool, member));
 	CHECK_OK(move_to(&h, member, 1, 0));
 	address = h.newest;
-	CHECK_OK(peal_pool_join(h.rt, pool, member)); /* of its new worker */
+	/* now as a member on its new worker */
+	CHECK_OK(peal_pool_join(h.rt, pool, member));
 	CHECK_EQ(peal_pool_join(h.rt, pool, address), PEAL_EEXIST);
 	CHECK_OK(peal_pool_leave(h.rt, pool, member));
 	CHECK_OK(peal_runtime_shutdown(h.rt));
 }
 
-/* ---- workers that do not answer ------------------------------------------------------ */
+/* ---- workers that do not answer ------------------------------------------ */
 
-/* A worker that is in a handler until the word is set. */
+/* Keeps a worker in a handler until the word is set. */
 static void hold(struct house *h, uint32_t worker, const uint64_t *word)
 {
 	uint64_t holder = spawn_bare(h, "lie", worker);
@@ -680,12 +683,12 @@ PEAL_TEST(a_worker_that_does_not_answer_is_named_and_nothing_is_half_done)
 	EVENTUALLY(harness_info(link).delivered == 1);
 	peal_store_release_sys(&open[1], 1);
 	hold(&h, 0, &open[0]);
-	send_note(&h, BY_LINK); /* which waits behind that */
+	send_note(&h, BY_LINK); /* the note waits behind the holder */
 	CHECK_HASTY(h.rt, move_to(&h, h.guest, 2, 0), PEAL_EHUNG,
 		    "worker 0 of kernel");
 	CHECK_EQ(h.newest, h.guest);
 	peal_store_release_sys(&open[0], 1);
-	/* it is there, or moves there now */
+	/* the guest is on worker 2, or this call completes its migration */
 	expect_refused(&h, h.guest, 2, 0, PEAL_EINVAL, "of worker 2 already");
 	CHECK(h.newest != h.guest);
 	send_note(&h, BY_LINK);
@@ -723,7 +726,8 @@ PEAL_TEST(actors_of_handlers_stay_and_so_do_the_ports_that_they_share)
 	open_house(&h, harness_open(1, ""), lanes);
 	spawn_herald(&h, BY_TELL, 0);
 	owner = spawn(&h, "porter", 0, 0);
-	made = (owner >> 32 << 32) | ACTORS; /* the first one of worker 0 */
+	/* the first actor slot for handlers of worker 0 */
+	made = (owner >> 32 << 32) | ACTORS;
 	CHECK_OK(peal_send(h.e, BY_TELL, GUEST_BREED, &owner, sizeof(owner),
 			   PATIENCE));
 	EVENTUALLY(move_to(&h, made, 1, 0) == PEAL_ENOTSUP);

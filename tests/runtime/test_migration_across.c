@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Actors that move to other kernels, on other devices, while messages come for
- * them: each message once, each sender's in order, the state as it was; and all
- * that has led to them leads there still.
+ * Actors migrate between kernels and devices while messages arrive for them.
+ * Shows that each message arrives once, in order per sender, and that the state
+ * is kept. All former addresses lead to the actor.
  */
 #include "runtime/hasty.h"
 #include "runtime/street.h"
 
-/* ---- messages ------------------------------------------------------------------ */
+/* ---- messages ------------------------------------------------------------ */
 
 PEAL_TEST(an_actor_moves_between_devices_and_nothing_is_lost)
 {
-	/* kernel and worker: forth, back, to the same device and to itself */
+	/*
+	 * kernel and worker: to another device and back, within a kernel, and
+	 * to another kernel of the same device
+	 */
 	static const int stay[9][2] = { { 0, 1 }, { 1, 0 }, { 1, 1 },
 					{ 0, 0 }, { 2, 1 }, { 1, 0 },
 					{ 0, 1 }, { 0, 0 }, { 2, 0 } };
@@ -72,7 +75,7 @@ PEAL_TEST(messages_wait_for_room_on_their_way_to_another_kernel)
 	harness_from(s.rt, s.e, SENDERS, lie, plain);
 	CHECK_OK(move_to(&s, s.guest, 1, 0, 0));
 	CHECK_OK(peal_send(s.e, SENDERS, 1, &word, sizeof(word), PATIENCE));
-	for (i = 0; i < 64; i++) { /* more than the passage takes */
+	for (i = 0; i < 64; i++) { /* more than the forwarding link takes */
 		send_note(&s, BY_LINK);
 		send_note(&s, BY_TELL);
 	}
@@ -107,7 +110,10 @@ PEAL_TEST(kernels_drain_one_after_another)
 	close_street(&s);
 }
 
-/* Who else could wait for a passage that never ends? */
+/*
+ * Kernel 1 drains although kernel 0, which forwards messages to it, still runs.
+ * Otherwise the drain would wait for a forwarding link that never ends.
+ */
 PEAL_TEST(a_kernel_drains_beside_those_whose_actors_it_has)
 {
 	struct street s;
@@ -122,7 +128,7 @@ PEAL_TEST(a_kernel_drains_beside_those_whose_actors_it_has)
 	close_street(&s);
 }
 
-/* ---- addresses ----------------------------------------------------------------- */
+/* ---- addresses ----------------------------------------------------------- */
 
 PEAL_TEST(all_addresses_lead_to_the_other_kernel)
 {
@@ -174,7 +180,7 @@ PEAL_TEST(requests_follow_an_actor_to_another_kernel)
 	close_street(&s);
 }
 
-/* Nobody there can answer: who asks hears so at once. */
+/* An ask is not forwarded to another kernel: it fails at once. */
 PEAL_TEST(asks_do_not_follow_to_another_kernel)
 {
 	struct peal_kernel_info k;
@@ -188,7 +194,7 @@ PEAL_TEST(asks_do_not_follow_to_another_kernel)
 	close_street(&s);
 }
 
-/* ---- the end of it --------------------------------------------------------------- */
+/* ---- retirement ---------------------------------------------------------- */
 
 PEAL_TEST(the_end_of_who_has_moved_frees_all_that_it_had_in_all_kernels)
 {
@@ -266,7 +272,7 @@ PEAL_TEST(what_comes_for_an_actor_of_a_kernel_that_has_ended_is_counted)
 		   info.dead[PEAL_REASON_CLOSED] +
 				   info.dead[PEAL_REASON_STOPPED] ==
 			   1);
-	/* and when it is gone */
+	/* also after the destruction of the kernel */
 	CHECK_EQ(peal_kernel_destroy(s.k[1]), 0);
 	send_note(&s, BY_TELL);
 	EVENTUALLY(!peal_kernel_info(s.k[0], &k) && k.mail_dead == 1);
@@ -275,7 +281,7 @@ PEAL_TEST(what_comes_for_an_actor_of_a_kernel_that_has_ended_is_counted)
 	close_street(&s);
 }
 
-/* ---- what is refused --------------------------------------------------------------- */
+/* ---- refusals ------------------------------------------------------------ */
 
 static void expect_refused(struct street *s, uint64_t address, uint32_t worker,
 			   uint64_t ports_of, int code, const char *text)
@@ -346,7 +352,7 @@ PEAL_TEST(a_kernel_without_room_is_named)
 	close_street(&s);
 }
 
-/* A street whose worker 0 of kernel 0 is in a handler until the word is set. */
+/* Opens a street. A handler holds worker 0 of kernel 0 until *open is set. */
 static void open_hung(struct street *s, uint64_t *open)
 {
 	uint64_t holder, at = (uint64_t)(uintptr_t)open;
@@ -354,7 +360,7 @@ static void open_hung(struct street *s, uint64_t *open)
 
 	*open = 0;
 	open_street(s);
-	/* the passage is there before */
+	/* makes the forwarding link while the worker still answers */
 	CHECK_OK(move_to(s, spawn(s->k[0], "guest", 0), 1, 0, 0));
 	s->guest = spawn(s->k[0], "guest", 0);
 	harness_from(s->rt, s->e, BY_LINK, s->guest, plain);
@@ -363,11 +369,14 @@ static void open_hung(struct street *s, uint64_t *open)
 	CHECK_OK(peal_send(s->e, SENDERS, 0, &at, sizeof(at), PATIENCE));
 	EVENTUALLY(!peal_worker_info(s->k[0], 0, &info) &&
 		   info.actor == (int64_t)(uint32_t)holder);
-	send_note(s, BY_LINK); /* which waits behind that */
+	send_note(s, BY_LINK); /* the note waits behind the holder */
 }
 
-/* Whether it was that worker that did not answer: on a busy machine, the one where
- * the guest goes may be late, too. */
+/*
+ * Migrates the guest, which fails after `ms` ms. Returns 1 if worker 0 of
+ * kernel 0 did not answer. On a busy machine the new worker may be late
+ * instead.
+ */
 static int leaves_late(struct street *s, uint64_t ms)
 {
 	uint64_t kept = s->rt->answer_ms;
@@ -378,7 +387,10 @@ static int leaves_late(struct street *s, uint64_t ms)
 	return strstr(peal_last_error()->text, "worker 0 of kernel") != NULL;
 }
 
-/* Worker 0 of kernel 0 does not answer when the guest is to leave. */
+/*
+ * Starts a migration that worker 0 of kernel 0 does not answer in time. Then
+ * lets this worker continue.
+ */
 static void leave_hung(struct street *s, uint64_t *open)
 {
 	uint64_t ms = HASTY_MS;
@@ -401,7 +413,7 @@ PEAL_TEST(who_leaves_late_is_not_half_there)
 	struct street s;
 
 	leave_hung(&s, &open);
-	/* it is there, or moves there now */
+	/* the guest has arrived, or this call completes its migration */
 	expect_refused(&s, s.guest, 1, 0, PEAL_EINVAL, "of worker 1 already");
 	CHECK(s.newest != s.guest);
 	send_note(&s, BY_LINK);
@@ -424,7 +436,10 @@ PEAL_TEST(who_leaves_late_can_be_retired)
 			CHECK_OK(peal_link_destroy(all[i]));
 	CHECK_OK(peal_actor_retire(s.rt, s.guest));
 	CHECK_EQ(peal_actor_retire(s.rt, s.guest), PEAL_ENOENT);
-	/* there is one more in kernel 1, and its former entry in kernel 0 */
+	/*
+	 * Kernel 1 has one more actor. Kernel 0 has its former actor slot and
+	 * the holder.
+	 */
 	CHECK_OK(peal_actor_spawn_many(s.k[1], "guest", NULL, ACTORS - 1,
 				       actors));
 	CHECK_OK(peal_actor_spawn_many(s.k[0], "guest", NULL, ACTORS - 2,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Actors that have moved between kernels in both directions: messages for each
- * other that fill both kernels stop neither, and a kernel that takes nothing stops
- * nobody who does not send to it.
+ * Actors have migrated between kernels in both directions. Shows that two
+ * kernels full of messages for each other do not stall. A kernel that takes no
+ * messages stalls only its own senders.
  */
 #include "runtime/both_lanes.h"
 #include "runtime/guest.h"
@@ -21,7 +21,7 @@ struct court {
 	struct peal_runtime *rt;
 	struct peal_endpoint *e;
 	struct peal_kernel *k[KERNELS];
-	uint64_t player[BALL_SENDERS]; /* by their first addresses */
+	uint64_t player[BALL_SENDERS]; /* their first addresses */
 	uint64_t sent[BALL_SENDERS];
 	uint32_t players;
 };
@@ -65,8 +65,11 @@ static void close_court(struct court *c)
 	CHECK_OK(peal_runtime_shutdown(c->rt));
 }
 
-/* A player, the `place`th actor of a kernel where it is not to stay, whose partner
- * has the number `partner` in the kernel where it is. */
+/*
+ * Spawns the next player, with a link from the host. The player gets the number
+ * `place` in the kernel. It tells the number `partner` in the kernel where it
+ * runs.
+ */
 static void spawn_as(struct court *c, const char *handler, uint32_t kernel,
 		     uint32_t worker, uint32_t place, uint32_t partner)
 {
@@ -79,7 +82,10 @@ static void spawn_as(struct court *c, const char *handler, uint32_t kernel,
 
 	CHECK_OK(peal_actor_spawn(c->k[kernel], handler, &o, player));
 	CHECK_EQ((uint32_t)*player, place);
-	/* made before it moves: so what it brings goes by a passage, too */
+	/*
+	 * The link is made before the migration. So its messages use a
+	 * forwarding link, too.
+	 */
 	harness_from(c->rt, c->e, c->players, *player,
 		     (struct peal_link_options){ .capacity = 0 });
 	c->players++;
@@ -101,7 +107,10 @@ static void move_to(struct court *c, uint64_t address, uint32_t kernel,
 	CHECK_OK(peal_actor_migrate(c->rt, address, &o, NULL));
 }
 
-/* The next ball of a sender: 0, or PEAL_EAGAIN. */
+/*
+ * Sends the next ball of a sender. Returns 0, or PEAL_EAGAIN if the link is
+ * full.
+ */
 static int serve(struct court *c, uint32_t by, uint64_t hops)
 {
 	struct ball b = { .sender = by, .number = c->sent[by], .hops = hops };
@@ -114,7 +123,10 @@ static int serve(struct court *c, uint32_t by, uint64_t hops)
 	return 0;
 }
 
-/* Of the link by that port of the host's: 1. */
+/*
+ * Fills in *info for the link from the host's port. Returns 1, or 0 if there is
+ * no such link.
+ */
 static int link_by(struct court *c, uint32_t port, struct peal_link_info *info)
 {
 	struct peal_link *all[16];
@@ -127,7 +139,7 @@ static int link_by(struct court *c, uint32_t port, struct peal_link_info *info)
 	return 0;
 }
 
-/* Serves until the link is full, and nothing is taken from it. */
+/* Serves until the link of a player is full. */
 static void fill(struct court *c, uint32_t by, uint64_t hops)
 {
 	struct peal_link_info info;
@@ -152,7 +164,7 @@ static struct player look_at(struct court *c, uint32_t who)
 	return p;
 }
 
-/* All balls have made all their hops, in order. */
+/* Waits until all balls have made all hops. Checks their order. */
 static void expect_all(struct court *c, uint64_t hops)
 {
 	uint64_t until = harness_now_ns() + PATIENCE, balls, due = 0;
@@ -162,7 +174,8 @@ static void expect_all(struct court *c, uint64_t hops)
 		due += c->sent[i] * (1 + hops);
 	do {
 		CHECK(harness_now_ns() < until);
-		identity_sleep_us(2000); /* they have time of their own */
+		/* lets the kernels run between two suspensions */
+		identity_sleep_us(2000);
 		for (balls = i = 0; i < c->players; i++) {
 			struct player p = look_at(c, i);
 
@@ -173,7 +186,10 @@ static void expect_all(struct court *c, uint64_t hops)
 	CHECK_EQ(balls, due);
 }
 
-/* Serves from all sides as fast as it goes. */
+/*
+ * Serves `balls` balls of each player as fast as the links take them. Then
+ * waits for all hops.
+ */
 static void play(struct court *c, uint64_t balls, uint64_t hops)
 {
 	uint64_t until = harness_now_ns() + PATIENCE, n = 0;
@@ -190,10 +206,12 @@ static void play(struct court *c, uint64_t balls, uint64_t hops)
 	expect_all(c, hops);
 }
 
-/* ---- full of messages for each other --------------------------------------------- */
+/* ---- kernels full of messages for each other ----------------------------- */
 
-/* Each was made where the other one is: all that they are told comes from the
- * other kernel. */
+/*
+ * Each player was spawned in the other player's kernel. So all messages to a
+ * player come from the other kernel.
+ */
 PEAL_TEST(two_kernels_full_of_messages_for_each_other_go_on)
 {
 	struct court c;
@@ -207,8 +225,10 @@ PEAL_TEST(two_kernels_full_of_messages_for_each_other_go_on)
 	close_court(&c);
 }
 
-/* The same of two; what is told to the second one comes to another worker than
- * its own, and goes on by a mailbox. */
+/*
+ * Two such pairs. Messages for the second pair arrive at another worker than
+ * the player's, which passes them on by a mailbox.
+ */
 PEAL_TEST(two_pairs_on_all_workers_go_on)
 {
 	struct court c;
@@ -237,8 +257,11 @@ PEAL_TEST(three_kernels_in_a_circle_go_on)
 	close_court(&c);
 }
 
-/* Messages that make more, for who has moved forth and back: all handled in the end,
- * whatever has filled the mailboxes meanwhile. */
+/*
+ * Actor `gossip` tells two messages for each message, so messages multiply. It
+ * tells itself and a player that has migrated forth and back. All messages are
+ * handled, even if the mailboxes get full.
+ */
 PEAL_TEST(what_becomes_more_does_not_stop_two_kernels)
 {
 	struct peal_kernel_info info;
@@ -251,7 +274,7 @@ PEAL_TEST(what_becomes_more_does_not_stop_two_kernels)
 	for (i = 0; i < 4; i++)
 		move_to(&c, c.player[1], 1 - i % 2, 0);
 	EVENTUALLY(!serve(&c, 0, NEWS - 1));
-	/* without a look at it, for which the kernels would be suspended */
+	/* look_at would suspend the kernels, so this only reads counters */
 	EVENTUALLY(!peal_kernel_info(c.k[0], &info) &&
 		   info.handled == 2 * NEWS);
 	CHECK_EQ(look_at(&c, 1).balls, NEWS);
@@ -259,10 +282,12 @@ PEAL_TEST(what_becomes_more_does_not_stop_two_kernels)
 	close_court(&c);
 }
 
-/* ---- a kernel that takes nothing --------------------------------------------------- */
+/* ---- a suspended kernel -------------------------------------------------- */
 
-/* Three players of kernel 0, which tell those numbers; the third one is in kernel 1,
- * which takes nothing. */
+/*
+ * Opens three players of kernel 0. The first two tell the numbers `first` and
+ * `second`. The third one migrates to kernel 1, which is then suspended.
+ */
 static void open_divided(struct court *c, uint32_t first, uint32_t second)
 {
 	open_court(c);
@@ -273,7 +298,10 @@ static void open_divided(struct court *c, uint32_t first, uint32_t second)
 	CHECK_OK(peal_kernel_suspend(c->k[1], PATIENCE));
 }
 
-/* Two players of kernel 0 play, whatever waits for a third one in kernel 1. */
+/*
+ * Two players of kernel 0 continue to play while messages wait for the third
+ * one in kernel 1.
+ */
 PEAL_TEST(what_waits_for_another_kernel_leaves_room_to_others)
 {
 	struct court c;
@@ -285,15 +313,17 @@ PEAL_TEST(what_waits_for_another_kernel_leaves_room_to_others)
 		while (serve(&c, n % 2, 9))
 			;
 	CHECK_OK(peal_kernel_resume(c.k[1]));
-	/* those without hops are not for all */
+	/* expect_all does not apply: the balls differ in their hops */
 	EVENTUALLY(look_at(&c, 2).balls == c.sent[2]);
 	CHECK_EQ(look_at(&c, 2).disorder, 0);
 	EVENTUALLY(look_at(&c, 0).balls + look_at(&c, 1).balls == 3000);
 	close_court(&c);
 }
 
-/* What was told to who has left holds room, but not behind the end of the kernel
- * where it went. */
+/*
+ * Messages for an actor in another kernel hold mailbox slots. The end of that
+ * kernel frees these slots.
+ */
 PEAL_TEST(the_end_of_a_kernel_gives_room_back)
 {
 	struct peal_link *all[8];
@@ -304,7 +334,8 @@ PEAL_TEST(the_end_of_a_kernel_gives_room_back)
 	int i, links;
 
 	open_divided(&c, 2, 1);
-	fill(&c, 0, 1); /* told by the first one */
+	/* the first player tells each ball to the third one */
+	fill(&c, 0, 1);
 	EVENTUALLY(peal_stuck(c.rt, 0, &cause, 1) == 1 &&
 		   cause.cause == PEAL_STUCK_SUSPENDED);
 	CHECK_EQ(cause.device, 1);
@@ -322,7 +353,7 @@ PEAL_TEST(the_end_of_a_kernel_gives_room_back)
 		CHECK_EQ(info.accepted, c.sent[0]);
 		CHECK_EQ(info.delivered, 0);
 		CHECK_EQ(info.queued, 0);
-		/* it is no user's */
+		/* a user cannot destroy a forwarding link */
 		CHECK_EQ(peal_link_destroy(all[i]), PEAL_EBUSY);
 		CHECK_CONTAINS(peal_last_error()->text, "is a passage");
 		break;
@@ -331,7 +362,7 @@ PEAL_TEST(the_end_of_a_kernel_gives_room_back)
 	close_court(&c);
 }
 
-/* ---- a kernel that is gone ---------------------------------------------------------- */
+/* ---- a destroyed kernel -------------------------------------------------- */
 
 static void expect_balls(struct court *c, uint64_t balls)
 {
@@ -341,7 +372,7 @@ static void expect_balls(struct court *c, uint64_t balls)
 	CHECK_EQ(look_at(c, 0).disorder, 0);
 }
 
-/* The other player of kernel 0 tells it one more. */
+/* Makes the second player tell the first one a ball, and waits for the ball. */
 static void expect_told(struct court *c)
 {
 	uint64_t balls = look_at(c, 0).balls;
@@ -351,8 +382,11 @@ static void expect_told(struct court *c)
 	CHECK_EQ(look_at(c, 0).disorder, 0);
 }
 
-/* An actor of kernel 0 lives a while at those places of kernel 1, and then in
- * kernel `last`, when kernel 1 goes; its first address leads to it. */
+/*
+ * Player 0 of kernel 0 migrates to the given workers of kernel 1 in turn, and
+ * then to kernel `last`. Then kernel 1 is destroyed. The first address of the
+ * player must still lead to it.
+ */
 static void outlive(const int *workers, int n, uint32_t last, uint32_t worker)
 {
 	struct peal_migrate_options o = { .size = sizeof(o) };
@@ -377,7 +411,7 @@ static void outlive(const int *workers, int n, uint32_t last, uint32_t worker)
 	c.k[1] = c.k[0];
 	expect_balls(&c, 80);
 	expect_told(&c);
-	/* it moves, and is known by all addresses, as others are */
+	/* the player can still migrate, and all its addresses lead to it */
 	move_to(&c, c.player[0], last, 1 - worker);
 	expect_balls(&c, 100);
 	expect_told(&c);
@@ -387,7 +421,7 @@ static void outlive(const int *workers, int n, uint32_t last, uint32_t worker)
 			passages++;
 		else
 			CHECK_OK(peal_link_destroy(all[i]));
-	/* from where the told ones come as well */
+	/* the forwarding link from kernel 0, also for told balls */
 	CHECK_EQ(passages, last ? 1 : 0);
 	CHECK_OK(peal_actor_retire(c.rt, c.player[0]));
 	CHECK_OK(peal_actor_retire(c.rt, c.player[1]));
@@ -445,8 +479,11 @@ PEAL_TEST(what_a_kernel_has_passed_on_is_taken_before_it_goes)
 	close_court(&c);
 }
 
-/* What comes by a passage until the end, for an actor of another worker than the
- * passage's, or to pass on, keeps no worker from its end. */
+/*
+ * Forwarded messages arrive at kernel 1 until its end. Some are for another
+ * worker than the link's, some go on to another kernel. None keeps a worker
+ * from its end.
+ */
 PEAL_TEST(a_kernel_drains_while_messages_go_through_it)
 {
 	struct court c;
@@ -464,7 +501,7 @@ PEAL_TEST(a_kernel_drains_while_messages_go_through_it)
 		while (c.sent[0] < 500)
 			EVENTUALLY(!serve(&c, 0, 0));
 		EVENTUALLY(look_at(&c, 0).balls > 0);
-		/* by now some have been lost with it */
+		/* some balls may be lost with kernel 1, so the number varies */
 		CHECK_OK(peal_kernel_stop(c.k[0], PATIENCE));
 		CHECK_OK(peal_kernel_stop(c.k[2], PATIENCE));
 		harness_conserved(c.rt);
@@ -472,14 +509,18 @@ PEAL_TEST(a_kernel_drains_while_messages_go_through_it)
 	}
 }
 
-/* Who stays there is gone with it, and so is who has no way past it. */
+/*
+ * Player 0 has ended with kernel 1. Player 1 is in kernel 2, but kernel 0 has
+ * no port for a forwarding link to it. So messages to both are dead.
+ */
 PEAL_TEST(what_comes_for_who_is_gone_is_dead)
 {
 	struct peal_kernel_options o = options();
 	struct peal_link_info info;
 	struct court c;
 
-	o.max_ports = 1; /* for one passage */
+	/* for one forwarding link */
+	o.max_ports = 1;
 	open_court(&c);
 	CHECK_OK(peal_kernel_stop(c.k[0], PATIENCE));
 	CHECK_OK(peal_kernel_destroy(c.k[0]));
@@ -503,7 +544,7 @@ PEAL_TEST(what_comes_for_who_is_gone_is_dead)
 	close_court(&c);
 }
 
-/* ---- what is refused --------------------------------------------------------------- */
+/* ---- refusals ------------------------------------------------------------ */
 
 PEAL_TEST(a_kernel_without_places_takes_nobody_in)
 {
@@ -515,7 +556,8 @@ PEAL_TEST(a_kernel_without_places_takes_nobody_in)
 	open_court(&c);
 	spawn_player(&c, 0, 0, 0, 0);
 	o.workers = 1;
-	o.passage_slots = 1; /* its handlers tell two */
+	/* too few: its handlers tell two */
+	o.passage_slots = 1;
 	CHECK_OK(peal_kernel_launch(c.rt, 1, &peal_program_court, &o, &small));
 	m.kernel = small;
 	CHECK_EQ(peal_actor_migrate(c.rt, c.player[0], &m, NULL), PEAL_ENOTSUP);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Actors that have supervisors move to other kernels, to supervisors there. */
+/*
+ * Shows that supervised actors migrate to other kernels, where other
+ * supervisors restart them.
+ */
 #include "runtime/both_lanes.h"
 #include "runtime/guest.h"
 #include "runtime/hasty.h"
@@ -11,7 +14,7 @@ PEAL_DECLARE_PROGRAM(guest);
 #define STATE ((sizeof(struct guest) + 15) / 16 * 16)
 #define ID 0x1d1d1d1dULL
 
-/* Ports of the host, and whom they lead to. */
+/* Guests. Also the host's ports to them. */
 enum who { FIRST, OTHER, NATIVE, GUESTS };
 
 struct ward {
@@ -115,8 +118,10 @@ static struct peal_supervisor_info of(struct peal_supervisor *s)
 	return info;
 }
 
-/* A failure of who has moved is its new supervisor's, and it begins with what it
- * was spawned with, wherever it has moved by then. */
+/*
+ * The new supervisor counts a failure of a migrated actor. The actor restarts
+ * with the state it was spawned with, also after several migrations.
+ */
 PEAL_TEST(who_has_moved_begins_anew_as_it_was_spawned)
 {
 	struct ward w;
@@ -144,7 +149,10 @@ PEAL_TEST(who_has_moved_begins_anew_as_it_was_spawned)
 	close_ward(&w);
 }
 
-/* One for all, there: also if it moves on in that kernel. No more so here. */
+/*
+ * A migrated actor restarts with the group of its new supervisor, also after a
+ * migration within that kernel. It does not restart with its former group.
+ */
 PEAL_TEST(who_has_moved_begins_anew_with_those_who_are_there)
 {
 	struct peal_migrate_options o = { .size = sizeof(o) };
@@ -169,7 +177,7 @@ PEAL_TEST(who_has_moved_begins_anew_with_those_who_are_there)
 	close_ward(&w);
 }
 
-/* Who is to begin anew when it leaves does so there. */
+/* An actor that leaves with a mark for restart restarts in its new kernel. */
 PEAL_TEST(who_leaves_marked_begins_anew_when_it_arrives)
 {
 	struct ward w;
@@ -187,8 +195,10 @@ PEAL_TEST(who_leaves_marked_begins_anew_when_it_arrives)
 	close_ward(&w);
 }
 
-/* It gets no messages where its supervisor has given up, here or there, and those
- * who have been given up do not leave. */
+/*
+ * An actor gets no messages after its new supervisor has given up. An actor
+ * that its supervisor has given up cannot migrate.
+ */
 PEAL_TEST(who_is_given_up_gets_nothing_there)
 {
 	struct peal_link_info info;
@@ -242,7 +252,7 @@ PEAL_TEST(supervisors_of_others_are_refused)
 	o.kernel = w.k[1];
 	CHECK_EQ(peal_actor_migrate(w.rt, alone, &o, NULL), PEAL_EINVAL);
 	CHECK_CONTAINS(peal_last_error()->text, "what it began with");
-	/* nothing is kept of these */
+	/* the refused calls have left nothing behind */
 	CHECK_EQ(of(w.s[1]).members, 1);
 	CHECK_OK(peal_actor_retire(w.rt, alone));
 	CHECK_OK(move_to(&w, FIRST, 1, w.s[1]));
@@ -250,8 +260,10 @@ PEAL_TEST(supervisors_of_others_are_refused)
 	close_ward(&w);
 }
 
-/* A worker that hears late whose an actor was to be does not take the next one
- * there for that. */
+/*
+ * A worker learns late that an actor slot was meant for a supervised actor. It
+ * must not treat the next actor in that slot as supervised.
+ */
 PEAL_TEST(who_hears_late_of_a_member_knows_nobody_else_by_it)
 {
 	struct peal_actor_options a = { .size = sizeof(a), .worker = 2 };
@@ -273,7 +285,7 @@ PEAL_TEST(who_hears_late_of_a_member_knows_nobody_else_by_it)
 	peal_store_release_sys(&open, 1);
 	EVENTUALLY(!peal_worker_info(w.k[1], 1, &info) && info.actor < 0);
 	CHECK_EQ(of(w.s[1]).members, 1);
-	/* nobody begins anew of those without a supervisor */
+	/* an actor without a supervisor does not restart */
 	for (i = 0; i < 3; i++) {
 		CHECK_OK(peal_actor_spawn(w.k[1], "guest", &a,
 					  &w.guest[NATIVE]));
@@ -292,7 +304,10 @@ PEAL_TEST(who_hears_late_of_a_member_knows_nobody_else_by_it)
 	close_ward(&w);
 }
 
-/* What it takes is free again behind it, in both kernels. */
+/*
+ * Each round must free all resources of the actor in both kernels. Otherwise 20
+ * rounds would exhaust them.
+ */
 PEAL_TEST(the_end_of_who_has_moved_frees_what_it_begins_with)
 {
 	struct ward w;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Monitors: who is told that an actor has ended, why, and once; by the mailbox of
- * another worker or at an endpoint, set by the host or by handlers.
+ * Shows that a monitor reports the end of an actor once, with its reason. The
+ * host or a handler sets the monitor. The message arrives in a mailbox or at an
+ * endpoint.
  */
 #include "runtime/monitor_scene.h"
 
-/* ---- why -------------------------------------------------------------------- */
+/* ---- reasons ------------------------------------------------------------- */
 
 PEAL_TEST(who_is_retired_is_down_once)
 {
@@ -22,7 +23,8 @@ PEAL_TEST(who_is_retired_is_down_once)
 	heard(&s, actor, at_host, PEAL_DOWN_RETIRED, 0);
 	heard_all(&s, 0);
 	told(&s, 0, 1, actor, at_member, PEAL_DOWN_RETIRED, 0);
-	CHECK_EQ(ask(&s, 1).downs, 0); /* who monitors nobody hears nothing */
+	/* member 1 has no monitor */
+	CHECK_EQ(ask(&s, 1).downs, 0);
 	scene_close(&s);
 }
 
@@ -65,7 +67,8 @@ PEAL_TEST(who_is_given_up_is_down_wherever_it_is)
 	at_member = monitor(&s, s.actor[3], s.actor[2], 0, MONITORS_DOWN,
 			    s.actor[2] + 1);
 	fail(&s, 1);
-	heard_all(&s, WORKERS); /* it begins anew, and that is no end */
+	/* the actors restart, which is no end */
+	heard_all(&s, WORKERS);
 	fail(&s, 1);
 	for (i = 0; i < WORKERS; i++) {
 		CHECK_OK(
@@ -102,7 +105,8 @@ PEAL_TEST(who_begins_anew_is_down_for_who_wants_to_know)
 	heard(&s, s.actor[0], wants, PEAL_DOWN_RESTARTED, MONITORS_ERROR);
 	heard_all(&s, 1);
 	fail(&s, 0);
-	heard_all(&s, 1); /* it was over with the first */
+	/* the first message has ended this monitor */
+	heard_all(&s, 1);
 	other = hear(&s, s.actor[2], PEAL_MONITOR_RESTARTS);
 	fail(&s, 1);
 	heard(&s, s.actor[2], other, PEAL_DOWN_RESTARTED, MONITORS_ERROR);
@@ -132,7 +136,7 @@ PEAL_TEST(who_has_ended_is_said_to_be_at_once)
 	fail(&s, 2);
 	m = hear(&s, s.actor[2], 0);
 	heard(&s, s.actor[2], m, PEAL_DOWN_GIVEN_UP, 0);
-	/* who has its entry now is another one */
+	/* the actor slot now has another actor */
 	CHECK(spawn(&s, 1) != actor);
 	m = monitor(&s, s.actor[0], actor, 0, MONITORS_DOWN, actor + 1);
 	told(&s, 0, 1, actor, m, PEAL_DOWN_GONE, 0);
@@ -153,7 +157,7 @@ PEAL_TEST(the_end_of_a_kernel_is_heard_at_endpoints)
 	scene_close(&s);
 }
 
-/* ---- taking off ---------------------------------------------------------------- */
+/* ---- cancellation -------------------------------------------------------- */
 
 PEAL_TEST(a_monitor_that_is_taken_off_says_nothing)
 {
@@ -214,7 +218,7 @@ PEAL_TEST(an_endpoint_that_goes_takes_its_monitors_along)
 	scene_close(&s);
 }
 
-/* ---- handlers ------------------------------------------------------------------- */
+/* ---- handlers ------------------------------------------------------------ */
 
 PEAL_TEST(handlers_set_monitors_and_take_them_off)
 {
@@ -234,7 +238,7 @@ PEAL_TEST(handlers_set_monitors_and_take_them_off)
 	told(&s, 3, 1, s.actor[1], done.monitor, PEAL_DOWN_FAILED,
 	     MONITORS_ERROR);
 	EVENTUALLY(ask(&s, 0).downs == 1);
-	/* and of who is no more they hear at once */
+	/* a monitor of an ended actor reports at once */
 	done = order(&s, 3, MONITORS_SET, o);
 	told(&s, 3, 2, s.actor[1], done.monitor, PEAL_DOWN_FAILED, 0);
 	CHECK_EQ(order(&s, 3, MONITORS_CANCEL, done).result, PEAL_ENOENT);
@@ -249,7 +253,10 @@ PEAL_TEST(handlers_set_monitors_and_take_them_off)
 	scene_close(&s);
 }
 
-/* What it has told before it failed is handled first. */
+/*
+ * Messages that the actor told before its failure are handled before its down
+ * message.
+ */
 PEAL_TEST(a_down_message_comes_behind_what_was_told_before)
 {
 	struct scene s = scene_plain();
@@ -270,9 +277,9 @@ PEAL_TEST(a_down_message_comes_behind_what_was_told_before)
 	scene_close(&s);
 }
 
-/* ---- room, and the end ------------------------------------------------------------ */
+/* ---- flow control and drain ---------------------------------------------- */
 
-/* The owner can handle nothing for a while, and many are due for it. */
+/* The monitors' owner is blocked while 300 down messages are due for it. */
 PEAL_TEST(down_messages_wait_for_room_and_none_is_lost)
 {
 	struct peal_kernel_options o = { .mailbox_slots = 32,
@@ -289,13 +296,13 @@ PEAL_TEST(down_messages_wait_for_room_and_none_is_lost)
 	for (i = 0; i < 300; i++)
 		monitor(&s, s.actor[0], victim, 0, MONITORS_LOUD_DOWN,
 			victim + 1);
-	/* its port is full: it handles nothing that follows */
+	/* the owner's port gets full, so the owner handles no more messages */
 	while (!peal_send(s.e, 0, MONITORS_EMIT, &s, sizeof(downs), 0))
 		n++;
 	free_one = spawn(&s, 1);
 	m = hear(&s, free_one, 0);
 	CHECK_OK(peal_actor_retire(s.rt, victim));
-	/* nobody else is held up */
+	/* other down messages are not held up */
 	CHECK_OK(peal_actor_retire(s.rt, free_one));
 	heard(&s, free_one, m, PEAL_DOWN_RETIRED, 0);
 	while (downs < 300 || n) {
@@ -314,7 +321,7 @@ PEAL_TEST(down_messages_wait_for_room_and_none_is_lost)
 	scene_close(&s);
 }
 
-/* A kernel that drains first sends what is due. */
+/* A kernel that drains first sends all down messages that are due. */
 PEAL_TEST(a_drain_waits_for_down_messages)
 {
 	struct monitors_state state;
@@ -350,7 +357,7 @@ PEAL_TEST(a_drain_waits_for_down_messages)
 	}
 }
 
-/* Whom a message is for who is no more: it is dead, and counted. */
+/* A down message for an actor that has ended is dead, and counted. */
 PEAL_TEST(a_down_message_for_who_is_down_too_is_dead)
 {
 	struct scene s = scene_plain();

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of addresses: each is one's alone, until who has it is gone. */
+/*
+ * Shows that a name leads to one address until the name is cleared or its owner
+ * ends.
+ */
 #include "runtime/pools.h"
 #include "runtime/tallies.h"
 #include "runtime/topics.h"
@@ -18,7 +21,7 @@ static uint64_t spawn_named(struct peal_kernel *k, const char *name)
 	return address;
 }
 
-/* The name finds the address, and the address the name. */
+/* Checks that the name leads to the address and the address to the name. */
 static void check_named(struct peal_runtime *rt, uint64_t address,
 			const char *name)
 {
@@ -64,7 +67,7 @@ PEAL_TEST(who_has_a_name_is_found_by_it)
 	check_named(rt, topic, "news");
 	check_free(rt, "on");
 	check_free(rt, "One");
-	/* another one, once it has none */
+	/* a new name, after the former name was cleared */
 	CHECK_OK(peal_name_clear(rt, "one"));
 	check_free(rt, "one");
 	CHECK_OK(peal_name_set(rt, one, "first"));
@@ -77,7 +80,10 @@ PEAL_TEST(who_has_a_name_is_found_by_it)
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
-/* Whatever has it; who comes to the same room has no name. */
+/*
+ * Covers owners of all kinds. The next actor in the same actor slot has no
+ * name.
+ */
 PEAL_TEST(a_name_is_free_when_who_has_it_is_gone)
 {
 	struct peal_kernel_options o = { .size = sizeof(o) };
@@ -89,8 +95,10 @@ PEAL_TEST(a_name_is_free_when_who_has_it_is_gone)
 	char text[PEAL_NAME_BYTES];
 	struct peal_kernel *k, *pools;
 
-	/* Two devices may be parts of one GPU, whose programs are loaded
-	 * before its first kernel. */
+	/*
+	 * Two devices may be parts of one GPU. Its programs must be loaded
+	 * before its first kernel.
+	 */
 	CHECK_OK(peal_program_add(rt, &peal_program_pools));
 	k = tallies_launch(rt, 0, two);
 	CHECK_OK(peal_kernel_launch(rt, 1, &peal_program_pools, &o, &pools));
@@ -115,7 +123,7 @@ PEAL_TEST(a_name_is_free_when_who_has_it_is_gone)
 	check_free(rt, "topic");
 	CHECK_OK(peal_endpoint_destroy(e));
 	check_free(rt, "endpoint");
-	/* with its kernel, and with it alone */
+	/* the end of a kernel frees the names of its own actors only */
 	last = spawn_named(k, "second");
 	CHECK_OK(peal_pool_create(pools, &po, &pool));
 	CHECK_OK(peal_name_set(rt, pool, "stays"));
@@ -153,7 +161,7 @@ PEAL_TEST(what_is_no_name_or_taken_is_refused)
 	longest[PEAL_NAME_BYTES - 1] = 0;
 	CHECK_OK(peal_name_set(rt, other, longest));
 	check_named(rt, other, longest);
-	/* nothing is made for a name that is not to be had */
+	/* no actor is spawned if its name is refused */
 	CHECK_FAILS(peal_actor_spawn(k, "tally", &o, &both[0]), PEAL_EEXIST,
 		    "has the name 'one'");
 	o.name = "";
@@ -176,7 +184,7 @@ PEAL_TEST(what_is_no_name_or_taken_is_refused)
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
-/* Some threads give names and take them away while others look. */
+/* Two threads set and clear names while a third thread looks them up. */
 
 #define ACTORS 512
 #define ROUNDS 6

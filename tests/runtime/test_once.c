@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Duplicates: an actor handles what each sender has numbered once, however it comes
- * and wherever the actor lives; what it has had is dead and counted, and no failure.
+ * Shows that an actor handles each number of a sender once, by links and
+ * mailboxes and after a migration. A duplicate is dead and counted, but no
+ * failure.
  */
 #include "runtime/both_lanes.h"
 #include "runtime/once.h"
 
 PEAL_DECLARE_PROGRAM(once);
 
-/* ---- what is remembered ---------------------------------------------------------- */
+/* ---- the window of numbers ----------------------------------------------- */
 
 PEAL_TEST(each_number_is_new_once_and_only_old_ones_are_taken_for_known)
 {
@@ -74,19 +75,20 @@ PEAL_TEST(there_is_a_place_for_each_sender_and_no_more)
 	CHECK_EQ(peal_once_forget(senders, 2, 1), PEAL_ENOENT);
 	CHECK_OK(peal_once_forget(senders, 2, 0));
 	CHECK_EQ(peal_once_forget(senders, 2, 0), PEAL_ENOENT);
-	CHECK_OK(peal_once_note(senders, 2, 1, 7)); /* nothing of the other */
+	/* sender 1 inherits no numbers of sender 0 */
+	CHECK_OK(peal_once_note(senders, 2, 1, 7));
 	CHECK_OK(peal_once_note(senders, 2, 1, 6));
 	CHECK_EQ(peal_once_note(senders, 2, ~0ULL, 7), PEAL_EDUPLICATE);
 }
 
-/* ---- actors ---------------------------------------------------------------------- */
+/* ---- actors -------------------------------------------------------------- */
 
 struct scene {
 	struct peal_runtime *rt;
 	struct peal_kernel *k;
 	struct peal_endpoint *e;
 	uint64_t keeper, herald;
-	struct peal_link *link, *by; /* to either */
+	struct peal_link *link, *by; /* to the keeper, to the herald */
 };
 
 static struct scene scene_open(struct peal_supervisor_options *supervisor)
@@ -136,7 +138,7 @@ static void quiet(struct scene *s)
 	EVENTUALLY(info_of(s).told == info_of(s).mail_done);
 }
 
-/* So many were new, with that sum of numbers. */
+/* Checks the number of new messages and the sum of their numbers. */
 static void kept(struct scene *s, uint64_t count, uint64_t sum)
 {
 	struct once_keeper k;
@@ -164,9 +166,10 @@ PEAL_TEST(what_comes_twice_by_a_link_is_handled_once)
 
 	for (i = 0; i < 100; i++)
 		note(&s, 0, ONCE_ADD, 1 + i % 2, i, 0);
-	for (i = 99; i >= 90; i--) /* again, and backwards */
+	for (i = 99; i >= 90; i--) /* again, in reverse order */
 		note(&s, 0, ONCE_ADD, 1 + i % 2, i, 0);
-	note(&s, 0, ONCE_ADD, 1, 91, 0); /* another sender's number */
+	/* a number of the other sender */
+	note(&s, 0, ONCE_ADD, 1, 91, 0);
 	kept(&s, 101, 99 * 50 + 91);
 	info = harness_info(s.link);
 	CHECK_EQ(info.dead[PEAL_REASON_DUPLICATE], 10);
@@ -175,7 +178,7 @@ PEAL_TEST(what_comes_twice_by_a_link_is_handled_once)
 	scene_close(&s, 0);
 }
 
-/* A letter of one of them comes. */
+/* Receives the dead letter of a duplicate. */
 static void letter_comes(struct peal_endpoint *ear)
 {
 	struct {
@@ -256,11 +259,15 @@ PEAL_TEST(who_moves_remembers)
 	note(&s, 0, ONCE_ADD, 2, 1, 0);
 	note(&s, 0, ONCE_ADD, 2, 2, 0);
 	kept(&s, 2, 3);
-	CHECK_EQ(info_of(&s).mail_duplicate, 1); /* it has gone on by mail */
+	/* the duplicate was forwarded by mail */
+	CHECK_EQ(info_of(&s).mail_duplicate, 1);
 	scene_close(&s, 0);
 }
 
-/* A duplicate is no failure to a supervisor; who begins anew has forgotten. */
+/*
+ * A supervisor does not count duplicates as failures. A restarted actor has
+ * forgotten all numbers.
+ */
 PEAL_TEST(who_begins_anew_has_forgotten)
 {
 	struct peal_supervisor_options so = { .size = sizeof(so),

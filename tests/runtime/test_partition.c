@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Partitions against an owner for each element that is worked out one at a time, and
- * elements that are scattered and gathered by them.
+ * Checks partitions against the owner of each element, computed one element at
+ * a time. Also checks that scatter and gather move the elements of a partition.
  */
 #include <peal/partition.h>
 
 #include "runtime/harness.h"
 
-#define MOST 2000 /* elements of the cases that look at each */
+#define MOST 2000 /* elements of the cases that check each one */
 
 static uint32_t owner[MOST];
 static unsigned long long seed = 4711;
 
-/* ---- what it is to be -------------------------------------------------------- */
+/* ---- definitions --------------------------------------------------------- */
 
-/* Cards are dealt, then sorted: the first count % parts have one more. */
+/*
+ * Deals elements like cards, then sorts them by part. The first count % parts
+ * parts get one more element.
+ */
 static void deal_block(uint64_t count, uint32_t parts)
 {
 	uint64_t length[PEAL_PARTS_MAX] = { 0 }, i;
@@ -44,8 +47,10 @@ static void deal_cyclic(uint64_t count, uint64_t block, uint32_t parts)
 	}
 }
 
-/* Each element lies in one extent of one part, where it is found, and extents are
- * as they are said to be. */
+/*
+ * Checks that each element lies in one extent of one part, at the index of
+ * peal_partition_find. Checks that extents do not touch.
+ */
 static void check_owners(const struct peal_partition *p)
 {
 	uint64_t seen = 0, i, index, at, k;
@@ -58,7 +63,7 @@ static void check_owners(const struct peal_partition *p)
 		for (i = index = 0; i < n; i++) {
 			CHECK_OK(peal_partition_extent(p, part, i, &e));
 			CHECK(e.count > 0);
-			CHECK(!i || e.offset > end); /* not two that touch */
+			CHECK(!i || e.offset > end); /* extents do not touch */
 			end = e.offset + e.count;
 			CHECK(end <= p->count);
 			for (k = 0; k < e.count; k++, index++, seen++) {
@@ -112,8 +117,10 @@ PEAL_TEST(blocks_go_to_the_parts_in_turn)
 			}
 }
 
-/* By the definition: no share is an element or more from what is exact; who got one
- * more has a rest that is not smaller than that of who did not. */
+/*
+ * Checks the shares by definition. Each share is the exact share, rounded down
+ * or up. No share rounded down has a larger remainder than a share rounded up.
+ */
 static void check_shares(const struct peal_partition *p, const uint64_t *weight)
 {
 	uint64_t sum = 0, least = UINT64_MAX, most = 0, whole, length, rest;
@@ -177,8 +184,10 @@ PEAL_TEST(equal_rests_go_to_the_first)
 		CHECK_EQ(p.bound[i], block.bound[i]);
 }
 
-/* What a part is above its limit goes to those that are below theirs, and their
- * shares are those of a partition of what is left. */
+/*
+ * Elements above a part's limit go to the parts below their limits. Those parts
+ * get the shares of a partition of the remaining elements.
+ */
 PEAL_TEST(limits_are_kept)
 {
 	uint64_t weight[8], limit[8], rest_weight[8], count, sum, left;
@@ -216,7 +225,7 @@ PEAL_TEST(limits_are_kept)
 			uint64_t n = peal_partition_length(&p, i),
 				 m = peal_partition_length(&rest, i);
 
-			/* one that is just at its limit may change the rests */
+			/* a part at its limit may change the remainders */
 			CHECK(!rest_weight[i] || n + 1 >= m);
 			CHECK(!rest_weight[i] || m + 1 >= n);
 		}
@@ -282,7 +291,7 @@ PEAL_TEST(partitions_that_make_no_sense_are_refused)
 	CHECK_EQ(peal_partition_extents(&p, 2), 0);
 }
 
-/* ---- elements that move --------------------------------------------------------- */
+/* ---- scatter and gather -------------------------------------------------- */
 
 #define PARTS 3
 
@@ -342,7 +351,10 @@ static uint8_t byte_of(uint64_t element, uint32_t i)
 			 1); /* never 0 */
 }
 
-/* There and back: each element is where it is found, and nothing else is written. */
+/*
+ * Scatters and gathers. Checks that each element is where peal_partition_find
+ * says, and that no other byte is written.
+ */
 static void check_moves(struct stand *s, const struct peal_partition *p,
 			uint32_t element_bytes)
 {
@@ -425,7 +437,7 @@ PEAL_TEST(what_is_scattered_is_gathered_from_a_device)
 	check_all(0, 1, 8);
 }
 
-/* More than one piece, whose ends lie within a turn of the blocks. */
+/* The whole moves in pieces. The last one ends within a round of blocks. */
 PEAL_TEST(many_short_blocks_go_in_pieces)
 {
 	struct peal_partition p;
@@ -469,7 +481,10 @@ PEAL_TEST(moves_that_make_no_sense_are_refused)
 	CHECK_FAILS(peal_scatter(s.rt, &n), PEAL_EINVAL, "of 4 bytes");
 	q.parts = 0;
 	CHECK_FAILS(peal_scatter(s.rt, &n), PEAL_EINVAL, "none that a call");
-	/* short blocks are put together here, from what is looked up, too */
+	/*
+	 * the host packs short blocks, and must check the address of the whole,
+	 * too
+	 */
 	CHECK_OK(peal_partition_cyclic(1000, 1, PARTS, &q));
 	n.whole_device = PEAL_HOST_MEMORY;
 	n.whole = 0;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a kernel takes from a passage by places it owes slots for (device/away.h): so
- * the other one passes on no more than both have slots for, however many places there
- * are, and has all its slots again in the end.
+ * For each forwarded message in its passage_slots, a kernel owes the sending
+ * kernel a mailbox slot (device/away.h). Shows that the sending kernel forwards
+ * no more messages than both kernels have slots for. It gets all its slots
+ * back, with any number of passage_slots.
  */
 #include <peal/proxy.h>
 
@@ -12,7 +13,7 @@
 #define PLACES 512
 #define NOTES 1000
 
-/* Messages that kernels have passed on by now. */
+/* Returns the number of messages that all forwarding links have accepted. */
 static uint64_t passed(void)
 {
 	struct peal_link *all[16];
@@ -36,7 +37,7 @@ static uint64_t told(struct peal_kernel *k)
 	return info.told;
 }
 
-/* All that was told is handled, and the workers have said so. */
+/* Returns whether all told messages are handled and counted. */
 static int is_idle(struct peal_kernel *k)
 {
 	struct peal_kernel_info info;
@@ -45,7 +46,7 @@ static int is_idle(struct peal_kernel *k)
 	return info.mail_done == info.told;
 }
 
-/* Until nothing moves any more, in either kernel. */
+/* Waits until no message moves in either kernel. */
 static void rest(struct peal_kernel *far)
 {
 	uint64_t before, now = passed() + told(far);
@@ -57,8 +58,11 @@ static void rest(struct peal_kernel *far)
 	} while (now != before);
 }
 
-/* Workers 1 and 2 of the other kernel stand at gates. What a link brings for 1 takes
- * slots; then what a passage brings for 2 has more places than slots. */
+/*
+ * Workers 1 and 2 of kernel `far` wait at gates. First, messages of a link for
+ * worker 1 take mailbox slots. Then forwarded messages for worker 2 find more
+ * passage_slots than the sending kernel has slots.
+ */
 PEAL_TEST(no_more_is_passed_on_than_there_are_slots_for)
 {
 	static struct rank_list door; /* the gate of worker 1 */
@@ -81,7 +85,7 @@ PEAL_TEST(no_more_is_passed_on_than_there_are_slots_for)
 	CHECK_OK(peal_kernel_launch(s.rt, 1, &peal_program_ranks, &o, &far));
 	for (i = 0; i < 3; i++)
 		actor[i] = harness_spawn(far, "note", i);
-	/* the passage leads to worker 0 */
+	/* the forwarding link leads to worker 0 */
 	CHECK_OK(peal_proxy_create(s.k, actor[0], NULL, &proxy[0]));
 	CHECK_OK(peal_proxy_create(s.k, actor[2], NULL, &proxy[1]));
 	link_to(actor[0], PEAL_PRIORITY_NORMAL, &front);
@@ -100,7 +104,8 @@ PEAL_TEST(no_more_is_passed_on_than_there_are_slots_for)
 		send_far(front, actor[1], say(NOBODY, 0), NOTES);
 		EVENTUALLY(told(far) - before > SLOTS / 2);
 		send_far(port, proxy[1], say(LOW, 0), NOTES);
-		EVENTUALLY(told(far) - before > SLOTS); /* by places */
+		/* beyond SLOTS, messages are in passage_slots */
+		EVENTUALLY(told(far) - before > SLOTS);
 		rest(far);
 		CHECK(passed() - turn * NOTES <= SLOTS);
 		peal_store_release_sys(&door.word, 1);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pipelines: what is pushed comes out in order, once, or it is said why not. */
+/*
+ * Shows that batches leave a pipeline in order and once. If not, the pipeline
+ * names the stage and the error.
+ */
 #include "runtime/both_lanes.h"
 #include "runtime/steps.h"
 
@@ -16,10 +19,13 @@ struct scene {
 	struct peal_pipeline_stage stage[STAGES];
 	struct peal_link_options link;
 	struct peal_pipeline_options options;
-	uint64_t word; /* that gates wait for */
+	uint64_t word; /* host word that gates wait for */
 };
 
-/* Three stages on two devices, as yet with nothing made. */
+/*
+ * Returns the options of three stages on two devices. The pipeline does not
+ * exist yet.
+ */
 static struct scene plan(void)
 {
 	struct scene s = { .rt = harness_open(2, "") };
@@ -64,9 +70,12 @@ static void finish(struct scene *s)
 	CHECK_OK(peal_runtime_close(s->rt)); /* nothing is left */
 }
 
-/* ---- batches -------------------------------------------------------------- */
+/* ---- batches ------------------------------------------------------------- */
 
-/* As long as its number says, up to the most that a link takes. */
+/*
+ * Returns the length of a batch in bytes, 16 to BATCH_MOST. It depends on the
+ * number of the batch.
+ */
 static uint64_t length_of(uint64_t number)
 {
 	return sizeof(struct step_batch) + number * 37 % (BATCH_MOST - 15);
@@ -106,7 +115,10 @@ static int push(struct scene *s, uint64_t number, int64_t timeout_ns)
 	return peal_pipeline_commit(s->p, (uint16_t)number);
 }
 
-/* It is the batch of that number, of which `before` came out already. */
+/*
+ * Checks that the message is batch `number`, after `before` earlier batches.
+ * `added` is the sum that the stages have added to its value.
+ */
 static void is_batch(const struct peal_received *r, uint64_t number,
 		     uint64_t before, uint64_t added)
 {
@@ -157,7 +169,7 @@ static struct peal_pipeline_info info_of(struct scene *s)
 	return info;
 }
 
-/* ---- order and number ----------------------------------------------------- */
+/* ---- order and number ---------------------------------------------------- */
 
 struct pusher {
 	struct scene *s;
@@ -175,7 +187,7 @@ static void *push_all(void *argument)
 	return NULL;
 }
 
-/* Each stage has handled all, and its links hold nothing. */
+/* Checks that each stage has handled n batches and that no link holds one. */
 static void is_conserved(struct scene *s, uint64_t n)
 {
 	struct peal_pipeline_info info = info_of(s);
@@ -239,7 +251,7 @@ PEAL_TEST(batches_come_out_in_order_and_once)
 PEAL_TEST(batches_of_several_workers_come_out_in_order_and_once)
 {
 	go_through(3, 3, 200);
-	go_through(2, 4, 3); /* less than workers */
+	go_through(2, 4, 3); /* fewer batches than workers */
 }
 
 PEAL_TEST(a_stage_of_one_worker_may_drop_and_multiply)
@@ -261,7 +273,7 @@ PEAL_TEST(a_stage_of_one_worker_may_drop_and_multiply)
 	finish(&s);
 }
 
-/* ---- room ----------------------------------------------------------------- */
+/* ---- flow control -------------------------------------------------------- */
 
 static uint64_t queued_at(struct scene *s, uint32_t stage)
 {
@@ -278,7 +290,7 @@ static struct peal_worker_info worker_of(struct scene *s, uint32_t stage)
 
 static int push_more(struct scene *s, uint64_t *n)
 {
-	/* from then on the first stage takes nothing more off its link */
+	/* then the first stage takes no more batches from its link */
 	int blocked = queued_at(s, 1) == CAPACITY &&
 		      worker_of(s, 0).blocked_port >= 0;
 
@@ -287,8 +299,10 @@ static int push_more(struct scene *s, uint64_t *n)
 	return blocked && queued_at(s, 0) == CAPACITY;
 }
 
-/* Pushes until the second stage, which does not go on, holds up all before it; how
- * many. */
+/*
+ * Pushes until the second stage, which is held, blocks all links before it.
+ * Returns the number of batches.
+ */
 static uint64_t fill_up(struct scene *s)
 {
 	uint64_t n = 0;
@@ -332,14 +346,17 @@ PEAL_TEST(a_stage_that_does_not_go_on_holds_up_who_pushes_in_bounded_memory)
 	finish(&s);
 }
 
-/* Samples of a stage in a time in which nothing changes. */
+/*
+ * Returns the counters of a stage over five samples or more, while the pipeline
+ * does not change.
+ */
 static struct peal_pipeline_stage_info looked_at(struct scene *s,
 						 uint32_t stage)
 {
 	struct peal_pipeline_stage_info before, after;
 
 	CHECK_OK(peal_pipeline_stage_info(s->p, stage, &before));
-	do { /* the first look may have begun before */
+	do { /* the first sample may have begun before the call */
 		identity_sleep_us(1000);
 		CHECK_OK(peal_pipeline_stage_info(s->p, stage, &after));
 	} while (after.samples < before.samples + 2);
@@ -380,10 +397,11 @@ PEAL_TEST(times_say_which_stage_holds_up_the_others)
 	CHECK_EQ(stage.stay_ns, 0);
 	CHECK_EQ(stage.delivered, 0);
 	open_gate(&s);
-	finish(&s); /* with all that is inside */
+	/* with batches inside */
+	finish(&s);
 }
 
-/* ---- what fails ----------------------------------------------------------- */
+/* ---- failures ------------------------------------------------------------ */
 
 static uint64_t dead_at(struct scene *s, uint32_t stage)
 {
@@ -407,7 +425,7 @@ PEAL_TEST(what_came_before_a_failure_is_pulled_and_the_stage_is_named)
 		result = push(&s, i, PATIENCE);
 	CHECK(!result || result == PEAL_EHANDLER);
 	EVENTUALLY(dead_at(&s, 1) > 0);
-	/* some are yet to come from there */
+	/* the batches before the failed one are still inside */
 	CHECK_EQ(pull_fails(&s, 0), PEAL_EAGAIN);
 	CHECK_EQ(pull_fails(&s, MS), PEAL_ETIMEDOUT);
 	open_gate(&s);
@@ -419,10 +437,11 @@ PEAL_TEST(what_came_before_a_failure_is_pulled_and_the_stage_is_named)
 	CHECK_EQ(info_of(&s).failed_stage, 1);
 	CHECK_FAILS(peal_pipeline_drain(s.p, PATIENCE), PEAL_EHANDLER,
 		    "'the second'");
-	CHECK_EQ(pull_fails(&s, PATIENCE), PEAL_EHANDLER); /* at its end */
+	/* also after the end */
+	CHECK_EQ(pull_fails(&s, PATIENCE), PEAL_EHANDLER);
 	CHECK_EQ(info_of(&s).pulled, 3);
 	EVENTUALLY(info_of(&s).inside == 0);
-	/* none is lost without being counted */
+	/* each pushed batch is pulled or counted as dead */
 	CHECK_EQ(info_of(&s).pushed, 3 + info_of(&s).dead);
 	harness_conserved(s.rt);
 	finish(&s);
@@ -476,7 +495,8 @@ PEAL_TEST(workers_that_do_not_emit_one_for_each_are_found_out)
 	uint64_t i;
 
 	s.options.workers = 2;
-	s.config[0].drop = 1; /* all of the second worker */
+	/* all batches of the second worker */
+	s.config[0].drop = 1;
 	CHECK_OK(make(&s, 2));
 	for (i = 0; i < 4; i++)
 		CHECK_OK(push(&s, i, PATIENCE));
@@ -552,7 +572,8 @@ PEAL_TEST(a_pipeline_is_stopped_with_all_that_is_inside)
 	CHECK_FAILS(peal_pipeline_stop(s.p, 2 * MS), PEAL_ETIMEDOUT, "'step@");
 	open_gate(&s);
 	CHECK_OK(peal_pipeline_stop(s.p, PATIENCE));
-	EVENTUALLY(info_of(&s).inside <= 1); /* what can be pulled yet */
+	/* one batch can still be pulled */
+	EVENTUALLY(info_of(&s).inside <= 1);
 	finish(&s);
 }
 
@@ -566,9 +587,9 @@ PEAL_TEST(a_runtime_takes_its_pipelines_down)
 	CHECK_OK(peal_runtime_shutdown(s.rt));
 }
 
-/* ---- errors --------------------------------------------------------------- */
+/* ---- errors -------------------------------------------------------------- */
 
-/* It cannot be made, and nothing is left of it. */
+/* Checks that the pipeline cannot be made and that no object is left. */
 static void refused(struct scene *s, uint32_t n, int error, const char *text)
 {
 	struct peal_runtime_info info;
@@ -580,7 +601,7 @@ static void refused(struct scene *s, uint32_t n, int error, const char *text)
 	CHECK_EQ(info.n_endpoints, 0);
 }
 
-/* The same with one field of the first or second stage, or of options, changed. */
+/* Calls refused() with one field of the scene changed. */
 #define REFUSED_WITH(field, value, error, text)                                \
 	do {                                                                   \
 		struct scene other_ = s;                                       \
@@ -667,7 +688,8 @@ PEAL_TEST(calls_that_make_no_sense_are_refused)
 	CHECK(!peal_pipeline_link(s.p, 3, 0) && !peal_pipeline_link(s.p, 0, 1));
 	CHECK(peal_pipeline_link(s.p, 2, 0) && peal_pipeline_actor(s.p, 1, 0));
 	CHECK_OK(peal_pipeline_reserve(s.p, 64, PATIENCE, &place));
-	CHECK_OK(peal_pipeline_close(s.p, PATIENCE)); /* which drops that */
+	/* drops the reserved batch */
+	CHECK_OK(peal_pipeline_close(s.p, PATIENCE));
 	CHECK_FAILS(peal_pipeline_commit(s.p, 0), PEAL_EINVAL, "reserved");
 	CHECK_FAILS(push(&s, 1, 0), PEAL_EPIPE, "closed");
 	CHECK_FAILS(push(&s, 2, 0), PEAL_EPIPE, "closed");

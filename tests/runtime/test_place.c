@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Queues that the host places and handlers share: of every kind, all messages
- * come to who should get them, once and in order; what is asked for wrongly is
- * refused; their memory comes back.
+ * Queues that the host places and handlers share. Shows for each kind that all
+ * messages reach their consumers once and in order. Wrong options are refused,
+ * and the caller can free the memory.
  */
 #include "runtime/harness.h"
 #include "runtime/place.h"
@@ -20,7 +20,10 @@ PEAL_STATIC_ASSERT((int)PLACE_LINK == (int)PEAL_QUEUE_LINK &&
 #define EACH IDENTITY_COUNT(1000)
 #define NOBODY (~0ull - 1)
 
-/* Some that put, behind them some that take, a worker each. */
+/*
+ * A placed queue. Actors 0 .. putters - 1 put messages, the other actors take
+ * them. Each actor has a worker of its own.
+ */
 struct scene {
 	struct peal_runtime *rt;
 	int device;
@@ -31,8 +34,10 @@ struct scene {
 	struct place_turn turn[ACTORS_MAX];
 	uint32_t putters, takers;
 	uint64_t each, received, missed;
-	uint8_t *seen; /* [taker, of a topic][putter][each] */
-	uint64_t last[ACTORS_MAX][ACTORS_MAX]; /* of a putter, to a taker */
+	/* [taker, topics only][putter][each] */
+	uint8_t *seen;
+	/* last sequence: [taker][putter] */
+	uint64_t last[ACTORS_MAX][ACTORS_MAX];
 	int sound;
 };
 
@@ -91,7 +96,7 @@ static void begin(struct scene *s, int device, uint32_t lanes,
 	}
 }
 
-/* Lets an actor make its end: what comes of that. */
+/* Makes actor i create its end of the queue. Returns the actor's result. */
 static int enter(struct scene *s, uint32_t i)
 {
 	struct peal_received r;
@@ -137,7 +142,7 @@ static void check(struct scene *s, const struct relay_message *m,
 			m->sequence];
 	s->sound &= !*seen;
 	*seen = 1;
-	/* a work queue's late ones come out of turn */
+	/* a work queue may deliver late messages out of order */
 	if (s->queue.kind != PEAL_QUEUE_WORK)
 		s->sound &= m->sequence >= s->last[taker][m->producer];
 	s->last[taker][m->producer] = m->sequence;
@@ -158,7 +163,7 @@ static void receive(struct scene *s)
 	}
 }
 
-/* Turns for all until so many messages have come. */
+/* Gives all actors turns until `expected` messages have arrived. */
 static void take_turns(struct scene *s, uint64_t expected)
 {
 	uint64_t until = harness_now_ns() + PATIENCE;
@@ -173,7 +178,10 @@ static void take_turns(struct scene *s, uint64_t expected)
 	}
 }
 
-/* Nothing more comes, no handler failed, and the memory comes back. */
+/*
+ * Ends the kernel. Checks that no more messages arrive, that no handler has
+ * failed and that the memory can be freed.
+ */
 static void end(struct scene *s)
 {
 	uint32_t i, n = s->putters + s->takers;
@@ -199,7 +207,7 @@ static void end(struct scene *s)
 	free(s->seen);
 }
 
-/* ---- messages -------------------------------------------------------------- */
+/* ---- messages ------------------------------------------------------------ */
 
 static const struct {
 	uint32_t kind, putters, takers;
@@ -211,7 +219,7 @@ static const struct {
 };
 #define SHAPES (sizeof(shapes) / sizeof(shapes[0]))
 
-/* 1: what was put came to who should get it. */
+/* Returns 1 if all put messages have reached their consumers. */
 static int run(struct peal_runtime *rt, size_t shape, uint32_t lanes,
 	       uint32_t policy, uint64_t doubled)
 {
@@ -256,7 +264,7 @@ PEAL_TEST(queues_of_every_kind_conserve)
 	CHECK_OK(peal_runtime_close(rt));
 }
 
-/* Negative control: as many come, but one of them twice. */
+/* Negative control: as many messages arrive, but one of them twice. */
 PEAL_TEST(message_in_place_of_another_is_caught)
 {
 	struct peal_runtime *rt = harness_open(2, "");
@@ -292,8 +300,9 @@ PEAL_TEST(topic_that_overwrites_tells_what_was_missed)
 	o.overwrite = 1;
 	begin(&s, 0, 1, o);
 	enter_all(&s);
+	/* all messages are published before the first take */
 	while (harness_info(s.link[0]).delivered < 1 + s.each)
-		turn(&s, 0); /* all is published before it is looked at */
+		turn(&s, 0);
 	while (s.received + s.missed < s.each) {
 		turn(&s, 1);
 		receive(&s);
@@ -305,7 +314,10 @@ PEAL_TEST(topic_that_overwrites_tells_what_was_missed)
 	CHECK_OK(peal_runtime_close(s.rt));
 }
 
-/* A thread of the host, and a worker: EACH messages to it, then from it. */
+/*
+ * A host thread and a worker exchange EACH messages. First the worker sends
+ * them, then the thread.
+ */
 PEAL_TEST(link_in_host_memory_joins_a_thread_and_a_worker)
 {
 	struct peal_runtime *rt = harness_open(2, "");
@@ -350,7 +362,7 @@ PEAL_TEST(link_in_host_memory_joins_a_thread_and_a_worker)
 	CHECK_OK(peal_runtime_close(rt));
 }
 
-/* ---- what is refused ------------------------------------------------------- */
+/* ---- refusals ------------------------------------------------------------ */
 
 PEAL_TEST(ends_are_made_of_what_was_placed_alone)
 {
@@ -380,7 +392,8 @@ PEAL_TEST(ends_are_made_of_what_was_placed_alone)
 		CHECK_EQ(enter(&s, 0), PEAL_ENOENT);
 		CHECK_EQ(enter(&s, 1), PEAL_ENOENT);
 		s.turn[0].queue = s.turn[1].queue = s.queue.address;
-		s.turn[1].self = 1; /* the second consumer, of one */
+		/* consumer 1 of a queue with one consumer */
+		s.turn[1].self = 1;
 		CHECK_EQ(enter(&s, 1),
 			 o.kind == PEAL_QUEUE_WORK ||
 					 o.kind == PEAL_QUEUE_TOPIC ?
@@ -390,7 +403,10 @@ PEAL_TEST(ends_are_made_of_what_was_placed_alone)
 		enter_all(&s);
 		take_turns(&s, s.each);
 		CHECK(s.sound);
-		/* the ends of a link know how far they are, and nobody else */
+		/*
+		 * only the ends of a link know its progress, so no other end
+		 * can be made
+		 */
 		CHECK_EQ(enter(&s, 0),
 			 o.kind == PEAL_QUEUE_LINK ? PEAL_EBUSY : 0);
 		CHECK_EQ(enter(&s, 1),
@@ -449,7 +465,8 @@ PEAL_TEST(options_out_of_range_are_named)
 	refused(0, o, PEAL_EINVAL, "policy is 4");
 	refused(PEAL_HOST_MEMORY, of_kind(0, 2, 2), PEAL_EINVAL,
 		"kind is work queue; in host memory");
-	CHECK_OK(peal_runtime_close(rt)); /* nothing was kept */
+	/* no queue is left */
+	CHECK_OK(peal_runtime_close(rt));
 }
 
 PEAL_TEST(policy_that_the_device_cannot_do_is_refused)
@@ -487,7 +504,7 @@ PEAL_TEST(memory_is_the_callers)
 	rt = harness_open(2, "");
 	CHECK_EQ(peal_queue_place(NULL, 0, &o, &placed), PEAL_EINVAL);
 	CHECK_EQ(peal_queue_place(rt, 0, &o, NULL), PEAL_EINVAL);
-	/* a mebibyte is left of the device's memory */
+	/* leaves 1 MiB of the device's memory */
 	CHECK_OK(peal_device_info(rt, 1, &info));
 	CHECK_OK(peal_memory_alloc(
 		rt, 1, info.memory_bytes - info.memory_used_bytes - (1 << 20),

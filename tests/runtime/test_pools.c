@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pools: whichever member is free handles the next message, each one once. */
+/* Shows that a free member handles each message of a pool, exactly once. */
 #include "runtime/hasty.h"
 #include "runtime/pools.h"
 
@@ -8,8 +8,7 @@ PEAL_DECLARE_PROGRAM(pools);
 #define WORKERS_MAX 4
 #define MESSAGES 3000
 
-/* A kernel with a pool, an endpoint that sends to it, and one that gets what
- * its members pass on. */
+/* A kernel with a pool. `in` sends to the pool, `out` receives from members. */
 struct scene {
 	struct peal_runtime *rt;
 	struct peal_kernel *k;
@@ -38,7 +37,7 @@ static uint64_t make_pool(struct peal_kernel *k, struct peal_pool_options o)
 	return pool;
 }
 
-/* An actor on a worker as a member. */
+/* Spawns an actor on a worker and makes it a member. */
 static uint64_t join(struct peal_runtime *rt, struct peal_kernel *k,
 		     uint64_t pool, const char *handler, uint32_t worker)
 {
@@ -48,7 +47,7 @@ static uint64_t join(struct peal_runtime *rt, struct peal_kernel *k,
 	return actor;
 }
 
-/* A kernel whose workers from `first` on have a member that passes on. */
+/* Opens a pool with a member on each worker from number `first` on. */
 static void open_scene(struct scene *s, struct peal_kernel_options o,
 		       struct peal_pool_options p, uint32_t first)
 {
@@ -81,7 +80,7 @@ static void send_task(struct peal_endpoint *e, uint64_t sequence,
 			   PATIENCE));
 }
 
-/* Receives one of n messages, none of which has come before; 0: none came. */
+/* Receives one of n new messages. Returns 0 if none arrives in time. */
 static int received(struct peal_endpoint *e, uint8_t *seen, uint64_t n,
 		    int64_t timeout_ns)
 {
@@ -103,7 +102,7 @@ static void receive_one(struct peal_endpoint *e, uint8_t *seen, uint64_t n)
 	CHECK(received(e, seen, n, PATIENCE));
 }
 
-/* Sends n messages, with at most so many on the way, and receives them. */
+/* Sends and receives n messages, with at most `window` in flight. */
 static void stream(struct scene *s, uint64_t n, uint64_t window)
 {
 	uint8_t *seen = calloc(n, 1);
@@ -120,7 +119,7 @@ static void stream(struct scene *s, uint64_t n, uint64_t window)
 	free(seen);
 }
 
-/* Ends the kernel: it has handled n messages, all that the link delivered. */
+/* Drains the kernel. Checks that the members have handled n messages. */
 static void close_scene(struct scene *s, uint64_t n)
 {
 	struct peal_kernel_info info;
@@ -133,7 +132,7 @@ static void close_scene(struct scene *s, uint64_t n)
 	CHECK_OK(peal_kernel_info(s->k, &info));
 	CHECK_EQ(info.handled, n);
 	CHECK_EQ(info.failed, 0);
-	CHECK(info.told <= n); /* the others went by a worker's own hands */
+	CHECK(info.told <= n); /* workers handle the others directly */
 	CHECK_EQ(info.mail_done, info.told);
 	CHECK_EQ(info.mail_dead, 0);
 	for (i = 0; i < s->workers; i++) {
@@ -191,7 +190,7 @@ PEAL_TEST(epochs_do_not_matter)
 	close_scene(&s, MESSAGES);
 }
 
-/* One member is in a long handler: what its neighbours have goes on. */
+/* One member is in a long handler. The other member handles the rest. */
 PEAL_TEST(who_is_free_takes_what_others_cannot)
 {
 	struct peal_kernel_options o = { .workers = 3 };
@@ -216,10 +215,9 @@ PEAL_TEST(who_is_free_takes_what_others_cannot)
 	close_scene(&s, 100);
 }
 
-/* ---- handlers that tell their pool ---------------------------------------- */
+/* ---- handlers that tell their pool --------------------------------------- */
 
-/* A tree of pieces; the kernel ends when the last leaf was handled, not before
- * although its only input has ended at once. */
+/* The only input ends at once, but the kernel ends after the last leaf. */
 static void grow(uint32_t workers, uint64_t leaves, uint32_t slots)
 {
 	struct peal_kernel_options o = { .workers = workers,
@@ -268,8 +266,8 @@ PEAL_TEST(a_kernel_ends_when_its_pool_is_empty)
 }
 
 /*
- * An actor that is no member tells a pool of 8, which has no members yet, two
- * leaves for each piece: it waits for room for both before it begins.
+ * The pool has 8 slots and no members yet. A handler that tells two leaves
+ * waits until both would fit.
  */
 PEAL_TEST(who_tells_a_pool_waits_for_room)
 {
@@ -303,8 +301,8 @@ PEAL_TEST(who_tells_a_pool_waits_for_room)
 }
 
 /*
- * A member is in its handler and will tell an actor of the other worker, which
- * has nothing to do: that one does not end before.
+ * A member is in its handler and will tell an actor of worker 0. Worker 0 has
+ * no work, but must not end before that.
  */
 PEAL_TEST(a_worker_waits_for_what_members_tell)
 {
@@ -322,9 +320,9 @@ PEAL_TEST(a_worker_waits_for_what_members_tell)
 	struct peal_link *link;
 	struct pool_toil state;
 
-	CHECK_EQ((uint32_t)listener, 0); /* as it is told */
+	CHECK_EQ((uint32_t)listener, 0); /* `report` tells actor 0 */
 	join(rt, k, pool, "report", 1);
-	link = harness_from(rt, in, 0, pool, none); /* ends at worker 0 */
+	link = harness_from(rt, in, 0, pool, none); /* leads to worker 0 */
 	send_task(in, 0, &open_gate);
 	CHECK_OK(peal_send_end(in, 0, PATIENCE));
 	EVENTUALLY(harness_info(link).ended &&
@@ -339,7 +337,7 @@ PEAL_TEST(a_worker_waits_for_what_members_tell)
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
-/* ---- members come and go --------------------------------------------------- */
+/* ---- changes of members -------------------------------------------------- */
 
 PEAL_TEST(messages_wait_for_members)
 {
@@ -358,7 +356,7 @@ PEAL_TEST(messages_wait_for_members)
 	struct pool_task task;
 	uint64_t i;
 
-	/* a queue of 8 and a link of 4: then it is full, which is said */
+	/* 12 messages fill the queue (8) and the link (4) */
 	for (i = 0; i < 12; i++)
 		send_task(in, i, NULL);
 	EVENTUALLY(!peal_worker_info(k, 0, &info[0]) &&
@@ -376,7 +374,6 @@ PEAL_TEST(messages_wait_for_members)
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
-/* Members leave and join while messages flow. */
 PEAL_TEST(members_come_and_go)
 {
 	struct peal_kernel_options o = { .workers = 3 };
@@ -390,7 +387,7 @@ PEAL_TEST(members_come_and_go)
 	open_scene(&s, o, p, 0);
 	for (sent = 0; sent < MESSAGES; sent++) {
 		send_task(s.in, sent, NULL);
-		if (sent % 50 == 49) { /* one is away at a time */
+		if (sent % 50 == 49) { /* one member is missing */
 			i = sent / 50 % 3;
 			CHECK_OK(peal_pool_leave(s.rt, s.pool, s.member[i]));
 			i = (i + 2) % 3;
@@ -407,7 +404,7 @@ PEAL_TEST(members_come_and_go)
 	free(seen);
 }
 
-/* Two workers; a member whose link is full, and one that joins then. */
+/* The first member's link is full. The second member handles the rest. */
 PEAL_TEST(who_has_no_room_takes_nothing)
 {
 	struct peal_kernel_options o = { .workers = 2 };
@@ -448,8 +445,7 @@ PEAL_TEST(who_has_no_room_takes_nothing)
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
-/* Where its queue is full the only worker handles messages of the link itself:
- * they are never told. */
+/* While its queue is full, the only worker handles messages directly. */
 PEAL_TEST(a_worker_helps_itself)
 {
 	struct peal_kernel_options o = { .workers = 1, .end_with_inputs = 1 };
@@ -477,9 +473,9 @@ PEAL_TEST(a_worker_helps_itself)
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
-/* ---- workers that do not answer, or have ended ------------------------------ */
+/* ---- unresponsive and ended workers -------------------------------------- */
 
-/* A kernel one of whose workers is in a handler until the gate opens. */
+/* A kernel with one worker in a handler until the gate opens. */
 struct busy {
 	struct peal_runtime *rt;
 	struct peal_kernel *k;
@@ -525,7 +521,7 @@ PEAL_TEST(calls_that_a_worker_does_not_answer_can_be_repeated)
 	be_busy(&b, 0, &pool);
 	CHECK_HASTY(b.rt, peal_pool_destroy(b.rt, pool), PEAL_EHUNG,
 		    "worker 0 of kernel 'pools' did not answer in ");
-	/* worker 1 knows it no more: nobody comes to it now */
+	/* worker 1 has dropped the pool: new senders and members are refused */
 	CHECK_FAILS(peal_connect(b.rt, peal_endpoint_address(b.in), 1, pool,
 				 NULL, NULL),
 		    PEAL_EBUSY, "peal_pool_destroy");
@@ -546,7 +542,7 @@ PEAL_TEST(calls_that_a_worker_does_not_answer_can_be_repeated)
 	CHECK_OK(peal_runtime_shutdown(b.rt));
 }
 
-/* A worker that joins late is a member all the same. */
+/* A join that has timed out still makes the actor a member. */
 PEAL_TEST(who_joins_late_can_leave)
 {
 	struct peal_link_options none = { .capacity = 0 };
@@ -580,7 +576,7 @@ PEAL_TEST(who_joins_late_can_leave)
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
-/* One worker has ended, the other one still looks at its pool. */
+/* One worker has ended. The other one still checks its pools. */
 PEAL_TEST(a_pool_ends_with_a_worker_gone)
 {
 	struct peal_kernel_options o = { .workers = 2, .end_with_inputs = 1 };
@@ -596,7 +592,7 @@ PEAL_TEST(a_pool_ends_with_a_worker_gone)
 	uint8_t seen[1] = { 0 };
 	int i;
 
-	harness_to(rt, actor, out, one); /* no room for its END beside one */
+	harness_to(rt, actor, out, one); /* no slot for an END mark */
 	harness_from(rt, in, 0, actor, none);
 	send_task(in, 0, NULL);
 	CHECK_OK(peal_send_end(in, 0, PATIENCE));
@@ -605,10 +601,10 @@ PEAL_TEST(a_pool_ends_with_a_worker_gone)
 	CHECK_OK(peal_worker_info(k, 0, &info));
 	CHECK_EQ(info.phase, PEAL_WORKER_RUNNING);
 	CHECK_OK(peal_pool_destroy(rt, pool));
-	for (i = 0; i < 3; i++) /* each time all is as it was before */
+	for (i = 0; i < 3; i++) /* a refused call changes nothing */
 		CHECK_FAILS(peal_pool_create(k, NULL, &pool), PEAL_ESTOPPED,
 			    "ended");
-	identity_sleep_us(20000); /* it looks some times */
+	identity_sleep_us(20000); /* worker 0 checks its pools */
 	receive_one(out, seen, 1);
 	CHECK_OK(peal_kernel_wait(k, PATIENCE));
 	CHECK_OK(peal_runtime_shutdown(rt));
@@ -635,7 +631,7 @@ PEAL_TEST(what_a_pool_holds_at_its_end_is_dead)
 	CHECK_EQ(info.told, 10);
 	CHECK_EQ(info.mail_done, 10);
 	CHECK_EQ(peal_pool_destroy(rt, pool), PEAL_ENOENT);
-	next = make_pool(k, p); /* its place is free again */
+	next = make_pool(k, p); /* reuses the entry of the first pool */
 	CHECK(next != pool);
 	link = harness_from(rt, in, 0, next, none);
 	CHECK_OK(peal_send_to(in, 0, pool, 0, "", 0, PATIENCE));
@@ -645,7 +641,7 @@ PEAL_TEST(what_a_pool_holds_at_its_end_is_dead)
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
-/* Handlers that fail: the message is done, and dead. */
+/* A message counts as done and dead if its handler fails. */
 PEAL_TEST(failures_are_counted)
 {
 	struct peal_kernel_options o = { .workers = 2, .end_with_inputs = 1 };
@@ -674,11 +670,11 @@ PEAL_TEST(failures_are_counted)
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
-/* ---- over devices ----------------------------------------------------------- */
+/* ---- pools of two devices ------------------------------------------------ */
 
 /*
- * A member that passes on to a pool of another device: that one's workers take
- * part. The member that works here can pass on one message and then holds one.
+ * Member 1 passes messages on to a pool of another device. Member 0 can pass on
+ * one message, and then holds one more.
  */
 PEAL_TEST(another_device_takes_part)
 {
@@ -707,7 +703,7 @@ PEAL_TEST(another_device_takes_part)
 		send_task(in, i, NULL);
 	for (i = 0; i < 98; i++)
 		receive_one(out, seen, 100);
-	for (; i < 100; i++) /* where they are is not said */
+	for (; i < 100; i++) /* either endpoint gets the last two */
 		EVENTUALLY(received(slow, seen, 100, 0) ||
 			   received(out, seen, 100, 0));
 	CHECK(harness_info(across).delivered >= 98);
@@ -715,7 +711,7 @@ PEAL_TEST(another_device_takes_part)
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
-/* ---- what is refused --------------------------------------------------------- */
+/* ---- refusals ------------------------------------------------------------ */
 
 PEAL_TEST(refusals_name_what_is_wrong)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Priorities: what has high priority is first, and never so often that others
- * starve. The order is what handlers of worker 0 wrote down, which stood at a
- * gate while the queues were filled. Where it is about others that have their
- * turn at all, a loop of messages of high priority never pauses.
+ * Shows that messages of high priority come first, but never starve other
+ * messages. Worker 0 waits at a gate while its queues fill, then its handlers
+ * record the order. Cases about starvation use an endless loop of high-priority
+ * messages instead.
  */
 #include "runtime/topics.h"
 
@@ -11,7 +11,7 @@
 
 #define LOOP 48 /* messages in the endless loop */
 
-/* A loop of high priority at worker 0 that never pauses, from now on. */
+/* Starts an endless loop of LOOP high-priority messages at worker 0. */
 static void begin_loop(void)
 {
 	struct peal_link_options o = { .capacity = 64,
@@ -25,10 +25,13 @@ static void begin_loop(void)
 	EVENTUALLY(harness_info(loop).delivered > 1000);
 }
 
-/* ---- the order ---------------------------------------------------------------- */
+/* ---- order --------------------------------------------------------------- */
 
-/* From `first` on ROW of high priority come for each of the others, as long as
- * there are some; one of so many others that have each as many turns as any. */
+/*
+ * Checks the record from `first` on, as long as the `highs` messages last. ROW
+ * messages of high priority come before each other message. The `others` normal
+ * sources take turns.
+ */
 static void check_rows(uint64_t first, uint64_t highs, uint32_t others)
 {
 	uint64_t i = first, row, had[16] = { 0 };
@@ -41,7 +44,7 @@ static void check_rows(uint64_t first, uint64_t highs, uint32_t others)
 		CHECK(!is_high(i));
 		who = s.list.from[i++];
 		had[who]++;
-		/* each of them is next when all have had as many */
+		/* a source gets its next turn after all other sources */
 		CHECK_EQ(had[who], 1 + n++ / others);
 	}
 }
@@ -63,7 +66,7 @@ PEAL_TEST(a_high_message_overtakes_a_long_queue)
 	close_stand();
 }
 
-/* Low links, mailbox; by what comes a slot at a time, or is fetched first. */
+/* Two links and a mailbox of normal priority, and a link of high priority. */
 PEAL_TEST(all_others_have_a_turn_after_a_row_of_high_ones)
 {
 	uint32_t low, low_too, high, mail;
@@ -88,7 +91,10 @@ PEAL_TEST(all_others_have_a_turn_after_a_row_of_high_ones)
 	close_stand();
 }
 
-/* High links and mail have rows in turn, where there are others and alone. */
+/*
+ * Two links and a mailbox of high priority take turns in rows of ROW messages.
+ * `others` is the number of messages of normal priority, or 0.
+ */
 static void high_ones_take_turns(uint64_t others)
 {
 	uint32_t low, port[2], mail;
@@ -129,7 +135,10 @@ PEAL_TEST(several_high_ones_take_turns)
 	high_ones_take_turns(0);
 }
 
-/* The others have whole rows again. */
+/*
+ * Without a high-priority link, normal links again get rows of several
+ * messages.
+ */
 PEAL_TEST(when_the_high_link_is_gone_all_is_as_before)
 {
 	uint32_t low, low_too, high, i, row = 0, longest = 0;
@@ -147,7 +156,7 @@ PEAL_TEST(when_the_high_link_is_gone_all_is_as_before)
 	send_note(low_too, 0, say(LOW_TOO, 0), 10 * ROW);
 	open_gate();
 	written(10 + 20 * ROW);
-	/* whole ones, or two where the other's slots had to be fetched */
+	/* one row, or two if the slots of the other link had to be fetched */
 	for (i = 10; i < 10 + 10 * ROW; i++) {
 		row = s.list.from[i] == s.list.from[i - 1] ? row + 1 : 1;
 		longest = row > longest ? row : longest;
@@ -156,7 +165,7 @@ PEAL_TEST(when_the_high_link_is_gone_all_is_as_before)
 	close_stand();
 }
 
-/* ---- what is moved on --------------------------------------------------------- */
+/* ---- forwarding ---------------------------------------------------------- */
 
 PEAL_TEST(what_a_high_link_forwards_counts_each)
 {
@@ -214,7 +223,7 @@ PEAL_TEST(what_a_high_link_moves_to_a_pool_counts_each)
 	CHECK_OK(peal_pool_create(s.k, &o, &pool));
 	CHECK_OK(peal_pool_join(s.rt, pool, member));
 	link_to(s.note, PEAL_PRIORITY_NORMAL, &low);
-	/* by worker 0, whichever worker a link of the pool would lead to */
+	/* leads to worker 0, while a link to the pool may lead to any worker */
 	link_to(s.note, PEAL_PRIORITY_HIGH, &high);
 	close_gate(low);
 	send_note(low, 0, say(LOW, 0), MIDDLE);
@@ -226,7 +235,10 @@ PEAL_TEST(what_a_high_link_moves_to_a_pool_counts_each)
 	close_stand();
 }
 
-/* Worker 1 stands at the gate; what waits for it came by links to worker 0. */
+/*
+ * Worker 1 waits at the gate. Links to worker 0 bring the messages for worker
+ * 1.
+ */
 static void forwards(uint32_t high_mailboxes)
 {
 	struct peal_kernel_options o = { .workers = 2,
@@ -286,9 +298,12 @@ PEAL_TEST(what_is_told_with_high_priority_overtakes)
 	close_stand();
 }
 
-/* ---- all kinds of others have their turn -------------------------------------- */
+/* ---- turns of normal messages -------------------------------------------- */
 
-/* A publisher at worker 1, and the port that makes it publish. */
+/*
+ * Makes a topic with a publisher on worker 1. The endpoint's port *port_out
+ * makes it publish.
+ */
 static uint64_t publisher(uint32_t overwrite, uint32_t *port_out)
 {
 	struct peal_topic_options o = { .capacity = 8, .overwrite = overwrite };
@@ -328,7 +343,10 @@ PEAL_TEST(topics_have_their_turn)
 	topic_has_its_turn(1);
 }
 
-/* Taken while its actor has no room for what it sends, and held from then on. */
+/*
+ * The worker takes a message of a topic while the actor's port is full, and
+ * holds it from then on.
+ */
 PEAL_TEST(a_message_of_a_topic_that_is_held_has_its_turn)
 {
 	struct peal_link_options two = { .capacity = 2 };
@@ -377,7 +395,8 @@ PEAL_TEST(a_slot_that_a_dead_worker_has_left_has_its_turn)
 	uint64_t teller, dead;
 	uint32_t port, end;
 
-	if (lanes > 1) /* a worker dies by one lane */
+	/* handler `perish` needs one lane */
+	if (lanes > 1)
 		return;
 	for (high = 0; high <= RANK_HIGH; high += RANK_HIGH) {
 		open_mail(3, 0);
@@ -396,7 +415,7 @@ PEAL_TEST(a_slot_that_a_dead_worker_has_left_has_its_turn)
 	}
 }
 
-/* The host's ring is fetched many slots at a time where that is far. */
+/* A worker may fetch many slots at a time from a ring in host memory. */
 PEAL_TEST(what_is_fetched_has_its_turn)
 {
 	uint32_t port;
@@ -446,7 +465,10 @@ PEAL_TEST(what_is_for_nobody_has_its_turn)
 	close_stand();
 }
 
-/* One for nobody goes on after a row of high ones, and not with the next one. */
+/*
+ * A message for a retired actor uses up a turn: the next message is of high
+ * priority.
+ */
 PEAL_TEST(what_is_for_nobody_is_a_turn)
 {
 	uint32_t low, low_too, high, i, highs, seconds;
@@ -472,7 +494,7 @@ PEAL_TEST(what_is_for_nobody_is_a_turn)
 	close_stand();
 }
 
-/* ---- a high one that is held up ----------------------------------------------- */
+/* ---- blocked links of high priority -------------------------------------- */
 
 PEAL_TEST(a_high_link_that_is_held_up_holds_up_nobody)
 {
@@ -492,12 +514,12 @@ PEAL_TEST(a_high_link_that_is_held_up_holds_up_nobody)
 	send_note(low, 0, say(LOW, 0), 500);
 	send_note(high, 0, say(HIGH, 0), 10);
 	open_gate();
-	/* four go out, all others have their turn */
+	/* four high ones leave, then all others have their turn */
 	written(504);
 	for (i = 0; i < 504; i++)
 		CHECK_EQ(is_high(i), i < 4);
 	EVENTUALLY(harness_info(link).queued == 6);
-	/* and it goes on as soon as it can, before what comes then */
+	/* it continues as soon as it can, before later messages */
 	close_gate(low);
 	send_note(low, 0, say(LOW, 0), 100);
 	for (i = 0; i < 3; i++)
@@ -511,10 +533,12 @@ PEAL_TEST(a_high_link_that_is_held_up_holds_up_nobody)
 	close_stand();
 }
 
-/* ---- mailboxes ------------------------------------------------------------------ */
+/* ---- mailboxes ----------------------------------------------------------- */
 
-/* One worker that takes nothing fills neither of its mailboxes so far that
- * nothing is left for others. */
+/*
+ * A worker that takes no messages leaves slots for others: neither of its
+ * mailboxes may use up all slots.
+ */
 PEAL_TEST(who_takes_nothing_leaves_room_for_others)
 {
 	struct peal_kernel_options o = { .workers = 3,
@@ -542,8 +566,10 @@ PEAL_TEST(who_takes_nothing_leaves_room_for_others)
 	close_stand();
 }
 
-/* Worker 0 has no input any more and nothing in hand; what it will be told lies
- * in worker 1's mailbox of high priority. */
+/*
+ * Worker 0 has no input and no messages left, but must not end. Worker 1
+ * handles a message of its high-priority mailbox, and will tell worker 0.
+ */
 PEAL_TEST(a_kernel_ends_when_mailboxes_of_high_priority_are_empty)
 {
 	struct peal_kernel_options o = { .workers = 2,
@@ -564,7 +590,8 @@ PEAL_TEST(a_kernel_ends_when_mailboxes_of_high_priority_are_empty)
 	send_note(port, RANK_HIGH | RANK_GATE, note, 1);
 	EVENTUALLY(peal_load_acquire_sys(&s.list.waits));
 	CHECK_OK(peal_send_end(s.e, port, PATIENCE));
-	identity_sleep_us(20000); /* in which it could end wrongly */
+	/* time to end wrongly */
+	identity_sleep_us(20000);
 	CHECK_OK(peal_worker_info(s.k, 0, &info));
 	CHECK_EQ(info.phase, PEAL_WORKER_RUNNING);
 	open_gate();
@@ -574,9 +601,9 @@ PEAL_TEST(a_kernel_ends_when_mailboxes_of_high_priority_are_empty)
 	close_stand();
 }
 
-/* ---- what is said of it ----------------------------------------------------------- */
+/* ---- routes and options -------------------------------------------------- */
 
-/* From a kernel on the other device, by one route after the other. */
+/* A link from a kernel of the other device. It uses two routes in turn. */
 PEAL_TEST(a_link_that_is_handed_over_keeps_its_priority)
 {
 	static const enum peal_route routes[] = { PEAL_ROUTE_MAPPED_HOST,

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Priorities of what goes to actors with a limit, and to actors that have moved:
- * test_priorities.c says how the order is known.
+ * Shows the priorities of messages to actors with a mailbox limit, and to
+ * migrated actors. The comment in test_priorities.c explains how handlers
+ * record the order.
  */
 #include <peal/migrate.h>
 
 #include "runtime/rank_stand.h"
 
-/* ---- actors with a limit ---------------------------------------------------------- */
+/* ---- actors with a limit ------------------------------------------------- */
 
 static struct peal_actor_mailbox_info mailbox(uint64_t actor)
 {
@@ -17,7 +18,10 @@ static struct peal_actor_mailbox_info mailbox(uint64_t actor)
 	return info;
 }
 
-/* At worker 0; with room for all that waits here. */
+/*
+ * Spawns an actor with a limit on worker 0. The mailboxes have slots for all
+ * messages of a case.
+ */
 static uint64_t open_limited(uint32_t limit, uint32_t full)
 {
 	struct peal_kernel_options o = { .workers = 3,
@@ -35,7 +39,10 @@ static uint64_t open_limited(uint32_t limit, uint32_t full)
 	return address;
 }
 
-/* Told, or by a link to another worker. */
+/*
+ * Sends n messages to an actor with a limit. Handler `pass_on` tells them, or a
+ * link to another worker brings them.
+ */
 static void send_limited(int by_link, uint32_t port, uint64_t to, uint32_t from,
 			 uint64_t n)
 {
@@ -45,8 +52,11 @@ static void send_limited(int by_link, uint32_t port, uint64_t to, uint32_t from,
 		send_note(port, from & 1 ? RANK_HIGH : 0, say(from, to), n);
 }
 
-/* Five may wait. Three do, and four of high priority come: all count, and of
- * those two are dropped, the last ones or those that would come first. */
+/*
+ * The limit is five. Three messages wait, then four of high priority arrive,
+ * and all count. Two of the high-priority messages are dropped: the newest or
+ * the oldest.
+ */
 static void one_limit_for_both(int by_link, uint32_t full)
 {
 	int oldest = full == PEAL_FULL_DROP_OLDEST;
@@ -90,8 +100,10 @@ PEAL_TEST(a_limit_counts_high_ones_and_others)
 	}
 }
 
-/* While the next of the one mailbox is about to be handled one of the other comes
- * first: each counts once. */
+/*
+ * High-priority messages arrive while the worker is about to handle another
+ * message. Each message counts once.
+ */
 PEAL_TEST(each_that_waits_counts_once_whichever_is_first)
 {
 	uint64_t limited = open_limited(PLENTY, PEAL_FULL_DROP_OLDEST), i;
@@ -111,9 +123,12 @@ PEAL_TEST(each_that_waits_counts_once_whichever_is_first)
 	close_stand();
 }
 
-/* ---- actors that have moved --------------------------------------------------------- */
+/* ---- migrated actors ----------------------------------------------------- */
 
-/* From worker 0 to worker 1; its first address. */
+/*
+ * Spawns an actor and migrates it from worker 0 to worker 1. Returns its first
+ * address.
+ */
 static uint64_t moved_note(void)
 {
 	struct peal_migrate_options o = { .size = sizeof(o), .worker = 2 };
@@ -123,7 +138,7 @@ static uint64_t moved_note(void)
 	return note;
 }
 
-/* Both mailboxes of the former worker fill up, then those of the new one. */
+/* First both mailboxes of the former worker fill, then both of the new one. */
 PEAL_TEST(what_is_passed_on_keeps_its_priority)
 {
 	static struct rank_list door; /* the former worker's gate */

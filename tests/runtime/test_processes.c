@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Links between processes: order, content, counts, room, and how they end. */
+/*
+ * Shows that links between processes keep order, content and counts, apply
+ * back-pressure and report their end.
+ */
 #include "runtime/crew.h"
 #include "runtime/both_lanes.h"
 
@@ -8,9 +11,9 @@
 
 static const struct peal_link_options plain = { .capacity = 16 };
 
-/* ---- endpoints ------------------------------------------------------------------ */
+/* ---- endpoints ----------------------------------------------------------- */
 
-/* Every length up to the link's, by slots and by the slab. */
+/* Sends SHORT messages of different lengths, by slots and by the slab. */
 static void send_lengths(struct peal_endpoint *e, uint64_t producer)
 {
 	static uint8_t data[5000];
@@ -62,7 +65,7 @@ static void exchange(int rank)
 	CHECK(info.memory_bytes > 16 * 64);
 	CHECK_FAILS(peal_link_set_route(link, PEAL_ROUTE_STAGED, 0),
 		    PEAL_ENOTSUP, "another process");
-	crew_meet(0); /* both links are there */
+	crew_meet(0); /* both links exist */
 	CHECK_EQ(peal_link_list(rt, both, 4), 2);
 	CHECK_EQ(crew_info(set, other).n_links, 2);
 	if (rank == 0) {
@@ -93,7 +96,7 @@ PEAL_TEST(two_processes_exchange_messages_of_all_lengths)
 	CREW(2, exchange);
 }
 
-/* All pairs at once: everybody sends to everybody, in small portions. */
+/* All ranks send to all other ranks at once. */
 static void all_pairs(int rank)
 {
 	struct peal_runtime *rt = harness_open(1, "");
@@ -150,7 +153,7 @@ PEAL_TEST(four_processes_all_send_to_all)
 	CREW(4, all_pairs);
 }
 
-/* ---- room ------------------------------------------------------------------------ */
+/* ---- flow control -------------------------------------------------------- */
 
 static void full(int rank)
 {
@@ -165,7 +168,7 @@ static void full(int rank)
 		CHECK_OK(peal_process_offer(set, "in",
 					    peal_endpoint_address(e)));
 		crew_meet(0);
-		/* it waits for room while this one sleeps on */
+		/* rank 0 waits for free slots while this rank sleeps on */
 		identity_sleep_us(100000);
 		harness_receive(e, 0, 0, 40);
 		crew_meet(1);
@@ -198,9 +201,12 @@ PEAL_TEST(a_full_link_holds_its_sender_until_the_other_process_takes)
 	CREW(2, full);
 }
 
-/* ---- actors ---------------------------------------------------------------------- */
+/* ---- actors -------------------------------------------------------------- */
 
-/* Rank 0 sends by an actor of rank 1 to an actor of its own, and that to it. */
+/*
+ * Rank 0 sends to an actor of rank 1. That actor echoes to an actor of rank 0,
+ * which echoes to the endpoint of rank 0.
+ */
 static void by_actors(int rank)
 {
 	struct peal_kernel_options o = { .end_with_inputs = 1, .lanes = lanes };
@@ -240,7 +246,7 @@ static void by_actors(int rank)
 		for (i = SHORT / 8 * 8; i < SHORT; i++)
 			CHECK_OK(peal_receive(e, data, sizeof(data), &r,
 					      PATIENCE));
-		/* the end goes through both kernels, too */
+		/* the END mark passes through both kernels, too */
 		CHECK_OK(peal_send_end(e, 0, PATIENCE));
 		CHECK_EQ(peal_receive(e, NULL, 0, &r, PATIENCE), PEAL_EEND);
 	}
@@ -257,8 +263,10 @@ PEAL_TEST(actors_of_two_processes_are_linked)
 	CREW(2, by_actors);
 }
 
-/* A kernel that waits at a link between processes finds what comes, however long
- * it had nothing to do. */
+/*
+ * The kernel of rank 1 is idle before each message of rank 0, and must still
+ * take the message.
+ */
 static void waits_long(int rank)
 {
 	struct peal_runtime *rt = harness_open(1, "");
@@ -276,7 +284,7 @@ static void waits_long(int rank)
 					    peal_endpoint_address(e)));
 		crew_connect(set, 1, "actor", peal_endpoint_address(e), 0,
 			     plain);
-		crew_meet(1); /* the way back is there, too */
+		crew_meet(1); /* the link back exists, too */
 		for (i = 0; i < 5; i++) {
 			identity_sleep_us(60000);
 			harness_send(e, 0, 3, i, 1);
@@ -294,9 +302,12 @@ PEAL_TEST(a_kernel_that_has_slept_takes_what_another_process_sends)
 	CREW(2, waits_long);
 }
 
-/* ---- how links end ----------------------------------------------------------------- */
+/* ---- ends of links ------------------------------------------------------- */
 
-/* Rank 1 takes the link down, leaves, or closes its runtime: 0, 1, 2. */
+/*
+ * How rank 1 ends the link. 0: destroys it. 1: leaves the set. 2: shuts down
+ * its runtime.
+ */
 static int how;
 
 static void other_goes(int rank)
@@ -331,7 +342,7 @@ static void other_goes(int rank)
 			crew_meet(1);
 		return;
 	}
-	/* what has arrived is there, then it says why there is no more */
+	/* first the arrived messages, then an error that gives the cause */
 	harness_receive(e, 1, 0, 5);
 	CHECK_FAILS(peal_receive(e, NULL, 0, &r, PATIENCE), PEAL_ESTOPPED,
 		    "rank 1 (pid ");
@@ -376,7 +387,10 @@ PEAL_TEST(a_runtime_that_shuts_down_leaves_its_sets)
 	CREW(2, other_goes);
 }
 
-/* A kernel ends whose actor sends, or takes: the other process hears it. */
+/*
+ * Rank 1 stops a kernel with links in both directions. Both ends at rank 0
+ * fail.
+ */
 static void kernel_ends(int rank)
 {
 	struct peal_runtime *rt = harness_open(1, "");
@@ -390,7 +404,7 @@ static void kernel_ends(int rank)
 	if (rank == 1) {
 		CHECK_OK(peal_process_offer(set, "actor", actor));
 		crew_connect(set, 0, "back", actor, 0, plain);
-		crew_meet(2); /* both ways are there */
+		crew_meet(2); /* both links exist */
 		crew_meet(0);
 		CHECK_OK(peal_kernel_stop(k, PATIENCE));
 	} else {
@@ -417,7 +431,7 @@ PEAL_TEST(a_kernel_that_ends_closes_its_links_to_other_processes)
 	CREW(2, kernel_ends);
 }
 
-/* ---- nothing stays ------------------------------------------------------------------ */
+/* ---- resources ----------------------------------------------------------- */
 
 static void many_links(int rank)
 {
@@ -434,7 +448,7 @@ static void many_links(int rank)
 			crew_connect(set, 1 - rank, "in",
 				     peal_endpoint_address(e), 0, plain)));
 	crew_meet(1);
-	/* those that the other one made are closed, and still this one's */
+	/* closed links that the other rank made still belong to this runtime */
 	EVENTUALLY(crew_descriptors() == before);
 	CHECK_OK(peal_runtime_info(rt, &info));
 	CHECK(info.n_links <= 50);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* labels: fast alone */
 /*
- * Processes are killed at random moments: the others hear of it, by each link and
- * by the set, whoever they wait for; what had arrived whole is there.
+ * Processes are killed at random moments. Shows that all survivors learn of the
+ * death by links and the process group, even in a blocked call. Messages that
+ * had arrived as a whole are delivered.
  */
 #include <linux/audit.h>
 #include <linux/filter.h>
@@ -14,17 +15,20 @@
 #include "runtime/crew.h"
 
 #define ROUNDS (IDENTITY_SANITIZED || test_on_gpu() ? 12 : 40)
-#define DEAD 40 /* of the board: who is killed */
-#define WHEN 41 /* and when that was, in ns */
-#define LATE 42 /* the longest time until one had noticed, of all rounds */
-#define NOTICED 43 /* how often */
+#define DEAD 40 /* board word: 1 + rank of the killed process */
+#define WHEN 41 /* board word: time of the kill, in ns */
+#define LATE 42 /* board word: longest time from kill to detection, in ns */
+#define NOTICED 43 /* board word: number of detections */
 
 static const struct peal_link_options small = { .capacity = 8,
 						.message_bytes = 300 };
 
-/* ---- survivors ---------------------------------------------------------------------- */
+/* ---- survivors ----------------------------------------------------------- */
 
-/* Where each has an endpoint for each other one, and an actor in between. */
+/*
+ * One process. Endpoint e[i] receives from rank i. It sends to an endpoint and
+ * an actor of rank i. link[i] leads to that endpoint.
+ */
 struct member {
 	struct peal_runtime *rt;
 	struct peal_processes *set;
@@ -70,7 +74,7 @@ static void set_up(struct member *m, int rank)
 				     small);
 }
 
-/* A process that is killed is known as dead; the error names it. */
+/* Checks that rank `other` counts as dead and that the error names it. */
 static void is_dead(struct member *m, int other, int error)
 {
 	int dead = (int)atomic_load(&crew_board->word[DEAD]) - 1;
@@ -85,7 +89,10 @@ static void is_dead(struct member *m, int other, int error)
 	CHECK_CONTAINS(info.why, "has died");
 }
 
-/* Sends what there is room for; 1 something went, or is over. */
+/*
+ * Sends one message if the link has free slots. Returns 1 if it has sent a
+ * message, or if the link has ended.
+ */
 static int send_some(struct member *m, int rank, int other)
 {
 	uint8_t data[300];
@@ -138,7 +145,7 @@ static int receive_some(struct member *m, int other, int64_t timeout_ns)
 	return 1;
 }
 
-/* How long it took to notice. */
+/* Records the time from the kill to this survivor's detection. */
 static void note(struct member *m, int dead)
 {
 	uint64_t at = crew_info(m->set, dead).gone_ns, when, most;
@@ -155,7 +162,7 @@ static void note(struct member *m, int dead)
 		;
 }
 
-/* Sends and receives until one of them is dead, and both directions say so. */
+/* Sends and receives until one rank is dead in both directions. */
 static void survive(int rank)
 {
 	struct peal_processes_info info;
@@ -185,7 +192,7 @@ static void survive(int rank)
 					 NULL, PATIENCE, NULL),
 		    PEAL_EDIED, "has died");
 	note(&m, dead);
-	/* who leaves earlier would be taken for another one that has died */
+	/* a rank that leaves earlier would look like another dead rank */
 	atomic_fetch_add(&crew_board->word[1], 1);
 	EVENTUALLY(atomic_load(&crew_board->word[1]) >=
 		   (uint64_t)crew_ranks - 1);
@@ -193,16 +200,16 @@ static void survive(int rank)
 	CHECK_OK(peal_runtime_shutdown(m.rt));
 }
 
-/* ---- rounds ------------------------------------------------------------------------ */
+/* ---- rounds -------------------------------------------------------------- */
 
 static unsigned long long seed = 1;
 
-/* What rounds came to, in ns. */
+/* Results of all rounds. Times are in ns. */
 struct sum {
-	uint64_t noticed; /* how often */
-	uint64_t late; /* the longest time from a kill to when one had noticed */
-	uint64_t over; /* rounds in which that was more than 100 ms */
-	uint64_t behind; /* the longest time since the system had ended it */
+	uint64_t noticed; /* number of detections */
+	uint64_t late; /* longest time from kill to detection */
+	uint64_t over; /* rounds with a detection after more than 100 ms */
+	uint64_t behind; /* longest time from process end to detection */
 };
 
 static void say(const struct sum *s, int rounds)
@@ -253,13 +260,15 @@ PEAL_TEST(survivors_name_who_was_killed_at_any_moment)
 		one_round(i % 4 == 3 ? 4 : 2, survive, &sum);
 	say(&sum, i);
 	CHECK(sum.noticed >= (uint64_t)i);
-	CHECK(sum.late < 5000000000u); /* whatever the machine is doing */
+	CHECK(sum.late < 5000000000u); /* 5 s, also on a busy machine */
 }
 
-/* ---- who waits ---------------------------------------------------------------------- */
+/* ---- blocked calls ------------------------------------------------------- */
 
-/* In the middle of a wait for ever: for a message, for room. There is no kernel,
- * so that nobody else looks at links. */
+/*
+ * Rank 0 waits for a message and rank 2 for a free slot, without a timeout.
+ * There is no kernel, so no worker checks the links.
+ */
 static void waits_for_ever(int rank)
 {
 	struct peal_runtime *rt = harness_open(1, "");
@@ -296,7 +305,7 @@ PEAL_TEST(who_waits_for_ever_is_woken_by_the_others_end)
 
 	crew_start(&c, 3, waits_for_ever);
 	EVENTUALLY(atomic_load(&c.board->word[0]) == 3);
-	identity_sleep_us(200000); /* they sleep, most likely */
+	identity_sleep_us(200000); /* by now the calls most likely block */
 	atomic_store(&c.board->word[DEAD], 2);
 	kill(c.pid[1], SIGKILL);
 	atomic_store(&c.board->word[WHEN], harness_now_ns());
@@ -306,7 +315,7 @@ PEAL_TEST(who_waits_for_ever_is_woken_by_the_others_end)
 	crew_tidy(&c);
 }
 
-/* A kernel that is told to end with its inputs does so when they have died. */
+/* A kernel with end_with_inputs also ends if the sending process dies. */
 static void ends_with_inputs(int rank)
 {
 	struct peal_runtime *rt = harness_open(1, "");
@@ -351,9 +360,9 @@ PEAL_TEST(a_kernel_ends_whose_senders_have_died)
 	crew_tidy(&c);
 }
 
-/* ---- old kernels ---------------------------------------------------------------------- */
+/* ---- old kernels --------------------------------------------------------- */
 
-/* From here on there is no pidfd_open, as before Linux 5.3. */
+/* Makes pidfd_open fail, as before Linux 5.3. */
 static void forbid_pidfd(void)
 {
 #ifdef SYS_pidfd_open

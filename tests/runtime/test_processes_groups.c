@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* labels: fast alone quick */
 /*
- * Collectives of processes: right, of any kind and size; calls that differ, and who
- * is late, leaves or dies, are named by all others.
+ * Shows that collectives of processes give right results, for all kinds and
+ * many sizes. All ranks name a rank that calls differently, is late, leaves or
+ * dies.
  */
 #include <peal/group.h>
 
@@ -10,8 +11,8 @@
 #include "runtime/group_scene.h"
 
 #define ROUNDS (IDENTITY_SANITIZED || test_on_gpu() ? 12 : test_part(40))
-#define DEAD 40 /* of the board: 1 + who is killed */
-#define DONE 41 /* who has seen it */
+#define DEAD 40 /* board word: 1 + rank of the killed process */
+#define DONE 41 /* board word: ranks that have noticed the death */
 
 static int rank;
 static struct scene s;
@@ -48,9 +49,9 @@ static void leave(void)
 	CHECK_OK(peal_runtime_shutdown(s.rt));
 }
 
-/* ---- what is right ------------------------------------------------------------------ */
+/* ---- results ------------------------------------------------------------- */
 
-/* All kinds, with all algorithms that can do them, from nothing to many slices. */
+/* Runs all kinds with all their algorithms, from 0 to 4999 elements. */
 static void each_kind(void)
 {
 	static const uint64_t lengths[] = { 0, 1, 2, 3, 4, 5, 101, 1009, 4999 };
@@ -144,7 +145,10 @@ PEAL_TEST(a_million_elements)
 	CREW(4, many);
 }
 
-/* Nobody gets ahead, whoever waits for nothing: a root that only sends. */
+/*
+ * A root that only sends waits for no other rank. It must not run ahead of the
+ * other ranks.
+ */
 static void hurried(int rank_)
 {
 	struct act a = { .kind = PEAL_BROADCAST,
@@ -168,7 +172,7 @@ PEAL_TEST(collectives_follow_one_another)
 	CREW(3, hurried);
 }
 
-/* Two of three, in another order, beside all of them. */
+/* A group of two ranks, in reverse order, beside the group of all three. */
 static void parts(int rank_)
 {
 	static const uint32_t two[] = { 2, 0 };
@@ -202,7 +206,7 @@ PEAL_TEST(some_of_a_set_are_a_group_too)
 	CREW(3, parts);
 }
 
-/* ---- what is not ---------------------------------------------------------------------- */
+/* ---- errors -------------------------------------------------------------- */
 
 static const struct act sum = { .kind = PEAL_ALL_REDUCE,
 				.element = PEAL_I64,
@@ -214,7 +218,7 @@ static struct peal_collective ask(const struct act *a)
 	return act_asks(a, s.in, s.out);
 }
 
-/* What is written where nothing is to be. */
+/* Checks that no byte of the range was written. */
 static void is_blank(uint64_t address, uint64_t bytes)
 {
 	uint64_t i;
@@ -224,8 +228,10 @@ static void is_blank(uint64_t address, uint64_t bytes)
 		CHECK_EQ(s.got[i], BLANK);
 }
 
-/* A call that differs leaves all of `out` as it was, of kinds that begin with a copy
- * of one's own, too. */
+/*
+ * A call with a differing count leaves all of `out` unchanged. This also holds
+ * for kinds that begin with a local copy.
+ */
 static void touch_nothing(int rank_)
 {
 	static const uint32_t kinds[] = { PEAL_BROADCAST, PEAL_ALL_GATHER,
@@ -255,7 +261,10 @@ PEAL_TEST(calls_that_differ_write_nothing)
 	CREW(2, touch_nothing);
 }
 
-/* One of them calls for something else: all find that, and go on. */
+/*
+ * One rank calls a different collective. All ranks get an error, and the group
+ * still works.
+ */
 static void differ(int rank_)
 {
 	struct act a;
@@ -309,7 +318,7 @@ static void differ_from_the_first(int rank_)
 		    rank ? "slices of 128 bytes; this one, rank 1, for" :
 			   "slices of 64 bytes; this one, rank 0, for");
 	crew_meet(2);
-	/* each takes itself for the first */
+	/* each rank takes itself for the first member */
 	CHECK(peal_process_group_create(set, "b", rank ? back : there, 2, 0,
 					NULL, SECOND, &g));
 	crew_meet(3);
@@ -322,7 +331,10 @@ PEAL_TEST(groups_that_differ_come_to_nothing)
 	CREW(2, differ_from_the_first);
 }
 
-/* One after another of the same name, whoever is faster. */
+/*
+ * Makes groups of one name, one after another. A different rank is slow each
+ * time.
+ */
 static void again(int rank_)
 {
 	int i;
@@ -375,7 +387,7 @@ static void bad(int rank_)
 		       "a name that is too long for what it is put before", 0,
 		       PEAL_EINVAL, "1 to 39 bytes");
 		refuse(2, us, "a", 7, PEAL_ENODEV, "7");
-		/* the other one has none to make */
+		/* rank 1 does not make the group */
 		refuse(2, us, "a", 0, PEAL_ENOENT, "rank 1");
 		CHECK_EQ(peal_process_group_create(NULL, "a", us, 2, 0, NULL, 0,
 						   &s.g),
@@ -394,7 +406,7 @@ PEAL_TEST(what_makes_no_sense_is_refused)
 	CREW(2, bad);
 }
 
-/* ---- who is late, leaves, dies ----------------------------------------------------------- */
+/* ---- late, leaving and dead ranks ---------------------------------------- */
 
 static void late(int rank_)
 {
@@ -422,8 +434,11 @@ PEAL_TEST(who_has_not_called_is_named)
 	CREW(2, late);
 }
 
-/* Who goes after a collective takes nothing from the others; in the middle, or before
- * the next one, they are told. */
+/*
+ * Rank 2 leaves after a collective, which stays complete for the other ranks.
+ * Before their next collective they get an error. Rank 1 then leaves during a
+ * collective.
+ */
 static void go(int rank_)
 {
 	struct act big = sum;
@@ -439,7 +454,10 @@ static void go(int rank_)
 	} else {
 		while (!(result = peal_collective_run(s.g, &c, PATIENCE)))
 			;
-		/* the other one may be told first, and leave for that */
+		/*
+		 * PEAL_EABORTED: the other remaining rank was told first, and
+		 * left
+		 */
 		CHECK(result == PEAL_ESTOPPED || result == PEAL_EABORTED);
 		CHECK_CONTAINS(peal_last_error()->text, "rank 2 (pid ");
 		scene_close(&s);
@@ -451,7 +469,7 @@ static void go(int rank_)
 	c = ask(&big);
 	if (rank == 1)
 		CHECK_OK(peal_collective_start(s.g, &c));
-	else /* told by that one, or by the other one who was */
+	else /* rank 1 tells this rank, or the other remaining rank does */
 		CHECK_FAILS(peal_collective_run(s.g, &c, PATIENCE),
 			    PEAL_EABORTED, ") has left in the middle");
 	if (rank != 1)
@@ -464,7 +482,7 @@ PEAL_TEST(who_leaves_is_named)
 	CREW(3, go);
 }
 
-/* The second waits for the first, which has given up, because of the third. */
+/* Rank 1 waits for rank 0, which has given up because rank 2 has died. */
 static void die_before(int rank_)
 {
 	struct peal_group *g;
@@ -481,7 +499,7 @@ static void die_before(int rank_)
 	CHECK_FAILS(peal_process_group_create(set, "all", NULL, 0, 0, NULL, -1,
 					      &g),
 		    PEAL_EDIED, "rank 2 (pid ");
-	/* who leaves first would be another one that is gone */
+	/* a rank that leaves earlier would look like another dead rank */
 	atomic_fetch_add(&crew_board->word[DONE], 1);
 	EVENTUALLY(atomic_load(&crew_board->word[DONE]) == 2);
 	CHECK_OK(peal_processes_leave(set, PATIENCE));
@@ -494,7 +512,7 @@ PEAL_TEST(who_dies_before_there_is_a_group_is_named)
 
 	crew_start(&c, 3, die_before);
 	EVENTUALLY(atomic_load(&c.board->word[0]) == 3);
-	identity_sleep_us(100000); /* the second one waits, most likely */
+	identity_sleep_us(100000); /* by now rank 1 most likely waits */
 	kill(c.pid[2], SIGKILL);
 	CHECK(WIFSIGNALED(crew_await(&c, 2)));
 	CHECK_EQ(crew_await(&c, 0), 0);
@@ -502,7 +520,7 @@ PEAL_TEST(who_dies_before_there_is_a_group_is_named)
 	crew_tidy(&c);
 }
 
-/* Collectives without end, until one of them is dead: each other one says who. */
+/* Runs collectives until one rank is killed. Each survivor names that rank. */
 static void survive(int rank_)
 {
 	struct act a = sum;
@@ -530,7 +548,7 @@ static void survive(int rank_)
 	CHECK_CONTAINS(peal_last_error()->text, name);
 	CHECK_EQ(info.state, PEAL_PROCESS_DEAD);
 	CHECK(peal_collective_run(s.g, &c, PATIENCE));
-	/* who leaves earlier would be one that has left in the middle */
+	/* a rank that leaves earlier would be named as the one that has left */
 	atomic_fetch_add(&crew_board->word[DONE], 1);
 	EVENTUALLY(atomic_load(&crew_board->word[DONE]) ==
 		   (uint64_t)crew_ranks - 1);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A process of the set says and writes nonsense: whoever hears it closes what it
- * is about, with an error that names it, and goes on with the others. And what
- * connections refuse that is only wrong.
+ * A process of a set sends invalid records and corrupts shared memory. Shows
+ * that its peers close the connection or link with an error that names this
+ * process, and go on. Wrong options are refused.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -15,10 +15,10 @@
 
 static const struct peal_link_options plain = { .capacity = 16 };
 
-/* Rank 1 is the hostile one; what it does: */
+/* The attack of rank 1, the hostile rank. */
 static void (*mischief)(struct peal_processes *set);
 
-/* A record as rank 1 may send it. */
+/* Sends `bytes` bytes of a record to rank 0, with n_fds descriptors. */
 static void send_record(struct peal_processes *set, struct peali_record r,
 			size_t bytes, const int *fds, int n_fds)
 {
@@ -40,7 +40,7 @@ static void send_record(struct peal_processes *set, struct peali_record r,
 	CHECK(sendmsg(set->peers[0].fd, &m, MSG_NOSIGNAL) >= 0);
 }
 
-/* ---- nonsense in records ---------------------------------------------------------- */
+/* ---- invalid records ----------------------------------------------------- */
 
 static void bad_magic(struct peal_processes *set)
 {
@@ -96,7 +96,7 @@ static void flood(struct peal_processes *set)
 	struct peali_record r = peali_record(PEALI_RECORD_CONNECT);
 	int i;
 
-	/* it would be refused again and again, if it read that */
+	/* stops the reader of rank 1: the refusals of rank 0 stay unread */
 	atomic_store(&set->quit, 1);
 	for (i = 0; i < 200000; i++) {
 		r.number = (uint64_t)i;
@@ -107,17 +107,20 @@ static void flood(struct peal_processes *set)
 	CHECK(i < 200000);
 }
 
-static int closes; /* 1: it may also have closed the link */
+static int closes; /* 1: rank 1 may also have closed the link */
 
 static int is_told(int error)
 {
 	return (error == PEAL_EPROTO || (closes && error == PEAL_ESTOPPED) ||
-		/* it did not read for a second */
+		/* rank 1 did not read for a second */
 		(mischief == flood && error == PEAL_EDIED)) &&
 	       strstr(peal_last_error()->text, "rank 1 (pid ") != NULL;
 }
 
-/* Of rank 0 nothing but the connection to rank 1 is gone: with rank 2 it goes on. */
+/*
+ * Checks that rank 0 has lost only the connection to rank 1. Links with rank 2
+ * still work.
+ */
 static void goes_on(struct peal_processes *set, struct peal_endpoint *e,
 		    struct peal_endpoint *f)
 {
@@ -132,7 +135,7 @@ static void goes_on(struct peal_processes *set, struct peal_endpoint *e,
 	if (!closes)
 		printf("    %s\n", info.why);
 	CHECK_EQ(crew_info(set, 2).state, PEAL_PROCESS_HERE);
-	/* the link with rank 1 says it, too; that with rank 2 brings on */
+	/* links with rank 1 report the error, too; those with rank 2 work */
 	CHECK(is_told(peal_send(e, 1, 0, NULL, 0, PATIENCE)));
 	result = peal_receive(e, data, sizeof(data), &r, PATIENCE);
 	CHECK(is_told(result));
@@ -140,7 +143,7 @@ static void goes_on(struct peal_processes *set, struct peal_endpoint *e,
 	harness_receive(f, 2, 0, 40);
 }
 
-/* Rank 0 has an endpoint for each of the others, those have one. */
+/* Rank 0 has an endpoint for each other rank, the others one for rank 0. */
 static void nonsense(int rank)
 {
 	struct peal_runtime *rt = harness_open(1, "");
@@ -171,7 +174,7 @@ static void nonsense(int rank)
 	}
 	atomic_fetch_add(&crew_board->word[1], 1);
 	EVENTUALLY(atomic_load(&crew_board->word[1]) == 3);
-	/* nobody answers it, and it reads no more after a flood */
+	/* rank 1 gets no answer, and after a flood it reads no more */
 	if (rank == 1)
 		most = mischief == flood ? 20 * MS : SECOND;
 	CHECK_OK(peal_processes_leave(set, most));
@@ -198,7 +201,7 @@ PEAL_TEST(nonsense_in_a_connection_ends_that_one_alone)
 	NONSENSE(flood);
 }
 
-/* Random records, most of them of a known kind: whatever comes of it, no harm. */
+/* Sends random records, most of them of a known type. */
 static void noise(struct peal_processes *set)
 {
 	unsigned long long seed = (unsigned long long)getpid();
@@ -233,7 +236,8 @@ static void noise(struct peal_processes *set)
 			break;
 		identity_sleep_us(20);
 	}
-	r = peali_record((enum peali_record_type)99); /* the end */
+	/* an invalid type ends the connection */
+	r = peali_record((enum peali_record_type)99);
 	send(set->peers[0].fd, &r, sizeof(r), MSG_NOSIGNAL);
 }
 
@@ -244,7 +248,7 @@ PEAL_TEST(random_records_do_no_harm)
 	closes = 0;
 }
 
-/* ---- nonsense in the memory that is shared ------------------------------------------- */
+/* ---- invalid shared memory ----------------------------------------------- */
 
 static struct peal_link *link_that(struct peal_runtime *rt, int sends)
 {
@@ -258,7 +262,7 @@ static struct peal_link *link_that(struct peal_runtime *rt, int sends)
 	return NULL;
 }
 
-/* All that a peer can write is filled with it. */
+/* Fills all shared memory of a link that a peer can write. */
 static void scribble(struct peal_link *link, uint8_t with)
 {
 	uint8_t *from = (uint8_t *)(link->far->ring + 1);
@@ -287,8 +291,10 @@ static void memory(int rank)
 	}
 	crew_meet(1);
 	if (rank == 0) {
-		/* it ends, is full, or has found no end: it does not hang, nor
-		 * read or write where it may not */
+		/*
+		 * a call succeeds or fails with one of these errors; it neither
+		 * hangs nor accesses memory out of bounds
+		 */
 		for (i = 0; i < 1000; i++) {
 			result = peal_receive(e, data, sizeof(data), &r, 0);
 			if (!result)
@@ -355,7 +361,10 @@ PEAL_TEST(a_credit_for_what_was_never_sent_closes_the_link)
 	CREW(2, credit);
 }
 
-/* A slot with a message that is too long: the receiver closes, the sender knows. */
+/*
+ * A message is too long for its slot. The receiver closes the link, and the
+ * sender gets the error.
+ */
 static void slot(int rank)
 {
 	struct peal_runtime *rt = harness_open(1, "");
@@ -394,10 +403,10 @@ PEAL_TEST(a_message_that_is_too_long_for_its_slot_closes_the_link)
 	CREW(2, slot);
 }
 
-/* ---- hostile answers ------------------------------------------------------------------ */
+/* ---- invalid answers ----------------------------------------------------- */
 
-/* Rank 1 answers a question in its own way, instead of its second thread. */
-static int answers; /* which way */
+/* The invalid answer of rank 1 to a connect record: a case of answer(). */
+static int answers;
 
 static int memory_of(uint64_t bytes, int seals)
 {
@@ -421,35 +430,35 @@ static void answer(struct peal_processes *set, const struct peali_record *q)
 	r.policy = PEAL_POLICY_SEQUENCE;
 	r.memory_bytes = 4096;
 	switch (answers) {
-	case 0: /* can be cut off */
+	case 0: /* memory that can shrink */
 		fd = memory_of(4096, F_SEAL_SEAL);
 		break;
 	case 1: /* too short */
 		fd = memory_of(128, sealed);
 		break;
-	case 2: /* no memory at all */
+	case 2: /* no memory, but a device file */
 		fd = open("/dev/null", O_RDWR);
 		break;
 	case 3: /* a ring that is larger than its memory */
 		r.capacity = 1 << 20;
 		fd = memory_of(4096, sealed);
 		break;
-	case 4: /* not what was asked for */
+	case 4: /* a message_bytes that differs from the request */
 		r.message_bytes = 32;
 		fd = memory_of(4096, sealed);
 		break;
-	case 5: /* sizes that are none */
+	case 5: /* an invalid slot_bytes */
 		r.slot_bytes = 17;
 		fd = memory_of(4096, sealed);
 		break;
 	case 6:
-		break; /* nothing */
-	case 7: /* a window that nobody has */
+		break; /* no memory */
+	case 7: /* a window that does not exist */
 		r.window_device = 1;
 		r.window_bytes = 16 * 64;
 		fd = memory_of(4096, sealed);
 		break;
-	default: /* a refusal with an error that is none */
+	default: /* a refusal with an invalid error and text */
 		r = peali_record(PEALI_RECORD_REFUSE);
 		r.number = q->number;
 		r.error = 77;
@@ -480,7 +489,8 @@ static void asks(int rank)
 
 	o.size = sizeof(o);
 	o.message_bytes = 48;
-	if (rank == 1) { /* its own threads hear nothing any more */
+	/* stops the threads of rank 1, which would answer */
+	if (rank == 1) {
 		peali_serve_stop(set);
 		crew_meet(0);
 		CHECK_EQ(recv(set->peers[0].fd, &q, sizeof(q), 0), sizeof(q));
@@ -508,7 +518,7 @@ PEAL_TEST(answers_that_make_no_sense_are_refused)
 		CREW(2, asks);
 }
 
-/* One that never answers, and lives: the wait has an end, and so has leaving. */
+/* Rank 1 lives, but never answers. The calls of rank 0 still end. */
 static void silent(int rank)
 {
 	struct peal_runtime *rt = harness_open(1, "");
@@ -538,7 +548,7 @@ PEAL_TEST(who_does_not_answer_is_not_waited_for_for_ever)
 	CREW(2, silent);
 }
 
-/* ---- what is only wrong ------------------------------------------------------------- */
+/* ---- wrong options ------------------------------------------------------- */
 
 #define REFUSED(error, part, to, name, port, ...)                              \
 	do {                                                                   \
@@ -613,7 +623,7 @@ PEAL_TEST(wrong_options_are_refused_by_who_is_asked)
 	CREW(2, wrong);
 }
 
-/* A kernel whose dead letters would leave the process; an address that is gone. */
+/* Dead letters cannot leave the process, nor links lead to ended kernels. */
 static void letters(int rank)
 {
 	struct peal_runtime *rt = harness_open(1, "");

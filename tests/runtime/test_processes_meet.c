@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How processes find each other, and what keeps them from it: each is named. */
+/*
+ * Shows that processes find each other by a rendezvous file, with options or
+ * with variables of launchers. An error names each obstacle.
+ */
 #include <fcntl.h>
 #include <limits.h>
 #include <sys/socket.h>
@@ -11,9 +14,9 @@
 
 #define ID "0123456789abcdef0123456789abcdef"
 
-static struct peal_runtime *rt; /* of the process that runs */
+static struct peal_runtime *rt; /* of the calling process */
 
-/* One process that is to be rank `rank` of `ranks`, and fails. */
+/* Checks that a join as rank `at` of `of`, with a timeout of `ns`, fails. */
 #define REFUSED(c, at, of, ns, error, part)                                    \
 	do {                                                                   \
 		struct peal_processes_options o_ = { .size = sizeof(o_),       \
@@ -44,7 +47,7 @@ static void write_file(const struct crew *c, const char *text, mode_t mode)
 	CHECK(!chmod(path_of(c), mode));
 }
 
-/* A pid that nobody has: of a child that has ended and was waited for. */
+/* Returns a pid without a process: the pid of an ended child. */
 static int no_pid(void)
 {
 	pid_t pid = fork();
@@ -60,7 +63,7 @@ static int is_there(const struct crew *c)
 	return !access(path_of(c), F_OK);
 }
 
-/* ---- the environment ---------------------------------------------------------------- */
+/* ---- the environment ----------------------------------------------------- */
 
 static const char *const variables[] = { "PEAL_RANK",
 					 "PEAL_RANKS",
@@ -203,7 +206,8 @@ PEAL_TEST(variables_that_say_nonsense_are_named)
 	setenv("PMI_SIZE", "2", 1);
 	CHECK_FAILS(peal_processes_join(rt, NULL, &set), PEAL_EINVAL,
 		    "nothing names the job");
-	setenv("PEAL_RANK", "1", 1); /* Peal's own come first */
+	/* these take precedence */
+	setenv("PEAL_RANK", "1", 1);
 	CHECK_FAILS(peal_processes_join(rt, NULL, &set), PEAL_EINVAL,
 		    "PEAL_RANKS is missing");
 	setenv("PEAL_RANKS", "1", 1);
@@ -212,7 +216,7 @@ PEAL_TEST(variables_that_say_nonsense_are_named)
 	clear_environment();
 }
 
-/* As launchers of MPI say it, with a job's name and no rendezvous file. */
+/* Variables that MPI launchers set: a job name, but no rendezvous file. */
 static const struct launcher {
 	const char *rank, *ranks, *job;
 } launchers[] = {
@@ -245,7 +249,8 @@ static void launched(int rank)
 	CHECK_EQ(info.rank, rank);
 	CHECK_EQ(info.ranks, 3);
 	CHECK(!strcmp(info.source, launcher->rank));
-	crew_meet(0); /* the last one would else wait in vain for a word */
+	/* no rank leaves before the last one has joined */
+	crew_meet(0);
 	CHECK_OK(peal_processes_leave(set, PATIENCE));
 	CHECK_OK(peal_runtime_close(rt));
 }
@@ -260,7 +265,7 @@ PEAL_TEST(variables_of_launchers_of_mpi_are_enough)
 	}
 }
 
-/* ---- files that are not for this set -------------------------------------------------- */
+/* ---- invalid rendezvous files -------------------------------------------- */
 
 PEAL_TEST(a_stale_file_is_named_and_stays)
 {
@@ -276,7 +281,7 @@ PEAL_TEST(a_stale_file_is_named_and_stays)
 	REFUSED(&c, 0, 2, SECOND, PEAL_EEXIST, "is stale: its rank 0 was pid");
 	REFUSED(&c, 1, 2, SECOND, PEAL_EEXIST, "is stale");
 	CHECK(is_there(&c));
-	/* the pid is somebody's, who began at another time */
+	/* a process has the pid, but began at another time */
 	snprintf(text, sizeof(text),
 		 "peal-rendezvous 1 " ID " ranks 2 uid 0\nrank 0 pid %d start "
 		 "17 socket @peal-" ID "-0\n",
@@ -330,7 +335,8 @@ PEAL_TEST(files_of_other_forms_are_named)
 		REFUSED(&c, 0, 2, SECOND, PEAL_EPROTO, bad[i].part);
 		REFUSED(&c, 1, 2, SECOND, PEAL_EPROTO, bad[i].part);
 	}
-	CHECK(!truncate(path_of(&c), 100000)); /* zeros behind */
+	/* zero bytes behind the text */
+	CHECK(!truncate(path_of(&c), 100000));
 	REFUSED(&c, 1, 2, SECOND, PEAL_EPROTO, "too long, or no text");
 	CHECK(!unlink(path_of(&c)));
 	crew_tidy(&c);
@@ -357,9 +363,10 @@ PEAL_TEST(files_that_others_may_have_written_are_refused)
 	CHECK(!mkdir(path_of(&c), 0700));
 	REFUSED(&c, 1, 2, SECOND, PEAL_EPERM, "foreign or not safe");
 	CHECK(!rmdir(path_of(&c)));
-	if (!geteuid()) { /* only root can give files away */
+	if (!geteuid()) { /* only root can change the owner */
 		write_file(&c, "", 0600);
-		if (!chown(path_of(&c), 12345, 12345)) /* here there is one */
+		/* fails if the namespace has no such user */
+		if (!chown(path_of(&c), 12345, 12345))
 			REFUSED(&c, 1, 2, SECOND, PEAL_EPERM,
 				"is foreign: it belongs to user 12345");
 		CHECK(!unlink(path_of(&c)));
@@ -384,7 +391,7 @@ PEAL_TEST(a_folder_that_is_not_there_is_named)
 		    "at most 4095");
 }
 
-/* ---- who does not come ----------------------------------------------------------------- */
+/* ---- missing ranks ------------------------------------------------------- */
 
 PEAL_TEST(who_is_missing_in_time_is_named_and_no_file_stays)
 {
@@ -399,7 +406,7 @@ PEAL_TEST(who_is_missing_in_time_is_named_and_no_file_stays)
 	crew_tidy(&c);
 }
 
-/* Rank 0 is killed while it waits for the others: its file is stale then. */
+/* Joins a set and waits. The case kills the process. */
 static void waits_for_all(int rank)
 {
 	(void)rank;
@@ -425,7 +432,7 @@ PEAL_TEST(a_rank_0_that_dies_early_leaves_a_file_that_is_known_as_stale)
 	crew_tidy(&c);
 }
 
-/* A rank that has entered dies: who waits for all hears it at once. */
+/* Joins a set. Fails at once when rank 1 dies before all have joined. */
 static void hears_of_the_dead(int rank)
 {
 	struct peal_processes_options o = { .size = sizeof(o),
@@ -468,7 +475,7 @@ PEAL_TEST(a_rank_that_dies_before_all_have_come_is_named)
 	crew_tidy(&c); /* rank 0 has removed its file */
 }
 
-/* Somebody who is no member connects to the socket first: no harm is done. */
+/* One of two ranks. A stranger connects to the socket of rank 0. */
 static void late_rank_1(int rank)
 {
 	struct peal_processes *set;
@@ -503,13 +510,16 @@ PEAL_TEST(strangers_at_the_socket_are_sent_away)
 	memset(text, 'x', sizeof(text));
 	CHECK(send(fd, text, 480, MSG_NOSIGNAL) == 480);
 	crew_fork(&c, 1, late_rank_1);
-	CHECK_EQ(recv(fd, got, sizeof(got), 0), 0); /* it is closed */
+	/* the connection is closed */
+	CHECK_EQ(recv(fd, got, sizeof(got), 0), 0);
 	close(fd);
 	crew_join(&c);
 }
 
-/* One who knows all that a hello says, and is another process than the file
- * names: the kernel knows better. */
+/*
+ * Acts as rank 1 of the rendezvous file. Another process sends the hello of
+ * rank 1, but the operating system reports that process's own pid.
+ */
 static void is_only_named(int rank)
 {
 	atomic_store(&crew_board->word[1], peali_member_self().start);
@@ -549,7 +559,8 @@ PEAL_TEST(who_takes_the_place_of_another_process_is_sent_away)
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	EVENTUALLY(!connect(fd, (struct sockaddr *)&at, bytes));
 	CHECK(send(fd, &hello, sizeof(hello), MSG_NOSIGNAL) == sizeof(hello));
-	CHECK_EQ(recv(fd, &got, sizeof(got), 0), 0); /* no hello for it */
+	/* the stranger gets no hello */
+	CHECK_EQ(recv(fd, &got, sizeof(got), 0), 0);
 	close(fd);
 	kill(c.pid[1], SIGKILL);
 	crew_await(&c, 1);
@@ -562,7 +573,7 @@ int main(int argc, char **argv)
 	int peal_cases_ = 0;
 
 	clear_environment();
-	/* these fork: no runtime is open yet */
+	/* these cases fork, so no runtime may be open yet */
 	RUN(variables_of_launchers_of_mpi_are_enough);
 	RUN(strangers_at_the_socket_are_sent_away);
 	RUN(who_takes_the_place_of_another_process_is_sent_away);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Links between devices of two processes that see each other's windows: nothing is
- * staged, what a window has room for comes back, and where there can be no window
- * the link says why and is staged.
+ * Links between devices of two processes that see each other's windows. Shows
+ * that no message is staged and that parts of a window are used again. A link
+ * without windows is staged and gives the reason.
  */
 #include <fcntl.h>
 #include <sys/socket.h>
@@ -18,7 +18,10 @@
 static const struct peal_link_options wide = { .capacity = 32,
 					       .message_bytes = WIDE };
 
-/* Devices that have windows, as their driver shares memory by descriptors. */
+/*
+ * Returns 1 if devices have windows: their driver must share memory by
+ * descriptors.
+ */
 static int have_windows(void)
 {
 	const char *backends = getenv("PEAL_BACKENDS");
@@ -26,7 +29,7 @@ static int have_windows(void)
 	return backends && !strcmp(backends, "cuda");
 }
 
-/* What each process has: an actor on its device, and an endpoint behind it. */
+/* A process: an actor on its device, and an endpoint. */
 struct side {
 	struct peal_runtime *rt;
 	struct peal_processes *set;
@@ -49,8 +52,10 @@ static struct side open_side(int rank, int n, const char *links)
 	return s;
 }
 
-/* From rank 0's endpoint by its actor and, on the link that has those options, by that
- * of rank 1 to its endpoint. */
+/*
+ * Makes the chain: endpoint of rank 0 -> its actor -> actor of rank 1 -> its
+ * endpoint. `o` is for the link between the actors.
+ */
 static void make_chain(const struct side *s, int rank,
 		       struct peal_link_options o)
 {
@@ -69,7 +74,7 @@ static void close_side(struct side *s)
 	CHECK_OK(peal_runtime_shutdown(s->rt));
 }
 
-/* The link of this process that goes to another one. */
+/* Returns the link to (sends: 1) or from (0) another process, or NULL. */
 static struct peal_link *outer_link(struct peal_runtime *rt, int sends)
 {
 	struct peal_link *all[16];
@@ -85,7 +90,7 @@ static struct peal_link *outer_link(struct peal_runtime *rt, int sends)
 	return NULL;
 }
 
-/* ---- what goes by them ------------------------------------------------------------- */
+/* ---- messages ------------------------------------------------------------ */
 
 static void send_wide(struct peal_endpoint *e, uint64_t i)
 {
@@ -124,7 +129,7 @@ static void by_windows(int rank)
 		else
 			receive_wide(s.e, i);
 	crew_meet(1);
-	/* each process counts for itself, and hears of the other's in a while */
+	/* each rank counts its end and gets the other count a bit later */
 	EVENTUALLY(harness_info(outer_link(s.rt, rank == 0)).delivered == N &&
 		   harness_info(outer_link(s.rt, rank == 0)).accepted == N);
 	info = harness_info(outer_link(s.rt, rank == 0));
@@ -142,13 +147,16 @@ PEAL_TEST(devices_of_two_processes_write_each_others_memory)
 	CREW(2, by_windows);
 }
 
-/* ---- room --------------------------------------------------------------------------- */
+/* ---- parts of a window --------------------------------------------------- */
 
-/* Of which a window of 2 MiB has room for one. */
+/* A window of 2 MiB has memory for one such link. */
 static const struct peal_link_options large = { .capacity = 2048,
 						.slot_bytes = 960 };
 
-/* The receiver has let go of its end: the sender may still write there. */
+/*
+ * The receiver has destroyed its end, but the sender may still write to the
+ * window. So that part of the window is not free yet.
+ */
 static void one_end_is_left(int rank)
 {
 	struct peal_link *first = NULL, *other;
@@ -172,7 +180,7 @@ static void one_end_is_left(int rank)
 				harness_info(other).why,
 				"no room in the window of rank 1's device 1");
 		CHECK_OK(peal_link_destroy(first));
-		/* the other process hears that in a while */
+		/* the other process learns of this a little later */
 		for (tries = 0; tries < 40 && have_windows(); tries++) {
 			other = crew_connect(s.set, 1, "actor",
 					     harness_spawn(s.k, "echo", -1), 0,
@@ -192,7 +200,10 @@ PEAL_TEST(a_part_of_a_window_is_free_once_both_ends_are)
 	CREW(2, one_end_is_left);
 }
 
-/* More links than have room at a time: what both ends have let go of is free. */
+/*
+ * Makes more links in turn than a window can hold. A part of the window is free
+ * once both ends are destroyed.
+ */
 static void again_and_again(int rank)
 {
 	const struct peal_link_options o = { .capacity = 1024,
@@ -216,12 +227,13 @@ static void again_and_again(int rank)
 			CHECK_OK(peal_link_destroy(link));
 		crew_meet(3 + 4 * i);
 		if (rank != i % 2) {
-			/* the one that is left keeps its part of the window */
+			/* the remaining end keeps its part of the window */
 			EVENTUALLY(harness_info(link).error == PEAL_ESTOPPED);
 			CHECK_OK(peal_link_destroy(link));
 		}
 		crew_meet(4 + 4 * i);
-		identity_sleep_us(2000); /* that the other one has heard it */
+		/* the other rank learns of this */
+		identity_sleep_us(2000);
 	}
 	close_side(&s);
 }
@@ -231,7 +243,7 @@ PEAL_TEST(a_window_has_room_again)
 	CREW(2, again_and_again);
 }
 
-/* What a link had does not lie in the ring of the next one. */
+/* A new ring must not contain data of an earlier link. */
 static void used_before(int rank)
 {
 	struct side s;
@@ -268,7 +280,7 @@ PEAL_TEST(a_ring_begins_empty_where_another_one_was)
 	CREW(2, used_before);
 }
 
-/* ---- where there is none --------------------------------------------------------------- */
+/* ---- links without windows ----------------------------------------------- */
 
 static const char *memory, *topology, *why_not;
 static int kernel_before;
@@ -317,7 +329,7 @@ PEAL_TEST(without_windows_a_link_is_staged_and_says_why)
 	memory = "0";
 	why_not = "has no window (PEAL_PROCESS_MEMORY is 0)";
 	CREW(2, without);
-	memory = "2M"; /* the ring has 4 */
+	memory = "2M"; /* the ring needs 4 MiB */
 	why_not = "no room in the window of rank 1's device 1";
 	CREW(2, without);
 	memory = NULL;
@@ -329,7 +341,7 @@ PEAL_TEST(without_windows_a_link_is_staged_and_says_why)
 	topology = "1>0:none"; /* the receiver does not see the credit */
 	CREW(2, without);
 	topology = "";
-	setenv("PEAL_PROBE", "off", 1); /* nothing is proved */
+	setenv("PEAL_PROBE", "off", 1); /* no pair is probed */
 	CREW(2, without);
 	unsetenv("PEAL_PROBE");
 	kernel_before = 1;
@@ -338,9 +350,12 @@ PEAL_TEST(without_windows_a_link_is_staged_and_says_why)
 	kernel_before = 0;
 }
 
-/* ---- no room ------------------------------------------------------------------------------- */
+/* ---- no memory ----------------------------------------------------------- */
 
-/* Nor for the header of a ring: the asker hears it, and nothing is left. */
+/*
+ * The device has no memory, not even for the header of a ring. The asking rank
+ * gets the error, and no link is left.
+ */
 static void heap_is_full(int rank)
 {
 	struct peal_link *link = NULL;
@@ -369,11 +384,11 @@ static void heap_is_full(int rank)
 PEAL_TEST(a_device_without_memory_refuses)
 {
 	HOST_CASE("its memory is the harness's");
-	if (have_windows()) /* else a link may need none */
+	if (have_windows()) /* without windows a link may need none */
 		CREW(2, heap_is_full);
 }
 
-/* More windows than a socket takes at a time, and none of them proved. */
+/* More windows than a socket takes at a time. The probe is off. */
 static void many(int rank)
 {
 	struct peal_processes *set;
@@ -394,11 +409,13 @@ PEAL_TEST(many_devices_have_windows)
 	CREW(3, many);
 }
 
-/* ---- who dies ------------------------------------------------------------------------------ */
+/* ---- killed processes ---------------------------------------------------- */
 
-/* Rank 1 is killed while messages come and go; rank 0 hears it, and its window has
- * room for what comes after. */
-static int is_left_early; /* the link, before the process dies */
+/*
+ * 1: rank 0 destroys the link before rank 1 dies. Afterwards the window of rank
+ * 0 must have memory for the link of rank 2.
+ */
+static int is_left_early;
 
 static void killed(int rank)
 {
@@ -431,7 +448,8 @@ static void killed(int rank)
 		CHECK_OK(peal_link_destroy(link));
 		CHECK_OK(peal_device_sync(s.rt, PEAL_ALL_DEVICES, PATIENCE));
 		EVENTUALLY(crew_info(s.set, 1).state == PEAL_PROCESS_DEAD);
-		atomic_fetch_add(&crew_board->word[1], 1); /* for the dead */
+		/* for rank 1, which is dead */
+		atomic_fetch_add(&crew_board->word[1], 1);
 		crew_meet(1);
 	}
 	if (rank == 2)
@@ -462,8 +480,10 @@ PEAL_TEST(what_a_process_had_that_was_killed_is_free)
 	}
 }
 
-/* The receiver is killed at once when it has taken many: what it took and has not told
- * of, its credit tells. */
+/*
+ * Rank 1 dies right after it has received many messages. It may not have
+ * counted the last messages, but its credit tells their number.
+ */
 static void taker_dies(int rank)
 {
 	const struct peal_link_options small = { .capacity = 32 };
@@ -494,7 +514,7 @@ static void taker_dies(int rank)
 	if (have_windows()) {
 		CHECK(info.delivered + info.undelivered <= info.accepted);
 		CHECK(info.delivered >= 500 - 64);
-		/* which of the two it is the watchdog says in a while */
+		/* the watchdog counts queued ones as undelivered later */
 		CHECK(info.queued + info.undelivered <= 32);
 		CHECK_EQ(info.undelivered_first, info.delivered);
 	}
@@ -513,9 +533,9 @@ PEAL_TEST(what_a_process_took_that_was_killed_is_known)
 	crew_tidy(&c);
 }
 
-/* ---- nonsense ------------------------------------------------------------------------------- */
+/* ---- invalid windows ----------------------------------------------------- */
 
-/* Sends rank 0 what its hello has promised, or not. */
+/* The invalid windows that rank 1 sends: a case of tell_lies(). */
 static int lie;
 
 static void send_window(int to, uint32_t type, uint32_t device, int fd,
@@ -548,7 +568,7 @@ static void tell_lies(int to)
 	case 2:
 		send_window(to, PEALI_RECORD_WINDOW, 65, fd, all);
 		break;
-	case 3: /* memory of no device is not looked at; but twice */
+	case 3: /* this memory is not checked, but the second window is wrong */
 		send_window(to, PEALI_RECORD_WINDOW, 1, fd, all);
 		send_window(to, PEALI_RECORD_WINDOW, 1, fd, all);
 		break;
@@ -559,12 +579,12 @@ static void tell_lies(int to)
 		close(to);
 		exit(0);
 	default:
-		break; /* nothing comes */
+		break; /* no window comes */
 	}
 	close(fd);
 }
 
-/* A process of the set that speaks for itself. */
+/* Joins as rank 1 without a runtime, and sends an invalid window. */
 static void speaks(void)
 {
 	struct peal_processes_options o = { .size = sizeof(o) };

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Programs in files: they load and run, and what is none is refused. */
+/*
+ * Shows that program files load and run, and that invalid or damaged files are
+ * refused.
+ */
 #include <elf.h>
 #include <sys/stat.h>
 
@@ -10,12 +13,12 @@
 
 static char folder[64];
 
-/* The path of a module that the build has made. */
+/* Returns the path of a module of the build. */
 static const char *module(const char *name)
 {
 	static char path[512];
 
-	CHECK(getenv("PEAL_BUILD_DIR")); /* run by ctest */
+	CHECK(getenv("PEAL_BUILD_DIR")); /* set by ctest */
 	snprintf(path, sizeof(path), "%s/tests/modules/%s.so",
 		 getenv("PEAL_BUILD_DIR"), name);
 	return path;
@@ -66,7 +69,7 @@ PEAL_TEST(a_file_loads_and_its_program_runs)
 		    PEAL_EALREADY, "'one' is known already");
 	CHECK(!again);
 	CHECK_OK(peal_runtime_shutdown(rt));
-	/* and once more, in a runtime that has none of it */
+	/* again in a new runtime, which does not know the program */
 	rt = harness_open(1, "");
 	CHECK(!peal_program_find(rt, "one"));
 	CHECK_OK(peal_program_load_file(rt, module("one"), &program));
@@ -132,9 +135,12 @@ PEAL_TEST(another_program_of_the_name_stays)
 	CHECK_OK(peal_runtime_close(rt));
 }
 
-/* ---- damage -------------------------------------------------------------------- */
+/* ---- damaged files ------------------------------------------------------- */
 
-/* Seen before any backend is asked. Each look reads all of the file. */
+/*
+ * The runtime checks files before any backend gets them. Each check reads the
+ * whole file, so sanitizers use larger steps.
+ */
 #define SAME_EVERYWHERE HOST_CASE("files are checked before a backend has them")
 #define STEP (PEAL_ASAN || PEAL_TSAN ? 29 : 1)
 
@@ -190,7 +196,8 @@ PEAL_TEST(a_file_cut_off_anywhere_is_refused)
 		expect(&t, n, t.path);
 	for (n = t.n - SEAL_BYTES - 8; n < t.n; n += STEP)
 		expect(&t, n, t.path);
-	expect(&t, t.n - SEAL_BYTES, "no seal"); /* as after a strip */
+	/* as after `strip` */
+	expect(&t, t.n - SEAL_BYTES, "no seal");
 	end(&t);
 }
 
@@ -243,14 +250,14 @@ PEAL_TEST(the_seal_is_what_sha256sum_says)
 
 	SAME_EVERYWHERE;
 	begin(&t);
-	/* Sealed by hand it is the same file, ... */
+	/* The same content with a seal by sha256sum is the same file. */
 	CHECK(!peali_file_write(t.path, t.bytes, t.n - SEAL_BYTES));
 	snprintf(command, sizeof(command),
 		 "printf 'peal-sha256:%%.64s\\n' \"$(sha256sum <%s)\" >>%s && "
 		 "cmp -s %s %s",
 		 t.path, t.path, t.path, module("one"));
 	CHECK_EQ(system(command), 0);
-	/* ... and so it is with more bytes at its end, whatever their number. */
+	/* A longer file with a new seal loads, for all these lengths. */
 	t.bytes = (unsigned char *)realloc(t.bytes, t.n + 8192);
 	CHECK(t.bytes);
 	memset(t.bytes + t.n - SEAL_BYTES, 'x', 8192);

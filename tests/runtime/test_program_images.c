@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The device images that a build embeds in its programs. */
+/* Shows that programs embed the device images that the build lists. */
 #include <elf.h>
 
 #include "runtime/harness.h"
@@ -16,7 +16,7 @@ static int contains(const struct peal_image *image, const char *text)
 		      strlen(text)) != NULL;
 }
 
-/* An image is what its kind says, for its target, and has the entry. */
+/* Checks that an image has the format of its kind, its target and the entry. */
 static void check_image(const struct peal_image *image, const char *entry)
 {
 	size_t bytes = (size_t)(image->end - image->begin);
@@ -30,7 +30,8 @@ static void check_image(const struct peal_image *image, const char *entry)
 		snprintf(line, sizeof(line), ".target sm_%s",
 			 image->target + strlen("compute_"));
 		CHECK(contains(image, line));
-		CHECK_EQ(image->end[-1], 0); /* loaded as text */
+		/* PTX is loaded as a string */
+		CHECK_EQ(image->end[-1], 0);
 		CHECK_EQ(strlen((const char *)image->begin), bytes - 1);
 		return;
 	}
@@ -49,14 +50,17 @@ static void check_image(const struct peal_image *image, const char *entry)
 	}
 }
 
-/* The program has an image for each target of the list, and no other. */
+/*
+ * Checks that the program has an image for each target of the list and no
+ * other.
+ */
 static void check_images(const struct peal_program *program,
 			 const char *targets, const char *entry)
 {
 	const struct peal_image *image = program->images;
 	char rest[256], *target, *at = rest;
 
-	CHECK(targets); /* run by ctest */
+	CHECK(targets); /* set by ctest */
 	snprintf(rest, sizeof(rest), "%s", targets);
 	while ((target = strsep(&at, ";")) && *target) {
 		CHECK(image && image->target);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The text that a build embeds, of programs and of the dialect. */
+/* Shows that programs embed their sources. The library embeds the dialect. */
 #include "runtime/harness.h"
 
 PEAL_DECLARE_PROGRAM(peal_stages);
@@ -16,14 +16,14 @@ static const struct peal_source_file *find(const struct peal_source_file *file,
 	return NULL;
 }
 
-/* The text is that of the file in the tree, and a zero byte follows. */
+/* Checks that the text equals the file in the tree and ends in a zero byte. */
 static void check_text(const struct peal_source_file *file, const char *path)
 {
 	char name[512], *text;
 	FILE *in;
 	size_t n;
 
-	CHECK(getenv("PEAL_SOURCE_DIR")); /* run by ctest */
+	CHECK(getenv("PEAL_SOURCE_DIR")); /* set by ctest */
 	snprintf(name, sizeof(name), "%s/%s", getenv("PEAL_SOURCE_DIR"), path);
 	in = fopen(name, "r");
 	CHECK(in);
@@ -37,7 +37,7 @@ static void check_text(const struct peal_source_file *file, const char *path)
 	fclose(in);
 }
 
-/* Bytes of all texts of a table. */
+/* Returns the bytes of all texts of a table. */
 static size_t sum(const struct peal_source_file *file)
 {
 	size_t n = 0;

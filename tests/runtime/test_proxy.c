@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Proxies: handlers tell actors of other kernels, on other devices, by an address
- * in their own: each message once, each sender's in order, wherever the actor moves.
+ * Handlers tell actors of other kernels by a proxy. Shows that each message
+ * arrives once, in order per sender, wherever the actor migrates.
  */
 #include "runtime/pools.h"
 #include "runtime/street.h"
@@ -18,8 +18,11 @@ static uint64_t proxy_at(struct street *s, int kernel, uint32_t worker,
 	return proxy;
 }
 
-/* A guest on worker 1 of kernel 1; s->guest is its proxy in kernel 0, on worker 0,
- * and all but BY_LINK, whose link this returns, send by that. */
+/*
+ * Opens a street with a guest on worker 1 of kernel 1. Its proxy is s->guest,
+ * on worker 0 of kernel 0. All senders use the proxy, except BY_LINK. Returns
+ * the link of BY_LINK.
+ */
 static struct peal_link *open_far(struct street *s)
 {
 	struct peal_link *link;
@@ -43,7 +46,10 @@ static uint64_t mail_dead(struct peal_kernel *k)
 	return info.mail_dead;
 }
 
-/* The messages that are dead for no actor in all passages. */
+/*
+ * Returns the messages of all forwarding links that were dead for lack of an
+ * actor.
+ */
 static uint64_t passage_dead(const struct street *s)
 {
 	struct peal_link_info info;
@@ -59,7 +65,7 @@ static uint64_t passage_dead(const struct street *s)
 	return dead;
 }
 
-/* Who tells it hears that there is no such actor. */
+/* Makes a herald tell the destroyed proxy. Checks that the tell fails. */
 static void expect_unknown(struct street *s)
 {
 	struct peal_kernel_info info;
@@ -68,7 +74,7 @@ static void expect_unknown(struct street *s)
 	EVENTUALLY(!peal_kernel_info(s->k[0], &info) && info.failed == 1);
 }
 
-/* ---- messages ------------------------------------------------------------------- */
+/* ---- messages ------------------------------------------------------------ */
 
 static void expect_all(struct street *s, uint64_t address, int kernel)
 {
@@ -99,7 +105,7 @@ PEAL_TEST(handlers_tell_an_actor_on_another_device)
 
 PEAL_TEST(a_proxy_leads_to_its_actor_wherever_that_moves)
 {
-	/* also into the proxy's own kernel, and to its own worker */
+	/* kernel and worker, also those of the proxy */
 	static const int stay[8][2] = { { 0, 1 }, { 1, 0 }, { 1, 1 }, { 0, 0 },
 					{ 1, 1 }, { 0, 1 }, { 1, 0 }, { 2, 0 } };
 	struct street s;
@@ -118,8 +124,10 @@ PEAL_TEST(a_proxy_leads_to_its_actor_wherever_that_moves)
 	close_street(&s);
 }
 
-/* Two guests, each told by heralds of the other one's kernel, through mailboxes of
- * 16 slots. */
+/*
+ * Two guests in two kernels. A herald of each kernel tells the other kernel's
+ * guest, through mailboxes of 16 slots.
+ */
 PEAL_TEST(two_kernels_tell_each_other_without_end)
 {
 	struct herald init = { .sender = 0 };
@@ -143,7 +151,7 @@ PEAL_TEST(two_kernels_tell_each_other_without_end)
 		for (k = 0; k < 2; k++)
 			CHECK_OK(peal_send(s.e, k, GUEST_TELL, NULL, 0,
 					   PATIENCE));
-	s.sent[0] = 2000; /* each has its herald's */
+	s.sent[0] = 2000; /* each guest gets the notes of one herald */
 	for (k = 0; k < 2; k++) {
 		g = settle(&s, guest[k], (int)k);
 		CHECK_EQ(g.notes, 2000);
@@ -186,7 +194,10 @@ PEAL_TEST(a_pool_has_proxies_and_another_program)
 	close_street(&s);
 }
 
-/* A herald hands a request of the host on, and a porter elsewhere replies. */
+/*
+ * A herald delegates a request of the host to a proxy. A porter in another
+ * kernel replies.
+ */
 PEAL_TEST(a_request_is_handed_on_to_a_proxy)
 {
 	struct peal_requester *asker = NULL;
@@ -207,7 +218,7 @@ PEAL_TEST(a_request_is_handed_on_to_a_proxy)
 	close_street(&s);
 }
 
-/* ---- addresses ------------------------------------------------------------------ */
+/* ---- addresses ----------------------------------------------------------- */
 
 PEAL_TEST(for_the_host_a_proxy_is_an_address_of_its_actor)
 {
@@ -222,7 +233,7 @@ PEAL_TEST(for_the_host_a_proxy_is_an_address_of_its_actor)
 	CHECK_OK(peal_name_set(s.rt, s.guest, "guest"));
 	CHECK_OK(peal_name_find(s.rt, "guest", &found));
 	CHECK_EQ(found, s.newest);
-	/* a proxy of a proxy leads to the actor at once */
+	/* a proxy of a proxy leads directly to the actor */
 	second = proxy_at(&s, 2, 1, s.guest);
 	CHECK_OK(peal_proxy_destroy(s.rt, s.guest));
 	CHECK_EQ(peal_proxy_destroy(s.rt, s.guest), PEAL_ENOENT);
@@ -234,7 +245,10 @@ PEAL_TEST(for_the_host_a_proxy_is_an_address_of_its_actor)
 	close_street(&s);
 }
 
-/* Entries come back: more proxies than there is room for, one after another. */
+/*
+ * Each round must free the actor slots of its proxies: the spawns need all
+ * slots.
+ */
 PEAL_TEST(the_end_of_an_actor_is_that_of_its_proxies)
 {
 	uint64_t guest, proxy[4], actors[ACTORS];
@@ -287,14 +301,17 @@ PEAL_TEST(what_comes_by_a_proxy_that_leads_nowhere_is_dead)
 	close_street(&s);
 }
 
-/* The kernel that the actor came through is gone: the proxy leads past it. */
+/*
+ * Destroys the kernel in which the guest was spawned, after the guest has
+ * migrated to kernel `home`. The proxy must lead past that kernel.
+ */
 static void lose_kernel_between(int home)
 {
 	uint64_t actors[ACTORS];
 	struct street s;
 	uint32_t i, by;
 
-	/* a link would hold the kernel */
+	/* an open link would keep the kernel from draining */
 	CHECK_OK(peal_link_destroy(open_far(&s)));
 	CHECK_OK(move_to(&s, s.guest, home, 1, 0));
 	for (i = 0; i < 20; i++)
@@ -309,7 +326,7 @@ static void lose_kernel_between(int home)
 	expect_all(&s, s.guest, home);
 	CHECK_OK(peal_proxy_destroy(s.rt, s.guest));
 	expect_unknown(&s);
-	/* the actor has all else that it had */
+	/* the actor's retirement frees its other actor slots */
 	CHECK_OK(peal_actor_retire(s.rt, s.newest));
 	CHECK_OK(peal_actor_spawn_many(s.k[0], "guest", NULL, ACTORS - 4,
 				       actors));
@@ -326,7 +343,7 @@ PEAL_TEST(a_proxy_leads_to_an_actor_of_its_own_kernel)
 	lose_kernel_between(0);
 }
 
-/* ---- what is refused -------------------------------------------------------------- */
+/* ---- refusals ------------------------------------------------------------ */
 
 static void expect_refused(struct street *s, int kernel, uint64_t address,
 			   uint32_t worker, int code, const char *text)
@@ -367,7 +384,8 @@ PEAL_TEST(what_cannot_have_a_proxy_is_refused)
 	expect_refused(&s, 0, guest, 0, PEAL_ESTOPPED, "has ended");
 	s.k[0] = mine;
 	expect_refused(&s, 0, lone, 0, PEAL_ESTOPPED, "has ended");
-	o.mailbox_slots = 1 << 20; /* there is room for no more */
+	/* leaves 0 passage_slots, as the sum is at most 2^20 */
+	o.mailbox_slots = 1 << 20;
 	CHECK_OK(peal_kernel_launch(s.rt, 1, &peal_program_guest, &o, &tight));
 	lone = spawn(tight, "guest", 0);
 	expect_refused(&s, 0, lone, 0, PEAL_ENOTSUP, "too few for");
@@ -390,7 +408,7 @@ PEAL_TEST(a_worker_without_a_port_is_named)
 
 	open_street(&s);
 	guest[0] = spawn(s.k[1], "guest", 0);
-	for (i = 0; i < 4; i++) /* all of worker 0's */
+	for (i = 0; i < 4; i++) /* takes all ports of worker 0 */
 		spawn(s.k[0], "porter", 0);
 	expect_refused(&s, 0, guest[0], 0, PEAL_ENOSPC, "max_ports are used");
 	CHECK_OK(peal_proxy_create(
@@ -398,7 +416,7 @@ PEAL_TEST(a_worker_without_a_port_is_named)
 		&(struct peal_proxy_options){ sizeof(struct peal_proxy_options),
 					      2 },
 		&proxy));
-	/* worker 1 has a way there now: others go by that */
+	/* worker 1 has a forwarding link now, and worker 0 uses it */
 	CHECK_OK(peal_proxy_create(s.k[0], guest[0], NULL, &proxy));
 	s.guest = proxy;
 	spawn_herald(&s, BY_TELL, 0);

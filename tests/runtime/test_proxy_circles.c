@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Kernels that are full of messages for each other, in circles of both directions:
- * whoever is told by a proxy tells one for each by another proxy, and nobody stands
- * still, with hardly any slots.
+ * Kernels tell each other by proxies, in cycles of both directions, and their
+ * mailboxes are full. Each message makes one more message. Shows that the
+ * kernels do not stall, even with few slots.
  */
 #include "runtime/both_lanes.h"
 #include "runtime/guest.h"
@@ -13,8 +13,10 @@ PEAL_DECLARE_PROGRAM(court);
 #define SLOTS 16
 #define STATE ((sizeof(struct player) + 15) / 16 * 16)
 
-/* In each kernel two players: one tells that of the next kernel, the other one that
- * of the one before. */
+/*
+ * Each kernel has two players. The first tells the first player of the next
+ * kernel. The second tells the second player of the kernel before.
+ */
 struct rounds {
 	struct peal_runtime *rt;
 	struct peal_endpoint *e;
@@ -24,7 +26,10 @@ struct rounds {
 	uint32_t kernels;
 };
 
-/* A player's partner is told by the so manyth entry, a proxy. */
+/*
+ * Spawns a player of a kernel. way: 0: tells the next kernel; 1: the kernel
+ * before. Its partner is the actor of number 2 + way, a proxy.
+ */
 static void spawn_players(struct rounds *r, uint32_t kernel, uint32_t way)
 {
 	struct player init = { .partner = 2 + way };
@@ -75,7 +80,7 @@ static void open_rounds(struct rounds *r, uint32_t kernels, uint32_t places)
 			     (struct peal_link_options){ .capacity = 0 });
 }
 
-/* So many balls from each in all, as fast as they are taken. */
+/* Sends until each player has got `balls` balls in all. */
 static void play(struct rounds *r, uint64_t balls)
 {
 	uint64_t until = harness_now_ns() + PATIENCE, left;
@@ -98,7 +103,8 @@ static void play(struct rounds *r, uint64_t balls)
 			if (!result)
 				until = harness_now_ns() + PATIENCE;
 		}
-		CHECK(harness_now_ns() < until); /* else they stand still */
+		/* otherwise the kernels stall */
+		CHECK(harness_now_ns() < until);
 		usleep(20);
 	} while (left);
 }
@@ -139,7 +145,7 @@ static void play_all(uint32_t kernels, uint32_t places, uint64_t balls)
 	open_rounds(&r, kernels, places);
 	play(&r, balls);
 	EVENTUALLY(handled(&r) == balls * each);
-	/* what they owed each other is paid: again */
+	/* again, after the kernels have returned the slots that they owed */
 	play(&r, 2 * balls);
 	EVENTUALLY(handled(&r) == 2 * balls * each);
 	close_rounds(&r);

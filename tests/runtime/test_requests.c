@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Requests of the host: each gets its own reply, or an error, never another's. */
+/* Each request of the host gets its own reply or an error, never the reply of
+ * another request. */
 #include "runtime/harness.h"
 #include "runtime/requests.h"
 
@@ -12,7 +13,7 @@ struct scene {
 	struct peal_runtime *rt;
 	struct peal_kernel *k;
 	struct peal_requester *r;
-	uint64_t server; /* on worker 0; who is asked */
+	uint64_t server; /* on worker 0; receives the requests */
 	uint64_t member; /* on worker 1 */
 };
 
@@ -55,7 +56,7 @@ static struct peal_requester_info counts(const struct scene *s)
 	return info;
 }
 
-/* Dead messages of all links, for that reason. */
+/* Returns the dead messages of all links with this reason. */
 static uint64_t dead(const struct scene *s, uint32_t reason)
 {
 	struct peal_link *links[64];
@@ -96,7 +97,7 @@ static int begin(const struct scene *s, uint32_t what, uint64_t number,
 				  request_out);
 }
 
-/* A request that gets its reply. */
+/* Sends a request and checks its reply. */
 static void is_answered(const struct scene *s, uint64_t number)
 {
 	struct told told;
@@ -228,10 +229,11 @@ PEAL_TEST(a_late_reply_is_nobodys)
 		    "no reply in time");
 	CHECK_EQ(told.number, 4711);
 	CHECK_EQ(counts(&s).given_up, 1);
-	/* It comes before the reply of the next, into whose place it does not. */
+	/* The late reply arrives before the reply to 2, and is dropped. */
 	is_answered(&s, 2);
 	CHECK_EQ(counts(&s).late, 1);
-	/* One that is waited for again is not late. */
+	/* A request that timed out can be waited for again. Its reply is then
+	 * not late. */
 	CHECK_OK(begin(&s, ASK_LATER, 3, PATIENCE, &out));
 	CHECK_EQ(peal_request_wait(s.r, out, &told, sizeof(told), NULL, 0),
 		 PEAL_EAGAIN);
@@ -241,7 +243,7 @@ PEAL_TEST(a_late_reply_is_nobodys)
 	is_answered(&s, 4);
 	CHECK_OK(peal_request_wait(s.r, out, &told, sizeof(told), NULL, 0));
 	CHECK_EQ(told.number, 3);
-	/* Given up while it is out; then what comes is late. */
+	/* The reply to a cancelled request is late. */
 	CHECK_OK(begin(&s, ASK_LATER, 5, PATIENCE, &out));
 	CHECK_OK(peal_request_cancel(s.r, out));
 	CHECK_FAILS(peal_request_cancel(s.r, out), PEAL_ENOENT, "is out");
@@ -258,7 +260,7 @@ PEAL_TEST(a_second_reply_is_nobodys)
 	uint64_t out;
 
 	CHECK_OK(begin(&s, ASK_BOTH, 7, PATIENCE, &out));
-	is_answered(&s, 8); /* both have come, and nobody has waited */
+	is_answered(&s, 8); /* receives both replies to 7 */
 	CHECK_EQ(counts(&s).late, 1);
 	CHECK_OK(peal_request_wait(s.r, out, &told, sizeof(told), NULL, 0));
 	CHECK_EQ(told.number, 7);
@@ -299,7 +301,7 @@ PEAL_TEST(a_handler_refuses_or_fails)
 	CHECK_FAILS(peal_request(s.r, ask_number, "no", 2, &told, sizeof(told),
 				 NULL, PATIENCE),
 		    PEAL_EPROTO, "refused");
-	for (i = 0; i < 4; i++) /* which say that a request is not over */
+	for (i = 0; i < 4; i++) /* these errors mean: still in flight */
 		CHECK_FAILS(request(&s, ASK_REFUSAL, (uint64_t)unsaid[i], 0,
 				    &told, PATIENCE),
 			    PEAL_EHANDLER, "refused");
@@ -343,7 +345,7 @@ PEAL_TEST(replies_have_any_length)
 	CHECK_EQ(reply.length, 4096);
 	CHECK(!reply.data);
 	CHECK_EQ(bytes[0], 1);
-	/* One that is waited for stays. */
+	/* peal_request_wait keeps a reply that is longer than the buffer. */
 	CHECK_OK(peal_request_begin(s.r, ask_number, &a, sizeof(a), PATIENCE,
 				    &out));
 	CHECK_FAILS(peal_request_wait(s.r, out, bytes, 100, &reply, PATIENCE),
@@ -351,7 +353,7 @@ PEAL_TEST(replies_have_any_length)
 	CHECK_OK(peal_request_wait(s.r, out, bytes, sizeof(bytes), &reply, 0));
 	CHECK(reply.data == bytes);
 	are_known(bytes, 4096);
-	/* What is kept of a short one has no room for a long one. */
+	/* peal_request_wait keeps replies of growing length. */
 	for (n = 16; n <= 4096; n *= 16) {
 		a.number = n;
 		CHECK_OK(peal_request_begin(s.r, ask_number, &a, sizeof(a),
@@ -376,12 +378,12 @@ PEAL_TEST(others_reply_in_their_place)
 	uint64_t pass, pool;
 	struct told told;
 
-	/* one that is told */
+	/* an actor that the server delegates to */
 	CHECK_OK(request(&s, ASK_TOLD, 7, (uint32_t)s.member, &told, PATIENCE));
 	CHECK_EQ(told.self, (uint32_t)s.member);
 	CHECK_EQ(told.twice, 14);
 	CHECK_EQ(told.seen, sizeof(struct ask));
-	/* one that a link leads to: it replies by the port that it has */
+	/* an actor behind a link, which replies by its own port */
 	pass = harness_spawn(s.k, "pass", 1);
 	harness_link(s.rt, pass, 0, s.server,
 		     (struct peal_link_options){ .message_bytes = 64 });
@@ -393,7 +395,7 @@ PEAL_TEST(others_reply_in_their_place)
 			      sizeof(told), NULL, PATIENCE));
 	CHECK_EQ(told.self, (uint32_t)s.server);
 	CHECK_EQ(told.twice, 16);
-	/* the members of a pool */
+	/* a member of a pool */
 	CHECK_OK(peal_pool_create(s.k, NULL, &pool));
 	CHECK_OK(peal_pool_join(s.rt, pool, s.member));
 	CHECK_FAILS(peal_requester_open(s.rt, pool, NULL, &pooled),
@@ -406,7 +408,7 @@ PEAL_TEST(others_reply_in_their_place)
 	CHECK_EQ(told.seen, sizeof(struct ask));
 	CHECK_OK(peal_kernel_stop(s.k, PATIENCE));
 	harness_conserved(s.rt);
-	CHECK_OK(peal_runtime_shutdown(s.rt)); /* with two of them open */
+	CHECK_OK(peal_runtime_shutdown(s.rt)); /* two requesters are open */
 }
 
 static void *stop_soon(void *argument)
@@ -440,7 +442,7 @@ PEAL_TEST(an_end_is_heard_by_who_waits)
 	close_scene(&s);
 }
 
-/* The end of stream of the last who replies is an end too. */
+/* A request also fails if the last sender of replies has ended its stream. */
 PEAL_TEST(an_ended_stream_has_no_reply)
 {
 	struct peal_kernel_options ends = { .size = sizeof(ends),
@@ -484,7 +486,8 @@ static void *wait_for_it(void *argument)
 	return NULL;
 }
 
-/* Who receives for others and gives up leaves it to one of them. */
+/* One waiting thread receives the replies of all. If that thread times out,
+ * another waiting thread receives. */
 PEAL_TEST(who_gives_up_hands_over)
 {
 	struct scene s = open_scene(1);
@@ -508,7 +511,7 @@ PEAL_TEST(who_gives_up_hands_over)
 		    PEAL_EBUSY, "another thread waits for request");
 	CHECK(!pthread_join(brief.thread, NULL));
 	CHECK_EQ(brief.result, PEAL_ETIMEDOUT);
-	/* what makes the reply come is no request */
+	/* a plain message makes the server send the late reply */
 	CHECK_OK(peal_send(e, 0, ask_number, &next, sizeof(next), PATIENCE));
 	CHECK(!pthread_join(patient.thread, NULL));
 	CHECK_OK(patient.result);
@@ -543,7 +546,8 @@ PEAL_TEST(a_full_link_is_said)
 	close_scene(&s);
 }
 
-/* Replies that nobody takes fill their link, and so the other one. */
+/* The caller only sends and cancels. Its sends must also receive the replies. A
+ * full reply link would stall the server, and then fill the request link. */
 PEAL_TEST(who_only_asks_does_not_stand_still)
 {
 	struct scene s = open_scene(1);
@@ -553,7 +557,7 @@ PEAL_TEST(who_only_asks_does_not_stand_still)
 		CHECK_OK(begin(&s, ASK_TWICE, i, PATIENCE, &out));
 		CHECK_OK(peal_request_cancel(s.r, out));
 	}
-	for (; i < 40 * OUT; i++) { /* without a wait, too */
+	for (; i < 40 * OUT; i++) { /* with timeout 0 */
 		EVENTUALLY(!begin(&s, ASK_TWICE, i, 0, &out));
 		CHECK_OK(peal_request_cancel(s.r, out));
 	}
@@ -651,7 +655,7 @@ PEAL_TEST(what_is_wrong_is_refused)
 	close_scene(&s);
 }
 
-/* Who gets a message that is no request has nobody to reply to. */
+/* A handler cannot reply to a message that is not a request. */
 PEAL_TEST(a_message_is_no_request)
 {
 	struct scene s = open_scene(1);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* labels: stress quick */
 /*
- * Workers of 1 and of 32 lanes that share a work queue or a topic in memory of
- * their device, for each size of messages. Of a work queue the leader takes as
- * many tickets as there are lanes, and each lane puts one. What they take they
- * pass on to an endpoint, which checks every word.
+ * Workers of 1 and 32 lanes share a work queue or a topic in device memory, for
+ * several message sizes. In a work queue the leader takes one ticket per lane,
+ * and each lane puts one message. The workers send all messages that they take
+ * to an endpoint, which checks every word.
  */
 #include "queues/stress.h"
 #include "queues/topic.h"
@@ -25,7 +25,7 @@ struct share {
 	struct peal_link *link[2 * WORKERS];
 	struct share_turn turn[WORKERS];
 	struct stress_list list;
-	uint64_t next[WORKERS]; /* of a topic: due to each worker */
+	uint64_t next[WORKERS]; /* topic: next sequence from each worker */
 	uint64_t received, expected;
 	int topic, sound;
 };
@@ -38,7 +38,7 @@ static uint64_t memory(struct share *s, uint64_t bytes)
 	return address;
 }
 
-/* Sizes and header of the queue; its memory. */
+/* Fills the queue's header in turn[0] and allocates the queue's memory. */
 static void make_queue(struct share *s, uint32_t lanes, uint32_t slots,
 		       uint32_t policy, uint32_t bytes)
 {
@@ -100,7 +100,7 @@ static void make_workers(struct share *s, uint32_t lanes, uint32_t bytes)
 	}
 }
 
-/* Sends one message and waits for what comes of it. */
+/* Sends one message to a worker and waits for its answer. */
 static void tell(struct share *s, uint32_t worker, uint16_t type)
 {
 	struct peal_received r;
@@ -128,7 +128,7 @@ static void check(struct share *s, const struct peal_received *r)
 		s->sound &= stress_tick(&s->list, r->data, r->length, NULL);
 }
 
-/* Gives the workers turns until all has come. */
+/* Sends turns to the workers until all expected messages have arrived. */
 static void take_turns(struct share *s)
 {
 	uint64_t began = identity_now_ms(), before;
@@ -155,7 +155,8 @@ static void take_turns(struct share *s)
 	}
 }
 
-/* Nothing comes any more, and all links conserve. */
+/* Ends the stream. Checks that no message is left and that all links
+ * conserve. */
 static void end(struct share *s)
 {
 	struct peal_received r;
@@ -178,7 +179,8 @@ static void end(struct share *s)
 	CHECK_OK(peal_memory_free(s->rt, 0, s->turn[0].queue));
 }
 
-/* 1: each message came once and whole; of a topic to each, in order. */
+/* Returns 1 if each message arrived once and intact. With a topic, each
+ * subscriber must have forwarded all messages in order. */
 static int run(struct share *s, uint32_t lanes, uint32_t slots, uint32_t policy,
 	       uint32_t bytes)
 {
@@ -200,11 +202,11 @@ static int run(struct share *s, uint32_t lanes, uint32_t slots, uint32_t policy,
 	return s->sound && (s->topic || i);
 }
 
-/* One round: its number chooses policy and slots. */
+/* Runs one round. Its number selects the policy and the number of slots. */
 static void one(struct peal_runtime *rt, int topic, uint32_t lanes,
 		uint32_t bytes, uint64_t round)
 {
-	/* of a work queue: room for as many as there are lanes */
+	/* a work queue needs at least one slot per lane */
 	uint32_t slots = (lanes == 1 || topic ? 8u : 256u) << round % 2;
 	struct share s;
 

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Actors that handlers make and end: with what state and by whose ports, how long
- * their addresses are theirs, when there is no room for more, and what the host
- * knows of them.
+ * Handlers spawn and end actors. The cases check states, ports, addresses and
+ * the limit of actor slots. They also check the host's calls on such actors.
  */
 #include "runtime/spawn_scene.h"
 
-/* ---- life --------------------------------------------------------------------- */
+/* ---- life ---------------------------------------------------------------- */
 
 PEAL_TEST(a_handler_makes_an_actor_that_has_messages_and_ends_it)
 {
@@ -57,8 +56,8 @@ PEAL_TEST(a_room_is_used_again_with_another_address)
 		CHECK_EQ(PEAL_ACTOR_INDEX(actor), PEAL_ACTOR_INDEX(first));
 		CHECK(actor != before);
 		CHECK_EQ(actor == first, i == PEAL_ACTOR_GENERATIONS);
-		say(&s, actor, SPAWNS_HELLO); /* as if nobody had been there */
-		say(&s, before, SPAWNS_COUNT); /* who is no more */
+		say(&s, actor, SPAWNS_HELLO); /* checks that its state is new */
+		say(&s, before, SPAWNS_COUNT); /* a retired address */
 		CHECK_OK(end(&s, actor));
 	}
 	scene_quiet(&s);
@@ -97,13 +96,13 @@ PEAL_TEST(who_ends_itself_has_its_state_until_its_handler_returns)
 	scene_quiet(&s);
 	CHECK_EQ(info_of(&s).failed, 0);
 	CHECK_EQ(info_of(&s).retired, 1);
-	/* it has tried to make another one, and there was no room yet */
+	/* its own spawn failed: its actor slot was not yet free */
 	CHECK_EQ(obey(&s, 0, SPAWNS_LEAVES, none).value, 1);
 	next = make(&s, 4);
 	CHECK_EQ(PEAL_ACTOR_INDEX(next), PEAL_ACTOR_INDEX(actor));
 	CHECK(next != actor);
 	say(&s, next, SPAWNS_HELLO);
-	say(&s, next, SPAWNS_LEAVE); /* and once more, by the same room */
+	say(&s, next, SPAWNS_LEAVE); /* again, in this actor slot */
 	say(&s, next, SPAWNS_COUNT);
 	scene_quiet(&s);
 	CHECK_EQ(obey(&s, 0, SPAWNS_LEAVES, none).value, 2);
@@ -120,7 +119,8 @@ PEAL_TEST(who_ends_itself_has_none_of_the_messages_behind)
 	uint64_t actor;
 
 	CHECK_OK(try_make(&s, SPAWNS_MUTE, 1, 0, &actor));
-	CHECK_OK(peal_kernel_suspend(s.k, PATIENCE)); /* they come in a row */
+	/* all three messages are queued before the first is handled */
+	CHECK_OK(peal_kernel_suspend(s.k, PATIENCE));
 	say(&s, actor, SPAWNS_COUNT);
 	say(&s, actor, SPAWNS_LEAVE);
 	say(&s, actor, SPAWNS_COUNT);
@@ -142,9 +142,9 @@ PEAL_TEST(all_rooms_are_used_and_each_is_given_once)
 	o = obey(&s, 0, SPAWNS_MAKE, o);
 	CHECK_EQ(o.result, PEAL_ENOSPC);
 	CHECK_EQ(o.n, 40);
-	for (i = 0; i < 40; i++) { /* in the order in which they were made */
+	for (i = 0; i < 40; i++) { /* in the order of the spawns */
 		actor[i] = (s.maker[0] >> 32 << 32) |
-			   (uint64_t)(64 + i); /* max_actors */
+			   (uint64_t)(64 + i); /* 64: max_actors */
 		say(&s, actor[i], SPAWNS_HELLO);
 	}
 	for (turn = 0; turn < 3; turn++) {
@@ -188,7 +188,7 @@ PEAL_TEST(a_million_are_made_and_ended)
 	scene_close(&s, 0);
 }
 
-/* ---- ports ---------------------------------------------------------------------- */
+/* ---- ports --------------------------------------------------------------- */
 
 static struct spawns_state heard(struct scene *s, uint16_t type)
 {
@@ -210,14 +210,14 @@ PEAL_TEST(an_actor_of_a_handler_sends_by_the_ports_of_another)
 	CHECK_OK(try_make(&s, SPAWNS_SPEAKER, 10, s.maker[0], &first));
 	say(&s, first, SPAWNS_SAY);
 	CHECK_EQ(heard(&s, SPAWNS_SAY).value, 10);
-	say(&s, first, SPAWNS_BREED); /* by its own, which are the maker's */
+	say(&s, first, SPAWNS_BREED); /* shares its own (the maker's) ports */
 	state = heard(&s, SPAWNS_BREED);
 	CHECK_OK(state.result);
 	second = (s.maker[0] >> 32 << 32) | state.made;
 	say(&s, second, SPAWNS_SAY);
 	CHECK_EQ(heard(&s, SPAWNS_SAY).value, 11);
 	CHECK_OK(end(&s, first));
-	say(&s, second, SPAWNS_BREED); /* whoever has made it */
+	say(&s, second, SPAWNS_BREED); /* its spawner has ended */
 	third = (s.maker[0] >> 32 << 32) | heard(&s, SPAWNS_BREED).made;
 	say(&s, third, SPAWNS_SAY);
 	CHECK_EQ(heard(&s, SPAWNS_SAY).value, 12);
@@ -240,7 +240,7 @@ PEAL_TEST(who_has_the_ports_outlives_those_that_share_them)
 	CHECK_EQ(peal_actor_retire_many(s.rt, other, 2), PEAL_EBUSY);
 	CHECK_OK(end(&s, b));
 	CHECK_OK(peal_actor_retire_many(s.rt, other, 2));
-	/* one that the host has made, and that shares, stands for its owner */
+	/* sharing with an actor that shares means sharing with the owner */
 	owner = harness_spawn(s.k, "maker", 0);
 	sharing.ports_of = owner;
 	CHECK_OK(peal_actor_spawn(s.k, "maker", &sharing, &sharer));
@@ -270,7 +270,7 @@ PEAL_TEST(who_has_the_ports_may_have_a_mailbox_with_a_limit)
 	scene_close(&s, 0);
 }
 
-/* ---- what is refused --------------------------------------------------------------- */
+/* ---- refusals ------------------------------------------------------------ */
 
 PEAL_TEST(what_cannot_be_made_is_refused)
 {
@@ -283,18 +283,18 @@ PEAL_TEST(what_cannot_be_made_is_refused)
 	CHECK_EQ(try_make(&s, SPAWNS_WIDE, 1, 0, &actor), PEAL_EINVAL);
 	o.init_bytes = sizeof(struct spawns_state) + 1;
 	CHECK_EQ(obey(&s, 0, SPAWNS_MAKE, o).result, PEAL_EINVAL);
-	/* ports that are none, too few, for messages of another size, nobody's */
+	/* no ports, ports for another message size, ports of no actor */
 	CHECK_EQ(try_make(&s, SPAWNS_SPEAKER, 1, child, &actor), PEAL_EINVAL);
 	CHECK_EQ(try_make(&s, SPAWNS_OTHER, 1, s.maker[0], &actor),
 		 PEAL_EINVAL);
 	CHECK_EQ(try_make(&s, SPAWNS_SPEAKER, 1, 63, &actor), PEAL_ENOENT);
 	CHECK_EQ(try_make(&s, SPAWNS_SPEAKER, 1, ~0u, &actor), PEAL_ENOENT);
 	CHECK_EQ(info_of(&s).spawned, 0);
-	/* and none of that has used up a room */
+	/* a failed spawn uses no actor slot */
 	o.init_bytes = 8;
 	o.n = 5;
 	CHECK_EQ(obey(&s, 0, SPAWNS_MAKE, o).n, 4);
-	CHECK_EQ(end(&s, child), PEAL_EINVAL); /* the host has made it */
+	CHECK_EQ(end(&s, child), PEAL_EINVAL); /* the host spawned it */
 	CHECK_EQ(end(&s, 1 << 20), PEAL_EINVAL);
 	CHECK_OK(peal_actor_retire(s.rt, child));
 	scene_close(&s, 4);
@@ -319,7 +319,7 @@ PEAL_TEST(a_worker_has_its_own_rooms)
 	CHECK_EQ(obey(&s, 0, SPAWNS_END, got).result, PEAL_EINVAL);
 	got.result = 0;
 	CHECK_EQ(obey(&s, 1, SPAWNS_END, got).result, 0);
-	/* nor does it share the ports of another worker's */
+	/* an actor of another worker does not share its ports */
 	o.handler = SPAWNS_SPEAKER;
 	o.ports_of = (uint32_t)s.maker[0];
 	CHECK_EQ(obey(&s, 1, SPAWNS_MAKE, o).result, PEAL_ENOENT);
@@ -363,7 +363,7 @@ PEAL_TEST(options_that_are_too_large_are_refused)
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
-/* ---- what the host knows -------------------------------------------------------- */
+/* ---- calls of the host --------------------------------------------------- */
 
 PEAL_TEST(the_host_links_names_and_ends_what_a_handler_has_made)
 {
@@ -378,19 +378,19 @@ PEAL_TEST(the_host_links_names_and_ends_what_a_handler_has_made)
 	link = harness_from(s.rt, s.e, 9, actor, none);
 	CHECK_OK(peal_send(s.e, 9, SPAWNS_COUNT, &any, sizeof(any), PATIENCE));
 	CHECK_EQ(state_of(&s, actor).count, 1);
-	CHECK_OK(peal_actor_retire(s.rt, actor)); /* whoever sends to it */
+	CHECK_OK(peal_actor_retire(s.rt, actor)); /* despite the link */
 	CHECK_EQ(peal_name_find(s.rt, "guest", &found), PEAL_ENOENT);
 	CHECK_EQ(peal_actor_retire(s.rt, actor), PEAL_ENOENT);
 	CHECK_EQ(peal_actor_state(s.rt, actor, &found, 0), PEAL_ENOENT);
 	CHECK_EQ(end(&s, actor), PEAL_ENOENT);
-	/* the link leads to who is no more, also when another has its room */
+	/* the link leads to the retired actor, not to the next in its slot */
 	make(&s, 2);
 	next = make(&s, 3);
 	CHECK_EQ(PEAL_ACTOR_INDEX(next), PEAL_ACTOR_INDEX(actor));
 	CHECK_OK(peal_send(s.e, 9, SPAWNS_COUNT, &any, sizeof(any), PATIENCE));
 	EVENTUALLY(harness_info(link).dead[PEAL_REASON_NO_ACTOR] == 1);
 	CHECK_EQ(state_of(&s, next).count, 0);
-	/* a name of who has been ended by a handler is free for others */
+	/* if a handler ends an actor, the actor's name is free again */
 	CHECK_OK(peal_name_set(s.rt, next, "guest"));
 	CHECK_EQ(peal_name_set(s.rt, s.maker[0], "guest"), PEAL_EEXIST);
 	CHECK_OK(end(&s, next));
@@ -444,7 +444,7 @@ PEAL_TEST(who_fails_is_down_and_its_room_comes_back)
 	say(&s, actor, SPAWNS_FAIL);
 	say(&s, actor, SPAWNS_COUNT);
 	EVENTUALLY(harness_info(s.link[0]).dead[PEAL_REASON_DOWN] == 1);
-	CHECK_EQ(info_of(&s).actors, 2); /* until somebody ends it */
+	CHECK_EQ(info_of(&s).actors, 2); /* until it is retired */
 	CHECK_OK(end(&s, actor));
 	next = make(&s, 2);
 	say(&s, next, SPAWNS_HELLO);
@@ -453,13 +453,16 @@ PEAL_TEST(who_fails_is_down_and_its_room_comes_back)
 	scene_close(&s, 1);
 }
 
-/* ---- storms ----------------------------------------------------------------------- */
+/* ---- storms -------------------------------------------------------------- */
 
 #define TREES 3
 
-/* Trees grow on all workers; the leaves of each are counted by the next one's
- * maker. All come, or are known not to have had room. The mailboxes take all of
- * them at a time: handlers that tell more than they are told need that. */
+/*
+ * Grows trees of actors on all workers. The maker of the next worker counts the
+ * leaves of each tree. Leaves without a free actor slot are counted, too. The
+ * mailboxes must hold all messages at a time, since a handler may tell more
+ * messages than it gets.
+ */
 static void storm(struct peal_kernel_options k, uint32_t turns, uint32_t depth,
 		  int pause)
 {

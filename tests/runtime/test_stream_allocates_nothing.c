@@ -65,7 +65,7 @@ static void *send_all(void *argument)
 	return NULL;
 }
 
-/* Calls of the allocator while COUNT messages go over a route. */
+/* Returns the allocator calls of all threads while messages go over a route. */
 static uint64_t calls_of(uint32_t route, uint64_t bytes)
 {
 	struct peal_runtime *rt = harness_open(2, "");

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Streams through kernels: every message once, in order, and counted. */
+/* Streams through kernels deliver every message once and in order. The counters
+ * of all links agree. */
 #include "runtime/harness.h"
 
 #define KERNELS_MAX 3
@@ -11,8 +12,8 @@ struct chain {
 	int device[KERNELS_MAX];
 	struct peal_link_options options; /* of every link */
 	uint32_t route; /* that links between kernels must have; 0: any */
-	uint64_t bytes, count; /* of each message; messages */
-	int in_place; /* reserve and commit, peek and release */
+	uint64_t bytes, count; /* per message; number of messages */
+	int in_place; /* 1: reserve and commit, peek and release */
 	struct peal_endpoint *endpoint;
 	struct peal_kernel *kernel[KERNELS_MAX];
 	struct peal_link *link[KERNELS_MAX + 1];
@@ -194,7 +195,7 @@ PEAL_TEST(every_route_carries_the_stream)
 		c.route = cases[i].route;
 		run(&c);
 		c.options.policy = harness_policy(rt, PEAL_POLICY_ATOM8);
-		c.bytes = 700; /* by the slab */
+		c.bytes = 700; /* payloads in the slab */
 		c.in_place = 1;
 		run(&c);
 		CHECK_OK(peal_runtime_close(rt));
@@ -296,7 +297,7 @@ PEAL_TEST(reserve_without_commit_sends_nothing)
 	CHECK_EQ(peal_send_commit(c.endpoint, 0, 0), PEAL_EINVAL);
 	CHECK_OK(peal_receive_peek(c.endpoint, &r, PATIENCE));
 	CHECK(harness_intact(r.data, 24, 3, 0));
-	CHECK_OK(peal_receive_peek(c.endpoint, &r, 0)); /* the same one */
+	CHECK_OK(peal_receive_peek(c.endpoint, &r, 0)); /* the same message */
 	CHECK_EQ(r.sequence, 0);
 	CHECK_OK(peal_receive_release(c.endpoint));
 	CHECK_EQ(peal_receive_release(c.endpoint), PEAL_EINVAL);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* labels: stress quick */
 /*
- * Streams through kernels of 1 and of 32 lanes, for each size of messages: over
- * links from device to device, and from three workers into the mailbox of a
- * fourth. The endpoint that receives checks every word.
+ * Streams through kernels of 1 and 32 lanes, for several message sizes.
+ * Messages pass over links between devices, or from three workers into the
+ * mailbox of a fourth worker. The receiving endpoint checks every word.
  */
 #include "queues/stress.h"
 #include "runtime/harness.h"
@@ -17,9 +17,9 @@ struct stream {
 	struct peal_kernel *kernel[2];
 	struct peal_link *link[SENDERS + 2];
 	uint32_t n_kernels, n_links, n_senders;
-	uint64_t bytes, messages; /* of each sender */
+	uint64_t bytes, messages; /* per message; per sender */
 	unsigned long long seed;
-	int doubles; /* negative control */
+	int doubles; /* 1: one message replaces the next */
 };
 
 struct sender {
@@ -27,7 +27,7 @@ struct sender {
 	uint32_t index;
 };
 
-/* One that receives, and one for each sender: those are threads. */
+/* Creates an endpoint that receives, and one for each sender thread. */
 static void make_endpoints(struct stream *s)
 {
 	uint32_t i;
@@ -42,7 +42,7 @@ static void add(struct stream *s, struct peal_link *link)
 	s->link[s->n_links++] = link;
 }
 
-/* Endpoint, device 0, device 1, endpoint. */
+/* endpoint -> device 0 -> device 1 -> endpoint */
 static void build_links(struct stream *s, uint32_t lanes,
 			struct peal_link_options o)
 {
@@ -61,7 +61,7 @@ static void build_links(struct stream *s, uint32_t lanes,
 	add(s, harness_to(s->rt, actor[1], s->endpoint, o));
 }
 
-/* Three workers, to whom the endpoint sends, tell the one that answers. */
+/* endpoints -> `forward` on three workers -> mailbox of `echo` -> endpoint */
 static void build_mailbox(struct stream *s, uint32_t lanes,
 			  struct peal_link_options o)
 {
@@ -126,7 +126,8 @@ static int receive_all(struct stream *s)
 	return sound;
 }
 
-/* Both ends at once; then all have ended and conserve. */
+/* Sends and receives at the same time, then destroys everything. Returns 1 if
+ * all messages were intact and in order. */
 static int run(struct stream *s)
 {
 	struct sender senders[SENDERS];
@@ -162,7 +163,7 @@ static int run(struct stream *s)
 	return sound;
 }
 
-/* The largest message in a mailbox's slot, by policy. */
+/* Limits a message size to the largest mailbox slot of the policy. */
 static uint64_t mail_bytes(uint64_t bytes, uint32_t policy)
 {
 	uint64_t most = policy == PEAL_POLICY_ATOM8  ? 1016 :
@@ -172,7 +173,7 @@ static uint64_t mail_bytes(uint64_t bytes, uint32_t policy)
 	return bytes < most ? bytes : most;
 }
 
-/* One round: its number chooses policy and capacity. */
+/* Runs one round. Its number selects the policy and the capacity. */
 static void one(struct peal_runtime *rt, int mailbox, uint32_t lanes,
 		uint64_t bytes, uint64_t round)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who holds whom up: each cause by a thing that is really so. */
+/* Cases create stalls. peal_stuck must name the cause of each stall and the
+ * number of messages that wait for this cause. */
 #include <sys/wait.h>
 
 #include "runtime/harness.h"
@@ -11,7 +12,7 @@ PEAL_DECLARE_PROGRAM(pools);
 
 #define CAUSES 8
 #define CLOSINGS 20
-#define WATCH_NS (30 * MS) /* the usual watch is 100 ms */
+#define WATCH_NS (30 * MS) /* the default watch is 100 ms */
 
 static struct peal_stuck cause[CAUSES];
 static const struct peal_link_options four = { .capacity = 4 };
@@ -31,7 +32,8 @@ static int stuck(struct peal_runtime *rt)
 	return stuck_for(rt, WATCH_NS);
 }
 
-/* Only that cause, which holds so many up; a worker may just be about to. */
+/* Waits until `which` is the only cause and `messages` messages wait for it. At
+ * first the workers may not have reached the stall yet. */
 #define STUCK(rt, which, messages)                                             \
 	do {                                                                   \
 		EVENTUALLY(stuck(rt) == 1 && cause[0].cause == (which) &&      \
@@ -39,7 +41,7 @@ static int stuck(struct peal_runtime *rt)
 		CHECK(cause[0].still_ns >= WATCH_NS);                          \
 	} while (0)
 
-/* Sends while there is room; how many, together with the n before. */
+/* Sends until the link stays full. Returns n plus the number of messages. */
 static uint64_t send_more(struct peal_endpoint *e, uint32_t port, uint64_t n)
 {
 	struct relay_message m;
@@ -51,8 +53,11 @@ static uint64_t send_more(struct peal_endpoint *e, uint32_t port, uint64_t n)
 	}
 }
 
-/* Whether there is no room any more before and after a look that finds one cause, so
- * that all was full in the look, too; n: messages so far. */
+/*
+ * Returns 1 if peal_stuck finds one cause, `which`, while the link is full. The
+ * link is full before and after the call, and so in between. *n counts the
+ * messages sent so far.
+ */
 static int is_full(struct peal_runtime *rt, struct peal_endpoint *e,
 		   uint32_t port, uint32_t which, uint64_t *n)
 {
@@ -63,7 +68,8 @@ static int is_full(struct peal_runtime *rt, struct peal_endpoint *e,
 	return *n == before && causes == 1 && cause[0].cause == which;
 }
 
-/* Sends n, until there is no room for that cause, which holds so many up. */
+/* Sends until the link is full and `messages` messages wait for the cause
+ * `which`. Adds the number of messages sent to n. */
 #define FILL(rt, e, n, which, messages)                                        \
 	do {                                                                   \
 		EVENTUALLY(is_full(rt, e, 0, which, &(n)) &&                   \
@@ -105,7 +111,7 @@ PEAL_TEST(nothing_is_stuck_where_nothing_waits)
 	end(rt);
 }
 
-/* host -> echo on device 0 -> moody on device 1, which does not return. */
+/* host -> echo on device 0 -> moody on device 1. `moody` does not return. */
 PEAL_TEST(a_handler_that_does_not_return_holds_all_behind_it)
 {
 	struct peal_kernel_options o = { .workers = 2, .name = "deep" };
@@ -163,7 +169,7 @@ PEAL_TEST(the_host_does_not_receive)
 	CHECK_EQ(cause[0].n_links, 2);
 	CHECK_EQ(cause[0].message, 0);
 	CHECK_CONTAINS(cause[0].text, "does not receive at 'endpoint'; ");
-	/* who waits for the kernel is told the same */
+	/* a drain that times out names this cause, too */
 	CHECK_FAILS(peal_kernel_drain(k, 30 * MS), PEAL_ETIMEDOUT,
 		    "whose port 0 has no room: the host does not receive");
 	harness_receive(e, 1, 0, 2);
@@ -197,7 +203,7 @@ PEAL_TEST(a_port_without_a_link_is_named)
 	end(rt);
 }
 
-/* Two that send on what the other sends, and the host adds to it. */
+/* Two actors forward all messages to each other, and the host sends more. */
 PEAL_TEST(a_circle_is_one_cause)
 {
 	struct peal_kernel_options a = { .name = "a" }, b = { .name = "b" };
@@ -254,7 +260,7 @@ PEAL_TEST(an_input_that_was_not_ended_is_named)
 	harness_delivered(open, 3);
 	CHECK_OK(peal_send_end(e, 0, PATIENCE));
 	EVENTUALLY(harness_info(done).ended);
-	CHECK_EQ(stuck(rt), 0); /* nobody waits for it */
+	CHECK_EQ(stuck(rt), 0); /* no drain waits for it */
 	CHECK_FAILS(peal_kernel_drain(k, 30 * MS), PEAL_ETIMEDOUT,
 		    "an input has not ended: kernel 'drains' drains, and link");
 	STUCK(rt, PEAL_STUCK_INPUT, 0);
@@ -268,7 +274,7 @@ PEAL_TEST(an_input_that_was_not_ended_is_named)
 	end(rt);
 }
 
-/* A worker tells another one that is in a handler, until its mailbox is full. */
+/* `hop` tells `moody` until the mailbox is full. `moody` does not return. */
 PEAL_TEST(a_full_mailbox_leads_to_its_worker)
 {
 	struct peal_kernel_options o = { .workers = 3, .mailbox_slots = 64 };
@@ -286,7 +292,7 @@ PEAL_TEST(a_full_mailbox_leads_to_its_worker)
 		   stuck(rt) == 1 && cause[0].cause == PEAL_STUCK_HANDLER &&
 		   peal_send(e, 0, 0, &told, sizeof(told), 20 * MS));
 	CHECK(queued(link) > 0);
-	/* the one that it is in, too: its link counts it until it returns */
+	/* +1: the message that `moody` handles still counts at its link */
 	STUCK(rt, PEAL_STUCK_HANDLER, queued(link) + 1);
 	CHECK_EQ(cause[0].address, moody);
 	CHECK_EQ(cause[0].worker, 2);
@@ -294,7 +300,7 @@ PEAL_TEST(a_full_mailbox_leads_to_its_worker)
 	end(rt);
 }
 
-/* Its queues fill up, and nobody is there to follow the way to. */
+/* The pool fills up. It has no member, so the chain of waits ends there. */
 PEAL_TEST(a_pool_without_members_is_a_cause)
 {
 	struct peal_kernel_options o = { .size = sizeof(o), .name = "lazy" };
@@ -316,7 +322,7 @@ PEAL_TEST(a_pool_without_members_is_a_cause)
 	end(rt);
 }
 
-/* A topic's publisher waits for the slowest. */
+/* The publisher of a topic waits for the slowest subscriber. */
 PEAL_TEST(a_full_topic_leads_to_the_slowest)
 {
 	struct peal_topic_options o = { .size = sizeof(o), .capacity = 8 };
@@ -374,7 +380,7 @@ static void *receive_slowly(void *argument)
 	return NULL;
 }
 
-/* All links are full all the time, and each message gets on. */
+/* The links stay full, but the messages move. */
 PEAL_TEST(what_moves_slowly_is_not_stuck)
 {
 	struct peal_runtime *rt = harness_open(1, "");
@@ -394,7 +400,11 @@ PEAL_TEST(what_moves_slowly_is_not_stuck)
 	end(rt);
 }
 
-/* Tells it, or sends it itself, and is told by type 1 to keep its worker. */
+/*
+ * Launches `record` on worker 0 and `tell` on worker 1. Port 0 leads to
+ * `record`, port 1 to `tell`, which tells `record`. A message of type 1 keeps
+ * `record` busy until the message's word is not 0.
+ */
 static struct peal_kernel *launch_load(struct peal_runtime *rt,
 				       struct peal_endpoint *e,
 				       uint64_t *record, uint64_t *teller)
@@ -434,7 +444,7 @@ PEAL_TEST(a_message_of_a_mailbox_is_named)
 	end(rt);
 }
 
-/* Many that each take a while, one after the other: none is stuck. */
+/* Each message takes 30 ms. That is less than the default watch of 100 ms. */
 PEAL_TEST(a_worker_that_is_slow_with_many_is_not_stuck)
 {
 	uint64_t word = 1, record, teller, i;
@@ -446,7 +456,7 @@ PEAL_TEST(a_worker_that_is_slow_with_many_is_not_stuck)
 	int way, calm, n;
 
 	CHECK_OK(peal_send(e, 0, 1, &note, sizeof(note), PATIENCE));
-	for (way = 0; way < 2; way++) { /* by its link, by its mailbox */
+	for (way = 0; way < 2; way++) { /* by link, by mailbox */
 		for (i = 0; i < 4; i++)
 			CHECK_OK(peal_send(e, (uint32_t)way, 0, &note,
 					   sizeof(note), PATIENCE));
@@ -462,7 +472,7 @@ PEAL_TEST(a_worker_that_is_slow_with_many_is_not_stuck)
 	end(rt);
 }
 
-/* What was written to the file so far. */
+/* Returns the text in the file so far. */
 static const char *written(FILE *f)
 {
 	static char text[8192];
@@ -493,7 +503,7 @@ PEAL_TEST(who_waits_in_vain_finds_the_culprit_in_the_log)
 	setenv("PEAL_LOG", "1", 1);
 	dup2(fileno(f), STDERR_FILENO);
 	peal_kernel_stop(k, 30 * MS);
-	atomic_store(&rt->silent_ns, 30 * MS); /* for the watchdog */
+	atomic_store(&rt->silent_ns, 30 * MS); /* until the watchdog logs */
 	while (!strstr(written(f), "has been silent for"))
 		identity_sleep_us(1000);
 	snprintf(log, sizeof(log), "%s", written(f));
@@ -530,13 +540,13 @@ PEAL_TEST(what_holds_most_comes_first)
 	CHECK_EQ(cause[1].address, actor[2]);
 	CHECK_EQ(cause[1].held, 2);
 	CHECK_EQ(cause[2].address, actor[0]);
-	/* there is room for two */
+	/* a capacity of two still counts all three */
 	CHECK_EQ(peal_stuck(rt, 0, cause, 2), 3);
 	CHECK_EQ(cause[1].address, actor[2]);
 	end(rt);
 }
 
-/* A process of another user gets nothing. */
+/* A process of another user gets PEAL_ENOENT. */
 static void ask_as_nobody(void)
 {
 	pid_t parent = getpid(), child = fork();
@@ -563,7 +573,7 @@ PEAL_TEST(a_process_answers_for_all_its_runtimes)
 
 	harness_from(rt, e, 0, harness_spawn(k, "echo", 0), four);
 	harness_send(e, 0, 1, 0, 2);
-	/* GPUs of a vendor have one runtime of a process */
+	/* with GPUs of one vendor, a process has at most one runtime */
 	n = peal_runtime_open(NULL, &other);
 	CHECK(!n || n == PEAL_EBUSY);
 	EVENTUALLY(peal_stuck_of(pid, WATCH_NS, cause, CAUSES) == 1 &&
@@ -597,7 +607,7 @@ static void *ask_always(void *argument)
 	return NULL;
 }
 
-/* What they are told of is still there. */
+/* Objects must stay valid while a runtime answers another thread. */
 PEAL_TEST(runtimes_close_while_they_are_asked)
 {
 	struct peal_topic_options o = { .size = sizeof(o), .capacity = 8 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Supervisors: who begins anew with whom, who is given up, and that it costs
- * nobody a message but the one that was failed on.
+ * Supervisors restart the actors that their strategy selects, and give up after
+ * too many failures. A failure costs only the message on which the handler
+ * failed. Actors of a supervisor that has given up get no messages.
  */
 #include "runtime/harness.h"
 #include "runtime/ward.h"
@@ -13,7 +14,7 @@ PEAL_DECLARE_PROGRAM(pools);
 #define WARDS_MAX 16
 #define LONG_NS (3600 * SECOND)
 
-/* A kernel of wards that answer to the host; each has a link from it. */
+/* A kernel of wards. Each ward has a link from the endpoint and one to it. */
 struct home {
 	struct peal_runtime *rt;
 	struct peal_endpoint *e;
@@ -55,7 +56,7 @@ static struct peal_supervisor *make(struct home *h, uint32_t strategy,
 	return s;
 }
 
-/* One more ward, with a name of its own; its number. */
+/* Spawns a ward. Its name is the first word of `init`. Returns its index. */
 static uint32_t add_to(struct home *h, const char *handler,
 		       struct peal_supervisor *s, const void *init,
 		       uint64_t bytes)
@@ -90,7 +91,7 @@ static void tell(struct home *h, uint32_t i, uint16_t type)
 	CHECK_OK(peal_send(h->e, i, type, &nothing, sizeof(nothing), PATIENCE));
 }
 
-/* The state of a ward, as it says. */
+/* Asks a ward for its state. */
 static struct ward ask(struct home *h, uint32_t i)
 {
 	struct peal_received r;
@@ -103,7 +104,7 @@ static struct ward ask(struct home *h, uint32_t i)
 	return state;
 }
 
-/* It has counted so many messages before this one, and was never spoilt since. */
+/* Checks that a ward has counted `before` messages since it last started. */
 static void expect_count(struct home *h, uint32_t i, uint64_t before)
 {
 	struct ward state = ask(h, i);
@@ -120,14 +121,14 @@ static struct peal_supervisor_info info_of(struct peal_supervisor *s)
 	return info;
 }
 
-/* All workers look at their control words. */
+/* Waits until all workers have looked at their control words. */
 static void all_look(struct home *h)
 {
 	CHECK_OK(peal_kernel_suspend(h->k, PATIENCE));
 	CHECK_OK(peal_kernel_resume(h->k));
 }
 
-/* Fails, and all workers know of that. */
+/* Makes a ward fail. Waits until all workers know of the failure. */
 static void fail(struct home *h, uint32_t i)
 {
 	uint64_t dead = harness_info(h->link[i]).dead[PEAL_REASON_HANDLER];
@@ -154,9 +155,9 @@ static void close_home(struct home *h)
 	CHECK_OK(peal_runtime_shutdown(h->rt));
 }
 
-/* ---- strategies ----------------------------------------------------------- */
+/* ---- strategies ---------------------------------------------------------- */
 
-/* Six wards on three workers; the fourth fails. Which have begun anew? */
+/* Ward 3 of six on three workers fails. Wards first..last must restart. */
 static void strategy(uint32_t lanes, uint32_t strategy, uint32_t first,
 		     uint32_t last)
 {
@@ -169,7 +170,7 @@ static void strategy(uint32_t lanes, uint32_t strategy, uint32_t first,
 	s = make(&h, strategy, 0, 0, NULL);
 	for (i = 0; i < 6; i++)
 		add(&h, s);
-	add(&h, NULL); /* nobody's */
+	add(&h, NULL); /* without supervisor */
 	count_all(&h);
 	fail(&h, 3);
 	for (i = 0; i < h.n; i++)
@@ -216,9 +217,9 @@ PEAL_TEST(who_has_no_supervisor_goes_on_as_it_is)
 	close_home(&h);
 }
 
-/* ---- how often --------------------------------------------------------------- */
+/* ---- limits of restarts -------------------------------------------------- */
 
-/* Messages for who is given up are dead, and nobody else has less. */
+/* Checks that a message to a ward is dead, reason "down". */
 static void expect_down(struct home *h, uint32_t i)
 {
 	uint64_t down = harness_info(h->link[i]).dead[PEAL_REASON_DOWN];
@@ -245,7 +246,7 @@ PEAL_TEST(who_fails_too_often_is_given_up_with_all_of_its_supervisor)
 		expect_count(&h, 0, 0);
 		CHECK(!info_of(s).given_up);
 	}
-	fail(&h, 1); /* the third of the same supervisor */
+	fail(&h, 1); /* third failure below s */
 	expect_down(&h, 0);
 	expect_down(&h, 1);
 	expect_count(&h, 2, 0);
@@ -259,7 +260,7 @@ PEAL_TEST(who_fails_too_often_is_given_up_with_all_of_its_supervisor)
 	expect_count(&h, 0, 0);
 	expect_count(&h, 1, 0);
 	CHECK(!info_of(s).given_up);
-	fail(&h, 0); /* it counts anew */
+	fail(&h, 0); /* s counts failures from zero */
 	expect_count(&h, 0, 0);
 	close_home(&h);
 }
@@ -318,9 +319,9 @@ PEAL_TEST(the_most_restarts_are_as_many_as_were_asked_for)
 	close_home(&h);
 }
 
-/* ---- supervisors of supervisors ------------------------------------------------ */
+/* ---- supervisors of supervisors ------------------------------------------ */
 
-/* A supervisor that gives up is a failure of its parent's member. */
+/* When `middle` gives up, left_too and right_too say which siblings restart. */
 static void tree(uint32_t top_strategy, int left_too, int right_too)
 {
 	struct peal_supervisor *top, *left, *middle, *right;
@@ -343,7 +344,7 @@ static void tree(uint32_t top_strategy, int left_too, int right_too)
 	fail(&h, 2);
 	expect_count(&h, 2, 0);
 	expect_count(&h, 3, 2);
-	fail(&h, 2); /* middle gives up, top begins it anew */
+	fail(&h, 2); /* middle gives up, top restarts it */
 	expect_count(&h, 2, 0);
 	expect_count(&h, 3, 0);
 	expect_count(&h, 0, left_too ? 0 : 2);
@@ -352,14 +353,14 @@ static void tree(uint32_t top_strategy, int left_too, int right_too)
 	expect_count(&h, 5, right_too ? 0 : 2);
 	CHECK(!info_of(middle).given_up);
 	CHECK_EQ(info_of(top).failures, 1);
-	for (i = 0; i < 2; i++) { /* it has one restart each time */
+	for (i = 0; i < 2; i++) { /* a restarted `middle` counts from zero */
 		fail(&h, 2);
 		expect_count(&h, 2, 0);
 		fail(&h, 2);
 		if (!i)
 			expect_count(&h, 2, 0);
 	}
-	CHECK(info_of(top).given_up); /* the third within its period */
+	CHECK(info_of(top).given_up); /* third failure in its period */
 	for (i = 0; i < 6; i++)
 		expect_down(&h, i);
 	CHECK_OK(peal_supervisor_restart(top));
@@ -377,7 +378,7 @@ PEAL_TEST(who_gives_up_is_a_failure_of_the_one_above)
 	tree(PEAL_ONE_FOR_ALL, 1, 1);
 }
 
-/* ---- states and messages ------------------------------------------------------- */
+/* ---- states and messages ------------------------------------------------- */
 
 static void large_state(uint32_t lanes)
 {
@@ -411,7 +412,7 @@ PEAL_TEST(every_byte_of_a_large_state_is_as_it_was_made)
 	large_state(32);
 }
 
-/* Many of one call, each with its own beginning; some begin with zeros. */
+/* Spawns N actors with different init bytes, and one without init bytes. */
 PEAL_TEST(each_begins_with_what_it_was_made_with)
 {
 	enum { N = 2000 };
@@ -467,7 +468,7 @@ PEAL_TEST(each_begins_with_what_it_was_made_with)
 	close_home(&h);
 }
 
-/* What is queued behind a failure is handled by the new state, in order. */
+/* The restarted actor handles the messages behind a failure, in order. */
 static void queued(uint32_t lanes)
 {
 	struct peal_supervisor *s;
@@ -504,8 +505,8 @@ PEAL_TEST(what_is_queued_is_handled_by_the_new_state)
 	queued(32);
 }
 
-/* Many that fail at random, beside one that does not: it has all of its
- * messages, in order, and no message is lost without a reason. */
+/* Eight wards fail at random. A ninth ward must handle all its messages in
+ * order. Only messages on which a handler failed become dead. */
 static void storm(uint32_t lanes)
 {
 	const uint64_t rounds = IDENTITY_SANITIZED ? 300 : 3000;
@@ -516,7 +517,7 @@ static void storm(uint32_t lanes)
 	uint32_t calm, k;
 
 	open_home(&h, lanes, 3);
-	/* so short that it never gives up for good */
+	/* the period is so short that `top` never gives up */
 	top = make(&h, PEAL_ONE_FOR_ALL, PEAL_RESTARTS_MAX, 1, NULL);
 	s[0] = make(&h, PEAL_REST_FOR_ONE, 1, 1, top);
 	s[1] = make(&h, PEAL_ONE_FOR_ALL, PEAL_RESTARTS_MAX, 1, top);
@@ -537,7 +538,7 @@ static void storm(uint32_t lanes)
 		CHECK_EQ(harness_info(h.link[k]).dead[PEAL_REASON_DOWN], 0);
 	}
 	CHECK_EQ(i, failed);
-	/* but for those of who was to begin anew anyway */
+	/* a failure of a ward that is due for a restart does not count */
 	i = info_of(s[0]).failures + info_of(s[1]).failures;
 	CHECK(i <= failed && i > failed / 2);
 	close_home(&h);
@@ -549,7 +550,7 @@ PEAL_TEST(a_storm_of_failures_costs_others_nothing)
 	storm(32);
 }
 
-/* ---- who comes and goes ---------------------------------------------------------- */
+/* ---- members that come and go -------------------------------------------- */
 
 PEAL_TEST(who_has_the_room_of_a_ward_is_not_one)
 {
@@ -582,7 +583,7 @@ PEAL_TEST(who_has_the_room_of_a_ward_is_not_one)
 	expect_count(&h, 1, 0);
 	fail(&h, 0);
 	expect_count(&h, 0, 0);
-	expect_count(&h, 1, 1); /* it went on */
+	expect_count(&h, 1, 1); /* it did not restart */
 	CHECK_EQ(info_of(s).restarted, 1);
 	close_home(&h);
 }
@@ -616,7 +617,7 @@ PEAL_TEST(a_supervisor_without_members_can_go_and_another_has_its_place)
 	fail(&h, 0);
 	expect_count(&h, 0, 0);
 	CHECK_OK(peal_kernel_stop(h.k, PATIENCE));
-	CHECK_EQ(info_of(t).failures, 1); /* out of the memory of its kernel */
+	CHECK_EQ(info_of(t).failures, 1); /* from the memory of its kernel */
 	CHECK_EQ(info_of(t).last_actor, h.actor[0]);
 	CHECK_FAILS(peal_supervisor_restart(t), PEAL_ESTOPPED, "ended");
 	close_home(&h);
@@ -679,7 +680,7 @@ PEAL_TEST(what_cannot_be_supervised_is_refused)
 	CHECK_OK(peal_runtime_shutdown(h.rt));
 }
 
-/* Nothing would make it begin anew: its messages are taken by whoever can. */
+/* A pool would not wait for the restart of a member. */
 PEAL_TEST(who_has_a_supervisor_joins_no_pool)
 {
 	struct peal_kernel_options o = { .size = sizeof(o),
@@ -700,7 +701,7 @@ PEAL_TEST(who_has_a_supervisor_joins_no_pool)
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
-/* Who is made under a supervisor that has given up begins with it. */
+/* An actor spawned below a supervisor that gave up is down until a restart. */
 PEAL_TEST(who_comes_to_a_supervisor_that_has_given_up_is_down)
 {
 	struct peal_supervisor *top, *s;
@@ -722,8 +723,8 @@ PEAL_TEST(who_comes_to_a_supervisor_that_has_given_up_is_down)
 	close_home(&h);
 }
 
-/* One gives others reason to begin anew all the time; who is to begin anew has
- * its message nevertheless, before a busy input has its turn. */
+/* A failing ward makes `waits` due for a restart all the time. `waits` must
+ * still get its messages, although its worker has a busy input. */
 PEAL_TEST(who_begins_anew_has_its_message_whatever_else_there_is)
 {
 	struct peal_supervisor *s;
@@ -750,7 +751,7 @@ PEAL_TEST(who_begins_anew_has_its_message_whatever_else_there_is)
 	close_home(&h);
 }
 
-/* Eight above one another, each of which gives up at once but the last. */
+/* A chain of supervisors. All but the topmost give up at the first failure. */
 PEAL_TEST(a_failure_climbs_to_the_top)
 {
 	struct peal_supervisor *s[PEAL_SUPERVISOR_DEPTH];

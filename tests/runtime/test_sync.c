@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* peal_device_sync: a moment at which devices have nothing to do. */
+/* peal_device_sync waits until devices have no more messages to handle. */
 #include "runtime/both_lanes.h"
 
 PEAL_DECLARE_PROGRAM(events);
@@ -42,7 +42,7 @@ static void close_stage(void)
 	CHECK_OK(peal_runtime_shutdown(s.rt));
 }
 
-/* What an actor of a kernel has counted, which is not asked to go on until then. */
+/* Returns the count of an actor. The kernel is suspended during the read. */
 static uint64_t counted(struct peal_kernel *k, uint64_t actor)
 {
 	uint64_t n = 0;
@@ -58,7 +58,7 @@ static void send(uint32_t port, uint64_t n)
 	CHECK_OK(peal_send(s.e, port, 0, &n, sizeof(n), PATIENCE));
 }
 
-/* What handlers tell each other is waited for, too. */
+/* The call also waits for messages that handlers tell each other. */
 PEAL_TEST(all_that_is_told_is_handled_by_then)
 {
 	uint64_t a[2];
@@ -95,11 +95,11 @@ PEAL_TEST(what_waits_on_a_link_is_named)
 		 PEAL_ETIMEDOUT);
 	CHECK(strstr(peal_last_error()->text,
 		     "to kernel 'second' on device 1"));
-	CHECK_OK(peal_device_sync(s.rt, 0, PATIENCE)); /* that has nothing */
+	CHECK_OK(peal_device_sync(s.rt, 0, PATIENCE)); /* device 0 is idle */
 	CHECK_OK(peal_kernel_resume(s.k[1]));
 	CHECK_OK(peal_device_sync(s.rt, 1, PATIENCE));
 	CHECK_EQ(counted(s.k[1], a), 1);
-	/* nothing of a kernel that has ended */
+	/* the call does not wait for a kernel that has ended */
 	CHECK_OK(peal_kernel_suspend(s.k[1], PATIENCE));
 	send(0, 1);
 	CHECK_OK(peal_kernel_abort(s.k[1], PATIENCE));

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Timers: each message once, never early, in the order in which they are due;
- * what is cancelled never comes; every one that was set is accounted for. */
+/* Timers never fire early. One-shot timers fire once, in order of due time. A
+ * cancelled timer sends nothing, and every timer that was set is in a count. */
 #include "runtime/timer_scene.h"
 
-/* ---- once ------------------------------------------------------------------- */
+/* ---- once ---------------------------------------------------------------- */
 
 PEAL_TEST(each_comes_once_not_early_and_in_order)
 {
@@ -24,8 +24,8 @@ PEAL_TEST(each_comes_once_not_early_and_in_order)
 	CHECK_EQ(t.fired, 500);
 }
 
-/* A receiver that holds still: what is due waits in its order, and takes
- * nothing from who goes elsewhere. */
+/* A handler blocks the receiving worker. Due messages wait in order. Messages
+ * to another worker are not delayed. */
 PEAL_TEST(what_finds_no_room_keeps_its_place)
 {
 	struct peal_kernel_options o = { .workers = 2,
@@ -86,7 +86,7 @@ PEAL_TEST(a_delay_of_zero_is_soon_and_a_huge_one_never)
 	huge.slot = 2;
 	huge.ns = INT64_MAX;
 	CHECK_EQ(scene_order(&s, 0, TIMER_AFTER, huge).result, 0);
-	scene_after(&s, 0, 5 * MS, actor, 1); /* is not behind them */
+	scene_after(&s, 0, 5 * MS, actor, 1); /* not behind the huge delays */
 	EVENTUALLY(scene_done(&s) == 2);
 	EVENTUALLY(scene_counts(&s).waiting == 3);
 	CHECK_EQ(scene_cancel(&s, 0, 1), 0);
@@ -94,7 +94,7 @@ PEAL_TEST(a_delay_of_zero_is_soon_and_a_huge_one_never)
 	CHECK_EQ(scene_stop(&s).stopped, 2);
 }
 
-/* ---- again and again ---------------------------------------------------------- */
+/* ---- periodic timers ----------------------------------------------------- */
 
 PEAL_TEST(a_periodic_one_comes_until_it_is_cancelled)
 {
@@ -118,7 +118,8 @@ PEAL_TEST(a_periodic_one_comes_until_it_is_cancelled)
 	CHECK_EQ(t.cancelled, 1);
 }
 
-/* One that is never handled in time has one message on its way, not many. */
+/* A periodic timer with a full mailbox holds one message, and counts the ticks
+ * that it misses. */
 PEAL_TEST(a_late_one_is_counted_and_not_made_up_for)
 {
 	struct peal_kernel_options o = { .workers = 2, .mailbox_slots = 16 };
@@ -137,7 +138,7 @@ PEAL_TEST(a_late_one_is_counted_and_not_made_up_for)
 	scene_every(&s, 0, MS / 2, actor);
 	EVENTUALLY(scene_counts(&s).held == 1);
 	identity_sleep_us(50000);
-	before = scene_counts(&s).ticks; /* as many as there was room for */
+	before = scene_counts(&s).ticks; /* until the mailbox was full */
 	CHECK(before <= 16);
 	peal_store_release_sys(&gate, 1);
 	EVENTUALLY(scene_counts(&s).ticks >= before + 10);
@@ -148,10 +149,10 @@ PEAL_TEST(a_late_one_is_counted_and_not_made_up_for)
 	scene_stop(&s);
 }
 
-/* ---- cancelling ----------------------------------------------------------------- */
+/* ---- cancelling ---------------------------------------------------------- */
 
-/* The shortest delay in which a case does what it has to do before its timers are
- * due: it returns 0 if they were due, as may be on a busy machine. */
+/* Calls run() with growing delays until it returns 1. On a busy machine a timer
+ * may fire before the case has done its steps. Then run() returns 0. */
 static void in_time(int (*run)(uint64_t ns))
 {
 	uint64_t ns = 30 * MS;
@@ -169,6 +170,7 @@ static void sleep_past(uint64_t ns)
 	EVENTUALLY(harness_now_ns() > until);
 }
 
+/* Returns 1 if no timer has fired yet. Else shuts the runtime down. */
 static int is_early(struct scene *s)
 {
 	struct peal_timer_counts t = scene_counts(s);
@@ -179,7 +181,7 @@ static int is_early(struct scene *s)
 	return 0;
 }
 
-/* The fifth of them has no room. */
+/* Sets five timers of four, and cancels one. The fifth timer fails. */
 static int cancels(struct scene *s, uint64_t actor, uint64_t ns)
 {
 	struct timer_order five = { .ns = ns,
@@ -197,10 +199,10 @@ static int cancels(struct scene *s, uint64_t actor, uint64_t ns)
 	CHECK_EQ(a.n, 4);
 	CHECK_EQ(result, 0);
 	CHECK_EQ(scene_cancel(s, 0, 2), PEAL_ENOENT);
-	/* another one in its place is not what the old handle names */
+	/* the old handle does not name a new timer in this place */
 	CHECK_EQ(scene_order(s, 0, TIMER_AFTER, one).n, 1);
 	CHECK_EQ(scene_cancel(s, 0, 2), PEAL_ENOENT);
-	CHECK_EQ(scene_cancel(s, 0, 7), PEAL_ENOENT); /* never was one */
+	CHECK_EQ(scene_cancel(s, 0, 7), PEAL_ENOENT); /* never set */
 	return is_early(s);
 }
 
@@ -215,7 +217,7 @@ static int cancel_in_time(uint64_t ns)
 	EVENTUALLY(scene_done(&s) >= 4);
 	identity_sleep_us(20000);
 	CHECK_EQ(scene_good(&s, actor), 4);
-	CHECK_EQ(scene_cancel(&s, 0, 0), PEAL_ENOENT); /* has come */
+	CHECK_EQ(scene_cancel(&s, 0, 0), PEAL_ENOENT); /* has fired */
 	CHECK_EQ(scene_stop(&s).cancelled, 1);
 	return 1;
 }
@@ -225,7 +227,7 @@ PEAL_TEST(what_was_cancelled_never_comes)
 	in_time(cancel_in_time);
 }
 
-/* Those that are due and wait for room are taken out of the middle. */
+/* Cancels timers in the middle of the queue of due timers. */
 PEAL_TEST(what_waits_for_room_can_be_cancelled)
 {
 	struct peal_kernel_options o = { .workers = 2, .mailbox_slots = 8 };
@@ -278,7 +280,7 @@ PEAL_TEST(only_the_worker_that_has_set_it_cancels)
 	CHECK_EQ(scene_stop(&s).stopped, 1);
 }
 
-/* ---- refusals --------------------------------------------------------------------- */
+/* ---- refusals ------------------------------------------------------------ */
 
 PEAL_TEST(what_cannot_be_set_is_refused)
 {
@@ -339,7 +341,7 @@ PEAL_TEST(a_kernel_without_timers_says_so)
 	CHECK_EQ(scene_stop(&s).set, 0);
 }
 
-/* ---- actors that are no more ------------------------------------------------------- */
+/* ---- retired actors ------------------------------------------------------ */
 
 static void take_letter(struct scene *s, struct peal_endpoint *letters,
 			uint64_t to)
@@ -373,7 +375,7 @@ static int retire_in_time(uint64_t ns)
 	scene_after(&s, 0, ns, actor, 1);
 	scene_every(&s, 0, ns, actor);
 	CHECK_OK(peal_actor_retire(s.rt, actor));
-	/* another in its room is not who is meant */
+	/* the next actor in this slot gets no message of the timers */
 	next = harness_spawn(s.k, "note", 1);
 	CHECK_EQ(PEAL_ACTOR_INDEX(next), PEAL_ACTOR_INDEX(actor));
 	if (!is_early(&s))
@@ -382,7 +384,7 @@ static int retire_in_time(uint64_t ns)
 	take_letter(&s, letters, actor);
 	EVENTUALLY(!peal_kernel_info(s.k, &info) && info.mail_dead == 2);
 	CHECK_EQ(info.mail_done, 2);
-	sleep_past(ns); /* no other */
+	sleep_past(ns); /* no more messages */
 	CHECK_EQ(scene_good(&s, next), 0);
 	t = scene_stop(&s);
 	CHECK_EQ(t.fired, 1);
@@ -396,7 +398,7 @@ PEAL_TEST(a_timer_for_who_was_retired_is_a_dead_letter)
 	in_time(retire_in_time);
 }
 
-/* ---- suspended kernels, epochs ------------------------------------------------------ */
+/* ---- suspended kernels, epochs ------------------------------------------- */
 
 static int suspend_in_time(uint64_t ns)
 {
@@ -439,7 +441,7 @@ PEAL_TEST(timers_outlive_epochs)
 	CHECK_EQ(scene_stop(&s).fired, 100);
 }
 
-/* ---- several ------------------------------------------------------------------------ */
+/* ---- devices and pools --------------------------------------------------- */
 
 PEAL_TEST(two_devices_have_their_own)
 {
@@ -489,7 +491,7 @@ PEAL_TEST(a_pool_gets_what_is_sent_later)
 	CHECK_EQ(scene_order(&s, 0, TIMER_AFTER, long_one).n, 50);
 	EVENTUALLY(scene_done(&s) == 50);
 	CHECK_EQ(scene_notes(&s, member[1]).received, 50);
-	/* what a pool is not there for any more is dead */
+	/* timers for a destroyed pool send dead messages */
 	long_one.n = 2;
 	long_one.ns = 50 * MS;
 	CHECK_EQ(scene_order(&s, 0, TIMER_AFTER, long_one).n, 2);

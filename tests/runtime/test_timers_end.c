@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* labels: stress */
-/* Timers and the end of a kernel: a drain waits for those that send once, and
- * for what their handlers begin; periodic ones go on as long as there are inputs;
- * a stop leaves none uncounted. */
+/* Timers at the end of a kernel. A drain waits for timers that fire once, and
+ * for the timers that their handlers set. Periodic timers go on while an input
+ * is open, and a stop counts every timer. */
 #include "runtime/timer_scene.h"
 #include "queues/stress.h"
 #include "runtime/runtime.h"
@@ -40,8 +40,8 @@ PEAL_TEST(an_end_with_inputs_waits_for_it_too)
 	CHECK_OK(peal_runtime_shutdown(s.rt));
 }
 
-/* Its own inputs have ended and those of another worker have not: ticks go on,
- * also where the worker itself is asked to end. */
+/* The inputs of worker 0 have ended, but an input of worker 1 has not. The
+ * ticks of worker 0 go on, although the kernel drains. */
 PEAL_TEST(a_periodic_one_goes_on_while_any_input_is_open)
 {
 	struct peal_kernel_options o = { .workers = 2 };
@@ -67,7 +67,7 @@ PEAL_TEST(a_periodic_one_goes_on_while_any_input_is_open)
 	CHECK_OK(peal_runtime_shutdown(s.rt));
 }
 
-/* It ticks faster than it is handled: the worker is never idle. */
+/* Ticks come faster than the handlers run, so no worker is ever idle. */
 PEAL_TEST(no_tick_is_so_fast_that_a_drain_never_ends)
 {
 	struct peal_kernel_options o = { .workers = 2 };
@@ -91,8 +91,8 @@ PEAL_TEST(no_tick_is_so_fast_that_a_drain_never_ends)
 }
 
 /*
- * Chains of timers over two workers, each set by the handler of the one before,
- * while the inputs end: whoever finds the kernel quiet must not be wrong.
+ * Chains of timers over two workers, while the inputs end. The handler of each
+ * timer sets the next timer. The kernel must not end before its chains.
  */
 static void chains(uint64_t seed, uint32_t end_with_inputs)
 {

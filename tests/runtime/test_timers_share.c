@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Timers of workers that are busy, and of those that sleep: neither messages nor
- * timers starve the other, and a worker that waits for a timer does nothing else. */
+/* On a busy worker neither messages nor timers starve. An idle worker sleeps
+ * until its next timer is due. */
 #include "runtime/timer_scene.h"
 
 #define TURNS 2000
 
-/* Sends so many tokens that each tell their actor themselves. */
+/* Connects `port` to an actor and sends it n messages of `ns` each. `churn`
+ * tells each message to itself again until the gate opens. */
 static void start_churn(struct scene *s, uint32_t port, uint64_t churn,
 			uint64_t *gate, uint64_t ns, uint32_t n)
 {
@@ -28,10 +29,10 @@ static uint64_t handled(const struct scene *s)
 }
 
 /*
- * A worker that always has a message, as its handlers tell themselves, sends its
- * ticks as well. Time in which the thread has no core is neither's: the measure is
- * how many messages there are to a tick. A message takes 20 us, a tick is due
- * each 500 us.
+ * The worker always has a message, since its handlers tell themselves. The
+ * worker must send its ticks nevertheless. The case counts the messages per
+ * tick, so time without a core does not matter. A message takes 20 us. A tick
+ * is due every 500 us.
  */
 PEAL_TEST(what_a_worker_tells_itself_starves_no_timer)
 {
@@ -59,10 +60,8 @@ PEAL_TEST(what_a_worker_tells_itself_starves_no_timer)
 	CHECK_OK(peal_runtime_shutdown(s.rt));
 }
 
-/*
- * A mailbox that the worker keeps full with what its handlers tell takes its
- * ticks, too: the room that comes is shared.
- */
+/* Handlers of worker 0 keep the mailbox of worker 1 full. Timers of worker 0
+ * must get a share of the free slots. */
 PEAL_TEST(what_handlers_tell_takes_no_room_from_timers)
 {
 	struct peal_kernel_options o = { .workers = 2, .mailbox_slots = 16 };
@@ -82,7 +81,7 @@ PEAL_TEST(what_handlers_tell_takes_no_room_from_timers)
 	printf("    %d messages, %llu ticks\n", TURNS,
 	       (unsigned long long)ticks);
 	CHECK(ticks >= TURNS / 200);
-	EVENTUALLY(harness_info(link).queued == 0); /* all are told */
+	EVENTUALLY(harness_info(link).queued == 0); /* `pass` has told all */
 	CHECK_EQ(scene_cancel(&s, 0, 0), 0);
 	scene_good(&s, actor);
 	CHECK_OK(peal_kernel_stop(s.k, PATIENCE));
@@ -90,7 +89,7 @@ PEAL_TEST(what_handlers_tell_takes_no_room_from_timers)
 	CHECK_OK(peal_runtime_shutdown(s.rt));
 }
 
-/* And ticks that are always due leave messages their share. */
+/* Ticks that are always due must leave turns to the messages. */
 PEAL_TEST(ticks_that_are_always_due_starve_no_message)
 {
 	struct peal_kernel_options o = { .mailbox_slots = 16 };
@@ -114,8 +113,9 @@ PEAL_TEST(ticks_that_are_always_due_starve_no_message)
 }
 
 /*
- * Slow handlers of an input that is never empty: a tick is looked at between two
- * of them, not once in a burst of 32. A message takes 1 ms, as does a tick.
+ * The input is never empty and its handler is slow. The worker must look at its
+ * timers between two messages, not once per burst of 32. A message takes 1 ms.
+ * A tick is due every 1 ms.
  */
 PEAL_TEST(a_burst_of_slow_messages_is_interrupted)
 {
@@ -140,7 +140,7 @@ PEAL_TEST(a_burst_of_slow_messages_is_interrupted)
 	scene_stop(&s);
 }
 
-/* Whether worker 0 slept nearly all of a while. */
+/* Returns 1 if worker 0 sleeps for nearly all of 50 ms. */
 static int sleeps(const struct scene *s)
 {
 	struct peal_worker_info before, after;
@@ -151,8 +151,7 @@ static int sleeps(const struct scene *s)
 	return after.idle_turns - before.idle_turns < 50;
 }
 
-/* A worker that has nothing else to do sleeps until the next one is due, however
- * far that is, and no longer. */
+/* An idle worker sleeps until its next timer is due, even for an hour. */
 PEAL_TEST(a_worker_sleeps_until_the_next_one_is_due)
 {
 	struct peal_kernel_options o = { .timers = 8 };
@@ -168,7 +167,7 @@ PEAL_TEST(a_worker_sleeps_until_the_next_one_is_due)
 	EVENTUALLY(sleeps(&s));
 	EVENTUALLY(scene_counts(&s).waiting == 1);
 	CHECK_EQ(scene_cancel(&s, 0, 0), 0);
-	/* a sleep has up to 50 ms, and begins at once */
+	/* a sleep lasts up to 50 ms: this delay takes several */
 	scene_after(&s, 0, 120 * MS, first, 1);
 	EVENTUALLY(scene_done(&s) == 1);
 	for (i = 0; i < 10; i++) {
@@ -183,7 +182,7 @@ PEAL_TEST(a_worker_sleeps_until_the_next_one_is_due)
 	scene_stop(&s);
 }
 
-/* Whether worker 0 looked at nothing for nearly all of a while. */
+/* Returns 1 if the heartbeat of worker 0 nearly stops for 50 ms. */
 static int rests(const struct scene *s)
 {
 	struct peal_worker_info before, after;
@@ -194,7 +193,7 @@ static int rests(const struct scene *s)
 	return after.beat - before.beat < 25;
 }
 
-/* Suspended, it waits for its kernel, not for what is due already. */
+/* A suspended worker sleeps, although timers are due. */
 PEAL_TEST(a_suspended_worker_does_not_look_at_timers)
 {
 	struct peal_kernel_options o = { .timers = 8 };
@@ -218,7 +217,8 @@ PEAL_TEST(a_suspended_worker_does_not_look_at_timers)
 	scene_stop(&s);
 }
 
-/* Who waits for room in a mailbox that makes some is woken, if it sleeps. */
+/* Worker 0 sleeps while its due timers wait for a full mailbox. Free slots must
+ * wake it. */
 PEAL_TEST(who_waits_for_room_is_woken)
 {
 	struct peal_kernel_options o = { .workers = 2, .mailbox_slots = 8 };
@@ -235,7 +235,7 @@ PEAL_TEST(who_waits_for_room_is_woken)
 		   info.actor == (int64_t)(uint32_t)held);
 	scene_after(&s, 0, 0, actor, 50);
 	EVENTUALLY(scene_counts(&s).held >= 40);
-	if (!test_on_gpu()) /* it sleeps meanwhile */
+	if (!test_on_gpu()) /* worker 0 sleeps meanwhile */
 		EVENTUALLY(sleeps(&s));
 	peal_store_release_sys(&gate, 1);
 	EVENTUALLY(scene_done(&s) == 50);

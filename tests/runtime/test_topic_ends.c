@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What becomes of a topic's ends when a kernel at it is gone. */
+/* A topic must work on after the kernel of a publisher or subscriber ends. */
 #include "runtime/topics.h"
 
 #define CAPACITY 8
 
-/* endpoint -> echo -> topic -> one, two; a kernel each. */
+/* endpoint -> echo -> topic -> to[0], to[1]. Each actor has its own kernel. */
 static struct peal_runtime *rt;
 static struct peal_endpoint *e;
 static struct peal_kernel *from, *kernel[2];
@@ -36,14 +36,15 @@ static struct peal_subscriber_info told(int i)
 	return topic_subscriber(rt, topic, to[i]);
 }
 
-/* A GPU has room for a few kernels only. */
+/* Destroys the kernel of subscriber i. A GPU can hold only a few kernels. */
 static void let_go(int i)
 {
 	CHECK_OK(peal_unsubscribe(rt, topic, to[i]));
 	CHECK_OK(peal_kernel_destroy(kernel[i]));
 }
 
-/* The publisher waits for the second one. */
+/* Suspends subscriber 1 and sends n messages. The publisher waits for
+ * subscriber 1 if n is larger than CAPACITY. */
 static void hold_up(uint64_t n)
 {
 	CHECK_OK(peal_kernel_suspend(kernel[1], PATIENCE));
@@ -67,7 +68,7 @@ static void stop_publisher(int (*stop)(struct peal_kernel *, int64_t))
 	topic_delivered(rt, topic, to[0], CAPACITY);
 	topic_delivered(rt, topic, to[1], CAPACITY);
 	CHECK(told(0).ended && told(1).ended && !told(1).gone);
-	CHECK_EQ(topic_info(rt, topic).ended, 0); /* it has not said so */
+	CHECK_EQ(topic_info(rt, topic).ended, 0); /* no END mark */
 	CHECK_EQ(topic_sink(rt, to[1]).received, CAPACITY);
 	info = harness_info(in);
 	CHECK_EQ(info.delivered, CAPACITY);
@@ -106,7 +107,7 @@ PEAL_TEST(stopped_subscriber_is_waited_for_no_more)
 	CHECK_OK(peal_kernel_wait(from, PATIENCE));
 	CHECK_OK(peal_kernel_wait(kernel[0], PATIENCE));
 	topic_delivered(rt, topic, to[0], 81);
-	CHECK_EQ(told(1).published, s.published); /* of when it was gone */
+	CHECK_EQ(told(1).published, s.published); /* as when its kernel ended */
 	CHECK_OK(peal_unsubscribe(rt, topic, to[1]));
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
@@ -160,7 +161,7 @@ PEAL_TEST(cursor_of_a_dead_subscriber_is_reused)
 		other = harness_spawn(kernel[1], "sink", 0);
 		CHECK_OK(peal_subscribe(rt, topic, other, 0));
 		to[1] = other;
-		/* the publisher heeds it */
+		/* the publisher goes on, with the new subscriber */
 		EVENTUALLY(told(0).delivered == (uint64_t)i * 20 + 20);
 	}
 	EVENTUALLY(told(1).queued == 0);
@@ -193,7 +194,7 @@ PEAL_TEST(failed_messages_are_counted_as_dead_of_who_failed)
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
-/* An earlier publisher's end is for those who were there. */
+/* The END mark of a publisher is only for the subscribers at that time. */
 PEAL_TEST(next_publisher_begins_when_all_have_come_to_the_end)
 {
 	struct peal_link_options link = { .capacity = 64 };
@@ -216,7 +217,7 @@ PEAL_TEST(next_publisher_begins_when_all_have_come_to_the_end)
 	CHECK_OK(peal_kernel_wait(kernel[1], PATIENCE));
 	topic_delivered(rt, topic, to[1], 5);
 	let_go(1);
-	/* between the two: it waits for what comes */
+	/* joins between the two publishers: gets only later messages */
 	later = harness_launch(rt, 0);
 	sink = harness_spawn(later, "sink", 0);
 	CHECK_OK(peal_subscribe(rt, topic, sink, 0));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A topic that overwrites: who is too slow is told what it has missed. */
+/* An overwriting topic tells a slow subscriber how many messages it missed. */
 #include "runtime/topics.h"
 
 #define CAPACITY 8
@@ -33,7 +33,7 @@ static void begin(uint32_t policy, uint32_t lanes)
 	CHECK_OK(peal_subscribe(rt, topic, slow, 0));
 }
 
-/* What the sink was told and saw is what the counters say. */
+/* Checks that the sink's state agrees with the counters of its subscription. */
 static struct peal_subscriber_info check_sink(uint64_t actor, uint64_t n)
 {
 	struct peal_subscriber_info s = topic_subscriber(rt, topic, actor);
@@ -43,7 +43,7 @@ static struct peal_subscriber_info check_sink(uint64_t actor, uint64_t n)
 	CHECK_EQ(s.queued, 0);
 	CHECK_EQ(s.delivered, sink.received);
 	CHECK_EQ(s.delivered + s.missed, n);
-	CHECK_EQ(sink.misordered, 0); /* each gap was told, with its length */
+	CHECK_EQ(sink.misordered, 0); /* the sink knew the length of each gap */
 	CHECK(sink.missed <= s.missed);
 	return s;
 }
@@ -65,7 +65,7 @@ static void slow_misses(uint32_t policy, uint32_t lanes)
 	harness_send(e, 0, 1, 0, 5);
 	EVENTUALLY(topic_subscriber(rt, topic, slow).delivered == 5);
 	CHECK_OK(peal_kernel_suspend(slow_kernel, PATIENCE));
-	harness_send(e, 0, 1, 5, n - 5); /* nobody is waited for */
+	harness_send(e, 0, 1, 5, n - 5); /* the publisher does not wait */
 	EVENTUALLY(topic_info(rt, topic).published == n);
 	CHECK_EQ(topic_subscriber(rt, topic, slow).queued, n - 5);
 	CHECK_OK(peal_kernel_resume(slow_kernel));
@@ -73,7 +73,7 @@ static void slow_misses(uint32_t policy, uint32_t lanes)
 	check_sink(fast, n);
 	s = check_sink(slow, n);
 	CHECK(s.missed >= n - 5 - CAPACITY);
-	CHECK(s.delivered > 5); /* the latest are there */
+	CHECK(s.delivered > 5); /* the latest messages are left */
 	CHECK_EQ(topic_sink(rt, slow).missed, s.missed);
 	CHECK_EQ(topic_sink(rt, slow).next, n);
 	harness_conserved(rt);

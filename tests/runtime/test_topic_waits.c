@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A topic whose publisher waits for the slowest; who joins late and leaves. */
+/* The publisher of a topic waits for its slowest subscriber. Subscribers may
+ * join late and leave early. */
 #include "runtime/topics.h"
 
 #define CAPACITY 8
 
-/* endpoint -> echo -> topic -> fast, slow; a kernel each. */
+/* endpoint -> echo -> topic -> fast, slow. Each actor has its own kernel. */
 static struct peal_runtime *rt;
 static struct peal_endpoint *e;
 static struct peal_kernel *from, *fast_kernel, *slow_kernel;
@@ -131,7 +132,7 @@ PEAL_TEST(who_unsubscribes_is_waited_for_no_more)
 	CHECK_EQ(topic_info(rt, topic).subscribers, 1);
 	harness_send(e, 0, 1, 0, 3 * CAPACITY);
 	EVENTUALLY(topic_subscriber(rt, topic, fast).delivered == 3 * CAPACITY);
-	/* and again, with its cursor and its input */
+	/* subscribes again: its cursor and its input are free */
 	CHECK_OK(peal_subscribe(rt, topic, slow, 0));
 	harness_send(e, 0, 1, 3 * CAPACITY, CAPACITY);
 	CHECK_OK(peal_send_end(e, 2, PATIENCE));
@@ -175,7 +176,8 @@ PEAL_TEST(suspended_publisher_goes_on_where_it_was)
 	end();
 }
 
-/* It runs when the subscriber, idle, has told of the last message. */
+/* `burst` needs all slots of the topic. So it runs only after the idle
+ * subscriber has reported its last message. */
 PEAL_TEST(handler_that_emits_as_many_as_fit)
 {
 	struct peal_topic_options o = { .capacity = RELAY_BURST };
@@ -193,7 +195,7 @@ PEAL_TEST(handler_that_emits_as_many_as_fit)
 	CHECK_OK(peal_send(e, 1, 0, &order, sizeof(order), PATIENCE));
 	EVENTUALLY(topic_subscriber(rt, all, slow).delivered ==
 		   10 * RELAY_BURST);
-	CHECK_OK(peal_kernel_stop(from, PATIENCE)); /* it waits for itself */
+	CHECK_OK(peal_kernel_stop(from, PATIENCE)); /* never ends by itself */
 	CHECK_OK(peal_kernel_wait(slow_kernel, PATIENCE));
 	check_sink(slow, 0, 10 * RELAY_BURST);
 	end();
@@ -212,7 +214,7 @@ PEAL_TEST(unpublished_port_drops_and_another_goes_on)
 	CHECK_EQ(topic_info(rt, topic).publisher, 0);
 	CHECK_OK(peal_publish(rt, other, 0, topic));
 	harness_from(rt, e, 1, other, link);
-	harness_send(e, 0, 1, 50, 5); /* to a port that is closed */
+	harness_send(e, 0, 1, 50, 5); /* dropped: port closed */
 	harness_send(e, 1, 1, 50, 50);
 	EVENTUALLY(topic_subscriber(rt, topic, fast).delivered == 100);
 	CHECK_OK(peal_send_end(e, 1, PATIENCE));
@@ -222,7 +224,7 @@ PEAL_TEST(unpublished_port_drops_and_another_goes_on)
 	end();
 }
 
-/* Looks at all counters while messages flow. */
+/* 1: watch() checks the counters while messages flow. */
 static atomic_int watching;
 
 static void *watch(void *argument)

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Many transfers in one call: whole, merged where they lie end to end, and only
- * there; by several routes at once.
+ * Many transfers in one call copy all bytes, also by several routes at once.
+ * The call merges transfers only if they are adjacent at source and target.
  */
 #include "runtime/transfers.h"
 
-/* Every second word of a buffer to the other's end, in `n` copies of `bytes`. */
+/* Copies n parts of `bytes` bytes, `gap` bytes apart, in the call and in the
+ * background. `wanted` copies are left after merging. */
 static void check_batch(const char *links, uint32_t n, uint64_t bytes,
 			uint64_t gap, uint32_t wanted)
 {
@@ -55,7 +56,8 @@ PEAL_TEST(a_batch_is_whole_and_adjacent_ones_are_one)
 	check_batch("", 3, 3 * MIB, 8, 3);
 }
 
-/* Adjacent on one side alone: what lies between must not come along. */
+/* Parts that are adjacent only at the source, or only at the target. The bytes
+ * between the parts must not be copied. */
 PEAL_TEST(what_is_adjacent_on_one_side_only_is_not_one)
 {
 	struct peal_buffer *a, *b;
@@ -84,7 +86,8 @@ PEAL_TEST(what_is_adjacent_on_one_side_only_is_not_one)
 	CHECK_OK(peal_runtime_close(rt));
 }
 
-/* Allocations that lie end to end are none. */
+/* Transfers between separate buffers are never merged, even if the buffers are
+ * adjacent in memory. */
 static void copy_neighbours(const char *links)
 {
 	struct peal_buffer *from[4], *to[4];
@@ -137,7 +140,6 @@ PEAL_TEST(small_staged_copies_share_chunks)
 	CHECK_OK(peal_runtime_close(rt));
 }
 
-/* Copies of one call to several places, by several routes. */
 PEAL_TEST(a_batch_of_several_pairs_reports_its_slowest_route)
 {
 	struct peal_buffer *b[4];

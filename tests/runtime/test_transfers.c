@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Transfers: every route gives the same bytes and says which it was; what is staged
- * is said once; cancelling; what is refused before anything moves.
+ * Transfers copy the same bytes by every route, and the result names the route.
+ * The log names a staged pair once. Other cases cancel copies, or pass
+ * arguments that are refused before any byte moves.
  */
 #include "runtime/transfers.h"
 
 #define BIG (32 * MIB)
 
-/* From one place to another, in the call and in the background. */
+/* Copies from one place to another, in the call and in the background. Checks
+ * the bytes, the route and the counters. */
 static void check_route(int to, int from, uint64_t bytes,
 			struct peal_transfer_options o, enum peal_route route)
 {
@@ -77,7 +79,7 @@ PEAL_TEST(each_pair_of_places_has_its_route)
 				    PEAL_ROUTE_MAPPED_HOST);
 		}
 		for (a = 0; a < 3; a++) {
-			b = (a + 1) % 3; /* one of two has access: enough */
+			b = (a + 1) % 3; /* access one way is enough */
 			check_route(a, b, sizes[i], plain,
 				    a + b == 2 ? PEAL_ROUTE_STAGED :
 						 PEAL_ROUTE_PEER);
@@ -104,14 +106,14 @@ PEAL_TEST(staged_copies_are_whole_with_any_chunk)
 			check_route(1, 0, sizes[k], o, PEAL_ROUTE_STAGED);
 		}
 	}
-	/* A device's own, and the host's, where the caller wants it so. */
+	/* Local and host copies are staged if the caller asks for it. */
 	check_route(0, 0, 3 * MIB, o, PEAL_ROUTE_STAGED);
 	check_route(0, -1, 3 * MIB, o, PEAL_ROUTE_STAGED);
 	check_route(-1, 0, 3 * MIB, o, PEAL_ROUTE_STAGED);
 	CHECK_OK(peal_runtime_close(rt));
 }
 
-/* What a call writes to the log. */
+/* Stores the log output of a call in `text`. */
 static void logged(void (*call)(void), char *text, size_t size)
 {
 	FILE *file = tmpfile();
@@ -195,7 +197,8 @@ PEAL_TEST(a_pair_that_is_proved_broken_is_staged)
 	CHECK_OK(peal_runtime_close(rt));
 }
 
-/* It is cancelled once some of it is there, and before all is. */
+/* Cancels a copy after its first bytes have arrived. Tries again if the copy
+ * ends before the cancel. */
 static void cancel_in_the_middle(const char *links)
 {
 	struct peal_copy_progress progress = { 0, 0 }, after;
@@ -215,7 +218,7 @@ static void cancel_in_the_middle(const char *links)
 		CHECK_OK(peal_buffer_fill(part(b, 0, MIB), NULL, 8));
 		CHECK_OK(peal_transfer_start(rt, &t, 1, NULL, &copy));
 		r = peal_buffer_destroy(b);
-		if (!r) { /* it has ended by then */
+		if (!r) { /* the copy had already ended */
 			CHECK_OK(peal_copy_result(copy, &result));
 			peal_copy_destroy(copy);
 			b = make(1, BIG);
@@ -240,11 +243,11 @@ static void cancel_in_the_middle(const char *links)
 		CHECK_EQ(result.bytes == BIG, r == 0);
 		peal_copy_destroy(copy);
 		last = 0;
-		/* What it says is there, is. */
+		/* The bytes that the result counts have arrived. */
 		CHECK(has_words(part(b, 0, result.bytes), 2));
 	}
 	CHECK_EQ(r, PEAL_ECANCELED);
-	/* The next one of the same pair is whole again. */
+	/* The next copy of this pair is complete. */
 	CHECK_OK(peal_transfer_run(rt, &t, 1, NULL, &result));
 	CHECK(has_words(peal_buffer_whole(b), 2));
 	destroy(a, b);
@@ -281,7 +284,7 @@ PEAL_TEST(a_copy_that_goes_on_has_no_result_and_keeps_its_buffers)
 		}
 		CHECK_OK(peal_transfer_start(rt, &t[0], 1, NULL, &copy));
 		CHECK_OK(peal_transfer_start(rt, &t[1], 1, NULL, &behind));
-		/* in line for the same device: not before the first */
+		/* both copies are to device 1: `behind` runs after `copy` */
 		seen = peal_copy_result(behind, &result) == PEAL_EAGAIN;
 		if (!seen)
 			continue;
@@ -305,7 +308,8 @@ PEAL_TEST(a_copy_that_goes_on_has_no_result_and_keeps_its_buffers)
 	CHECK_EQ(report.n_buffers, !gone);
 }
 
-/* From device to device to device: each reads what the one before has written. */
+/* Copies from device 0 to 1 to 2. Each copy reads the bytes of the copy
+ * before. */
 PEAL_TEST(copies_that_touch_the_same_memory_keep_their_order)
 {
 	struct peal_buffer *b[4], *other;
@@ -324,7 +328,7 @@ PEAL_TEST(copies_that_touch_the_same_memory_keep_their_order)
 			CHECK_OK(
 				peal_transfer_start(rt, &t, 1, NULL, &copy[i]));
 		}
-		/* This overwrites what the first one reads. */
+		/* This copy overwrites bytes that the first copy reads. */
 		t.from = peal_buffer_whole(other);
 		t.to = part(b[0], 8 * MIB - 8, 8);
 		CHECK_OK(peal_transfer_start(rt, &t, 1, NULL, &copy[3]));
@@ -390,10 +394,11 @@ PEAL_TEST(ranges_that_overlap_are_refused)
 	refused(PEAL_EINVAL, t, 1, NULL, "overlaps");
 	t[0].from = t[0].to;
 	refused(PEAL_EINVAL, t, 1, NULL, "overlaps");
-	t[0].from = part(a, 1100, 1000); /* end to end */
+	t[0].from = part(a, 1100, 1000); /* adjacent */
 	CHECK_OK(peal_transfer_run(rt, t, 1, NULL, NULL));
-	/* Reading twice is fine, writing twice and reading what is written
-	 * are not; also behind a long range that ends much later. */
+	/* Two copies may read the same bytes. No copy may write bytes that
+	 * another copy reads or writes. Other ranges may start between two
+	 * ranges that overlap. */
 	t[0].to = part(b, 0, 2000);
 	t[0].from = part(a, 0, 2000);
 	t[1].to = part(b, 2000, 10);
@@ -456,7 +461,7 @@ PEAL_TEST(bad_arguments_are_named_and_nothing_moves)
 	o = good;
 	o.size = 5;
 	refused(PEAL_EINVAL, t, 1, &o, "size");
-	/* No route of those that may be taken. */
+	/* The pair has none of the allowed routes. */
 	o = good;
 	o.routes = PEAL_ROUTE_PEER | PEAL_ROUTE_LOCAL;
 	CHECK_FAILS(peal_transfer_run(rt, t, 1, &o, NULL), PEAL_ENOPEER,
@@ -498,7 +503,7 @@ PEAL_TEST(buffers_of_another_runtime_are_refused)
 
 PEAL_TEST(without_pinned_memory_a_staged_copy_says_so)
 {
-	/* More than a stage has from an earlier copy. */
+	/* Needs more memory than a stage keeps from an earlier copy. */
 	const struct peal_transfer_options o = {
 		.size = sizeof(o),
 		.chunk_bytes = PEAL_TRANSFER_CHUNK_MAX,
@@ -523,7 +528,7 @@ PEAL_TEST(without_pinned_memory_a_staged_copy_says_so)
 		all[n] = make(PEAL_HOST_MEMORY, info.room_bytes);
 		CHECK_OK(peal_memory_info(rt, PEAL_HOST_MEMORY, &info));
 	}
-	/* Memory of the process needs none of it. */
+	/* Copies to and from process memory need no pinned memory. */
 	write_words(t.to, 9);
 	CHECK(has_words(t.to, 9));
 	CHECK_EQ(peal_transfer_run(rt, &t, 1, NULL, NULL), PEAL_ENOMEM);
@@ -558,7 +563,7 @@ static void *copy_about(void *argument)
 	return NULL;
 }
 
-/* More at once than there are stages. */
+/* More copies run at the same time than there are stages. */
 PEAL_TEST(threads_that_stage_keep_apart)
 {
 	pthread_t thread[9];

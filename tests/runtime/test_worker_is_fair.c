@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A worker that always has something to do: all its sources have their turn,
- * credit and control messages do not wait for a pause. Its handler waits at a
- * gate while the queues are filled, so that the order does not depend on time.
+ * A worker that always has messages serves all its sources in turn. It also
+ * returns credit and handles control messages. Its handler waits at a gate
+ * while the queues fill, so the order does not depend on time.
  */
 #include <pthread.h>
 
@@ -13,17 +13,17 @@ PEAL_DECLARE_PROGRAM(load);
 
 #define INPUTS 4
 #define EACH 256 /* messages from each source */
-#define BURST 32 /* most in a row from one: ringkernels/README.md */
+#define BURST 32 /* longest run from one input: ringkernels/README.md */
 #define MANY 32768
-#define WORK_NS 10000 /* MANY take a third of a second */
+#define WORK_NS 10000 /* ns per message; MANY take a third of a second */
 
 struct load {
 	struct peal_runtime *rt;
 	struct peal_endpoint *e;
 	struct peal_kernel *k; /* workers: `record` on 0, `tell` on 1 */
 	uint64_t record, tell;
-	uint64_t whom; /* whom `tell` is to tell */
-	uint64_t gate; /* what the handler waits for */
+	uint64_t whom; /* the actor that `tell` sends to */
+	uint64_t gate; /* 0: the handler waits */
 	struct load_record state;
 };
 
@@ -51,7 +51,7 @@ static void close_load(void)
 	CHECK_OK(peal_runtime_shutdown(l.rt));
 }
 
-/* A link of so many slots from the host's port to an actor. */
+/* Connects a port of the host to an actor, by a link of `capacity` slots. */
 static struct peal_link *port(uint32_t index, uint64_t to, uint32_t capacity)
 {
 	struct peal_link_options o = {
@@ -111,8 +111,8 @@ PEAL_TEST(all_inputs_and_the_mailbox_have_their_turn)
 	EVENTUALLY(kernel().mail_done == EACH);
 	read_record();
 	CHECK_EQ(l.state.n, (INPUTS + 1) * EACH);
-	/* While all have something, none is taken up for longer than a burst,
-	 * and each comes once in every round. */
+	/* While all sources have messages, no run is longer than a burst. Each
+	 * source has its turn in every round. */
 	for (i = 0; i < (INPUTS + 1) * EACH / 2; i++) {
 		row = i && l.state.input[i] == l.state.input[i - 1] ? row + 1 :
 								      1;
@@ -141,7 +141,8 @@ PEAL_TEST(a_busy_worker_gives_back_less_than_a_quarter_too)
 	CHECK_OK(peal_kernel_launch(l.rt, 1, &peal_program_load, &o, &k));
 	pour = harness_spawn(k, "pour", 0);
 	busy = port(0, l.record, MANY);
-	/* It may send eight, the link takes eight, and it sends one each. */
+	/* `pour` sends one message, but needs eight free slots to run. The link
+	 * has eight slots: each message needs the credit of the one before. */
 	poured = harness_link(l.rt, pour, 0, l.record, eight);
 	harness_link(l.rt, pour, 1, pour, two);
 	port(1, pour, 4);
@@ -151,7 +152,7 @@ PEAL_TEST(a_busy_worker_gives_back_less_than_a_quarter_too)
 	EVENTUALLY(harness_info(poured).accepted == 1);
 	open_gate();
 	EVENTUALLY(harness_info(poured).delivered > 8);
-	CHECK(harness_info(busy).queued > 0); /* there was no pause yet */
+	CHECK(harness_info(busy).queued > 0); /* the worker was never idle */
 	CHECK_OK(peal_kernel_stop(k, PATIENCE));
 	close_load();
 }
@@ -185,7 +186,7 @@ PEAL_TEST(a_busy_worker_hears_control_messages)
 	CHECK_OK(peal_runtime_shutdown(l.rt));
 }
 
-/* What a worker remembers of an actor ends with the actor. */
+/* A worker caches its latest actor. The cache must not outlive the actor. */
 PEAL_TEST(mail_for_an_actor_that_ends_meanwhile_is_dead)
 {
 	struct peal_kernel_info info;
@@ -196,16 +197,17 @@ PEAL_TEST(mail_for_an_actor_that_ends_meanwhile_is_dead)
 	other = harness_spawn(l.k, "record", 0);
 	port(0, l.tell, 1024);
 	send(0, 1, 1, 0);
-	/* Another one in between: the worker looks at control messages every 64
-	 * turns, and not just when it would look at the actor anyway. */
+	/* Five messages to another actor shift the turns. Else the look at
+	 * control messages, every 64 turns, would always come together with a
+	 * new look-up of the actor. */
 	l.whom = other;
 	send(0, 0, 5, 0);
 	l.whom = l.record;
 	send(0, 0, 3 * EACH, 0);
-	/* all: who tells later may find no actor */
+	/* all of them: a later tell may find no actor */
 	EVENTUALLY(kernel().told == 3 * EACH + 6);
 	CHECK(!pthread_create(&thread, NULL, retire, NULL));
-	identity_sleep_us(20000); /* its control message is there */
+	identity_sleep_us(20000); /* its control message has arrived */
 	open_gate();
 	pthread_join(thread, NULL);
 	EVENTUALLY(kernel().mail_done == kernel().told);

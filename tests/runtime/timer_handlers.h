@@ -8,9 +8,9 @@
 #include "relay.h"
 #include "timers.h"
 
-/* Handlers for programs with pools and without. */
+/* Handlers of programs/timers.c and timer_pools.c. */
 
-/* What the table says of a timer goes into its message: when it may come. */
+/* Writes the due time and number of a timer's table entry to its message. */
 static PEAL_DEV void timer_stamp(struct peal_worker *w, struct peal_timer timer,
 				 uint32_t bytes)
 {
@@ -27,7 +27,7 @@ static PEAL_DEV void timer_stamp(struct peal_worker *w, struct peal_timer timer,
 	note->check = relay_check(entry->due_ns, entry->number);
 }
 
-/* Sets timers as it is ordered; the handles are kept. */
+/* Sets timers as ordered, and keeps their handles. */
 static PEAL_DEV void timer_setting(struct peal_worker *w,
 				   struct timer_answer *out)
 {
@@ -80,7 +80,7 @@ static PEAL_DEV int order(struct peal_worker *w)
 	return peal_emit(w, 0, peal_type(w), &out, sizeof(out));
 }
 
-/* Looks at a message of a timer; for the leader. */
+/* Checks and counts a message of a timer. Only the leader calls it. */
 static PEAL_DEV void timer_seen(struct peal_worker *w, struct timer_notes *s)
 {
 	const struct timer_note *in = (const struct timer_note *)peal_data(w);
@@ -109,7 +109,7 @@ static PEAL_DEV void timer_seen(struct peal_worker *w, struct timer_notes *s)
 		s->least_late_ns = late;
 }
 
-/* Counts what comes by timers, checks when and in which order. */
+/* Counts messages of timers, and checks their time and order. */
 static PEAL_DEV int note(struct peal_worker *w)
 {
 	if (peal_is_leader(w))
@@ -117,7 +117,7 @@ static PEAL_DEV int note(struct peal_worker *w)
 	return 0;
 }
 
-/* The same, and sets one for the next actor, as long as the chain is. */
+/* As `note`. While the chain lasts, sets a timer for the other actor, too. */
 static PEAL_DEV int chain(struct peal_worker *w)
 {
 	struct timer_note next = *(const struct timer_note *)peal_data(w);
@@ -144,7 +144,7 @@ static PEAL_DEV void timer_spend(uint64_t ns)
 		peal_pause();
 }
 
-/* Tells itself what it gets again until the gate opens. */
+/* Tells itself each message again until the gate opens. */
 static PEAL_DEV int churn(struct peal_worker *w)
 {
 	const struct timer_spin *in = (const struct timer_spin *)peal_data(w);
@@ -157,12 +157,12 @@ static PEAL_DEV int churn(struct peal_worker *w)
 		open = peal_load_acquire_sys(
 			(const uint64_t *)(uintptr_t)in->gate);
 	}
-	if (peal_broadcast(w, open)) /* all see it open, or none */
+	if (peal_broadcast(w, open)) /* all lanes agree */
 		return 0;
 	return peal_tell(w, peal_self(w), 0, in, sizeof(*in));
 }
 
-/* Tells another what it gets. */
+/* Tells each message to another actor. */
 static PEAL_DEV int pass(struct peal_worker *w)
 {
 	const struct timer_spin *in = (const struct timer_spin *)peal_data(w);
@@ -170,7 +170,7 @@ static PEAL_DEV int pass(struct peal_worker *w)
 	return peal_tell(w, in->actor, 0, in, sizeof(*in));
 }
 
-/* Takes so long and does nothing. */
+/* Spins for `ns`. */
 static PEAL_DEV int slow(struct peal_worker *w)
 {
 	const struct timer_spin *in = (const struct timer_spin *)peal_data(w);
@@ -183,7 +183,7 @@ static PEAL_DEV int slow(struct peal_worker *w)
 	return 0;
 }
 
-/* Stays until the gate opens. */
+/* Waits until the gate opens. */
 static PEAL_DEV int hold(struct peal_worker *w)
 {
 	const struct timer_spin *in = (const struct timer_spin *)peal_data(w);

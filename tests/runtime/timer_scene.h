@@ -10,8 +10,8 @@ PEAL_DECLARE_PROGRAM(timer_pools);
 
 #define HOUR (3600 * SECOND)
 
-/* A kernel of up to two workers with an actor on each that sets timers, and an
- * endpoint that orders it to. */
+/* A kernel of up to two workers. On each worker an actor sets timers, as an
+ * endpoint orders. */
 struct scene {
 	struct peal_runtime *rt;
 	struct peal_kernel *k;
@@ -56,7 +56,7 @@ static inline struct scene scene_open(struct peal_kernel_options o)
 	return s;
 }
 
-/* Orders the setter of a worker, and waits for what it has to say. */
+/* Sends an order to the setter of a worker and returns its answer. */
 static inline struct timer_answer scene_order(struct scene *s, uint32_t worker,
 					      uint16_t type,
 					      struct timer_order o)
@@ -73,7 +73,7 @@ static inline struct timer_answer scene_order(struct scene *s, uint32_t worker,
 	return answer;
 }
 
-/* The same of n timers that fire once, with a result of 0. */
+/* Orders n timers that fire once. All are set. */
 static inline void scene_after(struct scene *s, uint32_t worker, uint64_t ns,
 			       uint64_t actor, uint32_t n)
 {
@@ -112,7 +112,7 @@ static inline struct timer_notes scene_notes(const struct scene *s,
 	if (runs)
 		CHECK_OK(peal_kernel_suspend(s->k, PATIENCE));
 	CHECK_OK(peal_actor_state(s->rt, actor, &notes, sizeof(notes)));
-	if (runs) { /* and does so again before anybody asks */
+	if (runs) { /* the kernel runs again before the case continues */
 		CHECK_OK(peal_kernel_resume(s->k));
 		EVENTUALLY(!peal_kernel_info(s->k, &info) &&
 			   info.state != PEAL_KERNEL_SUSPENDED);
@@ -120,7 +120,7 @@ static inline struct timer_notes scene_notes(const struct scene *s,
 	return notes;
 }
 
-/* Messages of timers that were handled, or found dead. */
+/* Returns the number of messages that were handled or dead. */
 static inline uint64_t scene_done(const struct scene *s)
 {
 	struct peal_kernel_info info;
@@ -137,7 +137,7 @@ static inline struct peal_timer_counts scene_counts(const struct scene *s)
 	return info.timers;
 }
 
-/* What came was right; how much. */
+/* Checks that all messages were right. Returns their number. */
 static inline uint64_t scene_good(const struct scene *s, uint64_t actor)
 {
 	struct timer_notes n = scene_notes(s, actor);
@@ -149,8 +149,8 @@ static inline uint64_t scene_good(const struct scene *s, uint64_t actor)
 	return n.received;
 }
 
-/* Every timer that was set is in one of the counts, all that were told came
- * from them or were told by handlers, and links conserve. */
+/* Checks that each timer has one outcome. Each told message comes from a timer
+ * or from a handler. All links conserve. */
 static inline struct peal_timer_counts scene_account(const struct scene *s,
 						     uint64_t by_handlers)
 {
@@ -165,7 +165,7 @@ static inline struct peal_timer_counts scene_account(const struct scene *s,
 	return t;
 }
 
-/* Ends it by a stop: nothing waits any more. */
+/* Stops the kernel. No timer waits any more. */
 static inline struct peal_timer_counts scene_stop(struct scene *s)
 {
 	struct peal_timer_counts t;
@@ -178,7 +178,7 @@ static inline struct peal_timer_counts scene_stop(struct scene *s)
 	return t;
 }
 
-/* By a drain: everything that was told was handled, too. */
+/* Drains the kernel. All told messages are handled. */
 static inline struct peal_timer_counts scene_drain(struct scene *s)
 {
 	struct peal_timer_counts t;

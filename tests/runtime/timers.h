@@ -4,24 +4,24 @@
 
 #include <peal/abi/timer.h>
 
-/* What the handlers of programs/timers.c and the tests agree on. */
+/* Message types, messages and states of programs/timers.c and its tests. */
 
 #define TIMER_SLOTS 16
-#define TIMER_BYTES 48 /* of a message, the mailboxes' most */
+#define TIMER_BYTES 48 /* of a message: the mailboxes' limit */
 
-/** What an actor is ordered to do, as type of a message. */
+/** Message types of orders to an actor. */
 enum timer_order_type {
 	TIMER_AFTER = 1, /* n timers that fire once */
 	TIMER_EVERY = 2,
-	TIMER_CANCEL = 3, /* the one of the slot */
+	TIMER_CANCEL = 3, /* cancels the timer of `slot` */
 	TIMER_MIX = 4, /* as TIMER_AFTER, with delays in any order */
-	TIMER_COPY = 5, /* says the handle of the slot */
-	TIMER_USE = 6 /* cancels the handle of the order */
+	TIMER_COPY = 5, /* returns the handle of `slot` */
+	TIMER_USE = 6 /* cancels `timer` of the order */
 };
 
 struct timer_order {
-	uint64_t ns, step_ns; /* delay or period of the first; from one to the
-			       * next */
+	/* delay or period of the first timer; increase for each next timer */
+	uint64_t ns, step_ns;
 	uint32_t actor, n, slot, bytes;
 	struct peal_timer timer;
 };
@@ -32,14 +32,15 @@ struct timer_answer {
 	struct peal_timer timer;
 };
 
-/** The message of a timer; the table says when it is due. */
+/** Message of a timer. due_ns and number are as in the table of timers. */
 struct timer_note {
 	uint64_t due_ns, number, period_ns, set_ns;
-	uint32_t chain, reserved; /* so many more, each set by the one before */
+	/* chain: timers that are still to be set, one after another */
+	uint32_t chain, reserved;
 	uint64_t check;
 };
 
-/** What an actor has got of them. */
+/** State of an actor that gets messages of timers. */
 struct timer_notes {
 	uint64_t received, early, misordered, damaged;
 	uint64_t last_due_ns, last_number;
@@ -48,11 +49,11 @@ struct timer_notes {
 	struct peal_timer timer[TIMER_SLOTS];
 };
 
-/** An actor that tells itself, for so long each. */
+/** Message to `churn`, `pass`, `slow` or `hold`. */
 struct timer_spin {
-	uint64_t gate; /* address of a host word: over when it is not 0 */
-	uint64_t ns; /* each takes */
-	uint32_t actor, reserved; /* who is told */
+	uint64_t gate; /* address of a host word; open when not 0 */
+	uint64_t ns; /* ns of work for each message */
+	uint32_t actor, reserved; /* receiver, for `pass` */
 };
 
 struct timer_spins {

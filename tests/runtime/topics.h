@@ -2,7 +2,7 @@
 #ifndef PEAL_TESTS_TOPICS_H
 #define PEAL_TESTS_TOPICS_H
 
-/* Topics in one line, and what has to hold of them. */
+/* Helpers that make topics and check their counters. */
 
 #include "runtime/harness.h"
 
@@ -37,7 +37,7 @@ static inline uint64_t topic_dead(const struct peal_subscriber_info *s)
 	return sum;
 }
 
-/* What is said of a subscriber; the identity holds. */
+/* Returns the counters of a subscriber, and checks their identity. */
 static inline struct peal_subscriber_info
 topic_subscriber(struct peal_runtime *rt, uint64_t topic, uint64_t actor)
 {
@@ -55,7 +55,7 @@ topic_subscriber(struct peal_runtime *rt, uint64_t topic, uint64_t actor)
 	return info[i];
 }
 
-/* It got n messages, all that were published for it, and nothing is left. */
+/* n messages were published for the subscriber. All are delivered. */
 static inline void topic_delivered(struct peal_runtime *rt, uint64_t topic,
 				   uint64_t actor, uint64_t n)
 {
@@ -66,7 +66,7 @@ static inline void topic_delivered(struct peal_runtime *rt, uint64_t topic,
 	CHECK_EQ(s.queued, 0);
 }
 
-/* What an actor `sink` has seen, of a kernel that has ended or is suspended. */
+/* Returns the state of a `sink`. Its kernel has ended or is suspended. */
 static inline struct relay_sink topic_sink(struct peal_runtime *rt,
 					   uint64_t actor)
 {

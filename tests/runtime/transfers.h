@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Buffers of tests of transfers, and what they have. */
+/* Buffers with known content for the tests of transfers. */
 #ifndef PEAL_TESTS_TRANSFERS_H
 #define PEAL_TESTS_TRANSFERS_H
 
@@ -43,7 +43,7 @@ static inline uint64_t word(uint64_t i, uint64_t seed)
 	return (i + seed) * 0x9e3779b97f4a7c15u;
 }
 
-/* Words of a seed; the bytes are a multiple of 8. */
+/* Writes the words of a seed. The size is a multiple of 8 bytes. */
 static inline void write_words(struct peal_range to, uint64_t seed)
 {
 	uint64_t *p = malloc(to.bytes), i;

@@ -4,19 +4,19 @@
 
 #include <peal/device/platform.h>
 
-/* What the handlers of programs/ward.c and the tests of supervisors agree on. */
+/* Message types and states of programs/ward.c and the tests of supervisors. */
 
 /** Types of messages to a ward. */
 #define WARD_COUNT 1 /* counts */
-#define WARD_FAIL 2 /* counts, spoils the state, and fails by WARD_ERROR */
-#define WARD_ASK 3 /* sends its state to port 0 */
+#define WARD_FAIL 2 /* counts, spoils the state, and fails with WARD_ERROR */
+#define WARD_ASK 3 /* emits its state at port 0 */
 
 #define WARD_ERROR (-71) /* PEAL_EPROTO */
 
-/** Its state: begins with `name`, and with zeros behind that. */
+/** State of a ward. The initial bytes set `name`. The rest begins as 0. */
 struct ward {
 	uint64_t name;
-	uint64_t count; /* messages since it began */
+	uint64_t count; /* messages since the ward began */
 	uint64_t spoilt;
 };
 
@@ -24,7 +24,7 @@ struct ward {
 #define WARD_LARGE_WORDS 8192
 struct ward_large {
 	struct ward ward;
-	uint64_t word[WARD_LARGE_WORDS]; /* of word i: i, or spoilt */
+	uint64_t word[WARD_LARGE_WORDS]; /* word i is i, unless spoilt */
 };
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A program without the loop: its images for all kinds of target take seconds. */
+/* A program without the resident loop. Its images for all kinds of target
+ * compile in seconds. */
 #include <peal/device/atomic.h>
 
 #include "../../../ringkernels/bare_program.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A program that needs a function which no process has. */
+/* A program that calls a function that does not exist. */
 #include <peal/device/kernel.h>
 
 #if PEAL_ON_HOST

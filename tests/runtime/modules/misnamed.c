@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A program whose symbol says another name than it has. */
+/* A program with a symbol for another name. */
 #include <peal/device/kernel.h>
 
 static PEAL_DEV int ignore(struct peal_worker *w)

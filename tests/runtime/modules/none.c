@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* No program, but the name of one in a function and in what others define. */
+/* No program. A function and an undefined symbol are named like programs. */
 #include <peal/device/platform.h>
 
 #if PEAL_ON_HOST && !PEAL_SINGLE_LANE

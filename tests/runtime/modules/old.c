@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A program of other headers, whose struct was shorter. */
+/* A program of older headers, with a shorter struct. */
 #include <peal/device/platform.h>
 
 #if PEAL_ON_HOST && !PEAL_SINGLE_LANE

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One program, as peal_program_load_file wants it. */
+/* One program, as peal_program_load_file() requires. */
 #include <peal/device/kernel.h>
 
 static PEAL_DEV int add_one(struct peal_worker *w)

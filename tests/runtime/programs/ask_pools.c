@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The same with pools. */
+/* The handlers of asks.c in a program with pools. */
 #define PEAL_USES_POOLS 1
 #include "../ask_handlers.h"
 

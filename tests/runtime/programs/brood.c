@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Each message makes a child, tells it something, and ends the one before. */
+/* Each message spawns a child, tells it, and retires the child before. */
 #include <peal/device/kernel.h>
 
 struct brood {
@@ -36,7 +36,7 @@ static PEAL_DEV int brood(struct peal_worker *w)
 	return result;
 }
 
-/* Nothing before its init, nothing behind its exit. */
+/* Fails if the init is not the first run, or runs twice. */
 static PEAL_DEV int child(struct peal_worker *w)
 {
 	struct child *c = (struct child *)peal_state(w);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Handlers that ask how long they may run, and one that says what it takes. */
+/* Handlers that take steps of their budget, and `exact`, which declares the
+ * length of its messages. */
 #include <peal/device/kernel.h>
 
 #include "../budgets.h"
 
-/* One more step, of which every lane knows the same. */
+/* Takes one step. Counts steps with different results in the lanes. */
 static PEAL_DEV int step(struct peal_worker *w)
 {
 	struct budgets *s = (struct budgets *)peal_state(w);
@@ -49,7 +50,7 @@ static PEAL_DEV int work(struct peal_worker *w)
 	return over ? over : answer(w);
 }
 
-/* Says how long its messages are. */
+/* Declares the length of its messages. */
 static PEAL_DEV int exact(struct peal_worker *w)
 {
 	const struct budgets_wish *in =
@@ -62,7 +63,7 @@ static PEAL_DEV int exact(struct peal_worker *w)
 	return result ? result : answer(w);
 }
 
-/* Tells the actor of that number as many bytes of the message, and counts. */
+/* Tells the actor `number` the first `steps` bytes of the message. */
 static PEAL_DEV int teller(struct peal_worker *w)
 {
 	const struct budgets_wish *in =

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Actors that move and send to each other. */
+/* Actors that migrate and send to each other. */
 #include <peal/device/kernel.h>
 
 #include "../guest.h"
@@ -26,7 +26,7 @@ static PEAL_DEV int player(struct peal_worker *w)
 	return peal_tell(w, (uint32_t)p->partner, GUEST_BALL, &b, sizeof(b));
 }
 
-/* Tells its partner of each ball, and itself the next one. */
+/* Tells its partner about each ball, and itself the ball with a hop less. */
 static PEAL_DEV int gossip(struct peal_worker *w)
 {
 	struct player *p = (struct player *)peal_state(w);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Handlers that record events and wait for those of others. */
+/* Handlers that record events and wait for events of other devices. */
 #include <peal/device/kernel.h>
 
 #include <peal/device/event.h>
@@ -18,7 +18,8 @@ static PEAL_DEV int say(struct peal_worker *w, uint64_t rounds, uint64_t wrong,
 	return peal_emit(w, 0, 0, &report, sizeof(report));
 }
 
-/* Who begins writes words and records, the other one reads them and records. */
+/* Takes turns with another device. The first device writes words and records
+ * its event. The second device waits, reads the words and records its event. */
 static PEAL_DEV int duet(struct peal_worker *w)
 {
 	const struct events_duet *d = (const struct events_duet *)peal_data(w);
@@ -43,7 +44,7 @@ static PEAL_DEV int duet(struct peal_worker *w)
 	return say(w, round - 1, wrong, count, result);
 }
 
-/* Its state is what came of the latest wait. */
+/* Records an event, then waits for another event. The state is the result. */
 static PEAL_DEV int await(struct peal_worker *w)
 {
 	const struct events_await *a =
@@ -59,14 +60,14 @@ static PEAL_DEV int await(struct peal_worker *w)
 		   result);
 }
 
-/* Records the event of its message. */
+/* Records the event that its message names. */
 static PEAL_DEV int mark(struct peal_worker *w)
 {
 	peal_event_record(w, *(const uint64_t *)peal_data(w));
 	return 0;
 }
 
-/* Tells itself what it was told, less one, until that is none. */
+/* Tells itself the number less 1, until that is 0. */
 static PEAL_DEV int countdown(struct peal_worker *w)
 {
 	uint64_t n = *(const uint64_t *)peal_data(w) - 1;
@@ -77,7 +78,7 @@ static PEAL_DEV int countdown(struct peal_worker *w)
 	return n ? peal_tell(w, peal_self(w), 0, &n, sizeof(n)) : 0;
 }
 
-/* Passes on, to whatever its port leads to. */
+/* Emits each message by port 0, which may lead to a topic. */
 static PEAL_DEV int herald(struct peal_worker *w)
 {
 	return peal_emit(w, 0, peal_type(w), peal_data(w), peal_length(w));

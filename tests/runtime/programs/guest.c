@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Actors that move, and those that send to them. */
+/* Actors that migrate, and actors that send to them. */
 #include <peal/device/kernel.h>
 
 #include "../gate.h"
@@ -41,7 +41,7 @@ static PEAL_DEV int porter(struct peal_worker *w)
 	return peal_reply(w, 0, GUEST_ASK, &g->notes, sizeof(g->notes));
 }
 
-/* Sends the next note of its own. */
+/* Tells the guest the next note, unless the type says otherwise. */
 static PEAL_DEV int herald(struct peal_worker *w)
 {
 	struct herald *h = (struct herald *)peal_state(w);
@@ -61,7 +61,7 @@ static PEAL_DEV int herald(struct peal_worker *w)
 				  0);
 	n.sender = h->sender;
 	n.number = h->number;
-	peal_sync(w); /* all lanes have read it */
+	peal_sync(w); /* all lanes have read the state */
 	if (peal_is_leader(w))
 		h->number++;
 	if (peal_type(w) == GUEST_TIME)
@@ -70,13 +70,13 @@ static PEAL_DEV int herald(struct peal_worker *w)
 	return peal_tell(w, to, GUEST_NOTE, &n, sizeof(n));
 }
 
-/* The same to whoever subscribes to the topic at its port. */
+/* Publishes the note to the topic at port 0. */
 static PEAL_DEV int crier(struct peal_worker *w)
 {
 	return peal_emit(w, 0, GUEST_NOTE, peal_data(w), peal_length(w));
 }
 
-/* Stays until a word of the host's is set. */
+/* Waits until a host word is not 0. */
 static PEAL_DEV int lie(struct peal_worker *w)
 {
 	const uint64_t *word =

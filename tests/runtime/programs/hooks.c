@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Actors that say when they begin and end. */
+/* Actors that report their begin and end by hooks. */
 #include <peal/device/kernel.h>
 
 #include "../hooks.h"
@@ -37,7 +37,7 @@ static PEAL_DEV int tell(struct peal_worker *w, const struct hooks_state *s,
 			   0;
 }
 
-/* Counts what it runs for. */
+/* Counts the run as an init, an exit or a message. */
 static PEAL_DEV void note(struct peal_worker *w, struct hooks_state *s)
 {
 	peal_sync(w);
@@ -79,7 +79,7 @@ static PEAL_DEV int guest(struct peal_worker *w)
 		if (peal_retire(w, peal_self(w)) == 0)
 			return PEAL_EINVAL;
 		result = tell(w, s, HOOKS_ENDED);
-		if (result == PEAL_ENOENT) /* who would hear it has ended */
+		if (result == PEAL_ENOENT) /* the teller has ended */
 			result = 0;
 		note(w, s);
 		if (s->wish & HOOKS_FAILS_EXIT)
@@ -91,7 +91,7 @@ static PEAL_DEV int guest(struct peal_worker *w)
 	return peal_type(w) == HOOKS_FAIL ? HOOKS_ERROR : 0;
 }
 
-/* Has a port, by which it says what it has counted when it ends. */
+/* Emits its id and its count by port 0, also in its init and exit. */
 static PEAL_DEV int singer(struct peal_worker *w)
 {
 	struct hooks_state *s = guest_state(w);
@@ -120,7 +120,7 @@ static PEAL_DEV int teller(struct peal_worker *w)
 	return peal_emit(w, 0, peal_type(w), peal_data(w), peal_length(w));
 }
 
-/* As the teller, and has an exit of its own. */
+/* As the teller, but with hooks. */
 static PEAL_DEV int mortal(struct peal_worker *w)
 {
 	return peal_is_init(w) || peal_is_exit(w) ? 0 : teller(w);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Actors with a limit, who tells them more than that, and who holds still. */
+/* Actors with a mailbox limit, tellers that exceed it, and `keep`, which holds
+ * a worker. */
 #include <peal/device/kernel.h>
 
 #include "../gate.h"
 #include "../limits.h"
 
-/* Notes the number of each message; replies if it is a request. */
+/* Notes the number of each message; 1000 for a down message. */
 static PEAL_DEV int note(struct peal_worker *w)
 {
 	struct limits_note *s = (struct limits_note *)peal_state(w);
@@ -24,7 +25,7 @@ static PEAL_DEV int note(struct peal_worker *w)
 	return 0;
 }
 
-/* The same, and answers requests. */
+/* As `note`, and replies to requests. */
 static PEAL_DEV int answer(struct peal_worker *w)
 {
 	int result = note(w);
@@ -53,7 +54,7 @@ static PEAL_DEV int one(struct peal_worker *w, const struct limits_order *o,
 	}
 }
 
-/* Tells as it is ordered to, and counts what it is said. */
+/* Sends messages as ordered, and counts the results. */
 static PEAL_DEV int teller(struct peal_worker *w)
 {
 	struct limits_teller *s = (struct limits_teller *)peal_state(w);
@@ -76,7 +77,7 @@ static PEAL_DEV int teller(struct peal_worker *w)
 	return 0;
 }
 
-/* Stays until its word is set. */
+/* Waits until the host word is not 0. */
 static PEAL_DEV int keep(struct peal_worker *w)
 {
 	const uint64_t *word =

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Handlers that keep a worker busy; `record` writes down what came in turn. */
+/* Handlers that keep a worker busy. `record` notes messages in their order. */
 #include <peal/device/kernel.h>
 
 #include "../gate.h"
 #include "../load.h"
 
-/* Leader: waits so long, as work would. */
+/* Spins for `ns`, in place of work. Only the leader calls it. */
 static PEAL_DEV void load_spin(uint64_t ns)
 {
 	uint64_t until = peal_clock_ns() + ns;
@@ -14,7 +14,8 @@ static PEAL_DEV void load_spin(uint64_t ns)
 		;
 }
 
-/* Writes down the input of every message; type 1 waits for a word first. */
+/* Notes the input of every message. Type 1 sets the work and waits for a
+ * word. */
 static PEAL_DEV int record(struct peal_worker *w)
 {
 	struct load_record *r = (struct load_record *)peal_state(w);
@@ -31,11 +32,11 @@ static PEAL_DEV int record(struct peal_worker *w)
 			gate_pause();
 		return 0;
 	}
-	if (r->n < LOAD_RECORDS) /* mail has a number behind the inputs' */
+	if (r->n < LOAD_RECORDS) /* input numbers from max on are mailboxes */
 		r->input[r->n] = (uint8_t)(w->message.input < max ?
 						   w->message.input :
 						   max);
-	/* for whoever watches while it goes on */
+	/* the test reads it while the kernel runs */
 	peal_store_relaxed_sys(&r->n, r->n + 1);
 	load_spin(r->spin_ns);
 	return 0;
@@ -50,7 +51,7 @@ static PEAL_DEV int tell(struct peal_worker *w)
 			 sizeof(*note));
 }
 
-/* Sends one for each of its own messages to itself, and may send eight. */
+/* Emits one message by port 0 and one by port 1, but declares up to eight. */
 static PEAL_DEV int pour(struct peal_worker *w)
 {
 	uint64_t word = 0;

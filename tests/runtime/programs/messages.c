@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Handlers that know two types of messages. */
+/* A handler of two message types. */
 #include <peal/device/kernel.h>
 
 #include "../messages.h"
@@ -13,7 +13,7 @@ static PEAL_DEV struct answer to_it(const struct question *q)
 	return a;
 }
 
-/* Answers questions, passes answers on, and refuses all else. */
+/* Answers questions, passes answers on, and fails on other messages. */
 static PEAL_DEV int reply(struct peal_worker *w)
 {
 	const struct question *q = question_in(w);

@@ -4,7 +4,7 @@
 
 #include "../monitors.h"
 
-/* Sets a monitor or takes it off, and says what came of it. */
+/* Sets or cancels a monitor, and emits the order with the result. */
 static PEAL_DEV int obey(struct peal_worker *w)
 {
 	struct monitors_order o = *(const struct monitors_order *)peal_data(w);
@@ -18,7 +18,7 @@ static PEAL_DEV int obey(struct peal_worker *w)
 	return peal_emit(w, 0, peal_type(w), &o, sizeof(o));
 }
 
-/* Sets many monitors, and says how many. */
+/* Sets up to `tag` monitors, and emits their number. */
 static PEAL_DEV int obey_often(struct peal_worker *w)
 {
 	struct monitors_order o = *(const struct monitors_order *)peal_data(w);
@@ -31,7 +31,7 @@ static PEAL_DEV int obey_often(struct peal_worker *w)
 	return peal_emit(w, 0, MONITORS_SET_MANY, &o, sizeof(o));
 }
 
-/* Tells another one to count, and fails. */
+/* Tells another actor to count, then fails. */
 static PEAL_DEV int tell_and_fail(struct peal_worker *w)
 {
 	const struct monitors_order *o =
@@ -85,7 +85,7 @@ static PEAL_DEV int member(struct peal_worker *w)
 	return 0;
 }
 
-/* One without ports: it can be retired, and told. */
+/* A member without ports, so that it can be retired. */
 static PEAL_DEV int mute(struct peal_worker *w)
 {
 	struct monitors_state *s = (struct monitors_state *)peal_state(w);

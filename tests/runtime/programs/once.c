@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Keepers, which handle each message once; a herald hands messages on to them. */
+/* Keepers handle each message once. Heralds pass messages on to keepers. */
 #include <peal/device/kernel.h>
 
 #include "../once.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Handlers that share a queue which the host has placed, of any kind. */
+/* Handlers that put into and take from a queue that the host has placed. It is
+ * a link, a mailbox, a work queue or a topic. */
 #include <peal/device/kernel.h>
 
 #include "../place.h"
@@ -8,7 +9,7 @@ PEAL_QUEUE_OF(item, struct place_item, 48)
 PEAL_QUEUE_OF(big, struct place_big, sizeof(struct place_big))
 
 struct place_state {
-	uint64_t put; /* messages it has put */
+	uint64_t put; /* messages put so far */
 	struct peal_link_producer sender;
 	struct peal_link_consumer receiver;
 	struct peal_mailbox_lease lease;
@@ -22,7 +23,7 @@ struct place_state {
 	struct place_big big;
 };
 
-/* Answers how the leader's part went. */
+/* Emits the result of the leader. */
 static PEAL_DEV int entered(struct peal_worker *w, int result)
 {
 	int64_t said = (int64_t)peal_broadcast(w, (uint64_t)(int64_t)result);
@@ -30,7 +31,7 @@ static PEAL_DEV int entered(struct peal_worker *w, int result)
 	return peal_emit(w, 0, PLACE_ENTER, &said, sizeof(said));
 }
 
-/* ---- who puts -------------------------------------------------------------- */
+/* ---- the sender ---------------------------------------------------------- */
 
 static PEAL_DEV int put_enter(struct place_state *s,
 			      const struct place_turn *turn)
@@ -80,7 +81,7 @@ static PEAL_DEV int put_one(struct place_state *s,
 	}
 }
 
-/* Keeps nothing from the others until its next turn. */
+/* Returns unused slots, so that others can use them until its next turn. */
 static PEAL_DEV void put_pause(struct place_state *s,
 			       const struct place_turn *turn)
 {
@@ -126,7 +127,7 @@ static PEAL_DEV int put(struct peal_worker *w)
 	return (int)(int64_t)peal_broadcast(w, (uint64_t)(int64_t)result);
 }
 
-/* ---- who takes ------------------------------------------------------------- */
+/* ---- the receiver -------------------------------------------------------- */
 
 static PEAL_DEV int take_enter(struct place_state *s,
 			       const struct place_turn *turn)

@@ -43,7 +43,7 @@ static PEAL_DEV int split(struct peal_worker *w)
 	return result;
 }
 
-/* Waits for the message's gate and tells actor 0 of it. */
+/* Waits for the message's gate and tells actor 0 the message. */
 static PEAL_DEV int report(struct peal_worker *w)
 {
 	const struct pool_task *task = (const struct pool_task *)peal_data(w);
@@ -54,7 +54,7 @@ static PEAL_DEV int report(struct peal_worker *w)
 	return peal_tell(w, 0, 0, peal_data(w), peal_length(w));
 }
 
-/* Counts what it is told. */
+/* Counts its messages. */
 static PEAL_DEV int tally(struct peal_worker *w)
 {
 	struct pool_toil *s = (struct pool_toil *)peal_state(w);
@@ -71,7 +71,7 @@ static PEAL_DEV int refuse(struct peal_worker *w)
 	return PEAL_EHANDLER;
 }
 
-/* Declares how long its messages are. */
+/* Declares the length of its messages. */
 static PEAL_DEV int picky(struct peal_worker *w)
 {
 	(void)w;
@@ -87,7 +87,7 @@ static PEAL_DEV int picky(struct peal_worker *w)
 	X(picky, 0, PEAL_LIMITS(0, 0, 0, 32, 0))                               \
 	X(picky_too, 0, PEAL_LIMITS(0, 0, 0, 40, 0))
 
-/* The same of another length. */
+/* As `picky`, with another length. */
 static PEAL_DEV int picky_too(struct peal_worker *w)
 {
 	return picky(w);

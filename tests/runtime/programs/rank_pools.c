@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The same handlers as in ranks.c, where there are pools. */
+/* The handlers of ranks.c in a program with pools. */
 #define PEAL_USES_POOLS 1
 #include "../rank_handlers.h"
 

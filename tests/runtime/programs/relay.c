@@ -11,7 +11,7 @@ static PEAL_DEV int echo(struct peal_worker *w)
 	return peal_emit(w, 0, peal_type(w), peal_data(w), peal_length(w));
 }
 
-/* Checks identity and counts; the state says what it saw. */
+/* Checks the identity and order of messages, and counts them in its state. */
 static PEAL_DEV int sink(struct peal_worker *w)
 {
 	struct relay_sink *s = (struct relay_sink *)peal_state(w);
@@ -35,7 +35,7 @@ static PEAL_DEV int sink(struct peal_worker *w)
 	return 0;
 }
 
-/* Counts messages, and those whose slots lie in the cluster's memory. */
+/* Counts messages, and messages with slots in the cluster's memory. */
 static PEAL_DEV int nearby(struct peal_worker *w)
 {
 	struct relay_nearby *s = (struct relay_nearby *)peal_state(w);
@@ -53,7 +53,7 @@ static PEAL_DEV int nearby(struct peal_worker *w)
 	return 0;
 }
 
-/* Emits `count` numbered messages for the one that started it. */
+/* Emits `count` numbered messages for one order, RELAY_BURST in a run. */
 static PEAL_DEV int burst(struct peal_worker *w)
 {
 	const struct relay_order *order =
@@ -73,12 +73,12 @@ static PEAL_DEV int burst(struct peal_worker *w)
 			s->sent++;
 		peal_sync(w);
 	}
-	if (s->sent < order->count) /* go on: a message to itself */
+	if (s->sent < order->count) /* port 1 leads to this actor: it goes on */
 		return peal_emit(w, 1, 0, order, sizeof(*order));
 	return 0;
 }
 
-/* Fails for messages of type 1, stays until told for type 2. */
+/* Fails on type 1. On type 2 waits until the kernel is aborted. */
 static PEAL_DEV int moody(struct peal_worker *w)
 {
 	if (peal_type(w) == 1)
@@ -89,7 +89,7 @@ static PEAL_DEV int moody(struct peal_worker *w)
 	return 0;
 }
 
-/* Stays until its word is set; of type 1 also when the kernel is aborted. */
+/* Waits until its word is not 0. Type 1 ignores an abort of the kernel. */
 static PEAL_DEV int gate(struct peal_worker *w)
 {
 	const struct relay_gate *in = (const struct relay_gate *)peal_data(w);
@@ -104,7 +104,7 @@ static PEAL_DEV int gate(struct peal_worker *w)
 	return 0;
 }
 
-/* Adds what it is told, and tells the next actor as long as there are hops. */
+/* Counts the message, and tells the next actor while hops are left. */
 static PEAL_DEV int hop(struct peal_worker *w)
 {
 	const struct relay_hop *in = (const struct relay_hop *)peal_data(w);
@@ -124,13 +124,13 @@ static PEAL_DEV int hop(struct peal_worker *w)
 	return result;
 }
 
-/* Tells actor 0 what it gets. */
+/* Tells actor 0 each message. */
 static PEAL_DEV int forward(struct peal_worker *w)
 {
 	return peal_tell(w, 0, peal_type(w), peal_data(w), peal_length(w));
 }
 
-/* The worker of actor 0. */
+/* Returns the worker of actor 0. */
 static PEAL_DEV uint32_t whom(struct peal_worker *w)
 {
 	const struct peal_actor_entry *entry =
@@ -139,15 +139,16 @@ static PEAL_DEV uint32_t whom(struct peal_worker *w)
 	return PEAL_PLACE_WORKER(entry->place);
 }
 
-/* What a worker is made to believe that is to end by itself. */
+/* Control words and parameters by which `die` makes its worker end. */
 struct death {
 	struct peal_kernel_control control;
 	struct peal_kernel_params params;
 };
 
 /*
- * Takes a ticket for a message to actor 0 and ends over it: its worker finds
- * that the host is gone; of type 1: that it is stopped. For one lane.
+ * Takes the ticket of a message to actor 0, then ends its worker before the
+ * message is written. The worker finds that its lease has expired. For type 1
+ * it finds a request to stop. Works with one lane only.
  */
 static PEAL_DEV int die(struct peal_worker *w)
 {
@@ -164,7 +165,7 @@ static PEAL_DEV int die(struct peal_worker *w)
 	return 0;
 }
 
-/* Tells actor 0, and stays between ticket and tag until a word is set. */
+/* Tells actor 0 in steps: takes a ticket, waits for a word, writes. */
 static PEAL_DEV int linger(struct peal_worker *w)
 {
 	const struct relay_linger *in =
@@ -184,7 +185,7 @@ static PEAL_DEV int linger(struct peal_worker *w)
 	return 0;
 }
 
-/* Each message is one phase: arrive, wait, check that all have come. */
+/* Each message is one phase: arrive, wait, check that all have arrived. */
 static PEAL_DEV int phase(struct peal_worker *w)
 {
 	struct relay_phases *s = (struct relay_phases *)peal_state(w);
@@ -194,8 +195,9 @@ static PEAL_DEV int phase(struct peal_worker *w)
 	int result;
 
 	/*
-	 * Plain stores and loads: the barrier orders them. The two rows take
-	 * turns, as who has passed writes while others still read.
+	 * Plain stores and loads: the barrier orders them. Phases alternate
+	 * between two rows. A participant that has passed may write while
+	 * others still read.
 	 */
 	words += (s->passed & 1) * RELAY_PHASE_MAX;
 	if (peal_is_leader(w))
@@ -214,7 +216,7 @@ static PEAL_DEV int phase(struct peal_worker *w)
 	return 0;
 }
 
-/* Collectives of lanes, each against its definition. */
+/* Emits the result of each collective of lanes, for the test to check. */
 static PEAL_DEV int lanes(struct peal_worker *w)
 {
 	uint32_t lane = peal_lane(w), n = peal_lanes(w);

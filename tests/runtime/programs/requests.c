@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Handlers that reply to requests, in all the ways there are. */
+/* Handlers that reply to requests in all possible ways. */
 #define PEAL_USES_POOLS 1
 #include <peal/device/kernel.h>
 
 #include "../requests.h"
 
 struct served {
-	uint64_t later; /* a request that has no reply yet; 0 */
+	uint64_t later; /* a request without a reply; 0: none */
 	struct ask its;
 	uint8_t bytes[4096];
 };
@@ -23,7 +23,7 @@ static PEAL_DEV struct told to_it(const struct peal_worker *w,
 	return t;
 }
 
-/* A reply of so many bytes, each of which is known. */
+/* Replies with n bytes of a known pattern. */
 static PEAL_DEV int reply_bytes(struct peal_worker *w, struct served *s,
 				uint64_t n)
 {
@@ -35,7 +35,7 @@ static PEAL_DEV int reply_bytes(struct peal_worker *w, struct served *s,
 	return peal_reply(w, 0, told_number, s->bytes, n);
 }
 
-/* The reply that was put off. */
+/* Sends the delayed reply. */
 static PEAL_DEV int reply_late(struct peal_worker *w, struct served *s)
 {
 	struct told t = to_it(w, &s->its);
@@ -58,7 +58,7 @@ static PEAL_DEV int serve(struct peal_worker *w)
 	if (s->later && reply_late(w, s))
 		return PEAL_EPROTO;
 	t = to_it(w, ask);
-	peal_sync(w); /* all lanes have looked whether one is put off */
+	peal_sync(w); /* all lanes have read s->later */
 	switch (ask->what) {
 	case ASK_TWICE:
 		return told_reply(w, 0, &t);
@@ -87,7 +87,7 @@ static PEAL_DEV int serve(struct peal_worker *w)
 	}
 }
 
-/* Replies, whatever it was told to do. */
+/* Replies in one way to each request. */
 static PEAL_DEV int member(struct peal_worker *w)
 {
 	const struct ask *ask = ask_in(w);
@@ -99,7 +99,7 @@ static PEAL_DEV int member(struct peal_worker *w)
 	return told_reply(w, 0, &t);
 }
 
-/* Hands requests on by a link; what is none is its failure. */
+/* Passes requests on by a link. Fails on a message that is not a request. */
 static PEAL_DEV int pass(struct peal_worker *w)
 {
 	return peal_reply_to(w, 0, peal_request_in_hand(w), peal_type(w),

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Actors that tell anyone of their row, which is of one handler. */
+/* Actors of one handler in a row. Each tells random actors of the row. */
 #include <peal/device/kernel.h>
 
 #include "../room.h"
 
-/* Tells anyone of the row as often as the type says, one time less each. */
+/* Tells a random actor of the row. The type counts the hops that are left. */
 static PEAL_DEV int roam(struct peal_worker *w)
 {
 	struct room_actor *s = (struct room_actor *)peal_state(w);
@@ -19,13 +19,13 @@ static PEAL_DEV int roam(struct peal_worker *w)
 			 (uint16_t)(peal_type(w) - 1), &at, sizeof(at));
 }
 
-/* The same by who might tell three. */
+/* As `roam`, but declares three tells. */
 static PEAL_DEV int wander(struct peal_worker *w)
 {
 	return roam(w);
 }
 
-/* Tells two of the row, who tell nobody. */
+/* Tells two actors of the row with type 0: they tell no other actor. */
 static PEAL_DEV int split(struct peal_worker *w)
 {
 	struct room_actor *s = (struct room_actor *)peal_state(w);
@@ -42,7 +42,7 @@ static PEAL_DEV int split(struct peal_worker *w)
 	return peal_tell(w, (uint32_t)(at / 8 % s->next), 0, &at, sizeof(at));
 }
 
-/* As roam; one step in 16 also tells ROOM_SHED who tell nobody. */
+/* As `roam`. One step in 16 also tells ROOM_SHED actors with type 0. */
 static PEAL_DEV int shed(struct peal_worker *w)
 {
 	struct room_actor *s = (struct room_actor *)peal_state(w);

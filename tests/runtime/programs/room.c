@@ -5,7 +5,7 @@
 #include "../gate.h"
 #include "../room.h"
 
-/* Passes what it gets on to the next one, if there is a next one. */
+/* Passes each message on to the next actor, if there is one. */
 static PEAL_DEV int pass(struct peal_worker *w)
 {
 	struct room_actor *s = (struct room_actor *)peal_state(w);
@@ -21,7 +21,7 @@ static PEAL_DEV int pass(struct peal_worker *w)
 	return peal_tell(w, next, peal_type(w), peal_data(w), peal_length(w));
 }
 
-/* Asks the next one about each message of its input, and hears the answers. */
+/* Tells the next actor each message as a question, and counts its answers. */
 static PEAL_DEV int ask(struct peal_worker *w)
 {
 	struct room_actor *s = (struct room_actor *)peal_state(w);
@@ -45,7 +45,7 @@ static PEAL_DEV int answer(struct peal_worker *w)
 	return peal_tell(w, s->next, ROOM_ANSWER, peal_data(w), peal_length(w));
 }
 
-/* Tells itself as often as the type says, one time less each. */
+/* Tells itself. The type counts the messages that are left. */
 static PEAL_DEV int again(struct peal_worker *w)
 {
 	struct room_actor *s = (struct room_actor *)peal_state(w);
@@ -58,7 +58,7 @@ static PEAL_DEV int again(struct peal_worker *w)
 			 peal_data(w), peal_length(w));
 }
 
-/* Stays until its word is set. */
+/* Waits until the host word is not 0. */
 static PEAL_DEV int hold(struct peal_worker *w)
 {
 	const uint64_t *word =

@@ -7,7 +7,7 @@
 #include "../../queues/stress_word.h"
 #include "../share.h"
 
-/* Writes every stride-th word of a message, from the first-th on. */
+/* Writes every stride-th word of a message, beginning with word `first`. */
 static PEAL_DEV void share_fill(const struct share_turn *turn,
 				uint64_t sequence, uint8_t *to, uint32_t first,
 				uint32_t stride)
@@ -28,7 +28,7 @@ static PEAL_DEV uint8_t *share_at(uint64_t address,
 	return (uint8_t *)(uintptr_t)address + i * turn->bytes;
 }
 
-/* Makes the queue, from the header that came. */
+/* Writes the queue's header, which came in the message. */
 static PEAL_DEV int share_make(struct peal_worker *w,
 			       const struct share_turn *turn)
 {
@@ -38,7 +38,7 @@ static PEAL_DEV int share_make(struct peal_worker *w,
 	return peal_emit(w, 0, SHARE_MAKE, &turn->each, sizeof(turn->each));
 }
 
-/* Passes on what the leader took: so many. */
+/* Emits the messages that the leader took. */
 static PEAL_DEV int share_emit(struct peal_worker *w,
 			       const struct share_turn *turn, int taken)
 {

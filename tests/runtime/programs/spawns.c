@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Actors that make others, which count, breed and end themselves. */
+/* Actors that spawn actors, which count, spawn and retire themselves. */
 #include <peal/device/kernel.h>
 
 #include "../gate.h"
@@ -16,7 +16,7 @@
 	X(mute, sizeof(struct spawns_state), PEAL_SINK)
 PEAL_HANDLERS(HANDLERS);
 
-/* The number of a handler, as it is and as the test knows it. */
+/* Returns the program's number of a handler. Leaves other numbers alone. */
 static PEAL_DEV uint32_t handler_of(uint32_t handler)
 {
 	switch (handler) {
@@ -68,7 +68,7 @@ static PEAL_DEV void churn(struct peal_worker *w, struct spawns_order *o)
 	o->n = n;
 }
 
-/* Messages are under way to who has its room before that one has. */
+/* Messages to an actor are in flight when the next actor takes its slot. */
 static PEAL_DEV void make_late(struct peal_worker *w, struct spawns_order *o)
 {
 	uint32_t n;
@@ -144,9 +144,10 @@ static PEAL_DEV int maker(struct peal_worker *w)
 	return peal_emit(w, 0, type, &o, sizeof(o));
 }
 
-/* ---- those that it makes -------------------------------------------------------- */
+/* ---- spawned actors ------------------------------------------------------ */
 
-/* Its state is the init and zeros, whoever had its room before. */
+/* Checks that the state is the initial bytes and zeros, also in a reused actor
+ * slot. */
 static PEAL_DEV int hello(struct peal_worker *w, struct spawns_state *s)
 {
 	int good = s->hellos == 0 && s->count == 0 && s->made == 0 &&
@@ -160,8 +161,8 @@ static PEAL_DEV int hello(struct peal_worker *w, struct spawns_state *s)
 	return good ? 0 : PEAL_EINVAL;
 }
 
-/* Ends itself: then it is dead to all, but has its state, and its room is not for
- * the next one before its handler returns. */
+/* Retires itself. From then on its address is dead, but it keeps its state. Its
+ * actor slot is free after its handler has returned. */
 static PEAL_DEV int leave(struct peal_worker *w, struct spawns_state *s)
 {
 	uint32_t made = 0, self = peal_self(w), maker_of = s->maker;
@@ -180,8 +181,8 @@ static PEAL_DEV int leave(struct peal_worker *w, struct spawns_state *s)
 	return peal_tell(w, maker_of, SPAWNS_LEAF, &said, sizeof(said));
 }
 
-/* Two that are one less deep, in its place; leaves tell who counts them, and so
- * does who has no room. */
+/* Replaces itself by two subtrees of depth - 1. A leaf reports to `teller`.
+ * Without a free actor slot it reports the leaves of the missing subtree. */
 static PEAL_DEV int grow_on(struct peal_worker *w, const struct spawns_state *s)
 {
 	const struct spawns_tree *m = (const struct spawns_tree *)peal_data(w);
@@ -218,7 +219,7 @@ static PEAL_DEV int child(struct peal_worker *w)
 		return SPAWNS_ERROR;
 	if (type == SPAWNS_COUNT && *(const uint64_t *)peal_data(w) &&
 	    *(const uint64_t *)peal_data(w) != s->value)
-		return PEAL_EINVAL; /* it is for another one */
+		return PEAL_EINVAL; /* the message is for another actor */
 	while (type == SPAWNS_SPIN && !peal_aborting(w))
 		gate_pause();
 	if (type == SPAWNS_GROW)

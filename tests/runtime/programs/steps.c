@@ -14,7 +14,7 @@ static PEAL_DEV void step_wait(struct peal_worker *w, uint64_t gate)
 		gate_pause();
 }
 
-/* Emits the batch with something added to its value. */
+/* Emits the batch with `add` added to its value. */
 static PEAL_DEV int step_emit(struct peal_worker *w, uint64_t add)
 {
 	const uint8_t *in = (const uint8_t *)peal_data(w);
@@ -51,7 +51,7 @@ static PEAL_DEV int step(struct peal_worker *w)
 	return step_emit(w, s->config.add);
 }
 
-/* Emits it twice. */
+/* Emits the batch twice, the second time with value + 1. */
 static PEAL_DEV int twice(struct peal_worker *w)
 {
 	int result = step_emit(w, 0);
@@ -59,7 +59,7 @@ static PEAL_DEV int twice(struct peal_worker *w)
 	return result ? result : step_emit(w, 1);
 }
 
-/* Has nowhere to emit to. */
+/* Has no port to emit by, which a stage needs. */
 static PEAL_DEV int swallow(struct peal_worker *w)
 {
 	(void)w;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Actors that know which messages they have to get, and in which order. */
+/* Actors that check the identity and order of their messages. */
 #include <peal/device/kernel.h>
 
 #include "../tally.h"
 
-/* 0 if the message is the actor's next one; all lanes agree. */
+/* Returns 0 if the message is the actor's next message. All lanes agree. */
 static PEAL_DEV int count(struct peal_worker *w)
 {
 	struct tally *t = (struct tally *)peal_state(w);
@@ -29,7 +29,7 @@ static PEAL_DEV int large(struct peal_worker *w)
 	return count(w);
 }
 
-/* Says what it got. */
+/* Emits its message again. */
 static PEAL_DEV int answer(struct peal_worker *w)
 {
 	int wrong = count(w);
@@ -39,17 +39,17 @@ static PEAL_DEV int answer(struct peal_worker *w)
 				 peal_length(w));
 }
 
-/* Replies with what it is and how many it had. */
+/* Replies with its state. */
 static PEAL_DEV int asked(struct peal_worker *w)
 {
 	int wrong = count(w);
 
-	peal_sync(w); /* what is sent is what the leader has counted */
+	peal_sync(w); /* the reply has the leader's new count */
 	return wrong ? peal_refuse(w, 0, PEAL_EPROTO) :
 		       peal_reply(w, 0, 0, peal_state(w), sizeof(struct tally));
 }
 
-/* Sends to the actor that the message names, of the kernel behind its port. */
+/* Emits to the actor that the message names, in the kernel behind its port. */
 static PEAL_DEV int post(struct peal_worker *w)
 {
 	const struct tally_message *m =
@@ -59,7 +59,7 @@ static PEAL_DEV int post(struct peal_worker *w)
 			    peal_length(w));
 }
 
-/* Takes dead letters. */
+/* Counts dead letters. */
 static PEAL_DEV int mourn(struct peal_worker *w)
 {
 	struct tally_mourner *s = (struct tally_mourner *)peal_state(w);
@@ -76,7 +76,7 @@ static PEAL_DEV int mourn(struct peal_worker *w)
 	return letter && letter->type == TALLY_TOO_MUCH ? PEAL_EIO : 0;
 }
 
-/* Declares how long its messages are. */
+/* Declares the length of its messages. */
 static PEAL_DEV int exact(struct peal_worker *w)
 {
 	return count(w);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Handlers that do tasks of jobs, and one that does not. */
+/* Handlers of tasks, and a handler that is not for tasks. */
 #include <peal/device/task.h>
 
 #include "../gate.h"
@@ -20,7 +20,7 @@ PEAL_TASK(combine)
 	return 0;
 }
 
-/* Counts one more for each element, and writes its number. */
+/* Counts a visit of each element, and writes the element's number. */
 PEAL_TASK(visit)
 {
 	const struct peal_task *t = peal_task(w);
@@ -31,7 +31,7 @@ PEAL_TASK(visit)
 	uint64_t began = peal_clock_ns(), i;
 	int mine = 0;
 
-	if (!t->count) /* none of those comes here */
+	if (!t->count) /* empty tasks do not come here */
 		return PEAL_EPROTO;
 	if (v->gate_at != UINT64_MAX && v->gate_at - t->first >= t->count)
 		gate = 0;
@@ -51,7 +51,7 @@ PEAL_TASK(visit)
 	return mine ? (int)v->error : 0;
 }
 
-/* Does no tasks. */
+/* A handler that is not for tasks. */
 static PEAL_DEV int other(struct peal_worker *w)
 {
 	return peal_emit(w, 0, 0, peal_data(w), peal_length(w));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The same handlers as in timers.c, where there are pools. */
+/* The handlers of timers.c in a program with pools. */
 #define PEAL_USES_POOLS 1
 #include "../timer_handlers.h"
 

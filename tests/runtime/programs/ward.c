@@ -4,7 +4,7 @@
 
 #include "../ward.h"
 
-/* Does what a message wants; fails after it has spoilt its state. */
+/* Obeys a message. Spoils the state before it fails. */
 static PEAL_DEV int do_as_told(struct peal_worker *w, struct ward *s)
 {
 	uint16_t type = peal_type(w);
@@ -28,7 +28,8 @@ static PEAL_DEV int ward(struct peal_worker *w)
 	return do_as_told(w, (struct ward *)peal_state(w));
 }
 
-/* Sends how many words of its state are not as it began. */
+/* Counts the words that differ from their first value, then obeys. A failure
+ * changes all words. */
 static PEAL_DEV int ward_large(struct peal_worker *w)
 {
 	struct ward_large *s = (struct ward_large *)peal_state(w);
