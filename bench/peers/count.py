@@ -3,10 +3,10 @@
 """count.py COUNT [--turns N]: what our queues and those of others execute per
 message, as a markdown table, for `./dev bench --counts`.
 
-Runs the program COUNT (count.c) under valgrind's callgrind, which counts in its
-calls of peali_bench_queue_counted alone: instructions; those that are locked;
-and misses of a first cache that had lost all slots, which are the cache lines
-that a message needs. Ends with 77 where there is no valgrind."""
+Runs the program COUNT (count.c) under valgrind's callgrind. It counts in calls of
+peali_bench_queue_counted only: instructions, locked instructions, and cache lines.
+Cache lines are misses of a first-level cache without any slot in it. Ends with
+status 77 if valgrind is not installed."""
 import argparse
 import datetime
 import os
@@ -18,9 +18,9 @@ import tempfile
 
 SKIPPED = 77
 COUNTED = "peali_bench_queue_counted"
-TURNS = 8  # each 512 messages; after 8 all that is periodic was met alike
-# The first cache is as large as queue_run.c takes it for. The others are of no
-# matter, but would be those of this machine.
+TURNS = 8  # of 512 messages each; 8 turns cover all periods of the queues
+# The size of the first-level cache is that of queue_run.c. The other caches have
+# no influence. Fixed sizes make the result independent of the machine.
 CALLGRIND = ["--tool=callgrind", "--combine-dumps=yes", "--dump-line=no",
              "--collect-atstart=no", f"--toggle-collect={COUNTED}",
              f"--dump-after={COUNTED}", "--collect-bus=yes", "--cache-sim=yes",
@@ -36,7 +36,7 @@ def end(status, text):
 
 
 def run(program, turns):
-    """What COUNT printed, and what callgrind wrote at each call."""
+    """Returns the lines that COUNT printed, and the text of callgrind."""
     if not shutil.which("valgrind"):
         end(SKIPPED, "no valgrind here, which counts (Debian: valgrind)")
     with tempfile.TemporaryDirectory() as folder:
@@ -54,7 +54,7 @@ def run(program, turns):
 
 
 def dumps(text):
-    """The events of each call, in their order: {name: how many}."""
+    """Returns the events of each call, in order: {name: number}."""
     found = []
     for part in text.split("\ndesc: Trigger: ")[1:]:
         if not part.startswith(f"--dump-after={COUNTED}\n"):
@@ -67,8 +67,8 @@ def dumps(text):
 
 
 def count(lines, calls):
-    """{(shape, queue): {(bytes, burst, end): events per message}}, and
-    {(shape, queue): why it is not in this build}."""
+    """Returns {(shape, queue): {(bytes, burst, end): events per message}}, and
+    {(shape, queue): reason why this build lacks it}."""
     queues, missing, at = {}, {}, 0
     for shape, queue, *fields in (line.split("\t") for line in lines):
         if len(fields) == 1:
@@ -93,7 +93,7 @@ def count(lines, calls):
 
 
 def short(value):
-    """0.06, 0.5, 1.3, 12; 0 for what comes now and then."""
+    """Formats as 0.06, 0.5, 1.3 or 12; 0 for less than 0.005."""
     digits = 0 if value >= 10 else 1 if value >= 1 else 2
     text = f"{value + 1e-9:.{digits}f}"
     return (text.rstrip("0").rstrip(".") if "." in text else text) or "0"

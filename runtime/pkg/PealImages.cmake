@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Device images of program sources: which device compilers there are, and the
-# commands that compile a source for each target and embed the result; and its
-# text for compilers at run time. Used by PealProgram.cmake; installed with it.
-# Host builds need none of it.
+# Device images and embedded text of program sources. Finds the device compilers.
+# Defines the commands that compile a source for each target and embed the image.
+# Embeds the text for compilers at run time. PealProgram.cmake includes this file,
+# and both are installed. Builds for the host need none of it.
 #
-#   PEAL_CUDA, PEAL_HIP          AUTO (default), ON or OFF
-#   PEAL_TARGETS                 which images: PealTargets.cmake
-#   PEAL_EMBED_SOURCES           ON (default) or OFF: the text
+#     PEAL_CUDA, PEAL_HIP          AUTO (default), ON or OFF
+#     PEAL_TARGETS                 targets of the images: PealTargets.cmake
+#     PEAL_EMBED_SOURCES           ON (default) or OFF: whether to embed the text
 #
-# A target for which the compilers here cannot compile an empty source is left
-# out, and the configuration says so. Directories that find the package one
-# beside the other each need the variables: hence the kind of guard.
+# A target is left out if its compiler cannot compile an empty source. The
+# configuration prints such targets. Several directories may find the package:
+# each needs the variables. So the include guard is per directory.
 include_guard(DIRECTORY)
 include(${CMAKE_CURRENT_LIST_DIR}/PealSources.cmake)
 include(${CMAKE_CURRENT_LIST_DIR}/PealTargets.cmake)
@@ -46,7 +46,7 @@ if(NOT PEAL_CUDA STREQUAL "OFF")
   endif()
 endif()
 
-# A code object is linked by lld.
+# lld links code objects.
 set(PEAL_HIP_CLANG off)
 if(NOT PEAL_HIP STREQUAL "OFF")
   set(PEAL_HIP_CLANG none)
@@ -69,7 +69,8 @@ if(NOT PEAL_HIP STREQUAL "OFF")
 endif()
 
 # ---- targets ---------------------------------------------------------------
-# The command that compiles for a target, up to -o; empty without a compiler.
+# Returns the command that compiles for a target, up to -o; empty without a
+# compiler.
 function(_peal_image_command target out)
   set(command "")
   if(target MATCHES "^gfx[0-9a-f]+$")
@@ -90,7 +91,7 @@ function(_peal_image_command target out)
   set(${out} ${command} PARENT_SCOPE)
 endfunction()
 
-# Whether the compilers here compile an empty source for a target.
+# Returns ON if a compiler here compiles an empty source for the target.
 function(_peal_compiles target out)
   get_property(known GLOBAL PROPERTY PEAL_COMPILES_${target} SET)
   if(NOT known)
@@ -112,8 +113,9 @@ function(_peal_compiles target out)
   endif()
 endfunction()
 
-# _peal_usable_targets(<out> <without> <target>...): native, all and host are
-# replaced. <without>: the targets that no compiler here compiles for.
+# _peal_usable_targets(<out> <without> <target>...): returns the targets that a
+# compiler here compiles for. native, all and host are replaced first. <without>
+# gets the other targets.
 function(_peal_usable_targets out without)
   _peal_expand_targets(wanted ${ARGN})
   set(usable "")
@@ -129,7 +131,8 @@ function(_peal_usable_targets out without)
   set(${without} ${rest} PARENT_SCOPE)
 endfunction()
 
-# _peal_why_no_image(<out> <target>): why no compiler here compiles for it.
+# _peal_why_no_image(<out> <target>): returns why no compiler here compiles for
+# the target.
 function(_peal_why_no_image out target)
   _peal_image_command(${target} command)
   if(target MATCHES "^gfx")
@@ -178,7 +181,7 @@ if(NOT _peal_said)
 endif()
 
 # ---- one source ------------------------------------------------------------
-# The path of a file that is made, in C, or in C++ in projects without C.
+# Returns the path of a generated file: C, or C++ in projects without C.
 function(_peal_made_file name out)
   get_property(languages GLOBAL PROPERTY ENABLED_LANGUAGES)
   set(extension c)
@@ -190,9 +193,9 @@ function(_peal_made_file name out)
 endfunction()
 
 # _peal_source_images(<symbol> <source> <out>): compiles the source for each
-# target. <out> is a C file that embeds them as `struct peal_image <symbol>[]`,
-# to be compiled into the program's library; empty where there is no target.
-# INCLUDES: folders, or generator expressions that give some.
+# target. <out> is a C file that embeds the images as `struct peal_image
+# <symbol>[]`. It belongs into the program's library. It is empty without targets.
+# INCLUDES: folders, or generator expressions for folders.
 function(_peal_source_images symbol source out)
   cmake_parse_arguments(PARSE_ARGV 3 arg "" "" "INCLUDES;TARGETS")
   set(${out} "" PARENT_SCOPE)
@@ -214,7 +217,7 @@ function(_peal_source_images symbol source out)
       set(kind PEAL_IMAGE_HSACO)
     elseif(target MATCHES "^compute_")
       set(kind PEAL_IMAGE_PTX)
-      set(is_text ON) # ends with a zero, which is part of it
+      set(is_text ON) # the image includes a zero byte at its end
     else()
       set(kind PEAL_IMAGE_CUBIN)
     endif()
@@ -249,9 +252,9 @@ const struct peal_image ${symbol}[] = {
   set(${out} ${file} PARENT_SCOPE)
 endfunction()
 
-# _peal_source_text(<symbol> <source> <name> <out>): <out> is a C file, made by
-# the build, that embeds the source and its headers as `struct peal_source_file
-# <symbol>[]`; empty where PEAL_EMBED_SOURCES is OFF. INCLUDES: as above.
+# _peal_source_text(<symbol> <source> <name> <out>): embeds the source and its
+# headers. <out> is a C file with `struct peal_source_file <symbol>[]`, which the
+# build makes. It is empty if PEAL_EMBED_SOURCES is OFF. INCLUDES: as above.
 function(_peal_source_text symbol source name out)
   cmake_parse_arguments(PARSE_ARGV 4 arg "" "" "INCLUDES")
   set(${out} "" PARENT_SCOPE)

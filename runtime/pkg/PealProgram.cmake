@@ -2,26 +2,30 @@
 #
 # peal_add_program(<name> [MODULE] SOURCES <file>... [TARGETS <target>...])
 #
-# Makes one static library <name> out of program sources (the device dialect:
-# .c, .cc, .cpp or .cxx). Every source is compiled for the devices in PEAL_TARGETS
-# (PealTargets.cmake; TARGETS replaces it for this program, and `TARGETS host`
-# makes no device image), and twice for the host: once for workers of any number of
-# lanes, once with PEAL_SINGLE_LANE=1, the specialisation that runs where a worker
-# has one lane.
-# Its text and that of its headers is embedded too (PealSources.cmake), for
-# devices that none of the images is for. The program's struct names images,
-# text and the second host entry by ordinary (not weak) references, so that linking takes all of them out of the library.
-# Link <name> to whatever launches the program; peal::peal comes with it.
+# Makes a static library <name> of program sources (device dialect: .c, .cc, .cpp
+# or .cxx). Link <name> to the target that launches the program. It brings
+# peal::peal. The library has for each source:
 #
-# With MODULE it is a file <name>.so for peal_program_load_file instead, sealed
-# by a checksum; its sources make one program. Where peal::peal is static, the
-# process that loads it has to export its symbols (ENABLE_EXPORTS).
+# - an image for each device in PEAL_TARGETS (PealTargets.cmake). TARGETS replaces
+#   PEAL_TARGETS for this program. `TARGETS host` makes no image.
+# - two host entries. One is for any number of lanes. The other is compiled with
+#   PEAL_SINGLE_LANE=1 and runs if a worker has one lane.
+# - the text of the source and of its headers (PealSources.cmake), for devices
+#   without an image.
+#
+# The program's struct has strong (not weak) references to images, text and the
+# second host entry. So the linker takes all of them from the library.
+#
+# With MODULE it makes a file <name>.so for peal_program_load_file, sealed by a
+# checksum. The sources make one program. If peal::peal is static, the process
+# that loads the file must export its symbols (ENABLE_EXPORTS).
 include(${CMAKE_CURRENT_LIST_DIR}/PealImages.cmake)
 
 set(PEAL_SEAL_SCRIPT ${CMAKE_CURRENT_LIST_DIR}/PealSeal.cmake)
 
-# Compiles the sources into the object libraries <name>_lanes and
-# <name>_single, PIC: for a shared object. INCLUDES and OPTIONS go to both; LINK gives usage requirements.
+# Compiles the sources into the object libraries <name>_lanes and <name>_single.
+# PIC: for a shared object. INCLUDES and OPTIONS apply to both. LINK: a target for
+# usage requirements.
 function(_peal_program_objects name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "PIC" ""
     "SOURCES;INCLUDES;OPTIONS;LINK;TARGETS")
@@ -30,8 +34,8 @@ function(_peal_program_objects name)
     set(includes "$<TARGET_PROPERTY:${arg_LINK},INTERFACE_INCLUDE_DIRECTORIES>")
   endif()
   set(embedded "")
-  # The same source may be part of other targets: only in those that have the
-  # property it names the images and texts made here.
+  # Other targets may have the source, too. It refers to these images and texts
+  # only in targets with the property.
   string(MAKE_C_IDENTIFIER "peal_images_${name}" prefix)
   set(property "$<TARGET_PROPERTY:PEAL_IMAGES_PREFIX>")
   foreach(source IN LISTS arg_SOURCES)
@@ -95,7 +99,7 @@ function(peal_add_program name)
     set(arg_TARGETS ${PEAL_IMAGE_TARGETS})
   endif()
   _peal_usable_targets(arg_TARGETS without ${arg_TARGETS})
-  # In Peal's own tree the tests link the library with its private symbols.
+  # In Peal's own tree the tests link the library with private symbols.
   set(library peal::peal)
   if(PEAL_PROGRAM_LIBRARY)
     set(library ${PEAL_PROGRAM_LIBRARY})
@@ -110,8 +114,8 @@ function(peal_add_program name)
     TARGETS ${arg_TARGETS})
   add_library(${name} ${kind}
     $<TARGET_OBJECTS:${name}_lanes> $<TARGET_OBJECTS:${name}_single>)
-  # A library of objects alone does not say its language: the linker's must be
-  # C++ where a source is.
+  # A library of objects alone has no language. It needs the linker of C++ if a
+  # source is C++.
   set(language C)
   if(arg_SOURCES MATCHES "\\.(cc|cpp|cxx)(;|$)")
     set(language CXX)
@@ -121,10 +125,9 @@ function(peal_add_program name)
     target_link_libraries(${name} PUBLIC ${library})
     return()
   endif()
-  # Its functions of libpeal are those of the process, of which there must be
-  # one: never a copy out of libpeal.a. What it defines itself is its own, even
-  # where the process has something of the same name. Installing must not change
-  # it, so it has no path to strip.
+  # The file uses the process's functions of libpeal. It must not get a copy of
+  # libpeal.a. -Bsymbolic: its own symbols win over equal names of the process.
+  # The install must not change the sealed file, so it has no path to strip.
   get_target_property(type ${library} TYPE)
   if(type STREQUAL "SHARED_LIBRARY")
     target_link_libraries(${name} PRIVATE ${library})

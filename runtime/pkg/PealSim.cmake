@@ -1,23 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Builds for the simulator (runtime/backend/sim), where something asks for them.
-# Not installed.
+# Targets for the simulator (runtime/backend/sim), built only on demand. Not
+# installed.
 #
 # peal_sim                       the library
 # peal_sim_programs(<name> <source>...)
 #                                a library of program sources, host code only
 # peal_sim_executable(<name> SOURCES <source>... LINK <library>...)
-#                                a program whose every thread is simulated
+#                                a program with simulated threads only
 include_guard(GLOBAL)
 
 set(PEAL_SIM_FOLDER ${PROJECT_SOURCE_DIR}/runtime/backend/sim)
 
-# What a target for the simulator is compiled with; INTERCEPT: all but itself.
+# Sets the compile options of a target for the simulator. INTERCEPT: for all code
+# but the simulator's own.
 function(_peal_sim_target name)
   target_include_directories(${name} PRIVATE
     ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR})
   target_compile_definitions(${name} PRIVATE _GNU_SOURCE PEAL_SIM=1)
-  # What takes time there is to switch threads: -O3 takes longer than it saves.
+  # Most time goes into thread switches: -O3 costs more build time than it saves.
   target_compile_options(${name} PRIVATE ${PEAL_C_WARNINGS}
     $<$<CONFIG:Release>:-O1>)
   if("INTERCEPT" IN_LIST ARGN)
@@ -47,13 +48,13 @@ function(peal_sim_executable name)
     ${PEAL_DEPENDENCIES} m)
 endfunction()
 
-# Its own files, and what it shares with the library and must see as it is.
+# The simulator's own files, and a file of the library that it uses unchanged.
 peal_glob(own ${PEAL_SIM_FOLDER}/*.c)
 add_library(peal_sim_own OBJECT EXCLUDE_FROM_ALL ${own}
   ${PROJECT_SOURCE_DIR}/runtime/backend/host/fiber.c)
 _peal_sim_target(peal_sim_own)
 
-# The library's, but for those that its own are in place of.
+# The library's files, except those that the simulator replaces.
 set(intercepted ${sources})
 list(FILTER intercepted EXCLUDE REGEX "/runtime/backend/host/fibers?\\.c$")
 add_library(peal_sim_objects OBJECT EXCLUDE_FROM_ALL ${intercepted})

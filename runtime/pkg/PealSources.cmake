@@ -1,22 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# The text of program sources, for compilers at run time. Included, it gives
-# _peal_embed, which also embeds images; as a script (cmake -P), run by the
-# build whenever the source or one of its headers has changed, it writes a C
-# file with `struct peal_source_file SYMBOL[]`:
+# Embeds the text of program sources, for compilers at run time. An include of
+# this file defines _peal_embed, which also embeds images. The build runs the file
+# as a script (cmake -P) when the source or one of its headers has changed. The
+# script writes a C file with `struct peal_source_file SYMBOL[]`:
 #
-#   SOURCE, NAME     the program source, and what to call it
-#   SYMBOL, OUTPUT   of the table; the C file. OUTPUT.d lists what it is made of
-#   INCLUDES         folders, separated by |
-#   COMPILER         preprocesses the source, to see which headers it needs
-#   LANGUAGE         c or c++
+#     SOURCE, NAME     the program source, and its name in the table
+#     SYMBOL           of the table
+#     OUTPUT           the C file; OUTPUT.d lists its dependencies
+#     INCLUDES         folders, separated by |
+#     COMPILER         preprocesses the source, to find its headers
+#     LANGUAGE         c or c++
 #
-# The table has the source and its headers but those of the dialect, which
-# libpeal has. NVRTC takes a header only by the very words of its #include, so a
-# header is there once for each way in which it is spelled.
+# The table has the source and its headers. libpeal has the headers of the
+# dialect. NVRTC finds a header only by the exact text of its #include. So the
+# table has a header once for each spelling.
 
-# _peal_embed(<symbol> <file> <zero> <out>): C that embeds a file, from <symbol>
-# to <symbol>_end; <zero>: a zero byte follows that does not count.
+# _peal_embed(<symbol> <file> <zero> <out>): returns C code that embeds a file,
+# from <symbol> to <symbol>_end. <zero>: adds a zero byte that does not count.
 function(_peal_embed symbol file zero out)
   set(end "")
   if(zero)
@@ -36,8 +37,8 @@ extern const unsigned char ${symbol}[], ${symbol}_end[];
 " PARENT_SCOPE)
 endfunction()
 
-# _peal_source_table(<symbol> <names> <files> <out>): C that embeds texts and
-# lists them as `struct peal_source_file <symbol>[]`.
+# _peal_source_table(<symbol> <names> <files> <out>): returns C code that embeds
+# texts and lists them as `struct peal_source_file <symbol>[]`.
 function(_peal_source_table symbol names files out)
   set(blobs "")
   set(rows "")
@@ -77,7 +78,7 @@ foreach(folder IN LISTS INCLUDES)
   list(APPEND flags "-I${folder}")
 endforeach()
 
-# What the compilers at run time would read, of what is no system header.
+# Finds the headers that compilers at run time would read, except system headers.
 set(read "")
 foreach(defines "-D__CUDACC__;-D__CUDACC_RTC__" "-D__HIP__;-D__HIPCC_RTC__")
   execute_process(
@@ -103,7 +104,7 @@ foreach(file IN LISTS read)
 endforeach()
 file(WRITE "${OUTPUT}.d" "${OUTPUT}:${depends}\n")
 
-# How they are spelled. A spelling that means two files is no name for either.
+# Finds the spellings of each header. One spelling for two files is an error.
 get_filename_component(source "${SOURCE}" REALPATH)
 set(names "${NAME}")
 set(texts "${source}")

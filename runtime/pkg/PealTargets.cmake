@@ -1,17 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Which device images a build makes. Used by PealImages.cmake; installed with it.
+# Selects the device images of a build. PealImages.cmake includes this file, and
+# both are installed.
 #
-#   PEAL_TARGETS   a list of: native       the GPUs of this machine
-#                             all          every target that Peal is tested with
-#                             host         no image
-#                             compute_NN   PTX, which the driver compiles
-#                             sm_NN        a cubin for NVIDIA
-#                             gfx...       a code object for AMD
+#     PEAL_TARGETS   a list of: native       the GPUs of this machine
+#                               all          every target that Peal is tested with
+#                               host         no image
+#                               compute_NN   PTX, which the driver compiles
+#                               sm_NN        a cubin for NVIDIA
+#                               gfx...       a code object for AMD
 #
 # The default is native and one PTX image, for GPUs that are not in this machine.
-# A program also runs where none of its images fits: NVRTC or hipRTC compiles
-# its embedded text there, once, and keeps the result in PEAL_CACHE_DIR.
+# If no image fits a device, NVRTC or hipRTC compiles the embedded text once. The
+# result is kept in PEAL_CACHE_DIR.
 include_guard(DIRECTORY)
 
 set(PEAL_TARGETS "native;compute_75" CACHE STRING
@@ -28,8 +29,8 @@ foreach(_peal_old PEAL_CUDA_TARGETS PEAL_HIP_TARGETS PEAL_EXAMPLE_TARGETS)
   endif()
 endforeach()
 
-# _peal_matches(<out> <regex> <command>...): the list of matches in the command's
-# output; empty if the command is missing, fails or takes more than 20 s.
+# _peal_matches(<out> <regex> <command>...): returns the matches in the command's
+# output. The list is empty if the command is missing, fails, or takes over 20 s.
 function(_peal_matches out regex command)
   set(found "")
   if(command)
@@ -42,8 +43,8 @@ function(_peal_matches out regex command)
   set(${out} "${found}" PARENT_SCOPE)
 endfunction()
 
-# The compute capabilities of NVIDIA's GPUs here, as sm_NN. nvidia-smi comes with
-# the driver; a container may have the driver's library alone.
+# Returns the compute capabilities of NVIDIA's GPUs here, as sm_NN. It asks
+# nvidia-smi, then the driver: a container may have only the driver's library.
 function(_peal_detect_cuda out)
   find_program(PEAL_NVIDIA_SMI nvidia-smi)
   mark_as_advanced(PEAL_NVIDIA_SMI)
@@ -57,7 +58,7 @@ function(_peal_detect_cuda out)
   set(${out} ${found} PARENT_SCOPE)
 endfunction()
 
-# What PealDetect.c prints of NVIDIA's driver.
+# Returns the output of PealDetect.c, which asks NVIDIA's driver.
 function(_peal_ask_driver out)
   get_property(languages GLOBAL PROPERTY ENABLED_LANGUAGES)
   set(source ${CMAKE_BINARY_DIR}/peal_images/detect.c)
@@ -65,7 +66,7 @@ function(_peal_ask_driver out)
     set(source ${CMAKE_BINARY_DIR}/peal_images/detect.cpp)
   endif()
   configure_file(${PEAL_DETECT_SOURCE} ${source} COPYONLY)
-  # Its results are cache variables: asked anew at each configuration.
+  # try_run caches its results. Remove them to ask at each configuration.
   unset(PEAL_DETECT_RUN CACHE)
   unset(PEAL_DETECT_COMPILED CACHE)
   try_run(PEAL_DETECT_RUN PEAL_DETECT_COMPILED
@@ -78,8 +79,8 @@ function(_peal_ask_driver out)
   set(${out} "${text}" PARENT_SCOPE)
 endfunction()
 
-# AMD's GPUs here, as gfx...: by rocminfo, or by what the driver says in /sys.
-# There 90010 is gfx90a: two decimal digits each, the last two parts in hex.
+# Returns AMD's GPUs here, as gfx..., by rocminfo or by the driver's files in /sys.
+# There 90010 means gfx90a: parts of two decimal digits, the last two in hex.
 function(_peal_detect_hip out)
   find_program(PEAL_ROCMINFO rocminfo HINTS ENV ROCM_PATH PATHS /opt/rocm
     PATH_SUFFIXES bin)
@@ -102,8 +103,8 @@ function(_peal_detect_hip out)
   set(${out} ${found} PARENT_SCOPE)
 endfunction()
 
-# PEAL_NATIVE_TARGETS: what `native` means here. A build for another machine has
-# no GPUs of its own.
+# PEAL_NATIVE_TARGETS: the targets of `native` on this machine; none in a cross
+# build.
 set(PEAL_NATIVE_TARGETS "")
 if(NOT CMAKE_CROSSCOMPILING)
   _peal_detect_cuda(PEAL_NATIVE_TARGETS)
@@ -112,7 +113,8 @@ if(NOT CMAKE_CROSSCOMPILING)
   list(REMOVE_DUPLICATES PEAL_NATIVE_TARGETS)
 endif()
 
-# _peal_expand_targets(<out> <target>...): native, all and host are replaced.
+# _peal_expand_targets(<out> <target>...): replaces native, all and host by their
+# targets.
 function(_peal_expand_targets out)
   set(found "")
   foreach(target IN LISTS ARGN)

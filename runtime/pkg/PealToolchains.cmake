@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# What Peal's own build needs: libraries, warnings and sanitizers. Not installed.
+# Libraries, warnings and sanitizers of Peal's own build. Not installed.
 include_guard(GLOBAL)
 
 # ---- compiler cache --------------------------------------------------------
-# Paths are relative to the tree, so that clones of it share their objects.
+# Paths are relative to the tree, so that its clones share objects.
 find_program(PEAL_CCACHE ccache)
 mark_as_advanced(PEAL_CCACHE)
 if(PEAL_CCACHE AND PROJECT_IS_TOP_LEVEL AND NOT CMAKE_C_COMPILER_LAUNCHER)
@@ -40,7 +40,7 @@ if(missing)
 endif()
 
 # ---- warnings --------------------------------------------------------------
-# A user's project that adds Peal as a sub-directory keeps its own flags.
+# A project that adds Peal as a sub-directory keeps its own flags.
 set(CMAKE_C_STANDARD 11)
 set(CMAKE_C_STANDARD_REQUIRED ON)
 set(CMAKE_C_EXTENSIONS OFF)
@@ -68,8 +68,8 @@ if(PEAL_SANITIZE)
     add_compile_options(-fno-sanitize-recover=all)
   endif()
   if(PEAL_SANITIZE STREQUAL "thread")
-    # ThreadSanitizer of older compilers dies at start where the kernel
-    # randomises addresses by more than 28 bits: switch that off for tests.
+    # ThreadSanitizer of older compilers crashes if the kernel randomises
+    # addresses by more than 28 bits. The tests run under setarch -R then.
     include(CheckCSourceRuns)
     set(CMAKE_REQUIRED_FLAGS -fsanitize=thread)
     check_c_source_runs("int main(void) { return 0; }" PEAL_TSAN_RUNS)

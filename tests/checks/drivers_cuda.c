@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Compiled and run by check_drivers with <cuda.h> in front: our own numbers and
- * layouts of CUDA's driver API are the toolkit's.
+ * Checks that our numbers and layouts of CUDA's driver API are those of the
+ * toolkit. check_drivers includes <cuda.h> before this file, compiles it and
+ * runs it.
  */
 #include "runtime/backend/cuda/cuda.c"
 #include "runtime/backend/gpu/errors.c"
@@ -59,7 +60,7 @@ SAME(1, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
 SAME(8, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
 SAME(PEALI_GPU_NOT_READY, CUDA_ERROR_NOT_READY);
 
-/* Parts: the layout that the calls of 12.4 and 12.5 take. */
+/* Parts of devices: the layout for the calls of CUDA 12.4 and 12.5. */
 SAME(sizeof(struct resource), sizeof(CUdevResource));
 SAME(offsetof(struct resource, of), offsetof(CUdevResource, sm));
 LAYOUT(resource, type, CUdevResource, type);
@@ -117,7 +118,7 @@ static const CUresult errors[] = {
 	CUDA_ERROR_NOT_SUPPORTED,
 	CUDA_ERROR_SYSTEM_NOT_READY,
 	CUDA_ERROR_SYSTEM_DRIVER_MISMATCH,
-	(CUresult)35, /* the runtime API's: insufficient driver; HIP's too */
+	(CUresult)35, /* "insufficient driver" of the runtime API and HIP */
 };
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))

@@ -73,7 +73,7 @@ PEAL_KERNEL void fast_topic_take(struct peal_topic *t,
 	*out = peal_topic_take_burst(t, s, to, 48, 32, got);
 }
 
-/* The loop by itself. */
+/* The resident loop with a handler that does nothing. */
 static PEAL_DEV int nothing(struct peal_worker *w)
 {
 	(void)w;
@@ -83,7 +83,7 @@ static PEAL_DEV int nothing(struct peal_worker *w)
 #define POLL_HANDLERS(X) X(nothing, 0, PEAL_SINK)
 PEAL_PROGRAM(poll, POLL_HANDLERS);
 
-/* The loop, and all that a message on its way goes through. */
+/* The resident loop with a handler that emits and tells a message. */
 static PEAL_DEV int pass(struct peal_worker *w)
 {
 	int result = peal_emit(w, 0, peal_type(w), peal_data(w), 8);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Sourced by the checks that are bash. $1 of a check is the tree to look at.
+# Sourced by the checks in bash. $1 of a check is the tree.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -11,7 +11,7 @@ fail() {
     failures=$((failures + 1))
 }
 
-# finish WHAT: the closing line and the exit status.
+# finish NAME: prints the closing line and ends with the exit status.
 finish() {
     if [ "$failures" -gt 0 ]; then
         printf '%s: %d failed\n' "$1" "$failures"

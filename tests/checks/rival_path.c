@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sending and taking messages of 48 bytes, by one lane, in a loop: by our queues,
- * from and to memory, and by the rings that `peal bench` compares them with, which
- * make and check what is in them; one kernel each. check_opcodes counts their
- * instructions.
+ * Kernels that send or take messages of 48 bytes in a loop, by one lane. Some
+ * use our queues, from and to memory. The others use the rings that are
+ * baselines of `peal bench`. These rings also make and check the payloads.
+ * check_opcodes counts the instructions of all kernels.
  */
 #include <peal/device/kernel.h>
 #include <peal/device/take_work.h>
@@ -16,7 +16,7 @@ struct m48 {
 };
 PEAL_QUEUE_OF(m48, struct m48, 48)
 
-/* All messages, and each again until it goes. */
+/* Handles n messages, and repeats each call that returns PEAL_EAGAIN. */
 #define OURS(name, call, ...)                                                  \
 	PEAL_KERNEL void ours_##name(struct m48 *items, uint64_t n,            \
 				     __VA_ARGS__)                              \
@@ -40,7 +40,7 @@ OURS(work_send, m48_work_push(q, p, PLACE, items + i), struct peal_work *q,
 OURS(work_take, m48_work_pop(q, c, items + i, got), struct peal_work *q,
      struct peal_work_consumer *c, struct peal_work_got *got)
 
-/* A side of a rival between two devices whose messages have 48 bytes. */
+/* A side of a baseline ring between two devices, for messages of 48 bytes. */
 #define RIVAL(name)                                                            \
 	PEAL_KERNEL void rival_##name(const struct peali_rival_side *given,    \
 				      uint64_t launched_ns)                    \

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the checks that are Python share: the tree, its sources, failures."""
+"""Shared by the checks in Python: the tree, its sources, failures."""
 import os
 import re
 import sys
 
 FOLDERS = ("include", "runtime", "queues", "p2p", "ringkernels", "tests",
            "bench", "examples")
-# The part of a check that `./dev test` runs; without it the check runs whole.
+# True: only the part of a check for `./dev test`. Else the whole check runs.
 QUICK = os.environ.get("PEAL_CHECK_QUICK") == "1"
 C_SUFFIXES = (".c", ".h", ".cc", ".cpp", ".cxx", ".cu")
 
@@ -22,7 +22,7 @@ class Check:
 
     @staticmethod
     def wanted(targets):
-        """Those that the command line names, or all."""
+        """Returns the targets of the command line, or all."""
         named = sys.argv[2:] or targets
         unknown = [t for t in named if t not in targets]
         if unknown:
@@ -43,7 +43,7 @@ class Check:
 
 
 def files(suffixes, folders=FOLDERS):
-    """Paths relative to the tree, sorted."""
+    """Returns the paths with a suffix, relative to the tree, sorted."""
     found = []
     for folder in folders:
         for base, dirs, names in os.walk(folder):
@@ -63,7 +63,7 @@ TOKEN = re.compile(
 
 
 def code_only(text, strings=False):
-    """The text with comments (and string contents) blanked, lines kept."""
+    """Returns the text with blanks for comments, and for strings on demand."""
     def blank(match):
         token = match.group(0)
         if token[0] in "\"'" and not strings:

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A pretend NVRTC: the symbols of libnvrtc.so.13 for machines that have none;
- * with DOUBLE_HIPRTC a pretend hipRTC, libhiprtc.so.
- * It compiles nothing. It finds every header that the text includes among those
- * it was given, as NVRTC does by their very names, and hands out an image that
- * has the kernels which the text defines, and no code.
+ * A double of NVRTC: the symbols of libnvrtc.so.13 for machines without it.
+ * With DOUBLE_HIPRTC it is a double of hipRTC, libhiprtc.so.
  *
- * DOUBLE_NVRTC says how it misbehaves:
+ * It compiles nothing. It looks up every header that the text includes among
+ * the given headers, by the exact name, as NVRTC does. It returns an image with
+ * the kernels that the text defines, without code.
  *
- *	cubin	nothing wrong, and it makes cubins too, for one kernel
- *	create	refuses to begin
- *	error	says that there is an error on the third line of a long log
- *	silent	fails and says nothing
- *	garbage	hands out what is no image
- *	short	hands out PTX that is cut off
- *	nothing	compiles and then hands out nothing
+ * DOUBLE_NVRTC selects a fault:
+ *
+ *	cubin	no fault; makes cubins, too, for one kernel
+ *	create	cannot create a program
+ *	error	reports an error on the third line of a long log
+ *	silent	fails without a log
+ *	garbage	returns bytes that are no image
+ *	short	returns truncated PTX
+ *	nothing	compiles, but returns no image
  */
 #include <ctype.h>
 #include <stdarg.h>
@@ -67,7 +68,7 @@ struct program {
 	const char *text, *name;
 	int n_headers;
 	const char *const *texts, *const *names;
-	unsigned char *seen; /* by header: it was read */
+	unsigned char *seen; /* by header: 1 if it was read */
 	char log[LOG_BYTES];
 	char ptx[PTX_BYTES];
 	char entry[256]; /* of the first kernel */
@@ -92,10 +93,10 @@ append(char *text, size_t bytes, const char *format, ...)
 	va_end(arguments);
 }
 
-/* ---- what the text includes -------------------------------------------------- */
+/* ---- headers that the text includes -------------------------------------- */
 
-/* Whether a condition holds: 1, 0, or 2 for one that it cannot tell, of which it
- * reads both sides. */
+/* Evaluates an #if: 1 true, 0 false, 2 unknown. The double reads both branches
+ * of an unknown condition. */
 static int condition(const char *line)
 {
 	if (strstr(line, RTC_MACRO))
@@ -115,7 +116,7 @@ static int is_live(const int *stack, int depth)
 
 static int read_text(struct program *p, const char *name, const char *text);
 
-/* The line has an #include: reads what it names. */
+/* Reads the header that an #include line names. */
 static int include(struct program *p, const char *from, const char *line)
 {
 	const char *begin = line + strcspn(line, "<\"");
@@ -164,7 +165,7 @@ static int read_text(struct program *p, const char *name, const char *text)
 	return error;
 }
 
-/* ---- what it defines ---------------------------------------------------------- */
+/* ---- kernels that the text defines --------------------------------------- */
 
 static void add_kernel(struct program *p, const char *name)
 {
@@ -181,7 +182,7 @@ static void add_kernel(struct program *p, const char *name)
 	       (int)n, name);
 }
 
-/* By PEAL_PROGRAM(name, ...) at the begin of a line, or by hand. */
+/* Finds PEAL_PROGRAM(name, ...) and plain kernels at the begin of a line. */
 static void find_kernels(struct program *p)
 {
 	static const char *const words[] = { "\nPEAL_PROGRAM(",
@@ -197,7 +198,7 @@ static void find_kernels(struct program *p)
 			add_kernel(p, at + strlen(words[i]));
 }
 
-/* ---- the symbols --------------------------------------------------------------- */
+/* ---- the symbols --------------------------------------------------------- */
 
 int RTC(Version)(int *major, int *minor)
 {
@@ -290,7 +291,7 @@ int RTC(GetProgramLog)(void *program, char *log)
 
 #ifdef DOUBLE_HIPRTC
 
-/* EF_AMDGPU_MACH of what the tests' devices are. */
+/* Returns EF_AMDGPU_MACH of the devices of the tests. */
 static uint32_t machine_of(unsigned int number)
 {
 	return number == 0x942 ? 0x4c : number == 0x1100 ? 0x41 : 0x3f;

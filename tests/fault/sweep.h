@@ -3,9 +3,9 @@
 #define PEAL_TESTS_SWEEP_H
 
 /*
- * One scenario that makes nearly every driver call of a backend, run in a child
- * process under a fault of its driver double. The child writes down how it
- * went; the parent judges. See tests/fault/double/double.h for the faults.
+ * One scenario that makes nearly every driver call of a backend. A child
+ * process runs it under a fault of the driver double. The child records its
+ * results, the parent checks them. See double/double.h for the faults.
  */
 
 #include <signal.h>
@@ -19,13 +19,12 @@
 
 #define SWEEP_BYTES 3000 /* of a copy */
 #define SWEEP_REPLAYS 3 /* of a recorded launch */
-#define SWEEP_ALARM_S 60 /* longer is a hang */
-/* They wait more than they compute: so many at a time. */
-#define SWEEP_CHILDREN 8
+#define SWEEP_ALARM_S 60 /* a longer run counts as a hang */
+#define SWEEP_CHILDREN 8 /* at a time: they wait more than they compute */
 
-/* ---- the child ---------------------------------------------------------------- */
+/* ---- the child ----------------------------------------------------------- */
 
-/* There and back: what comes back is what went. */
+/* Copies from the host by both devices to the host, and compares. */
 static inline int sweep_copies(struct peal_runtime *rt)
 {
 	static uint8_t in[SWEEP_BYTES], out[SWEEP_BYTES];
@@ -51,7 +50,7 @@ static inline int sweep_copies(struct peal_runtime *rt)
 
 extern const struct peal_program peal_program_peal_rivals;
 
-/* What a recorded launch works with, in host memory that the device sees. */
+/* Memory of a recorded launch, on the host and mapped by the device. */
 struct sweep_sum {
 	struct peali_rival_params params;
 	struct peali_rival_side side;
@@ -79,7 +78,7 @@ static inline struct peali_launch_desc sweep_make_sum(struct sweep_sum *s)
 	return desc;
 }
 
-/* A launch that was recorded runs as often as it is told to. */
+/* Records a launch and runs it several times. */
 static inline int sweep_replays(struct peal_runtime *rt)
 {
 	const struct peali_device *d = &rt->devices.device[0];
@@ -100,7 +99,7 @@ static inline int sweep_replays(struct peal_runtime *rt)
 	desc = sweep_make_sum(s);
 	good = STEP(ops->load(d->backend, d->local, desc.program));
 	i = good ? ops->launch(d->backend, &desc, &launch) : 0;
-	if (i != PEAL_ENOTSUP) /* without graphs there is no such thing */
+	if (i != PEAL_ENOTSUP) /* the driver has no graphs */
 		good = good && sweep_ok(i, "record a launch");
 	for (i = 1; i <= SWEEP_REPLAYS && good && launch; i++) {
 		good = STEP(ops->launch_again(launch)) &&
@@ -113,7 +112,7 @@ static inline int sweep_replays(struct peal_runtime *rt)
 	return good;
 }
 
-/* A window, and the same as another process has it. */
+/* Opens a window, and maps it as another process does. */
 static inline int sweep_windows(struct peal_runtime *rt)
 {
 	const struct peali_device *d = &rt->devices.device[0];
@@ -128,7 +127,7 @@ static inline int sweep_windows(struct peal_runtime *rt)
 		return 1;
 	good = sweep_ok(result, "open a window");
 	result = good ? ops->window_map(d->backend, fd, bytes, &other) : 0;
-	if (result != PEAL_ENOTSUP) /* what a driver does not say it has not */
+	if (result != PEAL_ENOTSUP) /* the driver cannot import memory */
 		good = good && sweep_ok(result, "map a window");
 	if (good)
 		good = STEP(ops->window_wipe(d->backend, own, 0, bytes));
@@ -189,7 +188,7 @@ static inline void sweep_scenario(void)
 	sweep->done = 1;
 }
 
-/* ---- the parent --------------------------------------------------------------- */
+/* ---- the parent ---------------------------------------------------------- */
 
 static inline void sweep_begin(const char *vendor)
 {
@@ -200,12 +199,12 @@ static inline void sweep_begin(const char *vendor)
 	CHECK(sweep_results != MAP_FAILED);
 	sweep = sweep_results;
 	harness_make_cache();
-	setenv("PEAL_PROBE", "fresh", 1); /* each run proves the pair */
+	setenv("PEAL_PROBE", "fresh", 1); /* each run probes the pair */
 	setenv("PEAL_GPU_MEMORY", "8M", 1);
 	setenv("PEAL_PINNED_MEMORY", "16M", 1);
 }
 
-/* Starts the scenario in a child, which sees the environment as it is now. */
+/* Starts the scenario in a child, with the present environment. */
 static inline void sweep_start(int slot)
 {
 	pid_t child;
@@ -223,14 +222,15 @@ static inline void sweep_start(int slot)
 	}
 	alarm(SWEEP_ALARM_S);
 	sweep_scenario();
-	harness_cache[0] = 0; /* the parent's */
-	/* What the driver has kept, the double has too. */
+	harness_cache[0] = 0; /* the parent removes it */
+	/* no leak check: the double still has the unreleased resources */
 	if (sweep->left)
 		_exit(0);
 	exit(0);
 }
 
-/* 0 if the child crashed, hung or leaked, and says which. */
+/* Waits for the child. Returns 0 and prints why if it crashed, hung or
+ * leaked. */
 static inline int sweep_survived(int slot)
 {
 	int status = 0;

@@ -2,21 +2,21 @@
 #ifndef PEAL_TESTS_SWEEP_CHAIN_H
 #define PEAL_TESTS_SWEEP_CHAIN_H
 
-/* What a scenario sends messages through. */
+/* The kernels and links through which a scenario sends messages. */
 
 #include "fault/sweep_step.h"
 
 #define SWEEP_MESSAGES 50
 
-/* Through two workers of device 0, a cluster where it has some, and one of
- * device 1. */
+/* Messages pass two workers of device 0, then one of device 1. The two workers
+ * are a cluster if the device has clusters. */
 #define SWEEP_LINKS 4
 static const struct {
 	int kernel;
 	uint32_t worker;
 } sweep_actors[] = { { 0, 0 }, { 0, 1 }, { 1, 0 } };
 
-/* What a scenario builds; NULL: it did not come so far. */
+/* The objects that a scenario has built; NULL: not built. */
 struct sweep_chain {
 	struct peal_endpoint *e;
 	struct peal_kernel *kernel[2];
@@ -60,8 +60,8 @@ static inline struct peal_kernel *sweep_failed_kernel(struct sweep_chain *c)
 	return NULL;
 }
 
-/* What a kernel before the last held is lost with it, and its neighbour waits
- * on: a message comes, or a kernel has failed. */
+/* Waits for a message or a failed kernel. Messages in a failed kernel are lost,
+ * and its neighbour goes on waiting. */
 static inline int sweep_receive(struct sweep_chain *c, struct relay_message *m,
 				struct peal_received *r)
 {
@@ -96,7 +96,7 @@ static inline int sweep_messages(struct sweep_chain *c)
 	return good;
 }
 
-/* What broke a stream off: a kernel that failed says why. */
+/* Replaces a timeout or PEAL_ESTOPPED by the error of the failed kernel. */
 static inline void sweep_ask_kernels(struct sweep_chain *c)
 {
 	uint64_t until = harness_now_ns() + SECOND;

@@ -2,7 +2,7 @@
 #ifndef PEAL_TESTS_SWEEP_STEP_H
 #define PEAL_TESTS_SWEEP_STEP_H
 
-/* What a child of a sweep found, and how it notes the first step that failed. */
+/* The results of a sweep's child: driver calls and the first failed step. */
 
 #include <dlfcn.h>
 
@@ -25,24 +25,25 @@ static const struct sweep_call sweep_calls[][2] = { PEALI_GPU_CALLS(
 #undef SWEEP_CALL
 #define SWEEP_CALLS (sizeof(sweep_calls) / sizeof(sweep_calls[0]))
 
-/* What a child found, in memory that its parent sees. */
+/* The results of a child, in memory shared with its parent. */
 struct sweep_result {
 	pid_t child;
 	char fault[160]; /* that it ran under */
 	int calls[SWEEP_CALLS]; /* of each symbol, in all */
 	int calls_before_close[SWEEP_CALLS];
-	int failed; /* steps */
-	int code; /* of the first */
-	char step[128], text[256]; /* of the first */
-	int wrong; /* what was read is not what was written */
-	int left; /* things that the driver did not get back */
+	int failed; /* number of failed steps */
+	int code; /* error of the first failed step */
+	char step[128], text[256]; /* its call and its error text */
+	int wrong; /* number of reads that differ from the writes */
+	int left; /* driver resources that were not released */
 	char left_text[160];
-	int done; /* the child came to its end */
-	int open; /* devices that the runtime had */
-	char reason[160]; /* why the backend is not there */
+	int done; /* 1: the child came to its end */
+	int open; /* devices of the runtime */
+	char reason[160]; /* why the backend is not available */
 };
 
-static struct sweep_result *sweep; /* the child's own; the parent's latest */
+/* in the child: its own; in the parent: the latest */
+static struct sweep_result *sweep;
 static struct sweep_result *sweep_results;
 static int sweep_is_hip;
 
@@ -51,7 +52,7 @@ static inline const struct sweep_call *sweep_call(size_t i)
 	return &sweep_calls[i][sweep_is_hip];
 }
 
-/* Asks the double: how often each symbol was called, and what is left. */
+/* Gets the number of calls of each symbol and the unreleased resources. */
 static inline void sweep_ask_double(int calls[SWEEP_CALLS], int *left,
 				    char *text, size_t bytes)
 {
@@ -62,7 +63,7 @@ static inline void sweep_ask_double(int calls[SWEEP_CALLS], int *left,
 	void *found;
 	size_t i;
 
-	if (!library) /* the backend did not come so far */
+	if (!library) /* the backend has not loaded it */
 		return;
 	found = dlsym(library, "peal_driver_double_calls");
 	memcpy(&n_calls, &found, sizeof(found));
@@ -77,7 +78,7 @@ static inline void sweep_ask_double(int calls[SWEEP_CALLS], int *left,
 	dlclose(library);
 }
 
-/* Notes the first step that failed; 1 if this one did not. */
+/* Records the first failed step. Returns 1 if this step did not fail. */
 static inline int sweep_ok(int result, const char *step)
 {
 	if (result >= 0)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* labels: fast double */
-/* Devices of several backends in one runtime, and parts of one GPU. */
+/* Shows that devices of several backends work together in one runtime. So do
+ * parts of one GPU. */
 #include "runtime/harness.h"
 
 #include <peal/memory.h>
@@ -29,7 +30,8 @@ static const char *backend_of(struct peal_runtime *rt, int device)
 	return info.backend;
 }
 
-/* Host -> actor on a -> actor on b -> host; the link between has that route. */
+/* Sends through host -> actor on a -> actor on b -> host. The link between the
+ * actors must have this route. */
 static void chain(struct peal_runtime *rt, int a, int b, uint32_t route)
 {
 	struct peal_link_options o = { .capacity = 64, .message_bytes = 64 };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* labels: double */
 /*
- * What transfers ask of a driver: one wait for a batch, one copy where one of two
- * devices has access to the other, chunks through pinned memory else; and what
- * becomes of a staged copy of which a part fails.
+ * Shows by the number of driver calls that a batch has one wait. A transfer is
+ * one copy if one device has access to the other. Else it goes in chunks
+ * through pinned memory. A staged copy that fails in part gives an error.
  */
 #include <dlfcn.h>
 
@@ -28,7 +28,7 @@ static const char *wait_symbol(void)
 	return is_hip() ? "hipStreamSynchronize" : "cuStreamSynchronize";
 }
 
-/* How often the driver was called so far. */
+/* Returns how often the driver's symbol was called so far. */
 static int calls(const char *symbol)
 {
 	void *library =
@@ -149,7 +149,7 @@ PEAL_TEST(what_is_not_pinned_goes_in_chunks)
 	CHECK(holds(b, 8 * MIB, 'm'));
 	CHECK_OK(peal_transfer_counts(rt, PEAL_HOST_MEMORY, 1, &counts));
 	CHECK_EQ(counts.staged_bytes, 8 * MIB);
-	CHECK_EQ(counts.warnings, 0); /* there is no other way */
+	CHECK_EQ(counts.warnings, 0); /* no faster route exists */
 	CHECK_OK(peal_memory_alloc(rt, PEAL_HOST_MEMORY, 8 * MIB, &pinned));
 	copies = calls(copy_symbol());
 	CHECK_OK(peal_buffer_write(peal_buffer_whole(b),
@@ -161,7 +161,7 @@ PEAL_TEST(what_is_not_pinned_goes_in_chunks)
 	free(p);
 }
 
-/* Any of the calls of a staged copy, by whichever of its two threads. */
+/* Any call of a staged copy may fail, in each of its two threads. */
 PEAL_TEST(a_staged_copy_that_fails_says_why_and_the_next_one_is_whole)
 {
 	struct peal_copy_result result = { .n_copies = 77 };

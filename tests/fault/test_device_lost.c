@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* labels: double */
 /*
- * A device that is lost while messages go through it, and what does not fit a
- * device: each with its text, and with the rest going on.
+ * Shows that the loss of a device in use gives an error text. So do programs
+ * and kernels that do not fit a device. Other devices and kernels go on.
  */
 #include <dlfcn.h>
 
@@ -26,7 +26,7 @@ static struct peal_runtime *open_double(void)
 	return harness_open(2, "");
 }
 
-/* What the double has for tests; it stays loaded. */
+/* Returns an exported function of the double, which stays loaded. */
 static void *of_double(const char *name)
 {
 	void *library =
@@ -38,7 +38,7 @@ static void *of_double(const char *name)
 	return found;
 }
 
-/* error 0: it is there again, for the next case. */
+/* Makes the double lose the device. error 0: the device is there again. */
 static void lose(int device, int error)
 {
 	void *found = of_double("peal_driver_double_lose");
@@ -48,7 +48,7 @@ static void lose(int device, int error)
 	call(device, error);
 }
 
-/* The second call from now on of what makes heaps finds no memory. */
+/* Makes the second heap allocation from now on fail. */
 static void leave_no_room(void)
 {
 	const char *symbol = is_hip() ? "hipExtMallocWithFlags" : "cuMemCreate";
@@ -98,7 +98,7 @@ static enum peal_kernel_state state_of(struct peal_kernel *k)
 	return info.state;
 }
 
-/* What was sent to it and not handled is listed, what it says has a reason. */
+/* Checks the errors, and that unhandled messages are listed with a reason. */
 static void check_lost(struct loop *loop)
 {
 	struct peal_received r;
@@ -268,11 +268,11 @@ PEAL_TEST(more_kernels_than_streams_are_refused_with_their_number)
 	for (i = 0; i < 20 && !r; i++)
 		r = peal_kernel_launch(rt, 0, &peal_program_relay, NULL, &k);
 	CHECK_EQ(r, PEAL_ENOSPC);
-	/* how many is the vendor's: HIP has fewer queues */
+	/* the number depends on the vendor: HIP has fewer queues */
 	snprintf(text, sizeof(text), "%d kernels at a time", i - 1);
 	CHECK(i > 2);
 	CHECK_CONTAINS(peal_last_error()->text, text);
-	CHECK_OK(peal_kernel_stop(k, PATIENCE)); /* its place is free then */
+	CHECK_OK(peal_kernel_stop(k, PATIENCE)); /* frees a stream */
 	CHECK_OK(peal_kernel_destroy(k));
 	CHECK_OK(peal_kernel_launch(rt, 0, &peal_program_relay, NULL, &k));
 	CHECK_OK(peal_runtime_shutdown(rt));
@@ -332,8 +332,8 @@ PEAL_TEST(no_room_on_one_device_names_the_one_that_has)
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
-/* A machine may have compilers for the devices of one vendor alone; for the other
- * one programs are compiled when they are loaded. */
+/* Skips the case if the build has no images for the vendor's devices. Programs
+ * are then compiled when they are loaded. */
 static void need_images(void)
 {
 	const struct peal_image *image = peal_program_relay.images;
@@ -359,7 +359,7 @@ PEAL_TEST(an_image_for_another_architecture_is_none)
 	unsetenv("PEAL_DOUBLE_ARCH");
 }
 
-/* A copy of the program whose images all end too early. */
+/* Copies the program's images, and makes each copy end too early. */
 static void cut_images(struct peal_image images[8])
 {
 	const struct peal_image *image = peal_program_relay.images;
@@ -392,7 +392,7 @@ PEAL_TEST(a_damaged_image_is_refused_before_the_driver_sees_it)
 
 extern const struct peal_program peal_program_peal_rivals;
 
-/* They run beside others all the same, and may be freed beside them. */
+/* Recorded launches may run and be freed while a kernel is resident. */
 PEAL_TEST(launches_are_recorded_while_nothing_is_resident)
 {
 	struct peal_runtime *rt = open_double();
@@ -406,7 +406,7 @@ PEAL_TEST(launches_are_recorded_while_nothing_is_resident)
 	struct loop loop;
 	int i;
 
-	/* zeros: such a kernel ends at once */
+	/* a kernel with parameters of zeros ends at once */
 	CHECK_OK(peal_memory_alloc(rt, PEAL_HOST_MEMORY, 4096, &desc.params));
 	CHECK_OK(ops->load(d->backend, d->local, desc.program));
 	CHECK_OK(ops->launch(d->backend, &desc, &recorded));

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* labels: double */
 /*
- * Drivers that are not there, are no drivers, or lack a call: the backend is
- * absent and says why, and what it can do without it does without.
+ * Shows that a backend without a usable driver is absent and gives the reason.
+ * The driver's file is missing, no library, a stub or too old, or lacks a call.
+ * Without an optional call the backend works.
  *
- * The dynamic linker reads its path once, so a driver that lies elsewhere is
- * tried by this program run anew, with the folder in the environment.
+ * The dynamic linker reads its path once. So the program executes itself again
+ * to try a driver in another folder.
  */
 #include "fault/sweep.h"
 
 #include <errno.h>
 
 static char folder[64];
-static pid_t folder_owner; /* children leave it */
+static pid_t folder_owner; /* only this process removes it */
 
 static const char *library(void)
 {
@@ -28,7 +29,7 @@ static void clean_folder(void)
 		fprintf(stderr, "cannot remove %s\n", folder);
 }
 
-/* Writes the file that stands for the driver. */
+/* Writes the file under the name of the driver. */
 static void put_library(const void *bytes, size_t n)
 {
 	char path[128];
@@ -40,7 +41,7 @@ static void put_library(const void *bytes, size_t n)
 	CHECK(!fclose(file));
 }
 
-/* The double's file, on the heap. */
+/* Reads the double's file into allocated memory. */
 static char *read_double(size_t *bytes)
 {
 	char path[512];
@@ -62,7 +63,7 @@ static char *read_double(size_t *bytes)
 	return all;
 }
 
-/* A copy of the double in whose table of symbols that name is another. */
+/* Writes a copy of the double in which the symbol has another name. */
 static void put_double_without(const char *symbol)
 {
 	size_t n, length = strlen(symbol) + 1;
@@ -78,7 +79,7 @@ static void put_double_without(const char *symbol)
 	free(all);
 }
 
-/* Runs this program with the folder's driver; what it found is in *sweep. */
+/* Runs this program with the folder's driver, and fills *sweep. */
 static void run_anew(void)
 {
 	const char *compilers = getenv("PEAL_TEST_COMPILERS");
@@ -93,7 +94,7 @@ static void run_anew(void)
 	child = fork();
 	CHECK(child >= 0);
 	if (!child) {
-		/* and the pretend compilers */
+		/* with the doubles of the compilers */
 		snprintf(path, sizeof(path), "%s%s", folder,
 			 compilers ? compilers : "");
 		setenv("LD_LIBRARY_PATH", path, 1);
@@ -120,7 +121,7 @@ static int run_in(const char *out)
 	return 0;
 }
 
-/* Beside one emulated device, which is then the only one. */
+/* Adds an emulated device. It is the only device if the backend is absent. */
 static void with_host(void)
 {
 	char both[32];
@@ -139,7 +140,7 @@ static void check_absent(const char *part, const char *other)
 	CHECK_EQ(sweep->failed, 0);
 }
 
-/* ---- no driver ----------------------------------------------------------------- */
+/* ---- no driver ----------------------------------------------------------- */
 
 PEAL_TEST(a_library_that_is_not_there_is_named)
 {
@@ -191,7 +192,7 @@ PEAL_TEST(a_driver_without_devices_says_so)
 PEAL_TEST(a_driver_that_is_too_old_says_what_it_is)
 {
 	if (sweep_is_hip)
-		return; /* it has what it has */
+		return; /* HIP checks no version */
 	setenv("PEAL_DOUBLE_VERSION", "11020", 1);
 	sweep_start(0);
 	CHECK(sweep_survived(0));
@@ -202,7 +203,7 @@ PEAL_TEST(a_driver_that_is_too_old_says_what_it_is)
 	check_absent("older than CUDA 11.3", "cuGetProcAddress");
 }
 
-/* ---- missing calls --------------------------------------------------------------- */
+/* ---- missing calls ------------------------------------------------------- */
 
 static void run_without(const char *symbol)
 {
@@ -217,7 +218,7 @@ static void run_without(const char *symbol)
 	unsetenv("PEAL_DOUBLE_LACK");
 }
 
-/* An option of which nothing can be said in its place. */
+/* Optional calls without which the backend cannot describe a device. */
 static int needs_gpu(const char *symbol)
 {
 	return !strcmp(symbol, "hipGetDevicePropertiesR0600");
@@ -246,7 +247,7 @@ PEAL_TEST(each_call_that_is_missing_is_named_or_done_without)
 		if (sweep->failed)
 			printf("    %s: %s: %s\n", symbol, sweep->step,
 			       sweep->text);
-		if (needs_gpu(symbol)) { /* the kernel knows no such device */
+		if (needs_gpu(symbol)) { /* only /sys could replace it */
 			CHECK_EQ(sweep->failed, 1);
 			CHECK_CONTAINS(sweep->text, symbol);
 		} else {

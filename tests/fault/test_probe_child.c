@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* labels: fast double */
-/* Pairs of GPUs are proved by a process of its own, whatever becomes of it. */
+/* Shows that another process probes pairs of GPUs. The runtime survives a crash
+ * and a hang of this process. */
 #include "runtime/harness.h"
 
 #include <sys/stat.h>
@@ -10,7 +11,7 @@
 
 static char script[96];
 
-/* A command that does that instead. */
+/* Replaces the peal command by a shell script. */
 static void command_is(const char *text)
 {
 	FILE *file;
@@ -40,7 +41,7 @@ static void forget(void)
 	CHECK(!system(command));
 }
 
-/* What a pair is after the first launch, and by which route a link goes. */
+/* Returns the pair's info after the first launch, and the route of a link. */
 static struct peal_pair_info after_launch(struct peal_runtime *rt,
 					  uint32_t *route_out)
 {
@@ -97,7 +98,7 @@ PEAL_TEST(a_pair_that_ends_its_process_is_not_tried_here)
 	CHECK_EQ(info.verdict, PEAL_VERDICT_FAULTED);
 	CHECK_CONTAINS(info.why, "signal 11");
 	CHECK_EQ(route, PEAL_ROUTE_MAPPED_HOST);
-	/* one that cannot open the devices says nothing about pairs */
+	/* a process that cannot open the devices gives no result for pairs */
 	command_is("exit 1");
 	info = after_launch(open_gpus(), &route);
 	CHECK_EQ(info.verdict, PEAL_VERDICT_OK);

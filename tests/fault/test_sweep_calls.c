@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* labels: double */
 /*
- * Every driver call fails once at each point where the scenario makes it, or at
- * many of them (see next_point). What Peal then says names the call, or the result is right without it; nothing
- * crashes, hangs or is left with the driver.
+ * Makes every driver call fail once, at each point of the scenario or at many
+ * (see next_point). The error text names the call, or the result is right
+ * without the call. Nothing crashes, hangs or stays allocated with the driver.
  */
 #include "fault/sweep.h"
 
-/* Ways to run the scenario; a symbol is swept in the first that calls it. */
+/* A way to run the scenario. The first way that calls a symbol sweeps it. */
 struct way {
 	const char *name, *backends, *devices, *split, *lack, *faults;
 };
@@ -49,15 +49,15 @@ static int is_in(const char *symbol, const char *const *list)
 	return 0;
 }
 
-/* No way calls them. */
+/* Symbols that no way calls. */
 static const char *const never[] = {
 	"hipDriverGetVersion",
-	"cuMemHostRegister", /* CUDA's devices come first: theirs is shared */
+	"cuMemHostRegister", /* CUDA comes first and allocates the memory */
 	"cuMemHostUnregister",
 	NULL,
 };
 
-/* They give back, and may keep what they fail to. */
+/* Symbols that release a resource. If they fail, the resource may stay. */
 static const char *const givers[] = {
 	"cuMemFree",
 	"cuMemFreeHost",
@@ -81,7 +81,7 @@ static const char *const givers[] = {
 	NULL,
 };
 
-/* Without them a device is not entered to give something back. */
+/* Symbols that enter a device. If they fail, a resource may stay. */
 static const char *const enterers[] = {
 	"cuCtxPushCurrent",
 	"hipGetDevice",
@@ -89,7 +89,7 @@ static const char *const enterers[] = {
 	NULL,
 };
 
-/* Beside the error that they are asked about. */
+/* Symbols that describe another error. The text need not name them. */
 static const char *const asides[] = {
 	"cuMemGetInfo", "hipMemGetInfo", "cuGetErrorName", "hipDrvGetErrorName",
 	NULL,
@@ -108,7 +108,7 @@ static void take_way(const struct way *way, const char *fault)
 	setenv("PEAL_DOUBLE_FAIL", faults, 1);
 }
 
-/* What is not as it must be of a run that came to its end; "": nothing. */
+/* Returns the fault of a run that came to its end; "": none. */
 static const char *judge(const struct way *way, size_t i, int nth)
 {
 	const char *symbol = sweep_call(i)->symbol;
@@ -127,12 +127,13 @@ static const char *judge(const struct way *way, size_t i, int nth)
 	return "";
 }
 
-/* The way's run without a fault. */
+/* The run of the present way without a fault. */
 static struct sweep_result without_fault;
 
 /*
- * PEAL_TEST_SLICE=K/N: this run tries every N-th point, from the K-th on, so that
- * N runs share all of them. The points of a symbol are counted from its row on.
+ * PEAL_TEST_SLICE=K/N: this run tries every N-th point, from the K-th on. So N
+ * runs share all points. The count of a symbol's points begins with its row
+ * number.
  */
 static struct {
 	int k, n;
@@ -160,12 +161,12 @@ static void take_slice(void)
 
 struct tally {
 	int points, failures, bad;
-	int most; /* calls of a run, the most of those so far */
-	int ordinal; /* of the next point, in the slices */
+	int most; /* most calls of a run so far */
+	int ordinal; /* of the next point, selects its slice */
 	char text[256];
 };
 
-/* Counts a run that came to its end; 0: it did not reach the call. */
+/* Counts a run that came to its end. Returns 0 if it did not reach the call. */
 static int count_point(const struct way *way, size_t i, int nth,
 		       struct tally *tally)
 {
@@ -190,9 +191,9 @@ static int count_point(const struct way *way, size_t i, int nth,
 }
 
 /*
- * The point behind the nth: each of the first and of those at the end, else each
- * of some. What is called that often (a context is entered for all that is done)
- * goes through the same few lines of ours. PEAL_SWEEP_STEP=1 takes all.
+ * Returns the point behind the nth. The sweep takes all of the first points and
+ * all of the closing, else each SWEEP_STEP-th. A symbol with so many calls has
+ * few callers in the backend. PEAL_SWEEP_STEP=1 takes all points.
  */
 static int next_point(int nth, size_t i)
 {
@@ -206,7 +207,7 @@ static int next_point(int nth, size_t i)
 	return nth < closing && next > closing ? closing : next;
 }
 
-/* The next point of the slice that a run may come to, from *nth on; 0: none. */
+/* Returns the slice's next point from *nth on that a run may reach; 0: none. */
 static int take_point(size_t i, int *nth, struct tally *tally)
 {
 	int point = 0;
@@ -219,8 +220,8 @@ static int take_point(size_t i, int *nth, struct tally *tally)
 	return point;
 }
 
-/* Some points at a time, from *nth on; 0: the last was not reached, or there is
- * none. */
+/* Runs up to SWEEP_CHILDREN points from *nth on. Returns 0 if the last was not
+ * reached, or if there is none. */
 static int run_points(const struct way *way, size_t i, int error, int *nth,
 		      struct tally *tally)
 {
@@ -247,7 +248,8 @@ static int run_points(const struct way *way, size_t i, int error, int *nth,
 	return reached;
 }
 
-/* What allocates is out of memory too; a kernel fails as kernels do. */
+/* Chooses the errors of a symbol. Allocations also get "out of memory". A query
+ * of a stream gets the error of a kernel. */
 static void choose_errors(const char *symbol, int errors[2])
 {
 	errors[0] = strstr(symbol, "StreamQuery") ? 719 : 999;
@@ -317,7 +319,7 @@ PEAL_TEST(each_call_fails_once_at_each_point)
 		}
 	CHECK_EQ(bad, 0);
 	printf("%d points tried\n", slice.tried);
-	CHECK(only || slice.tried); /* else the slice says nothing */
+	CHECK(only || slice.tried); /* an empty slice shows nothing */
 }
 
 int main(int argc, char **argv)
@@ -327,7 +329,7 @@ int main(int argc, char **argv)
 
 	if (!vendor || (strcmp(vendor, "cuda") != 0 && strcmp(vendor, "hip")))
 		SKIP("PEAL_BACKENDS names no driver double");
-	if (PEAL_TSAN) /* what a failed call left behind would count too */
+	if (PEAL_TSAN) /* threads left behind by failed calls would count */
 		SKIP("ThreadSanitizer reports threads of kernels that died");
 	take_slice();
 	sweep_begin(vendor);

@@ -5,34 +5,43 @@
 #include "queues/mailbox.h"
 
 /*
- * The mailboxes of a kernel and the one admission to them: each thread is a
- * worker that takes from its own and puts into others'. What it does is a text, a
- * step a letter: a digit puts a message into the mailbox of that worker, 't'
- * takes one, 'r' gives back all that is leased, 'a' leases one more if it can; 'p'
- * may put one for a passage, 'f' gives what others lack, 'v' leaves a place that it
- * has no use for, as who has put a message into a passage does when it was taken.
+ * Instances of the admission to the mailboxes of a kernel. Each thread is a
+ * worker. It takes from its own mailbox and puts into the mailboxes of others.
+ * A string gives its steps, one letter per step:
+ *
+ * - a digit puts a message into the mailbox of that worker
+ * - 't' takes a message
+ * - 'r' returns all leased slots
+ * - 'a' leases one more slot if there is one
+ * - 'p' waits for a slot for a message of a forwarding link
+ * - 'f' gives slots above `keep` for lent and owed places and to the reserve
+ * - 'v' frees a place, as the sender does when its message was taken from a
+ *   forwarding link
  */
 
 #define WORKERS_MAX 3
 
 struct admission_case {
 	uint32_t policy, slots, lease, bytes;
-	uint32_t granted; /* worker 0 has from the start */
-	uint32_t others; /* of the others from the start; one of them is of the
-			  * reserve */
-	uint32_t reserve; /* of the slots, which are for all the messages */
-	uint32_t places; /* of the slots, which are for passages alone */
-	uint32_t passed; /* what worker 0 has from the start are so many of those,
-			  * for a message that it owes a slot for */
+	uint32_t granted; /* slots that worker 0 has after setup */
+	/* slots that workers 1 and 2 each have after setup; `reserve` of these
+	 * come from the reserve */
+	uint32_t others;
+	uint32_t reserve; /* how many of the slots are the reserve */
+	uint32_t places; /* how many of the slots are for forwarding links */
+	/* how many of the slots that worker 0 has are such places; it owes a
+	 * slot for one message */
+	uint32_t passed;
 	const char *steps[WORKERS_MAX];
-	int early; /* planted: a slot is used again before it was read */
+	int early; /* 1: a planted fault: a slot is reused before it was read */
 };
 
 static struct admission {
 	struct peal_admission *a;
 	struct peal_mailbox *m[WORKERS_MAX];
 	struct peal_mailbox_lease *leases[WORKERS_MAX];
-	uint32_t *next[WORKERS_MAX]; /* of each sender; the taker's own */
+	/* per taking worker: number of the next message of each sender */
+	uint32_t *next[WORKERS_MAX];
 } d;
 
 static void admission_setup(const void *config)
@@ -95,8 +104,8 @@ static void put(const struct admission_case *k, uint32_t self, uint32_t to,
 			    data, k->bytes);
 }
 
-/* The slot of a message that was taken is who took it's, as peali_mail_release
- * has it; whoever has no use for two gives them back. */
+/* Gives the slot of a taken message to the worker that took it, as
+ * peali_mail_release does. Above two leases the worker returns one. */
 static void gain(const struct admission_case *k, uint32_t self)
 {
 	if (++d.leases[self]->granted > 2ull * k->lease)
@@ -117,7 +126,7 @@ static void check_message(const struct admission_case *k, uint32_t self,
 				     header.actor, header.type));
 }
 
-/* Takes one; with a fault puts one to worker 0 while it reads that. */
+/* Takes a message. With `early`, worker 1 reuses its slot before it reads. */
 static void take(const struct admission_case *k, uint32_t self)
 {
 	struct peal_slot_view view;
@@ -166,7 +175,7 @@ static void admission_thread(const void *config, uint32_t self)
 static void admission_check(const void *config)
 {
 	const struct admission_case *k = (const struct admission_case *)config;
-	uint64_t held = 0, granted = 0; /* or asked for; not that */
+	uint64_t held = 0, granted = 0; /* held: granted or asked for */
 	uint64_t owes = 0;
 	uint32_t i;
 
@@ -183,7 +192,7 @@ static void admission_check(const void *config)
 	model_expect(d.a->owed + d.a->paid == owes);
 }
 
-/* Atoms and the ticket are relaxed there. */
+/* On GPUs atoms and the ticket are relaxed. */
 static const char *const gpu_ticket[] = { "peal_atom8_store", "peal_atom8_load",
 					  "peali_mailbox_ticket", NULL };
 
@@ -199,18 +208,18 @@ static const char *const gpu_ticket[] = { "peal_atom8_store", "peal_atom8_load",
 #define STEPS(...) .steps = { __VA_ARGS__ }
 
 static const struct model_instance instances[] = {
-	/* one slot for all: who takes a message answers by it */
+	/* one slot in all: a receiver answers by the slot of the message */
 	ADMISSION_OF(2, "admission, 1 slot, answered", NULL, 0,
 		     BOX(SEQUENCE, 1, 1, 8), .granted = 1,
 		     STEPS("1t1", "t0t", "")),
-	/* and the slot that is written again was read two workers ago */
+	/* the slot that is written again was read two workers before */
 	ADMISSION_OF(3, "admission, 1 slot, a circle of three", NULL, 0,
 		     BOX(SEQUENCE, 1, 1, 8), .granted = 1,
 		     STEPS("1t1", "t2t", "t0")),
 	ADMISSION_OF(2, "admission, 2 slots, two under way", NULL, 0,
 		     BOX(SEQUENCE, 2, 1, 8), .granted = 2,
 		     STEPS("11t1", "t0tt", "")),
-	/* what was taken is given back, and somebody else asks for it */
+	/* a worker returns the slot of a message, another one asks for it */
 	ADMISSION_OF(3, "admission, 1 slot, two ask", NULL, 0,
 		     BOX(SEQUENCE, 1, 0, 8), STEPS("1", "tt", "1")),
 	ADMISSION_OF(2, "admission, 1 slot, asked for again", NULL, 0,
@@ -218,7 +227,7 @@ static const struct model_instance instances[] = {
 	ADMISSION_OF(3, "admission, 1 slot, unused and returned", NULL, 0,
 		     BOX(SEQUENCE, 1, 1, 8), .granted = 1,
 		     STEPS("1tr", "t0t", "1")),
-	/* the same with the reserve, which what is given back goes to first */
+	/* as above, but returned slots go to the reserve first */
 	ADMISSION_OF(3, "admission, 1 slot of the reserve, two want it", NULL,
 		     0, BOX(SEQUENCE, 1, 0, 8), .reserve = 1,
 		     STEPS("1", "tt", "1")),
@@ -228,11 +237,11 @@ static const struct model_instance instances[] = {
 	ADMISSION_OF(3, "admission, 2 slots, two give back to the reserve",
 		     NULL, 0, BOX(SEQUENCE, 2, 0, 8), .reserve = 1,
 		     STEPS("12", "t", "t")),
-	/* who finds it too full takes out what nobody has used meanwhile */
+	/* two workers fill the reserve: the surplus is taken out if unused */
 	ADMISSION_OF(3, "admission, 2 slots, the reserve filled by two", NULL,
 		     0, BOX(SEQUENCE, 2, 0, 8), .reserve = 1, .others = 1,
 		     STEPS("aaa", "r", "r")),
-	/* who gives a slot for a place leaves a place that was read */
+	/* a worker that gives a slot for a place frees a place that was read */
 	ADMISSION_OF(3, "admission, 1 place, owed and wanted again", NULL, 0,
 		     BOX(SEQUENCE, 1, 1, 8), .granted = 1, .places = 1,
 		     .passed = 1, STEPS("1", "tft", "p1")),

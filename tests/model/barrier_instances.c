@@ -3,7 +3,8 @@
 
 #include "model/instances.h"
 
-/* The barrier: each writes its cell, meets, reads the others', meets again. */
+/* Instances of the barrier. Each participant writes its cell, meets the others,
+ * reads all cells and meets the others again. */
 
 struct barrier_case {
 	uint32_t n, rounds;

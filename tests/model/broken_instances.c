@@ -4,9 +4,9 @@
 #include "model/instances.h"
 
 /*
- * Queues of many producers that are broken by design, as in
- * ../queues/test_negative_controls.c. Thread 0 takes, the others put one
- * message each. Their cells are atomic: what is wrong is the order.
+ * Queues of several producers with a wrong design, as in
+ * ../queues/test_negative_controls.c. Thread 0 takes. The other threads put one
+ * message each. The cells are atomic, only the order is wrong.
  */
 
 #define PRODUCERS 2
@@ -26,7 +26,7 @@ static void broken_setup(const void *config)
 	model_name(&q->cells[1], 8, "cell1");
 }
 
-/* Takes what is there once `limit` says that it is. */
+/* Takes the message of cell i as soon as `limit` exceeds i. */
 static void take(const uint64_t *limit)
 {
 	uint64_t i, sum = 0, cell;
@@ -40,7 +40,7 @@ static void take(const uint64_t *limit)
 	model_expect(sum == 1 + 2);
 }
 
-/* Claim, then write: nothing says that a cell is written. */
+/* Claims, then writes. No word tells that the cell is written. */
 static void claimed(const void *config, uint32_t self)
 {
 	(void)config;
@@ -51,7 +51,7 @@ static void claimed(const void *config, uint32_t self)
 		take(&q->tail);
 }
 
-/* One counter of commits: they are not committed in ticket order. */
+/* Counts the commits, which do not come in ticket order. */
 static void committed(const void *config, uint32_t self)
 {
 	(void)config;
@@ -64,7 +64,7 @@ static void committed(const void *config, uint32_t self)
 	}
 }
 
-/* Read, write, move: two write to the same cell. */
+/* Reads the tail, writes, moves the tail. Two threads write to one cell. */
 static void moved(const void *config, uint32_t self)
 {
 	uint64_t tail;

@@ -7,32 +7,38 @@
 #include "queues/work.h"
 
 /*
- * The end of a kernel of two workers: thread 0 handles an input, which has then
- * ended, and tells worker 1, which tells worker 0. Thread 2 looks whether all is
- * quiet: if it finds so, both have been handled. With a pool worker 0 puts into
- * its shard of that, and worker 1 takes from there.
+ * Instances of the end of a kernel with two workers.
+ *
+ * 1. Thread 0 is worker 0. It handles its input, which then ends, and tells
+ *    worker 1.
+ * 2. Thread 1 is worker 1. Its handler tells worker 0.
+ * 3. Thread 2 checks whether the kernel is quiet. If it is, both messages must
+ *    be handled.
+ *
+ * With a pool, worker 0 puts into its shard, and worker 1 takes from that
+ * shard.
  */
 
 struct end_case {
 	uint32_t policy;
-	int early; /* a fault: head is told before the handler tells */
+	int early; /* 1: a fault: the head moves before the handler tells */
 	int pool;
 };
 
 static struct end {
 	struct peal_mailbox *boxes[2];
-	struct peal_mailbox_lease *leases; /* of either for the other */
+	struct peal_mailbox_lease *leases; /* of each for the other's mailbox */
 	struct peal_worker_status *status;
-	uint32_t *handled; /* plain, by each worker: what it took */
+	uint32_t *handled; /* plain: 1 when that worker's handler has run */
 	struct peal_kernel_params params;
 	struct peal_worker worker;
 	struct peal_worker_state state;
-	struct peal_pool_place *places; /* at the pool, of either */
+	struct peal_pool_place *places; /* of both workers at the pool */
 	struct peal_work *shards[2];
-	struct peal_work_consumer *thief; /* worker 1's, at shard 0 */
+	struct peal_work_consumer *thief; /* of worker 1 at shard 0 */
 } e;
 
-/* A pool of two shards of one slot, and the workers' places at it. */
+/* Makes a pool of two shards of one slot, and the workers' places at it. */
 static void pool_setup(uint32_t policy)
 {
 	struct peal_work_set *set;
@@ -108,7 +114,7 @@ static void end_setup(const void *config)
 		pool_setup(k->policy);
 }
 
-/* What a handler of worker `self` tells the other. */
+/* Tells the other worker, as the handler of worker `self`. */
 static void tell(uint32_t self)
 {
 	struct peal_header header = { 0, 0, 0 };

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+/* The lists of all instances, and the replay of one execution. */
+
 static const struct instance_list *const lists[] = {
 	&link_instances, &mailbox_instances, &admission_instances,
 	&work_instances, &topic_instances,   &barrier_instances,
@@ -73,7 +75,8 @@ static const char *order_name(uint32_t order)
 					"both";
 }
 
-/* FILE:LINE:ORDER into a place that compares equal to the one meant. */
+/* Parses FILE:LINE:OPERATION:ORDER, and writes to the text. Fills *site so that
+ * it compares equal to the named site. Returns -1 if the text is malformed. */
 static int read_weak(char *text, struct model_site *site,
 		     struct model_weak *out)
 {

@@ -13,8 +13,9 @@
 #endif
 
 /*
- * What is explored, and what instances share. To add a queue, write a file
- * like mailbox_instances.c and add its list to `lists` of instances.c.
+ * The lists of instances, and helpers that instances share. To add a queue,
+ * write a file like mailbox_instances.c and add its list to `lists` of
+ * instances.c.
  */
 
 struct instance_list {
@@ -25,9 +26,9 @@ struct instance_list {
 extern const struct instance_list link_instances, mailbox_instances,
 	admission_instances, work_instances, topic_instances, barrier_instances,
 	end_instances;
-/* sound ones that take longer: explored once, not again for each order */
+/* correct but slow instances: not explored again for each removed order */
 extern const struct instance_list deep_work_instances, deep_topic_instances;
-/* queues with a planted fault: each has to be caught */
+/* queues with a planted fault: each must have a counterexample */
 extern const struct instance_list broken_link_instances,
 	broken_mailbox_instances, broken_admission_instances,
 	broken_work_instances, broken_topic_instances, broken_end_instances,
@@ -37,16 +38,17 @@ extern const struct instance_list broken_link_instances,
 	const struct instance_list name = { array,                             \
 					    sizeof(array) / sizeof(array[0]) }
 
-/* All sound ones, one after another; NULL behind the last. */
+/* Returns correct instance i; NULL behind the last. */
 const struct model_instance *instance_number(uint32_t i);
-/* All that take longer. */
+/* Returns slow instance i; NULL behind the last. */
 const struct model_instance *deep_number(uint32_t i);
-/* All with a fault. */
+/* Returns faulty instance i; NULL behind the last. */
 const struct model_instance *broken_number(uint32_t i);
 
 /*
- * `replay NAME CHOICES [FILE:LINE:ORDER]` of any of these programs: prints
- * the trace of one execution. -1: the arguments do not say so.
+ * Runs `replay NAME CHOICES [FILE:LINE:OPERATION:ORDER]` of a test program:
+ * prints the trace of one execution. Returns 1 for a counterexample, 0 for
+ * none, 2 for wrong arguments and -1 if argv has no replay.
  */
 int instance_replay(int argc, char **argv);
 
@@ -60,13 +62,13 @@ int instance_replay(int argc, char **argv);
 		return peal_cases_ ? 0 : 1;                                    \
 	}
 
-/* Prints how to replay the counterexample, and its trace; whether the replay
- * ends the same way. */
+/* Prints the counterexample, how to replay it, and its trace. Returns 1 if the
+ * replay ends the same way. */
 int instance_explain(const struct model_instance *instance,
 		     const struct model_search *search,
 		     const struct model_result *found);
 
-/* Bytes that say which message of whom they are part of; never 0. */
+/* Fills a payload with bytes of this producer and message; never 0. */
 static inline void instance_fill(void *to, uint64_t bytes, uint32_t producer,
 				 uint32_t message)
 {

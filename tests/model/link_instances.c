@@ -5,25 +5,26 @@
 #include "model/instances.h"
 #include "queues/ring.h"
 
-/* The link: thread 0 sends, thread 1 receives, thread 2 watches or frees. */
+/* Instances of the link. Thread 0 sends, thread 1 receives. Thread 2 reads the
+ * counts or frees a ring. */
 
 enum link_how {
 	HOW_SINGLE, /* push, pop */
 	HOW_BULK, /* push_bulk of two, pop_burst of two */
 	HOW_ROOM, /* fits, reserve, commit; ready, peek, release */
-	HOW_WATCHED, /* as SINGLE; somebody looks at the counts */
+	HOW_WATCHED, /* as HOW_SINGLE; thread 2 reads the counts */
 	HOW_SEALED, /* the last message goes over a second ring */
-	HOW_LEFT /* nobody receives; after the SEAL the ring is freed */
+	HOW_LEFT /* no receiver; thread 1 frees the ring after the SEAL */
 };
 
-/* Faults, for the checker to find. */
+/* Planted faults that the checker must find. */
 enum link_fault {
 	FAULT_NONE,
 	FAULT_TAG_FIRST, /* the tag is stored before the content */
-	FAULT_NO_CREDIT, /* the sender does not look at the credit */
+	FAULT_NO_CREDIT, /* the sender ignores the credit */
 	FAULT_CREDIT_FIRST, /* credit is given before the content is read */
 	FAULT_NO_FLUSH, /* credit is given for every second message only */
-	FAULT_SLOTS /* the sender believes in twice as many slots */
+	FAULT_SLOTS /* the sender assumes twice as many slots */
 };
 
 struct link_case {
@@ -31,15 +32,15 @@ struct link_case {
 	uint64_t message_bytes;
 	uint32_t n, lengths[4];
 	enum link_how how;
-	uint64_t number; /* messages before these */
-	uint64_t position; /* bytes of slab before these */
-	int end; /* an END mark follows */
-	int dead; /* the second message is released as dead */
+	uint64_t number; /* messages that the link has passed before */
+	uint64_t position; /* slab bytes of these messages */
+	int end; /* 1: an END mark follows */
+	int dead; /* 1: the second message is released as dead */
 	enum link_fault fault;
 };
 
 static struct link {
-	struct peal_link_view views[2][2]; /* of which ring, whose */
+	struct peal_link_view views[2][2]; /* [ring][0: sender, 1: receiver] */
 	struct peal_link_counts *counts;
 	struct peal_ring *rings[2];
 	struct peal_link_producer *p;
@@ -103,7 +104,7 @@ static struct peal_credit *make_ring(const struct link_case *k, int which)
 	return credit;
 }
 
-/* The slots as they are after so many messages: tags of their latest lap. */
+/* Sets the slots to their state after `number` messages. */
 static void age_slots(const struct link_case *k)
 {
 	uint8_t content[512] = { 0 }, *slots = (uint8_t *)l.rings[0] + 128;
@@ -124,7 +125,7 @@ static void age_slots(const struct link_case *k)
 	}
 }
 
-/* Both ends as they are after so many messages. */
+/* Sets both ends to their state after `number` messages. */
 static void age_ends(const struct link_case *k, struct peal_credit *credit)
 {
 	credit->slots = k->number;
@@ -195,7 +196,7 @@ static int push_tag_first(const struct link_case *k, uint32_t i)
 	return 0;
 }
 
-/* 0 once it was sent. */
+/* Returns 0 once the message was sent. */
 static int try_push(const struct link_case *k, uint32_t i)
 {
 	uint8_t data[64];
@@ -316,7 +317,7 @@ static void receive_one(const struct link_case *k, uint32_t i)
 	expect_message(k, &m, i);
 }
 
-/* As many as there are, one or two. */
+/* Receives one or two messages; returns how many. */
 static uint32_t receive_burst(const struct link_case *k, uint32_t i)
 {
 	uint8_t to[128];
@@ -357,9 +358,9 @@ static void receive(const struct link_case *k)
 	peal_link_flush_credit(l.c);
 }
 
-/* ---- the third ----------------------------------------------------------- */
+/* ---- thread 2 ------------------------------------------------------------ */
 
-/* Who sees a message as delivered sees it as accepted. */
+/* Checks that a message seen as delivered is also seen as accepted. */
 static void watch(void)
 {
 	uint64_t delivered = peal_load_acquire_sys(&l.counts->delivered) +
@@ -368,8 +369,8 @@ static void watch(void)
 	model_expect(peal_load_relaxed_sys(&l.counts->accepted) >= delivered);
 }
 
-/* Who sees the switch may free the ring that was left; or the SEAL, where the
- * receiver has ended. */
+/* Overwrites the old ring's slots after the receiver's switch. HOW_LEFT has no
+ * receiver: the slots are overwritten after the SEAL. */
 static void free_ring(const struct link_case *k)
 {
 	const uint64_t *left = k->how == HOW_LEFT ? &l.counts->seals :
@@ -414,7 +415,7 @@ static void link_check(const void *config)
 
 /* ---- the list ------------------------------------------------------------ */
 
-/* On GPUs atoms are relaxed: there only tags and fences carry order. */
+/* On GPUs atoms and counts are relaxed: only tags and fences give order. */
 static const char *const as_on_gpus[] = { "peal_atom8_store", "peal_atom8_load",
 					  "peali_store_count", NULL };
 
@@ -426,13 +427,13 @@ static const char *const as_on_gpus[] = { "peal_atom8_store", "peal_atom8_load",
 #define RING(policy_, slots_, slot_bytes_)                                     \
 	.policy = PEAL_POLICY_##policy_, .capacity = slots_,                   \
 	.slot_bytes = slot_bytes_
-/* The largest message, how many there are, and the length of each. */
+/* The largest length, the number of messages and the length of each. */
 #define SENDS(most_, n_, ...)                                                  \
 	.message_bytes = most_, .n = n_, .lengths = { __VA_ARGS__ }
 
-/* The lap of 16 bits goes round within these. */
+/* The 16 bits of the lap wrap during the instance. */
 #define ROUND(slots_) .number = 65536ull * (slots_)-1
-/* A slab of two messages of 24 bytes ends within these. */
+/* A slab of two messages of 24 bytes wraps during the instance. */
 #define SLAB_ROUND .position = 64ull * 1000 + 32
 
 static const struct model_instance instances[] = {

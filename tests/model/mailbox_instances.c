@@ -5,31 +5,32 @@
 #include "queues/calls.h"
 #include "queues/mailbox.h"
 
-/* The mailbox: thread 0 takes, the others put. */
+/* Instances of the mailbox. Thread 0 takes, the other threads put. */
 
+/* Planted faults that the checker must find. */
 enum mailbox_fault {
 	FAULT_NONE,
-	FAULT_UNSEEN, /* who puts does not say that it is inside of a call */
-	FAULT_AT_ONCE /* nobody who was inside is waited for */
+	FAULT_UNSEEN, /* producers do not write their call words */
+	FAULT_AT_ONCE /* the consumer does not wait for producers in a call */
 };
 
 struct mailbox_case {
 	uint32_t policy, slots, lease, bytes;
 	uint32_t n[4]; /* messages of producers 1, 2, 3 */
-	uint64_t number; /* messages before these */
-	int returns; /* a producer gives back what it has left; 3: both */
-	int admits; /* producer 1 is admitted once more, and puts nothing */
-	int ready; /* the consumer looks before it peeks */
-	int death; /* one more has died with a ticket, and is mended */
+	uint64_t number; /* messages that the mailbox has passed before */
+	int returns; /* producer that returns its lease at the end; 3: both */
+	int admits; /* 1: producer 1 is admitted once more, and puts nothing */
+	int ready; /* 1: the consumer waits for `ready` before it peeks */
+	int death; /* 1: one more producer died with a ticket before */
 	enum mailbox_fault fault;
 };
 
 static struct mailbox {
 	struct peal_mailbox *m;
 	struct peal_mailbox_lease *leases[4];
-	uint32_t *next; /* of each producer, for the consumer alone */
-	uint64_t *calls[4]; /* of each producer: queues/calls.h */
-	uint32_t *dead; /* slots that were given up, for the consumer alone */
+	uint32_t *next; /* per producer: next message; of the consumer alone */
+	uint64_t *calls[4]; /* call words of the producers: queues/calls.h */
+	uint32_t *dead; /* number of poisoned slots; of the consumer alone */
 } b;
 
 static void age_slots(const struct mailbox_case *k)
@@ -60,7 +61,7 @@ static void mailbox_setup(const void *config)
 	memset(&s, 0, sizeof(s));
 	s.slots = k->slots;
 	s.message_bytes = k->bytes;
-	s.n_workers = 1; /* with more, so few slots would be refused */
+	s.n_workers = 1; /* more would need more slots */
 	s.lease = k->lease;
 	s.policy = k->policy;
 	if (peali_mailbox_spec_complete(&s, 14, PEAL_POLICY_SEQUENCE, "model"))
@@ -82,7 +83,7 @@ static void mailbox_setup(const void *config)
 	b.dead = (uint32_t *)model_memory("dead", sizeof(*b.dead));
 	for (i = 1; i < 4; i++)
 		b.calls[i] = (uint64_t *)model_memory("calls", 8);
-	if (k->death) { /* it has leased and taken a ticket, and is no more */
+	if (k->death) { /* the dead producer has leased and taken a ticket */
 		b.m->leased = k->lease;
 		b.m->ticket = 1;
 	}
@@ -112,7 +113,7 @@ static void put(const struct mailbox_case *k, uint32_t self)
 		peal_mailbox_return(b.m, b.leases[self]);
 }
 
-/* As peali_queue_mend does it: nobody is dead but who was from the start. */
+/* Reclaims the ticket of the dead producer as peali_queue_mend does. */
 static void mend(const struct mailbox_case *k)
 {
 	uint64_t until = peal_load_acquire_dev(&b.m->ticket), noted[4];
@@ -123,7 +124,7 @@ static void mend(const struct mailbox_case *k)
 		noted[i] = peali_calls_note(b.calls[i]);
 	for (i = 1; i < 4 && k->fault != FAULT_AT_ONCE; i++)
 		MODEL_UNTIL(peali_calls_passed(b.calls[i], noted[i]));
-	for (;;) { /* those that have come are taken, the others given up */
+	for (;;) { /* poisons open slots up to a message or up to `until` */
 		if (!peal_mailbox_peek(b.m, &view) &&
 		    !peal_mailbox_poison(b.m, until))
 			return;
@@ -174,7 +175,7 @@ static void mailbox_check(const void *config)
 	const struct mailbox_case *k = (const struct mailbox_case *)config;
 	uint64_t end =
 		k->number + k->n[1] + k->n[2] + k->n[3] + (k->death ? 1 : 0);
-	uint64_t granted = 0; /* or asked for */
+	uint64_t granted = 0; /* granted or asked for */
 	uint32_t i;
 
 	model_expect(b.next[1] == k->n[1] && b.next[2] == k->n[2] &&
@@ -187,10 +188,10 @@ static void mailbox_check(const void *config)
 	model_expect(b.m->leased - b.m->returned == end + granted);
 }
 
-/* Atoms are relaxed there. */
+/* On GPUs atoms are relaxed. */
 static const char *const gpu_atoms[] = { "peal_atom8_store", "peal_atom8_load",
 					 NULL };
-/* And so is the ticket. */
+/* On GPUs the ticket is relaxed, too. */
 static const char *const gpu_ticket[] = { "peal_atom8_store", "peal_atom8_load",
 					  "peali_mailbox_ticket", NULL };
 
@@ -205,9 +206,9 @@ static const char *const gpu_ticket[] = { "peal_atom8_store", "peal_atom8_load",
 #define BOX(policy_, slots_, lease_, bytes_)                                   \
 	.policy = PEAL_POLICY_##policy_, .slots = slots_, .lease = lease_,     \
 	.bytes = bytes_
-/* Messages of either producer. */
+/* Messages of producers 1 and 2. */
 #define PUTS(first, second) .n = { 0, first, second }
-/* The lap of 16 bits goes round within these. */
+/* The 16 bits of the lap wrap during the instance. */
 #define ROUND(slots_) .number = 65536ull * (slots_)-1
 
 static const struct model_instance instances[] = {
@@ -252,7 +253,7 @@ static const struct model_instance instances[] = {
 INSTANCE_LIST(mailbox_instances, instances);
 
 static const struct model_instance broken[] = {
-	/* Not a fault where stores take their place in time, see `causal`. */
+	/* With `causal` this is correct. */
 	MAILBOX("mailbox atom16, ticket of GPUs by C11 alone", gpu_ticket, 0,
 		BOX(ATOM16, 2, 1, 4), PUTS(1, 2)),
 	MAILBOX("mailbox sequence, ticket of GPUs", gpu_ticket, 1,

@@ -7,50 +7,53 @@
 #include <stdio.h>
 
 /*
- * A stateless model checker for the device dialect: it runs a small program of
- * a few threads over and over, each time with another outcome of what the
- * memory model leaves open, until no outcome is left. README.md says which
- * model, which search and how an instance is written.
+ * A stateless model checker for the device dialect. It runs a small program
+ * of a few threads again and again. Each run takes another outcome that the
+ * memory model allows, until every outcome was explored. README.md explains
+ * the model, the search and how to write an instance.
  *
- * Nothing here is thread-safe; one program at a time.
+ * Nothing here is thread-safe. The checker explores one program at a time.
  */
 
 #define MODEL_THREADS 4
-#define MODEL_INSTANCES 128 /* with a number */
+#define MODEL_INSTANCES 128 /* bits of model_site.instances */
 
 /* ---- instances ----------------------------------------------------------- */
 
-/** A program whose executions are explored. */
+/** A program; model_run explores its executions. */
 struct model_instance {
 	const char *name;
 	uint32_t n_threads;
-	const void *config; /* handed to the functions below */
-	/* makes the memory, by model_memory; sequential, before all threads */
+	const void *config; /* argument of the functions below */
+	/* makes the memory with model_memory; runs alone, before the threads */
 	void (*setup)(const void *config);
 	void (*thread)(const void *config, uint32_t self);
-	/* after all threads have ended; sees everything */
+	/* runs after all threads have ended, sees all stores; may be NULL */
 	void (*check)(const void *config);
-	/* functions whose orders are taken away from the start, as GPUs do
-	 * without them; ends with NULL; may be NULL */
+	/* functions that run without their memory orders, as on GPUs; ends with
+	 * NULL; may be NULL */
 	const char *const *relaxed;
-	/* more than C11 says: in a modification order a store is not in front
-	 * of one that its thread heard of, by whatever order of loads and adds.
-	 * So it is where memory is one for all and addresses are waited for. */
+	/*
+	 * 1: stronger than C11. In a modification order a store never precedes
+	 * a store that its thread has heard of. Loads and adds of any order
+	 * count. This holds if all threads share one memory, and a store waits
+	 * for the add that gives its address.
+	 */
 	int causal;
 };
 
 /**
- * Zeroed memory that the threads share; only in setup. All that a thread
- * changes and that outlives its call has to lie in such memory, which is put
- * back before each execution.
+ * Allocates zeroed memory that the threads share. Only setup may call it. All
+ * data that a thread changes and that outlives the thread's call must lie in
+ * such memory. The checker restores the memory before each execution.
  *
  * @param name  for traces
- * @param bytes as many
+ * @param bytes size
  * @return aligned to 128 bytes
  */
 void *model_memory(const char *name, uint64_t bytes);
 
-/** Names a part of such memory for traces; only in setup. */
+/** Names a part of such memory for traces. Only setup may call it. */
 void model_name(const void *at, uint64_t bytes, const char *name);
 
 /** Ends the execution as a counterexample unless the condition holds. */
@@ -64,81 +67,89 @@ void model_name(const void *at, uint64_t bytes, const char *name);
 /** Ends the execution as a counterexample. */
 void model_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/** A wait begins: what was read so far is not part of its first try. */
+/** Begins a wait. The loads before it are not part of its first try. */
 void model_try(void);
 
 /**
- * The try failed, another begins. A try that reads exactly what the one before
- * read says nothing new: the thread then stops for good, and if what it read
- * is the newest there will ever be, that is a counterexample (it waits for
- * ever); if not, the execution is left, as no fair machine ends there.
+ * Ends a failed try of a wait and begins the next one. A try that reads the
+ * same stores as the try before it is not repeated:
+ *
+ * 1. If one of these stores is not the newest of its location, the execution
+ *    is left. A fair machine reads the newest store at some time.
+ * 2. If all are the newest, the thread stops. A newer store to one of the
+ *    locations leaves the execution.
+ * 3. If no thread makes such a store, the thread waits for ever. This is a
+ *    counterexample.
  */
 void model_again(void);
 
-/** Waits; the condition is a try without lasting effect when it fails. */
+/** Waits for the condition. A failed try must have no lasting effect. */
 #define MODEL_UNTIL(condition)                                                 \
 	for (model_try(); !(condition); model_again())                         \
 		;
 
-/* ---- places in the source ------------------------------------------------ */
+/* ---- sites in the source ------------------------------------------------- */
 
 enum { MODEL_ACQUIRE = 1, MODEL_RELEASE = 2, MODEL_ACQREL = 3 };
 
-/** An atomic access or a fence as the source spells it; filled by the macros
- * of the model's atomic_host.h. */
+/** An atomic access or a fence in the source. The macros of the model's
+ * atomic_host.h fill it. */
 struct model_site {
 	const char *file, *what;
 	uint32_t line, order;
 	const char *function;
-	struct model_site *same; /* the one of all that stand for this place */
+	struct model_site *same; /* entry of model_sites; NULL: has not run */
 	struct model_site *next;
-	uint32_t weak; /* orders that are taken away now */
-	/* a bit per number in model_search.number */
+	uint32_t weak; /* MODEL_* orders that are removed now */
+	/* bit per model_search.number: that instance has run this site */
 	uint64_t instances[MODEL_INSTANCES / 64];
 };
 
-/** All places that ran so far, in the order of file and line. */
+/** Returns the list of all sites that ran so far, by file and line. */
 struct model_site *model_sites(void);
 
-/** The place's file without its folders. */
+/** Returns the name of the site's file, without folders. */
 const char *model_site_file(const struct model_site *site);
 
 /* ---- exploring ----------------------------------------------------------- */
 
-/** Where an order is taken away: file:line and what stands there. */
+/** A site without some of its orders. */
 struct model_weak {
-	const struct model_site *site;
+	const struct model_site *site; /* file, line and operation count */
 	uint32_t order; /* MODEL_ACQUIRE, MODEL_RELEASE or both */
 };
 
 struct model_search {
-	uint32_t number; /* of the instance, for model_site.instances */
-	const struct model_weak *weak; /* n_weak of them */
+	uint32_t number; /* of the instance: its bit in model_site.instances */
+	const struct model_weak *weak; /* n_weak entries */
 	uint32_t n_weak;
-	/* explores each interleaving of each operation, as a test of the
+	/* 1: explores every interleaving of all operations, to test the
 	 * reduction; for the smallest programs */
 	int naive;
-	/* a fault in the reduction, for that test to find */
+	/* 1: a planted fault: a sleeping thread misses one store */
 	int overslept;
-	void (*seen)(uint64_t graph); /* a hash of each complete execution */
-	const char *replay; /* only this one, with its trace on stdout */
+	/* gets a hash of each complete execution; may be NULL */
+	void (*seen)(uint64_t graph);
+	/* choices of the only execution to run, with its trace on stdout;
+	 * NULL: all executions */
+	const char *replay;
 };
 
 struct model_result {
 	uint64_t executions; /* complete ones, each different */
-	uint64_t asleep; /* left: the same as one explored elsewhere */
-	uint64_t unfair; /* left: a try that was repeated in vain */
+	uint64_t asleep; /* left early: the graph is explored elsewhere */
+	uint64_t unfair; /* left early: a try repeats the reads before it */
 	double seconds;
-	int failed; /* there is a counterexample */
+	int failed; /* 1: there is a counterexample */
 	char why[512];
-	char *choices; /* what leads to it; static storage */
+	char *choices; /* that lead to the counterexample; static storage */
 };
 
-/** Explores all executions, or up to the first counterexample. */
+/** Explores all executions, up to the first counterexample. */
 void model_run(const struct model_instance *instance,
 	       const struct model_search *search, struct model_result *out);
 
-/* ---- what the atomics of the dialect call -------------------------------- */
+/* ---- called by the dialect's atomics ------------------------------------- */
 
 struct model_value {
 	uint64_t word[2];

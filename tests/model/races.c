@@ -4,24 +4,29 @@
 #include "model/engine.h"
 
 /*
- * Plain accesses. The instances are compiled with -fsanitize=thread and linked
- * with this in place of its library: the compiler calls __tsan_read4 and so on
- * at each access. Per byte the clocks of the last accesses are kept, and two of
- * which one writes and none happens before the other are a data race (Flanagan,
- * Freund: "FastTrack: efficient and precise dynamic race detection", PLDI
- * 2009). So plain memory can be read as it is: were an older value possible,
- * there would be a race.
+ * Checks plain accesses. The instances are compiled with -fsanitize=thread, and
+ * this file replaces the sanitizer's library. The compiler calls __tsan_read4
+ * and similar functions at each access.
+ *
+ * Each byte has the clocks of its last accesses. Two accesses are a data race
+ * if one writes and neither happens before the other. So a plain load may
+ * simply read the memory. If an older value were possible, there would be a
+ * race.
+ *
+ * Source: Flanagan, Freund, "FastTrack: efficient and precise dynamic race
+ * detection", PLDI 2009.
  */
 
+/* Of one byte. */
 struct shadow {
-	uint32_t run; /* what is here is of this execution */
-	uint32_t threads; /* a bit per thread that was here */
-	uint32_t clock[4][MODEL_THREADS]; /* by enum access, 0: none */
+	uint32_t run; /* execution of this data; another one: no accesses */
+	uint32_t threads; /* bit per thread that has accessed the byte */
+	uint32_t clock[4][MODEL_THREADS]; /* by enum access; 0: none */
 };
 
 static struct shadow shadows[MEMORY_BYTES];
 
-/* Which accesses must have happened before one of that kind. */
+/* [kind][other]: 1 if each `other` access must have happened before. */
 static const uint8_t conflicts[4][4] = {
 	[PLAIN_READ] = { [PLAIN_WRITE] = 1, [ATOMIC_STORE] = 1 },
 	[PLAIN_WRITE] = { 1, 1, 1, 1 },
@@ -36,7 +41,7 @@ int64_t memory_at(const void *p)
 {
 	uintptr_t at = (uintptr_t)p - (uintptr_t)model_arena;
 
-	/* what lies a little behind the last piece is nobody's either */
+	/* gaps and the unused end count as memory: check_byte reports them */
 	return at < sizeof(model_arena) ? (int64_t)at : -1;
 }
 
@@ -50,7 +55,7 @@ static void race(enum access kind, enum access other, uint32_t thread,
 		   thread, access_names[kind], engine.running->self);
 }
 
-/* Others have been here too. */
+/* Fails if the access races with one of another thread. */
 static void check_order(enum access kind, uint32_t at)
 {
 	const struct thread *t = engine.running;
@@ -106,7 +111,7 @@ static void plain(enum access kind, const void *p, size_t bytes, void *pc)
 		access_check(kind, (uint32_t)at, (uint32_t)bytes, pc);
 }
 
-/* ---- what the compiler calls --------------------------------------------- */
+/* ---- functions that the compiler calls ----------------------------------- */
 
 #define ACCESS(name, bytes)                                                    \
 	void __tsan_read##name(void *p);                                       \
@@ -168,7 +173,7 @@ void __tsan_func_exit(void)
 {
 }
 
-/* ---- copies, which the compiler does not tell of ------------------------- */
+/* ---- copies, which the compiler does not instrument ---------------------- */
 
 void *model_memcpy(void *to, const void *from, size_t bytes)
 {

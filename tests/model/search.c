@@ -7,20 +7,27 @@
 #include "model/engine.h"
 
 /*
- * The search: depth first over choices, each execution from the beginning.
+ * Searches the executions of an instance depth first over choices. Each
+ * execution runs from the beginning.
  *
- * In the model of views an execution is a graph of what each load reads and of
- * each location's modification order; when a store was done says nothing,
- * except to the loads that read it. So stores and fences are done at once, and
- * only at loads (and adds) there is a choice: which thread's load is next, and
- * what it reads. Two loads depend on each other in no order but that of the
- * stores that follow them, so after all of what thread A can read now has been
- * explored, A sleeps while B goes on: until there is a store that A could not
- * read before. These are sleep sets (Godefroid: "Partial-order methods for the
- * verification of concurrent systems", LNCS 1032, 1996, chapter 5) for that
- * relation, and eager stores are its persistent sets of one: each graph is
- * explored to its end once. test_litmus_outcomes.c compares it with the search
- * of all interleavings.
+ * 1. In the model of views an execution is a graph. It has the store that each
+ *    load reads, and each location's modification order. The time of a store
+ *    matters only to the loads that read it.
+ * 2. So a thread performs its stores and fences at once. A store chooses only
+ *    its position in the modification order.
+ * 3. Threads stop at loads and adds. The scheduler chooses the thread that
+ *    goes on, and the store that it reads.
+ * 4. The order of two loads matters only through the stores behind them. So
+ *    after all reads that thread A can do now, A sleeps while B goes on.
+ * 5. A wakes when there is a store that A could not read before.
+ *
+ * Steps 4 and 5 are sleep sets for this relation. The eager stores of step 2
+ * are persistent sets of one operation. Each graph is explored to its end once.
+ * test_litmus_outcomes.c compares this search with the search of all
+ * interleavings.
+ *
+ * Source: Godefroid, "Partial-order methods for the verification of concurrent
+ * systems", LNCS 1032, 1996, chapter 5.
  */
 
 struct engine engine;
@@ -70,13 +77,13 @@ uint32_t choose(uint32_t n)
 		engine.n_choices++;
 		c->at = c->n = 0;
 	}
-	if (c->n && c->n != n) /* of a replay it is not known */
+	if (c->n && c->n != n) /* 0: unknown, in a replay */
 		model_fail("%s", outlives);
 	c->n = (uint16_t)n;
 	return c->at < n ? c->at : 0;
 }
 
-/* On to the next execution; 0 if that was the last. */
+/* Selects the next execution; returns 0 if there is none. */
 static int choices_next(void)
 {
 	while (engine.n_choices) {
@@ -111,7 +118,7 @@ void model_fail(const char *format, ...)
 	leave(OVER_FAILED);
 }
 
-/* The body of a fiber; comes back to its begin for each execution. */
+/* The body of a fiber. Each execution jumps back to its begin. */
 static void fiber(void)
 {
 	_setjmp(engine.running->base);
@@ -131,7 +138,7 @@ static void enter(struct thread *t)
 	setcontext(&t->context);
 }
 
-/* Runs a thread up to its next load, or its end. */
+/* Runs a thread up to its next load or add, or to its end. */
 static void resume(struct thread *t)
 {
 	int begins = t->request.kind == REQUEST_NONE;
@@ -145,7 +152,7 @@ static void resume(struct thread *t)
 	engine.running = NULL;
 }
 
-/* Runs setup or check, which may fail as well. */
+/* Runs setup or check. Both may call model_fail. */
 static void run_alone(void (*run)(const void *config))
 {
 	engine.running = NULL;
@@ -172,7 +179,7 @@ void model_try(void)
 	t->changed = 0;
 }
 
-/* Whether the try read just what the one before it read. */
+/* Returns 1 if the try read exactly the stores of the try before it. */
 static int repeated(const struct thread *t)
 {
 	return !t->changed && t->n_reads[0] == t->n_reads[1] &&
@@ -180,7 +187,7 @@ static int repeated(const struct thread *t)
 		       t->n_reads[0] * sizeof(t->tries[0][0]));
 }
 
-/* Whether all that the try read is the newest of its location. */
+/* Returns 1 if each store that the try read is the newest of its location. */
 static int newest(const struct thread *t)
 {
 	uint32_t i;
@@ -238,7 +245,7 @@ static uint32_t add_options(struct thread *t, struct option *out, uint32_t n)
 	return n;
 }
 
-/* Chooses what happens next; 0 if nothing can. */
+/* Chooses the next operation and runs it; returns 0 if there is none. */
 static int schedule(void)
 {
 	struct option options[MODEL_THREADS * LOCATION_STORES];
@@ -254,7 +261,7 @@ static int schedule(void)
 	t = options[picked].thread;
 	t->request.from = options[picked].from;
 	t->newer_than = 0;
-	/* what those in front of it could do has been explored */
+	/* all options of the threads in front were explored: they sleep */
 	for (i = 0; i < t->self && !engine.search->naive; i++)
 		engine.threads[i].newer_than =
 			engine.n_stores + (uint32_t)engine.search->overslept;
@@ -262,7 +269,7 @@ static int schedule(void)
 	return 1;
 }
 
-/* What it means that nothing can happen any more. */
+/* Sets the outcome of an execution without a next operation. */
 static void settle(void)
 {
 	uint32_t i, stuck = 0;
@@ -305,7 +312,7 @@ static void execute(void)
 		model_fail("%s", outlives);
 }
 
-/* ---- all of them --------------------------------------------------------- */
+/* ---- all executions ------------------------------------------------------ */
 
 static void count(struct model_result *r)
 {
@@ -360,7 +367,7 @@ void model_run(const struct model_instance *instance,
 		return;
 	if (search->replay) {
 		choices_read(search->replay);
-		execute(); /* who touches what */
+		execute(); /* fills engine.touched for the trace */
 		engine.tracing = 1;
 		execute();
 		trace_end(out->failed ? out->why : "no counterexample");

@@ -3,7 +3,7 @@
 
 #include "model/engine.h"
 
-/* Where operations stand in the source, and what the dialect's atomics call. */
+/* The sites of operations in the source, and the entry of each operation. */
 
 const char *model_site_file(const struct model_site *site)
 {
@@ -21,7 +21,6 @@ static int compare(const struct model_site *a, const struct model_site *b)
 	return result ? result : strcmp(a->what, b->what);
 }
 
-/* Takes away what the search and the instance say. */
 void site_weaken(struct model_site *site)
 {
 	const struct model_weak *w = engine.search->weak;
@@ -37,7 +36,7 @@ void site_weaken(struct model_site *site)
 			site->weak = MODEL_ACQREL;
 }
 
-/* A header is in several sources: its places are the same in all of them. */
+/* Several sources include a header: equal sites share one list entry. */
 static void site_enter(struct model_site *site)
 {
 	struct model_site **at = &engine.sites;

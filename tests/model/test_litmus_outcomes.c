@@ -5,9 +5,9 @@
 #include "peal_test.h"
 
 /*
- * The checker itself: small programs whose outcomes are known from the
- * literature, each with all of them and no other. An outcome is the values that
- * were read, a decimal digit each.
+ * Tests the checker itself with small programs of the literature. Each program
+ * must have exactly its known outcomes. An outcome is the values that were
+ * read, one decimal digit each.
  */
 
 #define SET_MOST 200000
@@ -18,7 +18,7 @@ static uint32_t n_outcomes;
 static struct shared {
 	uint64_t x, y, z, w;
 	uint64_t plain;
-	uint32_t read[4]; /* what was read, in the order of the digits */
+	uint32_t read[4]; /* the values read, in the order of the digits */
 } * m;
 
 static void make_shared(const void *config)
@@ -55,7 +55,7 @@ static int by_number(const void *a, const void *b)
 static uint64_t graphs[2][SET_MOST];
 static uint32_t n_graphs[2], graphs_of;
 
-/* Sorts, keeps those that are different; returns how many. */
+/* Sorts the hashes and removes duplicates; returns how many are left. */
 static uint32_t different(uint32_t which)
 {
 	uint64_t *g = graphs[which];
@@ -76,7 +76,8 @@ static void keep_graph(uint64_t graph)
 	graphs[graphs_of][n_graphs[graphs_of]++] = graph;
 }
 
-/* Both searches find the same graphs, and the reduced one each of them once. */
+/* Checks that both searches find the same graphs, and that the reduced search
+ * finds each graph once. Returns the executions of the naive search. */
 static uint64_t compare_searches(const struct model_instance *instance)
 {
 	struct model_search search = { .seen = keep_graph };
@@ -151,7 +152,7 @@ THREADS(message_fenced)
 	}
 }
 
-/* The fence is behind the store: it orders nothing. */
+/* The fence is behind the store, so it orders nothing. */
 THREADS(message_fenced_late)
 {
 	(void)config;
@@ -166,7 +167,7 @@ THREADS(message_fenced_late)
 	}
 }
 
-/* A relaxed add of another thread goes on with the release sequence. */
+/* A relaxed add of another thread continues the release sequence. */
 THREADS(release_sequence_of_add)
 {
 	(void)config;
@@ -181,7 +182,7 @@ THREADS(release_sequence_of_add)
 	}
 }
 
-/* A relaxed store ends it, even of the same thread (C++20). */
+/* A relaxed store ends the release sequence, even by its thread (C++20). */
 THREADS(release_sequence_of_store)
 {
 	(void)config;
@@ -232,7 +233,7 @@ THREADS(read_read)
 	}
 }
 
-/* Two writers: both readers see them in one order. */
+/* Two threads write: both readers see the stores in one order. */
 THREADS(read_read_two)
 {
 	(void)config;
@@ -251,7 +252,7 @@ THREADS(write_read)
 	READ(self, peal_load_relaxed_sys(&m->x));
 }
 
-/* What a thread has read is older than what it then writes. */
+/* A thread's store comes behind the stores that the thread has read. */
 THREADS(read_write)
 {
 	(void)config;
@@ -271,7 +272,7 @@ static void keep_with_last(const void *config)
 	keep_outcome(config);
 }
 
-/* 2+2W: each location's last may be the other's first. */
+/* 2+2W: the last store to a location may be the first of its thread. */
 THREADS(two_writes)
 {
 	(void)config;
@@ -306,8 +307,7 @@ THREADS(adds)
 	READ(self, peal_add_relaxed_dev(&m->x, 1));
 }
 
-/* Nothing comes between an add and what it read, so 2 is seen never: a store
- * is before both or after. */
+/* No store comes between an add and the store that it read. */
 THREADS(add_and_store)
 {
 	(void)config;
@@ -324,7 +324,7 @@ static const struct litmus {
 	uint32_t n_threads;
 	void (*thread)(const void *config, uint32_t self);
 	void (*check)(const void *config);
-	uint64_t expected[24]; /* n_expected of them, in any order */
+	uint64_t expected[24]; /* n_expected entries, in any order */
 	uint32_t n_expected;
 } litmus[] = {
 	{ "message passing, relaxed",
@@ -357,7 +357,7 @@ static const struct litmus {
 	  keep_outcome,
 	  { 0, 100, 1000, 1100 },
 	  4 },
-	/* of the add, of the load of y, of x; 0,1: y is 1 from the add */
+	/* digits: the add, y, x; add 0 and y 1: y may be from the add */
 	{ "release sequence of an add",
 	  3,
 	  release_sequence_of_add,
@@ -401,7 +401,7 @@ static const struct litmus {
 	  keep_outcome,
 	  { 1100 + 100, 1100, 2200 },
 	  3 },
-	/* the last digit: x at the end, which is not 2 if the first is */
+	/* last digit: x at the end, which is 1 if the first digit is 2 */
 	{ "coherence, read write",
 	  2,
 	  read_write,
@@ -484,7 +484,7 @@ PEAL_TEST(two_readers_see_two_stores_in_one_order)
 	CHECK(!r.failed);
 	for (i = 0; i < n_outcomes; i++)
 		CHECK(outcomes[i] != 1221 && outcomes[i] != 2112);
-	/* two orders with 6 * 6 each, of which 5 * 5 are in both */
+	/* 6 * 6 outcomes for each order of the stores, 5 * 5 are in both */
 	CHECK_EQ(n_outcomes, 36 + 36 - 25);
 }
 
@@ -499,7 +499,7 @@ PEAL_TEST(reduction_finds_each_graph_of_the_litmus_programs_once)
 	}
 }
 
-/* ---- the reduction on programs of chance --------------------------------- */
+/* ---- the reduction on random programs ------------------------------------ */
 
 struct random_program {
 	uint32_t n_threads, n;
@@ -536,7 +536,7 @@ static void random_operation(uint32_t what, uint64_t *at, uint64_t value)
 	}
 }
 
-/* What it does depends on what it reads, a little. */
+/* Skips some operations because of values that it reads. */
 THREADS(random_thread)
 {
 	const struct random_program *p = (const struct random_program *)config;
@@ -628,7 +628,7 @@ static struct model_result explore(uint32_t n_threads,
 	return r;
 }
 
-/* config: whether the flag is relaxed. */
+/* config: not NULL: the store of the flag is relaxed. */
 THREADS(plain_message)
 {
 	if (self == 0) {
@@ -653,7 +653,7 @@ PEAL_TEST(plain_access_without_an_order_is_a_race)
 	CHECK_CONTAINS(r.why, "data race");
 }
 
-/* A write after a read that it is not ordered with. */
+/* A write to bytes that the other thread reads, without an order. */
 THREADS(plain_reuse)
 {
 	uint8_t *bytes = (uint8_t *)&m->read;
@@ -698,7 +698,7 @@ PEAL_TEST(plain_write_and_atomic_load_of_a_word_are_a_race)
 	CHECK_CONTAINS(r.why, "data race");
 }
 
-/* config: whether anybody stores what is waited for. */
+/* config: not NULL: thread 1 stores the awaited value. */
 THREADS(waiting)
 {
 	if (self == 0)
@@ -721,7 +721,7 @@ PEAL_TEST(wait_for_what_never_comes_is_caught)
 	CHECK_EQ(r.executions, 4); /* reads 2, 0 2, 1 2, or 0 1 2 */
 }
 
-/* A word that is not put back before each execution. */
+/* Uses a word that the checker does not restore before each execution. */
 THREADS(forgetful)
 {
 	static uint32_t times;

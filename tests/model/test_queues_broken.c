@@ -2,7 +2,8 @@
 #include "model/instances.h"
 #include "peal_test.h"
 
-/* Queues with a planted fault: a checker that lets one pass shows nothing. */
+/* Shows that the checker finds the planted fault of each faulty queue, and that
+ * each counterexample replays. */
 
 PEAL_TEST(each_planted_fault_has_a_counterexample_that_replays)
 {

@@ -4,8 +4,9 @@
 #include "peal_test.h"
 
 /*
- * Every execution of every instance keeps what the queues promise: each message
- * once, in order, whole, no data race, no wait without end.
+ * Shows that no execution of an instance breaks the queues' promises. Each
+ * message arrives once, in order and whole. There is no data race and no
+ * endless wait.
  */
 
 static uint64_t hold(const struct model_instance *instance, uint32_t number,

@@ -4,15 +4,16 @@
 #include "peal_test.h"
 
 /*
- * Each acquire, release and fence of the queues is there for a reason: taken
- * away, one at a time, some instance shows a counterexample. What none shows is
- * on the list below with the reason why less is enough, and nothing else is.
+ * Shows that each acquire, release and fence of the queues is necessary. The
+ * test removes one order at a time. Then some instance must have a
+ * counterexample. The list below names exactly the orders without one, with
+ * the reasons.
  */
 
 struct enough {
 	const char *file, *function, *what;
-	uint32_t nth; /* of these in the function, from 0 */
-	uint32_t order; /* that could be left away */
+	uint32_t nth; /* index among equal operations of the function */
+	uint32_t order; /* MODEL_*: not necessary */
 	const char *why;
 };
 
@@ -85,7 +86,7 @@ static struct measured {
 } measured[MODEL_INSTANCES];
 static uint32_t n_measured, order_of[MODEL_INSTANCES];
 
-/* Runs all as they are: which places each of them comes by, and how long. */
+/* Runs all instances unchanged: finds the sites and the time of each one. */
 static void measure(void)
 {
 	struct model_search search = { 0 };
@@ -118,7 +119,7 @@ static const char *without(uint32_t order)
 					"both";
 }
 
-/* The entry of the list for that place, or NULL. */
+/* Returns the list's entry for the site, or NULL. */
 static const struct enough *listed(const struct model_site *site,
 				   uint32_t order)
 {
@@ -140,7 +141,7 @@ static const struct enough *listed(const struct model_site *site,
 	return NULL;
 }
 
-/* Whether the instance does without that order from the start. */
+/* Returns 1 if the instance always runs without that order. */
 static int given_up(const struct model_instance *instance,
 		    const struct model_site *site)
 {
@@ -157,7 +158,8 @@ static int comes_by(const struct model_site *site, uint32_t number)
 	return (int)(site->instances[number / 64] >> number % 64 & 1);
 }
 
-/* The first instance that shows a counterexample, the quick ones first. */
+/* Returns the first instance with a counterexample, or NULL. The quick
+ * instances come first. */
 static const struct model_instance *caught_by(const struct model_weak *weak,
 					      struct model_result *r)
 {
@@ -179,7 +181,7 @@ static const struct model_instance *caught_by(const struct model_weak *weak,
 	return NULL;
 }
 
-/* 0: as it should be. */
+/* Returns 0 if the order is either necessary or on the list. */
 static int weaken(const struct model_site *site, uint32_t order)
 {
 	struct model_weak weak = { site, order };
@@ -226,7 +228,7 @@ PEAL_TEST(each_order_that_is_taken_away_is_missed)
 	CHECK_EQ(bad, 0);
 }
 
-/* Two that are enough alone might each rest on the other. */
+/* Two orders may be unnecessary one at a time, but not together. */
 PEAL_TEST(all_that_is_said_to_be_enough_is_enough_together)
 {
 	struct model_weak weak[ENOUGH];
@@ -264,7 +266,7 @@ static const char *const headers[] = {
 static const char *const orders[] = { "peal_load_acquire", "peal_store_release",
 				      "peal_add_acqrel", "peal_fence_" };
 
-/* Whether some instance came by an order there. */
+/* Returns 1 if an instance has run an order within four lines from there. */
 static int has_run(const char *header, uint32_t line)
 {
 	const char *slash = strrchr(header, '/');

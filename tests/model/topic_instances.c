@@ -5,35 +5,36 @@
 #include "queues/topic.h"
 
 /*
- * The topic: thread 0 publishes, those behind it subscribe, and the last one
- * may be who publishes after thread 0.
+ * Instances of the topic. Thread 0 publishes, the next threads subscribe. A
+ * last thread may publish after thread 0 has ended.
  */
 
 #define SUBSCRIBERS 2
 
-/* Faults, for the checker to find. */
+/* Planted faults that the checker must find. */
 enum topic_fault {
 	FAULT_NONE,
 	FAULT_TAG_FIRST, /* the tag is stored before the content */
-	FAULT_NO_LOOK, /* the publisher does not heed the cursors */
-	FAULT_TOLD_FIRST, /* a message is told to be taken before it is read */
-	FAULT_NO_GATE, /* who joins does not pass the gate */
-	FAULT_TAG_KEPT, /* a slot is overwritten under its tag */
-	FAULT_ONE_LOOK /* a reader does not look at the tag again */
+	FAULT_NO_LOOK, /* the publisher ignores the cursors */
+	FAULT_TOLD_FIRST, /* the cursor moves before the message is read */
+	FAULT_NO_GATE, /* a subscriber joins without the gate */
+	FAULT_TAG_KEPT, /* a slot is overwritten while its old tag is there */
+	FAULT_ONE_LOOK /* a reader does not check the tag again */
 };
 
 struct topic_case {
 	uint32_t policy, slots, bytes, mode;
 	uint32_t subscribers, n; /* messages */
 	uint32_t bulk, burst; /* published and taken at a time; 0: 1 */
-	uint32_t there; /* published before */
-	uint32_t later; /* by who publishes after thread 0 */
-	uint32_t joins; /* a bit per thread: while messages are published */
-	int oldest; /* and begins with the oldest one */
-	uint32_t takes[1 + SUBSCRIBERS]; /* so many, and leaves; 0: all */
-	int again; /* and joins again, at the same cursor */
-	uint64_t number; /* messages before these */
-	int looks; /* each look in vain is one at the tail */
+	uint32_t there; /* how many of the n messages setup publishes */
+	uint32_t later; /* how many of them the last thread publishes */
+	uint32_t joins; /* bit per thread: joins while messages are published */
+	int oldest; /* 1: begins with the oldest message */
+	/* messages after which the thread leaves; 0: it takes all */
+	uint32_t takes[1 + SUBSCRIBERS];
+	int again; /* 1: joins again after it has left, at the same cursor */
+	uint64_t number; /* messages that the topic has passed before */
+	int looks; /* 1: each failed take looks at the tail */
 	enum topic_fault fault;
 };
 
@@ -41,7 +42,7 @@ static struct topic {
 	struct peal_topic *t;
 	struct peal_topic_publisher *p;
 	struct peal_topic_subscriber *s[1 + SUBSCRIBERS];
-	uint64_t *first; /* of each subscriber: where it began */
+	uint64_t *first; /* per subscriber: number at which it began */
 	uint8_t *stages;
 	uint64_t *ended; /* 1: thread 0 publishes no more */
 } t;
@@ -84,7 +85,7 @@ static void make_topic(const struct topic_case *k)
 	name_words(k);
 }
 
-/* The topic as it is after so many messages that nobody wanted. */
+/* Sets the topic to its state after `number` messages without subscribers. */
 static void age_topic(const struct topic_case *k)
 {
 	struct peal_header header = { 0, 0, 0 };
@@ -141,9 +142,10 @@ static void topic_setup(const void *config)
 		model_expect(!try_publish(k, i, 1));
 }
 
-/* ---- who publishes ------------------------------------------------------- */
+/* ---- publishers ---------------------------------------------------------- */
 
-/* Whether nobody seems to be in the way: a wait, which passes no gate. */
+/* Returns 1 if the cursors seem to leave n free slots. It does not pass the
+ * gate: the gate's add would make each try of a wait a new one. */
 static int seems_free(uint32_t n)
 {
 	uint32_t i;
@@ -159,7 +161,7 @@ static int seems_free(uint32_t n)
 	return 1;
 }
 
-/* As the topic's write, with a fault. */
+/* Writes as peali_topic_write does, with the planted fault. */
 static void write_faultily(const struct topic_case *k, uint32_t i)
 {
 	uint8_t *slot = peali_topic_slot(t.t, t.p->tail), data[64];
@@ -196,7 +198,7 @@ static void publish(const struct topic_case *k, uint32_t i, uint32_t end)
 	}
 }
 
-/* ---- who subscribes ------------------------------------------------------ */
+/* ---- subscribers --------------------------------------------------------- */
 
 static void join_without_gate(uint32_t self)
 {
@@ -244,7 +246,8 @@ static int try_take(const struct topic_case *k, struct peal_topic_subscriber *s,
 				     k->burst ? k->burst : 1, got);
 }
 
-/* The message is whole, the one after the last, and what is missed is told. */
+/* Checks that the message is whole, and that `missed` counts those between it
+ * and `next`. */
 static void expect_message(const struct topic_case *k, uint64_t next,
 			   const uint8_t *data,
 			   const struct peal_topic_got *got)
@@ -260,7 +263,7 @@ static void expect_message(const struct topic_case *k, uint64_t next,
 	model_expect(k->mode == PEAL_TOPIC_OVERWRITE || !got->missed);
 }
 
-/* Takes so many, or all that is left. */
+/* Takes messages until `most` or the last one. */
 static void take(const struct topic_case *k, struct peal_topic_subscriber *s,
 		 uint64_t most)
 {
@@ -336,7 +339,7 @@ static void topic_check(const void *config)
 
 /* ---- the list ------------------------------------------------------------ */
 
-/* Atoms are relaxed there. */
+/* On GPUs atoms are relaxed. */
 static const char *const gpu_atoms[] = { "peal_atom8_store", "peal_atom8_load",
 					 NULL };
 
@@ -348,11 +351,11 @@ static const char *const gpu_atoms[] = { "peal_atom8_store", "peal_atom8_load",
 #define SLOTS(policy_, mode_, slots_, bytes_)                                  \
 	.policy = PEAL_POLICY_##policy_, .mode = PEAL_TOPIC_##mode_,           \
 	.slots = slots_, .bytes = bytes_
-/* How many subscribers, and how many messages. */
+/* Numbers of subscribers and messages. */
 #define TO(subscribers_, n_) .subscribers = subscribers_, .n = n_
-/* The lap of 16 bits goes round within these. */
+/* The 16 bits of the lap wrap during the instance. */
 #define LAP_ROUND(slots_) .number = 65536ull * (slots_)-1
-/* Thread 1, or 2, joins while messages are published. */
+/* Bits of `joins` for threads 1 and 2. */
 #define FIRST 2
 #define SECOND 4
 
@@ -394,7 +397,7 @@ static const struct model_instance instances[] = {
 
 INSTANCE_LIST(topic_instances, instances);
 
-/* These take longer, and are not run again for each order taken away. */
+/* These take longer. They are not run again for each removed order. */
 static const struct model_instance deep[] = {
 	TOPIC("topic wait, sequence, 2 slots, to 2, joins", 3, NULL,
 	      SLOTS(SEQUENCE, WAIT, 2, 8), TO(2, 3), .there = 1,

@@ -5,9 +5,10 @@
 
 #include "model/engine.h"
 
-/* What a counterexample looks like, and the names of the memory. */
+/* Prints counterexamples. Allocates the memory and keeps its names. */
 
-static struct plain_access { /* of one place, not printed yet */
+/* Successive accesses of one source line that are not printed yet. */
+static struct plain_access {
 	enum access kind;
 	uint32_t thread, at, bytes;
 	void *pc;
@@ -56,7 +57,7 @@ const char *memory_name(uint32_t at, char *out, size_t bytes)
 	return out;
 }
 
-/* file:line of an address in this program, if addr2line is there. */
+/* Prints file:line of an address in this program, if addr2line works. */
 static void print_place(void *pc)
 {
 	char command[512], line[256] = "";
@@ -99,7 +100,7 @@ void trace_plain(enum access kind, uint32_t at, uint32_t bytes, void *pc)
 {
 	uint32_t threads = engine.touched[at] & (TOUCHED_WRITTEN - 1);
 
-	/* what one thread uses, or nobody writes, is not worth a line */
+	/* prints only memory that several threads use and one writes */
 	if (!engine.tracing || !(threads & (threads - 1)) ||
 	    !(engine.touched[at] & TOUCHED_WRITTEN))
 		return;

@@ -4,16 +4,23 @@
 #include "model/engine.h"
 
 /*
- * The memory model, as a machine of views: RC11 (Lahav, Vafeiadis, Kang, Hur,
- * Dreyer: "Repairing sequential consistency in C/C++11", PLDI 2017) without
- * its sequentially consistent accesses, which the dialect does not have, and
- * with C++20's release sequences. Each location has its modification order. A
- * store goes anywhere into it behind what its thread knows, a load reads
- * anything that is not older, and knowledge travels from releases to acquires:
- * Kang, Hur, Lahav, Vafeiadis, Dreyer: "A promising semantics for
- * relaxed-memory concurrency", POPL 2017, without promises. So a load never
- * reads a store that depends on it (po and rf together have no cycle), which
- * is what RC11 adds to C11.
+ * The memory model as a machine of views.
+ *
+ * 1. Each location has a modification order.
+ * 2. A store takes any position behind the stores that its thread knows.
+ * 3. A load reads any store that is not older than those that its thread
+ *    knows.
+ * 4. Knowledge passes from a release to the acquires that read it.
+ *
+ * These are the views of [1], without promises. So a load never reads a store
+ * that depends on it: po and rf together have no cycle. RC11 [2] adds this rule
+ * to C11. The model has no sequentially consistent accesses, like the dialect.
+ * Release sequences are those of C++20.
+ *
+ * [1] Kang, Hur, Lahav, Vafeiadis, Dreyer: "A promising semantics for
+ *     relaxed-memory concurrency", POPL 2017.
+ * [2] Lahav, Vafeiadis, Kang, Hur, Dreyer: "Repairing sequential consistency in
+ *     C/C++11", PLDI 2017.
  */
 
 static void learn(struct view *to, const struct view *from)
@@ -39,7 +46,7 @@ static void know(struct view *v, const struct store *s)
 		*at = (uint16_t)(s - engine.stores);
 }
 
-/* What a view has of a location: its initial value at least. */
+/* Returns the view's store of a location: the initial value at least. */
 static uint32_t known(const struct view *v, uint32_t location)
 {
 	return v->store[location] ? v->store[location] : location;
@@ -128,7 +135,7 @@ int may_read(const struct thread *t, uint32_t store)
 	return t->request.kind != REQUEST_ADD || !s->add;
 }
 
-/* Puts a store at a position of its location's modification order. */
+/* Inserts a store at a position of its location's modification order. */
 static void insert(struct location *l, uint32_t store, uint32_t position)
 {
 	uint32_t i;
@@ -143,14 +150,14 @@ static void insert(struct location *l, uint32_t store, uint32_t position)
 	engine.stores[store].position = (uint16_t)position;
 }
 
-/* Nothing comes between an add and what it read. */
+/* Returns 0 for the position between an add and the store that it read. */
 static int may_insert(const struct location *l, uint32_t position)
 {
 	return position == l->n || engine.stores[l->order[position]].added_to !=
 					   l->order[position - 1];
 }
 
-/* Chooses where a store goes: last if it can be, or in front of others. */
+/* Chooses the position of a store: at first the last possible one. */
 static uint32_t choose_position(const struct thread *t, uint32_t location)
 {
 	const struct location *l = &engine.locations[location];
@@ -184,8 +191,8 @@ static struct store *new_store(struct thread *t, struct model_value v)
 	return s;
 }
 
-/* A try that waits for a newer value of the location now has one: it will be
- * made again, which is explored where it is made later. */
+/* Leaves the execution if a stopped thread waits for this location: its try can
+ * read a newer store now. Executions with a later try explore that case. */
 static void wake_stuck(uint32_t location)
 {
 	uint32_t i, k;
@@ -213,7 +220,7 @@ static void publish(struct thread *t, struct store *s, uint32_t position,
 	know(&t->pending, s);
 	s->view = t->request.order & MODEL_RELEASE ? t->now : t->released;
 	s->view.store[s->location] = number;
-	if (read) /* an add goes on with the release sequence of what it read */
+	if (read) /* an add continues the release sequence of that store */
 		learn(&s->view, &read->view);
 	if (engine.instance->causal) {
 		know(&t->heard, s);

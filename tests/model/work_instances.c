@@ -6,55 +6,57 @@
 #include "queues/work.h"
 
 /*
- * The work queue: the first threads put, those behind them take, and the last
- * one may be somebody who looks after a producer that is gone.
+ * Instances of the work queue. The first threads are producers, the next ones
+ * are consumers. A last thread may poison the ticket of a dead producer.
  */
 
-#define MESSAGES 4 /* of a producer, and of a consumer, at most */
+#define MESSAGES 4 /* at most, of a producer and of a consumer */
 
 enum work_how {
-	HOW_PUSH, /* `bulk` at a time, tickets and messages in one call */
-	HOW_TICKETS, /* all tickets, then all messages */
-	HOW_BACKWARDS /* all tickets, then all messages, the last one first */
+	HOW_PUSH, /* puts `bulk` messages per call */
+	HOW_TICKETS, /* takes all tickets, then puts all messages */
+	HOW_BACKWARDS /* as HOW_TICKETS, but puts the last message first */
 };
 
-/* Faults, for the checker to find. */
+/* Planted faults that the checker must find. */
 enum work_fault {
 	FAULT_NONE,
 	FAULT_TAG_FIRST, /* the tag is stored before the content */
-	FAULT_NO_LEASE, /* a ticket without room */
-	FAULT_TOLD_FIRST, /* a slot is told to be free before it is read */
-	FAULT_TURN, /* a turn by load and store */
-	FAULT_OVER, /* what was claimed past the tickets is kept */
-	FAULT_KEPT, /* who leaves keeps its claims */
-	FAULT_ALIVE, /* a ticket is poisoned whose producer lives */
-	FAULT_SHORT /* room for one is taken for that of a bulk */
+	FAULT_NO_LEASE, /* a ticket is taken without a leased slot */
+	FAULT_TOLD_FIRST, /* a slot is freed before it is read */
+	FAULT_TURN, /* a turn is taken by a load and a store */
+	FAULT_OVER, /* a claim past the tickets is kept */
+	FAULT_KEPT, /* a consumer that leaves keeps its claims */
+	FAULT_ALIVE, /* the ticket of a live producer is poisoned */
+	FAULT_SHORT /* a bulk is put although one slot is leased */
 };
 
 struct work_case {
 	uint32_t policy, slots, lease, bytes;
 	uint32_t producers, consumers;
-	uint32_t n[4]; /* messages that each thread puts, or takes */
-	uint32_t bulk, burst; /* put and taken at a time; 0: 1 */
-	uint32_t single; /* a bit per thread: puts one at a time all the same */
+	uint32_t n[4]; /* messages that each thread puts or takes */
+	uint32_t bulk, burst; /* messages per put and per take; 0: 1 */
+	uint32_t single; /* bit per thread: puts one message at a time */
 	uint32_t block_log2;
-	uint64_t number; /* messages before these */
+	uint64_t number; /* messages that the queue has passed before */
 	enum work_how how;
-	int past; /* each look in vain is one at the tickets */
-	/* of producer 0: messages that are there, and tickets that it has taken */
+	int past; /* 1: each failed take looks at the tickets */
+	/* of producer 0 in setup: messages put, and further tickets taken */
 	uint32_t there, late;
-	int granted; /* all that is put is granted */
-	int joins; /* places are made by their threads */
-	int returns; /* producer 0 leases once more, and gives back */
-	uint32_t leaves; /* a bit per thread: claims one, and hands it back */
-	uint32_t holds; /* the first consumer has claimed so many before, and
-			 * hands them back one by one */
-	int sees; /* a consumer comes when a claim was handed back */
-	int dies; /* producer 0 takes one ticket more, and is gone */
+	int granted; /* 1: setup grants the slots of all messages */
+	int joins; /* 1: each thread makes its own place */
+	int returns; /* 1: producer 0 leases once more and returns the lease */
+	/* bit per thread: claims a message first, returns the claim last */
+	uint32_t leaves;
+	/* claims that the first consumer has after setup; it returns each of
+	 * them by a call of its own */
+	uint32_t holds;
+	int sees; /* 1: consumers wait until a claim was returned */
+	int dies; /* 1: producer 0 takes a last ticket and puts no message */
 	enum work_fault fault;
 };
 
-/* What a consumer got, in turn. */
+/* The messages that a consumer got, in this order. */
 struct work_took {
 	uint32_t n, handed;
 	uint8_t producer[MESSAGES], message[MESSAGES];
@@ -71,7 +73,7 @@ static struct work {
 
 /* ---- setup --------------------------------------------------------------- */
 
-/* The queue as it is after so many messages, all taken and told. */
+/* Sets the queue to its state after `number` messages, all taken. */
 static void age_queue(const struct work_case *k)
 {
 	uint8_t content[128] = { 0 };
@@ -124,7 +126,7 @@ static void make_queue(const struct work_case *k)
 	memset(&s, 0, sizeof(s));
 	s.slots = k->slots;
 	s.message_bytes = k->bytes ? k->bytes : 1;
-	s.n_producers = 1; /* with more, so few slots would be refused */
+	s.n_producers = 1; /* more would need more slots */
 	s.lease = k->lease;
 	s.policy = k->policy;
 	if (peali_work_spec_complete(&s, 14, PEAL_POLICY_SEQUENCE, "model"))
@@ -132,7 +134,7 @@ static void make_queue(const struct work_case *k)
 	w.q = (struct peal_work *)model_memory("queue", peali_work_bytes(&s));
 	peali_work_header(w.q, &s);
 	w.q->solo = k->producers == 1;
-	w.q->block_log2 = k->block_log2; /* of so few slots, one otherwise */
+	w.q->block_log2 = k->block_log2; /* the default for so few slots is 0 */
 	name_words(k);
 }
 
@@ -163,7 +165,7 @@ static void put_at(const struct work_case *k, uint32_t self, uint32_t message,
 	peal_work_put_at(w.q, number, header_of(self, message), data, k->bytes);
 }
 
-/* What was put, taken and granted before. */
+/* Puts, claims and grants as the case has it before its threads begin. */
 static void put_before(const struct work_case *k)
 {
 	uint64_t n = k->there + k->late;
@@ -205,7 +207,8 @@ static void work_setup(const void *config)
 
 /* ---- producers ----------------------------------------------------------- */
 
-/* All that is left, or those whose tickets it has. */
+/* Puts all remaining messages, or those of its late tickets. Returns the number
+ * of the next message. */
 static uint32_t put_tickets(const struct work_case *k, uint32_t self)
 {
 	uint32_t from = self ? 0 : k->there, n = k->n[self] - from, i;
@@ -263,7 +266,7 @@ static void put(const struct work_case *k, uint32_t self)
 	}
 }
 
-/* Puts an end to the ticket of a producer that is gone. */
+/* Poisons the open ticket of a dead producer; of a live one as a fault. */
 static void look_after(const struct work_case *k)
 {
 	uint64_t number = 0;
@@ -290,7 +293,7 @@ static void note(const struct work_case *k, uint32_t self, const uint8_t *data,
 
 	model_expect(got->length == k->bytes && got->header.flags == 3);
 	model_expect(producer < k->producers && took->n < MESSAGES);
-	if (k->bulk) /* they share a header */
+	if (k->bulk) /* all messages of a bulk have the header of the first */
 		message = (uint32_t)(data[0] - 1) % 64 / 16;
 	model_expect(message < k->n[producer]);
 	model_expect(instance_filled(data, k->bytes, producer, message));
@@ -312,7 +315,7 @@ static int take_told_first(struct peal_work_consumer *c, void *to,
 	return peali_work_read(w.q, c->stage, first, (uint8_t *)to, bytes, got);
 }
 
-/* As peali_work_claim and a read, but the turn is a load and a store. */
+/* Claims and reads a message, but takes the turn by a load and a store. */
 static int take_by_store(struct peal_work_consumer *c, void *to, uint64_t bytes,
 			 struct peal_work_got *got)
 {
@@ -340,7 +343,7 @@ static int try_take(const struct work_case *k, struct peal_work_consumer *c,
 	return peal_work_pop_burst(w.q, c, to, bytes, n, got);
 }
 
-/* Claims one, if it can, which it will not wait for. */
+/* Claims one message if it can, and does not wait for its content. */
 static void claim_one(struct peal_work_consumer *c)
 {
 	c->looks = PEAL_WORK_LOOKS - 1;
@@ -402,7 +405,7 @@ static void work_thread(const void *config, uint32_t self)
 
 /* ---- the end ------------------------------------------------------------- */
 
-/* How often a message was taken. */
+/* Returns how often a message was taken. */
 static uint32_t times(uint32_t producer, uint32_t message)
 {
 	uint32_t n = 0, i, m;
@@ -414,7 +417,7 @@ static uint32_t times(uint32_t producer, uint32_t message)
 	return n;
 }
 
-/* Each consumer got the messages of a producer in order. */
+/* Checks that the consumer got the messages of each producer in order. */
 static void expect_order(uint32_t consumer)
 {
 	const struct work_took *took = &w.took[consumer];
@@ -435,7 +438,7 @@ static void expect_words(const struct work_case *k, uint64_t end,
 	model_expect(w.q->claimed == end && w.q->turn == end);
 	model_expect(!w.q->handed);
 	for (i = 0; i < k->slots; i++) {
-		uint64_t next = end + i; /* of the slot, and how often before */
+		uint64_t next = end + i; /* next number of a slot */
 
 		model_expect(!*peali_work_handed(w.q, i));
 		taken += next >> w.q->capacity_log2;
@@ -465,7 +468,7 @@ static void work_check(const void *config)
 	}
 	model_expect(dead == (uint32_t)k->dies);
 	expect_words(k, end, granted);
-	/* with atoms those that are late come later, and these are not in order */
+	/* atoms, HOW_BACKWARDS and returned claims give no order */
 	for (i = 0; i < 4 && !handed && k->how != HOW_BACKWARDS &&
 		    k->policy == PEAL_POLICY_SEQUENCE;
 	     i++)
@@ -474,10 +477,10 @@ static void work_check(const void *config)
 
 /* ---- the list ------------------------------------------------------------ */
 
-/* Atoms are relaxed there. */
+/* On GPUs atoms are relaxed. */
 static const char *const gpu_atoms[] = { "peal_atom8_store", "peal_atom8_load",
 					 NULL };
-/* And so is the ticket. */
+/* On GPUs the ticket is relaxed, too. */
 static const char *const gpu_ticket[] = { "peal_atom8_store", "peal_atom8_load",
 					  "peali_work_ticket", NULL };
 
@@ -489,10 +492,10 @@ static const char *const gpu_ticket[] = { "peal_atom8_store", "peal_atom8_load",
 #define QUEUE(policy_, slots_, lease_, bytes_)                                 \
 	.policy = PEAL_POLICY_##policy_, .slots = slots_, .lease = lease_,     \
 	.bytes = bytes_
-/* How many put and take, and how many messages each of them. */
+/* Numbers of producers and consumers, then the messages of each thread. */
 #define ENDS(producers_, consumers_, ...)                                      \
 	.producers = producers_, .consumers = consumers_, .n = { __VA_ARGS__ }
-/* The lap of 16 bits goes round within these, or the number does. */
+/* The 16 bits of the lap wrap during the instance, or the 64 of the number. */
 #define LAP_ROUND(slots_) .number = 65536ull * (slots_)-1
 #define NUMBER_ROUND .number = 0ull - 1
 
@@ -568,7 +571,7 @@ static const struct model_instance instances[] = {
 	     QUEUE(SEQUENCE, 2, 1, 8), ENDS(2, 1, 1, 1, 2)),
 	WORK("work sequence, 2 slots, 2 + 1 to 1", 3, NULL, 0,
 	     QUEUE(SEQUENCE, 2, 1, 8), ENDS(2, 1, 2, 1, 3)),
-	/* the room may be short of one when it is asked for two */
+	/* a bulk of two may find only one free slot */
 	WORK("work sequence, 2 slots, a bulk and one to 1", 3, NULL, 0,
 	     QUEUE(SEQUENCE, 2, 1, 8), ENDS(2, 1, 1, 2, 3), .bulk = 2,
 	     .single = 1),
@@ -576,7 +579,7 @@ static const struct model_instance instances[] = {
 
 INSTANCE_LIST(work_instances, instances);
 
-/* These take longer, and are not run again for each order taken away. */
+/* These take longer. They are not run again for each removed order. */
 static const struct model_instance deep[] = {
 	WORK("work sequence, 2 slots, 1 to 2", 3, NULL, 0,
 	     QUEUE(SEQUENCE, 2, 2, 8), ENDS(1, 2, 2, 1, 1)),
@@ -612,7 +615,7 @@ static const struct model_instance broken[] = {
 	WORK("work, a bulk in the room of one", 3, NULL, 0,
 	     QUEUE(SEQUENCE, 2, 1, 8), ENDS(2, 1, 1, 2, 3), .bulk = 2,
 	     .single = 1, .fault = FAULT_SHORT),
-	/* Not a fault where stores take their place in time, see `causal`. */
+	/* With `causal` this is correct. */
 	WORK("work atom16, ticket of GPUs by C11 alone", 3, gpu_ticket, 0,
 	     QUEUE(ATOM16, 2, 1, 4), ENDS(2, 1, 2, 1, 3)),
 	WORK("work sequence, ticket of GPUs", 3, gpu_ticket, 1,

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A barrier across devices: nobody passes before all have arrived, nobody is
- * two phases ahead, everybody passes, also who has timed out and waits again;
- * and when one is dead, an abort ends the wait of all others.
+ * A barrier across devices.
+ *
+ * - No participant passes before all have arrived.
+ * - No participant is two phases ahead of another one.
+ * - All participants pass, even after a timeout and a second wait.
+ * - If one participant is dead, an abort ends the wait of the others.
  *
  *	participant	peal_barrier_signal, peal_barrier_test (barrier.h),
  *			peal_arrive, peal_await (phase.h)
  *	host		peal_barrier_abort (barrier.c)
  *
- * Left out: the observer's array, bells, stop and lease (which end a wait as
- * an abort does), participants that join later.
+ * Left out: the observer's array, bells, participants that join later. Stop and
+ * lease are left out, too: they end a wait as an abort does.
  *
  * run: -DPARTICIPANTS=3 -DPHASES=2
  * run: -DPARTICIPANTS=2 -DPHASES=4 -DTIMEOUTS
@@ -20,13 +23,14 @@
  * fault: FAULT_SIGNAL_BEFORE_WRITE assert 1
  * fault: FAULT_ARRIVES_AGAIN assert 2
  * fault: FAULT_ONE_WORD_UNREAD assert 1
+ *
  * fault: FAULT_ABORT_UNREAD stall 3
  */
 
-/* owner's array: the generation of each participant, its only writer */
+/* The owner's array has a generation per participant, which alone writes it. */
 #define WORD(owner, from) word[(owner) * PARTICIPANTS + (from)]
 byte word[PARTICIPANTS * PARTICIPANTS];
-byte written[PARTICIPANTS]; /* what each wrote before it arrived: its phase */
+byte written[PARTICIPANTS]; /* data of each before it arrives: its phase */
 bool aborted, dead;
 byte n_done;
 
@@ -50,7 +54,7 @@ inline signal()
 	arrived++;
 	for (i : 0 .. PARTICIPANTS - 1) {
 #ifdef FAULT_SHARED_WORD
-		WORD(i, me) = 1 /* for whichever phase it is */
+		WORD(i, me) = 1 /* for any phase */
 #else
 		WORD(i, me) = arrived /* R6 */
 #endif
@@ -103,7 +107,7 @@ wait:
 			WORD(me, i) = 0
 		}
 #endif
-		/* all have come, and what they wrote before can be read */
+		/* all have arrived, and their data can be read */
 		for (i : 0 .. PARTICIPANTS - 1) {
 			assert(written[i] >= phase);
 			assert(written[i] <= phase + 1)
@@ -117,7 +121,7 @@ over:
 #ifdef DEATH
 active proctype host()
 {
-	aborted = true /* whenever it likes, whoever lives */
+	aborted = true /* at any moment */
 }
 #endif
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Credits of one link: no message is overwritten before it was read, none is
- * seen as delivered before it is seen as accepted, and a sender that waits for
- * room gets it, whatever the capacity.
+ * Credits of one link, for any capacity.
+ *
+ * - No message is overwritten before it was read.
+ * - No message counts as delivered before it counts as accepted.
+ * - A sender that waits for free slots gets them.
  *
  *	producer	peal_link_free_slots, peali_link_read_credit,
  *			peal_link_push_bulk (producer.h); peali_port_room of
@@ -12,12 +14,14 @@
  *			loop.h, carry_burst of router.c, settle of endpoint.c
  *	with BUSY	a worker that never goes idle: peali_look of control.h
  *
- * Numbers have 8 bits here and begin near their wrap; a look comes every 3
- * turns instead of 64. Left out: the slab, marks, hostile words, bells.
+ * Numbers have 8 bits here and begin near their wrap. A look at the control
+ * words comes every 3 turns instead of 64. Left out: the slab, marks, hostile
+ * words, bells.
  *
  * run: -DCAPACITY=8 -DMESSAGES=11
  * run: -DCAPACITY=8 -DMESSAGES=11 -DBUSY
  * run: -DCAPACITY=1 -DMESSAGES=5
+ *
  * run: -DCAPACITY=2 -DMESSAGES=7 -DBUSY
  *
  * fault: FAULT_NO_IDLE_FLUSH stall 1
@@ -25,6 +29,7 @@
  * fault: FAULT_SIGNED_COMPARE stall 1
  * fault: FAULT_CREDIT_BEFORE_READ assert 1
  * fault: FAULT_ONE_SLOT_MORE assert 1
+ *
  * fault: FAULT_COUNTED_LATE assert 1
  */
 
@@ -58,7 +63,7 @@ proctype producer()
 	do
 	:: sent == MESSAGES -> break
 	:: else ->
-		/* as many as one message can make its handler emit */
+		/* the most messages that a handler may emit for one message */
 		select(wants : 1 .. CAPACITY);
 		if
 		:: wants > MESSAGES - sent -> wants = MESSAGES - sent
@@ -67,7 +72,7 @@ proctype producer()
 		do
 		:: FREE >= wants -> break
 		:: else ->
-			credit_word != credit; /* looks again and again */
+			credit_word != credit; /* waits */
 			credit = credit_word /* A2 */
 		od;
 #ifndef FAULT_COUNTED_LATE
@@ -130,7 +135,7 @@ proctype consumer()
 			fi
 		:: else ->
 #ifdef BUSY
-			skip /* there is always one at another input */
+			skip /* another input always has a message */
 #else
 #ifndef FAULT_NO_IDLE_FLUSH
 			flush();
@@ -144,7 +149,7 @@ proctype consumer()
 
 init
 {
-	/* every slot as its latest lap has left it */
+	/* sets every slot to its state after its latest lap */
 	byte k;
 
 	d_step {

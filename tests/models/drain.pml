@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The end of a pipeline: END marks travel, a kernel ends when all its inputs
- * have ended and are empty, and when a kernel is stopped in the middle its
- * neighbours end too. Two endpoints send to kernel 0, that to kernel 1, that to
+ * The end of a pipeline.
+ *
+ * - END marks travel through it.
+ * - A kernel ends when all its inputs have ended and are empty.
+ * - If a kernel is stopped in the middle, its neighbours end, too.
+ *
+ * Two endpoints send to kernel 0. Kernel 0 sends to kernel 1. Kernel 1 sends to
  * an endpoint.
  *
  *	source		peal_send, peal_send_end, closed (endpoint.c)
@@ -12,9 +16,10 @@
  *	sink		receive_round, look (endpoint.c)
  *	reaper		peali_links_reap, tell_sender, tell_receiver (link.c)
  *
- * Link 0 and 1 are the inputs of kernel 0, link 2 leads to kernel 1, link 3 to
- * the sink. A ring is a channel, see credit.pml. Left out: several workers of a
- * kernel and their mailboxes (quiet.pml), staged links (seal.pml).
+ * Links 0 and 1 are the inputs of kernel 0. Link 2 leads to kernel 1, link 3
+ * to the sink. A ring is a channel (credit.pml models its slots). Left out:
+ * several workers of a kernel and their mailboxes (quiet.pml), staged links
+ * (seal.pml).
  *
  * run: -DMOST=2
  * run: -DMOST=1 -DSTOP=0
@@ -25,6 +30,7 @@
  * fault: FAULT_FIRST_END_ENDS stall 1
  * fault: FAULT_RECEIVER_NOT_TOLD stall 2
  * fault: FAULT_SENDER_NOT_TOLD stall 2
+ *
  * fault: FAULT_LAST_NOT_EMPTY assert 2
  * fault: FAULT_GONE_AFTER_LOOK assert 3
  * fault: FAULT_TAKEN_WITHOUT_ROOM assert 1
@@ -32,17 +38,17 @@
 
 #define EACH(source) (source -> 1 : MOST) /* messages */
 #define ALL (MOST + 1)
-#define SLOTS 1 /* what is left in a ring is counted so */
+#define SLOTS 1 /* the reaper counts messages left in a ring so */
 #define LINKS 4
 
 mtype = { DATA, END };
-/* a message says its source and its number there */
+/* a message has its source and its number there */
 chan ring[LINKS] = [SLOTS] of { mtype, bit, byte };
 
 /* counts of the links */
 byte accepted[LINKS], delivered[LINKS], dead[LINKS];
 bool ended[LINKS]; /* END was written */
-bool sender_gone[LINKS], receiver_gone[LINKS]; /* what the host has told */
+bool sender_gone[LINKS], receiver_gone[LINKS]; /* told by the host */
 
 bool gone[2]; /* the kernels */
 bool source_done[2], sink_done;
@@ -50,14 +56,14 @@ bool source_done[2], sink_done;
 #define ALL_DONE (source_done[0] && source_done[1] && gone[0] && gone[1] && \
 		  sink_done)
 
-/* ---- source: an endpoint ---------------------------------------------------- */
+/* ---- source: an endpoint ------------------------------------------------- */
 
 proctype source(bit me)
 {
 	byte n;
 
 	do
-	:: receiver_gone[me] -> break /* peal_send says PEAL_EPIPE */
+	:: receiver_gone[me] -> break /* peal_send returns PEAL_EPIPE */
 	:: n < EACH(me) && nfull(ring[me]) ->
 		accepted[me]++;
 		ring[me]!DATA,me,n;
@@ -70,7 +76,7 @@ proctype source(bit me)
 	source_done[me] = true
 }
 
-/* ---- kernel ------------------------------------------------------------------- */
+/* ---- kernel -------------------------------------------------------------- */
 
 #ifdef FAULT_TAKEN_WITHOUT_ROOM
 #define ROOM true
@@ -89,7 +95,7 @@ proctype source(bit me)
 		    empty(ring[link]))
 #endif
 
-/* A message, whose handler emits one while it is in hand. */
+/* Takes a message. Its handler emits one before the message is released. */
 inline take(link)
 {
 	ring[link]?<_,from,number>;
@@ -150,7 +156,7 @@ proctype kernel(bit me; byte first; byte n_inputs; byte out)
 	gone[me] = true
 }
 
-/* ---- sink: an endpoint ------------------------------------------------------- */
+/* ---- sink: an endpoint --------------------------------------------------- */
 
 proctype sink()
 {
@@ -160,7 +166,7 @@ proctype sink()
 
 	do
 	:: true ->
-		/* before the look: what it sent before it went is then seen */
+		/* before the look: then the look sees its last messages */
 #ifndef FAULT_GONE_AFTER_LOOK
 		sender = sender_gone[3];
 #endif
@@ -188,9 +194,9 @@ proctype sink()
 	sink_done = true
 }
 
-/* ---- the watchdog's part ------------------------------------------------------ */
+/* ---- reaper: the watchdog's part ----------------------------------------- */
 
-/* Tells the receiver of a link, and the senders, of a kernel that has ended. */
+/* Tells the receiver and the senders that a kernel has ended. */
 inline reap(me, from, to, out)
 {
 #ifndef FAULT_RECEIVER_NOT_TOLD
@@ -216,7 +222,7 @@ proctype reaper()
 	:: gone[1] && !told[1] -> reap(1, 2, 2, 3)
 	:: told[0] && told[1] && ALL_DONE -> break
 	od;
-	/* accepted = delivered + dead by reason + what is left in the ring */
+	/* accepted = delivered + dead + left in the ring */
 	for (i : 0 .. LINKS - 1) {
 		assert(accepted[i] == delivered[i] + dead[i] +
 				      (ring[i]?[DATA,_,_] -> 1 : 0));

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A worker dies between ticket and tag while others live: nothing that a live
- * worker tells is given up, however slow it is, and the consumer gets all that
- * is not the dead one's. Two live producers, of which one may die later, one
- * that dies, and the consumer, which lives.
+ * A worker dies between ticket and tag while others live.
+ *
+ * - No message of a live worker is given up, even if that worker is slow.
+ * - The consumer gets all messages but those of dead workers.
+ *
+ * There are a consumer and three producers. One producer may die, or two with
+ * DEATHS=2.
  *
  *	producer	peal_mailbox_put (mailbox.h), peali_control (control.h)
- *	consumer	peali_mail_take (take.h), peali_control_mend,
- *			peal_mailbox_poison
+ *	consumer	peali_mail_take (take.h), peali_mail_mend (mail.h),
+ *			peal_mailbox_poison (mailbox.h)
  *	watchdog	peali_kernel_mend, has_done (mend.c)
  *
- * Left out: leases and slots that are used again, other control messages.
+ * Left out: leases, the reuse of slots, other control messages.
  *
  * run: -DDEATHS=1
  * run: -DDEATHS=2
@@ -20,6 +23,7 @@
  * fault: FAULT_UNTIL_AT_POISON assert 1
  * fault: FAULT_PEEKED_BEFORE assert 1
  * fault: FAULT_NOT_MENDED stall 1
+ *
  * fault: FAULT_ONCE_ONLY stall 2
  */
 
@@ -40,10 +44,10 @@
 
 byte ticket, taken;
 byte tag[SLOTS];
-byte owner[SLOTS]; /* ghost */
+byte owner[SLOTS]; /* only for assertions */
 bool dead[PRODUCERS]; /* the status */
 bool finished[PRODUCERS];
-byte step; /* what the watchdog has posted to all; 0: nothing */
+byte step; /* that the watchdog has posted to all workers; 0: none */
 byte answered[PRODUCERS + 1];
 byte published, delivered, n_dead, poisoned;
 bool over;
@@ -70,11 +74,11 @@ proctype producer(byte me)
 			ticket++
 		};
 		if
-		:: me < DEATHS -> /* mortal */
+		:: me < DEATHS -> /* this producer may die */
 			d_step { dead[me] = true; n_dead++ };
 			goto end
 		:: true ->
-			assert(tag[number] == EMPTY); /* it is not given up */
+			assert(tag[number] == EMPTY); /* not given up */
 			tag[number] = DATA;
 			published++
 		fi;
@@ -82,7 +86,7 @@ proctype producer(byte me)
 	od;
 	finished[me] = true;
 end:
-	do /* idle, or gone: then nobody waits for its answer */
+	do /* idle: answers; dead: the watchdog waits for no answer */
 	:: !dead[me] && step != 0 && answered[me] != step ->
 		answered[me] = step
 	:: dead[me] || over -> break
@@ -107,7 +111,7 @@ proctype consumer()
 #else
 	:: taken < until && tag[taken] == EMPTY ->
 #endif
-		assert(dead[owner[taken]]); /* never a live worker's */
+		assert(dead[owner[taken]]); /* no ticket of a live worker */
 		tag[taken] = DEAD
 	:: step != 0 && answered[PRODUCERS] != step ->
 		if
@@ -123,7 +127,7 @@ proctype consumer()
 	od
 }
 
-/* Whether a worker has done the step, or is gone. */
+/* Whether a worker has done the step, or is dead. */
 #define DONE(p) (answered[p] == step || dead[p])
 #ifdef FAULT_PASS_NOT_AWAITED
 #define ALL_DONE (answered[PRODUCERS] == step)
@@ -194,5 +198,5 @@ init
 	}
 }
 
-/* each ticket is taken off, as delivered or as the dead one's */
+/* each ticket is taken off, as delivered or as poisoned */
 ltl all_is_taken { <> over }

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * When the workers of a kernel may end: no message is in a mailbox or in a
- * handler that may still tell, and no timer waits, and once that is so they do
- * end. Each of the workers has an input and a mailbox; a message makes its
- * handler tell another worker as long as it has hops left, now or by a timer.
- * The first worker also has a periodic timer, which is over when all inputs have
- * ended.
+ * The end of a kernel's workers.
+ *
+ * - Workers end only if no mailbox has a message, no handler may still tell,
+ *   and no timer waits.
+ * - When this is true, they do end.
+ *
+ * Each worker has a mailbox, the first one also has an input. The handler of a
+ * message with hops left tells another worker, at once or by a timer. The first
+ * worker also has a periodic timer until all inputs have ended.
  *
  *	worker		peali_take, peali_mail_take (take.h), peal_loop_done
  *			(loop.h), peali_tell (tell.h), peal_mailbox_put and
@@ -14,11 +17,12 @@
  *			peali_timers_open (end.h)
  *	fire		peali_timers_fire (take_timer.h), peali_timers_waiting
  *
- * A mailbox is its ticket, what was taken, `head`, and a tag for each slot.
- * Left out: leases (each mailbox has room for all), links and marks (drain.pml).
+ * A mailbox is `ticket`, `taken`, `head` and a tag per slot. Left out: leases
+ * (each mailbox has slots for all messages), links and marks (drain.pml).
  *
  * run: -DWORKERS=2 -DTARGETS=2 -DHOPS=3
  * run: -DWORKERS=3 -DTARGETS=2 -DHOPS=4
+ *
  * run: -DWORKERS=2 -DTARGETS=2 -DHOPS=3 -DTICKS=1
  * run: -DWORKERS=3 -DTARGETS=2 -DHOPS=1 -DTICKS=1
  *
@@ -27,11 +31,13 @@
  * fault: FAULT_HEAD_BEFORE_HANDLER assert 1
  * fault: FAULT_NO_IDLE_FLUSH stall 1
  * fault: FAULT_SUMS_NOT_COMPARED assert 2
+ *
  * fault: FAULT_TIMERS_NOT_ASKED assert 3
  * fault: FAULT_TIMERS_ASKED_FIRST assert 3
  * fault: FAULT_TIMERS_ASKED_LAST assert 3
  * fault: FAULT_OVER_BEFORE_TICKET assert 3
  * fault: FAULT_SET_AFTER_HEAD assert 3
+ *
  * fault: FAULT_TICKS_NOT_TOLD assert 3
  * fault: FAULT_TICKS_GO_ON stall 3
  */
@@ -39,24 +45,24 @@
 #ifndef TICKS
 #define TICKS 0 /* no timers */
 #endif
-#define SLOTS (4 + TICKS) /* more than are ever told to one */
+#define SLOTS (4 + TICKS) /* enough for all messages to one worker */
 #define NOT_YET 255
 #define LEVEL_ENDED 2
 
 byte ticket[WORKERS], taken[WORKERS], head[WORKERS];
-/* hops left of a message, + 1: the tag is there */
+/* remaining hops of a message + 1; 0: no tag */
 #define SLOT(worker, number) slot[(worker) * SLOTS + (number)]
 byte slot[WORKERS * SLOTS];
-bool drained[WORKERS]; /* of the status: all inputs have ended */
-bool pending[WORKERS]; /* timers wait */
-byte told, done; /* by all: ghosts */
+bool drained[WORKERS]; /* in the status: all inputs have ended */
+bool pending[WORKERS]; /* a timer waits */
+byte told, done; /* by all workers; only for assertions */
 byte n_ended;
 
-/* Puts a message with so many hops left into a mailbox. */
+/* Puts a message with this number of hops into a mailbox. */
 inline put(hops)
 {
-	select(to : 0 .. TARGETS - 1); /* its own, too */
-	assert(n_ended == 0); /* nobody is there to take it */
+	select(to : 0 .. TARGETS - 1); /* also its own */
+	assert(n_ended == 0); /* all workers still take messages */
 	told++;
 	d_step { number = ticket[to]; ticket[to]++ };
 	SLOT(to, number) = hops + 1;
@@ -64,7 +70,7 @@ inline put(hops)
 	number = 0
 }
 
-/* Whether a timer waits, for the others to see. */
+/* Publishes whether a timer waits. */
 inline say_pending()
 {
 #if TICKS
@@ -74,14 +80,14 @@ inline say_pending()
 #endif
 }
 
-/* Handles one message with so many hops left: tells the next worker, or sets a
+/* Handles a message with this number of hops: tells the next worker, or sets a
  * timer that does. */
 inline handle(hops)
 {
 	if
 	:: hops > 0 -> put(hops - 1)
 	:: hops > 0 && TICKS && timer == 0 ->
-		timer = hops; /* that it sends: hops - 1 */
+		timer = hops; /* the timer sends hops - 1 */
 #ifndef FAULT_SET_AFTER_HEAD
 		say_pending()
 #endif
@@ -89,7 +95,7 @@ inline handle(hops)
 	fi
 }
 
-/* A timer is due, which may be at any moment. */
+/* Sends the message of a timer. A timer may be due at any moment. */
 inline fire()
 {
 #ifdef FAULT_OVER_BEFORE_TICKET
@@ -101,7 +107,7 @@ inline fire()
 	say_pending()
 }
 
-/* peali_mail_handled: their number, or NOT_YET */
+/* peali_mail_handled: the number of messages handled, or NOT_YET */
 inline mail_handled(sum)
 {
 	sum = 0;
@@ -155,7 +161,7 @@ proctype worker(byte me)
 	do
 	:: timer != 0 -> fire()
 	:: periodic && ticks > 0 -> ticks--; put(0)
-	:: input -> /* its END comes right behind it */
+	:: input -> /* the input's END comes directly behind it */
 		hops = HOPS;
 		handle(hops);
 		hops = 0;
@@ -173,7 +179,7 @@ proctype worker(byte me)
 		:: head[me] = taken[me]
 		:: skip
 		fi
-	/* a timer that waits is due some time */
+	/* a worker with a waiting timer stays until the timer is due */
 	:: !waits && !input && (taken[me] == SLOTS || SLOT(me, taken[me]) == 0) ->
 #ifndef FAULT_NO_IDLE_FLUSH
 		flush();

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Hand-over of a live link to another route, and back: no message is lost,
- * doubled or overtaken, no ring is touched after it was freed, and it ends.
+ * Hand-over of a live link to another route, and back.
+ *
+ * - No message is lost, doubled or overtaken.
+ * - No ring is touched after it was freed.
+ * - The hand-over ends.
  *
  *	host		peal_link_set_route, begin, tell_ends, finish_old
  *			(reroute.c), peali_path_make, peali_path_free (path.c)
@@ -13,10 +16,10 @@
  *	router		carry, carry_mark, carry_burst, obey (router.c)
  *	reaper		peali_links_reap, tell_sender, tell_receiver (link.c)
  *
- * The direct path is ring 0, the staged one is ring 1, the router, ring 2. A
- * ring is a channel: that slots and credits work is shown by credit.pml. Left
- * out: counts but for those that decide something, hand-overs that find no
- * memory, timeouts of the host's waits (it goes on, with both paths there).
+ * The direct path is ring 0. The staged path is ring 1, the router (the code's
+ * stager), ring 2. A ring is a channel (credit.pml models slots and credits).
+ * Left out: counts without influence, hand-overs without memory, timeouts of
+ * the host's waits (both paths stay then).
  *
  * run:
  * run: -DSENDER_STOPS
@@ -27,6 +30,7 @@
  * fault: FAULT_SWITCH_COUNTED_FIRST assert 1
  * fault: FAULT_SENDER_TOLD_FIRST assert 1
  * fault: FAULT_ROUTER_NOT_ASKED assert 1
+ *
  * fault: FAULT_NOT_CARRIED assert 2
  * fault: FAULT_LAST_NOT_EMPTY assert 2
  * fault: FAULT_FREED_UNSEALED assert 3
@@ -44,7 +48,7 @@ mtype = { DATA, SEAL, END };
 chan ring[3] = [SLOTS] of { mtype, byte };
 bool alive[3] = false;
 
-/* control messages and answers; a post has none */
+/* control messages, with 1 if the host waits for an answer; and answers */
 chan to_sender = [2] of { byte, bool };
 chan to_receiver = [2] of { byte, bool };
 chan sender_answer = [1] of { bool };
@@ -57,7 +61,7 @@ bool ended; /* END was written */
 bool sender_gone, receiver_gone; /* no worker of the kernel runs */
 bool lock; /* the runtime's */
 
-/* the router's: one stager */
+/* state of the router */
 bool attached, done, removing, closing, empty_said;
 
 bool host_done;
@@ -65,7 +69,7 @@ bool host_done;
 #define FIRST(staged) (staged -> 1 : 0)
 #define FINAL(staged) (staged -> 2 : 0)
 
-/* ---- sender --------------------------------------------------------------- */
+/* ---- sender -------------------------------------------------------------- */
 
 proctype sender()
 {
@@ -129,7 +133,7 @@ proctype sender()
 	sender_gone = true
 }
 
-/* ---- receiver ------------------------------------------------------------- */
+/* ---- receiver ------------------------------------------------------------ */
 
 proctype receiver()
 {
@@ -159,7 +163,7 @@ proctype receiver()
 #endif
 		assert(alive[in]);
 		ring[in]?SEAL,number;
-		assert(alive[in]); /* the last credit of that ring */
+		assert(alive[in]); /* writes the ring's last credit */
 #ifndef FAULT_SWITCH_COUNTED_FIRST
 		switches++;
 #endif
@@ -174,7 +178,7 @@ proctype receiver()
 #else
 	:: last && empty(ring[in]) ->
 #endif
-		assert(delivered == accepted); /* all that was ever sent */
+		assert(delivered == accepted);
 		break
 #ifdef RECEIVER_STOPS
 	:: true -> break
@@ -183,7 +187,7 @@ proctype receiver()
 	receiver_gone = true
 }
 
-/* ---- router --------------------------------------------------------------- */
+/* ---- router -------------------------------------------------------------- */
 
 proctype router()
 {
@@ -200,7 +204,7 @@ proctype router()
 		:: kind != DATA -> done = true
 		:: else
 		fi;
-		assert(alive[1]); /* released after it was passed on */
+		assert(alive[1]); /* releases the message after the copy */
 		ring[1]?kind,number
 	:: attached && closing && !empty_said && empty(ring[1]) ->
 		empty_said = true
@@ -208,14 +212,14 @@ proctype router()
 	od
 }
 
-/* ---- host ----------------------------------------------------------------- */
+/* ---- host ---------------------------------------------------------------- */
 
 inline take_lock()
 {
 	atomic { !lock -> lock = true }
 }
 
-/* peali_path_make: empty rings, and the router carries between two */
+/* peali_path_make: makes empty rings; the router carries between two */
 inline make_path(by_router)
 {
 	d_step {
@@ -233,7 +237,7 @@ inline make_path(by_router)
 	}
 }
 
-/* peali_path_free: first the router lets go of it */
+/* peali_path_free: detaches the router first */
 inline free_path(by_router)
 {
 #ifndef FAULT_ROUTER_NOT_ASKED
@@ -248,7 +252,7 @@ inline free_path(by_router)
 	}
 }
 
-/* peali_kernel_tell; told: the worker has answered */
+/* peali_kernel_tell; sets told if the worker has answered */
 inline tell(to, answers, gone, ring_number)
 {
 	to!ring_number,true;
@@ -258,7 +262,7 @@ inline tell(to, answers, gone, ring_number)
 	fi
 }
 
-/* Whether the ring that was left may be freed: finish_old. */
+/* Whether the old ring may be freed: finish_old. */
 #ifdef FAULT_FREED_UNSWITCHED
 #define LEFT true
 #else
@@ -269,7 +273,7 @@ inline tell(to, answers, gone, ring_number)
 	      receiver_gone && (sender_gone || seals >= n))
 #endif
 #endif
-/* Whether nobody will ever follow; both paths stay. */
+/* Whether an end will never switch; both paths stay. */
 #define STRANDED (sender_gone && seals < n || receiver_gone)
 
 proctype host()
@@ -318,7 +322,7 @@ proctype host()
 	host_done = true
 }
 
-/* The watchdog's part: neighbours of a kernel that has ended are told. */
+/* The watchdog's part: tells the neighbours of a kernel that has ended. */
 proctype reaper()
 {
 	bool sender_told, receiver_told;
@@ -367,7 +371,7 @@ init
 
 #ifdef RECEIVER_STOPS
 ltl it_ends { <> (sender_gone && receiver_gone && host_done) }
-#else /* and nothing is left behind, whenever the sender stops */
+#else /* and no message is left, also if the sender stops */
 ltl all_arrives {
 	<> (sender_gone && receiver_gone && host_done && delivered == accepted)
 }

@@ -4,26 +4,26 @@
 
 #include <peal/device/platform.h>
 
-/* What the handlers of programs/couriers.c and the tests agree on. */
+/* Shared by the handler of programs/couriers.c and the test. */
 
 #define COURIER_LETTER 1 /* goes from actor to actor, then to the host */
-#define COURIER_POISON 2 /* goes as far, and the last one fails on it */
+#define COURIER_POISON 2 /* as COURIER_LETTER, but the last actor fails */
 
 #define COURIER_ERROR (-71) /* PEAL_EPROTO */
 
-/** A message: passed on `hops` times among so many actors. */
+/** A message that is passed on `hops` times among `actors` actors. */
 struct courier_message {
 	uint64_t id, random;
 	uint32_t hops, actors;
-	uint64_t spoilt; /* of actors on its way: they had failed before */
+	uint64_t spoilt; /* sum of `spoilt` of the actors on its way */
 };
 
-/** A state: begins with zeros. */
+/** A state: begins with zeros, also after a restart. */
 struct courier {
-	uint64_t seen, spoilt;
+	uint64_t seen, spoilt; /* messages, failures */
 };
 
-/* Who is next, from a number that comes with the message. */
+/* Returns a number that selects the next actor. */
 static PEAL_HD PEAL_INLINE uint64_t courier_random(uint64_t random)
 {
 	uint64_t z = random + 0x9e3779b97f4a7c15ULL;

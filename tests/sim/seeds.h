@@ -3,8 +3,8 @@
 #define PEAL_TESTS_SEEDS_H
 
 /*
- * A scene, run under many seeds of the simulator: those from PEAL_SIM_SEED on,
- * PEAL_SIM_SEEDS of them, or else the scene's `least`.
+ * Runs a scene under many seeds of the simulator. PEAL_SIM_SEED is the first
+ * seed, 1 by default. PEAL_SIM_SEEDS is their number, `least` by default.
  */
 
 #include <sys/wait.h>
@@ -15,11 +15,11 @@
 struct seeds_scene {
 	const char *name;
 	void (*run)(uint64_t random); /* opens a runtime, and shuts it down */
-	uint64_t least; /* seeds, in a build without sanitizers */
+	uint64_t least; /* seeds; a fifth in builds with sanitizers */
 	struct peali_sim_options options;
 };
 
-/* What is stuck, of a run that fails; see peal/stuck.h. */
+/* Prints the stalls of a run that fails; see peal/stuck.h. */
 static inline void seeds_say_stuck(void *context)
 {
 	struct peal_stuck cause[8];
@@ -29,7 +29,7 @@ static inline void seeds_say_stuck(void *context)
 		fprintf(stderr, "sim: stuck: %s\n", cause[i].text);
 }
 
-/* A scene says so behind its opening. */
+/* A scene calls this when it has opened its runtime. */
 static inline void seeds_tell_stuck(struct peal_runtime *rt)
 {
 	peali_sim_on_failure(seeds_say_stuck, rt);
@@ -50,7 +50,8 @@ static inline uint64_t seeds_real_ms(void)
 	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
 }
 
-/* A number that a scene draws its own choices from. */
+/* Runs the scene under one seed. The scene draws its choices from its argument,
+ * which depends on the seed. */
 static inline struct peali_sim_report seeds_one(const struct seeds_scene *scene,
 						uint64_t seed)
 {
@@ -68,8 +69,8 @@ static inline struct peali_sim_report seeds_one(const struct seeds_scene *scene,
 }
 
 /*
- * Plants a fault and runs seeds in another process until one fails: that seed;
- * 0 if none of them does. What it says is then in text.
+ * Plants a fault and runs seeds in another process until one fails. Returns
+ * that seed, or 0 if none fails. `text` gets the stderr of the process.
  */
 static inline uint64_t seeds_fail(const struct seeds_scene *scene, int fault,
 				  uint64_t first, uint64_t n, char *text,
@@ -86,7 +87,7 @@ static inline uint64_t seeds_fail(const struct seeds_scene *scene, int fault,
 	child = fork();
 	CHECK(child >= 0);
 	if (!child) {
-		harness_cache[0] = 0; /* it has one of its own */
+		harness_cache[0] = 0; /* the child makes its own */
 		dup2(ends[1], 2);
 		close(ends[0]);
 		close(ends[1]);
@@ -122,8 +123,7 @@ static inline void seeds_run(const struct seeds_scene *scene)
 
 	if (!wanted)
 		wanted = least;
-	seeds_one(scene,
-		  0); /* the proofs of the machine are kept from here on */
+	seeds_one(scene, 0); /* fills the cache of probe results */
 	began = seeds_real_ms();
 	for (n = 0; n < wanted; n++) {
 		r = seeds_one(scene, first + n);
@@ -146,7 +146,7 @@ static inline void seeds_run(const struct seeds_scene *scene)
 	       (double)points / 1000 / (double)(ms + 1));
 }
 
-/* One of the seeds that the scene runs at least finds the planted fault. */
+/* Checks that the first `least` seeds find the planted fault. */
 static inline void seeds_find(const struct seeds_scene *scene, int fault)
 {
 	char text[8192];

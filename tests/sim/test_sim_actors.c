@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Actors that tell each other, fail and begin anew: each message comes to its
- * end once, and nobody goes on with the state of one that has failed.
+ * Shows that each message arrives once while actors tell each other, fail and
+ * restart. No actor goes on with the state before its failure.
  */
 #include "sim/couriers.h"
 #include "sim/seeds.h"
@@ -10,8 +10,8 @@ PEAL_DECLARE_PROGRAM(couriers);
 
 #define WORKERS 3
 #define ACTORS 6
-#define LETTERS 40 /* at most; and so many are poison */
-#define POISONS 8
+#define LETTERS 40 /* at most */
+#define POISONS 8 /* at most */
 #define HOPS 12
 
 struct post {
@@ -73,7 +73,7 @@ static void begin(struct post *p, uint64_t random)
 	}
 }
 
-/* Letters and poison, in any order, to any actor. */
+/* Sends letters and poison, in random order, to random actors. */
 static void *send_all(void *argument)
 {
 	struct post *p = (struct post *)argument;
@@ -117,7 +117,7 @@ static void receive_all(struct post *p)
 	}
 }
 
-/* All that was poison is dead, and each of them was a failure. */
+/* Checks that each poison is a dead message and a failure. */
 static void check_failures(struct post *p)
 {
 	struct peal_supervisor_info s;

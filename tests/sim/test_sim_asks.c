@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Two actors ask each other, themselves and a third one, who reply, refuse, fail,
- * keep what they are asked, hand it on and ask others, while timeouts run out: each
- * ask has one answer, whoever comes first.
+ * Shows that each ask has exactly one answer. Two actors ask each other,
+ * themselves and a third actor, while timeouts expire. An asked actor replies,
+ * refuses, fails, keeps the ask, delegates it or asks another actor.
  */
 #include "runtime/ask_scene.h"
 #include "sim/seeds.h"
@@ -15,7 +15,7 @@ static uint64_t draw(uint64_t *random, uint64_t below)
 	return (*random >> 33) % below;
 }
 
-/* An order, to one of the three. */
+/* Orders a party to ask one of the three actors. */
 static void send_order(struct scene *s, const uint64_t *actor, uint64_t *random)
 {
 	static const uint32_t how[] = { ASKS_REPLY,    ASKS_REPLY, ASKS_REFUSE,
@@ -27,7 +27,7 @@ static void send_order(struct scene *s, const uint64_t *actor, uint64_t *random)
 	o.request.value = draw(random, 1000);
 	o.request.error = PEAL_EPERM;
 	o.request.other = (uint32_t)actor[draw(random, 2)];
-	/* the third one has no room for what it tells */
+	/* the third actor is a sink: its handler may not tell messages */
 	o.to = (uint32_t)
 		actor[draw(random, o.request.how < ASKS_DELEGATE ? 3 : 2)];
 	o.n = 1 + (uint32_t)draw(random, 4);
@@ -77,7 +77,7 @@ static void asks(uint64_t random)
 	CHECK_EQ(heard, asked);
 	a = scene_account(&s);
 	CHECK_EQ(a.open, 0);
-	CHECK(a.asked >= asked); /* those of chains, too */
+	CHECK(a.asked >= asked); /* includes the asks of chains */
 	CHECK_OK(peal_runtime_shutdown(s.rt));
 }
 

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A bank: accounts of two devices pass money on to each other, by mailboxes and
- * by links, under restarts, hand-overs of the links between the devices, stalls
- * and suspension, and while accounts move from worker to worker. At the end each
- * leg of each transfer was done once or is a dead letter, and what the
- * accounts have, what dead letters carried and what restarts have forfeited is
- * what there was at the beginning.
+ * Shows that a bank loses no money and makes none. Accounts of two devices pass
+ * money on to each other, by mailboxes and by links. Meanwhile accounts fail,
+ * restart and migrate between workers. Links between the devices are handed
+ * over, and kernels are suspended.
  *
- * An account that begins anew has what it began with. What it had is written
- * down outside of its state: the difference is what the restart has forfeited.
- * The money of a leg whose account failed on it, or was given up by its
- * supervisor, is in that leg's dead letter, unless it failed when all was done.
- *
- * Who sends to an account does so by its first number, whatever moves it has made;
- * what one account sends another by mailboxes, or by one link, comes in order.
+ * - At the end each leg of each transfer was done once, or is a dead letter.
+ * - The balances, the money of dead letters and the losses of restarts sum to
+ *   the initial amount.
+ * - A restarted account has its initial balance. Its record outside of the
+ *   state has the old balance. The difference is the loss of the restart.
+ * - If an account fails on a leg, the money is in the leg's dead letter. This
+ *   is also true if the supervisor has given the account up. It is not true
+ *   if the account fails after it has done everything.
+ * - Senders use the first number of an account, even after migrations. Legs
+ *   from one account to another arrive in order on each way.
  */
 #include "sim/bank.h"
 #include "sim/seeds.h"
@@ -22,7 +23,7 @@ PEAL_DECLARE_PROGRAM(bank);
 
 #define HAND_OVERS 4
 #define SUSPENSIONS 3
-#define MOVES 10 /* of accounts of a device */
+#define MOVES 10 /* migrations of a device's accounts, at most */
 #define LETTERS 256 /* more than there are legs */
 
 PEAL_STATIC_ASSERT(LETTERS > 2 + BANK_TRANSFERS * BANK_LEGS, "none is lost");
@@ -37,16 +38,17 @@ struct branch {
 	struct peal_supervisor *supervisor;
 	uint64_t book; /* address */
 	uint32_t workers, strategy, given_up;
-	uint64_t letters, failures; /* that came from there; of handlers */
+	uint64_t letters, failures; /* dead letters; those of handlers */
 	uint64_t clerk[BANK_WORKERS];
-	uint64_t actor[BANK_OF_EACH]; /* by their first addresses */
+	uint64_t actor[BANK_OF_EACH]; /* first addresses of the accounts */
 	uint64_t newest[BANK_OF_EACH];
-	uint32_t at[BANK_OF_EACH]; /* of which worker it is */
+	uint32_t at[BANK_OF_EACH]; /* their workers */
 	uint32_t moves;
-	uint8_t lived[BANK_WORKERS + BANK_OF_EACH + MOVES + 1]; /* there did:
-						* 1 + which of its accounts */
-	uint32_t mourned[BANK_TRANSFERS * BANK_LEGS + 2]; /* of letters: */
-	uint8_t mourner[BANK_TRANSFERS * BANK_LEGS + 2]; /* number, account */
+	/* by actor number: 1 + the account that had this number; 0: none */
+	uint8_t lived[BANK_WORKERS + BANK_OF_EACH + MOVES + 1];
+	/* per letter: the actor number that it names, the account of its leg */
+	uint32_t mourned[BANK_TRANSFERS * BANK_LEGS + 2];
+	uint8_t mourner[BANK_TRANSFERS * BANK_LEGS + 2];
 	struct peal_link *away[BANK_WORKERS];
 };
 
@@ -56,14 +58,14 @@ struct bank {
 	struct branch branch[BANK_DEVICES];
 	unsigned long long random;
 	uint32_t transfers, fails;
-	uint32_t over; /* transfers */
-	uint32_t legs[BANK_TRANSFERS]; /* of each */
+	uint32_t over; /* transfers that have ended */
+	uint32_t legs[BANK_TRANSFERS]; /* of each transfer */
 	uint8_t dead[BANK_TRANSFERS][BANK_LEGS]; /* letters of legs not done */
 	uint8_t refused[BANK_TRANSFERS];
 	uint64_t dead_money;
 	uint64_t balance[BANK_ACCOUNTS];
 	uint8_t closed[BANK_ACCOUNTS];
-	struct bank_book book; /* both devices' in one */
+	struct bank_book book; /* sum of both devices' books */
 };
 
 static uint32_t draw(struct bank *b, uint32_t n)
@@ -71,7 +73,7 @@ static uint32_t draw(struct bank *b, uint32_t n)
 	return (uint32_t)(test_random(&b->random) >> 32) % n;
 }
 
-/* ---- making it ----------------------------------------------------------------- */
+/* ---- setup --------------------------------------------------------------- */
 
 static uint32_t power_of_two(uint32_t n)
 {
@@ -91,7 +93,7 @@ static void make_supervisor(struct bank *b, struct branch *of)
 	CHECK_OK(peal_supervisor_create(of->k, &s, &of->supervisor));
 }
 
-/* By whose ports accounts send that are of its worker. */
+/* Makes the clerks. The accounts of a worker send by the ports of its clerk. */
 static void make_clerks(struct bank *b, uint32_t device)
 {
 	struct branch *of = &b->branch[device];
@@ -138,9 +140,9 @@ static void make_accounts(struct bank *b, uint32_t device)
 }
 
 /*
- * Behind the accounts, as many entries as they will move to, and a supervised
- * actor behind these: so who looks for those below a supervisor comes by each
- * entry that an account ever has.
+ * Makes free entries behind the accounts, for their migrations. A supervised
+ * actor has the entry behind these. So a scan for the members of the supervisor
+ * passes each entry that an account ever has.
  */
 static void make_room(struct bank *b, struct branch *of)
 {
@@ -156,7 +158,8 @@ static void make_room(struct bank *b, struct branch *of)
 	CHECK((uint32_t)last > (uint32_t)guest[MOVES - 1]);
 }
 
-/* Room for all that can be under way: who is told waits for nobody. */
+/* Makes a kernel with mailbox slots for all messages that can be in flight, so
+ * that no sender waits. */
 static void make_branch(struct bank *b, uint32_t device)
 {
 	static const uint32_t lanes[8] = { 1, 1, 1, 1, 1, 1, 3, 32 };
@@ -206,7 +209,7 @@ static void begin(struct bank *b, uint64_t random)
 	}
 }
 
-/* ---- what goes on meanwhile ----------------------------------------------------- */
+/* ---- concurrent actions -------------------------------------------------- */
 
 static void order(struct bank *b, uint32_t account, uint16_t type,
 		  const struct bank_leg *leg)
@@ -239,7 +242,7 @@ static void *order_all(void *argument)
 	return NULL;
 }
 
-/* Links between the devices, to other routes. */
+/* Moves links between the devices to other routes. */
 static void *hand_over_all(void *argument)
 {
 	static const enum peal_route routes[] = { PEAL_ROUTE_PEER,
@@ -263,7 +266,7 @@ static void *hand_over_all(void *argument)
 	return NULL;
 }
 
-/* An account, to another worker: by its first address or by its newest one. */
+/* Migrates an account to another worker, by its first or newest address. */
 static void move_one(struct bank *b, struct branch *of)
 {
 	struct peal_migrate_options o = { .size = sizeof(o) };
@@ -311,9 +314,10 @@ static void *suspend_all(void *argument)
 	return NULL;
 }
 
-/* ---- what comes to the host ------------------------------------------------------ */
+/* ---- messages to the host ------------------------------------------------ */
 
-/* A leg that was not done has the money with it, but for the first one. */
+/* Reads a dead letter. A leg that was not done carries its amount, unless it is
+ * the first leg. */
 static void read_letter(struct bank *b, const struct peal_received *r,
 			const struct letter *l)
 {
@@ -358,7 +362,7 @@ static void read_balance(struct bank *b, const struct bank_balance *o)
 	b->balance[o->account] = o->balance;
 }
 
-/* The next message, if one comes in time: its type; 0: a letter; or an error. */
+/* Reads the next message; returns its type, 0 for a letter, or an error. */
 static int read_next(struct bank *b, int64_t timeout_ns)
 {
 	union {
@@ -382,9 +386,9 @@ static int read_next(struct bank *b, int64_t timeout_ns)
 	return r.type;
 }
 
-/* ---- the end -------------------------------------------------------------------- */
+/* ---- the end ------------------------------------------------------------- */
 
-/* All handlers have returned, and who has failed is known to its supervisor. */
+/* Waits until all handlers have returned, and supervisors know all failures. */
 static void settle(struct bank *b)
 {
 	uint32_t i;
@@ -395,7 +399,8 @@ static void settle(struct bank *b)
 	}
 }
 
-/* Asks each account what it has. Its letters were written before it says so. */
+/* Asks each account for its balance. Its letters are written before it
+ * answers. */
 static void close_accounts(struct bank *b)
 {
 	struct peal_supervisor_info info;
@@ -425,7 +430,7 @@ static void close_accounts(struct bank *b)
 	CHECK_EQ(result, PEAL_EAGAIN);
 }
 
-/* What is written down on a device: lines of its own accounts, and legs. */
+/* Reads the book of a device: the lines of its accounts, and its legs. */
 static void read_book(struct bank *b, uint32_t device)
 {
 	struct bank_book book;
@@ -446,7 +451,7 @@ static void read_book(struct bank *b, uint32_t device)
 	b->book.disorder += book.disorder;
 }
 
-/* Each leg that was to be was done or is dead, once; and no other. */
+/* Checks that each due leg was done or is dead, once, and no other leg. */
 static void check_legs(const struct bank *b)
 {
 	uint64_t expected;
@@ -478,7 +483,7 @@ static void check_money(const struct bank *b)
 	CHECK_EQ(b->book.disorder, 0);
 }
 
-/* Letters name the account that the leg was for, by a number that it had. */
+/* Checks that each letter names a number that the account of its leg had. */
 static void check_mourned(const struct branch *of)
 {
 	uint32_t index;
@@ -491,8 +496,8 @@ static void check_mourned(const struct branch *of)
 	}
 }
 
-/* All together: once for each failure that the supervisor has counted, or less
- * often, but not never. */
+/* Checks that all accounts restart together. They do so once per counted
+ * failure, or less often, but at least once. */
 static void check_all_began(const struct bank_line *line,
 			    const struct peal_supervisor_info *s)
 {
@@ -504,7 +509,8 @@ static void check_all_began(const struct bank_line *line,
 	CHECK(s->restarted >= BANK_OF_EACH * (s->failures != 0));
 }
 
-/* Who has failed has begun anew, with whom its supervisor's strategy says. */
+/* Checks that failed accounts have restarted, with the accounts that the
+ * strategy names. */
 static void check_branch(const struct bank *b, uint32_t device)
 {
 	const struct branch *of = &b->branch[device];
@@ -535,7 +541,7 @@ static void check_branch(const struct bank *b, uint32_t device)
 	CHECK_EQ(lives, BANK_OF_EACH + k.failed);
 }
 
-/* Every message that the runtime counts as dead has come as a letter. */
+/* Checks that each message counted as dead has come as a letter. */
 static void check_letters(const struct bank *b)
 {
 	uint64_t letters = 0, dead = 0;

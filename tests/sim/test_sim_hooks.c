@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Guests that say when they begin and end, on all workers, with little room in the
- * mailboxes: the host makes them, sends to them, moves one, ends one, and lets the
- * kernel drain. Each begins once, before it has a message, and ends once, behind
- * its last one; and all that they say arrives, whichever worker is the last.
+ * Shows that each actor begins once before its first message, and ends once
+ * behind its last one. Guests on all workers report both, by small mailboxes.
+ * All reports arrive, no matter which worker ends last. The host makes guests,
+ * sends to them, migrates one, retires one, and drains the kernel.
  */
 #include "runtime/hooks.h"
 #include "sim/seeds.h"
@@ -12,8 +12,8 @@ PEAL_DECLARE_PROGRAM(hooks);
 
 #define WORKERS 3
 #define GUESTS 12 /* at most */
-#define LINKS 3 /* of those, that are sent to */
-#define MESSAGES 5 /* each, at most */
+#define LINKS 3 /* guests with a link, at most */
+#define MESSAGES 5 /* per link, at most */
 
 struct scene {
 	struct peal_runtime *rt;
@@ -24,7 +24,7 @@ struct scene {
 	uint64_t guest[GUESTS];
 	struct peal_link *link[LINKS];
 	uint32_t guests, links, sent[LINKS];
-	int mortal; /* what guests say when the teller has ended is lost */
+	int mortal; /* 1: reports behind the end of the teller are lost */
 	uint32_t worker[GUESTS], begun[GUESTS], ended[GUESTS];
 };
 
@@ -90,7 +90,7 @@ static void send_some(struct scene *s)
 	}
 }
 
-/* Who still waits for its init does not. */
+/* Migrates a guest, unless the guest still waits for its init. */
 static void move_one(struct scene *s)
 {
 	struct peal_migrate_options o = { .size = sizeof(o) };
@@ -121,8 +121,8 @@ static void hear_all(struct scene *s)
 	}
 }
 
-/* All have begun, but one that was ended before; and have ended, or their kernel's
- * end was before they could say so. */
+/* Checks that all guests have begun, but one that may have been retired before.
+ * All have reported their end, unless the teller is mortal. */
 static void check_guests(struct scene *s)
 {
 	struct peal_kernel_info info;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Kernels that are suspended, resumed, launched again by epochs, drained and
- * stopped at any moment of a stream: what was accepted is delivered once and in
- * order, or counted as what was left.
+ * Shows that each accepted message of a stream is delivered once and in order,
+ * or counted as left. Kernels are suspended, resumed, launched again by epochs,
+ * drained and stopped at any moment.
  */
 #include "sim/seeds.h"
 
 #define MESSAGES 60
 #define KERNELS 2
 
-/* Host, actor, actor, host. */
+/* A stream from the host by two actors to the host. */
 struct stream {
 	struct peal_runtime *rt;
 	struct peal_endpoint *e;
@@ -52,7 +52,7 @@ static void begin(struct stream *s, uint64_t random, const char *links)
 	s->link[2] = harness_to(s->rt, actor[1], s->e, o);
 }
 
-/* All of them, or those that are taken before a kernel has stopped. */
+/* Sends all messages, or those accepted before a kernel has stopped. */
 static void *send_all(void *argument)
 {
 	struct stream *s = (struct stream *)argument;
@@ -68,7 +68,7 @@ static void *send_all(void *argument)
 	return NULL;
 }
 
-/* In order, up to what ends the stream. */
+/* Receives in order, up to the error that ends the stream. */
 static int receive_all(struct stream *s)
 {
 	struct relay_message m;
@@ -94,7 +94,7 @@ static void *receive_in_thread(void *argument)
 	return NULL;
 }
 
-/* Suspends and resumes for a while; what is suspended does nothing. */
+/* Suspends and resumes a kernel. A suspended kernel must do nothing. */
 static void disturb(struct stream *s)
 {
 	struct peal_kernel_info before, after;
@@ -102,7 +102,7 @@ static void disturb(struct stream *s)
 	uint32_t n = draw(s, 5);
 
 	while (n--) {
-		if (draw(s, 2)) /* else as soon as it was resumed */
+		if (draw(s, 2)) /* else directly after the resume */
 			identity_sleep_us(draw(s, 50));
 		CHECK_OK(peal_kernel_suspend(k, PATIENCE));
 		CHECK_OK(peal_kernel_info(k, &before));
@@ -114,7 +114,7 @@ static void disturb(struct stream *s)
 	}
 }
 
-/* ---- in order ------------------------------------------------------------------ */
+/* ---- drain --------------------------------------------------------------- */
 
 static void drain(uint64_t random)
 {
@@ -126,7 +126,7 @@ static void drain(uint64_t random)
 	CHECK(!pthread_create(&sender, NULL, send_all, &s));
 	CHECK(!pthread_create(&receiver, NULL, receive_in_thread, &s));
 	disturb(&s);
-	for (i = 0; i < KERNELS; i++) /* some earlier than all was sent */
+	for (i = 0; i < KERNELS; i++) /* some before all was sent */
 		if (draw(&s, 2))
 			peal_kernel_drain(s.k[i], 0);
 	CHECK(!pthread_join(sender, NULL));
@@ -142,7 +142,7 @@ static void drain(uint64_t random)
 	CHECK_OK(peal_runtime_shutdown(s.rt));
 }
 
-/* ---- out of order ------------------------------------------------------------- */
+/* ---- stop ---------------------------------------------------------------- */
 
 static void stop(uint64_t random)
 {
@@ -177,7 +177,7 @@ static void stop(uint64_t random)
 	}
 	CHECK_EQ(harness_info(s.link[0]).accepted, s.sent);
 	CHECK_EQ(harness_info(s.link[KERNELS]).delivered, s.received);
-	CHECK_EQ(s.received + left, s.sent); /* none twice, none nowhere */
+	CHECK_EQ(s.received + left, s.sent); /* none twice, none lost */
 	CHECK_OK(peal_runtime_shutdown(s.rt));
 }
 

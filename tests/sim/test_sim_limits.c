@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Workers tell an actor with a limit at the same time, while it takes what it has
- * and links bring more: never do more wait than the limit says, and each message is
- * handled, refused or dropped, once.
+ * Shows that a mailbox limit holds when several workers tell the actor at once.
+ * Links bring more messages meanwhile. Each message is handled, refused or
+ * dropped, once.
  */
 #include "runtime/limit_scene.h"
 #include "sim/seeds.h"

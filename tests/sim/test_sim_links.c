@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A stream through kernels on two devices, by a link that is handed over from
- * route to route meanwhile: each message once, in order.
+ * Shows that each message of a stream over two devices arrives once and in
+ * order. The link between the devices is handed over from route to route
+ * meanwhile.
  */
 #include "sim/seeds.h"
 
 #define MESSAGES 60
 #define HAND_OVERS 4
 
-/* Host, actor, actor, host. */
+/* A stream from the host by two actors to the host. */
 struct stream {
 	struct peal_runtime *rt;
 	struct peal_endpoint *e;
@@ -44,7 +45,7 @@ static void begin(struct stream *s, uint64_t random)
 	o.capacity = 1u << draw(s, 5);
 	harness_watch_add(&s->sampler, harness_from(s->rt, s->e, 0, a, o), 1);
 	s->link = harness_link(s->rt, a, 0, b, o);
-	/* the old route's rings and the new one's, of which one may be staged */
+	/* rings of the old and the new route: a staged one has two */
 	harness_watch_add(&s->sampler, s->link, 3);
 	harness_watch_add(&s->sampler, harness_to(s->rt, b, s->e, o), 1);
 	harness_watch(&s->sampler);
@@ -58,7 +59,7 @@ static void *send_all(void *argument)
 	return NULL;
 }
 
-/* To another route, whichever it has. */
+/* Moves the link to another route than it has. */
 static void hand_over(struct stream *s)
 {
 	static const enum peal_route routes[] = { PEAL_ROUTE_PEER,

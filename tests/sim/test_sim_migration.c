@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A guest goes from worker to worker while others send it notes, by links and by
- * mailboxes: it gets each once, those of each sender in order. Wards fail
- * meanwhile, one of which moves too: all begin anew, once for each failure.
+ * Shows that a migrating guest gets each note once, and those of each sender in
+ * order. Notes come by links and by mailboxes. Supervised wards fail meanwhile,
+ * and one of them migrates, too. All wards restart, once per failure.
  */
 #include "runtime/guest.h"
 #include "sim/seeds.h"
@@ -14,8 +14,8 @@ PEAL_DECLARE_PROGRAM(guest);
 #define NOTES 240 /* at most */
 #define WARDS 3
 
-/* Senders: the host, by its link to the guest's first worker and to another one;
- * and a herald of each worker. */
+/* Sender 0 is the host by its link to the guest. Sender 1 is the host by its
+ * link to herald 1. The others are the heralds, one on each worker. */
 #define SENDERS (2 + WORKERS)
 
 struct scene {
@@ -27,9 +27,9 @@ struct scene {
 	uint64_t guest, herald[WORKERS], ward[WARDS];
 	uint64_t sent[SENDERS];
 	uint32_t notes;
-	uint32_t fails, failed; /* that are yet to come; that came */
-	uint32_t at; /* the guest's worker */
-	uint32_t ward_at; /* that of the last ward */
+	uint32_t fails, failed; /* failures left, failures ordered */
+	uint32_t at; /* worker of the guest */
+	uint32_t ward_at; /* worker of the last ward */
 };
 
 static uint32_t draw(struct scene *s, uint32_t n)
@@ -112,7 +112,7 @@ static void send(struct scene *s, uint32_t port, uint64_t to, uint16_t type,
 		      peal_send(s->e, port, type, &n, sizeof(n), PATIENCE));
 }
 
-/* One of the wards fails, now and then. */
+/* Orders a ward to fail, now and then. */
 static void fail(struct scene *s)
 {
 	struct guest_note n = { .sender = 0 };
@@ -139,7 +139,7 @@ static void *send_all(void *argument)
 	return NULL;
 }
 
-/* From where it is to another worker. */
+/* Migrates an actor from worker *at to another one. */
 static void move(struct scene *s, uint64_t actor, uint32_t *at)
 {
 	struct peal_migrate_options o = { .size = sizeof(o) };
@@ -163,7 +163,7 @@ static void *move_all(void *argument)
 	return NULL;
 }
 
-/* What an actor has, when it has had so many notes. */
+/* Waits until an actor has had this number of notes; returns its state. */
 static struct guest await(struct scene *s, uint64_t actor, uint64_t notes)
 {
 	uint64_t until = harness_now_ns() + PATIENCE;
@@ -178,7 +178,7 @@ static struct guest await(struct scene *s, uint64_t actor, uint64_t notes)
 	return g;
 }
 
-/* Who is to begin anew does so before its last note. */
+/* Sends each ward a last note. A ward restarts before it gets that note. */
 static void check_wards(struct scene *s)
 {
 	struct guest_note n = { .sender = 0 };
@@ -215,7 +215,7 @@ static void end(struct scene *s)
 	for (i = 0; i < SENDERS; i++)
 		CHECK_EQ(g.next[i], s->sent[i]);
 	EVENTUALLY(!peal_kernel_info(s->k, &k) && k.failed == s->failed);
-	await(s, s->guest, sum); /* and their supervisor knows of them */
+	await(s, s->guest, sum); /* the supervisor knows all failures then */
 	check_wards(s);
 	CHECK_OK(peal_kernel_stop(s->k, PATIENCE));
 	harness_conserved(s->rt);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Two actors that are bound to each other fail, at any two moments: each ends the
- * other, as well as itself, and yet who monitors one of them hears of it once.
+ * Shows that a monitor reports an end once, though two workers know of it. Two
+ * actors with a bond fail at any two moments. Each failure ends both of them.
  */
 #include <pthread.h>
 
@@ -25,7 +25,7 @@ static void *fail_later(void *argument)
 	return NULL;
 }
 
-/* The ear has heard of either once, whoever came first. */
+/* Checks that the endpoint `ear` hears of each end once, in any order. */
 static void hear_both(struct scene *s)
 {
 	struct peal_received r;
@@ -74,7 +74,7 @@ static void bonds(uint64_t random)
 		CHECK(!pthread_join(thread[i], NULL));
 	hear_both(&s);
 	EVENTUALLY(ask(&s, OWNER).downs >= 2);
-	/* what could come twice has come */
+	/* after this, a second report would have come */
 	CHECK_OK(peal_kernel_suspend(s.k, PATIENCE));
 	CHECK_OK(peal_kernel_resume(s.k));
 	CHECK_EQ(ask(&s, OWNER).downs, 2);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The same seed gives the same run, here and in another process, another seed
- * another one; and a run that cannot go on says so.
+ * Shows that the same seed gives the same run, here and in another process.
+ * Another seed gives another run. A run that cannot go on reports it.
  */
 #include "sim/seeds.h"
 
 #define MESSAGES 60
-/* Who sleeps is woken, or else sleeps for 50 ms. */
+/* Less than the 50 ms that a sleeper sleeps if it is not woken. */
 #define ALL_NS (45 * MS)
 #define SEEDS 100
 
-/* Host, actor, actor, host; two devices. */
+/* Links the host by two actors, on two devices, to the host. */
 static void chain(struct peal_runtime *rt, struct peal_endpoint *e,
 		  struct peal_kernel *k[2])
 {
@@ -72,7 +72,7 @@ PEAL_TEST(the_same_seed_gives_the_same_run)
 	}
 }
 
-/* The traces of all seeds in one. */
+/* Returns a hash of the traces of all seeds. */
 static unsigned long long all_traces(void)
 {
 	unsigned long long sum = 0;
@@ -105,9 +105,9 @@ PEAL_TEST(many_seeds_pass)
 	seeds_run(&echoes);
 }
 
-/* ---- runs that cannot go on -------------------------------------------------- */
+/* ---- runs that cannot go on ---------------------------------------------- */
 
-/* Nobody sends what it waits for. */
+/* Waits for a message that is never sent. */
 static void wait_for_ever(uint64_t random)
 {
 	struct peal_received r;
@@ -124,7 +124,7 @@ static void wait_for_ever(uint64_t random)
 	CHECK_OK(peal_receive(e, &byte, 1, &r, -1));
 }
 
-/* A lock that its own holder wants. */
+/* Locks a mutex that the thread holds. */
 static void lock_twice(uint64_t random)
 {
 	pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -142,7 +142,7 @@ static void spin_for_ever(uint64_t random)
 		;
 }
 
-/* It fails by itself, and says that and its seed. */
+/* Checks that the run fails by itself, and prints `part` and its seed. */
 static void fails(void (*run)(uint64_t random), const char *part)
 {
 	struct seeds_scene scene = { .name = "fails", .run = run };

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Actors that a handler makes, by few rooms, and that end in the middle of what
- * goes on: by the handler or the host, whoever is first, while messages for them
- * are under way from another worker. Each ends once, and no message comes to who
- * has its room next.
+ * Shows that a spawned actor ends once, and that no message for it reaches the
+ * next actor in its slot. A handler spawns actors in few slots. The handler or
+ * the host ends them, while messages from another worker are in flight.
  */
 #include <pthread.h>
 
@@ -13,7 +12,7 @@
 #define TURNS 6
 #define MESSAGES 3
 
-/* Who sends to an actor, and who ends it for the host. */
+/* A thread that sends to an actor, or retires it for the host. */
 struct other {
 	struct scene *s;
 	struct peal_endpoint *e;
@@ -43,7 +42,7 @@ static void *end_it(void *argument)
 	return NULL;
 }
 
-/* One actor, from when it is made to when it has ended. */
+/* Spawns one actor and waits for its end. */
 static void one(struct scene *s, struct peal_endpoint *e, uint64_t random,
 		uint64_t value)
 {
@@ -64,7 +63,7 @@ static void one(struct scene *s, struct peal_endpoint *e, uint64_t random,
 		CHECK(!pthread_create(&thread[1], NULL, end_it, &other[1]));
 	identity_sleep_us((random >> 16) % 5);
 	ended = end(s, other[0].actor) == 0;
-	if (random >> 33 & 1) { /* the room has another one meanwhile */
+	if (random >> 33 & 1) { /* its slot gets the next actor meanwhile */
 		uint64_t next = make(s, value + 1000);
 
 		CHECK(next != other[0].actor);

@@ -9,20 +9,20 @@
 #include "runtime/backend/host/cluster.h"
 
 /*
- * Clusters of a double. As on a GPU a block's shared memory is dirty at first
- * and gone with the block: who reaches for it then gets a fault.
+ * Clusters of a double. As on a GPU, the shared memory of a block is dirty at
+ * first and ends with the block. A later access faults.
  */
 
 struct double_clusters {
 	unsigned n, size; /* clusters, blocks of each */
-	size_t bytes, mapped; /* of each block; with what follows it */
+	size_t bytes, mapped; /* of each block: memory, with pages behind it */
 	uint8_t **memory; /* by block */
 	pthread_barrier_t *meet; /* by cluster */
 	struct peali_host_cluster *cluster;
 };
 
-/* Pages behind a block's memory: as many as never the last time, so that it is
- * elsewhere than in the launch before. */
+/* Returns the bytes of pages behind a block's memory. They differ from launch
+ * to launch, so that the memory has another address each time. */
 static size_t behind(void)
 {
 	static _Atomic unsigned turn;

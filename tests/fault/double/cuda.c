@@ -7,13 +7,14 @@
 #include <string.h>
 
 /*
- * The front of a pretend libcuda.so.1: the calls of CUDA's driver API that the
- * backend makes, found by cuGetProcAddress. Numbers are those of <cuda.h>.
+ * The front of the double of libcuda.so.1. It has the calls of CUDA's driver
+ * API that the backend makes. cuGetProcAddress_v2 finds them. Numbers are those
+ * of <cuda.h>.
  */
 
 const struct double_vendor double_vendor = { "sm_90", 190, 1 };
 
-/* ---- contexts ----------------------------------------------------------------------- */
+/* ---- contexts ------------------------------------------------------------ */
 
 struct context {
 	int device, users, part;
@@ -114,7 +115,7 @@ static int context_peer(void *context, unsigned flags)
 	return 0;
 }
 
-/* ---- devices --------------------------------------------------------------------------- */
+/* ---- devices ------------------------------------------------------------- */
 
 static int init(unsigned flags)
 {
@@ -268,7 +269,7 @@ static int error_string(int error, const char **name)
 	return DOUBLE_INVALID;
 }
 
-/* ---- memory ---------------------------------------------------------------------------- */
+/* ---- memory -------------------------------------------------------------- */
 
 static int memory_info(size_t *left, size_t *all)
 {
@@ -447,7 +448,7 @@ static int fill(uint64_t to, uint8_t value, size_t bytes, void *stream)
 	return double_fill(to, value, bytes, stream);
 }
 
-/* ---- streams, programs, kernels ------------------------------------------------------------ */
+/* ---- streams, programs, kernels ------------------------------------------ */
 
 static int stream_create(struct double_stream **stream, unsigned flags)
 {
@@ -465,7 +466,7 @@ static int stream_destroy(struct double_stream *stream)
 	return double_stream_destroy(stream);
 }
 
-/* An error of a kernel shows first where its stream is asked. */
+/* A query reports the error of a kernel first: a planted error kills it. */
 static int stream_query(struct double_stream *stream)
 {
 	int error = double_call("cuStreamQuery");
@@ -511,7 +512,7 @@ static int function_load(void *function)
 	return function ? 0 : DOUBLE_INVALID;
 }
 
-/* ---- graphs ---------------------------------------------------------------------------------- */
+/* ---- graphs -------------------------------------------------------------- */
 
 static int capture_begin(struct double_stream *stream, int mode)
 {
@@ -520,7 +521,7 @@ static int capture_begin(struct double_stream *stream, int mode)
 	return mode == 1 ? double_capture_begin(stream) : DOUBLE_INVALID;
 }
 
-/* As the driver has it: it ends whatever becomes of it. */
+/* Ends the recording also if the call fails, as the driver does. */
 static int capture_end(struct double_stream *stream, struct double_graph **out)
 {
 	int error = double_call("cuStreamEndCapture");
@@ -571,7 +572,7 @@ static int executable_destroy(struct double_graph *executable)
 	return double_graph_destroy(executable);
 }
 
-/* ---- parts of a device ------------------------------------------------------------------------ */
+/* ---- parts of a device --------------------------------------------------- */
 
 /** CUdevResource, version 1. */
 struct resource {
@@ -660,7 +661,7 @@ static int part_destroy(void *context)
 	return 0;
 }
 
-/* ---- finding them -------------------------------------------------------------------------- */
+/* ---- table of symbols ---------------------------------------------------- */
 
 #define ROW(symbol, function)                                                  \
 	{                                                                      \

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* How the pretend libcuda.so.1 launches kernels, see cuda.c. */
+/* Launches of the double of libcuda.so.1, see cuda.c. */
 
 int double_cuda_function_attribute(int *value, int attribute, void *function)
 {
@@ -26,7 +26,7 @@ int double_cuda_function_set(struct double_function *function, int attribute,
 	return double_function_shared(function, value);
 }
 
-/* ---- what fits ------------------------------------------------------------------------ */
+/* ---- occupancy ----------------------------------------------------------- */
 
 int double_cuda_occupancy(int *blocks, void *function, int threads,
 			  size_t shared_bytes)
@@ -37,7 +37,8 @@ int double_cuda_occupancy(int *blocks, void *function, int threads,
 			  DOUBLE_INVALID;
 }
 
-/* What a grid's attributes say; 0, or the error of one that is not known. */
+/* Fills the shape of a grid with its attributes. Returns 0, or an error for an
+ * unknown attribute or a wrong size. */
 static int shape_of(const struct peali_gpu_grid *grid,
 		    struct double_shape *shape)
 {
@@ -57,7 +58,7 @@ static int shape_of(const struct peali_gpu_grid *grid,
 			 a[i].value[0] != 1)
 			return DOUBLE_INVALID;
 	}
-	/* more than 8 are for those that ask for what is not portable */
+	/* clusters of more than 8 blocks need a non-portable attribute */
 	if (grid->gy * grid->gz * grid->by * grid->bz != 1 || !shape->blocks ||
 	    !shape->cluster || shape->cluster > 8 ||
 	    shape->blocks % shape->cluster)
@@ -94,7 +95,7 @@ int double_cuda_clusters_fit(int *clusters, struct double_function *function,
 	return error;
 }
 
-/* ---- launches ------------------------------------------------------------------------- */
+/* ---- launches ------------------------------------------------------------ */
 
 int double_cuda_launch_cooperative(void *function, unsigned gx, unsigned gy,
 				   unsigned gz, unsigned bx, unsigned by,

@@ -12,7 +12,7 @@
 #include "runtime/backend/gpu/driver.h"
 #include "runtime/backend/host/links.h"
 
-/* Calls, faults, counts, devices. */
+/* Calls, faults, counts and devices of a double. */
 
 static atomic_int n_things[DOUBLE_THINGS];
 
@@ -22,8 +22,9 @@ void double_count(enum double_thing thing, int change)
 }
 
 /*
- * For tests, and what tells the backend that this is no driver: how many things
- * it has handed out that were not given back, and which.
+ * Returns the number of resources that the caller has not released, and lists
+ * them in `text`. For tests. The backend knows by this symbol that the library
+ * is a double.
  */
 __attribute__((visibility("default"))) int peal_driver_double(char *text,
 							      size_t bytes);
@@ -63,7 +64,7 @@ void double_broken(const char *format, ...)
 	abort();
 }
 
-/* ---- what the environment says ---------------------------------------------------- */
+/* ---- the environment ----------------------------------------------------- */
 
 static const char *environment(const char *name, const char *other,
 			       const char *value)
@@ -171,7 +172,7 @@ int double_lacks(const char *symbol)
 	return 0;
 }
 
-/* ---- calls ----------------------------------------------------------------------------- */
+/* ---- calls --------------------------------------------------------------- */
 
 struct rule {
 	const char *cuda, *hip;
@@ -187,7 +188,7 @@ static const struct rule rules[] = { PEALI_GPU_CALLS(RULE) };
 
 static atomic_int n_calls[N_RULES];
 
-/* Its row in the table; N_RULES: none. */
+/* Returns the symbol's row in the table; N_RULES: none. */
 static size_t row_of(const char *symbol)
 {
 	size_t i;
@@ -200,7 +201,7 @@ static size_t row_of(const char *symbol)
 	return i;
 }
 
-/* For tests: how often a symbol was called; -1: there is no such symbol. */
+/* For tests: returns how often a symbol was called; -1: unknown symbol. */
 __attribute__((visibility("default"))) int
 peal_driver_double_calls(const char *symbol);
 int peal_driver_double_calls(const char *symbol)
@@ -210,7 +211,8 @@ int peal_driver_double_calls(const char *symbol)
 	return row < N_RULES ? atomic_load(&n_calls[row]) : -1;
 }
 
-/* SYMBOL:ERROR:N[,SYMBOL:ERROR:N...]; `nth` is the number of this call. */
+/* Returns the planted error of call number `nth` of the symbol, or 0. The
+ * variable has the form SYMBOL:ERROR:N[,SYMBOL:ERROR:N...]. */
 static int fault_of(const char *symbol, int nth)
 {
 	const char *text = environment("PEAL_DOUBLE_FAIL", NULL, "");

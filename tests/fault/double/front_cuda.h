@@ -5,7 +5,7 @@
 #include "double.h"
 #include "runtime/backend/gpu/driver.h"
 
-/* What the files of the pretend libcuda.so.1 share. */
+/* Shared by the files of the double of libcuda.so.1. */
 
 #define NEED_CONTEXT()                                                         \
 	do {                                                                   \
@@ -13,7 +13,7 @@
 			return DOUBLE_NO_CONTEXT;                              \
 	} while (0)
 
-/* ---- cuda_launch.c: functions and launches, as the driver has them ----------- */
+/* ---- cuda_launch.c: functions and launches ------------------------------- */
 
 int double_cuda_function_attribute(int *value, int attribute, void *function);
 int double_cuda_function_set(struct double_function *function, int attribute,

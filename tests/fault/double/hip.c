@@ -6,17 +6,17 @@
 #include <string.h>
 
 /*
- * The front of a pretend libamdhip64.so: the calls of HIP's module API that the
- * backend makes. Numbers are those of <hip/hip_runtime_api.h>.
+ * The front of the double of libamdhip64.so. It has the calls of HIP's module
+ * API that the backend makes. Numbers are those of <hip/hip_runtime_api.h>.
  */
 
 const struct double_vendor double_vendor = { "gfx90a:sramecc+:xnack-", 224, 0 };
 
-/* Found by dlsym; nobody calls them by a prototype. */
+/* dlsym finds these functions: no caller needs a prototype. */
 #define API __attribute__((visibility("default"))) int
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
-/* ---- the current device ------------------------------------------------------------ */
+/* ---- the current device -------------------------------------------------- */
 
 static _Thread_local int current; /* a thread begins with device 0 */
 static int initialised;
@@ -58,7 +58,7 @@ API hipGetDevice(int *device)
 	return initialised ? 0 : 3;
 }
 
-/* HIP has no way to take it back short of a call of its own: it stays. */
+/* Peer access stays enabled: the backend never disables it. */
 API hipDeviceEnablePeerAccess(int peer, unsigned flags)
 {
 	CALL("hipDeviceEnablePeerAccess");
@@ -71,7 +71,7 @@ API hipDeviceEnablePeerAccess(int peer, unsigned flags)
 	return 0;
 }
 
-/* ---- devices ------------------------------------------------------------------------- */
+/* ---- devices ------------------------------------------------------------- */
 
 API hipInit(unsigned flags)
 {
@@ -132,7 +132,7 @@ API hipDeviceGetPCIBusId(char *name, int bytes, int device)
 	return 0;
 }
 
-/** As hipDeviceProp_tR0600 begins and ends. */
+/* Fills the begin and the end of hipDeviceProp_tR0600. */
 API hipGetDevicePropertiesR0600(char *properties, int device)
 {
 	CALL("hipGetDevicePropertiesR0600");
@@ -215,7 +215,7 @@ API hipDrvGetErrorName(int error, const char **name)
 	return DOUBLE_INVALID;
 }
 
-/* ---- memory --------------------------------------------------------------------------- */
+/* ---- memory -------------------------------------------------------------- */
 
 API hipMemGetInfo(size_t *left, size_t *all)
 {
@@ -288,7 +288,7 @@ API hipMemcpyAsync(uint64_t to, uint64_t from, size_t bytes, int kind,
 	return double_copy(to, from, bytes, stream);
 }
 
-/* ---- streams, programs, kernels ----------------------------------------------------------- */
+/* ---- streams, programs, kernels ------------------------------------------ */
 
 API hipMemsetD8Async(uint64_t to, uint8_t value, size_t bytes, void *stream)
 {
@@ -375,7 +375,7 @@ API hipModuleLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz,
 	return double_launch(function, &shape, stream, arguments);
 }
 
-/* ---- graphs ------------------------------------------------------------------------ */
+/* ---- graphs -------------------------------------------------------------- */
 
 API hipStreamBeginCapture(struct double_stream *stream, int mode)
 {
@@ -383,7 +383,7 @@ API hipStreamBeginCapture(struct double_stream *stream, int mode)
 	return mode == 1 ? double_capture_begin(stream) : DOUBLE_INVALID;
 }
 
-/* As the driver has it: it ends whatever becomes of it. */
+/* Ends the recording also if the call fails, as the driver does. */
 API hipStreamEndCapture(struct double_stream *stream, struct double_graph **out)
 {
 	int error = double_call("hipStreamEndCapture");

@@ -21,10 +21,10 @@
 
 /*
  * Streams, modules and kernels of a double. A kernel's blocks are threads that
- * run the program's host entry; the executable has it, and the engine.
+ * run the program's host entry. The executable has the entry and the engine.
  */
 
-/* The engine of the host backend, as the executable exports it. */
+/* The engine of the host backend, exported by the executable. */
 static struct {
 	int (*create)(uint32_t lanes, struct peali_fibers **out);
 	void (*destroy)(struct peali_fibers *fibers);
@@ -37,7 +37,7 @@ static struct {
 	void (*shift)(struct peali_host_clock clock);
 } engine;
 
-/** A symbol that is looked for in all files of the process. */
+/** A search for a symbol in all files of the process. */
 struct search {
 	const char *name;
 	void *found;
@@ -56,7 +56,8 @@ static int look_into(struct dl_phdr_info *info, size_t bytes, void *argument)
 	return search->found != NULL;
 }
 
-/* Also of programs in files, whose symbols are their own. NULL: nowhere. */
+/* Finds a symbol in the executable or in a program file. Returns NULL if there
+ * is none. */
 static void *anywhere(const char *name)
 {
 	struct search search = { name, dlsym(RTLD_DEFAULT, name) };
@@ -95,7 +96,7 @@ static void find_engine(void)
 
 static pthread_once_t engine_once = PTHREAD_ONCE_INIT;
 
-/* ---- modules ---------------------------------------------------------------------- */
+/* ---- modules ------------------------------------------------------------- */
 
 struct double_function {
 	struct double_function *next;
@@ -111,7 +112,7 @@ struct module {
 	struct double_function *functions;
 };
 
-/* Bytes of an ELF file, by its section table; 0: not of that machine. */
+/* Returns the bytes of an ELF file, by its section table; 0: wrong machine. */
 static size_t elf_bytes(const unsigned char *image)
 {
 	uint64_t at;
@@ -124,7 +125,7 @@ static size_t elf_bytes(const unsigned char *image)
 	return machine == double_vendor.machine ? at + (size_t)n * size : 0;
 }
 
-/* Whether PTX text is for this architecture or an older one. */
+/* Returns 1 if PTX text is for this architecture or an older one. */
 static int is_for(const char *text, const char *arch)
 {
 	const char *target = strstr(text, ".target sm_");
@@ -211,7 +212,7 @@ int double_function_shared(struct double_function *function, int most)
 	return 0;
 }
 
-/* ---- kernels ------------------------------------------------------------------------- */
+/* ---- kernels ------------------------------------------------------------- */
 
 struct kernel;
 
@@ -228,9 +229,9 @@ struct kernel {
 	int device;
 	uint32_t n_blocks;
 	atomic_uint running;
-	atomic_uint inside; /* blocks that have not come to their end */
+	atomic_uint inside; /* blocks that have not reached their end */
 	struct block *block;
-	uint8_t *scratch; /* where a faulty pair's stores go */
+	uint8_t *scratch; /* gets the stores of a faulty pair */
 	struct double_clusters *clusters; /* NULL: none */
 };
 
@@ -239,15 +240,15 @@ struct double_stream {
 	struct kernel *kernel; /* the latest; NULL: none */
 	int device;
 	uint32_t units; /* 0: all */
-	atomic_int failed; /* its kernel's error, for good */
-	atomic_int dying; /* its kernel is being killed, and counts as there */
-	struct double_graph *capture; /* what is recorded; NULL: it runs */
+	atomic_int failed; /* error of its kernel, kept; 0: none */
+	atomic_int dying; /* 1: its kernel is being killed, is not ready */
+	struct double_graph *capture; /* records launches; NULL: they run */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct double_stream *streams;
-static atomic_int resident[64]; /* kernels, by device */
-static atomic_int lost[64]; /* the error of a device that is lost */
+static atomic_int resident[64]; /* number of kernels, by device */
+static atomic_int lost[64]; /* error of a lost device, by device */
 
 int double_lost(int device)
 {
@@ -291,7 +292,7 @@ static void *block_main(void *argument)
 	if (k->clusters)
 		double_clusters_left(k->clusters, b->index);
 	engine.leave();
-	/* not resident before it is seen to have ended */
+	/* first not resident, then ended: the caller relies on this order */
 	if (atomic_fetch_sub(&k->inside, 1) == 1)
 		atomic_fetch_sub(&resident[k->device], 1);
 	atomic_fetch_sub(&k->running, 1);
@@ -320,7 +321,7 @@ static void free_kernel(struct kernel *k)
 	free(k);
 }
 
-/* Hardware queues of a device, as both vendors' drivers count them. */
+/* Returns the hardware queues of a device, by the drivers' variables. */
 static int queues(void)
 {
 	const char *said = getenv(double_vendor.is_cuda ?
@@ -397,7 +398,7 @@ int double_stream_wait(struct double_stream *stream)
 	return error;
 }
 
-/* ---- launching -------------------------------------------------------------------------- */
+/* ---- launches ------------------------------------------------------------ */
 
 static uint32_t blocks_per_unit(uint32_t threads, size_t shared_bytes)
 {
@@ -428,7 +429,7 @@ static const char *links(void)
 	return text ? text : "";
 }
 
-/* Whether a pair lies, by the grammar of PEAL_HOST_LINKS. */
+/* Returns the fault of a pair, PEALI_LINK_SOUND for none. */
 static int lies(int from, int to)
 {
 	int (*parse)(const char *, int, struct peali_link_pair *);
@@ -445,8 +446,8 @@ static int lies(int from, int to)
 }
 
 /*
- * A pair that lies does so to the probe: what its writer stores goes elsewhere.
- * Other kernels do not use such a pair.
+ * Applies the fault of a pair to the probe: the stores of its writer go to
+ * another place. Other kernels do not use such a pair.
  */
 static void mislead(struct kernel *k, struct peal_probe_params *p)
 {
@@ -515,7 +516,8 @@ static struct kernel *new_kernel(struct double_function *function,
 	return k;
 }
 
-/* GPU code knows one policy each; the host's code that stands for it all. */
+/* Checks the policy of rings and mailboxes. GPU code knows one policy per
+ * vendor. The host code that runs in its place knows all. */
 static void check_policy(const struct peal_kernel_params *p)
 {
 	uint32_t wanted = double_vendor.is_cuda ? PEAL_POLICY_ATOM16 :
@@ -542,7 +544,7 @@ static void check_policy(const struct peal_kernel_params *p)
 	}
 }
 
-/* Whether all blocks of the resident kernels and of this one have room. */
+/* Returns 1 if this grid fits beside the resident kernels. */
 static int fits(struct double_stream *stream, const struct double_shape *shape)
 {
 	uint32_t units = stream->units ? stream->units : double_units();
@@ -561,11 +563,11 @@ static int fits(struct double_stream *stream, const struct double_shape *shape)
 		       blocks_per_unit(shape->threads, shape->shared_bytes);
 }
 
-/* One launch, as all of ours are. */
+/* A graph of one launch. The backend records no other graphs. */
 struct double_graph {
-	struct double_function *function; /* NULL: it is empty */
+	struct double_function *function; /* NULL: no launch yet */
 	struct double_shape shape;
-	uint64_t params; /* as they were when it was recorded */
+	uint64_t params; /* at the time of the recording */
 	int device;
 	int executable;
 };
@@ -625,7 +627,7 @@ int double_launch(struct double_function *function,
 	return 0;
 }
 
-/* ---- graphs ------------------------------------------------------------------------------ */
+/* ---- graphs -------------------------------------------------------------- */
 
 static struct double_graph *new_graph(void)
 {
@@ -690,9 +692,9 @@ int double_graph_launch(struct double_graph *executable,
 			     arguments);
 }
 
-/* ---- a kernel that dies ------------------------------------------------------------------ */
+/* ---- a kernel that dies -------------------------------------------------- */
 
-/* The probe's kernel ends when its time is over: that is now. */
+/* Ends a kernel of the probe: sets its time limit to 0. */
 static void end_probe(struct double_stream *stream, struct peal_probe_params *p)
 {
 	for (; p && p->magic == PEAL_PROBE_MAGIC;
@@ -702,7 +704,7 @@ static void end_probe(struct double_stream *stream, struct peal_probe_params *p)
 		usleep(200);
 }
 
-/* Ends its threads, and takes back what they said of their end. */
+/* Ends the kernel's threads, and restores the phases that they reported. */
 static void end_workers(struct double_stream *stream,
 			const struct peal_kernel_params *p)
 {
@@ -723,7 +725,6 @@ static void end_workers(struct double_stream *stream,
 	free(phase);
 }
 
-/* The kernel of a stream is gone, and the driver says so from now on. */
 void double_kill(struct double_stream *stream, int error)
 {
 	const struct peal_kernel_params *p =
@@ -738,7 +739,7 @@ void double_kill(struct double_stream *stream, int error)
 	stream->dying = 0;
 }
 
-/* For tests: a device falls off the bus, with all its kernels. */
+/* For tests: a device and all its kernels are lost. error 0: none is lost. */
 __attribute__((visibility("default"))) void peal_driver_double_lose(int device,
 								    int error);
 void peal_driver_double_lose(int device, int error)

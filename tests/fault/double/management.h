@@ -7,16 +7,16 @@
 #include <string.h>
 
 /*
- * What the pretend management libraries share: they describe the devices of the
- * driver doubles, under the PCI addresses that those give them. Nothing of it
- * is a GPU; the command finds peal_management_double and says so.
+ * Shared by the doubles of NVML and ROCm SMI. They describe the devices of the
+ * driver doubles, under the PCI addresses of these devices. The peal command
+ * knows by the symbol peal_management_double that the library is a double.
  *
  * Environment:
  *	PEAL_DOUBLE_SMI		KEY=NUMBER, commas between; see nvml.c
  *	PEAL_DOUBLE_TOPOLOGY	A-B:LINK, commas between, as in
  *				0-1:NV4,0-2:PXB,3-S:NV6 (S: a switch); of
  *				ROCm SMI 0-1:XGMI
- *	PEAL_DOUBLE_FAIL_SMI	a symbol whose calls all fail
+ *	PEAL_DOUBLE_FAIL_SMI	a symbol: all its calls fail
  */
 
 #define MANAGEMENT_API __attribute__((visibility("default")))
@@ -53,7 +53,7 @@ struct management_entry {
 	char link[8];
 };
 
-/* Reads the entry at *at and moves on; 0: there is no more. */
+/* Reads the entry at *at and moves on. Returns 0 behind the last entry. */
 static inline int management_entry(const char **at,
 				   struct management_entry *out)
 {

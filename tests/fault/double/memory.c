@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Memory of a double: every piece that the driver knows of is in one list. */
+/* Memory of a double. One list has all pieces that the driver knows. */
 
 enum kind { PLAIN, HOST, REGISTERED, RANGE, HANDLE, MAPPED };
 
@@ -18,7 +18,7 @@ struct piece {
 	struct piece *next;
 	enum kind kind;
 	uint64_t address, bytes;
-	int fd; /* HANDLE, and the mapping's */
+	int fd; /* of a HANDLE; else -1 */
 	int device;
 	int exportable, imported; /* HANDLE */
 	uint64_t access; /* bit per device */
@@ -27,7 +27,7 @@ struct piece {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct piece *pieces;
 
-/* Lock held. */
+/* Returns a piece, or NULL. The caller holds `lock`. */
 static struct piece *find(enum kind kind, uint64_t address)
 {
 	struct piece *p;
@@ -57,7 +57,7 @@ static int enlist(enum kind kind, uint64_t address, uint64_t bytes, int fd,
 	return 0;
 }
 
-/* Takes it out of the list; DOUBLE_INVALID: there is none. */
+/* Removes a piece from the list. DOUBLE_INVALID: there is none. */
 static int delist(enum kind kind, uint64_t address, struct piece *out)
 {
 	struct piece **p, *found;
@@ -86,7 +86,7 @@ static void *take(size_t bytes)
 	return p == MAP_FAILED ? NULL : p;
 }
 
-/* A driver's memory is not zero: some of it says so. */
+/* Writes non-zero bytes to some pages, as a driver's memory is not zeroed. */
 static void dirty(uint8_t *p, uint64_t bytes)
 {
 	uint64_t at;
@@ -95,7 +95,7 @@ static void dirty(uint8_t *p, uint64_t bytes)
 		memset(p + at, 0xa5, bytes - at < 4096 ? bytes - at : 4096);
 }
 
-/* ---- plain and host memory -------------------------------------------------------- */
+/* ---- plain and host memory ----------------------------------------------- */
 
 int double_alloc(uint64_t *address, size_t bytes)
 {
@@ -176,7 +176,7 @@ int double_is_host(uint64_t address, size_t bytes)
 	return is;
 }
 
-/* ---- virtual memory management ------------------------------------------------------- */
+/* ---- virtual memory management ------------------------------------------- */
 
 int double_reserve(uint64_t *address, size_t bytes)
 {
@@ -201,7 +201,7 @@ int double_unreserve(uint64_t address, size_t bytes)
 	return 0;
 }
 
-/* A descriptor is from now on memory of a device. */
+/* Makes a handle for a descriptor's memory, of a device. */
 static int hold(uint64_t *handle, size_t bytes, int fd, int device)
 {
 	static uint64_t next = 0x100;
@@ -213,7 +213,7 @@ static int hold(uint64_t *handle, size_t bytes, int fd, int device)
 	return enlist(HANDLE, *handle, bytes, fd, device);
 }
 
-/* What it is called says which device has it, to other processes too. */
+/* Begin of the memory file's name. The device follows, for other processes. */
 #define NAME "peal double "
 
 int double_create(uint64_t *handle, size_t bytes, int device, int exportable)
@@ -363,9 +363,9 @@ int double_owner(uint64_t address)
 	return owner;
 }
 
-/* ---- copies -------------------------------------------------------------------------- */
+/* ---- copies -------------------------------------------------------------- */
 
-/* Whether a device's copy engine reaches the memory. */
+/* Returns 1 if the device's copy engine has access to the memory. */
 static int reaches(int device, uint64_t address, size_t bytes)
 {
 	struct piece *p;
@@ -415,8 +415,8 @@ int double_fill(uint64_t to, uint8_t value, size_t bytes,
 	if (double_stream_query(stream))
 		double_broken("a fill on a stream that a kernel runs on");
 	check_range("a fill of", to, bytes);
-	/* whole pages of zeros: given back, so that large heaps are cheap; one
-	 * call is for mapped memory, the other for anonymous */
+	/* Frees whole pages of zeros, so that large heaps are cheap. The first
+	 * call is for mapped memory, the second for anonymous memory. */
 	if (value || to % 4096 || bytes % 4096 ||
 	    (madvise((void *)(uintptr_t)to, bytes, MADV_REMOVE) &&
 	     madvise((void *)(uintptr_t)to, bytes, MADV_DONTNEED)))

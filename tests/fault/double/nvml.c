@@ -4,8 +4,8 @@
 #include <stdint.h>
 
 /*
- * A pretend libnvidia-ml.so.1. Keys of PEAL_DOUBLE_SMI: init (what nvmlInit_v2
- * returns), persistence, mig, pending, display, bar1 and bar1_used (in MiB).
+ * A double of libnvidia-ml.so.1. Keys of PEAL_DOUBLE_SMI: init (result of
+ * nvmlInit_v2), persistence, mig, pending, display, bar1 and bar1_used (MiB).
  */
 
 #define API MANAGEMENT_API int
@@ -17,7 +17,7 @@
 			return NOT_SUPPORTED;                                  \
 	} while (0)
 
-/* Its handle is its number and one. */
+/* Returns the device of a handle, which is its number + 1. */
 static int number_of(void *device)
 {
 	return (int)(intptr_t)device - 1;
@@ -111,7 +111,7 @@ API nvmlDeviceGetTopologyCommonAncestor(void *a, void *b, int *level)
 	return 0;
 }
 
-/* Where a device's NVLink leads to: a device, -1 a switch, -2 nowhere. */
+/* Returns the device at the other end of an NVLink; -1: a switch; -2: none. */
 static int other_end(int device, unsigned link)
 {
 	const char *at = management_environment("PEAL_DOUBLE_TOPOLOGY");

@@ -3,7 +3,7 @@
 
 #include <stdint.h>
 
-/* A pretend librocm_smi64.so. Key of PEAL_DOUBLE_SMI: init. */
+/* A double of librocm_smi64.so. Key of PEAL_DOUBLE_SMI: init. */
 
 #define API MANAGEMENT_API int
 

@@ -4,8 +4,8 @@
 
 #include "../bank.h"
 
-/* The leader writes down that it has begun: what it had before is gone, and it
- * has what it began with instead. */
+/* The leader records the begin of an account. After a restart the account has
+ * forfeited its balance and has the initial one. */
 static PEAL_DEV void begin(const struct bank_account *a, struct bank_line *line,
 			   uint32_t fault)
 {
@@ -23,7 +23,7 @@ static PEAL_DEV void begin(const struct bank_account *a, struct bank_line *line,
 	peal_store_relaxed_dev(&line->balance, a->balance);
 }
 
-/* Who has failed must not go on with that. */
+/* Spoils the state and fails. No later handler may see this state. */
 static PEAL_DEV int fail(struct peal_worker *w)
 {
 	struct bank_account *kept = (struct bank_account *)peal_state(w);
@@ -36,7 +36,7 @@ static PEAL_DEV int fail(struct peal_worker *w)
 	return BANK_ERROR;
 }
 
-/* Writes down which of those on its way it is. */
+/* Numbers the leg on its way, and records the number. */
 static PEAL_DEV void number(struct peal_worker *w, struct bank_book *book,
 			    struct bank_leg *out, uint32_t way, uint32_t next)
 {
@@ -51,7 +51,7 @@ static PEAL_DEV void number(struct peal_worker *w, struct bank_book *book,
 	out->order = (uint32_t)peal_broadcast(w, n);
 }
 
-/* The leader looks whether it comes behind one that was sent later. */
+/* The leader checks that the leg is not behind one that was sent later. */
 static PEAL_DEV void look_at_order(struct bank_book *book,
 				   const struct bank_account *a,
 				   const struct bank_leg *in)
@@ -63,7 +63,8 @@ static PEAL_DEV void look_at_order(struct bank_book *book,
 	peal_store_relaxed_dev(got, in->order);
 }
 
-/* To the next account, wherever that is; or the host hears that it is over. */
+/* Sends the leg to the next account, or tells the host that the transfer is
+ * over. */
 static PEAL_DEV int pass_on(struct peal_worker *w, const struct bank_account *a,
 			    const struct bank_leg *in, int refused)
 {
@@ -93,7 +94,7 @@ static PEAL_DEV int pass_on(struct peal_worker *w, const struct bank_account *a,
 			    sizeof(out));
 }
 
-/* What an account does with a leg, to its copy of the state. */
+/* Applies a leg to a copy of the state. */
 static PEAL_DEV int do_leg(struct peal_worker *w, struct bank_account *a,
 			   const struct bank_leg *leg)
 {
@@ -121,8 +122,8 @@ static PEAL_DEV int do_leg(struct peal_worker *w, struct bank_account *a,
 	return pass_on(w, a, leg, refused);
 }
 
-/* All lanes go through the same steps, each with a copy of the state; the
- * leader's is kept. */
+/* All lanes run the same steps, each with a copy of the state. The copy of the
+ * leader is kept. */
 static PEAL_DEV int account(struct peal_worker *w)
 {
 	struct bank_account *kept = (struct bank_account *)peal_state(w);
@@ -152,7 +153,7 @@ static PEAL_DEV int account(struct peal_worker *w)
 		return result;
 	if (peal_type(w) == BANK_LEG && bank_failure(leg) == BANK_AFTER)
 		return fail(w);
-	peal_sync(w); /* all lanes have read what the leader writes now */
+	peal_sync(w); /* all lanes have read the state */
 	if (peal_is_leader(w))
 		*kept = a;
 	return 0;

@@ -9,14 +9,15 @@
 #include "model/model.h"
 
 /*
- * In place of the host's part of atomic.h where the model checker compiles the
- * dialect: its folder comes first in the include path. Each access knows where
- * it stands. Macros, so that it is the caller's line.
+ * Replaces the host's part of atomic.h where the model checker compiles the
+ * dialect. The folder of this file comes first in the include path. Each access
+ * passes its site to the checker. The accesses are macros, so the site is the
+ * line of the caller.
  */
 
 #define PEAL_MODEL 1
 
-/* The compiler tells of plain accesses, but not of copies that it expands. */
+/* The compiler instruments plain accesses, but not the copies it expands. */
 #define memcpy(to, from, bytes) model_memcpy(to, from, bytes)
 #define memset(to, value, bytes) model_memset(to, value, bytes)
 
@@ -95,7 +96,7 @@ static inline uint32_t model_add_u32(struct model_site *site, uint32_t *p,
 	model_store_u32(MODEL_AT("store release", MODEL_RELEASE), p, v)
 #define peal_store_release_sys_u32(p, v)                                       \
 	model_store_u32(MODEL_AT("store release", MODEL_RELEASE), p, v)
-/* No queue has one, and no instance comes by those of supervisors. */
+/* No queue has one. Supervisors have some, which no instance runs. */
 #define peal_cas_relaxed_dev(p, old, v)                                        \
 	(model_fail("a compare-and-swap has no model"), (void)(p),             \
 	 (void)(old), (void)(v), 0)
