@@ -5,37 +5,41 @@
 #include <peal/device/platform.h>
 
 /*
- * Collectives: what the host and the members of a group, resident actors of one
- * device each, agree on.
+ * Collectives: the data that the host shares with the members of a
+ * communicator. A member is a resident actor of one device.
  *
- * The elements are cut into a part for each member, and parts into slices. By the
- * *ring* each slice goes from member to member, around once or, for an all-reduce,
- * almost twice, and with it what was made of it so far; by the *exchange*, for
- * what fits one message, each member sends to each other one at once; by the *tree*,
- * for the same, up to the root and down again.
+ * The elements are divided into one part per member, and parts into slices.
+ * The algorithms (ringkernels/programs/collective.c):
+ *
+ * - ring: each slice goes from member to member, with the reduction so far. It
+ *   goes around once, or almost twice for an all-reduce.
+ * - exchange: each member sends one message to each other member.
+ * - tree: messages go up to the root, then down again.
+ *
+ * Exchange and tree are for data that fits one message.
  */
 
-/** The most members of a group. */
+/** The most members of a communicator. */
 #define PEAL_GROUP_MAX 16
 
-/** The most bytes of a message of an exchange, or a tree. */
+/** The most bytes of data in a message of an exchange or a tree. */
 #define PEAL_EXCHANGE_BYTES 4096
 
-/** Slices of a part that a member begins at once; a link of the ring has room for four
- * times as many (ringkernels/programs/collective.c says why). */
+/** Slices of a part that a member begins at once. A link of the ring holds four
+ * times as many (see ringkernels/programs/collective.c). */
 #define PEAL_RING_WINDOW 4
 
-/** What a group does together. `whole` are `count` elements; `part` those of one
- * member, as peal_part has it. */
+/** Kinds of collectives. whole: all `count` elements; part: the elements of one
+ * member, by peal_part. */
 enum peal_collective_kind {
-	PEAL_ALL_REDUCE = 1, /* in: whole; out: whole, of all members' */
+	PEAL_ALL_REDUCE = 1, /* in: whole; out: whole, reduced */
 	PEAL_REDUCE = 2, /* in: whole; out: whole, at the root alone */
 	PEAL_REDUCE_SCATTER = 3, /* in: whole; out: part */
 	PEAL_BROADCAST = 4, /* in: whole, of the root alone; out: whole */
 	PEAL_ALL_GATHER = 5, /* in: part; out: whole */
 	PEAL_GATHER = 6, /* in: part; out: whole, at the root alone */
 	PEAL_SCATTER = 7, /* in: whole, of the root alone; out: part */
-	PEAL_GROUP_BARRIER = 8, /* nothing; all have come */
+	PEAL_GROUP_BARRIER = 8, /* no elements; ends once all have begun */
 	PEAL_COLLECTIVE_KINDS = 9
 };
 
@@ -47,25 +51,25 @@ enum peal_element {
 	PEAL_ELEMENTS = 5
 };
 
-/** What two elements, the earlier and the later one, become. */
+/** How two elements, an earlier and a later one, are reduced to one. */
 enum peal_reduction {
 	PEAL_SUM = 1, /* of integers modulo 2^32 or 2^64 */
-	PEAL_PROD = 2, /* likewise */
+	PEAL_PROD = 2, /* of integers modulo 2^32 or 2^64 */
 	PEAL_MIN = 3, /* later < earlier ? later : earlier */
 	PEAL_MAX = 4, /* later > earlier ? later : earlier */
 	PEAL_REDUCTIONS = 5
 };
 
-/** How a collective is done. */
+/** Algorithms of a collective. */
 enum peal_algorithm {
-	PEAL_ALGORITHM_DEFAULT = 0, /* by its size */
+	PEAL_ALGORITHM_DEFAULT = 0, /* selected by the size */
 	PEAL_ALGORITHM_RING = 1,
 	PEAL_ALGORITHM_EXCHANGE = 2,
-	PEAL_ALGORITHM_TREE = 3, /* of what has no parts */
+	PEAL_ALGORITHM_TREE = 3, /* for kinds without parts */
 	PEAL_ALGORITHMS = 4
 };
 
-/* Whether a kind reduces; and whether a member's `in`, or `out`, is a part. */
+/* Return 1 if a kind reduces, or if a member's `in` or `out` is a part. */
 static PEAL_HD PEAL_INLINE int peali_kind_reduces(uint32_t kind)
 {
 	return kind == PEAL_ALL_REDUCE || kind == PEAL_REDUCE ||
@@ -82,28 +86,29 @@ static PEAL_HD PEAL_INLINE int peali_kind_gives_parts(uint32_t kind)
 	return kind == PEAL_REDUCE_SCATTER || kind == PEAL_SCATTER;
 }
 
-/* Whether it can go by a tree. */
+/* Returns 1 if the tree supports the kind. */
 static PEAL_HD PEAL_INLINE int peali_kind_has_tree(uint32_t kind)
 {
 	return kind == PEAL_ALL_REDUCE || kind == PEAL_REDUCE ||
 	       kind == PEAL_BROADCAST || kind == PEAL_GROUP_BARRIER;
 }
 
-/** Bytes of an element. */
+/** Returns the bytes of an element. */
 static PEAL_HD PEAL_INLINE uint32_t peal_element_bytes(uint32_t element)
 {
 	return element == PEAL_I32 || element == PEAL_F32 ? 4 : 8;
 }
 
 /**
- * The part of the i-th of n members: a block of count / n elements, and one more
- * for each of the first count % n.
+ * Returns the part of the i-th of n members.
  *
- * @param count  elements in all.
- * @param n      parts, 1 or more.
- * @param i      0 .. n - 1.
- * @param length how many there are, may be 0.
- * @return the first one's index.
+ * A part has count / n elements. The first count % n parts have one more.
+ *
+ * @param count  number of all elements.
+ * @param n      number of parts, 1 or more.
+ * @param i      0..n - 1.
+ * @param length receives the number of elements in the part, which may be 0.
+ * @return the index of the part's first element.
  */
 static PEAL_HD PEAL_INLINE uint64_t peal_part(uint64_t count, uint32_t n,
 					      uint32_t i, uint64_t *length)
@@ -114,76 +119,83 @@ static PEAL_HD PEAL_INLINE uint64_t peal_part(uint64_t count, uint32_t n,
 	return i * (count / n) + (i < more ? i : more);
 }
 
-/**
- * What a member of a group of processes is called for, which has to be the same in
- * all of them.
- */
+/** A call: the collective that a process asks of its member. In a communicator
+ * of several processes, all calls of one collective must be equal. */
 struct peal_member_call {
-	uint64_t sequence; /* of the group's, its 32 bits, from 1; 0: none was
-			    * called yet */
-	uint64_t count;
-	uint64_t slice; /* elements */
-	uint64_t ranks; /* of all members in their set, hashed */
+	uint64_t sequence; /* number of the collective, 32 bits, from 1; 0: no
+			    * call yet */
+	uint64_t count; /* elements */
+	uint64_t slice; /* elements of a slice */
+	uint64_t ranks; /* hash of all members' ranks in the process group */
 	uint32_t kind;
 	uint32_t element;
 	uint32_t reduction;
-	uint32_t root; /* its place */
+	uint32_t root; /* place of the root */
 	uint32_t algorithm;
 	uint32_t channels;
 };
 
 /**
- * A collective, in host memory that all members map, of a group of processes those
- * of one process; only writer: the host, before it tells any of them. Members that
- * hear of it by a message of another one first know it as well. There is one at a
- * time in a group, which is over for a member when nothing more comes to it.
+ * The plan of a collective, in host memory that the members of a process map.
  *
- * Of a group of processes each has a plan of its own. Before anything else is sent
- * each member says to all others what it is called for; none goes on before it has
- * heard that of all, and it is the same. So whoever gets data knows the plan, and no
- * member is more than one call ahead of another one.
+ * Only writer: the host, before it sends a BEGIN to any member. So a member
+ * also knows the plan if a message of another member arrives first. A
+ * communicator has one collective at a time. It is over for a member when no
+ * more messages come to this member.
+ *
+ * With several processes, each process has its own plan. The members first
+ * exchange their calls:
+ *
+ * 1. Each member sends its call to all other members.
+ * 2. It continues once it has all calls, and only if all are equal.
+ *
+ * So a member that gets data knows the plan. No member is more than one call
+ * ahead of another member.
  */
 struct peal_collective_plan {
-	uint32_t sequence; /* of the group's, from 1 */
+	uint32_t sequence; /* number of the collective, from 1 */
 	uint32_t kind; /* enum peal_collective_kind */
 	uint32_t element; /* enum peal_element */
-	uint32_t reduction; /* enum peal_reduction; 0: it reduces nothing */
+	uint32_t reduction; /* enum peal_reduction; 0: no reduction */
 	uint64_t count; /* elements */
 	uint64_t slice; /* elements of a slice */
 	uint32_t members;
-	uint32_t channels; /* slice s goes by channel s modulo so many */
-	uint32_t root; /* its place in the ring */
-	uint32_t algorithm; /* enum peal_algorithm, not its default */
-	uint32_t processes; /* 1: a group of processes */
+	uint32_t channels; /* slice s goes by channel s % channels */
+	uint32_t root; /* place of the root in the ring */
+	uint32_t algorithm; /* enum peal_algorithm, not DEFAULT */
+	uint32_t processes; /* 1: members of several processes */
 	uint32_t reserved;
-	uint64_t ranks; /* as peal_member_call has them */
+	uint64_t ranks; /* as in struct peal_member_call */
 	/* by place in the ring */
 	uint32_t rank[PEAL_GROUP_MAX];
-	uint64_t in[PEAL_GROUP_MAX]; /* as its device sees it */
+	uint64_t in[PEAL_GROUP_MAX]; /* address for the member's device */
 	uint64_t out[PEAL_GROUP_MAX];
-	/* What each member was called for, by the lowest bit of its number; only
-	 * writer: the process's exchange, the number last. */
+	/* Calls of the members. First index: lowest bit of `sequence`. Only
+	 * writer: the process's exchange, `sequence` last. */
 	struct peal_member_call called[2][PEAL_GROUP_MAX];
 };
 
-/** What an actor of the group begins with. */
+/** First bytes of the state of an actor of the communicator. */
 struct peal_member_init {
-	uint64_t plan; /* its address, as the device sees it */
+	uint64_t plan; /* address of the plan, for the device */
 	uint32_t place; /* in the ring */
 	uint32_t channel;
 	uint32_t members;
-	/* of a group of processes: whom it tells that a ring begins, an actor of
-	 * the next channel */
+	/* With several processes: the actor that gets BEGIN from this actor,
+	 * of the first or the next channel. */
 	uint32_t next;
-	uint32_t has_next;
-	uint32_t processes; /* 1: it is such a group */
+	uint32_t has_next; /* 1: `next` is valid */
+	uint32_t processes; /* 1: members of several processes */
 };
 
 /** Types of messages. */
 enum peal_member_message {
-	PEAL_MEMBER_BEGIN = 1, /* host to member, without payload; of a group of
-				* processes to its exchange, and from there on
-				* from one channel of the ring to the next */
+	/*
+	 * From the host, without payload. With several processes: to the
+	 * exchange, which starts the ring's first channel; each channel then
+	 * starts the next channel.
+	 */
+	PEAL_MEMBER_BEGIN = 1,
 	PEAL_MEMBER_DATA = 2, /* a struct peal_member_head, then elements */
 	PEAL_MEMBER_DONE = 3, /* member to host: a struct peal_member_done */
 	PEAL_MEMBER_CALLED = 4 /* a struct peal_member_head, then a struct
@@ -192,19 +204,19 @@ enum peal_member_message {
 
 struct peal_member_head {
 	uint32_t sequence;
-	uint32_t owner; /* place of the member whose part it is; of who has sent
-			 * it, if not by the ring */
-	uint32_t slice; /* of that part */
-	uint32_t hop; /* members that it has come to, this one too; by a tree 1
-		       * on its way up, 2 down; by an exchange 0 */
+	uint32_t owner; /* ring: place of the member that owns the part; else
+			 * place of the sender */
+	uint32_t slice; /* ring: index in that part */
+	uint32_t hop; /* ring: number of the hop, from 1; tree: 1 up, 2 down;
+		       * exchange: 0 */
 };
 
 struct peal_member_done {
 	uint32_t sequence;
 	uint32_t place;
 	uint32_t channel;
-	int32_t error; /* 0; PEAL_EINVAL: another one is called for something
-			* else; else why the member cannot go on */
+	int32_t error; /* 0: success; PEAL_EINVAL: another member's call
+			* differs; else the error that ended it */
 };
 
 #endif

@@ -8,9 +8,9 @@
 #include <peal/abi/room.h>
 
 /*
- * How the host and a resident kernel talk: words in host memory that both map,
- * each with one writer, and a link from the host to each worker that carries
- * control messages like any other message.
+ * Communication of the host with a resident kernel. Both map words in host
+ * memory. Each word has one writer. A link from the host to each worker
+ * carries control messages.
  */
 
 #define PEAL_CONTROL_MAGIC 0x4c5254434c414550ULL /* "PEALCTRL" */
@@ -18,29 +18,29 @@
 /** Values of peal_kernel_control.stop. */
 enum peal_stop {
 	PEAL_STOP_NONE = 0,
-	PEAL_STOP_STOP = 1, /* finish the message in hand, then end */
-	PEAL_STOP_ABORT = 2 /* end at the next look, also inside waits */
+	PEAL_STOP_STOP = 1, /* finish the message being handled, then end */
+	PEAL_STOP_ABORT = 2 /* as STOP, and handlers should return early */
 };
 
-/** What a worker says of itself. */
+/** Phases of a worker. */
 enum peal_worker_phase {
 	PEAL_WORKER_ABSENT = 0, /* has not checked in */
 	PEAL_WORKER_RUNNING = 1,
 	PEAL_WORKER_SUSPENDED = 2,
-	PEAL_WORKER_EPOCH = 3, /* returned to be launched again */
+	PEAL_WORKER_EPOCH = 3, /* has returned for the next launch */
 	PEAL_WORKER_STOPPED = 4, /* saw stop or abort */
 	PEAL_WORKER_DRAINED = 5, /* all inputs ended and empty */
-	PEAL_WORKER_FAILED = 6 /* result says why */
+	PEAL_WORKER_FAILED = 6 /* see `result` */
 };
 
-/** How a worker stands to the end of its kernel. */
+/** A worker's progress toward the end of its kernel. */
 enum peal_drained {
 	PEAL_DRAINED_NOT = 0, /* inputs are open */
-	PEAL_DRAINED_NO_INPUT = 1, /* it never had one */
-	PEAL_DRAINED_ENDED = 2, /* all have ended: it may end with the others */
-	PEAL_DRAINED_EXITED = 4, /* a bit beside: its actors' exits have run */
-	PEAL_DRAINED_OPEN =
-		8 /* another one: what passages bring is taken yet */
+	PEAL_DRAINED_NO_INPUT = 1, /* it never had an input */
+	PEAL_DRAINED_ENDED = 2, /* all inputs have ended, or it shall drain */
+	/* flags beside NO_INPUT or ENDED */
+	PEAL_DRAINED_EXITED = 4, /* exit hooks of its actors have run */
+	PEAL_DRAINED_OPEN = 8 /* it still takes from forwarding links */
 };
 
 /** Host to kernel. Only writer of each word: the host. */
@@ -49,11 +49,11 @@ struct peal_kernel_control {
 	uint64_t stop; /* enum peal_stop */
 	uint64_t suspend; /* 0 or 1 */
 	uint64_t drain; /* 1: end once all inputs have ended */
-	uint64_t lease; /* moves as long as the host lives: the host's clock */
-	/* what the host's clock is less the device's: see struct peal_clock */
-	uint64_t clock_turn; /* odd while those change; 0: not known yet */
-	uint64_t clock_at; /* when, by the device's clock */
-	uint64_t clock_low, clock_high; /* at least and at most */
+	uint64_t lease; /* the host's clock; changes while the host lives */
+	/* bounds of the host's clock, as in struct peal_clock */
+	uint64_t clock_turn; /* odd while they change; 0: not known yet */
+	uint64_t clock_at;
+	uint64_t clock_low, clock_high;
 	uint8_t reserved[PEAL_SHARED_LINE - 72];
 };
 
@@ -63,41 +63,41 @@ PEAL_STATIC_ASSERT(sizeof(struct peal_kernel_control) == PEAL_SHARED_LINE,
 /** Kernel to host, one per worker. Only writer: that worker. */
 struct peal_worker_status {
 	uint64_t phase; /* enum peal_worker_phase */
-	uint64_t beat; /* moves as long as the worker turns */
-	uint64_t handled; /* messages whose handler returned */
+	uint64_t beat; /* changes while the worker's loop runs */
+	uint64_t handled; /* messages that a handler has returned from */
 	uint64_t emitted; /* messages sent through ports */
 	uint64_t told; /* messages put into mailboxes and pools */
-	uint64_t mail_done; /* messages from there that it handled */
-	uint64_t mail_dead; /* of those: no actor, or the handler failed */
+	uint64_t mail_done; /* messages taken from there, handled or dead */
+	uint64_t mail_dead; /* of mail_done: dead */
 	uint64_t failed; /* handler runs that returned an error */
 	uint64_t idle_turns;
 	uint64_t result; /* -PEAL_E... of a failed worker */
 	uint64_t control_done; /* control messages handled */
-	uint64_t control_result; /* of the latest that failed: its number,
-				  * as in control_done, << 16 | -PEAL_E... */
-	uint64_t hand; /* PEAL_HAND: whose handler runs on which message, or
-			* ran last without a pause since; 0: none */
-	uint64_t blocked; /* what keeps a message waiting: PEAL_BLOCKED; or 0 */
+	uint64_t control_result; /* latest failure: number of the message, as
+				  * in control_done, << 16 | -PEAL_E... */
+	uint64_t hand; /* PEAL_HAND: the message being handled, or the last
+			* one if no pause followed; 0: none */
+	uint64_t blocked; /* PEAL_BLOCKED: why a message waits; 0: none waits */
 	uint64_t drained; /* enum peal_drained */
-	uint64_t mail_poisoned; /* of mail_dead: who told them died over it */
+	uint64_t mail_poisoned; /* of mail_dead: the telling worker died */
 	uint64_t mail_expired; /* of mail_dead: had passed their deadline */
-	/* by which the host knows the worker's clock: */
+	/* for the host's bounds of the worker's clock: */
 	uint64_t clock_seen; /* the lease that it saw last */
-	uint64_t clock_first; /* its clock after it had seen that */
+	uint64_t clock_first; /* its clock, read after it saw that lease */
 	uint64_t clock_latest; /* its clock at its latest look */
 	uint64_t spawned; /* actors that its handlers have made */
-	uint64_t retired; /* of those, ended, by whomever */
-	uint64_t mail_full; /* of mail_dead: their actor's limit was reached */
-	uint64_t inits, exits; /* of its actors, that have run */
-	uint64_t mail_duplicate; /* of mail_dead: their actor has had them */
+	uint64_t retired; /* of those: ended, by a handler or the host */
+	uint64_t mail_full; /* of mail_dead: above their actor's limit */
+	uint64_t inits, exits; /* hook runs of its actors */
+	uint64_t mail_duplicate; /* of mail_dead: duplicates for their actor */
 	uint8_t reserved[PEAL_SHARED_LINE - 80];
 };
 
 /**
- * What a worker has in hand: 1 + the actor's number, the type of the message,
- * and its `input` in struct peal_message. From max_inputs on that is
- * PEAL_HAND_MAIL or PEAL_HAND_POOL more, and the low bits of its number: each
- * is told from the next.
+ * A message being handled: 1 + the actor's number, the type of the message, and
+ * `input` of its struct peal_message. For a mailbox or pool, `input` is
+ * max_inputs + PEAL_HAND_MAIL or PEAL_HAND_POOL + the low bits of the message's
+ * number. So two successive messages differ.
  */
 #define PEAL_HAND(actor, type, input)                                          \
 	((uint64_t)((uint32_t)(type) | (uint32_t)(input) << 16) << 32 |        \
@@ -110,18 +110,18 @@ struct peal_worker_status {
 #define PEAL_HAND_NUMBER(number) ((uint32_t)(number)&0x3fffu)
 
 /**
- * A message for an actor waits for a port: for room, or (lost 1) for a link.
- * Port PEAL_BLOCKED_MAIL stands for the mailboxes of the actors it tells.
+ * Why a message for an actor waits. Its port has no free slots, or (lost 1) no
+ * link. As port, PEAL_BLOCKED_MAIL: no free slots in mailboxes or pools.
  */
 #define PEAL_BLOCKED(actor, lost, port)                                        \
 	((uint64_t)(actor) << 32 | (uint64_t)(lost) << 16 | ((port) + 1u))
 #define PEAL_BLOCKED_PORT(blocked) ((uint32_t)((blocked)&0xffff) - 1u)
 #define PEAL_BLOCKED_MAIL 0xfffeu
-/** The same, of a timer's message that is due, for the actor itself. */
+/** As port: the message is of a timer that is due, for the actor. */
 #define PEAL_BLOCKED_TIMER 0xfffdu
-/** The same, of a down message for the actor. */
+/** As port: the message is a down message for the actor. */
 #define PEAL_BLOCKED_DOWN 0xfffcu
-/** The same, of any message for the actor, which lives in another kernel. */
+/** As port: the actor lives in another kernel; its forwarding link waits. */
 #define PEAL_BLOCKED_AWAY 0xfffbu
 
 PEAL_STATIC_ASSERT(sizeof(struct peal_worker_status) == 2 * PEAL_SHARED_LINE,
@@ -131,16 +131,16 @@ PEAL_STATIC_ASSERT(offsetof(struct peal_worker_status, mail_expired) ==
 		   "status layout");
 
 /**
- * How a device's clock stands to the host's, which is CLOCK_MONOTONIC in ns: at
- * `at` of the device's the host's is at least at + low and at most at + high,
- * modulo 2^64. What is known from then on grows wider by PEAL_CLOCK_WIDER of
- * what has passed, as the two may not be equally fast.
+ * Bounds of the host's clock, CLOCK_MONOTONIC in ns. At time `at` of the
+ * device's clock, the host's clock is from at + low to at + high, modulo 2^64.
+ * Later each bound is wider by PEAL_CLOCK_WIDER of the elapsed time, because
+ * the clocks may differ in speed.
  */
 struct peal_clock {
 	uint64_t at, low, high;
 };
 
-/** By how much bounds are wider after so many ns: 1 in 1024, to either side. */
+/** Widening of each bound after a time: 1 ns per 1024 ns. */
 #define PEAL_CLOCK_WIDER(ns) ((uint64_t)(ns) >> 10)
 
 /** Types of control messages. */
@@ -157,54 +157,57 @@ enum peal_control_type {
 	PEAL_CONTROL_END_INPUT = 10, /* struct peal_link_view: index; its sender
 				      * is gone: ends when it is empty */
 	PEAL_CONTROL_MEND = 11, /* struct peal_control_mend */
-	PEAL_CONTROL_POOL = 12, /* struct peal_pool_view: it is there */
-	PEAL_CONTROL_POOL_MEMBER = 13, /* the same: who handles, or nobody */
-	PEAL_CONTROL_POOL_GONE = 14, /* the same: what it holds is dead */
-	/* the input and the port of a topic end as those of links do */
+	PEAL_CONTROL_POOL = 12, /* struct peal_pool_view: a new pool */
+	PEAL_CONTROL_POOL_MEMBER = 13, /* struct peal_pool_view: its member */
+	PEAL_CONTROL_POOL_GONE = 14, /* struct peal_pool_view: its messages are
+				      * dead */
+	/* the messages that end inputs and ports of links also end those of
+	 * topics */
 	PEAL_CONTROL_SUBSCRIBE = 15, /* struct peal_topic_view */
 	PEAL_CONTROL_PUBLISH = 16, /* struct peal_topic_view */
 	PEAL_CONTROL_FORGET = 17, /* struct peal_topic_view: index of the port,
-				   * cursor; nobody subscribes there now */
+				   * and a cursor without a subscriber now */
 	PEAL_CONTROL_SUPERVISOR = 18, /* struct peal_control_supervisor */
 	PEAL_CONTROL_CARE = 19, /* struct peal_control_care; SPAWN follows */
 	PEAL_CONTROL_LIMIT = 20, /* struct peal_control_limit */
 	PEAL_CONTROL_MONITOR = 21, /* struct peal_control_monitor */
-	PEAL_CONTROL_MOVE = 28, /* struct peal_control_move; it was made where
-				 * it moves to, by SPAWN */
-	PEAL_CONTROL_LEAVE = 29, /* struct peal_control_leave: the same, to
-				  * another kernel */
-	PEAL_CONTROL_ARRIVE = 30, /* struct peal_control_move: actor; its state
-				   * is there. `next`: 1 if it begins anew */
-	PEAL_CONTROL_LEAD = 31 /* struct peal_control_leave: one that has left
-				* is elsewhere by now, and its way over the other
-				* kernel has ended */
+	PEAL_CONTROL_MOVE = 28, /* struct peal_control_move; SPAWN has made the
+				 * new entry */
+	PEAL_CONTROL_LEAVE = 29, /* struct peal_control_leave; SPAWN has made
+				  * the entry in the other kernel */
+	PEAL_CONTROL_ARRIVE = 30, /* struct peal_control_move: the state of
+				   * `actor` is there; `next` 1: it restarts */
+	PEAL_CONTROL_LEAD = 31 /* struct peal_control_leave: new target for an
+				* actor that left through a kernel which has
+				* ended */
 };
 
 /** A pool, for one of its kernel's workers. */
 struct peal_pool_view {
 	uint64_t set; /* struct peal_work_set: a shard for each worker */
-	uint64_t message; /* room for a message, 16-aligned, the worker's */
-	uint64_t stage; /* for atom policies a slot's content, the worker's */
+	uint64_t message; /* the worker's buffer for a message, 16-aligned */
+	uint64_t stage; /* atom policies: its buffer for a slot's content */
 	uint32_t index; /* in the workers' tables */
-	uint32_t actor; /* the number by which it is addressed */
+	uint32_t actor; /* the pool's number, low half of its address */
 	uint32_t member; /* 1 + the worker's actor that handles; 0: none */
-	uint32_t message_bytes;
+	uint32_t message_bytes; /* largest payload */
 };
 
 PEAL_STATIC_ASSERT(sizeof(struct peal_pool_view) == 40, "pool view size");
 
 /*
- * A worker has died: its mailbox messages whose slot was taken and whose tag
- * never came are given up. Each step follows when all live workers have done
- * the one before.
+ * Reclaims mailbox slots after the death of a worker: it took their tickets,
+ * but published no tags. A step begins when all live workers have done the
+ * step before. See `runtime/mend.c`.
  */
 enum peal_mend {
-	PEAL_MEND_NOTE = 1, /* the mailbox: how many tickets there are by now */
-	PEAL_MEND_PASS = 2, /* what was being put by then has its tag */
-	PEAL_MEND_POISON = 3 /* of those tickets, who has no tag gets none */
+	PEAL_MEND_NOTE = 1, /* note the number of tickets of the mailbox */
+	PEAL_MEND_PASS = 2, /* the answer shows that live workers have
+			     * published their noted tickets */
+	PEAL_MEND_POISON = 3 /* give up noted tickets without a tag */
 };
 
-/** One step of giving up what a dead worker has left half done. */
+/** A step of the reclamation. */
 struct peal_control_mend {
 	uint32_t step; /* enum peal_mend */
 	uint32_t reserved;
@@ -212,65 +215,65 @@ struct peal_control_mend {
 
 PEAL_STATIC_ASSERT(sizeof(struct peal_control_mend) == 8, "mend size");
 
-/** An actor moves on: from the entry that it has, of the worker that gets this,
- * to one that awaits it. */
+/** Moves an actor from its entry, at the worker that gets the message, to an
+ * entry that awaits it. */
 struct peal_control_move {
-	uint32_t actor; /* its number there */
-	uint32_t next; /* its number from then on */
+	uint32_t actor; /* its number before */
+	uint32_t next; /* its number afterwards */
 };
 
 PEAL_STATIC_ASSERT(sizeof(struct peal_control_move) == 8, "move size");
 
-/** An actor leaves for another kernel. */
+/** Moves an actor to another kernel. */
 struct peal_control_leave {
-	uint32_t actor; /* its number here */
-	uint32_t to; /* its number there */
-	uint32_t port; /* of this worker's table: the passage there. To LEAD:
-			* PEAL_CONTROL_BACK, `to` is another number here */
+	uint32_t actor; /* its number in this kernel */
+	uint32_t to; /* its number in the other kernel */
+	uint32_t port; /* the forwarding link in this worker's table. LEAD with
+			* PEAL_CONTROL_BACK: `to` is in this kernel, too */
 	uint32_t reserved;
 };
 
 #define PEAL_CONTROL_BACK 0xffffffffu
 PEAL_STATIC_ASSERT(sizeof(struct peal_control_leave) == 16, "leave size");
 
-/** A control message's payload is at most this. */
+/** Most bytes of a control message's payload. */
 #define PEAL_CONTROL_BYTES 112
 
-/** First bytes of a state that a control message has room for. */
+/** Most init bytes in a control message. */
 #define PEAL_CONTROL_INIT 56
 /** As init_bytes: the host has written the states already. */
 #define PEAL_CONTROL_WRITTEN 0xffffffffu
-/** The same, where actors are ended: whoever is no more has ended since the host
- * has first asked for it, by its exit. */
+/** As init_bytes of a RETIRE: the host repeats the message. An actor that is
+ * missing has run its exit hook since the first message. */
 #define PEAL_CONTROL_AGAIN 0xfffffffeu
 
-/** A limit and what it comes to, as one word. */
+/** A mailbox limit and its enum peal_mailbox_full, as one word. */
 #define PEAL_SPAWN_LIMIT(limit, full) ((uint32_t)(full) << 24 | (limit))
 #define PEAL_SPAWN_LIMIT_OF(word) ((word)&0xffffffu)
 #define PEAL_SPAWN_FULL_OF(word) ((word) >> 24)
 
-/** Makes or ends actors that follow one another, in the table and in memory. */
+/** Makes or ends actors with successive entries and states. */
 struct peal_control_spawn {
-	struct peal_actor_entry entry; /* of the first */
-	uint32_t actor; /* number of the first; all are of its generation */
-	uint32_t count; /* of actors */
-	uint32_t state_step; /* bytes from one's state to the next one's */
-	uint32_t port_step; /* ports from one's to the next one's; 0: they
-			     * share them */
-	uint32_t init_bytes; /* that each state begins with, zeros behind it;
-			      * or PEAL_CONTROL_WRITTEN */
-	uint32_t limit; /* of each, and above it enum peal_mailbox_full; their
-			 * places follow one another. 0: they have none */
+	struct peal_actor_entry entry; /* of the first actor */
+	uint32_t actor; /* number of the first; all have its generation */
+	uint32_t count; /* number of actors */
+	uint32_t state_step; /* bytes from a state to the next */
+	uint32_t port_step; /* ports from an actor's first port to the next
+			     * actor's; 0: all use the same ports */
+	uint32_t init_bytes; /* bytes of `init`, copied to each state, zeros
+			      * behind them; or PEAL_CONTROL_WRITTEN */
+	uint32_t limit; /* PEAL_SPAWN_LIMIT of each actor, with successive
+			 * records; 0: no limits */
 	uint8_t init[PEAL_CONTROL_INIT];
 };
 
 PEAL_STATIC_ASSERT(sizeof(struct peal_control_spawn) == PEAL_CONTROL_BYTES,
 		   "spawn size");
 
-#define PEAL_CLUSTER_WORKERS_MAX 8 /* that every device with clusters takes */
+#define PEAL_CLUSTER_WORKERS_MAX 8 /* each device with clusters supports it */
 
-/** What a kernel is launched with; in device memory, all addresses are the
- * device's own. */
+/** Parameters of a kernel, in device memory. Addresses are as the device sees
+ * them. */
 struct peal_kernel_params {
 	uint64_t magic;
 	uint64_t control; /* struct peal_kernel_control */
@@ -279,11 +282,12 @@ struct peal_kernel_params {
 	uint64_t worker_stride;
 	uint64_t actors; /* struct peal_actor_entry[max_actors] */
 	uint64_t mailboxes; /* struct peal_mailbox[n_workers + high_boxes],
-			     * mailbox_stride apart; 0 */
+			     * mailbox_stride apart; 0: none */
 	uint64_t mailbox_stride;
 	uint64_t bells; /* host only: struct peal_bell[n_workers] */
-	uint64_t lease_ns; /* end when the lease has not moved for so long */
-	uint64_t epoch_ns; /* return to be launched again; 0: never */
+	uint64_t lease_ns; /* end when the lease has not changed for so long */
+	uint64_t epoch_ns; /* return for the next launch after this time; 0:
+			    * never */
 	uint32_t n_workers;
 	uint32_t lanes;
 	uint32_t max_actors;
@@ -292,43 +296,42 @@ struct peal_kernel_params {
 	uint32_t max_barriers;
 	uint32_t end_with_inputs; /* 1: end once all inputs have ended */
 	uint32_t max_pools;
-	uint32_t cluster_workers; /* of a cluster; 0: there are none */
-	uint32_t cluster_bytes; /* of its memory that each worker has */
-	uint64_t cluster_home; /* where that is kept from one epoch to the next,
-				* cluster_bytes for each worker; 0: no epochs */
-	uint64_t address; /* of its actors, but for their numbers */
+	uint32_t cluster_workers; /* workers per cluster; 0: no clusters */
+	uint32_t cluster_bytes; /* cluster memory of each worker */
+	uint64_t cluster_home; /* copy of that memory between two epochs,
+				* cluster_bytes per worker; 0: no epochs */
+	uint64_t address; /* of its actors, with 0 as their number */
 	uint64_t supervisors; /* struct peal_supervisor_record[max_supervisors];
-			       * 0: nobody is supervised */
-	uint64_t care; /* struct peal_care[max_actors], if there are some */
+			       * 0: none */
+	uint64_t care; /* struct peal_care[max_actors]; 0: no supervisors */
 	uint32_t max_supervisors;
-	uint32_t high_boxes; /* n_workers: behind their mailboxes they have as
-			      * many for messages of high priority; 0 */
-	uint64_t timer_status; /* struct peal_timer_status[n_workers]; 0 */
-	uint32_t max_timers; /* per worker; 0: there are none */
-	uint32_t timer_bytes; /* from one's message to the next one's */
-	uint64_t admission; /* struct peal_admission, to the mailboxes */
-	uint64_t monitors; /* struct peal_monitors; 0: there are none */
+	uint32_t high_boxes; /* n_workers: as many mailboxes for high priority
+			      * follow the others; 0: none */
+	uint64_t timer_status; /* struct peal_timer_status[n_workers]; or 0 */
+	uint32_t max_timers; /* per worker; 0: none */
+	uint32_t timer_bytes; /* from a timer's message to the next */
+	uint64_t admission; /* struct peal_admission of the mailboxes */
+	uint64_t monitors; /* struct peal_monitors; 0: none */
 	uint32_t max_monitors;
-	uint32_t max_asks; /* open at a time, per worker; 0: there are none */
+	uint32_t max_asks; /* open asks per worker; 0: none */
 	uint32_t max_limits;
-	/* what a handler may use for one message, see device/budget.h; 0: all */
+	/* budget of a handler for one message (device/budget.h); 0: no limit */
 	uint64_t max_steps;
 	uint64_t max_handler_ns;
-	/* for actors that handlers make, see abi/room.h; of max_actors, those
-	 * from first_room on, spawn_rooms for each worker */
+	/* slots for actors that handlers spawn, see <peal/abi/room.h>: entries
+	 * from first_room on, spawn_rooms per worker */
 	uint64_t handlers; /* struct peal_handler_entry[n_handlers] */
-	uint64_t rooms; /* host only: a PEAL_ROOM for each */
-	uint64_t room_states; /* a state for each */
-	uint64_t room_step; /* from one's to the next one's */
+	uint64_t rooms; /* in host memory: a PEAL_ROOM for each slot */
+	uint64_t room_states; /* a state for each slot */
+	uint64_t room_step; /* bytes from a state to the next */
 	uint32_t n_handlers;
 	uint32_t first_room;
-	uint32_t spawn_rooms; /* per worker; 0: there are none */
-	uint32_t spawn_state_bytes; /* most that such an actor's state has */
-	uint64_t ask_status; /* struct peal_ask_status[n_workers]; 0 */
-	uint64_t limits; /* struct peal_limit_record[max_limits]; 0: nobody has
-			  * a limit */
-	uint64_t boards; /* addresses of PEAL_BOARDS_MAX struct peal_board, in
-			  * host memory; 0: there are none */
+	uint32_t spawn_rooms; /* per worker; 0: none */
+	uint32_t spawn_state_bytes; /* largest state of such an actor */
+	uint64_t ask_status; /* struct peal_ask_status[n_workers]; or 0 */
+	uint64_t limits; /* struct peal_limit_record[max_limits]; 0: none */
+	uint64_t boards; /* uint64_t[PEAL_BOARDS_MAX] in host memory, addresses
+			  * of struct peal_board; 0: none */
 	uint32_t hooks; /* 1: some of its handlers have hooks */
 	uint32_t reserved;
 };

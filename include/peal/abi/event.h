@@ -5,37 +5,36 @@
 #include <peal/device/platform.h>
 
 /*
- * An event: how often a worker has said that it has come so far. Each device that
- * wants to know has a cell in its own memory, if the recorder can write there, else
- * in host memory; the host has one, too. Nobody reads across.
+ * An event: a count of records, made by a worker. Each device of the event has
+ * a cell in its own memory, if the recorder can write there. Otherwise the cell
+ * is in host memory. The host has a cell, too. Each reader polls its own cell.
  */
 
-/** The most devices that an event can be for, its recorder's among them. */
+/** The most devices of an event, with the recorder's device. */
 #define PEAL_EVENT_DEVICES_MAX 64
 
-/** What a device, or the host, looks at; only writer: who records. */
+/** A reader's copy of the count; only writer: the recorder. */
 struct peal_event_cell {
-	uint64_t count; /* times that it was recorded; written last */
-	uint64_t begun; /* the same, written first */
-	/* of the latest one; in the host's cell alone */
-	uint64_t device_ns; /* the clock of the recorder's device */
-	uint64_t common_ns; /* the host's, within uncertainty_ns; 0: the worker
-			     * did not know it */
-	uint64_t uncertainty_ns;
+	uint64_t count; /* number of records; written last */
+	uint64_t begun; /* number of records; written first */
+	/* time of the latest record, only in the host's cell */
+	uint64_t device_ns; /* by the clock of the recorder's device */
+	uint64_t common_ns; /* by the host's clock; 0: not known */
+	uint64_t uncertainty_ns; /* error bound of common_ns, +/- ns */
 	uint64_t reserved[11];
 };
 
 PEAL_STATIC_ASSERT(sizeof(struct peal_event_cell) == PEAL_SHARED_LINE,
 		   "a cell is a line");
 
-/** In the memory of the recorder's device; only writer: who records, but for the
- * cell, which is its device's own, and what the host wrote at first. */
+/** An event, in the memory of the recorder's device. The host fills it in. Then
+ * the only writer is the recorder. */
 struct peal_event_record {
-	struct peal_event_cell own;
-	uint64_t count; /* times that it was recorded */
+	struct peal_event_cell own; /* cell of the recorder's device */
+	uint64_t count; /* number of records */
 	uint64_t n_cells;
-	/* as the recorder's device sees them: the host's, its own, and the
-	 * others' */
+	/* addresses of the cells, as the recorder's device sees them: of the
+	 * host, of its own device, of the others */
 	uint64_t cell[PEAL_EVENT_DEVICES_MAX + 1];
 	uint64_t reserved;
 };

@@ -5,24 +5,24 @@
 #include <peal/abi/message.h>
 
 /*
- * A queue that the host has placed for kernels to share: this header, and behind
- * it the queue, which begins with a header of its own (struct peal_ring,
- * peal_mailbox, peal_work or peal_topic) and with what says which of them it is.
+ * A queue that the host has placed for kernels to share: this header, then the
+ * queue. The queue begins with its own header: struct peal_ring, peal_mailbox,
+ * peal_work or peal_topic. The magic number there gives the kind.
  */
 
 #define PEAL_PLACED_MAGIC 0x4543414c504c4550ULL /* "PELPLACE" */
 
-/** Header of a placed queue; the host writes it once, then all only read. */
+/** Header of a placed queue. Only the host writes it, once. */
 struct peal_placed {
 	uint64_t magic;
-	uint64_t stages_offset; /* from the start of this struct: where messages
-				 * are unpacked to, a link's two ends', else one
-				 * for each consumer */
-	uint64_t stage_bytes; /* from one to the next; 0: there are none */
-	uint64_t credit_offset; /* a link's struct peal_credit, and behind it its
-				 * struct peal_link_counts */
+	uint64_t stages_offset; /* from the start of this struct, to buffers for
+				 * unpacking: one per consumer; link: one per
+				 * end */
+	uint64_t stage_bytes; /* from a stage to the next; 0: no stages */
+	uint64_t credit_offset; /* link: to its struct peal_credit; struct
+				 * peal_link_counts follows */
 	uint32_t message_bytes; /* largest payload */
-	uint32_t consumers; /* the most */
+	uint32_t consumers; /* most consumers */
 	uint8_t reserved[PEAL_SHARED_LINE - 40];
 };
 

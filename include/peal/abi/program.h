@@ -5,35 +5,35 @@
 #include <peal/device/platform.h>
 
 /*
- * What a kernel source says of itself to the host. The only layout of this
- * folder that holds pointers: it never leaves the process.
+ * The description of a program for the host. Only this header of the folder has
+ * pointers: a description never leaves its process.
  */
 
 struct peal_kernel_params;
 
-/** A handler as the host sees it; made by PEAL_PROGRAM. */
+/** A description of a handler, made by PEAL_PROGRAM. */
 struct peal_handler_info {
 	const char *name;
 	uint32_t state_bytes; /* of an actor's state */
-	uint16_t ports; /* it may emit to ports 0 .. ports-1 */
-	uint16_t emits; /* at most so many messages per port and input */
-	uint16_t tells; /* at most so many mailbox messages per input */
-	uint16_t hooks; /* 1: it runs for its actors' begin and end, too */
-	uint32_t input_bytes; /* payload it takes; 0: any length */
-	uint32_t output_bytes; /* payload it emits; 0: any length */
+	uint16_t ports; /* number of ports, from 0 on */
+	uint16_t emits; /* most messages per port for one message */
+	uint16_t tells; /* most mailbox messages for one message */
+	uint16_t hooks; /* 1: it has init and exit hooks */
+	uint32_t input_bytes; /* payload that it takes; 0: any length */
+	uint32_t output_bytes; /* payload that it emits; 0: any length */
 };
 
 /**
- * The host image: one lane of one worker runs it to its end. Returns 0 when the
- * worker is done, 1 when its epoch ended and it wants to be called again.
+ * The host image. Each lane of each worker calls it. Returns 0 if the worker
+ * has ended, 1 at the end of an epoch: call it again.
  */
 typedef int (*peal_host_entry_fn)(const struct peal_kernel_params *params,
 				  uint32_t worker, uint32_t lane);
 
-/** What a device image is, for whoever loads it. */
+/** Kinds of device images. */
 enum peal_image_kind {
 	PEAL_IMAGE_CUBIN = 1, /* ELF for one kind of NVIDIA device */
-	PEAL_IMAGE_PTX = 2, /* text that the CUDA driver compiles */
+	PEAL_IMAGE_PTX = 2, /* PTX text, compiled by the CUDA driver */
 	PEAL_IMAGE_HSACO = 3 /* ELF for one kind of AMD device */
 };
 
@@ -45,20 +45,20 @@ struct peal_image {
 	const unsigned char *begin, *end; /* its bytes */
 };
 
-/* Those of the source that includes this, where its build has made some. */
+/* The images of the including source, if its build makes some. */
 #ifdef PEAL_IMAGES
 PEAL_EXTERN_C const struct peal_image PEAL_IMAGES[];
 #else
 #define PEAL_IMAGES 0
 #endif
 
-/** A text that compilers at run time may need; embedded by peal_add_program. */
+/** A source text for compilers at run time; embedded by peal_add_program. */
 struct peal_source_file {
-	const char *name; /* as an #include spells it; the source's own path */
+	const char *name; /* as in #include; of the source itself: its path */
 	const char *begin, *end; /* a zero byte follows */
 };
 
-/* That of the source that includes this, likewise. */
+/* The source texts of the including source, if its build makes some. */
 #ifdef PEAL_SOURCES
 PEAL_EXTERN_C const struct peal_source_file PEAL_SOURCES[];
 #else
@@ -66,9 +66,8 @@ PEAL_EXTERN_C const struct peal_source_file PEAL_SOURCES[];
 #endif
 
 /**
- * A set of handlers compiled together for every backend. A kernel source makes
- * it with PEAL_PROGRAM(name, ...) as `peal_program_<name>`; static storage,
- * never changed.
+ * A program: a set of handlers, compiled for all backends. PEAL_PROGRAM(name,
+ * ...) defines it as the constant `peal_program_<name>`.
  */
 struct peal_program {
 	uint32_t size; /* sizeof(struct peal_program) */
@@ -76,18 +75,18 @@ struct peal_program {
 	const char *name;
 	const struct peal_handler_info *handlers;
 	peal_host_entry_fn host_entry; /* any number of lanes */
-	peal_host_entry_fn host_entry_single; /* one lane; NULL: use the other */
-	const struct peal_image *images; /* up to one without a target; or NULL */
-	/* The source, then its headers but those of the dialect, up to one
-	 * without a name; or NULL */
+	peal_host_entry_fn host_entry_single; /* one lane; NULL: host_entry */
+	const struct peal_image *images; /* the last has no target; or NULL */
+	/* The source, then its headers without Peal's own; the last entry has
+	 * no name. NULL: none */
 	const struct peal_source_file *sources;
 	uint32_t uses; /* mask of enum peal_uses */
 	uint32_t reserved;
 };
 
-/** What the kernels of a program can have beside links and mailboxes. */
+/** Features of a program's kernels. */
 enum peal_uses {
-	PEAL_USES_POOL_PLACES = 1 /* its source defined PEAL_USES_POOLS */
+	PEAL_USES_POOL_PLACES = 1 /* pools: its source sets PEAL_USES_POOLS */
 };
 
 /** Declares a program that another source defines. Host only. */

@@ -5,15 +5,16 @@
 #include <peal/device/platform.h>
 
 /*
- * Rooms for actors that handlers make: a worker has so many of its own, entries
- * of the actor table behind those of the host, and a state for each. It takes
- * them and gets them back by itself.
+ * Slots for actors that handlers spawn. Each worker has spawn_rooms of them:
+ * entries of the actor table behind those of the host, with a state each. The
+ * worker takes and frees its slots without the host.
  */
 
-/** What making an actor of a handler takes, and its end; in device memory, one for each
- * handler of the program, written at the launch. */
+/** A handler, for spawning its actors. The launch writes one for each handler
+ * of the program, in device memory. */
 struct peal_handler_entry {
-	uint32_t state_bytes; /* as in struct peal_handler_info, all of it */
+	/* as in struct peal_handler_info */
+	uint32_t state_bytes;
 	uint32_t output_bytes;
 	uint16_t ports, emits, tells;
 	uint16_t hooks;
@@ -22,9 +23,9 @@ struct peal_handler_entry {
 PEAL_STATIC_ASSERT(sizeof(struct peal_handler_entry) == 16, "handler entry");
 
 /**
- * Who has a room, for the host: a word in host memory, only writer the worker.
- * The number of the actor that has it, or is to have it next; its handler; and 1
- * + the entry of the actor whose ports it shares, or 0.
+ * The owner of a slot, as a word in host memory. Only writer: the worker. It
+ * holds the generation of the present or next actor and its handler. `ports_of`
+ * is 1 + the entry of the actor that has its ports (0: none).
  */
 #define PEAL_ROOM(actor, handler, ports_of)                                    \
 	((uint64_t)(ports_of) << 32 | ((uint32_t)(actor)&0xff000000u) |        \
@@ -32,10 +33,10 @@ PEAL_STATIC_ASSERT(sizeof(struct peal_handler_entry) == 16, "handler entry");
 #define PEAL_ROOM_HANDLER(room) ((uint32_t)(room)&0xffffffu)
 #define PEAL_ROOM_GENERATION(room) ((uint32_t)(room) >> 24)
 #define PEAL_ROOM_PORTS_OF(room) ((uint32_t)((room) >> 32))
-/** As the handler: nobody has it. */
+/** As the handler: the slot is free. */
 #define PEAL_ROOM_FREE 0xffffffu
 
-/** Beside the index of whose ports an actor shares, in its entry. */
+/** Flag in `shares` of an actor entry: the actor uses another actor's ports. */
 #define PEAL_SHARES 0x80000000u
 
 #endif

@@ -5,43 +5,43 @@
 #include <peal/device/platform.h>
 
 /*
- * Supervisors in a kernel's memory: who restarts whom, and how often. An actor
- * that is to begin anew has a mark in its entry's place, which any worker may
- * set there and its own takes away: see device/supervise.h.
+ * Supervisors in a kernel's memory (device/supervise.h). An actor that must
+ * restart has a mark in its place word. Any worker can set the mark. The
+ * actor's worker clears it.
  */
 
-/** Who is restarted with an actor that fails. */
+/** Members that restart with a member that fails. */
 enum peal_strategy {
-	PEAL_ONE_FOR_ONE = 0, /* nobody */
-	PEAL_ONE_FOR_ALL = 1, /* all that the same supervisor has */
-	PEAL_REST_FOR_ONE = 2 /* those that were made after it */
+	PEAL_ONE_FOR_ONE = 0, /* no others */
+	PEAL_ONE_FOR_ALL = 1, /* all members of the supervisor */
+	PEAL_REST_FOR_ONE = 2 /* the members created after it */
 };
 
-/** Most restarts within a period that a supervisor can be asked for. */
+/** Largest number of restarts within a period. */
 #define PEAL_RESTARTS_MAX 30u
 
-/** Supervisors above one another, at most. */
+/** Longest chain of supervisors. */
 #define PEAL_SUPERVISOR_DEPTH 8u
 
 /** A supervisor. */
 struct peal_supervisor_record {
-	/* written by one worker before the others hear of it */
+	/* written by one worker before the others learn of the supervisor */
 	uint32_t strategy; /* enum peal_strategy */
 	uint32_t restarts; /* most within a period */
 	uint64_t period_ns;
-	uint64_t member; /* PEAL_MEMBER: of its parent; 0: it has none */
+	uint64_t member; /* PEAL_MEMBER, of its parent; 0: no parent */
 	uint8_t made_reserved[PEAL_SHARED_LINE - 24];
 	/* written by any worker */
-	uint64_t range; /* entries of all actors below it: behind the last << 32
-			 * | the first; 0: there are none */
-	uint64_t failures; /* ever counted here */
-	uint64_t restarted; /* actors that have begun anew */
-	uint64_t given_up; /* 1: those below it get no messages */
-	uint64_t last; /* the failure before now: error << 32 | actor */
-	uint64_t when[PEAL_RESTARTS_MAX]; /* of the latest failures, in turn; 0:
-					   * there were not so many */
-	uint64_t gate; /* added to by who gives up, and who begins anew: the later
-			* one knows of the other */
+	uint64_t range; /* entries of all actors below it: last + 1 << 32 |
+			 * first; 0: none */
+	uint64_t failures; /* all counted failures */
+	uint64_t restarted; /* actors that have restarted */
+	uint64_t given_up; /* 1: actors below it get no messages */
+	uint64_t last; /* the last counted failure: error << 32 | actor */
+	uint64_t when[PEAL_RESTARTS_MAX]; /* times of the latest failures, used
+					   * in turn; 0: unused */
+	uint64_t gate; /* increased by each giving up and each restart: the
+			* later one sees the earlier one */
 	uint64_t workers_reserved[12];
 };
 
@@ -52,50 +52,50 @@ PEAL_STATIC_ASSERT(offsetof(struct peal_supervisor_record, range) ==
 			   PEAL_SHARED_LINE,
 		   "supervisor layout");
 
-/** What a supervisor knows an actor by; beside each entry. Only writer: the
+/** The supervision record of an actor, one for each entry. Only writer: the
  * actor's worker. */
 struct peal_care {
-	uint64_t member; /* PEAL_MEMBER; read by others. 0: nobody's */
-	uint64_t init; /* address of what its state begins with */
-	uint64_t init_bytes; /* zeros behind it */
+	uint64_t member; /* PEAL_MEMBER; others read it. 0: no supervisor */
+	uint64_t init; /* address of its init bytes, for a restart */
+	uint64_t init_bytes; /* the rest of the state is 0 */
 	uint64_t reserved;
 };
 
 PEAL_STATIC_ASSERT(sizeof(struct peal_care) == 32, "care size");
 
-/** A member of a supervisor, an actor or another supervisor: 1 + the number of
- * the supervisor, and which of its members it is. */
+/** A membership of an actor or a supervisor: 1 + the index of its supervisor,
+ * and the order of its creation. */
 #define PEAL_MEMBER(supervisor, order)                                         \
 	(((uint64_t)(supervisor) + 1) << 32 | (uint32_t)(order))
 #define PEAL_MEMBER_OF(member) ((uint32_t)((member) >> 32))
 #define PEAL_MEMBER_ORDER(member) ((uint32_t)(member))
 
-/** Control message: such actors are made next, and supervised. */
+/** Control message: supervision records of the actors that SPAWN makes next. */
 struct peal_control_care {
-	uint64_t member; /* of the first; of the others one more each */
+	uint64_t member; /* of the first; each next one has 1 more */
 	uint64_t init; /* of the first */
 	uint32_t init_bytes;
-	uint32_t init_step; /* from one's to the next one's; 0: all alike */
-	uint32_t actor; /* of the first */
-	uint32_t count;
+	uint32_t init_step; /* from init bytes to the next; 0: all use `init` */
+	uint32_t actor; /* number of the first */
+	uint32_t count; /* of actors */
 };
 
 PEAL_STATIC_ASSERT(sizeof(struct peal_control_care) == 32, "care message");
 
-/** What a control message wants with a supervisor. */
+/** Actions of a control message for a supervisor. */
 enum peal_supervisor_wish {
-	PEAL_SUPERVISOR_MAKE = 0, /* one worker writes its record */
-	PEAL_SUPERVISOR_THERE = 1, /* the others hear of that */
-	PEAL_SUPERVISOR_RESTART = 2, /* all below it begin anew */
-	PEAL_SUPERVISOR_REPORT = 3 /* what it has counted */
+	PEAL_SUPERVISOR_MAKE = 0, /* one worker writes the record */
+	PEAL_SUPERVISOR_THERE = 1, /* the other workers learn of it */
+	PEAL_SUPERVISOR_RESTART = 2, /* all actors below it restart */
+	PEAL_SUPERVISOR_REPORT = 3 /* write the counters to `report` */
 };
 
-/** What a supervisor has counted, for the host. */
+/** The counters of a supervisor, as in its record. */
 struct peal_supervisor_report {
 	uint64_t failures, restarted, given_up, last;
 };
 
-/** Control message: about a supervisor. */
+/** Control message for a supervisor. */
 struct peal_control_supervisor {
 	uint32_t index;
 	uint32_t wish; /* enum peal_supervisor_wish */

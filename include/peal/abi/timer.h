@@ -5,39 +5,42 @@
 #include <peal/abi/mailbox.h>
 
 /*
- * Timers of a worker: messages that its actors have sent to later. In its
- * tables lie struct peal_timers and, behind it, a way for each queue that a
- * message may go out by, a heap of those that are not due, and an entry and
- * room for a message for each. Zeroed memory is a table without timers.
+ * The timers of a worker (device/timer.h): messages to send later. The table is
+ * struct peal_timers, followed by:
+ *
+ * - a list of due timers for each destination queue
+ * - a heap of the timers that are not due
+ * - an entry and a message buffer for each timer
+ *
+ * Zeroed memory is a table without timers.
  */
 
-/** A timer as its handle. Of one worker no two ever have the same number. */
+/** The handle of a timer. A worker never reuses a number. */
 struct peal_timer {
 	uint64_t number; /* from 1; 0: no timer */
-	uint32_t place; /* in the worker's table */
+	uint32_t place; /* index of the entry in the worker's table */
 	uint32_t worker;
 };
 
 PEAL_STATIC_ASSERT(sizeof(struct peal_timer) == 16, "timer size");
 
-/** What is counted; the words of struct peal_timer_status. */
+/** Counters of timers: indices in struct peal_timer_status. */
 enum peal_timer_count {
 	PEAL_TIMERS_SET = 0,
-	PEAL_TIMERS_FIRED = 1, /* those that fire once and have */
+	PEAL_TIMERS_FIRED = 1, /* one-shot: its message was sent */
 	PEAL_TIMERS_CANCELLED = 2,
-	PEAL_TIMERS_GONE = 3, /* periodic, and its actor was no more */
-	PEAL_TIMERS_DRAINED =
-		4, /* periodic, when the kernel's inputs had ended */
-	PEAL_TIMERS_STOPPED = 5, /* waited when the worker ended otherwise */
+	PEAL_TIMERS_GONE = 3, /* periodic: its actor was gone */
+	PEAL_TIMERS_DRAINED = 4, /* periodic: the kernel's inputs had ended */
+	PEAL_TIMERS_STOPPED = 5, /* pending when the worker ended early */
 	PEAL_TIMERS_WAITING = 6, /* set, and none of the above */
-	PEAL_TIMERS_HELD = 7, /* of those: due, and there is no room */
-	PEAL_TIMERS_TICKS = 8, /* messages of periodic ones */
-	PEAL_TIMERS_MISSED = 9, /* times at which such a one was due and sent
-				 * none: the one before was late */
+	PEAL_TIMERS_HELD = 7, /* of WAITING: due, but no slot is free */
+	PEAL_TIMERS_TICKS = 8, /* messages of periodic timers */
+	PEAL_TIMERS_MISSED = 9, /* due times of periodic timers without a
+				 * message: the one before was late */
 	PEAL_TIMERS_COUNT = 10
 };
 
-/** Kernel to host, one per worker of a kernel that has timers. Only writer: that
+/** Kernel to host, one per worker of a kernel with timers. Only writer: that
  * worker. */
 struct peal_timer_status {
 	uint64_t count[PEAL_TIMERS_COUNT];
@@ -47,7 +50,7 @@ struct peal_timer_status {
 PEAL_STATIC_ASSERT(sizeof(struct peal_timer_status) == PEAL_SHARED_LINE,
 		   "timer status size");
 
-/** Who is due when; the heap is of these. */
+/** An element of the heap. */
 struct peal_timer_due {
 	uint64_t due_ns;
 	uint32_t place;
@@ -56,17 +59,17 @@ struct peal_timer_due {
 
 PEAL_STATIC_ASSERT(sizeof(struct peal_timer_due) == 16, "timer due size");
 
-/** One place of the table. */
+/** An entry of the table. */
 struct peal_timer_entry {
 	uint64_t number; /* of its timer; 0: free */
 	uint64_t due_ns; /* by the device's clock */
-	uint64_t period_ns; /* 0: fires once */
+	uint64_t period_ns; /* 0: one-shot */
 	struct peal_header header; /* of the message */
-	uint32_t length;
-	uint32_t at; /* its index in the heap; PEAL_TIMER_HELD */
-	uint32_t next, prev; /* 1 + the place of who is due after and before it
-			      * by the same way, or (next) is free as well */
-	uint32_t way; /* that it waits for room of, if it is held */
+	uint32_t length; /* bytes of the message */
+	uint32_t at; /* index in the heap; PEAL_TIMER_HELD: in a list */
+	uint32_t next, prev; /* 1 + entry of the neighbours in the list, or
+			      * (next) in the list of free entries; 0: none */
+	uint32_t way; /* index of its list, if it is in a list */
 	uint32_t reserved[3];
 };
 
@@ -74,40 +77,39 @@ PEAL_STATIC_ASSERT(sizeof(struct peal_timer_entry) == 64, "timer entry size");
 
 #define PEAL_TIMER_HELD 0xffffffffu
 
-/** Who is due and waits for room in a mailbox or a pool, in their order. */
+/** A list of due timers that wait for a free slot in a mailbox or a pool. */
 struct peal_timer_way {
-	uint32_t first, last; /* 1 + their places; 0: none */
+	uint32_t first, last; /* 1 + entry; 0: empty */
 };
 
 PEAL_STATIC_ASSERT(sizeof(struct peal_timer_way) == 8, "timer way size");
 
 /** A worker's table of timers; in device memory, written by the worker. */
 struct peal_timers {
-	uint64_t ways; /* struct peal_timer_way[n_ways]: a mailbox for each
-			* worker, then the pools */
+	uint64_t ways; /* struct peal_timer_way[n_ways]: for each worker's
+			* mailbox, then for the pools */
 	uint64_t heap; /* struct peal_timer_due[max] */
 	uint64_t entries; /* struct peal_timer_entry[max] */
-	uint64_t messages; /* message_step apart */
-	uint64_t numbers; /* of timers, given so far */
-	uint64_t looked_ns; /* the clock at the last look */
-	struct peal_mailbox_lease lease; /* a slot for one that is due */
+	uint64_t messages; /* message buffers, message_step bytes apart */
+	uint64_t numbers; /* numbers of timers used so far */
+	uint64_t looked_ns; /* time of the last look at the clock */
+	struct peal_mailbox_lease lease; /* a slot for a due timer */
 	uint32_t n_ways, max, message_step;
 	uint32_t n_heap; /* timers that are not due */
-	uint32_t n_held; /* those that are */
-	uint32_t free; /* 1 + a place that was used; 0: there is none */
-	uint32_t fresh; /* places that were ever used */
-	uint32_t turns; /* since the last look */
-	uint32_t every; /* turns from one look to the next */
-	uint32_t fired; /* 1: in the turn before */
-	uint32_t ticks; /* since it was asked whether all inputs have ended */
-	uint32_t quick; /* looks in a row that came soon */
-	uint32_t own; /* of `max`, for handlers; the others are for asks */
-	uint32_t asking; /* of those that wait, for asks */
+	uint32_t n_held; /* due timers in lists */
+	uint32_t free; /* 1 + first of the freed entries; 0: none */
+	uint32_t fresh; /* entries that were ever used */
+	uint32_t turns; /* since the last look at the clock */
+	uint32_t every; /* turns from a look to the next */
+	uint32_t fired; /* 1: the turn before sent due messages */
+	uint32_t ticks; /* since the last check for the end of all inputs */
+	uint32_t quick; /* successive looks within a short time */
+	uint32_t own; /* of `max`: for handlers; the others are for asks */
+	uint32_t asking; /* pending timers of asks */
 	uint64_t count[PEAL_TIMERS_COUNT]; /* as in the status */
 	uint8_t worker_reserved[2 * PEAL_SHARED_LINE - 216];
-	/* read by the other workers, for the end of their kernel */
-	uint64_t open; /* timers that wait and asks that are not over, as last
-			* told */
+	/* read by the other workers before the end of the kernel */
+	uint64_t open; /* pending timers and open asks, as published */
 	uint8_t reserved[PEAL_SHARED_LINE - 8];
 };
 

@@ -5,18 +5,19 @@
 #include <peal/abi/ring.h>
 
 /*
- * A topic: one publishes, every subscriber gets each message. In the memory of
- * one device, or in host memory that threads share. Behind the header lie the
- * cursors, one per subscriber, and the slots. Zeroed memory with the first line
- * filled is empty and has no subscriber.
+ * A topic: one publisher, and every subscriber gets each message. It lies in
+ * the memory of a device, or in host memory for threads. The header is followed
+ * by a cursor per subscriber, then by the slots. Zeroed memory with the first
+ * line filled is an empty topic without subscribers.
  */
 
 #define PEAL_TOPIC_MAGIC 0x4349504f544c4550ULL /* "PELTOPIC" */
 
-/** What becomes of a message that not all have taken when its slot is due. */
+/** The effect of a full ring on the publisher. */
 enum peal_topic_mode {
-	PEAL_TOPIC_WAIT = 0, /* the publisher waits for the slowest */
-	PEAL_TOPIC_OVERWRITE = 1 /* it is lost to those; they are told */
+	PEAL_TOPIC_WAIT = 0, /* it waits for the slowest subscriber */
+	PEAL_TOPIC_OVERWRITE = 1 /* it overwrites the oldest message, which slow
+				  * subscribers miss */
 };
 
 /** Header of a topic. */
@@ -28,20 +29,20 @@ struct peal_topic {
 	uint32_t message_bytes; /* largest payload */
 	uint32_t policy; /* enum peal_policy: how slots are published */
 	uint32_t mode; /* enum peal_topic_mode */
-	uint32_t n_cursors; /* the most subscribers at a time */
-	uint64_t first; /* number of the first message; 0 */
+	uint32_t n_cursors; /* most subscribers at a time */
+	uint64_t first; /* number of the first message (default 0) */
 	uint64_t cursors_offset; /* from the start of this struct */
 	uint64_t slots_offset;
-	/* only writer: the publisher, if it is a worker, when it ends */
-	uint64_t end; /* 1 + messages published by then; 0: it goes on */
+	/* only writer: a worker as publisher, when it ends */
+	uint64_t end; /* 1 + messages published by then; 0: not ended */
 	uint8_t host_reserved[PEAL_SHARED_LINE - 64];
 	/* only writer: the publisher */
 	uint64_t tail; /* messages published */
-	uint64_t promised; /* it does not write past that without a look at
-			    * the cursors */
+	uint64_t promised; /* the publisher writes no message with this or a
+			    * later number before a look at the cursors */
 	uint8_t publisher_reserved[PEAL_SHARED_LINE - 16];
-	/* added to by who joins, and by the publisher */
-	uint64_t gate; /* subscribers that ever joined */
+	/* added to by subscribers that join, and by the publisher */
+	uint64_t gate; /* number of joins so far */
 	uint8_t gate_reserved[PEAL_SHARED_LINE - 8];
 };
 
@@ -52,38 +53,38 @@ PEAL_STATIC_ASSERT(offsetof(struct peal_topic, tail) == PEAL_SHARED_LINE,
 PEAL_STATIC_ASSERT(offsetof(struct peal_topic, gate) == 2 * PEAL_SHARED_LINE,
 		   "topic layout");
 
-/** Where a subscriber is; its only writer. */
+/** The published position of a subscriber. Only writer: the subscriber. */
 struct peal_topic_cursor {
-	uint64_t number; /* of the next message it takes, as last told */
-	uint64_t active; /* 1: the publisher heeds it */
+	uint64_t number; /* number of its next message, as last published */
+	uint64_t active; /* 1: the publisher waits for the subscriber */
 	uint8_t reserved[PEAL_SHARED_LINE - 16];
 };
 
 PEAL_STATIC_ASSERT(sizeof(struct peal_topic_cursor) == PEAL_SHARED_LINE,
 		   "topic cursor size");
 
-/** The publisher's place; private to it. */
+/** The publisher's private state. */
 struct peal_topic_publisher {
 	uint64_t tail; /* messages published */
-	uint64_t limit; /* it may go so far without a look at the cursors */
+	uint64_t limit; /* value of `tail` that needs a look at the cursors */
 };
 
-/** A subscriber's place; private to it. */
+/** A subscriber's private state. */
 struct peal_topic_subscriber {
 	uint64_t number; /* of the next message */
-	uint64_t told; /* as in its cursor */
-	uint64_t missed; /* messages lost since the last one it got */
-	uint64_t taken, lost; /* messages that it got, and did not, in all */
+	uint64_t told; /* `number` of its cursor */
+	uint64_t missed; /* messages missed since the last taken one */
+	uint64_t taken, lost; /* messages taken, and missed, in total */
 	struct peal_topic_cursor *cursor;
-	uint8_t *stage; /* for atom policies: a content long; else unused */
-	uint32_t looks; /* in vain */
+	uint8_t *stage; /* atom policies: buffer for a content; else unused */
+	uint32_t looks; /* looks without a message */
 	uint32_t reserved;
 };
 
-/** What came with a message. */
+/** Data about a taken message. */
 struct peal_topic_got {
 	uint64_t number; /* of the message in the topic */
-	uint64_t missed; /* messages just before it that were lost */
+	uint64_t missed; /* messages missed just before it */
 	uint32_t length; /* bytes of payload */
 	uint16_t type; /* of its header */
 	uint16_t flags;
@@ -91,46 +92,46 @@ struct peal_topic_got {
 
 /* ---- topics of workers --------------------------------------------------- */
 
-/** What a publisher says of itself, in host memory. Its only writer. */
+/** Counters of a publisher, in host memory. Only writer: the publisher. */
 struct peal_topic_published {
-	uint64_t messages; /* counted before they can be seen */
+	uint64_t messages; /* counted before a subscriber can see them */
 	uint64_t bytes;
-	uint64_t ended; /* 1: it has said the end */
+	uint64_t ended; /* 1: it has published the end */
 	uint8_t reserved[PEAL_SHARED_LINE - 24];
 };
 
 PEAL_STATIC_ASSERT(sizeof(struct peal_topic_published) == PEAL_SHARED_LINE,
 		   "published size");
 
-/** What a subscriber says of itself, in host memory. Its only writer. */
+/** Counters of a subscriber, in host memory. Only writer: the subscriber. */
 struct peal_topic_counts {
-	struct peal_link_counts link; /* delivered and dead alone */
-	uint64_t first; /* number of the first message for it */
+	struct peal_link_counts link; /* only `delivered...` and `dead` */
+	uint64_t first; /* number of its first message */
 	uint64_t missed;
-	uint64_t ended; /* 1 + messages published by the end; 0: not yet */
+	uint64_t ended; /* 1 + messages published by the end; 0: not ended */
 	uint8_t reserved[PEAL_SHARED_LINE - 24];
 };
 
 PEAL_STATIC_ASSERT(sizeof(struct peal_topic_counts) == 3 * PEAL_SHARED_LINE,
 		   "subscriber's counts size");
 
-/** A publisher's or a subscriber's view of its topic; see peal_link_view. */
+/** A publisher's or subscriber's view of a topic, as struct peal_link_view. */
 struct peal_topic_view {
 	uint64_t topic; /* struct peal_topic */
-	uint64_t own; /* its place and its stages, private to it */
+	uint64_t own; /* its private state and stages */
 	uint64_t counts; /* struct peal_topic_published or _counts */
-	uint64_t bells; /* host only: addresses of the publisher's bell, then
-			 * of those of the subscribers; 0 if none */
-	uint32_t actor; /* of a subscriber: who gets the messages */
-	uint32_t cursor; /* of a subscriber */
-	uint32_t index; /* the input or port that this view is for */
-	uint16_t oldest; /* 1: begins with the oldest message */
-	uint16_t priority; /* of a subscriber: enum peal_priority */
+	uint64_t bells; /* host only: uint64_t[], addresses of the publisher's
+			 * bell, then of the subscribers' bells; 0: none */
+	uint32_t actor; /* subscriber: number of the actor */
+	uint32_t cursor; /* subscriber: index of its cursor */
+	uint32_t index; /* of the input or port */
+	uint16_t oldest; /* 1: begin with the oldest message */
+	uint16_t priority; /* subscriber: enum peal_priority */
 };
 
 PEAL_STATIC_ASSERT(sizeof(struct peal_topic_view) == 48, "view size");
 
-/** Bytes of a stage: what a slot of that size holds, and more. */
+/** Bytes of a stage, at least the content of a slot of that size. */
 #define PEAL_TOPIC_STAGE(slot_bytes) (((uint64_t)(slot_bytes) + 15) / 16 * 16)
 
 #endif

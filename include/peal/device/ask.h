@@ -6,13 +6,14 @@
 #include <peal/device/timer.h>
 
 /*
- * Asks: how a handler asks another actor of its kernel, or a pool, and goes on
- * with the answer. A kernel has them if its option `asks` says how many may be
- * open at a time for each worker.
+ * Asks: a handler sends a request to an actor or pool of its kernel. It later
+ * gets the answer as a message. The kernel's option `asks` sets the most open
+ * asks per worker.
  *
  *	static PEAL_DEV int customer(struct peal_worker *w)
  *	{
- *		const struct customer *c = (const struct customer *)peal_state(w);
+ *		const struct customer *c =
+ *			(const struct customer *)peal_state(w);
  *
  *		switch (peal_type(w)) {
  *		case BUY:
@@ -24,43 +25,45 @@
  *			return pay(w, *(const uint64_t *)peal_data(w));
  *		...
  *
- * Who is asked replies as to a request of the host (device/request.h), now or
- * later, or hands the request on; the port that it names does not matter.
+ * The asked actor replies as to a request of the host (device/request.h), now
+ * or later. It can also delegate the request. The port of the reply is not
+ * used.
  *
- * For each ask exactly one message comes to who has asked, of the type that it
- * has said: the reply, or an error, which peal_answer_error says. Either way it
- * is in order with what the worker that sends it tells otherwise.
+ * The asking actor gets exactly one answer, of the type that it has given: the
+ * reply, or an error (peal_answer_error). The answer is in order with other
+ * messages that its sending worker tells.
  *
- *	PEAL_ETIMEDOUT	nobody has answered in time
- *	PEAL_ENOENT	the request came to an actor or pool that was no more
- *	PEAL_EHANDLER	the handler that had the request has failed, or has
- *			refused it with an error that says less
- *	PEAL_ESTOPPED	the actor that had it is over: given up by its
- *			supervisor, or ended by a failure
- *	PEAL_ENOSPC	the request was dropped for its actor's limit, while it
- *			waited or where it was handed on (mailbox_full)
- *	PEAL_EMSGSIZE	it is longer than what it was handed on by
- *	PEAL_EPROTO	it is a dead letter for another reason
- *	another one	what it was refused with
+ *	PEAL_ETIMEDOUT	no reply has arrived in time
+ *	PEAL_ENOENT	the asked actor or pool was gone
+ *	PEAL_EHANDLER	the handler failed on the request, or refused it with
+ *			an error that peal_refuse replaces
+ *	PEAL_ESTOPPED	the asked actor has ended by a failure, or its
+ *			supervisor has given up
+ *	PEAL_ENOSPC	dropped for the actor's limit (mailbox_full), while it
+ *			waited or was delegated
+ *	PEAL_EMSGSIZE	too long for a mailbox or pool to which it was delegated
+ *	PEAL_EDUPLICATE	the asked actor had it before (device/once.h)
+ *	PEAL_EPROTO	the request is a dead letter for another reason
+ *	others		the error of peal_refuse
  *
- * Who ends itself in the handler of a request, or ends it without a reply, has not
- * answered: that is the first one. All but the first and the last come as soon as a worker finds the request
- * dead. A reply that comes when the ask is over is dropped: it is counted as
- * `late` (struct peal_ask_counts) and a dead letter, reason "late", for no actor.
- * That of a request that is handed on twice, for one. Only a worker that dies
- * itself says nothing of the requests that it has: those time out.
+ * If a handler returns 0 without a reply, or ends its actor, the ask times out.
+ * It also times out if the worker with the request dies. All other errors
+ * arrive as soon as a worker finds the request dead. A reply to an ask that is
+ * over is dropped, such as the second reply to a request delegated twice. It
+ * counts as `late` in struct peal_ask_counts. It also becomes a dead letter for
+ * no actor, with reason "late".
  *
- * The answer goes to the address that has asked. If the actor there has begun
- * anew meanwhile, for its supervisor, it gets an answer that it knows nothing of:
- * peal_answer_in_hand tells it which. If it is retired, or over, the answer is
- * dead, reason "no-actor" or "down", and the ask is over as it would have been.
+ * The answer goes to the address of the asking actor. If that actor has
+ * restarted meanwhile, peal_answer_in_hand tells it which ask is answered. If
+ * the actor is retired or has ended, the answer is dead, with reason "no-actor"
+ * or "down". The ask then counts as if the answer had arrived.
  *
- * An answer needs no room for which anybody would have to wait: there is a slot
- * for it in the mailbox from the ask on. A kernel that drains, or ends with its
- * inputs, waits for the asks that are open; a stop counts them as `stopped`.
+ * Each open ask reserves a mailbox slot for its answer. So an answer never
+ * waits for a free slot. A kernel that drains, or ends with its inputs, waits
+ * for open asks. A stop counts them as `stopped`.
  */
 
-/* What is asked. */
+/* Arguments of peal_ask for the leader. */
 struct peali_asking {
 	struct peal_header header;
 	const void *data;
@@ -68,7 +71,7 @@ struct peali_asking {
 	uint16_t answer_type;
 };
 
-/* The number that a place has next: of the worker's it is no second time. */
+/* Returns the next number for an entry, not used by the worker before. */
 static PEAL_DEV PEAL_UNUSED inline uint64_t
 peali_ask_number(const struct peal_worker *w, uint32_t place)
 {
@@ -80,13 +83,13 @@ peali_ask_number(const struct peal_worker *w, uint32_t place)
 	return PEAL_ASK_BIT | (uint64_t)w->index << PEAL_ASK_WORKER_BIT | turn;
 }
 
-/* Its time begins. */
+/* Starts the timer of an ask's timeout. */
 static PEAL_DEV PEAL_UNUSED inline void
 peali_ask_arm(struct peal_worker *w, struct peal_ask_entry *entry,
 	      uint64_t timeout_ns)
 {
 	struct peal_timers *t = w->timers;
-	/* there is one: as many as there are places are nobody else's */
+	/* one is free: as many timers as asks are reserved */
 	uint32_t place = peali_timer_take(t);
 	struct peal_timer_entry *timer = peali_timer_entry(t, place);
 
@@ -115,7 +118,7 @@ PEALI_SLOW(int, peali_ask, struct peal_worker *w,
 		return PEAL_ENOTSUP;
 	if (!ask->timeout_ns)
 		return PEAL_EINVAL;
-	/* the answer in hand has its place until the handler returns */
+	/* an answer keeps its entry until the handler returns */
 	if (a->used - ((w->message.header.flags & PEAL_FLAG_ANSWER) != 0) >=
 	    a->max)
 		return PEAL_ENOSPC;
@@ -124,7 +127,7 @@ PEALI_SLOW(int, peali_ask, struct peal_worker *w,
 	entry->number = peali_ask_number(w, place);
 	entry->actor = peal_self(w);
 	entry->type = ask->answer_type;
-	/* before the request: see ask_table.h */
+	/* acq_rel, before the request: see ask_table.h */
 	peal_add_acqrel_dev(&entry->open, entry->number);
 	result = peali_tell_word(w, entry->number, ask->header, ask->data,
 				 ask->bytes);
@@ -141,28 +144,30 @@ PEALI_SLOW(int, peali_ask, struct peal_worker *w,
 }
 
 /**
- * Collective: asks an actor of the same kernel, or a pool; the answer comes to
- * the running actor as a message of its own. Counts as a peal_tell.
+ * Asks an actor or a pool of the same kernel.
  *
- * @param w           the worker
- * @param actor       its number in the kernel, the low half of its address; the
- *                    running one itself, too
- * @param type        of the request, the program's own number
- * @param data        `bytes` bytes that the leader can read; they are copied
- * @param bytes       at most what peal_tell takes less PEAL_REQUEST_BYTES
- * @param answer_type of the answer, the program's own number, whatever type the
- *                    reply was given
- * @param timeout_ns  above 0, by the device's clock, never early. One that leads
- *                    past its end: it is never over
- * @param ask_out     each lane's own: its number, as peal_answer_in_hand says it
- *                    later; 0: not wanted
- * @return 0 an answer will come; PEAL_ENOSPC as many asks of the worker are open
- *         as the kernel's option `asks` says, or the actor's limit is reached
- *         and what it drops is not the oldest: of an ask who asks is told, and
- *         nothing is dead; PEAL_ENOENT no such actor, and no answer comes, nor
- *         after any other error; PEAL_EMSGSIZE; PEAL_EAGAIN
- *         more messages than the handler declared; PEAL_EINVAL timeout_ns is 0;
- *         PEAL_ENOTSUP the kernel was launched without asks. Wait-free.
+ * The running actor gets the answer as a message. The request counts as a
+ * peal_tell. Collective, wait-free.
+ *
+ * @param w           the worker.
+ * @param actor       number of the actor or pool, the low half of its address.
+ *                    It may be the running actor.
+ * @param type        type of the request, the program's own number.
+ * @param data        `bytes` bytes that the leader can read; copied.
+ * @param bytes       at most the limit of peal_tell less PEAL_REQUEST_BYTES.
+ * @param answer_type type of the answer, the program's own number.
+ * @param timeout_ns  ns of the device's clock, above 0; never early. Beyond the
+ *                    clock's end: no timeout.
+ * @param ask_out     each lane's own: receives the number of the ask, for
+ *                    peal_answer_in_hand. 0: not wanted.
+ * @return 0: an answer will arrive. After an error no answer arrives:
+ * @retval PEAL_ENOSPC   the worker has its most open asks. Or the actor's limit
+ *                       is reached, and the policy does not drop the oldest.
+ * @retval PEAL_ENOENT   there is no such actor.
+ * @retval PEAL_EMSGSIZE `bytes` is too large.
+ * @retval PEAL_EAGAIN   more messages than the handler has declared.
+ * @retval PEAL_EINVAL   timeout_ns is 0.
+ * @retval PEAL_ENOTSUP  the kernel was launched without asks.
  */
 static PEAL_DEV PEAL_UNUSED inline int
 peal_ask(struct peal_worker *w, uint32_t actor, uint16_t type, const void *data,
@@ -192,10 +197,10 @@ peal_ask(struct peal_worker *w, uint32_t actor, uint16_t type, const void *data,
 }
 
 /**
- * The number of the ask that the message in hand answers.
+ * Returns the number of the ask that this message answers. Any lane.
  *
- * @param w the worker
- * @return as peal_ask said it, never 0; 0: the message is no answer
+ * @param w the worker.
+ * @return the number from peal_ask, never 0. 0: the message is no answer.
  */
 static PEAL_DEV PEAL_UNUSED inline uint64_t
 peal_answer_in_hand(const struct peal_worker *w)
@@ -207,11 +212,13 @@ peal_answer_in_hand(const struct peal_worker *w)
 }
 
 /**
- * Why an ask was not answered. Its answer's payload then says nothing else.
+ * Returns the error of the answer being handled.
  *
- * @param w the worker; its message in hand is an answer
- * @return 0 it was: the message in hand is the reply, or is no answer at all;
- *         else one of the errors above
+ * An answer with an error has no other payload. Any lane.
+ *
+ * @param w the worker.
+ * @return 0: the message is a reply, or no answer. Else an error of the list at
+ *         the top of this file.
  */
 static PEAL_DEV PEAL_UNUSED inline int
 peal_answer_error(const struct peal_worker *w)

@@ -7,18 +7,18 @@
 #include <peal/device/atomic_host.h>
 
 /*
- * Every atomic access, fence, clock and hardware register of the dialect, for
- * each kind of device in atomic_{cuda,hip,host}.h. No other file says asm or
- * names a compiler's atomic builtin.
+ * The atomic accesses, fences, clock and hardware registers of the dialect. See
+ * atomic_{cuda,hip,host}.h for each kind of device. No other file uses asm or
+ * atomic builtins of a compiler.
  *
- * Order and scope are in the name: _dev orders among the workers of one
- * device, _sys among devices and the host as well. Without a suffix a word has
- * 64 bits, with _u32 it has 32. A _dev word is never touched from outside.
+ * The name gives order and scope. Scope _dev: the workers of one device. Scope
+ * _sys: also other devices and the host. A word has 64 bits, or 32 with _u32.
+ * Only workers of its device may access a word by _dev functions.
  *
  *	peal_load_{relaxed,acquire}_{dev,sys}[_u32](p)
  *	peal_store_{relaxed,release}_{dev,sys}[_u32](p, v)
  *	peal_add_{relaxed,acqrel}_dev[_u32](p, v)	returns the old value
- *	peal_cas_relaxed_dev(p, old, v)			1 if it was old and is v
+ *	peal_cas_relaxed_dev(p, old, v)			1: stored v, 0: not old
  *	peal_fence_{release,acquire}_{dev,sys}()
  *	peal_hw_{lane,lanes,worker}()	position in the launch; GPUs only
  */
@@ -29,9 +29,9 @@
 #endif
 
 /**
- * Stores 4 bytes of payload and their tag (high half) as one 64-bit word. On
- * devices relaxed; on the host release and acquire, which cost nothing on x86
- * and let ThreadSanitizer follow.
+ * Stores 4 bytes of payload and their tag (high half) as one 64-bit word.
+ * Devices use relaxed accesses. The host uses release and acquire: they are
+ * free on x86, and ThreadSanitizer needs them.
  */
 static PEAL_DEV PEAL_INLINE void peal_atom8_store(uint64_t *p, uint64_t v)
 {
@@ -42,7 +42,7 @@ static PEAL_DEV PEAL_INLINE void peal_atom8_store(uint64_t *p, uint64_t v)
 #endif
 }
 
-/** Loads what peal_atom8_store stored. */
+/** Loads a word that peal_atom8_store has stored. */
 static PEAL_DEV PEAL_INLINE uint64_t peal_atom8_load(const uint64_t *p)
 {
 #if PEAL_ON_HOST

@@ -10,15 +10,15 @@
 #endif
 
 /*
- * One participant of a barrier across devices; see <peal/abi/barrier.h> for the
- * algorithm. Workers use it by peal_arrive and peal_await, the host by
+ * A participant of a barrier across devices; see <peal/abi/barrier.h> for the
+ * algorithm. Handlers call peal_arrive and peal_await (phase.h). The host calls
  * peal_barrier_arrive and peal_barrier_wait.
  *
  *	arriving participant			waiting participant
- *	earlier writes, word (R6) --------->	A6 word: they can be read
+ *	earlier writes, word (R6) --------->	A6 word: writes can be read
  */
 
-/** The participant's word in the array at that address. Wait-free. */
+/** Returns a participant's word in the array at an address. Wait-free. */
 static PEAL_DEV PEAL_INLINE uint64_t *peali_barrier_word(uint64_t array,
 							 uint32_t participant)
 {
@@ -27,8 +27,12 @@ static PEAL_DEV PEAL_INLINE uint64_t *peali_barrier_word(uint64_t array,
 }
 
 /**
- * Arrives at the next phase: n stores, one into each participant's memory.
- * What the caller wrote before is visible to whoever passes. Wait-free.
+ * Arrives at the next phase.
+ *
+ * It stores one word to each participant's array. A participant that passes the
+ * phase sees all earlier writes of the caller. Wait-free.
+ *
+ * @param view the view of the arriving participant.
  */
 static PEAL_DEV PEAL_UNUSED inline void
 peal_barrier_signal(const struct peal_barrier_view *view)
@@ -60,11 +64,16 @@ peal_barrier_signal(const struct peal_barrier_view *view)
 }
 
 /**
- * Whether all have arrived at the phase that this participant arrived at last.
+ * Checks whether all participants have arrived at the phase at which this
+ * participant arrived last.
  *
- * @param view the participant's
- * @return 0 they have; PEAL_EAGAIN not yet; PEAL_EABORTED; PEAL_EINVAL the
- *         participant has not arrived since it passed. Wait-free.
+ * Wait-free.
+ *
+ * @param view the participant's view.
+ * @return 0: all have arrived. Or a negative error code:
+ * @retval PEAL_EAGAIN   not all have arrived.
+ * @retval PEAL_EABORTED the host has aborted the barrier.
+ * @retval PEAL_EINVAL   the participant has not arrived since it passed.
  */
 static PEAL_DEV PEAL_UNUSED inline int
 peal_barrier_test(const struct peal_barrier_view *view)

@@ -6,7 +6,7 @@
 #include <peal/device/lanes.h>
 
 /*
- * Budgets. A handler that may run long asks in its loop whether it may go on:
+ * Budgets. A handler that may run long calls peal_step in its loop:
  *
  *	while (!found) {
  *		int over = peal_step(w);
@@ -16,20 +16,25 @@
  *		...
  *	}
  *
- * So it ends within the kernel's max_steps and max_handler_ns, when the kernel is
- * aborted, and when the host is gone for longer than the lease; and its message
- * is failed on like any other: the actor's supervisor restarts it, the worker
- * goes on. A handler that never asks cannot be interrupted: no GPU has a way to.
- * The watchdog and peal/stuck.h name it, and it keeps its worker.
+ * The handler then ends in these cases:
+ *
+ * - It has used max_steps or max_handler_ns of the kernel's options.
+ * - The kernel is aborted.
+ * - The host is silent for longer than the lease.
+ *
+ * The message is dead as after any failure. The actor's supervisor restarts the
+ * actor, and the worker continues.
+ *
+ * Nothing interrupts a handler that does not call peal_step. Its worker stalls.
+ * The watchdog and peal/stuck.h report it.
  */
 
-/* Looks at the clock and the host's words: so far apart, if steps are short
- * enough, but never after more steps than that. On a GPU the host's words are
- * behind the bus. */
+/* Target distance in ns of two looks at the clock and the host's words, and the
+ * most steps between them. A GPU reads the host's words over the bus. */
 #define PEALI_STEP_LOOK_NS 20000
 #define PEALI_STEP_LOOK_MOST 1024
 
-/* Why the handler that runs is over now; 0: it is not. */
+/* Returns the error with which the running handler must end; 0: none. */
 static PEAL_DEV PEAL_UNUSED inline int peali_step_over(struct peal_worker *w,
 						       uint64_t now)
 {
@@ -46,14 +51,15 @@ static PEAL_DEV PEAL_UNUSED inline int peali_step_over(struct peal_worker *w,
 	return peali_lease_over(w, now) ? PEAL_ELEASE : 0;
 }
 
-/* A step that is not simply the next one. What is over stays over. */
+/* A step with a look at the clock and the host's words. An error is returned
+ * again at each later step of the run. */
 PEALI_SLOW(int, peali_step_look, struct peal_worker *w)
 {
 	struct peal_worker_state *s = w->state;
 	uint64_t now = peal_clock_ns(), most = w->params->max_steps;
 	int over;
 
-	if (s->step_run != s->handled + 1) { /* its first one */
+	if (s->step_run != s->handled + 1) { /* first step of the run */
 		s->step_run = s->handled + 1;
 		s->steps = 0;
 		s->step_stride = 1;
@@ -88,17 +94,21 @@ static PEAL_DEV PEAL_INLINE int peali_step(struct peal_worker *w)
 }
 
 /**
- * Collective: asks for one more step of the handler that runs. A step is
- * whatever the handler does between two calls: with one lane asking costs a
- * compare, with several they meet, and then a step is better some work of each.
- * The time of a run counts from its first call, and is looked at about every
- * 20 us, but not after each step.
+ * Asks for one more step of the running handler.
  *
- * @param w the worker
- * @return 0: go on; else the handler shall return this: PEAL_EBUDGET it has had
- *         max_steps steps for this message, or max_handler_ns have passed;
- *         PEAL_EABORTED the kernel is being aborted; PEAL_ELEASE the host is
- *         gone. All lanes get the same, and it stays so until it returns.
+ * A step is the work between two calls. The time counts from the first call of
+ * the run. The leader checks it about every 20 us, not at each step. With one
+ * lane a call costs a compare. With several lanes it synchronizes the lanes, so
+ * a step should be some work of each lane.
+ *
+ * Collective. After an error, each later call of the run returns an error, too.
+ *
+ * @param w the worker.
+ * @return 0: continue. Else the handler shall return this error:
+ * @retval PEAL_EBUDGET  the handler has used max_steps steps, or
+ *                       max_handler_ns, for this message.
+ * @retval PEAL_EABORTED the kernel is being aborted.
+ * @retval PEAL_ELEASE   the host is silent for longer than the lease.
  */
 static PEAL_DEV PEAL_UNUSED inline int peal_step(struct peal_worker *w)
 {

@@ -5,17 +5,17 @@
 #include <peal/device/lanes.h>
 
 /*
- * The time that all have in common: the host's clock, CLOCK_MONOTONIC in ns. A
- * device's clock is another one, with another beginning and not quite as fast.
- * The host and a worker tell each other what theirs say whenever the lease
- * moves (runtime/clock.c), so that the worker knows two bounds of the host's:
- * never is it before the lower or behind the upper one. On a GPU, whose workers
- * look all the time, they should be some microseconds apart.
+ * Common time: the host's clock, CLOCK_MONOTONIC in ns. A device's clock has
+ * another start and a slightly different speed. Host and worker exchange their
+ * clocks whenever the lease changes (runtime/clock.c). So the worker knows a
+ * lower and an upper bound of the host's clock. On a GPU the workers look all
+ * the time, and the bounds should be some microseconds apart (not measured).
  */
 
 /*
- * The lease has moved: says what the worker's clock is behind that, and takes
- * over what the host knows of it. The leader, where it looks at control words.
+ * The lease has changed: publishes the worker's clock, read after that. Then
+ * takes the bounds that the host has published. For the leader, at its look at
+ * the control words.
  */
 PEALI_SLOW(void, peali_clock_look, struct peal_worker *w, uint64_t lease)
 {
@@ -24,22 +24,22 @@ PEALI_SLOW(void, peali_clock_look, struct peal_worker *w, uint64_t lease)
 	uint64_t turn;
 
 	peal_store_relaxed_sys(&w->status->clock_first, peal_clock_ns());
-	/* R7: pairs with A7 in peali_clock_tick: a clock that was read after
-	 * the lease was seen. */
+	/* R7: pairs with A7 in contact() of runtime/clock.c. The clock was
+	 * read after the lease was seen. */
 	peal_store_release_sys(&w->status->clock_seen, lease);
-	/* A9: pair with R9 in publish() of runtime/clock.c: who sees one of
-	 * three new words sees then that the turn is another. */
+	/* A9: pair with R9 in publish() of runtime/clock.c. After one of the
+	 * three new words, the second load of the turn sees a change. */
 	turn = peal_load_acquire_sys(&c->clock_turn);
 	clock.at = peal_load_acquire_sys(&c->clock_at);
 	clock.low = peal_load_acquire_sys(&c->clock_low);
 	clock.high = peal_load_acquire_sys(&c->clock_high);
 	if ((turn & 1) || turn != peal_load_relaxed_sys(&c->clock_turn))
-		return; /* the next time: what it has is true as well */
+		return; /* retry at the next change; the old bounds hold */
 	w->state->clock_turn = turn;
 	w->state->clock = clock;
 }
 
-/* The two bounds of the host's clock now: 1; 0 it is not known. */
+/* Sets the two bounds of the host's clock now. Returns 0 if it is not known. */
 static PEAL_DEV PEAL_UNUSED inline int
 peali_clock_bounds(const struct peal_worker *w, uint64_t *low_out,
 		   uint64_t *high_out)
@@ -57,15 +57,14 @@ peali_clock_bounds(const struct peal_worker *w, uint64_t *low_out,
 }
 
 /**
- * The host's clock, as far as the worker knows it. Any lane; lanes that call it
- * do not get the same.
+ * Returns the worker's estimate of the host's clock.
  *
- * @param w               the worker
- * @param uncertainty_out the host's clock is within so many ns of it, to either
- *                        side; 0: not wanted
- * @return CLOCK_MONOTONIC of the host in ns, for peal/clock.h and deadlines; 0
- *         the host has not told it yet, which it does while it launches the
- *         kernel. Wait-free.
+ * Any lane, wait-free. Two lanes can get different values.
+ *
+ * @param w               the worker.
+ * @param uncertainty_out receives the error bound, +/- ns. 0: not wanted.
+ * @return CLOCK_MONOTONIC of the host in ns, as in peal/clock.h and deadlines.
+ *         0: not known yet. The host publishes it during the launch.
  */
 static PEAL_DEV PEAL_UNUSED inline uint64_t
 peal_common_ns(const struct peal_worker *w, uint64_t *uncertainty_out)
@@ -79,7 +78,7 @@ peal_common_ns(const struct peal_worker *w, uint64_t *uncertainty_out)
 	return low + (high - low) / 2;
 }
 
-/* When so long has passed from then on; 0 or less: it has. */
+/* Returns the deadline `lifetime` ns after `now`. 0 or less: it has passed. */
 static PEAL_HD PEAL_UNUSED inline uint64_t peali_deadline_at(uint64_t now,
 							     int64_t lifetime)
 {
@@ -91,8 +90,8 @@ static PEAL_HD PEAL_UNUSED inline uint64_t peali_deadline_at(uint64_t now,
 }
 
 /*
- * Whether the deadline of the message in w->message has passed for sure: not
- * before the lower bound of the host's clock is there.
+ * Returns 1 if the deadline of w->message has passed. It compares the lower
+ * bound of the host's clock, so it is never too early.
  */
 PEALI_SLOW(int, peali_expired, const struct peal_worker *w)
 {

@@ -6,9 +6,9 @@
 #include <peal/device/request.h>
 
 /*
- * Messages with a deadline (peal/deadline.h). It is a time of the host's clock,
- * which travels in front of the payload: no route, worker or device that it
- * passes converts it. Who hands a message on hands its deadline on as well:
+ * Messages with a deadline (peal/deadline.h). A deadline is a time of the
+ * host's clock. The message carries it before its payload, unchanged on all
+ * devices. A handler that forwards a message passes the deadline on:
  *
  *	static PEAL_DEV int stage(struct peal_worker *w)
  *	{
@@ -18,16 +18,16 @@
  *					sizeof(out));
  *	}
  *
- * peal_delegate (request.h) and peal_delegate_by keep it by themselves. The
- * link, mailbox, pool or topic that it goes by has to take PEAL_DEADLINE_BYTES
- * more than the payload.
+ * peal_delegate (request.h) and peal_delegate_by keep the deadline. The link,
+ * mailbox, pool or topic of the message must take PEAL_DEADLINE_BYTES more than
+ * the payload.
  */
 
 /**
- * The deadline of the message in hand.
+ * Returns the deadline of the message being handled. Any lane.
  *
- * @param w the worker
- * @return in ns of the host's clock; 0: it has none
+ * @param w the worker.
+ * @return ns of the host's clock. 0: no deadline.
  */
 static PEAL_DEV PEAL_INLINE uint64_t
 peal_deadline_in_hand(const struct peal_worker *w)
@@ -36,13 +36,16 @@ peal_deadline_in_hand(const struct peal_worker *w)
 }
 
 /**
- * When so long will have passed, at least: by the upper bound of the host's
- * clock (peal_common_ns).
+ * Returns the deadline that lies a given time after now.
  *
- * @param w           the worker
- * @param lifetime_ns 0 or less: the message is dead when it arrives
- * @return a deadline, never 0; PEAL_DEADLINE_NEVER also if the host's clock is
- *         not known. Any lane; what the leader gets is what is sent.
+ * The time counts from the worker's upper bound of the host's clock
+ * (peal_common_ns). So the message never expires early. Any lane. A send
+ * function uses the leader's value.
+ *
+ * @param w           the worker.
+ * @param lifetime_ns ns from now. 0 or less: the message is dead on arrival.
+ * @return a deadline, never 0. PEAL_DEADLINE_NEVER also if the worker does not
+ *         know the host's clock.
  */
 static PEAL_DEV PEAL_UNUSED inline uint64_t
 peal_deadline_after(const struct peal_worker *w, int64_t lifetime_ns)
@@ -55,7 +58,7 @@ peal_deadline_after(const struct peal_worker *w, int64_t lifetime_ns)
 
 /* ---- by ports ------------------------------------------------------------ */
 
-/* Sends a message with what stands before its payload: that header's. */
+/* Emits a message with a deadline and a given header. */
 static PEAL_DEV PEAL_UNUSED inline int
 peali_emit_before(struct peal_worker *w, uint32_t port, uint64_t deadline,
 		  struct peal_header header, const void *data, uint64_t bytes)
@@ -74,16 +77,16 @@ peali_emit_before(struct peal_worker *w, uint32_t port, uint64_t deadline,
 }
 
 /**
- * Collective: peal_emit of a message with a deadline.
+ * Sends a message with a deadline, as peal_emit. Collective, wait-free.
  *
- * @param w        the worker
- * @param port     of the running actor; its link or topic takes
- *                 PEAL_DEADLINE_BYTES more
- * @param deadline of peal_deadline_after or peal_deadline_in_hand; 0: none. In
- *                 no lane 0 or in all
- * @param type     the program's own number
- * @param data     `bytes` bytes that every lane can read
- * @param bytes    how many
+ * @param w        the worker.
+ * @param port     port of the running actor. Its link or topic takes
+ *                 PEAL_DEADLINE_BYTES more than `bytes`.
+ * @param deadline from peal_deadline_after or peal_deadline_in_hand; the
+ *                 leader's value counts. 0, then in all lanes: no deadline.
+ * @param type     the program's own number.
+ * @param data     `bytes` bytes that every lane can read; copied.
+ * @param bytes    length of the payload.
  * @return as peal_emit.
  */
 static PEAL_DEV PEAL_UNUSED inline int
@@ -99,15 +102,15 @@ peal_emit_before(struct peal_worker *w, uint32_t port, uint64_t deadline,
 }
 
 /**
- * Collective: peal_emit_to of a message with a deadline.
+ * Sends a message with a deadline, as peal_emit_to. Collective, wait-free.
  *
- * @param w        the worker
- * @param port     as peal_emit_before
- * @param actor    as peal_commit_to
- * @param deadline as peal_emit_before
- * @param type     the program's own number
- * @param data     `bytes` bytes that every lane can read
- * @param bytes    how many
+ * @param w        the worker.
+ * @param port     as for peal_emit_before.
+ * @param actor    as for peal_commit_to.
+ * @param deadline as for peal_emit_before.
+ * @param type     the program's own number.
+ * @param data     `bytes` bytes that every lane can read; copied.
+ * @param bytes    length of the payload.
  * @return as peal_emit.
  */
 static PEAL_DEV PEAL_UNUSED inline int
@@ -123,14 +126,19 @@ peal_emit_to_before(struct peal_worker *w, uint32_t port, uint32_t actor,
 }
 
 /**
- * Collective: emits the message in hand as it is, with its deadline and, if it
- * is a request, with its number: who gets it replies to it.
+ * Sends the message being handled by a port, unchanged.
  *
- * @param w    the worker
- * @param port of the running actor; its link takes as much as that which has
- *             brought the message
- * @return as peal_emit; PEAL_EINVAL it is a request, and the port is a topic's; it
- *         is an ask's, which only actors of the kernel can reply to, or an answer.
+ * The message keeps its deadline. A request keeps its number, so the receiver
+ * replies to it. Collective, wait-free.
+ *
+ * @param w    the worker.
+ * @param port port of the running actor. Its link takes messages as long as the
+ *             link that brought the message.
+ * @return as peal_emit, and:
+ * @retval PEAL_EINVAL  the message is a request or a dead letter, and the port
+ *                      leads to a topic. Or it is an answer. Or it is the
+ *                      request of an ask, for which only actors of the kernel
+ *                      can reply.
  */
 static PEAL_DEV PEAL_UNUSED inline int peal_delegate_by(struct peal_worker *w,
 							uint32_t port)
@@ -159,15 +167,16 @@ static PEAL_DEV PEAL_UNUSED inline int peal_delegate_by(struct peal_worker *w,
 /* ---- by mailboxes and pools ---------------------------------------------- */
 
 /**
- * Collective: peal_tell of a message with a deadline. It also expires while it
- * waits in the mailbox or the pool.
+ * Sends a message with a deadline to an actor or pool, as peal_tell.
  *
- * @param w        the worker
- * @param actor    its number in the kernel, the low half of its address
- * @param deadline as peal_emit_before
- * @param type     the program's own number
- * @param data     `bytes` bytes that the leader can read
- * @param bytes    at most what peal_tell takes less PEAL_DEADLINE_BYTES
+ * The message can also expire in the mailbox or pool. Collective, wait-free.
+ *
+ * @param w        the worker.
+ * @param actor    number of the actor or pool, the low half of its address.
+ * @param deadline as for peal_emit_before.
+ * @param type     the program's own number.
+ * @param data     `bytes` bytes that the leader can read; copied.
+ * @param bytes    at most the limit of peal_tell less PEAL_DEADLINE_BYTES.
  * @return as peal_tell.
  */
 static PEAL_DEV PEAL_UNUSED inline int

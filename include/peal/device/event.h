@@ -7,17 +7,17 @@
 #include <peal/device/phase.h>
 
 /*
- * Events: a worker records one, handlers of other devices and the host see it,
- * without the host in between (peal/event.h). Who records one has its address for
- * the recorder's device, who looks that for its own; they come by a message, an
- * init or the parameters of a task.
+ * Events (peal/event.h): a worker records an event. Handlers of other devices
+ * and the host read its count, without help of the host. Each side uses the
+ * event's address for its own device. The host passes the addresses in
+ * messages, init bytes or parameters of tasks.
  *
- *	who records				who looks
- *	earlier writes, count (R26) --------->	A26 count: they can be read
+ *	recorder				watcher
+ *	earlier writes, count (R26) --------->	A26 count: writes can be read
  */
 
-/* Of an emulated device, how long who waits sleeps between two looks: a recorder
- * does not know who waits. */
+/* Longest sleep between two looks on an emulated device. The recorder does not
+ * know the watchers, so it cannot wake them. */
 #define PEALI_EVENT_SLEEP_US 200
 
 static PEAL_DEV PEAL_INLINE struct peal_event_cell *
@@ -26,7 +26,7 @@ peali_event_cell(uint64_t event)
 	return (struct peal_event_cell *)(uintptr_t)event;
 }
 
-/* Leader: writes a cell, the host's with the time. */
+/* The leader writes a cell. The host's cell also gets the time. */
 static PEAL_DEV PEAL_UNUSED inline void
 peali_event_write(const struct peal_worker *w, uint64_t cell, uint64_t count,
 		  int with_time)
@@ -38,8 +38,8 @@ peali_event_write(const struct peal_worker *w, uint64_t cell, uint64_t count,
 
 		common = peal_common_ns(w, &uncertainty);
 		peal_store_relaxed_sys(&c->begun, count);
-		/* R27: pair with A27 in read_cell() of runtime/event.c: who
-		 * sees one of three new words sees that it has begun. */
+		/* R27: pair with A27 in read_cell() of runtime/event.c. After
+		 * one of the three new words, the reader sees `begun`, too. */
 		peal_store_release_sys(&c->device_ns, peal_clock_ns());
 		peal_store_release_sys(&c->common_ns, common);
 		peal_store_release_sys(&c->uncertainty_ns, uncertainty);
@@ -49,12 +49,14 @@ peali_event_write(const struct peal_worker *w, uint64_t cell, uint64_t count,
 }
 
 /**
- * Collective: records an event once more. What the lanes have written before can be
- * read by whoever sees it. One worker at a time records an event.
+ * Records an event.
  *
- * @param w     the worker, of the recorder's device
- * @param event its address for that device
- * @return how often it was recorded by now, this time too. Wait-free.
+ * A watcher that sees this record sees all earlier writes of the lanes. One
+ * worker at a time may record an event. Collective, wait-free.
+ *
+ * @param w     a worker of the recorder's device.
+ * @param event the event's address for that device.
+ * @return the number of records, with this one.
  */
 static PEAL_DEV PEAL_UNUSED inline uint64_t
 peal_event_record(struct peal_worker *w, uint64_t event)
@@ -73,12 +75,13 @@ peal_event_record(struct peal_worker *w, uint64_t event)
 }
 
 /**
- * How often an event was recorded by now. Any lane; lanes that call it may see
- * different counts.
+ * Returns the number of records of an event.
  *
- * @param event its address for the device
- * @return the count; what was written before the latest one of it can be read.
- *         Wait-free.
+ * The caller sees all writes before the last of these records. Any lane,
+ * wait-free. Two lanes can see different counts.
+ *
+ * @param event the event's address for the device.
+ * @return the number of records.
  */
 static PEAL_DEV PEAL_INLINE uint64_t peal_event_count(uint64_t event)
 {
@@ -86,7 +89,7 @@ static PEAL_DEV PEAL_INLINE uint64_t peal_event_count(uint64_t event)
 	return peal_load_acquire_sys(&peali_event_cell(event)->count);
 }
 
-/* One turn of waiting for who rings no bell: a sleep is short. */
+/* One turn of waiting, with a short sleep: the recorder rings no bell. */
 static PEAL_DEV PEAL_UNUSED inline void peali_event_turn(struct peal_worker *w)
 {
 #if PEAL_ON_HOST
@@ -96,15 +99,19 @@ static PEAL_DEV PEAL_UNUSED inline void peali_event_turn(struct peal_worker *w)
 }
 
 /**
- * Collective: waits until an event was recorded so often. The worker does nothing
- * else meanwhile: never wait for who needs this worker.
+ * Waits until an event has a given number of records.
  *
- * @param w          the worker
- * @param event      its address for the worker's device
- * @param count      1 or more
- * @param timeout_ns 0 looks, -1 for ever (but for a stop and the lease)
- * @return 0 it was, and what was written before can be read; PEAL_ETIMEDOUT;
- *         PEAL_ESTOPPED the kernel is being stopped; PEAL_ELEASE the host is gone.
+ * After 0 the lanes see all writes before that record. Collective. Blocks the
+ * worker: do not wait for a record that needs this worker.
+ *
+ * @param w          the worker.
+ * @param event      the event's address for the worker's device.
+ * @param count      number of records, 1 or more.
+ * @param timeout_ns ns. 0: only checks; -1: no limit.
+ * @return 0, or a negative error code:
+ * @retval PEAL_ETIMEDOUT  the event has fewer records.
+ * @retval PEAL_ESTOPPED   the kernel is being stopped.
+ * @retval PEAL_ELEASE     the host is silent for longer than the lease.
  */
 static PEAL_DEV PEAL_UNUSED inline int peal_event_await(struct peal_worker *w,
 							uint64_t event,
@@ -123,7 +130,7 @@ static PEAL_DEV PEAL_UNUSED inline int peal_event_await(struct peal_worker *w,
 			if ((polls++ & 63) == 0 || peali_wait_announced(w)) {
 				result = peali_wait_over(w, began, timeout_ns);
 				if (result && peal_event_count(event) >= count)
-					result = 0; /* while it was too late */
+					result = 0; /* recorded meanwhile */
 				if (result)
 					break;
 			}

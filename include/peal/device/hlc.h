@@ -5,23 +5,23 @@
 #include <peal/device/clock.h>
 
 /*
- * Hybrid logical clocks in handlers (peal/hlc.h): each worker has one, by what
- * it knows of the host's clock.
+ * Hybrid logical clocks in handlers (peal/hlc.h). Each worker has one clock. It
+ * uses the worker's bounds of the host's clock.
  *
  *	if (peal_worker_hlc_merge(w, in->when, &out.when))
  *		return PEAL_EPROTO;
  *	return peal_emit(w, 0, 0, &out, sizeof(out));
  */
 
-/* The word at a time of the host's clock, without a count. */
+/* Returns the word of a time of the host's clock, with a count of 0. */
 static PEAL_HD PEAL_UNUSED inline uint64_t peali_hlc_at(uint64_t ns)
 {
 	return ns >> 12 << 16;
 }
 
 /*
- * The next word. The count is the low end of the word: where it is full the next
- * unit has begun, as far as words go.
+ * Returns the word after `last`. The count is in the low bits: a full count
+ * carries over into the time.
  */
 static PEAL_HD PEAL_UNUSED inline uint64_t peali_hlc_next(uint64_t last,
 							  uint64_t ns)
@@ -31,14 +31,14 @@ static PEAL_HD PEAL_UNUSED inline uint64_t peali_hlc_next(uint64_t last,
 	return at > last ? at : last + 1;
 }
 
-/* Whether a word is ahead of any clock that is in order. */
+/* Returns 1 if a word is more than PEAL_HLC_DRIFT_NS ahead of a time. */
 static PEAL_HD PEAL_UNUSED inline int peali_hlc_is_ahead(uint64_t word,
 							 uint64_t ns)
 {
 	return word > peali_hlc_at(ns + 1000000000ULL);
 }
 
-/* The leader's next word, which is more than `least`. */
+/* The leader's part: returns the worker's next word, greater than `least`. */
 static PEAL_DEV PEAL_UNUSED inline uint64_t
 peali_worker_hlc(struct peal_worker *w, uint64_t least)
 {
@@ -49,10 +49,12 @@ peali_worker_hlc(struct peal_worker *w, uint64_t least)
 }
 
 /**
- * Collective: the word of something that happens now, or is sent.
+ * Returns a new word for a local event or for a message to send.
  *
- * @param w the worker
- * @return more than any before of this worker, the same in all lanes. Wait-free.
+ * Collective, wait-free.
+ *
+ * @param w the worker.
+ * @return a word greater than all earlier words of this worker.
  */
 static PEAL_DEV PEAL_UNUSED inline uint64_t
 peal_worker_hlc_now(struct peal_worker *w)
@@ -65,14 +67,18 @@ peal_worker_hlc_now(struct peal_worker *w)
 }
 
 /**
- * Collective: the word of a receipt.
+ * Merges the word of a received message into the worker's clock.
  *
- * @param w        the worker
- * @param received the word that came with the message
- * @param word_out more than any before of this worker, and than that one
- * @return 0; PEAL_EINVAL the word is more than PEAL_HLC_DRIFT_NS ahead of what
- *         the host's clock is at most, or that is not known: nothing has
- *         changed. Wait-free.
+ * Collective, wait-free.
+ *
+ * @param w        the worker.
+ * @param received the word in the message.
+ * @param word_out each lane's own: receives a new word for the receipt. It is
+ *                 greater than `received` and all earlier words of this worker.
+ * @return 0, or a negative error code:
+ * @retval PEAL_EINVAL  `received` is more than PEAL_HLC_DRIFT_NS ahead of the
+ *                      upper bound of the host's clock. Or the worker does not
+ *                      know the host's clock. Nothing has changed.
  */
 static PEAL_DEV PEAL_UNUSED inline int
 peal_worker_hlc_merge(struct peal_worker *w, uint64_t received,

@@ -5,49 +5,51 @@
 #include <peal/device/room.h>
 
 /*
- * Init and exit. A handler that is declared PEAL_WITH_HOOKS (kernel.h) runs for
- * its actors' begin and end, too, with no message: peal_is_init or peal_is_exit
- * says so.
+ * Init and exit hooks. A handler declared by PEAL_WITH_HOOKS (kernel.h) also
+ * runs at the begin and end of its actors, without a message. It checks
+ * peal_is_init and peal_is_exit.
  *
- * Init: once an actor has been made, by the host or a handler, and before it has
- * any message; what is sent to it meanwhile waits. Again before its next message
- * when it has begun anew. One that fails there is failed as on a message: its
- * supervisor has it begin anew, or it is over.
+ * Init runs after the spawn of the actor and before all messages. Messages for
+ * the actor wait. Init runs again after a restart, before the next message. If
+ * init fails, the actor restarts by its supervisor. Without a supervisor the
+ * actor ends.
  *
- * Exit: when it is retired, behind the messages that it had by then, and when its
- * kernel has drained: all messages were handled, and links lead on still. What is
- * sent to it meanwhile is dead, reason "no-actor". It has none if it has failed, is
- * to begin anew (as nothing came for it since), is stopped with its kernel, or has
- * not had its init (nor is there a message then that it could have had); whether it
- * fails there does not count.
+ * Exit runs at the retirement of the actor, after its earlier messages. It also
+ * runs when its kernel has drained: all messages are handled, and links still
+ * work. New messages for the actor are dead, reason "no-actor". The error of an
+ * exit has no effect. Exit does not run in these cases:
  *
- * Both emit and tell as the handler declares; they do not run before there is room
- * for that, but in ports without a link there is none: PEAL_ENOTCONN. That is so of
- * the first init of who has ports of its own, which runs before the host can connect
- * them; an init emits by ports that it shares (ports_of). For room
- * in mailboxes they leave the actor's next message what its handler needs.
+ * - The actor has failed, or is due for a restart.
+ * - Its init has not run.
+ * - Its kernel is stopped.
  *
- * The entry says what is due (PEAL_PLACE_HOOK); the worker knows between which
- * entries to look for it, and does so in every other turn at most. So messages
- * starve no hooks, nor hooks messages. For the leader.
+ * A hook may emit and tell as many messages as the handler declares. It runs
+ * once they all fit, with mailbox slots left for the actor's next message. A
+ * port without a link does not delay it: peal_emit returns PEAL_ENOTCONN. At
+ * the first init the actor's own ports have no link yet. Ports shared by
+ * ports_of can have one.
+ *
+ * A due hook is marked in the place word (PEAL_PLACE_HOOK). The worker searches
+ * a range of entries for it, at most every other turn. So neither messages nor
+ * hooks starve. The internal functions are for the leader.
  */
 
-/* As `mail` of the worker's state: what is in hand is no message. */
+/* As `mail` of the worker's state: a hook runs, without a message. */
 #define PEALI_HOOK 0xffffffffu
 
-/** Whether the handler runs for the actor's begin. */
+/** Returns 1 if the handler runs as init hook. Any lane. */
 static PEAL_DEV PEAL_INLINE int peal_is_init(const struct peal_worker *w)
 {
 	return (w->message.header.flags & PEAL_FLAG_INIT) != 0;
 }
 
-/** Whether the handler runs for the actor's end. */
+/** Returns 1 if the handler runs as exit hook. Any lane. */
 static PEAL_DEV PEAL_INLINE int peal_is_exit(const struct peal_worker *w)
 {
 	return (w->message.header.flags & PEAL_FLAG_EXIT) != 0;
 }
 
-/* Whether the handler of one of the worker's actors has hooks. */
+/* Returns 1 if an actor of this worker has hooks. */
 static PEAL_DEV PEAL_UNUSED inline int
 peali_has_hooks(const struct peal_worker *w, uint64_t place)
 {
@@ -62,7 +64,7 @@ peali_has_hooks(const struct peal_worker *w, uint64_t place)
 	       h[PEAL_PLACE_HANDLER(place) & PEAL_HANDLER_MASK].hooks;
 }
 
-/* The next round sees that entry. */
+/* Adds an entry to the range of the next round. */
 static PEAL_DEV PEAL_UNUSED inline void
 peali_hook_later(struct peal_worker_state *s, uint32_t index)
 {
@@ -72,7 +74,8 @@ peali_hook_later(struct peal_worker_state *s, uint32_t index)
 		s->hook_last = index + 1;
 }
 
-/* There may be some due among those entries, from the first to the last. */
+/* Hooks may be due in entries first..last: adds them to the present or the next
+ * round. */
 PEALI_SLOW(void, peali_hooks_due, struct peal_worker *w, uint32_t first,
 	   uint32_t last)
 {
@@ -83,7 +86,7 @@ PEALI_SLOW(void, peali_hooks_due, struct peal_worker *w, uint32_t first,
 	if (!s->hooks) {
 		s->hook_at = first;
 		s->hook_to = last + 1;
-		/* who sees the message in hand as handled sees this, R3 */
+		/* R3 orders it: visible once this message counts as handled */
 		peal_store_relaxed_dev(&s->hooks, 1);
 		return;
 	}
@@ -95,9 +98,9 @@ PEALI_SLOW(void, peali_hooks_due, struct peal_worker *w, uint32_t first,
 	peali_hook_later(s, last < s->hook_at ? last : s->hook_at - 1);
 }
 
-/* The exit of one of the worker's actors, which has hooks, is due: 1; 0: it has
- * none, as it has failed or never was. Tries again only where somebody has just
- * marked it. */
+/* Makes the exit of an actor of this worker due; the actor has hooks. Returns
+ * 1, or 0 if no exit will run: the actor has failed, or its init has not run.
+ * Repeats only if another worker has just set the mark. */
 static PEAL_DEV PEAL_UNUSED inline int peali_exit_due(struct peal_worker *w,
 						      uint32_t index)
 {
@@ -111,14 +114,13 @@ static PEAL_DEV PEAL_UNUSED inline int peali_exit_due(struct peal_worker *w,
 		due = place | PEAL_PLACE_MARK | PEAL_PLACE_HOOK |
 		      PEAL_PLACE_LATER;
 	} while (!peal_cas_relaxed_dev(&entry->place, place, due));
-	peal_fence_acquire_dev(); /* a GPU's first-level cache knows it, too */
+	peal_fence_acquire_dev(); /* drops stale lines of a GPU's L1 cache */
 	w->room_left = 0;
 	peali_hooks_due(w, index, index);
 	return 1;
 }
 
-/* Whether the message in w->message, for an actor that has none now, waits for its
- * init. */
+/* Returns 1 if the message in w->message waits for the init of its actor. */
 static PEAL_DEV PEAL_UNUSED inline int peali_hook_holds(struct peal_worker *w)
 {
 	uint32_t actor = w->message.header.actor;

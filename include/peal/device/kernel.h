@@ -18,45 +18,42 @@
 #include <peal/device/typed.h>
 
 /*
- * What a kernel source includes. It defines its handlers,
+ * The header for a kernel source.
+ *
+ * 1. Define the handlers. A handler returns 0 or an error.
+ * 2. List them, each with the bytes of its actors' state and its limits.
+ * 3. Make a program of the list.
  *
  *	static PEAL_DEV int scale(struct peal_worker *w) { ... return 0; }
- *
- * lists them, each with the bytes of an actor's state and what one message can
- * make it send, and says which program they make:
  *
  *	#define HANDLERS(X) X(scale, sizeof(struct scale), PEAL_EMITS(1, 1))
  *	PEAL_PROGRAM(scaler, HANDLERS)
  *
- * Where handlers make actors the list comes before them, with
- * PEAL_HANDLERS(HANDLERS) behind it: then PEAL_HANDLER(scale) is such a handler,
- * see spawn.h.
+ * The host gets the program as `peal_program_scaler`. Another source declares
+ * it by PEAL_DECLARE_PROGRAM(scaler). Program names that begin with peal_ are
+ * reserved for libpeal.
  *
- * A source whose kernels shall have pools defines PEAL_USES_POOLS as 1 first.
- *
- * The dispatch is a switch over that list. On the host the program is then
- * `peal_program_scaler`, which PEAL_DECLARE_PROGRAM(scaler) declares elsewhere.
- * Names that begin with peal_ are those of libpeal's own programs.
+ * If handlers spawn actors (spawn.h), define the list before the handlers, then
+ * write PEAL_HANDLERS(HANDLERS). PEAL_HANDLER(scale) then names a handler. For
+ * kernels with pools, define PEAL_USES_POOLS as 1 before this header.
  */
 
-/** Sends nothing. */
+/** Limits of a handler that sends nothing. */
 #define PEAL_SINK 0, 0, 0, 0, 0, 0
-/** Has so many ports, and sends at most so many messages on each per input. */
+/** Limits: number of ports, and most messages per port for one message. */
 #define PEAL_EMITS(ports, per_port) (ports), (per_port), 0, 0, 0, 0
-/** Sends at most so many messages by peal_tell per input. */
+/** Limits: most messages by peal_tell for one message. */
 #define PEAL_TELLS(messages) 0, 0, (messages), 0, 0, 0
 /**
- * All limits; the bytes of payloads it takes and emits, 0: any length. A message
- * of another length than it takes is failed on without it, PEAL_EMALFORMED, but
- * for what is Peal's own: down messages, dead letters.
+ * All limits, and the exact payload bytes that the handler takes and emits (0:
+ * any length). For a message of another length the handler does not run. That
+ * message is dead with error PEAL_EMALFORMED. Down messages and dead letters
+ * may have any length.
  */
 #define PEAL_LIMITS(ports, per_port, tells, input_bytes, output_bytes)         \
 	(ports), (per_port), (tells), 0, (input_bytes), (output_bytes)
 
-/**
- * Such limits, of a handler that runs for its actors' begin and end, too: see
- * hook.h.
- */
+/** Such limits, for a handler with init and exit hooks: see hook.h. */
 #define PEAL_WITH_HOOKS(...) PEALI_WITH_HOOKS(__VA_ARGS__)
 #define PEALI_WITH_HOOKS(ports, per_port, tells, hooks, input, output)         \
 	(ports), (per_port), (tells), 1, (input), (output)
@@ -71,8 +68,7 @@
 #define PEALI_ROW(function, state_bytes, limits)                               \
 	{ #function, (uint32_t)(state_bytes), limits },
 
-/* Whether the message in hand is as the handler takes it: of so many bytes; 0:
- * of any. */
+/* Returns 1 if the payload has the length that the handler takes; 0: any. */
 static PEAL_DEV PEAL_INLINE int peali_takes(const struct peal_worker *w,
 					    uint32_t bytes)
 {
@@ -81,16 +77,16 @@ static PEAL_DEV PEAL_INLINE int peali_takes(const struct peal_worker *w,
 }
 
 /**
- * Before handlers that make actors: of which handlers, by the list that the
- * program is made of. HANDLERS itself needs nothing of what follows it.
+ * Declares the numbers for PEAL_HANDLER, before handlers that spawn actors.
+ * HANDLERS is the list of PEAL_PROGRAM.
  */
 #define PEAL_HANDLERS(HANDLERS)                                                \
 	enum peali_indices { HANDLERS(PEALI_INDEX) peali_n_indices }
 
-/** A handler's number in its program, for peal_spawn. */
+/** The number of a handler in its program, for peal_spawn. */
 #define PEAL_HANDLER(function) ((uint32_t)peali_index_##function)
 
-/* Makes a worker, or on the host a lane's view of it. */
+/* Fills in a worker, or on the host a lane's view of it. */
 static PEAL_DEV PEAL_UNUSED inline void
 peali_worker_init(struct peal_worker *w,
 		  const struct peal_kernel_params *params, uint32_t worker,
@@ -142,7 +138,7 @@ peali_worker_init(struct peal_worker *w,
 	w->room_actor = 0;
 }
 
-/* Checks in; the leader, once per launch. */
+/* The leader checks in, once per launch. */
 PEALI_SLOW(void, peali_worker_begin, struct peal_worker *w)
 {
 	struct peal_worker_state *s = w->state;
@@ -169,12 +165,12 @@ PEALI_SLOW(void, peali_worker_begin, struct peal_worker *w)
 	s->idle = 0;
 	peali_wait_limit(w);
 	s->granted = s->burst = s->mails = 0;
-	s->since_look = PEALI_LOOK_EVERY; /* first of all the control words */
+	s->since_look = PEALI_LOOK_EVERY; /* begin with the control words */
 	if (!s->suspended)
 		peal_store_release_sys(&w->status->phase, PEAL_WORKER_RUNNING);
 }
 
-/* All lanes of a worker enter its loop. */
+/* All lanes call this before the worker's loop. */
 static PEAL_DEV PEAL_UNUSED inline void
 peali_worker_enter(struct peal_worker *w,
 		   const struct peal_kernel_params *params, uint32_t worker,
@@ -221,7 +217,7 @@ peali_worker_enter(struct peal_worker *w,
 	};
 #endif
 
-/* The entry: one lane of one worker, from check-in to end. */
+/* The entry: runs a lane of a worker until the worker ends. */
 #define PEALI_ENTRIES(program, HANDLERS)                                       \
 	PEAL_EXTERN_C int PEALI_ENTRY(                                         \
 		program)(const struct peal_kernel_params *params,              \
@@ -235,8 +231,7 @@ peali_worker_enter(struct peal_worker *w,
 
 #else
 
-/* The entry: launched with a block for each worker, of as many threads as it
- * has lanes. */
+/* The entry: launched with a block per worker and a thread per lane. */
 #define PEALI_WORKER PEAL_SHARED struct peal_worker
 #define PEALI_ENTRIES(program, HANDLERS)                                       \
 	PEAL_KERNEL void peal_entry_##program(                                 \
@@ -247,7 +242,7 @@ peali_worker_enter(struct peal_worker *w,
 
 #endif
 
-/** Makes a program of a list of handlers; see the top of this file. */
+/** Defines a program with a list of handlers; see the top of this file. */
 #define PEAL_PROGRAM(program, HANDLERS)                                        \
 	enum peali_handlers_of_##program{ HANDLERS(                            \
 		PEALI_ENUM) peali_n_handlers_##program };                      \

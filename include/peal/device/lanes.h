@@ -5,18 +5,19 @@
 #include <peal/device/mail.h>
 
 /*
- * A worker: the lanes that take a message and run a handler together. Handlers
- * are written in lane-stride style and know no lane count:
+ * Lanes, and the message being handled. All lanes of a worker run the handler
+ * together. Handlers use loops in lane-stride style, for any number of lanes:
  *
  *	for (i = peal_lane(w); i < n; i += peal_lanes(w)) ...
  *
- * What is collective says so: every lane of the worker calls it, with the same
- * arguments, and every lane gets the same result.
+ * Every lane of the worker must call a collective function, with the same
+ * arguments except `value` and `condition`. Every lane gets the same result.
+ * Any lane may call any other function.
  */
 
 /* ---- lanes --------------------------------------------------------------- */
 
-/** The calling lane, 0 .. peal_lanes - 1. */
+/** Returns the calling lane, 0..peal_lanes - 1. */
 static PEAL_DEV PEAL_INLINE uint32_t peal_lane(const struct peal_worker *w)
 {
 #if PEAL_ON_HOST
@@ -27,7 +28,7 @@ static PEAL_DEV PEAL_INLINE uint32_t peal_lane(const struct peal_worker *w)
 #endif
 }
 
-/** How many lanes the worker has. */
+/** Returns the number of lanes of the worker. */
 static PEAL_DEV PEAL_INLINE uint32_t peal_lanes(const struct peal_worker *w)
 {
 #if PEAL_ON_HOST
@@ -38,13 +39,14 @@ static PEAL_DEV PEAL_INLINE uint32_t peal_lanes(const struct peal_worker *w)
 #endif
 }
 
-/** Whether the calling lane is the one that speaks for the worker. */
+/** Returns 1 if the calling lane is the leader, lane 0. */
 static PEAL_DEV PEAL_INLINE int peal_is_leader(const struct peal_worker *w)
 {
 	return peal_lane(w) == 0;
 }
 
-/** Collective: all lanes meet; each sees what the others wrote before. */
+/** Synchronizes all lanes. Each lane sees earlier writes of the others.
+ * Collective. */
 static PEAL_DEV PEAL_INLINE void peal_sync(const struct peal_worker *w)
 {
 	if (peal_lanes(w) == 1)
@@ -56,7 +58,7 @@ static PEAL_DEV PEAL_INLINE void peal_sync(const struct peal_worker *w)
 #endif
 }
 
-/** Collective: the value of lane `from` (below peal_lanes) to every lane. */
+/** Returns the value of lane `from`, below peal_lanes. Collective. */
 static PEAL_DEV PEAL_INLINE uint64_t peal_shuffle(const struct peal_worker *w,
 						  uint64_t value, uint32_t from)
 {
@@ -69,7 +71,7 @@ static PEAL_DEV PEAL_INLINE uint64_t peal_shuffle(const struct peal_worker *w,
 	return value;
 }
 
-/** Collective: the leader's value to every lane. */
+/** Returns the leader's value. Collective. */
 static PEAL_DEV PEAL_INLINE uint64_t peal_broadcast(const struct peal_worker *w,
 						    uint64_t value)
 {
@@ -87,7 +89,7 @@ static PEAL_DEV PEAL_INLINE uint64_t peal_broadcast(const struct peal_worker *w,
 #endif
 }
 
-/** Collective: the sum of all lanes' values, modulo 2^64. */
+/** Returns the sum of all lanes' values, modulo 2^64. Collective. */
 static PEAL_DEV PEAL_INLINE uint64_t peal_sum(const struct peal_worker *w,
 					      uint64_t value)
 {
@@ -104,7 +106,7 @@ static PEAL_DEV PEAL_INLINE uint64_t peal_sum(const struct peal_worker *w,
 	return sum;
 }
 
-/** Collective: the exclusive or of all lanes' values. */
+/** Returns the exclusive or of all lanes' values. Collective. */
 static PEAL_DEV PEAL_UNUSED inline uint64_t
 peal_xor(const struct peal_worker *w, uint64_t value)
 {
@@ -121,21 +123,21 @@ peal_xor(const struct peal_worker *w, uint64_t value)
 	return mixed;
 }
 
-/** Collective: 1 if any lane's condition holds. */
+/** Returns 1 if any lane's condition holds. Collective. */
 static PEAL_DEV PEAL_INLINE int peal_vote_any(const struct peal_worker *w,
 					      int condition)
 {
 	return peal_sum(w, condition ? 1 : 0) != 0;
 }
 
-/** Collective: 1 if every lane's condition holds. */
+/** Returns 1 if every lane's condition holds. Collective. */
 static PEAL_DEV PEAL_INLINE int peal_vote_all(const struct peal_worker *w,
 					      int condition)
 {
 	return peal_sum(w, condition ? 1 : 0) == peal_lanes(w);
 }
 
-/** Collective: the lowest lane whose condition holds, or -1. */
+/** Returns the lowest lane with a condition that holds, or -1. Collective. */
 static PEAL_DEV PEAL_INLINE int peal_elect(const struct peal_worker *w,
 					   int condition)
 {
@@ -153,7 +155,8 @@ static PEAL_DEV PEAL_INLINE int peal_elect(const struct peal_worker *w,
 	return found;
 }
 
-/** Collective: copies n bytes, all lanes together; ends with all bytes there. */
+/** Copies n bytes by all lanes together. At the return all bytes are there.
+ * Collective. */
 static PEAL_DEV PEAL_UNUSED inline void
 peal_copy_lanes(const struct peal_worker *w, void *to, const void *from,
 		uint64_t n)
@@ -175,29 +178,29 @@ peal_copy_lanes(const struct peal_worker *w, void *to, const void *from,
 	peal_sync(w);
 }
 
-/* ---- the message in hand ------------------------------------------------- */
+/* ---- the message being handled ------------------------------------------- */
 
-/** The payload of the message in hand; valid until the handler returns. */
+/** Returns the payload, aligned to 8. It is valid until the handler returns. */
 static PEAL_DEV PEAL_INLINE const void *peal_data(const struct peal_worker *w)
 {
 	return (const uint8_t *)w->message.data +
 	       peali_message_prefix(&w->message);
 }
 
-/** Its length in bytes. */
+/** Returns the length of the payload in bytes. */
 static PEAL_DEV PEAL_INLINE uint64_t peal_length(const struct peal_worker *w)
 {
 	return w->message.length - peali_message_prefix(&w->message);
 }
 
-/** Its type: the sender's number. */
+/** Returns the type of the message, as the sender has given it. */
 static PEAL_DEV PEAL_INLINE uint16_t peal_type(const struct peal_worker *w)
 {
 	return w->message.header.type;
 }
 
-/** The dead letter in hand, behind which lies what it has kept; 0: the message
- * is none. See peal/dead_letter.h. */
+/** Returns the dead letter if the message is one, else 0. The kept bytes of the
+ * dead message follow the struct. See peal/dead_letter.h. */
 static PEAL_DEV PEAL_INLINE const struct peal_dead_letter *
 peal_dead_letter_in_hand(const struct peal_worker *w)
 {
@@ -209,8 +212,9 @@ peal_dead_letter_in_hand(const struct peal_worker *w)
 }
 
 /**
- * How many messages of its topic were lost to the running actor just before
- * this one: the topic overwrites, and it was too slow. 0 for any other message.
+ * Returns the number of messages that the running actor missed just before this
+ * message, because its topic has overwritten them. 0: none, or the message is
+ * not of a topic.
  */
 static PEAL_DEV PEAL_INLINE uint64_t peal_missed(const struct peal_worker *w)
 {
@@ -222,19 +226,19 @@ static PEAL_DEV PEAL_INLINE uint64_t peal_missed(const struct peal_worker *w)
 	return in->topic->got.missed;
 }
 
-/** The running actor's state; the caller casts it. */
+/** Returns the running actor's state. The caller casts it. */
 static PEAL_DEV PEAL_INLINE void *peal_state(const struct peal_worker *w)
 {
 	return (void *)(uintptr_t)w->actor->state;
 }
 
-/** The running actor's number in its kernel: the low half of its address. */
+/** Returns the running actor's number, the low half of its address. */
 static PEAL_DEV PEAL_INLINE uint32_t peal_self(const struct peal_worker *w)
 {
 	return w->message.header.actor;
 }
 
-/** Whether a long handler shall give up: the kernel is being aborted. */
+/** Returns 1 if the kernel is being aborted: a long handler should return. */
 static PEAL_DEV PEAL_INLINE int peal_aborting(const struct peal_worker *w)
 {
 	return peal_load_relaxed_sys(&w->control->stop) == PEAL_STOP_ABORT;

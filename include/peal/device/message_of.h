@@ -5,10 +5,12 @@
 #include <peal/device/ask.h>
 
 /*
- * Messages that host and handlers agree on. PEAL_MESSAGE_OF(name, type, number)
- * in a header of both says which struct has which number on the wire, and what a
- * handler does with it; PEAL_ENDPOINT_OF(name) of peal/endpoint_of.h adds what
- * the host does.
+ * Typed messages between host and handlers.
+ *
+ * PEAL_MESSAGE_OF(name, type, number) belongs in a header of host and kernel
+ * source. It gives a struct a type number for its messages, and declares the
+ * functions of handlers. PEAL_ENDPOINT_OF(name) of peal/endpoint_of.h declares
+ * the functions of the host.
  *
  *	struct range { uint64_t first, end; };
  *	PEAL_MESSAGE_OF(range, struct range, 1)
@@ -25,8 +27,8 @@
  *		return found_emit(w, 0, &found);
  *	}
  *
- *	<name>_in(w)			the message in hand; 0 if it has another
- *					number or another length, or is the
+ *	<name>_in(w)			the message being handled; 0 if it has
+ *					another number or length, or is the
  *					error of an ask
  *	<name>_emit(w, port, item)	as peal_emit
  *	<name>_reserve(w, port, place_out), <name>_commit(w, port)
@@ -37,17 +39,21 @@
  *					as peal_ask
  *	<name>_number			a constant, for a switch over peal_type
  *
- * Results, lanes and progress are those of the functions without a type. A
- * pointer to another type does not compile (in C it is a warning that can be
- * made an error: incompatible-pointer-types). Does not compile either: a number
- * that is no uint16_t; a type that is empty, wants more than the 8 bytes that
- * payloads are aligned to, or, in C++, is not trivially copyable. Numbers of one
- * program have to differ: of those in a switch the compiler says it.
+ * Results, lanes and progress are as for the functions without a type. The
+ * compiler rejects a pointer to another type. In C it only warns
+ * (incompatible-pointer-types). The compiler also rejects:
+ *
+ * - a number that does not fit uint16_t
+ * - an empty type, or a type with an alignment above 8 bytes
+ * - in C++, a type that is not trivially copyable
+ *
+ * The numbers of a program must differ. The compiler checks this only in a
+ * switch.
  */
 
 #define PEALI_MESSAGE static PEAL_DEV PEAL_UNUSED inline
 
-/* A type may have the name of a parameter, which hides it: hence the typedef. */
+/* The typedef is needed: a parameter may have the same name as the type. */
 #define PEALI_MESSAGE_TYPE(name, type, number)                                 \
 	typedef type name##_message;                                           \
 	struct name##_aligned {                                                \
@@ -64,9 +70,9 @@
 /**
  * Declares the functions above for a type; at file scope, without a semicolon.
  *
- * name    begins the names of the functions
- * type    a complete type without pointers into memory that others lack
- * number  its type on the wire, 0 to 65535
+ * @param name   prefix of the names of the functions.
+ * @param type   a complete type, without pointers to memory of one side only.
+ * @param number type of the messages, 0..65535.
  */
 #define PEAL_MESSAGE_OF(name, type, number)                                    \
 	PEALI_PLAIN(type)                                                      \

@@ -6,13 +6,14 @@
 #include <peal/device/onward.h>
 
 /*
- * Monitors: how a handler asks to be told when another actor of its kernel ends,
- * and who notices that. peal/monitor.h says what they promise.
+ * Monitors: a handler gets a message when another actor of its kernel ends. See
+ * peal/monitor.h for the guarantees.
  *
- * A monitor is a record of the kernel. Whoever ends an actor looks at all of them
- * that were ever used, and makes those due that are set on it; the worker that
- * has done so also sends their messages (device/down.h). Who sets one looks at the
- * actor behind that: one of the two sees the other.
+ * 1. A monitor is a record of the kernel. A worker sets it, then checks that
+ *    the actor still lives.
+ * 2. A worker that ends an actor then scans all records that were ever used. It
+ *    makes the actor's monitors due, and sends their messages (device/down.h).
+ * 3. Both add to `gate` in between. So at least one of them sees the other.
  */
 
 static PEAL_DEV PEAL_INLINE struct peal_monitors *
@@ -28,21 +29,21 @@ peali_monitor(const struct peal_worker *w, uint32_t place)
 	       place;
 }
 
-/* The record is nobody's from now on. */
+/* Frees a record. */
 static PEAL_DEV PEAL_UNUSED inline void
 peali_monitor_free(const struct peal_worker *w, uint32_t place)
 {
 	struct peal_monitor_record *r = peali_monitor(w, place);
 	uint64_t state = peal_load_relaxed_dev(&r->state);
 
-	/* R14: pairs with A14 in peali_monitor_take: it was read. */
+	/* R14: pairs with A14 in peali_monitor_take: the record was read. */
 	peal_store_release_dev(&r->state,
 			       PEAL_MONITOR_STATE(PEAL_MONITOR_NUMBER(state), 0,
 						  PEAL_MONITOR_FREE));
 	peal_store_relaxed_dev(&peali_monitors(w)->hint, place);
 }
 
-/* ---- who is due -------------------------------------------------------------- */
+/* ---- due monitors ----------------------------------------------------- */
 
 static PEAL_DEV PEAL_UNUSED inline void
 peali_down_say(const struct peal_worker *w, uint32_t place,
@@ -59,7 +60,7 @@ peali_down_say(const struct peal_worker *w, uint32_t place,
 	out->error = r->error;
 }
 
-/* An endpoint's message: its slot waits for it. */
+/* Sends the message of an endpoint's monitor to its reserved slot. */
 static PEAL_DEV PEAL_UNUSED inline void
 peali_down_post(const struct peal_worker *w, uint32_t place)
 {
@@ -74,10 +75,10 @@ peali_down_post(const struct peal_worker *w, uint32_t place)
 }
 
 /*
- * A monitor in that state is due, unless somebody was quicker. An endpoint's
- * message is sent at once, all else when the worker has its turn for it: `open`
- * says until then that it will be, before the message counts as done for which
- * all this is.
+ * Makes a monitor due, unless its state has changed. An endpoint's message is
+ * sent at once, others in a later turn of the worker. Until then `open` counts
+ * the monitor. It does so before the message that ended the actor counts as
+ * done, so the kernel cannot end in between.
  */
 static PEAL_DEV PEAL_UNUSED inline void
 peali_monitor_due(struct peal_worker *w, uint32_t place, uint64_t state,
@@ -106,7 +107,8 @@ peali_monitor_due(struct peal_worker *w, uint32_t place, uint64_t state,
 	s->down_last = place + 1;
 }
 
-/* From a place on the first monitor that is set: 1 and its state; 0 none. */
+/* Finds the first set monitor from *place on. Returns 1, or 0 if there is
+ * none. */
 static PEAL_DEV PEAL_UNUSED inline int
 peali_monitor_next(const struct peal_worker *w, uint32_t *place,
 		   uint64_t *state_out)
@@ -114,7 +116,8 @@ peali_monitor_next(const struct peal_worker *w, uint32_t *place,
 	uint64_t used = peal_load_relaxed_dev(&peali_monitors(w)->used);
 
 	for (; *place < used; ++*place) {
-		/* A16: pairs with R16 in peali_monitor_set: it is filled in. */
+		/* A16: pairs with R16 in peali_monitor_set: the record is
+		 * filled in. */
 		*state_out =
 			peal_load_acquire_dev(&peali_monitor(w, *place)->state);
 		if (PEAL_MONITOR_PHASE(*state_out) == PEAL_MONITOR_SET)
@@ -123,8 +126,8 @@ peali_monitor_next(const struct peal_worker *w, uint32_t *place,
 	return 0;
 }
 
-/* So many actors, of one number after another, have ended: their entries say so.
- * Who monitors them hears of it; what they monitor they do not. */
+/* Handles the end of n actors with successive numbers, after their entries were
+ * changed. Makes the monitors on them due, and frees their own monitors. */
 PEALI_SLOW(void, peali_monitors_ended, struct peal_worker *w, uint32_t first,
 	   uint32_t n, uint32_t reason, int error)
 {
@@ -133,7 +136,7 @@ PEALI_SLOW(void, peali_monitors_ended, struct peal_worker *w, uint32_t first,
 
 	if (!peali_monitors(w))
 		return;
-	/* R13: pairs with A13 in peali_monitor_set, and the other way round. */
+	/* R13: pairs with A13 in peali_monitor_set, in both directions. */
 	peal_add_acqrel_dev(&peali_monitors(w)->gate, 1);
 	for (place = 0; peali_monitor_next(w, &place, &state); place++) {
 		struct peal_monitor_record *r = peali_monitor(w, place);
@@ -148,9 +151,9 @@ PEALI_SLOW(void, peali_monitors_ended, struct peal_worker *w, uint32_t first,
 	}
 }
 
-/* ---- setting ------------------------------------------------------------------ */
+/* ---- setting ---------------------------------------------------------- */
 
-/* Takes a record that is free; max_monitors: there is none. */
+/* Takes a free record and returns its index; max_monitors: there is none. */
 static PEAL_DEV PEAL_UNUSED inline uint32_t
 peali_monitor_take(struct peal_worker *w, uint64_t *number_out)
 {
@@ -172,7 +175,7 @@ peali_monitor_take(struct peal_worker *w, uint64_t *number_out)
 					       PEAL_MONITOR_TAKEN)))
 			continue;
 		peal_store_relaxed_dev(&t->hint, place + 1);
-		do /* again only where another worker has just done so */
+		do /* repeats only if another worker has just changed it */
 			used = peal_load_relaxed_dev(&t->used);
 		while (used <= place &&
 		       !peal_cas_relaxed_dev(&t->used, used,
@@ -182,7 +185,7 @@ peali_monitor_take(struct peal_worker *w, uint64_t *number_out)
 	return max;
 }
 
-/* Why there is nothing to monitor; 0: the actor lives. */
+/* Returns the reason for a down message at once; 0: the actor lives. */
 static PEAL_DEV PEAL_UNUSED inline uint32_t
 peali_monitor_gone(const struct peal_worker *w, uint32_t actor)
 {
@@ -200,7 +203,7 @@ peali_monitor_gone(const struct peal_worker *w, uint32_t actor)
 	return peali_is_down(w, member) ? PEAL_DOWN_GIVEN_UP : 0;
 }
 
-/* For the leader: what handlers and the host ask for. */
+/* Sets a monitor for a handler or the host. For the leader. */
 PEALI_SLOW(int, peali_monitor_set, struct peal_worker *w,
 	   const struct peal_control_monitor *c, uint64_t *handle_out)
 {
@@ -228,8 +231,8 @@ PEALI_SLOW(int, peali_monitor_set, struct peal_worker *w,
 	state = PEAL_MONITOR_STATE(number, c->flags, PEAL_MONITOR_SET);
 	/* R16: pairs with A16 in peali_monitor_next. */
 	peal_store_release_dev(&r->state, state);
-	/* A13: pairs with R13 in peali_monitors_ended: who ends later sees the
-	 * record, and of who has ended before this sees it. */
+	/* A13: pairs with R13 in peali_monitors_ended. The worker of a later
+	 * end sees the record. This worker sees an earlier end. */
 	peal_add_acqrel_dev(&peali_monitors(w)->gate, 1);
 	reason = peali_monitor_gone(w, c->actor);
 	if (reason)
@@ -237,7 +240,7 @@ PEALI_SLOW(int, peali_monitor_set, struct peal_worker *w,
 	return 0;
 }
 
-/* Takes a monitor off: 0; PEAL_ENOENT it is over. */
+/* Removes a monitor. Returns 0, or PEAL_ENOENT if it is over. */
 PEALI_SLOW(int, peali_monitor_cancel, struct peal_worker *w, uint64_t handle)
 {
 	uint32_t place = PEAL_MONITOR_PLACE(handle);
@@ -257,7 +260,7 @@ PEALI_SLOW(int, peali_monitor_cancel, struct peal_worker *w, uint64_t handle)
 	return 0;
 }
 
-/* PEAL_CONTROL_MONITOR. */
+/* Handles PEAL_CONTROL_MONITOR. */
 static PEAL_DEV PEAL_UNUSED inline int
 peali_control_monitor(struct peal_worker *w,
 		      const struct peal_control_monitor *c)
@@ -274,26 +277,30 @@ peali_control_monitor(struct peal_worker *w,
 	return result;
 }
 
-/* ---- what handlers call ---------------------------------------------------------- */
+/* ---- functions for handlers ------------------------------------------- */
 
 /**
- * Collective: the running actor gets a message, once, when another actor of its
- * kernel ends: see peal/monitor.h. A monitor outlives the beginning anew of who
- * has set it, and ends with it otherwise.
+ * Sets a monitor: the running actor gets one message when an actor ends.
  *
- * @param w           the worker
- * @param actor       its number, the low half of its address. One that is no
- *                    more, or never was: the message comes at once
- * @param flags       of enum peal_monitor_flag
- * @param type        of the message, the program's own number; its payload is a
- *                    struct peal_down, see peal_down_in_hand
- * @param tag         comes back in the message
- * @param monitor_out each lane's own; 0: nobody will take it off
- * @return 0; PEAL_ENOSPC all of the kernel's max_monitors are set; PEAL_ENOENT
- *         the number is a pool's, or none that an actor of the kernel can have;
- *         PEAL_EINVAL the actor is the running one, or no such flags;
- *         PEAL_ENOTSUP the kernel was launched without max_monitors or without
- *         mailboxes. Looks at all of max_monitors at most.
+ * See peal/monitor.h. The monitor survives a restart of the running actor, and
+ * ends with the running actor. Collective. Does not block, but scans at most
+ * max_monitors records.
+ *
+ * @param w           the worker.
+ * @param actor       number of another actor of this kernel, the low half of
+ *                    its address. If there is none, the message comes at once.
+ * @param flags       mask of enum peal_monitor_flag.
+ * @param type        type of the message, the program's own number. Its payload
+ *                    is a struct peal_down, see peal_down_in_hand.
+ * @param tag         any value; the message returns it.
+ * @param monitor_out each lane's own: receives the monitor, for
+ *                    peal_monitor_cancel. 0: not wanted.
+ * @return 0, or a negative error code:
+ * @retval PEAL_ENOSPC   all max_monitors of the kernel are set.
+ * @retval PEAL_ENOENT   `actor` is a pool, or no actor can have that number.
+ * @retval PEAL_EINVAL   `actor` is the running actor, or a flag is unknown.
+ * @retval PEAL_ENOTSUP  the kernel was launched without max_monitors or without
+ *                       mailboxes.
  */
 static PEAL_DEV PEAL_UNUSED inline int
 peal_monitor_set(struct peal_worker *w, uint32_t actor, uint32_t flags,
@@ -323,13 +330,16 @@ peal_monitor_set(struct peal_worker *w, uint32_t actor, uint32_t flags,
 }
 
 /**
- * Collective: takes a monitor off. Any actor of the kernel may.
+ * Removes a monitor. Any actor of the kernel may call this.
  *
- * @param w       the worker
- * @param monitor as it was set
- * @return 0 no message of it will come; PEAL_ENOENT it was over: its message has
- *         been sent, or is about to be, it was taken off, or is none;
- *         PEAL_ENOTSUP the kernel was launched without max_monitors. Wait-free.
+ * Collective, wait-free.
+ *
+ * @param w       the worker.
+ * @param monitor the value from peal_monitor_set.
+ * @return 0: the monitor sends no message. Or a negative error code:
+ * @retval PEAL_ENOENT   the monitor is over: it has sent its message or is
+ *                       about to send it. Or it was removed, or is none.
+ * @retval PEAL_ENOTSUP  the kernel was launched without max_monitors.
  */
 static PEAL_DEV PEAL_UNUSED inline int
 peal_monitor_cancel(struct peal_worker *w, uint64_t monitor)
@@ -342,8 +352,8 @@ peal_monitor_cancel(struct peal_worker *w, uint64_t monitor)
 	return (int)(int64_t)peal_broadcast(w, (uint64_t)(int64_t)result);
 }
 
-/** What the message in hand says of an actor that has ended; 0: it is no down
- * message. See peal/monitor.h. */
+/** Returns the down message being handled, or 0 if it is none. Any lane. See
+ * peal/monitor.h. */
 static PEAL_DEV PEAL_INLINE const struct peal_down *
 peal_down_in_hand(const struct peal_worker *w)
 {

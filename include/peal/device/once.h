@@ -5,10 +5,10 @@
 #include <peal/device/lanes.h>
 
 /*
- * Duplicates: who sends a message again because he does not know whether it has
- * come, after a time-out or a restart, gives both the same number; an actor that
- * has had it drops the second one. The sender's name and number are where the
- * program puts them, as a rule at the begin of the payload:
+ * Duplicates. A sender may repeat a message, for example after a time-out or a
+ * restart. Both messages have the same number, and the actor drops the second.
+ * The program chooses where the message holds the sender's name and the number,
+ * usually at its begin:
  *
  *	struct account {
  *		struct peal_once_sender once[8]; // as many as may send
@@ -25,30 +25,30 @@
  *			return result;
  *		...
  *
- * A handler that returns PEAL_EDUPLICATE has not failed: the message is dead,
- * reason "duplicate"; an ask is answered with that error, a request of the host is not
- * answered.
+ * PEAL_EDUPLICATE is no failure of the handler. The message is dead, reason
+ * "duplicate". An ask gets that error as its answer. A request of the host gets
+ * no reply.
  *
- * What an actor remembers is in its state. So it goes where the actor goes, and an
- * actor that begins anew has forgotten it, with all that came of those messages. Of
- * each sender it is the largest number and a window of those below: S. Xie and
- * T. Tsou's way without shifts, RFC 6479, with blocks of 64 bits.
+ * The record of the numbers is in the actor's state. It migrates with the
+ * actor, and a restart clears it together with the effects of those messages.
+ * For each sender, the record has the largest number and a window of bits for
+ * numbers below it. Algorithm: X. Zhang, T. Tsou, "IPsec Anti-Replay Algorithm
+ * without Bit Shifting", RFC 6479 (2012), with blocks of 64 bits.
  */
 
 #define PEAL_ONCE_BLOCKS 4u
-/** Numbers below a sender's largest of which it is known whether they have come. */
+/** Size of the window: recorded numbers below a sender's largest number. */
 #define PEAL_ONCE_WINDOW ((PEAL_ONCE_BLOCKS - 1) * 64)
 
-/** What is known of one sender; all zero: the place is free. */
+/** The record of a sender. All zero: the entry is free. */
 struct peal_once_sender {
-	uint64_t sender;
-	uint64_t next; /* 1 + the largest number that has come; 0: free */
-	uint64_t block[PEAL_ONCE_BLOCKS]; /* a bit for each that has come; that of
-					   * number n is in n / 64 of them, in
-					   * turn */
+	uint64_t sender; /* its name */
+	uint64_t next; /* 1 + the largest number so far; 0: free */
+	/* a bit per number; number n is in block n / 64 % PEAL_ONCE_BLOCKS */
+	uint64_t block[PEAL_ONCE_BLOCKS];
 };
 
-/* A sender's place, or a free one, or 0. */
+/* Returns the sender's entry, else a free entry, else 0. */
 static PEAL_DEV PEAL_UNUSED inline struct peal_once_sender *
 peali_once_find(struct peal_once_sender *senders, uint32_t n, uint64_t sender)
 {
@@ -64,7 +64,7 @@ peali_once_find(struct peal_once_sender *senders, uint32_t n, uint64_t sender)
 	return free;
 }
 
-/* A number above all that have come: those between have not. */
+/* Records a new largest number. The numbers in between have not arrived. */
 static PEAL_DEV PEAL_UNUSED inline void
 peali_once_advance(struct peal_once_sender *s, uint64_t number)
 {
@@ -79,18 +79,22 @@ peali_once_advance(struct peal_once_sender *s, uint64_t number)
 }
 
 /**
- * Notes that a message has come, if it has not before. By one thread at a time; the
- * host may do the same with what an endpoint gets. Wait-free: looks at all places.
+ * Records the number of a message, and finds duplicates.
  *
- * @param senders n of them, zeros at first
- * @param n       how many
- * @param sender  its name: any number
- * @param number  of the message, below 2^64 - 1; a sender's numbers rise, and come
- *                in any order. Of one that lies more than PEAL_ONCE_WINDOW to
- *                PEAL_ONCE_WINDOW + 63 below the largest it is not known whether
- *                it has come: then it is a duplicate
- * @return 0 it is the first; PEAL_EDUPLICATE; PEAL_ENOSPC n other senders have all
- *         places, and nothing is noted; PEAL_EINVAL no such number.
+ * For one thread at a time. The host can call it, too, for messages of an
+ * endpoint. Wait-free: scans all n entries.
+ *
+ * @param senders n entries, initially zero.
+ * @param n       number of entries.
+ * @param sender  name of the sender, any value.
+ * @param number  number of the message, below 2^64 - 1. The sender counts up.
+ *                Messages may arrive in any order. A number more than
+ *                PEAL_ONCE_WINDOW below the largest may count as a duplicate.
+ *                From PEAL_ONCE_WINDOW + 64 below on it always does.
+ * @return 0: the message is the first one. Or a negative error code:
+ * @retval PEAL_EDUPLICATE  a message with that number has arrived before.
+ * @retval PEAL_ENOSPC      n other senders have all entries; nothing recorded.
+ * @retval PEAL_EINVAL      number is 2^64 - 1.
  */
 static PEAL_DEV PEAL_UNUSED inline int
 peal_once_note(struct peal_once_sender *senders, uint32_t n, uint64_t sender,
@@ -115,8 +119,15 @@ peal_once_note(struct peal_once_sender *senders, uint32_t n, uint64_t sender,
 	return 0;
 }
 
-/** A sender's place is free: it has no more to send. 0; PEAL_ENOENT it has none. As
- * peal_once_note. */
+/**
+ * Frees the entry of a sender that sends no more. One thread at a time.
+ *
+ * @param senders as for peal_once_note.
+ * @param n       number of entries.
+ * @param sender  name of the sender.
+ * @return 0, or a negative error code:
+ * @retval PEAL_ENOENT  the sender has no entry.
+ */
 static PEAL_DEV PEAL_UNUSED inline int
 peal_once_forget(struct peal_once_sender *senders, uint32_t n, uint64_t sender)
 {
@@ -129,14 +140,15 @@ peal_once_forget(struct peal_once_sender *senders, uint32_t n, uint64_t sender)
 }
 
 /**
- * Collective: the same for an actor's message in hand, with the same result for all
- * lanes, which a handler returns as it is.
+ * Calls peal_once_note for the message being handled.
  *
- * @param w       the worker
- * @param senders as for peal_once_note, in the actor's state
- * @param n       how many
- * @param sender  as there
- * @param number  as there
+ * The handler returns an error of this call unchanged. Collective, wait-free.
+ *
+ * @param w       the worker.
+ * @param senders as for peal_once_note, in the actor's state.
+ * @param n       number of entries.
+ * @param sender  as for peal_once_note.
+ * @param number  as for peal_once_note.
  * @return as peal_once_note.
  */
 static PEAL_DEV PEAL_UNUSED inline int

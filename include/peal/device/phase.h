@@ -7,8 +7,8 @@
 #include <peal/device/lanes.h>
 
 /*
- * Barriers inside handlers. A worker's barriers are numbered as
- * peal_barrier_join gave the numbers.
+ * Barriers in handlers. peal_barrier_join on the host returns the number of the
+ * barrier for a worker.
  */
 
 static PEAL_DEV PEAL_INLINE const struct peal_barrier_view *
@@ -21,12 +21,15 @@ peali_barrier(const struct peal_worker *w, uint32_t barrier)
 }
 
 /**
- * Collective: arrives at the barrier's next phase and does not wait. What the
- * lanes wrote before is visible to all who pass.
+ * Arrives at the barrier's next phase without waiting.
  *
- * @param w       the worker
- * @param barrier its number for this worker
- * @return 0; PEAL_ENOENT the worker has not joined it. Wait-free.
+ * A participant that passes the phase sees all earlier writes of the lanes.
+ * Collective, wait-free.
+ *
+ * @param w       the worker.
+ * @param barrier the barrier's number for this worker.
+ * @return 0, or a negative error code:
+ * @retval PEAL_ENOENT  the worker has not joined the barrier.
  */
 static PEAL_DEV PEAL_UNUSED inline int peal_arrive(struct peal_worker *w,
 						   uint32_t barrier)
@@ -41,8 +44,8 @@ static PEAL_DEV PEAL_UNUSED inline int peal_arrive(struct peal_worker *w,
 	return 0;
 }
 
-/* Why a wait inside a handler has to end; 0 it has not. Also beats, and gives
- * room: those who are waited for may need it. */
+/* Returns the error with which a wait in a handler must end; 0: none. It also
+ * updates `beat` and returns free slots: the awaited workers may need them. */
 PEALI_SLOW(int, peali_wait_over, struct peal_worker *w, uint64_t began_ns,
 	   int64_t timeout_ns)
 {
@@ -61,15 +64,21 @@ PEALI_SLOW(int, peali_wait_over, struct peal_worker *w, uint64_t began_ns,
 }
 
 /**
- * Collective: waits until all participants have arrived at the phase that this
- * worker arrived at last.
+ * Waits until all participants have arrived at the phase at which this worker
+ * arrived last.
  *
- * @param w          the worker
- * @param barrier    its number for this worker
- * @param timeout_ns 0 looks, -1 for ever (but for a stop and the lease)
- * @return 0; PEAL_ETIMEDOUT wait again; PEAL_EABORTED; PEAL_EINVAL it has not
- *         arrived; PEAL_ENOENT it has not joined; PEAL_ESTOPPED the kernel is
- *         being stopped; PEAL_ELEASE the host is gone.
+ * Collective. Blocks the worker.
+ *
+ * @param w          the worker.
+ * @param barrier    the barrier's number for this worker.
+ * @param timeout_ns ns. 0: only checks; -1: no limit.
+ * @return 0, or a negative error code:
+ * @retval PEAL_ETIMEDOUT not all have arrived. Wait again.
+ * @retval PEAL_EABORTED  the host has aborted the barrier.
+ * @retval PEAL_EINVAL    the worker has not arrived since it passed.
+ * @retval PEAL_ENOENT    the worker has not joined the barrier.
+ * @retval PEAL_ESTOPPED  the kernel is being stopped.
+ * @retval PEAL_ELEASE    the host is silent for longer than the lease.
  */
 static PEAL_DEV PEAL_UNUSED inline int
 peal_await(struct peal_worker *w, uint32_t barrier, int64_t timeout_ns)

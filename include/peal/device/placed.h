@@ -10,8 +10,9 @@
 #include <peal/device/take_work.h>
 
 /*
- * Ends of a queue of one's own, out of the address that peal_queue_place of
- * peal/placed.h gave. Who puts or takes keeps its end, in its actor's state:
+ * Ends of a placed queue. The host makes the queue by peal_queue_place
+ * (peal/placed.h) and passes its address to the actors. An actor keeps its end
+ * in its state:
  *
  *	struct hand { uint64_t queue; struct peal_work_consumer end; };
  *
@@ -21,28 +22,33 @@
  *	taken = task_work_pop_burst(peal_placed_work(hand->queue), &hand->end,
  *				    tasks, 8, got);
  *
- * A mailbox needs no more than peal_placed_mailbox: a producer's lease begins as
- * zeros, its consumer has nothing of its own. The ends of a link are made once;
- * others at any time, again too, once who had that end has given it up: a
- * producer by peal_mailbox_return or peal_work_return, a consumer by
- * peal_work_hand_back and peal_work_flush, or by peal_topic_leave. One lane, as
- * all that puts and takes. Wait-free.
+ * For a mailbox, peal_placed_mailbox suffices: a producer's lease begins as
+ * zeros, and the consumer has no private state. Each end of a link can be made
+ * once. Other ends can be made at any time, and again after the earlier owner
+ * has given them up:
+ *
+ * - A producer calls peal_mailbox_return or peal_work_return.
+ * - A consumer calls peal_work_hand_back.
+ * - A subscriber calls peal_topic_leave.
+ *
+ * All calls are wait-free and for one lane.
  */
 
-/* The header at an address, if a queue with that magic lies behind it. */
+/* Returns the header at an address if a queue with that magic number follows,
+ * else 0. */
 static PEAL_DEV PEAL_UNUSED inline const struct peal_placed *
 peali_placed(uint64_t address, uint64_t magic)
 {
 	const struct peal_placed *p =
 		(const struct peal_placed *)(uintptr_t)address;
 
-	/* acquire: what lay there before it was placed is not remembered */
+	/* acquire: drops stale cache lines from before the placement */
 	if (!address || peal_load_acquire_sys(&p->magic) != PEAL_PLACED_MAGIC)
 		return 0;
 	return *(const uint64_t *)(const void *)(p + 1) == magic ? p : 0;
 }
 
-/* The same queue itself; 0: it is none. */
+/* Returns the queue at an address, or 0. */
 static PEAL_DEV PEAL_INLINE void *peali_placed_queue(uint64_t address,
 						     uint64_t magic)
 {
@@ -52,7 +58,7 @@ static PEAL_DEV PEAL_INLINE void *peali_placed_queue(uint64_t address,
 		       0;
 }
 
-/* Where the messages of an end are unpacked to; 0 where they are not. */
+/* Returns the buffer for unpacking of an end; 0: no buffer is needed. */
 static PEAL_DEV PEAL_INLINE void *
 peali_placed_stage(const struct peal_placed *p, uint32_t index)
 {
@@ -62,14 +68,14 @@ peali_placed_stage(const struct peal_placed *p, uint32_t index)
 			index * p->stage_bytes);
 }
 
-/** The work queue that was placed there; 0: there is none. */
+/** Returns the work queue that was placed at an address, or 0. */
 static PEAL_DEV PEAL_UNUSED inline struct peal_work *
 peal_placed_work(uint64_t address)
 {
 	return (struct peal_work *)peali_placed_queue(address, PEAL_WORK_MAGIC);
 }
 
-/** The mailbox that was placed there; 0: there is none. */
+/** Returns the mailbox that was placed at an address, or 0. */
 static PEAL_DEV PEAL_UNUSED inline struct peal_mailbox *
 peal_placed_mailbox(uint64_t address)
 {
@@ -77,7 +83,7 @@ peal_placed_mailbox(uint64_t address)
 							 PEAL_MAILBOX_MAGIC);
 }
 
-/** The topic that was placed there; 0: there is none. */
+/** Returns the topic that was placed at an address, or 0. */
 static PEAL_DEV PEAL_UNUSED inline struct peal_topic *
 peal_placed_topic(uint64_t address)
 {
@@ -85,7 +91,7 @@ peal_placed_topic(uint64_t address)
 						       PEAL_TOPIC_MAGIC);
 }
 
-/* A link as its producer, end 0, or its consumer sees it. */
+/* Fills in a link's view for its producer (end 0) or its consumer (end 1). */
 static PEAL_DEV PEAL_UNUSED inline int
 peali_placed_link(uint64_t address, uint32_t end, struct peal_link_view *view)
 {
@@ -102,7 +108,7 @@ peali_placed_link(uint64_t address, uint32_t end, struct peal_link_view *view)
 	view->message_bytes = p->message_bytes;
 	view->mirror = view->actor = view->index = 0;
 	counts = (const struct peal_link_counts *)(uintptr_t)view->counts;
-	/* one that goes on has to know how far it was */
+	/* a later end would have to know the earlier end's position */
 	return peal_load_relaxed_sys(end ? &counts->delivered :
 					   &counts->accepted) ?
 		       PEAL_EBUSY :
@@ -112,10 +118,11 @@ peali_placed_link(uint64_t address, uint32_t end, struct peal_link_view *view)
 /**
  * Makes the sending end of a placed link.
  *
- * @param address of the placed queue
- * @param p       the producer's own
- * @return 0; PEAL_ENOENT no link was placed there; PEAL_EBUSY messages were put
- *         already, by another end.
+ * @param address address of the placed queue.
+ * @param p       the producer's private state, filled on success.
+ * @return 0, or a negative error code:
+ * @retval PEAL_ENOENT  there is no placed link.
+ * @retval PEAL_EBUSY   another end has put messages already.
  */
 static PEAL_DEV PEAL_UNUSED inline int
 peal_placed_link_producer(uint64_t address, struct peal_link_producer *p)
@@ -131,10 +138,11 @@ peal_placed_link_producer(uint64_t address, struct peal_link_producer *p)
 /**
  * Makes the receiving end of a placed link.
  *
- * @param address of the placed queue
- * @param c       the consumer's own
- * @return 0; PEAL_ENOENT no link was placed there; PEAL_EBUSY messages were
- *         taken already, by another end.
+ * @param address address of the placed queue.
+ * @param c       the consumer's private state, filled on success.
+ * @return 0, or a negative error code:
+ * @retval PEAL_ENOENT  there is no placed link.
+ * @retval PEAL_EBUSY   another end has taken messages already.
  */
 static PEAL_DEV PEAL_UNUSED inline int
 peal_placed_link_consumer(uint64_t address, struct peal_link_consumer *c)
@@ -148,11 +156,12 @@ peal_placed_link_consumer(uint64_t address, struct peal_link_consumer *c)
 }
 
 /**
- * Makes a producer's place at a placed work queue.
+ * Makes a producer of a placed work queue.
  *
- * @param address of the placed queue
- * @param p       the producer's own
- * @return 0; PEAL_ENOENT no work queue was placed there.
+ * @param address address of the placed queue.
+ * @param p       the producer's private state, filled on success.
+ * @return 0, or a negative error code:
+ * @retval PEAL_ENOENT  there is no placed work queue.
  */
 static PEAL_DEV PEAL_UNUSED inline int
 peal_placed_work_producer(uint64_t address, struct peal_work_producer *p)
@@ -166,14 +175,15 @@ peal_placed_work_producer(uint64_t address, struct peal_work_producer *p)
 }
 
 /**
- * Makes a consumer's place at a placed work queue.
+ * Makes a consumer of a placed work queue.
  *
- * @param address of the placed queue
- * @param index   of a consumer that nobody else is, below what the queue was
- *                placed for
- * @param c       the consumer's own
- * @return 0; PEAL_ENOENT no work queue was placed there; PEAL_EINVAL it is not
- *         for so many consumers.
+ * @param address address of the placed queue.
+ * @param index   index of a consumer without another owner, below `consumers`
+ *                of struct peal_queue_placed.
+ * @param c       the consumer's private state, filled on success.
+ * @return 0, or a negative error code:
+ * @retval PEAL_ENOENT  there is no placed work queue.
+ * @retval PEAL_EINVAL  index is too large.
  */
 static PEAL_DEV PEAL_UNUSED inline int
 peal_placed_work_consumer(uint64_t address, uint32_t index,
@@ -191,11 +201,12 @@ peal_placed_work_consumer(uint64_t address, uint32_t index,
 }
 
 /**
- * Makes the publisher's place at a placed topic.
+ * Makes the publisher of a placed topic.
  *
- * @param address of the placed queue
- * @param p       the publisher's own
- * @return 0; PEAL_ENOENT no topic was placed there.
+ * @param address address of the placed queue.
+ * @param p       the publisher's private state, filled on success.
+ * @return 0, or a negative error code:
+ * @retval PEAL_ENOENT  there is no placed topic.
  */
 static PEAL_DEV PEAL_UNUSED inline int
 peal_placed_publisher(uint64_t address, struct peal_topic_publisher *p)
@@ -211,13 +222,14 @@ peal_placed_publisher(uint64_t address, struct peal_topic_publisher *p)
 /**
  * Joins a placed topic.
  *
- * @param address of the placed queue
- * @param index   of a consumer that nobody else is, below what the queue was
- *                placed for
- * @param oldest  as for peal_topic_join
- * @param s       the subscriber's own
- * @return 0; PEAL_ENOENT no topic was placed there; PEAL_EINVAL it is not for so
- *         many consumers.
+ * @param address address of the placed queue.
+ * @param index   index of a subscriber without another owner, below `consumers`
+ *                of struct peal_queue_placed.
+ * @param oldest  as for peal_topic_join.
+ * @param s       the subscriber's private state, filled on success.
+ * @return 0, or a negative error code:
+ * @retval PEAL_ENOENT  there is no placed topic.
+ * @retval PEAL_EINVAL  index is too large.
  */
 static PEAL_DEV PEAL_UNUSED inline int
 peal_placed_subscriber(uint64_t address, uint32_t index, int oldest,

@@ -3,9 +3,9 @@
 #define PEAL_DEVICE_PLATFORM_H
 
 /*
- * Which compiler reads this, and the words of the device dialect: the common
- * subset of C11, C++17, CUDA C++ and HIP in which kernel sources are written.
- * Exactly one of PEAL_ON_CUDA, PEAL_ON_HIP and PEAL_ON_HOST is 1.
+ * Detection of the compiler, and the keywords of the device dialect. Kernel
+ * sources use this common subset of C11, C++17, CUDA C++ and HIP. Exactly one
+ * of PEAL_ON_CUDA, PEAL_ON_HIP and PEAL_ON_HOST is 1.
  */
 
 #if defined(__HIP__) || defined(__HIPCC_RTC__)
@@ -23,8 +23,8 @@
 #endif
 
 /*
- * NVRTC and hipRTC have no system headers. NVRTC declares size_t and memcpy by
- * itself, and has this in place of gcc's builtin functions.
+ * NVRTC and hipRTC have no system headers. NVRTC declares size_t and memcpy
+ * itself. It lacks the builtin functions of gcc that are replaced here.
  */
 #if defined(__CUDACC_RTC__) || defined(__HIPCC_RTC__)
 typedef unsigned char uint8_t;
@@ -64,7 +64,7 @@ typedef __SIZE_TYPE__ size_t;
 #define PEAL_END_C
 #endif
 
-/* A message is copied byte by byte. */
+/* A message is copied as bytes. */
 #ifdef __cplusplus
 #define PEALI_PLAIN(type)                                                      \
 	PEAL_STATIC_ASSERT(__is_trivially_copyable(type),                      \
@@ -91,7 +91,7 @@ typedef __SIZE_TYPE__ size_t;
 #define PEAL_KERNEL PEAL_EXTERN_C
 #endif
 
-/* Off the host's usual path, but on a GPU's: in line there only. */
+/* For functions that are rarely called on the host: inline only on GPUs. */
 #if PEAL_ON_HOST
 #define PEAL_HOST_NOINLINE PEAL_NOINLINE
 #else
@@ -105,7 +105,7 @@ typedef __SIZE_TYPE__ size_t;
 #define PEAL_SHARED __attribute__((shared))
 #endif
 
-/* NVRTC knows these, too, and names itself neither. */
+/* NVRTC has these attributes, but defines neither compiler's macro. */
 #if defined(__GNUC__) || defined(__clang__) || defined(__CUDACC_RTC__)
 #define PEAL_LIKELY(x) __builtin_expect(!!(x), 1)
 #define PEAL_UNLIKELY(x) __builtin_expect(!!(x), 0)
@@ -120,8 +120,8 @@ typedef __SIZE_TYPE__ size_t;
 #define PEAL_NOINLINE
 #endif
 
-/* Whether ThreadSanitizer or AddressSanitizer looks on: gcc says so by a macro,
- * clang as a feature. */
+/* Detection of ThreadSanitizer and AddressSanitizer: gcc defines a macro, clang
+ * has a feature. */
 #if PEAL_ON_HOST && defined(__clang__)
 #if __has_feature(thread_sanitizer)
 #define PEAL_TSAN 1
@@ -142,36 +142,36 @@ typedef __SIZE_TYPE__ size_t;
 #endif
 
 /*
- * 1 in the one-lane build of a kernel source: lane and lane count are then
- * constants and the compiler vectorises lane-stride loops.
+ * 1 in the one-lane build of a kernel source. Lane and number of lanes are then
+ * constants, and the compiler can vectorize lane-stride loops.
  */
 #ifndef PEAL_SINGLE_LANE
 #define PEAL_SINGLE_LANE 0
 #endif
 
 /*
- * 1 in a build for the simulator (runtime/backend/sim), where each access to a
- * word that others see is a place at which another thread may come first.
+ * 1 in a build for the simulator (runtime/backend/sim). Each access to a shared
+ * word is then a possible switch to another thread.
  */
 #ifndef PEAL_SIM
 #define PEAL_SIM 0
 #endif
 
-/* Mistakes that a test of the simulator plants, to see that it finds them. */
+/* Faults that a test of the simulator plants, to check that it finds them. */
 #if PEAL_SIM
 enum peali_sim_fault {
 	PEALI_FAULT_NONE,
 	PEALI_FAULT_EARLY_CREDIT, /* a slot is free before it was read */
 	PEALI_FAULT_EARLY_FOLLOW, /* a receiver does not wait for the SEAL */
-	PEALI_FAULT_DEAF_SLEEP, /* no last look before sleep */
-	PEALI_FAULT_TORN_TICKET, /* two producers can have the same slot */
-	PEALI_FAULT_TWO_TELL, /* an end is told by all who know of it */
-	PEALI_FAULT_SAME_ADDRESS, /* who has a room next has its address, too */
-	PEALI_FAULT_EARLY_LEAVE, /* a worker ends before others' exits have run */
-	PEALI_FAULT_TWO_ANSWER, /* an ask is ended by all who want to */
-	PEALI_FAULT_TORN_LIMIT, /* two who tell can be counted as one */
-	PEALI_FAULT_OVERTAKES, /* what goes on to a moved actor takes a short cut */
-	PEALI_FAULT_ONWARD_TWICE, /* what has gone on to it stays, too */
+	PEALI_FAULT_DEAF_SLEEP, /* no last look before a sleep */
+	PEALI_FAULT_TORN_TICKET, /* two producers can get the same slot */
+	PEALI_FAULT_TWO_TELL, /* two workers can report the same end */
+	PEALI_FAULT_SAME_ADDRESS, /* the next actor in a slot has its address */
+	PEALI_FAULT_EARLY_LEAVE, /* a worker ends before others' exits ran */
+	PEALI_FAULT_TWO_ANSWER, /* two workers can end the same ask */
+	PEALI_FAULT_TORN_LIMIT, /* a limit counts two messages as one */
+	PEALI_FAULT_OVERTAKES, /* a forwarded message skips an entry */
+	PEALI_FAULT_ONWARD_TWICE, /* a message is forwarded twice */
 	PEALI_FAULTS
 };
 PEAL_EXTERN_C int peali_sim_planted;
@@ -180,10 +180,10 @@ PEAL_EXTERN_C int peali_sim_planted;
 #define PEALI_SIM_FAULT(name) 0
 #endif
 
-/* Words that different sides write are at least this far apart. */
+/* Least distance in bytes of words with different writers. */
 #define PEAL_SHARED_LINE 128
 
-/* Functions of one expression or statement, for every kind of device. */
+/* Definitions of functions with one expression or statement. */
 #define PEALI_VALUE(name, type, parameters, value)                             \
 	static PEAL_DEV PEAL_INLINE type name parameters                       \
 	{                                                                      \

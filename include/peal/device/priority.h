@@ -5,35 +5,34 @@
 #include <peal/device/worker.h>
 
 /*
- * Priorities. A worker's sources - inputs, the mailbox, pools - are of high
- * priority or others: inputs by their link's or subscription's, and a kernel can
- * have a second mailbox for each worker that is. As long as one of the high ones
- * has a message that can be handled that is next, but for this: after
- * PEALI_HIGH_ROW messages from high ones in a row one of the others has a turn,
- * if any of them has something. So whoever is high waits for one message of the
- * others at most, and each of the others has a turn in so many rounds of those
- * as there are others.
+ * Priorities. A worker's sources are inputs, mailboxes and pools. An input has
+ * high priority if its link or subscription has it. A kernel can also have a
+ * second mailbox of high priority for each worker. All other sources are low.
  *
- * What counts are messages, handled or moved on or buried, not turns of the
- * loop. And one of the others has its turn by being asked for a message, which
- * may need something else first: a turn is had when a message was taken, so that
- * who has slots fetched or an actor begin anew keeps it meanwhile.
+ * 1. A message of a high source comes first if its handler can run now.
+ * 2. After PEALI_HIGH_ROW successive high messages, the next low source with a
+ *    message has a turn of one message.
+ * 3. So a high message waits for at most one low message. With n low sources,
+ *    each of them has a turn within n rounds.
  *
- * A high source whose message cannot be handled now, for want of room, holds up
- * nobody: the others go on as if it had none, and it is asked again before each
- * of their messages.
+ * The counters count messages that were handled, forwarded or dropped, not
+ * turns of the loop. A low turn ends when a message was taken. A source keeps
+ * its turn while its slots are fetched or its actor restarts.
  *
- * High ones have turns of PEALI_HIGH_ROW each, one after the other. So have the
- * others while no high one has anything, else of one message each.
+ * A high message that waits for free slots stalls no other source. The worker
+ * tries the message again before each low message.
  *
- * Control messages, timers and down messages come before both, as without
- * priorities. For the leader; take_high.h is what takes.
+ * The high sources have turns of PEALI_HIGH_ROW messages, one after the other.
+ * While no high source has a message, low sources have turns of PEALI_BURST.
+ *
+ * Control messages, timers and down messages come before all sources, as
+ * without priorities. For the leader; rank.h selects the sources.
  */
 
-/* Messages from high sources before one of the others has a turn. */
+/* Successive messages of high sources before a low source has a turn. */
 #define PEALI_HIGH_ROW 32
 
-/* How many more may come from high sources; 0 or less: another's turn. */
+/* Returns the messages that high sources may still have; <= 0: a low turn. */
 static PEAL_DEV PEAL_INLINE int64_t
 peali_high_left(const struct peal_worker_state *s)
 {
@@ -50,8 +49,8 @@ static PEAL_DEV PEAL_INLINE int peali_is_passage(const struct peal_input *in)
 	return (in->flags & PEAL_INPUT_PASSAGE) != 0;
 }
 
-/* Whether the message in w->message, an input's or a mailbox's next, is of a high
- * source. */
+/* Returns 1 if w->message, the next message of an input or mailbox, is of a
+ * high source. */
 static PEAL_DEV PEAL_UNUSED inline int
 peali_is_high(const struct peal_worker *w)
 {
@@ -60,7 +59,7 @@ peali_is_high(const struct peal_worker *w)
 	return w->box != w->mailbox;
 }
 
-/* An input that was just made has that priority. */
+/* Sets the priority of a new input. */
 static PEAL_DEV PEAL_UNUSED inline void
 peali_input_rank(struct peal_worker *w, uint32_t index, uint32_t priority)
 {
@@ -72,14 +71,14 @@ peali_input_rank(struct peal_worker *w, uint32_t index, uint32_t priority)
 	w->inputs[index].flags |= PEAL_INPUT_HIGH;
 	for (i = 0; i < s->n_highs; i++)
 		if (w->highs[i] == index)
-			return; /* had it before, and that was not noticed */
+			return; /* still in the list, from an earlier input */
 	w->highs[s->n_highs++] = index;
 	if (!s->ranked)
 		s->high_mark = s->handled;
 	s->ranked = 1;
 }
 
-/* One of the other sources had its turn: `taken` messages of it are in hand. */
+/* Ends a turn of a low source. `taken`: messages taken but not counted yet. */
 static PEAL_DEV PEAL_UNUSED inline void peali_low_had(struct peal_worker *w,
 						      uint32_t taken)
 {
@@ -87,7 +86,7 @@ static PEAL_DEV PEAL_UNUSED inline void peali_low_had(struct peal_worker *w,
 
 	int over = peali_high_left(s) <= 0;
 
-	s->high_next += (uint32_t)over; /* its turn was over as well */
+	s->high_next += (uint32_t)over; /* the high turn is over, too */
 	if (over || ++s->low_row >= PEALI_BURST) {
 		s->low_next++;
 		s->low_row = 0;
@@ -95,8 +94,7 @@ static PEAL_DEV PEAL_UNUSED inline void peali_low_had(struct peal_worker *w,
 	s->high_mark = s->handled + taken;
 }
 
-/* So many messages that no handler has had came from a high source, or from
- * another one. */
+/* Counts n messages of a high or low source that were forwarded or dropped. */
 static PEAL_DEV PEAL_UNUSED inline void peali_passed(struct peal_worker *w,
 						     int high, uint32_t n)
 {
@@ -109,10 +107,10 @@ static PEAL_DEV PEAL_UNUSED inline void peali_passed(struct peal_worker *w,
 		return;
 	}
 	s->high_mark -= n;
-	s->burst = 0; /* was for so many less */
+	s->burst = 0; /* it was computed before these messages */
 }
 
-/* How many messages of a source may be moved elsewhere at a time. */
+/* Returns the messages of a source that may be forwarded at a time. */
 static PEAL_DEV PEAL_UNUSED inline uint32_t
 peali_moves(const struct peal_worker *w, int high)
 {

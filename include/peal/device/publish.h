@@ -7,25 +7,25 @@
 
 /*
  * A worker's port that publishes to a topic; see topic.h for the protocol. The
- * port's link is none: its state says so, and it never has room for a message,
- * so that all of emit.h comes here the slow way, and a link loses nothing by
- * it. Handlers write to a stage, which is published at the commit. For the
+ * link of the port is a placeholder with PEALI_STATE_TOPIC. It never has a free
+ * slot. So emit.h takes its slow path for topics, and links have no extra cost.
+ * A handler writes to a stage, and the commit publishes the stage. For the
  * leader.
  */
 
-/** A publishing port; private to its worker. Its stage lies behind it. */
+/** A publishing port, private to its worker. Its stage follows. */
 struct peal_publication {
 	struct peal_topic_publisher at;
 	struct peal_topic *topic;
 	struct peal_topic_published *counts;
-	const uint64_t *bells; /* host only: see peal_topic_view; or 0 */
-	uint64_t bytes; /* published in all */
+	const uint64_t *bells; /* host only: see peal_topic_view; 0: none */
+	uint64_t bytes; /* all published bytes */
 	uint64_t reserved[2];
 };
 
 PEAL_STATIC_ASSERT(sizeof(struct peal_publication) == 64, "a stage follows");
 
-/* Makes a port's link the topic's, and its place in the topic. */
+/* Connects a port to a topic: fills in the link and the publication. */
 static PEAL_DEV PEAL_UNUSED inline void
 peali_publish_begin(struct peal_link_producer *link, struct peal_publication *p,
 		    const struct peal_topic_view *view)
@@ -36,7 +36,7 @@ peali_publish_begin(struct peal_link_producer *link, struct peal_publication *p,
 	p->bytes = peal_load_relaxed_sys(&p->counts->bytes);
 	peal_topic_publisher_init(p->topic, &p->at);
 	peal_store_relaxed_sys(&p->counts->ended, 0);
-	/* no slot is free, none has a slab, and a payload lies in the stage */
+	/* no free slots, no slab; payloads are in the stage */
 	link->tail = link->limit = 0;
 	link->slab_bytes = 0;
 	link->fits_slot = 0;
@@ -48,7 +48,7 @@ peali_publish_begin(struct peal_link_producer *link, struct peal_publication *p,
 	link->state = PEALI_STATE_TOPIC;
 }
 
-/* How often n messages fit; 0 not now. */
+/* Returns how many times n messages fit now. */
 static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE uint64_t
 peali_publish_room(struct peal_publication *p, uint32_t n)
 {
@@ -59,7 +59,7 @@ peali_publish_room(struct peal_publication *p, uint32_t n)
 	return (p->at.limit - p->at.tail) / n;
 }
 
-/* Whether a message fits now: 0, PEAL_EMSGSIZE, PEAL_EAGAIN. */
+/* Returns 0 if a message fits now, or PEAL_EMSGSIZE, or PEAL_EAGAIN. */
 static PEAL_DEV PEAL_UNUSED inline int
 peali_publish_reserve(struct peal_publication *p, uint64_t bytes)
 {
@@ -68,7 +68,7 @@ peali_publish_reserve(struct peal_publication *p, uint64_t bytes)
 	return peali_publish_room(p, 1) ? 0 : PEAL_EAGAIN;
 }
 
-/* Wakes whoever subscribes and sleeps. */
+/* Wakes sleeping subscribers. */
 static PEAL_DEV PEAL_INLINE void
 peali_publish_ring(const struct peal_publication *p)
 {
@@ -82,7 +82,7 @@ peali_publish_ring(const struct peal_publication *p)
 #endif
 }
 
-/* Publishes what is in the port's stage, for which there is room. */
+/* Publishes the port's stage. The topic has a free slot. */
 static PEAL_DEV PEAL_UNUSED inline void
 peali_publish_stage(struct peal_link_producer *link, struct peal_publication *p,
 		    struct peal_header header, uint64_t bytes)
@@ -90,14 +90,14 @@ peali_publish_stage(struct peal_link_producer *link, struct peal_publication *p,
 	header.actor = 0;
 	p->bytes += bytes;
 	peal_store_relaxed_sys(&p->counts->bytes, p->bytes);
-	/* before it can be seen: who sees it taken sees it published */
+	/* first, so that a taken message always counts as published */
 	peal_store_relaxed_sys(&p->counts->messages, p->at.tail + 1);
 	peal_topic_publish(p->topic, &p->at, header, peali_link_payload(link),
 			   bytes);
 	peali_publish_ring(p);
 }
 
-/* Says that no more comes; the port is closed then. */
+/* Publishes the end of the stream and closes the port. */
 static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
 peali_publish_end(struct peal_link_producer *link, struct peal_publication *p)
 {

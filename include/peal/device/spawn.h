@@ -5,18 +5,20 @@
 #include <peal/device/hook.h>
 
 /*
- * Actors that handlers make, on their own worker, in a kernel that was launched
- * with the option `spawn_rooms`. It takes neither the host nor its driver: all
- * that such an actor has was reserved at the launch. It is addressed, told,
- * monitored and found by its address as any other, `w->params->address | number`,
- * but has no ports of its own, no supervisor, and is no member of a pool.
+ * Handlers spawn actors on their own worker. The kernel needs the option
+ * `spawn_rooms`, the number of slots per worker. Neither the host nor its
+ * driver takes part: the launch has reserved all memory.
  *
- * A handler names another one of its program by PEAL_HANDLER(name), where
- * PEAL_HANDLERS(HANDLERS) stands before it, see kernel.h.
+ * Such an actor has the address `w->params->address | number`. It can be told
+ * and monitored as any other actor. It has no ports of its own and no
+ * supervisor, and cannot be a member of a pool.
+ *
+ * PEAL_HANDLER(name) names the handler. Write PEAL_HANDLERS(HANDLERS) before
+ * the handlers, see kernel.h.
  */
 
-/* Whose ports an actor of a handler would share: the index of the entry; or
- * PEAL_E... */
+/* Returns the index of the entry with the ports that an actor of a handler
+ * would use, or an error. */
 static PEAL_DEV PEAL_UNUSED inline int64_t
 peali_spawn_ports(const struct peal_worker *w,
 		  const struct peal_handler_entry *h, uint32_t ports_of)
@@ -48,8 +50,8 @@ peali_spawn_ports(const struct peal_worker *w,
 	return index;
 }
 
-/* Takes a room and fills its entry in, but for the place: the number of who is to
- * have it; or PEAL_E... For the leader. */
+/* Takes a slot and fills in its entry except the place word. Returns the number
+ * of the new actor, or an error. For the leader. */
 PEALI_SLOW(int64_t, peali_spawn_begin, struct peal_worker *w, uint32_t handler,
 	   uint64_t init_bytes, uint32_t ports_of)
 {
@@ -95,8 +97,8 @@ PEALI_SLOW(int64_t, peali_spawn_begin, struct peal_worker *w, uint32_t handler,
 	       index;
 }
 
-/* Its state is there: from now on, or from its init on, it has messages. Others read nothing but this
- * word. */
+/* Publishes a new actor, after its state was written. Others read only the
+ * place word. The actor gets messages from now on, or after its init. */
 static PEAL_DEV PEAL_UNUSED inline void
 peali_spawn_end(struct peal_worker *w, uint32_t actor, uint32_t handler)
 {
@@ -117,28 +119,32 @@ peali_spawn_end(struct peal_worker *w, uint32_t actor, uint32_t handler)
 }
 
 /**
- * Collective: makes an actor of the running one's worker. It has the messages
- * that are sent to it from then on.
+ * Spawns an actor on the running actor's worker.
  *
- * @param w          the worker
- * @param handler    PEAL_HANDLER(name) of this program
- * @param init       first bytes of its state, which every lane can read; the
- *                   rest is 0. Copied
- * @param init_bytes of those, at most the handler's state
- * @param ports_of   the number of an actor of this worker whose ports it uses,
- *                   if its handler has some: that one's are as many or more, for
- *                   as many messages or more, of the same size. One that shares
- *                   another's ports stands for that one, peal_self for itself.
- *                   The host does not end who has the ports before those that
- *                   share them. Where the handler has no ports: anything
- * @param actor_out  each lane's own: its number, the low half of its address; 0:
- *                   nobody wants to know
- * @return 0; PEAL_ENOSPC all of the worker's spawn_rooms are used; one that has
- *         ended itself is free with the next message; PEAL_EINVAL no such
- *         handler, its state is larger than the kernel's spawn_state_bytes or
- *         smaller than init_bytes, or the ports of that actor are not for it;
- *         PEAL_ENOENT ports_of is no actor of this worker; PEAL_ENOTSUP the
- *         kernel was launched without spawn_rooms. Wait-free.
+ * The actor gets messages that are sent from now on. Collective, wait-free.
+ *
+ * @param w          the worker.
+ * @param handler    PEAL_HANDLER(name) of this program.
+ * @param init       first bytes of the actor's state, readable by every lane;
+ *                   copied. The rest of the state is 0.
+ * @param init_bytes length of `init`, at most the handler's state.
+ * @param ports_of   number of an actor of this worker; the new actor uses its
+ *                   ports. peal_self: the running actor. Ignored if the handler
+ *                   has no ports. That actor needs at least as many ports and
+ *                   messages per port, and messages of the same size. If it
+ *                   uses the ports of a third actor, so does the new actor. The
+ *                   host cannot retire the owner of shared ports (PEAL_EBUSY).
+ * @param actor_out  each lane's own: receives the new actor's number, the low
+ *                   half of its address. 0: not wanted.
+ * @return 0, or a negative error code:
+ * @retval PEAL_ENOSPC   all spawn_rooms of the worker are used. The slot of an
+ *                       actor that has retired itself is free from the next
+ *                       message on.
+ * @retval PEAL_EINVAL   there is no such handler. Or its state exceeds the
+ *                       kernel's spawn_state_bytes, or init_bytes exceeds the
+ *                       state. Or the ports of `ports_of` do not suffice.
+ * @retval PEAL_ENOENT   ports_of is no actor of this worker.
+ * @retval PEAL_ENOTSUP  the kernel was launched without spawn_rooms.
  */
 static PEAL_DEV PEAL_UNUSED inline int
 peal_spawn(struct peal_worker *w, uint32_t handler, const void *init,
@@ -195,24 +201,29 @@ PEALI_SLOW(int, peali_spawn_retire, struct peal_worker *w, uint32_t actor)
 		peali_room_free(w, index);
 		return 0;
 	}
-	/* its handler goes on, and has its state and its ports */
+	/* the running handler keeps its state and ports until it returns */
 	w->state->leaving = 1 + index;
 	w->state->leaving_at = w->state->handled;
 	return 0;
 }
 
 /**
- * Collective: ends an actor that a handler of this worker has made; also the
- * running one, whose message in hand is then its last: its handler goes on, has
- * its state, emits and tells. Messages that come later, or are under way, are
- * dead, reason "no-actor"; monitors hear of it.
+ * Ends an actor that a handler of this worker has spawned.
  *
- * @param w     the worker
- * @param actor its number, the low half of its address
- * @return 0; PEAL_ENOENT it is no more; PEAL_EINVAL it was made by the host,
- *         which ends it, or is another worker's; PEAL_ENOTSUP the kernel was
- *         launched without spawn_rooms. Wait-free, but for monitors: looks at
- *         all that are set.
+ * Later messages, and messages in flight, are dead, reason "no-actor". Its
+ * monitors send their messages. An exit hook runs first, if the handler has
+ * one. The running actor can end itself: its handler continues, with its state
+ * and ports, until it returns.
+ *
+ * Collective, wait-free. With monitors, scans all records of monitors.
+ *
+ * @param w     the worker.
+ * @param actor the actor's number, the low half of its address.
+ * @return 0, or a negative error code:
+ * @retval PEAL_ENOENT   there is no such actor any more.
+ * @retval PEAL_EINVAL   the host has spawned the actor, or it is of another
+ *                       worker.
+ * @retval PEAL_ENOTSUP  the kernel was launched without spawn_rooms.
  */
 static PEAL_DEV PEAL_UNUSED inline int peal_retire(struct peal_worker *w,
 						   uint32_t actor)

@@ -5,16 +5,16 @@
 #include <peal/device/take_work.h>
 
 /*
- * A set of work queues, one per worker: its shard. Whoever puts chooses the
- * shard; a worker takes from its own, and from its neighbours' when that is
- * empty, so that work of uneven length spreads by itself and nobody meets on
- * one word as long as each has enough. Messages are in order within a shard.
+ * A set of work queues: one shard per worker. A producer chooses the shard. A
+ * worker takes from its own shard. If its shard is empty, the worker steals
+ * from other shards. So work of uneven length is balanced, and workers share no
+ * words while all shards have work. Messages are in order within a shard.
  *
- * A worker that has taken from a neighbour keeps nothing there: what it has
- * claimed and not got is handed back at once. Wait-free, as the queues are.
+ * A worker keeps no claims in other shards: it returns claims without a message
+ * at once. All calls are wait-free and for one lane.
  */
 
-/** The work queue of a worker. Any lane. */
+/** Returns the work queue of a worker. Any lane. */
 static PEAL_DEV PEAL_INLINE struct peal_work *
 peal_work_set_shard(struct peal_work_set *set, uint32_t worker)
 {
@@ -24,12 +24,12 @@ peal_work_set_shard(struct peal_work_set *set, uint32_t worker)
 }
 
 /**
- * Makes a worker's place in a set.
+ * Initializes a worker's private state for a set.
  *
- * @param m     the worker's own
- * @param set   the set
- * @param own   its shard
- * @param stage for atom policies room for a slot's content, its own; else NULL
+ * @param m     the worker's private state.
+ * @param set   the set.
+ * @param own   index of the worker's shard.
+ * @param stage atom policies: a private buffer for a slot's content; else 0.
  */
 static PEAL_DEV PEAL_UNUSED inline void
 peal_work_member_init(struct peal_work_member *m, struct peal_work_set *set,
@@ -44,7 +44,7 @@ peal_work_member_init(struct peal_work_member *m, struct peal_work_set *set,
 				stage);
 }
 
-/* Goes to the next shard that is not its own. */
+/* Selects the next shard to steal from, not the worker's own. */
 static PEAL_DEV PEAL_UNUSED inline void
 peali_work_next_victim(struct peal_work_member *m)
 {
@@ -61,7 +61,7 @@ peali_work_next_victim(struct peal_work_member *m)
 	g->dead = dead;
 }
 
-/* Takes from the neighbours, as peal_work_set_pop_burst. */
+/* Takes from other shards, as peal_work_set_pop_burst. */
 static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
 peali_work_steal(struct peal_work_member *m, void *to, uint64_t bytes,
 		 uint32_t n, struct peal_work_got *got_out)
@@ -73,7 +73,8 @@ peali_work_steal(struct peal_work_member *m, void *to, uint64_t bytes,
 	for (i = 1; i < m->set->n_shards; i++) {
 		struct peal_work *q = peal_work_set_shard(m->set, m->victim);
 
-		/* all of them in the same round, or some would never be */
+		/* all shards look at their tickets in the same round, else some
+		 * shards would never look */
 		m->guest.looks =
 			m->rounds % PEAL_WORK_LOOKS ? 0 : PEAL_WORK_LOOKS - 1;
 		result = peal_work_pop_burst(q, &m->guest, to, bytes, n,
@@ -89,16 +90,18 @@ peali_work_steal(struct peal_work_member *m, void *to, uint64_t bytes,
 }
 
 /**
- * Takes as many messages as there are, up to n: from the worker's own shard;
- * from a neighbour's if that is empty, the one that gave last first.
+ * Takes up to n messages from one shard: the worker's own, or another if that
+ * is empty.
  *
- * @param m       the worker's own
- * @param to      n * bytes: the payloads, each at a multiple of bytes
- * @param bytes   room for each; at least the shards' message_bytes
- * @param n       at least 1; more than PEAL_WORK_BURST are not taken at a time
- * @param got_out n of them: header, length and ticket of each
- * @return how many, at least 1; PEAL_EAGAIN, PEAL_EMSGSIZE as for
- *         peal_work_pop_burst. Wait-free.
+ * The search in other shards begins at the shard of the last stolen message.
+ * One lane, wait-free.
+ *
+ * @param m       the worker's private state.
+ * @param to      buffer of n * bytes bytes; payload i is at i * bytes.
+ * @param bytes   bytes per payload, at least the shards' message_bytes.
+ * @param n       1 or more. A call takes at most PEAL_WORK_BURST messages.
+ * @param got_out n elements, filled for each message: header, length, ticket.
+ * @return as peal_work_pop_burst.
  */
 static PEAL_DEV PEAL_INLINE int
 peal_work_set_pop_burst(struct peal_work_member *m, void *to, uint64_t bytes,
@@ -113,8 +116,11 @@ peal_work_set_pop_burst(struct peal_work_member *m, void *to, uint64_t bytes,
 }
 
 /**
- * Before a worker turns to something long, or leaves: others get what it has
- * claimed and not got, producers the room of what it has taken. Wait-free.
+ * Returns the worker's claims without a message, and flushes freed slots.
+ *
+ * Call it before long work, or before the worker leaves the set. Wait-free.
+ *
+ * @param m the worker's private state.
  */
 static PEAL_DEV PEAL_UNUSED inline void
 peal_work_set_hand_back(struct peal_work_member *m)

@@ -4,14 +4,18 @@
 
 #include <peal/device/topic.h>
 
-/* Subscribing to a topic; see topic.h for the protocol. */
+/* The subscriber's side of a topic; see topic.h for the protocol. */
 
-/** Fruitless looks at the next slot before one at the publisher's tail. */
+/** Looks at an empty next slot before a look at the publisher's tail. */
 #define PEAL_TOPIC_LOOKS 16
 
 /**
- * Tells the publisher what was taken. Done by itself every capacity/4 messages
- * and when there is nothing to take. Wait-free.
+ * Publishes the subscriber's position to the publisher.
+ *
+ * The taking functions also do this: after each quarter of the capacity, and
+ * when there is no message. One lane, wait-free.
+ *
+ * @param s the subscriber's private state.
  */
 static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
 peal_topic_flush(struct peal_topic_subscriber *s)
@@ -23,15 +27,19 @@ peal_topic_flush(struct peal_topic_subscriber *s)
 }
 
 /**
- * Joins: the publisher heeds the subscriber from now on. Wait-free.
+ * Joins a topic.
  *
- * @param t      the topic
- * @param s      the subscriber's own
- * @param index  of a cursor that nobody else uses, below n_cursors
- * @param oldest 1: begins with the oldest message that is there; 0: with the
- *               next one
- * @param stage  for atom policies room for a slot's content; else NULL
- * @return 0; PEAL_EINVAL there is no such cursor.
+ * In mode WAIT, the publisher waits for the subscriber from now on. One lane,
+ * wait-free.
+ *
+ * @param t      the topic.
+ * @param s      the subscriber's private state, filled on success.
+ * @param index  index of a cursor without another user, below n_cursors.
+ * @param oldest 1: begin with the oldest message that is there; 0: begin with
+ *               the next message.
+ * @param stage  atom policies: a private buffer for a slot's content; else 0.
+ * @return 0, or a negative error code:
+ * @retval PEAL_EINVAL  there is no such cursor.
  */
 static PEAL_DEV PEAL_UNUSED inline int
 peal_topic_join(struct peal_topic *t, struct peal_topic_subscriber *s,
@@ -56,7 +64,7 @@ peal_topic_join(struct peal_topic *t, struct peal_topic_subscriber *s,
 	peal_add_acqrel_dev(&t->gate, 1);
 	if (t->mode != PEAL_TOPIC_WAIT)
 		return 0;
-	/* so far the publisher may go before it sees this cursor */
+	/* the publisher may publish this far before it sees the cursor */
 	promised = peal_load_relaxed_dev(&t->promised);
 	if ((int64_t)(promised - capacity - s->number) > 0)
 		s->number = promised - capacity;
@@ -65,8 +73,12 @@ peal_topic_join(struct peal_topic *t, struct peal_topic_subscriber *s,
 }
 
 /**
- * Leaves: nobody waits for the subscriber any more. For one that is gone its
- * supervisor may call it. Wait-free.
+ * Leaves a topic: the publisher does not wait for the subscriber any more.
+ *
+ * If the subscriber has died, another may call this for it. One lane,
+ * wait-free.
+ *
+ * @param s the subscriber's private state.
  */
 static PEAL_DEV PEAL_UNUSED inline void
 peal_topic_leave(struct peal_topic_subscriber *s)
@@ -77,7 +89,8 @@ peal_topic_leave(struct peal_topic_subscriber *s)
 
 /* ---- reading ------------------------------------------------------------- */
 
-/* A content whose publisher may be writing: 1 it is whole. */
+/* Copies a content that the publisher may be overwriting. Returns 1 if the copy
+ * is consistent. */
 static PEAL_DEV PEAL_UNUSED inline int
 peali_topic_read_words(const uint8_t *slot, uint64_t tag, uint64_t *header_out,
 		       uint8_t *to, uint32_t length)
@@ -101,7 +114,8 @@ peali_topic_read_words(const uint8_t *slot, uint64_t tag, uint64_t *header_out,
 	       tag;
 }
 
-/* Its lap is a later one: the message was overwritten. */
+/* Returns -1 if the tag has a later lap (the message was overwritten), else
+ * 0. */
 static PEAL_DEV PEAL_INLINE int peali_topic_later(uint32_t tag_lap,
 						  uint32_t lap)
 {
@@ -123,7 +137,7 @@ peali_topic_read_sequence(struct peal_topic *t, uint64_t number, uint8_t *to,
 		return peali_topic_later((uint32_t)(tag >> 48), lap);
 	*length_out = (uint32_t)tag - (uint32_t)sizeof(*header_out);
 	if (PEAL_UNLIKELY(*length_out > t->message_bytes))
-		return -1; /* no publisher writes that */
+		return -1; /* not written by a publisher */
 	if (t->mode == PEAL_TOPIC_OVERWRITE)
 		return peali_topic_read_words(slot, tag, header_out, to,
 					      *length_out) ?
@@ -151,13 +165,13 @@ peali_topic_read_atoms(struct peal_topic *t, uint8_t *stage, uint64_t number,
 	*header_out = *(const uint64_t *)(const void *)view.content;
 	*length_out = view.length - (uint32_t)sizeof(*header_out);
 	if (PEAL_UNLIKELY(*length_out > t->message_bytes))
-		return -1; /* no publisher writes that */
+		return -1; /* not written by a publisher */
 	peal_copy(to, view.content + sizeof(*header_out), *length_out);
 	return 1;
 }
 
-/* Reads a message: 1 it is there; 0 not yet; -1 it was overwritten, or never
- * was one. */
+/* Reads the next message. Returns 1, 0 if it is not there yet, or -1 if it was
+ * overwritten or is no message. */
 static PEAL_DEV PEAL_INLINE int
 peali_topic_read(struct peal_topic *t, struct peal_topic_subscriber *s,
 		 uint8_t *to, struct peal_topic_got *got)
@@ -175,7 +189,7 @@ peali_topic_read(struct peal_topic *t, struct peal_topic_subscriber *s,
 	if (found != 1)
 		return found;
 	if (PEAL_UNLIKELY((uint32_t)header != peali_topic_era(t, s->number)))
-		return -1; /* the same lap, 65,536 laps later */
+		return -1; /* same 16 bits of the lap, but a later lap */
 	got->number = s->number;
 	got->length = length;
 	got->type = (uint16_t)(header >> 32);
@@ -184,8 +198,8 @@ peali_topic_read(struct peal_topic *t, struct peal_topic_subscriber *s,
 }
 
 /*
- * The next message was overwritten: goes on with the oldest that is there, less
- * a quarter of the ring, so that it is not overtaken again at once.
+ * The next message was overwritten: continues after the oldest quarter of the
+ * ring. So the publisher does not overtake the subscriber again at once.
  */
 static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
 peali_topic_skip(struct peal_topic *t, struct peal_topic_subscriber *s)
@@ -194,13 +208,14 @@ peali_topic_skip(struct peal_topic *t, struct peal_topic_subscriber *s)
 	uint64_t to = peal_load_relaxed_dev(&t->tail) - capacity + capacity / 4;
 
 	if ((int64_t)(to - s->number) <= 0)
-		to = s->number + 1; /* the publisher has not told its tail */
+		to = s->number + 1; /* the published tail is older */
 	s->missed += to - s->number;
 	s->lost += to - s->number;
 	s->number = to;
 }
 
-/* Nothing there: is it that the slot's tag has gone round, or half round? */
+/* There is no message. Looks at the tail from time to time: the lap in the tag
+ * may have wrapped, or half wrapped. */
 static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
 peali_topic_idle(struct peal_topic *t, struct peal_topic_subscriber *s)
 {
@@ -213,17 +228,20 @@ peali_topic_idle(struct peal_topic *t, struct peal_topic_subscriber *s)
 }
 
 /**
- * Takes as many messages as there are, up to n.
+ * Takes up to n messages.
  *
- * @param t       the topic
- * @param s       the subscriber's own
- * @param to      n * bytes: the payloads, each at a multiple of bytes
- * @param bytes   room for each; at least the topic's message_bytes
- * @param n       at least 1
- * @param got_out n of them: number and length of each, and how many messages
- *                before it were lost to this subscriber
- * @return how many, at least 1; PEAL_EAGAIN nothing to take now: then what is
- *         at `to` means nothing; PEAL_EMSGSIZE the room is short. Wait-free.
+ * One lane, wait-free.
+ *
+ * @param t       the topic.
+ * @param s       the subscriber's private state.
+ * @param to      buffer of n * bytes bytes; payload i is at i * bytes.
+ * @param bytes   bytes per payload, at least the topic's message_bytes.
+ * @param n       1 or more.
+ * @param got_out n elements, filled for each message: number, length, type,
+ *                flags, and the messages missed before it.
+ * @return the number of messages, at least 1. Or a negative error code:
+ * @retval PEAL_EAGAIN   there is no message now. The buffer is undefined.
+ * @retval PEAL_EMSGSIZE `bytes` is too small.
  */
 static PEAL_DEV PEAL_UNUSED inline int
 peal_topic_take_burst(struct peal_topic *t, struct peal_topic_subscriber *s,
@@ -259,7 +277,7 @@ peal_topic_take_burst(struct peal_topic *t, struct peal_topic_subscriber *s,
 	return PEAL_EAGAIN;
 }
 
-/** Takes one message: peal_topic_take_burst of one. Its result is 1 then. */
+/** Takes one message, as peal_topic_take_burst. Returns 1 for a message. */
 static PEAL_DEV PEAL_UNUSED inline int
 peal_topic_take(struct peal_topic *t, struct peal_topic_subscriber *s, void *to,
 		uint64_t bytes, struct peal_topic_got *got_out)

@@ -7,8 +7,8 @@
 /* Taking from a work queue; see work.h for the protocol. */
 
 /*
- * Reads the message of a number that the caller has claimed. 1 and the message;
- * 0 it is not there yet; -1 its producer was gone, or it has no message's form.
+ * Reads the message of a claimed number. Returns 1 for a message, 0 if it is
+ * not there yet. Returns -1 if its producer is gone or the slot is corrupt.
  */
 static PEAL_DEV PEAL_INLINE int peali_work_read(struct peal_work *q,
 						uint8_t *stage, uint64_t number,
@@ -37,16 +37,16 @@ static PEAL_DEV PEAL_INLINE int peali_work_read(struct peal_work *q,
 	return 1;
 }
 
-/* Where a call puts what it takes. */
+/* Output of a call. */
 struct peali_work_into {
-	uint8_t *to; /* `bytes` for each */
+	uint8_t *to; /* payloads, `bytes` bytes each */
 	uint64_t bytes;
 	struct peal_work_got *got;
-	uint32_t n, room;
-	uint32_t most; /* payload bytes of a message: at most `bytes` */
+	uint32_t n, room; /* messages taken, and their most */
+	uint32_t most; /* largest payload of a message, at most `bytes` */
 };
 
-/* Takes a message that is claimed; 0 if it is not there yet. */
+/* Takes a claimed message. Returns 0 if it is not there yet. */
 static PEAL_DEV PEAL_INLINE int peali_work_take(struct peal_work *q,
 						struct peal_work_consumer *c,
 						uint64_t number,
@@ -68,13 +68,14 @@ static PEAL_DEV PEAL_INLINE int peali_work_take(struct peal_work *q,
 	return 1;
 }
 
-/* Takes up to k usual messages from `first` on: how many. Sequence policy. */
+/* Takes up to k messages from `first` on; stops at a slot without a message.
+ * Returns their number. Sequence policy. */
 static PEAL_DEV PEAL_INLINE uint64_t
 peali_work_take_run(struct peal_work *q, struct peal_work_consumer *c,
 		    uint64_t first, uint64_t k, struct peali_work_into *into)
 {
 	const uint32_t header = (uint32_t)sizeof(struct peal_header);
-	/* kept here, as what is written might be the queue's words */
+	/* local copies: the compiler must assume that outputs alias *q */
 	uint64_t slot_bytes = q->slot_bytes, left = peali_work_left(q, first);
 	uint64_t bytes = into->bytes, block = 1ULL << q->block_log2, i, n;
 	struct peal_work_got *got = into->got + into->n;
@@ -85,7 +86,7 @@ peali_work_take_run(struct peal_work *q, struct peal_work_consumer *c,
 		peal_tag_high(peali_work_lap(q, first), PEAL_KIND_DATA);
 
 	if (k > left)
-		k = left; /* the ring's end; the rest comes the slow way */
+		k = left; /* the ring's end; the caller takes the rest */
 	for (i = 0; i < k; i++, slot += slot_bytes) {
 		/* A1: pairs with R1 in peal_slot_publish. */
 		uint64_t tag = peal_load_acquire_sys(
@@ -111,9 +112,9 @@ peali_work_take_run(struct peal_work *q, struct peal_work_consumer *c,
 }
 
 /*
- * Takes those of the pending messages that have come. First a look at all, the
- * latest first: whoever sees a message there then sees the earlier ones of its
- * producer too, so that they are not overtaken. How many it took.
+ * Takes the pending messages that have arrived. It first looks at all of them,
+ * the latest first. After a message it also sees the earlier messages of its
+ * producer, so none overtakes another. Returns the number of taken messages.
  */
 static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE uint32_t peali_work_take_pending(
 	struct peal_work *q, struct peal_work_consumer *c, uint8_t *to,
@@ -136,7 +137,7 @@ static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE uint32_t peali_work_take_pending(
 	return into.n;
 }
 
-/* A call that has found nothing: what else there is to do. */
+/* The end of a call without a message: flushes, and takes over claims. */
 static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE uint32_t
 peali_work_idle(struct peal_work *q, struct peal_work_consumer *c, uint8_t *to,
 		uint64_t bytes, uint32_t room, struct peal_work_got *got)
@@ -149,16 +150,19 @@ peali_work_idle(struct peal_work *q, struct peal_work_consumer *c, uint8_t *to,
 }
 
 /**
- * Takes as many messages as there are, up to n.
+ * Takes up to n messages.
  *
- * @param q       the queue
- * @param c       the consumer's own
- * @param to      n * bytes: the payloads, each at a multiple of bytes
- * @param bytes   room for each; at least the queue's message_bytes
- * @param n       at least 1; more than PEAL_WORK_BURST are not taken at a time
- * @param got_out n of them: header, length and ticket of each
- * @return how many, at least 1; PEAL_EAGAIN nothing to take now, see work.h;
- *         PEAL_EMSGSIZE the room is short. Wait-free.
+ * One lane, wait-free.
+ *
+ * @param q       the queue.
+ * @param c       the consumer's private state.
+ * @param to      buffer of n * bytes bytes; payload i is at i * bytes.
+ * @param bytes   bytes per payload, at least the queue's message_bytes.
+ * @param n       1 or more. A call takes at most PEAL_WORK_BURST messages.
+ * @param got_out n elements, filled for each message: header, length, ticket.
+ * @return the number of messages, at least 1. Or a negative error code:
+ * @retval PEAL_EAGAIN   there is no message to take now, see work.h.
+ * @retval PEAL_EMSGSIZE `bytes` is too small.
  */
 static PEAL_DEV PEAL_UNUSED inline int
 peal_work_pop_burst(struct peal_work *q, struct peal_work_consumer *c, void *to,
@@ -176,7 +180,7 @@ peal_work_pop_burst(struct peal_work *q, struct peal_work_consumer *c, void *to,
 	k = peali_min_u32(n - into.n, PEAL_WORK_BURST - c->n_pending);
 	if (PEAL_LIKELY(k))
 		k = peali_work_claim(q, c, k, &first);
-	/* what is pending may have come by now: not past that */
+	/* pending messages may have arrived: do not overtake them */
 	if (PEAL_LIKELY(!c->n_pending) && k) {
 		if (peali_policy(q->policy) == PEAL_POLICY_SEQUENCE)
 			i = peali_work_take_run(q, c, first, k, &into);
@@ -196,7 +200,7 @@ peal_work_pop_burst(struct peal_work *q, struct peal_work_consumer *c, void *to,
 	return into.n ? (int)into.n : PEAL_EAGAIN;
 }
 
-/** Takes one message: peal_work_pop_burst of one. Its result is 1 then. */
+/** Takes one message, as peal_work_pop_burst. Returns 1 for a message. */
 static PEAL_DEV PEAL_UNUSED inline int
 peal_work_pop(struct peal_work *q, struct peal_work_consumer *c, void *to,
 	      uint64_t bytes, struct peal_work_got *got_out)

@@ -2,7 +2,7 @@
 #ifndef PEAL_DEVICE_TASK_H
 #define PEAL_DEVICE_TASK_H
 
-/* Tasks come by a pool. */
+/* Tasks arrive by a pool. */
 #ifndef PEAL_USES_POOLS
 #define PEAL_USES_POOLS 1
 #endif
@@ -15,8 +15,8 @@
 #endif
 
 /*
- * Handlers that do the jobs of an executor (peal/execute.h), some elements at a
- * time: a task. All lanes of the worker share it.
+ * Handlers for the tasks of an executor's job (peal/execute.h) or of a graph. A
+ * task is a part of the elements. All lanes of the worker share it.
  *
  *	PEAL_TASK(add)
  *	{
@@ -33,21 +33,24 @@
  *	#define HANDLERS(X) X(add, 0, PEAL_TASKS)
  *	PEAL_PROGRAM(vectors, HANDLERS);
  *
- * One that returns an error ends its job with that error; of several lanes that
- * is the first one's, or PEAL_EHANDLER if that has none. PEAL_EABORTED, as
- * peal_step says it, is the end of the device for a job whose tasks may be done
- * twice: then others do the task. In a graph it is the end of that. A handler of
- * tasks has no state and sends nothing: that it is done is said for it.
+ * If the handler returns an error, the job ends with that error. With several
+ * lanes it is lane 0's error, or PEAL_EHANDLER if only other lanes failed.
+ * PEAL_EABORTED (from peal_step) does not end a job with repeatable tasks.
+ * Other devices then run the task, and the job leaves this device out. In a
+ * graph PEAL_EABORTED ends the run.
+ *
+ * The handler has no state and sends no messages. PEAL_TASK reports the end of
+ * the task.
  */
 
-/** What the list of handlers says of one that does tasks. */
+/** Limits of a handler of tasks, in the list of handlers. */
 #define PEAL_TASKS PEAL_LIMITS(1, 1, 0, 0, sizeof(struct peal_task_done))
 
 /**
- * The task in hand.
+ * Returns the task being handled. Any lane.
  *
- * @param w the worker
- * @return it, until the handler returns; `count` is 1 or more
+ * @param w the worker.
+ * @return the task, valid until the handler returns. `count` is 1 or more.
  */
 static PEAL_DEV PEAL_INLINE const struct peal_task *
 peal_task(const struct peal_worker *w)
@@ -56,12 +59,12 @@ peal_task(const struct peal_worker *w)
 }
 
 /**
- * An argument of the job.
+ * Returns an argument of the job. Any lane.
  *
- * @param w the worker
- * @param i 0 .. n_arguments - 1
- * @return where the task's first element is in it; of an argument that is the
- *         same for all tasks, where it begins
+ * @param w the worker.
+ * @param i index of the argument, 0..n_arguments - 1.
+ * @return the address of the task's first element. For an argument that all
+ *         tasks share: the address of its begin.
  */
 static PEAL_DEV PEAL_INLINE void *
 peal_task_argument(const struct peal_worker *w, uint32_t i)
@@ -70,10 +73,10 @@ peal_task_argument(const struct peal_worker *w, uint32_t i)
 }
 
 /**
- * The parameters of the job.
+ * Returns the parameters of the job. Any lane.
  *
- * @param w the worker
- * @return parameter_bytes of the task, aligned to 8
+ * @param w the worker.
+ * @return the address of parameter_bytes bytes, aligned to 8.
  */
 static PEAL_DEV PEAL_INLINE const void *
 peal_task_parameters(const struct peal_worker *w)
@@ -81,7 +84,7 @@ peal_task_parameters(const struct peal_worker *w)
 	return peal_task(w)->parameter;
 }
 
-/* Whether the message in hand is a task: 0, or PEAL_EPROTO. */
+/* Returns 0 if the message being handled is a task, else PEAL_EPROTO. */
 static PEAL_DEV PEAL_UNUSED inline int
 peali_task_check(const struct peal_worker *w)
 {
@@ -96,8 +99,8 @@ peali_task_check(const struct peal_worker *w)
 		       0;
 }
 
-/* Collective: says that the task in hand is over. What its lanes have written can
- * be read by then. */
+/* Collective: reports the end of the task. Its receiver can read all that the
+ * lanes have written. */
 static PEAL_DEV PEAL_UNUSED inline int
 peali_task_end(struct peal_worker *w, uint64_t began_ns, int result)
 {
@@ -105,7 +108,7 @@ peali_task_end(struct peal_worker *w, uint64_t began_ns, int result)
 	struct peal_task_done done;
 	int failed;
 
-	peal_fence_release_sys(); /* of each lane, before the report is sent */
+	peal_fence_release_sys(); /* each lane, before the report */
 	failed = peal_vote_any(w, result != 0);
 
 	if (failed && !result && peal_is_leader(w))
@@ -121,7 +124,7 @@ peali_task_end(struct peal_worker *w, uint64_t began_ns, int result)
 	return result ? result : done.result;
 }
 
-/** Defines a handler that does tasks; its body follows. */
+/** Defines a handler of tasks; its body follows. */
 #define PEAL_TASK(name)                                                        \
 	static PEAL_DEV int peali_task_##name(struct peal_worker *w);          \
 	static PEAL_DEV int name(struct peal_worker *w)                        \
@@ -131,7 +134,7 @@ peali_task_end(struct peal_worker *w, uint64_t began_ns, int result)
                                                                                \
 		if (PEAL_UNLIKELY(result))                                     \
 			return result;                                         \
-		peal_fence_acquire_sys(); /* what tasks before have written */ \
+		peal_fence_acquire_sys(); /* data of earlier tasks */          \
 		if (PEAL_LIKELY(peal_task(w)->count))                          \
 			result = peali_task_##name(w);                         \
 		return peali_task_end(w, began_ns, result);                    \

@@ -7,28 +7,28 @@
 #include <peal/device/timer_count.h>
 
 /*
- * Timers: how a handler sends later, once or again and again, by the device's
- * clock. A kernel has them if its option `timers` says how many may wait at a
- * time for each worker. All calls are collective and wait-free, and need no
- * room in mailboxes: that is seen to when the message is due (take_timer.h).
+ * Timers: a handler sends a message later, once or periodically, by the
+ * device's clock. The kernel's option `timers` sets the most pending timers per
+ * worker. All calls are collective and wait-free. They need no free mailbox
+ * slot: the worker waits for one when the message is due (take_timer.h).
  *
- * A message goes out when it is due or later, never before; messages for one
- * actor go out in the order of their due times, and of those that are due at one
- * time in the order in which they were set, also when they had to wait for room.
- * They are told as by peal_tell, from the worker that has set them. A timer
- * outlives the actor that has set it. If the actor that it is for is no more
- * when it is due, the message is dead, reason "no-actor", and there is no other.
+ * Order. The worker sends a message at its due time or later, never earlier.
+ * Messages for one actor go out in the order of their due times. If due times
+ * are equal, they go out in the order of setting. This also holds after a wait
+ * for free slots. The worker tells a message as peal_tell does.
  *
- * A suspended kernel sends nothing; what was due meanwhile goes out when it is
- * resumed. A kernel that drains, or ends with its inputs, ends when every timer
- * that fires once has fired; periodic ones hold it up no longer than the kernel
- * has inputs, then they are over. What waits when a kernel is stopped never goes
- * out. The counts of all that: struct peal_timer_counts.
+ * A timer outlives the actor that set it. If the receiving actor is gone at the
+ * due time, the message is dead, reason "no-actor". The timer is then over.
+ *
+ * End. A suspended kernel sends due messages after it resumes. A kernel that
+ * drains, or ends with its inputs, waits for all one-shot timers. Periodic
+ * timers end with the inputs. A stopped kernel drops pending timers. The
+ * counters are in struct peal_timer_counts.
  */
 
-/* ---- setting --------------------------------------------------------------- */
+/* ---- setting ---------------------------------------------------------- */
 
-/* Whether such a message may be sent later: 0 or PEAL_E... */
+/* Checks the arguments of a timer. Returns 0 or an error. */
 static PEAL_DEV PEAL_UNUSED inline int
 peali_timer_check(const struct peal_worker *w, uint32_t actor, uint64_t bytes)
 {
@@ -53,8 +53,8 @@ peali_timer_check(const struct peal_worker *w, uint32_t actor, uint64_t bytes)
 	return 0;
 }
 
-/* The leader's part of peal_tell_after and peal_tell_every: the message is in
- * the place. */
+/* The leader's part of peal_tell_after and peal_tell_every, after the message
+ * was copied to the entry. */
 static PEAL_DEV PEAL_UNUSED inline void peali_timer_begin(struct peal_worker *w,
 							  uint32_t place,
 							  uint64_t delay_ns,
@@ -66,7 +66,7 @@ static PEAL_DEV PEAL_UNUSED inline void peali_timer_begin(struct peal_worker *w,
 
 	entry->number = ++t->numbers;
 	entry->period_ns = period_ns;
-	/* past the end of time is never */
+	/* beyond the clock's end: never due */
 	entry->due_ns = now + delay_ns < now ? ~0ULL : now + delay_ns;
 	peali_timer_add(t, place);
 	peali_timer_count(w, PEAL_TIMERS_SET, 1);
@@ -98,7 +98,7 @@ PEALI_SLOW(int, peali_timer_set, struct peal_worker *w, uint64_t delay_ns,
 	return 0;
 }
 
-/* What both calls come to. */
+/* Common part of peal_tell_after and peal_tell_every. */
 static PEAL_DEV PEAL_UNUSED inline int
 peali_tell_later(struct peal_worker *w, uint64_t delay_ns, uint64_t period_ns,
 		 uint32_t actor, uint16_t type, const void *data,
@@ -122,21 +122,25 @@ peali_tell_later(struct peal_worker *w, uint64_t delay_ns, uint64_t period_ns,
 }
 
 /**
- * Collective: sends one message to an actor of the same kernel, or to a pool,
- * later.
+ * Sends a message to an actor or pool of the same kernel after a delay.
  *
- * @param w         the worker
- * @param delay_ns  after which it is due; 0: when the handler has returned. One
- *                  that leads past the clock's end: it is never due
- * @param actor     its number in the kernel, the low half of its address
- * @param type      the program's own number
- * @param data      `bytes` bytes that the leader can read; they are copied
+ * Collective, wait-free.
+ *
+ * @param w         the worker.
+ * @param delay_ns  ns until the message is due. 0: due after the handler has
+ *                  returned. Beyond the clock's end: never due.
+ * @param actor     number of the actor or pool, the low half of its address.
+ * @param type      the program's own number.
+ * @param data      `bytes` bytes that the leader can read; copied.
  * @param bytes     at most the kernel's mailbox_message_bytes, and the pool's
- *                  message_bytes
- * @param timer_out each lane's own; 0: nobody will cancel it
- * @return 0; PEAL_ENOSPC as many timers of the worker wait as the kernel's
- *         option `timers` says; PEAL_ENOENT no such actor; PEAL_EMSGSIZE;
- *         PEAL_ENOTSUP the kernel was launched without timers. Wait-free.
+ *                  message_bytes.
+ * @param timer_out each lane's own: receives the timer, for peal_timer_cancel.
+ *                  0: not wanted.
+ * @return 0, or a negative error code:
+ * @retval PEAL_ENOSPC   the worker has its most pending timers.
+ * @retval PEAL_ENOENT   there is no such actor.
+ * @retval PEAL_EMSGSIZE `bytes` is too large.
+ * @retval PEAL_ENOTSUP  the kernel was launched without timers.
  */
 static PEAL_DEV PEAL_UNUSED inline int
 peal_tell_after(struct peal_worker *w, uint64_t delay_ns, uint32_t actor,
@@ -148,20 +152,24 @@ peal_tell_after(struct peal_worker *w, uint64_t delay_ns, uint32_t actor,
 }
 
 /**
- * Collective: the same again and again, until it is cancelled, its actor is no
- * more or the kernel has drained. It is due one period after it was set and then
- * at every multiple of it: one that is late makes none of the later ones so. Of
- * one timer there is never more than one message that waits for room: times that
- * it misses meanwhile are counted, not made up for.
+ * Sends a message periodically to an actor or pool of the same kernel.
  *
- * @param w         the worker
- * @param period_ns above 0
- * @param actor     as peal_tell_after
- * @param type      the program's own number
- * @param data      `bytes` bytes that the leader can read; they are copied
- * @param bytes     as peal_tell_after
- * @param timer_out each lane's own; 0: nobody will cancel it
- * @return as peal_tell_after; PEAL_EINVAL the period is 0. Wait-free.
+ * The timer ends if it is cancelled, if its actor is gone, or with the kernel's
+ * inputs. Its messages are due at multiples of the period after the setting. A
+ * late message does not delay later ones. At most one message of the timer
+ * waits for a free slot. Due times in between are counted as `missed`.
+ *
+ * Collective, wait-free.
+ *
+ * @param w         the worker.
+ * @param period_ns ns, above 0.
+ * @param actor     as for peal_tell_after.
+ * @param type      the program's own number.
+ * @param data      `bytes` bytes that the leader can read; copied.
+ * @param bytes     as for peal_tell_after.
+ * @param timer_out as for peal_tell_after.
+ * @return as peal_tell_after, and:
+ * @retval PEAL_EINVAL  period_ns is 0.
  */
 static PEAL_DEV PEAL_UNUSED inline int
 peal_tell_every(struct peal_worker *w, uint64_t period_ns, uint32_t actor,
@@ -174,9 +182,9 @@ peal_tell_every(struct peal_worker *w, uint64_t period_ns, uint32_t actor,
 				bytes, timer_out);
 }
 
-/* ---- ending ---------------------------------------------------------------- */
+/* ---- ending ----------------------------------------------------------- */
 
-/* The kernel's inputs have ended: periodic ones are over. */
+/* Ends the periodic timers, after the kernel's inputs have ended. */
 PEALI_SLOW(void, peali_timers_drained, struct peal_worker *w)
 {
 	struct peal_timers *t = w->timers;
@@ -193,7 +201,7 @@ PEALI_SLOW(void, peali_timers_drained, struct peal_worker *w)
 	}
 }
 
-/* The worker ends: whatever still waits never goes out. */
+/* Counts the pending timers as stopped. The worker ends. */
 PEALI_SLOW(void, peali_timers_stopped, struct peal_worker *w)
 {
 	struct peal_timers *t = w->timers;
@@ -222,15 +230,19 @@ PEALI_SLOW(int, peali_timer_cancel, struct peal_worker *w,
 }
 
 /**
- * Collective: ends a timer. Any actor of the worker that has set it may.
+ * Cancels a timer. Any actor of the worker that has set it may call this.
  *
- * @param w     the worker
- * @param timer as it was set; one of all zeros is no timer
- * @return 0 it was cancelled, and sends nothing from now on, also if it was due
- *         and waited for room; PEAL_ENOENT it was no more: its message has gone
- *         out, may be in the actor's mailbox still, or it was cancelled, or is
- *         none; PEAL_EINVAL it is another worker's; PEAL_ENOTSUP the kernel was
- *         launched without timers. Wait-free.
+ * The timer sends nothing afterwards, even if its message was due and waited
+ * for a free slot. Collective, wait-free.
+ *
+ * @param w     the worker.
+ * @param timer the handle from peal_tell_after or peal_tell_every. All zeros:
+ *              no timer.
+ * @return 0, or a negative error code:
+ * @retval PEAL_ENOENT  the timer is over: its message was sent, and may still
+ *                      be in the mailbox. Or it was cancelled, or is no timer.
+ * @retval PEAL_EINVAL  the timer is of another worker.
+ * @retval PEAL_ENOTSUP the kernel was launched without timers.
  */
 static PEAL_DEV PEAL_UNUSED inline int
 peal_timer_cancel(struct peal_worker *w, struct peal_timer timer)

@@ -7,35 +7,39 @@
 #include <peal/errors.h>
 
 /*
- * The topic: one publishes, every subscriber gets each message; subscribing is
- * in take_topic.h. One ring, and a cursor per subscriber on a line of its own.
+ * The topic: one publisher, and every subscriber gets each message. Subscribers
+ * use take_topic.h. A topic has one ring, and a cursor per subscriber on a line
+ * of its own.
  *
  *	publisher				subscriber
  *	content, tag (R1) ------------------>	A1 tag: content may be read
  *	A7 cursor: slot may be reused <------	R7 cursor: content was read
- *	writing (R8), content, tag --------->	A8 content, then the tag again
- *	A9 gate: who joined is heeded <----->	R9 gate: cursor is in place
+ *	no tag (R8), content, tag ---------->	A8 content, then the tag again
+ *	A9 gate: waits for the cursor <----->	R9 gate: cursor is in place
  *
- * Edge 7 is of the mode WAIT. The publisher keeps the slowest cursor and looks
- * at all of them only when the ring is full for it.
+ * Edge 7 is for mode WAIT. The publisher remembers the limit of the slowest
+ * cursor. It looks at all cursors only at that limit.
  *
- * Edge 8 is of the mode OVERWRITE with the sequence policy: before it writes to
- * a slot, the publisher takes its tag away; each word of the content is stored
- * after that, and loaded before the tag is looked at again. So a reader that
- * got a word of a later message sees that the tag has changed, and gives
- * nothing out. With atoms every 4 or 12 bytes carry their lap.
+ * Edge 8 is for mode OVERWRITE with the sequence policy:
  *
- * A tag's lap has 16 bits. A subscriber may sleep through 65,536 laps, so the
- * content says the lap's next 32 bits, in the header's `actor`: a topic has no
- * receiver to name.
+ * 1. The publisher clears the tag of the slot.
+ * 2. It stores each word of the content, then the new tag.
+ * 3. A subscriber loads the words, then the tag again.
  *
- * Order: first in, first out for each subscriber. Progress: publishing and
- * taking are wait-free, joining and leaving too. In the mode WAIT a subscriber
- * that stops makes the publisher get PEAL_EAGAIN once the ring is full; in the
- * mode OVERWRITE nobody can delay the publisher. One lane.
+ * If the subscriber got a word of a later message, it sees a changed tag. It
+ * then drops the copy. With atom policies every 4 or 12 bytes carry their lap.
+ *
+ * The lap in a tag has 16 bits. A subscriber may sleep for 65,536 laps. So the
+ * header's `actor` holds the next 32 bits of the lap. A topic has no receiving
+ * actor.
+ *
+ * Order: first in, first out for each subscriber. Progress: all calls are
+ * wait-free. In mode WAIT, a stalled subscriber makes the publisher get
+ * PEAL_EAGAIN once the ring is full. In mode OVERWRITE the publisher never
+ * waits. One lane calls each function.
  */
 
-/** Slots of a topic. Wait-free. */
+/** Returns the number of slots of a topic. Wait-free. */
 static PEAL_DEV PEAL_INLINE uint64_t
 peal_topic_capacity(const struct peal_topic *t)
 {
@@ -55,7 +59,7 @@ static PEAL_DEV PEAL_INLINE uint32_t peali_topic_lap(const struct peal_topic *t,
 	return (uint32_t)(number >> t->capacity_log2) + 1;
 }
 
-/* The bits of the lap that no tag has. */
+/* Returns the bits of the lap that do not fit a tag. */
 static PEAL_DEV PEAL_INLINE uint32_t peali_topic_era(const struct peal_topic *t,
 						     uint64_t number)
 {
@@ -71,11 +75,10 @@ peali_topic_cursor(struct peal_topic *t, uint32_t index)
 }
 
 /**
- * Makes the publisher's place: of a topic that is new, or of one whose earlier
- * publisher has ended.
+ * Initializes a publisher of a new topic, or of one without a publisher now.
  *
- * @param t the topic
- * @param p the publisher's own
+ * @param t the topic.
+ * @param p the publisher's private state.
  */
 static PEAL_DEV PEAL_UNUSED inline void
 peal_topic_publisher_init(struct peal_topic *t, struct peal_topic_publisher *p)
@@ -84,9 +87,11 @@ peal_topic_publisher_init(struct peal_topic *t, struct peal_topic_publisher *p)
 }
 
 /*
- * Looks at the cursors: how far the publisher may go. What it may come to is
- * promised before the gate: whoever passes the gate later reads that or less,
- * and begins behind it; whoever has passed it is seen here.
+ * Looks at the cursors and sets the publisher's limit. The publisher stores an
+ * upper bound of that limit to `promised` before the gate. A subscriber that
+ * passes the gate later reads this bound or a lower one, and begins behind it.
+ * The publisher sees the cursor of a subscriber that has passed the gate
+ * before.
  */
 static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
 peali_topic_look(struct peal_topic *t, struct peal_topic_publisher *p)
@@ -107,12 +112,12 @@ peali_topic_look(struct peal_topic *t, struct peal_topic_publisher *p)
 		if (p->tail - number > behind)
 			behind = p->tail - number;
 	}
-	/* one that is still joining may seem to be further behind */
+	/* a joining subscriber may seem more than `capacity` behind */
 	p->limit = p->tail + (behind < capacity ? capacity - behind : 0);
 	peal_store_relaxed_dev(&t->promised, p->limit);
 }
 
-/* Up to 8 bytes at data, then zeros. */
+/* Returns up to 8 bytes at data as a word, padded with zeros. */
 static PEAL_DEV PEAL_INLINE uint64_t peali_topic_word(const uint8_t *data,
 						      uint64_t n)
 {
@@ -127,7 +132,7 @@ static PEAL_DEV PEAL_INLINE uint64_t peali_topic_word(const uint8_t *data,
 	return word;
 }
 
-/* Writes to a slot that somebody may be reading. */
+/* Writes to a slot that a subscriber may be reading. */
 static PEAL_DEV PEAL_UNUSED inline void
 peali_topic_overwrite(uint8_t *slot, uint32_t lap, uint64_t header,
 		      const uint8_t *data, uint64_t bytes)
@@ -135,7 +140,7 @@ peali_topic_overwrite(uint8_t *slot, uint32_t lap, uint64_t header,
 	uint64_t *word = (uint64_t *)(void *)(slot + 8), at;
 
 	peal_slot_publish(slot, lap, PEAL_KIND_EMPTY, 0);
-	/* R8: pairs with A8 in peali_topic_read_words: the tag is gone. */
+	/* R8: pairs with A8 in peali_topic_read_words: the tag is cleared. */
 	peal_store_release_sys(word++, header);
 	for (at = 0; at < bytes; at += 8)
 		peal_store_release_sys(word++,
@@ -170,17 +175,20 @@ static PEAL_DEV PEAL_INLINE void peali_topic_write(struct peal_topic *t,
 }
 
 /**
- * Publishes n messages of `bytes` each, laid out one after another at data, all
- * or none of them.
+ * Publishes n messages of equal length, all or none.
  *
- * @param t      the topic
- * @param p      the publisher's own
- * @param header of each: type and flags; there is no actor
- * @param data   n * bytes
- * @param bytes  of each, at most the topic's message_bytes
- * @param n      at most the capacity
- * @return 0; PEAL_EAGAIN a subscriber has not taken what is there (mode WAIT),
- *         nothing was written; PEAL_EMSGSIZE too long or too many. Wait-free.
+ * One lane, wait-free.
+ *
+ * @param t      the topic.
+ * @param p      the publisher's private state.
+ * @param header type and flags of each message; its `actor` is not used.
+ * @param data   n payloads of `bytes` bytes, one after another; copied.
+ * @param bytes  length of each, at most the topic's message_bytes.
+ * @param n      number of messages, at most the capacity.
+ * @return 0, or a negative error code:
+ * @retval PEAL_EAGAIN   mode WAIT: a subscriber is too far behind. Nothing was
+ *                       written.
+ * @retval PEAL_EMSGSIZE `bytes` or n is too large.
  */
 static PEAL_DEV PEAL_UNUSED inline int
 peal_topic_publish_bulk(struct peal_topic *t, struct peal_topic_publisher *p,
@@ -199,17 +207,18 @@ peal_topic_publish_bulk(struct peal_topic *t, struct peal_topic_publisher *p,
 		if (p->limit - p->tail < n)
 			return PEAL_EAGAIN;
 	}
-	/* from the last one on: who waits for the first takes no line away */
+	/* last message first: subscribers poll the first slot, and so do not
+	 * fetch cache lines before they are written */
 	for (i = n; i-- > 0;)
 		peali_topic_write(t, p->tail + i, header, from + i * bytes,
 				  bytes);
 	p->tail += n;
-	/* for who joins, and for who was lapped */
+	/* for subscribers that join or that missed messages */
 	peal_store_relaxed_dev(&t->tail, p->tail);
 	return 0;
 }
 
-/** Publishes one message: peal_topic_publish_bulk of one. */
+/** Publishes one message, as peal_topic_publish_bulk. */
 static PEAL_DEV PEAL_UNUSED inline int
 peal_topic_publish(struct peal_topic *t, struct peal_topic_publisher *p,
 		   struct peal_header header, const void *data, uint64_t bytes)

@@ -9,9 +9,9 @@
 #include <peal/device/take_topic.h>
 
 /*
- * Queues of one type of message: PEAL_QUEUE_OF(name, type, payload_max) declares
- * what puts and takes that type, and nothing else, on every kind of queue. For
- * the queues of threads, peal/queue.h, PEAL_THREAD_QUEUE_OF(name, type) does it.
+ * Queues with messages of one type. PEAL_QUEUE_OF(name, type, payload_max)
+ * declares functions that put and take this type, for every kind of queue. For
+ * queues of threads use PEAL_THREAD_QUEUE_OF(name, type), see peal/queue.h.
  *
  *	struct task { uint64_t first, n; };
  *	PEAL_QUEUE_OF(task, struct task, 48)
@@ -19,36 +19,42 @@
  *	task_work_push(q, p, header, &task);
  *	task_work_pop_burst(q, c, tasks, 32, got);
  *
- * A pointer to another type does not compile (in C it is a warning that can be
- * made an error: incompatible-pointer-types); nor does a type that is longer
- * than payload_max, the largest payload of the slots that the queue has: 48 for
- * the default ones. In C++ it must be trivially copyable.
+ * The compiler rejects a pointer to another type. In C it only warns
+ * (incompatible-pointer-types). The compiler also rejects a type longer than
+ * payload_max, the largest payload of the queue's slots (default 48 bytes). In
+ * C++ the type must be trivially copyable.
  *
- *	<name>_link_push(p, header, item)	_link_push_bulk(p, header, items, n)
- *	<name>_link_pop(c, item, message)	_link_pop_burst(c, items, n)
+ *	<name>_link_push(p, header, item)
+ *	<name>_link_push_bulk(p, header, items, n)
+ *	<name>_link_pop(c, item, message)
+ *	<name>_link_pop_burst(c, items, n)
  *	<name>_mailbox_put(m, lease, header, item)
  *	<name>_mailbox_take(m, item, header)
- *	<name>_work_push(q, p, header, item)	_work_push_bulk(q, p, header, items, n)
- *	<name>_work_pop(q, c, item, got)	_work_pop_burst(q, c, items, n, got)
+ *	<name>_work_push(q, p, header, item)
+ *	<name>_work_push_bulk(q, p, header, items, n)
+ *	<name>_work_pop(q, c, item, got)
+ *	<name>_work_pop_burst(q, c, items, n, got)
  *	<name>_set_pop_burst(member, items, n, got)
  *	<name>_topic_publish(t, p, header, item)
  *	<name>_topic_publish_bulk(t, p, header, items, n)
- *	<name>_topic_take(t, s, item, got)	_topic_take_burst(t, s, items, n, got)
+ *	<name>_topic_take(t, s, item, got)
+ *	<name>_topic_take_burst(t, s, items, n, got)
  *
- * Results and progress are those of the functions of the same name without a
- * type. A message of another length gives PEAL_EMSGSIZE and stays in a link or
- * mailbox; work queues and topics must have message_bytes of sizeof(type). A
- * mailbox's slots that were given up (peal_mailbox_poison) are skipped.
+ * Results and progress are as for the functions of the same name without a
+ * type. For a message of another length, a link or mailbox returns
+ * PEAL_EMSGSIZE and keeps the message. A work queue or topic must have
+ * message_bytes of sizeof(type), else all calls return PEAL_EMSGSIZE. A mailbox
+ * skips slots that were given up (peal_mailbox_poison).
  */
 
-/* Whether a peeked message is of that length; marks are let through. */
+/* Returns 1 if a peeked message has that length, or is a mark. */
 static PEAL_DEV PEAL_INLINE int peali_typed_fits(const struct peal_message *m,
 						 uint64_t bytes)
 {
 	return m->kind > PEAL_KIND_SLAB || m->length == bytes;
 }
 
-/* As peal_link_pop, of messages of `bytes` only. */
+/* As peal_link_pop, only for messages of `bytes` bytes. */
 static PEAL_DEV PEAL_UNUSED inline int
 peali_typed_link_pop(struct peal_link_consumer *c, void *to, uint64_t bytes,
 		     struct peal_message *m)
@@ -61,7 +67,7 @@ peali_typed_link_pop(struct peal_link_consumer *c, void *to, uint64_t bytes,
 					    PEAL_EMSGSIZE;
 }
 
-/* As peal_link_pop_burst, of messages of `bytes` only. */
+/* As peal_link_pop_burst, only for messages of `bytes` bytes. */
 static PEAL_DEV PEAL_UNUSED inline int
 peali_typed_link_pop_burst(struct peal_link_consumer *c, void *to,
 			   uint64_t bytes, uint32_t n)
@@ -83,8 +89,9 @@ peali_typed_link_pop_burst(struct peal_link_consumer *c, void *to,
 }
 
 /*
- * Takes one message of `bytes` off a mailbox: 0, PEAL_EAGAIN, PEAL_EMSGSIZE. Skips
- * slots that were given up: who did that, the consumer, knows how many.
+ * Takes a message of `bytes` bytes from a mailbox. Skips slots that were given
+ * up; the consumer gave them up itself. Returns 0, PEAL_EAGAIN (empty) or
+ * PEAL_EMSGSIZE.
  */
 static PEAL_DEV PEAL_UNUSED inline int
 peali_typed_mailbox_take(struct peal_mailbox *m, void *to, uint64_t bytes,
@@ -107,8 +114,7 @@ peali_typed_mailbox_take(struct peal_mailbox *m, void *to, uint64_t bytes,
 	return 0;
 }
 
-/* Their sizes are those of what is pointed to: a type may have the name of a
- * parameter, which hides it. */
+/* Sizes are of pointers' targets: a parameter may have the name of the type. */
 #define PEALI_TYPED static PEAL_DEV PEAL_UNUSED inline int
 
 #define PEALI_TYPED_LINK(name, type)                                           \
@@ -243,9 +249,9 @@ peali_typed_mailbox_take(struct peal_mailbox *m, void *to, uint64_t bytes,
 /**
  * Declares the functions above for a type; at file scope, without a semicolon.
  *
- * name         begins the names of the functions
- * type         a complete type without pointers into memory that others lack
- * payload_max  the largest payload of the slots: sizeof(type) is at most that
+ * @param name        prefix of the names of the functions.
+ * @param type        a complete type, without pointers to memory of one side.
+ * @param payload_max bytes of the slots' largest payload, >= sizeof(type).
  */
 #define PEAL_QUEUE_OF(name, type, payload_max)                                 \
 	PEAL_STATIC_ASSERT(sizeof(type) <= (payload_max),                      \

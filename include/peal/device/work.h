@@ -7,61 +7,67 @@
 #include <peal/errors.h>
 
 /*
- * The work queue: many producers, many consumers, each message to one of them;
- * taking is in claim_work.h and take_work.h, sets of queues in steal.h, the end
- * of producers in poison.h.
+ * The work queue: many producers, many consumers. One consumer gets each
+ * message. Consumers use claim_work.h and take_work.h. Sets of queues are in
+ * steal.h, and the end of producers is in poison.h.
  *
- * Both sides first make sure that a ticket will be good, then take it, each by
- * one add (the test-decrement-retest of Gottlieb, Lubachevsky and Rudolph,
- * 1983). A producer leases slots: it adds what it wants to `leased`, and takes
- * off again what lies past the free slots. A consumer claims messages: it adds
- * to `claimed`, and takes off what lies past the tickets. In the order of the
- * adds to such a word, what was granted up to any of them is within a bound
- * that had been reached by then, so never are there more tickets than slots,
- * nor more turns than tickets, without a compare-and-swap.
+ * A producer leases slots, then takes tickets:
  *
- * Slots are published one by one, and told to be free by blocks: a block is
- * free when all its messages were taken, in whatever order. So a producer that
- * stops between ticket and tag delays the one consumer that claimed its slot,
- * which skips it and keeps the claim; and all of them a lap later.
+ * 1. It adds the number of slots to `leased`.
+ * 2. It subtracts the slots beyond the free ones. The rest is its lease.
+ * 3. It takes tickets for leased slots by one add to `ticket`.
+ *
+ * A consumer claims messages in the same way, by `claimed` and `turn`. Granted
+ * leases never exceed the free slots, and granted claims never exceed the
+ * tickets. No compare-and-swap is needed. Source (test-decrement-retest):
+ * Gottlieb, Lubachevsky and Rudolph, 1983.
+ *
+ * Producers publish single slots. Consumers free slots in blocks: a block is
+ * free when all its messages were taken, in any order. A producer can stall
+ * between ticket and tag. It then delays the one consumer with the claim, which
+ * keeps the claim and continues with other slots. One lap later it delays all.
  *
  *	producer				consumer
  *	ticket, content, tag (R1) ---------->	A1 tag: content may be read
  *	A4 block: its slots are free <------	R4 block: contents were read
  *
- * The slot of a ticket may be known to be free by another producer only, but
- * that one took an earlier ticket after it knew: see peali_work_ticket. With
- * atoms, as in the mailbox, nothing but leases and blocks has an order.
+ * A producer may write to a slot that only another producer has seen free. That
+ * other producer then took an earlier ticket: see peali_work_ticket. With atoms
+ * only leases and blocks have an order, as in the mailbox.
  *
- * Order: tickets are taken in turn, so first in, first out for all of them;
- * a message that was late, or was handed back, comes out of turn. One consumer
- * gets the messages of a producer in order, on GPUs but for late ones.
+ * Order: consumers claim tickets in order, so the queue is first in, first out.
+ * A late message, or a returned claim, comes out of order. One consumer gets
+ * the messages of a producer in order. On GPUs late messages are an exception.
  *
- * Progress: every call is wait-free. PEAL_EAGAIN from a producer says that
- * slots - block + 1 or more are taken, leased or being leased. PEAL_EAGAIN
- * from a consumer says that nothing is there, or that what is there is claimed
- * or being claimed, or that it looked too early: after PEAL_WORK_LOOKS calls
- * in vain it looks past a slot that is late. Who stops inside of a call keeps
- * from others what it had leased or claimed (at most lease + n slots, at most
- * PEAL_WORK_BURST messages), and nothing else until the queue has gone round.
- * One lane, unless it says any lane.
+ * Progress: every call is wait-free.
+ *
+ * - A producer gets PEAL_EAGAIN if slots - block + 1 or more are taken, leased
+ *   or being leased.
+ * - A consumer gets PEAL_EAGAIN if there is no message, or if all messages are
+ *   claimed or being claimed. It can also have looked too early: only after
+ *   PEAL_WORK_LOOKS looks without a message it looks behind a late slot.
+ * - A thread that stalls in a call blocks its leased slots, at most lease + n.
+ *   Or it blocks its claimed messages, at most PEAL_WORK_BURST. It blocks more
+ *   only once the queue has gone around.
+ *
+ * One lane calls each function, unless its comment says "any lane".
  */
 
-/** Fruitless looks at the next slot before one at the tickets. */
+/** Looks without a message at the next slot before a look at the tickets. */
 #define PEAL_WORK_LOOKS 8
 
-/** Slots of a work queue. Wait-free, any lane. */
+/** Returns the number of slots of a work queue. Wait-free, any lane. */
 static PEAL_DEV PEAL_INLINE uint64_t
 peal_work_capacity(const struct peal_work *q)
 {
 	return 1ULL << q->capacity_log2;
 }
 
-/** The most messages that are put at a time. Wait-free, any lane. */
+/** Returns the most messages in one put. Wait-free, any lane. */
 static PEAL_DEV PEAL_INLINE uint64_t
 peal_work_bulk_max(const struct peal_work *q)
 {
-	/* as many are free for sure when all has been taken and told */
+	/* as many are free for sure if all messages were taken and flushed */
 	return peal_work_capacity(q) - (1ULL << q->block_log2) + 1;
 }
 
@@ -78,14 +84,14 @@ static PEAL_DEV PEAL_INLINE uint32_t peali_work_lap(const struct peal_work *q,
 	return (uint32_t)(number >> q->capacity_log2) + 1;
 }
 
-/* Slots from that of a number to the end of the ring. */
+/* Returns the slots from a number's slot to the end of the ring. */
 static PEAL_DEV PEAL_INLINE uint64_t peali_work_left(const struct peal_work *q,
 						     uint64_t number)
 {
 	return peal_work_capacity(q) - (number & (peal_work_capacity(q) - 1));
 }
 
-/* The block that a slot is of. */
+/* Returns the word of the block of a slot. */
 static PEAL_DEV PEAL_INLINE uint64_t *peali_work_taken(struct peal_work *q,
 						       uint64_t number)
 {
@@ -97,8 +103,8 @@ static PEAL_DEV PEAL_INLINE uint64_t *peali_work_taken(struct peal_work *q,
 			.taken;
 }
 
-/* All slots before that number are free: whoever took the latest ticket knew
- * it of those before its own. */
+/* Returns a number before which all slots are free. The producer with the
+ * latest ticket knew it for the slots before its own. */
 static PEAL_DEV PEAL_INLINE uint64_t peali_work_freed(struct peal_work *q)
 {
 	return (peal_load_relaxed_dev(&q->ticket) - peal_work_capacity(q)) &
@@ -106,10 +112,10 @@ static PEAL_DEV PEAL_INLINE uint64_t peali_work_freed(struct peal_work *q)
 }
 
 /**
- * Makes a producer's place, at any time. It has leased nothing.
+ * Initializes a producer without leased slots, at any time.
  *
- * @param q the queue
- * @param p the producer's own
+ * @param q the queue.
+ * @param p the producer's private state.
  */
 static PEAL_DEV PEAL_UNUSED inline void
 peal_work_producer_init(struct peal_work *q, struct peal_work_producer *p)
@@ -119,8 +125,8 @@ peal_work_producer_init(struct peal_work *q, struct peal_work_producer *p)
 }
 
 /*
- * Looks which blocks have become free: at most two laps. A block's count wraps
- * later than the numbers do: what they have in common is compared.
+ * Finds blocks that have become free, at most two laps of them. A block's count
+ * wraps later than the numbers, so only their common bits are compared.
  */
 static PEAL_DEV PEAL_UNUSED inline void
 peali_work_look_free(struct peal_work *q, struct peal_work_producer *p)
@@ -131,7 +137,7 @@ peali_work_look_free(struct peal_work *q, struct peal_work_producer *p)
 	for (i = 0; i < 2ULL << shift; i++) {
 		done = (p->freed + peal_work_capacity(q)) >>
 		       q->capacity_log2 << q->block_log2;
-		/* A4: pairs with R4 in peal_work_flush: they were read. */
+		/* A4: pairs with R4 in peal_work_flush: slots were read. */
 		taken = peal_load_acquire_dev(peali_work_taken(q, p->freed));
 		if ((int64_t)((taken - done) << shift) < 0)
 			break;
@@ -140,8 +146,13 @@ peali_work_look_free(struct peal_work *q, struct peal_work_producer *p)
 }
 
 /**
- * Gives back what a producer has leased and not used; it calls this when it
- * goes idle, so that others find room. Wait-free.
+ * Returns leased slots that a producer has not used.
+ *
+ * Call it before the producer is idle, so that others can lease the slots.
+ * Wait-free.
+ *
+ * @param q the queue.
+ * @param p the producer's private state.
  */
 static PEAL_DEV PEAL_UNUSED inline void
 peal_work_return(struct peal_work *q, struct peal_work_producer *p)
@@ -151,7 +162,8 @@ peal_work_return(struct peal_work *q, struct peal_work_producer *p)
 	p->granted = 0;
 }
 
-/* After others have gone round more than once: no look is that long. */
+/* Updates `freed` if others have gone around more than once: a look covers at
+ * most two laps. */
 static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
 peali_work_catch_up(struct peal_work *q, struct peal_work_producer *p)
 {
@@ -161,7 +173,7 @@ peali_work_catch_up(struct peal_work *q, struct peal_work_producer *p)
 		p->freed = freed;
 }
 
-/* Leases as much as a lease, at least `more`, or nothing. */
+/* Leases at least `more` slots, up to a whole lease if free, or nothing. */
 static PEAL_DEV PEAL_UNUSED inline int
 peali_work_lease(struct peal_work *q, struct peal_work_producer *p,
 		 uint64_t more)
@@ -183,7 +195,7 @@ peali_work_lease(struct peal_work *q, struct peal_work_producer *p,
 	limit = p->freed + peal_work_capacity(q);
 	ask = room < (int64_t)want ? (uint64_t)room : want;
 	over = (int64_t)(peal_add_relaxed_dev(&q->leased, ask) + ask - limit);
-	if (over > 0) { /* others were quicker */
+	if (over > 0) { /* others were faster */
 		if (over > (int64_t)(ask - more))
 			over = (int64_t)ask;
 		peal_add_relaxed_dev(&q->leased, 0 - (uint64_t)over);
@@ -193,24 +205,26 @@ peali_work_lease(struct peal_work *q, struct peal_work_producer *p,
 	return ask != 0;
 }
 
-/* An admission that is not simply granted already. */
+/* The slow path of peal_work_admit. */
 static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
 peali_work_admit_slow(struct peal_work *q, struct peal_work_producer *p,
 		      uint64_t n)
 {
 	if (peali_work_lease(q, p, n - p->granted))
 		return 1;
-	peal_work_return(q, p); /* who waits keeps nothing from others */
+	peal_work_return(q, p); /* a waiting producer keeps no slots */
 	return 0;
 }
 
 /**
- * Whether a producer may put n messages; leases slots if it may not.
+ * Checks whether a producer may put n messages. Leases slots if needed.
  *
- * @param q the queue
- * @param p the producer's own
- * @param n at most peal_work_bulk_max
- * @return 1 it may; 0 not yet, ask again. Wait-free.
+ * Wait-free.
+ *
+ * @param q the queue.
+ * @param p the producer's private state.
+ * @param n number of messages, at most peal_work_bulk_max.
+ * @return 1: it may. 0: not now; call again later.
  */
 static PEAL_DEV PEAL_INLINE int
 peal_work_admit(struct peal_work *q, struct peal_work_producer *p, uint64_t n)
@@ -218,7 +232,7 @@ peal_work_admit(struct peal_work *q, struct peal_work_producer *p, uint64_t n)
 	return PEAL_LIKELY(p->granted >= n) || peali_work_admit_slow(q, p, n);
 }
 
-/* The first of n numbers, for n slots that are granted. */
+/* Takes n tickets for granted slots. Returns the first. */
 static PEAL_DEV PEAL_INLINE uint64_t peali_work_ticket(struct peal_work *q,
 						       uint64_t n)
 {
@@ -229,7 +243,7 @@ static PEAL_DEV PEAL_INLINE uint64_t peali_work_ticket(struct peal_work *q,
 		return first;
 	}
 #if PEAL_ON_HOST
-	/* acq_rel: who takes a later ticket knows what was free for this one */
+	/* acq_rel: producers of later tickets know that these are free */
 	return peal_add_acqrel_dev(&q->ticket, n);
 #else
 	return peal_add_relaxed_dev(&q->ticket, n);
@@ -237,13 +251,17 @@ static PEAL_DEV PEAL_INLINE uint64_t peali_work_ticket(struct peal_work *q,
 }
 
 /**
- * Takes n tickets; each must be put by peal_work_put_at. Wait-free.
+ * Takes n successive tickets. Put each of them by peal_work_put_at.
  *
- * @param q         the queue
- * @param p         the producer's own
- * @param n         from 1 to peal_work_bulk_max
- * @param first_out the first of n successive tickets
- * @return 0; PEAL_EAGAIN not admitted, nothing taken; PEAL_EMSGSIZE for more.
+ * Wait-free.
+ *
+ * @param q         the queue.
+ * @param p         the producer's private state.
+ * @param n         1..peal_work_bulk_max.
+ * @param first_out receives the first ticket.
+ * @return 0, or a negative error code:
+ * @retval PEAL_EAGAIN   too few slots are free. No ticket was taken.
+ * @retval PEAL_EMSGSIZE n is too large.
  */
 static PEAL_DEV PEAL_INLINE int
 peal_work_take_tickets(struct peal_work *q, struct peal_work_producer *p,
@@ -278,13 +296,13 @@ peali_work_put(struct peal_work *q, uint8_t *slot, uint32_t lap,
 }
 
 /**
- * Puts the message of a ticket. Any lane; wait-free.
+ * Puts the message of a ticket. Any lane, wait-free.
  *
- * @param q      the queue
- * @param number a ticket of the caller's, once
- * @param header with what the consumer should know
- * @param data   `bytes` bytes
- * @param bytes  at most the queue's message_bytes
+ * @param q      the queue.
+ * @param number a ticket of the caller; put it once.
+ * @param header header for the consumer.
+ * @param data   `bytes` bytes, copied.
+ * @param bytes  at most the queue's message_bytes.
  */
 static PEAL_DEV PEAL_INLINE void
 peal_work_put_at(struct peal_work *q, uint64_t number,
@@ -301,14 +319,14 @@ static PEAL_DEV PEAL_INLINE void peali_work_put_run(struct peal_work *q,
 						    const uint8_t *from,
 						    uint64_t bytes, uint64_t n)
 {
-	/* kept here, as what is written to slots might be the queue's words */
+	/* local copies: the compiler must assume that slots alias *q */
 	uint64_t slot_bytes = q->slot_bytes;
 	uint64_t left = peali_work_left(q, first), i;
 	uint8_t *slot = peali_work_slot(q, first);
 	uint32_t lap = peali_work_lap(q, first);
 
 	for (i = 0; i < n; i++, left--) {
-		if (PEAL_UNLIKELY(!left)) { /* it goes round */
+		if (PEAL_UNLIKELY(!left)) { /* the ring wraps */
 			slot = peali_work_slot(q, 0);
 			left = n;
 			lap++;
@@ -319,17 +337,19 @@ static PEAL_DEV PEAL_INLINE void peali_work_put_run(struct peal_work *q,
 }
 
 /**
- * Puts n messages of `bytes` each, laid out one after another at data, all or
- * none of them.
+ * Puts n messages of equal length, all or none.
  *
- * @param q      the queue
- * @param p      the producer's own
- * @param header of each
- * @param data   n * bytes
- * @param bytes  of each, at most the queue's message_bytes
- * @param n      at most peal_work_bulk_max
- * @return 0; PEAL_EAGAIN not all are admitted, nothing was written;
- *         PEAL_EMSGSIZE too long or too many. Wait-free.
+ * Wait-free.
+ *
+ * @param q      the queue.
+ * @param p      the producer's private state.
+ * @param header header of each message.
+ * @param data   n payloads of `bytes` bytes, one after another; copied.
+ * @param bytes  length of each, at most the queue's message_bytes.
+ * @param n      number of messages, at most peal_work_bulk_max.
+ * @return 0, or a negative error code:
+ * @retval PEAL_EAGAIN   too few slots are free. Nothing was written.
+ * @retval PEAL_EMSGSIZE `bytes` or n is too large.
  */
 static PEAL_DEV PEAL_UNUSED inline int
 peal_work_push_bulk(struct peal_work *q, struct peal_work_producer *p,
@@ -350,7 +370,7 @@ peal_work_push_bulk(struct peal_work *q, struct peal_work_producer *p,
 	return 0;
 }
 
-/** Puts one message: peal_work_push_bulk of one. */
+/** Puts one message, as peal_work_push_bulk. */
 static PEAL_DEV PEAL_UNUSED inline int
 peal_work_push(struct peal_work *q, struct peal_work_producer *p,
 	       struct peal_header header, const void *data, uint64_t bytes)
