@@ -718,7 +718,7 @@ PEAL_TEST(a_request_is_not_handled_when_its_requester_has_given_up)
 	CHECK_EQ(peal_request(q, 0, &ask, sizeof(ask), &reply, sizeof(reply),
 			      &r, 20 * MS),
 		 PEAL_ETIMEDOUT);
-	scene_await(s.k, peal_clock_common_ns());
+	scene_await(s.k, peal_deadline_from_now(100 * MS));
 	open_gate();
 	scene_reported(s.out, 0, 0);
 	scene_expired(s.dead, &l);
