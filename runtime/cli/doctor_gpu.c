@@ -105,7 +105,7 @@ static void check_backend(struct peali_doctor *doctor,
 			 wanted ? "; its kernel module is there" : "");
 }
 
-/* ---- what is said of a device -------------------------------------------- */
+/* ---- report of a device -------------------------------------------------- */
 
 static const char *yes_no(int value)
 {

@@ -470,7 +470,7 @@ static void watch(struct spawn *s)
 				peali_labelled_end(&s->process[rank].output[k]);
 }
 
-/* ---- what became of them ------------------------------------------------- */
+/* ---- end states of the processes ----------------------------------------- */
 
 /* Returns the command's exit status, from the first failed process. */
 static int status_of(const struct spawn *s)

@@ -10,7 +10,7 @@
 #include "runtime/cli/smi.h"
 #include "runtime/facts.h"
 
-/* ---- what the management libraries say beside the probe ------------------ */
+/* ---- facts of the management libraries ----------------------------------- */
 
 struct device {
 	struct peal_device_info info;

@@ -118,7 +118,7 @@ static void jump(uint64_t now)
 	peali_sim.soonest_ns = 0;
 }
 
-/* ---- who is next --------------------------------------------------------- */
+/* ---- choice of the next task ---------------------------------------------- */
 
 static void check_limits(uint64_t now)
 {
