@@ -104,7 +104,25 @@ static inline void scene_silent(struct peal_endpoint *e)
 	CHECK_EQ(peal_receive(e, &out, sizeof(out), &r, 0), PEAL_EAGAIN);
 }
 
-/* Waits until all workers of a kernel must know that a deadline has passed. */
+/*
+ * Waits until the workers of a kernel use narrow bounds of the host's clock. The
+ * bounds of a launch may be wide if the host is busy. A worker reads new bounds
+ * at the latest when it handles a control message.
+ */
+static inline void scene_settle(struct peal_kernel *k)
+{
+	struct peal_clock clock;
+
+	EVENTUALLY(!peal_kernel_clock(k, &clock) &&
+		   clock.high - clock.low <= 5 * (uint64_t)MS);
+	CHECK_OK(peal_kernel_suspend(k, PATIENCE));
+	CHECK_OK(peal_kernel_resume(k));
+}
+
+/*
+ * Waits until all workers of a kernel must know that a deadline has passed.
+ * After scene_settle, a worker's bounds are at most 10 ms wide.
+ */
 static inline void scene_await(struct peal_kernel *k, uint64_t deadline)
 {
 	struct peal_clock clock;

@@ -25,6 +25,7 @@ static struct scene open_scene(uint32_t workers, int worker)
 
 	memset(gate, 0, sizeof(gate));
 	s.k = scene_kernel(s.rt, 0, workers);
+	scene_settle(s.k);
 	s.in = harness_endpoint(s.rt);
 	s.out = harness_endpoint(s.rt);
 	s.dead = harness_endpoint(s.rt);
@@ -571,6 +572,7 @@ static struct chain open_chain(const char *handler, uint32_t route)
 	c.dead = harness_endpoint(c.rt);
 	for (i = 0; i < 2; i++) {
 		c.k[i] = scene_kernel(c.rt, i, 1);
+		scene_settle(c.k[i]);
 		scene_letters(c.k[i], c.dead);
 	}
 	c.pass = harness_spawn(c.k[0], handler, 0);
@@ -718,7 +720,7 @@ PEAL_TEST(a_request_is_not_handled_when_its_requester_has_given_up)
 	CHECK_EQ(peal_request(q, 0, &ask, sizeof(ask), &reply, sizeof(reply),
 			      &r, 20 * MS),
 		 PEAL_ETIMEDOUT);
-	scene_await(s.k, peal_deadline_from_now(100 * MS));
+	scene_await(s.k, peal_clock_common_ns());
 	open_gate();
 	scene_reported(s.out, 0, 0);
 	scene_expired(s.dead, &l);
