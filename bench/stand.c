@@ -11,7 +11,7 @@
 #include <peal/device/host.h>
 
 #include "bench/rivals.h"
-#include "runtime/backend/backend.h"
+#include "runtime/device/backend.h"
 
 #define HOST_PORTS 64
 /* Largest messages in bytes: one lane or 32 lanes fill and read them. */

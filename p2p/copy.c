@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "p2p/load.h"
+#include "p2p/copy_request.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "p2p/books.h"
+#include "p2p/peer_internal.h"
 
 /*
  * Resolves the ranges of copies and keeps them until the copies end (load.h).

@@ -8,9 +8,9 @@
 #include <time.h>
 
 #include <peal/device/host.h>
-#include "p2p/books.h"
-#include "p2p/load.h"
-#include "runtime/backend/round.h"
+#include "p2p/peer_internal.h"
+#include "p2p/copy_request.h"
+#include "runtime/base/math.h"
 
 /*
  * Background copies. All copies to one device wait in one line. A thread per

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "p2p/books.h"
+#include "p2p/peer_internal.h"
 
 /* The search is linear: there are few mappings at a time. */
 

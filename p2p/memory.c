@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "p2p/books.h"
+#include "p2p/peer_internal.h"
 
 /* The records are in one array, ordered by device and then by address. */
 

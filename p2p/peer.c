@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The runtime's peer state, and counted access of ordered pairs: see peer.h. */
 #include "p2p/peer.h"
-#include "runtime/backend/log.h"
+#include "runtime/base/log.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "p2p/books.h"
-#include "p2p/carry.h"
+#include "p2p/peer_internal.h"
+#include "p2p/copy_exec.h"
 #include "p2p/probe.h"
 
 /* ---- create and destroy -------------------------------------------------- */

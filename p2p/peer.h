@@ -5,7 +5,7 @@
 #include <peal/memory.h>
 #include <peal/peer.h>
 #include <peal/transfer.h>
-#include "runtime/backend/devices.h"
+#include "runtime/device/devices.h"
 
 /*
  * The runtime's peer state: enabled pairs, mappings, allocations, copies in

@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "p2p/books.h"
-#include "p2p/cache.h"
-#include "p2p/child.h"
-#include "p2p/rig.h"
-#include "runtime/backend/settings.h"
+#include "p2p/peer_internal.h"
+#include "p2p/probe_cache.h"
+#include "p2p/probe_subprocess.h"
+#include "p2p/probe_setup.h"
+#include "runtime/base/env.h"
 
 #define CALL "peal_topology_pair"
 

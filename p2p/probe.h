@@ -18,7 +18,7 @@
  * known from before. A pair that was not measured is not slow.
  *
  * Probes only unknown pairs; concurrent callers wait. The cache on disk keeps
- * all verdicts except faulted (p2p/cache.h, PEAL_PROBE).
+ * all verdicts except faulted (p2p/probe_cache.h, PEAL_PROBE).
  *
  * Returns 0, or an error. A broken pair is a verdict, not an error:
  *

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/backend/error.h"
-#include "runtime/backend/patience.h"
+#include "runtime/base/error.h"
+#include "runtime/base/wait.h"
 
 static const char *const role_names[] = { "producer", "consumer" };
 

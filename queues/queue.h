@@ -14,11 +14,11 @@
 #include <peal/device/topic.h>
 #include <peal/queue_of.h>
 
-#include "queues/calls.h"
-#include "queues/policy.h"
-#include "queues/queue_plan.h"
-#include "runtime/backend/backend.h"
-#include "runtime/backend/round.h"
+#include "queues/call_guard.h"
+#include "queues/publication.h"
+#include "queues/queue_select.h"
+#include "runtime/device/backend.h"
+#include "runtime/base/math.h"
 
 /*
  * Internals of the queues of host threads (peal/queue.h). queue.c has the code
@@ -36,7 +36,7 @@
 /* Counters of an end, over all its openings. Only the end's thread writes. */
 struct peali_queue_count {
 	uint64_t messages;
-	uint64_t calls; /* odd inside a call (queues/calls.h) */
+	uint64_t calls; /* odd inside a call (queues/call_guard.h) */
 	uint8_t reserved[PEAL_SHARED_LINE - 16];
 };
 

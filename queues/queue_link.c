@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "queues/policy.h"
+#include "queues/publication.h"
 #include "queues/queue.h"
 
 /* Queues of threads: the kind `link`, one producer and one consumer. */

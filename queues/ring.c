@@ -6,9 +6,9 @@
 
 #include <peal/device/slot.h>
 
-#include "queues/policy.h"
-#include "runtime/backend/error.h"
-#include "runtime/backend/round.h"
+#include "queues/publication.h"
+#include "runtime/base/error.h"
+#include "runtime/base/math.h"
 
 #define HEADER_BYTES ((uint32_t)sizeof(struct peal_header))
 /* Bytes that a slot holds for a message in the slab. */

@@ -4,9 +4,9 @@
 
 #include <string.h>
 
-#include "queues/policy.h"
-#include "runtime/backend/error.h"
-#include "runtime/backend/round.h"
+#include "queues/publication.h"
+#include "runtime/base/error.h"
+#include "runtime/base/math.h"
 
 /* work.h derives the bound. */
 static int complete_lease(struct peali_work_spec *s, const char *call)

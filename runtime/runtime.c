@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/backend/settings.h"
-#include "runtime/board.h"
-#include "runtime/far.h"
-#include "runtime/meter.h"
+#include "runtime/base/env.h"
+#include "runtime/rpc/reject_table.h"
+#include "runtime/link/remote.h"
+#include "runtime/kernel/counters.h"
 #include "runtime/runtime.h"
 
 const char *peal_version(void)

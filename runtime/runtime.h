@@ -14,13 +14,13 @@
 #include "p2p/peer.h"
 #include "queues/ring.h"
 #include "queues/work.h"
-#include "runtime/backend/devices.h"
-#include "runtime/backend/patience.h"
-#include "runtime/backend/space.h"
-#include "runtime/clock.h"
-#include "runtime/end.h"
-#include "runtime/name.h"
-#include "runtime/times.h"
+#include "runtime/device/devices.h"
+#include "runtime/base/wait.h"
+#include "runtime/device/range_alloc.h"
+#include "runtime/device/clock.h"
+#include "runtime/link/endpoint_ref.h"
+#include "runtime/actor/name.h"
+#include "runtime/kernel/busy_times.h"
 
 /*
  * The private objects of a runtime, and the locks that guard them.

@@ -10,7 +10,7 @@
 #include <peal/device/consumer.h>
 #include <peal/device/producer.h>
 
-#include "queues/policy.h"
+#include "queues/publication.h"
 #include "queues/ring.h"
 
 #define LINE 64

@@ -11,7 +11,7 @@
 
 #include <peal/peal.h>
 
-#include "runtime/backend/settings.h"
+#include "runtime/base/env.h"
 #include "runtime/cli/command.h"
 
 static const char *const health_names[] = { "PASS", "WARN", "FAIL", "WAIVED" };

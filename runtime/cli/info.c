@@ -4,7 +4,7 @@
 
 #include <peal/peal.h>
 
-#include "runtime/backend/settings.h"
+#include "runtime/base/env.h"
 #include "runtime/cli/command.h"
 #include "runtime/cli/output.h"
 

@@ -9,7 +9,7 @@
 #include <peal/errors.h>
 
 #include "ringkernels/reference.h"
-#include "runtime/backend/round.h"
+#include "runtime/base/math.h"
 
 /* The ring of originals of `peal run --verify`, see run_verify.h. */
 

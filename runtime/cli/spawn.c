@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "runtime/backend/patience.h"
+#include "runtime/base/wait.h"
 #include "runtime/cli/command.h"
 #include "runtime/cli/output.h"
 #include "runtime/cli/spawn.h"

@@ -8,7 +8,7 @@
 #include "runtime/cli/command.h"
 #include "runtime/cli/output.h"
 #include "runtime/cli/smi.h"
-#include "runtime/facts.h"
+#include "runtime/device/driver_facts.h"
 
 /* ---- facts of the management libraries ----------------------------------- */
 

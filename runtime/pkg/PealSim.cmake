@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Targets for the simulator (runtime/backend/sim), built only on demand. Not
+# Targets for the simulator (tests/sim/engine), built only on demand. Not
 # installed.
 #
 # peal_sim                       the library
@@ -10,7 +10,7 @@
 #                                a program with simulated threads only
 include_guard(GLOBAL)
 
-set(PEAL_SIM_FOLDER ${PROJECT_SOURCE_DIR}/runtime/backend/sim)
+set(PEAL_SIM_FOLDER ${PROJECT_SOURCE_DIR}/tests/sim/engine)
 
 # Sets the compile options of a target for the simulator. INTERCEPT: for all code
 # but the simulator's own.
@@ -51,12 +51,12 @@ endfunction()
 # The simulator's own files, and a file of the library that it uses unchanged.
 peal_glob(own ${PEAL_SIM_FOLDER}/*.c)
 add_library(peal_sim_own OBJECT EXCLUDE_FROM_ALL ${own}
-  ${PROJECT_SOURCE_DIR}/runtime/backend/host/fiber.c)
+  ${PROJECT_SOURCE_DIR}/runtime/device/host/fiber.c)
 _peal_sim_target(peal_sim_own)
 
 # The library's files, except those that the simulator replaces.
 set(intercepted ${sources})
-list(FILTER intercepted EXCLUDE REGEX "/runtime/backend/host/fibers?\\.c$")
+list(FILTER intercepted EXCLUDE REGEX "/runtime/device/host/fibers?\\.c$")
 add_library(peal_sim_objects OBJECT EXCLUDE_FROM_ALL ${intercepted})
 _peal_sim_target(peal_sim_objects INTERCEPT)
 target_compile_definitions(peal_sim_objects PRIVATE

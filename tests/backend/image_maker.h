@@ -12,8 +12,8 @@
 #include <stdint.h>
 
 #include "peal_test.h"
-#include "runtime/backend/elf.h"
-#include "runtime/backend/image.h"
+#include "runtime/device/elf.h"
+#include "runtime/device/image.h"
 
 enum { MAKER_NULL, MAKER_NAMES, MAKER_SYMBOLS, MAKER_TEXT, MAKER_RODATA };
 #define MAKER_SECTIONS 5

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Shows the copies of the host backend: places, lists, overlap and refusals. */
 #include "peal_test.h"
-#include "runtime/backend/backend.h"
+#include "runtime/device/backend.h"
 
 #define BYTES ((uint64_t)5 << 20)
 

@@ -6,7 +6,7 @@
 #include <peal/errors.h>
 
 #include "peal_test.h"
-#include "runtime/backend/host/heap.h"
+#include "runtime/device/host/heap.h"
 
 #define MIB ((uint64_t)1 << 20)
 

@@ -15,9 +15,9 @@
 #include <peal/device/host.h>
 
 #include "peal_test.h"
-#include "runtime/backend/backend.h"
-#include "runtime/backend/host/fibers.h"
-#include "runtime/backend/host/sanitize.h"
+#include "runtime/device/backend.h"
+#include "runtime/device/host/fibers.h"
+#include "runtime/device/host/sanitize.h"
 
 #define LANES_MAX 32
 #define SYNCS 50

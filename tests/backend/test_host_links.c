@@ -3,7 +3,7 @@
 #include <peal/errors.h>
 
 #include "peal_test.h"
-#include "runtime/backend/host/links.h"
+#include "runtime/device/host/links.h"
 
 #define N 4
 

@@ -8,7 +8,7 @@
 #include <peal/device/atomic.h>
 
 #include "peal_test.h"
-#include "runtime/backend/backend.h"
+#include "runtime/device/backend.h"
 
 #define BYTES ((uint64_t)256 << 10)
 

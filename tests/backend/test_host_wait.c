@@ -18,7 +18,7 @@
 #include <peal/errors.h>
 
 #include "peal_test.h"
-#include "runtime/backend/host/wait.h"
+#include "runtime/base/idle.h"
 #include "yield.h"
 
 #define ROUNDS test_part(100000)

@@ -5,7 +5,7 @@
  * wake, as every sleep ends after 50 ms. So the test counts the sleeps that end
  * by timeout.
  */
-#include "runtime/backend/host/wait.h"
+#include "runtime/base/idle.h"
 #include "runtime/harness.h"
 #include "runtime/pools.h"
 #include "runtime/runtime.h"

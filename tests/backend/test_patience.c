@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "peal_test.h"
-#include "runtime/backend/patience.h"
+#include "runtime/base/wait.h"
 
 static struct peal_bell *new_bell(void)
 {

@@ -10,9 +10,9 @@
 
 #include <peal/peal.h>
 #include "peal_test.h"
-#include "runtime/backend/image.h"
-#include "runtime/backend/rtc.h"
-#include "runtime/backend/rtc_library.h"
+#include "runtime/device/image.h"
+#include "runtime/device/rtc.h"
+#include "runtime/device/rtc_library.h"
 
 PEAL_DECLARE_PROGRAM(peal_probe);
 PEAL_DECLARE_PROGRAM(ranks);

@@ -13,9 +13,9 @@
 
 #include <peal/peal.h>
 #include "peal_test.h"
-#include "runtime/backend/file.h"
-#include "runtime/backend/image.h"
-#include "runtime/backend/rtc.h"
+#include "runtime/base/file.h"
+#include "runtime/device/image.h"
+#include "runtime/device/rtc.h"
 
 PEAL_DECLARE_PROGRAM(peal_stages);
 PEAL_DECLARE_PROGRAM(peal_probe);

@@ -3,7 +3,7 @@
 #include <peal/errors.h>
 
 #include "peal_test.h"
-#include "runtime/backend/settings.h"
+#include "runtime/base/env.h"
 
 static void clear(void)
 {

@@ -4,8 +4,8 @@
  * toolkit. check_drivers includes <cuda.h> before this file, compiles it and
  * runs it.
  */
-#include "runtime/backend/cuda/cuda.c"
-#include "runtime/backend/gpu/errors.c"
+#include "runtime/device/cuda/cuda.c"
+#include "runtime/device/gpu/errors.c"
 
 #define SAME(ours, theirs) _Static_assert((ours) == (theirs), #theirs)
 #define LAYOUT(type, member, theirs, their_member)                             \

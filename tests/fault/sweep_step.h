@@ -7,7 +7,7 @@
 #include <dlfcn.h>
 
 #include "runtime/harness.h"
-#include "runtime/backend/gpu/driver.h"
+#include "runtime/device/gpu/driver.h"
 #include "runtime/runtime.h"
 
 #define SWEEP_WAIT (20 * SECOND) /* of one step */

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 
 #include <peal/topology.h>
-#include "p2p/child.h"
+#include "p2p/probe_subprocess.h"
 
 static char script[96];
 

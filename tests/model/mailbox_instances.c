@@ -2,7 +2,7 @@
 #include <peal/device/mailbox.h>
 
 #include "model/instances.h"
-#include "queues/calls.h"
+#include "queues/call_guard.h"
 #include "queues/mailbox.h"
 
 /* Instances of the mailbox. Thread 0 takes, the other threads put. */
@@ -29,7 +29,7 @@ static struct mailbox {
 	struct peal_mailbox *m;
 	struct peal_mailbox_lease *leases[4];
 	uint32_t *next; /* per producer: next message; of the consumer alone */
-	uint64_t *calls[4]; /* call words of the producers: queues/calls.h */
+	uint64_t *calls[4]; /* call words of the producers: queues/call_guard.h */
 	uint32_t *dead; /* number of poisoned slots; of the consumer alone */
 } b;
 

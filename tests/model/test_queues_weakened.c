@@ -261,7 +261,7 @@ static const char *const headers[] = {
 	"atomic.h",   "slot.h",	      "link.h",	      "producer.h",
 	"consumer.h", "mailbox.h",    "admission.h",  "barrier.h",
 	"work.h",     "claim_work.h", "take_work.h",  "poison.h",
-	"pack.h",     "topic.h",      "take_topic.h", "queues/calls.h"
+	"pack.h",     "topic.h",      "take_topic.h", "queues/call_guard.h"
 };
 static const char *const orders[] = { "peal_load_acquire", "peal_store_release",
 				      "peal_add_acqrel", "peal_fence_" };

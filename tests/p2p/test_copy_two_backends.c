@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "machine.h"
-#include "p2p/ledger.h"
+#include "p2p/copy_stats.h"
 #include "p2p/probe.h"
 
 /*

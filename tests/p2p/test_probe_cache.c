@@ -211,7 +211,7 @@ PEAL_TEST(nothing_but_the_one_file_is_left)
 	folder = opendir(cache_folder);
 	CHECK(folder);
 	while ((entry = readdir(folder)))
-		n += entry->d_name[0] != '.' && /* see runtime/backend/rtc.h */
+		n += entry->d_name[0] != '.' && /* see runtime/device/rtc.h */
 		     strcmp(entry->d_name, "images") != 0;
 	closedir(folder);
 	CHECK_EQ(n, 1);

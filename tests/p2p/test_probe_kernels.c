@@ -4,7 +4,7 @@
 #include <peal/abi/probe.h>
 #include <peal/device/host.h>
 #include <peal/device/slot.h>
-#include "p2p/rig.h"
+#include "p2p/probe_setup.h"
 #include "machine.h"
 
 /*

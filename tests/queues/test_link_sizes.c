@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* labels: stress quick */
 #include "link_pair.h"
-#include "queues/policy.h"
+#include "queues/publication.h"
 #include "stress.h"
 #include "yield.h"
 

@@ -10,7 +10,7 @@
 /*
  * Shows that a mailbox loses only the messages of producers that die. Three of
  * four producer threads die between ticket and tag. The consumer gives their
- * tickets up as `runtime/mend.c` does.
+ * tickets up as `runtime/kernel/reclaim.c` does.
  */
 
 #define SEED 9901ULL

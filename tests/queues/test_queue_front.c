@@ -3,7 +3,7 @@
 
 #include "front.h"
 #include "identity.h"
-#include "runtime/backend/host/wait.h"
+#include "runtime/base/idle.h"
 #include "yield.h"
 
 /* Shows the queues of peal/queue.h as the threads of a program use them. */

@@ -3,7 +3,7 @@
 #include <semaphore.h>
 
 #include "front.h"
-#include "runtime/backend/host/wait.h"
+#include "runtime/base/idle.h"
 #include "yield.h"
 
 /*

@@ -5,7 +5,7 @@
 #include <peal/device/poison.h>
 
 #include "front.h"
-#include "runtime/backend/host/wait.h"
+#include "runtime/base/idle.h"
 #include "yield.h"
 
 /* Shows promises of peal/queue.h that test_queue_front.c does not show. */

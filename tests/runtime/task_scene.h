@@ -7,7 +7,7 @@
 #include <peal/execute.h>
 
 #include "runtime/both_lanes.h"
-#include "runtime/execute.h"
+#include "runtime/compute/executor.h"
 #include "runtime/tasks.h"
 
 PEAL_DECLARE_PROGRAM(tasks);

@@ -4,7 +4,7 @@
  * worker of their links. The first cases check plans, the others check running
  * kernels.
  */
-#include "runtime/balance.h"
+#include "runtime/actor/balance.h"
 #include "runtime/both_lanes.h"
 #include "runtime/load.h"
 

@@ -7,7 +7,7 @@
 #include <peal/graph.h>
 
 #include "runtime/both_lanes.h"
-#include "runtime/graph.h"
+#include "runtime/compute/graph.h"
 #include "runtime/tasks.h"
 
 PEAL_DECLARE_PROGRAM(tasks);

@@ -5,7 +5,7 @@
  */
 #include "runtime/group_scene.h"
 
-#include "runtime/group.h"
+#include "runtime/collective/communicator.h"
 
 #define COUNT 1000
 

@@ -11,7 +11,7 @@
 #include <peal/device/consumer.h>
 #include "runtime/crew.h"
 #include "runtime/hasty.h"
-#include "runtime/process.h"
+#include "runtime/ipc/process.h"
 
 static const struct peal_link_options plain = { .capacity = 16 };
 

@@ -9,8 +9,8 @@
 #include <sys/un.h>
 
 #include "runtime/crew.h"
-#include "runtime/process.h"
-#include "runtime/socket.h"
+#include "runtime/ipc/process.h"
+#include "runtime/base/socket.h"
 
 #define ID "0123456789abcdef0123456789abcdef"
 

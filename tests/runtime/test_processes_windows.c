@@ -9,8 +9,8 @@
 
 #include "runtime/crew.h"
 #include "runtime/both_lanes.h"
-#include "runtime/process.h"
-#include "runtime/socket.h"
+#include "runtime/ipc/process.h"
+#include "runtime/base/socket.h"
 
 #define N IDENTITY_COUNT(20000)
 #define WIDE 3000 /* bytes of a message that lies in the slab */

@@ -6,7 +6,7 @@
 #include <elf.h>
 #include <sys/stat.h>
 
-#include "runtime/backend/file.h"
+#include "runtime/base/file.h"
 #include "runtime/harness.h"
 
 #define SEAL_BYTES 77

@@ -9,7 +9,7 @@
 
 #include <sys/wait.h>
 
-#include "runtime/backend/sim/sim.h"
+#include "tests/sim/engine/sim.h"
 #include "runtime/harness.h"
 
 struct seeds_scene {

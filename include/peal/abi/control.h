@@ -198,7 +198,7 @@ PEAL_STATIC_ASSERT(sizeof(struct peal_pool_view) == 40, "pool view size");
 /*
  * Reclaims mailbox slots after the death of a worker: it took their tickets,
  * but published no tags. A step begins when all live workers have done the
- * step before. See `runtime/mend.c`.
+ * step before. See `runtime/kernel/reclaim.c`.
  */
 enum peal_mend {
 	PEAL_MEND_NOTE = 1, /* note the number of tickets of the mailbox */

@@ -38,7 +38,7 @@ peali_event_write(const struct peal_worker *w, uint64_t cell, uint64_t count,
 
 		common = peal_common_ns(w, &uncertainty);
 		peal_store_relaxed_sys(&c->begun, count);
-		/* R27: pair with A27 in read_cell() of runtime/event.c. After
+		/* R27: pair with A27 in read_cell() of runtime/collective/event.c. After
 		 * one of the three new words, the reader sees `begun`, too. */
 		peal_store_release_sys(&c->device_ns, peal_clock_ns());
 		peal_store_release_sys(&c->common_ns, common);

@@ -150,7 +150,7 @@ typedef __SIZE_TYPE__ size_t;
 #endif
 
 /*
- * 1 in a build for the simulator (runtime/backend/sim). Each access to a shared
+ * 1 in a build for the simulator (tests/sim/engine). Each access to a shared
  * word is then a possible switch to another thread.
  */
 #ifndef PEAL_SIM

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/backend/gpu/driver.h"
-#include "runtime/backend/host/links.h"
+#include "runtime/device/gpu/driver.h"
+#include "runtime/device/host/links.h"
 
 /* Calls, faults, counts and devices of a double. */
 

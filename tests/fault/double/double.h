@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "runtime/backend/host/clocks.h"
+#include "runtime/device/host/clock_skew.h"
 
 /*
  * Shared by the driver doubles of this folder. A double has up to 64 devices.
@@ -16,7 +16,7 @@
  *
  * A double checks that its caller keeps the driver's contract. If the caller
  * breaks the contract, the process ends with a line that names the reason. The
- * header runtime/backend/gpu/driver.h lists the calls that are forbidden while
+ * header runtime/device/gpu/driver.h lists the calls that are forbidden while
  * a kernel is resident.
  *
  * Environment:

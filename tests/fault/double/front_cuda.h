@@ -3,7 +3,7 @@
 #define DOUBLE_FRONT_CUDA_H
 
 #include "double.h"
-#include "runtime/backend/gpu/driver.h"
+#include "runtime/device/gpu/driver.h"
 
 /* Shared by the files of the double of libcuda.so.1. */
 

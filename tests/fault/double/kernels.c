@@ -15,9 +15,9 @@
 #include <peal/abi/probe.h>
 #include <peal/abi/program.h>
 #include <peal/device/worker.h>
-#include "runtime/backend/host/cluster.h"
-#include "runtime/backend/host/fibers.h"
-#include "runtime/backend/host/links.h"
+#include "runtime/device/host/cluster.h"
+#include "runtime/device/host/fibers.h"
+#include "runtime/device/host/links.h"
 
 /*
  * Streams, modules and kernels of a double. A kernel's blocks are threads that

@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Chooses the route of each copy and executes copies in batches: see carry.h.
+ */
+#include "p2p/copy_exec.h"
+
+#include <string.h>
+
+#include <peal/device/host.h>
+#include "p2p/peer_internal.h"
+#include "runtime/base/log.h"
+
+#define TOGETHER 64 /* most copies of one call to a backend */
+/* Bytes of a background copy between two checks for a cancellation. */
+#define AT_ONCE ((uint64_t)8 << 20)
+
+void peali_run_add(struct peali_run *run, uint64_t bytes)
+{
+	run->result.bytes += bytes;
+	if (run->done)
+		atomic_fetch_add_explicit(run->done, bytes,
+					  memory_order_relaxed);
+}
+
+int peali_run_cancelled(const struct peali_run *run)
+{
+	return run->cancel &&
+	       atomic_load_explicit(run->cancel, memory_order_relaxed);
+}
+
+/* ---- routes -------------------------------------------------------------- */
+
+/*
+ * Returns 1 if device a has access to b, and 0 if it has not. Returns -1 if the
+ * probe found the pair broken.
+ */
+static int is_direct(struct peali_peers *peers, int a, int b)
+{
+	const struct peali_pair *pair = peali_pair_of(peers, a, b);
+	const struct peali_device *d = &peers->devices->device[a];
+	struct peali_peer_info info;
+	int broken;
+
+	pthread_mutex_lock(&peers->lock);
+	broken = pair->proof != PEALI_PROOF_NONE &&
+		 (pair->info.verdict == PEAL_VERDICT_WRONG_DATA ||
+		  pair->info.verdict == PEAL_VERDICT_NEVER_VISIBLE ||
+		  pair->info.verdict == PEAL_VERDICT_FAULTED);
+	pthread_mutex_unlock(&peers->lock);
+	if (broken || !peali_devices_same_backend(peers->devices, a, b) ||
+	    d->backend->ops->peer_info(d->backend, d->local,
+				       peers->devices->device[b].local, &info))
+		return broken ? -1 : 0;
+	return info.can_access != 0;
+}
+
+/* Returns 1 if a device's driver can access the range of host memory. */
+static int is_mapped(struct peali_peers *peers, int device, uint64_t address,
+		     uint64_t bytes)
+{
+	struct peali_backend *backend = peers->devices->device[device].backend;
+
+	return backend->ops->host_view(backend, address) &&
+	       backend->ops->host_view(backend, address + bytes - 1);
+}
+
+static enum peal_route way_of(struct peali_peers *peers,
+			      const struct peali_move *move)
+{
+	int to = move->to.device, from = move->from.device, there, back;
+
+	if (to == from)
+		return PEAL_ROUTE_LOCAL;
+	if (to == PEALI_HOST || from == PEALI_HOST)
+		return is_mapped(peers, to == PEALI_HOST ? from : to,
+				 to == PEALI_HOST ? move->to.address :
+						    move->from.address,
+				 move->bytes) ?
+			       PEAL_ROUTE_MAPPED_HOST :
+			       PEAL_ROUTE_STAGED;
+	there = is_direct(peers, from, to);
+	back = is_direct(peers, to, from);
+	return there >= 0 && back >= 0 && there + back > 0 ? PEAL_ROUTE_PEER :
+							     PEAL_ROUTE_STAGED;
+}
+
+/* Returns the route of a move among the allowed routes, or PEAL_ENOPEER. */
+static int choose(struct peali_peers *peers, const struct peali_move *move,
+		  const struct peali_run *run)
+{
+	enum peal_route way = way_of(peers, move);
+
+	if (!run->routes || run->routes & way)
+		return (int)way;
+	if (run->routes & PEAL_ROUTE_STAGED)
+		return PEAL_ROUTE_STAGED;
+	return peali_fail(PEAL_ENOPEER, run->call,
+			  "device %d -> device %d (-1: host): its route is %s, "
+			  "which `routes`, 0x%x, does not have; add "
+			  "PEAL_ROUTE_STAGED",
+			  move->from.device, move->to.device,
+			  peal_route_name(way), run->routes);
+}
+
+/* ---- direct copies ------------------------------------------------------- */
+
+/** Moves between two places, collected for one call to their backend. */
+struct batch {
+	struct peali_backend *backend;
+	struct peali_move moves[TOGETHER];
+	uint32_t n;
+	uint64_t bytes;
+};
+
+static int flush(struct batch *batch, struct peali_run *run)
+{
+	int r = 0;
+
+	if (batch->n == 1)
+		r = batch->backend->ops->copy(batch->backend,
+					      batch->moves[0].to,
+					      batch->moves[0].from,
+					      batch->moves[0].bytes);
+	else if (batch->n)
+		r = batch->backend->ops->copy_all(batch->backend, batch->moves,
+						  batch->n);
+	if (!r)
+		peali_run_add(run, batch->bytes);
+	batch->n = 0;
+	batch->bytes = 0;
+	return r;
+}
+
+static int local_of(const struct peali_peers *peers, int device)
+{
+	return device == PEALI_HOST ? PEALI_HOST :
+				      peers->devices->device[device].local;
+}
+
+/* Adds a move to the batch. Flushes the batch first if it is full. */
+static int put(struct peali_peers *peers, struct batch *batch,
+	       const struct peali_move *move, struct peali_run *run)
+{
+	struct peali_move *at;
+	int r = 0;
+
+	if (batch->n == TOGETHER ||
+	    (run->cancel && batch->bytes + move->bytes > AT_ONCE))
+		r = flush(batch, run);
+	if (r < 0)
+		return r;
+	if (peali_run_cancelled(run))
+		return PEAL_ECANCELED;
+	at = &batch->moves[batch->n++];
+	*at = *move;
+	at->to.device = local_of(peers, move->to.device);
+	at->from.device = local_of(peers, move->from.device);
+	batch->bytes += move->bytes;
+	return 0;
+}
+
+/*
+ * Adds a move in pieces, if the run can be cancelled. An overlapping move to a
+ * higher address starts at the end, to read each byte before it is overwritten.
+ */
+static int put_pieces(struct peali_peers *peers, struct batch *batch,
+		      const struct peali_move *move, struct peali_run *run)
+{
+	int backwards = move->to.device == move->from.device &&
+			move->to.address - move->from.address < move->bytes;
+	struct peali_move piece = *move;
+	uint64_t done = 0, at;
+	int r = 0;
+
+	if (!run->cancel || move->bytes <= AT_ONCE)
+		return put(peers, batch, move, run);
+	while (!r && done < move->bytes) {
+		piece.bytes = move->bytes - done < AT_ONCE ?
+				      move->bytes - done :
+				      AT_ONCE;
+		at = backwards ? move->bytes - done - piece.bytes : done;
+		piece.to.address = move->to.address + at;
+		piece.from.address = move->from.address + at;
+		r = put(peers, batch, &piece, run);
+		if (!r) /* flush keeps the order of overlapping pieces */
+			r = flush(batch, run);
+		done += piece.bytes;
+	}
+	return r;
+}
+
+/* ---- groups of moves ----------------------------------------------------- */
+
+static int same_pair(const struct peali_move *a, const struct peali_move *b)
+{
+	return a->to.device == b->to.device && a->from.device == b->from.device;
+}
+
+/* Returns the number of leading moves with the same pair and the same route. */
+static uint32_t alike(struct peali_peers *peers, const struct peali_move *moves,
+		      uint32_t n, enum peal_route way,
+		      const struct peali_run *run)
+{
+	int host = moves->to.device == PEALI_HOST ||
+		   moves->from.device == PEALI_HOST;
+	uint32_t i;
+
+	for (i = 1; i < n && same_pair(&moves[i], moves); i++)
+		if (host && choose(peers, &moves[i], run) != (int)way)
+			break; /* the route also depends on the host memory */
+	return i;
+}
+
+/* Logs a warning, once for each pair of devices, that copies are staged. */
+static void warn(struct peali_peers *peers, const struct peali_move *move)
+{
+	if (move->to.device == PEALI_HOST || move->from.device == PEALI_HOST ||
+	    move->to.device == move->from.device)
+		return;
+	if (peali_ledger_warns(&peers->ledger, move->from.device,
+			       move->to.device))
+		peali_log(1,
+			  "device %d -> device %d: copies are staged through "
+			  "the host, which is slower: %s",
+			  move->from.device, move->to.device,
+			  way_of(peers, move) == PEAL_ROUTE_STAGED ?
+				  "no device has access to the other that "
+				  "works" :
+				  "as the caller wants");
+}
+
+static int carry_directly(struct peali_peers *peers,
+			  const struct peali_move *moves, uint32_t n,
+			  struct peali_run *run)
+{
+	int device = moves->to.device == PEALI_HOST ? moves->from.device :
+						      moves->to.device;
+	struct batch batch;
+	uint32_t i;
+	int r = 0;
+
+	batch.backend =
+		peers->devices->device[device == PEALI_HOST ? 0 : device]
+			.backend;
+	batch.n = 0;
+	batch.bytes = 0;
+	for (i = 0; !r && i < n; i++)
+		r = put_pieces(peers, &batch, &moves[i], run);
+	return r < 0 ? r : flush(&batch, run);
+}
+
+/*
+ * Copies moves through the host. Without pinned memory for two buffers, the
+ * backend itself can stage a copy from or to host memory.
+ */
+static int carry_staged(struct peali_peers *peers,
+			const struct peali_move *moves, uint32_t n,
+			struct peali_run *run)
+{
+	uint64_t before = run->result.bytes;
+	int r;
+
+	warn(peers, moves);
+	r = peali_stage_run(peers, moves, n, run);
+	if (r != PEAL_ENOMEM || run->result.bytes != before ||
+	    (moves->to.device != PEALI_HOST &&
+	     moves->from.device != PEALI_HOST))
+		return r;
+	r = carry_directly(peers, moves, n, run);
+	run->result.staged_bytes += run->result.bytes - before;
+	return r;
+}
+
+static int carry_group(struct peali_peers *peers,
+		       const struct peali_move *moves, uint32_t n,
+		       enum peal_route way, struct peali_run *run)
+{
+	struct peali_ledger_copy entry = { .to = moves->to.device,
+					   .from = moves->from.device,
+					   .staged = way == PEAL_ROUTE_STAGED };
+	uint64_t before = run->result.bytes, began = peal_clock_ns();
+	int r;
+
+	if (way > run->result.route)
+		run->result.route = way;
+	r = way == PEAL_ROUTE_STAGED ? carry_staged(peers, moves, n, run) :
+				       carry_directly(peers, moves, n, run);
+	*(r ? &entry.failed : &entry.copies) = n;
+	entry.bytes = run->result.bytes - before;
+	entry.ns = peal_clock_ns() - began;
+	peali_ledger_enter(&peers->ledger, &entry);
+	return r;
+}
+
+/*
+ * Counts the leading moves of one pair as failed. None of them has started.
+ * Returns the number of these moves.
+ */
+static uint32_t forgo(struct peali_peers *peers, const struct peali_move *moves,
+		      uint32_t n)
+{
+	struct peali_ledger_copy entry = { .to = moves->to.device,
+					   .from = moves->from.device };
+
+	entry.staged = way_of(peers, moves) == PEAL_ROUTE_STAGED;
+	while (entry.failed < n && same_pair(&moves[entry.failed], moves))
+		entry.failed++;
+	peali_ledger_enter(&peers->ledger, &entry);
+	return entry.failed;
+}
+
+int peali_carry(struct peali_peers *peers, const struct peali_move *moves,
+		uint32_t n, struct peali_run *run)
+{
+	uint64_t began = peal_clock_ns();
+	uint32_t i, group;
+	int way, r = 0;
+
+	run->result.n_copies = n;
+	for (i = 0; i < n; i += group) {
+		way = r			       ? r :
+		      peali_run_cancelled(run) ? PEAL_ECANCELED :
+						 choose(peers, &moves[i], run);
+		if (way < 0) {
+			group = forgo(peers, &moves[i], n - i);
+			r = way;
+			continue;
+		}
+		group = alike(peers, &moves[i], n - i, (enum peal_route)way,
+			      run);
+		r = carry_group(peers, &moves[i], group, (enum peal_route)way,
+				run);
+	}
+	run->result.nanoseconds = peal_clock_ns() - began;
+	return r;
+}
+
+int peal_transfer_counts(struct peal_runtime *runtime, int from, int to,
+			 struct peal_transfer_counts *counts_out)
+{
+	const char *call = "peal_transfer_counts";
+	struct peali_peers *peers = peali_peers_of(runtime, call);
+	int r;
+
+	if (!peers)
+		return PEAL_EINVAL;
+	if (!counts_out)
+		return peali_fail(PEAL_EINVAL, call, "counts_out is NULL");
+	r = peali_devices_check_place(peers->devices, from, call);
+	if (!r)
+		r = peali_devices_check_place(peers->devices, to, call);
+	if (r < 0)
+		return r;
+	peali_ledger_read_pair(&peers->ledger, from, to, counts_out);
+	return 0;
+}

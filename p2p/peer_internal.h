@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEALI_PEER_INTERNAL_H
+#define PEALI_PEER_INTERNAL_H
+
+#include <pthread.h>
+#include <stddef.h>
+
+#include <peal/transfer.h>
+#include "p2p/probe_cache.h"
+#include "p2p/copy_stats.h"
+#include "p2p/peer.h"
+
+/*
+ * Internals of struct peali_peers, for the files of this folder only.
+ *
+ * `lock` protects all fields except where a comment says otherwise. The lock is
+ * held while a backend enables or disables a pair. `probe_lock` admits one
+ * probe at a time. Lock order: `probe_lock`, then `lock`.
+ */
+
+/** The users of a pair's access. */
+enum peali_use {
+	PEALI_USE_CALLER, /* peal_peer_enable */
+	PEALI_USE_LINK, /* peali_peer_hold */
+	PEALI_USE_MAP, /* peal_peer_map */
+	PEALI_USE_BUFFER, /* peali_buffer_view_take */
+	PEALI_USE_PROBE,
+	PEALI_USES
+};
+
+/** How much is known about a pair. */
+enum peali_proof {
+	PEALI_PROOF_NONE,
+	PEALI_PROOF_VERDICT, /* slots and pattern are checked; not measured */
+	PEALI_PROOF_COMPLETE
+};
+
+/** An ordered pair. */
+struct peali_pair {
+	uint32_t n_uses[PEALI_USES];
+	enum peali_proof proof;
+	struct peal_pair_info info;
+};
+
+/** An allocation of peal_memory_alloc. */
+struct peali_record {
+	int device; /* device, or PEALI_HOST */
+	uint64_t address; /* the owner's address */
+	uint64_t bytes;
+	struct peali_memory memory;
+	int is_buffer; /* 1: made by peali_buffer_alloc */
+	uint32_t n_maps, n_copies; /* users; > 0: not freed */
+};
+
+/** A mapping of peal_peer_map, one entry per address. */
+struct peali_mapping {
+	int remote;
+	uint64_t address; /* the remote device's address */
+	int owner;
+	uint64_t owner_address;
+	uint64_t bytes; /* largest requested length */
+	uint32_t count;
+	struct peali_record *record; /* NULL: the runtime's own memory */
+};
+
+/** The baseline of a link kind: bandwidth through host memory. */
+struct peali_reference {
+	struct peali_backend *backend;
+	char kind[16];
+	uint64_t bytes_per_s;
+};
+
+#define PEALI_REFERENCES 16
+
+struct peali_stages;
+
+/** A queue of background copies for one thread. */
+struct peali_line {
+	pthread_mutex_t lock;
+	pthread_cond_t work; /* a copy is queued, or `stop` is set */
+	struct peal_copy *first, **last;
+	int has_thread, stop;
+	pthread_t thread;
+};
+
+struct peali_peers {
+	const struct peali_devices *devices;
+	pthread_mutex_t lock;
+	struct peali_pair *pair; /* [from * devices->n + to] */
+	struct peali_record **record; /* by device, then by address */
+	size_t n_records, max_records;
+	size_t n_buffers; /* buffers among the records */
+	struct peali_mapping *mapping;
+	size_t n_mappings, max_mappings;
+	struct peali_stages *stages; /* NULL until the first staged copy */
+	/* [1 + device]: copies to that device; [0]: to the host */
+	struct peali_line *line;
+	struct peal_copy *copies; /* all copies that are not destroyed */
+	uint32_t n_copies; /* copies in that list */
+	uint64_t n_started; /* background copies started so far */
+	pthread_cond_t copy_ended; /* a copy has ended or was cancelled */
+	uint32_t n_running; /* copies of running synchronous calls */
+	struct peali_ledger ledger; /* has its own lock */
+	pthread_mutex_t probe_lock;
+	/* probe_lock protects the fields below */
+	struct peali_reference reference[PEALI_REFERENCES];
+	int n_references;
+	struct peali_cache cache;
+};
+
+static inline struct peali_pair *peali_pair_of(struct peali_peers *peers,
+					       int from, int to)
+{
+	return &peers->pair[(size_t)from * (size_t)peers->devices->n +
+			    (size_t)to];
+}
+
+/* peer.c. Adds or removes one use of a pair. The caller holds `lock`. */
+int peali_pair_take(struct peali_peers *peers, int from, int to,
+		    enum peali_use use, const char *call);
+void peali_pair_give(struct peali_peers *peers, int from, int to,
+		     enum peali_use use);
+/*
+ * Returns the peers of a runtime. NULL runtime: records an error, returns NULL.
+ */
+struct peali_peers *peali_peers_of(struct peal_runtime *runtime,
+				   const char *call);
+
+/*
+ * memory.c. Returns the record that contains the address, or NULL. The caller
+ * holds `lock`.
+ */
+struct peali_record *peali_record_find(struct peali_peers *peers, int device,
+				       uint64_t address);
+/* Returns 1 if [address, +bytes) is inside [start, +size). */
+int peali_range_inside(uint64_t address, uint64_t bytes, uint64_t start,
+		       uint64_t size);
+/* Frees all remaining records and their memory. */
+void peali_records_clear(struct peali_peers *peers);
+
+/*
+ * mapping.c. Returns the mapping that contains the range, or NULL. The caller
+ * holds `lock`.
+ */
+const struct peali_mapping *peali_mapping_find(const struct peali_peers *peers,
+					       int remote, uint64_t address,
+					       uint64_t bytes);
+void peali_mappings_clear(struct peali_peers *peers);
+
+/* copy_async.c. Makes and destroys the lines. Returns 0 or PEAL_ENOMEM. */
+int peali_lines_open(struct peali_peers *peers);
+void peali_lines_close(struct peali_peers *peers);
+/*
+ * copy_async.c. Releases the memory of ended copies. The caller holds `lock`.
+ */
+void peali_copies_settle(struct peali_peers *peers);
+/* Cancels and frees all copies. The caller does not hold `lock`. */
+void peali_copies_clear(struct peali_peers *peers);
+
+#endif

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Chooses the kind of a queue and completes its options: see queue_plan.h. */
+#include "queues/queue_select.h"
+
+#include <string.h>
+
+#include "queues/publication.h"
+#include "queues/queue.h"
+#include "runtime/base/error.h"
+#include "runtime/base/wait.h"
+
+/* Cheapest first: the first kind that serves the options is chosen. */
+static const struct peali_queue_kind *const kinds[] = {
+	&peali_queue_link,
+	&peali_queue_mailbox,
+	&peali_queue_work,
+	&peali_queue_topic,
+};
+#define KINDS (sizeof(kinds) / sizeof(kinds[0]))
+
+#define CAPACITY_DEFAULT 1024
+
+const char *peal_queue_kind_name(uint32_t kind)
+{
+	size_t i;
+
+	for (i = 0; i < KINDS; i++)
+		if (kinds[i]->kind == kind)
+			return kinds[i]->name;
+	return "?";
+}
+
+static int complete_ends(const char *option, uint32_t *n, const char *call)
+{
+	if (!*n)
+		*n = 1;
+	if (*n > PEAL_QUEUE_ENDS)
+		return peali_fail(PEAL_EINVAL, call,
+				  "%s is %u; a queue has at most %d", option,
+				  *n, PEAL_QUEUE_ENDS);
+	return 0;
+}
+
+static int choose_kind(const struct peal_queue_options *o,
+		       const struct peali_queue_kind **out, const char *call)
+{
+	size_t i;
+
+	for (i = 0; i < KINDS; i++) {
+		if (o->kind ? o->kind != kinds[i]->kind : kinds[i]->to_each)
+			continue;
+		*out = kinds[i];
+		if (o->producers <= kinds[i]->producers &&
+		    o->consumers <= kinds[i]->consumers)
+			return 0;
+		if (o->kind)
+			return peali_fail(
+				PEAL_EINVAL, call,
+				"kind is %s, which serves up to %u producers "
+				"and %u consumers; producers is %u, consumers "
+				"is %u%s",
+				kinds[i]->name, kinds[i]->producers,
+				kinds[i]->consumers, o->producers, o->consumers,
+				kinds[i]->to_each ?
+					"" :
+					": leave kind 0 to have one that "
+					"serves");
+	}
+	return peali_fail(PEAL_EINVAL, call,
+			  "kind is %u, which is no enum peal_queue_kind",
+			  o->kind);
+}
+
+/* Checks the sizes here, so that errors name these options. */
+static int check_sizes(const struct peali_queue_plan *plan, const char *call)
+{
+	const struct peal_queue_options *o = &plan->options;
+	uint32_t in_slot = peali_policy_message_max(o->policy);
+	uint32_t blocks;
+
+	if (peali_slots_check("capacity", o->capacity, call))
+		return PEAL_EINVAL;
+	/* from 64 slots on, a work queue frees slots in blocks */
+	blocks = plan->kind == &peali_queue_work && o->capacity > 32 ? 2 : 1;
+	if (o->capacity < o->producers * blocks)
+		return peali_fail(
+			PEAL_EINVAL, call,
+			"capacity is %u, too few for %u producers: at "
+			"least %u",
+			o->capacity, o->producers, o->producers * blocks);
+	if (o->reserved)
+		return peali_fail(PEAL_EINVAL, call,
+				  "reserved is %u; it must be 0", o->reserved);
+	if (plan->kind != &peali_queue_link && o->message_bytes > in_slot)
+		return peali_fail(PEAL_EINVAL, call,
+				  "message_bytes is %llu; a %s keeps messages "
+				  "in slots, at most %u are allowed",
+				  (unsigned long long)o->message_bytes,
+				  plan->kind->name, in_slot);
+	if (o->overwrite > 1)
+		return peali_fail(PEAL_EINVAL, call,
+				  "overwrite is %u; it must be 0 or 1",
+				  o->overwrite);
+	if (plan->kind != &peali_queue_topic && o->overwrite)
+		return peali_fail(PEAL_EINVAL, call,
+				  "overwrite is %u; only a topic can, and kind "
+				  "is %s",
+				  o->overwrite, plan->kind->name);
+	return 0;
+}
+
+/*
+ * Returns the most messages of one push. Producers that lease slots share the
+ * capacity, and each can always get so many slots in the end.
+ */
+static uint32_t bulk_max(const struct peali_queue_plan *plan)
+{
+	uint32_t most = plan->options.capacity;
+
+	if (plan->kind->leases)
+		most /= 2 * plan->options.producers;
+	if (most > PEAL_QUEUE_BURST)
+		return PEAL_QUEUE_BURST;
+	return most ? most : 1;
+}
+
+/* `each` is the bytes of every message; 0: lengths differ. */
+static int complete_bytes(struct peali_queue_plan *plan, uint64_t each,
+			  const char *call)
+{
+	uint64_t *most = &plan->options.message_bytes;
+
+	if (each && *most && *most != each)
+		return peali_fail(PEAL_EINVAL, call,
+				  "message_bytes is %llu, and each message is "
+				  "said to have %llu: leave it 0",
+				  (unsigned long long)*most,
+				  (unsigned long long)each);
+	if (each)
+		*most = each;
+	if (!*most)
+		*most = PEALI_MESSAGE_DEFAULT;
+	return 0;
+}
+
+/* Chooses the policy first: all sizes depend on it. */
+static int complete_policy(struct peali_queue_plan *plan, const char *call)
+{
+	return peali_policy_choose(&plan->options.policy, plan->policies,
+				   plan->default_policy, "policy", plan->whose,
+				   call);
+}
+
+int peali_queue_plan(struct peali_queue_plan *plan,
+		     const struct peal_queue_options *options, uint64_t each,
+		     const char *call)
+{
+	struct peal_queue_options *mine = &plan->options;
+	int result = peali_options_copy(mine, sizeof(*mine), options, call);
+
+	if (result)
+		return result;
+	if (!mine->capacity)
+		mine->capacity = CAPACITY_DEFAULT;
+	result = complete_bytes(plan, each, call);
+	if (!result)
+		result = complete_ends("producers", &mine->producers, call);
+	if (!result)
+		result = complete_ends("consumers", &mine->consumers, call);
+	if (!result)
+		result = choose_kind(mine, &plan->kind, call);
+	if (!result)
+		result = complete_policy(plan, call);
+	if (!result)
+		result = check_sizes(plan, call);
+	if (result)
+		return result;
+	mine->kind = plan->kind->kind;
+	plan->bulk = bulk_max(plan);
+	plan->stages = plan->stage = plan->credit = plan->bytes = 0;
+	memset(&plan->spec, 0, sizeof(plan->spec));
+	return plan->kind->plan(plan, call);
+}
+
+uint64_t peali_queue_header(const struct peali_queue_plan *plan, void *out)
+{
+	return plan->kind->header(plan, out);
+}

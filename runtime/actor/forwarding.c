@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Crossings and forwarding links between kernels.
+ *
+ * A crossing maps an address to an address in another kernel. Migrated actors
+ * and proxies (proxy.c) have crossings. A forwarding link (passage) goes from
+ * one worker to another kernel. It carries the messages for all addresses of
+ * that worker that lead to that kernel. Its ends belong to the kernels, not to
+ * actors. include/peal/device/away.h explains how workers use it.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "queues/publication.h"
+#include "runtime/runtime.h"
+
+/* ---- addresses ----------------------------------------------------------- */
+
+struct peali_crossing *peali_crossing_from(const struct peal_runtime *rt,
+					   uint64_t address)
+{
+	uint32_t i;
+
+	for (i = 0; i < rt->n_crossings; i++)
+		if (rt->crossings[i].from == address)
+			return &rt->crossings[i];
+	return NULL;
+}
+
+struct peali_crossing *peali_crossing_to(const struct peal_runtime *rt,
+					 uint64_t address)
+{
+	uint32_t i;
+
+	for (i = 0; i < rt->n_crossings; i++)
+		if (rt->crossings[i].to == address && !rt->crossings[i].proxy)
+			return &rt->crossings[i];
+	return NULL;
+}
+
+int peali_crossing_add(struct peal_runtime *rt,
+		       const struct peali_crossing *crossing, const char *call)
+{
+	struct peali_crossing *more;
+
+	if (rt->n_crossings == rt->max_crossings) {
+		uint32_t max = rt->max_crossings ? 2 * rt->max_crossings : 16;
+
+		more = realloc(rt->crossings, max * sizeof(*more));
+		if (!more)
+			return peali_fail(PEAL_ENOMEM, call,
+					  "no memory for %u addresses that "
+					  "lead to other kernels",
+					  max);
+		rt->crossings = more;
+		rt->max_crossings = max;
+	}
+	rt->crossings[rt->n_crossings++] = *crossing;
+	return 0;
+}
+
+void peali_crossing_remove(struct peal_runtime *rt,
+			   struct peali_crossing *crossing)
+{
+	*crossing = rt->crossings[--rt->n_crossings];
+}
+
+/* ---- forwarding links ---------------------------------------------------- */
+
+struct peal_link *peali_passage_find(const struct peal_kernel *from,
+				     uint32_t worker,
+				     const struct peal_kernel *to)
+{
+	struct peal_link *link;
+
+	for (link = from->rt->links; link; link = link->next)
+		if (link->from.passage && link->from.kernel == from &&
+		    link->from.worker == worker && link->to.kernel == to)
+			break;
+	return link;
+}
+
+static void set_end(struct peali_end *end, struct peal_kernel *k,
+		    uint32_t worker)
+{
+	end->address = k->params.address | PEAL_PASSAGE_ACTOR;
+	end->kernel = k;
+	end->passage = 1;
+	end->worker = worker;
+	end->device = k->device;
+}
+
+/*
+ * Sets the sizes of a forwarding link. Its message size is the larger
+ * mailbox_message_bytes of both kernels. One slot holds a message, whatever the
+ * policy. The capacity covers mailbox_slots and passage_slots of the sending
+ * kernel, so that no message waits for a free slot.
+ */
+static void set_sizes(struct peal_link *like)
+{
+	const struct peal_kernel *from = like->from.kernel;
+	const struct peal_kernel *to = like->to.kernel;
+	uint32_t most = UINT32_MAX, bytes, policy;
+
+	bytes = from->mailbox_message_bytes > to->mailbox_message_bytes ?
+			from->mailbox_message_bytes :
+			to->mailbox_message_bytes;
+	like->spec.capacity = from->mailbox_slots;
+	while (like->spec.capacity < from->mailbox_slots + from->passage_slots)
+		like->spec.capacity *= 2;
+	like->spec.message_bytes = bytes;
+	bytes += (uint32_t)sizeof(struct peal_header);
+	for (policy = PEAL_POLICY_SEQUENCE; policy <= PEAL_POLICY_ATOM8;
+	     policy++) {
+		uint32_t slot = peali_policy_slot(policy, bytes);
+
+		if (slot > like->spec.slot_bytes)
+			like->spec.slot_bytes = slot;
+		if (peali_policy_slot_max(policy) < most)
+			most = peali_policy_slot_max(policy);
+	}
+	if (like->spec.slot_bytes > most) /* longer messages are dead */
+		like->spec.slot_bytes = most;
+}
+
+int peali_passage_make(struct peal_kernel *from, uint32_t worker,
+		       struct peal_kernel *to, uint32_t to_worker,
+		       struct peal_link **link_out, const char *call)
+{
+	struct peal_link like;
+	int64_t port;
+	int result;
+
+	*link_out = peali_passage_find(from, worker, to);
+	if (*link_out)
+		return 0;
+	port = peali_port_take(from, worker);
+	if (port < 0)
+		return peali_fail(PEAL_ENOSPC, call,
+				  "all %u of max_ports are used on worker %u "
+				  "of kernel '%s', which needs one for what "
+				  "goes on to kernel '%s'",
+				  from->params.max_ports, worker, from->name,
+				  to->name);
+	memset(&like, 0, sizeof(like));
+	like.rt = from->rt;
+	set_end(&like.from, from, worker);
+	set_end(&like.to, to, to_worker);
+	like.from.index = (uint32_t)port;
+	like.from_port = worker;
+	set_sizes(&like);
+	result = peali_link_make(&like, link_out, call);
+	if (result && result != PEAL_EHUNG)
+		peali_port_give(from, worker, (uint32_t)port);
+	return result;
+}
+
+int peali_kernel_passes_on(struct peal_kernel *k, const char *call)
+{
+	if (peali_kernel_ended(k))
+		return peali_fail(PEAL_ESTOPPED, call, "kernel '%s' has ended",
+				  k->name);
+	if (k->draining || k->stopping)
+		return peali_fail(PEAL_ESTOPPED, call,
+				  "kernel '%s' is about to end", k->name);
+	if (!k->params.mailboxes)
+		return peali_fail(PEAL_ENOTSUP, call,
+				  "kernel '%s' has no mailboxes, by which "
+				  "messages would follow: say mailbox_slots in "
+				  "struct peal_kernel_options",
+				  k->name);
+	return 0;
+}
+
+/*
+ * Returns the largest number of messages that a handler may tell. At least 1,
+ * for a forwarded message.
+ */
+static uint32_t most_tells(const struct peal_program *program)
+{
+	uint32_t i, most = 1;
+
+	for (i = 0; i < program->n_handlers; i++)
+		if (program->handlers[i].tells > most)
+			most = program->handlers[i].tells;
+	return most;
+}
+
+int peali_passage_check(struct peal_kernel *from, struct peal_kernel *to,
+			const char *call)
+{
+	int result;
+
+	if (from->rt != to->rt)
+		return peali_fail(PEAL_EINVAL, call,
+				  "kernel '%s' is of another runtime than "
+				  "kernel '%s'",
+				  to->name, from->name);
+	result = peali_kernel_passes_on(from, call);
+	if (!result)
+		result = peali_kernel_passes_on(to, call);
+	if (result || to->passage_slots >= most_tells(to->program))
+		return result;
+	return peali_fail(PEAL_ENOTSUP, call,
+			  "kernel '%s' has passage_slots %u, too few for "
+			  "handlers that tell up to %u messages",
+			  to->name, to->passage_slots, most_tells(to->program));
+}
+
+/*
+ * Asks the workers again for unfinished migrations from or to a kernel. Returns
+ * 0, or PEAL_EHUNG if a worker does not answer.
+ */
+static int settle(struct peal_kernel *k)
+{
+	struct peal_runtime *rt = k->rt;
+	struct peal_kernel *from;
+	uint32_t i = 0, index;
+
+	while (i < rt->n_crossings) {
+		const struct peali_crossing *c = &rt->crossings[i];
+
+		from = peali_kernel_of(rt, c->from);
+		index = PEAL_ACTOR_INDEX(c->from);
+		if (!c->passage || (from != k && c->passage->to.kernel != k)) {
+			i++;
+			continue;
+		}
+		if (peali_move_settle(from, index, "peal_kernel_destroy") ==
+		    PEAL_EHUNG)
+			return PEAL_EHUNG;
+		if (from->actors[index].moving) { /* the state was not copied */
+			from->actors[index].moving = 0;
+			peali_crossing_remove(rt, &rt->crossings[i]);
+		}
+	}
+	return 0;
+}
+
+/*
+ * Waits until the receivers have taken all messages on the kernel's forwarding
+ * links. Returns 0, or PEAL_EBUSY after rt->answer_ms.
+ */
+static int await_taken(struct peal_kernel *k)
+{
+	uint64_t deadline = peali_deadline((int64_t)k->rt->answer_ms * 1000000);
+	struct peal_link_info info;
+	struct peal_link *link;
+	uint32_t turns = 0;
+
+	for (link = k->rt->links; link; link = link->next) {
+		if (!link->from.passage || link->from.kernel != k)
+			continue;
+		while (!peal_link_info(link, &info) && info.queued) {
+			if (peali_late(deadline))
+				return peali_fail(
+					PEAL_EBUSY, "peal_kernel_destroy",
+					"%llu messages of kernel '%s' for "
+					"actors of kernel '%s' wait there: "
+					"destroy it when they are taken, or "
+					"that one has ended",
+					(unsigned long long)info.queued,
+					k->name, link->to.kernel->name);
+			peali_poll_pause(&turns);
+		}
+	}
+	return 0;
+}
+
+/*
+ * Tells the worker of `address`, in kernel `from`, that the actor now has
+ * address `now` in kernel `to`. Returns 0, or an error: `address` then leads
+ * nowhere.
+ */
+static int tell_lead(struct peal_kernel *from, uint64_t address,
+		     struct peal_kernel *to, uint64_t now)
+{
+	static const char call[] = "peal_kernel_destroy";
+	uint32_t worker = from->actors[PEAL_ACTOR_INDEX(address)].worker;
+	struct peal_control_leave lead = { (uint32_t)address, (uint32_t)now,
+					   PEAL_CONTROL_BACK, 0 };
+	struct peal_link *passage;
+	int result = 0;
+
+	if (to != from && !peali_kernel_ended(to)) {
+		result = peali_passage_make(
+			from, worker, to,
+			to->actors[PEAL_ACTOR_INDEX(now)].worker, &passage,
+			call);
+		if (!result)
+			lead.port = passage->from.index;
+	} else if (to != from) {
+		result = PEAL_ESTOPPED;
+	}
+	return result ? result :
+			peali_kernel_tell(from, worker, PEAL_CONTROL_LEAD,
+					  &lead, sizeof(lead), call);
+}
+
+/*
+ * Redirects a crossing past the ended kernel `k` if the actor has left `k`.
+ * Returns 0, or PEAL_EHUNG if a worker does not answer.
+ */
+static int lead_past(struct peal_kernel *k, struct peali_crossing *c)
+{
+	struct peal_runtime *rt = k->rt;
+	struct peal_kernel *from = peali_kernel_of(rt, c->from), *to;
+	uint64_t now = c->to;
+	int result;
+
+	while (now && !((now ^ k->params.address) >> 32))
+		now = peali_address_next(rt, now);
+	to = now ? peali_kernel_of(rt, now) : NULL;
+	if (!from || !to)
+		return 0; /* the actor has not left, or an end is gone */
+	result = peali_kernel_ended(from) ? 0 :
+					    tell_lead(from, c->from, to, now);
+	if (result)
+		return result == PEAL_EHUNG ? result : 0;
+	if (to != from) {
+		c->to = now;
+		return 0;
+	}
+	if (c->proxy) { /* not a former entry of the actor */
+		c->to = now;
+		return 0;
+	}
+	from->actors[PEAL_ACTOR_INDEX(c->from)].moved_to =
+		1 + PEAL_ACTOR_INDEX(now);
+	from->actors[PEAL_ACTOR_INDEX(now)].moved_from =
+		1 + PEAL_ACTOR_INDEX(c->from);
+	/* peali_passages_end removes all crossings from `k` */
+	c->from = k->params.address | PEAL_PASSAGE_ACTOR;
+	return 0;
+}
+
+int peali_passages_end(struct peal_kernel *k)
+{
+	struct peal_link *link, *next;
+	uint32_t i;
+	int result = settle(k);
+
+	if (!result)
+		result = await_taken(k);
+	for (i = 0; !result && i < k->rt->n_crossings; i++)
+		if (!((k->rt->crossings[i].to ^ k->params.address) >> 32))
+			result = lead_past(k, &k->rt->crossings[i]);
+	if (result)
+		return result;
+	for (link = k->rt->links; link; link = next) {
+		next = link->next;
+		if (!link->from.passage ||
+		    (link->from.kernel != k && link->to.kernel != k))
+			continue;
+		result = peali_link_take_down(link, "peal_kernel_destroy");
+		if (result)
+			return result;
+	}
+	/*
+	 * Remove the crossings from `k`: its addresses now lead nowhere. An
+	 * actor that has left `k` has no former address there any more.
+	 */
+	for (i = 0; i < k->rt->n_crossings;)
+		if (!((k->rt->crossings[i].from ^ k->params.address) >> 32))
+			peali_crossing_remove(k->rt, &k->rt->crossings[i]);
+		else
+			i++;
+	return 0;
+}

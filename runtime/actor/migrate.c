@@ -1,0 +1,670 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Migration of actors: reserves the new entry, tells both workers and resolves
+ * addresses. The file include/peal/device/migrate.h explains how messages
+ * follow the actor.
+ */
+#include <string.h>
+
+#include "runtime/actor/name.h"
+#include "runtime/runtime.h"
+
+#define CALL "peal_actor_migrate"
+
+/* A migration of one actor. */
+struct move {
+	struct peal_kernel *kernel, *to; /* from, to; often equal */
+	uint32_t index, next; /* the actor's entry, its new entry */
+	const struct peal_handler_info *handler;
+	struct peal_supervisor *supervisor; /* in another kernel, or NULL */
+	struct peali_rooms rooms; /* resources for the new entry */
+};
+
+/* ---- addresses ----------------------------------------------------------- */
+
+uint32_t peali_actor_lives(const struct peal_kernel *k, uint32_t index)
+{
+	while (k->actors[index].moved_to &&
+	       k->actors[index].moved_to != PEALI_ELSEWHERE)
+		index = k->actors[index].moved_to - 1;
+	return index;
+}
+
+/* Returns the address of an entry. */
+static uint64_t address_at(const struct peal_kernel *k, uint32_t index)
+{
+	return k->params.address | peali_actor_number(k, index);
+}
+
+uint64_t peali_address_next(struct peal_runtime *rt, uint64_t address)
+{
+	const struct peal_kernel *k = peali_kernel_of(rt, address);
+	uint32_t next = k ? k->actors[PEAL_ACTOR_INDEX(address)].moved_to : 0;
+
+	if (next == PEALI_ELSEWHERE)
+		return peali_crossing_from(rt, address)->to;
+	return next ? address_at(k, next - 1) : 0;
+}
+
+uint64_t peali_address_before(struct peal_runtime *rt, uint64_t address)
+{
+	const struct peal_kernel *k = peali_kernel_of(rt, address);
+	uint32_t was = k ? k->actors[PEAL_ACTOR_INDEX(address)].moved_from : 0;
+	const struct peali_crossing *c;
+
+	if (was != PEALI_ELSEWHERE)
+		return was ? address_at(k, was - 1) : 0;
+	c = peali_crossing_to(rt, address); /* NULL: that kernel is destroyed */
+	return c ? c->from : 0;
+}
+
+uint64_t peali_address_lives(struct peal_runtime *rt, uint64_t address)
+{
+	uint64_t next;
+
+	while ((next = peali_address_next(rt, address)))
+		address = next;
+	return address;
+}
+
+uint64_t peali_address_first(struct peal_runtime *rt, uint64_t address)
+{
+	uint64_t before;
+
+	while ((before = peali_address_before(rt, address)))
+		address = before;
+	return address;
+}
+
+/* Records that the actor now lives at its next entry. */
+static void record(const struct move *m)
+{
+	struct peal_kernel *k = m->kernel;
+	struct peali_actor *a = &k->actors[m->index];
+	struct peali_actor *next = &m->to->actors[m->next];
+	int away = m->to != k;
+
+	next->handler = a->handler;
+	next->pinned = a->pinned;
+	next->moved_from = away ? PEALI_ELSEWHERE : 1 + m->index;
+	next->bare = !away;
+	if (!away)
+		next->state_offset = a->state_offset;
+	a->moved_to = away ? PEALI_ELSEWHERE : 1 + m->next;
+	a->moving = 0;
+	k->n_moved++;
+	k->n_actors -= away;
+	m->to->n_actors += away;
+	peali_name_follow(k->rt, address_at(k, m->index),
+			  address_at(m->to, m->next));
+	if (a->ports_of)
+		k->actors[a->ports_of - 1].n_links--;
+	if (next->ports_of)
+		m->to->actors[next->ports_of - 1].n_links++;
+	if (away)
+		peali_supervisor_strike(k, m->index);
+	if (!k->wards || away)
+		return;
+	k->wards[m->next] = k->wards[m->index];
+	memset(&k->wards[m->index], 0, sizeof(k->wards[m->index]));
+}
+
+/* ---- checks -------------------------------------------------------------- */
+
+int peali_sharing_check(const struct peal_handler_info *h,
+			const struct peal_handler_info *owner, const char *call)
+{
+	if (h->ports > owner->ports || h->emits > owner->emits)
+		return peali_fail(PEAL_EINVAL, call,
+				  "`ports_of`: '%s' has %u ports and emits %u, "
+				  "'%s' has %u and emits %u: it shares no more "
+				  "than there is",
+				  h->name, h->ports, h->emits, owner->name,
+				  owner->ports, owner->emits);
+	if (h->output_bytes != owner->output_bytes)
+		return peali_fail(PEAL_EINVAL, call,
+				  "`ports_of`: '%s' emits messages of %llu "
+				  "bytes and '%s' of %llu",
+				  h->name, (unsigned long long)h->output_bytes,
+				  owner->name,
+				  (unsigned long long)owner->output_bytes);
+	return 0;
+}
+
+/*
+ * Returns PEAL_EBUSY if a link, a topic or another actor uses the actor's
+ * ports. Ports cannot move.
+ */
+static int check_ports(const struct move *m)
+{
+	struct peal_kernel *k = m->kernel;
+	uint64_t address = k->params.address | peali_actor_number(k, m->index);
+	const struct peal_link *link;
+	const char *topic;
+	uint32_t i;
+
+	for (link = k->rt->links; link; link = link->next)
+		if (link->from.kernel == k && !link->from.dead_letters &&
+		    !link->from.passage && link->from.actor == m->index)
+			return peali_fail(
+				PEAL_EBUSY, CALL,
+				"link %llu comes from port %u of actor %u of "
+				"kernel '%s', and a port does not move: let it "
+				"share ports (ports_of), or destroy the link",
+				(unsigned long long)link->id, link->from_port,
+				m->index, k->name);
+	for (i = 0; i < m->handler->ports; i++) {
+		topic = peali_topic_at_port(k->rt, address, i);
+		if (topic)
+			return peali_fail(PEAL_EBUSY, CALL,
+					  "port %u of actor %u of kernel '%s' "
+					  "publishes to topic '%s', and a port "
+					  "does not move: peal_unpublish first",
+					  i, m->index, k->name, topic);
+	}
+	for (i = 0; k->actors[m->index].n_links && i < k->n_rooms; i++)
+		if (k->actors[i].handler != PEAL_NO_HANDLER &&
+		    !k->actors[i].moved_to &&
+		    k->actors[i].ports_of == 1 + m->index)
+			return peali_fail(PEAL_EBUSY, CALL,
+					  "actor %u of kernel '%s' shares the "
+					  "ports of actor %u, which do not "
+					  "move: move or retire it first",
+					  i, k->name, m->index);
+	return 0;
+}
+
+static int check_actor(const struct move *m)
+{
+	const struct peal_kernel *k = m->kernel;
+	const struct peali_actor *a = &k->actors[m->index];
+
+	if (peali_is_spawned(k, m->index))
+		return peali_fail(PEAL_ENOTSUP, CALL,
+				  "actor %u of kernel '%s' was made by a "
+				  "handler, whose worker has its room: only "
+				  "those move that the host has made",
+				  m->index, k->name);
+	if (a->pool)
+		return peali_fail(PEAL_EBUSY, CALL,
+				  "actor %u of kernel '%s' is a member of a "
+				  "pool, which knows it by its worker: let it "
+				  "leave that first",
+				  m->index, k->name);
+	if (a->limit)
+		return peali_fail(PEAL_ENOTSUP, CALL,
+				  "actor %u of kernel '%s' has a limit "
+				  "(mailbox_limit), which counts what waits at "
+				  "its worker: only those move that have none",
+				  m->index, k->name);
+	return a->ports_of || !m->handler->ports ? 0 : check_ports(m);
+}
+
+/*
+ * Finds the owner of the ports that the migrated actor will share. On entry
+ * *worker is the requested worker plus 1, or 0. On success it becomes the
+ * owner's worker plus 1.
+ */
+static int find_owner(struct move *m, uint64_t ports_of, uint32_t *worker)
+{
+	struct peal_kernel *k = m->to;
+	uint64_t address = peali_address_lives(k->rt, ports_of);
+	uint32_t index = PEAL_ACTOR_INDEX(address);
+	const struct peali_actor *owner = &k->actors[index];
+	int itself = k == m->kernel && index == m->index;
+
+	if (peali_kernel_of(k->rt, address) != k)
+		return peali_fail(PEAL_ENOENT, CALL,
+				  "`ports_of`: kernel '%s' has no actor with "
+				  "the address %#llx",
+				  k->name, (unsigned long long)ports_of);
+	if (owner->ports_of || itself)
+		return peali_fail(PEAL_EINVAL, CALL,
+				  "`ports_of`: actor %u of kernel '%s' %s",
+				  index, k->name,
+				  itself ? "is the one that moves" :
+					   "has no ports of its own");
+	if (*worker && *worker - 1 != owner->worker)
+		return peali_fail(PEAL_EINVAL, CALL,
+				  "`ports_of`: actor %u of kernel '%s' is of "
+				  "worker %u, not of %u",
+				  index, k->name, owner->worker, *worker - 1);
+	*worker = 1 + owner->worker;
+	m->rooms.ports_of = 1 + index;
+	return peali_sharing_check(m->handler,
+				   &k->program->handlers[owner->handler], CALL);
+}
+
+/* Chooses the new worker and fills in `m->rooms`. */
+static int choose(struct move *m, const struct peal_migrate_options *o)
+{
+	struct peal_kernel *k = m->kernel, *to = m->to;
+	const struct peali_actor *a = &k->actors[m->index];
+	uint32_t worker = o->worker;
+	int result = 0;
+
+	if (worker > to->params.n_workers)
+		return peali_fail(PEAL_ENOENT, CALL,
+				  "no worker %u in kernel '%s': it has %u",
+				  worker - 1, to->name, to->params.n_workers);
+	if (o->ports_of)
+		result = find_owner(m, o->ports_of, &worker);
+	else if (a->ports_of && m->handler->ports)
+		result = peali_fail(PEAL_EINVAL, CALL,
+				    "actor %u of kernel '%s' shares the ports "
+				    "of actor %u, which stay: name an actor of "
+				    "its new worker as `ports_of`",
+				    m->index, k->name, a->ports_of - 1);
+	if (result)
+		return result;
+	if (!worker)
+		worker = to == k ? 1 + (a->worker + 1) % k->params.n_workers :
+				   1;
+	if (to == k && worker - 1 == a->worker)
+		return peali_fail(PEAL_EINVAL, CALL,
+				  "actor %u of kernel '%s' is of worker %u "
+				  "already%s",
+				  m->index, k->name, a->worker,
+				  k->params.n_workers > 1 ?
+					  "" :
+					  ", and there is no other");
+	m->rooms.kernel = to;
+	m->rooms.handler = a->handler;
+	m->rooms.worker = worker - 1;
+	m->rooms.moved = to == k;
+	return 0;
+}
+
+/* ---- moving -------------------------------------------------------------- */
+
+/*
+ * Returns the offset of the actor's new state. Within a kernel the state stays
+ * in place.
+ */
+static uint64_t state_offset(const struct move *m)
+{
+	return m->to == m->kernel ? m->kernel->actors[m->index].state_offset :
+				    m->to->actors[m->next].state_offset;
+}
+
+/* Makes the new worker create the next entry, where it awaits the actor. */
+static int tell_next(const struct move *m)
+{
+	struct peal_kernel *k = m->to;
+	const struct peali_actor *next = &k->actors[m->next];
+	const struct peal_handler_info *h = m->handler;
+	struct peal_control_spawn spawn;
+
+	memset(&spawn, 0, sizeof(spawn));
+	spawn.actor = peali_actor_number(k, m->next);
+	spawn.count = 1;
+	spawn.entry.state =
+		peali_area_view(k->rt, k->device, &k->own) + state_offset(m);
+	spawn.entry.place =
+		PEAL_PLACE(spawn.actor, m->rooms.worker, m->rooms.handler) |
+		PEAL_PLACE_ARRIVES;
+	if (k != m->kernel) /* there the supervisor's member is this entry */
+		spawn.entry.place &= ~(uint64_t)PEAL_PLACE_CAME;
+	spawn.entry.state_bytes = h->state_bytes;
+	spawn.entry.ports = h->ports;
+	spawn.entry.emits = h->emits;
+	spawn.entry.tells = h->tells;
+	spawn.entry.port_base = (uint16_t)next->port_base;
+	spawn.port_step = m->rooms.ports_of ? 0 : h->ports;
+	if (m->rooms.ports_of)
+		spawn.entry.shares = PEAL_SHARES | (m->rooms.ports_of - 1);
+	spawn.init_bytes = PEAL_CONTROL_WRITTEN;
+	return peali_kernel_tell(k, m->rooms.worker, PEAL_CONTROL_SPAWN, &spawn,
+				 sizeof(spawn), CALL);
+}
+
+/*
+ * Retires the next entry after a failed migration. Keeps the error text of the
+ * migration. The entry is free again if no worker can use it.
+ */
+static void take_back(const struct move *m)
+{
+	struct peal_kernel *k = m->to;
+	struct peal_error_info failed = *peal_last_error();
+	struct peal_control_spawn spawn;
+	int result;
+
+	memset(&spawn, 0, sizeof(spawn));
+	spawn.actor = peali_actor_number(k, m->next);
+	spawn.count = 1;
+	spawn.entry.place =
+		PEAL_PLACE(spawn.actor, m->rooms.worker, PEAL_NO_HANDLER);
+	result = peali_kernel_tell(k, m->rooms.worker, PEAL_CONTROL_RETIRE,
+				   &spawn, sizeof(spawn), CALL);
+	peali_supervisor_strike(k, m->next);
+	if (!result || peali_kernel_ended(k))
+		peali_rooms_give(&m->rooms, m->next);
+	peali_fail(failed.code, CALL, "%s", failed.text);
+}
+
+/* Sets the error text if the former worker refuses to release the actor. */
+static void say_refused(const struct move *m, int result, const char *call)
+{
+	const struct peal_kernel *k = m->kernel;
+
+	if (result == PEAL_EBUSY)
+		peali_fail(result, call,
+			   "actors that handlers have made share the ports of "
+			   "actor %u of kernel '%s', which do not move: end "
+			   "those first",
+			   m->index, k->name);
+	if (result == PEAL_EAGAIN)
+		peali_fail(result, call,
+			   "actor %u of kernel '%s' waits for answers to its "
+			   "asks, which come to worker %u, or for its init: "
+			   "move it when they have come",
+			   m->index, k->name, k->actors[m->index].worker);
+	if (result == PEAL_EEXIST)
+		peali_fail(result, call,
+			   "actor %u of kernel '%s' is monitored, and monitors "
+			   "do not follow to another kernel: take them off "
+			   "first",
+			   m->index, k->name);
+	if (result == PEAL_ESTOPPED && !peali_kernel_ended(m->kernel))
+		peali_fail(result, call,
+			   "actor %u of kernel '%s' has failed, and is over",
+			   m->index, k->name);
+}
+
+/*
+ * Makes the former worker release the actor. Within the kernel the actor then
+ * lives at its next entry.
+ */
+static int tell_move(const struct move *m, const char *call)
+{
+	struct peal_kernel *k = m->kernel;
+	struct peali_actor *a = &k->actors[m->index];
+	struct peal_control_move move;
+	int result;
+
+	move.actor = peali_actor_number(k, m->index);
+	move.next = peali_actor_number(k, m->next);
+	a->moving = 1 + m->next;
+	result = peali_kernel_tell(k, a->worker, PEAL_CONTROL_MOVE, &move,
+				   sizeof(move), call);
+	say_refused(m, result, call);
+	if (!result) {
+		record(m);
+	} else if (result != PEAL_EHUNG) {
+		a->moving = 0;
+		take_back(m);
+	}
+	return result;
+}
+
+/*
+ * Copies the state to the other kernel. Then makes the new worker take the
+ * actor over. `anew` 1: the actor restarts there.
+ */
+static int bring(const struct move *m, int anew, const char *call)
+{
+	struct peal_kernel *k = m->kernel, *to = m->to;
+	uint64_t at = k->actors[m->index].state_offset;
+	uint64_t to_at = to->actors[m->next].state_offset;
+	struct peali_place from = {
+		k->device, peali_area_view(k->rt, k->device, &k->own) + at
+	};
+	struct peali_place into = {
+		to->device,
+		peali_area_view(to->rt, to->device, &to->own) + to_at
+	};
+	struct peal_control_move arrive = { 0, 0 };
+	int result = 0;
+
+	if (m->handler->state_bytes)
+		result = peali_copy_now(k->rt->peers, into, from,
+					m->handler->state_bytes);
+	if (result)
+		return result; /* a later call releases and copies again */
+	peali_crossing_from(k->rt, address_at(k, m->index))->passage = NULL;
+	record(m);
+	arrive.actor = peali_actor_number(to, m->next);
+	arrive.next = (uint32_t)anew;
+	return peali_kernel_tell(to, m->rooms.worker, PEAL_CONTROL_ARRIVE,
+				 &arrive, sizeof(arrive), call);
+}
+
+/*
+ * Makes the former worker release the actor for another kernel. PEAL_EHANDLER
+ * as the answer means that the actor must restart there.
+ */
+static int tell_leave(const struct move *m, const struct peal_link *passage,
+		      const char *call)
+{
+	struct peal_kernel *k = m->kernel;
+	struct peali_actor *a = &k->actors[m->index];
+	struct peal_control_leave leave = { 0, 0, 0, 0 };
+	int result;
+
+	leave.actor = peali_actor_number(k, m->index);
+	leave.to = peali_actor_number(m->to, m->next);
+	leave.port = passage->from.index;
+	a->moving = PEALI_ELSEWHERE;
+	result = peali_kernel_tell(k, a->worker, PEAL_CONTROL_LEAVE, &leave,
+				   sizeof(leave), call);
+	say_refused(m, result, call);
+	if (!result || result == PEAL_EHANDLER)
+		return bring(m, result != 0, call);
+	if (result == PEAL_EHUNG)
+		return result;
+	a->moving = 0;
+	peali_crossing_remove(
+		k->rt, peali_crossing_from(k->rt, address_at(k, m->index)));
+	take_back(m);
+	return result;
+}
+
+/*
+ * Prepares the forwarding link and the crossing. Then moves the actor to the
+ * other kernel.
+ */
+static int leave(const struct move *m)
+{
+	struct peal_kernel *k = m->kernel;
+	struct peali_crossing c = { .from = address_at(k, m->index),
+				    .to = address_at(m->to, m->next) };
+	int result = peali_passage_make(k, k->actors[m->index].worker, m->to,
+					m->rooms.worker, &c.passage, CALL);
+
+	if (!result)
+		result = peali_crossing_add(k->rt, &c, CALL);
+	if (result) {
+		take_back(m);
+		return result;
+	}
+	return tell_leave(m, c.passage, CALL);
+}
+
+int peali_move_settle(struct peal_kernel *k, uint32_t index, const char *call)
+{
+	struct peali_actor *a = &k->actors[index];
+	struct move m = { .kernel = k, .to = k, .index = index };
+	const struct peali_crossing *c = NULL;
+
+	if (!a->moving)
+		return 0;
+	if (a->moving == PEALI_ELSEWHERE) {
+		c = peali_crossing_from(k->rt, address_at(k, index));
+		m.to = c->passage->to.kernel;
+	}
+	m.next = c ? PEAL_ACTOR_INDEX(c->to) : a->moving - 1;
+	m.handler = &k->program->handlers[a->handler];
+	m.rooms.kernel = m.to;
+	m.rooms.handler = a->handler;
+	m.rooms.worker = m.to->actors[m.next].worker;
+	m.rooms.ports_of = m.to->actors[m.next].ports_of;
+	m.rooms.moved = !c;
+	return c ? tell_leave(&m, c->passage, call) : tell_move(&m, call);
+}
+
+/* Tells the new worker the actor's supervisor. This precedes the entry. */
+static int tell_care(const struct move *m)
+{
+	struct peal_actor_options o = { .size = sizeof(o) };
+	struct peal_kernel *to = m->to;
+	struct peali_inits *inits = NULL;
+	struct peal_control_care care;
+	int result = peali_inits_carry(m->kernel, m->index, to, &inits, CALL);
+
+	if (result)
+		return result;
+	o.init_bytes = inits ? inits->bytes : 0;
+	care = peali_supervisor_care(m->supervisor, inits, &o, 0);
+	care.actor = peali_actor_number(to, m->next);
+	care.count = 1;
+	peali_supervisor_enrol(m->supervisor, inits, &m->next, 1);
+	result = peali_kernel_tell(to, m->rooms.worker, PEAL_CONTROL_CARE,
+				   &care, sizeof(care), CALL);
+	if (result)
+		peali_supervisor_strike(to, m->next);
+	return result;
+}
+
+static int move_on(struct move *m)
+{
+	int result = peali_rooms_take(&m->rooms, 1, &m->next, CALL);
+
+	if (result)
+		return result;
+	result = m->supervisor ? tell_care(m) : 0;
+	if (result) {
+		/* a hung worker may still read the message: keep the entry */
+		if (result != PEAL_EHUNG || peali_kernel_ended(m->to))
+			peali_rooms_give(&m->rooms, m->next);
+		return result;
+	}
+	result = tell_next(m);
+	if (!result)
+		return m->to == m->kernel ? tell_move(m, CALL) : leave(m);
+	peali_supervisor_strike(m->to, m->next);
+	if (peali_kernel_ended(m->to))
+		peali_rooms_give(&m->rooms, m->next);
+	/* a hung worker may still create the entry: never reuse it */
+	return result;
+}
+
+/*
+ * Checks that the actor has a supervisor in the other kernel if and only if it
+ * has one here.
+ */
+static int check_supervisor(const struct move *m)
+{
+	const struct peal_kernel *k = m->kernel;
+	int has = k->wards && k->wards[m->index].supervisor;
+
+	if (has && !m->supervisor)
+		return peali_fail(PEAL_EINVAL, CALL,
+				  "actor %u of kernel '%s' has a supervisor, "
+				  "which stays in that kernel: name one of "
+				  "kernel '%s' (supervisor)",
+				  m->index, k->name, m->to->name);
+	if (!has && m->supervisor)
+		return peali_fail(PEAL_EINVAL, CALL,
+				  "`supervisor`: actor %u of kernel '%s' has "
+				  "none, and nobody has kept what it began "
+				  "with",
+				  m->index, k->name);
+	return has ? peali_supervisor_check(m->supervisor, m->to, 1, CALL) : 0;
+}
+
+/* Checks whether the actor can migrate to the other kernel. */
+static int check_other(const struct move *m)
+{
+	struct peal_kernel *k = m->kernel, *to = m->to;
+	int result;
+
+	if (to == k && m->supervisor)
+		return peali_fail(PEAL_EINVAL, CALL,
+				  "`supervisor`: actor %u stays in kernel '%s' "
+				  "and has the supervisor that it had",
+				  m->index, k->name);
+	if (to == k)
+		return 0;
+	result = peali_passage_check(k, to, CALL);
+	if (result)
+		return result;
+	if (to->program != k->program)
+		return peali_fail(PEAL_EINVAL, CALL,
+				  "kernel '%s' runs program '%s', and an actor "
+				  "of kernel '%s' program '%s': its handler is "
+				  "not there",
+				  to->name, to->program->name, k->name,
+				  k->program->name);
+	return check_supervisor(m);
+}
+
+/*
+ * Returns the kernel of an actor, or NULL with a text. Sets *address to the
+ * actor's newest address.
+ */
+static struct peal_kernel *home_of(struct peal_runtime *rt, uint64_t *address)
+{
+	uint64_t given = *address;
+	struct peal_kernel *k;
+
+	*address = peali_address_lives(rt, given);
+	k = peali_kernel_of(rt, *address);
+	if (!k) /* no such actor, or a handler has ended it */
+		peali_fail(PEAL_ENOENT, CALL,
+			   "no actor with the address %#llx%s",
+			   (unsigned long long)given,
+			   given == *address ? "" : ", nor where it leads");
+	return k;
+}
+
+/* Migrates an actor. The caller holds the runtime's lock. */
+static int migrate(struct peal_runtime *rt, uint64_t address,
+		   const struct peal_migrate_options *o, uint64_t *address_out)
+{
+	struct peal_kernel *k = home_of(rt, &address);
+	struct move m = { .kernel = NULL };
+	int result;
+
+	if (!k)
+		return PEAL_ENOENT;
+	result = peali_kernel_passes_on(k, CALL);
+	if (!result)
+		result = peali_move_settle(k, PEAL_ACTOR_INDEX(address), CALL);
+	m.kernel = result ? k : home_of(rt, &address);
+	if (!m.kernel)
+		return PEAL_ENOENT;
+	m.to = o->kernel ? o->kernel : m.kernel;
+	m.supervisor = o->supervisor;
+	m.index = PEAL_ACTOR_INDEX(address);
+	m.handler =
+		&m.kernel->program->handlers[m.kernel->actors[m.index].handler];
+	if (!result)
+		result = check_other(&m);
+	if (!result)
+		result = check_actor(&m);
+	if (!result)
+		result = choose(&m, o);
+	if (!result)
+		result = move_on(&m);
+	if (address_out)
+		*address_out = peali_address_lives(rt, address);
+	return result;
+}
+
+int peal_actor_migrate(struct peal_runtime *rt, uint64_t address,
+		       const struct peal_migrate_options *options,
+		       uint64_t *address_out)
+{
+	struct peal_migrate_options o;
+	int result;
+
+	if (!rt)
+		return peali_fail(PEAL_EINVAL, CALL, "runtime is NULL");
+	result = peali_options_copy(&o, sizeof(o), options, CALL);
+	if (result)
+		return result;
+	pthread_mutex_lock(&rt->lock);
+	result = migrate(rt, address, &o, address_out);
+	pthread_mutex_unlock(&rt->lock);
+	return result;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/base/error.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static _Thread_local struct peal_error_info last_error;
+
+const char *peal_error_name(int code)
+{
+#define PEAL_ERROR_NAME(name, value, text)                                     \
+	case value:                                                            \
+		return "PEAL_" #name;
+	switch (code) {
+		PEAL_ERRORS(PEAL_ERROR_NAME)
+	default:
+		return code >= 0 ? "PEAL_OK" : "PEAL_E?";
+	}
+#undef PEAL_ERROR_NAME
+}
+
+const char *peal_error_text(int code)
+{
+#define PEAL_ERROR_TEXT(name, value, text)                                     \
+	case value:                                                            \
+		return text;
+	switch (code) {
+		PEAL_ERRORS(PEAL_ERROR_TEXT)
+	default:
+		return code >= 0 ? "success" : "unknown error";
+	}
+#undef PEAL_ERROR_TEXT
+}
+
+const struct peal_error_info *peal_last_error(void)
+{
+	return &last_error;
+}
+
+static int __attribute__((format(printf, 4, 0)))
+record(int code, int driver_code, const char *call, const char *format,
+       va_list arguments)
+{
+	last_error.code = code;
+	last_error.driver_code = driver_code;
+	snprintf(last_error.call, sizeof(last_error.call), "%s", call);
+	vsnprintf(last_error.text, sizeof(last_error.text), format, arguments);
+	return code;
+}
+
+int peali_fail(int code, const char *call, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	record(code, 0, call, format, arguments);
+	va_end(arguments);
+	return code;
+}
+
+int peali_fail_driver(int code, int driver_code, const char *call,
+		      const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	record(code, driver_code, call, format, arguments);
+	va_end(arguments);
+	return code;
+}

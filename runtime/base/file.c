@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/*
+ * Makes all folders of a path, as mkdir -p does for the parent. Errors are
+ * ignored here: opening the file reports them.
+ */
+static void make_folders(char *path)
+{
+	char *at = path;
+
+	while ((at = strchr(at + 1, '/'))) {
+		*at = '\0';
+		mkdir(path, 0700);
+		*at = '/';
+	}
+}
+
+static int write_all(int fd, const char *bytes, size_t left)
+{
+	ssize_t n;
+
+	while (left) {
+		n = write(fd, bytes, left);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return -1;
+		bytes += n;
+		left -= (size_t)n;
+	}
+	return 0;
+}
+
+int peali_file_write(const char *path, const void *bytes, size_t n)
+{
+	char temporary[PATH_MAX];
+	int fd, error;
+
+	/*
+	 * Write a temporary file beside the target, then rename it onto the
+	 * target.
+	 */
+	if (snprintf(temporary, sizeof(temporary), "%s.XXXXXX", path) >=
+	    (int)sizeof(temporary)) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	make_folders(temporary);
+	fd = mkostemp(temporary, O_CLOEXEC);
+	if (fd < 0)
+		return -1;
+	error = write_all(fd, (const char *)bytes, n) ? errno : 0;
+	if (close(fd) && !error)
+		error = errno;
+	if (!error && !rename(temporary, path))
+		return 0;
+	if (!error)
+		error = errno;
+	unlink(temporary);
+	errno = error;
+	return -1;
+}
+
+/*
+ * Reads up to n bytes of an open file; fewer if the file ends before. Returns
+ * NULL with errno.
+ */
+static void *read_all(int fd, size_t n, size_t *n_out)
+{
+	char *bytes = (char *)malloc(n + 1);
+	size_t have = 0;
+	ssize_t got;
+
+	if (!bytes)
+		return NULL;
+	while (have < n) {
+		got = read(fd, bytes + have, n - have);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0) {
+			free(bytes);
+			return NULL;
+		}
+		if (got == 0)
+			break;
+		have += (size_t)got;
+	}
+	bytes[have] = '\0';
+	*n_out = have;
+	return bytes;
+}
+
+void *peali_file_read(const char *path, size_t most, size_t *n_out)
+{
+	/* O_NONBLOCK: opening a pipe would else wait for a writer. */
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), error;
+	void *bytes = NULL;
+	struct stat info;
+
+	if (fd < 0)
+		return NULL;
+	if (fstat(fd, &info) == 0) {
+		errno = !S_ISREG(info.st_mode)			? EINVAL :
+			(unsigned long long)info.st_size > most ? EFBIG :
+								  0;
+		if (!errno)
+			bytes = read_all(fd, (size_t)info.st_size, n_out);
+	}
+	error = errno;
+	close(fd);
+	errno = error;
+	return bytes;
+}

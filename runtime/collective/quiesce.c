@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Waits until devices have no messages in flight. */
+#include <peal/event.h>
+
+#include <stdio.h>
+
+#include "runtime/link/remote.h"
+#include "runtime/runtime.h"
+#include "runtime/link/topic.h"
+
+#define CALL "peal_device_sync"
+
+/*
+ * One look at all counts of messages.
+ *
+ * 1. The look sums the messages that are done.
+ * 2. Then it sums the messages that were given.
+ * 3. Equal sums mean that no message was in flight at the time T between the
+ *    steps.
+ *
+ * A message counts as given before it is visible, and as done after its
+ * handler. So at any time done <= given. Counts never shrink. So done of step 1
+ * <= done at T <= given at T <= given of step 2. If the first and the last are
+ * equal, all are.
+ *
+ * The sums must cover equal sets of objects. Objects that have ended do not
+ * restart. So equal numbers of objects mean equal sets.
+ *
+ * Counts of a GPU become visible in any order. There the sums must stay equal
+ * for some time. In this time each worker has to report a newer lease
+ * (device/clock.h). A worker reports the lease after its earlier counts and
+ * writes.
+ */
+struct look {
+	struct peal_runtime *rt;
+	int device; /* a device's index, or PEAL_ALL_DEVICES */
+	uint64_t done, given; /* messages */
+	uint32_t n_done, n_given; /* kernels, links and subscribers in each
+				   * sum */
+	char busy[160]; /* text: the first object with messages in flight in
+			 * step 2 */
+};
+
+static int is_meant(const struct look *l, struct peal_kernel *k)
+{
+	return k && (l->device == PEAL_ALL_DEVICES || k->device == l->device) &&
+	       !peali_kernel_ended(k);
+}
+
+static int is_open(const struct look *l, const struct peal_link *link)
+{
+	return is_meant(l, link->to.kernel) &&
+	       !atomic_load(&link->receiver_gone) &&
+	       !peal_load_relaxed_sys(&link->counts->error) &&
+	       !atomic_load(&link->staged_error);
+}
+
+static uint64_t link_done(const struct peal_link *link)
+{
+	return peali_counts_done(peali_far_receiver_counts(link)) +
+	       peal_load_acquire_sys(&peali_far_sender_counts(link)->closed);
+}
+
+static uint64_t mail_done(const struct peal_kernel *k)
+{
+	uint64_t n = 0;
+	uint32_t i;
+
+	for (i = 0; i < k->params.n_workers; i++)
+		n += peal_load_acquire_sys(&k->status[i].mail_done);
+	return n;
+}
+
+static uint64_t mail_told(const struct peal_kernel *k)
+{
+	uint64_t n = 0;
+	uint32_t i;
+
+	for (i = 0; i < k->params.n_workers; i++)
+		n += peal_load_relaxed_sys(&k->status[i].told);
+	return n;
+}
+
+/* Sums the messages of a topic's subscribers. `done` is 1 for the done
+ * messages, 0 for the given ones. *n_out counts the subscribers. */
+static uint64_t topic_sum(const struct look *l, const struct peali_topic *t,
+			  int done, uint32_t *n_out)
+{
+	struct peal_subscriber_info s;
+	uint64_t n = 0, reason;
+	uint32_t i;
+
+	for (i = 0; i < t->spec.n_subscribers; i++) {
+		if (!is_meant(l, t->subscribers[i].end.kernel))
+			continue;
+		++*n_out;
+		peali_subscriber_read(t, i, &s);
+		n += done ? s.delivered + s.missed : s.published;
+		for (reason = 0; done && reason < PEAL_REASON_COUNT; reason++)
+			n += s.dead[reason];
+	}
+	return n;
+}
+
+static void read_done(struct look *l)
+{
+	struct peal_kernel *k;
+	const struct peal_link *link;
+	const struct peali_topic *t;
+
+	l->done = l->n_done = 0;
+	for (k = l->rt->kernels; k; k = k->next)
+		if (is_meant(l, k)) {
+			l->done += mail_done(k);
+			l->n_done++;
+		}
+	for (link = l->rt->links; link; link = link->next)
+		if (is_open(l, link)) {
+			l->done += link_done(link);
+			l->n_done++;
+		}
+	for (t = l->rt->topics; t; t = t->next)
+		l->done += topic_sum(l, t, 1, &l->n_done);
+}
+
+static void read_given(struct look *l)
+{
+	struct peal_kernel *k;
+	const struct peal_link *link;
+	const struct peali_topic *t;
+	uint32_t ignored = 0;
+	uint64_t n;
+
+	l->given = l->n_given = 0;
+	l->busy[0] = 0;
+	for (k = l->rt->kernels; k; k = k->next)
+		if (is_meant(l, k)) {
+			n = mail_told(k);
+			l->given += n;
+			l->n_given++;
+			if (n != mail_done(k) && !l->busy[0])
+				snprintf(l->busy, sizeof(l->busy),
+					 "messages in mailboxes and pools of "
+					 "kernel '%s' on device %d",
+					 k->name, k->device);
+		}
+	for (link = l->rt->links; link; link = link->next)
+		if (is_open(l, link)) {
+			n = peal_load_acquire_sys(
+				&peali_far_sender_counts(link)->accepted);
+			if (peali_far_lags(link) && n < link_done(link))
+				n = link_done(link);
+			l->given += n;
+			l->n_given++;
+			if (n != link_done(link) && !l->busy[0])
+				snprintf(l->busy, sizeof(l->busy),
+					 "messages on link %llu to kernel '%s' "
+					 "on device %d%s",
+					 (unsigned long long)link->id,
+					 link->to.kernel->name, link->to.device,
+					 peali_far_error(link) ?
+						 ", whose sender is gone: "
+						 "destroy it" :
+						 "");
+		}
+	for (t = l->rt->topics; t; t = t->next) {
+		n = topic_sum(l, t, 0, &l->n_given);
+		l->given += n;
+		if (n != topic_sum(l, t, 1, &ignored) && !l->busy[0])
+			snprintf(l->busy, sizeof(l->busy),
+				 "messages of topic '%s' on device %d", t->name,
+				 t->device);
+	}
+}
+
+/* Returns 1 if all counts become visible in order, as on emulated devices. */
+static int is_in_order(const struct look *l)
+{
+	struct peal_device_info info;
+	int i;
+
+	for (i = 0; i < l->rt->devices.n; i++)
+		if ((l->device == PEAL_ALL_DEVICES || l->device == i) &&
+		    (peal_device_info(l->rt, i, &info) || !info.emulated))
+			return 0;
+	return 1;
+}
+
+/* Returns 1 if all workers have seen a lease that is newer than `since`. */
+static int all_say(const struct look *l, uint64_t since)
+{
+	struct peal_kernel *k;
+	uint32_t i;
+
+	for (k = l->rt->kernels; k; k = k->next)
+		for (i = 0; is_meant(l, k) && i < k->params.n_workers; i++)
+			if (peal_load_acquire_sys(&k->status[i].clock_seen) <=
+			    since)
+				return 0;
+	return 1;
+}
+
+/*
+ * Takes one look. Returns 1 if no message is in flight. The first look with
+ * these equal sums was at *since, in ns. 0: the sums differ. The value of the
+ * equal sums is in *quiet.
+ */
+static int is_quiet(struct look *l, int in_order, uint64_t *since,
+		    uint64_t *quiet)
+{
+	int result;
+
+	pthread_mutex_lock(&l->rt->lock);
+	result = in_order || !*since || all_say(l, *since);
+	read_done(l);
+	read_given(l);
+	pthread_mutex_unlock(&l->rt->lock);
+	if (l->done != l->given || l->n_done != l->n_given) {
+		*since = 0;
+		return 0;
+	}
+	if (in_order)
+		return 1;
+	if (!*since || *quiet != l->done) {
+		*since = peali_now_ns();
+		*quiet = l->done;
+		return 0;
+	}
+	return result;
+}
+
+int peal_device_sync(struct peal_runtime *rt, int device, int64_t timeout_ns)
+{
+	uint64_t deadline = peali_deadline(timeout_ns);
+	struct look l = { .rt = rt, .device = device };
+	uint64_t since = 0, quiet = 0;
+	uint32_t turns = 0;
+	int result = 0, in_order;
+
+	if (!rt)
+		return peali_fail(PEAL_EINVAL, CALL, "runtime is NULL");
+	if (device != PEAL_ALL_DEVICES)
+		result = peali_devices_check(&rt->devices, device, CALL);
+	if (result)
+		return result;
+	in_order = is_in_order(&l);
+	for (;;) {
+		if (is_quiet(&l, in_order, &since, &quiet))
+			return 0;
+		if (!timeout_ns)
+			return PEAL_EAGAIN;
+		if (peali_late(deadline))
+			break;
+		peali_poll_pause(&turns);
+	}
+	return peali_fail(PEAL_ETIMEDOUT, CALL,
+			  "%lld ns long there was always something to do, at "
+			  "last %s",
+			  (long long)timeout_ns,
+			  l.busy[0] ? l.busy : "what is done by now");
+}

@@ -1,0 +1,699 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Buffers: allocates them within a limit per device, makes ranges, maps them
+ * for other devices, and copies their content.
+ */
+#include <peal/buffer.h>
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/base/log.h"
+#include "runtime/runtime.h"
+
+#define PATTERN_BYTES_MAX 4096
+#define FILL_BYTES ((uint64_t)64 << 10) /* per copy of peal_buffer_fill */
+
+struct peal_buffer {
+	struct peal_runtime *rt;
+	struct peal_buffer *next, *previous; /* oldest first */
+	enum peal_buffer_kind kind;
+	int owner; /* device, or PEALI_HOST */
+	uint32_t views; /* 1 for kinds without views */
+	uint64_t bytes;
+	uint64_t address; /* as the owner sees it */
+	char name[PEAL_BUFFER_NAME_BYTES];
+	uint64_t *seen; /* per device: address of its view; 0: no view */
+	uint32_t n_peers; /* devices with a view in `seen` */
+};
+
+/** The memory that buffers use on one device or on the host. */
+struct account {
+	uint64_t limit; /* bytes; 0: no limit */
+	uint64_t bytes;
+	uint32_t n_buffers;
+};
+
+struct peali_buffers {
+	pthread_mutex_t lock; /* guards all below, and `seen` of buffers */
+	struct peal_buffer *first, *last;
+	uint32_t n;
+	struct account *account; /* one per device, then the host's */
+};
+
+static struct account *account_of(struct peal_runtime *rt, int device)
+{
+	return &rt->buffers->account[device == PEALI_HOST ? rt->devices.n :
+							    device];
+}
+
+int peali_buffers_open(struct peal_runtime *rt)
+{
+	struct peali_buffers *buffers = calloc(1, sizeof(*buffers));
+
+	if (buffers)
+		buffers->account = calloc((size_t)rt->devices.n + 1,
+					  sizeof(*buffers->account));
+	if (!buffers || !buffers->account) {
+		free(buffers);
+		return peali_fail(PEAL_ENOMEM, "peal_runtime_open",
+				  "no memory for the books of buffers");
+	}
+	pthread_mutex_init(&buffers->lock, NULL);
+	rt->buffers = buffers;
+	return 0;
+}
+
+uint32_t peali_buffers_count(const struct peal_runtime *rt)
+{
+	uint32_t n;
+
+	pthread_mutex_lock(&rt->buffers->lock);
+	n = rt->buffers->n;
+	pthread_mutex_unlock(&rt->buffers->lock);
+	return n;
+}
+
+/* "device 2", or "the host". */
+static const char *place_name(int device, char text[24])
+{
+	if (device == PEALI_HOST)
+		snprintf(text, 24, "the host");
+	else
+		snprintf(text, 24, "device %d", device);
+	return text;
+}
+
+static void free_buffer(struct peal_buffer *b)
+{
+	free(b->seen);
+	free(b);
+}
+
+void peali_buffers_close(struct peal_runtime *rt,
+			 struct peal_leak_report *report_out)
+{
+	struct peali_buffers *buffers = rt->buffers;
+	struct peal_buffer *b, *next;
+	struct peal_leak *leak;
+	char place[24];
+
+	memset(report_out, 0, sizeof(*report_out));
+	for (b = buffers ? buffers->first : NULL; b; b = next) {
+		next = b->next;
+		peali_log(1,
+			  "the runtime closes with a buffer left: '%s', %llu "
+			  "bytes of %s",
+			  b->name, (unsigned long long)b->bytes,
+			  place_name(b->owner, place));
+		report_out->n_buffers++;
+		report_out->bytes += b->bytes;
+		if (report_out->n_listed < PEAL_LEAKS_LISTED) {
+			leak = &report_out->listed[report_out->n_listed++];
+			memcpy(leak->name, b->name, sizeof(leak->name));
+			leak->device = b->owner;
+			leak->bytes = b->bytes;
+		}
+		free_buffer(b);
+	}
+	if (!buffers)
+		return;
+	pthread_mutex_destroy(&buffers->lock);
+	free(buffers->account);
+	free(buffers);
+	rt->buffers = NULL;
+}
+
+/* ---- memory -------------------------------------------------------------- */
+
+/*
+ * Returns the size of the largest possible buffer, in bytes, within the limit.
+ * Also returns the device's free memory, with zeros after an error. The caller
+ * holds the lock.
+ */
+static uint64_t room_of(struct peal_runtime *rt, int device,
+			struct peali_room *room)
+{
+	const struct account *a = account_of(rt, device);
+	uint64_t left = UINT64_MAX;
+
+	if (peali_devices_room(&rt->devices, device, room) < 0)
+		memset(room, 0, sizeof(*room));
+	if (a->limit)
+		left = a->limit > a->bytes ? a->limit - a->bytes : 0;
+	return room->fits < left ? room->fits : left;
+}
+
+int peal_memory_info(struct peal_runtime *runtime, int device,
+		     struct peal_memory_info *info_out)
+{
+	const char *call = "peal_memory_info";
+	struct peal_memory_info info = { 0 };
+	const struct account *a;
+	struct peali_room room;
+	int r;
+
+	if (!runtime || !info_out)
+		return peali_fail(PEAL_EINVAL, call, "an argument is NULL");
+	r = peali_devices_check_place(&runtime->devices, device, call);
+	if (r < 0)
+		return r;
+	pthread_mutex_lock(&runtime->buffers->lock);
+	info.room_bytes = room_of(runtime, device, &room);
+	a = account_of(runtime, device);
+	info.limit_bytes = a->limit;
+	info.buffer_bytes = a->bytes;
+	info.n_buffers = a->n_buffers;
+	pthread_mutex_unlock(&runtime->buffers->lock);
+	info.total_bytes = room.total;
+	info.free_bytes = room.free;
+	info.largest_bytes = room.largest;
+	*info_out = info;
+	return 0;
+}
+
+int peal_memory_limit(struct peal_runtime *runtime, int device, uint64_t bytes)
+{
+	const char *call = "peal_memory_limit";
+	int r;
+
+	if (!runtime)
+		return peali_fail(PEAL_EINVAL, call, "runtime is NULL");
+	r = peali_devices_check_place(&runtime->devices, device, call);
+	if (r < 0)
+		return r;
+	pthread_mutex_lock(&runtime->buffers->lock);
+	account_of(runtime, device)->limit = bytes;
+	pthread_mutex_unlock(&runtime->buffers->lock);
+	return 0;
+}
+
+/* Appends to a text of `size` bytes, and cuts the rest off. */
+static void __attribute__((format(printf, 4, 5)))
+append(char *text, size_t size, size_t *used, const char *format, ...)
+{
+	va_list arguments;
+	int n;
+
+	va_start(arguments, format);
+	n = vsnprintf(text + *used, size - *used, format, arguments);
+	va_end(arguments);
+	if (n > 0)
+		*used += (size_t)n < size - *used ? (size_t)n :
+						    size - *used - 1;
+}
+
+/*
+ * Lists the other devices, and the host, with enough memory for a buffer. The
+ * caller holds the lock.
+ */
+static void say_rooms(struct peal_runtime *rt, const struct peal_buffer *b,
+		      char *text, size_t size)
+{
+	struct peali_room room;
+	uint64_t bytes;
+	size_t used = 0;
+	int i, n = 0;
+
+	text[0] = 0;
+	for (i = PEALI_HOST; i < rt->devices.n; i++) {
+		if (i == b->owner)
+			continue;
+		bytes = room_of(rt, i, &room);
+		if (bytes < b->bytes)
+			continue;
+		if (i == PEALI_HOST)
+			append(text, size, &used, "the host %llu",
+			       (unsigned long long)bytes);
+		else
+			append(text, size, &used, "%sdevice %d %llu",
+			       n ? ", " : "", i, (unsigned long long)bytes);
+		n++;
+	}
+	if (!n)
+		snprintf(text, size, "none");
+}
+
+/*
+ * Reports that a buffer does not fit, with the free memory. Returns `code`. The
+ * caller holds the lock.
+ */
+static int no_room(struct peal_runtime *rt, const struct peal_buffer *b,
+		   int code)
+{
+	const struct account *a = account_of(rt, b->owner);
+	char place[24], rooms[96], limit[64] = "";
+	struct peali_room room;
+
+	room_of(rt, b->owner, &room);
+	say_rooms(rt, b, rooms, sizeof(rooms));
+	if (code == PEAL_ENOSPC)
+		snprintf(limit, sizeof(limit),
+			 "of its limit %llu buffers have "
+			 "%llu, ",
+			 (unsigned long long)a->limit,
+			 (unsigned long long)a->bytes);
+	return peali_fail(code, "peal_buffer_create",
+			  "%llu bytes on %s: %s%llu are free, the largest "
+			  "piece has %llu; room there is on: %s",
+			  (unsigned long long)b->bytes,
+			  place_name(b->owner, place), limit,
+			  (unsigned long long)room.free,
+			  (unsigned long long)room.largest, rooms);
+}
+
+/* ---- create, destroy ----------------------------------------------------- */
+
+static int check_views(struct peal_runtime *rt,
+		       const struct peal_buffer_options *o)
+{
+	const char *call = "peal_buffer_create";
+	struct peal_device_info info;
+	uint32_t i;
+
+	if (o->views > PEAL_BUFFER_VIEWS_MAX)
+		return peali_fail(PEAL_EINVAL, call,
+				  "option views is %u: at most %d", o->views,
+				  PEAL_BUFFER_VIEWS_MAX);
+	if (o->bytes % o->views)
+		return peali_fail(PEAL_EINVAL, call,
+				  "option bytes is %llu: a multiple of %u, so "
+				  "that the views have equal parts",
+				  (unsigned long long)o->bytes, o->views);
+	for (i = 0; i < o->views && i < (uint32_t)rt->devices.n; i++) {
+		if (peal_device_info(rt, (int)i, &info) < 0 ||
+		    info.capabilities & PEAL_CAN_UNIFIED)
+			continue;
+		return peali_fail(PEAL_ENOTSUP, call,
+				  "view %u is for device %u, which does not "
+				  "see host memory as the host does "
+				  "(PEAL_CAN_UNIFIED)",
+				  i, i);
+	}
+	return 0;
+}
+
+/* Checks the options and fills in their defaults. */
+static int complete(struct peal_runtime *rt, struct peal_buffer_options *o)
+{
+	const char *call = "peal_buffer_create";
+
+	if (o->kind > PEAL_BUFFER_UNIFIED)
+		return peali_fail(PEAL_EINVAL, call,
+				  "option kind is %u: allowed are 0 to %d",
+				  o->kind, PEAL_BUFFER_UNIFIED);
+	if (!o->bytes)
+		return peali_fail(PEAL_EINVAL, call,
+				  "option bytes is 0: a buffer has 1 or more");
+	if (o->name && strlen(o->name) >= PEAL_BUFFER_NAME_BYTES)
+		return peali_fail(PEAL_EINVAL, call,
+				  "option name has %zu bytes: at most %d",
+				  strlen(o->name), PEAL_BUFFER_NAME_BYTES - 1);
+	if (o->kind == PEAL_BUFFER_DEVICE && !o->views)
+		return peali_devices_check(&rt->devices, o->device, call);
+	if (o->kind != PEAL_BUFFER_UNIFIED && o->views)
+		return peali_fail(PEAL_EINVAL, call,
+				  "option views is %u: only a unified buffer "
+				  "has views",
+				  o->views);
+	if (o->device)
+		return peali_fail(PEAL_EINVAL, call,
+				  "option device is %d: this kind of buffer is "
+				  "on no device, leave it 0",
+				  o->device);
+	if (o->kind == PEAL_BUFFER_PINNED)
+		return 0;
+	if (!o->views)
+		o->views = (uint32_t)rt->devices.n;
+	return check_views(rt, o);
+}
+
+static struct peal_buffer *new_buffer(struct peal_runtime *rt,
+				      const struct peal_buffer_options *o)
+{
+	struct peal_buffer *b = calloc(1, sizeof(*b));
+
+	if (b)
+		b->seen = calloc((size_t)rt->devices.n, sizeof(*b->seen));
+	if (!b || !b->seen) {
+		free(b);
+		peali_fail(PEAL_ENOMEM, "peal_buffer_create",
+			   "no memory for the books of a buffer");
+		return NULL;
+	}
+	b->rt = rt;
+	b->kind = (enum peal_buffer_kind)o->kind;
+	b->owner = o->kind == PEAL_BUFFER_DEVICE ? o->device : PEALI_HOST;
+	b->views = o->views ? o->views : 1;
+	b->bytes = o->bytes;
+	snprintf(b->name, sizeof(b->name), "%s", o->name ? o->name : "");
+	return b;
+}
+
+/*
+ * Allocates a buffer's memory within the limit, and adds the buffer to the
+ * list. The caller holds the lock.
+ */
+static int take(struct peal_runtime *rt, struct peal_buffer *b)
+{
+	struct peali_buffers *buffers = rt->buffers;
+	struct account *a = account_of(rt, b->owner);
+	int r;
+
+	if (a->limit && (a->bytes > a->limit || b->bytes > a->limit - a->bytes))
+		return no_room(rt, b, PEAL_ENOSPC);
+	r = peali_buffer_alloc(rt->peers, b->owner, b->bytes, &b->address);
+	if (r < 0)
+		return r == PEAL_ENOMEM ? no_room(rt, b, r) : r;
+	a->bytes += b->bytes;
+	a->n_buffers++;
+	b->previous = buffers->last;
+	if (b->previous)
+		b->previous->next = b;
+	else
+		buffers->first = b;
+	buffers->last = b;
+	buffers->n++;
+	return 0;
+}
+
+int peal_buffer_create(struct peal_runtime *runtime,
+		       const struct peal_buffer_options *options,
+		       struct peal_buffer **buffer_out)
+{
+	const char *call = "peal_buffer_create";
+	struct peal_buffer_options o;
+	struct peal_buffer *b;
+	int r;
+
+	if (!runtime || !buffer_out)
+		return peali_fail(PEAL_EINVAL, call, "%s is NULL",
+				  runtime ? "buffer_out" : "runtime");
+	r = peali_options_copy(&o, sizeof(o), options, call);
+	if (!r)
+		r = complete(runtime, &o);
+	if (r < 0)
+		return r;
+	b = new_buffer(runtime, &o);
+	if (!b)
+		return PEAL_ENOMEM;
+	pthread_mutex_lock(&runtime->buffers->lock);
+	r = take(runtime, b);
+	pthread_mutex_unlock(&runtime->buffers->lock);
+	if (r < 0)
+		free_buffer(b);
+	else
+		*buffer_out = b;
+	return r;
+}
+
+/* Removes a buffer from the list. The caller holds the lock. */
+static void take_off(struct peali_buffers *buffers, struct peal_buffer *b)
+{
+	struct account *a = account_of(b->rt, b->owner);
+
+	if (b->previous)
+		b->previous->next = b->next;
+	else
+		buffers->first = b->next;
+	if (b->next)
+		b->next->previous = b->previous;
+	else
+		buffers->last = b->previous;
+	buffers->n--;
+	a->bytes -= b->bytes;
+	a->n_buffers--;
+}
+
+int peal_buffer_destroy(struct peal_buffer *buffer)
+{
+	struct peal_runtime *rt;
+	int i, r;
+
+	if (!buffer)
+		return 0;
+	rt = buffer->rt;
+	r = peali_buffer_free(rt->peers, buffer->owner, buffer->address);
+	if (r < 0)
+		return r;
+	for (i = 0; i < rt->devices.n; i++)
+		if (buffer->seen[i])
+			peali_buffer_view_give(rt->peers, i, buffer->owner);
+	pthread_mutex_lock(&rt->buffers->lock);
+	take_off(rt->buffers, buffer);
+	pthread_mutex_unlock(&rt->buffers->lock);
+	free_buffer(buffer);
+	return 0;
+}
+
+int peal_buffer_info(const struct peal_buffer *buffer,
+		     struct peal_buffer_info *info_out)
+{
+	struct peal_buffer_info info = { 0 };
+
+	if (!buffer || !info_out)
+		return peali_fail(PEAL_EINVAL, "peal_buffer_info",
+				  "an argument is NULL");
+	info.kind = buffer->kind;
+	info.device = buffer->owner;
+	info.views = buffer->views;
+	info.bytes = buffer->bytes;
+	info.view_bytes = buffer->bytes / buffer->views;
+	memcpy(info.name, buffer->name, sizeof(info.name));
+	pthread_mutex_lock(&buffer->rt->buffers->lock);
+	info.n_peers = buffer->n_peers;
+	pthread_mutex_unlock(&buffer->rt->buffers->lock);
+	*info_out = info;
+	return 0;
+}
+
+/* ---- ranges -------------------------------------------------------------- */
+
+/* Returns 0 if `bytes` from `offset` on lie within `all` bytes of `of`. */
+static int check_inside(const char *call, uint64_t offset, uint64_t bytes,
+			const char *of, uint64_t all)
+{
+	if (!bytes)
+		return peali_fail(PEAL_EINVAL, call,
+				  "a range of 0 bytes: 1 or more");
+	if (offset <= all && bytes <= all - offset)
+		return 0;
+	return peali_fail(PEAL_EFAULT, call,
+			  "%llu bytes from offset %llu on: the %s has %llu",
+			  (unsigned long long)bytes, (unsigned long long)offset,
+			  of, (unsigned long long)all);
+}
+
+static int check_range(struct peal_range range, const char *call)
+{
+	if (!range.buffer)
+		return peali_fail(PEAL_EINVAL, call, "the range has no buffer");
+	return check_inside(call, range.offset, range.bytes, "buffer",
+			    range.buffer->bytes);
+}
+
+int peali_range_place(struct peal_range range, const char *call,
+		      struct peal_runtime **rt_out,
+		      struct peali_place *place_out)
+{
+	int r = check_range(range, call);
+
+	if (r < 0)
+		return r;
+	*rt_out = range.buffer->rt;
+	place_out->device = range.buffer->owner;
+	place_out->address = range.buffer->address + range.offset;
+	return 0;
+}
+
+struct peal_range peal_buffer_whole(struct peal_buffer *buffer)
+{
+	struct peal_range range = { buffer, 0, buffer ? buffer->bytes : 0 };
+
+	return range;
+}
+
+int peal_buffer_range(struct peal_buffer *buffer, uint64_t offset,
+		      uint64_t bytes, struct peal_range *range_out)
+{
+	const char *call = "peal_buffer_range";
+	int r;
+
+	if (!buffer || !range_out)
+		return peali_fail(PEAL_EINVAL, call, "an argument is NULL");
+	r = check_inside(call, offset, bytes, "buffer", buffer->bytes);
+	if (r < 0)
+		return r;
+	range_out->buffer = buffer;
+	range_out->offset = offset;
+	range_out->bytes = bytes;
+	return 0;
+}
+
+int peal_buffer_view(struct peal_buffer *buffer, uint32_t view,
+		     struct peal_range *range_out)
+{
+	const char *call = "peal_buffer_view";
+	uint64_t bytes;
+
+	if (!buffer || !range_out)
+		return peali_fail(PEAL_EINVAL, call, "an argument is NULL");
+	if (view >= buffer->views)
+		return peali_fail(PEAL_EINVAL, call,
+				  "no view %u: there are %u, numbered from 0",
+				  view, buffer->views);
+	bytes = buffer->bytes / buffer->views;
+	range_out->buffer = buffer;
+	range_out->offset = view * bytes;
+	range_out->bytes = bytes;
+	return 0;
+}
+
+int peal_range_part(struct peal_range range, uint64_t offset, uint64_t bytes,
+		    struct peal_range *part_out)
+{
+	const char *call = "peal_range_part";
+	int r = check_range(range, call);
+
+	if (!r && !part_out)
+		r = peali_fail(PEAL_EINVAL, call, "part_out is NULL");
+	if (!r)
+		r = check_inside(call, offset, bytes, "range", range.bytes);
+	if (r < 0)
+		return r;
+	part_out->buffer = range.buffer;
+	part_out->offset = range.offset + offset;
+	part_out->bytes = bytes;
+	return 0;
+}
+
+/*
+ * Gets a device's address of another device's buffer. The first call maps the
+ * buffer. The caller holds the lock.
+ */
+static int see(struct peal_buffer *b, int viewer, uint64_t *out)
+{
+	int r = 0;
+
+	if (!b->seen[viewer]) {
+		r = peali_buffer_view_take(b->rt->peers, viewer, b->owner,
+					   b->address, &b->seen[viewer]);
+		b->n_peers += !r;
+	}
+	*out = b->seen[viewer];
+	return r;
+}
+
+int peal_buffer_address(struct peal_range range, int viewer,
+			uint64_t *address_out)
+{
+	const char *call = "peal_buffer_address";
+	struct peal_buffer *b = range.buffer;
+	const struct peali_device *d;
+	uint64_t address = 0;
+	int r = check_range(range, call);
+
+	if (!r && !address_out)
+		r = peali_fail(PEAL_EINVAL, call, "address_out is NULL");
+	if (!r)
+		r = peali_devices_check_place(&b->rt->devices, viewer, call);
+	if (r < 0)
+		return r;
+	if (viewer == b->owner) {
+		address = b->address;
+	} else if (viewer == PEALI_HOST) {
+		return peali_fail(PEAL_EFAULT, call,
+				  "the host has no pointer to memory of device "
+				  "%d: peal_buffer_read, or a pinned buffer",
+				  b->owner);
+	} else if (b->owner == PEALI_HOST) {
+		d = &b->rt->devices.device[viewer];
+		address = d->backend->ops->host_view(d->backend, b->address);
+	} else {
+		pthread_mutex_lock(&b->rt->buffers->lock);
+		r = see(b, viewer, &address);
+		pthread_mutex_unlock(&b->rt->buffers->lock);
+	}
+	if (!r)
+		*address_out = address + range.offset;
+	return r;
+}
+
+/* ---- content ------------------------------------------------------------- */
+
+/* Copies from memory of the caller to a range if `write`, else back. */
+static int move(struct peal_range range, void *memory, int write,
+		const char *call)
+{
+	const struct peali_order order = { .call = call };
+	struct peali_move move = { { PEALI_HOST, (uint64_t)(uintptr_t)memory },
+				   { PEALI_HOST, (uint64_t)(uintptr_t)memory },
+				   range.bytes };
+	struct peal_runtime *rt;
+	int r = peali_range_place(range, call, &rt,
+				  write ? &move.to : &move.from);
+
+	if (!r && !memory)
+		r = peali_fail(PEAL_EINVAL, call, "%s is NULL",
+			       write ? "from" : "to");
+	return r < 0 ? r : peali_move_now(rt->peers, &move, 1, &order, NULL);
+}
+
+int peal_buffer_write(struct peal_range to, const void *from)
+{
+	return move(to, (void *)(uintptr_t)from, 1, "peal_buffer_write");
+}
+
+int peal_buffer_read(struct peal_range from, void *to)
+{
+	return move(from, to, 0, "peal_buffer_read");
+}
+
+static int fill(struct peal_range to, const void *pattern, uint64_t n)
+{
+	uint64_t block = FILL_BYTES / n * n, at, bytes;
+	struct peal_range part = to;
+	uint8_t *copies;
+	int r = 0;
+
+	if (block > to.bytes)
+		block = to.bytes;
+	copies = calloc(1, block);
+	if (!copies)
+		return peali_fail(PEAL_ENOMEM, "peal_buffer_fill",
+				  "no host memory for %llu bytes of the "
+				  "pattern",
+				  (unsigned long long)block);
+	for (at = 0; pattern && at < block; at += n)
+		memcpy(copies + at, pattern, n);
+	for (at = 0; !r && at < to.bytes; at += bytes) {
+		bytes = to.bytes - at < block ? to.bytes - at : block;
+		part.offset = to.offset + at;
+		part.bytes = bytes;
+		r = peal_buffer_write(part, copies);
+	}
+	free(copies);
+	return r;
+}
+
+int peal_buffer_fill(struct peal_range to, const void *pattern,
+		     uint32_t pattern_bytes)
+{
+	const char *call = "peal_buffer_fill";
+	int r = check_range(to, call);
+
+	if (r < 0)
+		return r;
+	if (!pattern_bytes || pattern_bytes > PATTERN_BYTES_MAX)
+		return peali_fail(PEAL_EINVAL, call,
+				  "pattern_bytes is %u: 1 to %d", pattern_bytes,
+				  PATTERN_BYTES_MAX);
+	if (to.bytes % pattern_bytes)
+		return peali_fail(PEAL_EINVAL, call,
+				  "%llu bytes are no multiple of the pattern's "
+				  "%u",
+				  (unsigned long long)to.bytes, pattern_bytes);
+	return fill(to, pattern, pattern_bytes);
+}

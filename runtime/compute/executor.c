@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Executors: creates them with their kernels, and destroys them. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/compute/executor.h"
+#include "runtime/compute/task.h"
+
+#define CREATE "peal_executor_create"
+#define DESTROY "peal_executor_destroy"
+#define WORKERS_MAX 1024
+
+struct peal_executor *peali_executor_next(struct peal_executor *e)
+{
+	return e->next;
+}
+
+/* ---- setup --------------------------------------------------------------- */
+
+static int check_devices(struct peal_runtime *rt, const int *devices,
+			 uint32_t n)
+{
+	if (!n || n > PEAL_PARTS_MAX)
+		return peali_fail(PEAL_EINVAL, CREATE,
+				  "%u devices: an executor has 1 to %u", n,
+				  PEAL_PARTS_MAX);
+	return peali_devices_check_ranks(&rt->devices, devices, n,
+					 "an executor", CREATE);
+}
+
+static int launch(struct peal_executor *e, struct peali_station *s,
+		  const struct peal_executor_options *options)
+{
+	struct peali_task_kernel what = { e->program, s->device,
+					  options->workers, options->lanes,
+					  options->name ? options->name :
+							  "executor" };
+	int result = peali_task_launch(e->rt, &what, &s->kernel, CREATE);
+
+	if (result)
+		return result;
+	s->workers = what.workers;
+	s->window = 2 * s->workers;
+	s->flight = calloc(s->window, sizeof(*s->flight));
+	s->owner = calloc(s->workers, sizeof(*s->owner));
+	return s->flight && s->owner ? 0 :
+				       peali_fail(PEAL_ENOMEM, CREATE,
+						  "no memory for an executor");
+}
+
+static int start(struct peal_executor *e, const int *devices,
+		 const struct peal_executor_options *options)
+{
+	struct peal_endpoint_options o = { .size = sizeof(o),
+					   .max_ports = e->n,
+					   .name = "executor" };
+	uint32_t windows = 3 * e->n, i;
+	int result = 0;
+
+	for (i = 0; i < e->program->n_handlers; i++)
+		e->skills[i].is_task = peali_is_task(&e->program->handlers[i]);
+	for (i = 0; i < e->n && !result; i++) {
+		e->stations[i].device = devices[i];
+		result = launch(e, &e->stations[i], options);
+		o.max_inputs += e->stations[i].workers;
+		windows += e->stations[i].window;
+	}
+	if (result)
+		return result;
+	e->max_links = o.max_inputs + e->n;
+	e->links = calloc(e->max_links, sizeof(*e->links));
+	e->back = calloc(windows, sizeof(*e->back));
+	if (!e->links || !e->back)
+		return peali_fail(PEAL_ENOMEM, CREATE,
+				  "no memory for an executor");
+	return peal_endpoint_create(e->rt, &o, &e->host);
+}
+
+/* ---- teardown ------------------------------------------------------------ */
+
+static void free_all(struct peal_executor *e)
+{
+	uint32_t i;
+
+	for (i = 0; e->stations && i < e->n; i++) {
+		free(e->stations[i].flight);
+		free(e->stations[i].owner);
+	}
+	free(e->back);
+	free(e->links);
+	free(e->skills);
+	free(e->stations);
+	free(e);
+}
+
+/*
+ * Stops all kernels and waits for their end. Aborts kernels that still run at
+ * the deadline. Returns 0 or PEAL_EHUNG.
+ */
+static int stop_all(struct peal_executor *e)
+{
+	uint64_t deadline = peali_deadline(e->rt->stop_ns);
+	uint32_t i;
+	int result = 0;
+
+	for (i = 0; i < e->n; i++)
+		if (e->stations[i].kernel)
+			peal_kernel_stop(e->stations[i].kernel, 0);
+	for (i = 0; i < e->n; i++)
+		if (e->stations[i].kernel &&
+		    peali_kernel_end(e->stations[i].kernel, deadline))
+			result = PEAL_EHUNG;
+	return result;
+}
+
+/*
+ * Ends the kernels of an executor, also of a half made one, and frees it. After
+ * an error such as PEAL_EHUNG the executor still exists.
+ */
+static int take_down(struct peal_executor *e)
+{
+	uint32_t i, k;
+	int result = stop_all(e);
+
+	for (i = 0; i < e->n && !result; i++)
+		for (k = 0; k < PEAL_TASK_ARGUMENTS; k++)
+			peali_range_let_go(e->rt->peers,
+					   &e->stations[i].kept[k]);
+	while (!result && e->n_links)
+		peal_link_destroy(e->links[--e->n_links]);
+	for (i = 0; i < e->n && !result; i++) {
+		result = peal_kernel_destroy(e->stations[i].kernel);
+		if (!result)
+			e->stations[i].kernel = NULL;
+	}
+	if (result)
+		return result;
+	peal_endpoint_destroy(e->host);
+	free_all(e);
+	return 0;
+}
+
+static void enlist(struct peal_executor *e)
+{
+	pthread_mutex_lock(&e->rt->lock);
+	e->next = e->rt->executors;
+	e->rt->executors = e;
+	pthread_mutex_unlock(&e->rt->lock);
+}
+
+static void strike(struct peal_executor *e)
+{
+	struct peal_executor **at;
+
+	pthread_mutex_lock(&e->rt->lock);
+	for (at = &e->rt->executors; *at && *at != e; at = &(*at)->next)
+		;
+	if (*at)
+		*at = e->next;
+	pthread_mutex_unlock(&e->rt->lock);
+}
+
+int peal_executor_destroy(struct peal_executor *e)
+{
+	int result;
+
+	if (!e)
+		return 0;
+	strike(e);
+	result = take_down(e);
+	if (result)
+		enlist(e);
+	return result;
+}
+
+/* ---- create, launch once ------------------------------------------------- */
+
+int peal_executor_create(struct peal_runtime *rt, const int *devices,
+			 uint32_t n, const struct peal_program *program,
+			 const struct peal_executor_options *options,
+			 struct peal_executor **executor_out)
+{
+	struct peal_executor_options o;
+	struct peal_error_info failed;
+	struct peal_executor *e;
+	int result;
+
+	if (!rt || !devices || !program || !executor_out)
+		return peali_fail(PEAL_EINVAL, CREATE, "an argument is NULL");
+	result = peali_options_copy(&o, sizeof(o), options, CREATE);
+	if (!result)
+		result = peali_program_check(program, CREATE);
+	if (!result && o.workers > WORKERS_MAX)
+		result = peali_fail(PEAL_EINVAL, CREATE,
+				    "workers is %u: at most %u", o.workers,
+				    WORKERS_MAX);
+	if (!result)
+		result = check_devices(rt, devices, n);
+	if (result)
+		return result;
+	e = calloc(1, sizeof(*e));
+	if (!e)
+		return peali_fail(PEAL_ENOMEM, CREATE,
+				  "no memory for an executor");
+	e->rt = rt;
+	e->program = program;
+	e->stations = calloc(n, sizeof(*e->stations));
+	e->skills = calloc(program->n_handlers, sizeof(*e->skills));
+	if (!e->stations || !e->skills) {
+		free_all(e);
+		return peali_fail(PEAL_ENOMEM, CREATE,
+				  "no memory for an executor");
+	}
+	e->n = n;
+	result = start(e, devices, &o);
+	if (result) {
+		failed = *peal_last_error();
+		if (take_down(e))
+			enlist(e); /* peal_runtime_close reports it */
+		return peali_fail(result, CREATE, "%s", failed.text);
+	}
+	enlist(e);
+	*executor_out = e;
+	return 0;
+}
+
+int peal_execute_launch(struct peal_runtime *rt, const int *devices, uint32_t n,
+			const struct peal_program *program,
+			const struct peal_executor_options *options,
+			const struct peal_job *job, int64_t timeout_ns)
+{
+	struct peal_error_info failed;
+	struct peal_executor *e = NULL;
+	int result = peal_executor_create(rt, devices, n, program, options, &e);
+	int ended;
+
+	if (result)
+		return result;
+	result = peal_execute(e, job, timeout_ns);
+	failed = *peal_last_error();
+	ended = peal_executor_destroy(e);
+	if (!result || ended)
+		return ended;
+	return peali_fail(result, "peal_execute_launch", "%s", failed.text);
+}

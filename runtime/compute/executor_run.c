@@ -1,0 +1,743 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Executors: starts jobs, assigns their tasks, takes the reports. */
+#include <stdio.h>
+#include <string.h>
+
+#include "runtime/compute/executor.h"
+
+#define START "peal_execute_start"
+#define WAIT "peal_execute_wait"
+#define LOOK_NS 20000000LL /* ns without report until kernels are checked */
+
+/* ---- check a job --------------------------------------------------------- */
+
+static int refuse(const char *what, uint64_t value, uint64_t most)
+{
+	return peali_fail(PEAL_EINVAL, START, "%s is %llu: at most %llu", what,
+			  (unsigned long long)value, (unsigned long long)most);
+}
+
+static int check_arguments(const struct peal_job *j)
+{
+	uint64_t bytes = 0;
+	uint32_t i;
+
+	if (j->n_arguments > PEAL_TASK_ARGUMENTS)
+		return refuse("n_arguments", j->n_arguments,
+			      PEAL_TASK_ARGUMENTS);
+	if (j->n_arguments && !j->arguments)
+		return peali_fail(PEAL_EINVAL, START, "arguments is NULL");
+	for (i = 0; i < j->n_arguments; i++) {
+		const struct peal_argument *a = &j->arguments[i];
+
+		if (!a->address)
+			return peali_fail(PEAL_EINVAL, START,
+					  "argument %u has no addresses", i);
+		if (!a->element_bytes == !a->bytes)
+			return peali_fail(
+				PEAL_EINVAL, START,
+				"argument %u has either bytes of an "
+				"element or bytes that all tasks have",
+				i);
+		if (a->element_bytes > UINT32_MAX)
+			return refuse("element_bytes", a->element_bytes,
+				      UINT32_MAX);
+		bytes += a->element_bytes;
+	}
+	if (bytes && j->count > UINT64_MAX / bytes)
+		return refuse("count", j->count, UINT64_MAX / bytes);
+	return 0;
+}
+
+static int check(const struct peal_executor *e, const struct peal_job *j)
+{
+	if (j->sharing >= PEAL_SHARINGS)
+		return refuse("sharing", j->sharing, PEAL_SHARINGS - 1);
+	if (j->parameter_bytes > PEAL_TASK_PARAMETERS)
+		return refuse("parameter_bytes", j->parameter_bytes,
+			      PEAL_TASK_PARAMETERS);
+	if (j->parameter_bytes && !j->parameters)
+		return peali_fail(PEAL_EINVAL, START, "parameters is NULL");
+	if (j->repeatable > 1)
+		return refuse("repeatable", j->repeatable, 1);
+	if (j->reserved)
+		return refuse("reserved", j->reserved, 0);
+	if ((j->partition || j->weights) && j->sharing > PEAL_SHARING_STATIC)
+		return peali_fail(PEAL_EINVAL, START,
+				  "%s is for static sharing",
+				  j->partition ? "a partition" : "weights");
+	if (j->partition && j->weights)
+		return peali_fail(PEAL_EINVAL, START,
+				  "a partition and weights: one of them");
+	if (j->partition &&
+	    (j->partition->parts != e->n || j->partition->count != j->count))
+		return peali_fail(
+			PEAL_EINVAL, START,
+			"the partition has %u parts of %llu elements: "
+			"there are %u devices and %llu elements",
+			j->partition->parts,
+			(unsigned long long)j->partition->count, e->n,
+			(unsigned long long)j->count);
+	return check_arguments(j);
+}
+
+/* Returns the index of the job's handler, or an error. */
+static int find_handler(const struct peal_executor *e, const struct peal_job *j)
+{
+	int handler;
+
+	if (!j->handler)
+		return peali_fail(PEAL_EINVAL, START, "handler is NULL");
+	handler = peal_program_handler(e->program, j->handler);
+	if (handler < 0 || e->skills[handler].is_task)
+		return handler;
+	return peali_fail(PEAL_ENOTSUP, START,
+			  "'%s' does no tasks: peal/device/task.h says how a "
+			  "handler does",
+			  j->handler);
+}
+
+/* ---- limits and parts ---------------------------------------------------- */
+
+static void look_at_ends(struct peal_executor *e);
+
+/*
+ * Sets the most elements that each device may have, by the limits of the job.
+ * Returns PEAL_ENOSPC if a limit is too small for a task.
+ */
+static int set_limits(struct peal_executor *e, const struct peal_job *j)
+{
+	uint64_t one = j->grain < j->count ? j->grain : j->count;
+	uint32_t i;
+
+	for (i = 0; i < e->n; i++) {
+		struct peali_station *s = &e->stations[i];
+
+		s->most = UINT64_MAX;
+		if (!j->limits || !e->element_bytes)
+			continue;
+		s->most = j->limits[i] / e->element_bytes;
+		if (s->most < one && !s->result)
+			return peali_fail(
+				PEAL_ENOSPC, START,
+				"device %d may have %llu bytes: a task of "
+				"%llu elements has %llu",
+				s->device, (unsigned long long)j->limits[i],
+				(unsigned long long)one,
+				(unsigned long long)(one * e->element_bytes));
+	}
+	return 0;
+}
+
+/*
+ * Divides the elements among the live devices by their weights. If only one
+ * device does the job, it gets all elements.
+ */
+static int set_weights(struct peal_executor *e, const struct peal_job *j)
+{
+	uint64_t weight[PEAL_PARTS_MAX], most[PEAL_PARTS_MAX];
+	uint32_t i;
+
+	for (i = 0; i < e->n; i++) {
+		weight[i] = j->weights ? j->weights[i] : 1;
+		most[i] = e->stations[i].most;
+		if (e->stations[i].result ||
+		    (e->only >= 0 && (int)i != e->only))
+			weight[i] = 0;
+	}
+	return peal_partition_weighted(j->count, weight, most, e->n,
+				       &e->partition);
+}
+
+static int check_part(const struct peal_executor *e, uint32_t rank,
+		      uint64_t length)
+{
+	const struct peali_station *s = &e->stations[rank];
+
+	if (length && s->result)
+		return peali_fail(PEAL_EABORTED, START,
+				  "device %d has ended: %s; it has a part of "
+				  "%llu elements",
+				  s->device, peal_error_text(s->result),
+				  (unsigned long long)length);
+	if (length > s->most)
+		return peali_fail(PEAL_ENOSPC, START,
+				  "the part of device %d is %llu elements: "
+				  "its limit is %llu of them",
+				  s->device, (unsigned long long)length,
+				  (unsigned long long)s->most);
+	return 0;
+}
+
+static int set_parts(struct peal_executor *e, const struct peal_job *j)
+{
+	uint32_t i;
+	int result = 0;
+
+	e->packed = j->partition != NULL;
+	if (e->sharing == PEAL_SHARING_STATIC && j->partition)
+		e->partition = *j->partition;
+	else if (e->sharing == PEAL_SHARING_STATIC)
+		result = set_weights(e, j);
+	for (i = 0; i < e->n && !result; i++) {
+		struct peali_station *s = &e->stations[i];
+
+		s->extents = 0;
+		memset(&s->rest, 0, sizeof(s->rest));
+		s->length = 0;
+		if (e->sharing != PEAL_SHARING_STATIC)
+			continue;
+		s->length = peal_partition_length(&e->partition, i);
+		result = check_part(e, i, s->length);
+	}
+	return result;
+}
+
+/*
+ * Sets the sharing of the job. With default sharing, a small job goes to the
+ * fastest device. Returns PEAL_EABORTED if the kernels of all devices have
+ * ended.
+ */
+static int set_sharing(struct peal_executor *e, const struct peal_job *j)
+{
+	uint32_t live = 0, fastest = 0, i;
+
+	for (i = 0; i < e->n; i++)
+		live += !e->stations[i].result;
+	if (!live)
+		return peali_fail(PEAL_EABORTED, START,
+				  "all devices of the executor have ended: it "
+				  "can only be destroyed");
+	e->only = -1;
+	e->sharing = j->sharing;
+	e->threshold = peali_share_threshold(e, &fastest);
+	if (e->sharing)
+		return 0;
+	e->sharing = PEAL_SHARING_DYNAMIC;
+	if (j->partition || j->weights)
+		e->sharing = PEAL_SHARING_STATIC;
+	else if (j->count < e->threshold &&
+		 j->count <= e->stations[fastest].most) {
+		e->sharing = PEAL_SHARING_STATIC;
+		e->only = (int)fastest;
+	}
+	return 0;
+}
+
+/* ---- memory of arguments ------------------------------------------------- */
+
+static void let_go(struct peal_executor *e)
+{
+	uint32_t i, k;
+
+	for (i = 0; i < e->n; i++)
+		for (k = 0; k < PEAL_TASK_ARGUMENTS; k++)
+			peali_range_let_go(e->rt->peers,
+					   &e->stations[i].kept[k]);
+}
+
+static int keep_argument(struct peal_executor *e, uint32_t rank, uint32_t k,
+			 uint64_t elements)
+{
+	const struct peal_argument *a = &e->argument[k];
+	struct peali_station *s = &e->stations[rank];
+	struct peali_place place = { s->device, a->address[rank] };
+	struct peal_error_info failed;
+	int result = peali_range_keep(e->rt->peers, place,
+				      a->bytes + a->element_bytes * elements,
+				      START, &s->kept[k]);
+
+	e->address[k][rank] = a->address[rank];
+	if (!result)
+		return 0;
+	failed = *peal_last_error();
+	return peali_fail(result, START, "argument %u on device %d: %s", k,
+			  s->device, failed.text);
+}
+
+/*
+ * Looks up the arguments of all devices that can get a task. They cannot be
+ * freed until let_go(). After an error none is kept.
+ */
+static int keep_all(struct peal_executor *e)
+{
+	uint32_t i, k;
+	int result = 0;
+
+	for (i = 0; e->job.count && i < e->n && !result; i++) {
+		const struct peali_station *s = &e->stations[i];
+
+		/* all devices, even if one does the job: it may end */
+		if (s->result || (e->packed && !s->length))
+			continue;
+		for (k = 0; k < e->job.n_arguments && !result; k++)
+			result = keep_argument(
+				e, i, k, e->packed ? s->length : e->job.count);
+	}
+	if (result)
+		let_go(e);
+	return result;
+}
+
+/* ---- start --------------------------------------------------------------- */
+
+static void write_task(struct peal_executor *e, const struct peal_job *j)
+{
+	struct peal_task *t = &e->task;
+
+	memset(t, 0, sizeof(*t));
+	e->number = e->number == UINT32_MAX ? 1 : e->number + 1;
+	t->job = e->number;
+	t->n_arguments = j->n_arguments;
+	t->parameter_bytes = j->parameter_bytes;
+	if (j->parameter_bytes)
+		memcpy(t->parameter, j->parameters, j->parameter_bytes);
+}
+
+static void begin(struct peal_executor *e, const struct peal_job *j)
+{
+	uint32_t i;
+
+	write_task(e, j);
+	e->fresh = e->handed = 0;
+	e->n_back = 0;
+	e->result = 0;
+	e->why[0] = 0;
+	atomic_store(&e->cancelled, 0);
+	for (i = 0; i < e->n; i++) {
+		struct peali_station *s = &e->stations[i];
+
+		memset(&s->share, 0, sizeof(s->share));
+		s->in_flight = 0;
+		s->out = 0;
+		memset(s->flight, 0, s->window * sizeof(*s->flight));
+		e->skill->elements[i] /= 2;
+		e->skill->busy_ns[i] /= 2;
+	}
+	e->began_ns = e->ended_ns = peal_clock_ns();
+	e->goes_on = 1;
+}
+
+static void hand_out(struct peal_executor *e);
+
+int peal_execute_start(struct peal_executor *e, const struct peal_job *job)
+{
+	struct peal_job j;
+	uint32_t i;
+	int result, handler;
+
+	if (!e || !job)
+		return peali_fail(PEAL_EINVAL, START, "an argument is NULL");
+	result = peali_options_copy(&j, sizeof(j), job, START);
+	if (!result)
+		result = check(e, &j);
+	if (result)
+		return result;
+	handler = find_handler(e, &j);
+	if (handler < 0)
+		return handler;
+	if (e->goes_on)
+		return peali_fail(PEAL_EBUSY, START,
+				  "the job before has not been waited for to "
+				  "its end: call peal_execute_wait");
+	look_at_ends(e);
+	e->skill = &e->skills[handler];
+	if (!e->skill->ready)
+		result = peali_skill_prepare(e, (uint32_t)handler);
+	if (result)
+		return result;
+	j.grain = j.grain ? j.grain : 1;
+	e->job = j;
+	e->element_bytes = 0;
+	for (i = 0; i < j.n_arguments; i++) {
+		e->argument[i] = j.arguments[i];
+		e->element_bytes += j.arguments[i].element_bytes;
+	}
+	result = set_limits(e, &j);
+	if (!result)
+		result = set_sharing(e, &j);
+	if (!result)
+		result = set_parts(e, &j);
+	if (!result)
+		result = keep_all(e);
+	if (result)
+		return result;
+	begin(e, &j);
+	hand_out(e);
+	return 0;
+}
+
+/* ---- assign tasks -------------------------------------------------------- */
+
+static uint32_t free_slot(const struct peali_station *s)
+{
+	uint32_t i = 0;
+
+	while (s->flight[i].count)
+		i++;
+	return i;
+}
+
+/* Sends a task to a device. Returns 0, or the error of the send. */
+static int send(struct peal_executor *e, uint32_t rank,
+		const struct peali_flight *flight)
+{
+	struct peali_station *s = &e->stations[rank];
+	struct peal_task *t = &e->task;
+	uint32_t slot = free_slot(s), k;
+	int result;
+
+	t->first = flight->first;
+	t->count = flight->count;
+	t->slot = (uint16_t)slot;
+	t->rank = (uint16_t)rank;
+	for (k = 0; k < t->n_arguments; k++)
+		t->argument[k] = e->address[k][rank] +
+				 flight->at * e->argument[k].element_bytes;
+	result = peal_send_to(
+		e->host, rank, e->skill->pool[rank], 0, t,
+		offsetof(struct peal_task, parameter) + t->parameter_bytes, 0);
+	if (result)
+		return result;
+	s->flight[slot] = *flight;
+	s->in_flight++;
+	s->out += flight->count;
+	e->handed += flight->count;
+	if (!s->share.tasks && !s->share.first_ns)
+		s->share.first_ns = peal_clock_ns() - e->began_ns;
+	return 0;
+}
+
+/* Ends the job early: no task is assigned any more. Keeps the first error. */
+static void end_early(struct peal_executor *e, int result, const char *why)
+{
+	if (e->result)
+		return;
+	e->result = result;
+	snprintf(e->why, sizeof(e->why), "%s", why);
+}
+
+/*
+ * Queues elements for another device. The job is not packed, so each device has
+ * all elements of the arguments.
+ */
+static void give_back(struct peal_executor *e,
+		      const struct peali_flight *flight)
+{
+	if (flight->count)
+		e->back[e->n_back++] = *flight;
+}
+
+/*
+ * Assigns no more tasks to a device. Other devices get the rest of its extent,
+ * unless the job is packed: then no other device has these elements.
+ */
+static void leave_out(struct peal_executor *e, struct peali_station *s,
+		      int result)
+{
+	s->result = result;
+	if (e->packed)
+		return;
+	give_back(e, &s->rest);
+	s->rest.count = 0;
+}
+
+static void hand_out(struct peal_executor *e)
+{
+	struct peali_flight flight;
+	uint32_t rank;
+	char why[160];
+
+	if (!e->result && atomic_load(&e->cancelled) &&
+	    e->handed < e->job.count) {
+		snprintf(why, sizeof(why),
+			 "cancelled: %llu of %llu elements were handed out",
+			 (unsigned long long)e->handed,
+			 (unsigned long long)e->job.count);
+		end_early(e, PEAL_ECANCELED, why);
+	}
+	while (!e->result && peali_share_next(e, &rank, &flight)) {
+		int result = send(e, rank, &flight);
+
+		if (!result)
+			continue;
+		/* its tasks in flight are handled when its kernel has ended */
+		leave_out(e, &e->stations[rank], result);
+		if (e->packed) {
+			snprintf(
+				why, sizeof(why),
+				"device %d has ended: %s; its part is not done",
+				e->stations[rank].device,
+				peal_error_text(result));
+			end_early(e, PEAL_EABORTED, why);
+		} else {
+			give_back(e, &flight);
+		}
+	}
+}
+
+/* ---- reports and ended kernels ------------------------------------------- */
+
+static void say_failed(struct peal_executor *e, const struct peali_station *s,
+		       const struct peali_flight *flight, int result)
+{
+	char why[160];
+
+	snprintf(why, sizeof(why),
+		 "the task of elements %llu to %llu on device %d: %s",
+		 (unsigned long long)flight->first,
+		 (unsigned long long)(flight->first + flight->count - 1),
+		 s->device, peal_error_text(result));
+	if (result >= 0 || result == PEAL_ETIMEDOUT)
+		result = PEAL_EHANDLER;
+	end_early(e, result, why);
+}
+
+static void task_done(struct peal_executor *e,
+		      const struct peal_task_done *done)
+{
+	struct peali_station *s = &e->stations[done->rank];
+	struct peali_flight flight = s->flight[done->slot];
+
+	s->flight[done->slot].count = 0;
+	s->in_flight--;
+	s->out -= flight.count;
+	s->share.busy_ns += done->busy_ns;
+	s->share.last_ns = peal_clock_ns() - e->began_ns;
+	e->ended_ns = peal_clock_ns();
+	if (done->result) {
+		e->handed -= flight.count;
+		if (done->result == PEAL_EABORTED && e->job.repeatable &&
+		    !e->packed) { /* its kernel is about to end */
+			leave_out(e, s, PEAL_EABORTED);
+			give_back(e, &flight);
+		} else {
+			say_failed(e, s, &flight, done->result);
+		}
+		return;
+	}
+	s->share.tasks++;
+	s->share.elements += flight.count;
+	e->skill->elements[done->rank] += (double)flight.count;
+	e->skill->busy_ns[done->rank] += (double)done->busy_ns + 1;
+}
+
+/* Waits up to timeout_ns for the report of a task and handles it. */
+static int take(struct peal_executor *e, int64_t timeout_ns)
+{
+	struct peal_task_done done;
+	struct peal_received got;
+	int result =
+		peal_receive(e->host, &done, sizeof(done), &got, timeout_ns);
+
+	if (result)
+		return result;
+	if (got.length != sizeof(done) || done.job != e->number ||
+	    done.rank >= e->n || done.slot >= e->stations[done.rank].window ||
+	    !e->stations[done.rank].flight[done.slot].count)
+		return 0; /* the report of an earlier job */
+	task_done(e, &done);
+	return 0;
+}
+
+/*
+ * Handles the unfinished elements of a device with an ended kernel. Other
+ * devices repeat its tasks if the job allows that. Else the tasks are lost, and
+ * the job ends early.
+ */
+static void lose_all(struct peal_executor *e, struct peali_station *s)
+{
+	int repeats = e->job.repeatable && !e->packed;
+	struct peali_flight first = { 0 };
+	uint32_t i, lost = 0;
+	char why[160];
+
+	for (i = 0; i < s->window; i++) {
+		struct peali_flight *f = &s->flight[i];
+
+		if (!f->count)
+			continue;
+		e->handed -= f->count;
+		if (repeats)
+			give_back(e, f);
+		else if (!lost++ || f->first < first.first)
+			first = *f;
+		f->count = 0;
+	}
+	s->in_flight = 0;
+	s->out = 0;
+	if (lost || (e->packed && s->share.elements < s->length)) {
+		snprintf(why, sizeof(why),
+			 "device %d has ended: %s; %u tasks are lost, from "
+			 "element %llu on",
+			 s->device, peal_error_text(s->result), lost,
+			 (unsigned long long)(lost ? first.first :
+						     s->rest.first));
+		end_early(e, PEAL_EABORTED, why);
+	}
+	leave_out(e, s, s->result);
+}
+
+/*
+ * Finds devices with ended kernels and handles their unfinished elements. Ends
+ * the job early if no live device is left.
+ */
+static void look_at_ends(struct peal_executor *e)
+{
+	struct peal_kernel_info info;
+	uint32_t i, live = 0;
+
+	for (i = 0; i < e->n; i++) {
+		struct peali_station *s = &e->stations[i];
+
+		if (!peali_kernel_ended(s->kernel)) {
+			live += !s->result;
+			continue;
+		}
+		if (!s->result)
+			s->result = peal_kernel_info(s->kernel, &info) ||
+						    !info.result ?
+					    PEAL_ESTOPPED :
+					    info.result;
+		if (!e->goes_on)
+			continue;
+		while (!take(e, 0))
+			; /* reports from before its end */
+		if (s->in_flight || s->rest.count ||
+		    (e->packed && s->share.elements < s->length))
+			lose_all(e, s);
+	}
+	if (!live && e->goes_on && e->handed < e->job.count)
+		end_early(e, PEAL_EABORTED,
+			  "all devices of the executor have ended");
+}
+
+/* ---- wait ---------------------------------------------------------------- */
+
+/* Whether the job is over: no task is in flight, and none will be assigned. */
+static int is_over(const struct peal_executor *e)
+{
+	uint32_t i;
+
+	for (i = 0; i < e->n; i++)
+		if (e->stations[i].in_flight)
+			return 0;
+	return e->result || e->handed == e->job.count;
+}
+
+/* Returns PEAL_ETIMEDOUT. Its text lists devices with tasks, if they fit. */
+static int say_late(const struct peal_executor *e, int64_t timeout_ns)
+{
+	char text[160] = "";
+	size_t at = 0;
+	uint32_t i;
+
+	for (i = 0; i < e->n && at < sizeof(text); i++)
+		if (e->stations[i].in_flight)
+			at += (size_t)snprintf(text + at, sizeof(text) - at,
+					       "%s%d (%u)", at ? ", " : "",
+					       e->stations[i].device,
+					       e->stations[i].in_flight);
+	return peali_fail(PEAL_ETIMEDOUT, WAIT,
+			  "after %lld ns not yet: devices that have tasks: %s",
+			  (long long)timeout_ns, text);
+}
+
+static int finish(struct peal_executor *e)
+{
+	e->goes_on = 0;
+	let_go(e);
+	return e->result ? peali_fail(e->result, WAIT, "%s", e->why) : 0;
+}
+
+int peal_execute_wait(struct peal_executor *e, int64_t timeout_ns)
+{
+	uint64_t began = peal_clock_ns();
+	int64_t left = timeout_ns;
+
+	if (!e)
+		return peali_fail(PEAL_EINVAL, WAIT, "the executor is NULL");
+	if (!e->goes_on)
+		return 0;
+	for (;;) {
+		hand_out(e);
+		if (is_over(e))
+			return finish(e);
+		if (take(e, left < 0 || left > LOOK_NS ? LOOK_NS : left))
+			look_at_ends(e);
+		else
+			while (!take(e, 0))
+				;
+		hand_out(e);
+		if (is_over(e))
+			return finish(e);
+		if (timeout_ns < 0)
+			continue;
+		left = timeout_ns - (int64_t)(peal_clock_ns() - began);
+		if (left <= 0)
+			return say_late(e, timeout_ns);
+	}
+}
+
+int peal_execute(struct peal_executor *e, const struct peal_job *job,
+		 int64_t timeout_ns)
+{
+	int result = peal_execute_start(e, job);
+
+	if (result)
+		return result;
+	result = peal_execute_wait(e, timeout_ns);
+	if (result == PEAL_ETIMEDOUT)
+		peal_execute_cancel(e);
+	return result;
+}
+
+int peal_execute_cancel(struct peal_executor *e)
+{
+	if (!e)
+		return peali_fail(PEAL_EINVAL, "peal_execute_cancel",
+				  "the executor is NULL");
+	atomic_store(&e->cancelled, 1);
+	return 0;
+}
+
+/* ---- report -------------------------------------------------------------- */
+
+int peal_execute_report(struct peal_executor *e,
+			struct peal_execute_report *report_out)
+{
+	struct peal_execute_report *r = report_out;
+	uint64_t busy = 0, most = 0;
+	uint32_t i, took = 0;
+
+	if (!e || !report_out)
+		return peali_fail(PEAL_EINVAL, "peal_execute_report",
+				  "an argument is NULL");
+	if (!e->number)
+		return peali_fail(PEAL_ENOENT, "peal_execute_report",
+				  "the executor has had no job yet");
+	memset(r, 0, sizeof(*r));
+	r->devices = e->n;
+	r->ns = e->ended_ns - e->began_ns;
+	r->threshold = e->threshold;
+	r->empty_all_ns = e->skill->empty_all_ns;
+	for (i = 0; i < e->n; i++) {
+		struct peal_execute_share *share = &r->share[i];
+
+		*share = e->stations[i].share;
+		share->device = e->stations[i].device;
+		share->result = e->stations[i].result;
+		r->tasks += share->tasks;
+		r->elements += share->elements;
+		r->took_part += share->tasks > 0;
+		busy += share->busy_ns;
+		took += share->busy_ns > 0;
+		most = share->busy_ns > most ? share->busy_ns : most;
+		if (e->skill->empty_ns[i] &&
+		    (!r->empty_one_ns ||
+		     e->skill->empty_ns[i] < r->empty_one_ns))
+			r->empty_one_ns = e->skill->empty_ns[i];
+	}
+	r->imbalance = busy ? (double)most * took / (double)busy : 1;
+	return 0;
+}

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEALI_BACKEND_H
+#define PEALI_BACKEND_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <peal/abi/control.h>
+#include <peal/device.h>
+#include <peal/program.h>
+#include "runtime/base/error.h"
+#include "runtime/device/range_alloc.h"
+
+/*
+ * The interface between the runtime and the hardware: a table of operations
+ * that each backend implements.
+ *
+ * A backend serves a set of devices with numbers from 0. The runtime numbers
+ * the devices of all its backends consecutively.
+ *
+ * Errors: every operation returns 0 or PEAL_E... and records the error text by
+ * peali_fail. Operations marked (resident) may be called while a kernel is
+ * resident. All other operations may block until a resident kernel ends, so
+ * call them before the launch. Every operation is thread-safe.
+ */
+
+struct peali_backend;
+struct peali_launch;
+struct peali_window;
+
+/** The host itself, as the viewer of memory or as the device of a place. */
+#define PEALI_HOST (-1)
+
+enum peali_memory_kind {
+	PEALI_MEMORY_DEVICE, /* on a device; zeroed */
+	/* pinned host memory, mapped by every device; zeroed */
+	PEALI_MEMORY_HOST
+};
+
+/** An allocation. */
+struct peali_memory {
+	enum peali_memory_kind kind;
+	int device; /* owner; PEALI_HOST for PEALI_MEMORY_HOST */
+	uint64_t offset; /* in the owner's heap */
+	uint64_t bytes;
+};
+
+/** A source or destination address of a copy. */
+struct peali_place {
+	int device; /* PEALI_HOST: `address` is a host pointer */
+	uint64_t address; /* in the device's own view */
+};
+
+/** One copy: destination, source and size. */
+struct peali_move {
+	struct peali_place to, from;
+	uint64_t bytes;
+};
+
+/** Parameters of a launch. */
+struct peali_launch_desc {
+	int device;
+	const struct peal_program *program;
+	uint64_t params; /* the device's view of struct peal_kernel_params */
+	uint32_t n_workers;
+	uint32_t lanes;
+	int pin; /* 1: the backend may bind workers to cores */
+	/*
+	 * Status of each worker, in the host's view. NULL: the program reports
+	 * no phases. A kernel may end without a final phase of some worker. The
+	 * backend then sets the phase of that worker to PEAL_WORKER_FAILED.
+	 */
+	struct peal_worker_status *status;
+	uint32_t cluster_workers; /* as in max_clustered; 0: no clusters */
+	uint32_t cluster_bytes;
+	/* 1: the backend launches workers again that return for a new epoch */
+	int epochs;
+	int recorded; /* 1: record only; each launch_again starts the kernel */
+};
+
+struct peali_peer_info {
+	int can_access; /* `from` can map the memory of `to` */
+	int atomics; /* native read-modify-write works across the two devices */
+	const char *kind; /* "nvlink", "pcie", "none", ...; static */
+};
+
+/** A property of a device, for output to the user. */
+struct peali_fact {
+	const char *name; /* one word, as in "watchdog"; static */
+	char value[48]; /* text, or a number in digits */
+};
+
+struct peali_backend_ops {
+	const char *name; /* "host", "cuda", "hip" */
+	/*
+	 * 1: workers ring the bells of waiting threads (see peal_bell). 0:
+	 * waiting host threads have to poll.
+	 */
+	int rings;
+
+	/* Returns 0 if it can serve devices here, else fills `reason`. */
+	int (*probe)(char *reason, size_t reason_bytes);
+	int (*open)(struct peali_backend **out);
+	/* Returns PEAL_EBUSY while a launch is not freed. */
+	int (*close)(struct peali_backend *backend);
+	int (*device_count)(struct peali_backend *backend);
+	/*
+	 * Fills the members that it knows; the runtime sets `index` and
+	 * `backend`.
+	 */
+	int (*device_info)(struct peali_backend *backend, int device,
+			   struct peal_device_info *out);
+	/*
+	 * Lists properties that device_info has no member for. Writes at most
+	 * `most` facts and returns their number. Unknown properties are left
+	 * out. (resident)
+	 */
+	int (*facts)(struct peali_backend *backend, int device,
+		     struct peali_fact *out, int most);
+	/*
+	 * Bit (1 << enum peal_policy) for each supported policy, and the
+	 * default policy. (resident)
+	 */
+	uint32_t (*policies)(struct peali_backend *backend);
+	enum peal_policy (*default_policy)(struct peali_backend *backend);
+
+	/* Allocates from a heap that open has made. (resident) */
+	int (*alloc)(struct peali_backend *backend, enum peali_memory_kind kind,
+		     int device, uint64_t bytes, struct peali_memory *out);
+	void (*free)(struct peali_backend *backend,
+		     const struct peali_memory *memory); /* (resident) */
+	/*
+	 * Returns the free space of a device's heap or of host memory.
+	 * (resident)
+	 */
+	int (*room)(struct peali_backend *backend, int device,
+		    struct peali_room *out);
+	/*
+	 * Returns the address at which `viewer` sees the memory, or 0 if it
+	 * does not. The host sees host memory only. A device sees its own
+	 * memory, host memory, and the memory of peers enabled for it.
+	 * (resident)
+	 */
+	uint64_t (*view)(struct peali_backend *backend, int viewer,
+			 const struct peali_memory *memory);
+	/*
+	 * The backend of the runtime's first device provides the host memory
+	 * for all backends. host_range returns its address range. 0 bytes: the
+	 * backend accepts any memory of the process. Every other backend adopts
+	 * this range once.
+	 *
+	 * After that, host_view returns the address at which the devices of the
+	 * backend see a byte of the range. It returns 0 if they do not see the
+	 * byte. (host_view: resident)
+	 */
+	int (*host_range)(struct peali_backend *backend, void **host_out,
+			  uint64_t *bytes_out);
+	int (*adopt)(struct peali_backend *backend, void *host, uint64_t bytes);
+	uint64_t (*host_view)(struct peali_backend *backend, uint64_t address);
+	/*
+	 * Finds the allocation that holds [address, +bytes), or returns
+	 * PEAL_EFAULT.
+	 */
+	int (*find)(struct peali_backend *backend, int device, uint64_t address,
+		    uint64_t bytes, struct peali_memory *out);
+
+	/*
+	 * Windows: device memory that other processes map. If all operations
+	 * are NULL, the backend has no windows. PEAL_ENOTSUP: these devices
+	 * have no windows. PEAL_EBUSY: a kernel is resident on a device of the
+	 * backend.
+	 *
+	 * window_open allocates a zeroed window and rounds *bytes up. The
+	 * caller closes *fd_out.
+	 */
+	int (*window_open)(struct peali_backend *backend, int device,
+			   uint64_t *bytes, struct peali_window **out,
+			   int *fd_out);
+	/*
+	 * Maps a window of another process by its descriptor. The caller keeps
+	 * the descriptor.
+	 */
+	int (*window_map)(struct peali_backend *backend, int fd, uint64_t bytes,
+			  struct peali_window **out);
+	/*
+	 * Returns the address at which a device sees the window; 0: it does not
+	 * see it. (resident)
+	 */
+	uint64_t (*window_view)(struct peali_backend *backend, int viewer,
+				const struct peali_window *window);
+	/*
+	 * Sets a part of a window to zero. This process opened the window.
+	 * (resident)
+	 */
+	int (*window_wipe)(struct peali_backend *backend,
+			   const struct peali_window *window, uint64_t offset,
+			   uint64_t bytes);
+	/*
+	 * Reads at most one page of a window. This process opened the window.
+	 * (resident)
+	 */
+	int (*window_read)(struct peali_backend *backend,
+			   const struct peali_window *window, uint64_t offset,
+			   void *to, uint64_t bytes);
+	/*
+	 * Ends the use of a window. Its memory is freed now, or later, when no
+	 * kernel is resident. (resident)
+	 */
+	void (*window_close)(struct peali_backend *backend,
+			     struct peali_window *window);
+
+	int (*peer_info)(struct peali_backend *backend, int from, int to,
+			 struct peali_peer_info *out); /* (resident) */
+	/*
+	 * Lets `from` access all memory of `to`. PEAL_EALREADY: it is enabled.
+	 */
+	int (*peer_enable)(struct peali_backend *backend, int from, int to);
+	int (*peer_disable)(struct peali_backend *backend, int from, int to);
+
+	/*
+	 * Copies and returns when the copy is complete. Each device range lies
+	 * inside of one allocation.
+	 */
+	int (*copy)(struct peali_backend *backend, struct peali_place to,
+		    struct peali_place from, uint64_t bytes); /* (resident) */
+	/* Copies several moves in any order, with one wait for all of them. */
+	int (*copy_all)(struct peali_backend *backend,
+			const struct peali_move *moves,
+			uint32_t n); /* (resident) */
+
+	/*
+	 * Loads a program's code onto a device. PEAL_EPROGRAM: no image fits
+	 * the device. PEAL_EBUSY: too late, a kernel is resident there.
+	 */
+	int (*load)(struct peali_backend *backend, int device,
+		    const struct peal_program *program);
+	/*
+	 * Returns the number of workers with `lanes` lanes that can be resident
+	 * together.
+	 */
+	int (*max_workers)(struct peali_backend *backend, int device,
+			   const struct peal_program *program, uint32_t lanes,
+			   uint32_t *out);
+	/*
+	 * Works as max_workers, but for clusters of `cluster_workers` workers.
+	 * Each worker has `cluster_bytes` bytes of the memory that its cluster
+	 * shares. PEAL_ENOTSUP: the device or the program's image has no
+	 * clusters. PEAL_ENOSPC: cluster_bytes exceeds the limit. NULL: the
+	 * backend has no clusters.
+	 */
+	int (*max_clustered)(struct peali_backend *backend, int device,
+			     const struct peal_program *program, uint32_t lanes,
+			     uint32_t cluster_workers, uint32_t cluster_bytes,
+			     uint32_t *out);
+	int (*launch)(struct peali_backend *backend,
+		      const struct peali_launch_desc *desc,
+		      struct peali_launch **out);
+	/*
+	 * Starts a recorded launch. None of its workers runs. Between two runs
+	 * it occupies no part of the device. (resident)
+	 *
+	 * A launch is recorded by `launch` with desc->recorded. `launch`
+	 * returns PEAL_EBUSY while any kernel is resident on the device. It
+	 * returns PEAL_ENOTSUP if launches cannot be recorded. NULL: the
+	 * backend records no launches.
+	 */
+	int (*launch_again)(struct peali_launch *launch);
+	/* Returns the number of workers that have not ended. (resident) */
+	int (*launch_query)(struct peali_launch *launch);
+	/* Waits until all workers have ended; PEAL_ETIMEDOUT. (resident) */
+	int (*launch_wait)(struct peali_launch *launch, int64_t timeout_ns);
+	/* Frees a launch. PEAL_EBUSY: workers run. */
+	int (*launch_free)(struct peali_launch *launch);
+};
+
+/** First member of every backend's private struct. */
+struct peali_backend {
+	const struct peali_backend_ops *ops;
+};
+
+extern const struct peali_backend_ops peali_host_backend, peali_cuda_backend,
+	peali_hip_backend;
+
+/** All backends of this build in the order of their devices; NULL ends. */
+extern const struct peali_backend_ops *const peali_backends[];
+
+#endif

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEALI_DEVICES_H
+#define PEALI_DEVICES_H
+
+#include "runtime/device/backend.h"
+
+/*
+ * The devices of all backends with the runtime's numbers. The list is made when
+ * the runtime opens and never changes later.
+ */
+
+/** One device: its backend and its number within the backend. */
+struct peali_device {
+	struct peali_backend *backend;
+	int local;
+};
+
+/** All devices of a runtime. */
+struct peali_devices {
+	int n;
+	struct peali_device *device;
+};
+
+/**
+ * Checks a device index. Returns 0, or PEAL_ENODEV with an error text for
+ * `call`.
+ */
+int peali_devices_check(const struct peali_devices *devices, int device,
+			const char *call);
+
+/**
+ * Checks n device indexes by peali_devices_check. PEAL_EINVAL: a device occurs
+ * twice. The error text names the list by `whose`, as in "a group".
+ */
+int peali_devices_check_ranks(const struct peali_devices *devices,
+			      const int *device, uint32_t n, const char *whose,
+			      const char *call);
+
+/** Works as peali_devices_check, but also accepts PEALI_HOST. */
+int peali_devices_check_place(const struct peali_devices *devices, int device,
+			      const char *call);
+
+/** Returns 1 if one backend serves both devices, so that they can be peers. */
+int peali_devices_same_backend(const struct peali_devices *devices, int a,
+			       int b);
+
+/**
+ * Allocates memory of a device, or host memory for PEALI_HOST. `device` is a
+ * number of the runtime; the numbers in *out are those of the backend. Host
+ * memory comes from the backend of device 0.
+ */
+int peali_devices_alloc(const struct peali_devices *devices, int device,
+			uint64_t bytes, struct peali_memory *out);
+
+/** Returns the free space of a device, or of host memory (PEALI_HOST). */
+int peali_devices_room(const struct peali_devices *devices, int device,
+		       struct peali_room *out);
+
+void peali_devices_free(const struct peali_devices *devices, int device,
+			const struct peali_memory *memory);
+
+/**
+ * Returns the address at which a device (or PEALI_HOST) sees memory; 0: it does
+ * not see it.
+ */
+uint64_t peali_devices_view(const struct peali_devices *devices, int viewer,
+			    int owner, const struct peali_memory *memory);
+
+/**
+ * Returns bit (1 << enum peal_policy) for each policy that a device or the host
+ * supports.
+ */
+uint32_t peali_devices_policies(const struct peali_devices *devices,
+				int device);
+
+/**
+ * Returns 1 if the threads of a device or the host ring the bells of waiting
+ * threads.
+ */
+int peali_devices_ring(const struct peali_devices *devices, int device);
+
+/** Copies between places with the runtime's device numbers. */
+int peali_devices_copy(const struct peali_devices *devices,
+		       struct peali_place to, struct peali_place from,
+		       uint64_t bytes);
+
+#endif

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/device/gpu/gpu.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/device/image.h"
+
+/*
+ * Programs on devices. A driver that loads code lazily may block for ever
+ * behind a resident kernel. So the module and its function are loaded
+ * completely while no kernel is resident on the device.
+ */
+
+#define MAX_THREADS 0 /* of function_attribute: most threads of a block */
+
+/* Returns part 0 of a device: all parts share its code. */
+static struct peali_gpu_device *holder(struct peali_gpu *gpu, int device)
+{
+	return &gpu->device[device - gpu->device[device].part];
+}
+
+static struct peali_gpu_program *find(struct peali_gpu *gpu, int device,
+				      const struct peal_program *program)
+{
+	struct peali_gpu_program *p = holder(gpu, device)->programs;
+
+	while (p && p->program != program)
+		p = p->next;
+	return p;
+}
+
+/* Makes the driver load the function's code onto the device now. */
+static int touch(struct peali_gpu *gpu, struct peali_gpu_program *p,
+		 const char **symbol)
+{
+	char entry[120];
+	int error;
+
+	snprintf(entry, sizeof(entry), "peal_entry_%s", p->program->name);
+	*symbol = PEALI_GPU_SYMBOL(gpu, module_function);
+	error = gpu->driver.module_function(&p->function, p->module, entry);
+	if (!error && gpu->driver.function_load) {
+		*symbol = PEALI_GPU_SYMBOL(gpu, function_load);
+		error = gpu->driver.function_load(p->function);
+	}
+	if (!error) {
+		*symbol = PEALI_GPU_SYMBOL(gpu, function_attribute);
+		error = gpu->driver.function_attribute(
+			&p->max_lanes, MAX_THREADS, p->function);
+	}
+	return error;
+}
+
+static int load_entered(struct peali_gpu *gpu, int device,
+			const struct peali_image *image,
+			struct peali_gpu_program *p, const char *call)
+{
+	const char *symbol = PEALI_GPU_SYMBOL(gpu, module_load);
+	/* PTX is text. peali_image_check has found the zero at its end. */
+	int error = gpu->driver.module_load(&p->module, image->begin);
+
+	if (error) {
+		p->module = NULL;
+	} else {
+		error = touch(gpu, p, &symbol);
+		if (error)
+			gpu->driver.module_unload(p->module);
+		else
+			peali_gpu_clusters_find(gpu, device, image, p);
+	}
+	return peali_gpu_fail(gpu, device, error, symbol, call,
+			      "image %s of program '%s'", image->target,
+			      p->program->name);
+}
+
+static int load(struct peali_gpu *gpu, int device,
+		const struct peal_program *program, const char *call,
+		struct peali_gpu_program **out)
+{
+	struct peali_gpu_device *d = holder(gpu, device);
+	struct peali_gpu_program *p;
+	struct peali_image image;
+	void *before = NULL;
+	int r = peali_image_choose(program, d->architecture, &image, call);
+
+	if (r < 0)
+		return r;
+	p = calloc(1, sizeof(*p));
+	if (!p)
+		return peali_fail(PEAL_ENOMEM, call,
+				  "no memory for program '%s'", program->name);
+	p->program = program;
+	r = peali_gpu_enter(gpu, device, call, &before);
+	if (!r) {
+		r = load_entered(gpu, device, &image, p, call);
+		peali_gpu_leave(gpu, before);
+	}
+	if (r < 0) {
+		free(p);
+		return r;
+	}
+	p->next = d->programs;
+	d->programs = p;
+	*out = p;
+	return 0;
+}
+
+/* The caller holds gpu->lock. */
+int peali_gpu_program(struct peali_gpu *gpu, int device,
+		      const struct peal_program *program, const char *call,
+		      struct peali_gpu_program **out)
+{
+	*out = find(gpu, device, program);
+	if (*out)
+		return 0;
+	if (peali_gpu_is_busy(gpu, device))
+		return peali_fail(PEAL_EBUSY, call,
+				  "program '%s' is not loaded on %s device %d, "
+				  "and a kernel is resident there: add it "
+				  "before the first launch (peal_program_add)",
+				  program->name, gpu->driver.vendor->name,
+				  device);
+	return load(gpu, device, program, call, out);
+}
+
+int peali_gpu_load(struct peali_backend *backend, int device,
+		   const struct peal_program *program)
+{
+	struct peali_gpu *gpu = peali_gpu_of(backend);
+	struct peali_gpu_program *ignored;
+	int r = peali_gpu_check(gpu, device, "load");
+
+	if (r < 0)
+		return r;
+	pthread_mutex_lock(&gpu->lock);
+	r = peali_gpu_program(gpu, device, program, "load", &ignored);
+	pthread_mutex_unlock(&gpu->lock);
+	return r;
+}
+
+void peali_gpu_programs_close(struct peali_gpu *gpu, int device)
+{
+	struct peali_gpu_device *d = &gpu->device[device];
+	void *before = NULL;
+	int in = d->programs && !peali_gpu_enter(gpu, device, "close", &before);
+
+	while (d->programs) {
+		struct peali_gpu_program *p = d->programs;
+
+		d->programs = p->next;
+		if (in)
+			gpu->driver.module_unload(p->module);
+		free(p);
+	}
+	if (in)
+		peali_gpu_leave(gpu, before);
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/device/host/cluster.h"
+
+#include <stddef.h>
+
+#include <peal/device/host.h>
+
+static _Thread_local const struct peali_host_cluster *joined;
+
+void peali_cluster_join(const struct peali_host_cluster *cluster)
+{
+	joined = cluster;
+}
+
+uint8_t *peal_host_cluster_memory(uint32_t rank)
+{
+	return joined ? joined->memory[rank] : NULL;
+}
+
+void peal_host_cluster_meet(void)
+{
+	if (joined)
+		pthread_barrier_wait(joined->meet);
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/device/host/disabled.h"
+
+#include <string.h>
+
+#include <peal/device.h>
+#include "runtime/base/error.h"
+
+static const struct {
+	const char *name;
+	uint32_t bit;
+} names[] = {
+	{ "unified", PEAL_CAN_UNIFIED },
+	{ "atomics", PEAL_CAN_ATOMICS },
+	{ "cooperative", PEAL_CAN_COOPERATIVE },
+};
+
+static int refuse(const char *text, const char *at, const char *allowed)
+{
+	return peali_fail(PEAL_EINVAL, "settings",
+			  "PEAL_HOST_LACKS, column %d: '%.*s': %s",
+			  (int)(at - text) + 1, (int)strcspn(at, ",+"), at,
+			  allowed);
+}
+
+/* Returns the bit of the name at *at and skips the name; 0: no such name. */
+static uint32_t read_name(const char **at)
+{
+	size_t n = strcspn(*at, ",+"), i;
+
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (strlen(names[i].name) != n ||
+		    strncmp(*at, names[i].name, n) != 0)
+			continue;
+		*at += n;
+		return names[i].bit;
+	}
+	return 0;
+}
+
+int peali_lacks_parse(const char *text, int n_devices, int device,
+		      uint32_t *out)
+{
+	const char *at = text, *begin;
+	uint32_t bit, set = 0;
+	int number;
+
+	while (*at) {
+		begin = at;
+		for (number = 0; *at >= '0' && *at <= '9'; at++)
+			if (number < n_devices)
+				number = 10 * number + (*at - '0');
+		if (at == begin || number >= n_devices || *at != ':')
+			return refuse(text, begin,
+				      "expected a device and a colon, as in "
+				      "0:unified; PEAL_HOST_DEVICES says how "
+				      "many there are, numbered from 0");
+		do {
+			at++;
+			bit = read_name(&at);
+			if (!bit)
+				return refuse(text, at,
+					      "expected unified, atomics or "
+					      "cooperative");
+			if (number == device)
+				set |= bit;
+		} while (*at == '+');
+		if (*at == ',' && !at[1])
+			return refuse(text, at, "nothing behind the comma");
+		at += *at == ',';
+	}
+	*out = set;
+	return 0;
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Fibers, see fiber.h. _FORTIFY_SOURCE takes a longjmp to another stack for an
+ * error. This file needs such jumps, so it disables the check.
+ */
+#undef _FORTIFY_SOURCE
+#define _FORTIFY_SOURCE 0
+
+#include "runtime/device/host/fiber.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* Announces a switch to the sanitizers. from->done: `from` never runs again. */
+PEALI_NO_TSAN static void before_switch(struct peali_fiber *from,
+					struct peali_fiber *to)
+{
+#if PEAL_ASAN
+	__sanitizer_start_switch_fiber(from->done ? NULL : &from->asan_stack,
+				       to->stack, to->stack_bytes);
+#elif PEAL_TSAN
+	__tsan_switch_to_fiber(to->tsan_fiber, __tsan_switch_to_fiber_no_sync);
+#endif
+	(void)from;
+	(void)to;
+}
+
+PEALI_NO_TSAN static void after_switch(struct peali_fiber *self)
+{
+#if PEAL_ASAN
+	__sanitizer_finish_switch_fiber(self->asan_stack, NULL, NULL);
+#endif
+	(void)self;
+}
+
+PEALI_NO_TSAN void peali_fiber_switch(struct peali_fiber *from,
+				      struct peali_fiber *to)
+{
+	before_switch(from, to);
+#if !PEAL_TSAN
+	if (!_setjmp(from->jump)) {
+		if (to->entered)
+			_longjmp(to->jump, 1);
+		to->entered = 1;
+		setcontext(&to->context);
+	}
+#else
+	to->entered = 1;
+	swapcontext(&from->context, &to->context);
+#endif
+	after_switch(from);
+}
+
+PEALI_NO_TSAN void peali_fiber_entered(struct peali_fiber *thread)
+{
+#if PEAL_ASAN
+	if (thread)
+		__sanitizer_finish_switch_fiber(NULL,
+						(const void **)&thread->stack,
+						&thread->stack_bytes);
+	else
+		__sanitizer_finish_switch_fiber(NULL, NULL, NULL);
+#endif
+	(void)thread;
+}
+
+PEALI_NO_TSAN void peali_fiber_of_thread(struct peali_fiber *thread)
+{
+	thread->entered = 1;
+#if PEAL_TSAN
+	thread->tsan_fiber = __tsan_get_current_fiber();
+#endif
+}
+
+PEALI_NO_TSAN void peali_fiber_prepare(struct peali_fiber *fiber,
+				       void (*main)(void))
+{
+	fiber->entered = 0;
+	fiber->done = 0;
+	getcontext(&fiber->context);
+	fiber->context.uc_stack.ss_sp = fiber->stack;
+	fiber->context.uc_stack.ss_size = fiber->stack_bytes;
+	fiber->context.uc_link = NULL;
+	makecontext(&fiber->context, main, 0);
+#if PEAL_TSAN
+	fiber->tsan_fiber = __tsan_create_fiber(0);
+#endif
+}
+
+PEALI_NO_TSAN void peali_fiber_forget(struct peali_fiber *fiber)
+{
+#if PEAL_TSAN
+	__tsan_destroy_fiber(fiber->tsan_fiber);
+#endif
+	(void)fiber;
+}
+
+size_t peali_fiber_stacks(struct peali_fiber *first, size_t stride, uint32_t n,
+			  uint8_t **memory_out)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	size_t each = PEALI_FIBER_STACK_BYTES + page;
+	uint8_t *memory = mmap(NULL, each * n, PROT_READ | PROT_WRITE,
+			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
+			       0);
+	uint32_t i;
+
+	if (memory == MAP_FAILED)
+		return 0;
+	*memory_out = memory;
+	for (i = 0; i < n; i++) {
+		struct peali_fiber *fiber =
+			(struct peali_fiber *)((char *)first + i * stride);
+
+		if (mprotect(memory + i * each, page, PROT_NONE) < 0) {
+			munmap(memory, each * n);
+			return 0;
+		}
+		fiber->stack = memory + i * each + page;
+		fiber->stack_bytes = PEALI_FIBER_STACK_BYTES;
+	}
+	return each * n;
+}

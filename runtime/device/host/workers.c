@@ -1,0 +1,443 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/device/host/host.h"
+#include "runtime/base/log.h"
+#include "runtime/base/wait.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <peal/device/host.h>
+#include "runtime/device/host/fibers.h"
+#include "runtime/base/idle.h"
+#include "runtime/base/env.h"
+
+/*
+ * Workers of the host backend. A worker is a thread, its lanes are fibers of
+ * the thread. All threads of a launch wait at a gate until the last thread has
+ * started. So either all of them run the program or none does.
+ */
+
+/*
+ * Most lanes of a launch, over all workers. Each lane needs two mappings for
+ * its stack. ThreadSanitizer supports only about 8,000 lanes.
+ */
+#define LAUNCH_LANES (PEAL_TSAN ? 4096 : 16384)
+
+enum gate { GATE_SHUT, GATE_OPEN, GATE_CANCELLED };
+
+struct worker {
+	struct peali_launch *launch;
+	struct peali_fibers *fibers; /* NULL: one lane, no fiber */
+	pthread_t thread;
+	uint32_t index;
+	int core; /* core that the worker is bound to; -1: none */
+};
+
+struct peali_launch {
+	struct peali_host *host;
+	struct peali_launch_desc desc;
+	peal_host_entry_fn entry;
+	pthread_mutex_t lock;
+	/* signals a new gate state or the return of a worker */
+	pthread_cond_t changed;
+	enum gate gate;
+	uint32_t running; /* workers that have not returned */
+	uint32_t started; /* threads to join */
+	struct peali_host_clock clock; /* the device's */
+	struct worker *worker;
+};
+
+/* ---- cores --------------------------------------------------------------- */
+
+/* The number of workers of this process that are bound to each core. */
+static pthread_mutex_t cores_lock = PTHREAD_MUTEX_INITIALIZER;
+static uint32_t core_users[CPU_SETSIZE];
+
+/*
+ * Reserves the core with the fewest workers; -1: each core has `most` workers.
+ */
+static int take_core(uint32_t most)
+{
+	const cpu_set_t *allowed = peali_wait_cores();
+	int core, best = -1;
+
+	pthread_mutex_lock(&cores_lock);
+	for (core = 0; core < CPU_SETSIZE; core++) {
+		if (!CPU_ISSET(core, allowed) || core_users[core] >= most)
+			continue;
+		if (best < 0 || core_users[core] < core_users[best])
+			best = core;
+	}
+	if (best >= 0)
+		core_users[best]++;
+	pthread_mutex_unlock(&cores_lock);
+	return best;
+}
+
+static void give_core(int core)
+{
+	if (core < 0)
+		return;
+	pthread_mutex_lock(&cores_lock);
+	core_users[core]--;
+	pthread_mutex_unlock(&cores_lock);
+}
+
+/*
+ * Selects the core for a worker; -1: none. A worker alone on its core keeps its
+ * caches.
+ */
+static int core_for(const struct peali_launch *launch)
+{
+	if (!launch->desc.pin || launch->host->pin == PEALI_PIN_OFF)
+		return -1;
+	return take_core(launch->host->pin == PEALI_PIN_ON ? UINT32_MAX : 1);
+}
+
+/*
+ * Binds the calling thread to `core`; -1: to all cores of the process. The
+ * launching thread may be bound, and a new thread inherits its binding.
+ */
+static void bind_self(int core)
+{
+	cpu_set_t set = *peali_wait_cores();
+
+	if (core >= 0) {
+		CPU_ZERO(&set);
+		CPU_SET(core, &set);
+	}
+	/* An unbound worker is slower, but correct. */
+	if (pthread_setaffinity_np(pthread_self(), sizeof(set), &set))
+		peali_log(1, "cannot bind a worker to core %d", core);
+}
+
+/* ---- the worker's thread ------------------------------------------------- */
+
+static int run_lane(void *context, uint32_t lane)
+{
+	const struct worker *w = context;
+
+	return w->launch->entry((const void *)(uintptr_t)w->launch->desc.params,
+				w->index, lane);
+}
+
+static int run_epoch(struct worker *w)
+{
+	if (w->fibers)
+		return peali_fibers_run(w->fibers, run_lane, w);
+	return run_lane(w, 0);
+}
+
+static void name_self(const struct worker *w)
+{
+	char name[16];
+
+	snprintf(name, sizeof(name), "peal-d%d-w%u", w->launch->desc.device,
+		 (unsigned)w->index);
+	pthread_setname_np(pthread_self(), name);
+}
+
+static void *worker_main(void *argument)
+{
+	struct worker *w = argument;
+	struct peali_launch *launch = w->launch;
+	enum gate gate;
+
+	name_self(w);
+	pthread_mutex_lock(&launch->lock);
+	while (launch->gate == GATE_SHUT)
+		pthread_cond_wait(&launch->changed, &launch->lock);
+	gate = launch->gate;
+	pthread_mutex_unlock(&launch->lock);
+	if (gate == GATE_CANCELLED)
+		return NULL;
+	bind_self(w->core);
+	peali_clock_shift(launch->clock);
+	peali_wait_enter();
+	while (run_epoch(w) == 1)
+		;
+	peali_wait_leave();
+	pthread_mutex_lock(&launch->lock);
+	launch->running--;
+	pthread_cond_broadcast(&launch->changed);
+	pthread_mutex_unlock(&launch->lock);
+	return NULL;
+}
+
+/* ---- launch -------------------------------------------------------------- */
+
+static uint32_t most_workers(const struct peali_host *host, int device,
+			     uint32_t lanes)
+{
+	if (host->lacks[device] & PEAL_CAN_COOPERATIVE)
+		return 1;
+	if (lanes > LAUNCH_LANES / PEALI_HOST_WORKERS_MAX)
+		return LAUNCH_LANES / lanes;
+	return PEALI_HOST_WORKERS_MAX;
+}
+
+static int check_lanes(const struct peali_host *host, int device,
+		       uint32_t lanes, const char *call)
+{
+	int r = peali_host_check(host, device, call);
+
+	if (!r && (!lanes || lanes > PEALI_LANES_MAX))
+		r = peali_fail(PEAL_EINVAL, call,
+			       "%u lanes on device %d: allowed are 1 to %u",
+			       (unsigned)lanes, device, PEALI_LANES_MAX);
+	return r;
+}
+
+int peali_host_max_workers(struct peali_backend *backend, int device,
+			   const struct peal_program *program, uint32_t lanes,
+			   uint32_t *out)
+{
+	int r = check_lanes(peali_host_of(backend), device, lanes,
+			    "host: max_workers");
+
+	(void)program;
+	if (!r)
+		*out = most_workers(peali_host_of(backend), device, lanes);
+	return r;
+}
+
+static int check_desc(struct peali_host *host,
+		      const struct peali_launch_desc *desc)
+{
+	const struct peal_program *p = desc->program;
+	const char *call = "host: launch";
+	int r = check_lanes(host, desc->device, desc->lanes, call);
+	uint32_t most;
+
+	if (r)
+		return r;
+	most = most_workers(host, desc->device, desc->lanes);
+	if (!p ||
+	    !(p->host_entry || (desc->lanes == 1 && p->host_entry_single)))
+		return peali_fail(PEAL_EPROGRAM, call,
+				  "program %s has no host image for %u lanes",
+				  p && p->name ? p->name : "(none)",
+				  (unsigned)desc->lanes);
+	if (!desc->n_workers)
+		return peali_fail(PEAL_EINVAL, call, "a launch of 0 workers");
+	if (desc->recorded)
+		return peali_fail(PEAL_ENOTSUP, call,
+				  "threads cannot be recorded");
+	if (desc->n_workers > most)
+		return peali_fail(PEAL_ENOSPC, call,
+				  "%u workers of %u lanes on device %d: at "
+				  "most %u fit",
+				  (unsigned)desc->n_workers,
+				  (unsigned)desc->lanes, desc->device,
+				  (unsigned)most);
+	return 0;
+}
+
+static void set_gate(struct peali_launch *launch, enum gate gate)
+{
+	pthread_mutex_lock(&launch->lock);
+	launch->gate = gate;
+	if (gate == GATE_OPEN)
+		launch->running = launch->desc.n_workers;
+	pthread_cond_broadcast(&launch->changed);
+	pthread_mutex_unlock(&launch->lock);
+}
+
+/* Joins the started threads and frees the launch. */
+static void dismantle(struct peali_launch *launch)
+{
+	uint32_t i;
+
+	for (i = 0; i < launch->started; i++)
+		pthread_join(launch->worker[i].thread, NULL);
+	for (i = 0; launch->worker && i < launch->desc.n_workers; i++) {
+		give_core(launch->worker[i].core);
+		peali_fibers_destroy(launch->worker[i].fibers);
+	}
+	pthread_cond_destroy(&launch->changed);
+	pthread_mutex_destroy(&launch->lock);
+	free(launch->worker);
+	free(launch);
+}
+
+static struct peali_launch *new_launch(struct peali_host *host,
+				       const struct peali_launch_desc *desc)
+{
+	struct peali_launch *launch = calloc(1, sizeof(*launch));
+	uint32_t i;
+
+	if (!launch)
+		return NULL;
+	launch->worker = calloc(desc->n_workers, sizeof(*launch->worker));
+	if (!launch->worker) {
+		free(launch);
+		return NULL;
+	}
+	launch->host = host;
+	launch->desc = *desc;
+	launch->clock = host->clock[desc->device];
+	launch->entry = desc->program->host_entry;
+	if (desc->lanes == 1 && desc->program->host_entry_single)
+		launch->entry = desc->program->host_entry_single;
+	pthread_mutex_init(&launch->lock, NULL);
+	peali_cond_init(&launch->changed);
+	for (i = 0; i < desc->n_workers; i++) {
+		launch->worker[i].launch = launch;
+		launch->worker[i].index = i;
+		launch->worker[i].core = -1;
+	}
+	return launch;
+}
+
+/*
+ * Starts a worker's thread with signals blocked: they are for the application's
+ * threads. Signals that a worker itself causes stay unblocked. Blocked, such a
+ * fault would end the process without any message.
+ */
+static int start_thread(struct worker *w)
+{
+	static const int own[] = { SIGSEGV, SIGBUS,  SIGILL, SIGFPE,
+				   SIGTRAP, SIGABRT, SIGSYS };
+	sigset_t blocked, before;
+	size_t i;
+	int error;
+
+	sigfillset(&blocked);
+	for (i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+		sigdelset(&blocked, own[i]);
+	pthread_sigmask(SIG_SETMASK, &blocked, &before);
+	error = pthread_create(&w->thread, NULL, worker_main, w);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return error;
+}
+
+static int start_worker(struct peali_launch *launch, uint32_t index)
+{
+	struct worker *w = &launch->worker[index];
+	int r, error;
+
+	if (launch->desc.lanes > 1) {
+		r = peali_fibers_create(launch->desc.lanes, &w->fibers);
+		if (r < 0)
+			return r;
+	}
+	w->core = core_for(launch);
+	error = start_thread(w);
+	if (error)
+		return peali_fail_driver(PEAL_EDRIVER, error, "host: launch",
+					 "worker %u of %u could not start: %s",
+					 (unsigned)index,
+					 (unsigned)launch->desc.n_workers,
+					 strerror(error));
+	launch->started++;
+	return 0;
+}
+
+int peali_host_launch(struct peali_backend *backend,
+		      const struct peali_launch_desc *desc,
+		      struct peali_launch **out)
+{
+	struct peali_host *host = peali_host_of(backend);
+	struct peali_launch *launch;
+	uint32_t i;
+	int r = check_desc(host, desc);
+
+	if (r < 0)
+		return r;
+	launch = new_launch(host, desc);
+	if (!launch)
+		return peali_fail(PEAL_ENOMEM, "host: launch",
+				  "no memory for %u workers",
+				  (unsigned)desc->n_workers);
+	for (i = 0; !r && i < desc->n_workers; i++)
+		r = start_worker(launch, i);
+	if (r < 0) {
+		set_gate(launch, GATE_CANCELLED);
+		dismantle(launch);
+		return r;
+	}
+	pthread_mutex_lock(&host->lock);
+	host->n_launches++;
+	pthread_mutex_unlock(&host->lock);
+	set_gate(launch, GATE_OPEN);
+	*out = launch;
+	return 0;
+}
+
+int peali_host_launch_query(struct peali_launch *launch)
+{
+	int n;
+
+	pthread_mutex_lock(&launch->lock);
+	n = (int)launch->running;
+	pthread_mutex_unlock(&launch->lock);
+	return n;
+}
+
+/* Returns the time `timeout_ns` from now, by the clock of the condition. */
+static struct timespec deadline(int64_t timeout_ns)
+{
+	const int64_t second = 1000000000;
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	t.tv_sec += timeout_ns / second;
+	t.tv_nsec += timeout_ns % second;
+	if (t.tv_nsec >= second) {
+		t.tv_nsec -= second;
+		t.tv_sec++;
+	}
+	return t;
+}
+
+int peali_host_launch_wait(struct peali_launch *launch, int64_t timeout_ns)
+{
+	struct timespec until = { 0, 0 };
+	uint32_t left;
+	int error = 0;
+
+	if (timeout_ns > 0)
+		until = deadline(timeout_ns);
+	pthread_mutex_lock(&launch->lock);
+	while (launch->running && timeout_ns && !error) {
+		if (timeout_ns < 0)
+			pthread_cond_wait(&launch->changed, &launch->lock);
+		else
+			error = pthread_cond_timedwait(&launch->changed,
+						       &launch->lock, &until);
+	}
+	left = launch->running;
+	pthread_mutex_unlock(&launch->lock);
+	if (!left)
+		return 0;
+	return peali_fail(PEAL_ETIMEDOUT, "host: launch_wait",
+			  "%u of %u workers of device %d still run",
+			  (unsigned)left, (unsigned)launch->desc.n_workers,
+			  launch->desc.device);
+}
+
+int peali_host_launch_free(struct peali_launch *launch)
+{
+	struct peali_host *host;
+	int left;
+
+	if (!launch)
+		return 0;
+	host = launch->host;
+	left = peali_host_launch_query(launch);
+	if (left)
+		return peali_fail(PEAL_EBUSY, "host: launch_free",
+				  "%d of %u workers of device %d still run",
+				  left, (unsigned)launch->desc.n_workers,
+				  launch->desc.device);
+	dismantle(launch);
+	pthread_mutex_lock(&host->lock);
+	host->n_launches--;
+	pthread_mutex_unlock(&host->lock);
+	return 0;
+}

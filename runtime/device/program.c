@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Programs: a runtime's list of programs, and their images. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/device/rtc.h"
+#include "runtime/runtime.h"
+
+extern const struct peal_program peal_program_peal_stages;
+extern const struct peal_program peal_program_peal_collective;
+extern const struct peal_program peal_program_peal_graph;
+
+static const struct peal_program *const built_in[] = {
+	&peal_program_peal_stages, &peal_program_peal_collective,
+	&peal_program_peal_graph
+};
+
+int peali_programs_init(struct peal_runtime *rt)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(built_in) / sizeof(built_in[0]); i++) {
+		int result = peal_program_add(rt, built_in[i]);
+
+		if (result)
+			return result;
+	}
+	return 0;
+}
+
+int peali_program_check(const struct peal_program *program, const char *call)
+{
+	if (!program)
+		return peali_fail(PEAL_EINVAL, call, "program is NULL");
+	if (program->size != sizeof(*program))
+		return peali_fail(PEAL_EPROGRAM, call,
+				  "the program was compiled with other headers "
+				  "(its struct has %u bytes, not %zu): "
+				  "compile it again",
+				  program->size, sizeof(*program));
+	if (!program->name || !program->handlers || !program->n_handlers)
+		return peali_fail(PEAL_EPROGRAM, call,
+				  "program '%s' has no handler",
+				  program->name ? program->name : "?");
+	if (program->n_handlers > PEAL_HANDLER_MASK)
+		return peali_fail(PEAL_EPROGRAM, call,
+				  "program '%s' has %u handlers: at most %u",
+				  program->name, program->n_handlers,
+				  PEAL_HANDLER_MASK);
+	if (!program->host_entry)
+		return peali_fail(PEAL_EPROGRAM, call,
+				  "program '%s' has no host image",
+				  program->name);
+	return 0;
+}
+
+/* Returns the program with that name, or NULL. The caller holds rt->lock. */
+static const struct peal_program *find(const struct peal_runtime *rt,
+				       const char *name)
+{
+	uint32_t i;
+
+	for (i = 0; i < rt->n_programs; i++)
+		if (!strcmp(rt->programs[i]->name, name))
+			return rt->programs[i];
+	return NULL;
+}
+
+/* Appends a program. The caller holds rt->lock. */
+static int add(struct peal_runtime *rt, const struct peal_program *program)
+{
+	const struct peal_program *there = find(rt, program->name), **more;
+
+	if (there == program)
+		return peali_fail(PEAL_EALREADY, "peal_program_add",
+				  "program '%s' is known already",
+				  program->name);
+	if (there)
+		return peali_fail(PEAL_EEXIST, "peal_program_add",
+				  "another program has the name '%s'",
+				  program->name);
+	more = realloc(rt->programs, (rt->n_programs + 1) * sizeof(*more));
+	if (!more)
+		return peali_fail(PEAL_ENOMEM, "peal_program_add",
+				  "no memory for program '%s'", program->name);
+	rt->programs = more;
+	rt->programs[rt->n_programs++] = program;
+	return 0;
+}
+
+int peal_program_add(struct peal_runtime *rt,
+		     const struct peal_program *program)
+{
+	int result;
+
+	if (!rt)
+		return peali_fail(PEAL_EINVAL, "peal_program_add",
+				  "runtime is NULL");
+	result = peali_program_check(program, "peal_program_add");
+	if (result)
+		return result;
+	pthread_mutex_lock(&rt->lock);
+	result = add(rt, program);
+	pthread_mutex_unlock(&rt->lock);
+	return result;
+}
+
+uint32_t peali_programs_count(struct peal_runtime *rt)
+{
+	uint32_t n;
+
+	pthread_mutex_lock(&rt->lock);
+	n = rt->n_programs;
+	pthread_mutex_unlock(&rt->lock);
+	return n;
+}
+
+const struct peal_program *peali_programs_at(struct peal_runtime *rt,
+					     uint32_t index)
+{
+	const struct peal_program *program;
+
+	pthread_mutex_lock(&rt->lock);
+	program = rt->programs[index];
+	pthread_mutex_unlock(&rt->lock);
+	return program;
+}
+
+/* Writes a list such as "a, b, c". */
+static void list_names(char *text, size_t size, const char *const *names,
+		       uint32_t n)
+{
+	size_t used = 0;
+	uint32_t i;
+
+	text[0] = 0;
+	for (i = 0; i < n && used < size; i++)
+		used += (size_t)snprintf(text + used, size - used, "%s%s",
+					 i ? ", " : "", names[i]);
+}
+
+const struct peal_program *peal_program_find(struct peal_runtime *rt,
+					     const char *name)
+{
+	const struct peal_program *program;
+	const char *names[32] = { NULL };
+	char text[160];
+	uint32_t i, n;
+
+	if (!rt || !name) {
+		peali_fail(PEAL_EINVAL, "peal_program_find",
+			   "an argument is NULL");
+		return NULL;
+	}
+	pthread_mutex_lock(&rt->lock);
+	program = find(rt, name);
+	n = rt->n_programs < 32 ? rt->n_programs : 32;
+	for (i = 0; i < n; i++)
+		names[i] = rt->programs[i]->name;
+	list_names(text, sizeof(text), names, n);
+	pthread_mutex_unlock(&rt->lock);
+	if (!program)
+		peali_fail(PEAL_ENOENT, "peal_program_find",
+			   "no program '%s': there are %s", name, text);
+	return program;
+}
+
+int peal_program_handler(const struct peal_program *program,
+			 const char *handler)
+{
+	const char *names[32] = { NULL };
+	char text[160];
+	uint32_t i;
+
+	if (!program || !handler)
+		return peali_fail(PEAL_EINVAL, "peal_program_handler",
+				  "an argument is NULL");
+	for (i = 0; i < program->n_handlers; i++) {
+		if (!strcmp(program->handlers[i].name, handler))
+			return (int)i;
+		if (i < 32)
+			names[i] = program->handlers[i].name;
+	}
+	list_names(text, sizeof(text), names, i < 32 ? i : 32);
+	return peali_fail(PEAL_ENOENT, "peal_program_handler",
+			  "program '%s' has no handler '%s': it has %s",
+			  program->name, handler, text);
+}
+
+/* Returns the number of device images of a program. */
+static uint32_t count_images(const struct peal_program *program)
+{
+	uint32_t n = 0;
+
+	while (program->images && program->images[n].target)
+		n++;
+	return n;
+}
+
+int peal_program_info(struct peal_runtime *rt, int index,
+		      struct peal_program_info *info_out)
+{
+	const struct peal_program *program = NULL;
+
+	if (!rt || !info_out)
+		return peali_fail(PEAL_EINVAL, "peal_program_info",
+				  "an argument is NULL");
+	pthread_mutex_lock(&rt->lock);
+	if (index >= 0 && (uint32_t)index < rt->n_programs)
+		program = rt->programs[index];
+	pthread_mutex_unlock(&rt->lock);
+	if (!program)
+		return peali_fail(PEAL_ENOENT, "peal_program_info",
+				  "no program %d: the runtime knows %u", index,
+				  rt->n_programs);
+	info_out->name = program->name;
+	info_out->handlers = program->n_handlers;
+	info_out->images = 1 + count_images(program);
+	return 0;
+}
+
+static const char *kind_name(uint32_t kind)
+{
+	static const char *const kinds[] = { "host", "cubin", "ptx", "hsaco" };
+
+	return kind < sizeof(kinds) / sizeof(kinds[0]) ? kinds[kind] :
+							 "unknown";
+}
+
+int peal_image_info(const struct peal_program *program, int index,
+		    struct peal_image_info *info_out)
+{
+	const struct peal_image *image;
+	int result;
+
+	if (!info_out)
+		return peali_fail(PEAL_EINVAL, "peal_image_info",
+				  "info_out is NULL");
+	result = peali_program_check(program, "peal_image_info");
+	if (result)
+		return result;
+	if (index < 0 || (uint32_t)index > count_images(program))
+		return peali_fail(PEAL_ENOENT, "peal_image_info",
+				  "no image %d: program '%s' has %u", index,
+				  program->name, 1 + count_images(program));
+	if (index == 0) {
+		info_out->target = info_out->kind = kind_name(0);
+		info_out->bytes = 0;
+		return 0;
+	}
+	image = program->images + index - 1;
+	info_out->target = image->target;
+	info_out->kind = kind_name(image->kind);
+	info_out->bytes = (uint64_t)(image->end - image->begin);
+	return 0;
+}
+
+int peal_program_compile(struct peal_runtime *rt,
+			 const struct peal_program *program, const char *target,
+			 struct peal_image_info *info_out)
+{
+	const char *call = "peal_program_compile";
+	struct peali_image image;
+	int result;
+
+	if (!rt || !target || !info_out)
+		return peali_fail(PEAL_EINVAL, call, "an argument is NULL");
+	result = peali_program_check(program, call);
+	if (!result)
+		result = peali_rtc_compile(program, target, &image, call);
+	if (result)
+		return result;
+	info_out->target = image.target;
+	info_out->kind = kind_name(image.kind);
+	info_out->bytes = image.bytes;
+	return 0;
+}

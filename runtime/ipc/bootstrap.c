@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Connects each pair of processes of a group, by the rendezvous file. */
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "runtime/base/log.h"
+#include "runtime/ipc/process.h"
+#include "runtime/base/socket.h"
+
+#define CALL "peal_processes_join"
+#define HELLO_NS 2000000000ULL /* limit for the HELLO of a new connection */
+#define SEND_NS 1000000000ULL /* timeout of a send */
+#define LOOK_MS 20 /* ms between two checks for ended processes */
+
+struct peali_record peali_record(enum peali_record_type type)
+{
+	struct peali_record r;
+
+	memset(&r, 0, sizeof(r));
+	r.magic = PEALI_RECORD_MAGIC;
+	r.version = PEALI_RECORD_VERSION;
+	r.type = (uint32_t)type;
+	return r;
+}
+
+void peali_record_text(const struct peali_record *r, char *text, size_t size)
+{
+	size_t i;
+
+	snprintf(text, size, "%.*s", (int)sizeof(r->text), r->text);
+	for (i = 0; text[i]; i++)
+		if ((unsigned char)text[i] < ' ' || text[i] == 127)
+			text[i] = '?';
+}
+
+/* Returns the ms until a deadline, at most `most`. */
+static int ms_left(uint64_t deadline, int most)
+{
+	uint64_t now = peali_now_ns();
+
+	if (now >= deadline)
+		return 0;
+	if ((deadline - now) / 1000000 < (uint64_t)most)
+		return (int)((deadline - now) / 1000000) + 1;
+	return most;
+}
+
+/* ---- rendezvous file ----------------------------------------------------- */
+
+static int late_for_file(const struct peal_processes *set)
+{
+	return peali_fail(
+		PEAL_ETIMEDOUT, CALL,
+		"rank %u of %u waited in vain for the rendezvous file "
+		"%.90s, which rank 0 makes",
+		set->plan.rank, set->plan.ranks, set->plan.path);
+}
+
+/* Reports the missing ranks. */
+static int late_for(const struct peal_processes *set,
+		    const struct peali_rendezvous *r)
+{
+	char names[80] = "";
+	size_t used = 0;
+	uint32_t rank;
+
+	for (rank = 0; rank < r->ranks && used < sizeof(names) - 12; rank++)
+		if (!r->member[rank].pid)
+			used += (size_t)snprintf(names + used,
+						 sizeof(names) - used, "%s%u",
+						 used ? ", " : "", rank);
+	return peali_fail(PEAL_ETIMEDOUT, CALL,
+			  "%u of %u processes have come to %.90s in time; rank "
+			  "%s is missing",
+			  r->here, r->ranks, set->plan.path, names);
+}
+
+/* Returns a listening socket with the name of the rank, or -1 with an error. */
+static int listen_at(const char *id, uint32_t rank)
+{
+	struct sockaddr_un at;
+	socklen_t bytes = peali_socket_name(&at, "peal-%s-%u", id, rank);
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+
+	if (fd >= 0 && !bind(fd, (const struct sockaddr *)&at, bytes) &&
+	    !listen(fd, PEAL_PROCESSES_MAX))
+		return fd;
+	peali_fail_driver(PEAL_EDRIVER, errno, CALL,
+			  "no socket @%s to be found at: %s", at.sun_path + 1,
+			  strerror(errno));
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
+/*
+ * Adds this process to the file and opens its listening socket. Waits only for
+ * the file of rank 0.
+ */
+static int enter(struct peal_processes *set, uint64_t deadline,
+		 struct peali_rendezvous *r, int *listener)
+{
+	int result = PEAL_EAGAIN;
+
+	if (set->plan.rank == 0)
+		result = peali_rendezvous_begin(&set->plan, r);
+	while (result == PEAL_EAGAIN) {
+		result = peali_rendezvous_enter(&set->plan, r);
+		if (result != PEAL_EAGAIN)
+			break;
+		if (peali_late(deadline))
+			return late_for_file(set);
+		usleep(2000);
+	}
+	if (result)
+		return result;
+	*listener = listen_at(r->id, set->plan.rank);
+	return *listener < 0 ? PEAL_EDRIVER : 0;
+}
+
+/* Waits until all processes are in the file. */
+static int await_all(struct peal_processes *set, uint64_t deadline,
+		     struct peali_rendezvous *r)
+{
+	int result = r->here == r->ranks ? 0 : PEAL_EAGAIN;
+
+	while (result == PEAL_EAGAIN) {
+		result = peali_rendezvous_look(&set->plan, r);
+		if (result != PEAL_EAGAIN)
+			break;
+		if (peali_late(deadline))
+			return late_for(set, r);
+		usleep(2000);
+	}
+	return result;
+}
+
+/* ---- hello --------------------------------------------------------------- */
+
+static struct peali_record hello(const struct peal_processes *set,
+				 const struct peali_rendezvous *r)
+{
+	struct peali_record h = peali_record(PEALI_RECORD_HELLO);
+
+	memcpy(h.id, r->id, sizeof(h.id));
+	h.rank = set->plan.rank;
+	h.ranks = set->plan.ranks;
+	h.windows = set->n_windows;
+	h.start = r->member[set->plan.rank].start;
+	return h;
+}
+
+/*
+ * Checks that the process at the other end is the one in the file. The
+ * operating system confirms its user and pid.
+ */
+static int is_member(int fd, const struct peali_rendezvous *r, uint32_t rank,
+		     const char **why)
+{
+	struct ucred who;
+
+	*why = "the kernel does not say who it is";
+	if (peali_socket_peer(fd, &who))
+		return 0;
+	*why = "another user's process answers there";
+	if (who.uid != geteuid())
+		return 0;
+	*why = "another process answers there";
+	return who.pid == r->member[rank].pid;
+}
+
+static int is_hello(const struct peali_record *h, ssize_t bytes,
+		    const struct peali_rendezvous *r)
+{
+	return bytes == sizeof(*h) && h->magic == PEALI_RECORD_MAGIC &&
+	       h->version == PEALI_RECORD_VERSION &&
+	       h->type == PEALI_RECORD_HELLO &&
+	       !memcmp(h->id, r->id, sizeof(h->id)) && h->ranks == r->ranks &&
+	       h->rank < r->ranks && h->start == r->member[h->rank].start;
+}
+
+/* Stores a connection that both processes have checked. */
+static void keep(struct peal_processes *set, const struct peali_rendezvous *r,
+		 const struct peali_record *h, int fd)
+{
+	uint32_t rank = h->rank;
+	struct peali_peer *p = &set->peers[rank];
+
+	peali_socket_limit(fd, SO_SNDTIMEO, SEND_NS);
+	peali_socket_limit(fd, SO_RCVTIMEO, 0);
+	p->fd = fd;
+	p->n_windows = h->windows;
+	p->member = r->member[rank];
+#ifdef SYS_pidfd_open
+	p->pidfd = (int)syscall(SYS_pidfd_open, p->member.pid, 0);
+	if (p->pidfd >= 0 && !peali_member_lives(&p->member)) {
+		close(p->pidfd); /* the pid may be in use again */
+		p->pidfd = -1;
+	}
+#endif
+	if (p->pidfd < 0)
+		peali_log(2,
+			  "no pidfd of rank %u (pid %d): its end is told by "
+			  "its connection",
+			  rank, p->member.pid);
+	p->state = PEAL_PROCESS_HERE;
+}
+
+/* Reports why a rank cannot be reached: it has ended, or `why`. */
+static int cannot_meet(const struct peali_rendezvous *r, uint32_t rank,
+		       int code, const char *why)
+{
+	if (!peali_member_lives(&r->member[rank]))
+		return peali_fail(
+			PEAL_EDIED, CALL,
+			"rank %u (pid %d) has ended before all had met", rank,
+			r->member[rank].pid);
+	return peali_fail(code, CALL, "rank %u (pid %d) cannot be met: %s",
+			  rank, r->member[rank].pid, why);
+}
+
+/* Connects to a lower rank. That rank answers when it accepts. */
+static int call_on(struct peal_processes *set, uint64_t deadline,
+		   const struct peali_rendezvous *r, uint32_t rank)
+{
+	struct peali_record mine = hello(set, r), h;
+	struct sockaddr_un at;
+	socklen_t bytes = peali_socket_name(&at, "peal-%s-%u", r->id, rank);
+	struct pollfd answer = { .events = POLLIN };
+	const char *why = "it does not answer";
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+
+	if (fd < 0)
+		return cannot_meet(r, rank, PEAL_EDRIVER, strerror(errno));
+	/* connect waits while the queue of connections is full */
+	peali_socket_limit(fd, SO_SNDTIMEO, LOOK_MS * 1000000ULL);
+	while (connect(fd, (const struct sockaddr *)&at, bytes)) {
+		/* the rank is in the file and will listen soon */
+		if (peali_late(deadline) ||
+		    !peali_member_lives(&r->member[rank]))
+			goto refused;
+		usleep(2000);
+	}
+	if (!is_member(fd, r, rank, &why))
+		goto refused;
+	why = "it closes the connection";
+	if (send(fd, &mine, sizeof(mine), MSG_NOSIGNAL) != sizeof(mine))
+		goto refused;
+	answer.fd = fd;
+	while (poll(&answer, 1, ms_left(deadline, LOOK_MS)) <= 0) {
+		if (peali_member_lives(&r->member[rank]) &&
+		    !peali_late(deadline))
+			continue;
+		why = "it does not answer";
+		goto refused;
+	}
+	if (!is_hello(&h, recv(fd, &h, sizeof(h), MSG_DONTWAIT), r) ||
+	    h.rank != rank)
+		goto refused;
+	keep(set, r, &h, fd);
+	return 0;
+refused:
+	close(fd);
+	return cannot_meet(r, rank,
+			   peali_late(deadline) ? PEAL_ETIMEDOUT : PEAL_EPROTO,
+			   why);
+}
+
+/*
+ * Checks a new connection. Keeps it if it comes from a higher rank of the
+ * group, or else closes it.
+ */
+static void welcome(struct peal_processes *set, uint64_t deadline,
+		    const struct peali_rendezvous *r, int fd)
+{
+	struct peali_record mine = hello(set, r), h;
+	const char *why = "it says no hello of this set";
+	uint64_t now = peali_now_ns(), most = HELLO_NS;
+	struct ucred who;
+
+	if (now >= deadline)
+		most = 1000000;
+	else if (deadline - now < most)
+		most = deadline - now;
+	peali_socket_limit(fd, SO_RCVTIMEO, most);
+	peali_socket_limit(fd, SO_SNDTIMEO, most);
+	if (peali_socket_peer(fd, &who) || who.uid != geteuid())
+		why = "it is another user's";
+	else if (is_hello(&h, recv(fd, &h, sizeof(h), 0), r) &&
+		 h.rank > set->plan.rank && set->peers[h.rank].fd < 0 &&
+		 is_member(fd, r, h.rank, &why) &&
+		 send(fd, &mine, sizeof(mine), MSG_NOSIGNAL) == sizeof(mine)) {
+		keep(set, r, &h, fd);
+		return;
+	}
+	peali_log(1, "a connection to rank %u is refused: %s", set->plan.rank,
+		  why);
+	close(fd);
+}
+
+/* Waits until all higher ranks have connected. */
+static int receive_all(struct peal_processes *set, uint64_t deadline,
+		       const struct peali_rendezvous *r, int listener)
+{
+	struct pollfd p = { .fd = listener, .events = POLLIN };
+	uint32_t rank = set->plan.rank + 1;
+	int fd;
+
+	while (rank < set->plan.ranks) {
+		if (set->peers[rank].fd >= 0) {
+			rank++;
+			continue;
+		}
+		if (poll(&p, 1, ms_left(deadline, LOOK_MS)) > 0) {
+			fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+			if (fd >= 0)
+				welcome(set, deadline, r, fd);
+			else if (errno != EAGAIN && errno != EINTR &&
+				 errno != ECONNABORTED)
+				return cannot_meet(r, rank, PEAL_EDRIVER,
+						   strerror(errno));
+		}
+		if (set->peers[rank].fd < 0 &&
+		    (peali_late(deadline) ||
+		     !peali_member_lives(&r->member[rank])))
+			return cannot_meet(r, rank, PEAL_ETIMEDOUT,
+					   "it does not connect");
+	}
+	return 0;
+}
+
+/* ---- meeting ------------------------------------------------------------- */
+
+/* Meets in a process group of one process. */
+static int meet_oneself(struct peal_processes *set)
+{
+	set->peers[0].member = peali_member_self();
+	return peali_rendezvous_id(set->id);
+}
+
+int peali_processes_meet(struct peal_processes *set, uint64_t deadline)
+{
+	struct peali_rendezvous r;
+	int listener = -1, result;
+	uint32_t rank;
+
+	if (set->plan.ranks == 1)
+		return meet_oneself(set);
+	memset(&r, 0, sizeof(r));
+	result = enter(set, deadline, &r, &listener);
+	if (!result)
+		result = await_all(set, deadline, &r);
+	for (rank = 0; rank < set->plan.rank && !result; rank++)
+		result = call_on(set, deadline, &r, rank);
+	if (!result)
+		result = receive_all(set, deadline, &r, listener);
+	if (!result)
+		result = peali_windows_swap(set, deadline);
+	if (listener >= 0)
+		close(listener);
+	/* each connected peer has read the complete file */
+	if (set->plan.rank == 0 && r.id[0])
+		peali_rendezvous_end(&set->plan, &r);
+	memcpy(set->id, r.id, sizeof(set->id));
+	set->peers[set->plan.rank].member = r.member[set->plan.rank];
+	return result;
+}
+
+void peali_peers_close(struct peal_processes *set)
+{
+	uint32_t rank;
+
+	for (rank = 0; rank < set->plan.ranks; rank++) {
+		if (set->peers[rank].fd >= 0)
+			close(set->peers[rank].fd);
+		if (set->peers[rank].pidfd >= 0)
+			close(set->peers[rank].pidfd);
+		set->peers[rank].fd = set->peers[rank].pidfd = -1;
+	}
+}

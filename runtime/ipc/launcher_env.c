@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Finds the rank of this process, the number of ranks and the rendezvous file.
+ * The sources are the options, `peal spawn` and MPI launchers. */
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "runtime/base/env.h"
+#include "runtime/ipc/rendezvous.h"
+#include "runtime/base/error.h"
+
+#define CALL "peal_processes_join"
+
+/* Pairs of variables with rank and ranks, and variables that name the job. The
+ * first pair with a value counts. */
+static const struct source {
+	const char *rank, *ranks;
+	const char *job[3];
+} sources[] = {
+	{ "PEAL_RANK", "PEAL_RANKS", { NULL } },
+	{ "OMPI_COMM_WORLD_RANK",
+	  "OMPI_COMM_WORLD_SIZE",
+	  { "PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid",
+	    "OMPI_MCA_orte_hnp_uri" } },
+	{ "PMIX_RANK", "PMIX_SIZE", { "PMIX_NAMESPACE", "PMIX_ID", NULL } },
+	{ "PMI_RANK",
+	  "PMI_SIZE",
+	  { "PMI_JOBID", "PMI_ID_JOB", "SLURM_JOB_ID" } },
+	{ "SLURM_PROCID", "SLURM_NTASKS", { "SLURM_JOB_ID", NULL } },
+};
+
+#define N_SOURCES (sizeof(sources) / sizeof(sources[0]))
+
+static int parse(const char *name, uint32_t most, uint32_t *out)
+{
+	const char *text = getenv(name);
+	char *end = NULL;
+	unsigned long value;
+
+	if (!text || !*text)
+		return peali_fail(PEAL_EINVAL, CALL,
+				  "%s is missing beside the variable that "
+				  "belongs to it",
+				  name);
+	errno = 0;
+	value = strtoul(text, &end, 10);
+	if (errno || !isdigit((unsigned char)*text) || *end || value > most)
+		return peali_fail(PEAL_EINVAL, CALL,
+				  "%s is '%.40s': it must be a number up to %u",
+				  name, text, most);
+	*out = (uint32_t)value;
+	return 0;
+}
+
+static int given(const char *name)
+{
+	const char *text = name ? getenv(name) : NULL;
+
+	return text && *text;
+}
+
+/* Makes the path of the rendezvous file from the name of the job. Returns
+ * PEAL_EINVAL if no variable names the job. */
+static int path_of_job(const struct source *s, struct peali_set_plan *out)
+{
+	const char *folder = getenv("XDG_RUNTIME_DIR");
+	const char *step = getenv("SLURM_STEP_ID");
+	char job[128];
+	size_t i;
+
+	for (i = 0; i < 3 && !given(s->job[i]); i++)
+		;
+	if (i == 3)
+		return peali_fail(
+			PEAL_EINVAL, CALL,
+			"no rendezvous file: set PEAL_RENDEZVOUS, the "
+			"same for all processes (%s says which one "
+			"this is, but nothing names the job)",
+			s->rank);
+	snprintf(job, sizeof(job), "%.100s%s%.20s", getenv(s->job[i]),
+		 step && *step ? "." : "", step ? step : "");
+	for (i = 0; job[i]; i++)
+		if (!isalnum((unsigned char)job[i]) && job[i] != '.' &&
+		    job[i] != '_')
+			job[i] = '-';
+	snprintf(out->path, sizeof(out->path), "%.3800s/peal-%u-%s",
+		 folder && *folder == '/' && !access(folder, W_OK | X_OK) ?
+			 folder :
+			 "/tmp",
+		 (unsigned)geteuid(), job);
+	return 0;
+}
+
+static int check(const struct peali_set_plan *plan)
+{
+	if (plan->ranks < 1 || plan->ranks > PEAL_PROCESSES_MAX)
+		return peali_fail(PEAL_EINVAL, CALL,
+				  "%u processes (by %s): there may be 1 to %d",
+				  plan->ranks, plan->source,
+				  PEAL_PROCESSES_MAX);
+	if (plan->rank >= plan->ranks)
+		return peali_fail(PEAL_EINVAL, CALL,
+				  "rank %u (by %s): of %u processes it must be "
+				  "less",
+				  plan->rank, plan->source, plan->ranks);
+	return 0;
+}
+
+static int rank_of_environment(struct peali_set_plan *out,
+			       const struct source **source_out)
+{
+	const struct source *s;
+	int result;
+
+	for (s = sources; s < sources + N_SOURCES; s++)
+		if (given(s->rank) || given(s->ranks))
+			break;
+	if (s == sources + N_SOURCES)
+		return peali_fail(PEAL_EINVAL, CALL,
+				  "nothing says which process this is of how "
+				  "many: start it by `peal spawn -n N -- "
+				  "PROGRAM`, set PEAL_RANK, PEAL_RANKS and "
+				  "PEAL_RENDEZVOUS, or give options");
+	result = parse(s->rank, UINT32_MAX, &out->rank);
+	if (!result)
+		result = parse(s->ranks, UINT32_MAX, &out->ranks);
+	snprintf(out->source, sizeof(out->source), "%s", s->rank);
+	*source_out = s;
+	return result;
+}
+
+int peali_set_plan(const struct peal_processes_options *o,
+		   struct peali_set_plan *out)
+{
+	const struct source *source = NULL;
+	const char *path = o->rendezvous;
+	int result;
+
+	memset(out, 0, sizeof(*out));
+	out->rank = o->rank;
+	out->ranks = o->ranks;
+	strcpy(out->source, "options");
+	if (!o->ranks) {
+		result = rank_of_environment(out, &source);
+		if (result)
+			return result;
+	}
+	result = check(out);
+	if (result || out->ranks == 1) /* a single process needs no file */
+		return result;
+	if (!path && given("PEAL_RENDEZVOUS"))
+		path = getenv("PEAL_RENDEZVOUS");
+	if (!path && source)
+		return path_of_job(source, out);
+	if (!path || !*path)
+		return peali_fail(PEAL_EINVAL, CALL,
+				  "no rendezvous file: option `rendezvous` or "
+				  "PEAL_RENDEZVOUS says it");
+	if (strlen(path) >= sizeof(out->path))
+		return peali_fail(
+			PEAL_EINVAL, CALL,
+			"the rendezvous file's name has %zu bytes: at "
+			"most %zu",
+			strlen(path), sizeof(out->path) - 1);
+	strcpy(out->path, path);
+	return 0;
+}

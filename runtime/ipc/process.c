@@ -1,0 +1,417 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Process groups: joins and leaves them, lists offers and reports states. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/link/remote.h"
+#include "runtime/collective/communicator.h"
+#include "runtime/ipc/process.h"
+
+#define JOIN "peal_processes_join"
+#define LEAVE "peal_processes_leave"
+#define JOIN_NS 30000000000LL
+#define OFFERS_MAX 1024
+#define CLEAR_NS 1000000000LL /* ns that a shutdown waits for the peers */
+
+const char *peal_process_state_name(enum peal_process_state state)
+{
+	static const char *const names[] = { "self", "here", "left", "dead",
+					     "lost" };
+	size_t i = (size_t)state;
+
+	return i < sizeof(names) / sizeof(names[0]) ? names[i] : "?";
+}
+
+int peal_process_rank_of(uint64_t address)
+{
+	return (int)(address >> PEALI_ADDRESS_RANK_SHIFT) - 1;
+}
+
+/* ---- joining ------------------------------------------------------------- */
+
+static void free_set(struct peal_processes *set)
+{
+	struct peali_offer *offer;
+	struct peali_job *job;
+
+	while (set->jobs) { /* jobs posted after the end of the job thread */
+		job = set->jobs;
+		set->jobs = job->next;
+		free(job);
+	}
+	while (set->offers) {
+		offer = set->offers;
+		set->offers = offer->next;
+		free(offer);
+	}
+	peali_peers_close(set);
+	peali_windows_close(set);
+	pthread_cond_destroy(&set->changed);
+	pthread_mutex_destroy(&set->lock);
+	free(set);
+}
+
+static struct peal_processes *new_set(struct peal_runtime *rt,
+				      const struct peali_set_plan *plan)
+{
+	struct peal_processes *set = calloc(1, sizeof(*set));
+	uint32_t rank;
+
+	if (!set)
+		return NULL;
+	set->rt = rt;
+	set->plan = *plan;
+	set->last_job = &set->jobs;
+	set->event_fd = -1;
+	pthread_mutex_init(&set->lock, NULL);
+	peali_cond_init(&set->changed);
+	for (rank = 0; rank < PEAL_PROCESSES_MAX; rank++) {
+		struct peali_peer *p = &set->peers[rank];
+
+		p->set = set;
+		p->rank = rank;
+		p->fd = p->pidfd = -1;
+	}
+	return set;
+}
+
+int peal_processes_join(struct peal_runtime *rt,
+			const struct peal_processes_options *options,
+			struct peal_processes **set_out)
+{
+	struct peal_processes_options o;
+	struct peali_set_plan plan;
+	struct peal_processes *set;
+	int result;
+
+	if (!rt || !set_out)
+		return peali_fail(PEAL_EINVAL, JOIN, "an argument is NULL");
+	result = peali_options_copy(&o, sizeof(o), options, JOIN);
+	if (!result)
+		result = peali_set_plan(&o, &plan);
+	if (result)
+		return result;
+	set = new_set(rt, &plan);
+	if (!set)
+		return peali_fail(PEAL_ENOMEM, JOIN, "no memory for a set");
+	peali_windows_open(set);
+	result = peali_processes_meet(
+		set, peali_deadline(o.timeout_ns ? o.timeout_ns : JOIN_NS));
+	if (!result)
+		result = peali_serve_start(set);
+	if (result) {
+		peali_serve_stop(set);
+		free_set(set);
+		return result;
+	}
+	pthread_mutex_lock(&rt->lock);
+	set->next = rt->sets;
+	rt->sets = set;
+	pthread_mutex_unlock(&rt->lock);
+	*set_out = set;
+	return 0;
+}
+
+/* ---- leaving ------------------------------------------------------------- */
+
+/*
+ * Accepts no more links. Waits until the job thread has finished its current
+ * job.
+ */
+static void accept_no_more(struct peal_processes *set)
+{
+	uint64_t worked;
+
+	pthread_mutex_lock(&set->lock);
+	set->leaving = 1;
+	worked = set->n_worked;
+	while (set->working && set->n_worked == worked)
+		pthread_cond_wait(&set->changed, &set->lock);
+	pthread_mutex_unlock(&set->lock);
+}
+
+/* Returns a link of the set, or NULL. The caller holds the runtime's lock. */
+static struct peal_link *any_link(const struct peal_processes *set)
+{
+	struct peal_link *link;
+
+	for (link = set->rt->links; link; link = link->next)
+		if (link->far && link->far->peer->set == set)
+			return link;
+	return NULL;
+}
+
+static int take_links_down(struct peal_processes *set)
+{
+	struct peal_link *link;
+	int result = 0;
+
+	pthread_mutex_lock(&set->rt->lock);
+	while (!result && (link = any_link(set)))
+		result = peali_link_take_down(link, LEAVE);
+	pthread_mutex_unlock(&set->rt->lock);
+	return result;
+}
+
+/*
+ * Counts the peers that do not know yet that this process leaves. The caller
+ * holds set->lock.
+ */
+static uint32_t unheard(const struct peal_processes *set)
+{
+	uint32_t rank, n = 0;
+
+	for (rank = 0; rank < set->plan.ranks; rank++)
+		n += set->peers[rank].state == PEAL_PROCESS_HERE &&
+		     !set->peers[rank].heard;
+	return n;
+}
+
+static void say_goodbye(struct peal_processes *set, int64_t timeout_ns)
+{
+	struct peali_record leave = peali_record(PEALI_RECORD_LEAVE);
+	uint64_t deadline = peali_deadline(timeout_ns);
+	uint32_t rank;
+
+	pthread_mutex_lock(&set->lock);
+	for (rank = 0; rank < set->plan.ranks; rank++) {
+		leave.error = set->peers[rank].hung ? PEAL_EHUNG : 0;
+		peali_peer_post(&set->peers[rank], &leave);
+	}
+	while (unheard(set) && !peali_late(deadline)) {
+		uint64_t until = peali_now_ns() + 50000000;
+		struct timespec t;
+
+		if (until > deadline)
+			until = deadline;
+		t.tv_sec = (time_t)(until / 1000000000);
+		t.tv_nsec = (long)(until % 1000000000);
+		pthread_cond_timedwait(&set->changed, &set->lock, &t);
+	}
+	pthread_mutex_unlock(&set->lock);
+}
+
+static int check_groups(struct peal_processes *set)
+{
+	const struct peal_group *group;
+	int result = 0;
+
+	pthread_mutex_lock(&set->rt->lock);
+	group = peali_group_of_set(set->rt, set);
+	if (group)
+		result = peali_fail(PEAL_EBUSY, LEAVE,
+				    "group '%s' has links of this set: call "
+				    "peal_group_destroy before",
+				    group->name);
+	pthread_mutex_unlock(&set->rt->lock);
+	return result;
+}
+
+int peal_processes_leave(struct peal_processes *set, int64_t timeout_ns)
+{
+	struct peal_processes **p;
+	int result;
+
+	if (!set)
+		return 0;
+	result = check_groups(set);
+	if (result)
+		return result;
+	accept_no_more(set);
+	result = take_links_down(set);
+	if (result) {
+		pthread_mutex_lock(&set->lock);
+		set->leaving = 0;
+		pthread_mutex_unlock(&set->lock);
+		return result;
+	}
+	say_goodbye(set, timeout_ns);
+	peali_serve_stop(set);
+	pthread_mutex_lock(&set->rt->lock);
+	for (p = &set->rt->sets; *p != set; p = &(*p)->next)
+		;
+	*p = set->next;
+	pthread_mutex_unlock(&set->rt->lock);
+	free_set(set);
+	return 0;
+}
+
+void peali_processes_clear(struct peal_runtime *rt)
+{
+	while (rt->sets && !peal_processes_leave(rt->sets, CLEAR_NS))
+		;
+}
+
+uint32_t peali_processes_count(const struct peal_runtime *rt)
+{
+	const struct peal_processes *set;
+	uint32_t n = 0;
+
+	for (set = rt->sets; set; set = set->next)
+		n++;
+	return n;
+}
+
+/* ---- info ---------------------------------------------------------------- */
+
+static uint32_t count_links(const struct peali_peer *p)
+{
+	const struct peali_far *far;
+	uint32_t n = 0;
+
+	for (far = p->links; far; far = far->next)
+		n++;
+	return n;
+}
+
+int peal_processes_info(struct peal_processes *set,
+			struct peal_processes_info *info_out)
+{
+	uint32_t rank;
+
+	if (!set || !info_out)
+		return peali_fail(PEAL_EINVAL, "peal_processes_info",
+				  "an argument is NULL");
+	memset(info_out, 0, sizeof(*info_out));
+	info_out->rank = set->plan.rank;
+	info_out->ranks = set->plan.ranks;
+	memcpy(info_out->id, set->id, sizeof(set->id));
+	memcpy(info_out->source, set->plan.source, sizeof(info_out->source));
+	pthread_mutex_lock(&set->lock);
+	info_out->n_offers = set->n_offers;
+	for (rank = 0; rank < set->plan.ranks; rank++) {
+		const struct peali_peer *p = &set->peers[rank];
+
+		info_out->here += p->state == PEAL_PROCESS_HERE;
+		info_out->left += p->state == PEAL_PROCESS_LEFT;
+		info_out->dead += p->state == PEAL_PROCESS_DEAD;
+		info_out->lost += p->state == PEAL_PROCESS_LOST;
+		info_out->n_links += count_links(p);
+	}
+	pthread_mutex_unlock(&set->lock);
+	return 0;
+}
+
+int peal_process_info(struct peal_processes *set, uint32_t rank,
+		      struct peal_process_info *info_out)
+{
+	const struct peali_peer *p;
+
+	if (!set || !info_out)
+		return peali_fail(PEAL_EINVAL, "peal_process_info",
+				  "an argument is NULL");
+	if (rank >= set->plan.ranks)
+		return peali_fail(PEAL_ENOENT, "peal_process_info",
+				  "no rank %u: the set has %u processes", rank,
+				  set->plan.ranks);
+	memset(info_out, 0, sizeof(*info_out));
+	p = &set->peers[rank];
+	info_out->rank = rank;
+	info_out->pid = p->member.pid;
+	info_out->watched = p->pidfd >= 0;
+	pthread_mutex_lock(&set->lock);
+	info_out->state = p->state;
+	info_out->n_links = count_links(p);
+	info_out->gone_ns = p->gone_ns;
+	memcpy(info_out->why, p->why, sizeof(info_out->why));
+	pthread_mutex_unlock(&set->lock);
+	return 0;
+}
+
+/* ---- offers -------------------------------------------------------------- */
+
+static int check_name(const char *name, const char *call)
+{
+	size_t n = name ? strnlen(name, PEAL_PROCESS_NAME) : 0;
+
+	if (n && n < PEAL_PROCESS_NAME)
+		return 0;
+	return peali_fail(PEAL_EINVAL, call,
+			  name ? "a name has 1 to %d bytes" :
+				 "name is NULL: it has 1 to %d bytes",
+			  PEAL_PROCESS_NAME - 1);
+}
+
+static struct peali_offer **find_offer(struct peal_processes *set,
+				       const char *name)
+{
+	struct peali_offer **p;
+
+	for (p = &set->offers; *p && strcmp((*p)->name, name); p = &(*p)->next)
+		;
+	return p;
+}
+
+/* Adds an offer to the list. The caller holds set->lock. */
+static int add_offer(struct peal_processes *set, const char *name,
+		     uint64_t address)
+{
+	struct peali_offer *offer;
+
+	if (*find_offer(set, name))
+		return peali_fail(PEAL_EEXIST, "peal_process_offer",
+				  "'%s' is offered already", name);
+	if (set->n_offers >= OFFERS_MAX)
+		return peali_fail(PEAL_ENOSPC, "peal_process_offer",
+				  "there are %d offers already", OFFERS_MAX);
+	offer = calloc(1, sizeof(*offer));
+	if (!offer)
+		return peali_fail(PEAL_ENOMEM, "peal_process_offer",
+				  "no memory for an offer");
+	strcpy(offer->name, name);
+	offer->address = address;
+	offer->next = set->offers;
+	set->offers = offer;
+	set->n_offers++;
+	return 0;
+}
+
+int peal_process_offer(struct peal_processes *set, const char *name,
+		       uint64_t address)
+{
+	struct peali_end end;
+	int result;
+
+	if (!set)
+		return peali_fail(PEAL_EINVAL, "peal_process_offer",
+				  "set is NULL");
+	result = check_name(name, "peal_process_offer");
+	if (result)
+		return result;
+	pthread_mutex_lock(&set->rt->lock);
+	result = peali_end_resolve(set->rt, address, "address", &end,
+				   "peal_process_offer");
+	pthread_mutex_unlock(&set->rt->lock);
+	if (result)
+		return result;
+	pthread_mutex_lock(&set->lock);
+	result = add_offer(set, name, address);
+	pthread_mutex_unlock(&set->lock);
+	return result;
+}
+
+int peal_process_withdraw(struct peal_processes *set, const char *name)
+{
+	struct peali_offer **p, *offer;
+	int result;
+
+	if (!set)
+		return peali_fail(PEAL_EINVAL, "peal_process_withdraw",
+				  "set is NULL");
+	result = check_name(name, "peal_process_withdraw");
+	if (result)
+		return result;
+	pthread_mutex_lock(&set->lock);
+	p = find_offer(set, name);
+	offer = *p;
+	if (offer) {
+		*p = offer->next;
+		set->n_offers--;
+	}
+	pthread_mutex_unlock(&set->lock);
+	free(offer);
+	return offer ? 0 :
+		       peali_fail(PEAL_ENOENT, "peal_process_withdraw",
+				  "'%s' is not offered", name);
+}

@@ -1,0 +1,478 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Creates, reads and removes the rendezvous file. See rendezvous.h. */
+#include "runtime/ipc/rendezvous.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "runtime/base/error.h"
+
+#define CALL "peal_processes_join"
+#define BYTES_MAX 16384 /* a larger file is rejected */
+
+/* ---- processes ----------------------------------------------------------- */
+
+/* Returns 1 if a process runs, else 0. A zombie does not run. *start_out
+ * receives the start time in clock ticks since boot. */
+static int look_at(int pid, uint64_t *start_out)
+{
+	char path[32], text[1024], state = 'Z', *after;
+	unsigned long long start = 0;
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	if (n <= 0)
+		return 0;
+	text[n] = 0;
+	after = strrchr(text, ')'); /* the name may contain any character */
+	if (!after ||
+	    sscanf(after + 1,
+		   " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d "
+		   "%*d %*d %*d %*d %*d %llu",
+		   &state, &start) != 2)
+		return 0;
+	*start_out = start;
+	return state != 'Z' && state != 'X';
+}
+
+struct peali_member peali_member_self(void)
+{
+	struct peali_member self = { (int)getpid(), 0 };
+
+	look_at(self.pid, &self.start);
+	return self;
+}
+
+int peali_member_lives(const struct peali_member *m)
+{
+	uint64_t start = 0;
+
+	return m->pid > 0 && look_at(m->pid, &start) && start == m->start;
+}
+
+/* ---- the text ------------------------------------------------------------ */
+
+static int damaged(const struct peali_set_plan *plan, int line,
+		   const char *what)
+{
+	return peali_fail(
+		PEAL_EPROTO, CALL,
+		"rendezvous file %.100s: line %d is not one of Peal's: "
+		"%s; remove it",
+		plan->path, line, what);
+}
+
+/* Parses the first line. Returns 0 or PEAL_EPROTO. */
+static int parse_head(const struct peali_set_plan *plan, const char *line,
+		      struct peali_rendezvous *out)
+{
+	unsigned version = 0, ranks = 0, uid = 0;
+	int used = 0;
+
+	if (sscanf(line, "peal-rendezvous %u", &version) != 1)
+		return damaged(plan, 1, "it does not begin a rendezvous");
+	if (version != PEALI_RENDEZVOUS_VERSION)
+		return peali_fail(PEAL_EPROTO, CALL,
+				  "rendezvous file %.100s is of version %u and "
+				  "this process knows version %d: all have to "
+				  "use the same Peal",
+				  plan->path, version,
+				  PEALI_RENDEZVOUS_VERSION);
+	if (sscanf(line, "peal-rendezvous %u %32[0-9a-f] ranks %u uid %u%n",
+		   &version, out->id, &ranks, &uid, &used) != 4 ||
+	    line[used] || strlen(out->id) != PEALI_SET_ID)
+		return damaged(plan, 1, "id, ranks or uid are missing");
+	if (ranks != plan->ranks)
+		return peali_fail(PEAL_EPROTO, CALL,
+				  "rendezvous file %.100s is for %u processes "
+				  "and this one was told that there are %u",
+				  plan->path, ranks, plan->ranks);
+	out->ranks = ranks;
+	out->uid = uid;
+	return 0;
+}
+
+static int parse_member(const struct peali_set_plan *plan, int number,
+			const char *line, struct peali_rendezvous *out)
+{
+	unsigned rank = 0, again = 0;
+	unsigned long long start = 0;
+	char id[PEALI_SET_ID + 1] = "";
+	int pid = 0, used = 0;
+
+	if (sscanf(line,
+		   "rank %u pid %d start %llu socket @peal-%32[0-9a-f]-%u%n",
+		   &rank, &pid, &start, id, &again, &used) != 5 ||
+	    line[used] || rank >= out->ranks || again != rank || pid <= 0 ||
+	    strcmp(id, out->id))
+		return damaged(plan, number, "rank, pid, start or socket");
+	if (out->member[rank].pid)
+		return damaged(plan, number, "a rank that is there twice");
+	out->member[rank].pid = pid;
+	out->member[rank].start = start;
+	out->here++;
+	return 0;
+}
+
+/* Parses a whole file. Each line must end with a newline. */
+static int parse(const struct peali_set_plan *plan, char *text,
+		 struct peali_rendezvous *out)
+{
+	char *line = text, *end;
+	int result, number = 1;
+
+	memset(out, 0, sizeof(*out));
+	for (; *line; line = end + 1, number++) {
+		end = strchr(line, '\n');
+		if (!end)
+			return damaged(plan, number, "it has no end");
+		*end = 0;
+		result = number == 1 ? parse_head(plan, line, out) :
+				       parse_member(plan, number, line, out);
+		if (result)
+			return result;
+	}
+	if (number == 1)
+		return damaged(plan, 1, "it is empty");
+	if (!out->member[0].pid)
+		return damaged(plan, 2, "rank 0 is missing");
+	return 0;
+}
+
+static int print_member(char *text, size_t bytes, const char *id, uint32_t rank,
+			const struct peali_member *m)
+{
+	return snprintf(text, bytes,
+			"rank %u pid %d start %llu socket @peal-%s-%u\n", rank,
+			m->pid, (unsigned long long)m->start, id, rank);
+}
+
+/* ---- the file ------------------------------------------------------------ */
+
+static int system_failed(const struct peali_set_plan *plan, const char *what)
+{
+	return peali_fail_driver(PEAL_EDRIVER, errno, CALL,
+				 "rendezvous file %.100s: %s: %s", plan->path,
+				 what, strerror(errno));
+}
+
+/* Checks that no other user can write the file. Returns 0, PEAL_EPERM or
+ * PEAL_EDRIVER. */
+static int check_owner(const struct peali_set_plan *plan, int fd)
+{
+	struct stat is;
+
+	if (fstat(fd, &is))
+		return system_failed(plan, "fstat");
+	if (!S_ISREG(is.st_mode))
+		return peali_fail(PEAL_EPERM, CALL,
+				  "rendezvous file %.100s is no plain file",
+				  plan->path);
+	if (is.st_uid != geteuid())
+		return peali_fail(PEAL_EPERM, CALL,
+				  "rendezvous file %.100s is foreign: it "
+				  "belongs to user %u, this process to %u",
+				  plan->path, (unsigned)is.st_uid,
+				  (unsigned)geteuid());
+	if (is.st_mode & (S_IWGRP | S_IWOTH))
+		return peali_fail(PEAL_EPERM, CALL,
+				  "rendezvous file %.100s is not safe: others "
+				  "may write it (mode %o)",
+				  plan->path, (unsigned)is.st_mode & 0777);
+	return 0;
+}
+
+/* Opens the file and checks its owner. Returns PEAL_ENOENT, without an error
+ * text, if there is no file. The caller closes *fd_out. */
+static int open_file(const struct peali_set_plan *plan, int flags, int *fd_out)
+{
+	int fd, result;
+
+	fd = open(plan->path,
+		  flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0 && errno == ENOENT)
+		return PEAL_ENOENT;
+	if (fd < 0 && (errno == ELOOP || errno == EACCES || errno == EISDIR ||
+		       errno == EPERM || errno == ENXIO))
+		return peali_fail(PEAL_EPERM, CALL,
+				  "rendezvous file %.100s is foreign or not "
+				  "safe: %s",
+				  plan->path, strerror(errno));
+	if (fd < 0)
+		return system_failed(plan, "open");
+	result = check_owner(plan, fd);
+	if (result)
+		close(fd);
+	else
+		*fd_out = fd;
+	return result;
+}
+
+/* Reads and parses an open file. Without the file lock, the last line may be
+ * incomplete. */
+static int read_file(const struct peali_set_plan *plan, int fd,
+		     struct peali_rendezvous *out)
+{
+	char text[BYTES_MAX + 1];
+	size_t used = 0;
+	ssize_t n = 1;
+
+	while (n > 0 && used < BYTES_MAX) {
+		n = pread(fd, text + used, BYTES_MAX - used, (off_t)used);
+		if (n < 0 && errno == EINTR)
+			n = 1;
+		else if (n < 0)
+			return system_failed(plan, "read");
+		else
+			used += (size_t)n;
+	}
+	text[used] = 0;
+	if (used == BYTES_MAX || strlen(text) != used)
+		return damaged(plan, 1, "it is too long, or no text");
+	return parse(plan, text, out);
+}
+
+/* Takes the file lock. Other processes hold the lock only briefly. Returns 0,
+ * PEAL_ETIMEDOUT after about 5 s, or PEAL_EDRIVER. */
+static int lock_file(const struct peali_set_plan *plan, int fd)
+{
+	int tries;
+
+	for (tries = 0; tries < 5000; tries++) {
+		if (!flock(fd, LOCK_EX | LOCK_NB))
+			return 0;
+		if (errno != EWOULDBLOCK && errno != EINTR)
+			return system_failed(plan, "flock");
+		usleep(1000);
+	}
+	return peali_fail(PEAL_ETIMEDOUT, CALL,
+			  "rendezvous file %.100s is locked by another process",
+			  plan->path);
+}
+
+/* Fails with PEAL_EEXIST: rank 0 of the run that made the file has ended. */
+static int stale(const struct peali_set_plan *plan,
+		 const struct peali_rendezvous *r)
+{
+	return peali_fail(PEAL_EEXIST, CALL,
+			  "rendezvous file %.100s is stale: its rank 0 was pid "
+			  "%d, which has ended; remove it",
+			  plan->path, r->member[0].pid);
+}
+
+/* Describes the file that rank 0 has found at its path, in the error text.
+ * Returns PEAL_EAGAIN if the file is gone, else an error. */
+static int name_other(const struct peali_set_plan *plan)
+{
+	struct peali_rendezvous r;
+	int fd = -1, result = open_file(plan, O_RDONLY, &fd);
+
+	if (result == PEAL_ENOENT)
+		return PEAL_EAGAIN; /* it was removed meanwhile */
+	if (result)
+		return result;
+	result = read_file(plan, fd, &r);
+	close(fd);
+	if (result)
+		return result;
+	if (!peali_member_lives(&r.member[0]))
+		return stale(plan, &r);
+	return peali_fail(PEAL_EEXIST, CALL,
+			  "rendezvous file %.100s is of another run that goes "
+			  "on: its rank 0 is pid %d",
+			  plan->path, r.member[0].pid);
+}
+
+/*
+ * Writes the file under a temporary name, then links it to its path. No process
+ * ever sees an incomplete file. Returns PEAL_EEXIST, without an error text, if
+ * the path exists.
+ */
+static int publish(const struct peali_set_plan *plan, const char *text,
+		   size_t bytes)
+{
+	char name[4096 + 32];
+	int fd, result = 0;
+
+	snprintf(name, sizeof(name), "%s.%d.new", plan->path, (int)getpid());
+	unlink(name);
+	fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
+		  0600);
+	if (fd < 0)
+		return system_failed(plan, "cannot be made");
+	if (write(fd, text, bytes) != (ssize_t)bytes)
+		result = system_failed(plan, "write");
+	close(fd);
+	if (!result && link(name, plan->path))
+		result = errno == EEXIST ? PEAL_EEXIST :
+					   system_failed(plan, "link");
+	unlink(name);
+	return result;
+}
+
+int peali_rendezvous_id(char out[PEALI_SET_ID + 1])
+{
+	uint8_t random[PEALI_SET_ID / 2];
+	size_t i;
+
+	if (getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random))
+		return peali_fail_driver(PEAL_EDRIVER, errno, CALL,
+					 "getrandom: %s", strerror(errno));
+	for (i = 0; i < sizeof(random); i++)
+		snprintf(out + 2 * i, 3, "%02x", random[i]);
+	return 0;
+}
+
+int peali_rendezvous_begin(const struct peali_set_plan *plan,
+			   struct peali_rendezvous *out)
+{
+	struct peali_rendezvous r;
+	char text[512];
+	int n, result;
+
+	memset(&r, 0, sizeof(r));
+	r.ranks = plan->ranks;
+	r.here = 1;
+	r.uid = (uint32_t)geteuid();
+	r.member[0] = peali_member_self();
+	result = peali_rendezvous_id(r.id);
+	if (result)
+		return result;
+	n = snprintf(text, sizeof(text),
+		     "peal-rendezvous %d %s ranks %u uid %u\n",
+		     PEALI_RENDEZVOUS_VERSION, r.id, r.ranks, r.uid);
+	n += print_member(text + n, sizeof(text) - (size_t)n, r.id, 0,
+			  &r.member[0]);
+	do {
+		result = publish(plan, text, (size_t)n);
+		if (result == PEAL_EEXIST)
+			result = name_other(plan);
+	} while (result == PEAL_EAGAIN);
+	if (!result)
+		*out = r;
+	return result;
+}
+
+/* Appends the caller's line. The caller holds the file lock. */
+static int add_member(const struct peali_set_plan *plan, int fd,
+		      struct peali_rendezvous *r)
+{
+	struct peali_member self = peali_member_self();
+	const struct peali_member *there = &r->member[plan->rank];
+	char text[256];
+	int n;
+
+	/* the line of an earlier join: rank 0 is about to remove the file */
+	if (there->pid == self.pid && there->start == self.start)
+		return PEAL_EAGAIN;
+	if (there->pid)
+		return peali_fail(
+			PEAL_EEXIST, CALL,
+			"rendezvous file %.100s has a rank %u "
+			"already, pid %d%s: is it of another run?",
+			plan->path, plan->rank, there->pid,
+			peali_member_lives(there) ? "" : ", which has ended");
+	n = print_member(text, sizeof(text), r->id, plan->rank, &self);
+	if (lseek(fd, 0, SEEK_END) < 0 || write(fd, text, (size_t)n) != n)
+		return system_failed(plan, "write");
+	r->member[plan->rank] = self;
+	r->here++;
+	return 0;
+}
+
+int peali_rendezvous_enter(const struct peali_set_plan *plan,
+			   struct peali_rendezvous *out)
+{
+	struct peali_rendezvous r;
+	int fd = -1, result = open_file(plan, O_RDWR, &fd);
+
+	if (result == PEAL_ENOENT)
+		return PEAL_EAGAIN;
+	if (result)
+		return result;
+	result = lock_file(plan, fd);
+	if (!result)
+		result = read_file(plan, fd, &r);
+	if (!result && !peali_member_lives(&r.member[0]))
+		result = stale(plan, &r);
+	if (!result)
+		result = add_member(plan, fd, &r);
+	close(fd);
+	if (!result)
+		*out = r;
+	return result;
+}
+
+/* Returns PEAL_EDIED if a process that has joined has ended, else 0. */
+static int check_lives(const struct peali_rendezvous *r)
+{
+	uint32_t rank;
+
+	for (rank = 0; rank < r->ranks; rank++)
+		if (r->member[rank].pid &&
+		    !peali_member_lives(&r->member[rank]))
+			return peali_fail(
+				PEAL_EDIED, CALL,
+				"rank %u (pid %d) has ended before all "
+				"had come",
+				rank, r->member[rank].pid);
+	return 0;
+}
+
+int peali_rendezvous_look(const struct peali_set_plan *plan,
+			  struct peali_rendezvous *rendezvous)
+{
+	struct peali_rendezvous r;
+	int fd = -1, result = open_file(plan, O_RDWR, &fd);
+
+	if (result == PEAL_ENOENT)
+		return peali_fail(PEAL_ENOENT, CALL,
+				  "rendezvous file %.100s was removed before "
+				  "all had come: rank 0 (pid %d) has given up, "
+				  "or somebody else did it",
+				  plan->path, rendezvous->member[0].pid);
+	if (result)
+		return result;
+	result = lock_file(plan, fd); /* so that each line is complete */
+	if (!result)
+		result = read_file(plan, fd, &r);
+	close(fd);
+	if (!result && strcmp(r.id, rendezvous->id))
+		result = peali_fail(PEAL_EPROTO, CALL,
+				    "rendezvous file %.100s has become that of "
+				    "another run",
+				    plan->path);
+	if (!result)
+		result = check_lives(&r);
+	if (result)
+		return result;
+	*rendezvous = r;
+	return r.here == r.ranks ? 0 : PEAL_EAGAIN;
+}
+
+void peali_rendezvous_end(const struct peali_set_plan *plan,
+			  const struct peali_rendezvous *rendezvous)
+{
+	struct peali_rendezvous r;
+	int fd = -1;
+
+	if (open_file(plan, O_RDONLY, &fd))
+		return;
+	if (!read_file(plan, fd, &r) && !strcmp(r.id, rendezvous->id))
+		unlink(plan->path);
+	close(fd);
+}

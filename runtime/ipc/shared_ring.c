@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Creates, checks and maps the shared memory of links between two processes.
+ * Each process has a private header of the ring.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "runtime/base/math.h"
+#include "runtime/ipc/process.h"
+
+#define CALL "peal_process_connect"
+#define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
+
+static uint64_t page(void)
+{
+	return (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+/*
+ * Returns the offset of the credit, behind slots and slab. The counts follow
+ * it.
+ */
+static uint64_t credit_offset(const struct peali_ring_spec *spec)
+{
+	return peali_round_up(peali_ring_bytes(spec) - sizeof(struct peal_ring),
+			      PEAL_SHARED_LINE);
+}
+
+uint64_t peali_far_shared_bytes(const struct peali_ring_spec *spec, int windows)
+{
+	return windows ? page() :
+			 peali_round_up(credit_offset(spec) +
+						sizeof(struct peal_credit) +
+						sizeof(struct peal_link_counts),
+					page());
+}
+
+uint64_t peali_far_slot_bytes(const struct peali_ring_spec *spec)
+{
+	return peali_ring_bytes(spec) - sizeof(struct peal_ring);
+}
+
+/*
+ * Maps the shared memory behind a private page. The last bytes of that page are
+ * the ring's header. So each process reads sizes and offsets that the other
+ * process cannot change.
+ */
+int peali_far_map(struct peali_far *far, int fd, uint64_t link_id,
+		  const char *call)
+{
+	uint64_t bytes = peali_far_shared_bytes(&far->spec, far->windows);
+	uint8_t *base, *shared;
+
+	base = mmap(NULL, page() + bytes, PROT_READ | PROT_WRITE,
+		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (base == MAP_FAILED)
+		return peali_fail_driver(PEAL_ENOMEM, errno, call,
+					 "no room for %llu bytes: %s",
+					 (unsigned long long)bytes,
+					 strerror(errno));
+	far->base = base;
+	far->bytes = page() + bytes;
+	shared = base + page();
+	if (mmap(shared, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+		 fd, 0) != shared)
+		return peali_fail_driver(PEAL_ENOMEM, errno, call,
+					 "%llu shared bytes are not mapped: %s",
+					 (unsigned long long)bytes,
+					 strerror(errno));
+	if (far->windows) {
+		far->counts = (struct peal_link_counts *)(void *)shared;
+		return 0;
+	}
+	far->ring =
+		(struct peal_ring *)(void *)(shared - sizeof(struct peal_ring));
+	peali_ring_header(far->ring, &far->spec, link_id);
+	far->credit = (struct peal_credit *)(void *)(shared +
+						     credit_offset(&far->spec));
+	far->counts = (struct peal_link_counts *)(void *)(far->credit + 1);
+	return 0;
+}
+
+int peali_far_make_memory(const struct peali_far *far)
+{
+	uint64_t bytes = peali_far_shared_bytes(&far->spec, far->windows);
+	int fd = memfd_create("peal link", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	if (fd >= 0 && !ftruncate(fd, (off_t)bytes) &&
+	    !fcntl(fd, F_ADD_SEALS, SEALS))
+		return fd;
+	peali_fail_driver(PEAL_ENOMEM, errno, CALL,
+			  "no shared memory of %llu bytes: %s",
+			  (unsigned long long)bytes, strerror(errno));
+	if (fd >= 0)
+		close(fd);
+	return PEAL_ENOMEM;
+}
+
+int peali_far_check_memory(const struct peali_far *far, uint32_t rank, int fd)
+{
+	uint64_t bytes = peali_far_shared_bytes(&far->spec, far->windows);
+	struct stat is;
+	int seals = fcntl(fd, F_GET_SEALS);
+
+	if (fstat(fd, &is) || seals < 0 || (seals & SEALS) != SEALS ||
+	    (uint64_t)is.st_size != bytes)
+		return peali_fail(PEAL_EPROTO, CALL,
+				  "rank %u sent memory that is not sealed, or "
+				  "has not %llu bytes",
+				  rank, (unsigned long long)bytes);
+	return 0;
+}
+
+/*
+ * Creates a private header with the sizes and with offsets to slots and slab,
+ * as the end's device sees them.
+ */
+int peali_far_make_header(struct peal_link *link, int device)
+{
+	struct peali_far *far = link->far;
+	struct peal_ring header;
+	uint64_t at;
+	int result = peali_area_alloc(link->rt, device, sizeof(header),
+				      &far->header);
+
+	if (result)
+		return result;
+	at = peali_area_view(link->rt, device, &far->header);
+	peali_ring_header(&header, &far->spec, link->id);
+	header.slab_offset += far->ring_at - at - header.slots_offset;
+	header.slots_offset = far->ring_at - at;
+	far->ring_at = at;
+	return peali_area_write(link->rt, &far->header, 0, &header,
+				sizeof(header));
+}

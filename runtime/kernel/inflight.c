@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reports which message a worker is handling, and for how long. */
+#include "runtime/kernel/inflight.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "runtime/link/topic.h"
+
+/* ---- duration ------------------------------------------------------------ */
+
+static void watch(struct peali_progress *p, uint64_t done, uint64_t now)
+{
+	if (p->done == done && p->moved_ns)
+		return;
+	p->done = done;
+	p->moved_ns = now;
+}
+
+/* Returns for how many ns `done` has been unchanged; 0: it has just changed. */
+static uint64_t still_for(const struct peali_progress *p, uint64_t done,
+			  uint64_t now)
+{
+	return p->moved_ns && p->done == done ? now - p->moved_ns : 0;
+}
+
+void peali_hands_watch(struct peal_runtime *rt, uint64_t now)
+{
+	struct peal_kernel *k;
+	struct peal_link *link;
+	struct peali_topic *t;
+	uint32_t i;
+
+	for (link = rt->links; link; link = link->next)
+		watch(&link->progress, peali_counts_done(link->counts), now);
+	for (t = rt->topics; t; t = t->next)
+		for (i = 0; i < t->spec.n_subscribers; i++)
+			watch(&t->subscribers[i].progress,
+			      peali_counts_done(&t->counts[i].link), now);
+	/*
+	 * Read the workers' words last. If a word and the counter of its link
+	 * do not change afterwards, the worker still handles the same message.
+	 */
+	for (k = rt->kernels; k; k = k->next)
+		for (i = 0; i < k->params.n_workers; i++)
+			watch(&k->workers[i].progress,
+			      peal_load_relaxed_sys(&k->status[i].hand), now);
+}
+
+/* ---- source of the message ----------------------------------------------- */
+
+static void from_link(const struct peal_kernel *k, uint32_t worker,
+		      uint32_t input, struct peali_hand *out, uint64_t now)
+{
+	const struct peal_link *link;
+	uint64_t since;
+
+	for (link = k->rt->links; link; link = link->next) {
+		if (link->to.kernel != k || link->to.worker != worker ||
+		    link->to.index != input)
+			continue;
+		out->link = link->id;
+		out->message = peali_counts_done(link->counts);
+		since = still_for(&link->progress, out->message, now);
+		if (since < out->since_ns)
+			out->since_ns = since;
+		return;
+	}
+}
+
+static void from_topic(const struct peal_kernel *k, uint32_t worker,
+		       uint32_t input, struct peali_hand *out, uint64_t now)
+{
+	const struct peali_topic *t;
+	uint64_t since;
+	uint32_t i;
+
+	for (t = k->rt->topics; t; t = t->next)
+		for (i = 0; i < t->spec.n_subscribers; i++) {
+			const struct peali_subscriber *s = &t->subscribers[i];
+
+			if (s->end.kernel != k || s->end.worker != worker ||
+			    s->end.index != input)
+				continue;
+			out->topic = t->name;
+			out->message = peali_counts_done(&t->counts[i].link);
+			since = still_for(&s->progress, out->message, now);
+			if (since < out->since_ns)
+				out->since_ns = since;
+			return;
+		}
+}
+
+/* ---- actor and handler --------------------------------------------------- */
+
+static const char *handler_of(const struct peal_kernel *k, uint32_t number)
+{
+	uint32_t index = PEAL_ACTOR_INDEX(number);
+	uint32_t handler = index < k->params.max_actors ?
+				   peali_actor_look(k, index).handler :
+				   PEAL_NO_HANDLER;
+
+	return handler < k->program->n_handlers ?
+		       k->program->handlers[handler].name :
+		       "?";
+}
+
+int peali_hand_read(struct peal_kernel *k, uint32_t worker,
+		    struct peali_hand *out)
+{
+	uint64_t now = peali_now_ns();
+	uint32_t input;
+
+	memset(out, 0, sizeof(*out));
+	out->word = peal_load_relaxed_sys(&k->status[worker].hand);
+	if (!out->word)
+		return 0;
+	out->address = k->params.address | PEAL_HAND_ACTOR(out->word);
+	out->handler = handler_of(k, PEAL_HAND_ACTOR(out->word));
+	out->since_ns = still_for(&k->workers[worker].progress, out->word, now);
+	input = PEAL_HAND_INPUT(out->word);
+	if (input < k->params.max_inputs) {
+		from_link(k, worker, input, out, now);
+		if (!out->link)
+			from_topic(k, worker, input, out, now);
+	} else {
+		input -= k->params.max_inputs;
+		out->pool = input >= PEAL_HAND_POOL;
+		out->message = PEAL_HAND_NUMBER(input);
+	}
+	return 1;
+}
+
+void peali_hand_text(const struct peali_hand *h, struct peal_kernel *k,
+		     char text[256])
+{
+	char name[PEAL_NAME_BYTES + 3], from[80] = "";
+
+	if (h->link)
+		snprintf(from, sizeof(from), "message %llu of link %llu",
+			 (unsigned long long)h->message,
+			 (unsigned long long)h->link);
+	else if (h->topic)
+		snprintf(from, sizeof(from), "message %llu of topic '%s'",
+			 (unsigned long long)h->message, h->topic);
+	snprintf(text, 256,
+		 "is in handler '%s' of actor %u%s, on %s, of type %u, for "
+		 "%llu ms so far",
+		 h->handler, PEAL_ACTOR_INDEX(h->address),
+		 peali_name_text(k->rt, h->address, name),
+		 from[0] ? from :
+		 h->pool ? "a message of a pool" :
+			   "a message of its mailbox",
+		 PEAL_HAND_TYPE(h->word),
+		 (unsigned long long)h->since_ns / 1000000);
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEALI_INFLIGHT_H
+#define PEALI_INFLIGHT_H
+
+#include "runtime/runtime.h"
+
+/*
+ * The message that a worker is handling, for error texts and peal_stuck. The
+ * caller of these functions holds rt->lock.
+ */
+
+struct peali_hand {
+	uint64_t word; /* PEAL_HAND; 0: the worker handles no message */
+	uint64_t address; /* of the actor */
+	const char *handler; /* name of the handler */
+	uint64_t link; /* id of the message's link; 0: it came by none */
+	const char *topic; /* name of the message's topic; NULL: none */
+	int pool; /* 1: from a pool. Without link, topic and pool: mailbox */
+	uint64_t message; /* number of the message in the link, or among the
+			   * topic's messages for the actor. Of mailboxes and
+			   * pools only the low 14 bits */
+	uint64_t since_ns; /* it is being handled for this time or longer */
+};
+
+/* Reads the message that a worker handles. Returns 1, or 0 if it has none. */
+int peali_hand_read(struct peal_kernel *kernel, uint32_t worker,
+		    struct peali_hand *out);
+/*
+ * Writes a text such as:
+ *
+ *	is in handler 'x' of actor 3, on message 7 of link 2, of type 1, for 20
+ *	ms so far
+ */
+void peali_hand_text(const struct peali_hand *hand, struct peal_kernel *kernel,
+		     char text[256]);
+/*
+ * Notes the messages that all workers handle, and the progress of links and
+ * topics. The watchdog calls it at its ticks. The time between ticks limits the
+ * accuracy of since_ns.
+ */
+void peali_hands_watch(struct peal_runtime *rt, uint64_t now);
+
+#endif

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Options of a kernel: defaults and ranges. kernel.c checks the limits of the
+ * device. Files of single features, such as timer.c, check further rules.
+ */
+#include "queues/mailbox.h"
+#include "runtime/base/math.h"
+#include "runtime/runtime.h"
+
+#define CALL "peal_kernel_launch"
+
+/* An option: `standard` replaces 0. Then low <= option <= high must hold. */
+struct option {
+	const char *name;
+	size_t offset, bytes;
+	uint64_t standard, low, high;
+};
+
+#define OPTION(field, standard, low, high)                                     \
+	{                                                                      \
+#field, offsetof(struct peal_kernel_options, field),           \
+			sizeof(((struct peal_kernel_options *)0)->field),      \
+			standard, low, high                                    \
+	}
+
+/* The comments name the file or function that checks the largest value. */
+static const struct option options[] = {
+	OPTION(workers, 1, 1, 65535),
+	OPTION(lanes, 1, 1, 1024),
+	OPTION(max_actors, 64, 1, 1 << 24),
+	OPTION(max_inputs, 16, 1, 4096),
+	OPTION(max_ports, 16, 1, 4096),
+	OPTION(max_barriers, 4, 1, 256),
+	OPTION(max_pools, 1, 1, 64),
+	OPTION(max_supervisors, 0, 0, 65535),
+	OPTION(timers, 0, 0, 1 << 20),
+	OPTION(asks, 0, 0, 65535),
+	OPTION(max_monitors, 0, 0, 1 << PEAL_MONITOR_BITS),
+	OPTION(max_limits, 0, 0, PEAL_LIMITS_MAX),
+	OPTION(high_mailboxes, 0, 0, 1),
+	OPTION(mailbox_message_bytes, 48, 0, UINT32_MAX), /* queues/mailbox.h */
+	OPTION(spawn_rooms, 0, 0, 1 << 24),
+	OPTION(spawn_state_bytes, 0, 0, UINT32_MAX), /* spawned.c */
+	OPTION(arena_bytes, 1 << 20, 1, 1ULL << 40),
+	OPTION(cluster_bytes, 32 << 10, 0, UINT32_MAX), /* check_cluster */
+};
+
+static int check_range(const char *name, uint64_t value, uint64_t low,
+		       uint64_t high)
+{
+	if (value >= low && value <= high)
+		return 0;
+	return peali_fail(PEAL_EINVAL, CALL,
+			  "option %s is %llu: it must be %llu to %llu", name,
+			  (unsigned long long)value, (unsigned long long)low,
+			  (unsigned long long)high);
+}
+
+/* Sets the default of one option if it is 0, and checks its range. */
+static int complete(struct peal_kernel_options *o, const struct option *option)
+{
+	uint8_t *field = (uint8_t *)o + option->offset;
+	uint64_t value;
+
+	if (option->bytes == sizeof(uint32_t)) {
+		if (!*(uint32_t *)(void *)field)
+			*(uint32_t *)(void *)field = (uint32_t)option->standard;
+		value = *(uint32_t *)(void *)field;
+	} else {
+		if (!*(uint64_t *)(void *)field)
+			*(uint64_t *)(void *)field = option->standard;
+		value = *(uint64_t *)(void *)field;
+	}
+	return check_range(option->name, value, option->low, option->high);
+}
+
+/*
+ * Checks the cluster options, whatever the device. Clears them for clusters of
+ * one worker.
+ */
+static int check_cluster(struct peal_kernel_options *o)
+{
+	uint32_t n = o->cluster_workers;
+
+	if (n > PEAL_CLUSTER_WORKERS_MAX || (n & (n - 1)))
+		return peali_fail(PEAL_EINVAL, CALL,
+				  "option cluster_workers is %u: it must be 0, "
+				  "1, 2, 4 or 8",
+				  n);
+	if (n && o->workers % n)
+		return peali_fail(
+			PEAL_EINVAL, CALL,
+			"option workers is %u (1 if not set), which is "
+			"no multiple of cluster_workers, %u",
+			o->workers, n);
+	if (n < 2) {
+		o->cluster_workers = o->cluster_bytes = 0;
+		return 0;
+	}
+	if (o->cluster_bytes > 1 << 20)
+		return check_range("cluster_bytes", o->cluster_bytes, 1,
+				   1 << 20);
+	o->cluster_bytes = (uint32_t)peali_whole_lines(o->cluster_bytes);
+	return 0;
+}
+
+/* Returns PEAL_EINVAL if an option needs mailboxes and there are none. */
+static int check_mailboxes(const struct peal_kernel_options *o)
+{
+	const char *name = o->high_mailboxes ? "high_mailboxes" :
+					       "passage_slots";
+	uint32_t value = o->high_mailboxes ? o->high_mailboxes :
+					     o->passage_slots;
+
+	if (!value || o->mailbox_slots)
+		return 0;
+	return peali_fail(PEAL_EINVAL, CALL,
+			  "option %s is %u and mailbox_slots is 0: say how "
+			  "many slots mailboxes have",
+			  name, value);
+}
+
+/*
+ * Sets the default of passage_slots: mailbox_slots, or less if mailbox_slots
+ * and asks leave fewer slots of a mailbox.
+ */
+static void complete_passages(struct peal_kernel_options *o)
+{
+	uint64_t used =
+		(uint64_t)o->mailbox_slots + (o->asks ? o->asks + 1ULL : 0);
+	uint64_t left = used < PEALI_MAILBOX_SLOTS_MAX ?
+				PEALI_MAILBOX_SLOTS_MAX - used :
+				0;
+
+	if (!o->passage_slots)
+		o->passage_slots = o->mailbox_slots < left ? o->mailbox_slots :
+							     (uint32_t)left;
+}
+
+int peali_kernel_options_complete(struct peal_kernel_options *o,
+				  const struct peal_runtime *rt,
+				  const struct peal_program *program)
+{
+	size_t i;
+	int result = 0;
+
+	if (!o->lease_ns)
+		o->lease_ns = rt->lease_ns;
+	if (!o->name)
+		o->name = program->name;
+	for (i = 0; i < sizeof(options) / sizeof(options[0]) && !result; i++)
+		result = complete(o, &options[i]);
+	if (!result)
+		result = check_range("lease_ns", o->lease_ns,
+				     PEALI_LEASE_NS_MIN, UINT64_MAX);
+	if (!result)
+		result = peali_spawned_check(o, program);
+	if (!result)
+		result = check_mailboxes(o);
+	complete_passages(o);
+	return result ? result : check_cluster(o);
+}

@@ -1,0 +1,771 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Kernels: computes their memory layout, launches and destroys them. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <peal/device/producer.h>
+#include <peal/device/worker.h>
+#include "p2p/probe.h"
+#include "queues/mailbox.h"
+#include "runtime/base/log.h"
+#include "runtime/base/math.h"
+#include "runtime/rpc/reject_table.h"
+#include "runtime/kernel/counters.h"
+#include "runtime/runtime.h"
+#include "runtime/kernel/timer.h"
+
+#define CALL "peal_kernel_launch"
+#define CONTROL_SLOTS 16
+
+/* The sizes of a kernel's mailboxes. */
+struct mail_plan {
+	struct peali_mailbox_spec box; /* of each mailbox */
+	struct peali_admission_spec admission; /* one for all mailboxes */
+};
+
+/* Offsets in the two areas of a kernel, in bytes. */
+struct kernel_layout {
+	/* k->shared: host memory */
+	uint64_t control, status, bells, rings, ring_stride, credits, counts;
+	uint64_t timers, asks; /* counters of timers and asks */
+	uint64_t downs; /* down messages for endpoints */
+	uint64_t rooms; /* PEAL_ROOM words: actor slots for handlers */
+	uint64_t boards; /* addresses of the requesters' boards */
+	uint64_t stages; /* of the host's ends of the control rings */
+	uint64_t shared_bytes;
+	/* k->own: device memory, except for `report` in k->shared */
+	uint64_t params, workers, worker_stride, actors, admission, mailboxes;
+	uint64_t mailbox_stride, worker_stages, cluster_home, arena, own_bytes;
+	uint64_t supervisors, care, report, monitors, handlers, room_states,
+		limits;
+	/* the control rings */
+	struct peali_ring_spec spec;
+	uint64_t stage_bytes;
+};
+
+/* ---- memory -------------------------------------------------------------- */
+
+/* Plans the control rings, with a policy that device and host support. */
+static int plan_control(const struct peal_kernel *k, struct kernel_layout *at)
+{
+	const struct peali_devices *devices = &k->rt->devices;
+	struct peali_backend *b = devices->device[k->device].backend;
+	int result;
+
+	memset(&at->spec, 0, sizeof(at->spec));
+	at->spec.capacity = CONTROL_SLOTS;
+	at->spec.message_bytes = PEAL_CONTROL_BYTES;
+	result = peali_ring_spec_complete(
+		&at->spec,
+		peali_devices_policies(devices, k->device) &
+			peali_devices_policies(devices, PEALI_HOST),
+		(uint32_t)b->ops->default_policy(b), CALL);
+	at->stage_bytes = peali_whole_lines(peali_ring_stage_bytes(&at->spec));
+	return result;
+}
+
+static void lay_out(struct kernel_layout *at,
+		    const struct peal_kernel_params *p, uint64_t arena_bytes)
+{
+	uint64_t n = p->n_workers;
+
+	at->control = 0;
+	at->status = at->control +
+		     peali_whole_lines(sizeof(struct peal_kernel_control));
+	at->bells = at->status +
+		    peali_whole_lines(n * sizeof(struct peal_worker_status));
+	at->rings = at->bells + peali_whole_lines(n * sizeof(struct peal_bell));
+	at->ring_stride = peali_whole_lines(peali_ring_bytes(&at->spec));
+	at->credits = at->rings + n * at->ring_stride;
+	at->counts = at->credits + n * sizeof(struct peal_credit);
+	at->stages = at->counts + n * sizeof(struct peal_link_counts);
+	at->report = peali_whole_lines(at->stages + n * at->stage_bytes);
+	at->timers = at->report +
+		     peali_whole_lines(sizeof(struct peal_supervisor_report));
+	at->shared_bytes = at->timers;
+	if (p->max_timers)
+		at->shared_bytes += n * sizeof(struct peal_timer_status);
+	at->asks = at->shared_bytes;
+	if (p->max_asks)
+		at->shared_bytes += n * sizeof(struct peal_ask_status);
+	at->downs = at->shared_bytes;
+	at->shared_bytes += p->max_monitors * sizeof(struct peal_down_slot);
+	at->rooms = at->shared_bytes;
+	at->shared_bytes += peali_spawned_words(p);
+	at->boards = at->shared_bytes;
+	if (p->max_limits)
+		at->shared_bytes += PEAL_BOARDS_MAX * sizeof(uint64_t);
+
+	at->params = 0;
+	at->workers = peali_whole_lines(sizeof(struct peal_kernel_params));
+	at->worker_stride = peal_worker_tables(p).total;
+	at->actors = at->workers + n * at->worker_stride;
+	at->admission =
+		at->actors + peali_whole_lines(p->max_actors *
+					       sizeof(struct peal_actor_entry));
+	at->mailboxes = at->admission;
+	if (p->mailbox_stride)
+		at->mailboxes += sizeof(struct peal_admission);
+	at->mailbox_stride = p->mailbox_stride;
+	at->worker_stages =
+		at->mailboxes + (n + p->high_boxes) * at->mailbox_stride;
+	at->supervisors =
+		peali_whole_lines(at->worker_stages + n * at->stage_bytes);
+	at->care = at->supervisors +
+		   p->max_supervisors * sizeof(struct peal_supervisor_record);
+	at->monitors = at->care;
+	if (p->max_supervisors)
+		at->monitors += peali_whole_lines(p->max_actors *
+						  sizeof(struct peal_care));
+	at->handlers = at->monitors;
+	if (p->max_monitors)
+		at->handlers += peali_whole_lines(
+			sizeof(struct peal_monitors) +
+			p->max_monitors * sizeof(struct peal_monitor_record));
+	at->limits = at->handlers +
+		     peali_whole_lines(p->n_handlers *
+				       sizeof(struct peal_handler_entry));
+	at->cluster_home = at->limits +
+			   peali_whole_lines(p->max_limits *
+					     sizeof(struct peal_limit_record));
+	at->arena = at->cluster_home;
+	if (p->epoch_ns)
+		at->arena += n * p->cluster_bytes;
+	at->room_states = at->arena + peali_whole_lines(arena_bytes);
+	at->own_bytes =
+		at->room_states + peali_whole_lines(peali_spawned_states(p));
+}
+
+/* Makes a control ring: the worker's view of it, and the host's producer. */
+static void make_control(struct peal_kernel *k, const struct kernel_layout *at,
+			 uint32_t worker, struct peal_link_view *worker_view)
+{
+	uint64_t host = peali_area_view(k->rt, PEALI_HOST, &k->shared);
+	uint64_t device = peali_area_view(k->rt, k->device, &k->shared);
+	uint64_t ring = at->rings + worker * at->ring_stride;
+	struct peal_link_view view;
+
+	peali_ring_header((struct peal_ring *)(uintptr_t)(host + ring),
+			  &at->spec, 0);
+	memset(&view, 0, sizeof(view));
+	view.message_bytes = PEAL_CONTROL_BYTES;
+	view.ring = device + ring;
+	view.credit =
+		device + at->credits + worker * sizeof(struct peal_credit);
+	view.counts =
+		device + at->counts + worker * sizeof(struct peal_link_counts);
+	if (at->stage_bytes)
+		view.stage = peali_area_view(k->rt, k->device, &k->own) +
+			     at->worker_stages + worker * at->stage_bytes;
+	*worker_view = view;
+	if (at->stage_bytes)
+		view.stage = host + at->stages + worker * at->stage_bytes;
+	view.ring += host - device;
+	view.credit += host - device;
+	view.counts += host - device;
+	view.bell = peali_kernel_bell(k, worker);
+	peal_link_producer_init(&k->workers[worker].control, &view);
+}
+
+static void make_mailboxes(struct peal_kernel *k,
+			   const struct kernel_layout *at, uint8_t *image,
+			   const struct mail_plan *mail)
+{
+	uint32_t i;
+
+	peali_admission_header(
+		(struct peal_admission *)(void *)(image + at->admission),
+		&mail->admission);
+	for (i = 0; i < k->params.n_workers + k->params.high_boxes; i++)
+		peali_mailbox_header(
+			(struct peal_mailbox *)(void *)(image + at->mailboxes +
+							i * at->mailbox_stride),
+			&mail->box);
+}
+
+/* Builds the image of everything before the arena and writes it. */
+static int write_image(struct peal_kernel *k, const struct kernel_layout *at,
+		       const struct mail_plan *mail)
+{
+	uint8_t *image = calloc(1, at->arena);
+	struct peal_actor_entry *actors;
+	uint32_t i;
+	int result;
+
+	if (!image)
+		return peali_fail(PEAL_ENOMEM, CALL, "no memory for an image");
+	memcpy(image, &k->params, sizeof(k->params));
+	for (i = 0; i < k->params.n_workers; i++) {
+		struct peal_worker_state *state =
+			(struct peal_worker_state
+				 *)(void *)(image + at->workers +
+					    i * at->worker_stride);
+
+		make_control(k, at, i, &state->control_view);
+	}
+	if (mail)
+		make_mailboxes(k, at, image, mail);
+	actors = (struct peal_actor_entry *)(void *)(image + at->actors);
+	if (k->params.max_monitors)
+		((struct peal_monitors *)(void *)(image + at->monitors))->slots =
+			peali_area_view(k->rt, k->device, &k->shared) +
+			at->downs;
+	peali_spawned_handlers(
+		k, (struct peal_handler_entry *)(void *)(image + at->handlers));
+	for (i = 0; i < k->params.max_actors; i++)
+		actors[i].place = PEAL_PLACE(0, 0, PEAL_NO_HANDLER);
+	result = peali_area_write(k->rt, &k->own, 0, image, at->arena);
+	free(image);
+	return result;
+}
+
+static void set_addresses(struct peal_kernel *k, const struct kernel_layout *at)
+{
+	uint64_t shared = peali_area_view(k->rt, k->device, &k->shared);
+	uint64_t own = peali_area_view(k->rt, k->device, &k->own);
+	uint8_t *host = (uint8_t *)(uintptr_t)peali_area_view(k->rt, PEALI_HOST,
+							      &k->shared);
+	struct peal_kernel_params *p = &k->params;
+
+	k->control = (struct peal_kernel_control *)(void *)(host + at->control);
+	k->status = (struct peal_worker_status *)(void *)(host + at->status);
+	k->bells = (struct peal_bell *)(void *)(host + at->bells);
+	p->magic = PEAL_CONTROL_MAGIC;
+	p->control = shared + at->control;
+	p->status = shared + at->status;
+	p->bells = shared + at->bells;
+	p->workers = own + at->workers;
+	p->worker_stride = at->worker_stride;
+	p->actors = own + at->actors;
+	p->mailboxes = p->mailbox_stride ? own + at->mailboxes : 0;
+	p->admission = p->mailbox_stride ? own + at->admission : 0;
+	p->timer_status = p->max_timers ? shared + at->timers : 0;
+	k->timers = (struct peal_timer_status *)(void *)(host + at->timers);
+	p->ask_status = p->max_asks ? shared + at->asks : 0;
+	k->asks = (struct peal_ask_status *)(void *)(host + at->asks);
+	p->cluster_home =
+		p->cluster_bytes && p->epoch_ns ? own + at->cluster_home : 0;
+	if (p->max_supervisors) {
+		p->supervisors = own + at->supervisors;
+		p->care = own + at->care;
+	}
+	p->monitors = p->max_monitors ? own + at->monitors : 0;
+	k->down_slots = (struct peal_down_slot *)(void *)(host + at->downs);
+	p->handlers = own + at->handlers;
+	p->rooms = shared + at->rooms;
+	p->room_states = own + at->room_states;
+	peali_spawned_open(k, (uint64_t *)(void *)(host + at->rooms));
+	k->rooms_offset = at->room_states;
+	if (p->max_limits) {
+		p->limits = own + at->limits;
+		p->boards = shared + at->boards;
+		k->boards = (uint64_t *)(void *)(host + at->boards);
+	}
+	k->report_offset = at->report;
+	k->arena_offset = at->arena;
+	k->control->magic = PEAL_CONTROL_MAGIC;
+}
+
+/*
+ * Doubles the slots of a mailbox until it holds all messages that can be in it
+ * at a time. Admission and forwarding links have their limits. Each open ask
+ * needs a slot for its answer. The answer being handled needs one more slot.
+ */
+static int grow_box(struct peali_mailbox_spec *box,
+		    const struct peal_kernel_options *o)
+{
+	uint64_t most = (uint64_t)o->mailbox_slots + o->passage_slots +
+			(o->asks ? o->asks + 1ULL : 0);
+	uint64_t slots = box->slots;
+
+	while (slots < most)
+		slots *= 2;
+	if (slots > PEALI_MAILBOX_SLOTS_MAX)
+		return peali_fail(PEAL_EINVAL, CALL,
+				  "mailbox_slots is %u, passage_slots %u and "
+				  "asks %u: a mailbox has a slot for each of "
+				  "them, and one has at most 2^20",
+				  o->mailbox_slots, o->passage_slots, o->asks);
+	box->slots = (uint32_t)slots;
+	return 0;
+}
+
+/* Computes the sizes of mailboxes and admission from the options. */
+static int plan_mail(struct peal_kernel *k, struct mail_plan *mail,
+		     const struct peal_kernel_options *o)
+{
+	struct peali_backend *b = k->rt->devices.device[k->device].backend;
+	struct peali_mailbox_spec *box = &mail->box;
+	struct peali_admission_spec *admission = &mail->admission;
+	uint32_t i;
+	int result;
+
+	memset(mail, 0, sizeof(*mail));
+	for (i = 0; i < k->program->n_handlers; i++)
+		if (k->program->handlers[i].tells > admission->tells)
+			admission->tells = k->program->handlers[i].tells;
+	admission->slots = box->slots = o->mailbox_slots;
+	admission->passages = o->passage_slots;
+	admission->n_workers = o->workers;
+	admission->others = (o->timers != 0) + (o->max_monitors != 0);
+	admission->boxes = 1 + (o->high_mailboxes != 0);
+	box->message_bytes = o->mailbox_message_bytes;
+	box->n_workers = 1; /* leases come from the common admission */
+	box->policy = o->mailbox_policy;
+	result = peali_mailbox_spec_complete(
+		box, b->ops->policies(b), (uint32_t)b->ops->default_policy(b),
+		CALL);
+	if (!result)
+		result = peali_admission_spec_complete(admission, CALL);
+	if (!result)
+		result = peali_asks_plan(k, o, box);
+	if (!result)
+		result = grow_box(box, o);
+	if (result)
+		return result;
+	k->mailbox_message_bytes = box->message_bytes;
+	k->mailbox_slots = admission->slots;
+	k->passage_slots = admission->passages;
+	k->params.mailbox_stride = peali_whole_lines(peali_mailbox_bytes(box));
+	k->params.high_boxes = o->high_mailboxes ? o->workers : 0;
+	return 0;
+}
+
+static int make_memory(struct peal_kernel *k, struct kernel_layout *at,
+		       const struct peal_kernel_options *o)
+{
+	struct mail_plan mail;
+	int result = 0;
+
+	if (o->mailbox_slots)
+		result = plan_mail(k, &mail, o);
+	else
+		result = peali_asks_plan(k, o, NULL);
+	if (!result)
+		result = peali_timers_plan(k, o);
+	if (!result)
+		result = peali_monitors_plan(k, o);
+	if (!result)
+		result = peali_limits_plan(o);
+	if (result)
+		return result;
+	result = plan_control(k, at);
+	if (result)
+		return result;
+	lay_out(at, &k->params, o->arena_bytes);
+	k->arena_bytes = o->arena_bytes;
+	result = peali_area_alloc(k->rt, PEALI_HOST, at->shared_bytes,
+				  &k->shared);
+	if (!result)
+		result = peali_area_alloc(k->rt, k->device, at->own_bytes,
+					  &k->own);
+	if (result)
+		return result;
+	set_addresses(k, at);
+	return write_image(k, at, o->mailbox_slots ? &mail : NULL);
+}
+
+/* ---- the object ---------------------------------------------------------- */
+
+static void free_kernel(struct peal_kernel *k)
+{
+	uint32_t i;
+
+	if (!k)
+		return;
+	peali_pools_free(k);
+	peali_supervisors_close(k);
+	peali_monitors_close(k);
+	peali_area_free(k->rt, &k->own);
+	peali_area_free(k->rt, &k->shared);
+	for (i = 0; k->workers && i < k->params.n_workers; i++) {
+		free(k->workers[i].input_used);
+		peali_space_close(&k->workers[i].cluster);
+	}
+	free(k->workers);
+	free(k->free_limits);
+	peali_rooms_close(k);
+	pthread_mutex_destroy(&k->call_lock);
+	pthread_mutex_destroy(&k->push_lock);
+	peali_clock_fini(&k->clock);
+	free(k);
+}
+
+/* Gives the kernel its number, which is in all its addresses. */
+static void give_number(struct peal_kernel *k)
+{
+	struct peal_runtime *rt = k->rt;
+	const struct peal_kernel *other;
+
+	pthread_mutex_lock(&rt->lock);
+	do { /* 16 bits of an address: skips used numbers */
+		k->id = rt->next_kernel++ & 0xffff;
+		for (other = rt->kernels; other; other = other->next)
+			if (other->id == k->id)
+				break;
+	} while (!k->id || other);
+	pthread_mutex_unlock(&rt->lock);
+	k->params.address = peali_address((uint32_t)k->device, k->id, 0);
+}
+
+static struct peal_kernel *new_kernel(struct peal_runtime *rt, int device,
+				      const struct peal_program *program,
+				      const struct peal_kernel_options *o)
+{
+	struct peal_kernel *k = calloc(1, sizeof(*k));
+	uint32_t i, missing = 0;
+
+	if (!k)
+		return NULL;
+	k->rt = rt;
+	k->device = device;
+	give_number(k);
+	k->program = program;
+	k->params.n_workers = o->workers;
+	k->params.lanes = o->lanes;
+	k->params.max_inputs = o->max_inputs;
+	k->params.max_ports = o->max_ports;
+	k->params.max_barriers = o->max_barriers;
+	k->params.max_pools = o->max_pools;
+	k->params.max_supervisors = o->max_supervisors;
+	k->params.max_monitors = o->max_monitors;
+	k->params.max_steps = o->max_steps;
+	k->params.max_handler_ns = o->max_handler_ns;
+	peali_spawned_plan(k, o);
+	k->params.max_limits = o->max_limits;
+	k->params.lease_ns = o->lease_ns;
+	k->params.epoch_ns = o->epoch_ns;
+	k->params.end_with_inputs = o->end_with_inputs != 0;
+	k->params.cluster_workers = o->cluster_workers;
+	k->params.cluster_bytes = o->cluster_bytes;
+	snprintf(k->name, sizeof(k->name), "%s", o->name);
+	pthread_mutex_init(&k->call_lock, NULL);
+	pthread_mutex_init(&k->push_lock, NULL);
+	peali_clock_init(&k->clock);
+	k->workers = calloc(o->workers, sizeof(*k->workers));
+	k->pools = calloc(o->max_pools, sizeof(*k->pools));
+	for (i = 0; k->workers && i < o->workers; i++) {
+		k->workers[i].input_used = calloc(o->max_inputs, 1);
+		missing += !k->workers[i].input_used;
+		if (o->cluster_workers &&
+		    peali_space_open(&k->workers[i].cluster, "cluster", 0,
+				     o->cluster_bytes))
+			missing++;
+	}
+	if (!k->workers || !k->pools || missing || peali_rooms_open(k) ||
+	    peali_supervisors_open(k) || peali_monitors_open(k) ||
+	    peali_limits_open(k)) {
+		free_kernel(k);
+		return NULL;
+	}
+	return k;
+}
+
+/* ---- launch -------------------------------------------------------------- */
+
+/*
+ * Probes all pairs of GPUs of a backend, once, before the first kernel. A later
+ * probe would have to fit beside resident kernels. A failed probe is a verdict,
+ * not an error. The caller holds rt->launch_lock.
+ */
+static void prove_pairs(struct peal_runtime *rt, int device)
+{
+	struct peali_backend *backend = rt->devices.device[device].backend;
+	int b, proved = 0;
+
+	if (backend->ops->rings)
+		return;
+	pthread_mutex_lock(&rt->lock);
+	for (b = 0; b < rt->n_backends; b++)
+		if (rt->backends[b] == backend) {
+			proved = rt->proved[b];
+			rt->proved[b] = 1;
+		}
+	pthread_mutex_unlock(&rt->lock);
+	if (!proved)
+		peali_probe_backend(rt->peers, backend);
+}
+
+/* Loads a program while no probe runs: a resident probe prevents loading. */
+static int load_one(struct peal_runtime *rt, int device,
+		    const struct peal_program *program)
+{
+	struct peali_device *d = &rt->devices.device[device];
+	int result;
+
+	peali_probes_hold(rt->peers);
+	result = d->backend->ops->load(d->backend, d->local, program);
+	peali_probes_release(rt->peers);
+	return result;
+}
+
+/*
+ * Loads all known programs onto a device. After its first kernel that may be
+ * impossible. Only a failure to load `program` is an error.
+ */
+static int load_programs(struct peal_runtime *rt, int device,
+			 const struct peal_program *program)
+{
+	int result = load_one(rt, device, program);
+	uint32_t i;
+
+	if (result)
+		return result;
+	load_one(rt, device, peali_probe_program());
+	for (i = 0; i < peali_programs_count(rt); i++)
+		if (load_one(rt, device, peali_programs_at(rt, i)))
+			peali_log(2, "%s", peal_last_error()->text);
+	return 0;
+}
+
+/*
+ * Sets *most to the number of workers that fit in clusters. If there are no
+ * clusters, clears the cluster options and counts without them.
+ */
+static int fit_clusters(struct peali_device *d,
+			const struct peal_program *program,
+			struct peal_kernel_options *o, uint32_t *most)
+{
+	int result = PEAL_ENOTSUP;
+
+	if (d->backend->ops->max_clustered)
+		result = d->backend->ops->max_clustered(d->backend, d->local,
+							program, o->lanes,
+							o->cluster_workers,
+							o->cluster_bytes, most);
+	if (result != PEAL_ENOTSUP)
+		return result;
+	o->cluster_workers = o->cluster_bytes = 0;
+	return d->backend->ops->max_workers(d->backend, d->local, program,
+					    o->lanes, most);
+}
+
+static int check_fit(struct peal_runtime *rt, int device,
+		     const struct peal_program *program,
+		     struct peal_kernel_options *o)
+{
+	struct peali_device *d = &rt->devices.device[device];
+	uint32_t most = 0;
+	int result;
+
+	pthread_mutex_lock(&rt->launch_lock);
+	prove_pairs(rt, device);
+	result = load_programs(rt, device, program);
+	pthread_mutex_unlock(&rt->launch_lock);
+	if (!result && o->cluster_workers)
+		result = fit_clusters(d, program, o, &most);
+	else if (!result)
+		result = d->backend->ops->max_workers(d->backend, d->local,
+						      program, o->lanes, &most);
+	if (result)
+		return result;
+	if (o->workers <= most)
+		return 0;
+	if (o->cluster_workers)
+		return peali_fail(
+			PEAL_ENOSPC, CALL,
+			"%u workers of %u lanes in clusters of %u with %u "
+			"bytes each do not fit on device %d: at most %u can be "
+			"resident together; ask for fewer workers or lanes, "
+			"smaller clusters or fewer cluster_bytes",
+			o->workers, o->lanes, o->cluster_workers,
+			o->cluster_bytes, device, most);
+	return peali_fail(PEAL_ENOSPC, CALL,
+			  "%u workers of %u lanes do not fit on device %d: "
+			  "at most %u can be resident together",
+			  o->workers, o->lanes, device, most);
+}
+
+/* Waits until every worker has checked in. */
+static int await_check_in(struct peal_kernel *k)
+{
+	uint64_t deadline = peali_deadline(k->rt->check_in_ns);
+	uint32_t turns = 0, here, i;
+
+	for (;;) {
+		for (here = 0, i = 0; i < k->params.n_workers; i++)
+			here += peal_load_acquire_sys(&k->status[i].phase) !=
+				PEAL_WORKER_ABSENT;
+		if (here == k->params.n_workers)
+			return 0;
+		if (peali_late(deadline))
+			return peali_fail(
+				PEAL_EHUNG, CALL,
+				"%u of %u workers resident on device "
+				"%d after %g s: launch fewer, or fewer "
+				"kernels%s",
+				here, k->params.n_workers, k->device,
+				(double)k->rt->check_in_ns / 1e9,
+				k->params.cluster_workers ?
+					", or none in clusters" :
+					"");
+		peali_poll_pause(&turns);
+	}
+}
+
+static int start(struct peal_kernel *k)
+{
+	struct peali_device *d = &k->rt->devices.device[k->device];
+	struct peali_launch_desc desc;
+	int result;
+
+	memset(&desc, 0, sizeof(desc));
+	desc.device = d->local;
+	desc.program = k->program;
+	desc.params = peali_area_view(k->rt, k->device, &k->own);
+	desc.n_workers = k->params.n_workers;
+	desc.lanes = k->params.lanes;
+	desc.cluster_workers = k->params.cluster_workers;
+	desc.cluster_bytes = k->params.cluster_bytes;
+	desc.pin = 1;
+	desc.status = k->status;
+	desc.epochs = k->params.epoch_ns != 0;
+	result = d->backend->ops->launch(d->backend, &desc, &k->launch);
+	if (result)
+		return result;
+	result = await_check_in(k);
+	if (!result) {
+		peali_clock_begin(k);
+		return 0;
+	}
+	peal_store_release_sys(&k->control->stop, PEAL_STOP_ABORT);
+	if (d->backend->ops->launch_wait(k->launch, PEALI_CHECK_IN_NS) ==
+	    PEAL_ETIMEDOUT)
+		return peali_fail(result, CALL,
+				  "not all of %u workers are resident on "
+				  "device %d, and those that are do not end: "
+				  "the kernel's memory stays",
+				  k->params.n_workers, k->device);
+	d->backend->ops->launch_free(k->launch);
+	k->launch = NULL;
+	return result;
+}
+
+static void enlist(struct peal_kernel *k)
+{
+	struct peal_runtime *rt = k->rt;
+
+	pthread_mutex_lock(&rt->lock);
+	k->next = rt->kernels;
+	rt->kernels = k;
+	if (k->boards) {
+		peali_boards_show(k);
+		atomic_store(&rt->limited, 1);
+	}
+	pthread_mutex_unlock(&rt->lock);
+}
+
+int peal_kernel_launch(struct peal_runtime *rt, int device,
+		       const struct peal_program *program,
+		       const struct peal_kernel_options *options,
+		       struct peal_kernel **kernel_out)
+{
+	struct peal_kernel_options o;
+	struct kernel_layout at;
+	struct peal_kernel *k;
+	int result;
+
+	if (!rt || !kernel_out)
+		return peali_fail(PEAL_EINVAL, CALL, "an argument is NULL");
+	result = peali_devices_check(&rt->devices, device, CALL);
+	if (!result)
+		result = peali_program_check(program, CALL);
+	if (!result)
+		result = peali_options_copy(&o, sizeof(o), options, CALL);
+	if (result)
+		return result;
+	result = peali_kernel_options_complete(&o, rt, program);
+	if (!result)
+		result = check_fit(rt, device, program, &o);
+	if (result)
+		return result;
+	k = new_kernel(rt, device, program, &o);
+	if (!k)
+		return peali_fail(PEAL_ENOMEM, CALL, "no memory for a kernel");
+	result = make_memory(k, &at, &o);
+	if (!result) /* before the start: workers need a lease */
+		result = peali_watchdog_watch(k);
+	if (!result)
+		result = start(k);
+	if (result) {
+		peali_watchdog_forget(k);
+		if (!k->launch)
+			free_kernel(k);
+		return result;
+	}
+	enlist(k);
+	*kernel_out = k;
+	return 0;
+}
+
+/* ---- destroy ------------------------------------------------------------- */
+
+/*
+ * Returns PEAL_EBUSY if the kernel runs, or if a link, topic or barrier names
+ * it. The caller holds rt->lock.
+ */
+static int in_use(struct peal_kernel *k)
+{
+	struct peal_link *link;
+
+	if (!peali_kernel_ended(k))
+		return peali_fail(PEAL_EBUSY, "peal_kernel_destroy",
+				  "kernel '%s' still runs: stop or drain it",
+				  k->name);
+	for (link = k->rt->links; link; link = link->next)
+		if (!link->from.passage &&
+		    (link->from.kernel == k || link->to.kernel == k))
+			return peali_fail(
+				PEAL_EBUSY, "peal_kernel_destroy",
+				"link %llu names kernel '%s': destroy "
+				"the link first",
+				(unsigned long long)link->id, k->name);
+	if (peali_topic_names(k->rt, k))
+		return peali_fail(PEAL_EBUSY, "peal_kernel_destroy",
+				  "an actor of kernel '%s' publishes or "
+				  "subscribes to a topic: peal_unpublish or "
+				  "peal_unsubscribe first",
+				  k->name);
+	if (peali_barrier_names(k->rt, k))
+		return peali_fail(PEAL_EBUSY, "peal_kernel_destroy",
+				  "a barrier names kernel '%s': destroy the "
+				  "barrier first",
+				  k->name);
+	return 0;
+}
+
+int peal_kernel_destroy(struct peal_kernel *k)
+{
+	struct peal_kernel **p;
+	struct peal_runtime *rt;
+	const struct peali_backend_ops *ops;
+	int result;
+
+	if (!k)
+		return 0;
+	rt = k->rt;
+	ops = rt->devices.device[k->device].backend->ops;
+	pthread_mutex_lock(&rt->lock);
+	result = in_use(k);
+	if (!result)
+		result = peali_passages_end(k);
+	/* other errors are of failed kernels, which have ended as well */
+	if (!result &&
+	    ops->launch_wait(k->launch, 1000000000) == PEAL_ETIMEDOUT)
+		result = PEAL_EBUSY;
+	if (!result) {
+		for (p = &rt->kernels; *p != k; p = &(*p)->next)
+			;
+		*p = k->next;
+		peali_meter_keep_kernel(k);
+		peali_name_forget_kernel(rt, k->params.address);
+	}
+	pthread_mutex_unlock(&rt->lock);
+	if (result)
+		return result;
+	peali_watchdog_forget(k);
+	ops->launch_free(k->launch);
+	free_kernel(k);
+	return 0;
+}

@@ -1,0 +1,452 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Creates and destroys links. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/link/remote.h"
+#include "runtime/kernel/counters.h"
+#include "runtime/runtime.h"
+
+#define CALL "peal_connect"
+
+/* ---- checks -------------------------------------------------------------- */
+
+/*
+ * Returns the handler that receives the messages; NULL: none is known. For a
+ * pool it is the handler of the first member.
+ */
+const struct peal_handler_info *peali_link_taker(const struct peal_link *link)
+{
+	const struct peali_end *to = &link->to;
+	const struct peal_kernel *k = to->kernel;
+	uint32_t i;
+
+	if (!to->pool)
+		return k ? peali_end_handler(to) : NULL;
+	for (i = 0; i < k->params.n_workers; i++)
+		if (to->pool->members[i])
+			return &k->program->handlers
+					[k->actors[to->pool->members[i] - 1]
+						 .handler];
+	return NULL;
+}
+
+/* Checks that a link can hold a dead letter and keep one slot for its end. */
+static int check_dead_letters(const struct peal_link *link, const char *call)
+{
+	if (link->spec.message_bytes < sizeof(struct peal_dead_letter))
+		return peali_fail(PEAL_EMSGSIZE, call,
+				  "option message_bytes is %llu and a dead "
+				  "letter has %zu bytes and what it keeps",
+				  (unsigned long long)link->spec.message_bytes,
+				  sizeof(struct peal_dead_letter));
+	if (link->spec.capacity < 2)
+		return peali_fail(PEAL_EINVAL, call,
+				  "option capacity is 1 and a link for dead "
+				  "letters keeps one slot free");
+	return 0;
+}
+
+/* Checks that the message sizes of both ends and of the link agree. */
+int peali_link_check_types(const struct peal_link *link, const char *call)
+{
+	const struct peal_handler_info *taker = peali_link_taker(link);
+	const struct peal_handler_info *emitter =
+		link->from.kernel ? peali_end_handler(&link->from) : NULL;
+	uint64_t out = emitter ? emitter->output_bytes : 0;
+	uint64_t in = taker ? taker->input_bytes : 0;
+	int result = peali_handlers_agree(emitter, taker, call);
+
+	if (!result && link->from.dead_letters)
+		result = peali_handler_takes_dead_letters(taker, call);
+	if (!result && link->from.dead_letters)
+		result = check_dead_letters(link, call);
+	if (result)
+		return result;
+	if (link->to.pool &&
+	    link->spec.message_bytes > link->to.pool->spec.message_bytes)
+		return peali_fail(PEAL_EMSGSIZE, call,
+				  "option message_bytes is %llu and the pool "
+				  "takes messages of at most %u bytes",
+				  (unsigned long long)link->spec.message_bytes,
+				  link->to.pool->spec.message_bytes);
+	if ((out ? out : in) > link->spec.message_bytes)
+		return peali_fail(PEAL_EMSGSIZE, call,
+				  "the ends declare messages of %llu bytes and "
+				  "option message_bytes is %llu",
+				  (unsigned long long)(out ? out : in),
+				  (unsigned long long)link->spec.message_bytes);
+	return 0;
+}
+
+/* ---- attach and detach the ends ------------------------------------------ */
+
+int peali_link_attach_input(struct peal_link *link, const char *call)
+{
+	struct peali_end *to = &link->to;
+	struct peal_link_view view =
+		peali_link_receiver_view(link, &link->path);
+	int result;
+
+	if (to->endpoint) {
+		peali_endpoint_attach_input(to->endpoint, to->index, link);
+		return 0;
+	}
+	result = peali_kernel_tell(to->kernel, to->worker,
+				   PEAL_CONTROL_ATTACH_INPUT, &view,
+				   sizeof(view), call);
+	if (!result) {
+		to->kernel->workers[to->worker].input_used[to->index] = 1;
+		peali_end_add_links(to, 1);
+	}
+	return result;
+}
+
+int peali_link_attach_port(struct peal_link *link, const char *call)
+{
+	struct peali_end *from = &link->from;
+	struct peal_link_view view = peali_link_sender_view(link, &link->path);
+	int result;
+
+	if (from->endpoint) {
+		peali_endpoint_attach_port(from->endpoint, from->index, link);
+		return 0;
+	}
+	result = peali_kernel_tell(from->kernel, from->worker,
+				   PEAL_CONTROL_ATTACH_PORT, &view,
+				   sizeof(view), call);
+	if (!result)
+		peali_end_add_links(from, 1);
+	return result;
+}
+
+/* Makes the receiver release the ring. Returns 0 also if it has ended. */
+static int detach_input(struct peal_link *link, const char *call)
+{
+	struct peali_end *to = &link->to;
+	int result;
+
+	/* peali_far_free tells the other process, which has its own mapping */
+	if (peali_end_is_far(to))
+		return 0;
+	if (to->endpoint) {
+		peali_endpoint_attach_input(to->endpoint, to->index, NULL);
+		return 0;
+	}
+	result = peali_end_tell(to, PEAL_CONTROL_DETACH_INPUT, call);
+	if (result)
+		return result;
+	to->kernel->workers[to->worker].input_used[to->index] = 0;
+	peali_end_add_links(to, -1);
+	return 0;
+}
+
+/* Makes the sender release the ring. Returns 0 also if it has ended. */
+static int detach_port(struct peal_link *link, const char *call)
+{
+	struct peali_end *from = &link->from;
+	int result;
+
+	/* peali_far_free tells the other process, which has its own mapping */
+	if (peali_end_is_far(from))
+		return 0;
+	if (from->endpoint) {
+		peali_endpoint_attach_port(from->endpoint, from->index, NULL);
+		return 0;
+	}
+	result = peali_end_tell(from, PEAL_CONTROL_CLOSE_PORT, call);
+	if (result)
+		return result;
+	peali_end_add_links(from, -1);
+	return 0;
+}
+
+/* ---- connect ------------------------------------------------------------- */
+
+/*
+ * Returns the mask of the policies that a device or the host supports. Sets
+ * *best to the default policy of a device. For the host *best is unchanged.
+ */
+static uint32_t policies_of(const struct peal_link *link, int device,
+			    uint32_t *best)
+{
+	const struct peali_devices *devices = &link->rt->devices;
+	struct peali_backend *b;
+
+	if (device != PEALI_HOST) {
+		b = devices->device[device].backend;
+		*best = (uint32_t)b->ops->default_policy(b);
+	}
+	return peali_devices_policies(devices, device);
+}
+
+/*
+ * Completes the specs of the sender's and the receiver's ring. Both specs are
+ * equal if the ends share a policy.
+ */
+static int complete_specs(struct peal_link *link)
+{
+	uint32_t best = 0, last_best = 0;
+	uint32_t mask = policies_of(link, link->from.device, &best);
+	uint32_t last = policies_of(link, link->to.device, &last_best);
+	int result;
+
+	link->last_spec = link->spec;
+	if (!best || (last_best && mask & last & 1u << last_best))
+		best = last_best;
+	if (mask & last) {
+		result = peali_ring_spec_complete(&link->spec, mask & last,
+						  best, CALL);
+		link->last_spec = link->spec;
+		return result;
+	}
+	result = peali_ring_spec_complete(&link->spec, mask, best, CALL);
+	if (result)
+		return result;
+	return peali_ring_spec_complete(&link->last_spec, last, last_best,
+					CALL);
+}
+
+static int plan(struct peal_link *link, uint64_t from, uint32_t port,
+		uint64_t to, const struct peal_link_options *o)
+{
+	struct peal_runtime *rt = link->rt;
+	int result = peali_end_resolve_sender(rt, from, &link->from, CALL);
+
+	if (!result)
+		result = peali_end_resolve(rt, to, "to", &link->to, CALL);
+	if (result)
+		return result;
+	if (link->to.pool)
+		result = peali_pool_open(link->to.pool, CALL);
+	if (result)
+		return result;
+	if (link->from.endpoint && link->to.endpoint)
+		return peali_fail(
+			PEAL_EINVAL, CALL,
+			"both ends are endpoints: connect one of them "
+			"to an actor");
+	if (link->from.pool)
+		return peali_fail(PEAL_EINVAL, CALL,
+				  "`from` is a pool, which sends nothing: "
+				  "connect its members");
+	if (link->to.endpoint && o->priority)
+		return peali_fail(
+			PEAL_EINVAL, CALL,
+			"option priority is %u and the receiver is an "
+			"endpoint, which takes what comes in turn: "
+			"priority is for links to actors and pools",
+			o->priority);
+	link->from_port = port;
+	link->require = o->require;
+	link->forbid = o->forbid;
+	link->priority = o->priority;
+	result = peali_end_port(rt, &link->from, port, CALL);
+	if (!result)
+		result = peali_end_input(&link->to, CALL);
+	if (result)
+		return result;
+	link->spec.capacity = o->capacity;
+	link->spec.slot_bytes = o->slot_bytes;
+	link->spec.policy = o->policy;
+	link->spec.message_bytes = o->message_bytes;
+	link->spec.slab_bytes = o->slab_bytes;
+	result = complete_specs(link);
+	if (!result)
+		result = peali_link_check_types(link, CALL);
+	return result;
+}
+
+static int build(struct peal_link *link)
+{
+	struct peal_runtime *rt = link->rt;
+	enum peal_route route = PEAL_ROUTE_NONE;
+	const struct peal_handler_info *emitter =
+		link->from.kernel ? peali_end_handler(&link->from) : NULL;
+	uint32_t emits = emitter ? emitter->emits : 1;
+	int result;
+
+	/* a message to the sender itself keeps its slot while it is handled */
+	if (link->from.address == link->to.address)
+		emits++;
+	result = peali_ring_spec_emits(&link->spec, emits, CALL);
+	if (!result)
+		result = peali_route_choose(rt, link->from.device,
+					    link->to.device, link->require,
+					    link->forbid, &route, link->why,
+					    CALL);
+	if (!result)
+		result = peali_area_alloc(rt, PEALI_HOST,
+					  sizeof(struct peal_link_counts),
+					  &link->counts_area);
+	if (result)
+		return result;
+	link->counts = (struct peal_link_counts *)(uintptr_t)peali_area_view(
+		rt, PEALI_HOST, &link->counts_area);
+	link->counts->id = link->id;
+	result = peali_path_make(link, route, &link->path, CALL);
+	if (!result)
+		result = peali_link_attach_input(link, CALL);
+	if (result)
+		return result;
+	result = peali_link_attach_port(link, CALL);
+	if (result)
+		detach_input(link, CALL);
+	return result;
+}
+
+void peali_link_free(struct peal_link *link)
+{
+	peali_path_free(link, &link->old);
+	peali_path_free(link, &link->path);
+	peali_far_free(link); /* reports the counts, which are freed next */
+	peali_area_free(link->rt, &link->counts_area);
+	pthread_mutex_destroy(&link->path_lock);
+	free(link);
+}
+
+static int check_options(const struct peal_link_options *o)
+{
+	uint32_t all = PEAL_ROUTE_LOCAL | PEAL_ROUTE_PEER |
+		       PEAL_ROUTE_MAPPED_HOST | PEAL_ROUTE_STAGED;
+
+	if ((o->require | o->forbid) & ~all)
+		return peali_fail(PEAL_EINVAL, CALL,
+				  "options require and forbid are masks of "
+				  "enum peal_route, not %#x and %#x",
+				  o->require, o->forbid);
+	if (o->priority > PEAL_PRIORITY_HIGH)
+		return peali_fail(
+			PEAL_EINVAL, CALL,
+			"option priority is %u: it must be 0 (normal) "
+			"or 1 (high)",
+			o->priority);
+	return 0;
+}
+
+/*
+ * Adds a finished link to the runtime's list, or frees a failed link. After
+ * PEAL_EHUNG the function does neither: the hung worker may still use the ring.
+ * The ring then stays until the runtime closes.
+ */
+int peali_link_enlist(struct peal_link *link, int result)
+{
+	struct peal_runtime *rt = link->rt;
+
+	if (result && result != PEAL_EHUNG)
+		peali_link_free(link);
+	if (result)
+		return result;
+	rt->next_link++;
+	link->next = rt->links;
+	rt->links = link;
+	return 0;
+}
+
+struct peal_link *peali_link_new(struct peal_runtime *rt)
+{
+	struct peal_link *link = calloc(1, sizeof(*link));
+
+	if (!link)
+		return NULL;
+	link->rt = rt;
+	pthread_mutex_init(&link->path_lock, NULL);
+	return link;
+}
+
+int peali_link_make(const struct peal_link *like, struct peal_link **link_out,
+		    const char *call)
+{
+	struct peal_link *link = peali_link_new(like->rt);
+	int result;
+
+	if (!link)
+		return peali_fail(PEAL_ENOMEM, call, "no memory for a link");
+	link->id = like->rt->next_link;
+	link->from = like->from;
+	link->to = like->to;
+	link->from_port = like->from_port;
+	link->spec = like->spec;
+	result = peali_end_input(&link->to, call);
+	if (!result)
+		result = complete_specs(link);
+	if (!result)
+		result = build(link);
+	result = peali_link_enlist(link, result);
+	if (!result)
+		*link_out = link;
+	return result;
+}
+
+int peal_connect(struct peal_runtime *rt, uint64_t from, uint32_t port,
+		 uint64_t to, const struct peal_link_options *options,
+		 struct peal_link **link_out)
+{
+	struct peal_link_options o;
+	struct peal_link *link;
+	int result;
+
+	if (!rt)
+		return peali_fail(PEAL_EINVAL, CALL, "runtime is NULL");
+	result = peali_options_copy(&o, sizeof(o), options, CALL);
+	if (result)
+		return result;
+	result = check_options(&o);
+	if (result)
+		return result;
+	link = peali_link_new(rt);
+	if (!link)
+		return peali_fail(PEAL_ENOMEM, CALL, "no memory for a link");
+	pthread_mutex_lock(&rt->lock);
+	link->id = rt->next_link;
+	result = plan(link, from, port, to, &o);
+	if (!result)
+		result = build(link);
+	result = peali_link_enlist(link, result);
+	if (!result && link_out)
+		*link_out = link;
+	pthread_mutex_unlock(&rt->lock);
+	return result;
+}
+
+/* ---- destroy ------------------------------------------------------------- */
+
+int peali_link_take_down(struct peal_link *link, const char *call)
+{
+	struct peal_link **p;
+	int result;
+
+	result = detach_port(link, call);
+	if (!result)
+		result = detach_input(link, call);
+	if (result)
+		return result;
+	for (p = &link->rt->links; *p != link; p = &(*p)->next)
+		;
+	*p = link->next;
+	peali_meter_keep_link(link);
+	peali_link_free(link);
+	return 0;
+}
+
+int peal_link_destroy(struct peal_link *link)
+{
+	struct peal_runtime *rt;
+	int result;
+
+	if (!link)
+		return 0;
+	rt = link->rt;
+	if (link->from.passage)
+		return peali_fail(PEAL_EBUSY, "peal_link_destroy",
+				  "link %llu is a passage, by which messages "
+				  "follow actors from kernel '%s' to '%s': it "
+				  "goes with one of these",
+				  (unsigned long long)link->id,
+				  link->from.kernel->name,
+				  link->to.kernel->name);
+	pthread_mutex_lock(&rt->lock);
+	result = peali_link_take_down(link, "peal_link_destroy");
+	pthread_mutex_unlock(&rt->lock);
+	return result;
+}

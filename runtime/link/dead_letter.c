@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Connects the dead letters of a kernel, and sends dead messages again. */
+#include <peal/dead_letter.h>
+
+#include <stdlib.h>
+
+#include "queues/publication.h"
+#include "runtime/runtime.h"
+
+#define CALL "peal_dead_letters"
+
+uint64_t peal_dead_letters_address(const struct peal_kernel *k)
+{
+	return k ? k->params.address | PEALI_ADDRESS_DEAD_LETTERS : 0;
+}
+
+struct peal_kernel *peali_dead_letters_of(struct peal_runtime *rt,
+					  uint64_t address)
+{
+	struct peal_kernel *k;
+
+	for (k = rt->kernels; k; k = k->next)
+		if (peal_dead_letters_address(k) == address)
+			break;
+	return k;
+}
+
+/* Returns the first link for the kernel's dead letters; NULL: none. */
+static struct peal_link *link_of(struct peal_kernel *k)
+{
+	struct peal_link *link;
+
+	pthread_mutex_lock(&k->rt->lock);
+	for (link = k->rt->links; link; link = link->next)
+		if (link->from.dead_letters && link->from.kernel == k)
+			break;
+	pthread_mutex_unlock(&k->rt->lock);
+	return link;
+}
+
+/* Destroys all links for the kernel's dead letters. */
+static int let_go(struct peal_kernel *k)
+{
+	struct peal_link *link;
+	int result = 0;
+
+	while (!result && (link = link_of(k)))
+		result = peal_link_destroy(link);
+	return result;
+}
+
+static int from_all_workers(struct peal_kernel *k, uint64_t to,
+			    const struct peal_link_options *o)
+{
+	uint32_t n = k->params.n_workers, i;
+	struct peal_link **links = calloc(n, sizeof(struct peal_link *));
+	int result = 0;
+
+	if (!links)
+		return peali_fail(PEAL_ENOMEM, CALL, "no memory for %u links",
+				  n);
+	for (i = 0; i < n && !result; i++)
+		result = peal_connect(k->rt, peal_dead_letters_address(k), i,
+				      to, o, &links[i]);
+	if (result)
+		for (i = 0; i < n && links[i]; i++)
+			peal_link_destroy(links[i]);
+	free(links);
+	return result;
+}
+
+/*
+ * Returns the default payload bytes of a letter: the larger of a requester's
+ * default message and a mailbox message.
+ */
+static uint64_t kept_of(const struct peal_kernel *k)
+{
+	uint64_t request = PEALI_MESSAGE_DEFAULT + PEAL_REQUEST_BYTES;
+
+	return k->mailbox_message_bytes > request ? k->mailbox_message_bytes :
+						    request;
+}
+
+int peal_dead_letters(struct peal_kernel *k, uint64_t to,
+		      const struct peal_link_options *options)
+{
+	struct peal_link_options o;
+	int result;
+
+	if (!k)
+		return peali_fail(PEAL_EINVAL, CALL, "kernel is NULL");
+	result = peali_options_copy(&o, sizeof(o), options, CALL);
+	if (result)
+		return result;
+	if (!to)
+		return let_go(k);
+	o.size = sizeof(o);
+	if (!o.message_bytes)
+		o.message_bytes = sizeof(struct peal_dead_letter) + kept_of(k);
+	return from_all_workers(k, to, &o);
+}
+
+/*
+ * Returns the number of leading payload bytes that a replay leaves out, and
+ * clears their flags in the header. A replay leaves out an expired deadline,
+ * because the message would die again. It leaves out the number of an ask,
+ * because the ask is over.
+ */
+static uint64_t leave_out(const struct peal_dead_letter *letter,
+			  struct peal_header *header)
+{
+	uint64_t number = 0;
+
+	if (letter->reason == PEAL_REASON_EXPIRED &&
+	    letter->length >= PEAL_DEADLINE_BYTES) {
+		header->flags &= (uint16_t)~PEAL_FLAG_DEADLINE;
+		return PEAL_DEADLINE_BYTES;
+	}
+	if (letter->flags & PEAL_FLAG_REQUEST &&
+	    !(letter->flags & PEAL_FLAG_DEADLINE) &&
+	    letter->length >= PEAL_REQUEST_BYTES)
+		memcpy(&number, letter + 1, sizeof(number));
+	if (!(number & PEAL_ASK_BIT))
+		return 0;
+	header->flags &= (uint16_t) ~(PEAL_FLAG_REQUEST | PEAL_FLAG_ANSWER |
+				      PEAL_FLAG_REFUSED | PEAL_FLAG_UNANSWERED);
+	return PEAL_REQUEST_BYTES;
+}
+
+int peal_dead_letter_replay(struct peal_endpoint *e, uint32_t port, uint64_t to,
+			    const struct peal_dead_letter *letter,
+			    uint64_t bytes, int64_t timeout_ns)
+{
+	const char *call = "peal_dead_letter_replay";
+	struct peal_header header = { 0, 0, 0 };
+	const uint8_t *data;
+	uint64_t kept, out;
+
+	if (!letter || bytes < sizeof(*letter) ||
+	    letter->reason >= PEAL_REASON_COUNT ||
+	    letter->flags & PEAL_FLAG_DEAD_LETTER)
+		return peali_fail(PEAL_EINVAL, call,
+				  "%llu bytes are no dead letter",
+				  (unsigned long long)bytes);
+	data = (const uint8_t *)(letter + 1);
+	kept = bytes - sizeof(*letter);
+	if (letter->length != kept)
+		return peali_fail(PEAL_EMSGSIZE, call,
+				  "the letter has kept %llu of %llu bytes: "
+				  "option message_bytes of peal_dead_letters",
+				  (unsigned long long)kept,
+				  (unsigned long long)letter->length);
+	header.type = letter->type;
+	header.flags = letter->flags;
+	out = leave_out(letter, &header);
+	return peali_endpoint_send_to(e, port, to ? to : letter->to, header,
+				      data + out, kept - out, timeout_ns, call);
+}

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Resolves addresses to ends of links and topics. */
+#include "runtime/link/endpoint_ref.h"
+
+#include <string.h>
+
+#include "runtime/runtime.h"
+
+/*
+ * Returns the worker that receives the messages of a new link to a pool. The
+ * workers take turns. Workers without a member come first: they run no handler
+ * of the pool, so they distribute its messages at once.
+ */
+static uint32_t worker_of_pool(struct peal_kernel *k,
+			       const struct peali_pool *pool)
+{
+	uint32_t n = k->params.n_workers, i, worker = 0;
+
+	for (i = 0; i < n; i++) {
+		worker = k->next_worker++ % n;
+		if (pool->n_members == n || !pool->members[worker])
+			break;
+	}
+	return worker;
+}
+
+int peali_end_resolve(struct peal_runtime *rt, uint64_t address,
+		      const char *what, struct peali_end *out, const char *call)
+{
+	address = peali_address_lives(rt, address);
+	memset(out, 0, sizeof(*out));
+	out->address = address;
+	out->device = PEALI_HOST;
+	out->endpoint = peali_endpoint_of(rt, address);
+	if (out->endpoint)
+		return 0;
+	out->kernel = peali_kernel_of(rt, address);
+	if (address & PEALI_ADDRESS_TOPIC)
+		return peali_fail(PEAL_ENOENT, call,
+				  "`%s`: %#llx is a topic: actors come to it "
+				  "by peal_publish and peal_subscribe",
+				  what, (unsigned long long)address);
+	if (!out->kernel)
+		out->pool = peali_pool_at(rt, address, &out->kernel);
+	if (!out->kernel)
+		return peali_fail(PEAL_ENOENT, call,
+				  "`%s`: no actor, pool or endpoint has the "
+				  "address %#llx",
+				  what, (unsigned long long)address);
+	if (peali_kernel_ended(out->kernel))
+		return peali_fail(PEAL_ESTOPPED, call,
+				  "`%s`: kernel '%s' has ended", what,
+				  out->kernel->name);
+	out->device = out->kernel->device;
+	out->actor = PEAL_ACTOR_INDEX(address);
+	out->worker = out->pool ? worker_of_pool(out->kernel, out->pool) :
+				  out->kernel->actors[out->actor].worker;
+	return 0;
+}
+
+int peali_end_resolve_sender(struct peal_runtime *rt, uint64_t address,
+			     struct peali_end *out, const char *call)
+{
+	struct peal_kernel *k = peali_dead_letters_of(rt, address);
+
+	if (!k)
+		return peali_end_resolve(rt, address, "from", out, call);
+	memset(out, 0, sizeof(*out));
+	out->address = address;
+	out->kernel = k;
+	out->device = k->device;
+	out->dead_letters = 1;
+	if (peali_kernel_ended(k))
+		return peali_fail(PEAL_ESTOPPED, call,
+				  "`from`: kernel '%s' has ended", k->name);
+	return 0;
+}
+
+const struct peal_handler_info *peali_end_handler(const struct peali_end *end)
+{
+	const struct peal_kernel *k = end->kernel;
+
+	if (end->dead_letters || end->passage)
+		return NULL;
+	return &k->program->handlers[k->actors[end->actor].handler];
+}
+
+int peali_end_port(struct peal_runtime *rt, struct peali_end *from,
+		   uint32_t port, const char *call)
+{
+	uint32_t n = from->endpoint	? from->endpoint->max_ports :
+		     from->dead_letters ? from->kernel->params.n_workers :
+					  peali_end_handler(from)->ports;
+	const struct peal_link *link;
+	const char *topic;
+
+	if (port >= n)
+		return peali_fail(PEAL_ENOENT, call,
+				  "no port %u at the sender: it has %u", port,
+				  n);
+	from->index = port;
+	if (from->dead_letters) {
+		from->worker = port;
+		from->index = PEAL_PORT_DEAD_LETTERS;
+	} else if (from->kernel && from->kernel->actors[from->actor].ports_of) {
+		return peali_fail(
+			PEAL_EINVAL, call,
+			"actor %u of kernel '%s' shares the ports of actor %u: "
+			"connect those",
+			from->actor, from->kernel->name,
+			from->kernel->actors[from->actor].ports_of - 1);
+	} else if (from->kernel) {
+		from->index += from->kernel->actors[from->actor].port_base;
+	}
+	for (link = rt->links; link; link = link->next)
+		if (link->from.address == from->address &&
+		    link->from_port == port)
+			return peali_fail(PEAL_EEXIST, call,
+					  "port %u is connected already, by "
+					  "link %llu",
+					  port, (unsigned long long)link->id);
+	topic = peali_topic_at_port(rt, from->address, port);
+	if (topic)
+		return peali_fail(PEAL_EEXIST, call,
+				  "port %u is connected already: it publishes "
+				  "to topic '%s'",
+				  port, topic);
+	return 0;
+}
+
+int peali_end_input(struct peali_end *to, const char *call)
+{
+	uint32_t n = to->kernel ? to->kernel->params.max_inputs :
+				  to->endpoint->max_inputs;
+	uint32_t i;
+
+	for (i = 0; i < n; i++) {
+		int used =
+			to->kernel ?
+				to->kernel->workers[to->worker].input_used[i] :
+				to->endpoint->inputs[i].link != NULL;
+
+		if (!used) {
+			to->index = i;
+			return 0;
+		}
+	}
+	return peali_fail(PEAL_ENOSPC, call,
+			  "all %u of the receiver's max_inputs are used", n);
+}
+
+int peali_handlers_agree(const struct peal_handler_info *emitter,
+			 const struct peal_handler_info *taker,
+			 const char *call)
+{
+	if (!emitter || !taker || !emitter->output_bytes ||
+	    !taker->input_bytes || emitter->output_bytes == taker->input_bytes)
+		return 0;
+	return peali_fail(PEAL_EINVAL, call,
+			  "handler '%s' emits messages of %llu bytes and "
+			  "handler '%s' takes messages of %llu",
+			  emitter->name,
+			  (unsigned long long)emitter->output_bytes,
+			  taker->name, (unsigned long long)taker->input_bytes);
+}
+
+int peali_handler_takes_dead_letters(const struct peal_handler_info *taker,
+				     const char *call)
+{
+	if (!taker || !taker->input_bytes)
+		return 0;
+	return peali_fail(PEAL_EINVAL, call,
+			  "handler '%s' takes messages of %u bytes and dead "
+			  "letters have any length",
+			  taker->name, taker->input_bytes);
+}
+
+void peali_end_add_links(const struct peali_end *end, int n)
+{
+	if (end->kernel && !end->dead_letters && !end->passage)
+		end->kernel->actors[end->actor].n_links += (uint32_t)n;
+}
+
+int peali_end_lives(const struct peali_end *end)
+{
+	return end->kernel && !peali_kernel_ended(end->kernel);
+}
+
+int peali_end_tell(const struct peali_end *end, uint16_t type, const char *call)
+{
+	struct peal_link_view view;
+	int result;
+
+	if (!peali_end_lives(end))
+		return 0;
+	memset(&view, 0, sizeof(view));
+	view.index = end->index;
+	result = peali_kernel_tell(end->kernel, end->worker, type, &view,
+				   sizeof(view), call);
+	return result == PEAL_ESTOPPED ? 0 : result;
+}
+
+int peali_end_post(const struct peali_end *end, uint16_t type, uint64_t counts)
+{
+	struct peal_link_view view;
+
+	if (!peali_end_lives(end))
+		return 0;
+	memset(&view, 0, sizeof(view));
+	view.index = end->index;
+	view.counts = counts;
+	return peali_kernel_post(end->kernel, end->worker, type, &view,
+				 sizeof(view));
+}

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Links: reads their counters, and closes them after the end of a kernel. */
+#include <string.h>
+
+#include "runtime/link/remote.h"
+#include "runtime/ipc/process.h"
+#include "runtime/runtime.h"
+
+const char *peal_reason_name(uint32_t reason)
+{
+	static const char *const names[PEAL_REASON_COUNT] = {
+		"stopped", "no-actor", "handler",   "protocol",
+		"closed",  "late",     "too-long",  "down",
+		"expired", "full",     "duplicate",
+	};
+
+	return reason < PEAL_REASON_COUNT ? names[reason] : "?";
+}
+
+/* Maximum number of reads until the sender's count must have caught up. */
+#define COUNT_LOOKS 100000
+
+/*
+ * Reads the counters of both ends so that `queued` is not negative.
+ *
+ * 1. The sender counts a message as accepted before the message is visible.
+ * 2. So this function reads the receiver's counters first, then the sender's.
+ * 3. If the receiver's counter is a release, accepted >= done holds.
+ * 4. Elsewhere the sender's counter may lag. It is read again until it has
+ *    caught up.
+ *
+ * `taken` is a lower bound of the messages that the receiver is done with.
+ * `sent_lags` is 1 if the sender's counters are an old copy.
+ */
+static void read_counts(const struct peal_link_counts *c,
+			const struct peal_link_counts *sent, int sent_lags,
+			uint64_t taken, struct peal_link_info *out)
+{
+	uint64_t accepted = peal_load_acquire_sys(&sent->accepted), done, i;
+
+	out->delivered = peal_load_acquire_sys(&c->delivered);
+	done = out->delivered;
+	for (i = 0; i < PEAL_REASON_COUNT; i++) {
+		out->dead[i] = peal_load_acquire_sys(&c->dead[i]);
+		done += out->dead[i];
+	}
+	if (taken > accepted) /* credit also counts slots of marks */
+		taken = accepted;
+	if (taken > done) {
+		out->delivered += taken - done;
+		done = taken;
+	}
+	out->undelivered_first = done;
+	out->dead[PEAL_REASON_CLOSED] = peal_load_acquire_sys(&sent->closed);
+	done += out->dead[PEAL_REASON_CLOSED];
+	out->accepted = peal_load_acquire_sys(&sent->accepted);
+	if (sent_lags && out->accepted < done)
+		out->accepted = done;
+	for (i = 0; i < COUNT_LOOKS && out->accepted < done; i++) {
+		peal_pause();
+		out->accepted = peal_load_acquire_sys(&sent->accepted);
+	}
+	out->queued = out->accepted < done ? 0 : out->accepted - done;
+	out->accepted_bytes = peal_load_relaxed_sys(&sent->accepted_bytes);
+	out->delivered_bytes = peal_load_relaxed_sys(&c->delivered_bytes);
+	out->full = peal_load_relaxed_sys(&sent->full);
+	out->lost = peal_load_relaxed_sys(&sent->lost);
+	out->switches = peal_load_relaxed_sys(&c->switches);
+	out->ended = (int)peal_load_relaxed_sys(&sent->ended);
+	out->error = -(int)peal_load_relaxed_sys(&c->error);
+	if (out->accepted < done) /* another writer has changed the counters */
+		out->error = PEAL_EPROTO;
+}
+
+uint64_t peali_counts_done(const struct peal_link_counts *c)
+{
+	uint64_t done = peal_load_acquire_sys(&c->delivered), i;
+
+	for (i = 0; i < PEAL_REASON_COUNT; i++)
+		done += peal_load_acquire_sys(&c->dead[i]);
+	return done;
+}
+
+/*
+ * Returns whether the receiver or the stager has found invalid data in the
+ * link.
+ */
+static int is_broken(const struct peal_link *link)
+{
+	const struct peal_link_counts *c = peali_far_receiver_counts(link);
+
+	return peal_load_relaxed_sys(&c->error) ||
+	       atomic_load(&link->staged_error);
+}
+
+/* Returns whether no receiver will take the queued messages any more. */
+static int receiver_is_gone(const struct peal_link *link)
+{
+	return atomic_load(&link->receiver_gone) || is_broken(link);
+}
+
+/* Fills in the fields that a link hand-over changes. Takes path_lock. */
+static void describe_path(struct peal_link *link, struct peal_link_info *out)
+{
+	pthread_mutex_lock(&link->path_lock);
+	out->route = link->path.route;
+	memcpy(out->why, link->why, sizeof(out->why));
+	out->memory_bytes = peali_link_memory(link);
+	out->in_cluster = link->path.segment[0].cluster_place != 0;
+	out->staged = atomic_load(&link->staged);
+	if (link->path.stager)
+		out->staged += peali_router_carried(link->path.stager);
+	if (link->old.stager)
+		out->staged += peali_router_carried(link->old.stager);
+	pthread_mutex_unlock(&link->path_lock);
+}
+
+int peal_link_info(struct peal_link *link, struct peal_link_info *info_out)
+{
+	int gone;
+
+	if (!link || !info_out)
+		return peali_fail(PEAL_EINVAL, "peal_link_info",
+				  "an argument is NULL");
+	memset(info_out, 0, sizeof(*info_out));
+	info_out->id = link->id;
+	info_out->from = link->from.address;
+	info_out->to = link->to.address;
+	info_out->from_port = link->from_port;
+	info_out->capacity = link->spec.capacity;
+	info_out->slot_bytes = link->spec.slot_bytes;
+	info_out->policy = link->spec.policy;
+	info_out->message_bytes = link->spec.message_bytes;
+	info_out->slab_bytes = link->spec.slab_bytes;
+	info_out->priority = link->priority;
+	describe_path(link, info_out);
+	gone = receiver_is_gone(link);
+	read_counts(peali_far_receiver_counts(link),
+		    peali_far_sender_counts(link), peali_far_lags(link),
+		    peali_far_taken(link), info_out);
+	if (!info_out->error)
+		info_out->error = atomic_load(&link->staged_error);
+	if (gone) {
+		uint32_t reason = info_out->error ? PEAL_REASON_PROTOCOL :
+						    PEAL_REASON_STOPPED;
+
+		info_out->undelivered = info_out->queued;
+		info_out->dead[reason] += info_out->queued;
+		info_out->queued = 0;
+	}
+	if (!info_out->error)
+		info_out->error = peali_far_error(link);
+	return 0;
+}
+
+int peal_link_list(struct peal_runtime *rt, struct peal_link **links_out,
+		   uint32_t n)
+{
+	struct peal_link *link;
+	uint32_t there = 0, i = 0;
+
+	if (!rt || (n && !links_out))
+		return peali_fail(PEAL_EINVAL, "peal_link_list",
+				  "an argument is NULL");
+	pthread_mutex_lock(&rt->lock);
+	for (link = rt->links; link; link = link->next)
+		there++;
+	for (link = rt->links; link; link = link->next, i++)
+		if (there - 1 - i < n)
+			links_out[there - 1 - i] = link;
+	pthread_mutex_unlock(&rt->lock);
+	return (int)there;
+}
+
+/* ---- closing ------------------------------------------------------------- */
+
+/*
+ * Closes the link for its sender: the receiver's kernel has ended, or the link
+ * is broken. Returns 0, or an error if the sender could not be told yet.
+ */
+static int tell_sender(struct peal_link *link)
+{
+	int result;
+
+	if (atomic_load(&link->receiver_gone))
+		return 0;
+	if (peali_end_is_far(&link->from)) {
+		peali_far_tell(link,
+			       is_broken(link) ? PEAL_EPROTO : PEAL_ESTOPPED);
+		atomic_store(&link->receiver_gone, 1);
+		return 0;
+	}
+	if (link->from.endpoint) {
+		atomic_store(&link->receiver_gone, 1);
+		peali_endpoint_wake(link->from.endpoint);
+		return 0;
+	}
+	/* the link stays, and the sender counts emitted messages as dead */
+	result = peali_end_post(
+		&link->from, PEAL_CONTROL_CLOSE_PORT,
+		peali_link_sender_view(link, &link->path).counts);
+	if (result)
+		return result;
+	atomic_store(&link->receiver_gone, 1);
+	return 0;
+}
+
+/* Returns whether the stager has carried all messages of that path. */
+static int carried(struct peal_link *link, const struct peali_path *path)
+{
+	return !path->stager || peali_router_empty(link->rt, path->stager);
+}
+
+/*
+ * Ends the receiver's input: the sender's kernel has ended. The receiver first
+ * takes all queued messages. Returns 0, or an error if the receiver could not
+ * be told yet.
+ */
+static int tell_receiver(struct peal_link *link)
+{
+	int result;
+
+	if (atomic_load(&link->sender_gone))
+		return 0;
+	if ((peali_end_lives(&link->to) || peali_end_is_far(&link->to)) &&
+	    (!carried(link, &link->old) || !carried(link, &link->path)))
+		return PEAL_EAGAIN; /* the stager has messages left */
+	if (peali_end_is_far(&link->to))
+		peali_far_tell(link, PEAL_ESTOPPED);
+	if (peali_end_lives(&link->to)) {
+		result = peali_end_post(&link->to, PEAL_CONTROL_END_INPUT, 0);
+		if (result)
+			return result;
+	}
+	atomic_store(&link->sender_gone, 1);
+	if (link->to.endpoint)
+		peali_endpoint_wake(link->to.endpoint);
+	return 0;
+}
+
+void peali_links_reap(struct peal_kernel *k)
+{
+	struct peal_link *link;
+	int left = 0;
+
+	if (atomic_load(&k->reaped))
+		return;
+	for (link = k->rt->links; link; link = link->next) {
+		if (link->to.kernel == k)
+			left |= tell_sender(link);
+		if (link->from.kernel == k && !link->counts->ended)
+			left |= tell_receiver(link);
+	}
+	left |= peali_topics_reap(k);
+	if (!left)
+		atomic_store(&k->reaped, 1);
+}
+
+void peali_links_close_broken(struct peal_runtime *rt)
+{
+	struct peal_link *link;
+
+	for (link = rt->links; link; link = link->next) {
+		if (link->far && link->far->windows)
+			peali_far_publish(link);
+		if (is_broken(link))
+			tell_sender(link);
+		if (!peali_far_error(link))
+			continue;
+		if (peali_far_sends(link))
+			tell_sender(link);
+		else if (!peal_load_relaxed_sys(&link->far->counts->ended))
+			tell_receiver(link);
+	}
+}

@@ -1,0 +1,549 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Publishers and subscribers of topics: joins, leaves and ended kernels. */
+#include <string.h>
+
+#include "runtime/link/topic.h"
+
+/* ---- ends ---------------------------------------------------------------- */
+
+/* Resolves the address of an actor on the topic's device. The caller holds
+ * rt->lock. */
+static int resolve(const struct peali_topic *t, uint64_t address,
+		   const char *what, struct peali_end *out, const char *call)
+{
+	int result = peali_end_resolve(t->rt, address, what, out, call);
+
+	if (result)
+		return result;
+	if (out->endpoint)
+		return peali_fail(PEAL_EINVAL, call,
+				  "`%s` is endpoint '%s': connect it to an "
+				  "actor on device %d, which passes on what it "
+				  "gets",
+				  what, out->endpoint->name, t->device);
+	if (out->pool)
+		return peali_fail(PEAL_EINVAL, call,
+				  "`%s` is a pool: connect it to an actor that "
+				  "passes on what it gets",
+				  what);
+	if (out->device != t->device)
+		return peali_fail(PEAL_ENOPEER, call,
+				  "`%s` is on device %d and topic '%s' on "
+				  "device %d: connect it to an actor there, "
+				  "which passes on what it gets",
+				  what, out->device, t->name, t->device);
+	return 0;
+}
+
+/* Checks that both handlers declare equal message sizes. Either end may still
+ * be missing. */
+static int check_sizes(const struct peali_end *from, const struct peali_end *to,
+		       const char *call)
+{
+	if (!from->kernel || !to->kernel)
+		return 0;
+	return peali_handlers_agree(peali_end_handler(from),
+				    peali_end_handler(to), call);
+}
+
+int peali_topic_names(const struct peal_runtime *rt,
+		      const struct peal_kernel *k)
+{
+	const struct peali_topic *t;
+	uint32_t i;
+
+	for (t = rt->topics; t; t = t->next) {
+		if (t->publisher.kernel == k)
+			return 1;
+		for (i = 0; i < t->spec.n_subscribers; i++)
+			if (t->subscribers[i].end.kernel == k)
+				return 1;
+	}
+	return 0;
+}
+
+const char *peali_topic_at_port(const struct peal_runtime *rt, uint64_t address,
+				uint32_t port)
+{
+	const struct peali_topic *t;
+
+	for (t = rt->topics; t; t = t->next)
+		if (t->publisher.kernel && t->publisher.address == address &&
+		    t->port == port)
+			return t->name;
+	return NULL;
+}
+
+/* ---- ended kernels ------------------------------------------------------- */
+
+/* Fixes the number of messages published for a subscriber. */
+static void close_counts(struct peali_topic *t, uint32_t cursor)
+{
+	struct peali_subscriber *s = &t->subscribers[cursor];
+	struct peal_subscriber_info info;
+
+	if (s->closed)
+		return;
+	peali_subscriber_read(t, cursor, &info);
+	s->published = info.first + info.published;
+	s->closed = 1;
+}
+
+/* Tells a subscriber that the publisher's kernel has ended. The subscriber
+ * handles the messages that are left, then its input ends. */
+static int tell_subscriber(struct peali_topic *t, uint32_t cursor)
+{
+	struct peali_subscriber *s = &t->subscribers[cursor];
+	int result;
+
+	if (!s->end.kernel || s->told)
+		return 0;
+	result = peali_end_post(&s->end, PEAL_CONTROL_END_INPUT, 0);
+	if (result)
+		return result;
+	close_counts(t, cursor);
+	s->told = 1;
+	return 0;
+}
+
+/* Clears a cursor, so that no publisher waits for it any more. */
+static int clear_cursor(struct peali_topic *t, uint32_t cursor)
+{
+	const uint64_t none = 0;
+
+	return peali_area_write(
+		t->rt, &t->own,
+		sizeof(struct peal_topic) +
+			cursor * sizeof(struct peal_topic_cursor) +
+			offsetof(struct peal_topic_cursor, active),
+		&none, sizeof(none));
+}
+
+/*
+ * Makes the publisher ignore the cursor of a subscriber that is gone. The
+ * publisher clears the cursor itself, because it may be reading it. With
+ * `wait`, the call returns after the publisher has done so. If the publisher
+ * has ended, the host clears the cursor.
+ */
+static int forget(struct peali_topic *t, uint32_t cursor, int wait,
+		  const char *call)
+{
+	struct peali_subscriber *s = &t->subscribers[cursor];
+	struct peal_topic_view view;
+	int result;
+
+	if (s->forgotten && !wait)
+		return 0;
+	memset(&view, 0, sizeof(view));
+	view.index = t->publisher.index;
+	view.cursor = cursor;
+	if (!peali_end_lives(&t->publisher))
+		result = PEAL_ESTOPPED;
+	else if (wait)
+		result = peali_kernel_tell(t->publisher.kernel,
+					   t->publisher.worker,
+					   PEAL_CONTROL_FORGET, &view,
+					   sizeof(view), call);
+	else
+		result = peali_kernel_post(t->publisher.kernel,
+					   t->publisher.worker,
+					   PEAL_CONTROL_FORGET, &view,
+					   sizeof(view));
+	if (result == PEAL_ESTOPPED)
+		result = clear_cursor(t, cursor);
+	if (!result)
+		s->forgotten = 1;
+	return result;
+}
+
+/* Handles the end of kernel k for a topic. Returns 0 once all ends are told. */
+static int reap(struct peali_topic *t, const struct peal_kernel *k)
+{
+	int left = 0, told = 0;
+	uint32_t i;
+
+	for (i = 0; i < t->spec.n_subscribers; i++) {
+		struct peali_subscriber *s = &t->subscribers[i];
+
+		if (t->publisher.kernel == k && !t->ended)
+			told |= tell_subscriber(t, i);
+		if (s->end.kernel != k)
+			continue;
+		close_counts(t, i);
+		s->gone = 1;
+		left |= forget(t, i, 0, "peal_unsubscribe");
+	}
+	if (t->publisher.kernel == k && !told)
+		t->ended = 1;
+	return left | told;
+}
+
+int peali_topics_reap(struct peal_kernel *k)
+{
+	struct peali_topic *t;
+	int left = 0;
+
+	for (t = k->rt->topics; t; t = t->next)
+		left |= reap(t, k);
+	return left;
+}
+
+/* ---- publishing ---------------------------------------------------------- */
+
+/*
+ * Returns PEAL_EBUSY if a subscriber has not reached the end of an earlier
+ * publisher's stream. It would take messages of the next publisher for messages
+ * of that stream.
+ */
+static int all_have_ended(const struct peali_topic *t)
+{
+	struct peal_subscriber_info info;
+	uint32_t i;
+
+	for (i = 0; i < t->spec.n_subscribers; i++) {
+		const struct peali_subscriber *s = &t->subscribers[i];
+
+		if (!s->end.kernel || (t->ended && !s->told))
+			continue;
+		peali_subscriber_read(t, i, &info);
+		if (!info.ended && !info.gone)
+			return peali_fail(
+				PEAL_EBUSY, "peal_publish",
+				"actor %u of kernel '%s' has not come to the "
+				"end of what was published to topic '%s' before",
+				s->end.actor, s->end.kernel->name, t->name);
+	}
+	return 0;
+}
+
+/*
+ * Removes the publisher's bell, which is freed with its kernel. Then each
+ * subscriber answers a control message. After its answer a subscriber cannot be
+ * about to ring the bell.
+ */
+static int silence(struct peali_topic *t, const char *call)
+{
+	const struct peal_control_mend pass = { PEAL_MEND_PASS, 0 };
+	uint32_t i;
+	int result;
+
+	peal_store_relaxed_sys(&t->bells[0], 0);
+	if (!peali_devices_ring(&t->rt->devices, t->device))
+		return 0;
+	for (i = 0; i < t->spec.n_subscribers; i++) {
+		const struct peali_end *end = &t->subscribers[i].end;
+
+		if (!peali_end_lives(end))
+			continue;
+		result = peali_kernel_tell(end->kernel, end->worker,
+					   PEAL_CONTROL_MEND, &pass,
+					   sizeof(pass), call);
+		if (result && result != PEAL_ESTOPPED)
+			return result;
+	}
+	return 0;
+}
+
+/* Removes the publisher. The caller holds rt->lock. */
+static int let_publisher_go(struct peali_topic *t, const char *call)
+{
+	struct peali_end *p = &t->publisher;
+	int result = silence(t, call);
+
+	if (result)
+		return result;
+	peali_end_add_links(p, -1);
+	memset(p, 0, sizeof(*p));
+	return 0;
+}
+
+/* Checks that the topic has no publisher. Removes one that has ended. */
+static int check_vacant(struct peali_topic *t)
+{
+	int result = 0;
+
+	if (peali_end_lives(&t->publisher))
+		return peali_fail(PEAL_EEXIST, "peal_publish",
+				  "topic '%s' has a publisher: actor %u of "
+				  "kernel '%s'",
+				  t->name, t->publisher.actor,
+				  t->publisher.kernel->name);
+	if (t->publisher.kernel)
+		reap(t, t->publisher.kernel);
+	if (t->publisher.kernel || t->ended)
+		result = all_have_ended(t);
+	if (!result && t->publisher.kernel)
+		result = let_publisher_go(t, "peal_publish");
+	return result;
+}
+
+static int check_publisher(const struct peali_topic *t,
+			   const struct peali_end *from)
+{
+	const struct peal_handler_info *h = peali_end_handler(from);
+	uint32_t i;
+	int result = 0;
+
+	if (h->output_bytes > t->spec.message_bytes)
+		return peali_fail(PEAL_EMSGSIZE, "peal_publish",
+				  "handler '%s' declares messages of %u bytes "
+				  "and message_bytes of topic '%s' is %u",
+				  h->name, h->output_bytes, t->name,
+				  t->spec.message_bytes);
+	if (t->spec.mode == PEAL_TOPIC_WAIT && h->emits > t->spec.slots)
+		return peali_fail(PEAL_EINVAL, "peal_publish",
+				  "handler '%s' may emit %u messages at once "
+				  "and capacity of topic '%s' is %u",
+				  h->name, h->emits, t->name, t->spec.slots);
+	for (i = 0; i < t->spec.n_subscribers && !result; i++)
+		result = check_sizes(from, &t->subscribers[i].end,
+				     "peal_publish");
+	return result;
+}
+
+/* Clears the cursors of subscribers that are gone. An earlier publisher may
+ * have ended before it did so. */
+static int clear_cursors(struct peali_topic *t)
+{
+	uint32_t i;
+	int result = 0;
+
+	for (i = 0; i < t->spec.n_subscribers && !result; i++)
+		if (t->subscribers[i].gone)
+			result = clear_cursor(t, i);
+	return result;
+}
+
+static int publish(struct peali_topic *t, uint64_t from, uint32_t port)
+{
+	const char *call = "peal_publish";
+	struct peal_topic_view view = peali_topic_view(t, -1);
+	struct peali_end end;
+	int result = resolve(t, from, "from", &end, call);
+
+	if (!result)
+		result = peali_end_port(t->rt, &end, port, call);
+	if (!result)
+		result = check_vacant(t);
+	if (!result)
+		result = check_publisher(t, &end);
+	if (!result)
+		result = clear_cursors(t);
+	if (result)
+		return result;
+	view.index = end.index;
+	peal_store_relaxed_sys(&t->bells[0],
+			       peali_kernel_bell(end.kernel, end.worker));
+	result = peali_kernel_tell(end.kernel, end.worker, PEAL_CONTROL_PUBLISH,
+				   &view, sizeof(view), call);
+	/* after PEAL_EHUNG the worker may still do it */
+	if (result && result != PEAL_EHUNG) {
+		silence(t, call);
+		return result;
+	}
+	peali_end_add_links(&end, 1);
+	t->publisher = end;
+	t->port = port;
+	t->ended = 0;
+	return result;
+}
+
+int peal_publish(struct peal_runtime *rt, uint64_t from, uint32_t port,
+		 uint64_t topic)
+{
+	struct peali_topic *t;
+	int result;
+
+	if (!rt)
+		return peali_fail(PEAL_EINVAL, "peal_publish",
+				  "runtime is NULL");
+	pthread_mutex_lock(&rt->lock);
+	t = peali_topic_of(rt, topic, "peal_publish");
+	result = t ? publish(t, from, port) : PEAL_ENOENT;
+	pthread_mutex_unlock(&rt->lock);
+	return result;
+}
+
+static int unpublish(struct peali_topic *t)
+{
+	struct peali_end *p = &t->publisher;
+	int result;
+
+	if (!p->kernel)
+		return peali_fail(PEAL_ENOENT, "peal_unpublish",
+				  "topic '%s' has no publisher", t->name);
+	result = peali_end_tell(p, PEAL_CONTROL_CLOSE_PORT, "peal_unpublish");
+	if (result)
+		return result;
+	if (!peali_end_lives(p) && reap(t, p->kernel) && !t->ended)
+		return peali_fail(PEAL_EBUSY, "peal_unpublish",
+				  "a subscriber of topic '%s' does not take "
+				  "the message that its publisher has ended",
+				  t->name);
+	return let_publisher_go(t, "peal_unpublish");
+}
+
+int peal_unpublish(struct peal_runtime *rt, uint64_t topic)
+{
+	struct peali_topic *t;
+	int result;
+
+	if (!rt)
+		return peali_fail(PEAL_EINVAL, "peal_unpublish",
+				  "runtime is NULL");
+	pthread_mutex_lock(&rt->lock);
+	t = peali_topic_of(rt, topic, "peal_unpublish");
+	result = t ? unpublish(t) : PEAL_ENOENT;
+	pthread_mutex_unlock(&rt->lock);
+	return result;
+}
+
+/* ---- subscribing --------------------------------------------------------- */
+
+/* Returns the cursor of an actor, by any address that it has had. Address 0
+ * finds a free cursor. -1: there is none. */
+static int cursor_of(const struct peali_topic *t, uint64_t address)
+{
+	uint32_t i;
+
+	address = peali_address_lives(t->rt, address);
+	for (i = 0; i < t->spec.n_subscribers; i++)
+		if (peali_address_lives(t->rt, t->subscribers[i].end.address) ==
+		    address)
+			return (int)i;
+	return -1;
+}
+
+static int check_subscriber(const struct peali_topic *t, struct peali_end *to,
+			    int cursor)
+{
+	const char *call = "peal_subscribe";
+
+	if (cursor_of(t, to->address) >= 0)
+		return peali_fail(PEAL_EEXIST, call,
+				  "actor %u of kernel '%s' subscribes to topic "
+				  "'%s' already",
+				  to->actor, to->kernel->name, t->name);
+	if (cursor < 0)
+		return peali_fail(PEAL_ENOSPC, call,
+				  "topic '%s' has all %u of its subscribers",
+				  t->name, t->spec.n_subscribers);
+	return check_sizes(&t->publisher, to, call);
+}
+
+/*
+ * Frees a cursor. Its bell goes first, because the bell is freed with the
+ * subscriber's kernel. A publisher that answers after that is not about to ring
+ * the bell.
+ */
+static int let_cursor_go(struct peali_topic *t, uint32_t cursor,
+			 const char *call)
+{
+	int result;
+
+	peal_store_relaxed_sys(&t->bells[1 + cursor], 0);
+	result = forget(t, cursor, 1, call);
+	if (!result)
+		memset(&t->subscribers[cursor], 0,
+		       sizeof(t->subscribers[cursor]));
+	return result;
+}
+
+static int subscribe(struct peali_topic *t, uint64_t actor, uint32_t flags)
+{
+	const char *call = "peal_subscribe";
+	int cursor = cursor_of(t, 0), result;
+	struct peal_topic_view view;
+	struct peali_end end;
+
+	/* tell the subscribers of an ended publisher before one more joins */
+	if (t->publisher.kernel && !peali_end_lives(&t->publisher))
+		reap(t, t->publisher.kernel);
+	result = resolve(t, actor, "actor", &end, call);
+	if (!result)
+		result = check_subscriber(t, &end, cursor);
+	if (!result)
+		result = peali_end_input(&end, call);
+	if (result)
+		return result;
+	view = peali_topic_view(t, cursor);
+	view.actor = (uint32_t)end.address;
+	view.index = end.index;
+	view.oldest = flags & PEAL_SUBSCRIBE_OLDEST;
+	view.priority = flags & PEAL_SUBSCRIBE_HIGH ? PEAL_PRIORITY_HIGH :
+						      PEAL_PRIORITY_NORMAL;
+	memset(&t->counts[cursor], 0, sizeof(t->counts[cursor]));
+	peal_store_relaxed_sys(&t->bells[1 + cursor],
+			       peali_kernel_bell(end.kernel, end.worker));
+	result = peali_kernel_tell(end.kernel, end.worker,
+				   PEAL_CONTROL_SUBSCRIBE, &view, sizeof(view),
+				   call);
+	/* after PEAL_EHUNG the worker may still do it */
+	if (result && result != PEAL_EHUNG) {
+		let_cursor_go(t, (uint32_t)cursor, call);
+		return result;
+	}
+	end.kernel->workers[end.worker].input_used[end.index] = 1;
+	peali_end_add_links(&end, 1);
+	t->subscribers[cursor].end = end;
+	t->subscribers[cursor].priority = view.priority;
+	return result;
+}
+
+int peal_subscribe(struct peal_runtime *rt, uint64_t topic, uint64_t actor,
+		   uint32_t flags)
+{
+	struct peali_topic *t;
+	int result;
+
+	if (!rt)
+		return peali_fail(PEAL_EINVAL, "peal_subscribe",
+				  "runtime is NULL");
+	if (flags & ~(uint32_t)(PEAL_SUBSCRIBE_OLDEST | PEAL_SUBSCRIBE_HIGH))
+		return peali_fail(PEAL_EINVAL, "peal_subscribe",
+				  "flags are %#x: allowed are 1 (oldest) and 2 "
+				  "(high)",
+				  flags);
+	pthread_mutex_lock(&rt->lock);
+	t = peali_topic_of(rt, topic, "peal_subscribe");
+	result = t ? subscribe(t, actor, flags) : PEAL_ENOENT;
+	pthread_mutex_unlock(&rt->lock);
+	return result;
+}
+
+static int unsubscribe(struct peali_topic *t, uint64_t actor)
+{
+	int cursor = actor ? cursor_of(t, actor) : -1, result;
+	const char *call = "peal_unsubscribe";
+	struct peali_end end;
+
+	if (cursor < 0)
+		return peali_fail(PEAL_ENOENT, call,
+				  "nobody with the address %#llx subscribes to "
+				  "topic '%s'",
+				  (unsigned long long)actor, t->name);
+	end = t->subscribers[cursor].end;
+	result = peali_end_tell(&end, PEAL_CONTROL_DETACH_INPUT, call);
+	if (!result)
+		result = let_cursor_go(t, (uint32_t)cursor, call);
+	if (result)
+		return result;
+	end.kernel->workers[end.worker].input_used[end.index] = 0;
+	peali_end_add_links(&end, -1);
+	return 0;
+}
+
+int peal_unsubscribe(struct peal_runtime *rt, uint64_t topic, uint64_t actor)
+{
+	struct peali_topic *t;
+	int result;
+
+	if (!rt)
+		return peali_fail(PEAL_EINVAL, "peal_unsubscribe",
+				  "runtime is NULL");
+	pthread_mutex_lock(&rt->lock);
+	t = peali_topic_of(rt, topic, "peal_unsubscribe");
+	result = t ? unsubscribe(t, actor) : PEAL_ENOENT;
+	pthread_mutex_unlock(&rt->lock);
+	return result;
+}

@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Topics: creation, memory and counters. See subscribe.c for their ends. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <peal/device/worker.h>
+#include "runtime/base/math.h"
+#include "runtime/link/topic.h"
+
+#define CALL "peal_topic_create"
+#define CAPACITY 64
+#define SUBSCRIBERS 8
+
+/* ---- memory -------------------------------------------------------------- */
+
+/* Returns the bytes of an end's private memory: a struct and two stages. */
+static uint64_t own_bytes(const struct peali_topic *t)
+{
+	return peali_whole_lines(sizeof(struct peal_subscription) +
+				 2 * PEAL_TOPIC_STAGE(t->spec.slot_bytes));
+}
+
+static uint64_t counts_bytes(const struct peali_topic *t)
+{
+	return sizeof(struct peal_topic_published) +
+	       (uint64_t)t->spec.n_subscribers *
+		       sizeof(struct peal_topic_counts);
+}
+
+static int make_memory(struct peali_topic *t)
+{
+	uint64_t ends = 1 + (uint64_t)t->spec.n_subscribers;
+	struct peal_topic header;
+	uint8_t *host;
+	int result;
+
+	result = peali_area_alloc(
+		t->rt, t->device,
+		peali_topic_bytes(&t->spec) + ends * own_bytes(t), &t->own);
+	if (!result)
+		result = peali_area_alloc(
+			t->rt, PEALI_HOST,
+			peali_whole_lines(counts_bytes(t) +
+					  ends * sizeof(uint64_t)),
+			&t->shared);
+	if (result)
+		return result;
+	host = (uint8_t *)(uintptr_t)peali_area_view(t->rt, PEALI_HOST,
+						     &t->shared);
+	t->published = (struct peal_topic_published *)(void *)host;
+	t->counts = (struct peal_topic_counts *)(void *)(t->published + 1);
+	t->bells = (uint64_t *)(void *)(host + counts_bytes(t));
+	peali_topic_header(&header, &t->spec);
+	return peali_area_write(t->rt, &t->own, 0, &header, sizeof(header));
+}
+
+struct peal_topic_view peali_topic_view(const struct peali_topic *t, int cursor)
+{
+	uint64_t own = peali_area_view(t->rt, t->device, &t->own);
+	uint64_t shared = peali_area_view(t->rt, t->device, &t->shared);
+	struct peal_topic_view view;
+
+	memset(&view, 0, sizeof(view));
+	view.topic = own;
+	view.own = own + peali_topic_bytes(&t->spec) +
+		   (uint64_t)(1 + cursor) * own_bytes(t);
+	view.counts = shared;
+	if (cursor >= 0) {
+		view.counts +=
+			sizeof(struct peal_topic_published) +
+			(uint64_t)cursor * sizeof(struct peal_topic_counts);
+		view.cursor = (uint32_t)cursor;
+	}
+	if (peali_devices_ring(&t->rt->devices, t->device))
+		view.bells = shared + counts_bytes(t);
+	return view;
+}
+
+/* ---- create, destroy ----------------------------------------------------- */
+
+struct peali_topic *peali_topic_of(struct peal_runtime *rt, uint64_t address,
+				   const char *call)
+{
+	struct peali_topic *t;
+
+	for (t = rt->topics; t; t = t->next)
+		if (t->address == address)
+			return t;
+	peali_fail(PEAL_ENOENT, call, "no topic has the address %#llx",
+		   (unsigned long long)address);
+	return NULL;
+}
+
+static void free_topic(struct peali_topic *t)
+{
+	peali_area_free(t->rt, &t->own);
+	peali_area_free(t->rt, &t->shared);
+	free(t->subscribers);
+	free(t);
+}
+
+static int complete(struct peali_topic *t, const struct peal_topic_options *o)
+{
+	struct peali_backend *b = t->rt->devices.device[t->device].backend;
+
+	t->spec.slots = o->capacity ? o->capacity : CAPACITY;
+	t->spec.message_bytes = o->message_bytes;
+	t->spec.n_subscribers = o->subscribers ? o->subscribers : SUBSCRIBERS;
+	t->spec.policy = o->policy;
+	t->spec.mode = o->overwrite;
+	snprintf(t->name, sizeof(t->name), "%s", o->name ? o->name : "topic");
+	return peali_topic_spec_complete(
+		&t->spec, peali_devices_policies(&t->rt->devices, t->device),
+		(uint32_t)b->ops->default_policy(b), CALL);
+}
+
+int peal_topic_create(struct peal_runtime *rt, int device,
+		      const struct peal_topic_options *options,
+		      uint64_t *address_out)
+{
+	struct peal_topic_options o;
+	struct peali_topic *t;
+	int result;
+
+	if (!rt || !address_out)
+		return peali_fail(PEAL_EINVAL, CALL, "an argument is NULL");
+	result = peali_devices_check(&rt->devices, device, CALL);
+	if (!result)
+		result = peali_options_copy(&o, sizeof(o), options, CALL);
+	if (result)
+		return result;
+	t = calloc(1, sizeof(*t));
+	if (!t)
+		return peali_fail(PEAL_ENOMEM, CALL, "no memory for a topic");
+	t->rt = rt;
+	t->device = device;
+	result = complete(t, &o);
+	if (!result) {
+		t->subscribers =
+			calloc(t->spec.n_subscribers, sizeof(*t->subscribers));
+		if (!t->subscribers)
+			result = peali_fail(PEAL_ENOMEM, CALL,
+					    "no memory for a topic");
+	}
+	pthread_mutex_lock(&rt->lock);
+	if (!result)
+		result = make_memory(t);
+	if (!result) {
+		t->address =
+			PEALI_ADDRESS_TOPIC |
+			peali_address((uint32_t)device, 0, ++rt->next_topic);
+		t->next = rt->topics;
+		rt->topics = t;
+		*address_out = t->address;
+	}
+	pthread_mutex_unlock(&rt->lock);
+	if (result)
+		free_topic(t);
+	return result;
+}
+
+/* Returns PEAL_EBUSY if an end is left, and names it in the text. */
+static int in_use(const struct peali_topic *t)
+{
+	uint32_t i;
+
+	if (t->publisher.kernel)
+		return peali_fail(PEAL_EBUSY, "peal_topic_destroy",
+				  "actor %u of kernel '%s' publishes to topic "
+				  "'%s': peal_unpublish first",
+				  t->publisher.actor, t->publisher.kernel->name,
+				  t->name);
+	for (i = 0; i < t->spec.n_subscribers; i++) {
+		const struct peali_end *end = &t->subscribers[i].end;
+
+		if (end->kernel)
+			return peali_fail(PEAL_EBUSY, "peal_topic_destroy",
+					  "actor %u of kernel '%s' subscribes "
+					  "to topic '%s': peal_unsubscribe "
+					  "first",
+					  end->actor, end->kernel->name,
+					  t->name);
+	}
+	return 0;
+}
+
+int peal_topic_destroy(struct peal_runtime *rt, uint64_t address)
+{
+	struct peali_topic *t, **p;
+	int result;
+
+	if (!rt)
+		return peali_fail(PEAL_EINVAL, "peal_topic_destroy",
+				  "runtime is NULL");
+	pthread_mutex_lock(&rt->lock);
+	t = peali_topic_of(rt, address, "peal_topic_destroy");
+	result = t ? in_use(t) : PEAL_ENOENT;
+	if (!result) {
+		for (p = &rt->topics; *p != t; p = &(*p)->next)
+			;
+		*p = t->next;
+		peali_name_forget(rt, address);
+		free_topic(t);
+	}
+	pthread_mutex_unlock(&rt->lock);
+	return result;
+}
+
+uint32_t peali_topics_count(const struct peal_runtime *rt)
+{
+	const struct peali_topic *t;
+	uint32_t n = 0;
+
+	for (t = rt->topics; t; t = t->next)
+		n++;
+	return n;
+}
+
+void peali_topics_clear(struct peal_runtime *rt)
+{
+	struct peali_topic *t;
+
+	pthread_mutex_lock(&rt->lock); /* the watchdog reads the list */
+	while (rt->topics) {
+		t = rt->topics;
+		rt->topics = t->next;
+		free_topic(t);
+	}
+	pthread_mutex_unlock(&rt->lock);
+}
+
+/* ---- counters ------------------------------------------------------------ */
+
+/* Reads of the publisher's count, at most, until it catches up. */
+#define COUNT_LOOKS 100000
+
+/* Returns the number of messages published for a subscriber. The subscriber has
+ * seen `seen` of them. */
+static uint64_t published_for(const struct peali_topic *t, uint32_t cursor,
+			      uint64_t ended, uint64_t first, uint64_t seen)
+{
+	const struct peali_subscriber *s = &t->subscribers[cursor];
+	uint64_t n = 0, i;
+
+	if (s->closed)
+		return s->published - first;
+	if (ended)
+		return ended - 1 - first;
+	for (i = 0; i < COUNT_LOOKS; i++) {
+		n = peal_load_acquire_sys(&t->published->messages) - first;
+		if (n >= seen && n >> 63 == 0)
+			break;
+		peal_pause();
+	}
+	return n;
+}
+
+/* Reads the subscriber's counts first, then the publisher's. The publisher
+ * counts each message before the message is visible. */
+void peali_subscriber_read(const struct peali_topic *t, uint32_t cursor,
+			   struct peal_subscriber_info *out)
+{
+	const struct peali_subscriber *s = &t->subscribers[cursor];
+	const struct peal_topic_counts *c = &t->counts[cursor];
+	uint64_t seen, ended, i;
+
+	memset(out, 0, sizeof(*out));
+	out->address = s->end.address;
+	ended = peal_load_acquire_sys(&c->ended);
+	out->delivered = peal_load_acquire_sys(&c->link.delivered);
+	out->delivered_bytes = peal_load_relaxed_sys(&c->link.delivered_bytes);
+	out->missed = peal_load_acquire_sys(&c->missed);
+	seen = out->delivered + out->missed;
+	for (i = 0; i < PEAL_REASON_COUNT; i++) {
+		out->dead[i] = peal_load_acquire_sys(&c->link.dead[i]);
+		seen += out->dead[i];
+	}
+	out->first = peal_load_relaxed_sys(&c->first);
+	out->published = published_for(t, cursor, ended, out->first, seen);
+	out->queued = out->published < seen ? 0 : out->published - seen;
+	out->ended = ended != 0;
+	out->gone = s->gone && !out->ended;
+	out->priority = s->priority;
+	if (out->gone || out->ended) { /* the queued messages are dead */
+		out->dead[PEAL_REASON_STOPPED] += out->queued;
+		out->queued = 0;
+	}
+}
+
+static void find_slowest(const struct peali_topic *t,
+			 struct peal_topic_info *out)
+{
+	struct peal_subscriber_info info;
+	uint64_t most = 0;
+	uint32_t i;
+
+	for (i = 0; i < t->spec.n_subscribers; i++) {
+		if (!t->subscribers[i].end.kernel)
+			continue;
+		out->subscribers++;
+		peali_subscriber_read(t, i, &info);
+		if (info.queued <= most)
+			continue;
+		most = info.queued;
+		out->slowest = info.address;
+	}
+}
+
+int peal_topic_info(struct peal_runtime *rt, uint64_t address,
+		    struct peal_topic_info *info_out)
+{
+	const struct peali_topic *t;
+
+	if (!rt || !info_out)
+		return peali_fail(PEAL_EINVAL, "peal_topic_info",
+				  "an argument is NULL");
+	pthread_mutex_lock(&rt->lock);
+	t = peali_topic_of(rt, address, "peal_topic_info");
+	if (t) {
+		memset(info_out, 0, sizeof(*info_out));
+		memcpy(info_out->name, t->name, sizeof(info_out->name));
+		info_out->device = t->device;
+		info_out->capacity = t->spec.slots;
+		info_out->message_bytes = t->spec.message_bytes;
+		info_out->policy = t->spec.policy;
+		info_out->overwrite = t->spec.mode;
+		info_out->max_subscribers = t->spec.n_subscribers;
+		info_out->memory_bytes = t->own.bytes + t->shared.bytes;
+		info_out->publisher = t->publisher.address;
+		info_out->publisher_port = t->port;
+		find_slowest(t, info_out);
+		info_out->published_bytes =
+			peal_load_relaxed_sys(&t->published->bytes);
+		info_out->published =
+			peal_load_acquire_sys(&t->published->messages);
+		info_out->ended = peal_load_relaxed_sys(&t->published->ended) !=
+				  0;
+	}
+	pthread_mutex_unlock(&rt->lock);
+	return t ? 0 : PEAL_ENOENT;
+}
+
+int peal_topic_subscribers(struct peal_runtime *rt, uint64_t address,
+			   struct peal_subscriber_info *info_out, uint32_t n)
+{
+	const struct peali_topic *t;
+	uint32_t i, there = 0;
+
+	if (!rt || (n && !info_out))
+		return peali_fail(PEAL_EINVAL, "peal_topic_subscribers",
+				  "an argument is NULL");
+	pthread_mutex_lock(&rt->lock);
+	t = peali_topic_of(rt, address, "peal_topic_subscribers");
+	for (i = 0; t && i < t->spec.n_subscribers; i++) {
+		if (!t->subscribers[i].end.kernel)
+			continue;
+		if (there < n)
+			peali_subscriber_read(t, i, &info_out[there]);
+		there++;
+	}
+	pthread_mutex_unlock(&rt->lock);
+	return t ? (int)there : PEAL_ENOENT;
+}

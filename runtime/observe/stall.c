@@ -1,0 +1,715 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Stall diagnosis: finds the causes for messages that do not move.
+ *
+ * 1. The search takes two snapshots of all workers and links.
+ * 2. It compares them and marks everything that has not changed.
+ * 3. From each message that has not moved it follows a chain of waits. A worker
+ *    without free slots in a link waits for the other end of the link.
+ * 4. The chain ends at a cause. A chain that comes back to one of its workers
+ *    is a cycle, which is a cause, too.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <peal/stuck.h>
+#include "runtime/base/log.h"
+#include "runtime/kernel/inflight.h"
+#include "runtime/link/topic.h"
+
+#define CALL "peal_stuck"
+/* ns between the snapshots: default, maximum */
+#define WATCH_NS 100000000ULL
+#define WATCH_NS_MAX 10000000000ULL
+#define LATE_WATCH_NS 10000000ULL /* ns, for a caller that has waited before */
+#define NOBODY UINT32_MAX /* the cause is at no worker */
+
+/** A worker in a snapshot. */
+struct worker_look {
+	struct peal_kernel *kernel;
+	uint32_t id; /* of the kernel: its pointer may be reused */
+	uint32_t worker;
+	uint64_t phase, beat, handled, blocked;
+	struct peali_hand hand;
+	int still; /* 1: unchanged since the first snapshot */
+	uint32_t way; /* number of the latest chain through this worker */
+};
+
+/** A link in a snapshot. */
+struct link_look {
+	const struct peal_link *link;
+	struct peal_link_info info;
+	int still;
+};
+
+struct looks {
+	struct worker_look *workers;
+	struct link_look *links;
+	uint32_t n_workers, n_links;
+};
+
+struct cause {
+	struct peal_stuck out;
+	const void *at; /* kernel, endpoint or link */
+	uint32_t worker; /* with out.cause and `at` the key of a cause */
+};
+
+struct search {
+	struct peal_runtime *rt;
+	struct looks now;
+	uint32_t n_ways; /* chains followed so far */
+	uint64_t watch_ns;
+	struct cause *causes;
+	uint32_t n, room; /* causes; capacity of `causes` */
+	int no_memory;
+};
+
+const char *peal_stuck_name(uint32_t cause)
+{
+	static const char *const names[PEAL_STUCK_COUNT] = {
+		"handler",   "receive", "port", "cycle",
+		"suspended", "input",	"mail", "worker",
+	};
+
+	return cause < PEAL_STUCK_COUNT ? names[cause] : "?";
+}
+
+/* ---- snapshots ----------------------------------------------------------- */
+
+static void free_looks(struct looks *l)
+{
+	free(l->workers);
+	free(l->links);
+	memset(l, 0, sizeof(*l));
+}
+
+static void look_at_worker(struct peal_kernel *k, uint32_t i,
+			   struct worker_look *out)
+{
+	const struct peal_worker_status *s = &k->status[i];
+
+	memset(out, 0, sizeof(*out));
+	out->kernel = k;
+	out->id = k->id;
+	out->worker = i;
+	out->phase = peal_load_acquire_sys(&s->phase);
+	out->beat = peal_load_relaxed_sys(&s->beat);
+	out->handled = peal_load_relaxed_sys(&s->handled);
+	peali_hand_read(k, i, &out->hand);
+	out->blocked = peal_load_relaxed_sys(&s->blocked);
+}
+
+/* Takes a snapshot. Returns 0 or PEAL_ENOMEM. The caller holds rt->lock. */
+static int look(struct peal_runtime *rt, struct looks *l)
+{
+	struct peal_kernel *k;
+	struct peal_link *link;
+	uint32_t i;
+
+	memset(l, 0, sizeof(*l));
+	for (k = rt->kernels; k; k = k->next)
+		l->n_workers += k->params.n_workers;
+	for (link = rt->links; link; link = link->next)
+		l->n_links++;
+	l->workers = calloc(l->n_workers + 1u, sizeof(*l->workers));
+	l->links = calloc(l->n_links + 1u, sizeof(*l->links));
+	if (!l->workers || !l->links) {
+		free_looks(l);
+		return PEAL_ENOMEM;
+	}
+	l->n_workers = l->n_links = 0;
+	for (k = rt->kernels; k; k = k->next)
+		for (i = 0; i < k->params.n_workers; i++)
+			look_at_worker(k, i, &l->workers[l->n_workers++]);
+	for (link = rt->links; link; link = link->next) {
+		l->links[l->n_links].link = link;
+		peal_link_info(link, &l->links[l->n_links++].info);
+	}
+	return 0;
+}
+
+/* Marks the workers and links that have not changed. Lists of both snapshots
+ * are newest first. So objects in both have one order. */
+static void compare(const struct looks *before, struct looks *now)
+{
+	uint32_t i, j;
+
+	for (i = j = 0; i < now->n_workers; i++) {
+		struct worker_look *w = &now->workers[i];
+		const struct worker_look *b = before->workers;
+
+		while (j < before->n_workers &&
+		       (b[j].kernel != w->kernel || b[j].id != w->id ||
+			b[j].worker != w->worker))
+			j++;
+		if (j == before->n_workers) { /* a new worker: rewind */
+			j = 0;
+			continue;
+		}
+		w->still = b[j].phase == w->phase &&
+			   b[j].handled == w->handled &&
+			   b[j].blocked == w->blocked;
+		/*
+		 * A worker with a moving beat is in no handler, even if `hand`
+		 * names one. A worker that handles another message now is not
+		 * stalled by its handler.
+		 */
+		if (b[j].beat != w->beat || b[j].hand.word != w->hand.word ||
+		    b[j].hand.message != w->hand.message)
+			w->hand.word = 0;
+	}
+	for (i = j = 0; i < now->n_links; i++) {
+		struct link_look *l = &now->links[i];
+		const struct link_look *b = before->links;
+
+		while (j < before->n_links && b[j].info.id > l->info.id)
+			j++;
+		l->still = j < before->n_links && b[j].info.id == l->info.id &&
+			   b[j].info.undelivered_first ==
+				   l->info.undelivered_first;
+	}
+}
+
+/* ---- causes -------------------------------------------------------------- */
+
+__attribute__((format(printf, 2, 3))) static void say(struct cause *c,
+						      const char *format, ...)
+{
+	size_t used = strlen(c->out.text);
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(c->out.text + used, sizeof(c->out.text) - used, format,
+		  arguments);
+	va_end(arguments);
+}
+
+/* Returns the cause of this kind at this place. A new cause has an empty text.
+ * NULL: no memory. */
+static struct cause *cause_at(struct search *s, enum peal_stuck_cause cause,
+			      const void *at, uint32_t worker)
+{
+	struct cause *c;
+	uint32_t i;
+
+	for (i = 0; i < s->n; i++) {
+		c = &s->causes[i];
+		if (c->out.cause == cause && c->at == at && c->worker == worker)
+			return c;
+	}
+	if (s->n == s->room) {
+		c = realloc(s->causes, (2 * s->room + 8) * sizeof(*c));
+		if (!c) {
+			s->no_memory = 1;
+			return NULL;
+		}
+		s->causes = c;
+		s->room = 2 * s->room + 8;
+	}
+	c = &s->causes[s->n++];
+	memset(c, 0, sizeof(*c));
+	c->out.cause = cause;
+	c->out.device = -1;
+	c->out.still_ns = s->watch_ns;
+	c->at = at;
+	c->worker = worker;
+	return c;
+}
+
+/* Returns a cause at a worker, with the beginning of its text. */
+static struct cause *cause_of(struct search *s, enum peal_stuck_cause cause,
+			      const struct worker_look *w)
+{
+	struct cause *c = cause_at(s, cause, w->kernel, w->worker);
+
+	if (!c || c->out.text[0])
+		return c;
+	c->out.device = w->kernel->device;
+	c->out.worker = w->worker;
+	say(c, "worker %u of kernel '%s' on device %d ", w->worker,
+	    w->kernel->name, w->kernel->device);
+	return c;
+}
+
+static struct cause *handler_runs(struct search *s, const struct worker_look *w)
+{
+	struct cause *c = cause_of(s, PEAL_STUCK_HANDLER, w);
+	struct peali_hand hand = w->hand;
+	char text[256];
+
+	if (!c || c->out.address)
+		return c;
+	if (hand.since_ns < c->out.still_ns)
+		hand.since_ns = c->out.still_ns;
+	c->out.still_ns = hand.since_ns;
+	c->out.address = hand.address;
+	c->out.hand_link = hand.link;
+	c->out.hand_message = hand.link ? hand.message : 0;
+	c->out.hand_type = PEAL_HAND_TYPE(hand.word);
+	peali_hand_text(&hand, w->kernel, text);
+	say(c, "%s", text);
+	return c;
+}
+
+static struct cause *port_lost(struct search *s, const struct worker_look *w)
+{
+	struct cause *c = cause_of(s, PEAL_STUCK_PORT, w);
+	uint32_t number = (uint32_t)(w->blocked >> 32);
+	char name[PEAL_NAME_BYTES + 3];
+
+	if (!c || c->out.address)
+		return c;
+	c->out.address = w->kernel->params.address | number;
+	say(c, "has a message for actor %u%s, whose port %u has no link",
+	    PEAL_ACTOR_INDEX(number),
+	    peali_name_text(w->kernel->rt, c->out.address, name),
+	    PEAL_BLOCKED_PORT(w->blocked));
+	return c;
+}
+
+static struct cause *suspended(struct search *s, const struct worker_look *w)
+{
+	struct cause *c = cause_at(s, PEAL_STUCK_SUSPENDED, w->kernel, NOBODY);
+
+	if (!c || c->out.text[0])
+		return c;
+	c->out.device = w->kernel->device;
+	say(c, "kernel '%s' on device %d is suspended", w->kernel->name,
+	    w->kernel->device);
+	return c;
+}
+
+static struct cause *not_received(struct search *s,
+				  const struct peal_endpoint *e)
+{
+	struct cause *c = cause_at(s, PEAL_STUCK_RECEIVE, e, 0);
+
+	if (!c || c->out.text[0])
+		return c;
+	c->out.address = peal_endpoint_address(e);
+	say(c, "the host does not receive at '%s'", e->name);
+	return c;
+}
+
+static struct cause *plain(struct search *s, enum peal_stuck_cause cause,
+			   const struct worker_look *w, const char *text)
+{
+	struct cause *c = cause_of(s, cause, w);
+
+	if (c && !strstr(c->out.text, text))
+		say(c, "%s", text);
+	return c;
+}
+
+/* ---- from a wait to the next --------------------------------------------- */
+
+static struct worker_look *worker_at(struct search *s,
+				     const struct peali_end *end)
+{
+	uint32_t i;
+
+	for (i = 0; i < s->now.n_workers; i++)
+		if (s->now.workers[i].kernel == end->kernel)
+			return &s->now.workers[i + end->worker];
+	return NULL;
+}
+
+/* Returns the receiving end of the link at a worker's port. For a topic,
+ * returns the subscriber with most queued messages. NULL: there is none. */
+static const struct peali_end *behind_port(struct search *s,
+					   const struct peal_kernel *k,
+					   uint32_t worker, uint32_t index)
+{
+	const struct peali_end *slowest = NULL;
+	struct peal_subscriber_info info;
+	const struct peali_topic *t;
+	uint64_t most = 0;
+	uint32_t i;
+
+	for (i = 0; i < s->now.n_links; i++) {
+		const struct peal_link *link = s->now.links[i].link;
+
+		if (link->from.kernel == k && link->from.worker == worker &&
+		    link->from.index == index)
+			return &link->to;
+	}
+	for (t = s->rt->topics; t; t = t->next) {
+		if (t->publisher.kernel != k || t->publisher.worker != worker ||
+		    t->publisher.index != index)
+			continue;
+		for (i = 0; i < t->spec.n_subscribers; i++) {
+			if (!t->subscribers[i].end.kernel)
+				continue;
+			peali_subscriber_read(t, i, &info);
+			if (info.queued > most)
+				slowest = &t->subscribers[i].end;
+			most = info.queued > most ? info.queued : most;
+		}
+	}
+	return slowest;
+}
+
+/* Returns a stalled worker of the kernel, as the likely owner of the full
+ * mailbox. Prefers a worker that is not in this chain. NULL: there is none. */
+static struct worker_look *behind_mail(struct search *s,
+				       const struct worker_look *from)
+{
+	struct worker_look *found = NULL;
+	uint32_t i;
+
+	for (i = 0; i < s->now.n_workers; i++) {
+		struct worker_look *w = &s->now.workers[i];
+
+		if (w->kernel != from->kernel || w == from || !w->still ||
+		    !(w->hand.word || w->blocked ||
+		      w->phase == PEAL_WORKER_SUSPENDED))
+			continue;
+		if (!found || (found->way == s->n_ways && w->way < s->n_ways))
+			found = w;
+	}
+	return found;
+}
+
+/*
+ * Returns the receiving worker of the forwarding link with most queued
+ * messages. These messages keep mailbox slots of the kernel k. NULL: there is
+ * none.
+ */
+static struct worker_look *behind_passages(struct search *s,
+					   const struct peal_kernel *k)
+{
+	const struct peal_link *most = NULL;
+	uint64_t queued = 0;
+	uint32_t i;
+
+	for (i = 0; i < s->now.n_links; i++) {
+		const struct link_look *l = &s->now.links[i];
+
+		if (l->link->from.kernel != k || !l->link->from.passage ||
+		    l->info.queued <= queued)
+			continue;
+		queued = l->info.queued;
+		most = l->link;
+	}
+	return most ? worker_at(s, &most->to) : NULL;
+}
+
+/* Returns the receiving end of the forwarding link to an actor that lives in
+ * another kernel. NULL: there is none. */
+static const struct peali_end *behind_passage(const struct worker_look *w,
+					      uint32_t actor)
+{
+	struct peal_kernel *k = w->kernel;
+	uint64_t next = peali_address_next(
+		k->rt, k->params.address | peali_actor_number(k, actor));
+	const struct peal_kernel *to = peali_kernel_of(k->rt, next);
+	const struct peal_link *link =
+		to ? peali_passage_find(k, w->worker, to) : NULL;
+
+	return link ? &link->to : NULL;
+}
+
+/* Follows one wait of a blocked worker. Returns the next worker. Returns NULL
+ * if the chain ends, with the cause in *cause_out if it is known. */
+static struct worker_look *step(struct search *s, const struct worker_look *w,
+				struct cause **cause_out)
+{
+	uint32_t actor = PEAL_ACTOR_INDEX(w->blocked >> 32);
+	uint32_t port = PEAL_BLOCKED_PORT(w->blocked);
+	const struct peali_end *end;
+	struct worker_look *next;
+
+	if (port == PEAL_BLOCKED_MAIL || port == PEAL_BLOCKED_TIMER ||
+	    port == PEAL_BLOCKED_DOWN) {
+		next = behind_mail(s, w);
+		if (!next)
+			next = behind_passages(s, w->kernel);
+		if (!next)
+			*cause_out = plain(s, PEAL_STUCK_MAIL, w,
+					   port == PEAL_BLOCKED_TIMER ?
+						   "has timers that are due "
+						   "and wait for room in "
+						   "mailboxes or pools" :
+					   port == PEAL_BLOCKED_DOWN ?
+						   "has down messages that "
+						   "wait for room in "
+						   "mailboxes" :
+						   "waits for room in "
+						   "mailboxes or pools");
+		return next;
+	}
+	if (actor >= w->kernel->params.max_actors)
+		return NULL;
+	if (port == PEAL_BLOCKED_AWAY)
+		end = behind_passage(w, actor);
+	else
+		end = behind_port(s, w->kernel, w->worker,
+				  peali_actor_look(w->kernel, actor).port_base +
+					  port);
+	if (end && end->endpoint) {
+		*cause_out = not_received(s, end->endpoint);
+		return NULL;
+	}
+	return end ? worker_at(s, end) : NULL;
+}
+
+/* Returns the cause for a cycle. It is at the first worker of the cycle in the
+ * snapshot. So several chains into a cycle give one cause. */
+static struct cause *cycle(struct search *s, const struct worker_look *in)
+{
+	const struct worker_look *w = in, *least = in;
+	struct cause *c = NULL, *none = NULL;
+	uint32_t n = 0, crosses = 0;
+
+	do {
+		if (w < least)
+			least = w;
+		w = step(s, w, &none);
+	} while (w && w != in && ++n < s->now.n_workers);
+	c = cause_at(s, PEAL_STUCK_CYCLE, least->kernel, least->worker);
+	if (!c || c->out.text[0])
+		return c;
+	c->out.device = least->kernel->device;
+	c->out.worker = least->worker;
+	say(c, "workers wait for room in a circle:");
+	w = least;
+	n = 0;
+	do {
+		say(c, "%s worker %u of '%s' (device %d)", n ? " for" : "",
+		    w->worker, w->kernel->name, w->kernel->device);
+		w = step(s, w, &none);
+		crosses |= w && w->kernel != least->kernel;
+	} while (w && w != least && ++n < s->now.n_workers);
+	if (crosses && least->kernel->passage_slots)
+		say(c, "; where passages lead from kernel to kernel more "
+		       "passage_slots let them go on");
+	return c;
+}
+
+/* Follows the chain of waits from a worker to its cause. has_work is 1 if
+ * messages wait for the worker. NULL: the worker does not wait, or it moves. */
+static struct cause *follow(struct search *s, struct worker_look *w,
+			    int has_work)
+{
+	struct cause *c = NULL;
+
+	s->n_ways++;
+	while (w && w->still && w->phase < PEAL_WORKER_STOPPED) {
+		if (w->phase == PEAL_WORKER_SUSPENDED)
+			return suspended(s, w);
+		if (w->hand.word)
+			return handler_runs(s, w);
+		if (!w->blocked)
+			return has_work ? plain(s, PEAL_STUCK_WORKER, w,
+						"turns and does not take what "
+						"is there") :
+					  NULL;
+		if (w->blocked >> 16 & 1)
+			return port_lost(s, w);
+		if (w->way == s->n_ways)
+			return cycle(s, w);
+		w->way = s->n_ways;
+		w = step(s, w, &c);
+		if (c)
+			return c;
+		has_work = 1;
+	}
+	return NULL;
+}
+
+/* ---- starts of chains ---------------------------------------------------- */
+
+/* Counts the queued messages of a link for a cause. */
+static void hold(struct cause *c, const struct peal_link_info *info)
+{
+	if (!c->out.held) {
+		c->out.link = info->id;
+		c->out.message = info->undelivered_first;
+	}
+	c->out.held += info->queued;
+	c->out.n_links++;
+}
+
+/*
+ * Returns 1 if a draining kernel waits for the end of this link, and the sender
+ * has to end it. A kernel that drains or stops ends its links itself. So does a
+ * kernel that sends to itself.
+ */
+static int not_ended(const struct link_look *l)
+{
+	const struct peal_link *link = l->link;
+	const struct peal_kernel *to = link->to.kernel, *from;
+
+	from = link->from.kernel;
+	return to && to->draining && !l->info.ended && !l->info.queued &&
+	       !atomic_load(&link->sender_gone) &&
+	       !atomic_load(&link->receiver_gone) &&
+	       !(from && (from == to || from->draining || from->stopping));
+}
+
+static struct cause *input_open(struct search *s, const struct link_look *l)
+{
+	const struct peal_link *link = l->link;
+	struct cause *c = cause_at(s, PEAL_STUCK_INPUT, link, 0);
+
+	if (!c || c->out.text[0])
+		return c;
+	c->out.device = link->from.device;
+	if (c->out.device == PEALI_HOST)
+		c->out.device = -1;
+	c->out.address = link->from.address;
+	c->out.link = l->info.id;
+	c->out.message = l->info.undelivered_first;
+	say(c,
+	    "kernel '%s' drains, and link %llu to it, from '%s' port %u, has "
+	    "not been ended",
+	    link->to.kernel->name, (unsigned long long)l->info.id,
+	    link->from.kernel	? link->from.kernel->name :
+	    link->from.endpoint ? link->from.endpoint->name :
+				  "another process",
+	    link->from_port);
+	return c;
+}
+
+/* Follows all chains. The caller holds rt->lock. */
+static void follow_all(struct search *s)
+{
+	struct cause *c;
+	uint32_t i;
+
+	for (i = 0; i < s->now.n_links; i++) {
+		struct link_look *l = &s->now.links[i];
+
+		if (not_ended(l))
+			input_open(s, l);
+		if (!l->still || !l->info.queued)
+			continue;
+		c = l->link->to.endpoint ?
+			    not_received(s, l->link->to.endpoint) :
+			    follow(s, worker_at(s, &l->link->to), 1);
+		if (c)
+			hold(c, &l->info);
+	}
+	for (i = 0; i < s->now.n_workers; i++)
+		if (s->now.workers[i].hand.word || s->now.workers[i].blocked)
+			follow(s, &s->now.workers[i], 0);
+}
+
+static int more_held(const void *a, const void *b)
+{
+	const struct cause *x = a, *y = b;
+
+	return (x->out.held < y->out.held) - (x->out.held > y->out.held);
+}
+
+/* Takes two snapshots and compares them. Returns 0 with rt->lock held, and the
+ * caller calls end_search. Returns PEAL_ENOMEM without the lock. */
+static int search(struct search *s, struct peal_runtime *rt, uint64_t watch_ns)
+{
+	struct looks before;
+	struct timespec pause = { (time_t)(watch_ns / 1000000000),
+				  (long)(watch_ns % 1000000000) };
+	int result;
+
+	memset(s, 0, sizeof(*s));
+	s->rt = rt;
+	s->watch_ns = watch_ns;
+	pthread_mutex_lock(&rt->lock);
+	result = look(rt, &before);
+	pthread_mutex_unlock(&rt->lock);
+	if (result)
+		return result;
+	while (nanosleep(&pause, &pause))
+		;
+	pthread_mutex_lock(&rt->lock);
+	result = look(rt, &s->now);
+	if (result)
+		pthread_mutex_unlock(&rt->lock);
+	else
+		compare(&before, &s->now);
+	free_looks(&before);
+	return result;
+}
+
+static void end_search(struct search *s)
+{
+	pthread_mutex_unlock(&s->rt->lock);
+	free_looks(&s->now);
+	free(s->causes);
+}
+
+int peal_stuck(struct peal_runtime *rt, uint64_t watch_ns,
+	       struct peal_stuck *causes_out, uint32_t n)
+{
+	struct search s;
+	uint32_t i;
+	int result;
+
+	if (!rt || (n && !causes_out))
+		return peali_fail(PEAL_EINVAL, CALL, "an argument is NULL");
+	if (watch_ns > WATCH_NS_MAX)
+		return peali_fail(PEAL_EINVAL, CALL,
+				  "watch_ns %llu: at most %llu",
+				  (unsigned long long)watch_ns, WATCH_NS_MAX);
+	if (search(&s, rt, watch_ns ? watch_ns : WATCH_NS))
+		return peali_fail(PEAL_ENOMEM, CALL, "no memory for a look");
+	follow_all(&s);
+	if (s.n)
+		qsort(s.causes, s.n, sizeof(*s.causes), more_held);
+	for (i = 0; i < s.n && i < n; i++) {
+		struct cause *c = &s.causes[i];
+
+		if (c->out.held)
+			say(c,
+			    "; %llu messages in %u links wait for it, the "
+			    "first is number %llu of link %llu",
+			    (unsigned long long)c->out.held, c->out.n_links,
+			    (unsigned long long)c->out.message,
+			    (unsigned long long)c->out.link);
+		causes_out[i] = c->out;
+	}
+	result = s.no_memory ? peali_fail(PEAL_ENOMEM, CALL,
+					  "no memory for the causes") :
+			       (int)s.n;
+	end_search(&s);
+	return result;
+}
+
+int peali_stuck_why(struct peal_kernel *k, uint32_t worker, char text[256])
+{
+	struct search s;
+	struct cause *c = NULL;
+	uint32_t i;
+
+	if (search(&s, k->rt, LATE_WATCH_NS))
+		return 0;
+	for (i = 0; i < s.now.n_workers && !c; i++)
+		if (s.now.workers[i].kernel == k &&
+		    s.now.workers[i].worker == worker)
+			c = follow(&s, &s.now.workers[i], 0);
+	for (i = 0; i < s.now.n_links && !c; i++)
+		if (s.now.links[i].link->to.kernel == k &&
+		    s.now.links[i].link->to.worker == worker &&
+		    not_ended(&s.now.links[i]))
+			c = input_open(&s, &s.now.links[i]);
+	if (c)
+		memcpy(text, c->out.text, sizeof(c->out.text));
+	end_search(&s);
+	return c != NULL;
+}
+
+void peali_stuck_log(struct peal_runtime *rt)
+{
+	struct peal_stuck causes[16];
+	int n, i;
+
+	if (!peali_log_wanted(1))
+		return;
+	n = peal_stuck(rt, LATE_WATCH_NS, causes, 16);
+	for (i = 0; i < n && i < 16; i++)
+		peali_log(1, "stuck: %s", causes[i].text);
+	if (n == 0)
+		peali_log(1, "stuck: nothing is");
+}

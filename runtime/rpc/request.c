@@ -1,0 +1,589 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Requests of the host: sends them, and waits for their replies. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/rpc/reject_table.h"
+#include "runtime/rpc/requester.h"
+
+#define REQUEST "peal_request"
+#define REQUEST_TO "peal_request_to"
+#define BEGIN "peal_request_begin"
+#define BEGIN_TO "peal_request_begin_to"
+#define WAIT "peal_request_wait"
+#define CANCEL "peal_request_cancel"
+
+/* ns of one wait for a full link: between two waits, replies are received */
+#define SEND_SLICE_NS 1000000
+
+/* ---- waiting; the caller holds r->lock ----------------------------------- */
+
+/* The time limit of a call. Reading the clock costs as much as a message. So
+ * the deadline is computed only when a call has to wait. */
+struct limit {
+	int64_t timeout_ns; /* 0: the call does not wait; -1: no limit */
+	uint64_t deadline; /* 0: not computed yet */
+};
+
+static uint64_t deadline_of(struct limit *limit)
+{
+	if (!limit->deadline)
+		limit->deadline = peali_deadline(limit->timeout_ns);
+	return limit->deadline;
+}
+
+static int is_late(struct limit *limit)
+{
+	return !limit->timeout_ns || peali_late(deadline_of(limit));
+}
+
+/* Returns the ns of the next wait for free slots, at most SEND_SLICE_NS. */
+static int64_t slice_of(struct limit *limit)
+{
+	uint64_t deadline = deadline_of(limit), now = peali_now_ns();
+
+	if (deadline <= now)
+		return 0;
+	return deadline - now < SEND_SLICE_NS ? (int64_t)(deadline - now) :
+						SEND_SLICE_NS;
+}
+
+/* Waits for a change of the requester, at most until the deadline. */
+static void wait_change(struct peal_requester *r, struct limit *limit)
+{
+	uint64_t deadline = deadline_of(limit);
+	struct timespec until = {
+		.tv_sec = (time_t)(deadline / 1000000000u),
+		.tv_nsec = (long)(deadline % 1000000000u),
+	};
+
+	if (deadline == UINT64_MAX)
+		pthread_cond_wait(&r->change, &r->lock);
+	else
+		pthread_cond_timedwait(&r->change, &r->lock, &until);
+}
+
+/* ---- the requests -------------------------------------------------------- */
+
+/* Returns the request in flight with this number, or NULL. */
+static struct request *find(struct peal_requester *r, uint64_t id)
+{
+	uint64_t index = (id & 0xffff) - 1; /* 0: out of range */
+
+	if (index >= r->n_requests || r->requests[index].id != id ||
+	    r->requests[index].state == FREE)
+		return NULL;
+	return &r->requests[index];
+}
+
+/* Ends a request and frees its place. */
+static void end_request(struct peal_requester *r, struct request *q)
+{
+	q->state = FREE;
+	r->free[r->n_free++] = (uint32_t)(q - r->requests);
+	pthread_cond_broadcast(&r->change);
+}
+
+/* Takes a free place for a new request, and waits for one if necessary. Returns
+ * 0, PEAL_EAGAIN or PEAL_ETIMEDOUT. */
+static int begin_request(struct peal_requester *r, struct limit *limit,
+			 const char *call, struct request **out)
+{
+	struct request *q;
+
+	while (!r->n_free) {
+		if (!limit->timeout_ns)
+			return PEAL_EAGAIN;
+		if (is_late(limit))
+			return peali_fail(PEAL_ETIMEDOUT, call,
+					  "%u requests of '%s' are out, which "
+					  "is max_outstanding",
+					  r->n_requests, r->name);
+		wait_change(r, limit);
+	}
+	q = &r->requests[r->free[--r->n_free]];
+	q->state = ASKED;
+	q->error = 0;
+	q->waited = 0;
+	q->id = PEAL_REQUEST_NUMBER(++r->n_ids, r->board ? r->board->number : 0,
+				    q - r->requests + 1);
+	*out = q;
+	return 0;
+}
+
+/* ---- receiving ----------------------------------------------------------- */
+
+/* Returns the error of a refusal. Unknown codes become PEAL_EHANDLER. So do the
+ * codes that mean that a request is still in flight. */
+static int refusal(const struct peal_received *reply)
+{
+	int32_t error = PEAL_EHANDLER;
+
+	if (reply->length == sizeof(error))
+		memcpy(&error, reply->data, sizeof(error));
+	if (error >= 0 || !strcmp(peal_error_name(error), "PEAL_E?") ||
+	    error == PEAL_EAGAIN || error == PEAL_ETIMEDOUT ||
+	    error == PEAL_EMSGSIZE || error == PEAL_EBUSY)
+		return PEAL_EHANDLER;
+	return error;
+}
+
+/* Returns the memory for a reply of `bytes` bytes. NULL: no memory. */
+static void *place_of(struct request *q, uint64_t bytes)
+{
+	void *more;
+
+	if (q->waited && bytes <= q->room)
+		return q->buffer;
+	if (bytes > q->kept_room) {
+		more = realloc(q->kept, bytes);
+		if (!more)
+			return NULL;
+		q->kept = more;
+		q->kept_room = bytes;
+	}
+	return q->kept;
+}
+
+/* Stores a received reply in its request. Drops a message if no request in
+ * flight waits for it. */
+static void deposit(struct peal_requester *r, const struct peal_received *got)
+{
+	struct request *q = find(r, got->request);
+	void *place;
+
+	if (!q || q->state != ASKED) {
+		r->info.late++;
+		peali_endpoint_drop(r->endpoint, PEAL_REASON_LATE);
+		return;
+	}
+	q->reply = *got;
+	q->state = ANSWERED;
+	if (got->refused) {
+		q->error = refusal(got);
+	} else if (got->length) {
+		place = place_of(q, got->length);
+		q->reply.data = place;
+		if (place)
+			memcpy(place, got->data, got->length);
+		else
+			q->error = PEAL_ENOMEM;
+	}
+	peal_receive_release(r->endpoint);
+}
+
+/*
+ * Receives one message for any of the threads, without waiting. Returns
+ * PEAL_EAGAIN if there is none. The caller holds r->lock, and r->receiving is
+ * 0.
+ */
+static int receive_now(struct peal_requester *r)
+{
+	struct peal_received got;
+	uint64_t none = 0;
+	int result = peali_endpoint_peek(r->endpoint, &got, 0, &none);
+
+	/* No broadcast: threads sleep for replies only while one receives. */
+	if (!result)
+		deposit(r, &got);
+	return result == PEAL_EEND ? PEAL_ESTOPPED : result;
+}
+
+/* Receives the messages that have arrived. The number of requests limits the
+ * loop, because no more messages can be replies. */
+static void receive_some(struct peal_requester *r)
+{
+	uint32_t i;
+
+	for (i = 0; !r->receiving && i <= r->n_requests; i++)
+		if (receive_now(r))
+			break;
+}
+
+/* Waits for one message. Releases r->lock during the wait. */
+static int receive(struct peal_requester *r, struct limit *limit)
+{
+	struct peal_received got;
+	int result;
+
+	if (r->board && atomic_load(&r->rt->limited))
+		/* Refusals ring no bell, so the endpoint has to poll. */
+		atomic_store(&r->endpoint->silent, 1);
+	r->receiving = 1;
+	pthread_mutex_unlock(&r->lock);
+	result = peali_endpoint_peek(r->endpoint, &got, limit->timeout_ns,
+				     &limit->deadline);
+	pthread_mutex_lock(&r->lock);
+	if (!result)
+		deposit(r, &got);
+	r->receiving = 0;
+	pthread_cond_broadcast(&r->change);
+	return result == PEAL_EEND ? PEAL_ESTOPPED : result;
+}
+
+/*
+ * Waits until the request has a reply. Returns 0 or the error of the wait.
+ * First takes the messages that have arrived. The call does so even after the
+ * deadline, and even if replies to other requests come first.
+ */
+static int await(struct peal_requester *r, const struct request *q,
+		 struct limit *limit)
+{
+	uint32_t taken = 0;
+	int result;
+
+	while (q->state == ASKED) {
+		result = PEAL_EAGAIN;
+		if (!r->receiving && taken++ <= r->n_requests)
+			result = receive_now(r);
+		if (result == PEAL_EAGAIN && is_late(limit))
+			return PEAL_ETIMEDOUT;
+		if (result == PEAL_EAGAIN && !r->receiving)
+			result = receive(r, limit);
+		else if (result == PEAL_EAGAIN)
+			wait_change(r, limit);
+		if (result && result != PEAL_EAGAIN && q->state == ASKED)
+			return result;
+	}
+	return 0;
+}
+
+/* ---- sending ------------------------------------------------------------- */
+
+/* The content of a request, and its receiver. */
+struct question {
+	uint64_t to; /* 0: the receiver of the requester's link */
+	const void *data;
+	uint64_t bytes; /* at `data` */
+	uint16_t type;
+	uint64_t deadline; /* sent with the request; 0: none */
+};
+
+static int check_request(const struct peal_requester *r,
+			 const struct question *what, const char *call)
+{
+	if (!r || (!what->data && what->bytes))
+		return peali_fail(PEAL_EINVAL, call, "%s is NULL",
+				  r ? "data" : "requester");
+	if (what->bytes > r->message_bytes)
+		return peali_fail(PEAL_EMSGSIZE, call,
+				  "%llu bytes: '%s' takes at most %llu, which "
+				  "is message_bytes",
+				  (unsigned long long)what->bytes, r->name,
+				  (unsigned long long)r->message_bytes);
+	if (r->n_links < 2)
+		return peali_fail(PEAL_ENOTCONN, call,
+				  "'%s' listens to nobody: call "
+				  "peal_requester_listen",
+				  r->name);
+	return 0;
+}
+
+/* Sends a request. No other thread may send at the same time: the caller holds
+ * r->lock, or has set r->sending. */
+static int put(struct peal_requester *r, const struct request *q,
+	       const struct question *what, int64_t timeout_ns)
+{
+	const struct peali_cover cover = { what->to, what->deadline, q->id,
+					   what->type };
+
+	return peali_endpoint_send(r->endpoint, 0, &cover, what->data,
+				   what->bytes, timeout_ns, REQUEST_TO);
+}
+
+/* Waits for a free slot without r->lock, and receives replies meanwhile.
+ * Returns 0, PEAL_ETIMEDOUT or the error of the link. */
+static int send_later(struct peal_requester *r, const struct request *q,
+		      const struct question *what, struct limit *limit)
+{
+	int64_t slice;
+	int result;
+
+	while (r->sending && !is_late(limit))
+		wait_change(r, limit);
+	if (r->sending)
+		return PEAL_ETIMEDOUT;
+	r->sending = 1;
+	do {
+		receive_some(r);
+		slice = slice_of(limit);
+		pthread_mutex_unlock(&r->lock);
+		result = put(r, q, what, slice);
+		pthread_mutex_lock(&r->lock);
+	} while ((result == PEAL_ETIMEDOUT || result == PEAL_EAGAIN) &&
+		 !is_late(limit));
+	r->sending = 0;
+	pthread_cond_broadcast(&r->change);
+	return result == PEAL_EAGAIN ? PEAL_ETIMEDOUT : result;
+}
+
+/* Sends a request without waiting. Returns PEAL_EAGAIN if the link is full or
+ * another thread sends. The caller holds r->lock. */
+static int send_now(struct peal_requester *r, const struct request *q,
+		    const struct question *what)
+{
+	return r->sending ? PEAL_EAGAIN : put(r, q, what, 0);
+}
+
+/* Begins a request and sends it. On success *out is in flight. The caller holds
+ * r->lock. */
+static int ask(struct peal_requester *r, const struct question *what,
+	       struct limit *limit, const char *call, struct request **out)
+{
+	int result = begin_request(r, limit, call, out);
+
+	if (result)
+		return result;
+	result = send_now(r, *out, what);
+	if (result == PEAL_EAGAIN) { /* replies may block the receiver */
+		receive_some(r);
+		result = send_now(r, *out, what);
+	}
+	if (result == PEAL_EAGAIN && limit->timeout_ns)
+		result = send_later(r, *out, what, limit);
+	if (!result) {
+		r->info.asked++;
+		return 0;
+	}
+	end_request(r, *out);
+	if (result == PEAL_EAGAIN || result == PEAL_ENOENT ||
+	    result == PEAL_EMSGSIZE) /* these need no further error text */
+		return result;
+	return peali_fail(result, call, "'%s': %s", r->name,
+			  result == PEAL_ETIMEDOUT ?
+				  "the link to who is asked is full" :
+			  result == PEAL_ESTOPPED ? "who is asked has ended" :
+						    peal_error_text(result));
+}
+
+/* ---- public calls -------------------------------------------------------- */
+
+/* Gives the reply to the caller and ends the request. After PEAL_EMSGSIZE the
+ * request stays in flight. */
+static int take(struct peal_requester *r, struct request *q, const char *call,
+		struct peal_received *reply_out)
+{
+	int error = q->error;
+
+	if (reply_out) {
+		*reply_out = q->reply;
+		reply_out->data = NULL;
+	}
+	if (error) {
+		if (q->reply.refused)
+			r->info.refused++;
+		else
+			r->info.given_up++;
+		end_request(r, q);
+		return peali_fail(
+			error, call, "'%s': %s: %s", r->name,
+			!q->reply.refused ? "the reply cannot be kept" :
+			q->reply.from ? "the handler has refused the request" :
+					"nobody handles the request",
+			peal_error_text(error));
+	}
+	if (q->reply.length > q->room)
+		return peali_fail(PEAL_EMSGSIZE, call,
+				  "the reply has %llu bytes, the buffer %llu",
+				  (unsigned long long)q->reply.length,
+				  (unsigned long long)q->room);
+	if (q->reply.length && q->reply.data != q->buffer)
+		memcpy(q->buffer, q->reply.data, q->reply.length);
+	if (reply_out)
+		reply_out->data = q->buffer;
+	r->info.replied++;
+	end_request(r, q);
+	return 0;
+}
+
+/* Waits for the reply and takes it. The request stays in flight after
+ * PEAL_EAGAIN, PEAL_ETIMEDOUT and PEAL_EMSGSIZE. Otherwise it is over. */
+static int finish(struct peal_requester *r, struct request *q, const char *call,
+		  struct peal_received *reply_out, struct limit *limit)
+{
+	int result;
+
+	q->waited = 1;
+	result = await(r, q, limit);
+	q->waited = 0;
+	if (!result)
+		return take(r, q, call, reply_out);
+	if (result == PEAL_ETIMEDOUT && !limit->timeout_ns)
+		return PEAL_EAGAIN;
+	if (result == PEAL_ETIMEDOUT)
+		return peali_fail(result, call, "'%s': no reply in time",
+				  r->name);
+	r->info.given_up++;
+	end_request(r, q);
+	return peali_fail(result, call, "'%s': %s", r->name,
+			  result == PEAL_ESTOPPED ?
+				  "nobody is left who could reply" :
+				  peal_error_text(result));
+}
+
+/* Sends a request and waits for its reply. */
+static int request(struct peal_requester *r, struct question *what,
+		   void *buffer, uint64_t room, struct peal_received *reply_out,
+		   int64_t timeout_ns, const char *call)
+{
+	struct limit limit = { timeout_ns, 0 };
+	struct request *q = NULL;
+	int result = check_request(r, what, call);
+
+	if (result)
+		return result;
+	if (!buffer && room)
+		return peali_fail(PEAL_EINVAL, call, "buffer is NULL");
+	if (r->deadlines && timeout_ns >= 0)
+		what->deadline = deadline_of(&limit);
+	pthread_mutex_lock(&r->lock);
+	r->inside++;
+	result = ask(r, what, &limit, call, &q);
+	if (!result) {
+		q->buffer = buffer;
+		q->room = room;
+		result = finish(r, q, call, reply_out, &limit);
+		if (q->state != FREE) { /* the caller cannot wait again */
+			r->info.given_up++;
+			end_request(r, q);
+		}
+	}
+	if (result == PEAL_EAGAIN)
+		result = peali_fail(
+			PEAL_ETIMEDOUT, call,
+			"'%s': no room, or no reply, without a wait", r->name);
+	r->inside--; /* the requester may be closed from here on */
+	pthread_mutex_unlock(&r->lock);
+	return result;
+}
+
+/* Sends a request without waiting for its reply. */
+static int begin(struct peal_requester *r, const struct question *what,
+		 int64_t timeout_ns, uint64_t *request_out, const char *call)
+{
+	struct limit limit = { timeout_ns, 0 };
+	struct request *q = NULL;
+	int result = check_request(r, what, call);
+
+	if (result)
+		return result;
+	if (!request_out)
+		return peali_fail(PEAL_EINVAL, call, "request_out is NULL");
+	pthread_mutex_lock(&r->lock);
+	r->inside++;
+	result = ask(r, what, &limit, call, &q);
+	if (!result)
+		*request_out = q->id;
+	r->inside--;
+	pthread_mutex_unlock(&r->lock);
+	return result;
+}
+
+/* Rejects address 0, because struct question uses it for the requester's own
+ * receiver. */
+static int check_to(uint64_t to, const char *call)
+{
+	return to ? 0 :
+		    peali_fail(PEAL_ENOENT, call, "0 is no actor's address");
+}
+
+int peal_request(struct peal_requester *r, uint16_t type, const void *data,
+		 uint64_t bytes, void *buffer, uint64_t room,
+		 struct peal_received *reply_out, int64_t timeout_ns)
+{
+	struct question what = { 0, data, bytes, type, 0 };
+
+	return request(r, &what, buffer, room, reply_out, timeout_ns, REQUEST);
+}
+
+int peal_request_to(struct peal_requester *r, uint64_t to, uint16_t type,
+		    const void *data, uint64_t bytes, void *buffer,
+		    uint64_t room, struct peal_received *reply_out,
+		    int64_t timeout_ns)
+{
+	struct question what = { to, data, bytes, type, 0 };
+	int result = check_to(to, REQUEST_TO);
+
+	return result ? result :
+			request(r, &what, buffer, room, reply_out, timeout_ns,
+				REQUEST_TO);
+}
+
+int peal_request_begin(struct peal_requester *r, uint16_t type,
+		       const void *data, uint64_t bytes, int64_t timeout_ns,
+		       uint64_t *request_out)
+{
+	struct question what = { 0, data, bytes, type, 0 };
+
+	return begin(r, &what, timeout_ns, request_out, BEGIN);
+}
+
+int peal_request_begin_to(struct peal_requester *r, uint64_t to, uint16_t type,
+			  const void *data, uint64_t bytes, int64_t timeout_ns,
+			  uint64_t *request_out)
+{
+	struct question what = { to, data, bytes, type, 0 };
+	int result = check_to(to, BEGIN_TO);
+
+	return result ? result :
+			begin(r, &what, timeout_ns, request_out, BEGIN_TO);
+}
+
+/* Finds a request in flight that no thread waits for. Returns 0, PEAL_ENOENT or
+ * PEAL_EBUSY. The caller holds r->lock. */
+static int check_out(struct peal_requester *r, uint64_t id, const char *call,
+		     struct request **out)
+{
+	*out = find(r, id);
+	if (!*out)
+		return peali_fail(PEAL_ENOENT, call,
+				  "'%s': no request %#llx is out", r->name,
+				  (unsigned long long)id);
+	if ((*out)->waited)
+		return peali_fail(PEAL_EBUSY, call,
+				  "'%s': another thread waits for request "
+				  "%#llx",
+				  r->name, (unsigned long long)id);
+	return 0;
+}
+
+int peal_request_wait(struct peal_requester *r, uint64_t request, void *buffer,
+		      uint64_t room, struct peal_received *reply_out,
+		      int64_t timeout_ns)
+{
+	struct limit limit = { timeout_ns, 0 };
+	struct request *q = NULL;
+	int result;
+
+	if (!r || (!buffer && room))
+		return peali_fail(PEAL_EINVAL, WAIT, "%s is NULL",
+				  r ? "buffer" : "requester");
+	pthread_mutex_lock(&r->lock);
+	result = check_out(r, request, WAIT, &q);
+	if (!result) {
+		r->inside++;
+		q->buffer = buffer;
+		q->room = room;
+		result = finish(r, q, WAIT, reply_out, &limit);
+		r->inside--;
+	}
+	pthread_mutex_unlock(&r->lock);
+	return result;
+}
+
+int peal_request_cancel(struct peal_requester *r, uint64_t request)
+{
+	struct request *q = NULL;
+	int result;
+
+	if (!r)
+		return peali_fail(PEAL_EINVAL, CANCEL, "requester is NULL");
+	pthread_mutex_lock(&r->lock);
+	result = check_out(r, request, CANCEL, &q);
+	if (!result) {
+		r->info.given_up++;
+		end_request(r, q);
+	}
+	pthread_mutex_unlock(&r->lock);
+	return result;
+}

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Creates, connects and closes requesters. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/base/math.h"
+#include "runtime/rpc/reject_table.h"
+#include "runtime/rpc/requester.h"
+
+#define OPEN "peal_requester_open"
+#define LISTEN "peal_requester_listen"
+#define CLOSE "peal_requester_close"
+
+#define OUTSTANDING_MAX 65535u
+/* bytes: the largest payload of a link, less both prefixes */
+#define PAYLOAD_MAX ((256ULL << 20) - PEAL_REQUEST_BYTES - PEAL_DEADLINE_BYTES)
+
+static void free_requester(struct peal_requester *r)
+{
+	uint32_t i;
+
+	for (i = 0; r->requests && i < r->n_requests; i++)
+		free(r->requests[i].kept);
+	free(r->requests);
+	free(r->free);
+	free(r->links);
+	pthread_mutex_destroy(&r->lock);
+	pthread_cond_destroy(&r->change);
+	free(r);
+}
+
+static struct peal_requester *
+new_requester(struct peal_runtime *rt, const struct peal_requester_options *o)
+{
+	struct peal_requester *r = calloc(1, sizeof(*r));
+	uint32_t i;
+
+	if (!r)
+		return NULL;
+	r->rt = rt;
+	pthread_mutex_init(&r->lock, NULL);
+	peali_cond_init(&r->change);
+	snprintf(r->name, sizeof(r->name), "%s", o->name);
+	r->message_bytes = o->message_bytes;
+	r->reply_bytes = o->reply_bytes;
+	r->deadlines = o->deadlines;
+	r->max_links = 1 + o->max_sources;
+	r->n_requests = r->n_free = o->max_outstanding;
+	r->links = calloc(r->max_links, sizeof(struct peal_link *));
+	r->requests = calloc(r->n_requests, sizeof(*r->requests));
+	r->free = calloc(r->n_requests, sizeof(*r->free));
+	if (!r->links || !r->requests || !r->free) {
+		free_requester(r);
+		return NULL;
+	}
+	for (i = 0; i < r->n_free; i++)
+		r->free[i] = r->n_free - 1 - i;
+	return r;
+}
+
+static int check_options(struct peal_requester_options *o)
+{
+	if (!o->max_outstanding)
+		o->max_outstanding = 64;
+	if (!o->message_bytes)
+		o->message_bytes = 48;
+	if (!o->reply_bytes)
+		o->reply_bytes = 48;
+	if (!o->max_sources)
+		o->max_sources = 16;
+	if (!o->name)
+		o->name = "requester";
+	if (o->max_outstanding > OUTSTANDING_MAX)
+		return peali_fail(PEAL_EINVAL, OPEN,
+				  "max_outstanding %u: at most %u",
+				  o->max_outstanding, OUTSTANDING_MAX);
+	if (o->message_bytes > PAYLOAD_MAX || o->reply_bytes > PAYLOAD_MAX)
+		return peali_fail(PEAL_EINVAL, OPEN,
+				  "message_bytes %llu, reply_bytes %llu: at "
+				  "most %llu",
+				  (unsigned long long)o->message_bytes,
+				  (unsigned long long)o->reply_bytes,
+				  PAYLOAD_MAX);
+	if (o->deadlines > 1)
+		return peali_fail(PEAL_EINVAL, OPEN,
+				  "deadlines is %u: it must be 0 or 1",
+				  o->deadlines);
+	return 0;
+}
+
+/* Connects two addresses by the next link of the requester. */
+static int link_up(struct peal_requester *r, uint64_t from, uint32_t port,
+		   uint64_t to, uint64_t payload)
+{
+	struct peal_link_options o = {
+		.size = sizeof(o),
+		.capacity = peali_power_of_two(r->n_requests),
+		.message_bytes = PEAL_REQUEST_BYTES + payload,
+	};
+	int result =
+		peal_connect(r->rt, from, port, to, &o, &r->links[r->n_links]);
+
+	if (!result)
+		r->n_links++;
+	return result;
+}
+
+static int take_board(struct peal_requester *r)
+{
+	int result;
+
+	pthread_mutex_lock(&r->rt->lock);
+	result = peali_board_take(r->rt, r->n_requests, &r->board);
+	pthread_mutex_unlock(&r->rt->lock);
+	if (r->board)
+		r->n_ids = r->board->n_ids;
+	r->endpoint->board = r->board;
+	return result;
+}
+
+static void give_board(struct peal_requester *r)
+{
+	pthread_mutex_lock(&r->rt->lock);
+	if (r->board)
+		r->board->n_ids = r->n_ids;
+	peali_board_give(r->board);
+	pthread_mutex_unlock(&r->rt->lock);
+}
+
+int peal_requester_open(struct peal_runtime *rt, uint64_t to,
+			const struct peal_requester_options *options,
+			struct peal_requester **requester_out)
+{
+	struct peal_requester_options o;
+	struct peal_endpoint_options at = { .size = sizeof(at),
+					    .max_ports = 1 };
+	struct peal_requester *r;
+	int result;
+
+	if (!rt || !requester_out)
+		return peali_fail(PEAL_EINVAL, OPEN, "an argument is NULL");
+	result = peali_options_copy(&o, sizeof(o), options, OPEN);
+	if (!result)
+		result = check_options(&o);
+	if (result)
+		return result;
+	r = new_requester(rt, &o);
+	if (!r)
+		return peali_fail(PEAL_ENOMEM, OPEN,
+				  "no memory for %u requests",
+				  o.max_outstanding);
+	at.max_inputs = o.max_sources;
+	at.name = r->name;
+	result = peal_endpoint_create(rt, &at, &r->endpoint);
+	if (!result)
+		result = take_board(r);
+	if (!result)
+		result = link_up(r, peal_endpoint_address(r->endpoint), 0, to,
+				 r->message_bytes +
+					 (r->deadlines ? PEAL_DEADLINE_BYTES :
+							 0));
+	if (result) {
+		give_board(r);
+		peal_endpoint_destroy(r->endpoint);
+		free_requester(r);
+		return result;
+	}
+	pthread_mutex_lock(&rt->lock);
+	r->next = rt->requesters;
+	rt->requesters = r;
+	pthread_mutex_unlock(&rt->lock);
+	*requester_out = r;
+	return 0;
+}
+
+int peal_requester_listen(struct peal_requester *r, uint64_t from,
+			  uint32_t port)
+{
+	if (!r)
+		return peali_fail(PEAL_EINVAL, LISTEN, "requester is NULL");
+	if (r->n_links == r->max_links)
+		return peali_fail(PEAL_ENOSPC, LISTEN,
+				  "'%s' takes replies from %u ports, which is "
+				  "max_sources",
+				  r->name, r->max_links - 1);
+	return link_up(r, from, port, peal_endpoint_address(r->endpoint),
+		       r->reply_bytes);
+}
+
+static void forget(struct peal_requester *r)
+{
+	struct peal_requester **p;
+
+	pthread_mutex_lock(&r->rt->lock);
+	for (p = &r->rt->requesters; *p != r; p = &(*p)->next)
+		;
+	*p = r->next;
+	pthread_mutex_unlock(&r->rt->lock);
+}
+
+int peal_requester_close(struct peal_requester *r)
+{
+	uint32_t inside;
+	int result;
+
+	if (!r)
+		return 0;
+	pthread_mutex_lock(&r->lock);
+	inside = r->inside;
+	pthread_mutex_unlock(&r->lock);
+	if (inside)
+		return peali_fail(PEAL_EBUSY, CLOSE,
+				  "%u threads wait for replies to '%s'", inside,
+				  r->name);
+	while (r->n_links) {
+		result = peal_link_destroy(r->links[r->n_links - 1]);
+		if (result)
+			return result;
+		r->n_links--;
+	}
+	result = peal_endpoint_destroy(r->endpoint);
+	if (result)
+		return result;
+	forget(r);
+	give_board(r);
+	free_requester(r);
+	return 0;
+}
+
+uint32_t peali_requesters_count(const struct peal_runtime *rt)
+{
+	const struct peal_requester *r;
+	uint32_t n = 0;
+
+	for (r = rt->requesters; r; r = r->next)
+		n++;
+	return n;
+}
+
+void peali_requesters_clear(struct peal_runtime *rt)
+{
+	struct peal_requester *r;
+
+	while ((r = rt->requesters)) {
+		rt->requesters = r->next;
+		free_requester(r);
+	}
+}
+
+int peal_requester_info(struct peal_requester *r,
+			struct peal_requester_info *info_out)
+{
+	if (!r || !info_out)
+		return peali_fail(PEAL_EINVAL, "peal_requester_info",
+				  "an argument is NULL");
+	pthread_mutex_lock(&r->lock);
+	*info_out = r->info;
+	pthread_mutex_unlock(&r->lock);
+	info_out->out = info_out->asked - info_out->replied -
+			info_out->refused - info_out->given_up;
+	return 0;
+}
